@@ -1,0 +1,26 @@
+/* dtype.h -- the element types that plans, kernels and the compiler share. */
+#ifndef LOCKSTEP_PLAN_DTYPE_H
+#define LOCKSTEP_PLAN_DTYPE_H
+
+#include <stdint.h>
+
+/* Stored in plans: append only. */
+typedef enum DType {
+  DTYPE_F32 = 0,
+  DTYPE_BF16 = 1, /* upper half of an f32, rounded to nearest even */
+  DTYPE_I32 = 2,  /* token ids; negative = padding with weight 0 */
+  DTYPE_F64 = 3,  /* loss sums, control values, and every value of the finite-difference tests */
+  DTYPE_COUNT
+} DType;
+
+static inline int64_t dtype_bytes(DType dtype) {
+  static const int64_t bytes[DTYPE_COUNT] = {4, 2, 4, 8};
+  return bytes[dtype];
+}
+
+static inline const char *dtype_name(DType dtype) {
+  static const char *const names[DTYPE_COUNT] = {"fp32", "bf16", "i32", "fp64"};
+  return names[dtype];
+}
+
+#endif
