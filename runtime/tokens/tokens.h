@@ -1,0 +1,42 @@
+/* tokens.h -- token files, read and written. The compiler checks them with it, the runtime maps them.
+ *
+ * Formats: raw u8, u16, u32 (little-endian ids, no header: the job must say so); llm.c's .bin (256 int32 header,
+ * magic 20240520 with u16 ids, or 20240801 with u32); Megatron's .bin with its .idx beside it (MMIDIDX). */
+#ifndef LOCKSTEP_TOKENS_H
+#define LOCKSTEP_TOKENS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "runtime/plan/plan.h"
+
+enum { TOKENS_WHY_BYTES = 256 };
+
+typedef struct TokenFile {
+  const uint8_t *ids; /* first id, inside the mapping */
+  int64_t count;      /* tokens */
+  int32_t id_bytes;   /* 1, 2 or 4 */
+  DataFormat format;
+  void *mapped;
+  size_t mapped_bytes;
+} TokenFile;
+
+/* Recognises llm.c and Megatron files by their headers. False when the file is raw: the job must say the width. */
+bool tokens_detect(const char *path, DataFormat *format, char why[TOKENS_WHY_BYTES]);
+
+/* Maps `path` read-only and checks its header against its size. tokens_close unmaps. */
+bool tokens_open(TokenFile *file, const char *path, DataFormat format, char why[TOKENS_WHY_BYTES]);
+void tokens_close(TokenFile *file);
+
+static inline uint32_t tokens_id(const TokenFile *file, int64_t i) {
+  const uint8_t *at = file->ids + i * file->id_bytes;
+  if (file->id_bytes == 1) return at[0];
+  if (file->id_bytes == 2) return (uint32_t)(at[0] | at[1] << 8);
+  return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+}
+
+/* The first id >= vocab in [first, first + count): its position, or -1. */
+int64_t tokens_find_bad(const TokenFile *file, int64_t first, int64_t count, uint32_t vocab);
+
+#endif

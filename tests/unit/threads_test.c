@@ -1,0 +1,102 @@
+/* LINK: kernels -- the team runs every task once, in order of claim, and may be used again at once.
+ */
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "kernels/threads.h"
+#include "tests/unit/check.h"
+
+enum { TASKS_MAX = 1000 };
+
+typedef struct Seen {
+  _Atomic int32_t times[TASKS_MAX];
+  int64_t value[TASKS_MAX]; /* plain memory: the sanitizer sees whether threads_run orders it */
+  _Atomic int32_t bad_worker;
+  int32_t count;
+} Seen;
+
+static void see(void *context, int64_t task, int32_t worker) {
+  Seen *seen = context;
+  atomic_fetch_add(&seen->times[task], 1);
+  seen->value[task] = task * 3;
+  if (worker < 0 || worker >= seen->count) atomic_store(&seen->bad_worker, 1);
+}
+
+static void run_and_check(Threads *team, int64_t tasks) {
+  static Seen seen;
+  memset(&seen, 0, sizeof seen);
+  seen.count = threads_count(team);
+  threads_run(team, tasks, see, &seen);
+  int64_t wrong = 0;
+  for (int64_t i = 0; i < TASKS_MAX; i++) {
+    wrong += atomic_load(&seen.times[i]) != (i < tasks);
+    wrong += seen.value[i] != (i < tasks ? i * 3 : 0);
+  }
+  CHECK_INT(wrong, 0);
+  CHECK_INT(atomic_load(&seen.bad_worker), 0);
+}
+
+static void nap_ms(int64_t ms) {
+  nanosleep(&(struct timespec){.tv_nsec = ms * 1000000}, NULL);
+}
+
+static void nap_task(void *context, int64_t task, int32_t worker) {
+  (void)context;
+  (void)worker;
+  nap_ms(task % 4);
+}
+
+static void note_order(void *context, int64_t task, int32_t worker) {
+  (void)worker;
+  int64_t *next = context;
+  if (*next == task) ++*next;
+}
+
+int main(void) {
+  for (int32_t count = 1; count <= 5; count++) {
+    Threads *team = threads_new(count, -1);
+    CHECK(team != NULL);
+    CHECK_INT(threads_count(team), count);
+
+    TEST("every task runs exactly once and its writes are seen afterwards") {
+      for (int64_t tasks = 0; tasks <= 17; tasks++)
+        run_and_check(team, tasks);
+      run_and_check(team, TASKS_MAX);
+    }
+    TEST("runs follow each other without a pause") {
+      for (int repeat = 0; repeat < 300; repeat++)
+        run_and_check(team, repeat % 7);
+    }
+    TEST("a team that fell asleep wakes up") {
+      for (int repeat = 0; repeat < 5; repeat++) {
+        nap_ms(3);
+        run_and_check(team, 50);
+      }
+    }
+    TEST("the caller sleeps until a slow worker is done") {
+      threads_run(team, 20, nap_task, NULL);
+      run_and_check(team, 3);
+    }
+    threads_free(team);
+  }
+  TEST("one thread runs tasks in order") {
+    Threads *team = threads_new(1, -1);
+    int64_t next = 0;
+    threads_run(team, 100, note_order, &next);
+    CHECK_INT(next, 100);
+    threads_free(team);
+  }
+  TEST("a bound team works, also where its cores do not exist") {
+    Threads *team = threads_new(3, 0);
+    run_and_check(team, 100);
+    threads_free(team);
+    team = threads_new(2, 100000);
+    run_and_check(team, 100);
+    threads_free(team);
+  }
+  TEST("a team may be freed unused") {
+    threads_free(threads_new(4, -1));
+  }
+  CHECK_DONE();
+}
