@@ -1,5 +1,4 @@
-/* LINK: kernels -- the team runs every task once, in order of claim, and may be used again at once.
- */
+/* LINK: kernels -- the team runs every task once, in order, and may be used again at once. */
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
