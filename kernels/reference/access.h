@@ -1,0 +1,47 @@
+/* access.h -- how the reference kernels read and write: any dtype, every value a double in between.
+ */
+#ifndef LOCKSTEP_REFERENCE_ACCESS_H
+#define LOCKSTEP_REFERENCE_ACCESS_H
+
+#include <math.h>
+#include <string.h>
+
+#include "kernels/bf16.h"
+#include "kernels/variants.h"
+
+typedef struct Tensor {
+  void *at;
+  DType dtype;
+} Tensor;
+
+static inline Tensor tensor(const KernelArgs *args, int32_t operand) {
+  return (Tensor){args->operand[operand], (DType)args->dtype[operand]};
+}
+
+static inline double load(Tensor t, int64_t i) {
+  switch (t.dtype) {
+  case DTYPE_F32: return (double)((const float *)t.at)[i];
+  case DTYPE_BF16: return (double)bf16_to_float(((const uint16_t *)t.at)[i]);
+  case DTYPE_I32: return ((const int32_t *)t.at)[i];
+  case DTYPE_F64: return ((const double *)t.at)[i];
+  case DTYPE_COUNT: break;
+  }
+  return NAN;
+}
+
+static inline void store(Tensor t, int64_t i, double value) {
+  switch (t.dtype) {
+  case DTYPE_F32: ((float *)t.at)[i] = (float)value; break;
+  case DTYPE_BF16: ((uint16_t *)t.at)[i] = bf16_from_float((float)value); break;
+  case DTYPE_I32: ((int32_t *)t.at)[i] = (int32_t)value; break;
+  case DTYPE_F64: ((double *)t.at)[i] = value; break;
+  case DTYPE_COUNT: break;
+  }
+}
+
+/* For operands marked `acc`: one rounding per call, so callers finish their sum first. */
+static inline void store_or_add(Tensor t, int64_t i, double value, bool add) {
+  store(t, i, add ? load(t, i) + value : value);
+}
+
+#endif

@@ -1,0 +1,190 @@
+/* attention.c -- out = dropout(softmax(scale q k^T)) v, one head and one row at a time.
+ *
+ * The row's log-sum-exp is kept, no score is: backward computes each probability again as exp(score
+ * - lse), the way of FlashAttention (arXiv:2205.14135). Heads of q share the k and v of their group
+ * (arXiv:2305.13245). */
+#include <assert.h>
+
+#include "kernels/philox.h"
+#include "kernels/reference/access.h"
+
+enum { CHUNK = 256 }; /* elements of a head summed at once, in doubles on the stack */
+
+typedef struct Attention {
+  int64_t batch, seq, heads, kv_heads, head;
+  Tensor q, k, v, out, lse, d_out;
+  int64_t q_stride, k_stride, v_stride, out_stride;
+  bool causal;
+  double scale;
+  double keep_scale; /* 1 / (1 - rate) */
+  uint64_t key;
+  uint32_t threshold;
+  int64_t step, sample_first;
+} Attention;
+
+/* The tokens of one head of one sample: offsets of token 0, and which mask elements are its. */
+typedef struct Head {
+  int64_t q, k, v, out, lse, mask;
+} Head;
+
+static Attention attention_of(const KernelArgs *args, int32_t q) {
+  const int64_t *dim = args->dim;
+  Attention a = {.batch = dim[0], .seq = dim[1], .heads = dim[2], .kv_heads = dim[3]};
+  a.head = dim[4];
+  a.q = tensor(args, q);
+  a.k = tensor(args, q + 1);
+  a.v = tensor(args, q + 2);
+  a.out = tensor(args, q + 3);
+  a.lse = tensor(args, q + 4);
+  a.q_stride = dim[5];
+  a.k_stride = dim[6];
+  a.v_stride = dim[7];
+  a.out_stride = a.heads * a.head;
+  a.causal = args->attr[0] != 0;
+  a.scale = args->attr[1];
+  a.keep_scale = 1 / (1 - args->attr[2]);
+  a.threshold = philox_threshold(args->attr[2]);
+  if (a.threshold > 0) { /* without dropout there may be no control */
+    a.key = philox_mix(args->control->seed, args->key);
+    a.step = args->control->step;
+  }
+  a.sample_first = args->sample_first;
+  assert(a.heads % a.kv_heads == 0);
+  return a;
+}
+
+static Head head_of(const Attention *a, int64_t b, int64_t h) {
+  int64_t token = b * a->seq, kv_head = h / (a->heads / a->kv_heads);
+  return (Head){
+      .q = token * a->q_stride + h * a->head,
+      .k = token * a->k_stride + kv_head * a->head,
+      .v = token * a->v_stride + kv_head * a->head,
+      .out = token * a->out_stride + h * a->head,
+      .lse = (b * a->heads + h) * a->seq,
+      .mask = ((a->sample_first + b) * a->heads + h) * a->seq,
+  };
+}
+
+static double dot(Tensor a, int64_t at, Tensor b, int64_t bt, int64_t n) {
+  double sum = 0;
+  for (int64_t i = 0; i < n; i++)
+    sum += load(a, at + i) * load(b, bt + i);
+  return sum;
+}
+
+static double score(const Attention *a, Head h, int64_t i, int64_t j) {
+  return a->scale * dot(a->q, h.q + i * a->q_stride, a->k, h.k + j * a->k_stride, a->head);
+}
+
+/* What dropout multiplies probability (i, j) by: 0 or 1 / (1 - rate). */
+static double mask(const Attention *a, Head h, int64_t i, int64_t j) {
+  if (a->threshold == 0) return 1;
+  int64_t element = (h.mask + i) * a->seq + j;
+  return philox_keep(a->key, a->step, element, a->threshold) ? a->keep_scale : 0;
+}
+
+static int64_t keys_of(const Attention *a, int64_t i) {
+  return a->causal ? i + 1 : a->seq;
+}
+
+static void forward_row(const Attention *a, Head h, int64_t i) {
+  int64_t keys = keys_of(a, i);
+  double highest = -INFINITY, sum = 0;
+  for (int64_t j = 0; j < keys; j++) {
+    double s = score(a, h, i, j);
+    if (s > highest) {
+      sum *= exp(highest - s);
+      highest = s;
+    }
+    sum += exp(s - highest);
+  }
+  double lse = highest + log(sum);
+  store(a->lse, h.lse + i, lse);
+  for (int64_t first = 0; first < a->head; first += CHUNK) {
+    double out[CHUNK] = {0};
+    int64_t width = a->head - first < CHUNK ? a->head - first : CHUNK;
+    for (int64_t j = 0; j < keys; j++) {
+      double p = exp(score(a, h, i, j) - lse) * mask(a, h, i, j);
+      for (int64_t c = 0; c < width; c++)
+        out[c] += p * load(a->v, h.v + j * a->v_stride + first + c);
+    }
+    for (int64_t c = 0; c < width; c++)
+      store(a->out, h.out + i * a->out_stride + first + c, out[c]);
+  }
+}
+
+void reference_attention(const KernelArgs *args) {
+  Attention a = attention_of(args, 0);
+  for (int64_t b = 0; b < a.batch; b++)
+    for (int64_t h = 0; h < a.heads; h++)
+      for (int64_t i = 0; i < a.seq; i++)
+        forward_row(&a, head_of(&a, b, h), i);
+}
+
+/* d_score = p (mask d_p - sum over the row), where the row's sum is d_out . out. */
+static void pair_slopes(const Attention *a, Head h, int64_t i, int64_t j, double *p_masked,
+                        double *d_score) {
+  int64_t out_row = h.out + i * a->out_stride;
+  double p = exp(score(a, h, i, j) - load(a->lse, h.lse + i)), keep = mask(a, h, i, j);
+  double d_p = dot(a->d_out, out_row, a->v, h.v + j * a->v_stride, a->head);
+  double row = dot(a->d_out, out_row, a->out, out_row, a->head);
+  *p_masked = p * keep;
+  *d_score = p * (keep * d_p - row);
+}
+
+static void backward_q_row(const Attention *a, Head h, int64_t i, Tensor d_q, int64_t d_q_at) {
+  for (int64_t first = 0; first < a->head; first += CHUNK) {
+    double sum[CHUNK] = {0};
+    int64_t width = a->head - first < CHUNK ? a->head - first : CHUNK;
+    for (int64_t j = 0; j < keys_of(a, i); j++) {
+      double p_masked, d_score;
+      pair_slopes(a, h, i, j, &p_masked, &d_score);
+      for (int64_t c = 0; c < width; c++)
+        sum[c] += d_score * a->scale * load(a->k, h.k + j * a->k_stride + first + c);
+    }
+    for (int64_t c = 0; c < width; c++)
+      store(d_q, d_q_at + first + c, sum[c]);
+  }
+}
+
+/* Token j of one kv head: the sum over its query heads and over the rows that see it, finished
+ * before rounding. */
+static void backward_kv_row(const Attention *a, int64_t b, int64_t kv_head, int64_t j, Tensor d_k,
+                            int64_t d_k_at, Tensor d_v, int64_t d_v_at) {
+  int64_t group = a->heads / a->kv_heads;
+  for (int64_t first = 0; first < a->head; first += CHUNK) {
+    double k_sum[CHUNK] = {0}, v_sum[CHUNK] = {0};
+    int64_t width = a->head - first < CHUNK ? a->head - first : CHUNK;
+    for (int64_t member = 0; member < group; member++) {
+      Head h = head_of(a, b, kv_head * group + member);
+      for (int64_t i = a->causal ? j : 0; i < a->seq; i++) {
+        double p_masked, d_score;
+        pair_slopes(a, h, i, j, &p_masked, &d_score);
+        for (int64_t c = 0; c < width; c++) {
+          k_sum[c] += d_score * a->scale * load(a->q, h.q + i * a->q_stride + first + c);
+          v_sum[c] += p_masked * load(a->d_out, h.out + i * a->out_stride + first + c);
+        }
+      }
+    }
+    for (int64_t c = 0; c < width; c++) {
+      store(d_k, d_k_at + first + c, k_sum[c]);
+      store(d_v, d_v_at + first + c, v_sum[c]);
+    }
+  }
+}
+
+void reference_attention_backward(const KernelArgs *args) {
+  Attention a = attention_of(args, 1);
+  a.d_out = tensor(args, 0);
+  Tensor d_q = tensor(args, 6), d_k = tensor(args, 7), d_v = tensor(args, 8);
+  int64_t d_q_stride = args->dim[8], d_k_stride = args->dim[9], d_v_stride = args->dim[10];
+  for (int64_t b = 0; b < a.batch; b++)
+    for (int64_t i = 0; i < a.seq; i++) {
+      int64_t token = b * a.seq + i;
+      for (int64_t h = 0; h < a.heads; h++)
+        backward_q_row(&a, head_of(&a, b, h), i, d_q, token * d_q_stride + h * a.head);
+      for (int64_t h = 0; h < a.kv_heads; h++)
+        backward_kv_row(&a, b, h, i, d_k, token * d_k_stride + h * a.head, d_v,
+                        token * d_v_stride + h * a.head);
+    }
+}

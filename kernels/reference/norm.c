@@ -1,0 +1,35 @@
+/* norm.c -- the global gradient norm: squares per tensor, then one root over all of them. */
+#include "kernels/reference/access.h"
+
+enum { BLOCK = 4096 };
+
+void reference_square_sum(const KernelArgs *args) {
+  Tensor x = tensor(args, 0);
+  double *out = args->operand[1], *block_sum = args->operand[2], sum = 0;
+  int64_t n = args->dim[0];
+  for (int64_t first = 0; first < n; first += BLOCK) {
+    double block = 0;
+    for (int64_t i = first; i < n && i < first + BLOCK; i++)
+      block += load(x, i) * load(x, i);
+    block_sum[first / BLOCK] = block;
+  }
+  for (int64_t block = 0; block * BLOCK < n; block++)
+    sum += block_sum[block];
+  out[0] = sum;
+}
+
+/* Clips as torch.nn.utils.clip_grad_norm_ does. A norm that is no number stops every update of this
+ * step. */
+void reference_grad_norm(const KernelArgs *args) {
+  const double *partial = args->operand[0];
+  Control *control = args->control;
+  double clip = args->attr[0], sum = 0;
+  for (int64_t i = 0; i < args->dim[0]; i++)
+    sum += partial[i];
+  control->grad_norm = sqrt(sum);
+  control->clip_scale = 1;
+  if (!isfinite(control->grad_norm))
+    control->reduce[REDUCE_FOUND_INF] = 1;
+  else if (clip > 0 && control->grad_norm > clip)
+    control->clip_scale = clip / (control->grad_norm + 1e-6);
+}

@@ -1,0 +1,24 @@
+/* rope.c -- rotary positions (arXiv:2104.09864), rotate-half: element j turns with element j +
+ * head/2. */
+#include "kernels/reference/access.h"
+
+void reference_rope(const KernelArgs *args) {
+  Tensor x = tensor(args, 0), y = tensor(args, 1);
+  const int64_t *dim = args->dim;
+  int64_t batch = dim[0], seq = dim[1], heads = dim[2], head = dim[3];
+  int64_t x_stride = dim[4], y_stride = dim[5], half = head / 2;
+  double base = args->attr[0], first = args->attr[1], sign = args->attr[2];
+  for (int64_t s = 0; s < seq; s++)
+    for (int64_t j = 0; j < half; j++) {
+      double angle = (first + (double)s) * pow(base, -2.0 * (double)j / (double)head);
+      double cosine = cos(angle), sine = sign * sin(angle);
+      for (int64_t b = 0; b < batch; b++)
+        for (int64_t h = 0; h < heads; h++) {
+          int64_t from = (b * seq + s) * x_stride + h * head + j;
+          int64_t to = (b * seq + s) * y_stride + h * head + j;
+          double low = load(x, from), high = load(x, from + half);
+          store(y, to, low * cosine - high * sine);
+          store(y, to + half, high * cosine + low * sine);
+        }
+    }
+}
