@@ -6,16 +6,17 @@
 
 typedef struct Threads Threads;
 
-/* A team of `count` threads including the caller (count >= 1). first_core >= 0 binds thread i to core
- * first_core + i; -1 leaves placement to the system. NULL when threads cannot be created. */
+/* A team of `count` threads including the caller (count >= 1). first_core >= 0 binds thread i to
+ * core first_core + i; -1 leaves placement to the system. NULL when threads cannot be created. */
 Threads *threads_new(int32_t count, int32_t first_core);
 void threads_free(Threads *team);
 int32_t threads_count(const Threads *team);
 
 typedef void ThreadsTask(void *context, int64_t task, int32_t worker);
 
-/* Runs task 0 .. tasks-1 and returns when all are done. `worker` is 0 .. count-1, stable within one task.
- * Tasks are handed out in order, to whichever thread is free. Not reentrant: a task must not call it. */
+/* Runs task 0 .. tasks-1 and returns when all are done. `worker` is 0 .. count-1, stable within one
+ * task. Tasks are handed out in order, to whichever thread is free. Not reentrant: a task must not
+ * call it. */
 void threads_run(Threads *team, int64_t tasks, ThreadsTask *run, void *context);
 
 #endif

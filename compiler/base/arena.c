@@ -1,0 +1,130 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/base/base.h"
+
+/* Chunks double up to 4 MiB: a small job touches little, a large one asks the system rarely. */
+typedef struct Chunk {
+  struct Chunk *next;
+  size_t used, capacity;
+  _Alignas(16) unsigned char bytes[];
+} Chunk;
+
+struct Arena {
+  Chunk *chunk;
+  size_t used_bytes;
+};
+
+enum { CHUNK_FIRST_BYTES = 64 << 10, CHUNK_MAX_BYTES = 4 << 20 };
+
+static void *must_allocate(size_t size_bytes) {
+  void *p = calloc(1, size_bytes);
+  if (p == NULL) {
+    fprintf(stderr, "lockstep: out of host memory (%zu bytes)\n", size_bytes);
+    exit(2);
+  }
+  return p;
+}
+
+Arena *arena_new(void) {
+  return must_allocate(sizeof(Arena));
+}
+
+void arena_free(Arena *arena) {
+  if (arena == NULL) return;
+  for (Chunk *chunk = arena->chunk, *next; chunk != NULL; chunk = next) {
+    next = chunk->next;
+    free(chunk);
+  }
+  free(arena);
+}
+
+void *arena_alloc(Arena *arena, size_t size_bytes) {
+  size_bytes = (size_bytes + 15) & ~(size_t)15;
+  Chunk *chunk = arena->chunk;
+  if (chunk == NULL || chunk->capacity - chunk->used < size_bytes) {
+    size_t capacity = chunk == NULL ? CHUNK_FIRST_BYTES : chunk->capacity * 2;
+    if (capacity > CHUNK_MAX_BYTES) capacity = CHUNK_MAX_BYTES;
+    if (capacity < size_bytes) capacity = size_bytes;
+    chunk = must_allocate(sizeof *chunk + capacity);
+    chunk->capacity = capacity;
+    chunk->next = arena->chunk;
+    arena->chunk = chunk;
+  }
+  void *p = chunk->bytes + chunk->used;
+  chunk->used += size_bytes;
+  arena->used_bytes += size_bytes;
+  return p;
+}
+
+size_t arena_used_bytes(const Arena *arena) {
+  return arena->used_bytes;
+}
+
+char *arena_copy_n(Arena *arena, const char *text, size_t size_bytes) {
+  char *copy = arena_alloc(arena, size_bytes + 1);
+  memcpy(copy, text, size_bytes);
+  return copy;
+}
+
+char *arena_copy(Arena *arena, const char *text) {
+  return arena_copy_n(arena, text, strlen(text));
+}
+
+static char *arena_vprintf(Arena *arena, const char *format, va_list arguments) {
+  va_list again;
+  va_copy(again, arguments);
+  int length = vsnprintf(NULL, 0, format, again);
+  va_end(again);
+  char *text = arena_alloc(arena, (size_t)length + 1);
+  vsnprintf(text, (size_t)length + 1, format, arguments);
+  return text;
+}
+
+char *arena_printf(Arena *arena, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  char *text = arena_vprintf(arena, format, arguments);
+  va_end(arguments);
+  return text;
+}
+
+void *vec_grow(Arena *arena, void *at, int32_t count, int32_t *capacity, size_t item_bytes) {
+  if (count < *capacity) return at;
+  int32_t larger = *capacity == 0 ? 8 : *capacity * 2;
+  void *moved = arena_alloc(arena, item_bytes * (size_t)larger);
+  if (count > 0) memcpy(moved, at, item_bytes * (size_t)count);
+  *capacity = larger;
+  return moved;
+}
+
+/* ---- small things */
+
+uint64_t hash_text(const char *text) {
+  uint64_t hash = 0xcbf29ce484222325u;
+  for (; *text != '\0'; text++)
+    hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
+  return hash;
+}
+
+char *format_count(Arena *arena, int64_t n) {
+  char digits[32];
+  int length = snprintf(digits, sizeof digits, "%lld", (long long)n);
+  char *text = arena_alloc(arena, (size_t)(length + length / 3 + 1)), *out = text;
+  for (int i = 0; i < length; i++) {
+    *out++ = digits[i];
+    int left = length - 1 - i;
+    if (left > 0 && left % 3 == 0 && digits[i] != '-') *out++ = ',';
+  }
+  return text;
+}
+
+char *format_bytes(Arena *arena, int64_t size_bytes) {
+  static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB"};
+  double n = (double)size_bytes;
+  int unit = 0;
+  for (; n >= 999.5 && unit < 5; unit++)
+    n /= 1000;
+  int digits = unit == 0 || n >= 99.95 ? 0 : n >= 9.995 ? 1 : 2;
+  return arena_printf(arena, "%.*f %s", digits, n, units[unit]);
+}

@@ -1,0 +1,104 @@
+/* base.h -- what every room of the compiler stands on: arena, growable arrays, diagnostics.
+ *
+ * One arena per compile: zeroed, freed in one piece, no free in any room. A user's mistake is a
+ * diagnostic with a span; rooms report all they find and return false, and a room returns at once
+ * when compile_failed(c). */
+#ifndef LOCKSTEP_BASE_H
+#define LOCKSTEP_BASE_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* ---- memory */
+typedef struct Arena Arena;
+Arena *arena_new(void);
+void arena_free(Arena *arena);
+void *
+arena_alloc(Arena *arena,
+            size_t size_bytes); /* zeroed, 16-aligned; exits with 3 when the machine has none */
+char *arena_copy(Arena *arena, const char *text);
+char *arena_copy_n(Arena *arena, const char *text, size_t size_bytes); /* adds a NUL */
+char *arena_printf(Arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
+size_t arena_used_bytes(const Arena *arena);
+#define ARENA_NEW(arena, Type)      ((Type *)arena_alloc((arena), sizeof(Type)))
+#define ARENA_ARRAY(arena, Type, n) ((Type *)arena_alloc((arena), sizeof(Type) * (size_t)(n)))
+
+/* A growable array: VEC(Node) nodes; VEC_PUSH(arena, &nodes, node); nodes.at[i], nodes.count. */
+#define VEC(Type)                                                                                  \
+  struct {                                                                                         \
+    Type *at;                                                                                      \
+    int32_t count, capacity;                                                                       \
+  }
+#define VEC_PUSH(arena, vec, ...)                                                                  \
+  ((vec)->at = vec_grow((arena), (vec)->at, (vec)->count, &(vec)->capacity, sizeof *(vec)->at),    \
+   (vec)->at[(vec)->count++] = (__VA_ARGS__))
+void *vec_grow(Arena *arena, void *at, int32_t count, int32_t *capacity, size_t item_bytes);
+
+/* ---- places and diagnostics */
+typedef struct Span {
+  const char *file; /* as the user named it; NULL: no place (derived) */
+  int32_t line;     /* from 1; 0: the whole file */
+  int32_t column;   /* from 1, in bytes */
+  int32_t length;   /* of the caret */
+} Span;
+
+typedef enum Severity { SEVERITY_ERROR, SEVERITY_LINT, SEVERITY_NOTE } Severity;
+
+typedef struct Diag {
+  Severity severity;
+  const char *name; /* "unknown-key": what `lockstep help NAME` explains */
+  Span span;
+  const char *message; /* one line, or several: what was expected, what came */
+  const char *fix;     /* text that can be pasted, or NULL */
+} Diag;
+
+typedef struct Diags {
+  Arena *arena;
+  VEC(Diag) list;
+  int32_t error_count;
+} Diags;
+
+/* What all rooms share. No globals, no clock, no environment. */
+typedef struct Compile {
+  Arena *arena;
+  Diags diags;
+  const char *specs_dir; /* the library: models/ devices/ clusters/ */
+} Compile;
+
+Compile *compile_new(const char *specs_dir);
+void compile_free(Compile *c);
+static inline bool compile_failed(const Compile *c) {
+  return c->diags.error_count > 0;
+}
+
+/* Reports and returns false. Every diagnostic's name is listed in spec/diagnostics.def (help text).
+ */
+bool error_at(Compile *c, Span span, const char *name, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+void note_at(Compile *c, Span span, const char *format, ...)
+    __attribute__((format(printf, 3, 4))); /* belongs to the last error */
+void lint_at(Compile *c, Span span, const char *name, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+void fix_last(Compile *c, const char *format, ...)
+    __attribute__((format(printf, 2, 3))); /* of the last error or lint */
+
+/* Sorted by file, line, column; same cause once. Text: with the source line and a caret. */
+void diags_print(const Diags *diags, FILE *out, bool color);
+void diags_print_json(const Diags *diags, FILE *out);
+
+/* The nearest of `count` words within edit distance 3 (and less than half the word), or NULL. */
+const char *nearest_word(const char *word, const char *const *words, int32_t count);
+
+/* ---- small things */
+uint64_t hash_text(
+    const char *text); /* FNV-1a, 64 bit: stable across machines; random streams are keyed by it */
+static inline int64_t round_up(int64_t n, int64_t multiple) {
+  return (n + multiple - 1) / multiple * multiple;
+}
+char *format_count(Arena *arena, int64_t n);          /* 124,439,808 */
+char *format_bytes(Arena *arena, int64_t size_bytes); /* 1.23 GB: 1e9; three significant digits */
+
+#endif

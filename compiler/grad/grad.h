@@ -1,0 +1,45 @@
+/* grad.h -- reverse-mode differentiation of a graph, region by region, and recomputation.
+ *
+ * In:  a forward graph (training).  Out: region->backward lists, param->grad values, d_input /
+ * d_output. An op's backward rule asks grad_output for what reaches its outputs and calls grad_add
+ * for each input. */
+#ifndef LOCKSTEP_GRAD_H
+#define LOCKSTEP_GRAD_H
+
+#include "compiler/graph/graph.h"
+#include "compiler/ops/op.h"
+
+struct Grad {
+  Graph *graph;
+  Region *region;         /* being differentiated */
+  NodeList *list;         /* where backward nodes go */
+  ValueId *d_of;          /* by ValueId: gradient collected so far, or NO_ID */
+  bool *needed;           /* by ValueId: a trainable parameter lies upstream */
+  int32_t value_capacity; /* of the two arrays */
+  ValueId *clone;         /* by ValueId: what to read instead of a recomputed value, or NO_ID */
+};
+
+bool grad_needed(const Grad *b, ValueId v);
+ValueId grad_output(Grad *b, const Node *n, int32_t output); /* NO_ID: no gradient reaches it */
+void grad_add(Grad *b, ValueId v, ValueId d_v);              /* sums when there is one already */
+
+/* The gradient storage of a parameter; also says whether this contribution assigns or adds. */
+ValueId grad_param(Grad *b, ValueId param_value, Accumulate *accumulate);
+
+/* Appends a backward node of `op` in the current region: same path and origin as `of`. inputs end
+ * with NO_ID. */
+NodeId grad_append(Grad *b, const Node *of, OpKind op, const ValueId *inputs,
+                   const ValueId *outputs);
+
+/* Derives all regions. False when reported. */
+bool grad_derive(Graph *g);
+
+typedef enum RecomputeKind { RECOMPUTE_NONE, RECOMPUTE_BLOCK, RECOMPUTE_EVERY } RecomputeKind;
+
+/* Must come after grad_derive: fills region->recompute of every stack with clones of the forward
+ * nodes whose values backward reads, rewires backward to the clones, drops dead clones.
+ * `group_layers` > 1: region inputs are kept only once per group, so clones also make the region's
+ * output. The carried input itself is never recomputed. */
+void recompute_apply(Graph *g, RecomputeKind kind, int64_t group_layers);
+
+#endif

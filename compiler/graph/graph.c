@@ -1,0 +1,119 @@
+#include "compiler/graph/graph.h"
+
+#include <string.h>
+
+#include "compiler/ops/op.h"
+
+Graph *graph_new(Compile *c, bool training) {
+  Graph *g = ARENA_NEW(c->arena, Graph);
+  g->compile = c;
+  g->training = training;
+  g->loss = NO_ID;
+  g->threads = 1;
+  g->loss_count = 1;
+  return g;
+}
+
+DimId graph_dim(Graph *g, const char *name) {
+  for (DimId d = 0; d < g->dims.count; d++)
+    if (strcmp(g->dims.at[d].name, name) == 0) return d;
+  return NO_ID;
+}
+
+DimId graph_add_dim(Graph *g, Dim dim) {
+  VEC_PUSH(g->compile->arena, &g->dims, dim);
+  return g->dims.count - 1;
+}
+
+ValueId graph_add_value(Graph *g, Value value) {
+  VEC_PUSH(g->compile->arena, &g->values, value);
+  return g->values.count - 1;
+}
+
+ValueId graph_value_dims(Graph *g, const DimId *dims, int32_t dim_count, DType dtype,
+                         const char *name) {
+  Value value = {.name = name,
+                 .kind = VALUE_ACTIVATION,
+                 .dtype = dtype,
+                 .dim_count = dim_count,
+                 .producer = NO_ID,
+                 .region = NO_ID,
+                 .param = NO_ID,
+                 .input = NO_ID,
+                 .view_of = NO_ID};
+  for (int32_t i = 0; i < dim_count; i++) value.dims[i] = dims[i];
+  return graph_add_value(g, value);
+}
+
+ValueId graph_value_like(Graph *g, ValueId like, DType dtype, const char *name) {
+  Value original = *graph_value(g, like); /* the array may move */
+  ValueId v = graph_value_dims(g, original.dims, original.dim_count, dtype, name);
+  graph_value(g, v)->extra_elements = original.extra_elements;
+  return v;
+}
+
+ValueId graph_value_extra(Graph *g, int64_t elements, DType dtype, const char *name) {
+  ValueId v = graph_value_dims(g, NULL, 0, dtype, name);
+  graph_value(g, v)->extra_elements = elements;
+  return v;
+}
+
+static int64_t product(const Graph *g, const Value *value, bool carried, bool features) {
+  int64_t n = 1;
+  for (int32_t i = 0; i < value->dim_count; i++) {
+    const Dim *dim = &g->dims.at[value->dims[i]];
+    if (dim->carried ? carried : features) n *= dim->size;
+  }
+  return n;
+}
+
+int64_t value_elements(const Graph *g, ValueId v) {
+  const Value *value = graph_value(g, v);
+  if (value->extra_elements > 0) return value->extra_elements;
+  return product(g, value, true, true);
+}
+
+int64_t value_bytes(const Graph *g, ValueId v) {
+  return value_elements(g, v) * dtype_bytes(graph_value(g, v)->dtype);
+}
+int64_t value_rows(const Graph *g, ValueId v) {
+  return product(g, graph_value(g, v), true, false);
+}
+int64_t value_features(const Graph *g, ValueId v) {
+  return product(g, graph_value(g, v), false, true);
+}
+
+int64_t value_row_stride(const Graph *g, ValueId v) {
+  while (graph_value(g, v)->view_of != NO_ID)
+    v = graph_value(g, v)->view_of;
+  return value_features(g, v);
+}
+
+bool value_has_dim(const Graph *g, ValueId v, DimId d) {
+  const Value *value = graph_value(g, v);
+  for (int32_t i = 0; i < value->dim_count; i++)
+    if (value->dims[i] == d) return true;
+  return false;
+}
+
+char *value_dims_text(Graph *g, ValueId v) {
+  const Value *value = graph_value(g, v);
+  char *text = arena_copy(g->compile->arena, "[");
+  for (int32_t i = 0; i < value->dim_count; i++)
+    text = arena_printf(g->compile->arena, "%s%s%s", text, i > 0 ? ", " : "",
+                        g->dims.at[value->dims[i]].name);
+  return arena_printf(g->compile->arena, "%s]", text);
+}
+
+NodeId graph_append(Graph *g, NodeList *list, Node node) {
+  if (!op_def(node.op)->shape(g, &node)) return NO_ID;
+  VEC_PUSH(g->compile->arena, &g->nodes, node);
+  NodeId id = g->nodes.count - 1;
+  for (int32_t i = 0; i < node.output_count; i++) {
+    Value *out = graph_value(g, node.outputs[i]);
+    if (out->producer == NO_ID) out->producer = id;
+    if (out->region == NO_ID) out->region = node.region;
+  }
+  VEC_PUSH(g->compile->arena, list, id);
+  return id;
+}

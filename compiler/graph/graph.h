@@ -1,0 +1,161 @@
+/* graph.h -- the op graph of one micro-batch on one replica: nodes over values with named
+ * dimensions.
+ *
+ * A model is a chain of regions: what stands before a stack, the stack's block (traced once,
+ * repeated `repeat` times), what stands between and after. One value is carried from region to
+ * region; a block takes what it returns. Node and value ids index growable arrays, so they stay
+ * valid while the graph grows. */
+#ifndef LOCKSTEP_GRAPH_H
+#define LOCKSTEP_GRAPH_H
+
+#include "compiler/base/base.h"
+#include "runtime/plan/dtype.h"
+#include "runtime/plan/plan.h"
+
+enum { DIMS_MAX = 8, NODE_INPUTS_MAX = 8, NODE_OUTPUTS_MAX = 6, NODE_ATTRS_MAX = 4 };
+typedef int32_t DimId, ValueId, NodeId, ParamId, RegionId;
+#define NO_ID (-1)
+
+typedef struct Dim {
+  const char *name; /* "batch", "seq", "heads" ... */
+  int64_t size;     /* whole, not sharded */
+  const char *axis; /* mesh axis that may shard it: "dp", "cp", "tp", or NULL */
+  bool carried;     /* batch, seq: linear and norms carry them; all others are features */
+} Dim;
+
+typedef enum ValueKind {
+  VALUE_ACTIVATION,
+  VALUE_INPUT,      /* staged data of the micro-batch */
+  VALUE_PARAM,      /* a parameter's storage as kernels read it */
+  VALUE_PARAM_GRAD, /* its accumulated gradient */
+  VALUE_LOSS,       /* f64[2] in the control buffer: sum of losses, sum of weights */
+} ValueKind;
+
+typedef struct Value {
+  const char *name; /* for people: "h.*.attn.c_attn" */
+  ValueKind kind;
+  DType dtype;
+  int32_t dim_count;
+  DimId dims[DIMS_MAX]; /* row-major, first slowest */
+  NodeId producer;
+  RegionId region; /* where it was made */
+  ParamId param;   /* of VALUE_PARAM and VALUE_PARAM_GRAD */
+  int32_t input;   /* of VALUE_INPUT: index into graph->inputs */
+  int64_t
+      extra_elements; /* statistics and the like: this many elements, dims unused (dim_count 0) */
+  /* A view stands inside another value: element 0 of each token at view_offset of view_of's token.
+   */
+  ValueId view_of;     /* NO_ID: owns its storage */
+  int64_t view_offset; /* elements */
+} Value;
+
+/* How a node treats the parameter gradients among its outputs. */
+typedef enum Accumulate {
+  ACCUMULATE_NEVER,       /* has none */
+  ACCUMULATE_AFTER_FIRST, /* assigns in the first micro-batch of a step, adds in the others */
+  ACCUMULATE_ALWAYS,      /* a second contribution: adds */
+} Accumulate;
+
+typedef struct Node {
+  int32_t op; /* index into ops.def: OP_LINEAR ... */
+  int32_t input_count, output_count;
+  ValueId inputs[NODE_INPUTS_MAX];
+  ValueId outputs[NODE_OUTPUTS_MAX];
+  double attrs[NODE_ATTRS_MAX]; /* meaning stated in the op's file */
+  Accumulate accumulate;
+  RegionId region;
+  const char *path; /* logical op path, "h.*.attn.c_attn": a recomputed clone has its original's */
+  NodeId clone_of;  /* NO_ID, or the node this one computes again in backward */
+  Span origin;
+} Node;
+
+typedef enum InitKind { INIT_NORMAL, INIT_UNIFORM, INIT_CONSTANT } InitKind;
+
+typedef struct Param {
+  const char *name; /* "h.*.attn.c_attn.weight": * stands for the layer */
+  RegionId region;  /* whose parameter block holds it */
+  int32_t dim_count;
+  DimId dims[DIMS_MAX];
+  int64_t elements; /* of one layer */
+  InitKind init;
+  double init_a, init_b; /* mean std; low high; value */
+  bool decay;            /* two or more names: weight decay applies */
+  ValueId value, grad;   /* grad NO_ID until grad_derive */
+  Span origin;
+} Param;
+
+typedef VEC(NodeId) NodeList;
+
+typedef struct Region {
+  const char *name; /* "h" for a stack; "begin", "end", "between" else */
+  int64_t repeat;   /* layers; 1 for others */
+  bool is_stack;
+  ValueId input, output; /* the carried value; NO_ID at the ends of the chain */
+  ValueId d_output,
+      d_input; /* its gradients; NO_ID until grad_derive, or when nothing upstream trains */
+  NodeList forward;
+  NodeList recompute; /* clones that backward reads instead, when the region is recomputed; dead
+                         ones gone */
+  NodeList backward;
+  bool output_recomputed; /* recompute also makes the region's output again (groups of more than one
+                             layer) */
+} Region;
+
+typedef struct GraphInput {
+  const char *name; /* "tokens", "targets", or the user's */
+  ValueId value;
+  InputRole role;
+} GraphInput;
+
+typedef struct Graph {
+  Compile *compile;
+  const char *model_name;
+  bool training;       /* false: the eval graph, no dropout, no backward */
+  DType compute_dtype; /* of activations */
+  DType param_dtype, grad_dtype;
+  int64_t loss_count; /* weights of one optimizer step over the whole job: the loss denominator */
+  const char *loss_name; /* "cross_entropy" or "mse" */
+  VEC(Dim) dims;
+  VEC(Value) values;
+  VEC(Node) nodes;
+  VEC(Param) params;
+  VEC(Region) regions;
+  VEC(GraphInput) inputs;
+  ValueId loss;
+  int32_t threads; /* of one rank: workspaces depend on it */
+} Graph;
+
+Graph *graph_new(Compile *c, bool training);
+DimId graph_dim(Graph *g, const char *name); /* by name; NO_ID when there is none */
+DimId graph_add_dim(Graph *g, Dim dim);
+ValueId
+graph_add_value(Graph *g,
+                Value value); /* sets nothing: view_of and producer must be NO_ID where none */
+
+/* A fresh activation with the dims of `like` in dtype `dtype`, owned by nobody yet. */
+ValueId graph_value_like(Graph *g, ValueId like, DType dtype, const char *name);
+ValueId graph_value_dims(Graph *g, const DimId *dims, int32_t dim_count, DType dtype,
+                         const char *name);
+ValueId graph_value_extra(Graph *g, int64_t elements, DType dtype,
+                          const char *name); /* statistics */
+
+static inline Value *graph_value(const Graph *g, ValueId v) {
+  return &g->values.at[v];
+}
+static inline Node *graph_node(const Graph *g, NodeId n) {
+  return &g->nodes.at[n];
+}
+
+int64_t value_elements(const Graph *g, ValueId v);
+int64_t value_bytes(const Graph *g, ValueId v);
+int64_t value_rows(const Graph *g, ValueId v);     /* product of carried dims: tokens */
+int64_t value_features(const Graph *g, ValueId v); /* product of the others */
+int64_t value_row_stride(const Graph *g,
+                         ValueId v); /* elements between tokens: its root's features when a view */
+bool value_has_dim(const Graph *g, ValueId v, DimId d);
+char *value_dims_text(Graph *g, ValueId v); /* "[batch, seq, width]" */
+
+/* Appends a node to `list`; its op's shape rule makes the outputs (op.h). NO_ID when reported. */
+NodeId graph_append(Graph *g, NodeList *list, Node node);
+
+#endif

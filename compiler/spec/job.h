@@ -1,0 +1,153 @@
+/* job.h -- what the user wrote, checked and completed. fields.def makes the struct:
+ * job->train.microbatch. */
+#ifndef LOCKSTEP_JOB_H
+#define LOCKSTEP_JOB_H
+
+#include "compiler/base/base.h"
+
+typedef enum Unit {
+  UNIT_NONE,
+  UNIT_TOKENS,
+  UNIT_SEQUENCES,
+  UNIT_SAMPLES,
+  UNIT_STEPS,
+  UNIT_EPOCHS,
+  UNIT_SECONDS,
+  UNIT_BYTES,
+  UNIT_PERCENT
+} Unit;
+typedef struct Amount {
+  double value;
+  Unit unit;
+} Amount;
+typedef VEC(const char *) TextList;
+typedef struct Columns {
+  const char *input;
+  TextList names;
+} Columns;
+typedef VEC(Columns) ColumnList;
+
+/* Where a value came from, weakest first. */
+typedef enum OriginKind {
+  ORIGIN_DEFAULT,
+  ORIGIN_DERIVED,
+  ORIGIN_PRESET,
+  ORIGIN_BASE,
+  ORIGIN_JOB,
+  ORIGIN_OVERRIDE
+} OriginKind;
+typedef struct Origin {
+  OriginKind kind;
+  Span span; /* of the value; of the section or key that uses it when it stands in a variable */
+  const char *rule; /* of derived values: the arithmetic, "16 sequences / (1 x 16)" */
+} Origin;
+
+#define SECTION(section, head, default_head, doc)
+#define END(section)
+#define FIELD(section, key, KIND, values, default_text, doc) FIELD_##section##_##key,
+typedef enum FieldId {
+#include "compiler/spec/fields.def"
+  FIELD_COUNT
+} FieldId;
+#undef SECTION
+#undef FIELD
+#undef END
+
+/* A size the model file declares, as the job sets it. */
+typedef enum SizeKind { SIZE_NUMBER, SIZE_FLAG, SIZE_TEXT } SizeKind;
+typedef struct ModelSize {
+  const char *name;
+  SizeKind kind;
+  double number; /* also 0 / 1 of a flag */
+  const char *text;
+  Origin origin;
+} ModelSize;
+
+#define TYPE_TEXT    const char *
+#define TYPE_PATH    const char *
+#define TYPE_COUNT   int64_t
+#define TYPE_NUMBER  double
+#define TYPE_FLAG    bool
+#define TYPE_CHOICE  int32_t
+#define TYPE_AMOUNT  Amount
+#define TYPE_BYTES   int64_t
+#define TYPE_LIST    TextList
+#define TYPE_COLUMNS ColumnList
+
+typedef enum { CHOICE_TOKENS, CHOICE_TABLE, CHOICE_SYNTHETIC } DataChoice;     /* data.head */
+typedef enum { CHOICE_ADAMW, CHOICE_SGD } OptimizerChoice;                     /* optimizer.head */
+typedef enum { CHOICE_CONSTANT, CHOICE_LINEAR, CHOICE_COSINE } ScheduleChoice; /* schedule.head */
+typedef enum { CHOICE_FP32, CHOICE_BF16 } PrecisionChoice;                     /* precision.* */
+typedef enum { CHOICE_MASTER_FP32, CHOICE_MASTER_NONE } MasterChoice; /* precision.master */
+typedef enum {
+  CHOICE_RECOMPUTE_NONE,
+  CHOICE_RECOMPUTE_BLOCK,
+  CHOICE_RECOMPUTE_SQRT,
+  CHOICE_RECOMPUTE_AUTO,
+  CHOICE_RECOMPUTE_EVERY
+} RecomputeChoice; /* memory.recompute */
+
+/* One struct per section; `head` is the index of the word in [1] where the section takes words. */
+#define SECTION(section, head_values, default_head, doc)                                           \
+  struct {                                                                                         \
+    int32_t head;                                                                                  \
+    const char *head_text; /* the word, name or file as written */                                 \
+    Origin head_origin;
+#define FIELD(section, key, KIND, values, default_text, doc) TYPE_##KIND key;
+#define END(section)                                                                               \
+  }                                                                                                \
+  section;
+
+typedef struct Job {
+#include "compiler/spec/fields.def"
+  VEC(ModelSize) sizes;     /* of model */
+  int64_t recompute_blocks; /* of memory.recompute = { "every", blocks = N } */
+  Origin origin[FIELD_COUNT];
+  bool set[FIELD_COUNT]; /* false: "none", or derived and not yet known */
+  const char *path;      /* job.lua as named on the command line */
+  const char *directory; /* of the file, for relative paths */
+} Job;
+#undef SECTION
+#undef FIELD
+#undef END
+
+/* The machine the job is compiled for. `here` is filled by topology/ before compile, so compile
+ * stays pure. */
+typedef struct Cluster {
+  const char *name;
+  int64_t nodes, devices;        /* ranks = nodes x devices */
+  const char *device;            /* "cpu", "h100-sxm" ... */
+  int64_t memory_bytes;          /* of one rank */
+  int64_t reserve_bytes;         /* of it, outside the arena */
+  int64_t threads;               /* of one rank */
+  double flops_fp32, flops_bf16; /* dense peak per rank, FLOP/s; 0 = unknown */
+  double memory_bytes_per_s;     /* 0 = unknown */
+  double link_bytes_per_s;       /* between ranks, one way; 0 = unknown */
+} Cluster;
+
+/* What this machine is, for cluster = "here". */
+typedef struct Machine {
+  int64_t memory_bytes;
+  int64_t cores;
+} Machine;
+
+/* Reads, checks and completes a job file. overrides: "section.key=value" texts of -D. NULL when
+ * reported. */
+Job *spec_load(Compile *c, const char *path, const char *const *overrides, int32_t override_count);
+
+/* Arithmetic that follows from the job, the cluster and the traced model's sizes (positions):
+ * context, batch in sequences, dp, accumulation, steps. Enforces batch = microbatch x accumulation
+ * x dp. False when reported. */
+typedef struct Derived {
+  int64_t dp, accumulation;
+  int64_t batch_samples, sample_tokens; /* sample_tokens 1 for tables */
+  int64_t steps;
+  int64_t validate_every;
+} Derived;
+bool spec_derive(Compile *c, Job *job, const Cluster *cluster, int64_t model_positions,
+                 Derived *derived);
+
+/* Resolves job->cluster against specs/clusters and specs/devices, and the machine for "here". */
+bool spec_cluster(Compile *c, Job *job, const Machine *machine, Cluster *cluster);
+
+#endif
