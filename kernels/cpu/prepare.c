@@ -1,4 +1,6 @@
 /* prepare.c -- what the fast paths create once, before the first step. */
 #include "kernels/variants.h"
 
-void cpu_prepare(Threads *threads) { (void)threads; }
+void cpu_prepare(Threads *threads) {
+  (void)threads;
+}

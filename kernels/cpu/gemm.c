@@ -1,0 +1,144 @@
+/* gemm.c -- blocks, tasks and results of the matrix product. See gemm.h. */
+#include "kernels/cpu/gemm.h"
+
+#include "kernels/cpu/workspace.h"
+
+enum {
+  GROUP = 16,          /* lines packed together: two panels of a */
+  BLOCK_UNITS = 1024,  /* of k, packed at once */
+  BLOCK_ROWS = 1024,   /* of a, packed at once */
+  TASK_ROWS = 96,      /* their packed block stays in the second-level cache */
+  TASK_PANELS = 6,     /* of b */
+  TASKS_PER_THREAD = 6 /* enough to even out */
+};
+
+/* One block [m0, m0 + rows) x [n0, n0 + columns) x [k0, k0 + depth) of the product. */
+typedef struct Block {
+  const Gemm *g;
+  bool pairs, first, last; /* first, last: along k */
+  int64_t m0, rows, n0, columns, k0, depth, units;
+  int64_t task_rows, task_panels, column_tasks;
+  bool pack_b;
+  float *a, *b; /* packed */
+  float *sums;  /* [rows,columns] over the k before, where c cannot hold them; or NULL */
+} Block;
+
+static void pack_task(void *context, int64_t task, int32_t worker) {
+  const Block *t = context;
+  (void)worker;
+  int64_t groups = ceil_div(t->rows, GROUP);
+  if (task < groups) {
+    int64_t line = task * GROUP;
+    float *low = t->a + line * t->units;
+    CPU(gemm_pack)
+    (&t->g->a, t->m0 + line, min64(GROUP, t->rows - line), t->k0, t->depth, t->pairs,
+     (PackTarget){low, low + PANEL_ROWS * t->units, PANEL_ROWS});
+    return;
+  }
+  int64_t first = (task - groups) * PANEL_COLUMNS;
+  int64_t columns = min64(PANEL_COLUMNS, t->columns - first);
+  int64_t stride = ceil_div(columns, GROUP) * GROUP;
+  for (int64_t j = 0; j < columns; j += GROUP)
+    CPU(gemm_pack)
+    (&t->g->b, t->n0 + first + j, min64(GROUP, columns - j), t->k0, t->depth, t->pairs,
+     (PackTarget){t->b + first * t->units + j, NULL, stride});
+}
+
+/* Adds what else belongs to the tile's elements and writes them where they go. */
+static void finish_tile(const Block *t, const float *tile, int64_t row, int64_t column) {
+  const Gemm *g = t->g;
+  int64_t rows = min64(PANEL_ROWS, t->rows - row);
+  int64_t columns = min64(PANEL_COLUMNS, t->columns - column);
+  bool to_sums = t->sums && !t->last, from_sums = t->sums && !t->first;
+  bool add = g->accumulate ? (t->sums ? t->last : true) : (t->sums ? false : !t->first);
+  for (int64_t i = 0; i < rows; i++) {
+    int64_t c = (t->m0 + row + i) * g->n + t->n0 + column;
+    float *sums = t->sums ? t->sums + (row + i) * t->columns + column : NULL;
+    for (int64_t j = 0; j < columns; j += LANES) {
+      int64_t n = min64(LANES, columns - j);
+      Vec x = v_load(tile + i * PANEL_COLUMNS + j);
+      if (from_sums) x = v_add(v_get_n(sums, j, n, false), x);
+      if (to_sums) {
+        v_put_n(sums, j, n, false, x);
+        continue;
+      }
+      if (t->last && g->bias) x = v_add(x, v_get_n(g->bias, t->n0 + column + j, n, g->bias_bf16));
+      if (add) x = v_add(v_get_n(g->c, c + j, n, g->c_bf16), x);
+      v_put_n(g->c, c + j, n, g->c_bf16, x);
+    }
+  }
+}
+
+static void multiply_task(void *context, int64_t task, int32_t worker) {
+  const Block *t = context;
+  (void)worker;
+  int64_t row_first = task / t->column_tasks * t->task_rows;
+  int64_t row_end = min64(row_first + t->task_rows, t->rows);
+  int64_t column_first = task % t->column_tasks * t->task_panels * PANEL_COLUMNS;
+  int64_t column_end = min64(column_first + t->task_panels * PANEL_COLUMNS, t->columns);
+  for (int64_t column = column_first; column < column_end; column += PANEL_COLUMNS) {
+    int64_t vectors = min64(ceil_div(t->columns - column, LANES), PANEL_COLUMNS / LANES);
+    GemmMicro *micro = CPU(gemm_micro)(t->pairs, vectors);
+    for (int64_t row = row_first; row < row_end; row += PANEL_ROWS) {
+      float tile[TILE] __attribute__((aligned(64)));
+      micro(t->a + row * t->units, t->b + column * t->units, t->units, tile);
+      finish_tile(t, tile, row, column);
+    }
+  }
+}
+
+static void run_block(Block *t) {
+  Threads *threads = t->g->threads;
+  int64_t groups = ceil_div(t->rows, GROUP), panels = ceil_div(t->columns, PANEL_COLUMNS);
+  threads_run(threads, groups + (t->pack_b ? panels : 0), pack_task, t);
+
+  t->task_rows = min64(TASK_ROWS, groups * GROUP);
+  t->task_panels = TASK_PANELS;
+  int64_t row_tasks = ceil_div(t->rows, t->task_rows);
+  int64_t wanted = TASKS_PER_THREAD * threads_count(threads);
+  while (t->task_panels > 1 && row_tasks * ceil_div(panels, t->task_panels) < wanted)
+    t->task_panels--;
+  t->column_tasks = ceil_div(panels, t->task_panels);
+  threads_run(threads, row_tasks * t->column_tasks, multiply_task, t);
+}
+
+/* Block sizes along m and n such that both packed factors and the sums fit in the workspace. */
+static void fit_blocks(const Gemm *g, int64_t units, bool sums, int64_t *rows, int64_t *columns) {
+  int64_t room = g->work_bytes / 4;
+  *rows = min64(BLOCK_ROWS, ceil_div(g->m, GROUP) * GROUP);
+  for (;;) {
+    int64_t left = room - *rows * units;
+    *columns = left / (units + (sums ? *rows : 0)) / PANEL_COLUMNS * PANEL_COLUMNS;
+    if (*columns >= min64(4 * PANEL_COLUMNS, ceil_div(g->n, GROUP) * GROUP) || *rows == GROUP)
+      break;
+    *rows = ceil_div(*rows / 2, GROUP) * GROUP;
+  }
+  *columns = min64(*columns, ceil_div(g->n, GROUP) * GROUP);
+}
+
+void CPU(gemm)(const Gemm *g) {
+  bool pairs = g->a.bf16 && g->b.bf16 && CPU(gemm_has_pairs)();
+  int64_t per_unit = pairs ? 2 : 1;
+  int64_t all_units = ceil_div(g->k, per_unit), units = min64(all_units, BLOCK_UNITS);
+  bool one_block = units == all_units, sums = !one_block && g->c_bf16;
+  int64_t rows, columns;
+  fit_blocks(g, units, sums, &rows, &columns);
+  for (int64_t n0 = 0; n0 < g->n; n0 += columns) {
+    for (int64_t m0 = 0; m0 < g->m; m0 += rows) {
+      for (int64_t k0 = 0; k0 < g->k; k0 += units * per_unit) {
+        Block block = {.g = g, .pairs = pairs, .m0 = m0, .n0 = n0, .k0 = k0};
+        block.first = k0 == 0;
+        block.depth = min64(units * per_unit, g->k - k0);
+        block.last = k0 + block.depth == g->k;
+        block.units = ceil_div(block.depth, per_unit);
+        block.rows = min64(rows, g->m - m0);
+        block.columns = min64(columns, g->n - n0);
+        block.a = g->work;
+        block.b = block.a + rows * units;
+        block.sums = sums ? block.b + columns * units : NULL;
+        block.pack_b = m0 == 0 || !one_block;
+        run_block(&block);
+      }
+    }
+  }
+}

@@ -1,0 +1,115 @@
+/* gemm_micro.c -- the inner kernels: an 8 x 48 tile in 24 registers of sixteen floats. */
+#include "kernels/cpu/gemm.h"
+
+#if defined(__AVX512F__)
+
+/* Per unit: `vectors` loads of b, eight broadcasts of a, 8 * vectors multiply-adds. */
+#define MICRO(name, vectors, extra_target, multiply_add)                                           \
+  extra_target static void name(const float *a, const float *b, int64_t units, float *tile) {      \
+    __m512 sum[PANEL_ROWS][vectors];                                                               \
+    UNROLL for (int i = 0; i < PANEL_ROWS; i++) {                                                  \
+      UNROLL for (int j = 0; j < vectors; j++) sum[i][j] = _mm512_setzero_ps();                    \
+    }                                                                                              \
+    for (int64_t u = 0; u < units; u++, a += PANEL_ROWS, b += (vectors)*LANES) {                   \
+      __m512 column[vectors];                                                                      \
+      UNROLL for (int j = 0; j < vectors; j++) column[j] = _mm512_loadu_ps(b + j * LANES);         \
+      UNROLL for (int i = 0; i < PANEL_ROWS; i++) {                                                \
+        __m512 row = _mm512_set1_ps(a[i]);                                                         \
+        UNROLL for (int j = 0; j < vectors; j++) sum[i][j] =                                       \
+            multiply_add(row, column[j], sum[i][j]);                                               \
+      }                                                                                            \
+    }                                                                                              \
+    UNROLL for (int i = 0; i < PANEL_ROWS; i++) {                                                  \
+      UNROLL for (int j = 0; j < vectors; j++)                                                     \
+          _mm512_storeu_ps(tile + i * PANEL_COLUMNS + j * LANES, sum[i][j]);                       \
+    }                                                                                              \
+  }
+
+#define DOT_PAIRS(x, y, sum) _mm512_dpbf16_ps(sum, (__m512bh)(x), (__m512bh)(y))
+#define PAIRS_TARGET         __attribute__((target("avx512bf16")))
+
+MICRO(micro_f32_1, 1, , _mm512_fmadd_ps)
+MICRO(micro_f32_2, 2, , _mm512_fmadd_ps)
+MICRO(micro_f32_3, 3, , _mm512_fmadd_ps)
+MICRO(micro_pairs_1, 1, PAIRS_TARGET, DOT_PAIRS)
+MICRO(micro_pairs_2, 2, PAIRS_TARGET, DOT_PAIRS)
+MICRO(micro_pairs_3, 3, PAIRS_TARGET, DOT_PAIRS)
+
+GemmMicro *CPU(gemm_micro)(bool pairs, int64_t vectors) {
+  static GemmMicro *const f32[] = {micro_f32_1, micro_f32_2, micro_f32_3};
+  static GemmMicro *const bf16[] = {micro_pairs_1, micro_pairs_2, micro_pairs_3};
+  return (pairs ? bf16 : f32)[vectors - 1];
+}
+
+bool CPU(gemm_has_pairs)(void) {
+  return __builtin_cpu_supports("avx512bf16") != 0;
+}
+
+#else
+
+/* A quarter of the tile at most: 4 rows x 16 columns in 8 of the 16 registers. */
+static void micro_part(const float *a, const float *b, int64_t stride, int64_t units, float *tile) {
+  __m256 sum[4][2];
+  UNROLL for (int i = 0; i < 4; i++) sum[i][0] = sum[i][1] = _mm256_setzero_ps();
+  for (int64_t u = 0; u < units; u++, a += PANEL_ROWS, b += stride) {
+    __m256 low = _mm256_loadu_ps(b), high = _mm256_loadu_ps(b + 8);
+    UNROLL for (int i = 0; i < 4; i++) {
+      __m256 row = _mm256_broadcast_ss(a + i);
+      sum[i][0] = _mm256_fmadd_ps(row, low, sum[i][0]);
+      sum[i][1] = _mm256_fmadd_ps(row, high, sum[i][1]);
+    }
+  }
+  UNROLL for (int i = 0; i < 4; i++) {
+    _mm256_storeu_ps(tile + i * PANEL_COLUMNS, sum[i][0]);
+    _mm256_storeu_ps(tile + i * PANEL_COLUMNS + 8, sum[i][1]);
+  }
+}
+
+/* 4 rows x 24 columns in 12 registers, for whole panels. */
+static void micro_half(const float *a, const float *b, int64_t units, float *tile) {
+  __m256 sum[4][3];
+  UNROLL for (int i = 0; i < 4; i++) {
+    UNROLL for (int j = 0; j < 3; j++) sum[i][j] = _mm256_setzero_ps();
+  }
+  for (int64_t u = 0; u < units; u++, a += PANEL_ROWS, b += PANEL_COLUMNS) {
+    __m256 column[3];
+    UNROLL for (int j = 0; j < 3; j++) column[j] = _mm256_loadu_ps(b + 8 * j);
+    UNROLL for (int i = 0; i < 4; i++) {
+      __m256 row = _mm256_broadcast_ss(a + i);
+      UNROLL for (int j = 0; j < 3; j++) sum[i][j] = _mm256_fmadd_ps(row, column[j], sum[i][j]);
+    }
+  }
+  UNROLL for (int i = 0; i < 4; i++) {
+    UNROLL for (int j = 0; j < 3; j++)
+        _mm256_storeu_ps(tile + i * PANEL_COLUMNS + 8 * j, sum[i][j]);
+  }
+}
+
+static void micro_1(const float *a, const float *b, int64_t units, float *tile) {
+  for (int i = 0; i < PANEL_ROWS; i += 4)
+    micro_part(a + i, b, LANES, units, tile + i * PANEL_COLUMNS);
+}
+
+static void micro_2(const float *a, const float *b, int64_t units, float *tile) {
+  for (int i = 0; i < PANEL_ROWS; i += 4)
+    for (int j = 0; j < 2 * LANES; j += LANES)
+      micro_part(a + i, b + j, 2 * LANES, units, tile + i * PANEL_COLUMNS + j);
+}
+
+static void micro_3(const float *a, const float *b, int64_t units, float *tile) {
+  for (int i = 0; i < PANEL_ROWS; i += 4)
+    for (int j = 0; j < PANEL_COLUMNS; j += PANEL_COLUMNS / 2)
+      micro_half(a + i, b + j, units, tile + i * PANEL_COLUMNS + j);
+}
+
+GemmMicro *CPU(gemm_micro)(bool pairs, int64_t vectors) {
+  static GemmMicro *const micro[] = {micro_1, micro_2, micro_3};
+  (void)pairs;
+  return micro[vectors - 1];
+}
+
+bool CPU(gemm_has_pairs)(void) {
+  return false;
+}
+
+#endif
