@@ -1,0 +1,120 @@
+/* kernel_call.h -- one call of one kernel with memory of its own, for tests. */
+#ifndef LOCKSTEP_TESTS_KERNEL_CALL_H
+#define LOCKSTEP_TESTS_KERNEL_CALL_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/bf16.h"
+#include "kernels/kernel.h"
+#include "kernels/philox.h"
+
+enum { CALL_ALIGN_BYTES = 64 };
+
+typedef struct Call {
+  const char *kernel;
+  int32_t operand_count;
+  void *operand[KERNEL_OPERANDS_MAX];
+  uint32_t dtype[KERNEL_OPERANDS_MAX];
+  int64_t bytes[KERNEL_OPERANDS_MAX];
+  bool shared[KERNEL_OPERANDS_MAX]; /* memory of an earlier operand or of another call */
+  int64_t dim[KERNEL_DIMS_MAX];
+  double attr[KERNEL_ATTRS_MAX];
+  bool accumulate;
+  uint64_t key;
+  int64_t sample_first;
+  Control control;
+} Call;
+
+/* The end of the memory is where the operand ends, so that a sanitizer sees the first byte beyond.
+ */
+static inline int32_t call_add(Call *call, DType dtype, int64_t count) {
+  int32_t i = call->operand_count++;
+  call->dtype[i] = dtype;
+  call->bytes[i] = count * dtype_bytes(dtype);
+  void *memory = NULL;
+  if (posix_memalign(&memory, CALL_ALIGN_BYTES, (size_t)call->bytes[i])) abort();
+  memset(memory, 0, (size_t)call->bytes[i]);
+  call->operand[i] = memory;
+  return i;
+}
+
+static inline int32_t call_share(Call *call, const Call *owner, int32_t operand) {
+  int32_t i = call->operand_count++;
+  call->dtype[i] = owner->dtype[operand];
+  call->bytes[i] = owner->bytes[operand];
+  call->operand[i] = owner->operand[operand];
+  call->shared[i] = true;
+  return i;
+}
+
+static inline void call_free(Call *call) {
+  for (int32_t i = 0; i < call->operand_count; i++)
+    if (!call->shared[i]) free(call->operand[i]);
+  call->operand_count = 0;
+}
+
+static inline int64_t call_count(const Call *call, int32_t operand) {
+  return call->bytes[operand] / dtype_bytes((DType)call->dtype[operand]);
+}
+
+static inline double call_get(const Call *call, int32_t operand, int64_t i) {
+  const void *at = call->operand[operand];
+  switch ((DType)call->dtype[operand]) {
+  case DTYPE_F32: return (double)((const float *)at)[i];
+  case DTYPE_BF16: return (double)bf16_to_float(((const uint16_t *)at)[i]);
+  case DTYPE_I32: return ((const int32_t *)at)[i];
+  case DTYPE_F64: return ((const double *)at)[i];
+  case DTYPE_COUNT: break;
+  }
+  abort();
+}
+
+static inline void call_set(Call *call, int32_t operand, int64_t i, double value) {
+  void *at = call->operand[operand];
+  switch ((DType)call->dtype[operand]) {
+  case DTYPE_F32: ((float *)at)[i] = (float)value; return;
+  case DTYPE_BF16: ((uint16_t *)at)[i] = bf16_from_float((float)value); return;
+  case DTYPE_I32: ((int32_t *)at)[i] = (int32_t)value; return;
+  case DTYPE_F64: ((double *)at)[i] = value; return;
+  case DTYPE_COUNT: break;
+  }
+  abort();
+}
+
+/* Standard normal numbers, a function of `seed` and the operand's number. */
+static inline void call_fill(Call *call, int32_t operand, uint64_t seed) {
+  uint64_t key = philox_mix(seed, (uint64_t)operand);
+  int64_t count = call_count(call, operand);
+  for (int64_t i = 0; i < count; i++) {
+    uint32_t word[4];
+    double normal[4];
+    philox4(key, 0, (uint64_t)i / 4, word);
+    philox_normal4(word, normal);
+    call_set(call, operand, i, normal[i % 4]);
+  }
+}
+
+static inline void call_run(Call *call, KernelVariant variant, Threads *threads) {
+  KernelFn kernel = kernel_find(call->kernel, variant);
+  if (!kernel) {
+    printf("no kernel is called %s\n", call->kernel);
+    abort();
+  }
+  kernel(&(KernelArgs){
+      .operand = call->operand,
+      .dtype = call->dtype,
+      .bytes = call->bytes,
+      .dim = call->dim,
+      .attr = call->attr,
+      .operand_count = call->operand_count,
+      .accumulate = call->accumulate,
+      .key = call->key,
+      .sample_first = call->sample_first,
+      .control = &call->control,
+      .threads = threads,
+  });
+}
+
+#endif

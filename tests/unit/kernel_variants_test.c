@@ -1,0 +1,140 @@
+/* LINK: kernels -- every fast kernel against the plain one, on the same numbers.
+ *
+ * The plain kernels compute in double from the same rounded inputs, so what is compared is the fast
+ * path's own rounding. With rms the root mean square of the operand as the plain kernel wrote it:
+ *   f32   |fast - plain| <= 2e-5 rms + 2e-5 |plain|    sums of up to ~1000 products in f32
+ *   bf16  |fast - plain| <= 2^-7 rms + 2^-7 |plain|    one rounding is 2^-9; a product of two
+ * rounded factors, summed and rounded again, stays below four times that f64   |fast - plain| <=
+ * 2e-5 |plain|               losses and sums of squares: f32 inside blocks Kernels that only move
+ * numbers must agree exactly, and no kernel may touch an input. Two threads must give the same
+ * bytes twice. Arguments: names of kernels to run, all without. */
+#include <math.h>
+
+#include "kernels/variants.h"
+#include "tests/unit/check.h"
+#include "tests/unit/kernel_cases.h"
+
+static bool moves_only(const char *kernel) {
+  static const char *const names[] = {"embedding", "positions", "relu",         "relu_backward",
+                                      "copy",      "cast",      "init_constant"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (strcmp(names[i], kernel) == 0) return true;
+  return false;
+}
+
+static double rms_of(const Call *call, int32_t operand) {
+  double sum = 0;
+  int64_t count = call_count(call, operand);
+  for (int64_t i = 0; i < count; i++)
+    sum += call_get(call, operand, i) * call_get(call, operand, i);
+  return sqrt(sum / (double)count);
+}
+
+static double bound_of(DType dtype, double rms, double plain) {
+  switch (dtype) {
+  case DTYPE_F32: return 2e-5 * (rms + fabs(plain));
+  case DTYPE_BF16: return 0x1p-7 * (rms + fabs(plain));
+  case DTYPE_F64: return 2e-5 * fabs(plain);
+  default: return 0;
+  }
+}
+
+static void describe(const CaseCall *c, int64_t threads) {
+  printf("  %s, %s, %lld thread(s), accumulate %d, seed %llu, dims", c->call.kernel,
+         mode_names[c->mode], (long long)threads, c->call.accumulate, (unsigned long long)c->seed);
+  for (int32_t i = 0; i < 12; i++)
+    printf(" %lld", (long long)c->call.dim[i]);
+  printf("\n");
+}
+
+/* False when operand `i` differs; prints where it differs first. */
+static bool compare(const CaseCall *plain, const CaseCall *fast, int32_t i) {
+  const Call *a = &plain->call, *b = &fast->call;
+  if (plain->role[i] == ROLE_WORK) return true;
+  bool exact = plain->role[i] == ROLE_IN || moves_only(a->kernel);
+  if (exact && memcmp(a->operand[i], b->operand[i], (size_t)a->bytes[i]) == 0) return true;
+  double rms = rms_of(a, i);
+  for (int64_t e = 0; e < call_count(a, i); e++) {
+    double want = call_get(a, i, e), got = call_get(b, i, e);
+    double bound = exact ? 0 : bound_of((DType)a->dtype[i], rms, want);
+    if (fabs(got - want) <= bound || (isnan(got) && isnan(want))) continue;
+    printf("operand %d element %lld: plain %.9g, fast %.9g, bound %g, rms %g\n", i, (long long)e,
+           want, got, bound, rms);
+    return false;
+  }
+  return true;
+}
+
+static bool same_control(const Control *a, const Control *b) {
+  return fabs(a->grad_norm - b->grad_norm) <= 1e-12 * a->grad_norm &&
+         fabs(a->clip_scale - b->clip_scale) <= 1e-12 && a->reduce[2] == b->reduce[2];
+}
+
+static bool same_bytes(const CaseCall *a, const CaseCall *b) {
+  for (int32_t i = 0; i < a->call.operand_count; i++)
+    if (a->role[i] != ROLE_WORK &&
+        memcmp(a->call.operand[i], b->call.operand[i], (size_t)a->call.bytes[i]) != 0)
+      return false;
+  return true;
+}
+
+static void run_case(const KernelCase *kernel_case, Mode mode, bool accumulate, Threads *threads) {
+  uint64_t seed = 1000 + (uint64_t)(kernel_case - kernel_cases);
+  CaseCall plain, fast, again;
+  CHECK(case_make(kernel_case, mode, seed, &plain));
+  case_make(kernel_case, mode, seed, &fast);
+  case_make(kernel_case, mode, seed, &again);
+  plain.call.accumulate = fast.call.accumulate = again.call.accumulate = accumulate;
+  call_run(&plain.call, KERNEL_REFERENCE, threads);
+  call_run(&fast.call, KERNEL_FAST, threads);
+  call_run(&again.call, KERNEL_FAST, threads);
+
+  bool good = same_control(&plain.call.control, &fast.call.control) && same_bytes(&fast, &again);
+  if (!good) printf("control differs, or two runs do\n");
+  for (int32_t i = 0; good && i < plain.call.operand_count; i++)
+    good = compare(&plain, &fast, i);
+  if (!good) {
+    check_failures++;
+    describe(&plain, threads_count(threads));
+  }
+  call_free(&plain.call);
+  call_free(&fast.call);
+  call_free(&again.call);
+}
+
+static void run_kernel(const char *kernel, Threads *const team[2]) {
+  int64_t cases = 0;
+  bool fast = kernel_find(kernel, KERNEL_FAST) != kernel_find(kernel, KERNEL_REFERENCE);
+  for (size_t i = 0; i < KERNEL_CASES; i++) {
+    if (strcmp(kernel_cases[i].kernel, kernel) != 0) continue;
+    cases++;
+    if (!fast && cases > 2) continue; /* nothing to compare: only that the case itself is sound */
+    for (Mode mode = MODE_F32; mode < MODE_COUNT; mode++)
+      for (int team_number = 0; team_number < 2; team_number++)
+        run_case(&kernel_cases[i], mode, (i + mode) % 2, team[team_number]);
+  }
+  if (cases == 0) printf("kernel_case_list.h has no case of %s\n", kernel);
+  CHECK(cases > 0);
+}
+
+int main(int argc, char **argv) {
+  static const char *const kernels[] = {
+#define KERNEL(name, variant) #name,
+#include "kernels/kernels.def"
+#undef KERNEL
+  };
+  Threads *team[2] = {threads_new(1, -1), threads_new(2, -1)};
+  kernels_prepare(team[1]);
+  for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
+    bool wanted = argc == 1;
+    for (int k = 1; k < argc; k++)
+      wanted |= strcmp(argv[k], kernels[i]) == 0;
+    TEST(kernels[i]) if (wanted) run_kernel(kernels[i], team);
+  }
+  TEST("what is not in kernels.def is not found") {
+    CHECK(kernel_find("no_such_kernel", KERNEL_FAST) == NULL);
+  }
+  threads_free(team[0]);
+  threads_free(team[1]);
+  CHECK_DONE();
+}
