@@ -1,4 +1,5 @@
-/* control.h -- everything that changes between steps, in one small buffer that kernels read by address.
+/* control.h -- everything that changes between steps, in one small buffer that kernels read by
+ * address.
  *
  * It stands at a fixed arena offset and is mirrored on the host. Kernel arguments never change from
  * step to step, so a captured CUDA graph stays valid. */
@@ -19,11 +20,11 @@ enum {
 
 typedef struct Control {
   double reduce[REDUCE_SLOTS];
-  double lr;         /* of this step */
-  double grad_norm;  /* global, before clipping */
-  double clip_scale; /* multiplies every gradient inside the update; 1 when not clipped */
-  int64_t step;      /* 1 in the first step: Adam's t */
-  uint64_t seed;     /* of the job */
+  double lr;              /* of this step */
+  double grad_norm;       /* global, before clipping */
+  double clip_scale;      /* multiplies every gradient inside the update; 1 when not clipped */
+  int64_t step;           /* 1 in the first step: Adam's t */
+  uint64_t seed;          /* of the job */
   int64_t samples_before; /* sequences consumed before this step */
 } Control;
 

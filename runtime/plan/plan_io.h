@@ -1,6 +1,6 @@
-/* plan_io.h -- plans as files and as text. The first record of every table is legal to have count 0.
+/* plan_io.h -- plans as files, as bytes and as text.
  *
- * Errors: false or NULL with one line in `why` (no newline), never a crash, whatever the bytes are. */
+ * Errors: false with one line in `why` (no newline), never a crash, whatever the bytes are. */
 #ifndef LOCKSTEP_PLAN_IO_H
 #define LOCKSTEP_PLAN_IO_H
 
@@ -10,15 +10,24 @@
 
 enum { PLAN_WHY_BYTES = 256 };
 
-/* Sets plan->id. Writes beside `path`, syncs, renames: a reader sees the old file or the whole new one. */
+/* Checks the plan, sets plan->id. Writes beside `path`, syncs, renames: a reader sees the old file or the whole
+ * new one. */
 bool plan_write(Plan *plan, const char *path, char why[PLAN_WHY_BYTES]);
 
 /* Maps the file; checks magic, version, checksum and structure (plan_check). plan_close unmaps. */
 bool plan_open(Plan *plan, const char *path, char why[PLAN_WHY_BYTES]);
 void plan_close(Plan *plan);
 
-/* Every reference, range, string and enum is in bounds, operands lie within their bases, bindings within the
- * arena, calls bind every base, loops and `after` edges are well-formed. What it accepts, replay can run. */
+/* The same for a plan's bytes in memory, 8-byte aligned, which must outlive the plan. */
+bool plan_from_bytes(Plan *plan, const void *bytes, size_t byte_count, char why[PLAN_WHY_BYTES]);
+
+/* What it accepts, replay can run without another look. Exactly one job, at least one class, any other table may
+ * be empty. Every reference, range, string, enum and flag is in bounds and every range has one owner. Classes tile
+ * the mesh. Bindings of every coordinate of a class lie in its arena with their whole base, and operands in their
+ * base. Calls bind every base, waits point back, loops are ordered and disjoint, `after` edges lead to earlier
+ * records on other lanes. Kernels have a name and at most the operands, dims and attributes of kernel.h. A LOAD has
+ * one operand per input, of exactly a micro-batch; an all-reduce one, updated in place; other collectives a source
+ * and a destination. */
 bool plan_check(const Plan *plan, char why[PLAN_WHY_BYTES]);
 
 /* The text form, one record a line; with `segment` only that segment. plan_parse reads the whole form back into
@@ -26,6 +35,7 @@ bool plan_check(const Plan *plan, char why[PLAN_WHY_BYTES]);
 void plan_print(const Plan *plan, FILE *out, const char *segment);
 bool plan_parse(Plan *plan, const char *text, size_t text_bytes, char why[PLAN_WHY_BYTES]);
 
+/* The checksum that a file of this plan has: of the table directory and every table. */
 uint64_t plan_compute_id(const Plan *plan);
 
 #endif

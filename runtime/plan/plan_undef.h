@@ -11,3 +11,5 @@
 #undef REF
 #undef OPT
 #undef RANGE
+#undef FLAGS
+#undef PAD

@@ -1,0 +1,301 @@
+/* plan_check_classes.c -- the mesh, the job, and per class of ranks: arena, ledger, programs,
+ * calls. */
+#include "runtime/plan/control.h"
+#include "runtime/plan/plan_why.h"
+
+enum { AXES_MAX = 32, STAGING_ALIGN_BYTES = 64, BINDING_ALIGN_BYTES = 8 };
+
+static bool add_fits(uint64_t a, uint64_t b, uint64_t limit) {
+  return a <= limit && b <= limit - a;
+}
+
+static bool overlap(const Plan *plan, const PlanClass *a, const PlanClass *b) {
+  for (uint32_t axis = 0; axis < plan->axes_count; axis++) {
+    const PlanBound *x = &plan->bounds[a->bounds_first + axis];
+    const PlanBound *y = &plan->bounds[b->bounds_first + axis];
+    if (x->end <= y->first || y->end <= x->first) return false;
+  }
+  return true;
+}
+
+static bool check_box(const Plan *plan, uint32_t index, char *why) {
+  const PlanClass *class = &plan->classes[index];
+  if (class->bounds_count != plan->axes_count)
+    return plan_refuse(why, "classes[%u]: %u bounds for %u axes", index, class->bounds_count,
+                       plan->axes_count);
+  uint64_t ranks = 1; /* no overflow: check_mesh bounded the product of the axes */
+  for (uint32_t axis = 0; axis < plan->axes_count; axis++) {
+    const PlanBound *bound = &plan->bounds[class->bounds_first + axis];
+    if (bound->first >= bound->end || bound->end > plan->axes[axis].size)
+      return plan_refuse(why, "classes[%u]: [%u..%u) is no range of axis %s", index, bound->first,
+                         bound->end, plan_string(plan, plan->axes[axis].name));
+    ranks *= bound->end - bound->first;
+  }
+  if (ranks != class->rank_count)
+    return plan_refuse(why, "classes[%u]: %u ranks, but its box has %llu", index, class->rank_count,
+                       (unsigned long long)ranks);
+  return true;
+}
+
+/* Disjoint boxes whose sizes add up to the mesh tile it: nothing is counted rank by rank. */
+bool plan_check_mesh(const Plan *plan, char *why) {
+  if (plan->axes_count > AXES_MAX)
+    return plan_refuse(why, "axes: %u, at most %d", plan->axes_count, AXES_MAX);
+  uint64_t ranks = 1;
+  for (uint32_t i = 0; i < plan->axes_count; i++) {
+    ranks *= plan->axes[i].size;
+    if (ranks == 0 || ranks > INT32_MAX)
+      return plan_refuse(why, "axes[%u]: the mesh has no or too many ranks", i);
+  }
+  uint64_t covered = 0;
+  for (uint32_t i = 0; i < plan->classes_count; i++) {
+    if (!check_box(plan, i, why)) return false;
+    covered += plan->classes[i].rank_count;
+  }
+  if (plan->classes_count == 0 || covered != ranks)
+    return plan_refuse(why, "classes: cover %llu of %llu ranks", (unsigned long long)covered,
+                       (unsigned long long)ranks);
+  for (uint32_t i = 0; i < plan->classes_count; i++)
+    for (uint32_t j = i + 1; j < plan->classes_count; j++)
+      if (overlap(plan, &plan->classes[i], &plan->classes[j]))
+        return plan_refuse(why, "classes[%u] and classes[%u] share ranks", i, j);
+  for (uint32_t i = 0; i < plan->comms_count; i++)
+    if (((uint64_t)plan->comms[i].axes_mask >> plan->axes_count) != 0)
+      return plan_refuse(why, "comms[%u]: axes 0x%x, the mesh has %u", i, plan->comms[i].axes_mask,
+                         plan->axes_count);
+  return true;
+}
+
+static bool check_counts(const PlanJob *job, char *why) {
+  const struct {
+    const char *name;
+    int64_t value, least;
+  } counts[] = {
+      {"steps", job->steps, 0},
+      {"batch_samples", job->batch_samples, 1},
+      {"microbatch_samples", job->microbatch_samples, 1},
+      {"accumulation", job->accumulation, 1},
+      {"sample_tokens", job->sample_tokens, 1},
+      {"parameters", job->parameters, 0},
+      {"flops_per_token", job->flops_per_token, 0},
+      {"warmup_steps", job->warmup_steps, 0},
+      {"decay_steps", job->decay_steps, 0},
+      {"validate_every", job->validate_every, 0},
+      {"validate_batches", job->validate_batches, 0},
+      {"log_every", job->log_every, 0},
+      {"checkpoint_every_steps", job->checkpoint_every_steps, 0},
+      {"checkpoint_every_s", job->checkpoint_every_s, 0},
+      {"checkpoint_keep", job->checkpoint_keep, 0},
+      {"prefetch_batches", job->prefetch_batches, 1},
+      {"threads", job->threads, 1},
+  };
+  for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+    if (counts[i].value < counts[i].least)
+      return plan_refuse(why, "jobs[0].%s: %lld, at least %lld", counts[i].name,
+                         (long long)counts[i].value, (long long)counts[i].least);
+  if (job->accumulation > INT32_MAX) /* calls count micro-batches in 32 bits */
+    return plan_refuse(why, "jobs[0].accumulation: %lld", (long long)job->accumulation);
+  return true;
+}
+
+bool plan_check_job(const Plan *plan, char *why) {
+  if (plan->jobs_count != 1) return plan_refuse(why, "jobs: %u, must be 1", plan->jobs_count);
+  const PlanJob *job = plan->jobs;
+  if (!check_counts(job, why)) return false;
+  uint64_t staged = 0;
+  for (uint32_t i = 0; i < plan->inputs_count; i++) {
+    const PlanInput *input = &plan->inputs[i];
+    uint64_t bytes = (uint64_t)dtype_bytes((DType)input->dtype);
+    if (input->sample_elements < 1 ||
+        __builtin_mul_overflow(bytes, (uint64_t)input->sample_elements, &bytes) ||
+        __builtin_mul_overflow(bytes, (uint64_t)job->microbatch_samples, &bytes) ||
+        !add_fits(bytes, STAGING_ALIGN_BYTES, UINT64_MAX))
+      return plan_refuse(why, "inputs[%u]: %lld elements a sample", i,
+                         (long long)input->sample_elements);
+    bytes = (bytes + STAGING_ALIGN_BYTES - 1) / STAGING_ALIGN_BYTES * STAGING_ALIGN_BYTES;
+    if (__builtin_add_overflow(staged, bytes, &staged))
+      return plan_refuse(why, "inputs: do not fit in memory");
+  }
+  if (staged != job->sample_bytes)
+    return plan_refuse(why, "jobs[0].sample_bytes: %llu, but the inputs have %llu",
+                       (unsigned long long)job->sample_bytes, (unsigned long long)staged);
+  return true;
+}
+
+static bool check_fixed_places(const Plan *plan, uint32_t index, char *why) {
+  const PlanJob *job = plan->jobs;
+  uint64_t limit = plan->classes[index].arena_bytes, ring = 0;
+  if (job->control_offset % 8 != 0 || !add_fits(job->control_offset, sizeof(Control), limit))
+    return plan_refuse(why, "classes[%u]: the control block does not lie in its arena", index);
+  if (__builtin_mul_overflow(job->sample_bytes, (uint64_t)job->prefetch_batches, &ring) ||
+      job->staging_offset % STAGING_ALIGN_BYTES != 0 || !add_fits(job->staging_offset, ring, limit))
+    return plan_refuse(why, "classes[%u]: the staging ring does not lie in its arena", index);
+  return true;
+}
+
+static bool check_tensor(const Plan *plan, const PlanClass *class, uint32_t index, char *why) {
+  const PlanTensor *tensor = &plan->tensors[index];
+  const char *name = plan_string(plan, tensor->name);
+  uint64_t bytes = 0, shift = 0;
+  if (tensor->layer_count == 0 || tensor->layer_first < -1 ||
+      (tensor->layer_first == -1 && tensor->layer_count != 1) ||
+      (int64_t)tensor->layer_first + tensor->layer_count > INT32_MAX)
+    return plan_refuse(why, "tensors[%u] %s: layers %d + %u", index, name, tensor->layer_first,
+                       tensor->layer_count);
+  if (tensor->elements < 1 ||
+      __builtin_mul_overflow((uint64_t)tensor->elements,
+                             (uint64_t)dtype_bytes((DType)tensor->dtype), &bytes) ||
+      bytes > tensor->size_bytes)
+    return plan_refuse(why, "tensors[%u] %s: %lld elements in %llu bytes", index, name,
+                       (long long)tensor->elements, (unsigned long long)tensor->size_bytes);
+  if (__builtin_mul_overflow(tensor->layer_stride, (uint64_t)tensor->layer_count - 1, &shift) ||
+      !add_fits(tensor->offset, shift, class->arena_bytes) ||
+      !add_fits(tensor->offset + shift, tensor->size_bytes, class->arena_bytes))
+    return plan_refuse(why, "tensors[%u] %s: outside the arena", index, name);
+  if (tensor->layer_count > 1 && tensor->layer_stride < tensor->size_bytes)
+    return plan_refuse(why, "tensors[%u] %s: its layers overlap", index, name);
+  if (tensor->offset % BINDING_ALIGN_BYTES != 0 || tensor->layer_stride % BINDING_ALIGN_BYTES != 0)
+    return plan_refuse(why, "tensors[%u] %s: not aligned to %d bytes", index, name,
+                       BINDING_ALIGN_BYTES);
+  return true;
+}
+
+static bool check_buffer(const Plan *plan, const PlanClass *class, uint32_t index, char *why) {
+  const PlanBuffer *buffer = &plan->buffers[index];
+  const char *name = plan_string(plan, buffer->name);
+  if (buffer->tier != TIER_DEVICE)
+    return plan_refuse(why, "buffers[%u] %s: only the device tier has an arena yet", index, name);
+  if (!add_fits(buffer->offset, buffer->size_bytes, class->arena_bytes))
+    return plan_refuse(why, "buffers[%u] %s: outside the arena", index, name);
+  if (buffer->program == PLAN_NONE) return true;
+  if (buffer->program < class->programs_first ||
+      buffer->program - class->programs_first >= class->programs_count)
+    return plan_refuse(why, "buffers[%u] %s: programs[%u] is of another class", index, name,
+                       buffer->program);
+  if (buffer->first_call > buffer->last_call ||
+      buffer->last_call >= plan->programs[buffer->program].calls_count)
+    return plan_refuse(why, "buffers[%u] %s: used from call %u to %u of %u", index, name,
+                       buffer->first_call, buffer->last_call,
+                       plan->programs[buffer->program].calls_count);
+  return true;
+}
+
+/* The binding of every rank of the class, with the whole base behind it, lies in the arena. */
+static bool check_binding(const Plan *plan, const PlanClass *class, const PlanBinding *binding,
+                          uint64_t size_bytes) {
+  if (binding->tier != TIER_DEVICE || binding->offset % BINDING_ALIGN_BYTES != 0 ||
+      binding->coord_stride % BINDING_ALIGN_BYTES != 0)
+    return false;
+  if (binding->axis == PLAN_NONE)
+    return binding->coord_stride == 0 && add_fits(binding->offset, size_bytes, class->arena_bytes);
+  const PlanBound *bound = &plan->bounds[class->bounds_first + binding->axis];
+  const uint32_t ends[2] = {bound->first, bound->end - 1};
+  for (int i = 0; i < 2; i++) {
+    int64_t shift = 0, offset = 0;
+    if (binding->offset > INT64_MAX ||
+        __builtin_mul_overflow((int64_t)ends[i], binding->coord_stride, &shift) ||
+        __builtin_add_overflow((int64_t)binding->offset, shift, &offset) || offset < 0 ||
+        !add_fits((uint64_t)offset, size_bytes, class->arena_bytes))
+      return false;
+  }
+  return true;
+}
+
+/* The loop that holds a call, or NULL. Loops are few and in order. */
+static const PlanLoop *find_loop(const Plan *plan, const PlanProgram *program, uint32_t call) {
+  for (uint32_t i = 0; i < program->loops_count; i++) {
+    const PlanLoop *loop = &plan->loops[program->loops_first + i];
+    if (call >= loop->first_call && call - loop->first_call < loop->call_count) return loop;
+  }
+  return NULL;
+}
+
+static bool check_wait(const Plan *plan, const PlanProgram *program, uint32_t position,
+                       uint32_t index, char *why) {
+  const PlanWait *wait = &plan->waits[index];
+  bool earlier = wait->call < position;
+  if (wait->iteration_back > 0) {
+    const PlanLoop *loop = find_loop(plan, program, position);
+    earlier = loop != NULL && wait->iteration_back < loop->times &&
+              wait->call >= loop->first_call && wait->call - loop->first_call < loop->call_count;
+  }
+  if (!earlier)
+    return plan_refuse(why, "waits[%u]: call %u is not before call %u", index, wait->call,
+                       position);
+  const PlanCall *call = &plan->calls[program->calls_first + wait->call];
+  if (wait->record >= plan->segments[call->segment].records_count)
+    return plan_refuse(why, "waits[%u]: call %u has no record %u", index, wait->call, wait->record);
+  return true;
+}
+
+static bool check_call(const Plan *plan, const PlanClass *class, const PlanProgram *program,
+                       uint32_t position, char *why) {
+  uint32_t index = program->calls_first + position;
+  const PlanCall *call = &plan->calls[index];
+  const PlanSegment *segment = &plan->segments[call->segment];
+  const char *name = plan_string(plan, segment->name);
+  if (call->layer < -1 || call->microbatch < -1)
+    return plan_refuse(why, "calls[%u]: layer %d, microbatch %d", index, call->layer,
+                       call->microbatch);
+  if (call->bindings_count != segment->bases_count)
+    return plan_refuse(why, "calls[%u]: binds %u of the %u bases of %s", index,
+                       call->bindings_count, segment->bases_count, name);
+  for (uint32_t i = 0; i < segment->bases_count; i++) {
+    const PlanBase *base = &plan->bases[segment->bases_first + i];
+    const PlanBinding *binding = &plan->bindings[call->bindings_first + i];
+    if (!check_binding(plan, class, binding, base->size_bytes))
+      return plan_refuse(why, "calls[%u]: base %s of %s is bound outside the arena or unaligned",
+                         index, plan_string(plan, base->name), name);
+  }
+  for (uint32_t i = 0; i < call->waits_count; i++)
+    if (!check_wait(plan, program, position, call->waits_first + i, why)) return false;
+  return true;
+}
+
+static bool check_loops(const Plan *plan, const PlanProgram *program, char *why) {
+  uint32_t end = 0;
+  for (uint32_t i = 0; i < program->loops_count; i++) {
+    uint32_t index = program->loops_first + i;
+    const PlanLoop *loop = &plan->loops[index];
+    if (loop->first_call < end || loop->call_count == 0 || loop->times == 0 ||
+        (uint64_t)loop->first_call + loop->call_count > program->calls_count)
+      return plan_refuse(why, "loops[%u]: calls %u + %u, %u times", index, loop->first_call,
+                         loop->call_count, loop->times);
+    end = loop->first_call + loop->call_count;
+    int64_t growth = 0;
+    if (__builtin_mul_overflow((int64_t)loop->times, (int64_t)loop->microbatch_stride, &growth) ||
+        growth > INT32_MAX)
+      return plan_refuse(why, "loops[%u]: micro-batch numbers overflow", index);
+    for (uint32_t c = loop->first_call; c < end; c++)
+      if (plan->calls[program->calls_first + c].microbatch > INT32_MAX - growth)
+        return plan_refuse(why, "loops[%u]: micro-batch numbers overflow", index);
+  }
+  return true;
+}
+
+static bool check_program(const Plan *plan, const PlanClass *class, uint32_t index, char *why) {
+  const PlanProgram *program = &plan->programs[index];
+  if (!check_loops(plan, program, why)) return false;
+  for (uint32_t i = 0; i < program->calls_count; i++)
+    if (!check_call(plan, class, program, i, why)) return false;
+  return true;
+}
+
+bool plan_check_classes(const Plan *plan, char *why) {
+  for (uint32_t c = 0; c < plan->classes_count; c++) {
+    const PlanClass *class = &plan->classes[c];
+    if (!check_fixed_places(plan, c, why)) return false;
+    for (uint32_t i = 0; i < class->tensors_count; i++)
+      if (!check_tensor(plan, class, class->tensors_first + i, why)) return false;
+    for (uint32_t i = 0; i < class->buffers_count; i++)
+      if (!check_buffer(plan, class, class->buffers_first + i, why)) return false;
+    uint32_t kinds = 0;
+    for (uint32_t i = 0; i < class->programs_count; i++) {
+      uint32_t bit = 1u << plan->programs[class->programs_first + i].kind;
+      if (kinds & bit) return plan_refuse(why, "classes[%u]: two programs of one kind", c);
+      kinds |= bit;
+      if (!check_program(plan, class, class->programs_first + i, why)) return false;
+    }
+  }
+  return true;
+}

@@ -1,0 +1,16 @@
+/* plan_why.h -- how the files of this folder refuse: the one line that says why. */
+#ifndef LOCKSTEP_PLAN_WHY_H
+#define LOCKSTEP_PLAN_WHY_H
+
+#include "runtime/plan/plan_io.h"
+
+/* Writes the line, cut to PLAN_WHY_BYTES, and returns false. */
+bool plan_refuse(char *why, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* The parts of plan_check. Each relies on the ones before it having accepted. */
+bool plan_check_job(const Plan *plan, char *why);
+bool plan_check_mesh(const Plan *plan, char *why);
+bool plan_check_segments(const Plan *plan, char *why);
+bool plan_check_classes(const Plan *plan, char *why);
+
+#endif

@@ -1,0 +1,46 @@
+/* plan_builder.h -- plans made by hand: tables that grow, and one complete small training plan.
+ *
+ * The example trains `layers` linear layers behind an embedding with a squared error: small enough
+ * to read as text, yet with every kind of thing a plan has: micro-batches, overlapped all-reduces,
+ * clipping, AdamW, evaluation. */
+#ifndef LOCKSTEP_TESTS_PLAN_BUILDER_H
+#define LOCKSTEP_TESTS_PLAN_BUILDER_H
+
+#include "runtime/plan/plan.h"
+
+/* Writable tables of a plan. Zeroed = empty. Mutate them freely, then take a view. */
+typedef struct PlanBuilder {
+#define PLAN_T(Type, table)                                                                        \
+  Type *table;                                                                                     \
+  uint32_t table##_count, table##_capacity;
+  PLAN_TABLES(PLAN_T)
+#undef PLAN_T
+} PlanBuilder;
+
+/* build_TABLE(builder, record) appends one record and returns its index. */
+#define PLAN_T(Type, table) uint32_t build_##table(PlanBuilder *builder, Type record);
+PLAN_TABLES(PLAN_T)
+#undef PLAN_T
+
+/* The offset of `text` in the strings table; equal texts share one. */
+uint32_t build_string(PlanBuilder *builder, const char *text);
+
+/* A plan whose tables are the builder's: valid until the builder grows or is freed. */
+Plan build_view(const PlanBuilder *builder);
+
+void build_free(PlanBuilder *builder);
+
+/* What the compiler records of each program: peak and live bytes of the ledger as it stands. */
+void build_peaks(PlanBuilder *builder);
+
+typedef struct ExampleOptions {
+  uint32_t layers;       /* at least 1 */
+  uint32_t accumulation; /* at least 1 */
+  uint32_t replicas;     /* size of the dp axis; 1 has no communications */
+  uint32_t classes;      /* the replicas are cut into so many classes, each with its own lists */
+  bool loop;             /* write the inner micro-batches as one loop (accumulation >= 4) */
+} ExampleOptions;
+
+void build_example(PlanBuilder *builder, ExampleOptions options);
+
+#endif
