@@ -2,7 +2,33 @@
  * ops.def.
  *
  * Forward ops are what model files call; the nodes their backward rules append are ops of the same
- * file. No pass switches over op kinds: it asks the OpDef. */
+ * file. No pass switches over op kinds: it asks the OpDef.
+ *
+ * Forward nodes, with their inputs in order and their attrs by index; weights are VALUE_PARAM:
+ *
+ *   embedding        table, ids
+ *   positions        (no inputs)          first position
+ *   linear           x, weight [, bias]
+ *   layernorm        x, weight, bias      eps
+ *   rmsnorm          x, weight            eps
+ *   rope             x                    base, first position
+ *   attention        q, k, v              causal, scale (0: 1/sqrt(head)), dropout rate
+ *   gelu silu ...    x
+ *   add subtract     a, b
+ *   multiply         a, b
+ *   affine           x                    scale, shift
+ *   dropout          x                    rate
+ *   split            x                    DimId that is cut into its indices
+ *   cross_entropy    logits, target ids
+ *   mse              y, target
+ *
+ * Which way a linear's weight lies follows from names: [out..., in...], or [in..., out...] for a
+ * shared handle. Dropout and attention draw their masks from the node's path: paths are unique.
+ *
+ * Losses: output 0 is the VALUE_LOSS (sum, weight), which accumulates over micro-batches; in a
+ * training graph output 1 is the gradient of input 0, times 1 / loss_count (mse: also 1 /
+ * features). The mean is sum / weight: cross_entropy counts tokens with a target, mse counts
+ * elements. */
 #ifndef LOCKSTEP_OP_H
 #define LOCKSTEP_OP_H
 
@@ -37,12 +63,17 @@ typedef struct OpDef {
   /* Appends the nodes that compute the gradients of n's inputs (grad.h). NULL: not differentiable.
    */
   void (*backward)(Grad *b, const Node *n);
-  /* Defaults (operands = inputs READ, then outputs WRITE) are already filled in. */
+  /* op_lower has filled in the defaults: the kernel of the op's name, inputs READ, then outputs
+   * WRITE. NULL: that is all. Accumulated operands are WRITE: the node's `accumulate` says when the
+   * kernel adds instead. */
   void (*lower)(const Graph *g, const Node *n, Lowered *out);
-  /* Output 0 may take over the storage of this input when nothing reads that input later; -1:
-   * never. */
+  /* Output 0 may take over the storage of this input when nothing reads that input later and
+   * neither is a view; -1: never. */
   int32_t in_place;
-  const char *paper; /* source of the formulas, or NULL */
+  uint32_t reads_views;  /* bit i: input i may have a row stride; others get a dense copy first */
+  uint32_t writes_views; /* bit i: output i may have a row stride */
+  uint32_t overwrites;   /* bit i: in training input i is destroyed; an output is a view of it */
+  const char *paper;     /* source of the formulas, or NULL */
 } OpDef;
 
 #define OP(name) OP_##name,
@@ -57,5 +88,15 @@ typedef enum OpKind {
 #undef OP
 
 const OpDef *op_def(int32_t op);
+
+/* Fills `out` for one node: defaults first, then the op's own rule. */
+void op_lower(const Graph *g, const Node *n, Lowered *out);
+
+/* A value without gaps between its tokens: v itself, or a copy of it appended to `list` on behalf
+ * of `n`. */
+ValueId op_dense(Graph *g, NodeList *list, const Node *n, ValueId v);
+
+/* Gives every input that the op cannot read with a stride a dense copy. graph_append does this. */
+void op_dense_inputs(Graph *g, NodeList *list, Node *n);
 
 #endif
