@@ -81,12 +81,19 @@ static inline void lay_ids(CaseCall *c, int64_t count, int64_t vocab) {
     ids[i] = (int32_t)(philox_mix(c->seed, (uint64_t)i) % (uint64_t)(vocab + 1)) - 1;
 }
 
-/* Not cleared: a kernel may rely on nothing there. */
+/* Not cleared: a kernel may rely on nothing there. A large one is kept from case to case of its
+ * size, for the system takes longer to hand out new pages than most cases take to run. */
 static inline void lay_work(CaseCall *c, int64_t bytes) {
-  int32_t operand = call_add(&c->call, DTYPE_F64, (bytes + 7) / 8);
+  enum { KEPT_FROM_BYTES = 1 << 18, POISONED_BYTES = 1 << 16 };
+  static Call kept;
+  if (bytes >= KEPT_FROM_BYTES && (kept.operand_count == 0 || kept.bytes[0] != bytes)) {
+    call_free(&kept);
+    call_add(&kept, DTYPE_F64, bytes / 8);
+  }
+  int32_t operand = bytes >= KEPT_FROM_BYTES ? call_share(&c->call, &kept, 0)
+                                             : call_add(&c->call, DTYPE_F64, (bytes + 7) / 8);
   c->role[operand] = ROLE_WORK;
-  int64_t poisoned = bytes < 65536 ? bytes : 65536;
-  memset(c->call.operand[operand], 0xff, (size_t)poisoned);
+  memset(c->call.operand[operand], 0xff, (size_t)(bytes < POISONED_BYTES ? bytes : POISONED_BYTES));
 }
 
 /* ---- one function for each order of operands in kernels.def ---- */
@@ -185,7 +192,8 @@ static inline void lay_attention_backward(CaseCall *c, const int64_t *d) {
   lay_value(c, ROLE_IN, tokens * q_width);
   lay_attention(c, d);
   int32_t work = --c->call.operand_count; /* attention's; the backward's stands last */
-  free(c->call.operand[work]);
+  if (!c->call.shared[work]) free(c->call.operand[work]);
+  c->call.shared[work] = false;
   c->role[4] = c->role[5] = ROLE_IN;
   run_plain(c, "attention", (const int32_t[]){1, 2, 3, 4, 5}, 5, c->call.attr[0]);
   lay_view(c, ROLE_OUT, tokens, q_width, d[8]);
