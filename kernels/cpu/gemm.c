@@ -40,8 +40,8 @@ static void pack_task(void *context, int64_t task, int32_t worker) {
   int64_t stride = ceil_div(columns, GROUP) * GROUP;
   for (int64_t j = 0; j < columns; j += GROUP)
     CPU(gemm_pack)
-    (&t->g->b, t->n0 + first + j, min64(GROUP, columns - j), t->k0, t->depth, t->pairs,
-     (PackTarget){t->b + first * t->units + j, NULL, stride});
+  (&t->g->b, t->n0 + first + j, min64(GROUP, columns - j), t->k0, t->depth, t->pairs,
+   (PackTarget){t->b + first * t->units + j, NULL, stride});
 }
 
 /* Adds what else belongs to the tile's elements and writes them where they go. */

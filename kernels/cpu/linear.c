@@ -1,4 +1,5 @@
 /* linear.c -- y = x . w^T and its three gradients: one GEMM each, with the factors' strides. */
+#include "kernels/cpu/columns.h"
 #include "kernels/cpu/gemm.h"
 #include "kernels/cpu/workspace.h"
 
@@ -89,4 +90,19 @@ void CPU(linear_dw)(const KernelArgs *args) {
              .b = transposed ? d_y : x,
              .accumulate = args->accumulate},
       2, 3);
+}
+
+void CPU(linear_db)(const KernelArgs *args) {
+  if (!cpu_floats(args, 2, 0)) {
+    reference_linear_db(args);
+    return;
+  }
+  CPU(column_sums)
+  (args, (Columns){.x = args->operand[0],
+                   .x_bf16 = args->dtype[0] == DTYPE_BF16,
+                   .y = args->operand[1],
+                   .y_bf16 = args->dtype[1] == DTYPE_BF16,
+                   .accumulate = args->accumulate,
+                   .rows = args->dim[0],
+                   .width = args->dim[1]});
 }

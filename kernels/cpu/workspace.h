@@ -5,11 +5,33 @@
 
 #include <stdint.h>
 
-/* linear, linear_bias, linear_dx, linear_dw: packed panels of both factors and, where a bf16 result
- * sums over more than one block of k, the partial sums. The same for every shape. */
-enum { WORK_GEMM = 16 << 20 };
+enum {
+  /* linear, linear_bias, linear_dx, linear_dw: packed panels of both factors and, where a bf16
+   * result sums over more than one block of k, the partial sums. The same for every shape. */
+  WORK_GEMM = 16 << 20,
+  WORK_GEMM_LEAST = 1 << 20, /* less, and the reference runs */
 
-/* The smallest a GEMM can live with. */
-enum { WORK_GEMM_LEAST = 1 << 20 };
+  /* layernorm_backward, rmsnorm_backward: column sums of 32 blocks of rows. */
+  WORK_NORM_BLOCKS = 32,
+  WORK_NORM_COLUMNS = 256, /* added up by one task */
+
+  /* attention, attention_backward: every thread's blocks. Heads up to 128 wide. */
+  WORK_ATTENTION_THREAD = 1 << 20
+};
+
+/* vectors: 2 for layernorm (d_weight, d_bias), 1 for rmsnorm. */
+static inline int64_t work_norm_backward(int64_t vectors, int64_t width) {
+  return WORK_NORM_BLOCKS * vectors * ((width + 15) / 16 * 16) * 4;
+}
+
+static inline int64_t work_attention(int64_t threads) {
+  return threads * WORK_ATTENTION_THREAD;
+}
+
+/* d_q of one group of heads is summed over blocks of keys. */
+static inline int64_t work_attention_backward(int64_t threads, int64_t group, int64_t seq,
+                                              int64_t head) {
+  return threads * (WORK_ATTENTION_THREAD + 4 * group * ((seq + 63) / 16 * 16) * head);
+}
 
 #endif

@@ -1,0 +1,92 @@
+/* activation.c -- gelu, silu, relu, tanh and their slopes, sixteen at a time.
+ *
+ * gelu's tanh form is x * sigmoid(2u), u = sqrt(2/pi) (x + 0.044715 x^3), which keeps its relative
+ * accuracy where 1 + tanh would cancel. */
+#include "kernels/cpu/ranges.h"
+#include "kernels/cpu/vec.h"
+
+#define GELU_2U_1 1.5957691216057308f   /* 2 sqrt(2/pi) */
+#define GELU_2U_3 0.071354816272600251f /* 2 sqrt(2/pi) 0.044715 */
+
+ALWAYS_INLINE Vec gelu_sigmoid(Vec x) {
+  Vec square = v_mul(x, x);
+  return v_sigmoid(v_mul(x, v_fma(square, v_set(GELU_2U_3), v_set(GELU_2U_1))));
+}
+
+ALWAYS_INLINE Vec gelu_value(Vec x) {
+  return v_mul(x, gelu_sigmoid(x));
+}
+
+/* s + x s (1 - s) (2u)' */
+ALWAYS_INLINE Vec gelu_slope(Vec x) {
+  Vec s = gelu_sigmoid(x), one = v_set(1.0f);
+  Vec inner = v_fma(v_mul(x, x), v_set(3.0f * GELU_2U_3), v_set(GELU_2U_1));
+  return v_fma(v_mul(v_mul(x, inner), s), v_sub(one, s), s);
+}
+
+ALWAYS_INLINE Vec silu_value(Vec x) {
+  return v_mul(x, v_sigmoid(x));
+}
+
+ALWAYS_INLINE Vec silu_slope(Vec x) {
+  Vec s = v_sigmoid(x), one = v_set(1.0f);
+  return v_fma(v_mul(x, s), v_sub(one, s), s);
+}
+
+ALWAYS_INLINE Vec relu_value(Vec x) {
+  return v_max(v_set(0.0f), x); /* NaN stays */
+}
+
+ALWAYS_INLINE Vec relu_slope(Vec x) {
+  return v_less_select(v_set(0.0f), x, v_set(1.0f), v_set(0.0f));
+}
+
+ALWAYS_INLINE Vec tanh_value(Vec x) {
+  return v_tanh(x);
+}
+
+/* 1 - tanh^2 = 4e / (1 + e)^2 with e = exp(-2|x|): nothing cancels. */
+ALWAYS_INLINE Vec tanh_slope(Vec x) {
+  Vec e = v_exp(v_mul(v_set(-2.0f), v_abs(x))), root = v_add(v_set(1.0f), e);
+  return v_div(v_mul(v_set(4.0f), e), v_mul(root, root));
+}
+
+#define ACTIVATION(name)                                                                           \
+  static void name##_range(const KernelArgs *args, const void *context, int64_t first,             \
+                           int64_t end) {                                                          \
+    const void *x = args->operand[0];                                                              \
+    void *y = args->operand[1];                                                                    \
+    bool x_bf16 = args->dtype[0] == DTYPE_BF16, y_bf16 = args->dtype[1] == DTYPE_BF16;             \
+    (void)context;                                                                                 \
+    for (int64_t i = first; i < end; i += LANES)                                                   \
+      v_put_n(y, i, end - i, y_bf16, name##_value(v_get_n(x, i, end - i, x_bf16)));                \
+  }                                                                                                \
+  void CPU(name)(const KernelArgs *args) {                                                         \
+    if (cpu_floats(args, 2, 0))                                                                    \
+      cpu_ranges(args, args->dim[0], GRAIN_ELEMENTS, name##_range, NULL);                          \
+    else                                                                                           \
+      reference_##name(args);                                                                      \
+  }                                                                                                \
+  static void name##_backward_range(const KernelArgs *args, const void *context, int64_t first,    \
+                                    int64_t end) {                                                 \
+    const void *d_y = args->operand[0], *x = args->operand[1];                                     \
+    void *d_x = args->operand[2];                                                                  \
+    bool d_y_bf16 = args->dtype[0] == DTYPE_BF16, x_bf16 = args->dtype[1] == DTYPE_BF16;           \
+    bool d_x_bf16 = args->dtype[2] == DTYPE_BF16;                                                  \
+    (void)context;                                                                                 \
+    for (int64_t i = first; i < end; i += LANES) {                                                 \
+      Vec slope = name##_slope(v_get_n(x, i, end - i, x_bf16));                                    \
+      v_put_n(d_x, i, end - i, d_x_bf16, v_mul(v_get_n(d_y, i, end - i, d_y_bf16), slope));        \
+    }                                                                                              \
+  }                                                                                                \
+  void CPU(name##_backward)(const KernelArgs *args) {                                              \
+    if (cpu_floats(args, 3, 0))                                                                    \
+      cpu_ranges(args, args->dim[0], GRAIN_ELEMENTS, name##_backward_range, NULL);                 \
+    else                                                                                           \
+      reference_##name##_backward(args);                                                           \
+  }
+
+ACTIVATION(gelu)
+ACTIVATION(silu)
+ACTIVATION(relu)
+ACTIVATION(tanh)

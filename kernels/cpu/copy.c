@@ -1,0 +1,47 @@
+/* copy.c -- cast rounds to another dtype; copy moves rows between views. */
+#include <assert.h>
+#include <string.h>
+
+#include "kernels/cpu/ranges.h"
+#include "kernels/cpu/vec.h"
+
+static void cast_range(const KernelArgs *args, const void *context, int64_t first, int64_t end) {
+  bool x_bf16 = args->dtype[0] == DTYPE_BF16, y_bf16 = args->dtype[1] == DTYPE_BF16;
+  (void)context;
+  for (int64_t i = first; i < end; i += LANES)
+    v_put_n(args->operand[1], i, end - i, y_bf16, v_get_n(args->operand[0], i, end - i, x_bf16));
+}
+
+void CPU(cast)(const KernelArgs *args) {
+  if (cpu_floats(args, 2, 0))
+    cpu_ranges(args, args->dim[0], GRAIN_STREAM, cast_range, NULL);
+  else
+    reference_cast(args);
+}
+
+static void copy_rows(const KernelArgs *args, const void *context, int64_t first, int64_t end) {
+  const char *x = (const char *)args->operand[0];
+  char *y = (char *)args->operand[1];
+  int64_t bytes = dtype_bytes((DType)args->dtype[0]);
+  (void)context;
+  for (int64_t r = first; r < end; r++)
+    memmove(y + r * args->dim[3] * bytes, x + r * args->dim[2] * bytes,
+            (size_t)(args->dim[1] * bytes));
+}
+
+/* A dense copy of few rows is cut by elements instead. */
+static void copy_dense(const KernelArgs *args, const void *context, int64_t first, int64_t end) {
+  int64_t bytes = dtype_bytes((DType)args->dtype[0]);
+  (void)context;
+  memmove((char *)args->operand[1] + first * bytes, (const char *)args->operand[0] + first * bytes,
+          (size_t)((end - first) * bytes));
+}
+
+void CPU(copy)(const KernelArgs *args) {
+  assert(args->dtype[0] == args->dtype[1]);
+  int64_t rows = args->dim[0], cols = args->dim[1];
+  if (args->dim[2] == cols && args->dim[3] == cols)
+    cpu_ranges(args, rows * cols, GRAIN_STREAM, copy_dense, NULL);
+  else
+    cpu_ranges(args, rows, grain_rows(cols), copy_rows, NULL);
+}

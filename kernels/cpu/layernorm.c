@@ -1,0 +1,133 @@
+/* layernorm.c -- a row is read from memory once and from the cache three times.
+ *
+ * Backward keeps column sums (d_weight, d_bias) per block of rows, in `work`; the number of blocks
+ * is fixed, so the sums do not depend on the threads. */
+#include <math.h>
+
+#include "kernels/cpu/ranges.h"
+#include "kernels/cpu/vec.h"
+#include "kernels/cpu/workspace.h"
+
+typedef struct Shape {
+  bool x_bf16, weight_bf16, bias_bf16, y_bf16, d_y_bf16, d_x_bf16;
+  int64_t width, rows, block_rows;
+} Shape;
+
+static void forward_row(const KernelArgs *args, const Shape *s, int64_t r) {
+  const void *x = args->operand[0], *weight = args->operand[1], *bias = args->operand[2];
+  float *stats = (float *)args->operand[4];
+  int64_t row = r * s->width, width = s->width;
+  Vec zero = v_set(0), sum = zero, square = zero;
+  for (int64_t c = 0; c < width; c += LANES)
+    sum = v_add(sum, v_get_n(x, row + c, width - c, s->x_bf16));
+  float mean = v_sum(sum) / (float)width;
+  Vec center = v_set(mean);
+  for (int64_t c = 0; c < width; c += LANES) {
+    Vec d = v_sub(v_get_n(x, row + c, width - c, s->x_bf16), center);
+    d = v_keep_n(d, width - c, zero);
+    square = v_fma(d, d, square);
+  }
+  float rstd = 1 / sqrtf(v_sum(square) / (float)width + (float)args->attr[0]);
+  Vec scale = v_set(rstd);
+  for (int64_t c = 0; c < width; c += LANES) {
+    int64_t n = width - c;
+    Vec d = v_mul(v_sub(v_get_n(x, row + c, n, s->x_bf16), center), scale);
+    v_put_n(args->operand[3], row + c, n, s->y_bf16,
+            v_fma(d, v_get_n(weight, c, n, s->weight_bf16), v_get_n(bias, c, n, s->bias_bf16)));
+  }
+  stats[2 * r] = mean;
+  stats[2 * r + 1] = rstd;
+}
+
+static void forward_rows(const KernelArgs *args, const void *context, int64_t first, int64_t end) {
+  for (int64_t r = first; r < end; r++)
+    forward_row(args, (const Shape *)context, r);
+}
+
+void CPU(layernorm)(const KernelArgs *args) {
+  if (!cpu_floats(args, 4, 0) || args->dtype[4] != DTYPE_F32) {
+    reference_layernorm(args);
+    return;
+  }
+  Shape s = {.x_bf16 = args->dtype[0] == DTYPE_BF16,
+             .weight_bf16 = args->dtype[1] == DTYPE_BF16,
+             .bias_bf16 = args->dtype[2] == DTYPE_BF16,
+             .y_bf16 = args->dtype[3] == DTYPE_BF16,
+             .width = args->dim[1]};
+  cpu_ranges(args, args->dim[0], grain_rows(s.width), forward_rows, &s);
+}
+
+/* With n = (x - mean) rstd and g = d_y weight: d_x = rstd (g - mean(g) - n mean(g n)); adds d_y n
+ * and d_y to the block's column sums. */
+static void backward_row(const KernelArgs *args, const Shape *s, int64_t r, float *d_weight,
+                         float *d_bias) {
+  const void *d_y = args->operand[0], *x = args->operand[1], *weight = args->operand[2];
+  const float *stats = (const float *)args->operand[3];
+  int64_t row = r * s->width, width = s->width;
+  Vec mean = v_set(stats[2 * r]), rstd = v_set(stats[2 * r + 1]);
+  Vec sum_g = v_set(0), sum_gn = sum_g;
+  for (int64_t c = 0; c < width; c += LANES) {
+    int64_t k = width - c;
+    Vec d = v_get_n(d_y, row + c, k, s->d_y_bf16);
+    Vec n = v_mul(v_sub(v_get_n(x, row + c, k, s->x_bf16), mean), rstd);
+    Vec g = v_mul(d, v_get_n(weight, c, k, s->weight_bf16)); /* 0 in absent lanes */
+    sum_g = v_add(sum_g, g);
+    sum_gn = v_fma(g, n, sum_gn);
+    v_store(d_weight + c, v_fma(d, n, v_load(d_weight + c)));
+    v_store(d_bias + c, v_add(d, v_load(d_bias + c)));
+  }
+  Vec mean_g = v_set(v_sum(sum_g) / (float)width), mean_gn = v_set(v_sum(sum_gn) / (float)width);
+  for (int64_t c = 0; c < width; c += LANES) {
+    int64_t k = width - c;
+    Vec n = v_mul(v_sub(v_get_n(x, row + c, k, s->x_bf16), mean), rstd);
+    Vec g = v_mul(v_get_n(d_y, row + c, k, s->d_y_bf16), v_get_n(weight, c, k, s->weight_bf16));
+    Vec rest = v_sub(v_sub(g, mean_g), v_mul(n, mean_gn));
+    v_put_n(args->operand[4], row + c, k, s->d_x_bf16, v_mul(rstd, rest));
+  }
+}
+
+/* Task i is block i: its sums stand at work[i][2][padded width]. */
+static void backward_rows(const KernelArgs *args, const void *context, int64_t first, int64_t end) {
+  const Shape *s = (const Shape *)context;
+  int64_t padded = ceil_div(s->width, LANES) * LANES;
+  float *sums = (float *)args->operand[7] + first / s->block_rows * 2 * padded;
+  memset(sums, 0, (size_t)(2 * padded) * sizeof *sums);
+  for (int64_t r = first; r < end; r++)
+    backward_row(args, s, r, sums, sums + padded);
+}
+
+static void add_blocks(const KernelArgs *args, const void *context, int64_t first, int64_t end) {
+  const Shape *s = (const Shape *)context;
+  int64_t padded = ceil_div(s->width, LANES) * LANES;
+  int64_t blocks = ceil_div(s->rows, s->block_rows);
+  const float *sums = (const float *)args->operand[7];
+  for (int32_t which = 0; which < 2; which++) {
+    void *out = args->operand[5 + which];
+    bool bf16 = args->dtype[5 + which] == DTYPE_BF16;
+    for (int64_t c = first; c < end; c += LANES) {
+      Vec sum = args->accumulate ? v_get_n(out, c, end - c, bf16) : v_set(0);
+      Vec added = v_set(0);
+      for (int64_t b = 0; b < blocks; b++)
+        added = v_add(added, v_load(sums + (2 * b + which) * padded + c));
+      v_put_n(out, c, end - c, bf16, v_add(sum, added));
+    }
+  }
+}
+
+void CPU(layernorm_backward)(const KernelArgs *args) {
+  int64_t rows = args->dim[0], width = args->dim[1];
+  if (!cpu_floats(args, 7, 0) || args->dtype[3] != DTYPE_F32 ||
+      args->bytes[7] < work_norm_backward(2, width)) {
+    reference_layernorm_backward(args);
+    return;
+  }
+  Shape s = {.d_y_bf16 = args->dtype[0] == DTYPE_BF16,
+             .x_bf16 = args->dtype[1] == DTYPE_BF16,
+             .weight_bf16 = args->dtype[2] == DTYPE_BF16,
+             .d_x_bf16 = args->dtype[4] == DTYPE_BF16,
+             .width = width,
+             .rows = rows,
+             .block_rows = max64(1, ceil_div(rows, WORK_NORM_BLOCKS))};
+  cpu_ranges(args, rows, s.block_rows, backward_rows, &s);
+  cpu_ranges(args, width, WORK_NORM_COLUMNS, add_blocks, &s);
+}

@@ -1,0 +1,110 @@
+/* rmsnorm.c -- layernorm.c without mean and bias. */
+#include <math.h>
+
+#include "kernels/cpu/ranges.h"
+#include "kernels/cpu/vec.h"
+#include "kernels/cpu/workspace.h"
+
+typedef struct Shape {
+  bool x_bf16, weight_bf16, y_bf16, d_y_bf16, d_x_bf16;
+  int64_t width, rows, block_rows;
+} Shape;
+
+static void forward_rows(const KernelArgs *args, const void *context, int64_t first, int64_t end) {
+  const Shape *s = (const Shape *)context;
+  const void *x = args->operand[0], *weight = args->operand[1];
+  int64_t width = s->width;
+  for (int64_t r = first; r < end; r++) {
+    int64_t row = r * width;
+    Vec square = v_set(0);
+    for (int64_t c = 0; c < width; c += LANES) {
+      Vec value = v_get_n(x, row + c, width - c, s->x_bf16);
+      square = v_fma(value, value, square);
+    }
+    float rstd = 1 / sqrtf(v_sum(square) / (float)width + (float)args->attr[0]);
+    for (int64_t c = 0; c < width; c += LANES) {
+      int64_t n = width - c;
+      Vec value = v_mul(v_get_n(x, row + c, n, s->x_bf16), v_set(rstd));
+      v_put_n(args->operand[2], row + c, n, s->y_bf16,
+              v_mul(value, v_get_n(weight, c, n, s->weight_bf16)));
+    }
+    ((float *)args->operand[3])[r] = rstd;
+  }
+}
+
+void CPU(rmsnorm)(const KernelArgs *args) {
+  if (!cpu_floats(args, 3, 0) || args->dtype[3] != DTYPE_F32) {
+    reference_rmsnorm(args);
+    return;
+  }
+  Shape s = {.x_bf16 = args->dtype[0] == DTYPE_BF16,
+             .weight_bf16 = args->dtype[1] == DTYPE_BF16,
+             .y_bf16 = args->dtype[2] == DTYPE_BF16,
+             .width = args->dim[1]};
+  cpu_ranges(args, args->dim[0], grain_rows(s.width), forward_rows, &s);
+}
+
+/* With n = x rstd and g = d_y weight: d_x = rstd (g - n mean(g n)); d_weight gets d_y n. */
+static void backward_row(const KernelArgs *args, const Shape *s, int64_t r, float *d_weight) {
+  const void *d_y = args->operand[0], *x = args->operand[1], *weight = args->operand[2];
+  int64_t row = r * s->width, width = s->width;
+  Vec rstd = v_set(((const float *)args->operand[3])[r]), sum_gn = v_set(0);
+  for (int64_t c = 0; c < width; c += LANES) {
+    int64_t k = width - c;
+    Vec d = v_get_n(d_y, row + c, k, s->d_y_bf16);
+    Vec n = v_mul(v_get_n(x, row + c, k, s->x_bf16), rstd);
+    Vec g = v_mul(d, v_get_n(weight, c, k, s->weight_bf16));
+    sum_gn = v_fma(g, n, sum_gn);
+    v_store(d_weight + c, v_fma(d, n, v_load(d_weight + c)));
+  }
+  Vec mean_gn = v_set(v_sum(sum_gn) / (float)width);
+  for (int64_t c = 0; c < width; c += LANES) {
+    int64_t k = width - c;
+    Vec n = v_mul(v_get_n(x, row + c, k, s->x_bf16), rstd);
+    Vec g = v_mul(v_get_n(d_y, row + c, k, s->d_y_bf16), v_get_n(weight, c, k, s->weight_bf16));
+    v_put_n(args->operand[4], row + c, k, s->d_x_bf16, v_mul(rstd, v_sub(g, v_mul(n, mean_gn))));
+  }
+}
+
+static void backward_rows(const KernelArgs *args, const void *context, int64_t first, int64_t end) {
+  const Shape *s = (const Shape *)context;
+  int64_t padded = ceil_div(s->width, LANES) * LANES;
+  float *sums = (float *)args->operand[6] + first / s->block_rows * padded;
+  memset(sums, 0, (size_t)padded * sizeof *sums);
+  for (int64_t r = first; r < end; r++)
+    backward_row(args, s, r, sums);
+}
+
+static void add_blocks(const KernelArgs *args, const void *context, int64_t first, int64_t end) {
+  const Shape *s = (const Shape *)context;
+  int64_t padded = ceil_div(s->width, LANES) * LANES;
+  int64_t blocks = ceil_div(s->rows, s->block_rows);
+  const float *sums = (const float *)args->operand[6];
+  void *out = args->operand[5];
+  bool bf16 = args->dtype[5] == DTYPE_BF16;
+  for (int64_t c = first; c < end; c += LANES) {
+    Vec sum = args->accumulate ? v_get_n(out, c, end - c, bf16) : v_set(0);
+    Vec added = v_set(0);
+    for (int64_t b = 0; b < blocks; b++)
+      added = v_add(added, v_load(sums + b * padded + c));
+    v_put_n(out, c, end - c, bf16, v_add(sum, added));
+  }
+}
+
+void CPU(rmsnorm_backward)(const KernelArgs *args) {
+  int64_t rows = args->dim[0], width = args->dim[1];
+  if (!cpu_floats(args, 6, 0) || args->dtype[3] != DTYPE_F32 ||
+      args->bytes[6] < work_norm_backward(1, width)) {
+    reference_rmsnorm_backward(args);
+    return;
+  }
+  Shape s = {.d_y_bf16 = args->dtype[0] == DTYPE_BF16,
+             .x_bf16 = args->dtype[1] == DTYPE_BF16,
+             .weight_bf16 = args->dtype[2] == DTYPE_BF16,
+             .d_x_bf16 = args->dtype[4] == DTYPE_BF16,
+             .width = width,
+             .rows = rows,
+             .block_rows = max64(1, ceil_div(rows, WORK_NORM_BLOCKS))};
+  cpu_ranges(args, rows, s.block_rows, backward_rows, &s);
+  cpu_ranges(args, width, WORK_NORM_COLUMNS, add_blocks, &s);
+}
