@@ -1,0 +1,184 @@
+#include "compiler/compile.h"
+
+#include <math.h>
+
+#include "compiler/cost/cost.h"
+#include "compiler/emit/emit.h"
+#include "compiler/grad/grad.h"
+#include "compiler/model/model.h"
+
+typedef struct Recompute {
+  RecomputeChoice choice; /* none, block or every */
+  int64_t group_layers;   /* 0: none */
+} Recompute;
+
+/* One pass through the house: what every loop below repeats. NULL when reported. */
+static Draft *make_draft(Compile *c, const Job *job, const Compiled *known, Model *model,
+                         Recompute recompute) {
+  Draft *d = ARENA_NEW(c->arena, Draft);
+  *d = (Draft){.compile = c,
+               .job = job,
+               .cluster = &known->cluster,
+               .derived = known->derived,
+               .group_layers = recompute.group_layers,
+               .has_master = job->precision.master == CHOICE_MASTER_FP32,
+               .has_moment2 = job->optimizer.head == CHOICE_ADAMW};
+  int64_t microbatch = job->train.microbatch, context = known->derived.sample_tokens;
+
+  d->train =
+      model_trace(c, model, microbatch, context, true); /* model description -> forward ops */
+  if (d->train == NULL) return NULL;
+  d->train->threads = (int32_t)known->cluster.threads;
+  d->train->loss_count = known->derived.batch_samples * known->derived.sample_tokens;
+  if (!grad_derive(d->train)) return NULL;       /* + backward                        */
+  if (recompute.choice != CHOICE_RECOMPUTE_NONE) /* what backward computes again      */
+    recompute_apply(d->train, recompute.group_layers > 1 ? RECOMPUTE_EVERY : RECOMPUTE_BLOCK,
+                    recompute.group_layers);
+  if (job->data.valid.count > 0) {
+    d->eval = model_trace(c, model, microbatch, context, false);
+    if (d->eval == NULL) return NULL;
+    d->eval->threads = d->train->threads;
+  }
+  d->train_parts = ARENA_ARRAY(c->arena, RegionSegments, d->train->regions.count);
+  d->eval_parts = ARENA_ARRAY(c->arena, RegionSegments, d->train->regions.count);
+
+  state_layout(d);                             /* parameters, gradients, optimizer state    */
+  segments_build(d, d->train, d->train_parts); /* ops -> straight-line code per layer kind  */
+  if (d->eval != NULL) segments_build(d, d->eval, d->eval_parts);
+  update_segments_build(d); /* reduce, norm, update, initial values      */
+  timeline_build(d);        /* calls, and the lifetimes of their buffers */
+  memory_pack(d);           /* lifetimes -> offsets                      */
+  return d;
+}
+
+static int64_t layers_of(Model *model) {
+  return (int64_t)model_size(model, "layers", 1);
+}
+
+/* What memory.recompute asks for, in the order in which to try: cheapest first. */
+static int32_t candidates(const Job *job, Model *model, Recompute out[3]) {
+  int64_t root = (int64_t)lround(sqrt((double)layers_of(model)));
+  const Recompute none = {CHOICE_RECOMPUTE_NONE, 0}, block = {CHOICE_RECOMPUTE_BLOCK, 1};
+  const Recompute by_root = {CHOICE_RECOMPUTE_EVERY, root > 1 ? root : 1};
+  switch (job->memory.recompute) {
+  case CHOICE_RECOMPUTE_NONE: out[0] = none; return 1;
+  case CHOICE_RECOMPUTE_BLOCK: out[0] = block; return 1;
+  case CHOICE_RECOMPUTE_SQRT: out[0] = by_root; return 1;
+  case CHOICE_RECOMPUTE_EVERY:
+    out[0] = (Recompute){CHOICE_RECOMPUTE_EVERY, job->recompute_blocks};
+    return 1;
+  default:
+    out[0] = none;
+    out[1] = block;
+    out[2] = by_root;
+    return 3;
+  }
+}
+
+static int64_t budget_of(const Job *job, const Cluster *cluster) {
+  int64_t whole = cluster->memory_bytes - cluster->reserve_bytes;
+  if (!job->set[FIELD_memory_budget]) return whole;
+  if (job->memory.budget.unit == UNIT_PERCENT)
+    return (int64_t)((double)cluster->memory_bytes * job->memory.budget.value / 100);
+  return (int64_t)job->memory.budget.value;
+}
+
+/* Takes the first candidate that fits; when none does, the one that needs least. */
+static bool choose_draft(Compile *c, const Job *job, Model *model, Compiled *out) {
+  Recompute tries[3];
+  int32_t count = candidates(job, model, tries);
+  out->draft = NULL;
+  for (int32_t i = 0; i < count; i++) {
+    Draft *d = make_draft(c, job, out, model, tries[i]);
+    if (d == NULL) return false;
+    if (out->draft == NULL || d->arena_bytes < out->draft->arena_bytes) {
+      out->draft = d;
+      out->recompute = tries[i].choice;
+      out->group_layers = tries[i].group_layers;
+    }
+    if (d->arena_bytes <= out->budget_bytes) break;
+  }
+  return true;
+}
+
+/* ---- what to change when it does not fit: each rung is compiled on top of those above */
+
+typedef struct Rung {
+  const char *change;
+  bool (*apply)(Job *job); /* false: already so */
+} Rung;
+
+static bool shrink_microbatch(Job *job) {
+  bool changes = job->train.microbatch > 1;
+  job->train.microbatch = 1;
+  return changes;
+}
+
+static bool recompute_blocks(Job *job) {
+  bool changes = job->memory.recompute != CHOICE_RECOMPUTE_BLOCK &&
+                 job->memory.recompute != CHOICE_RECOMPUTE_AUTO;
+  if (changes) job->memory.recompute = CHOICE_RECOMPUTE_BLOCK;
+  return changes;
+}
+
+static bool narrow_params(Job *job) {
+  bool changes = job->precision.param == CHOICE_FP32;
+  job->precision.param = job->precision.compute = CHOICE_BF16;
+  job->precision.master = CHOICE_MASTER_FP32;
+  return changes;
+}
+
+static bool narrow_grads(Job *job) {
+  bool changes = job->precision.grad == CHOICE_FP32;
+  job->precision.grad = job->precision.reduce = CHOICE_BF16;
+  return changes;
+}
+
+static void report_unfit(Compile *c, const Job *job, Model *model, const Compiled *out) {
+  static const Rung rungs[] = {{"train.microbatch = 1", shrink_microbatch},
+                               {"memory.recompute = \"block\"", recompute_blocks},
+                               {"precision = \"bf16\"", narrow_params},
+                               {"precision.grad = \"bf16\"", narrow_grads}};
+  char *needs = format_bytes(c->arena, out->draft->arena_bytes),
+       *budget = format_bytes(c->arena, out->budget_bytes);
+  error_at(c, (Span){.file = job->path}, "does-not-fit",
+           "a rank needs %s, its budget is %s (`lockstep explain` shows the table)", needs, budget);
+  Job *changed = ARENA_NEW(c->arena, Job);
+  *changed = *job;
+  const char *all = "";
+  bool fits = false;
+  for (size_t i = 0; i < sizeof rungs / sizeof *rungs && !fits; i++) {
+    if (!rungs[i].apply(changed)) continue;
+    Compiled trial = *out;
+    trial.derived.accumulation =
+        out->derived.accumulation * job->train.microbatch / changed->train.microbatch;
+    if (!choose_draft(c, changed, model, &trial)) return;
+    all = arena_printf(c->arena, "%s%s%s", all, *all != '\0' ? ", " : "", rungs[i].change);
+    fits = trial.draft->arena_bytes <= out->budget_bytes;
+    note_at(c, (Span){.file = NULL}, "with %-28s it needs %s%s", rungs[i].change,
+            format_bytes(c->arena, trial.draft->arena_bytes), fits ? ": fits" : "");
+  }
+  if (fits)
+    fix_last(c, "%s", all);
+  else
+    fix_last(c, "a smaller model or more memory a rank: cluster.memory");
+}
+
+bool compile(Compile *c, Job *job, const Machine *machine, Compiled *out) {
+  *out = (Compiled){.job = job};
+  if (!spec_cluster(c, job, machine, &out->cluster)) return false;
+  Model *model = model_open(c, job);
+  if (model == NULL) return false;
+  bool ok =
+      spec_derive(c, job, &out->cluster, (int64_t)model_size(model, "positions", 0), &out->derived);
+  out->budget_bytes = ok ? budget_of(job, &out->cluster) : 0;
+  if (ok) ok = choose_draft(c, job, model, out);
+  if (ok) {
+    out->parameters = model_parameters(out->draft->train);
+    out->flops_per_token = cost_flops_per_token(out->draft);
+    emit_plan(out->draft, out->parameters, &out->plan);
+    if (out->draft->arena_bytes > out->budget_bytes) report_unfit(c, job, model, out);
+  }
+  model_close(model);
+  return ok && !compile_failed(c);
+}

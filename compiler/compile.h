@@ -1,0 +1,29 @@
+/* compile.h -- (job, cluster) -> plan or diagnostics: a pure function. No globals, no clock, no
+ * environment.
+ *
+ * Every harder question is a loop around it: `recompute = "auto"` here, the advice after "does not
+ * fit", tune later. */
+#ifndef LOCKSTEP_COMPILE_H
+#define LOCKSTEP_COMPILE_H
+
+#include "compiler/schedule/draft.h"
+#include "runtime/plan/plan.h"
+
+typedef struct Compiled {
+  const Job *job;
+  Cluster cluster;
+  Derived derived;
+  int64_t parameters;        /* of the whole model */
+  int64_t flops_per_token;   /* training, causal half of attention, nothing recomputed */
+  int64_t budget_bytes;      /* of one rank */
+  RecomputeChoice recompute; /* chosen: none, block or every */
+  int64_t group_layers;      /* of every */
+  const Draft *draft;
+  Plan plan; /* its tables stand in the compile's arena */
+} Compiled;
+
+/* `job` from spec_load, `machine` for cluster = "here". On "does not fit" the plan of the last try
+ * is still there, so that its byte table can be shown. False when errors were reported. */
+bool compile(Compile *c, Job *job, const Machine *machine, Compiled *out);
+
+#endif

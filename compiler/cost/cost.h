@@ -1,0 +1,19 @@
+/* cost.h -- how long a record takes, by the roofline of the cluster's device (Williams et al.
+ * 2009).
+ *
+ * Integers of nanoseconds: predictions are part of the plan's bytes. 0 where the device's peaks are
+ * unknown. */
+#ifndef LOCKSTEP_COST_H
+#define LOCKSTEP_COST_H
+
+#include "compiler/schedule/draft.h"
+
+/* The larger of flops / peak and bytes / bandwidth; collectives: ring, 2 (n-1)/n bytes over the
+ * link. */
+int64_t cost_record_ns(const Draft *d, const Record *record);
+
+/* FLOPs of one token in training: forward and backward, nothing recomputed, causal half of
+ * attention. */
+int64_t cost_flops_per_token(const Draft *d);
+
+#endif

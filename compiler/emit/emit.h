@@ -1,0 +1,13 @@
+/* emit.h -- the draft as a plan: tables of fixed-size records, strings once.
+ *
+ * Byte-identical for equal drafts: no pointers, no time, no hash order, only integers and the
+ * user's own doubles. */
+#ifndef LOCKSTEP_EMIT_H
+#define LOCKSTEP_EMIT_H
+
+#include "compiler/schedule/draft.h"
+
+/* All tables stand in the compile's arena. */
+void emit_plan(const Draft *d, int64_t parameters, Plan *plan);
+
+#endif

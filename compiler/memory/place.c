@@ -1,0 +1,211 @@
+#include "compiler/memory/place.h"
+
+#include <assert.h>
+
+#include "compiler/memory/memory.h"
+
+enum { VALUE_ALIGN_BYTES = 64 };
+
+const NodeList *region_list(const Region *region, ListKind list) {
+  const NodeList *lists[LIST_KINDS] = {&region->forward, &region->recompute, &region->backward};
+  return lists[list];
+}
+
+static ValueId storage_of(const Places *p, ValueId v) {
+  for (;;) {
+    ValueId up = graph_value(p->graph, v)->view_of;
+    if (up == NO_ID) up = p->storage[v];
+    if (up == v) return v;
+    v = up;
+  }
+}
+
+/* Values with a base of their own; everything else is frame or scratch. */
+static bool special_role(const Places *p, ValueId v, BaseRole *role) {
+  const Value *value = graph_value(p->graph, v);
+  const Region *r = p->region;
+  switch (value->kind) {
+  case VALUE_INPUT: *role = BASE_DATA; return true;
+  case VALUE_PARAM: *role = BASE_PARAM; return true;
+  case VALUE_PARAM_GRAD: *role = BASE_GRAD; return true;
+  case VALUE_LOSS: *role = BASE_CONTROL; return true;
+  default: break;
+  }
+  if (v == r->output)
+    *role = BASE_OUTPUT;
+  else if (v == r->input)
+    *role = BASE_INPUT;
+  else if (v == r->d_output)
+    *role = BASE_D_OUTPUT;
+  else if (v == r->d_input)
+    *role = BASE_D_INPUT;
+  else
+    return false;
+  return true;
+}
+
+/* ---- who makes and reads what, where */
+
+static void note_made(Places *p, ValueId v, ListKind list, int32_t at) {
+  ValueUse *use = &p->use[storage_of(p, v)];
+  if (!use->made) *use = (ValueUse){.made = true, .list = list, .first = at, .last = at};
+  if (use->list == list && at > use->last) use->last = at;
+  if (use->list == list && at < use->first) use->first = at;
+}
+
+static void note_read(Places *p, ValueId v, ListKind list, int32_t at) {
+  ValueId root = storage_of(p, v);
+  BaseRole role;
+  ValueUse *use = &p->use[root];
+  use->read = true;
+  if (use->made && use->list != list) use->escapes = true;
+  if (use->made && use->list == list && at > use->last) use->last = at;
+  if (list != LIST_FORWARD && root == p->region->input) p->backward_reads_input = true;
+  if (list == LIST_BACKWARD && special_role(p, root, &role) && role == BASE_OUTPUT)
+    p->backward_reads_output = true;
+}
+
+static void note_uses(Places *p) {
+  for (ListKind list = LIST_FORWARD; list < LIST_KINDS; list++) {
+    const NodeList *nodes = region_list(p->region, list);
+    for (int32_t i = 0; i < nodes->count; i++) {
+      const Node *n = graph_node(p->graph, nodes->at[i]);
+      for (int32_t k = 0; k < n->input_count; k++)
+        note_read(p, n->inputs[k], list, i);
+      for (int32_t k = 0; k < n->output_count; k++)
+        note_made(p, n->outputs[k], list, i);
+    }
+  }
+}
+
+/* ---- in place: output 0 takes over an input that dies at this node */
+
+static bool can_take(const Places *p, const Node *n, ListKind list, int32_t at, ValueId in,
+                     ValueId out) {
+  BaseRole role;
+  if (in == out || storage_of(p, in) != in || storage_of(p, out) != out) return false;
+  if (special_role(p, in, &role)) return false;
+  const ValueUse *use = &p->use[in];
+  if (!use->made || use->list != list || use->escapes || use->last != at) return false;
+  if (value_bytes(p->graph, in) != value_bytes(p->graph, out)) return false;
+  /* The output's storage must be free since the input was made: carried values of this call always
+   * are, except the gradient of the output, which is read until backward is done with it. */
+  if (special_role(p, out, &role) && role != BASE_OUTPUT && role != BASE_D_INPUT) return false;
+  for (int32_t k = 0, times = 0; k < n->input_count; k++)
+    if (n->inputs[k] == in && ++times > 1) return false;
+  return true;
+}
+
+static void take_over(Places *p, ValueId in, ValueId out) {
+  p->storage[in] = out;
+  if (p->use[in].first < p->use[out].first) p->use[out].first = p->use[in].first;
+}
+
+static void work_in_place(Places *p) {
+  for (ListKind list = LIST_FORWARD; list < LIST_KINDS; list++) {
+    const NodeList *nodes = region_list(p->region, list);
+    for (int32_t i = 0; i < nodes->count; i++) {
+      const Node *n = graph_node(p->graph, nodes->at[i]);
+      int32_t k = op_def(n->op)->in_place;
+      if (k < 0 || k >= n->input_count || n->output_count < 1) continue;
+      if (can_take(p, n, list, i, n->inputs[k], n->outputs[0]))
+        take_over(p, n->inputs[k], n->outputs[0]);
+    }
+  }
+}
+
+/* ---- offsets */
+
+static void place_frames(Places *p) {
+  for (ValueId v = 0; v < p->graph->values.count; v++) {
+    BaseRole role;
+    const ValueUse *use = &p->use[v];
+    if (!use->made || !use->escapes || storage_of(p, v) != v || special_role(p, v, &role)) continue;
+    int64_t *end = use->list == LIST_FORWARD ? &p->frame_bytes : &p->recompute_frame_bytes;
+    p->offset[v] = *end;
+    *end += round_up(value_bytes(p->graph, v), VALUE_ALIGN_BYTES);
+  }
+}
+
+static void place_scratch(Places *p, Arena *arena, ListKind list, const Lowered *lowered) {
+  int32_t nodes = region_list(p->region, list)->count, count = 0;
+  PackItem *items = ARENA_ARRAY(arena, PackItem, p->graph->values.count + nodes);
+  ValueId *owner = ARENA_ARRAY(arena, ValueId, p->graph->values.count + 1);
+  for (ValueId v = 0; v < p->graph->values.count; v++) {
+    BaseRole role;
+    const ValueUse *use = &p->use[v];
+    if (!use->made || use->escapes || use->list != list || storage_of(p, v) != v ||
+        special_role(p, v, &role))
+      continue;
+    owner[count] = v;
+    items[count++] = (PackItem){value_bytes(p->graph, v), use->first, use->last, 0};
+  }
+  int32_t values = count;
+  for (int32_t i = 0; i < nodes; i++)
+    items[count++] = (PackItem){lowered[i].workspace_bytes, i, i, 0};
+  p->scratch_bytes[list] = pack_items(arena, items, count, VALUE_ALIGN_BYTES);
+  for (int32_t i = 0; i < values; i++)
+    p->offset[owner[i]] = items[i].offset;
+  p->workspace_offset[list] = ARENA_ARRAY(arena, int64_t, nodes + 1);
+  for (int32_t i = 0; i < nodes; i++)
+    p->workspace_offset[list][i] = items[values + i].offset;
+}
+
+Places *places_make(Draft *d, const Graph *g, const Region *region,
+                    Lowered *const lowered[LIST_KINDS]) {
+  Arena *arena = d->compile->arena;
+  Places *p = ARENA_NEW(arena, Places);
+  *p = (Places){.draft = d, .graph = g, .region = region};
+  p->storage = ARENA_ARRAY(arena, ValueId, g->values.count);
+  p->use = ARENA_ARRAY(arena, ValueUse, g->values.count);
+  p->offset = ARENA_ARRAY(arena, int64_t, g->values.count);
+  for (ValueId v = 0; v < g->values.count; v++)
+    p->storage[v] = v;
+  note_uses(p);
+  work_in_place(p);
+  place_frames(p);
+  for (ListKind list = LIST_FORWARD; list < LIST_KINDS; list++)
+    place_scratch(p, arena, list, lowered[list]);
+  return p;
+}
+
+/* ---- answers */
+
+static int64_t view_bytes(const Graph *g, ValueId v) {
+  int64_t elements = 0;
+  DType dtype = graph_value(g, v)->dtype;
+  for (; graph_value(g, v)->view_of != NO_ID; v = graph_value(g, v)->view_of)
+    elements += graph_value(g, v)->view_offset;
+  return elements * dtype_bytes(dtype);
+}
+
+Home place_of(const Places *p, ValueId v) {
+  ValueId root = storage_of(p, v);
+  const Value *value = graph_value(p->graph, root);
+  int64_t inside = view_bytes(p->graph, v);
+  BaseRole role;
+  if (!special_role(p, root, &role)) {
+    const ValueUse *use = &p->use[root];
+    assert(use->made); /* a value of another region can only come in as the carried one */
+    role = !use->escapes               ? BASE_SCRATCH
+           : use->list == LIST_FORWARD ? BASE_FRAME
+                                       : BASE_RECOMPUTE_FRAME;
+    return (Home){role, NO_ID, p->offset[root] + inside};
+  }
+  const Draft *d = p->draft;
+  switch (role) {
+  case BASE_PARAM:
+    return (Home){role, p->graph->params.at[value->param].region, d->params[value->param].param};
+  case BASE_GRAD:
+    return (Home){role, p->graph->params.at[value->param].region, d->params[value->param].grad};
+  case BASE_DATA: return (Home){role, NO_ID, d->input_offsets[value->input] + inside};
+  default: return (Home){role, NO_ID, inside};
+  }
+}
+
+int64_t place_span_bytes(const Places *p, ValueId v) {
+  const Graph *g = p->graph;
+  if (graph_value(g, v)->view_of == NO_ID) return value_bytes(g, v);
+  int64_t elements = (value_rows(g, v) - 1) * value_row_stride(g, v) + value_features(g, v);
+  return elements * dtype_bytes(graph_value(g, v)->dtype);
+}

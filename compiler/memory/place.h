@@ -1,0 +1,50 @@
+/* place.h -- where each value of one region stands: which base register, which offset.
+ *
+ * In:   a region with forward, recompute and backward lists.
+ * Out:  a home per value. Values that forward (or recompute) makes and a later list reads share the
+ * frame; all others are scratch of their list, packed by lifetime over its nodes. Views stand
+ * inside their root; an op that works in place takes over the storage of an input that nothing
+ * reads again. */
+#ifndef LOCKSTEP_PLACE_H
+#define LOCKSTEP_PLACE_H
+
+#include "compiler/schedule/draft.h"
+
+typedef enum ListKind { LIST_FORWARD, LIST_RECOMPUTE, LIST_BACKWARD, LIST_KINDS } ListKind;
+
+typedef struct Home {
+  BaseRole role;
+  RegionId region; /* of parameters */
+  int64_t offset_bytes;
+} Home;
+
+typedef struct ValueUse {
+  bool made, read;
+  ListKind list;       /* that makes it */
+  int32_t first, last; /* nodes of that list */
+  bool escapes;        /* read in another list */
+} ValueUse;
+
+typedef struct Places {
+  const Draft *draft;
+  const Graph *graph;
+  const Region *region;
+  ValueId *storage;                      /* by value: whose storage it took over, or itself */
+  ValueUse *use;                         /* by storage */
+  int64_t *offset;                       /* by storage: in its frame or scratch */
+  int64_t *workspace_offset[LIST_KINDS]; /* by position in the list */
+  int64_t scratch_bytes[LIST_KINDS], frame_bytes, recompute_frame_bytes;
+  bool backward_reads_input, backward_reads_output;
+} Places;
+
+const NodeList *region_list(const Region *region, ListKind list);
+
+/* `lowered[list][i]`: node i of the list as a kernel call, for workspaces. */
+Places *places_make(Draft *d, const Graph *g, const Region *region,
+                    Lowered *const lowered[LIST_KINDS]);
+
+Home place_of(const Places *places, ValueId v);
+int64_t place_span_bytes(const Places *places,
+                         ValueId v); /* from the first to the last byte it touches */
+
+#endif

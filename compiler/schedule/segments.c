@@ -1,0 +1,173 @@
+/* segments.c -- the lists of every region as straight-line code, written once whatever the number
+ * of layers. */
+#include <string.h>
+
+#include "compiler/memory/place.h"
+
+/* Operands default to inputs read and outputs written, in order; the op's file changes what
+ * differs. */
+static Lowered lower_node(const Graph *g, const Node *n) {
+  Lowered low = {0};
+  for (int32_t i = 0; i < n->input_count; i++) {
+    low.operands[low.operand_count] = n->inputs[i];
+    low.access[low.operand_count++] = ACCESS_READ;
+  }
+  for (int32_t i = 0; i < n->output_count; i++) {
+    low.operands[low.operand_count] = n->outputs[i];
+    low.access[low.operand_count++] = ACCESS_WRITE;
+  }
+  op_def(n->op)->lower(g, n, &low);
+  return low;
+}
+
+static Lowered *lower_list(const Draft *d, const Graph *g, const NodeList *list) {
+  Lowered *lowered = ARENA_ARRAY(d->compile->arena, Lowered, list->count + 1);
+  for (int32_t i = 0; i < list->count; i++)
+    lowered[i] = lower_node(g, graph_node(g, list->at[i]));
+  return lowered;
+}
+
+static bool is_sum(const Graph *g, ValueId v) {
+  ValueKind kind = graph_value(g, v)->kind;
+  return kind == VALUE_PARAM_GRAD || kind == VALUE_LOSS;
+}
+
+static void add_operands(Draft *d, int32_t segment, Record *record, const Places *places,
+                         const Lowered *low) {
+  for (int32_t i = 0; i < low->operand_count; i++) {
+    ValueId v = low->operands[i];
+    Home home = place_of(places, v);
+    int64_t size = place_span_bytes(places, v);
+    int32_t base = segment_base(d, segment, home.role, home.region, home.offset_bytes + size);
+    Access access = low->access[i];
+    if (access == ACCESS_WRITE && record->accumulate && is_sum(places->graph, v))
+      access = ACCESS_UPDATE;
+    record_operand(record, base, home.offset_bytes, size, graph_value(places->graph, v)->dtype,
+                   access);
+  }
+}
+
+/* Which lowered nodes sum into storage that outlives the micro-batch. */
+static Accumulate accumulate_of(const Graph *g, const Node *n) {
+  if (n->accumulate != ACCUMULATE_NEVER) return n->accumulate;
+  for (int32_t i = 0; i < n->output_count; i++)
+    if (graph_value(g, n->outputs[i])->kind == VALUE_LOSS) return ACCUMULATE_AFTER_FIRST;
+  return ACCUMULATE_NEVER;
+}
+
+typedef struct Emission {
+  Draft *draft;
+  const Places *places;
+  int32_t segment;
+  ListKind list;
+  bool *only_output; /* by position: needed only for the region's output, not by backward */
+} Emission;
+
+static void emit_variant(const Emission *e, int32_t at, const Lowered *low, uint32_t when_all,
+                         uint32_t when_none, bool accumulate) {
+  const Node *n = graph_node(e->places->graph, region_list(e->places->region, e->list)->at[at]);
+  Record *record = segment_record(e->draft, e->segment, RECORD_KERNEL, low->kernel);
+  record->path = n->path;
+  record->when_all = when_all;
+  record->when_none =
+      when_none | (e->only_output != NULL && e->only_output[at] ? CALL_GROUP_LAST : 0);
+  record->accumulate = accumulate;
+  record->random = low->random;
+  record->flops = low->flops;
+  add_operands(e->draft, e->segment, record, e->places, low);
+  if (low->workspace_bytes > 0) {
+    int64_t offset = e->places->workspace_offset[e->list][at];
+    int32_t base =
+        segment_base(e->draft, e->segment, BASE_SCRATCH, NO_ID, offset + low->workspace_bytes);
+    record_operand(record, base, offset, low->workspace_bytes, DTYPE_F32, ACCESS_WRITE);
+    record->bytes -= low->workspace_bytes;
+  }
+  record->dim_count = low->dim_count;
+  memcpy(record->dims, low->dims, sizeof record->dims);
+  record->attr_count = low->attr_count;
+  memcpy(record->attrs, low->attrs, sizeof record->attrs);
+}
+
+static void emit_node(const Emission *e, int32_t at, const Lowered *low) {
+  if (low->kernel == NULL) return;
+  const Graph *g = e->places->graph;
+  const Node *n = graph_node(g, region_list(e->places->region, e->list)->at[at]);
+  Accumulate accumulate = accumulate_of(g, n);
+  if (accumulate == ACCUMULATE_AFTER_FIRST) {
+    emit_variant(e, at, low, CALL_FIRST_MICROBATCH, 0, false);
+    emit_variant(e, at, low, 0, CALL_FIRST_MICROBATCH, true);
+  } else {
+    emit_variant(e, at, low, 0, 0, accumulate == ACCUMULATE_ALWAYS);
+  }
+  e->draft->segments.at[e->segment].flops += low->flops;
+}
+
+/* Recomputed nodes that no backward node needs, directly or through others: they only make the
+ * region's output. */
+static bool *find_only_output(Draft *d, const Graph *g, const Region *region) {
+  const NodeList *list = &region->recompute;
+  bool *needed = ARENA_ARRAY(d->compile->arena, bool, g->values.count);
+  bool *only = ARENA_ARRAY(d->compile->arena, bool, list->count + 1);
+  for (int32_t i = 0; i < region->backward.count; i++) {
+    const Node *n = graph_node(g, region->backward.at[i]);
+    for (int32_t k = 0; k < n->input_count; k++)
+      for (ValueId v = n->inputs[k]; v != NO_ID; v = graph_value(g, v)->view_of)
+        needed[v] = true;
+  }
+  for (int32_t i = list->count - 1; i >= 0; i--) {
+    const Node *n = graph_node(g, list->at[i]);
+    only[i] = true;
+    for (int32_t k = 0; k < n->output_count; k++)
+      if (needed[n->outputs[k]]) only[i] = false;
+    for (int32_t k = 0; !only[i] && k < n->input_count; k++)
+      for (ValueId v = n->inputs[k]; v != NO_ID; v = graph_value(g, v)->view_of)
+        needed[v] = true;
+  }
+  return only;
+}
+
+static int32_t build_list(Draft *d, const Places *places, ListKind list, const Lowered *lowered) {
+  static const char *const words[LIST_KINDS] = {"forward", "recompute", "backward"};
+  const NodeList *nodes = region_list(places->region, list);
+  if (nodes->count == 0) return NO_ID;
+  const char *suffix = places->graph->training ? "" : ".eval";
+  const char *name =
+      arena_printf(d->compile->arena, "%s.%s%s", places->region->name, words[list], suffix);
+  Emission e = {d, places, segment_add(d, name), list, NULL};
+  if (list == LIST_RECOMPUTE && places->region->output_recomputed)
+    e.only_output = find_only_output(d, places->graph, places->region);
+  for (int32_t i = 0; i < nodes->count; i++)
+    emit_node(&e, i, &lowered[i]);
+  return e.segment;
+}
+
+static int64_t bytes_or_zero(const Graph *g, ValueId v) {
+  return v == NO_ID ? 0 : value_bytes(g, v);
+}
+
+void segments_build(Draft *d, Graph *g, RegionSegments *parts) {
+  for (RegionId r = 0; r < g->regions.count; r++) {
+    const Region *region = &g->regions.at[r];
+    Lowered *lowered[LIST_KINDS];
+    for (ListKind list = LIST_FORWARD; list < LIST_KINDS; list++)
+      lowered[list] = lower_list(d, g, region_list(region, list));
+    const Places *places = places_make(d, g, region, lowered);
+    parts[r] = (RegionSegments){
+        .forward = build_list(d, places, LIST_FORWARD, lowered[LIST_FORWARD]),
+        .recompute = build_list(d, places, LIST_RECOMPUTE, lowered[LIST_RECOMPUTE]),
+        .backward = build_list(d, places, LIST_BACKWARD, lowered[LIST_BACKWARD]),
+        .reduce = NO_ID,
+        .norm = NO_ID,
+        .update = NO_ID,
+        .init = NO_ID,
+        .frame_bytes = places->frame_bytes,
+        .recompute_frame_bytes = places->recompute_frame_bytes,
+        .input_bytes = bytes_or_zero(g, region->input),
+        .output_bytes = bytes_or_zero(g, region->output),
+        .d_input_bytes = bytes_or_zero(g, region->d_input),
+        .d_output_bytes = bytes_or_zero(g, region->d_output),
+        .backward_reads_input = places->backward_reads_input,
+        .backward_reads_output = places->backward_reads_output,
+    };
+  }
+}
