@@ -39,4 +39,3 @@ uint32_t table_kernel(Tables *t, const char *name) {
   TABLE_PUSH(t, kernels, (PlanKernel){.name = text});
   return (uint32_t)t->kernels.count - 1;
 }
-

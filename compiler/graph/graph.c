@@ -41,7 +41,8 @@ ValueId graph_value_dims(Graph *g, const DimId *dims, int32_t dim_count, DType d
                  .param = NO_ID,
                  .input = NO_ID,
                  .view_of = NO_ID};
-  for (int32_t i = 0; i < dim_count; i++) value.dims[i] = dims[i];
+  for (int32_t i = 0; i < dim_count; i++)
+    value.dims[i] = dims[i];
   return graph_add_value(g, value);
 }
 

@@ -97,7 +97,8 @@ typedef struct Region {
   NodeList recompute; /* clones that backward reads instead, when the region is recomputed; dead
                          ones gone */
   NodeList backward;
-  ValueId output_again;   /* recompute's clone of output when groups have more than one layer; else NO_ID */
+  ValueId output_again;   /* recompute's clone of output when groups have more than one layer; else
+                             NO_ID */
   bool output_recomputed; /* recompute also makes the region's output again (groups of more than one
                              layer) */
 } Region;
