@@ -107,6 +107,7 @@ char *value_dims_text(Graph *g, ValueId v) {
 }
 
 NodeId graph_append(Graph *g, NodeList *list, Node node) {
+  op_dense_inputs(g, list, &node);
   if (!op_def(node.op)->shape(g, &node)) return NO_ID;
   VEC_PUSH(g->compile->arena, &g->nodes, node);
   NodeId id = g->nodes.count - 1;

@@ -1,0 +1,30 @@
+/* activation.c -- y = f(x), element by element; d_x = d_y f'(x), from x, so that y may go.
+ *
+ * gelu in its tanh form, silu(x) = x / (1 + exp(-x)), relu, tanh. */
+#include "compiler/ops/rule.h"
+
+static void backward(Grad *b, const Node *n, OpKind op) {
+  ValueId x = n->inputs[0];
+  if (grad_needed(b, x)) grad_add(b, x, rule_grad1(b, n, op, grad_output(b, n, 0), x, NO_ID, x));
+}
+
+#define ACTIVATION(f, source)                                                                      \
+  static void f##_rule(Grad *b, const Node *n) {                                                   \
+    backward(b, n, OP_##f##_backward);                                                             \
+  }                                                                                                \
+  const OpDef op_##f = {.name = #f,                                                                \
+                        .shape = rule_output_like_input,                                           \
+                        .backward = f##_rule,                                                      \
+                        .lower = lower_elements,                                                   \
+                        .in_place = 0,                                                             \
+                        .paper = source};                                                          \
+  const OpDef op_##f##_backward = {.name = #f "_backward",                                         \
+                                   .shape = rule_given,                                            \
+                                   .lower = lower_elements,                                        \
+                                   .in_place = 0,                                                  \
+                                   .paper = source};
+
+ACTIVATION(gelu, "arXiv:1606.08415")
+ACTIVATION(silu, "arXiv:1702.03118")
+ACTIVATION(relu, NULL)
+ACTIVATION(tanh, NULL)

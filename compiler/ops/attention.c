@@ -1,0 +1,115 @@
+/* attention.c -- out = dropout(softmax(scale q k^T)) v for each head; causal: a token sees those up
+ * to itself.
+ *
+ * With p the probabilities, m the dropout mask, and s = sum over a row of d_out out:
+ *   d_v = (p m)^T d_out     d_score = p (m (d_out v^T) - s)     d_q = scale d_score k     d_k =
+ * scale d_score^T q. Backward makes p again from the row's log-sum-exp; no score is ever kept.
+ *
+ * inputs: q [batch, seq, heads, head]; k, v [batch, seq, kv_heads, head]; heads share the k and v
+ * of their group. Outputs: out, as q; lse [batch, heads, seq]. attrs: causal, scale, dropout rate.
+ */
+#include <math.h>
+
+#include "compiler/ops/rule.h"
+
+enum { CAUSAL, SCALE, DROPOUT };
+
+static bool heads_fit(Graph *g, const Node *n) {
+  DimList q = rule_features(g, n->inputs[0]), k = rule_features(g, n->inputs[1]);
+  if (q.count != 2 || k.count != 2 || q.at[1] != k.at[1])
+    return error_at(g->compile, n->origin, "attention-shape",
+                    "attention: q and k need features [heads, head] with the same last one, got %s "
+                    "and %s",
+                    rule_dims_text(g, &q), rule_dims_text(g, &k));
+  const Dim *heads = &g->dims.at[q.at[0]], *kv_heads = &g->dims.at[k.at[0]];
+  if (heads->size % kv_heads->size != 0)
+    return error_at(g->compile, n->origin, "heads-multiple",
+                    "attention: %s = %lld is not a multiple of %s = %lld", heads->name,
+                    (long long)heads->size, kv_heads->name, (long long)kv_heads->size);
+  return true;
+}
+
+static bool inputs_fit(Graph *g, const Node *n) {
+  DimList q = rule_carried(g, n->inputs[0]), k = rule_dims(g, n->inputs[1]);
+  DimList v = rule_dims(g, n->inputs[2]), k_tokens = rule_carried(g, n->inputs[1]);
+  if (!rule_same_dims(&k, &v))
+    return error_at(g->compile, n->origin, "attention-shape", "attention: k is %s but v is %s",
+                    rule_dims_text(g, &k), rule_dims_text(g, &v));
+  if (!heads_fit(g, n) || !rule_needs_seq(g, n, n->inputs[0])) return false;
+  if (!rule_same_dims(&q, &k_tokens))
+    return error_at(g->compile, n->origin, "attention-shape",
+                    "attention: q runs over %s but k over %s", rule_dims_text(g, &q),
+                    rule_dims_text(g, &k_tokens));
+  return true;
+}
+
+static bool shape(Graph *g, Node *n) {
+  if (!rule_numbers(g, n, 3) || !inputs_fit(g, n)) return false;
+  if (!(n->attrs[DROPOUT] >= 0 && n->attrs[DROPOUT] < 1))
+    return error_at(g->compile, n->origin, "dropout-rate",
+                    "attention: the dropout rate is a share, 0 <= rate < 1; got %g",
+                    n->attrs[DROPOUT]);
+  if (!g->training) n->attrs[DROPOUT] = 0;
+  DimList q = rule_features(g, n->inputs[0]);
+  if (n->attrs[SCALE] == 0) n->attrs[SCALE] = 1 / sqrt((double)g->dims.at[q.at[1]].size);
+  if (rule_made(n)) return true;
+  rule_output(g, n, rule_dims(g, n->inputs[0]), g->compute_dtype);
+  rule_output_extra(g, n, "lse", value_rows(g, n->inputs[0]) * g->dims.at[q.at[0]].size,
+                    rule_statistics_dtype(g));
+  return true;
+}
+
+static void backward(Grad *b, const Node *n) {
+  ValueId d[3];
+  bool any = false;
+  for (int32_t i = 0; i < 3; i++) {
+    d[i] = grad_like(b, n->inputs[i]);
+    any |= grad_needed(b, n->inputs[i]);
+  }
+  if (!any) return;
+  grad_append(b, n, OP_attention_backward,
+              (const ValueId[]){grad_output(b, n, 0), n->inputs[0], n->inputs[1], n->inputs[2],
+                                n->outputs[0], n->outputs[1], NO_ID},
+              (const ValueId[]){d[0], d[1], d[2], NO_ID});
+  for (int32_t i = 0; i < 3; i++)
+    if (grad_needed(b, n->inputs[i])) grad_add(b, n->inputs[i], d[i]);
+}
+
+/* Two products of seq x seq x head forward, five backward. */
+static void lower_heads(const Graph *g, const Node *n, const ValueId *qkv, int64_t products,
+                        Lowered *out) {
+  Tokens tokens = rule_tokens(g, qkv[0]);
+  DimList q = rule_features(g, qkv[0]), k = rule_features(g, qkv[1]);
+  int64_t heads = g->dims.at[q.at[0]].size, head = g->dims.at[q.at[1]].size;
+  LOWER_DIMS(out, tokens.batch, tokens.seq, heads, g->dims.at[k.at[0]].size, head,
+             value_row_stride(g, qkv[0]), value_row_stride(g, qkv[1]), value_row_stride(g, qkv[2]));
+  LOWER_ATTRS(out, n->attrs[CAUSAL], n->attrs[SCALE], n->attrs[DROPOUT]);
+  out->workspace_bytes = g->threads * (int64_t)ATTENTION_WORKSPACE_BYTES_PER_THREAD;
+  out->random = n->attrs[DROPOUT] > 0;
+  out->flops = 2 * products * tokens.batch * heads * tokens.seq * tokens.seq * head;
+  if (n->attrs[CAUSAL] != 0) out->flops /= 2;
+}
+
+static void lower(const Graph *g, const Node *n, Lowered *out) {
+  lower_heads(g, n, n->inputs, 2, out);
+}
+
+static void lower_backward(const Graph *g, const Node *n, Lowered *out) {
+  lower_heads(g, n, n->inputs + 1, 5, out);
+  for (int32_t i = 0; i < 3; i++)
+    out->dims[out->dim_count++] = value_row_stride(g, n->outputs[i]);
+}
+
+const OpDef op_attention = {.name = "attention",
+                            .shape = shape,
+                            .backward = backward,
+                            .lower = lower,
+                            .in_place = -1,
+                            .reads_views = 7,
+                            .paper = "arXiv:2205.14135, arXiv:2305.13245"};
+const OpDef op_attention_backward = {.name = "attention_backward",
+                                     .shape = rule_given,
+                                     .lower = lower_backward,
+                                     .in_place = -1,
+                                     .reads_views = 7 << 1,
+                                     .writes_views = 7};

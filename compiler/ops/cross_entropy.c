@@ -1,0 +1,58 @@
+/* cross_entropy.c -- loss += sum over tokens of log(sum(exp(logits))) - logits[target].
+ *
+ *   d_logits = (softmax(logits) - onehot(target)) / loss_count
+ *
+ * inputs: logits [batch, seq, classes], target ids [batch, seq]; a target below 0 has weight 0.
+ * Outputs: the loss (sum, number of targets), which accumulates over micro-batches; in training
+ * d_logits, which replaces logits in place: it is the largest value of most models. */
+#include "compiler/ops/rule.h"
+
+static bool inputs_fit(Graph *g, const Node *n) {
+  ValueId logits = n->inputs[0], targets = n->inputs[1];
+  DimList classes = rule_features(g, logits);
+  if (classes.count != 1)
+    return error_at(g->compile, n->origin, "loss-shape",
+                    "cross_entropy: expected one feature dimension (the classes), got %s",
+                    rule_dims_text(g, &classes));
+  if (graph_value(g, targets)->dtype != DTYPE_I32)
+    return error_at(g->compile, n->origin, "needs-ids", "cross_entropy: targets must be ids");
+  DimList tokens = rule_carried(g, logits), have = rule_dims(g, targets);
+  if (!rule_same_dims(&tokens, &have))
+    return error_at(g->compile, n->origin, "loss-shape",
+                    "cross_entropy: logits run over %s, targets over %s",
+                    rule_dims_text(g, &tokens), rule_dims_text(g, &have));
+  return true;
+}
+
+static bool shape(Graph *g, Node *n) {
+  if (!rule_numbers(g, n, 1) || !inputs_fit(g, n)) return false;
+  if (rule_made(n)) return true;
+  rule_loss(g, n, "cross_entropy");
+  if (!g->training) return true;
+  ValueId logits = n->inputs[0];
+  ValueId d_logits = rule_output(g, n, rule_dims(g, logits), graph_value(g, logits)->dtype);
+  graph_value(g, d_logits)->view_of = logits; /* dense: inputs are, see reads_views */
+  return true;
+}
+
+static void backward(Grad *b, const Node *n) {
+  grad_add(b, n->inputs[0], n->outputs[1]);
+}
+
+static void lower(const Graph *g, const Node *n, Lowered *out) {
+  int64_t rows = value_rows(g, n->inputs[0]);
+  LOWER_DIMS(out, rows, value_features(g, n->inputs[0]));
+  out->workspace_bytes = 8 * rows;
+  if (!g->training) return;
+  out->kernel = "cross_entropy_train";
+  LOWER_ATTRS(out, 1 / (double)g->loss_count);
+  out->operand_count = 3; /* d_logits has logits' bytes */
+  out->access[0] = ACCESS_UPDATE;
+}
+
+const OpDef op_cross_entropy = {.name = "cross_entropy",
+                                .shape = shape,
+                                .backward = backward,
+                                .lower = lower,
+                                .in_place = -1,
+                                .overwrites = 1};

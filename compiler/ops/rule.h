@@ -1,0 +1,74 @@
+/* rule.h -- what the ops' rules share: checks that report, outputs, lowered lists. Private to ops/.
+ */
+#ifndef LOCKSTEP_RULE_H
+#define LOCKSTEP_RULE_H
+
+#include "compiler/grad/grad.h"
+#include "compiler/ops/op.h"
+
+/* Bytes of scratch: the kernels state the same in kernels/cpu/workspace.h and kernels.def. */
+enum {
+  LINEAR_WORKSPACE_BYTES = 16 << 20,              /* packed panels; the same for every shape */
+  ATTENTION_WORKSPACE_BYTES_PER_THREAD = 2 << 20, /* tiles of scores */
+};
+
+/* Sums of `tensors` parameter gradients, in f64, of each thread's rows apart. */
+static inline int64_t norm_workspace_bytes(const Graph *g, int64_t tensors, int64_t width) {
+  return g->threads * round_up(tensors * width * 8, 64);
+}
+
+typedef struct DimList {
+  int32_t count;
+  DimId at[DIMS_MAX];
+} DimList;
+
+DimList rule_dims(const Graph *g, ValueId v);
+DimList rule_carried(const Graph *g, ValueId v);
+DimList rule_features(const Graph *g, ValueId v);
+bool rule_same_dims(const DimList *a, const DimList *b);
+char *rule_dims_text(Graph *g, const DimList *list);
+int64_t rule_size(const Graph *g, const DimList *list); /* product */
+
+/* Reports unless the first `count` inputs are numbers (no ids, no weights) with batch and seq
+ * before their features. */
+bool rule_numbers(Graph *g, const Node *n, int32_t count);
+bool rule_ids(Graph *g, const Node *n, int32_t input);
+/* Reports unless the carried dims end with seq. */
+bool rule_needs_seq(Graph *g, const Node *n, ValueId v);
+
+/* A fresh output of n, named after its path. Nothing is added to a node whose outputs are given. */
+bool rule_made(const Node *n); /* outputs are given */
+ValueId rule_output(Graph *g, Node *n, DimList dims, DType dtype);
+ValueId rule_output_like(Graph *g, Node *n, ValueId like); /* in the compute dtype */
+ValueId rule_output_extra(Graph *g, Node *n, const char *suffix, int64_t elements, DType dtype);
+bool rule_output_like_input(Graph *g, Node *n); /* the whole shape rule of unary ops */
+bool rule_given(Graph *g, Node *n);             /* the whole shape rule of most backward ops */
+
+/* Output 0 of a loss: sum and weight, kept over the micro-batches of a step. */
+void rule_loss(Graph *g, Node *n, const char *name);
+
+/* Statistics of norms and attention: f32, or f64 where everything is. */
+DType rule_statistics_dtype(const Graph *g);
+
+typedef struct Tokens {
+  int64_t batch, seq;
+} Tokens;
+int64_t rule_samples(const Graph *g, ValueId v); /* size of batch; 0: v has none */
+Tokens rule_tokens(const Graph *g, ValueId v);   /* of a value with seq */
+
+void lower_dims(Lowered *out, int32_t count, const int64_t *dims);
+void lower_attrs(Lowered *out, int32_t count, const double *attrs);
+#define LOWER_DIMS(out, ...)                                                                       \
+  lower_dims((out), (int32_t)(sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t)),           \
+             (const int64_t[]){__VA_ARGS__})
+#define LOWER_ATTRS(out, ...)                                                                      \
+  lower_attrs((out), (int32_t)(sizeof((const double[]){__VA_ARGS__}) / sizeof(double)),            \
+              (const double[]){__VA_ARGS__})
+void lower_elements(const Graph *g, const Node *n, Lowered *out); /* dims: n, of input 0 */
+
+/* Backward rules: appends `op` on inputs (NO_ID: absent, at the end); its only output is like
+ * `like`. */
+ValueId rule_grad1(Grad *b, const Node *n, OpKind op, ValueId in0, ValueId in1, ValueId in2,
+                   ValueId like);
+
+#endif

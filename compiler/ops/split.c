@@ -1,0 +1,102 @@
+/* split.c -- cuts a value along its first feature, one piece an index; join is its gradient.
+ *
+ * No byte moves: piece i is a view of x, its tokens x's row stride apart. In backward the gradients
+ * of the pieces become views of d_x where their producer can write with a stride, else they are
+ * copied into one; join then only says that d_x is whole. A piece that is not used has gradient 0.
+ *
+ * inputs: x. attrs: DimId. Another feature than the first would scatter the pieces: refused. */
+#include "compiler/ops/rule.h"
+
+static bool cut_fits(Graph *g, const Node *n, DimId cut) {
+  ValueId x = n->inputs[0];
+  const Dim *dim = &g->dims.at[cut];
+  if (!value_has_dim(g, x, cut))
+    return error_at(g->compile, n->origin, "no-dimension", "split: %s has no dimension '%s'",
+                    value_dims_text(g, x), dim->name);
+  DimList features = rule_features(g, x);
+  if (features.count == 0 || features.at[0] != cut)
+    return error_at(g->compile, n->origin, "split-first",
+                    "split: '%s' is not the first feature of %s; only that one can be split",
+                    dim->name, value_dims_text(g, x));
+  if (dim->size > NODE_OUTPUTS_MAX)
+    return error_at(g->compile, n->origin, "split-many",
+                    "split: %s = %lld pieces; at most %d come out of one split", dim->name,
+                    (long long)dim->size, NODE_OUTPUTS_MAX);
+  return true;
+}
+
+/* A view is always of the value that owns the storage. */
+static void set_view(Graph *g, ValueId v, ValueId of, int64_t offset) {
+  const Value *parent = graph_value(g, of);
+  Value *view = graph_value(g, v);
+  bool owner = parent->view_of == NO_ID;
+  view->view_of = owner ? of : parent->view_of;
+  view->view_offset = offset + (owner ? 0 : parent->view_offset);
+}
+
+static bool shape(Graph *g, Node *n) {
+  DimId cut = (DimId)n->attrs[0];
+  if (!rule_numbers(g, n, 1) || !cut_fits(g, n, cut)) return false;
+  if (rule_made(n)) return true;
+  ValueId x = n->inputs[0];
+  DimList dims = rule_dims(g, x), piece = {0};
+  for (int32_t i = 0; i < dims.count; i++)
+    if (dims.at[i] != cut) piece.at[piece.count++] = dims.at[i];
+  int64_t pieces = g->dims.at[cut].size, piece_features = value_features(g, x) / pieces;
+  for (int64_t i = 0; i < pieces; i++) {
+    ValueId v = rule_output(g, n, piece, graph_value(g, x)->dtype);
+    graph_value(g, v)->name =
+        arena_printf(g->compile->arena, "%s.%lld", graph_value(g, v)->name, (long long)i);
+    set_view(g, v, x, i * piece_features);
+  }
+  return true;
+}
+
+/* Gradient 0 for a piece that nobody used, from any other piece's. */
+static ValueId zero_piece(Grad *b, const Node *n) {
+  Node zero = *n;
+  zero.attrs[0] = zero.attrs[1] = 0;
+  for (int32_t i = 0; i < n->output_count; i++) {
+    ValueId d = grad_output(b, n, i);
+    if (d != NO_ID) return rule_grad1(b, &zero, OP_affine, d, NO_ID, NO_ID, n->outputs[i]);
+  }
+  return NO_ID;
+}
+
+static void backward(Grad *b, const Node *n) {
+  ValueId x = n->inputs[0], inputs[NODE_OUTPUTS_MAX + 1];
+  if (!grad_needed(b, x)) return;
+  Graph *g = b->graph;
+  ValueId d_x = grad_like(b, x);
+  for (int32_t i = 0; i < n->output_count; i++) {
+    int64_t offset = i * value_features(g, n->outputs[i]);
+    ValueId d = grad_output(b, n, i);
+    if (d == NO_ID) d = zero_piece(b, n);
+    inputs[i] = d;
+    if (grad_place(b, d, d_x, offset)) continue;
+    inputs[i] = grad_like(b, n->outputs[i]);
+    set_view(g, inputs[i], d_x, offset);
+    grad_append(b, n, OP_copy, (const ValueId[]){d, NO_ID}, (const ValueId[]){inputs[i], NO_ID});
+  }
+  inputs[n->output_count] = NO_ID;
+  grad_append(b, n, OP_join, inputs, (const ValueId[]){d_x, NO_ID});
+  grad_add(b, x, d_x);
+}
+
+static void lower_nothing(const Graph *g, const Node *n, Lowered *out) {
+  (void)g;
+  (void)n;
+  out->kernel = NULL;
+}
+
+const OpDef op_split = {.name = "split",
+                        .shape = shape,
+                        .backward = backward,
+                        .lower = lower_nothing,
+                        .in_place = -1,
+                        .reads_views = 1};
+const OpDef op_join = {.name = "join",
+                       .shape = rule_given,
+                       .lower = lower_nothing,
+                       .in_place = -1,
+                       .reads_views = (1u << NODE_OUTPUTS_MAX) - 1};
