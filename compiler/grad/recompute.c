@@ -1,0 +1,96 @@
+/* recompute.c -- activations that are cheaper made twice than kept (arXiv:1604.06174).
+ *
+ * Backward names the forward values it reads; their producers are cloned, and what those read, up
+ * to the carried input, which stays. Nothing else is cloned, so no clone is dead. A clone keeps its
+ * original's path: it draws the same dropout mask. A clone is never merged with its original. */
+#include "compiler/grad/grad.h"
+
+typedef struct Clones {
+  Graph *graph;
+  Region *region;
+  RegionId id;
+  bool *wanted;   /* by ValueId of the forward */
+  ValueId *clone; /* by ValueId: what to read instead, or NO_ID */
+  int32_t count;  /* values there were before cloning */
+} Clones;
+
+/* Values that a forward node of the region makes; carried input, data and parameters are there. */
+static bool made_here(const Clones *c, ValueId v) {
+  if (v == NO_ID || v >= c->count || v == c->region->input) return false;
+  const Value *value = graph_value(c->graph, v);
+  return value->kind == VALUE_ACTIVATION && value->region == c->id && value->producer != NO_ID;
+}
+
+static void want(Clones *c, ValueId v) {
+  if (v != NO_ID && v < c->count) c->wanted[v] = true;
+}
+
+static void mark_wanted(Clones *c, bool with_output) {
+  const Graph *g = c->graph;
+  for (int32_t i = 0; i < c->region->backward.count; i++) {
+    const Node *n = graph_node(g, c->region->backward.at[i]);
+    for (int32_t k = 0; k < n->input_count; k++)
+      want(c, n->inputs[k]);
+  }
+  if (with_output) want(c, c->region->output);
+  for (int32_t i = c->region->forward.count - 1; i >= 0; i--) {
+    const Node *n = graph_node(g, c->region->forward.at[i]);
+    bool needed = false;
+    for (int32_t k = 0; k < n->output_count; k++)
+      needed |= c->wanted[n->outputs[k]] && made_here(c, n->outputs[k]);
+    for (int32_t k = 0; needed && k < n->input_count; k++)
+      want(c, n->inputs[k]);
+  }
+}
+
+static ValueId instead_of(const Clones *c, ValueId v) {
+  return v != NO_ID && v < c->count && c->clone[v] != NO_ID ? c->clone[v] : v;
+}
+
+static void clone_node(Clones *c, NodeId id) {
+  Graph *g = c->graph;
+  Node node = *graph_node(g, id);
+  NodeId clone_id = g->nodes.count;
+  node.clone_of = id;
+  for (int32_t k = 0; k < node.input_count; k++)
+    node.inputs[k] = instead_of(c, node.inputs[k]);
+  for (int32_t k = 0; k < node.output_count; k++) {
+    Value value = *graph_value(g, node.outputs[k]);
+    value.producer = clone_id;
+    value.view_of = instead_of(c, value.view_of);
+    c->clone[node.outputs[k]] = graph_add_value(g, value);
+    node.outputs[k] = c->clone[node.outputs[k]];
+  }
+  VEC_PUSH(g->compile->arena, &g->nodes, node);
+  VEC_PUSH(g->compile->arena, &c->region->recompute, clone_id);
+}
+
+static void recompute_region(Graph *g, RegionId r, bool with_output) {
+  Clones c = {.graph = g, .region = &g->regions.at[r], .id = r, .count = g->values.count};
+  c.wanted = ARENA_ARRAY(g->compile->arena, bool, c.count);
+  c.clone = ARENA_ARRAY(g->compile->arena, ValueId, c.count);
+  for (ValueId v = 0; v < c.count; v++)
+    c.clone[v] = NO_ID;
+  mark_wanted(&c, with_output);
+  for (int32_t i = 0; i < c.region->forward.count; i++) {
+    const Node *n = graph_node(g, c.region->forward.at[i]);
+    bool needed = false;
+    for (int32_t k = 0; k < n->output_count; k++)
+      needed |= c.wanted[n->outputs[k]] && made_here(&c, n->outputs[k]);
+    if (needed) clone_node(&c, c.region->forward.at[i]);
+  }
+  for (int32_t i = 0; i < c.region->backward.count; i++) {
+    Node *n = graph_node(g, c.region->backward.at[i]);
+    for (int32_t k = 0; k < n->input_count; k++)
+      n->inputs[k] = instead_of(&c, n->inputs[k]);
+  }
+  c.region->output_recomputed = with_output;
+  c.region->output_again = with_output ? instead_of(&c, c.region->output) : NO_ID;
+}
+
+void recompute_apply(Graph *g, RecomputeKind kind, int64_t group_layers) {
+  if (kind == RECOMPUTE_NONE) return;
+  for (RegionId r = 0; r < g->regions.count; r++)
+    if (g->regions.at[r].is_stack)
+      recompute_region(g, r, kind == RECOMPUTE_EVERY && group_layers > 1);
+}
