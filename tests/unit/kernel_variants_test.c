@@ -1,13 +1,14 @@
 /* LINK: kernels -- every fast kernel against the plain one, on the same numbers.
  *
  * The plain kernels compute in double from the same rounded inputs, so what is compared is the fast
- * path's own rounding. With rms the root mean square of the operand as the plain kernel wrote it:
- *   f32   |fast - plain| <= 2e-5 rms + 2e-5 |plain|    sums of up to ~1000 products in f32
- *   bf16  |fast - plain| <= 2^-7 rms + 2^-7 |plain|    one rounding is 2^-9; a product of two
- * rounded factors, summed and rounded again, stays below four times that f64   |fast - plain| <=
- * 2e-5 |plain|               losses and sums of squares: f32 inside blocks Kernels that only move
- * numbers must agree exactly, and no kernel may touch an input. Two threads must give the same
- * bytes twice. Arguments: names of kernels to run, all without. */
+ * path's own rounding. With rms the root mean square of the operand as the plain kernel wrote it,
+ * |fast - plain| is at most
+ * - f32: 2e-5 rms + 2e-5 |plain|, sums of up to about 1000 products in f32;
+ * - bf16: 2^-7 rms + 2^-7 |plain|, one rounding being 2^-9: two factors may be rounded too;
+ * - f64: 2e-5 |plain|, losses and sums of squares made of f32 within blocks.
+ *
+ * Kernels that only move numbers must agree exactly, no kernel may touch an input, and two threads
+ * must give the same bytes twice. Arguments: names of kernels to run; all without. */
 #include <math.h>
 
 #include "kernels/variants.h"
