@@ -23,33 +23,6 @@ ALWAYS_INLINE __m512 get_units(const Factor *x, int64_t line, int64_t k, int64_t
   return _mm512_castsi512_ps(_mm512_maskz_loadu_epi16(present, from));
 }
 
-/* r[i] lane j becomes r[j] lane i. */
-ALWAYS_INLINE void transpose16(__m512 r[16]) {
-  __m512 t[16];
-  UNROLL for (int i = 0; i < 16; i += 2) {
-    t[i] = _mm512_unpacklo_ps(r[i], r[i + 1]);
-    t[i + 1] = _mm512_unpackhi_ps(r[i], r[i + 1]);
-  }
-  UNROLL for (int i = 0; i < 16; i += 4) {
-    r[i] = _mm512_shuffle_ps(t[i], t[i + 2], 0x44);
-    r[i + 1] = _mm512_shuffle_ps(t[i], t[i + 2], 0xee);
-    r[i + 2] = _mm512_shuffle_ps(t[i + 1], t[i + 3], 0x44);
-    r[i + 3] = _mm512_shuffle_ps(t[i + 1], t[i + 3], 0xee);
-  }
-  UNROLL for (int i = 0; i < 4; i++) {
-    t[i] = _mm512_shuffle_f32x4(r[i], r[i + 4], 0x88);
-    t[i + 4] = _mm512_shuffle_f32x4(r[i], r[i + 4], 0xdd);
-    t[i + 8] = _mm512_shuffle_f32x4(r[i + 8], r[i + 12], 0x88);
-    t[i + 12] = _mm512_shuffle_f32x4(r[i + 8], r[i + 12], 0xdd);
-  }
-  UNROLL for (int i = 0; i < 4; i++) {
-    r[i] = _mm512_shuffle_f32x4(t[i], t[i + 8], 0x88);
-    r[i + 8] = _mm512_shuffle_f32x4(t[i], t[i + 8], 0xdd);
-    r[i + 4] = _mm512_shuffle_f32x4(t[i + 4], t[i + 12], 0x88);
-    r[i + 12] = _mm512_shuffle_f32x4(t[i + 4], t[i + 12], 0xdd);
-  }
-}
-
 ALWAYS_INLINE void pack_dense_k(const Factor *x, int64_t line, int64_t lines, int64_t k0, int64_t k,
                                 bool pairs, PackTarget to) {
   int64_t per_unit = pairs ? 2 : 1, units = ceil_div(k, per_unit);
@@ -59,7 +32,7 @@ ALWAYS_INLINE void pack_dense_k(const Factor *x, int64_t line, int64_t lines, in
       r[i] = i < lines ? get_units(x, line + i, k0 + u * per_unit, k - u * per_unit, pairs)
                        : _mm512_setzero_ps();
     }
-    transpose16(r);
+    v_transpose16(r);
     if (units - u >= LANES) {
       UNROLL for (int i = 0; i < 16; i++) put_units(to, u + i, r[i]);
     } else {

@@ -136,6 +136,22 @@ ALWAYS_INLINE Vec v_keep_n(Vec x, int64_t n, Vec rest) {
   return v_load(lane);
 }
 
+ALWAYS_INLINE void v_transpose16(Vec r[16]) {
+  float from[LANES][LANES], to[LANES][LANES];
+  for (int i = 0; i < LANES; i++)
+    v_store(from[i], r[i]);
+  for (int i = 0; i < LANES; i++)
+    for (int j = 0; j < LANES; j++)
+      to[j][i] = from[i][j];
+  for (int i = 0; i < LANES; i++)
+    r[i] = v_load(to[i]);
+}
+/* Never called: gemm_has_pairs is false at this level. */
+ALWAYS_INLINE Vec v_pairs(Vec first, Vec second) {
+  (void)second;
+  return first;
+}
+
 typedef struct VecDouble {
   __m256d part[4];
 } VecDouble;

@@ -104,6 +104,45 @@ ALWAYS_INLINE __m256 v_high(Vec x) {
   return _mm512_extractf32x8_ps(x, 1);
 }
 
+/* r[i] lane j becomes r[j] lane i. */
+ALWAYS_INLINE void v_transpose16(Vec r[16]) {
+  Vec t[16];
+  UNROLL for (int i = 0; i < 16; i += 2) {
+    t[i] = _mm512_unpacklo_ps(r[i], r[i + 1]);
+    t[i + 1] = _mm512_unpackhi_ps(r[i], r[i + 1]);
+  }
+  UNROLL for (int i = 0; i < 16; i += 4) {
+    r[i] = _mm512_shuffle_ps(t[i], t[i + 2], 0x44);
+    r[i + 1] = _mm512_shuffle_ps(t[i], t[i + 2], 0xee);
+    r[i + 2] = _mm512_shuffle_ps(t[i + 1], t[i + 3], 0x44);
+    r[i + 3] = _mm512_shuffle_ps(t[i + 1], t[i + 3], 0xee);
+  }
+  UNROLL for (int i = 0; i < 4; i++) {
+    t[i] = _mm512_shuffle_f32x4(r[i], r[i + 4], 0x88);
+    t[i + 4] = _mm512_shuffle_f32x4(r[i], r[i + 4], 0xdd);
+    t[i + 8] = _mm512_shuffle_f32x4(r[i + 8], r[i + 12], 0x88);
+    t[i + 12] = _mm512_shuffle_f32x4(r[i + 8], r[i + 12], 0xdd);
+  }
+  UNROLL for (int i = 0; i < 4; i++) {
+    r[i] = _mm512_shuffle_f32x4(t[i], t[i + 8], 0x88);
+    r[i + 8] = _mm512_shuffle_f32x4(t[i], t[i + 8], 0xdd);
+    r[i + 4] = _mm512_shuffle_f32x4(t[i + 4], t[i + 12], 0x88);
+    r[i + 12] = _mm512_shuffle_f32x4(t[i + 4], t[i + 12], 0xdd);
+  }
+}
+
+/* Bits of bf16 pairs: `first` rounded in the low halves, `second` in the high ones. */
+ALWAYS_INLINE __m512i v_round_high(Vec x) {
+  __m512i bits = _mm512_castps_si512(x);
+  __m512i odd = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
+  return _mm512_add_epi32(_mm512_add_epi32(bits, _mm512_set1_epi32(0x7fff)), odd);
+}
+ALWAYS_INLINE Vec v_pairs(Vec first, Vec second) {
+  __m512i low = _mm512_srli_epi32(v_round_high(first), 16);
+  __m512i high = _mm512_andnot_si512(_mm512_set1_epi32(0xffff), v_round_high(second));
+  return _mm512_castsi512_ps(_mm512_or_si512(low, high));
+}
+
 /* The sum, in double, of x added to eight running sums. */
 typedef struct VecDouble {
   __m512d low, high;

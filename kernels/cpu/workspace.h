@@ -28,10 +28,11 @@ static inline int64_t work_attention(int64_t threads) {
   return threads * WORK_ATTENTION_THREAD;
 }
 
-/* d_q of one group of heads is summed over blocks of keys. */
+/* d_q and the row terms of one group of heads are summed over blocks of keys. */
 static inline int64_t work_attention_backward(int64_t threads, int64_t group, int64_t seq,
                                               int64_t head) {
-  return threads * (WORK_ATTENTION_THREAD + 4 * group * ((seq + 63) / 16 * 16) * head);
+  int64_t padded = (head + 15) / 16 * 16;
+  return threads * (WORK_ATTENTION_THREAD + 4 * group * (seq + 48) * (padded + 1));
 }
 
 #endif

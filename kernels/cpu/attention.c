@@ -1,0 +1,192 @@
+/* attention.c -- out = dropout(softmax(scale q k^T)) v by blocks of keys, with the running highest
+ * score and sum of FlashAttention (arXiv:2205.14135). One task is a block of queries of one head.
+ */
+#include "kernels/cpu/attention.h"
+
+#include <math.h>
+
+#include "kernels/cpu/workspace.h"
+
+enum { QUERY_PANELS = 6 };
+
+/* One thread's blocks; sizes for f32 and the widest head. */
+typedef struct Scratch {
+  float q[QUERY_PANELS][HEAD_MAX * QUERY_PANEL];
+  float out[QUERY_PANELS][HEAD_MAX * QUERY_PANEL]; /* [head][48]: transposed, not yet normalised */
+  float k[KEY_BLOCK * HEAD_MAX];
+  float v[KEY_BLOCK * HEAD_MAX];
+  float scores[KEY_BLOCK * QUERY_PANEL]; /* then probabilities */
+  float paired[KEY_BLOCK / 2 * QUERY_PANEL];
+  float highest[QUERY_PANELS][QUERY_PANEL];
+  float sum[QUERY_PANELS][QUERY_PANEL];
+} Scratch;
+
+_Static_assert(sizeof(Scratch) <= WORK_ATTENTION_THREAD, "the workspace holds a thread's blocks");
+
+typedef struct Forward {
+  Attention a;
+  int64_t blocks;        /* of queries, per head */
+  int64_t block_queries; /* a multiple of 48 */
+} Forward;
+
+/* A panel of queries against a block of keys. */
+typedef struct Step {
+  const Attention *a;
+  int64_t b, h;
+  int64_t q0, queries; /* of the panel */
+  int64_t k0, keys;    /* that the panel's last query sees */
+} Step;
+
+/* Turns column j's scores into exp(score - highest), adds to the sums, returns what the earlier
+ * sums must be multiplied by. */
+static Vec softmax_column(const Step *t, float *scores, int64_t j, float *highest, float *sum) {
+  const Attention *a = t->a;
+  int64_t q0 = t->q0 + j * LANES;
+  float *column = scores + j * LANES;
+  Vec scale = v_set(a->scale), lowest = v_set(-INFINITY), old = v_load(highest + j * LANES);
+  int64_t free = a->causal ? min64(max64(q0 - t->k0 + 1, 0), t->keys) : t->keys; /* unmasked keys */
+  Vec high = old, number = query_numbers(q0);
+  for (int64_t key = 0; key < free; key++)
+    high = v_max(high, v_mul(v_load(column + key * QUERY_PANEL), scale));
+  for (int64_t key = free; key < t->keys; key++) {
+    Vec s = v_mul(v_load(column + key * QUERY_PANEL), scale);
+    high = v_max(high, v_less_select(number, v_set((float)(t->k0 + key)), lowest, s));
+  }
+  Vec total = v_set(0), minus = v_neg(high);
+  for (int64_t key = 0; key < free; key++) {
+    Vec p = v_exp(v_fma(v_load(column + key * QUERY_PANEL), scale, minus));
+    total = v_add(total, p);
+    v_store(column + key * QUERY_PANEL, p);
+  }
+  for (int64_t key = free; key < t->keys; key++) {
+    Vec p = v_exp(v_fma(v_load(column + key * QUERY_PANEL), scale, minus));
+    p = v_less_select(number, v_set((float)(t->k0 + key)), v_set(0), p);
+    total = v_add(total, p);
+    v_store(column + key * QUERY_PANEL, p);
+  }
+  Vec correction = v_exp(v_sub(old, high));
+  v_store(highest + j * LANES, high);
+  v_store(sum + j * LANES, v_fma(v_load(sum + j * LANES), correction, total));
+  return correction;
+}
+
+static void drop_column(const Step *t, float *scores, int64_t j) {
+  for (int64_t key = 0; key < t->keys; key += 4) {
+    float keep[4][LANES];
+    keep_factors(t->a, t->b, t->h, t->q0 + j * LANES, t->k0 + key, keep);
+    for (int64_t w = 0; w < min64(4, t->keys - key); w++) {
+      float *p = scores + (key + w) * QUERY_PANEL + j * LANES;
+      v_store(p, v_keep_product(v_load(p), v_load(keep[w])));
+    }
+  }
+}
+
+/* Probabilities as a packed panel: f32 as they stand (when 48 wide), else in units of the panel. */
+static const float *pack_probabilities(const Step *t, Scratch *s, int64_t vectors) {
+  float *p = s->scores;
+  if (!t->a->pairs) {
+    if (vectors < QUERY_VECTORS)
+      for (int64_t key = 0; key < t->keys; key++)
+        memmove(p + key * vectors * LANES, p + key * QUERY_PANEL,
+                (size_t)(vectors * LANES) * sizeof *p);
+    return p;
+  }
+  for (int64_t key = 0; key < t->keys; key += 2)
+    for (int64_t j = 0; j < vectors; j++) {
+      const float *first = p + key * QUERY_PANEL + j * LANES;
+      Vec second = key + 1 < t->keys ? v_load(first + QUERY_PANEL) : v_set(0);
+      v_store(s->paired + (key / 2 * vectors + j) * LANES, v_pairs(v_load(first), second));
+    }
+  return s->paired;
+}
+
+static void panel_step(const Step *t, Scratch *s, int64_t panel, int64_t block_units) {
+  const Attention *a = t->a;
+  int64_t vectors = ceil_div(t->queries, LANES), units = units_of(a, t->keys);
+  GemmMicro *micro = CPU(gemm_micro)(a->pairs, vectors);
+  for (int64_t key = 0; key < t->keys; key += PANEL_ROWS)
+    micro(s->k + key * a->units, s->q[panel], a->units, s->scores + key * QUERY_PANEL);
+  Vec correction[QUERY_VECTORS];
+  for (int64_t j = 0; j < vectors; j++) {
+    correction[j] = softmax_column(t, s->scores, j, s->highest[panel], s->sum[panel]);
+    if (a->drop) drop_column(t, s->scores, j);
+  }
+  const float *p = pack_probabilities(t, s, vectors);
+  for (int64_t d = 0; d < a->head; d += PANEL_ROWS) {
+    float tile[TILE] __attribute__((aligned(64)));
+    micro(s->v + d * block_units, p, units, tile);
+    for (int64_t i = 0; i < PANEL_ROWS; i++)
+      for (int64_t j = 0; j < vectors; j++) {
+        float *out = s->out[panel] + (d + i) * QUERY_PANEL + j * LANES;
+        Vec add = v_load(tile + i * QUERY_PANEL + j * LANES);
+        v_store(out, t->k0 == 0 ? add : v_fma(v_load(out), correction[j], add));
+      }
+  }
+}
+
+static void write_panel(const Step *t, Scratch *s, int64_t panel) {
+  const Attention *a = t->a;
+  float *lse = (float *)a->args->operand[4] + (t->b * a->heads + t->h) * a->seq + t->q0;
+  float factor[QUERY_PANEL];
+  for (int64_t q = 0; q < t->queries; q++) {
+    factor[q] = 1 / s->sum[panel][q];
+    lse[q] = s->highest[panel][q] + logf(s->sum[panel][q]);
+  }
+  int64_t stride = a->heads * a->head;
+  int64_t first = (t->b * a->seq + t->q0) * stride + t->h * a->head;
+  write_queries(a, s->out[panel], factor, t->queries, a->args->operand[3], first, stride,
+                a->args->dtype[3] == DTYPE_BF16);
+}
+
+static void block_task(void *context, int64_t task, int32_t worker) {
+  const Forward *f = (const Forward *)context;
+  const Attention *a = &f->a;
+  const int64_t *dim = a->args->dim;
+  Scratch *s = (Scratch *)((char *)a->args->operand[5] + worker * (int64_t)WORK_ATTENTION_THREAD);
+  int64_t h = task / f->blocks % a->heads, b = task / f->blocks / a->heads;
+  int64_t q0 = task % f->blocks * f->block_queries, kv_head = h / (a->heads / a->kv_heads);
+  int64_t queries = min64(f->block_queries, a->seq - q0), panels = ceil_div(queries, QUERY_PANEL);
+  Factor q = head_tokens(a, 0, b, h, dim[5]), k = head_tokens(a, 1, b, kv_head, dim[6]);
+  Factor v = flip(head_tokens(a, 2, b, kv_head, dim[7]));
+  for (int64_t p = 0; p < panels; p++) {
+    int64_t first = p * QUERY_PANEL;
+    pack_columns(a, &q, q0 + first, min64(QUERY_PANEL, queries - first), 0, a->head, s->q[p]);
+    for (int i = 0; i < QUERY_PANEL; i++) {
+      s->highest[p][i] = -INFINITY;
+      s->sum[p][i] = 0;
+    }
+  }
+  int64_t all_keys = a->causal ? q0 + queries : a->seq;
+  for (int64_t k0 = 0; k0 < all_keys; k0 += KEY_BLOCK) {
+    int64_t keys = min64(KEY_BLOCK, all_keys - k0);
+    pack_rows(a, &k, k0, keys, 0, a->head, s->k);
+    pack_rows(a, &v, 0, a->head, k0, keys, s->v);
+    for (int64_t p = 0; p < panels; p++) {
+      Step step = {.a = a, .b = b, .h = h, .q0 = q0 + p * QUERY_PANEL, .k0 = k0, .keys = keys};
+      step.queries = min64(QUERY_PANEL, q0 + queries - step.q0);
+      if (a->causal) step.keys = min64(keys, step.q0 + step.queries - k0);
+      if (step.keys > 0) panel_step(&step, s, p, units_of(a, keys));
+    }
+  }
+  for (int64_t p = 0; p < panels; p++) {
+    Step step = {.a = a, .b = b, .h = h, .q0 = q0 + p * QUERY_PANEL};
+    step.queries = min64(QUERY_PANEL, q0 + queries - step.q0);
+    write_panel(&step, s, p);
+  }
+}
+
+void CPU(attention)(const KernelArgs *args) {
+  bool bf16 =
+      args->dtype[0] == DTYPE_BF16 && args->dtype[1] == DTYPE_BF16 && args->dtype[2] == DTYPE_BF16;
+  if (!cpu_floats(args, 4, 0) || args->dtype[4] != DTYPE_F32 || args->dim[4] > HEAD_MAX ||
+      args->bytes[5] < work_attention(threads_count(args->threads))) {
+    reference_attention(args);
+    return;
+  }
+  Forward f = {.a = attention_of(args, bf16)};
+  int64_t panels = ceil_div(f.a.seq, QUERY_PANEL);
+  f.blocks = ceil_div(panels, QUERY_PANELS);
+  f.block_queries = ceil_div(panels, f.blocks) * QUERY_PANEL;
+  f.blocks = ceil_div(f.a.seq, f.block_queries);
+  threads_run(args->threads, f.a.batch * f.a.heads * f.blocks, block_task, &f);
+}
