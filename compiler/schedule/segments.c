@@ -4,26 +4,10 @@
 
 #include "compiler/memory/place.h"
 
-/* Operands default to inputs read and outputs written, in order; the op's file changes what
- * differs. */
-static Lowered lower_node(const Graph *g, const Node *n) {
-  Lowered low = {0};
-  for (int32_t i = 0; i < n->input_count; i++) {
-    low.operands[low.operand_count] = n->inputs[i];
-    low.access[low.operand_count++] = ACCESS_READ;
-  }
-  for (int32_t i = 0; i < n->output_count; i++) {
-    low.operands[low.operand_count] = n->outputs[i];
-    low.access[low.operand_count++] = ACCESS_WRITE;
-  }
-  op_def(n->op)->lower(g, n, &low);
-  return low;
-}
-
 static Lowered *lower_list(const Draft *d, const Graph *g, const NodeList *list) {
   Lowered *lowered = ARENA_ARRAY(d->compile->arena, Lowered, list->count + 1);
   for (int32_t i = 0; i < list->count; i++)
-    lowered[i] = lower_node(g, graph_node(g, list->at[i]));
+    op_lower(g, graph_node(g, list->at[i]), &lowered[i]);
   return lowered;
 }
 

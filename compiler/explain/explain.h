@@ -1,0 +1,22 @@
+/* explain.h -- what a compile found out, for people and for programs.
+ *
+ * All numbers come from the plan's own ledger and records: nothing is computed a second way. */
+#ifndef LOCKSTEP_EXPLAIN_H
+#define LOCKSTEP_EXPLAIN_H
+
+#include "compiler/compile.h"
+
+/* The dozen lines that `compile` prints: model, batch, ranks, memory, time, run. */
+void explain_summary(const Compiled *compiled, FILE *out);
+
+/* One row per kind of memory at the moment of the train step's peak, then the peak and the budget.
+ */
+void explain_memory(const Compiled *compiled, FILE *out);
+
+/* Every buffer of one rank that is alive at the peak, largest first: `explain --why rank=N`. */
+void explain_rank(const Compiled *compiled, int64_t rank, FILE *out);
+
+/* The same as one JSON object, "version": 1. */
+void explain_json(const Compiled *compiled, FILE *out);
+
+#endif
