@@ -39,4 +39,14 @@ static inline uint32_t tokens_id(const TokenFile *file, int64_t i) {
 /* The first id >= vocab in [first, first + count): its position, or -1. */
 int64_t tokens_find_bad(const TokenFile *file, int64_t first, int64_t count, uint32_t vocab);
 
+typedef struct TokensWritten {
+  int64_t train_tokens;
+  int64_t valid_tokens;
+} TokensWritten;
+
+/* Every byte of `text_path` becomes one token: FOLDER/train.u8 and, from the end of the text, `hold_out` of it (a
+ * fraction in [0, 1)) in FOLDER/valid.u8. Makes the folder. A reader sees the old files or the whole new ones. */
+bool tokens_write_bytes(const char *text_path, const char *folder, double hold_out,
+                        TokensWritten *written, char why[TOKENS_WHY_BYTES]);
+
 #endif

@@ -1,0 +1,250 @@
+/* save.c -- lists a directory's checkpoints, and adds one. Saving allocates nothing: it happens
+ * between steps. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/checkpoint/checkpoint.h"
+#include "runtime/checkpoint/checksum.h"
+
+enum { TENSOR_ALIGN_BYTES = 64 };
+
+static bool is_saved(const PlanTensor *tensor) {
+  return tensor->kind == BUFFER_PARAM || tensor->kind == BUFFER_MASTER ||
+         tensor->kind == BUFFER_MOMENT1 || tensor->kind == BUFFER_MOMENT2;
+}
+
+bool checkpoint_each(const Plan *plan, const PlanClass *class, CheckpointVisit *visit,
+                     void *context) {
+  for (uint32_t i = 0; i < class->tensors_count; i++) {
+    const PlanTensor *tensor = &plan->tensors[class->tensors_first + i];
+    for (uint32_t layer = 0; is_saved(tensor) && layer < tensor->layer_count; layer++) {
+      int32_t number = tensor->layer_first < 0 ? -1 : tensor->layer_first + (int32_t)layer;
+      if (!visit(context, tensor, number, tensor->offset + layer * tensor->layer_stride))
+        return false;
+    }
+  }
+  return true;
+}
+
+static bool count_entry(void *context, const PlanTensor *tensor, int32_t layer, uint64_t offset) {
+  (void)layer, (void)offset;
+  CheckpointStore *store = context;
+  store->entry_count++;
+  store->table_bytes += sizeof(CheckpointEntry);
+  store->table_bytes += strlen(plan_string(store->plan, tensor->name)) + 1;
+  return true;
+}
+
+/* mkdir -p */
+static bool make_directory(const char *path, Status *status) {
+  char part[CHECKPOINT_PATH_BYTES];
+  size_t length = strlen(path);
+  if (length >= sizeof part)
+    return status_fail(status, STATUS_USER, "%.60s...: path is too long", path);
+  for (size_t i = 1; i <= length; i++) {
+    if (path[i] != '/' && path[i] != 0) continue;
+    memcpy(part, path, i);
+    part[i] = 0;
+    if (mkdir(part, 0777) != 0 && errno != EEXIST)
+      return status_fail(status, STATUS_WORLD, "%s: cannot be made: %s", part, strerror(errno));
+  }
+  return true;
+}
+
+static int compare_steps(const void *a, const void *b) {
+  const int64_t *x = a, *y = b;
+  return *x < *y ? -1 : *x > *y;
+}
+
+static bool list_steps(CheckpointStore *store, Status *status) {
+  DIR *folder = opendir(store->directory);
+  if (!folder)
+    return status_fail(status, STATUS_WORLD, "%s: cannot be listed: %s", store->directory,
+                       strerror(errno));
+  for (struct dirent *item; (item = readdir(folder));) {
+    long long step;
+    int end = 0;
+    if (sscanf(item->d_name, "step_%lld.ckpt%n", &step, &end) != 1 || end == 0 || item->d_name[end])
+      continue;
+    if (store->count < CHECKPOINT_KEEP_MAX) store->step[store->count++] = step;
+  }
+  closedir(folder);
+  qsort(store->step, (size_t)store->count, sizeof *store->step, compare_steps);
+  return true;
+}
+
+bool checkpoint_store_open(CheckpointStore *store, const Plan *plan, const PlanClass *class,
+                           Status *status) {
+  *store = (CheckpointStore){.plan = plan, .class = class};
+  store->directory = plan_string(plan, plan->jobs[0].checkpoint_dir);
+  int64_t keep = plan->jobs[0].checkpoint_keep;
+  store->keep = (int32_t)(keep < 1                     ? 1
+                          : keep < CHECKPOINT_KEEP_MAX ? keep
+                                                       : CHECKPOINT_KEEP_MAX - 1);
+  (void)checkpoint_each(plan, class, count_entry, store);
+  store->table = calloc(store->table_bytes + 1, 1);
+  if (!store->table) return status_fail(status, STATUS_WORLD, "not enough memory for checkpoints");
+  return make_directory(store->directory, status) && list_steps(store, status);
+}
+
+void checkpoint_store_close(CheckpointStore *store) {
+  free(store->table);
+  *store = (CheckpointStore){0};
+}
+
+typedef struct Layout {
+  CheckpointStore *store;
+  const uint8_t *arena;
+  uint32_t entry;
+  uint64_t name;
+  uint64_t offset;
+} Layout;
+
+static uint64_t align_up(uint64_t bytes) {
+  return (bytes + TENSOR_ALIGN_BYTES - 1) / TENSOR_ALIGN_BYTES * TENSOR_ALIGN_BYTES;
+}
+
+static bool lay_out(void *context, const PlanTensor *tensor, int32_t layer, uint64_t offset) {
+  Layout *layout = context;
+  CheckpointStore *store = layout->store;
+  CheckpointEntry *entry = (CheckpointEntry *)(void *)store->table + layout->entry++;
+  char *names = (char *)store->table + store->entry_count * sizeof *entry;
+  const char *name = plan_string(store->plan, tensor->name);
+  *entry = (CheckpointEntry){
+      .offset = layout->offset,
+      .size_bytes = tensor->size_bytes,
+      .sum = checksum(layout->arena + offset, tensor->size_bytes),
+      .elements = tensor->elements,
+      .name = (uint32_t)layout->name,
+      .kind = tensor->kind,
+      .dtype = tensor->dtype,
+      .layer = layer,
+  };
+  memcpy(names + layout->name, name, strlen(name) + 1);
+  layout->name += strlen(name) + 1;
+  layout->offset = align_up(layout->offset + tensor->size_bytes);
+  return true;
+}
+
+static bool write_at(int descriptor, const void *bytes, size_t count, uint64_t offset) {
+  const uint8_t *at = bytes;
+  while (count > 0) {
+    ssize_t written = pwrite(descriptor, at, count, (off_t)offset);
+    if (written < 0 && errno == EINTR) continue;
+    if (written == 0) errno = ENOSPC;
+    if (written <= 0) return false;
+    at += written;
+    count -= (size_t)written;
+    offset += (uint64_t)written;
+  }
+  return true;
+}
+
+typedef struct Writing {
+  const CheckpointEntry *entry;
+  const uint8_t *arena;
+  int descriptor;
+} Writing;
+
+static bool write_tensor(void *context, const PlanTensor *tensor, int32_t layer, uint64_t offset) {
+  (void)layer;
+  Writing *writing = context;
+  const CheckpointEntry *entry = writing->entry++;
+  return write_at(writing->descriptor, writing->arena + offset, tensor->size_bytes, entry->offset);
+}
+
+static bool write_file(CheckpointStore *store, const uint8_t *arena, CheckpointHeader *header,
+                       int descriptor) {
+  uint64_t table_end = sizeof *header + store->table_bytes;
+  Layout layout = {.store = store, .arena = arena, .offset = align_up(table_end)};
+  (void)checkpoint_each(store->plan, store->class, lay_out, &layout);
+  header->file_bytes = layout.offset;
+  header->table_sum = checksum(store->table, store->table_bytes);
+  header->header_sum = checksum(header, offsetof(CheckpointHeader, header_sum));
+  Writing writing = {(const CheckpointEntry *)(const void *)store->table, arena, descriptor};
+  return ftruncate(descriptor, (off_t)layout.offset) == 0 &&
+         write_at(descriptor, store->table, store->table_bytes, sizeof *header) &&
+         checkpoint_each(store->plan, store->class, write_tensor, &writing) &&
+         write_at(descriptor, header, sizeof *header, 0) && fsync(descriptor) == 0;
+}
+
+/* The rename itself must reach the disk, or a crash could bring the directory's old state back. */
+static bool sync_directory(const char *path) {
+  int descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return false;
+  bool synced = fsync(descriptor) == 0;
+  close(descriptor);
+  return synced;
+}
+
+static void step_path(const CheckpointStore *store, int64_t step,
+                      char path[CHECKPOINT_PATH_BYTES]) {
+  (void)snprintf(path, CHECKPOINT_PATH_BYTES, "%s/step_%08lld.ckpt", store->directory,
+                 (long long)step);
+}
+
+/* Steps after a resume from an older checkpoint replace files of the same name: no step is listed
+ * twice. */
+static void remember(CheckpointStore *store, int64_t step) {
+  int32_t at = 0;
+  while (at < store->count && store->step[at] < step)
+    at++;
+  if (at < store->count && store->step[at] == step) return;
+  memmove(store->step + at + 1, store->step + at,
+          (size_t)(store->count - at) * sizeof *store->step);
+  store->step[at] = step;
+  store->count++;
+}
+
+static void remove_oldest(CheckpointStore *store) {
+  char path[CHECKPOINT_PATH_BYTES];
+  while (store->count > store->keep) {
+    step_path(store, store->step[0], path);
+    (void)unlink(path); /* what cannot be removed is only too much */
+    store->count--;
+    memmove(store->step, store->step + 1, (size_t)store->count * sizeof *store->step);
+  }
+}
+
+bool checkpoint_save(CheckpointStore *store, const uint8_t *arena, int64_t step, int64_t samples,
+                     Status *status) {
+  char path[CHECKPOINT_PATH_BYTES], temporary[CHECKPOINT_PATH_BYTES];
+  step_path(store, step, path);
+  (void)snprintf(temporary, sizeof temporary, "%.*s.new", CHECKPOINT_PATH_BYTES - 8, path);
+  CheckpointHeader header = {
+      .version = CHECKPOINT_VERSION,
+      .entry_count = store->entry_count,
+      .names_bytes = store->table_bytes - store->entry_count * sizeof(CheckpointEntry),
+      .plan_id = store->plan->id,
+      .seed = store->plan->jobs[0].seed,
+      .step = step,
+      .samples = samples,
+  };
+  memcpy(header.magic, CHECKPOINT_MAGIC, sizeof header.magic);
+  int descriptor = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  bool written = descriptor >= 0 && write_file(store, arena, &header, descriptor);
+  int failure = errno;
+  if (descriptor >= 0 && close(descriptor) != 0) {
+    written = false;
+    failure = errno;
+  }
+  if (written && (rename(temporary, path) != 0 || !sync_directory(store->directory))) {
+    written = false;
+    failure = errno;
+  }
+  if (!written) {
+    (void)unlink(temporary);
+    return status_fail(status, STATUS_WORLD, "%s: cannot be written: %s", path, strerror(failure));
+  }
+  if (store->count == CHECKPOINT_KEEP_MAX) remove_oldest(store);
+  remember(store, step);
+  remove_oldest(store);
+  return true;
+}

@@ -1,0 +1,24 @@
+/* local.h -- communication between ranks that are threads of one process. */
+#ifndef LOCKSTEP_COMM_LOCAL_H
+#define LOCKSTEP_COMM_LOCAL_H
+
+#include "kernels/threads.h"
+#include "runtime/comm/comm.h"
+#include "runtime/mesh.h"
+#include "runtime/status.h"
+
+typedef struct LocalWorld LocalWorld;
+
+/* One meeting place per group of every communicator of the plan. NULL when memory is short.
+ * `threads_per_rank` tells waiters whether the machine has cores to spin on. */
+LocalWorld *local_world_new(const Plan *plan, const Mesh *mesh, int32_t threads_per_rank);
+void local_world_free(LocalWorld *world);
+
+/* The comm of one rank; it lives as long as the world. Large reductions use `threads` (may be
+ * NULL). */
+Comm *local_comm(LocalWorld *world, int32_t rank, Threads *threads);
+
+/* As the entry of the same name, for whoever has no rank. */
+void local_world_abort(LocalWorld *world);
+
+#endif

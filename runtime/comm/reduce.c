@@ -1,0 +1,59 @@
+/* reduce.c -- a block of sums stays in cache while the members' blocks are added to it, one after
+ * the other. */
+#include "runtime/comm/reduce.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "kernels/bf16.h"
+
+enum { BLOCK_ELEMENTS = 1024 };
+
+/* NaN wins a maximum: a broken value must not hide. */
+#define REDUCE_BODY(Type, load, store)                                                             \
+  Type sums[BLOCK_ELEMENTS];                                                                       \
+  for (int64_t i = 0; i < count; i++)                                                              \
+    sums[i] = load(x[0], first + i);                                                               \
+  for (int32_t member = 1; member < members; member++)                                             \
+    for (int64_t i = 0; i < count; i++) {                                                          \
+      Type value = load(x[member], first + i);                                                     \
+      if (reduce == REDUCE_SUM)                                                                    \
+        sums[i] += value;                                                                          \
+      else if (!(sums[i] >= value) && sums[i] == sums[i])                                          \
+        sums[i] = value;                                                                           \
+    }                                                                                              \
+  for (int64_t i = 0; i < count; i++)                                                              \
+    store(y, first + i, sums[i]);
+
+#define LOAD_F32(x, i)          ((const float *)(x))[i]
+#define STORE_F32(y, i, value)  ((float *)(y))[i] = (value)
+#define LOAD_F64(x, i)          ((const double *)(x))[i]
+#define STORE_F64(y, i, value)  ((double *)(y))[i] = (value)
+#define LOAD_BF16(x, i)         bf16_to_float(((const uint16_t *)(x))[i])
+#define STORE_BF16(y, i, value) ((uint16_t *)(y))[i] = bf16_from_float(value)
+
+static void block_f32(void *y, const void *const *x, int32_t members, int64_t first, int64_t count,
+                      ReduceOp reduce) {
+  REDUCE_BODY(float, LOAD_F32, STORE_F32)
+}
+
+static void block_f64(void *y, const void *const *x, int32_t members, int64_t first, int64_t count,
+                      ReduceOp reduce) {
+  REDUCE_BODY(double, LOAD_F64, STORE_F64)
+}
+
+static void block_bf16(void *y, const void *const *x, int32_t members, int64_t first, int64_t count,
+                       ReduceOp reduce) {
+  REDUCE_BODY(float, LOAD_BF16, STORE_BF16)
+}
+
+void reduce_range(void *y, const void *const *x, int32_t members, int64_t first, int64_t count,
+                  DType dtype, ReduceOp reduce) {
+  assert(dtype == DTYPE_F32 || dtype == DTYPE_F64 || dtype == DTYPE_BF16);
+  for (int64_t end = first + count; first < end; first += BLOCK_ELEMENTS) {
+    int64_t block = end - first < BLOCK_ELEMENTS ? end - first : BLOCK_ELEMENTS;
+    if (dtype == DTYPE_F32) block_f32(y, x, members, first, block, reduce);
+    if (dtype == DTYPE_F64) block_f64(y, x, members, first, block, reduce);
+    if (dtype == DTYPE_BF16) block_bf16(y, x, members, first, block, reduce);
+  }
+}

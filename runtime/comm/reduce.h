@@ -1,0 +1,13 @@
+/* reduce.h -- element-wise reduction of several members' arrays, in member order. */
+#ifndef LOCKSTEP_REDUCE_H
+#define LOCKSTEP_REDUCE_H
+
+#include <stdint.h>
+
+#include "runtime/plan/plan.h"
+
+/* y[i] = x[0][i] op x[1][i] op ... for i in [first, first + count); y may be one of the x. */
+void reduce_range(void *y, const void *const *x, int32_t members, int64_t first, int64_t count,
+                  DType dtype, ReduceOp reduce);
+
+#endif

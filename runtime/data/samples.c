@@ -1,0 +1,205 @@
+/* samples.c -- windows over concatenated token files, rows of tables, and synthetic samples. */
+#include "runtime/data/samples.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "kernels/philox.h"
+#include "runtime/data/permute.h"
+
+enum {
+  INPUT_ALIGN_BYTES = 64,
+  ENTROPY_VOCAB_MAX = 65536,
+  ENTROPY_TOKENS_MAX = 16 << 20,
+  ENTROPY_PART_TOKENS = 1 << 16
+};
+
+/* Keys of the streams that data draw from, apart from those of model tensors. */
+static const uint64_t epoch_key = 0x65706f6368, synthetic_key = 0x73796e7468;
+
+static bool open_tokens(Samples *samples, const Plan *plan, Status *status) {
+  samples->file = calloc(plan->files_count + 1, sizeof *samples->file);
+  if (!samples->file) return status_fail(status, STATUS_WORLD, "not enough memory to open data");
+  for (uint32_t i = 0; i < plan->files_count; i++) {
+    if ((plan->files[i].valid != 0) != samples->valid) continue;
+    char why[TOKENS_WHY_BYTES];
+    SampleFile *file = &samples->file[samples->file_count];
+    file->path = plan_string(plan, plan->files[i].path);
+    file->first = samples->tokens;
+    if (!tokens_open(&file->tokens, file->path, (DataFormat)plan->files[i].format, why))
+      return status_fail(status, STATUS_USER, "%s", why);
+    samples->file_count++;
+    samples->tokens += file->tokens.count;
+  }
+  int64_t context = plan->jobs[0].sample_tokens, targets = samples->tokens - 1;
+  samples->count = samples->valid ? (targets + context - 1) / context : targets / context;
+  if (samples->tokens == 0 && samples->valid) samples->count = 0;
+  if (samples->tokens > 0 && samples->count == 0)
+    return status_fail(status, STATUS_USER,
+                       "%s: %" PRId64 " tokens are too few for a context of %" PRId64 " and one",
+                       samples->file[0].path, samples->tokens, context);
+  return true;
+}
+
+bool samples_open(Samples *samples, const Plan *plan, bool valid, Status *status) {
+  *samples = (Samples){.plan = plan, .valid = valid};
+  const PlanJob *job = &plan->jobs[0];
+  bool good = true;
+  if (job->data == DATA_TOKENS)
+    good = open_tokens(samples, plan, status);
+  else if (job->data == DATA_TABLE) {
+    good = table_open(&samples->table, plan, valid, status);
+    samples->count = samples->table.rows;
+  } else
+    samples->count = INT64_MAX;
+  if (good && !valid && samples->count == 0)
+    good = status_fail(status, STATUS_USER, "the plan names no training data");
+  if (!good) samples_close(samples);
+  return good;
+}
+
+void samples_close(Samples *samples) {
+  for (int32_t i = 0; i < samples->file_count; i++)
+    tokens_close(&samples->file[i].tokens);
+  free(samples->file);
+  table_close(&samples->table);
+  *samples = (Samples){0};
+}
+
+int64_t samples_at(const Samples *samples, int64_t position) {
+  if (samples->valid || samples->plan->jobs[0].data == DATA_SYNTHETIC) return position;
+  int64_t epoch = position / samples->count, place = position % samples->count;
+  if (!samples->plan->jobs[0].shuffle) return place;
+  uint64_t key = philox_mix(philox_mix(samples->plan->jobs[0].seed, epoch_key), (uint64_t)epoch);
+  return permute(key, samples->count, place);
+}
+
+uint64_t samples_input_offset(const Plan *plan, uint32_t input) {
+  uint64_t offset = 0;
+  for (uint32_t i = 0; i < input; i++) {
+    uint64_t bytes = (uint64_t)plan->jobs[0].microbatch_samples *
+                     (uint64_t)plan->inputs[i].sample_elements *
+                     (uint64_t)dtype_bytes((DType)plan->inputs[i].dtype);
+    offset += (bytes + INPUT_ALIGN_BYTES - 1) / INPUT_ALIGN_BYTES * INPUT_ALIGN_BYTES;
+  }
+  return offset;
+}
+
+static const SampleFile *file_of(const Samples *samples, int64_t token) {
+  int32_t low = 0, high = samples->file_count - 1;
+  while (low < high) {
+    int32_t middle = (low + high + 1) / 2;
+    if (samples->file[middle].first <= token)
+      low = middle;
+    else
+      high = middle - 1;
+  }
+  return &samples->file[low];
+}
+
+/* Tokens [first, first + count) of all files; -1 stands for those behind the end. */
+static bool read_tokens(const Samples *samples, int64_t first, int64_t count, int32_t *out,
+                        Status *status) {
+  uint32_t vocab = samples->plan->jobs[0].vocab;
+  int64_t done = 0;
+  while (done < count && first + done < samples->tokens) {
+    const SampleFile *file = file_of(samples, first + done);
+    int64_t at = first + done - file->first;
+    int64_t take = file->tokens.count - at < count - done ? file->tokens.count - at : count - done;
+    for (int64_t i = 0; i < take; i++) {
+      uint32_t id = tokens_id(&file->tokens, at + i);
+      if (id >= vocab)
+        return status_fail(status, STATUS_USER, "%s: token %u at position %" PRId64 ", vocab = %u",
+                           file->path, id, at + i, vocab);
+      out[done + i] = (int32_t)id;
+    }
+    done += take;
+  }
+  for (; done < count; done++)
+    out[done] = -1;
+  return true;
+}
+
+static bool fill_tokens(const Samples *samples, const PlanInput *input, int64_t number,
+                        int32_t *out, Status *status) {
+  int64_t context = samples->plan->jobs[0].sample_tokens;
+  int64_t shift = input->role == INPUT_TARGETS ? 1 : 0;
+  int64_t first = number > INT64_MAX / context - 1 ? samples->tokens : number * context + shift;
+  if (!read_tokens(samples, first, input->sample_elements, out, status)) return false;
+  for (int64_t i = 0; shift == 0 && i < input->sample_elements; i++)
+    if (out[i] < 0) out[i] = 0;
+  return true;
+}
+
+static void fill_table(const Samples *samples, uint32_t input, int64_t number, float *out) {
+  int64_t column = 0;
+  for (uint32_t i = 0; i < input; i++)
+    column += samples->plan->inputs[i].sample_elements;
+  const Table *table = &samples->table;
+  const float *row = table->values + number % table->rows * table->columns + column;
+  for (int64_t i = 0; i < samples->plan->inputs[input].sample_elements; i++)
+    out[i] = row[i];
+}
+
+/* Tokens and targets of a sample overlap, as they do in text; columns are normal. */
+static void fill_synthetic(const Samples *samples, uint32_t input, int64_t number, uint8_t *out) {
+  const PlanJob *job = &samples->plan->jobs[0];
+  const PlanInput *what = &samples->plan->inputs[input];
+  bool columns = what->role == INPUT_COLUMNS;
+  uint64_t key = philox_mix(job->seed, synthetic_key + samples->valid);
+  if (columns) key = philox_mix(key, input + 1);
+  int64_t shift = what->role == INPUT_TARGETS ? 1 : 0;
+  for (int64_t i = 0; i < what->sample_elements; i++) {
+    uint32_t word[4];
+    double normal[4];
+    philox4(key, (uint64_t)number, (uint64_t)(i + shift), word);
+    if (columns) philox_normal4(word, normal);
+    if (columns)
+      ((float *)(void *)out)[i] = (float)normal[0];
+    else
+      ((int32_t *)(void *)out)[i] = (int32_t)(word[0] % job->vocab);
+  }
+}
+
+bool samples_fill(const Samples *samples, int64_t number, int64_t row, uint8_t *slot,
+                  Status *status) {
+  const Plan *plan = samples->plan;
+  for (uint32_t i = 0; i < plan->inputs_count; i++) {
+    const PlanInput *input = &plan->inputs[i];
+    int64_t row_bytes = input->sample_elements * dtype_bytes((DType)input->dtype);
+    uint8_t *out = slot + samples_input_offset(plan, i) + row * row_bytes;
+    if (plan->jobs[0].data == DATA_SYNTHETIC)
+      fill_synthetic(samples, i, number, out);
+    else if (plan->jobs[0].data == DATA_TABLE)
+      fill_table(samples, i, number, (float *)(void *)out);
+    else if (!fill_tokens(samples, input, number, (int32_t *)(void *)out, status))
+      return false;
+  }
+  return true;
+}
+
+double samples_unigram_entropy(const Samples *samples) {
+  uint32_t vocab = samples->plan->jobs[0].vocab;
+  if (samples->tokens == 0 || vocab > ENTROPY_VOCAB_MAX) return 0.0;
+  int64_t *seen = calloc(vocab, sizeof *seen), total = 0;
+  if (!seen) return 0.0;
+  int64_t parts = ENTROPY_TOKENS_MAX / ENTROPY_PART_TOKENS;
+  int64_t stride =
+      samples->tokens / parts > ENTROPY_PART_TOKENS ? samples->tokens / parts : ENTROPY_PART_TOKENS;
+  for (int64_t first = 0; first < samples->tokens; first += stride)
+    for (int64_t i = first; i < first + ENTROPY_PART_TOKENS && i < samples->tokens; i++) {
+      const SampleFile *file = file_of(samples, i);
+      uint32_t id = tokens_id(&file->tokens, i - file->first);
+      if (id >= vocab) continue; /* reported when it is staged */
+      seen[id]++;
+      total++;
+    }
+  double entropy = 0.0;
+  for (uint32_t id = 0; id < vocab; id++) {
+    double share = (double)seen[id] / (double)(total ? total : 1);
+    if (seen[id] > 0) entropy -= share * log(share);
+  }
+  free(seen);
+  return entropy;
+}

@@ -1,0 +1,55 @@
+/* samples.h -- the samples of a job by number, and the order in which steps take them.
+ *
+ * Sample i of a step (i counts over the whole job's batch) is number step_first + i of an endless
+ * stream. Position p of the stream is place p % count of epoch p / count; with shuffle each epoch
+ * has its own permutation. So what a step reads depends on nothing but seed and step: not on ranks,
+ * threads or restarts. */
+#ifndef LOCKSTEP_SAMPLES_H
+#define LOCKSTEP_SAMPLES_H
+
+#include "runtime/data/table.h"
+#include "runtime/plan/plan.h"
+#include "runtime/status.h"
+#include "runtime/tokens/tokens.h"
+
+typedef struct SampleFile {
+  TokenFile tokens;
+  int64_t first; /* number of its first token among those of all files */
+  const char *path;
+} SampleFile;
+
+/* Read-only once opened: shared by all ranks of a process. */
+typedef struct Samples {
+  const Plan *plan;
+  bool valid;
+  int64_t count; /* 0: there are no files of this kind */
+  int64_t tokens;
+  SampleFile *file;
+  int32_t file_count;
+  Table table;
+} Samples;
+
+/* Training samples are whole windows of context + 1 tokens that overlap by one; validation also has
+ * the last, short one. Opening validation of a plan without such files succeeds with count 0. */
+bool samples_open(Samples *samples, const Plan *plan, bool valid, Status *status);
+void samples_close(Samples *samples);
+
+/* The sample at a position of the stream. */
+int64_t samples_at(const Samples *samples, int64_t position);
+
+/* Offset of an input in a staged micro-batch; the inputs stand in table order, 64-byte aligned. For
+ * input == inputs_count: the size of the whole. */
+uint64_t samples_input_offset(const Plan *plan, uint32_t input);
+
+/* Writes sample `number` into row `row` of the staged micro-batch. Numbers past the end are
+ * padding: tokens 0, targets -1; tables start again. An id that is not below the vocabulary is an
+ * error with file and position. */
+bool samples_fill(const Samples *samples, int64_t number, int64_t row, uint8_t *slot,
+                  Status *status);
+
+/* Entropy in nats of the training tokens' own frequencies: what a model that ignores context can
+ * reach. 0 when the data are not tokens or the vocabulary is large. Long files are read in parts.
+ */
+double samples_unigram_entropy(const Samples *samples);
+
+#endif

@@ -1,0 +1,20 @@
+/* table.h -- a table of numbers from CSV files: a header line with column names, then numbers. */
+#ifndef LOCKSTEP_TABLE_H
+#define LOCKSTEP_TABLE_H
+
+#include "runtime/plan/plan.h"
+#include "runtime/status.h"
+
+/* rows x columns f32, the columns of all inputs of the plan in their order. */
+typedef struct Table {
+  float *values;
+  int64_t rows;
+  int64_t rows_room;
+  int32_t columns;
+} Table;
+
+/* Reads the plan's training or validation files. Errors name file, line and column. */
+bool table_open(Table *table, const Plan *plan, bool valid, Status *status);
+void table_close(Table *table);
+
+#endif

@@ -1,0 +1,55 @@
+/* arena.c -- mmap, huge pages where the system has them, first touch. */
+#include "runtime/device/arena.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+static const size_t huge_page_bytes = (size_t)2 << 20;
+
+bool arena_open(Arena *arena, size_t size_bytes, Status *status) {
+  *arena = (Arena){.size_bytes = size_bytes};
+  size_t mapped_bytes = size_bytes + huge_page_bytes;
+  void *mapped = mmap(NULL, mapped_bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (mapped == MAP_FAILED)
+    return status_fail(status, STATUS_WORLD, "cannot map an arena of %zu bytes: %s", size_bytes,
+                       strerror(errno));
+  arena->mapped = mapped;
+  arena->mapped_bytes = mapped_bytes;
+  uintptr_t base = ((uintptr_t)mapped + huge_page_bytes - 1) / huge_page_bytes * huge_page_bytes;
+  arena->base = (uint8_t *)base;
+  (void)madvise(arena->base, size_bytes, MADV_HUGEPAGE); /* advice: speed, not meaning */
+  memset(arena->base, 0, size_bytes);
+  return true;
+}
+
+void arena_close(Arena *arena) {
+  if (arena->mapped) munmap(arena->mapped, arena->mapped_bytes);
+  *arena = (Arena){0};
+}
+
+static size_t read_number(const char *path, const char *prefix) {
+  FILE *file = fopen(path, "r");
+  if (!file) return 0;
+  char line[128];
+  size_t number = 0;
+  while (fgets(line, sizeof line, file)) {
+    size_t length = strlen(prefix);
+    if (strncmp(line, prefix, length) != 0) continue;
+    if (sscanf(line + length, "%zu", &number) != 1) number = 0;
+    break;
+  }
+  fclose(file);
+  return number;
+}
+
+size_t arena_available_bytes(void) {
+  size_t available = read_number("/proc/meminfo", "MemAvailable:") * 1024;
+  size_t limit = read_number("/sys/fs/cgroup/memory.max", "");
+  size_t used = read_number("/sys/fs/cgroup/memory.current", "");
+  if (limit > 0 && limit > used && (available == 0 || limit - used < available))
+    available = limit - used;
+  return available;
+}

@@ -1,0 +1,26 @@
+/* arena.h -- a rank's memory: one mapping, made before the first step, as large as the plan says.
+ */
+#ifndef LOCKSTEP_ARENA_H
+#define LOCKSTEP_ARENA_H
+
+#include <stddef.h>
+
+#include "runtime/status.h"
+
+typedef struct Arena {
+  uint8_t *base; /* aligned to 2 MiB */
+  size_t size_bytes;
+  void *mapped;
+  size_t mapped_bytes;
+} Arena;
+
+/* Zeroed and touched by the calling thread, so that its pages lie near it and no step pays for a
+ * page fault. */
+bool arena_open(Arena *arena, size_t size_bytes, Status *status);
+void arena_close(Arena *arena);
+
+/* Bytes this process may still take, by the system's and the control group's account; 0 when
+ * unknown. */
+size_t arena_available_bytes(void);
+
+#endif

@@ -1,0 +1,125 @@
+/* hostile.c -- poison and NaN for arena bytes that nobody may read. */
+#include "runtime/hostile.h"
+
+#ifdef LOCKSTEP_HOSTILE
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/plan/control.h"
+
+#ifdef __SANITIZE_ADDRESS__
+#define HAVE_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define HAVE_ASAN 1
+#endif
+#endif
+
+#ifdef HAVE_ASAN
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(at, size)   ((void)(at), (void)(size))
+#define ASAN_UNPOISON_MEMORY_REGION(at, size) ((void)(at), (void)(size))
+#endif
+
+static const int nan_byte = 0xff;
+
+/* qsort has no context argument; buffers of one class are sorted by a key that is stored beside the
+ * index. */
+typedef struct Start {
+  uint64_t key;
+  uint32_t index;
+} Start;
+
+static int compare_starts(const void *a, const void *b) {
+  const Start *x = a, *y = b;
+  if (x->key != y->key) return x->key < y->key ? -1 : 1;
+  return x->index < y->index ? -1 : x->index > y->index;
+}
+
+static uint64_t start_key(uint32_t program, uint32_t call) {
+  return (uint64_t)program << 32 | call;
+}
+
+/* Control and the staging ring belong to the host side as well: they stay open. */
+static void open_shared(const Hostile *hostile) {
+  const PlanJob *job = &hostile->plan->jobs[0];
+  ASAN_UNPOISON_MEMORY_REGION(hostile->arena + job->control_offset, sizeof(Control));
+  ASAN_UNPOISON_MEMORY_REGION(hostile->arena + job->staging_offset, hostile->staging_bytes);
+}
+
+bool hostile_start(Hostile *hostile, const Plan *plan, const PlanClass *class, uint8_t *arena) {
+  const PlanJob *job = &plan->jobs[0];
+  *hostile = (Hostile){.plan = plan, .arena = arena, .arena_bytes = class->arena_bytes};
+  hostile->staging_bytes = (size_t)job->prefetch_batches * job->sample_bytes;
+  Start *starts = calloc(class->buffers_count + 1, sizeof *starts);
+  hostile->order = calloc(class->buffers_count + 1, sizeof *hostile->order);
+  if (!starts || !hostile->order) {
+    free(starts);
+    return false;
+  }
+  for (uint32_t i = 0; i < class->buffers_count; i++) {
+    const PlanBuffer *buffer = &plan->buffers[class->buffers_first + i];
+    starts[i] = (Start){start_key(buffer->program, buffer->first_call), class->buffers_first + i};
+  }
+  qsort(starts, class->buffers_count, sizeof *starts, compare_starts);
+  for (uint32_t i = 0; i < class->buffers_count; i++)
+    hostile->order[i] = starts[i].index;
+  hostile->count = class->buffers_count;
+  free(starts);
+  memset(arena, nan_byte, class->arena_bytes);
+  memset(arena + job->control_offset, 0, sizeof(Control));
+  ASAN_POISON_MEMORY_REGION(arena, class->arena_bytes);
+  open_shared(hostile);
+  return true;
+}
+
+void hostile_stop(Hostile *hostile) {
+  if (hostile->arena) ASAN_UNPOISON_MEMORY_REGION(hostile->arena, hostile->arena_bytes);
+  free(hostile->order);
+  *hostile = (Hostile){0};
+}
+
+/* The first buffer in order whose start is not before `key`. */
+static uint32_t find_start(const Hostile *hostile, uint64_t key) {
+  uint32_t low = 0, high = hostile->count;
+  while (low < high) {
+    uint32_t middle = (low + high) / 2;
+    const PlanBuffer *buffer = &hostile->plan->buffers[hostile->order[middle]];
+    if (start_key(buffer->program, buffer->first_call) < key)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+void hostile_fill(const Hostile *hostile, uint32_t program, uint32_t call, bool again,
+                  uint32_t loop_end) {
+  for (uint32_t i = find_start(hostile, start_key(program, call)); i < hostile->count; i++) {
+    const PlanBuffer *buffer = &hostile->plan->buffers[hostile->order[i]];
+    if (buffer->program != program || buffer->first_call != call) return;
+    if (again && buffer->last_call >= loop_end) continue;
+    if (buffer->offset > hostile->arena_bytes ||
+        buffer->size_bytes > hostile->arena_bytes - buffer->offset)
+      continue;
+    uint8_t *at = hostile->arena + buffer->offset;
+    ASAN_UNPOISON_MEMORY_REGION(at, buffer->size_bytes);
+    memset(at, nan_byte, buffer->size_bytes);
+    ASAN_POISON_MEMORY_REGION(at, buffer->size_bytes);
+  }
+  open_shared(hostile);
+}
+
+void hostile_allow(const Hostile *hostile, void *at, size_t size_bytes) {
+  (void)hostile;
+  ASAN_UNPOISON_MEMORY_REGION(at, size_bytes);
+}
+
+void hostile_forbid(const Hostile *hostile, void *at, size_t size_bytes) {
+  ASAN_POISON_MEMORY_REGION(at, size_bytes);
+  open_shared(hostile);
+}
+
+#endif

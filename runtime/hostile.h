@@ -1,0 +1,56 @@
+/* hostile.h -- a build that makes memory mistakes visible: -DHOSTILE=ON.
+ *
+ * With the address sanitizer every arena byte outside the operands of the running record is
+ * poisoned; with or without it a buffer is filled with 0xff bytes (NaN in every float type) when
+ * its lifetime starts. Results must not change. In other builds everything here is empty. */
+#ifndef LOCKSTEP_HOSTILE_H
+#define LOCKSTEP_HOSTILE_H
+
+#include <stddef.h>
+
+#include "runtime/plan/plan.h"
+
+typedef struct Hostile {
+  const Plan *plan;
+  uint8_t *arena;
+  size_t arena_bytes;
+  size_t staging_bytes;
+  uint32_t *order; /* the class's buffers by program, then by first call */
+  uint32_t count;
+} Hostile;
+
+#ifdef LOCKSTEP_HOSTILE
+/* Everything but control and staging becomes NaN, and poisoned. False when memory is short. */
+bool hostile_start(Hostile *hostile, const Plan *plan, const PlanClass *class, uint8_t *arena);
+void hostile_stop(Hostile *hostile);
+
+/* Before call `call` of `program`: its new buffers become NaN. In a loop [loop_first, loop_end)
+ * that is not in its first iteration, buffers that outlive the loop keep what earlier iterations
+ * left. */
+void hostile_fill(const Hostile *hostile, uint32_t program, uint32_t call, bool again,
+                  uint32_t loop_end);
+
+void hostile_allow(const Hostile *hostile, void *at, size_t size_bytes);
+void hostile_forbid(const Hostile *hostile, void *at, size_t size_bytes);
+#else
+static inline bool hostile_start(Hostile *hostile, const Plan *plan, const PlanClass *class,
+                                 uint8_t *arena) {
+  (void)hostile, (void)plan, (void)class, (void)arena;
+  return true;
+}
+static inline void hostile_stop(Hostile *hostile) {
+  (void)hostile;
+}
+static inline void hostile_fill(const Hostile *hostile, uint32_t program, uint32_t call, bool again,
+                                uint32_t loop_end) {
+  (void)hostile, (void)program, (void)call, (void)again, (void)loop_end;
+}
+static inline void hostile_allow(const Hostile *hostile, void *at, size_t size_bytes) {
+  (void)hostile, (void)at, (void)size_bytes;
+}
+static inline void hostile_forbid(const Hostile *hostile, void *at, size_t size_bytes) {
+  (void)hostile, (void)at, (void)size_bytes;
+}
+#endif
+
+#endif

@@ -1,0 +1,69 @@
+/* mesh.c -- arithmetic on rank = ((c0 * size1 + c1) * size2 + c2) ... */
+#include "runtime/mesh.h"
+
+#include <string.h>
+
+bool mesh_read(Mesh *mesh, const Plan *plan, Status *status) {
+  if (plan->axes_count > MESH_AXES_MAX)
+    return status_fail(status, STATUS_OURS, "the plan's mesh has %u axes; this program knows %d",
+                       plan->axes_count, MESH_AXES_MAX);
+  *mesh = (Mesh){.axis_count = (int32_t)plan->axes_count, .rank_count = 1, .dp_axis = -1};
+  for (int32_t i = 0; i < mesh->axis_count; i++) {
+    uint32_t size = plan->axes[i].size;
+    if (size == 0 || size > (uint32_t)(MESH_RANKS_MAX / mesh->rank_count))
+      return status_fail(status, STATUS_OURS, "the plan's mesh axis %d has size %u", i, size);
+    mesh->size[i] = (int32_t)size;
+    mesh->rank_count *= (int32_t)size;
+    if (strcmp(plan_string(plan, plan->axes[i].name), "dp") == 0) mesh->dp_axis = i;
+  }
+  return true;
+}
+
+void mesh_coordinates(const Mesh *mesh, int32_t rank, int32_t coordinate[MESH_AXES_MAX]) {
+  for (int32_t i = mesh->axis_count - 1; i >= 0; i--) {
+    coordinate[i] = rank % mesh->size[i];
+    rank /= mesh->size[i];
+  }
+}
+
+MeshGroup mesh_group(const Mesh *mesh, uint32_t axes_mask, int32_t rank) {
+  int32_t coordinate[MESH_AXES_MAX] = {0};
+  mesh_coordinates(mesh, rank, coordinate);
+  MeshGroup found = {.group_count = 1, .member_count = 1};
+  for (int32_t i = 0; i < mesh->axis_count; i++) {
+    bool varies = axes_mask >> i & 1u;
+    int32_t *number = varies ? &found.member : &found.group;
+    int32_t *count = varies ? &found.member_count : &found.group_count;
+    *number = *number * mesh->size[i] + coordinate[i];
+    *count *= mesh->size[i];
+  }
+  return found;
+}
+
+int32_t mesh_replicas(const Mesh *mesh) {
+  return mesh->dp_axis < 0 ? 1 : mesh->size[mesh->dp_axis];
+}
+
+int32_t mesh_replica(const Mesh *mesh, int32_t rank) {
+  if (mesh->dp_axis < 0) return 0;
+  int32_t coordinate[MESH_AXES_MAX] = {0};
+  mesh_coordinates(mesh, rank, coordinate);
+  return coordinate[mesh->dp_axis];
+}
+
+const PlanClass *mesh_class(const Mesh *mesh, const Plan *plan, int32_t rank) {
+  int32_t coordinate[MESH_AXES_MAX] = {0};
+  mesh_coordinates(mesh, rank, coordinate);
+  for (uint32_t i = 0; i < plan->classes_count; i++) {
+    const PlanClass *class = &plan->classes[i];
+    bool inside = true;
+    for (uint32_t axis = 0; axis < class->bounds_count && axis < (uint32_t)mesh->axis_count;
+         axis++) {
+      const PlanBound *bound = &plan->bounds[class->bounds_first + axis];
+      uint32_t at = (uint32_t)coordinate[axis];
+      inside = inside && at >= bound->first && at < bound->end;
+    }
+    if (inside) return class;
+  }
+  return NULL;
+}

@@ -1,0 +1,39 @@
+/* mesh.h -- ranks as coordinates, and communicators as sub-meshes. */
+#ifndef LOCKSTEP_MESH_H
+#define LOCKSTEP_MESH_H
+
+#include "runtime/plan/plan.h"
+#include "runtime/status.h"
+
+enum { MESH_AXES_MAX = 8, MESH_RANKS_MAX = 1 << 20 };
+
+typedef struct Mesh {
+  int32_t axis_count;
+  int32_t size[MESH_AXES_MAX]; /* outermost first */
+  int32_t rank_count;
+  int32_t dp_axis; /* the axis named "dp"; -1: every rank sees the same samples */
+} Mesh;
+
+bool mesh_read(Mesh *mesh, const Plan *plan, Status *status);
+
+void mesh_coordinates(const Mesh *mesh, int32_t rank, int32_t coordinate[MESH_AXES_MAX]);
+
+/* The sub-mesh of `axes_mask` that `rank` is in: its number among those of this mask, and the
+ * rank's place in it. Places follow rank order. */
+typedef struct MeshGroup {
+  int32_t group;
+  int32_t group_count;
+  int32_t member;
+  int32_t member_count;
+} MeshGroup;
+
+MeshGroup mesh_group(const Mesh *mesh, uint32_t axes_mask, int32_t rank);
+
+/* Replicas that divide the samples, and which of them `rank` is. */
+int32_t mesh_replicas(const Mesh *mesh);
+int32_t mesh_replica(const Mesh *mesh, int32_t rank);
+
+/* The class whose box contains `rank`, or NULL. */
+const PlanClass *mesh_class(const Mesh *mesh, const Plan *plan, int32_t rank);
+
+#endif

@@ -1,0 +1,233 @@
+/* plot.c -- the loss curve twice: dots of braille characters, and SVG. */
+#include "runtime/metrics/plot.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { COLUMNS = 60, ROWS = 12, DOTS_X = 2 * COLUMNS, DOTS_Y = 4 * ROWS };
+enum {
+  SVG_WIDTH = 720,
+  SVG_HEIGHT = 420,
+  SVG_LEFT = 70,
+  SVG_RIGHT = 20,
+  SVG_TOP = 40,
+  SVG_BOTTOM = 50
+};
+
+void curve_start(Curve *curve) {
+  *curve = (Curve){.values_per_point = 1};
+}
+
+void curve_add(Curve *curve, double step, double value) {
+  if (!isfinite(value)) return;
+  curve->pending_step += step;
+  curve->pending_value += value;
+  if (++curve->pending < curve->values_per_point) return;
+  if (curve->count == CURVE_POINTS) {
+    for (int32_t i = 0; i < CURVE_POINTS / 2; i++) {
+      curve->step[i] = (curve->step[2 * i] + curve->step[2 * i + 1]) / 2;
+      curve->value[i] = (curve->value[2 * i] + curve->value[2 * i + 1]) / 2;
+    }
+    curve->count /= 2;
+    curve->values_per_point *= 2;
+    return; /* this value waits for its partner */
+  }
+  curve->step[curve->count] = curve->pending_step / (double)curve->pending;
+  curve->value[curve->count++] = curve->pending_value / (double)curve->pending;
+  curve->pending = 0;
+  curve->pending_step = curve->pending_value = 0.0;
+}
+
+typedef struct Range {
+  double step_low, step_high, low, high;
+} Range;
+
+static void widen(Range *range, const Curve *curve) {
+  for (int32_t i = 0; i < curve->count; i++) {
+    range->step_low = fmin(range->step_low, curve->step[i]);
+    range->step_high = fmax(range->step_high, curve->step[i]);
+    range->low = fmin(range->low, curve->value[i]);
+    range->high = fmax(range->high, curve->value[i]);
+  }
+}
+
+static bool find_range(const Plot *plot, Range *range) {
+  *range = (Range){INFINITY, -INFINITY, INFINITY, -INFINITY};
+  widen(range, plot->train);
+  widen(range, plot->valid);
+  if (!isfinite(range->low)) return false;
+  if (plot->unigram > 0) {
+    range->low = fmin(range->low, plot->unigram);
+    range->high = fmax(range->high, plot->unigram);
+  }
+  if (range->high - range->low < 1e-9 * fmax(1.0, fabs(range->high)))
+    range->high = range->low + 1.0;
+  if (range->step_high - range->step_low < 1.0) range->step_high = range->step_low + 1.0;
+  return true;
+}
+
+static int32_t place(double value, double low, double high, int32_t cells) {
+  double at = (value - low) / (high - low) * (cells - 1);
+  return (int32_t)(at + 0.5);
+}
+
+/* Bits of the braille patterns at U+2800: columns of four dots, the lowest pair added last. */
+static const uint8_t dot_bit[4][2] = {{0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}};
+
+static void draw_dot(uint8_t cell[ROWS][COLUMNS], int32_t x, int32_t y) {
+  int32_t down = DOTS_Y - 1 - y;
+  cell[down / 4][x / 2] |= dot_bit[down % 4][x % 2];
+}
+
+/* Consecutive points are joined, so that a steep curve is a line and not a scatter. */
+static void draw_curve(uint8_t cell[ROWS][COLUMNS], const Curve *curve, const Range *range) {
+  int32_t last_x = -1, last_y = -1;
+  for (int32_t i = 0; i < curve->count; i++) {
+    int32_t x = place(curve->step[i], range->step_low, range->step_high, DOTS_X);
+    int32_t y = place(curve->value[i], range->low, range->high, DOTS_Y);
+    int32_t steps = last_x < 0                          ? 0
+                    : abs(x - last_x) > abs(y - last_y) ? abs(x - last_x)
+                                                        : abs(y - last_y);
+    for (int32_t s = 0; s < steps; s++)
+      draw_dot(cell, last_x + (x - last_x) * s / steps, last_y + (y - last_y) * s / steps);
+    draw_dot(cell, x, y);
+    last_x = x;
+    last_y = y;
+  }
+}
+
+static void add_cell(Text *out, uint8_t dots, bool valid, bool unigram) {
+  if (valid)
+    text_add(out, "o");
+  else if (dots) /* U+2800 + dots in UTF-8 */
+    text_add(out, "\xe2%c%c", 0xa0 + (dots >> 6), 0x80 + (dots & 0x3f));
+  else
+    text_add(out, unigram ? "-" : " ");
+}
+
+void plot_terminal(const Plot *plot, Text *out) {
+  Range range;
+  if (!find_range(plot, &range)) return;
+  uint8_t cell[ROWS][COLUMNS] = {{0}};
+  bool valid[ROWS][COLUMNS] = {{false}};
+  draw_curve(cell, plot->train, &range);
+  for (int32_t i = 0; i < plot->valid->count; i++) {
+    int32_t x = place(plot->valid->step[i], range.step_low, range.step_high, COLUMNS);
+    int32_t y = place(plot->valid->value[i], range.low, range.high, ROWS);
+    valid[ROWS - 1 - y][x] = true;
+  }
+  int32_t unigram_row =
+      plot->unigram > 0 ? ROWS - 1 - place(plot->unigram, range.low, range.high, ROWS) : -1;
+  text_add(out, "%8s %s\n", "", plot->y_label);
+  for (int32_t row = 0; row < ROWS; row++) {
+    double value = range.high - (range.high - range.low) * row / (ROWS - 1);
+    if (row % 3 == 0 || row == ROWS - 1)
+      text_add(out, "%8.3f |", value);
+    else
+      text_add(out, "%8s |", "");
+    for (int32_t column = 0; column < COLUMNS; column++)
+      add_cell(out, cell[row][column], valid[row][column], row == unigram_row);
+    text_add(out, row == unigram_row ? " unigram\n" : "\n");
+  }
+  text_add(out, "%8s +", "");
+  for (int32_t column = 0; column < COLUMNS; column++)
+    text_add(out, "-");
+  text_add(out, "\n%10s%-10.0f%*.0f step%s\n", "", range.step_low, COLUMNS - 10, range.step_high,
+           plot->valid->count ? "   o validation" : "");
+}
+
+static double svg_x(const Range *range, double step) {
+  return SVG_LEFT + (step - range->step_low) / (range->step_high - range->step_low) *
+                        (SVG_WIDTH - SVG_LEFT - SVG_RIGHT);
+}
+
+static double svg_y(const Range *range, double value) {
+  return SVG_HEIGHT - SVG_BOTTOM -
+         (value - range->low) / (range->high - range->low) * (SVG_HEIGHT - SVG_TOP - SVG_BOTTOM);
+}
+
+/* 1, 2 or 5 times a power of ten, so that about five of them fill the span. */
+static double nice_interval(double span) {
+  double power = pow(10.0, floor(log10(span / 5)));
+  double rest = span / 5 / power;
+  return power * (rest < 1.5 ? 1 : rest < 3.5 ? 2 : rest < 7.5 ? 5 : 10);
+}
+
+static void svg_axes(const Plot *plot, const Range *range, Text *out) {
+  double bottom = SVG_HEIGHT - SVG_BOTTOM, right = SVG_WIDTH - SVG_RIGHT;
+  double interval = nice_interval(range->high - range->low);
+  for (double value = ceil(range->low / interval) * interval; value <= range->high;
+       value += interval)
+    text_add(out,
+             "<line x1=\"%d\" y1=\"%.1f\" x2=\"%.0f\" y2=\"%.1f\" stroke=\"#ddd\"/>"
+             "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%.6g</text>\n",
+             SVG_LEFT, svg_y(range, value), right, svg_y(range, value), SVG_LEFT - 8,
+             svg_y(range, value) + 4, value);
+  interval = nice_interval(range->step_high - range->step_low);
+  for (double step = ceil(range->step_low / interval) * interval; step <= range->step_high;
+       step += interval)
+    text_add(out,
+             "<line x1=\"%.1f\" y1=\"%.0f\" x2=\"%.1f\" y2=\"%.0f\" stroke=\"#444\"/>"
+             "<text x=\"%.1f\" y=\"%.0f\" text-anchor=\"middle\">%.0f</text>\n",
+             svg_x(range, step), bottom, svg_x(range, step), bottom + 5, svg_x(range, step),
+             bottom + 20, step);
+  text_add(out, "<path d=\"M%d %dV%.0fH%.0f\" fill=\"none\" stroke=\"#444\"/>\n", SVG_LEFT, SVG_TOP,
+           bottom, right);
+  text_add(out, "<text x=\"%.0f\" y=\"%d\" text-anchor=\"middle\">step</text>\n",
+           (SVG_LEFT + right) / 2, SVG_HEIGHT - 10);
+  text_add(out,
+           "<text transform=\"translate(18 %.0f) rotate(-90)\" text-anchor=\"middle\">%s</text>\n",
+           (SVG_TOP + bottom) / 2, plot->y_label);
+}
+
+static void svg_curve(const Curve *curve, const Range *range, const char *colour, bool dots,
+                      Text *out) {
+  if (curve->count == 0) return;
+  text_add(out, "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"1.5\" points=\"", colour);
+  for (int32_t i = 0; i < curve->count; i++)
+    text_add(out, "%.1f,%.1f ", svg_x(range, curve->step[i]), svg_y(range, curve->value[i]));
+  text_add(out, "\"/>\n");
+  for (int32_t i = 0; dots && i < curve->count; i++)
+    text_add(out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3\" fill=\"%s\"/>\n",
+             svg_x(range, curve->step[i]), svg_y(range, curve->value[i]), colour);
+}
+
+static void svg_text_escaped(Text *out, const char *text) {
+  for (; *text; text++) {
+    if (*text == '<' || *text == '&')
+      text_add(out, *text == '<' ? "&lt;" : "&amp;");
+    else
+      text_add(out, "%c", *text);
+  }
+}
+
+void plot_svg(const Plot *plot, Text *out) {
+  Range range;
+  if (!find_range(plot, &range)) return;
+  text_add(out,
+           "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" "
+           "font-family=\"sans-serif\" font-size=\"12\">\n"
+           "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n<text x=\"%d\" y=\"24\" "
+           "font-size=\"15\">",
+           SVG_WIDTH, SVG_HEIGHT, SVG_LEFT);
+  svg_text_escaped(out, plot->title);
+  text_add(out, "</text>\n");
+  svg_axes(plot, &range, out);
+  if (plot->unigram > 0)
+    text_add(out,
+             "<line x1=\"%d\" y1=\"%.1f\" x2=\"%d\" y2=\"%.1f\" stroke=\"#888\" "
+             "stroke-dasharray=\"6 4\"/><text x=\"%d\" y=\"%.1f\" text-anchor=\"end\" "
+             "fill=\"#666\">unigram entropy %.3f</text>\n",
+             SVG_LEFT, svg_y(&range, plot->unigram), SVG_WIDTH - SVG_RIGHT,
+             svg_y(&range, plot->unigram), SVG_WIDTH - SVG_RIGHT - 4,
+             svg_y(&range, plot->unigram) - 5, plot->unigram);
+  svg_curve(plot->train, &range, "#1f6fb4", false, out);
+  svg_curve(plot->valid, &range, "#d1491f", true, out);
+  text_add(out, "<text x=\"%d\" y=\"24\" text-anchor=\"end\" fill=\"#1f6fb4\">training</text>\n",
+           SVG_WIDTH - SVG_RIGHT - 80);
+  if (plot->valid->count)
+    text_add(out,
+             "<text x=\"%d\" y=\"24\" text-anchor=\"end\" fill=\"#d1491f\">validation</text>\n",
+             SVG_WIDTH - SVG_RIGHT);
+  text_add(out, "</svg>\n");
+}

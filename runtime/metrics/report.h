@@ -1,0 +1,74 @@
+/* report.h -- what rank 0 tells people (stderr) and programs (metrics.jsonl, summary.json,
+ * loss.svg).
+ *
+ * Between report_open and report_close nothing allocates. */
+#ifndef LOCKSTEP_METRICS_REPORT_H
+#define LOCKSTEP_METRICS_REPORT_H
+
+#include "runtime/metrics/peak.h"
+#include "runtime/metrics/plot.h"
+#include "runtime/plan/plan.h"
+#include "runtime/status.h"
+
+typedef struct ReportSetup {
+  const Plan *plan;
+  const char *kernels; /* "fast" or "reference" */
+  bool quiet;
+  bool plot;
+  bool json;
+  int32_t ranks;
+  int32_t replicas;
+  int64_t first_step;
+  int64_t last_step;
+  uint64_t arena_bytes;    /* of all ranks */
+  double peak_flops_per_s; /* of all ranks */
+  int32_t peak_size;
+  double unigram;           /* 0: unknown */
+  int64_t train_tokens;     /* in the files; 0: not tokens */
+  const char *resumed_from; /* NULL: started */
+} ReportSetup;
+
+typedef struct StepFacts {
+  int64_t step;
+  double loss;
+  double grad_norm;
+  double lr;
+  int64_t step_ns;
+  int64_t data_wait_ns;
+  int64_t comm_bytes; /* sent by rank 0 */
+} StepFacts;
+
+typedef struct EndFacts {
+  const char *outcome; /* "done", "stopped" */
+  uint64_t planned_bytes;
+  uint64_t measured_bytes;
+  const char *checkpoint; /* NULL: none was written */
+} EndFacts;
+
+typedef struct Report {
+  ReportSetup setup;
+  Text line;
+  Text metrics;
+  Curve train;
+  Curve valid;
+  int64_t start_ns;
+  int64_t window_ns; /* step time since the last line */
+  int64_t window_steps;
+  int64_t steps;
+  int64_t steps_ns;
+  int64_t wait_ns;
+  int64_t comm_bytes;
+  double last_loss;
+  double last_valid;
+  double best_valid;
+} Report;
+
+/* Makes the run directory, opens metrics.jsonl (appending when resumed), prints the banner. */
+bool report_open(Report *report, const ReportSetup *setup, Status *status);
+void report_step(Report *report, const StepFacts *facts);
+void report_valid(Report *report, int64_t step, double loss);
+void report_note(Report *report, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Summary, plot, SVG. */
+bool report_close(Report *report, const EndFacts *facts, Status *status);
+
+#endif

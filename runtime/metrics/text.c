@@ -1,0 +1,111 @@
+/* text.c -- printf into a buffer that empties itself. */
+#include "runtime/metrics/text.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+void text_start(Text *text, int descriptor) {
+  text->descriptor = descriptor;
+  text->failed = false;
+  text->length = 0;
+}
+
+bool text_flush(Text *text) {
+  size_t done = 0;
+  while (text->descriptor >= 0 && !text->failed && done < text->length) {
+    ssize_t written = write(text->descriptor, text->bytes + done, text->length - done);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) text->failed = true;
+    if (written > 0) done += (size_t)written;
+  }
+  text->length = 0;
+  return !text->failed;
+}
+
+void text_add(Text *text, const char *format, ...) {
+  for (int attempt = 0; attempt < 2; attempt++) {
+    size_t room = TEXT_BYTES - text->length;
+    va_list list;
+    va_start(list, format);
+    int length = vsnprintf(text->bytes + text->length, room, format, list);
+    va_end(list);
+    if (length >= 0 && (size_t)length < room) {
+      text->length += (size_t)length;
+      return;
+    }
+    if (text->descriptor < 0) return;
+    (void)text_flush(text); /* and once more into the empty buffer */
+  }
+}
+
+void text_add_json_number(Text *text, double value) {
+  if (isfinite(value))
+    text_add(text, "%.9g", value);
+  else
+    text_add(text, "null");
+}
+
+void text_add_json_string(Text *text, const char *string) {
+  text_add(text, "\"");
+  for (const char *at = string; *at; at++) {
+    if (*at == '"' || *at == '\\')
+      text_add(text, "\\%c", *at);
+    else if ((unsigned char)*at < 0x20)
+      text_add(text, "\\u%04x", (unsigned)(unsigned char)*at);
+    else
+      text_add(text, "%c", *at);
+  }
+  text_add(text, "\"");
+}
+
+static const char *scaled(char out[QUANTITY_BYTES], double value, const char *const *unit,
+                          int32_t units) {
+  int32_t power = 0;
+  while (power + 1 < units && fabs(value) >= 999.5) {
+    value /= 1000.0;
+    power++;
+  }
+  int decimals = power == 0 || fabs(value) >= 99.95 ? 0 : fabs(value) >= 9.995 ? 1 : 2;
+  (void)snprintf(out, QUANTITY_BYTES, "%.*f%s", decimals, value, unit[power]);
+  return out;
+}
+
+const char *text_count(char out[QUANTITY_BYTES], double value) {
+  static const char *const unit[] = {"", " k", " M", " G", " T", " P", " E"};
+  return scaled(out, value, unit, 7);
+}
+
+const char *text_bytes(char out[QUANTITY_BYTES], double value) {
+  static const char *const unit[] = {" B", " kB", " MB", " GB", " TB", " PB", " EB"};
+  return scaled(out, value, unit, 7);
+}
+
+const char *text_duration(char out[QUANTITY_BYTES], double time_s) {
+  if (!(time_s < 1e12)) time_s = 1e12;
+  long long whole = (long long)(time_s + 0.5);
+  if (whole < 100)
+    (void)snprintf(out, QUANTITY_BYTES, "%lld s", whole);
+  else if (whole < 3600)
+    (void)snprintf(out, QUANTITY_BYTES, "%lld m %02lld s", whole / 60, whole % 60);
+  else if (whole < 86400)
+    (void)snprintf(out, QUANTITY_BYTES, "%lld h %02lld m", whole / 3600, whole % 3600 / 60);
+  else
+    (void)snprintf(out, QUANTITY_BYTES, "%lld d %02lld h", whole / 86400, whole % 86400 / 3600);
+  return out;
+}
+
+const char *text_grouped(char out[QUANTITY_BYTES], int64_t value) {
+  char digits[QUANTITY_BYTES];
+  int length = snprintf(digits, sizeof digits, "%lld", (long long)value);
+  int at = 0;
+  for (int i = 0; i < length && at < QUANTITY_BYTES - 2; i++) {
+    if (i > 0 && digits[i - 1] != '-' && (length - i) % 3 == 0) out[at++] = ',';
+    out[at++] = digits[i];
+  }
+  out[at] = 0;
+  return out;
+}

@@ -1,0 +1,37 @@
+/* text.h -- text for people and files, built in a fixed buffer and written with write(2): no
+ * allocation. */
+#ifndef LOCKSTEP_METRICS_TEXT_H
+#define LOCKSTEP_METRICS_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { TEXT_BYTES = 8192, QUANTITY_BYTES = 32 };
+
+typedef struct Text {
+  int descriptor; /* -1: text that does not fit is lost */
+  bool failed;    /* a write failed: the rest is dropped */
+  size_t length;
+  char bytes[TEXT_BYTES];
+} Text;
+
+void text_start(Text *text, int descriptor);
+void text_add(Text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+bool text_flush(Text *text);
+
+/* A double as JSON: null when it is not finite. */
+void text_add_json_number(Text *text, double value);
+/* A string as JSON, quotes included. */
+void text_add_json_string(Text *text, const char *string);
+
+/* "41.2 k", "52.4 M"; three digits and a factor of 1000. */
+const char *text_count(char out[QUANTITY_BYTES], double value);
+/* "52 MB", "1.24 GB": factors of 1000. */
+const char *text_bytes(char out[QUANTITY_BYTES], double value);
+/* "15 s", "3 m 20 s", "2 h 05 m", "12 d 03 h". */
+const char *text_duration(char out[QUANTITY_BYTES], double time_s);
+/* "8,192" */
+const char *text_grouped(char out[QUANTITY_BYTES], int64_t value);
+
+#endif

@@ -1,0 +1,354 @@
+/* rank.c -- one rank from its arena to its last step. */
+#include "runtime/rank.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "runtime/boot/local.h"
+#include "runtime/data/stage.h"
+#include "runtime/device/arena.h"
+#include "runtime/replay.h"
+#include "runtime/schedule.h"
+
+typedef struct Rank {
+  Run *run;
+  const Plan *plan;
+  const PlanJob *job;
+  int32_t number;
+  Arena arena;
+  Replay replay;
+  Comm *comm;
+  Stage *stage;
+  StageSetup stage_setup;
+  Threads *threads;
+  const PlanProgram *init;
+  const PlanProgram *train;
+  const PlanProgram *eval;
+  int64_t samples;    /* consumed so far */
+  int64_t saved_step; /* of the newest checkpoint that this run wrote or came from; 0: none */
+  int64_t saved_ns;   /* when */
+  char saved_path[CHECKPOINT_PATH_BYTES];
+  bool stopped;
+} Rank;
+
+static int64_t now_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+
+static bool meet(Rank *rank, Status *status) {
+  if (rank->comm->ops->barrier(rank->comm)) return true;
+  status->code = 0; /* the rank that failed says why */
+  return false;
+}
+
+static bool find_programs(Rank *rank, Status *status) {
+  rank->init = replay_program(&rank->replay, PROGRAM_INIT);
+  rank->train = replay_program(&rank->replay, PROGRAM_TRAIN_STEP);
+  rank->eval = replay_program(&rank->replay, PROGRAM_EVAL_STEP);
+  if (!rank->init || !rank->train)
+    return status_fail(status, STATUS_OURS, "the plan has no program %s",
+                       rank->init ? "train_step" : "init");
+  int64_t loads = replay_count_loads(&rank->replay, rank->train);
+  if (loads != rank->job->accumulation ||
+      rank->job->batch_samples !=
+          loads * rank->job->microbatch_samples * mesh_replicas(&rank->run->mesh))
+    return status_fail(status, STATUS_OURS,
+                       "plan: %lld loads of %lld samples on %d replicas are not a batch of %lld",
+                       (long long)loads, (long long)rank->job->microbatch_samples,
+                       mesh_replicas(&rank->run->mesh), (long long)rank->job->batch_samples);
+  if (rank->job->prefetch_batches < 1)
+    return status_fail(status, STATUS_OURS, "plan: no room to stage a micro-batch");
+  return true;
+}
+
+static bool start_data(Rank *rank, Status *status) {
+  Run *run = rank->run;
+  if (rank->job->sample_bytes < samples_input_offset(rank->plan, rank->plan->inputs_count))
+    return status_fail(status, STATUS_OURS, "plan: staged micro-batches are too small");
+  int64_t eval_loads = rank->eval ? replay_count_loads(&rank->replay, rank->eval) : 0;
+  rank->stage_setup = (StageSetup){
+      .plan = rank->plan,
+      .train = &run->train,
+      .valid = &run->valid,
+      .ring = rank->arena.base + rank->job->staging_offset,
+      .replicas = mesh_replicas(&run->mesh),
+      .replica = mesh_replica(&run->mesh, rank->number),
+      .first_step = run->first_step,
+      .last_step = run->last_step,
+      .samples_before = run->samples_before,
+      .train_loads = rank->job->accumulation,
+      .valid_loads = run->valid.count > 0 ? eval_loads * rank->job->validate_batches : 0,
+  };
+  rank->stage = stage_start(&rank->stage_setup, status);
+  rank->replay.setup.load_context = rank->stage;
+  return rank->stage != NULL;
+}
+
+/* Threads come last: binding the caller must not bind what it creates afterwards. */
+static bool open_rank(Rank *rank, Status *status) {
+  Run *run = rank->run;
+  const PlanClass *class = mesh_class(&run->mesh, rank->plan, rank->number);
+  if (!class) return status_fail(status, STATUS_OURS, "plan: rank %d has no class", rank->number);
+  rank->comm = local_comm(run->world, rank->number, NULL);
+  if (!arena_open(&rank->arena, class->arena_bytes, status)) return false;
+  ReplaySetup setup = {
+      .plan = rank->plan,
+      .mesh = &run->mesh,
+      .rank = rank->number,
+      .arena = rank->arena.base,
+      .comm = rank->comm,
+      .variant = run->options->variant,
+      .load = stage_take,
+  };
+  if (!replay_bind(&rank->replay, &setup, status) || !find_programs(rank, status) ||
+      !start_data(rank, status))
+    return false;
+  int32_t count = rank->job->threads < 1 ? 1 : (int32_t)rank->job->threads;
+  int32_t core = run->first_core < 0 ? -1 : run->first_core + rank->number * count;
+  rank->threads = threads_new(count, core);
+  if (!rank->threads) return status_fail(status, STATUS_WORLD, "cannot start %d threads", count);
+  rank->replay.setup.threads = rank->threads;
+  rank->comm = local_comm(run->world, rank->number, rank->threads);
+  kernels_prepare(rank->threads);
+  return true;
+}
+
+static void close_rank(Rank *rank) {
+  stage_stop(rank->stage);
+  threads_free(rank->threads);
+  replay_free(&rank->replay);
+  arena_close(&rank->arena);
+}
+
+/* All ranks at once, as they will compete in the steps. */
+static bool measure_peak(Rank *rank, Status *status) {
+  Run *run = rank->run;
+  bool bf16 = strcmp(plan_string(rank->plan, rank->job->precision), "bf16") == 0;
+  if (!meet(rank, status)) return false;
+  Peak peak = {0};
+  if (!run->options->quiet)
+    peak = peak_measure(run->options->variant, bf16 ? DTYPE_BF16 : DTYPE_F32, rank->threads);
+  run->peak_flops_per_s[rank->number] = peak.flops_per_s;
+  if (rank->number == 0) run->peak_size = peak.size;
+  return meet(rank, status);
+}
+
+static void set_control(Rank *rank, int64_t step) {
+  *rank->replay.control = (Control){
+      .lr = schedule_lr(rank->job, step),
+      .clip_scale = 1.0,
+      .step = step,
+      .seed = rank->job->seed,
+      .samples_before = rank->samples,
+  };
+}
+
+static bool run_init(Rank *rank, Status *status) {
+  set_control(rank, 0);
+  rank->samples = rank->run->samples_before;
+  if (rank->run->resumes) {
+    Run *run = rank->run;
+    hostile_allow(&rank->replay.hostile, rank->arena.base, rank->arena.size_bytes);
+    checkpoint_restore(&run->checkpoint, rank->plan, rank->replay.class, rank->arena.base);
+    hostile_forbid(&rank->replay.hostile, rank->arena.base, rank->arena.size_bytes);
+    rank->replay.skip_restored = true;
+  }
+  bool done = replay_run(&rank->replay, rank->init, status);
+  rank->replay.skip_restored = false;
+  return done;
+}
+
+static bool open_report(Rank *rank, Status *status) {
+  Run *run = rank->run;
+  double peak = 0.0;
+  for (int32_t i = 0; i < run->mesh.rank_count; i++)
+    peak += run->peak_flops_per_s[i];
+  uint64_t arena_bytes = 0;
+  for (int32_t i = 0; i < run->mesh.rank_count; i++)
+    arena_bytes += mesh_class(&run->mesh, run->plan, i)->arena_bytes;
+  ReportSetup setup = {
+      .plan = run->plan,
+      .kernels = run->options->variant == KERNEL_FAST ? "fast" : "reference",
+      .quiet = run->options->quiet,
+      .plot = run->options->plot,
+      .json = run->options->json,
+      .ranks = run->mesh.rank_count,
+      .replicas = mesh_replicas(&run->mesh),
+      .first_step = run->first_step,
+      .last_step = run->last_step,
+      .arena_bytes = arena_bytes,
+      .peak_flops_per_s = peak,
+      .peak_size = run->peak_size,
+      .unigram = run->unigram,
+      .train_tokens = run->train.tokens,
+      .resumed_from = run->resumes ? run->checkpoint.path : NULL,
+  };
+  run->reported = report_open(&run->report, &setup, status);
+  return run->reported;
+}
+
+static bool checkpoints(const Rank *rank) {
+  return rank->job->checkpoint_every_steps > 0 || rank->job->checkpoint_every_s > 0;
+}
+
+static bool wants_checkpoint(const Rank *rank, int64_t step) {
+  const PlanJob *job = rank->job;
+  if (rank->number != 0 || !checkpoints(rank)) return false;
+  if (job->checkpoint_every_steps > 0) return step % job->checkpoint_every_steps == 0;
+  return now_ns() - rank->saved_ns >= job->checkpoint_every_s * 1000000000LL;
+}
+
+/* Replicas are equal, so rank 0's state is the job's. */
+static bool save(Rank *rank, int64_t step, Status *status) {
+  Run *run = rank->run;
+  if (rank->number != 0 || rank->saved_step == step) return true;
+  int64_t start_ns = now_ns();
+  hostile_allow(&rank->replay.hostile, rank->arena.base, rank->arena.size_bytes);
+  bool saved = checkpoint_save(&run->store, rank->arena.base, step, rank->samples, status);
+  hostile_forbid(&rank->replay.hostile, rank->arena.base, rank->arena.size_bytes);
+  if (!saved) return false;
+  rank->saved_step = step;
+  rank->saved_ns = now_ns();
+  (void)snprintf(rank->saved_path, sizeof rank->saved_path, "%.*s/step_%08lld.ckpt",
+                 CHECKPOINT_PATH_BYTES - 40, run->store.directory, (long long)step);
+  report_note(&run->report, "saved    %s   %.0f ms", rank->saved_path,
+              (double)(rank->saved_ns - start_ns) / 1e6);
+  return true;
+}
+
+static bool check_finite(const Rank *rank, int64_t step, Status *status) {
+  const Control *control = rank->replay.control;
+  double loss = control->reduce[REDUCE_LOSS] / control->reduce[REDUCE_COUNT];
+  const char *what = !isfinite(loss)                         ? "the loss"
+                     : control->reduce[REDUCE_FOUND_INF] > 0 ? "a gradient"
+                     : !isfinite(control->grad_norm)         ? "the gradient norm"
+                                                             : NULL;
+  if (!what) return true;
+  return status_fail(
+      status, STATUS_USER,
+      "rank %d step %lld: %s is not finite: the run has diverged. Lower optimizer.lr, lengthen "
+      "schedule.warmup or set optimizer.clip%s%s",
+      rank->number, (long long)step, what, rank->saved_step > 0 ? "; the last good state is " : "",
+      rank->saved_step > 0 ? rank->saved_path : "");
+}
+
+static bool validate(Rank *rank, int64_t step, Status *status) {
+  double loss = 0.0, count = 0.0;
+  Control before = *rank->replay.control;
+  for (int64_t batch = 0; batch < rank->job->validate_batches; batch++) {
+    memset(rank->replay.control->reduce, 0, sizeof before.reduce);
+    if (!replay_run(&rank->replay, rank->eval, status)) return false;
+    loss += rank->replay.control->reduce[REDUCE_LOSS];
+    count += rank->replay.control->reduce[REDUCE_COUNT];
+  }
+  *rank->replay.control = before;
+  if (rank->number == 0) report_valid(&rank->run->report, step, count > 0 ? loss / count : NAN);
+  return true;
+}
+
+static bool train_step(Rank *rank, int64_t step, Status *status) {
+  Control *control = rank->replay.control;
+  int64_t start_ns = now_ns();
+  int64_t wait_ns = stage_wait_ns(rank->stage), sent_bytes = rank->comm->sent_bytes;
+  set_control(rank, step);
+  control->reduce[REDUCE_STOP] = run_stop_requested ? 1.0 : 0.0;
+  control->reduce[REDUCE_CHECKPOINT] = wants_checkpoint(rank, step) ? 1.0 : 0.0;
+  if (!replay_run(&rank->replay, rank->train, status) || !check_finite(rank, step, status))
+    return false;
+  rank->samples += rank->job->batch_samples;
+  if (rank->number == 0)
+    report_step(&rank->run->report,
+                &(StepFacts){
+                    .step = step,
+                    .loss = control->reduce[REDUCE_LOSS] / control->reduce[REDUCE_COUNT],
+                    .grad_norm = control->grad_norm,
+                    .lr = control->lr,
+                    .step_ns = now_ns() - start_ns,
+                    .data_wait_ns = stage_wait_ns(rank->stage) - wait_ns,
+                    .comm_bytes = rank->comm->sent_bytes - sent_bytes,
+                });
+  return true;
+}
+
+/* Requests travelled with the control all-reduce: all ranks see the same ones after the same step.
+ */
+static bool after_step(Rank *rank, int64_t step, Status *status) {
+  const Control *control = rank->replay.control;
+  bool stop = control->reduce[REDUCE_STOP] > 0;
+  bool asked = control->reduce[REDUCE_CHECKPOINT] > 0;
+  bool last = step == rank->run->last_step || stop;
+  if (!stop && rank->eval && stage_validates(&rank->stage_setup, step) &&
+      !validate(rank, step, status))
+    return false;
+  if ((asked || (last && checkpoints(rank))) && !save(rank, step, status)) return false;
+  if (stop && rank->number == 0)
+    report_note(&rank->run->report, "stopped  after step %lld, as asked", (long long)step);
+  rank->stopped = stop;
+  return true;
+}
+
+static bool run_steps(Rank *rank, Status *status) {
+  Run *run = rank->run;
+  for (int64_t step = run->first_step; step <= run->last_step && !rank->stopped; step++) {
+    if (!train_step(rank, step, status) || !after_step(rank, step, status)) return false;
+    if (step > run->first_step) continue;
+    if (!meet(rank, status)) return false;
+    if (rank->number == 0) atomic_store(&run_is_steady, true);
+  }
+  if (!meet(rank, status)) return false;
+  if (rank->number == 0) atomic_store(&run_is_steady, false);
+  return true;
+}
+
+/* Persistent bytes and the staging ring are in use whether or not a record has touched them. */
+static uint64_t measured_bytes(const Rank *rank) {
+  const PlanJob *job = rank->job;
+  uint64_t high = rank->replay.high_water_bytes;
+  uint64_t control_end = job->control_offset + sizeof(Control);
+  uint64_t staging_end = job->staging_offset + (uint64_t)job->prefetch_batches * job->sample_bytes;
+  if (control_end > high) high = control_end;
+  if (staging_end > high) high = staging_end;
+  return high;
+}
+
+static bool close_report(Rank *rank, Status *status) {
+  uint64_t planned = 0;
+  for (uint32_t i = 0; i < rank->replay.class->programs_count; i++) {
+    const PlanProgram *program = &rank->plan->programs[rank->replay.class->programs_first + i];
+    if (program->peak_bytes > planned) planned = program->peak_bytes;
+  }
+  EndFacts facts = {
+      .outcome = rank->stopped ? "stopped" : "done",
+      .planned_bytes = planned,
+      .measured_bytes = measured_bytes(rank),
+      .checkpoint = rank->saved_path[0] ? rank->saved_path : NULL,
+  };
+  rank->run->reported = false;
+  return report_close(&rank->run->report, &facts, status);
+}
+
+static bool live(Rank *rank, Status *status) {
+  Run *run = rank->run;
+  if (!open_rank(rank, status) || !measure_peak(rank, status)) return false;
+  if (rank->number == 0 && !open_report(rank, status)) return false;
+  if (rank->number == 0 && checkpoints(rank) &&
+      !checkpoint_store_open(&run->store, run->plan, rank->replay.class, status))
+    return false;
+  rank->saved_ns = now_ns();
+  if (!run_init(rank, status) || !run_steps(rank, status)) return false;
+  return rank->number != 0 || close_report(rank, status);
+}
+
+bool rank_main(void *context, int32_t number, Status *status) {
+  Run *run = context;
+  Rank rank = {.run = run, .plan = run->plan, .job = &run->plan->jobs[0], .number = number};
+  bool done = live(&rank, status);
+  if (number == 0) atomic_store(&run_is_steady, false);
+  if (number == 0) checkpoint_store_close(&run->store);
+  close_rank(&rank);
+  return done;
+}

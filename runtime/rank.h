@@ -1,0 +1,36 @@
+/* rank.h -- what the ranks of a process share, and the life of one of them. */
+#ifndef LOCKSTEP_RANK_H
+#define LOCKSTEP_RANK_H
+
+#include "runtime/checkpoint/checkpoint.h"
+#include "runtime/comm/local.h"
+#include "runtime/data/samples.h"
+#include "runtime/mesh.h"
+#include "runtime/metrics/report.h"
+#include "runtime/run.h"
+
+typedef struct Run {
+  const Plan *plan;
+  const RunOptions *options;
+  Mesh mesh;
+  Samples train;
+  Samples valid;
+  LocalWorld *world;
+  int32_t first_core; /* -1: threads are not bound */
+  bool resumes;
+  Checkpoint checkpoint; /* when it resumes */
+  int64_t first_step;
+  int64_t last_step;
+  int64_t samples_before;
+  double *peak_flops_per_s; /* one per rank, written before the first meeting */
+  int32_t peak_size;
+  double unigram;
+  CheckpointStore store; /* rank 0's */
+  Report report;         /* rank 0's */
+  bool reported;         /* report is open */
+} Run;
+
+/* A BootRank: opens everything, runs all steps, closes everything. */
+bool rank_main(void *run, int32_t rank, Status *status);
+
+#endif

@@ -1,0 +1,61 @@
+/* replay.h -- runs the programs of a plan for one rank.
+ *
+ * Binding resolves everything that depends on the rank (class, coordinates, kernels, addresses);
+ * running then only reads tables: it allocates nothing and decides nothing. Lanes are run one after
+ * the other in list order, which is one of the orders that the plan's edges allow. */
+#ifndef LOCKSTEP_REPLAY_H
+#define LOCKSTEP_REPLAY_H
+
+#include "kernels/kernel.h"
+#include "runtime/comm/comm.h"
+#include "runtime/hostile.h"
+#include "runtime/mesh.h"
+#include "runtime/status.h"
+
+/* Fills the operands of a load record with the next micro-batch, in the order of the plan's inputs.
+ */
+typedef bool ReplayLoad(void *context, void *const *operand, const int64_t *bytes, int32_t count,
+                        Status *status);
+
+typedef struct ReplaySetup {
+  const Plan *plan;
+  const Mesh *mesh;
+  int32_t rank;
+  uint8_t *arena; /* of the class's arena_bytes */
+  Comm *comm;
+  Threads *threads;
+  KernelVariant variant;
+  ReplayLoad *load;
+  void *load_context;
+} ReplaySetup;
+
+typedef struct Replay {
+  ReplaySetup setup;
+  const PlanClass *class;
+  Control *control;
+  int32_t replicas;
+  int32_t replica;
+  /* parallel to the plan's tables of the same names, with this rank's coordinates filled in */
+  KernelFn *kernel;
+  uint64_t *binding_offset;
+  uint64_t *operand_offset;
+  uint32_t *operand_dtype;
+  int64_t *operand_bytes;
+  uint64_t high_water_bytes; /* end of the highest arena byte that a record has used so far */
+  bool skip_restored;        /* leave out records that only write persistent tensors */
+  Hostile hostile;
+} Replay;
+
+bool replay_bind(Replay *replay, const ReplaySetup *setup, Status *status);
+void replay_free(Replay *replay);
+
+/* The program of this rank's class, or NULL. */
+const PlanProgram *replay_program(const Replay *replay, ProgramKind kind);
+
+/* How often the program loads a micro-batch. */
+int64_t replay_count_loads(const Replay *replay, const PlanProgram *program);
+
+/* Control must be set. False: a status with code 0 means that another rank aborted the job. */
+bool replay_run(Replay *replay, const PlanProgram *program, Status *status);
+
+#endif

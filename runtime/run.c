@@ -1,0 +1,123 @@
+/* run.c -- what a process does around its ranks. */
+#include "runtime/run.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime/boot/local.h"
+#include "runtime/device/arena.h"
+#include "runtime/metrics/text.h"
+#include "runtime/rank.h"
+
+volatile sig_atomic_t run_stop_requested;
+atomic_bool run_is_steady;
+
+RunOptions run_defaults(const Plan *plan) {
+  return (RunOptions){
+      .variant = KERNEL_FAST,
+      .plot = true,
+      .resume = (Resume)plan->jobs[0].resume,
+      .resume_path = plan_string(plan, plan->jobs[0].resume_path),
+  };
+}
+
+static void warn_skipped(const char *why) {
+  Text text;
+  text_start(&text, STDERR_FILENO);
+  text_add(&text, "warning: checkpoint skipped: %s\n", why);
+  (void)text_flush(&text);
+}
+
+/* Which checkpoint to start from, if any; decided once for all ranks. */
+static bool find_checkpoint(Run *run, Status *status) {
+  const PlanJob *job = &run->plan->jobs[0];
+  const PlanClass *class = mesh_class(&run->mesh, run->plan, 0);
+  if (run->options->resume == RESUME_AUTO) {
+    const char *directory = plan_string(run->plan, job->checkpoint_dir);
+    run->resumes = checkpoint_open_newest(&run->checkpoint, directory, warn_skipped, status);
+    if (!run->resumes && status->code != 0) return false;
+  }
+  if (run->options->resume == RESUME_PATH) {
+    run->resumes = checkpoint_open(&run->checkpoint, run->options->resume_path, status);
+    if (!run->resumes) return false;
+  }
+  if (!run->resumes) return true;
+  if (!class) return status_fail(status, STATUS_OURS, "plan: rank 0 has no class");
+  if (!checkpoint_match(&run->checkpoint, run->plan, class, status)) return false;
+  run->first_step = run->checkpoint.header->step + 1;
+  run->samples_before = run->checkpoint.header->samples;
+  return true;
+}
+
+/* Better one line now than the kernel's out-of-memory killer when the last page is touched. */
+static bool check_memory(const Run *run, Status *status) {
+  uint64_t needed = 0;
+  for (int32_t rank = 0; rank < run->mesh.rank_count; rank++) {
+    const PlanClass *class = mesh_class(&run->mesh, run->plan, rank);
+    if (!class) return status_fail(status, STATUS_OURS, "plan: rank %d has no class", rank);
+    needed += class->arena_bytes;
+  }
+  size_t available = arena_available_bytes();
+  if (available == 0 || needed <= available) return true;
+  char need[QUANTITY_BYTES], have[QUANTITY_BYTES];
+  return status_fail(status, STATUS_USER,
+                     "%d ranks need %s, this machine has %s to give: compile with a memory.budget "
+                     "below that, or fewer ranks",
+                     run->mesh.rank_count, text_bytes(need, (double)needed),
+                     text_bytes(have, (double)available));
+}
+
+static bool open_run(Run *run, Status *status) {
+  const PlanJob *job = &run->plan->jobs[0];
+  if (!mesh_read(&run->mesh, run->plan, status)) return false;
+  run->first_step = 1;
+  run->last_step = job->steps;
+  if (run->options->steps > 0 && run->options->steps < job->steps)
+    run->last_step = run->options->steps;
+  if (!find_checkpoint(run, status) || !check_memory(run, status)) return false;
+  if (!samples_open(&run->train, run->plan, false, status) ||
+      !samples_open(&run->valid, run->plan, true, status))
+    return false;
+  run->unigram = samples_unigram_entropy(&run->train);
+  int32_t threads = job->threads < 1 ? 1 : (int32_t)job->threads;
+  run->first_core = boot_first_core(run->mesh.rank_count, threads);
+  run->world = local_world_new(run->plan, &run->mesh, threads);
+  run->peak_flops_per_s = calloc((size_t)run->mesh.rank_count, sizeof *run->peak_flops_per_s);
+  if (!run->world || !run->peak_flops_per_s)
+    return status_fail(status, STATUS_WORLD, "not enough memory for %d ranks",
+                       run->mesh.rank_count);
+  return true;
+}
+
+static void close_run(Run *run) {
+  local_world_free(run->world);
+  samples_close(&run->train);
+  samples_close(&run->valid);
+  checkpoint_close(&run->checkpoint);
+  free(run->peak_flops_per_s);
+  free(run);
+}
+
+static void abort_all(void *context) {
+  local_world_abort(((Run *)context)->world);
+}
+
+bool run_job(const Plan *plan, const RunOptions *options, Status *status) {
+  if (plan->jobs_count != 1)
+    return status_fail(status, STATUS_OURS, "the plan has %u jobs", plan->jobs_count);
+  Run *run = calloc(1, sizeof *run);
+  if (!run) return status_fail(status, STATUS_WORLD, "not enough memory to start");
+  run->plan = plan;
+  run->options = options;
+  bool done = open_run(run, status);
+  if (done && run->first_step > run->last_step) {
+    if (!options->quiet)
+      fprintf(stderr, "done     %s is at step %lld; the run ends at step %lld\n",
+              run->checkpoint.path, (long long)(run->first_step - 1), (long long)run->last_step);
+  } else if (done)
+    done = boot_local(run->mesh.rank_count, rank_main, abort_all, run, status);
+  close_run(run);
+  return done;
+}

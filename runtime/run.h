@@ -1,0 +1,34 @@
+/* run.h -- from a plan to a trained model on this machine. */
+#ifndef LOCKSTEP_RUN_H
+#define LOCKSTEP_RUN_H
+
+#include <signal.h>
+#include <stdatomic.h>
+
+#include "kernels/kernel.h"
+#include "runtime/plan/plan.h"
+#include "runtime/status.h"
+
+typedef struct RunOptions {
+  int64_t steps; /* stop after this one; 0: where the plan ends */
+  KernelVariant variant;
+  bool quiet;
+  bool plot;
+  bool json;
+  Resume resume;
+  const char *resume_path; /* of RESUME_PATH */
+} RunOptions;
+
+/* Raised by the signal handler: finish the step, save, leave. */
+extern volatile sig_atomic_t run_stop_requested;
+
+/* True from the end of the first step to the end of the last one: nothing may be allocated. Tests
+ * watch it. */
+extern atomic_bool run_is_steady;
+
+/* Options of resume that the command line did not give come from the plan. */
+RunOptions run_defaults(const Plan *plan);
+
+bool run_job(const Plan *plan, const RunOptions *options, Status *status);
+
+#endif

@@ -1,0 +1,30 @@
+/* status.h -- why something failed, in one line, and whose it is to repair.
+ *
+ * Functions that can fail return bool and take a Status; false means that it is filled. */
+#ifndef LOCKSTEP_STATUS_H
+#define LOCKSTEP_STATUS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The process's exit codes. */
+enum {
+  STATUS_DONE = 0,
+  STATUS_USER = 1,  /* the job, its files or the command line must change */
+  STATUS_WORLD = 2, /* disk, memory, peers: a retry may help */
+  STATUS_OURS = 3,  /* a defect of this program or of the compiler that made the plan */
+  STATUS_INTERRUPTED = 130
+};
+
+enum { STATUS_TEXT_BYTES = 512 };
+
+typedef struct Status {
+  int32_t code;
+  char text[STATUS_TEXT_BYTES];
+} Status;
+
+/* Fills `status` and returns false, so that a check is one line: return status_fail(...). */
+bool status_fail(Status *status, int32_t code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#endif
