@@ -1,0 +1,244 @@
+/* arguments.c -- reads what a model file passes: names, lists of dimensions, options, initialisers.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "compiler/model/trace.h"
+
+/* ---- names */
+
+static bool is_name(const char *text, size_t length) {
+  static const char *const allowed =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
+  return length > 0 && length <= NAME_BYTES_MAX && strspn(text, allowed) == length &&
+         text[0] != '.' && text[length - 1] != '.';
+}
+
+bool name_argument(Trace *t, int index, const char **name) {
+  if (value_is_void(t, index)) return false;
+  if (lua_type(t->L, index) != LUA_TSTRING) {
+    trace_fault(t, "not-a-name", NULL, "%s: argument %d is a name, e.g. \"attn.c_proj\"; got %s",
+                t->op, index, value_what(t, index));
+    return false;
+  }
+  size_t length;
+  const char *text = lua_tolstring(t->L, index, &length);
+  if (!is_name(text, length)) {
+    trace_fault(
+        t, "not-a-name", NULL,
+        "%s: '%.40s' is not a name: letters, digits, _ - and dots between, %d bytes at most", t->op,
+        text, NAME_BYTES_MAX);
+    return false;
+  }
+  *name = arena_copy(t->g->compile->arena, text);
+  return true;
+}
+
+/* ---- dimensions */
+
+static const char *axis_of(const Model *model, const char *name) {
+  static const AxisRule usual[] = {{"batch", "dp"},    {"seq", "cp"}, {"heads", "tp"},
+                                   {"kv_heads", "tp"}, {"ffn", "tp"}, {"vocab", "tp"}};
+  for (int32_t i = 0; i < model->axes.count; i++)
+    if (strcmp(model->axes.at[i].dim, name) == 0) return model->axes.at[i].axis;
+  for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
+    if (strcmp(usual[i].dim, name) == 0) return usual[i].axis;
+  return NULL;
+}
+
+/* The size behind a dimension's name; 0 when reported. */
+static int64_t size_of_dim(Trace *t, const char *name) {
+  if (strcmp(name, "batch") == 0) return t->microbatch;
+  if (strcmp(name, "seq") == 0) {
+    if (t->context > 0) return t->context;
+    trace_fault(t, "missing-context", "train = { context = 1024 }",
+                "%s: 'seq' has no size: the job says no train.context", t->op);
+    return 0;
+  }
+  const Size *size = sizes_find(t->model, name);
+  if (size == NULL) {
+    const char *near = sizes_nearest(t->model, name);
+    const char *fix = near ? arena_printf(t->g->compile->arena, "\"%s\"", near) : NULL;
+    trace_fault(t, "unknown-dimension", fix, "%s: no dimension '%.40s'%s%s%s", t->op, name,
+                near ? "; did you mean '"
+                     : "; dimensions are the sizes of the model, batch and seq",
+                near ? near : "", near ? "'?" : "");
+    return 0;
+  }
+  double n = size->is.number;
+  if (size->is.kind == SIZE_NUMBER && n >= 1 && n <= 1e15 && n == floor(n)) return (int64_t)n;
+  trace_fault(t, "wrong-size", NULL, "%s: a dimension has a whole size of 1 or more; %s = %s",
+              t->op, name, sizes_text(t->model, &size->is));
+  return 0;
+}
+
+DimId dim_named(Trace *t, const char *name) {
+  DimId known = graph_dim(t->g, name);
+  if (known != NO_ID) return known;
+  int64_t size = size_of_dim(t, name);
+  if (size == 0) return NO_ID;
+  bool carried = strcmp(name, "batch") == 0 || strcmp(name, "seq") == 0;
+  return graph_add_dim(t->g, (Dim){.name = arena_copy(t->g->compile->arena, name),
+                                   .size = size,
+                                   .axis = axis_of(t->model, name),
+                                   .carried = carried});
+}
+
+static bool add_dim(Trace *t, const char *name, DimList *dims) {
+  DimId d = dim_named(t, name);
+  if (d == NO_ID) return false;
+  for (int32_t i = 0; i < dims->count; i++)
+    if (dims->at[i] == d) {
+      trace_fault(t, "repeated-dimension", NULL, "%s: '%s' stands twice in one list", t->op, name);
+      return false;
+    }
+  if (dims->count == DIMS_MAX) {
+    trace_fault(t, "too-many-dimensions", NULL, "%s: at most %d dimensions", t->op, DIMS_MAX);
+    return false;
+  }
+  dims->at[dims->count++] = d;
+  return true;
+}
+
+static bool dims_expected(Trace *t, int index) {
+  trace_fault(t, "not-a-name", NULL,
+              "%s: argument %d names dimensions, e.g. \"width\" or { \"heads\", \"head\" }; got %s",
+              t->op, index, value_what(t, index));
+  return false;
+}
+
+bool dims_argument(Trace *t, int index, DimList *dims) {
+  lua_State *L = t->L;
+  *dims = (DimList){0};
+  if (value_is_void(t, index)) return false;
+  if (lua_type(L, index) == LUA_TSTRING) return add_dim(t, lua_tostring(L, index), dims);
+  if (lua_type(L, index) != LUA_TTABLE || lua_rawlen(L, index) == 0) return dims_expected(t, index);
+  bool good = true;
+  lua_Unsigned count = lua_rawlen(L, index);
+  for (lua_Unsigned i = 1; i <= count && i <= 2 * DIMS_MAX; i++) {
+    lua_rawgeti(L, index, (lua_Integer)i);
+    if (lua_type(L, -1) != LUA_TSTRING) return dims_expected(t, index);
+    good = add_dim(t, lua_tostring(L, -1), dims) && good;
+    lua_pop(L, 1);
+  }
+  return good;
+}
+
+/* ---- options */
+
+static const char *joined(Arena *arena, const char *const *words) {
+  const char *text = "";
+  for (int32_t i = 0; words[i] != NULL; i++)
+    text = arena_printf(arena, "%s%s%s", text, i > 0 ? ", " : "", words[i]);
+  return text;
+}
+
+static void report_option(Trace *t, const char *key, const char *const *keys) {
+  Arena *arena = t->g->compile->arena;
+  int32_t count = 0;
+  while (keys[count] != NULL)
+    count++;
+  const char *near = nearest_word(key, keys, count);
+  trace_fault(t, "unknown-option", near, "%s: no option '%.40s'; it has %s", t->op, key,
+              joined(arena, keys));
+  lua_pop(t->L, 1); /* the void value: the caller goes on */
+}
+
+bool options_argument(Trace *t, int index, const char *const *keys) {
+  lua_State *L = t->L;
+  if (lua_isnoneornil(L, index)) return true;
+  if (lua_type(L, index) != LUA_TTABLE) {
+    trace_fault(t, "not-options", NULL, "%s: argument %d holds options, { %s = ... }; got %s",
+                t->op, index, keys[0], value_what(t, index));
+    return false;
+  }
+  bool good = true;
+  for (lua_pushnil(L); lua_next(L, index) != 0; lua_pop(L, 1)) {
+    const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "[1]";
+    bool known = false;
+    for (int32_t i = 0; keys[i] != NULL; i++)
+      known = known || strcmp(keys[i], key) == 0;
+    if (!known) report_option(t, key, keys);
+    good = good && known;
+  }
+  return good;
+}
+
+/* Pushes options[key]; false and nothing pushed when absent. */
+static bool push_option(Trace *t, int index, const char *key) {
+  if (lua_type(t->L, index) != LUA_TTABLE) return false;
+  lua_getfield(t->L, index, key);
+  if (!lua_isnil(t->L, -1)) return true;
+  lua_pop(t->L, 1);
+  return false;
+}
+
+static bool wrong_option(Trace *t, const char *key, const char *expected) {
+  trace_fault(t, "wrong-option", NULL, "%s: %s is %s; got %s", t->op, key, expected,
+              value_what(t, lua_gettop(t->L)));
+  return false;
+}
+
+bool option_number(Trace *t, int index, const char *key, double *number) {
+  if (!push_option(t, index, key)) return true;
+  if (lua_type(t->L, -1) != LUA_TNUMBER || !isfinite(lua_tonumber(t->L, -1)))
+    return wrong_option(t, key, "a number");
+  *number = lua_tonumber(t->L, -1);
+  lua_pop(t->L, 1);
+  return true;
+}
+
+bool option_flag(Trace *t, int index, const char *key, bool *flag) {
+  if (!push_option(t, index, key)) return true;
+  if (!lua_isboolean(t->L, -1)) return wrong_option(t, key, "true or false");
+  *flag = lua_toboolean(t->L, -1);
+  lua_pop(t->L, 1);
+  return true;
+}
+
+/* ---- initialisers */
+
+static bool number_field(lua_State *L, int index, const char *key, double *number) {
+  lua_getfield(L, index, key);
+  bool absent = lua_isnil(L, -1);
+  bool good = absent || (lua_type(L, -1) == LUA_TNUMBER && isfinite(lua_tonumber(L, -1)));
+  if (good && !absent) *number = lua_tonumber(L, -1);
+  lua_pop(L, 1);
+  return good;
+}
+
+bool init_read(lua_State *L, int index, Init *init) {
+  static const struct {
+    const char *word, *a, *b;
+    Init usual;
+  } rules[] = {{"normal", "mean", "std", {RULE_NORMAL, 0, 0.02}},
+               {"uniform", "low", "high", {RULE_UNIFORM, -1, 1}},
+               {"constant", "value", "value", {RULE_CONSTANT, 0, 0}},
+               {"kaiming_uniform", NULL, NULL, {RULE_KAIMING_UNIFORM, 0, 0}}};
+  index = lua_absindex(L, index);
+  bool is_table = lua_istable(L, index);
+  if (is_table)
+    lua_rawgeti(L, index, 1);
+  else
+    lua_pushvalue(L, index);
+  const char *word = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "";
+  bool good = false;
+  for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
+    if (strcmp(rules[i].word, word) != 0) continue;
+    *init = rules[i].usual;
+    good = !is_table || rules[i].a == NULL ||
+           (number_field(L, index, rules[i].a, &init->a) &&
+            number_field(L, index, rules[i].b, &init->b));
+  }
+  lua_pop(L, 1);
+  return good;
+}
+
+bool option_init(Trace *t, int index, Init *init) {
+  if (!push_option(t, index, "init")) return true;
+  bool good = init_read(t->L, -1, init);
+  if (!good)
+    return wrong_option(t, "init", "\"kaiming_uniform\" or e.g. { \"normal\", std = 0.02 }");
+  lua_pop(t->L, 1);
+  return true;
+}

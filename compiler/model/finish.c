@@ -1,0 +1,126 @@
+/* finish.c -- what must hold of a traced model: everything reaches the loss, the published count is
+ * met. */
+#include <string.h>
+
+#include "compiler/model/trace.h"
+
+static void name_regions(Graph *g) {
+  int32_t between = 0;
+  for (int32_t i = 1; i < g->regions.count; i++) {
+    Region *region = &g->regions.at[i];
+    if (region->is_stack) continue;
+    bool last = i == g->regions.count - 1;
+    if (!last) between++;
+    const char *name = last           ? "end"
+                       : between == 1 ? "between"
+                                      : arena_printf(g->compile->arena, "between.%d", between);
+    region->name = name;
+    if (region->input != NO_ID)
+      graph_value(g, region->input)->name = arena_printf(g->compile->arena, "%s.input", name);
+  }
+}
+
+/* ---- what reaches the loss */
+
+static void need(const Graph *g, bool *needed, ValueId v) {
+  for (; v != NO_ID && !needed[v]; v = graph_value(g, v)->view_of)
+    needed[v] = true;
+}
+
+static bool any_output_needed(const bool *needed, const Node *node) {
+  for (int32_t i = 0; i < node->output_count; i++)
+    if (needed[node->outputs[i]]) return true;
+  return false;
+}
+
+/* Drops the nodes of a region that nothing reads, back to front. */
+static void prune(Graph *g, Region *region, bool *needed) {
+  NodeList kept = {0};
+  for (int32_t i = region->forward.count - 1; i >= 0; i--) {
+    NodeId id = region->forward.at[i];
+    const Node *node = graph_node(g, id);
+    if (!any_output_needed(needed, node)) {
+      lint_at(g->compile, node->origin, "unused-value",
+              "%s: nothing uses this result; it is left out", op_def(node->op)->name);
+      continue;
+    }
+    for (int32_t k = 0; k < node->input_count; k++)
+      need(g, needed, node->inputs[k]);
+    VEC_PUSH(g->compile->arena, &kept, id);
+  }
+  for (int32_t i = 0; i < kept.count; i++)
+    region->forward.at[i] = kept.at[kept.count - 1 - i];
+  region->forward.count = kept.count;
+}
+
+static bool check_reach(Graph *g) {
+  bool *needed = ARENA_ARRAY(g->compile->arena, bool, g->values.count + 1);
+  needed[g->loss] = true;
+  for (int32_t i = g->regions.count - 1; i >= 0; i--) {
+    Region *region = &g->regions.at[i];
+    prune(g, region, needed);
+    if (i > 0 && region->input != NO_ID && needed[region->input])
+      need(g, needed, g->regions.at[i - 1].output);
+  }
+  bool good = true;
+  for (int32_t i = 0; i < g->params.count; i++) {
+    const Param *param = &g->params.at[i];
+    if (needed[param->value]) continue;
+    good =
+        error_at(g->compile, param->origin, "unused-parameter",
+                 "parameter '%s' never reaches the loss: it would stay as it began", param->name);
+  }
+  for (int32_t i = 0; good && i + 1 < g->regions.count; i++)
+    if (g->regions.at[i].is_stack && !needed[g->regions.at[i].output])
+      good = error_at(g->compile, (Span){0}, "unused-parameter",
+                      "stack '%s' never reaches the loss", g->regions.at[i].name);
+  return good;
+}
+
+/* ---- the published count */
+
+static void note_regions(Trace *t) {
+  Graph *g = t->g;
+  Arena *arena = g->compile->arena;
+  for (int32_t r = 0; r < g->regions.count; r++) {
+    const Region *region = &g->regions.at[r];
+    int64_t elements = 0;
+    for (int32_t i = 0; i < g->params.count; i++)
+      if (g->params.at[i].region == r) elements += g->params.at[i].elements;
+    if (elements == 0) continue;
+    if (region->repeat > 1)
+      note_at(g->compile, (Span){0}, "%s: %lld x %s", region->name, (long long)region->repeat,
+              format_count(arena, elements));
+    else
+      note_at(g->compile, (Span){0}, "%s: %s", region->name, format_count(arena, elements));
+  }
+}
+
+static bool check_published(Trace *t) {
+  Model *model = t->model;
+  int64_t traced = model_parameters(t->g);
+  if (model->published == 0 || model->published == traced) return true;
+  Compile *c = model->compile;
+  Arena *arena = c->arena;
+  Span at = model->published_at;
+  if (at.line == 0) at = key_place(model, at.file, "params");
+  int64_t more = traced - model->published;
+  error_at(c, at, "published-parameters", "params says %s, the model has %s: %s %s",
+           format_count(arena, model->published), format_count(arena, traced),
+           format_count(arena, more < 0 ? -more : more), more < 0 ? "fewer" : "more");
+  fix_last(c, "params = %lld", (long long)traced);
+  note_regions(t);
+  return false;
+}
+
+bool trace_finish(Trace *t) {
+  Graph *g = t->g;
+  name_regions(g);
+  for (int32_t i = 0; i < g->params.count; i++) {
+    Param *param = &g->params.at[i];
+    if (param->region != NO_ID) continue; /* a handle that nobody used: reported below */
+    param->region = t->declared.at[i];
+    graph_value(g, param->value)->region = param->region;
+  }
+  return check_reach(g) && check_published(t);
+}

@@ -1,0 +1,162 @@
+/* trace.h -- private to compiler/model: an open model, the trace under way, what Lua holds of it.
+ *
+ * Everything that a model file calls is a C function with the Model as upvalue 1. Such a function
+ * either reports with trace_fault and hands Lua the void value, which silences what depends on it,
+ * so that one run finds several mistakes; or raises with sandbox_error where nothing can follow.
+ * Raising is a longjmp: allocate from the arena. */
+#ifndef LOCKSTEP_MODEL_TRACE_H
+#define LOCKSTEP_MODEL_TRACE_H
+
+#include <lauxlib.h>
+#include <lua.h>
+
+#include "compiler/model/model.h"
+#include "compiler/ops/op.h"
+#include "compiler/spec/sandbox.h"
+
+typedef enum SizeState { SIZE_READY, SIZE_REQUIRED, SIZE_FUNCTION, SIZE_RUNNING } SizeState;
+typedef struct Size {
+  const char *name;
+  SizeState state;
+  ModelSize is; /* kind, number, text */
+  int function; /* registry reference, SIZE_FUNCTION */
+  bool overridden;
+} Size;
+
+typedef enum InitRule { RULE_NORMAL, RULE_UNIFORM, RULE_CONSTANT, RULE_KAIMING_UNIFORM } InitRule;
+typedef struct Init {
+  InitRule rule;
+  double a, b; /* mean std; low high; value; none: the bound follows from fan-in */
+} Init;
+
+typedef struct AxisRule {
+  const char *dim, *axis; /* axis NULL: never sharded */
+} AxisRule;
+
+typedef struct Trace Trace;
+
+struct Model {
+  Compile *compile;
+  const Job *job;
+  lua_State *L;
+  const char *name;        /* as the job says it */
+  const char *family_path; /* the file with the sizes and forward */
+  Span family_at;          /* its model { ... } */
+  VEC(Size) sizes;
+  VEC(const Size *) running; /* size functions that wait for one another */
+  VEC(AxisRule) axes;
+  bool bias;
+  Init init;
+  int64_t published; /* parameters that the preset asserts; 0: none */
+  Span published_at;
+  int forward, m;       /* registry references */
+  const void *declared; /* the table that model { ... } saw last */
+  Span declared_at;
+  Trace *trace; /* NULL outside model_trace */
+  uint32_t trace_count;
+};
+
+struct Trace {
+  Model *model;
+  Graph *g;
+  lua_State *L;
+  int64_t microbatch, context;
+  RegionId region;
+  bool in_stack;
+  const char *scope; /* "" or "h.*." */
+  const char *op;    /* the call under way, for messages */
+  Span at;           /* its line */
+  int32_t calls;
+  int taken;              /* registry reference: path or parameter name -> how often */
+  ValueId positions;      /* of the current region, or NO_ID */
+  VEC(RegionId) declared; /* by ParamId: where the handle was made; NO_ID when an op made it */
+  Span loss_at;
+};
+
+/* What Lua holds: a value or a weight of one trace. */
+typedef struct Handle {
+  uint32_t trace; /* model->trace_count: a value must not outlive its trace */
+  int32_t id;     /* ValueId or ParamId; NO_ID: void */
+} Handle;
+#define VALUE_TYPE  "value"
+#define WEIGHT_TYPE "weight"
+
+enum { TRACE_CALLS_MAX = 100000, TRACE_ERRORS_MAX = 16, NAME_BYTES_MAX = 200 };
+
+typedef struct DimList {
+  DimId at[DIMS_MAX];
+  int32_t count;
+} DimList;
+
+/* ---- trace.c: calls, regions */
+Trace *trace_enter(lua_State *L, const char *op); /* the trace; raises outside forward */
+int trace_fault(Trace *t, const char *name, const char *fix, const char *format, ...)
+    __attribute__((format(printf, 4, 5))); /* reports; leaves the void value; returns 1 */
+RegionId trace_open_region(Trace *t, const char *name,
+                           ValueId carried);        /* makes its input, enters it */
+const char *trace_path(Trace *t, const char *base); /* scope + base, made unique */
+ValueId trace_append(Trace *t, OpKind op, const char *path, const ValueId *inputs,
+                     const double *attrs); /* output 0 */
+#define INPUTS(...) ((const ValueId[]){__VA_ARGS__, NO_ID})
+#define ATTRS(...)  ((const double[NODE_ATTRS_MAX]){__VA_ARGS__})
+
+/* ---- sizes.c */
+bool sizes_merge(Model *model, const ModelSize *settings,
+                 int32_t count); /* first setting of a name wins */
+bool sizes_fill(Model *model);   /* protected: inside sandbox_call */
+Size *sizes_find(const Model *model, const char *name);
+const char *sizes_nearest(Model *model, const char *name);
+void sizes_push_table(Model *model, lua_State *L);           /* the m of forward(m) */
+bool sizes_read(lua_State *L, int index, ModelSize *out);    /* number, flag or text on the stack */
+const char *sizes_text(Model *model, const ModelSize *size); /* as Lua writes it */
+
+/* ---- values.c: handles and arithmetic */
+void values_register(Model *model);
+int value_push(Trace *t, ValueId v); /* NO_ID: void. Returns 1 */
+int weight_push(Trace *t, ParamId p);
+/* Arguments of the call under way; false when reported, or void: then return value_push(t, NO_ID).
+ */
+bool value_argument(Trace *t, int index, ValueId *v); /* numbers, not ids */
+bool ids_argument(Trace *t, int index, ValueId *v);   /* token ids, positions */
+bool weight_argument(Trace *t, int index, ParamId *p);
+bool value_is_void(Trace *t, int index);
+const char *value_what(Trace *t, int index); /* "nil", "a number", "[batch, seq]": for messages */
+DimList value_features_of(const Graph *g, ValueId v);
+DimList value_carried_of(const Graph *g, ValueId v);
+bool dims_equal(const DimList *a, const DimList *b);
+const char *dims_text(Graph *g, const DimList *dims);
+
+/* ---- arguments.c */
+bool name_argument(Trace *t, int index, const char **name);
+bool dims_argument(Trace *t, int index, DimList *dims); /* "width" or { "heads", "head" } */
+DimId dim_named(Trace *t, const char *name);            /* NO_ID when reported */
+bool options_argument(Trace *t, int index,
+                      const char *const *keys); /* nil, or a table with these keys */
+bool option_number(Trace *t, int index, const char *key,
+                   double *number); /* unchanged when absent */
+bool option_flag(Trace *t, int index, const char *key, bool *flag);
+bool option_init(Trace *t, int index, Init *init);
+bool init_read(lua_State *L, int index, Init *init); /* false: not an init */
+Span key_place(Model *model, const char *path,
+               const char *key); /* of `key =` in a file; only on errors */
+
+/* ---- params.c */
+ParamId param_make(Trace *t, const char *name, const DimList *dims, Init init, int64_t fan_in);
+ParamId param_bias(Trace *t, const char *name, const DimList *dims, Init init, int64_t fan_in);
+ParamId param_constant(Trace *t, const char *name, const DimList *dims, double value);
+
+/* ---- vocabulary.c, layers.c, stack.c: the calls */
+void vocabulary_register(Model *model);
+int call_linear(lua_State *L);
+int call_embedding(lua_State *L);
+int call_layernorm(lua_State *L);
+int call_rmsnorm(lua_State *L);
+int call_attention(lua_State *L);
+int call_rope(lua_State *L);
+int call_split(lua_State *L);
+int call_stack(lua_State *L);
+
+/* ---- finish.c: what must hold of the whole */
+bool trace_finish(Trace *t);
+
+#endif

@@ -1,0 +1,359 @@
+/* values.c -- what a model file holds: values and weights without numbers, and arithmetic on them.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "compiler/model/trace.h"
+
+/* ---- lists of dimensions */
+
+static DimList pick_dims(const Graph *g, ValueId v, bool carried) {
+  const Value *value = graph_value(g, v);
+  DimList list = {0};
+  for (int32_t i = 0; i < value->dim_count; i++)
+    if (g->dims.at[value->dims[i]].carried == carried) list.at[list.count++] = value->dims[i];
+  return list;
+}
+
+DimList value_features_of(const Graph *g, ValueId v) {
+  return pick_dims(g, v, false);
+}
+DimList value_carried_of(const Graph *g, ValueId v) {
+  return pick_dims(g, v, true);
+}
+
+bool dims_equal(const DimList *a, const DimList *b) {
+  if (a->count != b->count) return false;
+  for (int32_t i = 0; i < a->count; i++)
+    if (a->at[i] != b->at[i]) return false;
+  return true;
+}
+
+const char *dims_text(Graph *g, const DimList *dims) {
+  Arena *arena = g->compile->arena;
+  const char *text = "[";
+  for (int32_t i = 0; i < dims->count; i++)
+    text = arena_printf(arena, "%s%s%s", text, i > 0 ? ", " : "", g->dims.at[dims->at[i]].name);
+  return arena_printf(arena, "%s]", text);
+}
+
+/* ---- handles */
+
+static int push_handle(Trace *t, const char *type, int32_t id) {
+  Handle *handle = lua_newuserdatauv(t->L, sizeof *handle, 0);
+  *handle = (Handle){t->model->trace_count, id};
+  luaL_setmetatable(t->L, type);
+  return 1;
+}
+
+int value_push(Trace *t, ValueId v) {
+  return push_handle(t, VALUE_TYPE, v);
+}
+int weight_push(Trace *t, ParamId p) {
+  return push_handle(t, WEIGHT_TYPE, p);
+}
+
+bool value_is_void(Trace *t, int index) {
+  const Handle *handle = luaL_testudata(t->L, index, VALUE_TYPE);
+  if (handle == NULL) handle = luaL_testudata(t->L, index, WEIGHT_TYPE);
+  return handle != NULL && handle->trace == t->model->trace_count && handle->id == NO_ID;
+}
+
+const char *value_what(Trace *t, int index) {
+  lua_State *L = t->L;
+  Arena *arena = t->g->compile->arena;
+  const Handle *value = luaL_testudata(L, index, VALUE_TYPE);
+  const Handle *weight = luaL_testudata(L, index, WEIGHT_TYPE);
+  const Handle *handle = value != NULL ? value : weight;
+  if (handle != NULL && handle->trace != t->model->trace_count)
+    return "a value of an earlier trace";
+  if (handle != NULL && handle->id == NO_ID) return "a value";
+  if (value != NULL) return arena_printf(arena, "the value %s", value_dims_text(t->g, value->id));
+  if (weight != NULL)
+    return arena_printf(arena, "the weight '%s'", t->g->params.at[weight->id].name);
+  switch (lua_type(L, index)) {
+  case LUA_TSTRING: return arena_printf(arena, "the text \"%.40s\"", lua_tostring(L, index));
+  case LUA_TNUMBER: return arena_printf(arena, "the number %.14g", lua_tonumber(L, index));
+  case LUA_TBOOLEAN: return lua_toboolean(L, index) ? "true" : "false";
+  case LUA_TTABLE: return "a table";
+  case LUA_TFUNCTION: return "a function";
+  default: return "nil";
+  }
+}
+
+/* ---- which values may be used where */
+
+static void note_place(Trace *t, ValueId v) {
+  const Value *value = graph_value(t->g, v);
+  if (value->producer == NO_ID) return;
+  note_at(t->g->compile, graph_node(t->g, value->producer)->origin, "%s is made here",
+          value_dims_text(t->g, v));
+}
+
+static bool refuse_crossing(Trace *t, ValueId v) {
+  const Region *from = &t->g->regions.at[graph_value(t->g, v)->region];
+  const char *dims = value_dims_text(t->g, v);
+  if (t->in_stack)
+    trace_fault(
+        t, "captured-in-stack", NULL,
+        "%s: %s was made outside stack '%s'; a block sees what it takes, inputs and positions",
+        t->op, dims, t->g->regions.at[t->region].name);
+  else if (from->is_stack)
+    trace_fault(t, "captured-in-stack", NULL,
+                "%s: %s belongs to one layer of stack '%s'; only what the block returns leaves it",
+                t->op, dims, from->name);
+  else
+    trace_fault(
+        t, "skips-stack", NULL,
+        "%s: %s was made before a stack and is used behind it; only the carried value crosses, "
+        "inputs and positions too",
+        t->op, dims);
+  note_place(t, v);
+  return false;
+}
+
+/* Positions are numbers, not results: every region counts them itself. */
+static ValueId positions_here(Trace *t) {
+  if (t->positions == NO_ID)
+    t->positions = trace_append(t, OP_positions, "positions", INPUTS(NO_ID), NULL);
+  return t->positions;
+}
+
+static bool in_reach(Trace *t, ValueId *v) {
+  const Value *value = graph_value(t->g, *v);
+  if (value->kind == VALUE_INPUT || value->region == t->region) return true;
+  if (value->producer != NO_ID && graph_node(t->g, value->producer)->op == OP_positions) {
+    *v = positions_here(t);
+    return *v != NO_ID;
+  }
+  return refuse_crossing(t, *v);
+}
+
+static bool refuse_argument(Trace *t, int index) {
+  lua_State *L = t->L;
+  const Handle *weight = luaL_testudata(L, index, WEIGHT_TYPE);
+  const char *fix = NULL;
+  if (weight != NULL && weight->trace == t->model->trace_count)
+    fix = "linear(handle, x) or embedding(handle, ids)";
+  else if (lua_type(L, index) == LUA_TSTRING && index == 1)
+    fix = arena_printf(t->g->compile->arena, "%s(x)", t->op);
+  trace_fault(t, "not-a-value", fix, "%s: argument %d is a value; got %s", t->op, index,
+              value_what(t, index));
+  return false;
+}
+
+/* Any value, ids or numbers. */
+static bool any_argument(Trace *t, int index, ValueId *v) {
+  const Handle *handle = luaL_testudata(t->L, index, VALUE_TYPE);
+  *v = NO_ID;
+  if (value_is_void(t, index)) return false;
+  if (handle == NULL || handle->trace != t->model->trace_count) return refuse_argument(t, index);
+  *v = handle->id;
+  if (graph_value(t->g, *v)->kind == VALUE_LOSS) {
+    trace_fault(t, "loss-used", NULL,
+                "%s: the loss is what forward returns; nothing is computed from it", t->op);
+    return false;
+  }
+  return in_reach(t, v);
+}
+
+bool value_argument(Trace *t, int index, ValueId *v) {
+  if (!any_argument(t, index, v)) return false;
+  if (graph_value(t->g, *v)->dtype != DTYPE_I32) return true;
+  trace_fault(t, "needs-numbers", "embedding(\"name\", ids, { \"vocab\", \"width\" })",
+              "%s: argument %d is numbers; got the ids %s", t->op, index,
+              value_dims_text(t->g, *v));
+  return false;
+}
+
+bool ids_argument(Trace *t, int index, ValueId *v) {
+  if (!any_argument(t, index, v)) return false;
+  if (graph_value(t->g, *v)->dtype == DTYPE_I32) return true;
+  trace_fault(t, "needs-ids", NULL,
+              "%s: argument %d is ids, from input(name, dims, \"ids\"); got %s", t->op, index,
+              value_what(t, index));
+  return false;
+}
+
+/* ---- weights: one place in the chain owns each */
+
+static bool refuse_sharing(Trace *t, const Param *param, RegionId home) {
+  const Region *owner = &t->g->regions.at[home];
+  if (owner->is_stack)
+    trace_fault(t, "shared-in-stack", NULL,
+                "%s: weight '%s' belongs to the layers of stack '%s' and is used outside them",
+                t->op, param->name, owner->name);
+  else
+    trace_fault(t, "shared-in-stack", NULL,
+                "%s: weight '%s' was made outside stack '%s'; layers do not share a weight", t->op,
+                param->name, t->g->regions.at[t->region].name);
+  note_at(t->g->compile, param->origin, "'%s' is made here", param->name);
+  return false;
+}
+
+bool weight_argument(Trace *t, int index, ParamId *p) {
+  const Handle *handle = luaL_testudata(t->L, index, WEIGHT_TYPE);
+  *p = NO_ID;
+  if (value_is_void(t, index)) return false;
+  if (handle == NULL || handle->trace != t->model->trace_count) {
+    trace_fault(t, "not-a-name", NULL,
+                "%s: argument 1 is the weight's name, or a handle of weight(); got %s", t->op,
+                value_what(t, index));
+    return false;
+  }
+  Param *param = &t->g->params.at[handle->id];
+  RegionId home = t->declared.at[handle->id];
+  bool foreign = home != t->region && (t->in_stack || t->g->regions.at[home].is_stack);
+  if (foreign) return refuse_sharing(t, param, home);
+  if (param->region == NO_ID) { /* its storage lies where it is used first */
+    param->region = t->region;
+    graph_value(t->g, param->value)->region = t->region;
+  }
+  *p = handle->id;
+  return true;
+}
+
+/* ---- arithmetic */
+
+static bool contains_all(const Graph *g, ValueId big, ValueId small) {
+  const Value *value = graph_value(g, small);
+  for (int32_t i = 0; i < value->dim_count; i++)
+    if (!value_has_dim(g, big, value->dims[i])) return false;
+  return true;
+}
+
+/* Says where both sides come from, behind what the op reported. */
+static void explain_merge(Trace *t, ValueId a, ValueId b) {
+  Graph *g = t->g;
+  DimList want = value_features_of(g, a);
+  if (want.count == 1)
+    fix_last(g->compile, "bring one side over first: linear(\"skip\", x, \"%s\")",
+             g->dims.at[want.at[0]].name);
+  note_place(t, a);
+  note_place(t, b);
+}
+
+static int affine(Trace *t, ValueId x, double scale, double shift) {
+  if (!isfinite(scale) || !isfinite(shift))
+    return trace_fault(t, "wrong-number", NULL, "%s: the number must be finite", t->op);
+  return value_push(t, trace_append(t, OP_affine, "affine", INPUTS(x), ATTRS(scale, shift)));
+}
+
+/* The operand that is a number, or 0: none, or too many. */
+static int number_operand(lua_State *L) {
+  bool first = lua_type(L, 1) == LUA_TNUMBER, second = lua_type(L, 2) == LUA_TNUMBER;
+  return first == second ? 0 : first ? 1 : 2;
+}
+
+static int merge(Trace *t, OpKind op) {
+  ValueId a, b;
+  bool good = value_argument(t, 1, &a);
+  if (!value_argument(t, 2, &b) || !good) return value_push(t, NO_ID);
+  if (op == OP_subtract && !contains_all(t->g, a, b) && contains_all(t->g, b, a)) {
+    /* a - b = -b + a: the second operand is the one that repeats */
+    ValueId first = a;
+    a = trace_append(t, OP_affine, "affine", INPUTS(b), ATTRS(-1, 0));
+    b = first;
+    op = OP_add;
+    if (a == NO_ID) return value_push(t, NO_ID);
+  }
+  ValueId y = trace_append(t, op, t->op, INPUTS(a, b), NULL);
+  if (y == NO_ID) explain_merge(t, a, b);
+  return value_push(t, y);
+}
+
+static int value_add(lua_State *L) {
+  Trace *t = trace_enter(L, "add");
+  int number = number_operand(L);
+  ValueId x;
+  if (number == 0) return merge(t, OP_add);
+  if (!value_argument(t, 3 - number, &x)) return value_push(t, NO_ID);
+  return affine(t, x, 1, lua_tonumber(L, number));
+}
+
+static int value_subtract(lua_State *L) {
+  Trace *t = trace_enter(L, "subtract");
+  int number = number_operand(L);
+  ValueId x;
+  if (number == 0) return merge(t, OP_subtract);
+  if (!value_argument(t, 3 - number, &x)) return value_push(t, NO_ID);
+  double n = lua_tonumber(L, number);
+  return number == 2 ? affine(t, x, 1, -n) : affine(t, x, -1, n);
+}
+
+static int value_multiply(lua_State *L) {
+  Trace *t = trace_enter(L, "multiply");
+  int number = number_operand(L);
+  ValueId x;
+  if (number == 0) return merge(t, OP_multiply);
+  if (!value_argument(t, 3 - number, &x)) return value_push(t, NO_ID);
+  return affine(t, x, lua_tonumber(L, number), 0);
+}
+
+static int value_divide(lua_State *L) {
+  Trace *t = trace_enter(L, "divide");
+  ValueId x;
+  if (lua_type(L, 2) != LUA_TNUMBER)
+    return trace_fault(t, "no-operator", NULL, "divide: a value can be divided by a number; got %s",
+                       value_what(t, 2));
+  if (!value_argument(t, 1, &x)) return value_push(t, NO_ID);
+  return affine(t, x, 1 / lua_tonumber(L, 2), 0);
+}
+
+static int value_negate(lua_State *L) {
+  Trace *t = trace_enter(L, "negate");
+  ValueId x;
+  if (!value_argument(t, 1, &x)) return value_push(t, NO_ID);
+  return affine(t, x, -1, 0);
+}
+
+static int value_refuse(lua_State *L) {
+  Trace *t = trace_enter(L, lua_tostring(L, lua_upvalueindex(2)));
+  if (value_is_void(t, 1) || value_is_void(t, 2)) return value_push(t, NO_ID);
+  return trace_fault(t, "no-operator", NULL, "values know + - * and / by a number; not '%s'",
+                     t->op);
+}
+
+/* A branch on a value cannot be traced, so a comparison ends the file. */
+static int value_compare(lua_State *L) {
+  return sandbox_error(
+      L, "no-operator", NULL,
+      "values have no numbers while the model is read, so they cannot be compared");
+}
+
+static int value_tostring(lua_State *L) {
+  Trace *t = trace_enter(L, "tostring");
+  lua_pushstring(L, value_what(t, 1));
+  return 1;
+}
+
+static void add_method(Model *model, const char *event, lua_CFunction function, const char *word) {
+  lua_pushlightuserdata(model->L, model);
+  lua_pushstring(model->L, word);
+  lua_pushcclosure(model->L, function, 2);
+  lua_setfield(model->L, -2, event);
+}
+
+void values_register(Model *model) {
+  static const char *const types[] = {VALUE_TYPE, WEIGHT_TYPE};
+  static const struct {
+    const char *event;
+    lua_CFunction function;
+    const char *word;
+  } methods[] = {
+      {"__add", value_add, "+"},        {"__sub", value_subtract, "-"},
+      {"__mul", value_multiply, "*"},   {"__div", value_divide, "/"},
+      {"__unm", value_negate, "-"},     {"__pow", value_refuse, "^"},
+      {"__mod", value_refuse, "%"},     {"__idiv", value_refuse, "//"},
+      {"__concat", value_refuse, ".."}, {"__len", value_refuse, "#"},
+      {"__index", value_refuse, "."},   {"__newindex", value_refuse, ".x ="},
+      {"__call", value_refuse, "()"},   {"__lt", value_compare, "<"},
+      {"__le", value_compare, "<="},    {"__tostring", value_tostring, ""},
+  };
+  for (size_t i = 0; i < 2; i++) {
+    luaL_newmetatable(model->L, types[i]);
+    for (size_t m = 0; m < sizeof methods / sizeof *methods; m++)
+      add_method(model, methods[m].event, methods[m].function, methods[m].word);
+    lua_pop(model->L, 1);
+  }
+}

@@ -1,0 +1,220 @@
+/* vocabulary.c -- inputs, weights, activations, losses, and the table of all calls. */
+#include <string.h>
+
+#include "compiler/model/trace.h"
+
+/* ---- inputs */
+
+/* batch first, seq second when there is one: tokens lie row by row in every buffer. */
+static bool check_input_dims(Trace *t, const DimList *dims) {
+  bool good = strcmp(t->g->dims.at[dims->at[0]].name, "batch") == 0;
+  for (int32_t i = 1; i < dims->count; i++)
+    if (i > 1 && t->g->dims.at[dims->at[i]].carried) good = false;
+  if (good) return true;
+  trace_fault(t, "input-shape", NULL,
+              "input: dimensions begin with \"batch\", then \"seq\" if any; got %s",
+              dims_text(t->g, dims));
+  return false;
+}
+
+static bool is_name_taken(Trace *t, const char *name) {
+  for (int32_t i = 0; i < t->g->inputs.count; i++)
+    if (strcmp(t->g->inputs.at[i].name, name) == 0) return true;
+  return false;
+}
+
+/* False when reported. */
+static bool choose_role(Trace *t, const char *name, const DimList *dims, bool is_ids,
+                        InputRole *role) {
+  *role = INPUT_COLUMNS;
+  if (!is_ids || dims->count != 2 || !t->g->dims.at[dims->at[1]].carried) return true;
+  *role = strcmp(name, "targets") == 0 ? INPUT_TARGETS : INPUT_TOKENS;
+  for (int32_t i = 0; *role == INPUT_TOKENS && i < t->g->inputs.count; i++)
+    if (t->g->inputs.at[i].role == INPUT_TOKENS) {
+      trace_fault(
+          t, "second-tokens", "input(\"targets\", { \"batch\", \"seq\" }, \"ids\")",
+          "input: '%s': '%s' already takes the tokens; the next token is the input named 'targets'",
+          name, t->g->inputs.at[i].name);
+      return false;
+    }
+  return true;
+}
+
+static int call_input(lua_State *L) {
+  Trace *t = trace_enter(L, "input");
+  const char *name;
+  DimList dims;
+  InputRole role;
+  bool is_ids = lua_type(L, 3) == LUA_TSTRING && strcmp(lua_tostring(L, 3), "ids") == 0;
+  if (!name_argument(t, 1, &name) || !dims_argument(t, 2, &dims)) return value_push(t, NO_ID);
+  if (!is_ids && !lua_isnoneornil(L, 3))
+    return trace_fault(t, "wrong-option", "\"ids\"",
+                       "input: argument 3 is \"ids\" or absent; got %s", value_what(t, 3));
+  if (t->in_stack)
+    return trace_fault(t, "input-in-stack", NULL, "input: make '%s' outside the stack", name);
+  if (is_name_taken(t, name))
+    return trace_fault(t, "duplicate-input", NULL, "input: there are two named '%s'", name);
+  if (!check_input_dims(t, &dims) || !choose_role(t, name, &dims, is_ids, &role))
+    return value_push(t, NO_ID);
+  Graph *g = t->g;
+  DType dtype = is_ids ? DTYPE_I32 : g->compute_dtype;
+  ValueId v = graph_value_dims(g, dims.at, dims.count, dtype, name);
+  graph_value(g, v)->kind = VALUE_INPUT;
+  graph_value(g, v)->input = g->inputs.count;
+  VEC_PUSH(g->compile->arena, &g->inputs, (GraphInput){name, v, role});
+  return value_push(t, v);
+}
+
+static int call_positions(lua_State *L) {
+  Trace *t = trace_enter(L, "positions");
+  ValueId ids;
+  if (!ids_argument(t, 1, &ids)) return value_push(t, NO_ID);
+  DimId seq = graph_dim(t->g, "seq");
+  if (seq == NO_ID || !value_has_dim(t->g, ids, seq))
+    return trace_fault(t, "no-seq", NULL, "positions: %s has no 'seq' to count along",
+                       value_dims_text(t->g, ids));
+  if (t->positions == NO_ID)
+    t->positions = trace_append(t, OP_positions, "positions", INPUTS(NO_ID), NULL);
+  return value_push(t, t->positions);
+}
+
+/* ---- weights */
+
+static int call_weight(lua_State *L) {
+  static const char *const options[] = {"init", NULL};
+  Trace *t = trace_enter(L, "weight");
+  const char *name;
+  DimList dims;
+  Init init = t->model->init;
+  if (!name_argument(t, 1, &name) || !dims_argument(t, 2, &dims) ||
+      !options_argument(t, 3, options) || !option_init(t, 3, &init))
+    return value_push(t, NO_ID);
+  int64_t fan_in = 1;
+  for (int32_t i = 0; i < dims.count; i++) {
+    const Dim *dim = &t->g->dims.at[dims.at[i]];
+    if (dim->carried)
+      return trace_fault(t, "carried-weight", NULL,
+                         "weight: '%s' cannot have '%s': it is of the data, not of the model", name,
+                         dim->name);
+    if (i > 0) fan_in *= dim->size;
+  }
+  ParamId p = param_make(t, name, &dims, init, fan_in);
+  if (p == NO_ID) return value_push(t, NO_ID);
+  t->g->params.at[p].region = t->in_stack ? t->region : NO_ID; /* outside: known at its first use */
+  return weight_push(t, p);
+}
+
+/* ---- one value in, one out */
+
+static int unary(lua_State *L, const char *name, OpKind op) {
+  Trace *t = trace_enter(L, name);
+  ValueId x;
+  if (!value_argument(t, 1, &x)) return value_push(t, NO_ID);
+  return value_push(t, trace_append(t, op, name, INPUTS(x), NULL));
+}
+
+static int call_gelu(lua_State *L) {
+  return unary(L, "gelu", OP_gelu);
+}
+static int call_silu(lua_State *L) {
+  return unary(L, "silu", OP_silu);
+}
+static int call_relu(lua_State *L) {
+  return unary(L, "relu", OP_relu);
+}
+static int call_tanh(lua_State *L) {
+  return unary(L, "tanh", OP_tanh);
+}
+
+static int call_dropout(lua_State *L) {
+  Trace *t = trace_enter(L, "dropout");
+  ValueId x;
+  if (!value_argument(t, 1, &x)) return value_push(t, NO_ID);
+  if (lua_type(L, 2) != LUA_TNUMBER)
+    return trace_fault(t, "dropout-rate", "dropout(x, 0.1)",
+                       "dropout: argument 2 is the rate; got %s", value_what(t, 2));
+  double rate = lua_tonumber(L, 2);
+  if (rate == 0 || (rate > 0 && rate < 1 && !t->g->training)) return value_push(t, x);
+  return value_push(t, trace_append(t, OP_dropout, "dropout", INPUTS(x), ATTRS(rate)));
+}
+
+/* ---- losses */
+
+static int make_loss(Trace *t, OpKind op, ValueId y, ValueId target) {
+  Graph *g = t->g;
+  if (t->in_stack)
+    return trace_fault(t, "block-shape", NULL, "%s: the loss stands behind the stacks, not in one",
+                       t->op);
+  if (g->loss != NO_ID) {
+    trace_fault(t, "two-losses", NULL, "%s: a model has one loss, and this is the second", t->op);
+    note_at(g->compile, t->loss_at, "the first stands here");
+    return 1;
+  }
+  ValueId loss = trace_append(t, op, t->op, INPUTS(y, target), NULL);
+  if (loss == NO_ID) return value_push(t, NO_ID);
+  g->loss = loss;
+  t->loss_at = t->at;
+  return value_push(t, loss);
+}
+
+static int call_cross_entropy(lua_State *L) {
+  Trace *t = trace_enter(L, "cross_entropy");
+  ValueId logits, targets;
+  bool good = value_argument(t, 1, &logits);
+  if (!ids_argument(t, 2, &targets) || !good) return value_push(t, NO_ID);
+  return make_loss(t, OP_cross_entropy, logits, targets);
+}
+
+static int call_mse(lua_State *L) {
+  Trace *t = trace_enter(L, "mse");
+  ValueId y, target;
+  bool good = value_argument(t, 1, &y);
+  if (!value_argument(t, 2, &target) || !good) return value_push(t, NO_ID);
+  return make_loss(t, OP_mse, y, target);
+}
+
+/* ---- the table */
+
+/* model { ... } hands back its table: the file returns it. Remembered: how we know the file meant
+ * it. */
+static int call_model(lua_State *L) {
+  Model *model = lua_touserdata(L, lua_upvalueindex(1));
+  if (!lua_istable(L, 1) || lua_gettop(L) != 1)
+    return sandbox_error(L, "not-a-model", NULL, "model: write model { ... }");
+  model->declared = lua_topointer(L, 1);
+  model->declared_at = sandbox_where(L);
+  return 1;
+}
+
+void vocabulary_register(Model *model) {
+  static const struct {
+    const char *name;
+    lua_CFunction function;
+  } calls[] = {
+      {"model", call_model},
+      {"input", call_input},
+      {"positions", call_positions},
+      {"weight", call_weight},
+      {"embedding", call_embedding},
+      {"linear", call_linear},
+      {"layernorm", call_layernorm},
+      {"rmsnorm", call_rmsnorm},
+      {"attention", call_attention},
+      {"rope", call_rope},
+      {"gelu", call_gelu},
+      {"silu", call_silu},
+      {"relu", call_relu},
+      {"tanh", call_tanh},
+      {"dropout", call_dropout},
+      {"split", call_split},
+      {"stack", call_stack},
+      {"cross_entropy", call_cross_entropy},
+      {"mse", call_mse},
+  };
+  for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+    lua_pushlightuserdata(model->L, model);
+    lua_pushcclosure(model->L, calls[i].function, 1);
+    sandbox_add_value(model->L, calls[i].name);
+  }
+  values_register(model);
+}

@@ -1,0 +1,1 @@
+return model { "gpt2", layers = 12, width = 768, heads = 12, params = 124439808 }

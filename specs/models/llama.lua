@@ -1,0 +1,49 @@
+-- Llama 2 and 3: RMSNorm before each half of a block, rotary positions, grouped-query attention, SwiGLU, no biases.
+-- Touvron et al. 2023 (arXiv:2307.09288); Grattafiori et al. 2024 (arXiv:2407.21783).
+-- Parameters carry the names of Hugging Face's LlamaForCausalLM.
+
+local function block(x, m)
+  local h = rmsnorm("input_layernorm", x)
+  local q = linear("self_attn.q_proj", h, { "heads", "head" })
+  local k = linear("self_attn.k_proj", h, { "kv_heads", "head" })
+  local v = linear("self_attn.v_proj", h, { "kv_heads", "head" })
+  local angle = { base = m.rope_base }
+  local a = attention(rope(q, angle), rope(k, angle), v, { causal = true })
+  x = x + linear("self_attn.o_proj", a, "width")
+
+  h = rmsnorm("post_attention_layernorm", x)
+  h = silu(linear("mlp.gate_proj", h, "ffn")) * linear("mlp.up_proj", h, "ffn")
+  return x + linear("mlp.down_proj", h, "width")
+end
+
+return model {
+  sizes = {
+    layers = required, width = required, heads = required, ffn = required, vocab = required,
+    positions = 4096, rope_base = 10000, tied = false,
+    kv_heads = function(m) return m.heads end,
+    head = function(m)
+      assert(m.width % m.heads == 0, "heads must divide width, unless head is given")
+      return m.width // m.heads
+    end,
+  },
+  init = { "normal", std = 0.02 },
+
+  forward = function(m)
+    local tokens = input("tokens", { "batch", "seq" }, "ids")
+    local targets = input("targets", { "batch", "seq" }, "ids")
+
+    local embed = weight("model.embed_tokens.weight", { "vocab", "width" })
+    local x = stack("model.layers", m.layers, embedding(embed, tokens), block)
+    x = rmsnorm("model.norm", x)
+    return cross_entropy(linear(m.tied and embed or "lm_head", x, "vocab"), targets)
+  end,
+
+  huggingface = {
+    class = "LlamaForCausalLM",
+    config = {
+      layers = "num_hidden_layers", width = "hidden_size", heads = "num_attention_heads",
+      kv_heads = "num_key_value_heads", ffn = "intermediate_size", vocab = "vocab_size",
+      positions = "max_position_embeddings", rope_base = "rope_theta", tied = "tie_word_embeddings",
+    },
+  },
+}

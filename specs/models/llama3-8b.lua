@@ -1,0 +1,4 @@
+return model {
+  "llama", layers = 32, width = 4096, heads = 32, kv_heads = 8, ffn = 14336, vocab = 128256, positions = 8192, rope_base = 5e5,
+  params = 8030261248,
+}
