@@ -159,19 +159,26 @@ static bool wanted(const Grad *b, const Node *n) {
   return reached && needed;
 }
 
-/* The carried gradient gets storage of its own: the next layer down finds it there. */
+static bool made_in(const Graph *g, const NodeList *list, ValueId v) {
+  for (int32_t i = 0; i < list->count; i++) {
+    const Node *n = graph_node(g, list->at[i]);
+    if (position_of(n->outputs, n->output_count, v) >= 0) return true;
+  }
+  return false;
+}
+
+/* The carried gradient is made here and owns its storage: the next layer down finds it there. */
 static void finish_input(Grad *b, const Node *last) {
   Region *region = b->region;
   Graph *g = b->graph;
   if (region->input == NO_ID || !grad_needed(b, region->input)) return;
   ValueId d = gradient_of(b, region->input);
-  bool passed_on = d == region->d_output && region->is_stack;
-  if (d != NO_ID && (passed_on || graph_value(g, d)->view_of != NO_ID)) {
+  if (d != NO_ID && (!made_in(g, b->list, d) || graph_value(g, d)->view_of != NO_ID)) {
     ValueId own = grad_like(b, region->input);
     grad_append(b, last, OP_copy, (const ValueId[]){d, NO_ID}, (const ValueId[]){own, NO_ID});
-    set_gradient(b, region->input, own);
+    d = own;
   }
-  region->d_input = gradient_of(b, region->input);
+  region->d_input = d;
 }
 
 static void derive_region(Grad *b, RegionId r) {

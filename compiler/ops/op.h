@@ -18,7 +18,7 @@
  *   multiply         a, b
  *   affine           x                    scale, shift
  *   dropout          x                    rate
- *   split            x                    DimId that is cut into its indices
+ *   split            x                    which of its dims (counted from 0) is cut
  *   cross_entropy    logits, target ids
  *   mse              y, target
  *

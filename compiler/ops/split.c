@@ -4,15 +4,13 @@
  * of the pieces become views of d_x where their producer can write with a stride, else they are
  * copied into one; join then only says that d_x is whole. A piece that is not used has gradient 0.
  *
- * inputs: x. attrs: DimId. Another feature than the first would scatter the pieces: refused. */
+ * inputs: x. attrs: which dim of x. Another feature than the first would scatter the pieces:
+ * refused. */
 #include "compiler/ops/rule.h"
 
 static bool cut_fits(Graph *g, const Node *n, DimId cut) {
   ValueId x = n->inputs[0];
   const Dim *dim = &g->dims.at[cut];
-  if (!value_has_dim(g, x, cut))
-    return error_at(g->compile, n->origin, "no-dimension", "split: %s has no dimension '%s'",
-                    value_dims_text(g, x), dim->name);
   DimList features = rule_features(g, x);
   if (features.count == 0 || features.at[0] != cut)
     return error_at(g->compile, n->origin, "split-first",
@@ -35,11 +33,16 @@ static void set_view(Graph *g, ValueId v, ValueId of, int64_t offset) {
 }
 
 static bool shape(Graph *g, Node *n) {
-  DimId cut = (DimId)n->attrs[0];
-  if (!rule_numbers(g, n, 1) || !cut_fits(g, n, cut)) return false;
-  if (rule_made(n)) return true;
   ValueId x = n->inputs[0];
+  if (!rule_numbers(g, n, 1)) return false;
   DimList dims = rule_dims(g, x), piece = {0};
+  int32_t which = (int32_t)n->attrs[0];
+  if (which < 0 || which >= dims.count)
+    return error_at(g->compile, n->origin, "no-dimension", "split: %s has no dimension %d",
+                    value_dims_text(g, x), which);
+  DimId cut = dims.at[which];
+  if (!cut_fits(g, n, cut)) return false;
+  if (rule_made(n)) return true;
   for (int32_t i = 0; i < dims.count; i++)
     if (dims.at[i] != cut) piece.at[piece.count++] = dims.at[i];
   int64_t pieces = g->dims.at[cut].size, piece_features = value_features(g, x) / pieces;
