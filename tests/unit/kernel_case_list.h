@@ -20,9 +20,11 @@
     name, {130, 768}, {eps}, 0                                                                     \
   }
 
-#define UNARY(name)                                                                                \
-  {name, {1}, {0}, 0}, {name, {7}, {0}, 0}, {name, {16}, {0}, 0}, {name, {33}, {0}, 0}, {          \
-    name, {10007}, {0}, 0                                                                          \
+/* `y` is the operand that may be the first one's memory. */
+#define UNARY(name, y)                                                                             \
+  {name, {1}, {0}, 0}, {name, {7}, {0}, 0}, {name, {16}, {0}, 0}, {name, {33}, {0}, 0},            \
+      {name, {10007}, {0}, 0}, {                                                                   \
+    name, {1003}, {0}, y                                                                           \
   }
 
 /* dims: axes, sizes, strides of b. Equal shapes; a bias; one number; a column; a middle axis. */
@@ -87,18 +89,23 @@ static const KernelCase kernel_cases[] = {
     {"rope", {1, 4, 1, 34, 34, 40}, {10000, 4000, 1}, 0},
     ATTENTION("attention"),
     ATTENTION("attention_backward"),
-    UNARY("gelu"),
-    UNARY("silu"),
-    UNARY("relu"),
-    UNARY("tanh"),
-    UNARY("gelu_backward"),
-    UNARY("silu_backward"),
-    UNARY("relu_backward"),
-    UNARY("tanh_backward"),
+    UNARY("gelu", 1),
+    UNARY("silu", 1),
+    UNARY("relu", 1),
+    UNARY("tanh", 1),
+    UNARY("gelu_backward", 2),
+    UNARY("silu_backward", 2),
+    UNARY("relu_backward", 2),
+    UNARY("tanh_backward", 2),
     BROADCAST("add"),
     BROADCAST("subtract"),
     BROADCAST("multiply"),
     BROADCAST("sum_to"),
+    {"add", {2, 37, 129, 0, 1}, {0}, 2},
+    {"subtract", {1, 1003, 1}, {0}, 2},
+    {"multiply", {2, 37, 65, 1, 0}, {0}, 2},
+    {"affine", {1003}, {3, 0.25}, 1},
+    {"dropout", {1003, 5}, {0.25}, 1},
     {"affine", {33}, {0.5, -2}, 0},
     {"affine", {10007}, {3, 0.25}, 0},
     {"dropout", {1, 1}, {0.5}, 0},

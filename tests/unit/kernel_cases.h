@@ -28,7 +28,7 @@ typedef struct KernelCase {
   const char *kernel;
   int64_t dim[KERNEL_DIMS_MAX];
   double attr[KERNEL_ATTRS_MAX];
-  bool in_place; /* operand 1 is operand 0 */
+  int32_t in_place; /* operand that has the memory of operand 0; 0: none */
 } KernelCase;
 
 typedef struct CaseCall {
@@ -353,7 +353,7 @@ static inline bool case_make(const KernelCase *from, Mode mode, uint64_t seed, C
     layouts[i].lay(c, c->call.dim);
     if (from->in_place) {
       free(c->call.operand[0]);
-      c->call.operand[0] = c->call.operand[1];
+      c->call.operand[0] = c->call.operand[from->in_place];
       c->call.shared[0] = true;
       c->role[0] = ROLE_OUT;
     }
