@@ -106,6 +106,8 @@ typedef struct Job {
   bool set[FIELD_COUNT]; /* false: "none", or derived and not yet known */
   const char *path;      /* job.lua as named on the command line */
   const char *directory; /* of the file, for relative paths */
+  int64_t train_tokens;  /* of data.train after spec_data; rows of a table; 0: not counted */
+  int64_t valid_tokens;
 } Job;
 #undef SECTION
 #undef FIELD
@@ -134,6 +136,17 @@ typedef struct Machine {
 /* Reads, checks and completes a job file. overrides: "section.key=value" texts of -D. NULL when
  * reported. */
 Job *spec_load(Compile *c, const char *path, const char *const *overrides, int32_t override_count);
+
+/* Looks at the data files: data.train and data.valid become the files themselves, sorted,
+ * data.format what their headers say, and tokens are counted. Without it patterns stay as written
+ * and data.format may be "auto". */
+bool spec_data(Compile *c, Job *job);
+
+/* For machines that do not have the data: names a format where the headers would have. */
+void spec_data_assume(Job *job);
+
+/* Looks for ids >= vocab at a sample of positions; the runtime checks every one it reads. */
+bool spec_data_ids(Compile *c, const Job *job, int64_t vocab);
 
 /* Arithmetic that follows from the job, the cluster and the traced model's sizes (positions):
  * context, batch in sequences, dp, accumulation, steps. Enforces batch = microbatch x accumulation

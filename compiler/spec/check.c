@@ -1,0 +1,307 @@
+/* check.c -- from values as written to a typed Job: kinds, units, ranges, required keys, defaults.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "compiler/spec/spec_room.h"
+#include "compiler/spec/units.h"
+
+/* What a number may be. Most counts begin at 1; their ends keep later arithmetic inside 64 bits. */
+typedef struct Range {
+  int32_t field;
+  double least, most;
+  bool is_open; /* least itself is refused; for fractions below 1, most is refused too */
+} Range;
+
+#define COUNT_MOST 9007199254740992.0 /* 2^53: beyond it a double skips whole numbers */
+static const Range ranges[] = {
+    {FIELD_data_prefetch, 1, 1024, false},        {FIELD_train_context, 1, 1 << 30, false},
+    {FIELD_train_microbatch, 1, 1 << 24, false},  {FIELD_train_seed, 0, COUNT_MOST, false},
+    {FIELD_train_validate_every, 1, 1e12, false}, {FIELD_train_validate_steps, 1, 1e9, false},
+    {FIELD_train_batch, 1, 1e15, false},          {FIELD_train_steps, 0, 1e18, true},
+    {FIELD_optimizer_lr, 0, 1e6, false},          {FIELD_optimizer_beta1, 0, 1, false},
+    {FIELD_optimizer_beta2, 0, 1, false},         {FIELD_optimizer_eps, 0, 1, true},
+    {FIELD_optimizer_momentum, 0, 1, false},      {FIELD_optimizer_weight_decay, 0, 1e6, false},
+    {FIELD_optimizer_clip, 0, 1e30, false},       {FIELD_schedule_warmup, 0, 1e12, false},
+    {FIELD_schedule_warmup_floor, 0, 1, false},   {FIELD_schedule_floor, 0, 1, false},
+    {FIELD_schedule_over, 1, 1e12, false},        {FIELD_parallel_dp, 1, 1 << 24, false},
+    {FIELD_memory_budget, 0, 1e18, true},         {FIELD_checkpoint_every, 0, 1e12, true},
+    {FIELD_checkpoint_keep, 1, 1e6, false},       {FIELD_log_every, 1, 1e12, false},
+    {FIELD_cluster_nodes, 1, 1 << 20, false},     {FIELD_cluster_devices, 1, 1024, false},
+    {FIELD_cluster_memory, 1 << 20, 1e18, false},
+};
+
+static bool refuse_type(Compile *c, const Value *value, int32_t field) {
+  return error_at(c, value->origin.span, "wrong-type", "%s: expected %s; got %s",
+                  field_name(c->arena, field), kind_example(&spec_fields[field], c->arena),
+                  raw_show(c->arena, value->raw));
+}
+
+static bool refuse_range(Compile *c, const Value *value, const Range *range) {
+  Arena *arena = c->arena;
+  const char *most = range->most < 1e6    ? arena_printf(arena, " to %.15g", range->most)
+                     : range->most < 1e13 ? arena_printf(arena, " to %.15g", range->most)
+                                          : "";
+  return error_at(c, value->origin.span, "range", "%s is %s %.15g%s; got %s",
+                  field_name(arena, range->field), range->is_open ? "above" : "at least",
+                  range->least, most, raw_show(arena, value->raw));
+}
+
+static bool check_range(Compile *c, const Value *value, int32_t field, double number) {
+  for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
+    const Range *range = &ranges[i];
+    if (range->field != field) continue;
+    bool is_low = range->is_open ? !(number > range->least) : !(number >= range->least);
+    return is_low || !(number <= range->most) ? refuse_range(c, value, range) : true;
+  }
+  return isfinite(number) ? true : refuse_type(c, value, field);
+}
+
+static bool is_none(const Value *value, int32_t field) {
+  const FieldInfo *info = &spec_fields[field];
+  if (value->raw->kind != RAW_TEXT || strcmp(value->raw->text, "none") != 0) return false;
+  return info->kind != KIND_CHOICE &&
+         (strcmp(info->initial, "none") == 0 || strcmp(info->initial, "=") == 0);
+}
+
+/* ---- one function a kind */
+
+static bool check_text(Compile *c, const Value *value, int32_t field, Job *job) {
+  if (value->raw->kind != RAW_TEXT) return refuse_type(c, value, field);
+  const char *text = value->raw->text;
+  for (const char *p = text; *p; p++)
+    if ((unsigned char)*p < 0x20 && *p != '\n')
+      return error_at(c, value->origin.span, "wrong-type", "%s holds a control character",
+                      field_name(c->arena, field));
+  if (field == FIELD_job_name) {
+    size_t good = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789._-");
+    if (!*text || text[good] || *text == '.' || *text == '-' || strlen(text) > 100)
+      return error_at(c, value->origin.span, "name",
+                      "a name has a-z 0-9 . _ - and begins with a letter or digit; got %s",
+                      raw_show(c->arena, value->raw));
+  }
+  *(const char **)field_at(job, field) = text;
+  return true;
+}
+
+static bool check_path(Compile *c, const Value *value, int32_t field, Job *job) {
+  if (value->raw->kind != RAW_TEXT) return refuse_type(c, value, field);
+  const char *text = value->raw->text;
+  if (!path_check(c, text, value->origin.span)) return false;
+  bool is_whole = *text == '{'; /* {run} begins at its own place */
+  *(const char **)field_at(job, field) =
+      is_whole ? text : path_join(c->arena, value->directory, text);
+  return true;
+}
+
+static bool check_count(Compile *c, const Value *value, int32_t field, Job *job) {
+  double number = value->raw->number;
+  bool is_number = value->raw->kind == RAW_NUMBER;
+  if (value->raw->kind == RAW_TEXT) is_number = units_count(value->raw->text, &number);
+  if (!is_number) {
+    bool has_unit = value->raw->kind == RAW_TEXT && strchr(value->raw->text, ' ');
+    if (!has_unit) return refuse_type(c, value, field);
+    return error_at(c, value->origin.span, "unit", "%s is a bare number%s%s; got %s",
+                    field_name(c->arena, field), *spec_fields[field].values ? " of " : "",
+                    spec_fields[field].values, raw_show(c->arena, value->raw));
+  }
+  if (!isfinite(number) || fabs(number) > COUNT_MOST || number != floor(number))
+    return refuse_type(c, value, field);
+  if (!check_range(c, value, field, number)) return false;
+  *(int64_t *)field_at(job, field) = (int64_t)number;
+  return true;
+}
+
+static bool check_number(Compile *c, const Value *value, int32_t field, Job *job) {
+  double number = value->raw->number;
+  bool is_number =
+      value->raw->kind == RAW_NUMBER || (value->raw->kind == RAW_TEXT && value->raw->is_typed &&
+                                         units_count(value->raw->text, &number));
+  bool is_negative = value->raw->kind == RAW_TEXT && value->raw->is_typed &&
+                     value->raw->text[0] == '-' && units_count(value->raw->text + 1, &number);
+  if (is_negative) number = -number;
+  if ((!is_number && !is_negative) || !isfinite(number)) return refuse_type(c, value, field);
+  if (!check_range(c, value, field, number)) return false;
+  *(double *)field_at(job, field) = number;
+  return true;
+}
+
+static bool check_flag(Compile *c, const Value *value, int32_t field, Job *job) {
+  const Raw *raw = value->raw;
+  bool is_word = raw->kind == RAW_TEXT && raw->is_typed &&
+                 (strcmp(raw->text, "true") == 0 || strcmp(raw->text, "false") == 0);
+  if (raw->kind != RAW_FLAG && !is_word) return refuse_type(c, value, field);
+  *(bool *)field_at(job, field) = is_word ? raw->text[0] == 't' : raw->number != 0;
+  return true;
+}
+
+/* { "every", blocks = 4 } of memory.recompute: the one choice with a number of its own. */
+static bool check_every(Compile *c, const Value *value, Job *job) {
+  const Raw *raw = value->raw;
+  const char *word =
+      raw->list.count == 1 && raw->list.at[0]->kind == RAW_TEXT ? raw->list.at[0]->text : "";
+  const Raw *blocks = raw->named.count == 1 && strcmp(raw->named.at[0].key, "blocks") == 0
+                          ? raw->named.at[0].value
+                          : NULL;
+  bool is_good = strcmp(word, "every") == 0 && blocks && blocks->kind == RAW_NUMBER &&
+                 blocks->number >= 1 && blocks->number <= 1e6 &&
+                 blocks->number == floor(blocks->number);
+  if (!is_good) {
+    error_at(c, value->origin.span, "wrong-type",
+             "memory.recompute: expected a word, or { \"every\", blocks = N }");
+    fix_last(c, "recompute = { \"every\", blocks = 2 }");
+    return false;
+  }
+  job->memory.recompute = CHOICE_RECOMPUTE_EVERY;
+  job->recompute_blocks = (int64_t)blocks->number;
+  return true;
+}
+
+static bool refuse_word(Compile *c, Span at, const char *name, const char *words, const char *got) {
+  const char *near = nearest_of(c->arena, words, got);
+  error_at(c, at, "unknown-word", "%s: \"%s\" is none of: %s", name, text_show(c->arena, got),
+           words);
+  if (near) fix_last(c, "\"%s\"", near);
+  return false;
+}
+
+static bool check_choice(Compile *c, const Value *value, int32_t field, Job *job) {
+  if (field == FIELD_memory_recompute && value->raw->kind == RAW_TABLE)
+    return check_every(c, value, job);
+  if (value->raw->kind != RAW_TEXT) return refuse_type(c, value, field);
+  int32_t index = word_index(spec_fields[field].values, value->raw->text);
+  if (index < 0 && field == FIELD_memory_recompute && strcmp(value->raw->text, "full") == 0) {
+    error_at(c, value->origin.span, "unknown-word", "memory.recompute: \"full\" is \"block\" here");
+    fix_last(c, "recompute = \"block\"");
+    return false;
+  }
+  if (index < 0)
+    return refuse_word(c, value->origin.span, field_name(c->arena, field),
+                       spec_fields[field].values, value->raw->text);
+  if (field == FIELD_memory_recompute && index == CHOICE_RECOMPUTE_EVERY) {
+    error_at(c, value->origin.span, "wrong-type",
+             "memory.recompute: \"every\" says how many blocks");
+    fix_last(c, "recompute = { \"every\", blocks = 2 }");
+    return false;
+  }
+  *(int32_t *)field_at(job, field) = index;
+  return true;
+}
+
+static bool refuse_unit(Compile *c, const Value *value, int32_t field) {
+  const FieldInfo *info = &spec_fields[field];
+  Arena *arena = c->arena;
+  bool is_bare = value->raw->kind == RAW_NUMBER && !units_allow(info->values, "");
+  if (!is_bare) return refuse_type(c, value, field);
+  error_at(c, value->origin.span, "unit", "%s says its unit; got %s", field_name(arena, field),
+           raw_show(arena, value->raw));
+  double number = value->raw->number;
+  bool is_usable = number > 0 && number < 1e15 && number == floor(number);
+  if (is_usable && field == FIELD_train_batch && number >= 8192)
+    fix_last(c, "batch = \"%s tokens\"", units_print_count(arena, number));
+  else if (is_usable && field == FIELD_train_batch)
+    fix_last(c, "batch = \"%.0f sequences\"", number);
+  else if (is_usable && field == FIELD_checkpoint_every)
+    fix_last(c, "every = \"%.0f steps\"", number);
+  else
+    fix_last(c, "%s = %s", info->key, kind_example(info, arena));
+  return false;
+}
+
+static bool is_whole_amount(const Amount *amount) {
+  return amount->unit == UNIT_SECONDS || amount->unit == UNIT_PERCENT ||
+         amount->unit == UNIT_EPOCHS || amount->value == floor(amount->value);
+}
+
+static bool check_amount(Compile *c, const Value *value, int32_t field, Job *job) {
+  const FieldInfo *info = &spec_fields[field];
+  Amount amount = {value->raw->number, UNIT_NONE};
+  bool is_good = value->raw->kind == RAW_NUMBER && units_allow(info->values, "");
+  if (value->raw->kind == RAW_TEXT) is_good = units_amount(value->raw->text, info->values, &amount);
+  if (!is_good) return refuse_unit(c, value, field);
+  if (!isfinite(amount.value) || !is_whole_amount(&amount)) return refuse_type(c, value, field);
+  if (!check_range(c, value, field, amount.value)) return false;
+  if (amount.unit == UNIT_PERCENT && amount.value > 100)
+    return error_at(c, value->origin.span, "range", "%s is at most 100%%; got %s",
+                    field_name(c->arena, field), raw_show(c->arena, value->raw));
+  *(Amount *)field_at(job, field) = amount;
+  return true;
+}
+
+static bool check_bytes(Compile *c, const Value *value, int32_t field, Job *job) {
+  double size_bytes;
+  bool is_good = value->raw->kind == RAW_TEXT && units_bytes(value->raw->text, &size_bytes);
+  if (!is_good) return refuse_type(c, value, field);
+  if (!check_range(c, value, field, size_bytes)) return false;
+  *(int64_t *)field_at(job, field) = (int64_t)size_bytes;
+  return true;
+}
+
+static bool add_paths(Compile *c, const Value *value, const char *text, TextList *list) {
+  if (!path_check(c, text, value->origin.span)) return false;
+  VEC_PUSH(c->arena, list, path_join(c->arena, value->directory, text));
+  return true;
+}
+
+static bool check_list(Compile *c, const Value *value, int32_t field, Job *job) {
+  const Raw *raw = value->raw;
+  TextList *list = field_at(job, field);
+  *list = (TextList){0};
+  if (raw->kind == RAW_TEXT && raw->is_typed) { /* of -D: separated by commas */
+    for (const char *p = raw->text;;) {
+      size_t width = strcspn(p, ",");
+      if (!add_paths(c, value, arena_copy_n(c->arena, p, width), list)) return false;
+      if (!p[width]) return true;
+      p += width + 1;
+    }
+  }
+  if (raw->kind == RAW_TEXT) return add_paths(c, value, raw->text, list);
+  bool is_list = raw->kind == RAW_TABLE && raw->named.count == 0 && !raw->bad_key;
+  if (!is_list || raw->list.count == 0) return refuse_type(c, value, field);
+  for (int32_t i = 0; i < raw->list.count; i++) {
+    if (raw->list.at[i]->kind != RAW_TEXT) return refuse_type(c, value, field);
+    if (!add_paths(c, value, raw->list.at[i]->text, list)) return false;
+  }
+  return true;
+}
+
+static bool check_columns(Compile *c, const Value *value, int32_t field, Job *job) {
+  const Raw *raw = value->raw;
+  ColumnList *inputs = field_at(job, field);
+  *inputs = (ColumnList){0};
+  if (raw->kind != RAW_TABLE || raw->list.count > 0 || raw->named.count == 0)
+    return refuse_type(c, value, field);
+  for (int32_t i = 0; i < raw->named.count; i++) {
+    Columns columns = {.input = raw->named.at[i].key};
+    const Raw *names = raw->named.at[i].value;
+    if (names->kind == RAW_TEXT) VEC_PUSH(c->arena, &columns.names, names->text);
+    for (int32_t j = 0; names->kind == RAW_TABLE && j < names->list.count; j++) {
+      if (names->list.at[j]->kind != RAW_TEXT) return refuse_type(c, value, field);
+      VEC_PUSH(c->arena, &columns.names, names->list.at[j]->text);
+    }
+    if (columns.names.count == 0 || (names->kind == RAW_TABLE && names->named.count > 0))
+      return refuse_type(c, value, field);
+    VEC_PUSH(c->arena, inputs, columns);
+  }
+  return true;
+}
+
+bool value_check(Compile *c, const Value *value, int32_t field, Job *job) {
+  job->origin[field] = value->origin;
+  if (is_none(value, field)) return true;
+  bool is_good = false;
+  switch (spec_fields[field].kind) {
+  case KIND_TEXT: is_good = check_text(c, value, field, job); break;
+  case KIND_PATH: is_good = check_path(c, value, field, job); break;
+  case KIND_COUNT: is_good = check_count(c, value, field, job); break;
+  case KIND_NUMBER: is_good = check_number(c, value, field, job); break;
+  case KIND_FLAG: is_good = check_flag(c, value, field, job); break;
+  case KIND_CHOICE: is_good = check_choice(c, value, field, job); break;
+  case KIND_AMOUNT: is_good = check_amount(c, value, field, job); break;
+  case KIND_BYTES: is_good = check_bytes(c, value, field, job); break;
+  case KIND_LIST: is_good = check_list(c, value, field, job); break;
+  case KIND_COLUMNS: is_good = check_columns(c, value, field, job); break;
+  }
+  job->set[field] = is_good;
+  return is_good;
+}

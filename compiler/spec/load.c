@@ -1,0 +1,211 @@
+/* load.c -- from files and -D to one merged: base files first, each later one replaces what it
+ * says.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/spec/sandbox.h"
+#include "compiler/spec/sandbox_state.h"
+#include "compiler/spec/spec_room.h"
+
+enum { LONGEST_CHAIN = 16 };
+
+typedef struct Chain {
+  const char *paths[LONGEST_CHAIN];
+  int32_t count;
+} Chain;
+
+/* ---- one file */
+
+/* job { ... } is its table; the mark tells it from any other table. */
+static int call_job(lua_State *L) {
+  if (lua_type(L, 1) != LUA_TTABLE || lua_gettop(L) != 1)
+    return sandbox_error(L, "not-a-job", "return job { ... }", "job takes one table, got %s",
+                         lua_typename(L, lua_type(L, 1)));
+  lua_pushvalue(L, 1);
+  lua_setfield(L, LUA_REGISTRYINDEX, "job");
+  return 1;
+}
+
+static void refuse_repeated(Compile *c, const SpanMap *spans) {
+  for (int32_t i = 0; i < spans->keys.count; i++)
+    if (spans->keys.at[i].is_repeated)
+      error_at(c, spans->keys.at[i].key, "repeated-key", "%s is written twice; the last would win",
+               text_show(c->arena, spans->keys.at[i].path));
+}
+
+static const char *source_text(lua_State *L, const char *path) {
+  const Sandbox *sandbox = sandbox_of(L);
+  for (int32_t i = sandbox->sources.count - 1; i >= 0; i--)
+    if (strcmp(sandbox->sources.at[i].path, path) == 0) return sandbox->sources.at[i].text;
+  return "";
+}
+
+SpecFile spec_file_read(Compile *c, lua_State *L, const char *path, const char *constructor,
+                        Span at) {
+  SpecFile file = {.path = arena_copy(c->arena, path), .directory = path_directory(c->arena, path)};
+  if (!sandbox_run_file(c, L, path, at)) return file;
+  file.spans = span_map(c->arena, file.path, source_text(L, path), constructor);
+  refuse_repeated(c, file.spans);
+  if (lua_type(L, -1) == LUA_TTABLE) file.raw = raw_read(c->arena, L, -1);
+  return file;
+}
+
+static SpecFile read_job_file(Compile *c, lua_State *L, const char *path, Span at) {
+  lua_pushnil(L);
+  lua_setfield(L, LUA_REGISTRYINDEX, "job");
+  int32_t errors = c->diags.error_count, top = lua_gettop(L);
+  SpecFile file = spec_file_read(c, L, path, "job", at);
+  if (file.spans && c->diags.error_count == errors) {
+    lua_getfield(L, LUA_REGISTRYINDEX, "job");
+    if (!file.raw || !lua_rawequal(L, -1, -2)) {
+      Span span = {.file = file.path};
+      if (lua_type(L, -1) == LUA_TTABLE) span = file.spans->constructor;
+      error_at(c, span, "not-a-job", "a job file ends with: return job { ... }");
+      file.raw = NULL;
+    }
+  }
+  lua_settop(L, top);
+  return file;
+}
+
+/* ---- the merged */
+
+void merged_set(Compile *c, Merged *merged, int32_t section, Value value) {
+  for (int32_t i = 0; i < merged->sections[section].keys.count; i++)
+    if (strcmp(merged->sections[section].keys.at[i].key, value.key) == 0) {
+      merged->sections[section].keys.at[i] = value;
+      return;
+    }
+  VEC_PUSH(c->arena, &merged->sections[section].keys, value);
+}
+
+static bool check_table(Compile *c, const SectionInfo *info, const Raw *raw, Span at) {
+  bool takes_head = strcmp(info->head, "none") != 0;
+  if (raw->bad_key)
+    return error_at(c, at, "wrong-type", "%s has the key %s; keys are words", info->name,
+                    raw->bad_key);
+  if (raw->list.count > 1 || (raw->list.count == 1 && !takes_head))
+    return error_at(c, at, "wrong-type", "%s holds a value without a key: %s", info->name,
+                    raw_show(c->arena, raw->list.at[raw->list.count - 1]));
+  return true;
+}
+
+/* A word, { word, changes } or { changes }. A word replaces the section as a whole. */
+void merged_set_section(Compile *c, Merged *merged, int32_t section, Value value,
+                        const SpanMap *spans) {
+  const SectionInfo *info = &spec_sections[section];
+  const Raw *raw = value.raw;
+  bool takes_head = strcmp(info->head, "none") != 0;
+  if (raw->kind != RAW_TABLE && !(raw->kind == RAW_TEXT && takes_head)) {
+    const char *word = takes_head ? ", or a word" : "";
+    merged->sections[section].is_broken = true;
+    error_at(c, value.origin.span, "wrong-type", "%s is a table of keys%s: %s = { ... }; got %s",
+             info->name, word, info->name, raw_show(c->arena, raw));
+    return;
+  }
+  if (raw->kind == RAW_TABLE && !check_table(c, info, raw, value.origin.span)) {
+    merged->sections[section].is_broken = true;
+    return;
+  }
+  merged->sections[section].span = value.key_span;
+  bool is_named = raw->kind == RAW_TEXT || raw->list.count == 1;
+  if (is_named) {
+    merged->sections[section].keys.count = 0;
+    Value head = value;
+    if (raw->kind == RAW_TABLE) {
+      head.raw = raw->list.at[0];
+      head.origin.span = span_of_value(spans, arena_printf(c->arena, "%s.1", info->name));
+    }
+    merged->sections[section].head = head;
+  }
+  for (int32_t i = 0; raw->kind == RAW_TABLE && i < raw->named.count; i++) {
+    const RawEntry *entry = &raw->named.at[i];
+    const char *path = arena_printf(c->arena, "%s.%s", info->name, entry->key);
+    Value key = {entry->key,
+                 entry->value,
+                 {value.origin.kind, span_of_value(spans, path), NULL},
+                 span_of_key(spans, path),
+                 value.directory};
+    merged_set(c, merged, section, key);
+  }
+}
+
+static void add_file(Compile *c, Merged *merged, const SpecFile *file, OriginKind kind) {
+  const Raw *raw = file->raw;
+  if (raw->bad_key)
+    error_at(c, file->spans->constructor, "wrong-type", "job has the key %s; keys are words",
+             raw->bad_key);
+  if (raw->list.count > 1)
+    error_at(c, file->spans->constructor, "wrong-type",
+             "job takes one base file; every other value has a key");
+  for (int32_t i = 0; i < raw->named.count; i++) {
+    const RawEntry *entry = &raw->named.at[i];
+    Value value = {entry->key,
+                   entry->value,
+                   {kind, span_of_value(file->spans, entry->key), NULL},
+                   span_of_key(file->spans, entry->key),
+                   file->directory};
+    int32_t section = section_find(entry->key);
+    if (section >= 0)
+      merged_set_section(c, merged, section, value, file->spans);
+    else if (field_find(SECTION_job, entry->key) >= 0)
+      merged_set(c, merged, SECTION_job, value);
+    else
+      refuse_name(c, value.key_span, -1, entry->key);
+  }
+}
+
+static bool load_chain(Compile *c, lua_State *L, Merged *merged, Chain *chain, const char *path,
+                       Span at);
+
+static bool load_base(Compile *c, lua_State *L, Merged *merged, Chain *chain,
+                      const SpecFile *file) {
+  const Raw *base = file->raw->list.at[0];
+  Span at = span_of_value(file->spans, "1");
+  if (base->kind != RAW_TEXT)
+    return error_at(c, at, "wrong-type", "the base file is a text such as \"./base.lua\"; got %s",
+                    raw_show(c->arena, base));
+  bool is_path = strncmp(base->text, "./", 2) == 0 || strncmp(base->text, "../", 3) == 0 ||
+                 base->text[0] == '/';
+  if (!is_path) {
+    error_at(c, at, "path", "a base file begins with ./ or /; got %s", raw_show(c->arena, base));
+    fix_last(c, "\"./%s\"", text_show(c->arena, base->text));
+    return false;
+  }
+  return load_chain(c, L, merged, chain, path_join(c->arena, file->directory, base->text), at);
+}
+
+static bool load_chain(Compile *c, lua_State *L, Merged *merged, Chain *chain, const char *path,
+                       Span at) {
+  for (int32_t i = 0; i < chain->count; i++)
+    if (strcmp(chain->paths[i], path) == 0)
+      return error_at(c, at, "base-cycle", "%s starts from itself", path);
+  if (chain->count == LONGEST_CHAIN)
+    return error_at(c, at, "base-cycle", "more than %d base files in a chain", LONGEST_CHAIN);
+  bool is_job = chain->count == 0;
+  chain->paths[chain->count++] = path;
+  SpecFile file = read_job_file(c, L, path, at);
+  if (!file.raw) return false;
+  if (file.raw->list.count > 0 && !load_base(c, L, merged, chain, &file)) return false;
+  add_file(c, merged, &file, is_job ? ORIGIN_JOB : ORIGIN_BASE);
+  return true;
+}
+
+Job *spec_load(Compile *c, const char *path, const char *const *overrides, int32_t override_count) {
+  Merged *merged = ARENA_NEW(c->arena, Merged);
+  lua_State *L = sandbox_open(c);
+  sandbox_add_function(L, "job", call_job);
+  Chain chain = {0};
+  bool is_loaded = load_chain(c, L, merged, &chain, path_join(c->arena, "", path), (Span){0});
+  sandbox_close(L);
+  for (int32_t i = 0; i < override_count; i++)
+    override_apply(c, merged, overrides[i]);
+  if (!is_loaded) return NULL;
+  Job *job = ARENA_NEW(c->arena, Job);
+  job->path = path_join(c->arena, "", path);
+  job->directory = path_directory(c->arena, job->path);
+  merged_check(c, merged, job);
+  if (compile_failed(c)) return NULL;
+  return job_rules(c, job) ? job : NULL;
+}

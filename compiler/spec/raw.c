@@ -1,0 +1,123 @@
+/* raw.c -- values copied out of Lua as they were written, so that nothing after this file touches
+ * Lua. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/spec/spec_room.h"
+
+enum { DEEPEST = 8, LONGEST_LIST = 100000 };
+
+static Raw *raw_new(Arena *arena, RawKind kind) {
+  Raw *raw = ARENA_NEW(arena, Raw);
+  raw->kind = kind;
+  return raw;
+}
+
+static Raw *raw_other(Arena *arena, const char *what) {
+  Raw *raw = raw_new(arena, RAW_OTHER);
+  raw->text = what;
+  return raw;
+}
+
+static Raw *raw_text(Arena *arena, lua_State *L, int index) {
+  size_t length;
+  const char *text = lua_tolstring(L, index, &length);
+  if (strlen(text) != length) return raw_other(arena, "a text with a zero byte");
+  Raw *raw = raw_new(arena, RAW_TEXT);
+  raw->text = arena_copy(arena, text);
+  return raw;
+}
+
+static int compare_entries(const void *a, const void *b) {
+  return strcmp(((const RawEntry *)a)->key, ((const RawEntry *)b)->key);
+}
+
+static Raw *read_value(Arena *arena, lua_State *L, int index, int depth);
+
+/* Lua walks a table in an order that differs between runs: named entries are sorted. */
+static Raw *read_table(Arena *arena, lua_State *L, int index, int depth) {
+  if (depth >= DEEPEST) return raw_other(arena, "a table inside too many tables");
+  if (!lua_checkstack(L, 8)) return raw_other(arena, "a table inside too many tables");
+  Raw *raw = raw_new(arena, RAW_TABLE);
+  lua_Unsigned items = lua_rawlen(L, index);
+  if (items > LONGEST_LIST) return raw_other(arena, "a list of more than 100,000 items");
+  for (lua_Unsigned i = 1; i <= items; i++) {
+    lua_rawgeti(L, index, (lua_Integer)i);
+    VEC_PUSH(arena, &raw->list, read_value(arena, L, lua_gettop(L), depth + 1));
+    lua_pop(L, 1);
+  }
+  lua_pushnil(L);
+  while (lua_next(L, index)) {
+    if (lua_type(L, -2) == LUA_TSTRING) {
+      RawEntry entry = {arena_copy(arena, lua_tostring(L, -2)),
+                        read_value(arena, L, lua_gettop(L), depth + 1)};
+      if (raw->named.count < LONGEST_LIST) VEC_PUSH(arena, &raw->named, entry);
+    } else if (!lua_isinteger(L, -2) || lua_tointeger(L, -2) < 1 ||
+               (lua_Unsigned)lua_tointeger(L, -2) > items) {
+      bool is_number = lua_type(L, -2) == LUA_TNUMBER;
+      raw->bad_key = is_number ? arena_printf(arena, "[%.14g]", lua_tonumber(L, -2))
+                               : arena_printf(arena, "[%s]", lua_typename(L, lua_type(L, -2)));
+    }
+    lua_pop(L, 1);
+  }
+  if (raw->named.count > 1)
+    qsort(raw->named.at, (size_t)raw->named.count, sizeof *raw->named.at, compare_entries);
+  return raw;
+}
+
+static Raw *read_value(Arena *arena, lua_State *L, int index, int depth) {
+  Raw *raw;
+  switch (lua_type(L, index)) {
+  case LUA_TNUMBER:
+    raw = raw_new(arena, RAW_NUMBER);
+    raw->number = lua_tonumber(L, index);
+    return raw;
+  case LUA_TBOOLEAN:
+    raw = raw_new(arena, RAW_FLAG);
+    raw->number = lua_toboolean(L, index);
+    return raw;
+  case LUA_TSTRING: return raw_text(arena, L, index);
+  case LUA_TTABLE: return read_table(arena, L, index, depth);
+  default:
+    return raw_other(arena, arena_printf(arena, "a %s", lua_typename(L, lua_type(L, index))));
+  }
+}
+
+Raw *raw_read(Arena *arena, lua_State *L, int index) {
+  return read_value(arena, L, lua_absindex(L, index), 0);
+}
+
+Raw *raw_typed(Arena *arena, const char *text) {
+  Raw *raw = raw_new(arena, RAW_TEXT);
+  raw->is_typed = true;
+  raw->text = arena_copy(arena, text);
+  return raw;
+}
+
+/* ---- for messages */
+
+const char *text_show(Arena *arena, const char *text) {
+  enum { SHOWN_BYTES = 48 };
+  char *shown = arena_copy_n(arena, text, strnlen(text, SHOWN_BYTES));
+  for (char *p = shown; *p; p++)
+    if ((unsigned char)*p < 0x20 || *p == 0x7f) *p = '?';
+  size_t length = strlen(shown); /* no half of a UTF-8 letter, and no byte that is none */
+  while (length > 0 && ((unsigned char)shown[length - 1] & 0x80))
+    shown[--length] = 0;
+  return strlen(text) > length ? arena_printf(arena, "%s...", shown) : shown;
+}
+
+const char *raw_show(Arena *arena, const Raw *raw) {
+  switch (raw->kind) {
+  case RAW_NUMBER:
+    if (isnan(raw->number)) return "not a number (0/0)";
+    if (isinf(raw->number)) return raw->number > 0 ? "infinity" : "-infinity";
+    return arena_printf(arena, "%.15g", raw->number);
+  case RAW_FLAG: return raw->number != 0 ? "true" : "false";
+  case RAW_TEXT: return arena_printf(arena, "\"%s\"", text_show(arena, raw->text));
+  case RAW_TABLE: return raw->named.count + raw->list.count == 0 ? "an empty table" : "a table";
+  case RAW_OTHER: return raw->text;
+  }
+  return "";
+}

@@ -1,0 +1,143 @@
+/* spec_room.h -- what the files of spec/ share: the table of keys, values as they were written, the
+ * merged they are merged into. Private to the room. */
+#ifndef LOCKSTEP_SPEC_ROOM_H
+#define LOCKSTEP_SPEC_ROOM_H
+
+#include <lua.h>
+
+#include "compiler/spec/job.h"
+#include "compiler/spec/span.h"
+
+/* ---- the table of keys (fields.c) */
+
+#define SECTION(section, head, default_head, doc) SECTION_##section,
+#define END(section)
+#define FIELD(section, key, KIND, values, default_text, doc)
+typedef enum SectionId {
+#include "compiler/spec/fields.def"
+  SECTION_COUNT
+} SectionId;
+#undef SECTION
+#undef END
+#undef FIELD
+
+typedef enum Kind {
+  KIND_TEXT,
+  KIND_PATH,
+  KIND_COUNT,
+  KIND_NUMBER,
+  KIND_FLAG,
+  KIND_CHOICE,
+  KIND_AMOUNT,
+  KIND_BYTES,
+  KIND_LIST,
+  KIND_COLUMNS
+} Kind;
+
+typedef struct FieldInfo {
+  SectionId section;
+  const char *key;
+  Kind kind;
+  const char *values, *initial, *doc; /* initial: the default as written */
+  size_t offset;                      /* in Job */
+} FieldInfo;
+
+typedef struct SectionInfo {
+  const char *name, *head, *initial, *doc;
+  size_t head_offset, text_offset, origin_offset; /* in Job */
+} SectionInfo;
+
+extern const FieldInfo spec_fields[FIELD_COUNT];
+extern const SectionInfo spec_sections[SECTION_COUNT];
+
+int32_t field_find(SectionId section, const char *key); /* -1: none */
+int32_t section_find(const char *name);
+const char *field_name(Arena *arena, int32_t field); /* "train.batch"; keys of job stand alone */
+const char *kind_example(const FieldInfo *field,
+                         Arena *arena); /* what is expected, with an example */
+
+/* Index of `word` in words separated by blanks, or -1. */
+int32_t word_index(const char *words, const char *word);
+const char *nearest_of(Arena *arena, const char *words, const char *word);
+
+/* Refuses a key or section that does not exist: renamed, declined, not built, misspelt. section -1:
+ * a section. */
+bool refuse_name(Compile *c, Span at, int32_t section, const char *name);
+
+/* ---- values as written (raw.c) */
+
+typedef enum RawKind { RAW_NUMBER, RAW_FLAG, RAW_TEXT, RAW_TABLE, RAW_OTHER } RawKind;
+typedef struct Raw Raw;
+typedef struct RawEntry {
+  const char *key;
+  Raw *value;
+} RawEntry;
+struct Raw {
+  RawKind kind;
+  bool is_typed;    /* of -D: a text that stands for any type */
+  double number;    /* also 0 / 1 of a flag */
+  const char *text; /* RAW_OTHER: what it is */
+  VEC(Raw *) list;
+  VEC(RawEntry) named; /* sorted by key */
+  const char *bad_key; /* a key that is neither a word nor the next number */
+};
+
+/* The value at `index` of the Lua stack; the stack is left as it was. */
+Raw *raw_read(Arena *arena, lua_State *L, int index);
+Raw *raw_typed(Arena *arena, const char *text);
+const char *raw_show(Arena *arena, const Raw *raw); /* for messages: short, printable */
+const char *text_show(Arena *arena, const char *text);
+
+/* ---- the merged values: what stands after files and -D are merged (load.c), before types are checked
+ * (check.c) */
+
+typedef struct Value {
+  const char *key;
+  const Raw *raw; /* NULL: absent */
+  Origin origin;
+  Span key_span;
+  const char *directory; /* of the file that says it: paths are relative to it */
+} Value;
+
+typedef struct Merged {
+  struct {
+    Value head;
+    VEC(Value) keys;
+    Span span;
+    bool is_broken; /* reported: says nothing about what is missing in it */
+  } sections[SECTION_COUNT];
+} Merged;
+
+/* A file of plain tables: run, checked for repeated keys. raw NULL when reported. */
+typedef struct SpecFile {
+  Raw *raw;
+  SpanMap *spans;
+  const char *path, *directory;
+} SpecFile;
+SpecFile spec_file_read(Compile *c, lua_State *L, const char *path, const char *constructor,
+                        Span at);
+
+void override_apply(Compile *c, Merged *merged, const char *text);
+void merged_set(Compile *c, Merged *merged, int32_t section, Value value);
+void merged_set_section(Compile *c, Merged *merged, int32_t section, Value value,
+                       const SpanMap *spans);
+
+bool merged_check(Compile *c, const Merged *merged,
+                 Job *job);           /* types, units, ranges, required keys */
+bool job_rules(Compile *c, Job *job); /* keys that contradict each other */
+
+/* The text of a value that is not absent, or NULL; bytes of "80GiB" ... One value of one field. */
+bool value_check(Compile *c, const Value *value, int32_t field, Job *job);
+
+/* ---- paths (paths.c) */
+
+char *path_directory(Arena *arena, const char *path);
+char *path_join(Arena *arena, const char *directory, const char *path); /* normalised */
+const char *path_stem(Arena *arena, const char *path);  /* "examples/tiny.lua" -> "tiny" */
+bool path_check(Compile *c, const char *path, Span at); /* refuses ~ and $ */
+
+static inline void *field_at(Job *job, int32_t field) {
+  return (char *)job + spec_fields[field].offset;
+}
+
+#endif
