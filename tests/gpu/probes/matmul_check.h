@@ -1,0 +1,18 @@
+/* matmul_check.h -- compares what a matmul left on the device with the fp64 reference. */
+#ifndef GPU_MATMUL_CHECK_H
+#define GPU_MATMUL_CHECK_H
+
+#include "tests/gpu/common/probe.h"
+#include "tests/gpu/probes/matmul_case.h"
+
+/* Host copies, or readers, of the three things a matmul writes. `read` fetches one element. */
+typedef struct {
+  bool (*read)(const void *array, NumberType type, int64_t index, double *value);
+  const void *result, *aux, *bias;
+} MatmulOutput;
+
+/* All elements of a small result, 64 scattered ones of a large one. Bias gradients only on small
+ * results: they need whole columns. Fails when an element is outside its tolerance. */
+bool matmul_check(const MatmulCase *matmul, const MatmulOutput *output, Difference *difference);
+
+#endif
