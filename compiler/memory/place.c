@@ -31,7 +31,7 @@ static bool special_role(const Places *p, ValueId v, BaseRole *role) {
   case VALUE_LOSS: *role = BASE_CONTROL; return true;
   default: break;
   }
-  if (v == r->output)
+  if (v == r->output || (r->output_recomputed && v == r->output_again))
     *role = BASE_OUTPUT;
   else if (v == r->input)
     *role = BASE_INPUT;
@@ -91,6 +91,9 @@ static bool can_take(const Places *p, const Node *n, ListKind list, int32_t at, 
   /* The output's storage must be free since the input was made: carried values of this call always
    * are, except the gradient of the output, which is read until backward is done with it. */
   if (special_role(p, out, &role) && role != BASE_OUTPUT && role != BASE_D_INPUT) return false;
+  /* The last layer of a recompute group has no output buffer: only the node that makes it may write
+   * there. */
+  if (special_role(p, out, &role) && role == BASE_OUTPUT && list == LIST_RECOMPUTE) return false;
   for (int32_t k = 0, times = 0; k < n->input_count; k++)
     if (n->inputs[k] == in && ++times > 1) return false;
   return true;
