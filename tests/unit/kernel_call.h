@@ -87,12 +87,13 @@ static inline void call_set(Call *call, int32_t operand, int64_t i, double value
 static inline void call_fill(Call *call, int32_t operand, uint64_t seed) {
   uint64_t key = philox_mix(seed, (uint64_t)operand);
   int64_t count = call_count(call, operand);
-  for (int64_t i = 0; i < count; i++) {
+  for (int64_t first = 0; first < count; first += 4) {
     uint32_t word[4];
     double normal[4];
-    philox4(key, 0, (uint64_t)i / 4, word);
+    philox4(key, 0, (uint64_t)first / 4, word);
     philox_normal4(word, normal);
-    call_set(call, operand, i, normal[i % 4]);
+    for (int64_t i = first; i < count && i < first + 4; i++)
+      call_set(call, operand, i, normal[i - first]);
   }
 }
 
