@@ -6,7 +6,7 @@
 #include "compiler/grad/grad.h"
 #include "compiler/ops/op.h"
 
-/* Bytes of scratch: what kernels/cpu/workspace.h states; tests/unit/ops_workspace_test.c compares.
+/* Bytes of scratch: what kernels/cpu/workspace.h states; tests/unit/ops_lower_test.c compares.
  * linear: packed panels of both factors, the same for every shape. */
 enum { LINEAR_WORKSPACE_BYTES = 16 << 20 };
 
