@@ -36,9 +36,9 @@ MICRO(micro_pairs_2, 2, PAIRS_TARGET, DOT_PAIRS)
 MICRO(micro_pairs_3, 3, PAIRS_TARGET, DOT_PAIRS)
 
 GemmMicro *CPU(gemm_micro)(bool pairs, int64_t vectors) {
-  static GemmMicro *const f32[] = {micro_f32_1, micro_f32_2, micro_f32_3};
-  static GemmMicro *const bf16[] = {micro_pairs_1, micro_pairs_2, micro_pairs_3};
-  return (pairs ? bf16 : f32)[vectors - 1];
+  static GemmMicro *const micro[2][3] = {{micro_f32_1, micro_f32_2, micro_f32_3},
+                                         {micro_pairs_1, micro_pairs_2, micro_pairs_3}};
+  return micro[pairs][vectors - 1];
 }
 
 bool CPU(gemm_has_pairs)(void) {
