@@ -109,7 +109,7 @@ void prepare_overwritten(Graph *g) {
         if (!(op_def(graph_node(g, id)->op)->overwrites >> k & 1)) continue;
         ValueId v = graph_node(g, id)->inputs[k];
         const Value *value = graph_value(g, v);
-        bool own = value->kind == VALUE_ACTIVATION && value->region == r && value->view_of == NO_ID;
+        bool own = value->producer != NO_ID && value->region == r && value->view_of == NO_ID;
         if (!own || readers_of(g, v) > 1) copy_before(g, forward, i++, k);
       }
     }
