@@ -1,0 +1,274 @@
+/* LINK: kernels -- what kernels.def promises beyond the numbers of one call, of both variants. */
+#include "tests/unit/check.h"
+#include "tests/unit/kernel_cases.h"
+
+static Threads *team;
+static KernelVariant variant;
+
+static CaseCall make(const char *kernel, const int64_t *dim, int32_t dims, const double *attr,
+                     int32_t attrs, Mode mode) {
+  KernelCase from = {.kernel = kernel};
+  memcpy(from.dim, dim, (size_t)dims * sizeof *dim);
+  memcpy(from.attr, attr, (size_t)attrs * sizeof *attr);
+  CaseCall c;
+  CHECK(case_make(&from, mode, 5, &c));
+  return c;
+}
+
+#define DIMS(...)  (const int64_t[]){__VA_ARGS__}, sizeof((const int64_t[]){__VA_ARGS__}) / 8
+#define ATTRS(...) (const double[]){__VA_ARGS__}, sizeof((const double[]){__VA_ARGS__}) / 8
+
+static void run(CaseCall *c) {
+  call_run(&c->call, variant, team);
+}
+
+static bool same_memory(const Call *a, int32_t i, const Call *b, int32_t j) {
+  return memcmp(a->operand[i], b->operand[j], (size_t)a->bytes[i]) == 0;
+}
+
+static void test_updates(const char *kernel) {
+  TEST("no update writes anything in a step where a rank saw a gradient that is no number") {
+    CaseCall c = make(kernel, DIMS(100), ATTRS(0.9, 0.9, 1e-8, 0.1), MODE_MIXED);
+    CaseCall before = make(kernel, DIMS(100), ATTRS(0.9, 0.9, 1e-8, 0.1), MODE_MIXED);
+    c.call.control.reduce[REDUCE_FOUND_INF] = 2;
+    run(&c);
+    for (int32_t i = 0; i < c.call.operand_count; i++)
+      CHECK(same_memory(&c.call, i, &before.call, i));
+    c.call.control.reduce[REDUCE_FOUND_INF] = 0;
+    run(&c);
+    CHECK(!same_memory(&c.call, 1, &before.call, 1));
+    call_free(&c.call);
+    call_free(&before.call);
+  }
+}
+
+static void test_master(const char *kernel, int32_t master) {
+  TEST("the parameter is the rounded master copy") {
+    CaseCall c = make(kernel, DIMS(333), ATTRS(0.9, 0.9, 1e-8, 0.1), MODE_BF16);
+    run(&c);
+    for (int64_t i = 0; i < 333; i++) {
+      uint16_t rounded = bf16_from_float((float)call_get(&c.call, master, i));
+      CHECK_INT(((uint16_t *)c.call.operand[1])[i], rounded);
+    }
+    call_free(&c.call);
+  }
+}
+
+static void test_grad_norm(void) {
+  CaseCall c = make("grad_norm", DIMS(3), ATTRS(2), MODE_F32);
+  double *partial = c.call.operand[0];
+  TEST("the norm is the root of the sum, and clips") {
+    partial[0] = 9, partial[1] = 16, partial[2] = 0;
+    run(&c);
+    CHECK_NEAR(c.call.control.grad_norm, 5, 0);
+    CHECK_NEAR(c.call.control.clip_scale, 2 / (5 + 1e-6), 1e-15);
+    c.call.attr[0] = 5;
+    run(&c);
+    CHECK_NEAR(c.call.control.clip_scale, 1, 0);
+    c.call.attr[0] = 0;
+    run(&c);
+    CHECK_NEAR(c.call.control.clip_scale, 1, 0);
+    CHECK_NEAR(c.call.control.reduce[REDUCE_FOUND_INF], 0, 0);
+  }
+  TEST("infinities and NaNs raise found_inf") {
+    for (int nan = 0; nan < 2; nan++) {
+      c.call.control.reduce[REDUCE_FOUND_INF] = 0;
+      partial[1] = nan ? (double)NAN : (double)INFINITY;
+      run(&c);
+      CHECK_NEAR(c.call.control.reduce[REDUCE_FOUND_INF], 1, 0);
+    }
+  }
+  call_free(&c.call);
+}
+
+static void test_square_sum(Mode mode) {
+  TEST("an infinity or a NaN anywhere reaches the sum of squares") {
+    CaseCall c = make("square_sum", DIMS(9001), ATTRS(0), mode);
+    for (int64_t at = 0; at < 9001; at += 1500)
+      for (int nan = 0; nan < 2; nan++) {
+        double old = call_get(&c.call, 0, at);
+        call_set(&c.call, 0, at, nan ? (double)NAN : (double)INFINITY);
+        run(&c);
+        CHECK(!isfinite(call_get(&c.call, 1, 0)));
+        call_set(&c.call, 0, at, old);
+      }
+    run(&c);
+    CHECK(isfinite(call_get(&c.call, 1, 0)));
+    call_free(&c.call);
+  }
+}
+
+static void test_padding(void) {
+  TEST("padding ids read zeros and get no gradient") {
+    CaseCall c = make("embedding", DIMS(4, 3, 2), ATTRS(0), MODE_F32);
+    memcpy(c.call.operand[1], (const int32_t[]){1, -1, 0, -7}, 16);
+    run(&c);
+    for (int64_t i = 0; i < 3; i++) {
+      CHECK_NEAR(call_get(&c.call, 2, i), call_get(&c.call, 0, 3 + i), 0);
+      CHECK_NEAR(call_get(&c.call, 2, 3 + i), 0, 0);
+      CHECK_NEAR(call_get(&c.call, 2, 9 + i), 0, 0);
+    }
+    call_free(&c.call);
+    c = make("embedding_backward", DIMS(2, 3, 2), ATTRS(0), MODE_F32);
+    memcpy(c.call.operand[1], (const int32_t[]){-1, 1}, 8);
+    run(&c);
+    for (int64_t i = 0; i < 3; i++) {
+      CHECK_NEAR(call_get(&c.call, 2, i), 0, 0);
+      CHECK_NEAR(call_get(&c.call, 2, 3 + i), call_get(&c.call, 0, 3 + i), 0);
+    }
+    call_free(&c.call);
+  }
+  TEST("rows without weight add nothing and have no gradient") {
+    CaseCall c = make("cross_entropy_train", DIMS(3, 4), ATTRS(0.5), MODE_F32);
+    memcpy(c.call.operand[1], (const int32_t[]){-1, -100, -1}, 12);
+    run(&c);
+    CHECK_NEAR(call_get(&c.call, 2, 0), 0, 0);
+    CHECK_NEAR(call_get(&c.call, 2, 1), 0, 0);
+    for (int64_t i = 0; i < 12; i++)
+      CHECK_NEAR(call_get(&c.call, 0, i), 0, 0);
+    call_free(&c.call);
+  }
+  TEST("logits far apart do not overflow") {
+    CaseCall c = make("cross_entropy_train", DIMS(1, 3), ATTRS(1), MODE_F32);
+    memcpy(c.call.operand[0], (const float[]){1e4f, -1e4f, 1e4f}, 12);
+    *(int32_t *)c.call.operand[1] = 1;
+    run(&c);
+    CHECK_NEAR(call_get(&c.call, 2, 0), 2e4 + log(2), 1e-2);
+    CHECK_NEAR(call_get(&c.call, 0, 0), 0.5, 1e-6);
+    CHECK_NEAR(call_get(&c.call, 0, 1), -1, 1e-6);
+    call_free(&c.call);
+  }
+}
+
+/* Ones in, so that what comes out is the mask itself. */
+static CaseCall masked_ones(int64_t samples, int64_t per_sample, int64_t sample_first) {
+  CaseCall c = make("dropout", DIMS(samples * per_sample, per_sample), ATTRS(0.4), MODE_F32);
+  for (int64_t i = 0; i < samples * per_sample; i++)
+    call_set(&c.call, 0, i, 1);
+  c.call.sample_first = sample_first;
+  run(&c);
+  return c;
+}
+
+static void test_dropout(void) {
+  TEST("a micro-batch sees its part of the mask of the global batch") {
+    enum { PER_SAMPLE = 37 };
+    CaseCall whole = masked_ones(6, PER_SAMPLE, 0), part = masked_ones(2, PER_SAMPLE, 3);
+    uint64_t key = philox_mix(5, philox_mix(5, 1));
+    for (int64_t i = 0; i < 2 * PER_SAMPLE; i++) {
+      double want = call_get(&whole.call, 1, 3 * PER_SAMPLE + i);
+      bool keep = philox_keep(key, 3, 3 * PER_SAMPLE + i, philox_threshold(0.4));
+      CHECK_NEAR(call_get(&part.call, 1, i), want, 0);
+      CHECK_NEAR(want, keep ? 1 / 0.6 : 0, 1e-6);
+    }
+    call_free(&whole.call);
+    call_free(&part.call);
+  }
+}
+
+static void test_attention_dropout(void) {
+  TEST("attention drops the elements that kernels.def numbers") {
+    enum { SEQ = 5 };
+    CaseCall c = make("attention", DIMS(2, SEQ, 4, 2, SEQ, 20, 10, 10), ATTRS(0, 0, 0.4), MODE_F32);
+    c.call.sample_first = 7; /* scale 0: every probability is 1/SEQ; v is the identity */
+    for (int64_t i = 0; i < 2 * SEQ * 2 * SEQ; i++)
+      call_set(&c.call, 2, i, i % SEQ == i / (2 * SEQ) % SEQ);
+    run(&c);
+    uint64_t key = philox_mix(c.call.control.seed, c.call.key);
+    for (int64_t i = 0; i < 2 * SEQ * 4 * SEQ; i++) {
+      int64_t key_token = i % SEQ, h = i / SEQ % 4, token = i / (4 * SEQ) % SEQ;
+      int64_t sample = 7 + i / (4 * SEQ * SEQ);
+      int64_t element = ((sample * 4 + h) * SEQ + token) * SEQ + key_token;
+      bool keep = philox_keep(key, c.call.control.step, element, philox_threshold(0.4));
+      CHECK_NEAR(call_get(&c.call, 3, i), keep ? 1 / (SEQ * 0.6) : 0, 1e-6);
+    }
+    call_free(&c.call);
+  }
+}
+
+/* Points operand `from` of `fused` into one buffer that stands for operands from, from + 1, from
+ * + 2. */
+static void fuse(CaseCall *fused, int32_t from, const int64_t *width, int64_t tokens) {
+  int64_t stride = width[0] + width[1] + width[2], offset = 0;
+  static Call buffers;
+  int32_t buffer = call_add(&buffers, DTYPE_F32, tokens * stride);
+  for (int32_t part = 0; part < 3; part++) {
+    float *to = (float *)buffers.operand[buffer] + offset;
+    const float *old = fused->call.operand[from + part];
+    for (int64_t t = 0; t < tokens; t++)
+      memcpy(to + t * stride, old + t * width[part], (size_t)width[part] * sizeof *to);
+    free(fused->call.operand[from + part]);
+    fused->call.operand[from + part] = to;
+    fused->call.shared[from + part] = true;
+    offset += width[part];
+  }
+}
+
+static void test_fused_buffer(void) {
+  TEST("q, k, v and their gradients may lie side by side in one buffer") {
+    const int64_t tokens = 2 * 9, width[3] = {4 * 8, 2 * 8, 2 * 8};
+    CaseCall apart = make("attention_backward", DIMS(2, 9, 4, 2, 8, 32, 16, 16, 32, 16, 16),
+                          ATTRS(1, 0.35, 0.2), MODE_F32);
+    CaseCall fused = make("attention_backward", DIMS(2, 9, 4, 2, 8, 32, 16, 16, 32, 16, 16),
+                          ATTRS(1, 0.35, 0.2), MODE_F32);
+    for (int32_t part = 0; part < 6; part++)
+      fused.call.dim[5 + part] = 64;
+    fuse(&fused, 1, width, tokens);
+    fuse(&fused, 6, width, tokens);
+    run(&apart);
+    run(&fused);
+    for (int32_t part = 0; part < 3; part++)
+      for (int64_t t = 0; t < tokens; t++) {
+        const float *a = (const float *)apart.call.operand[6 + part] + t * width[part];
+        const float *b = (const float *)fused.call.operand[6 + part] + t * 64;
+        CHECK(memcmp(a, b, (size_t)width[part] * sizeof *a) == 0);
+      }
+    call_free(&apart.call);
+    call_free(&fused.call);
+  }
+}
+
+static void test_init(void) {
+  TEST("initial values are functions of seed, key and element") {
+    CaseCall a = make("init_normal", DIMS(103), ATTRS(2, 0.5), MODE_F32);
+    CaseCall b = make("init_normal", DIMS(50), ATTRS(2, 0.5), MODE_F32);
+    CaseCall c = make("init_normal", DIMS(50), ATTRS(2, 0.5), MODE_F32);
+    c.call.key++;
+    run(&a);
+    run(&b);
+    run(&c);
+    CHECK(same_memory(&b.call, 0, &a.call, 0));
+    CHECK(!same_memory(&b.call, 0, &c.call, 0));
+    uint32_t word[4];
+    double normal[4];
+    philox4(philox_mix(5, a.call.key), 0, 25, word);
+    philox_normal4(word, normal);
+    CHECK_NEAR(call_get(&a.call, 0, 102), 2 + 0.5 * normal[2], 1e-6);
+    call_free(&a.call);
+    call_free(&b.call);
+    call_free(&c.call);
+  }
+}
+
+int main(void) {
+  team = threads_new(2, -1);
+  kernels_prepare(team);
+  for (variant = KERNEL_REFERENCE; variant <= KERNEL_FAST; variant++) {
+    test_updates("adamw");
+    test_updates("adamw_master");
+    test_updates("sgd");
+    test_updates("sgd_master");
+    test_master("adamw_master", 4);
+    test_master("sgd_master", 3);
+    test_grad_norm();
+    test_square_sum(MODE_F32);
+    test_square_sum(MODE_BF16);
+    test_padding();
+    test_dropout();
+    test_attention_dropout();
+    test_fused_buffer();
+    test_init();
+  }
+  threads_free(team);
+  CHECK_DONE();
+}
