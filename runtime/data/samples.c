@@ -42,9 +42,29 @@ static bool open_tokens(Samples *samples, const Plan *plan, Status *status) {
   return true;
 }
 
+/* Ids are i32 and numbers f32; token files hold only ids, tables only numbers. */
+static bool check_inputs(const Plan *plan, Status *status) {
+  uint32_t data = plan->jobs[0].data;
+  for (uint32_t i = 0; i < plan->inputs_count; i++) {
+    const PlanInput *input = &plan->inputs[i];
+    bool known = (input->dtype == DTYPE_I32 && data != DATA_TABLE) ||
+                 (input->dtype == DTYPE_F32 && data != DATA_TOKENS);
+    if (!known)
+      return status_fail(status, STATUS_OURS, "plan: input '%s' cannot be read as %s",
+                         plan_string(plan, input->name), dtype_name((DType)input->dtype));
+  }
+  if (data != DATA_TABLE && plan->jobs[0].vocab == 0)
+    for (uint32_t i = 0; i < plan->inputs_count; i++)
+      if (plan->inputs[i].dtype == DTYPE_I32)
+        return status_fail(status, STATUS_OURS, "plan: token ids without a vocabulary");
+  return plan->jobs[0].sample_tokens > 0 ||
+         status_fail(status, STATUS_OURS, "plan: a sample has no tokens");
+}
+
 bool samples_open(Samples *samples, const Plan *plan, bool valid, Status *status) {
   *samples = (Samples){.plan = plan, .valid = valid};
   const PlanJob *job = &plan->jobs[0];
+  if (!check_inputs(plan, status)) return false;
   bool good = true;
   if (job->data == DATA_TOKENS)
     good = open_tokens(samples, plan, status);
@@ -146,7 +166,7 @@ static void fill_table(const Samples *samples, uint32_t input, int64_t number, f
 static void fill_synthetic(const Samples *samples, uint32_t input, int64_t number, uint8_t *out) {
   const PlanJob *job = &samples->plan->jobs[0];
   const PlanInput *what = &samples->plan->inputs[input];
-  bool columns = what->role == INPUT_COLUMNS;
+  bool columns = what->dtype == DTYPE_F32;
   uint64_t key = philox_mix(job->seed, synthetic_key + samples->valid);
   if (columns) key = philox_mix(key, input + 1);
   int64_t shift = what->role == INPUT_TARGETS ? 1 : 0;

@@ -137,7 +137,7 @@ static void write_loss(Example *e, bool train) {
   uint32_t control = base(e, "control", BUFFER_CONTROL, sizeof(Control));
   uint32_t work = base(e, "work", BUFFER_WORKSPACE, 256);
   uint32_t d_y = train ? base(e, "d_y", BUFFER_GRAD_ACTIVATION, VECTOR_BYTES) : 0;
-  kernel(e, train ? "mse_train" : "mse", "loss");
+  kernel(e, train ? "mse_train" : "mse", "loss")->accumulate = 1;
   operand(e, y, 0, VECTOR_BYTES, DTYPE_F32, ACCESS_READ);
   operand(e, data, ROWS * 4, VECTOR_BYTES, DTYPE_F32, ACCESS_READ);
   operand(e, control, 0, 16, DTYPE_F64, ACCESS_UPDATE);
@@ -150,14 +150,19 @@ static void write_loss(Example *e, bool train) {
 /* A gradient is assigned by the first micro-batch and added to by the others: two records. */
 static void write_gradient(Example *e, const char *name, const char *path, uint32_t from,
                            uint32_t with, uint32_t into, uint64_t with_bytes, uint64_t elements) {
+  bool into_table = with_bytes == ROWS * 4;
   for (uint32_t accumulate = 0; accumulate < 2; accumulate++) {
     PlanRecord *gradient = kernel(e, name, path);
     gradient->accumulate = accumulate;
     *(accumulate ? &gradient->when_none : &gradient->when_all) = CALL_FIRST_MICROBATCH;
     operand(e, from, 0, VECTOR_BYTES, DTYPE_F32, ACCESS_READ);
-    operand(e, with, 0, with_bytes, with_bytes == ROWS * 4 ? DTYPE_I32 : DTYPE_F32, ACCESS_READ);
+    operand(e, with, 0, with_bytes, into_table ? DTYPE_I32 : DTYPE_F32, ACCESS_READ);
     operand(e, into, 0, elements * 4, DTYPE_F32, accumulate ? ACCESS_UPDATE : ACCESS_WRITE);
-    dim(e, ROWS), dim(e, WIDTH), dim(e, WIDTH);
+    dim(e, ROWS), dim(e, WIDTH);
+    if (into_table)
+      dim(e, VOCAB);
+    else
+      dim(e, WIDTH), dim(e, 0);
   }
 }
 
@@ -181,7 +186,7 @@ static void write_backward(Example *e) {
   uint32_t w = base(e, "w", BUFFER_PARAM, LAYER_ELEMENTS * 4);
   uint32_t d_w = base(e, "d_w", BUFFER_GRAD, LAYER_ELEMENTS * 4);
   uint32_t d_x = base(e, "d_x", BUFFER_GRAD_ACTIVATION, VECTOR_BYTES);
-  write_gradient(e, "linear_dw", "h.*.w", d_y, x, d_w, VECTOR_BYTES, LAYER_ELEMENTS);
+  write_gradient(e, "linear_dw", "h.*.w", x, d_y, d_w, VECTOR_BYTES, LAYER_ELEMENTS);
   PlanRecord last = plain;
   last.when_all = CALL_LAST_MICROBATCH;
   last.after0 = 0, last.after1 = 1;

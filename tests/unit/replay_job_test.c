@@ -1,0 +1,161 @@
+/* Whole jobs inside one process, on the example plan, synthetic data.
+ * LINK: runtime plan_builder */
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/plan/plan_io.h"
+#include "runtime/run.h"
+#include "tests/unit/check.h"
+#include "tests/unit/plan_builder.h"
+
+enum { STEPS = 12, FILE_BYTES = 1 << 20 };
+
+static char folder[64];
+
+typedef struct Outcome {
+  bool done;
+  Status status;
+  char metrics[FILE_BYTES];
+  double loss[STEPS + 1];
+  double grad_norm[STEPS + 1];
+  double comm_bytes;
+} Outcome;
+
+static double number_after(const char *line, const char *name) {
+  const char *at = strstr(line, name);
+  return at ? strtod(at + strlen(name), NULL) : NAN;
+}
+
+static void read_metrics(const char *run_dir, Outcome *outcome) {
+  char path[256];
+  (void)snprintf(path, sizeof path, "%s/metrics.jsonl", run_dir);
+  FILE *file = fopen(path, "r");
+  size_t length = file ? fread(outcome->metrics, 1, FILE_BYTES - 1, file) : 0;
+  outcome->metrics[length] = 0;
+  if (file) fclose(file);
+  for (char *line = strstr(outcome->metrics, "{\"step\":"); line;
+       line = strstr(line + 1, "{\"step\":")) {
+    int step = (int)number_after(line, "\"step\":");
+    if (step < 0 || step > STEPS) continue;
+    outcome->loss[step] = number_after(line, "\"loss\":");
+    outcome->grad_norm[step] = number_after(line, "\"grad_norm\":");
+    outcome->comm_bytes = number_after(line, "\"comm_bytes\":");
+  }
+}
+
+typedef struct Job {
+  ExampleOptions example;
+  const char *name;
+  int64_t steps; /* of this run; 0: all */
+  bool checkpoints;
+} Job;
+
+static void run(Job job, Outcome *outcome) {
+  memset(outcome, 0, sizeof *outcome);
+  PlanBuilder builder = {0};
+  build_example(&builder, job.example);
+  char run_dir[128], checkpoint_dir[160];
+  (void)snprintf(run_dir, sizeof run_dir, "%s/%s", folder, job.name);
+  (void)snprintf(checkpoint_dir, sizeof checkpoint_dir, "%s/checkpoint", run_dir);
+  PlanJob *planned = &builder.jobs[0];
+  planned->data = DATA_SYNTHETIC;
+  planned->steps = STEPS;
+  planned->run_dir = build_string(&builder, run_dir);
+  planned->checkpoint_dir = build_string(&builder, checkpoint_dir);
+  planned->checkpoint_every_steps = job.checkpoints ? 5 : 0;
+  planned->checkpoint_keep = 2;
+  planned->decay_steps = STEPS;
+  planned->schedule = SCHEDULE_COSINE;
+  planned->validate_every = 6;
+  planned->validate_batches = 3;
+  char plan_path[160];
+  char why[PLAN_WHY_BYTES] = "";
+  (void)snprintf(plan_path, sizeof plan_path, "%s/%s.plan", folder, job.name);
+  Plan made = build_view(&builder), plan;
+  bool opened = plan_write(&made, plan_path, why) && plan_open(&plan, plan_path, why);
+  if (!opened) printf("plan: %s\n", why);
+  CHECK(opened);
+  if (opened) {
+    RunOptions options = run_defaults(&plan);
+    options.quiet = true;
+    options.steps = job.steps;
+    outcome->done = run_job(&plan, &options, &outcome->status);
+    if (!outcome->done) printf("%s: %s\n", job.name, outcome->status.text);
+    plan_close(&plan);
+  }
+  build_free(&builder);
+  read_metrics(run_dir, outcome);
+}
+
+static void check_equal_losses(const Outcome *a, const Outcome *b, double tolerance) {
+  for (int step = 1; step <= STEPS; step++) {
+    CHECK_NEAR(a->loss[step], b->loss[step], tolerance * fabs(b->loss[step]));
+    CHECK_NEAR(a->grad_norm[step], b->grad_norm[step], tolerance * fabs(b->grad_norm[step]));
+  }
+}
+
+static Outcome first, second;
+
+int main(void) {
+  (void)snprintf(folder, sizeof folder, "/tmp/lockstep_replay_%d", (int)getpid());
+  (void)mkdir(folder, 0777);
+  ExampleOptions one = {.layers = 3, .accumulation = 4, .replicas = 1, .classes = 1};
+
+  TEST("a job runs to its end and validates") {
+    run((Job){one, "one", 0, false}, &first);
+    CHECK(first.done);
+    CHECK(first.loss[1] > 0 && first.loss[STEPS] > 0);
+    CHECK(strstr(first.metrics, "\"valid_step\":6") && strstr(first.metrics, "\"valid_step\":12"));
+  }
+  TEST("two runs are bitwise equal") {
+    run((Job){one, "again", 0, false}, &second);
+    check_equal_losses(&second, &first, 0);
+  }
+  TEST("a loop is its calls written out") {
+    ExampleOptions loop = one;
+    loop.loop = true;
+    run((Job){loop, "loop", 0, false}, &second);
+    CHECK(second.done);
+    check_equal_losses(&second, &first, 0);
+  }
+  TEST("replicas x accumulation may be divided in any way") {
+    for (uint32_t replicas = 2; replicas <= 4; replicas *= 2)
+      for (uint32_t classes = 1; classes <= 2; classes++) {
+        ExampleOptions many = {3, 4 / replicas, replicas, classes, false};
+        run((Job){many, "many", 0, false}, &second);
+        CHECK(second.done);
+        check_equal_losses(&second, &first, 1e-5);
+      }
+  }
+  TEST("accumulation does not communicate before its last micro-batch") {
+    ExampleOptions two = {3, 1, 2, 1, false};
+    run((Job){two, "two", 0, false}, &second);
+    double once = second.comm_bytes;
+    two.accumulation = 4;
+    run((Job){two, "two_accumulated", 0, false}, &second);
+    CHECK(once > 0);
+    CHECK_NEAR(second.comm_bytes, once, 0);
+  }
+  TEST("resuming is bitwise equal to not stopping") {
+    run((Job){one, "stopped", 7, true}, &second);
+    CHECK(second.done);
+    CHECK(isfinite(second.loss[7]) && second.loss[8] == 0);
+    run((Job){one, "stopped", 0, true}, &second);
+    CHECK(second.done);
+    for (int step = 1; step <= STEPS; step++)
+      CHECK_NEAR(second.loss[step], first.loss[step], 0);
+  }
+  TEST("a checkpoint of another model is refused with the tensor's name") {
+    ExampleOptions other = one;
+    other.layers = 2;
+    run((Job){other, "stopped", 0, true}, &second);
+    CHECK(!second.done);
+    CHECK_INT(second.status.code, STATUS_USER);
+    CHECK(strstr(second.status.text, "h.*.w"));
+  }
+  char command[128];
+  (void)snprintf(command, sizeof command, "rm -r %s", folder);
+  CHECK_INT(system(command), 0);
+  CHECK_DONE();
+}
