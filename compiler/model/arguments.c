@@ -108,18 +108,18 @@ static bool dims_expected(Trace *t, int index) {
 }
 
 bool dims_argument(Trace *t, int index, DimList *dims) {
-  lua_State *L = t->L;
   *dims = (DimList){0};
   if (value_is_void(t, index)) return false;
-  if (lua_type(L, index) == LUA_TSTRING) return add_dim(t, lua_tostring(L, index), dims);
-  if (lua_type(L, index) != LUA_TTABLE || lua_rawlen(L, index) == 0) return dims_expected(t, index);
+  if (lua_type(t->L, index) == LUA_TSTRING) return add_dim(t, lua_tostring(t->L, index), dims);
+  if (lua_type(t->L, index) != LUA_TTABLE || lua_rawlen(t->L, index) == 0)
+    return dims_expected(t, index);
   bool good = true;
-  lua_Unsigned count = lua_rawlen(L, index);
-  for (lua_Unsigned i = 1; i <= count && i <= 2 * DIMS_MAX; i++) {
-    lua_rawgeti(L, index, (lua_Integer)i);
-    if (lua_type(L, -1) != LUA_TSTRING) return dims_expected(t, index);
-    good = add_dim(t, lua_tostring(L, -1), dims) && good;
-    lua_pop(L, 1);
+  lua_Unsigned count = lua_rawlen(t->L, index);
+  for (lua_Unsigned i = 1; i <= count && i <= DIMS_MAX + 1; i++) {
+    lua_rawgeti(t->L, index, (lua_Integer)i);
+    if (lua_type(t->L, -1) != LUA_TSTRING) return dims_expected(t, index);
+    good = add_dim(t, lua_tostring(t->L, -1), dims) && good;
+    lua_pop(t->L, 1);
   }
   return good;
 }
@@ -145,16 +145,15 @@ static void report_option(Trace *t, const char *key, const char *const *keys) {
 }
 
 bool options_argument(Trace *t, int index, const char *const *keys) {
-  lua_State *L = t->L;
-  if (lua_isnoneornil(L, index)) return true;
-  if (lua_type(L, index) != LUA_TTABLE) {
+  if (lua_isnoneornil(t->L, index)) return true;
+  if (lua_type(t->L, index) != LUA_TTABLE) {
     trace_fault(t, "not-options", NULL, "%s: argument %d holds options, { %s = ... }; got %s",
                 t->op, index, keys[0], value_what(t, index));
     return false;
   }
   bool good = true;
-  for (lua_pushnil(L); lua_next(L, index) != 0; lua_pop(L, 1)) {
-    const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "[1]";
+  for (lua_pushnil(t->L); lua_next(t->L, index) != 0; lua_pop(t->L, 1)) {
+    const char *key = lua_type(t->L, -2) == LUA_TSTRING ? lua_tostring(t->L, -2) : "[1]";
     bool known = false;
     for (int32_t i = 0; keys[i] != NULL; i++)
       known = known || strcmp(keys[i], key) == 0;

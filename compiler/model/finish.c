@@ -33,15 +33,14 @@ static bool any_output_needed(const bool *needed, const Node *node) {
   return false;
 }
 
-/* Drops the nodes of a region that nothing reads, back to front. */
-static void prune(Graph *g, Region *region, bool *needed) {
+/* Drops the nodes of a region that nothing reads, back to front, into `dropped`. */
+static void prune(Graph *g, Region *region, bool *needed, NodeList *dropped) {
   NodeList kept = {0};
   for (int32_t i = region->forward.count - 1; i >= 0; i--) {
     NodeId id = region->forward.at[i];
     const Node *node = graph_node(g, id);
     if (!any_output_needed(needed, node)) {
-      lint_at(g->compile, node->origin, "unused-value",
-              "%s: nothing uses this result; it is left out", op_def(node->op)->name);
+      VEC_PUSH(g->compile->arena, dropped, id);
       continue;
     }
     for (int32_t k = 0; k < node->input_count; k++)
@@ -53,28 +52,58 @@ static void prune(Graph *g, Region *region, bool *needed) {
   region->forward.count = kept.count;
 }
 
-static bool check_reach(Graph *g) {
+static bool same_place(Span a, Span b) {
+  return a.file == b.file && a.line == b.line && a.column == b.column;
+}
+
+/* One report for the weight and the bias of a call. */
+static bool check_parameters(const Graph *g, const bool *needed) {
+  const Param *last = NULL;
+  for (int32_t i = 0; i < g->params.count; i++) {
+    const Param *param = &g->params.at[i];
+    if (needed[param->value]) continue;
+    if (last == NULL || !same_place(last->origin, param->origin))
+      error_at(g->compile, param->origin, "unused-parameter",
+               "parameter '%s' never reaches the loss: it would stay as it began", param->name);
+    last = param;
+  }
+  return last == NULL;
+}
+
+/* Positions are made where somebody may ask for them, so they may be left over. */
+static void tell_dropped(Trace *t, const bool *needed, const NodeList *dropped) {
+  Graph *g = t->g;
+  for (int32_t i = 0; i < dropped->count; i++) {
+    const Node *node = graph_node(g, dropped->at[i]);
+    if (node->op != OP_positions)
+      lint_at(g->compile, node->origin, "unused-value",
+              "%s: nothing uses this result; it is left out", op_def(node->op)->name);
+  }
+  for (int32_t i = 0; i < g->inputs.count; i++)
+    if (!needed[g->inputs.at[i].value])
+      lint_at(g->compile, t->input_places.at[i], "unused-value", "input '%s' is read and not used",
+              g->inputs.at[i].name);
+}
+
+static bool check_reach(Trace *t) {
+  Graph *g = t->g;
+  NodeList dropped = {0};
   bool *needed = ARENA_ARRAY(g->compile->arena, bool, g->values.count + 1);
   needed[g->loss] = true;
   for (int32_t i = g->regions.count - 1; i >= 0; i--) {
     Region *region = &g->regions.at[i];
-    prune(g, region, needed);
-    if (i > 0 && region->input != NO_ID && needed[region->input])
-      need(g, needed, g->regions.at[i - 1].output);
+    prune(g, region, needed, &dropped);
+    if (i > 0 && needed[region->input]) need(g, needed, g->regions.at[i - 1].output);
   }
-  bool good = true;
-  for (int32_t i = 0; i < g->params.count; i++) {
-    const Param *param = &g->params.at[i];
-    if (needed[param->value]) continue;
-    good =
-        error_at(g->compile, param->origin, "unused-parameter",
-                 "parameter '%s' never reaches the loss: it would stay as it began", param->name);
+  if (!check_parameters(g, needed)) return false;
+  for (int32_t i = 0; i < g->regions.count; i++) {
+    const Region *region = &g->regions.at[i];
+    if (region->is_stack && !needed[region->output])
+      return error_at(g->compile, t->model->family_at, "unused-parameter",
+                      "stack '%s' never reaches the loss", region->name);
   }
-  for (int32_t i = 0; good && i + 1 < g->regions.count; i++)
-    if (g->regions.at[i].is_stack && !needed[g->regions.at[i].output])
-      good = error_at(g->compile, (Span){0}, "unused-parameter",
-                      "stack '%s' never reaches the loss", g->regions.at[i].name);
-  return good;
+  if (g->training) tell_dropped(t, needed, &dropped); /* once, not again for the eval graph */
+  return true;
 }
 
 /* ---- the published count */
@@ -122,5 +151,5 @@ bool trace_finish(Trace *t) {
     param->region = t->declared.at[i];
     graph_value(g, param->value)->region = param->region;
   }
-  return check_reach(g) && check_published(t);
+  return check_reach(t) && check_published(t);
 }

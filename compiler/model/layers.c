@@ -90,9 +90,13 @@ static bool check_said(Trace *t, const Param *w, ValueId y) {
   return false;
 }
 
-/* "wte.weight" -> "wte.weight.linear", under the scope that names it. */
+/* "wte.weight" -> "wte.linear"; under the scope, which a path gets anyway. */
 static const char *shared_path(Trace *t, const Param *w, const char *use) {
-  return suffixed(t, w->name + strlen(t->in_stack ? t->scope : ""), use);
+  Arena *arena = t->g->compile->arena;
+  const char *name = w->name + strlen(t->in_stack ? t->scope : "");
+  size_t length = strlen(name), suffix = strlen(".weight");
+  bool ends = length > suffix && strcmp(name + length - suffix, ".weight") == 0;
+  return arena_printf(arena, "%.*s.%s", (int)(ends ? length - suffix : length), name, use);
 }
 
 static int linear_shared(Trace *t, ValueId x, bool wants_bias) {
@@ -102,7 +106,7 @@ static int linear_shared(Trace *t, ValueId x, bool wants_bias) {
     return trace_fault(t, "wrong-option", NULL,
                        "linear: a bias needs a name, and a shared weight has none for it");
   Param w = t->g->params.at[p];
-  ValueId y = trace_append(t, OP_linear, shared_path(t, &w, ".linear"), INPUTS(x, w.value), NULL);
+  ValueId y = trace_append(t, OP_linear, shared_path(t, &w, "linear"), INPUTS(x, w.value), NULL);
   return value_push(t, check_said(t, &w, y) ? y : NO_ID);
 }
 
@@ -127,7 +131,7 @@ static bool table_argument(Trace *t, ParamId *table, const char **path) {
   const char *name;
   if (lua_type(t->L, 1) != LUA_TSTRING) {
     if (!weight_argument(t, 1, table)) return false;
-    *path = shared_path(t, &t->g->params.at[*table], ".embedding");
+    *path = shared_path(t, &t->g->params.at[*table], "embedding");
     return true;
   }
   if (!name_argument(t, 1, &name) || !dims_argument(t, 3, &dims)) return false;

@@ -6,20 +6,19 @@
 
 /* Index of the parameter of this full name, made just now or before. */
 static bool is_new_name(Trace *t, const char *full) {
-  lua_State *L = t->L;
-  lua_rawgeti(L, LUA_REGISTRYINDEX, t->taken);
-  lua_pushfstring(L, "parameter %s", full);
-  lua_pushvalue(L, -1);
-  lua_rawget(L, -3);
-  bool taken = lua_isinteger(L, -1);
-  ParamId first = taken ? (ParamId)lua_tointeger(L, -1) : NO_ID;
-  lua_pop(L, 1);
-  lua_pushinteger(L, t->g->params.count);
+  lua_rawgeti(t->L, LUA_REGISTRYINDEX, t->taken);
+  lua_pushfstring(t->L, "parameter %s", full);
+  lua_pushvalue(t->L, -1);
+  lua_rawget(t->L, -3);
+  bool taken = lua_isinteger(t->L, -1);
+  ParamId first = taken ? (ParamId)lua_tointeger(t->L, -1) : NO_ID;
+  lua_pop(t->L, 1);
+  lua_pushinteger(t->L, t->g->params.count);
   if (!taken)
-    lua_rawset(L, -3);
+    lua_rawset(t->L, -3);
   else
-    lua_pop(L, 2);
-  lua_pop(L, 1);
+    lua_pop(t->L, 2);
+  lua_pop(t->L, 1);
   if (!taken) return true;
   trace_fault(
       t, "duplicate-parameter", NULL,

@@ -139,8 +139,9 @@ static const char *cycle_text(const Model *model, const Size *again) {
   const char *text = "";
   bool inside = false;
   for (int32_t i = 0; i < model->running.count; i++) {
-    inside = inside || model->running.at[i] == again;
-    if (inside) text = arena_printf(arena, "%s%s needs ", text, model->running.at[i]->name);
+    const Size *size = &model->sizes.at[model->running.at[i]];
+    inside = inside || size == again;
+    if (inside) text = arena_printf(arena, "%s%s needs ", text, size->name);
   }
   return arena_printf(arena, "%s%s", text, again->name);
 }
@@ -151,15 +152,18 @@ static void fill(Model *model, lua_State *L, Size *size) {
   if (size->state == SIZE_RUNNING)
     sandbox_error(L, "size-cycle", NULL, "sizes: %s: a cycle", cycle_text(model, size));
   size->state = SIZE_RUNNING;
-  VEC_PUSH(model->compile->arena, &model->running, size);
+  VEC_PUSH(model->compile->arena, &model->running, (int32_t)(size - model->sizes.at));
   luaL_checkstack(L, 4, "sizes");
   lua_rawgeti(L, LUA_REGISTRYINDEX, size->function);
   lua_rawgeti(L, LUA_REGISTRYINDEX, model->m);
   lua_call(L, 1, 1);
-  if (!sizes_read(L, -1, &size->is))
-    sandbox_error(L, "wrong-size", NULL,
-                  "sizes: the function of '%s' returns a number, true, false or a text; got %s",
-                  size->name, luaL_typename(L, -1));
+  if (!sizes_read(L, -1, &size->is)) {
+    const char *key = arena_printf(model->compile->arena, "sizes.%s", size->name);
+    error_at(model->compile, key_place(model, model->family_path, key), "wrong-size",
+             "%s: the function returns a number, true or false, or a text; this one a %s", key,
+             luaL_typename(L, -1));
+    sandbox_error(L, NULL, NULL, "unwind: it is reported");
+  }
   if (size->is.kind == SIZE_TEXT) size->is.text = arena_copy(model->compile->arena, size->is.text);
   lua_pop(L, 1);
   model->running.count--;

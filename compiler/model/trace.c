@@ -42,20 +42,19 @@ int trace_fault(Trace *t, const char *name, const char *fix, const char *format,
 /* ---- nodes */
 
 const char *trace_path(Trace *t, const char *base) {
-  lua_State *L = t->L;
-  lua_rawgeti(L, LUA_REGISTRYINDEX, t->taken);
-  lua_pushfstring(L, "%s%s", t->scope, base);
-  lua_pushvalue(L, -1);
-  lua_rawget(L, -3);
-  int32_t before = (int32_t)lua_tointeger(L, -1);
-  lua_pop(L, 1);
+  lua_rawgeti(t->L, LUA_REGISTRYINDEX, t->taken);
+  lua_pushfstring(t->L, "%s%s", t->scope, base);
+  lua_pushvalue(t->L, -1);
+  lua_rawget(t->L, -3);
+  int32_t before = (int32_t)lua_tointeger(t->L, -1);
+  lua_pop(t->L, 1);
   Arena *arena = t->g->compile->arena;
-  const char *full = lua_tostring(L, -1);
+  const char *full = lua_tostring(t->L, -1);
   const char *path =
       before == 0 ? arena_copy(arena, full) : arena_printf(arena, "%s.%d", full, before + 1);
-  lua_pushinteger(L, before + 1);
-  lua_rawset(L, -3);
-  lua_pop(L, 1);
+  lua_pushinteger(t->L, before + 1);
+  lua_rawset(t->L, -3);
+  lua_pop(t->L, 1);
   return path;
 }
 

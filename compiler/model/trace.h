@@ -43,7 +43,7 @@ struct Model {
   const char *family_path; /* the file with the sizes and forward */
   Span family_at;          /* its model { ... } */
   VEC(Size) sizes;
-  VEC(const Size *) running; /* size functions that wait for one another */
+  VEC(int32_t) running; /* sizes whose functions wait for one another */
   VEC(AxisRule) axes;
   bool bias;
   Init init;
@@ -70,6 +70,7 @@ struct Trace {
   int taken;              /* registry reference: path or parameter name -> how often */
   ValueId positions;      /* of the current region, or NO_ID */
   VEC(RegionId) declared; /* by ParamId: where the handle was made; NO_ID when an op made it */
+  VEC(Span) input_places; /* by index in g->inputs */
   Span loss_at;
 };
 

@@ -60,21 +60,20 @@ bool value_is_void(Trace *t, int index) {
 }
 
 const char *value_what(Trace *t, int index) {
-  lua_State *L = t->L;
   Arena *arena = t->g->compile->arena;
-  const Handle *value = luaL_testudata(L, index, VALUE_TYPE);
-  const Handle *weight = luaL_testudata(L, index, WEIGHT_TYPE);
+  const Handle *value = luaL_testudata(t->L, index, VALUE_TYPE);
+  const Handle *weight = luaL_testudata(t->L, index, WEIGHT_TYPE);
   const Handle *handle = value != NULL ? value : weight;
   if (handle != NULL && handle->trace != t->model->trace_count)
-    return "a value of an earlier trace";
+    return "one kept from an earlier run of forward";
   if (handle != NULL && handle->id == NO_ID) return "a value";
   if (value != NULL) return arena_printf(arena, "the value %s", value_dims_text(t->g, value->id));
   if (weight != NULL)
     return arena_printf(arena, "the weight '%s'", t->g->params.at[weight->id].name);
-  switch (lua_type(L, index)) {
-  case LUA_TSTRING: return arena_printf(arena, "the text \"%.40s\"", lua_tostring(L, index));
-  case LUA_TNUMBER: return arena_printf(arena, "the number %.14g", lua_tonumber(L, index));
-  case LUA_TBOOLEAN: return lua_toboolean(L, index) ? "true" : "false";
+  switch (lua_type(t->L, index)) {
+  case LUA_TSTRING: return arena_printf(arena, "the text \"%.40s\"", lua_tostring(t->L, index));
+  case LUA_TNUMBER: return arena_printf(arena, "the number %.14g", lua_tonumber(t->L, index));
+  case LUA_TBOOLEAN: return lua_toboolean(t->L, index) ? "true" : "false";
   case LUA_TTABLE: return "a table";
   case LUA_TFUNCTION: return "a function";
   default: return "nil";
@@ -85,9 +84,10 @@ const char *value_what(Trace *t, int index) {
 
 static void note_place(Trace *t, ValueId v) {
   const Value *value = graph_value(t->g, v);
-  if (value->producer == NO_ID) return;
-  note_at(t->g->compile, graph_node(t->g, value->producer)->origin, "%s is made here",
-          value_dims_text(t->g, v));
+  Span at = {0};
+  if (value->producer != NO_ID) at = graph_node(t->g, value->producer)->origin;
+  if (value->kind == VALUE_INPUT) at = t->input_places.at[value->input];
+  if (at.file != NULL) note_at(t->g->compile, at, "%s is made here", value_dims_text(t->g, v));
 }
 
 static bool refuse_crossing(Trace *t, ValueId v) {
@@ -130,12 +130,11 @@ static bool in_reach(Trace *t, ValueId *v) {
 }
 
 static bool refuse_argument(Trace *t, int index) {
-  lua_State *L = t->L;
-  const Handle *weight = luaL_testudata(L, index, WEIGHT_TYPE);
+  const Handle *weight = luaL_testudata(t->L, index, WEIGHT_TYPE);
   const char *fix = NULL;
   if (weight != NULL && weight->trace == t->model->trace_count)
     fix = "linear(handle, x) or embedding(handle, ids)";
-  else if (lua_type(L, index) == LUA_TSTRING && index == 1)
+  else if (lua_type(t->L, index) == LUA_TSTRING && index == 1)
     fix = arena_printf(t->g->compile->arena, "%s(x)", t->op);
   trace_fault(t, "not-a-value", fix, "%s: argument %d is a value; got %s", t->op, index,
               value_what(t, index));

@@ -62,6 +62,7 @@ static int call_input(lua_State *L) {
   graph_value(g, v)->kind = VALUE_INPUT;
   graph_value(g, v)->input = g->inputs.count;
   VEC_PUSH(g->compile->arena, &g->inputs, (GraphInput){name, v, role});
+  VEC_PUSH(g->compile->arena, &t->input_places, t->at);
   return value_push(t, v);
 }
 

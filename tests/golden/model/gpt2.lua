@@ -1,0 +1,27 @@
+-- job: model = gpt2-124m, dropout = 0.1
+-- >>> expected
+-- 124439808 parameters
+-- begin x 1:
+--     embedding wte.embedding [batch, seq, width]
+--     positions positions [seq]
+--     embedding wpe [seq, width]
+--     add add [batch, seq, width]
+--   = dropout dropout [batch, seq, width]
+-- h x 12: [batch, seq, width]
+--     layernorm h.*.ln_1 [batch, seq, width]
+--     linear h.*.attn.c_attn [batch, seq, qkv, heads, head]
+--     split h.*.split [batch, seq, heads, head]
+--     attention h.*.attention [batch, seq, heads, head]
+--     linear h.*.attn.c_proj [batch, seq, width]
+--     dropout h.*.dropout [batch, seq, width]
+--     add h.*.add [batch, seq, width]
+--     layernorm h.*.ln_2 [batch, seq, width]
+--     linear h.*.mlp.c_fc [batch, seq, ffn]
+--     gelu h.*.gelu [batch, seq, ffn]
+--     linear h.*.mlp.c_proj [batch, seq, width]
+--     dropout h.*.dropout.2 [batch, seq, width]
+--   = add h.*.add.2 [batch, seq, width]
+-- end x 1: [batch, seq, width]
+--     layernorm ln_f [batch, seq, width]
+--     linear wte.linear [batch, seq, vocab]
+--     cross_entropy cross_entropy

@@ -1,0 +1,23 @@
+return model {
+  sizes = { inputs = 8 },
+  forward = function(m)
+    local x = input("x", { "batch", "inputs" })
+    local h = linear("a", x, "inputs")
+    local loss = mse(h, x)
+    stack("s", 2, h, function(x) return relu(x) end)
+    stack("t", 0, h, function(x) return relu(x) end)
+    stack("u", 2, h, "block")
+    return loss
+  end,
+}
+-- >>> expected
+-- late_stack.lua:7:5: error[no-loss]: stack 's': nothing comes behind the loss
+--     7 |     stack("s", 2, h, function(x) return relu(x) end)
+--       |     ^~~~~
+-- late_stack.lua:8:5: error[wrong-size]: stack: argument 2 is how many layers, 1 or more; got the number 0
+--     8 |     stack("t", 0, h, function(x) return relu(x) end)
+--       |     ^~~~~
+-- late_stack.lua:9:5: error[not-a-block]: stack: argument 4 is the block, a function; got the text "block"
+--     9 |     stack("u", 2, h, "block")
+--       |     ^~~~~
+--         fix: function(x, m) ... end

@@ -1,0 +1,26 @@
+-- job: model = llama3.2-1b
+-- >>> expected
+-- 1235814400 parameters
+-- begin x 1:
+--   = embedding model.embed_tokens.embedding [batch, seq, width]
+-- model.layers x 16: [batch, seq, width]
+--     rmsnorm model.layers.*.input_layernorm [batch, seq, width]
+--     linear model.layers.*.self_attn.q_proj [batch, seq, heads, head]
+--     linear model.layers.*.self_attn.k_proj [batch, seq, kv_heads, head]
+--     linear model.layers.*.self_attn.v_proj [batch, seq, kv_heads, head]
+--     rope model.layers.*.rope [batch, seq, heads, head]
+--     rope model.layers.*.rope.2 [batch, seq, kv_heads, head]
+--     attention model.layers.*.attention [batch, seq, heads, head]
+--     linear model.layers.*.self_attn.o_proj [batch, seq, width]
+--     add model.layers.*.add [batch, seq, width]
+--     rmsnorm model.layers.*.post_attention_layernorm [batch, seq, width]
+--     linear model.layers.*.mlp.gate_proj [batch, seq, ffn]
+--     silu model.layers.*.silu [batch, seq, ffn]
+--     linear model.layers.*.mlp.up_proj [batch, seq, ffn]
+--     multiply model.layers.*.multiply [batch, seq, ffn]
+--     linear model.layers.*.mlp.down_proj [batch, seq, width]
+--   = add model.layers.*.add.2 [batch, seq, width]
+-- end x 1: [batch, seq, width]
+--     rmsnorm model.norm [batch, seq, width]
+--     linear model.embed_tokens.linear [batch, seq, vocab]
+--     cross_entropy cross_entropy

@@ -1,0 +1,4 @@
+-- job: model = llama, layers = 2, width = 64
+-- >>> expected
+-- job.lua:1:9: error[missing-size]: model: 'llama' requires ffn, heads, vocab
+--         fix: model = { "llama", ffn = N, heads = N, vocab = N }

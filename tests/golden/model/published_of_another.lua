@@ -1,0 +1,25 @@
+-- job: model = gpt2-124m, layers = 2
+-- A preset's count is its own: with other sizes it is not asserted.
+-- >>> expected
+-- 53561088 parameters
+-- begin x 1:
+--     embedding wte.embedding [batch, seq, width]
+--     positions positions [seq]
+--     embedding wpe [seq, width]
+--   = add add [batch, seq, width]
+-- h x 2: [batch, seq, width]
+--     layernorm h.*.ln_1 [batch, seq, width]
+--     linear h.*.attn.c_attn [batch, seq, qkv, heads, head]
+--     split h.*.split [batch, seq, heads, head]
+--     attention h.*.attention [batch, seq, heads, head]
+--     linear h.*.attn.c_proj [batch, seq, width]
+--     add h.*.add [batch, seq, width]
+--     layernorm h.*.ln_2 [batch, seq, width]
+--     linear h.*.mlp.c_fc [batch, seq, ffn]
+--     gelu h.*.gelu [batch, seq, ffn]
+--     linear h.*.mlp.c_proj [batch, seq, width]
+--   = add h.*.add.2 [batch, seq, width]
+-- end x 1: [batch, seq, width]
+--     layernorm ln_f [batch, seq, width]
+--     linear wte.linear [batch, seq, vocab]
+--     cross_entropy cross_entropy

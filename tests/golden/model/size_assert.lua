@@ -1,0 +1,5 @@
+-- job: model = gpt2-124m, heads = 7
+-- >>> expected
+-- ../../../specs/models/gpt2.lua:23:7: error[lua-error]: heads must divide width
+--    23 |       assert(m.width % m.heads == 0, "heads must divide width")
+--       |       ^~~~~~

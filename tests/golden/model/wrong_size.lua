@@ -1,0 +1,4 @@
+-- job: model = llama3-8b, layers = many, tied = 1
+-- >>> expected
+-- job.lua:2:11: error[wrong-size]: model.layers: expected a number; got "many"
+-- job.lua:2:11: error[wrong-size]: model.tied: expected true or false; got 1
