@@ -1,0 +1,302 @@
+/* kernels.c -- times the fast kernels on the shapes of two models, beside what this machine can do.
+ *
+ * Usage: bench_kernels [threads] [name]. Medians; `of peak` compares with the ceiling that binds
+ * the kernel, measured first in the same process: multiply-adds per second in registers, or bytes
+ * per second of a triad over arrays that no cache holds. Operands that fit in the cache may exceed
+ * it. */
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "bench/kernels_ceiling.h"
+#include "kernels/cpu/workspace.h"
+#include "kernels/kernel.h"
+
+enum { RUNS_MAX = 101 };
+static const double RUN_SECONDS = 0.4; /* spent on one case */
+
+typedef struct Case {
+  const char *kernel;
+  int32_t operands;
+  struct {
+    DType dtype;
+    int64_t count; /* elements, or bytes of scratch when dtype is DTYPE_COUNT */
+  } operand[KERNEL_OPERANDS_MAX];
+  int64_t dim[KERNEL_DIMS_MAX];
+  double attr[KERNEL_ATTRS_MAX];
+  double flops; /* of one call; 0 where memory is what binds */
+  bool bf16;    /* which ceiling flops compare with */
+  bool accumulate;
+} Case;
+
+typedef struct Bench {
+  Threads *threads;
+  Ceiling ceiling;
+  const char *only; /* NULL: all */
+} Bench;
+
+static double seconds(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int by_value(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return x < y ? -1 : x > y;
+}
+
+static int64_t bytes_of(const Case *c, int32_t i) {
+  return c->operand[i].dtype == DTYPE_COUNT
+             ? c->operand[i].count
+             : c->operand[i].count * dtype_bytes(c->operand[i].dtype);
+}
+
+/* Small numbers around 0; ids count up within the table. */
+static void *new_operand(const Case *c, int32_t i) {
+  int64_t bytes = bytes_of(c, i);
+  void *data = aligned_alloc(256, (size_t)(bytes + 255) / 256 * 256);
+  if (!data) exit(2);
+  memset(data, 0, (size_t)bytes);
+  uint32_t random = 12345;
+  for (int64_t k = 0; c->operand[i].dtype != DTYPE_COUNT && k < c->operand[i].count; k++) {
+    random = random * 1664525u + 1013904223u;
+    float value = (float)(random >> 8) * 0x1p-23f - 1.0f;
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    switch (c->operand[i].dtype) {
+    case DTYPE_F32: ((float *)data)[k] = value; break;
+    case DTYPE_BF16: ((uint16_t *)data)[k] = (uint16_t)(bits >> 16); break;
+    case DTYPE_I32: ((int32_t *)data)[k] = (int32_t)(random >> 25); break;
+    default: break;
+    }
+  }
+  return data;
+}
+
+static double median_seconds(KernelFn run, const KernelArgs *args) {
+  double time[RUNS_MAX], start = seconds();
+  int32_t runs = 0;
+  run(args);
+  while (runs < RUNS_MAX && (runs < 3 || seconds() - start < RUN_SECONDS)) {
+    time[runs] = seconds();
+    run(args);
+    time[runs] = seconds() - time[runs];
+    runs++;
+  }
+  qsort(time, (size_t)runs, sizeof *time, by_value);
+  return time[runs / 2];
+}
+
+static void measure(const Bench *b, const char *label, const Case *c) {
+  if (b->only && strcmp(b->only, c->kernel) != 0) return;
+  void *operand[KERNEL_OPERANDS_MAX];
+  uint32_t dtype[KERNEL_OPERANDS_MAX];
+  int64_t bytes[KERNEL_OPERANDS_MAX], moved = 0;
+  for (int32_t i = 0; i < c->operands; i++) {
+    operand[i] = new_operand(c, i);
+    bytes[i] = bytes_of(c, i);
+    dtype[i] = c->operand[i].dtype == DTYPE_COUNT ? DTYPE_F32 : (uint32_t)c->operand[i].dtype;
+    if (c->operand[i].dtype != DTYPE_COUNT) moved += bytes[i];
+  }
+  Control control = {.lr = 1e-3, .clip_scale = 1, .step = 10, .seed = 1};
+  KernelArgs args = {.operand = operand, .dtype = dtype, .bytes = bytes, .dim = c->dim};
+  args.attr = c->attr;
+  args.operand_count = c->operands;
+  args.accumulate = c->accumulate;
+  args.control = &control;
+  args.threads = b->threads;
+  double time = median_seconds(kernel_find(c->kernel, KERNEL_FAST), &args);
+  double rate = c->flops > 0 ? c->flops / time : (double)moved / time;
+  double peak = c->flops == 0 ? b->ceiling.bytes_per_s
+                : c->bf16     ? b->ceiling.bf16_flops_per_s
+                              : b->ceiling.f32_flops_per_s;
+  printf("%-20s %-30s %9.3f ms %8.1f %s %4.0f%% of peak\n", c->kernel, label, 1e3 * time,
+         rate / 1e9, c->flops > 0 ? "GFLOP/s" : "GB/s   ", 100 * rate / peak);
+  for (int32_t i = 0; i < c->operands; i++)
+    free(operand[i]);
+}
+
+/* ---- the shapes
+ * --------------------------------------------------------------------------------*/
+
+typedef struct Model {
+  const char *name;
+  int64_t batch, seq, heads, width, vocab;
+} Model;
+
+static void measure_linear(const Bench *b, const Model *m, DType t, const char *layer, int64_t in,
+                           int64_t out) {
+  char label[64];
+  int64_t rows = m->batch * m->seq;
+  Case c = {.kernel = "linear", .operands = 4, .dim = {rows, in, out, 0}, .bf16 = t == DTYPE_BF16};
+  c.flops = 2.0 * (double)rows * (double)in * (double)out;
+  snprintf(label, sizeof label, "%s %s %s", m->name, layer, dtype_name(t));
+  c.operand[0].dtype = c.operand[1].dtype = c.operand[2].dtype = t;
+  c.operand[3].dtype = DTYPE_COUNT;
+  c.operand[3].count = WORK_GEMM;
+  c.operand[0].count = rows * in;
+  c.operand[1].count = in * out;
+  c.operand[2].count = rows * out;
+  measure(b, label, &c);
+  c.kernel = "linear_dx";
+  c.operand[0].count = rows * out;
+  c.operand[2].count = rows * in;
+  measure(b, label, &c);
+  c.kernel = "linear_dw";
+  c.accumulate = true;
+  c.operand[0].count = rows * in;
+  c.operand[1].count = rows * out;
+  c.operand[2].count = in * out;
+  c.operand[2].dtype = DTYPE_F32;
+  measure(b, label, &c);
+}
+
+static void measure_attention(const Bench *b, const Model *m, DType t) {
+  char label[64];
+  int64_t head = m->width / m->heads, n = m->batch * m->seq, wide = 3 * m->width;
+  int64_t threads = threads_count(b->threads);
+  double flops = 2.0 * (double)n * (double)m->seq * (double)m->width; /* causal: half the pairs */
+  Case c = {.kernel = "attention",
+            .operands = 6,
+            .operand = {{t, n * wide}, {t, n * wide}, {t, n * wide}, {t, n * m->width}},
+            .dim = {m->batch, m->seq, m->heads, m->heads, head, wide, wide, wide},
+            .attr = {1, 0.125, 0},
+            .flops = flops,
+            .bf16 = t == DTYPE_BF16};
+  c.operand[4].dtype = DTYPE_F32;
+  c.operand[4].count = n * m->heads;
+  c.operand[5].dtype = DTYPE_COUNT;
+  c.operand[5].count = work_attention(threads);
+  snprintf(label, sizeof label, "%s %s", m->name, dtype_name(t));
+  measure(b, label, &c);
+  Case d = {.kernel = "attention_backward",
+            .operands = 10,
+            .operand = {{t, n * m->width},
+                        {t, n * wide},
+                        {t, n * wide},
+                        {t, n * wide},
+                        {t, n * m->width},
+                        {DTYPE_F32, n * m->heads},
+                        {t, n * wide},
+                        {t, n * wide},
+                        {t, n * wide}},
+            .dim = {m->batch, m->seq, m->heads, m->heads, head, wide, wide, wide, wide, wide, wide},
+            .attr = {1, 0.125, 0},
+            .flops = 2.5 * flops,
+            .bf16 = t == DTYPE_BF16};
+  d.operand[9].dtype = DTYPE_COUNT;
+  d.operand[9].count = work_attention_backward(threads, 1, m->seq, head);
+  measure(b, label, &d);
+}
+
+static void measure_rows(const Bench *b, const Model *m, DType t) {
+  char label[64];
+  int64_t rows = m->batch * m->seq, width = m->width, n = rows * width;
+  DType f = DTYPE_F32;
+  snprintf(label, sizeof label, "%s %s", m->name, dtype_name(t));
+  Case norm = {.kernel = "layernorm",
+               .operands = 5,
+               .operand = {{t, n}, {t, width}, {t, width}, {t, n}, {f, 2 * rows}},
+               .dim = {rows, width},
+               .attr = {1e-5}};
+  measure(b, label, &norm);
+  Case back = {
+      .kernel = "layernorm_backward",
+      .operands = 8,
+      .operand = {{t, n}, {t, n}, {t, width}, {f, 2 * rows}, {t, n}, {f, width}, {f, width}},
+      .dim = {rows, width}};
+  back.operand[7].dtype = DTYPE_COUNT;
+  back.operand[7].count = work_norm_backward(2, width);
+  measure(b, label, &back);
+  Case gelu = {.kernel = "gelu", .operands = 2, .operand = {{t, 4 * n}, {t, 4 * n}}};
+  gelu.dim[0] = 4 * n;
+  measure(b, label, &gelu);
+  Case slope = {.kernel = "gelu_backward", .operands = 3};
+  for (int i = 0; i < 3; i++) {
+    slope.operand[i].dtype = t;
+    slope.operand[i].count = 4 * n;
+  }
+  slope.dim[0] = 4 * n;
+  measure(b, label, &slope);
+  Case add = {.kernel = "add", .operands = 3, .operand = {{t, n}, {t, n}, {t, n}}};
+  add.dim[0] = add.dim[2] = 1;
+  add.dim[1] = n;
+  measure(b, label, &add);
+  Case bias = {.kernel = "linear_db", .operands = 2, .operand = {{t, 4 * n}, {f, 4 * width}}};
+  bias.dim[0] = rows;
+  bias.dim[1] = 4 * width;
+  measure(b, label, &bias);
+  Case loss = {.kernel = "cross_entropy_train",
+               .operands = 4,
+               .operand = {{t, rows * m->vocab}, {DTYPE_I32, rows}, {DTYPE_F64, 2}},
+               .dim = {rows, m->vocab},
+               .attr = {1e-3}};
+  loss.operand[3].dtype = DTYPE_COUNT;
+  loss.operand[3].count = 8 * rows;
+  measure(b, label, &loss);
+  Case table = {.kernel = "embedding_backward",
+                .operands = 3,
+                .operand = {{t, n}, {DTYPE_I32, rows}, {f, m->vocab * width}},
+                .dim = {rows, width, m->vocab},
+                .accumulate = true};
+  measure(b, label, &table);
+}
+
+static void measure_update(const Bench *b, const char *label, int64_t n) {
+  DType f = DTYPE_F32;
+  double attr[] = {0.9, 0.95, 1e-8, 0.1};
+  Case c = {.kernel = "adamw", .operands = 4, .operand = {{f, n}, {f, n}, {f, n}, {f, n}}};
+  c.dim[0] = n;
+  memcpy(c.attr, attr, sizeof attr);
+  measure(b, label, &c);
+  Case d = {.kernel = "adamw_master", .operands = 5};
+  for (int i = 0; i < 5; i++) {
+    d.operand[i].dtype = i == 1 ? DTYPE_BF16 : f;
+    d.operand[i].count = n;
+  }
+  d.dim[0] = n;
+  memcpy(d.attr, attr, sizeof attr);
+  measure(b, label, &d);
+  Case s = {.kernel = "square_sum", .operands = 3, .operand = {{f, n}, {DTYPE_F64, 1}}};
+  s.operand[2].dtype = DTYPE_COUNT;
+  s.operand[2].count = 8 * (1 + n / 4096);
+  s.dim[0] = n;
+  measure(b, label, &s);
+  Case i = {.kernel = "init_normal", .operands = 1, .operand = {{f, n}}, .attr = {0, 0.02}};
+  i.dim[0] = n;
+  measure(b, label, &i);
+}
+
+int main(int argc, char **argv) {
+  static const Model models[] = {{"char B4 T256", 4, 256, 6, 384, 128},
+                                 {"char B16 T256", 16, 256, 6, 384, 128},
+                                 {"124M B4 T64", 4, 64, 12, 768, 50304},
+                                 {"124M B4 T256", 4, 256, 12, 768, 50304}};
+  Bench b = {.threads = threads_new(argc > 1 ? atoi(argv[1]) : 2, 0)};
+  if (!b.threads) return 2;
+  b.only = argc > 2 ? argv[2] : NULL;
+  b.ceiling = ceiling_measure(b.threads);
+  printf("ceilings, %d threads: %.0f f32 and %.0f bf16 GFLOP/s in registers, %.1f GB/s triad\n",
+         threads_count(b.threads), b.ceiling.f32_flops_per_s / 1e9,
+         b.ceiling.bf16_flops_per_s / 1e9, b.ceiling.bytes_per_s / 1e9);
+  for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+    const Model *m = &models[i];
+    for (DType t = DTYPE_F32; t <= DTYPE_BF16; t++) {
+      measure_linear(&b, m, t, "qkv", m->width, 3 * m->width);
+      measure_linear(&b, m, t, "proj", m->width, m->width);
+      measure_linear(&b, m, t, "fc", m->width, 4 * m->width);
+      measure_linear(&b, m, t, "fc_proj", 4 * m->width, m->width);
+      measure_linear(&b, m, t, "head", m->width, m->vocab);
+      measure_attention(&b, m, t);
+      measure_rows(&b, m, t);
+    }
+  }
+  measure_update(&b, "10.8M", 10800000);
+  measure_update(&b, "124M", 124000000);
+  threads_free(b.threads);
+  return 0;
+}
