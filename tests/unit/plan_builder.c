@@ -63,7 +63,7 @@ void build_peaks(PlanBuilder *b) {
           if (!persistent &&
               (buffer->program != index || buffer->first_call > call || buffer->last_call < call))
             continue;
-          live += buffer->size_bytes;
+          live += (buffer->size_bytes + PLAN_ALIGN_BYTES - 1) / PLAN_ALIGN_BYTES * PLAN_ALIGN_BYTES;
           if (buffer->offset + buffer->size_bytes > program->peak_bytes)
             program->peak_bytes = buffer->offset + buffer->size_bytes;
         }

@@ -1,0 +1,180 @@
+/* dataflow.c -- every byte read was written before, by the life of the buffer that it is read from.
+ *
+ * Each buffer has the set of its written bytes: empty when its life begins (in a loop: in every
+ * iteration), kept from program to program when it is persistent. init runs first; what a step or
+ * an evaluation reads must then have been written by init or by itself, so that they may follow
+ * each other in any order. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/prove/walk.h"
+#include "runtime/plan/control.h"
+
+typedef struct Span {
+  uint64_t first, end;
+} Span;
+
+/* Written bytes: disjoint spans in order, neighbours merged. Most buffers have one. */
+typedef struct Written {
+  Span *span;
+  uint32_t count, capacity;
+} Written;
+
+typedef struct Dataflow {
+  const View *view;
+  Written *written; /* by buffer of the class */
+  uint32_t *births; /* transient buffers by first call */
+  uint32_t *birth_first;
+  bool failed;
+} Dataflow;
+
+/* The first span that ends at or after `offset`. */
+static uint32_t find_span(const Written *w, uint64_t offset) {
+  uint32_t low = 0, high = w->count;
+  while (low < high) {
+    uint32_t middle = low + (high - low) / 2;
+    if (w->span[middle].end >= offset)
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  return low;
+}
+
+static bool covers(const Written *w, uint64_t first, uint64_t end) {
+  if (w->count > 0 && w->span[0].first <= first && end <= w->span[0].end) return true;
+  uint32_t at = find_span(w, first);
+  while (at < w->count && w->span[at].end == first)
+    at++; /* touches, but does not hold it */
+  return at < w->count && w->span[at].first <= first && end <= w->span[at].end;
+}
+
+static bool add_span(Written *w, uint64_t first, uint64_t end) {
+  uint32_t at = find_span(w, first), stop = at;
+  for (; stop < w->count && w->span[stop].first <= end; stop++) {
+    if (w->span[stop].first < first) first = w->span[stop].first;
+    if (w->span[stop].end > end) end = w->span[stop].end;
+  }
+  if (stop == at) {
+    if (w->count == w->capacity) {
+      uint32_t capacity = w->capacity ? 2 * w->capacity : 4;
+      Span *grown = realloc(w->span, capacity * sizeof *grown);
+      if (grown == NULL) return false;
+      w->span = grown, w->capacity = capacity;
+    }
+    memmove(&w->span[at + 1], &w->span[at], (w->count - at) * sizeof *w->span);
+    w->count++;
+  } else {
+    memmove(&w->span[at + 1], &w->span[stop], (w->count - stop) * sizeof *w->span);
+    w->count -= stop - at - 1;
+  }
+  w->span[at] = (Span){first, end};
+  return true;
+}
+
+static void check_access(Dataflow *d, const Walk *walk, uint32_t record, uint32_t index,
+                         uint64_t base, uint32_t buffer) {
+  const View *view = d->view;
+  const PlanOperand *operand =
+      &view->plan->operands[walk_record(walk, record)->operands_first + index];
+  if (buffer == PLAN_NONE || operand->size_bytes == 0) return;
+  Written *w = &d->written[buffer - view->class->buffers_first];
+  uint64_t first = base + view_operand(view, operand), end = first + operand->size_bytes;
+  bool covered = covers(w, first, end);
+  if (!covered && operand->access != ACCESS_WRITE)
+    prove_finding(view, walk, record, "dataflow",
+                  "operand %u reads bytes [%llu..%llu) of %.40s that nothing has written", index,
+                  (unsigned long long)first, (unsigned long long)end,
+                  plan_string(view->plan, view->plan->buffers[buffer].name));
+  if (!covered && operand->access != ACCESS_READ) d->failed |= !add_span(w, first, end);
+}
+
+static void run_call(Dataflow *d, const Walk *walk) {
+  const Plan *plan = d->view->plan;
+  for (uint32_t r = 0; r < walk->segment->records_count; r++) {
+    const PlanRecord *record = walk_record(walk, r);
+    if (!walk_runs(walk, record)) continue;
+    for (int writes = 0; writes < 2; writes++) { /* a record reads before it writes */
+      for (uint32_t i = 0; i < record->operands_count; i++) {
+        const PlanOperand *operand = &plan->operands[record->operands_first + i];
+        if ((operand->access == ACCESS_WRITE) != (writes == 1)) continue;
+        check_access(d, walk, r, i, walk_base(walk, operand->base),
+                     walk_buffer(walk, operand->base));
+      }
+    }
+  }
+}
+
+/* Buffers of the program by first call, so that a call finds what it gives birth to. */
+static bool sort_births(Dataflow *d, const PlanProgram *program) {
+  const PlanClass *class = d->view->class;
+  const PlanBuffer *buffers = d->view->plan->buffers + class->buffers_first;
+  uint32_t program_index = (uint32_t)(program - d->view->plan->programs);
+  d->births = prove_array(d->view, class->buffers_count, sizeof *d->births);
+  d->birth_first = prove_array(d->view, program->calls_count + 2, sizeof *d->birth_first);
+  if (d->births == NULL || d->birth_first == NULL) return false;
+  uint32_t *end = d->birth_first + 1;
+  for (uint32_t i = 0; i < class->buffers_count; i++)
+    if (buffers[i].program == program_index) end[buffers[i].first_call + 1]++;
+  for (uint32_t c = 0; c < program->calls_count; c++)
+    end[c + 1] += end[c];
+  for (uint32_t i = 0; i < class->buffers_count; i++)
+    if (buffers[i].program == program_index) d->births[end[buffers[i].first_call]++] = i;
+  return true; /* each end moved up to where the next begins: birth_first[c] is the start of c */
+}
+
+static void run_program(Dataflow *d, const PlanProgram *program) {
+  if (sort_births(d, program)) {
+    Walk walk = walk_begin(d->view, program);
+    while (walk_next(&walk)) {
+      for (uint32_t i = d->birth_first[walk.position]; i < d->birth_first[walk.position + 1]; i++)
+        d->written[d->births[i]].count = 0;
+      run_call(d, &walk);
+    }
+  }
+  free(d->births), free(d->birth_first);
+  d->births = d->birth_first = NULL;
+}
+
+/* The runtime fills the control block before every step; staged data is no operand of anything. */
+static void write_control(Dataflow *d) {
+  const PlanClass *class = d->view->class;
+  uint64_t first = d->view->plan->jobs[0].control_offset, end = first + sizeof(Control);
+  for (uint32_t i = 0; i < class->buffers_count; i++) {
+    const PlanBuffer *buffer = &d->view->plan->buffers[class->buffers_first + i];
+    if (buffer->program == PLAN_NONE && buffer->offset <= first &&
+        end <= buffer->offset + buffer->size_bytes) {
+      d->failed |= !add_span(&d->written[i], first, end);
+      return;
+    }
+  }
+  prove_finding(d->view, NULL, -1, "dataflow", "no persistent buffer holds the control block");
+}
+
+/* init, then `program`, from nothing: what other programs write does not count. */
+static void run_after_init(Dataflow *d, const PlanProgram *init, const PlanProgram *program) {
+  for (uint32_t i = 0; i < d->view->class->buffers_count; i++)
+    d->written[i].count = 0;
+  write_control(d);
+  if (init != NULL) run_program(d, init);
+  if (program != NULL) run_program(d, program);
+}
+
+void prove_dataflow(const View *view) {
+  Dataflow d = {.view = view};
+  d.written = prove_array(view, view->class->buffers_count, sizeof *d.written);
+  if (d.written == NULL) return;
+  const PlanProgram *init = view_program(view, PROGRAM_INIT);
+  if (init == NULL)
+    prove_finding(view, NULL, -1, "dataflow", "no init program: nothing writes the first state");
+  run_after_init(&d, init, view_program(view, PROGRAM_TRAIN_STEP));
+  static const ProgramKind others[] = {PROGRAM_EVAL_STEP, PROGRAM_SNAPSHOT};
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+    const PlanProgram *program = view_program(view, others[i]);
+    if (program != NULL) run_after_init(&d, init, program);
+  }
+  if (d.failed) prove_finding(view, NULL, -1, "dataflow", "out of memory while proving");
+  for (uint32_t i = 0; i < view->class->buffers_count; i++)
+    free(d.written[i].span);
+  free(d.written);
+}

@@ -1,0 +1,224 @@
+/* memory.c -- the ledger against itself, against every access, and against the recorded peaks.
+ *
+ * One sweep over the calls of a program keeps the live buffers sorted by offset: they never
+ * overlap, so neighbours are all that a new buffer is compared with, and an access is found by
+ * bisection. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/prove/walk.h"
+
+typedef struct Live {
+  uint64_t first, end;
+  uint32_t buffer;
+} Live;
+
+typedef struct Sweep {
+  const View *view;
+  const PlanProgram *program;
+  uint32_t program_index;
+  bool first_program; /* persistent buffers are compared with each other once */
+  Live *live;         /* sorted by offset, disjoint */
+  uint32_t live_count;
+  uint64_t live_bytes, most_bytes, peak_bytes;
+  uint32_t *births, *birth_first; /* buffers by first call, and where each call's begin */
+  uint32_t *deaths, *death_first; /* the same by last call */
+} Sweep;
+
+static uint64_t rounded(uint64_t bytes) {
+  return (bytes + PLAN_ALIGN_BYTES - 1) / PLAN_ALIGN_BYTES * PLAN_ALIGN_BYTES;
+}
+
+/* The first live buffer that ends after `offset`. */
+static uint32_t find_after(const Sweep *s, uint64_t offset) {
+  uint32_t low = 0, high = s->live_count;
+  while (low < high) {
+    uint32_t middle = low + (high - low) / 2;
+    if (s->live[middle].end > offset)
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  return low;
+}
+
+static bool is_persistent(const Sweep *s, uint32_t buffer) {
+  return s->view->plan->buffers[buffer].program == PLAN_NONE;
+}
+
+static void begin_life(Sweep *s, uint32_t index) {
+  const Plan *plan = s->view->plan;
+  const PlanBuffer *buffer = &plan->buffers[index];
+  uint64_t end = buffer->offset + buffer->size_bytes; /* plan_check: within the arena */
+  s->live_bytes += rounded(buffer->size_bytes);
+  if (end > s->peak_bytes) s->peak_bytes = end;
+  if (buffer->size_bytes == 0) return;
+  uint32_t at = find_after(s, buffer->offset);
+  if (at < s->live_count && s->live[at].first < end) {
+    uint32_t other = s->live[at].buffer;
+    if (s->first_program || !is_persistent(s, index))
+      prove_finding(s->view, NULL, -1, "memory",
+                    "buffers[%u] %.40s (calls %u to %u) and buffers[%u] %.40s (calls %u to %u) "
+                    "share bytes from %llu on",
+                    index, plan_string(plan, buffer->name), buffer->first_call, buffer->last_call,
+                    other, plan_string(plan, plan->buffers[other].name),
+                    plan->buffers[other].first_call, plan->buffers[other].last_call,
+                    (unsigned long long)(s->live[at].first > buffer->offset ? s->live[at].first
+                                                                            : buffer->offset));
+    return; /* not listed: the list stays disjoint */
+  }
+  memmove(&s->live[at + 1], &s->live[at], (s->live_count - at) * sizeof *s->live);
+  s->live[at] = (Live){buffer->offset, end, index};
+  s->live_count++;
+}
+
+static void end_life(Sweep *s, uint32_t index) {
+  const PlanBuffer *buffer = &s->view->plan->buffers[index];
+  s->live_bytes -= rounded(buffer->size_bytes);
+  uint32_t at = find_after(s, buffer->offset);
+  if (buffer->size_bytes == 0 || at == s->live_count || s->live[at].buffer != index) return;
+  s->live_count--;
+  memmove(&s->live[at], &s->live[at + 1], (s->live_count - at) * sizeof *s->live);
+}
+
+/* Sorts the program's buffers by a call position: counting sort. */
+static void sort_by_call(const Sweep *s, bool by_first, uint32_t *order, uint32_t *first) {
+  const PlanClass *class = s->view->class;
+  const PlanBuffer *buffers = s->view->plan->buffers + class->buffers_first;
+  for (int pass = 0; pass < 2; pass++) {
+    for (uint32_t i = class->buffers_count; i-- > 0;) {
+      if (buffers[i].program != s->program_index) continue;
+      uint32_t call = by_first ? buffers[i].first_call : buffers[i].last_call;
+      if (pass == 0)
+        first[call + 1]++;
+      else
+        order[--first[call + 1]] = class->buffers_first + i;
+    }
+    if (pass > 0) break;
+    uint32_t calls = s->program->calls_count;
+    for (uint32_t c = 0; c < calls; c++)
+      first[c + 1] += first[c];
+    first[calls + 1] = first[calls];
+  }
+  /* The second pass moved each start down to its place: entry c + 1 is where call c begins. */
+}
+
+/* What the running records of a call reach through base `index`; false: nothing. */
+static bool reach(const Walk *walk, uint32_t index, uint64_t *first, uint64_t *end,
+                  uint32_t *record_at) {
+  const View *view = walk->view;
+  bool any = false;
+  for (uint32_t r = 0; r < walk->segment->records_count; r++) {
+    const PlanRecord *record = walk_record(walk, r);
+    if (!walk_runs(walk, record)) continue;
+    for (uint32_t i = 0; i < record->operands_count; i++) {
+      const PlanOperand *operand = &view->plan->operands[record->operands_first + i];
+      if (operand->base != index || operand->size_bytes == 0) continue;
+      uint64_t offset = walk_base(walk, index) + view_operand(view, operand);
+      if (!any || offset < *first) *first = offset;
+      if (!any || offset + operand->size_bytes > *end) *end = offset + operand->size_bytes;
+      if (!any) *record_at = r;
+      any = true;
+    }
+  }
+  return any;
+}
+
+/* A whole base in one live buffer is the usual case and needs no look at the records. */
+static uint32_t locate(const Sweep *s, const Walk *walk, uint32_t index) {
+  const Plan *plan = s->view->plan;
+  uint64_t first = walk_base(walk, index);
+  uint64_t end = first + plan->bases[walk->segment->bases_first + index].size_bytes;
+  uint32_t at = find_after(s, first), record = 0;
+  if (at < s->live_count && s->live[at].first <= first && end <= s->live[at].end)
+    return s->live[at].buffer;
+  if (!reach(walk, index, &first, &end, &record)) return PLAN_NONE;
+  at = find_after(s, first);
+  if (at < s->live_count && s->live[at].first <= first && end <= s->live[at].end)
+    return s->live[at].buffer;
+  const char *name = plan_string(plan, plan->bases[walk->segment->bases_first + index].name);
+  prove_finding(s->view, walk, record, "memory",
+                "bytes [%llu..%llu) of base %.40s are no part of one buffer that is live",
+                (unsigned long long)first, (unsigned long long)end, name);
+  return PLAN_NONE;
+}
+
+static void sweep_calls(Sweep *s, Ledger *ledger) {
+  /* Positions, not iterations: lifetimes are stated by position. */
+  PlanProgram straight = *s->program;
+  straight.loops_count = 0;
+  Walk walk = walk_begin(s->view, &straight);
+  uint32_t base_count = 0;
+  while (walk_next(&walk)) {
+    for (uint32_t i = s->birth_first[walk.position]; i < s->birth_first[walk.position + 1]; i++)
+      begin_life(s, s->births[i]);
+    if (s->live_bytes > s->most_bytes) s->most_bytes = s->live_bytes;
+    ledger->base_first[walk.position] = base_count;
+    for (uint32_t i = 0; i < walk.segment->bases_count; i++)
+      ledger->buffer_of[base_count++] = locate(s, &walk, i);
+    for (uint32_t i = s->death_first[walk.position]; i < s->death_first[walk.position + 1]; i++)
+      end_life(s, s->deaths[i]);
+  }
+}
+
+static void check_peaks(const Sweep *s) {
+  const PlanProgram *program = s->program;
+  Walk where = walk_begin(s->view, program);
+  uint64_t most = s->most_bytes > s->live_bytes ? s->most_bytes : s->live_bytes;
+  if (rounded(s->peak_bytes) > rounded(s->view->class->arena_bytes))
+    prove_finding(s->view, &where, -1, "memory", "peak %llu bytes, but the arena has %llu",
+                  (unsigned long long)s->peak_bytes,
+                  (unsigned long long)s->view->class->arena_bytes);
+  if (rounded(program->peak_bytes) != rounded(s->peak_bytes))
+    prove_finding(s->view, &where, -1, "memory", "peak is %llu bytes, recorded %llu",
+                  (unsigned long long)s->peak_bytes, (unsigned long long)program->peak_bytes);
+  if (rounded(program->live_bytes) != most)
+    prove_finding(s->view, &where, -1, "memory", "most bytes live at once are %llu, recorded %llu",
+                  (unsigned long long)most, (unsigned long long)program->live_bytes);
+}
+
+static bool sweep_program(View *view, uint32_t program_index) {
+  const Plan *plan = view->plan;
+  const PlanClass *class = view->class;
+  Sweep s = {.view = view,
+             .program = &plan->programs[program_index],
+             .program_index = program_index,
+             .first_program = program_index == class->programs_first};
+  size_t calls = s.program->calls_count, buffers = class->buffers_count, bases = 0;
+  for (uint32_t i = 0; i < calls; i++)
+    bases += plan->calls[s.program->calls_first + i].bindings_count;
+  Ledger *ledger = &view->ledger[s.program->kind];
+  *ledger = (Ledger){prove_array(view, calls, sizeof(uint32_t)),
+                     prove_array(view, bases, sizeof(uint32_t))};
+  s.live = prove_array(view, buffers, sizeof *s.live);
+  uint32_t *table = prove_array(view, 2 * buffers + 2 * (calls + 2), sizeof(uint32_t));
+  bool ready = ledger->base_first && ledger->buffer_of && s.live && table;
+  if (ready) {
+    s.births = table, s.deaths = table + buffers;
+    uint32_t *starts = table + 2 * buffers;
+    sort_by_call(&s, true, s.births, starts);
+    sort_by_call(&s, false, s.deaths, starts + calls + 2);
+    s.birth_first = starts + 1, s.death_first = starts + calls + 3;
+    for (uint32_t i = 0; i < buffers; i++)
+      if (is_persistent(&s, class->buffers_first + i)) begin_life(&s, class->buffers_first + i);
+    sweep_calls(&s, ledger);
+    check_peaks(&s);
+  }
+  free(s.live), free(table);
+  return ready;
+}
+
+bool prove_memory(View *view) {
+  bool ready = true;
+  for (uint32_t i = 0; i < view->class->programs_count; i++)
+    ready = sweep_program(view, view->class->programs_first + i) && ready;
+  return ready;
+}
+
+void view_close(View *view) {
+  for (int kind = 0; kind < ProgramKind_COUNT; kind++) {
+    free(view->ledger[kind].base_first);
+    free(view->ledger[kind].buffer_of);
+    view->ledger[kind] = (Ledger){0};
+  }
+}

@@ -1,0 +1,122 @@
+#include "compiler/prove/walk.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/plan/plan_text.h"
+
+static const PlanLoop *loop_at(const Walk *walk, uint32_t index) {
+  return index < walk->program->loops_count
+             ? &walk->view->plan->loops[walk->program->loops_first + index]
+             : NULL;
+}
+
+Walk walk_begin(const View *view, const PlanProgram *program) {
+  return (Walk){.view = view, .program = program, .position = UINT32_MAX};
+}
+
+/* Steps over the end of a loop's body: back to its start once, then on, leaving out the rest. */
+static void end_body(Walk *walk) {
+  const PlanLoop *loop = walk->loop;
+  if (loop == NULL || walk->position != loop->first_call + loop->call_count) return;
+  if (walk->iteration == 0 && loop->times > 1) {
+    walk->iteration = 1;
+    walk->position = loop->first_call;
+    return;
+  }
+  if (loop->times > 2)
+    walk->left_out += (int64_t)(loop->times - 2) * (int64_t)loop->microbatch_stride;
+  walk->iteration = 0;
+  walk->loop = NULL;
+  walk->next_loop++;
+}
+
+bool walk_next(Walk *walk) {
+  const Plan *plan = walk->view->plan;
+  walk->position++; /* from UINT32_MAX: to 0 */
+  end_body(walk);
+  if (walk->position >= walk->program->calls_count) return false;
+  const PlanLoop *next = loop_at(walk, walk->next_loop);
+  if (walk->loop == NULL && next != NULL && next->first_call == walk->position) walk->loop = next;
+  walk->call = &plan->calls[walk->program->calls_first + walk->position];
+  walk->segment = &plan->segments[walk->call->segment];
+  int64_t number = walk->call->microbatch;
+  if (number >= 0) {
+    number -= walk->left_out;
+    if (walk->loop != NULL) number += (int64_t)walk->iteration * walk->loop->microbatch_stride;
+  }
+  walk->microbatch = number < INT32_MIN ? INT32_MIN : (int32_t)number;
+  return true;
+}
+
+int64_t walk_left_out(const View *view, const PlanProgram *program) {
+  int64_t left_out = 0;
+  for (uint32_t i = 0; i < program->loops_count; i++) {
+    const PlanLoop *loop = &view->plan->loops[program->loops_first + i];
+    if (loop->times > 2) left_out += (int64_t)(loop->times - 2) * (int64_t)loop->microbatch_stride;
+  }
+  return left_out;
+}
+
+const PlanProgram *view_program(const View *view, ProgramKind kind) {
+  for (uint32_t i = 0; i < view->class->programs_count; i++) {
+    const PlanProgram *program = &view->plan->programs[view->class->programs_first + i];
+    if (program->kind == (uint32_t)kind) return program;
+  }
+  return NULL;
+}
+
+/* "replicas train_step, call 12 (layer backward, layer 4, micro-batch 0), record 3 (linear_dw
+ * h.*.w)" */
+static void describe(const View *view, const Walk *walk, int64_t record, char *text, size_t room) {
+  const Plan *plan = view->plan;
+  size_t used = 0;
+#define ADD(...)                                                                                   \
+  do {                                                                                             \
+    int added_ = snprintf(text + used, room - used, __VA_ARGS__);                                  \
+    used += added_ < 0 ? 0 : (size_t)added_ < room - used ? (size_t)added_ : room - used - 1;      \
+  } while (0)
+  text[0] = '\0';
+  if (view->class != NULL) ADD("%.40s", plan_string(plan, view->class->name));
+  if (walk == NULL) return;
+  ADD(" %s", ProgramKind_names[walk->program->kind]);
+  if (walk->call == NULL) return;
+  ADD(", call %u (%.40s", walk->position, plan_string(plan, walk->segment->name));
+  if (walk->call->layer >= 0) ADD(", layer %d", walk->call->layer);
+  if (walk->call->microbatch >= 0) ADD(", micro-batch %d", walk->call->microbatch);
+  if (walk->iteration > 0) ADD(", second iteration");
+  ADD(")");
+  if (record < 0) return;
+  const PlanRecord *what = walk_record(walk, (uint32_t)record);
+  ADD(", record %u (%.24s %.60s)", (uint32_t)record,
+      what->kind == RECORD_KERNEL ? plan_string(plan, plan->kernels[what->kernel].name)
+                                  : RecordKind_names[what->kind],
+      plan_string(plan, what->path));
+#undef ADD
+}
+
+void prove_finding(const View *view, const Walk *walk, int64_t record, const char *property,
+                   const char *format, ...) {
+  ProveReport *report = view->report;
+  if (report->finding_count++ >= PROVE_FINDINGS_MAX) return;
+  char where[PROVE_LINE_BYTES], what[PROVE_LINE_BYTES];
+  describe(view, walk, record, where, sizeof where);
+  va_list list;
+  va_start(list, format);
+  vsnprintf(what, sizeof what, format, list);
+  va_end(list);
+  char *line = report->finding[report->finding_count - 1];
+  int used = snprintf(line, PROVE_LINE_BYTES, "%s: %s%s", property, where, *where ? ": " : "");
+  if (used >= 0 && used < PROVE_LINE_BYTES)
+    snprintf(line + used, (size_t)(PROVE_LINE_BYTES - used), "%s", what);
+  for (char *at = line; *at != '\0'; at++)
+    if ((unsigned char)*at < 0x20) *at = ' '; /* names of a hostile plan must not break the line */
+}
+
+void *prove_array(const View *view, size_t count, size_t item_bytes) {
+  void *array = calloc(count + 1, item_bytes);
+  if (array == NULL) prove_finding(view, NULL, -1, "memory", "out of memory while proving");
+  return array;
+}
