@@ -250,6 +250,23 @@ static void test_init(void) {
   }
 }
 
+static void test_copy(void) {
+  TEST("copy moves rows between views and leaves the gaps") {
+    enum { ROWS = 5, COLS = 3, FROM = 7, TO = 4 };
+    CaseCall c = make("copy", DIMS(ROWS, COLS, FROM, TO), ATTRS(0), MODE_BF16);
+    CaseCall before = make("copy", DIMS(ROWS, COLS, FROM, TO), ATTRS(0), MODE_BF16);
+    run(&c);
+    for (int64_t i = 0; i < (ROWS - 1) * TO + COLS; i++) {
+      bool gap = i % TO >= COLS;
+      double want =
+          gap ? call_get(&before.call, 1, i) : call_get(&c.call, 0, i / TO * FROM + i % TO);
+      CHECK_NEAR(call_get(&c.call, 1, i), want, 0);
+    }
+    call_free(&c.call);
+    call_free(&before.call);
+  }
+}
+
 int main(void) {
   team = threads_new(2, -1);
   kernels_prepare(team);
@@ -268,6 +285,7 @@ int main(void) {
     test_attention_dropout();
     test_fused_buffer();
     test_init();
+    test_copy();
   }
   threads_free(team);
   CHECK_DONE();

@@ -246,13 +246,13 @@ def losses(bf16):
     emit("mse_train", [n], [scale], [inp(y), inp(target), both(old, old + pair, 3), out(g), work()], bf16, True)
 
 
-def adamw():
-    """Five steps of torch.optim.AdamW, every second one clipped by clip_grad_norm_."""
-    n, betas, eps, decay = 40, (0.9, 0.95), 1e-8, 0.1
+def adamw(n, steps, eps):
+    """Steps of torch.optim.AdamW, every second one clipped by clip_grad_norm_."""
+    betas, decay = (0.9, 0.95), 0.1
     p = torch.nn.Parameter(torch.randn(n))
     optimizer = torch.optim.AdamW([p], lr=1e-2, betas=betas, eps=eps, weight_decay=decay, foreach=False)
     m, v = torch.zeros(n), torch.zeros(n)
-    for step in range(1, 6):
+    for step in range(1, steps + 1):
         lr = 1e-2 / step
         optimizer.param_groups[0]["lr"] = lr
         p.grad, before = torch.randn(n), p.detach().clone()
@@ -277,20 +277,24 @@ def adamw():
 def sgd():
     """torch.optim.SGD adds decay to the gradient; ours is decoupled, so PyTorch gets decay 0 and the shrinking."""
     for momentum, decay in [(0.9, 0.0), (0.9, 0.05), (0.0, 0.0)]:
-        n, lr = 40, 0.1
+        n, lr = 20, 0.1
         p = torch.nn.Parameter(torch.randn(n))
         optimizer = torch.optim.SGD([p], lr=lr, momentum=momentum, foreach=False)
         m = torch.zeros(n)
         for step in range(1, 4):
             p.grad, before = torch.randn(n), p.detach().clone()
+            grad, scale = p.grad.clone(), 1.0
+            if step == 2:
+                scale = 1.0 / (torch.nn.utils.clip_grad_norm_([p], 1.0).item() + 1e-6)
             with torch.no_grad():
                 p.mul_(1 - lr * decay)
             optimizer.step()
             m_after = optimizer.state[p]["momentum_buffer"].clone() if momentum else p.grad.clone()
             after = p.detach().clone()
-            emit("sgd", [n], [momentum, decay], [inp(p.grad), both(before, after), both(m, m_after)], lr=lr, step=step)
+            control = dict(lr=lr, clip_scale=scale, step=step)
+            emit("sgd", [n], [momentum, decay], [inp(grad), both(before, after), both(m, m_after)], **control)
             emit("sgd_master", [n], [momentum, decay],
-                 [inp(p.grad), both(before, after, 1), both(m, m_after), both(before, after)], lr=lr, step=step)
+                 [inp(grad), both(before, after, 1), both(m, m_after), both(before, after)], **control)
             m = m_after
 
 
@@ -321,7 +325,8 @@ def main():
         activations(bf16)
         arithmetic(bf16)
         losses(bf16)
-    adamw()
+    adamw(40, 5, 1e-8)
+    adamw(16, 2, 0.3)  # where eps stands in the formula shows only when it is large
     sgd()
     rounding()
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "ops.bin")
