@@ -130,7 +130,7 @@ static bool measure_peak(Rank *rank, Status *status) {
   bool bf16 = strcmp(plan_string(rank->plan, rank->job->precision), "bf16") == 0;
   if (!meet(rank, status)) return false;
   Peak peak = {0};
-  if (!run->options->quiet)
+  if (run->options->measure_peak)
     peak = peak_measure(run->options->variant, bf16 ? DTYPE_BF16 : DTYPE_F32, rank->threads);
   run->peak_flops_per_s[rank->number] = peak.flops_per_s;
   if (rank->number == 0) run->peak_size = peak.size;

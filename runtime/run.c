@@ -18,6 +18,7 @@ RunOptions run_defaults(const Plan *plan) {
   return (RunOptions){
       .variant = KERNEL_FAST,
       .plot = true,
+      .measure_peak = true,
       .resume = (Resume)plan->jobs[0].resume,
       .resume_path = plan_string(plan, plan->jobs[0].resume_path),
   };

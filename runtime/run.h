@@ -15,6 +15,7 @@ typedef struct RunOptions {
   bool quiet;
   bool plot;
   bool json;
+  bool measure_peak; /* else MFU is unknown */
   Resume resume;
   const char *resume_path; /* of RESUME_PATH */
 } RunOptions;

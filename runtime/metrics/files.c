@@ -122,7 +122,10 @@ static void add_summary(const Report *report, const EndFacts *facts, Text *text)
   add_number(text, "steps_s", steps_s);
   add_number(text, "tokens_per_s", tokens_per_s);
   double peak = report->setup.peak_flops_per_s;
-  add_number(text, "mfu", peak > 0 ? tokens_per_s * (double)job->flops_per_token / peak : NAN);
+  add_number(text, "mfu",
+             peak > 0 && job->flops_per_token > 0
+                 ? tokens_per_s * (double)job->flops_per_token / peak
+                 : NAN);
   add_number(text, "data_wait_s", (double)report->wait_ns / 1e9);
   text_add(text, ",\"comm_bytes\":%lld", (long long)report->comm_bytes);
   text_add(text,

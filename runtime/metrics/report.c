@@ -28,8 +28,12 @@ static const char *token_word(const Report *report) {
   return report->setup.plan->jobs[0].data == DATA_TABLE ? "rows" : "tok";
 }
 
+static bool knows_utilisation(const Report *report) {
+  return report->setup.peak_flops_per_s > 0 && report->setup.plan->jobs[0].flops_per_token > 0;
+}
+
 static double utilisation(const Report *report, double tokens_per_s) {
-  if (report->setup.peak_flops_per_s <= 0) return 0.0;
+  if (!knows_utilisation(report)) return NAN;
   double flops = tokens_per_s * (double)report->setup.plan->jobs[0].flops_per_token;
   return flops / report->setup.peak_flops_per_s;
 }
@@ -95,7 +99,7 @@ static void step_line(Report *report, const StepFacts *facts) {
   text_add(line, "step %4lld/%lld  loss %.4f  |g| %.3g  lr %.2e  %6s %s/s", (long long)facts->step,
            (long long)setup->plan->jobs[0].steps, facts->loss, facts->grad_norm, facts->lr,
            text_count(rate, tokens_per_s), token_word(report));
-  if (setup->peak_flops_per_s > 0)
+  if (knows_utilisation(report))
     text_add(line, "  MFU %.0f %%", 100.0 * utilisation(report, tokens_per_s));
   text_add(line, mean_ns < 1e7 ? "  %.1f ms" : "  %.0f ms", mean_ns / 1e6);
   text_add(line, "  %s  left %s\n", text_bytes(bytes, (double)setup->arena_bytes),
@@ -159,7 +163,7 @@ static void summary_lines(Report *report, const EndFacts *facts) {
   if (isfinite(report->last_valid))
     text_add(line, "   validation %.4f (best %.4f)", report->last_valid, report->best_valid);
   text_add(line, "\nspeed    %s %s/s", text_count(a, tokens_per_s), token_word(report));
-  if (report->setup.peak_flops_per_s > 0)
+  if (knows_utilisation(report))
     text_add(line, "   MFU %.1f %% of the measured peak",
              100.0 * utilisation(report, tokens_per_s));
   text_add(line, "   waited for data %.1f %%   sent %s a rank and step\n",

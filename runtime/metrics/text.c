@@ -87,7 +87,9 @@ const char *text_bytes(char out[QUANTITY_BYTES], double value) {
 const char *text_duration(char out[QUANTITY_BYTES], double time_s) {
   if (!(time_s < 1e12)) time_s = 1e12;
   long long whole = (long long)(time_s + 0.5);
-  if (whole < 100)
+  if (time_s < 9.95)
+    (void)snprintf(out, QUANTITY_BYTES, "%.1f s", time_s);
+  else if (whole < 100)
     (void)snprintf(out, QUANTITY_BYTES, "%lld s", whole);
   else if (whole < 3600)
     (void)snprintf(out, QUANTITY_BYTES, "%lld m %02lld s", whole / 60, whole % 60);

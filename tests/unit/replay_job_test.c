@@ -79,6 +79,7 @@ static void run(Job job, Outcome *outcome) {
   if (opened) {
     RunOptions options = run_defaults(&plan);
     options.quiet = true;
+    options.measure_peak = false;
     options.steps = job.steps;
     outcome->done = run_job(&plan, &options, &outcome->status);
     if (!outcome->done) printf("%s: %s\n", job.name, outcome->status.text);
