@@ -1,0 +1,422 @@
+/* LINK: prove plan plan_builder
+ * Every property has plans that break it and nothing else: each test changes the good example in
+ * one place. */
+#include <stdlib.h>
+
+#include "compiler/prove/prove.h"
+#include "tests/unit/check.h"
+#include "tests/unit/plan_builder.h"
+
+static PlanBuilder b;
+static ProveReport report;
+
+static void begin(uint32_t layers, uint32_t accumulation, uint32_t replicas, uint32_t classes,
+                  bool loop) {
+  build_free(&b);
+  build_example(&b, (ExampleOptions){layers, accumulation, replicas, classes, loop});
+}
+
+/* Three layers, two micro-batches, four replicas of one class. */
+static void usual(void) {
+  begin(3, 2, 4, 1, false);
+}
+
+static void expect_good(void) {
+  Plan plan = build_view(&b);
+  CHECK(prove(&plan, &report));
+  CHECK_TEXT(report.finding[0], "");
+}
+
+/* `words` are separated by "..." */
+static bool has_words(const char *at, const char *words) {
+  char copy[256];
+  snprintf(copy, sizeof copy, "%s", words);
+  for (char *word = copy, *next; word != NULL; word = next) {
+    next = strstr(word, "...");
+    if (next != NULL) *next = '\0', next += 3;
+    at = strstr(at, word);
+    if (at == NULL) return false;
+    at += strlen(word);
+  }
+  return true;
+}
+
+/* Some finding has all of `words`. */
+static void expect_finding(const char *words) {
+  Plan plan = build_view(&b);
+  CHECK(!prove(&plan, &report));
+  for (uint32_t i = 0; i < report.finding_count && i < PROVE_FINDINGS_MAX; i++)
+    if (has_words(report.finding[i], words)) return;
+  CHECK_TEXT(report.finding[0], words);
+}
+
+static uint32_t segment_named(const char *name) {
+  for (uint32_t i = 0; i < b.segments_count; i++)
+    if (strcmp(b.strings + b.segments[i].name, name) == 0) return i;
+  abort();
+}
+
+/* Record `index` of the segment. */
+static PlanRecord *record_of(const char *segment, uint32_t index) {
+  return &b.records[b.segments[segment_named(segment)].records_first + index];
+}
+
+static PlanOperand *operand_of(const char *segment, uint32_t record, uint32_t index) {
+  return &b.operands[record_of(segment, record)->operands_first + index];
+}
+
+static PlanProgram *program_of(uint32_t class, ProgramKind kind) {
+  for (uint32_t i = 0; i < b.classes[class].programs_count; i++)
+    if (b.programs[b.classes[class].programs_first + i].kind == (uint32_t)kind)
+      return &b.programs[b.classes[class].programs_first + i];
+  abort();
+}
+
+/* The n-th call of a segment in the class's training step. */
+static PlanCall *call_of(uint32_t class, const char *segment, uint32_t n) {
+  const PlanProgram *program = program_of(class, PROGRAM_TRAIN_STEP);
+  uint32_t index = segment_named(segment);
+  for (uint32_t i = 0; i < program->calls_count; i++)
+    if (b.calls[program->calls_first + i].segment == index && n-- == 0)
+      return &b.calls[program->calls_first + i];
+  abort();
+}
+
+static PlanBinding *binding_of(PlanCall *call, uint32_t base) {
+  return &b.bindings[call->bindings_first + base];
+}
+
+static PlanBuffer *buffer_named(const char *name, uint32_t n) {
+  for (uint32_t i = 0; i < b.buffers_count; i++)
+    if (strcmp(b.strings + b.buffers[i].name, name) == 0 && n-- == 0) return &b.buffers[i];
+  abort();
+}
+
+static void swap_calls(PlanCall *x, PlanCall *y) {
+  PlanCall z = *x;
+  *x = *y, *y = z;
+}
+
+/* A call that does nothing: same bindings, no records. */
+static uint32_t empty_twin(const char *name) {
+  PlanSegment twin = b.segments[segment_named(name)];
+  twin.records_first = 0, twin.records_count = 0, twin.bases_first = b.bases_count;
+  for (uint32_t i = 0; i < twin.bases_count; i++)
+    build_bases(&b, b.bases[b.segments[segment_named(name)].bases_first + i]);
+  return build_segments(&b, twin);
+}
+
+static void test_good(void) {
+  TEST("good plans are proven: any number of layers, micro-batches, replicas, classes, and loops") {
+    for (uint32_t layers = 1; layers <= 4; layers += 3)
+      for (uint32_t accumulation = 1; accumulation <= 5; accumulation++)
+        for (uint32_t replicas = 1; replicas <= 6; replicas += 5)
+          for (uint32_t classes = 1; classes <= replicas; classes += 2) {
+            begin(layers, accumulation, replicas, classes, accumulation >= 4);
+            expect_good();
+            CHECK_INT(report.ranks, replicas);
+            CHECK_INT(report.classes, classes);
+          }
+  }
+  TEST("what was walked is counted") {
+    usual();
+    expect_good();
+    CHECK_INT(report.communicators, 1);
+    CHECK_INT(report.communications, 4 + 2); /* three layers, the table; control twice */
+    CHECK(report.calls > 30 && report.records > report.calls && report.accesses > report.records);
+  }
+  TEST("a plan that is no plan is refused before anything is proven") {
+    usual();
+    b.calls[3].segment = 1000;
+    expect_finding("structure: calls[3].segment");
+    CHECK_INT(report.finding_count, 1);
+  }
+}
+
+static void test_communication(void) {
+  TEST("a missing communication is found, and that the others wait for ever") {
+    begin(3, 2, 4, 2, false);
+    call_of(1, "layer backward", 4)->flags = 0;
+    expect_finding("communication: classes[0]...all_reduce of h.* gradients...but classes[1]");
+  }
+  TEST("another order of the same communications is found") {
+    begin(3, 1, 4, 2, false);
+    swap_calls(call_of(1, "layer backward", 1), call_of(1, "layer backward", 2));
+    expect_finding("communication: classes[0]...but classes[1]");
+  }
+  TEST("another size, dtype or meaning of one of two members is found") {
+    for (int what = 0; what < 3; what++) {
+      begin(3, 1, 4, 2, false);
+      PlanSegment twin = b.segments[segment_named("reduce control")];
+      PlanRecord record = *record_of("reduce control", 0);
+      PlanOperand operand = *operand_of("reduce control", 0, 0);
+      if (what == 0) operand.size_bytes = 8;
+      if (what == 1) operand.dtype = DTYPE_F32;
+      if (what == 2) record.meaning = 0;
+      record.operands_first = build_operands(&b, operand);
+      twin.records_first = build_records(&b, record);
+      uint32_t bases = b.bases_count;
+      build_bases(&b, b.bases[twin.bases_first]);
+      twin.bases_first = bases;
+      PlanCall *call = call_of(1, "reduce control", 0);
+      call->segment = build_segments(&b, twin);
+      expect_finding("communication: classes[0]...all_reduce...but classes[1]...all_reduce");
+    }
+  }
+  TEST("a program that one class lacks is found") {
+    begin(1, 1, 4, 2, false);
+    program_of(1, PROGRAM_EVAL_STEP)->kind = PROGRAM_SNAPSHOT;
+    expect_finding("communication: classes[1] has no eval_step");
+  }
+  TEST("what cannot be proven yet is refused by name") {
+    usual();
+    record_of("reduce control", 0)->kind = RECORD_EXCHANGE;
+    expect_finding("communication: ...exchange: not provable yet");
+  }
+  TEST("a communication says what it means") {
+    usual();
+    record_of("reduce control", 0)->meaning = PLAN_NONE;
+    expect_finding("communication: ...does not say what it means");
+  }
+}
+
+/* Two axes, two classes by the second axis, one communicator per axis: rows and columns of a
+ * square. */
+static void test_timeline(void) {
+  TEST("classes that come to two communicators of the same ranks wait for ever") {
+    begin(1, 1, 2, 2, false);
+    uint32_t second = build_comms(&b, (PlanComm){1, build_string(&b, "dp again")});
+    /* Class 1 gets its own copy of the reduction, over the other communicator of the same ranks. */
+    PlanSegment twin = b.segments[segment_named("reduce control")];
+    PlanRecord record = *record_of("reduce control", 0);
+    record.comm = second;
+    twin.records_first = build_records(&b, record);
+    uint32_t bases = b.bases_count;
+    build_bases(&b, b.bases[twin.bases_first]);
+    twin.bases_first = bases;
+    call_of(1, "reduce control", 0)->segment = build_segments(&b, twin);
+    Plan plan = build_view(&b);
+    CHECK(!prove(&plan, &report));
+    bool found = false;
+    for (uint32_t i = 0; i < report.finding_count && i < PROVE_FINDINGS_MAX; i++)
+      found = found || strstr(report.finding[i], "timeline: train_step does not end") != NULL;
+    CHECK(found);
+  }
+}
+
+static void test_memory(void) {
+  TEST("buffers that live at once and share bytes are found") {
+    usual();
+    buffer_named("x", 1)->offset = buffer_named("x", 0)->offset;
+    expect_finding("memory: ...share bytes");
+  }
+  TEST("a lifetime that is too long is found") {
+    usual();
+    buffer_named("d_x", 0)->last_call += 2;
+    expect_finding("memory: ...d_x...share bytes");
+  }
+  TEST("a lifetime that is too short is found") {
+    usual();
+    buffer_named("data", 0)->last_call -= 1;
+    expect_finding("memory: ...table backward...base data are no part of one buffer that is live");
+  }
+  TEST("a transient buffer over a persistent one is found: the next step would read it") {
+    usual();
+    buffer_named("work", 0)->offset = buffer_named("m", 0)->offset;
+    expect_finding("memory: ...work...and...share bytes");
+  }
+  TEST("a binding beside its buffer is found") {
+    usual();
+    binding_of(call_of(0, "layer forward", 1), 2)->offset += 64;
+    expect_finding("memory: ...layer forward, layer 1...base y");
+  }
+  TEST("peaks are counted again") {
+    usual();
+    program_of(0, PROGRAM_TRAIN_STEP)->peak_bytes += 256;
+    expect_finding("memory: replicas train_step: peak is");
+    usual();
+    program_of(0, PROGRAM_EVAL_STEP)->live_bytes -= 256;
+    expect_finding("memory: replicas eval_step: most bytes live at once are");
+  }
+}
+
+static void test_ordering(void) {
+  TEST("an all-reduce that does not wait for the gradient is found") {
+    usual();
+    record_of("layer backward", 2)->after1 = -1;
+    expect_finding("ordering: ...all_reduce...lane compute writes, and nothing orders the two");
+  }
+  TEST("a norm that does not wait for the all-reduce is found") {
+    usual();
+    call_of(0, "norm layer", 0)->waits_count = 0; /* the last one that dp reduces */
+    expect_finding("ordering: ...square_sum h.*.w): reads bytes...that lane dp writes");
+  }
+  TEST("an update that does not wait for the control values is found") {
+    usual();
+    call_of(0, "clip", 0)->waits_count = 0;
+    expect_finding("ordering: ");
+  }
+  TEST("an edge from a record that does not run orders nothing") {
+    usual();
+    record_of("layer backward", 2)->after1 = 0;
+    expect_finding("ordering: ...all_reduce");
+  }
+}
+
+static void test_dataflow(void) {
+  TEST("a read of what nothing wrote is found") {
+    usual();
+    call_of(0, "begin", 1)->segment = empty_twin("begin");
+    expect_finding("dataflow: ...layer forward, layer 0, micro-batch 1...operand 0 reads bytes");
+  }
+  TEST("what an earlier owner of the same bytes wrote does not count") {
+    usual();
+    call_of(0, "layer forward", 4)->segment = empty_twin("layer forward");
+    expect_finding("dataflow: ...of x that nothing has written");
+  }
+  TEST("state that init forgets is found") {
+    usual();
+    record_of("init layer", 2)->when_all = CALL_FIRST_LAYER;
+    expect_finding("dataflow: ...adamw h.*.w): operand 3 reads");
+  }
+  TEST("a plan without init is found") {
+    usual();
+    program_of(0, PROGRAM_INIT)->kind = PROGRAM_SNAPSHOT;
+    expect_finding("dataflow: replicas: no init program");
+  }
+  TEST("an order against the flow is found") {
+    usual();
+    PlanCall *x = call_of(0, "layer forward", 0), *y = call_of(0, "layer forward", 1);
+    swap_calls(x, y);
+    expect_finding("memory: "); /* the lifetimes say so first */
+  }
+}
+
+static void test_gradients(void) {
+  TEST("a gradient that no micro-batch assigns, or each, is found") {
+    usual();
+    record_of("layer backward", 0)->when_all = CALL_LAST_MICROBATCH;
+    record_of("layer backward", 1)->when_none = CALL_LAST_MICROBATCH;
+    expect_finding("step: ...layer 2, micro-batch 0...adds to the gradient of h.*.w before any");
+    usual();
+    record_of("layer backward", 0)->when_all = 0;
+    record_of("layer backward", 1)->when_none = CALL_FIRST_MICROBATCH | CALL_LAST_MICROBATCH;
+    record_of("layer backward", 1)->when_all = CALL_FIRST_MICROBATCH;
+    expect_finding("step: ...assigns the gradient of h.*.w, what was there is lost");
+  }
+  TEST("accumulate and access agree") {
+    usual();
+    record_of("table backward", 1)->accumulate = 0;
+    expect_finding("step: ...accumulate is 0");
+  }
+  TEST("a gradient bound to another layer is found") {
+    usual();
+    *binding_of(call_of(0, "layer backward", 1), 3) =
+        *binding_of(call_of(0, "layer backward", 2), 3);
+    expect_finding("step: ...reaches h.*.w of layer 0");
+  }
+  TEST("a gradient that is reduced twice, never, or too early is found") {
+    usual();
+    record_of("layer backward", 2)->when_all = 0;
+    expect_finding("step: ...reduces the gradient of h.*.w before its last micro-batch");
+    usual();
+    record_of("layer backward", 2)->when_all = CALL_LAST_MICROBATCH | CALL_LAST_LAYER;
+    expect_finding("step: ...norm layer, layer 0...the gradient of h.*.w is not complete here");
+  }
+  TEST("a reduction over the wrong ranks, or of another kind, is found") {
+    usual();
+    b.comms[0].axes_mask = 0;
+    expect_finding("step: ...gradients are reduced over dp");
+    usual();
+    b.meanings[record_of("layer backward", 2)->meaning].reduce = REDUCE_MAX;
+    expect_finding("step: ...gradients must be summed");
+  }
+  TEST("a gradient that misses the norm is found") {
+    usual();
+    call_of(0, "norm layer", 2)->segment = empty_twin("norm layer");
+    expect_finding("dataflow: ...grad_norm");
+  }
+  TEST("an update left out, or done twice, is found") {
+    usual();
+    call_of(0, "update layer", 1)->segment = empty_twin("update layer");
+    expect_finding("step: ...gradient of h.*.w (layer 1)...used by 0 updates");
+    usual();
+    PlanCall *x = call_of(0, "update layer", 1);
+    *x = *call_of(0, "update layer", 2);
+    expect_finding("step: ...updates h.*.w again");
+  }
+  TEST("an update of another tensor's parameter is found") {
+    usual();
+    PlanCall *call = call_of(0, "update layer", 1);
+    call->layer = -1;
+    *binding_of(call, 1) = *binding_of(call_of(0, "update layer", 2), 1);
+    expect_finding("step: ...the gradient of h.*.w updates h.*.w");
+  }
+  TEST("an update of a part of a tensor is found") {
+    usual();
+    b.ints[record_of("update table", 0)->dims_first] -= 1;
+    expect_finding("step: ...should update every element of wte");
+  }
+  TEST("an update before the norm is found") {
+    usual();
+    record_of("clip", 0)->when_all = CALL_FIRST_LAYER;
+    expect_finding("step: ...an update before the norm is known");
+  }
+}
+
+static void test_microbatches(void) {
+  TEST("a micro-batch that counts twice or never is found") {
+    usual();
+    record_of("loss", 0)->when_all = CALL_FIRST_MICROBATCH;
+    expect_finding("step: ...2 micro-batches: 2 are loaded, losses of 1 count");
+    usual();
+    call_of(0, "begin", 1)->microbatch = 0;
+    expect_finding("step: ...micro-batch 0 of 2, but the flags say last");
+  }
+  TEST("flags that are not true are found") {
+    usual();
+    call_of(0, "layer forward", 0)->flags &= ~(uint32_t)CALL_FIRST_MICROBATCH;
+    expect_finding("step: ...micro-batch 0 of 2, but the flags say neither");
+  }
+  TEST("a loop that runs too often or too rarely is found") {
+    for (uint32_t times = 1; times < 6; times++) {
+      begin(2, 5, 2, 1, true); /* three of five in the loop */
+      b.loops[0].times = times;
+      if (times == 3)
+        expect_good();
+      else
+        expect_finding("step: ");
+    }
+    begin(2, 5, 2, 1, true);
+    b.loops[0].microbatch_stride = 2;
+    expect_finding("step: ");
+  }
+  TEST("a batch that is not the product of its parts is found") {
+    usual();
+    b.jobs[0].batch_samples += 8;
+    expect_finding("step: replicas: batch of 72 samples");
+  }
+  TEST("control values that are reduced too early, or never, are found") {
+    usual();
+    record_of("reduce control", 0)->when_all = CALL_FIRST_LAYER;
+    expect_finding("step: ...an update before the control values are known");
+  }
+  TEST("parameters change by updates only") {
+    usual();
+    operand_of("layer forward", 0, 1)->access = ACCESS_UPDATE;
+    expect_finding("step: ...nothing but reduction and update may do this to h.*.w");
+  }
+}
+
+int main(void) {
+  test_good();
+  test_communication();
+  test_timeline();
+  test_memory();
+  test_ordering();
+  test_dataflow();
+  test_gradients();
+  test_microbatches();
+  build_free(&b);
+  CHECK_DONE();
+}
