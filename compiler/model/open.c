@@ -158,6 +158,15 @@ static void read_family(Chain *chain, lua_State *L) {
   lua_pop(L, 2);
 }
 
+/* The count that a preset or the job asserts. False when it is none. */
+static bool publish(Model *model, const ModelSize *params) {
+  if (params->kind != SIZE_NUMBER || !(params->number >= 1 && params->number <= 0x1p53))
+    return false;
+  model->published = (int64_t)params->number;
+  model->published_at = params->origin.span;
+  return true;
+}
+
 /* { "family", layers = 12, params = N } */
 static void read_preset(Chain *chain, lua_State *L) {
   Model *model = chain->model;
@@ -174,8 +183,7 @@ static void read_preset(Chain *chain, lua_State *L) {
               "a size: name = number, true or false, or a text");
     } else if (strcmp(key, "params") == 0) {
       if (changed || model->published > 0) continue;
-      model->published = (int64_t)size.number;
-      model->published_at = size.origin.span;
+      if (!publish(model, &size)) bad_key(model, chain->path, key, "the number of parameters");
     } else {
       if (size.text != NULL) size.text = arena_copy(arena, size.text);
       VEC_PUSH(arena, &chain->settings, size);
@@ -245,18 +253,16 @@ static bool follow_chain(Chain *chain) {
 }
 
 /* The job's sizes come before those of presets; its `params` asserts, like a preset's. */
-static bool take_job_sizes(Chain *chain) {
+static void take_job_sizes(Chain *chain) {
   Model *model = chain->model;
   for (int32_t i = 0; i < model->job->sizes.count; i++) {
     const ModelSize *size = &model->job->sizes.at[i];
-    if (strcmp(size->name, "params") != 0) {
+    if (strcmp(size->name, "params") != 0)
       VEC_PUSH(model->compile->arena, &chain->settings, *size);
-    } else {
-      model->published = (int64_t)size->number;
-      model->published_at = size->origin.span;
-    }
+    else if (!publish(model, size))
+      error_at(model->compile, size->origin.span, "wrong-size",
+               "model.params: expected the number of parameters; got %s", sizes_text(model, size));
   }
-  return true;
 }
 
 Model *model_open(Compile *c, const Job *job) {
@@ -269,8 +275,9 @@ Model *model_open(Compile *c, const Job *job) {
   lua_pushlightuserdata(model->L, model);
   sandbox_add_value(model->L, "required");
   Chain chain = {.model = model};
-  bool good = take_job_sizes(&chain) && follow_chain(&chain) &&
-              sizes_merge(model, chain.settings.at, chain.settings.count) && sizes_fill(model);
+  take_job_sizes(&chain);
+  bool good = follow_chain(&chain) && sizes_merge(model, chain.settings.at, chain.settings.count) &&
+              sizes_fill(model);
   if (good) return model;
   model_close(model);
   return NULL;

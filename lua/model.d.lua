@@ -1,0 +1,147 @@
+---@meta model
+-- What a model file may call, for editors with a Lua language server. docs/models.md explains it.
+
+---@class Value A tensor with named dimensions and no numbers.
+---@operator add(Value|number): Value
+---@operator sub(Value|number): Value
+---@operator mul(Value|number): Value
+---@operator div(number): Value
+---@operator unm: Value
+
+---@class Weight A parameter that several calls share.
+
+---@class Loss What forward returns.
+
+---@alias Dims string|string[] Names of dimensions: "width", or { "heads", "head" }
+---@alias Ids Value
+---@alias Init "normal"|"uniform"|"constant"|"kaiming_uniform"|{ [1]: string, mean?: number, std?: number, low?: number, high?: number, value?: number }
+
+---@class Sizes The sizes of the model, filled: m.width
+---@field [string] any
+
+---@class Family
+---@field sizes? table<string, number|boolean|string|fun(m: Sizes): number|boolean|string>
+---@field axes? table<string, "dp"|"cp"|"tp"|false>
+---@field bias? boolean the default of every linear
+---@field init? Init how weights begin; default { "normal", std = 0.02 }
+---@field forward fun(m: Sizes): Loss
+---@field huggingface? table
+
+---@class Preset
+---@field [1] string a family or another preset
+---@field params? integer the published number of parameters, asserted
+---@field [string] number|boolean|string
+
+---A model file returns model { ... }.
+---@generic T: Family|Preset
+---@param declaration T
+---@return T
+function model(declaration) end
+
+---A size that the preset or the job must give.
+---@type any
+required = nil
+
+---Data of the micro-batch. batch stands first, seq second if any.
+---@param name string "targets" with { "batch", "seq" } and "ids": the next tokens
+---@param dims Dims
+---@param kind? "ids" whole numbers
+---@return Value
+function input(name, dims, kind) end
+
+---0, 1, 2 ... along seq.
+---@param ids Ids
+---@return Ids
+function positions(ids) end
+
+---A weight to share: pass the handle in place of a name.
+---@param name string the whole name, e.g. "wte.weight"
+---@param dims Dims
+---@param options? { init?: Init }
+---@return Weight
+function weight(name, dims, options) end
+
+---Rows of a table.
+---@param table string|Weight
+---@param ids Ids
+---@param dims? Dims rows, then features; of a name
+---@return Value
+function embedding(table, ids, dims) end
+
+---Maps all features of a token to `out`. Makes NAME.weight [out..., in...] and NAME.bias [out...].
+---@param weight string|Weight
+---@param x Value
+---@param out? Dims of a name
+---@param options? { bias?: boolean, init?: Init }
+---@return Value
+function linear(weight, x, out, options) end
+
+---@param name string
+---@param x Value
+---@param options? { eps?: number }
+---@return Value
+function layernorm(name, x, options) end
+
+---@param name string
+---@param x Value
+---@param options? { eps?: number }
+---@return Value
+function rmsnorm(name, x, options) end
+
+---@param q Value [batch, seq, heads, head]
+---@param k Value [batch, seq, kv_heads, head]
+---@param v Value [batch, seq, kv_heads, head]
+---@param options? { causal?: boolean, dropout?: number, scale?: number }
+---@return Value
+function attention(q, k, v, options) end
+
+---Rotary positions, halves rotated.
+---@param x Value [batch, seq, heads, head]
+---@param options? { base?: number }
+---@return Value
+function rope(x, options) end
+
+---@param x Value
+---@return Value
+function gelu(x) end
+
+---@param x Value
+---@return Value
+function silu(x) end
+
+---@param x Value
+---@return Value
+function relu(x) end
+
+---@param x Value
+---@return Value
+function tanh(x) end
+
+---@param x Value
+---@param rate number 0 or more, below 1
+---@return Value
+function dropout(x, rate) end
+
+---One value per index of x's first feature.
+---@param x Value
+---@param name string
+---@return Value ...
+function split(x, name) end
+
+---Layers: the block is traced once and returns what it takes.
+---@param name string
+---@param layers integer
+---@param x Value
+---@param block fun(x: Value, m: Sizes): Value
+---@return Value
+function stack(name, layers, x, block) end
+
+---@param logits Value
+---@param targets Ids
+---@return Loss
+function cross_entropy(logits, targets) end
+
+---@param y Value
+---@param target Value
+---@return Loss
+function mse(y, target) end
