@@ -1,11 +1,9 @@
--- A plain regressor with residual blocks: a first model of one's own.
--- In job.lua: model = { "./mlp.lua", inputs = 8, outputs = 1 }, with a table as data.
-
+-- A plain regressor: a first model of one's own. A job beside it says model = { "./mlp.lua", inputs = 3 }.
 return model {
   sizes = { inputs = required, outputs = 1, width = 64, hidden = 256, layers = 3 },
-  axes = { hidden = "tp" }, -- a name of your own is divided over devices only when you say so
-  bias = true,
-  init = "kaiming_uniform",
+  axes  = { hidden = "tp" },             -- names of your own are never sharded unless you say how
+  bias  = true,
+  init  = "kaiming_uniform",
 
   forward = function(m)
     local x = input("x", { "batch", "inputs" })

@@ -88,8 +88,8 @@ Raw *raw_typed(Arena *arena, const char *text);
 const char *raw_show(Arena *arena, const Raw *raw); /* for messages: short, printable */
 const char *text_show(Arena *arena, const char *text);
 
-/* ---- the merged values: what stands after files and -D are merged (load.c), before types are checked
- * (check.c) */
+/* ---- the merged values: what stands after files and -D are merged (load.c), before types are
+ * checked (check.c) */
 
 typedef struct Value {
   const char *key;
@@ -120,10 +120,10 @@ SpecFile spec_file_read(Compile *c, lua_State *L, const char *path, const char *
 void override_apply(Compile *c, Merged *merged, const char *text);
 void merged_set(Compile *c, Merged *merged, int32_t section, Value value);
 void merged_set_section(Compile *c, Merged *merged, int32_t section, Value value,
-                       const SpanMap *spans);
+                        const SpanMap *spans);
 
 bool merged_check(Compile *c, const Merged *merged,
-                 Job *job);           /* types, units, ranges, required keys */
+                  Job *job);          /* types, units, ranges, required keys */
 bool job_rules(Compile *c, Job *job); /* keys that contradict each other */
 
 /* The text of a value that is not absent, or NULL; bytes of "80GiB" ... One value of one field. */

@@ -1,0 +1,56 @@
+/* explain.c -- lockstep explain: memory of a rank, or where the value of a key came from. */
+#include "compiler/explain/explain.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/cli/cli.h"
+#include "compiler/spec/help.h"
+
+/* "rank=3" or "3". */
+static bool parse_rank(const char *text, int64_t *rank) {
+  if (strncmp(text, "rank=", 5) == 0) text += 5;
+  char *end;
+  *rank = strtoll(text, &end, 10);
+  return end != text && !*end && *rank >= 0;
+}
+
+static ExitCode explain_one(const Options *options, Compile *c, const Compiled *compiled) {
+  int64_t rank;
+  if (options->why) {
+    int64_t ranks = compiled->derived.dp;
+    if (!parse_rank(options->why, &rank) || rank >= ranks)
+      return complain(EXIT_USER, "--why wants rank=0 to rank=%lld, not '%.40s'",
+                      (long long)(ranks - 1), options->why);
+    explain_rank(compiled, rank, stdout);
+  } else if (options->json) {
+    explain_json(compiled, stdout);
+  } else if (options->values) {
+    help_values(c, compiled->job, NULL, stdout);
+  } else if (options->word_count == 2) {
+    if (!help_values(c, compiled->job, options->words[1], stdout))
+      return complain(EXIT_USER, "there is no key %.60s; see lockstep help", options->words[1]);
+  } else {
+    explain_summary(compiled, stdout);
+    putchar('\n');
+    explain_memory(compiled, stdout);
+  }
+  return EXIT_DONE;
+}
+
+ExitCode verb_explain(const Options *options) {
+  if (options->word_count < 1 || options->word_count > 2)
+    return complain(EXIT_USER, "explain wants a job file, and perhaps a key");
+  Compile *c = open_compile();
+  Compiled compiled;
+  bool is_good = compile_job(c, options, &compiled);
+  ExitCode code = EXIT_DONE;
+  /* A job that does not fit has a table too: the one that says by how much. */
+  if (is_good || compiled.plan.jobs_count == 1) code = explain_one(options, c, &compiled);
+  fflush(stdout);
+  Options spoken = *options;
+  if (is_good || compiled.plan.jobs_count == 1) spoken.json = false;
+  ExitCode said = report(c, &spoken);
+  compile_free(c);
+  return code != EXIT_DONE ? code : said;
+}

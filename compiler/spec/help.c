@@ -1,0 +1,214 @@
+/* help.c -- words of the job language, explained in a terminal. */
+#include "compiler/spec/help.h"
+
+#include <string.h>
+
+#include "compiler/spec/spec_room.h"
+#include "compiler/spec/units.h"
+
+typedef struct Explained {
+  const char *name, *text;
+} Explained;
+
+#define DIAGNOSTIC(name, explanation) {name, explanation},
+static const Explained diagnostics[] = {
+#include "compiler/spec/diagnostics.def"
+};
+#undef DIAGNOSTIC
+
+const char *diagnostic_help(const char *name) {
+  for (size_t i = 0; i < sizeof diagnostics / sizeof *diagnostics; i++)
+    if (strcmp(diagnostics[i].name, name) == 0) return diagnostics[i].text;
+  return NULL;
+}
+
+/* Words of `text` between `indent` and column 96. */
+static void print_wrapped(FILE *out, const char *text, int indent) {
+  int column = indent;
+  fprintf(out, "%*s", indent, "");
+  for (const char *p = text; *p;) {
+    int width = (int)strcspn(p, " ");
+    if (column > indent && column + 1 + width > 96) {
+      fprintf(out, "\n%*s", indent, "");
+      column = indent;
+    } else if (column > indent) {
+      fputc(' ', out);
+      column++;
+    }
+    fprintf(out, "%.*s", width, p);
+    column += width;
+    p += width;
+    p += strspn(p, " ");
+  }
+  fputc('\n', out);
+}
+
+static const char *initial_text(const char *initial) {
+  if (strcmp(initial, "!") == 0) return "required";
+  if (strcmp(initial, "=") == 0) return "derived";
+  return initial;
+}
+
+void help_sections(FILE *out) {
+  fprintf(out,
+          "job.lua: return job { ... } with these sections; lockstep help SECTION shows keys\n\n");
+  for (int32_t i = 0; i < SECTION_COUNT; i++)
+    if (i != SECTION_job) fprintf(out, "  %-12s %s\n", spec_sections[i].name, spec_sections[i].doc);
+}
+
+static void help_field(Compile *c, int32_t field, FILE *out) {
+  const FieldInfo *info = &spec_fields[field];
+  fprintf(out, "%s\n", field_name(c->arena, field));
+  print_wrapped(out, info->doc, 4);
+  fprintf(out, "    takes    %s", kind_example(info, c->arena));
+  if (info->kind == KIND_COUNT && *info->values) fprintf(out, ", in %s", info->values);
+  fprintf(out, "\n    default  %s\n", initial_text(info->initial));
+}
+
+static void help_section(int32_t section, FILE *out) {
+  const SectionInfo *info = &spec_sections[section];
+  fprintf(out, "%s: %s\n", info->name, info->doc);
+  if (strcmp(info->head, "none") != 0)
+    fprintf(out, "    %s = \"WORD\" or { \"WORD\", ... }   WORD: %s   default: %s\n", info->name,
+            info->head, initial_text(info->initial));
+  fputc('\n', out);
+  for (int32_t i = 0; i < FIELD_COUNT; i++)
+    if ((int32_t)spec_fields[i].section == section)
+      fprintf(out, "  %-15s %-13s %s\n", spec_fields[i].key, initial_text(spec_fields[i].initial),
+              spec_fields[i].doc);
+}
+
+/* A name that is none of ours: say what refuse_name would. */
+static bool help_foreign(Compile *c, const char *word, FILE *out) {
+  const char *dot = strchr(word, '.');
+  int32_t section = -1;
+  if (dot) section = section_find(arena_copy_n(c->arena, word, (size_t)(dot - word)));
+  int32_t before = c->diags.list.count;
+  refuse_name(c, (Span){0}, section, dot ? dot + 1 : word);
+  const Diag *diag = &c->diags.list.at[before];
+  bool is_known =
+      strcmp(diag->name, "unknown-key") != 0 && strcmp(diag->name, "unknown-section") != 0;
+  bool is_renamed = strstr(diag->message, " that is ") != NULL;
+  if (is_known || is_renamed) fprintf(out, "%s\n", diag->message);
+  return is_known || is_renamed;
+}
+
+bool help_word(Compile *c, const char *word, FILE *out) {
+  bool is_found = false;
+  int32_t section = strcmp(word, "job") == 0 ? SECTION_job : section_find(word);
+  if (section >= 0) {
+    help_section(section, out);
+    return true;
+  }
+  for (int32_t i = 0; i < FIELD_COUNT; i++) {
+    const char *full = field_name(c->arena, i);
+    if (strcmp(full, word) != 0 && strcmp(spec_fields[i].key, word) != 0) continue;
+    help_field(c, i, out);
+    is_found = true;
+  }
+  const char *text = diagnostic_help(word);
+  if (text) {
+    fprintf(out, "%s\n", word);
+    print_wrapped(out, text, 4);
+    is_found = true;
+  }
+  return is_found || help_foreign(c, word, out);
+}
+
+/* ---- values with their origins */
+
+static const char *list_text(Arena *arena, const TextList *list) {
+  const char *text = "";
+  for (int32_t i = 0; i < list->count && i < 3; i++)
+    text = arena_printf(arena, "%s%s%s", text, i ? " " : "", list->at[i]);
+  if (list->count > 3) text = arena_printf(arena, "%s ... (%d)", text, list->count);
+  return text;
+}
+
+static const char *columns_text(Arena *arena, const ColumnList *inputs) {
+  const char *text = "";
+  for (int32_t i = 0; i < inputs->count; i++)
+    text = arena_printf(arena, "%s%s%s: %s", text, i ? "; " : "", inputs->at[i].input,
+                        list_text(arena, &inputs->at[i].names));
+  return text;
+}
+
+static const char *word_at(Arena *arena, const char *words, int32_t index) {
+  for (; index > 0 && *words; index--) {
+    words += strcspn(words, " ");
+    words += strspn(words, " ");
+  }
+  return arena_copy_n(arena, words, strcspn(words, " "));
+}
+
+static const char *value_text(Arena *arena, const Job *job, int32_t field) {
+  const void *at = field_at((Job *)job, field);
+  if (!job->set[field]) return "none";
+  switch (spec_fields[field].kind) {
+  case KIND_TEXT:
+  case KIND_PATH: return *(const char *const *)at ? *(const char *const *)at : "none";
+  case KIND_COUNT: return format_count(arena, *(const int64_t *)at);
+  case KIND_NUMBER: return arena_printf(arena, "%.15g", *(const double *)at);
+  case KIND_FLAG: return *(const bool *)at ? "true" : "false";
+  case KIND_CHOICE: return word_at(arena, spec_fields[field].values, *(const int32_t *)at);
+  case KIND_AMOUNT: {
+    const Amount *amount = at;
+    const char *unit = units_word(amount->unit);
+    return arena_printf(arena, "%.15g%s%s", amount->value,
+                        strlen(unit) > 1 && amount->unit != UNIT_BYTES ? " " : "",
+                        amount->unit == UNIT_BYTES ? "B" : unit);
+  }
+  case KIND_BYTES: return format_bytes(arena, *(const int64_t *)at);
+  case KIND_LIST: return list_text(arena, at);
+  case KIND_COLUMNS: return columns_text(arena, at);
+  }
+  return "";
+}
+
+static const char *origin_text(Arena *arena, const Origin *origin) {
+  static const char *const kinds[] = {"default", "derived", "preset", "base", "job", "-D"};
+  if (origin->kind == ORIGIN_OVERRIDE) return origin->span.file;
+  if (origin->kind == ORIGIN_DERIVED && origin->rule)
+    return arena_printf(arena, "derived: %s", origin->rule);
+  if (!origin->span.file) return kinds[origin->kind];
+  return arena_printf(arena, "%s: %s:%d:%d", kinds[origin->kind], origin->span.file,
+                      origin->span.line, origin->span.column);
+}
+
+static void print_value(FILE *out, const char *name, const char *value, const char *origin) {
+  fprintf(out, "%-22s %-28s %s\n", name, value, origin);
+}
+
+bool help_values(Compile *c, const Job *job, const char *key, FILE *out) {
+  bool is_found = false;
+  for (int32_t section = 0; section < SECTION_COUNT; section++) {
+    const SectionInfo *info = &spec_sections[section];
+    bool is_section = key && strcmp(info->name, key) == 0;
+    bool has_head = strcmp(info->head, "none") != 0 && section != SECTION_job;
+    const char *base = (const char *)job;
+    if (has_head && (!key || is_section)) {
+      print_value(
+          out, info->name, *(const char *const *)(const void *)(base + info->text_offset),
+          origin_text(c->arena, (const Origin *)(const void *)(base + info->origin_offset)));
+      is_found = true;
+    }
+    for (int32_t i = 0; i < FIELD_COUNT; i++) {
+      const char *full = field_name(c->arena, i);
+      bool is_asked = !key || is_section || strcmp(full, key) == 0;
+      if ((int32_t)spec_fields[i].section != section || !is_asked) continue;
+      print_value(out, full, value_text(c->arena, job, i), origin_text(c->arena, &job->origin[i]));
+      is_found = true;
+    }
+    for (int32_t i = 0; section == SECTION_model && i < job->sizes.count; i++) {
+      const ModelSize *size = &job->sizes.at[i];
+      const char *full = arena_printf(c->arena, "model.%s", size->name);
+      if (key && !is_section && strcmp(full, key) != 0) continue;
+      const char *value = size->kind == SIZE_TEXT   ? size->text
+                          : size->kind == SIZE_FLAG ? (size->number != 0 ? "true" : "false")
+                                                    : arena_printf(c->arena, "%.15g", size->number);
+      print_value(out, full, value, origin_text(c->arena, &size->origin));
+      is_found = true;
+    }
+  }
+  return is_found;
+}
