@@ -1,0 +1,188 @@
+/* Collectives between threads: right, bitwise equal everywhere, counted.
+ * LINK: runtime plan_builder */
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "kernels/bf16.h"
+#include "runtime/boot/local.h"
+#include "runtime/comm/local.h"
+#include "tests/unit/check.h"
+#include "tests/unit/plan_builder.h"
+
+enum { ELEMENTS = 100003, RANKS_MAX = 12 };
+
+typedef struct World {
+  LocalWorld *local;
+  Mesh mesh;
+  int64_t count;
+  DType dtype;
+  ReduceOp reduce;
+  bool in_place;
+  int32_t rounds;
+  void *x[RANKS_MAX];
+  void *y[RANKS_MAX];
+  int64_t sent_bytes[RANKS_MAX];
+} World;
+
+/* Communicator 0 is the whole mesh, 1 its outer axis, 2 its inner axis. */
+static LocalWorld *open_world(World *world, uint32_t outer, uint32_t inner) {
+  static PlanBuilder builder;
+  build_free(&builder);
+  memset(&builder, 0, sizeof builder);
+  build_axes(&builder, (PlanAxis){outer, build_string(&builder, "dp")});
+  build_axes(&builder, (PlanAxis){inner, build_string(&builder, "tp")});
+  for (uint32_t mask = 3; mask > 0; mask--) {
+    static const uint32_t order[4] = {0, 2, 1, 3};
+    build_comms(&builder, (PlanComm){order[mask], build_string(&builder, "comm")});
+  }
+  Plan plan = build_view(&builder);
+  Status status;
+  CHECK(mesh_read(&world->mesh, &plan, &status));
+  world->local = local_world_new(&plan, &world->mesh, 1);
+  return world->local;
+}
+
+static double value_of(int32_t rank, int64_t i) {
+  return (double)((i * 7919 + rank * 104729) % 2001 - 1000) / 64.0 + rank;
+}
+
+static void fill(World *world) {
+  for (int32_t rank = 0; rank < world->mesh.rank_count; rank++)
+    for (int64_t i = 0; i < world->count; i++) {
+      if (world->dtype == DTYPE_F64) ((double *)world->x[rank])[i] = value_of(rank, i) / 3;
+      if (world->dtype == DTYPE_F32) ((float *)world->x[rank])[i] = (float)(value_of(rank, i) / 3);
+      if (world->dtype == DTYPE_BF16)
+        ((uint16_t *)world->x[rank])[i] = bf16_from_float((float)value_of(rank, i));
+    }
+}
+
+static void open_arrays(World *world) {
+  for (int32_t rank = 0; rank < world->mesh.rank_count; rank++) {
+    world->x[rank] = calloc((size_t)world->count, 8);
+    world->y[rank] = calloc((size_t)world->count, 8);
+  }
+  fill(world);
+}
+
+static void close_world(World *world) {
+  for (int32_t rank = 0; rank < world->mesh.rank_count; rank++) {
+    free(world->x[rank]);
+    free(world->y[rank]);
+  }
+  local_world_free(world->local);
+}
+
+static void abort_world(void *context) {
+  local_world_abort(((World *)context)->local);
+}
+
+static bool reduce_body(void *context, int32_t rank, Status *status) {
+  (void)status;
+  World *world = context;
+  Comm *comm = local_comm(world->local, rank, NULL);
+  void *y = world->in_place ? world->x[rank] : world->y[rank];
+  for (int32_t round = 0; round < world->rounds; round++)
+    if (!comm->ops->all_reduce(comm, 0, world->x[rank], y, world->count, world->dtype,
+                               world->reduce))
+      return false;
+  world->sent_bytes[rank] = comm->sent_bytes;
+  return true;
+}
+
+static void check_all_reduce(uint32_t ranks, DType dtype, bool in_place, ReduceOp reduce) {
+  World world = {.count = ELEMENTS, .dtype = dtype, .reduce = reduce, .in_place = in_place};
+  world.rounds = 1;
+  CHECK(open_world(&world, ranks, 1) != NULL);
+  open_arrays(&world);
+  Status status;
+  CHECK(boot_local((int32_t)ranks, reduce_body, abort_world, &world, &status));
+  void **y = in_place ? world.x : world.y;
+  size_t bytes = (size_t)(ELEMENTS * dtype_bytes(dtype));
+  int64_t sent_bytes = 0;
+  for (uint32_t rank = 0; rank < ranks; rank++) {
+    CHECK(memcmp(y[rank], y[0], bytes) == 0);
+    sent_bytes += world.sent_bytes[rank];
+  }
+  CHECK_INT(sent_bytes, 2 * (int64_t)(ranks - 1) * (int64_t)bytes);
+  for (int64_t i = 0; i < ELEMENTS; i += 997) {
+    float sum = 0;
+    double most = value_of(0, i);
+    for (uint32_t rank = 0; rank < ranks; rank++) {
+      sum += dtype == DTYPE_BF16 ? bf16_to_float(bf16_from_float((float)value_of((int32_t)rank, i)))
+                                 : (float)(value_of((int32_t)rank, i) / 3);
+      most = fmax(most, value_of((int32_t)rank, i));
+    }
+    if (dtype == DTYPE_F32 && reduce == REDUCE_SUM) CHECK_NEAR(((float *)y[0])[i], sum, 0);
+    if (dtype == DTYPE_F32 && reduce == REDUCE_MAX)
+      CHECK_NEAR(((float *)y[0])[i], (float)(most / 3), 0);
+    if (dtype == DTYPE_F64) CHECK_NEAR(((double *)y[0])[i], sum, 1e-3);
+    if (dtype == DTYPE_BF16) CHECK_INT(((uint16_t *)y[0])[i], bf16_from_float(sum));
+  }
+  close_world(&world);
+}
+
+static bool groups_body(void *context, int32_t rank, Status *status) {
+  World *world = context;
+  Comm *comm = local_comm(world->local, rank, NULL);
+  double outer = rank, inner = rank, gathered[RANKS_MAX], part, sent[RANKS_MAX], got[RANKS_MAX];
+  for (int32_t i = 0; i < RANKS_MAX; i++)
+    sent[i] = 100 * rank + i;
+  bool good = comm->ops->members(comm, 1) == 3 && comm->ops->members(comm, 2) == 4 &&
+              comm->ops->all_reduce(comm, 1, &outer, &outer, 1, DTYPE_F64, REDUCE_SUM) &&
+              comm->ops->all_reduce(comm, 2, &inner, &inner, 1, DTYPE_F64, REDUCE_SUM) &&
+              comm->ops->all_gather(comm, 2, &inner, gathered, 1, DTYPE_F64) &&
+              comm->ops->reduce_scatter(comm, 2, sent, &part, 1, DTYPE_F64, REDUCE_SUM) &&
+              comm->ops->all_to_all(comm, 2, sent, got, 1, DTYPE_F64) && comm->ops->barrier(comm);
+  int32_t row = rank / 4, column = rank % 4, first = 4 * row;
+  good = good && outer == 3 * column + 12 && inner == 4 * first + 6 && gathered[3] == inner;
+  good = good && part == 100 * (4 * first + 6) + 4 * column;
+  for (int32_t i = 0; i < 4; i++)
+    good = good && got[i] == 100 * (first + i) + column;
+  return good || status_fail(status, STATUS_OURS, "rank %d computed something else", rank);
+}
+
+static bool failing_body(void *context, int32_t rank, Status *status) {
+  World *world = context;
+  Comm *comm = local_comm(world->local, rank, NULL);
+  if (rank == 2) return status_fail(status, STATUS_WORLD, "rank 2 has lost its disk");
+  status->code = 0;
+  return comm->ops->barrier(comm);
+}
+
+int main(void) {
+  TEST("an all-reduce is equal on all members, in rank order, and counted") {
+    for (uint32_t ranks = 1; ranks <= 5; ranks += 2)
+      for (int in_place = 0; in_place < 2; in_place++) {
+        check_all_reduce(ranks, DTYPE_F32, in_place, REDUCE_SUM);
+        check_all_reduce(ranks, DTYPE_BF16, in_place, REDUCE_SUM);
+        check_all_reduce(ranks, DTYPE_F64, in_place, REDUCE_SUM);
+        check_all_reduce(ranks, DTYPE_F32, in_place, REDUCE_MAX);
+      }
+  }
+  TEST("sub-meshes of a mesh meet without each other") {
+    World world = {.count = 1};
+    CHECK(open_world(&world, 3, 4) != NULL);
+    Status status = {0};
+    CHECK(boot_local(12, groups_body, abort_world, &world, &status));
+    CHECK_TEXT(status.text, "");
+    close_world(&world);
+  }
+  TEST("many more ranks than cores meet many times") {
+    World world = {.count = 9, .dtype = DTYPE_F64, .reduce = REDUCE_MAX, .rounds = 2000};
+    CHECK(open_world(&world, 8, 1) != NULL);
+    open_arrays(&world);
+    Status status;
+    CHECK(boot_local(8, reduce_body, abort_world, &world, &status));
+    close_world(&world);
+  }
+  TEST("the rank that fails first is the cause that is reported") {
+    World world = {.count = 1};
+    CHECK(open_world(&world, 4, 1) != NULL);
+    Status status = {0};
+    CHECK(!boot_local(4, failing_body, abort_world, &world, &status));
+    CHECK_TEXT(status.text, "rank 2 has lost its disk");
+    CHECK_INT(status.code, STATUS_WORLD);
+    close_world(&world);
+  }
+  CHECK_DONE();
+}
