@@ -81,7 +81,7 @@ static inline void pack_columns(const Attention *a, const Factor *f, int64_t fir
   int64_t stride = ceil_div(count, LANES) * LANES;
   for (int64_t j = 0; j < count; j += LANES)
     CPU(gemm_pack)
-    (f, first + j, min64(LANES, count - j), k0, k, a->pairs, (PackTarget){to + j, NULL, stride});
+  (f, first + j, min64(LANES, count - j), k0, k, a->pairs, (PackTarget){to + j, NULL, stride});
 }
 
 /* The numbers q0 .. q0+15, for comparing with a key's. */

@@ -8,10 +8,7 @@
 #include "kernels/cpu/attention.h"
 #include "kernels/cpu/workspace.h"
 
-enum {
-  QUERY_PANELS = 3,
-  QUERY_BLOCK = QUERY_PANELS * QUERY_PANEL
-};
+enum { QUERY_PANELS = 3, QUERY_BLOCK = QUERY_PANELS * QUERY_PANEL };
 
 /* Scores' gradients as they come out of the element-wise part, in the type they are multiplied in.
  */

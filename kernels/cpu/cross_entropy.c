@@ -10,7 +10,13 @@ enum { SUM_BLOCK = 4096 }; /* elements summed in f32 before they join the row's 
 
 static float highest_of(const void *logits, bool bf16, int64_t row, int64_t vocab) {
   Vec lowest = v_set(-INFINITY), high = lowest;
-  for (int64_t c = 0; c < vocab; c += LANES)
+  int64_t c = 0;
+  for (; bf16 && c + 2 * LANES <= vocab; c += 2 * LANES) {
+    Vec even, odd;
+    v_load_pairs((const uint16_t *)logits + row + c, &even, &odd);
+    high = v_max(high, v_max(even, odd));
+  }
+  for (; c < vocab; c += LANES)
     high = v_max(high, v_keep_n(v_get_n(logits, row + c, vocab - c, bf16), vocab - c, lowest));
   return v_largest(high);
 }
@@ -22,8 +28,15 @@ static double exp_sum(const void *logits, bool bf16, int64_t row, int64_t vocab,
     int64_t end = min64(first + SUM_BLOCK, vocab), c = first;
     Vec even = zero, odd = zero;
     for (; c + 2 * LANES <= end; c += 2 * LANES) {
-      even = v_add(even, v_exp(v_sub(v_get(logits, row + c, bf16), shift)));
-      odd = v_add(odd, v_exp(v_sub(v_get(logits, row + c + LANES, bf16), shift)));
+      Vec a, b;
+      if (bf16) {
+        v_load_pairs((const uint16_t *)logits + row + c, &a, &b);
+      } else {
+        a = v_get(logits, row + c, false);
+        b = v_get(logits, row + c + LANES, false);
+      }
+      even = v_add(even, v_exp(v_sub(a, shift)));
+      odd = v_add(odd, v_exp(v_sub(b, shift)));
     }
     for (; c < end; c += LANES) {
       Vec e = v_exp(v_sub(v_get_n(logits, row + c, end - c, bf16), shift));
@@ -42,7 +55,16 @@ static void slopes(const KernelArgs *args, int64_t row, int32_t target, float hi
   double scale = args->attr[0];
   Vec shift = v_set(highest), factor = v_set((float)(scale / sum));
   float at_target = float_get(logits, row + target, bf16);
-  for (int64_t c = 0; c < vocab; c += LANES) {
+  int64_t c = 0;
+  for (; bf16 && c + 2 * LANES <= vocab; c += 2 * LANES) {
+    uint16_t *at_c = (uint16_t *)logits + row + c;
+    Vec even, odd;
+    v_load_pairs(at_c, &even, &odd);
+    even = v_mul(v_exp(v_sub(even, shift)), factor);
+    odd = v_mul(v_exp(v_sub(odd, shift)), factor);
+    v_store_pairs(at_c, even, odd);
+  }
+  for (; c < vocab; c += LANES) {
     Vec x = v_get_n(logits, row + c, vocab - c, bf16);
     v_put_n(logits, row + c, vocab - c, bf16, v_mul(v_exp(v_sub(x, shift)), factor));
   }

@@ -152,6 +152,23 @@ ALWAYS_INLINE Vec v_pairs(Vec first, Vec second) {
   return first;
 }
 
+/* 32 neighbouring bf16 as the sixteen at even and the sixteen at odd places. */
+ALWAYS_INLINE void v_load_pairs(const uint16_t *p, Vec *even, Vec *odd) {
+  __m256i low = _mm256_loadu_si256((const __m256i *)p);
+  __m256i high = _mm256_loadu_si256((const __m256i *)(p + 16));
+  __m256i upper = _mm256_set1_epi32((int)0xffff0000u);
+  *even = VEC_BOTH(_mm256_castsi256_ps(_mm256_slli_epi32(low, 16)),
+                   _mm256_castsi256_ps(_mm256_slli_epi32(high, 16)));
+  *odd = VEC_BOTH(_mm256_castsi256_ps(_mm256_and_si256(low, upper)),
+                  _mm256_castsi256_ps(_mm256_and_si256(high, upper)));
+}
+ALWAYS_INLINE void v_store_pairs(uint16_t *p, Vec even, Vec odd) {
+  __m256i low = _mm256_slli_epi32(v_round_bits(odd.low), 16);
+  __m256i high = _mm256_slli_epi32(v_round_bits(odd.high), 16);
+  _mm256_storeu_si256((__m256i *)p, _mm256_or_si256(v_round_bits(even.low), low));
+  _mm256_storeu_si256((__m256i *)(p + 16), _mm256_or_si256(v_round_bits(even.high), high));
+}
+
 typedef struct VecDouble {
   __m256d part[4];
 } VecDouble;
