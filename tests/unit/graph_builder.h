@@ -21,7 +21,7 @@ typedef struct Builder {
 
 static inline void add_dim(Builder *b, const char *name, int64_t size) {
   bool carried = strcmp(name, "batch") == 0 || strcmp(name, "seq") == 0;
-  graph_add_dim(b->g, (Dim){name, size, NULL, carried});
+  graph_add_dim(b->g, (Dim){.name = name, .size = size, .carried = carried});
 }
 
 static inline RegionId open_region(Builder *b, const char *name, int64_t repeat, ValueId carried) {
