@@ -16,11 +16,20 @@ enum { DIMS_MAX = 8, NODE_INPUTS_MAX = 8, NODE_OUTPUTS_MAX = 6, NODE_ATTRS_MAX =
 typedef int32_t DimId, ValueId, NodeId, ParamId, RegionId;
 #define NO_ID (-1)
 
+/* Mesh axes, outermost first: rank = ((dp * pp_size + pp) * cp_size + cp) * tp_size + tp. */
+typedef enum MeshAxis { MESH_DP, MESH_PP, MESH_CP, MESH_TP, MESH_AXES } MeshAxis;
+typedef struct Mesh {
+  int64_t size[MESH_AXES];
+} Mesh;
+
 typedef struct Dim {
   const char *name; /* "batch", "seq", "heads" ... */
   int64_t size;     /* whole, not sharded */
   const char *axis; /* mesh axis that may shard it: "dp", "cp", "tp", or NULL */
   bool carried;     /* batch, seq: linear and norms carry them; all others are features */
+  bool is_part;     /* one rank's part of `whole` along `mesh`, made by shard/ */
+  DimId whole;
+  MeshAxis mesh;
 } Dim;
 
 typedef enum ValueKind {
@@ -45,6 +54,7 @@ typedef struct Value {
       extra_elements; /* statistics and the like: this many elements, dims unused (dim_count 0) */
   /* A view stands inside another value: element 0 of each token at view_offset of view_of's token.
    */
+  uint32_t partial;    /* bit per MeshAxis: ranks hold summands, not the value */
   ValueId view_of;     /* NO_ID: owns its storage */
   int64_t view_offset; /* elements */
 } Value;
@@ -79,8 +89,9 @@ typedef struct Param {
   int64_t elements; /* of one layer */
   InitKind init;
   double init_a, init_b; /* mean std; low high; value */
-  bool decay;            /* two or more names: weight decay applies */
-  ValueId value, grad;   /* grad NO_ID until grad_derive */
+  uint32_t partial;    /* bit per MeshAxis: the accumulated gradient is still to be summed there */
+  bool decay;          /* two or more names: weight decay applies */
+  ValueId value, grad; /* grad NO_ID until grad_derive */
   Span origin;
 } Param;
 
@@ -117,6 +128,7 @@ typedef struct Graph {
   DType param_dtype, grad_dtype;
   int64_t loss_count; /* weights of one optimizer step over the whole job: the loss denominator */
   const char *loss_name; /* "cross_entropy" or "mse" */
+  Mesh mesh;
   VEC(Dim) dims;
   VEC(Value) values;
   VEC(Node) nodes;

@@ -143,7 +143,8 @@ const OpDef op_add = {.name = "add",
                       .shape = shape_commuting,
                       .backward = backward_add,
                       .lower = lower,
-                      .in_place = 0};
+                      .in_place = 0,
+                      .layout = LAYOUT_LINEAR};
 const OpDef op_subtract = {.name = "subtract",
                            .shape = shape_ordered,
                            .backward = backward_subtract,
@@ -154,8 +155,11 @@ const OpDef op_multiply = {.name = "multiply",
                            .backward = backward_multiply,
                            .lower = lower,
                            .in_place = 0};
-const OpDef op_sum_to = {
-    .name = "sum_to", .shape = rule_given, .lower = lower_sum_to, .in_place = -1};
+const OpDef op_sum_to = {.name = "sum_to",
+                         .shape = rule_given,
+                         .lower = lower_sum_to,
+                         .in_place = -1,
+                         .layout = LAYOUT_LINEAR};
 const OpDef op_affine = {.name = "affine",
                          .shape = rule_output_like_input,
                          .backward = backward_affine,

@@ -109,10 +109,12 @@ const OpDef op_attention = {.name = "attention",
                             .lower = lower,
                             .in_place = -1,
                             .reads_views = 7,
-                            .paper = "arXiv:2205.14135, arXiv:2305.13245"};
+                            .paper = "arXiv:2205.14135, arXiv:2305.13245",
+                            .layout = LAYOUT_HEADS};
 const OpDef op_attention_backward = {.name = "attention_backward",
                                      .shape = rule_given,
                                      .lower = lower_backward,
                                      .in_place = -1,
                                      .reads_views = 7 << 1,
-                                     .writes_views = 7};
+                                     .writes_views = 7,
+                                     .layout = LAYOUT_HEADS};

@@ -26,4 +26,5 @@ const OpDef op_copy = {.name = "copy",
                        .lower = lower,
                        .in_place = -1,
                        .reads_views = 1,
-                       .writes_views = 1};
+                       .writes_views = 1,
+                       .layout = LAYOUT_LINEAR};

@@ -60,6 +60,10 @@ const OpDef op_layernorm = {.name = "layernorm",
                             .backward = backward,
                             .lower = lower,
                             .in_place = -1,
-                            .paper = "arXiv:1607.06450"};
-const OpDef op_layernorm_backward = {
-    .name = "layernorm_backward", .shape = rule_given, .lower = lower_backward, .in_place = -1};
+                            .paper = "arXiv:1607.06450",
+                            .layout = LAYOUT_WHOLE_FEATURES};
+const OpDef op_layernorm_backward = {.name = "layernorm_backward",
+                                     .shape = rule_given,
+                                     .lower = lower_backward,
+                                     .in_place = -1,
+                                     .layout = LAYOUT_WHOLE_FEATURES};

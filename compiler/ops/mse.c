@@ -40,5 +40,9 @@ static void lower(const Graph *g, const Node *n, Lowered *out) {
   LOWER_ATTRS(out, 1 / ((double)g->loss_count * (double)value_features(g, n->inputs[0])));
 }
 
-const OpDef op_mse = {
-    .name = "mse", .shape = shape, .backward = backward, .lower = lower, .in_place = -1};
+const OpDef op_mse = {.name = "mse",
+                      .shape = shape,
+                      .backward = backward,
+                      .lower = lower,
+                      .in_place = -1,
+                      .layout = LAYOUT_WHOLE_FEATURES};

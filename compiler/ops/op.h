@@ -47,9 +47,19 @@ typedef struct Lowered {
   int32_t attr_count;
   double attrs[LOWERED_ATTRS_MAX];
   int64_t workspace_bytes; /* > 0: scratch appended as the last operand */
-  int64_t flops; /* multiply-add = 2; 0 for memory-bound ops is honest when they do not matter */
-  bool random;   /* the record gets a key from the node's path */
+  int64_t flops;   /* multiply-add = 2; 0 for memory-bound ops is honest when they do not matter */
+  RecordKind kind; /* of a collective; RECORD_KERNEL else */
+  MeshAxis axis;   /* of a collective, or of what varies */
+  int64_t rank_stride_bytes; /* operand 0 starts at coordinate(axis) times this */
+  bool random;               /* the record gets a key from the node's path */
 } Lowered;
+
+/* What an op's names do not say about layouts. */
+enum {
+  LAYOUT_LINEAR = 1u << 0,         /* summands may pass when all inputs are summands */
+  LAYOUT_WHOLE_FEATURES = 1u << 1, /* it runs over all features of a token */
+  LAYOUT_HEADS = 1u << 2,          /* its inputs' cut names belong together: heads and kv_heads */
+};
 
 /* Backward bookkeeping, grad/grad.h. */
 typedef struct Grad Grad;
@@ -73,6 +83,7 @@ typedef struct OpDef {
   uint32_t reads_views;  /* bit i: input i may have a row stride; others get a dense copy first */
   uint32_t writes_views; /* bit i: output i may have a row stride */
   uint32_t overwrites;   /* bit i: in training input i is destroyed; an output is a view of it */
+  uint32_t layout;       /* LAYOUT_*: what shard/ must know beyond names */
   const char *paper;     /* source of the formulas, or NULL */
 } OpDef;
 

@@ -46,6 +46,10 @@ const OpDef op_rmsnorm = {.name = "rmsnorm",
                           .backward = backward,
                           .lower = lower,
                           .in_place = -1,
-                          .paper = "arXiv:1910.07467"};
-const OpDef op_rmsnorm_backward = {
-    .name = "rmsnorm_backward", .shape = rule_given, .lower = lower_backward, .in_place = -1};
+                          .paper = "arXiv:1910.07467",
+                          .layout = LAYOUT_WHOLE_FEATURES};
+const OpDef op_rmsnorm_backward = {.name = "rmsnorm_backward",
+                                   .shape = rule_given,
+                                   .lower = lower_backward,
+                                   .in_place = -1,
+                                   .layout = LAYOUT_WHOLE_FEATURES};

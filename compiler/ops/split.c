@@ -97,9 +97,11 @@ const OpDef op_split = {.name = "split",
                         .backward = backward,
                         .lower = lower_nothing,
                         .in_place = -1,
-                        .reads_views = 1};
+                        .reads_views = 1,
+                        .layout = LAYOUT_LINEAR};
 const OpDef op_join = {.name = "join",
                        .shape = rule_given,
                        .lower = lower_nothing,
                        .in_place = -1,
-                       .reads_views = (1u << NODE_OUTPUTS_MAX) - 1};
+                       .reads_views = (1u << NODE_OUTPUTS_MAX) - 1,
+                       .layout = LAYOUT_LINEAR};
