@@ -42,12 +42,14 @@ typedef struct Range {
   double step_low, step_high, low, high;
 } Range;
 
+/* The first points of a long curve are above everything that matters later: they may leave the
+ * range. */
 static void widen(Range *range, const Curve *curve) {
   for (int32_t i = 0; i < curve->count; i++) {
     range->step_low = fmin(range->step_low, curve->step[i]);
     range->step_high = fmax(range->step_high, curve->step[i]);
     range->low = fmin(range->low, curve->value[i]);
-    range->high = fmax(range->high, curve->value[i]);
+    if (i >= curve->count / 50) range->high = fmax(range->high, curve->value[i]);
   }
 }
 
@@ -67,7 +69,7 @@ static bool find_range(const Plot *plot, Range *range) {
 }
 
 static int32_t place(double value, double low, double high, int32_t cells) {
-  double at = (value - low) / (high - low) * (cells - 1);
+  double at = fmin((value - low) / (high - low), 1.0) * (cells - 1);
   return (int32_t)(at + 0.5);
 }
 

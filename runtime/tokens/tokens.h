@@ -1,7 +1,9 @@
-/* tokens.h -- token files, read and written. The compiler checks them with it, the runtime maps them.
+/* tokens.h -- token files, read and written. The compiler checks them with it, the runtime maps
+ * them.
  *
- * Formats: raw u8, u16, u32 (little-endian ids, no header: the job must say so); llm.c's .bin (256 int32 header,
- * magic 20240520 with u16 ids, or 20240801 with u32); Megatron's .bin with its .idx beside it (MMIDIDX). */
+ * Formats: raw u8, u16, u32 (little-endian ids, no header: the job must say so); llm.c's .bin (256
+ * int32 header, magic 20240520 with u16 ids, or 20240801 with u32); Megatron's .bin with its .idx
+ * beside it (MMIDIDX). */
 #ifndef LOCKSTEP_TOKENS_H
 #define LOCKSTEP_TOKENS_H
 
@@ -22,7 +24,8 @@ typedef struct TokenFile {
   size_t mapped_bytes;
 } TokenFile;
 
-/* Recognises llm.c and Megatron files by their headers. False when the file is raw: the job must say the width. */
+/* Recognises llm.c and Megatron files by their headers. False when the file is raw: the job must
+ * say the width. */
 bool tokens_detect(const char *path, DataFormat *format, char why[TOKENS_WHY_BYTES]);
 
 /* Maps `path` read-only and checks its header against its size. tokens_close unmaps. */
@@ -44,8 +47,9 @@ typedef struct TokensWritten {
   int64_t valid_tokens;
 } TokensWritten;
 
-/* Every byte of `text_path` becomes one token: FOLDER/train.u8 and, from the end of the text, `hold_out` of it (a
- * fraction in [0, 1)) in FOLDER/valid.u8. Makes the folder. A reader sees the old files or the whole new ones. */
+/* Every byte of `text_path` becomes one token: FOLDER/train.u8 and, from the end of the text,
+ * `hold_out` of it (a fraction in [0, 1)) in FOLDER/valid.u8. Makes the folder and those above it.
+ * A reader sees the old files or the whole new ones. */
 bool tokens_write_bytes(const char *text_path, const char *folder, double hold_out,
                         TokensWritten *written, char why[TOKENS_WHY_BYTES]);
 

@@ -53,6 +53,20 @@ static bool write_or_remove_valid(const char *folder, const uint8_t *bytes, int6
   return refuse(why, path, strerror(errno));
 }
 
+/* The folder and those above it. */
+static bool make_folder(const char *folder, char why[TOKENS_WHY_BYTES]) {
+  char part[PATH_BYTES];
+  size_t length = strlen(folder);
+  if (length >= sizeof part) return refuse(why, folder, "path is too long");
+  for (size_t i = 1; i <= length; i++) {
+    if (folder[i] != '/' && folder[i] != 0) continue;
+    memcpy(part, folder, i);
+    part[i] = 0;
+    if (mkdir(part, 0777) != 0 && errno != EEXIST) return refuse(why, part, strerror(errno));
+  }
+  return true;
+}
+
 bool tokens_write_bytes(const char *text_path, const char *folder, double hold_out,
                         TokensWritten *written, char why[TOKENS_WHY_BYTES]) {
   if (!(hold_out >= 0.0 && hold_out < 1.0))
@@ -61,9 +75,8 @@ bool tokens_write_bytes(const char *text_path, const char *folder, double hold_o
   if (!tokens_open(&text, text_path, FORMAT_U8, why)) return false;
   int64_t valid = (int64_t)((double)text.count * hold_out);
   *written = (TokensWritten){text.count - valid, valid};
-  bool made = mkdir(folder, 0777) == 0 || errno == EEXIST;
-  if (!made) (void)refuse(why, folder, strerror(errno));
-  made = made && write_file(folder, "train.u8", text.ids, written->train_tokens, why);
+  bool made = make_folder(folder, why) &&
+              write_file(folder, "train.u8", text.ids, written->train_tokens, why);
   made = made && write_or_remove_valid(folder, text.ids + written->train_tokens, valid, why);
   tokens_close(&text);
   return made;

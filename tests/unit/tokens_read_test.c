@@ -158,7 +158,7 @@ static void test_megatron(void) {
 
 static void test_write(void) {
   char out[128], text[128];
-  (void)snprintf(out, sizeof out, "%s/corpus", folder);
+  (void)snprintf(out, sizeof out, "%s/data/corpus", folder);
   (void)snprintf(text, sizeof text, "%s", make("text", "In the beginning, and so on", 27));
   TokensWritten written;
   TokenFile tokens;
