@@ -33,7 +33,8 @@ typedef struct Tail {
 
 typedef struct Ordering {
   const View *view;
-  const Walk *walk;
+  Walk walk_now;
+  const Walk *walk; /* walk_now */
   LaneLog lanes[Lane_COUNT];
   Tail tail[Lane_COUNT][Lane_COUNT];      /* [by][of] */
   uint32_t known[Lane_COUNT][Lane_COUNT]; /* [by][of]: of's records that by is ordered after */
@@ -164,13 +165,13 @@ static void run_record(Ordering *o, uint32_t index, bool first_on_lane) {
 }
 
 static void run_program(Ordering *o, const PlanProgram *program) {
-  Walk walk = walk_begin(o->view, program);
-  o->walk = &walk;
-  while (walk_next(&walk)) {
+  o->walk_now = walk_begin(o->view, program);
+  o->walk = &o->walk_now;
+  while (walk_next(&o->walk_now)) {
     uint32_t lanes_begun = 0;
-    for (uint32_t i = 0; i < walk.segment->records_count; i++) {
-      const PlanRecord *record = walk_record(&walk, i);
-      if (!walk_runs(&walk, record)) continue;
+    for (uint32_t i = 0; i < o->walk->segment->records_count; i++) {
+      const PlanRecord *record = walk_record(o->walk, i);
+      if (!walk_runs(o->walk, record)) continue;
       run_record(o, i, (lanes_begun >> record->lane & 1) == 0);
       lanes_begun |= 1u << record->lane;
     }

@@ -37,7 +37,8 @@ typedef struct Wire {
 
 typedef struct Step {
   const View *view;
-  const Walk *walk;
+  Walk walk_now;
+  const Walk *walk; /* walk_now */
   uint32_t record_index;
   const PlanRecord *record;
   bool training;
@@ -423,7 +424,6 @@ static void finish(Step *s) {
 
 static void run_program(Step *s, const PlanProgram *program) {
   const View *view = s->view;
-  Walk walk = walk_begin(view, program), last = walk;
   int64_t microbatches = view->plan->jobs[0].accumulation;
   if (!s->training) {
     microbatches = 0; /* an evaluation has as many as it numbers */
@@ -433,16 +433,18 @@ static void run_program(Step *s, const PlanProgram *program) {
     }
   }
   s->microbatches = microbatches - walk_left_out(view, program);
-  s->walk = &walk;
+  s->walk_now = walk_begin(view, program);
+  s->walk = &s->walk_now;
   s->loads = s->losses = 0;
-  while (walk_next(&walk)) {
+  while (walk_next(&s->walk_now)) {
     check_flags(s, microbatches);
-    for (s->record_index = 0; s->record_index < walk.segment->records_count; s->record_index++) {
-      s->record = walk_record(&walk, s->record_index);
-      if (walk_runs(&walk, s->record)) run_record(s);
+    for (s->record_index = 0; s->record_index < s->walk->segment->records_count;
+         s->record_index++) {
+      s->record = walk_record(s->walk, s->record_index);
+      if (walk_runs(s->walk, s->record)) run_record(s);
     }
   }
-  s->walk = &last;
+  s->walk_now.call = NULL; /* findings from here on are about the program */
   finish(s);
 }
 
