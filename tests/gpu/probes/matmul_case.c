@@ -4,37 +4,41 @@
 #include <stdio.h>
 
 /* clang-format off */
+#define CASE(layer, tokens, in, out, pass, epilogue, compute, result, accumulate)                  \
+  {layer, tokens, in, out, PASS_##pass, EPILOGUE_##epilogue, COMPUTE_##compute, TYPE_##result,     \
+   accumulate}
+/* The passes of a layer; the weight gradient once in bf16 and once added to an fp32 gradient. */
 #define LINEAR(layer, tokens, in, out, forward, input_gradient, weight_gradient)                   \
-  {layer, tokens, in, out, PASS_FORWARD, forward, COMPUTE_BF16, TYPE_BF16, false},                 \
-  {layer, tokens, in, out, PASS_INPUT_GRADIENT, input_gradient, COMPUTE_BF16, TYPE_BF16, false},   \
-  {layer, tokens, in, out, PASS_WEIGHT_GRADIENT, weight_gradient, COMPUTE_BF16, TYPE_BF16, false}, \
-  {layer, tokens, in, out, PASS_WEIGHT_GRADIENT, EPILOGUE_NONE, COMPUTE_BF16, TYPE_FP32, true}
+  CASE(layer, tokens, in, out, FORWARD, forward, BF16, BF16, false),                               \
+  CASE(layer, tokens, in, out, INPUT_GRADIENT, input_gradient, BF16, BF16, false),                 \
+  CASE(layer, tokens, in, out, WEIGHT_GRADIENT, weight_gradient, BF16, BF16, false),               \
+  CASE(layer, tokens, in, out, WEIGHT_GRADIENT, NONE, BF16, FP32, true)
 
 /* GPT-2 124M: C 768, 65536 tokens (B 64, T 1024). The head runs in chunks of 8192 tokens, its
  * vocabulary padded from 50257 to a multiple of 128. Llama-3 8B: C 4096, 32 query and 8 key heads
  * of 128, hidden 14336 (gate and up in one matmul), 8192 tokens. */
 const MatmulCase MATMUL_CASES[] = {
-  LINEAR("gpt2 qkv", 65536, 768, 2304, EPILOGUE_BIAS, EPILOGUE_NONE, EPILOGUE_BGRAD),
-  LINEAR("gpt2 proj", 65536, 768, 768, EPILOGUE_BIAS, EPILOGUE_NONE, EPILOGUE_BGRAD),
-  LINEAR("gpt2 fc1", 65536, 768, 3072, EPILOGUE_GELU_AUX_BIAS, EPILOGUE_NONE, EPILOGUE_BGRAD),
-  LINEAR("gpt2 fc2", 65536, 3072, 768, EPILOGUE_BIAS, EPILOGUE_DGELU_BGRAD, EPILOGUE_BGRAD),
-  LINEAR("gpt2 head", 8192, 768, 50304, EPILOGUE_NONE, EPILOGUE_NONE, EPILOGUE_NONE),
-  LINEAR("llama3 qkv", 8192, 4096, 6144, EPILOGUE_NONE, EPILOGUE_NONE, EPILOGUE_NONE),
-  LINEAR("llama3 o", 8192, 4096, 4096, EPILOGUE_NONE, EPILOGUE_NONE, EPILOGUE_NONE),
-  LINEAR("llama3 gate_up", 8192, 4096, 28672, EPILOGUE_NONE, EPILOGUE_NONE, EPILOGUE_NONE),
-  LINEAR("llama3 down", 8192, 14336, 4096, EPILOGUE_NONE, EPILOGUE_NONE, EPILOGUE_NONE),
-  LINEAR("llama3 head", 8192, 4096, 128256, EPILOGUE_NONE, EPILOGUE_NONE, EPILOGUE_NONE),
+  LINEAR("gpt2 qkv", 65536, 768, 2304, BIAS, NONE, BGRAD),
+  LINEAR("gpt2 proj", 65536, 768, 768, BIAS, NONE, BGRAD),
+  LINEAR("gpt2 fc1", 65536, 768, 3072, GELU_AUX_BIAS, NONE, BGRAD),
+  LINEAR("gpt2 fc2", 65536, 3072, 768, BIAS, DGELU_BGRAD, BGRAD),
+  LINEAR("gpt2 head", 8192, 768, 50304, NONE, NONE, NONE),
+  LINEAR("llama3 qkv", 8192, 4096, 6144, NONE, NONE, NONE),
+  LINEAR("llama3 o", 8192, 4096, 4096, NONE, NONE, NONE),
+  LINEAR("llama3 gate_up", 8192, 4096, 28672, NONE, NONE, NONE),
+  LINEAR("llama3 down", 8192, 14336, 4096, NONE, NONE, NONE),
+  LINEAR("llama3 head", 8192, 4096, 128256, NONE, NONE, NONE),
   /* What an epilogue costs: the same matmuls without it, or with less of it. */
-  {"gpt2 fc1", 65536, 768, 3072, PASS_FORWARD, EPILOGUE_NONE, COMPUTE_BF16, TYPE_BF16, false},
-  {"gpt2 fc1", 65536, 768, 3072, PASS_FORWARD, EPILOGUE_BIAS, COMPUTE_BF16, TYPE_BF16, false},
-  {"gpt2 fc2", 65536, 3072, 768, PASS_INPUT_GRADIENT, EPILOGUE_NONE, COMPUTE_BF16, TYPE_BF16, false},
-  {"gpt2 fc2", 65536, 3072, 768, PASS_INPUT_GRADIENT, EPILOGUE_DGELU, COMPUTE_BF16, TYPE_BF16, false},
-  {"gpt2 fc1", 65536, 768, 3072, PASS_WEIGHT_GRADIENT, EPILOGUE_NONE, COMPUTE_BF16, TYPE_BF16, false},
-  {"gpt2 fc1", 65536, 768, 3072, PASS_WEIGHT_GRADIENT, EPILOGUE_BGRAD, COMPUTE_BF16, TYPE_FP32, true},
-  {"gpt2 fc1", 8192, 768, 3072, PASS_FORWARD, EPILOGUE_GELU_AUX_BIAS, COMPUTE_FP32, TYPE_FP32, false},
-  {"gpt2 fc1", 8192, 768, 3072, PASS_FORWARD, EPILOGUE_NONE, COMPUTE_FP32, TYPE_FP32, false},
-  {"gpt2 fc1", 8192, 768, 3072, PASS_FORWARD, EPILOGUE_NONE, COMPUTE_TF32, TYPE_FP32, false},
-  {"gpt2 fc1", 8192, 768, 3072, PASS_WEIGHT_GRADIENT, EPILOGUE_NONE, COMPUTE_FP32, TYPE_FP32, true},
+  CASE("gpt2 fc1", 65536, 768, 3072, FORWARD, NONE, BF16, BF16, false),
+  CASE("gpt2 fc1", 65536, 768, 3072, FORWARD, BIAS, BF16, BF16, false),
+  CASE("gpt2 fc2", 65536, 3072, 768, INPUT_GRADIENT, NONE, BF16, BF16, false),
+  CASE("gpt2 fc2", 65536, 3072, 768, INPUT_GRADIENT, DGELU, BF16, BF16, false),
+  CASE("gpt2 fc1", 65536, 768, 3072, WEIGHT_GRADIENT, NONE, BF16, BF16, false),
+  CASE("gpt2 fc1", 65536, 768, 3072, WEIGHT_GRADIENT, BGRAD, BF16, FP32, true),
+  CASE("gpt2 fc1", 8192, 768, 3072, FORWARD, GELU_AUX_BIAS, FP32, FP32, false),
+  CASE("gpt2 fc1", 8192, 768, 3072, FORWARD, NONE, FP32, FP32, false),
+  CASE("gpt2 fc1", 8192, 768, 3072, FORWARD, NONE, TF32, FP32, false),
+  CASE("gpt2 fc1", 8192, 768, 3072, WEIGHT_GRADIENT, NONE, FP32, FP32, true),
 };
 /* clang-format on */
 const int MATMUL_CASE_COUNT = sizeof MATMUL_CASES / sizeof *MATMUL_CASES;

@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+"""tests/gpu/report on made-up results: numbers arrive, sentences follow from them."""
+
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+GPU = Path(__file__).resolve().parent.parent
+FIXTURE = GPU / "data" / "fixture_results"
+
+
+class Report(unittest.TestCase):
+    def setUp(self):
+        self.folder = Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.out = self.folder / "out"
+        shutil.copytree(FIXTURE, self.out)
+        (self.out / "run.log").write_text(
+            'date: 2026-01-02T03:04:05Z\nPRETTY_NAME="Some System 1"\n'
+        )
+
+    def report(self, *arguments):
+        command = [sys.executable, str(GPU / "report"), *map(str, arguments)]
+        return subprocess.run(command, capture_output=True, text=True)
+
+    def page(self):
+        path = self.folder / "page.md"
+        result = self.report(self.out, path)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return path.read_text()
+
+    def edit(self, name, change):
+        path = self.out / name
+        records = [json.loads(line) for line in path.read_text().splitlines()]
+        for record in records:
+            change(record)
+        path.write_text("".join(json.dumps(record) + "\n" for record in records))
+
+    def test_numbers_stand_beside_their_ceilings(self):
+        page = self.page()
+        self.assertIn("| copy, cudaMemcpy | 4000 GB/s | 83 % |", page)
+        self.assertIn("| bf16 matmul 8192^3, random data | 800 TFLOP/s | 81 % |", page)
+        self.assertIn(
+            "| gpt2 qkv forward bf16 bias | 65536 | 500 | 600 | 75 % | 1.25 | 1.7e-03 |", page
+        )
+        self.assertIn(
+            "| causal B64 H12/12 T1024 D64 | 320 | 40 % | 160 | 20 % | 2, 6 | 256, 256 |", page
+        )
+        self.assertIn("| date, commit | 2026-01-02T03:04:05Z, ? |", page)
+        self.assertIn("Some System 1", page)
+
+    def test_made_up_numbers_say_so_and_stay_out_of_docs(self):
+        self.assertIn("# FIXTURE, NOT MEASURED: GPU measurements", self.page())
+        refused = self.report(self.out, self.folder / "docs" / "measurements" / "gpu.md")
+        self.assertEqual(refused.returncode, 1)
+        self.assertFalse((self.folder / "docs").exists())
+
+    def test_failures_are_listed_with_their_reason(self):
+        page = self.page()
+        self.assertIn("the heuristics know no algorithm for this matmul |", page)
+        self.assertIn("17 of 18 layers by samples", page)
+
+    def test_sentences_follow_from_the_numbers(self):
+        page = self.page()
+        self.assertIn("1.00 ms launched one by one and 0.40 ms as one graph", page)
+        self.assertIn("saves up to 0.60 ms a step, 12 % of PyTorch's fastest batch-1 step", page)
+        self.assertIn("instead of taking the first saves 20.0 %", page)
+        # 65536 x 3072 x 2 bytes, read and written, at 4000 GB/s: 201 us against 100 us more.
+        self.assertIn("GELU forward fused costs 100 us on fc1's array", page)
+        self.assertIn("a kernel of its own at copy speed 201 us: fuse it", page)
+        self.assertIn(
+            "fused costs 400 us on fc1's array, a kernel of its own at copy speed 302 us: "
+            "keep it apart",
+            page,
+        )
+        self.assertIn("a plan file may carry compiled attention", page)
+        self.assertIn("Of 2 backward engines, candidate 1 engine 7 repeated bit for bit", page)
+        self.assertIn("NCCL ran 2 and 4 ranks on one GPU", page)
+        # 12 layers x 12 matmuls x 500 us + 8 chunks x 3 x 1000 us = 96 ms of 120.
+        self.assertIn("the matmuls alone take 96.00 ms of it", page)
+        self.assertIn("bounds any gain at a factor 1.25", page)
+
+    def test_other_numbers_give_other_sentences(self):
+        def change(record):
+            if record["probe"] == "launch":
+                record["total_us"] = 1000.0
+            if record.get("kind") == "ahead":
+                record.update(ok=False, error="refused")
+            if record.get("case") == "backward repeats bit for bit":
+                record["candidate_1_engine_7_repeats"] = False
+            if record.get("case") == "4 ranks":
+                record["ok"] = False
+
+        for name in ("launch.jsonl", "attention.jsonl", "nccl.jsonl"):
+            self.edit(name, change)
+        page = self.page()
+        self.assertIn("capturing a step saves nothing here", page)
+        self.assertIn("attention must be planned on the device", page)
+        self.assertIn("a deterministic mode needs our own kernel", page)
+        self.assertIn("collectives need our own transport", page)
+
+    def test_a_step_that_did_not_run_is_named(self):
+        for name in ("attention", "nccl", "torch", "launch", "matmul"):
+            (self.out / f"{name}.jsonl").unlink()
+        page = self.page()
+        for words in (
+            "## PyTorch\n\nNot measured.",
+            "## NCCL, several ranks on one GPU\n\nNot run.",
+            "Launch costs were not measured.",
+            "## Attention (cuDNN)\n\nNot measured.",
+        ):
+            self.assertIn(words, page)
+
+    def test_without_a_device_there_is_no_page(self):
+        (self.out / "device.jsonl").unlink()
+        result = self.report(self.out, self.folder / "page.md")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("no device record", result.stderr)
+        self.assertFalse((self.folder / "page.md").exists())
+
+    def test_a_line_cut_short_is_left_out(self):
+        with open(self.out / "nccl.jsonl", "a", encoding="utf-8") as file:
+            file.write('{"probe": "nccl", "case": "cut')
+        result = self.report("--table", self.out)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("nccl.jsonl: a line that is no JSON", result.stderr)
+        self.assertIn("NCCL 4 ranks", result.stdout)
+        self.assertIn("1 failed", result.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
