@@ -212,8 +212,8 @@ static void check_params(const Graph *g) {
 
 bool grad_derive(Graph *g) {
   if (!prepare_check(g)) return false;
-  prepare_overwritten(g);
   prepare_drop_dead(g);
+  prepare_overwritten(g);
   Grad b = {.graph = g};
   mark_needed(&b);
   for (RegionId r = g->regions.count - 1; r >= 0; r--)

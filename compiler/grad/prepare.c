@@ -57,24 +57,6 @@ bool prepare_check(Graph *g) {
   return good;
 }
 
-static ValueId root_of(const Graph *g, ValueId v) {
-  return graph_value(g, v)->view_of == NO_ID ? v : graph_value(g, v)->view_of;
-}
-
-static int32_t readers_of(const Graph *g, ValueId root) {
-  int32_t readers = 0;
-  for (RegionId r = 0; r < g->regions.count; r++) {
-    const Region *region = &g->regions.at[r];
-    for (int32_t i = 0; i < region->forward.count; i++) {
-      const Node *n = graph_node(g, region->forward.at[i]);
-      for (int32_t k = 0; k < n->input_count; k++)
-        readers += root_of(g, n->inputs[k]) == root;
-    }
-    readers += region->output != NO_ID && root_of(g, region->output) == root;
-  }
-  return readers;
-}
-
 /* Puts a copy of input k of node `id` before it, and lets the outputs that were views of the
  * original be views of the copy. */
 static void copy_before(Graph *g, NodeList *list, int32_t position, int32_t k) {
@@ -110,7 +92,7 @@ void prepare_overwritten(Graph *g) {
         ValueId v = graph_node(g, id)->inputs[k];
         const Value *value = graph_value(g, v);
         bool own = value->producer != NO_ID && value->region == r && value->view_of == NO_ID;
-        if (!own || readers_of(g, v) > 1) copy_before(g, forward, i++, k);
+        if (!own) copy_before(g, forward, i++, k);
       }
     }
   }

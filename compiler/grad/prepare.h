@@ -9,10 +9,12 @@
  * stack's border. False when reported. */
 bool prepare_check(Graph *g);
 
-/* A value that its reader destroys gets a copy where others read it too. */
-void prepare_overwritten(Graph *g);
-
 /* Drops forward nodes whose results nobody reads, with a lint for the last one of each chain. */
 void prepare_drop_dead(Graph *g);
+
+/* A value that its reader destroys is made in the reader's region: others are copied first. The
+ * only such reader is a loss, so that of the nodes that lead to one none else can read the value.
+ */
+void prepare_overwritten(Graph *g);
 
 #endif

@@ -262,7 +262,7 @@ static void test_crossings(void) {
 }
 
 static void test_odd_gradients(void) {
-  TEST("logits that others read too are copied before the loss destroys them") {
+  TEST("a carried value is copied before the loss destroys it") {
     Builder b = builder_new(true, DTYPE_F32);
     ValueId x = add_input(&b, "x", DTYPE_F32, DIMS("batch", "seq", "width"));
     ValueId ids = add_input(&b, "ids", DTYPE_I32, DIMS("batch", "seq"));
