@@ -121,6 +121,8 @@ static void print_source_line(const Span *span, FILE *out) {
     if (strchr(line, '\n') != NULL) number++;
   if (number == span->line && fgets(line, sizeof line, file) != NULL) {
     line[strcspn(line, "\r\n")] = '\0';
+    for (char *p = line; *p != '\0'; p++) /* nothing that would steer a terminal */
+      if (((unsigned char)*p < 0x20 && *p != '\t') || *p == 0x7f) *p = '?';
     /* Long lines: show the 90 bytes around the caret. */
     int32_t length = (int32_t)strlen(line), first = span->column > 60 ? span->column - 40 : 0;
     if (first > length) first = length;
@@ -128,7 +130,7 @@ static void print_source_line(const Span *span, FILE *out) {
     if (span->column > 0 && span->column <= length + 1) {
       fprintf(out, "      | ");
       for (int32_t i = first; i < span->column - 1; i++)
-        fputc(line[i] == '\t' ? '\t' : ' ', out);
+        if (((unsigned char)line[i] & 0xc0) != 0x80) fputc(line[i] == '\t' ? '\t' : ' ', out);
       fputc('^', out);
       for (int32_t i = 1; i < span->length && span->column - 1 + i < length; i++)
         fputc('~', out);
@@ -146,6 +148,42 @@ static void print_place(const Span *span, FILE *out) {
   fputs(": ", out);
 }
 
+/* The message behind `column` bytes of its line; lines break between words, before column 100. */
+static void print_message(const char *text, int32_t column, FILE *out) {
+  enum { LINE_BYTES = 100, INDENT = 4 };
+  while (*text != '\0') {
+    int32_t blank = (int32_t)strspn(text, " ");
+    int32_t width = (int32_t)strcspn(text + blank, " \n");
+    if (column + blank + width > LINE_BYTES && column > INDENT) {
+      fprintf(out, "\n%*s", INDENT, "");
+      column = INDENT;
+      blank = 0;
+      text += strspn(text, " ");
+    }
+    fprintf(out, "%.*s", blank + width, text);
+    column += blank + width;
+    text += blank + width;
+    if (*text == '\n') {
+      fputc(*text++, out);
+      column = 0;
+    }
+  }
+  fputc('\n', out);
+}
+
+static int32_t digits_of(int32_t number) {
+  return number < 10 ? 1 : 1 + digits_of(number / 10);
+}
+
+static int32_t head_bytes(const Diag *d) {
+  int32_t bytes = 2 + (d->severity == SEVERITY_NOTE ? 8 : 7 + (int32_t)strlen(d->name));
+  if (d->span.file == NULL) return bytes;
+  bytes += (int32_t)strlen(d->span.file) + 2;
+  if (d->span.line > 0) bytes += 1 + digits_of(d->span.line);
+  if (d->span.line > 0 && d->span.column > 0) bytes += 1 + digits_of(d->span.column);
+  return bytes;
+}
+
 static void print_one(const Diag *d, FILE *out, bool color) {
   static const char *const words[] = {"error", "lint", "note"};
   static const char *const paints[] = {"\033[1;31m", "\033[1;33m", "\033[1;36m"};
@@ -157,7 +195,8 @@ static void print_one(const Diag *d, FILE *out, bool color) {
   else
     fprintf(out, "%s[%s]", words[d->severity], d->name);
   if (color) fputs("\033[0m", out);
-  fprintf(out, ": %s\n", d->message);
+  fputs(": ", out);
+  print_message(d->message, head_bytes(d), out);
   if (d->severity != SEVERITY_NOTE && d->span.file != NULL && d->span.line > 0)
     print_source_line(&d->span, out);
   if (d->fix != NULL) fprintf(out, "        fix: %s\n", d->fix);

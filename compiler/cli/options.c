@@ -50,9 +50,13 @@ static const char *value_of(const char *name, int count, char **words, int *at) 
   if (word[length] == '=' && length > 2) return word + length + 1;
   if (length == 2 && word[length]) return word + length;
   if (word[length]) return NULL;
-  if (*at + 1 < count) return words[++*at];
-  complain(EXIT_USER, "%s wants a value", name);
-  return "";
+  return *at + 1 < count ? words[++*at] : "";
+}
+
+/* An empty value is none. */
+static bool has_value(const char *name, const char *value) {
+  if (!*value) complain(EXIT_USER, "%s wants a value", name);
+  return *value != 0;
 }
 
 static bool take_value(Options *options, int count, char **words, int *at, bool *is_good) {
@@ -66,20 +70,21 @@ static bool take_value(Options *options, int count, char **words, int *at, bool 
   static const char *const passed[] = {"--steps", "--resume", "--kernels"};
   const char *value = value_of("-D", count, words, at);
   if (value) {
-    *is_good = *value && keep(options->overrides, &options->override_count, value);
+    *is_good = has_value("-D", value) && keep(options->overrides, &options->override_count, value);
     return true;
   }
   for (size_t i = 0; i < sizeof single / sizeof *single; i++) {
     value = value_of(single[i].name, count, words, at);
     if (!value) continue;
     *single[i].value = value;
-    *is_good = *value != 0;
+    *is_good = has_value(single[i].name, value);
     return true;
   }
   for (size_t i = 0; i < sizeof passed / sizeof *passed; i++) {
     value = value_of(passed[i], count, words, at);
     if (!value) continue;
-    *is_good = *value && keep(options->passed, &options->passed_count, passed[i]) &&
+    *is_good = has_value(passed[i], value) &&
+               keep(options->passed, &options->passed_count, passed[i]) &&
                keep(options->passed, &options->passed_count, value);
     return true;
   }

@@ -38,13 +38,9 @@ static bool refuse_type(Compile *c, const Value *value, int32_t field) {
 }
 
 static bool refuse_range(Compile *c, const Value *value, const Range *range) {
-  Arena *arena = c->arena;
-  const char *most = range->most < 1e6    ? arena_printf(arena, " to %.15g", range->most)
-                     : range->most < 1e13 ? arena_printf(arena, " to %.15g", range->most)
-                                          : "";
-  return error_at(c, value->origin.span, "range", "%s is %s %.15g%s; got %s",
-                  field_name(arena, range->field), range->is_open ? "above" : "at least",
-                  range->least, most, raw_show(arena, value->raw));
+  return error_at(c, value->origin.span, "range", "%s is %s%.16g to %.16g; got %s",
+                  field_name(c->arena, range->field), range->is_open ? "above " : "", range->least,
+                  range->most, raw_show(c->arena, value->raw));
 }
 
 static bool check_range(Compile *c, const Value *value, int32_t field, double number) {
@@ -188,11 +184,44 @@ static bool check_choice(Compile *c, const Value *value, int32_t field, Job *job
   return true;
 }
 
+/* "512 sequence" and "30 minutes" are understood well enough to be put right. */
+static const char *mended_amount(Arena *arena, const FieldInfo *info, const char *text) {
+  static const char *const durations[][2] = {
+      {" seconds", "s"}, {" minutes", "m"}, {" hours", "h"}, {" days", "d"}, {" min", "m"},
+      {" second", "s"},  {" minute", "m"},  {" hour", "h"},  {" day", "d"},  {"min", "m"}};
+  static const char *const endings[] = {"s", "B", "iB", " steps", " tokens", " sequences"};
+  Amount amount;
+  size_t length = strlen(text);
+  for (size_t i = 0; i < sizeof durations / sizeof *durations; i++) {
+    size_t width = strlen(durations[i][0]);
+    if (length <= width || strcmp(text + length - width, durations[i][0]) != 0) continue;
+    const char *mended =
+        arena_printf(arena, "%.*s%s", (int)(length - width), text, durations[i][1]);
+    if (units_amount(mended, info->values, &amount)) return mended;
+  }
+  for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+    const char *mended = arena_printf(arena, "%s%s", text, endings[i]);
+    if (units_amount(mended, info->values, &amount)) return mended;
+  }
+  return NULL;
+}
+
+static bool refuse_amount(Compile *c, const Value *value, int32_t field) {
+  const FieldInfo *info = &spec_fields[field];
+  bool is_text = value->raw->kind == RAW_TEXT && strlen(value->raw->text) < 64;
+  const char *mended = is_text ? mended_amount(c->arena, info, value->raw->text) : NULL;
+  if (!is_text) return refuse_type(c, value, field);
+  error_at(c, value->origin.span, "unit", "%s: expected %s; got %s", field_name(c->arena, field),
+           kind_example(info, c->arena), raw_show(c->arena, value->raw));
+  if (mended) fix_last(c, "%s = \"%s\"", info->key, mended);
+  return false;
+}
+
 static bool refuse_unit(Compile *c, const Value *value, int32_t field) {
   const FieldInfo *info = &spec_fields[field];
   Arena *arena = c->arena;
   bool is_bare = value->raw->kind == RAW_NUMBER && !units_allow(info->values, "");
-  if (!is_bare) return refuse_type(c, value, field);
+  if (!is_bare) return refuse_amount(c, value, field);
   error_at(c, value->origin.span, "unit", "%s says its unit; got %s", field_name(arena, field),
            raw_show(arena, value->raw));
   double number = value->raw->number;
@@ -219,7 +248,10 @@ static bool check_amount(Compile *c, const Value *value, int32_t field, Job *job
   bool is_good = value->raw->kind == RAW_NUMBER && units_allow(info->values, "");
   if (value->raw->kind == RAW_TEXT) is_good = units_amount(value->raw->text, info->values, &amount);
   if (!is_good) return refuse_unit(c, value, field);
-  if (!isfinite(amount.value) || !is_whole_amount(&amount)) return refuse_type(c, value, field);
+  if (isfinite(amount.value) && !is_whole_amount(&amount))
+    return error_at(c, value->origin.span, "range", "%s is a whole number; got %s",
+                    field_name(c->arena, field), raw_show(c->arena, value->raw));
+  if (!isfinite(amount.value)) return refuse_type(c, value, field);
   if (!check_range(c, value, field, amount.value)) return false;
   if (amount.unit == UNIT_PERCENT && amount.value > 100)
     return error_at(c, value->origin.span, "range", "%s is at most 100%%; got %s",
@@ -231,7 +263,7 @@ static bool check_amount(Compile *c, const Value *value, int32_t field, Job *job
 static bool check_bytes(Compile *c, const Value *value, int32_t field, Job *job) {
   double size_bytes;
   bool is_good = value->raw->kind == RAW_TEXT && units_bytes(value->raw->text, &size_bytes);
-  if (!is_good) return refuse_type(c, value, field);
+  if (!is_good) return refuse_amount(c, value, field);
   if (!check_range(c, value, field, size_bytes)) return false;
   *(int64_t *)field_at(job, field) = (int64_t)size_bytes;
   return true;

@@ -2,6 +2,7 @@
  * what is missing. */
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "compiler/spec/spec_room.h"
 #include "compiler/spec/units.h"
@@ -17,6 +18,7 @@ static void set_defaults(Compile *c, Job *job) {
   for (int32_t i = 0; i < FIELD_COUNT; i++) {
     const char *initial = spec_fields[i].initial;
     job->set[i] = false;
+    job->origin[i] = (Origin){.kind = ORIGIN_DERIVED};
     if (strcmp(initial, "=") == 0 || strcmp(initial, "!") == 0) continue;
     Value value = default_value(c->arena, spec_fields[i].key, initial);
     value_check(c, &value, i, job);
@@ -51,15 +53,22 @@ static bool set_head(Compile *c, int32_t section, const Value *head, Job *job) {
   return true;
 }
 
-/* A model or cluster file is relative to the job file that names it, which may be a base in another
- * folder. */
-static Value located_head(Compile *c, Value head) {
+/* A model or cluster file is relative to the file that names it, which may be a base in another
+ * folder or -D; later rooms look for it beside the job. */
+static Value located_head(Compile *c, Value head, const Job *job) {
   const char *text = head.raw && head.raw->kind == RAW_TEXT ? head.raw->text : "";
   bool is_relative = strncmp(text, "./", 2) == 0 || strncmp(text, "../", 3) == 0;
-  if (!is_relative) return head;
+  if (!is_relative || strcmp(head.directory, job->directory) == 0) return head;
   const char *path = path_join(c->arena, head.directory, text);
-  if (*path != '/' && *path != '.') path = arena_printf(c->arena, "./%s", path);
-  head.raw = raw_typed(c->arena, path);
+  const char *up = "./", *rest = job->directory;
+  if (*path != '/' && (*rest == '/' || strncmp(rest, "..", 2) == 0)) {
+    char folder[4096];
+    if (getcwd(folder, sizeof folder)) path = path_join(c->arena, folder, path);
+  } else if (*path != '/' && strcmp(rest, ".") != 0) {
+    for (; rest; rest = strchr(rest, '/') ? strchr(rest, '/') + 1 : NULL)
+      up = arena_printf(c->arena, "%s../", up);
+  }
+  head.raw = raw_typed(c->arena, *path == '/' ? path : arena_printf(c->arena, "%s%s", up, path));
   return head;
 }
 
@@ -67,7 +76,7 @@ static bool check_head(Compile *c, const Merged *merged, int32_t section, Job *j
   const SectionInfo *info = &spec_sections[section];
   if (strcmp(info->head, "none") == 0 || section == SECTION_job) return true;
   Value head = merged->sections[section].head;
-  if (section == SECTION_model || section == SECTION_cluster) head = located_head(c, head);
+  if (section == SECTION_model || section == SECTION_cluster) head = located_head(c, head, job);
   if (head.raw) return set_head(c, section, &head, job);
   if (strcmp(info->initial, "!") != 0) {
     head = default_value(c->arena, "1", info->initial);
@@ -126,7 +135,7 @@ static bool is_reserved_size(const char *name) {
 
 /* ---- keys */
 
-static void check_keys(Compile *c, const Merged *merged, int32_t section, Job *job) {
+static void check_keys(Compile *c, Merged *merged, int32_t section, Job *job) {
   for (int32_t i = 0; i < merged->sections[section].keys.count; i++) {
     const Value *value = &merged->sections[section].keys.at[i];
     int32_t field = field_find((SectionId)section, value->key);
@@ -135,13 +144,14 @@ static void check_keys(Compile *c, const Merged *merged, int32_t section, Job *j
     else if (section == SECTION_model && !is_reserved_size(value->key))
       add_size(c, value, job);
     else
-      refuse_name(c, value->key_span, section, value->key);
+      merged_refuse(c, merged, value->key_span, section, value->key);
   }
 }
 
 static bool is_written(const Merged *merged, int32_t field) {
   int32_t section = (int32_t)spec_fields[field].section;
   if (merged->sections[section].is_broken) return true; /* nobody knows */
+  if (merged->is_meant[field]) return true;
   for (int32_t i = 0; i < merged->sections[section].keys.count; i++)
     if (strcmp(merged->sections[section].keys.at[i].key, spec_fields[field].key) == 0) return true;
   return false;
@@ -177,7 +187,7 @@ static void check_missing(Compile *c, const Merged *merged, bool has_optimizer, 
                    "columns = { x = { \"area\" }, y = { \"price\" } }");
 }
 
-bool merged_check(Compile *c, const Merged *merged, Job *job) {
+bool merged_check(Compile *c, Merged *merged, Job *job) {
   int32_t errors = c->diags.error_count;
   set_defaults(c, job);
   bool has_optimizer = true;

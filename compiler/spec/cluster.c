@@ -49,7 +49,7 @@ typedef struct Facts {
   Span device_span;
 } Facts;
 
-static bool read_fact(Compile *c, const SpecFile *file, const RawEntry *entry, const Key *keys,
+static void read_fact(Compile *c, const SpecFile *file, const RawEntry *entry, const Key *keys,
                       int32_t count, Facts *facts) {
   Span at = span_of_value(file->spans, entry->key);
   VEC(const char *) names = {0};
@@ -60,21 +60,22 @@ static bool read_fact(Compile *c, const SpecFile *file, const RawEntry *entry, c
     bool is_good =
         keys[i].parse ? entry->value->kind == RAW_TEXT && keys[i].parse(entry->value->text, &number)
                       : entry->value->kind == RAW_NUMBER && number == floor(number);
-    if (!is_good || !(number >= 1 && number <= 1e18))
-      return error_at(c, at, "wrong-type", "%s: expected %s; got %s", entry->key, keys[i].example,
-                      raw_show(c->arena, entry->value));
+    if (!is_good || !(number >= 1 && number <= 1e18)) {
+      error_at(c, at, "wrong-type", "%s: expected %s; got %s", entry->key, keys[i].example,
+               raw_show(c->arena, entry->value));
+      return;
+    }
     if (!facts->is_known[i]) {
       facts->number[i] = number;
       facts->is_known[i] = true;
       facts->span[i] = at;
     }
-    return true;
+    return;
   }
   const char *near = nearest_word(entry->key, names.at, names.count);
   error_at(c, span_of_key(file->spans, entry->key), "unknown-key", "%s: no such key of this file",
            text_show(c->arena, entry->key));
   if (near) fix_last(c, "%s", near);
-  return false;
 }
 
 static bool read_facts(Compile *c, lua_State *L, const char *kind, const char *name,
@@ -99,10 +100,10 @@ static bool read_facts(Compile *c, lua_State *L, const char *kind, const char *n
         facts->device_span = span_of_value(file.spans, "device");
       }
       if (is_device) continue;
-      if (!read_fact(c, &file, entry, is_cluster ? cluster_keys : device_keys,
-                     is_cluster ? CLUSTER_KEYS : DEVICE_KEYS, facts))
-        return false;
+      read_fact(c, &file, entry, is_cluster ? cluster_keys : device_keys,
+                is_cluster ? CLUSTER_KEYS : DEVICE_KEYS, facts);
     }
+    if (c->diags.error_count > errors) return false;
     const Raw *base = file.raw->list.count > 0 ? file.raw->list.at[0] : NULL;
     name = is_cluster && base && base->kind == RAW_TEXT ? base->text : NULL;
     directory = file.directory;
@@ -178,8 +179,9 @@ bool spec_cluster(Compile *c, Job *job, const Machine *machine, Cluster *cluster
   if (!at.file) at = (Span){.file = job->path};
   bool is_here = strcmp(job->cluster.head_text, "here") == 0;
   lua_State *L = sandbox_open(c);
-  /* The head was made relative to the working directory when the job was read. */
-  bool is_good = is_here || read_facts(c, L, "clusters", job->cluster.head_text, ".", at, &facts);
+  const char *folder = job->directory;
+  bool is_good =
+      is_here || read_facts(c, L, "clusters", job->cluster.head_text, folder, at, &facts);
   if (is_good) {
     settle_device(job, &facts);
     cluster->device = job->cluster.device;

@@ -88,7 +88,9 @@ static const char *batch_text(const Deriving *d, int64_t samples) {
 static bool refuse_batch_unit(Deriving *d, const char *needs) {
   error_at(d->c, place_of(d->job, FIELD_train_batch), "unit", "train.batch of this data counts %s",
            needs);
-  fix_last(d->c, "batch = \"64 %s\"", d->is_table ? "samples" : "sequences");
+  bool is_count = d->job->train.batch.unit != UNIT_TOKENS; /* tokens of a table are nothing */
+  fix_last(d->c, "batch = \"%.0f %s\"", is_count ? d->job->train.batch.value : 64,
+           d->is_table ? "samples" : "sequences");
   return false;
 }
 
@@ -214,7 +216,7 @@ bool spec_derive(Compile *c, Job *job, const Cluster *cluster, int64_t model_pos
   Deriving d = {c, job, cluster, derived, job->data.head == CHOICE_TABLE};
   bool has_context = job->set[FIELD_train_context];
   if (job->data.head == CHOICE_SYNTHETIC) /* a model without sequences is fed single samples */
-    d.is_table = model_positions <= 0 && !has_context;
+    d.is_table = model_positions <= 0 && !has_context && job->train.batch.unit == UNIT_SAMPLES;
   bool is_good = derive_replicas(&d);
   is_good = derive_context(&d, model_positions) && is_good;
   if (!is_good) return false; /* the batch would be wrong for the same cause */

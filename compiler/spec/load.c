@@ -71,6 +71,12 @@ static SpecFile read_job_file(Compile *c, lua_State *L, const char *path, Span a
 
 /* ---- the merged */
 
+void merged_refuse(Compile *c, Merged *merged, Span at, int32_t section, const char *name) {
+  Meant meant = refuse_name(c, at, section, name);
+  if (meant.field >= 0) merged->is_meant[meant.field] = true;
+  if (meant.field < 0 && meant.section >= 0) merged->sections[meant.section].is_broken = true;
+}
+
 void merged_set(Compile *c, Merged *merged, int32_t section, Value value) {
   for (int32_t i = 0; i < merged->sections[section].keys.count; i++)
     if (strcmp(merged->sections[section].keys.at[i].key, value.key) == 0) {
@@ -152,7 +158,7 @@ static void add_file(Compile *c, Merged *merged, const SpecFile *file, OriginKin
     else if (field_find(SECTION_job, entry->key) >= 0)
       merged_set(c, merged, SECTION_job, value);
     else
-      refuse_name(c, value.key_span, -1, entry->key);
+      merged_refuse(c, merged, value.key_span, -1, entry->key);
   }
 }
 

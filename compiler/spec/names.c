@@ -72,15 +72,33 @@ static const Later *find_later_path(Arena *arena, const char *path) {
   return later ? later : find_later(section, "");
 }
 
-static bool refuse_later(Compile *c, Span at, const char *path, const Later *later) {
-  return error_at(c, at, "not-built", "%s is not built yet; %s", path, later->instead);
+static const Meant nothing = {-1, -1};
+
+/* "train.batch" or "precision". */
+static Meant meant_by_path(Arena *arena, const char *path) {
+  const char *dot = strchr(path, '.');
+  Meant meant = nothing;
+  if (!dot) {
+    meant.section = section_find(path);
+    return meant;
+  }
+  meant.section = section_find(arena_copy_n(arena, path, (size_t)(dot - path)));
+  if (meant.section >= 0) meant.field = field_find((SectionId)meant.section, dot + 1);
+  return meant;
 }
 
-static bool refuse_renamed(Compile *c, Span at, const char *full, const Renamed *name) {
+static Meant refuse_later(Compile *c, Span at, const char *path, const Later *later) {
+  error_at(c, at, "not-built", "%s is not built yet; %s", path, later->instead);
+  return nothing;
+}
+
+static Meant refuse_renamed(Compile *c, Span at, const char *full, const Renamed *name) {
   const Later *later = find_later_path(c->arena, name->ours);
-  if (later)
-    return error_at(c, at, "not-built", "%s: that is %s here, which is not built yet;\n    %s",
-                    full, name->ours, later->instead);
+  if (later) {
+    error_at(c, at, "not-built", "%s: that is %s here, which is not built yet;\n    %s", full,
+             name->ours, later->instead);
+    return nothing;
+  }
   const char *dot = strchr(name->ours, '.');
   error_at(c, at, dot ? "unknown-key" : "unknown-section", "%s: no such key; that is %s here%s%s",
            full, name->ours, *name->note ? ", " : "", name->note);
@@ -88,7 +106,7 @@ static bool refuse_renamed(Compile *c, Span at, const char *full, const Renamed 
     fix_last(c, "%.*s = { %s = ... }", (int)(dot - name->ours), name->ours, dot + 1);
   else
     fix_last(c, "%s = ...", name->ours);
-  return false;
+  return meant_by_path(c->arena, name->ours);
 }
 
 /* The section that has this key, if exactly one has: keys are often written one level too high or
@@ -113,8 +131,8 @@ static const char *nearest_key(Compile *c, int32_t section, const char *name) {
   return nearest_word(name, words.at, words.count);
 }
 
-static bool refuse_unknown(Compile *c, Span at, int32_t section, const char *name,
-                           const char *full) {
+static Meant refuse_unknown(Compile *c, Span at, int32_t section, const char *name,
+                            const char *full) {
   const char *kind = section < 0 ? "unknown-section" : "unknown-key";
   const char *what = section < 0 ? "section" : "key";
   const char *near = nearest_key(c, section, name);
@@ -122,6 +140,8 @@ static bool refuse_unknown(Compile *c, Span at, int32_t section, const char *nam
   if (near) {
     error_at(c, at, kind, "%s: no such %s; did you mean '%s'?", full, what, near);
     fix_last(c, "%s", near);
+    return section < 0 ? meant_by_path(c->arena, near)
+                       : (Meant){section, field_find((SectionId)section, near)};
   } else if (other == SECTION_job) {
     error_at(c, at, kind, "%s: no such %s; it stands in job itself", full, what);
     fix_last(c, "job { %s = ... }", name);
@@ -129,6 +149,7 @@ static bool refuse_unknown(Compile *c, Span at, int32_t section, const char *nam
     error_at(c, at, kind, "%s: no such %s; section %s has it", full, what,
              spec_sections[other].name);
     fix_last(c, "%s = { %s = ... }", spec_sections[other].name, name);
+    return (Meant){other, field_find((SectionId)other, name)};
   } else if (section < 0) {
     error_at(c, at, kind, "%s: no such section or key", full);
     note_at(c, (Span){0}, "lockstep help lists them");
@@ -136,10 +157,10 @@ static bool refuse_unknown(Compile *c, Span at, int32_t section, const char *nam
     error_at(c, at, kind, "%s: no such key", full);
     note_at(c, (Span){0}, "lockstep help %s lists its keys", spec_sections[section].name);
   }
-  return false;
+  return nothing;
 }
 
-bool refuse_name(Compile *c, Span at, int32_t section, const char *name) {
+Meant refuse_name(Compile *c, Span at, int32_t section, const char *name) {
   const char *shown = text_show(c->arena, name);
   const char *group = section < 0 ? "job" : spec_sections[section].name;
   const char *full = section < 0 ? shown : arena_printf(c->arena, "%s.%s", group, shown);
@@ -147,8 +168,10 @@ bool refuse_name(Compile *c, Span at, int32_t section, const char *name) {
   if (!later && section < 0) later = find_later(name, "");
   if (later) return refuse_later(c, at, full, later);
   for (int32_t i = 0; i < COUNT_OF(declined); i++)
-    if (is_same_name(declined[i].theirs, name))
-      return error_at(c, at, "declined", "%s does not exist: %s", full, declined[i].reason);
+    if (is_same_name(declined[i].theirs, name)) {
+      error_at(c, at, "declined", "%s does not exist: %s", full, declined[i].reason);
+      return nothing;
+    }
   for (int32_t i = 0; i < COUNT_OF(renamed); i++)
     if (is_same_name(renamed[i].theirs, name)) return refuse_renamed(c, at, full, &renamed[i]);
   return refuse_unknown(c, at, section, name, full);

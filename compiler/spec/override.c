@@ -41,11 +41,11 @@ void override_apply(Compile *c, Merged *merged, const char *text) {
   if (!dot && section < 0 && field_find(SECTION_job, name) >= 0)
     merged_set(c, merged, SECTION_job, value);
   else if (section < 0)
-    refuse_name(c, at, -1, group);
+    merged_refuse(c, merged, at, -1, group);
   else if (!dot)
     replace_section(c, merged, section, value);
   else if (section == SECTION_model || field_find((SectionId)section, value.key) >= 0)
     merged_set(c, merged, section, value);
   else
-    refuse_name(c, at, section, value.key);
+    merged_refuse(c, merged, at, section, value.key);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/spec/sandbox_state.h"
 #include "compiler/spec/spec_room.h"
 
 enum { DEEPEST = 8, LONGEST_LIST = 100000 };
@@ -24,6 +25,7 @@ static Raw *raw_text(Arena *arena, lua_State *L, int index) {
   size_t length;
   const char *text = lua_tolstring(L, index, &length);
   if (strlen(text) != length) return raw_other(arena, "a text with a zero byte");
+  if (text_find_bad(text, text + length)) return raw_other(arena, "a text that is not UTF-8");
   Raw *raw = raw_new(arena, RAW_TEXT);
   raw->text = arena_copy(arena, text);
   return raw;
@@ -103,8 +105,8 @@ const char *text_show(Arena *arena, const char *text) {
   for (char *p = shown; *p; p++)
     if ((unsigned char)*p < 0x20 || *p == 0x7f) *p = '?';
   size_t length = strlen(shown); /* no half of a UTF-8 letter, and no byte that is none */
-  while (length > 0 && ((unsigned char)shown[length - 1] & 0x80))
-    shown[--length] = 0;
+  const char *bad = text_find_bad(shown, shown + length);
+  if (bad) shown[length = (size_t)(bad - shown)] = 0;
   return strlen(text) > length ? arena_printf(arena, "%s...", shown) : shown;
 }
 

@@ -129,7 +129,7 @@ static const char *expand(Compile *c, const Job *job, int32_t field, const char 
     if (strncmp(p, "{name}", 6) == 0) value = job->job.name;
     if (!value) {
       error_at(c, job->origin[field].span, "path",
-               "%s: only {name}%s stands for something in a path", field_name(c->arena, field),
+               "%s: a path knows {name}%s and no other word in braces", field_name(c->arena, field),
                run ? " and {run}" : "");
       return text;
     }

@@ -271,8 +271,7 @@ bool sandbox_call(Compile *c, lua_State *L, int arguments, Span at) {
 
 /* ---- files */
 
-/* First byte that is not UTF-8 text, or NULL. */
-static const char *find_bad_byte(const char *text, const char *end) {
+const char *text_find_bad(const char *text, const char *end) {
   while (text < end) {
     unsigned char lead = (unsigned char)*text;
     int more = lead < 0x80 ? 0 : lead >= 0xf0 ? 3 : lead >= 0xe0 ? 2 : 1;
@@ -286,7 +285,7 @@ static const char *find_bad_byte(const char *text, const char *end) {
 }
 
 static bool check_text(Compile *c, const char *path, const char *text, size_t size_bytes) {
-  const char *bad = *text == '\x1b' ? text : find_bad_byte(text, text + size_bytes);
+  const char *bad = *text == '\x1b' ? text : text_find_bad(text, text + size_bytes);
   if (!bad) return true;
   Span span = {.file = path, .line = 1, .column = 1, .length = 1};
   for (const char *p = text; p < bad; p++, span.column++)
@@ -301,11 +300,12 @@ static bool check_text(Compile *c, const char *path, const char *text, size_t si
 /* The whole file with a NUL behind it, in the arena. NULL when reported. */
 static char *read_source(Compile *c, const char *path, Span at) {
   struct stat status;
-  FILE *file = stat(path, &status) == 0 && S_ISREG(status.st_mode) ? fopen(path, "rb") : NULL;
+  bool exists = stat(path, &status) == 0, is_file = exists && S_ISREG(status.st_mode);
+  FILE *file = is_file ? fopen(path, "rb") : NULL;
   if (!file) {
-    const char *why = errno == ENOENT || errno == ENOTDIR ? "there is no such file"
-                      : stat(path, &status) == 0 && !S_ISREG(status.st_mode) ? "it is not a file"
-                                                                             : strerror(errno);
+    const char *why = exists && !is_file                    ? "it is not a file"
+                      : errno == ENOENT || errno == ENOTDIR ? "there is no such file"
+                                                            : strerror(errno);
     error_at(c, at.file ? at : (Span){.file = path}, "no-file", "cannot read %s: %s", path, why);
     return NULL;
   }
@@ -326,6 +326,8 @@ static char *read_source(Compile *c, const char *path, Span at) {
 static void explain_syntax(Compile *c, const char *text, const char *word) {
   if (strstr(text, "'}' expected") && word && is_word_byte(word[0]))
     note_at(c, (Span){0}, "a comma may be missing before '%s'", word);
+  if (strstr(text, "near <eof>") && !strstr(text, "to close"))
+    note_at(c, (Span){0}, "the file ends before a text, a { or a function is closed");
 }
 
 static bool report_syntax(Sandbox *sandbox, const Source *source, const char *text) {

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "compiler/spec/sandbox.h"
+#include "compiler/spec/spec_room.h"
 
 typedef VEC(const char *) Names;
 
@@ -39,10 +40,8 @@ static const char *singular(Arena *arena, const char *kind) {
 }
 
 static const char *find_file(Compile *c, const char *name, const char *directory, Span at) {
-  if (strncmp(name, "./", 2) == 0) name += 2;
-  bool is_here = name[0] == '/' || !directory || strcmp(directory, ".") == 0 || !*directory;
-  const char *path = is_here ? name : arena_printf(c->arena, "%s/%s", directory, name);
-  if (access(path, R_OK) == 0) return arena_copy(c->arena, path);
+  const char *path = path_join(c->arena, directory, name);
+  if (access(path, R_OK) == 0) return path;
   error_at(c, at, "no-file", "there is no file %s", path);
   return NULL;
 }
@@ -66,6 +65,9 @@ const char *sandbox_find(Compile *c, const char *kind, const char *name, const c
   if (is_plain && access(path, R_OK) == 0) return path;
   Names names = list_library(c, folder);
   const char *near = nearest_word(name, names.at, names.count);
+  for (int32_t i = names.count - 1; i >= 0 && strlen(name) > 1;
+       i--) /* "h100" is the start of one */
+    if (strncmp(names.at[i], name, strlen(name)) == 0) near = names.at[i];
   size_t length = strlen(name);
   bool is_file = !is_plain || (length > 4 && strcmp(name + length - 4, ".lua") == 0);
   if (is_file && *name) {

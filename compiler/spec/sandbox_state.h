@@ -37,6 +37,9 @@ Sandbox *sandbox_of(lua_State *L);
  * there. */
 Span sandbox_word(const Source *source, int32_t line, const char *word);
 
+/* First byte of [text, end) that is not UTF-8 text, or NULL. */
+const char *text_find_bad(const char *text, const char *end);
+
 /* Fills the environment with what every sandboxed file may use. */
 void sandbox_open_library(lua_State *L);
 

@@ -60,9 +60,14 @@ const char *kind_example(const FieldInfo *field,
 int32_t word_index(const char *words, const char *word);
 const char *nearest_of(Arena *arena, const char *words, const char *word);
 
+/* What a wrong name was probably meant to be, -1 for none: that is not missing as well. */
+typedef struct Meant {
+  int32_t section, field;
+} Meant;
+
 /* Refuses a key or section that does not exist: renamed, declined, not built, misspelt. section -1:
  * a section. */
-bool refuse_name(Compile *c, Span at, int32_t section, const char *name);
+Meant refuse_name(Compile *c, Span at, int32_t section, const char *name);
 
 /* ---- values as written (raw.c) */
 
@@ -106,6 +111,7 @@ typedef struct Merged {
     Span span;
     bool is_broken; /* reported: says nothing about what is missing in it */
   } sections[SECTION_COUNT];
+  bool is_meant[FIELD_COUNT]; /* a wrong name stood for it, and was reported */
 } Merged;
 
 /* A file of plain tables: run, checked for repeated keys. raw NULL when reported. */
@@ -118,13 +124,13 @@ SpecFile spec_file_read(Compile *c, lua_State *L, const char *path, const char *
                         Span at);
 
 void override_apply(Compile *c, Merged *merged, const char *text);
+void merged_refuse(Compile *c, Merged *merged, Span at, int32_t section, const char *name);
 void merged_set(Compile *c, Merged *merged, int32_t section, Value value);
 void merged_set_section(Compile *c, Merged *merged, int32_t section, Value value,
                         const SpanMap *spans);
 
-bool merged_check(Compile *c, const Merged *merged,
-                  Job *job);          /* types, units, ranges, required keys */
-bool job_rules(Compile *c, Job *job); /* keys that contradict each other */
+bool merged_check(Compile *c, Merged *merged, Job *job); /* types, units, ranges, required keys */
+bool job_rules(Compile *c, Job *job);                    /* keys that contradict each other */
 
 /* The text of a value that is not absent, or NULL; bytes of "80GiB" ... One value of one field. */
 bool value_check(Compile *c, const Value *value, int32_t field, Job *job);

@@ -1,0 +1,10 @@
+return job {
+  model = "llama3-8b",
+  data = "synthetic",
+  train = { batch = "1 sequences", context = 1024, steps = 1 },
+  optimizer = { "adamw", lr = 1e-3 },
+  cluster = { "cpu-node", memory = "4GiB" },
+}
+-- >>> exit 1
+job.lua: error[does-not-fit]: a rank needs 145 GB, its budget is 3.76 GB (`lockstep explain` shows
+    the table)

@@ -1,0 +1,13 @@
+return job {
+  model = { "gpt2", layers = 2, width = 32, heads = 2, vocab = 256, positions = 64 },
+  data = "synthetic",
+  train = { batch = "8 sequences", microbatch = 2, steps = 10 },
+  optimizer = { "adamw", lr = 1e-3 },
+  parallel = { dp = 4 },
+}
+-- >>> exit 1
+job.lua:6:21: error[degrees]: dp 4 is not 1 nodes x 1 devices = 1 ranks
+    6 |   parallel = { dp = 4 },
+      |                     ^
+        fix: dp = 1
+    note: 4 replicas on one machine: cluster = { "here", devices = 4 }

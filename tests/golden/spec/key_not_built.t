@@ -1,0 +1,39 @@
+return job {
+  model = { "gpt2", layers = 2, width = 32, heads = 2, vocab = 256, positions = 64 },
+  data = "synthetic",
+  train = { batch = "8 sequences", microbatch = 2, steps = 10 },
+  optimizer = { "adamw", lr = 1e-3 },
+  parallel = { tp = 2, pp = 2, zero = 1 },
+  slurm = { time = "10m" },
+  offload = { optimizer = "cpu" },
+  peft = "lora",
+  checkpoint = { async = true },
+}
+-- >>> exit 1
+job.lua:6:16: error[not-built]: parallel.tp is not built yet; remove it: every rank holds the whole
+    model
+    6 |   parallel = { tp = 2, pp = 2, zero = 1 },
+      |                ^~
+job.lua:6:24: error[not-built]: parallel.pp is not built yet; remove it: every rank holds all layers
+    6 |   parallel = { tp = 2, pp = 2, zero = 1 },
+      |                        ^~
+job.lua:6:32: error[not-built]: parallel.zero is not built yet; remove it: every replica holds all
+    states (zero 0)
+    6 |   parallel = { tp = 2, pp = 2, zero = 1 },
+      |                                ^~~~
+job.lua:7:3: error[not-built]: slurm is not built yet; remove the section: lockstep run trains on
+    this machine
+    7 |   slurm = { time = "10m" },
+      |   ^~~~~
+job.lua:8:3: error[not-built]: offload is not built yet; remove the section: states stay in device
+    memory
+    8 |   offload = { optimizer = "cpu" },
+      |   ^~~~~~~
+job.lua:9:3: error[not-built]: peft is not built yet; remove the section: all parameters train
+    9 |   peft = "lora",
+      |   ^~~~
+job.lua:10:18: error[not-built]: checkpoint.async is not built yet; remove it: writing a checkpoint
+    stops the step
+   10 |   checkpoint = { async = true },
+      |                  ^~~~~
+7 errors

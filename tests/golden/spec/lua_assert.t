@@ -1,0 +1,12 @@
+local layers = 3
+assert(layers % 2 == 0, "layers must be even")
+return job {
+  model = { "gpt2", layers = 2, width = 32, heads = 2, vocab = 256, positions = 64 },
+  data = "synthetic",
+  train = { batch = "8 sequences", microbatch = 2, steps = 10 },
+  optimizer = { "adamw", lr = 1e-3 },
+}
+-- >>> exit 1
+job.lua:2:1: error[lua-error]: layers must be even
+    2 | assert(layers % 2 == 0, "layers must be even")
+      | ^~~~~~

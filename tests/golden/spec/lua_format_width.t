@@ -1,0 +1,11 @@
+local s = string.format("%999d", 1)
+return job {
+  model = { "gpt2", layers = 2, width = 32, heads = 2, vocab = 256, positions = 64 },
+  data = "synthetic",
+  train = { batch = "8 sequences", microbatch = 2, steps = 10 },
+  optimizer = { "adamw", lr = 1e-3 },
+}
+-- >>> exit 1
+job.lua:1:18: error[lua-error]: invalid conversion specification: '%999d'
+    1 | local s = string.format("%999d", 1)
+      |                  ^~~~~~

@@ -1,0 +1,12 @@
+io.write("hello")
+return job {
+  model = { "gpt2", layers = 2, width = 32, heads = 2, vocab = 256, positions = 64 },
+  data = "synthetic",
+  train = { batch = "8 sequences", microbatch = 2, steps = 10 },
+  optimizer = { "adamw", lr = 1e-3 },
+}
+-- >>> exit 1
+job.lua:1:1: error[unknown-name]: nothing is named 'io' here;
+    a job file reads and writes nothing: same text, same plan
+    1 | io.write("hello")
+      | ^~

@@ -1,0 +1,3 @@
+return { model = "gpt2-124m" }
+-- >>> exit 1
+job.lua: error[not-a-job]: a job file ends with: return job { ... }

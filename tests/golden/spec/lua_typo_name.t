@@ -1,0 +1,13 @@
+local x = maht.floor(2.5)
+return job {
+  model = { "gpt2", layers = 2, width = 32, heads = 2, vocab = 256, positions = 64 },
+  data = "synthetic",
+  train = { batch = "8 sequences", microbatch = 2, steps = 10 },
+  optimizer = { "adamw", lr = 1e-3 },
+}
+-- >>> exit 1
+job.lua:1:11: error[unknown-name]: nothing is named 'maht' here;
+    did you mean 'math'?
+    1 | local x = maht.floor(2.5)
+      |           ^~~~
+        fix: math

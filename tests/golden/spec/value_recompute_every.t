@@ -1,0 +1,12 @@
+return job {
+  model = { "gpt2", layers = 2, width = 32, heads = 2, vocab = 256, positions = 64 },
+  data = "synthetic",
+  train = { batch = "8 sequences", microbatch = 2, steps = 10 },
+  optimizer = { "adamw", lr = 1e-3 },
+  memory = { recompute = { "every", block = 2 } },
+}
+-- >>> exit 1
+job.lua:6:26: error[wrong-type]: memory.recompute: expected a word, or { "every", blocks = N }
+    6 |   memory = { recompute = { "every", block = 2 } },
+      |                          ^
+        fix: recompute = { "every", blocks = 2 }

@@ -1,0 +1,3 @@
+-- RUN: check
+-- >>> exit 1
+lockstep: check wants one job file
