@@ -162,6 +162,21 @@ static bool run_init(Rank *rank, Status *status) {
   return done;
 }
 
+/* What a replica sums must reach the others, or rank 0 would report its own share for the whole. */
+static bool eval_is_reduced(const Rank *rank) {
+  const Plan *plan = rank->plan;
+  for (uint32_t i = 0; i < rank->eval->calls_count; i++) {
+    const PlanSegment *segment = &plan->segments[plan->calls[rank->eval->calls_first + i].segment];
+    for (uint32_t k = 0; k < segment->records_count; k++) {
+      const PlanRecord *record = &plan->records[segment->records_first + k];
+      if (record->kind == RECORD_ALL_REDUCE && record->meaning != PLAN_NONE &&
+          plan->meanings[record->meaning].direction == DIRECTION_CONTROL)
+        return true;
+    }
+  }
+  return false;
+}
+
 static bool open_report(Rank *rank, Status *status) {
   Run *run = rank->run;
   double peak = 0.0;
@@ -187,8 +202,11 @@ static bool open_report(Rank *rank, Status *status) {
       .train_tokens = run->train.tokens,
       .resumed_from = run->resumes ? run->checkpoint.path : NULL,
   };
-  run->reported = report_open(&run->report, &setup, status);
-  return run->reported;
+  if (!report_open(&run->report, &setup, status)) return false;
+  if (rank->eval && setup.replicas > 1 && !eval_is_reduced(rank))
+    report_note(&run->report, "note     validation is of rank 0's share: the plan's eval_step does "
+                              "not reduce its loss over dp");
+  return true;
 }
 
 static bool checkpoints(const Rank *rank) {
@@ -304,7 +322,12 @@ static bool run_steps(Rank *rank, Status *status) {
   return true;
 }
 
-/* Persistent bytes and the staging ring are in use whether or not a record has touched them. */
+/* Memory is given out in blocks of PLAN_ALIGN_BYTES. */
+static uint64_t in_blocks(uint64_t bytes) {
+  return (bytes + PLAN_ALIGN_BYTES - 1) / PLAN_ALIGN_BYTES * PLAN_ALIGN_BYTES;
+}
+
+/* Control and the staging ring are in use whether or not a record has touched them. */
 static uint64_t measured_bytes(const Rank *rank) {
   const PlanJob *job = rank->job;
   uint64_t high = rank->replay.high_water_bytes;
@@ -312,7 +335,7 @@ static uint64_t measured_bytes(const Rank *rank) {
   uint64_t staging_end = job->staging_offset + (uint64_t)job->prefetch_batches * job->sample_bytes;
   if (control_end > high) high = control_end;
   if (staging_end > high) high = staging_end;
-  return high;
+  return in_blocks(high);
 }
 
 static bool close_report(Rank *rank, Status *status) {
@@ -323,11 +346,10 @@ static bool close_report(Rank *rank, Status *status) {
   }
   EndFacts facts = {
       .outcome = rank->stopped ? "stopped" : "done",
-      .planned_bytes = planned,
+      .planned_bytes = in_blocks(planned),
       .measured_bytes = measured_bytes(rank),
       .checkpoint = rank->saved_path[0] ? rank->saved_path : NULL,
   };
-  rank->run->reported = false;
   return report_close(&rank->run->report, &facts, status);
 }
 

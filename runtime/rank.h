@@ -27,7 +27,6 @@ typedef struct Run {
   double unigram;
   CheckpointStore store; /* rank 0's */
   Report report;         /* rank 0's */
-  bool reported;         /* report is open */
 } Run;
 
 /* A BootRank: opens everything, runs all steps, closes everything. */
