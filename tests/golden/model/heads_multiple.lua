@@ -1,5 +1,6 @@
 -- job: model = llama3-8b, kv_heads = 7
 -- >>> expected
--- ../../../specs/models/llama.lua:11:13: error[heads-multiple]: attention: heads = 32 is not a multiple of kv_heads = 7
+-- ../../../specs/models/llama.lua:11:13: error[heads-multiple]: attention: heads = 32 is not a
+--     multiple of kv_heads = 7
 --    11 |   local a = attention(rope(q, angle), rope(k, angle), v, { causal = true })
 --       |             ^~~~~~~~~

@@ -8,7 +8,8 @@ return model {
 -- keys.lua:2:3: error[not-a-model]: sizes: expected names of your own; batch, seq and params are taken
 --     2 |   sizes = { inputs = 8, batch = 3, hidden = {} },
 --       |   ^~~~~
--- keys.lua:2:36: error[not-a-model]: sizes.hidden: expected a number, true or false, a text, required, or function(m) ... end
+-- keys.lua:2:36: error[not-a-model]: sizes.hidden: expected a number, true or false, a text, required,
+--     or function(m) ... end
 --     2 |   sizes = { inputs = 8, batch = 3, hidden = {} },
 --       |                                    ^~~~~~
 -- keys.lua:3:12: error[not-a-model]: axes.inputs: expected "dp", "cp", "tp" or false (never divided)
@@ -23,7 +24,8 @@ return model {
 -- keys.lua:4:13: error[not-a-model]: init: expected "kaiming_uniform" or e.g. { "normal", std = 0.02 }
 --     4 |   bias = 1, init = "xavier", foward = 3,
 --       |             ^~~~
--- keys.lua:4:30: error[unknown-key]: foward: no such key; a model has sizes, axes, bias, init, forward, huggingface
+-- keys.lua:4:30: error[unknown-key]: foward: no such key; a model has sizes, axes, bias, init,
+--     forward, huggingface
 --     4 |   bias = 1, init = "xavier", foward = 3,
 --       |                              ^~~~~~
 --         fix: forward

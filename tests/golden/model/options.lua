@@ -20,10 +20,12 @@ return model {
 -- options.lua:6:15: error[wrong-option]: linear: bias is true or false; got the number 1
 --     6 |     local b = linear("b", x, "inputs", { bias = 1 })
 --       |               ^~~~~~
--- options.lua:7:15: error[wrong-option]: linear: init is "kaiming_uniform" or e.g. { "normal", std = 0.02 }; got a table
+-- options.lua:7:15: error[wrong-option]: linear: init is "kaiming_uniform" or e.g. { "normal", std =
+--     0.02 }; got a table
 --     7 |     local c = linear("c", x, "inputs", { init = { "normal", std = "small" } })
 --       |               ^~~~~~
--- options.lua:8:15: error[not-options]: layernorm: argument 3 holds options, { eps = ... }; got the number 1e-05
+-- options.lua:8:15: error[not-options]: layernorm: argument 3 holds options, { eps = ... }; got the
+--     number 1e-05
 --     8 |     local d = layernorm("d", x, 1e-5)
 --       |               ^~~~~~~~~
 -- options.lua:9:15: error[wrong-option]: layernorm: eps is above 0; got -1
@@ -33,6 +35,7 @@ return model {
 --    10 |     local f = dropout(x)
 --       |               ^~~~~~~
 --         fix: dropout(x, 0.1)
--- options.lua:11:15: error[dropout-rate]: dropout: the rate is a share of the elements, 0 <= rate < 1; got 1
+-- options.lua:11:15: error[dropout-rate]: dropout: the rate is a share of the elements, 0 <= rate < 1;
+--     got 1
 --    11 |     local g = dropout(x, 1)
 --       |               ^~~~~~~
