@@ -157,6 +157,8 @@ void segments_build(Draft *d, Graph *g,
 void update_segments_build(Draft *d);       /* schedule/update.c: init, reduce, norm, update */
 int32_t load_segment_build(Draft *d, const Graph *g, const char *name); /* schedule/update.c */
 int32_t clip_segment_build(Draft *d);
+/* The one all-reduce of Control.reduce; NO_ID on one rank. */
+int32_t control_segment_build(Draft *d, const char *name);
 void timeline_build(Draft *d); /* schedule/timeline.c: calls and transient buffers */
 void memory_pack(Draft *d);    /* memory/pack.c: offsets */
 

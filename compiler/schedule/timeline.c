@@ -24,7 +24,7 @@ typedef struct Timeline {
   Link *links;
   int32_t link_count;
   int32_t *carry, *again, *d_carry; /* buffers by link index; again: recomputed inside a group */
-  int32_t data, load_segment, clip_segment;
+  int32_t data, load_segment, clip_segment, control_segment;
 } Timeline;
 
 /* ---- buffers live from their first to their last call */
@@ -253,10 +253,12 @@ static void build_train(Draft *d) {
   make_links(&t);
   t.load_segment = load_segment_build(d, d->train, "load");
   t.clip_segment = clip_segment_build(d);
+  t.control_segment = control_segment_build(d, "control");
   train_microbatches(&t);
   for (int32_t u = 0; u < t.link_count; u++)
     call(&t, t.parts[t.links[u].region].norm, u, -1, 0, false);
   call(&t, t.clip_segment, NO_ID, -1, 0, false);
+  call(&t, t.control_segment, NO_ID, -1, 0, false);
   for (int32_t u = 0; u < t.link_count; u++)
     call(&t, t.parts[t.links[u].region].update, u, -1, 0, false);
 }
@@ -274,7 +276,9 @@ static void build_eval(Draft *d) {
   d->programs[t.kind].exists = true;
   make_links(&t);
   t.load_segment = load_segment_build(d, d->eval, "load.eval");
+  t.control_segment = control_segment_build(d, "control.eval");
   one_microbatch(&t, 0, CALL_FIRST_MICROBATCH | CALL_LAST_MICROBATCH);
+  call(&t, t.control_segment, NO_ID, -1, 0, false);
 }
 
 void timeline_build(Draft *d) {

@@ -150,13 +150,16 @@ int32_t clip_segment_build(Draft *d) {
   record->attrs[record->attr_count++] = d->job->optimizer.clip;
   record_operand(record, segment_base(d, segment, BASE_PARTIALS, NO_ID, bytes), 0, bytes, DTYPE_F64,
                  ACCESS_READ);
-  if (d->derived.dp > 1) {
-    record = add_all_reduce(d, segment, "loss, weights and requests", DIRECTION_CONTROL);
-    int64_t size = REDUCE_SLOTS * dtype_bytes(DTYPE_F64);
-    int32_t base = segment_base(d, segment, BASE_CONTROL, NO_ID, (int64_t)sizeof(Control));
-    record_operand(record, base, (int64_t)offsetof(Control, reduce), size, DTYPE_F64,
-                   ACCESS_UPDATE);
-  }
+  return segment;
+}
+
+int32_t control_segment_build(Draft *d, const char *name) {
+  if (d->derived.dp == 1) return NO_ID;
+  int32_t segment = segment_add(d, name);
+  Record *record = add_all_reduce(d, segment, "loss, weights and requests", DIRECTION_CONTROL);
+  int64_t size = REDUCE_SLOTS * dtype_bytes(DTYPE_F64);
+  int32_t base = segment_base(d, segment, BASE_CONTROL, NO_ID, (int64_t)sizeof(Control));
+  record_operand(record, base, (int64_t)offsetof(Control, reduce), size, DTYPE_F64, ACCESS_UPDATE);
   return segment;
 }
 
