@@ -66,22 +66,13 @@ static inline Factor flip(Factor f) {
 /* Lines first .. first+count-1 as panels of eight rows. */
 static inline void pack_rows(const Attention *a, const Factor *f, int64_t first, int64_t count,
                              int64_t k0, int64_t k, float *to) {
-  int64_t units = units_of(a, k);
-  for (int64_t i = 0; i < count; i += LANES) {
-    float *low = to + i * units;
-    CPU(gemm_pack)
-    (f, first + i, min64(LANES, count - i), k0, k, a->pairs,
-     (PackTarget){low, low + PANEL_ROWS * units, PANEL_ROWS});
-  }
+  CPU(gemm_pack)(f, first, count, k0, k, a->pairs, pack_row_panels(to, units_of(a, k)));
 }
 
 /* Lines first .. first+count-1 as one panel of columns, count <= 48. */
 static inline void pack_columns(const Attention *a, const Factor *f, int64_t first, int64_t count,
                                 int64_t k0, int64_t k, float *to) {
-  int64_t stride = ceil_div(count, LANES) * LANES;
-  for (int64_t j = 0; j < count; j += LANES)
-    CPU(gemm_pack)
-  (f, first + j, min64(LANES, count - j), k0, k, a->pairs, (PackTarget){to + j, NULL, stride});
+  CPU(gemm_pack)(f, first, count, k0, k, a->pairs, pack_column_panel(to, count));
 }
 
 /* The numbers q0 .. q0+15, for comparing with a key's. */

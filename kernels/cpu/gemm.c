@@ -4,7 +4,8 @@
 #include "kernels/cpu/workspace.h"
 
 enum {
-  GROUP = 16,          /* lines packed together: two panels of a */
+  GROUP = 16,     /* rows are padded to whole groups: two panels of a */
+  PACK_ROWS = 64, /* of a, packed by one task: whole cache lines where rows stand side by side */
   BLOCK_UNITS = 1024,  /* of k, packed at once */
   BLOCK_ROWS = 1024,   /* of a, packed at once */
   TASK_ROWS = 96,      /* their packed block stays in the second-level cache */
@@ -26,22 +27,19 @@ typedef struct Block {
 static void pack_task(void *context, int64_t task, int32_t worker) {
   const Block *t = context;
   (void)worker;
-  int64_t groups = ceil_div(t->rows, GROUP);
-  if (task < groups) {
-    int64_t line = task * GROUP;
-    float *low = t->a + line * t->units;
+  int64_t row_tasks = ceil_div(t->rows, PACK_ROWS);
+  if (task < row_tasks) {
+    int64_t line = task * PACK_ROWS;
     CPU(gemm_pack)
-    (&t->g->a, t->m0 + line, min64(GROUP, t->rows - line), t->k0, t->depth, t->pairs,
-     (PackTarget){low, low + PANEL_ROWS * t->units, PANEL_ROWS});
+    (&t->g->a, t->m0 + line, min64(PACK_ROWS, t->rows - line), t->k0, t->depth, t->pairs,
+     pack_row_panels(t->a + line * t->units, t->units));
     return;
   }
-  int64_t first = (task - groups) * PANEL_COLUMNS;
+  int64_t first = (task - row_tasks) * PANEL_COLUMNS;
   int64_t columns = min64(PANEL_COLUMNS, t->columns - first);
-  int64_t stride = ceil_div(columns, GROUP) * GROUP;
-  for (int64_t j = 0; j < columns; j += GROUP)
-    CPU(gemm_pack)
-  (&t->g->b, t->n0 + first + j, min64(GROUP, columns - j), t->k0, t->depth, t->pairs,
-   (PackTarget){t->b + first * t->units + j, NULL, stride});
+  CPU(gemm_pack)
+  (&t->g->b, t->n0 + first, columns, t->k0, t->depth, t->pairs,
+   pack_column_panel(t->b + first * t->units, columns));
 }
 
 /* Adds what else belongs to the tile's elements and writes them where they go. */
@@ -90,7 +88,8 @@ static void multiply_task(void *context, int64_t task, int32_t worker) {
 static void run_block(Block *t) {
   Threads *threads = t->g->threads;
   int64_t groups = ceil_div(t->rows, GROUP), panels = ceil_div(t->columns, PANEL_COLUMNS);
-  threads_run(threads, groups + (t->pack_b ? panels : 0), pack_task, t);
+  int64_t row_packs = ceil_div(t->rows, PACK_ROWS);
+  threads_run(threads, row_packs + (t->pack_b ? panels : 0), pack_task, t);
 
   t->task_rows = min64(TASK_ROWS, groups * GROUP);
   t->task_panels = TASK_PANELS;

@@ -40,16 +40,25 @@ typedef struct Gemm {
 
 void CPU(gemm)(const Gemm *g);
 
-/* Packs `lines` <= 16 lines from `line`, k elements from k0, as units: the sixteen lines' unit u
- * goes to low + u * stride, or, with `high`, lines 0 to 7 to low and lines 8 to 15 to high. Missing
- * lines are packed as zeros. */
+/* Where packed units go: unit u of the i-th group of sixteen lines to to + i * group + u * stride,
+ * sixteen of them; or, with `half`, eight there and eight at `half` further on. */
 typedef struct PackTarget {
-  float *low, *high;
-  int64_t stride;
+  float *to;
+  int64_t stride, group, half;
 } PackTarget;
 
+/* Packs lines line .. line+lines-1, elements k0 .. k0+k-1. Lines missing from the last group are
+ * packed as zeros. */
 void CPU(gemm_pack)(const Factor *x, int64_t line, int64_t lines, int64_t k0, int64_t k, bool pairs,
-                    PackTarget to);
+                    PackTarget target);
+
+/* Panels of 8 rows, `units` deep; one panel of up to 48 columns. */
+static inline PackTarget pack_row_panels(float *to, int64_t units) {
+  return (PackTarget){to, PANEL_ROWS, LANES * units, PANEL_ROWS * units};
+}
+static inline PackTarget pack_column_panel(float *to, int64_t columns) {
+  return (PackTarget){to, (columns + LANES - 1) / LANES * LANES, LANES, 0};
+}
 
 /* tile[8,48] = sum over `units` of panels a[units,8] and b[units,16*vectors]. Tile rows are 48
  * apart. */

@@ -1,13 +1,13 @@
 /* gemm_pack.c -- copies lines of a factor into panels of 4-byte units. */
 #include "kernels/cpu/gemm.h"
 
-ALWAYS_INLINE void put_units(PackTarget to, int64_t unit, Vec x) {
-  float *low = to.low + unit * to.stride;
-  if (to.high) {
-    _mm256_storeu_ps(low, v_low(x));
-    _mm256_storeu_ps(to.high + unit * to.stride, v_high(x));
+ALWAYS_INLINE void put_units(const PackTarget *t, int64_t group, int64_t unit, Vec x) {
+  float *to = t->to + group * t->group + unit * t->stride;
+  if (t->half) {
+    _mm256_storeu_ps(to, v_low(x));
+    _mm256_storeu_ps(to + t->half, v_high(x));
   } else {
-    v_store(low, x);
+    v_store(to, x);
   }
 }
 
@@ -24,7 +24,7 @@ ALWAYS_INLINE __m512 get_units(const Factor *x, int64_t line, int64_t k, int64_t
 }
 
 ALWAYS_INLINE void pack_dense_k(const Factor *x, int64_t line, int64_t lines, int64_t k0, int64_t k,
-                                bool pairs, PackTarget to) {
+                                bool pairs, const PackTarget *to, int64_t group) {
   int64_t per_unit = pairs ? 2 : 1, units = ceil_div(k, per_unit);
   for (int64_t u = 0; u < units; u += LANES) {
     __m512 r[16];
@@ -34,10 +34,10 @@ ALWAYS_INLINE void pack_dense_k(const Factor *x, int64_t line, int64_t lines, in
     }
     v_transpose16(r);
     if (units - u >= LANES) {
-      UNROLL for (int i = 0; i < 16; i++) put_units(to, u + i, r[i]);
+      UNROLL for (int i = 0; i < 16; i++) put_units(to, group, u + i, r[i]);
     } else {
       UNROLL for (int i = 0; i < 16; i++) {
-        if (i < units - u) put_units(to, u + i, r[i]);
+        if (i < units - u) put_units(to, group, u + i, r[i]);
       }
     }
   }
@@ -46,46 +46,89 @@ ALWAYS_INLINE void pack_dense_k(const Factor *x, int64_t line, int64_t lines, in
 #else
 
 ALWAYS_INLINE void pack_dense_k(const Factor *x, int64_t line, int64_t lines, int64_t k0, int64_t k,
-                                bool pairs, PackTarget to) {
+                                bool pairs, const PackTarget *to, int64_t group) {
   (void)pairs;
   for (int64_t u = 0; u < k; u++) {
     float unit[LANES] = {0};
-    for (int64_t i = 0; i < lines; i++)
+    for (int64_t i = 0; i < min64(lines, LANES); i++)
       unit[i] = float_get(x->data, (line + i) * x->line_stride + k0 + u, x->bf16);
-    put_units(to, u, v_load(unit));
+    put_units(to, group, u, v_load(unit));
   }
 }
 
 #endif
 
-/* Sixteen lines stand side by side; with pairs, rows k and k + 1 interleave. */
+#if defined(__AVX512F__)
+
+/* Sixteen lines' pairs of elements, from two rows of k. */
+ALWAYS_INLINE Vec interleave(__m256i first, __m256i second) {
+  const __m512i order = _mm512_set_epi16(47, 15, 46, 14, 45, 13, 44, 12, 43, 11, 42, 10, 41, 9, 40,
+                                         8, 39, 7, 38, 6, 37, 5, 36, 4, 35, 3, 34, 2, 33, 1, 32, 0);
+  return _mm512_castsi512_ps(_mm512_permutex2var_epi16(_mm512_castsi256_si512(first), order,
+                                                       _mm512_castsi256_si512(second)));
+}
+
+/* The unit of sixteen lines at `from`, or of the n < 16 that exist; the second row may not. */
+ALWAYS_INLINE Vec pair_unit(const uint16_t *from, int64_t k_stride, bool second, int64_t n) {
+  if (n >= LANES && second)
+    return interleave(_mm256_loadu_si256((const __m256i *)from),
+                      _mm256_loadu_si256((const __m256i *)(from + k_stride)));
+  __mmask16 present = n >= LANES ? 0xffff : lanes_below(n);
+  __m256i high = _mm256_maskz_loadu_epi16(second ? present : 0, second ? from + k_stride : from);
+  return interleave(_mm256_maskz_loadu_epi16(present, from), high);
+}
+
+#else
+
+ALWAYS_INLINE Vec pair_unit(const uint16_t *from, int64_t k_stride, bool second, int64_t n) {
+  (void)k_stride, (void)second, (void)n;
+  return v_load_bf16(from); /* never called: there are no pairs at this level */
+}
+
+#endif
+
+/* `groups` groups of lines that stand side by side, all of one row before the next; only the last
+ * may lack lines. */
+ALWAYS_INLINE void pack_groups(const Factor *x, int64_t line, int64_t lines, int64_t k0, int64_t k,
+                               bool pairs, PackTarget to, int64_t groups) {
+  int64_t units = pairs ? (k + 1) / 2 : k, step = x->k_stride * (pairs ? 2 : 1);
+  const void *from = at(x->data, k0 * x->k_stride + line, x->bf16);
+  for (int64_t u = 0; u < units; u++) {
+    UNROLL for (int64_t g = 0; g < groups; g++) {
+      int64_t n = groups > 1 ? LANES : lines;
+      Vec unit = pairs
+                     ? pair_unit((const uint16_t *)from + g * LANES, x->k_stride, 2 * u + 1 < k, n)
+                     : v_get_n(from, g * LANES, n, x->bf16);
+      put_units(&to, g, u, unit);
+    }
+    from = at(from, step, x->bf16);
+  }
+}
+
 ALWAYS_INLINE void pack_dense_lines(const Factor *x, int64_t line, int64_t lines, int64_t k0,
                                     int64_t k, bool pairs, PackTarget to) {
-  if (!pairs) {
-    for (int64_t u = 0; u < k; u++)
-      put_units(to, u, v_get_n(x->data, (k0 + u) * x->k_stride + line, lines, x->bf16));
-    return;
-  }
-#if defined(__AVX512F__)
-  const uint16_t *from = (const uint16_t *)x->data + k0 * x->k_stride + line;
-  __mmask16 present = lanes_below(lines);
-  for (int64_t u = 0; 2 * u < k; u++, from += 2 * x->k_stride) {
-    __m512i first = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(present, from));
-    if (2 * u + 1 < k) {
-      __m256i second = _mm256_maskz_loadu_epi16(present, from + x->k_stride);
-      first = _mm512_or_si512(first, _mm512_slli_epi32(_mm512_cvtepu16_epi32(second), 16));
-    }
-    put_units(to, u, _mm512_castsi512_ps(first));
-  }
-#endif
+  int64_t i = 0;
+  for (; lines - i >= 4 * LANES; i += 4 * LANES, to.to += 4 * to.group)
+    pack_groups(x, line + i, 4 * LANES, k0, k, pairs, to, 4);
+  for (; lines - i >= 3 * LANES; i += 3 * LANES, to.to += 3 * to.group)
+    pack_groups(x, line + i, 3 * LANES, k0, k, pairs, to, 3);
+  for (; i < lines; i += LANES, to.to += to.group)
+    pack_groups(x, line + i, min64(LANES, lines - i), k0, k, pairs, to, 1);
 }
 
 void CPU(gemm_pack)(const Factor *x, int64_t line, int64_t lines, int64_t k0, int64_t k, bool pairs,
-                    PackTarget to) {
-  if (x->k_stride != 1)
-    pack_dense_lines(x, line, lines, k0, k, pairs, to);
-  else if (pairs)
-    pack_dense_k(x, line, lines, k0, k, true, to);
-  else
-    pack_dense_k(x, line, lines, k0, k, false, to);
+                    PackTarget target) {
+  if (x->k_stride != 1) {
+    if (pairs)
+      pack_dense_lines(x, line, lines, k0, k, true, target);
+    else
+      pack_dense_lines(x, line, lines, k0, k, false, target);
+    return;
+  }
+  for (int64_t i = 0; i < lines; i += LANES) {
+    if (pairs)
+      pack_dense_k(x, line + i, lines - i, k0, k, true, &target, i / LANES);
+    else
+      pack_dense_k(x, line + i, lines - i, k0, k, false, &target, i / LANES);
+  }
 }
