@@ -16,17 +16,17 @@
 ---@field columns? table<string, string|string[]> which CSV columns feed which input; required for table. Default: none
 
 ---@class (exact) lockstep.train
----@field batch string one optimizer step over the whole job; accumulation follows. Default: required
+---@field batch? string one optimizer step over the whole job; accumulation follows. Default: required
 ---@field context? integer|string tokens per sequence; derived: model.positions. Default: derived
 ---@field microbatch? integer|string what one replica computes at once. Default: 1
----@field steps integer|string length of the run. Default: required
+---@field steps? integer|string length of the run. Default: required
 ---@field seed? integer|string of initial weights, dropout and data order; never the rank number. Default: 1337
 ---@field validate_every? integer|string validation cadence; derived: 250 when data.valid is given. Default: derived
 ---@field validate_steps? integer|string micro-batches per validation and replica. Default: 20
 
 ---@class (exact) lockstep.optimizer
 ---@field [1]? "adamw"|"sgd" the update
----@field lr number peak learning rate. Default: required
+---@field lr? number peak learning rate. Default: required
 ---@field beta1? number adamw: decay of the first moment. Default: 0.9
 ---@field beta2? number adamw: decay of the second moment. Default: 0.95
 ---@field eps? number adamw: added to the root of the second moment. Default: 1e-8
@@ -92,3 +92,59 @@
 ---@param fields lockstep.job
 ---@return lockstep.job
 function job(fields) end
+
+---@class lockstep.Value a symbol with named dimensions; never a number
+---@operator add(lockstep.Value|number): lockstep.Value
+---@operator sub(lockstep.Value|number): lockstep.Value
+---@operator mul(lockstep.Value|number): lockstep.Value
+---@operator div(number): lockstep.Value
+
+---@class lockstep.Weight a handle that shares one parameter
+
+---@alias lockstep.dims string|string[]
+---@alias lockstep.name string|lockstep.Weight
+
+required = nil ---@type any marks a size that the job or a preset must set
+
+---@param t table { sizes, axes, bias, init, forward, huggingface } or { "family", size = n }
+function model(t) end
+---@return lockstep.Value
+function input(name, dims, ids) end
+---@return lockstep.Value
+function positions(ids) end
+---@return lockstep.Weight
+function weight(name, dims, options) end
+---@param name lockstep.name
+---@return lockstep.Value
+function embedding(name, ids, dims) end
+---@param name lockstep.name
+---@param out? lockstep.dims
+---@return lockstep.Value
+function linear(name, x, out, options) end
+---@return lockstep.Value
+function layernorm(name, x, options) end
+---@return lockstep.Value
+function rmsnorm(name, x, options) end
+---@return lockstep.Value
+function attention(q, k, v, options) end
+---@return lockstep.Value
+function rope(x, options) end
+---@return lockstep.Value
+function gelu(x) end
+---@return lockstep.Value
+function silu(x) end
+---@return lockstep.Value
+function relu(x) end
+---@return lockstep.Value
+function tanh(x) end
+---@return lockstep.Value
+function dropout(x, rate) end
+---@return lockstep.Value ...
+function split(x, name) end
+---@param block fun(x: lockstep.Value, m: table): lockstep.Value
+---@return lockstep.Value
+function stack(name, layers, x, block) end
+---@return lockstep.Value
+function cross_entropy(logits, targets) end
+---@return lockstep.Value
+function mse(y, target) end

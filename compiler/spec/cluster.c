@@ -78,31 +78,39 @@ static void read_fact(Compile *c, const SpecFile *file, const RawEntry *entry, c
   if (near) fix_last(c, "%s", near);
 }
 
+static void read_entries(Compile *c, const SpecFile *file, bool is_cluster, Facts *facts) {
+  for (int32_t i = 0; i < file->raw->named.count; i++) {
+    const RawEntry *entry = &file->raw->named.at[i];
+    bool is_device = is_cluster && strcmp(entry->key, "device") == 0;
+    if (is_device && entry->value->kind != RAW_TEXT)
+      error_at(c, span_of_value(file->spans, "device"), "wrong-type",
+               "device: expected a name of specs/devices or \"cpu\"; got %s",
+               raw_show(c->arena, entry->value));
+    else if (is_device && !facts->device) {
+      facts->device = entry->value->text;
+      facts->device_span = span_of_value(file->spans, "device");
+    }
+    if (!is_device)
+      read_fact(c, file, entry, is_cluster ? cluster_keys : device_keys,
+                is_cluster ? CLUSTER_KEYS : DEVICE_KEYS, facts);
+  }
+}
+
 static bool read_facts(Compile *c, lua_State *L, const char *kind, const char *name,
                        const char *directory, Span at, Facts *facts) {
   bool is_cluster = strcmp(kind, "clusters") == 0;
+  int32_t errors = c->diags.error_count;
   for (int32_t depth = 0; name; depth++) {
     if (depth == LONGEST_CHAIN)
       return error_at(c, at, "base-cycle", "cluster files that begin with each other without end");
     const char *path = sandbox_find(c, kind, name, directory, at);
     if (!path) return false;
-    int32_t errors = c->diags.error_count;
     SpecFile file = spec_file_read(c, L, path, "return", at);
     if (!file.spans || c->diags.error_count > errors) return false;
     if (!file.raw)
       return error_at(c, (Span){.file = path}, "wrong-type", "a %s file ends with: return { ... }",
                       is_cluster ? "cluster" : "device");
-    for (int32_t i = 0; i < file.raw->named.count; i++) {
-      const RawEntry *entry = &file.raw->named.at[i];
-      bool is_device = is_cluster && strcmp(entry->key, "device") == 0;
-      if (is_device && entry->value->kind == RAW_TEXT && !facts->device) {
-        facts->device = entry->value->text;
-        facts->device_span = span_of_value(file.spans, "device");
-      }
-      if (is_device) continue;
-      read_fact(c, &file, entry, is_cluster ? cluster_keys : device_keys,
-                is_cluster ? CLUSTER_KEYS : DEVICE_KEYS, facts);
-    }
+    read_entries(c, &file, is_cluster, facts);
     if (c->diags.error_count > errors) return false;
     const Raw *base = file.raw->list.count > 0 ? file.raw->list.at[0] : NULL;
     name = is_cluster && base && base->kind == RAW_TEXT ? base->text : NULL;

@@ -184,12 +184,15 @@ int sandbox_error(lua_State *L, const char *name, const char *fix, const char *f
 /* `text` begins with the place luaL_error wrote, "#0:12: ": takes that place, returns the rest. */
 static const char *take_place(const Sandbox *sandbox, const char *text, const Source **source,
                               int32_t *line) {
-  int at = 0, number = 0, used = 0;
-  if (sscanf(text, "#%d:%d: %n", &at, &number, &used) < 2 || used == 0) return text;
-  if (at < 0 || at >= sandbox->sources.count) return text;
+  if (*text != '#') return text;
+  char *end;
+  long at = strtol(text + 1, &end, 10);
+  if (*end != ':' || at < 0 || at >= sandbox->sources.count) return text;
+  long number = strtol(end + 1, &end, 10);
+  if (*end != ':') return text;
   *source = &sandbox->sources.at[at];
-  *line = number;
-  return text + used;
+  *line = (int32_t)number;
+  return end + 1 + strspn(end + 1, " ");
 }
 
 /* The name Lua's messages quote: (local 'x'), near 'x'. */

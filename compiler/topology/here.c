@@ -2,6 +2,7 @@
 
 #include <hwloc.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -11,10 +12,12 @@ static int64_t cgroup_limit_bytes(void) {
                                       "/sys/fs/cgroup/memory/memory.limit_in_bytes"};
   for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
     FILE *file = fopen(files[i], "r");
-    long long limit = 0;
-    bool is_number = file && fscanf(file, "%lld", &limit) == 1; /* or "max" */
-    if (file) fclose(file);
-    if (is_number && limit > 0) return limit;
+    if (!file) continue;
+    char text[64] = "";
+    bool is_read = fgets(text, sizeof text, file) != NULL;
+    fclose(file);
+    long long limit = is_read ? strtoll(text, NULL, 10) : 0; /* 0: the word "max" */
+    if (limit > 0) return limit;
   }
   return 0;
 }
