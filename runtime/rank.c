@@ -147,19 +147,18 @@ static void set_control(Rank *rank, int64_t step) {
   };
 }
 
+/* Init writes everything that persists, padding included; a checkpoint then brings its tensors. */
 static bool run_init(Rank *rank, Status *status) {
   set_control(rank, 0);
   rank->samples = rank->run->samples_before;
+  if (!replay_run(&rank->replay, rank->init, status)) return false;
   if (rank->run->resumes) {
     Run *run = rank->run;
     hostile_allow(&rank->replay.hostile, rank->arena.base, rank->arena.size_bytes);
     checkpoint_restore(&run->checkpoint, rank->plan, rank->replay.class, rank->arena.base);
     hostile_forbid(&rank->replay.hostile, rank->arena.base, rank->arena.size_bytes);
-    rank->replay.skip_restored = true;
   }
-  bool done = replay_run(&rank->replay, rank->init, status);
-  rank->replay.skip_restored = false;
-  return done;
+  return true;
 }
 
 /* What a replica sums must reach the others, or rank 0 would report its own share for the whole. */

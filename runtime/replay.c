@@ -101,32 +101,10 @@ static bool run_by_kind(Replay *replay, const Position *at, const PlanRecord *re
   return false;
 }
 
-/* Whether all bytes that the record writes belong to persistent tensors: a checkpoint brings them.
- */
-static bool writes_only_tensors(const Replay *replay, const PlanRecord *record,
-                                void *const *operand) {
-  const Plan *plan = replay->setup.plan;
-  for (uint32_t i = 0; i < record->operands_count; i++) {
-    const PlanOperand *written = &plan->operands[record->operands_first + i];
-    if (written->access == ACCESS_READ) continue;
-    uint64_t offset = (uint64_t)((uint8_t *)operand[i] - replay->setup.arena);
-    bool inside = false;
-    for (uint32_t t = 0; t < replay->class->tensors_count && !inside; t++) {
-      const PlanTensor *tensor = &plan->tensors[replay->class->tensors_first + t];
-      uint64_t end = tensor->offset + (tensor->layer_count - 1) * tensor->layer_stride;
-      inside = tensor->kind != BUFFER_GRAD && offset >= tensor->offset &&
-               offset + written->size_bytes <= end + tensor->size_bytes;
-    }
-    if (!inside) return false;
-  }
-  return true;
-}
-
 static bool run_record(Replay *replay, const Position *at, const PlanRecord *record,
                        Status *status) {
   void *operand[KERNEL_OPERANDS_MAX];
   resolve(replay, at, record, operand);
-  if (replay->skip_restored && writes_only_tensors(replay, record, operand)) return true;
   const int64_t *bytes = replay->operand_bytes + record->operands_first;
   for (uint32_t i = 0; i < record->operands_count; i++) {
     uint64_t end = (uint64_t)((uint8_t *)operand[i] - replay->setup.arena) + (uint64_t)bytes[i];

@@ -42,7 +42,6 @@ typedef struct Replay {
   uint32_t *operand_dtype;
   int64_t *operand_bytes;
   uint64_t high_water_bytes; /* end of the highest arena byte that a record has used so far */
-  bool skip_restored;        /* leave out records that only write persistent tensors */
   Hostile hostile;
 } Replay;
 
