@@ -145,7 +145,10 @@ static void add_key_gradient(const Place *t, const Slopes *slopes, const float *
     GemmMicro *micro = CPU(gemm_micro)(a->pairs, vectors);
     for (int64_t key = 0; key < t->keys; key += PANEL_ROWS) {
       float tile[TILE] __attribute__((aligned(64)));
-      micro(t->s->packed + key * units, flipped + d * units, units, tile);
+      /* Queries before the first of these keys do not see them. */
+      int64_t skip = a->causal ? max64(0, t->k0 + key - t->q0) / (a->pairs ? 2 : 1) : 0;
+      micro(t->s->packed + key * units + skip * PANEL_ROWS,
+            flipped + d * units + skip * vectors * LANES, max64(0, units - skip), tile);
       for (int64_t i = 0; i < PANEL_ROWS; i++)
         for (int64_t j = 0; j < vectors; j++) {
           float *sum = to + (key + i) * HEAD_MAX + d + j * LANES;
