@@ -7,7 +7,7 @@ const Verb verbs[] = {
     {"check", "check JOB.lua", "is it right?", verb_check},
     {"compile", "compile JOB.lua [-o FILE]", "what will run? writes NAME.plan", verb_compile},
     {"explain", "explain JOB.lua [KEY] [--why rank=N] [--values]",
-     "why? memory of a rank; the origin of a key", verb_explain},
+     "why? memory of a rank, or a key's origin", verb_explain},
     {"show", "show PLAN [--segment NAME]", "the plan as text that parses back", verb_show},
     {"run", "run JOB.lua [--steps N] [--resume auto|never|FILE]", "train here", verb_run},
     {"tokenize", "tokenize TEXT -o FOLDER [--hold-out 5%]", "bytes of a text as tokens",

@@ -1,7 +1,9 @@
 /* tokenize.c -- lockstep tokenize: every byte of a text is a token; the end of it is held out for
  * validation. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "compiler/cli/cli.h"
 #include "runtime/tokens/tokens.h"
@@ -25,6 +27,8 @@ ExitCode verb_tokenize(const Options *options) {
   if (options->hold_out && !parse_fraction(options->hold_out, &hold_out))
     return complain(EXIT_USER, "--hold-out wants a part below 100%% such as 5%%, not '%.40s'",
                     options->hold_out);
+  if (access(options->words[0], R_OK) != 0)
+    return complain(EXIT_USER, "%s: %s", options->words[0], strerror(errno));
   char why[TOKENS_WHY_BYTES] = "";
   TokensWritten written = {0};
   if (!tokens_write_bytes(options->words[0], options->out, hold_out, &written, why))

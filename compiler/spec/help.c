@@ -53,7 +53,9 @@ void help_sections(FILE *out) {
   fprintf(out,
           "job.lua: return job { ... } with these sections; lockstep help SECTION shows keys\n\n");
   for (int32_t i = 0; i < SECTION_COUNT; i++)
-    if (i != SECTION_job) fprintf(out, "  %-12s %s\n", spec_sections[i].name, spec_sections[i].doc);
+    if (i != SECTION_job)
+      fprintf(out, "  %-12s %.*s\n", spec_sections[i].name, (int)strcspn(spec_sections[i].doc, ";"),
+              spec_sections[i].doc);
 }
 
 static void help_field(Compile *c, int32_t field, FILE *out) {

@@ -1,0 +1,13 @@
+return job {
+  model = { "gpt2", layers = 2, width = 32, heads = 2, vocab = 256, positions = 64 },
+  data = "synthetic",
+  train = { batch = "8 sequences", microbatch = 2, steps = 10 },
+  optimizer = { "adamw", lr = 1e-3 },
+  cluster = "./c.lua",
+}
+-- FILE: c.lua
+return { "./c.lua" }
+-- >>> exit 1
+job.lua:6:13: error[base-cycle]: cluster files that begin with each other without end
+    6 |   cluster = "./c.lua",
+      |             ^~~~~~~~~
