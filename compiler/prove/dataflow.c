@@ -136,19 +136,30 @@ static void run_program(Dataflow *d, const PlanProgram *program) {
   d->births = d->birth_first = NULL;
 }
 
-/* The runtime fills the control block before every step; staged data is no operand of anything. */
-static void write_control(Dataflow *d) {
+/* The persistent buffer of the class that holds the bytes; PLAN_NONE and a finding when none does.
+ */
+static uint32_t find_holder(const Dataflow *d, uint64_t first, uint64_t end, const char *what) {
   const PlanClass *class = d->view->class;
-  uint64_t first = d->view->plan->jobs[0].control_offset, end = first + sizeof(Control);
   for (uint32_t i = 0; i < class->buffers_count; i++) {
     const PlanBuffer *buffer = &d->view->plan->buffers[class->buffers_first + i];
     if (buffer->program == PLAN_NONE && buffer->offset <= first &&
-        end <= buffer->offset + buffer->size_bytes) {
-      d->failed |= !add_span(&d->written[i], first, end);
-      return;
-    }
+        end <= buffer->offset + buffer->size_bytes)
+      return i;
   }
-  prove_finding(d->view, NULL, -1, "dataflow", "no persistent buffer holds the control block");
+  prove_finding(d->view, NULL, -1, "dataflow", "no persistent buffer holds %s", what);
+  return PLAN_NONE;
+}
+
+/* What the runtime writes by itself: the control block before every step, and the staging ring,
+ * which loads read without an operand. */
+static void write_control(Dataflow *d) {
+  const PlanJob *job = d->view->plan->jobs;
+  uint64_t control = job->control_offset, ring = job->staging_offset;
+  uint32_t holder = find_holder(d, control, control + sizeof(Control), "the control block");
+  if (holder != PLAN_NONE)
+    d->failed |= !add_span(&d->written[holder], control, control + sizeof(Control));
+  find_holder(d, ring, ring + job->sample_bytes * (uint64_t)job->prefetch_batches,
+              "the staging ring");
 }
 
 /* init, then `program`, from nothing: what other programs write does not count. */

@@ -95,6 +95,7 @@ bool prove(const Plan *plan, ProveReport *report) {
     return false;
   }
   count(plan, report);
+  prove_shapes(plan, report);
   prove_communication(plan, report);
   for (uint32_t c = 0; c < plan->classes_count; c++)
     prove_class(plan, &plan->classes[c], report);

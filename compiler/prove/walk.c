@@ -79,11 +79,17 @@ static void describe(const View *view, const Walk *walk, int64_t record, char *t
     used += added_ < 0 ? 0 : (size_t)added_ < room - used ? (size_t)added_ : room - used - 1;      \
   } while (0)
   text[0] = '\0';
-  if (view->class != NULL) ADD("%.40s", plan_string(plan, view->class->name));
-  if (walk == NULL) return;
-  ADD(" %s", ProgramKind_names[walk->program->kind]);
+  if (walk == NULL) {
+    if (view->class != NULL) ADD("%.40s", plan_string(plan, view->class->name));
+    return;
+  }
+  if (view->class != NULL)
+    ADD("%.40s %s", plan_string(plan, view->class->name), ProgramKind_names[walk->program->kind]);
   if (walk->call == NULL) return;
-  ADD(", call %u (%.40s", walk->position, plan_string(plan, walk->segment->name));
+  if (view->class != NULL)
+    ADD(", call %u (%.40s", walk->position, plan_string(plan, walk->segment->name));
+  else
+    ADD("segment (%.40s", plan_string(plan, walk->segment->name)); /* of any call */
   if (walk->call->layer >= 0) ADD(", layer %d", walk->call->layer);
   if (walk->call->microbatch >= 0) ADD(", micro-batch %d", walk->call->microbatch);
   if (walk->iteration > 0) ADD(", second iteration");

@@ -86,6 +86,7 @@ void *prove_array(const View *view, size_t count, size_t item_bytes);
 
 /* ---- the properties; each adds its findings */
 
+void prove_shapes(const Plan *plan, ProveReport *report);
 void prove_communication(const Plan *plan, ProveReport *report);
 
 /* Fills view->ledger, which the ones after it read; false when that cannot be. view_close frees it.

@@ -133,6 +133,56 @@ static void test_good(void) {
   }
 }
 
+static void test_shapes(void) {
+  TEST("every kernel has a contract") {
+    static const char *const kernels[] = {
+#define KERNEL(name, variant) #name,
+#include "kernels/kernels.def"
+#undef KERNEL
+    };
+    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
+      usual();
+      b.kernels[0].name = build_string(&b, kernels[i]);
+      Plan plan = build_view(&b);
+      prove(&plan, &report);
+      CHECK(strstr(report.finding[0], "no contract") == NULL);
+    }
+    usual();
+    b.kernels[0].name = build_string(&b, "unheard_of");
+    expect_finding("shapes: segment (init layer), record 0 (unheard_of h.*.w): no contract");
+  }
+  TEST("an operand smaller or larger than the kernel takes it to be is found") {
+    usual();
+    operand_of("layer forward", 0, 1)->size_bytes /= 2;
+    expect_finding("shapes: segment (layer forward), record 0 (linear h.*.w): operand 1 has 512");
+    usual();
+    b.ints[record_of("begin", 1)->dims_first] += 1;
+    expect_finding("shapes: ...embedding wte): operand 1 has 32 bytes, but its dims say 36");
+    usual();
+    b.ints[record_of("begin", 1)->dims_first] = INT64_MAX;
+    expect_finding("shapes: ...embedding wte): operand 1");
+    b.ints[record_of("begin", 1)->dims_first] = -8;
+    expect_finding("shapes: ...embedding wte): operand 1");
+  }
+  TEST("an operand used as the kernel does not, of another dtype, or too many, is found") {
+    usual();
+    operand_of("layer forward", 0, 2)->access = ACCESS_READ;
+    expect_finding("shapes: ...operand 2 is used in another way");
+    usual();
+    operand_of("begin", 1, 1)->dtype = DTYPE_F32;
+    expect_finding("shapes: ...operand 1 is used in another way, or has another dtype");
+    usual();
+    record_of("clip", 0)->operands_count++;
+    b.operands[record_of("clip", 0)->operands_first + 1].base = 0;
+    b.operands[record_of("clip", 0)->operands_first + 1].size_bytes = 0;
+    b.operands[record_of("clip", 0)->operands_first + 1].offset = 0;
+    expect_finding("shapes: ...grad_norm clip): 2 operands");
+    usual();
+    record_of("loss", 0)->accumulate = 0;
+    expect_finding("shapes: ...mse_train loss): operand 2 is used in another way");
+  }
+}
+
 static void test_communication(void) {
   TEST("a missing communication is found, and that the others wait for ever") {
     begin(3, 2, 4, 2, false);
@@ -410,6 +460,7 @@ static void test_microbatches(void) {
 
 int main(void) {
   test_good();
+  test_shapes();
   test_communication();
   test_timeline();
   test_memory();

@@ -1,0 +1,213 @@
+/* shapes.c -- operands are as large as the kernel will take them to be, and are used as it uses
+ * them.
+ *
+ * Kernels go by their dims, everything else in the proof by the sizes of operands: were the two to
+ * differ, a kernel would touch bytes that no property looked at. A contract is a word per operand,
+ * in the order of kernels.def:
+ *
+ *   access   R read, W written, U updated, A written or, when accumulating, updated, P written or
+ * updated, S scratch size     indices of dims to be multiplied (a is 10), then *N;
+ * [rows|inner|stride]: a view, from its first element to its last; = all sizes of a broadcast, ~
+ * the span of its second operand, ^ the part that is not summed dtype    :f fp32, :d fp64, :i ids;
+ * none: any
+ *
+ * Scratch may have any size, for kernels live within what they are given, and may be left out at
+ * the end. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/prove/walk.h"
+#include "kernels/kernel.h"
+
+#define QUERY "[01|24|5]"
+#define KEY   "[01|34|6]"
+#define VALUE "[01|34|7]"
+
+static const struct Contract {
+  const char *kernel;
+  uint32_t dims; /* 0: counted by the first, of a broadcast */
+  const char *operands;
+} contracts[] = {
+    {"embedding", 3, "R21 R0:i W01"},
+    {"embedding_backward", 3, "R01 R0:i A21"},
+    {"positions", 1, "W0:i"},
+    {"linear", 4, "R01 R12 W02 S"},
+    {"linear_bias", 4, "R01 R12 R2 W02 S"},
+    {"linear_dx", 4, "R02 R12 W01 S"},
+    {"linear_dw", 4, "R01 R02 A12 S"},
+    {"linear_db", 2, "R01 A1"},
+    {"layernorm", 2, "R01 R1 R1 W01 W0*2:f"},
+    {"layernorm_backward", 2, "R01 R01 R1 R0*2:f W01 A1 A1 S"},
+    {"rmsnorm", 2, "R01 R1 W01 W0:f"},
+    {"rmsnorm_backward", 2, "R01 R01 R1 R0:f W01 A1 S"},
+    {"rope", 6, "R[01|23|4] W[01|23|5]"},
+    {"attention", 8, "R" QUERY " R" KEY " R" VALUE " W0124 W021:f S"},
+    {"attention_backward", 11,
+     "R0124 R" QUERY " R" KEY " R" VALUE " R0124 R021:f W[01|24|8] W[01|34|9] W[01|34|a] S"},
+    {"gelu", 1, "R0 W0"},
+    {"silu", 1, "R0 W0"},
+    {"relu", 1, "R0 W0"},
+    {"tanh", 1, "R0 W0"},
+    {"gelu_backward", 1, "R0 R0 W0"},
+    {"silu_backward", 1, "R0 R0 W0"},
+    {"relu_backward", 1, "R0 R0 W0"},
+    {"tanh_backward", 1, "R0 R0 W0"},
+    {"add", 0, "R= R~ W="},
+    {"subtract", 0, "R= R~ W="},
+    {"multiply", 0, "R= R~ W="},
+    {"sum_to", 0, "R= W^"},
+    {"affine", 1, "R0 W0"},
+    {"dropout", 2, "R0 W0"},
+    {"cross_entropy", 2, "R01 R0:i A*2:d S"},
+    {"cross_entropy_train", 2, "U01 R0:i A*2:d S"},
+    {"mse", 1, "R0 R0 A*2:d S"},
+    {"mse_train", 1, "R0 R0 A*2:d W0 S"},
+    {"adamw", 1, "R0 U0 U0 U0"},
+    {"adamw_master", 1, "R0 P0 U0 U0 U0"},
+    {"sgd", 1, "R0 U0 U0"},
+    {"sgd_master", 1, "R0 P0 U0 U0"},
+    {"square_sum", 1, "R0 W*1:d S"},
+    {"grad_norm", 1, "R0:d"},
+    {"init_normal", 1, "W0"},
+    {"init_uniform", 1, "W0"},
+    {"init_constant", 1, "W0"},
+    {"cast", 1, "R0 W0"},
+    {"copy", 4, "R[0|1|2] W[0|1|3]"},
+};
+
+/* Sizes of one record; `bad` once a number is negative or too large to be a size. */
+typedef struct Sizes {
+  const int64_t *dim;
+  uint32_t dim_count;
+  bool bad;
+} Sizes;
+
+static int64_t times(Sizes *s, int64_t a, int64_t b) {
+  int64_t product = 0;
+  if (a < 0 || b < 0 || __builtin_mul_overflow(a, b, &product)) s->bad = true;
+  return s->bad ? 0 : product;
+}
+
+static int64_t plus(Sizes *s, int64_t a, int64_t b) {
+  int64_t sum = 0;
+  if (a < 0 || b < 0 || __builtin_add_overflow(a, b, &sum)) s->bad = true;
+  return s->bad ? 0 : sum;
+}
+
+/* "01" = dim[0] * dim[1]; moves past it. */
+static int64_t product_of(Sizes *s, const char **at) {
+  int64_t product = 1;
+  for (; (**at >= '0' && **at <= '9') || **at == 'a'; ++*at) {
+    uint32_t index = **at == 'a' ? 10 : (uint32_t)(**at - '0');
+    product = times(s, product, s->dim[index]); /* the count of dims was checked */
+  }
+  if (**at == '*') {
+    product = times(s, product, (*at)[1] - '0');
+    *at += 2;
+  }
+  return product;
+}
+
+/* From the first element of the first row to the last of the last. */
+static int64_t view_of(Sizes *s, const char **at) {
+  ++*at;
+  int64_t rows = product_of(s, at);
+  ++*at;
+  int64_t inner = product_of(s, at);
+  ++*at;
+  int64_t stride = product_of(s, at);
+  ++*at;
+  if (rows == 0 || inner == 0) return 0;
+  return plus(s, times(s, rows - 1, stride), inner);
+}
+
+/* dims of a broadcast: k, k sizes, k strides of the second operand. */
+static int64_t broadcast_of(Sizes *s, char what) {
+  int64_t k = s->dim[0], product = 1, span = 1;
+  for (int64_t i = 0; i < k; i++) {
+    int64_t size = s->dim[1 + i], stride = s->dim[1 + k + i];
+    if (what != '^' || stride != 0) product = times(s, product, size);
+    if (size > 0) span = plus(s, span, times(s, size - 1, stride));
+  }
+  return what == '~' ? span : product;
+}
+
+static bool access_fits(char letter, const PlanRecord *record, uint32_t access) {
+  switch (letter) {
+  case 'R': return access == ACCESS_READ;
+  case 'U': return access == ACCESS_UPDATE;
+  case 'A': return access == (record->accumulate ? ACCESS_UPDATE : ACCESS_WRITE);
+  case 'P': return access != ACCESS_READ;
+  default: return access == ACCESS_WRITE;
+  }
+}
+
+static bool dtype_fits(const char *at, uint32_t dtype) {
+  if (*at != ':') return true;
+  return dtype == (uint32_t)(at[1] == 'i' ? DTYPE_I32 : at[1] == 'd' ? DTYPE_F64 : DTYPE_F32);
+}
+
+static void check_operands(const Walk *walk, uint32_t index, const struct Contract *contract) {
+  const Plan *plan = walk->view->plan;
+  const PlanRecord *record = walk_record(walk, index);
+  Sizes sizes = {plan->ints + record->dims_first, record->dims_count, false};
+  const char *at = contract->operands;
+  uint32_t i = 0;
+  for (; *at != '\0' && i < record->operands_count; i++) {
+    const PlanOperand *operand = &plan->operands[record->operands_first + i];
+    char letter = *at++;
+    int64_t bytes = (int64_t)operand->size_bytes, unit = dtype_bytes((DType)operand->dtype);
+    if (letter != 'S') {
+      int64_t elements = *at == '['                                  ? view_of(&sizes, &at)
+                         : strchr("=~^", *at) != NULL && *at != '\0' ? broadcast_of(&sizes, *at++)
+                                                                     : product_of(&sizes, &at);
+      bytes = times(&sizes, elements, unit);
+    }
+    if (sizes.bad || (uint64_t)bytes != operand->size_bytes)
+      prove_finding(walk->view, walk, index, "shapes",
+                    "operand %u has %llu bytes, but its dims say %lld", i,
+                    (unsigned long long)operand->size_bytes, (long long)bytes);
+    if (!access_fits(letter, record, operand->access) || !dtype_fits(at, operand->dtype))
+      prove_finding(walk->view, walk, index, "shapes",
+                    "operand %u is used in another way, or has another dtype", i);
+    at += strcspn(at, " ");
+    at += *at == ' ';
+  }
+  if (i < record->operands_count || (*at != '\0' && strcmp(at, "S") != 0))
+    prove_finding(walk->view, walk, index, "shapes", "%u operands", record->operands_count);
+}
+
+static const struct Contract *find_contract(const char *kernel) {
+  for (size_t i = 0; i < sizeof contracts / sizeof *contracts; i++)
+    if (strcmp(contracts[i].kernel, kernel) == 0) return &contracts[i];
+  return NULL;
+}
+
+static bool dims_fit(const Plan *plan, const PlanRecord *record, const struct Contract *contract) {
+  if (contract->dims != 0) return record->dims_count == contract->dims;
+  if (record->dims_count == 0) return false;
+  int64_t k = plan->ints[record->dims_first];
+  return k >= 0 && k <= KERNEL_DIMS_MAX && record->dims_count == 1 + 2 * (uint32_t)k;
+}
+
+/* Records are looked at once, whatever the number of their calls. */
+void prove_shapes(const Plan *plan, ProveReport *report) {
+  View view = {.plan = plan, .report = report};
+  for (uint32_t s = 0; s < plan->segments_count; s++) {
+    PlanCall call = {.segment = s, .layer = -1, .microbatch = -1};
+    PlanProgram program = {.calls_count = 1};
+    Walk walk = {.view = &view, .program = &program, .call = &call, .segment = &plan->segments[s]};
+    for (uint32_t i = 0; i < walk.segment->records_count; i++) {
+      const PlanRecord *record = walk_record(&walk, i);
+      if (record->kind != RECORD_KERNEL) continue;
+      const char *name = plan_string(plan, plan->kernels[record->kernel].name);
+      const struct Contract *contract = find_contract(name);
+      if (contract == NULL)
+        prove_finding(&view, &walk, i, "shapes", "no contract is known for this kernel");
+      else if (!dims_fit(plan, record, contract))
+        prove_finding(&view, &walk, i, "shapes", "%u dims", record->dims_count);
+      else
+        check_operands(&walk, i, contract);
+    }
+  }
+}
