@@ -6,6 +6,7 @@
 #include "compiler/emit/emit.h"
 #include "compiler/grad/grad.h"
 #include "compiler/model/model.h"
+#include "compiler/prove/prove.h"
 
 typedef struct Recompute {
   RecomputeChoice choice; /* none, block or every */
@@ -164,6 +165,17 @@ static void report_unfit(Compile *c, const Job *job, Model *model, const Compile
     fix_last(c, "a smaller model or more memory a rank: cluster.memory");
 }
 
+/* A plan that cannot be proven never leaves the compiler. */
+static void prove_plan(Compile *c, const Job *job, Compiled *out) {
+  out->proof = ARENA_NEW(c->arena, ProveReport);
+  if (prove(&out->plan, out->proof)) return;
+  c->is_defect = true;
+  error_at(c, (Span){.file = job->path}, "unproven",
+           "the plan breaks a promise; this is a defect of lockstep");
+  for (uint32_t i = 0; i < out->proof->finding_count && i < PROVE_FINDINGS_MAX; i++)
+    note_at(c, (Span){0}, "%s", out->proof->finding[i]);
+}
+
 bool compile(Compile *c, Job *job, const Machine *machine, Compiled *out) {
   *out = (Compiled){.job = job};
   if (!spec_cluster(c, job, machine, &out->cluster)) return false;
@@ -177,7 +189,10 @@ bool compile(Compile *c, Job *job, const Machine *machine, Compiled *out) {
     out->parameters = model_parameters(out->draft->train);
     out->flops_per_token = cost_flops_per_token(out->draft);
     emit_plan(out->draft, out->parameters, &out->plan);
-    if (out->draft->arena_bytes > out->budget_bytes) report_unfit(c, job, model, out);
+    if (out->draft->arena_bytes > out->budget_bytes)
+      report_unfit(c, job, model, out);
+    else
+      prove_plan(c, job, out);
   }
   model_close(model);
   return ok && !compile_failed(c);

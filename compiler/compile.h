@@ -6,6 +6,7 @@
 #ifndef LOCKSTEP_COMPILE_H
 #define LOCKSTEP_COMPILE_H
 
+#include "compiler/prove/prove.h"
 #include "compiler/schedule/draft.h"
 #include "runtime/plan/plan.h"
 
@@ -19,7 +20,8 @@ typedef struct Compiled {
   RecomputeChoice recompute; /* chosen: none, block or every */
   int64_t group_layers;      /* of every */
   const Draft *draft;
-  Plan plan; /* its tables stand in the compile's arena */
+  ProveReport *proof; /* NULL when it does not fit */
+  Plan plan;          /* its tables stand in the compile's arena */
 } Compiled;
 
 /* `job` from spec_load, `machine` for cluster = "here". On "does not fit" the plan of the last try

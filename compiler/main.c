@@ -9,6 +9,7 @@ const Verb verbs[] = {
     {"explain", "explain JOB.lua [KEY] [--why rank=N] [--values]",
      "why? memory of a rank, or a key's origin", verb_explain},
     {"show", "show PLAN [--segment NAME]", "the plan as text that parses back", verb_show},
+    {"prove", "prove PLAN", "does the plan keep its promises?", verb_prove},
     {"run", "run JOB.lua [--steps N] [--resume auto|never|FILE]", "train here", verb_run},
     {"tokenize", "tokenize TEXT -o FOLDER [--hold-out 5%]", "bytes of a text as tokens",
      verb_tokenize},

@@ -66,6 +66,7 @@ typedef struct Compile {
   Arena *arena;
   Diags diags;
   const char *specs_dir; /* the library: models/ devices/ clusters/ */
+  bool is_defect;        /* an error is ours, not the user's: exit 3 */
 } Compile;
 
 Compile *compile_new(const char *specs_dir);

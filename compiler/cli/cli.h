@@ -39,6 +39,7 @@ ExitCode verb_check(const Options *options);
 ExitCode verb_compile(const Options *options);
 ExitCode verb_explain(const Options *options);
 ExitCode verb_show(const Options *options);
+ExitCode verb_prove(const Options *options);
 ExitCode verb_run(const Options *options);
 ExitCode verb_tokenize(const Options *options);
 ExitCode verb_help(const Options *options);

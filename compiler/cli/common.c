@@ -65,5 +65,5 @@ ExitCode report(const Compile *c, const Options *options) {
     int32_t errors = c->diags.error_count;
     if (failed && errors > 1 && !options->quiet) fprintf(stderr, "%d errors\n", errors);
   }
-  return failed ? EXIT_USER : EXIT_DONE;
+  return c->is_defect ? EXIT_OURS : failed ? EXIT_USER : EXIT_DONE;
 }

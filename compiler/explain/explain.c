@@ -134,6 +134,13 @@ void explain_summary(const Compiled *compiled, FILE *out) {
     fprintf(out,
             "time     %-18s a step, by the device's peaks: no step is faster   %.3g tokens/s\n",
             duration(compiled, seconds), tokens / seconds);
+  if (compiled->proof != NULL)
+    fprintf(out,
+            "proof    ok                 %llu ranks, %llu classes, %llu accesses of %llu records\n",
+            (unsigned long long)compiled->proof->ranks,
+            (unsigned long long)compiled->proof->classes,
+            (unsigned long long)compiled->proof->accesses,
+            (unsigned long long)compiled->proof->records);
   fprintf(out, "run      %s steps   %s tokens%s%s\n", count(compiled, derived->steps),
           count(compiled, derived->steps * derived->batch_samples * derived->sample_tokens),
           seconds > 0 ? "   at least " : "",

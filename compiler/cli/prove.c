@@ -1,0 +1,30 @@
+/* prove.c -- lockstep prove: what a plan promises, shown again from its bytes alone. */
+#include "compiler/prove/prove.h"
+
+#include <inttypes.h>
+
+#include "compiler/cli/cli.h"
+#include "runtime/plan/plan_io.h"
+
+ExitCode verb_prove(const Options *options) {
+  if (options->word_count != 1) return complain(EXIT_USER, "prove wants one plan file");
+  Plan plan;
+  char why[PLAN_WHY_BYTES] = "";
+  if (!plan_open(&plan, options->words[0], why)) return complain(EXIT_USER, "%s", why);
+  static ProveReport report;
+  bool proven = prove(&plan, &report);
+  if (options->json)
+    printf("{\"version\":1,\"proven\":%s,\"findings\":%" PRIu32 ",\"ranks\":%" PRIu64
+           ",\"classes\":%" PRIu64 ",\"calls\":%" PRIu64 ",\"records\":%" PRIu64 "}\n",
+           proven ? "true" : "false", report.finding_count, report.ranks, report.classes,
+           report.calls, report.records);
+  else if (proven && !options->quiet)
+    printf("proof    ok   %" PRIu64 " ranks, %" PRIu64 " classes, %" PRIu64
+           " communicator patterns; %" PRIu64 " calls, %" PRIu64 " records, %" PRIu64 " accesses\n",
+           report.ranks, report.classes, report.communicators, report.calls, report.records,
+           report.accesses);
+  for (uint32_t i = 0; i < report.finding_count && i < PROVE_FINDINGS_MAX; i++)
+    fprintf(stderr, "%s: %s\n", options->words[0], report.finding[i]);
+  plan_close(&plan);
+  return proven ? EXIT_DONE : EXIT_USER;
+}
