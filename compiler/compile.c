@@ -135,34 +135,60 @@ static bool narrow_grads(Job *job) {
   return changes;
 }
 
-static void report_unfit(Compile *c, const Job *job, Model *model, const Compiled *out) {
-  static const Rung rungs[] = {{"train.microbatch = 1", shrink_microbatch},
-                               {"memory.recompute = \"block\"", recompute_blocks},
-                               {"precision = \"bf16\"", narrow_params},
-                               {"precision.grad = \"bf16\"", narrow_grads}};
-  char *needs = format_bytes(c->arena, out->draft->arena_bytes),
-       *budget = format_bytes(c->arena, out->budget_bytes);
-  error_at(c, (Span){.file = job->path}, "does-not-fit",
-           "a rank needs %s, its budget is %s (`lockstep explain` shows the table)", needs, budget);
+static const Rung rungs[] = {{"train.microbatch = 1", shrink_microbatch},
+                             {"memory.recompute = \"block\"", recompute_blocks},
+                             {"precision = \"bf16\"", narrow_params},
+                             {"precision.grad = \"bf16\"", narrow_grads}};
+
+typedef struct Step {
+  const char *change;
+  int64_t needs_bytes;
+} Step;
+
+enum { RUNG_COUNT = sizeof rungs / sizeof *rungs };
+
+/* Compiles each rung until one fits. Returns how many were climbed. */
+static int32_t climb(Compile *c, const Job *job, Model *model, const Compiled *out,
+                     Step steps[RUNG_COUNT]) {
   Job *changed = ARENA_NEW(c->arena, Job);
   *changed = *job;
-  const char *all = "";
-  bool fits = false;
-  for (size_t i = 0; i < sizeof rungs / sizeof *rungs && !fits; i++) {
+  int32_t count = 0;
+  for (int32_t i = 0; i < RUNG_COUNT; i++) {
     if (!rungs[i].apply(changed)) continue;
     Compiled trial = *out;
     trial.derived.accumulation =
         out->derived.accumulation * job->train.microbatch / changed->train.microbatch;
-    if (!choose_draft(c, changed, model, &trial)) return;
-    all = arena_printf(c->arena, "%s%s%s", all, *all != '\0' ? ", " : "", rungs[i].change);
-    fits = trial.draft->arena_bytes <= out->budget_bytes;
-    note_at(c, (Span){.file = NULL}, "with %-28s it needs %s%s", rungs[i].change,
-            format_bytes(c->arena, trial.draft->arena_bytes), fits ? ": fits" : "");
+    if (!choose_draft(c, changed, model, &trial)) break;
+    steps[count++] = (Step){rungs[i].change, trial.draft->arena_bytes};
+    if (trial.draft->arena_bytes <= out->budget_bytes) break;
   }
-  if (fits)
-    fix_last(c, "%s", all);
+  return count;
+}
+
+static void report_unfit(Compile *c, const Job *job, Model *model, const Compiled *out) {
+  Step steps[RUNG_COUNT];
+  int32_t count =
+      climb(c, job, model, out, steps); /* before the error: rooms stop once there is one */
+  bool fits = count > 0 && steps[count - 1].needs_bytes <= out->budget_bytes;
+  error_at(c, (Span){.file = job->path}, "does-not-fit",
+           "a rank needs %s, its budget is %s (`lockstep explain` shows the table)",
+           format_bytes(c->arena, out->draft->arena_bytes),
+           format_bytes(c->arena, out->budget_bytes));
+  const char *all = "";
+  for (int32_t i = 0; i < count; i++) {
+    note_at(c, (Span){0}, "with %-26s it needs %s%s", steps[i].change,
+            format_bytes(c->arena, steps[i].needs_bytes),
+            steps[i].needs_bytes <= out->budget_bytes ? ": fits" : "");
+    all = arena_printf(c->arena, "%s%s%s", all, i > 0 ? ", " : "", steps[i].change);
+  }
+  if (!fits)
+    note_at(c, (Span){0},
+            "%s a rank are missing even then: a smaller model, or a device with more memory",
+            format_bytes(c->arena,
+                         (count > 0 ? steps[count - 1].needs_bytes : out->draft->arena_bytes) -
+                             out->budget_bytes));
   else
-    fix_last(c, "a smaller model or more memory a rank: cluster.memory");
+    fix_last(c, "%s", all);
 }
 
 /* A plan that cannot be proven never leaves the compiler. */
