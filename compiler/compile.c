@@ -148,8 +148,7 @@ typedef struct Step {
 enum { RUNG_COUNT = sizeof rungs / sizeof *rungs };
 
 /* Compiles each rung until one fits. Returns how many were climbed. */
-static int32_t climb(Compile *c, const Job *job, Model *model, const Compiled *out,
-                     Step steps[RUNG_COUNT]) {
+static int32_t climb(Compile *c, const Job *job, const Compiled *out, Step steps[RUNG_COUNT]) {
   Job *changed = ARENA_NEW(c->arena, Job);
   *changed = *job;
   int32_t count = 0;
@@ -158,17 +157,19 @@ static int32_t climb(Compile *c, const Job *job, Model *model, const Compiled *o
     Compiled trial = *out;
     trial.derived.accumulation =
         out->derived.accumulation * job->train.microbatch / changed->train.microbatch;
-    if (!choose_draft(c, changed, model, &trial)) break;
+    Model *model = model_open(c, changed); /* a model traces in its job's precision */
+    bool compiled = model != NULL && choose_draft(c, changed, model, &trial);
+    if (model != NULL) model_close(model);
+    if (!compiled) break;
     steps[count++] = (Step){rungs[i].change, trial.draft->arena_bytes};
     if (trial.draft->arena_bytes <= out->budget_bytes) break;
   }
   return count;
 }
 
-static void report_unfit(Compile *c, const Job *job, Model *model, const Compiled *out) {
+static void report_unfit(Compile *c, const Job *job, const Compiled *out) {
   Step steps[RUNG_COUNT];
-  int32_t count =
-      climb(c, job, model, out, steps); /* before the error: rooms stop once there is one */
+  int32_t count = climb(c, job, out, steps); /* before the error: rooms stop once there is one */
   bool fits = count > 0 && steps[count - 1].needs_bytes <= out->budget_bytes;
   error_at(c, (Span){.file = job->path}, "does-not-fit",
            "a rank needs %s, its budget is %s (`lockstep explain` shows the table)",
@@ -216,7 +217,7 @@ bool compile(Compile *c, Job *job, const Machine *machine, Compiled *out) {
     out->flops_per_token = cost_flops_per_token(out->draft);
     emit_plan(out->draft, out->parameters, &out->plan);
     if (out->draft->arena_bytes > out->budget_bytes)
-      report_unfit(c, job, model, out);
+      report_unfit(c, job, out);
     else
       prove_plan(c, job, out);
   }
