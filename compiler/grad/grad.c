@@ -4,7 +4,6 @@
 #include "compiler/grad/grad.h"
 
 #include <assert.h>
-#include <string.h>
 
 #include "compiler/grad/prepare.h"
 
@@ -16,7 +15,7 @@ static void cover(Grad *b, ValueId v) {
   bool *needed = ARENA_ARRAY(arena, bool, capacity);
   for (int32_t i = 0; i < capacity; i++) {
     d_of[i] = i < b->value_capacity ? b->d_of[i] : NO_ID;
-    needed[i] = i < b->value_capacity && b->needed[i];
+    needed[i] = grad_needed(b, i);
   }
   b->d_of = d_of;
   b->needed = needed;
@@ -24,7 +23,7 @@ static void cover(Grad *b, ValueId v) {
 }
 
 bool grad_needed(const Grad *b, ValueId v) {
-  return v < b->value_capacity && b->needed[v];
+  return b->needed != NULL && v < b->value_capacity && b->needed[v];
 }
 
 static ValueId gradient_of(const Grad *b, ValueId v) {
@@ -82,7 +81,8 @@ NodeId grad_append(Grad *b, const Node *of, OpKind op, const ValueId *inputs,
                .path = of->path,
                .clone_of = NO_ID,
                .origin = of->origin};
-  memcpy(node.attrs, of->attrs, sizeof node.attrs);
+  for (int32_t i = 0; i < NODE_ATTRS_MAX; i++)
+    node.attrs[i] = of->attrs[i];
   for (; inputs[node.input_count] != NO_ID; node.input_count++)
     node.inputs[node.input_count] = inputs[node.input_count];
   for (; outputs && outputs[node.output_count] != NO_ID; node.output_count++)
@@ -128,6 +128,7 @@ static bool has_param(const Graph *g, const Region *region) {
 static void mark_needed(Grad *b) {
   Graph *g = b->graph;
   cover(b, g->values.count);
+  assert(b->needed);
   for (ValueId v = 0; v < g->values.count; v++)
     b->needed[v] = graph_value(g, v)->kind == VALUE_PARAM;
   for (RegionId r = 0; r < g->regions.count; r++) {
@@ -197,6 +198,7 @@ static void derive_region(Grad *b, RegionId r) {
     b->node = &n;
     if (wanted(b, &n)) op_def(n.op)->backward(b, &n);
   }
+  b->node = NULL;
   finish_input(b, &n);
   if (region->backward.count == 0 && region->d_input == NO_ID) region->d_output = NO_ID;
 }

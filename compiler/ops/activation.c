@@ -5,7 +5,7 @@
 
 static void backward(Grad *b, const Node *n, OpKind op) {
   ValueId x = n->inputs[0];
-  if (grad_needed(b, x)) grad_add(b, x, rule_grad1(b, n, op, grad_output(b, n, 0), x, NO_ID, x));
+  if (grad_needed(b, x)) grad_add(b, x, rule_grad1(b, n, op, grad_output(b, n, 0), x, x));
 }
 
 #define ACTIVATION(f, source)                                                                      \
@@ -17,12 +17,12 @@ static void backward(Grad *b, const Node *n, OpKind op) {
                         .backward = f##_rule,                                                      \
                         .lower = lower_elements,                                                   \
                         .in_place = 0,                                                             \
-                        .paper = source};                                                          \
+                        .paper = (source)};                                                        \
   const OpDef op_##f##_backward = {.name = #f "_backward",                                         \
                                    .shape = rule_given,                                            \
                                    .lower = lower_elements,                                        \
                                    .in_place = 0,                                                  \
-                                   .paper = source};
+                                   .paper = (source)};
 
 ACTIVATION(gelu, "arXiv:1606.08415")
 ACTIVATION(silu, "arXiv:1702.03118")

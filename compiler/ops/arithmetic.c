@@ -98,7 +98,7 @@ static void lower_sum_to(const Graph *g, const Node *n, Lowered *out) {
 static void add_reduced(Grad *b, const Node *n, ValueId v, ValueId d) {
   DimList have = rule_dims(b->graph, d), want = rule_dims(b->graph, v);
   bool same = rule_same_dims(&have, &want);
-  grad_add(b, v, same ? d : rule_grad1(b, n, OP_sum_to, d, NO_ID, NO_ID, v));
+  grad_add(b, v, same ? d : rule_grad1(b, n, OP_sum_to, d, NO_ID, v));
 }
 
 static void backward_add(Grad *b, const Node *n) {
@@ -111,7 +111,7 @@ static ValueId scaled(Grad *b, const Node *n, ValueId d_y, double scale) {
   Node times = *n;
   times.attrs[0] = scale;
   times.attrs[1] = 0;
-  return rule_grad1(b, &times, OP_affine, d_y, NO_ID, NO_ID, d_y);
+  return rule_grad1(b, &times, OP_affine, d_y, NO_ID, d_y);
 }
 
 static void backward_subtract(Grad *b, const Node *n) {
@@ -125,7 +125,7 @@ static void backward_multiply(Grad *b, const Node *n) {
   for (int32_t i = 0; i < 2; i++) {
     if (!grad_needed(b, n->inputs[i])) continue;
     ValueId other = n->inputs[1 - i];
-    add_reduced(b, n, n->inputs[i], rule_grad1(b, n, OP_multiply, d_y, other, NO_ID, d_y));
+    add_reduced(b, n, n->inputs[i], rule_grad1(b, n, OP_multiply, d_y, other, d_y));
   }
 }
 

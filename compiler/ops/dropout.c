@@ -16,7 +16,7 @@ static bool shape(Graph *g, Node *n) {
 static void backward(Grad *b, const Node *n) {
   ValueId x = n->inputs[0];
   if (grad_needed(b, x))
-    grad_add(b, x, rule_grad1(b, n, OP_dropout, grad_output(b, n, 0), NO_ID, NO_ID, x));
+    grad_add(b, x, rule_grad1(b, n, OP_dropout, grad_output(b, n, 0), NO_ID, x));
 }
 
 static void lower(const Graph *g, const Node *n, Lowered *out) {

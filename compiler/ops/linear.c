@@ -76,7 +76,7 @@ static void backward(Grad *b, const Node *n) {
   ValueId x = n->inputs[0], w = n->inputs[1], d_y = grad_output(b, n, 0);
   backward_param(b, n, OP_linear_dw, x, d_y, w);
   if (n->input_count > 2) backward_param(b, n, OP_linear_db, d_y, NO_ID, n->inputs[2]);
-  if (grad_needed(b, x)) grad_add(b, x, rule_grad1(b, n, OP_linear_dx, d_y, w, NO_ID, x));
+  if (grad_needed(b, x)) grad_add(b, x, rule_grad1(b, n, OP_linear_dx, d_y, w, x));
 }
 
 /* All four kernels: x is the value with the features that go in, w or its gradient. */

@@ -27,8 +27,7 @@ static void backward(Grad *b, const Node *n) {
   Node minus = *n;
   minus.attrs[0] = -1;
   minus.attrs[1] = 0;
-  grad_add(b, n->inputs[1],
-           rule_grad1(b, &minus, OP_affine, n->outputs[1], NO_ID, NO_ID, n->inputs[1]));
+  grad_add(b, n->inputs[1], rule_grad1(b, &minus, OP_affine, n->outputs[1], NO_ID, n->inputs[1]));
 }
 
 static void lower(const Graph *g, const Node *n, Lowered *out) {

@@ -1,6 +1,5 @@
 /* ops.c -- the table of all ops and what holds for each of them. */
 #include <assert.h>
-#include <string.h>
 
 #include "compiler/ops/rule.h"
 
@@ -17,8 +16,7 @@ const OpDef *op_def(int32_t op) {
 
 void op_lower(const Graph *g, const Node *n, Lowered *out) {
   const OpDef *def = op_def(n->op);
-  memset(out, 0, sizeof *out);
-  out->kernel = def->name;
+  *out = (Lowered){.kernel = def->name};
   assert(n->input_count + n->output_count <= LOWERED_OPERANDS_MAX);
   for (int32_t i = 0; i < n->input_count; i++) {
     out->operands[out->operand_count] = n->inputs[i];

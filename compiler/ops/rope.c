@@ -28,7 +28,7 @@ static void backward(Grad *b, const Node *n) {
   if (!grad_needed(b, x)) return;
   Node back = *n;
   back.attrs[SIGN] = -n->attrs[SIGN];
-  grad_add(b, x, rule_grad1(b, &back, OP_rope, grad_output(b, n, 0), NO_ID, NO_ID, x));
+  grad_add(b, x, rule_grad1(b, &back, OP_rope, grad_output(b, n, 0), NO_ID, x));
 }
 
 static void lower(const Graph *g, const Node *n, Lowered *out) {

@@ -173,9 +173,8 @@ void lower_elements(const Graph *g, const Node *n, Lowered *out) {
   LOWER_DIMS(out, value_elements(g, n->inputs[0]));
 }
 
-ValueId rule_grad1(Grad *b, const Node *n, OpKind op, ValueId in0, ValueId in1, ValueId in2,
-                   ValueId like) {
+ValueId rule_grad1(Grad *b, const Node *n, OpKind op, ValueId in0, ValueId in1, ValueId like) {
   ValueId out = grad_like(b, like);
-  grad_append(b, n, op, (const ValueId[]){in0, in1, in2, NO_ID}, (const ValueId[]){out, NO_ID});
+  grad_append(b, n, op, (const ValueId[]){in0, in1, NO_ID}, (const ValueId[]){out, NO_ID});
   return out;
 }

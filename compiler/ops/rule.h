@@ -75,7 +75,6 @@ void lower_elements(const Graph *g, const Node *n, Lowered *out); /* dims: n, of
 
 /* Backward rules: appends `op` on inputs (NO_ID: absent, at the end); its only output is like
  * `like`. */
-ValueId rule_grad1(Grad *b, const Node *n, OpKind op, ValueId in0, ValueId in1, ValueId in2,
-                   ValueId like);
+ValueId rule_grad1(Grad *b, const Node *n, OpKind op, ValueId in0, ValueId in1, ValueId like);
 
 #endif

@@ -61,7 +61,7 @@ static ValueId zero_piece(Grad *b, const Node *n) {
   zero.attrs[0] = zero.attrs[1] = 0;
   for (int32_t i = 0; i < n->output_count; i++) {
     ValueId d = grad_output(b, n, i);
-    if (d != NO_ID) return rule_grad1(b, &zero, OP_affine, d, NO_ID, NO_ID, n->outputs[i]);
+    if (d != NO_ID) return rule_grad1(b, &zero, OP_affine, d, NO_ID, n->outputs[i]);
   }
   return NO_ID;
 }
