@@ -1,10 +1,11 @@
-/* LINK: plan plan_builder
+/* LINK: prove plan plan_builder
  * Bytes as a plan. The checksum is put right first, or the fuzzer would never see what stands
  * behind it; what is accepted must print and parse back to itself. A first byte of 'T' tries the
  * rest as text. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/prove/prove.h"
 #include "runtime/plan/plan_hash.h"
 #include "runtime/plan/plan_io.h"
 #include "tests/unit/plan_builder.h"
@@ -33,6 +34,8 @@ static void round_trip(const Plan *plan) {
   }
   plan_close(&back);
   free(text);
+  static ProveReport report;
+  (void)prove(plan, &report);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
