@@ -132,42 +132,7 @@ static void print_class(FILE *out, int32_t section) {
   }
 }
 
-/* What a model file sees: the names that model/ registers. */
-static const char model_vocabulary[] =
-    "\n---@class lockstep.Value a symbol with named dimensions; never a number\n"
-    "---@operator add(lockstep.Value|number): lockstep.Value\n"
-    "---@operator sub(lockstep.Value|number): lockstep.Value\n"
-    "---@operator mul(lockstep.Value|number): lockstep.Value\n"
-    "---@operator div(number): lockstep.Value\n"
-    "\n---@class lockstep.Weight a handle that shares one parameter\n"
-    "\n---@alias lockstep.dims string|string[]\n"
-    "---@alias lockstep.name string|lockstep.Weight\n"
-    "\nrequired = nil ---@type any marks a size that the job or a preset must set\n"
-    "\n---@param t table { sizes, axes, bias, init, forward, huggingface } or { \"family\", size = "
-    "n }\n"
-    "function model(t) end\n"
-    "---@return lockstep.Value\nfunction input(name, dims, ids) end\n"
-    "---@return lockstep.Value\nfunction positions(ids) end\n"
-    "---@return lockstep.Weight\nfunction weight(name, dims, options) end\n"
-    "---@param name lockstep.name\n---@return lockstep.Value\n"
-    "function embedding(name, ids, dims) end\n"
-    "---@param name lockstep.name\n---@param out? lockstep.dims\n---@return lockstep.Value\n"
-    "function linear(name, x, out, options) end\n"
-    "---@return lockstep.Value\nfunction layernorm(name, x, options) end\n"
-    "---@return lockstep.Value\nfunction rmsnorm(name, x, options) end\n"
-    "---@return lockstep.Value\nfunction attention(q, k, v, options) end\n"
-    "---@return lockstep.Value\nfunction rope(x, options) end\n"
-    "---@return lockstep.Value\nfunction gelu(x) end\n"
-    "---@return lockstep.Value\nfunction silu(x) end\n"
-    "---@return lockstep.Value\nfunction relu(x) end\n"
-    "---@return lockstep.Value\nfunction tanh(x) end\n"
-    "---@return lockstep.Value\nfunction dropout(x, rate) end\n"
-    "---@return lockstep.Value ...\nfunction split(x, name) end\n"
-    "---@param block fun(x: lockstep.Value, m: table): lockstep.Value\n---@return lockstep.Value\n"
-    "function stack(name, layers, x, block) end\n"
-    "---@return lockstep.Value\nfunction cross_entropy(logits, targets) end\n"
-    "---@return lockstep.Value\nfunction mse(y, target) end\n";
-
+/* Job files only: what a model file sees stands in lua/model.d.lua. */
 void help_luacats(Compile *c, FILE *out) {
   (void)c;
   fputs("---@meta\n"
@@ -180,5 +145,4 @@ void help_luacats(Compile *c, FILE *out) {
   print_class(out, SECTION_job);
   fputs("\n---@param fields lockstep.job\n---@return lockstep.job\nfunction job(fields) end\n",
         out);
-  fputs(model_vocabulary, out);
 }

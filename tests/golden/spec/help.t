@@ -6,6 +6,7 @@ usage: lockstep VERB ... [-D section.key=value]...
   compile JOB.lua [-o FILE]                                what will run? writes NAME.plan
   explain JOB.lua [KEY] [--why rank=N] [--values]          why? memory of a rank, or a key's origin
   show PLAN [--segment NAME]                               the plan as text that parses back
+  prove PLAN                                               does the plan keep its promises?
   run JOB.lua [--steps N] [--resume auto|never|FILE]       train here
   tokenize TEXT -o FOLDER [--hold-out 5%]                  bytes of a text as tokens
   help [VERB | KEY | DIAGNOSTIC]                           what does this word mean?
