@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "kernels/bf16.h"
 #include "kernels/philox.h"
 #include "runtime/data/permute.h"
 
@@ -42,13 +43,17 @@ static bool open_tokens(Samples *samples, const Plan *plan, Status *status) {
   return true;
 }
 
-/* Ids are i32 and numbers f32; token files hold only ids, tables only numbers. */
+static bool holds_numbers(const PlanInput *input) {
+  return input->dtype == DTYPE_F32 || input->dtype == DTYPE_BF16;
+}
+
+/* Ids are i32, numbers f32 or bf16; token files hold only ids, tables only numbers. */
 static bool check_inputs(const Plan *plan, Status *status) {
   uint32_t data = plan->jobs[0].data;
   for (uint32_t i = 0; i < plan->inputs_count; i++) {
     const PlanInput *input = &plan->inputs[i];
     bool known = (input->dtype == DTYPE_I32 && data != DATA_TABLE) ||
-                 (input->dtype == DTYPE_F32 && data != DATA_TOKENS);
+                 (holds_numbers(input) && data != DATA_TOKENS);
     if (!known)
       return status_fail(status, STATUS_OURS, "plan: input '%s' cannot be read as %s",
                          plan_string(plan, input->name), dtype_name((DType)input->dtype));
@@ -152,21 +157,30 @@ static bool fill_tokens(const Samples *samples, const PlanInput *input, int64_t 
   return true;
 }
 
-static void fill_table(const Samples *samples, uint32_t input, int64_t number, float *out) {
+/* Element i of an input that holds numbers, rounded to its type. */
+static void put_number(const PlanInput *input, uint8_t *out, int64_t i, double value) {
+  if (input->dtype == DTYPE_BF16)
+    ((uint16_t *)(void *)out)[i] = bf16_from_float((float)value);
+  else
+    ((float *)(void *)out)[i] = (float)value;
+}
+
+static void fill_table(const Samples *samples, uint32_t input, int64_t number, uint8_t *out) {
   int64_t column = 0;
   for (uint32_t i = 0; i < input; i++)
     column += samples->plan->inputs[i].sample_elements;
   const Table *table = &samples->table;
   const float *row = table->values + number % table->rows * table->columns + column;
-  for (int64_t i = 0; i < samples->plan->inputs[input].sample_elements; i++)
-    out[i] = row[i];
+  const PlanInput *what = &samples->plan->inputs[input];
+  for (int64_t i = 0; i < what->sample_elements; i++)
+    put_number(what, out, i, (double)row[i]);
 }
 
 /* Tokens and targets of a sample overlap, as they do in text; columns are normal. */
 static void fill_synthetic(const Samples *samples, uint32_t input, int64_t number, uint8_t *out) {
   const PlanJob *job = &samples->plan->jobs[0];
   const PlanInput *what = &samples->plan->inputs[input];
-  bool columns = what->dtype == DTYPE_F32;
+  bool columns = holds_numbers(what);
   uint64_t key = philox_mix(job->seed, synthetic_key + samples->valid);
   if (columns) key = philox_mix(key, input + 1);
   int64_t shift = what->role == INPUT_TARGETS ? 1 : 0;
@@ -176,7 +190,7 @@ static void fill_synthetic(const Samples *samples, uint32_t input, int64_t numbe
     philox4(key, (uint64_t)number, (uint64_t)(i + shift), word);
     if (columns) philox_normal4(word, normal);
     if (columns)
-      ((float *)(void *)out)[i] = (float)normal[0];
+      put_number(what, out, i, normal[0]);
     else
       ((int32_t *)(void *)out)[i] = (int32_t)(word[0] % job->vocab);
   }
@@ -192,7 +206,7 @@ bool samples_fill(const Samples *samples, int64_t number, int64_t row, uint8_t *
     if (plan->jobs[0].data == DATA_SYNTHETIC)
       fill_synthetic(samples, i, number, out);
     else if (plan->jobs[0].data == DATA_TABLE)
-      fill_table(samples, i, number, (float *)(void *)out);
+      fill_table(samples, i, number, out);
     else if (!fill_tokens(samples, input, number, (int32_t *)(void *)out, status))
       return false;
   }
