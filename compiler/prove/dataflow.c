@@ -105,35 +105,16 @@ static void run_call(Dataflow *d, const Walk *walk) {
   }
 }
 
-/* Buffers of the program by first call, so that a call finds what it gives birth to. */
-static bool sort_births(Dataflow *d, const PlanProgram *program) {
-  const PlanClass *class = d->view->class;
-  const PlanBuffer *buffers = d->view->plan->buffers + class->buffers_first;
-  uint32_t program_index = (uint32_t)(program - d->view->plan->programs);
-  d->births = prove_array(d->view, class->buffers_count, sizeof *d->births);
-  d->birth_first = prove_array(d->view, program->calls_count + 2, sizeof *d->birth_first);
-  if (d->births == NULL || d->birth_first == NULL) return false;
-  uint32_t *end = d->birth_first + 1;
-  for (uint32_t i = 0; i < class->buffers_count; i++)
-    if (buffers[i].program == program_index) end[buffers[i].first_call + 1]++;
-  for (uint32_t c = 0; c < program->calls_count; c++)
-    end[c + 1] += end[c];
-  for (uint32_t i = 0; i < class->buffers_count; i++)
-    if (buffers[i].program == program_index) d->births[end[buffers[i].first_call]++] = i;
-  return true; /* each end moved up to where the next begins: birth_first[c] is the start of c */
-}
-
 static void run_program(Dataflow *d, const PlanProgram *program) {
-  if (sort_births(d, program)) {
-    Walk walk = walk_begin(d->view, program);
-    while (walk_next(&walk)) {
-      for (uint32_t i = d->birth_first[walk.position]; i < d->birth_first[walk.position + 1]; i++)
-        d->written[d->births[i]].count = 0;
-      run_call(d, &walk);
-    }
+  BufferOrder births = order_buffers(d->view, program, true);
+  if (births.buffer == NULL) return;
+  Walk walk = walk_begin(d->view, program);
+  while (walk_next(&walk)) {
+    for (uint32_t i = births.first[walk.position]; i < births.first[walk.position + 1]; i++)
+      d->written[births.buffer[i] - d->view->class->buffers_first].count = 0;
+    run_call(d, &walk);
   }
-  free(d->births), free(d->birth_first);
-  d->births = d->birth_first = NULL;
+  free(births.buffer);
 }
 
 /* The persistent buffer of the class that holds the bytes; PLAN_NONE and a finding when none does.

@@ -21,8 +21,7 @@ typedef struct Sweep {
   Live *live;         /* sorted by offset, disjoint */
   uint32_t live_count;
   uint64_t live_bytes, most_bytes, peak_bytes;
-  uint32_t *births, *birth_first; /* buffers by first call, and where each call's begin */
-  uint32_t *deaths, *death_first; /* the same by last call */
+  BufferOrder births, deaths;
 } Sweep;
 
 static uint64_t rounded(uint64_t bytes) {
@@ -81,28 +80,6 @@ static void end_life(Sweep *s, uint32_t index) {
   memmove(&s->live[at], &s->live[at + 1], (s->live_count - at) * sizeof *s->live);
 }
 
-/* Sorts the program's buffers by a call position: counting sort. */
-static void sort_by_call(const Sweep *s, bool by_first, uint32_t *order, uint32_t *first) {
-  const PlanClass *class = s->view->class;
-  const PlanBuffer *buffers = s->view->plan->buffers + class->buffers_first;
-  for (int pass = 0; pass < 2; pass++) {
-    for (uint32_t i = class->buffers_count; i-- > 0;) {
-      if (buffers[i].program != s->program_index) continue;
-      uint32_t call = by_first ? buffers[i].first_call : buffers[i].last_call;
-      if (pass == 0)
-        first[call + 1]++;
-      else
-        order[--first[call + 1]] = class->buffers_first + i;
-    }
-    if (pass > 0) break;
-    uint32_t calls = s->program->calls_count;
-    for (uint32_t c = 0; c < calls; c++)
-      first[c + 1] += first[c];
-    first[calls + 1] = first[calls];
-  }
-  /* The second pass moved each start down to its place: entry c + 1 is where call c begins. */
-}
-
 /* What the running records of a call reach through base `index`; false: nothing. */
 static bool reach(const Walk *walk, uint32_t index, uint64_t *first, uint64_t *end,
                   uint32_t *record_at) {
@@ -150,14 +127,14 @@ static void sweep_calls(Sweep *s, Ledger *ledger) {
   Walk walk = walk_begin(s->view, &straight);
   uint32_t base_count = 0;
   while (walk_next(&walk)) {
-    for (uint32_t i = s->birth_first[walk.position]; i < s->birth_first[walk.position + 1]; i++)
-      begin_life(s, s->births[i]);
+    for (uint32_t i = s->births.first[walk.position]; i < s->births.first[walk.position + 1]; i++)
+      begin_life(s, s->births.buffer[i]);
     if (s->live_bytes > s->most_bytes) s->most_bytes = s->live_bytes;
     ledger->base_first[walk.position] = base_count;
     for (uint32_t i = 0; i < walk.segment->bases_count; i++)
       ledger->buffer_of[base_count++] = locate(s, &walk, i);
-    for (uint32_t i = s->death_first[walk.position]; i < s->death_first[walk.position + 1]; i++)
-      end_life(s, s->deaths[i]);
+    for (uint32_t i = s->deaths.first[walk.position]; i < s->deaths.first[walk.position + 1]; i++)
+      end_life(s, s->deaths.buffer[i]);
   }
 }
 
@@ -191,20 +168,17 @@ static bool sweep_program(View *view, uint32_t program_index) {
   *ledger = (Ledger){prove_array(view, calls, sizeof(uint32_t)),
                      prove_array(view, bases, sizeof(uint32_t))};
   s.live = prove_array(view, buffers, sizeof *s.live);
-  uint32_t *table = prove_array(view, 2 * buffers + 2 * (calls + 2), sizeof(uint32_t));
-  bool ready = ledger->base_first && ledger->buffer_of && s.live && table;
+  s.births = order_buffers(view, s.program, true);
+  s.deaths = order_buffers(view, s.program, false);
+  bool ready =
+      ledger->base_first && ledger->buffer_of && s.live && s.births.buffer && s.deaths.buffer;
   if (ready) {
-    s.births = table, s.deaths = table + buffers;
-    uint32_t *starts = table + 2 * buffers;
-    sort_by_call(&s, true, s.births, starts);
-    sort_by_call(&s, false, s.deaths, starts + calls + 2);
-    s.birth_first = starts + 1, s.death_first = starts + calls + 3;
     for (uint32_t i = 0; i < buffers; i++)
       if (is_persistent(&s, class->buffers_first + i)) begin_life(&s, class->buffers_first + i);
     sweep_calls(&s, ledger);
     check_peaks(&s);
   }
-  free(s.live), free(table);
+  free(s.live), free(s.births.buffer), free(s.deaths.buffer);
   return ready;
 }
 

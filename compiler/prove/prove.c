@@ -53,6 +53,7 @@ static void prove_class(const Plan *plan, const PlanClass *class, ProveReport *r
     if (prove_memory(&view)) {
       prove_ordering(&view);
       prove_dataflow(&view);
+      prove_values(&view);
       prove_step(&view);
     }
     view_close(&view);

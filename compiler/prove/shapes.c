@@ -36,12 +36,12 @@ static const struct Contract {
     {"linear_dx", 4, "R02 R12 W01 S"},
     {"linear_dw", 4, "R01 R02 A12 S"},
     {"linear_db", 2, "R01 A1"},
-    {"layernorm", 2, "R01 R1 R1 W01 W0*2:f"},
+    {"layernorm", 2, "R01 R1 R1 W01 X0*2:f"},
     {"layernorm_backward", 2, "R01 R01 R1 R0*2:f W01 A1 A1 S"},
-    {"rmsnorm", 2, "R01 R1 W01 W0:f"},
+    {"rmsnorm", 2, "R01 R1 W01 X0:f"},
     {"rmsnorm_backward", 2, "R01 R01 R1 R0:f W01 A1 S"},
     {"rope", 6, "R[01|23|4] W[01|23|5]"},
-    {"attention", 8, "R" QUERY " R" KEY " R" VALUE " W0124 W021:f S"},
+    {"attention", 8, "R" QUERY " R" KEY " R" VALUE " W0124 X021:f S"},
     {"attention_backward", 11,
      "R0124 R" QUERY " R" KEY " R" VALUE " R0124 R021:f W[01|24|8] W[01|34|9] W[01|34|a] S"},
     {"gelu", 1, "R0 W0"},
@@ -181,6 +181,11 @@ static const struct Contract *find_contract(const char *kernel) {
   for (size_t i = 0; i < sizeof contracts / sizeof *contracts; i++)
     if (strcmp(contracts[i].kernel, kernel) == 0) return &contracts[i];
   return NULL;
+}
+
+const char *kernel_contract(const char *kernel) {
+  const struct Contract *contract = find_contract(kernel);
+  return contract == NULL ? NULL : contract->operands;
 }
 
 static bool dims_fit(const Plan *plan, const PlanRecord *record, const struct Contract *contract) {

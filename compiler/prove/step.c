@@ -18,6 +18,7 @@ typedef struct Cell {
   int32_t layer;                      /* -1: not of a stack */
   int32_t last_microbatch;            /* that contributed; -1: none yet */
   uint32_t reduced, squared, updated; /* times, in this step */
+  bool initial;                       /* init writes exactly its bytes */
   bool on_wire;                       /* copied out to be reduced, not back yet */
 } Cell;
 
@@ -363,7 +364,7 @@ static void run_record(Step *s) {
     return;
   }
   if (record->kind == RECORD_ALL_REDUCE) {
-    if (s->training) all_reduce(s);
+    all_reduce(s);
     return;
   }
   KernelRole role =
@@ -401,11 +402,44 @@ static void check_flags(const Step *s, int64_t microbatches) {
                   is_last ? "last" : "neither");
 }
 
+/* init may zero whole blocks, padding included; a parameter's own value is written to exactly its
+ * bytes. */
+static void initialize(Step *s) {
+  for (uint32_t i = 0; i < s->record->operands_count; i++) {
+    Reach r = reach(s, i);
+    if (r.access == ACCESS_WRITE && r.cell_count == 1 && r.first == r.cell->first &&
+        r.end == r.cell->end)
+      r.cell->initial = true;
+  }
+}
+
+static void prove_init(Step *s, const PlanProgram *program) {
+  s->walk_now = walk_begin(s->view, program);
+  s->walk = &s->walk_now;
+  while (walk_next(&s->walk_now)) {
+    for (s->record_index = 0; s->record_index < s->walk->segment->records_count;
+         s->record_index++) {
+      s->record = walk_record(s->walk, s->record_index);
+      if (walk_runs(s->walk, s->record)) initialize(s);
+    }
+  }
+  s->walk_now.call = NULL;
+  for (uint32_t i = 0; i < s->cell_count; i++) {
+    uint32_t kind = cell_kind(s, &s->cells[i]);
+    if (!s->cells[i].initial && (kind == BUFFER_PARAM || kind == BUFFER_MASTER))
+      prove_finding(s->view, s->walk, -1, "step", "%.60s (layer %d) gets no value of its own",
+                    cell_name(s, &s->cells[i]), s->cells[i].layer);
+  }
+}
+
 static void finish(Step *s) {
   if (s->loads != s->microbatches || s->losses != s->microbatches)
     prove_finding(s->view, s->walk, -1, "step",
                   "%lld micro-batches: %lld are loaded, losses of %lld count",
                   (long long)s->microbatches, (long long)s->loads, (long long)s->losses);
+  if (s->all_axes != 0 && s->control_reduces != 1)
+    prove_finding(s->view, s->walk, -1, "step", "control values are reduced %lld times",
+                  (long long)s->control_reduces);
   if (!s->training) return;
   for (uint32_t i = 0; i < s->cell_count; i++) {
     const Cell *cell = &s->cells[i];
@@ -417,9 +451,6 @@ static void finish(Step *s) {
                     cell_name(s, cell), cell->layer, cell->last_microbatch, cell->reduced,
                     cell->squared, cell->updated);
   }
-  if (s->all_axes != 0 && s->control_reduces != 1)
-    prove_finding(s->view, s->walk, -1, "step", "control values are reduced %lld times",
-                  (long long)s->control_reduces);
 }
 
 static void run_program(Step *s, const PlanProgram *program) {
@@ -435,7 +466,7 @@ static void run_program(Step *s, const PlanProgram *program) {
   s->microbatches = microbatches - walk_left_out(view, program);
   s->walk_now = walk_begin(view, program);
   s->walk = &s->walk_now;
-  s->loads = s->losses = 0;
+  s->loads = s->losses = s->control_reduces = 0;
   while (walk_next(&s->walk_now)) {
     check_flags(s, microbatches);
     for (s->record_index = 0; s->record_index < s->walk->segment->records_count;
@@ -501,6 +532,8 @@ void prove_step(const View *view) {
     find_axes(&s);
     fill_cells(&s);
     mark_buffers(&s);
+    const PlanProgram *init = view_program(view, PROGRAM_INIT);
+    if (init != NULL) prove_init(&s, init);
     const PlanProgram *eval = view_program(view, PROGRAM_EVAL_STEP);
     if (eval != NULL) run_program(&s, eval);
     const PlanProgram *train = view_program(view, PROGRAM_TRAIN_STEP);

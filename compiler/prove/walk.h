@@ -84,6 +84,17 @@ void prove_finding(const View *view, const Walk *walk, int64_t record, const cha
 /* Memory of a property: zeroed, or a finding and NULL. Freed by the caller. */
 void *prove_array(const View *view, size_t count, size_t item_bytes);
 
+/* The buffers of a program by the call at which their life begins, or ends. */
+typedef struct BufferOrder {
+  uint32_t *buffer; /* indices into plan->buffers; NULL: a finding says why. To be freed */
+  uint32_t *first;  /* by call position, and one more: where its buffers begin; in the same block */
+} BufferOrder;
+
+BufferOrder order_buffers(const View *view, const PlanProgram *program, bool by_first_call);
+
+/* How a kernel uses one operand: letters of shapes.c; NULL: there is no contract. */
+const char *kernel_contract(const char *kernel);
+
 /* ---- the properties; each adds its findings */
 
 void prove_shapes(const Plan *plan, ProveReport *report);
@@ -95,6 +106,7 @@ bool prove_memory(View *view);
 void view_close(View *view);
 void prove_ordering(const View *view);
 void prove_dataflow(const View *view);
+void prove_values(const View *view);
 void prove_step(const View *view);
 
 #endif

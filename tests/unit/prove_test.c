@@ -342,6 +342,34 @@ static void test_dataflow(void) {
   }
 }
 
+static void test_values(void) {
+  TEST("a result that is never read is found: its reader is missing") {
+    usual();
+    record_of("loss eval", 0)->when_all = CALL_GROUP_LAST;
+    expect_finding("values: ...eval_step...(linear h.*.w) wrote to x is gone, and was never read");
+  }
+  TEST("a value read after a part of it was overwritten is found") {
+    usual();
+    binding_of(call_of(0, "loss", 0), 3)->offset =
+        binding_of(call_of(0, "layer forward", 0), 0)->offset;
+    expect_finding("values: ...layer backward, layer 0...operand 0 reads what is left of a value");
+  }
+  TEST("a parameter without a value of its own is found, a zeroed block is none") {
+    usual();
+    PlanOperand *operand = operand_of("init table", 0, 0);
+    b.tensors[2].size_bytes -= 64;
+    b.tensors[2].elements -= 16;
+    CHECK(operand->access == ACCESS_WRITE);
+    expect_finding("step: replicas init: wte (layer -1) gets no value of its own");
+  }
+  TEST("a validation whose loss stays on each rank is found") {
+    usual();
+    const PlanProgram *eval = program_of(0, PROGRAM_EVAL_STEP);
+    b.calls[eval->calls_first + eval->calls_count - 1].segment = empty_twin("reduce control");
+    expect_finding("step: replicas eval_step: control values are reduced 0 times");
+  }
+}
+
 static void test_gradients(void) {
   TEST("a gradient that no micro-batch assigns, or each, is found") {
     usual();
@@ -466,6 +494,7 @@ int main(void) {
   test_memory();
   test_ordering();
   test_dataflow();
+  test_values();
   test_gradients();
   test_microbatches();
   build_free(&b);

@@ -1,0 +1,210 @@
+/* values.c -- a value is read before it is gone, and never when a part of it is gone.
+ *
+ * Written bytes alone do not show that a record is missing: where buffers are reused, something
+ * older lies in its place. But then the values it should have read go unread, and what is read in
+ * place of its result is often a part of something. Followed are dense results in transient
+ * buffers; views of strided rows, scratch and what only a backward pass needs are not, nor staged
+ * inputs, which a model may ignore. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/prove/walk.h"
+
+typedef struct Value {
+  uint64_t first, end;
+  uint32_t position, record; /* who wrote it */
+  bool read, cut;            /* cut: a part of it was overwritten */
+} Value;
+
+/* The values of one buffer: disjoint, by offset. */
+typedef struct Contents {
+  Value *value;
+  uint32_t count, capacity;
+} Contents;
+
+enum { USE_OPERANDS = 16 };
+
+typedef enum Use {
+  USE_READ,
+  USE_RESULT,
+  USE_UPDATE,
+  USE_BLUR
+} Use; /* BLUR: writes, not followed */
+
+typedef struct Values {
+  const View *view;
+  const Walk *walk;
+  Walk walk_now;
+  Contents *contents;           /* by buffer of the class */
+  uint8_t (*use)[USE_OPERANDS]; /* by kernel */
+  bool failed;
+} Values;
+
+static uint32_t find_value(const Contents *c, uint64_t offset) {
+  uint32_t low = 0, high = c->count;
+  while (low < high) {
+    uint32_t middle = low + (high - low) / 2;
+    if (c->value[middle].end > offset)
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  return low;
+}
+
+static void report_unread(const Values *v, const Value *value, uint32_t buffer, int64_t record) {
+  const Plan *plan = v->view->plan;
+  const PlanCall *writer = &plan->calls[v->walk->program->calls_first + value->position];
+  const PlanRecord *what =
+      &plan->records[plan->segments[writer->segment].records_first + value->record];
+  prove_finding(v->view, v->walk, record, "values",
+                "what call %u record %u (%.24s %.60s) wrote to %.40s is gone, and was never read",
+                value->position, value->record,
+                what->kind == RECORD_KERNEL ? plan_string(plan, plan->kernels[what->kernel].name)
+                                            : "communication",
+                plan_string(plan, what->path), plan_string(plan, plan->buffers[buffer].name));
+}
+
+static bool make_room(Values *v, Contents *c, uint32_t at, uint32_t removed, uint32_t added) {
+  uint32_t count = c->count - removed + added;
+  if (count > c->capacity) {
+    uint32_t capacity = count < 8 ? 8 : 2 * count;
+    Value *grown = realloc(c->value, capacity * sizeof *grown);
+    if (grown == NULL) {
+      v->failed = true;
+      return false;
+    }
+    c->value = grown, c->capacity = capacity;
+  }
+  uint32_t behind = c->count - at - removed;
+  if (behind > 0)
+    memmove(&c->value[at + added], &c->value[at + removed], behind * sizeof *c->value);
+  c->count = count;
+  return true;
+}
+
+/* Replaces what [first, end) held: whole values go, of others the rest stays, cut. `value` NULL: by
+ * nothing. */
+static void replace(Values *v, uint32_t buffer, uint32_t record, uint64_t first, uint64_t end,
+                    const Value *value) {
+  Contents *c = &v->contents[buffer - v->view->class->buffers_first];
+  uint32_t at = find_value(c, first), stop = at, count = 0;
+  Value put[3];
+  for (; stop < c->count && c->value[stop].first < end; stop++) {
+    Value *old = &c->value[stop];
+    if (!old->read && first <= old->first && old->end <= end && value != NULL)
+      report_unread(v, old, buffer, record);
+    old->cut = true;
+  }
+  if (stop > at && c->value[at].first < first) {
+    put[count] = c->value[at];
+    put[count++].end = first;
+  }
+  if (value != NULL) put[count++] = *value;
+  if (stop > at && c->value[stop - 1].end > end) {
+    put[count] = c->value[stop - 1];
+    put[count++].first = end;
+  }
+  if ((count == 0 && stop == at) || !make_room(v, c, at, stop - at, count)) return;
+  for (uint32_t i = 0; i < count; i++)
+    c->value[at + i] = put[i];
+}
+
+static void read_bytes(Values *v, uint32_t buffer, uint32_t record, uint32_t operand,
+                       uint64_t first, uint64_t end) {
+  Contents *c = &v->contents[buffer - v->view->class->buffers_first];
+  for (uint32_t i = find_value(c, first); i < c->count && c->value[i].first < end; i++) {
+    c->value[i].read = true;
+    if (c->value[i].cut)
+      prove_finding(v->view, v->walk, record, "values",
+                    "operand %u reads what is left of a value of call %u record %u", operand,
+                    c->value[i].position, c->value[i].record);
+  }
+}
+
+static Use use_of(const Values *v, const PlanRecord *record, uint32_t index, uint32_t access) {
+  if (access == ACCESS_READ) return USE_READ;
+  if (access == ACCESS_UPDATE) return USE_UPDATE;
+  if (record->kind == RECORD_LOAD) return USE_BLUR;
+  return record->kind == RECORD_KERNEL && index < USE_OPERANDS ? (Use)v->use[record->kernel][index]
+                                                               : USE_RESULT;
+}
+
+static void run_operand(Values *v, uint32_t index, uint32_t operand_index, bool writes) {
+  const Plan *plan = v->view->plan;
+  const PlanRecord *record = walk_record(v->walk, index);
+  const PlanOperand *operand = &plan->operands[record->operands_first + operand_index];
+  uint32_t buffer = walk_buffer(v->walk, operand->base);
+  if ((operand->access == ACCESS_WRITE) != writes || operand->size_bytes == 0 ||
+      buffer == PLAN_NONE || plan->buffers[buffer].program == PLAN_NONE)
+    return;
+  uint64_t first = walk_base(v->walk, operand->base) + view_operand(v->view, operand);
+  uint64_t end = first + operand->size_bytes;
+  Value value = {first, end, v->walk->position, index, false, false};
+  switch (use_of(v, record, operand_index, operand->access)) {
+  case USE_READ: read_bytes(v, buffer, index, operand_index, first, end); break;
+  case USE_UPDATE:
+    read_bytes(v, buffer, index, operand_index, first, end);
+    replace(v, buffer, index, first, end, &value);
+    break;
+  case USE_RESULT: replace(v, buffer, index, first, end, &value); break;
+  case USE_BLUR: replace(v, buffer, index, first, end, NULL); break;
+  }
+}
+
+static void end_life(Values *v, uint32_t buffer) {
+  Contents *c = &v->contents[buffer - v->view->class->buffers_first];
+  for (uint32_t i = 0; i < c->count; i++)
+    if (!c->value[i].read && !c->value[i].cut) report_unread(v, &c->value[i], buffer, -1);
+  c->count = 0;
+}
+
+static void run_program(Values *v, const PlanProgram *program) {
+  BufferOrder deaths = order_buffers(v->view, program, false);
+  if (deaths.buffer == NULL) return;
+  v->walk_now = walk_begin(v->view, program);
+  v->walk = &v->walk_now;
+  while (walk_next(&v->walk_now)) {
+    for (uint32_t r = 0; r < v->walk->segment->records_count; r++) {
+      const PlanRecord *record = walk_record(v->walk, r);
+      if (!walk_runs(v->walk, record)) continue;
+      for (int writes = 0; writes < 2; writes++) /* a record reads before it writes */
+        for (uint32_t i = 0; i < record->operands_count; i++)
+          run_operand(v, r, i, writes == 1);
+    }
+    uint32_t position = v->walk->position;
+    for (uint32_t i = deaths.first[position]; i < deaths.first[position + 1]; i++)
+      end_life(v, deaths.buffer[i]);
+  }
+  free(deaths.buffer);
+}
+
+/* Letters of the contract, operand by operand. */
+static void fill_use(uint8_t use[USE_OPERANDS], const char *contract) {
+  uint32_t i = 0;
+  for (const char *at = contract; at != NULL && *at != '\0' && i < USE_OPERANDS; i++) {
+    bool blurred = *at == 'S' || *at == 'X' || at[1] == '[';
+    use[i] = blurred ? USE_BLUR : USE_RESULT;
+    at += strcspn(at, " ");
+    at += *at == ' ';
+  }
+  for (; i < USE_OPERANDS; i++)
+    use[i] = USE_BLUR;
+}
+
+void prove_values(const View *view) {
+  const Plan *plan = view->plan;
+  Values v = {.view = view};
+  v.contents = prove_array(view, view->class->buffers_count, sizeof *v.contents);
+  v.use = prove_array(view, plan->kernels_count, sizeof *v.use);
+  if (v.contents != NULL && v.use != NULL) {
+    for (uint32_t i = 0; i < plan->kernels_count; i++)
+      fill_use(v.use[i], kernel_contract(plan_string(plan, plan->kernels[i].name)));
+    for (uint32_t i = 0; i < view->class->programs_count; i++)
+      run_program(&v, &plan->programs[view->class->programs_first + i]);
+    if (v.failed) prove_finding(view, NULL, -1, "values", "out of memory while proving");
+    for (uint32_t i = 0; i < view->class->buffers_count; i++)
+      free(v.contents[i].value);
+  }
+  free(v.contents), free(v.use);
+}
