@@ -1,0 +1,220 @@
+/* Which samples a step reads, in which order, and what is wrong with files.
+ * LINK: runtime plan_builder */
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/data/permute.h"
+#include "runtime/data/stage.h"
+#include "tests/unit/check.h"
+#include "tests/unit/plan_builder.h"
+
+enum { CONTEXT = 4, TOKENS = 103, ROWS_MAX = 64 };
+
+static char folder[64], path[256];
+
+static const char *make(const char *name, const void *bytes, size_t count) {
+  (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+  FILE *file = fopen(path, "wb");
+  if (!file || fwrite(bytes, 1, count, file) != count) abort();
+  fclose(file);
+  return path;
+}
+
+/* Tokens 0 .. 102 in two files, the cut inside a window; validation is a file of 10. */
+static PlanBuilder builder;
+
+static Plan token_plan(int64_t microbatch, int64_t batch, uint32_t shuffle) {
+  build_free(&builder);
+  memset(&builder, 0, sizeof builder);
+  PlanJob job = {.seed = 9, .batch_samples = batch, .microbatch_samples = microbatch};
+  job.sample_tokens = CONTEXT;
+  job.vocab = 128;
+  job.shuffle = shuffle;
+  job.prefetch_batches = 2;
+  job.data = DATA_TOKENS;
+  build_jobs(&builder, job);
+  uint32_t none = build_string(&builder, "");
+  build_inputs(&builder, (PlanInput){CONTEXT, DTYPE_I32, INPUT_TOKENS, none, none});
+  build_inputs(&builder, (PlanInput){CONTEXT, DTYPE_I32, INPUT_TARGETS, none, none});
+  uint8_t bytes[TOKENS];
+  for (int i = 0; i < TOKENS; i++)
+    bytes[i] = (uint8_t)i;
+  uint32_t first = build_string(&builder, make("a.u8", bytes, 42));
+  uint32_t second = build_string(&builder, make("b.u8", bytes + 42, TOKENS - 42));
+  uint32_t valid = build_string(&builder, make("v.u8", bytes, 10));
+  build_files(&builder, (PlanFile){0, FORMAT_U8, first});
+  build_files(&builder, (PlanFile){1, FORMAT_U8, valid});
+  build_files(&builder, (PlanFile){0, FORMAT_U8, second});
+  Plan plan = build_view(&builder);
+  builder.jobs[0].sample_bytes = samples_input_offset(&plan, 2);
+  return plan;
+}
+
+static void test_permutation(void) {
+  static const int64_t counts[] = {1, 2, 3, 5, 16, 17, 1000};
+  TEST("every count has a bijection, and keys differ") {
+    for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
+      static bool seen[1000];
+      memset(seen, 0, sizeof seen);
+      for (int64_t i = 0; i < counts[c]; i++)
+        seen[permute(7, counts[c], i)] = true;
+      for (int64_t i = 0; i < counts[c]; i++)
+        CHECK(seen[i]);
+    }
+    int32_t equal = 0;
+    for (int64_t i = 0; i < 1000; i++)
+      equal += permute(7, 1000, i) == permute(8, 1000, i);
+    CHECK(equal < 20);
+  }
+}
+
+static void test_windows(void) {
+  Plan plan = token_plan(1, 1, 0);
+  Samples samples;
+  Status status;
+  int32_t slot[32];
+  TEST("windows overlap by the token that is target and start, across files") {
+    CHECK(samples_open(&samples, &plan, false, &status));
+    CHECK_INT(samples.count, 25);
+    CHECK(samples_fill(&samples, samples_at(&samples, 10), 0, (uint8_t *)slot, &status));
+    for (int i = 0; i < CONTEXT; i++) {
+      CHECK_INT(slot[i], 40 + i);
+      CHECK_INT(slot[16 + i], 41 + i); /* the targets begin at the next 64 bytes */
+    }
+    CHECK_INT(samples_at(&samples, 27), 2);
+    samples_close(&samples);
+  }
+  TEST("validation ends in padding") {
+    CHECK(samples_open(&samples, &plan, true, &status));
+    CHECK_INT(samples.count, 3);
+    CHECK(samples_fill(&samples, 2, 0, (uint8_t *)slot, &status));
+    CHECK(slot[0] == 8 && slot[1] == 9 && slot[2] == 0 && slot[3] == 0);
+    CHECK(slot[16] == 9 && slot[17] == -1 && slot[19] == -1);
+    CHECK(samples_fill(&samples, INT64_MAX / 2, 0, (uint8_t *)slot, &status));
+    CHECK(slot[0] == 0 && slot[16] == -1);
+    samples_close(&samples);
+  }
+  TEST("an id beyond the vocabulary is named with its place") {
+    builder.jobs[0].vocab = 50;
+    CHECK(samples_open(&samples, &plan, false, &status));
+    CHECK(!samples_fill(&samples, 12, 0, (uint8_t *)slot, &status));
+    CHECK(strstr(status.text, "b.u8: token 50 at position 8, vocab = 50"));
+    CHECK_INT(status.code, STATUS_USER);
+    samples_close(&samples);
+  }
+}
+
+/* First tokens of all samples of a step, in the order of the global batch. */
+static void stage_step(int64_t microbatch, int32_t replicas, int64_t loads, int64_t steps,
+                       int32_t *out) {
+  Plan plan = token_plan(microbatch, 8, 1);
+  Samples train, valid;
+  Status status = {0};
+  CHECK(samples_open(&train, &plan, false, &status) && samples_open(&valid, &plan, true, &status));
+  uint64_t slot_bytes = plan.jobs[0].sample_bytes;
+  uint8_t *ring = malloc(2 * slot_bytes);
+  for (int32_t replica = 0; replica < replicas; replica++) {
+    StageSetup setup = {&plan, &train, &valid, ring, replicas, replica, 1, steps, 0, loads, 0};
+    Stage *stage = stage_start(&setup, &status);
+    for (int64_t i = 0; i < steps * loads; i++) {
+      int32_t tokens[ROWS_MAX], targets[ROWS_MAX];
+      void *operand[2] = {tokens, targets};
+      int64_t bytes[2] = {microbatch * CONTEXT * 4, microbatch * CONTEXT * 4};
+      CHECK(stage_take(stage, operand, bytes, 2, &status));
+      int64_t first = i / loads * 8 + (i % loads * replicas + replica) * microbatch;
+      for (int64_t row = 0; row < microbatch; row++) {
+        out[first + row] = tokens[row * CONTEXT];
+        CHECK_INT(targets[row * CONTEXT], tokens[row * CONTEXT] + 1);
+      }
+    }
+    stage_stop(stage);
+  }
+  free(ring);
+  samples_close(&train);
+  samples_close(&valid);
+}
+
+static void test_stage(void) {
+  enum { STEPS = 7 };
+  int32_t one[8 * STEPS], other[8 * STEPS];
+  stage_step(8, 1, 1, STEPS, one);
+  TEST("replicas and micro-batches divide the same samples") {
+    static const int32_t cells[][3] = {{4, 1, 2}, {2, 1, 4}, {4, 2, 1}, {2, 2, 2}, {1, 4, 2}};
+    for (size_t c = 0; c < sizeof cells / sizeof *cells; c++) {
+      stage_step(cells[c][0], cells[c][1], cells[c][2], STEPS, other);
+      CHECK(memcmp(one, other, sizeof one) == 0);
+    }
+  }
+  TEST("an epoch has every sample once, and goes on into the next") {
+    int32_t seen[25] = {0};
+    for (int i = 0; i < 25; i++)
+      seen[one[i] / CONTEXT]++;
+    for (int i = 0; i < 25; i++)
+      CHECK_INT(seen[i], 1);
+    CHECK(memcmp(one, one + 25, 25 * sizeof *one) != 0);
+  }
+  TEST("leaving early ends the thread") {
+    Plan plan = token_plan(1, 1, 0);
+    Samples train;
+    Status status;
+    CHECK(samples_open(&train, &plan, false, &status));
+    uint8_t *ring = malloc(2 * plan.jobs[0].sample_bytes);
+    StageSetup setup = {&plan, &train, &train, ring, 1, 0, 1, 1000000, 0, 1, 0};
+    stage_stop(stage_start(&setup, &status));
+    free(ring);
+    samples_close(&train);
+  }
+}
+
+static void check_table(const char *text, const char *reason) {
+  build_free(&builder);
+  memset(&builder, 0, sizeof builder);
+  PlanJob job = {.microbatch_samples = 1, .sample_tokens = 1, .data = DATA_TABLE};
+  build_jobs(&builder, job);
+  uint32_t none = build_string(&builder, "");
+  uint32_t x = build_string(&builder, "area,rooms"), y = build_string(&builder, "price");
+  build_inputs(&builder, (PlanInput){2, DTYPE_F32, INPUT_COLUMNS, none, x});
+  build_inputs(&builder, (PlanInput){1, DTYPE_F32, INPUT_COLUMNS, none, y});
+  uint32_t file = build_string(&builder, make("t.csv", text, strlen(text)));
+  build_files(&builder, (PlanFile){0, FORMAT_CSV, file});
+  Plan plan = build_view(&builder);
+  Samples samples;
+  Status status = {0};
+  bool opened = samples_open(&samples, &plan, false, &status);
+  CHECK(opened == (reason == NULL));
+  if (reason) {
+    if (!strstr(status.text, reason)) printf("got: %s\nwant: %s\n", status.text, reason);
+    CHECK(strstr(status.text, reason) && !strchr(status.text, '\n'));
+    return;
+  }
+  float slot[32];
+  CHECK_INT(samples.count, 2);
+  CHECK(samples_fill(&samples, 1, 0, (uint8_t *)slot, &status));
+  CHECK(slot[0] == 1.5F && slot[1] == 3 && slot[16] == -2e3F);
+  samples_close(&samples);
+}
+
+int main(void) {
+  (void)snprintf(folder, sizeof folder, "/tmp/lockstep_data_%d", (int)getpid());
+  (void)mkdir(folder, 0777);
+  test_permutation();
+  test_windows();
+  test_stage();
+  TEST("tables are read by column name") {
+    check_table("price,rooms,\"area\"\n1,2,1\n\n -2e3, 3 ,1.5\r\n", NULL);
+  }
+  TEST("tables with mistakes are refused at line and column") {
+    check_table("price,rooms\n1,2\n", "t.csv:1: no column is named 'area'");
+    check_table("price,rooms,area\n1,2,1\n1,x,3\n", "t.csv:3:rooms: 'x' is not a finite number");
+    check_table("price,rooms,area\n1,2,1\n1,2\n", "t.csv:3:area: the line has only 2 fields");
+    check_table("price,rooms,area\n1,nan,1\n", "t.csv:2:rooms: 'nan' is not a finite number");
+    check_table("price,rooms,area\n", "the plan names no training data");
+    check_table("", "t.csv:1: has no header line");
+  }
+  build_free(&builder);
+  char command[128];
+  (void)snprintf(command, sizeof command, "rm -r %s", folder);
+  CHECK_INT(system(command), 0);
+  CHECK_DONE();
+}

@@ -1,0 +1,136 @@
+/* Numbers for people, bounded curves, plots, and the learning rate.
+ * LINK: runtime */
+#include <stdlib.h>
+
+#include "runtime/metrics/plot.h"
+#include "runtime/schedule.h"
+#include "tests/unit/check.h"
+
+static void test_quantities(void) {
+  char out[QUANTITY_BYTES];
+  TEST("quantities have three digits and a unit") {
+    CHECK_TEXT(text_count(out, 0), "0");
+    CHECK_TEXT(text_count(out, 999), "999");
+    CHECK_TEXT(text_count(out, 41234), "41.2 k");
+    CHECK_TEXT(text_count(out, 999600), "1.00 M");
+    CHECK_TEXT(text_count(out, 1.5e13), "15.0 T");
+    CHECK_TEXT(text_bytes(out, 52.4e6), "52.4 MB");
+    CHECK_TEXT(text_bytes(out, 123456789), "123 MB");
+    CHECK_TEXT(text_duration(out, 0.25), "0.2 s");
+    CHECK_TEXT(text_duration(out, 15), "15 s");
+    CHECK_TEXT(text_duration(out, 200), "3 m 20 s");
+    CHECK_TEXT(text_duration(out, 7500), "2 h 05 m");
+    CHECK_TEXT(text_duration(out, 1e6), "11 d 13 h");
+    CHECK_TEXT(text_duration(out, NAN), "11574074 d 01 h");
+    CHECK_TEXT(text_grouped(out, 124439808), "124,439,808");
+    CHECK_TEXT(text_grouped(out, -1234), "-1,234");
+  }
+  TEST("JSON strings are escaped, numbers that are none are null") {
+    static Text text;
+    text_start(&text, -1);
+    text_add_json_string(&text, "a\"b\\c\n");
+    text_add_json_number(&text, NAN);
+    text_add_json_number(&text, 0.5);
+    CHECK_TEXT(text.bytes, "\"a\\\"b\\\\c\\u000a\"null0.5");
+  }
+}
+
+static Curve train, valid;
+
+static void test_curve(void) {
+  TEST("a curve of any length stays within its points and keeps its mean") {
+    curve_start(&train);
+    double sum = 0;
+    for (int i = 1; i <= 100000; i++)
+      curve_add(&train, i, (double)i);
+    for (int i = 0; i < train.count; i++)
+      sum += train.value[i];
+    CHECK(train.count > CURVE_POINTS / 2 && train.count <= CURVE_POINTS);
+    CHECK_NEAR(sum / train.count, 50000, 64);
+    for (int i = 1; i < train.count; i++)
+      CHECK(train.step[i] > train.step[i - 1]);
+  }
+}
+
+static int32_t count_lines(const char *text) {
+  int32_t lines = 0;
+  for (; *text; text++)
+    lines += *text == '\n';
+  return lines;
+}
+
+static void test_plot(void) {
+  static Text text;
+  Plot plot = {"a < b", "loss", &train, &valid, 3.0};
+  curve_start(&train);
+  curve_start(&valid);
+  TEST("nothing is drawn of nothing") {
+    text_start(&text, -1);
+    plot_terminal(&plot, &text);
+    plot_svg(&plot, &text);
+    CHECK_INT(text.length, 0);
+  }
+  for (int i = 1; i <= 200; i++)
+    curve_add(&train, i, 2 + 3.5 * exp(-i / 30.0));
+  curve_add(&valid, 100, 2.3);
+  TEST("the terminal plot has twelve rows, an axis and its marks") {
+    text_start(&text, -1);
+    plot_terminal(&plot, &text);
+    CHECK_INT(count_lines(text.bytes), 15);
+    CHECK(strchr(text.bytes, 'o') && strstr(text.bytes, "unigram") &&
+          strstr(text.bytes, "validation"));
+  }
+  TEST("the SVG closes what it opens and escapes its title") {
+    text_start(&text, -1);
+    plot_svg(&plot, &text);
+    CHECK(strstr(text.bytes, "<svg ") && strstr(text.bytes, "</svg>\n"));
+    CHECK(strstr(text.bytes, "a &lt; b") && !strstr(text.bytes, "nan"));
+    CHECK(strstr(text.bytes, ">step</text>") && strstr(text.bytes, "unigram entropy 3.000"));
+  }
+  TEST("a single point and equal points have a range") {
+    curve_start(&train);
+    curve_start(&valid);
+    curve_add(&train, 1, 2);
+    curve_add(&train, 1, INFINITY);
+    plot.unigram = 0;
+    text_start(&text, -1);
+    plot_terminal(&plot, &text);
+    CHECK_INT(count_lines(text.bytes), 15);
+  }
+}
+
+static void test_schedule(void) {
+  PlanJob job = {.lr = 2, .lr_floor = 0.1, .lr_warmup_floor = 0.5};
+  job.warmup_steps = 10;
+  job.decay_steps = 110;
+  TEST("warm-up rises linearly and reaches lr in its last step") {
+    CHECK_NEAR(schedule_lr(&job, 1), 2 * 0.55, 1e-12);
+    CHECK_NEAR(schedule_lr(&job, 9), 2 * 0.95, 1e-12);
+    CHECK_NEAR(schedule_lr(&job, 10), 2, 0);
+  }
+  TEST("constant stays, linear and cosine end at the floor and stay there") {
+    CHECK_NEAR(schedule_lr(&job, 1000), 2, 0);
+    for (uint32_t schedule = SCHEDULE_LINEAR; schedule <= SCHEDULE_COSINE; schedule++) {
+      job.schedule = schedule;
+      CHECK_NEAR(schedule_lr(&job, 10), 2, 1e-12);
+      CHECK_NEAR(schedule_lr(&job, 60), 2 * 0.55, 1e-12);
+      CHECK_NEAR(schedule_lr(&job, 110), 0.2, 1e-12);
+      CHECK_NEAR(schedule_lr(&job, 5000), 0.2, 1e-12);
+    }
+    CHECK_NEAR(schedule_lr(&job, 35), 2 * (0.1 + 0.9 * 0.5 * (1 + cos(0.25 * 3.14159265358979))),
+               1e-12);
+  }
+  TEST("without warm-up the first step has nearly lr") {
+    job.warmup_steps = 0;
+    job.schedule = SCHEDULE_LINEAR;
+    CHECK_NEAR(schedule_lr(&job, 1), 2 * (1 - 0.9 / 110), 1e-12);
+  }
+}
+
+int main(void) {
+  test_quantities();
+  test_curve();
+  test_plot();
+  test_schedule();
+  CHECK_DONE();
+}
