@@ -55,4 +55,5 @@ const OpDef op_cross_entropy = {.name = "cross_entropy",
                                 .backward = backward,
                                 .lower = lower,
                                 .in_place = -1,
-                                .overwrites = 1};
+                                .overwrites = 1,
+                                .layout = LAYOUT_WHOLE_FEATURES};

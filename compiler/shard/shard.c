@@ -271,13 +271,24 @@ static void add_bias_after(Shard *s, const Node *linear, ValueId bias) {
   read_instead(s, y, sum);
 }
 
+/* Outputs that stood in an input (a loss overwrites its logits) stand in what replaced it. */
+static void move_views(Shard *s, const Node *asked, const Node *n) {
+  for (int32_t i = 0; i < n->output_count; i++) {
+    Value *value = graph_value(s->g, n->outputs[i]);
+    for (int32_t k = 0; k < n->input_count; k++)
+      if (value->view_of == asked->inputs[k]) value->view_of = n->inputs[k];
+  }
+}
+
 static void cut_node(Shard *s, NodeId id) {
   Graph *g = s->g;
   Node n = *graph_node(g, id);
   for (int32_t i = 0; i < n.input_count; i++)
     n.inputs[i] = instead_of(s, n.inputs[i]);
+  Node asked = n;
   settle_inputs(s, &n);
   meet_cut(s, &n, choose_cut(s, &n));
+  move_views(s, &asked, &n);
   cut_outputs(s, &n);
   ValueId bias = NO_ID;
   if (n.op == OP_linear && n.input_count > 2 && is_partial(s, n.outputs[0])) {
