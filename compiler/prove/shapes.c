@@ -5,11 +5,12 @@
  * differ, a kernel would touch bytes that no property looked at. A contract is a word per operand,
  * in the order of kernels.def:
  *
- *   access   R read, W written, U updated, A written or, when accumulating, updated, P written or
- * updated, S scratch size     indices of dims to be multiplied (a is 10), then *N;
- * [rows|inner|stride]: a view, from its first element to its last; = all sizes of a broadcast, ~
- * the span of its second operand, ^ the part that is not summed dtype    :f fp32, :d fp64, :i ids;
- * none: any
+ * - access: R read, W written, U updated, A written or, when accumulating, updated, P written or
+ *   updated, S scratch, X written for a backward pass that need not follow
+ * - size: indices of dims to be multiplied (a is 10), then *N; [rows|inner|stride]: a view, from
+ *   its first element to its last; = all sizes of a broadcast, ~ the span of its second operand,
+ *   ^ the part that is not summed
+ * - dtype: :f fp32, :d fp64, :i ids; none: any
  *
  * Scratch may have any size, for kernels live within what they are given, and may be left out at
  * the end. */
