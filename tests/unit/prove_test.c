@@ -409,6 +409,9 @@ static void test_gradients(void) {
     b.meanings[record_of("layer backward", 2)->meaning].reduce = REDUCE_MAX;
     expect_finding("step: ...gradients must be summed");
   }
+}
+
+static void test_updates(void) {
   TEST("a gradient that misses the norm is found") {
     usual();
     call_of(0, "norm layer", 2)->segment = empty_twin("norm layer");
@@ -496,6 +499,7 @@ int main(void) {
   test_dataflow();
   test_values();
   test_gradients();
+  test_updates();
   test_microbatches();
   build_free(&b);
   CHECK_DONE();
