@@ -1,6 +1,7 @@
 /* rank.c -- one rank from its arena to its last step. */
 #include "runtime/rank.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -40,6 +41,7 @@ static int64_t now_ns(void) {
 }
 
 static bool meet(Rank *rank, Status *status) {
+  assert(rank->comm);
   if (rank->comm->ops->barrier(rank->comm)) return true;
   status->code = 0; /* the rank that failed says why */
   return false;
@@ -155,7 +157,7 @@ static bool run_init(Rank *rank, Status *status) {
   if (rank->run->resumes) {
     Run *run = rank->run;
     hostile_allow(&rank->replay.hostile, rank->arena.base, rank->arena.size_bytes);
-    checkpoint_restore(&run->checkpoint, rank->plan, rank->replay.class, rank->arena.base);
+    checkpoint_restore(&run->checkpoint, rank->arena.base, rank->plan, rank->replay.class);
     hostile_forbid(&rank->replay.hostile, rank->arena.base, rank->arena.size_bytes);
   }
   return true;

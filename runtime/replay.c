@@ -50,7 +50,7 @@ static void run_kernel(Replay *replay, const Position *at, const PlanRecord *rec
       .attr = plan->reals + record->attrs_first,
       .operand_count = (int32_t)record->operands_count,
       .accumulate = record->accumulate != 0,
-      .key = philox_mix(record->key, (uint64_t)(at->call->layer + 1)),
+      .key = philox_mix(record->key, (uint64_t)at->call->layer + 1),
       .sample_first =
           (microbatch * replay->replicas + replay->replica) * plan->jobs[0].microbatch_samples,
       .control = replay->control,
@@ -70,18 +70,18 @@ static bool run_comm(Replay *replay, const PlanRecord *record, void *const *oper
   ReduceOp reduce =
       record->meaning == PLAN_NONE ? REDUCE_SUM : (ReduceOp)plan->meanings[record->meaning].reduce;
   int64_t part = (bytes[0] < bytes[last] ? bytes[0] : bytes[last]) / dtype_bytes(dtype);
+  CommElements elements = {part, dtype};
   switch ((RecordKind)record->kind) {
   case RECORD_ALL_REDUCE:
-    return comm->ops->all_reduce(comm, record->comm, operand[0], operand[last], part, dtype,
-                                 reduce);
+    return comm->ops->all_reduce(comm, record->comm, operand[0], operand[last], elements, reduce);
   case RECORD_ALL_GATHER:
-    return comm->ops->all_gather(comm, record->comm, operand[0], operand[last], part, dtype);
+    return comm->ops->all_gather(comm, record->comm, operand[0], operand[last], elements);
   case RECORD_REDUCE_SCATTER:
-    return comm->ops->reduce_scatter(comm, record->comm, operand[0], operand[last], part, dtype,
+    return comm->ops->reduce_scatter(comm, record->comm, operand[0], operand[last], elements,
                                      reduce);
   case RECORD_ALL_TO_ALL:
-    part /= comm->ops->members(comm, record->comm);
-    return comm->ops->all_to_all(comm, record->comm, operand[0], operand[last], part, dtype);
+    elements.count /= comm->ops->members(comm, record->comm);
+    return comm->ops->all_to_all(comm, record->comm, operand[0], operand[last], elements);
   default: return false; /* refused when bound */
   }
 }
@@ -103,7 +103,7 @@ static bool run_by_kind(Replay *replay, const Position *at, const PlanRecord *re
 
 static bool run_record(Replay *replay, const Position *at, const PlanRecord *record,
                        Status *status) {
-  void *operand[KERNEL_OPERANDS_MAX];
+  void *operand[KERNEL_OPERANDS_MAX] = {0};
   resolve(replay, at, record, operand);
   const int64_t *bytes = replay->operand_bytes + record->operands_first;
   for (uint32_t i = 0; i < record->operands_count; i++) {
@@ -174,6 +174,9 @@ static bool check_record(Replay *replay, const Position *at, const PlanRecord *r
     uint32_t binding = at->call->bindings_first + plan->operands[number].base;
     uint64_t offset = replay->binding_offset[binding] + replay->operand_offset[number];
     uint64_t size = plan->operands[number].size_bytes;
+    if (plan->bindings[binding].tier != TIER_DEVICE)
+      return status_fail(status, STATUS_OURS, "plan: operand %u of %s is not in device memory", i,
+                         path);
     if (offset > replay->class->arena_bytes || size > replay->class->arena_bytes - offset)
       return status_fail(status, STATUS_OURS, "plan: operand %u of %s ends outside the arena", i,
                          path);

@@ -87,8 +87,11 @@ bool checkpoint_open_newest(Checkpoint *checkpoint, const char *directory,
 bool checkpoint_match(const Checkpoint *checkpoint, const Plan *plan, const PlanClass *class,
                       Status *status);
 
-void checkpoint_restore(const Checkpoint *checkpoint, const Plan *plan, const PlanClass *class,
-                        uint8_t *arena);
+void checkpoint_restore(const Checkpoint *checkpoint, uint8_t *arena, const Plan *plan,
+                        const PlanClass *class);
+
+/* The step of a file named step_N.ckpt, or -1. */
+int64_t checkpoint_step_of(const char *file_name);
 
 /* Persistent tensors in the order of entries: calls `visit` for each layer of each. False when a
  * visit is false. */

@@ -5,7 +5,7 @@
 
 #include "kernels/philox.h"
 
-enum { LANES = 4 };
+#define LANES ((size_t)4)
 
 static const uint64_t odd = 0x9E3779B97F4A7C15u;
 
@@ -19,12 +19,12 @@ uint64_t checksum(const void *bytes, size_t count) {
   uint64_t lane[LANES] = {1, 2, 3, 4};
   size_t left = count;
   for (; left >= 8 * LANES; left -= 8 * LANES)
-    for (int i = 0; i < LANES; i++, at += 8) {
+    for (size_t i = 0; i < LANES; i++, at += 8) {
       uint64_t word;
       memcpy(&word, at, 8);
       lane[i] = turn(lane[i], word);
     }
-  for (int i = 0; left > 0; i++) {
+  for (size_t i = 0; left > 0; i++) {
     size_t take = left < 8 ? left : 8;
     uint64_t word = 0;
     memcpy(&word, at, take);
@@ -33,7 +33,7 @@ uint64_t checksum(const void *bytes, size_t count) {
     left -= take;
   }
   uint64_t sum = count;
-  for (int i = 0; i < LANES; i++)
+  for (size_t i = 0; i < LANES; i++)
     sum = philox_mix(sum, lane[i]);
   return sum;
 }

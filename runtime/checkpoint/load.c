@@ -90,15 +90,12 @@ void checkpoint_close(Checkpoint *checkpoint) {
 }
 
 /* The greatest step below `below` that has a file, or -1. */
-static long long newest_below(const char *directory, long long below) {
-  long long newest = -1;
+static int64_t newest_below(const char *directory, int64_t below) {
+  int64_t newest = -1;
   DIR *folder = opendir(directory);
   if (!folder) return newest;
   for (struct dirent *item; (item = readdir(folder));) {
-    long long step;
-    int end = 0;
-    if (sscanf(item->d_name, "step_%lld.ckpt%n", &step, &end) != 1 || end == 0 || item->d_name[end])
-      continue;
+    int64_t step = checkpoint_step_of(item->d_name);
     if (step > newest && step < below) newest = step;
   }
   closedir(folder);
@@ -107,10 +104,10 @@ static long long newest_below(const char *directory, long long below) {
 
 bool checkpoint_open_newest(Checkpoint *checkpoint, const char *directory,
                             void skipped(const char *why), Status *status) {
-  long long step = INT64_MAX;
+  int64_t step = INT64_MAX;
   while ((step = newest_below(directory, step)) >= 0) {
     char path[CHECKPOINT_PATH_BYTES];
-    (void)snprintf(path, sizeof path, "%s/step_%08lld.ckpt", directory, step);
+    (void)snprintf(path, sizeof path, "%s/step_%08lld.ckpt", directory, (long long)step);
     if (checkpoint_open(checkpoint, path, status)) return true;
     skipped(status->text);
   }
@@ -178,8 +175,9 @@ static bool restore_tensor(void *context, const PlanTensor *tensor, int32_t laye
   return true;
 }
 
-void checkpoint_restore(const Checkpoint *checkpoint, const Plan *plan, const PlanClass *class,
-                        uint8_t *arena) {
+/* NOLINTNEXTLINE(readability-non-const-parameter): the tensors are written through it */
+void checkpoint_restore(const Checkpoint *checkpoint, uint8_t *arena, const Plan *plan,
+                        const PlanClass *class) {
   Matching matching = {.checkpoint = checkpoint, .plan = plan, .arena = arena};
   (void)checkpoint_each(plan, class, restore_tensor, &matching);
 }

@@ -7,11 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "runtime/checkpoint/checkpoint.h"
 #include "runtime/checkpoint/checksum.h"
+#include "runtime/folder.h"
 
 enum { TENSOR_ALIGN_BYTES = 64 };
 
@@ -42,20 +42,13 @@ static bool count_entry(void *context, const PlanTensor *tensor, int32_t layer, 
   return true;
 }
 
-/* mkdir -p */
-static bool make_directory(const char *path, Status *status) {
-  char part[CHECKPOINT_PATH_BYTES];
-  size_t length = strlen(path);
-  if (length >= sizeof part)
-    return status_fail(status, STATUS_USER, "%.60s...: path is too long", path);
-  for (size_t i = 1; i <= length; i++) {
-    if (path[i] != '/' && path[i] != 0) continue;
-    memcpy(part, path, i);
-    part[i] = 0;
-    if (mkdir(part, 0777) != 0 && errno != EEXIST)
-      return status_fail(status, STATUS_WORLD, "%s: cannot be made: %s", part, strerror(errno));
-  }
-  return true;
+int64_t checkpoint_step_of(const char *file_name) {
+  static const char prefix[] = "step_";
+  if (strncmp(file_name, prefix, sizeof prefix - 1) != 0) return -1;
+  const char *digits = file_name + sizeof prefix - 1;
+  char *end;
+  long long step = strtoll(digits, &end, 10);
+  return end != digits && strcmp(end, ".ckpt") == 0 && step >= 0 ? step : -1;
 }
 
 static int compare_steps(const void *a, const void *b) {
@@ -69,11 +62,8 @@ static bool list_steps(CheckpointStore *store, Status *status) {
     return status_fail(status, STATUS_WORLD, "%s: cannot be listed: %s", store->directory,
                        strerror(errno));
   for (struct dirent *item; (item = readdir(folder));) {
-    long long step;
-    int end = 0;
-    if (sscanf(item->d_name, "step_%lld.ckpt%n", &step, &end) != 1 || end == 0 || item->d_name[end])
-      continue;
-    if (store->count < CHECKPOINT_KEEP_MAX) store->step[store->count++] = step;
+    int64_t step = checkpoint_step_of(item->d_name);
+    if (step >= 0 && store->count < CHECKPOINT_KEEP_MAX) store->step[store->count++] = step;
   }
   closedir(folder);
   qsort(store->step, (size_t)store->count, sizeof *store->step, compare_steps);
@@ -91,7 +81,7 @@ bool checkpoint_store_open(CheckpointStore *store, const Plan *plan, const PlanC
   (void)checkpoint_each(plan, class, count_entry, store);
   store->table = calloc(store->table_bytes + 1, 1);
   if (!store->table) return status_fail(status, STATUS_WORLD, "not enough memory for checkpoints");
-  return make_directory(store->directory, status) && list_steps(store, status);
+  return folder_make(store->directory, status) && list_steps(store, status);
 }
 
 void checkpoint_store_close(CheckpointStore *store) {

@@ -14,19 +14,24 @@
 
 typedef struct Comm Comm;
 
+typedef struct CommElements {
+  int64_t count;
+  DType dtype;
+} CommElements;
+
 typedef struct CommOps {
   /* y[count] = sum or max over members of x[count]; x may be y, otherwise they do not overlap. */
-  bool (*all_reduce)(Comm *self, uint32_t comm, const void *x, void *y, int64_t count, DType dtype,
+  bool (*all_reduce)(Comm *self, uint32_t comm, const void *x, void *y, CommElements elements,
                      ReduceOp reduce);
   /* y[members * count] = the members' x[count] in member order; x may be its own part of y. */
-  bool (*all_gather)(Comm *self, uint32_t comm, const void *x, void *y, int64_t count, DType dtype);
+  bool (*all_gather)(Comm *self, uint32_t comm, const void *x, void *y, CommElements elements);
   /* y[count] = this member's part of the reduction of x[members * count]; y may be that part of x.
    */
-  bool (*reduce_scatter)(Comm *self, uint32_t comm, const void *x, void *y, int64_t count,
-                         DType dtype, ReduceOp reduce);
+  bool (*reduce_scatter)(Comm *self, uint32_t comm, const void *x, void *y, CommElements elements,
+                         ReduceOp reduce);
   /* Part m of y[members * count] = this member's part of member m's x[members * count]; no overlap.
    */
-  bool (*all_to_all)(Comm *self, uint32_t comm, const void *x, void *y, int64_t count, DType dtype);
+  bool (*all_to_all)(Comm *self, uint32_t comm, const void *x, void *y, CommElements elements);
   /* Returns when every rank of the job has called it. */
   bool (*barrier)(Comm *self);
   /* Makes every present and future call of every rank return false. */

@@ -28,6 +28,12 @@ typedef struct Group {
   void *y[MEMBERS_MAX];
 } Group;
 
+/* The groups of one communicator. */
+typedef struct GroupList {
+  Group *at;
+  int32_t count;
+} GroupList;
+
 typedef struct LocalComm {
   Comm base;
   LocalWorld *world;
@@ -39,8 +45,7 @@ struct LocalWorld {
   Mesh mesh;
   uint32_t comm_count;
   uint32_t *axes_mask; /* of each communicator */
-  Group **groups;      /* of each communicator */
-  int32_t *group_count;
+  GroupList *groups;   /* of each communicator */
   Barrier all;
   LocalComm *ranks;
 };
@@ -53,7 +58,7 @@ typedef struct Meeting {
 static Meeting meeting(const Comm *self, uint32_t comm) {
   const LocalComm *local = (const LocalComm *)self;
   MeshGroup at = mesh_group(&local->world->mesh, local->world->axes_mask[comm], local->rank);
-  return (Meeting){&local->world->groups[comm][at.group], at.member};
+  return (Meeting){&local->world->groups[comm].at[at.group], at.member};
 }
 
 static bool publish(Meeting at, const void *x, void *y) {
@@ -89,8 +94,8 @@ static void reduce_task(void *context, int64_t task, int32_t worker) {
   (void)worker;
   const ReduceJob *job = context;
   Part mine = part_of(job->part.count, job->tasks, (int32_t)task);
-  reduce_range(job->y, job->x, job->members, job->part.first + mine.first, mine.count, job->dtype,
-               job->reduce);
+  reduce_range(job->y, job->x, job->members, job->part.first + mine.first,
+               (CommElements){mine.count, job->dtype}, job->reduce);
 }
 
 static void reduce_part(const Comm *self, const ReduceJob *job) {
@@ -112,21 +117,21 @@ static void copy_bytes(void *to, const void *from, int64_t to_first, int64_t fro
 }
 
 /* Not in place, the sums are built in y, which nobody else reads in this phase. */
-static bool local_all_reduce(Comm *self, uint32_t comm, const void *x, void *y, int64_t count,
-                             DType dtype, ReduceOp reduce) {
+static bool local_all_reduce(Comm *self, uint32_t comm, const void *x, void *y,
+                             CommElements elements, ReduceOp reduce) {
   Meeting at = meeting(self, comm);
-  int64_t element_bytes = dtype_bytes(dtype);
+  int64_t element_bytes = dtype_bytes(elements.dtype);
   Group *group = at.group;
   if (group->count == 1) {
-    copy_bytes(y, x, 0, 0, count, element_bytes);
+    copy_bytes(y, x, 0, 0, elements.count, element_bytes);
     return true;
   }
   if (!publish(at, x, y)) return false;
-  Part mine = part_of(count, group->count, at.member);
-  reduce_part(self, &(ReduceJob){group->x, y, group->count, 1, mine, dtype, reduce});
+  Part mine = part_of(elements.count, group->count, at.member);
+  reduce_part(self, &(ReduceJob){group->x, y, group->count, 1, mine, elements.dtype, reduce});
   if (!barrier_wait(&group->barrier)) return false;
   for (int32_t i = 0; i < group->count; i++) {
-    Part part = part_of(count, group->count, i);
+    Part part = part_of(elements.count, group->count, i);
     if (i == at.member) continue;
     copy_bytes(y, group->y[i], part.first, part.first, part.count, element_bytes);
     /* sent: part i of x to member i, and this member's part of y to each of the others */
@@ -135,36 +140,40 @@ static bool local_all_reduce(Comm *self, uint32_t comm, const void *x, void *y, 
   return barrier_wait(&group->barrier);
 }
 
-static bool local_all_gather(Comm *self, uint32_t comm, const void *x, void *y, int64_t count,
-                             DType dtype) {
+static bool local_all_gather(Comm *self, uint32_t comm, const void *x, void *y,
+                             CommElements elements) {
   Meeting at = meeting(self, comm);
   if (!publish(at, x, y)) return false;
   for (int32_t i = 0; i < at.group->count; i++)
-    copy_bytes(y, at.group->x[i], i * count, 0, count, dtype_bytes(dtype));
-  self->sent_bytes += (at.group->count - 1) * count * dtype_bytes(dtype);
+    copy_bytes(y, at.group->x[i], i * elements.count, 0, elements.count,
+               dtype_bytes(elements.dtype));
+  self->sent_bytes += (at.group->count - 1) * elements.count * dtype_bytes(elements.dtype);
   return barrier_wait(&at.group->barrier);
 }
 
 /* In place, y is this member's part of x: nobody else reads that part. */
-static bool local_reduce_scatter(Comm *self, uint32_t comm, const void *x, void *y, int64_t count,
-                                 DType dtype, ReduceOp reduce) {
+static bool local_reduce_scatter(Comm *self, uint32_t comm, const void *x, void *y,
+                                 CommElements elements, ReduceOp reduce) {
   Meeting at = meeting(self, comm);
   if (!publish(at, x, y)) return false;
   const void *parts[MEMBERS_MAX];
   for (int32_t i = 0; i < at.group->count; i++)
-    parts[i] = (const char *)at.group->x[i] + at.member * count * dtype_bytes(dtype);
-  reduce_part(self, &(ReduceJob){parts, y, at.group->count, 1, {0, count}, dtype, reduce});
-  self->sent_bytes += (at.group->count - 1) * count * dtype_bytes(dtype);
+    parts[i] =
+        (const char *)at.group->x[i] + at.member * elements.count * dtype_bytes(elements.dtype);
+  reduce_part(self, &(ReduceJob){
+                        parts, y, at.group->count, 1, {0, elements.count}, elements.dtype, reduce});
+  self->sent_bytes += (at.group->count - 1) * elements.count * dtype_bytes(elements.dtype);
   return barrier_wait(&at.group->barrier);
 }
 
-static bool local_all_to_all(Comm *self, uint32_t comm, const void *x, void *y, int64_t count,
-                             DType dtype) {
+static bool local_all_to_all(Comm *self, uint32_t comm, const void *x, void *y,
+                             CommElements elements) {
   Meeting at = meeting(self, comm);
   if (!publish(at, x, y)) return false;
   for (int32_t i = 0; i < at.group->count; i++)
-    copy_bytes(y, at.group->x[i], i * count, at.member * count, count, dtype_bytes(dtype));
-  self->sent_bytes += (at.group->count - 1) * count * dtype_bytes(dtype);
+    copy_bytes(y, at.group->x[i], i * elements.count, at.member * elements.count, elements.count,
+               dtype_bytes(elements.dtype));
+  self->sent_bytes += (at.group->count - 1) * elements.count * dtype_bytes(elements.dtype);
   return barrier_wait(&at.group->barrier);
 }
 
@@ -193,12 +202,12 @@ static const CommOps local_ops = {
 static bool open_groups(LocalWorld *world, uint32_t comm, int32_t spins) {
   MeshGroup shape = mesh_group(&world->mesh, world->axes_mask[comm], 0);
   if (shape.member_count > MEMBERS_MAX) return false;
-  world->groups[comm] = calloc((size_t)shape.group_count, sizeof(Group));
-  if (!world->groups[comm]) return false;
-  world->group_count[comm] = shape.group_count;
+  Group *groups = calloc((size_t)shape.group_count, sizeof *groups);
+  if (!groups) return false;
+  world->groups[comm] = (GroupList){groups, shape.group_count};
   for (int32_t i = 0; i < shape.group_count; i++) {
-    world->groups[comm][i].count = shape.member_count;
-    barrier_open(&world->groups[comm][i].barrier, shape.member_count, spins);
+    groups[i].count = shape.member_count;
+    barrier_open(&groups[i].barrier, shape.member_count, spins);
   }
   return true;
 }
@@ -213,9 +222,8 @@ LocalWorld *local_world_new(const Plan *plan, const Mesh *mesh, int32_t threads_
   uint32_t count = plan->comms_count;
   world->axes_mask = calloc(count + 1, sizeof *world->axes_mask);
   world->groups = calloc(count + 1, sizeof *world->groups);
-  world->group_count = calloc(count + 1, sizeof *world->group_count);
   world->ranks = calloc((size_t)mesh->rank_count, sizeof *world->ranks);
-  bool opened = world->axes_mask && world->groups && world->group_count && world->ranks;
+  bool opened = world->axes_mask && world->groups && world->ranks;
   for (uint32_t i = 0; opened && i < count; i++) {
     world->axes_mask[i] = plan->comms[i].axes_mask;
     world->comm_count = i + 1;
@@ -228,15 +236,14 @@ LocalWorld *local_world_new(const Plan *plan, const Mesh *mesh, int32_t threads_
 
 void local_world_free(LocalWorld *world) {
   if (!world) return;
-  for (uint32_t i = 0; i < world->comm_count; i++) {
-    for (int32_t group = 0; world->groups[i] && group < world->group_count[i]; group++)
-      barrier_close(&world->groups[i][group].barrier);
-    free(world->groups[i]);
+  for (uint32_t i = 0; world->groups && i < world->comm_count; i++) {
+    for (int32_t group = 0; group < world->groups[i].count; group++)
+      barrier_close(&world->groups[i].at[group].barrier);
+    free(world->groups[i].at);
   }
   barrier_close(&world->all);
   free(world->axes_mask);
   free(world->groups);
-  free(world->group_count);
   free(world->ranks);
   free(world);
 }
@@ -250,6 +257,6 @@ Comm *local_comm(LocalWorld *world, int32_t rank, Threads *threads) {
 void local_world_abort(LocalWorld *world) {
   barrier_break(&world->all);
   for (uint32_t i = 0; i < world->comm_count; i++)
-    for (int32_t group = 0; group < world->group_count[i]; group++)
-      barrier_break(&world->groups[i][group].barrier);
+    for (int32_t group = 0; group < world->groups[i].count; group++)
+      barrier_break(&world->groups[i].at[group].barrier);
 }

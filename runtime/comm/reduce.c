@@ -47,13 +47,14 @@ static void block_bf16(void *y, const void *const *x, int32_t members, int64_t f
   REDUCE_BODY(float, LOAD_BF16, STORE_BF16)
 }
 
-void reduce_range(void *y, const void *const *x, int32_t members, int64_t first, int64_t count,
-                  DType dtype, ReduceOp reduce) {
-  assert(dtype == DTYPE_F32 || dtype == DTYPE_F64 || dtype == DTYPE_BF16);
-  for (int64_t end = first + count; first < end; first += BLOCK_ELEMENTS) {
+void reduce_range(void *y, const void *const *x, int32_t members, int64_t first,
+                  CommElements elements, ReduceOp reduce) {
+  assert(elements.dtype == DTYPE_F32 || elements.dtype == DTYPE_F64 ||
+         elements.dtype == DTYPE_BF16);
+  for (int64_t end = first + elements.count; first < end; first += BLOCK_ELEMENTS) {
     int64_t block = end - first < BLOCK_ELEMENTS ? end - first : BLOCK_ELEMENTS;
-    if (dtype == DTYPE_F32) block_f32(y, x, members, first, block, reduce);
-    if (dtype == DTYPE_F64) block_f64(y, x, members, first, block, reduce);
-    if (dtype == DTYPE_BF16) block_bf16(y, x, members, first, block, reduce);
+    if (elements.dtype == DTYPE_F32) block_f32(y, x, members, first, block, reduce);
+    if (elements.dtype == DTYPE_F64) block_f64(y, x, members, first, block, reduce);
+    if (elements.dtype == DTYPE_BF16) block_bf16(y, x, members, first, block, reduce);
   }
 }

@@ -4,10 +4,11 @@
 
 #include <stdint.h>
 
-#include "runtime/plan/plan.h"
+#include "runtime/comm/comm.h"
 
-/* y[i] = x[0][i] op x[1][i] op ... for i in [first, first + count); y may be one of the x. */
-void reduce_range(void *y, const void *const *x, int32_t members, int64_t first, int64_t count,
-                  DType dtype, ReduceOp reduce);
+/* y[i] = x[0][i] op x[1][i] op ... for i in [first, first + elements.count); y may be one of the x.
+ */
+void reduce_range(void *y, const void *const *x, int32_t members, int64_t first,
+                  CommElements elements, ReduceOp reduce);
 
 #endif

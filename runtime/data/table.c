@@ -1,6 +1,7 @@
 /* table.c -- CSV: comma-separated, names in the first line, fields perhaps in quotes. */
 #include "runtime/data/table.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -89,7 +90,8 @@ static bool read_header(Reader *reader, Table *table, const Plan *plan, FILE *fi
                          plan_string(plan, plan->inputs[i].name),
                          (long long)plan->inputs[i].sample_elements, table->columns - before);
   }
-  return true;
+  return table->columns > 0 ||
+         status_fail(reader->status, STATUS_OURS, "plan: a table without columns");
 }
 
 static bool read_row(const Reader *reader, const Table *table, float *row) {
@@ -111,6 +113,7 @@ static bool read_row(const Reader *reader, const Table *table, float *row) {
 
 static bool grow(Table *table) {
   if (table->rows < table->rows_room) return true;
+  assert(table->columns > 0);
   int64_t room = table->rows_room ? 2 * table->rows_room : 1024;
   float *values =
       realloc(table->values, (size_t)room * (size_t)table->columns * sizeof *table->values);

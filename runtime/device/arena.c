@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -18,8 +19,7 @@ bool arena_open(Arena *arena, size_t size_bytes, Status *status) {
                        strerror(errno));
   arena->mapped = mapped;
   arena->mapped_bytes = mapped_bytes;
-  uintptr_t base = ((uintptr_t)mapped + huge_page_bytes - 1) / huge_page_bytes * huge_page_bytes;
-  arena->base = (uint8_t *)base;
+  arena->base = (uint8_t *)mapped + (huge_page_bytes - (uintptr_t)mapped % huge_page_bytes);
   (void)madvise(arena->base, size_bytes, MADV_HUGEPAGE); /* advice: speed, not meaning */
   memset(arena->base, 0, size_bytes);
   return true;
@@ -38,7 +38,7 @@ static size_t read_number(const char *path, const char *prefix) {
   while (fgets(line, sizeof line, file)) {
     size_t length = strlen(prefix);
     if (strncmp(line, prefix, length) != 0) continue;
-    if (sscanf(line + length, "%zu", &number) != 1) number = 0;
+    number = strtoull(line + length, NULL, 10); /* 0 for the word "max": no limit */
     break;
   }
   fclose(file);

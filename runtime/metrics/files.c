@@ -8,25 +8,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-enum { PATH_BYTES = 4096 };
+#include "runtime/folder.h"
 
-bool files_make_directory(const char *path, Status *status) {
-  char part[PATH_BYTES];
-  size_t length = strlen(path);
-  if (length >= sizeof part)
-    return status_fail(status, STATUS_USER, "%.60s...: path is too long", path);
-  for (size_t i = 1; i <= length; i++) {
-    if (path[i] != '/' && path[i] != 0) continue;
-    memcpy(part, path, i);
-    part[i] = 0;
-    if (mkdir(part, 0777) != 0 && errno != EEXIST)
-      return status_fail(status, STATUS_WORLD, "%s: cannot be made: %s", part, strerror(errno));
-  }
-  return true;
-}
+enum { PATH_BYTES = 4096 };
 
 static int open_file(const Report *report, const char *name, int flags, Status *status) {
   const Plan *plan = report->setup.plan;
@@ -68,7 +54,7 @@ static void add_identity(const Report *report, Text *text) {
 bool report_files_open(Report *report, Status *status) {
   const Plan *plan = report->setup.plan;
   text_start(&report->metrics, -1);
-  if (!files_make_directory(plan_string(plan, plan->jobs[0].run_dir), status)) return false;
+  if (!folder_make(plan_string(plan, plan->jobs[0].run_dir), status)) return false;
   int flags = report->setup.resumed_from ? O_APPEND : O_TRUNC;
   int descriptor = open_file(report, "metrics.jsonl", flags, status);
   if (descriptor < 0) return false;

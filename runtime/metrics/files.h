@@ -13,7 +13,4 @@ bool report_files_close(Report *report, const EndFacts *facts, const Plot *plot,
 /* The most memory that the process has had resident. */
 uint64_t report_resident_bytes(void);
 
-/* mkdir -p */
-bool files_make_directory(const char *path, Status *status);
-
 #endif

@@ -25,8 +25,9 @@ void curve_add(Curve *curve, double step, double value) {
   if (++curve->pending < curve->values_per_point) return;
   if (curve->count == CURVE_POINTS) {
     for (int32_t i = 0; i < CURVE_POINTS / 2; i++) {
-      curve->step[i] = (curve->step[2 * i] + curve->step[2 * i + 1]) / 2;
-      curve->value[i] = (curve->value[2 * i] + curve->value[2 * i + 1]) / 2;
+      int32_t left = 2 * i, right = left + 1;
+      curve->step[i] = (curve->step[left] + curve->step[right]) / 2;
+      curve->value[i] = (curve->value[left] + curve->value[right]) / 2;
     }
     curve->count /= 2;
     curve->values_per_point *= 2;
@@ -155,24 +156,31 @@ static double nice_interval(double span) {
   return power * (rest < 1.5 ? 1 : rest < 3.5 ? 2 : rest < 7.5 ? 5 : 10);
 }
 
+static int64_t first_tick(double low, double interval) {
+  return (int64_t)ceil(low / interval);
+}
+
 static void svg_axes(const Plot *plot, const Range *range, Text *out) {
   double bottom = SVG_HEIGHT - SVG_BOTTOM, right = SVG_WIDTH - SVG_RIGHT;
   double interval = nice_interval(range->high - range->low);
-  for (double value = ceil(range->low / interval) * interval; value <= range->high;
-       value += interval)
+  for (int64_t i = first_tick(range->low, interval); (double)i * interval <= range->high; i++) {
+    double value = (double)i * interval;
     text_add(out,
              "<line x1=\"%d\" y1=\"%.1f\" x2=\"%.0f\" y2=\"%.1f\" stroke=\"#ddd\"/>"
              "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%.6g</text>\n",
              SVG_LEFT, svg_y(range, value), right, svg_y(range, value), SVG_LEFT - 8,
              svg_y(range, value) + 4, value);
+  }
   interval = nice_interval(range->step_high - range->step_low);
-  for (double step = ceil(range->step_low / interval) * interval; step <= range->step_high;
-       step += interval)
+  for (int64_t i = first_tick(range->step_low, interval); (double)i * interval <= range->step_high;
+       i++) {
+    double step = (double)i * interval;
     text_add(out,
              "<line x1=\"%.1f\" y1=\"%.0f\" x2=\"%.1f\" y2=\"%.0f\" stroke=\"#444\"/>"
              "<text x=\"%.1f\" y=\"%.0f\" text-anchor=\"middle\">%.0f</text>\n",
              svg_x(range, step), bottom, svg_x(range, step), bottom + 5, svg_x(range, step),
              bottom + 20, step);
+  }
   text_add(out, "<path d=\"M%d %dV%.0fH%.0f\" fill=\"none\" stroke=\"#444\"/>\n", SVG_LEFT, SVG_TOP,
            bottom, right);
   text_add(out, "<text x=\"%.0f\" y=\"%d\" text-anchor=\"middle\">step</text>\n",

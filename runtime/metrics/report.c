@@ -1,13 +1,10 @@
 /* report.c -- the lines of a run. */
 #include "runtime/metrics/report.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 

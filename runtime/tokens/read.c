@@ -1,5 +1,6 @@
 /* read.c -- maps token files and believes nothing that their headers say until their size agrees.
  */
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -113,7 +114,7 @@ static bool open_raw(TokenFile *file, const char *path, int32_t id_bytes,
 static bool open_llmc(TokenFile *file, const char *path, char why[TOKENS_WHY_BYTES]) {
   if (!map_file(file, path, why)) return false;
   const uint8_t *head = file->mapped;
-  if (file->mapped_bytes < LLMC_HEADER_BYTES)
+  if (!head || file->mapped_bytes < LLMC_HEADER_BYTES)
     return refuse(why, "%s: %zu bytes are too few for llm.c's header of %d", path,
                   file->mapped_bytes, LLMC_HEADER_BYTES);
   uint32_t magic = read_u32(head), version = read_u32(head + 4), count = read_u32(head + 8);
@@ -162,7 +163,7 @@ static bool check_sequences(const TokenFile *index, const char *path, uint64_t s
 static bool read_index(const TokenFile *index, const char *path, int32_t *id_bytes,
                        uint64_t *tokens, char why[TOKENS_WHY_BYTES]) {
   const uint8_t *head = index->mapped;
-  if (index->mapped_bytes < MEGATRON_HEADER_BYTES || memcmp(head, megatron_magic, 9) != 0)
+  if (!head || index->mapped_bytes < MEGATRON_HEADER_BYTES || memcmp(head, megatron_magic, 9) != 0)
     return refuse(why, "%s: does not begin with Megatron's MMIDIDX", path);
   if (read_u64(head + 9) != 1)
     return refuse(why, "%s: MMIDIDX version %llu; 1 is known", path,
@@ -192,6 +193,7 @@ static bool open_megatron(TokenFile *file, const char *path, char why[TOKENS_WHY
               read_index(&index, index_path, &file->id_bytes, &tokens, why);
   tokens_close(&index);
   if (!read || !map_file(file, bin, why)) return false;
+  assert(file->id_bytes > 0);
   if (file->mapped_bytes % (size_t)file->id_bytes != 0 ||
       file->mapped_bytes / (size_t)file->id_bytes != tokens)
     return refuse(why, "%s: has %zu bytes, but its .idx describes %llu tokens of %d bytes", bin,

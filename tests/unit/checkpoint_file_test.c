@@ -82,7 +82,7 @@ static void test_round_trip(void) {
     CHECK(checkpoint_match(&checkpoint, &plan, &plan.classes[0], &status));
     uint8_t *arena[2] = {filled_arena(&plan, 7), filled_arena(&plan, 99)};
     CHECK(!checkpoint_each(&plan, &plan.classes[0], same_layer, arena));
-    checkpoint_restore(&checkpoint, &plan, &plan.classes[0], arena[1]);
+    checkpoint_restore(&checkpoint, arena[1], &plan, &plan.classes[0]);
     CHECK(checkpoint_each(&plan, &plan.classes[0], same_layer, arena));
     free(arena[0]);
     free(arena[1]);

@@ -80,11 +80,10 @@ static bool reduce_body(void *context, int32_t rank, Status *status) {
   (void)status;
   World *world = context;
   Comm *comm = local_comm(world->local, rank, NULL);
+  CommElements elements = {world->count, world->dtype};
   void *y = world->in_place ? world->x[rank] : world->y[rank];
   for (int32_t round = 0; round < world->rounds; round++)
-    if (!comm->ops->all_reduce(comm, 0, world->x[rank], y, world->count, world->dtype,
-                               world->reduce))
-      return false;
+    if (!comm->ops->all_reduce(comm, 0, world->x[rank], y, elements, world->reduce)) return false;
   world->sent_bytes[rank] = comm->sent_bytes;
   return true;
 }
@@ -124,15 +123,16 @@ static void check_all_reduce(uint32_t ranks, DType dtype, bool in_place, ReduceO
 static bool groups_body(void *context, int32_t rank, Status *status) {
   World *world = context;
   Comm *comm = local_comm(world->local, rank, NULL);
+  CommElements one = {1, DTYPE_F64};
   double outer = rank, inner = rank, gathered[RANKS_MAX], part, sent[RANKS_MAX], got[RANKS_MAX];
   for (int32_t i = 0; i < RANKS_MAX; i++)
     sent[i] = 100 * rank + i;
   bool good = comm->ops->members(comm, 1) == 3 && comm->ops->members(comm, 2) == 4 &&
-              comm->ops->all_reduce(comm, 1, &outer, &outer, 1, DTYPE_F64, REDUCE_SUM) &&
-              comm->ops->all_reduce(comm, 2, &inner, &inner, 1, DTYPE_F64, REDUCE_SUM) &&
-              comm->ops->all_gather(comm, 2, &inner, gathered, 1, DTYPE_F64) &&
-              comm->ops->reduce_scatter(comm, 2, sent, &part, 1, DTYPE_F64, REDUCE_SUM) &&
-              comm->ops->all_to_all(comm, 2, sent, got, 1, DTYPE_F64) && comm->ops->barrier(comm);
+              comm->ops->all_reduce(comm, 1, &outer, &outer, one, REDUCE_SUM) &&
+              comm->ops->all_reduce(comm, 2, &inner, &inner, one, REDUCE_SUM) &&
+              comm->ops->all_gather(comm, 2, &inner, gathered, one) &&
+              comm->ops->reduce_scatter(comm, 2, sent, &part, one, REDUCE_SUM) &&
+              comm->ops->all_to_all(comm, 2, sent, got, one) && comm->ops->barrier(comm);
   int32_t row = rank / 4, column = rank % 4, first = 4 * row;
   good = good && outer == 3 * column + 12 && inner == 4 * first + 6 && gathered[3] == inner;
   good = good && part == 100 * (4 * first + 6) + 4 * column;
