@@ -1,0 +1,128 @@
+/* bitwise_test.c -- the same bits: of a run and its repetition, and of a run that stopped and went
+ * on. Checkpoints hold every persistent number, so their files are compared, and with them the
+ * losses and norms of all steps. */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "runtime/plan/plan_io.h"
+#include "tests/parity/job_plan.h"
+#include "tests/parity/job_run.h"
+#include "tests/unit/check.h"
+
+enum { BATCH = 8, STEPS = 50, HALF = 25, CONTEXT = 32, VOCAB = 64 };
+enum { TOKENS = BATCH * CONTEXT * STEPS * 2 / 3 }; /* an epoch and a half */
+
+static char folder[64];
+
+typedef struct File {
+  char *bytes;
+  size_t size_bytes;
+} File;
+
+static File read_checkpoint(int64_t step) {
+  char path[160];
+  (void)snprintf(path, sizeof path, "%s/run/checkpoint/step_%08lld.ckpt", folder, (long long)step);
+  File file = {0};
+  FILE *stream = fopen(path, "rb");
+  if (!stream) return file;
+  fseek(stream, 0, SEEK_END);
+  file.size_bytes = (size_t)ftell(stream);
+  rewind(stream);
+  file.bytes = malloc(file.size_bytes);
+  if (file.bytes && fread(file.bytes, 1, file.size_bytes, stream) != file.size_bytes)
+    file.size_bytes = 0;
+  fclose(stream);
+  return file;
+}
+
+static void check_same_file(File got, File want) {
+  CHECK(want.size_bytes > 0);
+  CHECK_INT(got.size_bytes, want.size_bytes);
+  if (got.size_bytes == want.size_bytes && got.bytes && want.bytes)
+    CHECK(memcmp(got.bytes, want.bytes, want.size_bytes) == 0);
+}
+
+static void check_same_record(const RunRecord *got, const RunRecord *want) {
+  CHECK_INT(got->last_step, STEPS);
+  for (int64_t step = 1; step <= STEPS; step++) {
+    CHECK(got->loss[step] == want->loss[step]);
+    CHECK(got->norm[step] == want->norm[step]);
+  }
+}
+
+static void forget_run(void) {
+  char command[128];
+  (void)snprintf(command, sizeof command, "rm -rf '%s/run'", folder);
+  CHECK_INT(system(command), 0);
+}
+
+/* Runs to `steps` and returns the checkpoint of the last one. */
+static File run_to(const Plan *plan, int64_t steps, RunRecord *record) {
+  CHECK(job_run(plan, steps, record));
+  return read_checkpoint(steps);
+}
+
+static void check_job(const char *model, const char *devices, const char *other, const char *more) {
+  char data[128], log_dir[128], plan_path[128];
+  (void)snprintf(data, sizeof data, "data.train=%s/tokens.u8", folder);
+  (void)snprintf(log_dir, sizeof log_dir, "log.dir=%s/run", folder);
+  (void)snprintf(plan_path, sizeof plan_path, "%s/job.plan", folder);
+  JobChanges changes = {{"data=tokens", data, "data.format=u8", log_dir, "train.batch=8 sequences",
+                         "train.steps=50", "checkpoint.resume=auto", devices, other, more}};
+  Plan plan;
+  static RunRecord record, again;
+  bool planned = job_plan(model, &changes, plan_path, &plan);
+  CHECK(planned);
+  if (!planned) return;
+  forget_run();
+  File whole = run_to(&plan, STEPS, &record);
+  forget_run();
+  File repeated = run_to(&plan, STEPS, &again);
+  check_same_record(&again, &record);
+  check_same_file(repeated, whole);
+  forget_run();
+  File half = run_to(&plan, HALF, &again);
+  CHECK_INT(again.last_step, HALF);
+  CHECK(half.size_bytes > 0);
+  File resumed = run_to(&plan, STEPS, &again);
+  check_same_record(&again, &record);
+  check_same_file(resumed, whole);
+  plan_close(&plan);
+  free(whole.bytes), free(repeated.bytes), free(half.bytes), free(resumed.bytes);
+}
+
+static void check_plan_bytes(void) {
+  Plan first, second;
+  char path[2][128];
+  JobChanges none = {{NULL}};
+  for (int i = 0; i < 2; i++)
+    (void)snprintf(path[i], sizeof path[i], "%s/same_%d.plan", folder, i);
+  bool planned =
+      job_plan("gpt2", &none, path[0], &first) && job_plan("gpt2", &none, path[1], &second);
+  CHECK(planned);
+  if (!planned) return;
+  CHECK_INT(first.mapped_bytes, second.mapped_bytes);
+  CHECK(first.mapped_bytes == second.mapped_bytes &&
+        memcmp(first.mapped, second.mapped, first.mapped_bytes) == 0);
+  plan_close(&first);
+  plan_close(&second);
+}
+
+int main(void) {
+  (void)snprintf(folder, sizeof folder, "/tmp/lockstep_bitwise_%d", (int)getpid());
+  job_folder(folder, TOKENS, VOCAB);
+  TEST("two compiles of a job are the same bytes") {
+    check_plan_bytes();
+  }
+  TEST("f32, one rank, AdamW: repeated and resumed runs are the same bits") {
+    check_job("gpt2", "cluster.devices=1", "model.dropout=0.1", NULL);
+  }
+  TEST("f32, four ranks, SGD") {
+    check_job("llama", "cluster.devices=4", "optimizer=sgd", "optimizer.lr=0.1");
+  }
+  TEST("bf16 with master weights, two ranks") {
+    check_job("gpt2", "cluster.devices=2", "model.dropout=0.1", "precision=bf16");
+  }
+  job_folder_remove(folder);
+  CHECK_DONE();
+}
