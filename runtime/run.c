@@ -52,6 +52,20 @@ static bool find_checkpoint(Run *run, Status *status) {
   return true;
 }
 
+/* What an earlier run saved of the steps to come is kept, out of the way. */
+static bool clear_way(const Run *run, Status *status) {
+  CheckpointAside aside;
+  const char *directory = plan_string(run->plan, run->plan->jobs[0].checkpoint_dir);
+  if (!checkpoint_set_aside(directory, run->first_step, &aside, status)) return false;
+  if (aside.count == 0) return true;
+  Text text;
+  text_start(&text, STDERR_FILENO);
+  text_add(&text, "kept     %d checkpoint%s of an earlier run in %s\n", aside.count,
+           aside.count == 1 ? "" : "s", aside.path);
+  (void)text_flush(&text);
+  return true;
+}
+
 /* Better one line now than the kernel's out-of-memory killer when the last page is touched. */
 static bool check_memory(const Run *run, Status *status) {
   uint64_t needed = 0;
@@ -77,7 +91,8 @@ static bool open_run(Run *run, Status *status) {
   run->last_step = job->steps;
   if (run->options->steps > 0 && run->options->steps < job->steps)
     run->last_step = run->options->steps;
-  if (!find_checkpoint(run, status) || !check_memory(run, status)) return false;
+  if (!find_checkpoint(run, status) || !check_memory(run, status) || !clear_way(run, status))
+    return false;
   if (!samples_open(&run->train, run->plan, false, status) ||
       !samples_open(&run->valid, run->plan, true, status))
     return false;

@@ -54,6 +54,16 @@ typedef struct CheckpointStore {
   uint32_t entry_count;
 } CheckpointStore;
 
+typedef struct CheckpointAside {
+  int32_t count;                    /* files moved */
+  char path[CHECKPOINT_PATH_BYTES]; /* where to */
+} CheckpointAside;
+
+/* Moves the checkpoints of step `first_step` and later, which this run will write anew, into a new
+ * folder earlier.N. */
+bool checkpoint_set_aside(const char *directory, int64_t first_step, CheckpointAside *aside,
+                          Status *status);
+
 /* Makes the directory. */
 bool checkpoint_store_open(CheckpointStore *store, const Plan *plan, const PlanClass *class,
                            Status *status);

@@ -152,6 +152,25 @@ static void test_damage(void) {
   }
 }
 
+static void test_aside(void) {
+  Plan plan = example(3);
+  CheckpointAside aside;
+  Status status = {0};
+  TEST("checkpoints of steps that will be written anew are moved, earlier ones stay") {
+    save_step(&plan, 11);
+    save_step(&plan, 12);
+    CHECK(checkpoint_set_aside(folder, 12, &aside, &status));
+    CHECK_INT(aside.count, 1);
+    CHECK(access(step_path(11), F_OK) == 0);
+    CHECK(access(step_path(12), F_OK) != 0);
+    (void)snprintf(path, sizeof path, "%.64s/earlier.1/step_00000012.ckpt", folder);
+    CHECK(access(path, F_OK) == 0);
+    CHECK(unlink(path) == 0 && rmdir(aside.path) == 0);
+    CHECK(checkpoint_set_aside(folder, 12, &aside, &status));
+    CHECK_INT(aside.count, 0);
+  }
+}
+
 int main(void) {
   (void)snprintf(folder, sizeof folder, "/tmp/lockstep_checkpoint_%d", (int)getpid());
   TEST("the checksum sees length, order and every byte") {
@@ -170,6 +189,7 @@ int main(void) {
   test_round_trip();
   test_mismatch();
   test_damage();
+  test_aside();
   build_free(&builder);
   char command[128];
   (void)snprintf(command, sizeof command, "rm -r %s", folder);
