@@ -16,8 +16,7 @@
 #include "kernels/threads.h"
 #include "runtime/plan/control.h"
 #include "runtime/plan/dtype.h"
-
-enum { KERNEL_OPERANDS_MAX = 12, KERNEL_DIMS_MAX = 20, KERNEL_ATTRS_MAX = 4 };
+#include "runtime/plan/limits.h"
 
 typedef struct KernelArgs {
   void *const *operand;  /* addresses; const inputs are not written */

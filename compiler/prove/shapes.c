@@ -18,7 +18,7 @@
 #include <string.h>
 
 #include "compiler/prove/walk.h"
-#include "kernels/kernel.h"
+#include "runtime/plan/limits.h"
 
 #define QUERY "[01|24|5]"
 #define KEY   "[01|34|6]"

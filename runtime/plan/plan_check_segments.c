@@ -1,6 +1,6 @@
 /* plan_check_segments.c -- records and operands: what can be said of a segment before any call of
  * it. */
-#include "kernels/kernel.h"
+#include "runtime/plan/limits.h"
 #include "runtime/plan/plan_why.h"
 
 /* offset + coordinate * stride + size <= limit for every coordinate of the whole axis. */
