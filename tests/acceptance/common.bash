@@ -1,0 +1,22 @@
+# common.bash -- what the acceptance tests share. Each is called as TEST BUILD_FOLDER and works in $folder.
+export LC_ALL=C NO_COLOR=1
+build=$(realpath "$1")
+source_folder=$(realpath "$(dirname "${BASH_SOURCE[0]}")/../..")
+folder=$(mktemp -d) && trap 'rm -rf "$folder"' EXIT
+failed=0
+
+fail() { printf 'FAILED: %s\n' "$*"; failed=1; }
+skip() { printf 'skipped: %s\n' "$*"; exit 0; }
+
+# English of a kind, for tests that only need bytes: this project's own text, as tokens in $folder/tokens.
+make_tokens() {
+  cat "$source_folder"/docs/*.md "$source_folder"/compiler/*/*.[ch] >"$folder/text"
+  "$build/lockstep" tokenize "$folder/text" -o "$folder/tokens" --hold-out 5% >"$folder/out" 2>&1 ||
+    { cat "$folder/out"; fail tokenize; }
+}
+
+# number KEY FILE: what follows "KEY": in a JSON file.
+number() { grep -o "\"$1\":[-+.0-9e]*" "$2" | head -1 | cut -d: -f2; }
+
+# Step, loss and gradient norm of every step of a metrics.jsonl: what does not depend on the clock.
+losses() { sed -n 's/^{"step":\([0-9]*\),"loss":\([^,]*\),"grad_norm":\([^,]*\),.*/\1 \2 \3/p' "$1"; }
