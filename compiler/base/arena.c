@@ -110,7 +110,8 @@ uint64_t hash_text(const char *text) {
 char *format_count(Arena *arena, int64_t n) {
   char digits[32];
   int length = snprintf(digits, sizeof digits, "%lld", (long long)n);
-  char *text = arena_alloc(arena, (size_t)(length + length / 3 + 1)), *out = text;
+  size_t digit_count = (size_t)length;
+  char *text = arena_alloc(arena, digit_count + digit_count / 3 + 1), *out = text;
   for (int i = 0; i < length; i++) {
     *out++ = digits[i];
     int left = length - 1 - i;
