@@ -21,7 +21,7 @@ GPT2 = dict(layers=12, width=768, heads=12, vocab=50304, positions=1024)
 CASES = {
     f"{name}-b{batch}-t{context}-{precision}": dict(model=model, batch=batch, context=context, precision=precision, steps=steps)
     for name, model, batch, context, steps in (
-        ("char", CHAR, 4, 256, 12), ("char", CHAR, 16, 256, 8), ("gpt2", GPT2, 4, 64, 6), ("gpt2", GPT2, 4, 256, 5))
+        ("char", CHAR, 4, 256, 8), ("char", CHAR, 16, 256, 6), ("gpt2", GPT2, 4, 64, 5), ("gpt2", GPT2, 4, 256, 4))
     for precision in ("bf16", "fp32")
 }
 HERE = pathlib.Path(__file__).resolve().parent
