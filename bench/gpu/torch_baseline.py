@@ -307,7 +307,7 @@ def run_smoke(path):
     """Everything but CUDA: both models, shared weights, micro-steps, rounds and records."""
     records = Records(path)
     for name, case in SMOKE_CASES.items():
-        if not run_case(name, case, "cpu", ("eager",), ("math", "flash"), 20, records):
+        if not run_case(name, case, "cpu", ("eager",), ("math", "flash"), 600, records):
             return 1
     lines = [json.loads(line) for line in Path(path).read_text(encoding="utf-8").splitlines()]
     timed = [line for line in lines if line["ok"] and line["tokens_per_s"] > 0]
