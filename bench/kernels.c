@@ -276,7 +276,7 @@ int main(int argc, char **argv) {
                                  {"char B16 T256", 16, 256, 6, 384, 128},
                                  {"124M B4 T64", 4, 64, 12, 768, 50304},
                                  {"124M B4 T256", 4, 256, 12, 768, 50304}};
-  Bench b = {.threads = threads_new(argc > 1 ? atoi(argv[1]) : 2, 0)};
+  Bench b = {.threads = threads_new(argc > 1 ? (int32_t)strtol(argv[1], NULL, 10) : 2, 0)};
   if (!b.threads) return 2;
   b.only = argc > 2 ? argv[2] : NULL;
   b.ceiling = ceiling_measure(b.threads);

@@ -46,7 +46,7 @@ static bool set_flag(Options *options, const char *word) {
 static const char *value_of(const char *name, int count, char **words, int *at) {
   const char *word = words[*at];
   size_t length = strlen(name);
-  if (strncmp(word, name, length) != 0) return NULL;
+  if (!word || strncmp(word, name, length) != 0) return NULL;
   if (word[length] == '=' && length > 2) return word + length + 1;
   if (length == 2 && word[length]) return word + length;
   if (word[length]) return NULL;

@@ -195,7 +195,7 @@ static bool all_have_come(const Communication *c, uint32_t class, const Event *e
   for (uint32_t k = 0; k < c->plan->classes_count; k++) {
     const Sequence *s = &c->sequences[k];
     if (!together(c, class, k, event->comm)) continue;
-    if (s->head == s->count || s->events[s->head].comm != event->comm ||
+    if (s->events == NULL || s->head == s->count || s->events[s->head].comm != event->comm ||
         s->events[s->head].kind != event->kind)
       return false;
   }

@@ -60,23 +60,27 @@ static void prove_class(const Plan *plan, const PlanClass *class, ProveReport *r
   } while (next_coordinates(&view, used));
 }
 
+static void count_program(const View *view, uint32_t program) {
+  ProveReport *report = view->report;
+  Walk walk = walk_begin(view, &view->plan->programs[program]);
+  while (walk_next(&walk)) {
+    report->calls++;
+    for (uint32_t i = 0; i < walk.segment->records_count; i++) {
+      const PlanRecord *record = walk_record(&walk, i);
+      if (!walk_runs(&walk, record)) continue;
+      report->records++;
+      report->accesses += record->operands_count;
+      report->communications += record_is_communication(record);
+    }
+  }
+}
+
 static void count(const Plan *plan, ProveReport *report) {
   for (uint32_t c = 0; c < plan->classes_count; c++) {
     View view = {.plan = plan, .report = report, .class = &plan->classes[c]};
     report->ranks += view.class->rank_count;
-    for (uint32_t p = 0; p < view.class->programs_count; p++) {
-      Walk walk = walk_begin(&view, &plan->programs[view.class->programs_first + p]);
-      while (walk_next(&walk)) {
-        report->calls++;
-        for (uint32_t i = 0; i < walk.segment->records_count; i++) {
-          const PlanRecord *record = walk_record(&walk, i);
-          if (!walk_runs(&walk, record)) continue;
-          report->records++;
-          report->accesses += record->operands_count;
-          report->communications += record_is_communication(record);
-        }
-      }
-    }
+    for (uint32_t p = 0; p < view.class->programs_count; p++)
+      count_program(&view, view.class->programs_first + p);
   }
   report->classes = plan->classes_count;
   for (uint32_t i = 0; i < plan->comms_count; i++) {

@@ -71,6 +71,7 @@ static BufferBinding bind_base(Timeline *t, const SegmentBase *base, int32_t u, 
   Draft *d = t->draft;
   Link *link = u == NO_ID ? NULL : &t->links[u];
   int64_t layer = link == NULL ? -1 : link->layer;
+  assert(link != NULL || (base->role != BASE_FRAME && base->role != BASE_RECOMPUTE_FRAME));
   switch (base->role) {
   case BASE_PARAM:
   case BASE_GRAD:

@@ -59,7 +59,8 @@ static bool is_param(const Shard *s, ValueId v) {
 }
 
 static ValueId instead_of(const Shard *s, ValueId v) {
-  return v < s->instead.count && s->instead.at[v] != NO_ID ? s->instead.at[v] : v;
+  const ValueId *at = s->instead.at;
+  return at && v < s->instead.count && at[v] != NO_ID ? at[v] : v;
 }
 
 static void read_instead(Shard *s, ValueId v, ValueId other) {
@@ -311,6 +312,7 @@ static void cut_list(Shard *s, NodeList *list) {
 /* ---- regions: what is carried between them is settled */
 
 static const Node *last_node(const Shard *s, const NodeList *list) {
+  assert(list->count > 0 && list->at != NULL);
   return graph_node(s->g, list->at[list->count - 1]);
 }
 

@@ -147,6 +147,17 @@ static void backward_q_row(const Attention *a, Head h, int64_t i, Tensor d_q, in
   }
 }
 
+/* What query i adds to the slopes of columns [first, first + width) of key and value j. */
+static void add_kv_slopes(const Attention *a, Head h, int64_t i, int64_t j, int64_t first,
+                          int64_t width, double *k_sum, double *v_sum) {
+  double p_masked, d_score;
+  pair_slopes(a, h, i, j, &p_masked, &d_score);
+  for (int64_t c = 0; c < width; c++) {
+    k_sum[c] += d_score * a->scale * load(a->q, h.q + i * a->q_stride + first + c);
+    v_sum[c] += p_masked * load(a->d_out, h.out + i * a->out_stride + first + c);
+  }
+}
+
 /* Token j of one kv head: the sum over its query heads and over the rows that see it, finished
  * before rounding. */
 static void backward_kv_row(const Attention *a, int64_t b, int64_t kv_head, int64_t j, Tensor d_k,
@@ -157,14 +168,8 @@ static void backward_kv_row(const Attention *a, int64_t b, int64_t kv_head, int6
     int64_t width = a->head - first < CHUNK ? a->head - first : CHUNK;
     for (int64_t member = 0; member < group; member++) {
       Head h = head_of(a, b, kv_head * group + member);
-      for (int64_t i = a->causal ? j : 0; i < a->seq; i++) {
-        double p_masked, d_score;
-        pair_slopes(a, h, i, j, &p_masked, &d_score);
-        for (int64_t c = 0; c < width; c++) {
-          k_sum[c] += d_score * a->scale * load(a->q, h.q + i * a->q_stride + first + c);
-          v_sum[c] += p_masked * load(a->d_out, h.out + i * a->out_stride + first + c);
-        }
-      }
+      for (int64_t i = a->causal ? j : 0; i < a->seq; i++)
+        add_kv_slopes(a, h, i, j, first, width, k_sum, v_sum);
     }
     for (int64_t c = 0; c < width; c++) {
       store(d_k, d_k_at + first + c, k_sum[c]);

@@ -1,4 +1,5 @@
-/* limits.h -- how much one kernel call may carry: what a plan's records may say and kernels take. */
+/* limits.h -- how much one kernel call may carry: what a plan's records may say and kernels take.
+ */
 #ifndef LOCKSTEP_PLAN_LIMITS_H
 #define LOCKSTEP_PLAN_LIMITS_H
 

@@ -23,58 +23,38 @@ enum { PLAN_VERSION = 1, PLAN_ALIGN_BYTES = 256 }; /* arena offsets of buffers a
 
 /* Names of the enum constants appear in the text form: ENUM_NAME(Lane, COMPUTE, "compute"). Append
  * only. */
-#define PLAN_ENUMS(E, V, X)                                                                        \
-  E(Schedule)                                                                                      \
-  V(SCHEDULE_CONSTANT, "constant") V(SCHEDULE_LINEAR, "linear") V(SCHEDULE_COSINE, "cosine") X(    \
-      Schedule) E(DataKind) V(DATA_TOKENS, "tokens") V(DATA_TABLE, "table") V(DATA_SYNTHETIC,      \
-                                                                              "synthetic")         \
-      X(DataKind) E(DataFormat) V(FORMAT_U8, "u8") V(FORMAT_U16, "u16") V(FORMAT_U32, "u32") V(    \
-          FORMAT_LLMC, "llmc") V(FORMAT_MEGATRON, "megatron") V(FORMAT_CSV, "csv") X(DataFormat)   \
-          E(Resume) V(RESUME_AUTO, "auto") V(RESUME_NEVER, "never") V(RESUME_PATH, "path") X(      \
-              Resume) E(InputRole) V(INPUT_TOKENS, "tokens") V(INPUT_TARGETS,                      \
-                                                               "targets") V(INPUT_COLUMNS,         \
-                                                                            "columns")             \
-              X(InputRole) E(BufferKind) V(BUFFER_PARAM, "parameters") V(                          \
-                  BUFFER_GRAD, "gradients") V(BUFFER_MASTER, "master")                             \
-                  V(BUFFER_MOMENT1, "moment m") V(BUFFER_MOMENT2, "moment v") V(                   \
-                      BUFFER_ACTIVATION,                                                           \
-                      "activations") V(BUFFER_GRAD_ACTIVATION,                                     \
-                                       "activation gradients") V(BUFFER_WORKSPACE,                 \
-                                                                 "workspace") V(BUFFER_COMM,       \
-                                                                                "communication")   \
-                      V(BUFFER_DATA, "data") V(                                                    \
-                          BUFFER_CONTROL,                                                          \
-                          "control") X(BufferKind) E(Tier) V(TIER_DEVICE, "device")                \
-                          V(TIER_HOST, "host") V(TIER_FILE, "file") X(Tier) E(ProgramKind) V(      \
-                              PROGRAM_INIT,                                                        \
-                              "init") V(PROGRAM_TRAIN_STEP, "train_step")                          \
-                              V(PROGRAM_EVAL_STEP, "eval_step") V(PROGRAM_SNAPSHOT, "snapshot") X( \
-                                  ProgramKind) E(Lane) V(LANE_COMPUTE, "compute")                  \
-                                  V(LANE_TP, "tp") V(LANE_CP, "cp") V(LANE_DP, "dp") V(            \
-                                      LANE_PP, "pp") V(LANE_D2H,                                   \
-                                                       "d2h") V(LANE_H2D, "h2d")                   \
-                                      V(LANE_HOST, "host") V(LANE_FILE, "file") X(Lane) E(         \
-                                          RecordKind) V(RECORD_KERNEL, "kernel")                   \
-                                          V(RECORD_ALL_REDUCE, "all_reduce") V(RECORD_ALL_GATHER,  \
-                                                                               "all_gather")       \
-                                              V(RECORD_REDUCE_SCATTER, "reduce_scatter") V(        \
-                                                  RECORD_ALL_TO_ALL,                               \
-                                                  "all_to_all") V(RECORD_EXCHANGE, "exchange")     \
-                                                  V(RECORD_LOAD, "load") X(RecordKind) E(Access)   \
-                                                      V(ACCESS_READ, "read") V(ACCESS_WRITE,       \
-                                                                               "write")            \
-                                                          V(ACCESS_UPDATE, "update") X(Access) E(  \
-                                                              ReduceOp) V(REDUCE_SUM, "sum")       \
-                                                              V(REDUCE_MAX,                        \
-                                                                "max") X(ReduceOp) E(Direction)    \
-                                                                  V(DIRECTION_FORWARD, "forward")  \
-                                                                      V(DIRECTION_BACKWARD,        \
-                                                                        "backward")                \
-                                                                          V(DIRECTION_UPDATE,      \
-                                                                            "update")              \
-                                                                              V(DIRECTION_CONTROL, \
-                                                                                "control")         \
-                                                                                  X(Direction)
+/* clang-format off */
+#define PLAN_ENUMS(E, V, X) \
+  E(Schedule) V(SCHEDULE_CONSTANT, "constant") V(SCHEDULE_LINEAR, "linear") \
+  V(SCHEDULE_COSINE, "cosine") X(Schedule) \
+  E(DataKind) V(DATA_TOKENS, "tokens") V(DATA_TABLE, "table") V(DATA_SYNTHETIC, "synthetic") \
+  X(DataKind) \
+  E(DataFormat) V(FORMAT_U8, "u8") V(FORMAT_U16, "u16") V(FORMAT_U32, "u32") \
+  V(FORMAT_LLMC, "llmc") V(FORMAT_MEGATRON, "megatron") V(FORMAT_CSV, "csv") X(DataFormat) \
+  E(Resume) V(RESUME_AUTO, "auto") V(RESUME_NEVER, "never") V(RESUME_PATH, "path") X(Resume) \
+  E(InputRole) V(INPUT_TOKENS, "tokens") V(INPUT_TARGETS, "targets") \
+  V(INPUT_COLUMNS, "columns") X(InputRole) \
+  E(BufferKind) V(BUFFER_PARAM, "parameters") V(BUFFER_GRAD, "gradients") \
+  V(BUFFER_MASTER, "master") V(BUFFER_MOMENT1, "moment m") V(BUFFER_MOMENT2, "moment v") \
+  V(BUFFER_ACTIVATION, "activations") V(BUFFER_GRAD_ACTIVATION, "activation gradients") \
+  V(BUFFER_WORKSPACE, "workspace") V(BUFFER_COMM, "communication") V(BUFFER_DATA, "data") \
+  V(BUFFER_CONTROL, "control") X(BufferKind) \
+  E(Tier) V(TIER_DEVICE, "device") V(TIER_HOST, "host") V(TIER_FILE, "file") X(Tier) \
+  E(ProgramKind) V(PROGRAM_INIT, "init") V(PROGRAM_TRAIN_STEP, "train_step") \
+  V(PROGRAM_EVAL_STEP, "eval_step") V(PROGRAM_SNAPSHOT, "snapshot") X(ProgramKind) \
+  E(Lane) V(LANE_COMPUTE, "compute") V(LANE_TP, "tp") V(LANE_CP, "cp") V(LANE_DP, "dp") \
+  V(LANE_PP, "pp") V(LANE_D2H, "d2h") V(LANE_H2D, "h2d") V(LANE_HOST, "host") \
+  V(LANE_FILE, "file") X(Lane) \
+  E(RecordKind) V(RECORD_KERNEL, "kernel") V(RECORD_ALL_REDUCE, "all_reduce") \
+  V(RECORD_ALL_GATHER, "all_gather") V(RECORD_REDUCE_SCATTER, "reduce_scatter") \
+  V(RECORD_ALL_TO_ALL, "all_to_all") V(RECORD_EXCHANGE, "exchange") V(RECORD_LOAD, "load") \
+  X(RecordKind) \
+  E(Access) V(ACCESS_READ, "read") V(ACCESS_WRITE, "write") V(ACCESS_UPDATE, "update") \
+  X(Access) \
+  E(ReduceOp) V(REDUCE_SUM, "sum") V(REDUCE_MAX, "max") X(ReduceOp) \
+  E(Direction) V(DIRECTION_FORWARD, "forward") V(DIRECTION_BACKWARD, "backward") \
+  V(DIRECTION_UPDATE, "update") V(DIRECTION_CONTROL, "control") X(Direction)
+/* clang-format on */
 
 #define PLAN_E(name)           typedef enum name {
 #define PLAN_V(constant, text) constant,
@@ -122,14 +102,15 @@ static inline bool plan_when(uint32_t when_all, uint32_t when_none, uint32_t fla
 #include "runtime/plan/plan_undef.h"
 
 /* The tables, in file order. The last three are plain arrays. */
-#define PLAN_TABLES(T)                                                                             \
-  T(PlanJob, jobs)                                                                                 \
-  T(PlanInput, inputs) T(PlanFile, files) T(PlanAxis, axes) T(PlanClass, classes)                  \
-      T(PlanBound, bounds) T(PlanTensor, tensors) T(PlanBuffer, buffers) T(PlanProgram, programs)  \
-          T(PlanLoop, loops) T(PlanCall, calls) T(PlanBinding, bindings) T(PlanWait, waits)        \
-              T(PlanSegment, segments) T(PlanBase, bases) T(PlanRecord, records)                   \
-                  T(PlanOperand, operands) T(PlanKernel, kernels) T(PlanComm, comms)               \
-                      T(PlanMeaning, meanings) T(int64_t, ints) T(double, reals) T(char, strings)
+/* clang-format off */
+#define PLAN_TABLES(T) \
+  T(PlanJob, jobs) T(PlanInput, inputs) T(PlanFile, files) T(PlanAxis, axes) \
+  T(PlanClass, classes) T(PlanBound, bounds) T(PlanTensor, tensors) T(PlanBuffer, buffers) \
+  T(PlanProgram, programs) T(PlanLoop, loops) T(PlanCall, calls) T(PlanBinding, bindings) \
+  T(PlanWait, waits) T(PlanSegment, segments) T(PlanBase, bases) T(PlanRecord, records) \
+  T(PlanOperand, operands) T(PlanKernel, kernels) T(PlanComm, comms) T(PlanMeaning, meanings) \
+  T(int64_t, ints) T(double, reals) T(char, strings)
+/* clang-format on */
 
 /* A plan in memory: tables of a mapped file, or of a compiler that builds one. */
 typedef struct Plan {

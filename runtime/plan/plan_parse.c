@@ -286,7 +286,7 @@ static bool take_place(Parser *p, uint32_t *table, uint32_t *index) {
 /* Sizes of all tables: records come in order and none is left out. */
 static bool count_records(Parser *p, uint32_t counts[TABLE_COUNT]) {
   for (; next_line(p); end_line(p)) {
-    uint32_t table, index;
+    uint32_t table = 0, index = 0;
     size_t length = 0;
     if (!take_place(p, &table, &index)) return false;
     if (index != counts[table]) return fail(p, "out of order");
@@ -322,7 +322,7 @@ static bool allocate(Plan *plan, const uint32_t counts[TABLE_COUNT]) {
 #define WRITABLE(Type, table) ((Type *)(uintptr_t)plan->table)
 
 static bool fill_line(Parser *p, Plan *plan, bool strings) {
-  uint32_t table, index;
+  uint32_t table = 0, index = 0;
   if (!take_place(p, &table, &index)) return false;
   if ((table == TABLE_strings) != strings) {
     p->at = p->end;

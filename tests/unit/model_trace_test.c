@@ -91,6 +91,26 @@ static void check_presets(void) {
   }
 }
 
+static void check_gpt2_params(Graph *g) {
+  TEST("parameters carry names, dimensions, how they begin, and whether they decay") {
+    CHECK_INT(g->params.count, 16);
+    const Param *c_attn = param_named(g, "h.*.attn.c_attn.weight");
+    CHECK(c_attn != NULL && c_attn->decay && c_attn->region == 1);
+    CHECK_TEXT(value_dims_text(g, c_attn->value), "[qkv, heads, head, width]");
+    CHECK_INT(c_attn->elements, 1769472);
+    CHECK(c_attn->init == INIT_NORMAL);
+    CHECK_NEAR(c_attn->init_b, 0.02, 1e-15);
+    CHECK_NEAR(param_named(g, "h.*.mlp.c_proj.weight")->init_b, 0.02 / sqrt(24), 1e-15);
+    const Param *bias = param_named(g, "h.*.attn.c_attn.bias");
+    CHECK(bias != NULL && !bias->decay && bias->init == INIT_CONSTANT && bias->init_a == 0);
+    const Param *norm = param_named(g, "ln_f.weight");
+    CHECK(norm != NULL && !norm->decay && norm->init == INIT_CONSTANT && norm->init_a == 1);
+    CHECK_INT(norm->region, 2);
+    CHECK_INT(param_named(g, "wte.weight")->region, 0);
+    CHECK_INT(graph_value(g, param_named(g, "wte.weight")->value)->kind, VALUE_PARAM);
+  }
+}
+
 static void check_gpt2(void) {
   Traced t = prepare("gpt2-124m");
   open_and_trace(&t, 4, 256, true);
@@ -112,23 +132,7 @@ static void check_gpt2(void) {
     CHECK_INT(g->regions.at[2].output, NO_ID);
     CHECK_INT(graph_value(g, g->loss)->region, 2);
   }
-  TEST("parameters carry names, dimensions, how they begin, and whether they decay") {
-    CHECK_INT(g->params.count, 16);
-    const Param *c_attn = param_named(g, "h.*.attn.c_attn.weight");
-    CHECK(c_attn != NULL && c_attn->decay && c_attn->region == 1);
-    CHECK_TEXT(value_dims_text(g, c_attn->value), "[qkv, heads, head, width]");
-    CHECK_INT(c_attn->elements, 1769472);
-    CHECK(c_attn->init == INIT_NORMAL);
-    CHECK_NEAR(c_attn->init_b, 0.02, 1e-15);
-    CHECK_NEAR(param_named(g, "h.*.mlp.c_proj.weight")->init_b, 0.02 / sqrt(24), 1e-15);
-    const Param *bias = param_named(g, "h.*.attn.c_attn.bias");
-    CHECK(bias != NULL && !bias->decay && bias->init == INIT_CONSTANT && bias->init_a == 0);
-    const Param *norm = param_named(g, "ln_f.weight");
-    CHECK(norm != NULL && !norm->decay && norm->init == INIT_CONSTANT && norm->init_a == 1);
-    CHECK_INT(norm->region, 2);
-    CHECK_INT(param_named(g, "wte.weight")->region, 0);
-    CHECK_INT(graph_value(g, param_named(g, "wte.weight")->value)->kind, VALUE_PARAM);
-  }
+  check_gpt2_params(g);
   TEST("split makes views of the fused projection") {
     const Node *split = node_at(g, "h.*.split");
     CHECK(split != NULL && split->output_count == 3);

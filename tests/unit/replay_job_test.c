@@ -99,6 +99,26 @@ static void check_equal_losses(const Outcome *a, const Outcome *b, double tolera
 
 static Outcome first, second;
 
+static void test_resume(ExampleOptions one) {
+  TEST("resuming is bitwise equal to not stopping") {
+    run((Job){one, "stopped", 7, true, false}, &second);
+    CHECK(second.done);
+    CHECK(isfinite(second.loss[7]) && second.loss[8] == 0);
+    run((Job){one, "stopped", 0, true, false}, &second);
+    CHECK(second.done);
+    for (int step = 1; step <= STEPS; step++)
+      CHECK_NEAR(second.loss[step], first.loss[step], 0);
+  }
+  TEST("a checkpoint of another model is refused with the tensor's name") {
+    ExampleOptions other = one;
+    other.layers = 2;
+    run((Job){other, "stopped", 0, true, true}, &second);
+    CHECK(!second.done);
+    CHECK_INT(second.status.code, STATUS_USER);
+    CHECK(strstr(second.status.text, "h.*.w"));
+  }
+}
+
 int main(void) {
   (void)snprintf(folder, sizeof folder, "/tmp/lockstep_replay_%d", (int)getpid());
   (void)mkdir(folder, 0777);
@@ -139,23 +159,7 @@ int main(void) {
     CHECK(once > 0);
     CHECK_NEAR(second.comm_bytes, once, 0);
   }
-  TEST("resuming is bitwise equal to not stopping") {
-    run((Job){one, "stopped", 7, true, false}, &second);
-    CHECK(second.done);
-    CHECK(isfinite(second.loss[7]) && second.loss[8] == 0);
-    run((Job){one, "stopped", 0, true, false}, &second);
-    CHECK(second.done);
-    for (int step = 1; step <= STEPS; step++)
-      CHECK_NEAR(second.loss[step], first.loss[step], 0);
-  }
-  TEST("a checkpoint of another model is refused with the tensor's name") {
-    ExampleOptions other = one;
-    other.layers = 2;
-    run((Job){other, "stopped", 0, true, true}, &second);
-    CHECK(!second.done);
-    CHECK_INT(second.status.code, STATUS_USER);
-    CHECK(strstr(second.status.text, "h.*.w"));
-  }
+  test_resume(one);
   char command[128];
   (void)snprintf(command, sizeof command, "rm -r %s", folder);
   CHECK_INT(system(command), 0);
