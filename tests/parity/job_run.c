@@ -88,6 +88,6 @@ void job_folder(const char *folder, int64_t count, uint32_t vocab) {
 
 void job_folder_remove(const char *folder) {
   char command[PATH_BYTES];
-  (void)snprintf(command, sizeof command, "rm -r '%s'", folder);
+  (void)snprintf(command, sizeof command, "rm -rf '%s'", folder);
   if (system(command) != 0) printf("%s: cannot be removed\n", folder);
 }

@@ -22,6 +22,7 @@ bool job_run(const Plan *plan, int64_t steps, RunRecord *record);
 /* Makes FOLDER for the test and a file of `count` u8 tokens in it that have something to learn:
  * FOLDER/tokens.u8, ids below `vocab`. */
 void job_folder(const char *folder, int64_t count, uint32_t vocab);
+/* Also of a folder that is not there. */
 void job_folder_remove(const char *folder);
 
 #endif
