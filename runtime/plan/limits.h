@@ -1,5 +1,4 @@
-/* limits.h -- how much one kernel call may carry: what a plan's records may say and kernels take.
- */
+/* limits.h -- how much one kernel call may carry, in a plan and in a kernel. */
 #ifndef LOCKSTEP_PLAN_LIMITS_H
 #define LOCKSTEP_PLAN_LIMITS_H
 
