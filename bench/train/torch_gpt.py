@@ -1,10 +1,12 @@
 """A GPT-2-shaped training step in PyTorch, for bench/train/run.py: same shapes, same work, PyTorch's best CPU settings.
 
 Biases everywhere, learned positions, tanh GELU, tied head, fused AdamW, gradient norm clipping, scaled_dot_product_attention;
-bf16 through autocast (fp32 weights, as autocast does), as PyTorch users train on CPUs. Prints one JSON line: seconds of each step.
+bf16 through autocast (fp32 weights, as autocast does), as PyTorch users train on CPUs. Reads numbers of steps on stdin; prints a JSON line of
+seconds for each.
 """
 import argparse
 import json
+import sys
 import time
 
 import torch
@@ -48,7 +50,7 @@ class Model(nn.Module):
 
 def main():
     parser = argparse.ArgumentParser()
-    for name in ("layers", "width", "heads", "vocab", "positions", "batch", "context", "steps", "threads"):
+    for name in ("layers", "width", "heads", "vocab", "positions", "batch", "context", "threads"):
         parser.add_argument("--" + name, type=int, required=True)
     parser.add_argument("--precision", choices=("fp32", "bf16"), required=True)
     parser.add_argument("--compile", action="store_true")
@@ -58,20 +60,26 @@ def main():
     model = Model(a.layers, a.width, a.heads, a.vocab, a.positions)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, betas=(0.9, 0.95), weight_decay=0.1, fused=True)
     step_loss = torch.compile(model) if a.compile else model
-    seconds = []
-    for _ in range(a.steps):
-        ids = torch.randint(0, a.vocab, (a.batch, a.context))
-        targets = torch.randint(0, a.vocab, (a.batch, a.context))
-        start, cpu = time.perf_counter(), time.process_time()
-        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=a.precision == "bf16"):
-            loss = step_loss(ids, targets)
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
-        optimizer.zero_grad(set_to_none=True)
-        loss.item()
-        seconds.append((time.perf_counter() - start, time.process_time() - cpu))
-    print(json.dumps({"version": torch.__version__, "seconds": seconds}))
+    def steps(count):
+        seconds = []
+        for _ in range(count):
+            ids = torch.randint(0, a.vocab, (a.batch, a.context))
+            targets = torch.randint(0, a.vocab, (a.batch, a.context))
+            start = time.perf_counter()
+            with torch.autocast("cpu", dtype=torch.bfloat16, enabled=a.precision == "bf16"):
+                loss = step_loss(ids, targets)
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=True)
+            loss.item()
+            seconds.append(time.perf_counter() - start)
+        return seconds
+
+    steps(2)  # warm-up: compilation, allocator, caches
+    print(json.dumps({"version": torch.__version__}), flush=True)
+    for line in sys.stdin:  # a number of steps; idle in between, so that pairs can alternate
+        print(json.dumps({"seconds": steps(int(line))}), flush=True)
 
 
 if __name__ == "__main__":
