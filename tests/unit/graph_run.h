@@ -56,7 +56,7 @@ static inline void run_fill_params(Run *run) {
       run->grad[l][p] = run_alloc(run, param->elements * 8);
       bool norm = strstr(param->name, "norm") || strstr(param->name, "ln_");
       for (int64_t i = 0; i < param->elements; i++)
-        run->param[l][p][i] = (norm ? 1 : 0) + 0.6 * run_random((uint64_t)(p * 16 + l), i);
+        run->param[l][p][i] = (norm ? 1 : 0) + 0.6 * run_random((uint64_t)p * 16 + (uint64_t)l, i);
     }
   }
 }
@@ -68,7 +68,7 @@ static inline void run_fill_inputs(Run *run, int64_t vocab) {
       ValueId v = g->inputs.at[k].value;
       run->input[m][k] = run_alloc(run, value_bytes(g, v));
       for (int64_t i = 0; i < value_elements(g, v); i++) {
-        double random = run_random((uint64_t)(1000 + m * 8 + k), i);
+        double random = run_random(1000 + (uint64_t)m * 8 + (uint64_t)k, i);
         if (graph_value(g, v)->dtype == DTYPE_I32) {
           int32_t id = (int32_t)((random + 1) / 2 * (double)vocab);
           ((int32_t *)run->input[m][k])[i] = i == 3 ? -1 : id;
