@@ -198,9 +198,10 @@ static bool check_record(Replay *replay, const Position *at, const PlanRecord *r
   return true;
 }
 
-static uint64_t at_coordinate(const int32_t *coordinate, uint64_t offset, int64_t stride,
-                              uint32_t axis) {
-  return axis == PLAN_NONE ? offset : offset + (uint64_t)(coordinate[axis] * stride);
+static uint64_t for_member(const Plan *plan, const int32_t *coordinate, uint64_t offset,
+                           int64_t stride, uint32_t by) {
+  if (by == PLAN_NONE) return offset;
+  return offset + (uint64_t)((int64_t)plan_member(plan, by, coordinate) * stride);
 }
 
 static bool allocate(Replay *replay, const Plan *plan) {
@@ -223,12 +224,12 @@ static void fill_tables(Replay *replay) {
   for (uint32_t i = 0; i < plan->bindings_count; i++) {
     const PlanBinding *binding = &plan->bindings[i];
     replay->binding_offset[i] =
-        at_coordinate(coordinate, binding->offset, binding->coord_stride, binding->axis);
+        for_member(plan, coordinate, binding->offset, binding->member_stride, binding->by);
   }
   for (uint32_t i = 0; i < plan->operands_count; i++) {
     const PlanOperand *operand = &plan->operands[i];
     replay->operand_offset[i] =
-        at_coordinate(coordinate, operand->offset, operand->coord_stride, operand->axis);
+        for_member(plan, coordinate, operand->offset, operand->member_stride, operand->by);
     replay->operand_dtype[i] = operand->dtype;
     replay->operand_bytes[i] = (int64_t)operand->size_bytes;
   }

@@ -155,7 +155,7 @@ static void emit_record(Tables *t, const Draft *d, const Record *record) {
     TABLE_PUSH(t, operands,
                (PlanOperand){.offset = (uint64_t)operand->offset_bytes,
                              .size_bytes = (uint64_t)operand->size_bytes,
-                             .axis = PLAN_NONE,
+                             .by = PLAN_NONE,
                              .base = (uint32_t)operand->base,
                              .dtype = operand->dtype,
                              .access = operand->access});
@@ -239,7 +239,7 @@ static void emit_call(Tables *t, const Draft *d, const Call *call) {
     TABLE_PUSH(t, bindings,
                (PlanBinding){.offset = (uint64_t)(d->buffers.at[binding->buffer].offset +
                                                   binding->offset_bytes),
-                             .axis = PLAN_NONE,
+                             .by = PLAN_NONE,
                              .tier = TIER_DEVICE});
   }
 }

@@ -12,12 +12,24 @@
 #include "runtime/plan/dtype.h"
 #include "runtime/plan/plan.h"
 
-enum { DIMS_MAX = 8, NODE_INPUTS_MAX = 8, NODE_OUTPUTS_MAX = 6, NODE_ATTRS_MAX = 4 };
+enum { DIMS_MAX = 8, NODE_INPUTS_MAX = 8, NODE_OUTPUTS_MAX = 6, NODE_ATTRS_MAX = 6 };
 typedef int32_t DimId, ValueId, NodeId, ParamId, RegionId;
 #define NO_ID (-1)
 
-/* Mesh axes, outermost first: rank = ((dp * pp_size + pp) * cp_size + cp) * tp_size + tp. */
-typedef enum MeshAxis { MESH_DP, MESH_PP, MESH_CP, MESH_TP, MESH_AXES } MeshAxis;
+/* Mesh axes, outermost first: a rank is its coordinates, tp innermost. Data parallel replicas are
+ * replicate x dp: state may be sharded over dp only (hybrid). Tensor parallel ranks are tp x
+ * tp_group: tp_group > 1 only when there are fewer kv_heads than tensor parallel ranks; ranks of
+ * one tp_group hold the same kv_heads. */
+typedef enum MeshAxis {
+  MESH_REPLICATE,
+  MESH_DP,
+  MESH_PP,
+  MESH_CP,
+  MESH_TP,
+  MESH_TP_GROUP,
+  MESH_AXES
+} MeshAxis;
+#define MESH_BIT(axis) (1u << (axis)) /* masks of axes: communicators, partial sums */
 typedef struct Mesh {
   int64_t size[MESH_AXES];
 } Mesh;
@@ -30,6 +42,7 @@ typedef struct Dim {
   bool is_part;     /* one rank's part of `whole` along `mesh`, made by shard/ */
   DimId whole;
   MeshAxis mesh;
+  bool zigzag; /* of a part: of 2n equal chunks, member m has chunks m and 2n-1-m */
 } Dim;
 
 typedef enum ValueKind {

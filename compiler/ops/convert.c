@@ -33,13 +33,13 @@ static void lower_collective(const Graph *g, const Node *n, RecordKind kind, Val
                              Lowered *out) {
   Pieces pieces = pieces_of(g, part, (int32_t)n->attrs[1]);
   out->kind = kind;
-  out->axis = (MeshAxis)n->attrs[0];
+  out->axes = MESH_BIT((int)n->attrs[0]);
   LOWER_DIMS(out, pieces.outer, pieces.inner);
 }
 
 static void lower_all_reduce(const Graph *g, const Node *n, Lowered *out) {
   out->kind = RECORD_ALL_REDUCE;
-  out->axis = (MeshAxis)n->attrs[0];
+  out->axes = MESH_BIT((int)n->attrs[0]);
   LOWER_DIMS(out, 1, value_elements(g, n->inputs[0]));
   out->operand_count = 1;
   out->access[0] = ACCESS_UPDATE;
@@ -57,8 +57,6 @@ static void lower_slice(const Graph *g, const Node *n, Lowered *out) {
   Pieces pieces = pieces_of(g, n->outputs[0], (int32_t)n->attrs[1]);
   int64_t whole = value_elements(g, n->inputs[0]) / pieces.outer;
   out->kernel = "copy";
-  out->axis = (MeshAxis)n->attrs[0];
-  out->rank_stride_bytes = pieces.inner * dtype_bytes(graph_value(g, n->inputs[0])->dtype);
   LOWER_DIMS(out, pieces.outer, pieces.inner, whole, pieces.inner);
 }
 

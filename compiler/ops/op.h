@@ -7,11 +7,11 @@
  * Forward nodes, with their inputs in order and their attrs by index; weights are VALUE_PARAM:
  *
  *   embedding        table, ids
- *   positions        (no inputs)          first position
+ *   positions        (no inputs)
  *   linear           x, weight [, bias]
  *   layernorm        x, weight, bias      eps
  *   rmsnorm          x, weight            eps
- *   rope             x                    base, first position
+ *   rope             x                    base
  *   attention        q, k, v              causal, scale (0: 1/sqrt(head)), dropout rate
  *   gelu silu ...    x
  *   add subtract     a, b
@@ -34,7 +34,15 @@
 
 #include "compiler/graph/graph.h"
 
-enum { LOWERED_OPERANDS_MAX = 12, LOWERED_DIMS_MAX = 20, LOWERED_ATTRS_MAX = 4 };
+enum { LOWERED_OPERANDS_MAX = 12, LOWERED_DIMS_MAX = 20, LOWERED_ATTRS_MAX = 12, LOWERED_VARIES_MAX = 8 };
+
+/* attrs[attr] + member * stride + values[member], member being the rank's number along `axes`. */
+typedef struct LoweredVary {
+  int32_t attr;
+  uint32_t axes; /* MESH_BITs */
+  double stride;
+  const double *values; /* NULL, or one per member */
+} LoweredVary;
 
 /* A node as one kernel call: kernels.def states the order of operands, dims and attrs. */
 typedef struct Lowered {
@@ -48,9 +56,10 @@ typedef struct Lowered {
   double attrs[LOWERED_ATTRS_MAX];
   int64_t workspace_bytes; /* > 0: scratch appended as the last operand */
   int64_t flops;   /* multiply-add = 2; 0 for memory-bound ops is honest when they do not matter */
-  RecordKind kind; /* of a collective; RECORD_KERNEL else */
-  MeshAxis axis;   /* of a collective, or of what varies */
-  int64_t rank_stride_bytes; /* operand 0 starts at coordinate(axis) times this */
+  RecordKind kind; /* of a communication; RECORD_KERNEL else */
+  uint32_t axes;   /* of a communication: MESH_BITs that vary within its communicator */
+  int32_t vary_count;
+  LoweredVary varies[LOWERED_VARIES_MAX];
   bool random;               /* the record gets a key from the node's path */
 } Lowered;
 

@@ -14,13 +14,14 @@ static uint32_t used_axes(const Plan *plan, const PlanClass *class) {
     for (uint32_t c = 0; c < program->calls_count; c++) {
       const PlanCall *call = &plan->calls[program->calls_first + c];
       for (uint32_t i = 0; i < call->bindings_count; i++) {
-        uint32_t axis = plan->bindings[call->bindings_first + i].axis;
-        if (axis != PLAN_NONE) used |= 1u << axis;
+        uint32_t by = plan->bindings[call->bindings_first + i].by;
+        if (by != PLAN_NONE) used |= plan->comms[by].axes_mask;
       }
     }
   }
   for (uint32_t i = 0; i < plan->operands_count; i++)
-    if (plan->operands[i].axis != PLAN_NONE) used |= 1u << plan->operands[i].axis;
+    if (plan->operands[i].by != PLAN_NONE)
+      used |= plan->comms[plan->operands[i].by].axes_mask;
   return used;
 }
 

@@ -50,12 +50,16 @@ static inline bool walk_runs(const Walk *walk, const PlanRecord *record) {
   return plan_when(record->when_all, record->when_none, walk->call->flags);
 }
 
+static inline int64_t view_member(const View *view, uint32_t comm) {
+  return (int64_t)plan_member(view->plan, comm, (const int32_t *)view->coordinate);
+}
+
 /* Arena offset of base `index` of the current call. */
 static inline uint64_t walk_base(const Walk *walk, uint32_t index) {
   const PlanBinding *binding = &walk->view->plan->bindings[walk->call->bindings_first + index];
-  if (binding->axis == PLAN_NONE) return binding->offset;
-  return binding->offset +
-         (uint64_t)(walk->view->coordinate[binding->axis] * binding->coord_stride);
+  if (binding->by == PLAN_NONE) return binding->offset;
+  int64_t member = view_member(walk->view, binding->by);
+  return binding->offset + (uint64_t)(member * binding->member_stride);
 }
 
 static inline uint32_t walk_buffer(const Walk *walk, uint32_t base) {
@@ -65,8 +69,8 @@ static inline uint32_t walk_buffer(const Walk *walk, uint32_t base) {
 
 /* Offset of an operand from its base. */
 static inline uint64_t view_operand(const View *view, const PlanOperand *operand) {
-  if (operand->axis == PLAN_NONE) return operand->offset;
-  return operand->offset + (uint64_t)(view->coordinate[operand->axis] * operand->coord_stride);
+  if (operand->by == PLAN_NONE) return operand->offset;
+  return operand->offset + (uint64_t)(view_member(view, operand->by) * operand->member_stride);
 }
 
 static inline const PlanRecord *walk_record(const Walk *walk, uint32_t index) {

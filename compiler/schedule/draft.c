@@ -30,7 +30,7 @@ void record_operand(Record *record, int32_t base, int64_t offset_bytes, int64_t 
                     DType dtype, Access access) {
   assert(record->operand_count < LOWERED_OPERANDS_MAX);
   record->operands[record->operand_count++] =
-      (Operand){base, offset_bytes, size_bytes, dtype, access};
+      (Operand){base, offset_bytes, size_bytes, dtype, access, 0, 0};
   record->bytes += access == ACCESS_UPDATE ? 2 * size_bytes : size_bytes;
 }
 

@@ -43,6 +43,8 @@ typedef struct Operand {
   int64_t offset_bytes, size_bytes;
   DType dtype;
   Access access;
+  uint32_t by; /* MESH_BITs: offset + member along these axes x member_stride_bytes; 0: fixed */
+  int64_t member_stride_bytes;
 } Operand;
 
 typedef struct Record {
@@ -56,8 +58,15 @@ typedef struct Record {
   Operand operands[LOWERED_OPERANDS_MAX];
   int64_t dims[LOWERED_DIMS_MAX];
   double attrs[LOWERED_ATTRS_MAX];
+  int32_t vary_count;
+  LoweredVary varies[LOWERED_VARIES_MAX];
+  int64_t *pieces; /* of a collective with many pieces: dims instead, piece_count pairs */
+  int32_t piece_count;
   int64_t flops, bytes;
   const char *meaning; /* of a communication: the logical value; NULL else */
+  const char *before, *after; /* its layouts */
+  uint32_t axes;              /* MESH_BITs that vary within its communicator */
+  ReduceOp reduce;
   Direction direction;
 } Record;
 

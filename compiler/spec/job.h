@@ -148,11 +148,19 @@ void spec_data_assume(Job *job);
 /* Looks for ids >= vocab at a sample of positions; the runtime checks every one it reads. */
 bool spec_data_ids(Compile *c, const Job *job, int64_t vocab);
 
+typedef enum { CHOICE_GPIPE, CHOICE_1F1B, CHOICE_INTERLEAVED, CHOICE_ZB_H1 } PipelineChoice;
+typedef enum { CHOICE_RING, CHOICE_ULYSSES } CpKindChoice;
+
 /* Arithmetic that follows from the job, the cluster and the traced model's sizes (positions):
  * context, batch in sequences, dp, accumulation, steps. Enforces batch = microbatch x accumulation
  * x dp. False when reported. */
 typedef struct Derived {
-  int64_t dp, accumulation;
+  int64_t dp, accumulation; /* accumulation: micro-batches of one replica in a step */
+  int64_t tp, cp, pp;       /* 1: not used */
+  int64_t chunks;           /* model chunks of a pipeline stage: 1 unless interleaved */
+  int64_t zero;             /* 0 to 3 */
+  int64_t shard_ranks;      /* ranks that share state, over dp x cp; dp * cp unless hybrid; 1: zero 0 */
+  bool sequence;            /* norms and residuals are cut along seq by tp */
   int64_t batch_samples, sample_tokens; /* sample_tokens 1 for tables */
   int64_t steps;
   int64_t validate_every;

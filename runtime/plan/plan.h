@@ -19,7 +19,7 @@
 
 #define PLAN_MAGIC "LOCKSTEP"
 #define PLAN_NONE  0xffffffffu
-enum { PLAN_VERSION = 1, PLAN_ALIGN_BYTES = 256 }; /* arena offsets of buffers are multiples */
+enum { PLAN_VERSION = 2, PLAN_ALIGN_BYTES = 256 }; /* arena offsets of buffers are multiples */
 
 /* Names of the enum constants appear in the text form: ENUM_NAME(Lane, COMPUTE, "compute"). Append
  * only. */
@@ -108,7 +108,7 @@ static inline bool plan_when(uint32_t when_all, uint32_t when_none, uint32_t fla
   T(PlanClass, classes) T(PlanBound, bounds) T(PlanTensor, tensors) T(PlanBuffer, buffers) \
   T(PlanProgram, programs) T(PlanLoop, loops) T(PlanCall, calls) T(PlanBinding, bindings) \
   T(PlanWait, waits) T(PlanSegment, segments) T(PlanBase, bases) T(PlanRecord, records) \
-  T(PlanOperand, operands) T(PlanKernel, kernels) T(PlanComm, comms) T(PlanMeaning, meanings) \
+  T(PlanOperand, operands) T(PlanVary, varies) T(PlanKernel, kernels) T(PlanComm, comms) T(PlanMeaning, meanings) \
   T(int64_t, ints) T(double, reals) T(char, strings)
 /* clang-format on */
 
@@ -123,6 +123,22 @@ typedef struct Plan {
   size_t mapped_bytes;
   uint64_t id; /* checksum of the content: names the plan */
 } Plan;
+
+/* How many ranks a communicator has, and the number of the rank at `coordinate` among them. */
+static inline uint32_t plan_comm_size(const Plan *plan, uint32_t comm) {
+  uint32_t size = 1;
+  for (uint32_t axis = 0; axis < plan->axes_count; axis++)
+    if (plan->comms[comm].axes_mask >> axis & 1u) size *= plan->axes[axis].size;
+  return size;
+}
+
+static inline uint32_t plan_member(const Plan *plan, uint32_t comm, const int32_t *coordinate) {
+  uint32_t member = 0;
+  for (uint32_t axis = 0; axis < plan->axes_count; axis++)
+    if (plan->comms[comm].axes_mask >> axis & 1u)
+      member = member * plan->axes[axis].size + (uint32_t)coordinate[axis];
+  return member;
+}
 
 static inline const char *plan_string(const Plan *plan, uint32_t offset) {
   return plan->strings + offset;

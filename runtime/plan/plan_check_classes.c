@@ -184,16 +184,15 @@ static bool check_buffer(const Plan *plan, const PlanClass *class, uint32_t inde
 static bool check_binding(const Plan *plan, const PlanClass *class, const PlanBinding *binding,
                           uint64_t size_bytes) {
   if (binding->tier != TIER_DEVICE || binding->offset % BINDING_ALIGN_BYTES != 0 ||
-      binding->coord_stride % BINDING_ALIGN_BYTES != 0)
+      binding->member_stride % BINDING_ALIGN_BYTES != 0)
     return false;
-  if (binding->axis == PLAN_NONE)
-    return binding->coord_stride == 0 && add_fits(binding->offset, size_bytes, class->arena_bytes);
-  const PlanBound *bound = &plan->bounds[class->bounds_first + binding->axis];
-  const uint32_t ends[2] = {bound->first, bound->end - 1};
+  if (binding->by == PLAN_NONE)
+    return binding->member_stride == 0 && add_fits(binding->offset, size_bytes, class->arena_bytes);
+  const uint32_t ends[2] = {0, plan_comm_size(plan, binding->by) - 1};
   for (int i = 0; i < 2; i++) {
     int64_t shift = 0, offset = 0;
     if (binding->offset > INT64_MAX ||
-        __builtin_mul_overflow((int64_t)ends[i], binding->coord_stride, &shift) ||
+        __builtin_mul_overflow((int64_t)ends[i], binding->member_stride, &shift) ||
         __builtin_add_overflow((int64_t)binding->offset, shift, &offset) || offset < 0 ||
         !add_fits((uint64_t)offset, size_bytes, class->arena_bytes))
       return false;

@@ -3,7 +3,7 @@
 #include "runtime/plan/limits.h"
 #include "runtime/plan/plan_why.h"
 
-/* offset + coordinate * stride + size <= limit for every coordinate of the whole axis. */
+/* offset + member * stride + size <= limit for every member. */
 static bool check_operand(const Plan *plan, const PlanSegment *segment, uint32_t index, char *why) {
   const PlanOperand *operand = &plan->operands[index];
   if (operand->base >= segment->bases_count)
@@ -12,12 +12,12 @@ static bool check_operand(const Plan *plan, const PlanSegment *segment, uint32_t
   const PlanBase *base = &plan->bases[segment->bases_first + operand->base];
   const char *name = plan_string(plan, base->name);
   uint64_t end = 0, shift = 0;
-  if (operand->axis == PLAN_NONE) {
-    if (operand->coord_stride != 0)
-      return plan_refuse(why, "operands[%u]: a coord_stride without an axis", index);
-  } else if (operand->coord_stride < 0 ||
-             __builtin_mul_overflow((uint64_t)operand->coord_stride,
-                                    (uint64_t)plan->axes[operand->axis].size - 1, &shift)) {
+  if (operand->by == PLAN_NONE) {
+    if (operand->member_stride != 0)
+      return plan_refuse(why, "operands[%u]: a member_stride without a communicator", index);
+  } else if (operand->member_stride < 0 ||
+             __builtin_mul_overflow((uint64_t)operand->member_stride,
+                                    (uint64_t)plan_comm_size(plan, operand->by) - 1, &shift)) {
     return plan_refuse(why, "operands[%u]: outside base %s", index, name);
   }
   if (__builtin_add_overflow(operand->offset, operand->size_bytes, &end) ||
@@ -25,7 +25,7 @@ static bool check_operand(const Plan *plan, const PlanSegment *segment, uint32_t
     return plan_refuse(why, "operands[%u]: outside base %s of %llu bytes", index, name,
                        (unsigned long long)base->size_bytes);
   uint64_t unit = (uint64_t)dtype_bytes((DType)operand->dtype);
-  if (operand->offset % unit != 0 || (uint64_t)operand->coord_stride % unit != 0)
+  if (operand->offset % unit != 0 || (uint64_t)operand->member_stride % unit != 0)
     return plan_refuse(why, "operands[%u]: not aligned to %s", index,
                        dtype_name((DType)operand->dtype));
   return true;

@@ -205,9 +205,8 @@ static void show_operand(const Printer *p, const PlanSegment *segment, const Pla
           plan_string(plan, base->name), operand->offset, operand->offset + operand->size_bytes,
           DType_names[operand->dtype]);
   print_word(p->out, BufferKind_names[base->kind]);
-  if (operand->axis != PLAN_NONE)
-    fprintf(p->out, " + %" PRId64 " * %s", operand->coord_stride,
-            plan_string(plan, plan->axes[operand->axis].name));
+  if (operand->by != PLAN_NONE)
+    fprintf(p->out, " + %" PRId64 " * %s", operand->member_stride, NAME_comms(operand->by));
   putc('\n', p->out);
 }
 
