@@ -83,7 +83,9 @@ static void lower_heads(const Graph *g, const Node *n, const ValueId *qkv, int64
   int64_t heads = g->dims.at[q.at[0]].size, head = g->dims.at[q.at[1]].size;
   LOWER_DIMS(out, tokens.batch, tokens.seq, heads, g->dims.at[k.at[0]].size, head,
              value_row_stride(g, qkv[0]), value_row_stride(g, qkv[1]), value_row_stride(g, qkv[2]));
-  LOWER_ATTRS(out, n->attrs[CAUSAL], n->attrs[SCALE], n->attrs[DROPOUT]);
+  double second = (double)(tokens.seq / 2); /* whole sequences: the second run goes on */
+  LOWER_ATTRS(out, n->attrs[CAUSAL], n->attrs[SCALE], n->attrs[DROPOUT], 0, second, 0, second, 0,
+              (double)heads, (double)tokens.seq);
   out->workspace_bytes = attention_workspace_bytes(g->threads);
   out->random = n->attrs[DROPOUT] > 0;
   out->flops = 2 * products * tokens.batch * heads * tokens.seq * tokens.seq * head;
