@@ -1,0 +1,108 @@
+/* pipeline.h -- the order in which pipeline stages work, as pure functions of a few numbers.
+ *
+ * A model is cut into V = stages * chunks model chunks; chunk c stands on stage c % stages as its
+ * local chunk c / stages. Per micro-batch, every chunk runs forward after the chunk before it and
+ * backward after the chunk behind it; zb-h1 splits backward: input gradients, and later weight
+ * gradients, which nobody waits for.
+ *
+ *   gpipe        all forwards, then all backwards (arXiv:1811.06965)
+ *   1f1b         stage i runs p-i-1 forwards ahead, then one forward and one backward in turn
+ *   interleaved  the same over chunks > 1, 2(p-i-1) + (v-1)p forwards ahead (arXiv:2104.04473);
+ *                needs microbatches % stages == 0
+ *   zb-h1        1f1b's limit on activations; weight gradients fill what would be idle
+ *                (arXiv:2401.10241)
+ *
+ * Exchanges. What a step makes for another stage leaves in an exchange of that stage between this
+ * step and its next. An exchange is a set of transfers that start together and is over when every
+ * one of them has met its other half. All transfers of one tick are in one exchange of each stage
+ * they concern, and every stage runs its exchanges in the order of ticks: the earliest one that is
+ * not over yet waits for nothing but steps, so stages never deadlock, however long steps take. In
+ * one tick a stage sends at most one value, so that the k-th send between two stages meets the k-th
+ * receive. */
+#ifndef LOCKSTEP_PIPELINE_H
+#define LOCKSTEP_PIPELINE_H
+
+#include "compiler/base/base.h"
+
+typedef enum PipeKind {
+  PIPE_GPIPE,
+  PIPE_1F1B,
+  PIPE_INTERLEAVED,
+  PIPE_ZB_H1,
+  PIPE_KIND_COUNT
+} PipeKind;
+
+typedef enum PipeAction {
+  PIPE_FORWARD,
+  PIPE_BACKWARD, /* zb-h1: input gradients only */
+  PIPE_WEIGHT,   /* zb-h1 only: weight gradients */
+  PIPE_ACTION_COUNT
+} PipeAction;
+
+/* Ticks are units of the caller's choice. Where backward is not split, a backward step takes
+ * backward + weight. */
+typedef struct PipeCosts {
+  int64_t forward, backward,
+      weight; /* of one chunk and micro-batch; at least 1, weight 0 if not split */
+} PipeCosts;
+
+typedef struct PipeShape {
+  PipeKind kind;
+  int32_t stages, chunks; /* chunks of a stage: 1 unless interleaved */
+  int32_t microbatches;   /* of one replica in a step */
+  PipeCosts costs;
+} PipeShape;
+
+typedef struct PipeStep {
+  PipeAction action;
+  int32_t chunk; /* local */
+  int32_t microbatch;
+  int64_t tick; /* start, when steps take what the costs say and transfers nothing */
+} PipeStep;
+
+/* One end of a transfer. Activations go to the next model chunk, gradients to the one before. */
+typedef struct PipeTransfer {
+  bool is_send;
+  bool is_gradient;
+  int32_t distance;   /* to the stage at the other end, modulo stages: +1 or -1 */
+  int32_t chunk;      /* local, here: that makes what is sent, or needs what is received */
+  int32_t peer_chunk; /* local, at the other end */
+  int32_t microbatch;
+} PipeTransfer;
+
+typedef struct PipeExchange {
+  int64_t tick;
+  int32_t steps_before; /* it runs before steps[steps_before] and after the one before that */
+  int32_t transfer_first, transfer_count;
+} PipeExchange;
+
+/* What one stage does: steps in order; exchanges in order, each between two steps. */
+typedef struct PipeStage {
+  PipeStep *steps;
+  int32_t step_count;
+  VEC(PipeTransfer) transfers;
+  VEC(PipeExchange) exchanges;
+  int32_t in_flight; /* most (chunk, micro-batch)s at once that ran forward and not yet backward */
+  int32_t kept;      /* the same, counting until weight gradients: whose frames are still needed */
+} PipeStage;
+
+typedef struct Pipeline {
+  PipeShape shape;
+  PipeStage *stages;
+  int64_t span_ticks;   /* from the first step's start to the last one's end */
+  int64_t bubble_ticks; /* of them, how many a stage is idle: the same for all */
+} Pipeline;
+
+/* The shape must be possible: the spec has checked it. */
+Pipeline *pipeline_make(Arena *arena, PipeShape shape);
+
+const char *pipeline_kind_name(PipeKind kind); /* as in job.lua: "zb-h1" */
+
+/* Idle share of a stage's time, 0 to 1. */
+double pipeline_bubble_share(const Pipeline *pipeline);
+
+/* How many micro-batches bring the bubble (p-1) / (v m + p-1) of gpipe, 1f1b and interleaved down
+ * to `share` of the time; a multiple of stages when chunks > 1. 0 < share <= 1. */
+int64_t pipeline_microbatches_for(int32_t stages, int32_t chunks, double share);
+
+#endif
