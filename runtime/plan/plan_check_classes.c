@@ -63,6 +63,10 @@ bool plan_check_mesh(const Plan *plan, char *why) {
     if (((uint64_t)plan->comms[i].axes_mask >> plan->axes_count) != 0)
       return plan_refuse(why, "comms[%u]: axes 0x%x, the mesh has %u", i, plan->comms[i].axes_mask,
                          plan->axes_count);
+  uint32_t state_axes = plan->jobs_count == 1 ? plan->jobs[0].state_axes : 0;
+  if (((uint64_t)state_axes >> plan->axes_count) != 0)
+    return plan_refuse(why, "jobs[0].state_axes: 0x%x, the mesh has %u axes", state_axes,
+                       plan->axes_count);
   return true;
 }
 

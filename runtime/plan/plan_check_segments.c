@@ -1,6 +1,7 @@
 /* plan_check_segments.c -- records and operands: what can be said of a segment before any call of
  * it. */
 #include "runtime/plan/limits.h"
+#include "runtime/plan/plan_text.h"
 #include "runtime/plan/plan_why.h"
 
 /* offset + member * stride + size <= limit for every member. */
@@ -31,33 +32,132 @@ static bool check_operand(const Plan *plan, const PlanSegment *segment, uint32_t
   return true;
 }
 
-static bool is_whole(const PlanOperand *operand) {
-  return operand->size_bytes % (uint64_t)dtype_bytes((DType)operand->dtype) == 0;
+/* Elements of an operand, or -1 when its bytes are no whole number of them. */
+static int64_t elements_of(const PlanOperand *operand) {
+  uint64_t unit = (uint64_t)dtype_bytes((DType)operand->dtype);
+  return operand->size_bytes % unit == 0 ? (int64_t)(operand->size_bytes / unit) : -1;
 }
 
-static bool check_collective(const Plan *plan, const PlanRecord *record, uint32_t index,
-                             char *why) {
+static const char *kind_name(const PlanRecord *record) {
+  return RecordKind_names[record->kind];
+}
+
+/* One operand to update, or a source and a destination. */
+static bool check_shape(const Plan *plan, const PlanRecord *record, uint32_t index, char *why) {
   const PlanOperand *operand = plan->operands + record->operands_first;
-  if (record->comm == PLAN_NONE)
-    return plan_refuse(why, "records[%u]: a communication without a communicator", index);
-  if (record->kind == RECORD_EXCHANGE) return true;
-  bool in_place = record->kind == RECORD_ALL_REDUCE;
-  bool shaped = in_place
-                    ? record->operands_count == 1 && operand[0].access == ACCESS_UPDATE
-                    : record->operands_count == 2 && operand[0].access == ACCESS_READ &&
-                          operand[1].access == ACCESS_WRITE && operand[0].dtype == operand[1].dtype;
-  if (!shaped)
-    return plan_refuse(why, "records[%u]: operands should be %s", index,
-                       in_place ? "one to update" : "a source and a destination of one dtype");
-  for (uint32_t i = 0; i < record->operands_count; i++)
-    if (!is_whole(&operand[i]))
-      return plan_refuse(why, "records[%u]: %llu bytes are no whole number of %s", index,
-                         (unsigned long long)operand[i].size_bytes,
-                         dtype_name((DType)operand[i].dtype));
+  bool in_place = record->operands_count == 1 && operand[0].access == ACCESS_UPDATE;
+  bool two = record->operands_count == 2 && operand[0].access == ACCESS_READ &&
+             operand[1].access == ACCESS_WRITE && operand[0].dtype == operand[1].dtype;
+  if (two || (in_place && record->kind != RECORD_ALL_TO_ALL)) return true;
+  return plan_refuse(why,
+                     "records[%u]: operands of %s should be %sa source and a destination of "
+                     "one dtype",
+                     index, kind_name(record),
+                     record->kind == RECORD_ALL_TO_ALL ? "" : "one to update, or ");
+}
+
+/* Sums the pairs (times, elements): what one member has. */
+static bool sum_pairs(const Plan *plan, const PlanRecord *record, uint32_t index, int64_t *share,
+                      char *why) {
+  const int64_t *dim = plan->ints + record->dims_first;
+  *share = 0;
+  if (record->dims_count % 2 != 0)
+    return plan_refuse(why, "records[%u]: %u dims of %s are no pairs (times, elements)", index,
+                       record->dims_count, kind_name(record));
+  for (uint32_t i = 0; i < record->dims_count; i += 2) {
+    int64_t bytes = 0;
+    if (dim[i] < 1 || dim[i + 1] < 1 || __builtin_mul_overflow(dim[i], dim[i + 1], &bytes) ||
+        __builtin_add_overflow(*share, bytes, share))
+      return plan_refuse(why, "records[%u]: %lld pieces of %lld elements", index, (long long)dim[i],
+                         (long long)dim[i + 1]);
+  }
   return true;
 }
 
-/* The staging ring holds every input of a micro-batch; a load copies all of them. */
+static bool check_sizes(const Plan *plan, const PlanRecord *record, uint32_t index, int64_t x,
+                        int64_t y, char *why) {
+  const PlanOperand *operand = plan->operands + record->operands_first;
+  uint32_t last = record->operands_count - 1;
+  const int64_t want[2] = {x, y};
+  for (uint32_t i = 0; i <= last; i++)
+    if (elements_of(&operand[i]) != want[i])
+      return plan_refuse(why,
+                         "records[%u]: operand %u of %s has %llu bytes; its pieces are %lld "
+                         "elements of %s",
+                         index, i, kind_name(record), (unsigned long long)operand[i].size_bytes,
+                         (long long)want[i], dtype_name((DType)operand[i].dtype));
+  return true;
+}
+
+/* A gather's source and a scatter's destination are shares, everything else is whole. */
+static bool check_pieces(const Plan *plan, const PlanRecord *record, uint32_t index, char *why) {
+  int64_t share = 0, whole = 0, members = plan_comm_size(plan, record->comm);
+  if (!sum_pairs(plan, record, index, &share, why)) return false;
+  if (record->kind == RECORD_ALL_REDUCE && record->dims_count == 0) {
+    whole = elements_of(&plan->operands[record->operands_first]);
+    return check_sizes(plan, record, index, whole < 0 ? 0 : whole, whole < 0 ? 0 : whole, why);
+  }
+  if (share == 0 || __builtin_mul_overflow(share, members, &whole))
+    return plan_refuse(why, "records[%u]: %s without pieces, or with too many", index,
+                       kind_name(record));
+  bool gathers = record->kind == RECORD_ALL_GATHER, reduces = record->kind == RECORD_ALL_REDUCE;
+  bool in_place = record->operands_count == 1;
+  return check_sizes(plan, record, index, gathers && !in_place ? share : whole,
+                     gathers || reduces || in_place ? whole : share, why);
+}
+
+static bool check_all_to_all(const Plan *plan, const PlanRecord *record, uint32_t index,
+                             char *why) {
+  const int64_t *dim = plan->ints + record->dims_first;
+  const double *attr = plan->reals + record->attrs_first;
+  int64_t elements = plan_comm_size(plan, record->comm);
+  if (record->dims_count != 5)
+    return plan_refuse(why, "records[%u]: all_to_all has %u dims, not 5", index,
+                       record->dims_count);
+  for (uint32_t i = 0; i < 5; i++)
+    if (dim[i] < 1 || __builtin_mul_overflow(elements, dim[i], &elements))
+      return plan_refuse(why, "records[%u]: dim %u of all_to_all is %lld", index, i,
+                         (long long)dim[i]);
+  if (record->attrs_count > 1 || (record->attrs_count == 1 && attr[0] != 0 && attr[0] != 1))
+    return plan_refuse(why, "records[%u]: the direction of all_to_all is 0 or 1", index);
+  return check_sizes(plan, record, index, elements, elements, why);
+}
+
+static bool check_exchange(const Plan *plan, const PlanRecord *record, uint32_t index, char *why) {
+  uint32_t mask = plan->comms[record->comm].axes_mask;
+  if (mask == 0 || (mask & (mask - 1)) != 0)
+    return plan_refuse(why, "records[%u]: exchange over axes 0x%x; it goes along one axis", index,
+                       mask);
+  if (record->operands_count == 0 || record->operands_count > KERNEL_OPERANDS_MAX ||
+      record->dims_count != record->operands_count)
+    return plan_refuse(why, "records[%u]: exchange of %u operands over %u distances", index,
+                       record->operands_count, record->dims_count);
+  for (uint32_t i = 0; i < record->operands_count; i++) {
+    const PlanOperand *operand = &plan->operands[record->operands_first + i];
+    if (operand->access == ACCESS_UPDATE || elements_of(operand) < 0)
+      return plan_refuse(why,
+                         "records[%u]: operand %u of exchange should be read or written, in "
+                         "whole elements",
+                         index, i);
+  }
+  return true;
+}
+
+static bool check_communication(const Plan *plan, const PlanRecord *record, uint32_t index,
+                                char *why) {
+  if (record->comm == PLAN_NONE)
+    return plan_refuse(why, "records[%u]: a communication without a communicator", index);
+  if (record->accumulate != 0 || record->varies_count != 0)
+    return plan_refuse(why, "records[%u]: %s neither accumulates nor varies", index,
+                       kind_name(record));
+  if (record->kind == RECORD_EXCHANGE) return check_exchange(plan, record, index, why);
+  if (!check_shape(plan, record, index, why)) return false;
+  return record->kind == RECORD_ALL_TO_ALL ? check_all_to_all(plan, record, index, why)
+                                           : check_pieces(plan, record, index, why);
+}
+
+/* The staging ring holds every input of a micro-batch; a load copies all of them. (A stage that
+ * needs none has no load.) */
 static bool check_load(const Plan *plan, const PlanRecord *record, uint32_t index, char *why) {
   if (record->operands_count != plan->inputs_count)
     return plan_refuse(why, "records[%u]: loads %u of %u inputs", index, record->operands_count,
@@ -77,6 +177,26 @@ static bool check_load(const Plan *plan, const PlanRecord *record, uint32_t inde
   return true;
 }
 
+/* At most one for each attr: a walk over the varies of all records is as long as the file. */
+static bool check_varies(const Plan *plan, const PlanRecord *record, uint32_t index, char *why) {
+  if (record->varies_count > record->attrs_count)
+    return plan_refuse(why, "records[%u]: %u of its %u attrs vary", index, record->varies_count,
+                       record->attrs_count);
+  uint32_t seen = 0;
+  for (uint32_t i = 0; i < record->varies_count; i++) {
+    const PlanVary *vary = &plan->varies[record->varies_first + i];
+    uint32_t members = plan_comm_size(plan, vary->by);
+    if (vary->attr >= record->attrs_count || (seen >> vary->attr & 1u) != 0)
+      return plan_refuse(why, "varies[%u]: attr %u of %u, or for the second time",
+                         record->varies_first + i, vary->attr, record->attrs_count);
+    if (vary->values_count != 0 && vary->values_count != members)
+      return plan_refuse(why, "varies[%u]: %u values for %u members", record->varies_first + i,
+                         vary->values_count, members);
+    seen |= 1u << vary->attr;
+  }
+  return true;
+}
+
 static bool check_kernel(const Plan *plan, const PlanRecord *record, uint32_t index, char *why) {
   if (record->kernel == PLAN_NONE)
     return plan_refuse(why, "records[%u]: a kernel record without a kernel", index);
@@ -85,7 +205,7 @@ static bool check_kernel(const Plan *plan, const PlanRecord *record, uint32_t in
       record->attrs_count > KERNEL_ATTRS_MAX)
     return plan_refuse(why, "records[%u]: %s has %u operands, %u dims, %u attrs: too many", index,
                        name, record->operands_count, record->dims_count, record->attrs_count);
-  return true;
+  return check_varies(plan, record, index, why);
 }
 
 static bool check_edges(const Plan *plan, const PlanSegment *segment, uint32_t position,
@@ -113,8 +233,11 @@ static bool check_record(const Plan *plan, const PlanSegment *segment, uint32_t 
   if (!check_edges(plan, segment, position, why)) return false;
   switch ((RecordKind)record->kind) {
   case RECORD_KERNEL: return check_kernel(plan, record, index, why);
-  case RECORD_LOAD: return check_load(plan, record, index, why);
-  default: return check_collective(plan, record, index, why);
+  case RECORD_LOAD:
+    return (record->varies_count == 0 ||
+            plan_refuse(why, "records[%u]: a load does not vary", index)) &&
+           check_load(plan, record, index, why);
+  default: return check_communication(plan, record, index, why);
   }
 }
 

@@ -225,6 +225,25 @@ static void show_conditions(FILE *out, const PlanRecord *record) {
     if (after[i] >= 0) fprintf(out, " after %d", after[i]);
 }
 
+/* attr 2 + 64 * dp + (0 3 5)[dp] */
+static void show_varies(const Printer *p, const PlanRecord *record) {
+  const Plan *plan = p->plan;
+  for (uint32_t i = 0; i < record->varies_count; i++) {
+    const PlanVary *vary = &plan->varies[record->varies_first + i];
+    fprintf(p->out, " attr %u", vary->attr);
+    if (vary->stride != 0) {
+      fputs(" + ", p->out);
+      print_real(p->out, vary->stride);
+      fprintf(p->out, " * %s", NAME_comms(vary->by));
+    }
+    for (uint32_t k = 0; k < vary->values_count; k++) {
+      fputs(k == 0 ? " + (" : " ", p->out);
+      print_real(p->out, plan->reals[vary->values_first + k]);
+    }
+    if (vary->values_count > 0) fprintf(p->out, ")[%s]", NAME_comms(vary->by));
+  }
+}
+
 static void show_record(const Printer *p, const PlanSegment *segment, uint32_t position) {
   const Plan *plan = p->plan;
   const PlanRecord *record = &plan->records[segment->records_first + position];
@@ -241,6 +260,7 @@ static void show_record(const Printer *p, const PlanSegment *segment, uint32_t p
     fputs(i == 0 ? " attrs " : " ", p->out);
     print_real(p->out, plan->reals[record->attrs_first + i]);
   }
+  show_varies(p, record);
   if (record->comm != PLAN_NONE) fprintf(p->out, " over %s", NAME_comms(record->comm));
   if (record->meaning != PLAN_NONE) {
     const PlanMeaning *meaning = &plan->meanings[record->meaning];

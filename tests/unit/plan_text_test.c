@@ -64,6 +64,25 @@ static void test_awkward_values(void) {
     Plan plan = build_view(&builder);
     expect_same(&plan);
   }
+  TEST("attrs that vary survive, and operands that differ by member") {
+    PlanBuilder more = {0};
+    build_example(&more, examples[1]);
+    uint32_t values = build_reals(&more, 1.5);
+    build_reals(&more, -2), build_reals(&more, 0), build_reals(&more, 1e-9);
+    more.records[0].varies_first = build_varies(&more, (PlanVary){0.25, 0, 0, values, 4});
+    more.records[0].varies_count = 1;
+    more.records[0].after3 = -1;
+    more.operands[0].size_bytes = 256;
+    more.operands[0].by = 0;
+    more.operands[0].member_stride = 256;
+    more.jobs[0].state_axes = 1;
+    Plan plan = build_view(&more);
+    expect_same(&plan);
+    char *text = print(&plan, "init layer");
+    CHECK(strstr(text, "attr 0 + 0.25 * dp + (1.5 -2 0 1e-09)[dp]") != NULL);
+    CHECK(strstr(text, "param:[0..256) fp32 @parameters + 256 * dp") != NULL);
+    free(text), build_free(&more);
+  }
   TEST("strings survive: quotes, newlines, other alphabets, twins, tails of other strings") {
     builder.jobs[0].reason = build_string(&builder, "a \"b\" \\ \n\t) # \x7f \xc3\xa9");
     builder.segments[0].name = builder.jobs[0].reason;
@@ -100,7 +119,7 @@ static void test_refusals(void) {
   Plan plan = build_view(&builder);
   char *text = print(&plan, NULL), why[PLAN_WHY_BYTES];
   TEST("a broken line is named") {
-    expect_refusal(text, "lockstep plan 1", "lockstep plan 9", "another plan format");
+    expect_refusal(text, "lockstep plan 2", "lockstep plan 9", "another plan format");
     expect_refusal(text, "lockstep plan", "job {", "line 1: not a plan's text");
     expect_refusal(text, "jobs[0] seed=", "jobs[0] sead=", "line 5: seed= should stand");
     expect_refusal(text, "calls[3]", "calls[4]", "out of order");
@@ -144,11 +163,11 @@ static void test_segment(void) {
         "  base d_x: 512 bytes of activation_gradients\n"
         "  base data: 544 bytes of data\n"
         "  base d_table: 2048 bytes of gradients\n"
-        "  0   compute embedding_backward wte dims 8 16 32 when first_microbatch\n"
+        "  0   compute embedding_backward wte dims 8 16 32 attrs 0 when first_microbatch\n"
         "    read   d_x:[0..512) fp32 @activation_gradients\n"
         "    read   data:[0..32) i32 @data\n"
         "    write  d_table:[0..2048) fp32 @gradients\n"
-        "  1   compute embedding_backward wte dims 8 16 32 unless first_microbatch accumulate\n"
+        "  1   compute embedding_backward wte dims 8 16 32 attrs 0 unless first_microbatch accumulate\n"
         "    read   d_x:[0..512) fp32 @activation_gradients\n"
         "    read   data:[0..32) i32 @data\n"
         "    update d_table:[0..2048) fp32 @gradients\n"

@@ -1,0 +1,182 @@
+/* LINK: plan plan_builder
+ * What a plan may say of communications and of attrs that vary; what it may not is refused, with
+ * the record. */
+#include "runtime/plan/plan_io.h"
+#include "tests/unit/check.h"
+#include "tests/unit/plan_sketch.h"
+
+enum { PIECE = 32, MEMBERS = 4, SHARE_BYTES = 3 * PIECE * 4, WHOLE_BYTES = SHARE_BYTES * MEMBERS };
+
+static Sketch sketch;
+
+static void expect(const char *words) {
+  Plan plan = build_view(&sketch.b);
+  char why[PLAN_WHY_BYTES] = "";
+  bool accepted = plan_check(&plan, why);
+  if (words == NULL) CHECK_TEXT(why, "");
+  CHECK(accepted == (words == NULL));
+  if (words != NULL && strstr(why, words) == NULL) CHECK_TEXT(why, words);
+  build_free(&sketch.b);
+}
+
+/* Three axes of 2, 4 and 1; communicator 0 is the one of four, 1 has two axes. */
+static void begin(RecordKind kind) {
+  sketch_begin(&sketch);
+  sketch_axis(&sketch, "dp", 2), sketch_axis(&sketch, "tp", MEMBERS), sketch_axis(&sketch, "cp", 1);
+  sketch_comm(&sketch, 2), sketch_comm(&sketch, 3);
+  sketch_call(&sketch, sketch_segment(&sketch), -1);
+  sketch_class(&sketch, 0, 2);
+  if (kind == RECORD_KERNEL)
+    sketch_kernel(&sketch, "affine", LANE_COMPUTE);
+  else
+    sketch_record(&sketch, kind, LANE_TP, 0);
+}
+
+static void operand(uint64_t bytes, Access access) {
+  uint64_t at = sketch_newest(&sketch)->operands_count * (uint64_t)WHOLE_BYTES;
+  sketch_operand(&sketch, at, bytes, DTYPE_F32, access);
+}
+
+/* One piece and then two, each of 32 elements. */
+static void pairs(void) {
+  sketch_dim(&sketch, 1), sketch_dim(&sketch, PIECE), sketch_dim(&sketch, 2),
+      sketch_dim(&sketch, PIECE);
+}
+
+static void two(RecordKind kind, uint64_t x, uint64_t y) {
+  begin(kind);
+  operand(x, ACCESS_READ), operand(y, ACCESS_WRITE);
+  pairs();
+}
+
+static void one(RecordKind kind, uint64_t bytes, Access access) {
+  begin(kind);
+  operand(bytes, access);
+  pairs();
+}
+
+static void test_collectives(void) {
+  TEST("collectives have their pieces exactly, in place or not") {
+    two(RECORD_ALL_GATHER, SHARE_BYTES, WHOLE_BYTES), expect(NULL);
+    two(RECORD_REDUCE_SCATTER, WHOLE_BYTES, SHARE_BYTES), expect(NULL);
+    two(RECORD_ALL_REDUCE, WHOLE_BYTES, WHOLE_BYTES), expect(NULL);
+    one(RECORD_ALL_GATHER, WHOLE_BYTES, ACCESS_UPDATE), expect(NULL);
+    one(RECORD_REDUCE_SCATTER, WHOLE_BYTES, ACCESS_UPDATE), expect(NULL);
+    begin(RECORD_ALL_REDUCE), operand(12, ACCESS_UPDATE), expect(NULL);
+    begin(RECORD_ALL_GATHER), operand(4 * 40 * MEMBERS, ACCESS_UPDATE);
+    for (int i = 0; i < 40; i++)
+      sketch_dim(&sketch, 1), sketch_dim(&sketch, 1);
+    expect(NULL);
+  }
+  TEST("sizes that are not those of the pieces are refused") {
+    two(RECORD_ALL_GATHER, SHARE_BYTES + 4, WHOLE_BYTES);
+    expect("records[0]: operand 0 of all_gather has 388 bytes; its pieces are 96 elements of fp32");
+    two(RECORD_ALL_GATHER, SHARE_BYTES, WHOLE_BYTES - 4), expect("operand 1 of all_gather");
+    two(RECORD_REDUCE_SCATTER, SHARE_BYTES, WHOLE_BYTES), expect("operand 0 of reduce_scatter");
+    two(RECORD_ALL_REDUCE, WHOLE_BYTES, SHARE_BYTES), expect("operand 1 of all_reduce");
+    one(RECORD_REDUCE_SCATTER, SHARE_BYTES, ACCESS_UPDATE), expect("operand 0 of reduce_scatter");
+    begin(RECORD_ALL_REDUCE), operand(13, ACCESS_UPDATE), expect("has 13 bytes");
+  }
+  TEST("pieces are pairs of positive numbers") {
+    two(RECORD_ALL_GATHER, SHARE_BYTES, WHOLE_BYTES), sketch_dim(&sketch, 1);
+    expect("5 dims of all_gather are no pairs");
+    two(RECORD_ALL_GATHER, SHARE_BYTES, WHOLE_BYTES), sketch.b.ints[0] = 0;
+    expect("0 pieces of 32 elements");
+    two(RECORD_ALL_GATHER, SHARE_BYTES, WHOLE_BYTES), sketch.b.ints[3] = INT64_MAX;
+    expect("2 pieces of 9223372036854775807 elements");
+    begin(RECORD_REDUCE_SCATTER), operand(WHOLE_BYTES, ACCESS_UPDATE);
+    expect("reduce_scatter without pieces");
+  }
+  TEST("operands are one to update or a source and a destination") {
+    one(RECORD_ALL_GATHER, WHOLE_BYTES, ACCESS_WRITE),
+        expect("should be one to update, or a source");
+    two(RECORD_ALL_REDUCE, WHOLE_BYTES, WHOLE_BYTES), sketch.b.operands[1].dtype = DTYPE_I32;
+    expect("of one dtype");
+    two(RECORD_ALL_GATHER, SHARE_BYTES, WHOLE_BYTES), operand(4, ACCESS_READ),
+        expect("operands of");
+    one(RECORD_ALL_GATHER, WHOLE_BYTES, ACCESS_UPDATE), sketch_newest(&sketch)->comm = PLAN_NONE;
+    expect("without a communicator");
+    one(RECORD_ALL_GATHER, WHOLE_BYTES, ACCESS_UPDATE), sketch_newest(&sketch)->accumulate = 1;
+    expect("neither accumulates nor varies");
+  }
+}
+
+static void all_to_all(int64_t middle, double direction, uint64_t bytes) {
+  begin(RECORD_ALL_TO_ALL);
+  operand(bytes, ACCESS_READ), operand(bytes, ACCESS_WRITE);
+  const int64_t dims[5] = {2, 3, middle, 5, 1};
+  for (int i = 0; i < 5; i++)
+    sketch_dim(&sketch, dims[i]);
+  sketch_attr(&sketch, direction);
+}
+
+static void exchange(uint32_t comm, int distances, Access access) {
+  begin(RECORD_EXCHANGE);
+  sketch_newest(&sketch)->comm = comm;
+  operand(64, ACCESS_READ), operand(64, access);
+  for (int i = 0; i < distances; i++)
+    sketch_dim(&sketch, i - 1);
+}
+
+static void test_others(void) {
+  uint64_t bytes = (uint64_t)2 * 3 * 5 * MEMBERS * 4;
+  TEST("an all-to-all has five dims and a direction") {
+    all_to_all(1, 0, bytes), expect(NULL);
+    all_to_all(7, 1, 7 * bytes), expect(NULL);
+    all_to_all(1, 2, bytes), expect("the direction of all_to_all is 0 or 1");
+    all_to_all(0, 0, bytes), expect("dim 2 of all_to_all is 0");
+    all_to_all(2, 0, bytes), expect("operand 0 of all_to_all has 480 bytes");
+    all_to_all(1, 0, bytes), sketch_dim(&sketch, 1), expect("has 6 dims, not 5");
+    one(RECORD_ALL_TO_ALL, WHOLE_BYTES, ACCESS_UPDATE), expect("should be a source and");
+  }
+  TEST("an exchange goes along one axis, with a distance for each operand") {
+    exchange(0, 2, ACCESS_WRITE), expect(NULL);
+    exchange(1, 2, ACCESS_WRITE), expect("exchange over axes 0x3; it goes along one axis");
+    exchange(0, 3, ACCESS_WRITE), expect("exchange of 2 operands over 3 distances");
+    exchange(0, 2, ACCESS_UPDATE), expect("operand 1 of exchange should be read or written");
+    exchange(0, 2, ACCESS_READ), sketch.b.operands[0].size_bytes = 63;
+    expect("operand 0 of exchange");
+    begin(RECORD_EXCHANGE);
+    for (int i = 0; i < 13; i++)
+      operand(4, ACCESS_READ), sketch_dim(&sketch, 1);
+    expect("exchange of 13 operands");
+    begin(RECORD_EXCHANGE), expect("exchange of 0 operands");
+  }
+}
+
+static void varying(uint32_t attr, uint32_t values) {
+  begin(RECORD_KERNEL);
+  sketch_attr(&sketch, 1), sketch_attr(&sketch, 2);
+  uint32_t first = sketch.b.reals_count;
+  for (uint32_t i = 0; i < values; i++)
+    build_reals(&sketch.b, i);
+  build_varies(&sketch.b, (PlanVary){10, attr, 0, first, values});
+  sketch_newest(&sketch)->varies_count++;
+}
+
+static void test_varies(void) {
+  TEST("an attr may vary by a stride, and by one value a member") {
+    varying(1, 0), expect(NULL);
+    varying(0, MEMBERS), expect(NULL);
+  }
+  TEST("what varies is an attr, once, with a value for every member") {
+    varying(2, 0), expect("varies[0]: attr 2 of 2");
+    varying(0, 3), expect("varies[0]: 3 values for 4 members");
+    varying(0, 0), sketch.b.varies[0].by = 2, expect("varies[0].by: no comms[2]");
+    varying(0, 0), sketch_newest(&sketch)->varies_count = 2, expect("records[0].varies: ");
+    varying(0, 0), build_varies(&sketch.b, sketch.b.varies[0]);
+    sketch_newest(&sketch)->varies_count = 2, expect("or for the second time");
+    varying(0, 0), sketch_newest(&sketch)->attrs_count = 0, expect("1 of its 0 attrs vary");
+  }
+  TEST("state differs along axes that there are") {
+    begin(RECORD_KERNEL), sketch.b.jobs[0].state_axes = 5, expect(NULL);
+    begin(RECORD_KERNEL), sketch.b.jobs[0].state_axes = 8, expect("jobs[0].state_axes: 0x8");
+  }
+}
+
+int main(void) {
+  test_collectives();
+  test_others();
+  test_varies();
+  CHECK_DONE();
+}
