@@ -5,6 +5,7 @@
 ---@class lockstep.model
 ---@field [1]? string what is trained: a preset, a family, or ./file.lua; any other key is a size the model file declares
 ---@field [string] number|boolean|string sizes of the model
+---@field vocab_multiple? integer|string pads the dimension vocab of embeddings and heads to a multiple; padded rows never train. Default: 1
 
 ---@class (exact) lockstep.data
 ---@field [1]? "tokens"|"table"|"synthetic" where samples come from
@@ -50,7 +51,22 @@
 ---@field master? "fp32"|"none" the optimizer's copy of the weights; derived: fp32 when param is narrower. Default: derived
 
 ---@class (exact) lockstep.parallel
----@field dp? integer|string derived: nodes x devices; written only to be checked. Default: derived
+---@field tp? integer|string tensor parallelism: ranks that share one matrix. Default: 1
+---@field cp? integer|string context parallelism: ranks that share one sequence. Default: 1
+---@field pp? integer|string pipeline parallelism: stages that share the layers. Default: 1
+---@field dp? integer|string derived: nodes x devices / (tp x cp x pp); written only to be checked. Default: derived
+---@field sequence? boolean tp cuts norms and residuals along the sequence; derived: tp > 1. Default: derived
+---@field regather? boolean with sequence: backward gathers the inputs of tensor-parallel linears again instead of keeping them; 2 more gathers a layer, less memory. Default: false
+---@field cp_kind? "ring"|"ulysses" how attention crosses cp: keys and values go round, or heads are exchanged for tokens. Default: ring
+---@field pipeline? "gpipe"|"1f1b"|"interleaved"|"zb-h1"|{ [1]: "interleaved", chunks: integer } order of micro-batches; {"interleaved", chunks = N} gives each stage N chunks of layers. Default: 1f1b
+---@field stages? integer[] layers of each stage, or of each chunk in order when interleaved; derived: balanced. Default: derived
+---@field zero? integer|string what dp x cp ranks share instead of repeating it: 0 nothing, 1 optimizer states, 2 also gradients, 3 also weights; derived: 1 when dp x cp > 1. Default: derived
+---@field shard? "none"|"grad_op"|"full"|"hybrid" FSDP's words for zero 0, 2, 3, and 3 with zero_group = "node"; in place of zero. Default: derived
+---@field zero_group? integer|string ranks of dp x cp that share states; groups repeat them; derived: all dp x cp. Default: derived
+---@field zero_unit? "layer" zero 3: what is gathered at once. Default: layer
+---@field zero_prefetch? integer|string zero 3: gathers ahead of their use. Default: 1
+---@field zero_keep? string zero 3: parameters smaller than this stay whole. Default: 64KiB
+---@field bucket? string largest gradient collective; it holds at least one parameter. Default: 25MiB
 
 ---@class (exact) lockstep.memory
 ---@field budget? string what a rank may use; derived: the device's memory less what stands outside the arena. Default: derived

@@ -15,19 +15,42 @@ typedef struct Range {
 
 #define COUNT_MOST 9007199254740992.0 /* 2^53: beyond it a double skips whole numbers */
 static const Range ranges[] = {
-    {FIELD_data_prefetch, 1, 1024, false},        {FIELD_train_context, 1, 1 << 30, false},
-    {FIELD_train_microbatch, 1, 1 << 24, false},  {FIELD_train_seed, 0, COUNT_MOST, false},
-    {FIELD_train_validate_every, 1, 1e12, false}, {FIELD_train_validate_steps, 1, 1e9, false},
-    {FIELD_train_batch, 1, 1e15, false},          {FIELD_train_steps, 0, 1e18, true},
-    {FIELD_optimizer_lr, 0, 1e6, false},          {FIELD_optimizer_beta1, 0, 1, false},
-    {FIELD_optimizer_beta2, 0, 1, false},         {FIELD_optimizer_eps, 0, 1, true},
-    {FIELD_optimizer_momentum, 0, 1, false},      {FIELD_optimizer_weight_decay, 0, 1e6, false},
-    {FIELD_optimizer_clip, 0, 1e30, false},       {FIELD_schedule_warmup, 0, 1e12, false},
-    {FIELD_schedule_warmup_floor, 0, 1, false},   {FIELD_schedule_floor, 0, 1, false},
-    {FIELD_schedule_over, 1, 1e12, false},        {FIELD_parallel_dp, 1, 1 << 24, false},
-    {FIELD_memory_budget, 0, 1e18, true},         {FIELD_checkpoint_every, 0, 1e12, true},
-    {FIELD_checkpoint_keep, 1, 1e6, false},       {FIELD_log_every, 1, 1e12, false},
-    {FIELD_cluster_nodes, 1, 1 << 20, false},     {FIELD_cluster_devices, 1, 1024, false},
+    {FIELD_data_prefetch, 1, 1024, false},
+    {FIELD_train_context, 1, 1 << 30, false},
+    {FIELD_train_microbatch, 1, 1 << 24, false},
+    {FIELD_train_seed, 0, COUNT_MOST, false},
+    {FIELD_train_validate_every, 1, 1e12, false},
+    {FIELD_train_validate_steps, 1, 1e9, false},
+    {FIELD_train_batch, 1, 1e15, false},
+    {FIELD_train_steps, 0, 1e18, true},
+    {FIELD_optimizer_lr, 0, 1e6, false},
+    {FIELD_optimizer_beta1, 0, 1, false},
+    {FIELD_optimizer_beta2, 0, 1, false},
+    {FIELD_optimizer_eps, 0, 1, true},
+    {FIELD_optimizer_momentum, 0, 1, false},
+    {FIELD_optimizer_weight_decay, 0, 1e6, false},
+    {FIELD_optimizer_clip, 0, 1e30, false},
+    {FIELD_schedule_warmup, 0, 1e12, false},
+    {FIELD_schedule_warmup_floor, 0, 1, false},
+    {FIELD_schedule_floor, 0, 1, false},
+    {FIELD_schedule_over, 1, 1e12, false},
+    {FIELD_parallel_dp, 1, 1 << 30, false},
+    {FIELD_parallel_tp, 1, 1 << 20, false},
+    {FIELD_parallel_cp, 1, 1 << 20, false},
+    {FIELD_parallel_pp, 1, 1 << 20, false},
+    {FIELD_parallel_stages, 1, 1 << 20, false},
+    {FIELD_parallel_zero, 0, 3, false},
+    {FIELD_parallel_zero_group, 1, 1 << 30, false},
+    {FIELD_parallel_zero_prefetch, 0, 1024, false},
+    {FIELD_parallel_zero_keep, 0, 1e15, false},
+    {FIELD_parallel_bucket, 1, 1e15, false},
+    {FIELD_model_vocab_multiple, 1, 1 << 20, false},
+    {FIELD_memory_budget, 0, 1e18, true},
+    {FIELD_checkpoint_every, 0, 1e12, true},
+    {FIELD_checkpoint_keep, 1, 1e6, false},
+    {FIELD_log_every, 1, 1e12, false},
+    {FIELD_cluster_nodes, 1, 1 << 20, false},
+    {FIELD_cluster_devices, 1, 1024, false},
     {FIELD_cluster_memory, 1 << 20, 1e18, false},
 };
 
@@ -56,8 +79,9 @@ static bool check_range(Compile *c, const Value *value, int32_t field, double nu
 static bool is_none(const Value *value, int32_t field) {
   const FieldInfo *info = &spec_fields[field];
   if (value->raw->kind != RAW_TEXT || strcmp(value->raw->text, "none") != 0) return false;
-  return info->kind != KIND_CHOICE &&
-         (strcmp(info->initial, "none") == 0 || strcmp(info->initial, "=") == 0);
+  bool has_none = info->kind == KIND_CHOICE || info->kind == KIND_FLAG ||
+                  field == FIELD_parallel_zero; /* zero = "none" is no word for 0 */
+  return !has_none && (strcmp(info->initial, "none") == 0 || strcmp(info->initial, "=") == 0);
 }
 
 /* ---- one function a kind */
@@ -108,6 +132,15 @@ static bool check_count(Compile *c, const Value *value, int32_t field, Job *job)
   return true;
 }
 
+/* A number, or one of the field's words. */
+static bool check_count_or(Compile *c, const Value *value, int32_t field, Job *job) {
+  int32_t word = -1;
+  if (value->raw->kind == RAW_TEXT) word = word_index(spec_fields[field].values, value->raw->text);
+  if (word < 0) return check_count(c, value, field, job);
+  *(int64_t *)field_at(job, field) = -1 - word;
+  return true;
+}
+
 static bool check_number(Compile *c, const Value *value, int32_t field, Job *job) {
   double number = value->raw->number;
   bool is_number =
@@ -131,25 +164,53 @@ static bool check_flag(Compile *c, const Value *value, int32_t field, Job *job) 
   return true;
 }
 
-/* { "every", blocks = 4 } of memory.recompute: the one choice with a number of its own. */
-static bool check_every(Compile *c, const Value *value, Job *job) {
+/* Words that come with a number: { "every", blocks = 4 }. */
+typedef struct Numbered {
+  int32_t field;
+  const char *word, *key, *asks;
+  double least;
+  size_t offset; /* of the number, in Job */
+} Numbered;
+static const Numbered numbered_words[] = {
+    {FIELD_memory_recompute, "every", "blocks", "how many blocks", 1,
+     offsetof(Job, recompute_blocks)},
+    {FIELD_parallel_pipeline, "interleaved", "chunks", "how many chunks of layers a stage has", 2,
+     offsetof(Job, pipeline_chunks)},
+};
+
+static const Numbered *numbered_of(int32_t field) {
+  for (size_t i = 0; i < sizeof numbered_words / sizeof *numbered_words; i++)
+    if (numbered_words[i].field == field) return &numbered_words[i];
+  return NULL;
+}
+
+static void fix_numbered(Compile *c, const Numbered *n) {
+  fix_last(c, "%s = { \"%s\", %s = 2 }", spec_fields[n->field].key, n->word, n->key);
+}
+
+static bool check_numbered(Compile *c, const Value *value, const Numbered *n, Job *job) {
+  enum { MOST = 1000000 };
   const Raw *raw = value->raw;
+  const char *name = field_name(c->arena, n->field);
   const char *word =
       raw->list.count == 1 && raw->list.at[0]->kind == RAW_TEXT ? raw->list.at[0]->text : "";
-  const Raw *blocks = raw->named.count == 1 && strcmp(raw->named.at[0].key, "blocks") == 0
+  const Raw *number = raw->named.count == 1 && strcmp(raw->named.at[0].key, n->key) == 0
                           ? raw->named.at[0].value
                           : NULL;
-  bool is_good = strcmp(word, "every") == 0 && blocks && blocks->kind == RAW_NUMBER &&
-                 blocks->number >= 1 && blocks->number <= 1e6 &&
-                 blocks->number == floor(blocks->number);
+  bool is_good = strcmp(word, n->word) == 0 && number && number->kind == RAW_NUMBER &&
+                 number->number == floor(number->number);
+  if (!is_good)
+    error_at(c, value->origin.span, "wrong-type", "%s: expected a word, or { \"%s\", %s = N }",
+             name, n->word, n->key);
+  else if (!(number->number >= n->least && number->number <= MOST))
+    is_good = error_at(c, value->origin.span, "range", "%s: %s is %.0f to %d; got %.15g", name,
+                       n->key, n->least, MOST, number->number);
   if (!is_good) {
-    error_at(c, value->origin.span, "wrong-type",
-             "memory.recompute: expected a word, or { \"every\", blocks = N }");
-    fix_last(c, "recompute = { \"every\", blocks = 2 }");
+    fix_numbered(c, n);
     return false;
   }
-  job->memory.recompute = CHOICE_RECOMPUTE_EVERY;
-  job->recompute_blocks = (int64_t)blocks->number;
+  *(int32_t *)field_at(job, n->field) = word_index(spec_fields[n->field].values, n->word);
+  *(int64_t *)(void *)((char *)job + n->offset) = (int64_t)number->number;
   return true;
 }
 
@@ -161,23 +222,38 @@ static bool refuse_word(Compile *c, Span at, const char *name, const char *words
   return false;
 }
 
-static bool check_choice(Compile *c, const Value *value, int32_t field, Job *job) {
-  if (field == FIELD_memory_recompute && value->raw->kind == RAW_TABLE)
-    return check_every(c, value, job);
-  if (value->raw->kind != RAW_TEXT) return refuse_type(c, value, field);
-  int32_t index = word_index(spec_fields[field].values, value->raw->text);
-  if (index < 0 && field == FIELD_memory_recompute && strcmp(value->raw->text, "full") == 0) {
-    error_at(c, value->origin.span, "unknown-word", "memory.recompute: \"full\" is \"block\" here");
+/* Words of other tools, and words whose feature is not built. */
+static bool refuse_choice(Compile *c, const Value *value, int32_t field) {
+  Span at = value->origin.span;
+  const char *word = value->raw->text;
+  if (field == FIELD_memory_recompute && strcmp(word, "full") == 0) {
+    error_at(c, at, "unknown-word", "memory.recompute: \"full\" is \"block\" here");
     fix_last(c, "recompute = \"block\"");
     return false;
   }
-  if (index < 0)
-    return refuse_word(c, value->origin.span, field_name(c->arena, field),
-                       spec_fields[field].values, value->raw->text);
-  if (field == FIELD_memory_recompute && index == CHOICE_RECOMPUTE_EVERY) {
-    error_at(c, value->origin.span, "wrong-type",
-             "memory.recompute: \"every\" says how many blocks");
-    fix_last(c, "recompute = { \"every\", blocks = 2 }");
+  return refuse_word(c, at, field_name(c->arena, field), spec_fields[field].values, word);
+}
+
+static bool refuse_unit_of_zero(Compile *c, const Value *value) {
+  error_at(c, value->origin.span, "not-built",
+           "parallel.zero_unit = %s is not built yet; a layer is what zero 3 gathers at once",
+           raw_show(c->arena, value->raw));
+  fix_last(c, "remove zero_unit");
+  return false;
+}
+
+static bool check_choice(Compile *c, const Value *value, int32_t field, Job *job) {
+  const Numbered *numbered = numbered_of(field);
+  if (numbered && value->raw->kind == RAW_TABLE) return check_numbered(c, value, numbered, job);
+  const char *word = value->raw->kind == RAW_TEXT ? value->raw->text : NULL;
+  int32_t index = word ? word_index(spec_fields[field].values, word) : -1;
+  if (index < 0 && field == FIELD_parallel_zero_unit) return refuse_unit_of_zero(c, value);
+  if (!word) return refuse_type(c, value, field);
+  if (index < 0) return refuse_choice(c, value, field);
+  if (numbered && strcmp(numbered->word, word) == 0) {
+    error_at(c, value->origin.span, "wrong-type", "%s: \"%s\" says %s", field_name(c->arena, field),
+             word, numbered->asks);
+    fix_numbered(c, numbered);
     return false;
   }
   *(int32_t *)field_at(job, field) = index;
@@ -297,6 +373,36 @@ static bool check_list(Compile *c, const Value *value, int32_t field, Job *job) 
   return true;
 }
 
+/* One number of a list; -D writes it as text. */
+static bool add_count(Compile *c, const Value *value, const Raw *raw, int32_t field,
+                      CountList *list) {
+  double number = raw->number;
+  bool is_number =
+      raw->kind == RAW_NUMBER || (raw->kind == RAW_TEXT && units_count(raw->text, &number));
+  if (!is_number || number != floor(number)) return refuse_type(c, value, field);
+  Value one = *value;
+  one.raw = raw;
+  if (!check_range(c, &one, field, number)) return false;
+  VEC_PUSH(c->arena, list, (int64_t)number);
+  return true;
+}
+
+static bool check_counts(Compile *c, const Value *value, int32_t field, Job *job) {
+  const Raw *raw = value->raw;
+  CountList *list = field_at(job, field);
+  *list = (CountList){0};
+  for (const char *p = raw->is_typed ? raw->text : ""; *p;) { /* of -D: separated by commas */
+    size_t width = strcspn(p, ",");
+    const Raw *one = raw_typed(c->arena, arena_copy_n(c->arena, p, width));
+    if (!add_count(c, value, one, field, list)) return false;
+    p += width + (p[width] == ',');
+  }
+  bool is_list = raw->kind == RAW_TABLE && raw->named.count == 0 && !raw->bad_key;
+  for (int32_t i = 0; is_list && i < raw->list.count; i++)
+    if (!add_count(c, value, raw->list.at[i], field, list)) return false;
+  return list->count > 0 ? true : refuse_type(c, value, field);
+}
+
 static bool check_columns(Compile *c, const Value *value, int32_t field, Job *job) {
   const Raw *raw = value->raw;
   ColumnList *inputs = field_at(job, field);
@@ -326,6 +432,8 @@ bool value_check(Compile *c, const Value *value, int32_t field, Job *job) {
   case KIND_TEXT: is_good = check_text(c, value, field, job); break;
   case KIND_PATH: is_good = check_path(c, value, field, job); break;
   case KIND_COUNT: is_good = check_count(c, value, field, job); break;
+  case KIND_COUNT_OR: is_good = check_count_or(c, value, field, job); break;
+  case KIND_COUNTS: is_good = check_counts(c, value, field, job); break;
   case KIND_NUMBER: is_good = check_number(c, value, field, job); break;
   case KIND_FLAG: is_good = check_flag(c, value, field, job); break;
   case KIND_CHOICE: is_good = check_choice(c, value, field, job); break;

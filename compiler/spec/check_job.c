@@ -129,8 +129,7 @@ static void add_size(Compile *c, const Value *value, Job *job) {
 }
 
 static bool is_reserved_size(const char *name) {
-  return strcmp(name, "weights") == 0 || strcmp(name, "vocab_multiple") == 0 ||
-         strcmp(name, "attention") == 0;
+  return strcmp(name, "weights") == 0 || strcmp(name, "attention") == 0;
 }
 
 /* ---- keys */

@@ -1,4 +1,4 @@
-/* derive.c -- arithmetic that follows: context, dp, batch, accumulation, steps. One identity holds
+/* derive.c -- arithmetic that follows: context, batch, accumulation, steps. One identity holds
  * them together: batch = microbatch x accumulation x dp, in whole sequences. */
 #include <math.h>
 #include <string.h>
@@ -14,46 +14,11 @@ typedef struct Deriving {
   bool is_table;
 } Deriving;
 
-static Span place_of(const Job *job, int32_t field) {
-  Span at = job->origin[field].span;
-  return at.file ? at : (Span){.file = job->path};
-}
-
-static void set_derived(Job *job, int32_t field, const char *rule) {
-  job->set[field] = true;
-  job->origin[field] = (Origin){ORIGIN_DERIVED, {0}, rule};
-}
-
-/* ---- ranks */
-
-static bool derive_replicas(Deriving *d) {
-  const Cluster *cluster = d->cluster;
-  int64_t ranks = cluster->nodes * cluster->devices;
-  const char *rule = arena_printf(d->c->arena, "%lld nodes x %lld devices",
-                                  (long long)cluster->nodes, (long long)cluster->devices);
-  bool is_said =
-      d->job->set[FIELD_parallel_dp] && d->job->origin[FIELD_parallel_dp].kind >= ORIGIN_BASE;
-  d->out->dp = ranks;
-  if (!is_said) {
-    d->job->parallel.dp = ranks;
-    set_derived(d->job, FIELD_parallel_dp, rule);
-    return true;
-  }
-  if (d->job->parallel.dp == ranks) return true;
-  error_at(d->c, place_of(d->job, FIELD_parallel_dp), "degrees", "dp %lld is not %s = %lld ranks",
-           (long long)d->job->parallel.dp, rule, (long long)ranks);
-  note_at(d->c, (Span){0}, "%lld replicas on one machine: cluster = { \"here\", devices = %lld }",
-          (long long)d->job->parallel.dp, (long long)d->job->parallel.dp);
-  fix_last(d->c, "dp = %lld", (long long)ranks);
-  return false;
-}
-
 /* ---- tokens of a sample */
 
 static bool derive_context(Deriving *d, int64_t positions) {
   Job *job = d->job;
-  bool is_said =
-      job->set[FIELD_train_context] && job->origin[FIELD_train_context].kind >= ORIGIN_BASE;
+  bool is_said = field_is_said(job, FIELD_train_context);
   d->out->sample_tokens = 1;
   if (d->is_table) return true;
   if (!is_said && positions <= 0) {
@@ -64,11 +29,11 @@ static bool derive_context(Deriving *d, int64_t positions) {
   }
   if (!is_said) {
     job->train.context = positions;
-    set_derived(job, FIELD_train_context, "model.positions");
+    field_derive(job, FIELD_train_context, "model.positions");
   }
   d->out->sample_tokens = job->train.context;
   if (positions <= 0 || job->train.context <= positions) return true;
-  error_at(d->c, place_of(job, FIELD_train_context), "range",
+  error_at(d->c, field_place(job, FIELD_train_context), "range",
            "context %lld is longer than the model's %lld positions", (long long)job->train.context,
            (long long)positions);
   fix_last(d->c, "context = %lld", (long long)positions);
@@ -86,12 +51,19 @@ static const char *batch_text(const Deriving *d, int64_t samples) {
 }
 
 static bool refuse_batch_unit(Deriving *d, const char *needs) {
-  error_at(d->c, place_of(d->job, FIELD_train_batch), "unit", "train.batch of this data counts %s",
-           needs);
+  error_at(d->c, field_place(d->job, FIELD_train_batch), "unit",
+           "train.batch of this data counts %s", needs);
   bool is_count = d->job->train.batch.unit != UNIT_TOKENS; /* tokens of a table are nothing */
   fix_last(d->c, "batch = \"%.0f %s\"", is_count ? d->job->train.batch.value : 64,
            d->is_table ? "samples" : "sequences");
   return false;
+}
+
+/* Samples that every batch is a multiple of: interleaved stages take micro-batches in groups of pp.
+ */
+static int64_t batch_step(const Deriving *d) {
+  int64_t pass = d->out->dp * d->job->train.microbatch;
+  return d->out->chunks > 1 ? pass * d->out->pp : pass;
 }
 
 static bool derive_samples(Deriving *d) {
@@ -105,32 +77,45 @@ static bool derive_samples(Deriving *d) {
   if (batch->unit != UNIT_TOKENS) return true;
   d->out->batch_samples = number / tokens;
   if (number % tokens == 0) return true;
-  error_at(d->c, place_of(d->job, FIELD_train_batch), "batch-identity",
+  error_at(d->c, field_place(d->job, FIELD_train_batch), "batch-identity",
            "%s tokens are %.2f sequences of %lld, not whole", format_count(arena, number),
            (double)number / (double)tokens, (long long)tokens);
-  int64_t step = d->out->dp * d->job->train.microbatch; /* a fix that is right at once */
-  int64_t above = round_up(number / tokens + 1, step);
+  int64_t above = round_up(number / tokens + 1, batch_step(d)); /* a fix that is right at once */
   fix_last(d->c, "batch = \"%s\"", batch_text(d, above));
   return false;
+}
+
+static void fix_batch(Deriving *d) {
+  int64_t samples = d->out->batch_samples, step = batch_step(d);
+  int64_t below = samples / step * step;
+  fix_last(d->c, "batch = \"%s\"", batch_text(d, below + step));
+  if (below > 0) note_at(d->c, (Span){0}, "nearest below: \"%s\"", batch_text(d, below));
+  int64_t micro = d->job->train.microbatch, groups = step / micro;
+  for (int64_t m = micro < samples ? micro : samples; m > 0; m--) /* or keep the batch */
+    if (m != micro && m * groups <= samples && samples % (m * groups) == 0 &&
+        (m > 1 || d->out->chunks > 1)) {
+      note_at(d->c, (Span){0}, "or keep the batch: microbatch = %lld", (long long)m);
+      break;
+    }
 }
 
 static bool derive_accumulation(Deriving *d) {
   int64_t samples = d->out->batch_samples, dp = d->out->dp, micro = d->job->train.microbatch;
   int64_t pass = dp * micro;
+  Span at = field_place(d->job, FIELD_train_batch);
   d->out->accumulation = samples / pass;
-  if (samples % pass == 0 && samples > 0) return true;
-  const char *unit = d->is_table ? "samples" : "sequences";
-  error_at(d->c, place_of(d->job, FIELD_train_batch), "batch-identity",
-           "%lld %s / (dp %lld x microbatch %lld) = %.2f passes, not whole", (long long)samples,
-           unit, (long long)dp, (long long)micro, (double)samples / (double)pass);
-  int64_t below = samples / pass * pass;
-  fix_last(d->c, "batch = \"%s\"", batch_text(d, below + pass));
-  if (below > 0) note_at(d->c, (Span){0}, "nearest below: \"%s\"", batch_text(d, below));
-  for (int64_t m = micro < samples ? micro : samples; m > 1; m--) /* or keep the batch */
-    if (samples % (dp * m) == 0) {
-      note_at(d->c, (Span){0}, "or keep the batch: microbatch = %lld", (long long)m);
-      break;
-    }
+  if (samples > 0 && samples % batch_step(d) == 0) return true;
+  if (samples % pass == 0 && samples > 0)
+    error_at(d->c, at, "batch-identity",
+             "%lld micro-batches are not a multiple of pp %lld, and interleaved stages take pp at "
+             "a time",
+             (long long)d->out->accumulation, (long long)d->out->pp);
+  else
+    error_at(d->c, at, "batch-identity",
+             "%lld %s / (dp %lld x microbatch %lld) = %.2f passes, not whole", (long long)samples,
+             d->is_table ? "samples" : "sequences", (long long)dp, (long long)micro,
+             (double)samples / (double)pass);
+  fix_batch(d);
   return false;
 }
 
@@ -144,7 +129,7 @@ static int64_t samples_of_data(const Deriving *d) {
 static bool check_data_size(Deriving *d) {
   bool is_counted = d->job->train_tokens > 0;
   if (!is_counted || samples_of_data(d) > 0) return true;
-  return error_at(d->c, place_of(d->job, FIELD_data_train), "data",
+  return error_at(d->c, field_place(d->job, FIELD_data_train), "data",
                   "data.train has %s tokens, fewer than one sequence of %lld and its target",
                   format_count(d->c->arena, d->job->train_tokens),
                   (long long)d->out->sample_tokens);
@@ -158,7 +143,7 @@ static bool derive_steps(Deriving *d) {
   if (steps->unit == UNIT_EPOCHS) {
     int64_t samples = samples_of_data(d);
     if (d->job->data.head == CHOICE_SYNTHETIC || samples == 0) {
-      error_at(d->c, place_of(d->job, FIELD_train_steps), "conflict",
+      error_at(d->c, field_place(d->job, FIELD_train_steps), "conflict",
                "train.steps in epochs needs data files that are there to be counted");
       fix_last(d->c, "steps = 1000");
       return false;
@@ -166,7 +151,7 @@ static bool derive_steps(Deriving *d) {
     count = ceil(steps->value * (double)samples / (double)d->out->batch_samples);
   }
   if (!(count >= 1 && count <= 1e12))
-    return error_at(d->c, place_of(d->job, FIELD_train_steps), "range",
+    return error_at(d->c, field_place(d->job, FIELD_train_steps), "range",
                     "train.steps comes to %.3g steps; it is 1 to 1e12", count);
   d->out->steps = (int64_t)count;
   return true;
@@ -174,15 +159,14 @@ static bool derive_steps(Deriving *d) {
 
 static bool derive_schedule(Deriving *d) {
   Job *job = d->job;
-  bool is_said =
-      job->set[FIELD_schedule_over] && job->origin[FIELD_schedule_over].kind >= ORIGIN_BASE;
+  bool is_said = field_is_said(job, FIELD_schedule_over);
   if (!is_said) {
     job->schedule.over = d->out->steps;
-    set_derived(job, FIELD_schedule_over, "train.steps");
+    field_derive(job, FIELD_schedule_over, "train.steps");
   }
   bool decays = job->schedule.head != CHOICE_CONSTANT;
   if (job->schedule.warmup <= (decays ? job->schedule.over : d->out->steps)) return true;
-  error_at(d->c, place_of(job, FIELD_schedule_warmup), "conflict",
+  error_at(d->c, field_place(job, FIELD_schedule_warmup), "conflict",
            "warmup of %lld steps is longer than %s, %lld steps", (long long)job->schedule.warmup,
            decays && is_said ? "schedule.over" : "the run",
            (long long)(decays ? job->schedule.over : d->out->steps));
@@ -192,19 +176,18 @@ static bool derive_schedule(Deriving *d) {
 
 static bool derive_validation(Deriving *d) {
   Job *job = d->job;
-  bool is_said = job->set[FIELD_train_validate_every] &&
-                 job->origin[FIELD_train_validate_every].kind >= ORIGIN_BASE;
+  bool is_said = field_is_said(job, FIELD_train_validate_every);
   bool has_valid = job->set[FIELD_data_valid];
   if (is_said && !has_valid) {
-    error_at(d->c, place_of(job, FIELD_train_validate_every), "conflict",
+    error_at(d->c, field_place(job, FIELD_train_validate_every), "conflict",
              "train.validate_every needs data.valid");
     fix_last(d->c, "remove validate_every");
     return false;
   }
   if (!is_said) {
     job->train.validate_every = has_valid ? 250 : 0;
-    set_derived(job, FIELD_train_validate_every,
-                has_valid ? "data.valid is given: 250" : "no data.valid");
+    field_derive(job, FIELD_train_validate_every,
+                 has_valid ? "data.valid is given: 250" : "no data.valid");
   }
   d->out->validate_every = job->train.validate_every;
   return true;
@@ -217,10 +200,13 @@ bool spec_derive(Compile *c, Job *job, const Cluster *cluster, int64_t model_pos
   bool has_context = job->set[FIELD_train_context];
   if (job->data.head == CHOICE_SYNTHETIC) /* a model without sequences is fed single samples */
     d.is_table = model_positions <= 0 && !has_context && job->train.batch.unit == UNIT_SAMPLES;
-  bool is_good = derive_replicas(&d);
+  bool is_good =
+      derive_degrees(c, job, cluster, derived) && derive_shards(c, job, cluster, derived);
   is_good = derive_context(&d, model_positions) && is_good;
-  if (!is_good) return false; /* the batch would be wrong for the same cause */
-  is_good = derive_samples(&d) && derive_accumulation(&d);
+  if (!is_good) return false; /* the rest would be wrong for the same cause */
+  is_good = derive_cuts(c, job, model_positions, !d.is_table, derived);
+  is_good = derive_samples(&d) && derive_accumulation(&d) && is_good;
   if (!is_good) return false;
+  lint_bubble(c, job, derived, d.is_table ? "samples" : "sequences");
   return check_data_size(&d) && derive_steps(&d) && derive_schedule(&d) && derive_validation(&d);
 }

@@ -73,6 +73,10 @@ const char *kind_example(const FieldInfo *field, Arena *arena) {
   case KIND_TEXT: return "a text";
   case KIND_PATH: return "a path";
   case KIND_COUNT: return "a whole number such as 8, 2^19 or \"16Mi\"";
+  case KIND_COUNT_OR:
+    return arena_printf(arena, "a whole number such as 8, or %s",
+                        words_between(arena, field->values, " or "));
+  case KIND_COUNTS: return "a list of whole numbers: { 9, 8, 8, 7 }";
   case KIND_NUMBER: return "a number such as 6e-4";
   case KIND_FLAG: return "true or false";
   case KIND_CHOICE: return words_between(arena, field->values, " or ");
@@ -95,6 +99,14 @@ int32_t word_index(const char *words, const char *word) {
   return -1;
 }
 
+const char *word_at(Arena *arena, const char *words, int32_t index) {
+  for (; index > 0 && *words; index--) {
+    words += strcspn(words, " ");
+    words += strspn(words, " ");
+  }
+  return arena_copy_n(arena, words, strcspn(words, " "));
+}
+
 const char *nearest_of(Arena *arena, const char *words, const char *word) {
   VEC(const char *) list = {0};
   while (*words) {
@@ -104,4 +116,28 @@ const char *nearest_of(Arena *arena, const char *words, const char *word) {
     words += strspn(words, " ");
   }
   return nearest_word(word, list.at, list.count);
+}
+
+/* ---- origins */
+
+bool field_is_said(const Job *job, int32_t field) {
+  return job->set[field] && job->origin[field].kind >= ORIGIN_BASE;
+}
+
+Span field_place(const Job *job, int32_t field) {
+  Span at = job->origin[field].span;
+  return at.file ? at : (Span){.file = job->path};
+}
+
+void field_derive(Job *job, int32_t field, const char *rule) {
+  job->set[field] = true;
+  job->origin[field] = (Origin){ORIGIN_DERIVED, {0}, rule};
+}
+
+void refuse_useless(Compile *c, const Job *job, int32_t field, const char *owner,
+                    const char *state) {
+  if (!field_is_said(job, field)) return;
+  error_at(c, job->origin[field].span, "conflict", "%s is for %s; %s", field_name(c->arena, field),
+           owner, state);
+  fix_last(c, "remove %s", spec_fields[field].key);
 }

@@ -135,21 +135,26 @@ static const char *columns_text(Arena *arena, const ColumnList *inputs) {
   return text;
 }
 
-static const char *word_at(Arena *arena, const char *words, int32_t index) {
-  for (; index > 0 && *words; index--) {
-    words += strcspn(words, " ");
-    words += strspn(words, " ");
-  }
-  return arena_copy_n(arena, words, strcspn(words, " "));
+static const char *counts_joined(Arena *arena, const CountList *list) {
+  const char *text = "";
+  for (int32_t i = 0; i < list->count; i++)
+    text = arena_printf(arena, "%s%s%lld", text, i ? " " : "", (long long)list->at[i]);
+  return text;
 }
 
 static const char *value_text(Arena *arena, const Job *job, int32_t field) {
   const void *at = field_at((Job *)job, field);
-  if (!job->set[field]) return "none";
+  if (!job->set[field]) return spec_fields[field].kind == KIND_CHOICE ? "-" : "none";
+  int64_t number;
   switch (spec_fields[field].kind) {
   case KIND_TEXT:
   case KIND_PATH: return *(const char *const *)at ? *(const char *const *)at : "none";
   case KIND_COUNT: return format_count(arena, *(const int64_t *)at);
+  case KIND_COUNT_OR:
+    number = *(const int64_t *)at;
+    return number < 0 ? word_at(arena, spec_fields[field].values, (int32_t)(-1 - number))
+                      : format_count(arena, number);
+  case KIND_COUNTS: return counts_joined(arena, at);
   case KIND_NUMBER: return arena_printf(arena, "%.15g", *(const double *)at);
   case KIND_FLAG: return *(const bool *)at ? "true" : "false";
   case KIND_CHOICE: return word_at(arena, spec_fields[field].values, *(const int32_t *)at);

@@ -21,6 +21,7 @@ typedef struct Amount {
   Unit unit;
 } Amount;
 typedef VEC(const char *) TextList;
+typedef VEC(int64_t) CountList;
 typedef struct Columns {
   const char *input;
   TextList names;
@@ -63,16 +64,18 @@ typedef struct ModelSize {
   Origin origin;
 } ModelSize;
 
-#define TYPE_TEXT    const char *
-#define TYPE_PATH    const char *
-#define TYPE_COUNT   int64_t
-#define TYPE_NUMBER  double
-#define TYPE_FLAG    bool
-#define TYPE_CHOICE  int32_t
-#define TYPE_AMOUNT  Amount
-#define TYPE_BYTES   int64_t
-#define TYPE_LIST    TextList
-#define TYPE_COLUMNS ColumnList
+#define TYPE_TEXT     const char *
+#define TYPE_PATH     const char *
+#define TYPE_COUNT    int64_t
+#define TYPE_COUNT_OR int64_t
+#define TYPE_COUNTS   CountList
+#define TYPE_NUMBER   double
+#define TYPE_FLAG     bool
+#define TYPE_CHOICE   int32_t
+#define TYPE_AMOUNT   Amount
+#define TYPE_BYTES    int64_t
+#define TYPE_LIST     TextList
+#define TYPE_COLUMNS  ColumnList
 
 typedef enum { CHOICE_TOKENS, CHOICE_TABLE, CHOICE_SYNTHETIC } DataChoice;     /* data.head */
 typedef enum { CHOICE_ADAMW, CHOICE_SGD } OptimizerChoice;                     /* optimizer.head */
@@ -86,6 +89,20 @@ typedef enum {
   CHOICE_RECOMPUTE_AUTO,
   CHOICE_RECOMPUTE_EVERY
 } RecomputeChoice; /* memory.recompute */
+typedef enum {
+  CHOICE_GPIPE,
+  CHOICE_1F1B,
+  CHOICE_INTERLEAVED,
+  CHOICE_ZB_H1
+} PipelineChoice;                                          /* parallel.pipeline */
+typedef enum { CHOICE_RING, CHOICE_ULYSSES } CpKindChoice; /* parallel.cp_kind */
+typedef enum {
+  CHOICE_SHARD_NONE,
+  CHOICE_SHARD_GRAD_OP,
+  CHOICE_SHARD_FULL,
+  CHOICE_SHARD_HYBRID
+} ShardChoice;                 /* parallel.shard */
+enum { ZERO_GROUP_NODE = -1 }; /* parallel.zero_group = "node" */
 
 /* One struct per section; `head` is the index of the word in [1] where the section takes words. */
 #define SECTION(section, head_values, default_head, doc)                                           \
@@ -102,6 +119,7 @@ typedef struct Job {
 #include "compiler/spec/fields.def"
   VEC(ModelSize) sizes;     /* of model */
   int64_t recompute_blocks; /* of memory.recompute = { "every", blocks = N } */
+  int64_t pipeline_chunks;  /* of parallel.pipeline = { "interleaved", chunks = N } */
   Origin origin[FIELD_COUNT];
   bool set[FIELD_COUNT]; /* false: "none", or derived and not yet known */
   const char *path;      /* job.lua as named on the command line */
@@ -148,19 +166,17 @@ void spec_data_assume(Job *job);
 /* Looks for ids >= vocab at a sample of positions; the runtime checks every one it reads. */
 bool spec_data_ids(Compile *c, const Job *job, int64_t vocab);
 
-typedef enum { CHOICE_GPIPE, CHOICE_1F1B, CHOICE_INTERLEAVED, CHOICE_ZB_H1 } PipelineChoice;
-typedef enum { CHOICE_RING, CHOICE_ULYSSES } CpKindChoice;
-
 /* Arithmetic that follows from the job, the cluster and the traced model's sizes (positions):
- * context, batch in sequences, dp, accumulation, steps. Enforces batch = microbatch x accumulation
- * x dp. False when reported. */
+ * degrees, context, batch in sequences, accumulation, steps. Enforces
+ * ranks = dp x cp x tp x pp and batch = microbatch x accumulation x dp. False when reported.
+ * Not known here, so checked later: heads, ffn and vocab by tp, layers by stages. */
 typedef struct Derived {
   int64_t dp, accumulation; /* accumulation: micro-batches of one replica in a step */
   int64_t tp, cp, pp;       /* 1: not used */
   int64_t chunks;           /* model chunks of a pipeline stage: 1 unless interleaved */
   int64_t zero;             /* 0 to 3 */
-  int64_t shard_ranks;      /* ranks that share state, over dp x cp; dp * cp unless hybrid; 1: zero 0 */
-  bool sequence;            /* norms and residuals are cut along seq by tp */
+  int64_t shard_ranks; /* ranks that share state, over dp x cp; dp * cp unless hybrid; 1: zero 0 */
+  bool sequence;       /* norms and residuals are cut along seq by tp */
   int64_t batch_samples, sample_tokens; /* sample_tokens 1 for tables */
   int64_t steps;
   int64_t validate_every;

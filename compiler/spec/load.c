@@ -86,6 +86,12 @@ void merged_set(Compile *c, Merged *merged, int32_t section, Value value) {
   VEC_PUSH(c->arena, &merged->sections[section].keys, value);
 }
 
+/* The word of a section, or NULL. */
+static const char *word_of(const Raw *raw) {
+  if (raw->kind == RAW_TABLE && raw->list.count == 1) raw = raw->list.at[0];
+  return raw->kind == RAW_TEXT ? raw->text : NULL;
+}
+
 static bool check_table(Compile *c, const SectionInfo *info, const Raw *raw, Span at) {
   bool takes_head = strcmp(info->head, "none") != 0;
   if (raw->bad_key)
@@ -103,11 +109,16 @@ void merged_set_section(Compile *c, Merged *merged, int32_t section, Value value
   const SectionInfo *info = &spec_sections[section];
   const Raw *raw = value.raw;
   bool takes_head = strcmp(info->head, "none") != 0;
+  const char *word = word_of(raw);
+  if (!takes_head && word && refuse_later_word(c, value.origin.span, section, word)) {
+    merged->sections[section].is_broken = true;
+    return;
+  }
   if (raw->kind != RAW_TABLE && !(raw->kind == RAW_TEXT && takes_head)) {
-    const char *word = takes_head ? ", or a word" : "";
+    const char *or_word = takes_head ? ", or a word" : "";
     merged->sections[section].is_broken = true;
     error_at(c, value.origin.span, "wrong-type", "%s is a table of keys%s: %s = { ... }; got %s",
-             info->name, word, info->name, raw_show(c->arena, raw));
+             info->name, or_word, info->name, raw_show(c->arena, raw));
     return;
   }
   if (raw->kind == RAW_TABLE && !check_table(c, info, raw, value.origin.span)) {

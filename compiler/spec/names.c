@@ -92,6 +92,14 @@ static Meant refuse_later(Compile *c, Span at, const char *path, const Later *la
   return nothing;
 }
 
+bool refuse_later_word(Compile *c, Span at, int32_t section, const char *word) {
+  const Later *later = find_later(spec_sections[section].name, word);
+  if (!later) return false;
+  error_at(c, at, "not-built", "%s = \"%s\" is not built yet; %s", spec_sections[section].name,
+           text_show(c->arena, word), later->instead);
+  return true;
+}
+
 static Meant refuse_renamed(Compile *c, Span at, const char *full, const Renamed *name) {
   const Later *later = find_later_path(c->arena, name->ours);
   if (later) {

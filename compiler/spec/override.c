@@ -11,6 +11,7 @@ static void refuse_form(Compile *c, Span at) {
 
 static void replace_section(Compile *c, Merged *merged, int32_t section, Value value) {
   if (strcmp(spec_sections[section].head, "none") == 0) {
+    if (refuse_later_word(c, value.origin.span, section, value.raw->text)) return;
     error_at(c, value.origin.span, "override", "%s takes no word; name one of its keys",
              spec_sections[section].name);
     fix_last(c, "-D %s.%s=...", spec_sections[section].name,

@@ -53,7 +53,8 @@ static void print_section(Compile *c, int32_t section, FILE *out) {
     print_cell(out, field->doc);
     fputs(" |\n", out);
   }
-  if (!has_keys) fputs("Its keys are the sizes that the model file declares.\n", out);
+  if (section == SECTION_model)
+    fputs("\nIts other keys are the sizes that the model file declares.\n", out);
 }
 
 void help_reference(Compile *c, FILE *out) {
@@ -90,12 +91,16 @@ static void print_type(FILE *out, const FieldInfo *field) {
   case KIND_TEXT:
   case KIND_PATH:
   case KIND_BYTES: fputs("string", out); break;
-  case KIND_COUNT: fputs("integer|string", out); break;
+  case KIND_COUNT:
+  case KIND_COUNT_OR: fputs("integer|string", out); break;
+  case KIND_COUNTS: fputs("integer[]", out); break;
   case KIND_NUMBER: fputs("number", out); break;
   case KIND_FLAG: fputs("boolean", out); break;
   case KIND_CHOICE:
     print_words(out, field->values);
     if (strcmp(field->key, "recompute") == 0) fputs("|{ [1]: \"every\", blocks: integer }", out);
+    if (strcmp(field->key, "pipeline") == 0)
+      fputs("|{ [1]: \"interleaved\", chunks: integer }", out);
     break;
   case KIND_AMOUNT: fputs(*field->values == '|' ? "integer|string" : "string", out); break;
   case KIND_LIST: fputs("string|string[]", out); break;

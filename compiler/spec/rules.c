@@ -5,22 +5,10 @@
 
 #include "compiler/spec/spec_room.h"
 
-static bool is_said(const Job *job, int32_t field) {
-  return job->origin[field].kind > ORIGIN_DERIVED;
-}
-
 /* A key of another choice: adamw's beta1 beside sgd. */
 static void refuse_beside(Compile *c, const Job *job, int32_t field, const char *owner,
                           const char *section, const char *word) {
-  if (!is_said(job, field)) return;
-  error_at(c, job->origin[field].span, "conflict", "%s is for %s; %s is \"%s\"",
-           field_name(c->arena, field), owner, section, word);
-  fix_last(c, "remove %s", spec_fields[field].key);
-}
-
-static void derive(Job *job, int32_t field, const char *rule) {
-  job->set[field] = true;
-  job->origin[field] = (Origin){ORIGIN_DERIVED, {0}, rule};
+  refuse_useless(c, job, field, owner, arena_printf(c->arena, "%s is \"%s\"", section, word));
 }
 
 static void check_optimizer(Compile *c, Job *job) {
@@ -39,7 +27,7 @@ static void check_optimizer(Compile *c, Job *job) {
                field_name(c->arena, below_one[i]));
   if (!job->set[FIELD_optimizer_weight_decay]) {
     job->optimizer.weight_decay = is_sgd ? 0 : 0.1;
-    derive(job, FIELD_optimizer_weight_decay, is_sgd ? "sgd: 0" : "adamw: 0.1");
+    field_derive(job, FIELD_optimizer_weight_decay, is_sgd ? "sgd: 0" : "adamw: 0.1");
   }
 }
 
@@ -59,29 +47,29 @@ static void check_precision(Compile *c, Job *job) {
   const char *row = arena_printf(arena, "precision = \"%s\"", job->precision.head_text);
   if (!job->set[FIELD_precision_param]) {
     job->precision.param = job->precision.head;
-    derive(job, FIELD_precision_param, row);
+    field_derive(job, FIELD_precision_param, row);
   }
   if (!job->set[FIELD_precision_compute]) {
     job->precision.compute = job->precision.param;
-    derive(job, FIELD_precision_compute, "as precision.param");
+    field_derive(job, FIELD_precision_compute, "as precision.param");
   }
   if (!job->set[FIELD_precision_reduce]) {
     job->precision.reduce = job->precision.grad;
-    derive(job, FIELD_precision_reduce, "as precision.grad");
+    field_derive(job, FIELD_precision_reduce, "as precision.grad");
   }
   bool is_narrow = job->precision.param != CHOICE_FP32;
   if (!job->set[FIELD_precision_master]) {
     job->precision.master = is_narrow ? CHOICE_MASTER_FP32 : CHOICE_MASTER_NONE;
-    derive(job, FIELD_precision_master,
-           is_narrow ? "param is narrower than fp32" : "param is fp32 itself");
+    field_derive(job, FIELD_precision_master,
+                 is_narrow ? "param is narrower than fp32" : "param is fp32 itself");
   } else if (!is_narrow && job->precision.master == CHOICE_MASTER_FP32) {
     error_at(c, job->origin[FIELD_precision_master].span, "conflict",
              "precision.master: param is fp32 itself, a copy of it would be the same");
     fix_last(c, "remove master");
   }
   if (job->precision.param != job->precision.compute) {
-    int32_t said =
-        is_said(job, FIELD_precision_compute) ? FIELD_precision_compute : FIELD_precision_param;
+    int32_t said = field_is_said(job, FIELD_precision_compute) ? FIELD_precision_compute
+                                                               : FIELD_precision_param;
     error_at(c, job->origin[said].span, "not-built",
              "precision: param %s with compute %s is not built yet; the two are the same",
              word_of(job, FIELD_precision_param), word_of(job, FIELD_precision_compute));
@@ -99,7 +87,7 @@ static void check_data(Compile *c, Job *job) {
     refuse_beside(c, job, FIELD_data_train, "tokens and table", "data", word);
     refuse_beside(c, job, FIELD_data_valid, "tokens and table", "data", word);
   }
-  if (job->data.head == CHOICE_TABLE && is_said(job, FIELD_train_context))
+  if (job->data.head == CHOICE_TABLE && field_is_said(job, FIELD_train_context))
     refuse_beside(c, job, FIELD_train_context, "sequences of tokens", "data", word);
 }
 
@@ -142,7 +130,7 @@ static const char *expand(Compile *c, const Job *job, int32_t field, const char 
 static void check_paths(Compile *c, Job *job) {
   if (!job->set[FIELD_job_name]) {
     job->job.name = name_from_path(c->arena, job->path);
-    derive(job, FIELD_job_name, "the file's name");
+    field_derive(job, FIELD_job_name, "the file's name");
   }
   job->log.dir = expand(c, job, FIELD_log_dir, NULL);
   job->checkpoint.path = expand(c, job, FIELD_checkpoint_path, job->log.dir);
@@ -160,6 +148,7 @@ bool job_rules(Compile *c, Job *job) {
   check_schedule(c, job);
   check_precision(c, job);
   check_data(c, job);
+  parallel_rules(c, job);
   check_paths(c, job);
   return !compile_failed(c);
 }

@@ -25,6 +25,8 @@ typedef enum Kind {
   KIND_TEXT,
   KIND_PATH,
   KIND_COUNT,
+  KIND_COUNT_OR,
+  KIND_COUNTS,
   KIND_NUMBER,
   KIND_FLAG,
   KIND_CHOICE,
@@ -56,8 +58,9 @@ const char *field_name(Arena *arena, int32_t field); /* "train.batch"; keys of j
 const char *kind_example(const FieldInfo *field,
                          Arena *arena); /* what is expected, with an example */
 
-/* Index of `word` in words separated by blanks, or -1. */
+/* Index of `word` in words separated by blanks, or -1; and the other way. */
 int32_t word_index(const char *words, const char *word);
+const char *word_at(Arena *arena, const char *words, int32_t index);
 const char *nearest_of(Arena *arena, const char *words, const char *word);
 
 /* What a wrong name was probably meant to be, -1 for none: that is not missing as well. */
@@ -68,6 +71,9 @@ typedef struct Meant {
 /* Refuses a key or section that does not exist: renamed, declined, not built, misspelt. section -1:
  * a section. */
 Meant refuse_name(Compile *c, Span at, int32_t section, const char *name);
+
+/* Refuses a word of a section that takes none so far: parallel = "auto". False: it is not known. */
+bool refuse_later_word(Compile *c, Span at, int32_t section, const char *word);
 
 /* ---- values as written (raw.c) */
 
@@ -131,9 +137,40 @@ void merged_set_section(Compile *c, Merged *merged, int32_t section, Value value
 
 bool merged_check(Compile *c, Merged *merged, Job *job); /* types, units, ranges, required keys */
 bool job_rules(Compile *c, Job *job);                    /* keys that contradict each other */
+void parallel_rules(Compile *c, Job *job);               /* those of section parallel */
 
 /* The text of a value that is not absent, or NULL; bytes of "80GiB" ... One value of one field. */
 bool value_check(Compile *c, const Value *value, int32_t field, Job *job);
+
+/* ---- origins (fields.c) */
+
+bool field_is_said(const Job *job, int32_t field); /* by a file or -D */
+Span field_place(const Job *job, int32_t field);   /* of its value, else the job */
+void field_derive(Job *job, int32_t field, const char *rule);
+
+/* "conflict": the key is written where it changes nothing. `owner`: what it is for; `state`: what
+ * stands instead. */
+void refuse_useless(Compile *c, const Job *job, int32_t field, const char *owner,
+                    const char *state);
+
+/* ---- degrees (degrees.c, shards.c): parts of spec_derive */
+
+/* tp, cp, pp and dp, whose product is the cluster's ranks. */
+bool derive_degrees(Compile *c, Job *job, const Cluster *cluster, Derived *out);
+
+/* Who shares states: zero and shard_ranks. After derive_degrees. */
+bool derive_shards(Compile *c, Job *job, const Cluster *cluster, Derived *out);
+
+/* Whether cp and tp can cut sequences of sample_tokens; has_seq false: there are none. */
+bool derive_cuts(Compile *c, Job *job, int64_t positions, bool has_seq, Derived *out);
+
+/* Says so when stages of a pipeline idle for much of a step. `unit`: what a batch counts. */
+void lint_bubble(Compile *c, const Job *job, const Derived *out, const char *unit);
+
+/* Numbers that divide n, ascending; "1 2 4 8" of those around `value`; the nearest one. */
+CountList divisors(Arena *arena, int64_t n);
+const char *counts_text(Arena *arena, const CountList *list, int64_t value);
+int64_t counts_nearest(const CountList *list, int64_t value);
 
 /* ---- paths (paths.c) */
 

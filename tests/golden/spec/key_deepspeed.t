@@ -20,9 +20,8 @@ job.lua:4:72: error[declined]: train.gradient_accumulation_steps does not exist:
     arithmetic: batch / (dp x microbatch)
     4 | 4, train_micro_batch_size_per_gpu = 4, gradient_accumulation_steps = 2, steps = 10 },
       |                                        ^~~~~~~~~~~~~~~~~~~~~~~~~~~
-job.lua:6:3: error[not-built]: zero_optimization: that is parallel.zero here, which is not built
-    yet;
-    remove it: every replica holds all states (zero 0)
+job.lua:6:3: error[unknown-key]: zero_optimization: no such key; that is parallel.zero here
     6 |   zero_optimization = { stage = 2 },
       |   ^~~~~~~~~~~~~~~~~
+        fix: parallel = { zero = ... }
 4 errors

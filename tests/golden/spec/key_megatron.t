@@ -23,9 +23,9 @@ job.lua:4:76: error[unknown-key]: train.train_iters: no such key; that is train.
     4 | micro_batch_size = 4, seq_length = 64, train_iters = 10 },
       |                                        ^~~~~~~~~~~
         fix: train = { steps = ... }
-job.lua:6:16: error[not-built]: parallel.tensor_model_parallel_size: that is parallel.tp here, which
-    is not built yet;
-    remove it: every rank holds the whole model
+job.lua:6:16: error[unknown-key]: parallel.tensor_model_parallel_size: no such key; that is
+    parallel.tp here
     6 |   parallel = { tensor_model_parallel_size = 2 },
       |                ^~~~~~~~~~~~~~~~~~~~~~~~~~
+        fix: parallel = { tp = ... }
 5 errors

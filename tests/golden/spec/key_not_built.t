@@ -3,24 +3,26 @@ return job {
   data = "synthetic",
   train = { batch = "8 sequences", microbatch = 2, steps = 10 },
   optimizer = { "adamw", lr = 1e-3 },
-  parallel = { tp = 2, pp = 2, zero = 1 },
+  parallel = { compress = "none", order = "tp dp", zero_unit = "25MiB" },
   slurm = { time = "10m" },
   offload = { optimizer = "cpu" },
   peft = "lora",
   checkpoint = { async = true },
 }
 -- >>> exit 1
-job.lua:6:16: error[not-built]: parallel.tp is not built yet; remove it: every rank holds the whole
-    model
-    6 |   parallel = { tp = 2, pp = 2, zero = 1 },
-      |                ^~
-job.lua:6:24: error[not-built]: parallel.pp is not built yet; remove it: every rank holds all layers
-    6 |   parallel = { tp = 2, pp = 2, zero = 1 },
-      |                        ^~
-job.lua:6:32: error[not-built]: parallel.zero is not built yet; remove it: every replica holds all
-    states (zero 0)
-    6 |   parallel = { tp = 2, pp = 2, zero = 1 },
-      |                                ^~~~
+job.lua:6:16: error[not-built]: parallel.compress is not built yet; remove it: gradients travel as
+    precision.reduce says
+    6 |   parallel = { compress = "none", order = "tp dp", zero_unit = "25MiB" },
+      |                ^~~~~~~~
+job.lua:6:35: error[not-built]: parallel.order is not built yet; remove it: ranks count tp first,
+    then cp, pp and dp
+    6 |   parallel = { compress = "none", order = "tp dp", zero_unit = "25MiB" },
+      |                                   ^~~~~
+job.lua:6:64: error[not-built]: parallel.zero_unit = "25MiB" is not built yet; a layer is what zero
+    3 gathers at once
+    6 | = "none", order = "tp dp", zero_unit = "25MiB" },
+      |                                        ^~~~~~~
+        fix: remove zero_unit
 job.lua:7:3: error[not-built]: slurm is not built yet; remove the section: lockstep run trains on
     this machine
     7 |   slurm = { time = "10m" },

@@ -24,11 +24,11 @@ job.lua:7:16: error[declined]: parallel.find_unused_parameters does not exist: t
     gradient before the job starts
     7 |   parallel = { find_unused_parameters = true, bucket_cap_mb = 25 },
       |                ^~~~~~~~~~~~~~~~~~~~~~
-job.lua:7:47: error[not-built]: parallel.bucket_cap_mb: that is parallel.bucket here, which is not
-    built yet;
-    remove it: gradients are reduced once a step
+job.lua:7:47: error[unknown-key]: parallel.bucket_cap_mb: no such key; that is parallel.bucket here,
+    in bytes
     7 |   parallel = { find_unused_parameters = true, bucket_cap_mb = 25 },
       |                                               ^~~~~~~~~~~~~
+        fix: parallel = { bucket = ... }
 job.lua:8:3: error[unknown-key]: learning_rate: no such key; that is optimizer.lr here
     8 |   learning_rate = 1e-3,
       |   ^~~~~~~~~~~~~

@@ -1,4 +1,4 @@
--- RUN: check job.lua --no-data -D train.stepz=5 -D trian.steps=5 -D parallel.tp=2
+-- RUN: check job.lua --no-data -D train.stepz=5 -D trian.steps=5 -D parallel.order=x
 return job {
   model = { "gpt2", layers = 2, width = 32, heads = 2, vocab = 256, positions = 64 },
   data = "synthetic",
@@ -6,8 +6,8 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
--D parallel.tp=2: error[not-built]: parallel.tp is not built yet; remove it: every rank holds the
-    whole model
+-D parallel.order=x: error[not-built]: parallel.order is not built yet; remove it: ranks count tp
+    first, then cp, pp and dp
 -D train.stepz=5: error[unknown-key]: train.stepz: no such key; did you mean 'steps'?
         fix: steps
 -D trian.steps=5: error[unknown-section]: trian: no such section; did you mean 'train'?

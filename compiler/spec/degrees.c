@@ -1,0 +1,255 @@
+/* degrees.c -- ranks = dp x cp x tp x pp, what cp and tp cut sequences into, and how long stages of
+ * a pipeline wait for each other. */
+#include "compiler/spec/spec_room.h"
+#include "compiler/spec/units.h"
+
+/* ---- numbers that divide */
+
+CountList divisors(Arena *arena, int64_t n) {
+  CountList list = {0}, above = {0};
+  for (int64_t i = 1; i <= n / i; i++) {
+    if (n % i != 0) continue;
+    VEC_PUSH(arena, &list, i);
+    if (i != n / i) VEC_PUSH(arena, &above, n / i);
+  }
+  while (above.count > 0)
+    VEC_PUSH(arena, &list, above.at[--above.count]);
+  return list;
+}
+
+int64_t counts_nearest(const CountList *list, int64_t value) {
+  int64_t best = list->at[0];
+  for (int32_t i = 1; i < list->count; i++) {
+    int64_t before = best > value ? best - value : value - best;
+    int64_t now = list->at[i] > value ? list->at[i] - value : value - list->at[i];
+    if (now < before) best = list->at[i];
+  }
+  return best;
+}
+
+const char *counts_text(Arena *arena, const CountList *list, int64_t value) {
+  enum { SHOWN_EACH_SIDE = 5 };
+  int32_t middle = 0;
+  while (middle < list->count && list->at[middle] <= value)
+    middle++;
+  int32_t first = middle > SHOWN_EACH_SIDE ? middle - SHOWN_EACH_SIDE : 0;
+  int32_t end = middle + SHOWN_EACH_SIDE < list->count ? middle + SHOWN_EACH_SIDE : list->count;
+  const char *text = first > 0 ? "... " : "";
+  for (int32_t i = first; i < end; i++)
+    text = arena_printf(arena, "%s%s%lld", text, i > first ? " " : "", (long long)list->at[i]);
+  return end < list->count ? arena_printf(arena, "%s ...", text) : text;
+}
+
+/* ---- degrees */
+
+enum { DEGREE_FIELDS = 3 };
+static const int32_t degree_fields[DEGREE_FIELDS] = {FIELD_parallel_tp, FIELD_parallel_cp,
+                                                     FIELD_parallel_pp};
+
+static int64_t degree(Job *job, int32_t i) {
+  return *(const int64_t *)field_at(job, degree_fields[i]);
+}
+
+static const char *product_text(Arena *arena, const Job *job) {
+  return arena_printf(arena, "tp %lld x cp %lld x pp %lld", (long long)job->parallel.tp,
+                      (long long)job->parallel.cp, (long long)job->parallel.pp);
+}
+
+/* Of the degrees, one that another value could put right while the others stay; -1: none. */
+static int32_t find_culprit(Job *job, int64_t ranks, int32_t from) {
+  int64_t product = job->parallel.tp * job->parallel.cp * job->parallel.pp;
+  for (int32_t i = from; i < DEGREE_FIELDS; i++)
+    if (degree(job, i) > 1 && ranks % (product / degree(job, i)) == 0) return i;
+  return -1;
+}
+
+/* One after the other, each the nearest that divides what is left. */
+static const char *mended_degrees(Arena *arena, Job *job, int64_t ranks) {
+  const char *text = "";
+  for (int32_t i = 0; i < DEGREE_FIELDS; i++) {
+    CountList legal = divisors(arena, ranks);
+    int64_t value = counts_nearest(&legal, degree(job, i));
+    ranks /= value;
+    if (degree(job, i) == 1) continue;
+    text = arena_printf(arena, "%s%s%s = %lld", text, *text ? ", " : "",
+                        spec_fields[degree_fields[i]].key, (long long)value);
+  }
+  return text;
+}
+
+static const char *ranks_text(Arena *arena, const Cluster *cluster) {
+  return arena_printf(arena, "%lld nodes x %lld devices", (long long)cluster->nodes,
+                      (long long)cluster->devices);
+}
+
+static void note_devices(Compile *c, const Job *job) {
+  static const int32_t fields[] = {FIELD_cluster_nodes, FIELD_cluster_devices};
+  for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+    const Origin *origin = &job->origin[fields[i]];
+    if (!origin->span.file) continue;
+    bool is_nodes = fields[i] == FIELD_cluster_nodes;
+    note_at(c, origin->span, "%lld %s here",
+            (long long)(is_nodes ? job->cluster.nodes : job->cluster.devices),
+            is_nodes ? "nodes" : "devices a node");
+  }
+}
+
+static bool refuse_degrees(Compile *c, Job *job, const Cluster *cluster) {
+  Arena *arena = c->arena;
+  int64_t ranks = cluster->nodes * cluster->devices;
+  int64_t product = job->parallel.tp * job->parallel.cp * job->parallel.pp;
+  int32_t culprit = find_culprit(job, ranks, 0);
+  int32_t shown = culprit;
+  for (int32_t i = 0; shown < 0; i++)
+    if (degree(job, i) > 1) shown = i;
+  Span at = field_place(job, degree_fields[shown]);
+  const char *sentence =
+      arena_printf(arena, "%s = %lld does not divide %s = %lld ranks", product_text(arena, job),
+                   (long long)product, ranks_text(arena, cluster), (long long)ranks);
+  if (culprit < 0) {
+    error_at(c, at, "degrees", "%s", sentence);
+    fix_last(c, "%s", mended_degrees(arena, job, ranks));
+  }
+  for (int32_t i = culprit; i >= 0; i = find_culprit(job, ranks, i + 1)) {
+    const char *key = spec_fields[degree_fields[i]].key;
+    CountList legal = divisors(arena, ranks / (product / degree(job, i)));
+    const char *list = counts_text(arena, &legal, degree(job, i));
+    if (i == culprit) {
+      error_at(c, at, "degrees", "%s; %s may be %s", sentence, key, list);
+      fix_last(c, "%s = %lld", key, (long long)counts_nearest(&legal, degree(job, i)));
+    } else {
+      note_at(c, (Span){0}, "or %s may be %s", key, list);
+    }
+  }
+  note_devices(c, job);
+  return false;
+}
+
+bool derive_degrees(Compile *c, Job *job, const Cluster *cluster, Derived *out) {
+  int64_t ranks = cluster->nodes * cluster->devices;
+  int64_t product = job->parallel.tp * job->parallel.cp * job->parallel.pp;
+  out->tp = job->parallel.tp;
+  out->cp = job->parallel.cp;
+  out->pp = job->parallel.pp;
+  bool is_interleaved = out->pp > 1 && job->parallel.pipeline == CHOICE_INTERLEAVED;
+  out->chunks = is_interleaved ? job->pipeline_chunks : 1;
+  if (ranks % product != 0) return refuse_degrees(c, job, cluster);
+  out->dp = ranks / product;
+  const char *rule = ranks_text(c->arena, cluster);
+  if (product > 1) rule = arena_printf(c->arena, "%s / (%s)", rule, product_text(c->arena, job));
+  if (!field_is_said(job, FIELD_parallel_dp)) {
+    job->parallel.dp = out->dp;
+    field_derive(job, FIELD_parallel_dp, rule);
+    return true;
+  }
+  if (job->parallel.dp == out->dp) return true;
+  error_at(c, field_place(job, FIELD_parallel_dp), "degrees", "dp %lld is not %s = %lld",
+           (long long)job->parallel.dp, rule, (long long)out->dp);
+  note_at(c, (Span){0}, "%lld replicas on one machine: cluster = { \"here\", devices = %lld }",
+          (long long)job->parallel.dp, (long long)(job->parallel.dp * product));
+  fix_last(c, "dp = %lld", (long long)out->dp);
+  return false;
+}
+
+/* ---- sequences */
+
+/* A sequence length that cp and tp can cut, nearest below, or the shortest one. */
+static bool refuse_context(Compile *c, const Job *job, const Derived *out, int64_t positions,
+                           int64_t unit, const char *sentence) {
+  bool is_said = field_is_said(job, FIELD_train_context);
+  int32_t blamed = is_said       ? FIELD_train_context
+                   : out->cp > 1 ? FIELD_parallel_cp
+                                 : FIELD_parallel_tp;
+  error_at(c, field_place(job, blamed), "context-multiple", "%s", sentence);
+  int64_t below = out->sample_tokens / unit * unit, above = below + unit;
+  bool fits = positions <= 0 || above <= positions;
+  if (below > 0)
+    fix_last(c, "context = %lld", (long long)below);
+  else if (fits)
+    fix_last(c, "context = %lld", (long long)above);
+  if (below > 0 && fits) note_at(c, (Span){0}, "nearest above: %lld", (long long)above);
+  return false;
+}
+
+static bool refuse_without_sequences(Compile *c, const Job *job, const Derived *out) {
+  bool is_said = field_is_said(job, FIELD_parallel_sequence) && job->parallel.sequence;
+  int32_t field = FIELD_parallel_cp;
+  if (out->cp == 1 && is_said) field = FIELD_parallel_sequence;
+  if (out->cp == 1 && !is_said && job->parallel.regather) field = FIELD_parallel_regather;
+  if (field == FIELD_parallel_cp && out->cp == 1) return true;
+  error_at(c, field_place(job, field), "conflict",
+           "%s is for sequences, and samples of this data have none", field_name(c->arena, field));
+  fix_last(c, "remove %s", spec_fields[field].key);
+  return false;
+}
+
+bool derive_cuts(Compile *c, Job *job, int64_t positions, bool has_seq, Derived *out) {
+  Arena *arena = c->arena;
+  bool is_said = field_is_said(job, FIELD_parallel_sequence);
+  if (!has_seq && !refuse_without_sequences(c, job, out)) return false;
+  out->sequence = is_said ? job->parallel.sequence : out->tp > 1 && has_seq;
+  if (!is_said) {
+    job->parallel.sequence = out->sequence;
+    field_derive(job, FIELD_parallel_sequence,
+                 out->tp > 1 && !has_seq ? "samples have no sequence"
+                 : out->tp > 1           ? "tp > 1"
+                                         : "tp is 1");
+  }
+  bool is_ring = job->parallel.cp_kind == CHOICE_RING;
+  int64_t pieces = out->cp == 1 ? 1 : is_ring ? 2 * out->cp : out->cp;
+  int64_t unit = pieces, per_rank = out->sequence ? out->cp * out->tp : 1;
+  while (unit % per_rank != 0)
+    unit += pieces; /* both divide it */
+  long long context = out->sample_tokens;
+  if (has_seq && context % pieces != 0)
+    return refuse_context(c, job, out, positions, unit,
+                          arena_printf(arena, "context %lld is not a multiple of %scp = %lld: %s",
+                                       context, is_ring ? "2 x " : "", (long long)pieces,
+                                       is_ring ? "a ring gives each rank two equal pieces"
+                                               : "ulysses gives each rank one equal piece"));
+  if (!has_seq || context % per_rank == 0) return true;
+  refuse_context(c, job, out, positions, unit,
+                 arena_printf(arena,
+                              "context %lld / cp %lld = %lld tokens is not a multiple of tp = "
+                              "%lld, and sequence cuts it by tp",
+                              context, (long long)out->cp, context / (long long)out->cp,
+                              (long long)out->tp));
+  note_at(c, (Span){0}, "or keep whole norms and residuals: sequence = false");
+  return false;
+}
+
+/* ---- waiting */
+
+/* Micro-batches with which stages idle for at most `share` of a step. */
+static int64_t enough_microbatches(const Derived *out, double overlap, double share) {
+  double least = (double)(out->pp - 1) * (1 / share - 1) / overlap;
+  int64_t count = (int64_t)least;
+  if ((double)count < least - 1e-9) count++;
+  return out->chunks > 1 ? round_up(count, out->pp) : count;
+}
+
+void lint_bubble(Compile *c, const Job *job, const Derived *out, const char *unit) {
+  if (out->pp == 1) return;
+  /* zb-h1 fills what a backward without weight gradients leaves: a third of it stays, if forward
+   * and the two parts of backward take equally long. */
+  bool is_filled = job->parallel.pipeline == CHOICE_ZB_H1;
+  double overlap = is_filled ? 3 : (double)out->chunks;
+  double waits = (double)(out->pp - 1);
+  double share = waits / (overlap * (double)out->accumulation + waits);
+  if (share <= 0.2) return;
+  const char *formula = is_filled         ? "(pp-1) / (3 m + pp-1)"
+                        : out->chunks > 1 ? "(pp-1) / (chunks m + pp-1)"
+                                          : "(pp-1) / (m + pp-1)";
+  int64_t fair = enough_microbatches(out, overlap, 0.2);
+  int64_t good = enough_microbatches(out, overlap, 0.1);
+  lint_at(c, field_place(job, FIELD_parallel_pp), "bubble",
+          "stages idle %.1f %% of a step: %s with m = %lld micro-batches", share * 100, formula,
+          (long long)out->accumulation);
+  int64_t pass = out->dp * job->train.microbatch;
+  bool is_tokens = job->train.batch.unit == UNIT_TOKENS;
+  const char *batch =
+      units_print_count(c->arena, (double)(fair * pass * (is_tokens ? out->sample_tokens : 1)));
+  fix_last(c, "batch = \"%s %s\"", batch, is_tokens ? "tokens" : unit);
+  note_at(c, (Span){0}, "m = %lld: at most 20 %%; m = %lld: at most 10 %%", (long long)fair,
+          (long long)good);
+}
