@@ -1,17 +1,11 @@
 /* pipeline.c -- who computes what in which order, and when stages exchange.
  *
- * Three steps: every stage's order, by one rule for all schedules; the tick of every step when each
- * runs as soon as its input is there; the exchanges, which follow from the ticks. */
+ * Every stage's order follows from one rule for all schedules. The orders are then simulated twice:
+ * with transfers that wait for nobody, which gives the bubble that papers speak of, and with
+ * transfers that wait for both ends, which gives the exchanges. */
 #include "compiler/schedule/pipeline.h"
 
 #include <assert.h>
-#include <stdlib.h>
-
-typedef struct Maker {
-  Arena *arena;
-  Pipeline *pipeline;
-  int64_t *end[PIPE_ACTION_COUNT]; /* by model chunk * microbatches + micro-batch; -1: not yet */
-} Maker;
 
 static int32_t model_chunks(const PipeShape *shape) {
   return shape->stages * shape->chunks;
@@ -26,24 +20,6 @@ static int64_t cost_of(const PipeShape *shape, PipeAction action) {
   if (action == PIPE_FORWARD) return costs->forward;
   if (action == PIPE_WEIGHT) return costs->weight;
   return is_split(shape) ? costs->backward : costs->backward + costs->weight;
-}
-
-/* ---- when a step's input is there */
-
-static int64_t *end_of(const Maker *m, PipeAction action, int32_t model_chunk, int32_t microbatch) {
-  return &m->end[action][(int64_t)model_chunk * m->pipeline->shape.microbatches + microbatch];
-}
-
-/* The tick at which the step can start; -1: what it needs has no end yet. */
-static int64_t input_tick(const Maker *m, int32_t stage, const PipeStep *step) {
-  const PipeShape *shape = &m->pipeline->shape;
-  int32_t here = step->chunk * shape->stages + stage, k = step->microbatch;
-  if (step->action == PIPE_FORWARD) return here == 0 ? 0 : *end_of(m, PIPE_FORWARD, here - 1, k);
-  if (step->action == PIPE_WEIGHT) return *end_of(m, PIPE_BACKWARD, here, k);
-  int64_t own = *end_of(m, PIPE_FORWARD, here, k);
-  if (own < 0 || here == model_chunks(shape) - 1) return own;
-  int64_t gradient = *end_of(m, PIPE_BACKWARD, here + 1, k);
-  return gradient < 0 || gradient > own ? gradient : own;
 }
 
 /* ---- orders: so many forwards ahead, then forward and backward in turn
@@ -82,43 +58,118 @@ static void order_steps(const PipeShape *shape, int32_t stage, PipeStage *out) {
     out->steps[out->step_count++] = kth_step(shape, PIPE_WEIGHT, k);
 }
 
-/* ---- ticks */
+/* ---- simulation */
 
-/* Runs steps of a stage until one has to wait; the number run. */
-static int32_t advance(Maker *m, int32_t stage, int32_t *next, int64_t *free_tick) {
-  PipeStage *out = &m->pipeline->stages[stage];
-  int32_t first = *next;
-  for (; *next < out->step_count; ++*next) {
-    PipeStep *step = &out->steps[*next];
-    int64_t tick = input_tick(m, stage, step);
-    if (tick < 0) break;
-    step->tick = tick > *free_tick ? tick : *free_tick;
-    *free_tick = step->tick + cost_of(&m->pipeline->shape, step->action);
-    int32_t model_chunk = step->chunk * m->pipeline->shape.stages + stage;
-    *end_of(m, step->action, model_chunk, step->microbatch) = *free_tick;
-  }
-  return *next - first;
+typedef struct Worker {
+  int32_t next; /* step; the one before is under way until busy_until, or done */
+  int64_t busy_until;
+  bool has_output; /* the step before makes something that another stage has not got yet */
+} Worker;
+
+typedef struct Simulation {
+  Arena *arena;
+  Pipeline *pipeline;
+  Worker *workers;             /* by stage */
+  bool *is_there[PIPE_WEIGHT]; /* activation or gradient that (model chunk, micro-batch) needs */
+  bool meets;                  /* a transfer waits until its receiver is between two steps */
+  int64_t now;
+} Simulation;
+
+/* Whether the model chunk's forward (backward) has what the chunk before (behind) makes for it. */
+static bool *input_of(const Simulation *s, PipeAction action, int32_t model_chunk, int32_t k) {
+  return &s->is_there[action][(int64_t)model_chunk * s->pipeline->shape.microbatches + k];
 }
 
-static void find_ticks(Maker *m) {
-  const PipeShape *shape = &m->pipeline->shape;
-  int32_t *next = ARENA_ARRAY(m->arena, int32_t, shape->stages);
-  int64_t *free_tick = ARENA_ARRAY(m->arena, int64_t, shape->stages);
-  int64_t left = 0, busy = 0, span = 0;
-  for (int32_t stage = 0; stage < shape->stages; stage++)
-    left += m->pipeline->stages[stage].step_count;
-  while (left > 0) {
-    int64_t before = left;
+static bool may_start(const Simulation *s, int32_t stage, const PipeStep *step) {
+  const PipeShape *shape = &s->pipeline->shape;
+  int32_t here = step->chunk * shape->stages + stage;
+  int32_t source = step->action == PIPE_FORWARD ? here - 1 : here + 1;
+  if (step->action == PIPE_WEIGHT || source < 0 || source == model_chunks(shape)) return true;
+  return *input_of(s, step->action, here, step->microbatch);
+}
+
+/* The model chunk that needs what a step makes; -1: none. */
+static int32_t target_chunk(const PipeShape *shape, int32_t stage, const PipeStep *step) {
+  int32_t here = step->chunk * shape->stages + stage;
+  int32_t target = step->action == PIPE_FORWARD ? here + 1 : here - 1;
+  return step->action == PIPE_WEIGHT || target == model_chunks(shape) ? -1 : target;
+}
+
+/* Adds a transfer to the stage's exchange of this tick, which begins with the first one. */
+static void post(const Simulation *s, int32_t stage, PipeTransfer transfer) {
+  PipeStage *out = &s->pipeline->stages[stage];
+  int32_t last = out->exchanges.count - 1;
+  if (last < 0 || out->exchanges.at[last].tick != s->now)
+    VEC_PUSH(s->arena, &out->exchanges,
+             (PipeExchange){s->now, s->workers[stage].next, out->transfers.count, 0});
+  out->exchanges.at[out->exchanges.count - 1].transfer_count++;
+  VEC_PUSH(s->arena, &out->transfers, transfer);
+}
+
+static void post_both(const Simulation *s, int32_t stage, const PipeStep *step, int32_t target) {
+  int32_t stages = s->pipeline->shape.stages;
+  bool is_gradient = step->action == PIPE_BACKWARD;
+  PipeTransfer send = {.is_send = true,
+                       .is_gradient = is_gradient,
+                       .distance = is_gradient ? -1 : 1,
+                       .chunk = step->chunk,
+                       .peer_chunk = target / stages,
+                       .microbatch = step->microbatch};
+  PipeTransfer receive = send;
+  receive.is_send = false;
+  receive.distance = -send.distance;
+  receive.chunk = send.peer_chunk;
+  receive.peer_chunk = send.chunk;
+  post(s, stage, send);
+  post(s, target % stages, receive);
+}
+
+/* Hands over what the stage's last step made, if the step is over and the receiver has time. */
+static void hand_over(Simulation *s, int32_t stage) {
+  Worker *w = &s->workers[stage];
+  if (!w->has_output || w->busy_until > s->now) return;
+  const PipeShape *shape = &s->pipeline->shape;
+  const PipeStep *step = &s->pipeline->stages[stage].steps[w->next - 1];
+  int32_t target = target_chunk(shape, stage, step), receiver = target % shape->stages;
+  if (s->meets && s->workers[receiver].busy_until > s->now) return;
+  if (s->meets && receiver != stage) post_both(s, stage, step, target);
+  *input_of(s, step->action, target, step->microbatch) = true;
+  w->has_output = false;
+}
+
+static void start_next(Simulation *s, int32_t stage) {
+  Worker *w = &s->workers[stage];
+  PipeStage *out = &s->pipeline->stages[stage];
+  if (w->busy_until > s->now || w->has_output || w->next == out->step_count) return;
+  PipeStep *step = &out->steps[w->next];
+  if (!may_start(s, stage, step)) return;
+  step->tick = s->now;
+  w->next++;
+  w->busy_until = s->now + cost_of(&s->pipeline->shape, step->action);
+  w->has_output = target_chunk(&s->pipeline->shape, stage, step) >= 0;
+}
+
+/* Every stage runs its steps as early as it can; the tick at which the last one ends. */
+static int64_t simulate(Arena *arena, Pipeline *pipeline, bool meets) {
+  const PipeShape *shape = &pipeline->shape;
+  Simulation s = {.arena = arena, .pipeline = pipeline, .meets = meets};
+  s.workers = ARENA_ARRAY(arena, Worker, shape->stages);
+  for (int action = 0; action < PIPE_WEIGHT; action++)
+    s.is_there[action] = ARENA_ARRAY(arena, bool, model_chunks(shape) * shape->microbatches);
+  for (int64_t next = 0; next < INT64_MAX;) {
+    s.now = next;
+    next = INT64_MAX;
     for (int32_t stage = 0; stage < shape->stages; stage++)
-      left -= advance(m, stage, &next[stage], &free_tick[stage]);
-    assert(left < before); /* else the orders wait for each other */
+      hand_over(&s, stage);
+    for (int32_t stage = 0; stage < shape->stages; stage++) {
+      start_next(&s, stage);
+      int64_t until = s.workers[stage].busy_until;
+      if (until > s.now && until < next) next = until;
+    }
   }
   for (int32_t stage = 0; stage < shape->stages; stage++)
-    if (free_tick[stage] > span) span = free_tick[stage];
-  for (int32_t i = 0; i < m->pipeline->stages[0].step_count; i++)
-    busy += cost_of(shape, m->pipeline->stages[0].steps[i].action);
-  m->pipeline->span_ticks = span;
-  m->pipeline->bubble_ticks = span - busy;
+    assert(s.workers[stage].next == pipeline->stages[stage].step_count);
+  return s.now;
 }
 
 static void count_in_flight(PipeStage *stage, bool split) {
@@ -131,75 +182,6 @@ static void count_in_flight(PipeStage *stage, bool split) {
     if (action == PIPE_BACKWARD) in_flight--;
     if (action == (split ? PIPE_WEIGHT : PIPE_BACKWARD)) kept--;
   }
-}
-
-/* ---- exchanges */
-
-typedef struct Posted {
-  int64_t tick;
-  PipeTransfer transfer;
-} Posted;
-
-typedef struct PostedList {
-  VEC(Posted) list;
-} PostedList;
-
-/* By tick; within one exchange the send stands first, then activation, then gradient. */
-static int compare_posted(const void *left, const void *right) {
-  const Posted *a = left, *b = right;
-  if (a->tick != b->tick) return a->tick < b->tick ? -1 : 1;
-  if (a->transfer.is_send != b->transfer.is_send) return a->transfer.is_send ? -1 : 1;
-  return (int)a->transfer.is_gradient - (int)b->transfer.is_gradient;
-}
-
-/* Both ends of what the step makes for another stage. */
-static void post_output(const Maker *m, PostedList *posted, int32_t stage, const PipeStep *step) {
-  const PipeShape *shape = &m->pipeline->shape;
-  int32_t way = step->action == PIPE_FORWARD ? 1 : -1;
-  int32_t from = step->chunk * shape->stages + stage, to = from + way;
-  if (step->action == PIPE_WEIGHT || to < 0 || to >= model_chunks(shape)) return;
-  PipeTransfer send = {.is_send = true,
-                       .is_gradient = way < 0,
-                       .distance = way,
-                       .chunk = step->chunk,
-                       .peer_chunk = to / shape->stages,
-                       .microbatch = step->microbatch};
-  PipeTransfer receive = send;
-  receive.is_send = false;
-  receive.distance = -way;
-  receive.chunk = send.peer_chunk;
-  receive.peer_chunk = send.chunk;
-  int64_t tick = *end_of(m, step->action, from, step->microbatch);
-  VEC_PUSH(m->arena, &posted[stage].list, (Posted){tick, send});
-  VEC_PUSH(m->arena, &posted[to % shape->stages].list, (Posted){tick, receive});
-}
-
-/* An exchange stands after the steps that begin before its tick: a step never waits for more than
- * its own input, and one under way is not interrupted. */
-static void group_transfers(const Maker *m, PipeStage *stage, PostedList *posted) {
-  if (posted->list.count == 0) return;
-  qsort(posted->list.at, (size_t)posted->list.count, sizeof *posted->list.at, compare_posted);
-  int32_t steps_before = 0;
-  for (int32_t i = 0; i < posted->list.count; i++) {
-    int64_t tick = posted->list.at[i].tick;
-    while (steps_before < stage->step_count && stage->steps[steps_before].tick < tick)
-      steps_before++;
-    if (i == 0 || posted->list.at[i - 1].tick != tick)
-      VEC_PUSH(m->arena, &stage->exchanges, (PipeExchange){tick, steps_before, i, 0});
-    stage->exchanges.at[stage->exchanges.count - 1].transfer_count++;
-    VEC_PUSH(m->arena, &stage->transfers, posted->list.at[i].transfer);
-  }
-}
-
-static void make_exchanges(Maker *m) {
-  const PipeShape *shape = &m->pipeline->shape;
-  if (shape->stages == 1) return; /* chunks of one stage hand over where they are */
-  PostedList *posted = ARENA_ARRAY(m->arena, PostedList, shape->stages);
-  for (int32_t i = 0; i < shape->stages; i++)
-    for (int32_t k = 0; k < m->pipeline->stages[i].step_count; k++)
-      post_output(m, posted, i, &m->pipeline->stages[i].steps[k]);
-  for (int32_t i = 0; i < shape->stages; i++)
-    group_transfers(m, &m->pipeline->stages[i], &posted[i]);
 }
 
 /* ---- the door */
@@ -217,21 +199,18 @@ Pipeline *pipeline_make(Arena *arena, PipeShape shape) {
   Pipeline *pipeline = ARENA_NEW(arena, Pipeline);
   pipeline->shape = shape;
   pipeline->stages = ARENA_ARRAY(arena, PipeStage, shape.stages);
-  Maker m = {.arena = arena, .pipeline = pipeline};
-  int64_t steps = (int64_t)shape.chunks * shape.microbatches;
-  for (int action = 0; action < PIPE_ACTION_COUNT; action++) {
-    m.end[action] = ARENA_ARRAY(arena, int64_t, steps * shape.stages);
-    for (int64_t i = 0; i < steps * shape.stages; i++)
-      m.end[action][i] = -1;
+  int64_t most = (int64_t)shape.chunks * shape.microbatches * PIPE_ACTION_COUNT, busy = 0;
+  for (int32_t i = 0; i < shape.stages; i++) {
+    PipeStage *stage = &pipeline->stages[i];
+    stage->steps = ARENA_ARRAY(arena, PipeStep, most);
+    order_steps(&shape, i, stage);
+    count_in_flight(stage, is_split(&shape));
   }
-  for (int32_t i = 0; i < shape.stages; i++)
-    pipeline->stages[i].steps = ARENA_ARRAY(arena, PipeStep, steps * PIPE_ACTION_COUNT);
-  for (int32_t i = 0; i < shape.stages; i++)
-    order_steps(&shape, i, &pipeline->stages[i]);
-  find_ticks(&m);
-  make_exchanges(&m);
-  for (int32_t i = 0; i < shape.stages; i++)
-    count_in_flight(&pipeline->stages[i], is_split(&shape));
+  for (int32_t i = 0; i < pipeline->stages[0].step_count; i++)
+    busy += cost_of(&shape, pipeline->stages[0].steps[i].action);
+  pipeline->span_ticks = simulate(arena, pipeline, false);
+  pipeline->bubble_ticks = pipeline->span_ticks - busy;
+  pipeline->meeting_ticks = simulate(arena, pipeline, true);
   return pipeline;
 }
 

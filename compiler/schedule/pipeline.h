@@ -14,11 +14,12 @@
  *
  * Exchanges. What a step makes for another stage leaves in an exchange of that stage between this
  * step and its next. An exchange is a set of transfers that start together and is over when every
- * one of them has met its other half. All transfers of one tick are in one exchange of each stage
- * they concern, and every stage runs its exchanges in the order of ticks: the earliest one that is
- * not over yet waits for nothing but steps, so stages never deadlock, however long steps take. In
- * one tick a stage sends at most one value, so that the k-th send between two stages meets the k-th
- * receive. */
+ * one of them has met its other half. Exchanges follow from a simulation in which a transfer
+ * happens as soon as the sender's step is over and the receiver is between two steps. All transfers
+ * of one tick are in one exchange of each stage they concern, and every stage runs its exchanges in
+ * the order of ticks: the earliest one that is not over yet waits for nothing but steps, so stages
+ * never deadlock, however long steps take. In one tick a stage sends at most one value, so that the
+ * k-th send between two stages meets the k-th receive. */
 #ifndef LOCKSTEP_PIPELINE_H
 #define LOCKSTEP_PIPELINE_H
 
@@ -57,7 +58,7 @@ typedef struct PipeStep {
   PipeAction action;
   int32_t chunk; /* local */
   int32_t microbatch;
-  int64_t tick; /* start, when steps take what the costs say and transfers nothing */
+  int64_t tick; /* start, when steps take what the costs say, and exchanges only wait */
 } PipeStep;
 
 /* One end of a transfer. Activations go to the next model chunk, gradients to the one before. */
@@ -89,8 +90,10 @@ typedef struct PipeStage {
 typedef struct Pipeline {
   PipeShape shape;
   PipeStage *stages;
-  int64_t span_ticks;   /* from the first step's start to the last one's end */
-  int64_t bubble_ticks; /* of them, how many a stage is idle: the same for all */
+  int64_t
+      span_ticks; /* first step's start to last step's end when no sender waits, as papers count */
+  int64_t bubble_ticks;  /* of them, how many a stage is idle: the same for all */
+  int64_t meeting_ticks; /* the span when senders wait for receivers: that of the steps' ticks */
 } Pipeline;
 
 /* The shape must be possible: the spec has checked it. */

@@ -60,6 +60,24 @@ static void check_in_flight(int32_t p, int32_t m) {
   arena_free(arena);
 }
 
+/* What waiting for receivers adds to the span: nothing where F = B = W and chunks are whole. */
+static void check_meetings(int32_t p, int32_t m) {
+  static const PipeKind kinds[] = {PIPE_GPIPE, PIPE_1F1B, PIPE_ZB_H1};
+  Arena *arena = arena_new();
+  for (int i = 0; i < 3; i++) {
+    PipeShape shape = shape_of(kinds[i], p, 1, m);
+    shape.costs = (PipeCosts){1, 1, 1};
+    const Pipeline *pipeline = pipeline_make(arena, shape);
+    CHECK_INT(pipeline->meeting_ticks, pipeline->span_ticks);
+  }
+  PipeShape shape = shape_of(PIPE_INTERLEAVED, p, 2, m);
+  shape.costs = (PipeCosts){1, 1, 1};
+  const Pipeline *pipeline = pipeline_make(arena, shape);
+  CHECK(pipeline->meeting_ticks >= pipeline->span_ticks);
+  CHECK(pipeline->meeting_ticks <= pipeline->span_ticks + p / 2);
+  arena_free(arena);
+}
+
 static double share(PipeKind kind, int32_t p, int32_t m) {
   Arena *arena = arena_new();
   double idle = pipeline_bubble_share(pipeline_make(arena, shape_of(kind, p, 1, m)));
@@ -133,7 +151,10 @@ static void check_transfers(const Pipeline *pipeline, int32_t stage) {
   int32_t sends = 0, receives = 0;
   for (int32_t e = 0; e < s->exchanges.count; e++) {
     const PipeExchange *exchange = &s->exchanges.at[e];
+    int32_t next = exchange->steps_before;
     CHECK(e == 0 || s->exchanges.at[e - 1].tick < exchange->tick);
+    CHECK(next == s->step_count || s->steps[next].tick >= exchange->tick);
+    CHECK(next == 0 || s->steps[next - 1].tick < exchange->tick);
     CHECK(e == 0 || s->exchanges.at[e - 1].steps_before <= exchange->steps_before);
     for (int32_t i = 0; i < exchange->transfer_count; i++) {
       PipeTransfer t = s->transfers.at[exchange->transfer_first + i];
@@ -315,6 +336,10 @@ int main(void) {
   for (int32_t p = 2; p <= 8; p *= 2)
     for (int32_t m = 1; m <= 4 * p; m++)
       check_in_flight(p, m);
+  TEST("senders that wait for receivers hardly lengthen the step")
+  for (int32_t p = 2; p <= 8; p *= 2)
+    for (int32_t m = p; m <= 4 * p; m *= 2)
+      check_meetings(p, m);
   TEST("shares of 4 stages: 75 %, 37.5 %, 9.1 %; a naive pipeline uses 25 %") {
     for (int kind = PIPE_GPIPE; kind <= PIPE_1F1B; kind++) {
       CHECK_NEAR(share((PipeKind)kind, 4, 1), 0.75, 1e-12);
