@@ -1,5 +1,7 @@
 /* degrees.c -- ranks = dp x cp x tp x pp, what cp and tp cut sequences into, and how long stages of
  * a pipeline wait for each other. */
+#include <string.h>
+
 #include "compiler/spec/spec_room.h"
 #include "compiler/spec/units.h"
 
@@ -136,7 +138,9 @@ bool derive_degrees(Compile *c, Job *job, const Cluster *cluster, Derived *out) 
   if (ranks % product != 0) return refuse_degrees(c, job, cluster);
   out->dp = ranks / product;
   const char *rule = ranks_text(c->arena, cluster);
-  if (product > 1) rule = arena_printf(c->arena, "%s / (%s)", rule, product_text(c->arena, job));
+  if (product > 1)
+    rule =
+        arena_printf(c->arena, "%lld ranks / (%s)", (long long)ranks, product_text(c->arena, job));
   if (!field_is_said(job, FIELD_parallel_dp)) {
     job->parallel.dp = out->dp;
     field_derive(job, FIELD_parallel_dp, rule);
@@ -145,8 +149,9 @@ bool derive_degrees(Compile *c, Job *job, const Cluster *cluster, Derived *out) 
   if (job->parallel.dp == out->dp) return true;
   error_at(c, field_place(job, FIELD_parallel_dp), "degrees", "dp %lld is not %s = %lld",
            (long long)job->parallel.dp, rule, (long long)out->dp);
-  note_at(c, (Span){0}, "%lld replicas on one machine: cluster = { \"here\", devices = %lld }",
-          (long long)job->parallel.dp, (long long)(job->parallel.dp * product));
+  if (strcmp(cluster->name, "here") == 0)
+    note_at(c, (Span){0}, "%lld replicas on one machine: cluster = { \"here\", devices = %lld }",
+            (long long)job->parallel.dp, (long long)(job->parallel.dp * product));
   fix_last(c, "dp = %lld", (long long)out->dp);
   return false;
 }
@@ -208,12 +213,14 @@ bool derive_cuts(Compile *c, Job *job, int64_t positions, bool has_seq, Derived 
                                        is_ring ? "a ring gives each rank two equal pieces"
                                                : "ulysses gives each rank one equal piece"));
   if (!has_seq || context % per_rank == 0) return true;
+  const char *part = out->cp == 1 ? ""
+                                  : arena_printf(arena, " / cp %lld = %lld tokens",
+                                                 (long long)out->cp, context / (long long)out->cp);
   refuse_context(c, job, out, positions, unit,
                  arena_printf(arena,
-                              "context %lld / cp %lld = %lld tokens is not a multiple of tp = "
-                              "%lld, and sequence cuts it by tp",
-                              context, (long long)out->cp, context / (long long)out->cp,
-                              (long long)out->tp));
+                              "context %lld%s is not a multiple of tp %lld, and sequence cuts it "
+                              "by tp",
+                              context, part, (long long)out->tp));
   note_at(c, (Span){0}, "or keep whole norms and residuals: sequence = false");
   return false;
 }
@@ -245,11 +252,10 @@ void lint_bubble(Compile *c, const Job *job, const Derived *out, const char *uni
   lint_at(c, field_place(job, FIELD_parallel_pp), "bubble",
           "stages idle %.1f %% of a step: %s with m = %lld micro-batches", share * 100, formula,
           (long long)out->accumulation);
-  int64_t pass = out->dp * job->train.microbatch;
   bool is_tokens = job->train.batch.unit == UNIT_TOKENS;
-  const char *batch =
-      units_print_count(c->arena, (double)(fair * pass * (is_tokens ? out->sample_tokens : 1)));
-  fix_last(c, "batch = \"%s %s\"", batch, is_tokens ? "tokens" : unit);
+  double batch = (double)fair * (double)(out->dp * job->train.microbatch);
+  if (is_tokens) batch *= (double)out->sample_tokens;
+  fix_last(c, "batch = \"%s %s\"", units_print_count(c->arena, batch), is_tokens ? "tokens" : unit);
   note_at(c, (Span){0}, "m = %lld: at most 20 %%; m = %lld: at most 10 %%", (long long)fair,
           (long long)good);
 }

@@ -92,8 +92,7 @@ static void fix_batch(Deriving *d) {
   if (below > 0) note_at(d->c, (Span){0}, "nearest below: \"%s\"", batch_text(d, below));
   int64_t micro = d->job->train.microbatch, groups = step / micro;
   for (int64_t m = micro < samples ? micro : samples; m > 0; m--) /* or keep the batch */
-    if (m != micro && m * groups <= samples && samples % (m * groups) == 0 &&
-        (m > 1 || d->out->chunks > 1)) {
+    if (m != micro && samples % (m * groups) == 0) {
       note_at(d->c, (Span){0}, "or keep the batch: microbatch = %lld", (long long)m);
       break;
     }

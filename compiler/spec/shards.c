@@ -56,13 +56,16 @@ static int32_t group_field(const Job *job) {
 
 static bool refuse_group(Compile *c, const Job *job, const Derived *out, int64_t group) {
   CountList legal = legal_groups(c->arena, out);
-  const char *what = group == 1 ? "shares nothing" : "does not divide";
-  if (group % out->cp != 0) what = "is not whole rings of cp in";
+  const char *what = "shares nothing";
+  if (group % out->cp != 0)
+    what = arena_printf(c->arena, "is not a multiple of cp %lld", (long long)out->cp);
+  else if (group > 1)
+    what = arena_printf(c->arena, "does not divide %s = %lld ranks", sharing_text(c->arena, out),
+                        (long long)(out->dp * out->cp));
   error_at(c, field_place(job, FIELD_parallel_zero_group), "zero-group",
-           "zero_group %lld %s%s%s = %lld ranks; it may be %s", (long long)group, what,
-           group == 1 ? ": states are shared by " : " ", sharing_text(c->arena, out),
-           (long long)(out->dp * out->cp), counts_text(c->arena, &legal, group));
-  if (group == 1)
+           "zero_group %lld %s; it may be %s", (long long)group, what,
+           counts_text(c->arena, &legal, group));
+  if (group == 1 && out->cp == 1)
     fix_last(c, "zero = 0");
   else
     fix_last(c, "zero_group = %lld", (long long)counts_nearest(&legal, group));

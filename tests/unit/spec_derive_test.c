@@ -87,6 +87,118 @@ int main(void) {
       compile_free(c);
     }
   }
+  TEST("degrees divide the ranks, and states are shared over dp x cp") {
+    Compile *c = compile_new("specs");
+    const char *const overrides[] = {"cluster.devices=32", "parallel.tp=2", "parallel.cp=2",
+                                     "parallel.pp=2", "parallel.stages=1,1"};
+    Job *job;
+    Derived d;
+    CHECK(derive(c, overrides, 5, &job, &d));
+    CHECK_INT(d.tp, 2);
+    CHECK_INT(d.cp, 2);
+    CHECK_INT(d.pp, 2);
+    CHECK_INT(d.dp, 4);
+    CHECK_INT(d.accumulation, 3);
+    CHECK_INT(d.chunks, 1);
+    CHECK_INT(d.zero, 1);
+    CHECK_INT(d.shard_ranks, 8);
+    CHECK(d.sequence);
+    CHECK(!job->parallel.regather);
+    CHECK_INT(job->parallel.pipeline, CHOICE_1F1B);
+    CHECK_INT(job->parallel.cp_kind, CHOICE_RING);
+    CHECK_INT(job->parallel.stages.count, 2);
+    CHECK_INT(job->parallel.stages.at[1], 1);
+    CHECK_INT(job->parallel.bucket, (int64_t)25 << 20);
+    CHECK_INT(job->parallel.zero_keep, 64 << 10);
+    CHECK_INT(job->parallel.zero_prefetch, 1);
+    CHECK_INT(job->model.vocab_multiple, 1);
+    CHECK(strcmp(c->diags.list.at[0].name, "bubble") == 0); /* 1 / (3 + 1) */
+    compile_free(c);
+  }
+  TEST("one rank shares nothing, and tp 1 cuts no sequence") {
+    Compile *c = compile_new("specs");
+    const char *override = "cluster.devices=1";
+    Job *job;
+    Derived d;
+    CHECK(derive(c, &override, 1, &job, &d));
+    CHECK_INT(d.zero, 0);
+    CHECK_INT(d.shard_ranks, 1);
+    CHECK_INT(d.dp * d.cp * d.tp * d.pp, 1);
+    CHECK(!d.sequence);
+    compile_free(c);
+  }
+  TEST("groups that share states: by number, and one a node") {
+    static const struct {
+      const char *overrides[4];
+      int64_t zero, shard_ranks;
+    } cases[] = {
+        {{"parallel.zero=2", "parallel.zero_group=4", "parallel.tp=1", "parallel.cp=1"}, 2, 4},
+        {{"parallel.zero=3", "parallel.zero_group=node", "parallel.tp=2", "parallel.cp=1"}, 3, 2},
+        {{"parallel.shard=hybrid", "parallel.pp=2", "parallel.tp=1", "parallel.cp=2"}, 3, 2},
+        {{"parallel.shard=hybrid", "parallel.pp=1", "parallel.tp=1", "parallel.cp=2"}, 3, 4},
+        {{"parallel.shard=grad_op", "parallel.pp=1", "parallel.tp=4", "parallel.cp=1"}, 2, 4},
+        {{"parallel.shard=none", "parallel.pp=1", "parallel.tp=4", "parallel.cp=1"}, 0, 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+      Compile *c = compile_new("specs");
+      const char *const *more = cases[i].overrides;
+      const char *const overrides[] = {
+          "cluster.nodes=4", "cluster.devices=4",       more[0], more[1], more[2],
+          more[3],           "train.batch=64 sequences"};
+      Job *job;
+      Derived d;
+      CHECK(derive(c, overrides, 7, &job, &d));
+      CHECK_INT(d.zero, cases[i].zero);
+      CHECK_INT(d.shard_ranks, cases[i].shard_ranks);
+      compile_free(c);
+    }
+  }
+  TEST("the fix of degrees that do not divide is degrees that do") {
+    for (int tp = 1; tp < 40; tp++) {
+      Compile *c = compile_new("specs");
+      const char *const overrides[] = {
+          "cluster.devices=36", arena_printf(c->arena, "parallel.tp=%d", tp), "parallel.pp=3",
+          "train.batch=144 sequences", "parallel.sequence=false"};
+      Job *job;
+      Derived d;
+      bool is_good = derive(c, overrides, tp == 1 ? 4 : 5, &job, &d);
+      CHECK(is_good == (12 % tp == 0));
+      if (!is_good) {
+        CHECK(strcmp(c->diags.list.at[0].name, "degrees") == 0);
+        int fixed = 0;
+        CHECK(sscanf(c->diags.list.at[0].fix, "tp = %d", &fixed) == 1);
+        CHECK(fixed > 0 && 12 % fixed == 0);
+      }
+      compile_free(c);
+    }
+  }
+  TEST("the batch that a pipeline asks for makes it idle for at most a fifth") {
+    for (int pp = 2; pp <= 12; pp++) {
+      Compile *c = compile_new("specs");
+      const char *const overrides[] = {arena_printf(c->arena, "cluster.devices=%d", pp),
+                                       arena_printf(c->arena, "parallel.pp=%d", pp),
+                                       "train.batch=4 sequences"};
+      Job *job;
+      Derived d;
+      CHECK(derive(c, overrides, 3, &job, &d));
+      int batch = 0;
+      CHECK(sscanf(c->diags.list.at[0].fix, "batch = \"%d sequences\"", &batch) == 1);
+      int microbatches = batch / 4; /* least m with (pp-1) / (m + pp-1) <= 1/5 */
+      CHECK_INT(microbatches, 4 * (pp - 1));
+      compile_free(c);
+    }
+  }
+  TEST("32 ranks on two cores have one thread each") {
+    Compile *c = compile_new("specs");
+    const char *override = "cluster.devices=32";
+    Machine machine = {.memory_bytes = (int64_t)64 << 30, .cores = 2};
+    Cluster cluster;
+    Job *job = spec_load(c, path, &override, 1);
+    CHECK(job && spec_cluster(c, job, &machine, &cluster));
+    CHECK_INT(cluster.nodes * cluster.devices, 32);
+    CHECK_INT(cluster.threads, 1);
+    CHECK_INT(cluster.memory_bytes, (int64_t)2 << 30);
+    compile_free(c);
+  }
   unlink(path);
   return check_failures != 0;
 }

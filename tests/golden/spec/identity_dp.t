@@ -11,3 +11,4 @@ job.lua:4:21: error[batch-identity]: 12 sequences / (dp 4 x microbatch 2) = 1.50
       |                     ^~~~~~~~~~~~~~
         fix: batch = "16 sequences"
     note: nearest below: "8 sequences"
+    note: or keep the batch: microbatch = 1

@@ -1,0 +1,10 @@
+return job {
+  model = { "gpt2", layers = 4, width = 32, heads = 4, vocab = 256, positions = 64 },
+  data = "synthetic",
+  train = { batch = "32 sequences", steps = 10 },
+  optimizer = { "adamw", lr = 1e-3 },
+  cluster = { "here", devices = 8 },
+  parallel = { tp = 2, pp = 2, dp = 2 },
+}
+-- >>> exit 0
+job.lua: right

@@ -1,0 +1,13 @@
+return job {
+  model = { "gpt2", layers = 4, width = 32, heads = 4, vocab = 256, positions = 64 },
+  data = "synthetic",
+  train = { batch = "64 sequences", steps = 10 },
+  optimizer = { "adamw", lr = 1e-3 },
+  cluster = { "here", devices = 8 },
+  parallel = { pp = 2, stages = { 1.5, 2.5 } },
+}
+-- >>> exit 1
+job.lua:7:33: error[wrong-type]: parallel.stages: expected a list of whole numbers: { 9, 8, 8, 7 };
+    got a table
+    7 |   parallel = { pp = 2, stages = { 1.5, 2.5 } },
+      |                                 ^

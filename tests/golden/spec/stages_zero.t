@@ -1,0 +1,12 @@
+return job {
+  model = { "gpt2", layers = 4, width = 32, heads = 4, vocab = 256, positions = 64 },
+  data = "synthetic",
+  train = { batch = "64 sequences", steps = 10 },
+  optimizer = { "adamw", lr = 1e-3 },
+  cluster = { "here", devices = 8 },
+  parallel = { pp = 2, stages = { 4, 0 } },
+}
+-- >>> exit 1
+job.lua:7:33: error[range]: parallel.stages is 1 to 1048576; got 0
+    7 |   parallel = { pp = 2, stages = { 4, 0 } },
+      |                                 ^

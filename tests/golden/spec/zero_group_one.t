@@ -1,0 +1,13 @@
+return job {
+  model = { "gpt2", layers = 4, width = 32, heads = 4, vocab = 256, positions = 64 },
+  data = "synthetic",
+  train = { batch = "64 sequences", steps = 10 },
+  optimizer = { "adamw", lr = 1e-3 },
+  cluster = { "here", devices = 8 },
+  parallel = { zero_group = 1 },
+}
+-- >>> exit 1
+job.lua:7:29: error[zero-group]: zero_group 1 shares nothing; it may be 2 4 8
+    7 |   parallel = { zero_group = 1 },
+      |                             ^
+        fix: zero = 0
