@@ -7,11 +7,49 @@
 #include "compiler/grad/grad.h"
 #include "compiler/model/model.h"
 #include "compiler/prove/prove.h"
+#include "compiler/shard/shard.h"
 
 typedef struct Recompute {
   RecomputeChoice choice; /* none, block or every */
   int64_t group_layers;   /* 0: none */
 } Recompute;
+
+static Mesh mesh_of(const Derived *derived) {
+  Mesh mesh = {0};
+  int64_t ranks = derived->dp * derived->cp;
+  bool hybrid = derived->zero > 0 && derived->shard_ranks > 1;
+  mesh.size[MESH_REPLICATE] = hybrid ? ranks / derived->shard_ranks : 1;
+  mesh.size[MESH_DP] = derived->dp / mesh.size[MESH_REPLICATE];
+  mesh.size[MESH_PP] = derived->pp;
+  mesh.size[MESH_CP] = derived->cp;
+  mesh.size[MESH_TP] = derived->tp;
+  mesh.size[MESH_TP_GROUP] = 1;
+  return mesh;
+}
+
+/* A traced model with its backward, cut over the mesh. NULL when reported. */
+static Graph *make_graph(Draft *d, Model *model, bool training) {
+  const Job *job = d->job;
+  const Derived *derived = &d->derived;
+  Graph *g = model_trace(d->compile, model, job->train.microbatch, derived->sample_tokens, training);
+  if (g == NULL) return NULL;
+  g->threads = (int32_t)d->cluster->threads;
+  g->loss_count = derived->batch_samples * derived->sample_tokens;
+  if (training) {
+    if (!grad_derive(g)) return NULL;
+    d->parameters = model_parameters(g);
+    d->flops_per_token =
+        cost_flops_per_token(g, job->train.microbatch * derived->sample_tokens);
+  }
+  d->mesh = mesh_of(derived);
+  if (!shard_degrees(g, derived->tp, &d->mesh)) return NULL;
+  g->mesh = d->mesh;
+  const ShardOptions options = {
+      .sequence = derived->sequence,
+      .regather = job->parallel.regather,
+      .context = job->parallel.cp_kind == CHOICE_ULYSSES ? CONTEXT_ULYSSES : CONTEXT_RING};
+  return shard_apply(g, options) ? g : NULL;
+}
 
 /* One pass through the house: what every loop below repeats. NULL when reported. */
 static Draft *make_draft(Compile *c, const Job *job, const Compiled *known, Model *model,
@@ -24,31 +62,27 @@ static Draft *make_draft(Compile *c, const Job *job, const Compiled *known, Mode
                .group_layers = recompute.group_layers,
                .has_master = job->precision.master == CHOICE_MASTER_FP32,
                .has_moment2 = job->optimizer.head == CHOICE_ADAMW};
-  int64_t microbatch = job->train.microbatch, context = known->derived.sample_tokens;
-
-  d->train =
-      model_trace(c, model, microbatch, context, true); /* model description -> forward ops */
+  d->train = make_graph(d, model, true); /* model description -> ops + backward, cut by layouts */
   if (d->train == NULL) return NULL;
-  d->train->threads = (int32_t)known->cluster.threads;
-  d->train->loss_count = known->derived.batch_samples * known->derived.sample_tokens;
-  if (!grad_derive(d->train)) return NULL;       /* + backward                        */
   if (recompute.choice != CHOICE_RECOMPUTE_NONE) /* what backward computes again      */
     recompute_apply(d->train, recompute.group_layers > 1 ? RECOMPUTE_EVERY : RECOMPUTE_BLOCK,
                     recompute.group_layers);
   if (job->data.valid.count > 0) {
-    d->eval = model_trace(c, model, microbatch, context, false);
+    d->eval = make_graph(d, model, false);
     if (d->eval == NULL) return NULL;
-    d->eval->threads = d->train->threads;
   }
   d->train_parts = ARENA_ARRAY(c->arena, RegionSegments, d->train->regions.count);
   d->eval_parts = ARENA_ARRAY(c->arena, RegionSegments, d->train->regions.count);
 
-  state_layout(d);                             /* parameters, gradients, optimizer state    */
+  blocks_layout(d);                            /* parameters that are treated alike         */
+  inputs_layout(d);                            /* the micro-batch                           */
   segments_build(d, d->train, d->train_parts); /* ops -> straight-line code per layer kind  */
   if (d->eval != NULL) segments_build(d, d->eval, d->eval_parts);
-  update_segments_build(d); /* reduce, norm, update, initial values      */
-  timeline_build(d);        /* calls, and the lifetimes of their buffers */
-  memory_pack(d);           /* lifetimes -> offsets                      */
+  block_segments_build(d);           /* init, gather, reduce, norm, update        */
+  if (!stages_cut(d)) return NULL;   /* layers -> pipeline stages                 */
+  state_layout(d);                   /* parameters, gradients, optimizer state    */
+  timeline_build(d);                 /* calls, and the lifetimes of their buffers */
+  memory_pack(d);                    /* lifetimes -> offsets                      */
   return d;
 }
 
@@ -213,8 +247,8 @@ bool compile(Compile *c, Job *job, const Machine *machine, Compiled *out) {
   out->budget_bytes = ok ? budget_of(job, &out->cluster) : 0;
   if (ok) ok = choose_draft(c, job, model, out);
   if (ok) {
-    out->parameters = model_parameters(out->draft->train);
-    out->flops_per_token = cost_flops_per_token(out->draft);
+    out->parameters = out->draft->parameters;
+    out->flops_per_token = out->draft->flops_per_token;
     emit_plan(out->draft, out->parameters, &out->plan);
     if (out->draft->arena_bytes > out->budget_bytes)
       report_unfit(c, job, out);

@@ -8,12 +8,12 @@
 
 #include "compiler/schedule/draft.h"
 
-/* The larger of flops / peak and bytes / bandwidth; collectives: ring, 2 (n-1)/n bytes over the
- * link. */
+/* The larger of flops / peak and bytes / bandwidth; communications: the bytes that a ring sends, over
+ * the link. */
 int64_t cost_record_ns(const Draft *d, const Record *record);
 
 /* FLOPs of one token in training: forward and backward, nothing recomputed, causal half of
- * attention. */
-int64_t cost_flops_per_token(const Draft *d);
+ * attention. `g` is whole, not yet cut; it has `tokens` tokens in a micro-batch. */
+int64_t cost_flops_per_token(const Graph *g, int64_t tokens);
 
 #endif

@@ -5,36 +5,60 @@
 #include "compiler/cost/cost.h"
 #include "compiler/emit/tables.h"
 
-static const BufferKind kind_of_role[BASE_ROLE_COUNT] = {
-    [BASE_PARAM] = BUFFER_PARAM,
-    [BASE_GRAD] = BUFFER_GRAD,
-    [BASE_MASTER] = BUFFER_MASTER,
-    [BASE_MOMENT1] = BUFFER_MOMENT1,
-    [BASE_MOMENT2] = BUFFER_MOMENT2,
-    [BASE_FRAME] = BUFFER_ACTIVATION,
-    [BASE_RECOMPUTE_FRAME] = BUFFER_ACTIVATION,
-    [BASE_INPUT] = BUFFER_ACTIVATION,
-    [BASE_OUTPUT] = BUFFER_ACTIVATION,
-    [BASE_D_INPUT] = BUFFER_GRAD_ACTIVATION,
-    [BASE_D_OUTPUT] = BUFFER_GRAD_ACTIVATION,
-    [BASE_SCRATCH] = BUFFER_WORKSPACE,
-    [BASE_DATA] = BUFFER_DATA,
-    [BASE_CONTROL] = BUFFER_CONTROL,
-    [BASE_PARTIALS] = BUFFER_WORKSPACE,
-    [BASE_COMM] = BUFFER_COMM,
+typedef struct RoleWords {
+  BufferKind kind;
+  const char *name;
+} RoleWords;
+
+static const RoleWords role_words[BASE_ROLE_COUNT] = {
+    [BASE_PARAM] = {BUFFER_PARAM, "parameters"},
+    [BASE_GRAD] = {BUFFER_GRAD, "gradients"},
+    [BASE_PARAM_SHARD] = {BUFFER_PARAM, "parameter_shard"},
+    [BASE_GRAD_SHARD] = {BUFFER_GRAD, "gradient_shard"},
+    [BASE_MASTER] = {BUFFER_MASTER, "master"},
+    [BASE_MOMENT1] = {BUFFER_MOMENT1, "moment_m"},
+    [BASE_MOMENT2] = {BUFFER_MOMENT2, "moment_v"},
+    [BASE_FRAME] = {BUFFER_ACTIVATION, "kept"},
+    [BASE_RECOMPUTE_FRAME] = {BUFFER_ACTIVATION, "recomputed"},
+    [BASE_WEIGHT_FRAME] = {BUFFER_GRAD_ACTIVATION, "kept_for_weights"},
+    [BASE_INPUT] = {BUFFER_ACTIVATION, "input"},
+    [BASE_OUTPUT] = {BUFFER_ACTIVATION, "output"},
+    [BASE_D_INPUT] = {BUFFER_GRAD_ACTIVATION, "d_input"},
+    [BASE_D_OUTPUT] = {BUFFER_GRAD_ACTIVATION, "d_output"},
+    [BASE_SCRATCH] = {BUFFER_WORKSPACE, "scratch"},
+    [BASE_DATA] = {BUFFER_DATA, "data"},
+    [BASE_CONTROL] = {BUFFER_CONTROL, "control"},
+    [BASE_PARTIALS] = {BUFFER_WORKSPACE, "sums_of_squares"},
+    [BASE_NORMS] = {BUFFER_WORKSPACE, "squares_by_group"},
+    [BASE_WIRE] = {BUFFER_COMM, "wire"},
+    [BASE_WIRE_SHARD] = {BUFFER_COMM, "wire_shard"},
+    [BASE_TRANSFER] = {BUFFER_ACTIVATION, "transfer"},
 };
 
-static const char *const role_names[BASE_ROLE_COUNT] = {
-    "parameters", "gradients", "master",          "moment_m", "moment_v", "kept",
-    "recomputed", "input",     "output",          "d_input",  "d_output", "scratch",
-    "data",       "control",   "sums_of_squares", "wire",
-};
+/* ---- communicators: one for each mask of axes that something varies over */
+
+static uint32_t comm_of(Tables *t, uint32_t axes) {
+  if (axes == 0) return PLAN_NONE;
+  for (int32_t i = 0; i < t->comms.count; i++)
+    if (t->comms.at[i].axes_mask == axes) return (uint32_t)i;
+  const char *name = "";
+  for (MeshAxis axis = MESH_REPLICATE; axis < MESH_AXES; axis++)
+    if (axes & MESH_BIT(axis))
+      name = arena_printf(t->arena, "%s%s%s", name, *name ? "+" : "", mesh_axis_name(axis));
+  TABLE_PUSH(t, comms, (PlanComm){axes, table_string(t, name)});
+  return (uint32_t)t->comms.count - 1;
+}
 
 /* ---- the job */
+
+static int64_t real_size(const Graph *g, DimId d) {
+  return g->dims.at[d].real_size > 0 ? g->dims.at[d].real_size : g->dims.at[d].size;
+}
 
 static void emit_job(Tables *t, const Draft *d, int64_t parameters) {
   const Job *job = d->job;
   const Derived *derived = &d->derived;
+  const Stage *first = &d->stages[0]; /* these two stand at the same place on every stage */
   bool by_steps = job->checkpoint.every.unit == UNIT_STEPS;
   DimId vocab = graph_dim(d->train, "vocab");
   const char *resume = job->checkpoint.resume;
@@ -49,7 +73,7 @@ static void emit_job(Tables *t, const Draft *d, int64_t parameters) {
       .accumulation = derived->accumulation,
       .sample_tokens = derived->sample_tokens,
       .parameters = parameters,
-      .flops_per_token = cost_flops_per_token(d),
+      .flops_per_token = d->flops_per_token,
       .warmup_steps = job->schedule.warmup,
       .decay_steps = d->job->set[FIELD_schedule_over] ? job->schedule.over : derived->steps,
       .validate_every = d->eval != NULL ? derived->validate_every : 0,
@@ -59,8 +83,8 @@ static void emit_job(Tables *t, const Draft *d, int64_t parameters) {
       .checkpoint_every_s = by_steps ? 0 : (int64_t)job->checkpoint.every.value,
       .checkpoint_keep = job->checkpoint.keep,
       .prefetch_batches = job->data.prefetch,
-      .control_offset = (uint64_t)d->buffers.at[d->control_buffer].offset,
-      .staging_offset = (uint64_t)d->buffers.at[d->staging_buffer].offset,
+      .control_offset = (uint64_t)first->buffers.at[first->control_buffer].offset,
+      .staging_offset = (uint64_t)first->buffers.at[first->staging_buffer].offset,
       .sample_bytes = (uint64_t)d->sample_bytes,
       .lr = job->optimizer.lr,
       .lr_floor = job->schedule.floor,
@@ -70,7 +94,7 @@ static void emit_job(Tables *t, const Draft *d, int64_t parameters) {
       .shuffle = job->data.shuffle,
       .threads = (uint32_t)d->cluster->threads,
       .vocab = job->data.head != CHOICE_TABLE && vocab != NO_ID
-                   ? (uint32_t)d->train->dims.at[vocab].size
+                   ? (uint32_t)real_size(d->train, vocab)
                    : 0,
       .resume = resume_kind,
       .name = table_string(t, job->job.name),
@@ -81,6 +105,8 @@ static void emit_job(Tables *t, const Draft *d, int64_t parameters) {
       .resume_path = table_string(t, resume_kind == RESUME_PATH ? resume : ""),
       .loss = table_string(t, d->train->loss_name),
       .precision = table_string(t, job->precision.head == CHOICE_BF16 ? "bf16" : "fp32"),
+      .state_axes = mesh_used(&d->mesh, TENSOR_AXES | MESH_BIT(MESH_PP) |
+                                            (derived->zero > 0 ? ZERO_AXES : 0)),
   };
   TABLE_PUSH(t, jobs, record);
 }
@@ -124,14 +150,71 @@ static void emit_inputs(Tables *t, const Draft *d) {
 
 /* ---- segments */
 
+static void emit_operands(Tables *t, const Record *record, PlanRecord *out) {
+  out->operands_first = (uint32_t)t->operands.count;
+  out->operands_count = (uint32_t)record->operand_count;
+  for (int32_t i = 0; i < record->operand_count; i++) {
+    const Operand *operand = &record->operands[i];
+    TABLE_PUSH(t, operands,
+               (PlanOperand){.offset = (uint64_t)operand->offset_bytes,
+                             .size_bytes = (uint64_t)operand->size_bytes,
+                             .member_stride = operand->member_stride_bytes,
+                             .by = comm_of(t, operand->by),
+                             .base = (uint32_t)operand->base,
+                             .dtype = operand->dtype,
+                             .access = operand->access});
+  }
+}
+
+static void emit_numbers(Tables *t, const Draft *d, const Record *record, PlanRecord *out) {
+  int32_t dims = record->pieces != NULL ? 2 * record->piece_count : record->dim_count;
+  const int64_t *values = record->pieces != NULL ? record->pieces : record->dims;
+  out->dims_first = (uint32_t)t->ints.count;
+  out->dims_count = (uint32_t)dims;
+  for (int32_t i = 0; i < dims; i++)
+    TABLE_PUSH(t, ints, values[i]);
+  out->attrs_first = (uint32_t)t->reals.count;
+  out->attrs_count = (uint32_t)record->attr_count;
+  for (int32_t i = 0; i < record->attr_count; i++)
+    TABLE_PUSH(t, reals, record->attrs[i]);
+  out->varies_first = (uint32_t)t->varies.count;
+  for (int32_t i = 0; i < record->vary_count; i++) {
+    const LoweredVary *vary = &record->varies[i];
+    uint32_t axes = mesh_used(&d->mesh, vary->axes), first = (uint32_t)t->reals.count;
+    int64_t values_count = vary->values != NULL ? mesh_count(&d->mesh, axes) : 0;
+    if (axes == 0) continue;
+    for (int64_t k = 0; k < values_count; k++)
+      TABLE_PUSH(t, reals, vary->values[k]);
+    TABLE_PUSH(t, varies,
+               (PlanVary){.stride = vary->stride,
+                          .attr = (uint32_t)vary->attr,
+                          .by = comm_of(t, axes),
+                          .values_first = first,
+                          .values_count = (uint32_t)values_count});
+  }
+  out->varies_count = (uint32_t)t->varies.count - out->varies_first;
+}
+
+static uint32_t emit_meaning(Tables *t, const Record *record) {
+  if (record->meaning == NULL) return PLAN_NONE;
+  TABLE_PUSH(t, meanings,
+             (PlanMeaning){.reduce = record->reduce,
+                           .direction = record->direction,
+                           .value = table_string(t, record->meaning),
+                           .before = table_string(t, record->before),
+                           .after = table_string(t, record->after)});
+  return (uint32_t)t->meanings.count - 1;
+}
+
 static void emit_record(Tables *t, const Draft *d, const Record *record) {
+  bool kernel = record->kind == RECORD_KERNEL;
   PlanRecord out = {
       .key = record->random ? hash_text(record->path) : 0,
       .flops = record->flops,
       .bytes = record->bytes,
       .predicted_ns = cost_record_ns(d, record),
       .kind = record->kind,
-      .kernel = table_kernel(t, record->kernel),
+      .kernel = kernel ? table_kernel(t, record->kernel) : PLAN_NONE,
       .lane = record->lane,
       .when_all = record->when_all,
       .when_none = record->when_none,
@@ -140,40 +223,22 @@ static void emit_record(Tables *t, const Draft *d, const Record *record) {
       .after1 = -1,
       .after2 = -1,
       .after3 = -1,
-      .operands_first = (uint32_t)t->operands.count,
-      .operands_count = (uint32_t)record->operand_count,
-      .dims_first = (uint32_t)t->ints.count,
-      .dims_count = (uint32_t)record->dim_count,
-      .attrs_first = (uint32_t)t->reals.count,
-      .attrs_count = (uint32_t)record->attr_count,
-      .comm = record->meaning != NULL ? 0 : PLAN_NONE,
-      .meaning = PLAN_NONE,
+      .comm = record->meaning != NULL ? comm_of(t, record->axes) : PLAN_NONE,
+      .meaning = emit_meaning(t, record),
       .path = table_string(t, record->path),
   };
-  for (int32_t i = 0; i < record->operand_count; i++) {
-    const Operand *operand = &record->operands[i];
-    TABLE_PUSH(t, operands,
-               (PlanOperand){.offset = (uint64_t)operand->offset_bytes,
-                             .size_bytes = (uint64_t)operand->size_bytes,
-                             .by = PLAN_NONE,
-                             .base = (uint32_t)operand->base,
-                             .dtype = operand->dtype,
-                             .access = operand->access});
-  }
-  for (int32_t i = 0; i < record->dim_count; i++)
-    TABLE_PUSH(t, ints, record->dims[i]);
-  for (int32_t i = 0; i < record->attr_count; i++)
-    TABLE_PUSH(t, reals, record->attrs[i]);
-  if (record->meaning != NULL) {
-    out.meaning = (uint32_t)t->meanings.count;
-    TABLE_PUSH(t, meanings,
-               (PlanMeaning){.reduce = REDUCE_SUM,
-                             .direction = record->direction,
-                             .value = table_string(t, record->meaning),
-                             .before = table_string(t, "Partial(sum)@dp"),
-                             .after = table_string(t, "Replicated@dp")});
-  }
+  emit_operands(t, record, &out);
+  emit_numbers(t, d, record, &out);
   TABLE_PUSH(t, records, out);
+}
+
+static const char *base_name(Tables *t, const Draft *d, const SegmentBase *base) {
+  const char *name = role_words[base->role].name;
+  if (base->role == BASE_TRANSFER || base->role == BASE_PARTIALS)
+    return arena_printf(t->arena, "%s.%d", name, base->number);
+  bool block = base->role <= BASE_MOMENT2 || base->role == BASE_WIRE ||
+               base->role == BASE_WIRE_SHARD;
+  return block ? arena_printf(t->arena, "%s.%s", d->blocks.at[base->number].name, name) : name;
 }
 
 static void emit_segment(Tables *t, const Draft *d, const Segment *segment) {
@@ -185,13 +250,10 @@ static void emit_segment(Tables *t, const Draft *d, const Segment *segment) {
                            .name = table_string(t, segment->name)});
   for (int32_t i = 0; i < segment->bases.count; i++) {
     const SegmentBase *base = &segment->bases.at[i];
-    const char *name = role_names[base->role];
-    if (base->region != NO_ID && base->role <= BASE_MOMENT2)
-      name = arena_printf(t->arena, "%s.%s", d->train->regions.at[base->region].name, name);
     TABLE_PUSH(t, bases,
                (PlanBase){.size_bytes = (uint64_t)base->size_bytes,
-                          .kind = kind_of_role[base->role],
-                          .name = table_string(t, name)});
+                          .kind = role_words[base->role].kind,
+                          .name = table_string(t, base_name(t, d, base))});
   }
   for (int32_t i = 0; i < segment->records.count; i++)
     emit_record(t, d, &segment->records.at[i]);
@@ -224,7 +286,7 @@ static int64_t program_ns(const Draft *d, const Program *program) {
   return total;
 }
 
-static void emit_call(Tables *t, const Draft *d, const Call *call) {
+static void emit_call(Tables *t, const Draft *d, const Stage *stage, const Call *call) {
   int32_t bases = d->segments.at[call->segment].bases.count;
   TABLE_PUSH(t, calls,
              (PlanCall){.segment = (uint32_t)call->segment,
@@ -237,7 +299,7 @@ static void emit_call(Tables *t, const Draft *d, const Call *call) {
   for (int32_t i = 0; i < bases; i++) {
     const BufferBinding *binding = &call->bindings[i];
     TABLE_PUSH(t, bindings,
-               (PlanBinding){.offset = (uint64_t)(d->buffers.at[binding->buffer].offset +
+               (PlanBinding){.offset = (uint64_t)(stage->buffers.at[binding->buffer].offset +
                                                   binding->offset_bytes),
                              .by = PLAN_NONE,
                              .tier = TIER_DEVICE});
@@ -245,9 +307,10 @@ static void emit_call(Tables *t, const Draft *d, const Call *call) {
 }
 
 /* Returns by ProgramKind the index of the program's record, for the ledger. */
-static void emit_programs(Tables *t, const Draft *d, uint32_t index[ProgramKind_COUNT]) {
+static void emit_programs(Tables *t, const Draft *d, const Stage *stage,
+                          uint32_t index[ProgramKind_COUNT]) {
   for (int32_t kind = 0; kind < ProgramKind_COUNT; kind++) {
-    const Program *program = &d->programs[kind];
+    const Program *program = &stage->programs[kind];
     index[kind] = PLAN_NONE;
     if (!program->exists) continue;
     index[kind] = (uint32_t)t->programs.count;
@@ -261,7 +324,7 @@ static void emit_programs(Tables *t, const Draft *d, uint32_t index[ProgramKind_
                              .loops_count = (uint32_t)program->loops.count,
                              .kind = (uint32_t)kind});
     for (int32_t i = 0; i < program->calls.count; i++)
-      emit_call(t, d, &program->calls.at[i]);
+      emit_call(t, d, stage, &program->calls.at[i]);
     for (int32_t i = 0; i < program->loops.count; i++) {
       const Loop *loop = &program->loops.at[i];
       TABLE_PUSH(t, loops,
@@ -273,9 +336,9 @@ static void emit_programs(Tables *t, const Draft *d, uint32_t index[ProgramKind_
 
 /* ---- the ledger */
 
-static void emit_buffers(Tables *t, const Draft *d, const uint32_t index[ProgramKind_COUNT]) {
-  for (int32_t i = 0; i < d->buffers.count; i++) {
-    const Buffer *buffer = &d->buffers.at[i];
+static void emit_buffers(Tables *t, const Stage *stage, const uint32_t index[ProgramKind_COUNT]) {
+  for (int32_t i = 0; i < stage->buffers.count; i++) {
+    const Buffer *buffer = &stage->buffers.at[i];
     TABLE_PUSH(t, buffers,
                (PlanBuffer){.offset = (uint64_t)buffer->offset,
                             .size_bytes = (uint64_t)buffer->size_bytes,
@@ -289,54 +352,80 @@ static void emit_buffers(Tables *t, const Draft *d, const uint32_t index[Program
   }
 }
 
-static void emit_tensor(Tables *t, const Draft *d, ParamId p, BaseRole role) {
+/* Layers [first, first + count) of a parameter, which stand one after another on this stage. */
+static void emit_tensor(Tables *t, const Draft *d, const Stage *stage, ParamId p, BaseRole role,
+                        int64_t first, int64_t count) {
   const Param *param = &d->train->params.at[p];
-  const RegionState *state = &d->state[param->region];
-  const ParamOffsets *at = &d->params[p];
-  if (state->buffers[role] == NO_ID) return;
-  bool stack = d->train->regions.at[param->region].is_stack;
-  DType dtype = role == BASE_PARAM  ? d->train->param_dtype
-                : role == BASE_GRAD ? d->train->grad_dtype
-                                    : DTYPE_F32;
-  int64_t block = role == BASE_PARAM  ? state->param_block_bytes
-                  : role == BASE_GRAD ? state->grad_block_bytes
-                                      : state->full_block_bytes;
-  int64_t offset = role == BASE_PARAM ? at->param : role == BASE_GRAD ? at->grad : at->full;
+  const ParamPlace *at = &d->params[p];
+  const Block *block = &d->blocks.at[at->block];
+  const StageBlock *held = &stage->blocks[at->block];
+  bool shard = role_is_shard(block, role), stack = d->train->regions.at[block->region].is_stack;
+  DType dtype = role_dtype(d, role);
+  int64_t stride = block_stride_bytes(d, block, role), elements = shard ? at->piece : at->elements;
+  int64_t inside = (shard ? at->shard_first : at->first) * dtype_bytes(dtype);
+  int64_t offset = stage->buffers.at[held->buffers[role]].offset + held->position[first] * stride;
   TABLE_PUSH(t, tensors,
-             (PlanTensor){.offset = (uint64_t)(d->buffers.at[state->buffers[role]].offset + offset),
-                          .size_bytes = (uint64_t)(param->elements * dtype_bytes(dtype)),
-                          .layer_stride = (uint64_t)block,
-                          .elements = param->elements,
-                          .layer_first = stack ? 0 : -1,
-                          .layer_count = (uint32_t)d->train->regions.at[param->region].repeat,
-                          .kind = kind_of_role[role],
+             (PlanTensor){.offset = (uint64_t)(offset + inside),
+                          .size_bytes = (uint64_t)(elements * dtype_bytes(dtype)),
+                          .layer_stride = (uint64_t)stride,
+                          .elements = elements,
+                          .layer_first = stack ? (int32_t)first : -1,
+                          .layer_count = (uint32_t)count,
+                          .kind = role_words[role].kind,
                           .dtype = dtype,
                           .decay = param->decay,
                           .dims_first = (uint32_t)t->ints.count,
-                          .dims_count = (uint32_t)param->dim_count,
+                          .dims_count = shard ? 1 : (uint32_t)param->dim_count,
                           .name = table_string(t, param->name)});
-  for (int32_t i = 0; i < param->dim_count; i++)
+  for (int32_t i = 0; !shard && i < param->dim_count; i++)
     TABLE_PUSH(t, ints, d->train->dims.at[param->dims[i]].size);
+  if (shard) TABLE_PUSH(t, ints, elements);
 }
 
-static void emit_class(Tables *t, const Draft *d) {
+/* One record for each run of layers that this stage holds. */
+static void emit_tensors(Tables *t, const Draft *d, const Stage *stage, ParamId p, BaseRole role) {
+  const Block *block = &d->blocks.at[d->params[p].block];
+  const StageBlock *held = &stage->blocks[d->params[p].block];
+  if (held->buffers[role] == NO_ID) return;
+  for (int64_t l = 0; l < block->layers;) {
+    int64_t end = l + 1;
+    if (held->position[l] < 0) {
+      l = end;
+      continue;
+    }
+    while (end < block->layers && held->position[end] == held->position[end - 1] + 1)
+      end++;
+    emit_tensor(t, d, stage, p, role, l, end - l);
+    l = end;
+  }
+}
+
+static void emit_class(Tables *t, const Draft *d, const Stage *stage) {
   uint32_t index[ProgramKind_COUNT];
-  uint32_t ranks = (uint32_t)d->derived.dp;
-  PlanClass class = {.arena_bytes = (uint64_t)d->arena_bytes,
-                     .rank_count = ranks,
-                     .name = table_string(t, "replica")};
-  TABLE_PUSH(t, axes, (PlanAxis){ranks, table_string(t, "dp")});
-  TABLE_PUSH(t, comms, (PlanComm){1, table_string(t, "dp")});
-  class.bounds_count = 1;
-  TABLE_PUSH(t, bounds, (PlanBound){0, ranks});
-  emit_programs(t, d, index);
-  class.programs_count = (uint32_t)t->programs.count;
-  emit_buffers(t, d, index);
-  class.buffers_count = (uint32_t)t->buffers.count;
+  bool many = d->stage_count > 1;
+  int64_t ranks = mesh_count(&d->mesh, MESH_BIT(MESH_AXES) - 1) / d->stage_count;
+  const char *name =
+      many ? arena_printf(t->arena, "stage %d", stage->number) : "replica";
+  PlanClass class = {.arena_bytes = (uint64_t)stage->arena_bytes,
+                     .rank_count = (uint32_t)ranks,
+                     .bounds_first = (uint32_t)t->bounds.count,
+                     .bounds_count = MESH_AXES,
+                     .programs_first = (uint32_t)t->programs.count,
+                     .buffers_first = (uint32_t)t->buffers.count,
+                     .tensors_first = (uint32_t)t->tensors.count,
+                     .name = table_string(t, name)};
+  for (MeshAxis axis = MESH_REPLICATE; axis < MESH_AXES; axis++) {
+    uint32_t at = (uint32_t)stage->number, size = (uint32_t)d->mesh.size[axis];
+    TABLE_PUSH(t, bounds, axis == MESH_PP ? (PlanBound){at, at + 1} : (PlanBound){0, size});
+  }
+  emit_programs(t, d, stage, index);
+  class.programs_count = (uint32_t)t->programs.count - class.programs_first;
+  emit_buffers(t, stage, index);
+  class.buffers_count = (uint32_t)t->buffers.count - class.buffers_first;
   for (BaseRole role = BASE_PARAM; role <= BASE_MOMENT2; role++)
     for (ParamId p = 0; p < d->train->params.count; p++)
-      emit_tensor(t, d, p, role);
-  class.tensors_count = (uint32_t)t->tensors.count;
+      emit_tensors(t, d, stage, p, role);
+  class.tensors_count = (uint32_t)t->tensors.count - class.tensors_first;
   TABLE_PUSH(t, classes, class);
 }
 
@@ -347,9 +436,13 @@ void emit_plan(const Draft *d, int64_t parameters, Plan *plan) {
   emit_job(t, d, parameters);
   emit_inputs(t, d);
   emit_files(t, d);
+  for (MeshAxis axis = MESH_REPLICATE; axis < MESH_AXES; axis++)
+    TABLE_PUSH(t, axes,
+               (PlanAxis){(uint32_t)d->mesh.size[axis], table_string(t, mesh_axis_name(axis))});
   for (int32_t i = 0; i < d->segments.count; i++)
     emit_segment(t, d, &d->segments.at[i]);
-  emit_class(t, d);
+  for (int32_t s = 0; s < d->stage_count; s++)
+    emit_class(t, d, &d->stages[s]);
   *plan = (Plan){0};
 #define PLAN_T(Type, table)                                                                        \
   plan->table = t->table.at;                                                                       \

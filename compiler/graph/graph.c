@@ -106,6 +106,35 @@ char *value_dims_text(Graph *g, ValueId v) {
   return arena_printf(g->compile->arena, "%s]", text);
 }
 
+const char *mesh_axis_name(MeshAxis axis) {
+  static const char *const names[MESH_AXES] = {"dp_replicate", "dp", "pp", "cp", "tp", "tp_group"};
+  return names[axis];
+}
+
+/* The part along `axis` among a dim and those it is a part of, or NO_ID. */
+static DimId part_along(const Graph *g, DimId d, MeshAxis axis) {
+  for (; g->dims.at[d].is_part; d = g->dims.at[d].whole)
+    if (g->dims.at[d].mesh == axis) return d;
+  return NO_ID;
+}
+
+const char *value_layout_text(const Graph *g, ValueId v, uint32_t axes) {
+  const Value *value = graph_value(g, v);
+  MeshAxis last = MESH_TP;
+  for (MeshAxis axis = MESH_REPLICATE; axis < MESH_AXES; axis++) {
+    if ((axes & MESH_BIT(axis)) == 0) continue;
+    last = axis;
+    const char *name = mesh_axis_name(axis);
+    if (value->partial & MESH_BIT(axis))
+      return arena_printf(g->compile->arena, "Partial(sum)@%s", name);
+    for (int32_t i = 0; i < value->dim_count; i++)
+      if (part_along(g, value->dims[i], axis) != NO_ID)
+        return arena_printf(g->compile->arena, "Shard(%s)@%s", g->dims.at[value->dims[i]].name,
+                            name);
+  }
+  return arena_printf(g->compile->arena, "Replicated@%s", mesh_axis_name(last));
+}
+
 NodeId graph_append(Graph *g, NodeList *list, Node node) {
   op_dense_inputs(g, list, &node);
   if (!op_def(node.op)->shape(g, &node)) return NO_ID;

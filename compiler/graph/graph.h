@@ -42,6 +42,7 @@ typedef struct Dim {
   bool is_part;     /* one rank's part of `whole` along `mesh`, made by shard/ */
   DimId whole;
   MeshAxis mesh;
+  int64_t real_size; /* of a whole dim that was padded: entries that are not padding; 0: all are */
   bool zigzag; /* of a part: of 2n equal chunks, member m has chunks m and 2n-1-m */
 } Dim;
 
@@ -121,6 +122,7 @@ typedef struct Region {
   NodeList recompute; /* clones that backward reads instead, when the region is recomputed; dead
                          ones gone */
   NodeList backward;
+  NodeList weight;        /* of backward, what only makes parameter gradients, when it may wait */
   ValueId output_again;   /* recompute's clone of output when groups have more than one layer; else
                              NO_ID */
   bool output_recomputed; /* recompute also makes the region's output again (groups of more than one
@@ -181,6 +183,10 @@ int64_t value_row_stride(const Graph *g,
                          ValueId v); /* elements between tokens: its root's features when a view */
 bool value_has_dim(const Graph *g, ValueId v, DimId d);
 char *value_dims_text(Graph *g, ValueId v); /* "[batch, seq, width]" */
+/* "Shard(seq)@tp", "Partial(sum)@cp", "Replicated@tp": along the first of the axes that says more
+ * than replicated. */
+const char *value_layout_text(const Graph *g, ValueId v, uint32_t axes);
+const char *mesh_axis_name(MeshAxis axis);
 
 /* Appends a node to `list`; its op's shape rule makes the outputs (op.h). NO_ID when reported. */
 NodeId graph_append(Graph *g, NodeList *list, Node node);

@@ -100,27 +100,33 @@ int64_t pack_lower_bound(Arena *arena, const PackItem *items, int32_t count, int
 
 /* ---- programs: transient buffers stand above the persistent ones */
 
-static void pack_program(Draft *d, int32_t kind) {
-  Program *program = &d->programs[kind];
+static void pack_program(Draft *d, Stage *stage, int32_t kind) {
+  Program *program = &stage->programs[kind];
+  Arena *arena = d->compile->arena;
   int32_t count = 0;
-  PackItem *items = ARENA_ARRAY(d->compile->arena, PackItem, d->buffers.count);
-  for (int32_t b = 0; b < d->buffers.count; b++) {
-    const Buffer *buffer = &d->buffers.at[b];
+  PackItem *items = ARENA_ARRAY(arena, PackItem, stage->buffers.count);
+  for (int32_t b = 0; b < stage->buffers.count; b++) {
+    const Buffer *buffer = &stage->buffers.at[b];
     if (buffer->program == kind)
       items[count++] = (PackItem){buffer->size_bytes, buffer->first_call, buffer->last_call, 0};
   }
-  int64_t end = pack_items(d->compile->arena, items, count, PLAN_ALIGN_BYTES);
+  int64_t end = pack_items(arena, items, count, PLAN_ALIGN_BYTES);
   program->live_bytes =
-      d->persistent_bytes + pack_lower_bound(d->compile->arena, items, count, PLAN_ALIGN_BYTES);
-  program->peak_bytes = d->persistent_bytes + end;
-  for (int32_t b = 0, i = 0; b < d->buffers.count; b++)
-    if (d->buffers.at[b].program == kind)
-      d->buffers.at[b].offset = d->persistent_bytes + items[i++].offset;
-  if (program->peak_bytes > d->arena_bytes) d->arena_bytes = program->peak_bytes;
+      stage->persistent_bytes + pack_lower_bound(arena, items, count, PLAN_ALIGN_BYTES);
+  program->peak_bytes = stage->persistent_bytes + end;
+  for (int32_t b = 0, i = 0; b < stage->buffers.count; b++)
+    if (stage->buffers.at[b].program == kind)
+      stage->buffers.at[b].offset = stage->persistent_bytes + items[i++].offset;
+  if (program->peak_bytes > stage->arena_bytes) stage->arena_bytes = program->peak_bytes;
 }
 
 void memory_pack(Draft *d) {
-  d->arena_bytes = d->persistent_bytes;
-  for (int32_t kind = 0; kind < ProgramKind_COUNT; kind++)
-    if (d->programs[kind].exists) pack_program(d, kind);
+  d->arena_bytes = 0;
+  for (int32_t s = 0; s < d->stage_count; s++) {
+    Stage *stage = &d->stages[s];
+    stage->arena_bytes = stage->persistent_bytes;
+    for (int32_t kind = 0; kind < ProgramKind_COUNT; kind++)
+      if (stage->programs[kind].exists) pack_program(d, stage, kind);
+    if (stage->arena_bytes > d->arena_bytes) d->arena_bytes = stage->arena_bytes;
+  }
 }

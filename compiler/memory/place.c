@@ -7,7 +7,8 @@
 enum { VALUE_ALIGN_BYTES = 64 };
 
 const NodeList *region_list(const Region *region, ListKind list) {
-  const NodeList *lists[LIST_KINDS] = {&region->forward, &region->recompute, &region->backward};
+  const NodeList *lists[LIST_KINDS] = {&region->forward, &region->recompute, &region->backward,
+                                        &region->weight};
   return lists[list];
 }
 
@@ -61,7 +62,7 @@ static void note_read(Places *p, ValueId v, ListKind list, int32_t at) {
   if (use->made && use->list != list) use->escapes = true;
   if (use->made && use->list == list && at > use->last) use->last = at;
   if (list != LIST_FORWARD && root == p->region->input) p->backward_reads_input = true;
-  if (list == LIST_BACKWARD && special_role(p, root, &role) && role == BASE_OUTPUT)
+  if (list >= LIST_BACKWARD && special_role(p, root, &role) && role == BASE_OUTPUT)
     p->backward_reads_output = true;
 }
 
@@ -124,7 +125,9 @@ static void place_frames(Places *p) {
     BaseRole role;
     const ValueUse *use = &p->use[v];
     if (!use->made || !use->escapes || storage_of(p, v) != v || special_role(p, v, &role)) continue;
-    int64_t *end = use->list == LIST_FORWARD ? &p->frame_bytes : &p->recompute_frame_bytes;
+    int64_t *end = use->list == LIST_FORWARD     ? &p->frame_bytes
+                   : use->list == LIST_RECOMPUTE ? &p->recompute_frame_bytes
+                                                 : &p->weight_frame_bytes;
     p->offset[v] = *end;
     *end += round_up(value_bytes(p->graph, v), VALUE_ALIGN_BYTES);
   }
@@ -190,17 +193,19 @@ Home place_of(const Places *p, ValueId v) {
   if (!special_role(p, root, &role)) {
     const ValueUse *use = &p->use[root];
     assert(use->made); /* a value of another region can only come in as the carried one */
-    role = !use->escapes               ? BASE_SCRATCH
-           : use->list == LIST_FORWARD ? BASE_FRAME
-                                       : BASE_RECOMPUTE_FRAME;
+    role = !use->escapes                 ? BASE_SCRATCH
+           : use->list == LIST_FORWARD   ? BASE_FRAME
+           : use->list == LIST_RECOMPUTE ? BASE_RECOMPUTE_FRAME
+                                         : BASE_WEIGHT_FRAME;
     return (Home){role, NO_ID, p->offset[root] + inside};
   }
   const Draft *d = p->draft;
   switch (role) {
   case BASE_PARAM:
-    return (Home){role, p->graph->params.at[value->param].region, d->params[value->param].param};
-  case BASE_GRAD:
-    return (Home){role, p->graph->params.at[value->param].region, d->params[value->param].grad};
+  case BASE_GRAD: {
+    const ParamPlace *at = &d->params[value->param];
+    return (Home){role, at->block, at->first * dtype_bytes(role_dtype(d, role)) + inside};
+  }
   case BASE_DATA: return (Home){role, NO_ID, d->input_offsets[value->input] + inside};
   default: return (Home){role, NO_ID, inside};
   }

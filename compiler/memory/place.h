@@ -10,11 +10,11 @@
 
 #include "compiler/schedule/draft.h"
 
-typedef enum ListKind { LIST_FORWARD, LIST_RECOMPUTE, LIST_BACKWARD, LIST_KINDS } ListKind;
+typedef enum ListKind { LIST_FORWARD, LIST_RECOMPUTE, LIST_BACKWARD, LIST_WEIGHT, LIST_KINDS } ListKind;
 
 typedef struct Home {
   BaseRole role;
-  RegionId region; /* of parameters */
+  int32_t number; /* of parameters: their block */
   int64_t offset_bytes;
 } Home;
 
@@ -33,7 +33,7 @@ typedef struct Places {
   ValueUse *use;                         /* by storage */
   int64_t *offset;                       /* by storage: in its frame or scratch */
   int64_t *workspace_offset[LIST_KINDS]; /* by position in the list */
-  int64_t scratch_bytes[LIST_KINDS], frame_bytes, recompute_frame_bytes;
+  int64_t scratch_bytes[LIST_KINDS], frame_bytes, recompute_frame_bytes, weight_frame_bytes;
   bool backward_reads_input, backward_reads_output;
 } Places;
 

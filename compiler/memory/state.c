@@ -1,81 +1,114 @@
-/* state.c -- persistent buffers: parameters, gradients, optimizer state, control, staged data.
+/* state.c -- what persists on the ranks of each pipeline stage: parameters, gradients, optimizer
+ * state, control, staged data.
  *
- * Each region has one block per layer and kind, layers one after another, so that layer l of any
- * tensor stands at offset + l * block. Parameters of a block are aligned to 64 bytes: padding
- * belongs to the block, is zeroed once and never updated. */
+ * Control and staging come first: they stand at the same place on every stage. Then every block has
+ * one buffer per kind, layers one after another, so that layer l of a tensor stands at a constant
+ * distance from layer l - 1. */
 #include "compiler/schedule/draft.h"
 #include "runtime/plan/control.h"
 
-enum { PARAM_ALIGN_BYTES = 64 };
+enum { INPUT_ALIGN_BYTES = 64 };
 
-static int32_t persistent(Draft *d, const char *name, BufferKind kind, int64_t size_bytes) {
-  int32_t id = buffer_add(d, (Buffer){.name = name,
-                                      .kind = kind,
-                                      .size_bytes = size_bytes,
-                                      .offset = d->persistent_bytes,
-                                      .program = -1,
-                                      .layer = -1});
-  d->persistent_bytes = round_up(d->persistent_bytes + size_bytes, PLAN_ALIGN_BYTES);
+static int32_t persistent(Draft *d, Stage *stage, const char *name, BufferKind kind,
+                          int64_t size_bytes) {
+  int32_t id = buffer_add(d, stage,
+                          (Buffer){.name = name,
+                                   .kind = kind,
+                                   .size_bytes = size_bytes,
+                                   .offset = stage->persistent_bytes,
+                                   .program = -1,
+                                   .layer = -1});
+  stage->persistent_bytes = round_up(stage->persistent_bytes + size_bytes, PLAN_ALIGN_BYTES);
   return id;
 }
 
-static void place_params(Draft *d) {
-  const Graph *g = d->train;
-  for (ParamId p = 0; p < g->params.count; p++) {
-    const Param *param = &g->params.at[p];
-    RegionState *state = &d->state[param->region];
-    d->params[p] = (ParamOffsets){state->param_block_bytes, state->grad_block_bytes,
-                                  state->full_block_bytes, state->param_count++};
-    state->param_block_bytes +=
-        round_up(param->elements * dtype_bytes(g->param_dtype), PARAM_ALIGN_BYTES);
-    state->grad_block_bytes +=
-        round_up(param->elements * dtype_bytes(g->grad_dtype), PARAM_ALIGN_BYTES);
-    state->full_block_bytes +=
-        round_up(param->elements * dtype_bytes(DTYPE_F32), PARAM_ALIGN_BYTES);
+/* A stage holds the layers that it runs; a tied parameter, when it runs any region that reads it. */
+static void find_layers(const Draft *d, const Stage *stage, int32_t b, StageBlock *held) {
+  const Block *block = &d->blocks.at[b];
+  held->position = ARENA_ARRAY(d->compile->arena, int32_t, block->layers);
+  for (int64_t l = 0; l < block->layers; l++)
+    held->position[l] = -1;
+  for (int32_t c = stage->number; c < d->chunk_count; c += d->stage_count)
+    for (int32_t u = d->chunk_first[c]; u < d->chunk_first[c + 1]; u++) {
+      const Link *link = &d->links[u];
+      if ((block->readers >> link->region & 1) == 0) continue;
+      held->in_norm |= (block->readers & ((1ull << link->region) - 1)) == 0; /* the first reader */
+      int64_t layer = block->tied ? 0 : link->layer;
+      if (held->position[layer] < 0) held->position[layer] = held->held++;
+    }
+}
+
+static bool persists(const Draft *d, const Block *block, BaseRole role) {
+  switch (role) {
+  case BASE_PARAM: return block->zero < 3;
+  case BASE_PARAM_SHARD: return block->zero == 3;
+  case BASE_GRAD: return block->zero < 2;
+  case BASE_GRAD_SHARD: return block->zero >= 2;
+  case BASE_MASTER: return d->has_master;
+  case BASE_MOMENT2: return d->has_moment2;
+  default: return true;
   }
 }
 
-static void make_region_buffers(Draft *d, RegionId r, BaseRole role, BufferKind kind,
-                                int64_t block_bytes) {
-  const Region *region = &d->train->regions.at[r];
-  d->state[r].buffers[role] = NO_ID;
-  if (block_bytes == 0) return;
-  static const char *const words[] = {"parameters", "gradients", "master", "moment m", "moment v"};
-  const char *name = arena_printf(d->compile->arena, "%s %s", region->name, words[role]);
-  d->state[r].buffers[role] = persistent(d, name, kind, block_bytes * region->repeat);
+static void place_block(Draft *d, Stage *stage, int32_t b) {
+  static const struct {
+    const char *word;
+    BufferKind kind;
+  } roles[BASE_MOMENT2 + 1] = {
+      [BASE_PARAM] = {"parameters", BUFFER_PARAM},
+      [BASE_GRAD] = {"gradients", BUFFER_GRAD},
+      [BASE_PARAM_SHARD] = {"parameters", BUFFER_PARAM},
+      [BASE_GRAD_SHARD] = {"gradients", BUFFER_GRAD},
+      [BASE_MASTER] = {"master", BUFFER_MASTER},
+      [BASE_MOMENT1] = {"moment m", BUFFER_MOMENT1},
+      [BASE_MOMENT2] = {"moment v", BUFFER_MOMENT2},
+  };
+  const Block *block = &d->blocks.at[b];
+  StageBlock *held = &stage->blocks[b];
+  for (BaseRole role = BASE_PARAM; role <= BASE_MOMENT2; role++) {
+    held->buffers[role] = NO_ID;
+    if (held->held == 0 || !persists(d, block, role)) continue;
+    const char *name = arena_printf(d->compile->arena, "%s %s", block->name, roles[role].word);
+    held->buffers[role] = persistent(d, stage, name, roles[role].kind,
+                                     block_stride_bytes(d, block, role) * held->held);
+  }
+  for (int32_t group = 0; group < NORM_GROUPS; group++) {
+    held->first_partial[group] = stage->partial_count[group];
+    if (held->in_norm) stage->partial_count[group] += block->partials[group] * held->held;
+  }
 }
 
-void state_layout(Draft *d) {
-  const Graph *g = d->train;
-  d->state = ARENA_ARRAY(d->compile->arena, RegionState, g->regions.count);
-  d->params = ARENA_ARRAY(d->compile->arena, ParamOffsets, g->params.count);
-  place_params(d);
-  for (RegionId r = 0; r < g->regions.count; r++) {
-    RegionState *state = &d->state[r];
-    state->param_block_bytes = round_up(state->param_block_bytes, PLAN_ALIGN_BYTES);
-    state->grad_block_bytes = round_up(state->grad_block_bytes, PLAN_ALIGN_BYTES);
-    state->full_block_bytes = round_up(state->full_block_bytes, PLAN_ALIGN_BYTES);
-    state->first_partial = d->partial_count;
-    d->partial_count += state->param_count * g->regions.at[r].repeat;
+static void place_stage(Draft *d, Stage *stage) {
+  const int64_t f64 = dtype_bytes(DTYPE_F64);
+  stage->control_buffer =
+      persistent(d, stage, "control", BUFFER_CONTROL, (int64_t)sizeof(Control));
+  stage->staging_buffer = persistent(d, stage, "staged micro-batches", BUFFER_DATA,
+                                     d->sample_bytes * d->job->data.prefetch);
+  stage->blocks = ARENA_ARRAY(d->compile->arena, StageBlock, d->blocks.count + 1);
+  for (int32_t b = 0; b < d->blocks.count; b++) {
+    find_layers(d, stage, b, &stage->blocks[b]);
+    place_block(d, stage, b);
   }
-  for (RegionId r = 0; r < g->regions.count; r++) {
-    RegionState *state = &d->state[r];
-    int64_t full = state->full_block_bytes;
-    make_region_buffers(d, r, BASE_PARAM, BUFFER_PARAM, state->param_block_bytes);
-    make_region_buffers(d, r, BASE_GRAD, BUFFER_GRAD, state->grad_block_bytes);
-    make_region_buffers(d, r, BASE_MASTER, BUFFER_MASTER, d->has_master ? full : 0);
-    make_region_buffers(d, r, BASE_MOMENT1, BUFFER_MOMENT1, full);
-    make_region_buffers(d, r, BASE_MOMENT2, BUFFER_MOMENT2, d->has_moment2 ? full : 0);
-  }
-  d->control_buffer = persistent(d, "control", BUFFER_CONTROL, (int64_t)sizeof(Control));
-  d->partials_buffer =
-      persistent(d, "sums of squares", BUFFER_WORKSPACE, d->partial_count * dtype_bytes(DTYPE_F64));
+  for (int32_t group = 0; group < NORM_GROUPS; group++)
+    stage->partials_buffer[group] =
+        stage->partial_count[group] == 0
+            ? NO_ID
+            : persistent(d, stage, "sums of squares", BUFFER_WORKSPACE,
+                         stage->partial_count[group] * f64);
+  stage->norms_buffer =
+      persistent(d, stage, "squares by group", BUFFER_WORKSPACE, NORM_GROUPS * f64);
+}
 
+void inputs_layout(Draft *d) {
+  const Graph *g = d->train;
   d->input_offsets = ARENA_ARRAY(d->compile->arena, int64_t, g->inputs.count);
   for (int32_t i = 0; i < g->inputs.count; i++) {
     d->input_offsets[i] = d->sample_bytes;
-    d->sample_bytes += round_up(value_bytes(g, g->inputs.at[i].value), PARAM_ALIGN_BYTES);
+    d->sample_bytes += round_up(value_bytes(g, g->inputs.at[i].value), INPUT_ALIGN_BYTES);
   }
-  d->staging_buffer =
-      persistent(d, "staged micro-batches", BUFFER_DATA, d->sample_bytes * d->job->data.prefetch);
+}
+
+void state_layout(Draft *d) {
+  for (int32_t s = 0; s < d->stage_count; s++)
+    place_stage(d, &d->stages[s]);
 }

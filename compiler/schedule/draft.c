@@ -7,14 +7,14 @@ int32_t segment_add(Draft *d, const char *name) {
   return d->segments.count - 1;
 }
 
-int32_t segment_base(Draft *d, int32_t segment, BaseRole role, RegionId region, int64_t end_bytes) {
+int32_t segment_base(Draft *d, int32_t segment, BaseRole role, int32_t number, int64_t end_bytes) {
   Segment *seg = &d->segments.at[segment];
   int32_t i = 0;
   while (i < seg->bases.count &&
-         !(seg->bases.at[i].role == role && seg->bases.at[i].region == region))
+         !(seg->bases.at[i].role == role && seg->bases.at[i].number == number))
     i++;
   if (i == seg->bases.count)
-    VEC_PUSH(d->compile->arena, &seg->bases, (SegmentBase){role, region, 0});
+    VEC_PUSH(d->compile->arena, &seg->bases, (SegmentBase){role, number, 0});
   if (seg->bases.at[i].size_bytes < end_bytes) seg->bases.at[i].size_bytes = end_bytes;
   return i;
 }
@@ -26,15 +26,36 @@ Record *segment_record(Draft *d, int32_t segment, RecordKind kind, const char *k
   return &seg->records.at[seg->records.count - 1];
 }
 
-void record_operand(Record *record, int32_t base, int64_t offset_bytes, int64_t size_bytes,
-                    DType dtype, Access access) {
+Operand *record_operand(Record *record, int32_t base, int64_t offset_bytes, int64_t size_bytes,
+                        DType dtype, Access access) {
   assert(record->operand_count < LOWERED_OPERANDS_MAX);
-  record->operands[record->operand_count++] =
-      (Operand){base, offset_bytes, size_bytes, dtype, access, 0, 0};
+  Operand *operand = &record->operands[record->operand_count++];
+  *operand = (Operand){.base = base,
+                       .offset_bytes = offset_bytes,
+                       .size_bytes = size_bytes,
+                       .dtype = dtype,
+                       .access = access};
   record->bytes += access == ACCESS_UPDATE ? 2 * size_bytes : size_bytes;
+  return operand;
 }
 
-int32_t buffer_add(Draft *d, Buffer buffer) {
-  VEC_PUSH(d->compile->arena, &d->buffers, buffer);
-  return d->buffers.count - 1;
+void record_dim(Record *record, int64_t dim) {
+  assert(record->dim_count < LOWERED_DIMS_MAX);
+  record->dims[record->dim_count++] = dim;
+}
+
+void record_attr(Record *record, double attr) {
+  assert(record->attr_count < LOWERED_ATTRS_MAX);
+  record->attrs[record->attr_count++] = attr;
+}
+
+void record_vary(Record *record, int32_t attr, uint32_t axes, double stride) {
+  if (axes == 0 || stride == 0) return;
+  assert(record->vary_count < LOWERED_VARIES_MAX);
+  record->varies[record->vary_count++] = (LoweredVary){attr, axes, stride, NULL};
+}
+
+int32_t buffer_add(Draft *d, Stage *stage, Buffer buffer) {
+  VEC_PUSH(d->compile->arena, &stage->buffers, buffer);
+  return stage->buffers.count - 1;
 }

@@ -11,14 +11,20 @@
 #include "compiler/ops/op.h"
 #include "compiler/spec/job.h"
 
+/* Parameters whose squares are added over the same ranks: cut by tp and tp_group, by tp, by none. */
+enum { NORM_GROUPS = 3 };
+
 typedef enum BaseRole {
-  BASE_PARAM,
-  BASE_GRAD,
+  BASE_PARAM, /* whole parameters of a layer, as kernels read them */
+  BASE_GRAD,  /* whole gradients, as kernels write them */
+  BASE_PARAM_SHARD,
+  BASE_GRAD_SHARD,
   BASE_MASTER,
   BASE_MOMENT1,
   BASE_MOMENT2,
   BASE_FRAME,           /* what forward keeps for backward */
   BASE_RECOMPUTE_FRAME, /* what recompute makes again for backward */
+  BASE_WEIGHT_FRAME,    /* what backward keeps for the weights' gradients, when those wait */
   BASE_INPUT,           /* the carried value in */
   BASE_OUTPUT,          /* and out */
   BASE_D_INPUT,
@@ -27,14 +33,16 @@ typedef enum BaseRole {
   BASE_DATA, /* the micro-batch */
   BASE_CONTROL,
   BASE_PARTIALS, /* sums of squares, one f64 per parameter tensor */
-  BASE_COMM,
+  BASE_NORMS,    /* their sums, one f64 per norm group */
+  BASE_WIRE,     /* gradients on the wire */
+  BASE_WIRE_SHARD,
+  BASE_TRANSFER, /* what goes to or comes from another pipeline stage */
   BASE_ROLE_COUNT
 } BaseRole;
 
 typedef struct SegmentBase {
   BaseRole role;
-  RegionId
-      region; /* of parameters and their like: a tied weight stands in another region's block */
+  int32_t number; /* block of parameters and their like; group of partials; which transfer */
   int64_t size_bytes;
 } SegmentBase;
 
@@ -111,24 +119,66 @@ typedef struct Program {
 
 /* Segments of one region; NO_ID where the list is empty. */
 typedef struct RegionSegments {
-  int32_t forward, recompute, backward, reduce, norm, update, init;
-  int64_t frame_bytes, recompute_frame_bytes, input_bytes, output_bytes, d_input_bytes,
-      d_output_bytes;
+  int32_t forward, recompute, backward, weight;
+  int64_t frame_bytes, recompute_frame_bytes, weight_frame_bytes;
+  int64_t input_bytes, output_bytes, d_input_bytes, d_output_bytes;
   bool backward_reads_input, backward_reads_output; /* in recompute or backward */
 } RegionSegments;
 
-/* Where a region's parameters stand inside its blocks, one block per layer. */
-typedef struct RegionState {
-  int64_t param_block_bytes, grad_block_bytes, full_block_bytes; /* full: fp32 master and moments */
-  int32_t buffers[BASE_MOMENT2 + 1];                             /* by BaseRole; NO_ID: not kept */
-  int32_t param_count;
-  int64_t first_partial; /* index of layer 0's first sum of squares */
-} RegionState;
+/* ---- parameters */
 
-typedef struct ParamOffsets {
-  int64_t param, grad, full;
-  int32_t index; /* within its region */
-} ParamOffsets;
+/* Parameters that are treated alike, layer by layer: those of a region, those of it that stay
+ * whole, or one that several regions read. */
+typedef struct Block {
+  const char *name; /* "h", "h small", "tied wte.weight" */
+  RegionId region;  /* whose layers it has */
+  uint64_t readers; /* bit per region that reads them */
+  bool tied;
+  int32_t zero; /* its ZeRO stage */
+  int64_t layers;
+  VEC(ParamId) params;
+  int64_t elements, shard_elements; /* padding between parameters included */
+  int64_t stride_elements, shard_stride_elements; /* from layer to layer */
+  int32_t partials[NORM_GROUPS]; /* sums of squares of one layer, by group */
+  int32_t init, gather, reduce, clear, norm, update; /* segments */
+  int32_t join[2]; /* of the first stage that holds it, of the last */
+} Block;
+
+typedef struct ParamPlace {
+  int32_t block, norm_group, partial; /* partial: number within the layer's of its group */
+  int64_t elements;                   /* without padding */
+  int64_t piece;                      /* elements of one rank, padding included */
+  int64_t first, shard_first;         /* where it begins in the block, in elements */
+} ParamPlace;
+
+/* ---- ranks of one pipeline stage: a class of the plan */
+
+typedef struct StageBlock {
+  int32_t *position; /* by layer: its place among those held here; -1: not held */
+  int32_t held;
+  bool in_norm;                       /* a tied block counts on one stage only */
+  int32_t buffers[BASE_MOMENT2 + 1];  /* by BaseRole; NO_ID: not persistent here */
+  int64_t first_partial[NORM_GROUPS]; /* of the first layer held */
+} StageBlock;
+
+typedef struct Stage {
+  int32_t number;
+  VEC(Buffer) buffers;
+  Program programs[ProgramKind_COUNT];
+  StageBlock *blocks;
+  int64_t partial_count[NORM_GROUPS];
+  int32_t partials_buffer[NORM_GROUPS];
+  int32_t control_buffer, staging_buffer, norms_buffer;
+  int64_t persistent_bytes, arena_bytes;
+} Stage;
+
+/* One layer of one region, in the order of the model. */
+typedef struct Link {
+  RegionId region;
+  int64_t layer;    /* of its region */
+  bool first, last; /* of its stack */
+  bool group_last;  /* last of its recompute group */
+} Link;
 
 typedef struct Draft {
   Compile *compile;
@@ -136,38 +186,66 @@ typedef struct Draft {
   const Cluster *cluster;
   Derived derived;
   Graph *train, *eval;
+  Mesh mesh;
   bool has_master, has_moment2;
-  int64_t group_layers; /* layers of a recompute group; 0: nothing is recomputed */
+  int64_t parameters;      /* of the whole model */
+  int64_t flops_per_token; /* of the whole model, nothing recomputed */
+  int64_t group_layers;    /* layers of a recompute group; 0: nothing is recomputed */
   VEC(Segment) segments;
-  VEC(Buffer) buffers;
-  Program programs[ProgramKind_COUNT];
-  RegionState *state;                       /* by region */
-  ParamOffsets *params;                     /* by param */
+  VEC(Block) blocks;
+  ParamPlace *params;                       /* by param */
   RegionSegments *train_parts, *eval_parts; /* by region */
   int64_t *input_offsets;                   /* by input: within the staged micro-batch */
   int64_t sample_bytes;
-  int64_t partial_count;
-  int32_t control_buffer, staging_buffer, partials_buffer;
-  int64_t persistent_bytes, arena_bytes;
+  Link *links;
+  int32_t link_count;
+  int32_t *chunk_first; /* links of chunk c: [chunk_first[c], chunk_first[c + 1]) */
+  int32_t chunk_count;  /* stages x chunks of a stage; chunk c is on stage c % stages */
+  Stage *stages;
+  int32_t stage_count;
+  int64_t arena_bytes; /* of the stage that needs most */
 } Draft;
 
 int32_t segment_add(Draft *d, const char *name);
 /* Index of the base in the segment, made on first use; its size grows to cover `end_bytes`. */
-int32_t segment_base(Draft *d, int32_t segment, BaseRole role, RegionId region, int64_t end_bytes);
+int32_t segment_base(Draft *d, int32_t segment, BaseRole role, int32_t number, int64_t end_bytes);
 Record *segment_record(Draft *d, int32_t segment, RecordKind kind, const char *kernel);
-void record_operand(Record *record, int32_t base, int64_t offset_bytes, int64_t size_bytes,
-                    DType dtype, Access access);
-int32_t buffer_add(Draft *d, Buffer buffer);
+Operand *record_operand(Record *record, int32_t base, int64_t offset_bytes, int64_t size_bytes,
+                        DType dtype, Access access);
+void record_dim(Record *record, int64_t dim);
+void record_attr(Record *record, double attr);
+void record_vary(Record *record, int32_t attr, uint32_t axes, double stride);
+int32_t buffer_add(Draft *d, Stage *stage, Buffer buffer);
+
+/* Ranks along the axes of a mask. */
+int64_t mesh_count(const Mesh *mesh, uint32_t axes);
+/* The axes of a mask that have more than one rank. */
+uint32_t mesh_used(const Mesh *mesh, uint32_t axes);
+
+/* Axes over which a micro-batch's tokens are divided, and over which state is. */
+enum { BATCH_AXES = MESH_BIT(MESH_REPLICATE) | MESH_BIT(MESH_DP) | MESH_BIT(MESH_CP) };
+enum { ZERO_AXES = MESH_BIT(MESH_DP) | MESH_BIT(MESH_CP) };
+enum { TENSOR_AXES = MESH_BIT(MESH_TP) | MESH_BIT(MESH_TP_GROUP) };
+uint32_t param_cut_axes(const Graph *g, ParamId p); /* of TENSOR_AXES */
+uint32_t norm_group_axes(int32_t group);            /* of TENSOR_AXES */
+
+/* Where block elements of role stand: dtype, elements a layer with gaps. */
+DType role_dtype(const Draft *d, BaseRole role);
+bool role_is_shard(const Block *block, BaseRole role);
+int64_t block_bytes(const Draft *d, const Block *block, BaseRole role);
+int64_t block_stride_bytes(const Draft *d, const Block *block, BaseRole role);
 
 /* The steps of scheduling, in order; each one's preconditions are the ones before. */
-void state_layout(Draft *d); /* memory/state.c: persistent buffers */
+void blocks_layout(Draft *d); /* memory/blocks.c: which parameters stand where in a block */
+void inputs_layout(Draft *d); /* memory/state.c: inputs within a staged micro-batch */
 void segments_build(Draft *d, Graph *g,
                     RegionSegments *parts); /* schedule/segments.c: regions' lists */
-void update_segments_build(Draft *d);       /* schedule/update.c: init, reduce, norm, update */
-int32_t load_segment_build(Draft *d, const Graph *g, const char *name); /* schedule/update.c */
-int32_t clip_segment_build(Draft *d);
-/* The one all-reduce of Control.reduce; NO_ID on one rank. */
-int32_t control_segment_build(Draft *d, const char *name);
+void block_segments_build(Draft *d); /* schedule/reduce.c, update.c: init, gather, reduce, ... */
+int32_t load_segment_build(Draft *d, const Graph *g, const char *name);   /* schedule/update.c */
+int32_t clip_segment_build(Draft *d, const Stage *stage);                 /* schedule/update.c */
+int32_t control_segment_build(Draft *d, const char *name); /* NO_ID on one rank */
+bool stages_cut(Draft *d);     /* schedule/stages.c: links, chunks, stages; false when reported */
+void state_layout(Draft *d);   /* memory/state.c: persistent buffers of every stage */
 void timeline_build(Draft *d); /* schedule/timeline.c: calls and transient buffers */
 void memory_pack(Draft *d);    /* memory/pack.c: offsets */
 

@@ -22,7 +22,10 @@ static void add_operands(Draft *d, int32_t segment, Record *record, const Places
     ValueId v = low->operands[i];
     Home home = place_of(places, v);
     int64_t size = place_span_bytes(places, v);
-    int32_t base = segment_base(d, segment, home.role, home.region, home.offset_bytes + size);
+    int64_t end = home.role == BASE_PARAM || home.role == BASE_GRAD
+                      ? block_bytes(d, &d->blocks.at[home.number], home.role)
+                      : home.offset_bytes + size;
+    int32_t base = segment_base(d, segment, home.role, home.number, end);
     Access access = low->access[i];
     if (access == ACCESS_WRITE && record->accumulate && is_sum(places->graph, v))
       access = ACCESS_UPDATE;
@@ -31,12 +34,17 @@ static void add_operands(Draft *d, int32_t segment, Record *record, const Places
   }
 }
 
-/* Which lowered nodes sum into storage that outlives the micro-batch. */
-static Accumulate accumulate_of(const Graph *g, const Node *n) {
-  if (n->accumulate != ACCUMULATE_NEVER) return n->accumulate;
-  for (int32_t i = 0; i < n->output_count; i++)
-    if (graph_value(g, n->outputs[i])->kind == VALUE_LOSS) return ACCUMULATE_AFTER_FIRST;
-  return ACCUMULATE_NEVER;
+/* Which lowered nodes sum into storage that outlives the micro-batch. Where gradients leave their
+ * rank in every micro-batch, their first contribution assigns every time. */
+static Accumulate accumulate_of(const Draft *d, const Graph *g, const Node *n) {
+  for (int32_t i = 0; i < n->output_count; i++) {
+    const Value *out = graph_value(g, n->outputs[i]);
+    if (out->kind == VALUE_LOSS) return ACCUMULATE_AFTER_FIRST;
+    if (out->kind == VALUE_PARAM_GRAD && n->accumulate == ACCUMULATE_AFTER_FIRST)
+      return d->blocks.at[d->params[out->param].block].zero >= 2 ? ACCUMULATE_NEVER
+                                                                 : ACCUMULATE_AFTER_FIRST;
+  }
+  return n->accumulate;
 }
 
 typedef struct Emission {
@@ -47,10 +55,23 @@ typedef struct Emission {
   bool *only_output; /* by position: needed only for the region's output, not by backward */
 } Emission;
 
+/* A communication of the model's says what it is about; layouts are as shard/ derived them. */
+static void add_meaning(const Emission *e, Record *record, const Node *n, const Lowered *low) {
+  static const Direction directions[LIST_KINDS] = {DIRECTION_FORWARD, DIRECTION_BACKWARD,
+                                                   DIRECTION_BACKWARD, DIRECTION_BACKWARD};
+  record->axes = low->axes;
+  record->reduce = REDUCE_SUM;
+  record->direction = directions[e->list];
+  if (low->kind == RECORD_KERNEL) return;
+  record->meaning = n->path;
+  record->before = value_layout_text(e->places->graph, n->inputs[0], low->axes);
+  record->after = value_layout_text(e->places->graph, n->outputs[0], low->axes);
+}
+
 static void emit_variant(const Emission *e, int32_t at, const Lowered *low, uint32_t when_all,
                          uint32_t when_none, bool accumulate) {
   const Node *n = graph_node(e->places->graph, region_list(e->places->region, e->list)->at[at]);
-  Record *record = segment_record(e->draft, e->segment, RECORD_KERNEL, low->kernel);
+  Record *record = segment_record(e->draft, e->segment, low->kind, low->kernel);
   record->path = n->path;
   record->when_all = when_all;
   record->when_none =
@@ -58,6 +79,7 @@ static void emit_variant(const Emission *e, int32_t at, const Lowered *low, uint
   record->accumulate = accumulate;
   record->random = low->random;
   record->flops = low->flops;
+  add_meaning(e, record, n, low);
   add_operands(e->draft, e->segment, record, e->places, low);
   if (low->workspace_bytes > 0) {
     int64_t offset = e->places->workspace_offset[e->list][at];
@@ -70,13 +92,15 @@ static void emit_variant(const Emission *e, int32_t at, const Lowered *low, uint
   memcpy(record->dims, low->dims, sizeof record->dims);
   record->attr_count = low->attr_count;
   memcpy(record->attrs, low->attrs, sizeof record->attrs);
+  record->vary_count = low->vary_count;
+  memcpy(record->varies, low->varies, sizeof record->varies);
 }
 
 static void emit_node(const Emission *e, int32_t at, const Lowered *low) {
-  if (low->kernel == NULL) return;
+  if (low->kernel == NULL && low->kind == RECORD_KERNEL) return;
   const Graph *g = e->places->graph;
   const Node *n = graph_node(g, region_list(e->places->region, e->list)->at[at]);
-  Accumulate accumulate = accumulate_of(g, n);
+  Accumulate accumulate = accumulate_of(e->draft, g, n);
   if (accumulate == ACCUMULATE_AFTER_FIRST) {
     emit_variant(e, at, low, CALL_FIRST_MICROBATCH, 0, false);
     emit_variant(e, at, low, 0, CALL_FIRST_MICROBATCH, true);
@@ -111,7 +135,7 @@ static bool *find_only_output(Draft *d, const Graph *g, const Region *region) {
 }
 
 static int32_t build_list(Draft *d, const Places *places, ListKind list, const Lowered *lowered) {
-  static const char *const words[LIST_KINDS] = {"forward", "recompute", "backward"};
+  static const char *const words[LIST_KINDS] = {"forward", "recompute", "backward", "weight"};
   const NodeList *nodes = region_list(places->region, list);
   if (nodes->count == 0) return NO_ID;
   const char *suffix = places->graph->training ? "" : ".eval";
@@ -140,12 +164,10 @@ void segments_build(Draft *d, Graph *g, RegionSegments *parts) {
         .forward = build_list(d, places, LIST_FORWARD, lowered[LIST_FORWARD]),
         .recompute = build_list(d, places, LIST_RECOMPUTE, lowered[LIST_RECOMPUTE]),
         .backward = build_list(d, places, LIST_BACKWARD, lowered[LIST_BACKWARD]),
-        .reduce = NO_ID,
-        .norm = NO_ID,
-        .update = NO_ID,
-        .init = NO_ID,
+        .weight = build_list(d, places, LIST_WEIGHT, lowered[LIST_WEIGHT]),
         .frame_bytes = places->frame_bytes,
         .recompute_frame_bytes = places->recompute_frame_bytes,
+        .weight_frame_bytes = places->weight_frame_bytes,
         .input_bytes = bytes_or_zero(g, region->input),
         .output_bytes = bytes_or_zero(g, region->output),
         .d_input_bytes = bytes_or_zero(g, region->d_input),

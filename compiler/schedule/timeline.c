@@ -1,47 +1,33 @@
-/* timeline.c -- programs as calls: which segment, layer and micro-batch, in which order, bound to
- * which buffers.
- *
- * A link of the chain is one layer of one region. carry[u] is the value between link u-1 and link
- * u, d_carry[u] its gradient. Micro-batches run one after another: the first, the middle ones (one
- * loop), the last, which also reduces. */
+#include "compiler/schedule/timeline.h"
+
 #include <assert.h>
 
-#include "compiler/schedule/draft.h"
-
-typedef struct Link {
-  RegionId region;
-  int64_t layer;                  /* of its region */
-  bool first, last;               /* of its stack */
-  bool group_last;                /* last of its recompute group */
-  int32_t frame, recompute_frame; /* buffers; NO_ID: none in this body */
-} Link;
-
-typedef struct Timeline {
-  Draft *draft;
-  int32_t kind; /* ProgramKind */
-  const Graph *graph;
-  const RegionSegments *parts;
-  Link *links;
-  int32_t link_count;
-  int32_t *carry, *again, *d_carry; /* buffers by link index; again: recomputed inside a group */
-  int32_t data, load_segment, clip_segment, control_segment;
-} Timeline;
+typedef struct Place {
+  int32_t link;      /* NO_ID: a call of no link */
+  int32_t block;     /* of a call of no link; NO_ID */
+  int64_t layer;     /* -1: of none */
+  int32_t microbatch;
+  uint32_t flags;
+  bool recompute;
+  const int32_t *transfers; /* buffers */
+} Place;
 
 /* ---- buffers live from their first to their last call */
 
-static int32_t here(const Timeline *t) {
-  return t->draft->programs[t->kind].calls.count;
+int32_t timeline_here(const Timeline *t) {
+  return t->stage->programs[t->kind].calls.count;
 }
 
 static int32_t transient(Timeline *t, const char *name, BufferKind kind, int64_t size_bytes,
                          int64_t layer) {
-  return buffer_add(t->draft, (Buffer){.name = name,
-                                       .kind = kind,
-                                       .size_bytes = size_bytes,
-                                       .program = t->kind,
-                                       .first_call = here(t),
-                                       .last_call = here(t),
-                                       .layer = (int32_t)layer});
+  return buffer_add(t->draft, t->stage,
+                    (Buffer){.name = name,
+                             .kind = kind,
+                             .size_bytes = size_bytes,
+                             .program = t->kind,
+                             .first_call = timeline_here(t),
+                             .last_call = timeline_here(t),
+                             .layer = (int32_t)layer});
 }
 
 static int32_t transient_if(Timeline *t, int32_t *slot, const char *name, BufferKind kind,
@@ -54,163 +40,380 @@ static const char *region_name(const Timeline *t, RegionId r, const char *word) 
   return arena_printf(t->draft->compile->arena, "%s %s", t->graph->regions.at[r].name, word);
 }
 
-/* ---- bindings */
-
-static BufferBinding bind_state(const Timeline *t, const SegmentBase *base, int64_t layer) {
-  const Draft *d = t->draft;
-  const RegionState *state = &d->state[base->region];
-  int64_t block = base->role == BASE_PARAM  ? state->param_block_bytes
-                  : base->role == BASE_GRAD ? state->grad_block_bytes
-                                            : state->full_block_bytes;
-  /* Another region's parameters (a tied weight) are never a stack's: layer 0. */
-  int64_t index = d->train->regions.at[base->region].is_stack ? layer : 0;
-  return (BufferBinding){state->buffers[base->role], index * block};
+static bool is_stack(const Timeline *t, RegionId r) {
+  return t->graph->regions.at[r].is_stack;
 }
 
-static BufferBinding bind_base(Timeline *t, const SegmentBase *base, int32_t u, bool recompute) {
-  Draft *d = t->draft;
-  Link *link = u == NO_ID ? NULL : &t->links[u];
-  int64_t layer = link == NULL ? -1 : link->layer;
-  assert(link != NULL || (base->role != BASE_FRAME && base->role != BASE_RECOMPUTE_FRAME));
+/* ---- bindings */
+
+static int64_t layer_of(const Block *block, int64_t layer) {
+  return block->layers > 1 ? layer : 0;
+}
+
+static BufferBinding bind_block(Timeline *t, const SegmentBase *base, const Place *at) {
+  const Draft *d = t->draft;
+  const Block *block = &d->blocks.at[base->number];
+  const StageBlock *held = &t->stage->blocks[base->number];
+  int64_t layer = layer_of(block, at->layer);
+  int32_t slot = t->slot_first[base->number] + (int32_t)layer;
+  if (held->buffers[base->role] != NO_ID) {
+    assert(held->position[layer] >= 0);
+    return (BufferBinding){held->buffers[base->role],
+                           held->position[layer] * block_stride_bytes(d, block, base->role)};
+  }
+  if (base->role == BASE_PARAM) return (BufferBinding){t->gathered[slot], 0};
+  assert(base->role == BASE_GRAD);
+  const char *name = arena_printf(d->compile->arena, "%s gradients, whole", block->name);
+  return (BufferBinding){
+      transient_if(t, &t->flight->grads[slot], name, BUFFER_GRAD, base->size_bytes, layer), 0};
+}
+
+static BufferBinding bind_partials(const Timeline *t, const SegmentBase *base, const Place *at) {
+  const int64_t f64 = dtype_bytes(DTYPE_F64);
+  if (base->number < 0)
+    return (BufferBinding){t->stage->partials_buffer[-1 - base->number], 0};
+  int32_t b = base->number / NORM_GROUPS, group = base->number % NORM_GROUPS;
+  const Block *block = &t->draft->blocks.at[b];
+  const StageBlock *held = &t->stage->blocks[b];
+  int64_t position = held->position[layer_of(block, at->layer)];
+  return (BufferBinding){t->stage->partials_buffer[group],
+                         (held->first_partial[group] + position * block->partials[group]) * f64};
+}
+
+static BufferBinding bind_carried(const Timeline *t, const SegmentBase *base, const Place *at) {
+  const Flight *f = t->flight;
+  int32_t i = at->link - t->first;
+  assert(at->link != NO_ID && f != NULL);
+  switch (base->role) {
+  case BASE_FRAME: return (BufferBinding){f->frame[i], 0};
+  case BASE_RECOMPUTE_FRAME: return (BufferBinding){f->recompute_frame[i], 0};
+  case BASE_WEIGHT_FRAME: return (BufferBinding){f->weight_frame[i], 0};
+  case BASE_INPUT: return (BufferBinding){f->again[i] != NO_ID ? f->again[i] : f->carry[i], 0};
+  case BASE_OUTPUT:
+    if (f->again[i + 1] != NO_ID) return (BufferBinding){f->again[i + 1], 0};
+    /* The last of a group makes no output again: nothing runs that touches this base. */
+    return (BufferBinding){at->recompute ? f->carry[i] : f->carry[i + 1], 0};
+  case BASE_D_INPUT: return (BufferBinding){f->d_carry[i], 0};
+  default: return (BufferBinding){f->d_carry[i + 1], 0};
+  }
+}
+
+static BufferBinding bind_base(Timeline *t, const SegmentBase *base, const Place *at) {
   switch (base->role) {
   case BASE_PARAM:
   case BASE_GRAD:
+  case BASE_PARAM_SHARD:
+  case BASE_GRAD_SHARD:
   case BASE_MASTER:
   case BASE_MOMENT1:
-  case BASE_MOMENT2: return bind_state(t, base, layer);
-  case BASE_FRAME: return (BufferBinding){link->frame, 0};
-  case BASE_RECOMPUTE_FRAME: return (BufferBinding){link->recompute_frame, 0};
-  case BASE_INPUT: return (BufferBinding){t->again[u] != NO_ID ? t->again[u] : t->carry[u], 0};
-  case BASE_OUTPUT:
-    if (t->again[u + 1] != NO_ID) return (BufferBinding){t->again[u + 1], 0};
-    /* The last of a group makes no output again: nothing runs that touches this base. */
-    return (BufferBinding){recompute ? t->carry[u] : t->carry[u + 1], 0};
-  case BASE_D_INPUT: return (BufferBinding){t->d_carry[u], 0};
-  case BASE_D_OUTPUT: return (BufferBinding){t->d_carry[u + 1], 0};
-  case BASE_DATA: return (BufferBinding){t->data, 0};
-  case BASE_CONTROL: return (BufferBinding){d->control_buffer, 0};
-  case BASE_PARTIALS: {
-    int64_t first = 0;
-    if (base->region != NO_ID) {
-      const RegionState *state = &d->state[base->region];
-      first = state->first_partial + state->param_count * layer;
-    }
-    return (BufferBinding){d->partials_buffer, first * dtype_bytes(DTYPE_F64)};
-  }
+  case BASE_MOMENT2: return bind_block(t, base, at);
+  case BASE_PARTIALS: return bind_partials(t, base, at);
+  case BASE_NORMS: return (BufferBinding){t->stage->norms_buffer, 0};
+  case BASE_DATA: return (BufferBinding){t->flight->data, 0};
+  case BASE_CONTROL: return (BufferBinding){t->stage->control_buffer, 0};
+  case BASE_TRANSFER: return (BufferBinding){at->transfers[base->number], 0};
   case BASE_SCRATCH:
-    return (BufferBinding){transient(t, "scratch", BUFFER_WORKSPACE, base->size_bytes, layer), 0};
-  default:
     return (BufferBinding){
-        transient(t, "gradients on the wire", BUFFER_COMM, base->size_bytes, layer), 0};
+        transient(t, "scratch", BUFFER_WORKSPACE, base->size_bytes, at->layer), 0};
+  case BASE_WIRE:
+  case BASE_WIRE_SHARD:
+    return (BufferBinding){
+        transient(t, "gradients on the wire", BUFFER_COMM, base->size_bytes, at->layer), 0};
+  default: return bind_carried(t, base, at);
   }
 }
 
 static void touch(Timeline *t, int32_t buffer) {
-  Buffer *b = &t->draft->buffers.at[buffer];
-  if (b->program == t->kind) b->last_call = here(t);
+  Buffer *b = &t->stage->buffers.at[buffer];
+  if (b->program == t->kind) b->last_call = timeline_here(t);
 }
 
-static void call(Timeline *t, int32_t segment, int32_t u, int32_t microbatch, uint32_t flags,
-                 bool recompute) {
+static void add_call(Timeline *t, int32_t segment, Place at) {
   if (segment == NO_ID) return;
   Draft *d = t->draft;
   const Segment *seg = &d->segments.at[segment];
   BufferBinding *bindings = ARENA_ARRAY(d->compile->arena, BufferBinding, seg->bases.count + 1);
   for (int32_t i = 0; i < seg->bases.count; i++) {
-    bindings[i] = bind_base(t, &seg->bases.at[i], u, recompute);
+    bindings[i] = bind_base(t, &seg->bases.at[i], &at);
     assert(bindings[i].buffer != NO_ID);
     touch(t, bindings[i].buffer);
   }
-  const Link *link = u == NO_ID ? NULL : &t->links[u];
-  bool stack = link != NULL && t->graph->regions.at[link->region].is_stack;
-  if (link != NULL && link->first) flags |= CALL_FIRST_LAYER;
-  if (link != NULL && link->last) flags |= CALL_LAST_LAYER;
-  if (link != NULL && link->group_last) flags |= CALL_GROUP_LAST;
-  VEC_PUSH(d->compile->arena, &d->programs[t->kind].calls,
-           (Call){segment, stack ? (int32_t)link->layer : -1, microbatch, flags, bindings});
+  VEC_PUSH(d->compile->arena, &t->stage->programs[t->kind].calls,
+           (Call){segment, (int32_t)at.layer, at.microbatch, at.flags, bindings});
 }
 
-/* ---- links */
+static void call_link(Timeline *t, int32_t segment, int32_t u, int32_t microbatch, uint32_t flags,
+                      bool recompute) {
+  const Link *link = &t->draft->links[u];
+  if (link->first) flags |= CALL_FIRST_LAYER;
+  if (link->last) flags |= CALL_LAST_LAYER;
+  if (link->group_last) flags |= CALL_GROUP_LAST;
+  add_call(t, segment,
+           (Place){.link = u,
+                   .block = NO_ID,
+                   .layer = is_stack(t, link->region) ? link->layer : -1,
+                   .microbatch = microbatch,
+                   .flags = flags,
+                   .recompute = recompute});
+}
 
-static void make_links(Timeline *t) {
-  const Graph *g = t->graph;
+static void call_block(Timeline *t, int32_t segment, int32_t b, int64_t layer, int32_t microbatch,
+                       uint32_t flags) {
+  bool stack = b != NO_ID && is_stack(t, t->draft->blocks.at[b].region);
+  add_call(t, segment,
+           (Place){.link = NO_ID,
+                   .block = b,
+                   .layer = stack ? layer : -1,
+                   .microbatch = microbatch,
+                   .flags = flags});
+}
+
+void timeline_call(Timeline *t, int32_t segment, int32_t b, int64_t layer) {
+  call_block(t, segment, b, layer, -1, 0);
+}
+
+void timeline_exchange(Timeline *t, int32_t segment, const int32_t *buffers) {
+  add_call(t, segment,
+           (Place){.link = NO_ID,
+                   .block = NO_ID,
+                   .layer = -1,
+                   .microbatch = -1,
+                   .transfers = buffers});
+}
+
+/* ---- flights */
+
+void timeline_open(Timeline *t, Draft *d, Stage *stage, ProgramKind kind) {
+  *t = (Timeline){.draft = d, .stage = stage, .kind = (int32_t)kind, .load_segment = NO_ID};
+  bool eval = kind == PROGRAM_EVAL_STEP;
+  t->graph = eval ? d->eval : d->train;
+  t->parts = eval ? d->eval_parts : d->train_parts;
+  stage->programs[kind].exists = true;
+  t->slot_first = ARENA_ARRAY(d->compile->arena, int32_t, d->blocks.count + 1);
+  for (int32_t b = 0; b < d->blocks.count; b++) {
+    t->slot_first[b] = t->slot_count;
+    t->slot_count += (int32_t)d->blocks.at[b].layers;
+  }
+  t->gathered = ARENA_ARRAY(d->compile->arena, int32_t, t->slot_count + 1);
+  for (int32_t i = 0; i < t->slot_count; i++)
+    t->gathered[i] = NO_ID;
+}
+
+void timeline_chunk(Timeline *t, int32_t chunk) {
+  t->first = t->draft->chunk_first[chunk];
+  t->end = t->draft->chunk_first[chunk + 1];
+}
+
+Flight *flight_new(Timeline *t) {
   Arena *arena = t->draft->compile->arena;
-  int64_t count = 0;
-  for (RegionId r = 0; r < g->regions.count; r++)
-    count += g->regions.at[r].repeat;
-  t->link_count = (int32_t)count;
-  t->links = ARENA_ARRAY(arena, Link, count);
-  t->carry = ARENA_ARRAY(arena, int32_t, count + 1);
-  t->again = ARENA_ARRAY(arena, int32_t, count + 1);
-  t->d_carry = ARENA_ARRAY(arena, int32_t, count + 1);
-  int64_t group = t->draft->group_layers > 0 ? t->draft->group_layers : 1;
-  for (RegionId r = 0, u = 0; r < g->regions.count; r++) {
-    int64_t n = g->regions.at[r].repeat;
-    for (int64_t l = 0; l < n; l++)
-      t->links[u++] =
-          (Link){r, l, l == 0, l == n - 1, (l + 1) % group == 0 || l == n - 1, NO_ID, NO_ID};
+  int32_t links = t->end - t->first;
+  Flight *f = ARENA_NEW(arena, Flight);
+  int32_t **by_link[] = {&f->carry, &f->again,           &f->d_carry,
+                         &f->frame, &f->recompute_frame, &f->weight_frame};
+  for (size_t i = 0; i < sizeof by_link / sizeof *by_link; i++)
+    *by_link[i] = ARENA_ARRAY(arena, int32_t, links + 1);
+  f->grads = ARENA_ARRAY(arena, int32_t, t->slot_count + 1);
+  flight_clear(t, f);
+  return f;
+}
+
+void flight_clear(Timeline *t, Flight *f) {
+  for (int32_t i = 0; i <= t->end - t->first; i++)
+    f->carry[i] = f->again[i] = f->d_carry[i] = f->frame[i] = f->recompute_frame[i] =
+        f->weight_frame[i] = NO_ID;
+  for (int32_t i = 0; i < t->slot_count; i++)
+    f->grads[i] = NO_ID;
+  f->data = NO_ID;
+}
+
+int32_t timeline_carry(Timeline *t, Flight *flight, int32_t chunk, bool gradient, bool at_end) {
+  const Draft *d = t->draft;
+  int32_t first = d->chunk_first[chunk], end = d->chunk_first[chunk + 1];
+  const Link *link = &d->links[at_end ? end - 1 : first];
+  const RegionSegments *parts = &t->parts[link->region];
+  int64_t bytes = at_end ? (gradient ? parts->d_output_bytes : parts->output_bytes)
+                         : (gradient ? parts->d_input_bytes : parts->input_bytes);
+  int32_t *slot = &(gradient ? flight->d_carry : flight->carry)[at_end ? end - first : 0];
+  return transient_if(t, slot, gradient ? "gradient of a stage" : "activation of a stage",
+                      gradient ? BUFFER_GRAD_ACTIVATION : BUFFER_ACTIVATION, bytes, link->layer);
+}
+
+/* ---- whole parameters of sharded blocks: there before use, gone after it */
+
+static bool reads_block(const Link *link, const Block *block) {
+  return (block->readers >> link->region & 1) != 0;
+}
+
+static void gather_link(Timeline *t, int32_t u, int32_t microbatch) {
+  const Link *link = &t->draft->links[u];
+  for (int32_t b = 0; b < t->draft->blocks.count; b++) {
+    const Block *block = &t->draft->blocks.at[b];
+    if (block->zero != 3 || !reads_block(link, block)) continue;
+    int64_t layer = layer_of(block, link->layer);
+    int32_t *slot = &t->gathered[t->slot_first[b] + layer];
+    if (*slot != NO_ID) continue;
+    const char *name =
+        arena_printf(t->draft->compile->arena, "%s parameters, gathered", block->name);
+    *slot = transient(t, name, BUFFER_PARAM, block_bytes(t->draft, block, BASE_PARAM), layer);
+    call_block(t, block->gather, b, layer, microbatch, 0);
   }
 }
 
-static void clear_buffers(Timeline *t) {
-  for (int32_t u = 0; u <= t->link_count; u++)
-    t->carry[u] = t->again[u] = t->d_carry[u] = NO_ID;
-  for (int32_t u = 0; u < t->link_count; u++)
-    t->links[u].frame = t->links[u].recompute_frame = NO_ID;
-  t->data = transient(t, "micro-batch", BUFFER_DATA, t->draft->sample_bytes, -1);
+static void release_link(Timeline *t, int32_t u) {
+  const Link *link = &t->draft->links[u];
+  for (int32_t b = 0; b < t->draft->blocks.count; b++) {
+    const Block *block = &t->draft->blocks.at[b];
+    if (reads_block(link, block))
+      t->gathered[t->slot_first[b] + layer_of(block, link->layer)] = NO_ID;
+  }
 }
 
-/* ---- one micro-batch */
+/* Gathers for link u and as many ahead of it as asked; step is +1 forward, -1 backward. */
+static void gather_ahead(Timeline *t, int32_t u, int32_t step, int32_t microbatch) {
+  for (int64_t ahead = 0; ahead <= t->draft->job->parallel.zero_prefetch; ahead++) {
+    int64_t at = u + ahead * step;
+    if (at < t->first || at >= t->end) return;
+    gather_link(t, (int32_t)at, microbatch);
+  }
+}
+
+/* ---- forward */
+
+static bool chunk_loads(const Timeline *t) {
+  for (int32_t u = t->first; u < t->end; u++) {
+    const RegionSegments *parts = &t->parts[t->draft->links[u].region];
+    const int32_t segments[] = {parts->forward, parts->recompute, parts->backward, parts->weight};
+    for (size_t i = 0; i < sizeof segments / sizeof *segments; i++) {
+      if (segments[i] == NO_ID) continue;
+      const Segment *segment = &t->draft->segments.at[segments[i]];
+      for (int32_t k = 0; k < segment->bases.count; k++)
+        if (segment->bases.at[k].role == BASE_DATA) return true;
+    }
+  }
+  return false;
+}
 
 static void forward_link(Timeline *t, int32_t u, int32_t microbatch, uint32_t flags) {
-  Link *link = &t->links[u];
+  const Link *link = &t->draft->links[u];
   const RegionSegments *parts = &t->parts[link->region];
-  transient_if(t, &t->carry[u + 1], region_name(t, link->region, "output"), BUFFER_ACTIVATION,
-               parts->output_bytes, link->layer);
-  transient_if(t, &link->frame, region_name(t, link->region, "kept for backward"),
+  int32_t i = u - t->first;
+  gather_ahead(t, u, 1, microbatch);
+  transient_if(t, &t->flight->carry[i + 1], region_name(t, link->region, "output"),
+               BUFFER_ACTIVATION, parts->output_bytes, link->layer);
+  transient_if(t, &t->flight->frame[i], region_name(t, link->region, "kept for backward"),
                BUFFER_ACTIVATION, parts->frame_bytes, link->layer);
-  call(t, parts->forward, u, microbatch, flags, false);
+  call_link(t, parts->forward, u, microbatch, flags, false);
+  release_link(t, u);
 }
+
+void timeline_forward(Timeline *t, int32_t microbatch, uint32_t flags) {
+  if (chunk_loads(t)) {
+    t->flight->data = transient(t, "micro-batch", BUFFER_DATA, t->draft->sample_bytes, -1);
+    add_call(t, t->load_segment,
+             (Place){.link = NO_ID,
+                     .block = NO_ID,
+                     .layer = -1,
+                     .microbatch = microbatch,
+                     .flags = flags});
+  }
+  for (int32_t u = t->first; u < t->end; u++)
+    forward_link(t, u, microbatch, flags);
+}
+
+/* ---- backward */
 
 /* Layers [first, end) of one group: each makes its kept values and, but for the last, its output
  * again. */
 static void recompute_group(Timeline *t, int32_t first, int32_t end, int32_t microbatch,
                             uint32_t flags) {
+  Flight *f = t->flight;
   for (int32_t u = first; u < end; u++) {
-    Link *link = &t->links[u];
+    const Link *link = &t->draft->links[u];
     const RegionSegments *parts = &t->parts[link->region];
+    int32_t i = u - t->first;
     if (parts->recompute == NO_ID) continue;
-    transient_if(t, &link->recompute_frame, region_name(t, link->region, "recomputed"),
+    gather_link(t, u, microbatch);
+    transient_if(t, &f->recompute_frame[i], region_name(t, link->region, "recomputed"),
                  BUFFER_ACTIVATION, parts->recompute_frame_bytes, link->layer);
     if (u + 1 < end || parts->backward_reads_output)
-      transient_if(t, &t->again[u + 1], region_name(t, link->region, "output, recomputed"),
+      transient_if(t, &f->again[i + 1], region_name(t, link->region, "output, recomputed"),
                    BUFFER_ACTIVATION, parts->output_bytes, link->layer);
-    call(t, parts->recompute, u, microbatch, flags, true);
+    call_link(t, parts->recompute, u, microbatch, flags, true);
   }
 }
 
+/* Regions of this stage that read a tied block: the first and the last, by the model's order. */
+static RegionId edge_reader(const Timeline *t, const Block *block, bool last) {
+  RegionId found = NO_ID;
+  const Draft *d = t->draft;
+  for (int32_t c = t->stage->number; c < d->chunk_count; c += d->stage_count)
+    for (int32_t u = d->chunk_first[c]; u < d->chunk_first[c + 1]; u++) {
+      RegionId r = d->links[u].region;
+      if ((block->readers >> r & 1) == 0) continue;
+      if (found == NO_ID || (last ? r > found : r < found)) found = r;
+    }
+  return found;
+}
+
+/* Gradients to which this stage only adds begin at zero. */
+static void clear_grads(Timeline *t, int32_t u, int32_t microbatch, uint32_t flags) {
+  const Link *link = &t->draft->links[u];
+  for (int32_t b = 0; b < t->draft->blocks.count; b++) {
+    const Block *block = &t->draft->blocks.at[b];
+    if (block->clear == NO_ID || !reads_block(link, block)) continue;
+    RegionId last = edge_reader(t, block, true);
+    bool assigned_elsewhere = (block->readers >> last) > 1;
+    if (last == link->region && assigned_elsewhere)
+      call_block(t, block->clear, b, 0, microbatch, flags);
+  }
+}
+
+/* What has all contributions of this micro-batch leaves: every time into a shard, else in the last
+ * micro-batch. */
+static void reduce_grads(Timeline *t, int32_t u, int32_t microbatch, uint32_t flags) {
+  const Link *link = &t->draft->links[u];
+  for (int32_t b = 0; b < t->draft->blocks.count; b++) {
+    const Block *block = &t->draft->blocks.at[b];
+    if (block->reduce == NO_ID || !reads_block(link, block)) continue;
+    if (block->zero < 2 && (flags & CALL_LAST_MICROBATCH) == 0) continue;
+    if (block->tied && edge_reader(t, block, false) != link->region) continue;
+    call_block(t, block->reduce, b, layer_of(block, link->layer), microbatch, flags);
+  }
+}
+
+static bool is_split(const Timeline *t) {
+  for (RegionId r = 0; r < t->graph->regions.count; r++)
+    if (t->parts[r].weight != NO_ID) return true;
+  return false;
+}
+
 static void backward_link(Timeline *t, int32_t u, int32_t microbatch, uint32_t flags) {
-  Link *link = &t->links[u];
+  const Link *link = &t->draft->links[u];
   const RegionSegments *parts = &t->parts[link->region];
-  transient_if(t, &t->d_carry[u], region_name(t, link->region, "input gradient"),
+  Flight *f = t->flight;
+  int32_t i = u - t->first;
+  gather_ahead(t, u, -1, microbatch);
+  transient_if(t, &f->d_carry[i], region_name(t, link->region, "input gradient"),
                BUFFER_GRAD_ACTIVATION, parts->d_input_bytes, link->layer);
-  call(t, parts->backward, u, microbatch, flags, false);
-  bool reduces = (flags & CALL_LAST_MICROBATCH) != 0 && t->draft->derived.dp > 1;
-  /* A tied weight gets its last contribution in its own region's backward, which is the last one to
-   * run. */
-  if (reduces) call(t, parts->reduce, u, microbatch, flags, false);
+  transient_if(t, &f->weight_frame[i], region_name(t, link->region, "kept for weights"),
+               BUFFER_GRAD_ACTIVATION, parts->weight_frame_bytes, link->layer);
+  clear_grads(t, u, microbatch, flags);
+  call_link(t, parts->backward, u, microbatch, flags, false);
+  release_link(t, u);
+  if (!is_split(t)) reduce_grads(t, u, microbatch, flags);
 }
 
 static bool is_recomputed(const Timeline *t, int32_t u) {
-  return t->parts[t->links[u].region].recompute != NO_ID;
+  return t->parts[t->draft->links[u].region].recompute != NO_ID;
 }
 
-static void backward_all(Timeline *t, int32_t microbatch, uint32_t flags) {
-  for (int32_t end = t->link_count; end > 0;) {
+void timeline_backward(Timeline *t, int32_t microbatch, uint32_t flags) {
+  const Link *links = t->draft->links;
+  for (int32_t end = t->end; end > t->first;) {
     int32_t first = end - 1;
     if (is_recomputed(t, first)) {
-      while (first > 0 && t->links[first - 1].region == t->links[end - 1].region &&
-             !t->links[first - 1].group_last)
+      while (first > t->first && links[first - 1].region == links[end - 1].region &&
+             !links[first - 1].group_last)
         first--;
       recompute_group(t, first, end, microbatch, flags);
     }
@@ -220,70 +423,9 @@ static void backward_all(Timeline *t, int32_t microbatch, uint32_t flags) {
   }
 }
 
-static void one_microbatch(Timeline *t, int32_t microbatch, uint32_t flags) {
-  clear_buffers(t);
-  call(t, t->load_segment, NO_ID, microbatch, flags, false);
-  for (int32_t u = 0; u < t->link_count; u++)
-    forward_link(t, u, microbatch, flags);
-  if (t->graph->training) backward_all(t, microbatch, flags);
-}
-
-/* ---- programs */
-
-static void train_microbatches(Timeline *t) {
-  Program *program = &t->draft->programs[t->kind];
-  int32_t count = (int32_t)t->draft->derived.accumulation;
-  if (count == 1) {
-    one_microbatch(t, 0, CALL_FIRST_MICROBATCH | CALL_LAST_MICROBATCH);
-    return;
+void timeline_weight(Timeline *t, int32_t microbatch, uint32_t flags) {
+  for (int32_t u = t->end - 1; u >= t->first; u--) {
+    call_link(t, t->parts[t->draft->links[u].region].weight, u, microbatch, flags, false);
+    reduce_grads(t, u, microbatch, flags);
   }
-  one_microbatch(t, 0, CALL_FIRST_MICROBATCH);
-  if (count > 2) {
-    int32_t first = here(t);
-    one_microbatch(t, 1, 0);
-    if (count > 3)
-      VEC_PUSH(t->draft->compile->arena, &program->loops,
-               (Loop){first, here(t) - first, count - 2});
-  }
-  one_microbatch(t, count - 1, CALL_LAST_MICROBATCH);
-}
-
-static void build_train(Draft *d) {
-  Timeline t = {.draft = d, .kind = PROGRAM_TRAIN_STEP, .graph = d->train, .parts = d->train_parts};
-  d->programs[t.kind].exists = true;
-  make_links(&t);
-  t.load_segment = load_segment_build(d, d->train, "load");
-  t.clip_segment = clip_segment_build(d);
-  t.control_segment = control_segment_build(d, "control");
-  train_microbatches(&t);
-  for (int32_t u = 0; u < t.link_count; u++)
-    call(&t, t.parts[t.links[u].region].norm, u, -1, 0, false);
-  call(&t, t.clip_segment, NO_ID, -1, 0, false);
-  call(&t, t.control_segment, NO_ID, -1, 0, false);
-  for (int32_t u = 0; u < t.link_count; u++)
-    call(&t, t.parts[t.links[u].region].update, u, -1, 0, false);
-}
-
-static void build_init(Draft *d) {
-  Timeline t = {.draft = d, .kind = PROGRAM_INIT, .graph = d->train, .parts = d->train_parts};
-  d->programs[t.kind].exists = true;
-  make_links(&t);
-  for (int32_t u = 0; u < t.link_count; u++)
-    call(&t, t.parts[t.links[u].region].init, u, -1, 0, false);
-}
-
-static void build_eval(Draft *d) {
-  Timeline t = {.draft = d, .kind = PROGRAM_EVAL_STEP, .graph = d->eval, .parts = d->eval_parts};
-  d->programs[t.kind].exists = true;
-  make_links(&t);
-  t.load_segment = load_segment_build(d, d->eval, "load.eval");
-  t.control_segment = control_segment_build(d, "control.eval");
-  one_microbatch(&t, 0, CALL_FIRST_MICROBATCH | CALL_LAST_MICROBATCH);
-  call(&t, t.control_segment, NO_ID, -1, 0, false);
-}
-
-void timeline_build(Draft *d) {
-  build_init(d);
-  build_train(d);
-  if (d->eval != NULL) build_eval(d);
 }

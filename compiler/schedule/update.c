@@ -1,37 +1,15 @@
-/* update.c -- the code of a step that is not the model's: load, reduce, norm, update, and initial
- * values.
+/* update.c -- the code of a step that is not the model's: load, initial values, norm, update.
  *
- * One segment per region for what runs once per layer, one for what runs once. Every parameter
- * tensor has its own records, so padding never enters a sum or an update. */
-#include "compiler/schedule/draft.h"
+ * One segment per block of parameters, for one of its layers. Every parameter tensor has its own
+ * records, so padding between tensors never enters a sum or an update; of a sharded tensor a rank
+ * works on its own piece. */
+#include "compiler/schedule/block.h"
 #include "runtime/plan/control.h"
-
-static int32_t region_segment(Draft *d, RegionId r, const char *word) {
-  return segment_add(d,
-                     arena_printf(d->compile->arena, "%s.%s", d->train->regions.at[r].name, word));
-}
-
-static void add_param_operand(Draft *d, int32_t segment, Record *record, ParamId p, BaseRole role,
-                              Access access) {
-  const Graph *g = d->train;
-  const Param *param = &g->params.at[p];
-  const ParamOffsets *at = &d->params[p];
-  DType dtype = role == BASE_PARAM ? g->param_dtype : role == BASE_GRAD ? g->grad_dtype : DTYPE_F32;
-  int64_t offset = role == BASE_PARAM ? at->param : role == BASE_GRAD ? at->grad : at->full;
-  int64_t size = param->elements * dtype_bytes(dtype);
-  const RegionState *state = &d->state[param->region];
-  int64_t block = role == BASE_PARAM  ? state->param_block_bytes
-                  : role == BASE_GRAD ? state->grad_block_bytes
-                                      : state->full_block_bytes;
-  int32_t base = segment_base(d, segment, role, param->region, block);
-  record_operand(record, base, offset, size, dtype, access);
-}
 
 static Record *param_record(Draft *d, int32_t segment, const char *kernel, ParamId p) {
   Record *record = segment_record(d, segment, RECORD_KERNEL, kernel);
   record->path = d->train->params.at[p].name;
   record->direction = DIRECTION_UPDATE;
-  record->dims[record->dim_count++] = d->train->params.at[p].elements;
   return record;
 }
 
@@ -39,124 +17,175 @@ static Record *param_record(Draft *d, int32_t segment, const char *kernel, Param
 
 static const char *const init_kernels[] = {"init_normal", "init_uniform", "init_constant"};
 
+/* Which elements of the whole tensor a rank's are: kernels.def, init.c. */
+typedef struct Cut {
+  int64_t inner, stride, all_elements;
+  int64_t first[MESH_AXES]; /* by axis: elements from member to member */
+} Cut;
+
+static Cut cut_of(const Graph *g, const Param *param) {
+  Cut cut = {.inner = param->elements, .stride = param->elements, .all_elements = 1};
+  int64_t after = 1;
+  for (int32_t i = param->dim_count - 1; i >= 0; i--) {
+    DimId part = param->dims[i], whole = part;
+    for (; g->dims.at[whole].is_part; whole = g->dims.at[whole].whole)
+      cut.first[g->dims.at[whole].mesh] = g->dims.at[whole].size * after;
+    int64_t size = g->dims.at[whole].size, real = g->dims.at[whole].real_size;
+    if (whole != part) {
+      cut.inner = g->dims.at[part].size * after;
+      cut.stride = size * after;
+    }
+    cut.all_elements *= real > 0 ? real : size;
+    after *= size;
+  }
+  return cut;
+}
+
+/* A layer's elements have numbers of their own: the key is mixed with the layer when it runs. */
+static void add_init_numbers(Draft *d, Record *record, ParamId p, bool own_piece) {
+  const Param *param = &d->train->params.at[p];
+  const ParamPlace *at = &d->params[p];
+  Cut cut = cut_of(d->train, param);
+  record_dim(record, own_piece ? at->piece : at->elements);
+  record_dim(record, at->elements);
+  record_dim(record, cut.inner);
+  record_dim(record, cut.stride);
+  record_dim(record, cut.all_elements);
+  record_attr(record, param->init_a);
+  record_attr(record, param->init == INIT_CONSTANT ? 0 : param->init_b);
+  record_attr(record, 0);
+  record_attr(record, 0);
+  if (own_piece) record_vary(record, 2, mesh_used(&d->mesh, ZERO_AXES), (double)at->piece);
+  for (MeshAxis axis = MESH_REPLICATE; axis < MESH_AXES; axis++)
+    record_vary(record, 3, mesh_used(&d->mesh, MESH_BIT(axis)), (double)cut.first[axis]);
+}
+
 static void init_param(Draft *d, int32_t segment, ParamId p) {
   const Param *param = &d->train->params.at[p];
+  const Block *block = &d->blocks.at[d->params[p].block];
   Record *record = param_record(d, segment, init_kernels[param->init], p);
-  record->attrs[0] = param->init_a;
-  record->attrs[1] = param->init_b;
-  record->attr_count = param->init == INIT_CONSTANT ? 1 : 2;
+  add_init_numbers(d, record, p, block->zero > 0);
   record->random = true;
-  add_param_operand(d, segment, record, p, d->has_master ? BASE_MASTER : BASE_PARAM, ACCESS_WRITE);
+  BaseRole stored = block->zero == 3 ? BASE_PARAM_SHARD : BASE_PARAM;
+  own_operand(d, segment, record, p, d->has_master ? BASE_MASTER : stored, ACCESS_WRITE);
   if (!d->has_master) return;
   record = param_record(d, segment, "cast", p);
-  add_param_operand(d, segment, record, p, BASE_MASTER, ACCESS_READ);
-  add_param_operand(d, segment, record, p, BASE_PARAM, ACCESS_WRITE);
+  record_dim(record, own_elements(d, p));
+  own_operand(d, segment, record, p, BASE_MASTER, ACCESS_READ);
+  own_operand(d, segment, record, p, stored, ACCESS_WRITE);
 }
 
-/* Whole blocks, padding included: what collectives move must have been written. */
-static void zero_block(Draft *d, int32_t segment, RegionId r, BaseRole role, DType dtype,
-                       int64_t block_bytes) {
-  if (d->state[r].buffers[role] == NO_ID) return;
+/* Whole layers, padding included: what collectives move must have been written. */
+static void zero_block(Draft *d, int32_t segment, int32_t b, BaseRole role) {
+  int64_t bytes = block_stride_bytes(d, &d->blocks.at[b], role);
+  int64_t elements = bytes / dtype_bytes(role_dtype(d, role));
   Record *record = segment_record(d, segment, RECORD_KERNEL, "init_constant");
-  record->dims[record->dim_count++] = block_bytes / dtype_bytes(dtype);
-  record->attr_count = 1; /* value 0 */
-  int32_t base = segment_base(d, segment, role, r, block_bytes);
-  record_operand(record, base, 0, block_bytes, dtype, ACCESS_WRITE);
+  for (int32_t i = 0; i < 5; i++)
+    record_dim(record, elements);
+  for (int32_t i = 0; i < 4; i++)
+    record_attr(record, 0);
+  int32_t base = segment_base(d, segment, role, b, bytes);
+  record_operand(record, base, 0, bytes, role_dtype(d, role), ACCESS_WRITE);
 }
 
-static int32_t build_init(Draft *d, RegionId r) {
-  const RegionState *state = &d->state[r];
-  int32_t segment = region_segment(d, r, "init");
-  if (d->has_master) zero_block(d, segment, r, BASE_MASTER, DTYPE_F32, state->full_block_bytes);
-  zero_block(d, segment, r, BASE_PARAM, d->train->param_dtype, state->param_block_bytes);
-  for (ParamId p = 0; p < d->train->params.count; p++)
-    if (d->train->params.at[p].region == r) init_param(d, segment, p);
-  zero_block(d, segment, r, BASE_GRAD, d->train->grad_dtype, state->grad_block_bytes);
-  zero_block(d, segment, r, BASE_MOMENT1, DTYPE_F32, state->full_block_bytes);
-  zero_block(d, segment, r, BASE_MOMENT2, DTYPE_F32, state->full_block_bytes);
+static int32_t build_init(Draft *d, int32_t b) {
+  const Block *block = &d->blocks.at[b];
+  int32_t segment = block_segment(d, b, "init");
+  if (d->has_master) zero_block(d, segment, b, BASE_MASTER);
+  zero_block(d, segment, b, block->zero == 3 ? BASE_PARAM_SHARD : BASE_PARAM);
+  for (int32_t i = 0; i < block->params.count; i++)
+    init_param(d, segment, d->blocks.at[b].params.at[i]);
+  zero_block(d, segment, b, block->zero >= 2 ? BASE_GRAD_SHARD : BASE_GRAD);
+  zero_block(d, segment, b, BASE_MOMENT1);
+  if (d->has_moment2) zero_block(d, segment, b, BASE_MOMENT2);
   return segment;
 }
 
-/* ---- reduce: gradients of one layer over dp, in precision.reduce */
-
-static Record *add_all_reduce(Draft *d, int32_t segment, const char *meaning, Direction direction) {
-  Record *record = segment_record(d, segment, RECORD_ALL_REDUCE, "all_reduce");
-  record->meaning = meaning;
-  record->direction = direction;
-  record->lane = LANE_COMPUTE;
-  return record;
-}
-
-static void add_cast(Draft *d, int32_t segment, int64_t elements, int32_t from, DType from_dtype,
-                     int32_t to, DType to_dtype) {
-  Record *record = segment_record(d, segment, RECORD_KERNEL, "cast");
-  record->dims[record->dim_count++] = elements;
-  record->direction = DIRECTION_UPDATE;
-  record_operand(record, from, 0, elements * dtype_bytes(from_dtype), from_dtype, ACCESS_READ);
-  record_operand(record, to, 0, elements * dtype_bytes(to_dtype), to_dtype, ACCESS_WRITE);
-}
-
-static int32_t build_reduce(Draft *d, RegionId r) {
-  int64_t block = d->state[r].grad_block_bytes;
-  DType grad = d->train->grad_dtype,
-        wire = d->job->precision.reduce == CHOICE_BF16 ? DTYPE_BF16 : DTYPE_F32;
-  int64_t elements = block / dtype_bytes(grad);
-  int32_t segment = region_segment(d, r, "reduce");
-  int32_t grads = segment_base(d, segment, BASE_GRAD, r, block);
-  const char *meaning =
-      arena_printf(d->compile->arena, "%s gradients", d->train->regions.at[r].name);
-  if (wire == grad) {
-    Record *record = add_all_reduce(d, segment, meaning, DIRECTION_BACKWARD);
-    record_operand(record, grads, 0, block, grad, ACCESS_UPDATE);
-    return segment;
-  }
-  int64_t wire_bytes = elements * dtype_bytes(wire);
-  int32_t comm = segment_base(d, segment, BASE_COMM, NO_ID, wire_bytes);
-  add_cast(d, segment, elements, grads, grad, comm, wire);
-  Record *record = add_all_reduce(d, segment, meaning, DIRECTION_BACKWARD);
-  record_operand(record, comm, 0, wire_bytes, wire, ACCESS_UPDATE);
-  add_cast(d, segment, elements, comm, wire, grads, grad);
-  return segment;
-}
-
-/* ---- norm: one sum of squares per tensor; they are added in a fixed order by the norm segment */
+/* ---- norm: one sum of squares per tensor, one sum of those per group of tensors that the same
+ * ranks share; a group's sum is added over the ranks that hold different elements of it */
 
 enum { SQUARE_SUM_BLOCK = 4096 }; /* kernels.def, square_sum */
 
-static int32_t build_norm(Draft *d, RegionId r) {
-  int32_t segment = region_segment(d, r, "square_sum");
-  for (ParamId p = 0; p < d->train->params.count; p++) {
-    const Param *param = &d->train->params.at[p];
-    if (param->region != r) continue;
+static int32_t build_norm(Draft *d, int32_t b) {
+  const int64_t f64 = dtype_bytes(DTYPE_F64);
+  int32_t segment = block_segment(d, b, "square_sum");
+  for (int32_t i = 0; i < d->blocks.at[b].params.count; i++) {
+    ParamId p = d->blocks.at[b].params.at[i];
+    const ParamPlace *at = &d->params[p];
     Record *record = param_record(d, segment, "square_sum", p);
-    add_param_operand(d, segment, record, p, BASE_GRAD, ACCESS_READ);
-    int64_t slot = d->params[p].index * dtype_bytes(DTYPE_F64);
-    int64_t slots = d->state[r].param_count * dtype_bytes(DTYPE_F64);
-    record_operand(record, segment_base(d, segment, BASE_PARTIALS, r, slots), slot,
-                   dtype_bytes(DTYPE_F64), DTYPE_F64, ACCESS_WRITE);
-    int64_t work = dtype_bytes(DTYPE_F64) * (1 + param->elements / SQUARE_SUM_BLOCK);
+    record_dim(record, own_elements(d, p));
+    own_operand(d, segment, record, p, own_grad(d, b), ACCESS_READ);
+    int64_t slots = d->blocks.at[b].partials[at->norm_group] * f64;
+    int32_t base = partials_base(d, segment, b, at->norm_group, slots);
+    record_operand(record, base, at->partial * f64, f64, DTYPE_F64, ACCESS_WRITE);
+    int64_t work = f64 * (1 + own_elements(d, p) / SQUARE_SUM_BLOCK);
     record_operand(record, segment_base(d, segment, BASE_SCRATCH, NO_ID, work), 0, work, DTYPE_F64,
                    ACCESS_WRITE);
   }
   return segment;
 }
 
-int32_t clip_segment_build(Draft *d) {
+static bool group_exists(const Draft *d, int32_t group) {
+  for (int32_t b = 0; b < d->blocks.count; b++)
+    if (d->blocks.at[b].partials[group] > 0) return true;
+  return false;
+}
+
+static int32_t norms_base(Draft *d, int32_t segment) {
+  return segment_base(d, segment, BASE_NORMS, NO_ID, NORM_GROUPS * dtype_bytes(DTYPE_F64));
+}
+
+static void sum_group(Draft *d, const Stage *stage, int32_t segment, int32_t group) {
+  const int64_t f64 = dtype_bytes(DTYPE_F64);
+  int64_t count = stage->partial_count[group];
+  if (count == 0) return;
+  Record *record = segment_record(d, segment, RECORD_KERNEL, "sum");
+  record->direction = DIRECTION_UPDATE;
+  record_dim(record, count);
+  int32_t base = partials_base(d, segment, NO_ID, group, count * f64);
+  record_operand(record, base, 0, count * f64, DTYPE_F64, ACCESS_READ);
+  record_operand(record, norms_base(d, segment), group * f64, f64, DTYPE_F64, ACCESS_WRITE);
+}
+
+static void add_norms(Draft *d, int32_t segment, int32_t first, int32_t count, uint32_t axes) {
+  const int64_t f64 = dtype_bytes(DTYPE_F64);
+  axes = mesh_used(&d->mesh, axes);
+  if (axes == 0) return;
+  Record *record = collective(d, segment, RECORD_ALL_REDUCE, axes, "squares of gradients");
+  record->direction = DIRECTION_UPDATE;
+  record_operand(record, norms_base(d, segment), first * f64, count * f64, DTYPE_F64,
+                 ACCESS_UPDATE);
+}
+
+int32_t clip_segment_build(Draft *d, const Stage *stage) {
+  const int64_t f64 = dtype_bytes(DTYPE_F64);
   int32_t segment = segment_add(d, "clip");
-  int64_t bytes = d->partial_count * dtype_bytes(DTYPE_F64);
+  Record *zero = segment_record(d, segment, RECORD_KERNEL, "init_constant");
+  for (int32_t i = 0; i < 5; i++)
+    record_dim(zero, NORM_GROUPS);
+  for (int32_t i = 0; i < 4; i++)
+    record_attr(zero, 0);
+  record_operand(zero, norms_base(d, segment), 0, NORM_GROUPS * f64, DTYPE_F64, ACCESS_WRITE);
+  for (int32_t group = 0; group < NORM_GROUPS; group++)
+    sum_group(d, stage, segment, group);
+  uint32_t shared = MESH_BIT(MESH_PP) | (d->derived.zero > 0 ? ZERO_AXES : 0);
+  add_norms(d, segment, 0, NORM_GROUPS, shared);
+  for (int32_t group = 0; group < NORM_GROUPS; group++)
+    if (group_exists(d, group)) add_norms(d, segment, group, 1, norm_group_axes(group));
   Record *record = segment_record(d, segment, RECORD_KERNEL, "grad_norm");
   record->direction = DIRECTION_UPDATE;
-  record->dims[record->dim_count++] = d->partial_count;
-  record->attrs[record->attr_count++] = d->job->optimizer.clip;
-  record_operand(record, segment_base(d, segment, BASE_PARTIALS, NO_ID, bytes), 0, bytes, DTYPE_F64,
-                 ACCESS_READ);
+  record_dim(record, NORM_GROUPS);
+  record_attr(record, d->job->optimizer.clip);
+  record_operand(record, norms_base(d, segment), 0, NORM_GROUPS * f64, DTYPE_F64, ACCESS_READ);
   return segment;
 }
 
 int32_t control_segment_build(Draft *d, const char *name) {
-  if (d->derived.dp == 1) return NO_ID;
+  uint32_t all = mesh_used(&d->mesh, MESH_BIT(MESH_AXES) - 1);
+  if (all == 0) return NO_ID;
   int32_t segment = segment_add(d, name);
-  Record *record = add_all_reduce(d, segment, "loss, weights and requests", DIRECTION_CONTROL);
+  Record *record = collective(d, segment, RECORD_ALL_REDUCE, all, "loss, weights and requests");
+  record->direction = DIRECTION_CONTROL;
   int64_t size = REDUCE_SLOTS * dtype_bytes(DTYPE_F64);
   int32_t base = segment_base(d, segment, BASE_CONTROL, NO_ID, (int64_t)sizeof(Control));
   record_operand(record, base, (int64_t)offsetof(Control, reduce), size, DTYPE_F64, ACCESS_UPDATE);
@@ -169,25 +198,29 @@ static void update_param(Draft *d, int32_t segment, ParamId p) {
   bool adamw = d->job->optimizer.head == CHOICE_ADAMW;
   const char *const kernels[2][2] = {{"sgd", "sgd_master"}, {"adamw", "adamw_master"}};
   Record *record = param_record(d, segment, kernels[adamw][d->has_master], p);
+  int32_t b = d->params[p].block;
   double decay = d->train->params.at[p].decay ? d->job->optimizer.weight_decay : 0;
-  const double adamw_attrs[] = {d->job->optimizer.beta1, d->job->optimizer.beta2,
-                                d->job->optimizer.eps, decay};
-  const double sgd_attrs[] = {d->job->optimizer.momentum, decay};
-  record->attr_count = adamw ? 4 : 2;
-  for (int32_t i = 0; i < record->attr_count; i++)
-    record->attrs[i] = adamw ? adamw_attrs[i] : sgd_attrs[i];
-  add_param_operand(d, segment, record, p, BASE_GRAD, ACCESS_READ);
-  add_param_operand(d, segment, record, p, BASE_PARAM,
-                    d->has_master ? ACCESS_WRITE : ACCESS_UPDATE);
-  add_param_operand(d, segment, record, p, BASE_MOMENT1, ACCESS_UPDATE);
-  if (adamw) add_param_operand(d, segment, record, p, BASE_MOMENT2, ACCESS_UPDATE);
-  if (d->has_master) add_param_operand(d, segment, record, p, BASE_MASTER, ACCESS_UPDATE);
+  record_dim(record, own_elements(d, p));
+  if (adamw) {
+    record_attr(record, d->job->optimizer.beta1);
+    record_attr(record, d->job->optimizer.beta2);
+    record_attr(record, d->job->optimizer.eps);
+  } else {
+    record_attr(record, d->job->optimizer.momentum);
+  }
+  record_attr(record, decay);
+  BaseRole stored = d->blocks.at[b].zero == 3 ? BASE_PARAM_SHARD : BASE_PARAM;
+  own_operand(d, segment, record, p, own_grad(d, b), ACCESS_READ);
+  own_operand(d, segment, record, p, stored, d->has_master ? ACCESS_WRITE : ACCESS_UPDATE);
+  own_operand(d, segment, record, p, BASE_MOMENT1, ACCESS_UPDATE);
+  if (adamw) own_operand(d, segment, record, p, BASE_MOMENT2, ACCESS_UPDATE);
+  if (d->has_master) own_operand(d, segment, record, p, BASE_MASTER, ACCESS_UPDATE);
 }
 
-static int32_t build_update(Draft *d, RegionId r) {
-  int32_t segment = region_segment(d, r, "update");
-  for (ParamId p = 0; p < d->train->params.count; p++)
-    if (d->train->params.at[p].region == r) update_param(d, segment, p);
+static int32_t build_update(Draft *d, int32_t b) {
+  int32_t segment = block_segment(d, b, "update");
+  for (int32_t i = 0; i < d->blocks.at[b].params.count; i++)
+    update_param(d, segment, d->blocks.at[b].params.at[i]);
   return segment;
 }
 
@@ -203,12 +236,13 @@ int32_t load_segment_build(Draft *d, const Graph *g, const char *name) {
   return segment;
 }
 
-void update_segments_build(Draft *d) {
-  for (RegionId r = 0; r < d->train->regions.count; r++) {
-    if (d->state[r].param_count == 0) continue;
-    d->train_parts[r].init = build_init(d, r);
-    if (d->derived.dp > 1) d->train_parts[r].reduce = build_reduce(d, r);
-    d->train_parts[r].norm = build_norm(d, r);
-    d->train_parts[r].update = build_update(d, r);
+void block_segments_build(Draft *d) {
+  for (int32_t b = 0; b < d->blocks.count; b++) {
+    int32_t init = build_init(d, b), norm = build_norm(d, b), update = build_update(d, b);
+    reduce_segments_build(d, b);
+    Block *block = &d->blocks.at[b];
+    block->init = init;
+    block->norm = norm;
+    block->update = update;
   }
 }

@@ -1,0 +1,157 @@
+/* blocks.c -- which parameters are treated alike, and where each stands within its block.
+ *
+ * A block is laid out the same for parameters, gradients and optimizer state; only element sizes
+ * differ. A sharded parameter is padded to ranks x piece elements, so that every rank's records are
+ * the same: piece r belongs to the r-th rank. Padding is zero and stays zero. */
+#include <assert.h>
+
+#include "compiler/schedule/draft.h"
+
+/* Pieces begin at multiples of this: 64 bytes of the narrowest dtype. */
+enum { PIECE_GRAIN_ELEMENTS = 32 };
+
+/* Bit per region whose forward reads the parameter. */
+static uint64_t readers_of(const Graph *g, ParamId p) {
+  uint64_t readers = 0;
+  assert(g->regions.count <= 64);
+  for (RegionId r = 0; r < g->regions.count; r++) {
+    const NodeList *forward = &g->regions.at[r].forward;
+    for (int32_t i = 0; i < forward->count; i++) {
+      const Node *n = graph_node(g, forward->at[i]);
+      for (int32_t k = 0; k < n->input_count; k++)
+        if (n->inputs[k] == g->params.at[p].value) readers |= 1ull << r;
+    }
+  }
+  return readers;
+}
+
+static bool stays_whole(const Draft *d, const Param *param) {
+  int64_t bytes = param->elements * dtype_bytes(d->train->param_dtype);
+  return d->derived.zero == 3 && bytes < d->job->parallel.zero_keep;
+}
+
+static int32_t find_block(Draft *d, ParamId p) {
+  const Graph *g = d->train;
+  const Param *param = &g->params.at[p];
+  Arena *arena = d->compile->arena;
+  uint64_t readers = readers_of(g, p);
+  bool tied = (readers & (readers - 1)) != 0, whole = stays_whole(d, param);
+  int32_t zero = d->derived.shard_ranks > 1 ? (int32_t)d->derived.zero : 0;
+  if (zero == 3 && whole) zero = 2;
+  for (int32_t b = 0; b < d->blocks.count && !tied; b++) {
+    const Block *block = &d->blocks.at[b];
+    if (!block->tied && block->region == param->region && block->zero == zero) return b;
+  }
+  const char *region = g->regions.at[param->region].name;
+  const char *name = tied ? arena_printf(arena, "tied %s", param->name)
+                     : zero == 2 && d->derived.zero == 3 ? arena_printf(arena, "%s small", region)
+                                                         : region;
+  VEC_PUSH(arena, &d->blocks,
+           (Block){.name = name,
+                   .region = param->region,
+                   .readers = readers,
+                   .tied = tied,
+                   .zero = zero,
+                   .layers = g->regions.at[param->region].repeat,
+                   .init = NO_ID,
+                   .gather = NO_ID,
+                   .reduce = NO_ID,
+                   .clear = NO_ID,
+                   .join = {NO_ID, NO_ID},
+                   .norm = NO_ID,
+                   .update = NO_ID});
+  return d->blocks.count - 1;
+}
+
+static int32_t norm_group_of(uint32_t cut) {
+  for (int32_t group = 0; group < NORM_GROUPS; group++)
+    if (norm_group_axes(group) == cut) return group;
+  return 0;
+}
+
+static void place_param(Draft *d, ParamId p) {
+  const Graph *g = d->train;
+  int64_t elements = g->params.at[p].elements;
+  int32_t number = find_block(d, p);
+  Block *block = &d->blocks.at[number];
+  int64_t ranks = block->zero > 0 ? d->derived.shard_ranks : 1;
+  int64_t piece = round_up((elements + ranks - 1) / ranks, PIECE_GRAIN_ELEMENTS);
+  int32_t group = norm_group_of(param_cut_axes(g, p));
+  d->params[p] = (ParamPlace){.block = number,
+                              .norm_group = group,
+                              .partial = block->partials[group]++,
+                              .elements = elements,
+                              .piece = piece,
+                              .first = block->elements,
+                              .shard_first = block->shard_elements};
+  block->elements += piece * ranks;
+  block->shard_elements += piece;
+  VEC_PUSH(d->compile->arena, &block->params, p);
+}
+
+void blocks_layout(Draft *d) {
+  d->params = ARENA_ARRAY(d->compile->arena, ParamPlace, d->train->params.count + 1);
+  for (ParamId p = 0; p < d->train->params.count; p++)
+    place_param(d, p);
+  for (int32_t b = 0; b < d->blocks.count; b++) {
+    Block *block = &d->blocks.at[b];
+    block->stride_elements = round_up(block->elements, PLAN_ALIGN_BYTES / 2);
+    block->shard_stride_elements = round_up(block->shard_elements, PLAN_ALIGN_BYTES / 2);
+  }
+}
+
+/* ---- answers */
+
+uint32_t param_cut_axes(const Graph *g, ParamId p) {
+  const Param *param = &g->params.at[p];
+  uint32_t cut = 0;
+  for (int32_t i = 0; i < param->dim_count; i++)
+    for (DimId d = param->dims[i]; g->dims.at[d].is_part; d = g->dims.at[d].whole)
+      cut |= MESH_BIT(g->dims.at[d].mesh);
+  return cut & TENSOR_AXES;
+}
+
+uint32_t norm_group_axes(int32_t group) {
+  static const uint32_t axes[NORM_GROUPS] = {TENSOR_AXES, MESH_BIT(MESH_TP), 0};
+  return axes[group];
+}
+
+DType role_dtype(const Draft *d, BaseRole role) {
+  switch (role) {
+  case BASE_PARAM:
+  case BASE_PARAM_SHARD: return d->train->param_dtype;
+  case BASE_GRAD:
+  case BASE_GRAD_SHARD: return d->train->grad_dtype;
+  default: return DTYPE_F32;
+  }
+}
+
+bool role_is_shard(const Block *block, BaseRole role) {
+  if (role == BASE_PARAM_SHARD || role == BASE_GRAD_SHARD) return true;
+  return block->zero > 0 && role != BASE_PARAM && role != BASE_GRAD;
+}
+
+int64_t block_bytes(const Draft *d, const Block *block, BaseRole role) {
+  int64_t elements = role_is_shard(block, role) ? block->shard_elements : block->elements;
+  return elements * dtype_bytes(role_dtype(d, role));
+}
+
+int64_t block_stride_bytes(const Draft *d, const Block *block, BaseRole role) {
+  int64_t elements =
+      role_is_shard(block, role) ? block->shard_stride_elements : block->stride_elements;
+  return elements * dtype_bytes(role_dtype(d, role));
+}
+
+int64_t mesh_count(const Mesh *mesh, uint32_t axes) {
+  int64_t count = 1;
+  for (int32_t axis = 0; axis < MESH_AXES; axis++)
+    if (axes & MESH_BIT(axis)) count *= mesh->size[axis];
+  return count;
+}
+
+uint32_t mesh_used(const Mesh *mesh, uint32_t axes) {
+  uint32_t used = 0;
+  for (int32_t axis = 0; axis < MESH_AXES; axis++)
+    if (axes & MESH_BIT(axis) && mesh->size[axis] > 1) used |= MESH_BIT(axis);
+  return used;
+}

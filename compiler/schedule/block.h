@@ -1,0 +1,28 @@
+/* block.h -- what the segments of a block of parameters share. Private to schedule/. */
+#ifndef LOCKSTEP_BLOCK_H
+#define LOCKSTEP_BLOCK_H
+
+#include "compiler/schedule/draft.h"
+
+int32_t block_segment(Draft *d, int32_t b, const char *word);
+
+/* Elements of a parameter that one rank updates: all, or its piece. */
+int64_t own_elements(const Draft *d, ParamId p);
+
+/* Where the gradients stand that a rank updates from. */
+BaseRole own_grad(const Draft *d, int32_t b);
+
+/* Appends the rank's own elements of parameter p in `role`: all of it, its piece within the whole,
+ * or its place in the shard. */
+Operand *own_operand(Draft *d, int32_t segment, Record *record, ParamId p, BaseRole role,
+                     Access access);
+
+/* Sums of squares: of one layer of block b, or (NO_ID) of everything in the group. */
+int32_t partials_base(Draft *d, int32_t segment, int32_t b, int32_t group, int64_t size_bytes);
+
+Record *collective(Draft *d, int32_t segment, RecordKind kind, uint32_t axes, const char *meaning);
+
+/* gather, reduce, clear and join of block b. */
+void reduce_segments_build(Draft *d, int32_t b);
+
+#endif

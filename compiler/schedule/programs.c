@@ -1,0 +1,243 @@
+/* programs.c -- init, train_step and eval_step of every pipeline stage: what runs in which order. */
+#include <assert.h>
+#include <string.h>
+
+#include "compiler/schedule/pipeline.h"
+#include "compiler/schedule/timeline.h"
+
+static int32_t global_chunk(const Draft *d, const Stage *stage, int32_t local) {
+  return stage->number + local * d->stage_count;
+}
+
+/* ---- exchanges between stages */
+
+typedef struct Transfer {
+  bool is_send, is_gradient;
+  int32_t distance, chunk, microbatch; /* chunk: local */
+} Transfer;
+
+enum { TRANSFERS_MAX = 8 };
+
+/* One segment for all exchanges that move the same kinds of values the same ways. */
+static int32_t exchange_segment(Timeline *t, const Transfer *transfers, int32_t count,
+                                const int32_t *buffers) {
+  Draft *d = t->draft;
+  DType dtype = d->train->compute_dtype;
+  const char *name = "exchange";
+  for (int32_t i = 0; i < count; i++)
+    name = arena_printf(d->compile->arena, "%s %s.%s.%+d.%lld", name,
+                        transfers[i].is_send ? "send" : "receive",
+                        transfers[i].is_gradient ? "gradient" : "activation",
+                        transfers[i].distance,
+                        (long long)t->stage->buffers.at[buffers[i]].size_bytes);
+  for (int32_t s = 0; s < d->segments.count; s++)
+    if (strcmp(d->segments.at[s].name, name) == 0) return s;
+  int32_t segment = segment_add(d, name);
+  Record *record = segment_record(d, segment, RECORD_EXCHANGE, NULL);
+  record->meaning = "carried between stages";
+  record->before = "Stage(k)@pp";
+  record->after = "Stage(k+distance)@pp";
+  record->axes = MESH_BIT(MESH_PP);
+  record->direction = DIRECTION_FORWARD;
+  for (int32_t i = 0; i < count; i++) {
+    int64_t bytes = t->stage->buffers.at[buffers[i]].size_bytes;
+    record_dim(record, transfers[i].distance);
+    record_operand(record, segment_base(d, segment, BASE_TRANSFER, i, bytes), 0, bytes, dtype,
+                   transfers[i].is_send ? ACCESS_READ : ACCESS_WRITE);
+  }
+  return segment;
+}
+
+typedef struct Flights {
+  Timeline *t;
+  Flight **at; /* by local chunk and micro-batch; NULL: not begun */
+  int32_t microbatches;
+} Flights;
+
+static Flight *flight_of(const Flights *flights, int32_t chunk, int32_t microbatch) {
+  Flight **flight = &flights->at[chunk * flights->microbatches + microbatch];
+  timeline_chunk(flights->t, global_chunk(flights->t->draft, flights->t->stage, chunk));
+  if (*flight == NULL) *flight = flight_new(flights->t);
+  return *flight;
+}
+
+static void exchange(const Flights *flights, const Transfer *transfers, int32_t count) {
+  Timeline *t = flights->t;
+  int32_t buffers[TRANSFERS_MAX];
+  assert(count <= TRANSFERS_MAX);
+  for (int32_t i = 0; i < count; i++) {
+    const Transfer *transfer = &transfers[i];
+    Flight *flight = flight_of(flights, transfer->chunk, transfer->microbatch);
+    int32_t chunk = global_chunk(t->draft, t->stage, transfer->chunk);
+    bool at_end = transfer->is_send != transfer->is_gradient;
+    buffers[i] = timeline_carry(t, flight, chunk, transfer->is_gradient, at_end);
+  }
+  timeline_exchange(t, exchange_segment(t, transfers, count, buffers), buffers);
+}
+
+/* ---- train */
+
+static void run_step(const Flights *flights, const PipeStep *step) {
+  uint32_t flags = (step->microbatch == 0 ? CALL_FIRST_MICROBATCH : 0) |
+                   (step->microbatch == flights->microbatches - 1 ? CALL_LAST_MICROBATCH : 0);
+  Timeline *t = flights->t;
+  t->flight = flight_of(flights, step->chunk, step->microbatch);
+  switch (step->action) {
+  case PIPE_FORWARD: timeline_forward(t, step->microbatch, flags); break;
+  case PIPE_BACKWARD: timeline_backward(t, step->microbatch, flags); break;
+  default: timeline_weight(t, step->microbatch, flags); break;
+  }
+}
+
+static void run_exchange(const Flights *flights, const PipeStage *plan, const PipeExchange *set) {
+  Transfer transfers[TRANSFERS_MAX];
+  assert(set->transfer_count <= TRANSFERS_MAX);
+  for (int32_t i = 0; i < set->transfer_count; i++) {
+    const PipeTransfer *from = &plan->transfers.at[set->transfer_first + i];
+    transfers[i] = (Transfer){from->is_send, from->is_gradient, from->distance, from->chunk,
+                              from->microbatch};
+  }
+  exchange(flights, transfers, set->transfer_count);
+}
+
+static void pipeline_microbatches(Timeline *t, const Pipeline *pipeline) {
+  Draft *d = t->draft;
+  const PipeStage *plan = &pipeline->stages[t->stage->number];
+  int32_t chunks = d->chunk_count / d->stage_count, m = (int32_t)d->derived.accumulation;
+  Flights flights = {t, ARENA_ARRAY(d->compile->arena, Flight *, chunks * m + 1), m};
+  int32_t next = 0;
+  for (int32_t s = 0; s <= plan->step_count; s++) {
+    for (; next < plan->exchanges.count && plan->exchanges.at[next].steps_before == s; next++)
+      run_exchange(&flights, plan, &plan->exchanges.at[next]);
+    if (s < plan->step_count) run_step(&flights, &plan->steps[s]);
+  }
+}
+
+static void one_microbatch(Timeline *t, int32_t microbatch, uint32_t flags) {
+  flight_clear(t, t->flight);
+  timeline_forward(t, microbatch, flags);
+  if (t->graph->training) timeline_backward(t, microbatch, flags);
+}
+
+/* Without a pipeline micro-batches run one after another: the first, the middle ones (one loop),
+ * the last. */
+static void serial_microbatches(Timeline *t) {
+  Program *program = &t->stage->programs[t->kind];
+  int32_t count = (int32_t)t->draft->derived.accumulation;
+  timeline_chunk(t, 0);
+  t->flight = flight_new(t);
+  if (count == 1) {
+    one_microbatch(t, 0, CALL_FIRST_MICROBATCH | CALL_LAST_MICROBATCH);
+    return;
+  }
+  one_microbatch(t, 0, CALL_FIRST_MICROBATCH);
+  if (count > 2) {
+    int32_t first = timeline_here(t);
+    one_microbatch(t, 1, 0);
+    if (count > 3)
+      VEC_PUSH(t->draft->compile->arena, &program->loops,
+               (Loop){first, timeline_here(t) - first, count - 2});
+  }
+  one_microbatch(t, count - 1, CALL_LAST_MICROBATCH);
+}
+
+typedef int32_t SegmentOf(const Block *block);
+static int32_t norm_of(const Block *block) {
+  return block->norm;
+}
+static int32_t update_of(const Block *block) {
+  return block->update;
+}
+static int32_t init_of(const Block *block) {
+  return block->init;
+}
+/* Replicated parameters of which each rank made a piece. */
+static int32_t gather_of(const Block *block) {
+  return block->zero == 3 ? NO_ID : block->gather;
+}
+
+/* One call for every layer that the stage holds. */
+static void each_layer(Timeline *t, SegmentOf *segment_of, bool only_norm) {
+  for (int32_t b = 0; b < t->draft->blocks.count; b++) {
+    const StageBlock *held = &t->stage->blocks[b];
+    if (only_norm && !held->in_norm) continue;
+    for (int64_t l = 0; l < t->draft->blocks.at[b].layers; l++)
+      if (held->position[l] >= 0) timeline_call(t, segment_of(&t->draft->blocks.at[b]), b, l);
+  }
+}
+
+/* A tied parameter's gradients of the two stages that hold it become their sum on both. */
+static void join_tied(Timeline *t) {
+  for (int32_t b = 0; b < t->draft->blocks.count; b++) {
+    if (t->stage->blocks[b].held == 0 || t->draft->blocks.at[b].join[0] == NO_ID) continue;
+    timeline_call(t, t->draft->blocks.at[b].join[t->stage->number > 0], b, 0);
+  }
+}
+
+static void build_train(Draft *d, Stage *stage, const Pipeline *pipeline, int32_t load,
+                        int32_t control) {
+  Timeline t;
+  timeline_open(&t, d, stage, PROGRAM_TRAIN_STEP);
+  t.load_segment = load;
+  if (pipeline != NULL)
+    pipeline_microbatches(&t, pipeline);
+  else
+    serial_microbatches(&t);
+  join_tied(&t);
+  each_layer(&t, norm_of, true);
+  timeline_call(&t, clip_segment_build(d, stage), NO_ID, -1);
+  timeline_call(&t, control, NO_ID, -1);
+  each_layer(&t, update_of, false);
+  each_layer(&t, gather_of, false);
+}
+
+static void build_init(Draft *d, Stage *stage) {
+  Timeline t;
+  timeline_open(&t, d, stage, PROGRAM_INIT);
+  each_layer(&t, init_of, false);
+  each_layer(&t, gather_of, false);
+}
+
+/* One micro-batch through all chunks, in the model's order. */
+static void build_eval(Draft *d, Stage *stage, int32_t load, int32_t control) {
+  Timeline t;
+  timeline_open(&t, d, stage, PROGRAM_EVAL_STEP);
+  t.load_segment = load;
+  int32_t chunks = d->chunk_count / d->stage_count;
+  Flights flights = {&t, ARENA_ARRAY(d->compile->arena, Flight *, chunks + 1), 1};
+  for (int32_t k = 0; k < chunks; k++) {
+    int32_t chunk = global_chunk(d, stage, k);
+    if (chunk > 0) exchange(&flights, &(Transfer){false, false, -1, k, 0}, 1);
+    t.flight = flight_of(&flights, k, 0);
+    timeline_forward(&t, 0, CALL_FIRST_MICROBATCH | CALL_LAST_MICROBATCH);
+    if (chunk < d->chunk_count - 1) exchange(&flights, &(Transfer){true, false, 1, k, 0}, 1);
+  }
+  timeline_call(&t, control, NO_ID, -1);
+}
+
+static const Pipeline *make_pipeline(const Draft *d) {
+  static const PipeKind kinds[] = {[CHOICE_GPIPE] = PIPE_GPIPE,
+                                   [CHOICE_1F1B] = PIPE_1F1B,
+                                   [CHOICE_INTERLEAVED] = PIPE_INTERLEAVED,
+                                   [CHOICE_ZB_H1] = PIPE_ZB_H1};
+  if (d->stage_count == 1) return NULL;
+  return pipeline_make(d->compile->arena,
+                       (PipeShape){.kind = kinds[d->job->parallel.pipeline],
+                                   .stages = d->stage_count,
+                                   .chunks = d->chunk_count / d->stage_count,
+                                   .microbatches = (int32_t)d->derived.accumulation,
+                                   .costs = {1, 1, 1}});
+}
+
+void timeline_build(Draft *d) {
+  const Pipeline *pipeline = make_pipeline(d);
+  int32_t load = load_segment_build(d, d->train, "load");
+  int32_t control = control_segment_build(d, "control");
+  int32_t load_eval = d->eval != NULL ? load_segment_build(d, d->eval, "load.eval") : NO_ID;
+  int32_t control_eval = d->eval != NULL ? control_segment_build(d, "control.eval") : NO_ID;
+  for (int32_t s = 0; s < d->stage_count; s++) {
+    build_init(d, &d->stages[s]);
+    build_train(d, &d->stages[s], pipeline, load, control);
+    if (d->eval != NULL) build_eval(d, &d->stages[s], load_eval, control_eval);
+  }
+}

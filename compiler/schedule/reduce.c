@@ -1,0 +1,382 @@
+/* reduce.c -- how gradients leave a rank and parameters come to it, one segment per block and verb.
+ *
+ *   gather   parameters of all ranks' shards: before use (zero 3), after updates (zero 1, 2)
+ *   reduce   gradients of a layer over the ranks that divide the batch, in precision.reduce:
+ *            zero 0 all-reduce; zero 1 reduce-scatter in place; zero 2, 3 reduce-scatter of every
+ *            micro-batch into the shard. Replicas of a group of shards add their shards up
+ *   clear    zeroes gradients to which this stage only adds: another stage assigns them
+ *   join     a tied parameter's gradients of the first and the last stage
+ *
+ * Collectives move runs of parameters of at most parallel.bucket bytes of gradients. (Rajbhandari
+ * et al., arXiv:1910.02054; Zhao et al., arXiv:2304.11277.) */
+#include "compiler/schedule/block.h"
+
+int32_t block_segment(Draft *d, int32_t b, const char *word) {
+  return segment_add(d, arena_printf(d->compile->arena, "%s.%s", d->blocks.at[b].name, word));
+}
+
+int64_t own_elements(const Draft *d, ParamId p) {
+  const ParamPlace *at = &d->params[p];
+  return d->blocks.at[at->block].zero > 0 ? at->piece : at->elements;
+}
+
+BaseRole own_grad(const Draft *d, int32_t b) {
+  return d->blocks.at[b].zero >= 2 ? BASE_GRAD_SHARD : BASE_GRAD;
+}
+
+Operand *own_operand(Draft *d, int32_t segment, Record *record, ParamId p, BaseRole role,
+                     Access access) {
+  const ParamPlace *at = &d->params[p];
+  const Block *block = &d->blocks.at[at->block];
+  DType dtype = role_dtype(d, role);
+  bool shard = role_is_shard(block, role);
+  int64_t width = dtype_bytes(dtype);
+  int32_t base = segment_base(d, segment, role, at->block, block_bytes(d, block, role));
+  Operand *operand = record_operand(record, base, (shard ? at->shard_first : at->first) * width,
+                                    own_elements(d, p) * width, dtype, access);
+  if (shard || block->zero == 0) return operand;
+  operand->by = mesh_used(&d->mesh, ZERO_AXES);
+  operand->member_stride_bytes = at->piece * width;
+  return operand;
+}
+
+int32_t partials_base(Draft *d, int32_t segment, int32_t b, int32_t group, int64_t size_bytes) {
+  int32_t number = b == NO_ID ? -1 - group : b * NORM_GROUPS + group;
+  return segment_base(d, segment, BASE_PARTIALS, number, size_bytes);
+}
+
+static const char *axes_text(const Draft *d, uint32_t axes) {
+  const char *text = "";
+  for (MeshAxis axis = MESH_REPLICATE; axis < MESH_AXES; axis++)
+    if (axes & MESH_BIT(axis))
+      text = arena_printf(d->compile->arena, "%s%s%s", text, *text ? "," : "",
+                          mesh_axis_name(axis));
+  return text;
+}
+
+Record *collective(Draft *d, int32_t segment, RecordKind kind, uint32_t axes, const char *meaning) {
+  static const char *const before[RecordKind_COUNT] = {[RECORD_ALL_REDUCE] = "Partial(sum)",
+                                                       [RECORD_REDUCE_SCATTER] = "Partial(sum)",
+                                                       [RECORD_ALL_GATHER] = "Shard(flat)"};
+  static const char *const after[RecordKind_COUNT] = {[RECORD_ALL_REDUCE] = "Replicated",
+                                                      [RECORD_REDUCE_SCATTER] = "Shard(flat)",
+                                                      [RECORD_ALL_GATHER] = "Replicated"};
+  Arena *arena = d->compile->arena;
+  Record *record = segment_record(d, segment, kind, NULL);
+  record->meaning = meaning;
+  record->axes = axes;
+  record->reduce = REDUCE_SUM;
+  record->before = arena_printf(arena, "%s@%s", before[kind], axes_text(d, axes));
+  record->after = arena_printf(arena, "%s@%s", after[kind], axes_text(d, axes));
+  record->direction = DIRECTION_BACKWARD;
+  return record;
+}
+
+/* ---- runs of parameters that one collective moves */
+
+typedef struct Run {
+  int32_t block;
+  int32_t first, end;                /* of the block's params */
+  int64_t at, elements;              /* in the whole layer */
+  int64_t shard_at, shard_elements;  /* in the shard */
+} Run;
+
+static Run run_of(const Draft *d, int32_t b, int32_t first, int32_t end) {
+  const Block *block = &d->blocks.at[b];
+  const ParamPlace *head = &d->params[block->params.at[first]];
+  Run run = {.block = b,
+             .first = first,
+             .end = end,
+             .at = head->first,
+             .elements = block->elements - head->first,
+             .shard_at = head->shard_first,
+             .shard_elements = block->shard_elements - head->shard_first};
+  if (end == block->params.count) return run;
+  const ParamPlace *next = &d->params[block->params.at[end]];
+  run.elements = next->first - head->first;
+  run.shard_elements = next->shard_first - head->shard_first;
+  return run;
+}
+
+/* The longest run from `first` on that a bucket holds; at least one parameter. */
+static Run next_run(const Draft *d, int32_t b, int32_t first) {
+  int32_t count = d->blocks.at[b].params.count, end = first + 1;
+  while (end < count && run_of(d, b, first, end + 1).elements * dtype_bytes(d->train->grad_dtype) <=
+                            d->job->parallel.bucket)
+    end++;
+  return run_of(d, b, first, end);
+}
+
+/* One pair a parameter: a collective's share of the run. */
+static void set_pieces(Draft *d, Record *record, const Run *run) {
+  const Block *block = &d->blocks.at[run->block];
+  record->piece_count = run->end - run->first;
+  record->pieces = ARENA_ARRAY(d->compile->arena, int64_t, 2 * record->piece_count);
+  for (int32_t i = 0; i < record->piece_count; i++) {
+    record->pieces[2 * i] = 1;
+    record->pieces[2 * i + 1] = d->params[block->params.at[run->first + i]].piece;
+  }
+}
+
+/* The run in a base of whole layers or of shards. */
+static Operand *run_operand(Draft *d, int32_t segment, Record *record, const Run *run,
+                            BaseRole role, DType dtype, bool shard, Access access) {
+  const Block *block = &d->blocks.at[run->block];
+  int64_t width = dtype_bytes(dtype);
+  int64_t all = (shard ? block->shard_elements : block->elements) * width;
+  int64_t at = shard ? run->shard_at : run->at;
+  int64_t elements = shard ? run->shard_elements : run->elements;
+  int32_t base = segment_base(d, segment, role, run->block, all);
+  return record_operand(record, base, at * width, elements * width, dtype, access);
+}
+
+static Operand *grad_operand(Draft *d, int32_t segment, Record *record, const Run *run,
+                             BaseRole role, Access access) {
+  return run_operand(d, segment, record, run, role, d->train->grad_dtype, role == BASE_GRAD_SHARD,
+                     access);
+}
+
+/* ---- gather */
+
+static int32_t build_gather(Draft *d, int32_t b) {
+  const Block *block = &d->blocks.at[b];
+  if (block->zero == 0) return NO_ID;
+  int32_t segment = block_segment(d, b, "gather");
+  DType dtype = d->train->param_dtype;
+  const char *meaning = arena_printf(d->compile->arena, "%s parameters", block->name);
+  uint32_t axes = mesh_used(&d->mesh, ZERO_AXES);
+  for (int32_t first = 0; first < d->blocks.at[b].params.count;) {
+    Run run = next_run(d, b, first);
+    Record *record = collective(d, segment, RECORD_ALL_GATHER, axes, meaning);
+    record->direction = DIRECTION_UPDATE;
+    set_pieces(d, record, &run);
+    if (d->blocks.at[b].zero == 3)
+      run_operand(d, segment, record, &run, BASE_PARAM_SHARD, dtype, true, ACCESS_READ);
+    run_operand(d, segment, record, &run, BASE_PARAM, dtype, false,
+                d->blocks.at[b].zero == 3 ? ACCESS_WRITE : ACCESS_UPDATE);
+    first = run.end;
+  }
+  return segment;
+}
+
+/* ---- reduce */
+
+static DType wire_dtype(const Draft *d) {
+  return d->job->precision.reduce == CHOICE_BF16 ? DTYPE_BF16 : DTYPE_F32;
+}
+
+static Record *cast_record(Draft *d, int32_t segment, int64_t elements) {
+  Record *record = segment_record(d, segment, RECORD_KERNEL, "cast");
+  record->direction = DIRECTION_UPDATE;
+  record_dim(record, elements);
+  return record;
+}
+
+/* Sums that wait along tp and tp_group: parameters whose ranks saw parts of the tokens or heads. */
+static void settle_tensor(Draft *d, int32_t segment, const Run *run) {
+  for (int32_t i = run->first; i < run->end; i++) {
+    ParamId p = d->blocks.at[run->block].params.at[i];
+    uint32_t axes = mesh_used(&d->mesh, d->train->params.at[p].partial & TENSOR_AXES);
+    if (axes == 0) continue;
+    const char *meaning =
+        arena_printf(d->compile->arena, "%s gradient", d->train->params.at[p].name);
+    Record *record = collective(d, segment, RECORD_ALL_REDUCE, axes, meaning);
+    Run one = run_of(d, run->block, i, i + 1);
+    grad_operand(d, segment, record, &one, BASE_GRAD, ACCESS_UPDATE);
+  }
+}
+
+/* The gradients as they travel: themselves, or a copy in the wire's dtype. */
+static BaseRole to_wire(Draft *d, int32_t segment, const Run *run) {
+  if (wire_dtype(d) == d->train->grad_dtype) return BASE_GRAD;
+  Record *record = cast_record(d, segment, run->elements);
+  grad_operand(d, segment, record, run, BASE_GRAD, ACCESS_READ);
+  run_operand(d, segment, record, run, BASE_WIRE, wire_dtype(d), false, ACCESS_WRITE);
+  return BASE_WIRE;
+}
+
+static void reduce_whole(Draft *d, int32_t segment, const Run *run, const char *meaning) {
+  BaseRole wire = to_wire(d, segment, run);
+  Record *record = collective(d, segment, RECORD_ALL_REDUCE, mesh_used(&d->mesh, BATCH_AXES),
+                              meaning);
+  run_operand(d, segment, record, run, wire, wire_dtype(d), false, ACCESS_UPDATE);
+  if (wire == BASE_GRAD) return;
+  record = cast_record(d, segment, run->elements);
+  run_operand(d, segment, record, run, wire, wire_dtype(d), false, ACCESS_READ);
+  grad_operand(d, segment, record, run, BASE_GRAD, ACCESS_WRITE);
+}
+
+static Record *scatter(Draft *d, int32_t segment, const Run *run, const char *meaning) {
+  uint32_t axes = mesh_used(&d->mesh, ZERO_AXES);
+  Record *record = collective(d, segment, RECORD_REDUCE_SCATTER, axes, meaning);
+  set_pieces(d, record, run);
+  return record;
+}
+
+/* Ranks that hold the same shard add theirs up. */
+static void add_replicas(Draft *d, int32_t segment, const Run *run, const char *meaning,
+                         uint32_t when_all) {
+  uint32_t axes = mesh_used(&d->mesh, MESH_BIT(MESH_REPLICATE));
+  if (axes == 0) return;
+  if (d->blocks.at[run->block].zero >= 2) {
+    Record *record = collective(d, segment, RECORD_ALL_REDUCE, axes, meaning);
+    record->when_all = when_all;
+    grad_operand(d, segment, record, run, BASE_GRAD_SHARD, ACCESS_UPDATE);
+    return;
+  }
+  for (int32_t i = run->first; i < run->end; i++) {
+    Record *record = collective(d, segment, RECORD_ALL_REDUCE, axes, meaning);
+    ParamId p = d->blocks.at[run->block].params.at[i];
+    own_operand(d, segment, record, p, BASE_GRAD, ACCESS_UPDATE);
+  }
+}
+
+static void reduce_in_place(Draft *d, int32_t segment, const Run *run, const char *meaning) {
+  BaseRole wire = to_wire(d, segment, run);
+  Record *record = scatter(d, segment, run, meaning);
+  if (wire == BASE_GRAD) {
+    grad_operand(d, segment, record, run, BASE_GRAD, ACCESS_UPDATE);
+  } else {
+    run_operand(d, segment, record, run, wire, wire_dtype(d), false, ACCESS_READ);
+    run_operand(d, segment, record, run, BASE_WIRE_SHARD, wire_dtype(d), true, ACCESS_WRITE);
+    for (int32_t i = run->first; i < run->end; i++) {
+      ParamId p = d->blocks.at[run->block].params.at[i];
+      Run one = run_of(d, run->block, i, i + 1);
+      record = cast_record(d, segment, d->params[p].piece);
+      run_operand(d, segment, record, &one, BASE_WIRE_SHARD, wire_dtype(d), true, ACCESS_READ);
+      own_operand(d, segment, record, p, BASE_GRAD, ACCESS_WRITE);
+    }
+  }
+  add_replicas(d, segment, run, meaning, 0);
+}
+
+/* Adds what stands in the wire's shard to the gradients' shard. */
+static void add_shard(Draft *d, int32_t segment, const Run *run) {
+  Record *record = segment_record(d, segment, RECORD_KERNEL, "add");
+  record->direction = DIRECTION_UPDATE;
+  record->when_none = CALL_FIRST_MICROBATCH;
+  record_dim(record, 1);
+  record_dim(record, run->shard_elements);
+  record_dim(record, 1);
+  grad_operand(d, segment, record, run, BASE_GRAD_SHARD, ACCESS_READ);
+  run_operand(d, segment, record, run, BASE_WIRE_SHARD, wire_dtype(d), true, ACCESS_READ);
+  grad_operand(d, segment, record, run, BASE_GRAD_SHARD, ACCESS_WRITE);
+}
+
+/* The first micro-batch assigns the shard, the others add to it. */
+static void reduce_to_shard(Draft *d, int32_t segment, const Run *run, const char *meaning) {
+  BaseRole wire = to_wire(d, segment, run);
+  bool direct = wire == BASE_GRAD, several = d->derived.accumulation > 1;
+  Record *record = scatter(d, segment, run, meaning);
+  run_operand(d, segment, record, run, wire, wire_dtype(d), false, ACCESS_READ);
+  if (direct) {
+    record->when_all = CALL_FIRST_MICROBATCH;
+    grad_operand(d, segment, record, run, BASE_GRAD_SHARD, ACCESS_WRITE);
+    if (several) {
+      record = scatter(d, segment, run, meaning);
+      record->when_none = CALL_FIRST_MICROBATCH;
+      run_operand(d, segment, record, run, wire, wire_dtype(d), false, ACCESS_READ);
+    }
+  }
+  if (!direct || several)
+    run_operand(d, segment, record, run, BASE_WIRE_SHARD, wire_dtype(d), true, ACCESS_WRITE);
+  if (!direct) {
+    record = cast_record(d, segment, run->shard_elements);
+    record->when_all = CALL_FIRST_MICROBATCH;
+    run_operand(d, segment, record, run, BASE_WIRE_SHARD, wire_dtype(d), true, ACCESS_READ);
+    grad_operand(d, segment, record, run, BASE_GRAD_SHARD, ACCESS_WRITE);
+  }
+  if (several) add_shard(d, segment, run);
+  add_replicas(d, segment, run, meaning, CALL_LAST_MICROBATCH);
+}
+
+static bool needs_reduce(const Draft *d, int32_t b) {
+  uint32_t axes = mesh_used(&d->mesh, BATCH_AXES);
+  for (int32_t i = 0; i < d->blocks.at[b].params.count; i++) {
+    const Param *param = &d->train->params.at[d->blocks.at[b].params.at[i]];
+    axes |= mesh_used(&d->mesh, param->partial & TENSOR_AXES);
+  }
+  return axes != 0;
+}
+
+static int32_t build_reduce(Draft *d, int32_t b) {
+  if (!needs_reduce(d, b)) return NO_ID;
+  int32_t segment = block_segment(d, b, "reduce");
+  const char *meaning = arena_printf(d->compile->arena, "%s gradients", d->blocks.at[b].name);
+  for (int32_t first = 0; first < d->blocks.at[b].params.count;) {
+    Run run = next_run(d, b, first);
+    settle_tensor(d, segment, &run);
+    switch (d->blocks.at[b].zero) {
+    case 0:
+      if (mesh_used(&d->mesh, BATCH_AXES) != 0) reduce_whole(d, segment, &run, meaning);
+      break;
+    case 1: reduce_in_place(d, segment, &run, meaning); break;
+    default: reduce_to_shard(d, segment, &run, meaning); break;
+    }
+    first = run.end;
+  }
+  return segment;
+}
+
+/* ---- clear and join: tied parameters on two pipeline stages */
+
+static int32_t build_clear(Draft *d, int32_t b) {
+  int64_t bytes = block_bytes(d, &d->blocks.at[b], BASE_GRAD);
+  int32_t segment = block_segment(d, b, "clear");
+  Record *record = segment_record(d, segment, RECORD_KERNEL, "init_constant");
+  record->direction = DIRECTION_BACKWARD;
+  if (d->blocks.at[b].zero < 2) record->when_all = CALL_FIRST_MICROBATCH;
+  for (int32_t i = 0; i < 5; i++)
+    record_dim(record, d->blocks.at[b].elements);
+  for (int32_t i = 0; i < 4; i++)
+    record_attr(record, 0);
+  record_operand(record, segment_base(d, segment, BASE_GRAD, b, bytes), 0, bytes,
+                 d->train->grad_dtype, ACCESS_WRITE);
+  return segment;
+}
+
+/* Stages 0 and p - 1 are neighbours on the ring of stages: each sends its sum to the other. The
+ * distance differs in sign, so there are two segments; `to_last` is the first stage's. */
+static int32_t build_join(Draft *d, int32_t b, bool to_last) {
+  const char *word = to_last ? "join.first" : "join.last";
+  int32_t segment = block_segment(d, b, word);
+  const char *meaning = arena_printf(d->compile->arena, "%s gradients", d->blocks.at[b].name);
+  ParamId p = d->blocks.at[b].params.at[0]; /* a tied block has one */
+  int64_t elements = own_elements(d, p), stages = d->mesh.size[MESH_PP];
+  DType dtype = d->train->grad_dtype;
+  int64_t bytes = elements * dtype_bytes(dtype);
+  Record *record = segment_record(d, segment, RECORD_EXCHANGE, NULL);
+  record->meaning = meaning;
+  record->axes = MESH_BIT(MESH_PP);
+  record->before = "Partial(sum)@pp";
+  record->after = "Replicated@pp";
+  record->direction = DIRECTION_BACKWARD;
+  int64_t distance = to_last ? stages - 1 : 1 - stages;
+  own_operand(d, segment, record, p, own_grad(d, b), ACCESS_READ);
+  int32_t wire = segment_base(d, segment, BASE_WIRE_SHARD, b, bytes);
+  record_operand(record, wire, 0, bytes, dtype, ACCESS_WRITE);
+  record_dim(record, distance);
+  record_dim(record, distance);
+  record = segment_record(d, segment, RECORD_KERNEL, "add");
+  record->direction = DIRECTION_UPDATE;
+  record_dim(record, 1);
+  record_dim(record, elements);
+  record_dim(record, 1);
+  own_operand(d, segment, record, p, own_grad(d, b), ACCESS_READ);
+  record_operand(record, wire, 0, bytes, dtype, ACCESS_READ);
+  own_operand(d, segment, record, p, own_grad(d, b), ACCESS_WRITE);
+  return segment;
+}
+
+void reduce_segments_build(Draft *d, int32_t b) {
+  int32_t gather = build_gather(d, b), reduce = build_reduce(d, b);
+  int32_t clear = d->blocks.at[b].tied && d->mesh.size[MESH_PP] > 1 ? build_clear(d, b) : NO_ID;
+  Block *block = &d->blocks.at[b];
+  block->gather = gather;
+  block->reduce = reduce;
+  block->clear = clear;
+  if (clear == NO_ID) return;
+  int32_t first = build_join(d, b, true), last = build_join(d, b, false);
+  d->blocks.at[b].join[0] = first;
+  d->blocks.at[b].join[1] = last;
+}

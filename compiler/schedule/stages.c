@@ -1,0 +1,90 @@
+/* stages.c -- the model as a chain of layers, cut into chunks, dealt to pipeline stages. */
+#include "compiler/schedule/balance.h"
+#include "compiler/schedule/draft.h"
+
+static void make_links(Draft *d) {
+  const Graph *g = d->train;
+  int64_t count = 0, group = d->group_layers > 0 ? d->group_layers : 1;
+  for (RegionId r = 0; r < g->regions.count; r++)
+    count += g->regions.at[r].repeat;
+  d->link_count = (int32_t)count;
+  d->links = ARENA_ARRAY(d->compile->arena, Link, count + 1);
+  for (RegionId r = 0, u = 0; r < g->regions.count; r++) {
+    int64_t n = g->regions.at[r].repeat;
+    for (int64_t l = 0; l < n; l++)
+      d->links[u++] = (Link){r, l, l == 0, l == n - 1, (l + 1) % group == 0 || l == n - 1};
+  }
+}
+
+/* FLOPs of one link in a micro-batch: what its ranks spend time on. */
+static double link_cost(const Draft *d, const Link *link) {
+  const RegionSegments *parts = &d->train_parts[link->region];
+  const int32_t segments[] = {parts->forward, parts->recompute, parts->backward, parts->weight};
+  double cost = 0;
+  for (size_t i = 0; i < sizeof segments / sizeof *segments; i++)
+    if (segments[i] != NO_ID) cost += (double)d->segments.at[segments[i]].flops;
+  return cost;
+}
+
+/* What the first and the last stage share must stand on exactly those. */
+static bool check_tied(Draft *d) {
+  for (int32_t b = 0; b < d->blocks.count; b++) {
+    const Block *block = &d->blocks.at[b];
+    for (int32_t c = 1; block->tied && c < d->chunk_count - 1; c++)
+      for (int32_t u = d->chunk_first[c]; u < d->chunk_first[c + 1]; u++)
+        if (block->readers >> d->links[u].region & 1)
+          return error_at(d->compile, d->train->params.at[block->params.at[0]].origin,
+                          "tied-between-stages",
+                          "parameter '%s' is read on a pipeline stage between the first and the "
+                          "last; only what those two share can be tied over stages",
+                          d->train->params.at[block->params.at[0]].name);
+  }
+  return true;
+}
+
+static bool cut_chunks(Draft *d) {
+  Arena *arena = d->compile->arena;
+  double *costs = ARENA_ARRAY(arena, double, d->link_count);
+  bool *layers = ARENA_ARRAY(arena, bool, d->link_count);
+  for (int32_t u = 0; u < d->link_count; u++) {
+    costs[u] = link_cost(d, &d->links[u]);
+    layers[u] = d->train->regions.at[d->links[u].region].is_stack;
+  }
+  const BalanceChain chain = {costs, layers, d->link_count};
+  const CountList *listed = &d->job->parallel.stages;
+  const Span at = d->job->origin[FIELD_parallel_stages].span;
+  if (listed->count == 0) {
+    d->chunk_first = balance_cut(arena, &chain, d->chunk_count);
+    return d->chunk_first != NULL ||
+           error_at(d->compile, d->job->origin[FIELD_parallel_pp].span, "stages",
+                    "a model of %d pieces (its layers and ends) cannot be cut into %d stages",
+                    d->link_count, d->chunk_count);
+  }
+  const char *why = "";
+  int32_t *counts = ARENA_ARRAY(arena, int32_t, listed->count);
+  for (int32_t i = 0; i < listed->count; i++)
+    counts[i] = (int32_t)listed->at[i];
+  d->chunk_first = balance_listed(arena, &chain, counts, listed->count, d->chunk_count, &why);
+  return d->chunk_first != NULL ||
+         error_at(d->compile, at, "stages", "parallel.stages: %s", why);
+}
+
+bool stages_cut(Draft *d) {
+  Arena *arena = d->compile->arena;
+  make_links(d);
+  d->stage_count = (int32_t)d->mesh.size[MESH_PP];
+  d->chunk_count = d->stage_count * (int32_t)d->derived.chunks;
+  d->stages = ARENA_ARRAY(arena, Stage, d->stage_count);
+  for (int32_t s = 0; s < d->stage_count; s++)
+    d->stages[s].number = s;
+  if (d->chunk_count == 1) {
+    d->chunk_first = ARENA_ARRAY(arena, int32_t, 2);
+    d->chunk_first[1] = d->link_count;
+    return true;
+  }
+  if (!cut_chunks(d)) return false;
+  /* A recompute group ends where its chunk does. */
+  for (int32_t c = 1; c <= d->chunk_count; c++)
+    d->links[d->chunk_first[c] - 1].group_last = true;
+  return check_tied(d);
+}
