@@ -98,12 +98,27 @@ static void fix_batch(Deriving *d) {
     }
 }
 
+/* A plan names every micro-batch of a step. */
+static bool check_microbatches(Deriving *d) {
+  enum { MICROBATCHES_MOST = 1 << 20 };
+  if (d->out->accumulation <= MICROBATCHES_MOST) return true;
+  int64_t step = batch_step(d);
+  int64_t most = MICROBATCHES_MOST * d->out->dp * d->job->train.microbatch;
+  error_at(d->c, field_place(d->job, FIELD_train_batch), "micro-batches",
+           "%s micro-batches in a step; a plan has at most %s",
+           format_count(d->c->arena, d->out->accumulation),
+           format_count(d->c->arena, MICROBATCHES_MOST));
+  fix_last(d->c, "batch = \"%s\"", batch_text(d, most / step * step));
+  note_at(d->c, (Span){0}, "or a larger microbatch");
+  return false;
+}
+
 static bool derive_accumulation(Deriving *d) {
   int64_t samples = d->out->batch_samples, dp = d->out->dp, micro = d->job->train.microbatch;
   int64_t pass = dp * micro;
   Span at = field_place(d->job, FIELD_train_batch);
   d->out->accumulation = samples / pass;
-  if (samples > 0 && samples % batch_step(d) == 0) return true;
+  if (samples > 0 && samples % batch_step(d) == 0) return check_microbatches(d);
   if (samples % pass == 0 && samples > 0)
     error_at(d->c, at, "batch-identity",
              "%lld micro-batches are not a multiple of pp %lld, and interleaved stages take pp at "
