@@ -7,14 +7,14 @@ bool mesh_read(Mesh *mesh, const Plan *plan, Status *status) {
   if (plan->axes_count > MESH_AXES_MAX)
     return status_fail(status, STATUS_OURS, "the plan's mesh has %u axes; this program knows %d",
                        plan->axes_count, MESH_AXES_MAX);
-  *mesh = (Mesh){.axis_count = (int32_t)plan->axes_count, .rank_count = 1, .dp_axis = -1};
+  *mesh = (Mesh){.axis_count = (int32_t)plan->axes_count, .rank_count = 1};
   for (int32_t i = 0; i < mesh->axis_count; i++) {
     uint32_t size = plan->axes[i].size;
     if (size == 0 || size > (uint32_t)(MESH_RANKS_MAX / mesh->rank_count))
       return status_fail(status, STATUS_OURS, "the plan's mesh axis %d has size %u", i, size);
     mesh->size[i] = (int32_t)size;
     mesh->rank_count *= (int32_t)size;
-    if (strcmp(plan_string(plan, plan->axes[i].name), "dp") == 0) mesh->dp_axis = i;
+    if (strncmp(plan_string(plan, plan->axes[i].name), "dp", 2) == 0) mesh->replica_axes |= 1u << i;
   }
   return true;
 }
@@ -41,14 +41,11 @@ MeshGroup mesh_group(const Mesh *mesh, uint32_t axes_mask, int32_t rank) {
 }
 
 int32_t mesh_replicas(const Mesh *mesh) {
-  return mesh->dp_axis < 0 ? 1 : mesh->size[mesh->dp_axis];
+  return mesh_group(mesh, mesh->replica_axes, 0).member_count;
 }
 
 int32_t mesh_replica(const Mesh *mesh, int32_t rank) {
-  if (mesh->dp_axis < 0) return 0;
-  int32_t coordinate[MESH_AXES_MAX] = {0};
-  mesh_coordinates(mesh, rank, coordinate);
-  return coordinate[mesh->dp_axis];
+  return mesh_group(mesh, mesh->replica_axes, rank).member;
 }
 
 const PlanClass *mesh_class(const Mesh *mesh, const Plan *plan, int32_t rank) {

@@ -11,7 +11,7 @@ typedef struct Mesh {
   int32_t axis_count;
   int32_t size[MESH_AXES_MAX]; /* outermost first */
   int32_t rank_count;
-  int32_t dp_axis; /* the axis named "dp"; -1: every rank sees the same samples */
+  uint32_t replica_axes; /* bit i: axis i, whose name begins with "dp", divides the samples */
 } Mesh;
 
 bool mesh_read(Mesh *mesh, const Plan *plan, Status *status);
@@ -29,7 +29,7 @@ typedef struct MeshGroup {
 
 MeshGroup mesh_group(const Mesh *mesh, uint32_t axes_mask, int32_t rank);
 
-/* Replicas that divide the samples, and which of them `rank` is. */
+/* Replicas that divide the samples, and which of them `rank` is, in mesh order. */
 int32_t mesh_replicas(const Mesh *mesh);
 int32_t mesh_replica(const Mesh *mesh, int32_t rank);
 

@@ -103,6 +103,7 @@ static bool open_rank(Rank *rank, Status *status) {
       .rank = rank->number,
       .arena = rank->arena.base,
       .comm = rank->comm,
+      .comm_beside = local_comm_beside(run->world, rank->number),
       .variant = run->options->variant,
       .load = stage_take,
   };
@@ -272,7 +273,7 @@ static bool validate(Rank *rank, int64_t step, Status *status) {
 static bool train_step(Rank *rank, int64_t step, Status *status) {
   Control *control = rank->replay.control;
   int64_t start_ns = now_ns();
-  int64_t wait_ns = stage_wait_ns(rank->stage), sent_bytes = rank->comm->sent_bytes;
+  int64_t wait_ns = stage_wait_ns(rank->stage), sent_bytes = replay_sent_bytes(&rank->replay);
   set_control(rank, step);
   control->reduce[REDUCE_STOP] = run_stop_requested ? 1.0 : 0.0;
   control->reduce[REDUCE_CHECKPOINT] = wants_checkpoint(rank, step) ? 1.0 : 0.0;
@@ -288,7 +289,7 @@ static bool train_step(Rank *rank, int64_t step, Status *status) {
                     .lr = control->lr,
                     .step_ns = now_ns() - start_ns,
                     .data_wait_ns = stage_wait_ns(rank->stage) - wait_ns,
-                    .comm_bytes = rank->comm->sent_bytes - sent_bytes,
+                    .comm_bytes = replay_sent_bytes(&rank->replay) - sent_bytes,
                 });
   return true;
 }

@@ -47,7 +47,7 @@ static void run_kernel(Replay *replay, const Position *at, const PlanRecord *rec
       .dtype = replay->operand_dtype + record->operands_first,
       .bytes = replay->operand_bytes + record->operands_first,
       .dim = plan->ints + record->dims_first,
-      .attr = plan->reals + record->attrs_first,
+      .attr = replay->attr[record - plan->records],
       .operand_count = (int32_t)record->operands_count,
       .accumulate = record->accumulate != 0,
       .key = philox_mix(record->key, (uint64_t)at->call->layer + 1),
@@ -59,31 +59,60 @@ static void run_kernel(Replay *replay, const Position *at, const PlanRecord *rec
   replay->kernel[record->kernel](&args);
 }
 
-/* All-reduce: one operand updated in place, or x and y. The others: x and y. Counts follow from the
- * smaller one. */
-static bool run_comm(Replay *replay, const PlanRecord *record, void *const *operand) {
-  Comm *comm = replay->setup.comm;
+/* The posts of an exchange: what is read is sent, what is written comes. */
+static bool run_exchange(const Replay *replay, Comm *comm, const PlanRecord *record,
+                         void *const *operand) {
   const Plan *plan = replay->setup.plan;
-  uint32_t last = record->operands_count - 1;
-  const int64_t *bytes = replay->operand_bytes + record->operands_first;
+  CommPost post[KERNEL_OPERANDS_MAX];
+  for (uint32_t i = 0; i < record->operands_count; i++)
+    post[i] = (CommPost){
+        .at = operand[i],
+        .size_bytes = replay->operand_bytes[record->operands_first + i],
+        .distance = plan->ints[record->dims_first + i],
+        .is_sent = plan->operands[record->operands_first + i].access == ACCESS_READ,
+    };
+  return comm->ops->exchange(comm, record->comm, post, (int32_t)record->operands_count);
+}
+
+static bool run_all_to_all(const Replay *replay, Comm *comm, const PlanRecord *record,
+                           void *const *operand) {
+  const Plan *plan = replay->setup.plan;
+  const int64_t *dim = plan->ints + record->dims_first;
+  CommTurn turn = {dim[0], dim[1], dim[2], dim[3], dim[4], .back = false};
+  turn.back = record->attrs_count > 0 && plan->reals[record->attrs_first] == 1;
+  turn.dtype = (DType)replay->operand_dtype[record->operands_first];
+  return comm->ops->all_to_all(comm, record->comm, operand[0], operand[1], &turn);
+}
+
+/* One operand is updated in place; of two, the second is written. */
+static bool run_collective(const Replay *replay, Comm *comm, const PlanRecord *record,
+                           void *const *operand) {
+  const Plan *plan = replay->setup.plan;
+  bool in_place = record->operands_count == 1;
   DType dtype = (DType)replay->operand_dtype[record->operands_first];
+  CommPieces pieces = {plan->ints + record->dims_first, (int32_t)record->dims_count / 2, dtype};
+  CommElements elements = {replay->operand_bytes[record->operands_first] / dtype_bytes(dtype),
+                           dtype};
   ReduceOp reduce =
       record->meaning == PLAN_NONE ? REDUCE_SUM : (ReduceOp)plan->meanings[record->meaning].reduce;
-  int64_t part = (bytes[0] < bytes[last] ? bytes[0] : bytes[last]) / dtype_bytes(dtype);
-  CommElements elements = {part, dtype};
-  switch ((RecordKind)record->kind) {
-  case RECORD_ALL_REDUCE:
-    return comm->ops->all_reduce(comm, record->comm, operand[0], operand[last], elements, reduce);
-  case RECORD_ALL_GATHER:
-    return comm->ops->all_gather(comm, record->comm, operand[0], operand[last], elements);
-  case RECORD_REDUCE_SCATTER:
-    return comm->ops->reduce_scatter(comm, record->comm, operand[0], operand[last], elements,
-                                     reduce);
-  case RECORD_ALL_TO_ALL:
-    elements.count /= comm->ops->members(comm, record->comm);
-    return comm->ops->all_to_all(comm, record->comm, operand[0], operand[last], elements);
-  default: return false; /* refused when bound */
-  }
+  void *last = operand[record->operands_count - 1];
+  if (record->kind == RECORD_ALL_GATHER)
+    return comm->ops->all_gather(comm, record->comm, in_place ? NULL : operand[0], last, &pieces);
+  if (record->kind == RECORD_REDUCE_SCATTER)
+    return comm->ops->reduce_scatter(comm, record->comm, operand[0], in_place ? NULL : last,
+                                     &pieces, reduce);
+  return comm->ops->all_reduce(comm, record->comm, operand[0], last, elements, reduce);
+}
+
+static bool run_comm(Replay *replay, const PlanRecord *record, void *const *operand) {
+  bool beside = record->lane != LANE_COMPUTE && replay->setup.comm_beside;
+  Comm *comm = beside ? replay->setup.comm_beside : replay->setup.comm;
+  int64_t before = comm->sent_bytes;
+  bool ran = record->kind == RECORD_EXCHANGE     ? run_exchange(replay, comm, record, operand)
+             : record->kind == RECORD_ALL_TO_ALL ? run_all_to_all(replay, comm, record, operand)
+                                                 : run_collective(replay, comm, record, operand);
+  replay->count[record - replay->setup.plan->records].sent_bytes += comm->sent_bytes - before;
+  return ran;
 }
 
 static bool run_by_kind(Replay *replay, const Position *at, const PlanRecord *record,
@@ -112,6 +141,7 @@ static bool run_record(Replay *replay, const Position *at, const PlanRecord *rec
     hostile_allow(&replay->hostile, operand[i], (size_t)bytes[i]);
   }
   bool ran = run_by_kind(replay, at, record, operand, status);
+  replay->count[record - replay->setup.plan->records].runs += ran;
   for (uint32_t i = 0; i < record->operands_count; i++)
     hostile_forbid(&replay->hostile, operand[i], (size_t)bytes[i]);
   return ran;
@@ -184,17 +214,12 @@ static bool check_record(Replay *replay, const Position *at, const PlanRecord *r
   if (record->kind == RECORD_KERNEL && !replay->kernel[record->kernel])
     return status_fail(status, STATUS_OURS, "this program has no kernel '%s' (needed by %s)",
                        plan_string(plan, plan->kernels[record->kernel].name), path);
-  if (record->kind == RECORD_EXCHANGE)
-    return status_fail(status, STATUS_OURS, "plan: %s is an exchange; this program has none", path);
   if (record->kind == RECORD_LOAD &&
       (record->operands_count != plan->inputs_count || !replay->setup.load))
     return status_fail(status, STATUS_OURS, "plan: %s loads %u operands of %u inputs", path,
                        record->operands_count, plan->inputs_count);
-  bool communicates = record->kind != RECORD_KERNEL && record->kind != RECORD_LOAD;
-  bool one_is_enough = record->kind == RECORD_ALL_REDUCE;
-  if (communicates && (record->comm == PLAN_NONE || record->accumulate || !replay->setup.comm ||
-                       record->operands_count > 2 || record->operands_count + one_is_enough < 2))
-    return status_fail(status, STATUS_OURS, "plan: communication %s is not well-formed", path);
+  if (record->kind != RECORD_KERNEL && record->kind != RECORD_LOAD && !replay->setup.comm)
+    return status_fail(status, STATUS_OURS, "plan: %s communicates, and this rank is alone", path);
   return true;
 }
 
@@ -210,8 +235,36 @@ static bool allocate(Replay *replay, const Plan *plan) {
   replay->operand_offset = calloc(plan->operands_count + 1, sizeof *replay->operand_offset);
   replay->operand_dtype = calloc(plan->operands_count + 1, sizeof *replay->operand_dtype);
   replay->operand_bytes = calloc(plan->operands_count + 1, sizeof *replay->operand_bytes);
+  replay->attr = calloc(plan->records_count + 1, sizeof *replay->attr);
+  replay->count = calloc(plan->records_count + 1, sizeof *replay->count);
+  size_t varying = 0;
+  for (uint32_t i = 0; i < plan->records_count; i++)
+    if (plan->records[i].varies_count > 0) varying += plan->records[i].attrs_count;
+  replay->varied = calloc(varying + 1, sizeof *replay->varied);
   return replay->kernel && replay->binding_offset && replay->operand_offset &&
-         replay->operand_dtype && replay->operand_bytes;
+         replay->operand_dtype && replay->operand_bytes && replay->attr && replay->count &&
+         replay->varied;
+}
+
+/* Records without varies read the plan's own table; the others have copies, since records may
+ * share a range. */
+static void fill_attrs(Replay *replay, const int32_t *coordinate) {
+  const Plan *plan = replay->setup.plan;
+  double *next = replay->varied;
+  for (uint32_t i = 0; i < plan->records_count; i++) {
+    const PlanRecord *record = &plan->records[i];
+    replay->attr[i] = plan->reals + record->attrs_first;
+    if (record->varies_count == 0) continue;
+    memcpy(next, replay->attr[i], record->attrs_count * sizeof *next);
+    for (uint32_t k = 0; k < record->varies_count; k++) {
+      const PlanVary *vary = &plan->varies[record->varies_first + k];
+      uint32_t member = plan_member(plan, vary->by, coordinate);
+      next[vary->attr] += member * vary->stride;
+      if (vary->values_count > 0) next[vary->attr] += plan->reals[vary->values_first + member];
+    }
+    replay->attr[i] = next;
+    next += record->attrs_count;
+  }
 }
 
 static void fill_tables(Replay *replay) {
@@ -233,6 +286,7 @@ static void fill_tables(Replay *replay) {
     replay->operand_dtype[i] = operand->dtype;
     replay->operand_bytes[i] = (int64_t)operand->size_bytes;
   }
+  fill_attrs(replay, coordinate);
 }
 
 static bool check_job(const Replay *replay, Status *status) {
@@ -279,6 +333,9 @@ void replay_free(Replay *replay) {
   free(replay->operand_offset);
   free(replay->operand_dtype);
   free(replay->operand_bytes);
+  free(replay->attr);
+  free(replay->varied);
+  free(replay->count);
   *replay = (Replay){0};
 }
 
@@ -289,6 +346,17 @@ const PlanProgram *replay_program(const Replay *replay, ProgramKind kind) {
     if (program->kind == kind) return program;
   }
   return NULL;
+}
+
+const ReplayCount *replay_count(const Replay *replay, uint32_t record) {
+  return &replay->count[record];
+}
+
+int64_t replay_sent_bytes(const Replay *replay) {
+  int64_t sent_bytes = 0;
+  for (uint32_t i = 0; i < replay->setup.plan->records_count; i++)
+    sent_bytes += replay->count[i].sent_bytes;
+  return sent_bytes;
 }
 
 int64_t replay_count_loads(const Replay *replay, const PlanProgram *program) {

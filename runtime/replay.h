@@ -23,11 +23,18 @@ typedef struct ReplaySetup {
   int32_t rank;
   uint8_t *arena; /* of the class's arena_bytes */
   Comm *comm;
+  Comm *comm_beside; /* for records off LANE_COMPUTE; NULL: `comm` is for all */
   Threads *threads;
   KernelVariant variant;
   ReplayLoad *load;
   void *load_context;
 } ReplaySetup;
+
+/* What became of a record since the plan was bound. */
+typedef struct ReplayCount {
+  int64_t runs;
+  int64_t sent_bytes; /* by this rank, as comm.h counts */
+} ReplayCount;
 
 typedef struct Replay {
   ReplaySetup setup;
@@ -41,6 +48,9 @@ typedef struct Replay {
   uint64_t *operand_offset;
   uint32_t *operand_dtype;
   int64_t *operand_bytes;
+  const double **attr;       /* of each record, as this rank has them */
+  double *varied;            /* those that differ from the plan's table */
+  ReplayCount *count;        /* of each record */
   uint64_t high_water_bytes; /* end of the highest arena byte that a record has used so far */
   Hostile hostile;
 } Replay;
@@ -53,6 +63,11 @@ const PlanProgram *replay_program(const Replay *replay, ProgramKind kind);
 
 /* How often the program loads a micro-batch. */
 int64_t replay_count_loads(const Replay *replay, const PlanProgram *program);
+
+/* How often the plan's record of this index ran and what it sent; and the latter of all records.
+ * Not while replay_run is under way. */
+const ReplayCount *replay_count(const Replay *replay, uint32_t record);
+int64_t replay_sent_bytes(const Replay *replay);
 
 /* Control must be set. False: a status with code 0 means that another rank aborted the job. */
 bool replay_run(Replay *replay, const PlanProgram *program, Status *status);

@@ -1,7 +1,7 @@
 /* comm.h -- what a rank asks of its peers. Every implementation has every entry.
  *
  * A communicator of the plan is a sub-mesh; `comm` is its index in the plan's table. All members
- * call the same entries in the same order. Sums run in rank order whatever the sizes: results are
+ * call the same entries in the same order. Sums run in member order whatever the sizes: results are
  * bitwise equal on all members and from run to run. bf16 is summed in f32 and rounded once. False =
  * the job is being aborted: leave quietly. */
 #ifndef LOCKSTEP_COMM_H
@@ -19,19 +19,47 @@ typedef struct CommElements {
   DType dtype;
 } CommElements;
 
+/* What a gather or scatter moves: a member's share is, pair after pair, pair[2i] pieces of
+ * pair[2i + 1] elements; the whole holds, piece by piece, that piece of every member in member
+ * order. */
+typedef struct CommPieces {
+  const int64_t *pair;
+  int32_t pair_count;
+  DType dtype;
+} CommPieces;
+
+/* An all-to-all over n members: x [outer, a, middle, b*n, inner] becomes y [outer, a*n, middle, b,
+ * inner], or with `back` the other way round. */
+typedef struct CommTurn {
+  int64_t outer, a, middle, b, inner;
+  bool back;
+  DType dtype;
+} CommTurn;
+
+/* One operand of an exchange: to, or from, the member `distance` ahead along the communicator's
+ * axis. */
+typedef struct CommPost {
+  void *at; /* only read when it is sent */
+  int64_t size_bytes;
+  int64_t distance; /* modulo the number of members */
+  bool is_sent;
+} CommPost;
+
 typedef struct CommOps {
   /* y[count] = sum or max over members of x[count]; x may be y, otherwise they do not overlap. */
   bool (*all_reduce)(Comm *self, uint32_t comm, const void *x, void *y, CommElements elements,
                      ReduceOp reduce);
-  /* y[members * count] = the members' x[count] in member order; x may be its own part of y. */
-  bool (*all_gather)(Comm *self, uint32_t comm, const void *x, void *y, CommElements elements);
-  /* y[count] = this member's part of the reduction of x[members * count]; y may be that part of x.
-   */
-  bool (*reduce_scatter)(Comm *self, uint32_t comm, const void *x, void *y, CommElements elements,
+  /* y = the whole, x a share; x NULL: this member's pieces are in y already. */
+  bool (*all_gather)(Comm *self, uint32_t comm, const void *x, void *y, const CommPieces *pieces);
+  /* y = this member's share of the reduction of the wholes x; y NULL: it is written where these
+   * pieces stand in x, and the rest of x stays. */
+  bool (*reduce_scatter)(Comm *self, uint32_t comm, void *x, void *y, const CommPieces *pieces,
                          ReduceOp reduce);
-  /* Part m of y[members * count] = this member's part of member m's x[members * count]; no overlap.
-   */
-  bool (*all_to_all)(Comm *self, uint32_t comm, const void *x, void *y, CommElements elements);
+  /* x and y do not overlap. */
+  bool (*all_to_all)(Comm *self, uint32_t comm, const void *x, void *y, const CommTurn *turn);
+  /* All sends and receives at once; returns when all are done. The k-th send of one member to
+   * another meets the k-th receive there, and has its size. At most KERNEL_OPERANDS_MAX. */
+  bool (*exchange)(Comm *self, uint32_t comm, const CommPost *post, int32_t count);
   /* Returns when every rank of the job has called it. */
   bool (*barrier)(Comm *self);
   /* Makes every present and future call of every rank return false. */
@@ -43,7 +71,11 @@ typedef struct CommOps {
 /* The first member of every implementation's struct. */
 struct Comm {
   const CommOps *ops;
-  int64_t sent_bytes; /* by this rank, as its peers copied them */
+  /* By this rank, as if each had its own memory. Over n members: an all-reduce sends every part but
+   * its own and then its own to all others, which of S bytes is 2 (n-1)/n S when parts are equal; a
+   * gather its share n-1 times; a scatter and an all-to-all all but its own part; an exchange what
+   * it sends. */
+  int64_t sent_bytes;
 };
 
 #endif

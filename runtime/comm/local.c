@@ -5,15 +5,19 @@
  */
 #include "runtime/comm/local.h"
 
+#include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
-#include "runtime/comm/barrier.h"
+#include "runtime/comm/group.h"
+#include "runtime/comm/pieces.h"
 #include "runtime/comm/reduce.h"
 
 enum {
-  MEMBERS_MAX = 256,
+  CHANNELS = 2,       /* what runs in order with the computation, and what runs beside it */
   PART_ELEMENTS = 64, /* parts begin at multiples: no cache line has two writers */
   PARALLEL_ELEMENTS =
       32 * 1024, /* below this a thread's wake-up costs more than its share of work */
@@ -21,14 +25,7 @@ enum {
   SPINS_WITHOUT_CORES = 16
 };
 
-typedef struct Group {
-  Barrier barrier;
-  int32_t count;
-  const void *x[MEMBERS_MAX]; /* published between two meetings */
-  void *y[MEMBERS_MAX];
-} Group;
-
-/* The groups of one communicator. */
+/* The groups of one communicator and channel. */
 typedef struct GroupList {
   Group *at;
   int32_t count;
@@ -38,6 +35,7 @@ typedef struct LocalComm {
   Comm base;
   LocalWorld *world;
   int32_t rank;
+  uint32_t channel;
   Threads *threads;
 } LocalComm;
 
@@ -45,9 +43,10 @@ struct LocalWorld {
   Mesh mesh;
   uint32_t comm_count;
   uint32_t *axes_mask; /* of each communicator */
-  GroupList *groups;   /* of each communicator */
+  GroupList *groups;   /* of each communicator and channel */
   Barrier all;
-  LocalComm *ranks;
+  LocalComm *ranks; /* of each rank and channel */
+  CommDelay delay;
 };
 
 typedef struct Meeting {
@@ -58,13 +57,25 @@ typedef struct Meeting {
 static Meeting meeting(const Comm *self, uint32_t comm) {
   const LocalComm *local = (const LocalComm *)self;
   MeshGroup at = mesh_group(&local->world->mesh, local->world->axes_mask[comm], local->rank);
-  return (Meeting){&local->world->groups[comm].at[at.group], at.member};
+  return (Meeting){&local->world->groups[CHANNELS * comm + local->channel].at[at.group], at.member};
 }
 
-static bool publish(Meeting at, const void *x, void *y) {
+static bool publish(Meeting at, const void *x, void *y, bool in_place) {
   at.group->x[at.member] = x;
   at.group->y[at.member] = y;
+  at.group->in_place[at.member] = in_place;
   return barrier_wait(&at.group->barrier);
+}
+
+/* Counts what is about to be sent, and takes as long as the link that a test has asked for. */
+static void send(Comm *self, int64_t messages, int64_t size_bytes) {
+  const CommDelay *delay = &((LocalComm *)self)->world->delay;
+  self->sent_bytes += size_bytes;
+  double wait_ns = (double)messages * delay->message_ns + (double)size_bytes * delay->byte_ns;
+  if (wait_ns < 1) return;
+  struct timespec left = {(time_t)(wait_ns / 1e9), (long)fmod(wait_ns, 1e9)};
+  while (nanosleep(&left, &left) != 0 && errno == EINTR)
+    continue;
 }
 
 typedef struct Part {
@@ -98,15 +109,16 @@ static void reduce_task(void *context, int64_t task, int32_t worker) {
                (CommElements){mine.count, job->dtype}, job->reduce);
 }
 
-static void reduce_part(const Comm *self, const ReduceJob *job) {
+/* Runs `task` in so many parts that each thread has one, when there is enough to do. */
+static void run_parts(const Comm *self, int64_t elements, ThreadsTask *task, int32_t *tasks,
+                      void *context) {
   const LocalComm *local = (const LocalComm *)self;
-  ReduceJob shared = *job;
-  bool parallel = local->threads && job->part.count >= PARALLEL_ELEMENTS;
-  shared.tasks = parallel ? threads_count(local->threads) : 1;
+  bool parallel = local->threads && elements >= PARALLEL_ELEMENTS;
+  *tasks = parallel ? threads_count(local->threads) : 1;
   if (parallel)
-    threads_run(local->threads, shared.tasks, reduce_task, &shared);
+    threads_run(local->threads, *tasks, task, context);
   else
-    reduce_task(&shared, 0, 0);
+    task(context, 0, 0);
 }
 
 static void copy_bytes(void *to, const void *from, int64_t to_first, int64_t from_first,
@@ -114,6 +126,13 @@ static void copy_bytes(void *to, const void *from, int64_t to_first, int64_t fro
   void *target = (char *)to + to_first * element_bytes;
   const void *source = (const char *)from + from_first * element_bytes;
   if (count > 0 && target != source) memcpy(target, source, (size_t)(count * element_bytes));
+}
+
+/* Part i of x goes to member i, and this member's part of y to each of the others. */
+static void count_all_reduce(Comm *self, Meeting at, CommElements elements) {
+  int64_t mine = part_of(elements.count, at.group->count, at.member).count;
+  int64_t others = elements.count - mine, peers = at.group->count - 1;
+  send(self, 2 * peers, (others + peers * mine) * dtype_bytes(elements.dtype));
 }
 
 /* Not in place, the sums are built in y, which nobody else reads in this phase. */
@@ -126,55 +145,120 @@ static bool local_all_reduce(Comm *self, uint32_t comm, const void *x, void *y,
     copy_bytes(y, x, 0, 0, elements.count, element_bytes);
     return true;
   }
-  if (!publish(at, x, y)) return false;
+  count_all_reduce(self, at, elements);
+  if (!publish(at, x, y, x == y)) return false;
   Part mine = part_of(elements.count, group->count, at.member);
-  reduce_part(self, &(ReduceJob){group->x, y, group->count, 1, mine, elements.dtype, reduce});
+  ReduceJob job = {group->x, y, group->count, 1, mine, elements.dtype, reduce};
+  run_parts(self, mine.count, reduce_task, &job.tasks, &job);
   if (!barrier_wait(&group->barrier)) return false;
   for (int32_t i = 0; i < group->count; i++) {
     Part part = part_of(elements.count, group->count, i);
-    if (i == at.member) continue;
-    copy_bytes(y, group->y[i], part.first, part.first, part.count, element_bytes);
-    /* sent: part i of x to member i, and this member's part of y to each of the others */
-    self->sent_bytes += (part.count + mine.count) * element_bytes;
+    if (i != at.member)
+      copy_bytes(y, group->y[i], part.first, part.first, part.count, element_bytes);
   }
   return barrier_wait(&group->barrier);
 }
 
+/* In place, a member's own pieces are only read by everybody: they are what it sends. */
+static void gather_from(const Meeting *at, int32_t from, void *y, const CommPieces *pieces,
+                        int64_t share) {
+  PieceWalk walk = pieces_walk(pieces, 0, share);
+  int32_t members = at->group->count;
+  bool whole = at->group->in_place[from];
+  for (Piece piece; pieces_next(&walk, &piece);) {
+    int64_t place = piece_whole_at(&piece, members, from);
+    copy_bytes(y, at->group->x[from], place, whole ? place : piece.share_at, piece.count,
+               dtype_bytes(pieces->dtype));
+  }
+}
+
 static bool local_all_gather(Comm *self, uint32_t comm, const void *x, void *y,
-                             CommElements elements) {
+                             const CommPieces *pieces) {
   Meeting at = meeting(self, comm);
-  if (!publish(at, x, y)) return false;
+  int64_t share = pieces_share(pieces), peers = at.group->count - 1;
+  send(self, peers, peers * share * dtype_bytes(pieces->dtype));
+  if (!publish(at, x ? x : y, y, x == NULL)) return false;
   for (int32_t i = 0; i < at.group->count; i++)
-    copy_bytes(y, at.group->x[i], i * elements.count, 0, elements.count,
-               dtype_bytes(elements.dtype));
-  self->sent_bytes += (at.group->count - 1) * elements.count * dtype_bytes(elements.dtype);
+    if (x != NULL || i != at.member) gather_from(&at, i, y, pieces, share);
   return barrier_wait(&at.group->barrier);
 }
 
-/* In place, y is this member's part of x: nobody else reads that part. */
-static bool local_reduce_scatter(Comm *self, uint32_t comm, const void *x, void *y,
-                                 CommElements elements, ReduceOp reduce) {
+typedef struct ScatterJob {
+  const Meeting *at;
+  const CommPieces *pieces;
+  char *y;
+  bool in_place;
+  int32_t tasks;
+  int64_t share;
+  ReduceOp reduce;
+} ScatterJob;
+
+/* Nobody but this member reads or writes its pieces of anybody's whole. */
+static void scatter_task(void *context, int64_t task, int32_t worker) {
+  (void)worker;
+  const ScatterJob *job = context;
+  const Group *group = job->at->group;
+  Part mine = part_of(job->share, job->tasks, (int32_t)task);
+  int64_t unit = dtype_bytes(job->pieces->dtype);
+  PieceWalk walk = pieces_walk(job->pieces, mine.first, mine.first + mine.count);
+  for (Piece piece; pieces_next(&walk, &piece);) {
+    int64_t place = piece_whole_at(&piece, group->count, job->at->member);
+    const void *parts[GROUP_MEMBERS_MAX];
+    for (int32_t i = 0; i < group->count; i++)
+      parts[i] = (const char *)group->x[i] + place * unit;
+    reduce_range(job->y + (job->in_place ? place : piece.share_at) * unit, parts, group->count, 0,
+                 (CommElements){piece.count, job->pieces->dtype}, job->reduce);
+  }
+}
+
+static bool local_reduce_scatter(Comm *self, uint32_t comm, void *x, void *y,
+                                 const CommPieces *pieces, ReduceOp reduce) {
   Meeting at = meeting(self, comm);
-  if (!publish(at, x, y)) return false;
-  const void *parts[MEMBERS_MAX];
-  for (int32_t i = 0; i < at.group->count; i++)
-    parts[i] =
-        (const char *)at.group->x[i] + at.member * elements.count * dtype_bytes(elements.dtype);
-  reduce_part(self, &(ReduceJob){
-                        parts, y, at.group->count, 1, {0, elements.count}, elements.dtype, reduce});
-  self->sent_bytes += (at.group->count - 1) * elements.count * dtype_bytes(elements.dtype);
+  int64_t share = pieces_share(pieces), peers = at.group->count - 1;
+  send(self, peers, peers * share * dtype_bytes(pieces->dtype));
+  if (!publish(at, x, y, y == NULL)) return false;
+  ScatterJob job = {&at, pieces, y ? y : x, y == NULL, 1, share, reduce};
+  run_parts(self, share, scatter_task, &job.tasks, &job);
   return barrier_wait(&at.group->barrier);
+}
+
+/* What member `from` has for this one: runs of b * inner elements. */
+static void turn_from(const Meeting *at, int32_t from, void *y, const CommTurn *turn) {
+  int64_t members = at->group->count, run = turn->b * turn->inner;
+  for (int64_t row = 0; row < turn->outer * turn->a; row++)
+    for (int64_t middle = 0; middle < turn->middle; middle++) {
+      int32_t part = turn->back ? at->member : from;
+      int64_t many = (row / turn->a * turn->a * members + part * turn->a + row % turn->a);
+      int64_t tall = (many * turn->middle + middle) * run; /* in [outer, a*n, middle, b, inner] */
+      int64_t wide = ((row * turn->middle + middle) * members + (turn->back ? from : at->member)) *
+                     run; /* in [outer, a, middle, b*n, ..] */
+      copy_bytes(y, at->group->x[from], turn->back ? wide : tall, turn->back ? tall : wide, run,
+                 dtype_bytes(turn->dtype));
+    }
 }
 
 static bool local_all_to_all(Comm *self, uint32_t comm, const void *x, void *y,
-                             CommElements elements) {
+                             const CommTurn *turn) {
   Meeting at = meeting(self, comm);
-  if (!publish(at, x, y)) return false;
+  int64_t part = turn->outer * turn->a * turn->middle * turn->b * turn->inner;
+  int64_t peers = at.group->count - 1;
+  send(self, peers, peers * part * dtype_bytes(turn->dtype));
+  if (!publish(at, x, y, false)) return false;
   for (int32_t i = 0; i < at.group->count; i++)
-    copy_bytes(y, at.group->x[i], i * elements.count, at.member * elements.count, elements.count,
-               dtype_bytes(elements.dtype));
-  self->sent_bytes += (at.group->count - 1) * elements.count * dtype_bytes(elements.dtype);
+    turn_from(&at, i, y, turn);
   return barrier_wait(&at.group->barrier);
+}
+
+static bool local_exchange(Comm *self, uint32_t comm, const CommPost *post, int32_t count) {
+  Meeting at = meeting(self, comm);
+  int64_t messages = 0, size_bytes = 0;
+  for (int32_t i = 0; i < count; i++) {
+    if (!post[i].is_sent) continue;
+    messages++;
+    size_bytes += post[i].size_bytes;
+  }
+  send(self, messages, size_bytes);
+  return group_exchange(at.group, at.member, post, count);
 }
 
 static bool local_barrier(Comm *self) {
@@ -194,21 +278,20 @@ static const CommOps local_ops = {
     .all_gather = local_all_gather,
     .reduce_scatter = local_reduce_scatter,
     .all_to_all = local_all_to_all,
+    .exchange = local_exchange,
     .barrier = local_barrier,
     .abort = local_abort,
     .members = local_members,
 };
 
 static bool open_groups(LocalWorld *world, uint32_t comm, int32_t spins) {
-  MeshGroup shape = mesh_group(&world->mesh, world->axes_mask[comm], 0);
-  if (shape.member_count > MEMBERS_MAX) return false;
+  MeshGroup shape = mesh_group(&world->mesh, world->axes_mask[comm / CHANNELS], 0);
+  if (shape.member_count > GROUP_MEMBERS_MAX) return false;
   Group *groups = calloc((size_t)shape.group_count, sizeof *groups);
   if (!groups) return false;
   world->groups[comm] = (GroupList){groups, shape.group_count};
-  for (int32_t i = 0; i < shape.group_count; i++) {
-    groups[i].count = shape.member_count;
-    barrier_open(&groups[i].barrier, shape.member_count, spins);
-  }
+  for (int32_t i = 0; i < shape.group_count; i++)
+    if (!group_open(&groups[i], shape.member_count, spins)) return false;
   return true;
 }
 
@@ -219,16 +302,15 @@ LocalWorld *local_world_new(const Plan *plan, const Mesh *mesh, int32_t threads_
   int32_t spins = cores ? SPINS_WITH_CORES : SPINS_WITHOUT_CORES;
   world->mesh = *mesh;
   barrier_open(&world->all, mesh->rank_count, spins);
-  uint32_t count = plan->comms_count;
-  world->axes_mask = calloc(count + 1, sizeof *world->axes_mask);
-  world->groups = calloc(count + 1, sizeof *world->groups);
-  world->ranks = calloc((size_t)mesh->rank_count, sizeof *world->ranks);
+  world->comm_count = plan->comms_count;
+  world->axes_mask = calloc(plan->comms_count + 1, sizeof *world->axes_mask);
+  world->groups = calloc((size_t)CHANNELS * plan->comms_count + 1, sizeof *world->groups);
+  world->ranks = calloc((size_t)CHANNELS * mesh->rank_count, sizeof *world->ranks);
   bool opened = world->axes_mask && world->groups && world->ranks;
-  for (uint32_t i = 0; opened && i < count; i++) {
+  for (uint32_t i = 0; opened && i < plan->comms_count; i++)
     world->axes_mask[i] = plan->comms[i].axes_mask;
-    world->comm_count = i + 1;
+  for (uint32_t i = 0; opened && i < CHANNELS * plan->comms_count; i++)
     opened = open_groups(world, i, spins);
-  }
   if (opened) return world;
   local_world_free(world);
   return NULL;
@@ -236,9 +318,9 @@ LocalWorld *local_world_new(const Plan *plan, const Mesh *mesh, int32_t threads_
 
 void local_world_free(LocalWorld *world) {
   if (!world) return;
-  for (uint32_t i = 0; world->groups && i < world->comm_count; i++) {
+  for (uint32_t i = 0; world->groups && i < CHANNELS * world->comm_count; i++) {
     for (int32_t group = 0; group < world->groups[i].count; group++)
-      barrier_close(&world->groups[i].at[group].barrier);
+      group_close(&world->groups[i].at[group]);
     free(world->groups[i].at);
   }
   barrier_close(&world->all);
@@ -248,15 +330,27 @@ void local_world_free(LocalWorld *world) {
   free(world);
 }
 
-Comm *local_comm(LocalWorld *world, int32_t rank, Threads *threads) {
-  LocalComm *local = &world->ranks[rank];
-  *local = (LocalComm){{&local_ops, 0}, world, rank, threads};
+void local_world_delay(LocalWorld *world, CommDelay delay) {
+  world->delay = delay;
+}
+
+static Comm *open_comm(LocalWorld *world, int32_t rank, uint32_t channel, Threads *threads) {
+  LocalComm *local = &world->ranks[(ptrdiff_t)CHANNELS * rank + channel];
+  *local = (LocalComm){{&local_ops, 0}, world, rank, channel, threads};
   return &local->base;
+}
+
+Comm *local_comm(LocalWorld *world, int32_t rank, Threads *threads) {
+  return open_comm(world, rank, 0, threads);
+}
+
+Comm *local_comm_beside(LocalWorld *world, int32_t rank) {
+  return open_comm(world, rank, 1, NULL);
 }
 
 void local_world_abort(LocalWorld *world) {
   barrier_break(&world->all);
-  for (uint32_t i = 0; i < world->comm_count; i++)
+  for (uint32_t i = 0; i < CHANNELS * world->comm_count; i++)
     for (int32_t group = 0; group < world->groups[i].count; group++)
-      barrier_break(&world->groups[i].at[group].barrier);
+      group_break(&world->groups[i].at[group]);
 }

@@ -18,6 +18,19 @@ void local_world_free(LocalWorld *world);
  * NULL). */
 Comm *local_comm(LocalWorld *world, int32_t rank, Threads *threads);
 
+/* Another one of the same rank, for a second thread: what is called on it meets only what peers
+ * call on theirs. It reduces on the calling thread. */
+Comm *local_comm_beside(LocalWorld *world, int32_t rank);
+
+/* A link as slow as a test wants: whoever communicates sleeps for what it sends. Set it before
+ * anything is sent. */
+typedef struct CommDelay {
+  double byte_ns;
+  double message_ns;
+} CommDelay;
+
+void local_world_delay(LocalWorld *world, CommDelay delay);
+
 /* As the entry of the same name, for whoever has no rank. */
 void local_world_abort(LocalWorld *world);
 

@@ -127,12 +127,14 @@ static bool groups_body(void *context, int32_t rank, Status *status) {
   double outer = rank, inner = rank, gathered[RANKS_MAX], part, sent[RANKS_MAX], got[RANKS_MAX];
   for (int32_t i = 0; i < RANKS_MAX; i++)
     sent[i] = 100 * rank + i;
+  CommPieces share = {(const int64_t[]){1, 1}, 1, DTYPE_F64};
+  CommTurn turn = {1, 1, 1, 1, 1, false, DTYPE_F64};
   bool good = comm->ops->members(comm, 1) == 3 && comm->ops->members(comm, 2) == 4 &&
               comm->ops->all_reduce(comm, 1, &outer, &outer, one, REDUCE_SUM) &&
               comm->ops->all_reduce(comm, 2, &inner, &inner, one, REDUCE_SUM) &&
-              comm->ops->all_gather(comm, 2, &inner, gathered, one) &&
-              comm->ops->reduce_scatter(comm, 2, sent, &part, one, REDUCE_SUM) &&
-              comm->ops->all_to_all(comm, 2, sent, got, one) && comm->ops->barrier(comm);
+              comm->ops->all_gather(comm, 2, &inner, gathered, &share) &&
+              comm->ops->reduce_scatter(comm, 2, sent, &part, &share, REDUCE_SUM) &&
+              comm->ops->all_to_all(comm, 2, sent, got, &turn) && comm->ops->barrier(comm);
   int32_t row = rank / 4, column = rank % 4, first = 4 * row;
   good = good && outer == 3 * column + 12 && inner == 4 * first + 6 && gathered[3] == inner;
   good = good && part == 100 * (4 * first + 6) + 4 * column;

@@ -1,0 +1,95 @@
+/* group.c -- an exchange posts all that it sends before it waits for anything: whatever the order
+ * in which members come, none waits for one that waits for it.
+ *
+ * Receivers copy. A member leaves when what it sent has been taken, so its posts are all of one
+ * exchange and the oldest open one is the next to receive. */
+#include "runtime/comm/group.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool group_open(Group *group, int32_t count, int32_t spins) {
+  group->board = calloc((size_t)count, sizeof *group->board);
+  if (!group->board) return false;
+  group->count = count;
+  barrier_open(&group->barrier, count, spins);
+  pthread_mutex_init(&group->lock, NULL);
+  pthread_cond_init(&group->moved, NULL);
+  return true;
+}
+
+void group_close(Group *group) {
+  if (!group->board) return;
+  barrier_close(&group->barrier);
+  pthread_cond_destroy(&group->moved);
+  pthread_mutex_destroy(&group->lock);
+  free(group->board);
+}
+
+void group_break(Group *group) {
+  barrier_break(&group->barrier);
+  pthread_mutex_lock(&group->lock);
+  group->is_broken = true;
+  pthread_cond_broadcast(&group->moved);
+  pthread_mutex_unlock(&group->lock);
+}
+
+static int32_t peer(const Group *group, int32_t member, int64_t distance) {
+  int64_t at = (member + distance % group->count) % group->count;
+  return (int32_t)(at < 0 ? at + group->count : at);
+}
+
+static void post_sends(Group *group, int32_t member, const CommPost *post, int32_t count) {
+  GroupBoard *board = &group->board[member];
+  board->count = 0;
+  for (int32_t i = 0; i < count; i++)
+    if (post[i].is_sent)
+      board->post[board->count++] = (GroupPost){post[i].at, post[i].size_bytes,
+                                                peer(group, member, post[i].distance), POST_OPEN};
+  board->open = board->count;
+  if (board->count > 0) pthread_cond_broadcast(&group->moved);
+}
+
+static GroupPost *find_open(Group *group, int32_t from, int32_t to) {
+  GroupBoard *board = &group->board[from];
+  for (int32_t i = 0; i < board->count; i++)
+    if (board->post[i].to == to && board->post[i].state == POST_OPEN) return &board->post[i];
+  return NULL;
+}
+
+/* Receives one operand if its sender is there. The lock is given up while bytes are copied. */
+static bool receive_any(Group *group, int32_t member, const CommPost *post, int32_t count,
+                        uint32_t *pending) {
+  for (int32_t i = 0; i < count; i++) {
+    if ((*pending >> i & 1u) == 0) continue;
+    int32_t from = peer(group, member, post[i].distance);
+    GroupPost *found = find_open(group, from, member);
+    if (!found) continue;
+    found->state = POST_TAKEN;
+    pthread_mutex_unlock(&group->lock);
+    assert(found->size_bytes == post[i].size_bytes);
+    if (found->size_bytes > 0) memcpy(post[i].at, found->at, (size_t)found->size_bytes);
+    pthread_mutex_lock(&group->lock);
+    found->state = POST_DONE;
+    if (--group->board[from].open == 0) pthread_cond_broadcast(&group->moved);
+    *pending &= ~(1u << i);
+    return true;
+  }
+  return false;
+}
+
+bool group_exchange(Group *group, int32_t member, const CommPost *post, int32_t count) {
+  assert(count <= KERNEL_OPERANDS_MAX);
+  uint32_t pending = 0;
+  for (int32_t i = 0; i < count; i++)
+    if (!post[i].is_sent) pending |= 1u << i;
+  pthread_mutex_lock(&group->lock);
+  post_sends(group, member, post, count);
+  while (!group->is_broken && (pending != 0 || group->board[member].open > 0))
+    if (!receive_any(group, member, post, count, &pending))
+      pthread_cond_wait(&group->moved, &group->lock);
+  bool done = !group->is_broken;
+  pthread_mutex_unlock(&group->lock);
+  return done;
+}

@@ -1,0 +1,50 @@
+/* group.h -- where the members of one sub-mesh meet: a barrier for collectives, a board of posts
+ * for exchanges. */
+#ifndef LOCKSTEP_GROUP_H
+#define LOCKSTEP_GROUP_H
+
+#include "runtime/comm/barrier.h"
+#include "runtime/comm/comm.h"
+#include "runtime/plan/limits.h"
+
+enum { GROUP_MEMBERS_MAX = 256 };
+
+typedef enum PostState { POST_OPEN, POST_TAKEN, POST_DONE } PostState;
+
+typedef struct GroupPost {
+  const void *at;
+  int64_t size_bytes;
+  int32_t to;
+  PostState state;
+} GroupPost;
+
+/* What one member sends in the exchange that it is in. */
+typedef struct GroupBoard {
+  GroupPost post[KERNEL_OPERANDS_MAX];
+  int32_t count;
+  int32_t open; /* not done */
+} GroupBoard;
+
+typedef struct Group {
+  Barrier barrier;
+  int32_t count;
+  const void *x[GROUP_MEMBERS_MAX]; /* published between two meetings */
+  void *y[GROUP_MEMBERS_MAX];
+  bool in_place[GROUP_MEMBERS_MAX];
+  pthread_mutex_t lock; /* of the board */
+  pthread_cond_t moved;
+  bool is_broken;
+  GroupBoard *board; /* of each member */
+} Group;
+
+/* `spins` as of a barrier. */
+bool group_open(Group *group, int32_t count, int32_t spins);
+void group_close(Group *group);
+
+/* Makes every present and future call return false. */
+void group_break(Group *group);
+
+/* As CommOps.exchange, for `member`. */
+bool group_exchange(Group *group, int32_t member, const CommPost *post, int32_t count);
+
+#endif

@@ -1,0 +1,35 @@
+/* pieces.h -- walking over the pieces of a share, as comm.h defines them. */
+#ifndef LOCKSTEP_PIECES_H
+#define LOCKSTEP_PIECES_H
+
+#include "runtime/comm/comm.h"
+
+/* Elements of one member's share. */
+int64_t pieces_share(const CommPieces *pieces);
+
+typedef struct PieceWalk {
+  const CommPieces *pieces;
+  int32_t pair;
+  int64_t time;       /* of the pair */
+  int64_t start;      /* of the piece, in the share */
+  int64_t first, end; /* of what is walked, in the share */
+} PieceWalk;
+
+/* One piece, or what of it lies in the walked range. */
+typedef struct Piece {
+  int64_t share_at; /* in elements */
+  int64_t count;
+  int64_t start;    /* of the whole piece, in the share */
+  int64_t elements; /* of the whole piece */
+} Piece;
+
+/* The elements [first, end) of the share, in order. */
+PieceWalk pieces_walk(const CommPieces *pieces, int64_t first, int64_t end);
+bool pieces_next(PieceWalk *walk, Piece *piece);
+
+/* Where the piece of `member` stands in the whole of `members`. */
+static inline int64_t piece_whole_at(const Piece *piece, int32_t members, int32_t member) {
+  return members * piece->start + member * piece->elements + piece->share_at - piece->start;
+}
+
+#endif
