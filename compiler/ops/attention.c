@@ -6,13 +6,18 @@
  * scale d_score^T q. Backward makes p again from the row's log-sum-exp; no score is ever kept.
  *
  * inputs: q [batch, seq, heads, head]; k, v [batch, seq, kv_heads, head]; heads share the k and v
- * of their group. Outputs: out, as q; lse [batch, heads, seq]. attrs: causal, scale, dropout rate.
- */
+ * of their group. Outputs: out, as q; lse [batch, heads, seq]. attrs: causal, scale, dropout rate;
+ * of which member of cp, counted backwards from this one, k and v are (shard/ sets it).
+ *
+ * attention_merge: out and lse of a block of keys into those of the blocks before (two inputs: the
+ * first block). Backward of a block reads the merged ones. */
 #include <math.h>
 
 #include "compiler/ops/rule.h"
 
-enum { CAUSAL, SCALE, DROPOUT };
+enum { CAUSAL, SCALE, DROPOUT, MEMBERS_BACK };
+/* Of the kernels, behind causal, scale, dropout. */
+enum { Q_RUNS = 3, K_RUNS = 5, HEAD_FIRST = 7, ALL_HEADS, ALL_SEQ, ATTR_COUNT };
 
 static bool heads_fit(Graph *g, const Node *n) {
   DimList q = rule_features(g, n->inputs[0]), k = rule_features(g, n->inputs[1]);
@@ -75,6 +80,45 @@ static void backward(Grad *b, const Node *n) {
     if (grad_needed(b, n->inputs[i])) grad_add(b, n->inputs[i], d[i]);
 }
 
+static DimId seq_of(const Graph *g, ValueId v) {
+  DimList carried = rule_carried(g, v);
+  return carried.at[carried.count - 1];
+}
+
+/* attrs[attr] by the number of the member along cp whose block has come here: it wraps around. */
+static void lower_block(const Graph *g, DimId seq, int64_t members_back, int32_t attr,
+                        Lowered *out) {
+  const Dim *part = &g->dims.at[seq];
+  int64_t half = part->size / 2, whole = g->dims.at[part->whole].size, n = whole / part->size;
+  for (int32_t run = 0; run < 2; run++) {
+    double *values = ARENA_ARRAY(g->compile->arena, double, n);
+    for (int64_t m = 0; m < n; m++) {
+      int64_t owner = (m - members_back + n) % n;
+      int64_t first = part->zigzag ? owner * half : owner * part->size;
+      int64_t second = part->zigzag ? whole - half - owner * half : first + half;
+      values[m] = (double)(run == 0 ? first : second);
+    }
+    out->attrs[attr + run] = 0;
+    out->varies[out->vary_count++] =
+        (LoweredVary){.attr = attr + run, .axes = MESH_BIT(part->mesh), .values = values};
+  }
+}
+
+/* Where q's and k's tokens and heads stand in the whole. */
+static void lower_places(const Graph *g, const Node *n, ValueId q, Lowered *out) {
+  DimId seq = seq_of(g, q), heads = rule_features(g, q).at[0], all = rule_whole_dim(g, heads);
+  int64_t members_back = (int64_t)n->attrs[MEMBERS_BACK];
+  out->attr_count = ATTR_COUNT;
+  lower_runs(g, out, Q_RUNS, seq);
+  if (members_back == 0)
+    lower_runs(g, out, K_RUNS, seq);
+  else
+    lower_block(g, seq, members_back, K_RUNS, out);
+  lower_first(g, out, HEAD_FIRST, heads, all);
+  out->attrs[ALL_HEADS] = (double)g->dims.at[all].size;
+  out->attrs[ALL_SEQ] = (double)g->dims.at[rule_whole_dim(g, seq)].size;
+}
+
 /* Two products of seq x seq x head forward, five backward. */
 static void lower_heads(const Graph *g, const Node *n, const ValueId *qkv, int64_t products,
                         Lowered *out) {
@@ -83,9 +127,8 @@ static void lower_heads(const Graph *g, const Node *n, const ValueId *qkv, int64
   int64_t heads = g->dims.at[q.at[0]].size, head = g->dims.at[q.at[1]].size;
   LOWER_DIMS(out, tokens.batch, tokens.seq, heads, g->dims.at[k.at[0]].size, head,
              value_row_stride(g, qkv[0]), value_row_stride(g, qkv[1]), value_row_stride(g, qkv[2]));
-  double second = (double)(tokens.seq / 2); /* whole sequences: the second run goes on */
-  LOWER_ATTRS(out, n->attrs[CAUSAL], n->attrs[SCALE], n->attrs[DROPOUT], 0, second, 0, second, 0,
-              (double)heads, (double)tokens.seq);
+  LOWER_ATTRS(out, n->attrs[CAUSAL], n->attrs[SCALE], n->attrs[DROPOUT]);
+  lower_places(g, n, qkv[0], out);
   out->workspace_bytes = attention_workspace_bytes(g->threads);
   out->random = n->attrs[DROPOUT] > 0;
   out->flops = 2 * products * tokens.batch * heads * tokens.seq * tokens.seq * head;
@@ -105,6 +148,22 @@ static void lower_backward(const Graph *g, const Node *n, Lowered *out) {
     out->dims[out->dim_count++] = value_row_stride(g, n->outputs[i]);
 }
 
+static void lower_merge(const Graph *g, const Node *n, Lowered *out) {
+  ValueId merged = n->outputs[0];
+  bool first = n->input_count == 2;
+  Tokens tokens = rule_tokens(g, merged);
+  DimList features = rule_features(g, merged);
+  LOWER_DIMS(out, tokens.batch, tokens.seq, g->dims.at[features.at[0]].size,
+             g->dims.at[features.at[1]].size);
+  out->operand_count = 4;
+  for (int32_t i = 0; i < 2; i++) {
+    out->operands[i] = n->outputs[i];
+    out->access[i] = first ? ACCESS_WRITE : ACCESS_UPDATE;
+    out->operands[2 + i] = n->inputs[n->input_count - 2 + i];
+    out->access[2 + i] = ACCESS_READ;
+  }
+}
+
 const OpDef op_attention = {.name = "attention",
                             .shape = shape,
                             .backward = backward,
@@ -120,3 +179,5 @@ const OpDef op_attention_backward = {.name = "attention_backward",
                                      .reads_views = 7 << 1,
                                      .writes_views = 7,
                                      .layout = LAYOUT_HEADS};
+const OpDef op_attention_merge = {
+    .name = "attention_merge", .shape = rule_given, .lower = lower_merge, .in_place = -1};

@@ -1,45 +1,45 @@
-/* convert.c -- from one layout to another along one mesh axis.
+/* convert.c -- from one layout to another along mesh axes, and blocks that travel.
  *
- *   all_reduce       Partial -> Replicated        in place: the output is a view of the input
+ *   all_reduce       Partial -> Replicated          in place: the output is a view of the input
  *   all_gather       Shard(name) -> Replicated
  *   reduce_scatter   Partial -> Shard(name)
- *   slice            Replicated -> Shard(name)    a copy of the rank's own part: no communication
+ *   slice            Replicated -> Shard(name)      the rank's own part, out of what it has
+ *   all_to_all       Shard(a) -> Shard(b)
+ *   exchange         each input goes to the next member, each output comes from the one before
  *
- * attrs: mesh axis; which of the value's dims is gathered or scattered (-1: none). Where that dim
- * is not the first, the bytes of one rank come in `outer` pieces: a collective states dims outer,
- * inner -- elements of one rank's piece. */
+ * attrs: the mesh axes as a mask; which of the value's dims is gathered or scattered (-1: none),
+ * for all_to_all the one that gets whole and the one that is cut. A member's share lies in `outer`
+ * pieces of `inner` elements, where the dim is not the first. */
+#include <assert.h>
+
 #include "compiler/ops/rule.h"
 
-typedef struct Pieces {
-  int64_t outer, inner;
-} Pieces;
+enum { AXES, AT, CUT };
 
-/* Of `v`, which holds one rank's part at dim `at`. */
-static Pieces pieces_of(const Graph *g, ValueId v, int32_t at) {
+/* Elements of a value before, at and behind one of its dims. */
+typedef struct Around {
+  int64_t outer, size, inner;
+} Around;
+
+static Around around(const Graph *g, ValueId v, int32_t at) {
   const Value *value = graph_value(g, v);
-  Pieces pieces = {1, 1};
-  if (value->extra_elements > 0) pieces.inner = value->extra_elements;
-  for (int32_t i = 0; i < value->dim_count; i++) {
-    int64_t size = g->dims.at[value->dims[i]].size;
-    if (i < at)
-      pieces.outer *= size;
-    else
-      pieces.inner *= size;
-  }
-  return pieces;
+  Around a = {1, 1, value->extra_elements > 0 ? value->extra_elements : 1};
+  for (int32_t i = 0; i < value->dim_count; i++)
+    *(i < at ? &a.outer : i == at ? &a.size : &a.inner) *= g->dims.at[value->dims[i]].size;
+  return a;
 }
 
 static void lower_collective(const Graph *g, const Node *n, RecordKind kind, ValueId part,
                              Lowered *out) {
-  Pieces pieces = pieces_of(g, part, (int32_t)n->attrs[1]);
+  Around a = around(g, part, (int32_t)n->attrs[AT]);
   out->kind = kind;
-  out->axes = MESH_BIT((int)n->attrs[0]);
-  LOWER_DIMS(out, pieces.outer, pieces.inner);
+  out->axes = (uint32_t)n->attrs[AXES];
+  LOWER_DIMS(out, a.outer, a.size * a.inner);
 }
 
 static void lower_all_reduce(const Graph *g, const Node *n, Lowered *out) {
   out->kind = RECORD_ALL_REDUCE;
-  out->axes = MESH_BIT((int)n->attrs[0]);
+  out->axes = (uint32_t)n->attrs[AXES];
   LOWER_DIMS(out, 1, value_elements(g, n->inputs[0]));
   out->operand_count = 1;
   out->access[0] = ACCESS_UPDATE;
@@ -54,16 +54,70 @@ static void lower_reduce_scatter(const Graph *g, const Node *n, Lowered *out) {
 }
 
 static void lower_slice(const Graph *g, const Node *n, Lowered *out) {
-  Pieces pieces = pieces_of(g, n->outputs[0], (int32_t)n->attrs[1]);
-  int64_t whole = value_elements(g, n->inputs[0]) / pieces.outer;
-  out->kernel = "copy";
-  LOWER_DIMS(out, pieces.outer, pieces.inner, whole, pieces.inner);
+  int32_t at = (int32_t)n->attrs[AT];
+  Around whole = around(g, n->inputs[0], at), part = around(g, n->outputs[0], at);
+  DimId from = graph_value(g, n->inputs[0])->dims[at], to = graph_value(g, n->outputs[0])->dims[at];
+  LOWER_DIMS(out, whole.outer, whole.size, part.size, part.inner);
+  LOWER_ATTRS(out, 0, 0);
+  if (g->dims.at[to].zigzag && g->dims.at[to].whole == from) {
+    lower_runs(g, out, 0, to);
+    return;
+  }
+  lower_first(g, out, 0, to, from);
+  lower_first(g, out, 1, to, from);
+  out->attrs[1] = (double)(part.size / 2);
 }
 
-const OpDef op_all_reduce = {
-    .name = "all_reduce", .shape = rule_given, .lower = lower_all_reduce, .in_place = -1};
-const OpDef op_all_gather = {
-    .name = "all_gather", .shape = rule_given, .lower = lower_all_gather, .in_place = -1};
-const OpDef op_reduce_scatter = {
-    .name = "reduce_scatter", .shape = rule_given, .lower = lower_reduce_scatter, .in_place = -1};
-const OpDef op_slice = {.name = "slice", .shape = rule_given, .lower = lower_slice, .in_place = -1};
+/* x is [outer, a, middle, b n, inner], y [outer, a n, middle, b, inner]; the other way round when
+ * the cut dim stands before the one that gets whole. */
+static void lower_all_to_all(const Graph *g, const Node *n, Lowered *out) {
+  int32_t at = (int32_t)n->attrs[AT], cut = (int32_t)n->attrs[CUT];
+  bool back = cut < at;
+  ValueId x = n->inputs[0], y = n->outputs[0];
+  Around a = around(g, back ? y : x, back ? cut : at), b = around(g, back ? x : y, back ? at : cut);
+  int64_t middle = a.inner / around(g, back ? y : x, back ? at : cut).size / b.inner;
+  out->kind = RECORD_ALL_TO_ALL;
+  out->axes = (uint32_t)n->attrs[AXES];
+  LOWER_DIMS(out, a.outer, a.size, middle, b.size, b.inner);
+  LOWER_ATTRS(out, back);
+}
+
+static void lower_exchange(const Graph *g, const Node *n, Lowered *out) {
+  (void)g;
+  out->kind = RECORD_EXCHANGE;
+  out->axes = (uint32_t)n->attrs[AXES];
+  out->dim_count = out->operand_count;
+  for (int32_t i = 0; i < out->operand_count; i++)
+    out->dims[i] = i < n->input_count ? 1 : -1;
+}
+
+const OpDef op_all_reduce = {.name = "all_reduce",
+                             .shape = rule_given,
+                             .lower = lower_all_reduce,
+                             .in_place = -1,
+                             .layout = LAYOUT_LINEAR | LAYOUT_CONVERTS};
+const OpDef op_all_gather = {.name = "all_gather",
+                             .shape = rule_given,
+                             .lower = lower_all_gather,
+                             .in_place = -1,
+                             .layout = LAYOUT_LINEAR | LAYOUT_CONVERTS};
+const OpDef op_reduce_scatter = {.name = "reduce_scatter",
+                                 .shape = rule_given,
+                                 .lower = lower_reduce_scatter,
+                                 .in_place = -1,
+                                 .layout = LAYOUT_LINEAR | LAYOUT_CONVERTS};
+const OpDef op_slice = {.name = "slice",
+                        .shape = rule_given,
+                        .lower = lower_slice,
+                        .in_place = -1,
+                        .layout = LAYOUT_LINEAR | LAYOUT_CONVERTS};
+const OpDef op_all_to_all = {.name = "all_to_all",
+                             .shape = rule_given,
+                             .lower = lower_all_to_all,
+                             .in_place = -1,
+                             .layout = LAYOUT_LINEAR | LAYOUT_CONVERTS | LAYOUT_SAME_PLACES};
+const OpDef op_exchange = {.name = "exchange",
+                           .shape = rule_given,
+                           .lower = lower_exchange,
+                           .in_place = -1,
+                           .layout = LAYOUT_LINEAR | LAYOUT_CONVERTS | LAYOUT_SAME_PLACES};

@@ -4,7 +4,11 @@
  *
  * inputs: logits [batch, seq, classes], target ids [batch, seq]; a target below 0 has weight 0.
  * Outputs: the loss (sum, number of targets), which accumulates over micro-batches; in training
- * d_logits, which replaces logits in place: it is the largest value of most models. */
+ * d_logits, which replaces logits in place: it is the largest value of most models.
+ *
+ * Where ranks share the classes, shard/ replaces the node: cross_entropy_stats says what a rank's
+ * own classes contribute to each token's log-sum-exp, and cross_entropy_parts reads what all of
+ * them say; no logit leaves its rank. */
 #include "compiler/ops/rule.h"
 
 static bool inputs_fit(Graph *g, const Node *n) {
@@ -39,14 +43,45 @@ static void backward(Grad *b, const Node *n) {
   grad_add(b, n->inputs[0], n->outputs[1]);
 }
 
+/* Classes that are not padding. */
+static int64_t real_classes(const Graph *g, DimId vocab) {
+  const Dim *whole = &g->dims.at[rule_whole_dim(g, vocab)];
+  return whole->real_size > 0 ? whole->real_size : whole->size;
+}
+
+/* What all three kernels begin with. Returns the dim of the classes. */
+static DimId lower_classes(const Graph *g, const Node *n, Lowered *out) {
+  DimId vocab = rule_features(g, n->inputs[0]).at[0];
+  LOWER_DIMS(out, value_rows(g, n->inputs[0]), g->dims.at[vocab].size, real_classes(g, vocab));
+  return vocab;
+}
+
 static void lower(const Graph *g, const Node *n, Lowered *out) {
-  int64_t rows = value_rows(g, n->inputs[0]);
-  LOWER_DIMS(out, rows, value_features(g, n->inputs[0]));
-  out->workspace_bytes = 8 * rows;
+  lower_classes(g, n, out);
+  out->workspace_bytes = 8 * value_rows(g, n->inputs[0]);
   if (!g->training) return;
   out->kernel = "cross_entropy_train";
   LOWER_ATTRS(out, 1 / (double)g->loss_count);
   out->operand_count = 3; /* d_logits has logits' bytes */
+  out->access[0] = ACCESS_UPDATE;
+}
+
+static void lower_stats(const Graph *g, const Node *n, Lowered *out) {
+  DimId vocab = lower_classes(g, n, out);
+  LOWER_ATTRS(out, 0);
+  lower_first(g, out, 0, vocab, rule_whole_dim(g, vocab));
+}
+
+static void lower_parts(const Graph *g, const Node *n, Lowered *out) {
+  DimId vocab = lower_classes(g, n, out), whole = rule_whole_dim(g, vocab);
+  int64_t rows = value_rows(g, n->inputs[0]);
+  out->dims[out->dim_count++] = g->dims.at[whole].size / g->dims.at[vocab].size;
+  LOWER_ATTRS(out, 1 / (double)g->loss_count, 0);
+  lower_first(g, out, 1, vocab, whole);
+  out->workspace_bytes = 8 * rows;
+  if (!g->training) return;
+  out->kernel = "cross_entropy_parts_train";
+  out->operand_count = 4; /* d_logits has logits' bytes */
   out->access[0] = ACCESS_UPDATE;
 }
 
@@ -57,3 +92,10 @@ const OpDef op_cross_entropy = {.name = "cross_entropy",
                                 .in_place = -1,
                                 .overwrites = 1,
                                 .layout = LAYOUT_WHOLE_FEATURES};
+const OpDef op_cross_entropy_stats = {
+    .name = "cross_entropy_stats", .shape = rule_given, .lower = lower_stats, .in_place = -1};
+const OpDef op_cross_entropy_parts = {.name = "cross_entropy_parts",
+                                      .shape = rule_given,
+                                      .lower = lower_parts,
+                                      .in_place = -1,
+                                      .overwrites = 1};

@@ -109,9 +109,18 @@ static void lower_db(const Graph *g, const Node *n, Lowered *out) {
 
 const OpDef op_linear = {
     .name = "linear", .shape = shape, .backward = backward, .lower = lower, .in_place = -1};
-const OpDef op_linear_dx = {
-    .name = "linear_dx", .shape = rule_given, .lower = lower_dx, .in_place = -1};
-const OpDef op_linear_dw = {
-    .name = "linear_dw", .shape = rule_given, .lower = lower_dw, .in_place = -1};
-const OpDef op_linear_db = {
-    .name = "linear_db", .shape = rule_given, .lower = lower_db, .in_place = -1};
+const OpDef op_linear_dx = {.name = "linear_dx",
+                            .shape = rule_given,
+                            .lower = lower_dx,
+                            .in_place = -1,
+                            .layout = LAYOUT_BILINEAR};
+const OpDef op_linear_dw = {.name = "linear_dw",
+                            .shape = rule_given,
+                            .lower = lower_dw,
+                            .in_place = -1,
+                            .layout = LAYOUT_BILINEAR};
+const OpDef op_linear_db = {.name = "linear_db",
+                            .shape = rule_given,
+                            .lower = lower_db,
+                            .in_place = -1,
+                            .layout = LAYOUT_LINEAR};

@@ -22,6 +22,9 @@
  *   cross_entropy    logits, target ids
  *   mse              y, target
  *
+ * shard/ adds, when ranks share what a node works on: all_reduce, all_gather, reduce_scatter,
+ * slice, all_to_all, exchange (convert.c); cross_entropy_stats and _parts; attention_merge; cast.
+ *
  * Which way a linear's weight lies follows from names: [out..., in...], or [in..., out...] for a
  * shared handle. Dropout and attention draw their masks from the node's path: paths are unique.
  *
@@ -34,7 +37,12 @@
 
 #include "compiler/graph/graph.h"
 
-enum { LOWERED_OPERANDS_MAX = 12, LOWERED_DIMS_MAX = 20, LOWERED_ATTRS_MAX = 12, LOWERED_VARIES_MAX = 8 };
+enum {
+  LOWERED_OPERANDS_MAX = 12,
+  LOWERED_DIMS_MAX = 20,
+  LOWERED_ATTRS_MAX = 12,
+  LOWERED_VARIES_MAX = 8
+};
 
 /* attrs[attr] + member * stride + values[member], member being the rank's number along `axes`. */
 typedef struct LoweredVary {
@@ -60,7 +68,7 @@ typedef struct Lowered {
   uint32_t axes;   /* of a communication: MESH_BITs that vary within its communicator */
   int32_t vary_count;
   LoweredVary varies[LOWERED_VARIES_MAX];
-  bool random;               /* the record gets a key from the node's path */
+  bool random; /* the record gets a key from the node's path */
 } Lowered;
 
 /* What an op's names do not say about layouts. */
@@ -68,6 +76,9 @@ enum {
   LAYOUT_LINEAR = 1u << 0,         /* summands may pass when all inputs are summands */
   LAYOUT_WHOLE_FEATURES = 1u << 1, /* it runs over all features of a token */
   LAYOUT_HEADS = 1u << 2,          /* its inputs' cut names belong together: heads and kv_heads */
+  LAYOUT_BILINEAR = 1u << 3,       /* linear in each input: summands may pass in one of them */
+  LAYOUT_SAME_PLACES = 1u << 4,    /* dim i of the output is cut where dim i of the input is */
+  LAYOUT_CONVERTS = 1u << 5,       /* attrs[0]: the axes along which it changes the layout */
 };
 
 /* Backward bookkeeping, grad/grad.h. */

@@ -10,20 +10,51 @@
  * where a node's inputs disagree one conversion is inserted: Partial -> Replicated all-reduce;
  * Partial -> Shard reduce-scatter; Shard -> Replicated all-gather; Replicated -> Shard a slice.
  * Column and row parallel linears (arXiv:1909.08053), vocabulary-parallel ends and sequence
- * parallel norms (arXiv:2205.05198) are not named anywhere: they are what the rule gives. */
+ * parallel norms (arXiv:2205.05198) are not named anywhere: they are what the rule gives.
+ *
+ * Two passes over the graph: along cp, where all that has seq is cut from the start and attention
+ * becomes a ring (arXiv:2310.01889) or works on all tokens of some heads (Ulysses,
+ * arXiv:2309.14509); then along tp and tp_group together. kv_heads are cut along tp only: k and v
+ * are Replicated along tp_group, and their gradients Partial. */
 #ifndef LOCKSTEP_SHARD_H
 #define LOCKSTEP_SHARD_H
 
 #include "compiler/graph/graph.h"
 
+typedef enum ContextKind {
+  CONTEXT_RING,   /* zig-zag parts of seq; k and v travel around */
+  CONTEXT_ULYSSES /* contiguous parts; attention has all tokens of some heads */
+} ContextKind;
+
 typedef struct ShardOptions {
   bool sequence; /* the carried value is cut along seq by tp (sequence parallel) */
   bool regather; /* backward gathers the input of a cut linear again instead of keeping the gathered
                     one */
+  ContextKind context;
 } ShardOptions;
 
-/* Cuts along g->mesh. False when reported: a size that the axis does not divide, an op that cannot
- * be cut. */
+/* Cuts along g->mesh, forward and (in a training graph) backward. False when reported: all sizes
+ * that a degree does not divide, each by the name of its dimension. */
 bool shard_apply(Graph *g, ShardOptions options);
+
+/* Sets tp and tp_group of the mesh for `tp` ranks in all: with fewer kv_heads than ranks, several
+ * ranks share each of them. False when reported, as above. */
+bool shard_degrees(const Graph *g, int64_t tp, Mesh *mesh);
+
+/* One conversion: what the layout was and is along the axes it runs over. */
+typedef struct ShardRow {
+  const char *region, *list;         /* "forward", "recompute", "backward", "weight" */
+  const char *value;                 /* its name */
+  const char *before, *what, *after; /* "Partial(sum)@tp", "all_reduce", "Replicated@tp" */
+  int64_t size_bytes; /* of the whole value of the communicator; of an exchange: of what is sent */
+} ShardRow;
+
+typedef struct ShardTable {
+  ShardRow *rows;
+  int32_t count;
+} ShardTable;
+
+/* Every communication and slice of a graph's regions, in order. */
+ShardTable shard_table(const Graph *g);
 
 #endif

@@ -141,7 +141,7 @@ static void test_refusal(void) {
     b.g->mesh.size[MESH_TP] = 7;
     CHECK(!shard_apply(b.g, (ShardOptions){0}));
     CHECK_INT(b.c->diags.error_count, 1);
-    CHECK_TEXT(b.c->diags.list.at[0].name, "degrees");
+    CHECK_TEXT(b.c->diags.list.at[0].name, "heads-multiple");
   }
   compile_free(b.c);
 }

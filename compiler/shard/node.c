@@ -1,0 +1,193 @@
+/* node.c -- what a node asks of its inputs, and what then comes out of it. */
+#include "compiler/shard/pass.h"
+
+static bool has_layout(const Node *n, uint32_t layout) {
+  return (op_def(n->op)->layout & layout) != 0;
+}
+
+/* ---- what a node asks of its inputs */
+
+/* Sums that may wait: over axes along which all inputs of a linear node, or one of a bilinear one,
+ * are summands. */
+static uint32_t waiting_sums(const Shard *s, const Node *n) {
+  uint32_t all = s->axes, any = 0;
+  int32_t count = 0;
+  for (int32_t i = 0; i < n->input_count; i++) {
+    uint32_t partial = partial_of(s, n->inputs[i]);
+    all &= partial;
+    any |= partial;
+    count += partial != 0;
+  }
+  if (has_layout(n, LAYOUT_LINEAR)) return n->input_count > 0 ? all : 0;
+  return has_layout(n, LAYOUT_BILINEAR) && count == 1 ? any : 0;
+}
+
+/* The name along which this node works on parts: a parameter's first, then a feature's, then seq.
+ */
+static DimId choose_cut(const Shard *s, const Node *n) {
+  DimId feature = NO_ID, carried = NO_ID;
+  for (int32_t i = 0; i < n->input_count + n->output_count; i++) {
+    bool input = i < n->input_count;
+    ValueId v = input ? n->inputs[i] : n->outputs[i - n->input_count];
+    DimId cut = input || is_param(s, v) ? cut_of(s, v) : NO_ID;
+    if (cut == NO_ID && input && s->everywhere && can_cut_seq(s, v)) cut = part_of(s, s->seq);
+    if (cut == NO_ID) continue;
+    if (is_param(s, v)) return cut;
+    if (s->g->dims.at[cut].carried)
+      carried = cut;
+    else if (feature == NO_ID)
+      feature = cut;
+  }
+  if (has_layout(n, LAYOUT_WHOLE_FEATURES)) return carried;
+  return feature != NO_ID ? feature : carried;
+}
+
+void settle_inputs(Shard *s, Node *n) {
+  DimId cut = choose_cut(s, n);
+  bool may_cut = cut == NO_ID || s->g->dims.at[cut].carried;
+  uint32_t keep = waiting_sums(s, n);
+  for (int32_t i = 0; i < n->input_count; i++)
+    n->inputs[i] = settle(s, n->inputs[i], keep, may_cut, n);
+}
+
+static void meet_cut(Shard *s, Node *n, DimId cut) {
+  DimId base = cut == NO_ID ? NO_ID : base_of(s, cut);
+  for (int32_t i = 0; i < n->input_count; i++) {
+    ValueId v = n->inputs[i];
+    if (is_param(s, v)) continue;
+    DimId has = cut_of(s, v);
+    bool companion = has_layout(n, LAYOUT_HEADS) && has != NO_ID && !s->g->dims.at[has].carried;
+    if (has != NO_ID && has != cut && !companion)
+      v = convert(s, v, OP_all_gather, axes_of(s, has), has, n);
+    if (base != NO_ID && !companion && place_of_dim(s, v, base) >= 0)
+      v = convert(s, v, OP_slice, axes_of(s, cut), cut, n);
+    n->inputs[i] = v;
+  }
+}
+
+/* ---- what comes out */
+
+static bool cut_among_inputs(const Shard *s, const Node *n, DimId part) {
+  for (int32_t i = 0; i < n->input_count; i++)
+    if (place_of_dim(s, n->inputs[i], part) >= 0) return true;
+  return false;
+}
+
+/* Is dim i of an output, which has a part, cut in what n reads? */
+static bool comes_cut(const Shard *s, const Node *n, int32_t i, DimId part) {
+  if (!has_layout(n, LAYOUT_SAME_PLACES))
+    return cut_among_inputs(s, n, part) || (s->everywhere && base_of(s, part) == s->seq);
+  return base_of(s, graph_value(s->g, n->inputs[0])->dims[i]) != NO_ID;
+}
+
+/* Dims that any input holds a part of are parts here too. Returns the axes over which ranks then
+ * hold summands: those of an input's cut name that is contracted. */
+static uint32_t cut_output(Shard *s, const Node *n, ValueId v) {
+  Value *value = graph_value(s->g, v);
+  for (int32_t i = 0; i < value->dim_count && !is_param(s, v); i++) {
+    DimId part = part_of(s, value->dims[i]);
+    if (part != NO_ID && comes_cut(s, n, i, part)) value->dims[i] = part;
+  }
+  if (has_layout(n, LAYOUT_SAME_PLACES)) return 0;
+  uint32_t contracted = 0, cut = 0;
+  for (int32_t i = 0; i < value->dim_count; i++)
+    if (base_of(s, value->dims[i]) != NO_ID) cut |= axes_of(s, value->dims[i]);
+  for (int32_t i = 0; i < n->input_count; i++) {
+    DimId part = cut_of(s, n->inputs[i]);
+    if (part != NO_ID && place_of_dim(s, v, part) < 0) contracted |= axes_of(s, part);
+  }
+  return has_layout(n, LAYOUT_HEADS) ? contracted & ~cut : contracted;
+}
+
+/* All contributions to one gradient must be summed over the same axes at the end of the step. */
+static void add_param_partial(Shard *s, const Node *n, ValueId v, uint32_t partial) {
+  Graph *g = s->g;
+  Param *param = &g->params.at[graph_value(g, v)->param];
+  bool first = n->accumulate != ACCUMULATE_ALWAYS;
+  if (!first && (param->partial & s->axes) != partial)
+    error_at(
+        g->compile, n->origin, "degrees",
+        "parameter '%s' is used in two ways that ranks share differently; its gradients cannot "
+        "be summed as one",
+        param->name);
+  param->partial |= partial;
+}
+
+typedef struct Sizes {
+  int64_t elements, features;
+} Sizes;
+
+static Sizes sizes_of(const Graph *g, ValueId v) {
+  return (Sizes){value_elements(g, v), value_features(g, v)};
+}
+
+static void cut_outputs(Shard *s, const Node *n) {
+  Graph *g = s->g;
+  uint32_t from_partial = 0;
+  for (int32_t i = 0; i < n->input_count; i++)
+    from_partial |= partial_of(s, n->inputs[i]);
+  Sizes first = {1, 1}, first_before = {1, 1};
+  for (int32_t i = 0; i < n->output_count; i++) {
+    ValueId v = n->outputs[i];
+    Value *value = graph_value(g, v);
+    if (value->extra_elements > 0) { /* statistics follow the first output */
+      value->extra_elements = value->extra_elements * first.elements / first_before.elements;
+      continue;
+    }
+    Sizes before = sizes_of(g, v);
+    uint32_t partial = cut_output(s, n, v) | from_partial;
+    Sizes after = sizes_of(g, v);
+    value->view_offset = value->view_offset / (before.features / after.features);
+    if (i == 0) first = after;
+    if (i == 0) first_before = before;
+    value->partial |= partial;
+    if (value->kind == VALUE_PARAM_GRAD) add_param_partial(s, n, v, partial);
+  }
+}
+
+/* A bias is added once, to the settled sum. */
+static void add_bias_after(Shard *s, const Node *linear, ValueId bias) {
+  ValueId y = linear->outputs[0], settled = as_carried(s, y, linear);
+  ValueId sum = value_as(s, settled, graph_value(s->g, settled)->dtype);
+  push_op(s, linear, OP_add, (const ValueId[]){settled, bias, NO_ID},
+          (const ValueId[]){sum, NO_ID});
+  map_set(s, &s->instead, y, sum);
+}
+
+/* Outputs that stood in an input (a loss overwrites its logits) stand in what replaced it. */
+static void move_views(Shard *s, const Node *asked, const Node *n) {
+  for (int32_t i = 0; i < n->output_count; i++) {
+    Value *value = graph_value(s->g, n->outputs[i]);
+    for (int32_t k = 0; k < n->input_count; k++)
+      if (value->view_of == asked->inputs[k]) value->view_of = n->inputs[k];
+  }
+}
+
+static void cut_node(Shard *s, NodeId id) {
+  Graph *g = s->g;
+  Node n = *graph_node(g, id), asked = n;
+  for (int32_t i = 0; i < n.input_count; i++)
+    n.inputs[i] = latest(s, n.inputs[i]);
+  if (s->everywhere ? context_attention(s, &n) : vocabulary_loss(s, &n)) return;
+  settle_inputs(s, &n);
+  meet_cut(s, &n, choose_cut(s, &n));
+  move_views(s, &asked, &n);
+  cut_outputs(s, &n);
+  ValueId bias = NO_ID;
+  if (n.op == OP_linear && n.input_count > 2 && partial_of(s, n.outputs[0]) != 0) {
+    bias = n.inputs[2];
+    n.input_count = 2;
+  }
+  op_dense_inputs(g, s->out, &n);
+  *graph_node(g, id) = n;
+  VEC_PUSH(g->compile->arena, s->out, id);
+  if (bias != NO_ID) add_bias_after(s, &n, bias);
+}
+
+void cut_list(Shard *s, NodeList *list) {
+  NodeList before = *list;
+  *list = (NodeList){0};
+  s->out = list;
+  for (int32_t i = 0; i < before.count; i++)
+    cut_node(s, before.at[i]);
+}
