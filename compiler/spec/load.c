@@ -103,25 +103,26 @@ static bool check_table(Compile *c, const SectionInfo *info, const Raw *raw, Spa
   return true;
 }
 
+/* False when reported: the section has another shape than it takes. */
+static bool check_section(Compile *c, int32_t section, const Value *value) {
+  const SectionInfo *info = &spec_sections[section];
+  const Raw *raw = value->raw;
+  Span at = value->origin.span;
+  bool takes_head = strcmp(info->head, "none") != 0;
+  const char *word = word_of(raw);
+  if (!takes_head && word && refuse_later_word(c, at, section, word)) return false;
+  if (raw->kind == RAW_TABLE) return check_table(c, info, raw, at);
+  if (raw->kind == RAW_TEXT && takes_head) return true;
+  return error_at(c, at, "wrong-type", "%s is a table of keys%s: %s = { ... }; got %s", info->name,
+                  takes_head ? ", or a word" : "", info->name, raw_show(c->arena, raw));
+}
+
 /* A word, { word, changes } or { changes }. A word replaces the section as a whole. */
 void merged_set_section(Compile *c, Merged *merged, int32_t section, Value value,
                         const SpanMap *spans) {
   const SectionInfo *info = &spec_sections[section];
   const Raw *raw = value.raw;
-  bool takes_head = strcmp(info->head, "none") != 0;
-  const char *word = word_of(raw);
-  if (!takes_head && word && refuse_later_word(c, value.origin.span, section, word)) {
-    merged->sections[section].is_broken = true;
-    return;
-  }
-  if (raw->kind != RAW_TABLE && !(raw->kind == RAW_TEXT && takes_head)) {
-    const char *or_word = takes_head ? ", or a word" : "";
-    merged->sections[section].is_broken = true;
-    error_at(c, value.origin.span, "wrong-type", "%s is a table of keys%s: %s = { ... }; got %s",
-             info->name, or_word, info->name, raw_show(c->arena, raw));
-    return;
-  }
-  if (raw->kind == RAW_TABLE && !check_table(c, info, raw, value.origin.span)) {
+  if (!check_section(c, section, &value)) {
     merged->sections[section].is_broken = true;
     return;
   }
