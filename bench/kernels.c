@@ -159,12 +159,13 @@ static void measure_attention(const Bench *b, const Model *m, DType t) {
   char label[64];
   int64_t head = m->width / m->heads, n = m->batch * m->seq, wide = 3 * m->width;
   int64_t threads = threads_count(b->threads);
+  double half = (double)(m->seq / 2);
   double flops = 2.0 * (double)n * (double)m->seq * (double)m->width; /* causal: half the pairs */
   Case c = {.kernel = "attention",
             .operands = 6,
             .operand = {{t, n * wide}, {t, n * wide}, {t, n * wide}, {t, n * m->width}},
             .dim = {m->batch, m->seq, m->heads, m->heads, head, wide, wide, wide},
-            .attr = {1, 0.125, 0},
+            .attr = {1, 0.125, 0, 0, half, 0, half, 0, (double)m->heads, (double)m->seq},
             .flops = flops,
             .bf16 = t == DTYPE_BF16};
   c.operand[4].dtype = DTYPE_F32;
@@ -185,7 +186,7 @@ static void measure_attention(const Bench *b, const Model *m, DType t) {
                         {t, n * wide},
                         {t, n * wide}},
             .dim = {m->batch, m->seq, m->heads, m->heads, head, wide, wide, wide, wide, wide, wide},
-            .attr = {1, 0.125, 0},
+            .attr = {1, 0.125, 0, 0, half, 0, half, 0, (double)m->heads, (double)m->seq},
             .flops = 2.5 * flops,
             .bf16 = t == DTYPE_BF16};
   d.operand[9].dtype = DTYPE_COUNT;
@@ -233,7 +234,7 @@ static void measure_rows(const Bench *b, const Model *m, DType t) {
   Case loss = {.kernel = "cross_entropy_train",
                .operands = 4,
                .operand = {{t, rows * m->vocab}, {DTYPE_I32, rows}, {DTYPE_F64, 2}},
-               .dim = {rows, m->vocab},
+               .dim = {rows, m->vocab, m->vocab},
                .attr = {1e-3}};
   loss.operand[3].dtype = DTYPE_COUNT;
   loss.operand[3].count = 8 * rows;
@@ -267,7 +268,8 @@ static void measure_update(const Bench *b, const char *label, int64_t n) {
   s.dim[0] = n;
   measure(b, label, &s);
   Case i = {.kernel = "init_normal", .operands = 1, .operand = {{f, n}}, .attr = {0, 0.02}};
-  i.dim[0] = n;
+  for (int k = 0; k < 5; k++)
+    i.dim[k] = n;
   measure(b, label, &i);
 }
 

@@ -1,9 +1,11 @@
-/* copy.c -- cast rounds to another dtype; copy moves rows between views. */
+/* copy.c -- cast rounds to another dtype; copy moves rows between views; slice takes a rank's part.
+ */
 #include <assert.h>
 #include <string.h>
 
 #include "kernels/cpu/ranges.h"
 #include "kernels/cpu/vec.h"
+#include "kernels/runs.h"
 
 static void cast_range(const KernelArgs *args, const void *context, int64_t first, int64_t end) {
   bool x_bf16 = args->dtype[0] == DTYPE_BF16, y_bf16 = args->dtype[1] == DTYPE_BF16;
@@ -44,4 +46,25 @@ void CPU(copy)(const KernelArgs *args) {
     cpu_ranges(args, rows * cols, GRAIN_STREAM, copy_dense, NULL);
   else
     cpu_ranges(args, rows, grain_rows(cols), copy_rows, NULL);
+}
+
+/* Rows of y, as many at once as lie side by side in x. */
+static void slice_rows(const KernelArgs *args, const void *context, int64_t first, int64_t end) {
+  const char *x = (const char *)args->operand[0];
+  char *y = (char *)args->operand[1];
+  int64_t whole = args->dim[1], part = args->dim[2];
+  int64_t row_bytes = args->dim[3] * dtype_bytes((DType)args->dtype[0]);
+  Runs runs = *(const Runs *)context;
+  for (int64_t r = first, count = 0; r < end; r += count) {
+    int64_t p = r % part;
+    count = runs_length(runs, p, min64(end - r, part - p));
+    memcpy(y + r * row_bytes, x + (r / part * whole + runs_position(runs, p)) * row_bytes,
+           (size_t)(count * row_bytes));
+  }
+}
+
+void CPU(slice)(const KernelArgs *args) {
+  assert(args->dtype[0] == args->dtype[1]);
+  Runs runs = {args->dim[2], (int64_t)args->attr[0], (int64_t)args->attr[1]};
+  cpu_ranges(args, args->dim[0] * args->dim[2], grain_rows(args->dim[3]), slice_rows, &runs);
 }

@@ -1,31 +1,42 @@
 /* cross_entropy.c -- three passes over a row that stays in the cache: highest, sum of exponentials,
- * slopes. */
+ * slopes. Ranks that share the classes make stats of the first two, and from all ranks' the third.
+ */
 #include <assert.h>
 #include <math.h>
 
 #include "kernels/cpu/ranges.h"
 #include "kernels/cpu/vec.h"
 
+/* The part of the classes that a row of logits holds. */
+typedef struct Classes {
+  int64_t first, held, real; /* real: those that are no padding */
+} Classes;
+
+typedef struct RowSoftmax {
+  float highest, at_target; /* at_target 0: no logit held here is the target's */
+  double sum;               /* of exp(logit - highest) */
+} RowSoftmax;
+
 enum { SUM_BLOCK = 4096 }; /* elements summed in f32 before they join the row's double */
 
-static float highest_of(const void *logits, bool bf16, int64_t row, int64_t vocab) {
+static float highest_of(const void *logits, bool bf16, int64_t row, int64_t classes) {
   Vec lowest = v_set(-INFINITY), high = lowest;
   int64_t c = 0;
-  for (; bf16 && c + 2 * LANES <= vocab; c += 2 * LANES) {
+  for (; bf16 && c + 2 * LANES <= classes; c += 2 * LANES) {
     Vec even, odd;
     v_load_pairs((const uint16_t *)logits + row + c, &even, &odd);
     high = v_max(high, v_max(even, odd));
   }
-  for (; c < vocab; c += LANES)
-    high = v_max(high, v_keep_n(v_get_n(logits, row + c, vocab - c, bf16), vocab - c, lowest));
+  for (; c < classes; c += LANES)
+    high = v_max(high, v_keep_n(v_get_n(logits, row + c, classes - c, bf16), classes - c, lowest));
   return v_largest(high);
 }
 
-static double exp_sum(const void *logits, bool bf16, int64_t row, int64_t vocab, float highest) {
+static double exp_sum(const void *logits, bool bf16, int64_t row, int64_t classes, float highest) {
   Vec zero = v_set(0), shift = v_set(highest);
   double total = 0;
-  for (int64_t first = 0; first < vocab; first += SUM_BLOCK) {
-    int64_t end = min64(first + SUM_BLOCK, vocab), c = first;
+  for (int64_t first = 0; first < classes; first += SUM_BLOCK) {
+    int64_t end = min64(first + SUM_BLOCK, classes), c = first;
     Vec even = zero, odd = zero;
     for (; c + 2 * LANES <= end; c += 2 * LANES) {
       Vec a, b;
@@ -47,60 +58,101 @@ static double exp_sum(const void *logits, bool bf16, int64_t row, int64_t vocab,
   return total;
 }
 
+static RowSoftmax local_softmax(const KernelArgs *args, const Classes *c, int64_t r,
+                                int64_t target) {
+  const void *logits = args->operand[0];
+  bool bf16 = args->dtype[0] == DTYPE_BF16;
+  RowSoftmax s = {.highest = highest_of(logits, bf16, r * c->held, c->real)};
+  s.sum = exp_sum(logits, bf16, r * c->held, c->real, s.highest);
+  if (target >= c->first && target < c->first + c->real)
+    s.at_target = float_get(logits, r * c->held + target - c->first, bf16);
+  return s;
+}
+
+/* stats[ranks,rows,3]: of all ranks together, added in their order. */
+static RowSoftmax gathered_softmax(const KernelArgs *args, int64_t r) {
+  const float *stats = (const float *)args->operand[2] + 3 * r;
+  int64_t ranks = args->dim[3], stride = 3 * args->dim[0];
+  RowSoftmax s = {.highest = -INFINITY};
+  for (int64_t k = 0; k < ranks; k++)
+    s.highest = fmaxf(s.highest, stats[k * stride]);
+  for (int64_t k = 0; k < ranks; k++) {
+    const float *of_rank = stats + k * stride;
+    s.sum += (double)of_rank[1] * exp((double)of_rank[0] - (double)s.highest);
+    s.at_target += of_rank[2];
+  }
+  return s;
+}
+
 /* logits = (exp(logits - lse) - onehot) * scale, as exp(logits - highest) * (scale / sum). */
-static void slopes(const KernelArgs *args, int64_t row, int32_t target, float highest, double sum) {
+static void slopes(const KernelArgs *args, const Classes *c, int64_t row, int64_t target,
+                   const RowSoftmax *s) {
   void *logits = args->operand[0];
   bool bf16 = args->dtype[0] == DTYPE_BF16;
-  int64_t vocab = args->dim[1];
   double scale = args->attr[0];
-  Vec shift = v_set(highest), factor = v_set((float)(scale / sum));
-  float at_target = float_get(logits, row + target, bf16);
-  int64_t c = 0;
-  for (; bf16 && c + 2 * LANES <= vocab; c += 2 * LANES) {
-    uint16_t *at_c = (uint16_t *)logits + row + c;
+  Vec shift = v_set(s->highest), factor = v_set((float)(scale / s->sum));
+  int64_t k = 0, mine = target - c->first;
+  bool held = mine >= 0 && mine < c->real;
+  float at_target = held ? float_get(logits, row + mine, bf16) : 0;
+  for (; bf16 && k + 2 * LANES <= c->real; k += 2 * LANES) {
+    uint16_t *at_k = (uint16_t *)logits + row + k;
     Vec even, odd;
-    v_load_pairs(at_c, &even, &odd);
+    v_load_pairs(at_k, &even, &odd);
     even = v_mul(v_exp(v_sub(even, shift)), factor);
     odd = v_mul(v_exp(v_sub(odd, shift)), factor);
-    v_store_pairs(at_c, even, odd);
+    v_store_pairs(at_k, even, odd);
   }
-  for (; c < vocab; c += LANES) {
-    Vec x = v_get_n(logits, row + c, vocab - c, bf16);
-    v_put_n(logits, row + c, vocab - c, bf16, v_mul(v_exp(v_sub(x, shift)), factor));
+  for (; k < c->real; k += LANES) {
+    Vec x = v_get_n(logits, row + k, c->real - k, bf16);
+    v_put_n(logits, row + k, c->real - k, bf16, v_mul(v_exp(v_sub(x, shift)), factor));
   }
-  double p = exp((double)at_target - (double)highest) / sum;
-  float_put(logits, row + target, bf16, (float)((p - 1) * scale));
+  memset(at_mut(logits, row + c->real, bf16), 0, (size_t)((c->held - c->real) * float_bytes(bf16)));
+  if (!held) return;
+  double p = exp((double)at_target - (double)s->highest) / s->sum;
+  float_put(logits, row + mine, bf16, (float)((p - 1) * scale));
+}
+
+/* What one kernel makes of its rows. */
+typedef struct Loss {
+  Classes classes;
+  bool parts, train;
+  double *row_loss;
+} Loss;
+
+static Classes classes_of(const KernelArgs *args, double first) {
+  Classes c = {.first = (int64_t)first, .held = args->dim[1]};
+  c.real = max64(0, min64(c.held, args->dim[2] - c.first));
+  return c;
 }
 
 static void row_range(const KernelArgs *args, const void *context, int64_t first, int64_t end) {
-  bool train = *(const bool *)context, bf16 = args->dtype[0] == DTYPE_BF16;
+  const Loss *l = (const Loss *)context;
+  const Classes *c = &l->classes;
+  bool bf16 = args->dtype[0] == DTYPE_BF16;
   const int32_t *targets = (const int32_t *)args->operand[1];
-  double *row_loss = (double *)args->operand[3];
-  int64_t vocab = args->dim[1];
   for (int64_t r = first; r < end; r++) {
-    int64_t row = r * vocab;
-    assert(targets[r] < vocab);
+    int64_t row = r * c->held;
+    assert(targets[r] < args->dim[2]);
     if (targets[r] < 0) {
-      row_loss[r] = 0;
-      if (train)
-        memset(at_mut(args->operand[0], row, bf16), 0, (size_t)(vocab * float_bytes(bf16)));
+      l->row_loss[r] = 0;
+      if (l->train)
+        memset(at_mut(args->operand[0], row, bf16), 0, (size_t)(c->held * float_bytes(bf16)));
       continue;
     }
-    float highest = highest_of(args->operand[0], bf16, row, vocab);
-    double sum = exp_sum(args->operand[0], bf16, row, vocab, highest);
-    float at_target = float_get(args->operand[0], row + targets[r], bf16);
-    row_loss[r] = (double)highest + log(sum) - (double)at_target;
-    if (train) slopes(args, row, targets[r], highest, sum);
+    RowSoftmax s = l->parts ? gathered_softmax(args, r) : local_softmax(args, c, r, targets[r]);
+    l->row_loss[r] = (double)s.highest + log(s.sum) - (double)s.at_target;
+    if (l->train) slopes(args, c, row, targets[r], &s);
   }
 }
 
-static void cross_entropy(const KernelArgs *args, bool train) {
+static void cross_entropy(const KernelArgs *args, bool parts, bool train) {
   const int32_t *targets = (const int32_t *)args->operand[1];
-  double *loss = (double *)args->operand[2], sum = 0, weights = 0;
-  const double *row_loss = (const double *)args->operand[3];
-  cpu_ranges(args, args->dim[0], grain_rows(args->dim[1]), row_range, &train);
+  double *loss = (double *)args->operand[parts ? 3 : 2], sum = 0, weights = 0;
+  Loss l = {classes_of(args, parts ? args->attr[1] : 0), parts, train,
+            (double *)args->operand[parts ? 4 : 3]};
+  cpu_ranges(args, args->dim[0], grain_rows(args->dim[1]), row_range, &l);
   for (int64_t r = 0; r < args->dim[0]; r++) {
-    sum += row_loss[r];
+    sum += l.row_loss[r];
     weights += targets[r] >= 0;
   }
   loss[0] = args->accumulate ? loss[0] + sum : sum;
@@ -109,14 +161,48 @@ static void cross_entropy(const KernelArgs *args, bool train) {
 
 void CPU(cross_entropy)(const KernelArgs *args) {
   if (cpu_floats(args, 1, 0))
-    cross_entropy(args, false);
+    cross_entropy(args, false, false);
   else
     reference_cross_entropy(args);
 }
 
 void CPU(cross_entropy_train)(const KernelArgs *args) {
   if (cpu_floats(args, 1, 0))
-    cross_entropy(args, true);
+    cross_entropy(args, false, true);
   else
     reference_cross_entropy_train(args);
+}
+
+void CPU(cross_entropy_parts)(const KernelArgs *args) {
+  if (cpu_floats(args, 1, 0))
+    cross_entropy(args, true, false);
+  else
+    reference_cross_entropy_parts(args);
+}
+
+void CPU(cross_entropy_parts_train)(const KernelArgs *args) {
+  if (cpu_floats(args, 1, 0))
+    cross_entropy(args, true, true);
+  else
+    reference_cross_entropy_parts_train(args);
+}
+
+static void stats_range(const KernelArgs *args, const void *context, int64_t first, int64_t end) {
+  const int32_t *targets = (const int32_t *)args->operand[1];
+  float *stats = (float *)args->operand[2];
+  for (int64_t r = first; r < end; r++) {
+    RowSoftmax s = {0}; /* rows without weight have none either */
+    if (targets[r] >= 0) s = local_softmax(args, (const Classes *)context, r, targets[r]);
+    stats[3 * r] = s.highest;
+    stats[3 * r + 1] = (float)s.sum;
+    stats[3 * r + 2] = s.at_target;
+  }
+}
+
+void CPU(cross_entropy_stats)(const KernelArgs *args) {
+  Classes c = classes_of(args, args->attr[0]);
+  if (cpu_floats(args, 1, 0))
+    cpu_ranges(args, args->dim[0], grain_rows(args->dim[1]), stats_range, &c);
+  else
+    reference_cross_entropy_stats(args);
 }

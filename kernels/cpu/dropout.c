@@ -1,21 +1,25 @@
 /* dropout.c -- the reference's mask, sixteen Philox blocks (64 elements) at a time. */
+#include "kernels/dropout.h"
+
 #include "kernels/cpu/philox_lanes.h"
 #include "kernels/cpu/ranges.h"
 
 typedef struct Drop {
   uint64_t key;
   uint32_t threshold;
-  int64_t element0; /* number of x[0] in the global batch */
   float scale;
+  int64_t piece; /* elements of x whose elements of the mask are consecutive */
+  DropoutShape shape;
 } Drop;
 
-static void drop_range(const KernelArgs *args, const void *context, int64_t first, int64_t end) {
-  const Drop *d = (const Drop *)context;
+/* x[first] has the mask's `element`; the others follow. */
+static void drop_piece(const KernelArgs *args, const Drop *d, int64_t first, int64_t end,
+                       int64_t element) {
   bool x_bf16 = args->dtype[0] == DTYPE_BF16, y_bf16 = args->dtype[1] == DTYPE_BF16;
-  int64_t head = (d->element0 + first) % 4; /* elements of the first block that precede x[first] */
+  int64_t head = element % 4; /* elements of the first block that precede x[first] */
   float keep[PHILOX_ELEMENTS];
   for (int64_t i = first - head; i < end; i += PHILOX_ELEMENTS) {
-    philox_keep_factors(d->key, (uint64_t)args->control->step, (uint64_t)(d->element0 + i),
+    philox_keep_factors(d->key, (uint64_t)args->control->step, (uint64_t)(element + (i - first)),
                         d->threshold, d->scale, keep);
     int64_t from = max64(i, first), stop = min64(i + PHILOX_ELEMENTS, end);
     for (int64_t k = from; k < stop; k += LANES) {
@@ -27,6 +31,15 @@ static void drop_range(const KernelArgs *args, const void *context, int64_t firs
   }
 }
 
+static void drop_range(const KernelArgs *args, const void *context, int64_t first, int64_t end) {
+  const Drop *d = (const Drop *)context;
+  while (first < end) {
+    int64_t stop = min64(end, first + d->piece - first % d->piece);
+    drop_piece(args, d, first, stop, dropout_element(&d->shape, first));
+    first = stop;
+  }
+}
+
 void CPU(dropout)(const KernelArgs *args) {
   if (!cpu_floats(args, 2, 0)) {
     reference_dropout(args);
@@ -34,7 +47,10 @@ void CPU(dropout)(const KernelArgs *args) {
   }
   Drop d = {.key = philox_mix(args->control->seed, args->key),
             .threshold = philox_threshold(args->attr[0]),
-            .element0 = args->sample_first * args->dim[1],
-            .scale = (float)(1 / (1 - args->attr[0]))};
-  cpu_ranges(args, args->dim[0], GRAIN_ELEMENTS, drop_range, &d);
+            .scale = (float)(1 / (1 - args->attr[0])),
+            .shape = dropout_shape(args)};
+  const DropoutShape *s = &d.shape;
+  d.piece = dropout_piece(s);
+  cpu_ranges(args, s->batch * s->seq * s->outer * s->part * s->inner, GRAIN_ELEMENTS, drop_range,
+             &d);
 }

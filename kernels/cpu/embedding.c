@@ -10,6 +10,12 @@
 
 enum { STRIP = 64, FIRST_ROWS = 32, CHUNK = 256 };
 
+/* Of the table held here; -1: padding (below 0, so below `first`), or another rank's. */
+ALWAYS_INLINE int64_t row_of(const KernelArgs *args, int32_t id) {
+  int64_t row = id - (int64_t)args->attr[0];
+  return row >= 0 && row < args->dim[2] ? row : -1;
+}
+
 static void gather_rows(const KernelArgs *args, const void *context, int64_t first, int64_t end) {
   bool table_bf16 = args->dtype[0] == DTYPE_BF16, y_bf16 = args->dtype[2] == DTYPE_BF16;
   const int32_t *ids = (const int32_t *)args->operand[1];
@@ -17,8 +23,9 @@ static void gather_rows(const KernelArgs *args, const void *context, int64_t fir
   (void)context;
   for (int64_t r = first; r < end; r++) {
     void *y = at_mut(args->operand[2], r * width, y_bf16);
-    const void *row = at(args->operand[0], max64(ids[r], 0) * width, table_bf16);
-    if (ids[r] < 0)
+    int64_t from = row_of(args, ids[r]);
+    const void *row = at(args->operand[0], max64(from, 0) * width, table_bf16);
+    if (from < 0)
       memset(y, 0, (size_t)(width * float_bytes(y_bf16)));
     else if (table_bf16 == y_bf16)
       memcpy(y, row, (size_t)(width * float_bytes(y_bf16)));
@@ -47,8 +54,9 @@ static void add_strip(const KernelArgs *args, const void *context, int64_t first
   int64_t width = args->dim[1];
   (void)context;
   for (int64_t r = 0; r < args->dim[0]; r++) {
-    if (ids[r] < 0) continue;
-    float *table = (float *)args->operand[2] + ids[r] * width;
+    int64_t row = row_of(args, ids[r]);
+    if (row < 0) continue;
+    float *table = (float *)args->operand[2] + row * width;
     for (int64_t c = first; c < end; c += LANES) {
       int64_t n = end - c;
       Vec d = v_get_n(args->operand[0], r * width + c, n, bf16);
@@ -77,7 +85,7 @@ static void add_id(const KernelArgs *args, int64_t first, int64_t c, int64_t n) 
       v_store(sum + i, v_add(v_load(sum + i), d));
     }
   }
-  int64_t to = ids[first] * width + c;
+  int64_t to = row_of(args, ids[first]) * width + c;
   for (int64_t i = 0; i < n; i += LANES) {
     Vec old = v_get_n(args->operand[2], to + i, n - i, table_bf16);
     v_put_n(args->operand[2], to + i, n - i, table_bf16, v_add(old, v_load(sum + i)));
@@ -90,7 +98,7 @@ static void add_first_rows(const KernelArgs *args, const void *context, int64_t 
   int64_t width = args->dim[1];
   (void)context;
   for (int64_t r = first; r < end; r++) {
-    if (ids[r] < 0 || seen_before(ids, r)) continue;
+    if (row_of(args, ids[r]) < 0 || seen_before(ids, r)) continue;
     for (int64_t c = 0; c < width; c += CHUNK)
       add_id(args, r, c, min64(CHUNK, width - c));
   }

@@ -1,4 +1,6 @@
 /* init.c -- initial values, drawn as the reference draws them: bit for bit, on every thread. */
+#include "kernels/init.h"
+
 #include "kernels/cpu/ranges.h"
 #include "kernels/cpu/vec.h"
 #include "kernels/philox.h"
@@ -8,21 +10,38 @@ typedef struct Draw {
   bool bf16, normal;
 } Draw;
 
-/* first is a multiple of 4. */
-static void draw_range(const KernelArgs *args, const void *context, int64_t first, int64_t end) {
-  const Draw *d = (const Draw *)context;
+static void fill(const KernelArgs *args, int64_t first, int64_t end, float value) {
+  for (int64_t i = first; i < end; i += LANES)
+    v_put_n(args->operand[0], i, end - i, args->dtype[0] == DTYPE_BF16, v_set(value));
+}
+
+/* out[i] is the tensor's `element`; the others follow. A Philox block has four elements. */
+static void draw_run(const KernelArgs *args, const Draw *d, int64_t first, int64_t end,
+                     int64_t element) {
   double a = args->attr[0], b = d->normal ? args->attr[1] : args->attr[1] - args->attr[0];
-  for (; first < end; first += 4) {
+  for (int64_t i = first - element % 4; i < end; i += 4) {
     uint32_t word[4];
     double value[4];
-    philox4(d->key, 0, (uint64_t)first / 4, word);
+    philox4(d->key, 0, (uint64_t)(element + (i - first)) / 4, word);
     if (d->normal)
       philox_normal4(word, value);
     else
-      for (int i = 0; i < 4; i++)
-        value[i] = philox_uniform(word[i]);
-    for (int64_t i = first; i < min64(first + 4, end); i++)
-      float_put(args->operand[0], i, d->bf16, (float)(a + b * value[i - first]));
+      for (int k = 0; k < 4; k++)
+        value[k] = philox_uniform(word[k]);
+    for (int64_t k = max64(i, first); k < min64(i + 4, end); k++)
+      float_put(args->operand[0], k, d->bf16, (float)(a + b * value[k - i]));
+  }
+}
+
+static void draw_range(const KernelArgs *args, const void *context, int64_t first, int64_t end) {
+  while (first < end) {
+    InitRun run = init_run(args, first);
+    int64_t stop = min64(end, first + run.length);
+    if (run.padding)
+      fill(args, first, stop, 0);
+    else
+      draw_run(args, (const Draw *)context, first, stop, run.element);
+    first = stop;
   }
 }
 
@@ -42,10 +61,13 @@ void CPU(init_uniform)(const KernelArgs *args) {
 }
 
 static void fill_range(const KernelArgs *args, const void *context, int64_t first, int64_t end) {
-  Vec value = v_set((float)args->attr[0]);
   (void)context;
-  for (int64_t i = first; i < end; i += LANES)
-    v_put_n(args->operand[0], i, end - i, args->dtype[0] == DTYPE_BF16, value);
+  while (first < end) {
+    InitRun run = init_run(args, first);
+    int64_t stop = min64(end, first + run.length);
+    fill(args, first, stop, run.padding ? 0 : (float)args->attr[0]);
+    first = stop;
+  }
 }
 
 void CPU(init_constant)(const KernelArgs *args) {

@@ -3,6 +3,7 @@
 
 #include "kernels/cpu/ranges.h"
 #include "kernels/cpu/vec.h"
+#include "kernels/runs.h"
 
 enum { HALF_MAX = 256, POSITIONS = 8 };
 
@@ -26,14 +27,16 @@ static void position_range(const KernelArgs *args, const void *context, int64_t 
   int64_t batch = dim[0], seq = dim[1], heads = dim[2], head = dim[3], half = head / 2;
   double frequency[HALF_MAX];
   float cosine[HALF_MAX + LANES], sine[HALF_MAX + LANES];
+  Runs runs = {seq, (int64_t)args->attr[2], (int64_t)args->attr[3]};
   (void)context;
   for (int64_t j = 0; j < half; j++)
     frequency[j] = pow(args->attr[0], -2.0 * (double)j / (double)head);
   for (int64_t s = first; s < end; s++) {
+    double position = (double)runs_position(runs, s);
     for (int64_t j = 0; j < half; j++) {
-      double angle = (args->attr[1] + (double)s) * frequency[j];
+      double angle = position * frequency[j];
       cosine[j] = (float)cos(angle);
-      sine[j] = (float)(args->attr[2] * sin(angle));
+      sine[j] = (float)(args->attr[1] * sin(angle));
     }
     for (int64_t j = half; j < half + LANES; j++)
       cosine[j] = sine[j] = 0;

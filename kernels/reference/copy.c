@@ -1,7 +1,9 @@
-/* copy.c -- cast rounds to another dtype; copy moves bytes between views. */
+/* copy.c -- cast rounds to another dtype; copy moves bytes between views; slice takes a rank's
+ * part. */
 #include <assert.h>
 
 #include "kernels/reference/access.h"
+#include "kernels/runs.h"
 
 void reference_cast(const KernelArgs *args) {
   Tensor x = tensor(args, 0), y = tensor(args, 1);
@@ -17,4 +19,17 @@ void reference_copy(const KernelArgs *args) {
   int64_t bytes = dtype_bytes((DType)args->dtype[0]);
   for (int64_t r = 0; r < rows; r++)
     memmove(y + r * args->dim[3] * bytes, x + r * args->dim[2] * bytes, (size_t)(cols * bytes));
+}
+
+void reference_slice(const KernelArgs *args) {
+  assert(args->dtype[0] == args->dtype[1]);
+  const char *x = args->operand[0];
+  char *y = args->operand[1];
+  int64_t outer = args->dim[0], whole = args->dim[1], part = args->dim[2];
+  int64_t row_bytes = args->dim[3] * dtype_bytes((DType)args->dtype[0]);
+  Runs runs = {part, (int64_t)args->attr[0], (int64_t)args->attr[1]};
+  for (int64_t o = 0; o < outer; o++)
+    for (int64_t p = 0; p < part; p++)
+      memcpy(y + (o * part + p) * row_bytes, x + (o * whole + runs_position(runs, p)) * row_bytes,
+             (size_t)row_bytes);
 }

@@ -3,17 +3,20 @@
  * Which ones depends on the job's seed, the op, the step and the element's number in the global
  * batch: the same mask comes out again in backward, in a recomputation, and on any number of ranks.
  */
+#include "kernels/dropout.h"
+
 #include "kernels/philox.h"
 #include "kernels/reference/access.h"
 
 void reference_dropout(const KernelArgs *args) {
   Tensor x = tensor(args, 0), y = tensor(args, 1);
-  int64_t first = args->sample_first * args->dim[1];
+  DropoutShape shape = dropout_shape(args);
+  int64_t n = shape.batch * shape.seq * shape.outer * shape.part * shape.inner;
   uint64_t key = philox_mix(args->control->seed, args->key);
   uint32_t threshold = philox_threshold(args->attr[0]);
   double scale = 1 / (1 - args->attr[0]);
-  for (int64_t i = 0; i < args->dim[0]; i++) {
-    bool keep = philox_keep(key, args->control->step, first + i, threshold);
+  for (int64_t i = 0; i < n; i++) {
+    bool keep = philox_keep(key, args->control->step, dropout_element(&shape, i), threshold);
     store(y, i, keep ? load(x, i) * scale : 0);
   }
 }

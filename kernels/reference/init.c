@@ -1,36 +1,36 @@
-/* init.c -- initial values: element i is a function of the job's seed, the tensor's key and i. */
+/* init.c -- initial values: element e is a function of the job's seed, the tensor's key and e. */
+#include "kernels/init.h"
+
 #include "kernels/philox.h"
 #include "kernels/reference/access.h"
 
+typedef enum Draw { DRAW_NORMAL, DRAW_UNIFORM, DRAW_CONSTANT } Draw;
+
+static double value_of(const KernelArgs *args, Draw draw, uint64_t key, int64_t element) {
+  double a = args->attr[0], b = args->attr[1], normal[4];
+  uint32_t word[4];
+  if (draw == DRAW_CONSTANT) return a;
+  philox4(key, 0, (uint64_t)element / 4, word);
+  if (draw == DRAW_UNIFORM) return a + (b - a) * philox_uniform(word[element % 4]);
+  philox_normal4(word, normal);
+  return a + b * normal[element % 4];
+}
+
+static void init(const KernelArgs *args, Draw draw) {
+  Tensor out = tensor(args, 0);
+  uint64_t key = philox_mix(args->control->seed, args->key);
+  for (int64_t i = 0; i < args->dim[0]; i++) {
+    InitRun run = init_run(args, i);
+    store(out, i, run.padding ? 0 : value_of(args, draw, key, run.element));
+  }
+}
+
 void reference_init_normal(const KernelArgs *args) {
-  Tensor out = tensor(args, 0);
-  uint64_t key = philox_mix(args->control->seed, args->key);
-  int64_t n = args->dim[0];
-  for (int64_t first = 0; first < n; first += 4) {
-    uint32_t word[4];
-    double normal[4];
-    philox4(key, 0, (uint64_t)first / 4, word);
-    philox_normal4(word, normal);
-    for (int64_t i = first; i < n && i < first + 4; i++)
-      store(out, i, args->attr[0] + args->attr[1] * normal[i - first]);
-  }
+  init(args, DRAW_NORMAL);
 }
-
 void reference_init_uniform(const KernelArgs *args) {
-  Tensor out = tensor(args, 0);
-  uint64_t key = philox_mix(args->control->seed, args->key);
-  double low = args->attr[0], high = args->attr[1];
-  int64_t n = args->dim[0];
-  for (int64_t first = 0; first < n; first += 4) {
-    uint32_t word[4];
-    philox4(key, 0, (uint64_t)first / 4, word);
-    for (int64_t i = first; i < n && i < first + 4; i++)
-      store(out, i, low + (high - low) * philox_uniform(word[i - first]));
-  }
+  init(args, DRAW_UNIFORM);
 }
-
 void reference_init_constant(const KernelArgs *args) {
-  Tensor out = tensor(args, 0);
-  for (int64_t i = 0; i < args->dim[0]; i++)
-    store(out, i, args->attr[0]);
+  init(args, DRAW_CONSTANT);
 }

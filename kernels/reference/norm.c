@@ -1,4 +1,5 @@
-/* norm.c -- the global gradient norm: squares per tensor, then one root over all of them. */
+/* norm.c -- the global gradient norm: squares per tensor, their sums per group of tensors, then one
+ * root over all of them. */
 #include "kernels/reference/access.h"
 
 enum { BLOCK = 4096 };
@@ -16,6 +17,14 @@ void reference_square_sum(const KernelArgs *args) {
   for (int64_t block = 0; block * BLOCK < n; block++)
     sum += block_sum[block];
   out[0] = sum;
+}
+
+void reference_sum(const KernelArgs *args) {
+  const double *x = args->operand[0];
+  double *y = args->operand[1], sum = 0;
+  for (int64_t i = 0; i < args->dim[0]; i++)
+    sum += x[i];
+  y[0] = sum;
 }
 
 /* Clips as torch.nn.utils.clip_grad_norm_ does. A norm that is no number stops every update of this

@@ -36,24 +36,58 @@
     name, {4, 2, 3, 4, 5, 0, 5, 0, 1}, {0}, 0                                                      \
   }
 
-/* dims: batch seq heads kv_heads head, strides of q, k, v; attrs: causal, scale, dropout. */
+/* attrs of attention over whole sequences, with all heads */
+#define WHOLE(causal, scale, dropout, heads, seq)                                                  \
+  { causal, scale, dropout, 0, (seq) / 2, 0, (seq) / 2, 0, heads, seq }
+
+/* dims: batch seq heads kv_heads head, strides of q, k, v. The last ones have parts of longer
+ * sequences, every query with keys to see: of members 2 and 1 of 4; of 1 and 0 of 2; of neither. */
 #define ATTENTION(name)                                                                            \
-  {name, {1, 1, 1, 1, 4, 4, 4, 4, 4, 4, 4}, {1, 0.5, 0}, 0},                                       \
-      {name, {2, 5, 2, 2, 3, 6, 6, 6, 6, 6, 6}, {0, 0.6, 0}, 0},                                   \
-      {name, {2, 7, 4, 2, 8, 64, 64, 64, 64, 64, 64}, {1, 0.35, 0}, 0},                            \
-      {name, {1, 33, 6, 2, 16, 161, 170, 180, 161, 96, 33}, {1, 0.25, 0}, 0},                      \
-      {name, {1, 70, 2, 1, 64, 256, 256, 256, 256, 256, 256}, {1, 0.125, 0}, 0},                   \
-      {name, {1, 67, 2, 2, 32, 64, 64, 64, 64, 64, 64}, {0, 0.17, 0}, 0},                          \
-      {name, {2, 19, 2, 1, 20, 80, 80, 80, 80, 80, 80}, {1, 0.2, 0.25}, 0},                        \
-      {name, {1, 40, 4, 4, 16, 64, 64, 64, 64, 64, 64}, {0, 0.25, 0.1}, 0},                        \
-      {name, {1, 130, 1, 1, 48, 48, 48, 48, 48, 48, 48}, {1, 0.14, 0}, 0}, {                       \
-    name, {1, 3, 1, 1, 288, 288, 288, 288, 288, 288, 288}, {1, 0.06, 0}, 0                         \
+  {name, {1, 1, 1, 1, 4, 4, 4, 4, 4, 4, 4}, WHOLE(1, 0.5, 0, 1, 1), 0},                            \
+      {name, {2, 5, 2, 2, 3, 6, 6, 6, 6, 6, 6}, WHOLE(0, 0.6, 0, 2, 5), 0},                        \
+      {name, {2, 7, 4, 2, 8, 64, 64, 64, 64, 64, 64}, WHOLE(1, 0.35, 0, 4, 7), 0},                 \
+      {name, {1, 33, 6, 2, 16, 161, 170, 180, 161, 96, 33}, WHOLE(1, 0.25, 0, 6, 33), 0},          \
+      {name, {1, 70, 2, 1, 64, 256, 256, 256, 256, 256, 256}, WHOLE(1, 0.125, 0, 2, 70), 0},       \
+      {name, {1, 67, 2, 2, 32, 64, 64, 64, 64, 64, 64}, WHOLE(0, 0.17, 0, 2, 67), 0},              \
+      {name, {2, 19, 2, 1, 20, 80, 80, 80, 80, 80, 80}, WHOLE(1, 0.2, 0.25, 2, 19), 0},            \
+      {name, {1, 40, 4, 4, 16, 64, 64, 64, 64, 64, 64}, WHOLE(0, 0.25, 0.1, 4, 40), 0},            \
+      {name, {1, 130, 1, 1, 48, 48, 48, 48, 48, 48, 48}, WHOLE(1, 0.14, 0, 1, 130), 0},            \
+      {name, {1, 3, 1, 1, 288, 288, 288, 288, 288, 288, 288}, WHOLE(1, 0.06, 0, 1, 3), 0},         \
+      {name,                                                                                       \
+       {1, 150, 3, 3, 16, 48, 48, 48, 48, 48, 48},                                                 \
+       {1, 0.25, 0.2, 150, 375, 75, 450, 3, 9, 600},                                               \
+       0},                                                                                         \
+      {name,                                                                                       \
+       {2, 136, 2, 1, 24, 48, 24, 24, 48, 24, 24},                                                 \
+       {1, 0.2, 0.25, 68, 136, 0, 204, 0, 2, 272},                                                 \
+       0},                                                                                         \
+  {                                                                                                \
+    name, {1, 61, 3, 1, 20, 60, 20, 20, 60, 20, 20}, {1, 0.2, 0.3, 55, 90, 50, 100, 1, 5, 203}, 0  \
   }
 
+/* dims: rows, classes held, classes that are no padding. */
 #define LOSS(name, scale)                                                                          \
-  {name, {1, 1}, {scale}, 0}, {name, {3, 5}, {scale}, 0}, {name, {17, 33}, {scale}, 0},            \
-      {name, {9, 1025}, {scale}, 0}, {                                                             \
-    name, {67, 500}, {scale}, 0                                                                    \
+  {name, {1, 1, 1}, {scale}, 0}, {name, {3, 5, 5}, {scale}, 0}, {name, {17, 33, 33}, {scale}, 0},  \
+      {name, {9, 1025, 1025}, {scale}, 0}, {name, {5, 64, 33}, {scale}, 0}, {                      \
+    name, {67, 500, 499}, {scale}, 0                                                               \
+  }
+
+/* One part of the classes; dims end with the number of ranks. */
+#define LOSS_PARTS(name)                                                                           \
+  {name, {1, 1, 2, 2}, {1, 1}, 0}, {name, {17, 33, 90, 3}, {0.125, 33}, 0},                        \
+      {name, {9, 1025, 2049, 2}, {0.5, 1025}, 0}, {name, {5, 16, 37, 4}, {1, 48}, 0}, {            \
+    name, {67, 500, 1500, 4}, {0.25, 0}, 0                                                         \
+  }
+
+/* dims: n elements inner stride all_elements; attrs: a b flat_first first. Whole; a cut of columns,
+ * from within one on; the padding of a shard; rows that are padding; both. */
+#define INIT(name, a, b)                                                                           \
+  {name, {1, 1, 1, 1, 1}, {a, b, 0, 0}, 0}, {name, {33, 33, 33, 33, 33}, {a, b, 0, 0}, 0},         \
+      {name, {40001, 40001, 40001, 40001, 40001}, {a, b, 0, 0}, 0},                                \
+      {name, {407, 1000, 50, 201, 4020}, {a, b, 131, 50}, 0},                                      \
+      {name, {96, 170, 170, 170, 170}, {a, b, 96, 0}, 0},                                          \
+      {name, {300, 300, 300, 1200, 1023}, {a, b, 0, 900}, 0}, {                                    \
+    name, {40000, 50007, 7, 13, 70001}, {a, b, 20001, 6}, 0                                        \
   }
 
 #define BLOCKS(name, a0, a1, a2, a3)                                                               \
@@ -66,11 +100,13 @@ static const KernelCase kernel_cases[] = {
     {"embedding", {1, 1, 1}, {0}, 0},
     {"embedding", {17, 33, 5}, {0}, 0},
     {"embedding", {130, 768, 300}, {0}, 0},
+    {"embedding", {130, 33, 50}, {25}, 0},
     {"embedding_backward", {1, 1, 1}, {0}, 0},
     {"embedding_backward", {17, 33, 5}, {0}, 0},
     {"embedding_backward", {130, 96, 300}, {0}, 0},
     {"embedding_backward", {300, 65, 3}, {0}, 0},
-    {"positions", {19}, {5}, 0},
+    {"embedding_backward", {130, 33, 50}, {25}, 0},
+    {"positions", {19}, {5, 31}, 0},
     LINEAR("linear"),
     LINEAR("linear_bias"),
     LINEAR("linear_dx"),
@@ -82,13 +118,21 @@ static const KernelCase kernel_cases[] = {
     NORM("layernorm_backward", 0),
     NORM("rmsnorm", 1e-6),
     NORM("rmsnorm_backward", 0),
-    {"rope", {1, 1, 1, 2, 2, 2}, {10000, 0, 1}, 0},
-    {"rope", {2, 7, 3, 6, 40, 18}, {10000, 5, 1}, 0},
-    {"rope", {2, 17, 4, 64, 300, 256}, {500000, 0, -1}, 0},
-    {"rope", {2, 17, 2, 16, 96, 96}, {10000, 3, 1}, 1},
-    {"rope", {1, 4, 1, 34, 34, 40}, {10000, 4000, 1}, 0},
+    {"rope", {1, 1, 1, 2, 2, 2}, {10000, 1, 0, 0}, 0},
+    {"rope", {2, 7, 3, 6, 40, 18}, {10000, 1, 5, 8}, 0},
+    {"rope", {2, 17, 4, 64, 300, 256}, {500000, -1, 0, 8}, 0},
+    {"rope", {2, 17, 2, 16, 96, 96}, {10000, 1, 3, 100}, 1},
+    {"rope", {1, 4, 1, 34, 34, 40}, {10000, 1, 4000, 4900}, 0},
     ATTENTION("attention"),
     ATTENTION("attention_backward"),
+    /* of members 1 and 3 of 4: the first 75 queries see no key */
+    {"attention_backward",
+     {1, 150, 2, 1, 32, 64, 32, 32, 64, 32, 32},
+     {1, 0.2, 0.1, 75, 450, 225, 300, 2, 4, 600},
+     0},
+    {"attention_merge", {1, 1, 1, 1}, {0}, 0},
+    {"attention_merge", {2, 5, 3, 33}, {0}, 0},
+    {"attention_merge", {3, 67, 4, 64}, {0}, 0},
     UNARY("gelu", 1),
     UNARY("silu", 1),
     UNARY("relu", 1),
@@ -105,15 +149,29 @@ static const KernelCase kernel_cases[] = {
     {"subtract", {1, 1003, 1}, {0}, 2},
     {"multiply", {2, 37, 65, 1, 0}, {0}, 2},
     {"affine", {1003}, {3, 0.25}, 1},
-    {"dropout", {1003, 5}, {0.25}, 1},
     {"affine", {33}, {0.5, -2}, 0},
     {"affine", {10007}, {3, 0.25}, 0},
-    {"dropout", {1, 1}, {0.5}, 0},
-    {"dropout", {33, 11}, {0.1}, 0},
-    {"dropout", {10007, 5}, {0.25}, 0},
-    {"dropout", {64, 64}, {0}, 0},
+    /* batch seq outer part inner has_batch run_seq all_seq all_parts; whole ones first */
+    {"dropout", {1, 1, 1, 1, 1, 1, 1, 1, 1}, {0.5}, 0},
+    {"dropout", {3, 1, 1, 1, 11, 1, 1, 1, 1}, {0.1}, 0},
+    {"dropout", {1, 1, 1, 1, 10007, 0, 1, 1, 1}, {0.25}, 0},
+    {"dropout", {3, 51, 1, 1, 117, 1, 51, 51, 1}, {0.25, 0, 0, 25, 0}, 0},
+    {"dropout", {4, 4, 1, 1, 4, 1, 4, 4, 1}, {0, 0, 0, 2, 0}, 0},
+    {"dropout", {1, 59, 1, 1, 17, 0, 59, 59, 1}, {0.25, 0, 0, 29, 0}, 1},
+    {"dropout", {2, 8, 1, 1, 33, 1, 8, 24, 1}, {0.25, 0, 8, 12, 0}, 0},
+    {"dropout", {2, 8, 1, 1, 33, 1, 8, 24, 1}, {0.25, 0, 4, 16, 0}, 1},
+    {"dropout", {3, 3, 1, 1, 129, 1, 12, 36, 1}, {0.1, 6, 6, 24, 0}, 0},
+    {"dropout", {2, 5, 3, 2, 7, 1, 5, 5, 8}, {0.4, 0, 0, 2, 4}, 0},
+    {"dropout", {2, 7, 1, 65, 1, 0, 7, 28, 130}, {0.4, 0, 7, 10, 65}, 0},
     LOSS("cross_entropy", 0),
     LOSS("cross_entropy_train", 0.125),
+    {"cross_entropy_stats", {1, 1, 2}, {1}, 0},
+    {"cross_entropy_stats", {17, 33, 90}, {33}, 0},
+    {"cross_entropy_stats", {9, 1025, 2049}, {1025}, 0},
+    {"cross_entropy_stats", {5, 16, 37}, {32}, 0},
+    {"cross_entropy_stats", {5, 16, 37}, {48}, 0},
+    LOSS_PARTS("cross_entropy_parts"),
+    LOSS_PARTS("cross_entropy_parts_train"),
     BLOCKS("mse", 0, 0, 0, 0),
     BLOCKS("mse_train", 0.25, 0, 0, 0),
     BLOCKS("adamw", 0.9, 0.95, 1e-8, 0.1),
@@ -121,15 +179,21 @@ static const KernelCase kernel_cases[] = {
     BLOCKS("sgd", 0.9, 0.1, 0, 0),
     BLOCKS("sgd_master", 0, 0, 0, 0),
     BLOCKS("square_sum", 0, 0, 0, 0),
+    {"sum", {1}, {0}, 0},
+    {"sum", {37}, {0}, 0},
     {"grad_norm", {1}, {0}, 0},
     {"grad_norm", {37}, {1}, 0},
-    BLOCKS("init_normal", 0.5, 0.02, 0, 0),
-    BLOCKS("init_uniform", -0.1, 0.3, 0, 0),
-    BLOCKS("init_constant", 1, 0, 0, 0),
+    INIT("init_normal", 0.5, 0.02),
+    INIT("init_uniform", -0.1, 0.3),
+    INIT("init_constant", 1, 0),
     BLOCKS("cast", 0, 0, 0, 0),
     {"copy", {1, 1, 1, 1}, {0}, 0},
     {"copy", {17, 33, 40, 33}, {0}, 0},
     {"copy", {130, 96, 96, 200}, {0}, 0},
+    {"slice", {1, 1, 1, 1}, {0, 0}, 0},
+    {"slice", {3, 12, 4, 33}, {2, 8}, 0},
+    {"slice", {2, 20, 5, 7}, {3, 5}, 0},
+    {"slice", {2, 3000, 1001, 17}, {200, 700}, 0},
 };
 
 enum { KERNEL_CASES = sizeof kernel_cases / sizeof *kernel_cases };

@@ -65,6 +65,11 @@ static inline void lay_view(CaseCall *c, Role role, int64_t rows, int64_t width,
   lay_value(c, role, (rows - 1) * stride + width);
 }
 
+static inline void make_positive(CaseCall *c, int32_t operand) {
+  for (int64_t i = 0; i < call_count(&c->call, operand); i++)
+    call_set(&c->call, operand, i, fabs(call_get(&c->call, operand, i)));
+}
+
 static inline void lay_param_grad(CaseCall *c, int64_t count) {
   lay(c, ROLE_OUT, grad_dtype(c->mode), count);
 }
@@ -98,9 +103,13 @@ static inline void lay_work(CaseCall *c, int64_t bytes) {
 
 /* ---- one function for each order of operands in kernels.def ---- */
 
+/* As many ids are beyond the table as before it. */
+static inline int64_t all_ids(const CaseCall *c, const int64_t *d) {
+  return d[2] + 2 * (int64_t)c->call.attr[0];
+}
 static inline void lay_embedding(CaseCall *c, const int64_t *d) {
   lay_value(c, ROLE_IN, d[2] * d[1]);
-  lay_ids(c, d[0], d[2]);
+  lay_ids(c, d[0], all_ids(c, d));
   lay_value(c, ROLE_OUT, d[0] * d[1]);
 }
 static inline void lay_embedding_backward(CaseCall *c, const int64_t *d) {
@@ -202,6 +211,15 @@ static inline void lay_attention_backward(CaseCall *c, const int64_t *d) {
   lay_work(c, 4 << 20);
 }
 
+/* out and out1 are added to and read: f32 beside bf16 in the mixed mode. */
+static inline void lay_attention_merge(CaseCall *c, const int64_t *d) {
+  int64_t rows = d[0] * d[1] * d[2];
+  lay(c, ROLE_OUT, grad_dtype(c->mode), rows * d[3]);
+  lay_stat(c, ROLE_OUT, rows);
+  lay_value(c, ROLE_IN, rows * d[3]);
+  lay_stat(c, ROLE_IN, rows);
+}
+
 static inline void lay_unary(CaseCall *c, const int64_t *d) {
   lay_value(c, ROLE_IN, d[0]);
   lay_value(c, ROLE_OUT, d[0]);
@@ -210,6 +228,11 @@ static inline void lay_unary_backward(CaseCall *c, const int64_t *d) {
   lay_value(c, ROLE_IN, d[0]);
   lay_value(c, ROLE_IN, d[0]);
   lay_value(c, ROLE_OUT, d[0]);
+}
+
+static inline void lay_dropout(CaseCall *c, const int64_t *d) {
+  lay_value(c, ROLE_IN, d[0] * d[1] * d[2] * d[3] * d[4]);
+  lay_value(c, ROLE_OUT, d[0] * d[1] * d[2] * d[3] * d[4]);
 }
 
 static inline int64_t large_count(const int64_t *d) {
@@ -237,7 +260,21 @@ static inline void lay_sum_to(CaseCall *c, const int64_t *d) {
 static inline void lay_cross_entropy(CaseCall *c, const int64_t *d) {
   bool train = strcmp(c->call.kernel, "cross_entropy_train") == 0;
   lay_value(c, train ? ROLE_OUT : ROLE_IN, d[0] * d[1]);
-  lay_ids(c, d[0], d[1]);
+  lay_ids(c, d[0], d[2]);
+  lay(c, ROLE_OUT, DTYPE_F64, 2);
+  lay_work(c, 8 * d[0]);
+}
+static inline void lay_cross_entropy_stats(CaseCall *c, const int64_t *d) {
+  lay_value(c, ROLE_IN, d[0] * d[1]);
+  lay_ids(c, d[0], d[2]);
+  lay(c, ROLE_OUT, DTYPE_F32, d[0] * 3);
+}
+static inline void lay_cross_entropy_parts(CaseCall *c, const int64_t *d) {
+  bool train = strcmp(c->call.kernel, "cross_entropy_parts_train") == 0;
+  lay_value(c, train ? ROLE_OUT : ROLE_IN, d[0] * d[1]);
+  lay_ids(c, d[0], d[2]);
+  lay(c, ROLE_IN, DTYPE_F32, d[3] * d[0] * 3);
+  make_positive(c, 2);
   lay(c, ROLE_OUT, DTYPE_F64, 2);
   lay_work(c, 8 * d[0]);
 }
@@ -249,10 +286,6 @@ static inline void lay_mse(CaseCall *c, const int64_t *d) {
   lay_work(c, 8 * (1 + d[0] / 4096));
 }
 
-static inline void make_positive(CaseCall *c, int32_t operand) {
-  for (int64_t i = 0; i < call_count(&c->call, operand); i++)
-    call_set(&c->call, operand, i, fabs(call_get(&c->call, operand, i)));
-}
 static inline void lay_adamw(CaseCall *c, const int64_t *d) {
   lay(c, ROLE_IN, grad_dtype(c->mode), d[0]);
   lay_value(c, ROLE_OUT, d[0]);
@@ -277,6 +310,10 @@ static inline void lay_grad_norm(CaseCall *c, const int64_t *d) {
   lay(c, ROLE_IN, DTYPE_F64, d[0]);
   make_positive(c, 0);
 }
+static inline void lay_sum(CaseCall *c, const int64_t *d) {
+  lay(c, ROLE_IN, DTYPE_F64, d[0]);
+  lay(c, ROLE_OUT, DTYPE_F64, 1);
+}
 static inline void lay_init(CaseCall *c, const int64_t *d) {
   lay_value(c, ROLE_OUT, d[0]);
 }
@@ -287,6 +324,10 @@ static inline void lay_cast(CaseCall *c, const int64_t *d) {
 static inline void lay_copy(CaseCall *c, const int64_t *d) {
   lay_view(c, ROLE_IN, d[0], d[1], d[2]);
   lay_view(c, ROLE_OUT, d[0], d[1], d[3]);
+}
+static inline void lay_slice(CaseCall *c, const int64_t *d) {
+  lay_value(c, ROLE_IN, d[0] * d[1] * d[3]);
+  lay_value(c, ROLE_OUT, d[0] * d[2] * d[3]);
 }
 
 static const struct {
@@ -308,6 +349,7 @@ static const struct {
     {"rope", lay_rope},
     {"attention", lay_attention},
     {"attention_backward", lay_attention_backward},
+    {"attention_merge", lay_attention_merge},
     {"gelu", lay_unary},
     {"silu", lay_unary},
     {"relu", lay_unary},
@@ -321,9 +363,12 @@ static const struct {
     {"multiply", lay_arithmetic},
     {"sum_to", lay_sum_to},
     {"affine", lay_unary},
-    {"dropout", lay_unary},
+    {"dropout", lay_dropout},
     {"cross_entropy", lay_cross_entropy},
     {"cross_entropy_train", lay_cross_entropy},
+    {"cross_entropy_stats", lay_cross_entropy_stats},
+    {"cross_entropy_parts", lay_cross_entropy_parts},
+    {"cross_entropy_parts_train", lay_cross_entropy_parts},
     {"mse", lay_mse},
     {"mse_train", lay_mse},
     {"adamw", lay_adamw},
@@ -331,12 +376,14 @@ static const struct {
     {"sgd", lay_sgd},
     {"sgd_master", lay_sgd},
     {"square_sum", lay_square_sum},
+    {"sum", lay_sum},
     {"grad_norm", lay_grad_norm},
     {"init_normal", lay_init},
     {"init_uniform", lay_init},
     {"init_constant", lay_init},
     {"cast", lay_cast},
     {"copy", lay_copy},
+    {"slice", lay_slice},
 };
 
 /* Makes the operands: the same seed makes the same numbers. False when the kernel has no layout. */

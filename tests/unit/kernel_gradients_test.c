@@ -52,7 +52,7 @@ typedef struct Rule {
   {                                                                                                \
     {"attention",                                                                                  \
      {batch, seq, heads, kv_heads, head, stride, stride, stride, stride, stride, stride},          \
-     {causal, scale, dropout},                                                                     \
+     {causal, scale, dropout, 0, (seq) / 2, 0, (seq) / 2, 0, heads, seq},                          \
      0},                                                                                           \
         3, "attention_backward", "D 0 1 2 3 4 g0 g1 g2 W", 1                                       \
   }
@@ -62,14 +62,15 @@ typedef struct Rule {
 
 static const Rule rules[] = {
     {{"embedding", {9, 4, 5}, {0}, 0}, 2, "embedding_backward", "D 1 a0", 1},
+    {{"embedding", {9, 4, 5}, {2}, 0}, 2, "embedding_backward", "D 1 a0", 1},
     LINEAR_RULES(4, 5, 3, 0),
     LINEAR_RULES(4, 5, 3, 1),
     {{"layernorm", {4, 6}, {1e-5}, 0}, 3, "layernorm_backward", "D 0 1 4 g0 a1 a2 W", 1},
     {{"layernorm", {1, 17}, {1e-2}, 0}, 3, "layernorm_backward", "D 0 1 4 g0 a1 a2 W", 1},
     {{"rmsnorm", {4, 6}, {1e-5}, 0}, 2, "rmsnorm_backward", "D 0 1 3 g0 a1 W", 1},
     {{"rmsnorm", {1, 17}, {1e-2}, 0}, 2, "rmsnorm_backward", "D 0 1 3 g0 a1 W", 1},
-    {{"rope", {2, 3, 2, 4, 8, 8}, {10000, 2, 1}, 0}, 1, "rope", "D g0", 1},
-    {{"rope", {1, 5, 1, 6, 9, 9}, {100, 0, -1}, 0}, 1, "rope", "D g0", 1},
+    {{"rope", {2, 3, 2, 4, 8, 8}, {10000, 1, 2, 3}, 0}, 1, "rope", "D g0", 1},
+    {{"rope", {1, 5, 1, 6, 9, 9}, {100, -1, 1, 7}, 0}, 1, "rope", "D g0", 1},
     ATTENTION_RULE(2, 4, 2, 2, 3, 6, 0, 0.4, 0),
     ATTENTION_RULE(2, 4, 2, 2, 3, 6, 1, 0.4, 0),
     ATTENTION_RULE(1, 5, 4, 2, 3, 20, 1, 0.4, 0),
@@ -77,6 +78,11 @@ static const Rule rules[] = {
     ATTENTION_RULE(2, 5, 2, 1, 3, 12, 1, 0.4, 0.3),
     ATTENTION_RULE(1, 6, 2, 2, 3, 18, 0, 0.4, 0.5),
     ATTENTION_RULE(1, 2, 1, 1, 260, 260, 1, 0.06, 0),
+    {{"attention", {1, 6, 2, 1, 3, 6, 3, 3, 6, 3, 3}, {1, 0.4, 0.3, 3, 18, 6, 15, 2, 6, 24}, 0},
+     3,
+     "attention_backward",
+     "D 0 1 2 3 4 g0 g1 g2 W",
+     1},
     UNARY_RULE(gelu),
     UNARY_RULE(silu),
     UNARY_RULE(relu),
@@ -87,8 +93,9 @@ static const Rule rules[] = {
     ARITHMETIC(AXES_SAME),
     ARITHMETIC(AXES_ONE),
     {{"affine", {11}, {-1.5, 4}, 0}, 1, "affine", "D g0", 1},
-    {{"dropout", {40, 10}, {0.3}, 0}, 1, "dropout", "D g0", 1},
-    {{"cross_entropy", {6, 5}, {0.125}, 0}, 2, "cross_entropy_train", "c0 1 L W", 8},
+    {{"dropout", {2, 4, 1, 5, 1, 1, 4, 16, 9}, {0.3, 0, 2, 12, 4}, 0}, 1, "dropout", "D g0", 1},
+    {{"cross_entropy", {6, 5, 5}, {0.125}, 0}, 2, "cross_entropy_train", "c0 1 L W", 8},
+    {{"cross_entropy", {6, 7, 5}, {0.125}, 0}, 2, "cross_entropy_train", "c0 1 L W", 8},
     {{"mse", {40}, {0.25}, 0}, 2, "mse_train", "0 1 L g0 W", 4},
 };
 
@@ -174,7 +181,7 @@ static Backward make_backward(const Rule *rule, const Call *forward, const Call 
   for (char *word = strtok(words, " "); word; word = strtok(NULL, " "))
     add_operand(&b, word, forward, d_y);
   if (strcmp(rule->backward, "linear_db") == 0) b.call.dim[1] = b.call.dim[2];
-  if (strcmp(rule->backward, "rope") == 0) b.call.attr[2] = -b.call.attr[2];
+  if (strcmp(rule->backward, "rope") == 0) b.call.attr[1] = -b.call.attr[1];
   if (strcmp(rule->backward, "affine") == 0) b.call.attr[1] = 0;
   return b;
 }

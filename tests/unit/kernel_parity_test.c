@@ -16,7 +16,7 @@ typedef enum RecordRole { RECORD_IN, RECORD_OUT, RECORD_BOTH, RECORD_WORK } Reco
 typedef struct RecordHead {
   char kernel[32];
   int64_t dim[20];
-  double attr[4];
+  double attr[12];
   double lr, clip_scale;
   int64_t step, accumulate;
   double grad_norm_after, clip_scale_after;
@@ -128,7 +128,7 @@ static int64_t check_file(KernelVariant variant, Threads *threads) {
   char magic[8];
   int64_t records = 0;
   read_bytes(file, magic, sizeof magic);
-  CHECK(memcmp(magic, "LSOPS001", sizeof magic) == 0);
+  CHECK(memcmp(magic, "LSOPS002", sizeof magic) == 0);
   for (Record r; read_record(file, &r); records++)
     check_record(&r, variant, threads);
   fclose(file);

@@ -119,7 +119,7 @@ static void test_padding(void) {
     call_free(&c.call);
   }
   TEST("rows without weight add nothing and have no gradient") {
-    CaseCall c = make("cross_entropy_train", DIMS(3, 4), ATTRS(0.5), MODE_F32);
+    CaseCall c = make("cross_entropy_train", DIMS(3, 4, 4), ATTRS(0.5), MODE_F32);
     memcpy(c.call.operand[1], (const int32_t[]){-1, -100, -1}, 12);
     run(&c);
     CHECK_NEAR(call_get(&c.call, 2, 0), 0, 0);
@@ -129,7 +129,7 @@ static void test_padding(void) {
     call_free(&c.call);
   }
   TEST("logits far apart do not overflow") {
-    CaseCall c = make("cross_entropy_train", DIMS(1, 3), ATTRS(1), MODE_F32);
+    CaseCall c = make("cross_entropy_train", DIMS(1, 3, 3), ATTRS(1), MODE_F32);
     memcpy(c.call.operand[0], (const float[]){1e4f, -1e4f, 1e4f}, 12);
     *(int32_t *)c.call.operand[1] = 1;
     run(&c);
@@ -142,7 +142,8 @@ static void test_padding(void) {
 
 /* Ones in, so that what comes out is the mask itself. */
 static CaseCall masked_ones(int64_t samples, int64_t per_sample, int64_t sample_first) {
-  CaseCall c = make("dropout", DIMS(samples * per_sample, per_sample), ATTRS(0.4), MODE_F32);
+  CaseCall c =
+      make("dropout", DIMS(samples, 1, 1, 1, per_sample, 1, 1, 1, 1), ATTRS(0.4), MODE_F32);
   for (int64_t i = 0; i < samples * per_sample; i++)
     call_set(&c.call, 0, i, 1);
   c.call.sample_first = sample_first;
@@ -169,7 +170,8 @@ static void test_dropout(void) {
 static void test_attention_dropout(void) {
   TEST("attention drops the elements that kernels.def numbers") {
     enum { SEQ = 5 };
-    CaseCall c = make("attention", DIMS(2, SEQ, 4, 2, SEQ, 20, 10, 10), ATTRS(0, 0, 0.4), MODE_F32);
+    CaseCall c = make("attention", DIMS(2, SEQ, 4, 2, SEQ, 20, 10, 10),
+                      ATTRS(0, 0, 0.4, 0, SEQ / 2, 0, SEQ / 2, 0, 4, SEQ), MODE_F32);
     c.call.sample_first = 7; /* scale 0: every probability is 1/SEQ; v is the identity */
     for (int64_t i = 0; i < 2 * SEQ * 2 * SEQ; i++)
       call_set(&c.call, 2, i, i % SEQ == i / (2 * SEQ) % SEQ);
@@ -208,9 +210,9 @@ static void test_fused_buffer(void) {
   TEST("q, k, v and their gradients may lie side by side in one buffer") {
     const int64_t tokens = 2 * 9, width[3] = {4 * 8, 2 * 8, 2 * 8};
     CaseCall apart = make("attention_backward", DIMS(2, 9, 4, 2, 8, 32, 16, 16, 32, 16, 16),
-                          ATTRS(1, 0.35, 0.2), MODE_F32);
+                          ATTRS(1, 0.35, 0.2, 0, 4, 0, 4, 0, 4, 9), MODE_F32);
     CaseCall fused = make("attention_backward", DIMS(2, 9, 4, 2, 8, 32, 16, 16, 32, 16, 16),
-                          ATTRS(1, 0.35, 0.2), MODE_F32);
+                          ATTRS(1, 0.35, 0.2, 0, 4, 0, 4, 0, 4, 9), MODE_F32);
     for (int32_t part = 0; part < 6; part++)
       fused.call.dim[5 + part] = 64;
     fuse(&fused, 1, width, tokens);
@@ -230,9 +232,9 @@ static void test_fused_buffer(void) {
 
 static void test_init(void) {
   TEST("initial values are functions of seed, key and element") {
-    CaseCall a = make("init_normal", DIMS(103), ATTRS(2, 0.5), MODE_F32);
-    CaseCall b = make("init_normal", DIMS(50), ATTRS(2, 0.5), MODE_F32);
-    CaseCall c = make("init_normal", DIMS(50), ATTRS(2, 0.5), MODE_F32);
+    CaseCall a = make("init_normal", DIMS(103, 103, 103, 103, 103), ATTRS(2, 0.5), MODE_F32);
+    CaseCall b = make("init_normal", DIMS(50, 50, 50, 50, 50), ATTRS(2, 0.5), MODE_F32);
+    CaseCall c = make("init_normal", DIMS(50, 50, 50, 50, 50), ATTRS(2, 0.5), MODE_F32);
     c.call.key++;
     run(&a);
     run(&b);

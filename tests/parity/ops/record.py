@@ -5,8 +5,8 @@
 Each case is one kernel call of kernels/kernels.def: sizes, attributes, and for every operand its value before
 the call (in), after it (out), both (both), or nothing (work). kernel_parity_test.c reads the file; its layout,
 little-endian:
-    "LSOPS001", then per case
-    kernel char[32], dims i64[20], attrs f64[4], lr f64, clip_scale f64, step i64, accumulate i64,
+    "LSOPS002", then per case
+    kernel char[32], dims i64[20], attrs f64[12], lr f64, clip_scale f64, step i64, accumulate i64,
     grad_norm f64 and clip_scale f64 after the call (NaN: not looked at), operands i64, then per operand
     role i64 (0 in, 1 out, 2 both, 3 work), dtype i64 (0 f32, 1 bf16, 2 i32, 3 f64), count i64, the values
 
@@ -62,8 +62,8 @@ def work():
 
 def emit(kernel, dims, attrs, operands, bf16=False, accumulate=False, lr=0.0, clip_scale=1.0, step=1,
          grad_norm=NAN, clip_after=NAN):
-    blob = struct.pack("<32s20q4d", kernel.encode(), *(list(dims) + [0] * (20 - len(dims))),
-                       *(list(attrs) + [0.0] * (4 - len(attrs))))
+    blob = struct.pack("<32s20q12d", kernel.encode(), *(list(dims) + [0] * (20 - len(dims))),
+                       *(list(attrs) + [0.0] * (12 - len(attrs))))
     blob += struct.pack("<ddqqddq", lr, clip_scale, step, accumulate, grad_norm, clip_after, len(operands))
     for o in operands:
         dtype = o.dtype
@@ -162,8 +162,8 @@ def rope(bf16):
     y = rotate(x, 10000.0, 5)
     (d_x,) = torch.autograd.grad(y, x, d_y)
     dims = [batch, seq, heads, head, heads * head, heads * head]
-    emit("rope", dims, [10000.0, 5, 1], [inp(x), out(y)], bf16)
-    emit("rope", dims, [10000.0, 5, -1], [inp(d_y), out(d_x)], bf16)
+    emit("rope", dims, [10000.0, 1, 5, 5 + seq // 2], [inp(x), out(y)], bf16)
+    emit("rope", dims, [10000.0, -1, 5, 5 + seq // 2], [inp(d_y), out(d_x)], bf16)
 
 
 def attention(bf16, batch, seq, heads, kv_heads, head, causal):
@@ -181,7 +181,8 @@ def attention(bf16, batch, seq, heads, kv_heads, head, causal):
         scores = scores.masked_fill(torch.ones(seq, seq).triu(1).bool(), -math.inf)
     lse = scores.logsumexp(-1)
     strides = [heads * head, kv_heads * head, kv_heads * head]
-    dims, attrs = [batch, seq, heads, kv_heads, head] + strides, [float(causal), scale, 0.0]
+    dims, runs = [batch, seq, heads, kv_heads, head] + strides, [0, seq // 2]
+    attrs = [float(causal), scale, 0.0] + runs + runs + [0, heads, seq]
     emit("attention", dims, attrs, [inp(q), inp(k), inp(v), out(y), out(lse, 0), work()], bf16)
     if bf16:
         # Backward starts from the output as the forward kernel stored it. PyTorch's f32 gradients, less what the
@@ -226,22 +227,26 @@ def arithmetic(bf16):
     emit("affine", [60], [0.5, -2.0], [inp(a), out(a * 0.5 - 2)], bf16)
 
 
-def losses(bf16):
-    rows, vocab, scale = 9, 37, 0.125
-    logits, targets = (rand(rows, vocab) * 3), ids(rows, vocab, negative=True)
+def cross_entropy(bf16, rows, held, vocab):
+    """Classes from vocab on are padding."""
+    scale = 0.125
+    logits, targets = (rand(rows, held) * 3), ids(rows, vocab, negative=True)
     logits = (logits.bfloat16().float() if bf16 else logits).requires_grad_()
-    loss = F.cross_entropy(logits, targets.long(), ignore_index=-1, reduction="sum")
+    loss = F.cross_entropy(logits[:, :vocab], targets.long(), ignore_index=-1, reduction="sum")
     (g,) = torch.autograd.grad(loss * scale, logits)
     count = float((targets >= 0).sum())
     pair, old = torch.tensor([loss.item(), count]), torch.tensor([2.5, 3.0])
-    emit("cross_entropy", [rows, vocab], [], [inp(logits), inp(targets), out(pair, 3), work()], bf16)
-    emit("cross_entropy_train", [rows, vocab], [scale],
+    emit("cross_entropy", [rows, held, vocab], [], [inp(logits), inp(targets), out(pair, 3), work()], bf16)
+    emit("cross_entropy_train", [rows, held, vocab], [scale],
          [both(logits, g), inp(targets), both(old, old + pair, 3), work()], bf16, True)
-    n = 70
+
+
+def mse(bf16):
+    n, scale = 70, 0.125
     y, target = rand(n, bf16=bf16, grad=True), rand(n, bf16=bf16)
     loss = F.mse_loss(y, target, reduction="sum")
     (g,) = torch.autograd.grad(loss * scale, y)
-    pair = torch.tensor([loss.item(), float(n)])
+    pair, old = torch.tensor([loss.item(), float(n)]), torch.tensor([2.5, 3.0])
     emit("mse", [n], [], [inp(y), inp(target), out(pair, 3), work()], bf16)
     emit("mse_train", [n], [scale], [inp(y), inp(target), both(old, old + pair, 3), out(g), work()], bf16, True)
 
@@ -324,14 +329,17 @@ def main():
         attention(bf16, 1, 29, 2, 1, 6, True)
         activations(bf16)
         arithmetic(bf16)
-        losses(bf16)
+        cross_entropy(bf16, 9, 37, 37)
+        mse(bf16)
     adamw(40, 5, 1e-8)
     adamw(16, 2, 0.3)  # where eps stands in the formula shows only when it is large
     sgd()
     rounding()
+    for bf16 in (False, True):  # last: what is drawn before stays as it was
+        cross_entropy(bf16, 5, 40, 37)
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "ops.bin")
     with open(path, "wb") as f:
-        f.write(b"LSOPS001" + b"".join(cases))
+        f.write(b"LSOPS002" + b"".join(cases))
     print(f"{len(cases)} cases, {os.path.getsize(path)} bytes, torch {torch.__version__}")
 
 
