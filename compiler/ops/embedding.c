@@ -2,10 +2,9 @@
  *
  *   d_table[id] = sum of d_y[r] over the rows r with ids[r] = id, in order
  *
- * inputs: table [entries, features...], ids. y has the dims of ids, then the table's features.
- * positions: no inputs; attrs: first; y[i] = first + i along seq, global also when seq is shared
- * out.
- */
+ * inputs: table [entries, features...], ids. y has the dims of ids, then the table's features. A
+ * part of a table whose entries are cut gives zeros for the ids of the others. positions: no
+ * inputs; y[i] = where token i stands in its sample, also when seq is cut. */
 #include "compiler/ops/rule.h"
 
 /* Positions are known here: the last one must have a row. Other ids are the data's business. */
@@ -14,7 +13,7 @@ static bool enough_rows(Graph *g, const Node *n, const Value *table, const Value
   const Node *maker = graph_node(g, ids->producer);
   if (maker->op != OP_positions) return true;
   int64_t rows = g->dims.at[table->dims[0]].size;
-  int64_t end = (int64_t)maker->attrs[0] + g->dims.at[ids->dims[0]].size;
+  int64_t end = g->dims.at[ids->dims[0]].size;
   if (rows >= end) return true;
   return error_at(g->compile, n->origin, "context-too-long",
                   "embedding '%s' has %lld rows, but a sequence has %lld positions (train.context)",
@@ -50,8 +49,11 @@ static void backward(Grad *b, const Node *n) {
 }
 
 static void lower_table(const Graph *g, ValueId table, ValueId ids, Lowered *out) {
-  int64_t entries = g->dims.at[graph_value(g, table)->dims[0]].size;
+  DimId first = graph_value(g, table)->dims[0];
+  int64_t entries = g->dims.at[first].size;
   LOWER_DIMS(out, value_elements(g, ids), value_elements(g, table) / entries, entries);
+  LOWER_ATTRS(out, 0);
+  lower_first(g, out, 0, first, rule_whole_dim(g, first));
 }
 
 static void lower(const Graph *g, const Node *n, Lowered *out) {
@@ -71,8 +73,10 @@ static bool shape_positions(Graph *g, Node *n) {
 }
 
 static void lower_positions(const Graph *g, const Node *n, Lowered *out) {
-  LOWER_DIMS(out, value_elements(g, n->outputs[0]));
-  LOWER_ATTRS(out, n->attrs[0]);
+  DimId seq = graph_value(g, n->outputs[0])->dims[0];
+  LOWER_DIMS(out, g->dims.at[seq].size);
+  LOWER_ATTRS(out, 0, 0);
+  lower_runs(g, out, 0, seq);
 }
 
 const OpDef op_embedding = {

@@ -1,11 +1,12 @@
-/* rope.c -- turns elements j and j + head/2 of each head by (first + position) base^(-2j/head).
+/* rope.c -- turns elements j and j + head/2 of each head by position * base^(-2j/head).
  *
  *   d_x is the same op on d_y with the sign of the angle turned
  *
- * inputs: x [batch, seq, heads, head]. attrs: base, first position, sign (set here: +1 forward). */
+ * inputs: x [batch, seq, heads, head]. attrs: base, sign (set here: +1 forward).
+ * Positions are those in the whole sequence, also when seq is cut. */
 #include "compiler/ops/rule.h"
 
-enum { BASE, FIRST, SIGN };
+enum { BASE, SIGN };
 
 static bool shape(Graph *g, Node *n) {
   ValueId x = n->inputs[0];
@@ -34,10 +35,11 @@ static void backward(Grad *b, const Node *n) {
 static void lower(const Graph *g, const Node *n, Lowered *out) {
   ValueId x = n->inputs[0], y = n->outputs[0];
   Tokens tokens = rule_tokens(g, x);
-  DimList features = rule_features(g, x);
+  DimList features = rule_features(g, x), carried = rule_carried(g, x);
   LOWER_DIMS(out, tokens.batch, tokens.seq, g->dims.at[features.at[0]].size,
              g->dims.at[features.at[1]].size, value_row_stride(g, x), value_row_stride(g, y));
-  LOWER_ATTRS(out, n->attrs[BASE], n->attrs[FIRST], n->attrs[SIGN]);
+  LOWER_ATTRS(out, n->attrs[BASE], n->attrs[SIGN], 0, 0);
+  lower_runs(g, out, 2, carried.at[carried.count - 1]);
 }
 
 const OpDef op_rope = {.name = "rope",
@@ -47,4 +49,5 @@ const OpDef op_rope = {.name = "rope",
                        .in_place = 0,
                        .reads_views = 1,
                        .writes_views = 1,
-                       .paper = "arXiv:2104.09864"};
+                       .paper = "arXiv:2104.09864",
+                       .layout = LAYOUT_LINEAR};

@@ -169,6 +169,46 @@ void lower_attrs(Lowered *out, int32_t count, const double *attrs) {
     out->attrs[i] = attrs[i];
 }
 
+DimId rule_whole_dim(const Graph *g, DimId dim) {
+  while (g->dims.at[dim].is_part)
+    dim = g->dims.at[dim].whole;
+  return dim;
+}
+
+static void lower_vary(Lowered *out, int32_t attr, MeshAxis axis, int64_t stride) {
+  assert(attr < out->attr_count && out->vary_count < LOWERED_VARIES_MAX);
+  out->varies[out->vary_count++] =
+      (LoweredVary){.attr = attr, .axes = MESH_BIT(axis), .stride = (double)stride};
+}
+
+void lower_first(const Graph *g, Lowered *out, int32_t attr, DimId dim, DimId of) {
+  out->attrs[attr] = 0;
+  while (dim != of) {
+    const Dim *part = &g->dims.at[dim];
+    assert(part->is_part && !part->zigzag);
+    lower_vary(out, attr, part->mesh, part->size);
+    dim = part->whole;
+  }
+}
+
+void lower_runs(const Graph *g, Lowered *out, int32_t attr, DimId dim) {
+  const Dim *part = &g->dims.at[dim];
+  int64_t half = part->size / 2;
+  if (part->is_part && part->zigzag) {
+    const Dim *whole = &g->dims.at[part->whole];
+    assert(!whole->is_part && part->size % 2 == 0);
+    out->attrs[attr] = 0;
+    out->attrs[attr + 1] = (double)(whole->size - half);
+    lower_vary(out, attr, part->mesh, half);
+    lower_vary(out, attr + 1, part->mesh, -half);
+    return;
+  }
+  DimId whole = rule_whole_dim(g, dim);
+  lower_first(g, out, attr, dim, whole);
+  lower_first(g, out, attr + 1, dim, whole);
+  out->attrs[attr + 1] = (double)half;
+}
+
 void lower_elements(const Graph *g, const Node *n, Lowered *out) {
   LOWER_DIMS(out, value_elements(g, n->inputs[0]));
 }

@@ -71,6 +71,18 @@ void lower_attrs(Lowered *out, int32_t count, const double *attrs);
 #define LOWER_ATTRS(out, ...)                                                                      \
   lower_attrs((out), (int32_t)(sizeof((const double[]){__VA_ARGS__}) / sizeof(double)),            \
               (const double[]){__VA_ARGS__})
+DimId rule_whole_dim(const Graph *g, DimId dim); /* itself where it is whole */
+
+/* Where a rank's part of a dim stands in the whole. The attrs, which must exist, are set for member
+ * 0 and vary with the member along the axes that cut the dim; parts of parts add up.
+ *
+ * lower_first: attrs[attr] = number in `of` of the first element of `dim`, which is `of` or a part
+ * of it, but not a zig-zag one: that has no first.
+ * lower_runs: attrs[attr], attrs[attr + 1] = first and second of kernels.def. A zig-zag part is of
+ * a whole dim. */
+void lower_first(const Graph *g, Lowered *out, int32_t attr, DimId dim, DimId of);
+void lower_runs(const Graph *g, Lowered *out, int32_t attr, DimId dim);
+
 void lower_elements(const Graph *g, const Node *n, Lowered *out); /* dims: n, of input 0 */
 
 /* Backward rules: appends `op` on inputs (NO_ID: absent, at the end); its only output is like

@@ -114,7 +114,7 @@ static void build_odd(Builder *b) {
   ValueId t = add_linear(b, "h.*.qkv", x, DIMS("qkv", "heads", "head", "width"), NULL);
   const ValueId *part = maker_of(g, add_node(b, OP_split, "h.*.s", INPUTS(t), ATTRS(2)))->outputs;
   ValueId q = part[0], k = part[1]; /* the third is not used */
-  q = add_node(b, OP_rope, "h.*.rope", INPUTS(q), ATTRS(100, 2));
+  q = add_node(b, OP_rope, "h.*.rope", INPUTS(q), ATTRS(100));
   ValueId a = add_node(b, OP_attention, "h.*.attention", INPUTS(q, k, k), ATTRS(0, 0.7, 0.25));
   ValueId scale = add_param(b, "h.*.ln_a.weight", DIMS("heads", "head"));
   ValueId shift = add_param(b, "h.*.ln_a.bias", DIMS("heads", "head"));

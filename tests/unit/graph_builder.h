@@ -181,8 +181,8 @@ static inline void build_llama(Builder *b, int64_t layers) {
   ValueId q = add_linear(b, "layers.*.q_proj", h, DIMS("heads", "head", "width"), NULL);
   ValueId k = add_linear(b, "layers.*.k_proj", h, DIMS("kv_heads", "head", "width"), NULL);
   ValueId v = add_linear(b, "layers.*.v_proj", h, DIMS("kv_heads", "head", "width"), NULL);
-  q = add_node(b, OP_rope, "layers.*.rope", INPUTS(q), ATTRS(10000, 0));
-  k = add_node(b, OP_rope, "layers.*.rope.2", INPUTS(k), ATTRS(10000, 0));
+  q = add_node(b, OP_rope, "layers.*.rope", INPUTS(q), ATTRS(10000));
+  k = add_node(b, OP_rope, "layers.*.rope.2", INPUTS(k), ATTRS(10000));
   ValueId a = add_node(b, OP_attention, "layers.*.attention", INPUTS(q, k, v), ATTRS(1));
   a = add_linear(b, "layers.*.o_proj", a, DIMS("width", "heads", "head"), NULL);
   x = add_node(b, OP_add, "layers.*.add", INPUTS(x, a), NULL);

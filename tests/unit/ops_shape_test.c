@@ -230,6 +230,9 @@ static void test_losses(void) {
     CHECK_INT(graph_value(b.g, maker_of(b.g, loss)->outputs[1])->view_of, logits);
     op_lower(b.g, maker_of(b.g, loss), &low);
     CHECK_TEXT(low.kernel, "cross_entropy_train");
+    CHECK_INT(low.dim_count, 3);
+    CHECK_INT(low.dims[1], 11);
+    CHECK_INT(low.dims[2], 11);
     CHECK_INT(low.operand_count, 3);
     CHECK_INT(low.access[0], ACCESS_UPDATE);
     CHECK_INT(low.workspace_bytes, 80);
