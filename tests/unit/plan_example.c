@@ -97,9 +97,12 @@ static void write_init(Example *e, const char *name, const char *path, uint64_t 
     uint32_t to = base(e, names[i], kinds[i], elements * 4);
     kernel(e, i == 0 ? "init_normal" : "init_constant", path)->key = 7;
     operand(e, to, 0, elements * 4, DTYPE_F32, ACCESS_WRITE);
-    dim(e, (int64_t)elements);
+    for (int k = 0; k < 5; k++)
+      dim(e, (int64_t)elements);
     attr(e, 0);
-    if (i == 0) attr(e, 0.02);
+    attr(e, i == 0 ? 0.02 : 0);
+    attr(e, 0);
+    attr(e, 0);
   }
 }
 
@@ -118,6 +121,7 @@ static void write_forward(Example *e) {
   operand(e, data, 0, ROWS * 4, DTYPE_I32, ACCESS_READ);
   operand(e, x, 0, VECTOR_BYTES, DTYPE_F32, ACCESS_WRITE);
   dim(e, ROWS), dim(e, WIDTH), dim(e, VOCAB);
+  attr(e, 0);
 
   e->forward = open_segment(e, "layer forward");
   x = base(e, "x", BUFFER_ACTIVATION, VECTOR_BYTES);
@@ -160,7 +164,7 @@ static void write_gradient(Example *e, const char *name, const char *path, uint3
     operand(e, into, 0, elements * 4, DTYPE_F32, accumulate ? ACCESS_UPDATE : ACCESS_WRITE);
     dim(e, ROWS), dim(e, WIDTH);
     if (into_table)
-      dim(e, VOCAB);
+      dim(e, VOCAB), attr(e, 0);
     else
       dim(e, WIDTH), dim(e, 0);
   }
