@@ -9,7 +9,7 @@
 
 #include "runtime/boot/local.h"
 #include "runtime/data/stage.h"
-#include "runtime/device/arena.h"
+#include "runtime/programs.h"
 #include "runtime/replay.h"
 #include "runtime/schedule.h"
 
@@ -18,7 +18,7 @@ typedef struct Rank {
   const Plan *plan;
   const PlanJob *job;
   int32_t number;
-  Arena arena;
+  Arena *arena; /* the run's: a peer may still read it when this rank has left */
   Replay replay;
   Comm *comm;
   Stage *stage;
@@ -47,36 +47,18 @@ static bool meet(Rank *rank, Status *status) {
   return false;
 }
 
-static bool find_programs(Rank *rank, Status *status) {
-  rank->init = replay_program(&rank->replay, PROGRAM_INIT);
-  rank->train = replay_program(&rank->replay, PROGRAM_TRAIN_STEP);
-  rank->eval = replay_program(&rank->replay, PROGRAM_EVAL_STEP);
-  if (!rank->init || !rank->train)
-    return status_fail(status, STATUS_OURS, "the plan has no program %s",
-                       rank->init ? "train_step" : "init");
-  int64_t loads = replay_count_loads(&rank->replay, rank->train);
-  if (loads != rank->job->accumulation ||
-      rank->job->batch_samples !=
-          loads * rank->job->microbatch_samples * mesh_replicas(&rank->run->mesh))
-    return status_fail(status, STATUS_OURS,
-                       "plan: %lld loads of %lld samples on %d replicas are not a batch of %lld",
-                       (long long)loads, (long long)rank->job->microbatch_samples,
-                       mesh_replicas(&rank->run->mesh), (long long)rank->job->batch_samples);
-  if (rank->job->prefetch_batches < 1)
-    return status_fail(status, STATUS_OURS, "plan: no room to stage a micro-batch");
-  return true;
-}
-
+/* What the whole job does; a rank that loads nothing has no data thread. All ranks of a replica
+ * stage the same samples. */
 static bool start_data(Rank *rank, Status *status) {
   Run *run = rank->run;
   if (rank->job->sample_bytes < samples_input_offset(rank->plan, rank->plan->inputs_count))
     return status_fail(status, STATUS_OURS, "plan: staged micro-batches are too small");
-  int64_t eval_loads = rank->eval ? replay_count_loads(&rank->replay, rank->eval) : 0;
+  int64_t eval_loads = programs_loads(rank->plan, PROGRAM_EVAL_STEP);
   rank->stage_setup = (StageSetup){
       .plan = rank->plan,
       .train = &run->train,
       .valid = &run->valid,
-      .ring = rank->arena.base + rank->job->staging_offset,
+      .ring = rank->arena->base + rank->job->staging_offset,
       .replicas = mesh_replicas(&run->mesh),
       .replica = mesh_replica(&run->mesh, rank->number),
       .first_step = run->first_step,
@@ -85,6 +67,7 @@ static bool start_data(Rank *rank, Status *status) {
       .train_loads = rank->job->accumulation,
       .valid_loads = run->valid.count > 0 ? eval_loads * rank->job->validate_batches : 0,
   };
+  if (programs_count_loads(rank->plan, rank->train) == 0) return true;
   rank->stage = stage_start(&rank->stage_setup, status);
   rank->replay.setup.load_context = rank->stage;
   return rank->stage != NULL;
@@ -96,20 +79,25 @@ static bool open_rank(Rank *rank, Status *status) {
   const PlanClass *class = mesh_class(&run->mesh, rank->plan, rank->number);
   if (!class) return status_fail(status, STATUS_OURS, "plan: rank %d has no class", rank->number);
   rank->comm = local_comm(run->world, rank->number, NULL);
-  if (!arena_open(&rank->arena, class->arena_bytes, status)) return false;
+  rank->arena = &run->arena[rank->number];
+  if (!arena_open(rank->arena, class->arena_bytes, status)) return false;
   ReplaySetup setup = {
       .plan = rank->plan,
       .mesh = &run->mesh,
       .rank = rank->number,
-      .arena = rank->arena.base,
+      .arena = rank->arena->base,
       .comm = rank->comm,
       .comm_beside = local_comm_beside(run->world, rank->number),
       .variant = run->options->variant,
       .load = stage_take,
   };
-  if (!replay_bind(&rank->replay, &setup, status) || !find_programs(rank, status) ||
-      !start_data(rank, status))
+  if (!programs_check(rank->plan, &run->mesh, status) ||
+      !replay_bind(&rank->replay, &setup, status))
     return false;
+  rank->init = replay_program(&rank->replay, PROGRAM_INIT);
+  rank->train = replay_program(&rank->replay, PROGRAM_TRAIN_STEP);
+  rank->eval = replay_program(&rank->replay, PROGRAM_EVAL_STEP);
+  if (!start_data(rank, status)) return false;
   int32_t count = rank->job->threads < 1 ? 1 : (int32_t)rank->job->threads;
   int32_t core = run->first_core < 0 ? -1 : run->first_core + rank->number * count;
   rank->threads = threads_new(count, core);
@@ -124,7 +112,6 @@ static void close_rank(Rank *rank) {
   stage_stop(rank->stage);
   threads_free(rank->threads);
   replay_free(&rank->replay);
-  arena_close(&rank->arena);
 }
 
 /* All ranks at once, as they will compete in the steps. */
@@ -138,6 +125,10 @@ static bool measure_peak(Rank *rank, Status *status) {
   run->peak_flops_per_s[rank->number] = peak.flops_per_s;
   if (rank->number == 0) run->peak_size = peak.size;
   return meet(rank, status);
+}
+
+static int64_t data_wait_ns(const Rank *rank) {
+  return rank->stage ? stage_wait_ns(rank->stage) : 0;
 }
 
 static void set_control(Rank *rank, int64_t step) {
@@ -157,26 +148,11 @@ static bool run_init(Rank *rank, Status *status) {
   if (!replay_run(&rank->replay, rank->init, status)) return false;
   if (rank->run->resumes) {
     Run *run = rank->run;
-    hostile_allow(&rank->replay.hostile, rank->arena.base, rank->arena.size_bytes);
-    checkpoint_restore(&run->checkpoint, rank->arena.base, rank->plan, rank->replay.class);
-    hostile_forbid(&rank->replay.hostile, rank->arena.base, rank->arena.size_bytes);
+    hostile_allow(&rank->replay.hostile, rank->arena->base, rank->arena->size_bytes);
+    checkpoint_restore(&run->checkpoint, rank->arena->base, rank->plan, rank->replay.class);
+    hostile_forbid(&rank->replay.hostile, rank->arena->base, rank->arena->size_bytes);
   }
   return true;
-}
-
-/* What a replica sums must reach the others, or rank 0 would report its own share for the whole. */
-static bool eval_is_reduced(const Rank *rank) {
-  const Plan *plan = rank->plan;
-  for (uint32_t i = 0; i < rank->eval->calls_count; i++) {
-    const PlanSegment *segment = &plan->segments[plan->calls[rank->eval->calls_first + i].segment];
-    for (uint32_t k = 0; k < segment->records_count; k++) {
-      const PlanRecord *record = &plan->records[segment->records_first + k];
-      if (record->kind == RECORD_ALL_REDUCE && record->meaning != PLAN_NONE &&
-          plan->meanings[record->meaning].direction == DIRECTION_CONTROL)
-        return true;
-    }
-  }
-  return false;
 }
 
 static bool open_report(Rank *rank, Status *status) {
@@ -205,9 +181,9 @@ static bool open_report(Rank *rank, Status *status) {
       .resumed_from = run->resumes ? run->checkpoint.path : NULL,
   };
   if (!report_open(&run->report, &setup, status)) return false;
-  if (rank->eval && setup.replicas > 1 && !eval_is_reduced(rank))
+  if (rank->eval && !programs_reduce(rank->plan, rank->eval))
     report_note(&run->report, "note     validation is of rank 0's share: the plan's eval_step does "
-                              "not reduce its loss over dp");
+                              "not reduce its loss over all ranks");
   return true;
 }
 
@@ -227,9 +203,9 @@ static bool save(Rank *rank, int64_t step, Status *status) {
   Run *run = rank->run;
   if (rank->number != 0 || rank->saved_step == step) return true;
   int64_t start_ns = now_ns();
-  hostile_allow(&rank->replay.hostile, rank->arena.base, rank->arena.size_bytes);
-  bool saved = checkpoint_save(&run->store, rank->arena.base, step, rank->samples, status);
-  hostile_forbid(&rank->replay.hostile, rank->arena.base, rank->arena.size_bytes);
+  hostile_allow(&rank->replay.hostile, rank->arena->base, rank->arena->size_bytes);
+  bool saved = checkpoint_save(&run->store, rank->arena->base, step, rank->samples, status);
+  hostile_forbid(&rank->replay.hostile, rank->arena->base, rank->arena->size_bytes);
   if (!saved) return false;
   rank->saved_step = step;
   rank->saved_ns = now_ns();
@@ -273,7 +249,7 @@ static bool validate(Rank *rank, int64_t step, Status *status) {
 static bool train_step(Rank *rank, int64_t step, Status *status) {
   Control *control = rank->replay.control;
   int64_t start_ns = now_ns();
-  int64_t wait_ns = stage_wait_ns(rank->stage), sent_bytes = replay_sent_bytes(&rank->replay);
+  int64_t wait_ns = data_wait_ns(rank), sent_bytes = replay_sent_bytes(&rank->replay);
   set_control(rank, step);
   control->reduce[REDUCE_STOP] = run_stop_requested ? 1.0 : 0.0;
   control->reduce[REDUCE_CHECKPOINT] = wants_checkpoint(rank, step) ? 1.0 : 0.0;
@@ -288,7 +264,7 @@ static bool train_step(Rank *rank, int64_t step, Status *status) {
                     .grad_norm = control->grad_norm,
                     .lr = control->lr,
                     .step_ns = now_ns() - start_ns,
-                    .data_wait_ns = stage_wait_ns(rank->stage) - wait_ns,
+                    .data_wait_ns = data_wait_ns(rank) - wait_ns,
                     .comm_bytes = replay_sent_bytes(&rank->replay) - sent_bytes,
                 });
   return true;
@@ -311,19 +287,6 @@ static bool after_step(Rank *rank, int64_t step, Status *status) {
   return true;
 }
 
-static bool run_steps(Rank *rank, Status *status) {
-  Run *run = rank->run;
-  for (int64_t step = run->first_step; step <= run->last_step && !rank->stopped; step++) {
-    if (!train_step(rank, step, status) || !after_step(rank, step, status)) return false;
-    if (step > run->first_step) continue;
-    if (!meet(rank, status)) return false;
-    if (rank->number == 0) atomic_store(&run_is_steady, true);
-  }
-  if (!meet(rank, status)) return false;
-  if (rank->number == 0) atomic_store(&run_is_steady, false);
-  return true;
-}
-
 /* Memory is given out in blocks of PLAN_ALIGN_BYTES. */
 static uint64_t in_blocks(uint64_t bytes) {
   return (bytes + PLAN_ALIGN_BYTES - 1) / PLAN_ALIGN_BYTES * PLAN_ALIGN_BYTES;
@@ -340,16 +303,43 @@ static uint64_t measured_bytes(const Rank *rank) {
   return in_blocks(high);
 }
 
-static bool close_report(Rank *rank, Status *status) {
+static uint64_t planned_bytes(const Rank *rank) {
   uint64_t planned = 0;
   for (uint32_t i = 0; i < rank->replay.class->programs_count; i++) {
     const PlanProgram *program = &rank->plan->programs[rank->replay.class->programs_first + i];
     if (program->peak_bytes > planned) planned = program->peak_bytes;
   }
+  return in_blocks(planned);
+}
+
+/* Each rank leaves its own before the last meeting; the one that needs most is reported. */
+static void note_memory(Rank *rank) {
+  rank->run->memory[rank->number] = (RankMemory){planned_bytes(rank), measured_bytes(rank)};
+}
+
+static bool run_steps(Rank *rank, Status *status) {
+  Run *run = rank->run;
+  for (int64_t step = run->first_step; step <= run->last_step && !rank->stopped; step++) {
+    if (!train_step(rank, step, status) || !after_step(rank, step, status)) return false;
+    if (step > run->first_step) continue;
+    if (!meet(rank, status)) return false;
+    if (rank->number == 0) atomic_store(&run_is_steady, true);
+  }
+  note_memory(rank);
+  if (!meet(rank, status)) return false;
+  if (rank->number == 0) atomic_store(&run_is_steady, false);
+  return true;
+}
+
+static bool close_report(Rank *rank, Status *status) {
+  const Run *run = rank->run;
+  RankMemory most = run->memory[0];
+  for (int32_t i = 1; i < run->mesh.rank_count; i++)
+    if (run->memory[i].planned_bytes > most.planned_bytes) most = run->memory[i];
   EndFacts facts = {
       .outcome = rank->stopped ? "stopped" : "done",
-      .planned_bytes = in_blocks(planned),
-      .measured_bytes = measured_bytes(rank),
+      .planned_bytes = most.planned_bytes,
+      .measured_bytes = most.measured_bytes,
       .checkpoint = rank->saved_path[0] ? rank->saved_path : NULL,
   };
   return report_close(&rank->run->report, &facts, status);

@@ -5,9 +5,16 @@
 #include "runtime/checkpoint/checkpoint.h"
 #include "runtime/comm/local.h"
 #include "runtime/data/samples.h"
+#include "runtime/device/arena.h"
 #include "runtime/mesh.h"
 #include "runtime/metrics/report.h"
 #include "runtime/run.h"
+
+/* Of one rank, in blocks as memory is given out. */
+typedef struct RankMemory {
+  uint64_t planned_bytes;
+  uint64_t measured_bytes;
+} RankMemory;
 
 typedef struct Run {
   const Plan *plan;
@@ -24,6 +31,8 @@ typedef struct Run {
   int64_t samples_before;
   double *peak_flops_per_s; /* one per rank, written before the first meeting */
   int32_t peak_size;
+  RankMemory *memory; /* one per rank, written before the last meeting */
+  Arena *arena;       /* one per rank, opened by it, closed when all have left */
   double unigram;
   CheckpointStore store; /* rank 0's */
   Report report;         /* rank 0's */

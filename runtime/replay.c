@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "kernels/philox.h"
+#include "runtime/programs.h"
 
 /* Where a walk through a program stands. */
 typedef struct Position {
@@ -18,8 +19,7 @@ typedef struct Position {
 typedef bool Visit(Replay *replay, const Position *at, const PlanRecord *record, Status *status);
 
 static bool applies(const PlanCall *call, const PlanRecord *record) {
-  return (call->flags & record->when_all) == record->when_all &&
-         (call->flags & record->when_none) == 0;
+  return plan_when(record->when_all, record->when_none, call->flags);
 }
 
 static const char *record_path(const Replay *replay, const PlanRecord *record) {
@@ -340,12 +340,7 @@ void replay_free(Replay *replay) {
 }
 
 const PlanProgram *replay_program(const Replay *replay, ProgramKind kind) {
-  const Plan *plan = replay->setup.plan;
-  for (uint32_t i = 0; i < replay->class->programs_count; i++) {
-    const PlanProgram *program = &plan->programs[replay->class->programs_first + i];
-    if (program->kind == kind) return program;
-  }
-  return NULL;
+  return programs_find(replay->setup.plan, replay->class, kind);
 }
 
 const ReplayCount *replay_count(const Replay *replay, uint32_t record) {
@@ -357,24 +352,4 @@ int64_t replay_sent_bytes(const Replay *replay) {
   for (uint32_t i = 0; i < replay->setup.plan->records_count; i++)
     sent_bytes += replay->count[i].sent_bytes;
   return sent_bytes;
-}
-
-int64_t replay_count_loads(const Replay *replay, const PlanProgram *program) {
-  const Plan *plan = replay->setup.plan;
-  int64_t loads = 0;
-  for (uint32_t number = 0; number < program->calls_count; number++) {
-    int64_t times = 1;
-    for (uint32_t i = 0; i < program->loops_count; i++) {
-      const PlanLoop *loop = &plan->loops[program->loops_first + i];
-      if (number >= loop->first_call && number < loop->first_call + loop->call_count)
-        times = loop->times;
-    }
-    const PlanCall *call = &plan->calls[program->calls_first + number];
-    const PlanSegment *segment = &plan->segments[call->segment];
-    for (uint32_t i = 0; i < segment->records_count; i++) {
-      const PlanRecord *record = &plan->records[segment->records_first + i];
-      if (record->kind == RECORD_LOAD && applies(call, record)) loads += times;
-    }
-  }
-  return loads;
 }

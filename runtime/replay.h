@@ -61,9 +61,6 @@ void replay_free(Replay *replay);
 /* The program of this rank's class, or NULL. */
 const PlanProgram *replay_program(const Replay *replay, ProgramKind kind);
 
-/* How often the program loads a micro-batch. */
-int64_t replay_count_loads(const Replay *replay, const PlanProgram *program);
-
 /* How often the plan's record of this index ran and what it sent; and the latter of all records.
  * Not while replay_run is under way. */
 const ReplayCount *replay_count(const Replay *replay, uint32_t record);

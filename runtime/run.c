@@ -100,8 +100,11 @@ static bool open_run(Run *run, Status *status) {
   int32_t threads = job->threads < 1 ? 1 : (int32_t)job->threads;
   run->first_core = boot_first_core(run->mesh.rank_count, threads);
   run->world = local_world_new(run->plan, &run->mesh, threads);
+  if (run->world) local_world_delay(run->world, run->options->link_delay);
   run->peak_flops_per_s = calloc((size_t)run->mesh.rank_count, sizeof *run->peak_flops_per_s);
-  if (!run->world || !run->peak_flops_per_s)
+  run->memory = calloc((size_t)run->mesh.rank_count, sizeof *run->memory);
+  run->arena = calloc((size_t)run->mesh.rank_count, sizeof *run->arena);
+  if (!run->world || !run->peak_flops_per_s || !run->memory || !run->arena)
     return status_fail(status, STATUS_WORLD, "not enough memory for %d ranks",
                        run->mesh.rank_count);
   return true;
@@ -112,6 +115,10 @@ static void close_run(Run *run) {
   samples_close(&run->train);
   samples_close(&run->valid);
   checkpoint_close(&run->checkpoint);
+  for (int32_t rank = 0; run->arena && rank < run->mesh.rank_count; rank++)
+    arena_close(&run->arena[rank]);
+  free(run->arena);
+  free(run->memory);
   free(run->peak_flops_per_s);
   free(run);
 }

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 
 #include "kernels/kernel.h"
+#include "runtime/comm/local.h"
 #include "runtime/plan/plan.h"
 #include "runtime/status.h"
 
@@ -18,6 +19,7 @@ typedef struct RunOptions {
   bool measure_peak; /* else MFU is unknown */
   Resume resume;
   const char *resume_path; /* of RESUME_PATH */
+  CommDelay link_delay;    /* of every message between ranks; zero but in tests */
 } RunOptions;
 
 /* Raised by the signal handler: finish the step, save, leave. */
