@@ -84,7 +84,7 @@
 
 ---@class (exact) lockstep.cluster
 ---@field [1]? string the machine: a library name or ./file.lua
----@field nodes? integer|string machines; by name, here: 1. Default: derived
+---@field nodes? integer|string machines; by name, here: 1; nodes of here all stand on this machine. Default: derived
 ---@field devices? integer|string ranks per node; by name, here: 1. Default: derived
 ---@field device? string from specs/devices, or cpu; by name. Default: derived
 ---@field memory? string overrides the device's. Default: derived

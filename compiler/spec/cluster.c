@@ -160,12 +160,11 @@ static bool check_device(Compile *c, const Job *job, const Cluster *cluster, boo
 
 /* Memory of one rank: the job's, the cluster file's, the device's, or its share of this machine. */
 static void settle_memory(Compile *c, Job *job, const Machine *machine, const Facts *facts,
-                          const Facts *device, Cluster *cluster) {
+                          const Facts *device, int64_t sharers, Cluster *cluster) {
   int64_t machine_bytes = machine ? machine->memory_bytes : (int64_t)8 << 30;
-  int64_t otherwise = machine_bytes / cluster->devices;
-  const char *rule =
-      arena_printf(c->arena, "this machine's %s / %lld ranks",
-                   format_bytes(c->arena, machine_bytes), (long long)cluster->devices);
+  int64_t otherwise = machine_bytes / sharers;
+  const char *rule = arena_printf(c->arena, "this machine's %s / %lld ranks",
+                                  format_bytes(c->arena, machine_bytes), (long long)sharers);
   Facts merged = *facts;
   if (!merged.is_known[CLUSTER_MEMORY] && device->is_known[DEVICE_MEMORY]) {
     merged.is_known[CLUSTER_MEMORY] = true;
@@ -200,9 +199,11 @@ bool spec_cluster(Compile *c, Job *job, const Machine *machine, Cluster *cluster
     cluster->nodes = settle(job, FIELD_cluster_nodes, &facts, CLUSTER_NODES, 1, "one machine");
     cluster->devices =
         settle(job, FIELD_cluster_devices, &facts, CLUSTER_DEVICES, 1, "one rank a machine");
-    settle_memory(c, job, machine, &facts, &device, cluster);
+    /* Nodes of "here" stand for nodes, but all of their ranks are threads of this machine. */
+    int64_t sharers = cluster->devices * (is_here ? cluster->nodes : 1);
+    settle_memory(c, job, machine, &facts, &device, sharers, cluster);
     int64_t cores = is_here && machine ? machine->cores : (int64_t)fact_of(&facts, CLUSTER_CORES);
-    cluster->threads = is_cpu && cores > cluster->devices ? cores / cluster->devices : 1;
+    cluster->threads = is_cpu && cores > sharers ? cores / sharers : 1;
     cluster->flops_fp32 = fact_of(&device, DEVICE_FP32);
     cluster->flops_bf16 = fact_of(&device, DEVICE_BF16);
     cluster->memory_bytes_per_s = fact_of(&device, DEVICE_BANDWIDTH);

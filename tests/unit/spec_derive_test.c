@@ -199,6 +199,17 @@ int main(void) {
     CHECK_INT(cluster.memory_bytes, (int64_t)2 << 30);
     compile_free(c);
   }
+  TEST("nodes of here share this machine as its devices do") {
+    Compile *c = compile_new("specs");
+    const char *const overrides[] = {"cluster.devices=2", "cluster.nodes=4"};
+    Machine machine = {.memory_bytes = (int64_t)64 << 30, .cores = 32};
+    Cluster cluster;
+    Job *job = spec_load(c, path, overrides, 2);
+    CHECK(job && spec_cluster(c, job, &machine, &cluster));
+    CHECK_INT(cluster.threads, 4);
+    CHECK_INT(cluster.memory_bytes, (int64_t)8 << 30);
+    compile_free(c);
+  }
   unlink(path);
   return check_failures != 0;
 }
