@@ -114,16 +114,29 @@ static int64_t length_of(TimelineUnit unit, const PlanRecord *record) {
   return length > 0 ? length : 0;
 }
 
-/* Segments are named for what they do: "h.forward", "layer backward", "h.backward weights". */
+/* Whether `word` stands in a name whose words are separated by dots or spaces. */
+static bool has_word(const char *name, const char *word) {
+  size_t length = strlen(word);
+  for (const char *at = name; *at != '\0'; at += strspn(at, ". ")) {
+    size_t here = strcspn(at, ". ");
+    if (here == length && strncmp(at, word, length) == 0) return true;
+    at += here;
+  }
+  return false;
+}
+
+/* Segments are named for what they do: "h.forward", "layer backward", "h.square_sum". */
 static BoxKind kind_by_name(const char *name, int32_t microbatch) {
   static const struct {
     const char *word;
     BoxKind kind;
-  } words[] = {{"recompute", BOX_RECOMPUTE}, {"update", BOX_UPDATE},   {"norm", BOX_UPDATE},
-               {"clip", BOX_UPDATE},         {"reduce", BOX_UPDATE},   {"weight", BOX_WEIGHT},
-               {"backward", BOX_BACKWARD},   {"forward", BOX_FORWARD}, {"load", BOX_LOAD}};
+  } words[] = {
+      {"weight", BOX_WEIGHT},      {"recompute", BOX_RECOMPUTE},  {"backward", BOX_BACKWARD},
+      {"forward", BOX_FORWARD},    {"reduce", BOX_COMMUNICATION}, {"gather", BOX_COMMUNICATION},
+      {"join", BOX_COMMUNICATION}, {"update", BOX_UPDATE},        {"square_sum", BOX_UPDATE},
+      {"clip", BOX_UPDATE},        {"clear", BOX_UPDATE},         {"norm", BOX_UPDATE}};
   for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-    if (strstr(name, words[i].word) != NULL) return words[i].kind;
+    if (has_word(name, words[i].word)) return words[i].kind;
   return microbatch >= 0 ? BOX_FORWARD : BOX_UPDATE;
 }
 

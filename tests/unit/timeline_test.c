@@ -96,10 +96,10 @@ static void build_pipeline(PlanBuilder *b, const Pipeline *pipeline, Costs costs
   build_axes(b, (PlanAxis){(uint32_t)pipeline->shape.stages, build_string(b, "pp")});
   build_comms(b, (PlanComm){1, build_string(b, "pp")});
   uint32_t steps[PIPE_ACTION_COUNT] = {
-      step_segment(b, "h.forward", ticks->forward, costs),
+      step_segment(b, "norm.forward", ticks->forward, costs),
       step_segment(b, "h.backward", split ? ticks->backward : ticks->backward + ticks->weight,
                    costs),
-      step_segment(b, "h.backward.weights", ticks->weight, costs)};
+      step_segment(b, "h.weight", ticks->weight, costs)};
   for (int32_t i = 0; i < pipeline->shape.stages; i++)
     add_stage(b, pipeline, i, steps, costs);
 }
