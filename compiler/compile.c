@@ -35,9 +35,10 @@ static Graph *make_graph(Draft *d, Model *model, bool training) {
   if (g == NULL) return NULL;
   g->threads = (int32_t)d->cluster->threads;
   g->loss_count = derived->batch_samples * derived->sample_tokens;
+  if (training) d->parameters = model_parameters(g);
+  graph_pad_dim(g, "vocab", job->model.vocab_multiple);
   if (training) {
     if (!grad_derive(g)) return NULL;
-    d->parameters = model_parameters(g);
     d->flops_per_token =
         cost_flops_per_token(g, job->train.microbatch * derived->sample_tokens);
   }

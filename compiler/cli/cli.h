@@ -20,8 +20,10 @@ typedef struct Options {
   const char *out;      /* -o */
   const char *why;      /* --why rank=N */
   const char *segment;  /* --segment S */
+  const char *svg;      /* --svg FILE, with --schedule */
   const char *hold_out; /* --hold-out 5% */
   bool json, quiet, color, no_data, values, reference, luacats;
+  bool layouts, schedule, map; /* screens of explain */
 } Options;
 
 /* Fills `options`; on a mistake says it on stderr and returns false. */

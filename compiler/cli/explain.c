@@ -1,10 +1,12 @@
-/* explain.c -- lockstep explain: memory of a rank, or where the value of a key came from. */
+/* explain.c -- lockstep explain: memory of a rank, layouts, schedule, rank map, or where the value
+ * of a key came from. */
 #include "compiler/explain/explain.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "compiler/cli/cli.h"
+#include "compiler/explain/timeline.h"
 #include "compiler/spec/help.h"
 
 /* "rank=3" or "3". */
@@ -15,16 +17,37 @@ static bool parse_rank(const char *text, int64_t *rank) {
   return end != text && !*end && *rank >= 0;
 }
 
+/* The picture goes to a file of its own, whole or not at all. */
+static ExitCode write_picture(const Compiled *compiled, const char *path) {
+  FILE *out = fopen(path, "w");
+  bool is_good = out != NULL && timeline_svg(&compiled->plan, out);
+  if (out != NULL) is_good = fclose(out) == 0 && is_good;
+  if (!is_good) {
+    if (out != NULL) remove(path);
+    return complain(EXIT_WORLD, "cannot write %s", path);
+  }
+  fprintf(stderr, "wrote    %s\n", path);
+  return EXIT_DONE;
+}
+
 static ExitCode explain_one(const Options *options, Compile *c, const Compiled *compiled) {
   int64_t rank;
   if (options->why) {
-    int64_t ranks = compiled->derived.dp;
+    const Derived *d = &compiled->derived;
+    int64_t ranks = d->dp * d->tp * d->cp * d->pp;
     if (!parse_rank(options->why, &rank) || rank >= ranks)
       return complain(EXIT_USER, "--why wants rank=0 to rank=%lld, not '%.40s'",
                       (long long)(ranks - 1), options->why);
     explain_rank(compiled, rank, stdout);
   } else if (options->json) {
     explain_json(compiled, stdout);
+  } else if (options->layouts) {
+    explain_layouts(compiled, stdout);
+  } else if (options->map) {
+    explain_map(compiled, stdout);
+  } else if (options->schedule || options->svg) {
+    explain_schedule(compiled, stdout);
+    if (options->svg) return write_picture(compiled, options->svg);
   } else if (options->values) {
     help_values(c, compiled->job, NULL, stdout);
   } else if (options->word_count == 2) {

@@ -33,7 +33,8 @@ static bool set_flag(Options *options, const char *word) {
   } flags[] = {{"--json", &options->json},      {"--quiet", &options->quiet},
                {"-q", &options->quiet},         {"--no-data", &options->no_data},
                {"--values", &options->values},  {"--reference", &options->reference},
-               {"--luacats", &options->luacats}};
+               {"--luacats", &options->luacats}, {"--layouts", &options->layouts},
+               {"--schedule", &options->schedule}, {"--map", &options->map}};
   for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
     if (strcmp(word, flags[i].name) == 0) {
       *flags[i].flag = true;
@@ -66,6 +67,7 @@ static bool take_value(Options *options, int count, char **words, int *at, bool 
   } single[] = {{"-o", &options->out},
                 {"--why", &options->why},
                 {"--segment", &options->segment},
+                {"--svg", &options->svg},
                 {"--hold-out", &options->hold_out}};
   static const char *const passed[] = {"--steps", "--resume", "--kernels"};
   const char *value = value_of("-D", count, words, at);

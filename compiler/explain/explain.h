@@ -9,14 +9,25 @@
 /* The dozen lines that `compile` prints: model, batch, ranks, memory, time, run. */
 void explain_summary(const Compiled *compiled, FILE *out);
 
-/* One row per kind of memory at the moment of the train step's peak, then the peak and the budget.
- */
+/* One row per kind of memory at the moment of the train step's peak, one column per pipeline stage,
+ * then the peak and the budget. */
 void explain_memory(const Compiled *compiled, FILE *out);
 
 /* Every buffer of one rank that is alive at the peak, largest first: `explain --why rank=N`. */
 void explain_rank(const Compiled *compiled, int64_t rank, FILE *out);
 
-/* The same as one JSON object, "version": 1. */
+/* Every communication with the layouts before and after it, what a rank sends in a step, and
+ * whether ring attention hides its exchange: `explain --layouts`. */
+void explain_layouts(const Compiled *compiled, FILE *out);
+
+/* Pipeline stages: layers, micro-batches in flight, their bytes, the idle share; then the train step
+ * as a timeline: `explain --schedule`. */
+void explain_schedule(const Compiled *compiled, FILE *out);
+
+/* Which rank is which coordinate, on which node: `explain --map`. */
+void explain_map(const Compiled *compiled, FILE *out);
+
+/* The same as one JSON object, "version": 2. */
 void explain_json(const Compiled *compiled, FILE *out);
 
 #endif

@@ -25,6 +25,19 @@ DimId graph_add_dim(Graph *g, Dim dim) {
   return g->dims.count - 1;
 }
 
+void graph_pad_dim(Graph *g, const char *name, int64_t multiple) {
+  DimId d = graph_dim(g, name);
+  if (d == NO_ID || g->dims.at[d].size % multiple == 0) return;
+  Dim *dim = &g->dims.at[d];
+  dim->real_size = dim->size;
+  dim->size = round_up(dim->size, multiple);
+  for (ParamId p = 0; p < g->params.count; p++) {
+    Param *param = &g->params.at[p];
+    for (int32_t i = 0; i < param->dim_count; i++)
+      if (param->dims[i] == d) param->elements = param->elements / dim->real_size * dim->size;
+  }
+}
+
 ValueId graph_add_value(Graph *g, Value value) {
   VEC_PUSH(g->compile->arena, &g->values, value);
   return g->values.count - 1;

@@ -157,6 +157,8 @@ typedef struct Graph {
 Graph *graph_new(Compile *c, bool training);
 DimId graph_dim(Graph *g, const char *name); /* by name; NO_ID when there is none */
 DimId graph_add_dim(Graph *g, Dim dim);
+/* Pads a dim, and the parameters that have it, to a multiple; before anything is cut. */
+void graph_pad_dim(Graph *g, const char *name, int64_t multiple);
 ValueId
 graph_add_value(Graph *g,
                 Value value); /* sets nothing: view_of and producer must be NO_ID where none */

@@ -249,4 +249,7 @@ void state_layout(Draft *d);   /* memory/state.c: persistent buffers of every st
 void timeline_build(Draft *d); /* schedule/timeline.c: calls and transient buffers */
 void memory_pack(Draft *d);    /* memory/pack.c: offsets */
 
+/* The order of a pipeline's stages (pipeline.h); NULL without a pipeline. */
+const struct Pipeline *draft_pipeline(const Draft *d);
+
 #endif

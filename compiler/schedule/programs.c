@@ -215,7 +215,7 @@ static void build_eval(Draft *d, Stage *stage, int32_t load, int32_t control) {
   timeline_call(&t, control, NO_ID, -1);
 }
 
-static const Pipeline *make_pipeline(const Draft *d) {
+const Pipeline *draft_pipeline(const Draft *d) {
   static const PipeKind kinds[] = {[CHOICE_GPIPE] = PIPE_GPIPE,
                                    [CHOICE_1F1B] = PIPE_1F1B,
                                    [CHOICE_INTERLEAVED] = PIPE_INTERLEAVED,
@@ -230,7 +230,7 @@ static const Pipeline *make_pipeline(const Draft *d) {
 }
 
 void timeline_build(Draft *d) {
-  const Pipeline *pipeline = make_pipeline(d);
+  const Pipeline *pipeline = draft_pipeline(d);
   int32_t load = load_segment_build(d, d->train, "load");
   int32_t control = control_segment_build(d, "control");
   int32_t load_eval = d->eval != NULL ? load_segment_build(d, d->eval, "load.eval") : NO_ID;

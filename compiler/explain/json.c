@@ -1,0 +1,51 @@
+/* json.c -- what a compile found out, for programs. */
+#include "compiler/explain/words.h"
+
+static void print_class(const Compiled *compiled, uint32_t class, FILE *out) {
+  Peak peak = find_peak(compiled, class);
+  fprintf(out, "{\"name\":\"%s\",\"ranks\":%u,\"predicted_ns\":%lld,\"memory\":{",
+          plan_string(&compiled->plan, peak.class->name), peak.class->rank_count,
+          (long long)peak.program->predicted_ns);
+  for (size_t i = 0; i < MEMORY_ROWS; i++)
+    fprintf(out, "\"%s\":%lld,", memory_rows[i].name,
+            (long long)peak.by_kind[memory_rows[i].kind]);
+  fprintf(out, "\"live\":%lld,\"peak\":%lld,\"arena\":%lld}}",
+          (long long)peak.program->live_bytes, (long long)peak.program->peak_bytes,
+          (long long)peak.class->arena_bytes);
+}
+
+void explain_json(const Compiled *compiled, FILE *out) {
+  const Derived *d = &compiled->derived;
+  Peak peak = find_peak(compiled, 0);
+  fprintf(out,
+          "{\"version\":2,\"job\":\"%s\",\"model\":\"%s\",\"parameters\":%lld,\"flops_per_token\":%"
+          "lld,\n",
+          compiled->job->job.name, compiled->draft->train->model_name,
+          (long long)compiled->parameters, (long long)compiled->flops_per_token);
+  fprintf(out,
+          " \"batch_samples\":%lld,\"sample_tokens\":%lld,\"microbatch\":%lld,\"accumulation\":%"
+          "lld,\"steps\":%lld,\n",
+          (long long)d->batch_samples, (long long)d->sample_tokens,
+          (long long)compiled->job->train.microbatch, (long long)d->accumulation,
+          (long long)d->steps);
+  fprintf(out,
+          " \"ranks\":%lld,\"tp\":%lld,\"cp\":%lld,\"pp\":%lld,\"dp\":%lld,\"zero\":%lld,"
+          "\"shard_ranks\":%lld,\"sequence\":%s,\"pipeline\":\"%s\",\n",
+          (long long)rank_count(compiled), (long long)d->tp, (long long)d->cp, (long long)d->pp,
+          (long long)d->dp, (long long)d->zero, (long long)d->shard_ranks,
+          d->sequence ? "true" : "false", pipeline_text(compiled));
+  fprintf(out, " \"recompute\":\"%s\",\"threads\":%lld,\"predicted_step_ns\":%lld,\n \"memory\":{",
+          recompute_text(compiled), (long long)compiled->cluster.threads,
+          (long long)(step_seconds(compiled) * 1e9));
+  for (size_t i = 0; i < MEMORY_ROWS; i++)
+    fprintf(out, "\"%s\":%lld,", memory_rows[i].name,
+            (long long)peak.by_kind[memory_rows[i].kind]);
+  fprintf(out, "\"live\":%lld,\"peak\":%lld,\"arena\":%lld,\"budget\":%lld},\n \"classes\":[",
+          (long long)peak.program->live_bytes, (long long)peak.program->peak_bytes,
+          (long long)compiled->draft->arena_bytes, (long long)compiled->budget_bytes);
+  for (uint32_t i = 0; i < compiled->plan.classes_count; i++) {
+    if (i > 0) fprintf(out, ",\n  ");
+    print_class(compiled, i, out);
+  }
+  fprintf(out, "]}\n");
+}

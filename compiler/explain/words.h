@@ -1,0 +1,36 @@
+/* words.h -- what the screens share. Private to explain/. */
+#ifndef LOCKSTEP_EXPLAIN_WORDS_H
+#define LOCKSTEP_EXPLAIN_WORDS_H
+
+#include "compiler/explain/explain.h"
+
+/* The ledger of one class at the call of its train step at which most bytes are alive. */
+typedef struct Peak {
+  const PlanClass *class;
+  const PlanProgram *program;
+  uint32_t index, call; /* of the program; the call */
+  int64_t live_bytes;   /* then, persistent ones included */
+  int64_t by_kind[BufferKind_COUNT];
+} Peak;
+
+Peak find_peak(const Compiled *compiled, uint32_t class);
+bool buffer_alive(const PlanBuffer *buffer, uint32_t program, uint32_t call);
+
+/* Rows of the memory table, in order. */
+typedef struct MemoryRow {
+  const char *head, *name;
+  BufferKind kind;
+} MemoryRow;
+enum { MEMORY_ROWS = 11 };
+extern const MemoryRow memory_rows[MEMORY_ROWS];
+
+char *count_text(const Compiled *compiled, int64_t n);
+char *bytes_text(const Compiled *compiled, int64_t n);
+const char *duration_text(const Compiled *compiled, double seconds);
+const char *recompute_text(const Compiled *compiled);
+const char *pipeline_text(const Compiled *compiled); /* "1f1b", "interleaved x4", "-" */
+
+int64_t rank_count(const Compiled *compiled);
+double step_seconds(const Compiled *compiled); /* lanes and stages simulated; 0: unknown */
+
+#endif
