@@ -3,6 +3,7 @@
  */
 #include "kernels/cpu/attention.h"
 
+#include <float.h>
 #include <math.h>
 
 #include "kernels/cpu/workspace.h"
@@ -44,8 +45,8 @@ static Vec softmax_column(const Step *t, float *scores, int64_t j, float *highes
   int64_t q0 = t->q0 + j * LANES;
   float *column = scores + j * LANES;
   Vec scale = v_set(a->scale), lowest = v_set(-INFINITY), old = v_load(highest + j * LANES);
-  int64_t free = a->causal ? min64(max64(q0 - t->k0 + 1, 0), t->keys) : t->keys; /* unmasked keys */
-  Vec high = old, number = query_numbers(q0);
+  int64_t free = min64(max64(visible_keys(a, q0) - t->k0, 0), t->keys); /* unmasked keys */
+  Vec high = old, number = last_keys(a, q0);
   for (int64_t key = 0; key < free; key++)
     high = v_max(high, v_mul(v_load(column + key * QUERY_PANEL), scale));
   for (int64_t key = free; key < t->keys; key++) {
@@ -129,8 +130,9 @@ static void write_panel(const Step *t, Scratch *s, int64_t panel) {
   float *lse = (float *)a->args->operand[4] + (t->b * a->heads + t->h) * a->seq + t->q0;
   float factor[QUERY_PANEL];
   for (int64_t q = 0; q < t->queries; q++) {
-    factor[q] = 1 / s->sum[panel][q];
-    lse[q] = s->highest[panel][q] + logf(s->sum[panel][q]);
+    bool sees = visible_keys(a, t->q0 + q) > 0;
+    factor[q] = sees ? 1 / s->sum[panel][q] : 0;
+    lse[q] = sees ? s->highest[panel][q] + logf(s->sum[panel][q]) : -INFINITY;
   }
   int64_t stride = a->heads * a->head;
   int64_t first = (t->b * a->seq + t->q0) * stride + t->h * a->head;
@@ -138,39 +140,58 @@ static void write_panel(const Step *t, Scratch *s, int64_t panel) {
                 a->args->dtype[3] == DTYPE_BF16);
 }
 
+/* The p-th panel of a block of queries. */
+static Step panel_of(const Step *block, int64_t p) {
+  Step panel = *block;
+  panel.q0 += p * QUERY_PANEL;
+  panel.queries = min64(QUERY_PANEL, block->q0 + block->queries - panel.q0);
+  return panel;
+}
+
+static int64_t keys_seen(const Step *t) {
+  return visible_keys(t->a, t->q0 + t->queries - 1);
+}
+
+static void begin_panel(const Step *t, Scratch *s, int64_t panel, const Factor *q) {
+  pack_columns(t->a, q, t->q0, t->queries, 0, t->a->head, s->q[panel]);
+  for (int i = 0; i < QUERY_PANEL; i++) {
+    s->highest[panel][i] = -FLT_MAX; /* finite, for queries that see no key */
+    s->sum[panel][i] = 0;
+  }
+  if (keys_seen(t) == 0) /* it will meet no block */
+    memset(s->out[panel], 0, (size_t)(t->a->padded * QUERY_PANEL) * sizeof **s->out);
+}
+
 static void block_task(void *context, int64_t task, int32_t worker) {
   const Forward *f = (const Forward *)context;
   const Attention *a = &f->a;
   const int64_t *dim = a->args->dim;
   Scratch *s = (Scratch *)((char *)a->args->operand[5] + worker * (int64_t)WORK_ATTENTION_THREAD);
-  int64_t h = task / f->blocks % a->heads, b = task / f->blocks / a->heads;
-  int64_t q0 = task % f->blocks * f->block_queries, kv_head = h / (a->heads / a->kv_heads);
-  int64_t queries = min64(f->block_queries, a->seq - q0), panels = ceil_div(queries, QUERY_PANEL);
-  Factor q = head_tokens(a, 0, b, h, dim[5]), k = head_tokens(a, 1, b, kv_head, dim[6]);
-  Factor v = flip(head_tokens(a, 2, b, kv_head, dim[7]));
+  Step block = {.a = a, .b = task / f->blocks / a->heads, .h = task / f->blocks % a->heads};
+  block.q0 = task % f->blocks * f->block_queries;
+  block.queries = min64(f->block_queries, a->seq - block.q0);
+  int64_t kv_head = block.h / (a->heads / a->kv_heads);
+  int64_t panels = ceil_div(block.queries, QUERY_PANEL), all_keys = keys_seen(&block);
+  Factor q = head_tokens(a, 0, block.b, block.h, dim[5]);
+  Factor k = head_tokens(a, 1, block.b, kv_head, dim[6]);
+  Factor v = flip(head_tokens(a, 2, block.b, kv_head, dim[7]));
   for (int64_t p = 0; p < panels; p++) {
-    int64_t first = p * QUERY_PANEL;
-    pack_columns(a, &q, q0 + first, min64(QUERY_PANEL, queries - first), 0, a->head, s->q[p]);
-    for (int i = 0; i < QUERY_PANEL; i++) {
-      s->highest[p][i] = -INFINITY;
-      s->sum[p][i] = 0;
-    }
+    Step step = panel_of(&block, p);
+    begin_panel(&step, s, p, &q);
   }
-  int64_t all_keys = a->causal ? q0 + queries : a->seq;
   for (int64_t k0 = 0; k0 < all_keys; k0 += KEY_BLOCK) {
     int64_t keys = min64(KEY_BLOCK, all_keys - k0);
     pack_rows(a, &k, k0, keys, 0, a->head, s->k);
     pack_rows(a, &v, 0, a->head, k0, keys, s->v);
     for (int64_t p = 0; p < panels; p++) {
-      Step step = {.a = a, .b = b, .h = h, .q0 = q0 + p * QUERY_PANEL, .k0 = k0, .keys = keys};
-      step.queries = min64(QUERY_PANEL, q0 + queries - step.q0);
-      if (a->causal) step.keys = min64(keys, step.q0 + step.queries - k0);
+      Step step = panel_of(&block, p);
+      step.k0 = k0;
+      step.keys = min64(keys, keys_seen(&step) - k0);
       if (step.keys > 0) panel_step(&step, s, p, units_of(a, keys));
     }
   }
   for (int64_t p = 0; p < panels; p++) {
-    Step step = {.a = a, .b = b, .h = h, .q0 = q0 + p * QUERY_PANEL};
-    step.queries = min64(QUERY_PANEL, q0 + queries - step.q0);
+    Step step = panel_of(&block, p);
     write_panel(&step, s, p);
   }
 }

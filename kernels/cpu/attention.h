@@ -2,12 +2,16 @@
  *
  * Scores are kept transposed, keys down and 48 queries across, so that a query is a lane: its
  * highest score and its sum need no reduction across lanes, and a block of probabilities is already
- * a panel of the product with v (gemm.h). */
+ * a panel of the product with v (gemm.h).
+ *
+ * Under a causal mask the keys a query sees are the first of k, for positions ascend: what is
+ * masked is skipped by counts of keys and of queries, wherever the tokens stand (visible_keys). */
 #ifndef LOCKSTEP_KERNELS_CPU_ATTENTION_H
 #define LOCKSTEP_KERNELS_CPU_ATTENTION_H
 
 #include "kernels/cpu/gemm.h"
 #include "kernels/cpu/philox_lanes.h"
+#include "kernels/runs.h"
 
 enum {
   HEAD_MAX = 128,
@@ -23,6 +27,8 @@ typedef struct Attention {
   int64_t units;  /* of one row of q or k */
   bool pairs, causal, drop;
   float scale, keep_scale;
+  Runs q_runs, k_runs;                    /* where q's tokens stand, and k's and v's */
+  int64_t head_first, all_heads, all_seq; /* of the whole that dropout is numbered by */
   uint64_t key;
   uint32_t threshold;
 } Attention;
@@ -35,11 +41,17 @@ static inline Attention attention_of(const KernelArgs *args, bool all_bf16) {
   a.padded = ceil_div(a.head, LANES) * LANES;
   a.pairs = all_bf16 && CPU(gemm_has_pairs)();
   a.units = a.pairs ? ceil_div(a.head, 2) : a.head;
-  a.causal = args->attr[0] != 0;
-  a.scale = (float)args->attr[1];
-  a.threshold = philox_threshold(args->attr[2]);
+  const double *attr = args->attr;
+  a.causal = attr[0] != 0;
+  a.scale = (float)attr[1];
+  a.q_runs = (Runs){a.seq, (int64_t)attr[3], (int64_t)attr[4]};
+  a.k_runs = (Runs){a.seq, (int64_t)attr[5], (int64_t)attr[6]};
+  a.head_first = (int64_t)attr[7];
+  a.all_heads = (int64_t)attr[8];
+  a.all_seq = (int64_t)attr[9];
+  a.threshold = philox_threshold(attr[2]);
   a.drop = a.threshold > 0;
-  a.keep_scale = (float)(1 / (1 - args->attr[2]));
+  a.keep_scale = (float)(1 / (1 - attr[2]));
   if (a.drop) a.key = philox_mix(args->control->seed, args->key);
   return a;
 }
@@ -75,24 +87,45 @@ static inline void pack_columns(const Attention *a, const Factor *f, int64_t fir
   CPU(gemm_pack)(f, first, count, k0, k, a->pairs, pack_column_panel(to, count));
 }
 
-/* The numbers q0 .. q0+15, for comparing with a key's. */
-ALWAYS_INLINE Vec query_numbers(int64_t q0) {
+/* How many keys query q sees: the first ones. Grows with q. */
+static inline int64_t visible_keys(const Attention *a, int64_t q) {
+  if (!a->causal) return a->seq;
+  int64_t half = a->seq / 2, positions = runs_position(a->q_runs, q) + 1;
+  return min64(max64(positions - a->k_runs.first, 0), half) +
+         min64(max64(positions - a->k_runs.second, 0), a->seq - half);
+}
+
+/* The first query that sees key `key`; seq when none does. */
+static inline int64_t first_query(const Attention *a, int64_t key) {
+  if (!a->causal) return 0;
+  int64_t half = a->seq / 2, position = runs_position(a->k_runs, key);
+  int64_t q = max64(position - a->q_runs.first, 0);
+  return q < half ? q : min64(half + max64(position - a->q_runs.second, 0), a->seq);
+}
+
+/* The last key each of the queries q0 .. q0+15 sees, for comparing with a key's number. */
+static inline Vec last_keys(const Attention *a, int64_t q0) {
   float number[LANES];
   for (int l = 0; l < LANES; l++)
-    number[l] = (float)(q0 + l);
+    number[l] = (float)(visible_keys(a, q0 + l) - 1);
   return v_load(number);
 }
 
 /* Dropout's factors for keys j .. j+3 (rows) and queries q0 .. q0+15 (lanes); j % 4 is 0. */
 static inline void keep_factors(const Attention *a, int64_t b, int64_t h, int64_t q0, int64_t j,
                                 float keep[4][LANES]) {
-  int64_t row0 = ((a->args->sample_first + b) * a->heads + h) * a->seq + q0;
+  int64_t rows = ((a->args->sample_first + b) * a->all_heads + a->head_first + h) * a->all_seq;
+  int64_t row[LANES]; /* element of each query's position 0 */
   uint64_t step = (uint64_t)a->args->control->step;
-  if (a->seq % 4 == 0) { /* a row's four keys share a Philox block */
+  for (int l = 0; l < LANES; l++)
+    row[l] = (rows + runs_position(a->q_runs, q0 + l)) * a->all_seq;
+  int64_t position = runs_position(a->k_runs, j);
+  bool in_a_row = runs_position(a->k_runs, j + 3) == position + 3;
+  if (in_a_row && a->all_seq % 4 == 0 && position % 4 == 0) { /* they share a Philox block */
     uint64_t counter[LANES];
     uint32_t word[4][LANES];
     for (int l = 0; l < LANES; l++)
-      counter[l] = (uint64_t)((row0 + l) * a->seq + j) / 4;
+      counter[l] = (uint64_t)(row[l] + position) / 4;
     philox_lanes(a->key, step, counter, word);
     for (int w = 0; w < 4; w++)
       for (int l = 0; l < LANES; l++)
@@ -101,7 +134,7 @@ static inline void keep_factors(const Attention *a, int64_t b, int64_t h, int64_
   }
   for (int w = 0; w < 4; w++)
     for (int l = 0; l < LANES; l++) {
-      int64_t element = (row0 + l) * a->seq + j + w;
+      int64_t element = row[l] + runs_position(a->k_runs, j + w);
       keep[w][l] = philox_keep(a->key, (int64_t)step, element, a->threshold) ? a->keep_scale : 0;
     }
 }

@@ -4,7 +4,8 @@
  *
  * With p the probabilities and keep dropout's factors: d_v = (p keep)^T d_out, d_p = d_out v^T,
  * d_s = scale p (keep d_p - delta), delta = sum over the head of d_out out; d_q = d_s k,
- * d_k = d_s^T q. */
+ * d_k = d_s^T q. A pair that is masked adds nothing: no key's block meets queries before the first
+ * that sees it, and p becomes 0 whatever lse is. */
 #include "kernels/cpu/attention.h"
 #include "kernels/cpu/workspace.h"
 
@@ -26,6 +27,7 @@ typedef struct Scratch {
   float q_flipped[HEAD_MAX * QUERY_BLOCK], d_out_flipped[HEAD_MAX * QUERY_BLOCK];
   Slopes p, d_s;
   float packed[KEY_BLOCK * QUERY_BLOCK];
+  float last_key[QUERY_PANEL]; /* that each query of the panel sees */
 } Scratch;
 
 _Static_assert(sizeof(Scratch) <= WORK_ATTENTION_THREAD, "the workspace holds a thread's blocks");
@@ -85,8 +87,9 @@ static void slope_rows(const Place *t, int64_t panel, int64_t j, int64_t key, co
   int64_t n = min64(LANES, t->q0 + t->queries - q0);
   const float *lse_at = (const float *)a->args->operand[5] + (t->b * a->heads + t->h) * a->seq;
   Vec minus = v_neg(v_get_n(lse_at, q0, n, false)), delta = v_get_n(t->delta, q0, n, false);
-  Vec number = query_numbers(q0), scale = v_set(a->scale), zero = v_set(0);
-  bool masked = a->causal && t->k0 + key + PANEL_ROWS - 1 > q0;
+  const float *last_key = t->s->last_key + j * LANES;
+  Vec number = v_load(last_key), scale = v_set(a->scale), zero = v_set(0);
+  bool masked = (float)(t->k0 + key + PANEL_ROWS - 1) > *last_key; /* the first query's */
   float keep[PANEL_ROWS][LANES];
   if (a->drop) {
     keep_factors(a, t->b, t->h, q0, t->k0 + key, keep);
@@ -107,14 +110,21 @@ static void slope_rows(const Place *t, int64_t panel, int64_t j, int64_t key, co
   }
 }
 
+/* Keys of the block that the last of these queries of the block sees. */
+static int64_t seen_keys(const Place *t, int64_t first, int64_t queries) {
+  return max64(0, min64(t->keys, visible_keys(t->a, t->q0 + first + queries - 1) - t->k0));
+}
+
 /* p and d_s of one panel of queries against the block of keys; keys no query sees become 0. */
 static void slope_panel(const Place *t, int64_t panel) {
   const Attention *a = t->a;
   Scratch *s = t->s;
   int64_t first = panel * QUERY_PANEL, queries = min64(QUERY_PANEL, t->queries - first);
   int64_t vectors = ceil_div(queries, LANES), key = 0;
-  int64_t seen = a->causal ? min64(t->keys, t->q0 + first + queries - t->k0) : t->keys;
+  int64_t seen = seen_keys(t, first, queries);
   GemmMicro *micro = CPU(gemm_micro)(a->pairs, vectors);
+  for (int64_t j = 0; j < vectors; j++)
+    v_store(s->last_key + j * LANES, last_keys(a, t->q0 + first + j * LANES));
   for (; key < seen; key += PANEL_ROWS) {
     float scores[TILE] __attribute__((aligned(64))), d_p[TILE] __attribute__((aligned(64)));
     micro(s->k + key * a->units, s->q[panel], a->units, scores);
@@ -146,9 +156,10 @@ static void add_key_gradient(const Place *t, const Slopes *slopes, const float *
     for (int64_t key = 0; key < t->keys; key += PANEL_ROWS) {
       float tile[TILE] __attribute__((aligned(64)));
       /* Queries before the first of these keys do not see them. */
-      int64_t skip = a->causal ? max64(0, t->k0 + key - t->q0) / (a->pairs ? 2 : 1) : 0;
+      int64_t skip = max64(0, first_query(a, t->k0 + key) - t->q0) / (a->pairs ? 2 : 1);
+      if (skip >= units) break; /* nor does any see those after them */
       micro(t->s->packed + key * units + skip * PANEL_ROWS,
-            flipped + d * units + skip * vectors * LANES, max64(0, units - skip), tile);
+            flipped + d * units + skip * vectors * LANES, units - skip, tile);
       for (int64_t i = 0; i < PANEL_ROWS; i++)
         for (int64_t j = 0; j < vectors; j++) {
           float *sum = to + (key + i) * HEAD_MAX + d + j * LANES;
@@ -162,7 +173,8 @@ static void add_key_gradient(const Place *t, const Slopes *slopes, const float *
 static void add_query_gradient(const Place *t, int64_t panel) {
   const Attention *a = t->a;
   int64_t first = panel * QUERY_PANEL, queries = min64(QUERY_PANEL, t->queries - first);
-  int64_t seen = a->causal ? min64(t->keys, t->q0 + first + queries - t->k0) : t->keys;
+  int64_t seen = seen_keys(t, first, queries);
+  if (seen == 0 && t->k0 > 0) return;
   int64_t vectors = ceil_div(queries, LANES), block_units = units_of(a, t->keys);
   Factor columns = flip(slopes_factor(t, &t->s->d_s));
   pack_columns(a, &columns, first, vectors * LANES, 0, seen, t->s->packed);
@@ -234,6 +246,12 @@ static void select_head(Place *t, const Backward *f, int64_t member) {
   t->delta = first + f->group * d_q_size + member * t->a->seq;
 }
 
+/* Where the blocks of queries that meet the keys from k0 on begin: at a panel. */
+static int64_t first_block(const Attention *a, int64_t k0) {
+  int64_t first = first_query(a, k0);
+  return (first < a->seq ? first / QUERY_PANEL : ceil_div(a->seq, QUERY_PANEL)) * QUERY_PANEL;
+}
+
 static void key_block(Place *t, const Backward *f) {
   const Attention *a = t->a;
   Scratch *s = t->s;
@@ -241,12 +259,13 @@ static void key_block(Place *t, const Backward *f) {
   pack_rows(a, &k, t->k0, t->keys, 0, a->head, s->k);
   pack_rows(a, &v, t->k0, t->keys, 0, a->head, s->v);
   pack_rows(a, &k_flipped, 0, a->head, t->k0, t->keys, s->k_flipped);
+  int64_t first = first_block(a, t->k0);
   memset(s->d_k, 0, sizeof s->d_k);
   memset(s->d_v, 0, sizeof s->d_v);
   for (int64_t member = 0; member < f->group; member++) {
     select_head(t, f, member);
-    t->q0 = a->causal ? t->k0 / QUERY_PANEL * QUERY_PANEL : 0;
-    for (; t->q0 < a->seq; t->q0 += QUERY_BLOCK) {
+    if (t->k0 == 0) memset(t->d_q, 0, (size_t)(first * a->padded) * sizeof *t->d_q);
+    for (t->q0 = first; t->q0 < a->seq; t->q0 += QUERY_BLOCK) {
       t->queries = min64(QUERY_BLOCK, a->seq - t->q0);
       query_block(t);
     }

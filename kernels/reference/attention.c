@@ -2,11 +2,13 @@
  *
  * The row's log-sum-exp is kept, no score is: backward computes each probability again as exp(score
  * - lse), the way of FlashAttention (arXiv:2205.14135). Heads of q share the k and v of their group
- * (arXiv:2305.13245). */
+ * (arXiv:2305.13245). Keys may be those of another rank (arXiv:2310.01889): a query then may see
+ * none of them, and backward's lse is of more keys than these. */
 #include <assert.h>
 
 #include "kernels/philox.h"
 #include "kernels/reference/access.h"
+#include "kernels/runs.h"
 
 enum { CHUNK = 256 }; /* elements of a head summed at once, in doubles on the stack */
 
@@ -14,12 +16,14 @@ typedef struct Attention {
   int64_t batch, seq, heads, kv_heads, head;
   Tensor q, k, v, out, lse, d_out;
   int64_t q_stride, k_stride, v_stride, out_stride;
+  Runs q_runs, k_runs; /* where q's tokens stand, and k's and v's */
   bool causal;
   double scale;
   double keep_scale; /* 1 / (1 - rate) */
   uint64_t key;
   uint32_t threshold;
   int64_t step, sample_first;
+  int64_t head_first, all_heads, all_seq; /* of the whole that the mask is numbered by */
 } Attention;
 
 /* The tokens of one head of one sample: offsets of token 0, and which mask elements are its. */
@@ -40,10 +44,16 @@ static Attention attention_of(const KernelArgs *args, int32_t q) {
   a.k_stride = dim[6];
   a.v_stride = dim[7];
   a.out_stride = a.heads * a.head;
-  a.causal = args->attr[0] != 0;
-  a.scale = args->attr[1];
-  a.keep_scale = 1 / (1 - args->attr[2]);
-  a.threshold = philox_threshold(args->attr[2]);
+  const double *attr = args->attr;
+  a.q_runs = (Runs){a.seq, (int64_t)attr[3], (int64_t)attr[4]};
+  a.k_runs = (Runs){a.seq, (int64_t)attr[5], (int64_t)attr[6]};
+  a.head_first = (int64_t)attr[7];
+  a.all_heads = (int64_t)attr[8];
+  a.all_seq = (int64_t)attr[9];
+  a.causal = attr[0] != 0;
+  a.scale = attr[1];
+  a.keep_scale = 1 / (1 - attr[2]);
+  a.threshold = philox_threshold(attr[2]);
   if (a.threshold > 0) { /* without dropout there may be no control */
     a.key = philox_mix(args->control->seed, args->key);
     a.step = args->control->step;
@@ -61,7 +71,7 @@ static Head head_of(const Attention *a, int64_t b, int64_t h) {
       .v = token * a->v_stride + kv_head * a->head,
       .out = token * a->out_stride + h * a->head,
       .lse = (b * a->heads + h) * a->seq,
-      .mask = ((a->sample_first + b) * a->heads + h) * a->seq,
+      .mask = ((a->sample_first + b) * a->all_heads + a->head_first + h) * a->all_seq,
   };
 }
 
@@ -79,18 +89,19 @@ static double score(const Attention *a, Head h, int64_t i, int64_t j) {
 /* What dropout multiplies probability (i, j) by: 0 or 1 / (1 - rate). */
 static double mask(const Attention *a, Head h, int64_t i, int64_t j) {
   if (a->threshold == 0) return 1;
-  int64_t element = (h.mask + i) * a->seq + j;
+  int64_t row = h.mask + runs_position(a->q_runs, i);
+  int64_t element = row * a->all_seq + runs_position(a->k_runs, j);
   return philox_keep(a->key, a->step, element, a->threshold) ? a->keep_scale : 0;
 }
 
-static int64_t keys_of(const Attention *a, int64_t i) {
-  return a->causal ? i + 1 : a->seq;
+static bool sees(const Attention *a, int64_t i, int64_t j) {
+  return !a->causal || runs_position(a->k_runs, j) <= runs_position(a->q_runs, i);
 }
 
 static void forward_row(const Attention *a, Head h, int64_t i) {
-  int64_t keys = keys_of(a, i);
   double highest = -INFINITY, sum = 0;
-  for (int64_t j = 0; j < keys; j++) {
+  for (int64_t j = 0; j < a->seq; j++) {
+    if (!sees(a, i, j)) continue;
     double s = score(a, h, i, j);
     if (s > highest) {
       sum *= exp(highest - s);
@@ -98,12 +109,13 @@ static void forward_row(const Attention *a, Head h, int64_t i) {
     }
     sum += exp(s - highest);
   }
-  double lse = highest + log(sum);
+  double lse = highest + log(sum); /* -inf, when it sees no key */
   store(a->lse, h.lse + i, lse);
   for (int64_t first = 0; first < a->head; first += CHUNK) {
     double out[CHUNK] = {0};
     int64_t width = a->head - first < CHUNK ? a->head - first : CHUNK;
-    for (int64_t j = 0; j < keys; j++) {
+    for (int64_t j = 0; j < a->seq; j++) {
+      if (!sees(a, i, j)) continue;
       double p = exp(score(a, h, i, j) - lse) * mask(a, h, i, j);
       for (int64_t c = 0; c < width; c++)
         out[c] += p * load(a->v, h.v + j * a->v_stride + first + c);
@@ -136,7 +148,8 @@ static void backward_q_row(const Attention *a, Head h, int64_t i, Tensor d_q, in
   for (int64_t first = 0; first < a->head; first += CHUNK) {
     double sum[CHUNK] = {0};
     int64_t width = a->head - first < CHUNK ? a->head - first : CHUNK;
-    for (int64_t j = 0; j < keys_of(a, i); j++) {
+    for (int64_t j = 0; j < a->seq; j++) {
+      if (!sees(a, i, j)) continue;
       double p_masked, d_score;
       pair_slopes(a, h, i, j, &p_masked, &d_score);
       for (int64_t c = 0; c < width; c++)
@@ -168,8 +181,8 @@ static void backward_kv_row(const Attention *a, int64_t b, int64_t kv_head, int6
     int64_t width = a->head - first < CHUNK ? a->head - first : CHUNK;
     for (int64_t member = 0; member < group; member++) {
       Head h = head_of(a, b, kv_head * group + member);
-      for (int64_t i = a->causal ? j : 0; i < a->seq; i++)
-        add_kv_slopes(a, h, i, j, first, width, k_sum, v_sum);
+      for (int64_t i = 0; i < a->seq; i++)
+        if (sees(a, i, j)) add_kv_slopes(a, h, i, j, first, width, k_sum, v_sum);
     }
     for (int64_t c = 0; c < width; c++) {
       store(d_k, d_k_at + first + c, k_sum[c]);
