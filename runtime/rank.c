@@ -31,6 +31,7 @@ typedef struct Rank {
   int64_t saved_step; /* of the newest checkpoint that this run wrote or came from; 0: none */
   int64_t saved_ns;   /* when */
   char saved_path[CHECKPOINT_PATH_BYTES];
+  CheckpointStore store; /* of a rank that writes */
   bool stopped;
 } Rank;
 
@@ -149,7 +150,7 @@ static bool run_init(Rank *rank, Status *status) {
   if (rank->run->resumes) {
     Run *run = rank->run;
     hostile_allow(&rank->replay.hostile, rank->arena->base, rank->arena->size_bytes);
-    checkpoint_restore(&run->checkpoint, rank->arena->base, rank->plan, rank->replay.class);
+    checkpoint_restore(&run->checkpoint, rank->arena->base, rank->plan, &run->mesh, rank->number);
     hostile_forbid(&rank->replay.hostile, rank->arena->base, rank->arena->size_bytes);
   }
   return true;
@@ -178,7 +179,7 @@ static bool open_report(Rank *rank, Status *status) {
       .peak_size = run->peak_size,
       .unigram = run->unigram,
       .train_tokens = run->train.tokens,
-      .resumed_from = run->resumes ? run->checkpoint.path : NULL,
+      .resumed_from = run->resumes ? run->checkpoint.at[0].path : NULL,
   };
   if (!report_open(&run->report, &setup, status)) return false;
   if (rank->eval && !programs_reduce(rank->plan, rank->eval))
@@ -198,21 +199,31 @@ static bool wants_checkpoint(const Rank *rank, int64_t step) {
   return now_ns() - rank->saved_ns >= job->checkpoint_every_s * 1000000000LL;
 }
 
-/* Replicas are equal, so rank 0's state is the job's. */
-static bool save(Rank *rank, int64_t step, Status *status) {
-  Run *run = rank->run;
-  if (rank->number != 0 || rank->saved_step == step) return true;
-  int64_t start_ns = now_ns();
+/* Ranks that differ only along axes on which state does not are equal: the first writes for all. */
+static bool writes_state(const Rank *rank) {
+  return checkpoint_writer(&rank->run->mesh, rank->job->state_axes, rank->number) == rank->number;
+}
+
+static bool write_state(Rank *rank, int64_t step, Status *status) {
   hostile_allow(&rank->replay.hostile, rank->arena->base, rank->arena->size_bytes);
-  bool saved = checkpoint_save(&run->store, rank->arena->base, step, rank->samples, status);
+  bool written = checkpoint_write(&rank->store, rank->arena->base, step, rank->samples, status);
   hostile_forbid(&rank->replay.hostile, rank->arena->base, rank->arena->size_bytes);
-  if (!saved) return false;
+  return written;
+}
+
+/* All ranks save after the same steps; rank 0's file gets its name when all have written theirs. */
+static bool save(Rank *rank, int64_t step, Status *status) {
+  if (rank->saved_step == step) return true;
+  int64_t start_ns = now_ns();
+  if (writes_state(rank) && !write_state(rank, step, status)) return false;
+  if (rank->job->state_axes != 0 && !meet(rank, status)) return false;
+  if (rank->number == 0 && !checkpoint_publish(&rank->store, step, status)) return false;
   rank->saved_step = step;
   rank->saved_ns = now_ns();
-  (void)snprintf(rank->saved_path, sizeof rank->saved_path, "%.*s/step_%08lld.ckpt",
-                 CHECKPOINT_PATH_BYTES - 40, run->store.directory, (long long)step);
-  report_note(&run->report, "saved    %s   %.0f ms", rank->saved_path,
-              (double)(rank->saved_ns - start_ns) / 1e6);
+  checkpoint_path(rank->saved_path, plan_string(rank->plan, rank->job->checkpoint_dir), step, 0);
+  if (rank->number == 0)
+    report_note(&rank->run->report, "saved    %s   %.0f ms", rank->saved_path,
+                (double)(rank->saved_ns - start_ns) / 1e6);
   return true;
 }
 
@@ -349,8 +360,8 @@ static bool live(Rank *rank, Status *status) {
   Run *run = rank->run;
   if (!open_rank(rank, status) || !measure_peak(rank, status)) return false;
   if (rank->number == 0 && !open_report(rank, status)) return false;
-  if (rank->number == 0 && checkpoints(rank) &&
-      !checkpoint_store_open(&run->store, run->plan, rank->replay.class, status))
+  if (checkpoints(rank) && writes_state(rank) &&
+      !checkpoint_store_open(&rank->store, run->plan, &run->mesh, rank->number, status))
     return false;
   rank->saved_ns = now_ns();
   if (!run_init(rank, status) || !run_steps(rank, status)) return false;
@@ -362,7 +373,7 @@ bool rank_main(void *context, int32_t number, Status *status) {
   Rank rank = {.run = run, .plan = run->plan, .job = &run->plan->jobs[0], .number = number};
   bool done = live(&rank, status);
   if (number == 0) atomic_store(&run_is_steady, false);
-  if (number == 0) checkpoint_store_close(&run->store);
+  checkpoint_store_close(&rank.store);
   close_rank(&rank);
   return done;
 }

@@ -25,7 +25,7 @@ typedef struct Run {
   LocalWorld *world;
   int32_t first_core; /* -1: threads are not bound */
   bool resumes;
-  Checkpoint checkpoint; /* when it resumes */
+  CheckpointSet checkpoint; /* when it resumes */
   int64_t first_step;
   int64_t last_step;
   int64_t samples_before;
@@ -34,8 +34,7 @@ typedef struct Run {
   RankMemory *memory; /* one per rank, written before the last meeting */
   Arena *arena;       /* one per rank, opened by it, closed when all have left */
   double unigram;
-  CheckpointStore store; /* rank 0's */
-  Report report;         /* rank 0's */
+  Report report; /* rank 0's */
 } Run;
 
 /* A BootRank: opens everything, runs all steps, closes everything. */

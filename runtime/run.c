@@ -34,21 +34,19 @@ static void warn_skipped(const char *why) {
 /* Which checkpoint to start from, if any; decided once for all ranks. */
 static bool find_checkpoint(Run *run, Status *status) {
   const PlanJob *job = &run->plan->jobs[0];
-  const PlanClass *class = mesh_class(&run->mesh, run->plan, 0);
   if (run->options->resume == RESUME_AUTO) {
     const char *directory = plan_string(run->plan, job->checkpoint_dir);
     run->resumes = checkpoint_open_newest(&run->checkpoint, directory, warn_skipped, status);
     if (!run->resumes && status->code != 0) return false;
   }
   if (run->options->resume == RESUME_PATH) {
-    run->resumes = checkpoint_open(&run->checkpoint, run->options->resume_path, status);
+    run->resumes = checkpoint_set_open(&run->checkpoint, run->options->resume_path, status);
     if (!run->resumes) return false;
   }
   if (!run->resumes) return true;
-  if (!class) return status_fail(status, STATUS_OURS, "plan: rank 0 has no class");
-  if (!checkpoint_match(&run->checkpoint, run->plan, class, status)) return false;
-  run->first_step = run->checkpoint.header->step + 1;
-  run->samples_before = run->checkpoint.header->samples;
+  if (!checkpoint_match(&run->checkpoint, run->plan, &run->mesh, status)) return false;
+  run->first_step = run->checkpoint.at[0].header->step + 1;
+  run->samples_before = run->checkpoint.at[0].header->samples;
   return true;
 }
 
@@ -114,7 +112,7 @@ static void close_run(Run *run) {
   local_world_free(run->world);
   samples_close(&run->train);
   samples_close(&run->valid);
-  checkpoint_close(&run->checkpoint);
+  checkpoint_set_close(&run->checkpoint);
   for (int32_t rank = 0; run->arena && rank < run->mesh.rank_count; rank++)
     arena_close(&run->arena[rank]);
   free(run->arena);
@@ -138,7 +136,8 @@ bool run_job(const Plan *plan, const RunOptions *options, Status *status) {
   if (done && run->first_step > run->last_step) {
     if (!options->quiet)
       fprintf(stderr, "done     %s is at step %lld; the run ends at step %lld\n",
-              run->checkpoint.path, (long long)(run->first_step - 1), (long long)run->last_step);
+              run->checkpoint.at[0].path, (long long)(run->first_step - 1),
+              (long long)run->last_step);
   } else if (done)
     done = boot_local(run->mesh.rank_count, rank_main, abort_all, run, status);
   close_run(run);

@@ -2,7 +2,7 @@
  *
  * A run that starts at step s writes steps from s on. Files of later steps that are there already
  * would be taken for newer ones: they would be resumed from, and the new ones removed as the
- * oldest. */
+ * oldest. Parts without rank 0's file go with them. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -16,8 +16,10 @@ static int64_t any_from(const char *directory, int64_t first_step, char name[256
   DIR *folder = opendir(directory);
   int64_t found = -1;
   for (struct dirent *item; folder && found < 0 && (item = readdir(folder));) {
-    int64_t step = checkpoint_step_of(item->d_name);
-    if (step < first_step) continue;
+    const char *rest = "";
+    int64_t step = checkpoint_step_of(item->d_name, &rest);
+    bool is_file = *rest == '\0' || strncmp(rest, ".r", 2) == 0;
+    if (step < first_step || !is_file) continue;
     (void)snprintf(name, 256, "%s", item->d_name);
     found = step;
   }
@@ -29,11 +31,13 @@ bool checkpoint_set_aside(const char *directory, int64_t first_step, CheckpointA
                           Status *status) {
   char name[256], from[CHECKPOINT_PATH_BYTES], to[CHECKPOINT_PATH_BYTES + 256];
   *aside = (CheckpointAside){0};
+  bool moves = false;
   while (any_from(directory, first_step, name) >= 0) {
-    for (int32_t n = 1; aside->count == 0; n++) {
+    for (int32_t n = 1; !moves; n++) {
       (void)snprintf(aside->path, sizeof aside->path, "%.*s/earlier.%d", CHECKPOINT_PATH_BYTES - 32,
                      directory, n);
-      if (mkdir(aside->path, 0777) == 0) break;
+      moves = mkdir(aside->path, 0777) == 0;
+      if (moves) break;
       if (errno != EEXIST)
         return status_fail(status, STATUS_WORLD, "%s: cannot be made: %s", aside->path,
                            strerror(errno));
@@ -42,7 +46,7 @@ bool checkpoint_set_aside(const char *directory, int64_t first_step, CheckpointA
     (void)snprintf(to, sizeof to, "%s/%s", aside->path, name);
     if (rename(from, to) != 0)
       return status_fail(status, STATUS_WORLD, "%s: cannot be moved: %s", from, strerror(errno));
-    aside->count++;
+    aside->count += checkpoint_step_of(name, NULL) >= 0;
   }
   return true;
 }

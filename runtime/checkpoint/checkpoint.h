@@ -3,17 +3,29 @@
  *
  *   [CheckpointHeader][CheckpointEntry x entry_count][names][tensors, each aligned to 64 bytes]
  *
+ * When ranks have different parts of the state (PlanJob.state_axes), each rank that stands first
+ * along all other axes writes one: rank 0 step_N.ckpt, rank r step_N.ckpt.rRRRRR. Such files are of
+ * version 2 and have a CheckpointPart after the header. Rank 0's is renamed last: its name means
+ * that all are there.
+ *
  * Numbers are little-endian. An entry is one layer of one tensor. header_sum covers entries and
  * names, each entry has the checksum of its bytes. A file is written beside its name, synced and
  * renamed: a name means a whole file. */
 #ifndef LOCKSTEP_CHECKPOINT_H
 #define LOCKSTEP_CHECKPOINT_H
 
+#include "runtime/mesh.h"
 #include "runtime/plan/plan.h"
 #include "runtime/status.h"
 
 #define CHECKPOINT_MAGIC "LSTEPCKP"
-enum { CHECKPOINT_VERSION = 1, CHECKPOINT_KEEP_MAX = 1024, CHECKPOINT_PATH_BYTES = 4096 };
+enum {
+  CHECKPOINT_VERSION = 1,
+  CHECKPOINT_VERSION_PARTS = 2,
+  CHECKPOINT_KEEP_MAX = 1024,
+  CHECKPOINT_PATH_BYTES = 4096,
+  CHECKPOINT_AXIS_NAME_BYTES = 16
+};
 
 typedef struct CheckpointHeader {
   char magic[8];
@@ -25,7 +37,7 @@ typedef struct CheckpointHeader {
   uint64_t seed;
   int64_t step;        /* the last one done */
   int64_t samples;     /* consumed so far */
-  uint64_t table_sum;  /* of entries and names */
+  uint64_t table_sum;  /* of what stands before the tensors */
   uint64_t header_sum; /* of the fields above */
 } CheckpointHeader;
 
@@ -40,22 +52,39 @@ typedef struct CheckpointEntry {
   int32_t layer; /* -1: not of a stack */
 } CheckpointEntry;
 
+/* Whose part of the state a file has: the mesh that it was written on, and the rank. */
+typedef struct CheckpointPart {
+  uint32_t axis_count;
+  uint32_t state_axes;
+  int32_t rank;
+  uint32_t size[MESH_AXES_MAX];
+  uint32_t pad;
+  char name[MESH_AXES_MAX][CHECKPOINT_AXIS_NAME_BYTES]; /* cut, with a NUL */
+} CheckpointPart;
+
+/* The rank that writes what this one has: itself when it stands first along all axes but
+ * `state_axes`. */
+int32_t checkpoint_writer(const Mesh *mesh, uint32_t state_axes, int32_t rank);
+
 /* Where a run keeps its checkpoints; what is there is listed once, so that saving allocates
  * nothing. */
 typedef struct CheckpointStore {
   const Plan *plan;
   const PlanClass *class;
+  const Mesh *mesh;
+  int32_t rank;
+  bool in_parts;
   const char *directory;
   int32_t keep;
   int32_t count;
   int64_t step[CHECKPOINT_KEEP_MAX]; /* ascending */
-  uint8_t *table;                    /* room for entries and names */
+  uint8_t *table;                    /* room for part, entries and names */
   uint64_t table_bytes;
   uint32_t entry_count;
 } CheckpointStore;
 
 typedef struct CheckpointAside {
-  int32_t count;                    /* files moved */
+  int32_t count;                    /* checkpoints moved, in one file or more */
   char path[CHECKPOINT_PATH_BYTES]; /* where to */
 } CheckpointAside;
 
@@ -64,19 +93,24 @@ typedef struct CheckpointAside {
 bool checkpoint_set_aside(const char *directory, int64_t first_step, CheckpointAside *aside,
                           Status *status);
 
-/* Makes the directory. */
-bool checkpoint_store_open(CheckpointStore *store, const Plan *plan, const PlanClass *class,
+/* For a rank that writes. Makes the directory. */
+bool checkpoint_store_open(CheckpointStore *store, const Plan *plan, const Mesh *mesh, int32_t rank,
                            Status *status);
 void checkpoint_store_close(CheckpointStore *store);
 
-/* Writes step_XXXXXXXX.ckpt and removes the oldest beyond `keep`. */
-bool checkpoint_save(CheckpointStore *store, const uint8_t *arena, int64_t step, int64_t samples,
-                     Status *status);
+/* Writes the rank's file: under its own name, but rank 0's under a temporary one. */
+bool checkpoint_write(CheckpointStore *store, const uint8_t *arena, int64_t step, int64_t samples,
+                      Status *status);
+
+/* On rank 0, when all have written: gives its file its name and removes the oldest beyond `keep`.
+ */
+bool checkpoint_publish(CheckpointStore *store, int64_t step, Status *status);
 
 /* A checkpoint that was read and is whole. */
 typedef struct Checkpoint {
   char path[CHECKPOINT_PATH_BYTES];
   const CheckpointHeader *header;
+  const CheckpointPart *part; /* NULL: the file has all of the state */
   const CheckpointEntry *entry;
   const char *names;
   void *mapped;
@@ -87,21 +121,36 @@ typedef struct Checkpoint {
 bool checkpoint_open(Checkpoint *checkpoint, const char *path, Status *status);
 void checkpoint_close(Checkpoint *checkpoint);
 
+/* All files of one checkpoint, by the rank that wrote them; only rank 0's when it has no parts. */
+typedef struct CheckpointSet {
+  Checkpoint *at; /* those of ranks that wrote none are zero */
+  int32_t count;
+} CheckpointSet;
+
+/* Opens step_N.ckpt at `path` and the other ranks' files beside it; all must be whole and of the
+ * same step of the same plan. */
+bool checkpoint_set_open(CheckpointSet *set, const char *path, Status *status);
+void checkpoint_set_close(CheckpointSet *set);
+
 /* Opens the newest whole checkpoint of the directory. `skipped` is called with a line about each
  * newer one that is not. False with status code 0: there is none. */
-bool checkpoint_open_newest(Checkpoint *checkpoint, const char *directory,
+bool checkpoint_open_newest(CheckpointSet *set, const char *directory,
                             void skipped(const char *why), Status *status);
 
-/* Whether it holds exactly the persistent tensors of this class, for this seed; else says what
- * differs. */
-bool checkpoint_match(const Checkpoint *checkpoint, const Plan *plan, const PlanClass *class,
-                      Status *status);
+/* Whether it holds exactly the persistent tensors of every rank, for this mesh if it is in parts
+ * and for this seed; else says what differs. */
+bool checkpoint_match(const CheckpointSet *set, const Plan *plan, const Mesh *mesh, Status *status);
 
-void checkpoint_restore(const Checkpoint *checkpoint, uint8_t *arena, const Plan *plan,
-                        const PlanClass *class);
+/* Fills in what `rank` has of the state. */
+void checkpoint_restore(const CheckpointSet *set, uint8_t *arena, const Plan *plan,
+                        const Mesh *mesh, int32_t rank);
 
-/* The step of a file named step_N.ckpt, or -1. */
-int64_t checkpoint_step_of(const char *file_name);
+/* The step of a file named step_N.ckpt, or -1; with `rest` also of names that go on after it. */
+int64_t checkpoint_step_of(const char *file_name, const char **rest);
+
+/* step_N.ckpt, or for other ranks step_N.ckpt.rRRRRR. */
+void checkpoint_path(char path[CHECKPOINT_PATH_BYTES], const char *directory, int64_t step,
+                     int32_t rank);
 
 /* Persistent tensors in the order of entries: calls `visit` for each layer of each. False when a
  * visit is false. */

@@ -42,13 +42,32 @@ static bool count_entry(void *context, const PlanTensor *tensor, int32_t layer, 
   return true;
 }
 
-int64_t checkpoint_step_of(const char *file_name) {
-  static const char prefix[] = "step_";
+int64_t checkpoint_step_of(const char *file_name, const char **rest) {
+  static const char prefix[] = "step_", suffix[] = ".ckpt";
   if (strncmp(file_name, prefix, sizeof prefix - 1) != 0) return -1;
   const char *digits = file_name + sizeof prefix - 1;
   char *end;
   long long step = strtoll(digits, &end, 10);
-  return end != digits && strcmp(end, ".ckpt") == 0 && step >= 0 ? step : -1;
+  if (end == digits || step < 0 || strncmp(end, suffix, sizeof suffix - 1) != 0) return -1;
+  end += sizeof suffix - 1;
+  if (rest) *rest = end;
+  return rest || *end == '\0' ? step : -1;
+}
+
+void checkpoint_path(char path[CHECKPOINT_PATH_BYTES], const char *directory, int64_t step,
+                     int32_t rank) {
+  int length = snprintf(path, CHECKPOINT_PATH_BYTES, "%.*s/step_%08lld.ckpt",
+                        CHECKPOINT_PATH_BYTES - 64, directory, (long long)step);
+  if (rank > 0)
+    (void)snprintf(path + length, (size_t)(CHECKPOINT_PATH_BYTES - length), ".r%05d", rank);
+}
+
+int32_t checkpoint_writer(const Mesh *mesh, uint32_t state_axes, int32_t rank) {
+  int32_t coordinate[MESH_AXES_MAX] = {0}, writer = 0;
+  mesh_coordinates(mesh, rank, coordinate);
+  for (int32_t i = 0; i < mesh->axis_count; i++)
+    writer = writer * mesh->size[i] + ((state_axes >> i & 1u) != 0 ? coordinate[i] : 0);
+  return writer;
 }
 
 static int compare_steps(const void *a, const void *b) {
@@ -62,7 +81,7 @@ static bool list_steps(CheckpointStore *store, Status *status) {
     return status_fail(status, STATUS_WORLD, "%s: cannot be listed: %s", store->directory,
                        strerror(errno));
   for (struct dirent *item; (item = readdir(folder));) {
-    int64_t step = checkpoint_step_of(item->d_name);
+    int64_t step = checkpoint_step_of(item->d_name, NULL);
     if (step >= 0 && store->count < CHECKPOINT_KEEP_MAX) store->step[store->count++] = step;
   }
   closedir(folder);
@@ -70,15 +89,19 @@ static bool list_steps(CheckpointStore *store, Status *status) {
   return true;
 }
 
-bool checkpoint_store_open(CheckpointStore *store, const Plan *plan, const PlanClass *class,
+bool checkpoint_store_open(CheckpointStore *store, const Plan *plan, const Mesh *mesh, int32_t rank,
                            Status *status) {
-  *store = (CheckpointStore){.plan = plan, .class = class};
+  *store = (CheckpointStore){.plan = plan, .mesh = mesh, .rank = rank};
+  store->class = mesh_class(mesh, plan, rank);
+  if (!store->class) return status_fail(status, STATUS_OURS, "plan: rank %d has no class", rank);
+  store->in_parts = plan->jobs[0].state_axes != 0;
+  if (store->in_parts) store->table_bytes = sizeof(CheckpointPart);
   store->directory = plan_string(plan, plan->jobs[0].checkpoint_dir);
   int64_t keep = plan->jobs[0].checkpoint_keep;
   store->keep = (int32_t)(keep < 1                     ? 1
                           : keep < CHECKPOINT_KEEP_MAX ? keep
                                                        : CHECKPOINT_KEEP_MAX - 1);
-  (void)checkpoint_each(plan, class, count_entry, store);
+  (void)checkpoint_each(plan, store->class, count_entry, store);
   store->table = calloc(store->table_bytes + 1, 1);
   if (!store->table) return status_fail(status, STATUS_WORLD, "not enough memory for checkpoints");
   return folder_make(store->directory, status) && list_steps(store, status);
@@ -97,6 +120,10 @@ typedef struct Layout {
   uint64_t offset;
 } Layout;
 
+static CheckpointEntry *entries_of(const CheckpointStore *store) {
+  return (CheckpointEntry *)(void *)(store->table + (store->in_parts ? sizeof(CheckpointPart) : 0));
+}
+
 static uint64_t align_up(uint64_t bytes) {
   return (bytes + TENSOR_ALIGN_BYTES - 1) / TENSOR_ALIGN_BYTES * TENSOR_ALIGN_BYTES;
 }
@@ -104,8 +131,8 @@ static uint64_t align_up(uint64_t bytes) {
 static bool lay_out(void *context, const PlanTensor *tensor, int32_t layer, uint64_t offset) {
   Layout *layout = context;
   CheckpointStore *store = layout->store;
-  CheckpointEntry *entry = (CheckpointEntry *)(void *)store->table + layout->entry++;
-  char *names = (char *)store->table + store->entry_count * sizeof *entry;
+  char *names = (char *)(entries_of(store) + store->entry_count);
+  CheckpointEntry *entry = entries_of(store) + layout->entry++;
   const char *name = plan_string(store->plan, tensor->name);
   *entry = (CheckpointEntry){
       .offset = layout->offset,
@@ -150,15 +177,28 @@ static bool write_tensor(void *context, const PlanTensor *tensor, int32_t layer,
   return write_at(writing->descriptor, writing->arena + offset, tensor->size_bytes, entry->offset);
 }
 
+static void fill_part(const CheckpointStore *store) {
+  CheckpointPart *part = (CheckpointPart *)(void *)store->table;
+  const Plan *plan = store->plan;
+  *part = (CheckpointPart){.axis_count = plan->axes_count, .rank = store->rank};
+  part->state_axes = plan->jobs[0].state_axes;
+  for (uint32_t i = 0; i < plan->axes_count; i++) {
+    part->size[i] = plan->axes[i].size;
+    (void)snprintf(part->name[i], sizeof part->name[i], "%s",
+                   plan_string(plan, plan->axes[i].name));
+  }
+}
+
 static bool write_file(CheckpointStore *store, const uint8_t *arena, CheckpointHeader *header,
                        int descriptor) {
   uint64_t table_end = sizeof *header + store->table_bytes;
   Layout layout = {.store = store, .arena = arena, .offset = align_up(table_end)};
+  if (store->in_parts) fill_part(store);
   (void)checkpoint_each(store->plan, store->class, lay_out, &layout);
   header->file_bytes = layout.offset;
   header->table_sum = checksum(store->table, store->table_bytes);
   header->header_sum = checksum(header, offsetof(CheckpointHeader, header_sum));
-  Writing writing = {(const CheckpointEntry *)(const void *)store->table, arena, descriptor};
+  Writing writing = {entries_of(store), arena, descriptor};
   return ftruncate(descriptor, (off_t)layout.offset) == 0 &&
          write_at(descriptor, store->table, store->table_bytes, sizeof *header) &&
          checkpoint_each(store->plan, store->class, write_tensor, &writing) &&
@@ -174,12 +214,6 @@ static bool sync_directory(const char *path) {
   return synced;
 }
 
-static void step_path(const CheckpointStore *store, int64_t step,
-                      char path[CHECKPOINT_PATH_BYTES]) {
-  (void)snprintf(path, CHECKPOINT_PATH_BYTES, "%s/step_%08lld.ckpt", store->directory,
-                 (long long)step);
-}
-
 /* Steps after a resume from an older checkpoint replace files of the same name: no step is listed
  * twice. */
 static void remember(CheckpointStore *store, int64_t step) {
@@ -193,25 +227,53 @@ static void remember(CheckpointStore *store, int64_t step) {
   store->count++;
 }
 
+/* Rank 0's file goes first: parts without it are no checkpoint. */
 static void remove_oldest(CheckpointStore *store) {
   char path[CHECKPOINT_PATH_BYTES];
+  uint32_t state_axes = store->plan->jobs[0].state_axes;
   while (store->count > store->keep) {
-    step_path(store, store->step[0], path);
-    (void)unlink(path); /* what cannot be removed is only too much */
+    for (int32_t rank = 0; rank < store->mesh->rank_count; rank++) {
+      if (checkpoint_writer(store->mesh, state_axes, rank) != rank) continue;
+      checkpoint_path(path, store->directory, store->step[0], rank);
+      (void)unlink(path); /* what cannot be removed is only too much */
+    }
     store->count--;
     memmove(store->step, store->step + 1, (size_t)store->count * sizeof *store->step);
   }
 }
 
-bool checkpoint_save(CheckpointStore *store, const uint8_t *arena, int64_t step, int64_t samples,
-                     Status *status) {
+static void temporary_path(char path[CHECKPOINT_PATH_BYTES], const CheckpointStore *store,
+                           int64_t step) {
+  checkpoint_path(path, store->directory, step, store->rank);
+  size_t length = strlen(path);
+  (void)snprintf(path + length, CHECKPOINT_PATH_BYTES - length, ".new");
+}
+
+static bool refuse_write(const CheckpointStore *store, int64_t step, int failure, Status *status) {
+  char path[CHECKPOINT_PATH_BYTES];
+  temporary_path(path, store, step);
+  (void)unlink(path);
+  checkpoint_path(path, store->directory, step, store->rank);
+  return status_fail(status, STATUS_WORLD, "%s: cannot be written: %s", path, strerror(failure));
+}
+
+static bool give_name(const CheckpointStore *store, int64_t step, Status *status) {
   char path[CHECKPOINT_PATH_BYTES], temporary[CHECKPOINT_PATH_BYTES];
-  step_path(store, step, path);
-  (void)snprintf(temporary, sizeof temporary, "%.*s.new", CHECKPOINT_PATH_BYTES - 8, path);
+  checkpoint_path(path, store->directory, step, store->rank);
+  temporary_path(temporary, store, step);
+  if (rename(temporary, path) == 0 && sync_directory(store->directory)) return true;
+  return refuse_write(store, step, errno, status);
+}
+
+bool checkpoint_write(CheckpointStore *store, const uint8_t *arena, int64_t step, int64_t samples,
+                      Status *status) {
+  char temporary[CHECKPOINT_PATH_BYTES];
+  temporary_path(temporary, store, step);
+  uint64_t part_bytes = store->in_parts ? sizeof(CheckpointPart) : 0;
   CheckpointHeader header = {
-      .version = CHECKPOINT_VERSION,
+      .version = store->in_parts ? CHECKPOINT_VERSION_PARTS : CHECKPOINT_VERSION,
       .entry_count = store->entry_count,
-      .names_bytes = store->table_bytes - store->entry_count * sizeof(CheckpointEntry),
+      .names_bytes = store->table_bytes - part_bytes - store->entry_count * sizeof(CheckpointEntry),
       .plan_id = store->plan->id,
       .seed = store->plan->jobs[0].seed,
       .step = step,
@@ -225,14 +287,12 @@ bool checkpoint_save(CheckpointStore *store, const uint8_t *arena, int64_t step,
     written = false;
     failure = errno;
   }
-  if (written && (rename(temporary, path) != 0 || !sync_directory(store->directory))) {
-    written = false;
-    failure = errno;
-  }
-  if (!written) {
-    (void)unlink(temporary);
-    return status_fail(status, STATUS_WORLD, "%s: cannot be written: %s", path, strerror(failure));
-  }
+  if (!written) return refuse_write(store, step, failure, status);
+  return store->rank == 0 || give_name(store, step, status);
+}
+
+bool checkpoint_publish(CheckpointStore *store, int64_t step, Status *status) {
+  if (!give_name(store, step, status)) return false;
   if (store->count == CHECKPOINT_KEEP_MAX) remove_oldest(store);
   remember(store, step);
   remove_oldest(store);

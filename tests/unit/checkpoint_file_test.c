@@ -12,6 +12,7 @@
 static char folder[64], path[256], skipped_text[STATUS_TEXT_BYTES];
 static int32_t skipped_count;
 static PlanBuilder builder;
+static Mesh mesh;
 
 static Plan example(uint32_t layers) {
   build_free(&builder);
@@ -19,7 +20,10 @@ static Plan example(uint32_t layers) {
   build_example(&builder, (ExampleOptions){layers, 1, 1, 1, false});
   builder.jobs[0].checkpoint_dir = build_string(&builder, folder);
   builder.jobs[0].checkpoint_keep = 2;
-  return build_view(&builder);
+  Plan plan = build_view(&builder);
+  Status status;
+  CHECK(mesh_read(&mesh, &plan, &status));
+  return plan;
 }
 
 static const char *step_path(int step) {
@@ -39,8 +43,10 @@ static void save_step(const Plan *plan, int step) {
   CheckpointStore store;
   Status status = {0};
   uint8_t *arena = filled_arena(plan, step);
-  CHECK(checkpoint_store_open(&store, plan, &plan->classes[0], &status));
-  CHECK(checkpoint_save(&store, arena, step, 10 * step, &status));
+  CHECK(checkpoint_store_open(&store, plan, &mesh, 0, &status));
+  CHECK(checkpoint_write(&store, arena, step, 10 * step, &status));
+  CHECK(access(step_path(step), F_OK) != 0 || step == 9);
+  CHECK(checkpoint_publish(&store, step, &status));
   CHECK_TEXT(status.text, "");
   checkpoint_store_close(&store);
   free(arena);
@@ -71,22 +77,22 @@ static void damage(const char *file_path, long at) {
 
 static void test_round_trip(void) {
   Plan plan = example(3);
-  Checkpoint checkpoint;
+  CheckpointSet checkpoint;
   Status status = {0};
   TEST("what is saved comes back") {
     save_step(&plan, 7);
-    CHECK(checkpoint_open(&checkpoint, step_path(7), &status));
-    CHECK_INT(checkpoint.header->step, 7);
-    CHECK_INT(checkpoint.header->samples, 70);
-    CHECK_INT(checkpoint.header->entry_count, 3 * (1 + 3));
-    CHECK(checkpoint_match(&checkpoint, &plan, &plan.classes[0], &status));
+    CHECK(checkpoint_set_open(&checkpoint, step_path(7), &status));
+    CHECK_INT(checkpoint.at[0].header->step, 7);
+    CHECK_INT(checkpoint.at[0].header->samples, 70);
+    CHECK_INT(checkpoint.at[0].header->entry_count, 3 * (1 + 3));
+    CHECK(checkpoint_match(&checkpoint, &plan, &mesh, &status));
     uint8_t *arena[2] = {filled_arena(&plan, 7), filled_arena(&plan, 99)};
     CHECK(!checkpoint_each(&plan, &plan.classes[0], same_layer, arena));
-    checkpoint_restore(&checkpoint, arena[1], &plan, &plan.classes[0]);
+    checkpoint_restore(&checkpoint, arena[1], &plan, &mesh, 0);
     CHECK(checkpoint_each(&plan, &plan.classes[0], same_layer, arena));
     free(arena[0]);
     free(arena[1]);
-    checkpoint_close(&checkpoint);
+    checkpoint_set_close(&checkpoint);
   }
   TEST("only the newest are kept") {
     save_step(&plan, 8);
@@ -96,39 +102,159 @@ static void test_round_trip(void) {
   }
 }
 
+/* Eight ranks: state differs along dp (2) and pp (2), not along tp (2), which stands between. */
+static Plan example_in_parts(uint32_t dp) {
+  Plan plan = example(3);
+  builder.axes[0] = (PlanAxis){dp, build_string(&builder, "dp")};
+  build_axes(&builder, (PlanAxis){2, build_string(&builder, "tp")});
+  build_axes(&builder, (PlanAxis){2, build_string(&builder, "pp")});
+  builder.classes[0].rank_count = 4 * dp;
+  builder.classes[0].bounds_count = 3;
+  builder.bounds[0].end = dp;
+  build_bounds(&builder, (PlanBound){0, 2}), build_bounds(&builder, (PlanBound){0, 2});
+  builder.jobs[0].state_axes = 5;
+  plan = build_view(&builder);
+  Status status;
+  CHECK(mesh_read(&mesh, &plan, &status));
+  return plan;
+}
+
+static const int32_t writers[] = {0, 1, 4, 5};
+
+/* Every writing rank's file; rank 0's name comes last, or not at all. */
+static void save_parts(const Plan *plan, int step, bool publish) {
+  CheckpointStore store[4];
+  Status status = {0};
+  for (int i = 3; i >= 0; i--) {
+    uint8_t *arena = filled_arena(plan, step + writers[i]);
+    CHECK(checkpoint_store_open(&store[i], plan, &mesh, writers[i], &status));
+    CHECK(checkpoint_write(&store[i], arena, step, 10 * step, &status));
+    free(arena);
+  }
+  if (publish) CHECK(checkpoint_publish(&store[0], step, &status));
+  CHECK_TEXT(status.text, "");
+  for (int i = 0; i < 4; i++)
+    checkpoint_store_close(&store[i]);
+}
+
+static const char *part_path(int step, int rank) {
+  (void)snprintf(path, sizeof path, "%.64s/step_%08d.ckpt.r%05d", folder, step, rank);
+  return path;
+}
+
+static void check_restored(const Plan *plan, const CheckpointSet *set, int step) {
+  static const int32_t owner[8] = {0, 1, 0, 1, 4, 5, 4, 5};
+  for (int32_t rank = 0; rank < 8; rank++) {
+    uint8_t *arena[2] = {filled_arena(plan, step + owner[rank]), filled_arena(plan, 99)};
+    CHECK_INT(checkpoint_writer(&mesh, 5, rank), owner[rank]);
+    checkpoint_restore(set, arena[1], plan, &mesh, rank);
+    CHECK(checkpoint_each(plan, &plan->classes[0], same_layer, arena));
+    free(arena[0]);
+    free(arena[1]);
+  }
+}
+
+static void test_parts(void) {
+  Plan plan = example_in_parts(2);
+  CheckpointSet set;
+  Status status = {0};
+  TEST("state in parts: every rank gets its own back, the first of equal ones writes") {
+    save_parts(&plan, 21, true);
+    save_parts(&plan, 22, true);
+    CHECK(access(part_path(22, 2), F_OK) != 0 && access(part_path(22, 5), F_OK) == 0);
+    CHECK(checkpoint_set_open(&set, step_path(22), &status));
+    CHECK(checkpoint_match(&set, &plan, &mesh, &status));
+    check_restored(&plan, &set, 22);
+    checkpoint_set_close(&set);
+  }
+  TEST("parts are removed with their checkpoint") {
+    save_parts(&plan, 23, true);
+    CHECK(access(step_path(21), F_OK) != 0 && access(part_path(21, 5), F_OK) != 0);
+    CHECK(access(part_path(22, 5), F_OK) == 0);
+  }
+  TEST("a checkpoint counts only with all its parts, whole and of one step") {
+    save_parts(&plan, 24, false); /* rank 0 was lost before it could give the name */
+    skipped_count = 0;
+    CHECK(checkpoint_open_newest(&set, folder, note_skipped, &status));
+    CHECK_INT(set.at[0].header->step, 23);
+    CHECK_INT(skipped_count, 0);
+    checkpoint_set_close(&set);
+    damage(part_path(23, 4), -1);
+    CHECK(checkpoint_open_newest(&set, folder, note_skipped, &status));
+    CHECK_INT(set.at[0].header->step, 22);
+    CHECK(skipped_count == 1 && strstr(skipped_text, ".ckpt.r00004: tensor"));
+    checkpoint_set_close(&set);
+    char other[sizeof path];
+    CHECK(snprintf(other, sizeof other, "%s", part_path(23, 4)) > 0);
+    CHECK(rename(part_path(22, 4), other) == 0);
+    CHECK(!checkpoint_set_open(&set, step_path(23), &status));
+    CHECK(strstr(status.text, "r00004: is not of the same checkpoint as"));
+    CHECK(!checkpoint_set_open(&set, step_path(22), &status));
+    CHECK(strstr(status.text, "r00004: cannot be read"));
+    save_parts(&plan, 23, true);
+    CHECK(!checkpoint_set_open(&set, part_path(23, 4), &status));
+    CHECK(strstr(status.text, "is not rank 0's part"));
+  }
+  TEST("another mesh is refused, with both, and so is whole state for parts") {
+    CHECK(checkpoint_set_open(&set, step_path(23), &status));
+    plan = example_in_parts(4);
+    CHECK(!checkpoint_match(&set, &plan, &mesh, &status));
+    CHECK(strstr(status.text,
+                 "was saved in parts on dp 2 x tp 2 x pp 2, the plan is for dp 4 x tp 2 x pp 2"));
+    CHECK(strstr(status.text, "start anew"));
+    plan = example(3);
+    CHECK(!checkpoint_match(&set, &plan, &mesh, &status));
+    CHECK(strstr(status.text, "the plan is for one rank with whole state"));
+    checkpoint_set_close(&set);
+    save_step(&plan, 30);
+    CHECK(checkpoint_set_open(&set, step_path(30), &status));
+    plan = example_in_parts(2);
+    CHECK(!checkpoint_match(&set, &plan, &mesh, &status));
+    CHECK(strstr(status.text, "was saved whole, the plan is for dp 2"));
+    checkpoint_set_close(&set);
+  }
+  TEST("parts are set aside with their checkpoint, and without it") {
+    CheckpointAside aside;
+    CHECK(checkpoint_set_aside(folder, 21, &aside, &status));
+    CHECK_INT(aside.count, 2); /* 23 and 30; of 22 and 24 there are only parts */
+    CHECK(access(part_path(24, 5), F_OK) != 0);
+    CHECK(access(part_path(23, 5), F_OK) != 0);
+  }
+}
+
 static void test_mismatch(void) {
-  Checkpoint checkpoint;
+  CheckpointSet checkpoint;
   Status status = {0};
   TEST("another model, another size and another seed are refused by name") {
     Plan plan = example(2);
-    CHECK(checkpoint_open(&checkpoint, step_path(9), &status));
-    CHECK(!checkpoint_match(&checkpoint, &plan, &plan.classes[0], &status));
+    CHECK(checkpoint_set_open(&checkpoint, step_path(9), &status));
+    CHECK(!checkpoint_match(&checkpoint, &plan, &mesh, &status));
     CHECK(strstr(status.text, "h.*.w"));
     plan = example(4);
-    CHECK(!checkpoint_match(&checkpoint, &plan, &plan.classes[0], &status));
+    CHECK(!checkpoint_match(&checkpoint, &plan, &mesh, &status));
     CHECK(strstr(status.text, "h.*.w"));
     plan = example(3);
     builder.tensors[3].elements--;
-    CHECK(!checkpoint_match(&checkpoint, &plan, &plan.classes[0], &status));
+    CHECK(!checkpoint_match(&checkpoint, &plan, &mesh, &status));
     CHECK(strstr(status.text, "256 elements of fp32 there, 255 of fp32 in the plan"));
     plan = example(3);
     builder.jobs[0].seed = 2;
-    CHECK(!checkpoint_match(&checkpoint, &plan, &plan.classes[0], &status));
+    CHECK(!checkpoint_match(&checkpoint, &plan, &mesh, &status));
     CHECK(strstr(status.text, "seed 1, the plan says 2"));
-    checkpoint_close(&checkpoint);
+    checkpoint_set_close(&checkpoint);
   }
 }
 
 static void test_damage(void) {
   Plan plan = example(3);
-  Checkpoint checkpoint;
+  CheckpointSet checkpoint;
   Status status = {0};
   TEST("one damaged bit anywhere is seen") {
     static const long places[] = {0, 8, 12, 24, 50, 78, 100, 600, 700, 1500, 4000, -1};
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
       save_step(&plan, 9);
       damage(step_path(9), places[i]);
-      bool opened = checkpoint_open(&checkpoint, step_path(9), &status);
+      bool opened = checkpoint_set_open(&checkpoint, step_path(9), &status);
       if (opened) printf("damage at %ld was not seen\n", places[i]);
       CHECK(!opened);
       CHECK(strstr(status.text, "step_00000009.ckpt") && !strchr(status.text, '\n'));
@@ -137,17 +263,17 @@ static void test_damage(void) {
   TEST("a damaged or cut checkpoint is skipped, with a line, for the one before") {
     skipped_count = 0;
     CHECK(checkpoint_open_newest(&checkpoint, folder, note_skipped, &status));
-    CHECK_INT(checkpoint.header->step, 8);
+    CHECK_INT(checkpoint.at[0].header->step, 8);
     CHECK_INT(skipped_count, 1);
     CHECK(strstr(skipped_text, "is damaged"));
-    checkpoint_close(&checkpoint);
+    checkpoint_set_close(&checkpoint);
     CHECK_INT(truncate(step_path(8), 500), 0);
     status.code = 5;
     CHECK(!checkpoint_open_newest(&checkpoint, folder, note_skipped, &status));
     CHECK_INT(status.code, 0);
-    CHECK(!checkpoint_open(&checkpoint, step_path(8), &status));
+    CHECK(!checkpoint_set_open(&checkpoint, step_path(8), &status));
     CHECK_INT(truncate(step_path(8), 10), 0);
-    CHECK(!checkpoint_open(&checkpoint, step_path(8), &status));
+    CHECK(!checkpoint_set_open(&checkpoint, step_path(8), &status));
     CHECK(strstr(status.text, "too short"));
   }
 }
@@ -190,6 +316,7 @@ int main(void) {
   test_mismatch();
   test_damage();
   test_aside();
+  test_parts();
   build_free(&builder);
   char command[128];
   (void)snprintf(command, sizeof command, "rm -r %s", folder);

@@ -50,7 +50,18 @@ typedef struct Job {
   int64_t steps; /* of this run; 0: all */
   bool checkpoints;
   bool is_refused;
+  bool own_state; /* replicas do not share gradients: each trains a model of its own */
 } Job;
+
+/* All-reduces of gradients never run; what persists then differs along dp. */
+static void part_replicas(PlanBuilder *builder) {
+  for (uint32_t i = 0; i < builder->records_count; i++) {
+    PlanRecord *record = &builder->records[i];
+    if (record->kind == RECORD_ALL_REDUCE && record->after0 >= 0)
+      record->when_none = record->when_all;
+  }
+  builder->jobs[0].state_axes = 1;
+}
 
 static void run(Job job, Outcome *outcome) {
   memset(outcome, 0, sizeof *outcome);
@@ -70,6 +81,7 @@ static void run(Job job, Outcome *outcome) {
   planned->schedule = SCHEDULE_COSINE;
   planned->validate_every = 6;
   planned->validate_batches = 3;
+  if (job.own_state) part_replicas(&builder);
   char plan_path[160];
   char why[PLAN_WHY_BYTES] = "";
   (void)snprintf(plan_path, sizeof plan_path, "%s/%s.plan", folder, job.name);
@@ -101,10 +113,10 @@ static Outcome first, second;
 
 static void test_resume(ExampleOptions one) {
   TEST("resuming is bitwise equal to not stopping") {
-    run((Job){one, "stopped", 7, true, false}, &second);
+    run((Job){one, "stopped", 7, true, false, false}, &second);
     CHECK(second.done);
     CHECK(isfinite(second.loss[7]) && second.loss[8] == 0);
-    run((Job){one, "stopped", 0, true, false}, &second);
+    run((Job){one, "stopped", 0, true, false, false}, &second);
     CHECK(second.done);
     for (int step = 1; step <= STEPS; step++)
       CHECK_NEAR(second.loss[step], first.loss[step], 0);
@@ -112,10 +124,42 @@ static void test_resume(ExampleOptions one) {
   TEST("a checkpoint of another model is refused with the tensor's name") {
     ExampleOptions other = one;
     other.layers = 2;
-    run((Job){other, "stopped", 0, true, true}, &second);
+    run((Job){other, "stopped", 0, true, true, false}, &second);
     CHECK(!second.done);
     CHECK_INT(second.status.code, STATUS_USER);
     CHECK(strstr(second.status.text, "h.*.w"));
+  }
+}
+
+static void test_resume_parts(ExampleOptions two) {
+  char part[160];
+  TEST("resuming is bitwise when every rank has a state of its own") {
+    run((Job){two, "parted", 0, true, false, true}, &first);
+    CHECK(first.done);
+    run((Job){two, "parted_stopped", 7, true, false, true}, &second);
+    CHECK(second.done && second.loss[8] == 0);
+    (void)snprintf(part, sizeof part, "%s/parted_stopped/checkpoint/step_00000007.ckpt.r00001",
+                   folder);
+    CHECK(access(part, F_OK) == 0);
+    run((Job){two, "parted_stopped", 0, true, false, true}, &second);
+    CHECK(second.done);
+    check_equal_losses(&second, &first, 0);
+    CHECK(access(part, F_OK) != 0); /* two are kept: of steps 10 and 12 */
+  }
+  TEST("an incomplete checkpoint is passed over for the one before") {
+    (void)snprintf(part, sizeof part, "%s/parted_stopped/checkpoint/step_00000012.ckpt.r00001",
+                   folder);
+    CHECK_INT(unlink(part), 0);
+    run((Job){two, "parted_stopped", 0, true, false, true}, &second);
+    CHECK(second.done);
+    check_equal_losses(&second, &first, 0);
+    CHECK(access(part, F_OK) == 0);
+  }
+  TEST("another mesh is refused by name") {
+    two.replicas = 4, two.accumulation /= 2;
+    run((Job){two, "parted_stopped", 0, true, true, true}, &second);
+    CHECK(!second.done);
+    CHECK(strstr(second.status.text, "in parts on dp 2, the plan is for dp 4"));
   }
 }
 
@@ -125,19 +169,19 @@ int main(void) {
   ExampleOptions one = {.layers = 3, .accumulation = 4, .replicas = 1, .classes = 1};
 
   TEST("a job runs to its end and validates") {
-    run((Job){one, "one", 0, false, false}, &first);
+    run((Job){one, "one", 0, false, false, false}, &first);
     CHECK(first.done);
     CHECK(first.loss[1] > 0 && first.loss[STEPS] > 0);
     CHECK(strstr(first.metrics, "\"valid_step\":6") && strstr(first.metrics, "\"valid_step\":12"));
   }
   TEST("two runs are bitwise equal") {
-    run((Job){one, "again", 0, false, false}, &second);
+    run((Job){one, "again", 0, false, false, false}, &second);
     check_equal_losses(&second, &first, 0);
   }
   TEST("a loop is its calls written out") {
     ExampleOptions loop = one;
     loop.loop = true;
-    run((Job){loop, "loop", 0, false, false}, &second);
+    run((Job){loop, "loop", 0, false, false, false}, &second);
     CHECK(second.done);
     check_equal_losses(&second, &first, 0);
   }
@@ -145,21 +189,22 @@ int main(void) {
     for (uint32_t replicas = 2; replicas <= 4; replicas *= 2)
       for (uint32_t classes = 1; classes <= 2; classes++) {
         ExampleOptions many = {3, 4 / replicas, replicas, classes, false};
-        run((Job){many, "many", 0, false, false}, &second);
+        run((Job){many, "many", 0, false, false, false}, &second);
         CHECK(second.done);
         check_equal_losses(&second, &first, 1e-5);
       }
   }
   TEST("accumulation does not communicate before its last micro-batch") {
     ExampleOptions two = {3, 1, 2, 1, false};
-    run((Job){two, "two", 0, false, false}, &second);
+    run((Job){two, "two", 0, false, false, false}, &second);
     double once = second.comm_bytes;
     two.accumulation = 4;
-    run((Job){two, "two_accumulated", 0, false, false}, &second);
+    run((Job){two, "two_accumulated", 0, false, false, false}, &second);
     CHECK(once > 0);
     CHECK_NEAR(second.comm_bytes, once, 0);
   }
   test_resume(one);
+  test_resume_parts((ExampleOptions){3, 2, 2, 1, false});
   char command[128];
   (void)snprintf(command, sizeof command, "rm -r %s", folder);
   CHECK_INT(system(command), 0);
