@@ -78,7 +78,7 @@ static void add_stage(PlanBuilder *b, const Pipeline *pipeline, int32_t number,
     add_call(b, steps[step->action], layer, step->microbatch);
   }
   program.calls_count = b->calls_count - program.calls_first;
-  char name[16];
+  char name[32];
   snprintf(name, sizeof name, "stage %d", number);
   PlanClass class = {.bounds_first = b->bounds_count,
                      .bounds_count = 1,
