@@ -9,11 +9,10 @@ bool vocabulary_loss(Shard *s, Node *n) {
   ValueId logits = n->inputs[0];
   DimId cut = cut_of(s, logits);
   if (cut == NO_ID || g->dims.at[cut].carried) return false;
-  DType dtype = g->compute_dtype == DTYPE_F64 ? DTYPE_F64 : DTYPE_F32;
   int64_t ranks = g->dims.at[base_of(s, cut)].size / g->dims.at[cut].size;
   const char *name = arena_printf(g->compile->arena, "%s.stats", n->path);
-  ValueId own = graph_value_extra(g, 3 * value_rows(g, logits), dtype, name);
-  ValueId all = graph_value_extra(g, ranks * 3 * value_rows(g, logits), dtype, name);
+  ValueId own = graph_value_extra(g, 3 * value_rows(g, logits), DTYPE_F32, name);
+  ValueId all = graph_value_extra(g, ranks * 3 * value_rows(g, logits), DTYPE_F32, name);
   push_op(s, n, OP_cross_entropy_stats, (const ValueId[]){logits, n->inputs[1], NO_ID},
           (const ValueId[]){own, NO_ID});
   Node gather = {.op = OP_all_gather,

@@ -7,8 +7,19 @@ static bool has_layout(const Node *n, uint32_t layout) {
 
 /* ---- what a node asks of its inputs */
 
+/* Axes along which an input, or a gradient that is made, is cut. */
+static uint32_t cut_axes(const Shard *s, const Node *n) {
+  uint32_t axes = 0;
+  for (int32_t i = 0; i < n->input_count + n->output_count; i++) {
+    ValueId v = i < n->input_count ? n->inputs[i] : n->outputs[i - n->input_count];
+    DimId cut = i < n->input_count || is_param(s, v) ? cut_of(s, v) : NO_ID;
+    if (cut != NO_ID) axes |= axes_of(s, cut);
+  }
+  return axes;
+}
+
 /* Sums that may wait: over axes along which all inputs of a linear node, or one of a bilinear one,
- * are summands. */
+ * are summands. A part of a summand is none, so nothing may be cut along such an axis. */
 static uint32_t waiting_sums(const Shard *s, const Node *n) {
   uint32_t all = s->axes, any = 0;
   int32_t count = 0;
@@ -18,8 +29,9 @@ static uint32_t waiting_sums(const Shard *s, const Node *n) {
     any |= partial;
     count += partial != 0;
   }
-  if (has_layout(n, LAYOUT_LINEAR)) return n->input_count > 0 ? all : 0;
-  return has_layout(n, LAYOUT_BILINEAR) && count == 1 ? any : 0;
+  uint32_t waiting = has_layout(n, LAYOUT_LINEAR) && n->input_count > 0 ? all : 0;
+  if (has_layout(n, LAYOUT_BILINEAR) && count == 1) waiting = any;
+  return waiting & ~cut_axes(s, n);
 }
 
 /* The name along which this node works on parts: a parameter's first, then a feature's, then seq.

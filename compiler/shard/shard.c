@@ -83,8 +83,9 @@ static void cut_backward(Shard *s) {
 
 static DimId add_part(Shard *s, Dim dim, DimId whole, MeshAxis axis, DimId base) {
   Graph *g = s->g;
-  dim.size /= g->mesh.size[axis];
+  if (g->mesh.size[axis] > 1) dim.size /= g->mesh.size[axis];
   dim.real_size = 0;
+  dim.zigzag = false;
   dim.is_part = true;
   dim.whole = whole;
   dim.mesh = axis;
@@ -115,6 +116,8 @@ static bool has_axis(const Dim *dim, const char *axis) {
   return dim->axis != NULL && strcmp(dim->axis, axis) == 0;
 }
 
+/* A part of kv_heads may be all of it, when ranks share the only one: its weights ask for whole
+ * tokens all the same, as those of q do. */
 static void make_tensor_parts(Shard *s) {
   for (DimId d = 0; d < s->dim_count; d++) {
     Dim dim = s->g->dims.at[d];
@@ -123,7 +126,7 @@ static void make_tensor_parts(Shard *s) {
     else if (has_axis(&dim, "tp") && dim.is_part)
       cut_heads_part(s, d);
     else if (has_axis(&dim, "tp"))
-      cut_dim(s, d, is_kv_dim(s->g, d) ? s->axes & MESH_BIT(MESH_TP) : s->axes);
+      cut_dim(s, d, is_kv_dim(s->g, d) ? MESH_BIT(MESH_TP) : s->axes);
   }
 }
 

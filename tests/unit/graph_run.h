@@ -83,7 +83,8 @@ static inline Run run_new(Graph *g, int64_t group_layers) {
   Run run = {.g = g, .group_layers = group_layers};
   run.control = (Control){.seed = 7, .step = 1, .clip_scale = 1};
   run_fill_params(&run);
-  run_fill_inputs(&run, g->dims.at[graph_dim(g, "vocab")].size);
+  const Dim *vocab = &g->dims.at[graph_dim(g, "vocab")];
+  run_fill_inputs(&run, vocab->real_size > 0 ? vocab->real_size : vocab->size);
   for (RegionId r = 0; r < g->regions.count; r++)
     for (int64_t l = 0; l < g->regions.at[r].repeat; l++)
       run.frame[r][l] = ARENA_ARRAY(g->compile->arena, void *, g->values.count);
@@ -135,28 +136,25 @@ static inline void *run_scratch(Run *run, int64_t size_bytes) {
   return run->scratch[large];
 }
 
-static inline void run_node(Run *run, RegionId r, int64_t l, const Node *n) {
-  Lowered low;
+static inline void run_lowered(Run *run, RegionId r, int64_t l, const Node *n, const Lowered *low) {
   void *operand[KERNEL_OPERANDS_MAX];
   uint32_t dtype[KERNEL_OPERANDS_MAX];
   int64_t bytes[KERNEL_OPERANDS_MAX];
-  op_lower(run->g, n, &low);
-  if (!low.kernel) return;
-  for (int32_t i = 0; i < low.operand_count; i++) {
-    operand[i] = run_address(run, r, l, low.operands[i]);
-    dtype[i] = graph_value(run->g, low.operands[i])->dtype;
-    bytes[i] = run_operand_bytes(run->g, low.operands[i]);
+  for (int32_t i = 0; i < low->operand_count; i++) {
+    operand[i] = run_address(run, r, l, low->operands[i]);
+    dtype[i] = graph_value(run->g, low->operands[i])->dtype;
+    bytes[i] = run_operand_bytes(run->g, low->operands[i]);
   }
   KernelArgs args = {.operand = operand,
                      .dtype = dtype,
                      .bytes = bytes,
-                     .dim = low.dims,
-                     .attr = low.attrs,
-                     .operand_count = low.operand_count};
-  if (low.workspace_bytes > 0) {
-    operand[low.operand_count] = run_scratch(run, low.workspace_bytes);
-    dtype[low.operand_count] = DTYPE_F32;
-    bytes[low.operand_count] = low.workspace_bytes;
+                     .dim = low->dims,
+                     .attr = low->attrs,
+                     .operand_count = low->operand_count};
+  if (low->workspace_bytes > 0) {
+    operand[low->operand_count] = run_scratch(run, low->workspace_bytes);
+    dtype[low->operand_count] = DTYPE_F32;
+    bytes[low->operand_count] = low->workspace_bytes;
     args.operand_count++;
   }
   args.accumulate = n->accumulate == ACCUMULATE_ALWAYS ||
@@ -164,9 +162,15 @@ static inline void run_node(Run *run, RegionId r, int64_t l, const Node *n) {
   args.key = philox_mix(hash_text(n->path), (uint64_t)l);
   args.sample_first = run->microbatch * 2; /* batch is 2 */
   args.control = &run->control;
-  KernelFn kernel = kernel_find(low.kernel, KERNEL_REFERENCE);
+  KernelFn kernel = kernel_find(low->kernel, KERNEL_REFERENCE);
   assert(kernel);
   kernel(&args);
+}
+
+static inline void run_node(Run *run, RegionId r, int64_t l, const Node *n) {
+  Lowered low;
+  op_lower(run->g, n, &low);
+  if (low.kernel) run_lowered(run, r, l, n, &low);
 }
 
 static inline void run_list(Run *run, RegionId r, int64_t l, const NodeList *list) {
