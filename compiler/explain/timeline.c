@@ -114,29 +114,22 @@ static int64_t length_of(TimelineUnit unit, const PlanRecord *record) {
   return length > 0 ? length : 0;
 }
 
-/* Whether `word` stands in a name whose words are separated by dots or spaces. */
-static bool has_word(const char *name, const char *word) {
-  size_t length = strlen(word);
-  for (const char *at = name; *at != '\0'; at += strspn(at, ". ")) {
-    size_t here = strcspn(at, ". ");
-    if (here == length && strncmp(at, word, length) == 0) return true;
-    at += here;
-  }
-  return false;
-}
-
-/* Segments are named for what they do: "h.forward", "layer backward", "h.square_sum". */
+/* Segments are named for what they do, last: "h.forward", "layer backward", "wte.weight.update". */
 static BoxKind kind_by_name(const char *name, int32_t microbatch) {
   static const struct {
     const char *word;
     BoxKind kind;
   } words[] = {
-      {"weight", BOX_WEIGHT},      {"recompute", BOX_RECOMPUTE},  {"backward", BOX_BACKWARD},
-      {"forward", BOX_FORWARD},    {"reduce", BOX_COMMUNICATION}, {"gather", BOX_COMMUNICATION},
-      {"join", BOX_COMMUNICATION}, {"update", BOX_UPDATE},        {"square_sum", BOX_UPDATE},
-      {"clip", BOX_UPDATE},        {"clear", BOX_UPDATE},         {"norm", BOX_UPDATE}};
+      {"forward", BOX_FORWARD},     {"backward", BOX_BACKWARD},    {"weight", BOX_WEIGHT},
+      {"recompute", BOX_RECOMPUTE}, {"reduce", BOX_COMMUNICATION}, {"gather", BOX_COMMUNICATION},
+      {"first", BOX_COMMUNICATION}, /* "join.first" */
+      {"last", BOX_COMMUNICATION},  {"update", BOX_UPDATE},        {"square_sum", BOX_UPDATE},
+      {"clip", BOX_UPDATE},         {"clear", BOX_UPDATE},         {"norm", BOX_UPDATE}};
+  const char *last = name;
+  for (const char *at = name; *at != '\0'; at++)
+    if (*at == '.' || *at == ' ') last = at + 1;
   for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-    if (has_word(name, words[i].word)) return words[i].kind;
+    if (strcmp(last, words[i].word) == 0) return words[i].kind;
   return microbatch >= 0 ? BOX_FORWARD : BOX_UPDATE;
 }
 
