@@ -59,26 +59,33 @@ static double y_of(int32_t row) {
 
 /* ---- boxes */
 
-/* First layers of the row's forward, backward and weight boxes: several when it has chunks. */
-typedef struct Layers {
-  int32_t lowest, highest;
-} Layers;
+/* The chunks of a row: runs of layers that it has, between layers that others have. */
+typedef struct Chunks {
+  int32_t *of_layer;
+  int32_t count;
+} Chunks;
 
-static Layers layers_of(const TimelineRow *row) {
-  Layers layers = {INT32_MAX, -1};
-  for (int32_t i = 0; i < row->boxes.count; i++) {
-    const Box *box = &row->boxes.at[i];
-    if (box->kind > BOX_WEIGHT || box->layer_first < 0) continue;
-    if (box->layer_first < layers.lowest) layers.lowest = box->layer_first;
-    if (box->layer_first > layers.highest) layers.highest = box->layer_first;
+static Chunks chunks_of(Arena *arena, const TimelineRow *row) {
+  int32_t layers = 0;
+  for (int32_t i = 0; i < row->boxes.count; i++)
+    if (row->boxes.at[i].layer_last >= layers) layers = row->boxes.at[i].layer_last + 1;
+  Chunks chunks = {ARENA_ARRAY(arena, int32_t, layers + 1), 0};
+  for (int32_t i = 0; i < row->boxes.count; i++)
+    for (int32_t l = row->boxes.at[i].layer_first; l >= 0 && l <= row->boxes.at[i].layer_last; l++)
+      chunks.of_layer[l] = 1;
+  for (int32_t l = 0, had = 0; l < layers; l++) {
+    bool has = chunks.of_layer[l] != 0;
+    chunks.count += has && !had;
+    chunks.of_layer[l] = chunks.count - 1;
+    had = has;
   }
-  return layers;
+  return chunks;
 }
 
 /* Later chunks are paler. */
-static double opacity_of(const Box *box, Layers layers) {
-  if (box->kind > BOX_WEIGHT || box->layer_first <= layers.lowest) return 1;
-  return 1 - 0.4 * (box->layer_first - layers.lowest) / (layers.highest - layers.lowest);
+static double opacity_of(const Box *box, Chunks chunks) {
+  if (box->kind > BOX_RECOMPUTE || box->layer_first < 0 || chunks.count < 2) return 1;
+  return 1 - 0.4 * chunks.of_layer[box->layer_first] / (chunks.count - 1);
 }
 
 static void put_tooltip(const Picture *p, const Box *box) {
@@ -114,7 +121,7 @@ static void put_box(const Picture *p, const Box *box, double y, double opacity) 
 static void put_row(const Picture *p, int32_t number) {
   const TimelineRow *row = &p->timeline->rows[number];
   double y = y_of(number), drawn_to = -1;
-  Layers layers = layers_of(row);
+  Chunks chunks = chunks_of(p->arena, row);
   fprintf(p->out, "<rect x=\"%.2f\" y=\"%.0f\" width=\"%.2f\" height=\"%d\" fill=\"#eceef1\"/>\n",
           p->left, y, p->width, ROW);
   fprintf(p->out, "<text x=\"%.2f\" y=\"%.0f\" text-anchor=\"end\">", p->left - 8,
@@ -124,7 +131,7 @@ static void put_row(const Picture *p, int32_t number) {
   for (int32_t i = 0; i < row->boxes.count; i++) {
     const Box *box = &row->boxes.at[i];
     if (x_of(p, box->end) < drawn_to + 0.2) continue; /* nobody would see it */
-    put_box(p, box, y, opacity_of(box, layers));
+    put_box(p, box, y, opacity_of(box, chunks));
     drawn_to = x_of(p, box->end);
   }
 }
