@@ -4,7 +4,7 @@
 #include "compiler/explain/timeline.h"
 #include "compiler/explain/timeline_boxes.h"
 
-enum { COLUMNS = 100, NAME_MOST = 20, COLUMNS_PER_BEAT_MOST = 3 };
+enum { COLUMNS = 100, NAME_MOST = 20, COLUMNS_PER_BEAT_MOST = 2 };
 
 /* Forward, backward and weights show the micro-batch, modulo ten. */
 static char character_of(const Box *box) {
