@@ -1,5 +1,8 @@
 /* dataflow.c -- every byte read was written before, by the life of the buffer that it is read from.
  *
+ * A gather in place reads the rank's own pieces and writes the whole; a scatter in place reads the
+ * whole and leaves only the rank's own pieces written, for the rest is what it happened to be.
+ *
  * Each buffer has the set of its written bytes: empty when its life begins (in a loop: in every
  * iteration), kept from program to program when it is persistent. init runs first; what a step or
  * an evaluation reads must then have been written by init or by itself, so that they may follow
@@ -72,6 +75,47 @@ static bool add_span(Written *w, uint64_t first, uint64_t end) {
   return true;
 }
 
+/* Takes [first, end) out: nothing is known to be there any more. */
+static bool remove_span(Written *w, uint64_t first, uint64_t end) {
+  uint32_t at = find_span(w, first);
+  if (at < w->count && w->span[at].end == first) at++;
+  while (at < w->count && w->span[at].first < end) {
+    Span old = w->span[at];
+    memmove(&w->span[at], &w->span[at + 1], (w->count - at - 1) * sizeof *w->span);
+    w->count--;
+    if (old.first < first && !add_span(w, old.first, first)) return false;
+    if (old.end > end && !add_span(w, end, old.end)) return false;
+    at = find_span(w, first);
+    if (at < w->count && w->span[at].end == first) at++;
+  }
+  return true;
+}
+
+/* Gathers and scatters in place. */
+static void run_in_place(Dataflow *d, const Walk *walk, uint32_t index) {
+  const PlanRecord *record = walk_record(walk, index);
+  const PlanOperand *operand = &d->view->plan->operands[record->operands_first];
+  uint32_t buffer = walk_buffer(walk, operand->base);
+  if (buffer == PLAN_NONE) return;
+  Written *w = &d->written[buffer - d->view->class->buffers_first];
+  uint64_t whole = walk_base(walk, operand->base) + view_operand(d->view, operand);
+  uint64_t whole_end = whole + operand->size_bytes, first = 0, end = 0;
+  bool gathers = record->kind == RECORD_ALL_GATHER,
+       covered = gathers || covers(w, whole, whole_end);
+  if (!gathers) d->failed |= !remove_span(w, whole, whole_end);
+  Pieces pieces = pieces_begin(walk, record, whole);
+  while (pieces_next(&pieces, &first, &end)) {
+    if (gathers) covered = covered && covers(w, first, end);
+    if (!gathers) d->failed |= !add_span(w, first, end);
+  }
+  if (gathers) d->failed |= !add_span(w, whole, whole_end);
+  if (!covered)
+    prove_finding(d->view, walk, index, "dataflow",
+                  "sends bytes of [%llu..%llu) of %.40s that nothing has written",
+                  (unsigned long long)whole, (unsigned long long)whole_end,
+                  plan_string(d->view->plan, d->view->plan->buffers[buffer].name));
+}
+
 static void check_access(Dataflow *d, const Walk *walk, uint32_t record, uint32_t index,
                          uint64_t base, uint32_t buffer) {
   const View *view = d->view;
@@ -94,6 +138,10 @@ static void run_call(Dataflow *d, const Walk *walk) {
   for (uint32_t r = 0; r < walk->segment->records_count; r++) {
     const PlanRecord *record = walk_record(walk, r);
     if (!walk_runs(walk, record)) continue;
+    if (record_in_place(record)) {
+      run_in_place(d, walk, r);
+      continue;
+    }
     for (int writes = 0; writes < 2; writes++) { /* a record reads before it writes */
       for (uint32_t i = 0; i < record->operands_count; i++) {
         const PlanOperand *operand = &plan->operands[record->operands_first + i];

@@ -1,64 +1,50 @@
 #include "compiler/prove/prove.h"
 
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/prove/events.h"
 #include "compiler/prove/walk.h"
 #include "runtime/plan/plan_io.h"
 
-/* More coordinates than this and offsets that depend on them are refused rather than sampled. */
-enum { VARIANTS_MAX = 64 };
-
-/* Axes on which offsets of the class depend. */
-static uint32_t used_axes(const Plan *plan, const PlanClass *class) {
-  uint32_t used = 0;
-  for (uint32_t p = 0; p < class->programs_count; p++) {
-    const PlanProgram *program = &plan->programs[class->programs_first + p];
-    for (uint32_t c = 0; c < program->calls_count; c++) {
-      const PlanCall *call = &plan->calls[program->calls_first + c];
-      for (uint32_t i = 0; i < call->bindings_count; i++) {
-        uint32_t by = plan->bindings[call->bindings_first + i].by;
-        if (by != PLAN_NONE) used |= plan->comms[by].axes_mask;
-      }
-    }
+/* What a row of places reaches at its ends, it reaches in between: members.c. */
+static void compare_ledgers(const View *first, const View *other) {
+  for (uint32_t i = 0; i < first->class->programs_count; i++) {
+    const PlanProgram *program = &first->plan->programs[first->class->programs_first + i];
+    Walk walk = walk_begin(other, program), same = walk_begin(first, program);
+    while (walk_next(&walk) && walk_next(&same))
+      for (uint32_t base = 0; base < walk.segment->bases_count; base++)
+        if (walk_buffer(&walk, base) != walk_buffer(&same, base))
+          prove_finding(other, &walk, -1, "memory",
+                        "base %u lies in one buffer on one rank and in another on another", base);
   }
-  for (uint32_t i = 0; i < plan->operands_count; i++)
-    if (plan->operands[i].by != PLAN_NONE)
-      used |= plan->comms[plan->operands[i].by].axes_mask;
-  return used;
 }
 
-/* The next combination of coordinates of the used axes; false after the last. */
-static bool next_coordinates(View *view, uint32_t used) {
-  const PlanBound *bounds = view->plan->bounds + view->class->bounds_first;
-  for (uint32_t axis = view->plan->axes_count; axis-- > 0;) {
-    if ((used >> axis & 1) == 0) continue;
-    if (++view->coordinate[axis] < bounds[axis].end) return true;
-    view->coordinate[axis] = bounds[axis].first;
-  }
-  return false;
+/* All properties of one rank; those that do not depend on which, of the first only. */
+static void prove_member(View *view, const View *first, Classes *classes) {
+  if (!prove_memory(view)) return;
+  if (first != NULL) compare_ledgers(first, view);
+  prove_ordering(view);
+  prove_dataflow(view);
+  prove_values(view);
+  if (first == NULL) prove_step(view, classes);
 }
 
-static void prove_class(const Plan *plan, const PlanClass *class, ProveReport *report) {
-  View view = {.plan = plan, .report = report, .class = class};
-  uint32_t used = used_axes(plan, class);
-  uint64_t variants = 1;
-  for (uint32_t axis = 0; axis < plan->axes_count; axis++) {
-    const PlanBound *bound = &plan->bounds[class->bounds_first + axis];
-    view.coordinate[axis] = bound->first;
-    if (used >> axis & 1 && variants <= VARIANTS_MAX) variants *= bound->end - bound->first;
+static void prove_class(const Plan *plan, const PlanClass *class, ProveReport *report,
+                        Classes *classes) {
+  View first = {.plan = plan, .report = report, .class = class};
+  Members members = members_of(&first);
+  uint32_t findings = report->finding_count;
+  /* What is wrong on the first rank is not told again of others. */
+  for (uint32_t i = 0; i < members.count && report->finding_count == findings; i++) {
+    View other = {.plan = plan, .report = report, .class = class};
+    View *view = i == 0 ? &first : &other;
+    memcpy(view->coordinate, members.coordinates[i], sizeof view->coordinate);
+    prove_member(view, i == 0 ? NULL : &first, classes);
+    view_close(&other);
   }
-  if (variants > VARIANTS_MAX) {
-    prove_finding(&view, NULL, -1, "memory",
-                  "offsets depend on more than %d coordinates: not provable yet", VARIANTS_MAX);
-    return;
-  }
-  do {
-    if (prove_memory(&view)) {
-      prove_ordering(&view);
-      prove_dataflow(&view);
-      prove_values(&view);
-      prove_step(&view);
-    }
-    view_close(&view);
-  } while (next_coordinates(&view, used));
+  view_close(&first);
+  free(members.coordinates);
 }
 
 static void count_program(const View *view, uint32_t program) {
@@ -102,8 +88,12 @@ bool prove(const Plan *plan, ProveReport *report) {
   }
   count(plan, report);
   prove_shapes(plan, report);
-  prove_communication(plan, report);
-  for (uint32_t c = 0; c < plan->classes_count; c++)
-    prove_class(plan, &plan->classes[c], report);
+  Links links = {0};
+  prove_communication(plan, report, &links);
+  Classes *classes = step_classes_open(plan, report, &links);
+  for (uint32_t c = 0; c < plan->classes_count && classes != NULL; c++)
+    prove_class(plan, &plan->classes[c], report, classes);
+  if (classes != NULL) step_classes_close(classes);
+  free(links.link);
   return report->finding_count == 0;
 }

@@ -13,7 +13,9 @@
  * - dtype: :f fp32, :d fp64, :i ids; none: any
  *
  * Scratch may have any size, for kernels live within what they are given, and may be left out at
- * the end. */
+ * the end. Attributes must be there; only those of slice are places, and are followed for every
+ * member. What collectives and exchanges move is plan_check's: it knows their pairs. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,53 +29,60 @@
 static const struct Contract {
   const char *kernel;
   uint32_t dims; /* 0: counted by the first, of a broadcast */
+  uint32_t attrs;
   const char *operands;
 } contracts[] = {
-    {"embedding", 3, "R21 R0:i W01"},
-    {"embedding_backward", 3, "R01 R0:i A21"},
-    {"positions", 1, "W0:i"},
-    {"linear", 4, "R01 R12 W02 S"},
-    {"linear_bias", 4, "R01 R12 R2 W02 S"},
-    {"linear_dx", 4, "R02 R12 W01 S"},
-    {"linear_dw", 4, "R01 R02 A12 S"},
-    {"linear_db", 2, "R01 A1"},
-    {"layernorm", 2, "R01 R1 R1 W01 X0*2:f"},
-    {"layernorm_backward", 2, "R01 R01 R1 R0*2:f W01 A1 A1 S"},
-    {"rmsnorm", 2, "R01 R1 W01 X0:f"},
-    {"rmsnorm_backward", 2, "R01 R01 R1 R0:f W01 A1 S"},
-    {"rope", 6, "R[01|23|4] W[01|23|5]"},
-    {"attention", 8, "R" QUERY " R" KEY " R" VALUE " W0124 X021:f S"},
-    {"attention_backward", 11,
+    {"embedding", 3, 1, "R21 R0:i W01"},
+    {"embedding_backward", 3, 1, "R01 R0:i A21"},
+    {"positions", 1, 2, "W0:i"},
+    {"linear", 4, 0, "R01 R12 W02 S"},
+    {"linear_bias", 4, 0, "R01 R12 R2 W02 S"},
+    {"linear_dx", 4, 0, "R02 R12 W01 S"},
+    {"linear_dw", 4, 0, "R01 R02 A12 S"},
+    {"linear_db", 2, 0, "R01 A1"},
+    {"layernorm", 2, 1, "R01 R1 R1 W01 X0*2:f"},
+    {"layernorm_backward", 2, 0, "R01 R01 R1 R0*2:f W01 A1 A1 S"},
+    {"rmsnorm", 2, 1, "R01 R1 W01 X0:f"},
+    {"rmsnorm_backward", 2, 0, "R01 R01 R1 R0:f W01 A1 S"},
+    {"rope", 6, 4, "R[01|23|4] W[01|23|5]"},
+    {"attention", 8, 10, "R" QUERY " R" KEY " R" VALUE " W0124 X021:f S"},
+    {"attention_backward", 11, 10,
      "R0124 R" QUERY " R" KEY " R" VALUE " R0124 R021:f W[01|24|8] W[01|34|9] W[01|34|a] S"},
-    {"gelu", 1, "R0 W0"},
-    {"silu", 1, "R0 W0"},
-    {"relu", 1, "R0 W0"},
-    {"tanh", 1, "R0 W0"},
-    {"gelu_backward", 1, "R0 R0 W0"},
-    {"silu_backward", 1, "R0 R0 W0"},
-    {"relu_backward", 1, "R0 R0 W0"},
-    {"tanh_backward", 1, "R0 R0 W0"},
-    {"add", 0, "R= R~ W="},
-    {"subtract", 0, "R= R~ W="},
-    {"multiply", 0, "R= R~ W="},
-    {"sum_to", 0, "R= W^"},
-    {"affine", 1, "R0 W0"},
-    {"dropout", 2, "R0 W0"},
-    {"cross_entropy", 2, "R01 R0:i A*2:d S"},
-    {"cross_entropy_train", 2, "U01 R0:i A*2:d S"},
-    {"mse", 1, "R0 R0 A*2:d S"},
-    {"mse_train", 1, "R0 R0 A*2:d W0 S"},
-    {"adamw", 1, "R0 U0 U0 U0"},
-    {"adamw_master", 1, "R0 P0 U0 U0 U0"},
-    {"sgd", 1, "R0 U0 U0"},
-    {"sgd_master", 1, "R0 P0 U0 U0"},
-    {"square_sum", 1, "R0 W*1:d S"},
-    {"grad_norm", 1, "R0:d"},
-    {"init_normal", 1, "W0"},
-    {"init_uniform", 1, "W0"},
-    {"init_constant", 1, "W0"},
-    {"cast", 1, "R0 W0"},
-    {"copy", 4, "R[0|1|2] W[0|1|3]"},
+    {"attention_merge", 4, 0, "A0123 A021:f R0123 R021:f"},
+    {"gelu", 1, 0, "R0 W0"},
+    {"silu", 1, 0, "R0 W0"},
+    {"relu", 1, 0, "R0 W0"},
+    {"tanh", 1, 0, "R0 W0"},
+    {"gelu_backward", 1, 0, "R0 R0 W0"},
+    {"silu_backward", 1, 0, "R0 R0 W0"},
+    {"relu_backward", 1, 0, "R0 R0 W0"},
+    {"tanh_backward", 1, 0, "R0 R0 W0"},
+    {"add", 0, 0, "R= R~ W="},
+    {"subtract", 0, 0, "R= R~ W="},
+    {"multiply", 0, 0, "R= R~ W="},
+    {"sum_to", 0, 0, "R= W^"},
+    {"affine", 1, 2, "R0 W0"},
+    {"dropout", 9, 5, "R01234 W01234"},
+    {"cross_entropy", 3, 0, "R01 R0:i A*2:d S"},
+    {"cross_entropy_train", 3, 1, "U01 R0:i A*2:d S"},
+    {"cross_entropy_stats", 3, 1, "R01 R0:i W0*3:f"},
+    {"cross_entropy_parts", 4, 2, "R01 R0:i R03*3:f A*2:d S"},
+    {"cross_entropy_parts_train", 4, 2, "U01 R0:i R03*3:f A*2:d S"},
+    {"mse", 1, 0, "R0 R0 A*2:d S"},
+    {"mse_train", 1, 1, "R0 R0 A*2:d W0 S"},
+    {"adamw", 1, 4, "R0 U0 U0 U0"},
+    {"adamw_master", 1, 4, "R0 P0 U0 U0 U0"},
+    {"sgd", 1, 2, "R0 U0 U0"},
+    {"sgd_master", 1, 2, "R0 P0 U0 U0"},
+    {"square_sum", 1, 0, "R0 W*1:d S"},
+    {"sum", 1, 0, "R0:d W*1:d"},
+    {"grad_norm", 1, 1, "R0:d"},
+    {"init_normal", 5, 4, "W0"},
+    {"init_uniform", 5, 4, "W0"},
+    {"init_constant", 5, 4, "W0"},
+    {"cast", 1, 0, "R0 W0"},
+    {"copy", 4, 0, "R[0|1|2] W[0|1|3]"},
+    {"slice", 4, 2, "R013 W023"},
 };
 
 /* Sizes of one record; `bad` once a number is negative or too large to be a size. */
@@ -196,6 +205,61 @@ static bool dims_fit(const Plan *plan, const PlanRecord *record, const struct Co
   return k >= 0 && k <= KERNEL_DIMS_MAX && record->dims_count == 1 + 2 * (uint32_t)k;
 }
 
+/* ---- attributes that are places */
+
+typedef struct Range {
+  double least, most;
+} Range;
+
+/* What an attribute is on any rank: it is a sum of functions of member numbers. */
+static Range attr_range(const Plan *plan, const PlanRecord *record, uint32_t attr) {
+  double value = plan->reals[record->attrs_first + attr];
+  Range range = {value, value};
+  for (uint32_t i = 0; i < record->varies_count; i++) {
+    const PlanVary *vary = &plan->varies[record->varies_first + i];
+    if (vary->attr != attr) continue;
+    uint32_t members = plan_comm_size(plan, vary->by);
+    double least = INFINITY, most = -INFINITY;
+    for (uint32_t m = 0; m < members; m += vary->values_count == 0 && m == 0 ? members - 1 : 1) {
+      double add = m * vary->stride;
+      if (m < vary->values_count) add += plan->reals[vary->values_first + m];
+      least = fmin(least, add), most = fmax(most, add);
+      if (m == members - 1) break;
+    }
+    range.least += least, range.most += most;
+  }
+  return range;
+}
+
+/* Both runs of a slice lie in what they are cut from, on every rank. */
+static void check_slice(const Walk *walk, uint32_t index) {
+  const Plan *plan = walk->view->plan;
+  const PlanRecord *record = walk_record(walk, index);
+  const int64_t *dim = plan->ints + record->dims_first;
+  const double run[2] = {(double)(dim[2] / 2), (double)(dim[2] - dim[2] / 2)};
+  for (uint32_t i = 0; i < 2; i++) {
+    Range at = attr_range(plan, record, i);
+    if (!(at.least >= 0 && at.most + run[i] <= (double)dim[1]))
+      prove_finding(walk->view, walk, index, "shapes", "slices [%g..%g) of %lld on some rank",
+                    at.least, at.most + run[i], (long long)dim[1]);
+  }
+}
+
+static void check_kernel(const Walk *walk, uint32_t index, const struct Contract *contract) {
+  const Plan *plan = walk->view->plan;
+  const PlanRecord *record = walk_record(walk, index);
+  if (!dims_fit(plan, record, contract)) {
+    prove_finding(walk->view, walk, index, "shapes", "%u dims", record->dims_count);
+    return;
+  }
+  check_operands(walk, index, contract);
+  if (record->attrs_count < contract->attrs)
+    prove_finding(walk->view, walk, index, "shapes", "%u attrs of %u", record->attrs_count,
+                  contract->attrs);
+  else if (strcmp(contract->kernel, "slice") == 0)
+    check_slice(walk, index);
+}
+
 /* Records are looked at once, whatever the number of their calls. */
 void prove_shapes(const Plan *plan, ProveReport *report) {
   View view = {.plan = plan, .report = report};
@@ -210,10 +274,8 @@ void prove_shapes(const Plan *plan, ProveReport *report) {
       const struct Contract *contract = find_contract(name);
       if (contract == NULL)
         prove_finding(&view, &walk, i, "shapes", "no contract is known for this kernel");
-      else if (!dims_fit(plan, record, contract))
-        prove_finding(&view, &walk, i, "shapes", "%u dims", record->dims_count);
       else
-        check_operands(&walk, i, contract);
+        check_kernel(&walk, i, contract);
     }
   }
 }

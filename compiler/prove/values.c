@@ -152,6 +152,33 @@ static void run_operand(Values *v, uint32_t index, uint32_t operand_index, bool 
   }
 }
 
+/* Gathers and scatters in place: own pieces go in, or come out and the rest is nothing. */
+static void run_in_place(Values *v, uint32_t index) {
+  const Plan *plan = v->view->plan;
+  const PlanRecord *record = walk_record(v->walk, index);
+  const PlanOperand *operand = &plan->operands[record->operands_first];
+  uint32_t buffer = walk_buffer(v->walk, operand->base);
+  if (buffer == PLAN_NONE || plan->buffers[buffer].program == PLAN_NONE) return;
+  uint64_t whole = walk_base(v->walk, operand->base) + view_operand(v->view, operand);
+  uint64_t whole_end = whole + operand->size_bytes, first = 0, end = 0;
+  Value value = {whole, whole_end, v->walk->position, index, false, false};
+  bool gathers = record->kind == RECORD_ALL_GATHER;
+  if (!gathers) {
+    read_bytes(v, buffer, index, 0, whole, whole_end);
+    replace(v, buffer, index, whole, whole_end, NULL);
+  }
+  Pieces pieces = pieces_begin(v->walk, record, whole);
+  while (pieces_next(&pieces, &first, &end)) {
+    value.first = first, value.end = end;
+    if (gathers)
+      read_bytes(v, buffer, index, 0, first, end);
+    else
+      replace(v, buffer, index, first, end, &value);
+  }
+  value.first = whole, value.end = whole_end;
+  if (gathers) replace(v, buffer, index, whole, whole_end, &value);
+}
+
 static void end_life(Values *v, uint32_t buffer) {
   Contents *c = &v->contents[buffer - v->view->class->buffers_first];
   for (uint32_t i = 0; i < c->count; i++)
@@ -168,7 +195,9 @@ static void run_program(Values *v, const PlanProgram *program) {
     for (uint32_t r = 0; r < v->walk->segment->records_count; r++) {
       const PlanRecord *record = walk_record(v->walk, r);
       if (!walk_runs(v->walk, record)) continue;
-      for (int writes = 0; writes < 2; writes++) /* a record reads before it writes */
+      if (record_in_place(record)) run_in_place(v, r);
+      for (int writes = 0; writes < 2 && !record_in_place(record);
+           writes++) /* a record reads before it writes */
         for (uint32_t i = 0; i < record->operands_count; i++)
           run_operand(v, r, i, writes == 1);
     }

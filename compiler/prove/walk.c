@@ -68,6 +68,31 @@ const PlanProgram *view_program(const View *view, ProgramKind kind) {
   return NULL;
 }
 
+Pieces pieces_begin(const Walk *walk, const PlanRecord *record, uint64_t whole_first) {
+  const Plan *plan = walk->view->plan;
+  const PlanOperand *operand = &plan->operands[record->operands_first];
+  return (Pieces){.pair = plan->ints + record->dims_first,
+                  .pairs_left = record->dims_count / 2,
+                  .times_left = record->dims_count > 0 ? plan->ints[record->dims_first] : 0,
+                  .at = whole_first,
+                  .unit = (uint64_t)dtype_bytes((DType)operand->dtype),
+                  .members = plan_comm_size(plan, record->comm),
+                  .member = (uint64_t)view_member(walk->view, record->comm)};
+}
+
+bool pieces_next(Pieces *pieces, uint64_t *first, uint64_t *end) {
+  if (pieces->pairs_left == 0) return false;
+  uint64_t bytes = (uint64_t)pieces->pair[1] * pieces->unit; /* plan_check: the whole fits */
+  *first = pieces->at + pieces->member * bytes;
+  *end = *first + bytes;
+  pieces->at += pieces->members * bytes;
+  if (--pieces->times_left == 0) {
+    pieces->pair += 2;
+    if (--pieces->pairs_left > 0) pieces->times_left = pieces->pair[0];
+  }
+  return true;
+}
+
 /* "replicas train_step, call 12 (layer backward, layer 4, micro-batch 0), record 3 (linear_dw
  * h.*.w)" */
 static void describe(const View *view, const Walk *walk, int64_t record, char *text, size_t room) {

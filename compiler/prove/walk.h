@@ -22,6 +22,14 @@ typedef struct View {
   Ledger ledger[ProgramKind_COUNT];
 } View;
 
+/* Coordinates that stand for all ranks of a class, the first rank first. To be freed. */
+typedef struct Members {
+  uint32_t (*coordinates)[PROVE_AXES_MAX]; /* NULL: a finding says why */
+  uint32_t count;
+} Members;
+
+Members members_of(const View *view);
+
 /* Where a walk is. A loop is walked twice: what a third iteration would do, the second has done.
  * Micro-batches are numbered as if the iterations left out did not exist, so that they stay
  * consecutive. */
@@ -81,6 +89,24 @@ static inline bool record_is_communication(const PlanRecord *record) {
   return record->kind != RECORD_KERNEL && record->kind != RECORD_LOAD;
 }
 
+/* A gather or scatter whose one operand is the whole: only the member's own pieces go in, or come
+ * out. */
+static inline bool record_in_place(const PlanRecord *record) {
+  return (record->kind == RECORD_ALL_GATHER || record->kind == RECORD_REDUCE_SCATTER) &&
+         record->operands_count == 1;
+}
+
+/* The own pieces of an operand that is whole, one after another, as arena offsets. */
+typedef struct Pieces {
+  const int64_t *pair; /* (times, elements) */
+  uint32_t pairs_left;
+  int64_t times_left;
+  uint64_t at, unit, members, member; /* at: of the first member's piece */
+} Pieces;
+
+Pieces pieces_begin(const Walk *walk, const PlanRecord *record, uint64_t whole_first);
+bool pieces_next(Pieces *pieces, uint64_t *first, uint64_t *end);
+
 /* Adds a finding. `walk` says in which call, `record` which record of it; NULL and -1: none. */
 void prove_finding(const View *view, const Walk *walk, int64_t record, const char *property,
                    const char *format, ...) __attribute__((format(printf, 5, 6)));
@@ -102,7 +128,10 @@ const char *kernel_contract(const char *kernel);
 /* ---- the properties; each adds its findings */
 
 void prove_shapes(const Plan *plan, ProveReport *report);
-void prove_communication(const Plan *plan, ProveReport *report);
+
+/* Adds what meets what in exchanges between classes: events.h. */
+typedef struct Links Links;
+void prove_communication(const Plan *plan, ProveReport *report, Links *links);
 
 /* Fills view->ledger, which the ones after it read; false when that cannot be. view_close frees it.
  */
@@ -111,6 +140,12 @@ void view_close(View *view);
 void prove_ordering(const View *view);
 void prove_dataflow(const View *view);
 void prove_values(const View *view);
-void prove_step(const View *view);
+
+/* The step of one class after another, between open and close: what only all together show is
+ * found at the end. */
+typedef struct Classes Classes;
+Classes *step_classes_open(const Plan *plan, ProveReport *report, const Links *links);
+void prove_step(const View *view, Classes *classes);
+void step_classes_close(Classes *classes);
 
 #endif

@@ -1,0 +1,166 @@
+/* timeline.c -- one end for all: every class runs its list, and waits where the others are not yet.
+ *
+ * The transport assumed is the weakest: a rank runs its communications one at a time, in list
+ * order, a collective blocks until every member has come, an exchange until every one of its
+ * transfers has met its other half in an exchange that the partner has come to. Lanes and edges
+ * order a part of what the list orders, so what ends here ends with more freedom, and two lanes
+ * that would wait for each other across ranks do so here. As replay is deterministic, one run that
+ * ends is enough.
+ *
+ * It is run on the quotient mesh, one walker for each class: collectives come together in groups
+ * that include whoever some rank of a class waits for, and an exchange leads all ranks of a class
+ * to ranks of one class (events.c checks it). */
+#include <stdlib.h>
+
+#include "compiler/prove/events.h"
+#include "runtime/plan/plan_text.h"
+
+typedef struct Timeline {
+  const Plan *plan;
+  ProveReport *report;
+  ProgramKind kind;
+  Sequence *sequences;
+  const uint32_t *group;
+  Links *links;
+} Timeline;
+
+static Event *head_of(const Timeline *t, uint32_t class) {
+  Sequence *s = &t->sequences[class];
+  return s->head < s->count ? &s->events[s->head] : NULL;
+}
+
+static bool together(const Timeline *t, uint32_t a, uint32_t b, uint32_t comm) {
+  const uint32_t *group = t->group + (size_t)comm * t->plan->classes_count;
+  return group[a] == group[b];
+}
+
+/* All classes of the group stand at this collective. */
+static bool all_have_come(const Timeline *t, uint32_t class, const Event *event) {
+  for (uint32_t k = 0; k < t->plan->classes_count; k++) {
+    if (!together(t, class, k, event->comm)) continue;
+    const Event *other = head_of(t, k);
+    if (other == NULL || other->comm != event->comm || other->kind != event->kind) return false;
+  }
+  return true;
+}
+
+/* ---- exchanges */
+
+static void add_link(const Timeline *t, Link link) {
+  Links *links = t->links;
+  if (links->count > 0) { /* one after another, the same two records meet again and again */
+    const Link *last = &links->link[links->count - 1];
+    if (last->from_record == link.from_record && last->from_operand == link.from_operand &&
+        last->from_class == link.from_class && last->to_record == link.to_record &&
+        last->to_operand == link.to_operand)
+      return;
+  }
+  if (links->count == links->capacity) {
+    uint32_t capacity = links->capacity ? 2 * links->capacity : 64;
+    Link *grown = realloc(links->link, capacity * sizeof *grown);
+    if (grown == NULL) return; /* said where links are used: a value then comes from nowhere */
+    links->link = grown, links->capacity = capacity;
+  }
+  links->link[links->count++] = link;
+}
+
+static uint32_t plan_record(const Timeline *t, uint32_t class, const Event *event) {
+  const PlanCall *call =
+      &t->plan->calls[t->sequences[class].program->calls_first + event->position];
+  return t->plan->segments[call->segment].records_first + event->record;
+}
+
+static bool alike(const Transfer *send, const Transfer *receive) {
+  bool activations = (send->kind == BUFFER_ACTIVATION && receive->kind == BUFFER_GRAD_ACTIVATION) ||
+                     (receive->kind == BUFFER_ACTIVATION && send->kind == BUFFER_GRAD_ACTIVATION);
+  bool microbatches =
+      send->microbatch >= 0 && receive->microbatch >= 0 && send->microbatch != receive->microbatch;
+  return send->bytes == receive->bytes && send->dtype == receive->dtype && !activations &&
+         !microbatches;
+}
+
+static void meet(const Timeline *t, uint32_t from, Transfer *send, uint32_t to, Transfer *receive) {
+  send->done = receive->done = true;
+  const Event *left = head_of(t, from), *right = head_of(t, to);
+  add_link(t, (Link){from, plan_record(t, from, left), send->operand, to, plan_record(t, to, right),
+                     receive->operand});
+  if (alike(send, receive)) return;
+  char sender[EVENT_TEXT_BYTES], receiver[EVENT_TEXT_BYTES];
+  event_describe(t->plan, &t->sequences[from], from, t->sequences[from].head, sender);
+  event_describe(t->plan, &t->sequences[to], to, t->sequences[to].head, receiver);
+  View view = {.plan = t->plan, .report = t->report};
+  prove_finding(&view, NULL, -1, "communication",
+                "%s: operand %u (%llu bytes, made in micro-batch %d) meets operand %u (%llu bytes, "
+                "read in %d) of %s",
+                sender, send->operand, (unsigned long long)send->bytes, send->microbatch,
+                receive->operand, (unsigned long long)receive->bytes, receive->microbatch,
+                receiver);
+}
+
+/* The first transfer of `class` to or from `peer` that has not met its other half. */
+static Transfer *open_transfer(const Timeline *t, uint32_t class, uint32_t peer, bool is_send) {
+  const Event *event = head_of(t, class);
+  for (uint32_t i = 0; i < event->transfer_count; i++) {
+    Transfer *transfer = &t->sequences[class].transfers[event->transfer_first + i];
+    if (!transfer->done && transfer->peer == peer && transfer->is_send == is_send) return transfer;
+  }
+  return NULL;
+}
+
+/* True when every transfer of the exchange is over. */
+static bool exchange(const Timeline *t, uint32_t class, const Event *event) {
+  bool over = true;
+  for (uint32_t i = 0; i < event->transfer_count; i++) {
+    Transfer *own = &t->sequences[class].transfers[event->transfer_first + i];
+    if (own->done) continue;
+    const Event *other = head_of(t, own->peer);
+    bool there = other != NULL && other->kind == RECORD_EXCHANGE && other->comm == event->comm;
+    Transfer *half = there ? open_transfer(t, own->peer, class, !own->is_send) : NULL;
+    if (half == NULL)
+      over = false;
+    else if (own->is_send)
+      meet(t, class, own, own->peer, half);
+    else
+      meet(t, own->peer, half, class, own);
+  }
+  return over;
+}
+
+/* ---- */
+
+static bool step_class(const Timeline *t, uint32_t class) {
+  Sequence *s = &t->sequences[class];
+  bool moved = false;
+  while (s->head < s->count) {
+    const Event *event = &s->events[s->head];
+    if (event->kind == RECORD_EXCHANGE) {
+      if (!exchange(t, class, event)) return moved;
+      s->head++;
+    } else {
+      if (!all_have_come(t, class, event)) return moved;
+      uint32_t comm = event->comm;
+      for (uint32_t k = 0; k < t->plan->classes_count; k++)
+        if (together(t, class, k, comm)) t->sequences[k].head++;
+    }
+    moved = true;
+  }
+  return moved;
+}
+
+void timeline_run(const Plan *plan, ProveReport *report, ProgramKind kind, Sequence *sequences,
+                  const uint32_t *group, Links *links) {
+  Timeline t = {plan, report, kind, sequences, group, links};
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (uint32_t k = 0; k < plan->classes_count; k++)
+      moved = step_class(&t, k) || moved;
+  }
+  for (uint32_t k = 0; k < plan->classes_count; k++) {
+    if (sequences[k].head == sequences[k].count) continue;
+    char text[EVENT_TEXT_BYTES];
+    event_describe(plan, &sequences[k], k, sequences[k].head, text);
+    View view = {.plan = plan, .report = report};
+    prove_finding(&view, NULL, -1, "timeline", "%s does not end: %s waits for ever",
+                  ProgramKind_names[kind], text);
+  }
+}
