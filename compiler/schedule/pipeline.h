@@ -40,11 +40,10 @@ typedef enum PipeAction {
   PIPE_ACTION_COUNT
 } PipeAction;
 
-/* Ticks are units of the caller's choice. Where backward is not split, a backward step takes
- * backward + weight. */
+/* Of one chunk and micro-batch, in ticks of any length: at least 1. Where backward is not split, a
+ * backward step takes backward + weight, and weight may be 0. */
 typedef struct PipeCosts {
-  int64_t forward, backward,
-      weight; /* of one chunk and micro-batch; at least 1, weight 0 if not split */
+  int64_t forward, backward, weight;
 } PipeCosts;
 
 typedef struct PipeShape {
@@ -86,6 +85,7 @@ typedef struct PipeStage {
   int32_t in_flight; /* most (chunk, micro-batch)s at once that ran forward and not yet backward */
   int32_t kept;      /* the same, counting until weight gradients: whose frames are still needed */
 } PipeStage;
+
 
 typedef struct Pipeline {
   PipeShape shape;
