@@ -166,6 +166,64 @@ static void emit_operands(Tables *t, const Record *record, PlanRecord *out) {
   }
 }
 
+/* Number, along `axes`, of the `member`-th rank along `all`, which has those axes and more. */
+static int64_t member_along(const Mesh *mesh, uint32_t all, int64_t member, uint32_t axes) {
+  int64_t number = 0, scale = 1;
+  for (int32_t axis = MESH_AXES - 1; axis >= 0; axis--) {
+    if ((all & MESH_BIT(axis)) == 0) continue;
+    int64_t coordinate = member % mesh->size[axis];
+    member /= mesh->size[axis];
+    if ((axes & MESH_BIT(axis)) == 0) continue;
+    number += coordinate * scale;
+    scale *= mesh->size[axis];
+  }
+  return number;
+}
+
+static double vary_value(const LoweredVary *vary, int64_t member) {
+  return vary->stride * (double)member + (vary->values != NULL ? vary->values[member] : 0);
+}
+
+/* All that one attr varies by as one record: affine along one communicator, or a table over the
+ * ranks along several. */
+static void emit_vary(Tables *t, const Draft *d, const Record *record, int32_t attr) {
+  uint32_t all = 0;
+  const LoweredVary *only = NULL;
+  int32_t count = 0;
+  for (int32_t i = 0; i < record->vary_count; i++) {
+    uint32_t axes = mesh_used(&d->mesh, record->varies[i].axes);
+    if (record->varies[i].attr != attr || axes == 0) continue;
+    only = &record->varies[i];
+    all |= axes;
+    count++;
+  }
+  if (only == NULL) return;
+  PlanVary out = {.stride = count == 1 ? only->stride : 0,
+                  .attr = (uint32_t)attr,
+                  .by = comm_of(t, all),
+                  .values_first = (uint32_t)t->reals.count};
+  bool table = count > 1 || only->values != NULL;
+  for (int64_t m = 0; table && m < mesh_count(&d->mesh, all); m++) {
+    double value = count == 1 ? only->values[m] : 0;
+    for (int32_t i = 0; count > 1 && i < record->vary_count; i++) {
+      const LoweredVary *vary = &record->varies[i];
+      uint32_t axes = mesh_used(&d->mesh, vary->axes);
+      if (vary->attr == attr && axes != 0)
+        value += vary_value(vary, member_along(&d->mesh, all, m, axes));
+    }
+    TABLE_PUSH(t, reals, value);
+  }
+  out.values_count = (uint32_t)t->reals.count - out.values_first;
+  TABLE_PUSH(t, varies, out);
+}
+
+static void emit_varies(Tables *t, const Draft *d, const Record *record, PlanRecord *out) {
+  out->varies_first = (uint32_t)t->varies.count;
+  for (int32_t attr = 0; attr < record->attr_count; attr++)
+    emit_vary(t, d, record, attr);
+  out->varies_count = (uint32_t)t->varies.count - out->varies_first;
+}
+
 static void emit_numbers(Tables *t, const Draft *d, const Record *record, PlanRecord *out) {
   int32_t dims = record->pieces != NULL ? 2 * record->piece_count : record->dim_count;
   const int64_t *values = record->pieces != NULL ? record->pieces : record->dims;
@@ -177,22 +235,7 @@ static void emit_numbers(Tables *t, const Draft *d, const Record *record, PlanRe
   out->attrs_count = (uint32_t)record->attr_count;
   for (int32_t i = 0; i < record->attr_count; i++)
     TABLE_PUSH(t, reals, record->attrs[i]);
-  out->varies_first = (uint32_t)t->varies.count;
-  for (int32_t i = 0; i < record->vary_count; i++) {
-    const LoweredVary *vary = &record->varies[i];
-    uint32_t axes = mesh_used(&d->mesh, vary->axes), first = (uint32_t)t->reals.count;
-    int64_t values_count = vary->values != NULL ? mesh_count(&d->mesh, axes) : 0;
-    if (axes == 0) continue;
-    for (int64_t k = 0; k < values_count; k++)
-      TABLE_PUSH(t, reals, vary->values[k]);
-    TABLE_PUSH(t, varies,
-               (PlanVary){.stride = vary->stride,
-                          .attr = (uint32_t)vary->attr,
-                          .by = comm_of(t, axes),
-                          .values_first = first,
-                          .values_count = (uint32_t)values_count});
-  }
-  out->varies_count = (uint32_t)t->varies.count - out->varies_first;
+  emit_varies(t, d, record, out);
 }
 
 static uint32_t emit_meaning(Tables *t, const Record *record) {
