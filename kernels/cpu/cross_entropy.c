@@ -91,10 +91,10 @@ static void slopes(const KernelArgs *args, const Classes *c, int64_t row, int64_
   bool bf16 = args->dtype[0] == DTYPE_BF16;
   double scale = args->attr[0];
   Vec shift = v_set(s->highest), factor = v_set((float)(scale / s->sum));
-  int64_t k = 0, mine = target - c->first;
-  bool held = mine >= 0 && mine < c->real;
+  int64_t k = 0, real = c->real, mine = target - c->first;
+  bool held = mine >= 0 && mine < real;
   float at_target = held ? float_get(logits, row + mine, bf16) : 0;
-  for (; bf16 && k + 2 * LANES <= c->real; k += 2 * LANES) {
+  for (; bf16 && k + 2 * LANES <= real; k += 2 * LANES) {
     uint16_t *at_k = (uint16_t *)logits + row + k;
     Vec even, odd;
     v_load_pairs(at_k, &even, &odd);
@@ -102,11 +102,11 @@ static void slopes(const KernelArgs *args, const Classes *c, int64_t row, int64_
     odd = v_mul(v_exp(v_sub(odd, shift)), factor);
     v_store_pairs(at_k, even, odd);
   }
-  for (; k < c->real; k += LANES) {
-    Vec x = v_get_n(logits, row + k, c->real - k, bf16);
-    v_put_n(logits, row + k, c->real - k, bf16, v_mul(v_exp(v_sub(x, shift)), factor));
+  for (; k < real; k += LANES) {
+    Vec x = v_get_n(logits, row + k, real - k, bf16);
+    v_put_n(logits, row + k, real - k, bf16, v_mul(v_exp(v_sub(x, shift)), factor));
   }
-  memset(at_mut(logits, row + c->real, bf16), 0, (size_t)((c->held - c->real) * float_bytes(bf16)));
+  memset(at_mut(logits, row + real, bf16), 0, (size_t)((c->held - real) * float_bytes(bf16)));
   if (!held) return;
   double p = exp((double)at_target - (double)s->highest) / s->sum;
   float_put(logits, row + mine, bf16, (float)((p - 1) * scale));

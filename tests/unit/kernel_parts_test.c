@@ -65,32 +65,35 @@ static void test_positions(void) {
 
 /* ---- rope ---- */
 
+enum { SAMPLES = 2, ALL = 24, MIDDLE = 12, HEADS = 3, HEAD = 34, ROW = HEADS * HEAD };
+
+/* Of the whole: where a member's element i stands. */
+static int64_t rope_element(const double runs[2], int64_t seq, int64_t i) {
+  int64_t row = i / ROW;
+  return (row / seq * ALL + token_at(runs, seq, row % seq)) * ROW + i % ROW;
+}
+
+static Call rope_call(int64_t seq, const double runs[2], DType dtype) {
+  Call c =
+      make("rope", DIMS(SAMPLES, seq, HEADS, HEAD, ROW, ROW), ATTRS(10000, 1, runs[0], runs[1]));
+  add_filled(&c, dtype, SAMPLES * seq * ROW);
+  call_add(&c, dtype, SAMPLES * seq * ROW);
+  return c;
+}
+
 static void check_rope(DType dtype, int64_t ranks, bool zigzag) {
-  enum { BATCH = 2, SEQ = 24, HEADS = 3, HEAD = 34, TOKEN = HEADS * HEAD };
-  Call whole = make("rope", DIMS(BATCH, SEQ, HEADS, HEAD, TOKEN, TOKEN),
-                    ATTRS(10000, 1, 0, (double)(SEQ / 2)));
-  add_filled(&whole, dtype, BATCH * SEQ * TOKEN);
-  call_add(&whole, dtype, BATCH * SEQ * TOKEN);
+  Call whole = rope_call(ALL, (const double[]){0, MIDDLE}, dtype);
   run(&whole);
-  int64_t seq = SEQ / ranks, differ = 0;
+  int64_t seq = ALL / ranks, differ = 0;
   for (int64_t m = 0; m < ranks; m++) {
     double at[2];
-    runs_of(m, ranks, SEQ, zigzag, at);
-    Call part =
-        make("rope", DIMS(BATCH, seq, HEADS, HEAD, TOKEN, TOKEN), ATTRS(10000, 1, at[0], at[1]));
-    call_add(&part, dtype, BATCH * seq * TOKEN);
-    call_add(&part, dtype, BATCH * seq * TOKEN);
-    for (int pass = 0; pass < 2; pass++) {
-      for (int64_t i = 0; i < BATCH * seq * TOKEN; i++) {
-        int64_t row = i / TOKEN;
-        int64_t e = (row / seq * SEQ + token_at(at, seq, row % seq)) * TOKEN + i % TOKEN;
-        if (pass == 0)
-          call_set(&part, 0, i, call_get(&whole, 0, e));
-        else
-          differ += !same(&part, 1, i, &whole, 1, e);
-      }
-      if (pass == 0) run(&part);
-    }
+    runs_of(m, ranks, ALL, zigzag, at);
+    Call part = rope_call(seq, at, dtype);
+    for (int64_t i = 0; i < call_count(&part, 0); i++)
+      call_set(&part, 0, i, call_get(&whole, 0, rope_element(at, seq, i)));
+    run(&part);
+    for (int64_t i = 0; i < call_count(&part, 1); i++)
+      differ += !same(&part, 1, i, &whole, 1, rope_element(at, seq, i));
     call_free(&part);
   }
   CHECK_INT(differ, 0);
@@ -111,7 +114,15 @@ static void test_rope(void) {
 
 /* x[BATCH, SEQ, OUTER, PARTS, INNER], cut by cp into token runs, those by tp into `deep` parts, and
  * the features into `cuts`. */
-enum { BATCH = 3, SEQ = 24, OUTER = 2, PARTS = 4, INNER = 19, TOKEN = OUTER * PARTS * INNER };
+enum {
+  BATCH = 3,
+  SEQ = 24,
+  HALF = 12,
+  OUTER = 2,
+  PARTS = 4,
+  INNER = 19,
+  TOKEN = OUTER * PARTS * INNER
+};
 
 typedef struct DropoutCut {
   int64_t cp, deep, cuts;
@@ -151,7 +162,7 @@ static int64_t dropout_differs(const Call *whole, const DropoutCut *cut, int64_t
 
 static void check_dropout(DType dtype, DropoutCut cut) {
   Call whole = dropout_ones((const int64_t[]){BATCH, SEQ, 1, 1, TOKEN, cut.has_batch, SEQ, SEQ, 1},
-                            (const double[]){0.3, 0, 0, (double)(SEQ / 2), 0}, dtype);
+                            (const double[]){0.3, 0, 0, HALF, 0}, dtype);
   int64_t differ = 0;
   for (int64_t m = 0; m < cut.cp * cut.deep * cut.cuts; m++)
     differ += dropout_differs(&whole, &cut, m / cut.cuts / cut.deep, m / cut.cuts % cut.deep,
@@ -175,7 +186,7 @@ static void test_dropout(void) {
   TEST("without batch all samples have one mask, with it each its own") {
     for (int has_batch = 0; has_batch < 2; has_batch++) {
       Call c = dropout_ones((const int64_t[]){2, SEQ, 1, 1, TOKEN, has_batch, SEQ, SEQ, 1},
-                            (const double[]){0.3, 0, 0, (double)(SEQ / 2), 0}, DTYPE_F32);
+                            (const double[]){0.3, 0, 0, HALF, 0}, DTYPE_F32);
       int64_t differ = 0, kept = 0;
       for (int64_t i = 0; i < SEQ * TOKEN; i++) {
         differ += !same(&c, 1, i, &c, 1, SEQ * TOKEN + i);
@@ -251,46 +262,53 @@ static void set_ids(Call *c, int32_t operand) {
     ids[i] = (int32_t)(i * 7 % (VOCAB + 1)) - 1;
 }
 
+static Call embedding_call(const char *kernel, int64_t vocab, int64_t first, DType dtype) {
+  bool back = strcmp(kernel, "embedding_backward") == 0;
+  Call c = make(kernel, DIMS(TOKENS, WIDTH, vocab), ATTRS((double)first));
+  add_filled(&c, dtype, (back ? TOKENS : vocab) * WIDTH);
+  call_add(&c, DTYPE_I32, TOKENS);
+  add_filled(&c, dtype, (back ? vocab : TOKENS) * WIDTH);
+  set_ids(&c, 1);
+  return c;
+}
+
+static void check_rows(const Call *whole, int64_t vocab, int64_t first) {
+  int64_t differ = 0, seen = 0;
+  Call c = embedding_call("embedding", vocab, first, (DType)whole->dtype[0]);
+  for (int64_t i = 0; i < vocab * WIDTH; i++)
+    call_set(&c, 0, i, call_get(whole, 0, first * WIDTH + i));
+  run(&c);
+  for (int64_t i = 0; i < TOKENS * WIDTH; i++) {
+    int32_t id = ((const int32_t *)c.operand[1])[i / WIDTH];
+    bool mine = id >= first && id < first + vocab;
+    seen += mine;
+    differ += mine ? !same(&c, 2, i, whole, 2, i) : call_get(&c, 2, i) != 0;
+  }
+  CHECK_INT(differ, 0);
+  CHECK(seen > 0 && seen < TOKENS * WIDTH);
+  call_free(&c);
+}
+
+static void check_gradients(const Call *whole, int64_t vocab, int64_t first) {
+  int64_t differ = 0;
+  Call c = embedding_call("embedding_backward", vocab, first, (DType)whole->dtype[0]);
+  run(&c);
+  for (int64_t i = 0; i < vocab * WIDTH; i++)
+    differ += !same(&c, 2, i, whole, 2, first * WIDTH + i);
+  CHECK_INT(differ, 0);
+  call_free(&c);
+}
+
 static void check_embedding(DType dtype, int64_t ranks) {
-  int64_t vocab = VOCAB / ranks, differ = 0, seen = 0;
-  Call whole = make("embedding", DIMS(TOKENS, WIDTH, VOCAB), ATTRS(0));
-  Call back = make("embedding_backward", DIMS(TOKENS, WIDTH, VOCAB), ATTRS(0));
-  add_filled(&whole, dtype, VOCAB * WIDTH);
-  call_add(&whole, DTYPE_I32, TOKENS);
-  call_add(&whole, dtype, TOKENS * WIDTH);
-  set_ids(&whole, 1);
-  add_filled(&back, dtype, TOKENS * WIDTH);
-  call_share(&back, &whole, 1);
-  call_add(&back, dtype, VOCAB * WIDTH);
+  int64_t vocab = VOCAB / ranks;
+  Call whole = embedding_call("embedding", VOCAB, 0, dtype);
+  Call back = embedding_call("embedding_backward", VOCAB, 0, dtype);
   run(&whole);
   run(&back);
   for (int64_t m = 0; m < ranks; m++) {
-    int64_t first = m * vocab;
-    Call part = make("embedding", DIMS(TOKENS, WIDTH, vocab), ATTRS((double)first));
-    call_add(&part, dtype, vocab * WIDTH);
-    for (int64_t i = 0; i < vocab * WIDTH; i++)
-      call_set(&part, 0, i, call_get(&whole, 0, first * WIDTH + i));
-    call_share(&part, &whole, 1);
-    add_filled(&part, dtype, TOKENS * WIDTH);
-    run(&part);
-    for (int64_t i = 0; i < TOKENS * WIDTH; i++) {
-      int32_t id = ((const int32_t *)whole.operand[1])[i / WIDTH];
-      bool mine = id >= first && id < first + vocab;
-      seen += mine;
-      differ += mine ? !same(&part, 2, i, &whole, 2, i) : call_get(&part, 2, i) != 0;
-    }
-    call_free(&part);
-    part = make("embedding_backward", DIMS(TOKENS, WIDTH, vocab), ATTRS((double)first));
-    call_share(&part, &back, 0);
-    call_share(&part, &whole, 1);
-    add_filled(&part, dtype, vocab * WIDTH);
-    run(&part);
-    for (int64_t i = 0; i < vocab * WIDTH; i++)
-      differ += !same(&part, 2, i, &back, 2, first * WIDTH + i);
-    call_free(&part);
+    check_rows(&whole, vocab, m * vocab);
+    check_gradients(&back, vocab, m * vocab);
   }
-  CHECK_INT(differ, 0);
-  CHECK(seen > TOKENS * WIDTH / 2);
   call_free(&back);
   call_free(&whole);
 }
