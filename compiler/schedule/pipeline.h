@@ -86,7 +86,6 @@ typedef struct PipeStage {
   int32_t kept;      /* the same, counting until weight gradients: whose frames are still needed */
 } PipeStage;
 
-
 typedef struct Pipeline {
   PipeShape shape;
   PipeStage *stages;
