@@ -1,12 +1,13 @@
 /* dataflow.c -- every byte read was written before, by the life of the buffer that it is read from.
  *
- * A gather in place reads the rank's own pieces and writes the whole; a scatter in place reads the
- * whole and leaves only the rank's own pieces written, for the rest is what it happened to be.
+ * A gather in place reads the rank's own pieces and writes the whole. A scatter in place reads the
+ * whole and leaves the rank's own pieces; around them is some part of the sum, which is nothing to
+ * read, except where all ranks have zeros: padding, cleared once and written by nobody, stays what
+ * it is.
  *
  * Each buffer has the set of its written bytes: empty when its life begins (in a loop: in every
- * iteration), kept from program to program when it is persistent. init runs first; what a step or
- * an evaluation reads must then have been written by init or by itself, so that they may follow
- * each other in any order. */
+ * iteration), kept from program to program when it is persistent. init runs first; then steps and
+ * evaluations as they may follow each other: what one leaves unwritten, the next may not read. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,6 +27,7 @@ typedef struct Written {
 typedef struct Dataflow {
   const View *view;
   Written *written; /* by buffer of the class */
+  Written *zeros;   /* the same: what is 0 on every rank */
   uint32_t *births; /* transient buffers by first call */
   uint32_t *birth_first;
   bool failed;
@@ -91,24 +93,66 @@ static bool remove_span(Written *w, uint64_t first, uint64_t end) {
   return true;
 }
 
+/* Writes back into `w` what of [first, end) is in `more`. */
+static bool add_common(Written *w, const Written *more, uint64_t first, uint64_t end) {
+  for (uint32_t i = find_span(more, first); i < more->count && more->span[i].first < end; i++) {
+    Span span = more->span[i];
+    if (span.first < first) span.first = first;
+    if (span.end > end) span.end = end;
+    if (span.first < span.end && !add_span(w, span.first, span.end)) return false;
+  }
+  return true;
+}
+
+static bool clears(const Plan *plan, const PlanRecord *record) {
+  return record->kind == RECORD_KERNEL && record->attrs_count > 0 && record->varies_count == 0 &&
+         plan->reals[record->attrs_first] == 0 &&
+         strcmp(plan_string(plan, plan->kernels[record->kernel].name), "init_constant") == 0;
+}
+
+/* A sum over ranks of this class alone: where all have zeros it gives zeros. */
+static bool keeps_zeros(const View *view, const PlanRecord *record) {
+  if (record->kind != RECORD_ALL_REDUCE || record->operands_count != 1) return false;
+  for (uint32_t axis = 0; axis < view->plan->axes_count; axis++) {
+    const PlanBound *bound = &view->plan->bounds[view->class->bounds_first + axis];
+    if (view->plan->comms[record->comm].axes_mask >> axis & 1 &&
+        bound->end - bound->first != view->plan->axes[axis].size)
+      return false;
+  }
+  return true;
+}
+
+/* A write of [first, end). */
+static void write_bytes(Dataflow *d, uint32_t index, const PlanRecord *record, uint64_t first,
+                        uint64_t end) {
+  Written *w = &d->written[index], *zeros = &d->zeros[index];
+  bool zero = clears(d->view->plan, record);
+  if (!covers(w, first, end)) d->failed |= !add_span(w, first, end);
+  if (keeps_zeros(d->view, record)) return;
+  if (zero ? !add_span(zeros, first, end) : !remove_span(zeros, first, end)) d->failed = true;
+}
+
 /* Gathers and scatters in place. */
 static void run_in_place(Dataflow *d, const Walk *walk, uint32_t index) {
   const PlanRecord *record = walk_record(walk, index);
   const PlanOperand *operand = &d->view->plan->operands[record->operands_first];
   uint32_t buffer = walk_buffer(walk, operand->base);
   if (buffer == PLAN_NONE) return;
-  Written *w = &d->written[buffer - d->view->class->buffers_first];
+  uint32_t number = buffer - d->view->class->buffers_first;
+  Written *w = &d->written[number];
   uint64_t whole = walk_base(walk, operand->base) + view_operand(d->view, operand);
   uint64_t whole_end = whole + operand->size_bytes, first = 0, end = 0;
-  bool gathers = record->kind == RECORD_ALL_GATHER,
-       covered = gathers || covers(w, whole, whole_end);
-  if (!gathers) d->failed |= !remove_span(w, whole, whole_end);
+  bool gathers = record->kind == RECORD_ALL_GATHER;
+  bool covered = gathers || covers(w, whole, whole_end);
+  if (!gathers)
+    d->failed |=
+        !remove_span(w, whole, whole_end) || !add_common(w, &d->zeros[number], whole, whole_end);
   Pieces pieces = pieces_begin(walk, record, whole);
   while (pieces_next(&pieces, &first, &end)) {
     if (gathers) covered = covered && covers(w, first, end);
     if (!gathers) d->failed |= !add_span(w, first, end);
   }
-  if (gathers) d->failed |= !add_span(w, whole, whole_end);
+  if (gathers) write_bytes(d, number, record, whole, whole_end);
   if (!covered)
     prove_finding(d->view, walk, index, "dataflow",
                   "sends bytes of [%llu..%llu) of %.40s that nothing has written",
@@ -130,7 +174,8 @@ static void check_access(Dataflow *d, const Walk *walk, uint32_t record, uint32_
                   "operand %u reads bytes [%llu..%llu) of %.40s that nothing has written", index,
                   (unsigned long long)first, (unsigned long long)end,
                   plan_string(view->plan, view->plan->buffers[buffer].name));
-  if (!covered && operand->access != ACCESS_READ) d->failed |= !add_span(w, first, end);
+  if (operand->access != ACCESS_READ)
+    write_bytes(d, buffer - view->class->buffers_first, walk_record(walk, record), first, end);
 }
 
 static void run_call(Dataflow *d, const Walk *walk) {
@@ -158,8 +203,10 @@ static void run_program(Dataflow *d, const PlanProgram *program) {
   if (births.buffer == NULL) return;
   Walk walk = walk_begin(d->view, program);
   while (walk_next(&walk)) {
-    for (uint32_t i = births.first[walk.position]; i < births.first[walk.position + 1]; i++)
-      d->written[births.buffer[i] - d->view->class->buffers_first].count = 0;
+    for (uint32_t i = births.first[walk.position]; i < births.first[walk.position + 1]; i++) {
+      uint32_t number = births.buffer[i] - d->view->class->buffers_first;
+      d->written[number].count = d->zeros[number].count = 0;
+    }
     run_call(d, &walk);
   }
   free(births.buffer);
@@ -191,30 +238,37 @@ static void write_control(Dataflow *d) {
               "the staging ring");
 }
 
-/* init, then `program`, from nothing: what other programs write does not count. */
-static void run_after_init(Dataflow *d, const PlanProgram *init, const PlanProgram *program) {
+/* init, then the programs, from nothing. */
+static void run_after_init(Dataflow *d, const ProgramKind *kinds, size_t count) {
   for (uint32_t i = 0; i < d->view->class->buffers_count; i++)
-    d->written[i].count = 0;
+    d->written[i].count = d->zeros[i].count = 0;
   write_control(d);
+  const PlanProgram *init = view_program(d->view, PROGRAM_INIT);
   if (init != NULL) run_program(d, init);
-  if (program != NULL) run_program(d, program);
+  uint32_t findings = d->view->report->finding_count;
+  for (size_t i = 0; i < count && d->view->report->finding_count == findings; i++) {
+    const PlanProgram *program = view_program(d->view, kinds[i]);
+    if (program != NULL) run_program(d, program);
+  }
 }
 
 void prove_dataflow(const View *view) {
-  Dataflow d = {.view = view};
-  d.written = prove_array(view, view->class->buffers_count, sizeof *d.written);
-  if (d.written == NULL) return;
-  const PlanProgram *init = view_program(view, PROGRAM_INIT);
-  if (init == NULL)
-    prove_finding(view, NULL, -1, "dataflow", "no init program: nothing writes the first state");
-  run_after_init(&d, init, view_program(view, PROGRAM_TRAIN_STEP));
+  static const ProgramKind steps[] = {PROGRAM_TRAIN_STEP, PROGRAM_TRAIN_STEP, PROGRAM_EVAL_STEP,
+                                      PROGRAM_TRAIN_STEP};
   static const ProgramKind others[] = {PROGRAM_EVAL_STEP, PROGRAM_SNAPSHOT};
-  for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-    const PlanProgram *program = view_program(view, others[i]);
-    if (program != NULL) run_after_init(&d, init, program);
+  Dataflow d = {.view = view};
+  uint32_t buffers = view->class->buffers_count;
+  d.written = prove_array(view, buffers, sizeof *d.written);
+  d.zeros = prove_array(view, buffers, sizeof *d.zeros);
+  if (d.written != NULL && d.zeros != NULL) {
+    if (view_program(view, PROGRAM_INIT) == NULL)
+      prove_finding(view, NULL, -1, "dataflow", "no init program: nothing writes the first state");
+    run_after_init(&d, steps, sizeof steps / sizeof *steps);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+      run_after_init(&d, &others[i], 1);
+    if (d.failed) prove_finding(view, NULL, -1, "dataflow", "out of memory while proving");
+    for (uint32_t i = 0; i < buffers; i++)
+      free(d.written[i].span), free(d.zeros[i].span);
   }
-  if (d.failed) prove_finding(view, NULL, -1, "dataflow", "out of memory while proving");
-  for (uint32_t i = 0; i < view->class->buffers_count; i++)
-    free(d.written[i].span);
-  free(d.written);
+  free(d.written), free(d.zeros);
 }

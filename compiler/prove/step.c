@@ -20,12 +20,15 @@ static void check_covers(const Step *s, const Reach *r) {
     FINDING(s, "should update every element of %.60s", cell_name(s, r->cell));
 }
 
-/* A rank updates its piece: of what, init or the gradients' way has shown. */
+/* A rank updates its piece: of which ranks it is one, init has shown; moments begin as zeros and
+ * are whoever's updates them. */
 static void check_divided(const Step *s, const Reach *r, uint32_t pieces) {
   Cell *cell = r->cell;
-  if (r->split != 0 ? r->split != pieces : cell->initial && cell->pieces != pieces)
+  uint32_t kind = cell_kind(s, cell);
+  bool has_values = kind == BUFFER_PARAM || kind == BUFFER_MASTER;
+  if (r->split != 0 ? r->split != pieces : has_values && cell->pieces != pieces)
     FINDING(s, "%.60s is divided among other ranks than its gradient", cell_name(s, cell));
-  if (cell_kind(s, cell) == BUFFER_PARAM) cell->split = r->split;
+  if (kind == BUFFER_PARAM) cell->split = r->split;
 }
 
 /* grad, param, then moments and master: all of one tensor. */
