@@ -2,7 +2,10 @@
  *
  * With the address sanitizer every arena byte outside the operands of the running record is
  * poisoned; with or without it a buffer is filled with 0xff bytes (NaN in every float type) when
- * its lifetime starts. Results must not change. In other builds everything here is empty. */
+ * its lifetime starts. Results must not change. In other builds everything here is empty.
+ *
+ * Both need to know which record runs: in this build all lanes of a rank run on one thread, in list
+ * order, which is one of the orders that a plan's edges allow. */
 #ifndef LOCKSTEP_HOSTILE_H
 #define LOCKSTEP_HOSTILE_H
 
@@ -20,6 +23,8 @@ typedef struct Hostile {
 } Hostile;
 
 #ifdef LOCKSTEP_HOSTILE
+enum { HOSTILE_RUNS_ALONE = 1 };
+
 /* Everything but control and staging becomes NaN, and poisoned. False when memory is short. */
 bool hostile_start(Hostile *hostile, const Plan *plan, const PlanClass *class, uint8_t *arena);
 void hostile_stop(Hostile *hostile);
@@ -33,6 +38,8 @@ void hostile_fill(const Hostile *hostile, uint32_t program, uint32_t call, bool 
 void hostile_allow(const Hostile *hostile, void *at, size_t size_bytes);
 void hostile_forbid(const Hostile *hostile, void *at, size_t size_bytes);
 #else
+enum { HOSTILE_RUNS_ALONE = 0 };
+
 static inline bool hostile_start(Hostile *hostile, const Plan *plan, const PlanClass *class,
                                  uint8_t *arena) {
   (void)hostile, (void)plan, (void)class, (void)arena;

@@ -1,29 +1,26 @@
-/* replay.c -- the loop that trains: calls, their records, addresses, and off they go. */
+/* replay.c -- the loop that trains: calls, their records, addresses, and off they go.
+ *
+ * A program with records off LANE_COMPUTE is walked by two threads, each of which runs its own
+ * records and waits for the other where an edge says so. */
 #include "runtime/replay.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "kernels/philox.h"
-#include "runtime/programs.h"
+#include "runtime/walk.h"
 
-/* Where a walk through a program stands. */
-typedef struct Position {
-  const PlanProgram *program;
-  uint32_t call_number; /* in the program */
-  const PlanCall *call;
-  int64_t microbatch;
-} Position;
-
-typedef bool Visit(Replay *replay, const Position *at, const PlanRecord *record, Status *status);
+/* One thread's run of a program. */
+typedef struct Walker {
+  Replay *replay;
+  LaneSide side;
+  bool alone; /* runs the records of both sides */
+  uint64_t high_water_bytes;
+} Walker;
 
 static bool applies(const PlanCall *call, const PlanRecord *record) {
   return plan_when(record->when_all, record->when_none, call->flags);
 }
 
-static const char *record_path(const Replay *replay, const PlanRecord *record) {
-  return plan_string(replay->setup.plan, record->path);
+static LaneSide side_of(const PlanRecord *record) {
+  return record->lane == LANE_COMPUTE ? SIDE_COMPUTE : SIDE_BESIDE;
 }
 
 /* Addresses of a record's operands in this call. */
@@ -56,6 +53,8 @@ static void run_kernel(Replay *replay, const Position *at, const PlanRecord *rec
       .control = replay->control,
       .threads = replay->setup.threads,
   };
+  if (side_of(record) == SIDE_BESIDE && replay->beside_threads)
+    args.threads = replay->beside_threads;
   replay->kernel[record->kernel](&args);
 }
 
@@ -105,7 +104,7 @@ static bool run_collective(const Replay *replay, Comm *comm, const PlanRecord *r
 }
 
 static bool run_comm(Replay *replay, const PlanRecord *record, void *const *operand) {
-  bool beside = record->lane != LANE_COMPUTE && replay->setup.comm_beside;
+  bool beside = side_of(record) == SIDE_BESIDE && replay->setup.comm_beside;
   Comm *comm = beside ? replay->setup.comm_beside : replay->setup.comm;
   int64_t before = comm->sent_bytes;
   bool ran = record->kind == RECORD_EXCHANGE     ? run_exchange(replay, comm, record, operand)
@@ -130,14 +129,15 @@ static bool run_by_kind(Replay *replay, const Position *at, const PlanRecord *re
   return false;
 }
 
-static bool run_record(Replay *replay, const Position *at, const PlanRecord *record,
+static bool run_record(Walker *walker, const Position *at, const PlanRecord *record,
                        Status *status) {
+  Replay *replay = walker->replay;
   void *operand[KERNEL_OPERANDS_MAX] = {0};
   resolve(replay, at, record, operand);
   const int64_t *bytes = replay->operand_bytes + record->operands_first;
   for (uint32_t i = 0; i < record->operands_count; i++) {
     uint64_t end = (uint64_t)((uint8_t *)operand[i] - replay->setup.arena) + (uint64_t)bytes[i];
-    if (end > replay->high_water_bytes) replay->high_water_bytes = end;
+    if (end > walker->high_water_bytes) walker->high_water_bytes = end;
     hostile_allow(&replay->hostile, operand[i], (size_t)bytes[i]);
   }
   bool ran = run_by_kind(replay, at, record, operand, status);
@@ -147,209 +147,108 @@ static bool run_record(Replay *replay, const Position *at, const PlanRecord *rec
   return ran;
 }
 
-static bool visit_call(Replay *replay, const Position *at, Visit *visit, Status *status) {
-  const Plan *plan = replay->setup.plan;
+static uint64_t place_of(uint64_t running, uint32_t record) {
+  return running << 32 | record;
+}
+
+/* Waits for record number `awaited` of `call`, if it runs there, and on the other side. */
+static bool wait_for(Walker *walker, const PlanCall *call, uint64_t running, uint32_t awaited) {
+  const Plan *plan = walker->replay->setup.plan;
+  const PlanRecord *record = &plan->records[plan->segments[call->segment].records_first + awaited];
+  if (side_of(record) == walker->side || !applies(call, record)) return true;
+  return lanes_wait(&walker->replay->lanes, side_of(record), place_of(running, awaited));
+}
+
+static bool wait_in_segment(Walker *walker, const Position *at, const PlanRecord *record) {
+  const int32_t after[4] = {record->after0, record->after1, record->after2, record->after3};
+  for (int32_t i = 0; i < 4; i++)
+    if (after[i] >= 0 && !wait_for(walker, at->call, at->running, (uint32_t)after[i])) return false;
+  return true;
+}
+
+/* Before the first record of the call on `lane`. */
+static bool wait_for_calls(Walker *walker, const Position *at, uint32_t lane) {
+  const Plan *plan = walker->replay->setup.plan;
+  for (uint32_t i = 0; i < at->call->waits_count; i++) {
+    const PlanWait *wait = &plan->waits[at->call->waits_first + i];
+    uint64_t running = 0;
+    if (wait->lane != lane || !walk_awaited(plan, at, wait, &running)) continue;
+    const PlanCall *call = &plan->calls[at->program->calls_first + wait->call];
+    if (!wait_for(walker, call, running, wait->record)) return false;
+  }
+  return true;
+}
+
+/* Alone, list order satisfies every edge. */
+static bool run_in_turn(Walker *walker, const Position *at, uint32_t number, uint32_t *lanes_seen,
+                        Status *status) {
+  const Plan *plan = walker->replay->setup.plan;
+  const PlanRecord *record =
+      &plan->records[plan->segments[at->call->segment].records_first + number];
+  if (walker->alone) return run_record(walker, at, record, status);
+  if (side_of(record) != walker->side) return true;
+  bool first = (*lanes_seen >> record->lane & 1u) == 0;
+  *lanes_seen |= 1u << record->lane;
+  if ((first && !wait_for_calls(walker, at, record->lane)) ||
+      !wait_in_segment(walker, at, record)) {
+    status->code = 0; /* the other side says why */
+    return false;
+  }
+  if (!run_record(walker, at, record, status)) return false;
+  lanes_pass(&walker->replay->lanes, walker->side, place_of(at->running, number));
+  return true;
+}
+
+static bool run_call(void *context, const Position *at, Status *status) {
+  Walker *walker = context;
+  const Plan *plan = walker->replay->setup.plan;
   const PlanSegment *segment = &plan->segments[at->call->segment];
-  for (uint32_t i = 0; i < segment->records_count; i++) {
-    const PlanRecord *record = &plan->records[segment->records_first + i];
-    if (applies(at->call, record) && !visit(replay, at, record, status)) return false;
-  }
+  uint32_t lanes_seen = 0;
+  if (walker->alone)
+    hostile_fill(&walker->replay->hostile, (uint32_t)(at->program - plan->programs),
+                 at->call_number, at->iteration > 0, at->end);
+  for (uint32_t i = 0; i < segment->records_count; i++)
+    if (applies(at->call, &plan->records[segment->records_first + i]) &&
+        !run_in_turn(walker, at, i, &lanes_seen, status))
+      return false;
   return true;
 }
 
-/* The loop that starts at `call_number`, or NULL. Loops do not nest. */
-static const PlanLoop *loop_at(const Plan *plan, const PlanProgram *program, uint32_t call_number) {
-  for (uint32_t i = 0; i < program->loops_count; i++)
-    if (plan->loops[program->loops_first + i].first_call == call_number)
-      return &plan->loops[program->loops_first + i];
-  return NULL;
+/* A side that fails for a reason of its own ends the job at once: the other one may be waiting for
+ * a peer that will never come. */
+static bool run_side(Replay *replay, LaneSide side, const PlanProgram *program, Status *status) {
+  Walker walker = {.replay = replay, .side = side};
+  bool done = walk_calls(replay->setup.plan, program, run_call, &walker, status);
+  replay->side_high_water_bytes[side] = walker.high_water_bytes;
+  if (done) return true;
+  lanes_fail(&replay->lanes);
+  if (status->code != 0) replay->setup.comm->ops->abort(replay->setup.comm);
+  return false;
 }
 
-/* Visits every record of the program in order; `run` is false for a walk that only looks. */
-static bool walk(Replay *replay, const PlanProgram *program, bool run, Visit *visit,
-                 Status *status) {
-  const Plan *plan = replay->setup.plan;
-  uint32_t program_number = (uint32_t)(program - plan->programs);
-  for (uint32_t first = 0; first < program->calls_count;) {
-    const PlanLoop *loop = loop_at(plan, program, first);
-    uint32_t times = loop ? loop->times : 1;
-    uint32_t end = first + (loop ? loop->call_count : 1);
-    for (uint32_t iteration = 0; iteration < times; iteration++)
-      for (uint32_t number = first; number < end; number++) {
-        const PlanCall *call = &plan->calls[program->calls_first + number];
-        int64_t grown = loop ? (int64_t)iteration * loop->microbatch_stride : 0;
-        Position at = {program, number, call, call->microbatch + grown};
-        if (run) hostile_fill(&replay->hostile, program_number, number, iteration > 0, end);
-        if (!visit_call(replay, &at, visit, status)) return false;
-      }
-    first = end;
-  }
-  return true;
+bool replay_run_beside(void *context, Status *status) {
+  Replay *replay = context;
+  return run_side(replay, SIDE_BESIDE, replay->running, status);
+}
+
+static bool run_alone(Replay *replay, const PlanProgram *program, Status *status) {
+  Walker walker = {.replay = replay, .alone = true};
+  bool done = walk_calls(replay->setup.plan, program, run_call, &walker, status);
+  replay->side_high_water_bytes[SIDE_COMPUTE] = walker.high_water_bytes;
+  return done;
 }
 
 bool replay_run(Replay *replay, const PlanProgram *program, Status *status) {
-  return walk(replay, program, true, run_record, status);
-}
-
-/* What must hold before a record may run, besides what the plan's own check has established. */
-static bool check_record(Replay *replay, const Position *at, const PlanRecord *record,
-                         Status *status) {
-  const Plan *plan = replay->setup.plan;
-  const char *path = record_path(replay, record);
-  if (record->operands_count > KERNEL_OPERANDS_MAX)
-    return status_fail(status, STATUS_OURS, "plan: %s has %u operands", path,
-                       record->operands_count);
-  for (uint32_t i = 0; i < record->operands_count; i++) {
-    uint32_t number = record->operands_first + i;
-    uint32_t binding = at->call->bindings_first + plan->operands[number].base;
-    uint64_t offset = replay->binding_offset[binding] + replay->operand_offset[number];
-    uint64_t size = plan->operands[number].size_bytes;
-    if (plan->bindings[binding].tier != TIER_DEVICE)
-      return status_fail(status, STATUS_OURS, "plan: operand %u of %s is not in device memory", i,
-                         path);
-    if (offset > replay->class->arena_bytes || size > replay->class->arena_bytes - offset)
-      return status_fail(status, STATUS_OURS, "plan: operand %u of %s ends outside the arena", i,
-                         path);
-  }
-  if (record->kind == RECORD_KERNEL && !replay->kernel[record->kernel])
-    return status_fail(status, STATUS_OURS, "this program has no kernel '%s' (needed by %s)",
-                       plan_string(plan, plan->kernels[record->kernel].name), path);
-  if (record->kind == RECORD_LOAD &&
-      (record->operands_count != plan->inputs_count || !replay->setup.load))
-    return status_fail(status, STATUS_OURS, "plan: %s loads %u operands of %u inputs", path,
-                       record->operands_count, plan->inputs_count);
-  if (record->kind != RECORD_KERNEL && record->kind != RECORD_LOAD && !replay->setup.comm)
-    return status_fail(status, STATUS_OURS, "plan: %s communicates, and this rank is alone", path);
-  return true;
-}
-
-static uint64_t for_member(const Plan *plan, const int32_t *coordinate, uint64_t offset,
-                           int64_t stride, uint32_t by) {
-  if (by == PLAN_NONE) return offset;
-  return offset + (uint64_t)((int64_t)plan_member(plan, by, coordinate) * stride);
-}
-
-static bool allocate(Replay *replay, const Plan *plan) {
-  replay->kernel = calloc(plan->kernels_count + 1, sizeof *replay->kernel);
-  replay->binding_offset = calloc(plan->bindings_count + 1, sizeof *replay->binding_offset);
-  replay->operand_offset = calloc(plan->operands_count + 1, sizeof *replay->operand_offset);
-  replay->operand_dtype = calloc(plan->operands_count + 1, sizeof *replay->operand_dtype);
-  replay->operand_bytes = calloc(plan->operands_count + 1, sizeof *replay->operand_bytes);
-  replay->attr = calloc(plan->records_count + 1, sizeof *replay->attr);
-  replay->count = calloc(plan->records_count + 1, sizeof *replay->count);
-  size_t varying = 0;
-  for (uint32_t i = 0; i < plan->records_count; i++)
-    if (plan->records[i].varies_count > 0) varying += plan->records[i].attrs_count;
-  replay->varied = calloc(varying + 1, sizeof *replay->varied);
-  return replay->kernel && replay->binding_offset && replay->operand_offset &&
-         replay->operand_dtype && replay->operand_bytes && replay->attr && replay->count &&
-         replay->varied;
-}
-
-/* Records without varies read the plan's own table; the others have copies, since records may
- * share a range. */
-static void fill_attrs(Replay *replay, const int32_t *coordinate) {
-  const Plan *plan = replay->setup.plan;
-  double *next = replay->varied;
-  for (uint32_t i = 0; i < plan->records_count; i++) {
-    const PlanRecord *record = &plan->records[i];
-    replay->attr[i] = plan->reals + record->attrs_first;
-    if (record->varies_count == 0) continue;
-    memcpy(next, replay->attr[i], record->attrs_count * sizeof *next);
-    for (uint32_t k = 0; k < record->varies_count; k++) {
-      const PlanVary *vary = &plan->varies[record->varies_first + k];
-      uint32_t member = plan_member(plan, vary->by, coordinate);
-      next[vary->attr] += member * vary->stride;
-      if (vary->values_count > 0) next[vary->attr] += plan->reals[vary->values_first + member];
-    }
-    replay->attr[i] = next;
-    next += record->attrs_count;
-  }
-}
-
-static void fill_tables(Replay *replay) {
-  const Plan *plan = replay->setup.plan;
-  int32_t coordinate[MESH_AXES_MAX] = {0};
-  mesh_coordinates(replay->setup.mesh, replay->setup.rank, coordinate);
-  for (uint32_t i = 0; i < plan->kernels_count; i++)
-    replay->kernel[i] =
-        kernel_find(plan_string(plan, plan->kernels[i].name), replay->setup.variant);
-  for (uint32_t i = 0; i < plan->bindings_count; i++) {
-    const PlanBinding *binding = &plan->bindings[i];
-    replay->binding_offset[i] =
-        for_member(plan, coordinate, binding->offset, binding->member_stride, binding->by);
-  }
-  for (uint32_t i = 0; i < plan->operands_count; i++) {
-    const PlanOperand *operand = &plan->operands[i];
-    replay->operand_offset[i] =
-        for_member(plan, coordinate, operand->offset, operand->member_stride, operand->by);
-    replay->operand_dtype[i] = operand->dtype;
-    replay->operand_bytes[i] = (int64_t)operand->size_bytes;
-  }
-  fill_attrs(replay, coordinate);
-}
-
-static bool check_job(const Replay *replay, Status *status) {
-  const PlanJob *job = &replay->setup.plan->jobs[0];
-  uint64_t arena_bytes = replay->class->arena_bytes;
-  if (job->control_offset % 8 != 0 || job->control_offset > arena_bytes ||
-      sizeof(Control) > arena_bytes - job->control_offset)
-    return status_fail(status, STATUS_OURS, "plan: control at %" PRIu64 " lies outside the arena",
-                       job->control_offset);
-  uint64_t slots = job->prefetch_batches < 0 ? 0 : (uint64_t)job->prefetch_batches;
-  if (slots > 0 && (job->staging_offset > arena_bytes ||
-                    job->sample_bytes > (arena_bytes - job->staging_offset) / slots))
-    return status_fail(status, STATUS_OURS, "plan: staging at %" PRIu64 " lies outside the arena",
-                       job->staging_offset);
-  return true;
-}
-
-bool replay_bind(Replay *replay, const ReplaySetup *setup, Status *status) {
-  const Plan *plan = setup->plan;
-  *replay = (Replay){.setup = *setup};
-  replay->class = mesh_class(setup->mesh, plan, setup->rank);
-  if (!replay->class || plan->jobs_count != 1)
-    return status_fail(status, STATUS_OURS, "plan: rank %d has no class", setup->rank);
-  if (!check_job(replay, status)) return false;
-  replay->replicas = mesh_replicas(setup->mesh);
-  replay->replica = mesh_replica(setup->mesh, setup->rank);
-  replay->control = (Control *)(void *)(setup->arena + plan->jobs[0].control_offset);
-  if (!allocate(replay, plan))
-    return status_fail(status, STATUS_WORLD, "not enough memory to bind the plan");
-  fill_tables(replay);
-  for (uint32_t i = 0; i < replay->class->programs_count; i++)
-    if (!walk(replay, &plan->programs[replay->class->programs_first + i], false, check_record,
-              status))
-      return false;
-  if (!hostile_start(&replay->hostile, plan, replay->class, setup->arena))
-    return status_fail(status, STATUS_WORLD, "not enough memory to bind the plan");
-  return true;
-}
-
-void replay_free(Replay *replay) {
-  hostile_stop(&replay->hostile);
-  free(replay->kernel);
-  free(replay->binding_offset);
-  free(replay->operand_offset);
-  free(replay->operand_dtype);
-  free(replay->operand_bytes);
-  free(replay->attr);
-  free(replay->varied);
-  free(replay->count);
-  *replay = (Replay){0};
-}
-
-const PlanProgram *replay_program(const Replay *replay, ProgramKind kind) {
-  return programs_find(replay->setup.plan, replay->class, kind);
-}
-
-const ReplayCount *replay_count(const Replay *replay, uint32_t record) {
-  return &replay->count[record];
-}
-
-int64_t replay_sent_bytes(const Replay *replay) {
-  int64_t sent_bytes = 0;
-  for (uint32_t i = 0; i < replay->setup.plan->records_count; i++)
-    sent_bytes += replay->count[i].sent_bytes;
-  return sent_bytes;
+  bool done = false;
+  if (replay->has_lanes[program - replay->setup.plan->programs]) {
+    replay->running = program;
+    lanes_begin(&replay->lanes);
+    done = run_side(replay, SIDE_COMPUTE, program, status);
+    done = lanes_end(&replay->lanes, done, status);
+  } else
+    done = run_alone(replay, program, status);
+  for (int32_t side = 0; side < SIDE_COUNT; side++)
+    if (replay->side_high_water_bytes[side] > replay->high_water_bytes)
+      replay->high_water_bytes = replay->side_high_water_bytes[side];
+  return done;
 }

@@ -1,14 +1,16 @@
 /* replay.h -- runs the programs of a plan for one rank.
  *
  * Binding resolves everything that depends on the rank (class, coordinates, kernels, addresses);
- * running then only reads tables: it allocates nothing and decides nothing. Lanes are run one after
- * the other in list order, which is one of the orders that the plan's edges allow. */
+ * running then only reads tables: it allocates nothing and decides nothing. Records of LANE_COMPUTE
+ * run on the caller, those of all other lanes beside it on a thread of the replay's own, each in
+ * list order; the plan's edges order the two. A program without the latter has no such thread. */
 #ifndef LOCKSTEP_REPLAY_H
 #define LOCKSTEP_REPLAY_H
 
 #include "kernels/kernel.h"
 #include "runtime/comm/comm.h"
 #include "runtime/hostile.h"
+#include "runtime/lanes.h"
 #include "runtime/mesh.h"
 #include "runtime/status.h"
 
@@ -23,7 +25,7 @@ typedef struct ReplaySetup {
   int32_t rank;
   uint8_t *arena; /* of the class's arena_bytes */
   Comm *comm;
-  Comm *comm_beside; /* for records off LANE_COMPUTE; NULL: `comm` is for all */
+  Comm *comm_beside; /* for records off LANE_COMPUTE; NULL: all run on the caller, with `comm` */
   Threads *threads;
   KernelVariant variant;
   ReplayLoad *load;
@@ -48,13 +50,19 @@ typedef struct Replay {
   uint64_t *operand_offset;
   uint32_t *operand_dtype;
   int64_t *operand_bytes;
-  const double **attr;       /* of each record, as this rank has them */
-  double *varied;            /* those that differ from the plan's table */
-  ReplayCount *count;        /* of each record */
+  const double **attr; /* of each record, as this rank has them */
+  double *varied;      /* those that differ from the plan's table */
+  ReplayCount *count;  /* of each record */
+  bool *has_lanes;     /* of each program: two threads run it */
+  Lanes lanes;
+  Threads *beside_threads; /* a team of one; NULL: the rank's */
+  const PlanProgram *running;
+  uint64_t side_high_water_bytes[SIDE_COUNT];
   uint64_t high_water_bytes; /* end of the highest arena byte that a record has used so far */
   Hostile hostile;
 } Replay;
 
+/* The replay must stay where it is until it is freed. */
 bool replay_bind(Replay *replay, const ReplaySetup *setup, Status *status);
 void replay_free(Replay *replay);
 
@@ -68,5 +76,8 @@ int64_t replay_sent_bytes(const Replay *replay);
 
 /* Control must be set. False: a status with code 0 means that another rank aborted the job. */
 bool replay_run(Replay *replay, const PlanProgram *program, Status *status);
+
+/* What the replay's thread does: a LanesBody. */
+bool replay_run_beside(void *replay, Status *status);
 
 #endif

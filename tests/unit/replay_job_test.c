@@ -50,7 +50,8 @@ typedef struct Job {
   int64_t steps; /* of this run; 0: all */
   bool checkpoints;
   bool is_refused;
-  bool own_state; /* replicas do not share gradients: each trains a model of its own */
+  bool own_state;    /* replicas do not share gradients: each trains a model of its own */
+  double message_ns; /* a link this slow */
 } Job;
 
 /* All-reduces of gradients never run; what persists then differs along dp. */
@@ -94,6 +95,7 @@ static void run(Job job, Outcome *outcome) {
     options.quiet = true;
     options.measure_peak = false;
     options.steps = job.steps;
+    options.link_delay.message_ns = job.message_ns;
     outcome->done = run_job(&plan, &options, &outcome->status);
     if (outcome->done == job.is_refused) printf("%s: %s\n", job.name, outcome->status.text);
     plan_close(&plan);
@@ -113,10 +115,10 @@ static Outcome first, second;
 
 static void test_resume(ExampleOptions one) {
   TEST("resuming is bitwise equal to not stopping") {
-    run((Job){one, "stopped", 7, true, false, false}, &second);
+    run((Job){.example = one, .name = "stopped", .steps = 7, .checkpoints = true}, &second);
     CHECK(second.done);
     CHECK(isfinite(second.loss[7]) && second.loss[8] == 0);
-    run((Job){one, "stopped", 0, true, false, false}, &second);
+    run((Job){.example = one, .name = "stopped", .checkpoints = true}, &second);
     CHECK(second.done);
     for (int step = 1; step <= STEPS; step++)
       CHECK_NEAR(second.loss[step], first.loss[step], 0);
@@ -124,7 +126,8 @@ static void test_resume(ExampleOptions one) {
   TEST("a checkpoint of another model is refused with the tensor's name") {
     ExampleOptions other = one;
     other.layers = 2;
-    run((Job){other, "stopped", 0, true, true, false}, &second);
+    run((Job){.example = other, .name = "stopped", .checkpoints = true, .is_refused = true},
+        &second);
     CHECK(!second.done);
     CHECK_INT(second.status.code, STATUS_USER);
     CHECK(strstr(second.status.text, "h.*.w"));
@@ -134,14 +137,20 @@ static void test_resume(ExampleOptions one) {
 static void test_resume_parts(ExampleOptions two) {
   char part[160];
   TEST("resuming is bitwise when every rank has a state of its own") {
-    run((Job){two, "parted", 0, true, false, true}, &first);
+    run((Job){.example = two, .name = "parted", .checkpoints = true, .own_state = true}, &first);
     CHECK(first.done);
-    run((Job){two, "parted_stopped", 7, true, false, true}, &second);
+    run((Job){.example = two,
+              .name = "parted_stopped",
+              .steps = 7,
+              .checkpoints = true,
+              .own_state = true},
+        &second);
     CHECK(second.done && second.loss[8] == 0);
     (void)snprintf(part, sizeof part, "%s/parted_stopped/checkpoint/step_00000007.ckpt.r00001",
                    folder);
     CHECK(access(part, F_OK) == 0);
-    run((Job){two, "parted_stopped", 0, true, false, true}, &second);
+    run((Job){.example = two, .name = "parted_stopped", .checkpoints = true, .own_state = true},
+        &second);
     CHECK(second.done);
     check_equal_losses(&second, &first, 0);
     CHECK(access(part, F_OK) != 0); /* two are kept: of steps 10 and 12 */
@@ -150,14 +159,20 @@ static void test_resume_parts(ExampleOptions two) {
     (void)snprintf(part, sizeof part, "%s/parted_stopped/checkpoint/step_00000012.ckpt.r00001",
                    folder);
     CHECK_INT(unlink(part), 0);
-    run((Job){two, "parted_stopped", 0, true, false, true}, &second);
+    run((Job){.example = two, .name = "parted_stopped", .checkpoints = true, .own_state = true},
+        &second);
     CHECK(second.done);
     check_equal_losses(&second, &first, 0);
     CHECK(access(part, F_OK) == 0);
   }
   TEST("another mesh is refused by name") {
     two.replicas = 4, two.accumulation /= 2;
-    run((Job){two, "parted_stopped", 0, true, true, true}, &second);
+    run((Job){.example = two,
+              .name = "parted_stopped",
+              .checkpoints = true,
+              .is_refused = true,
+              .own_state = true},
+        &second);
     CHECK(!second.done);
     CHECK(strstr(second.status.text, "in parts on dp 2, the plan is for dp 4"));
   }
@@ -169,19 +184,19 @@ int main(void) {
   ExampleOptions one = {.layers = 3, .accumulation = 4, .replicas = 1, .classes = 1};
 
   TEST("a job runs to its end and validates") {
-    run((Job){one, "one", 0, false, false, false}, &first);
+    run((Job){.example = one, .name = "one"}, &first);
     CHECK(first.done);
     CHECK(first.loss[1] > 0 && first.loss[STEPS] > 0);
     CHECK(strstr(first.metrics, "\"valid_step\":6") && strstr(first.metrics, "\"valid_step\":12"));
   }
   TEST("two runs are bitwise equal") {
-    run((Job){one, "again", 0, false, false, false}, &second);
+    run((Job){.example = one, .name = "again"}, &second);
     check_equal_losses(&second, &first, 0);
   }
   TEST("a loop is its calls written out") {
     ExampleOptions loop = one;
     loop.loop = true;
-    run((Job){loop, "loop", 0, false, false, false}, &second);
+    run((Job){.example = loop, .name = "loop"}, &second);
     CHECK(second.done);
     check_equal_losses(&second, &first, 0);
   }
@@ -189,17 +204,27 @@ int main(void) {
     for (uint32_t replicas = 2; replicas <= 4; replicas *= 2)
       for (uint32_t classes = 1; classes <= 2; classes++) {
         ExampleOptions many = {3, 4 / replicas, replicas, classes, false};
-        run((Job){many, "many", 0, false, false, false}, &second);
+        run((Job){.example = many, .name = "many"}, &second);
         CHECK(second.done);
         check_equal_losses(&second, &first, 1e-5);
       }
   }
+  TEST("a slow link changes no bit, with loops and without") {
+    for (int loop = 0; loop < 2; loop++) {
+      ExampleOptions two = {3, 4, 2, 1, loop};
+      run((Job){.example = two, .name = "quick"}, &first);
+      run((Job){.example = two, .name = "slow", .message_ns = 3e5}, &second);
+      CHECK(first.done && second.done);
+      check_equal_losses(&second, &first, 0);
+    }
+    run((Job){.example = one, .name = "one"}, &first);
+  }
   TEST("accumulation does not communicate before its last micro-batch") {
     ExampleOptions two = {3, 1, 2, 1, false};
-    run((Job){two, "two", 0, false, false, false}, &second);
+    run((Job){.example = two, .name = "two"}, &second);
     double once = second.comm_bytes;
     two.accumulation = 4;
-    run((Job){two, "two_accumulated", 0, false, false, false}, &second);
+    run((Job){.example = two, .name = "two_accumulated"}, &second);
     CHECK(once > 0);
     CHECK_NEAR(second.comm_bytes, once, 0);
   }

@@ -23,6 +23,9 @@ typedef struct Rig {
   Replay replay[RIG_RANKS_MAX];
 } Rig;
 
+/* Every rank's load; NULL: none loads. */
+static ReplayLoad *rig_load;
+
 /* Every rank's data are floats: 1000 * rank + i. */
 static inline void rig_open(Rig *rig, const Sketch *sketch) {
   Status status = {0};
@@ -44,7 +47,8 @@ static inline void rig_open(Rig *rig, const Sketch *sketch) {
                          .comm = local_comm(rig->world, rank, NULL),
                          .comm_beside = local_comm_beside(rig->world, rank),
                          .threads = rig->threads[rank],
-                         .variant = KERNEL_REFERENCE};
+                         .variant = KERNEL_REFERENCE,
+                         .load = rig_load};
     CHECK(replay_bind(&rig->replay[rank], &setup, &status));
     CHECK_TEXT(status.text, "");
     float *data = (float *)(void *)(rig->arena[rank] + SKETCH_DATA_AT);

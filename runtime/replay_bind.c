@@ -1,0 +1,201 @@
+/* replay_bind.c -- what depends on the rank is resolved, and what a record needs is checked, before
+ * the first step. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/programs.h"
+#include "runtime/replay.h"
+#include "runtime/walk.h"
+
+/* What must hold before a record may run, besides what the plan's own check has established. */
+static bool check_record(const Replay *replay, const Position *at, const PlanRecord *record,
+                         Status *status) {
+  const Plan *plan = replay->setup.plan;
+  const char *path = plan_string(plan, record->path);
+  if (record->operands_count > KERNEL_OPERANDS_MAX)
+    return status_fail(status, STATUS_OURS, "plan: %s has %u operands", path,
+                       record->operands_count);
+  for (uint32_t i = 0; i < record->operands_count; i++) {
+    uint32_t number = record->operands_first + i;
+    uint32_t binding = at->call->bindings_first + plan->operands[number].base;
+    uint64_t offset = replay->binding_offset[binding] + replay->operand_offset[number];
+    uint64_t size = plan->operands[number].size_bytes;
+    if (plan->bindings[binding].tier != TIER_DEVICE)
+      return status_fail(status, STATUS_OURS, "plan: operand %u of %s is not in device memory", i,
+                         path);
+    if (offset > replay->class->arena_bytes || size > replay->class->arena_bytes - offset)
+      return status_fail(status, STATUS_OURS, "plan: operand %u of %s ends outside the arena", i,
+                         path);
+  }
+  if (record->kind == RECORD_KERNEL && !replay->kernel[record->kernel])
+    return status_fail(status, STATUS_OURS, "this program has no kernel '%s' (needed by %s)",
+                       plan_string(plan, plan->kernels[record->kernel].name), path);
+  if (record->kind == RECORD_LOAD &&
+      (record->operands_count != plan->inputs_count || !replay->setup.load))
+    return status_fail(status, STATUS_OURS, "plan: %s loads %u operands of %u inputs", path,
+                       record->operands_count, plan->inputs_count);
+  if (record->kind != RECORD_KERNEL && record->kind != RECORD_LOAD && !replay->setup.comm)
+    return status_fail(status, STATUS_OURS, "plan: %s communicates, and this rank is alone", path);
+  return true;
+}
+
+static bool check_call(void *context, const Position *at, Status *status) {
+  const Replay *replay = context;
+  const Plan *plan = replay->setup.plan;
+  const PlanSegment *segment = &plan->segments[at->call->segment];
+  for (uint32_t i = 0; i < segment->records_count; i++) {
+    const PlanRecord *record = &plan->records[segment->records_first + i];
+    if (!plan_when(record->when_all, record->when_none, at->call->flags)) continue;
+    if (!check_record(replay, at, record, status)) return false;
+    uint32_t program = (uint32_t)(at->program - plan->programs);
+    if (record->lane != LANE_COMPUTE && replay->setup.comm_beside && !HOSTILE_RUNS_ALONE)
+      replay->has_lanes[program] = true;
+  }
+  return true;
+}
+
+static uint64_t for_member(const Plan *plan, const int32_t *coordinate, uint64_t offset,
+                           int64_t stride, uint32_t by) {
+  if (by == PLAN_NONE) return offset;
+  return offset + (uint64_t)((int64_t)plan_member(plan, by, coordinate) * stride);
+}
+
+static bool allocate(Replay *replay, const Plan *plan) {
+  replay->kernel = calloc(plan->kernels_count + 1, sizeof *replay->kernel);
+  replay->binding_offset = calloc(plan->bindings_count + 1, sizeof *replay->binding_offset);
+  replay->operand_offset = calloc(plan->operands_count + 1, sizeof *replay->operand_offset);
+  replay->operand_dtype = calloc(plan->operands_count + 1, sizeof *replay->operand_dtype);
+  replay->operand_bytes = calloc(plan->operands_count + 1, sizeof *replay->operand_bytes);
+  replay->attr = calloc(plan->records_count + 1, sizeof *replay->attr);
+  replay->count = calloc(plan->records_count + 1, sizeof *replay->count);
+  replay->has_lanes = calloc(plan->programs_count + 1, sizeof *replay->has_lanes);
+  size_t varying = 0;
+  for (uint32_t i = 0; i < plan->records_count; i++)
+    if (plan->records[i].varies_count > 0) varying += plan->records[i].attrs_count;
+  replay->varied = calloc(varying + 1, sizeof *replay->varied);
+  return replay->kernel && replay->binding_offset && replay->operand_offset &&
+         replay->operand_dtype && replay->operand_bytes && replay->attr && replay->count &&
+         replay->varied && replay->has_lanes;
+}
+
+/* Records without varies read the plan's own table; the others have copies, since records may
+ * share a range. */
+static void fill_attrs(Replay *replay, const int32_t *coordinate) {
+  const Plan *plan = replay->setup.plan;
+  double *next = replay->varied;
+  for (uint32_t i = 0; i < plan->records_count; i++) {
+    const PlanRecord *record = &plan->records[i];
+    replay->attr[i] = plan->reals + record->attrs_first;
+    if (record->varies_count == 0) continue;
+    memcpy(next, replay->attr[i], record->attrs_count * sizeof *next);
+    for (uint32_t k = 0; k < record->varies_count; k++) {
+      const PlanVary *vary = &plan->varies[record->varies_first + k];
+      uint32_t member = plan_member(plan, vary->by, coordinate);
+      next[vary->attr] += member * vary->stride;
+      if (vary->values_count > 0) next[vary->attr] += plan->reals[vary->values_first + member];
+    }
+    replay->attr[i] = next;
+    next += record->attrs_count;
+  }
+}
+
+static void fill_tables(Replay *replay) {
+  const Plan *plan = replay->setup.plan;
+  int32_t coordinate[MESH_AXES_MAX] = {0};
+  mesh_coordinates(replay->setup.mesh, replay->setup.rank, coordinate);
+  for (uint32_t i = 0; i < plan->kernels_count; i++)
+    replay->kernel[i] =
+        kernel_find(plan_string(plan, plan->kernels[i].name), replay->setup.variant);
+  for (uint32_t i = 0; i < plan->bindings_count; i++) {
+    const PlanBinding *binding = &plan->bindings[i];
+    replay->binding_offset[i] =
+        for_member(plan, coordinate, binding->offset, binding->member_stride, binding->by);
+  }
+  for (uint32_t i = 0; i < plan->operands_count; i++) {
+    const PlanOperand *operand = &plan->operands[i];
+    replay->operand_offset[i] =
+        for_member(plan, coordinate, operand->offset, operand->member_stride, operand->by);
+    replay->operand_dtype[i] = operand->dtype;
+    replay->operand_bytes[i] = (int64_t)operand->size_bytes;
+  }
+  fill_attrs(replay, coordinate);
+}
+
+static bool check_job(const Replay *replay, Status *status) {
+  const PlanJob *job = &replay->setup.plan->jobs[0];
+  uint64_t arena_bytes = replay->class->arena_bytes;
+  if (job->control_offset % 8 != 0 || job->control_offset > arena_bytes ||
+      sizeof(Control) > arena_bytes - job->control_offset)
+    return status_fail(status, STATUS_OURS, "plan: control at %" PRIu64 " lies outside the arena",
+                       job->control_offset);
+  uint64_t slots = job->prefetch_batches < 0 ? 0 : (uint64_t)job->prefetch_batches;
+  if (slots > 0 && (job->staging_offset > arena_bytes ||
+                    job->sample_bytes > (arena_bytes - job->staging_offset) / slots))
+    return status_fail(status, STATUS_OURS, "plan: staging at %" PRIu64 " lies outside the arena",
+                       job->staging_offset);
+  return true;
+}
+
+/* Kernels on other lanes have a team of their own: the rank's is at work beside them. */
+static bool open_lanes(Replay *replay, Status *status) {
+  replay->beside_threads = threads_new(1, -1);
+  if (!replay->beside_threads)
+    return status_fail(status, STATUS_WORLD, "not enough memory to bind the plan");
+  return lanes_open(&replay->lanes, replay_run_beside, replay, status);
+}
+
+bool replay_bind(Replay *replay, const ReplaySetup *setup, Status *status) {
+  const Plan *plan = setup->plan;
+  *replay = (Replay){.setup = *setup};
+  replay->class = mesh_class(setup->mesh, plan, setup->rank);
+  if (!replay->class || plan->jobs_count != 1)
+    return status_fail(status, STATUS_OURS, "plan: rank %d has no class", setup->rank);
+  if (!check_job(replay, status)) return false;
+  replay->replicas = mesh_replicas(setup->mesh);
+  replay->replica = mesh_replica(setup->mesh, setup->rank);
+  replay->control = (Control *)(void *)(setup->arena + plan->jobs[0].control_offset);
+  if (!allocate(replay, plan))
+    return status_fail(status, STATUS_WORLD, "not enough memory to bind the plan");
+  fill_tables(replay);
+  bool has_lanes = false;
+  for (uint32_t i = 0; i < replay->class->programs_count; i++) {
+    uint32_t number = replay->class->programs_first + i;
+    if (!walk_calls(plan, &plan->programs[number], check_call, replay, status)) return false;
+    has_lanes = has_lanes || replay->has_lanes[number];
+  }
+  if (!hostile_start(&replay->hostile, plan, replay->class, setup->arena))
+    return status_fail(status, STATUS_WORLD, "not enough memory to bind the plan");
+  return !has_lanes || open_lanes(replay, status);
+}
+
+void replay_free(Replay *replay) {
+  lanes_close(&replay->lanes);
+  threads_free(replay->beside_threads);
+  hostile_stop(&replay->hostile);
+  free(replay->kernel);
+  free(replay->binding_offset);
+  free(replay->operand_offset);
+  free(replay->operand_dtype);
+  free(replay->operand_bytes);
+  free(replay->attr);
+  free(replay->varied);
+  free(replay->count);
+  free(replay->has_lanes);
+  *replay = (Replay){0};
+}
+
+const PlanProgram *replay_program(const Replay *replay, ProgramKind kind) {
+  return programs_find(replay->setup.plan, replay->class, kind);
+}
+
+const ReplayCount *replay_count(const Replay *replay, uint32_t record) {
+  return &replay->count[record];
+}
+
+int64_t replay_sent_bytes(const Replay *replay) {
+  int64_t sent_bytes = 0;
+  for (uint32_t i = 0; i < replay->setup.plan->records_count; i++)
+    sent_bytes += replay->count[i].sent_bytes;
+  return sent_bytes;
+}

@@ -1,0 +1,197 @@
+/* Lanes beside the computation: they really run beside it, and edges hold.
+ * LINK: runtime plan_builder */
+#include "tests/unit/replay_rig.h"
+
+enum { ROUNDS = 30, TIMES = 8, ALL = 0 };
+
+static Sketch sketch;
+static Rig rig;
+
+static void operand(uint64_t first, Access access) {
+  sketch_operand(&sketch, first * 4, 16, DTYPE_F32, access);
+}
+
+/* One dp axis of `ranks`, and a segment. */
+static uint32_t begin(uint32_t ranks) {
+  sketch_begin(&sketch);
+  sketch_axis(&sketch, "dp", ranks);
+  sketch_comm(&sketch, 1);
+  return sketch_segment(&sketch);
+}
+
+static void end(void) {
+  rig_close(&rig);
+  build_free(&sketch.b);
+}
+
+/* y = x + 1 over four floats. */
+static PlanRecord *increment(uint64_t x, uint64_t y) {
+  sketch_kernel(&sketch, "affine", LANE_COMPUTE);
+  operand(x, ACCESS_READ), operand(y, ACCESS_WRITE);
+  sketch_dim(&sketch, 4);
+  sketch_attr(&sketch, 1), sketch_attr(&sketch, 1);
+  return sketch_newest(&sketch);
+}
+
+static PlanRecord *all_reduce(uint64_t x, uint64_t y, Lane lane) {
+  sketch_record(&sketch, RECORD_ALL_REDUCE, lane, ALL);
+  operand(x, ACCESS_READ), operand(y, ACCESS_WRITE);
+  return sketch_newest(&sketch);
+}
+
+static PlanRecord *add(uint64_t a, uint64_t b) {
+  sketch_kernel(&sketch, "add", LANE_COMPUTE);
+  operand(a, ACCESS_READ), operand(b, ACCESS_READ), operand(a, ACCESS_WRITE);
+  sketch_dim(&sketch, 1), sketch_dim(&sketch, 4), sketch_dim(&sketch, 1);
+  return sketch_newest(&sketch);
+}
+
+static PlanRecord *exchange(Lane lane, Access access) {
+  sketch_record(&sketch, RECORD_EXCHANGE, lane, ALL);
+  operand(access == ACCESS_READ ? 0 : 100, access);
+  sketch_dim(&sketch, 1);
+  return sketch_newest(&sketch);
+}
+
+/* x += 1; s = sum of x over ranks; t += s: in a loop, where s may lag behind within the edges. */
+static void build_loop(uint32_t ranks) {
+  uint32_t body = begin(ranks);
+  increment(0, 0);
+  all_reduce(0, 16, LANE_DP)->after0 = 0;
+  add(32, 16)->after0 = 1;
+  uint32_t last = sketch_segment(&sketch);
+  add(48, 16);
+  sketch_call(&sketch, body, 0);
+  sketch_wait(&sketch, LANE_DP, 0, 2, 1); /* s was added before it is written again */
+  sketch_call(&sketch, last, -1);
+  sketch_wait(&sketch, LANE_COMPUTE, 0, 1, 0); /* the last iteration's */
+  build_loops(&sketch.b, (PlanLoop){0, 1, TIMES, 1});
+  sketch_class(&sketch, 0, ranks);
+}
+
+static void test_edges(void) {
+  Status status;
+  TEST("edges inside segments, between calls and between iterations hold") {
+    for (uint32_t ranks = 1; ranks <= 3; ranks++) {
+      build_loop(ranks);
+      rig_open(&rig, &sketch);
+      rig.rounds = ROUNDS;
+      local_world_delay(rig.world, (CommDelay){.message_ns = ranks == 3 ? 20000 : 0});
+      CHECK(rig_run(&rig, &status));
+      double x = 0, t = 32, u = 48; /* element 0, without the 1000 a rank */
+      for (uint32_t rank = 1; rank < ranks; rank++)
+        x += 1000.0 * rank;
+      for (int i = 0; i < ROUNDS * TIMES; i++) {
+        x += ranks;
+        t += x;
+        if (i % TIMES == TIMES - 1) u += x;
+      }
+      for (uint32_t rank = 0; rank < ranks; rank++) {
+        CHECK_NEAR(rig_data(&rig, (int32_t)rank)[32], t + 1000 * rank, 0);
+        CHECK_NEAR(rig_data(&rig, (int32_t)rank)[48], u + 1000 * rank, 0);
+        CHECK_INT(replay_count(&rig.replay[rank], 1)->runs, ROUNDS * TIMES);
+      }
+      end();
+    }
+  }
+  TEST("a lane that only waits for the iteration before does not overtake it") {
+    uint32_t body = begin(2);
+    all_reduce(0, 16, LANE_DP); /* the thread sanitizer sees it if s is still being added */
+    add(32, 16)->after0 = 0;
+    sketch_call(&sketch, body, 0);
+    sketch_wait(&sketch, LANE_DP, 0, 1, 1);
+    build_loops(&sketch.b, (PlanLoop){0, 1, TIMES, 1});
+    sketch_class(&sketch, 0, 2);
+    rig_open(&rig, &sketch);
+    rig.rounds = ROUNDS;
+    CHECK(rig_run(&rig, &status));
+    CHECK_NEAR(rig_data(&rig, 1)[32], 1032 + 1000 * ROUNDS * TIMES, 0);
+    end();
+  }
+  TEST("an edge from a record that does not run holds nothing up") {
+    uint32_t segment = begin(2);
+    increment(0, 0)->when_all = CALL_FIRST_LAYER;
+    PlanRecord *reduce = all_reduce(0, 16, LANE_DP);
+    reduce->after0 = 0;
+    sketch_call(&sketch, segment, -1);
+    sketch_call(&sketch, segment, -1);
+    sketch_wait(&sketch, LANE_DP, 0, 0, 0);
+    sketch_class(&sketch, 0, 2);
+    rig_open(&rig, &sketch);
+    CHECK(rig_run(&rig, &status));
+    CHECK_NEAR(rig_data(&rig, 1)[17], 1002, 0);
+    end();
+  }
+}
+
+static void test_beside(void) {
+  Status status;
+  TEST("without records off the compute lane there is no second thread") {
+    uint32_t segment = begin(2);
+    all_reduce(0, 16, LANE_COMPUTE);
+    sketch_call(&sketch, segment, -1);
+    sketch_class(&sketch, 0, 2);
+    rig_open(&rig, &sketch);
+    CHECK(rig_run(&rig, &status));
+    CHECK(!rig.replay[0].has_lanes[0] && rig.replay[0].beside_threads == NULL);
+    end();
+  }
+  if (HOSTILE_RUNS_ALONE) return;
+  TEST("what would wait for itself in list order ends when lanes run beside each other") {
+    /* Rank 0 waits on its lane for rank 1's send, which comes after rank 1 has received what rank 0
+     * sends on its compute lane, later in the list. */
+    uint32_t first = begin(2);
+    exchange(LANE_PP, ACCESS_WRITE);
+    exchange(LANE_COMPUTE, ACCESS_READ);
+    sketch_call(&sketch, first, -1);
+    sketch_class(&sketch, 0, 1);
+    uint32_t second = sketch_segment(&sketch);
+    exchange(LANE_COMPUTE, ACCESS_WRITE);
+    exchange(LANE_PP, ACCESS_READ)->after0 = 0;
+    sketch_call(&sketch, second, -1);
+    sketch_class(&sketch, 1, 2);
+    rig_open(&rig, &sketch);
+    rig.rounds = ROUNDS;
+    CHECK(rig_run(&rig, &status));
+    CHECK_NEAR(rig_data(&rig, 0)[100], 1000, 0);
+    CHECK_NEAR(rig_data(&rig, 1)[100], 0, 0);
+    end();
+  }
+}
+
+static bool load_nothing(void *context, void *const *at, const int64_t *bytes, int32_t count,
+                         Status *status) {
+  (void)context, (void)at, (void)bytes, (void)count;
+  return status_fail(status, STATUS_USER, "there is no such sample");
+}
+
+static void test_failure(Lane load_lane, Lane wait_lane) {
+  Status status;
+  /* Both ranks wait for a send that nobody makes; rank 0 fails beside it. */
+  for (uint32_t rank = 0; rank < 2; rank++) {
+    uint32_t segment = rank == 0 ? begin(2) : sketch_segment(&sketch);
+    exchange(wait_lane, ACCESS_WRITE);
+    if (rank == 0) sketch_record(&sketch, RECORD_LOAD, load_lane, PLAN_NONE);
+    sketch_call(&sketch, segment, -1);
+    sketch_class(&sketch, rank, rank + 1);
+  }
+  rig_load = load_nothing;
+  rig_open(&rig, &sketch);
+  rig_load = NULL;
+  CHECK(!rig_run(&rig, &status));
+  CHECK_TEXT(status.text, "there is no such sample");
+  CHECK_INT(status.code, STATUS_USER);
+  end();
+}
+
+int main(void) {
+  test_edges();
+  test_beside();
+  if (!HOSTILE_RUNS_ALONE) {
+    TEST("a failure on either side ends the other, and is the one that is reported") {
+      test_failure(LANE_H2D, LANE_COMPUTE);
+      test_failure(LANE_COMPUTE, LANE_PP);
+    }
+  }
+  CHECK_DONE();
+}
