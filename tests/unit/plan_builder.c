@@ -42,6 +42,22 @@ Plan build_view(const PlanBuilder *builder) {
   return plan;
 }
 
+static void *copied(const void *items, uint32_t count, size_t item_bytes) {
+  void *copy = malloc((count + 1) * item_bytes);
+  if (copy == NULL) abort();
+  if (count > 0) memcpy(copy, items, count * item_bytes);
+  return copy;
+}
+
+void build_copy(PlanBuilder *builder, const Plan *plan) {
+#define PLAN_T(Type, table)                                                                        \
+  builder->table = copied(plan->table, plan->table##_count, sizeof(Type));                         \
+  builder->table##_count = plan->table##_count;                                                    \
+  builder->table##_capacity = plan->table##_count + 1;
+  PLAN_TABLES(PLAN_T)
+#undef PLAN_T
+}
+
 void build_free(PlanBuilder *builder) {
 #define PLAN_T(Type, table) free(builder->table);
   PLAN_TABLES(PLAN_T)

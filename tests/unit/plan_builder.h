@@ -28,6 +28,9 @@ uint32_t build_string(PlanBuilder *builder, const char *text);
 /* A plan whose tables are the builder's: valid until the builder grows or is freed. */
 Plan build_view(const PlanBuilder *builder);
 
+/* Fills an empty builder with a copy of every table of the plan. */
+void build_copy(PlanBuilder *builder, const Plan *plan);
+
 void build_free(PlanBuilder *builder);
 
 /* What the compiler records of each program: peak and live bytes of the ledger as it stands. */

@@ -1,0 +1,515 @@
+#include "tests/unit/plan_mutate.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/plan/plan_io.h"
+
+const char *const mutation_names[MUTATION_KIND_COUNT] = {
+    "drop", "duplicate", "swap", "retarget", "resize", "reorder", "overlap", "change of meaning"};
+
+typedef struct Mutator {
+  PlanBuilder *b;
+  uint64_t state;
+  char *text;
+} Mutator;
+
+static uint32_t below(Mutator *m, uint32_t limit) {
+  m->state = m->state * 6364136223846793005u + 1442695040888963407u;
+  return limit == 0 ? 0 : (uint32_t)(m->state >> 33) % limit;
+}
+
+static bool said(Mutator *m, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static bool said(Mutator *m, const char *format, ...) {
+  va_list list;
+  va_start(list, format);
+  (void)vsnprintf(m->text, MUTATION_TEXT_BYTES, format, list);
+  va_end(list);
+  return true;
+}
+
+#define ANY(m, table)            (&(m)->b->table[below(m, (m)->b->table##_count)])
+#define NUMBER(m, table, record) ((uint32_t)((record) - (m)->b->table))
+
+/* ---- choices */
+
+static PlanProgram *any_program(Mutator *m) {
+  PlanProgram *program = ANY(m, programs);
+  for (int tries = 0; tries < 1000 && program->kind != PROGRAM_TRAIN_STEP; tries++)
+    program = ANY(m, programs);
+  return program;
+}
+
+/* A call of a training step; NULL: it has none. */
+static PlanCall *any_call(Mutator *m) {
+  const PlanProgram *program = any_program(m);
+  if (program->calls_count == 0) return NULL;
+  return &m->b->calls[program->calls_first + below(m, program->calls_count)];
+}
+
+/* A segment that a training step calls. */
+static PlanSegment *any_segment(Mutator *m) {
+  const PlanCall *call = any_call(m);
+  return call == NULL ? NULL : &m->b->segments[call->segment];
+}
+
+/* A record that some call of a training step names; NULL: none found. */
+static PlanRecord *any_record(Mutator *m) {
+  for (int tries = 0; tries < 100; tries++) {
+    const PlanSegment *segment = any_segment(m);
+    if (segment != NULL && segment->records_count > 0)
+      return &m->b->records[segment->records_first + below(m, segment->records_count)];
+  }
+  return NULL;
+}
+
+static bool is_communication(const PlanRecord *record) {
+  return record->kind != RECORD_KERNEL && record->kind != RECORD_LOAD;
+}
+
+static PlanRecord *any_communication(Mutator *m) {
+  for (int tries = 0; tries < 1000; tries++) {
+    PlanRecord *record = any_record(m);
+    if (record == NULL) return NULL;
+    if (is_communication(record)) return record;
+  }
+  return NULL;
+}
+
+static PlanOperand *any_operand(Mutator *m) {
+  for (int tries = 0; tries < 100; tries++) {
+    const PlanRecord *record = any_record(m);
+    if (record != NULL && record->operands_count > 0)
+      return &m->b->operands[record->operands_first + below(m, record->operands_count)];
+  }
+  return NULL;
+}
+
+/* ---- drop */
+
+/* A condition that no call meets: nothing moves, yet the record is gone. */
+static void never(PlanRecord *record) {
+  record->when_all |= CALL_GROUP_LAST;
+  record->when_none |= CALL_GROUP_LAST;
+}
+
+static bool drop_record(Mutator *m) {
+  PlanRecord *record = any_record(m);
+  if (record == NULL) return false;
+  never(record);
+  return said(m, "record %u is dropped", NUMBER(m, records, record));
+}
+
+/* A twin of the call's segment, with bases and records of its own. */
+static PlanSegment *twin_of(Mutator *m, const PlanCall *call, uint32_t room) {
+  PlanBuilder *b = m->b;
+  PlanSegment twin = b->segments[call->segment], old = twin;
+  twin.bases_first = b->bases_count;
+  for (uint32_t i = 0; i < old.bases_count; i++)
+    build_bases(b, b->bases[old.bases_first + i]);
+  twin.records_first = b->records_count;
+  twin.records_count = old.records_count + room;
+  for (uint32_t i = 0; i < old.records_count; i++)
+    build_records(b, b->records[old.records_first + i]);
+  for (uint32_t i = 0; i < room; i++)
+    build_records(b, b->records[old.records_first]);
+  return &b->segments[build_segments(b, twin)];
+}
+
+static bool drop_call(Mutator *m) {
+  PlanCall *call = any_call(m);
+  if (call == NULL || m->b->segments[call->segment].records_count == 0) return false;
+  const PlanSegment *twin = twin_of(m, call, 0);
+  for (uint32_t i = 0; i < twin->records_count; i++)
+    never(&m->b->records[twin->records_first + i]);
+  call->segment = NUMBER(m, segments, twin);
+  return said(m, "call %u does nothing", NUMBER(m, calls, call));
+}
+
+static bool drop_one_record_of_one_call(Mutator *m) {
+  PlanCall *call = any_call(m);
+  if (call == NULL || m->b->segments[call->segment].records_count == 0) return false;
+  const PlanSegment *twin = twin_of(m, call, 0);
+  uint32_t index = below(m, twin->records_count);
+  never(&m->b->records[twin->records_first + index]);
+  call->segment = NUMBER(m, segments, twin);
+  return said(m, "call %u leaves record %u out", NUMBER(m, calls, call), index);
+}
+
+static bool drop_edge(Mutator *m) {
+  for (int tries = 0; tries < 200; tries++) {
+    PlanRecord *record = any_record(m);
+    if (record == NULL) return false;
+    if (record->after0 < 0) continue;
+    *(below(m, 2) == 0 ? &record->after0 : &record->after1) = -1;
+    return said(m, "an edge of record %u is dropped", NUMBER(m, records, record));
+  }
+  return false;
+}
+
+static bool drop_wait(Mutator *m) {
+  for (int tries = 0; tries < 200 && m->b->waits_count > 0; tries++) {
+    PlanCall *call = any_call(m);
+    if (call == NULL || call->waits_count == 0) continue;
+    call->waits_count = 0;
+    return said(m, "the waits of call %u are dropped", NUMBER(m, calls, call));
+  }
+  return false;
+}
+
+/* ---- duplicate */
+
+static bool duplicate_call(Mutator *m) {
+  const PlanCall *source = any_call(m);
+  PlanCall *target = any_call(m);
+  if (source == NULL || source == target) return false;
+  uint32_t first = target->waits_first, count = target->waits_count;
+  *target = *source;
+  target->waits_first = first, target->waits_count = count; /* waits have one owner */
+  return said(m, "call %u does what call %u does", NUMBER(m, calls, target),
+              NUMBER(m, calls, source));
+}
+
+static void shift_edges(PlanRecord *record, int32_t from) {
+  int32_t *const after[4] = {&record->after0, &record->after1, &record->after2, &record->after3};
+  for (int i = 0; i < 4; i++)
+    if (*after[i] > from) ++*after[i];
+}
+
+static bool duplicate_record(Mutator *m) {
+  PlanCall *call = any_call(m);
+  if (call == NULL || m->b->segments[call->segment].records_count == 0) return false;
+  const PlanSegment *twin = twin_of(m, call, 1);
+  PlanRecord *records = &m->b->records[twin->records_first];
+  uint32_t index = below(m, twin->records_count - 1);
+  for (uint32_t i = twin->records_count - 1; i > index; i--) {
+    records[i] = records[i - 1];
+    if (i > index + 1) shift_edges(&records[i], (int32_t)index);
+  }
+  call->segment = NUMBER(m, segments, twin);
+  return said(m, "call %u runs record %u twice", NUMBER(m, calls, call), index);
+}
+
+/* ---- swap */
+
+static bool swap_calls(Mutator *m) {
+  PlanCall *x = any_call(m), *y = any_call(m);
+  if (x == NULL || x == y || x->segment == y->segment) return false;
+  PlanCall z = *x;
+  *x = *y, *y = z;
+  uint32_t first = x->waits_first, count = x->waits_count;
+  x->waits_first = y->waits_first, x->waits_count = y->waits_count;
+  y->waits_first = first, y->waits_count = count;
+  return said(m, "calls %u and %u change places", NUMBER(m, calls, x), NUMBER(m, calls, y));
+}
+
+static bool swap_operands(Mutator *m) {
+  const PlanRecord *record = any_record(m);
+  if (record == NULL || record->operands_count < 2) return false;
+  uint32_t i = below(m, record->operands_count), k = below(m, record->operands_count);
+  PlanOperand *x = &m->b->operands[record->operands_first + i];
+  PlanOperand *y = &m->b->operands[record->operands_first + k];
+  if (i == k) return false;
+  PlanOperand z = *x;
+  *x = *y, *y = z;
+  return said(m, "operands %u and %u of record %u change places", i, k, NUMBER(m, records, record));
+}
+
+static bool swap_bindings(Mutator *m) {
+  const PlanCall *call = any_call(m);
+  if (call == NULL || call->bindings_count < 2) return false;
+  uint32_t i = below(m, call->bindings_count), k = below(m, call->bindings_count);
+  PlanBinding *x = &m->b->bindings[call->bindings_first + i];
+  PlanBinding *y = &m->b->bindings[call->bindings_first + k];
+  if (i == k || x->offset == y->offset) return false;
+  PlanBinding z = *x;
+  *x = *y, *y = z;
+  return said(m, "bindings %u and %u of call %u change places", i, k, NUMBER(m, calls, call));
+}
+
+/* ---- retarget */
+
+static bool retarget_binding(Mutator *m) {
+  const PlanCall *call = any_call(m), *from = any_call(m);
+  if (call == NULL || call->bindings_count == 0 || from->bindings_count == 0) return false;
+  uint32_t index = below(m, call->bindings_count);
+  PlanBinding *to = &m->b->bindings[call->bindings_first + index];
+  PlanBinding source = m->b->bindings[from->bindings_first + below(m, from->bindings_count)];
+  if (to->offset == source.offset) return false;
+  *to = source;
+  return said(m, "binding %u of call %u goes to %llu", index, NUMBER(m, calls, call),
+              (unsigned long long)source.offset);
+}
+
+static bool retarget_operand(Mutator *m) {
+  const PlanSegment *segment = any_segment(m);
+  if (segment == NULL || segment->records_count == 0 || segment->bases_count < 2) return false;
+  const PlanRecord *record =
+      &m->b->records[segment->records_first + below(m, segment->records_count)];
+  if (record->operands_count == 0) return false;
+  uint32_t index = below(m, record->operands_count), base = below(m, segment->bases_count);
+  PlanOperand *operand = &m->b->operands[record->operands_first + index];
+  if (base == operand->base) return false;
+  operand->base = base;
+  return said(m, "operand %u of record %u goes to base %u", index, NUMBER(m, records, record),
+              base);
+}
+
+static bool retarget_communicator(Mutator *m) {
+  PlanRecord *record = any_communication(m);
+  if (record == NULL || m->b->comms_count < 2) return false;
+  uint32_t comm = below(m, m->b->comms_count);
+  if (comm == record->comm) return false;
+  record->comm = comm;
+  return said(m, "record %u is of communicator %u", NUMBER(m, records, record), comm);
+}
+
+static bool retarget_axes(Mutator *m) {
+  if (m->b->comms_count == 0 || m->b->axes_count == 0) return false;
+  PlanComm *comm = ANY(m, comms);
+  uint32_t axis = below(m, m->b->axes_count);
+  if (m->b->axes[axis].size == 1) return false;
+  comm->axes_mask ^= 1u << axis;
+  return said(m, "communicator %u has axis %u, or has it no more", NUMBER(m, comms, comm), axis);
+}
+
+static bool retarget_distance(Mutator *m) {
+  for (int tries = 0; tries < 20; tries++) {
+    const PlanRecord *record = any_communication(m);
+    if (record == NULL) return false;
+    if (record->kind != RECORD_EXCHANGE || record->dims_count == 0) continue;
+    uint32_t index = below(m, record->dims_count);
+    m->b->ints[record->dims_first + index] += 1;
+    return said(m, "operand %u of record %u goes one further", index, NUMBER(m, records, record));
+  }
+  return false;
+}
+
+static bool retarget_member(Mutator *m) {
+  for (int tries = 0; tries < 100; tries++) {
+    PlanOperand *operand = any_operand(m);
+    if (operand == NULL) return false;
+    if (operand->by == PLAN_NONE) continue;
+    if (below(m, 2) == 0)
+      operand->member_stride = 0;
+    else
+      operand->member_stride /= 2;
+    return said(m, "operand %u moves by %lld a member", NUMBER(m, operands, operand),
+                (long long)operand->member_stride);
+  }
+  return false;
+}
+
+/* ---- resize */
+
+static bool resize_operand(Mutator *m) {
+  PlanOperand *operand = any_operand(m);
+  if (operand == NULL) return false;
+  if (below(m, 2) == 0) operand->offset += operand->size_bytes / 2 / 8 * 8;
+  operand->size_bytes /= 2;
+  return said(m, "operand %u is half as long", NUMBER(m, operands, operand));
+}
+
+static bool resize_buffer(Mutator *m) {
+  PlanBuffer *buffer = ANY(m, buffers);
+  if (buffer->size_bytes < 16) return false;
+  buffer->size_bytes -= 8;
+  return said(m, "buffer %u is 8 bytes shorter", NUMBER(m, buffers, buffer));
+}
+
+static bool resize_dim(Mutator *m) {
+  const PlanRecord *record = any_record(m);
+  if (record == NULL || record->dims_count == 0) return false;
+  uint32_t index = below(m, record->dims_count);
+  m->b->ints[record->dims_first + index] += below(m, 2) == 0 ? 1 : -1;
+  return said(m, "dim %u of record %u is %lld", index, NUMBER(m, records, record),
+              (long long)m->b->ints[record->dims_first + index]);
+}
+
+/* What one rank sends more, another sends less: the sum is right. */
+static bool resize_piece(Mutator *m) {
+  for (int tries = 0; tries < 50; tries++) {
+    const PlanRecord *record = any_communication(m);
+    if (record == NULL) return false;
+    if (record->kind == RECORD_EXCHANGE || record->dims_count < 4) continue;
+    int64_t *pair = &m->b->ints[record->dims_first + 2 * below(m, record->dims_count / 2 - 1)];
+    if (pair[0] != 1 || pair[2] != 1 || pair[1] < 2) continue;
+    pair[1]--, pair[3]++;
+    return said(m, "two pieces of record %u are of other sizes", NUMBER(m, records, record));
+  }
+  return false;
+}
+
+/* ---- reorder */
+
+static bool reorder_records(Mutator *m) {
+  const PlanSegment *segment = any_segment(m);
+  if (segment == NULL || segment->records_count < 2) return false;
+  uint32_t i = below(m, segment->records_count - 1), k = i + 1;
+  if (below(m, 2) == 0) k = i + 1 + below(m, segment->records_count - 1 - i);
+  PlanRecord *x = &m->b->records[segment->records_first + i];
+  PlanRecord *y = &m->b->records[segment->records_first + k];
+  PlanRecord z = *x;
+  *x = *y, *y = z;
+  return said(m, "records %u and %u change places", NUMBER(m, records, x), NUMBER(m, records, y));
+}
+
+static bool reorder_calls(Mutator *m) {
+  const PlanProgram *program = any_program(m);
+  if (program->calls_count < 2) return false;
+  PlanCall *x = &m->b->calls[program->calls_first + below(m, program->calls_count - 1)], *y = x + 1;
+  PlanCall z = *x;
+  *x = *y, *y = z;
+  uint32_t first = x->waits_first, count = x->waits_count;
+  x->waits_first = y->waits_first, x->waits_count = y->waits_count;
+  y->waits_first = first, y->waits_count = count;
+  return said(m, "calls %u and %u change places", NUMBER(m, calls, x), NUMBER(m, calls, y));
+}
+
+/* ---- overlap */
+
+static bool overlap_buffers(Mutator *m) {
+  PlanBuffer *buffer = ANY(m, buffers);
+  const PlanBuffer *other = ANY(m, buffers);
+  if (buffer->offset == other->offset) return false;
+  buffer->offset = other->offset;
+  return said(m, "buffer %u stands where %u does", NUMBER(m, buffers, buffer),
+              NUMBER(m, buffers, other));
+}
+
+static bool overlap_lifetimes(Mutator *m) {
+  PlanBuffer *buffer = ANY(m, buffers);
+  if (buffer->program == PLAN_NONE || buffer->first_call == buffer->last_call) return false;
+  if (below(m, 2) == 0)
+    buffer->first_call++;
+  else
+    buffer->last_call--;
+  return said(m, "buffer %u lives from call %u to %u", NUMBER(m, buffers, buffer),
+              buffer->first_call, buffer->last_call);
+}
+
+static bool overlap_tensors(Mutator *m) {
+  PlanTensor *tensor = ANY(m, tensors);
+  if (below(m, 2) == 0)
+    tensor->offset += PLAN_ALIGN_BYTES;
+  else
+    tensor->elements--;
+  return said(m, "tensor %u has another place or size", NUMBER(m, tensors, tensor));
+}
+
+static bool overlap_peak(Mutator *m) {
+  PlanProgram *program = ANY(m, programs);
+  *(below(m, 2) == 0 ? &program->peak_bytes : &program->live_bytes) -= PLAN_ALIGN_BYTES;
+  return said(m, "program %u needs less than it does", NUMBER(m, programs, program));
+}
+
+/* ---- change of meaning */
+
+static bool change_access(Mutator *m) {
+  PlanOperand *operand = any_operand(m);
+  if (operand == NULL) return false;
+  operand->access = (operand->access + 1 + below(m, 2)) % 3;
+  return said(m, "operand %u is used in another way", NUMBER(m, operands, operand));
+}
+
+static bool change_flags(Mutator *m) {
+  PlanCall *call = any_call(m);
+  if (call == NULL) return false;
+  call->flags ^= 1u << below(m, 2);
+  return said(m, "call %u has other flags", NUMBER(m, calls, call));
+}
+
+static bool change_condition(Mutator *m) {
+  PlanRecord *record = any_record(m);
+  if (record == NULL) return false;
+  *(below(m, 2) == 0 ? &record->when_all : &record->when_none) ^= 1u << below(m, 2);
+  return said(m, "record %u runs at other times", NUMBER(m, records, record));
+}
+
+static bool change_layer(Mutator *m) {
+  PlanCall *call = any_call(m);
+  if (call == NULL || call->layer < 0) return false;
+  call->layer = call->layer == 0 ? 1 : call->layer - 1;
+  return said(m, "call %u is of another layer", NUMBER(m, calls, call));
+}
+
+static bool change_microbatch(Mutator *m) {
+  PlanCall *call = any_call(m);
+  if (call == NULL || call->microbatch < 0) return false;
+  call->microbatch = call->microbatch == 0 ? 1 : call->microbatch - 1;
+  return said(m, "call %u is of another micro-batch", NUMBER(m, calls, call));
+}
+
+static bool change_loop(Mutator *m) {
+  if (m->b->loops_count == 0) return false;
+  PlanLoop *loop = ANY(m, loops);
+  switch (below(m, 4)) {
+  case 0: loop->times++; break;
+  case 1: loop->times--; break;
+  case 2: loop->first_call++; break;
+  default: loop->microbatch_stride++; break;
+  }
+  return said(m, "loop %u is another", NUMBER(m, loops, loop));
+}
+
+static bool change_communication(Mutator *m) {
+  PlanRecord *record = any_communication(m);
+  if (record == NULL) return false;
+  switch (below(m, 3)) {
+  case 0: record->meaning = PLAN_NONE; break;
+  case 1: record->kind = RECORD_ALL_REDUCE + (record->kind - RECORD_ALL_REDUCE + 1) % 5; break;
+  default: record->when_all ^= CALL_LAST_MICROBATCH; break;
+  }
+  return said(m, "communication %u is another", NUMBER(m, records, record));
+}
+
+static bool change_reduction(Mutator *m) {
+  const PlanRecord *record = any_communication(m);
+  if (record == NULL || record->meaning == PLAN_NONE) return false;
+  if (record->kind != RECORD_ALL_REDUCE && record->kind != RECORD_REDUCE_SCATTER) return false;
+  m->b->meanings[record->meaning].reduce ^= 1;
+  return said(m, "record %u reduces otherwise", NUMBER(m, records, record));
+}
+
+static bool retype_tensor(Mutator *m) {
+  PlanTensor *tensor = ANY(m, tensors);
+  tensor->kind = (tensor->kind + 1) % 5;
+  return said(m, "tensor %u is of another kind", NUMBER(m, tensors, tensor));
+}
+
+/* ---- */
+
+typedef bool Mutate(Mutator *m);
+
+enum { WAYS_MAX = 9 };
+static Mutate *const ways[MUTATION_KIND_COUNT][WAYS_MAX] = {
+    [MUTATION_DROP] = {drop_record, drop_call, drop_one_record_of_one_call, drop_edge, drop_wait},
+    [MUTATION_DUPLICATE] = {duplicate_call, duplicate_record},
+    [MUTATION_SWAP] = {swap_calls, swap_operands, swap_bindings},
+    [MUTATION_RETARGET] = {retarget_binding, retarget_operand, retarget_communicator, retarget_axes,
+                           retarget_distance, retarget_member},
+    [MUTATION_RESIZE] = {resize_operand, resize_buffer, resize_dim, resize_piece},
+    [MUTATION_REORDER] = {reorder_records, reorder_calls},
+    [MUTATION_OVERLAP] = {overlap_buffers, overlap_lifetimes, overlap_tensors, overlap_peak},
+    [MUTATION_MEANING] = {change_access, change_flags, change_condition, change_layer,
+                          change_microbatch, change_loop, change_communication, change_reduction,
+                          retype_tensor},
+};
+
+bool plan_mutate(const Plan *plan, uint64_t seed, MutationKind kind, PlanBuilder *mutant,
+                 char text[MUTATION_TEXT_BYTES]) {
+  uint32_t count = 0;
+  while (count < WAYS_MAX && ways[kind][count] != NULL)
+    count++;
+  build_copy(mutant, plan);
+  uint64_t before = plan_compute_id(plan);
+  Mutator m = {mutant, (seed * MUTATION_KIND_COUNT + (uint64_t)kind) * 977 + 1, text};
+  for (int tries = 0; tries < 20; tries++) {
+    if (!ways[kind][below(&m, count)](&m)) continue;
+    Plan changed = build_view(mutant);
+    if (plan_compute_id(&changed) != before) return true;
+  }
+  build_free(mutant);
+  return false;
+}
