@@ -62,17 +62,27 @@ void settle_inputs(Shard *s, Node *n) {
     n->inputs[i] = settle(s, n->inputs[i], keep, may_cut, n);
 }
 
+/* The part that v shall have where the node works on `cut`: of heads or kv_heads, each has its own.
+ * What goes to other ranks is cut before, always. */
+static DimId part_for(const Shard *s, const Node *n, ValueId v, DimId cut) {
+  bool heads = cut != NO_ID && !s->g->dims.at[cut].carried && has_layout(n, LAYOUT_HEADS);
+  if (!heads && !has_layout(n, LAYOUT_SAME_PLACES)) return cut;
+  const Value *value = graph_value(s->g, v);
+  for (int32_t i = 0; i < value->dim_count; i++) {
+    DimId dim = value->dims[i], part = base_of(s, dim) != NO_ID ? dim : part_of(s, dim);
+    if (part != NO_ID && !s->g->dims.at[part].carried) return part;
+  }
+  return cut;
+}
+
 static void meet_cut(Shard *s, Node *n, DimId cut) {
-  DimId base = cut == NO_ID ? NO_ID : base_of(s, cut);
   for (int32_t i = 0; i < n->input_count; i++) {
     ValueId v = n->inputs[i];
     if (is_param(s, v)) continue;
-    DimId has = cut_of(s, v);
-    bool companion = has_layout(n, LAYOUT_HEADS) && has != NO_ID && !s->g->dims.at[has].carried;
-    if (has != NO_ID && has != cut && !companion)
-      v = convert(s, v, OP_all_gather, axes_of(s, has), has, n);
-    if (base != NO_ID && !companion && place_of_dim(s, v, base) >= 0)
-      v = convert(s, v, OP_slice, axes_of(s, cut), cut, n);
+    DimId has = cut_of(s, v), part = part_for(s, n, v, cut);
+    if (has != NO_ID && has != part) v = convert(s, v, OP_all_gather, axes_of(s, has), has, n);
+    if (part != NO_ID && place_of_dim(s, v, base_of(s, part)) >= 0)
+      v = convert(s, v, OP_slice, axes_of(s, part), part, n);
     n->inputs[i] = v;
   }
 }

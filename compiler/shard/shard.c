@@ -149,10 +149,22 @@ static void make_token_parts(Shard *s) {
   }
 }
 
+/* What an op reads that runs over all features of a token stays whole. */
+static bool is_read_whole(const Graph *g, ValueId param) {
+  for (NodeId i = 0; i < g->nodes.count; i++) {
+    const Node *n = graph_node(g, i);
+    if ((op_def(n->op)->layout & LAYOUT_WHOLE_FEATURES) == 0) continue;
+    for (int32_t k = 0; k < n->input_count; k++)
+      if (n->inputs[k] == param) return true;
+  }
+  return false;
+}
+
 static void cut_params(Shard *s) {
   Graph *g = s->g;
   for (ParamId p = 0; p < g->params.count; p++) {
     Param *param = &g->params.at[p];
+    if (is_read_whole(g, param->value)) continue;
     for (int32_t i = 0; i < param->dim_count; i++) {
       DimId part = part_of(s, param->dims[i]);
       if (part == NO_ID) continue;

@@ -116,7 +116,7 @@ static inline void move_element(const Moved *m, void *to, int64_t i, const void 
 }
 
 static inline void do_all_reduce(const Moved *m, int32_t rank) {
-  int64_t count = m->low->dims[0] * m->low->dims[1];
+  int64_t count = value_elements(m->w->g, m->low->operands[0]);
   double *to = m->at[rank][0];
   assert(m->size == 8);
   memset(to, 0, (size_t)count * 8);
