@@ -51,6 +51,7 @@ typedef struct Job {
   bool checkpoints;
   bool is_refused;
   bool own_state;    /* replicas do not share gradients: each trains a model of its own */
+  bool is_pipeline;  /* the second class is a stage that computes and loads nothing */
   double message_ns; /* a link this slow */
 } Job;
 
@@ -62,6 +63,27 @@ static void part_replicas(PlanBuilder *builder) {
       record->when_none = record->when_all;
   }
   builder->jobs[0].state_axes = 1;
+}
+
+/* Of two replicas in two classes: one replica of two stages, the second of which only takes part in
+ * the control all-reduce. */
+static void make_pipeline(PlanBuilder *builder) {
+  part_replicas(builder);
+  builder->axes[0].name = build_string(builder, "pp");
+  builder->jobs[0].batch_samples /= 2;
+  uint32_t control = 0;
+  while (strcmp(builder->strings + builder->segments[control].name, "reduce control") != 0)
+    control++;
+  PlanSegment nothing = {builder->bases_count, 0, builder->records_count, 0,
+                         build_string(builder, "nothing")};
+  uint32_t empty = build_segments(builder, nothing);
+  uint32_t first = builder->programs[builder->classes[1].programs_first].calls_first;
+  for (uint32_t i = first; i < builder->calls_count; i++) {
+    builder->calls[i].waits_count = 0;
+    if (builder->calls[i].segment == control) continue;
+    builder->calls[i].segment = empty;
+    builder->calls[i].bindings_count = 0;
+  }
 }
 
 static void run(Job job, Outcome *outcome) {
@@ -83,6 +105,7 @@ static void run(Job job, Outcome *outcome) {
   planned->validate_every = 6;
   planned->validate_batches = 3;
   if (job.own_state) part_replicas(&builder);
+  if (job.is_pipeline) make_pipeline(&builder);
   char plan_path[160];
   char why[PLAN_WHY_BYTES] = "";
   (void)snprintf(plan_path, sizeof plan_path, "%s/%s.plan", folder, job.name);
@@ -131,6 +154,37 @@ static void test_resume(ExampleOptions one) {
     CHECK(!second.done);
     CHECK_INT(second.status.code, STATUS_USER);
     CHECK(strstr(second.status.text, "h.*.w"));
+  }
+}
+
+static void test_pipeline(ExampleOptions one) {
+  ExampleOptions two = one;
+  two.replicas = two.classes = 2;
+  TEST("a stage that loads nothing takes part in steps, validation and checkpoints") {
+    run((Job){.example = one, .name = "whole"}, &first);
+    run((Job){.example = two, .name = "stages", .is_pipeline = true, .checkpoints = true}, &second);
+    CHECK(second.done);
+    check_equal_losses(&second, &first, 0);
+    CHECK(strstr(second.metrics, "\"valid_step\":6") &&
+          strstr(second.metrics, "\"valid_step\":12"));
+    char part[160];
+    (void)snprintf(part, sizeof part, "%s/stages/checkpoint/step_00000012.ckpt.r00001", folder);
+    CHECK(access(part, F_OK) == 0);
+  }
+  TEST("loads that are not the batch are refused") {
+    two.accumulation = 2;
+    PlanBuilder builder = {0};
+    build_example(&builder, two);
+    make_pipeline(&builder);
+    builder.jobs[0].accumulation = 4;
+    Plan plan = build_view(&builder);
+    RunOptions options = run_defaults(&plan);
+    options.quiet = true, options.measure_peak = false;
+    builder.jobs[0].data = DATA_SYNTHETIC;
+    Status status = {0};
+    CHECK(!run_job(&plan, &options, &status));
+    CHECK(strstr(status.text, "2 loads of 8 samples on 1 replicas are not a batch of 16"));
+    build_free(&builder);
   }
 }
 
@@ -229,6 +283,7 @@ int main(void) {
     CHECK_NEAR(second.comm_bytes, once, 0);
   }
   test_resume(one);
+  test_pipeline(one);
   test_resume_parts((ExampleOptions){3, 2, 2, 1, false});
   char command[128];
   (void)snprintf(command, sizeof command, "rm -r %s", folder);
