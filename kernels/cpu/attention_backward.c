@@ -110,9 +110,10 @@ static void slope_rows(const Place *t, int64_t panel, int64_t j, int64_t key, co
   }
 }
 
-/* Keys of the block that the last of these queries of the block sees. */
+/* Keys of the block that the last of these queries of the block sees: one at least, for blocks of
+ * queries begin at a panel with a query that sees the first key. */
 static int64_t seen_keys(const Place *t, int64_t first, int64_t queries) {
-  return max64(0, min64(t->keys, visible_keys(t->a, t->q0 + first + queries - 1) - t->k0));
+  return min64(t->keys, visible_keys(t->a, t->q0 + first + queries - 1) - t->k0);
 }
 
 /* p and d_s of one panel of queries against the block of keys; keys no query sees become 0. */
@@ -174,7 +175,6 @@ static void add_query_gradient(const Place *t, int64_t panel) {
   const Attention *a = t->a;
   int64_t first = panel * QUERY_PANEL, queries = min64(QUERY_PANEL, t->queries - first);
   int64_t seen = seen_keys(t, first, queries);
-  if (seen == 0 && t->k0 > 0) return;
   int64_t vectors = ceil_div(queries, LANES), block_units = units_of(a, t->keys);
   Factor columns = flip(slopes_factor(t, &t->s->d_s));
   pack_columns(a, &columns, first, vectors * LANES, 0, seen, t->s->packed);

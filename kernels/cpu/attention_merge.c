@@ -24,7 +24,7 @@ ALWAYS_INLINE void merge_head(const KernelArgs *args, int64_t first, Weights w) 
 
 static void merge_row(const KernelArgs *args, int64_t first, int64_t row) {
   float *lse = (float *)args->operand[1] + row, lse1 = ((const float *)args->operand[3])[row];
-  if (!args->accumulate || *lse == -INFINITY) {
+  if (!args->accumulate) {
     *lse = lse1;
     merge_head(args, first, (Weights){0, 1});
     return;

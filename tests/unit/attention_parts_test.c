@@ -275,8 +275,8 @@ static void test_ring(void) {
       {{2, 24, 2, 2, 8, 0, 0}, {2, true}, false},   {{1, 132, 3, 1, 20, 0, 0}, {2, true}, false},
       {{1, 152, 4, 2, 33, 0, 0}, {4, true}, false}, {{2, 99, 3, 3, 16, 0, 0}, {3, false}, false},
       {{1, 8, 1, 1, 5, 0, 0}, {4, true}, false},    {{1, 4, 2, 1, 5, 0, 0}, {4, false}, false},
-      {{1, 640, 3, 1, 40, 0, 0}, {2, true}, true},  {{2, 1200, 1, 1, 16, 0, 0}, {4, true}, true},
-      {{1, 660, 5, 5, 64, 0, 0}, {2, false}, true}, {{1, 332, 2, 1, 128, 0, 0}, {2, true}, true},
+      {{1, 560, 3, 1, 40, 0, 0}, {2, true}, true},  {{1, 1200, 1, 1, 16, 0, 0}, {4, true}, true},
+      {{1, 660, 3, 3, 64, 0, 0}, {2, false}, true}, {{1, 332, 2, 1, 128, 0, 0}, {2, true}, true},
   };
   static const DType values[] = {DTYPE_F32, DTYPE_BF16, DTYPE_F64};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
