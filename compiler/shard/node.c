@@ -7,33 +7,6 @@ static bool has_layout(const Node *n, uint32_t layout) {
 
 /* ---- what a node asks of its inputs */
 
-/* Axes along which an input, or a gradient that is made, is cut. */
-static uint32_t cut_axes(const Shard *s, const Node *n) {
-  uint32_t axes = 0;
-  for (int32_t i = 0; i < n->input_count + n->output_count; i++) {
-    ValueId v = i < n->input_count ? n->inputs[i] : n->outputs[i - n->input_count];
-    DimId cut = i < n->input_count || is_param(s, v) ? cut_of(s, v) : NO_ID;
-    if (cut != NO_ID) axes |= axes_of(s, cut);
-  }
-  return axes;
-}
-
-/* Sums that may wait: over axes along which all inputs of a linear node, or one of a bilinear one,
- * are summands. A part of a summand is none, so nothing may be cut along such an axis. */
-static uint32_t waiting_sums(const Shard *s, const Node *n) {
-  uint32_t all = s->axes, any = 0;
-  int32_t count = 0;
-  for (int32_t i = 0; i < n->input_count; i++) {
-    uint32_t partial = partial_of(s, n->inputs[i]);
-    all &= partial;
-    any |= partial;
-    count += partial != 0;
-  }
-  uint32_t waiting = has_layout(n, LAYOUT_LINEAR) && n->input_count > 0 ? all : 0;
-  if (has_layout(n, LAYOUT_BILINEAR) && count == 1) waiting = any;
-  return waiting & ~cut_axes(s, n);
-}
-
 /* The name along which this node works on parts: a parameter's first, then a feature's, then seq.
  */
 static DimId choose_cut(const Shard *s, const Node *n) {
@@ -54,10 +27,27 @@ static DimId choose_cut(const Shard *s, const Node *n) {
   return feature != NO_ID ? feature : carried;
 }
 
+/* Sums that may wait: over axes along which all inputs of a linear node, or one of a bilinear one,
+ * are summands. A part of a summand is none, so not along those of `cut`, on which the node works.
+ */
+static uint32_t waiting_sums(const Shard *s, const Node *n, DimId cut) {
+  uint32_t all = s->axes, any = 0;
+  int32_t count = 0;
+  for (int32_t i = 0; i < n->input_count; i++) {
+    uint32_t partial = partial_of(s, n->inputs[i]);
+    all &= partial;
+    any |= partial;
+    count += partial != 0;
+  }
+  uint32_t waiting = has_layout(n, LAYOUT_LINEAR) && n->input_count > 0 ? all : 0;
+  if (has_layout(n, LAYOUT_BILINEAR) && count == 1) waiting = any;
+  return cut == NO_ID ? waiting : waiting & ~axes_of(s, cut);
+}
+
 void settle_inputs(Shard *s, Node *n) {
   DimId cut = choose_cut(s, n);
   bool may_cut = cut == NO_ID || s->g->dims.at[cut].carried;
-  uint32_t keep = waiting_sums(s, n);
+  uint32_t keep = waiting_sums(s, n, cut);
   for (int32_t i = 0; i < n->input_count; i++)
     n->inputs[i] = settle(s, n->inputs[i], keep, may_cut, n);
 }
