@@ -84,6 +84,7 @@ static Draft *make_draft(Compile *c, const Job *job, const Compiled *known, Mode
   state_layout(d);                   /* parameters, gradients, optimizer state    */
   timeline_build(d);                 /* calls, and the lifetimes of their buffers */
   memory_pack(d);                    /* lifetimes -> offsets                      */
+  edges_build(d);                    /* what waits for what on other lanes        */
   return d;
 }
 

@@ -65,6 +65,8 @@
 ---@field zero_group? integer|string ranks of dp x cp that share states; groups repeat them; derived: all dp x cp. Default: derived
 ---@field zero_unit? "layer" zero 3: what is gathered at once. Default: layer
 ---@field zero_prefetch? integer|string zero 3: gathers ahead of their use. Default: 1
+---@field zero_reduce? "micro"|"step" zero 2, 3: gradients leave a rank after every micro-batch, or wait whole for the end of the step; fewer bytes, more memory. Default: micro
+---@field zero_reshard? "layer"|"chunk"|"step" zero 3: gathered weights are dropped after their layer, or kept until its backward, or for the whole step; fewer gathers, more memory. Default: layer
 ---@field zero_keep? string zero 3: parameters smaller than this stay whole. Default: 64KiB
 ---@field bucket? string largest gradient collective; it holds at least one parameter. Default: 25MiB
 

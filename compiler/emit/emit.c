@@ -244,8 +244,8 @@ static uint32_t emit_meaning(Tables *t, const Record *record) {
              (PlanMeaning){.reduce = record->reduce,
                            .direction = record->direction,
                            .value = table_string(t, record->meaning),
-                           .before = table_string(t, record->before),
-                           .after = table_string(t, record->after)});
+                           .before = table_string(t, record->layout_before),
+                           .after = table_string(t, record->layout_after)});
   return (uint32_t)t->meanings.count - 1;
 }
 
@@ -262,10 +262,10 @@ static void emit_record(Tables *t, const Draft *d, const Record *record) {
       .when_all = record->when_all,
       .when_none = record->when_none,
       .accumulate = record->accumulate,
-      .after0 = -1,
-      .after1 = -1,
-      .after2 = -1,
-      .after3 = -1,
+      .after0 = record->after[0],
+      .after1 = record->after[1],
+      .after2 = record->after[2],
+      .after3 = record->after[3],
       .comm = record->meaning != NULL ? comm_of(t, record->axes) : PLAN_NONE,
       .meaning = emit_meaning(t, record),
       .path = table_string(t, record->path),
@@ -309,9 +309,7 @@ static int64_t call_ns(const Draft *d, const Call *call) {
   int64_t total = 0;
   for (int32_t i = 0; i < segment->records.count; i++) {
     const Record *record = &segment->records.at[i];
-    if ((call->flags & record->when_all) == record->when_all &&
-        (call->flags & record->when_none) == 0)
-      total += cost_record_ns(d, record);
+    if (record_runs(record, call->flags)) total += cost_record_ns(d, record);
   }
   return total;
 }
@@ -338,7 +336,16 @@ static void emit_call(Tables *t, const Draft *d, const Stage *stage, const Call 
                         .flags = call->flags,
                         .bindings_first = (uint32_t)t->bindings.count,
                         .bindings_count = (uint32_t)bases,
-                        .waits_first = (uint32_t)t->waits.count});
+                        .waits_first = (uint32_t)t->waits.count,
+                        .waits_count = (uint32_t)call->waits.count});
+  for (int32_t i = 0; i < call->waits.count; i++) {
+    const Wait *wait = &call->waits.at[i];
+    TABLE_PUSH(t, waits,
+               (PlanWait){.lane = wait->lane,
+                          .call = (uint32_t)wait->call,
+                          .record = (uint32_t)wait->record,
+                          .iteration_back = wait->is_back});
+  }
   for (int32_t i = 0; i < bases; i++) {
     const BufferBinding *binding = &call->bindings[i];
     TABLE_PUSH(t, bindings,

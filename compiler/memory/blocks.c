@@ -36,27 +36,33 @@ static int32_t find_block(Draft *d, ParamId p) {
   Arena *arena = d->compile->arena;
   uint64_t readers = readers_of(g, p);
   bool tied = (readers & (readers - 1)) != 0, whole = stays_whole(d, param);
-  int32_t zero = d->derived.shard_ranks > 1 ? (int32_t)d->derived.zero : 0;
-  if (zero == 3 && whole) zero = 2;
+  int64_t zero = d->derived.shard_ranks > 1 ? d->derived.zero : 0;
+  bool shards_params = zero == 3 && !whole;
   for (int32_t b = 0; b < d->blocks.count && !tied; b++) {
     const Block *block = &d->blocks.at[b];
-    if (!block->tied && block->region == param->region && block->zero == zero) return b;
+    if (!block->tied && block->region == param->region &&
+        block->shards_params == shards_params)
+      return b;
   }
   const char *region = g->regions.at[param->region].name;
   const char *name = tied ? arena_printf(arena, "tied %s", param->name)
-                     : zero == 2 && d->derived.zero == 3 ? arena_printf(arena, "%s small", region)
-                                                         : region;
+                     : zero == 3 && whole ? arena_printf(arena, "%s small", region)
+                                          : region;
   VEC_PUSH(arena, &d->blocks,
            (Block){.name = name,
                    .region = param->region,
                    .readers = readers,
                    .tied = tied,
-                   .zero = zero,
+                   .shards_state = zero > 0,
+                   .shards_grads =
+                       zero >= 2 && d->job->parallel.zero_reduce == CHOICE_REDUCE_MICRO,
+                   .shards_params = shards_params,
                    .layers = g->regions.at[param->region].repeat,
                    .init = NO_ID,
                    .gather = NO_ID,
                    .reduce = NO_ID,
                    .clear = NO_ID,
+                   .pad = NO_ID,
                    .join = {NO_ID, NO_ID},
                    .norm = NO_ID,
                    .update = NO_ID});
@@ -74,7 +80,7 @@ static void place_param(Draft *d, ParamId p) {
   int64_t elements = g->params.at[p].elements;
   int32_t number = find_block(d, p);
   Block *block = &d->blocks.at[number];
-  int64_t ranks = block->zero > 0 ? d->derived.shard_ranks : 1;
+  int64_t ranks = block->shards_state ? d->derived.shard_ranks : 1;
   int64_t piece = round_up((elements + ranks - 1) / ranks, PIECE_GRAIN_ELEMENTS);
   int32_t group = norm_group_of(param_cut_axes(g, p));
   d->params[p] = (ParamPlace){.block = number,
@@ -128,7 +134,7 @@ DType role_dtype(const Draft *d, BaseRole role) {
 
 bool role_is_shard(const Block *block, BaseRole role) {
   if (role == BASE_PARAM_SHARD || role == BASE_GRAD_SHARD) return true;
-  return block->zero > 0 && role != BASE_PARAM && role != BASE_GRAD;
+  return block->shards_state && role != BASE_PARAM && role != BASE_GRAD;
 }
 
 int64_t block_bytes(const Draft *d, const Block *block, BaseRole role) {

@@ -40,10 +40,10 @@ static void find_layers(const Draft *d, const Stage *stage, int32_t b, StageBloc
 
 static bool persists(const Draft *d, const Block *block, BaseRole role) {
   switch (role) {
-  case BASE_PARAM: return block->zero < 3;
-  case BASE_PARAM_SHARD: return block->zero == 3;
-  case BASE_GRAD: return block->zero < 2;
-  case BASE_GRAD_SHARD: return block->zero >= 2;
+  case BASE_PARAM: return !block->shards_params;
+  case BASE_PARAM_SHARD: return block->shards_params;
+  case BASE_GRAD: return !block->shards_grads;
+  case BASE_GRAD_SHARD: return block->shards_grads;
   case BASE_MASTER: return d->has_master;
   case BASE_MOMENT2: return d->has_moment2;
   default: return true;

@@ -22,8 +22,18 @@ int32_t segment_base(Draft *d, int32_t segment, BaseRole role, int32_t number, i
 Record *segment_record(Draft *d, int32_t segment, RecordKind kind, const char *kernel) {
   Segment *seg = &d->segments.at[segment];
   VEC_PUSH(d->compile->arena, &seg->records,
-           (Record){.kind = kind, .kernel = kernel, .path = seg->name, .lane = LANE_COMPUTE});
+           (Record){.kind = kind,
+                    .kernel = kernel,
+                    .path = seg->name,
+                    .lane = LANE_COMPUTE,
+                    .after = {NO_ID, NO_ID, NO_ID, NO_ID}});
   return &seg->records.at[seg->records.count - 1];
+}
+
+void segment_set_lane(Draft *d, int32_t segment, Lane lane) {
+  Segment *seg = &d->segments.at[segment];
+  for (int32_t i = 0; i < seg->records.count; i++)
+    seg->records.at[i].lane = lane;
 }
 
 Operand *record_operand(Record *record, int32_t base, int64_t offset_bytes, int64_t size_bytes,

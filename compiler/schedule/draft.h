@@ -40,6 +40,8 @@ typedef enum BaseRole {
   BASE_ROLE_COUNT
 } BaseRole;
 
+enum { EDGES_MAX = 4 };
+
 typedef struct SegmentBase {
   BaseRole role;
   int32_t number; /* block of parameters and their like; group of partials; which transfer */
@@ -61,6 +63,7 @@ typedef struct Record {
   const char *path;
   Lane lane;
   uint32_t when_all, when_none;
+  int32_t after[EDGES_MAX]; /* records of this segment on other lanes that are over before; NO_ID */
   bool accumulate, random;
   int32_t operand_count, dim_count, attr_count;
   Operand operands[LOWERED_OPERANDS_MAX];
@@ -72,7 +75,7 @@ typedef struct Record {
   int32_t piece_count;
   int64_t flops, bytes;
   const char *meaning; /* of a communication: the logical value; NULL else */
-  const char *before, *after; /* its layouts */
+  const char *layout_before, *layout_after;
   uint32_t axes;              /* MESH_BITs that vary within its communicator */
   ReduceOp reduce;
   Direction direction;
@@ -99,10 +102,18 @@ typedef struct BufferBinding {
   int64_t offset_bytes; /* within it */
 } BufferBinding;
 
+/* The call's first record on `lane` starts when that record of another call is over. */
+typedef struct Wait {
+  Lane lane;
+  int32_t call, record;
+  bool is_back; /* of the iteration before */
+} Wait;
+
 typedef struct Call {
   int32_t segment, layer, microbatch;
   uint32_t flags;
   BufferBinding *bindings; /* one per base of the segment */
+  VEC(Wait) waits;
 } Call;
 
 typedef struct Loop {
@@ -134,13 +145,15 @@ typedef struct Block {
   RegionId region;  /* whose layers it has */
   uint64_t readers; /* bit per region that reads them */
   bool tied;
-  int32_t zero; /* its ZeRO stage */
+  /* Over shard_ranks: optimizer state (ZeRO 1 on), gradients in every micro-batch (2 on; not when
+   * they wait for the step's end), parameters (3). */
+  bool shards_state, shards_grads, shards_params;
   int64_t layers;
   VEC(ParamId) params;
   int64_t elements, shard_elements; /* padding between parameters included */
   int64_t stride_elements, shard_stride_elements; /* from layer to layer */
   int32_t partials[NORM_GROUPS]; /* sums of squares of one layer, by group */
-  int32_t init, gather, reduce, clear, norm, update; /* segments */
+  int32_t init, gather, reduce, clear, pad, norm, update; /* segments */
   int32_t join[2]; /* of the first stage that holds it, of the last */
 } Block;
 
@@ -216,6 +229,11 @@ void record_dim(Record *record, int64_t dim);
 void record_attr(Record *record, double attr);
 void record_vary(Record *record, int32_t attr, uint32_t axes, double stride);
 int32_t buffer_add(Draft *d, Stage *stage, Buffer buffer);
+void segment_set_lane(Draft *d, int32_t segment, Lane lane); /* of all its records */
+
+static inline bool record_runs(const Record *record, uint32_t flags) {
+  return (flags & record->when_all) == record->when_all && (flags & record->when_none) == 0;
+}
 
 /* Ranks along the axes of a mask. */
 int64_t mesh_count(const Mesh *mesh, uint32_t axes);
@@ -248,6 +266,7 @@ bool stages_cut(Draft *d);     /* schedule/stages.c: links, chunks, stages; fals
 void state_layout(Draft *d);   /* memory/state.c: persistent buffers of every stage */
 void timeline_build(Draft *d); /* schedule/timeline.c: calls and transient buffers */
 void memory_pack(Draft *d);    /* memory/pack.c: offsets */
+void edges_build(Draft *d);    /* schedule/edges.c: what waits for what on other lanes */
 
 /* The order of a pipeline's stages (pipeline.h); NULL without a pipeline. */
 const struct Pipeline *draft_pipeline(const Draft *d);

@@ -35,9 +35,10 @@ static int32_t exchange_segment(Timeline *t, const Transfer *transfers, int32_t 
   int32_t segment = segment_add(d, name);
   Record *record = segment_record(d, segment, RECORD_EXCHANGE, NULL);
   record->meaning = "carried between stages";
-  record->before = "Stage(k)@pp";
-  record->after = "Stage(k+distance)@pp";
+  record->layout_before = "Stage(k)@pp";
+  record->layout_after = "Stage(k+distance)@pp";
   record->axes = MESH_BIT(MESH_PP);
+  record->lane = LANE_PP;
   record->direction = DIRECTION_FORWARD;
   for (int32_t i = 0; i < count; i++) {
     int64_t bytes = t->stage->buffers.at[buffers[i]].size_bytes;
@@ -153,7 +154,7 @@ static int32_t init_of(const Block *block) {
 }
 /* Replicated parameters of which each rank made a piece. */
 static int32_t gather_of(const Block *block) {
-  return block->zero == 3 ? NO_ID : block->gather;
+  return block->shards_params ? NO_ID : block->gather;
 }
 
 /* One call for every layer that the stage holds. */

@@ -5,6 +5,7 @@
  *            zero 0 all-reduce; zero 1 reduce-scatter in place; zero 2, 3 reduce-scatter of every
  *            micro-batch into the shard. Replicas of a group of shards add their shards up
  *   clear    zeroes gradients to which this stage only adds: another stage assigns them
+ *   pad      zeroes what no kernel writes of gradients that stand in used memory: padding
  *   join     a tied parameter's gradients of the first and the last stage
  *
  * Collectives move runs of parameters of at most parallel.bucket bytes of gradients. (Rajbhandari
@@ -17,11 +18,11 @@ int32_t block_segment(Draft *d, int32_t b, const char *word) {
 
 int64_t own_elements(const Draft *d, ParamId p) {
   const ParamPlace *at = &d->params[p];
-  return d->blocks.at[at->block].zero > 0 ? at->piece : at->elements;
+  return d->blocks.at[at->block].shards_state ? at->piece : at->elements;
 }
 
 BaseRole own_grad(const Draft *d, int32_t b) {
-  return d->blocks.at[b].zero >= 2 ? BASE_GRAD_SHARD : BASE_GRAD;
+  return d->blocks.at[b].shards_grads ? BASE_GRAD_SHARD : BASE_GRAD;
 }
 
 Operand *own_operand(Draft *d, int32_t segment, Record *record, ParamId p, BaseRole role,
@@ -34,7 +35,7 @@ Operand *own_operand(Draft *d, int32_t segment, Record *record, ParamId p, BaseR
   int32_t base = segment_base(d, segment, role, at->block, block_bytes(d, block, role));
   Operand *operand = record_operand(record, base, (shard ? at->shard_first : at->first) * width,
                                     own_elements(d, p) * width, dtype, access);
-  if (shard || block->zero == 0) return operand;
+  if (shard || !block->shards_state) return operand;
   operand->by = mesh_used(&d->mesh, ZERO_AXES);
   operand->member_stride_bytes = at->piece * width;
   return operand;
@@ -66,8 +67,8 @@ Record *collective(Draft *d, int32_t segment, RecordKind kind, uint32_t axes, co
   record->meaning = meaning;
   record->axes = axes;
   record->reduce = REDUCE_SUM;
-  record->before = arena_printf(arena, "%s@%s", before[kind], axes_text(d, axes));
-  record->after = arena_printf(arena, "%s@%s", after[kind], axes_text(d, axes));
+  record->layout_before = arena_printf(arena, "%s@%s", before[kind], axes_text(d, axes));
+  record->layout_after = arena_printf(arena, "%s@%s", after[kind], axes_text(d, axes));
   record->direction = DIRECTION_BACKWARD;
   return record;
 }
@@ -140,7 +141,7 @@ static Operand *grad_operand(Draft *d, int32_t segment, Record *record, const Ru
 
 static int32_t build_gather(Draft *d, int32_t b) {
   const Block *block = &d->blocks.at[b];
-  if (block->zero == 0) return NO_ID;
+  if (!block->shards_state) return NO_ID;
   int32_t segment = block_segment(d, b, "gather");
   DType dtype = d->train->param_dtype;
   const char *meaning = arena_printf(d->compile->arena, "%s parameters", block->name);
@@ -150,10 +151,10 @@ static int32_t build_gather(Draft *d, int32_t b) {
     Record *record = collective(d, segment, RECORD_ALL_GATHER, axes, meaning);
     record->direction = DIRECTION_UPDATE;
     set_pieces(d, record, &run);
-    if (d->blocks.at[b].zero == 3)
+    if (d->blocks.at[b].shards_params)
       run_operand(d, segment, record, &run, BASE_PARAM_SHARD, dtype, true, ACCESS_READ);
     run_operand(d, segment, record, &run, BASE_PARAM, dtype, false,
-                d->blocks.at[b].zero == 3 ? ACCESS_WRITE : ACCESS_UPDATE);
+                d->blocks.at[b].shards_params ? ACCESS_WRITE : ACCESS_UPDATE);
     first = run.end;
   }
   return segment;
@@ -218,7 +219,7 @@ static void add_replicas(Draft *d, int32_t segment, const Run *run, const char *
                          uint32_t when_all) {
   uint32_t axes = mesh_used(&d->mesh, MESH_BIT(MESH_REPLICATE));
   if (axes == 0) return;
-  if (d->blocks.at[run->block].zero >= 2) {
+  if (d->blocks.at[run->block].shards_grads) {
     Record *record = collective(d, segment, RECORD_ALL_REDUCE, axes, meaning);
     record->when_all = when_all;
     grad_operand(d, segment, record, run, BASE_GRAD_SHARD, ACCESS_UPDATE);
@@ -306,14 +307,37 @@ static int32_t build_reduce(Draft *d, int32_t b) {
   for (int32_t first = 0; first < d->blocks.at[b].params.count;) {
     Run run = next_run(d, b, first);
     settle_tensor(d, segment, &run);
-    switch (d->blocks.at[b].zero) {
-    case 0:
-      if (mesh_used(&d->mesh, BATCH_AXES) != 0) reduce_whole(d, segment, &run, meaning);
-      break;
-    case 1: reduce_in_place(d, segment, &run, meaning); break;
-    default: reduce_to_shard(d, segment, &run, meaning); break;
-    }
+    if (d->blocks.at[b].shards_grads)
+      reduce_to_shard(d, segment, &run, meaning);
+    else if (d->blocks.at[b].shards_state)
+      reduce_in_place(d, segment, &run, meaning);
+    else if (mesh_used(&d->mesh, BATCH_AXES) != 0)
+      reduce_whole(d, segment, &run, meaning);
     first = run.end;
+  }
+  return segment;
+}
+
+/* ---- pad */
+
+static int32_t build_pad(Draft *d, int32_t b) {
+  const DType dtype = d->train->grad_dtype;
+  int64_t width = dtype_bytes(dtype), bytes = block_bytes(d, &d->blocks.at[b], BASE_GRAD);
+  int32_t segment = NO_ID;
+  if (!d->blocks.at[b].shards_grads) return NO_ID;
+  for (int32_t i = 0; i < d->blocks.at[b].params.count; i++) {
+    const ParamPlace *at = &d->params[d->blocks.at[b].params.at[i]];
+    int64_t padding = at->piece * d->derived.shard_ranks - at->elements;
+    if (padding == 0) continue;
+    if (segment == NO_ID) segment = block_segment(d, b, "pad");
+    Record *record = segment_record(d, segment, RECORD_KERNEL, "init_constant");
+    record->direction = DIRECTION_BACKWARD;
+    for (int32_t k = 0; k < 5; k++)
+      record_dim(record, padding);
+    for (int32_t k = 0; k < 4; k++)
+      record_attr(record, 0);
+    record_operand(record, segment_base(d, segment, BASE_GRAD, b, bytes),
+                   (at->first + at->elements) * width, padding * width, dtype, ACCESS_WRITE);
   }
   return segment;
 }
@@ -325,7 +349,7 @@ static int32_t build_clear(Draft *d, int32_t b) {
   int32_t segment = block_segment(d, b, "clear");
   Record *record = segment_record(d, segment, RECORD_KERNEL, "init_constant");
   record->direction = DIRECTION_BACKWARD;
-  if (d->blocks.at[b].zero < 2) record->when_all = CALL_FIRST_MICROBATCH;
+  if (!d->blocks.at[b].shards_grads) record->when_all = CALL_FIRST_MICROBATCH;
   for (int32_t i = 0; i < 5; i++)
     record_dim(record, d->blocks.at[b].elements);
   for (int32_t i = 0; i < 4; i++)
@@ -348,8 +372,8 @@ static int32_t build_join(Draft *d, int32_t b, bool to_last) {
   Record *record = segment_record(d, segment, RECORD_EXCHANGE, NULL);
   record->meaning = meaning;
   record->axes = MESH_BIT(MESH_PP);
-  record->before = "Partial(sum)@pp";
-  record->after = "Replicated@pp";
+  record->layout_before = "Partial(sum)@pp";
+  record->layout_after = "Replicated@pp";
   record->direction = DIRECTION_BACKWARD;
   int64_t distance = to_last ? stages - 1 : 1 - stages;
   own_operand(d, segment, record, p, own_grad(d, b), ACCESS_READ);
@@ -365,13 +389,20 @@ static int32_t build_join(Draft *d, int32_t b, bool to_last) {
   own_operand(d, segment, record, p, own_grad(d, b), ACCESS_READ);
   record_operand(record, wire, 0, bytes, dtype, ACCESS_READ);
   own_operand(d, segment, record, p, own_grad(d, b), ACCESS_WRITE);
+  segment_set_lane(d, segment, LANE_PP);
   return segment;
 }
 
 void reduce_segments_build(Draft *d, int32_t b) {
   int32_t gather = build_gather(d, b), reduce = build_reduce(d, b);
   int32_t clear = d->blocks.at[b].tied && d->mesh.size[MESH_PP] > 1 ? build_clear(d, b) : NO_ID;
+  int32_t pad = build_pad(d, b);
+  if (mesh_used(&d->mesh, BATCH_AXES) != 0) { /* else all that is left is along tp */
+    if (gather != NO_ID) segment_set_lane(d, gather, LANE_DP);
+    if (reduce != NO_ID) segment_set_lane(d, reduce, LANE_DP);
+  }
   Block *block = &d->blocks.at[b];
+  block->pad = pad;
   block->gather = gather;
   block->reduce = reduce;
   block->clear = clear;

@@ -41,7 +41,7 @@ static Accumulate accumulate_of(const Draft *d, const Graph *g, const Node *n) {
     const Value *out = graph_value(g, n->outputs[i]);
     if (out->kind == VALUE_LOSS) return ACCUMULATE_AFTER_FIRST;
     if (out->kind == VALUE_PARAM_GRAD && n->accumulate == ACCUMULATE_AFTER_FIRST)
-      return d->blocks.at[d->params[out->param].block].zero >= 2 ? ACCUMULATE_NEVER
+      return d->blocks.at[d->params[out->param].block].shards_grads ? ACCUMULATE_NEVER
                                                                  : ACCUMULATE_AFTER_FIRST;
   }
   return n->accumulate;
@@ -64,8 +64,8 @@ static void add_meaning(const Emission *e, Record *record, const Node *n, const 
   record->direction = directions[e->list];
   if (low->kind == RECORD_KERNEL) return;
   record->meaning = n->path;
-  record->before = value_layout_text(e->places->graph, n->inputs[0], low->axes);
-  record->after = value_layout_text(e->places->graph, n->outputs[0], low->axes);
+  record->layout_before = value_layout_text(e->places->graph, n->inputs[0], low->axes);
+  record->layout_after = value_layout_text(e->places->graph, n->outputs[0], low->axes);
 }
 
 static void emit_variant(const Emission *e, int32_t at, const Lowered *low, uint32_t when_all,
@@ -73,6 +73,7 @@ static void emit_variant(const Emission *e, int32_t at, const Lowered *low, uint
   const Node *n = graph_node(e->places->graph, region_list(e->places->region, e->list)->at[at]);
   Record *record = segment_record(e->draft, e->segment, low->kind, low->kernel);
   record->path = n->path;
+  if (low->kind == RECORD_EXCHANGE) record->lane = LANE_CP; /* a ring's; the model has no other */
   record->when_all = when_all;
   record->when_none =
       when_none | (e->only_output != NULL && e->only_output[at] ? CALL_GROUP_LAST : 0);

@@ -139,7 +139,11 @@ static void add_call(Timeline *t, int32_t segment, Place at) {
     touch(t, bindings[i].buffer);
   }
   VEC_PUSH(d->compile->arena, &t->stage->programs[t->kind].calls,
-           (Call){segment, (int32_t)at.layer, at.microbatch, at.flags, bindings});
+           (Call){.segment = segment,
+                  .layer = (int32_t)at.layer,
+                  .microbatch = at.microbatch,
+                  .flags = at.flags,
+                  .bindings = bindings});
 }
 
 static void call_link(Timeline *t, int32_t segment, int32_t u, int32_t microbatch, uint32_t flags,
@@ -244,22 +248,37 @@ static bool reads_block(const Link *link, const Block *block) {
   return (block->readers >> link->region & 1) != 0;
 }
 
-static void gather_link(Timeline *t, int32_t u, int32_t microbatch) {
+static bool reads_params(const Timeline *t, int32_t segment, int32_t b) {
+  if (segment == NO_ID) return false;
+  const Segment *at = &t->draft->segments.at[segment];
+  for (int32_t i = 0; i < at->bases.count; i++)
+    if (at->bases.at[i].role == BASE_PARAM && at->bases.at[i].number == b) return true;
+  return false;
+}
+
+static void gather_link(Timeline *t, int32_t u, bool backward, int32_t microbatch,
+                        uint32_t flags) {
   const Link *link = &t->draft->links[u];
+  const RegionSegments *parts = &t->parts[link->region];
   for (int32_t b = 0; b < t->draft->blocks.count; b++) {
     const Block *block = &t->draft->blocks.at[b];
-    if (block->zero != 3 || !reads_block(link, block)) continue;
+    if (!block->shards_params || !reads_block(link, block)) continue;
+    bool read = backward ? reads_params(t, parts->recompute, b) || reads_params(t, parts->backward, b)
+                         : reads_params(t, parts->forward, b);
+    if (!read) continue;
     int64_t layer = layer_of(block, link->layer);
     int32_t *slot = &t->gathered[t->slot_first[b] + layer];
     if (*slot != NO_ID) continue;
     const char *name =
         arena_printf(t->draft->compile->arena, "%s parameters, gathered", block->name);
     *slot = transient(t, name, BUFFER_PARAM, block_bytes(t->draft, block, BASE_PARAM), layer);
-    call_block(t, block->gather, b, layer, microbatch, 0);
+    call_block(t, block->gather, b, layer, microbatch, flags);
   }
 }
 
-static void release_link(Timeline *t, int32_t u) {
+/* What is gathered stays until its layer, its backward or the step is over, as was asked. */
+static void release_link(Timeline *t, int32_t u, ZeroReshardChoice over) {
+  if (t->graph->training && t->draft->job->parallel.zero_reshard > (int32_t)over) return;
   const Link *link = &t->draft->links[u];
   for (int32_t b = 0; b < t->draft->blocks.count; b++) {
     const Block *block = &t->draft->blocks.at[b];
@@ -269,11 +288,12 @@ static void release_link(Timeline *t, int32_t u) {
 }
 
 /* Gathers for link u and as many ahead of it as asked; step is +1 forward, -1 backward. */
-static void gather_ahead(Timeline *t, int32_t u, int32_t step, int32_t microbatch) {
+static void gather_ahead(Timeline *t, int32_t u, int32_t step, int32_t microbatch,
+                         uint32_t flags) {
   for (int64_t ahead = 0; ahead <= t->draft->job->parallel.zero_prefetch; ahead++) {
     int64_t at = u + ahead * step;
     if (at < t->first || at >= t->end) return;
-    gather_link(t, (int32_t)at, microbatch);
+    gather_link(t, (int32_t)at, step < 0, microbatch, flags);
   }
 }
 
@@ -297,13 +317,13 @@ static void forward_link(Timeline *t, int32_t u, int32_t microbatch, uint32_t fl
   const Link *link = &t->draft->links[u];
   const RegionSegments *parts = &t->parts[link->region];
   int32_t i = u - t->first;
-  gather_ahead(t, u, 1, microbatch);
+  gather_ahead(t, u, 1, microbatch, flags);
   transient_if(t, &t->flight->carry[i + 1], region_name(t, link->region, "output"),
                BUFFER_ACTIVATION, parts->output_bytes, link->layer);
   transient_if(t, &t->flight->frame[i], region_name(t, link->region, "kept for backward"),
                BUFFER_ACTIVATION, parts->frame_bytes, link->layer);
   call_link(t, parts->forward, u, microbatch, flags, false);
-  release_link(t, u);
+  release_link(t, u, CHOICE_RESHARD_LAYER);
 }
 
 void timeline_forward(Timeline *t, int32_t microbatch, uint32_t flags) {
@@ -332,7 +352,7 @@ static void recompute_group(Timeline *t, int32_t first, int32_t end, int32_t mic
     const RegionSegments *parts = &t->parts[link->region];
     int32_t i = u - t->first;
     if (parts->recompute == NO_ID) continue;
-    gather_link(t, u, microbatch);
+    gather_link(t, u, true, microbatch, flags);
     transient_if(t, &f->recompute_frame[i], region_name(t, link->region, "recomputed"),
                  BUFFER_ACTIVATION, parts->recompute_frame_bytes, link->layer);
     if (u + 1 < end || parts->backward_reads_output)
@@ -355,16 +375,18 @@ static RegionId edge_reader(const Timeline *t, const Block *block, bool last) {
   return found;
 }
 
-/* Gradients to which this stage only adds begin at zero. */
+/* Before a layer's first contribution: gradients to which this stage only adds begin at zero, and so
+ * does padding in memory that held something else. */
 static void clear_grads(Timeline *t, int32_t u, int32_t microbatch, uint32_t flags) {
   const Link *link = &t->draft->links[u];
   for (int32_t b = 0; b < t->draft->blocks.count; b++) {
     const Block *block = &t->draft->blocks.at[b];
-    if (block->clear == NO_ID || !reads_block(link, block)) continue;
-    RegionId last = edge_reader(t, block, true);
+    if (!reads_block(link, block)) continue;
+    RegionId last = block->tied ? edge_reader(t, block, true) : link->region;
+    if (last != link->region) continue;
     bool assigned_elsewhere = (block->readers >> last) > 1;
-    if (last == link->region && assigned_elsewhere)
-      call_block(t, block->clear, b, 0, microbatch, flags);
+    int32_t segment = assigned_elsewhere ? block->clear : block->pad;
+    call_block(t, segment, b, layer_of(block, link->layer), microbatch, flags);
   }
 }
 
@@ -375,7 +397,7 @@ static void reduce_grads(Timeline *t, int32_t u, int32_t microbatch, uint32_t fl
   for (int32_t b = 0; b < t->draft->blocks.count; b++) {
     const Block *block = &t->draft->blocks.at[b];
     if (block->reduce == NO_ID || !reads_block(link, block)) continue;
-    if (block->zero < 2 && (flags & CALL_LAST_MICROBATCH) == 0) continue;
+    if (!block->shards_grads && (flags & CALL_LAST_MICROBATCH) == 0) continue;
     if (block->tied && edge_reader(t, block, false) != link->region) continue;
     call_block(t, block->reduce, b, layer_of(block, link->layer), microbatch, flags);
   }
@@ -392,14 +414,14 @@ static void backward_link(Timeline *t, int32_t u, int32_t microbatch, uint32_t f
   const RegionSegments *parts = &t->parts[link->region];
   Flight *f = t->flight;
   int32_t i = u - t->first;
-  gather_ahead(t, u, -1, microbatch);
+  gather_ahead(t, u, -1, microbatch, flags);
   transient_if(t, &f->d_carry[i], region_name(t, link->region, "input gradient"),
                BUFFER_GRAD_ACTIVATION, parts->d_input_bytes, link->layer);
   transient_if(t, &f->weight_frame[i], region_name(t, link->region, "kept for weights"),
                BUFFER_GRAD_ACTIVATION, parts->weight_frame_bytes, link->layer);
   clear_grads(t, u, microbatch, flags);
   call_link(t, parts->backward, u, microbatch, flags, false);
-  release_link(t, u);
+  release_link(t, u, CHOICE_RESHARD_CHUNK);
   if (!is_split(t)) reduce_grads(t, u, microbatch, flags);
 }
 

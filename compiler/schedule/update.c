@@ -64,9 +64,9 @@ static void init_param(Draft *d, int32_t segment, ParamId p) {
   const Param *param = &d->train->params.at[p];
   const Block *block = &d->blocks.at[d->params[p].block];
   Record *record = param_record(d, segment, init_kernels[param->init], p);
-  add_init_numbers(d, record, p, block->zero > 0);
+  add_init_numbers(d, record, p, block->shards_state);
   record->random = true;
-  BaseRole stored = block->zero == 3 ? BASE_PARAM_SHARD : BASE_PARAM;
+  BaseRole stored = block->shards_params ? BASE_PARAM_SHARD : BASE_PARAM;
   own_operand(d, segment, record, p, d->has_master ? BASE_MASTER : stored, ACCESS_WRITE);
   if (!d->has_master) return;
   record = param_record(d, segment, "cast", p);
@@ -92,10 +92,10 @@ static int32_t build_init(Draft *d, int32_t b) {
   const Block *block = &d->blocks.at[b];
   int32_t segment = block_segment(d, b, "init");
   if (d->has_master) zero_block(d, segment, b, BASE_MASTER);
-  zero_block(d, segment, b, block->zero == 3 ? BASE_PARAM_SHARD : BASE_PARAM);
+  zero_block(d, segment, b, block->shards_params ? BASE_PARAM_SHARD : BASE_PARAM);
   for (int32_t i = 0; i < block->params.count; i++)
     init_param(d, segment, d->blocks.at[b].params.at[i]);
-  zero_block(d, segment, b, block->zero >= 2 ? BASE_GRAD_SHARD : BASE_GRAD);
+  zero_block(d, segment, b, block->shards_grads ? BASE_GRAD_SHARD : BASE_GRAD);
   zero_block(d, segment, b, BASE_MOMENT1);
   if (d->has_moment2) zero_block(d, segment, b, BASE_MOMENT2);
   return segment;
@@ -209,7 +209,7 @@ static void update_param(Draft *d, int32_t segment, ParamId p) {
     record_attr(record, d->job->optimizer.momentum);
   }
   record_attr(record, decay);
-  BaseRole stored = d->blocks.at[b].zero == 3 ? BASE_PARAM_SHARD : BASE_PARAM;
+  BaseRole stored = d->blocks.at[b].shards_params ? BASE_PARAM_SHARD : BASE_PARAM;
   own_operand(d, segment, record, p, own_grad(d, b), ACCESS_READ);
   own_operand(d, segment, record, p, stored, d->has_master ? ACCESS_WRITE : ACCESS_UPDATE);
   own_operand(d, segment, record, p, BASE_MOMENT1, ACCESS_UPDATE);

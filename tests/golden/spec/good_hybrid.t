@@ -22,5 +22,7 @@ parallel.shard         hybrid                       job: job.lua:7:32
 parallel.zero_group    node                         derived: shard = "hybrid"
 parallel.zero_unit     layer                        default
 parallel.zero_prefetch 1                            default
+parallel.zero_reduce   micro                        default
+parallel.zero_reshard  layer                        default
 parallel.zero_keep     65.5 kB                      default
 parallel.bucket        26.2 MB                      default
