@@ -34,6 +34,11 @@ static void fill_cells(Step *s) {
   for (uint32_t i = 0; i < s->view->class->tensors_count; i++) {
     uint32_t index = s->view->class->tensors_first + i;
     const PlanTensor *tensor = &plan->tensors[index];
+    if ((uint64_t)tensor->elements * (uint64_t)dtype_bytes((DType)tensor->dtype) !=
+        tensor->size_bytes)
+      prove_finding(s->view, NULL, -1, "step", "tensor %.60s: %lld elements are not %llu bytes",
+                    plan_string(plan, tensor->name), (long long)tensor->elements,
+                    (unsigned long long)tensor->size_bytes);
     for (uint32_t l = 0; l < tensor->layer_count; l++) {
       uint64_t first = tensor->offset + l * tensor->layer_stride;
       s->cells[s->cell_count++] =

@@ -148,7 +148,7 @@ static void run_in_place(Dataflow *d, const Walk *walk, uint32_t index) {
     d->failed |=
         !remove_span(w, whole, whole_end) || !add_common(w, &d->zeros[number], whole, whole_end);
   Pieces pieces = pieces_begin(walk, record, whole);
-  while (pieces_next(&pieces, &first, &end)) {
+  while (pieces_range(&pieces, &first, &end)) {
     if (gathers) covered = covered && covers(w, first, end);
     if (!gathers) d->failed |= !add_span(w, first, end);
   }

@@ -265,6 +265,19 @@ static void check_symmetry(const Walk *walk, uint32_t index) {
                   "%u operands are sent within the class, %u received", sends, receives);
 }
 
+/* "Partial(sum)@dp": summands are summed. */
+static void check_reduction(const Walk *walk, uint32_t index) {
+  const Plan *plan = walk->view->plan;
+  const PlanRecord *record = walk_record(walk, index);
+  const PlanMeaning *meaning = &plan->meanings[record->meaning];
+  const char *before = plan_string(plan, meaning->before);
+  if (record->kind != RECORD_ALL_REDUCE && record->kind != RECORD_REDUCE_SCATTER) return;
+  const char *word = meaning->reduce == REDUCE_SUM ? "Partial(sum)" : "Partial(max)";
+  if (strstr(before, "Partial(") != NULL && strstr(before, word) == NULL)
+    prove_finding(walk->view, walk, index, "communication", "%s of %.40s",
+                  ReduceOp_names[meaning->reduce], before);
+}
+
 static void check_alone(const View *view, const PlanProgram *program) {
   PlanProgram straight = *program;
   straight.loops_count = 0;
@@ -275,6 +288,8 @@ static void check_alone(const View *view, const PlanProgram *program) {
       if (!record_is_communication(record) || !walk_runs(&walk, record)) continue;
       if (record->meaning == PLAN_NONE)
         prove_finding(view, &walk, i, "communication", "does not say what it means");
+      else
+        check_reduction(&walk, i);
       if (record->kind == RECORD_EXCHANGE) check_symmetry(&walk, i);
     }
   }

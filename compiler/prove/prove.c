@@ -27,7 +27,9 @@ static void prove_member(View *view, const View *first, Classes *classes) {
   prove_ordering(view);
   prove_dataflow(view);
   prove_values(view);
-  if (first == NULL) prove_step(view, classes);
+  if (first != NULL) return;
+  prove_twins(view);
+  prove_step(view, classes);
 }
 
 static void prove_class(const Plan *plan, const PlanClass *class, ProveReport *report,

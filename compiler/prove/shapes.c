@@ -245,6 +245,14 @@ static void check_slice(const Walk *walk, uint32_t index) {
   }
 }
 
+static void check_transposed(const Walk *walk, uint32_t index, const struct Contract *contract) {
+  const PlanRecord *record = walk_record(walk, index);
+  if (strncmp(contract->kernel, "linear", 6) != 0 || contract->dims != 4) return;
+  int64_t transposed = walk->view->plan->ints[record->dims_first + 3];
+  if (transposed != 0 && transposed != 1)
+    prove_finding(walk->view, walk, index, "shapes", "transposed is %lld", (long long)transposed);
+}
+
 static void check_kernel(const Walk *walk, uint32_t index, const struct Contract *contract) {
   const Plan *plan = walk->view->plan;
   const PlanRecord *record = walk_record(walk, index);
@@ -253,6 +261,7 @@ static void check_kernel(const Walk *walk, uint32_t index, const struct Contract
     return;
   }
   check_operands(walk, index, contract);
+  check_transposed(walk, index, contract);
   if (record->attrs_count < contract->attrs)
     prove_finding(walk->view, walk, index, "shapes", "%u attrs of %u", record->attrs_count,
                   contract->attrs);

@@ -3,8 +3,8 @@
  * Written bytes alone do not show that a record is missing: where buffers are reused, something
  * older lies in its place. But then the values it should have read go unread, and what is read in
  * place of its result is often a part of something. Followed are dense results in transient
- * buffers; views of strided rows, scratch and what only a backward pass needs are not, nor staged
- * inputs, which a model may ignore. */
+ * buffers; views of strided rows, scratch and what only a backward pass needs are not. Staged
+ * inputs may go unread. What follows from samples is read in its own micro-batch. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +14,7 @@ typedef struct Value {
   uint64_t first, end;
   uint32_t position, record; /* who wrote it */
   bool read, cut;            /* cut: a part of it was overwritten */
+  int32_t microbatch;        /* that it belongs to; -1: to none */
 } Value;
 
 /* The values of one buffer: disjoint, by offset. */
@@ -28,8 +29,9 @@ typedef enum Use {
   USE_READ,
   USE_RESULT,
   USE_UPDATE,
-  USE_BLUR
-} Use; /* BLUR: writes, not followed */
+  USE_INPUT, /* a result that a model may ignore */
+  USE_BLUR   /* writes, not followed */
+} Use;
 
 typedef struct Values {
   const View *view;
@@ -110,22 +112,35 @@ static void replace(Values *v, uint32_t buffer, uint32_t record, uint64_t first,
     c->value[at + i] = put[i];
 }
 
+/* Samples and what follows from them belong to one micro-batch; what parameters are gathered into
+ * may serve several. */
+static int32_t microbatch_of(const Values *v, uint32_t buffer, const PlanRecord *record) {
+  uint32_t kind = v->view->plan->buffers[buffer].kind;
+  bool samples = kind == BUFFER_ACTIVATION || kind == BUFFER_GRAD_ACTIVATION || kind == BUFFER_DATA;
+  return samples && record->kind != RECORD_EXCHANGE ? v->walk->microbatch : -1;
+}
+
 static void read_bytes(Values *v, uint32_t buffer, uint32_t record, uint32_t operand,
                        uint64_t first, uint64_t end) {
   Contents *c = &v->contents[buffer - v->view->class->buffers_first];
+  int32_t microbatch = microbatch_of(v, buffer, walk_record(v->walk, record));
   for (uint32_t i = find_value(c, first); i < c->count && c->value[i].first < end; i++) {
     c->value[i].read = true;
     if (c->value[i].cut)
       prove_finding(v->view, v->walk, record, "values",
                     "operand %u reads what is left of a value of call %u record %u", operand,
                     c->value[i].position, c->value[i].record);
+    if (c->value[i].microbatch >= 0 && microbatch >= 0 && c->value[i].microbatch != microbatch)
+      prove_finding(v->view, v->walk, record, "values",
+                    "operand %u reads what call %u record %u wrote in micro-batch %d", operand,
+                    c->value[i].position, c->value[i].record, c->value[i].microbatch);
   }
 }
 
 static Use use_of(const Values *v, const PlanRecord *record, uint32_t index, uint32_t access) {
   if (access == ACCESS_READ) return USE_READ;
   if (access == ACCESS_UPDATE) return USE_UPDATE;
-  if (record->kind == RECORD_LOAD) return USE_BLUR;
+  if (record->kind == RECORD_LOAD) return USE_INPUT;
   return record->kind == RECORD_KERNEL && index < USE_OPERANDS ? (Use)v->use[record->kernel][index]
                                                                : USE_RESULT;
 }
@@ -140,7 +155,8 @@ static void run_operand(Values *v, uint32_t index, uint32_t operand_index, bool 
     return;
   uint64_t first = walk_base(v->walk, operand->base) + view_operand(v->view, operand);
   uint64_t end = first + operand->size_bytes;
-  Value value = {first, end, v->walk->position, index, false, false};
+  Value value = {
+      first, end, v->walk->position, index, false, false, microbatch_of(v, buffer, record)};
   switch (use_of(v, record, operand_index, operand->access)) {
   case USE_READ: read_bytes(v, buffer, index, operand_index, first, end); break;
   case USE_UPDATE:
@@ -148,6 +164,10 @@ static void run_operand(Values *v, uint32_t index, uint32_t operand_index, bool 
     replace(v, buffer, index, first, end, &value);
     break;
   case USE_RESULT: replace(v, buffer, index, first, end, &value); break;
+  case USE_INPUT:
+    value.read = true;
+    replace(v, buffer, index, first, end, &value);
+    break;
   case USE_BLUR: replace(v, buffer, index, first, end, NULL); break;
   }
 }
@@ -161,14 +181,15 @@ static void run_in_place(Values *v, uint32_t index) {
   if (buffer == PLAN_NONE || plan->buffers[buffer].program == PLAN_NONE) return;
   uint64_t whole = walk_base(v->walk, operand->base) + view_operand(v->view, operand);
   uint64_t whole_end = whole + operand->size_bytes, first = 0, end = 0;
-  Value value = {whole, whole_end, v->walk->position, index, false, false};
+  Value value = {
+      whole, whole_end, v->walk->position, index, false, false, microbatch_of(v, buffer, record)};
   bool gathers = record->kind == RECORD_ALL_GATHER;
   if (!gathers) {
     read_bytes(v, buffer, index, 0, whole, whole_end);
     replace(v, buffer, index, whole, whole_end, NULL);
   }
   Pieces pieces = pieces_begin(v->walk, record, whole);
-  while (pieces_next(&pieces, &first, &end)) {
+  while (pieces_range(&pieces, &first, &end)) {
     value.first = first, value.end = end;
     if (gathers)
       read_bytes(v, buffer, index, 0, first, end);

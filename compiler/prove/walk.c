@@ -80,7 +80,7 @@ Pieces pieces_begin(const Walk *walk, const PlanRecord *record, uint64_t whole_f
                   .member = (uint64_t)view_member(walk->view, record->comm)};
 }
 
-bool pieces_next(Pieces *pieces, uint64_t *first, uint64_t *end) {
+bool pieces_range(Pieces *pieces, uint64_t *first, uint64_t *end) {
   if (pieces->pairs_left == 0) return false;
   uint64_t bytes = (uint64_t)pieces->pair[1] * pieces->unit; /* plan_check: the whole fits */
   *first = pieces->at + pieces->member * bytes;

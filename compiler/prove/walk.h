@@ -105,7 +105,7 @@ typedef struct Pieces {
 } Pieces;
 
 Pieces pieces_begin(const Walk *walk, const PlanRecord *record, uint64_t whole_first);
-bool pieces_next(Pieces *pieces, uint64_t *first, uint64_t *end);
+bool pieces_range(Pieces *pieces, uint64_t *first, uint64_t *end);
 
 /* Adds a finding. `walk` says in which call, `record` which record of it; NULL and -1: none. */
 void prove_finding(const View *view, const Walk *walk, int64_t record, const char *property,
@@ -140,6 +140,7 @@ void view_close(View *view);
 void prove_ordering(const View *view);
 void prove_dataflow(const View *view);
 void prove_values(const View *view);
+void prove_twins(const View *view);
 
 /* The step of one class after another, between open and close: what only all together show is
  * found at the end. */

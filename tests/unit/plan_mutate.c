@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "runtime/plan/plan_io.h"
+#include "runtime/plan/plan_text.h"
 
 const char *const mutation_names[MUTATION_KIND_COUNT] = {
     "drop", "duplicate", "swap", "retarget", "resize", "reorder", "overlap", "change of meaning"};
@@ -27,6 +28,16 @@ static bool said(Mutator *m, const char *format, ...) {
   (void)vsnprintf(m->text, MUTATION_TEXT_BYTES, format, list);
   va_end(list);
   return true;
+}
+
+/* "record 12 (linear_dw of h.backward)", "call 3 (h.forward)" */
+static const char *record_name(const Mutator *m, const PlanRecord *record) {
+  return record->kind == RECORD_KERNEL ? m->b->strings + m->b->kernels[record->kernel].name
+                                       : RecordKind_names[record->kind];
+}
+
+static const char *call_name(const Mutator *m, const PlanCall *call) {
+  return m->b->strings + m->b->segments[call->segment].name;
 }
 
 #define ANY(m, table)            (&(m)->b->table[below(m, (m)->b->table##_count)])
@@ -98,7 +109,8 @@ static bool drop_record(Mutator *m) {
   PlanRecord *record = any_record(m);
   if (record == NULL) return false;
   never(record);
-  return said(m, "record %u is dropped", NUMBER(m, records, record));
+  return said(m, "record %u (%s %s) is dropped", NUMBER(m, records, record), record_name(m, record),
+              m->b->strings + record->path);
 }
 
 /* A twin of the call's segment, with bases and records of its own. */
@@ -117,24 +129,39 @@ static PlanSegment *twin_of(Mutator *m, const PlanCall *call, uint32_t room) {
   return &b->segments[build_segments(b, twin)];
 }
 
+/* A record that runs in this call; false: none found. */
+static bool running_record(Mutator *m, const PlanCall *call, uint32_t *index) {
+  const PlanSegment *segment = &m->b->segments[call->segment];
+  for (int tries = 0; tries < 20 && segment->records_count > 0; tries++) {
+    *index = below(m, segment->records_count);
+    const PlanRecord *record = &m->b->records[segment->records_first + *index];
+    if (plan_when(record->when_all, record->when_none, call->flags)) return true;
+  }
+  return false;
+}
+
 static bool drop_call(Mutator *m) {
   PlanCall *call = any_call(m);
-  if (call == NULL || m->b->segments[call->segment].records_count == 0) return false;
+  uint32_t any = 0;
+  if (call == NULL || !running_record(m, call, &any)) return false;
+  const char *name = call_name(m, call);
   const PlanSegment *twin = twin_of(m, call, 0);
   for (uint32_t i = 0; i < twin->records_count; i++)
     never(&m->b->records[twin->records_first + i]);
   call->segment = NUMBER(m, segments, twin);
-  return said(m, "call %u does nothing", NUMBER(m, calls, call));
+  return said(m, "call %u (%s) does nothing", NUMBER(m, calls, call), name);
 }
 
 static bool drop_one_record_of_one_call(Mutator *m) {
   PlanCall *call = any_call(m);
-  if (call == NULL || m->b->segments[call->segment].records_count == 0) return false;
+  uint32_t index = 0;
+  if (call == NULL || !running_record(m, call, &index)) return false;
   const PlanSegment *twin = twin_of(m, call, 0);
-  uint32_t index = below(m, twin->records_count);
   never(&m->b->records[twin->records_first + index]);
   call->segment = NUMBER(m, segments, twin);
-  return said(m, "call %u leaves record %u out", NUMBER(m, calls, call), index);
+  return said(m, "call %u (%s) leaves record %u (%s) out", NUMBER(m, calls, call),
+              call_name(m, call), index,
+              record_name(m, &m->b->records[twin->records_first + index]));
 }
 
 static bool drop_edge(Mutator *m) {
@@ -167,8 +194,8 @@ static bool duplicate_call(Mutator *m) {
   uint32_t first = target->waits_first, count = target->waits_count;
   *target = *source;
   target->waits_first = first, target->waits_count = count; /* waits have one owner */
-  return said(m, "call %u does what call %u does", NUMBER(m, calls, target),
-              NUMBER(m, calls, source));
+  return said(m, "call %u does what call %u (%s) does", NUMBER(m, calls, target),
+              NUMBER(m, calls, source), call_name(m, source));
 }
 
 static void shift_edges(PlanRecord *record, int32_t from) {
@@ -179,16 +206,17 @@ static void shift_edges(PlanRecord *record, int32_t from) {
 
 static bool duplicate_record(Mutator *m) {
   PlanCall *call = any_call(m);
-  if (call == NULL || m->b->segments[call->segment].records_count == 0) return false;
+  uint32_t index = 0;
+  if (call == NULL || !running_record(m, call, &index)) return false;
   const PlanSegment *twin = twin_of(m, call, 1);
   PlanRecord *records = &m->b->records[twin->records_first];
-  uint32_t index = below(m, twin->records_count - 1);
   for (uint32_t i = twin->records_count - 1; i > index; i--) {
     records[i] = records[i - 1];
     if (i > index + 1) shift_edges(&records[i], (int32_t)index);
   }
   call->segment = NUMBER(m, segments, twin);
-  return said(m, "call %u runs record %u twice", NUMBER(m, calls, call), index);
+  return said(m, "call %u (%s) runs record %u (%s) twice", NUMBER(m, calls, call),
+              call_name(m, call), index, record_name(m, &records[index]));
 }
 
 /* ---- swap */
@@ -201,7 +229,8 @@ static bool swap_calls(Mutator *m) {
   uint32_t first = x->waits_first, count = x->waits_count;
   x->waits_first = y->waits_first, x->waits_count = y->waits_count;
   y->waits_first = first, y->waits_count = count;
-  return said(m, "calls %u and %u change places", NUMBER(m, calls, x), NUMBER(m, calls, y));
+  return said(m, "calls %u and %u (%s, %s) change places", NUMBER(m, calls, x), NUMBER(m, calls, y),
+              call_name(m, y), call_name(m, x));
 }
 
 static bool swap_operands(Mutator *m) {
@@ -225,7 +254,8 @@ static bool swap_bindings(Mutator *m) {
   if (i == k || x->offset == y->offset) return false;
   PlanBinding z = *x;
   *x = *y, *y = z;
-  return said(m, "bindings %u and %u of call %u change places", i, k, NUMBER(m, calls, call));
+  return said(m, "bindings %u and %u of call %u (%s) change places", i, k, NUMBER(m, calls, call),
+              call_name(m, call));
 }
 
 /* ---- retarget */
@@ -238,8 +268,8 @@ static bool retarget_binding(Mutator *m) {
   PlanBinding source = m->b->bindings[from->bindings_first + below(m, from->bindings_count)];
   if (to->offset == source.offset) return false;
   *to = source;
-  return said(m, "binding %u of call %u goes to %llu", index, NUMBER(m, calls, call),
-              (unsigned long long)source.offset);
+  return said(m, "binding %u of call %u (%s) goes to %llu", index, NUMBER(m, calls, call),
+              call_name(m, call), (unsigned long long)source.offset);
 }
 
 static bool retarget_operand(Mutator *m) {
@@ -252,8 +282,8 @@ static bool retarget_operand(Mutator *m) {
   PlanOperand *operand = &m->b->operands[record->operands_first + index];
   if (base == operand->base) return false;
   operand->base = base;
-  return said(m, "operand %u of record %u goes to base %u", index, NUMBER(m, records, record),
-              base);
+  return said(m, "operand %u of record %u (%s) goes to base %u", index, NUMBER(m, records, record),
+              record_name(m, record), base);
 }
 
 static bool retarget_communicator(Mutator *m) {
@@ -262,7 +292,8 @@ static bool retarget_communicator(Mutator *m) {
   uint32_t comm = below(m, m->b->comms_count);
   if (comm == record->comm) return false;
   record->comm = comm;
-  return said(m, "record %u is of communicator %u", NUMBER(m, records, record), comm);
+  return said(m, "record %u (%s) is of communicator %u", NUMBER(m, records, record),
+              record_name(m, record), comm);
 }
 
 static bool retarget_axes(Mutator *m) {
@@ -323,8 +354,8 @@ static bool resize_dim(Mutator *m) {
   if (record == NULL || record->dims_count == 0) return false;
   uint32_t index = below(m, record->dims_count);
   m->b->ints[record->dims_first + index] += below(m, 2) == 0 ? 1 : -1;
-  return said(m, "dim %u of record %u is %lld", index, NUMBER(m, records, record),
-              (long long)m->b->ints[record->dims_first + index]);
+  return said(m, "dim %u of record %u (%s) is %lld", index, NUMBER(m, records, record),
+              record_name(m, record), (long long)m->b->ints[record->dims_first + index]);
 }
 
 /* What one rank sends more, another sends less: the sum is right. */
@@ -364,7 +395,8 @@ static bool reorder_calls(Mutator *m) {
   uint32_t first = x->waits_first, count = x->waits_count;
   x->waits_first = y->waits_first, x->waits_count = y->waits_count;
   y->waits_first = first, y->waits_count = count;
-  return said(m, "calls %u and %u change places", NUMBER(m, calls, x), NUMBER(m, calls, y));
+  return said(m, "calls %u and %u (%s, %s) change places", NUMBER(m, calls, x), NUMBER(m, calls, y),
+              call_name(m, y), call_name(m, x));
 }
 
 /* ---- overlap */
@@ -424,7 +456,8 @@ static bool change_condition(Mutator *m) {
   PlanRecord *record = any_record(m);
   if (record == NULL) return false;
   *(below(m, 2) == 0 ? &record->when_all : &record->when_none) ^= 1u << below(m, 2);
-  return said(m, "record %u runs at other times", NUMBER(m, records, record));
+  return said(m, "record %u (%s) runs at other times", NUMBER(m, records, record),
+              record_name(m, record));
 }
 
 static bool change_layer(Mutator *m) {
@@ -438,7 +471,8 @@ static bool change_microbatch(Mutator *m) {
   PlanCall *call = any_call(m);
   if (call == NULL || call->microbatch < 0) return false;
   call->microbatch = call->microbatch == 0 ? 1 : call->microbatch - 1;
-  return said(m, "call %u is of another micro-batch", NUMBER(m, calls, call));
+  return said(m, "call %u (%s) is of another micro-batch", NUMBER(m, calls, call),
+              call_name(m, call));
 }
 
 static bool change_loop(Mutator *m) {
@@ -461,7 +495,8 @@ static bool change_communication(Mutator *m) {
   case 1: record->kind = RECORD_ALL_REDUCE + (record->kind - RECORD_ALL_REDUCE + 1) % 5; break;
   default: record->when_all ^= CALL_LAST_MICROBATCH; break;
   }
-  return said(m, "communication %u is another", NUMBER(m, records, record));
+  return said(m, "communication %u (now %s) is another", NUMBER(m, records, record),
+              record_name(m, record));
 }
 
 static bool change_reduction(Mutator *m) {
