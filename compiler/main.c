@@ -7,7 +7,7 @@ const Verb verbs[] = {
     {"check", "check JOB.lua", "is it right?", verb_check},
     {"compile", "compile JOB.lua [-o FILE]", "what will run? writes NAME.plan", verb_compile},
     {"explain", "explain JOB.lua [KEY | --layouts | --schedule | --map]",
-     "why? memory of a rank, layouts, schedule, rank map, or a key's origin", verb_explain},
+     "why? memory, layouts, or a key's origin", verb_explain},
     {"show", "show PLAN [--segment NAME]", "the plan as text that parses back", verb_show},
     {"prove", "prove PLAN", "does the plan keep its promises?", verb_prove},
     {"run", "run JOB.lua [--steps N] [--resume auto|never|FILE]", "train here", verb_run},

@@ -4,7 +4,7 @@ usage: lockstep VERB ... [-D section.key=value]...
 
   check JOB.lua                                            is it right?
   compile JOB.lua [-o FILE]                                what will run? writes NAME.plan
-  explain JOB.lua [KEY | --layouts | --schedule | --map]   why? memory of a rank, layouts, schedule, rank map, or a key's origin
+  explain JOB.lua [KEY | --layouts | --schedule | --map]   why? memory, layouts, or a key's origin
   show PLAN [--segment NAME]                               the plan as text that parses back
   prove PLAN                                               does the plan keep its promises?
   run JOB.lua [--steps N] [--resume auto|never|FILE]       train here
