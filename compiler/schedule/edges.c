@@ -1,0 +1,424 @@
+/* edges.c -- what must be over before a record of another lane starts.
+ *
+ * Lanes run side by side, each in list order. Of two records on different lanes that touch the same
+ * bytes, one writing, the later waits for the earlier: inside a call by `after`, between calls by a
+ * wait, which holds for its lane's first record in the call. This is done when every buffer has its
+ * offset, so reuse of bytes is a predecessor like any other.
+ *
+ * A program is walked once, its loops twice: what the second iteration needs of the first, every
+ * iteration needs of the one before. As in compiler/prove/ordering.c, each lane knows how far every
+ * other one has come (vector clocks, Mattern 1988); a wait for what is known is left out.
+ *
+ * No cycle. Edges lead back in the list, and a lane keeps list order, so what can run is the
+ * earliest record in the list that is not over. Across ranks: were every rank to run its whole list
+ * one record after another, the step would end. Members of a data or context parallel communicator
+ * have the same list, and stages run their exchanges in the order of ticks (pipeline.h). That run
+ * puts all communications into one order; each rank's list and each communicator's order are parts
+ * of it. With lanes, the earliest communication in this order that is not over waits for nothing:
+ * what is before it on its lanes and by edges is earlier. One thread for all lanes beside compute
+ * is one lane more. And since matching communications are on one lane everywhere, and lanes keep
+ * list order, the k-th call of one member still meets the k-th of the others. */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/schedule/draft.h"
+
+/* Where in time a record is: visits of calls count from 1, 0 is before the program. */
+typedef int64_t Mark;
+enum { MARK_RECORDS = 1 << 16 };
+
+static Mark mark_of(int32_t visit, int32_t record) {
+  return (int64_t)visit * MARK_RECORDS + record;
+}
+
+/* What the running records of a lane do with a base in one call. */
+typedef struct Use {
+  int32_t base;
+  Lane lane;
+  int64_t first, end;            /* of all of them, within the base */
+  int32_t last_read, last_write; /* records; NO_ID */
+} Use;
+
+/* A segment as calls of the same flags run it. */
+typedef struct Profile {
+  uint32_t flags;
+  VEC(Use) uses;
+  uint32_t lanes;              /* bit per lane that has records */
+  int32_t last[Lane_COUNT];    /* record of the lane */
+  bool *runs;                  /* by record */
+  int32_t (*over)[Lane_COUNT]; /* by record: the last of each lane that is over when it is */
+  struct Profile *next;
+} Profile;
+
+typedef struct Cell {
+  Mark read[Lane_COUNT], write[Lane_COUNT];
+} Cell;
+
+typedef struct Clock {
+  Mark at[Lane_COUNT];
+} Clock;
+
+typedef struct Edges {
+  Draft *draft;
+  const Stage *stage;
+  Program *program;
+  Profile **profiles; /* by segment */
+  uint32_t *flags;    /* by segment: those that matter */
+  /* Bytes that lanes beside compute touch, cut where their uses begin and end. */
+  int64_t *bounds;
+  Cell *cells;
+  int32_t bound_count;
+  Clock known[Lane_COUNT]; /* by lane: what is over for sure */
+  /* By visit. */
+  int32_t *call;
+  Clock **starts; /* one for each lane of the call: what its first record knows */
+  int32_t visit;
+} Edges;
+
+/* ---- inside a segment */
+
+/* From the first byte that some member touches to the last one. */
+static void span_of(const Draft *d, const Operand *operand, int64_t *first, int64_t *end) {
+  int64_t last = operand->by != 0 ? mesh_count(&d->mesh, operand->by) - 1 : 0;
+  int64_t reach = last * operand->member_stride_bytes;
+  *first = operand->offset_bytes + (reach < 0 ? reach : 0);
+  *end = operand->offset_bytes + operand->size_bytes + (reach > 0 ? reach : 0);
+}
+
+static bool conflict(const Draft *d, const Record *a, const Record *b) {
+  for (int32_t i = 0; i < a->operand_count; i++)
+    for (int32_t k = 0; k < b->operand_count; k++) {
+      const Operand *x = &a->operands[i], *y = &b->operands[k];
+      if (x->base != y->base || (x->access == ACCESS_READ && y->access == ACCESS_READ)) continue;
+      int64_t x_first, x_end, y_first, y_end;
+      span_of(d, x, &x_first, &x_end);
+      span_of(d, y, &y_first, &y_end);
+      if (x_first < y_end && y_first < x_end) return true;
+    }
+  return false;
+}
+
+static bool never_together(const Record *a, const Record *b) {
+  return ((a->when_all & b->when_none) | (a->when_none & b->when_all)) != 0;
+}
+
+/* Whether `a` runs whenever `b` does. */
+static bool runs_with(const Record *a, const Record *b) {
+  return (a->when_all & ~b->when_all) == 0 && (a->when_none & ~b->when_none) == 0;
+}
+
+/* Whether an earlier record of the lane of record i has waited for record j or a later one. */
+static bool is_implied(const Segment *segment, int32_t i, int32_t j) {
+  const Record *at = segment->records.at;
+  for (int32_t earlier = j + 1; earlier < i; earlier++) {
+    if (at[earlier].lane != at[i].lane || !runs_with(&at[earlier], &at[i])) continue;
+    for (int32_t e = 0; e < EDGES_MAX; e++) {
+      int32_t k = at[earlier].after[e];
+      if (k >= j && at[k].lane == at[j].lane && (k == j || runs_with(&at[k], &at[j]))) return true;
+    }
+  }
+  return false;
+}
+
+static void add_edge(Record *record, int32_t after) {
+  for (int32_t e = 0; e < EDGES_MAX; e++)
+    if (record->after[e] == NO_ID) {
+      record->after[e] = after;
+      return;
+    }
+  assert(!"a record waits for more than EDGES_MAX others");
+}
+
+/* Of each other lane the latest record that record i conflicts with, and earlier ones while those
+ * found may be left out. */
+static void order_record(const Draft *d, Segment *segment, int32_t i) {
+  Record *record = &segment->records.at[i];
+  uint32_t settled = 1u << record->lane;
+  for (int32_t j = i - 1; j >= 0; j--) {
+    const Record *other = &segment->records.at[j];
+    if ((settled >> other->lane & 1) != 0 || never_together(record, other) ||
+        !conflict(d, record, other))
+      continue;
+    if (!is_implied(segment, i, j)) add_edge(record, j);
+    if (runs_with(other, record)) settled |= 1u << other->lane;
+  }
+}
+
+static uint32_t lanes_of(const Segment *segment) {
+  uint32_t lanes = 0;
+  for (int32_t i = 0; i < segment->records.count; i++)
+    lanes |= 1u << segment->records.at[i].lane;
+  return lanes;
+}
+
+static bool is_one_lane(uint32_t lanes) {
+  return (lanes & (lanes - 1)) == 0;
+}
+
+/* ---- profiles */
+
+static Use *use_of(const Draft *d, Profile *profile, int32_t base, Lane lane) {
+  for (int32_t i = 0; i < profile->uses.count; i++)
+    if (profile->uses.at[i].base == base && profile->uses.at[i].lane == lane)
+      return &profile->uses.at[i];
+  VEC_PUSH(d->compile->arena, &profile->uses, (Use){base, lane, INT64_MAX, 0, NO_ID, NO_ID});
+  return &profile->uses.at[profile->uses.count - 1];
+}
+
+static void note_operands(const Draft *d, Profile *profile, const Record *record, int32_t number) {
+  for (int32_t i = 0; i < record->operand_count; i++) {
+    const Operand *operand = &record->operands[i];
+    int64_t first, end;
+    span_of(d, operand, &first, &end);
+    if (first == end) continue;
+    Use *use = use_of(d, profile, operand->base, record->lane);
+    if (first < use->first) use->first = first;
+    if (end > use->end) use->end = end;
+    *(operand->access == ACCESS_READ ? &use->last_read : &use->last_write) = number;
+  }
+}
+
+/* What is over of every lane when a record is: what was when the one before it on its lane was, and
+ * what it waited for. */
+static void note_order(Profile *profile, const Record *record, int32_t number) {
+  int32_t *over = profile->over[number], before = profile->last[record->lane];
+  for (int32_t lane = 0; lane < Lane_COUNT; lane++)
+    over[lane] = before != NO_ID ? profile->over[before][lane] : NO_ID;
+  for (int32_t e = 0; e < EDGES_MAX; e++) {
+    int32_t after = record->after[e];
+    if (after == NO_ID || !profile->runs[after]) continue; /* what is left out orders nothing */
+    for (int32_t lane = 0; lane < Lane_COUNT; lane++)
+      if (profile->over[after][lane] > over[lane]) over[lane] = profile->over[after][lane];
+  }
+  over[record->lane] = profile->last[record->lane] = number;
+  profile->lanes |= 1u << record->lane;
+}
+
+static Profile *make_profile(const Draft *d, const Segment *segment, uint32_t flags) {
+  Arena *arena = d->compile->arena;
+  Profile *profile = ARENA_NEW(arena, Profile);
+  profile->flags = flags;
+  profile->over = arena_alloc(arena, sizeof *profile->over * (size_t)(segment->records.count + 1));
+  profile->runs = ARENA_ARRAY(arena, bool, segment->records.count + 1);
+  for (int32_t lane = 0; lane < Lane_COUNT; lane++)
+    profile->last[lane] = NO_ID;
+  for (int32_t i = 0; i < segment->records.count; i++) {
+    const Record *record = &segment->records.at[i];
+    profile->runs[i] = record_runs(record, flags);
+    if (!profile->runs[i]) continue;
+    note_operands(d, profile, record, i);
+    note_order(profile, record, i);
+  }
+  return profile;
+}
+
+static const Profile *profile_of(Edges *e, const Call *call) {
+  uint32_t flags = call->flags & e->flags[call->segment];
+  for (Profile *p = e->profiles[call->segment]; p != NULL; p = p->next)
+    if (p->flags == flags) return p;
+  Profile *made = make_profile(e->draft, &e->draft->segments.at[call->segment], flags);
+  made->next = e->profiles[call->segment];
+  e->profiles[call->segment] = made;
+  return made;
+}
+
+/* ---- cells */
+
+static int64_t address(const Edges *e, const Call *call, int32_t base) {
+  const BufferBinding *binding = &call->bindings[base];
+  return e->stage->buffers.at[binding->buffer].offset + binding->offset_bytes;
+}
+
+static int compare_bounds(const void *a, const void *b) {
+  const int64_t *x = a, *y = b;
+  return (*x > *y) - (*x < *y);
+}
+
+static void make_cells(Edges *e) {
+  VEC(int64_t) bounds = {0};
+  Arena *arena = e->draft->compile->arena;
+  for (int32_t i = 0; i < e->program->calls.count; i++) {
+    const Call *call = &e->program->calls.at[i];
+    const Profile *profile = profile_of(e, call);
+    if ((profile->lanes & ~(1u << LANE_COMPUTE)) == 0) continue;
+    for (int32_t k = 0; k < profile->uses.count; k++) {
+      const Use *use = &profile->uses.at[k];
+      if (use->lane == LANE_COMPUTE) continue;
+      VEC_PUSH(arena, &bounds, address(e, call, use->base) + use->first);
+      VEC_PUSH(arena, &bounds, address(e, call, use->base) + use->end);
+    }
+  }
+  if (bounds.count > 0) qsort(bounds.at, (size_t)bounds.count, sizeof *bounds.at, compare_bounds);
+  e->bounds = bounds.at;
+  e->bound_count = 0;
+  for (int32_t i = 0; i < bounds.count; i++)
+    if (i == 0 || bounds.at[i] != bounds.at[e->bound_count - 1])
+      bounds.at[e->bound_count++] = bounds.at[i];
+  e->cells = ARENA_ARRAY(arena, Cell, e->bound_count + 1);
+}
+
+/* Cells [first, end) are those that an access meets; cell i is [bounds[i], bounds[i + 1]). */
+static void cells_of(const Edges *e, const Call *call, const Use *use, int32_t *first,
+                     int32_t *end) {
+  int64_t at = address(e, call, use->base) + use->first;
+  int64_t stop = at + use->end - use->first;
+  int32_t low = 0, high = e->bound_count;
+  while (low < high) { /* the first bound after `at` */
+    int32_t middle = (low + high) / 2;
+    if (e->bounds[middle] > at)
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  *first = low > 0 ? low - 1 : 0;
+  for (*end = *first; *end + 1 < e->bound_count && e->bounds[*end] < stop;)
+    ++*end;
+}
+
+/* ---- waits */
+
+static void join(Clock *into, const Clock *from) {
+  for (int32_t lane = 0; lane < Lane_COUNT; lane++)
+    if (from->at[lane] > into->at[lane]) into->at[lane] = from->at[lane];
+}
+
+/* How many of the lanes come before `lane`. */
+static int32_t nth_lane(uint32_t lanes, int32_t lane) {
+  int32_t n = 0;
+  for (int32_t i = 0; i < lane; i++)
+    n += (int32_t)(lanes >> i & 1);
+  return n;
+}
+
+/* Everything that is over when a record of a visited call is. */
+static void join_record(const Edges *e, Clock *into, const Profile *profile, int32_t visit,
+                        int32_t record) {
+  for (int32_t lane = 0; lane < Lane_COUNT; lane++) {
+    int32_t over = profile->over[record][lane];
+    if (over < 0) continue;
+    join(into, &e->starts[visit][nth_lane(profile->lanes, lane)]);
+    Mark mark = mark_of(visit, over);
+    if (mark > into->at[lane]) into->at[lane] = mark;
+  }
+}
+
+static void add_wait(const Edges *e, Call *call, Wait wait) {
+  for (int32_t i = 0; i < call->waits.count; i++) {
+    const Wait *other = &call->waits.at[i];
+    if (other->lane == wait.lane && other->call == wait.call && other->record == wait.record &&
+        other->is_back == wait.is_back)
+      return;
+  }
+  VEC_PUSH(e->draft->compile->arena, &call->waits, wait);
+}
+
+/* The latest needed first: it may imply the others. */
+static void wait_for(Edges *e, int32_t position, Lane lane, const Clock *need) {
+  Call *call = &e->program->calls.at[position];
+  Clock *known = &e->known[lane];
+  for (;;) {
+    Mark latest = 0;
+    for (int32_t other = 0; other < Lane_COUNT; other++)
+      if (need->at[other] > known->at[other] && need->at[other] > latest) latest = need->at[other];
+    if (latest == 0) return;
+    int32_t visit = (int32_t)(latest / MARK_RECORDS), record = (int32_t)(latest % MARK_RECORDS);
+    int32_t target = e->call[visit];
+    add_wait(e, call, (Wait){lane, target, record, target >= position});
+    join_record(e, known, profile_of(e, &e->program->calls.at[target]), visit, record);
+  }
+}
+
+/* What the lanes of a call need of other lanes in earlier calls. */
+static void find_needs(const Edges *e, const Call *call, const Profile *profile,
+                       Clock need[Lane_COUNT]) {
+  for (int32_t i = 0; i < profile->uses.count; i++) {
+    const Use *use = &profile->uses.at[i];
+    int32_t first, end;
+    cells_of(e, call, use, &first, &end);
+    for (int32_t c = first; c < end; c++)
+      for (int32_t lane = 0; lane < Lane_COUNT; lane++) {
+        const Cell *cell = &e->cells[c];
+        Mark *mark = &need[use->lane].at[lane];
+        if (lane == (int32_t)use->lane) continue;
+        if (cell->write[lane] > *mark) *mark = cell->write[lane];
+        if (use->last_write != NO_ID && cell->read[lane] > *mark) *mark = cell->read[lane];
+      }
+  }
+}
+
+static void note_uses(const Edges *e, const Call *call, const Profile *profile) {
+  for (int32_t i = 0; i < profile->uses.count; i++) {
+    const Use *use = &profile->uses.at[i];
+    int32_t first, end;
+    cells_of(e, call, use, &first, &end);
+    for (int32_t c = first; c < end; c++) {
+      Cell *cell = &e->cells[c];
+      if (use->last_read != NO_ID) cell->read[use->lane] = mark_of(e->visit, use->last_read);
+      if (use->last_write != NO_ID) cell->write[use->lane] = mark_of(e->visit, use->last_write);
+    }
+  }
+}
+
+static void visit_call(Edges *e, int32_t position) {
+  const Call *call = &e->program->calls.at[position];
+  const Profile *profile = profile_of(e, call);
+  Clock need[Lane_COUNT] = {0};
+  e->call[++e->visit] = position;
+  find_needs(e, call, profile, need);
+  Clock *starts =
+      ARENA_ARRAY(e->draft->compile->arena, Clock, nth_lane(profile->lanes, Lane_COUNT));
+  e->starts[e->visit] = starts;
+  for (int32_t lane = 0; lane < Lane_COUNT; lane++) {
+    if ((profile->lanes >> lane & 1) == 0) continue;
+    wait_for(e, position, (Lane)lane, &need[lane]);
+    *starts++ = e->known[lane];
+  }
+  for (int32_t lane = 0; lane < Lane_COUNT; lane++)
+    if (profile->lanes >> lane & 1)
+      join_record(e, &e->known[lane], profile, e->visit, profile->last[lane]);
+  note_uses(e, call, profile);
+}
+
+static void build_program(Edges *e) {
+  Arena *arena = e->draft->compile->arena;
+  const Program *program = e->program;
+  uint32_t lanes = 0;
+  for (int32_t i = 0; i < program->calls.count; i++)
+    lanes |= profile_of(e, &program->calls.at[i])->lanes;
+  if (is_one_lane(lanes)) return;
+  make_cells(e);
+  memset(e->known, 0, sizeof e->known);
+  e->visit = 0;
+  e->call = ARENA_ARRAY(arena, int32_t, 2 * program->calls.count + 1);
+  e->starts = ARENA_ARRAY(arena, Clock *, 2 * program->calls.count + 1);
+  for (int32_t i = 0, next_loop = 0; i < program->calls.count; i++) {
+    const Loop *loop = next_loop < program->loops.count ? &program->loops.at[next_loop] : NULL;
+    visit_call(e, i);
+    if (loop == NULL || i + 1 < loop->first_call + loop->call_count) continue;
+    for (int32_t k = loop->first_call; k <= i; k++)
+      visit_call(e, k);
+    next_loop++;
+  }
+}
+
+void edges_build(Draft *d) {
+  Edges e = {.draft = d};
+  e.profiles = ARENA_ARRAY(d->compile->arena, Profile *, d->segments.count + 1);
+  e.flags = ARENA_ARRAY(d->compile->arena, uint32_t, d->segments.count + 1);
+  for (int32_t s = 0; s < d->segments.count; s++) {
+    Segment *segment = &d->segments.at[s];
+    assert(segment->records.count < MARK_RECORDS);
+    for (int32_t i = 0; i < segment->records.count; i++) {
+      e.flags[s] |= segment->records.at[i].when_all | segment->records.at[i].when_none;
+      if (!is_one_lane(lanes_of(segment))) order_record(d, segment, i);
+    }
+  }
+  for (int32_t s = 0; s < d->stage_count; s++) {
+    e.stage = &d->stages[s];
+    for (int32_t kind = 0; kind < ProgramKind_COUNT; kind++) {
+      e.program = &d->stages[s].programs[kind];
+      if (e.program->exists) build_program(&e);
+    }
+  }
+}
