@@ -1,12 +1,16 @@
 /* layouts.c -- every communication of a plan with the layouts before and after it: what follows
- * from the names of the dimensions and the degrees. */
+ * from the names of the dimensions and the degrees. Lines are grouped by the segment in which they
+ * stand, which is a region and a direction, and by the ranks between which they go. */
+#include <math.h>
 #include <string.h>
 
 #include "compiler/explain/words.h"
 
 static const char *const kind_words[RecordKind_COUNT] = {
-    [RECORD_ALL_REDUCE] = "all-reduce",         [RECORD_ALL_GATHER] = "all-gather",
-    [RECORD_REDUCE_SCATTER] = "reduce-scatter", [RECORD_ALL_TO_ALL] = "all-to-all",
+    [RECORD_ALL_REDUCE] = "all-reduce",
+    [RECORD_ALL_GATHER] = "all-gather",
+    [RECORD_REDUCE_SCATTER] = "reduce-scatter",
+    [RECORD_ALL_TO_ALL] = "all-to-all",
     [RECORD_EXCHANGE] = "exchange",
 };
 
@@ -32,62 +36,209 @@ static bool is_communication(const PlanRecord *record) {
   return record->kind != RECORD_KERNEL && record->kind != RECORD_LOAD;
 }
 
-static bool same_row(const Plan *plan, const PlanRecord *a, const PlanRecord *b) {
-  return a->kind == b->kind && b->meaning != PLAN_NONE &&
-         plan->meanings[a->meaning].value == plan->meanings[b->meaning].value &&
-         whole_bytes(plan, a) == whole_bytes(plan, b);
+static bool is_exchange(const PlanRecord *record) {
+  return record->kind == RECORD_EXCHANGE;
 }
 
-static void print_segment(const Compiled *compiled, const PlanSegment *segment, FILE *out) {
-  const Plan *plan = &compiled->plan;
-  for (uint32_t i = 0; i < segment->records_count; i++) {
-    const PlanRecord *record = &plan->records[segment->records_first + i];
-    if (!is_communication(record) || record->meaning == PLAN_NONE) continue;
-    if (i > 0 && same_row(plan, record, record - 1)) continue; /* of the other micro-batches */
-    const PlanMeaning *meaning = &plan->meanings[record->meaning];
-    fprintf(out, "%-18.18s %-24.24s %-20.20s %-14s %-20.20s %10s\n",
-            record->kind == RECORD_EXCHANGE ? "stages" : plan_string(plan, segment->name), plan_string(plan, meaning->value),
-            plan_string(plan, meaning->before), kind_words[record->kind],
-            plan_string(plan, meaning->after),
-            bytes_text(compiled, (int64_t)whole_bytes(plan, record)));
+/* ---- lines: communications of one group that differ in nothing that is shown */
+
+typedef struct Line {
+  const PlanRecord *record; /* the first of them */
+  const char *value;
+  int64_t *times; /* by class: in a step of one rank */
+} Line;
+
+typedef struct Group {
+  const char *name; /* "h forward" */
+  uint32_t comm;
+  VEC(Line) lines;
+} Group;
+
+typedef struct Layouts {
+  const Compiled *compiled;
+  Arena *arena;
+  int64_t **times; /* by class and record: in a step of one rank */
+  VEC(Group) groups;
+} Layouts;
+
+static int64_t loop_times(const Plan *plan, const PlanProgram *program, uint32_t call) {
+  for (uint32_t l = 0; l < program->loops_count; l++) {
+    const PlanLoop *loop = &plan->loops[program->loops_first + l];
+    if (call >= loop->first_call && call < loop->first_call + loop->call_count) return loop->times;
   }
+  return 1;
+}
+
+/* How often each record runs in a train step of a class. */
+static void count_class(const Plan *plan, const PlanProgram *program, int64_t *times) {
+  for (uint32_t c = 0; c < program->calls_count; c++) {
+    const PlanCall *call = &plan->calls[program->calls_first + c];
+    const PlanSegment *segment = &plan->segments[call->segment];
+    int64_t repeated = loop_times(plan, program, c);
+    for (uint32_t i = 0; i < segment->records_count; i++) {
+      const PlanRecord *record = &plan->records[segment->records_first + i];
+      if (plan_when(record->when_all, record->when_none, call->flags))
+        times[segment->records_first + i] += repeated;
+    }
+  }
+}
+
+static void count_all(Layouts *l) {
+  const Plan *plan = &l->compiled->plan;
+  l->times = ARENA_ARRAY(l->arena, int64_t *, plan->classes_count);
+  for (uint32_t k = 0; k < plan->classes_count; k++) {
+    l->times[k] = ARENA_ARRAY(l->arena, int64_t, plan->records_count + 1);
+    count_class(plan, find_peak(l->compiled, k).program, l->times[k]);
+  }
+}
+
+/* "h.forward" is "h forward". Every exchange of stages has a segment of its own. */
+static const char *group_name(Layouts *l, const PlanSegment *segment) {
+  const char *name = plan_string(&l->compiled->plan, segment->name);
+  if (strncmp(name, "exchange", 8) == 0) return "between stages";
+  char *words = arena_printf(l->arena, "%s", name), *dot = strrchr(words, '.');
+  if (dot != NULL) *dot = ' ';
+  return words;
+}
+
+/* Without what the group says already: "h.*.mlp.c_proj" of "h forward" is "mlp.c_proj". */
+static const char *line_value(Layouts *l, const char *group, const char *value) {
+  bool is_gradient = strncmp(value, "d_", 2) == 0;
+  const char *rest = is_gradient ? value + 2 : value, *end = strrchr(group, ' ');
+  size_t region = end == NULL ? 0 : (size_t)(end - group);
+  if (region > 6 && strncmp(group + region - 6, " small", 6) == 0) region -= 6;
+  if (region > 0 && strncmp(rest, group, region) == 0 && rest[region] == '.') {
+    rest += region + 1;
+    if (strncmp(rest, "*.", 2) == 0) rest += 2;
+  } else if (region > 0 && strncmp(rest, group, region) == 0 && rest[region] == ' ') {
+    rest += region + 1;
+  }
+  char *text = arena_printf(l->arena, "%s%s", is_gradient ? "d " : "", rest);
+  char *last = strstr(text, " gradient"); /* "mlp.c_proj.bias gradient": of a reduce */
+  if (last != NULL && strcmp(last, " gradient") == 0) *last = 0;
+  return text;
+}
+
+static Group *find_group(Layouts *l, const char *name, uint32_t comm) {
+  for (int32_t i = 0; i < l->groups.count; i++)
+    if (l->groups.at[i].comm == comm && strcmp(l->groups.at[i].name, name) == 0)
+      return &l->groups.at[i];
+  VEC_PUSH(l->arena, &l->groups, (Group){.name = name, .comm = comm});
+  return &l->groups.at[l->groups.count - 1];
+}
+
+static bool same_line(const Plan *plan, const PlanRecord *a, const PlanRecord *b) {
+  const PlanMeaning *x = &plan->meanings[a->meaning], *y = &plan->meanings[b->meaning];
+  return a->kind == b->kind && x->value == y->value && x->before == y->before &&
+         x->after == y->after && whole_bytes(plan, a) == whole_bytes(plan, b);
+}
+
+static Line *find_line(Layouts *l, Group *group, const PlanRecord *record) {
+  const Plan *plan = &l->compiled->plan;
+  for (int32_t i = 0; i < group->lines.count; i++)
+    if (same_line(plan, group->lines.at[i].record, record)) return &group->lines.at[i];
+  const char *value = plan_string(plan, plan->meanings[record->meaning].value);
+  VEC_PUSH(l->arena, &group->lines,
+           (Line){.record = record,
+                  .value = line_value(l, group->name, value),
+                  .times = ARENA_ARRAY(l->arena, int64_t, plan->classes_count)});
+  return &group->lines.at[group->lines.count - 1];
+}
+
+static int64_t most_times(const Plan *plan, const Line *line) {
+  int64_t most = 0;
+  for (uint32_t k = 0; k < plan->classes_count; k++)
+    if (line->times[k] > most) most = line->times[k];
+  return most;
+}
+
+static void add_segment(Layouts *l, const PlanSegment *segment) {
+  const Plan *plan = &l->compiled->plan;
+  const char *name = group_name(l, segment);
+  for (uint32_t i = 0; i < segment->records_count; i++) {
+    uint32_t r = segment->records_first + i;
+    const PlanRecord *record = &plan->records[r];
+    if (!is_communication(record) || record->meaning == PLAN_NONE) continue;
+    if (is_exchange(record) && whole_bytes(plan, record) == 0) continue; /* only receives */
+    Line *line = NULL;
+    for (uint32_t k = 0; k < plan->classes_count; k++) {
+      if (l->times[k][r] == 0) continue;
+      if (line == NULL) line = find_line(l, find_group(l, name, record->comm), record);
+      line->times[k] += l->times[k][r];
+    }
+  }
+}
+
+/* Without the axes, which the group's head says. */
+static const char *layout_text(Layouts *l, uint32_t layout) {
+  char *text = arena_printf(l->arena, "%s", plan_string(&l->compiled->plan, layout));
+  char *at = strchr(text, '@');
+  if (at != NULL) *at = 0;
+  return text;
+}
+
+/* "Partial(sum) > Shard(seq)", the arrows below each other as far as both fit. */
+static const char *change_text(Layouts *l, const PlanMeaning *meaning) {
+  enum { BEFORE = 12, CHANGE = 30 };
+  const char *after = layout_text(l, meaning->after);
+  int width = CHANGE - 3 - (int)strlen(after);
+  return arena_printf(l->arena, "%-*s > %s", width < BEFORE ? width : BEFORE,
+                      layout_text(l, meaning->before), after);
+}
+
+static void print_line(Layouts *l, const Line *line, FILE *out) {
+  const Plan *plan = &l->compiled->plan;
+  int64_t times = most_times(plan, line);
+  double sent = sent_bytes(plan, line->record) * (double)times;
+  fprintf(out, " %-31.31s %-30s %-14s %7s %5lld %7s\n", line->value,
+          change_text(l, &plan->meanings[line->record->meaning]), kind_words[line->record->kind],
+          bytes_text(l->compiled, (int64_t)whole_bytes(plan, line->record)), (long long)times,
+          bytes_text(l->compiled, (int64_t)sent));
+}
+
+static void print_group(Layouts *l, const Group *group, FILE *out) {
+  const Plan *plan = &l->compiled->plan;
+  double sent = 0;
+  int64_t times = 0;
+  fprintf(out, "\n%s, over %s: %u ranks\n", group->name,
+          plan_string(plan, plan->comms[group->comm].name), plan_comm_size(plan, group->comm));
+  for (int32_t i = 0; i < group->lines.count; i++) {
+    const Line *line = &group->lines.at[i];
+    print_line(l, line, out);
+    times += most_times(plan, line);
+    sent += sent_bytes(plan, line->record) * (double)most_times(plan, line);
+  }
+  if (group->lines.count > 1)
+    fprintf(out, " %-85s %5lld %7s\n", "sum", (long long)times,
+            bytes_text(l->compiled, (int64_t)sent));
 }
 
 /* ---- what a rank sends in a step, by communicator */
 
-static double program_bytes(const Plan *plan, const PlanProgram *program, uint32_t comm) {
+static double class_bytes(const Layouts *l, uint32_t class, uint32_t comm) {
+  const Plan *plan = &l->compiled->plan;
   double total = 0;
-  for (uint32_t c = 0; c < program->calls_count; c++) {
-    const PlanCall *call = &plan->calls[program->calls_first + c];
-    const PlanSegment *segment = &plan->segments[call->segment];
-    double times = 1;
-    for (uint32_t l = 0; l < program->loops_count; l++) {
-      const PlanLoop *loop = &plan->loops[program->loops_first + l];
-      if (c >= loop->first_call && c < loop->first_call + loop->call_count) times = loop->times;
-    }
-    for (uint32_t i = 0; i < segment->records_count; i++) {
-      const PlanRecord *record = &plan->records[segment->records_first + i];
-      if (is_communication(record) && record->comm == comm &&
-          plan_when(record->when_all, record->when_none, call->flags))
-        total += times * sent_bytes(plan, record);
-    }
+  for (uint32_t r = 0; r < plan->records_count; r++) {
+    const PlanRecord *record = &plan->records[r];
+    if (is_communication(record) && record->comm == comm)
+      total += (double)l->times[class][r] * sent_bytes(plan, record);
   }
   return total;
 }
 
-static void print_totals(const Compiled *compiled, FILE *out) {
-  const Plan *plan = &compiled->plan;
-  fprintf(out, "\nsent by one rank in a step, counted as rings send\n");
+static void print_totals(Layouts *l, FILE *out) {
+  const Plan *plan = &l->compiled->plan;
+  fprintf(out, "\nsent by one rank in a step%s\n",
+          plan->classes_count > 1 ? ", on the stage that sends most" : "");
   for (uint32_t comm = 0; comm < plan->comms_count; comm++) {
     double most = 0;
     for (uint32_t k = 0; k < plan->classes_count; k++) {
-      double bytes = program_bytes(plan, find_peak(compiled, k).program, comm);
+      double bytes = class_bytes(l, k, comm);
       if (bytes > most) most = bytes;
     }
     if (most > 0)
-      fprintf(out, "  %-16s %4u ranks %12s%s\n", plan_string(plan, plan->comms[comm].name),
-              plan_comm_size(plan, comm), bytes_text(compiled, (int64_t)most),
-              plan->classes_count > 1 ? "   on the stage that sends most" : "");
+      fprintf(out, " over %-23s %6u ranks %9s\n", plan_string(plan, plan->comms[comm].name),
+              plan_comm_size(plan, comm), bytes_text(l->compiled, (int64_t)most));
   }
 }
 
@@ -99,11 +250,13 @@ static void print_ring(const Compiled *compiled, FILE *out) {
   if (d->cp == 1 || compiled->job->parallel.cp_kind != CHOICE_RING) return;
   const Graph *g = compiled->draft->train;
   bool bf16 = g->compute_dtype == DTYPE_BF16;
-  double flops = bf16 ? cluster->flops_bf16 : cluster->flops_fp32, bytes = cluster->link_bytes_per_s;
-  long long tokens = (long long)(d->sample_tokens / d->cp);
-  fprintf(out, "\nring     %lld tokens a rank; keys and values travel while a block computes", tokens);
+  double flops = bf16 ? cluster->flops_bf16 : cluster->flops_fp32,
+         bytes = cluster->link_bytes_per_s;
+  int64_t tokens = d->sample_tokens / d->cp;
+  fprintf(out, "\nring: %s tokens a rank; keys and values travel while a block computes\n",
+          count_text(compiled, tokens));
   if (flops <= 0 || bytes <= 0) {
-    fprintf(out, ": hidden from (FLOP/s) / (bytes/s) tokens on, unknown for this device\n");
+    fprintf(out, "  hidden from (FLOP/s) / (bytes/s) tokens on, unknown for this device\n");
     return;
   }
   DimId heads = graph_dim((Graph *)g, "heads"), kv = graph_dim((Graph *)g, "kv_heads");
@@ -112,17 +265,29 @@ static void print_ring(const Compiled *compiled, FILE *out) {
                      : (double)g->dims.at[kv].size / (double)g->dims.at[heads].size;
   double width = (double)dtype_bytes(g->compute_dtype) / 2.0;
   double needed = flops / bytes * share * width;
-  fprintf(out, ": hidden from %.0f tokens on: %s\n", needed,
-          (double)tokens >= needed ? "it is" : "it is not, fewer cp ranks or a faster link");
+  fprintf(out, "  hidden from %s tokens on: %s\n", count_text(compiled, (int64_t)ceil(needed)),
+          (double)tokens >= needed ? "it is" : "it is not; fewer cp ranks or a faster link");
 }
 
 void explain_layouts(const Compiled *compiled, FILE *out) {
   const Plan *plan = &compiled->plan;
-  fprintf(out, "%-18s %-24s %-20s %-14s %-20s %10s\n", "segment", "value", "layout before",
-          "conversion", "layout after", "whole");
+  Layouts l = {.compiled = compiled, .arena = compiled->draft->compile->arena};
+  if (rank_count(compiled) == 1) {
+    fprintf(out, "one rank: nothing is converted\n");
+    return;
+  }
+  count_all(&l);
   for (uint32_t s = 0; s < plan->segments_count; s++)
-    print_segment(compiled, &plan->segments[s], out);
-  if (rank_count(compiled) == 1) fprintf(out, "one rank: nothing is converted\n");
-  print_totals(compiled, out);
+    add_segment(&l, &plan->segments[s]);
+  fputs("Where a value stands before and after each communication.\n"
+        "  whole  what the ranks hold together; of an exchange, what is sent\n"
+        "  times  in one step, micro-batches and layers of a stage included\n"
+        "  sent   by one rank in a step, as rings send          d x  gradient of x\n\n",
+        out);
+  fprintf(out, " %-31s %-12s > %-15s %-14s %7s %5s %7s\n", "value", "before", "after", "conversion",
+          "whole", "times", "sent");
+  for (int32_t i = 0; i < l.groups.count; i++)
+    print_group(&l, &l.groups.at[i], out);
+  print_totals(&l, out);
   print_ring(compiled, out);
 }
