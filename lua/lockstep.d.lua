@@ -63,7 +63,7 @@
 ---@field zero? integer|string what dp x cp ranks share instead of repeating it: 0 nothing, 1 optimizer states, 2 also gradients, 3 also weights; derived: 1 when dp x cp > 1. Default: derived
 ---@field shard? "none"|"grad_op"|"full"|"hybrid" FSDP's words for zero 0, 2, 3, and 3 with zero_group = "node"; in place of zero. Default: derived
 ---@field zero_group? integer|string ranks of dp x cp that share states; groups repeat them; derived: all dp x cp. Default: derived
----@field zero_unit? "layer" zero 3: what is gathered at once. Default: layer
+---@field zero_unit? string zero 3: what is gathered at once: a layer, or as many layers in a row as reach so many bytes. Default: layer
 ---@field zero_prefetch? integer|string zero 3: gathers ahead of their use. Default: 1
 ---@field zero_reduce? "micro"|"step" zero 2, 3: gradients leave a rank after every micro-batch, or wait whole for the end of the step; fewer bytes, more memory. Default: micro
 ---@field zero_reshard? "layer"|"chunk"|"step" zero 3: gathered weights are dropped after their layer, or kept until its backward, or for the whole step; fewer gathers, more memory. Default: layer

@@ -35,18 +35,26 @@ static const RoleWords role_words[BASE_ROLE_COUNT] = {
     [BASE_TRANSFER] = {BUFFER_ACTIVATION, "transfer"},
 };
 
-/* ---- communicators: one for each mask of axes that something varies over */
+/* ---- communicators: one for each mask of axes that something varies over, and one more for each
+ * lane that communicates over them: lanes meet their peers independently of each other */
 
-static uint32_t comm_of(Tables *t, uint32_t axes) {
+static uint32_t comm_on(Tables *t, uint32_t axes, Lane lane) {
+  static const char *const lanes[Lane_COUNT] = {"",        "@tp",  "@cp",   "@dp",  "@pp",
+                                                "@d2h", "@h2d", "@host", "@file"};
   if (axes == 0) return PLAN_NONE;
-  for (int32_t i = 0; i < t->comms.count; i++)
-    if (t->comms.at[i].axes_mask == axes) return (uint32_t)i;
   const char *name = "";
   for (MeshAxis axis = MESH_REPLICATE; axis < MESH_AXES; axis++)
     if (axes & MESH_BIT(axis))
       name = arena_printf(t->arena, "%s%s%s", name, *name ? "+" : "", mesh_axis_name(axis));
-  TABLE_PUSH(t, comms, (PlanComm){axes, table_string(t, name)});
+  uint32_t text = table_string(t, arena_printf(t->arena, "%s%s", name, lanes[lane]));
+  for (int32_t i = 0; i < t->comms.count; i++)
+    if (t->comms.at[i].name == text) return (uint32_t)i;
+  TABLE_PUSH(t, comms, (PlanComm){axes, text});
   return (uint32_t)t->comms.count - 1;
+}
+
+static uint32_t comm_of(Tables *t, uint32_t axes) {
+  return comm_on(t, axes, LANE_COMPUTE);
 }
 
 /* ---- the job */
@@ -266,7 +274,7 @@ static void emit_record(Tables *t, const Draft *d, const Record *record) {
       .after1 = record->after[1],
       .after2 = record->after[2],
       .after3 = record->after[3],
-      .comm = record->meaning != NULL ? comm_of(t, record->axes) : PLAN_NONE,
+      .comm = record->meaning != NULL ? comm_on(t, record->axes, record->lane) : PLAN_NONE,
       .meaning = emit_meaning(t, record),
       .path = table_string(t, record->path),
   };

@@ -128,6 +128,35 @@ static void touch(Timeline *t, int32_t buffer) {
   if (b->program == t->kind) b->last_call = timeline_here(t);
 }
 
+/* ---- what goes on beside the computation: one reduction and one exchange may be outstanding
+ *
+ * Their buffers live until the next one begins, so that nothing takes their bytes, and so waits for
+ * them, earlier. */
+
+static void let_go(Timeline *t, BufferList *list) {
+  for (int32_t i = 0; i < list->count; i++) {
+    Buffer *b = &t->stage->buffers.at[list->at[i]];
+    if (b->last_call < timeline_here(t) - 1) b->last_call = timeline_here(t) - 1;
+  }
+  list->count = 0;
+}
+
+static bool is_sent(const Segment *segment, int32_t base) {
+  const Record *record = &segment->records.at[0];
+  for (int32_t i = 0; i < record->operand_count; i++)
+    if (record->operands[i].base == base) return record->operands[i].access == ACCESS_READ;
+  return false;
+}
+
+static void hold(Timeline *t, int32_t buffer, const Segment *segment, int32_t base) {
+  BaseRole role = segment->bases.at[base].role;
+  bool reduced = role == BASE_WIRE || role == BASE_WIRE_SHARD ||
+                 (role == BASE_GRAD && segment->records.at[0].lane == LANE_DP);
+  bool sent = role == BASE_TRANSFER && is_sent(segment, base);
+  if (t->stage->buffers.at[buffer].program != t->kind || !(reduced || sent)) return;
+  VEC_PUSH(t->draft->compile->arena, reduced ? &t->reducing : &t->sending, buffer);
+}
+
 static void add_call(Timeline *t, int32_t segment, Place at) {
   if (segment == NO_ID) return;
   Draft *d = t->draft;
@@ -137,6 +166,7 @@ static void add_call(Timeline *t, int32_t segment, Place at) {
     bindings[i] = bind_base(t, &seg->bases.at[i], &at);
     assert(bindings[i].buffer != NO_ID);
     touch(t, bindings[i].buffer);
+    hold(t, bindings[i].buffer, seg, i);
   }
   VEC_PUSH(d->compile->arena, &t->stage->programs[t->kind].calls,
            (Call){.segment = segment,
@@ -177,6 +207,7 @@ void timeline_call(Timeline *t, int32_t segment, int32_t b, int64_t layer) {
 }
 
 void timeline_exchange(Timeline *t, int32_t segment, const int32_t *buffers) {
+  let_go(t, &t->sending);
   add_call(t, segment,
            (Place){.link = NO_ID,
                    .block = NO_ID,
@@ -287,13 +318,47 @@ static void release_link(Timeline *t, int32_t u, ZeroReshardChoice over) {
   }
 }
 
-/* Gathers for link u and as many ahead of it as asked; step is +1 forward, -1 backward. */
+/* ---- units: what is gathered at once, one link or as many in a row as reach parallel.zero_unit */
+
+static int64_t gathered_bytes(const Timeline *t, int32_t u) {
+  int64_t bytes = 0;
+  for (int32_t b = 0; b < t->draft->blocks.count; b++) {
+    const Block *block = &t->draft->blocks.at[b];
+    if (block->shards_params && reads_block(&t->draft->links[u], block))
+      bytes += block_bytes(t->draft, block, BASE_PARAM);
+  }
+  return bytes;
+}
+
+/* Links [first, end) of the unit that holds link u. */
+typedef struct LinkUnit {
+  int32_t first, end;
+} LinkUnit;
+
+static LinkUnit unit_of(const Timeline *t, int32_t u) {
+  int64_t want = t->draft->job->parallel.zero_unit, bytes = 0;
+  LinkUnit unit = {t->first, t->first};
+  while (unit.end < t->end) {
+    bytes += gathered_bytes(t, unit.end++);
+    bool full = want < 0 || bytes >= want;
+    if (full && u < unit.end) break;
+    if (!full) continue;
+    unit.first = unit.end;
+    bytes = 0;
+  }
+  return unit;
+}
+
+/* Gathers for link u's unit and as many units ahead of it as asked; step is +1 forward, -1
+ * backward. */
 static void gather_ahead(Timeline *t, int32_t u, int32_t step, int32_t microbatch,
                          uint32_t flags) {
+  if (t->draft->derived.zero != 3) return;
   for (int64_t ahead = 0; ahead <= t->draft->job->parallel.zero_prefetch; ahead++) {
-    int64_t at = u + ahead * step;
-    if (at < t->first || at >= t->end) return;
-    gather_link(t, (int32_t)at, step < 0, microbatch, flags);
+    if (u < t->first || u >= t->end) return;
+    LinkUnit unit = unit_of(t, u);
+    for (; u >= unit.first && u < unit.end; u += step)
+      gather_link(t, u, step < 0, microbatch, flags);
   }
 }
 
@@ -394,11 +459,14 @@ static void clear_grads(Timeline *t, int32_t u, int32_t microbatch, uint32_t fla
  * micro-batch. */
 static void reduce_grads(Timeline *t, int32_t u, int32_t microbatch, uint32_t flags) {
   const Link *link = &t->draft->links[u];
+  bool begun = false;
   for (int32_t b = 0; b < t->draft->blocks.count; b++) {
     const Block *block = &t->draft->blocks.at[b];
     if (block->reduce == NO_ID || !reads_block(link, block)) continue;
     if (!block->shards_grads && (flags & CALL_LAST_MICROBATCH) == 0) continue;
     if (block->tied && edge_reader(t, block, false) != link->region) continue;
+    if (!begun) let_go(t, &t->reducing);
+    begun = true;
     call_block(t, block->reduce, b, layer_of(block, link->layer), microbatch, flags);
   }
 }

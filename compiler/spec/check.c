@@ -234,20 +234,11 @@ static bool refuse_choice(Compile *c, const Value *value, int32_t field) {
   return refuse_word(c, at, field_name(c->arena, field), spec_fields[field].values, word);
 }
 
-static bool refuse_unit_of_zero(Compile *c, const Value *value) {
-  error_at(c, value->origin.span, "not-built",
-           "parallel.zero_unit = %s is not built yet; a layer is what zero 3 gathers at once",
-           raw_show(c->arena, value->raw));
-  fix_last(c, "remove zero_unit");
-  return false;
-}
-
 static bool check_choice(Compile *c, const Value *value, int32_t field, Job *job) {
   const Numbered *numbered = numbered_of(field);
   if (numbered && value->raw->kind == RAW_TABLE) return check_numbered(c, value, numbered, job);
   const char *word = value->raw->kind == RAW_TEXT ? value->raw->text : NULL;
   int32_t index = word ? word_index(spec_fields[field].values, word) : -1;
-  if (index < 0 && field == FIELD_parallel_zero_unit) return refuse_unit_of_zero(c, value);
   if (!word) return refuse_type(c, value, field);
   if (index < 0) return refuse_choice(c, value, field);
   if (numbered && strcmp(numbered->word, word) == 0) {
@@ -345,6 +336,14 @@ static bool check_bytes(Compile *c, const Value *value, int32_t field, Job *job)
   return true;
 }
 
+static bool check_bytes_or(Compile *c, const Value *value, int32_t field, Job *job) {
+  const Raw *raw = value->raw;
+  if (raw->kind != RAW_TEXT || strcmp(raw->text, spec_fields[field].values) != 0)
+    return check_bytes(c, value, field, job);
+  *(int64_t *)field_at(job, field) = -1;
+  return true;
+}
+
 static bool add_paths(Compile *c, const Value *value, const char *text, TextList *list) {
   if (!path_check(c, text, value->origin.span)) return false;
   VEC_PUSH(c->arena, list, path_join(c->arena, value->directory, text));
@@ -439,6 +438,7 @@ bool value_check(Compile *c, const Value *value, int32_t field, Job *job) {
   case KIND_CHOICE: is_good = check_choice(c, value, field, job); break;
   case KIND_AMOUNT: is_good = check_amount(c, value, field, job); break;
   case KIND_BYTES: is_good = check_bytes(c, value, field, job); break;
+  case KIND_BYTES_OR: is_good = check_bytes_or(c, value, field, job); break;
   case KIND_LIST: is_good = check_list(c, value, field, job); break;
   case KIND_COLUMNS: is_good = check_columns(c, value, field, job); break;
   }

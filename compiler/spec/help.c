@@ -166,6 +166,9 @@ static const char *value_text(Arena *arena, const Job *job, int32_t field) {
                         amount->unit == UNIT_BYTES ? "B" : unit);
   }
   case KIND_BYTES: return format_bytes(arena, *(const int64_t *)at);
+  case KIND_BYTES_OR:
+    number = *(const int64_t *)at;
+    return number < 0 ? spec_fields[field].values : format_bytes(arena, number);
   case KIND_LIST: return list_text(arena, at);
   case KIND_COLUMNS: return columns_text(arena, at);
   }

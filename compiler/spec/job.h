@@ -74,6 +74,7 @@ typedef struct ModelSize {
 #define TYPE_CHOICE   int32_t
 #define TYPE_AMOUNT   Amount
 #define TYPE_BYTES    int64_t
+#define TYPE_BYTES_OR int64_t
 #define TYPE_LIST     TextList
 #define TYPE_COLUMNS  ColumnList
 

@@ -32,6 +32,7 @@ typedef enum Kind {
   KIND_CHOICE,
   KIND_AMOUNT,
   KIND_BYTES,
+  KIND_BYTES_OR,
   KIND_LIST,
   KIND_COLUMNS
 } Kind;

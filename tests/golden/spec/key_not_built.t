@@ -18,11 +18,6 @@ job.lua:6:35: error[not-built]: parallel.order is not built yet; remove it: rank
     then cp, pp and dp
     6 |   parallel = { compress = "none", order = "tp dp", zero_unit = "25MiB" },
       |                                   ^~~~~
-job.lua:6:64: error[not-built]: parallel.zero_unit = "25MiB" is not built yet; a layer is what zero
-    3 gathers at once
-    6 | = "none", order = "tp dp", zero_unit = "25MiB" },
-      |                                        ^~~~~~~
-        fix: remove zero_unit
 job.lua:7:3: error[not-built]: slurm is not built yet; remove the section: lockstep run trains on
     this machine
     7 |   slurm = { time = "10m" },
@@ -38,4 +33,4 @@ job.lua:10:18: error[not-built]: checkpoint.async is not built yet; remove it: w
     stops the step
    10 |   checkpoint = { async = true },
       |                  ^~~~~
-7 errors
+6 errors

@@ -6,9 +6,5 @@ return job {
   cluster = { "here", devices = 8 },
   parallel = { zero = 3, zero_unit = "25MiB" },
 }
--- >>> exit 1
-job.lua:7:38: error[not-built]: parallel.zero_unit = "25MiB" is not built yet; a layer is what zero
-    3 gathers at once
-    7 |   parallel = { zero = 3, zero_unit = "25MiB" },
-      |                                      ^~~~~~~
-        fix: remove zero_unit
+-- >>> exit 0
+job.lua: right
