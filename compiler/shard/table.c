@@ -1,4 +1,6 @@
 /* table.c -- the conversions of a sharded graph as rows, for people. */
+#include <string.h>
+
 #include "compiler/ops/op.h"
 #include "compiler/shard/shard.h"
 
@@ -18,6 +20,25 @@ static int64_t whole_bytes(const Graph *g, const Node *n) {
   return in > out ? in : out;
 }
 
+/* A value's layout along the first of the axes that cuts it or leaves summands. */
+static const char *layout_text(const Graph *g, ValueId v, uint32_t axes) {
+  const char *first = NULL;
+  for (MeshAxis axis = MESH_REPLICATE; axis < MESH_AXES; axis++) {
+    if ((axes & MESH_BIT(axis)) == 0) continue;
+    const char *text = value_layout_text(g, v, MESH_BIT(axis));
+    if (strncmp(text, "Replicated", strlen("Replicated")) != 0) return text;
+    if (first == NULL) first = text;
+  }
+  return first;
+}
+
+/* Statistics have no names: the shares of all ranks stand one after the other. */
+static const char *before_text(const Graph *g, const Node *n, uint32_t axes) {
+  const char *text = layout_text(g, n->inputs[0], axes);
+  if (n->op != OP_all_gather || graph_value(g, n->inputs[0])->dim_count > 0) return text;
+  return arena_printf(g->compile->arena, "Shard(ranks)%s", strchr(text, '@'));
+}
+
 static void add_list(const Graph *g, const Region *region, const char *name, const NodeList *list,
                      Rows *rows) {
   for (int32_t i = 0; i < list->count; i++) {
@@ -29,9 +50,9 @@ static void add_list(const Graph *g, const Region *region, const char *name, con
              (ShardRow){.region = region->name,
                         .list = name,
                         .value = value != NULL ? value : n->path,
-                        .before = value_layout_text(g, n->inputs[0], axes),
+                        .before = before_text(g, n, axes),
                         .what = op_def(n->op)->name,
-                        .after = value_layout_text(g, n->outputs[0], axes),
+                        .after = layout_text(g, n->outputs[0], axes),
                         .size_bytes = whole_bytes(g, n)});
   }
 }

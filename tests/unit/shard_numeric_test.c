@@ -142,56 +142,60 @@ static void check_eval(const Case *c) {
   compile_free(whole.c);
 }
 
+#define SP                                                                                         \
+  { .sequence = true }
+#define AGAIN                                                                                      \
+  { .sequence = true, .regather = true }
+#define ULYSSES                                                                                    \
+  { .context = CONTEXT_ULYSSES }
+#define ALL_SP                                                                                     \
+  { .sequence = true, .context = CONTEXT_ULYSSES }
+
+static const Case cases[] = {
+    {"GPT-2, tp 2", GPT2, 4, 1, 2, {0}, RECOMPUTE_NONE, 0, false},
+    {"Llama, tp 4", LLAMA, 4, 1, 4, {0}, RECOMPUTE_NONE, 0, false},
+    {"GPT-2, tp 2, sequence parallel", GPT2, 4, 1, 2, SP, RECOMPUTE_NONE, 0, false},
+    {"Llama, tp 4, sequence parallel, gathered again", LLAMA, 4, 1, 4, AGAIN, RECOMPUTE_NONE, 0,
+     false},
+    {"Llama, tp 4 with 2 kv_heads", LLAMA, 2, 1, 4, {0}, RECOMPUTE_NONE, 0, false},
+    {"Llama, tp 4 with 1 kv_head, sequence parallel", LLAMA, 1, 1, 4, SP, RECOMPUTE_NONE, 0, false},
+    {"Llama, tp 4 with 2 kv_heads, sequence parallel", LLAMA, 2, 1, 4, SP, RECOMPUTE_NONE, 0,
+     false},
+    {"GPT-2, a ring of 2", GPT2, 4, 2, 1, {0}, RECOMPUTE_NONE, 0, false},
+    {"Llama, a ring of 4", LLAMA, 4, 4, 1, {0}, RECOMPUTE_NONE, 0, false},
+    {"GPT-2, a ring of 2, tp 2, sequence parallel", GPT2, 4, 2, 2, SP, RECOMPUTE_NONE, 0, false},
+    {"Llama, a ring of 4, tp 4 with 2 kv_heads", LLAMA, 2, 4, 4, {0}, RECOMPUTE_NONE, 0, false},
+    {"Llama, a ring of 2, tp 4 with 2 kv_heads, sequence parallel", LLAMA, 2, 2, 4, SP,
+     RECOMPUTE_NONE, 0, false},
+    {"GPT-2, Ulysses over 2", GPT2, 4, 2, 1, ULYSSES, RECOMPUTE_NONE, 0, false},
+    {"Llama, Ulysses over 4", LLAMA, 4, 4, 1, ULYSSES, RECOMPUTE_NONE, 0, false},
+    {"Llama, Ulysses over 2, tp 2, sequence parallel", LLAMA, 4, 2, 2, ALL_SP, RECOMPUTE_NONE, 0,
+     false},
+    {"GPT-2, Ulysses over 2, tp 2, sequence parallel", GPT2, 4, 2, 2, ALL_SP, RECOMPUTE_NONE, 0,
+     false},
+    {"GPT-2, a ring of 2, tp 2, recomputed", GPT2, 4, 2, 2, {0}, RECOMPUTE_BLOCK, 0, false},
+    {"Llama, tp 2, sequence parallel, recomputed in groups", LLAMA, 4, 1, 2, SP, RECOMPUTE_EVERY, 2,
+     false},
+    {"GPT-2, tp 2, sequence parallel, parameter gradients later", GPT2, 4, 1, 2, AGAIN,
+     RECOMPUTE_NONE, 0, true},
+    {"Llama, a ring of 2, tp 4 with 2 kv_heads, recomputed, parameter gradients later", LLAMA, 2, 2,
+     4, SP, RECOMPUTE_BLOCK, 0, true},
+    {"odd, tp 2", ODD, 4, 1, 2, {0}, RECOMPUTE_NONE, 0, false},
+    {"odd, tp 4 with 2 kv_heads", ODD, 2, 1, 4, {0}, RECOMPUTE_BLOCK, 0, false},
+    {"odd, tp 4 with 2 kv_heads, sequence parallel", ODD, 2, 1, 4, AGAIN, RECOMPUTE_NONE, 0, true},
+    {"odd, tp 4 with 1 kv_head, sequence parallel", ODD, 1, 1, 4, SP, RECOMPUTE_NONE, 0, true},
+    {"odd, a ring of 4", ODD, 4, 4, 1, {0}, RECOMPUTE_NONE, 0, true},
+    {"odd, a ring of 2, tp 4 with 2 kv_heads, sequence parallel", ODD, 2, 2, 4, SP, RECOMPUTE_BLOCK,
+     0, true},
+    {"odd, Ulysses over 2, tp 2, sequence parallel", ODD, 4, 2, 2, ALL_SP, RECOMPUTE_BLOCK, 0,
+     true},
+    {"regressor, tp 2", REGRESSOR, 4, 1, 2, {0}, RECOMPUTE_NONE, 0, true},
+    {"regressor, tp 2, sequence parallel", REGRESSOR, 4, 1, 2, SP, RECOMPUTE_BLOCK, 0, false},
+    {"regressor, cp 2, tp 2, sequence parallel", REGRESSOR, 4, 2, 2, AGAIN, RECOMPUTE_NONE, 0,
+     true},
+};
+
 int main(void) {
-  const ShardOptions plain = {0}, sp = {.sequence = true};
-  const ShardOptions again = {.sequence = true, .regather = true};
-  const ShardOptions ulysses = {.context = CONTEXT_ULYSSES};
-  const ShardOptions all_sp = {.sequence = true, .context = CONTEXT_ULYSSES};
-  const Case cases[] = {
-      {"GPT-2, tp 2", GPT2, 4, 1, 2, plain, RECOMPUTE_NONE, 0, false},
-      {"Llama, tp 4", LLAMA, 4, 1, 4, plain, RECOMPUTE_NONE, 0, false},
-      {"GPT-2, tp 2, sequence parallel", GPT2, 4, 1, 2, sp, RECOMPUTE_NONE, 0, false},
-      {"Llama, tp 4, sequence parallel, gathered again", LLAMA, 4, 1, 4, again, RECOMPUTE_NONE, 0,
-       false},
-      {"Llama, tp 4 with 2 kv_heads", LLAMA, 2, 1, 4, plain, RECOMPUTE_NONE, 0, false},
-      {"Llama, tp 4 with 1 kv_head, sequence parallel", LLAMA, 1, 1, 4, sp, RECOMPUTE_NONE, 0,
-       false},
-      {"Llama, tp 4 with 2 kv_heads, sequence parallel", LLAMA, 2, 1, 4, sp, RECOMPUTE_NONE, 0,
-       false},
-      {"GPT-2, a ring of 2", GPT2, 4, 2, 1, plain, RECOMPUTE_NONE, 0, false},
-      {"Llama, a ring of 4", LLAMA, 4, 4, 1, plain, RECOMPUTE_NONE, 0, false},
-      {"GPT-2, a ring of 2, tp 2, sequence parallel", GPT2, 4, 2, 2, sp, RECOMPUTE_NONE, 0, false},
-      {"Llama, a ring of 4, tp 4 with 2 kv_heads", LLAMA, 2, 4, 4, plain, RECOMPUTE_NONE, 0, false},
-      {"Llama, a ring of 2, tp 4 with 2 kv_heads, sequence parallel", LLAMA, 2, 2, 4, sp,
-       RECOMPUTE_NONE, 0, false},
-      {"GPT-2, Ulysses over 2", GPT2, 4, 2, 1, ulysses, RECOMPUTE_NONE, 0, false},
-      {"Llama, Ulysses over 4", LLAMA, 4, 4, 1, ulysses, RECOMPUTE_NONE, 0, false},
-      {"Llama, Ulysses over 2, tp 2, sequence parallel", LLAMA, 4, 2, 2, all_sp, RECOMPUTE_NONE, 0,
-       false},
-      {"GPT-2, Ulysses over 2, tp 2, sequence parallel", GPT2, 4, 2, 2, all_sp, RECOMPUTE_NONE, 0,
-       false},
-      {"GPT-2, a ring of 2, tp 2, recomputed", GPT2, 4, 2, 2, plain, RECOMPUTE_BLOCK, 0, false},
-      {"Llama, tp 2, sequence parallel, recomputed in groups", LLAMA, 4, 1, 2, sp, RECOMPUTE_EVERY,
-       2, false},
-      {"GPT-2, tp 2, sequence parallel, parameter gradients later", GPT2, 4, 1, 2, again,
-       RECOMPUTE_NONE, 0, true},
-      {"Llama, a ring of 2, tp 4 with 2 kv_heads, recomputed, parameter gradients later", LLAMA, 2,
-       2, 4, sp, RECOMPUTE_BLOCK, 0, true},
-      {"odd, tp 2", ODD, 4, 1, 2, plain, RECOMPUTE_NONE, 0, false},
-      {"odd, tp 4 with 2 kv_heads", ODD, 2, 1, 4, plain, RECOMPUTE_BLOCK, 0, false},
-      {"odd, tp 4 with 2 kv_heads, sequence parallel", ODD, 2, 1, 4, again, RECOMPUTE_NONE, 0,
-       true},
-      {"odd, tp 4 with 1 kv_head, sequence parallel", ODD, 1, 1, 4, sp, RECOMPUTE_NONE, 0, true},
-      {"odd, a ring of 4", ODD, 4, 4, 1, plain, RECOMPUTE_NONE, 0, true},
-      {"odd, a ring of 2, tp 4 with 2 kv_heads, sequence parallel", ODD, 2, 2, 4, sp,
-       RECOMPUTE_BLOCK, 0, true},
-      {"odd, Ulysses over 2, tp 2, sequence parallel", ODD, 4, 2, 2, all_sp, RECOMPUTE_BLOCK, 0,
-       true},
-      {"regressor, tp 2", REGRESSOR, 4, 1, 2, plain, RECOMPUTE_NONE, 0, true},
-      {"regressor, tp 2, sequence parallel", REGRESSOR, 4, 1, 2, sp, RECOMPUTE_BLOCK, 0, false},
-      {"regressor, cp 2, tp 2, sequence parallel", REGRESSOR, 4, 2, 2, again, RECOMPUTE_NONE, 0,
-       true},
-  };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     TEST(cases[i].says) {
       check_training(&cases[i]);
