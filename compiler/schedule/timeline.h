@@ -15,6 +15,8 @@ typedef struct Flight {
   int32_t data;
 } Flight;
 
+typedef VEC(int32_t) BufferList;
+
 typedef struct Timeline {
   Draft *draft;
   Stage *stage;
@@ -27,6 +29,7 @@ typedef struct Timeline {
   int32_t slot_count;
   int32_t *gathered; /* by slot: whole parameters of a layer that are there now */
   int32_t load_segment;
+  BufferList reducing, sending; /* what the last reduction or exchange may still be at work on */
 } Timeline;
 
 void timeline_open(Timeline *t, Draft *d, Stage *stage, ProgramKind kind);
@@ -39,7 +42,8 @@ Flight *flight_new(Timeline *t);
 void flight_clear(Timeline *t, Flight *flight);
 
 void timeline_forward(Timeline *t, int32_t microbatch, uint32_t flags);
-/* Without a split, weights' gradients too; gradients then leave as their block's ZeRO stage says. */
+/* Without a split, weights' gradients too; gradients then leave as their block's ZeRO stage says.
+ */
 void timeline_backward(Timeline *t, int32_t microbatch, uint32_t flags);
 void timeline_weight(Timeline *t, int32_t microbatch, uint32_t flags);
 
