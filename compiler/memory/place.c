@@ -8,7 +8,7 @@ enum { VALUE_ALIGN_BYTES = 64 };
 
 const NodeList *region_list(const Region *region, ListKind list) {
   const NodeList *lists[LIST_KINDS] = {&region->forward, &region->recompute, &region->backward,
-                                        &region->weight};
+                                       &region->weight};
   return lists[list];
 }
 
@@ -76,6 +76,37 @@ static void note_uses(Places *p) {
       for (int32_t k = 0; k < n->output_count; k++)
         note_made(p, n->outputs[k], list, i);
     }
+  }
+}
+
+/* ---- exchanges run beside the computation: what they send is in use until somebody needs what
+ * they receive, so that nothing takes its bytes, and so waits, before */
+
+static bool reads_output(const Places *p, const Node *reader, const Node *n) {
+  for (int32_t i = 0; i < reader->input_count; i++)
+    for (int32_t k = 0; k < n->output_count; k++)
+      if (storage_of(p, reader->inputs[i]) == storage_of(p, n->outputs[k])) return true;
+  return false;
+}
+
+static void keep_sent(Places *p, ListKind list, int32_t at) {
+  const NodeList *nodes = region_list(p->region, list);
+  const Node *n = graph_node(p->graph, nodes->at[at]);
+  int32_t waiter = at + 1;
+  while (waiter < nodes->count && !reads_output(p, graph_node(p->graph, nodes->at[waiter]), n))
+    waiter++;
+  if (waiter == nodes->count) waiter--;
+  for (int32_t k = 0; k < n->input_count; k++) {
+    ValueUse *use = &p->use[storage_of(p, n->inputs[k])];
+    if (use->made && use->list == list && waiter > use->last) use->last = waiter;
+  }
+}
+
+static void keep_exchanges(Places *p) {
+  for (ListKind list = LIST_FORWARD; list < LIST_KINDS; list++) {
+    const NodeList *nodes = region_list(p->region, list);
+    for (int32_t i = 0; i < nodes->count; i++)
+      if (graph_node(p->graph, nodes->at[i])->op == OP_exchange) keep_sent(p, list, i);
   }
 }
 
@@ -168,6 +199,7 @@ Places *places_make(Draft *d, const Graph *g, const Region *region,
   for (ValueId v = 0; v < g->values.count; v++)
     p->storage[v] = v;
   note_uses(p);
+  keep_exchanges(p);
   work_in_place(p);
   place_frames(p);
   for (ListKind list = LIST_FORWARD; list < LIST_KINDS; list++)
