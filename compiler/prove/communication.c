@@ -59,7 +59,7 @@ static bool same_meaning(const Plan *plan, uint32_t a, uint32_t b) {
 }
 
 static bool same_event(const Plan *plan, const Event *a, const Event *b) {
-  return a->comm == b->comm && a->kind == b->kind && a->dtype == b->dtype &&
+  return a->comm == b->comm && a->kind == b->kind && a->lane == b->lane && a->dtype == b->dtype &&
          same_meaning(plan, a->meaning, b->meaning) && a->bytes[0] == b->bytes[0] &&
          a->bytes[1] == b->bytes[1] && a->layer == b->layer && a->microbatch == b->microbatch;
 }

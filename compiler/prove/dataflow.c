@@ -26,9 +26,10 @@ typedef struct Written {
 
 typedef struct Dataflow {
   const View *view;
-  Written *written; /* by buffer of the class */
-  Written *zeros;   /* the same: what is 0 on every rank */
-  uint32_t *births; /* transient buffers by first call */
+  Written *written;  /* by buffer of the class */
+  Written *zeros;    /* the same: what is 0 on every rank */
+  uint32_t *scratch; /* by kernel: bit per operand that is scratch */
+  uint32_t *births;  /* transient buffers by first call */
   uint32_t *birth_first;
   bool failed;
 } Dataflow;
@@ -122,6 +123,16 @@ static bool keeps_zeros(const View *view, const PlanRecord *record) {
   return true;
 }
 
+static bool is_scratch(const Dataflow *d, const PlanRecord *record, uint32_t operand) {
+  return record->kind == RECORD_KERNEL && d->scratch[record->kernel] >> (operand & 31u) & 1u;
+}
+
+/* What a kernel leaves in its scratch is nothing to read. */
+static void spoil_bytes(Dataflow *d, uint32_t index, uint64_t first, uint64_t end) {
+  d->failed |=
+      !remove_span(&d->written[index], first, end) || !remove_span(&d->zeros[index], first, end);
+}
+
 /* A write of [first, end). */
 static void write_bytes(Dataflow *d, uint32_t index, const PlanRecord *record, uint64_t first,
                         uint64_t end) {
@@ -174,8 +185,11 @@ static void check_access(Dataflow *d, const Walk *walk, uint32_t record, uint32_
                   "operand %u reads bytes [%llu..%llu) of %.40s that nothing has written", index,
                   (unsigned long long)first, (unsigned long long)end,
                   plan_string(view->plan, view->plan->buffers[buffer].name));
-  if (operand->access != ACCESS_READ)
-    write_bytes(d, buffer - view->class->buffers_first, walk_record(walk, record), first, end);
+  const PlanRecord *user = walk_record(walk, record);
+  if (is_scratch(d, user, index))
+    spoil_bytes(d, buffer - view->class->buffers_first, first, end);
+  else if (operand->access != ACCESS_READ)
+    write_bytes(d, buffer - view->class->buffers_first, user, first, end);
 }
 
 static void run_call(Dataflow *d, const Walk *walk) {
@@ -252,6 +266,17 @@ static void run_after_init(Dataflow *d, const ProgramKind *kinds, size_t count) 
   }
 }
 
+/* Letters of the contract, operand by operand. */
+static uint32_t scratch_of(const char *contract) {
+  uint32_t bits = 0, operand = 0;
+  for (const char *at = contract; at != NULL && *at != '\0' && operand < 32; operand++) {
+    if (*at == 'S') bits |= 1u << operand;
+    at += strcspn(at, " ");
+    at += *at == ' ';
+  }
+  return bits;
+}
+
 void prove_dataflow(const View *view) {
   static const ProgramKind steps[] = {PROGRAM_TRAIN_STEP, PROGRAM_TRAIN_STEP, PROGRAM_EVAL_STEP,
                                       PROGRAM_TRAIN_STEP};
@@ -260,7 +285,11 @@ void prove_dataflow(const View *view) {
   uint32_t buffers = view->class->buffers_count;
   d.written = prove_array(view, buffers, sizeof *d.written);
   d.zeros = prove_array(view, buffers, sizeof *d.zeros);
-  if (d.written != NULL && d.zeros != NULL) {
+  d.scratch = prove_array(view, view->plan->kernels_count, sizeof *d.scratch);
+  if (d.written != NULL && d.zeros != NULL && d.scratch != NULL) {
+    for (uint32_t i = 0; i < view->plan->kernels_count; i++)
+      d.scratch[i] =
+          scratch_of(kernel_contract(plan_string(view->plan, view->plan->kernels[i].name)));
     if (view_program(view, PROGRAM_INIT) == NULL)
       prove_finding(view, NULL, -1, "dataflow", "no init program: nothing writes the first state");
     run_after_init(&d, steps, sizeof steps / sizeof *steps);
@@ -270,5 +299,5 @@ void prove_dataflow(const View *view) {
     for (uint32_t i = 0; i < buffers; i++)
       free(d.written[i].span), free(d.zeros[i].span);
   }
-  free(d.written), free(d.zeros);
+  free(d.written), free(d.zeros), free(d.scratch);
 }

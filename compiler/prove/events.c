@@ -212,6 +212,7 @@ static bool add_event(const Cursor *at, const Walk *walk, uint32_t index, Sequen
     return false;
   Event event = {.comm = record->comm,
                  .kind = record->kind,
+                 .lane = record->lane,
                  .meaning = record->meaning,
                  .layer = walk->call->layer,
                  .microbatch = walk->microbatch,

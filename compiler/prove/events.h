@@ -19,7 +19,7 @@ typedef struct Transfer {
 } Transfer;
 
 typedef struct Event {
-  uint32_t comm, kind, dtype, meaning;
+  uint32_t comm, kind, lane, dtype, meaning;
   uint64_t bytes[2];
   int32_t layer, microbatch;
   uint32_t position, record; /* where it stands, for people */

@@ -4,7 +4,10 @@
  * Each record knows how far every lane had come, for certain, when it starts: its clock (vector
  * clocks, Mattern 1988). A record that meets bytes which another lane touched after that point, one
  * of the two writing, is a race. An edge from a record that its call leaves out orders nothing.
- * Programs begin and end with all lanes joined. */
+ * Programs begin and end with all lanes joined.
+ *
+ * A communicator is touched like bytes: two lanes that used it at once would meet in another order
+ * on another rank. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -99,6 +102,9 @@ static void update_tail(Ordering *o, uint32_t by, uint32_t of) {
   }
 }
 
+/* Where communicators stand, as if behind every arena. */
+static const uint64_t comm_space = UINT64_MAX / 2;
+
 static void check_touch(const Ordering *o, uint32_t record, uint32_t lane, Touch touch) {
   for (uint32_t of = 0; of < Lane_COUNT; of++) {
     const Tail *tail = &o->tail[lane][of];
@@ -108,6 +114,12 @@ static void check_touch(const Ordering *o, uint32_t record, uint32_t lane, Touch
       const Touch *other = &log->touches[i];
       if (other->end <= touch.first || touch.end <= other->first) continue;
       if (!other->write && !touch.write) continue;
+      if (touch.first >= comm_space) {
+        prove_finding(o->view, o->walk, record, "ordering",
+                      "lane %s uses the same communicator, and nothing orders the two",
+                      Lane_names[of]);
+        return;
+      }
       prove_finding(o->view, o->walk, record, "ordering",
                     "%s bytes [%llu..%llu) that lane %s %s, and nothing orders the two",
                     touch.write ? "writes" : "reads", (unsigned long long)touch.first,
@@ -159,6 +171,8 @@ static void run_record(Ordering *o, uint32_t index, bool first_on_lane) {
   uint64_t block = view->plan->jobs[0].control_offset;
   if (control != 0)
     touch_bytes(o, index, lane, block, block + sizeof(Control), control == CONTROL_WRITE);
+  if (record_is_communication(record))
+    touch_bytes(o, index, lane, comm_space + record->comm, comm_space + record->comm + 1, true);
   size_t at = clock_index(o, o->walk->position, o->walk->iteration, index);
   memcpy(o->clocks + at * Lane_COUNT, o->known[lane], sizeof o->known[lane]);
   o->left_out[at] = false;

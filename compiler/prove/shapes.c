@@ -245,6 +245,17 @@ static void check_slice(const Walk *walk, uint32_t index) {
   }
 }
 
+/* Targets are tokens: none may be a class that the softmax leaves out. */
+static void check_classes(const Walk *walk, uint32_t index, const struct Contract *contract) {
+  const Plan *plan = walk->view->plan;
+  const PlanRecord *record = walk_record(walk, index);
+  if (strncmp(contract->kernel, "cross_entropy", 13) != 0) return;
+  int64_t classes = plan->ints[record->dims_first + 2];
+  if (classes < (int64_t)plan->jobs[0].vocab)
+    prove_finding(walk->view, walk, index, "shapes", "%lld classes for %u tokens",
+                  (long long)classes, plan->jobs[0].vocab);
+}
+
 static void check_transposed(const Walk *walk, uint32_t index, const struct Contract *contract) {
   const PlanRecord *record = walk_record(walk, index);
   if (strncmp(contract->kernel, "linear", 6) != 0 || contract->dims != 4) return;
@@ -262,6 +273,7 @@ static void check_kernel(const Walk *walk, uint32_t index, const struct Contract
   }
   check_operands(walk, index, contract);
   check_transposed(walk, index, contract);
+  check_classes(walk, index, contract);
   if (record->attrs_count < contract->attrs)
     prove_finding(walk->view, walk, index, "shapes", "%u attrs of %u", record->attrs_count,
                   contract->attrs);

@@ -31,10 +31,20 @@ static void check_divided(const Step *s, const Reach *r, uint32_t pieces) {
   if (kind == BUFFER_PARAM) cell->split = r->split;
 }
 
-/* grad, param, then moments and master: all of one tensor. */
+/* The kind of operand `index` of an update: grad, param, moments, master. */
+static uint32_t kind_of_operand(const Step *s, uint32_t index) {
+  static const BufferKind adamw[] = {BUFFER_GRAD, BUFFER_PARAM, BUFFER_MOMENT1, BUFFER_MOMENT2,
+                                     BUFFER_MASTER};
+  static const BufferKind sgd[] = {BUFFER_GRAD, BUFFER_PARAM, BUFFER_MOMENT1, BUFFER_MASTER};
+  const char *name = plan_string(s->view->plan, s->view->plan->kernels[s->record->kernel].name);
+  bool is_sgd = strncmp(name, "sgd", 3) == 0; /* shapes: there are no more operands than these */
+  if (index >= (is_sgd ? sizeof sgd / sizeof *sgd : sizeof adamw / sizeof *adamw))
+    return BufferKind_COUNT;
+  return is_sgd ? sgd[index] : adamw[index];
+}
+
+/* All operands are of one tensor. */
 static void optimize(Step *s) {
-  static const BufferKind kinds[] = {BUFFER_GRAD, BUFFER_PARAM};
-  uint32_t seen = 0;
   Cell *grad = NULL;
   for (uint32_t i = 0; i < s->record->operands_count; i++) {
     Reach r = reach(s, i);
@@ -42,10 +52,8 @@ static void optimize(Step *s) {
       FINDING(s, "operand %u should be one tensor", i);
       return;
     }
-    uint32_t kind = cell_kind(s, r.cell);
-    if ((i < 2 && kind != (uint32_t)kinds[i]) || seen & 1u << kind)
+    if (cell_kind(s, r.cell) != kind_of_operand(s, i))
       FINDING(s, "operand %u is %.60s of the wrong kind", i, cell_name(s, r.cell));
-    seen |= 1u << kind;
     if (i == 0) grad = r.cell;
     if (strcmp(cell_name(s, grad), cell_name(s, r.cell)) != 0 || grad->layer != r.cell->layer)
       FINDING(s, "the gradient of %.60s updates %.60s", cell_name(s, grad), cell_name(s, r.cell));

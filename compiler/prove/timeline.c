@@ -84,7 +84,7 @@ static void meet(const Timeline *t, uint32_t from, Transfer *send, uint32_t to, 
   const Event *left = head_of(t, from), *right = head_of(t, to);
   add_link(t, (Link){from, plan_record(t, from, left), send->operand, to, plan_record(t, to, right),
                      receive->operand});
-  if (alike(send, receive)) return;
+  if (alike(send, receive) && left->lane == right->lane) return;
   char sender[EVENT_TEXT_BYTES], receiver[EVENT_TEXT_BYTES];
   event_describe(t->plan, &t->sequences[from], from, t->sequences[from].head, sender);
   event_describe(t->plan, &t->sequences[to], to, t->sequences[to].head, receiver);

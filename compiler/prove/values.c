@@ -29,8 +29,9 @@ typedef enum Use {
   USE_READ,
   USE_RESULT,
   USE_UPDATE,
-  USE_INPUT, /* a result that a model may ignore */
-  USE_BLUR   /* writes, not followed */
+  USE_INPUT,   /* a result that a model may ignore */
+  USE_SCRATCH, /* over what is needed no more */
+  USE_BLUR     /* writes, not followed */
 } Use;
 
 typedef struct Values {
@@ -86,16 +87,16 @@ static bool make_room(Values *v, Contents *c, uint32_t at, uint32_t removed, uin
 }
 
 /* Replaces what [first, end) held: whole values go, of others the rest stays, cut. `value` NULL: by
- * nothing. */
+ * nothing. A view of strided rows `spares` the rows between its own: what is there may yet be read.
+ */
 static void replace(Values *v, uint32_t buffer, uint32_t record, uint64_t first, uint64_t end,
-                    const Value *value) {
+                    const Value *value, bool spares) {
   Contents *c = &v->contents[buffer - v->view->class->buffers_first];
   uint32_t at = find_value(c, first), stop = at, count = 0;
   Value put[3];
   for (; stop < c->count && c->value[stop].first < end; stop++) {
     Value *old = &c->value[stop];
-    if (!old->read && first <= old->first && old->end <= end && value != NULL)
-      report_unread(v, old, buffer, record);
+    if (!old->read && !old->cut && !spares) report_unread(v, old, buffer, record);
     old->cut = true;
   }
   if (stop > at && c->value[at].first < first) {
@@ -161,14 +162,15 @@ static void run_operand(Values *v, uint32_t index, uint32_t operand_index, bool 
   case USE_READ: read_bytes(v, buffer, index, operand_index, first, end); break;
   case USE_UPDATE:
     read_bytes(v, buffer, index, operand_index, first, end);
-    replace(v, buffer, index, first, end, &value);
+    replace(v, buffer, index, first, end, &value, false);
     break;
-  case USE_RESULT: replace(v, buffer, index, first, end, &value); break;
+  case USE_RESULT: replace(v, buffer, index, first, end, &value, false); break;
   case USE_INPUT:
     value.read = true;
-    replace(v, buffer, index, first, end, &value);
+    replace(v, buffer, index, first, end, &value, false);
     break;
-  case USE_BLUR: replace(v, buffer, index, first, end, NULL); break;
+  case USE_SCRATCH: replace(v, buffer, index, first, end, NULL, false); break;
+  case USE_BLUR: replace(v, buffer, index, first, end, NULL, true); break;
   }
 }
 
@@ -186,7 +188,7 @@ static void run_in_place(Values *v, uint32_t index) {
   bool gathers = record->kind == RECORD_ALL_GATHER;
   if (!gathers) {
     read_bytes(v, buffer, index, 0, whole, whole_end);
-    replace(v, buffer, index, whole, whole_end, NULL);
+    replace(v, buffer, index, whole, whole_end, NULL, false);
   }
   Pieces pieces = pieces_begin(v->walk, record, whole);
   while (pieces_range(&pieces, &first, &end)) {
@@ -194,10 +196,10 @@ static void run_in_place(Values *v, uint32_t index) {
     if (gathers)
       read_bytes(v, buffer, index, 0, first, end);
     else
-      replace(v, buffer, index, first, end, &value);
+      replace(v, buffer, index, first, end, &value, false);
   }
   value.first = whole, value.end = whole_end;
-  if (gathers) replace(v, buffer, index, whole, whole_end, &value);
+  if (gathers) replace(v, buffer, index, whole, whole_end, &value, false);
 }
 
 static void end_life(Values *v, uint32_t buffer) {
@@ -233,8 +235,8 @@ static void run_program(Values *v, const PlanProgram *program) {
 static void fill_use(uint8_t use[USE_OPERANDS], const char *contract) {
   uint32_t i = 0;
   for (const char *at = contract; at != NULL && *at != '\0' && i < USE_OPERANDS; i++) {
-    bool blurred = *at == 'S' || *at == 'X' || at[1] == '[';
-    use[i] = blurred ? USE_BLUR : USE_RESULT;
+    bool blurred = *at == 'X' || at[1] == '[';
+    use[i] = *at == 'S' ? USE_SCRATCH : blurred ? USE_BLUR : USE_RESULT;
     at += strcspn(at, " ");
     at += *at == ' ';
   }
