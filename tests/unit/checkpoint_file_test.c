@@ -195,6 +195,12 @@ static void test_parts(void) {
     CHECK(!checkpoint_set_open(&set, part_path(23, 4), &status));
     CHECK(strstr(status.text, "is not rank 0's part"));
   }
+}
+
+static void test_parts_elsewhere(void) {
+  Plan plan;
+  CheckpointSet set;
+  Status status = {0};
   TEST("another mesh is refused, with both, and so is whole state for parts") {
     CHECK(checkpoint_set_open(&set, step_path(23), &status));
     plan = example_in_parts(4);
@@ -317,6 +323,7 @@ int main(void) {
   test_damage();
   test_aside();
   test_parts();
+  test_parts_elsewhere();
   build_free(&builder);
   char command[128];
   (void)snprintf(command, sizeof command, "rm -r %s", folder);

@@ -32,7 +32,19 @@ static void operand(uint64_t first, uint64_t elements, Access access) {
   sketch_operand(&sketch, first * 4, elements * 4, DTYPE_F32, access);
 }
 
-static void test_collectives(void) {
+static void check_reduced(int32_t rank) {
+  const Replay *replay = &rig.replay[rank];
+  for (int i = 0; i < 60; i++)
+    CHECK_NEAR(rig_data(&rig, rank)[i], 15000 + 6 * i, 0);
+  CHECK_NEAR(rig_data(&rig, rank)[60], 1000 * rank + 60, 0);
+  for (uint32_t record = 0; record < 2; record++) {
+    CHECK_INT(replay_count(replay, record)->runs, 1);
+    CHECK_INT(replay_count(replay, record)->sent_bytes, 5 * 10 * 4);
+  }
+  CHECK_INT(replay_sent_bytes(replay), 2 * 5 * 10 * 4);
+}
+
+static void test_in_place(void) {
   TEST("a scatter in place, then a gather in place, are an all-reduce") {
     begin();
     sketch_record(&sketch, RECORD_REDUCE_SCATTER, LANE_COMPUTE, BOTH - 1);
@@ -42,18 +54,13 @@ static void test_collectives(void) {
     operand(0, 60, ACCESS_UPDATE);
     sketch_dim(&sketch, 1), sketch_dim(&sketch, 4), sketch_dim(&sketch, 2), sketch_dim(&sketch, 3);
     run();
-    for (int32_t rank = 0; rank < 6; rank++) {
-      for (int i = 0; i < 60; i++)
-        CHECK_NEAR(rig_data(&rig, rank)[i], 15000 + 6 * i, 0);
-      CHECK_NEAR(rig_data(&rig, rank)[60], 1000 * rank + 60, 0);
-      for (uint32_t record = 0; record < 2; record++) {
-        CHECK_INT(replay_count(&rig.replay[rank], record)->runs, 1);
-        CHECK_INT(replay_count(&rig.replay[rank], record)->sent_bytes, 5 * 10 * 4);
-      }
-      CHECK_INT(replay_sent_bytes(&rig.replay[rank]), 2 * 5 * 10 * 4);
-    }
+    for (int32_t rank = 0; rank < 6; rank++)
+      check_reduced(rank);
     end();
   }
+}
+
+static void test_two_operands(void) {
   TEST("a gather and a scatter between two operands, over one axis") {
     begin();
     sketch_record(&sketch, RECORD_ALL_GATHER, LANE_COMPUTE, TP - 1);
@@ -183,7 +190,8 @@ static void test_varies(void) {
 }
 
 int main(void) {
-  test_collectives();
+  test_in_place();
+  test_two_operands();
   test_exchange();
   test_varies();
   CHECK_DONE();
