@@ -68,6 +68,8 @@ static Draft *make_draft(Compile *c, const Job *job, const Compiled *known, Mode
   if (recompute.choice != CHOICE_RECOMPUTE_NONE) /* what backward computes again      */
     recompute_apply(d->train, recompute.group_layers > 1 ? RECOMPUTE_EVERY : RECOMPUTE_BLOCK,
                     recompute.group_layers);
+  if (d->derived.pp > 1 && job->parallel.pipeline == CHOICE_ZB_H1)
+    grad_split_weight(d->train); /* what only makes parameter gradients may wait      */
   if (job->data.valid.count > 0) {
     d->eval = make_graph(d, model, false);
     if (d->eval == NULL) return NULL;

@@ -42,7 +42,7 @@ static Accumulate accumulate_of(const Draft *d, const Graph *g, const Node *n) {
     if (out->kind == VALUE_LOSS) return ACCUMULATE_AFTER_FIRST;
     if (out->kind == VALUE_PARAM_GRAD && n->accumulate == ACCUMULATE_AFTER_FIRST)
       return d->blocks.at[d->params[out->param].block].shards_grads ? ACCUMULATE_NEVER
-                                                                 : ACCUMULATE_AFTER_FIRST;
+                                                                    : ACCUMULATE_AFTER_FIRST;
   }
   return n->accumulate;
 }
@@ -111,26 +111,28 @@ static void emit_node(const Emission *e, int32_t at, const Lowered *low) {
   e->draft->segments.at[e->segment].flops += low->flops;
 }
 
-/* Recomputed nodes that no backward node needs, directly or through others: they only make the
- * region's output. */
+static void need_inputs(const Graph *g, const Node *n, bool *needed) {
+  for (int32_t k = 0; k < n->input_count; k++)
+    for (ValueId v = n->inputs[k]; v != NO_ID; v = graph_value(g, v)->view_of)
+      needed[v] = true;
+}
+
+/* Recomputed nodes that no backward node needs, now or when it waits, directly or through others:
+ * they only make the region's output. */
 static bool *find_only_output(Draft *d, const Graph *g, const Region *region) {
   const NodeList *list = &region->recompute;
   bool *needed = ARENA_ARRAY(d->compile->arena, bool, g->values.count);
   bool *only = ARENA_ARRAY(d->compile->arena, bool, list->count + 1);
-  for (int32_t i = 0; i < region->backward.count; i++) {
-    const Node *n = graph_node(g, region->backward.at[i]);
-    for (int32_t k = 0; k < n->input_count; k++)
-      for (ValueId v = n->inputs[k]; v != NO_ID; v = graph_value(g, v)->view_of)
-        needed[v] = true;
-  }
+  for (int32_t i = 0; i < region->backward.count; i++)
+    need_inputs(g, graph_node(g, region->backward.at[i]), needed);
+  for (int32_t i = 0; i < region->weight.count; i++)
+    need_inputs(g, graph_node(g, region->weight.at[i]), needed);
   for (int32_t i = list->count - 1; i >= 0; i--) {
     const Node *n = graph_node(g, list->at[i]);
     only[i] = true;
     for (int32_t k = 0; k < n->output_count; k++)
       if (needed[n->outputs[k]]) only[i] = false;
-    for (int32_t k = 0; !only[i] && k < n->input_count; k++)
-      for (ValueId v = n->inputs[k]; v != NO_ID; v = graph_value(g, v)->view_of)
-        needed[v] = true;
+    if (!only[i]) need_inputs(g, n, needed);
   }
   return only;
 }
