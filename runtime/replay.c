@@ -58,6 +58,8 @@ static void run_kernel(Replay *replay, const Position *at, const PlanRecord *rec
   replay->kernel[record->kernel](&args);
 }
 
+_Static_assert((int)KERNEL_OPERANDS_MAX <= (int)COMM_POSTS_MAX, "an exchange has room");
+
 /* The posts of an exchange: what is read is sent, what is written comes. */
 static bool run_exchange(const Replay *replay, Comm *comm, const PlanRecord *record,
                          void *const *operand) {

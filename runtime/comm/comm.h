@@ -14,6 +14,8 @@
 
 typedef struct Comm Comm;
 
+enum { COMM_POSTS_MAX = 16 };
+
 typedef struct CommElements {
   int64_t count;
   DType dtype;
@@ -58,7 +60,7 @@ typedef struct CommOps {
   /* x and y do not overlap. */
   bool (*all_to_all)(Comm *self, uint32_t comm, const void *x, void *y, const CommTurn *turn);
   /* All sends and receives at once; returns when all are done. The k-th send of one member to
-   * another meets the k-th receive there, and has its size. At most KERNEL_OPERANDS_MAX. */
+   * another meets the k-th receive there, and has its size. At most COMM_POSTS_MAX. */
   bool (*exchange)(Comm *self, uint32_t comm, const CommPost *post, int32_t count);
   /* Returns when every rank of the job has called it. */
   bool (*barrier)(Comm *self);

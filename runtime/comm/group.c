@@ -80,7 +80,7 @@ static bool receive_any(Group *group, int32_t member, const CommPost *post, int3
 }
 
 bool group_exchange(Group *group, int32_t member, const CommPost *post, int32_t count) {
-  assert(count <= KERNEL_OPERANDS_MAX);
+  assert(count <= COMM_POSTS_MAX);
   uint32_t pending = 0;
   for (int32_t i = 0; i < count; i++)
     if (!post[i].is_sent) pending |= 1u << i;

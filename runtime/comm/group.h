@@ -5,7 +5,6 @@
 
 #include "runtime/comm/barrier.h"
 #include "runtime/comm/comm.h"
-#include "runtime/plan/limits.h"
 
 enum { GROUP_MEMBERS_MAX = 256 };
 
@@ -20,7 +19,7 @@ typedef struct GroupPost {
 
 /* What one member sends in the exchange that it is in. */
 typedef struct GroupBoard {
-  GroupPost post[KERNEL_OPERANDS_MAX];
+  GroupPost post[COMM_POSTS_MAX];
   int32_t count;
   int32_t open; /* not done */
 } GroupBoard;
