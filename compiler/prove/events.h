@@ -51,10 +51,11 @@ uint32_t class_at_distance(const Plan *plan, uint32_t class, uint32_t comm, int6
 typedef struct Link {
   uint32_t from_class, from_record, from_operand; /* record: index into plan->records */
   uint32_t to_class, to_record, to_operand;
+  uint32_t differs; /* axes along which what is sent differs between ranks; for replicas.c */
 } Link;
 
 struct Links {
-  Link *link; /* to be freed */
+  Link *link; /* by target, once each; to be freed */
   uint32_t count, capacity;
 };
 

@@ -49,6 +49,29 @@ static void prove_class(const Plan *plan, const PlanClass *class, ProveReport *r
   free(members.coordinates);
 }
 
+/* One pass over all classes; from the last to the first when `back`. */
+static bool follow_replicas(const Plan *plan, ProveReport *report, Links *links, bool back,
+                            bool judge) {
+  bool changed = false;
+  for (uint32_t i = 0; i < plan->classes_count; i++) {
+    View view = {.plan = plan, .report = report};
+    view.class = &plan->classes[back ? plan->classes_count - 1 - i : i];
+    for (uint32_t axis = 0; axis < plan->axes_count; axis++)
+      view.coordinate[axis] = plan->bounds[view.class->bounds_first + axis].first;
+    if (prove_memory(&view)) changed = prove_replicas(&view, links, judge) || changed;
+    view_close(&view);
+  }
+  return changed;
+}
+
+/* Values go down the stages of a pipeline and gradients up, so that two passes usually do. */
+static void prove_all_replicas(const Plan *plan, ProveReport *report, Links *links) {
+  bool back = false;
+  while (follow_replicas(plan, report, links, back, false))
+    back = !back;
+  follow_replicas(plan, report, links, false, true);
+}
+
 static void count_program(const View *view, uint32_t program) {
   ProveReport *report = view->report;
   Walk walk = walk_begin(view, &view->plan->programs[program]);
@@ -96,6 +119,8 @@ bool prove(const Plan *plan, ProveReport *report) {
   for (uint32_t c = 0; c < plan->classes_count && classes != NULL; c++)
     prove_class(plan, &plan->classes[c], report, classes);
   if (classes != NULL) step_classes_close(classes);
+  /* Where operands lie is known to be right from here on. */
+  if (report->finding_count == 0) prove_all_replicas(plan, report, &links);
   free(links.link);
   return report->finding_count == 0;
 }

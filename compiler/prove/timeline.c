@@ -11,6 +11,7 @@
  * that include whoever some rank of a class waits for, and an exchange leads all ranks of a class
  * to ranks of one class (events.c checks it). */
 #include <stdlib.h>
+#include <string.h>
 
 #include "compiler/prove/events.h"
 #include "runtime/plan/plan_text.h"
@@ -48,13 +49,9 @@ static bool all_have_come(const Timeline *t, uint32_t class, const Event *event)
 
 static void add_link(const Timeline *t, Link link) {
   Links *links = t->links;
-  if (links->count > 0) { /* one after another, the same two records meet again and again */
-    const Link *last = &links->link[links->count - 1];
-    if (last->from_record == link.from_record && last->from_operand == link.from_operand &&
-        last->from_class == link.from_class && last->to_record == link.to_record &&
-        last->to_operand == link.to_operand)
-      return;
-  }
+  /* The same few records meet again and again: what is left is removed at the end. */
+  for (uint32_t i = 1; i <= 16 && i <= links->count; i++)
+    if (memcmp(&links->link[links->count - i], &link, sizeof link) == 0) return;
   if (links->count == links->capacity) {
     uint32_t capacity = links->capacity ? 2 * links->capacity : 64;
     Link *grown = realloc(links->link, capacity * sizeof *grown);
@@ -62,6 +59,26 @@ static void add_link(const Timeline *t, Link link) {
     links->link = grown, links->capacity = capacity;
   }
   links->link[links->count++] = link;
+}
+
+static int compare_links(const void *a, const void *b) {
+  const Link *x = a, *y = b;
+  const uint32_t left[] = {x->to_class,   x->to_record,   x->to_operand,
+                           x->from_class, x->from_record, x->from_operand};
+  const uint32_t right[] = {y->to_class,   y->to_record,   y->to_operand,
+                            y->from_class, y->from_record, y->from_operand};
+  for (size_t i = 0; i < sizeof left / sizeof *left; i++)
+    if (left[i] != right[i]) return left[i] < right[i] ? -1 : 1;
+  return 0;
+}
+
+static void sort_links(Links *links) {
+  uint32_t count = 0;
+  if (links->count > 0) qsort(links->link, links->count, sizeof *links->link, compare_links);
+  for (uint32_t i = 0; i < links->count; i++)
+    if (count == 0 || compare_links(&links->link[count - 1], &links->link[i]) != 0)
+      links->link[count++] = links->link[i];
+  links->count = count;
 }
 
 static uint32_t plan_record(const Timeline *t, uint32_t class, const Event *event) {
@@ -83,7 +100,7 @@ static void meet(const Timeline *t, uint32_t from, Transfer *send, uint32_t to, 
   send->done = receive->done = true;
   const Event *left = head_of(t, from), *right = head_of(t, to);
   add_link(t, (Link){from, plan_record(t, from, left), send->operand, to, plan_record(t, to, right),
-                     receive->operand});
+                     receive->operand, 0});
   if (alike(send, receive) && left->lane == right->lane) return;
   char sender[EVENT_TEXT_BYTES], receiver[EVENT_TEXT_BYTES];
   event_describe(t->plan, &t->sequences[from], from, t->sequences[from].head, sender);
@@ -155,6 +172,7 @@ void timeline_run(const Plan *plan, ProveReport *report, ProgramKind kind, Seque
     for (uint32_t k = 0; k < plan->classes_count; k++)
       moved = step_class(&t, k) || moved;
   }
+  sort_links(links);
   for (uint32_t k = 0; k < plan->classes_count; k++) {
     if (sequences[k].head == sequences[k].count) continue;
     char text[EVENT_TEXT_BYTES];

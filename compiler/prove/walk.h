@@ -142,6 +142,9 @@ void prove_dataflow(const View *view);
 void prove_values(const View *view);
 void prove_twins(const View *view);
 
+/* True when what is known of other classes has changed; findings only where it `judge`s. */
+bool prove_replicas(const View *view, Links *links, bool judge);
+
 /* The step of one class after another, between open and close: what only all together show is
  * found at the end. */
 typedef struct Classes Classes;
