@@ -186,6 +186,11 @@ static const char *change_text(Layouts *l, const PlanMeaning *meaning) {
                       layout_text(l, meaning->before), after);
 }
 
+/* "dp@dp" is dp on a lane of its own. */
+static const char *axes_text(Layouts *l, uint32_t comm) {
+  return layout_text(l, l->compiled->plan.comms[comm].name);
+}
+
 static void print_line(Layouts *l, const Line *line, FILE *out) {
   const Plan *plan = &l->compiled->plan;
   int64_t times = most_times(plan, line);
@@ -200,8 +205,9 @@ static void print_group(Layouts *l, const Group *group, FILE *out) {
   const Plan *plan = &l->compiled->plan;
   double sent = 0;
   int64_t times = 0;
-  fprintf(out, "\n%s, over %s: %u ranks\n", group->name,
-          plan_string(plan, plan->comms[group->comm].name), plan_comm_size(plan, group->comm));
+  fprintf(out, "\n%s, over %s: %u ranks%s\n", group->name, axes_text(l, group->comm),
+          plan_comm_size(plan, group->comm),
+          group->lines.at[0].record->lane == LANE_COMPUTE ? "" : ", beside compute");
   for (int32_t i = 0; i < group->lines.count; i++) {
     const Line *line = &group->lines.at[i];
     print_line(l, line, out);
@@ -215,15 +221,21 @@ static void print_group(Layouts *l, const Group *group, FILE *out) {
 
 /* ---- what a rank sends in a step, by communicator */
 
-static double class_bytes(const Layouts *l, uint32_t class, uint32_t comm) {
+static double class_bytes(const Layouts *l, uint32_t class, uint32_t axes_mask) {
   const Plan *plan = &l->compiled->plan;
   double total = 0;
   for (uint32_t r = 0; r < plan->records_count; r++) {
     const PlanRecord *record = &plan->records[r];
-    if (is_communication(record) && record->comm == comm)
+    if (is_communication(record) && plan->comms[record->comm].axes_mask == axes_mask)
       total += (double)l->times[class][r] * sent_bytes(plan, record);
   }
   return total;
+}
+
+static bool is_repeated(const Plan *plan, uint32_t comm) {
+  for (uint32_t before = 0; before < comm; before++)
+    if (plan->comms[before].axes_mask == plan->comms[comm].axes_mask) return true;
+  return false;
 }
 
 static void print_totals(Layouts *l, FILE *out) {
@@ -231,14 +243,15 @@ static void print_totals(Layouts *l, FILE *out) {
   fprintf(out, "\nsent by one rank in a step%s\n",
           plan->classes_count > 1 ? ", on the stage that sends most" : "");
   for (uint32_t comm = 0; comm < plan->comms_count; comm++) {
+    if (is_repeated(plan, comm)) continue;
     double most = 0;
     for (uint32_t k = 0; k < plan->classes_count; k++) {
-      double bytes = class_bytes(l, k, comm);
+      double bytes = class_bytes(l, k, plan->comms[comm].axes_mask);
       if (bytes > most) most = bytes;
     }
     if (most > 0)
-      fprintf(out, " over %-23s %6u ranks %9s\n", plan_string(plan, plan->comms[comm].name),
-              plan_comm_size(plan, comm), bytes_text(l->compiled, (int64_t)most));
+      fprintf(out, " over %-23s %6u ranks %9s\n", axes_text(l, comm), plan_comm_size(plan, comm),
+              bytes_text(l->compiled, (int64_t)most));
   }
 }
 

@@ -1,0 +1,245 @@
+/* communication_test.c -- how often ranks communicate, how much, and how long it takes: numbers
+ * that textbooks and papers print, asked of compiled plans.
+ *
+ * Predicted times are bytes that a ring sends over the link's rate, one way, without latency: the
+ * device and its links come from specs/, as the rates of the data sheets. */
+#include "tests/golden_numbers/golden.h"
+#include "tests/unit/check.h"
+
+#define WHOLE_MEMORY "memory = \"1000TB\"" /* what is asked here is not whether it fits */
+#define GPT                                                                                        \
+  "model = { \"gpt2\", layers = 2, width = 512, heads = 8, vocab = 1024, positions = 256 }, "
+#define LLAMA                                                                                      \
+  "model = { \"llama\", layers = 2, width = 512, heads = 8, kv_heads = 4, ffn = 1024, "            \
+  "vocab = 1024 }, "
+#define SMALL                                                                                      \
+  "train = { batch = \"8 sequences\", context = 256, microbatch = 8, steps = 1 }, "                \
+  "memory = { recompute = \"none\" }, cluster = { \"dgx-h100\", devices = 4 }, "
+
+typedef struct Collectives {
+  int64_t all_reduces, all_gathers, reduce_scatters;
+} Collectives;
+
+static Collectives count(const Golden *g, const char *segment) {
+  Collectives c = {
+      golden_find(g->plan, 0, (Which){segment, "tp", NULL, RECORD_ALL_REDUCE}).records,
+      golden_find(g->plan, 0, (Which){segment, "tp", NULL, RECORD_ALL_GATHER}).records,
+      golden_find(g->plan, 0, (Which){segment, "tp", NULL, RECORD_REDUCE_SCATTER}).records,
+  };
+  return c;
+}
+
+/* Of one layer, forward and backward. */
+static void check_layer(const char *model, const char *region, const char *parallel,
+                        Collectives forward, Collectives backward) {
+  Golden g;
+  char segment[64];
+  golden_open(&g, "%s" SMALL "parallel = { tp = 4, %s },", model, parallel);
+  CHECK(g.is_compiled);
+  if (g.is_compiled) {
+    (void)snprintf(segment, sizeof segment, "%s.forward", region);
+    Collectives f = count(&g, segment);
+    CHECK_INT(f.all_reduces, forward.all_reduces);
+    CHECK_INT(f.all_gathers, forward.all_gathers);
+    CHECK_INT(f.reduce_scatters, forward.reduce_scatters);
+    (void)snprintf(segment, sizeof segment, "%s.backward", region);
+    Collectives b = count(&g, segment);
+    CHECK_INT(b.all_reduces, backward.all_reduces);
+    CHECK_INT(b.all_gathers, backward.all_gathers);
+    CHECK_INT(b.reduce_scatters, backward.reduce_scatters);
+  }
+  golden_close(&g);
+}
+
+static void test_tensor_collectives(void) {
+  static const struct {
+    const char *text, *region;
+  } models[] = {{GPT, "h"}, {LLAMA, "model.layers"}};
+  for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+    TEST("tp: two all-reduces a layer forward and two backward")
+    check_layer(models[i].text, models[i].region, "sequence = false", (Collectives){2, 0, 0},
+                (Collectives){2, 0, 0});
+    TEST("tp with sequence: two pairs of all-gather and reduce-scatter forward, two backward")
+    check_layer(models[i].text, models[i].region, "sequence = true", (Collectives){0, 2, 2},
+                (Collectives){0, 2, 2});
+    TEST("regather: two more all-gathers backward")
+    check_layer(models[i].text, models[i].region, "sequence = true, regather = true",
+                (Collectives){0, 2, 2}, (Collectives){0, 4, 2});
+  }
+}
+
+/* A GPT of 96 layers, width 8192, four sequences of 2048 tokens in bf16. */
+static Found tensor_messages(const char *cluster, int tp) {
+  Golden g;
+  golden_open(&g,
+              "model = { \"gpt2\", layers = 96, width = 8192, heads = 64, positions = 2048, "
+              "vocab = 51200 }, train = { batch = \"4 sequences\", microbatch = 4, steps = 1 }, "
+              "memory = { recompute = \"none\" }, cluster = { %s, " WHOLE_MEMORY " }, "
+              "parallel = { tp = %d, sequence = false },",
+              cluster, tp);
+  CHECK(g.is_compiled);
+  Found found = {0};
+  if (g.is_compiled)
+    found = golden_find(g.plan, 0, (Which){"h.*ward", "tp", NULL, RECORD_ALL_REDUCE});
+  golden_close(&g);
+  return found;
+}
+
+static void test_tensor_messages(void) {
+  TEST("tp: 134 MB a message, 51 GB over 96 layers") {
+    Found f = tensor_messages("\"dgx-h100\"", 8);
+    CHECK_INT(f.message_bytes, 134217728);
+    CHECK_INT(f.runs, 4 * 96);
+    CHECK_NEAR(f.bytes, 51.5e9, 0.05e9);
+  }
+  TEST("tp: 0.11 s at 450 GB/s when each byte is sent once, as two ranks do; 7/4 of it on eight") {
+    Found two = tensor_messages("\"dgx-h100\", devices = 2", 2);
+    Found eight = tensor_messages("\"dgx-h100\"", 8);
+    CHECK_NEAR((double)two.predicted_ns * 1e-9, 0.1145, 0.0001);
+    CHECK_NEAR((double)eight.predicted_ns, 1.75 * (double)two.predicted_ns, 384);
+  }
+}
+
+static void test_pipeline_message(void) {
+  TEST("pp: 33.5 MB a boundary crossing") {
+    Golden g;
+    golden_open(&g, "model = { \"gpt2\", layers = 8, width = 8192, heads = 64, positions = 2048, "
+                    "vocab = 51200 }, train = { batch = \"8 sequences\", steps = 1 }, "
+                    "memory = { recompute = \"none\" }, parallel = { pp = 4 }, "
+                    "cluster = { \"dgx-h100\", devices = 4, " WHOLE_MEMORY " },");
+    CHECK(g.is_compiled);
+    for (uint32_t stage = 0; g.is_compiled && stage < 4; stage++) {
+      Which which = {"exchange *", "pp", "carried*", RECORD_EXCHANGE};
+      /* Activations go over three boundaries, gradients come back over three. */
+      int64_t crossings = 8 * ((stage < 3) + (stage > 0));
+      CHECK_INT(golden_find(g.plan, stage, which).bytes, crossings * 33554432);
+    }
+    golden_close(&g);
+  }
+}
+
+static void test_gradients(void) {
+  TEST("ddp: gradients of 175B in fp32 take 55 s on 64 ranks at 25 GB/s") {
+    Golden g;
+    golden_open(&g, "model = \"gpt3-175b\", train = { batch = \"64 sequences\", steps = 1 }, "
+                    "memory = { recompute = \"none\" }, parallel = { zero = 0 }, "
+                    "cluster = { \"dgx-a100\", nodes = 8, " WHOLE_MEMORY " },");
+    CHECK(g.is_compiled);
+    if (g.is_compiled) {
+      Found f = golden_find(g.plan, 0, (Which){"*.reduce", "dp", "*gradients", RECORD_ALL_REDUCE});
+      CHECK_NEAR((double)f.predicted_ns * 1e-9, 55.1, 0.15);
+      CHECK(f.bytes >= g.compiled.parameters * 4);
+    }
+    golden_close(&g);
+  }
+}
+
+/* ZeRO 3 of 7e9 parameters in 32 equal layers on eight ranks: gathers of the layers in one step of
+ * one micro-batch. */
+static Found layer_gathers(const char *cluster) {
+  Golden g;
+  golden_open(&g,
+              "model = { \"llama\", layers = 32, width = 4096, heads = 32, ffn = 12340, "
+              "vocab = 32000, positions = 4096 }, train = { batch = \"8 sequences\", steps = 1 }, "
+              "memory = { recompute = \"none\" }, parallel = { zero = 3, zero_keep = \"1B\", "
+              "bucket = \"1GB\" }, "
+              "cluster = { %s, " WHOLE_MEMORY " },",
+              cluster);
+  CHECK(g.is_compiled);
+  Found found = {0};
+  if (g.is_compiled)
+    found = golden_find(g.plan, 0, (Which){"model.layers.gather", "dp", NULL, RECORD_ALL_GATHER});
+  golden_close(&g);
+  return found;
+}
+
+static void test_gathers(void) {
+  TEST("zero 3 of 7B: 438 MB a layer, gathered twice a step") {
+    Found f = layer_gathers("\"dgx-h100\"");
+    CHECK_NEAR(f.message_bytes, 437.5e6, 0.1e6);
+    CHECK_INT(f.runs, 2 * 32);
+    /* 383 MB come from the seven others: what a ring moves, at 450 GB/s */
+    CHECK_NEAR((double)f.predicted_ns / (double)f.runs * 0.45, 383e6 * 1e-3, 0.3e3);
+    CHECK_NEAR((double)f.predicted_ns / (double)f.runs * 1e-6, 0.85, 0.005);
+    CHECK_NEAR((double)f.predicted_ns * 1e-6, 54.4, 0.1);
+  }
+  TEST("zero 3 of 7B between nodes, at 50 GB/s: 7.7 ms a gather, 493 ms a step") {
+    Found f = layer_gathers("\"dgx-h100\", nodes = 8, devices = 1");
+    CHECK_NEAR((double)f.predicted_ns / (double)f.runs * 1e-6, 7.7, 0.05);
+    CHECK_NEAR((double)f.predicted_ns * 1e-6, 493, 4); /* 64 x 7.66; the text has 64 x 7.7 */
+  }
+}
+
+static void test_degrees(void) {
+  TEST("batch: 2 x 30 x 4 = 240 sequences are 30 micro-batches") {
+    Golden g;
+    golden_open(&g, GPT "train = { batch = \"240 sequences\", microbatch = 2, steps = 1 }, "
+                        "parallel = { dp = 4 }, cluster = { \"dgx-h100\", devices = 4 },");
+    CHECK(g.is_compiled);
+    CHECK_INT(g.compiled.derived.accumulation, 30);
+    golden_close(&g);
+  }
+  TEST("800 ranks, tp 8 x pp 4: dp is 25") {
+    Golden g;
+    golden_open(&g, "model = { \"gpt3-175b\", vocab = 51200 }, "
+                    "train = { batch = \"400 sequences\", steps = 1 }, "
+                    "parallel = { tp = 8, pp = 4 }, cluster = { \"dgx-h100\", nodes = 100 },");
+    CHECK(g.is_compiled);
+    CHECK_INT(g.compiled.derived.dp, 25);
+    golden_close(&g);
+  }
+  TEST("1T on 3,072 ranks, tp 8 x pp 64: dp is 6; 3,072 sequences are 512 micro-batches") {
+    Golden g;
+    golden_open(&g, "model = { \"gpt2\", layers = 128, width = 25600, heads = 160, "
+                    "positions = 2048, vocab = 51200 }, "
+                    "train = { batch = \"3072 sequences\", steps = 1 }, "
+                    "parallel = { tp = 8, pp = 64 }, cluster = { \"dgx-a100\", nodes = 384 },");
+    CHECK(g.is_compiled);
+    if (g.is_compiled) {
+      CHECK_INT(g.compiled.derived.dp, 6);
+      CHECK_INT(g.compiled.derived.accumulation, 512);
+      int64_t ranks = 0;
+      for (uint32_t c = 0; c < g.plan->classes_count; c++)
+        ranks += g.plan->classes[c].rank_count;
+      CHECK_INT(ranks, 3072);
+      CHECK_NEAR(g.compiled.parameters, 1008e9, 1e9); /* of the paper's table 3 */
+    }
+    golden_close(&g);
+  }
+}
+
+static void test_llama(void) {
+  TEST("Llama 3 70B, tp 8 x pp 2 on 64 ranks: dp is 4; weights, gradients, states of a rank") {
+    Golden g;
+    golden_open(&g, "model = \"llama3-70b\", "
+                    "train = { batch = \"512 sequences\", context = 4096, steps = 1 }, "
+                    "precision = { \"bf16\", grad = \"bf16\" }, "
+                    "parallel = { tp = 8, pp = 2, zero = 1, stages = { 40, 40 } }, "
+                    "cluster = { \"dgx-h100\", nodes = 8 },");
+    CHECK(g.is_compiled);
+    CHECK_INT(g.compiled.derived.dp, 4);
+    CHECK_INT(g.compiled.derived.accumulation, 128);
+    /* A stage has 40 layers of 855,654,400 parameters, one norm in 16,384 of which is not cut, and
+     * a table of 128,256 x 8,192. Less than 0.1 % is norms that every rank has, and padding. */
+    double cut = (40 * 855654400.0 + 128256 * 8192.0) / 8;
+    for (uint32_t stage = 0; g.is_compiled && stage < 2; stage++) {
+      CHECK_NEAR(golden_state_bytes(g.plan, stage, BUFFER_PARAM), 2 * cut, 2e-3 * cut);
+      CHECK_NEAR(golden_state_bytes(g.plan, stage, BUFFER_GRAD), 2 * cut, 2e-3 * cut);
+      CHECK_NEAR(golden_state_bytes(g.plan, stage, BUFFER_MASTER), cut, 1e-3 * cut);
+      CHECK_NEAR(golden_state_bytes(g.plan, stage, BUFFER_MOMENT1), cut, 1e-3 * cut);
+      CHECK_NEAR(golden_state_bytes(g.plan, stage, BUFFER_MOMENT2), cut, 1e-3 * cut);
+    }
+    golden_close(&g);
+  }
+}
+
+int main(void) {
+  test_tensor_collectives();
+  test_tensor_messages();
+  test_pipeline_message();
+  test_gradients();
+  test_gathers();
+  test_degrees();
+  test_llama();
+  CHECK_DONE();
+}
