@@ -6,7 +6,7 @@
  * in the order of kernels.def:
  *
  * - access: R read, W written, U updated, A written or, when accumulating, updated, P written or
- *   updated, S scratch, X written for a backward pass that need not follow
+ *   updated, S scratch; X as W, and B as A, for a backward pass that need not follow
  * - size: indices of dims to be multiplied (a is 10), then *N; [rows|inner|stride]: a view, from
  *   its first element to its last; = all sizes of a broadcast, ~ the span of its second operand,
  *   ^ the part that is not summed
@@ -48,7 +48,7 @@ static const struct Contract {
     {"attention", 8, 10, "R" QUERY " R" KEY " R" VALUE " W0124 X021:f S"},
     {"attention_backward", 11, 10,
      "R0124 R" QUERY " R" KEY " R" VALUE " R0124 R021:f W[01|24|8] W[01|34|9] W[01|34|a] S"},
-    {"attention_merge", 4, 0, "A0123 A021:f R0123 R021:f"},
+    {"attention_merge", 4, 0, "A0123 B021:f R0123 R021:f"},
     {"gelu", 1, 0, "R0 W0"},
     {"silu", 1, 0, "R0 W0"},
     {"relu", 1, 0, "R0 W0"},
@@ -146,7 +146,8 @@ static bool access_fits(char letter, const PlanRecord *record, uint32_t access) 
   switch (letter) {
   case 'R': return access == ACCESS_READ;
   case 'U': return access == ACCESS_UPDATE;
-  case 'A': return access == (record->accumulate ? ACCESS_UPDATE : ACCESS_WRITE);
+  case 'A':
+  case 'B': return access == (record->accumulate ? ACCESS_UPDATE : ACCESS_WRITE);
   case 'P': return access != ACCESS_READ;
   default: return access == ACCESS_WRITE;
   }

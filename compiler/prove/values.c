@@ -29,7 +29,7 @@ typedef enum Use {
   USE_READ,
   USE_RESULT,
   USE_UPDATE,
-  USE_INPUT,   /* a result that a model may ignore */
+  USE_INPUT,   /* a result that may go unread */
   USE_SCRATCH, /* over what is needed no more */
   USE_BLUR     /* writes, not followed */
 } Use;
@@ -161,6 +161,8 @@ static void run_operand(Values *v, uint32_t index, uint32_t operand_index, bool 
   switch (use_of(v, record, operand_index, operand->access)) {
   case USE_READ: read_bytes(v, buffer, index, operand_index, first, end); break;
   case USE_UPDATE:
+    value.read = record->kind == RECORD_KERNEL && operand_index < USE_OPERANDS &&
+                 v->use[record->kernel][operand_index] == USE_INPUT;
     read_bytes(v, buffer, index, operand_index, first, end);
     replace(v, buffer, index, first, end, &value, false);
     break;
@@ -236,7 +238,7 @@ static void fill_use(uint8_t use[USE_OPERANDS], const char *contract) {
   uint32_t i = 0;
   for (const char *at = contract; at != NULL && *at != '\0' && i < USE_OPERANDS; i++) {
     bool blurred = *at == 'X' || at[1] == '[';
-    use[i] = *at == 'S' ? USE_SCRATCH : blurred ? USE_BLUR : USE_RESULT;
+    use[i] = *at == 'S' ? USE_SCRATCH : *at == 'B' ? USE_INPUT : blurred ? USE_BLUR : USE_RESULT;
     at += strcspn(at, " ");
     at += *at == ' ';
   }
