@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "compiler/cost/cost.h"
+#include "compiler/cost/simulate.h"
 #include "compiler/emit/tables.h"
 
 typedef struct RoleWords {
@@ -312,29 +313,6 @@ static void emit_segment(Tables *t, const Draft *d, const Segment *segment) {
 
 /* ---- programs */
 
-static int64_t call_ns(const Draft *d, const Call *call) {
-  const Segment *segment = &d->segments.at[call->segment];
-  int64_t total = 0;
-  for (int32_t i = 0; i < segment->records.count; i++) {
-    const Record *record = &segment->records.at[i];
-    if (record_runs(record, call->flags)) total += cost_record_ns(d, record);
-  }
-  return total;
-}
-
-static int64_t program_ns(const Draft *d, const Program *program) {
-  int64_t total = 0;
-  for (int32_t i = 0; i < program->calls.count; i++) {
-    int64_t times = 1;
-    for (int32_t k = 0; k < program->loops.count; k++) {
-      const Loop *loop = &program->loops.at[k];
-      if (i >= loop->first_call && i < loop->first_call + loop->call_count) times = loop->times;
-    }
-    total += times * call_ns(d, &program->calls.at[i]);
-  }
-  return total;
-}
-
 static void emit_call(Tables *t, const Draft *d, const Stage *stage, const Call *call) {
   int32_t bases = d->segments.at[call->segment].bases.count;
   TABLE_PUSH(t, calls,
@@ -375,7 +353,6 @@ static void emit_programs(Tables *t, const Draft *d, const Stage *stage,
     TABLE_PUSH(t, programs,
                (PlanProgram){.peak_bytes = (uint64_t)program->peak_bytes,
                              .live_bytes = (uint64_t)program->live_bytes,
-                             .predicted_ns = program_ns(d, program),
                              .calls_first = (uint32_t)t->calls.count,
                              .calls_count = (uint32_t)program->calls.count,
                              .loops_first = (uint32_t)t->loops.count,
@@ -487,6 +464,20 @@ static void emit_class(Tables *t, const Draft *d, const Stage *stage) {
   TABLE_PUSH(t, classes, class);
 }
 
+/* How long programs take follows from the whole plan. */
+static void predict_programs(Tables *t, const Plan *plan) {
+  for (int32_t kind = 0; kind < ProgramKind_COUNT; kind++) {
+    const LaneTimes *times = simulate(t->arena, plan, (ProgramKind)kind);
+    for (int32_t c = 0; c < t->classes.count; c++) {
+      const PlanClass *class = &t->classes.at[c];
+      for (uint32_t i = 0; i < class->programs_count; i++) {
+        PlanProgram *program = &t->programs.at[class->programs_first + i];
+        if (program->kind == (uint32_t)kind) program->predicted_ns = times[c].span_ns;
+      }
+    }
+  }
+}
+
 void emit_plan(const Draft *d, int64_t parameters, Plan *plan) {
   Tables *t = ARENA_NEW(d->compile->arena, Tables);
   t->arena = d->compile->arena;
@@ -507,4 +498,5 @@ void emit_plan(const Draft *d, int64_t parameters, Plan *plan) {
   plan->table##_count = (uint32_t)t->table.count;
   PLAN_TABLES(PLAN_T)
 #undef PLAN_T
+  predict_programs(t, plan);
 }
