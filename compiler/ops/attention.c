@@ -171,13 +171,13 @@ const OpDef op_attention = {.name = "attention",
                             .in_place = -1,
                             .reads_views = 7,
                             .paper = "arXiv:2205.14135, arXiv:2305.13245",
-                            .layout = LAYOUT_HEADS};
+                            .layout = LAYOUT_HEADS | LAYOUT_WHOLE_TOKENS};
 const OpDef op_attention_backward = {.name = "attention_backward",
                                      .shape = rule_given,
                                      .lower = lower_backward,
                                      .in_place = -1,
                                      .reads_views = 7 << 1,
                                      .writes_views = 7,
-                                     .layout = LAYOUT_HEADS};
+                                     .layout = LAYOUT_HEADS | LAYOUT_WHOLE_TOKENS};
 const OpDef op_attention_merge = {
     .name = "attention_merge", .shape = rule_given, .lower = lower_merge, .in_place = -1};

@@ -115,9 +115,11 @@ const OpDef op_all_to_all = {.name = "all_to_all",
                              .shape = rule_given,
                              .lower = lower_all_to_all,
                              .in_place = -1,
-                             .layout = LAYOUT_LINEAR | LAYOUT_CONVERTS | LAYOUT_SAME_PLACES};
+                             .layout = LAYOUT_LINEAR | LAYOUT_CONVERTS | LAYOUT_SAME_PLACES |
+                                       LAYOUT_WHOLE_TOKENS};
 const OpDef op_exchange = {.name = "exchange",
                            .shape = rule_given,
                            .lower = lower_exchange,
                            .in_place = -1,
-                           .layout = LAYOUT_LINEAR | LAYOUT_CONVERTS | LAYOUT_SAME_PLACES};
+                           .layout = LAYOUT_LINEAR | LAYOUT_CONVERTS | LAYOUT_SAME_PLACES |
+                                     LAYOUT_WHOLE_TOKENS};

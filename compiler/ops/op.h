@@ -78,6 +78,7 @@ enum {
   LAYOUT_HEADS = 1u << 2,          /* its inputs' cut names belong together: heads and kv_heads */
   LAYOUT_BILINEAR = 1u << 3,       /* linear in each input: summands may pass in one of them */
   LAYOUT_SAME_PLACES = 1u << 4,    /* dim i of the output is cut where dim i of the input is */
+  LAYOUT_WHOLE_TOKENS = 1u << 6,   /* it needs all tokens that cp leaves a rank */
   LAYOUT_CONVERTS = 1u << 5,       /* attrs[0]: the axes along which it changes the layout */
 };
 

@@ -50,4 +50,4 @@ const OpDef op_rope = {.name = "rope",
                        .reads_views = 1,
                        .writes_views = 1,
                        .paper = "arXiv:2104.09864",
-                       .layout = LAYOUT_LINEAR};
+                       .layout = LAYOUT_LINEAR | LAYOUT_WHOLE_TOKENS};

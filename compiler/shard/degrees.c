@@ -116,6 +116,21 @@ static bool check_ulysses_heads(const Graph *g, int64_t cp, int64_t tp) {
   return good;
 }
 
+/* What shares a sample's tokens is cp, and it shares nothing else. */
+static bool check_token_axes(const Graph *g) {
+  bool good = true;
+  for (DimId d = 0; d < g->dims.count; d++) {
+    const Dim *dim = &g->dims.at[d];
+    bool is_seq = strcmp(dim->name, "seq") == 0;
+    bool is_cp = dim->axis != NULL && strcmp(dim->axis, "cp") == 0;
+    if (is_seq != is_cp)
+      good = error_at(g->compile, (Span){0}, "degrees",
+                      "parallel.cp cuts seq and nothing else; '%s' %s", dim->name,
+                      is_seq ? "is said to be on another axis" : "is said to be on cp");
+  }
+  return good;
+}
+
 bool check_token_degrees(const Graph *g, ShardOptions options) {
   const Mesh *mesh = &g->mesh;
   int64_t cp = at_least_one(mesh->size[MESH_CP]);
@@ -126,7 +141,7 @@ bool check_token_degrees(const Graph *g, ShardOptions options) {
   if (cp > 1 && seq == NULL)
     return error_at(g->compile, (Span){0}, "degrees",
                     "parallel.cp = %lld: the model has no 'seq' to cut", (long long)cp);
-  bool ring = options.context == CONTEXT_RING, good = true;
+  bool ring = options.context == CONTEXT_RING, good = cp == 1 || check_token_axes(g);
   int64_t parts = cp > 1 ? (ring ? 2 : 1) * cp : 1;
   if (seq != NULL && seq->size % parts != 0)
     good = error_at(g->compile, (Span){0}, "degrees",

@@ -7,10 +7,22 @@ static bool has_layout(const Node *n, uint32_t layout) {
 
 /* ---- what a node asks of its inputs */
 
+/* Backward works on the tokens and heads that forward made its statistics of. NO_ID: n reads none.
+ */
+static ValueId output_with_statistics(const Shard *s, const Node *n) {
+  for (int32_t i = 0; i < n->input_count; i++) {
+    const Value *value = graph_value(s->g, n->inputs[i]);
+    if (value->extra_elements > 0) return graph_node(s->g, value->producer)->outputs[0];
+  }
+  return NO_ID;
+}
+
 /* The name along which this node works on parts: a parameter's first, then a feature's, then seq.
  */
 static DimId choose_cut(const Shard *s, const Node *n) {
   DimId feature = NO_ID, carried = NO_ID;
+  ValueId forward = output_with_statistics(s, n);
+  if (forward != NO_ID) return cut_of(s, forward);
   for (int32_t i = 0; i < n->input_count + n->output_count; i++) {
     bool input = i < n->input_count;
     ValueId v = input ? n->inputs[i] : n->outputs[i - n->input_count];
@@ -24,6 +36,7 @@ static DimId choose_cut(const Shard *s, const Node *n) {
       feature = cut;
   }
   if (has_layout(n, LAYOUT_WHOLE_FEATURES)) return carried;
+  if (has_layout(n, LAYOUT_WHOLE_TOKENS) && !s->everywhere) return feature;
   return feature != NO_ID ? feature : carried;
 }
 

@@ -26,6 +26,7 @@ static void cut_carried(Shard *s, ValueId v) {
 
 /* What a region hands on. */
 static ValueId hand_on(Shard *s, ValueId v, const NodeList *list) {
+  if (list->count == 0) return latest(s, v); /* it comes from the region before, as it is */
   Node reader = last_node(s, list);
   return owned(s, as_carried(s, latest(s, v), &reader), &reader);
 }

@@ -13,7 +13,7 @@ typedef struct Case {
   ShardOptions options;
   RecomputeKind recompute;
   int64_t group_layers;
-  bool split;
+  bool split, whole_heads; /* heads are not on tp */
 } Case;
 
 static void set_dim(Graph *g, const char *name, int64_t size, const char *axis) {
@@ -93,6 +93,9 @@ static Builder build(const Case *c, bool training) {
   set_dim(b.g, "kv_heads", c->kv_heads, "tp");
   set_dim(b.g, "ffn", 12, "tp");
   double dropout = training ? 0.2 : 0;
+  if (c->whole_heads)
+    b.g->dims.at[graph_dim(b.g, "heads")].axis = b.g->dims.at[graph_dim(b.g, "kv_heads")].axis =
+        NULL;
   if (c->model == GPT2) build_gpt2(&b, 2, dropout);
   if (c->model == LLAMA) build_llama(&b, 2);
   if (c->model == ODD) build_odd(&b, dropout);
@@ -152,47 +155,69 @@ static void check_eval(const Case *c) {
   { .sequence = true, .context = CONTEXT_ULYSSES }
 
 static const Case cases[] = {
-    {"GPT-2, tp 2", GPT2, 4, 1, 2, {0}, RECOMPUTE_NONE, 0, false},
-    {"Llama, tp 4", LLAMA, 4, 1, 4, {0}, RECOMPUTE_NONE, 0, false},
-    {"GPT-2, tp 2, sequence parallel", GPT2, 4, 1, 2, SP, RECOMPUTE_NONE, 0, false},
+    {"GPT-2, tp 2", GPT2, 4, 1, 2, {0}, RECOMPUTE_NONE, 0, false, false},
+    {"Llama, tp 4", LLAMA, 4, 1, 4, {0}, RECOMPUTE_NONE, 0, false, false},
+    {"GPT-2, tp 2, sequence parallel", GPT2, 4, 1, 2, SP, RECOMPUTE_NONE, 0, false, false},
     {"Llama, tp 4, sequence parallel, gathered again", LLAMA, 4, 1, 4, AGAIN, RECOMPUTE_NONE, 0,
+     false, false},
+    {"Llama, tp 4 with 2 kv_heads", LLAMA, 2, 1, 4, {0}, RECOMPUTE_NONE, 0, false, false},
+    {"Llama, tp 4 with 1 kv_head, sequence parallel", LLAMA, 1, 1, 4, SP, RECOMPUTE_NONE, 0, false,
      false},
-    {"Llama, tp 4 with 2 kv_heads", LLAMA, 2, 1, 4, {0}, RECOMPUTE_NONE, 0, false},
-    {"Llama, tp 4 with 1 kv_head, sequence parallel", LLAMA, 1, 1, 4, SP, RECOMPUTE_NONE, 0, false},
-    {"Llama, tp 4 with 2 kv_heads, sequence parallel", LLAMA, 2, 1, 4, SP, RECOMPUTE_NONE, 0,
+    {"Llama, tp 4 with 2 kv_heads, sequence parallel", LLAMA, 2, 1, 4, SP, RECOMPUTE_NONE, 0, false,
      false},
-    {"GPT-2, a ring of 2", GPT2, 4, 2, 1, {0}, RECOMPUTE_NONE, 0, false},
-    {"Llama, a ring of 4", LLAMA, 4, 4, 1, {0}, RECOMPUTE_NONE, 0, false},
-    {"GPT-2, a ring of 2, tp 2, sequence parallel", GPT2, 4, 2, 2, SP, RECOMPUTE_NONE, 0, false},
-    {"Llama, a ring of 4, tp 4 with 2 kv_heads", LLAMA, 2, 4, 4, {0}, RECOMPUTE_NONE, 0, false},
+    {"GPT-2, a ring of 2", GPT2, 4, 2, 1, {0}, RECOMPUTE_NONE, 0, false, false},
+    {"Llama, a ring of 4", LLAMA, 4, 4, 1, {0}, RECOMPUTE_NONE, 0, false, false},
+    {"GPT-2, a ring of 2, tp 2, sequence parallel", GPT2, 4, 2, 2, SP, RECOMPUTE_NONE, 0, false,
+     false},
+    {"Llama, a ring of 4, tp 4 with 2 kv_heads",
+     LLAMA,
+     2,
+     4,
+     4,
+     {0},
+     RECOMPUTE_NONE,
+     0,
+     false,
+     false},
     {"Llama, a ring of 2, tp 4 with 2 kv_heads, sequence parallel", LLAMA, 2, 2, 4, SP,
-     RECOMPUTE_NONE, 0, false},
-    {"GPT-2, Ulysses over 2", GPT2, 4, 2, 1, ULYSSES, RECOMPUTE_NONE, 0, false},
-    {"Llama, Ulysses over 4", LLAMA, 4, 4, 1, ULYSSES, RECOMPUTE_NONE, 0, false},
+     RECOMPUTE_NONE, 0, false, false},
+    {"GPT-2, Ulysses over 2", GPT2, 4, 2, 1, ULYSSES, RECOMPUTE_NONE, 0, false, false},
+    {"Llama, Ulysses over 4", LLAMA, 4, 4, 1, ULYSSES, RECOMPUTE_NONE, 0, false, false},
     {"Llama, Ulysses over 2, tp 2, sequence parallel", LLAMA, 4, 2, 2, ALL_SP, RECOMPUTE_NONE, 0,
-     false},
+     false, false},
     {"GPT-2, Ulysses over 2, tp 2, sequence parallel", GPT2, 4, 2, 2, ALL_SP, RECOMPUTE_NONE, 0,
-     false},
-    {"GPT-2, a ring of 2, tp 2, recomputed", GPT2, 4, 2, 2, {0}, RECOMPUTE_BLOCK, 0, false},
+     false, false},
+    {"GPT-2, a ring of 2, tp 2, recomputed", GPT2, 4, 2, 2, {0}, RECOMPUTE_BLOCK, 0, false, false},
     {"Llama, tp 2, sequence parallel, recomputed in groups", LLAMA, 4, 1, 2, SP, RECOMPUTE_EVERY, 2,
-     false},
+     false, false},
     {"GPT-2, tp 2, sequence parallel, parameter gradients later", GPT2, 4, 1, 2, AGAIN,
-     RECOMPUTE_NONE, 0, true},
+     RECOMPUTE_NONE, 0, true, false},
     {"Llama, a ring of 2, tp 4 with 2 kv_heads, recomputed, parameter gradients later", LLAMA, 2, 2,
-     4, SP, RECOMPUTE_BLOCK, 0, true},
-    {"odd, tp 2", ODD, 4, 1, 2, {0}, RECOMPUTE_NONE, 0, false},
-    {"odd, tp 4 with 2 kv_heads", ODD, 2, 1, 4, {0}, RECOMPUTE_BLOCK, 0, false},
-    {"odd, tp 4 with 2 kv_heads, sequence parallel", ODD, 2, 1, 4, AGAIN, RECOMPUTE_NONE, 0, true},
-    {"odd, tp 4 with 1 kv_head, sequence parallel", ODD, 1, 1, 4, SP, RECOMPUTE_NONE, 0, true},
-    {"odd, a ring of 4", ODD, 4, 4, 1, {0}, RECOMPUTE_NONE, 0, true},
+     4, SP, RECOMPUTE_BLOCK, 0, true, false},
+    {"odd, tp 2", ODD, 4, 1, 2, {0}, RECOMPUTE_NONE, 0, false, false},
+    {"odd, tp 4 with 2 kv_heads", ODD, 2, 1, 4, {0}, RECOMPUTE_BLOCK, 0, false, false},
+    {"odd, tp 4 with 2 kv_heads, sequence parallel", ODD, 2, 1, 4, AGAIN, RECOMPUTE_NONE, 0, true,
+     false},
+    {"odd, tp 4 with 1 kv_head, sequence parallel", ODD, 1, 1, 4, SP, RECOMPUTE_NONE, 0, true,
+     false},
+    {"odd, a ring of 4", ODD, 4, 4, 1, {0}, RECOMPUTE_NONE, 0, true, false},
     {"odd, a ring of 2, tp 4 with 2 kv_heads, sequence parallel", ODD, 2, 2, 4, SP, RECOMPUTE_BLOCK,
-     0, true},
-    {"odd, Ulysses over 2, tp 2, sequence parallel", ODD, 4, 2, 2, ALL_SP, RECOMPUTE_BLOCK, 0,
-     true},
-    {"regressor, tp 2", REGRESSOR, 4, 1, 2, {0}, RECOMPUTE_NONE, 0, true},
-    {"regressor, tp 2, sequence parallel", REGRESSOR, 4, 1, 2, SP, RECOMPUTE_BLOCK, 0, false},
-    {"regressor, cp 2, tp 2, sequence parallel", REGRESSOR, 4, 2, 2, AGAIN, RECOMPUTE_NONE, 0,
-     true},
+     0, true, false},
+    {"odd, Ulysses over 2, tp 2, sequence parallel", ODD, 4, 2, 2, ALL_SP, RECOMPUTE_BLOCK, 0, true,
+     false},
+    {"Llama, tp 4 that does not cut heads, sequence parallel", LLAMA, 4, 1, 4, AGAIN,
+     RECOMPUTE_NONE, 0, true, true},
+    {"GPT-2, a ring of 2, tp 2 that does not cut heads, sequence parallel", GPT2, 4, 2, 2, SP,
+     RECOMPUTE_NONE, 0, true, true},
+    {"odd, a ring of 2, tp 2 that does not cut heads, sequence parallel", ODD, 4, 2, 2, SP,
+     RECOMPUTE_NONE, 0, true, true},
+    {"Llama, Ulysses over 2, tp 2 that does not cut heads, sequence parallel", LLAMA, 4, 2, 2,
+     ALL_SP, RECOMPUTE_NONE, 0, true, true},
+    {"regressor, tp 2", REGRESSOR, 4, 1, 2, {0}, RECOMPUTE_NONE, 0, true, false},
+    {"regressor, tp 2, sequence parallel", REGRESSOR, 4, 1, 2, SP, RECOMPUTE_BLOCK, 0, false,
+     false},
+    {"regressor, cp 2, tp 2, sequence parallel", REGRESSOR, 4, 2, 2, AGAIN, RECOMPUTE_NONE, 0, true,
+     false},
 };
 
 int main(void) {
