@@ -31,7 +31,8 @@ static Mesh mesh_of(const Derived *derived) {
 static Graph *make_graph(Draft *d, Model *model, bool training) {
   const Job *job = d->job;
   const Derived *derived = &d->derived;
-  Graph *g = model_trace(d->compile, model, job->train.microbatch, derived->sample_tokens, training);
+  Graph *g =
+      model_trace(d->compile, model, job->train.microbatch, derived->sample_tokens, training);
   if (g == NULL) return NULL;
   g->threads = (int32_t)d->cluster->threads;
   g->loss_count = derived->batch_samples * derived->sample_tokens;
@@ -39,16 +40,15 @@ static Graph *make_graph(Draft *d, Model *model, bool training) {
   graph_pad_dim(g, "vocab", job->model.vocab_multiple);
   if (training) {
     if (!grad_derive(g)) return NULL;
-    d->flops_per_token =
-        cost_flops_per_token(g, job->train.microbatch * derived->sample_tokens);
+    d->flops_per_token = cost_flops_per_token(g, job->train.microbatch * derived->sample_tokens);
   }
   d->mesh = mesh_of(derived);
   if (!shard_degrees(g, derived->tp, &d->mesh)) return NULL;
   g->mesh = d->mesh;
-  const ShardOptions options = {
-      .sequence = derived->sequence,
-      .regather = job->parallel.regather,
-      .context = job->parallel.cp_kind == CHOICE_ULYSSES ? CONTEXT_ULYSSES : CONTEXT_RING};
+  const ShardOptions options = {.sequence = derived->sequence,
+                                .regather = job->parallel.regather,
+                                .context = job->parallel.cp_kind == CHOICE_ULYSSES ? CONTEXT_ULYSSES
+                                                                                   : CONTEXT_RING};
   return shard_apply(g, options) ? g : NULL;
 }
 
@@ -81,12 +81,12 @@ static Draft *make_draft(Compile *c, const Job *job, const Compiled *known, Mode
   inputs_layout(d);                            /* the micro-batch                           */
   segments_build(d, d->train, d->train_parts); /* ops -> straight-line code per layer kind  */
   if (d->eval != NULL) segments_build(d, d->eval, d->eval_parts);
-  block_segments_build(d);           /* init, gather, reduce, norm, update        */
-  if (!stages_cut(d)) return NULL;   /* layers -> pipeline stages                 */
-  state_layout(d);                   /* parameters, gradients, optimizer state    */
-  timeline_build(d);                 /* calls, and the lifetimes of their buffers */
-  memory_pack(d);                    /* lifetimes -> offsets                      */
-  edges_build(d);                    /* what waits for what on other lanes        */
+  block_segments_build(d);         /* init, gather, reduce, norm, update        */
+  if (!stages_cut(d)) return NULL; /* layers -> pipeline stages                 */
+  state_layout(d);                 /* parameters, gradients, optimizer state    */
+  timeline_build(d);               /* calls, and the lifetimes of their buffers */
+  memory_pack(d);                  /* lifetimes -> offsets                      */
+  edges_build(d);                  /* what waits for what on other lanes        */
   return d;
 }
 

@@ -30,11 +30,16 @@ static bool set_flag(Options *options, const char *word) {
   struct {
     const char *name;
     bool *flag;
-  } flags[] = {{"--json", &options->json},      {"--quiet", &options->quiet},
-               {"-q", &options->quiet},         {"--no-data", &options->no_data},
-               {"--values", &options->values},  {"--reference", &options->reference},
-               {"--luacats", &options->luacats}, {"--layouts", &options->layouts},
-               {"--schedule", &options->schedule}, {"--map", &options->map}};
+  } flags[] = {{"--json", &options->json},
+               {"--quiet", &options->quiet},
+               {"-q", &options->quiet},
+               {"--no-data", &options->no_data},
+               {"--values", &options->values},
+               {"--reference", &options->reference},
+               {"--luacats", &options->luacats},
+               {"--layouts", &options->layouts},
+               {"--schedule", &options->schedule},
+               {"--map", &options->map}};
   for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
     if (strcmp(word, flags[i].name) == 0) {
       *flags[i].flag = true;

@@ -8,8 +8,8 @@
 
 #include "compiler/schedule/draft.h"
 
-/* The larger of flops / peak and bytes / bandwidth; communications: the bytes that a ring sends, over
- * the link. */
+/* The larger of flops / peak and bytes / bandwidth; communications: the bytes that a ring sends,
+ * over the link. */
 int64_t cost_record_ns(const Draft *d, const Record *record);
 
 /* FLOPs of one token in training: forward and backward, nothing recomputed, causal half of

@@ -40,7 +40,7 @@ static const RoleWords role_words[BASE_ROLE_COUNT] = {
  * lane that communicates over them: lanes meet their peers independently of each other */
 
 static uint32_t comm_on(Tables *t, uint32_t axes, Lane lane) {
-  static const char *const lanes[Lane_COUNT] = {"",        "@tp",  "@cp",   "@dp",  "@pp",
+  static const char *const lanes[Lane_COUNT] = {"",     "@tp",  "@cp",   "@dp",  "@pp",
                                                 "@d2h", "@h2d", "@host", "@file"};
   if (axes == 0) return PLAN_NONE;
   const char *name = "";
@@ -288,8 +288,8 @@ static const char *base_name(Tables *t, const Draft *d, const SegmentBase *base)
   const char *name = role_words[base->role].name;
   if (base->role == BASE_TRANSFER || base->role == BASE_PARTIALS)
     return arena_printf(t->arena, "%s.%d", name, base->number);
-  bool block = base->role <= BASE_MOMENT2 || base->role == BASE_WIRE ||
-               base->role == BASE_WIRE_SHARD;
+  bool block =
+      base->role <= BASE_MOMENT2 || base->role == BASE_WIRE || base->role == BASE_WIRE_SHARD;
   return block ? arena_printf(t->arena, "%s.%s", d->blocks.at[base->number].name, name) : name;
 }
 
@@ -439,8 +439,7 @@ static void emit_class(Tables *t, const Draft *d, const Stage *stage) {
   uint32_t index[ProgramKind_COUNT];
   bool many = d->stage_count > 1;
   int64_t ranks = mesh_count(&d->mesh, MESH_BIT(MESH_AXES) - 1) / d->stage_count;
-  const char *name =
-      many ? arena_printf(t->arena, "stage %d", stage->number) : "replica";
+  const char *name = many ? arena_printf(t->arena, "stage %d", stage->number) : "replica";
   PlanClass class = {.arena_bytes = (uint64_t)stage->arena_bytes,
                      .rank_count = (uint32_t)ranks,
                      .bounds_first = (uint32_t)t->bounds.count,

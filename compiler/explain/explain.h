@@ -20,8 +20,8 @@ void explain_rank(const Compiled *compiled, int64_t rank, FILE *out);
  * whether ring attention hides its exchange: `explain --layouts`. */
 void explain_layouts(const Compiled *compiled, FILE *out);
 
-/* Pipeline stages: layers, micro-batches in flight, their bytes, the idle share; then the train step
- * as a timeline: `explain --schedule`. */
+/* Pipeline stages: layers, micro-batches in flight, their bytes, the idle share; then the train
+ * step as a timeline: `explain --schedule`. */
 void explain_schedule(const Compiled *compiled, FILE *out);
 
 /* Which rank is which coordinate, on which node: `explain --map`. */

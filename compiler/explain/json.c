@@ -7,11 +7,9 @@ static void print_class(const Compiled *compiled, uint32_t class, FILE *out) {
           plan_string(&compiled->plan, peak.class->name), peak.class->rank_count,
           (long long)peak.program->predicted_ns);
   for (size_t i = 0; i < MEMORY_ROWS; i++)
-    fprintf(out, "\"%s\":%lld,", memory_rows[i].name,
-            (long long)peak.by_kind[memory_rows[i].kind]);
-  fprintf(out, "\"live\":%lld,\"peak\":%lld,\"arena\":%lld}}",
-          (long long)peak.program->live_bytes, (long long)peak.program->peak_bytes,
-          (long long)peak.class->arena_bytes);
+    fprintf(out, "\"%s\":%lld,", memory_rows[i].name, (long long)peak.by_kind[memory_rows[i].kind]);
+  fprintf(out, "\"live\":%lld,\"peak\":%lld,\"arena\":%lld}}", (long long)peak.program->live_bytes,
+          (long long)peak.program->peak_bytes, (long long)peak.class->arena_bytes);
 }
 
 void explain_json(const Compiled *compiled, FILE *out) {
@@ -38,8 +36,7 @@ void explain_json(const Compiled *compiled, FILE *out) {
           recompute_text(compiled), (long long)compiled->cluster.threads,
           (long long)(step_seconds(compiled) * 1e9));
   for (size_t i = 0; i < MEMORY_ROWS; i++)
-    fprintf(out, "\"%s\":%lld,", memory_rows[i].name,
-            (long long)peak.by_kind[memory_rows[i].kind]);
+    fprintf(out, "\"%s\":%lld,", memory_rows[i].name, (long long)peak.by_kind[memory_rows[i].kind]);
   fprintf(out, "\"live\":%lld,\"peak\":%lld,\"arena\":%lld,\"budget\":%lld},\n \"classes\":[",
           (long long)peak.program->live_bytes, (long long)peak.program->peak_bytes,
           (long long)compiled->draft->arena_bytes, (long long)compiled->budget_bytes);

@@ -68,12 +68,14 @@ void explain_map(const Compiled *compiled, FILE *out) {
   const Derived *d = &compiled->derived;
   const Cluster *cluster = &compiled->cluster;
   int64_t block = d->tp * d->cp, devices = cluster->devices > 0 ? cluster->devices : 1;
-  fprintf(out, "%lld ranks = tp %lld x cp %lld x pp %lld x dp %lld   rank = ((dp * %lld + stage) * "
-               "%lld + cp) * %lld + tp\n",
+  fprintf(out,
+          "%lld ranks = tp %lld x cp %lld x pp %lld x dp %lld   rank = ((dp * %lld + stage) * "
+          "%lld + cp) * %lld + tp\n",
           (long long)rank_count(compiled), (long long)d->tp, (long long)d->cp, (long long)d->pp,
           (long long)d->dp, (long long)d->pp, (long long)d->cp, (long long)d->tp);
-  fprintf(out, "ranks of one stage and replica (tp x cp = %lld) and the nodes they are on, %lld "
-               "devices a node\n\n",
+  fprintf(out,
+          "ranks of one stage and replica (tp x cp = %lld) and the nodes they are on, %lld "
+          "devices a node\n\n",
           (long long)block, (long long)devices);
   enum { ROWS_MAX = 16, STAGES_MAX = 6 };
   int64_t stages = d->pp < STAGES_MAX ? d->pp : STAGES_MAX;
@@ -85,10 +87,10 @@ void explain_map(const Compiled *compiled, FILE *out) {
     fprintf(out, "dp %-4lld", (long long)r);
     for (int64_t s = 0; s < stages; s++) {
       int64_t first = (r * d->pp + s) * block, last = first + block - 1;
-      const char *ranks = block == 1 ? arena_printf(compiled->draft->compile->arena, "%lld",
-                                                    (long long)first)
-                                     : arena_printf(compiled->draft->compile->arena, "%lld-%lld",
-                                                    (long long)first, (long long)last);
+      const char *ranks =
+          block == 1 ? arena_printf(compiled->draft->compile->arena, "%lld", (long long)first)
+                     : arena_printf(compiled->draft->compile->arena, "%lld-%lld", (long long)first,
+                                    (long long)last);
       const char *nodes =
           first / devices == last / devices
               ? arena_printf(compiled->draft->compile->arena, "n%lld", (long long)(first / devices))

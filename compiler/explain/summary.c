@@ -19,7 +19,7 @@ static void print_ranks(const Compiled *compiled, FILE *out) {
   fprintf(out, "ranks    %-18lld = tp %lld x cp %lld x pp %lld x dp %lld   %s%s%s%s\n",
           (long long)rank_count(compiled), (long long)d->tp, (long long)d->cp, (long long)d->pp,
           (long long)d->dp, zero, d->sequence ? "   sequence" : "",
-          d->cp == 1                                              ? ""
+          d->cp == 1                                          ? ""
           : compiled->job->parallel.cp_kind == CHOICE_ULYSSES ? "   ulysses"
                                                               : "   ring",
           kv);
@@ -40,10 +40,10 @@ static void print_memory(const Compiled *compiled, FILE *out) {
       least = (int64_t)plan->classes[i].arena_bytes;
   }
   int64_t most = compiled->draft->arena_bytes;
-  const char *range =
-      least == most ? bytes_text(compiled, most)
-                    : arena_printf(compiled->draft->compile->arena, "%s to %s",
-                                   bytes_text(compiled, least), bytes_text(compiled, most));
+  const char *range = least == most
+                          ? bytes_text(compiled, most)
+                          : arena_printf(compiled->draft->compile->arena, "%s to %s",
+                                         bytes_text(compiled, least), bytes_text(compiled, most));
   fprintf(out, "memory   %-18s of %s a rank (%.0f %%); packing %.1f %% above the bound\n", range,
           bytes_text(compiled, compiled->budget_bytes),
           100.0 * (double)most / (double)compiled->budget_bytes, 100.0 * excess);

@@ -43,7 +43,7 @@ typedef struct Dim {
   DimId whole;
   MeshAxis mesh;
   int64_t real_size; /* of a whole dim that was padded: entries that are not padding; 0: all are */
-  bool zigzag; /* of a part: of 2n equal chunks, member m has chunks m and 2n-1-m */
+  bool zigzag;       /* of a part: of 2n equal chunks, member m has chunks m and 2n-1-m */
 } Dim;
 
 typedef enum ValueKind {

@@ -40,12 +40,11 @@ static int32_t find_block(Draft *d, ParamId p) {
   bool shards_params = zero == 3 && !whole;
   for (int32_t b = 0; b < d->blocks.count && !tied; b++) {
     const Block *block = &d->blocks.at[b];
-    if (!block->tied && block->region == param->region &&
-        block->shards_params == shards_params)
+    if (!block->tied && block->region == param->region && block->shards_params == shards_params)
       return b;
   }
   const char *region = g->regions.at[param->region].name;
-  const char *name = tied ? arena_printf(arena, "tied %s", param->name)
+  const char *name = tied                 ? arena_printf(arena, "tied %s", param->name)
                      : zero == 3 && whole ? arena_printf(arena, "%s small", region)
                                           : region;
   VEC_PUSH(arena, &d->blocks,
@@ -54,8 +53,7 @@ static int32_t find_block(Draft *d, ParamId p) {
                    .readers = readers,
                    .tied = tied,
                    .shards_state = zero > 0,
-                   .shards_grads =
-                       zero >= 2 && d->job->parallel.zero_reduce == CHOICE_REDUCE_MICRO,
+                   .shards_grads = zero >= 2 && d->job->parallel.zero_reduce == CHOICE_REDUCE_MICRO,
                    .shards_params = shards_params,
                    .layers = g->regions.at[param->region].repeat,
                    .init = NO_ID,

@@ -10,7 +10,13 @@
 
 #include "compiler/schedule/draft.h"
 
-typedef enum ListKind { LIST_FORWARD, LIST_RECOMPUTE, LIST_BACKWARD, LIST_WEIGHT, LIST_KINDS } ListKind;
+typedef enum ListKind {
+  LIST_FORWARD,
+  LIST_RECOMPUTE,
+  LIST_BACKWARD,
+  LIST_WEIGHT,
+  LIST_KINDS
+} ListKind;
 
 typedef struct Home {
   BaseRole role;

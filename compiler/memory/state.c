@@ -22,7 +22,8 @@ static int32_t persistent(Draft *d, Stage *stage, const char *name, BufferKind k
   return id;
 }
 
-/* A stage holds the layers that it runs; a tied parameter, when it runs any region that reads it. */
+/* A stage holds the layers that it runs; a tied parameter, when it runs any region that reads it.
+ */
 static void find_layers(const Draft *d, const Stage *stage, int32_t b, StageBlock *held) {
   const Block *block = &d->blocks.at[b];
   held->position = ARENA_ARRAY(d->compile->arena, int32_t, block->layers);
@@ -80,8 +81,7 @@ static void place_block(Draft *d, Stage *stage, int32_t b) {
 
 static void place_stage(Draft *d, Stage *stage) {
   const int64_t f64 = dtype_bytes(DTYPE_F64);
-  stage->control_buffer =
-      persistent(d, stage, "control", BUFFER_CONTROL, (int64_t)sizeof(Control));
+  stage->control_buffer = persistent(d, stage, "control", BUFFER_CONTROL, (int64_t)sizeof(Control));
   stage->staging_buffer = persistent(d, stage, "staged micro-batches", BUFFER_DATA,
                                      d->sample_bytes * d->job->data.prefetch);
   stage->blocks = ARENA_ARRAY(d->compile->arena, StageBlock, d->blocks.count + 1);
@@ -90,11 +90,10 @@ static void place_stage(Draft *d, Stage *stage) {
     place_block(d, stage, b);
   }
   for (int32_t group = 0; group < NORM_GROUPS; group++)
-    stage->partials_buffer[group] =
-        stage->partial_count[group] == 0
-            ? NO_ID
-            : persistent(d, stage, "sums of squares", BUFFER_WORKSPACE,
-                         stage->partial_count[group] * f64);
+    stage->partials_buffer[group] = stage->partial_count[group] == 0
+                                        ? NO_ID
+                                        : persistent(d, stage, "sums of squares", BUFFER_WORKSPACE,
+                                                     stage->partial_count[group] * f64);
   stage->norms_buffer =
       persistent(d, stage, "squares by group", BUFFER_WORKSPACE, NORM_GROUPS * f64);
 }

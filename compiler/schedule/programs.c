@@ -1,4 +1,5 @@
-/* programs.c -- init, train_step and eval_step of every pipeline stage: what runs in which order. */
+/* programs.c -- init, train_step and eval_step of every pipeline stage: what runs in which order.
+ */
 #include <assert.h>
 #include <string.h>
 
@@ -27,8 +28,7 @@ static int32_t exchange_segment(Timeline *t, const Transfer *transfers, int32_t 
   for (int32_t i = 0; i < count; i++)
     name = arena_printf(d->compile->arena, "%s %s.%s.%+d.%lld", name,
                         transfers[i].is_send ? "send" : "receive",
-                        transfers[i].is_gradient ? "gradient" : "activation",
-                        transfers[i].distance,
+                        transfers[i].is_gradient ? "gradient" : "activation", transfers[i].distance,
                         (long long)t->stage->buffers.at[buffers[i]].size_bytes);
   for (int32_t s = 0; s < d->segments.count; s++)
     if (strcmp(d->segments.at[s].name, name) == 0) return s;
@@ -95,8 +95,8 @@ static void run_exchange(const Flights *flights, const PipeStage *plan, const Pi
   assert(set->transfer_count <= TRANSFERS_MAX);
   for (int32_t i = 0; i < set->transfer_count; i++) {
     const PipeTransfer *from = &plan->transfers.at[set->transfer_first + i];
-    transfers[i] = (Transfer){from->is_send, from->is_gradient, from->distance, from->chunk,
-                              from->microbatch};
+    transfers[i] =
+        (Transfer){from->is_send, from->is_gradient, from->distance, from->chunk, from->microbatch};
   }
   exchange(flights, transfers, set->transfer_count);
 }

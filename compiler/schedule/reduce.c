@@ -50,8 +50,8 @@ static const char *axes_text(const Draft *d, uint32_t axes) {
   const char *text = "";
   for (MeshAxis axis = MESH_REPLICATE; axis < MESH_AXES; axis++)
     if (axes & MESH_BIT(axis))
-      text = arena_printf(d->compile->arena, "%s%s%s", text, *text ? "," : "",
-                          mesh_axis_name(axis));
+      text =
+          arena_printf(d->compile->arena, "%s%s%s", text, *text ? "," : "", mesh_axis_name(axis));
   return text;
 }
 
@@ -77,9 +77,9 @@ Record *collective(Draft *d, int32_t segment, RecordKind kind, uint32_t axes, co
 
 typedef struct Run {
   int32_t block;
-  int32_t first, end;                /* of the block's params */
-  int64_t at, elements;              /* in the whole layer */
-  int64_t shard_at, shard_elements;  /* in the shard */
+  int32_t first, end;               /* of the block's params */
+  int64_t at, elements;             /* in the whole layer */
+  int64_t shard_at, shard_elements; /* in the shard */
 } Run;
 
 static Run run_of(const Draft *d, int32_t b, int32_t first, int32_t end) {
@@ -198,8 +198,8 @@ static BaseRole to_wire(Draft *d, int32_t segment, const Run *run) {
 
 static void reduce_whole(Draft *d, int32_t segment, const Run *run, const char *meaning) {
   BaseRole wire = to_wire(d, segment, run);
-  Record *record = collective(d, segment, RECORD_ALL_REDUCE, mesh_used(&d->mesh, BATCH_AXES),
-                              meaning);
+  Record *record =
+      collective(d, segment, RECORD_ALL_REDUCE, mesh_used(&d->mesh, BATCH_AXES), meaning);
   run_operand(d, segment, record, run, wire, wire_dtype(d), false, ACCESS_UPDATE);
   if (wire == BASE_GRAD) return;
   record = cast_record(d, segment, run->elements);

@@ -3,9 +3,9 @@
 #include <assert.h>
 
 typedef struct Place {
-  int32_t link;      /* NO_ID: a call of no link */
-  int32_t block;     /* of a call of no link; NO_ID */
-  int64_t layer;     /* -1: of none */
+  int32_t link;  /* NO_ID: a call of no link */
+  int32_t block; /* of a call of no link; NO_ID */
+  int64_t layer; /* -1: of none */
   int32_t microbatch;
   uint32_t flags;
   bool recompute;
@@ -70,8 +70,7 @@ static BufferBinding bind_block(Timeline *t, const SegmentBase *base, const Plac
 
 static BufferBinding bind_partials(const Timeline *t, const SegmentBase *base, const Place *at) {
   const int64_t f64 = dtype_bytes(DTYPE_F64);
-  if (base->number < 0)
-    return (BufferBinding){t->stage->partials_buffer[-1 - base->number], 0};
+  if (base->number < 0) return (BufferBinding){t->stage->partials_buffer[-1 - base->number], 0};
   int32_t b = base->number / NORM_GROUPS, group = base->number % NORM_GROUPS;
   const Block *block = &t->draft->blocks.at[b];
   const StageBlock *held = &t->stage->blocks[b];
@@ -113,8 +112,8 @@ static BufferBinding bind_base(Timeline *t, const SegmentBase *base, const Place
   case BASE_CONTROL: return (BufferBinding){t->stage->control_buffer, 0};
   case BASE_TRANSFER: return (BufferBinding){at->transfers[base->number], 0};
   case BASE_SCRATCH:
-    return (BufferBinding){
-        transient(t, "scratch", BUFFER_WORKSPACE, base->size_bytes, at->layer), 0};
+    return (BufferBinding){transient(t, "scratch", BUFFER_WORKSPACE, base->size_bytes, at->layer),
+                           0};
   case BASE_WIRE:
   case BASE_WIRE_SHARD:
     return (BufferBinding){
@@ -157,12 +156,37 @@ static void hold(Timeline *t, int32_t buffer, const Segment *segment, int32_t ba
   VEC_PUSH(t->draft->compile->arena, reduced ? &t->reducing : &t->sending, buffer);
 }
 
+static bool is_touched(const Segment *segment, int32_t base, uint32_t flags) {
+  for (int32_t r = 0; r < segment->records.count; r++) {
+    const Record *record = &segment->records.at[r];
+    if (!plan_when(record->when_all, record->when_none, flags)) continue;
+    for (int32_t i = 0; i < record->operand_count; i++)
+      if (record->operands[i].base == base) return true;
+  }
+  return false;
+}
+
+/* Where gradients would arrive to be added, in a micro-batch that assigns them: no memory for what
+ * nothing touches; the gradients themselves are as large. NO_ID: it is touched. */
+static int32_t stand_in(const Segment *segment, int32_t base, uint32_t flags) {
+  if (segment->bases.at[base].role != BASE_WIRE_SHARD || is_touched(segment, base, flags))
+    return NO_ID;
+  for (int32_t i = 0; i < base; i++)
+    if (segment->bases.at[i].role == BASE_GRAD) return i;
+  return NO_ID;
+}
+
 static void add_call(Timeline *t, int32_t segment, Place at) {
   if (segment == NO_ID) return;
   Draft *d = t->draft;
   const Segment *seg = &d->segments.at[segment];
   BufferBinding *bindings = ARENA_ARRAY(d->compile->arena, BufferBinding, seg->bases.count + 1);
   for (int32_t i = 0; i < seg->bases.count; i++) {
+    int32_t other = stand_in(seg, i, at.flags);
+    if (other != NO_ID) {
+      bindings[i] = bindings[other];
+      continue;
+    }
     bindings[i] = bind_base(t, &seg->bases.at[i], &at);
     assert(bindings[i].buffer != NO_ID);
     touch(t, bindings[i].buffer);
@@ -208,12 +232,9 @@ void timeline_call(Timeline *t, int32_t segment, int32_t b, int64_t layer) {
 
 void timeline_exchange(Timeline *t, int32_t segment, const int32_t *buffers) {
   let_go(t, &t->sending);
-  add_call(t, segment,
-           (Place){.link = NO_ID,
-                   .block = NO_ID,
-                   .layer = -1,
-                   .microbatch = -1,
-                   .transfers = buffers});
+  add_call(
+      t, segment,
+      (Place){.link = NO_ID, .block = NO_ID, .layer = -1, .microbatch = -1, .transfers = buffers});
 }
 
 /* ---- flights */
@@ -287,15 +308,15 @@ static bool reads_params(const Timeline *t, int32_t segment, int32_t b) {
   return false;
 }
 
-static void gather_link(Timeline *t, int32_t u, bool backward, int32_t microbatch,
-                        uint32_t flags) {
+static void gather_link(Timeline *t, int32_t u, bool backward, int32_t microbatch, uint32_t flags) {
   const Link *link = &t->draft->links[u];
   const RegionSegments *parts = &t->parts[link->region];
   for (int32_t b = 0; b < t->draft->blocks.count; b++) {
     const Block *block = &t->draft->blocks.at[b];
     if (!block->shards_params || !reads_block(link, block)) continue;
-    bool read = backward ? reads_params(t, parts->recompute, b) || reads_params(t, parts->backward, b)
-                         : reads_params(t, parts->forward, b);
+    bool read = backward
+                    ? reads_params(t, parts->recompute, b) || reads_params(t, parts->backward, b)
+                    : reads_params(t, parts->forward, b);
     if (!read) continue;
     int64_t layer = layer_of(block, link->layer);
     int32_t *slot = &t->gathered[t->slot_first[b] + layer];
@@ -351,8 +372,7 @@ static LinkUnit unit_of(const Timeline *t, int32_t u) {
 
 /* Gathers for link u's unit and as many units ahead of it as asked; step is +1 forward, -1
  * backward. */
-static void gather_ahead(Timeline *t, int32_t u, int32_t step, int32_t microbatch,
-                         uint32_t flags) {
+static void gather_ahead(Timeline *t, int32_t u, int32_t step, int32_t microbatch, uint32_t flags) {
   if (t->draft->derived.zero != 3) return;
   for (int64_t ahead = 0; ahead <= t->draft->job->parallel.zero_prefetch; ahead++) {
     if (u < t->first || u >= t->end) return;
@@ -394,12 +414,10 @@ static void forward_link(Timeline *t, int32_t u, int32_t microbatch, uint32_t fl
 void timeline_forward(Timeline *t, int32_t microbatch, uint32_t flags) {
   if (chunk_loads(t)) {
     t->flight->data = transient(t, "micro-batch", BUFFER_DATA, t->draft->sample_bytes, -1);
-    add_call(t, t->load_segment,
-             (Place){.link = NO_ID,
-                     .block = NO_ID,
-                     .layer = -1,
-                     .microbatch = microbatch,
-                     .flags = flags});
+    add_call(
+        t, t->load_segment,
+        (Place){
+            .link = NO_ID, .block = NO_ID, .layer = -1, .microbatch = microbatch, .flags = flags});
   }
   for (int32_t u = t->first; u < t->end; u++)
     forward_link(t, u, microbatch, flags);
@@ -440,8 +458,8 @@ static RegionId edge_reader(const Timeline *t, const Block *block, bool last) {
   return found;
 }
 
-/* Before a layer's first contribution: gradients to which this stage only adds begin at zero, and so
- * does padding in memory that held something else. */
+/* Before a layer's first contribution: gradients to which this stage only adds begin at zero, and
+ * so does padding in memory that held something else. */
 static void clear_grads(Timeline *t, int32_t u, int32_t microbatch, uint32_t flags) {
   const Link *link = &t->draft->links[u];
   for (int32_t b = 0; b < t->draft->blocks.count; b++) {

@@ -82,8 +82,7 @@ const char *kind_example(const FieldInfo *field, Arena *arena) {
   case KIND_CHOICE: return words_between(arena, field->values, " or ");
   case KIND_AMOUNT: return amount_example(field);
   case KIND_BYTES: return "bytes such as \"80GiB\" (2^30) or \"80GB\" (1e9)";
-  case KIND_BYTES_OR:
-    return arena_printf(arena, "%s or bytes such as \"100MiB\"", field->values);
+  case KIND_BYTES_OR: return arena_printf(arena, "%s or bytes such as \"100MiB\"", field->values);
   case KIND_LIST: return "a text or a list of texts: { \"a.bin\", \"b.bin\" }";
   case KIND_COLUMNS: return "columns by input: { x = { \"area\" }, y = { \"price\" } }";
   }

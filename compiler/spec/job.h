@@ -97,7 +97,10 @@ typedef enum {
   CHOICE_ZB_H1
 } PipelineChoice;                                          /* parallel.pipeline */
 typedef enum { CHOICE_RING, CHOICE_ULYSSES } CpKindChoice; /* parallel.cp_kind */
-typedef enum { CHOICE_REDUCE_MICRO, CHOICE_REDUCE_STEP } ZeroReduceChoice; /* parallel.zero_reduce */
+typedef enum {
+  CHOICE_REDUCE_MICRO,
+  CHOICE_REDUCE_STEP
+} ZeroReduceChoice; /* parallel.zero_reduce */
 typedef enum {
   CHOICE_RESHARD_LAYER,
   CHOICE_RESHARD_CHUNK,

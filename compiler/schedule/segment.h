@@ -1,0 +1,96 @@
+/* segment.h -- straight-line code: records over operands, operands over bases.
+ *
+ * A segment is written once for all layers and micro-batches of its kind; its operands name a base
+ * and an offset, and a call binds every base to a buffer. */
+#ifndef LOCKSTEP_SEGMENT_H
+#define LOCKSTEP_SEGMENT_H
+
+#include "compiler/ops/op.h"
+
+typedef struct Draft Draft;
+
+typedef enum BaseRole {
+  BASE_PARAM, /* whole parameters of a layer, as kernels read them */
+  BASE_GRAD,  /* whole gradients, as kernels write them */
+  BASE_PARAM_SHARD,
+  BASE_GRAD_SHARD,
+  BASE_MASTER,
+  BASE_MOMENT1,
+  BASE_MOMENT2,
+  BASE_FRAME,           /* what forward keeps for backward */
+  BASE_RECOMPUTE_FRAME, /* what recompute makes again for backward */
+  BASE_WEIGHT_FRAME,    /* what backward keeps for the weights' gradients, when those wait */
+  BASE_INPUT,           /* the carried value in */
+  BASE_OUTPUT,          /* and out */
+  BASE_D_INPUT,
+  BASE_D_OUTPUT,
+  BASE_SCRATCH,
+  BASE_DATA, /* the micro-batch */
+  BASE_CONTROL,
+  BASE_PARTIALS, /* sums of squares, one f64 per parameter tensor */
+  BASE_NORMS,    /* their sums, one f64 per norm group */
+  BASE_WIRE,     /* gradients on the wire */
+  BASE_WIRE_SHARD,
+  BASE_TRANSFER, /* what goes to or comes from another pipeline stage */
+  BASE_ROLE_COUNT
+} BaseRole;
+
+enum { EDGES_MAX = 4 };
+
+typedef struct SegmentBase {
+  BaseRole role;
+  int32_t number; /* block of parameters and their like; group of partials; which transfer */
+  int64_t size_bytes;
+} SegmentBase;
+
+typedef struct Operand {
+  int32_t base;
+  int64_t offset_bytes, size_bytes;
+  DType dtype;
+  Access access;
+  uint32_t by; /* MESH_BITs: offset + member along these axes x member_stride_bytes; 0: fixed */
+  int64_t member_stride_bytes;
+} Operand;
+
+typedef struct Record {
+  RecordKind kind;
+  const char *kernel;
+  const char *path;
+  Lane lane;
+  uint32_t when_all, when_none;
+  int32_t after[EDGES_MAX]; /* records of this segment on other lanes that are over before; NO_ID */
+  bool accumulate, random;
+  int32_t operand_count, dim_count, attr_count;
+  Operand operands[LOWERED_OPERANDS_MAX];
+  int64_t dims[LOWERED_DIMS_MAX];
+  double attrs[LOWERED_ATTRS_MAX];
+  int32_t vary_count;
+  LoweredVary varies[LOWERED_VARIES_MAX];
+  int64_t *pieces; /* of a collective with many pieces: dims instead, piece_count pairs */
+  int32_t piece_count;
+  int64_t flops, bytes;
+  const char *meaning; /* of a communication: the logical value; NULL else */
+  const char *layout_before, *layout_after;
+  uint32_t axes; /* MESH_BITs that vary within its communicator */
+  ReduceOp reduce;
+  Direction direction;
+} Record;
+
+typedef struct Segment {
+  const char *name;
+  VEC(SegmentBase) bases;
+  VEC(Record) records;
+  int64_t flops; /* of one call in the steady state (accumulating) */
+} Segment;
+
+int32_t segment_add(Draft *d, const char *name);
+/* Index of the base in the segment, made on first use; its size grows to cover `end_bytes`. */
+int32_t segment_base(Draft *d, int32_t segment, BaseRole role, int32_t number, int64_t end_bytes);
+Record *segment_record(Draft *d, int32_t segment, RecordKind kind, const char *kernel);
+Operand *record_operand(Record *record, int32_t base, int64_t offset_bytes, int64_t size_bytes,
+                        DType dtype, Access access);
+void record_dim(Record *record, int64_t dim);
+void record_attr(Record *record, double attr);
+void record_vary(Record *record, int32_t attr, uint32_t axes, double stride);
+
+#endif
