@@ -148,7 +148,7 @@ static void run_in_place(Dataflow *d, const Walk *walk, uint32_t index) {
   const PlanRecord *record = walk_record(walk, index);
   const PlanOperand *operand = &d->view->plan->operands[record->operands_first];
   uint32_t buffer = walk_buffer(walk, operand->base);
-  if (buffer == PLAN_NONE) return;
+  if (buffer == PLAN_NONE || !pieces_are_few(walk, index)) return;
   uint32_t number = buffer - d->view->class->buffers_first;
   Written *w = &d->written[number];
   uint64_t whole = walk_base(walk, operand->base) + view_operand(d->view, operand);

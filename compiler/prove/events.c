@@ -7,7 +7,7 @@
 #include "runtime/plan/plan_text.h"
 
 enum { EVENTS_MAX = 1 << 21 };
-enum { SEARCH_CALLS_MAX = 4096 }; /* how far away the maker or reader of a transfer is looked for */
+enum { SEARCH_CALLS_MAX = 512 }; /* how far away the maker or reader of a transfer is looked for */
 
 /* ---- a place in the order in which calls run, every iteration of every loop being one */
 

@@ -72,7 +72,9 @@ void norm_square(Step *s) {
 }
 
 bool norm_zero(Step *s, const Reach *to) {
-  if (to->unit != sizeof(double)) return false;
+  enum { ZEROS_MAX = 1 << 16 };
+  if (to->unit != sizeof(double) || (to->end - to->first) / sizeof(double) > ZEROS_MAX)
+    return false;
   for (uint64_t at = to->first; at + sizeof(double) <= to->end; at += sizeof(double))
     put_slot(s, (Slot){.at = at, .all = UINT32_MAX});
   return true;

@@ -182,7 +182,9 @@ static void run_in_place(Values *v, uint32_t index) {
   const PlanRecord *record = walk_record(v->walk, index);
   const PlanOperand *operand = &plan->operands[record->operands_first];
   uint32_t buffer = walk_buffer(v->walk, operand->base);
-  if (buffer == PLAN_NONE || plan->buffers[buffer].program == PLAN_NONE) return;
+  if (buffer == PLAN_NONE || plan->buffers[buffer].program == PLAN_NONE ||
+      !pieces_are_few(v->walk, index))
+    return;
   uint64_t whole = walk_base(v->walk, operand->base) + view_operand(v->view, operand);
   uint64_t whole_end = whole + operand->size_bytes, first = 0, end = 0;
   Value value = {

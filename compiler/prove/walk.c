@@ -68,6 +68,18 @@ const PlanProgram *view_program(const View *view, ProgramKind kind) {
   return NULL;
 }
 
+bool pieces_are_few(const Walk *walk, uint32_t record) {
+  enum { PIECES_MAX = 1 << 20 };
+  const PlanRecord *what = walk_record(walk, record);
+  const int64_t *pair = walk->view->plan->ints + what->dims_first;
+  int64_t count = 0;
+  for (uint32_t i = 0; i + 1 < what->dims_count && count <= PIECES_MAX; i += 2)
+    count += pair[i] > PIECES_MAX ? PIECES_MAX + 1 : pair[i];
+  if (count > PIECES_MAX)
+    prove_finding(walk->view, walk, record, "dataflow", "more than %d pieces in place", PIECES_MAX);
+  return count <= PIECES_MAX;
+}
+
 Pieces pieces_begin(const Walk *walk, const PlanRecord *record, uint64_t whole_first) {
   const Plan *plan = walk->view->plan;
   const PlanOperand *operand = &plan->operands[record->operands_first];

@@ -104,6 +104,8 @@ typedef struct Pieces {
   uint64_t at, unit, members, member; /* at: of the first member's piece */
 } Pieces;
 
+/* False, and a finding: more of them than can be looked at one by one. */
+bool pieces_are_few(const Walk *walk, uint32_t record);
 Pieces pieces_begin(const Walk *walk, const PlanRecord *record, uint64_t whole_first);
 bool pieces_range(Pieces *pieces, uint64_t *first, uint64_t *end);
 

@@ -1,0 +1,227 @@
+/* LINK: job_plan plan_builder plan
+ * Plans of every way to divide the work, with one thing wrong: what one rank, or one class, cannot
+ * know of itself. The good plans are compiled, which proves them. */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "compiler/prove/prove.h"
+#include "runtime/plan/plan_io.h"
+#include "runtime/plan/plan_text.h"
+#include "tests/parity/job_plan.h"
+#include "tests/unit/check.h"
+#include "tests/unit/plan_builder.h"
+
+static char folder[] = "/tmp/lockstep_prove.XXXXXX";
+static PlanBuilder b;
+static ProveReport report;
+
+/* The small GPT-2 of tests/parity/jobs, with changes. */
+static void begin(const JobChanges *changes) {
+  char path[80];
+  (void)snprintf(path, sizeof path, "%s/plan", folder);
+  Plan plan;
+  build_free(&b);
+  if (!job_plan("gpt2", changes, path, &plan)) exit(1); /* it has said why */
+  build_copy(&b, &plan);
+  plan_close(&plan);
+  (void)unlink(path);
+}
+
+#define BEGIN(...) begin(&(JobChanges){{__VA_ARGS__}})
+#define FEW        "train.microbatch=1", "train.batch=12 sequences"
+
+static void expect_finding(const char *words) {
+  Plan plan = build_view(&b);
+  CHECK(!prove(&plan, &report));
+  for (uint32_t i = 0; i < report.finding_count && i < PROVE_FINDINGS_MAX; i++)
+    if (strstr(report.finding[i], words) != NULL) return;
+  CHECK_TEXT(report.finding[0], words);
+}
+
+static const char *record_name(const PlanRecord *record) {
+  return record->kind == RECORD_KERNEL ? b.strings + b.kernels[record->kernel].name
+                                       : RecordKind_names[record->kind];
+}
+
+/* Record `n` of that name in the segment, wherever it stands. */
+static PlanRecord *record_of(const char *segment, const char *name, uint32_t n) {
+  for (uint32_t s = 0; s < b.segments_count; s++) {
+    if (strcmp(b.strings + b.segments[s].name, segment) != 0) continue;
+    for (uint32_t i = 0; i < b.segments[s].records_count; i++) {
+      PlanRecord *record = &b.records[b.segments[s].records_first + i];
+      if (strcmp(record_name(record), name) == 0 && n-- == 0) return record;
+    }
+  }
+  printf("no %s in %s\n", name, segment);
+  abort();
+}
+
+/* The record is there, and no call meets its condition. */
+static void drop(PlanRecord *record) {
+  record->when_all = record->when_none = CALL_GROUP_LAST;
+}
+
+static uint32_t comm_named(const char *name) {
+  for (uint32_t i = 0; i < b.comms_count; i++)
+    if (strcmp(b.strings + b.comms[i].name, name) == 0) return i;
+  printf("no communicator %s\n", name);
+  abort();
+}
+
+/* Call `n` of the segment, of any program. */
+static PlanCall *call_of(const char *segment, uint32_t n) {
+  for (uint32_t i = 0; i < b.calls_count; i++)
+    if (strcmp(b.strings + b.segments[b.calls[i].segment].name, segment) == 0 && n-- == 0)
+      return &b.calls[i];
+  abort();
+}
+
+/* From here on the call names a segment of its own, without records. */
+static void empty_call(PlanCall *call) {
+  PlanSegment twin = b.segments[call->segment];
+  uint32_t bases = b.bases_count;
+  for (uint32_t i = 0; i < twin.bases_count; i++)
+    build_bases(&b, b.bases[twin.bases_first + i]);
+  twin.bases_first = bases;
+  twin.records_first = twin.records_count = 0;
+  call->segment = build_segments(&b, twin);
+}
+
+static void test_tensor_parallel(void) {
+  TEST("gradients that are parts of a sum along tp, and stay so, are found") {
+    BEGIN("cluster.devices=2", "parallel.tp=2", "parallel.sequence=true");
+    drop(record_of("h.reduce", "all_reduce", 0));
+    expect_finding("ranks share the parameter and have different gradients along tp");
+  }
+  TEST("so are activations that are") {
+    BEGIN("cluster.devices=2", "parallel.tp=2", "parallel.sequence=false");
+    drop(record_of("h.forward", "all_reduce", 0));
+    expect_finding("ranks share the parameter and have different gradients along tp");
+  }
+  TEST("a sum over ranks that have the same is found") {
+    BEGIN("cluster.devices=4", "parallel.tp=2", "parallel.sequence=false", "parallel.zero=0");
+    record_of("h.forward", "all_reduce", 0)->comm = comm_named("dp");
+    expect_finding("replicas: ");
+    BEGIN("cluster.devices=4", "parallel.tp=2", "parallel.sequence=false", "parallel.zero=0");
+    record_of("h.reduce", "all_reduce", 0)->comm = comm_named("tp");
+    expect_finding("is not complete here");
+  }
+  TEST("squares that stay on their ranks, or count for each of them, are found") {
+    BEGIN("cluster.devices=2", "parallel.tp=2");
+    drop(record_of("clip", "all_reduce", 0));
+    expect_finding("squares of other ranks are not in the norm");
+    BEGIN("cluster.devices=4", "parallel.tp=2", "parallel.zero=0");
+    uint32_t dp = comm_named("dp");
+    record_of("clip", "all_reduce", 0)->comm = dp;
+    expect_finding("squares that its ranks have in common");
+  }
+}
+
+static void test_zero(void) {
+  TEST("parameters that are not gathered after their updates are found") {
+    BEGIN("cluster.devices=4", "parallel.zero=1", FEW);
+    drop(record_of("h.gather", "all_gather", 0));
+    expect_finding("pieces that other ranks updated are not gathered");
+  }
+  TEST("pieces that do not stand as they are moved are found") {
+    BEGIN("cluster.devices=4", "parallel.zero=1", FEW);
+    int64_t *pair = &b.ints[record_of("h.reduce", "reduce_scatter", 0)->dims_first];
+    pair[1] -= 32, pair[3] += 32;
+    expect_finding("should be one gradient");
+    BEGIN("cluster.devices=4", "parallel.zero=1", FEW);
+    pair = &b.ints[record_of("h.gather", "all_gather", 0)->dims_first];
+    pair[1] -= 32, pair[3] += 32;
+    expect_finding("whose pieces do not stand as they are gathered");
+  }
+  TEST("an update of another rank's piece is found") {
+    BEGIN("cluster.devices=4", "parallel.zero=1", FEW);
+    b.operands[record_of("h.update", "adamw", 0)->operands_first].by = PLAN_NONE;
+    b.operands[record_of("h.update", "adamw", 0)->operands_first].member_stride = 0;
+    expect_finding("step: ");
+  }
+  TEST("a micro-batch whose gradients never reach the shard is found") {
+    BEGIN("cluster.devices=4", "parallel.zero=2", FEW);
+    drop(record_of("h.reduce", "add", 0));
+    expect_finding("h.");
+    BEGIN("cluster.devices=4", "parallel.zero=2", FEW);
+    empty_call(call_of("h.reduce", 2)); /* the second micro-batch, last layer first */
+    expect_finding("micro-batch 2 follows 0");
+  }
+  TEST("shards of groups that do not come together are found") {
+    BEGIN("cluster.devices=4", "parallel.zero=2", "parallel.zero_group=2", FEW);
+    drop(record_of("h.reduce", "all_reduce", 0));
+    expect_finding("is not complete here");
+  }
+  TEST("shards gathered over other ranks are found") {
+    BEGIN("cluster.devices=4", "parallel.zero=3", "parallel.zero_group=2", "parallel.zero_keep=0 B",
+          FEW);
+    record_of("h.gather", "all_gather", 0)->comm = comm_named("dp_replicate");
+    expect_finding("over other ranks than have its pieces");
+  }
+}
+
+static void test_context_parallel(void) {
+  TEST("blocks that go round the other way than they come are found") {
+    BEGIN("cluster.devices=4", "parallel.cp=4");
+    b.ints[record_of("h.forward", "exchange", 0)->dims_first] += 1;
+    expect_finding("nothing alike is received from there");
+  }
+  TEST("a slice beyond its whole on some rank is found") {
+    BEGIN("cluster.devices=2", "parallel.cp=2");
+    PlanRecord *slice = record_of("begin.forward", "slice", 0);
+    b.varies[slice->varies_first].stride *= 3;
+    expect_finding("on some rank");
+  }
+}
+
+static void test_pipeline(void) {
+  static const JobChanges stages = {{"cluster.devices=2", "parallel.pp=2", FEW}};
+  TEST("an exchange that only one stage runs is found") {
+    begin(&stages);
+    for (uint32_t i = 0; i < b.calls_count; i++) {
+      const char *name = b.strings + b.segments[b.calls[i].segment].name;
+      if (strncmp(name, "exchange", 8) != 0) continue;
+      empty_call(&b.calls[i]);
+      break;
+    }
+    expect_finding("timeline: train_step does not end");
+  }
+  TEST("parts of a tied gradient that stay on their stages are found") {
+    begin(&stages);
+    drop(record_of("tied wte.weight.join.first", "add", 0));
+    expect_finding("1 other stages hold it, it has joined 0");
+  }
+  TEST("a tied gradient that two stages count, or none, is found") {
+    begin(&stages);
+    drop(record_of("tied wte.weight.square_sum", "square_sum", 0));
+    expect_finding("wte.weight is in the norm 0 times, of all stages");
+  }
+  TEST("norms that stages keep to themselves are found") {
+    begin(&stages);
+    for (uint32_t i = 0; i < 2; i++) /* each stage has its own list */
+      drop(record_of("clip", "all_reduce", i));
+    expect_finding("squares of other ranks are not in the norm");
+  }
+}
+
+static void test_once(void) {
+  TEST("what is computed twice is found") {
+    BEGIN("cluster.devices=2", "parallel.tp=2");
+    PlanRecord *first = record_of("h.backward", "linear_dw", 0);
+    PlanRecord *second = record_of("h.backward", "linear_db", 0);
+    *second = *first;
+    expect_finding("does again what record");
+  }
+}
+
+int main(void) {
+  if (mkdtemp(folder) == NULL) return 1;
+  test_tensor_parallel();
+  test_zero();
+  test_context_parallel();
+  test_pipeline();
+  test_once();
+  build_free(&b);
+  (void)rmdir(folder);
+  CHECK_DONE();
+}
