@@ -59,6 +59,23 @@ static inline Builder builder_new(bool training, DType dtype) {
   return b;
 }
 
+/* Sizes that 2 and 4 ranks divide. */
+static inline Builder builder_sized(bool training, DType dtype, int64_t kv_heads) {
+  static const struct {
+    const char *name;
+    int64_t size;
+    const char *axis;
+  } dims[] = {{"seq", 16, "cp"},  {"positions", 16, NULL}, {"vocab", 24, "tp"},
+              {"heads", 8, "tp"}, {"kv_heads", 0, "tp"},   {"ffn", 12, "tp"}};
+  Builder b = builder_new(training, dtype);
+  for (size_t i = 0; i < sizeof dims / sizeof *dims; i++) {
+    Dim *dim = &b.g->dims.at[graph_dim(b.g, dims[i].name)];
+    dim->size = dims[i].size > 0 ? dims[i].size : kv_heads;
+    dim->axis = dims[i].axis;
+  }
+  return b;
+}
+
 static inline int32_t dims_of(Builder *b, const char *const *names, DimId *out) {
   int32_t count = 0;
   for (; names[count]; count++) {

@@ -16,12 +16,6 @@ typedef struct Case {
   bool split, whole_heads; /* heads are not on tp */
 } Case;
 
-static void set_dim(Graph *g, const char *name, int64_t size, const char *axis) {
-  Dim *dim = &g->dims.at[graph_dim(g, name)];
-  dim->size = size;
-  dim->axis = axis;
-}
-
 /* What the others do not have: norms over heads and behind a sum over ranks, a handle used both
  * ways, dropout on what is cut, products with positions, a block that returns a sum over ranks. */
 static void build_odd(Builder *b, double dropout) {
@@ -84,14 +78,9 @@ static void build_regressor(Builder *b) {
 }
 
 static Builder build(const Case *c, bool training) {
-  Builder b = builder_new(training, DTYPE_F64);
-  set_dim(b.g, "seq", 16, "cp");
-  set_dim(b.g, "positions", 19, NULL);
-  set_dim(b.g, "vocab", 24, "tp");
+  Builder b = builder_sized(training, DTYPE_F64, c->kv_heads);
+  b.g->dims.at[graph_dim(b.g, "positions")].size = 19;
   b.g->dims.at[graph_dim(b.g, "vocab")].real_size = 21;
-  set_dim(b.g, "heads", 8, "tp");
-  set_dim(b.g, "kv_heads", c->kv_heads, "tp");
-  set_dim(b.g, "ffn", 12, "tp");
   double dropout = training ? 0.2 : 0;
   if (c->whole_heads)
     b.g->dims.at[graph_dim(b.g, "heads")].axis = b.g->dims.at[graph_dim(b.g, "kv_heads")].axis =

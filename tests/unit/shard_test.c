@@ -19,23 +19,6 @@ static int32_t count_op(const Graph *g, const NodeList *list, OpKind op) {
   return count;
 }
 
-/* Sizes that 2 and 4 ranks divide. */
-static Builder sized(bool training, DType dtype, int64_t kv_heads) {
-  static const struct {
-    const char *name;
-    int64_t size;
-    const char *axis;
-  } dims[] = {{"seq", 16, "cp"},  {"positions", 16, NULL}, {"vocab", 24, "tp"},
-              {"heads", 8, "tp"}, {"kv_heads", 0, "tp"},   {"ffn", 12, "tp"}};
-  Builder b = builder_new(training, dtype);
-  for (size_t i = 0; i < sizeof dims / sizeof *dims; i++) {
-    Dim *dim = &b.g->dims.at[graph_dim(b.g, dims[i].name)];
-    dim->size = dims[i].size > 0 ? dims[i].size : kv_heads;
-    dim->axis = dims[i].axis;
-  }
-  return b;
-}
-
 typedef struct Cut {
   bool llama;
   int64_t kv_heads, cp, tp;
@@ -55,7 +38,7 @@ static void cut_graph(const Cut *c, Builder *b) {
 }
 
 static Builder cut(Cut c) {
-  Builder b = sized(true, c.dtype, c.kv_heads > 0 ? c.kv_heads : 4);
+  Builder b = builder_sized(true, c.dtype, c.kv_heads > 0 ? c.kv_heads : 4);
   cut_graph(&c, &b);
   return b;
 }
@@ -271,7 +254,7 @@ static void test_shared_kv_heads(void) {
 
 static void test_vocabulary_loss(void) {
   for (int32_t i = 0; i < 4; i++) {
-    Builder b = sized(i < 2, DTYPE_F32, 4);
+    Builder b = builder_sized(i < 2, DTYPE_F32, 4);
     b.g->dims.at[graph_dim(b.g, "vocab")].real_size = 22;
     Cut c = {.llama = i % 2 != 0, .tp = 4, .options = {.sequence = true}};
     cut_graph(&c, &b);
@@ -497,56 +480,6 @@ static void test_table(void) {
   compile_free(b.c);
 }
 
-/* ---- what is refused */
-
-static int32_t count_named(const Compile *c, const char *name) {
-  int32_t count = 0;
-  for (int32_t i = 0; i < c->diags.list.count; i++)
-    count += strcmp(c->diags.list.at[i].name, name) == 0;
-  return count;
-}
-
-static void test_refusal(void) {
-  Builder b = sized(true, DTYPE_F32, 4);
-  build_llama(&b, 3);
-  Mesh mesh = {0};
-  TEST("all sizes that a degree does not divide are told at once, by name, with what would do") {
-    CHECK(!shard_degrees(b.g, 5, &mesh));
-    CHECK_INT(b.c->diags.error_count, 4);
-    CHECK_INT(count_named(b.c, "heads-multiple"), 2);
-    CHECK_INT(count_named(b.c, "degrees"), 2);
-    CHECK(strstr(b.c->diags.list.at[0].message, "vocab = 24; nearest: 4 or 6") != NULL);
-    CHECK_TEXT(b.c->diags.list.at[0].fix, "model.vocab_multiple = 5");
-    CHECK(strstr(b.c->diags.list.at[1].message, "heads = 8; nearest: 4 or 8") != NULL);
-    CHECK(strstr(b.c->diags.list.at[2].message, "kv_heads = 4 (nor is it a multiple)") != NULL);
-  }
-  TEST("shard_apply checks the degrees that it is given") {
-    b.g->mesh.size[MESH_TP] = 7;
-    CHECK(!shard_apply(b.g, (ShardOptions){0}));
-  }
-  compile_free(b.c);
-
-  b = sized(true, DTYPE_F32, 2);
-  build_llama(&b, 3);
-  TEST("Ulysses hands out kv_heads: there must be enough") {
-    b.g->mesh.size[MESH_CP] = 4;
-    CHECK(!shard_apply(b.g, (ShardOptions){.context = CONTEXT_ULYSSES}));
-    CHECK_INT(b.c->diags.error_count, 1);
-    CHECK(strstr(b.c->diags.list.at[0].message, "kv_heads = 2") != NULL);
-  }
-  compile_free(b.c);
-
-  b = sized(true, DTYPE_F32, 4);
-  b.g->dims.at[graph_dim(b.g, "seq")].size = 12;
-  build_llama(&b, 3);
-  TEST("a ring needs two chunks a member") {
-    b.g->mesh.size[MESH_CP] = 4;
-    CHECK(!shard_apply(b.g, (ShardOptions){0}));
-    CHECK_TEXT(b.c->diags.list.at[0].name, "degrees");
-  }
-  compile_free(b.c);
-}
-
 int main(void) {
   test_tensor();
   test_sequence();
@@ -561,6 +494,5 @@ int main(void) {
   test_recompute();
   test_split();
   test_table();
-  test_refusal();
   CHECK_DONE();
 }
