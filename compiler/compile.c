@@ -144,39 +144,64 @@ static bool choose_draft(Compile *c, const Job *job, Model *model, Compiled *out
 
 typedef struct Rung {
   const char *change;
-  bool (*apply)(Job *job); /* false: already so */
+  bool (*apply)(Job *job, Derived *derived); /* false: already so, or it would not help */
 } Rung;
 
-static bool shrink_microbatch(Job *job) {
+static bool shrink_microbatch(Job *job, Derived *derived) {
   bool changes = job->train.microbatch > 1;
+  derived->accumulation *= job->train.microbatch;
   job->train.microbatch = 1;
   return changes;
 }
 
-static bool recompute_blocks(Job *job) {
+static bool recompute_blocks(Job *job, Derived *derived) {
+  (void)derived;
   bool changes = job->memory.recompute != CHOICE_RECOMPUTE_BLOCK &&
                  job->memory.recompute != CHOICE_RECOMPUTE_AUTO;
   if (changes) job->memory.recompute = CHOICE_RECOMPUTE_BLOCK;
   return changes;
 }
 
-static bool narrow_params(Job *job) {
+static bool narrow_params(Job *job, Derived *derived) {
+  (void)derived;
   bool changes = job->precision.param == CHOICE_FP32;
   job->precision.param = job->precision.compute = CHOICE_BF16;
   job->precision.master = CHOICE_MASTER_FP32;
   return changes;
 }
 
-static bool narrow_grads(Job *job) {
+static bool narrow_grads(Job *job, Derived *derived) {
+  (void)derived;
   bool changes = job->precision.grad == CHOICE_FP32;
   job->precision.grad = job->precision.reduce = CHOICE_BF16;
   return changes;
 }
 
-static const Rung rungs[] = {{"train.microbatch = 1", shrink_microbatch},
-                             {"memory.recompute = \"block\"", recompute_blocks},
-                             {"precision = \"bf16\"", narrow_params},
-                             {"precision.grad = \"bf16\"", narrow_grads}};
+static bool shard_to(Job *job, Derived *derived, int64_t zero) {
+  int64_t ranks = derived->dp * derived->cp;
+  bool changes = ranks > 1 && derived->zero < zero;
+  if (!changes) return false;
+  if (derived->zero == 0) derived->shard_ranks = ranks;
+  job->parallel.zero = derived->zero = zero;
+  return true;
+}
+
+static bool shard_optimizer(Job *job, Derived *derived) {
+  return shard_to(job, derived, 1);
+}
+static bool shard_gradients(Job *job, Derived *derived) {
+  return shard_to(job, derived, 2);
+}
+static bool shard_parameters(Job *job, Derived *derived) {
+  return shard_to(job, derived, 3);
+}
+
+/* The order in which a user would try them: what costs least first. */
+static const Rung rungs[] = {
+    {"train.microbatch = 1", shrink_microbatch}, {"memory.recompute = \"block\"", recompute_blocks},
+    {"precision = \"bf16\"", narrow_params},     {"precision.grad = \"bf16\"", narrow_grads},
+    {"parallel.zero = 1", shard_optimizer},      {"parallel.zero = 2", shard_gradients},
+    {"parallel.zero = 3", shard_parameters}};
 
 typedef struct Step {
   const char *change;
@@ -190,11 +215,11 @@ static int32_t climb(Compile *c, const Job *job, const Compiled *out, Step steps
   Job *changed = ARENA_NEW(c->arena, Job);
   *changed = *job;
   int32_t count = 0;
+  Derived derived = out->derived;
   for (int32_t i = 0; i < RUNG_COUNT; i++) {
-    if (!rungs[i].apply(changed)) continue;
+    if (!rungs[i].apply(changed, &derived)) continue;
     Compiled trial = *out;
-    trial.derived.accumulation =
-        out->derived.accumulation * job->train.microbatch / changed->train.microbatch;
+    trial.derived = derived;
     Model *model = model_open(c, changed); /* a model traces in its job's precision */
     bool compiled = model != NULL && choose_draft(c, changed, model, &trial);
     if (model != NULL) model_close(model);
