@@ -42,8 +42,7 @@ static void cut_forward(Shard *s) {
 }
 
 /* Does backward read what this node made, when it wants its input so converted? What was summed in
- * place must not be summed once more; what was gathered is kept, unless backward shall gather
- * again.
+ * place must not be summed once more; what was gathered is kept, unless backward shall gather too.
  */
 static bool serves_backward(const Shard *s, const Node *n) {
   bool mine = (op_def(n->op)->layout & LAYOUT_CONVERTS) != 0 &&
