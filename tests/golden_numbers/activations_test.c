@@ -1,0 +1,181 @@
+/* activations_test.c -- activations and states of one rank against Korthikanti et al. 2022
+ * (arXiv:2205.05198): table 2 and figure 1, on the paper's models and degrees, first stage.
+ *
+ * s tokens, b sequences, width h, a heads, t = tp; bytes of one layer and micro-batch. Ours is the
+ * paper's formula with these terms, each counted here by itself, and nothing else:
+ *   scores   - 5 a s^2 b / t   attention never keeps scores, their softmax, or its mask
+ *   masks    - 2 s b h         two masks of one byte; ours are made again from the counter
+ *   sums     + 4 a s b / t     one fp32 logarithm of a sum per head and token, of attention
+ *   norms    + 16 s b          mean and deviation in fp32, of two norms
+ * With sequence parallelism masks and norms are cut by t. There the paper gathers the inputs of the
+ * cut matrices again in backward, as regather does; keeping them is
+ *   inputs   + 4 s b h (1 - 1/t)
+ */
+#include "tests/golden_numbers/golden.h"
+#include "tests/unit/check.h"
+
+/* Figure 1 in GiB = 2^30 bytes: with nothing recomputed and tp alone; with scores recomputed and
+ * sequence parallelism. */
+typedef struct Paper {
+  const char *name;
+  int64_t h, a, layers, b, p, v;
+  double states_gib, tensor_gib, sequence_gib;
+} Paper;
+
+static const Paper papers[] = {
+    {"22B", 6144, 64, 48, 4, 1, 1, 45.5625, 59.25, 9.5625},
+    {"175B", 12288, 96, 96, 1, 8, 3, 45.5625, 66.84375, 12.3515625},
+    {"530B", 20480, 128, 105, 1, 35, 3, 31.640625, 114.0234375, 23.076171875},
+    {"1T", 25600, 160, 128, 1, 64, 1, 32.958984375, 131.25, 26.5625},
+};
+
+enum { S = 2048, T = 8 };
+static const double gib = 1073741824.0;
+
+/* Equal chunks: "4, 4, 4". */
+static void stages_text(const Paper *p, char *text, size_t size) {
+  text[0] = 0;
+  for (int64_t c = 0; c < p->p * p->v; c++) {
+    size_t length = strlen(text);
+    (void)snprintf(text + length, size - length, "%s%lld", c ? ", " : "",
+                   (long long)(p->layers / (p->p * p->v)));
+  }
+}
+
+static void open_paper(Golden *g, const Paper *p, const char *parallel, const char *recompute) {
+  char stages[1024], pipeline[1280] = "";
+  stages_text(p, stages, sizeof stages);
+  if (p->p > 1)
+    (void)snprintf(pipeline, sizeof pipeline, "pp = %lld, stages = { %s }, pipeline = %s",
+                   (long long)p->p, stages,
+                   p->v > 1 ? "{ \"interleaved\", chunks = 3 }" : "\"1f1b\"");
+  golden_open(g,
+              "model = { \"gpt2\", layers = %lld, width = %lld, heads = %lld, vocab = 51200, "
+              "positions = %d, dropout = 0.1 }, "
+              "train = { batch = \"%lld sequences\", microbatch = %lld, steps = 1 }, "
+              "memory = { recompute = \"%s\" }, parallel = { tp = %d, %s, %s }, "
+              "cluster = { \"dgx-a100\", nodes = %lld, memory = \"1000TB\" },",
+              (long long)p->layers, (long long)p->h, (long long)p->a, S,
+              (long long)(2 * p->b * p->p), (long long)p->b, recompute, T, parallel, pipeline,
+              (long long)p->p);
+  CHECK(g->is_compiled);
+}
+
+/* Layers times micro-batches whose activations the first stage holds: of 1f1b all layers of the
+ * model, of interleaved (1 + (p-1) / (p v)) times as many. */
+static int64_t layers_held(const Paper *p) {
+  if (p->v == 1) return p->layers;
+  return p->layers * (p->p * p->v + p->p - 1) / (p->p * p->v);
+}
+
+typedef struct Layer {
+  int64_t sbh, scores, sums, norms; /* in bytes of one byte an element; the others as above */
+} Layer;
+
+static Layer layer_of(const Paper *p) {
+  return (Layer){
+      .sbh = S * p->b * p->h,
+      .scores = 5 * p->a * S * S * p->b / T,
+      .sums = 4 * p->a * S * p->b / T,
+      .norms = 16 * S * p->b,
+  };
+}
+
+/* What the plan holds of one layer: its frame, and its input. */
+static int64_t layer_bytes(const Golden *g) {
+  return golden_buffer_bytes(g->plan, 0, "h kept for backward") +
+         golden_buffer_bytes(g->plan, 0, "h output");
+}
+
+/* The formula is the figure's; ours is the formula with its terms; and the ledger has exactly as
+ * many layers and micro-batches of it as the paper says. */
+static void check_held(const Golden *g, const Paper *p, int64_t paper, int64_t terms,
+                       double printed_gib) {
+  int64_t held = layers_held(p);
+  CHECK_NEAR((double)(held * paper) / gib, printed_gib, 0);
+  CHECK_INT(layer_bytes(g), paper + terms);
+  CHECK_INT(golden_most_alive(g->plan, 0, "h kept for backward"),
+            held * (paper + terms - golden_buffer_bytes(g->plan, 0, "h output")));
+}
+
+static void test_tensor(const Paper *p) {
+  Layer l = layer_of(p);
+  Golden g;
+  TEST("tp: s b h (10 + 24/t) + 5 a s^2 b / t") {
+    open_paper(&g, p, "sequence = false", "none");
+    if (g.is_compiled)
+      check_held(&g, p, 10 * l.sbh + 24 * l.sbh / T + l.scores,
+                 -l.scores - 2 * l.sbh + l.sums + l.norms, p->tensor_gib);
+    golden_close(&g);
+  }
+}
+
+static void test_sequence(const Paper *p) {
+  Layer l = layer_of(p);
+  Golden g;
+  TEST("tp with sequence, no scores: 34 s b h / t") {
+    open_paper(&g, p, "regather = true", "none");
+    if (g.is_compiled)
+      check_held(&g, p, 34 * l.sbh / T, -2 * l.sbh / T + l.sums + l.norms / T, p->sequence_gib);
+    golden_close(&g);
+  }
+  TEST("tp with sequence, inputs kept whole") {
+    open_paper(&g, p, "regather = false", "none");
+    if (g.is_compiled)
+      CHECK_INT(layer_bytes(&g),
+                34 * l.sbh / T - 2 * l.sbh / T + l.sums + l.norms / T + 4 * l.sbh - 4 * l.sbh / T);
+    golden_close(&g);
+  }
+}
+
+static void test_recompute(const Paper *p) {
+  Layer l = layer_of(p);
+  Golden g;
+  TEST("recompute: 2 s b h a layer, and one layer at a time made again") {
+    open_paper(&g, p, "sequence = false", "block");
+    if (g.is_compiled) {
+      CHECK_INT(golden_buffer_bytes(g.plan, 0, "h output"), 2 * l.sbh);
+      CHECK_INT(golden_most_alive(g.plan, 0, "h kept for backward"), 0);
+    }
+    golden_close(&g);
+  }
+  TEST("recompute with sequence: 2 s b h / t a layer") {
+    open_paper(&g, p, "sequence = true", "block");
+    if (g.is_compiled) CHECK_INT(golden_buffer_bytes(g.plan, 0, "h output"), 2 * l.sbh / T);
+    golden_close(&g);
+  }
+}
+
+/* Weights of the stack's matrices: 2 bytes, their gradients 4, states 12: the paper's 18 bytes for
+ * 12 L h^2 / (t p) of them. It leaves out biases, norms, positions and the table of words. */
+static int64_t matrix_bytes(const Plan *plan) {
+  const PlanClass *class = &plan->classes[0];
+  int64_t bytes = 0;
+  for (uint32_t i = 0; i < class->tensors_count; i++) {
+    const PlanTensor *tensor = &plan->tensors[class->tensors_first + i];
+    if (tensor->layer_first < 0 || !tensor->decay) continue;
+    bytes += (int64_t)tensor->size_bytes * tensor->layer_count;
+  }
+  return bytes;
+}
+
+static void test_states(const Paper *p) {
+  Golden g;
+  TEST("states: 18 bytes of 12 L h^2 / (t p)") {
+    open_paper(&g, p, "zero = 0", "none");
+    if (g.is_compiled) CHECK_NEAR((double)matrix_bytes(g.plan) / gib, p->states_gib, 0);
+    golden_close(&g);
+  }
+}
+
+int main(void) {
+  for (size_t i = 0; i < sizeof papers / sizeof *papers; i++) {
+    int failures = check_failures;
+    test_tensor(&papers[i]);
+    test_sequence(&papers[i]);
+    test_recompute(&papers[i]);
+    test_states(&papers[i]);
+    if (check_failures > failures) printf("%s: see above\n", papers[i].name);
+  }
+  CHECK_DONE();
+}
