@@ -41,20 +41,4 @@ bool shard_apply(Graph *g, ShardOptions options);
  * ranks share each of them. False when reported, as above. */
 bool shard_degrees(const Graph *g, int64_t tp, Mesh *mesh);
 
-/* One conversion: what the layout was and is along the axes it runs over. */
-typedef struct ShardRow {
-  const char *region, *list;         /* "forward", "recompute", "backward", "weight" */
-  const char *value;                 /* its name */
-  const char *before, *what, *after; /* "Partial(sum)@tp", "all_reduce", "Replicated@tp" */
-  int64_t size_bytes; /* of the whole value of the communicator; of an exchange: of what is sent */
-} ShardRow;
-
-typedef struct ShardTable {
-  ShardRow *rows;
-  int32_t count;
-} ShardTable;
-
-/* Every communication and slice of a graph's regions, in order. */
-ShardTable shard_table(const Graph *g);
-
 #endif

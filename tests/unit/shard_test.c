@@ -459,27 +459,6 @@ static void test_split(void) {
   }
 }
 
-static void test_table(void) {
-  Builder b = cut((Cut){.llama = true, .cp = 2, .tp = 2, .options = {.sequence = true}});
-  ShardTable table = shard_table(b.g);
-  TEST("the conversions of the forward block as rows") {
-    char *text = arena_copy(b.c->arena, "");
-    for (int32_t i = 0; i < table.count; i++) {
-      const ShardRow *row = &table.rows[i];
-      if (strcmp(row->region, "layers") != 0 || strcmp(row->list, "forward") != 0) continue;
-      text = arena_printf(b.c->arena, "%s%s: %s %s %s, %lld\n", text, row->value, row->before,
-                          row->what, row->after, (long long)row->size_bytes);
-    }
-    CHECK_TEXT(text,
-               "layers.*.input_layernorm: Shard(seq)@tp all_gather Replicated@tp, 512\n"
-               "layers.*.rope.2: Shard(seq)@cp exchange Shard(seq)@cp, 512\n"
-               "layers.*.o_proj: Partial(sum)@tp reduce_scatter Shard(seq)@tp, 512\n"
-               "layers.*.post_attention_layernorm: Shard(seq)@tp all_gather Replicated@tp, 512\n"
-               "layers.*.down_proj: Partial(sum)@tp reduce_scatter Shard(seq)@tp, 512\n");
-  }
-  compile_free(b.c);
-}
-
 int main(void) {
   test_tensor();
   test_sequence();
@@ -493,6 +472,5 @@ int main(void) {
   test_ulysses();
   test_recompute();
   test_split();
-  test_table();
   CHECK_DONE();
 }
