@@ -3,26 +3,48 @@
  * In:  any plan that plan_check accepts; what can be worked out again is not taken on trust.
  * Out: true when every property below holds; otherwise one line per violation.
  *
- * - shapes: operands are as large as their kernel's dims make them, read and written as it does.
- * - communication: ranks that share communicators issue the same communications in one order,
- *   equal in kind, bytes, dtype, reduction, meaning, layer and micro-batch.
- * - timeline: every program ends when each communication blocks until all its members have come.
+ * - shapes: operands are as large as their kernel's dims make them, read and written as it does; a
+ *   slice lies in its whole on every rank. (What collectives and exchanges move: plan_check.)
+ * - communication: ranks that share communicators issue the same collectives in one order, equal in
+ *   kind, lane, bytes, dtype, meaning, layer and micro-batch. What an exchange sends and what meets
+ *   it are equal in bytes and dtype, and what is made in one micro-batch is read in the same;
+ * within a class every distance has its opposite.
+ * - timeline: every program ends when each rank runs its communications one at a time, in list
+ *   order, and each blocks until its partners have come. Loops that concern several classes are run
+ *   to their end.
  * - memory: buffers share bytes only when their lifetimes do not meet; what a call reaches through
- *   a base lies in one buffer that is live then; recorded peaks are the real ones, and fit.
- * - ordering: records on different lanes touch the same bytes, one writing, only if edges order
- *   them.
- * - dataflow: every byte read was written before, in this life of its buffer, or by init.
+ *   a base lies in one buffer that is live then, the same on every rank of a class; recorded peaks
+ *   are the real ones, and fit.
+ * - ordering: records on different lanes touch the same bytes, one writing, or the same
+ *   communicator, only if edges order them.
+ * - dataflow: every byte read was written before, in this life of its buffer, or by init, or by the
+ *   step before. Scratch, and what a scatter in place leaves of other ranks' pieces, is nothing to
+ *   read.
  * - values: what a record leaves in a transient buffer is read before it is overwritten or the
- *   buffer's life ends, and never after a part of it was overwritten.
- * - step: every micro-batch is loaded once and its loss counts once. Every gradient is assigned by
- *   the first, added to by the others, reduced over dp once, in the norm once, and used by one
- *   update of its own parameter. Norm and control values come before any update. Parameters have
- *   an initial value of their own, and nothing but updates changes them.
+ *   buffer's life ends, and never after a part of it was overwritten; what follows from samples is
+ *   read in its micro-batch; no call does the same twice.
+ * - step: a stage loads every micro-batch once, in order, or none; losses count once, on one stage.
+ *   Every gradient is assigned by the first micro-batch, added to by the others, in its tensor or
+ * by way of a block of one layer, the wire and a shard; reduced over every axis that divides
+ * samples or tokens, over none twice; joined with what other stages make of a tied tensor; in the
+ * norm once; used by one update of its own parameter, piece by piece where it is divided. Norm and
+ *   control values come before any update, and each square is added up over exactly the axes along
+ *   which it differs. Parameters have an initial value of their own, nothing but updates changes
+ *   them, and pieces that ranks initialise or update are gathered before the program ends.
+ * - replicas: the gradient of an update differs along exactly the axes along which its parameter
+ *   does, so that ranks which hold the same elements keep holding the same; nothing is added up
+ * over ranks that have it in common. Followed from samples, attributes and places: a reduction that
+ * is missing over tp, cp or dp shows, whatever records say of layouts.
  *
- * Not shown: that a value read is the right one among those of equal place and size, and that a
+ * Not shown: that a value read is the right one among those of equal place, size and micro-batch,
+ * that attributes (positions, scales, which part of a table) are the right numbers, and that a
  * gradient has all the contributions which the model gives it; only the compiler knows the model.
+ * Nor that a gradient made in a block of one layer is of the parameter in whose row it stands,
+ * beyond its size and place; nor, for members that are neither the first, the second nor the last
+ * of a communicator, what begins or ends between two of their pieces (members.c).
  *
- * Records are looked at per call, loops for two iterations, ranks per class: never rank by rank. */
+ * Records are looked at per call, loops for two iterations, ranks by class and there by their
+ * first, second and last members: never rank by rank. */
 #ifndef LOCKSTEP_PROVE_H
 #define LOCKSTEP_PROVE_H
 
