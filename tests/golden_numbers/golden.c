@@ -89,6 +89,11 @@ static bool is_wanted(const Plan *plan, const PlanRecord *record, const Which *w
          matches(which->value, plan_string(plan, plan->meanings[record->meaning].value));
 }
 
+bool golden_is(const Plan *plan, const PlanSegment *segment, uint32_t record, const Which *which) {
+  return matches(which->segment, plan_string(plan, segment->name)) &&
+         is_wanted(plan, &plan->records[record], which);
+}
+
 static int64_t message_bytes(const Plan *plan, const PlanRecord *record) {
   int64_t whole = 0, sent = 0;
   for (uint32_t i = 0; i < record->operands_count; i++) {
