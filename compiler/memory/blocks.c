@@ -58,6 +58,7 @@ static int32_t find_block(Draft *d, ParamId p) {
                    .layers = g->regions.at[param->region].repeat,
                    .init = NO_ID,
                    .gather = NO_ID,
+                   .regather = NO_ID,
                    .reduce = NO_ID,
                    .clear = NO_ID,
                    .pad = NO_ID,

@@ -80,7 +80,7 @@ typedef struct Block {
   int64_t elements, shard_elements;               /* padding between parameters included */
   int64_t stride_elements, shard_stride_elements; /* from layer to layer */
   int32_t partials[NORM_GROUPS];                  /* sums of squares of one layer, by group */
-  int32_t init, gather, reduce, clear, pad, norm, update; /* segments */
+  int32_t init, gather, regather, reduce, clear, pad, norm, update; /* segments */
   int32_t join[2]; /* of the first stage that holds it, of the last */
 } Block;
 

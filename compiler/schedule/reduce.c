@@ -1,6 +1,7 @@
 /* reduce.c -- how gradients leave a rank and parameters come to it, one segment per block and verb.
  *
  *   gather   parameters of all ranks' shards: before use (zero 3), after updates (zero 1, 2)
+ *   regather the same for backward: only what it reads
  *   reduce   gradients of a layer over the ranks that divide the batch, in precision.reduce:
  *            zero 0 all-reduce; zero 1 reduce-scatter in place; zero 2, 3 reduce-scatter of every
  *            micro-batch into the shard. Replicas of a group of shards add their shards up
@@ -139,23 +140,73 @@ static Operand *grad_operand(Draft *d, int32_t segment, Record *record, const Ru
 
 /* ---- gather */
 
-static int32_t build_gather(Draft *d, int32_t b) {
-  const Block *block = &d->blocks.at[b];
-  if (!block->shards_state) return NO_ID;
-  int32_t segment = block_segment(d, b, "gather");
+static Record *gather_run(Draft *d, int32_t segment, const Run *run) {
+  const Block *block = &d->blocks.at[run->block];
   DType dtype = d->train->param_dtype;
   const char *meaning = arena_printf(d->compile->arena, "%s parameters", block->name);
-  uint32_t axes = mesh_used(&d->mesh, ZERO_AXES);
+  Record *record =
+      collective(d, segment, RECORD_ALL_GATHER, mesh_used(&d->mesh, ZERO_AXES), meaning);
+  record->direction = DIRECTION_UPDATE;
+  set_pieces(d, record, run);
+  if (block->shards_params)
+    run_operand(d, segment, record, run, BASE_PARAM_SHARD, dtype, true, ACCESS_READ);
+  run_operand(d, segment, record, run, BASE_PARAM, dtype, false,
+              block->shards_params ? ACCESS_WRITE : ACCESS_UPDATE);
+  return record;
+}
+
+static int32_t build_gather(Draft *d, int32_t b) {
+  if (!d->blocks.at[b].shards_state) return NO_ID;
+  int32_t segment = block_segment(d, b, "gather");
   for (int32_t first = 0; first < d->blocks.at[b].params.count;) {
     Run run = next_run(d, b, first);
-    Record *record = collective(d, segment, RECORD_ALL_GATHER, axes, meaning);
-    record->direction = DIRECTION_UPDATE;
-    set_pieces(d, record, &run);
-    if (d->blocks.at[b].shards_params)
-      run_operand(d, segment, record, &run, BASE_PARAM_SHARD, dtype, true, ACCESS_READ);
-    run_operand(d, segment, record, &run, BASE_PARAM, dtype, false,
-                d->blocks.at[b].shards_params ? ACCESS_WRITE : ACCESS_UPDATE);
+    gather_run(d, segment, &run);
     first = run.end;
+  }
+  return segment;
+}
+
+/* Does a record of the segment read a parameter of the run? Records that do not run in the last
+ * layer of a recompute group count with `but_last` only. */
+static bool reads_run(const Draft *d, int32_t segment, const Run *run, bool but_last) {
+  int64_t width = dtype_bytes(d->train->param_dtype);
+  int64_t first = run->at * width, end = first + run->elements * width;
+  const Segment *at = segment == NO_ID ? NULL : &d->segments.at[segment];
+  for (int32_t r = 0; at != NULL && r < at->records.count; r++) {
+    const Record *record = &at->records.at[r];
+    if (!but_last && (record->when_none & CALL_GROUP_LAST) != 0) continue;
+    for (int32_t i = 0; i < record->operand_count; i++) {
+      const Operand *operand = &record->operands[i];
+      const SegmentBase *base = &at->bases.at[operand->base];
+      if (base->role == BASE_PARAM && base->number == run->block && operand->offset_bytes < end &&
+          operand->offset_bytes + operand->size_bytes > first)
+        return true;
+    }
+  }
+  return false;
+}
+
+static bool backward_reads(const Draft *d, const Run *run, bool but_last) {
+  for (RegionId r = 0; r < d->train->regions.count; r++) {
+    const RegionSegments *parts = &d->train_parts[r];
+    if (reads_run(d, parts->recompute, run, but_last) ||
+        reads_run(d, parts->backward, run, but_last))
+      return true;
+  }
+  return false;
+}
+
+/* For backward: not what only forward reads, such as biases. */
+static int32_t build_regather(Draft *d, int32_t b) {
+  if (!d->blocks.at[b].shards_params) return NO_ID;
+  int32_t segment = NO_ID;
+  for (int32_t first = 0; first < d->blocks.at[b].params.count;) {
+    Run run = next_run(d, b, first);
+    first = run.end;
+    if (!backward_reads(d, &run, true)) continue;
+    if (segment == NO_ID) segment = block_segment(d, b, "regather");
+    Record *record = gather_run(d, segment, &run);
+    if (!backward_reads(d, &run, false)) record->when_none = CALL_GROUP_LAST;
   }
   return segment;
 }
@@ -394,16 +445,19 @@ static int32_t build_join(Draft *d, int32_t b, bool to_last) {
 }
 
 void reduce_segments_build(Draft *d, int32_t b) {
-  int32_t gather = build_gather(d, b), reduce = build_reduce(d, b);
+  int32_t gather = build_gather(d, b), regather = build_regather(d, b);
+  int32_t reduce = build_reduce(d, b);
   int32_t clear = d->blocks.at[b].tied && d->mesh.size[MESH_PP] > 1 ? build_clear(d, b) : NO_ID;
   int32_t pad = build_pad(d, b);
   if (mesh_used(&d->mesh, BATCH_AXES) != 0) { /* else all that is left is along tp */
     if (gather != NO_ID) segment_set_lane(d, gather, LANE_DP);
+    if (regather != NO_ID) segment_set_lane(d, regather, LANE_DP);
     if (reduce != NO_ID) segment_set_lane(d, reduce, LANE_DP);
   }
   Block *block = &d->blocks.at[b];
   block->pad = pad;
   block->gather = gather;
+  block->regather = regather;
   block->reduce = reduce;
   block->clear = clear;
   if (clear == NO_ID) return;

@@ -324,7 +324,8 @@ static void gather_link(Timeline *t, int32_t u, bool backward, int32_t microbatc
     const char *name =
         arena_printf(t->draft->compile->arena, "%s parameters, gathered", block->name);
     *slot = transient(t, name, BUFFER_PARAM, block_bytes(t->draft, block, BASE_PARAM), layer);
-    call_block(t, block->gather, b, layer, microbatch, flags);
+    if (backward && link->group_last) flags |= CALL_GROUP_LAST;
+    call_block(t, backward ? block->regather : block->gather, b, layer, microbatch, flags);
   }
 }
 
