@@ -1,0 +1,207 @@
+#include "tests/parity/fleet.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "runtime/boot/local.h"
+#include "runtime/comm/local.h"
+#include "runtime/data/stage.h"
+#include "runtime/device/arena.h"
+#include "runtime/programs.h"
+#include "runtime/replay.h"
+#include "runtime/schedule.h"
+
+typedef struct Member {
+  const Fleet *fleet;
+  int32_t rank;
+  Replay replay;
+  Comm *comm;
+  Threads *threads;
+  Stage *stage;
+} Member;
+
+struct Fleet {
+  const Plan *plan;
+  int64_t steps;
+  FleetLook *look;
+  void *context;
+  FleetRank *ranks;
+  Mesh mesh;
+  Samples samples;
+  LocalWorld *world;
+  Arena arena[FLEET_RANKS_MAX]; /* a peer may still read one when its rank has left */
+};
+
+int32_t fleet_rank_count(const Fleet *fleet) {
+  return fleet->mesh.rank_count;
+}
+
+const uint8_t *fleet_arena(const Fleet *fleet, int32_t rank) {
+  return fleet->arena[rank].base;
+}
+
+void fleet_coordinates(const Fleet *fleet, int32_t rank, int32_t coordinate[FLEET_AXES_MAX]) {
+  mesh_coordinates(&fleet->mesh, rank, coordinate);
+}
+
+static bool start_data(Member *m, Status *status) {
+  const Fleet *fleet = m->fleet;
+  const PlanJob *job = &fleet->plan->jobs[0];
+  if (programs_count_loads(fleet->plan, replay_program(&m->replay, PROGRAM_TRAIN_STEP)) == 0)
+    return true; /* a stage of the pipeline that needs no samples */
+  const StageSetup setup = {
+      .plan = fleet->plan,
+      .train = &fleet->samples,
+      .valid = &fleet->samples,
+      .ring = fleet->arena[m->rank].base + job->staging_offset,
+      .replicas = mesh_replicas(&fleet->mesh),
+      .replica = mesh_replica(&fleet->mesh, m->rank),
+      .first_step = 1,
+      .last_step = fleet->steps,
+      .train_loads = job->accumulation,
+  };
+  m->stage = stage_start(&setup, status);
+  m->replay.setup.load_context = m->stage;
+  return m->stage != NULL;
+}
+
+static bool open_member(Member *m, Arena *arena, Status *status) {
+  const Fleet *fleet = m->fleet;
+  const PlanClass *class = mesh_class(&fleet->mesh, fleet->plan, m->rank);
+  if (!class) return status_fail(status, STATUS_OURS, "rank %d has no class", m->rank);
+  if (!arena_open(arena, class->arena_bytes, status)) return false;
+  m->threads = threads_new((int32_t)fleet->plan->jobs[0].threads, -1);
+  if (!m->threads) return status_fail(status, STATUS_WORLD, "cannot start threads");
+  m->comm = local_comm(fleet->world, m->rank, m->threads);
+  kernels_prepare(m->threads);
+  const ReplaySetup setup = {
+      .plan = fleet->plan,
+      .mesh = &fleet->mesh,
+      .rank = m->rank,
+      .arena = arena->base,
+      .comm = m->comm,
+      .comm_beside = local_comm_beside(fleet->world, m->rank),
+      .threads = m->threads,
+      .variant = KERNEL_FAST,
+      .load = stage_take,
+  };
+  return replay_bind(&m->replay, &setup, status) && start_data(m, status);
+}
+
+/* Data first: its thread writes into the arena, and reads the plan. */
+static void close_member(Member *m) {
+  stage_stop(m->stage);
+  threads_free(m->threads);
+  replay_free(&m->replay);
+}
+
+static void set_control(const Member *m, int64_t step) {
+  const PlanJob *job = &m->fleet->plan->jobs[0];
+  *m->replay.control = (Control){
+      .lr = schedule_lr(job, step),
+      .clip_scale = 1.0,
+      .step = step,
+      .seed = job->seed,
+      .samples_before = step > 0 ? (step - 1) * job->batch_samples : 0,
+  };
+}
+
+static uint64_t in_blocks(uint64_t bytes) {
+  return (bytes + PLAN_ALIGN_BYTES - 1) / PLAN_ALIGN_BYTES * PLAN_ALIGN_BYTES;
+}
+
+/* Control and staged data are in use whether or not a record has touched them. */
+static void note_memory(const Member *m) {
+  const Plan *plan = m->fleet->plan;
+  const PlanJob *job = &plan->jobs[0];
+  FleetRank *out = &m->fleet->ranks[m->rank];
+  const uint64_t ends[] = {
+      job->control_offset + sizeof(Control),
+      job->staging_offset + (uint64_t)job->prefetch_batches * job->sample_bytes,
+  };
+  out->used_bytes = m->replay.high_water_bytes;
+  for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+    if (ends[i] > out->used_bytes) out->used_bytes = ends[i];
+  out->used_bytes = in_blocks(out->used_bytes);
+  out->planned_bytes = 0;
+  for (uint32_t i = 0; i < m->replay.class->programs_count; i++) {
+    uint64_t peak = plan->programs[m->replay.class->programs_first + i].peak_bytes;
+    if (in_blocks(peak) > out->planned_bytes) out->planned_bytes = in_blocks(peak);
+  }
+}
+
+static bool meet(const Member *m, Status *status) {
+  if (m->comm->ops->barrier(m->comm)) return true;
+  status->code = 0; /* the rank that failed says why */
+  return false;
+}
+
+/* All ranks open their arenas, one looks, all close them again. */
+static bool let_look(const Member *m, int64_t step, Status *status) {
+  const Fleet *fleet = m->fleet;
+  const Arena *arena = &fleet->arena[m->rank];
+  hostile_allow(&m->replay.hostile, arena->base, arena->size_bytes);
+  if (!meet(m, status)) return false;
+  if (m->rank == 0) fleet->look(fleet->context, fleet, step);
+  if (!meet(m, status)) return false;
+  hostile_forbid(&m->replay.hostile, arena->base, arena->size_bytes);
+  return true;
+}
+
+static bool run_steps(const Member *m, Replay *replay, Status *status) {
+  const Fleet *fleet = m->fleet;
+  FleetRank *out = &fleet->ranks[m->rank];
+  set_control(m, 0);
+  if (!replay_run(replay, replay_program(replay, PROGRAM_INIT), status)) return false;
+  for (int64_t step = 1; step <= fleet->steps; step++) {
+    set_control(m, step);
+    if (!replay_run(replay, replay_program(replay, PROGRAM_TRAIN_STEP), status)) return false;
+    const Control *control = replay->control;
+    out->loss[step] = control->reduce[REDUCE_LOSS] / control->reduce[REDUCE_COUNT];
+    out->norm[step] = control->grad_norm;
+    if ((step == 1 || step == fleet->steps) && !let_look(m, step, status)) return false;
+  }
+  note_memory(m);
+  return meet(m, status);
+}
+
+static bool run_rank(void *context, int32_t rank, Status *status) {
+  Fleet *fleet = context;
+  Member m = {.fleet = fleet, .rank = rank};
+  bool done = open_member(&m, &fleet->arena[rank], status) && meet(&m, status) &&
+              run_steps(&m, &m.replay, status);
+  close_member(&m);
+  return done;
+}
+
+static void abort_all(void *context) {
+  local_world_abort(((Fleet *)context)->world);
+}
+
+static bool open_fleet(Fleet *fleet, Status *status) {
+  if (!mesh_read(&fleet->mesh, fleet->plan, status)) return false;
+  if (fleet->mesh.rank_count > FLEET_RANKS_MAX || fleet->steps > FLEET_STEPS_MAX)
+    return status_fail(status, STATUS_OURS, "%d ranks, %lld steps are too many",
+                       fleet->mesh.rank_count, (long long)fleet->steps);
+  if (!samples_open(&fleet->samples, fleet->plan, false, status)) return false;
+  fleet->world = local_world_new(fleet->plan, &fleet->mesh, (int32_t)fleet->plan->jobs[0].threads);
+  return fleet->world || status_fail(status, STATUS_WORLD, "not enough memory for the world");
+}
+
+bool fleet_run(const Plan *plan, int64_t steps, FleetLook *look, void *context,
+               FleetRank ranks[FLEET_RANKS_MAX]) {
+  Fleet *fleet = calloc(1, sizeof *fleet);
+  if (!fleet) abort();
+  fleet->plan = plan, fleet->steps = steps, fleet->look = look, fleet->context = context;
+  fleet->ranks = ranks;
+  Status status = {0};
+  bool done = open_fleet(fleet, &status) &&
+              boot_local(fleet->mesh.rank_count, run_rank, abort_all, fleet, &status);
+  if (!done) printf("  %s\n", status.text);
+  local_world_free(fleet->world);
+  samples_close(&fleet->samples);
+  for (int32_t rank = 0; rank < FLEET_RANKS_MAX; rank++)
+    arena_close(&fleet->arena[rank]);
+  free(fleet);
+  return done;
+}

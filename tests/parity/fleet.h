@@ -1,0 +1,32 @@
+/* fleet.h -- all ranks of a plan as threads of the test, step by step, with a look into their
+ * arenas between steps. */
+#ifndef LOCKSTEP_TESTS_FLEET_H
+#define LOCKSTEP_TESTS_FLEET_H
+
+#include "runtime/plan/plan.h"
+
+enum { FLEET_STEPS_MAX = 64, FLEET_RANKS_MAX = 32, FLEET_AXES_MAX = 8 };
+
+/* What a rank came to. */
+typedef struct FleetRank {
+  double loss[FLEET_STEPS_MAX + 1]; /* by step, from 1 */
+  double norm[FLEET_STEPS_MAX + 1]; /* of the gradient, before clipping */
+  uint64_t planned_bytes, used_bytes;
+} FleetRank;
+
+typedef struct Fleet Fleet;
+
+/* Called by one thread after step 1 and after the last step, while all ranks stand still and their
+ * arenas may be read. */
+typedef void FleetLook(void *context, const Fleet *fleet, int64_t step);
+
+/* Runs init and `steps` steps. False when something was printed. Ranks are then ranks[0 ..
+ * rank_count). */
+bool fleet_run(const Plan *plan, int64_t steps, FleetLook *look, void *context,
+               FleetRank ranks[FLEET_RANKS_MAX]);
+
+int32_t fleet_rank_count(const Fleet *fleet);
+const uint8_t *fleet_arena(const Fleet *fleet, int32_t rank);
+void fleet_coordinates(const Fleet *fleet, int32_t rank, int32_t coordinate[FLEET_AXES_MAX]);
+
+#endif

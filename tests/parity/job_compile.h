@@ -1,0 +1,18 @@
+/* job_compile.h -- a job file compiled, and the compile kept: its draft says where things stand. */
+#ifndef LOCKSTEP_TESTS_JOB_COMPILE_H
+#define LOCKSTEP_TESTS_JOB_COMPILE_H
+
+#include "compiler/compile.h"
+
+typedef struct JobCompile {
+  Compile *compile;
+  Compiled compiled;
+  Plan plan; /* written to a file and mapped from there */
+} JobCompile;
+
+/* As the command line would on a machine with two cores. False: *error is the name of the first
+ * error; a defect of the program is printed. Close it in either case. */
+bool job_compile(JobCompile *job, const char *path, const char *plan_path, const char **error);
+void job_compile_close(JobCompile *job);
+
+#endif
