@@ -221,6 +221,14 @@ static bool duplicate_record(Mutator *m) {
 
 /* ---- swap */
 
+/* Nothing but the order of two summands would change. */
+static bool commutes(const Mutator *m, const PlanRecord *record, uint32_t i, uint32_t k) {
+  const char *name = record_name(m, record);
+  const PlanOperand *operand = &m->b->operands[record->operands_first];
+  return (strcmp(name, "add") == 0 || strcmp(name, "multiply") == 0) && i < 2 && k < 2 &&
+         operand[0].size_bytes == operand[1].size_bytes;
+}
+
 static bool swap_calls(Mutator *m) {
   PlanCall *x = any_call(m), *y = any_call(m);
   if (x == NULL || x == y || x->segment == y->segment) return false;
@@ -239,10 +247,11 @@ static bool swap_operands(Mutator *m) {
   uint32_t i = below(m, record->operands_count), k = below(m, record->operands_count);
   PlanOperand *x = &m->b->operands[record->operands_first + i];
   PlanOperand *y = &m->b->operands[record->operands_first + k];
-  if (i == k) return false;
+  if (i == k || commutes(m, record, i, k)) return false;
   PlanOperand z = *x;
   *x = *y, *y = z;
-  return said(m, "operands %u and %u of record %u change places", i, k, NUMBER(m, records, record));
+  return said(m, "operands %u and %u of record %u (%s) change places", i, k,
+              NUMBER(m, records, record), record_name(m, record));
 }
 
 static bool swap_bindings(Mutator *m) {
@@ -290,7 +299,7 @@ static bool retarget_communicator(Mutator *m) {
   PlanRecord *record = any_communication(m);
   if (record == NULL || m->b->comms_count < 2) return false;
   uint32_t comm = below(m, m->b->comms_count);
-  if (comm == record->comm) return false;
+  if (m->b->comms[comm].axes_mask == m->b->comms[record->comm].axes_mask) return false;
   record->comm = comm;
   return said(m, "record %u (%s) is of communicator %u", NUMBER(m, records, record),
               record_name(m, record), comm);
@@ -452,10 +461,26 @@ static bool change_flags(Mutator *m) {
   return said(m, "call %u has other flags", NUMBER(m, calls, call));
 }
 
+/* Do the two conditions differ for any call of the record? */
+static bool tells_apart(const Mutator *m, const PlanRecord *record, uint32_t all, uint32_t none) {
+  uint32_t index = NUMBER(m, records, record);
+  for (uint32_t i = 0; i < m->b->calls_count; i++) {
+    const PlanSegment *segment = &m->b->segments[m->b->calls[i].segment];
+    uint32_t flags = m->b->calls[i].flags;
+    if (index - segment->records_first < segment->records_count &&
+        plan_when(record->when_all, record->when_none, flags) != plan_when(all, none, flags))
+      return true;
+  }
+  return false;
+}
+
 static bool change_condition(Mutator *m) {
   PlanRecord *record = any_record(m);
   if (record == NULL) return false;
-  *(below(m, 2) == 0 ? &record->when_all : &record->when_none) ^= 1u << below(m, 2);
+  uint32_t all = record->when_all, none = record->when_none;
+  *(below(m, 2) == 0 ? &all : &none) ^= 1u << below(m, 2);
+  if (!tells_apart(m, record, all, none)) return false;
+  record->when_all = all, record->when_none = none;
   return said(m, "record %u (%s) runs at other times", NUMBER(m, records, record),
               record_name(m, record));
 }
@@ -490,10 +515,9 @@ static bool change_loop(Mutator *m) {
 static bool change_communication(Mutator *m) {
   PlanRecord *record = any_communication(m);
   if (record == NULL) return false;
-  switch (below(m, 3)) {
+  switch (below(m, 2)) {
   case 0: record->meaning = PLAN_NONE; break;
-  case 1: record->kind = RECORD_ALL_REDUCE + (record->kind - RECORD_ALL_REDUCE + 1) % 5; break;
-  default: record->when_all ^= CALL_LAST_MICROBATCH; break;
+  default: record->kind = RECORD_ALL_REDUCE + (record->kind - RECORD_ALL_REDUCE + 1) % 5; break;
   }
   return said(m, "communication %u (now %s) is another", NUMBER(m, records, record),
               record_name(m, record));
