@@ -44,9 +44,11 @@ typedef struct Use {
 typedef struct Profile {
   uint32_t flags;
   VEC(Use) uses;
-  uint32_t lanes;              /* bit per lane that has records */
-  int32_t last[Lane_COUNT];    /* record of the lane */
-  bool *runs;                  /* by record */
+  uint32_t lanes;         /* bit per lane that has records */
+  Lane order[Lane_COUNT]; /* of the lanes' first records */
+  int32_t lane_count;
+  int32_t first[Lane_COUNT], last[Lane_COUNT]; /* record of the lane */
+  bool *runs;                                  /* by record */
   int32_t (*over)[Lane_COUNT]; /* by record: the last of each lane that is over when it is */
   struct Profile *next;
 } Profile;
@@ -192,7 +194,10 @@ static void note_order(Profile *profile, const Record *record, int32_t number) {
       if (profile->over[after][lane] > over[lane]) over[lane] = profile->over[after][lane];
   }
   over[record->lane] = profile->last[record->lane] = number;
+  if (before != NO_ID) return;
   profile->lanes |= 1u << record->lane;
+  profile->first[record->lane] = number;
+  profile->order[profile->lane_count++] = record->lane;
 }
 
 static Profile *make_profile(const Draft *d, const Segment *segment, uint32_t flags) {
@@ -360,23 +365,33 @@ static void note_uses(const Edges *e, const Call *call, const Profile *profile) 
   }
 }
 
+/* What the first record of a lane knows: by waits for earlier calls, and from the lanes in this
+ * call that it comes after anyway. */
+static void start_lane(Edges *e, int32_t position, const Profile *profile, Lane lane,
+                       const Clock *need) {
+  const int32_t *over = profile->over[profile->first[lane]];
+  Clock *start = &e->starts[e->visit][nth_lane(profile->lanes, lane)];
+  for (int32_t other = 0; other < Lane_COUNT; other++)
+    if (other != (int32_t)lane && over[other] != NO_ID)
+      join_record(e, &e->known[lane], profile, e->visit, over[other]);
+  wait_for(e, position, lane, need);
+  *start = e->known[lane];
+}
+
 static void visit_call(Edges *e, int32_t position) {
   const Call *call = &e->program->calls.at[position];
   const Profile *profile = profile_of(e, call);
   Clock need[Lane_COUNT] = {0};
   e->call[++e->visit] = position;
-  find_needs(e, call, profile, need);
-  Clock *starts =
+  e->starts[e->visit] =
       ARENA_ARRAY(e->draft->compile->arena, Clock, nth_lane(profile->lanes, Lane_COUNT));
-  e->starts[e->visit] = starts;
-  for (int32_t lane = 0; lane < Lane_COUNT; lane++) {
-    if ((profile->lanes >> lane & 1) == 0) continue;
-    wait_for(e, position, (Lane)lane, &need[lane]);
-    *starts++ = e->known[lane];
+  find_needs(e, call, profile, need);
+  for (int32_t i = 0; i < profile->lane_count; i++)
+    start_lane(e, position, profile, profile->order[i], &need[profile->order[i]]);
+  for (int32_t i = 0; i < profile->lane_count; i++) {
+    Lane lane = profile->order[i];
+    join_record(e, &e->known[lane], profile, e->visit, profile->last[lane]);
   }
-  for (int32_t lane = 0; lane < Lane_COUNT; lane++)
-    if (profile->lanes >> lane & 1)
-      join_record(e, &e->known[lane], profile, e->visit, profile->last[lane]);
   note_uses(e, call, profile);
 }
 
