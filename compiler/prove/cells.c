@@ -151,6 +151,18 @@ static void check_pieces(const Step *s, uint32_t index, const Reach *r, int64_t 
             cell_name(s, r->cell));
 }
 
+/* Blocks of one layer's parameters or gradients say which layer's they are. */
+static void check_layer(const Step *s, uint32_t index, const Reach *r) {
+  if (r->buffer == PLAN_NONE) return;
+  const PlanBuffer *buffer = &s->view->plan->buffers[r->buffer];
+  int32_t layer = s->walk->call->layer;
+  bool block =
+      buffer->program != PLAN_NONE && (buffer->kind == BUFFER_PARAM || buffer->kind == BUFFER_GRAD);
+  if (block && buffer->layer >= 0 && layer >= 0 && buffer->layer != layer)
+    FINDING(s, "operand %u reaches %.60s of layer %d", index,
+            plan_string(s->view->plan, buffer->name), buffer->layer);
+}
+
 Reach reach(const Step *s, uint32_t index) {
   const PlanOperand *operand = &s->view->plan->operands[s->record->operands_first + index];
   Reach r = {.buffer = walk_buffer(s->walk, operand->base),
@@ -165,6 +177,7 @@ Reach reach(const Step *s, uint32_t index) {
     r.split = comm_axes(s, by);
     r.row_end += (uint64_t)(stride * ((int64_t)plan_comm_size(s->view->plan, by) - 1));
   }
+  check_layer(s, index, &r);
   if (r.buffer == PLAN_NONE || !s->has_cells[r.buffer - s->view->class->buffers_first]) return r;
   r.cell = find_cell(s, r.first);
   int32_t layer = s->walk->call->layer;

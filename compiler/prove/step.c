@@ -75,6 +75,12 @@ static void optimize(Step *s) {
 
 /* ---- gathered parameters */
 
+static bool is_transient(const Step *s, uint32_t buffer, BufferKind kind) {
+  if (buffer == PLAN_NONE) return false;
+  const PlanBuffer *b = &s->view->plan->buffers[buffer];
+  return b->program != PLAN_NONE && b->kind == (uint32_t)kind;
+}
+
 /* Row k of the whole is the k-th tensor's pieces, in the order of their ranks. */
 static void gather_rows(const Step *s, const Reach *to, uint32_t axes) {
   const int64_t *pair = s->view->plan->ints + s->record->dims_first;
@@ -123,17 +129,15 @@ static void gather(Step *s) {
   uint32_t axes = comm_axes(s, s->record->comm);
   gradient_forget(s, to.first, to.end);
   if (s->record->operands_count == 2 && from.cell_count > 0) gather_shards(s, &from, axes);
+  if (s->record->operands_count == 2 && from.cell_count == 0 &&
+      is_transient(s, to.buffer, BUFFER_PARAM))
+    FINDING(s, "gathers parameters from where none are");
   if (s->record->operands_count == 2 && to.cell_count > 0)
     FINDING(s, "gathers into tensors what does not stand in them");
   if (s->record->operands_count == 1 && to.cell_count > 0) gather_rows(s, &to, axes);
 }
 
 /* ---- everything else that touches state */
-
-static bool is_transient(const Step *s, uint32_t buffer, BufferKind kind) {
-  const PlanBuffer *b = &s->view->plan->buffers[buffer];
-  return b->program != PLAN_NONE && b->kind == (uint32_t)kind;
-}
 
 static void touch_cell(const Step *s, const Reach *r, uint32_t operand, Cell *cell) {
   uint32_t kind = cell_kind(s, cell);
@@ -172,6 +176,17 @@ static void write_gradients(Step *s, const Reach *r, bool clears) {
     gradient_contribute(s, r, r->access == ACCESS_WRITE);
 }
 
+/* A norm's backward reads its weight and makes that weight's gradient. */
+static void check_norm_parameters(const Step *s) {
+  enum { WEIGHT = 2, D_WEIGHT = 5 };
+  if (s->record->kind != RECORD_KERNEL || s->role[s->record->kernel] != ROLE_NORM_BACKWARD) return;
+  Reach weight = reach(s, WEIGHT), made = reach(s, D_WEIGHT);
+  if (weight.cell_count != 1 || made.cell_count != 1) return; /* gathered, or made in a block */
+  if (strcmp(cell_name(s, weight.cell), cell_name(s, made.cell)) != 0)
+    FINDING(s, "makes the gradient of %.60s from %.60s", cell_name(s, made.cell),
+            cell_name(s, weight.cell));
+}
+
 static void plain(Step *s, bool clears) {
   for (uint32_t i = 0; i < s->record->operands_count; i++) {
     const PlanOperand *operand = &s->view->plan->operands[s->record->operands_first + i];
@@ -181,7 +196,10 @@ static void plain(Step *s, bool clears) {
     for (uint32_t k = 0; k < r.cell_count && !(clears && r.access == ACCESS_WRITE); k++)
       touch_cell(s, &r, i, &r.cell[k]);
     if (r.access != ACCESS_READ) write_gradients(s, &r, clears);
+    if (r.access != ACCESS_READ && !clears && is_transient(s, r.buffer, BUFFER_PARAM))
+      FINDING(s, "operand %u: nothing but a gather may write gathered parameters", i);
   }
+  check_norm_parameters(s);
 }
 
 static void reduce_control(Step *s) {
@@ -241,6 +259,7 @@ static void run_kernel(Step *s) {
     if (to.cell_count > 0 || !norm_zero(s, &to)) plain(s, true);
     break;
   }
+  case ROLE_NORM_BACKWARD:
   case ROLE_PLAIN: plain(s, false); break;
   }
 }
@@ -408,7 +427,9 @@ static KernelRole role_of(const char *name) {
                {"add", ROLE_ADD},
                {"init_normal", ROLE_INIT},
                {"init_uniform", ROLE_INIT},
-               {"init_constant", ROLE_INIT}};
+               {"init_constant", ROLE_INIT},
+               {"layernorm_backward", ROLE_NORM_BACKWARD},
+               {"rmsnorm_backward", ROLE_NORM_BACKWARD}};
   for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
     if (strcmp(name, roles[i].name) == 0) return roles[i].role;
   return ROLE_PLAIN;

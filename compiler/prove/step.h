@@ -56,7 +56,8 @@ typedef enum KernelRole {
   ROLE_GRAD_NORM,
   ROLE_CAST,
   ROLE_ADD,
-  ROLE_INIT
+  ROLE_INIT,
+  ROLE_NORM_BACKWARD
 } KernelRole;
 
 typedef enum ClaimKind {
