@@ -11,13 +11,13 @@
 
 typedef struct Size {
   int64_t parameters;
-  int64_t layers, width, hidden; /* 2 x width x hidden parameters a layer */
+  int64_t layers, inputs, width, hidden; /* inputs x width, and 2 x width x hidden a layer */
 } Size;
 
 static const Size sizes[] = {
-    {7500000000, 75, 10000, 5000},
-    {128000000000, 128, 25000, 20000},
-    {1000000000000, 1000, 25000, 20000},
+    {7500000000, 74, 10000, 10000, 5000},
+    {128000000000, 127, 40000, 25000, 20000},
+    {1000000000000, 999, 40000, 25000, 20000},
 };
 
 /* GB = 1e9 bytes, as printed: rows dp 1, 4, 16, 64, 256, 1024; columns Pos, Pos+g, Pos+g+p. */
@@ -54,12 +54,29 @@ static int64_t padded(int64_t n, int64_t grain) {
   return (n + grain - 1) / grain * grain;
 }
 
-/* Elements of padding of one rank in what holds a matrix whole (`part` = 1), or its piece. */
-static int64_t padding_elements(const Size *size, int64_t ranks, bool is_cut, bool is_piece) {
-  int64_t matrix = size->width * size->hidden;
-  int64_t piece = padded((matrix + (is_cut ? ranks : 1) - 1) / (is_cut ? ranks : 1), 32);
-  int64_t stands = is_piece ? piece : piece * (is_cut ? ranks : 1);
-  return size->layers * (padded(2 * stands, 128) - 2 * (is_piece ? matrix / ranks : matrix));
+/* Elements that one rank has of a block of `count` matrices: all, or its pieces; without the
+ * padding, and what stands in memory. */
+typedef struct Extent {
+  int64_t elements, stands;
+} Extent;
+
+static Extent block_extent(int64_t matrix, int64_t count, int64_t ranks, bool is_piece) {
+  int64_t piece = padded((matrix + ranks - 1) / ranks, 32);
+  return (Extent){
+      .elements = count * (is_piece ? matrix / ranks : matrix),
+      .stands = padded(count * piece * (is_piece ? 1 : ranks), 128),
+  };
+}
+
+static Extent extent(const Size *size, int64_t ranks, bool is_piece) {
+  Extent first = block_extent(size->inputs * size->width, 1, ranks, is_piece);
+  Extent layer = block_extent(size->width * size->hidden, 2, ranks, is_piece);
+  return (Extent){first.elements + size->layers * layer.elements,
+                  first.stands + size->layers * layer.stands};
+}
+
+static int64_t padding(Extent e) {
+  return e.stands - e.elements;
 }
 
 static int64_t kind_bytes(const Golden *g, BufferKind kind) {
@@ -69,28 +86,28 @@ static int64_t kind_bytes(const Golden *g, BufferKind kind) {
 static void check_cell(const Size *size, int64_t ranks, int zero, double in_table_gb) {
   Golden g;
   golden_open(&g,
-              "model = { \"%s/models/squares.lua\", width = %lld, hidden = %lld, layers = %lld }, "
+              "model = { \"%s/models/squares.lua\", width = %lld, hidden = %lld, layers = %lld, "
+              "inputs = %lld }, "
               "train = { batch = \"%lld samples\", steps = 1 }, memory = { recompute = \"none\" }, "
               "precision = { \"bf16\", grad = \"bf16\" }, parallel = { zero = %d }, "
               "cluster = { \"dgx-a100\", nodes = %lld, devices = %lld, memory = \"1000TB\" },",
               GOLDEN_FOLDER, (long long)size->width, (long long)size->hidden,
-              (long long)size->layers, (long long)ranks, ranks > 1 ? zero : 0,
-              (long long)(ranks < 8 ? 1 : ranks / 8), (long long)(ranks < 8 ? ranks : 8));
+              (long long)size->layers, (long long)size->inputs, (long long)ranks,
+              ranks > 1 ? zero : 0, (long long)(ranks < 8 ? 1 : ranks / 8),
+              (long long)(ranks < 8 ? ranks : 8));
   CHECK(g.is_compiled);
   if (g.is_compiled) {
     CHECK_INT(g.compiled.parameters, size->parameters);
-    bool is_cut = ranks > 1;
-    int64_t whole = padding_elements(size, ranks, is_cut, false);
-    int64_t piece = is_cut ? padding_elements(size, ranks, true, true) : whole;
-    int64_t param = kind_bytes(&g, BUFFER_PARAM) - 2 * (zero == 3 ? piece : whole);
-    int64_t grad = kind_bytes(&g, BUFFER_GRAD) - 2 * (zero >= 2 ? piece : whole);
+    Extent whole = extent(size, ranks, false), piece = extent(size, ranks, true);
+    Extent p = zero == 3 ? piece : whole, g2 = zero >= 2 ? piece : whole;
+    int64_t param = kind_bytes(&g, BUFFER_PARAM) - 2 * padding(p);
+    int64_t grad = kind_bytes(&g, BUFFER_GRAD) - 2 * padding(g2);
     int64_t states = kind_bytes(&g, BUFFER_MASTER) + kind_bytes(&g, BUFFER_MOMENT1) +
-                     kind_bytes(&g, BUFFER_MOMENT2) - 12 * piece;
-    int64_t matrices = 2 * size->layers, matrix = size->parameters / matrices;
-    int64_t share = matrices * (matrix / ranks); /* the paper divides; a rest is in the padding */
-    CHECK_INT(param, 2 * (zero == 3 ? share : size->parameters));
-    CHECK_INT(grad, 2 * (zero >= 2 ? share : size->parameters));
-    CHECK_INT(states, 12 * share);
+                     kind_bytes(&g, BUFFER_MOMENT2) - 12 * padding(piece);
+    CHECK_INT(whole.elements, size->parameters);
+    CHECK_INT(param, 2 * p.elements);
+    CHECK_INT(grad, 2 * g2.elements);
+    CHECK_INT(states, 12 * piece.elements);
     CHECK_NEAR((double)(param + grad + states) * 1e-9, in_table_gb, last_digit(in_table_gb));
   }
   golden_close(&g);
