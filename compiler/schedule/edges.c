@@ -160,23 +160,29 @@ static bool is_one_lane(uint32_t lanes) {
 
 /* ---- profiles */
 
-static Use *use_of(const Draft *d, Profile *profile, int32_t base, Lane lane) {
-  for (int32_t i = 0; i < profile->uses.count; i++)
-    if (profile->uses.at[i].base == base && profile->uses.at[i].lane == lane)
-      return &profile->uses.at[i];
-  VEC_PUSH(d->compile->arena, &profile->uses, (Use){base, lane, INT64_MAX, 0, NO_ID, NO_ID});
+/* The bytes of a base count as one, but for scratch, of which records use parts at different times.
+ */
+static Use *use_of(const Draft *d, const Segment *segment, Profile *profile, Use part) {
+  bool apart = segment->bases.at[part.base].role == BASE_SCRATCH;
+  for (int32_t i = 0; i < profile->uses.count; i++) {
+    Use *use = &profile->uses.at[i];
+    bool meets = part.first < use->end && use->first < part.end;
+    if (use->base == part.base && use->lane == part.lane && (meets || !apart)) return use;
+  }
+  VEC_PUSH(d->compile->arena, &profile->uses, part);
   return &profile->uses.at[profile->uses.count - 1];
 }
 
-static void note_operands(const Draft *d, Profile *profile, const Record *record, int32_t number) {
+static void note_operands(const Draft *d, const Segment *segment, Profile *profile,
+                          const Record *record, int32_t number) {
   for (int32_t i = 0; i < record->operand_count; i++) {
     const Operand *operand = &record->operands[i];
-    int64_t first, end;
-    span_of(d, operand, &first, &end);
-    if (first == end) continue;
-    Use *use = use_of(d, profile, operand->base, record->lane);
-    if (first < use->first) use->first = first;
-    if (end > use->end) use->end = end;
+    Use part = {operand->base, record->lane, 0, 0, NO_ID, NO_ID};
+    span_of(d, operand, &part.first, &part.end);
+    if (part.first == part.end) continue;
+    Use *use = use_of(d, segment, profile, part);
+    if (part.first < use->first) use->first = part.first;
+    if (part.end > use->end) use->end = part.end;
     *(operand->access == ACCESS_READ ? &use->last_read : &use->last_write) = number;
   }
 }
@@ -212,7 +218,7 @@ static Profile *make_profile(const Draft *d, const Segment *segment, uint32_t fl
     const Record *record = &segment->records.at[i];
     profile->runs[i] = record_runs(record, flags);
     if (!profile->runs[i]) continue;
-    note_operands(d, profile, record, i);
+    note_operands(d, segment, profile, record, i);
     note_order(profile, record, i);
   }
   return profile;

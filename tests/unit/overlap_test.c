@@ -1,0 +1,427 @@
+/* Communication runs beside the computation as far as edges let it: steps take as long as predicted
+ * on links that are slow on purpose, results do not change, and no edge is idle.
+ * LINK: job_plan cost runtime
+ *
+ * Times are sleeps of a link: tens of milliseconds where the tiny models compute for one or two.
+ * The collectives of tensor parallelism hold computation up and so stand for it. What a busy
+ * machine adds, it hardly adds to every one of several steps; the shortest counts. */
+#include <math.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "compiler/cost/simulate.h"
+#include "compiler/prove/prove.h"
+#include "runtime/boot/local.h"
+#include "runtime/comm/local.h"
+#include "runtime/plan/control.h"
+#include "runtime/plan/plan_io.h"
+#include "runtime/replay.h"
+#include "tests/parity/job_plan.h"
+#include "tests/unit/check.h"
+
+enum { RANKS_MAX = 8, STEPS_MAX = 8, VOCAB = 32 };
+
+typedef struct World World;
+
+typedef struct Member {
+  const World *world;
+  uint8_t *arena;
+  Threads *threads;
+  Comm *comm;
+  Replay replay;
+  uint32_t loads;
+  double loss[STEPS_MAX], norm[STEPS_MAX];
+} Member;
+
+struct World {
+  struct Arena *arena;
+  Plan plan;
+  Mesh mesh;
+  LocalWorld *local;
+  Member members[RANKS_MAX];
+  int32_t steps;
+  bool in_turn; /* without lanes */
+  KernelVariant variant;
+  double step_ms[STEPS_MAX];
+};
+
+/* ---- compile */
+
+static char folder[] = "/tmp/lockstep_overlap.XXXXXX";
+
+/* The small GPT-2 of tests/parity/jobs, with changes. */
+static bool open_world(World *w, const JobChanges *changes) {
+  char path[80];
+  (void)snprintf(path, sizeof path, "%s/plan", folder);
+  *w = (World){.arena = arena_new()};
+  bool done = job_plan("gpt2", changes, path, &w->plan);
+  (void)unlink(path);
+  CHECK(done);
+  return done;
+}
+
+static void close_world(World *w) {
+  plan_close(&w->plan);
+  arena_free(w->arena);
+}
+
+/* ---- run */
+
+static bool load(void *context, void *const *operand, const int64_t *bytes, int32_t count,
+                 Status *status) {
+  (void)status;
+  Member *m = context;
+  m->loads++;
+  for (int32_t k = 0; k < count; k++)
+    for (int64_t i = 0; i < bytes[k] / 4; i++)
+      ((int32_t *)operand[k])[i] = (int32_t)((7 * (i + k) + m->loads) * (i + k + 3) % VOCAB);
+  return true;
+}
+
+static double now_ms(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+}
+
+static bool run_step(World *w, Member *m, int32_t rank, int32_t step, Status *status) {
+  const PlanJob *job = &w->plan.jobs[0];
+  *m->replay.control = (Control){.lr = job->lr, .clip_scale = 1.0, .step = step, .seed = job->seed};
+  if (!m->comm->ops->barrier(m->comm)) return false;
+  double start = now_ms();
+  ProgramKind kind = step == 0 ? PROGRAM_INIT : PROGRAM_TRAIN_STEP;
+  if (!replay_run(&m->replay, replay_program(&m->replay, kind), status) ||
+      !m->comm->ops->barrier(m->comm))
+    return false;
+  if (step == 0) return true;
+  if (rank == 0) w->step_ms[step - 1] = now_ms() - start;
+  const Control *control = m->replay.control;
+  m->loss[step - 1] = control->reduce[REDUCE_LOSS] / control->reduce[REDUCE_COUNT];
+  m->norm[step - 1] = control->grad_norm;
+  return true;
+}
+
+static bool run_rank(void *context, int32_t rank, Status *status) {
+  World *w = context;
+  for (int32_t step = 0; step <= w->steps; step++)
+    if (!run_step(w, &w->members[rank], rank, step, status)) return false;
+  return true;
+}
+
+static void abort_all(void *context) {
+  local_world_abort(((World *)context)->local);
+}
+
+static void open_member(World *w, int32_t rank) {
+  Status status = {0};
+  Member *m = &w->members[rank];
+  const PlanClass *class = mesh_class(&w->mesh, &w->plan, rank);
+  *m = (Member){.world = w, .threads = threads_new(1, -1)};
+  m->arena = aligned_alloc(256, (class->arena_bytes + 255) / 256 * 256);
+  m->comm = local_comm(w->local, rank, NULL);
+  const ReplaySetup setup = {
+      .plan = &w->plan,
+      .mesh = &w->mesh,
+      .rank = rank,
+      .arena = m->arena,
+      .comm = m->comm,
+      .comm_beside = w->in_turn ? NULL : local_comm_beside(w->local, rank),
+      .threads = m->threads,
+      .variant = w->variant,
+      .load = load,
+      .load_context = m,
+  };
+  CHECK(m->arena != NULL && replay_bind(&m->replay, &setup, &status));
+  CHECK_TEXT(status.text, "");
+}
+
+/* The shortest of `steps` steps, which leave their losses in the members. */
+static double run(World *w, KernelVariant variant, int32_t steps, bool in_turn, double message_ms) {
+  Status status = {0};
+  w->steps = steps, w->in_turn = in_turn, w->variant = variant;
+  CHECK(mesh_read(&w->mesh, &w->plan, &status));
+  w->local = local_world_new(&w->plan, &w->mesh, 1);
+  local_world_delay(w->local, (CommDelay){.message_ns = message_ms * 1e6});
+  for (int32_t rank = 0; rank < w->mesh.rank_count; rank++)
+    open_member(w, rank);
+  CHECK(boot_local(w->mesh.rank_count, run_rank, abort_all, w, &status));
+  CHECK_TEXT(status.text, "");
+  double least = w->step_ms[0];
+  for (int32_t i = 1; i < steps; i++)
+    least = fmin(least, w->step_ms[i]);
+  for (int32_t rank = 0; rank < w->mesh.rank_count; rank++) {
+    Member *m = &w->members[rank];
+    threads_free(m->threads);
+    replay_free(&m->replay);
+    free(m->arena);
+  }
+  local_world_free(w->local);
+  return least;
+}
+
+/* ---- predict */
+
+static int64_t messages(const Plan *plan, const PlanRecord *record) {
+  int64_t others = (int64_t)plan_comm_size(plan, record->comm) - 1, sends = 0;
+  for (uint32_t i = 0; i < record->operands_count; i++)
+    sends += plan->operands[record->operands_first + i].access == ACCESS_READ;
+  if (record->kind == RECORD_EXCHANGE) return sends;
+  return record->kind == RECORD_ALL_REDUCE ? 2 * others : others;
+}
+
+/* A step with so slow messages, and FLOPs that take so long; `lanes` false: on one lane. */
+static LaneTimes predict(const World *w, bool lanes, double message_ms, double flop_ns) {
+  Plan plan = w->plan;
+  PlanRecord *records = ARENA_ARRAY(w->arena, PlanRecord, plan.records_count);
+  for (uint32_t i = 0; i < plan.records_count; i++) {
+    PlanRecord *record = &records[i];
+    *record = plan.records[i];
+    bool computes = record->kind == RECORD_KERNEL || record->kind == RECORD_LOAD;
+    record->predicted_ns = computes ? (int64_t)((double)record->flops * flop_ns)
+                                    : (int64_t)(message_ms * 1e6) * messages(&plan, record);
+    if (!lanes) record->lane = LANE_COMPUTE;
+  }
+  plan.records = records;
+  return simulate(w->arena, &plan, PROGRAM_TRAIN_STEP)[0];
+}
+
+static double predict_ms(const World *w, bool lanes, double message_ms, double flop_ns) {
+  return (double)predict(w, lanes, message_ms, flop_ns).span_ns / 1e6;
+}
+
+/* ---- tests */
+
+#define CHANGES(...) (&(JobChanges){{__VA_ARGS__}})
+#define TINY         "model.layers=4", "model.width=16", "model.heads=2", "model.positions=16"
+#define RANKS(n)     "cluster=here", "cluster.devices=" #n
+#define BATCH(n)     "train.microbatch=1", "train.batch=" #n " sequences"
+#define TENSOR       "parallel.tp=2", "parallel.sequence=false"
+#define FULL_SHARDS  "parallel.zero=3", "parallel.zero_keep=1KiB"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { SLOWNESS = 4 };
+#else
+enum { SLOWNESS = 1 };
+#endif
+enum { MESSAGE_MS = 20 * SLOWNESS, COMPUTE_MS = 30 * SLOWNESS };
+
+/* Within a tenth of the time that communication shows, and what computing takes. Above, a machine
+ * may have been busy: another try. */
+static double test_step(const char *what, const JobChanges *changes, LaneTimes *times) {
+  World w;
+  if (!open_world(&w, changes)) return 0;
+  *times = predict(&w, true, MESSAGE_MS, 0);
+  double want = (double)times->span_ns / 1e6, shows = (double)times->exposed_ns / 1e6;
+  double in_turn = predict_ms(&w, false, MESSAGE_MS, 0), got = INFINITY;
+  for (int i = 0; i < 5 && got > want + 0.1 * shows + COMPUTE_MS; i++)
+    got = fmin(got, run(&w, KERNEL_FAST, 2, false, MESSAGE_MS));
+  printf("%s: %.1f ms, predicted %.1f ms, %.1f of them exposed; in turn %.1f ms\n", what, got, want,
+         shows, in_turn);
+  CHECK(got >= 0.98 * want - 1);
+  CHECK(got <= want + 0.1 * shows + COMPUTE_MS);
+  CHECK(got < in_turn);
+  close_world(&w);
+  return got;
+}
+
+static void test_times(void) {
+  LaneTimes want[2];
+  TEST("reductions of layers run beside the backward of the layers before them") {
+    test_step("replicas", CHANGES(TINY, RANKS(4), BATCH(2), TENSOR, "parallel.zero=0"), want);
+    CHECK(want->exposed_ns < want->busy_ns[LANE_DP] / 2);
+  }
+  TEST("gathers of weights run ahead of the layers that need them, if asked") {
+    double got[2];
+    got[0] = test_step(
+        "weights gathered when needed",
+        CHANGES(TINY, RANKS(4), BATCH(2), TENSOR, FULL_SHARDS, "parallel.zero_prefetch=0"),
+        &want[0]);
+    got[1] = test_step(
+        "weights gathered one layer ahead",
+        CHANGES(TINY, RANKS(4), BATCH(2), TENSOR, FULL_SHARDS, "parallel.zero_prefetch=1"),
+        &want[1]);
+    double shorter = (double)(want[0].span_ns - want[1].span_ns) / 1e6;
+    CHECK(shorter > 5 * MESSAGE_MS);
+    CHECK_NEAR(got[0] - got[1], shorter, 0.1 * shorter + COMPUTE_MS);
+  }
+}
+
+/* Attention computes for longer than a block of keys and values travels. */
+static void test_ring(void) {
+  const double message_ms = 4;
+  World w;
+  if (!open_world(&w, CHANGES("model.positions=1024", "model.heads=2", "model.width=16", RANKS(2),
+                              BATCH(1), "parallel.cp=2", "parallel.zero=0")))
+    return;
+  double alone = INFINITY, got = INFINITY, want = 0, in_turn = 0;
+  for (int i = 0; i < 6; i++) {
+    alone = fmin(alone, run(&w, KERNEL_REFERENCE, 3, false, 0));
+    double flop_ns = alone * 1e6 / (double)predict(&w, false, 0, 1).span_ns;
+    got = fmin(got, run(&w, KERNEL_REFERENCE, 3, false, message_ms));
+    want = predict_ms(&w, true, message_ms, flop_ns) - alone;
+    in_turn = predict_ms(&w, false, message_ms, flop_ns) - alone;
+    if (got - alone < 1.1 * want + (in_turn - want) / 4) break;
+  }
+  printf("%-46s %7.1f ms, predicted %7.1f ms, in turn %.1f ms\n", "a ring of two, beyond computing",
+         got - alone, want, in_turn);
+  CHECK(in_turn > 2 * want);
+  CHECK(got - alone < 1.1 * want + (in_turn - want) / 4);
+  close_world(&w);
+}
+
+/* ---- every strategy */
+
+#define EACH(ranks, ...)                                                                           \
+  {                                                                                                \
+    { TINY, BATCH(16), RANKS(ranks), __VA_ARGS__ }                                                 \
+  }
+
+static const JobChanges strategies[] = {
+    EACH(2, "parallel.zero=0"),
+    EACH(2, "parallel.zero=1", "precision.reduce=bf16"),
+    EACH(2, "parallel.zero=2"),
+    EACH(2, FULL_SHARDS, "parallel.zero_prefetch=2", "memory.recompute=block"),
+    EACH(4, "parallel.zero=2", "parallel.zero_group=2"),
+    EACH(4, "parallel.cp=4"),
+    EACH(4, "parallel.cp=2", FULL_SHARDS),
+    EACH(2, "parallel.pp=2", "parallel.pipeline=zb-h1"),
+    EACH(4, "parallel.pp=2", FULL_SHARDS),
+    EACH(8, "parallel.pp=2", "parallel.cp=2", "parallel.zero=2"),
+    EACH(8, "parallel.pp=2", "parallel.tp=2"),
+};
+
+/* What sets it apart. */
+static const char *strategy_name(Arena *arena, const JobChanges *strategy) {
+  const char *name = "";
+  for (int i = 0; i < JOB_CHANGES_MAX && strategy->text[i] != NULL; i++)
+    if (strncmp(strategy->text[i], "parallel.", 9) == 0)
+      name = arena_printf(arena, "%s%s%s", name, *name ? " " : "", strategy->text[i] + 9);
+  return name;
+}
+
+static void test_results(void) {
+  TEST("lanes change when things happen, and nothing else") {
+    for (size_t k = 0; k < sizeof strategies / sizeof *strategies; k++) {
+      World w;
+      double loss[RANKS_MAX][STEPS_MAX], norm[RANKS_MAX][STEPS_MAX];
+      int32_t steps = 4;
+      if (!open_world(&w, &strategies[k])) continue;
+      run(&w, KERNEL_FAST, steps, true, 0);
+      for (int32_t rank = 0; rank < w.mesh.rank_count; rank++) {
+        memcpy(loss[rank], w.members[rank].loss, sizeof loss[rank]);
+        memcpy(norm[rank], w.members[rank].norm, sizeof norm[rank]);
+      }
+      for (int slow = 0; slow < 2; slow++) {
+        run(&w, KERNEL_FAST, steps, false, slow ? 0.05 : 0);
+        for (int32_t rank = 0; rank < w.mesh.rank_count; rank++) {
+          CHECK(memcmp(loss[rank], w.members[rank].loss, sizeof *loss[rank] * (size_t)steps) == 0);
+          CHECK(memcmp(norm[rank], w.members[rank].norm, sizeof *norm[rank] * (size_t)steps) == 0);
+        }
+      }
+      CHECK(isfinite(loss[0][steps - 1]) && loss[0][steps - 1] != loss[0][0]);
+      close_world(&w);
+    }
+  }
+}
+
+/* ---- edges */
+
+static bool is_race(const Plan *plan) {
+  static ProveReport report;
+  bool proven = prove(plan, &report), race = false;
+  for (uint32_t i = 0; !proven && i < report.finding_count && i < PROVE_FINDINGS_MAX; i++)
+    race |= strstr(report.finding[i], "ordering") != NULL;
+  return race;
+}
+
+static int32_t check_waits(const World *w, PlanWait *waits) {
+  Plan plan = w->plan;
+  int32_t idle = 0;
+  plan.waits = waits;
+  memcpy(waits, w->plan.waits, sizeof *waits * plan.waits_count);
+  for (uint32_t i = 0; i < plan.waits_count; i++) {
+    waits[i].lane = LANE_FILE;
+    idle += !is_race(&plan);
+    waits[i] = w->plan.waits[i];
+  }
+  return idle;
+}
+
+static int32_t check_edges(const World *w, PlanRecord *records) {
+  Plan plan = w->plan;
+  int32_t idle = 0;
+  plan.records = records;
+  memcpy(records, w->plan.records, sizeof *records * plan.records_count);
+  for (uint32_t i = 0; i < plan.records_count; i++) {
+    int32_t *after[] = {&records[i].after0, &records[i].after1, &records[i].after2,
+                        &records[i].after3};
+    for (int e = 0; e < 4; e++) {
+      int32_t was = *after[e];
+      if (was < 0) continue;
+      *after[e] = -1;
+      idle += !is_race(&plan);
+      *after[e] = was;
+    }
+  }
+  return idle;
+}
+
+static void test_edges(void) {
+  TEST("no edge can be left out, and alone there is none") {
+    for (size_t k = 0; k < sizeof strategies / sizeof *strategies; k++) {
+      World w;
+      if (!open_world(&w, &strategies[k])) continue;
+      Arena *arena = w.arena;
+      int32_t idle_waits = check_waits(&w, ARENA_ARRAY(arena, PlanWait, w.plan.waits_count + 1));
+      int32_t idle_edges = check_edges(&w, ARENA_ARRAY(arena, PlanRecord, w.plan.records_count));
+      printf("%-60s %4u waits, %d idle; %d idle edges\n", strategy_name(arena, &strategies[k]),
+             w.plan.waits_count, idle_waits, idle_edges);
+      CHECK_INT(idle_waits, 0);
+      CHECK_INT(idle_edges, 0);
+      CHECK(w.plan.waits_count > 0);
+      close_world(&w);
+    }
+    World alone;
+    if (!open_world(&alone, CHANGES(TINY, RANKS(2), BATCH(4), "parallel.tp=2"))) return;
+    CHECK_INT(alone.plan.waits_count, 0);
+    for (uint32_t i = 0; i < alone.plan.records_count; i++)
+      CHECK_INT(alone.plan.records[i].lane, LANE_COMPUTE);
+    close_world(&alone);
+  }
+}
+
+static void test_predictions(void) {
+  TEST("iterations that are not walked take as long as those that are") {
+    const JobChanges *const jobs[] = {
+        CHANGES(TINY, RANKS(4), TENSOR, "parallel.zero=2", BATCH(12)),
+        CHANGES(TINY, RANKS(4), TENSOR, "parallel.zero=2", BATCH(14)),
+        CHANGES(TINY, RANKS(4), TENSOR, "parallel.zero=2", BATCH(16))};
+    double ns[3] = {0};
+    for (int i = 0; i < 3; i++) {
+      World w;
+      if (!open_world(&w, jobs[i])) continue;
+      CHECK_INT(w.plan.loops_count, 1);
+      LaneTimes times = predict(&w, true, 1, 0.5);
+      ns[i] = (double)times.span_ns;
+      CHECK(times.exposed_ns > 0 && times.exposed_ns < times.span_ns);
+      CHECK_INT(times.span_ns - times.exposed_ns, times.busy_ns[LANE_COMPUTE] + times.apart_ns);
+      close_world(&w);
+    }
+    CHECK(ns[1] > ns[0]);
+    CHECK_NEAR(ns[2] - ns[1], ns[1] - ns[0], 1);
+  }
+}
+
+int main(void) {
+  if (mkdtemp(folder) == NULL) return 1;
+  test_predictions();
+  test_edges();
+  test_results();
+  if (!HOSTILE_RUNS_ALONE) { /* it has no lanes */
+    test_times();
+    TEST("keys and values travel while attention computes") test_ring();
+  }
+  (void)rmdir(folder);
+  CHECK_DONE();
+}
