@@ -6,7 +6,8 @@
  * in the order of kernels.def:
  *
  * - access: R read, W written, U updated, A written or, when accumulating, updated, P written or
- *   updated, S scratch; X as W, and B as A, for a backward pass that need not follow
+ *   updated, S scratch; X as W, and B as A, for a backward pass that need not follow; Z as W, of
+ *   elements that are as good alone
  * - size: indices of dims to be multiplied (a is 10), then *N; [rows|inner|stride]: a view, from
  *   its first element to its last; = all sizes of a broadcast, ~ the span of its second operand,
  *   ^ the part that is not summed
@@ -79,7 +80,7 @@ static const struct Contract {
     {"grad_norm", 1, 1, "R0:d"},
     {"init_normal", 5, 4, "W0"},
     {"init_uniform", 5, 4, "W0"},
-    {"init_constant", 5, 4, "W0"},
+    {"init_constant", 5, 4, "Z0"},
     {"cast", 1, 0, "R0 W0"},
     {"copy", 4, 0, "R[0|1|2] W[0|1|3]"},
     {"slice", 4, 2, "R013 W023"},

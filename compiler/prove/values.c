@@ -9,12 +9,14 @@
 #include <string.h>
 
 #include "compiler/prove/walk.h"
+#include "runtime/plan/plan_text.h"
 
 typedef struct Value {
   uint64_t first, end;
   uint32_t position, record; /* who wrote it */
   bool read, cut;            /* cut: a part of it was overwritten */
   int32_t microbatch;        /* that it belongs to; -1: to none */
+  bool loose;                /* a constant: each part of it is as good as the whole */
 } Value;
 
 /* The values of one buffer: disjoint, by offset. */
@@ -29,6 +31,7 @@ typedef enum Use {
   USE_READ,
   USE_RESULT,
   USE_UPDATE,
+  USE_CONSTANT,
   USE_INPUT,   /* a result that may go unread */
   USE_SCRATCH, /* over what is needed no more */
   USE_BLUR     /* writes, not followed */
@@ -55,6 +58,16 @@ static uint32_t find_value(const Contents *c, uint64_t offset) {
   return low;
 }
 
+/* Who wrote a value, as people know it: a kernel, or a kind of communication. */
+static const char *writer_of(const Values *v, const Value *value) {
+  const Plan *plan = v->view->plan;
+  const PlanCall *call = &plan->calls[v->walk->program->calls_first + value->position];
+  const PlanRecord *record =
+      &plan->records[plan->segments[call->segment].records_first + value->record];
+  return record->kind == RECORD_KERNEL ? plan_string(plan, plan->kernels[record->kernel].name)
+                                       : RecordKind_names[record->kind];
+}
+
 static void report_unread(const Values *v, const Value *value, uint32_t buffer, int64_t record) {
   const Plan *plan = v->view->plan;
   const PlanCall *writer = &plan->calls[v->walk->program->calls_first + value->position];
@@ -62,10 +75,8 @@ static void report_unread(const Values *v, const Value *value, uint32_t buffer, 
       &plan->records[plan->segments[writer->segment].records_first + value->record];
   prove_finding(v->view, v->walk, record, "values",
                 "what call %u record %u (%.24s %.60s) wrote to %.40s is gone, and was never read",
-                value->position, value->record,
-                what->kind == RECORD_KERNEL ? plan_string(plan, plan->kernels[what->kernel].name)
-                                            : "communication",
-                plan_string(plan, what->path), plan_string(plan, plan->buffers[buffer].name));
+                value->position, value->record, writer_of(v, value), plan_string(plan, what->path),
+                plan_string(plan, plan->buffers[buffer].name));
 }
 
 static bool make_room(Values *v, Contents *c, uint32_t at, uint32_t removed, uint32_t added) {
@@ -96,8 +107,9 @@ static void replace(Values *v, uint32_t buffer, uint32_t record, uint64_t first,
   Value put[3];
   for (; stop < c->count && c->value[stop].first < end; stop++) {
     Value *old = &c->value[stop];
-    if (!old->read && !old->cut && !spares) report_unread(v, old, buffer, record);
-    old->cut = true;
+    bool gone = !old->loose || (first <= old->first && old->end <= end);
+    if (!old->read && !old->cut && !spares && gone) report_unread(v, old, buffer, record);
+    old->cut = !old->loose;
   }
   if (stop > at && c->value[at].first < first) {
     put[count] = c->value[at];
@@ -129,8 +141,8 @@ static void read_bytes(Values *v, uint32_t buffer, uint32_t record, uint32_t ope
     c->value[i].read = true;
     if (c->value[i].cut)
       prove_finding(v->view, v->walk, record, "values",
-                    "operand %u reads what is left of a value of call %u record %u", operand,
-                    c->value[i].position, c->value[i].record);
+                    "operand %u reads what is left of a value of call %u record %u (%.24s)",
+                    operand, c->value[i].position, c->value[i].record, writer_of(v, &c->value[i]));
     if (c->value[i].microbatch >= 0 && microbatch >= 0 && c->value[i].microbatch != microbatch)
       prove_finding(v->view, v->walk, record, "values",
                     "operand %u reads what call %u record %u wrote in micro-batch %d", operand,
@@ -157,7 +169,7 @@ static void run_operand(Values *v, uint32_t index, uint32_t operand_index, bool 
   uint64_t first = walk_base(v->walk, operand->base) + view_operand(v->view, operand);
   uint64_t end = first + operand->size_bytes;
   Value value = {
-      first, end, v->walk->position, index, false, false, microbatch_of(v, buffer, record)};
+      first, end, v->walk->position, index, false, false, microbatch_of(v, buffer, record), false};
   switch (use_of(v, record, operand_index, operand->access)) {
   case USE_READ: read_bytes(v, buffer, index, operand_index, first, end); break;
   case USE_UPDATE:
@@ -167,6 +179,10 @@ static void run_operand(Values *v, uint32_t index, uint32_t operand_index, bool 
     replace(v, buffer, index, first, end, &value, false);
     break;
   case USE_RESULT: replace(v, buffer, index, first, end, &value, false); break;
+  case USE_CONSTANT:
+    value.loose = true;
+    replace(v, buffer, index, first, end, &value, false);
+    break;
   case USE_INPUT:
     value.read = true;
     replace(v, buffer, index, first, end, &value, false);
@@ -188,7 +204,8 @@ static void run_in_place(Values *v, uint32_t index) {
   uint64_t whole = walk_base(v->walk, operand->base) + view_operand(v->view, operand);
   uint64_t whole_end = whole + operand->size_bytes, first = 0, end = 0;
   Value value = {
-      whole, whole_end, v->walk->position, index, false, false, microbatch_of(v, buffer, record)};
+      whole, whole_end, v->walk->position, index, false, false, microbatch_of(v, buffer, record),
+      false};
   bool gathers = record->kind == RECORD_ALL_GATHER;
   if (!gathers) {
     read_bytes(v, buffer, index, 0, whole, whole_end);
@@ -240,7 +257,11 @@ static void fill_use(uint8_t use[USE_OPERANDS], const char *contract) {
   uint32_t i = 0;
   for (const char *at = contract; at != NULL && *at != '\0' && i < USE_OPERANDS; i++) {
     bool blurred = *at == 'X' || at[1] == '[';
-    use[i] = *at == 'S' ? USE_SCRATCH : *at == 'B' ? USE_INPUT : blurred ? USE_BLUR : USE_RESULT;
+    use[i] = *at == 'S'   ? USE_SCRATCH
+             : *at == 'B' ? USE_INPUT
+             : *at == 'Z' ? USE_CONSTANT
+             : blurred    ? USE_BLUR
+                          : USE_RESULT;
     at += strcspn(at, " ");
     at += *at == ' ';
   }
