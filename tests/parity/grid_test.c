@@ -70,6 +70,7 @@ static void change_for(CellChanges *changes, const Grid *grid, const Cell *cell)
   change(changes, "train.steps=%lld", (long long)grid->steps);
   change(changes, "train.microbatch=%lld", (long long)(BATCH / cell->dp / cell->accumulation));
   change(changes, "cluster.devices=%lld", (long long)cell->dp);
+  change(changes, "parallel.zero=0");
   for (int32_t i = 0; i < GRID_CHANGES && grid->change[i]; i++)
     change(changes, "%s", grid->change[i]);
   if (cell->change) change(changes, "%s", cell->change);
@@ -77,8 +78,9 @@ static void change_for(CellChanges *changes, const Grid *grid, const Cell *cell)
 
 static uint64_t gradient_bytes(const Plan *plan) {
   uint64_t bytes = 0;
-  for (uint32_t i = 0; i < plan->buffers_count; i++)
-    if (plan->buffers[i].kind == BUFFER_GRAD) bytes += plan->buffers[i].size_bytes;
+  for (uint32_t i = 0; i < plan->tensors_count; i++)
+    if (plan->tensors[i].kind == BUFFER_GRAD)
+      bytes += plan->tensors[i].size_bytes * plan->tensors[i].layer_count;
   return bytes;
 }
 
