@@ -17,7 +17,8 @@
 
 typedef struct Touch {
   uint64_t first, end;
-  uint32_t number; /* of the record in its lane, from 1 */
+  uint32_t number;           /* of the record in its lane, from 1 */
+  uint32_t position, record; /* of the call, and in it */
   bool write;
 } Touch;
 
@@ -121,10 +122,11 @@ static void check_touch(const Ordering *o, uint32_t record, uint32_t lane, Touch
         return;
       }
       prove_finding(o->view, o->walk, record, "ordering",
-                    "%s bytes [%llu..%llu) that lane %s %s, and nothing orders the two",
+                    "%s bytes [%llu..%llu) that lane %s %s in call %u record %u, and nothing "
+                    "orders the two",
                     touch.write ? "writes" : "reads", (unsigned long long)touch.first,
                     (unsigned long long)touch.end, Lane_names[of],
-                    other->write ? "writes" : "reads");
+                    other->write ? "writes" : "reads", other->position, other->record);
       return;
     }
   }
@@ -147,7 +149,7 @@ static void add_touch(Ordering *o, uint32_t lane, Touch touch) {
 static void touch_bytes(Ordering *o, uint32_t record, uint32_t lane, uint64_t first, uint64_t end,
                         bool write) {
   if (first == end) return;
-  Touch touch = {first, end, o->lanes[lane].number, write};
+  Touch touch = {first, end, o->lanes[lane].number, o->walk->position, record, write};
   check_touch(o, record, lane, touch);
   add_touch(o, lane, touch);
 }
