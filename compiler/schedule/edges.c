@@ -358,15 +358,18 @@ static void find_needs(const Edges *e, const Call *call, const Profile *profile,
   }
 }
 
+static void note_mark(Mark *mark, int32_t visit, int32_t record) {
+  if (record != NO_ID && mark_of(visit, record) > *mark) *mark = mark_of(visit, record);
+}
+
 static void note_uses(const Edges *e, const Call *call, const Profile *profile) {
   for (int32_t i = 0; i < profile->uses.count; i++) {
     const Use *use = &profile->uses.at[i];
     int32_t first, end;
     cells_of(e, call, use, &first, &end);
     for (int32_t c = first; c < end; c++) {
-      Cell *cell = &e->cells[c];
-      if (use->last_read != NO_ID) cell->read[use->lane] = mark_of(e->visit, use->last_read);
-      if (use->last_write != NO_ID) cell->write[use->lane] = mark_of(e->visit, use->last_write);
+      note_mark(&e->cells[c].read[use->lane], e->visit, use->last_read);
+      note_mark(&e->cells[c].write[use->lane], e->visit, use->last_write);
     }
   }
 }
