@@ -112,6 +112,7 @@ static const char *line_value(Layouts *l, const char *group, const char *value) 
     if (strncmp(rest, "*.", 2) == 0) rest += 2;
   } else if (region > 0 && strncmp(rest, group, region) == 0 && rest[region] == ' ') {
     rest += region + 1;
+    if (strncmp(rest, "small ", 6) == 0) rest += 6; /* which the group's name says too */
   }
   char *text = arena_printf(l->arena, "%s%s", is_gradient ? "d " : "", rest);
   char *last = strstr(text, " gradient"); /* "mlp.c_proj.bias gradient": of a reduce */
@@ -293,7 +294,8 @@ void explain_layouts(const Compiled *compiled, FILE *out) {
   for (uint32_t s = 0; s < plan->segments_count; s++)
     add_segment(&l, &plan->segments[s]);
   fputs("Where a value stands before and after each communication.\n"
-        "  whole  what the ranks hold together; of an exchange, what is sent\n"
+        "  whole  what the ranks hold together; of an all-to-all, one's part; of an exchange, what "
+        "it sends\n"
         "  times  in one step, micro-batches and layers of a stage included\n"
         "  sent   by one rank in a step, as rings send          d x  gradient of x\n\n",
         out);
