@@ -298,7 +298,8 @@ static void test_ordering(void) {
   TEST("an all-reduce that does not wait for the gradient is found") {
     usual();
     record_of("layer backward", 2)->after1 = -1;
-    expect_finding("ordering: ...all_reduce...lane compute writes in call...and nothing orders the two");
+    expect_finding(
+        "ordering: ...all_reduce...lane compute writes in call...and nothing orders the two");
   }
   TEST("a norm that does not wait for the all-reduce is found") {
     usual();
