@@ -136,6 +136,9 @@ static void add_to(Step *s, Gradient *g, const Gradient *more) {
   else if (more->microbatch_first != g->microbatch_last + 1)
     FINDING(s, "gradient of %.60s: micro-batch %d follows %d", name, more->microbatch_first,
             g->microbatch_last);
+  if (g->parts != more->parts)
+    FINDING(s, "gradient of %.60s: %u contributions of micro-batch %d, %u of those before", name,
+            more->parts, more->microbatch_last, g->parts);
   if (g->reduced != more->reduced || g->split != more->split)
     FINDING(s, "adds to the gradient of %.60s what was added up over other ranks", name);
   g->microbatch_last = more->microbatch_last;
@@ -182,6 +185,22 @@ static void land(Step *s, Gradient g) {
 
 /* ---- made by kernels */
 
+static void check_parts(const Step *s, const Gradient *g) {
+  if (g->parts_each != 0 && g->parts != g->parts_each)
+    FINDING(s, "gradient of %.60s: %u contributions of micro-batch %d, %u of those before",
+            name_at(s, g->first), g->parts, g->microbatch_last, g->parts_each);
+}
+
+/* Counts a contribution; with the first of a micro-batch, the one before is over. */
+static void count_part(const Step *s, Gradient *g, int32_t microbatch) {
+  if (g->microbatch_last >= 0 && microbatch != g->microbatch_last) {
+    check_parts(s, g);
+    g->parts_each = g->parts;
+    g->parts = 0;
+  }
+  g->parts++;
+}
+
 static void contribute_to(Step *s, Gradient *g, bool assign) {
   const Cell *cell = cell_of(s, g);
   int32_t microbatch = s->walk->microbatch, last = g->microbatch_last;
@@ -197,6 +216,7 @@ static void contribute_to(Step *s, Gradient *g, bool assign) {
     FINDING(s, "adds to the gradient of %.60s before any assignment in this step", name);
   else if (last >= 0 && (microbatch < last || microbatch - last > (cell != NULL)))
     FINDING(s, "gradient of %.60s: micro-batch %d follows %d", name, microbatch, last);
+  count_part(s, g, microbatch);
   if (last < 0) g->microbatch_first = microbatch;
   g->microbatch_last = microbatch;
   g->cleared = false;

@@ -21,9 +21,11 @@ typedef struct Gradient {
   bool received; /* from another class */
   bool in_row;   /* divided where it stands: other ranks' pieces around it hold anything */
   int32_t microbatch_first, microbatch_last; /* that contributed; -1: none yet */
-  uint32_t reduced;                          /* axes over which it was added up */
-  uint32_t split;  /* axes among whose ranks it is divided into pieces; 0: whole */
-  uint32_t record; /* received by: index into plan->records, and operand */
+  uint32_t parts;      /* contributions of the last micro-batch: all give as many */
+  uint32_t parts_each; /* of those before; 0: there were none */
+  uint32_t reduced;    /* axes over which it was added up */
+  uint32_t split;      /* axes among whose ranks it is divided into pieces; 0: whole */
+  uint32_t record;     /* received by: index into plan->records, and operand */
   uint32_t operand;
 } Gradient;
 

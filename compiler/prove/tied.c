@@ -78,6 +78,12 @@ static void check_gradient(Step *s, const Cell *cell) {
     prove_finding(s->view, s->walk, -1, "step",
                   "gradient of %.60s (layer %d): %u other stages hold it, it has joined %u",
                   cell_name(s, cell), cell->layer, others, cell->joined);
+  const Gradient *g = &cell->gradient;
+  if (g->parts_each != 0 && g->parts != g->parts_each)
+    prove_finding(s->view, s->walk, -1, "step",
+                  "gradient of %.60s (layer %d): %u contributions of the last micro-batch, %u of "
+                  "those before",
+                  cell_name(s, cell), cell->layer, g->parts, g->parts_each);
   if (others > 0) tied_claim(s, cell, (Claim){.kind = CLAIM_HOLD, .squared = cell->squared});
   if (!gradient_complete(s, cell) || (others == 0 && cell->squared != 1) || cell->updated != 1)
     prove_finding(s->view, s->walk, -1, "step",

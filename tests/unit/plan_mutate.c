@@ -383,6 +383,20 @@ static bool resize_piece(Mutator *m) {
 
 /* ---- reorder */
 
+/* One writes what the other reads or writes: their order is not free. */
+static bool conflict(const Mutator *m, const PlanRecord *x, const PlanRecord *y) {
+  for (uint32_t i = 0; i < x->operands_count; i++) {
+    const PlanOperand *a = &m->b->operands[x->operands_first + i];
+    for (uint32_t k = 0; k < y->operands_count; k++) {
+      const PlanOperand *c = &m->b->operands[y->operands_first + k];
+      if (a->base == c->base && (a->access != ACCESS_READ || c->access != ACCESS_READ) &&
+          a->offset < c->offset + c->size_bytes && c->offset < a->offset + a->size_bytes)
+        return true;
+    }
+  }
+  return false;
+}
+
 static bool reorder_records(Mutator *m) {
   const PlanSegment *segment = any_segment(m);
   if (segment == NULL || segment->records_count < 2) return false;
@@ -390,6 +404,7 @@ static bool reorder_records(Mutator *m) {
   if (below(m, 2) == 0) k = i + 1 + below(m, segment->records_count - 1 - i);
   PlanRecord *x = &m->b->records[segment->records_first + i];
   PlanRecord *y = &m->b->records[segment->records_first + k];
+  if (!conflict(m, x, y) && (!is_communication(x) || !is_communication(y))) return false;
   PlanRecord z = *x;
   *x = *y, *y = z;
   return said(m, "records %u and %u change places", NUMBER(m, records, x), NUMBER(m, records, y));
@@ -399,6 +414,7 @@ static bool reorder_calls(Mutator *m) {
   const PlanProgram *program = any_program(m);
   if (program->calls_count < 2) return false;
   PlanCall *x = &m->b->calls[program->calls_first + below(m, program->calls_count - 1)], *y = x + 1;
+  if (x->microbatch < 0 && x->segment == y->segment) return false; /* layers in another order */
   PlanCall z = *x;
   *x = *y, *y = z;
   uint32_t first = x->waits_first, count = x->waits_count;
