@@ -217,6 +217,32 @@ static void test_pipeline(void) {
   }
 }
 
+/* A twin of the call's segment, of this call alone, whose record `n` of that name never runs. */
+static void drop_in_call(PlanCall *call, const char *name, uint32_t n) {
+  PlanSegment twin = b.segments[call->segment];
+  idle_call(call);
+  const PlanSegment *idle = &b.segments[call->segment];
+  for (uint32_t i = 0; i < twin.records_count; i++) {
+    const PlanRecord record = b.records[twin.records_first + i];
+    if (strcmp(record_name(&record), name) != 0 || n-- > 0)
+      b.records[idle->records_first + i] = record;
+  }
+}
+
+static void test_microbatches(void) {
+  static const JobChanges one = {{"cluster.devices=1", FEW}};
+  TEST("a micro-batch that reads what belongs to another is found") {
+    begin(&one);
+    call_of("h.forward", 3)->microbatch++; /* of the second micro-batch, neither first nor last */
+    expect_finding("wrote in micro-batch");
+  }
+  TEST("a use of a tied weight that one micro-batch forgets is found") {
+    begin(&one);
+    drop_in_call(call_of("begin.backward", 2), "embedding_backward", 2);
+    expect_finding("1 contributions of the last micro-batch, 2 of those before");
+  }
+}
+
 static void test_once(void) {
   TEST("what is computed twice is found") {
     BEGIN("cluster.devices=2", "parallel.tp=2");
@@ -233,6 +259,7 @@ int main(void) {
   test_zero();
   test_context_parallel();
   test_pipeline();
+  test_microbatches();
   test_once();
   build_free(&b);
   (void)rmdir(folder);
