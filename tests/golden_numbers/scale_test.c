@@ -1,0 +1,77 @@
+/* scale_test.c -- a plan is as large as what its ranks do differently, not as their number: the
+ * Llama 3 405B of examples/, on 1,024 to 16,384 ranks. Nothing here is timed; bench/compile.c is.
+ */
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/plan/plan_io.h"
+#include "tests/golden_numbers/golden.h"
+#include "tests/unit/check.h"
+
+enum { MB = 1000 * 1000 };
+
+typedef struct Extent {
+  int64_t ranks, classes, segments, records, calls, bindings, bytes;
+} Extent;
+
+static int64_t written_bytes(Plan *plan) {
+  char path[64], why[PLAN_WHY_BYTES] = "";
+  struct stat file = {0};
+  (void)snprintf(path, sizeof path, "/tmp/lockstep_golden_%d.plan", (int)getpid());
+  CHECK(plan_write(plan, path, why));
+  CHECK_TEXT(why, "");
+  CHECK_INT(stat(path, &file), 0);
+  (void)unlink(path);
+  return file.st_size;
+}
+
+/* Replicas of tp 8 x cp 2 x pp 16, with 32 micro-batches of one sequence each. */
+static Extent extent(int dp, int zero) {
+  Golden g;
+  golden_open(&g,
+              "model = \"llama3-405b\", "
+              "train = { batch = \"%d sequences\", context = 8192, steps = 1 }, "
+              "memory = { recompute = \"block\" }, "
+              "parallel = { tp = 8, cp = 2, pp = 16, zero = %d, "
+              "pipeline = { \"interleaved\", chunks = 8 } }, "
+              "cluster = { \"dgx-h100\", nodes = %d },",
+              32 * dp, zero, 32 * dp);
+  CHECK(g.is_compiled);
+  Extent e = {0};
+  if (g.is_compiled) {
+    const Plan *plan = g.plan;
+    e = (Extent){0,
+                 plan->classes_count,
+                 plan->segments_count,
+                 plan->records_count,
+                 plan->calls_count,
+                 plan->bindings_count,
+                 written_bytes(&g.compiled.plan)};
+    for (uint32_t c = 0; c < plan->classes_count; c++)
+      e.ranks += plan->classes[c].rank_count;
+  }
+  golden_close(&g);
+  return e;
+}
+
+static void check_growth(int zero, int64_t most_bytes) {
+  Extent few = extent(4, zero), many = extent(64, zero);
+  CHECK_INT(few.ranks, 1024);
+  CHECK_INT(many.ranks, 16384);
+  CHECK_INT(many.classes, 16);
+  CHECK_INT(many.classes, few.classes);
+  CHECK_INT(many.segments, few.segments);
+  CHECK_INT(many.records, few.records);
+  CHECK_INT(many.calls, few.calls);
+  CHECK_INT(many.bindings, few.bindings);
+  CHECK_NEAR(many.bytes, few.bytes, 1000); /* names and the like */
+  if (many.bytes >= most_bytes) CHECK_INT(many.bytes, most_bytes);
+}
+
+int main(void) {
+  TEST("a plan for 16,384 ranks has the classes, records and calls of one for 1,024")
+  check_growth(1, 8 * MB);
+  TEST("the same when weights are shared too")
+  check_growth(3, 10 * MB); /* every gather is a call */
+  CHECK_DONE();
+}
