@@ -1,5 +1,7 @@
 #include "tests/parity/case_job.h"
 
+enum { VALID_BATCHES = 2 }; /* of each replica */
+
 /* Numbers of a case: sequences in a batch do not depend on how it is divided. */
 static int64_t batch_sequences(const Case *c) {
   return case_number(c, FACTOR_DP) * case_number(c, FACTOR_ACCUMULATION) *
@@ -8,7 +10,7 @@ static int64_t batch_sequences(const Case *c) {
 
 /* Without clipping a much larger rate is chaotic: rounding grows from step to step. */
 double case_lr(const Case *c) {
-  return case_is(c, FACTOR_OPTIMIZER, "sgd") ? 0.02 : 1e-3;
+  return case_is(c, FACTOR_OPTIMIZER, "sgd") ? 0.01 : 1e-3;
 }
 
 static void write_model(FILE *out, const Case *c) {
@@ -50,6 +52,10 @@ static void write_zero(FILE *out, const Case *c) {
     if (case_is(c, FACTOR_ZERO, zeros[i].word)) fprintf(out, ", %s", zeros[i].keys);
   if (!case_is(c, FACTOR_PREFETCH, "-"))
     fprintf(out, ", zero_prefetch = %d", (int)case_number(c, FACTOR_PREFETCH));
+  if (case_is(c, FACTOR_UNIT, "some")) fprintf(out, ", zero_unit = \"100KiB\"");
+  if (case_is(c, FACTOR_RESHARD, "chunk")) fprintf(out, ", zero_reshard = \"chunk\"");
+  if (case_is(c, FACTOR_RESHARD, "step")) fprintf(out, ", zero_reshard = \"step\"");
+  if (case_is(c, FACTOR_REDUCE, "step")) fprintf(out, ", zero_reduce = \"step\"");
   if (case_is(c, FACTOR_BUCKET, "small")) fprintf(out, ", bucket = \"8KiB\"");
 }
 
@@ -92,15 +98,23 @@ static void write_optimizer(FILE *out, const Case *c, double lr) {
           sgd ? "" : ", eps = 1e-5");
 }
 
+/* The same samples in all: micro-batches are counted per replica. */
+static void write_train(FILE *out, const Case *c, const CaseJob *job) {
+  bool validates = case_is(c, FACTOR_VALID, "on");
+  int64_t batches = VALID_BATCHES * (job->alone ? case_number(c, FACTOR_DP) : 1);
+  fprintf(out, "  data = { \"tokens\", train = \"%s\", format = \"u8\"", job->tokens);
+  if (validates) fprintf(out, ", valid = \"%s\"", job->valid);
+  fprintf(out, " },\n  train = { batch = \"%lld sequences\", microbatch = %lld, context = %d, ",
+          (long long)batch_sequences(c), (long long)case_number(c, FACTOR_MICROBATCH),
+          CASE_CONTEXT);
+  if (validates) fprintf(out, "validate_every = 1000, validate_steps = %lld, ", (long long)batches);
+  fprintf(out, "steps = %lld },\n", (long long)job->steps);
+}
+
 void case_write(FILE *out, const Case *c, const CaseJob *job) {
   fprintf(out, "return job {\n");
   write_model(out, c);
-  fprintf(out, "  data = { \"tokens\", train = \"%s\", format = \"u8\" },\n", job->tokens);
-  fprintf(out,
-          "  train = { batch = \"%lld sequences\", microbatch = %lld, context = %d, steps = %lld "
-          "},\n",
-          (long long)batch_sequences(c), (long long)case_number(c, FACTOR_MICROBATCH), CASE_CONTEXT,
-          (long long)job->steps);
+  write_train(out, c, job);
   write_optimizer(out, c, job->lr);
   fprintf(out, "  precision = \"%s\",\n", job->is_bf16 ? "bf16" : "fp32");
   fprintf(out, "  checkpoint = { every = \"1000 steps\", resume = \"never\" },\n");

@@ -9,7 +9,7 @@
 enum { CASE_VOCAB = 64, CASE_CONTEXT = 16 };
 
 typedef struct CaseJob {
-  const char *tokens; /* path of the data */
+  const char *tokens, *valid; /* paths of the data */
   int64_t steps;
   bool alone; /* what it is compared with: the same job on one rank, nothing recomputed */
   bool is_bf16;

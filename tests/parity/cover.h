@@ -18,6 +18,9 @@
   F(CP, "cp", "1 ring ulysses") /* two ranks */ \
   F(ZERO, "zero", "0 1 2 3 all hybrid1 hybrid2 hybrid3") /* all: 3, small parameters too; hybrid: groups of 2 */ \
   F(PREFETCH, "prefetch", "- 0 2") \
+  F(UNIT, "unit", "- some") /* gathered at once: some layers */ \
+  F(RESHARD, "reshard", "- chunk step") \
+  F(REDUCE, "reduce", "- step") \
   F(BUCKET, "bucket", "- small") \
   F(PIPELINE, "pipeline", "- gpipe 1f1b interleaved zb-h1") /* interleaved: two chunks a stage */ \
   F(LAYERS, "layers", "4 7 listed") /* listed: eight, unevenly over the stages */ \
@@ -28,14 +31,15 @@
   F(KV_HEADS, "kv", "- 2 1") /* -: eight, as heads */ \
   F(DROPOUT, "dropout", "- on") \
   F(CLIP, "clip", "on off") \
-  F(OPTIMIZER, "optimizer", "sgd adamw")
+  F(OPTIMIZER, "optimizer", "sgd adamw") \
+  F(VALID, "valid", "- on") /* a validation after the last step */
 /* clang-format on */
 
 #define COVER_F(id, name, levels) FACTOR_##id,
 typedef enum Factor { COVER_FACTORS(COVER_F) FACTOR_COUNT } Factor;
 #undef COVER_F
 
-enum { LEVELS_MAX = 8, TUPLE_MAX = 4, CASE_TEXT_BYTES = 320, COVER_WORD_BYTES = 16 };
+enum { LEVELS_MAX = 8, TUPLE_MAX = 4, CASE_TEXT_BYTES = 400, COVER_WORD_BYTES = 16 };
 
 typedef struct Case {
   int8_t level[FACTOR_COUNT]; /* -1: not decided */

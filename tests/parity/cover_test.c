@@ -4,15 +4,15 @@
  * run with all ranks as threads, compared with its job on one rank, and begun a second time.
  *
  *   f32   Only orders of summation differ. Losses and gradient norms (before clipping) 1e-5
- *         relative, in every step, and the same bits on all ranks. Gradients of step 1, each number
- *         of each tensor: 1e-4 rms + 1e-8, rms that of its tensor. Parameters after the last step:
- *         1e-4 (rms + lr steps). With AdamW, parameters whose true gradient is zero are left out:
- *         rounding is all that moves them.
- *   bf16  Activations and parameters have 8 bits of precision, and no two orders of summation
- * agree. Both runs round the same exact numbers equally often, so each is about as far from them,
- *         and from the other at most the sum. f32 alone stands for exact: STRAY times its distance
- *         to bf16 alone, of losses and norms in the worst step, of a gradient tensor as a root of
- *         squares. STRAY is two distances, and half as much again since one run is but a sample.
+ *         relative, in every step and of a validation after the last, the same bits on all ranks.
+ * Gradients of step 1, each number of each tensor: 1e-4 rms + 1e-8, rms that of its tensor.
+ * Parameters after the last step: 1e-4 (rms + lr steps). With AdamW, parameters whose true gradient
+ * is zero are left out: rounding is all that moves them. bf16  Activations and parameters have 8
+ * bits of precision, and no two orders of summation agree. Both runs round the same exact numbers
+ * equally often, so each is about as far from them, and from the other at most the sum. f32 alone
+ * stands for exact: STRAY times its distance to bf16 alone, of losses and norms in the worst step,
+ * of a gradient tensor as a root of squares. STRAY is two distances, and half as much again since
+ * one run is but a sample.
  *
  * Ranks that hold the same number hold the same bits (tensors.h); memory in use is what was
  * planned, on every rank; what is refused is in refused.txt.
@@ -86,6 +86,11 @@ static bool check_ranks(const RunOf *run) {
   for (int32_t r = 0; r < run->rank_count; r++) {
     const FleetRank *rank = &run->rank[r];
     if (!same_numbers(run, r)) return false;
+    if (rank->valid_loss != run->rank[0].valid_loss) {
+      printf("  rank %d validates %.17g, rank 0 %.17g\n", r, rank->valid_loss,
+             run->rank[0].valid_loss);
+      return false;
+    }
     if (rank->used_bytes == rank->planned_bytes) continue;
     printf("  rank %d uses %llu bytes, %llu are planned\n", r, (unsigned long long)rank->used_bytes,
            (unsigned long long)rank->planned_bytes);
@@ -94,23 +99,22 @@ static bool check_ranks(const RunOf *run) {
   return true;
 }
 
-static void paths(char job[PATH_BYTES], char plan[PATH_BYTES], char data[PATH_BYTES]) {
-  (void)snprintf(job, PATH_BYTES, "%s/case.lua", folder);
-  (void)snprintf(plan, PATH_BYTES, "%s/case.plan", folder);
-  (void)snprintf(data, PATH_BYTES, "%s/tokens.u8", folder);
+static const char *path_to(char path[PATH_BYTES], const char *name) {
+  (void)snprintf(path, PATH_BYTES, "%s/%s", folder, name);
+  return path;
 }
 
 /* What becomes of the case's job file. False: `error` names it. */
 static bool compile_case(JobCompile *job, const Case *c, CaseJob how, const char **error) {
-  char path[PATH_BYTES], plan[PATH_BYTES], data[PATH_BYTES];
-  paths(path, plan, data);
-  how.tokens = data;
+  char path[PATH_BYTES], plan[PATH_BYTES], tokens[PATH_BYTES], valid[PATH_BYTES];
+  how.tokens = path_to(tokens, "tokens.u8");
+  how.valid = path_to(valid, "valid.u8");
   how.steps = STEPS;
-  FILE *file = fopen(path, "w");
+  FILE *file = fopen(path_to(path, "case.lua"), "w");
   if (!file) abort();
   case_write(file, c, &how);
   fclose(file);
-  return job_compile(job, path, plan, error);
+  return job_compile(job, path, path_to(plan, "case.plan"), error);
 }
 
 static bool run_plan(RunOf *run, const JobCompile *job, int64_t steps) {
@@ -200,9 +204,17 @@ static void compare_numbers(Shares *shares, const RunOf *got, const RunOf *want)
   }
 }
 
+static void compare_valid(Shares *shares, const RunOf *got, const RunOf *want, const Case *c) {
+  double a = got->rank[0].valid_loss, b = want->rank[0].valid_loss;
+  CHECK((a > 0 && b > 0) == case_is(c, FACTOR_VALID, "on"));
+  if (!(fabs(a - b) <= LOSS * b)) printf("  validation %.9g, want %.9g\n", a, b);
+  raise_to(&shares->loss, fabs(a - b), LOSS * b);
+}
+
 static void compare_f32(Shares *shares, const RunOf *got, const RunOf *want, const Case *c) {
   bool sgd = case_is(c, FACTOR_OPTIMIZER, "sgd");
   compare_numbers(shares, got, want);
+  compare_valid(shares, got, want, c);
   if (!same_tensors(&got->gradients, &want->gradients)) return;
   if (!same_tensors(&got->parameters, &want->parameters)) return;
   for (int32_t i = 0; i < want->gradients.count; i++) {
@@ -316,6 +328,7 @@ static void check_sight(void) {
   CHECK(done);
   if (done) compare_f32(&shares, &got, &want, &c);
   CHECK(shares.parameter > 1 && shares.loss > 1);
+  printf("  and so it should be: that learning rate was one percent off\n");
   run_free(&got);
   run_free(&want);
 }
@@ -380,14 +393,13 @@ static void check_triples(Cover *cover) {
 
 /* ---- data that have something to learn */
 
-static void write_tokens(void) {
-  char job[PATH_BYTES], plan[PATH_BYTES], data[PATH_BYTES];
-  paths(job, plan, data);
-  FILE *file = fopen(data, "wb");
+static void write_tokens(const char *name, uint64_t seed) {
+  char path[PATH_BYTES];
+  FILE *file = fopen(path_to(path, name), "wb");
   if (!file) abort();
   uint32_t id = 0, word[4];
   for (int64_t i = 0; i < TOKENS; i++) {
-    philox4(20, 0, (uint64_t)i, word);
+    philox4(seed, 0, (uint64_t)i, word);
     id = word[0] % 5 > 0 ? (5 * id + 3) % CASE_VOCAB : word[1] % CASE_VOCAB;
     fputc((int)id, file);
   }
@@ -397,7 +409,7 @@ static void write_tokens(void) {
 static int print_job(const char *text) {
   Case c;
   if (!case_parse(&c, text)) return 1;
-  case_write(stdout, &c, &(CaseJob){.tokens = "tokens.u8", .steps = STEPS});
+  case_write(stdout, &c, &(CaseJob){.tokens = "tokens.u8", .valid = "valid.u8", .steps = STEPS});
   return 0;
 }
 
@@ -430,7 +442,8 @@ int main(int count, char **arguments) {
   char command[96];
   (void)snprintf(command, sizeof command, "mkdir -p %s", folder);
   if (system(command) != 0) return 1;
-  write_tokens();
+  write_tokens("tokens.u8", 20);
+  write_tokens("valid.u8", 21);
   int failed = run_all(what, argument);
   (void)snprintf(command, sizeof command, "rm -rf %s", folder);
   if (system(command) != 0) return 1;

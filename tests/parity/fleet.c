@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "runtime/boot/local.h"
 #include "runtime/comm/local.h"
@@ -27,7 +28,7 @@ struct Fleet {
   void *context;
   FleetRank *ranks;
   Mesh mesh;
-  Samples samples;
+  Samples samples, valid;
   LocalWorld *world;
   Arena arena[FLEET_RANKS_MAX]; /* a peer may still read one when its rank has left */
 };
@@ -52,13 +53,14 @@ static bool start_data(Member *m, Status *status) {
   const StageSetup setup = {
       .plan = fleet->plan,
       .train = &fleet->samples,
-      .valid = &fleet->samples,
+      .valid = &fleet->valid,
       .ring = fleet->arena[m->rank].base + job->staging_offset,
       .replicas = mesh_replicas(&fleet->mesh),
       .replica = mesh_replica(&fleet->mesh, m->rank),
       .first_step = 1,
       .last_step = fleet->steps,
       .train_loads = job->accumulation,
+      .valid_loads = programs_loads(fleet->plan, PROGRAM_EVAL_STEP) * job->validate_batches,
   };
   m->stage = stage_start(&setup, status);
   m->replay.setup.load_context = m->stage;
@@ -148,6 +150,20 @@ static bool let_look(const Member *m, int64_t step, Status *status) {
   return true;
 }
 
+/* As a run does: losses of all batches over all their tokens. */
+static bool validate(const Member *m, Replay *replay, Status *status) {
+  const PlanProgram *eval = replay_program(replay, PROGRAM_EVAL_STEP);
+  double loss = 0, count = 0;
+  for (int64_t i = 0; eval && i < m->fleet->plan->jobs[0].validate_batches; i++) {
+    memset(replay->control->reduce, 0, sizeof replay->control->reduce);
+    if (!replay_run(replay, eval, status)) return false;
+    loss += replay->control->reduce[REDUCE_LOSS];
+    count += replay->control->reduce[REDUCE_COUNT];
+  }
+  m->fleet->ranks[m->rank].valid_loss = count > 0 ? loss / count : 0;
+  return true;
+}
+
 static bool run_steps(const Member *m, Replay *replay, Status *status) {
   const Fleet *fleet = m->fleet;
   FleetRank *out = &fleet->ranks[m->rank];
@@ -161,6 +177,7 @@ static bool run_steps(const Member *m, Replay *replay, Status *status) {
     out->norm[step] = control->grad_norm;
     if ((step == 1 || step == fleet->steps) && !let_look(m, step, status)) return false;
   }
+  if (!validate(m, replay, status)) return false;
   note_memory(m);
   return meet(m, status);
 }
@@ -183,7 +200,9 @@ static bool open_fleet(Fleet *fleet, Status *status) {
   if (fleet->mesh.rank_count > FLEET_RANKS_MAX || fleet->steps > FLEET_STEPS_MAX)
     return status_fail(status, STATUS_OURS, "%d ranks, %lld steps are too many",
                        fleet->mesh.rank_count, (long long)fleet->steps);
-  if (!samples_open(&fleet->samples, fleet->plan, false, status)) return false;
+  if (!samples_open(&fleet->samples, fleet->plan, false, status) ||
+      !samples_open(&fleet->valid, fleet->plan, true, status))
+    return false;
   fleet->world = local_world_new(fleet->plan, &fleet->mesh, (int32_t)fleet->plan->jobs[0].threads);
   return fleet->world || status_fail(status, STATUS_WORLD, "not enough memory for the world");
 }
@@ -200,6 +219,7 @@ bool fleet_run(const Plan *plan, int64_t steps, FleetLook *look, void *context,
   if (!done) printf("  %s\n", status.text);
   local_world_free(fleet->world);
   samples_close(&fleet->samples);
+  samples_close(&fleet->valid);
   for (int32_t rank = 0; rank < FLEET_RANKS_MAX; rank++)
     arena_close(&fleet->arena[rank]);
   free(fleet);

@@ -11,6 +11,7 @@ enum { FLEET_STEPS_MAX = 64, FLEET_RANKS_MAX = 32, FLEET_AXES_MAX = 8 };
 typedef struct FleetRank {
   double loss[FLEET_STEPS_MAX + 1]; /* by step, from 1 */
   double norm[FLEET_STEPS_MAX + 1]; /* of the gradient, before clipping */
+  double valid_loss;                /* after the last step; 0: the job does not validate */
   uint64_t planned_bytes, used_bytes;
 } FleetRank;
 
