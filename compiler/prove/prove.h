@@ -3,38 +3,41 @@
  * In:  any plan that plan_check accepts; what can be worked out again is not taken on trust.
  * Out: true when every property below holds; otherwise one line per violation.
  *
- * - shapes: operands are as large as their kernel's dims make them, read and written as it does; a
- *   slice lies in its whole on every rank. (What collectives and exchanges move: plan_check.)
- * - communication: ranks that share communicators issue the same collectives in one order, equal in
- *   kind, lane, bytes, dtype, meaning, layer and micro-batch. What an exchange sends and what meets
- *   it are equal in bytes and dtype, and what is made in one micro-batch is read in the same;
- * within a class every distance has its opposite.
- * - timeline: every program ends when each rank runs its communications one at a time, in list
- *   order, and each blocks until its partners have come. Loops that concern several classes are run
- *   to their end.
- * - memory: buffers share bytes only when their lifetimes do not meet; what a call reaches through
- *   a base lies in one buffer that is live then, the same on every rank of a class; recorded peaks
- *   are the real ones, and fit.
+ * - shapes: operands are as large as their kernel's dims make them, read and written as it
+ *   does; a slice lies in its whole on every rank. (What collectives and exchanges move:
+ *   plan_check.)
+ * - communication: ranks that share communicators issue the same collectives in one order,
+ *   equal in kind, lane, bytes, dtype, meaning, layer and micro-batch. What an exchange
+ *   sends and what meets it are equal in lane, bytes and dtype, and what is made in one
+ *   micro-batch is read in the same; within a class every distance has its opposite.
+ * - timeline: every program ends when each rank runs its communications one at a time, in
+ *   list order, and each blocks until its partners have come. Loops that concern several
+ *   classes are run to their end.
+ * - memory: buffers share bytes only when their lifetimes do not meet; what a call reaches
+ *   through a base lies in one buffer that is live then, the same on every rank of a class;
+ *   recorded peaks are the real ones, and fit.
  * - ordering: records on different lanes touch the same bytes, one writing, or the same
  *   communicator, only if edges order them.
- * - dataflow: every byte read was written before, in this life of its buffer, or by init, or by the
- *   step before. Scratch, and what a scatter in place leaves of other ranks' pieces, is nothing to
- *   read.
- * - values: what a record leaves in a transient buffer is read before it is overwritten or the
- *   buffer's life ends, and never after a part of it was overwritten; what follows from samples is
- *   read in its micro-batch; no call does the same twice.
- * - step: a stage loads every micro-batch once, in order, or none; losses count once, on one stage.
- *   Every gradient is assigned by the first micro-batch, added to by the others, in its tensor or
- * by way of a block of one layer, the wire and a shard; reduced over every axis that divides
- * samples or tokens, over none twice; joined with what other stages make of a tied tensor; in the
- * norm once; used by one update of its own parameter, piece by piece where it is divided. Norm and
- *   control values come before any update, and each square is added up over exactly the axes along
- *   which it differs. Parameters have an initial value of their own, nothing but updates changes
+ * - dataflow: every byte read was written before, in this life of its buffer, or by init, or
+ *   by the step before. Scratch, and what a scatter in place leaves of other ranks' pieces,
+ *   is nothing to read.
+ * - values: what a record leaves in a transient buffer is read before it is overwritten or
+ *   the buffer's life ends, and never after a part of it was overwritten; what follows from
+ *   samples is read in its micro-batch; no call does the same twice.
+ * - step: a stage loads every micro-batch once, in order, or none; losses count once, on one
+ *   stage. Every gradient is assigned by the first micro-batch, added to by the others, each
+ *   as often as the ones before, in its tensor or by way of a block of one layer, the wire
+ *   and a shard; reduced over every axis that divides samples or tokens, over none twice;
+ *   joined with what other stages make of a tied tensor; in the norm once; used by one
+ *   update of its own parameter, piece by piece where it is divided. Norm and control values
+ *   come before any update, and each square is added up over exactly the axes along which it
+ *   differs. Parameters have an initial value of their own, nothing but updates changes
  *   them, and pieces that ranks initialise or update are gathered before the program ends.
- * - replicas: the gradient of an update differs along exactly the axes along which its parameter
- *   does, so that ranks which hold the same elements keep holding the same; nothing is added up
- * over ranks that have it in common. Followed from samples, attributes and places: a reduction that
- * is missing over tp, cp or dp shows, whatever records say of layouts.
+ * - replicas: the gradient of an update differs along exactly the axes along which its
+ *   parameter does, so that ranks which hold the same elements keep holding the same;
+ *   nothing is added up over ranks that have it in common. Followed from samples, attributes
+ *   and places: a reduction that is missing over tp, cp or dp shows, whatever records say of
+ *   layouts. Judged when nothing else was found.
  *
  * Not shown: that a value read is the right one among those of equal place, size and micro-batch,
  * that attributes (positions, scales, which part of a table) are the right numbers, and that a

@@ -7,8 +7,8 @@
  * believed. Then
  *
  * - an update's gradient differs along exactly the axes along which its parameter does: along
- * fewer, and different parts were added up; along more, and a reduction is missing, over dp, cp, or
- * tp, and replicas part from here on;
+ *   fewer, and different parts were added up; along more, and a reduction is missing, over dp, cp
+ *   or tp, and replicas part from here on;
  * - nothing is added up over ranks that have it in common: it would count once for each.
  *
  * What comes from another class is as different as what that class sent: classes are followed again

@@ -404,10 +404,12 @@ static bool reorder_records(Mutator *m) {
   if (below(m, 2) == 0) k = i + 1 + below(m, segment->records_count - 1 - i);
   PlanRecord *x = &m->b->records[segment->records_first + i];
   PlanRecord *y = &m->b->records[segment->records_first + k];
-  if (!conflict(m, x, y) && (!is_communication(x) || !is_communication(y))) return false;
+  bool alike = strcmp(record_name(m, x), record_name(m, y)) == 0; /* they may share scratch only */
+  if (alike || !conflict(m, x, y)) return false;
   PlanRecord z = *x;
   *x = *y, *y = z;
-  return said(m, "records %u and %u change places", NUMBER(m, records, x), NUMBER(m, records, y));
+  return said(m, "records %u and %u (%s, %s) change places", NUMBER(m, records, x),
+              NUMBER(m, records, y), record_name(m, y), record_name(m, x));
 }
 
 static bool reorder_calls(Mutator *m) {

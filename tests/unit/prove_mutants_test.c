@@ -13,9 +13,9 @@
 #include "tests/unit/plan_mutate.h"
 
 static const int least_percent[MUTATION_KIND_COUNT] = {
-    [MUTATION_DROP] = 80,     [MUTATION_DUPLICATE] = 90, [MUTATION_SWAP] = 85,
-    [MUTATION_RETARGET] = 85, [MUTATION_RESIZE] = 85,    [MUTATION_REORDER] = 50,
-    [MUTATION_OVERLAP] = 93,  [MUTATION_MEANING] = 85,
+    [MUTATION_DROP] = 84,     [MUTATION_DUPLICATE] = 98, [MUTATION_SWAP] = 94,
+    [MUTATION_RETARGET] = 94, [MUTATION_RESIZE] = 88,    [MUTATION_REORDER] = 92,
+    [MUTATION_OVERLAP] = 99,  [MUTATION_MEANING] = 98,
 };
 
 static const ExampleOptions examples[] = {
