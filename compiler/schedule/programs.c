@@ -143,9 +143,6 @@ static void serial_microbatches(Timeline *t) {
 }
 
 typedef int32_t SegmentOf(const Block *block);
-static int32_t norm_of(const Block *block) {
-  return block->norm;
-}
 static int32_t update_of(const Block *block) {
   return block->update;
 }
@@ -158,12 +155,19 @@ static int32_t gather_of(const Block *block) {
 }
 
 /* One call for every layer that the stage holds. */
-static void each_layer(Timeline *t, SegmentOf *segment_of, bool only_norm) {
-  for (int32_t b = 0; b < t->draft->blocks.count; b++) {
-    const StageBlock *held = &t->stage->blocks[b];
-    if (only_norm && !held->in_norm) continue;
+static void each_layer(Timeline *t, SegmentOf *segment_of) {
+  for (int32_t b = 0; b < t->draft->blocks.count; b++)
     for (int64_t l = 0; l < t->draft->blocks.at[b].layers; l++)
-      if (held->position[l] >= 0) timeline_call(t, segment_of(&t->draft->blocks.at[b]), b, l);
+      if (t->stage->blocks[b].position[l] >= 0)
+        timeline_call(t, segment_of(&t->draft->blocks.at[b]), b, l);
+}
+
+/* Squares, in the order in which reductions end: only the last one has to be waited for. */
+static void each_norm(Timeline *t) {
+  for (int32_t b = t->draft->blocks.count - 1; b >= 0; b--) {
+    const StageBlock *held = &t->stage->blocks[b];
+    for (int64_t l = t->draft->blocks.at[b].layers - 1; held->in_norm && l >= 0; l--)
+      if (held->position[l] >= 0) timeline_call(t, t->draft->blocks.at[b].norm, b, l);
   }
 }
 
@@ -185,18 +189,18 @@ static void build_train(Draft *d, Stage *stage, const Pipeline *pipeline, int32_
   else
     serial_microbatches(&t);
   join_tied(&t);
-  each_layer(&t, norm_of, true);
+  each_norm(&t);
   timeline_call(&t, clip_segment_build(d, stage), NO_ID, -1);
   timeline_call(&t, control, NO_ID, -1);
-  each_layer(&t, update_of, false);
-  each_layer(&t, gather_of, false);
+  each_layer(&t, update_of);
+  each_layer(&t, gather_of);
 }
 
 static void build_init(Draft *d, Stage *stage) {
   Timeline t;
   timeline_open(&t, d, stage, PROGRAM_INIT);
-  each_layer(&t, init_of, false);
-  each_layer(&t, gather_of, false);
+  each_layer(&t, init_of);
+  each_layer(&t, gather_of);
 }
 
 /* One micro-batch through all chunks, in the model's order. */
