@@ -168,7 +168,72 @@ static void test_states(const Paper *p) {
   }
 }
 
+/* ---- what the textbooks say of recomputation and of attention */
+
+typedef struct Kept {
+  int64_t activations, flops; /* most at once; of layers in one step */
+  int64_t group_layers;
+} Kept;
+
+static Kept kept_by(const char *recompute) {
+  Golden g;
+  golden_open(&g,
+              "model = { \"llama\", layers = 32, width = 4096, heads = 32, ffn = 11008, "
+              "vocab = 32000, positions = 4096 }, train = { batch = \"1 sequences\", steps = 1 }, "
+              "memory = { recompute = \"%s\" }, cluster = { \"dgx-h100\", devices = 1, "
+              "memory = \"1000TB\" },",
+              recompute);
+  CHECK(g.is_compiled);
+  Kept kept = {0};
+  if (g.is_compiled) {
+    kept = (Kept){golden_most_alive(g.plan, 0, "model.layers *"),
+                  golden_flops(g.plan, 0, "model.layers.*ward") +
+                      golden_flops(g.plan, 0, "model.layers.recompute"),
+                  g.compiled.group_layers};
+  }
+  golden_close(&g);
+  return kept;
+}
+
+static void test_groups(void) {
+  Kept none = kept_by("none"), groups = kept_by("sqrt"), every = kept_by("block");
+  TEST("recompute in groups of the root of 32 layers: six of six, 80 % of activations saved") {
+    CHECK_INT(groups.group_layers, 6);
+    CHECK_NEAR(1 - (double)groups.activations / (double)none.activations, 0.80, 0.01);
+  }
+  TEST("recompute costs a third more at most: what backward does not read is not made again") {
+    double more = (double)every.flops / (double)none.flops - 1;
+    double most = (double)groups.flops / (double)none.flops - 1;
+    CHECK(more > 0.2 && more < most);
+    CHECK(most > 0.3 && most <= 1.0 / 3);
+  }
+}
+
+/* What a layer keeps, with one head of 128, so that scores would be one square. */
+static int64_t attention_bytes(int64_t tokens) {
+  Golden g;
+  golden_open(&g,
+              "model = { \"gpt2\", layers = 1, width = 128, heads = 1, vocab = 256, "
+              "positions = %lld }, train = { batch = \"1 sequences\", steps = 1 }, "
+              "memory = { recompute = \"none\" }, cluster = { \"dgx-h100\", devices = 1 },",
+              (long long)tokens);
+  CHECK(g.is_compiled);
+  int64_t bytes = g.is_compiled ? golden_most_alive(g.plan, 0, "h *") : 0;
+  golden_close(&g);
+  return bytes;
+}
+
+static void test_scores(void) {
+  TEST("100,000 tokens: scores would be 20 GB; a whole layer keeps 0.4 GB, and twice the half's") {
+    int64_t half = attention_bytes(50000), whole = attention_bytes(100000);
+    CHECK_INT(whole, 2 * half);
+    CHECK(whole < (int64_t)(0.5e9));
+  }
+}
+
 int main(void) {
+  test_groups();
+  test_scores();
   for (size_t i = 0; i < sizeof papers / sizeof *papers; i++) {
     int failures = check_failures;
     test_tensor(&papers[i]);

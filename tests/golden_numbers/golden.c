@@ -116,25 +116,47 @@ static void add_record(const Plan *plan, const PlanRecord *record, int64_t runs,
   found->predicted_ns += runs * record->predicted_ns;
 }
 
-Found golden_find(const Plan *plan, uint32_t class, Which which) {
-  Found found = {0};
+/* How often each record runs in a train step of the class. The caller frees them. */
+static int64_t *count_runs(const Plan *plan, uint32_t class, const char *segment_pattern) {
   const PlanProgram *program = golden_train(plan, class);
   int64_t *runs = calloc(plan->records_count + 1, sizeof *runs);
   if (!runs) abort();
   for (uint32_t c = 0; c < program->calls_count; c++) {
     const PlanCall *call = &plan->calls[program->calls_first + c];
     const PlanSegment *segment = &plan->segments[call->segment];
-    if (!matches(which.segment, plan_string(plan, segment->name))) continue;
+    if (!matches(segment_pattern, plan_string(plan, segment->name))) continue;
     for (uint32_t r = segment->records_first; r < segment->records_first + segment->records_count;
          r++)
       if (plan_when(plan->records[r].when_all, plan->records[r].when_none, call->flags))
         runs[r] += loop_times(plan, program, c);
   }
+  return runs;
+}
+
+Found golden_find(const Plan *plan, uint32_t class, Which which) {
+  Found found = {0};
+  int64_t *runs = count_runs(plan, class, which.segment);
   for (uint32_t r = 0; r < plan->records_count; r++)
     if (is_wanted(plan, &plan->records[r], &which))
       add_record(plan, &plan->records[r], runs[r], &found);
   free(runs);
   return found;
+}
+
+int64_t golden_compute_ns(const Plan *plan, uint32_t class) {
+  int64_t *runs = count_runs(plan, class, NULL), ns = 0;
+  for (uint32_t r = 0; r < plan->records_count; r++)
+    if (plan->records[r].kind == RECORD_KERNEL) ns += runs[r] * plan->records[r].predicted_ns;
+  free(runs);
+  return ns;
+}
+
+int64_t golden_flops(const Plan *plan, uint32_t class, const char *segment) {
+  int64_t *runs = count_runs(plan, class, segment), flops = 0;
+  for (uint32_t r = 0; r < plan->records_count; r++)
+    flops += runs[r] * plan->records[r].flops;
+  free(runs);
+  return flops;
 }
 
 /* ---- memory */

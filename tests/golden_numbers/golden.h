@@ -40,6 +40,12 @@ bool golden_is(const Plan *plan, const PlanSegment *segment, uint32_t record, co
 
 Found golden_find(const Plan *plan, uint32_t class, Which which);
 
+/* Predicted time of all kernels of one step of one rank, one after another. */
+int64_t golden_compute_ns(const Plan *plan, uint32_t class);
+
+/* FLOPs of one step of one rank in the segments whose name matches. */
+int64_t golden_flops(const Plan *plan, uint32_t class, const char *segment);
+
 /* Bytes of the class's persistent buffers of a kind. */
 int64_t golden_state_bytes(const Plan *plan, uint32_t class, BufferKind kind);
 
