@@ -27,7 +27,21 @@ typedef struct Run {
   bool has_run;
 } Run;
 
-/* Two micro-batches of two sequences a replica, unless `batch` says otherwise. */
+/* What explain counts in the plan is what ran. Here ranks of a stage are consecutive: dp or pp
+ * is 1. */
+static void check_runs(const Run *run) {
+  const Plan *plan = run->golden.plan;
+  for (int32_t rank = 0; rank < run->ranks.count; rank++) {
+    uint32_t class = (uint32_t)rank * plan->classes_count / (uint32_t)run->ranks.count;
+    int64_t runs = 0;
+    for (uint32_t r = 0; r < plan->records_count; r++)
+      if (plan->records[r].kind != RECORD_KERNEL && plan->records[r].kind != RECORD_LOAD)
+        runs += run->ranks.counts[rank][r].runs;
+    CHECK_INT(runs, golden_find(plan, class, (Which){0}).runs);
+  }
+}
+
+/* Two sequences a micro-batch. */
 static void run_open(Run *run, int batch, int ranks, const char *parallel, const char *precision) {
   golden_open(&run->golden,
               "model = { \"llama\", layers = %d, width = %d, heads = %d, kv_heads = %d, ffn = 256, "
@@ -38,6 +52,7 @@ static void run_open(Run *run, int batch, int ranks, const char *parallel, const
   CHECK(run->golden.is_compiled);
   run->has_run = run->golden.is_compiled && ranks_run(run->golden.plan, &run->ranks);
   CHECK(run->has_run);
+  if (run->has_run) check_runs(run);
 }
 
 static void run_close(Run *run) {
