@@ -228,8 +228,7 @@ static void test_degrees(void) {
   }
   TEST("1T on 3,072 ranks, tp 8 x pp 64: dp is 6; 3,072 sequences are 512 micro-batches") {
     Golden g;
-    golden_open(&g, "model = { \"gpt2\", layers = 128, width = 25600, heads = 160, "
-                    "positions = 2048, vocab = 51200 }, "
+    golden_open(&g, "model = \"megatron-1t\", "
                     "train = { batch = \"3072 sequences\", steps = 1 }, "
                     "parallel = { tp = 8, pp = 64 }, cluster = { \"dgx-a100\", nodes = 384 },");
     CHECK(g.is_compiled);
@@ -240,10 +239,32 @@ static void test_degrees(void) {
       for (uint32_t c = 0; c < g.plan->classes_count; c++)
         ranks += g.plan->classes[c].rank_count;
       CHECK_INT(ranks, 3072);
-      CHECK_NEAR(g.compiled.parameters, 1008e9, 1e9); /* of the paper's table 3 */
+      CHECK_NEAR(g.compiled.parameters, 1008.0e9, 0.05e9); /* as printed: arXiv:2104.04473 */
     }
     golden_close(&g);
   }
+}
+
+static void test_presets(void) {
+  static const struct {
+    const char *name;
+    double printed; /* billions, by their papers */
+    double digit;
+  } presets[] = {{"megatron-8.3b", 8.3, 0.05},
+                 {"megatron-22b", 22, 0.5},
+                 {"megatron-530b", 529.6, 0.05},
+                 {"megatron-1t", 1008.0, 0.05}};
+  for (size_t i = 0; i < sizeof presets / sizeof *presets; i++)
+    TEST("models of the Megatron papers have the parameters that are printed there") {
+      Golden g;
+      golden_open(&g,
+                  "model = \"%s\", train = { batch = \"1 sequences\", steps = 1 }, "
+                  "cluster = { \"dgx-a100\", devices = 1, " WHOLE_MEMORY " },",
+                  presets[i].name);
+      CHECK(g.is_compiled);
+      CHECK_NEAR((double)g.compiled.parameters * 1e-9, presets[i].printed, presets[i].digit);
+      golden_close(&g);
+    }
 }
 
 static void test_llama(void) {
@@ -279,6 +300,7 @@ int main(void) {
   test_gathers();
   test_prefetch();
   test_degrees();
+  test_presets();
   test_llama();
   CHECK_DONE();
 }
