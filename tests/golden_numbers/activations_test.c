@@ -42,12 +42,16 @@ static void stages_text(const Paper *p, char *text, size_t size) {
   }
 }
 
-static void open_paper(Golden *g, const Paper *p, const char *parallel, const char *recompute) {
+/* With the paper's pipeline and enough micro-batches to fill it, or on one stage, where only one
+ * layer is looked at. */
+static void open_paper(Golden *g, const Paper *p, bool in_stages, const char *parallel,
+                       const char *recompute) {
   char stages[1024], pipeline[1280] = "";
+  int64_t count = in_stages ? p->p : 1, microbatches = p->v > 1 ? 2 * count : count;
   stages_text(p, stages, sizeof stages);
-  if (p->p > 1)
+  if (count > 1)
     (void)snprintf(pipeline, sizeof pipeline, "pp = %lld, stages = { %s }, pipeline = %s",
-                   (long long)p->p, stages,
+                   (long long)count, stages,
                    p->v > 1 ? "{ \"interleaved\", chunks = 3 }" : "\"1f1b\"");
   golden_open(g,
               "model = { \"gpt2\", layers = %lld, width = %lld, heads = %lld, vocab = 51200, "
@@ -56,8 +60,8 @@ static void open_paper(Golden *g, const Paper *p, const char *parallel, const ch
               "memory = { recompute = \"%s\" }, parallel = { tp = %d, %s, %s }, "
               "cluster = { \"dgx-a100\", nodes = %lld, memory = \"1000TB\" },",
               (long long)p->layers, (long long)p->h, (long long)p->a, S,
-              (long long)(2 * p->b * p->p), (long long)p->b, recompute, T, parallel, pipeline,
-              (long long)p->p);
+              (long long)(microbatches * p->b), (long long)p->b, recompute, T, parallel, pipeline,
+              (long long)count);
   CHECK(g->is_compiled);
 }
 
@@ -98,54 +102,6 @@ static void check_held(const Golden *g, const Paper *p, int64_t paper, int64_t t
             held * (paper + terms - golden_buffer_bytes(g->plan, 0, "h output")));
 }
 
-static void test_tensor(const Paper *p) {
-  Layer l = layer_of(p);
-  Golden g;
-  TEST("tp: s b h (10 + 24/t) + 5 a s^2 b / t") {
-    open_paper(&g, p, "sequence = false", "none");
-    if (g.is_compiled)
-      check_held(&g, p, 10 * l.sbh + 24 * l.sbh / T + l.scores,
-                 -l.scores - 2 * l.sbh + l.sums + l.norms, p->tensor_gib);
-    golden_close(&g);
-  }
-}
-
-static void test_sequence(const Paper *p) {
-  Layer l = layer_of(p);
-  Golden g;
-  TEST("tp with sequence, no scores: 34 s b h / t") {
-    open_paper(&g, p, "regather = true", "none");
-    if (g.is_compiled)
-      check_held(&g, p, 34 * l.sbh / T, -2 * l.sbh / T + l.sums + l.norms / T, p->sequence_gib);
-    golden_close(&g);
-  }
-  TEST("tp with sequence, inputs kept whole") {
-    open_paper(&g, p, "regather = false", "none");
-    if (g.is_compiled)
-      CHECK_INT(layer_bytes(&g),
-                34 * l.sbh / T - 2 * l.sbh / T + l.sums + l.norms / T + 4 * l.sbh - 4 * l.sbh / T);
-    golden_close(&g);
-  }
-}
-
-static void test_recompute(const Paper *p) {
-  Layer l = layer_of(p);
-  Golden g;
-  TEST("recompute: 2 s b h a layer, and one layer at a time made again") {
-    open_paper(&g, p, "sequence = false", "block");
-    if (g.is_compiled) {
-      CHECK_INT(golden_buffer_bytes(g.plan, 0, "h output"), 2 * l.sbh);
-      CHECK_INT(golden_most_alive(g.plan, 0, "h kept for backward"), 0);
-    }
-    golden_close(&g);
-  }
-  TEST("recompute with sequence: 2 s b h / t a layer") {
-    open_paper(&g, p, "sequence = true", "block");
-    if (g.is_compiled) CHECK_INT(golden_buffer_bytes(g.plan, 0, "h output"), 2 * l.sbh / T);
-    golden_close(&g);
-  }
-}
-
 /* Weights of the stack's matrices: 2 bytes, their gradients 4, states 12: the paper's 18 bytes for
  * 12 L h^2 / (t p) of them. It leaves out biases, norms, positions and the table of words. */
 static int64_t matrix_bytes(const Plan *plan) {
@@ -159,11 +115,52 @@ static int64_t matrix_bytes(const Plan *plan) {
   return bytes;
 }
 
-static void test_states(const Paper *p) {
+static void test_tensor(const Paper *p) {
+  Layer l = layer_of(p);
   Golden g;
-  TEST("states: 18 bytes of 12 L h^2 / (t p)") {
-    open_paper(&g, p, "zero = 0", "none");
-    if (g.is_compiled) CHECK_NEAR((double)matrix_bytes(g.plan) / gib, p->states_gib, 0);
+  TEST("tp: s b h (10 + 24/t) + 5 a s^2 b / t; states 18 bytes of 12 L h^2 / (t p)") {
+    open_paper(&g, p, true, "sequence = false", "none");
+    if (g.is_compiled) {
+      CHECK_NEAR((double)matrix_bytes(g.plan) / gib, p->states_gib, 0);
+      check_held(&g, p, 10 * l.sbh + 24 * l.sbh / T + l.scores,
+                 -l.scores - 2 * l.sbh + l.sums + l.norms, p->tensor_gib);
+    }
+    golden_close(&g);
+  }
+}
+
+static void test_sequence(const Paper *p) {
+  Layer l = layer_of(p);
+  Golden g;
+  TEST("tp with sequence, no scores: 34 s b h / t") {
+    open_paper(&g, p, true, "regather = true", "none");
+    if (g.is_compiled)
+      check_held(&g, p, 34 * l.sbh / T, -2 * l.sbh / T + l.sums + l.norms / T, p->sequence_gib);
+    golden_close(&g);
+  }
+  TEST("tp with sequence, inputs kept whole") {
+    open_paper(&g, p, false, "regather = false", "none");
+    if (g.is_compiled)
+      CHECK_INT(layer_bytes(&g),
+                34 * l.sbh / T - 2 * l.sbh / T + l.sums + l.norms / T + 4 * l.sbh - 4 * l.sbh / T);
+    golden_close(&g);
+  }
+}
+
+static void test_recompute(const Paper *p) {
+  Layer l = layer_of(p);
+  Golden g;
+  TEST("recompute: 2 s b h a layer, and one layer at a time made again") {
+    open_paper(&g, p, false, "sequence = false", "block");
+    if (g.is_compiled) {
+      CHECK_INT(golden_buffer_bytes(g.plan, 0, "h output"), 2 * l.sbh);
+      CHECK_INT(golden_most_alive(g.plan, 0, "h kept for backward"), 0);
+    }
+    golden_close(&g);
+  }
+  TEST("recompute with sequence: 2 s b h / t a layer") {
+    open_paper(&g, p, false, "sequence = true", "block");
+    if (g.is_compiled) CHECK_INT(golden_buffer_bytes(g.plan, 0, "h output"), 2 * l.sbh / T);
     golden_close(&g);
   }
 }
@@ -239,7 +236,6 @@ int main(void) {
     test_tensor(&papers[i]);
     test_sequence(&papers[i]);
     test_recompute(&papers[i]);
-    test_states(&papers[i]);
     if (check_failures > failures) printf("%s: see above\n", papers[i].name);
   }
   CHECK_DONE();

@@ -226,21 +226,29 @@ static void test_degrees(void) {
     CHECK_INT(g.compiled.derived.dp, 25);
     golden_close(&g);
   }
-  TEST("1T on 3,072 ranks, tp 8 x pp 64: dp is 6; 3,072 sequences are 512 micro-batches") {
+  TEST("batch: 3,072 sequences on 64 replicas of 4 are 12 micro-batches") {
+    Golden g;
+    golden_open(&g, GPT "train = { batch = \"3072 sequences\", microbatch = 4, steps = 1 }, "
+                        "cluster = { \"dgx-h100\", nodes = 8 },");
+    CHECK(g.is_compiled);
+    CHECK_INT(g.compiled.derived.accumulation, 12);
+    golden_close(&g);
+  }
+}
+
+static void test_trillion(void) {
+  TEST("1T on 3,072 ranks, tp 8 x pp 64: dp is 6") {
     Golden g;
     golden_open(&g, "model = \"megatron-1t\", "
-                    "train = { batch = \"3072 sequences\", steps = 1 }, "
+                    "train = { batch = \"384 sequences\", steps = 1 }, "
                     "parallel = { tp = 8, pp = 64 }, cluster = { \"dgx-a100\", nodes = 384 },");
     CHECK(g.is_compiled);
-    if (g.is_compiled) {
-      CHECK_INT(g.compiled.derived.dp, 6);
-      CHECK_INT(g.compiled.derived.accumulation, 512);
-      int64_t ranks = 0;
-      for (uint32_t c = 0; c < g.plan->classes_count; c++)
-        ranks += g.plan->classes[c].rank_count;
-      CHECK_INT(ranks, 3072);
-      CHECK_NEAR(g.compiled.parameters, 1008.0e9, 0.05e9); /* as printed: arXiv:2104.04473 */
-    }
+    int64_t ranks = 0;
+    for (uint32_t c = 0; g.is_compiled && c < g.plan->classes_count; c++)
+      ranks += g.plan->classes[c].rank_count;
+    CHECK_INT(ranks, 3072);
+    CHECK_INT(g.compiled.derived.dp, 6);
+    CHECK_NEAR(g.compiled.parameters, 1008.0e9, 0.05e9); /* as printed: arXiv:2104.04473 */
     golden_close(&g);
   }
 }
@@ -300,6 +308,7 @@ int main(void) {
   test_gathers();
   test_prefetch();
   test_degrees();
+  test_trillion();
   test_presets();
   test_llama();
   CHECK_DONE();
