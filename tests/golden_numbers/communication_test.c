@@ -3,6 +3,7 @@
  *
  * Predicted times are bytes that a ring sends over the link's rate, one way, without latency: the
  * device and its links come from specs/, as the rates of the data sheets. */
+#include "compiler/explain/explain.h"
 #include "tests/golden_numbers/golden.h"
 #include "tests/unit/check.h"
 
@@ -208,6 +209,32 @@ static void test_prefetch(void) {
   }
 }
 
+/* Whether explain says so of a ring of four ranks, each with 4,096 tokens. */
+static void check_ring(const char *kv_heads, const char *said) {
+  enum { TEXT_BYTES = 1 << 16 };
+  char text[TEXT_BYTES] = "";
+  Golden g;
+  golden_open(&g,
+              "model = { \"llama\", layers = 2, width = 512, heads = 8, kv_heads = %s, ffn = 1024, "
+              "vocab = 1024 }, train = { batch = \"1 sequences\", context = 16384, steps = 1 }, "
+              "parallel = { cp = 4 }, cluster = { \"dgx-a100\", devices = 4 },",
+              kv_heads);
+  CHECK(g.is_compiled);
+  FILE *out = fmemopen(text, sizeof text, "w");
+  if (g.is_compiled && out) explain_layouts(&g.compiled, out);
+  if (out) (void)fclose(out);
+  if (!strstr(text, said)) CHECK_TEXT(text, said);
+  golden_close(&g);
+}
+
+static void test_ring(void) {
+  /* Liu et al. 2023, arXiv:2310.01889, table 2: 312 TFLOP/s over 300 GB/s, 1.0e3 tokens. */
+  TEST("ring: an A100 on NVLink hides the exchange from 1,040 tokens a rank on")
+  check_ring("8", "hidden from 1,040 tokens on: it is");
+  TEST("ring: with two heads to a key, from half as many")
+  check_ring("4", "hidden from 520 tokens on: it is");
+}
+
 static void test_degrees(void) {
   TEST("batch: 2 x 30 x 4 = 240 sequences are 30 micro-batches") {
     Golden g;
@@ -307,6 +334,7 @@ int main(void) {
   test_gradients();
   test_gathers();
   test_prefetch();
+  test_ring();
   test_degrees();
   test_trillion();
   test_presets();
