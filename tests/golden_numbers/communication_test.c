@@ -216,7 +216,8 @@ static void check_ring(const char *kv_heads, const char *said) {
   Golden g;
   golden_open(&g,
               "model = { \"llama\", layers = 2, width = 512, heads = 8, kv_heads = %s, ffn = 1024, "
-              "vocab = 1024 }, train = { batch = \"1 sequences\", context = 16384, steps = 1 }, "
+              "vocab = 1024, positions = 16384 }, "
+              "train = { batch = \"1 sequences\", context = 16384, steps = 1 }, "
               "parallel = { cp = 4 }, cluster = { \"dgx-a100\", devices = 4 },",
               kv_heads);
   CHECK(g.is_compiled);
