@@ -1,0 +1,287 @@
+#include "tests/mutants/reorder.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "kernels/philox.h"
+#include "runtime/plan/control.h"
+#include "runtime/plan/plan_text.h"
+
+typedef struct Order {
+  PlanBuilder *b;
+  uint64_t seed, draws;
+  char *text;
+} Order;
+
+static uint32_t below(Order *o, uint32_t limit) {
+  uint32_t word[4];
+  philox4(o->seed, 0, o->draws++, word);
+  return limit == 0 ? 0 : word[0] % limit;
+}
+
+static const char *name_of(const Order *o, const PlanRecord *record) {
+  return record->kind == RECORD_KERNEL ? o->b->strings + o->b->kernels[record->kernel].name
+                                       : RecordKind_names[record->kind];
+}
+
+static bool is_communication(const PlanRecord *record) {
+  return record->kind != RECORD_KERNEL && record->kind != RECORD_LOAD;
+}
+
+/* ---- bytes */
+
+typedef struct Bytes {
+  uint64_t first, end;
+} Bytes;
+
+static uint32_t members_of(const Order *o, uint32_t comm) {
+  Plan plan = build_view(o->b);
+  return plan_comm_size(&plan, comm);
+}
+
+static Bytes over_members(const Order *o, Bytes bytes, int64_t stride, uint32_t by) {
+  if (by == PLAN_NONE) return bytes;
+  int64_t way = stride * ((int64_t)members_of(o, by) - 1);
+  if (way > 0)
+    bytes.end += (uint64_t)way;
+  else
+    bytes.first -= (uint64_t)-way;
+  return bytes;
+}
+
+/* What an operand touches in a call, on all ranks together. */
+static Bytes bytes_of(const Order *o, const PlanCall *call, const PlanOperand *operand) {
+  const PlanBinding *binding = &o->b->bindings[call->bindings_first + operand->base];
+  Bytes bytes = {binding->offset + operand->offset,
+                 binding->offset + operand->offset + operand->size_bytes};
+  bytes = over_members(o, bytes, operand->member_stride, operand->by);
+  return over_members(o, bytes, binding->member_stride, binding->by);
+}
+
+static bool meet(Bytes a, Bytes c) {
+  return a.first < c.end && c.first < a.end;
+}
+
+static bool records_meet(const Order *o, const PlanCall *call, const PlanRecord *x,
+                         const PlanCall *other, const PlanRecord *y) {
+  for (uint32_t i = 0; i < x->operands_count; i++) {
+    const PlanOperand *a = &o->b->operands[x->operands_first + i];
+    Bytes bytes = bytes_of(o, call, a);
+    for (uint32_t k = 0; k < y->operands_count; k++) {
+      const PlanOperand *c = &o->b->operands[y->operands_first + k];
+      if ((a->access != ACCESS_READ || c->access != ACCESS_READ) &&
+          meet(bytes, bytes_of(o, other, c)))
+        return true;
+    }
+  }
+  return false;
+}
+
+static bool is_update(const Order *o, const PlanRecord *record) {
+  const char *name = name_of(o, record);
+  return strncmp(name, "adamw", 5) == 0 || strncmp(name, "sgd", 3) == 0;
+}
+
+/* Updates and the norm find the control block by themselves: no operand says so. */
+static bool uses_control(const Order *o, const PlanCall *call, const PlanRecord *record) {
+  uint64_t first = o->b->jobs[0].control_offset;
+  if (is_update(o, record) || strcmp(name_of(o, record), "grad_norm") == 0) return true;
+  for (uint32_t i = 0; i < record->operands_count; i++)
+    if (meet((Bytes){first, first + sizeof(Control)},
+             bytes_of(o, call, &o->b->operands[record->operands_first + i])))
+      return true;
+  return false;
+}
+
+static bool may_swap(const Order *o, const PlanCall *call, const PlanRecord *x,
+                     const PlanCall *other, const PlanRecord *y) {
+  bool both_use = uses_control(o, call, x) && uses_control(o, other, y);
+  if (both_use && !(is_update(o, x) && is_update(o, y))) return false;
+  return !(is_communication(x) && is_communication(y)) &&
+         !(x->kind == RECORD_LOAD && y->kind == RECORD_LOAD) && !records_meet(o, call, x, other, y);
+}
+
+/* ---- records */
+
+static bool add_after(PlanRecord *record, int32_t after) {
+  int32_t *const edge[4] = {&record->after0, &record->after1, &record->after2, &record->after3};
+  for (int i = 0; i < 4; i++)
+    if (*edge[i] == after) return true;
+  for (int i = 0; i < 4; i++) {
+    if (*edge[i] >= 0) continue;
+    *edge[i] = after;
+    return true;
+  }
+  return false;
+}
+
+static bool waits_for(const PlanRecord *record, int32_t other) {
+  return record->after0 == other || record->after1 == other || record->after2 == other ||
+         record->after3 == other;
+}
+
+/* Where what stood at `index` stands now; on one lane the later of the two ends both. */
+static uint32_t moved(uint32_t index, uint32_t first, bool same_lane) {
+  if (index != first && index != first + 1) return index;
+  return same_lane || index == first ? first + 1 : first;
+}
+
+static void move_edges(PlanRecord *record, uint32_t first, bool same_lane) {
+  int32_t *const edge[4] = {&record->after0, &record->after1, &record->after2, &record->after3};
+  for (int i = 0; i < 4; i++)
+    if (*edge[i] >= 0) *edge[i] = (int32_t)moved((uint32_t)*edge[i], first, same_lane);
+}
+
+/* Waits of every program whose calls have the segment. */
+static void move_waits(Order *o, uint32_t segment, uint32_t first, bool same_lane) {
+  for (uint32_t p = 0; p < o->b->programs_count; p++) {
+    const PlanProgram *program = &o->b->programs[p];
+    for (uint32_t c = 0; c < program->calls_count; c++) {
+      const PlanCall *call = &o->b->calls[program->calls_first + c];
+      for (uint32_t w = 0; w < call->waits_count; w++) {
+        PlanWait *wait = &o->b->waits[call->waits_first + w];
+        if (o->b->calls[program->calls_first + wait->call].segment == segment)
+          wait->record = moved(wait->record, first, same_lane);
+      }
+    }
+  }
+}
+
+static bool records_are_free(const Order *o, uint32_t segment, const PlanRecord *x,
+                             const PlanRecord *y) {
+  for (uint32_t c = 0; c < o->b->calls_count; c++) {
+    const PlanCall *call = &o->b->calls[c];
+    if (call->segment == segment && !may_swap(o, call, x, call, y)) return false;
+  }
+  return true;
+}
+
+static bool swap_records(Order *o) {
+  uint32_t number = o->b->calls[below(o, o->b->calls_count)].segment;
+  const PlanSegment *segment = &o->b->segments[number];
+  if (segment->records_count < 2) return false;
+  uint32_t first = below(o, segment->records_count - 1);
+  PlanRecord *records = &o->b->records[segment->records_first], *x = &records[first], *y = x + 1;
+  bool same_lane = x->lane == y->lane;
+  if (same_lane && (x->when_all != y->when_all || x->when_none != y->when_none)) return false;
+  if (waits_for(y, (int32_t)first) || !records_are_free(o, number, x, y)) return false;
+  PlanRecord early = *y, late = *x;
+  const int32_t after[4] = {x->after0, x->after1, x->after2, x->after3};
+  for (int i = 0; same_lane && i < 4; i++)
+    if (after[i] >= 0 && !add_after(&early, after[i])) return false;
+  *x = early, *y = late;
+  for (uint32_t i = first + 2; i < segment->records_count; i++)
+    move_edges(&records[i], first, same_lane);
+  move_waits(o, number, first, same_lane);
+  (void)snprintf(o->text, REORDER_TEXT_BYTES, "records %u and %u (%s, %s) of %s",
+                 segment->records_first + first, segment->records_first + first + 1, name_of(o, x),
+                 name_of(o, y), o->b->strings + segment->name);
+  return true;
+}
+
+/* ---- calls */
+
+static const PlanRecord *record_at(const Order *o, const PlanCall *call, uint32_t index) {
+  return &o->b->records[o->b->segments[call->segment].records_first + index];
+}
+
+static uint32_t record_count(const Order *o, const PlanCall *call) {
+  return o->b->segments[call->segment].records_count;
+}
+
+/* Nothing to wait for and nobody who waits: order across lanes does not go through it. */
+static bool is_alone(const Order *o, const PlanProgram *program, uint32_t position) {
+  if (o->b->calls[program->calls_first + position].waits_count > 0) return false;
+  for (uint32_t c = 0; c < program->calls_count; c++) {
+    const PlanCall *call = &o->b->calls[program->calls_first + c];
+    for (uint32_t w = 0; w < call->waits_count; w++)
+      if (o->b->waits[call->waits_first + w].call == position) return false;
+  }
+  const PlanCall *call = &o->b->calls[program->calls_first + position];
+  for (uint32_t i = 0; i < record_count(o, call); i++)
+    if (record_at(o, call, i)->lane != LANE_COMPUTE) return false;
+  return true;
+}
+
+static bool calls_are_free(const Order *o, const PlanCall *x, const PlanCall *y) {
+  for (uint32_t i = 0; i < record_count(o, x); i++)
+    for (uint32_t k = 0; k < record_count(o, y); k++)
+      if (!may_swap(o, x, record_at(o, x, i), y, record_at(o, y, k))) return false;
+  return true;
+}
+
+static bool touches(const Order *o, const PlanCall *call, const PlanBuffer *buffer) {
+  Bytes held = {buffer->offset, buffer->offset + buffer->size_bytes};
+  for (uint32_t i = 0; i < record_count(o, call); i++) {
+    const PlanRecord *record = record_at(o, call, i);
+    for (uint32_t k = 0; k < record->operands_count; k++)
+      if (meet(held, bytes_of(o, call, &o->b->operands[record->operands_first + k]))) return true;
+  }
+  return false;
+}
+
+/* Lives that began or ended with one of the two calls do so with that call still. */
+static void move_lives(Order *o, uint32_t program, uint32_t first) {
+  const PlanCall *x = &o->b->calls[o->b->programs[program].calls_first + first], *y = x + 1;
+  for (uint32_t i = 0; i < o->b->buffers_count; i++) {
+    PlanBuffer *buffer = &o->b->buffers[i];
+    if (buffer->program != program) continue;
+    bool by_x = touches(o, x, buffer), by_y = touches(o, y, buffer);
+    if (buffer->first_call == first && !by_y)
+      buffer->first_call = first + 1;
+    else if (buffer->first_call == first + 1 && by_y)
+      buffer->first_call = first;
+    if (buffer->last_call == first && by_x)
+      buffer->last_call = first + 1;
+    else if (buffer->last_call == first + 1 && !by_x)
+      buffer->last_call = first;
+  }
+}
+
+/* Buffers that lived one after the other may not stand in the same place now. */
+static bool lives_are_apart(const Order *o, uint32_t program, uint32_t first) {
+  for (uint32_t i = 0; i < o->b->buffers_count; i++)
+    for (uint32_t k = 0; k < i; k++) {
+      const PlanBuffer *a = &o->b->buffers[i], *c = &o->b->buffers[k];
+      if (a->program != program || c->program != program) continue;
+      if (a->last_call < first || c->last_call < first || a->first_call > first + 1 ||
+          c->first_call > first + 1)
+        continue;
+      if (a->first_call <= c->last_call && c->first_call <= a->last_call &&
+          meet((Bytes){a->offset, a->offset + a->size_bytes},
+               (Bytes){c->offset, c->offset + c->size_bytes}))
+        return false;
+    }
+  return true;
+}
+
+static bool swap_calls(Order *o) {
+  uint32_t number = below(o, o->b->programs_count);
+  const PlanProgram *program = &o->b->programs[number];
+  if (program->calls_count < 2 || program->loops_count > 0) return false;
+  uint32_t first = below(o, program->calls_count - 1);
+  PlanCall *x = &o->b->calls[program->calls_first + first], *y = x + 1;
+  if (!is_alone(o, program, first) || !is_alone(o, program, first + 1) || !calls_are_free(o, x, y))
+    return false;
+  move_lives(o, number, first);
+  PlanCall z = *x;
+  *x = *y, *y = z;
+  if (!lives_are_apart(o, number, first)) return false;
+  build_peaks(o->b);
+  (void)snprintf(o->text, REORDER_TEXT_BYTES, "calls %u and %u of program %u (%s, %s)", first,
+                 first + 1, number, o->b->strings + o->b->segments[x->segment].name,
+                 o->b->strings + o->b->segments[y->segment].name);
+  return true;
+}
+
+bool plan_reorder(const Plan *good, uint64_t seed, ReorderKind kind, PlanBuilder *plan,
+                  char text[REORDER_TEXT_BYTES]) {
+  enum { TRIES = 200 };
+  Order o = {plan, seed, 0, text};
+  for (int i = 0; i < TRIES; i++) {
+    build_copy(plan, good);
+    if (kind == REORDER_RECORDS ? swap_records(&o) : swap_calls(&o)) return true;
+    build_free(plan);
+  }
+  return false;
+}

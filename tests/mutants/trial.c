@@ -1,0 +1,380 @@
+#include "tests/mutants/trial.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "runtime/boot/local.h"
+#include "runtime/comm/local.h"
+#include "runtime/data/stage.h"
+#include "runtime/device/arena.h"
+#include "runtime/programs.h"
+#include "runtime/replay.h"
+#include "runtime/schedule.h"
+
+enum { RANKS_MAX = 32, LAG_US = 150, LAG_ONE_IN = 24 };
+
+/* ---- waiting now and then */
+
+static uint64_t mix(uint64_t hash, uint64_t value) {
+  hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
+  return hash ^ hash >> 29;
+}
+
+static void lag(uint64_t random) {
+  if (random % LAG_ONE_IN != 0) return;
+  const struct timespec wait = {0, (long)(random >> 8) % (LAG_US * 1000)};
+  (void)nanosleep(&wait, NULL);
+}
+
+/* Kernels have no context: the clock decides. */
+static void lag_by_clock(void) {
+  struct timespec now;
+  (void)clock_gettime(CLOCK_MONOTONIC, &now);
+  lag(mix(1, (uint64_t)now.tv_nsec));
+}
+
+#define KERNEL(name, kind)                                                                         \
+  static void slow_##name(const KernelArgs *args) {                                                \
+    lag_by_clock();                                                                                \
+    kernel_find(#name, KERNEL_FAST)(args);                                                         \
+  }
+#include "kernels/kernels.def"
+#undef KERNEL
+
+#define KERNEL(name, kind) {#name, slow_##name},
+static const struct {
+  const char *name;
+  KernelFn slow;
+} slow_kernels[] = {
+#include "kernels/kernels.def"
+};
+#undef KERNEL
+
+static void slow_down(Replay *replay, const Plan *plan) {
+  for (uint32_t i = 0; i < plan->kernels_count; i++)
+    for (size_t k = 0; k < sizeof slow_kernels / sizeof *slow_kernels; k++)
+      if (strcmp(plan_string(plan, plan->kernels[i].name), slow_kernels[k].name) == 0)
+        replay->kernel[i] = slow_kernels[k].slow;
+}
+
+/* A comm that waits before it does what the other one does. */
+typedef struct SlowComm {
+  Comm base;
+  Comm *comm;
+  uint64_t random;
+} SlowComm;
+
+static Comm *late(Comm *self) {
+  SlowComm *slow = (SlowComm *)self;
+  slow->random = mix(slow->random, 1);
+  lag(slow->random);
+  return slow->comm;
+}
+
+static bool slow_all_reduce(Comm *self, uint32_t comm, const void *x, void *y,
+                            CommElements elements, ReduceOp reduce) {
+  Comm *to = late(self);
+  return to->ops->all_reduce(to, comm, x, y, elements, reduce);
+}
+
+static bool slow_all_gather(Comm *self, uint32_t comm, const void *x, void *y,
+                            const CommPieces *pieces) {
+  Comm *to = late(self);
+  return to->ops->all_gather(to, comm, x, y, pieces);
+}
+
+static bool slow_reduce_scatter(Comm *self, uint32_t comm, void *x, void *y,
+                                const CommPieces *pieces, ReduceOp reduce) {
+  Comm *to = late(self);
+  return to->ops->reduce_scatter(to, comm, x, y, pieces, reduce);
+}
+
+static bool slow_all_to_all(Comm *self, uint32_t comm, const void *x, void *y,
+                            const CommTurn *turn) {
+  Comm *to = late(self);
+  return to->ops->all_to_all(to, comm, x, y, turn);
+}
+
+static bool slow_exchange(Comm *self, uint32_t comm, const CommPost *post, int32_t count) {
+  Comm *to = late(self);
+  return to->ops->exchange(to, comm, post, count);
+}
+
+static bool slow_barrier(Comm *self) {
+  Comm *to = late(self);
+  return to->ops->barrier(to);
+}
+
+static void slow_abort(Comm *self) {
+  Comm *to = ((SlowComm *)self)->comm;
+  to->ops->abort(to);
+}
+
+static int32_t slow_members(const Comm *self, uint32_t comm) {
+  const Comm *to = ((const SlowComm *)self)->comm;
+  return to->ops->members(to, comm);
+}
+
+static const CommOps slow_ops = {
+    .all_reduce = slow_all_reduce,
+    .all_gather = slow_all_gather,
+    .reduce_scatter = slow_reduce_scatter,
+    .all_to_all = slow_all_to_all,
+    .exchange = slow_exchange,
+    .barrier = slow_barrier,
+    .abort = slow_abort,
+    .members = slow_members,
+};
+
+/* ---- ranks */
+
+/* What a rank came to. */
+typedef struct Result {
+  double loss, norm;
+  uint64_t reports, state;
+} Result;
+
+typedef struct World {
+  const Plan *plan, *good;
+  uint64_t seed;
+  Mesh mesh;
+  Samples samples;
+  LocalWorld *local;
+  Arena arena[RANKS_MAX]; /* a peer may still read one when its rank has left */
+  Result result[RANKS_MAX];
+} World;
+
+typedef struct Member {
+  const World *world;
+  int32_t rank;
+  Replay replay;
+  SlowComm comm, comm_beside;
+  Threads *threads;
+  Stage *stage;
+} Member;
+
+static SlowComm slow_comm(Comm *comm, uint64_t seed) {
+  return (SlowComm){.base = {.ops = &slow_ops}, .comm = comm, .random = seed};
+}
+
+static bool start_data(Member *m, Status *status) {
+  const World *world = m->world;
+  const PlanJob *job = &world->plan->jobs[0];
+  if (programs_count_loads(world->plan, replay_program(&m->replay, PROGRAM_TRAIN_STEP)) == 0)
+    return true; /* a stage of the pipeline that needs no samples */
+  const StageSetup setup = {
+      .plan = world->plan,
+      .train = &world->samples,
+      .ring = world->arena[m->rank].base + job->staging_offset,
+      .replicas = mesh_replicas(&world->mesh),
+      .replica = mesh_replica(&world->mesh, m->rank),
+      .first_step = 1,
+      .last_step = TRIAL_STEPS,
+      .train_loads = job->accumulation,
+  };
+  m->stage = stage_start(&setup, status);
+  m->replay.setup.load_context = m->stage;
+  return m->stage != NULL;
+}
+
+/* Bytes that no persistent buffer of the plan holds become NaN. A HOSTILE build does so itself. */
+static void poison(const Member *m) {
+  const Plan *plan = m->world->plan;
+  const PlanClass *class = m->replay.class;
+  const Arena *arena = &m->world->arena[m->rank];
+  if (HOSTILE_RUNS_ALONE) return;
+  for (uint64_t at = 0; at < arena->size_bytes;) {
+    uint64_t next = arena->size_bytes, held = at;
+    for (uint32_t i = 0; i < class->buffers_count; i++) {
+      const PlanBuffer *buffer = &plan->buffers[class->buffers_first + i];
+      uint64_t end = buffer->offset + buffer->size_bytes;
+      if (buffer->program != PLAN_NONE || end <= at) continue;
+      if (buffer->offset <= at && end > held) held = end;
+      if (buffer->offset > at && buffer->offset < next) next = buffer->offset;
+    }
+    if (held == at) memset(arena->base + at, 0xff, next - at);
+    at = held == at ? next : held;
+  }
+}
+
+static bool open_member(Member *m, Arena *arena, Status *status) {
+  const World *world = m->world;
+  const PlanJob *job = &world->plan->jobs[0];
+  const PlanClass *class = mesh_class(&world->mesh, world->plan, m->rank);
+  if (!class) return status_fail(status, STATUS_OURS, "rank %d has no class", m->rank);
+  if (!arena_open(arena, class->arena_bytes, status)) return false;
+  memset(arena->base, 0xff, arena->size_bytes);
+  memset(arena->base + job->control_offset, 0, sizeof(Control));
+  m->threads = threads_new((int32_t)job->threads, -1);
+  if (!m->threads) return status_fail(status, STATUS_WORLD, "cannot start threads");
+  uint64_t random = mix(mix(world->seed, 7), (uint64_t)m->rank);
+  m->comm = slow_comm(local_comm(world->local, m->rank, m->threads), random);
+  m->comm_beside = slow_comm(local_comm_beside(world->local, m->rank), mix(random, 2));
+  kernels_prepare(m->threads);
+  const ReplaySetup setup = {
+      .plan = world->plan,
+      .mesh = &world->mesh,
+      .rank = m->rank,
+      .arena = arena->base,
+      .comm = &m->comm.base,
+      .comm_beside = &m->comm_beside.base,
+      .threads = m->threads,
+      .variant = KERNEL_FAST,
+      .load = stage_take,
+  };
+  if (!replay_bind(&m->replay, &setup, status)) return false;
+  slow_down(&m->replay, world->plan);
+  return start_data(m, status);
+}
+
+/* Data first: its thread writes into the arena, and reads the plan. */
+static void close_member(Member *m) {
+  stage_stop(m->stage);
+  threads_free(m->threads);
+  replay_free(&m->replay);
+}
+
+static bool meet(const Member *m, Status *status) {
+  Comm *comm = m->replay.setup.comm;
+  if (comm->ops->barrier(comm)) return true;
+  status->code = 0; /* the rank that failed says why */
+  return false;
+}
+
+static bool run_program(const Member *m, Replay *replay, ProgramKind kind, int64_t step,
+                        Status *status) {
+  const PlanJob *job = &m->world->plan->jobs[0];
+  poison(m);
+  *replay->control = (Control){
+      .lr = schedule_lr(job, step),
+      .clip_scale = 1.0,
+      .step = step,
+      .seed = job->seed,
+      .samples_before = step > 0 ? (step - 1) * job->batch_samples : 0,
+  };
+  return replay_run(replay, replay_program(replay, kind), status);
+}
+
+static uint64_t hash_bytes(uint64_t hash, const uint8_t *at, uint64_t size_bytes) {
+  uint64_t word = 0;
+  for (; size_bytes >= sizeof word; at += sizeof word, size_bytes -= sizeof word) {
+    memcpy(&word, at, sizeof word);
+    hash = mix(hash, word);
+  }
+  word = 0;
+  memcpy(&word, at, size_bytes);
+  return mix(hash, word);
+}
+
+/* Gradients are no state: around a rank's own pieces anything may stand. */
+static bool is_state(uint32_t kind) {
+  return kind == BUFFER_PARAM || kind == BUFFER_MASTER || kind == BUFFER_MOMENT1 ||
+         kind == BUFFER_MOMENT2;
+}
+
+static uint64_t hash_state(const Member *m) {
+  const Plan *good = m->world->good;
+  const PlanClass *class = mesh_class(&m->world->mesh, good, m->rank);
+  const Arena *arena = &m->world->arena[m->rank];
+  uint64_t hash = 3;
+  for (uint32_t i = 0; i < class->tensors_count; i++) {
+    const PlanTensor *tensor = &good->tensors[class->tensors_first + i];
+    for (uint32_t layer = 0; layer < tensor->layer_count && is_state(tensor->kind); layer++)
+      hash = hash_bytes(hash, arena->base + tensor->offset + layer * tensor->layer_stride,
+                        tensor->size_bytes);
+  }
+  return hash;
+}
+
+static bool run_steps(Member *m, Result *result, Status *status) {
+  Replay *replay = &m->replay;
+  if (!run_program(m, replay, PROGRAM_INIT, 0, status)) return false;
+  for (int64_t step = 1; step <= TRIAL_STEPS; step++) {
+    if (!run_program(m, replay, PROGRAM_TRAIN_STEP, step, status)) return false;
+    const Control *control = replay->control;
+    result->loss = control->reduce[REDUCE_LOSS] / control->reduce[REDUCE_COUNT];
+    result->norm = control->grad_norm;
+    const double said[2] = {result->loss, result->norm};
+    result->reports = hash_bytes(result->reports, (const uint8_t *)said, sizeof said);
+  }
+  if (!meet(m, status)) return false;
+  const Arena *arena = &m->world->arena[m->rank];
+  hostile_allow(&replay->hostile, arena->base, arena->size_bytes);
+  result->state = hash_state(m);
+  return true;
+}
+
+static bool run_rank(void *context, int32_t rank, Status *status) {
+  World *world = context;
+  Member m = {.world = world, .rank = rank};
+  bool done = open_member(&m, &world->arena[rank], status) && meet(&m, status) &&
+              run_steps(&m, &world->result[rank], status);
+  close_member(&m);
+  return done;
+}
+
+static void abort_all(void *context) {
+  local_world_abort(((World *)context)->local);
+}
+
+/* ---- the child */
+
+static bool run_world(World *world, Status *status) {
+  if (!mesh_read(&world->mesh, world->plan, status)) return false;
+  if (world->mesh.rank_count > RANKS_MAX)
+    return status_fail(status, STATUS_OURS, "%d ranks are too many", world->mesh.rank_count);
+  if (!samples_open(&world->samples, world->plan, false, status)) return false;
+  world->local = local_world_new(world->plan, &world->mesh, (int32_t)world->plan->jobs[0].threads);
+  if (!world->local) return status_fail(status, STATUS_WORLD, "not enough memory for the world");
+  return boot_local(world->mesh.rank_count, run_rank, abort_all, world, status);
+}
+
+static Trial run_here(const Plan *plan, const Plan *good, uint64_t seed) {
+  World *world = calloc(1, sizeof *world);
+  if (!world) abort();
+  world->plan = plan, world->good = good, world->seed = seed;
+  Status status = {0};
+  Trial trial = {.end = run_world(world, &status) ? TRIAL_DONE : TRIAL_REFUSED};
+  if (trial.end == TRIAL_REFUSED) printf("    %s\n", status.text);
+  trial.loss = world->result[0].loss;
+  trial.norm = world->result[0].norm;
+  for (int32_t rank = 0; rank < world->mesh.rank_count; rank++) {
+    trial.reports = mix(trial.reports, world->result[rank].reports);
+    trial.state = mix(trial.state, world->result[rank].state);
+  }
+  return trial; /* the process ends here: nothing is freed */
+}
+
+/* An alarm ends the child, with all its threads, wherever they wait. */
+Trial trial_run(const Plan *plan, const Plan *good, uint64_t seed, unsigned limit_s) {
+  int ends[2];
+  fflush(stdout);
+  if (pipe(ends) != 0) abort();
+  pid_t child = fork();
+  if (child < 0) abort();
+  if (child == 0) {
+    alarm(limit_s);
+    Trial trial = run_here(plan, good, seed);
+    fflush(stdout);
+    _exit(write(ends[1], &trial, sizeof trial) == (ssize_t)sizeof trial ? 0 : 1);
+  }
+  close(ends[1]);
+  Trial trial = {.end = TRIAL_CRASHED};
+  Trial read_back;
+  if (read(ends[0], &read_back, sizeof read_back) == (ssize_t)sizeof read_back) trial = read_back;
+  close(ends[0]);
+  int how = 0;
+  if (waitpid(child, &how, 0) != child) abort();
+  if (WIFSIGNALED(how)) trial.end = WTERMSIG(how) == SIGALRM ? TRIAL_HUNG : TRIAL_CRASHED;
+  return trial;
+}
+
+bool trial_equal(const Trial *a, const Trial *b) {
+  return a->end == TRIAL_DONE && b->end == TRIAL_DONE && a->reports == b->reports &&
+         a->state == b->state;
+}

@@ -1,0 +1,28 @@
+/* trial.h -- a plan that may be wrong is run for two steps: what comes of it?
+ *
+ * All ranks are threads of a child process, so that whoever hangs or crashes does so alone. Kernels
+ * and communications wait now and then, so that lanes and ranks meet in another order every time,
+ * and bytes that no record has written yet are NaN: the whole arena before init, all but persistent
+ * buffers before each step (a HOSTILE build: each buffer whenever its life begins). */
+#ifndef LOCKSTEP_TESTS_TRIAL_H
+#define LOCKSTEP_TESTS_TRIAL_H
+
+#include "runtime/plan/plan.h"
+
+enum { TRIAL_STEPS = 2 };
+
+typedef enum TrialEnd { TRIAL_DONE, TRIAL_REFUSED, TRIAL_HUNG, TRIAL_CRASHED } TrialEnd;
+
+typedef struct Trial {
+  TrialEnd end;
+  double loss, norm; /* of rank 0 in the last step */
+  uint64_t reports;  /* losses and norms of all ranks and steps, as one number */
+  uint64_t state;    /* parameters, master copies and moments of all ranks, the same */
+} Trial;
+
+/* `good` says where state stands. `limit_s`: who takes longer, hangs. */
+Trial trial_run(const Plan *plan, const Plan *good, uint64_t seed, unsigned limit_s);
+
+bool trial_equal(const Trial *a, const Trial *b);
+
+#endif
