@@ -147,6 +147,25 @@ static void test_sequence(const Paper *p) {
   }
 }
 
+static void test_alone(void) {
+  static const Paper small = {.h = 1024, .a = 16, .layers = 4, .b = 4};
+  Layer l = layer_of(&small);
+  Golden g;
+  TEST("one rank: s b h (34 + 5 a s / h), with t = 1 in every term") {
+    golden_open(&g,
+                "model = { \"gpt2\", layers = 4, width = 1024, heads = 16, vocab = 51200, "
+                "positions = %d, dropout = 0.1 }, "
+                "train = { batch = \"4 sequences\", microbatch = 4, steps = 1 }, "
+                "memory = { recompute = \"none\" }, cluster = { \"dgx-a100\", devices = 1 },",
+                S);
+    CHECK(g.is_compiled);
+    int64_t paper = 34 * l.sbh + T * l.scores;
+    if (g.is_compiled)
+      CHECK_INT(layer_bytes(&g), paper - T * l.scores - 2 * l.sbh + T * l.sums + l.norms);
+    golden_close(&g);
+  }
+}
+
 static void test_recompute(const Paper *p) {
   Layer l = layer_of(p);
   Golden g;
@@ -229,6 +248,7 @@ static void test_scores(void) {
 }
 
 int main(void) {
+  test_alone();
   test_groups();
   test_scores();
   for (size_t i = 0; i < sizeof papers / sizeof *papers; i++) {
