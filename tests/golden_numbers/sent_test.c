@@ -5,6 +5,7 @@
  *   zero 2            the same with one micro-batch; one more reduce-scatter for each other one
  *   zero 3            3 P (n-1)/n        a micro-batch, less the embedding's gather backward, whose
  *                                        weights nothing reads
+ *   groups of n       P (n-1)/n          each way inside, 2 P/n (r-1)/r between r groups
  *   tp                8 s b h (t-1)/t    a layer and micro-batch; with sequence the same bytes
  *   tp, regather      2 s b h (t-1)/t    more
  *   pp                s b h              a boundary each way and micro-batch
@@ -146,6 +147,22 @@ static void test_shards(void) {
     }
 }
 
+/* Groups of two that share, repeated twice. */
+static void test_groups(void) {
+  enum { N = 2, GROUPS = 2 };
+  Run run;
+  TEST("groups: scatter and gather inside, an all-reduce of one's piece between them") {
+    run_open(&run, N * GROUPS * B, N * GROUPS, "zero = 1, zero_group = 2", "\"fp32\"");
+    int64_t p = run.golden.compiled.parameters;
+    check_all_send(&run, (Which){"*.reduce", "dp", "*gradients", RECORD_REDUCE_SCATTER},
+                   FP32 * p * (N - 1) / N);
+    check_mean(&run, (Which){"*.reduce", "dp_replicate", "*gradients", RECORD_ALL_REDUCE},
+               FP32 * 2 * (p / N) * (GROUPS - 1) / GROUPS);
+    check_all_send(&run, (Which){"*gather", "dp", NULL, RECORD_ALL_GATHER}, FP32 * p * (N - 1) / N);
+    run_close(&run);
+  }
+}
+
 /* Gathered weights may stay until their backward, or for the whole step. */
 static void test_reshard(void) {
   enum { N = 4, M = 2 };
@@ -251,6 +268,7 @@ static void test_ulysses(void) {
 int main(void) {
   test_replicas();
   test_shards();
+  test_groups();
   test_reshard();
   test_tensor();
   test_pipeline();
