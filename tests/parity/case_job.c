@@ -116,7 +116,8 @@ void case_write(FILE *out, const Case *c, const CaseJob *job) {
   write_model(out, c);
   write_train(out, c, job);
   write_optimizer(out, c, job->lr);
-  fprintf(out, "  precision = \"%s\",\n", job->is_bf16 ? "bf16" : "fp32");
+  fprintf(out, "  precision = { \"%s\", reduce = \"%s\" },\n", job->is_bf16 ? "bf16" : "fp32",
+          job->bf16_wire ? "bf16" : "fp32");
   fprintf(out, "  checkpoint = { every = \"1000 steps\", resume = \"never\" },\n");
   if (job->alone) {
     fprintf(out, "  memory = { recompute = \"none\" },\n}\n");

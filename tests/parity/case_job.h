@@ -12,8 +12,8 @@ typedef struct CaseJob {
   const char *tokens, *valid; /* paths of the data */
   int64_t steps;
   bool alone; /* what it is compared with: the same job on one rank, nothing recomputed */
-  bool is_bf16;
-  double lr; /* 0: the case's */
+  bool is_bf16, bf16_wire; /* parameters and activations; gradients between ranks */
+  double lr;               /* 0: the case's */
 } CaseJob;
 
 double case_lr(const Case *c);
