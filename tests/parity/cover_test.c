@@ -19,9 +19,11 @@
  *
  *   parity_cover_test                    the array (a smaller one under sanitizers)
  *   parity_cover_test nightly [SEED]     400 random triples of levels, from another seed each time
+ *                                        (cmake --build FOLDER --target nightly)
  *   parity_cover_test case 'dp=2 tp=4'   one case
  *   parity_cover_test job 'dp=2 tp=4'    its job file, on standard output */
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "kernels/philox.h"
@@ -430,7 +432,7 @@ static int print_job(const char *text) {
 static int run_all(const char *what, const char *argument) {
   static Cover cover;
   bool nightly = strcmp(what, "nightly") == 0;
-  uint64_t seed = nightly && argument ? strtoull(argument, NULL, 10) : 1;
+  uint64_t seed = !nightly ? 1 : argument ? strtoull(argument, NULL, 10) : (uint64_t)time(NULL);
   if (!cover_open(&cover, PARITY_FOLDER "/refused.txt", RANKS_MAX, seed)) return 1;
   if (strcmp(what, "case") == 0) {
     check_listed(&argument, 1, check_f32);
