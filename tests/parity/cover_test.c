@@ -3,16 +3,17 @@
  * Cases come from a covering array (cover.h): every pair of options meets in one of them. A case is
  * run with all ranks as threads, compared with its job on one rank, and begun a second time.
  *
- *   f32   Only orders of summation differ. Losses and gradient norms (before clipping) 1e-5
- *         relative, in every step and of a validation after the last, the same bits on all ranks.
- * Gradients of step 1, each number of each tensor: 1e-4 rms + 1e-8, rms that of its tensor.
- * Parameters after the last step: 1e-4 (rms + lr steps). With AdamW, parameters whose true gradient
- * is zero are left out: rounding is all that moves them. bf16  Activations and parameters have 8
- * bits of precision, and no two orders of summation agree. Both runs round the same exact numbers
- * equally often, so each is about as far from them, and from the other at most the sum. f32 alone
- * stands for exact: STRAY times its distance to bf16 alone, of losses and norms in the worst step,
- * of a gradient tensor as a root of squares. STRAY is two distances, and half as much again since
- * one run is but a sample.
+ * In f32 only orders of summation differ. Losses and gradient norms (before clipping): 1e-5
+ * relative, in every step and of a validation after the last, the same bits on all ranks. Gradients
+ * of step 1, each number of each tensor: 1e-4 rms + 1e-8, rms that of its tensor. Parameters after
+ * the last step: 1e-4 (rms + lr steps). With AdamW, parameters whose true gradient is zero are left
+ * out: rounding is all that moves them.
+ *
+ * In bf16 activations and parameters have 8 bits of precision, and no two orders of summation
+ * agree. Both runs round the same exact numbers equally often, so each is about as far from them,
+ * and from the other at most the sum. f32 alone stands for exact: STRAY times its distance to bf16
+ * alone, of losses and norms in the worst step, of a gradient tensor as a root of squares. STRAY is
+ * two distances, and half as much again since one run is but a sample.
  *
  * Ranks that hold the same number hold the same bits (tensors.h); memory in use is what was
  * planned, on every rank; what is refused is in refused.txt.
