@@ -159,7 +159,8 @@ static void measure_attention(const Bench *b, const Model *m, DType t) {
   char label[64];
   int64_t head = m->width / m->heads, n = m->batch * m->seq, wide = 3 * m->width;
   int64_t threads = threads_count(b->threads);
-  double half = (double)(m->seq / 2);
+  int64_t half_seq = m->seq / 2;
+  double half = (double)half_seq;
   double flops = 2.0 * (double)n * (double)m->seq * (double)m->width; /* causal: half the pairs */
   Case c = {.kernel = "attention",
             .operands = 6,

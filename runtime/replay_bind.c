@@ -48,9 +48,8 @@ static bool check_call(void *context, const Position *at, Status *status) {
     const PlanRecord *record = &plan->records[segment->records_first + i];
     if (!plan_when(record->when_all, record->when_none, at->call->flags)) continue;
     if (!check_record(replay, at, record, status)) return false;
-    uint32_t program = (uint32_t)(at->program - plan->programs);
     if (record->lane != LANE_COMPUTE && replay->setup.comm_beside && !HOSTILE_RUNS_ALONE)
-      replay->has_lanes[program] = true;
+      replay->has_lanes[at->program - plan->programs] = true;
   }
   return true;
 }

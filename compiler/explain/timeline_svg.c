@@ -149,13 +149,14 @@ static void put_axis(const Picture *p) {
   const Timeline *t = p->timeline;
   double scale = t->unit == UNIT_NS ? 1e6 : t->unit == UNIT_FLOPS ? 1e9 : 1;
   double span = (double)t->span / scale, step = tick_step(span);
-  double top = y_of(t->row_count), last = floor(span / step + 1e-9);
-  for (double i = 0; i <= last; i++) {
-    double x = p->left + p->width * (i * step / span);
+  double top = y_of(t->row_count);
+  int64_t last = (int64_t)floor(span / step + 1e-9);
+  for (int64_t i = 0; i <= last; i++) {
+    double x = p->left + p->width * ((double)i * step / span);
     fprintf(p->out,
             "<path d=\"M%.2f %.0fv5\" stroke=\"#555555\"/>"
             "<text x=\"%.2f\" y=\"%.0f\" text-anchor=\"middle\">%.10g</text>\n",
-            x, top, x, top + 18, i * step);
+            x, top, x, top + 18, (double)i * step);
   }
   fprintf(p->out, "<text x=\"%.2f\" y=\"%.0f\" text-anchor=\"end\">%s</text>\n", p->left - 8,
           top + 18,

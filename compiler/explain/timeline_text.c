@@ -30,7 +30,7 @@ static char column(const TimelineRow *row, double start, double end, int32_t *at
     most = to - from;
     shown = character_of(box);
   }
-  return most >= idle ? shown : '.';
+  return (char)(most >= idle ? shown : '.');
 }
 
 static int64_t common_divisor(int64_t a, int64_t b) {

@@ -9,12 +9,12 @@ bool buffer_alive(const PlanBuffer *buffer, uint32_t program, uint32_t call) {
   return buffer->program == program && buffer->first_call <= call && call <= buffer->last_call;
 }
 
+/* Every class has a train step. */
 static void find_program(const Plan *plan, Peak *peak) {
-  for (uint32_t i = 0; i < peak->class->programs_count; i++) {
-    peak->index = peak->class->programs_first + i;
-    peak->program = &plan->programs[peak->index];
-    if (peak->program->kind == PROGRAM_TRAIN_STEP) return;
-  }
+  peak->index = peak->class->programs_first;
+  while (plan->programs[peak->index].kind != PROGRAM_TRAIN_STEP)
+    peak->index++;
+  peak->program = &plan->programs[peak->index];
 }
 
 static uint32_t fullest_call(const Plan *plan, const Peak *peak) {

@@ -65,7 +65,8 @@ static void lower_slice(const Graph *g, const Node *n, Lowered *out) {
   }
   lower_first(g, out, 0, to, from);
   lower_first(g, out, 1, to, from);
-  out->attrs[1] = (double)(part.size / 2);
+  int64_t half = part.size / 2;
+  out->attrs[1] = (double)half;
 }
 
 /* x is [outer, a, middle, b n, inner], y [outer, a n, middle, b, inner]; the other way round when

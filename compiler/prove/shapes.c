@@ -238,7 +238,8 @@ static void check_slice(const Walk *walk, uint32_t index) {
   const Plan *plan = walk->view->plan;
   const PlanRecord *record = walk_record(walk, index);
   const int64_t *dim = plan->ints + record->dims_first;
-  const double run[2] = {(double)(dim[2] / 2), (double)(dim[2] - dim[2] / 2)};
+  const int64_t half = dim[2] / 2;
+  const double run[2] = {(double)half, (double)(dim[2] - half)};
   for (uint32_t i = 0; i < 2; i++) {
     Range at = attr_range(plan, record, i);
     if (!(at.least >= 0 && at.most + run[i] <= (double)dim[1]))

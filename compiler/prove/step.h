@@ -167,6 +167,6 @@ void norm_read(Step *s);
 
 void tied_claim(Step *s, const Cell *cell, Claim claim);
 void tied_finish(Step *s); /* of a class */
-void tied_prove(const Classes *classes);
+void tied_prove(const Classes *all);
 
 #endif

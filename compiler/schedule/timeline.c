@@ -110,7 +110,9 @@ static BufferBinding bind_base(Timeline *t, const SegmentBase *base, const Place
   case BASE_NORMS: return (BufferBinding){t->stage->norms_buffer, 0};
   case BASE_DATA: return (BufferBinding){t->flight->data, 0};
   case BASE_CONTROL: return (BufferBinding){t->stage->control_buffer, 0};
-  case BASE_TRANSFER: return (BufferBinding){at->transfers[base->number], 0};
+  case BASE_TRANSFER:
+    assert(at->transfers != NULL);
+    return (BufferBinding){at->transfers[base->number], 0};
   case BASE_SCRATCH:
     return (BufferBinding){transient(t, "scratch", BUFFER_WORKSPACE, base->size_bytes, at->layer),
                            0};

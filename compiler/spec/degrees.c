@@ -1,5 +1,6 @@
 /* degrees.c -- ranks = dp x cp x tp x pp, what cp and tp cut sequences into, and how long stages of
  * a pipeline wait for each other. */
+#include <assert.h>
 #include <string.h>
 
 #include "compiler/spec/spec_room.h"
@@ -20,6 +21,7 @@ CountList divisors(Arena *arena, int64_t n) {
 }
 
 int64_t counts_nearest(const CountList *list, int64_t value) {
+  assert(list->count > 0 && list->at != NULL);
   int64_t best = list->at[0];
   for (int32_t i = 1; i < list->count; i++) {
     int64_t before = best > value ? best - value : value - best;
@@ -49,6 +51,7 @@ static const int32_t degree_fields[DEGREE_FIELDS] = {FIELD_parallel_tp, FIELD_pa
                                                      FIELD_parallel_pp};
 
 static int64_t degree(Job *job, int32_t i) {
+  assert(i >= 0 && i < DEGREE_FIELDS);
   return *(const int64_t *)field_at(job, degree_fields[i]);
 }
 
@@ -151,7 +154,7 @@ bool derive_degrees(Compile *c, Job *job, const Cluster *cluster, Derived *out) 
            (long long)job->parallel.dp, rule, (long long)out->dp);
   if (strcmp(cluster->name, "here") == 0)
     note_at(c, (Span){0}, "%lld replicas on one machine: cluster = { \"here\", devices = %lld }",
-            (long long)job->parallel.dp, (long long)(job->parallel.dp * product));
+            (long long)job->parallel.dp, (long long)job->parallel.dp * (long long)product);
   fix_last(c, "dp = %lld", (long long)out->dp);
   return false;
 }

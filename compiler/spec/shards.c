@@ -62,7 +62,7 @@ static bool refuse_group(Compile *c, const Job *job, const Derived *out, int64_t
     what = arena_printf(c->arena, "is not a multiple of cp %lld", (long long)out->cp);
   else if (group > 1)
     what = arena_printf(c->arena, "does not divide %s = %lld ranks", sharing_text(c->arena, out),
-                        (long long)(out->dp * out->cp));
+                        (long long)out->dp * (long long)out->cp);
   error_at(c, field_place(job, FIELD_parallel_zero_group), "zero-group",
            "zero_group %lld %s; it may be %s", (long long)group, what,
            counts_text(c->arena, &legal, group));

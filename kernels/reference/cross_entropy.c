@@ -66,6 +66,7 @@ static void store_slopes(Tensor logits, const Classes *c, int64_t row, int64_t t
 static void add_rows(const KernelArgs *args, double *loss, const double *row_loss) {
   const int32_t *targets = args->operand[1];
   double sum = 0, weights = 0;
+  assert(loss != NULL);
   for (int64_t r = 0; r < args->dim[0]; r++) {
     sum += row_loss[r];
     weights += targets[r] >= 0;

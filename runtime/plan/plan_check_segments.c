@@ -77,9 +77,8 @@ static bool sum_pairs(const Plan *plan, const PlanRecord *record, uint32_t index
 static bool check_sizes(const Plan *plan, const PlanRecord *record, uint32_t index, int64_t x,
                         int64_t y, char *why) {
   const PlanOperand *operand = plan->operands + record->operands_first;
-  uint32_t last = record->operands_count - 1;
   const int64_t want[2] = {x, y};
-  for (uint32_t i = 0; i <= last; i++)
+  for (uint32_t i = 0; i < record->operands_count && i < 2; i++)
     if (elements_of(&operand[i]) != want[i])
       return plan_refuse(why,
                          "records[%u]: operand %u of %s has %llu bytes; its pieces are %lld "

@@ -83,7 +83,6 @@ static void print_flags(FILE *out, uint32_t flags) {
 
 /* What a reader wants to know of the target of a reference. */
 #define NAME_programs(index) ProgramKind_names[plan->programs[index].kind]
-#define NAME_axes(index)     plan_string(plan, plan->axes[index].name)
 #define NAME_segments(index) plan_string(plan, plan->segments[index].name)
 #define NAME_kernels(index)  plan_string(plan, plan->kernels[index].name)
 #define NAME_comms(index)    plan_string(plan, plan->comms[index].name)

@@ -60,8 +60,8 @@ static void open_paper(Golden *g, const Paper *p, bool in_stages, const char *pa
               "memory = { recompute = \"%s\" }, parallel = { tp = %d, %s, %s }, "
               "cluster = { \"dgx-a100\", nodes = %lld, memory = \"1000TB\" },",
               (long long)p->layers, (long long)p->h, (long long)p->a, S,
-              (long long)(microbatches * p->b), (long long)p->b, recompute, T, parallel, pipeline,
-              (long long)count);
+              (long long)microbatches * (long long)p->b, (long long)p->b, recompute, T, parallel,
+              pipeline, (long long)count);
   CHECK(g->is_compiled);
 }
 
