@@ -1,5 +1,17 @@
 #include "compiler/cost/cost.h"
 
+/* Ranks are dealt to nodes in order, so members are at most the outermost of their axes apart. */
+double cost_link_bytes_per_s(const Cluster *cluster, const Mesh *mesh, uint32_t axes) {
+  int64_t span = 1;
+  axes = mesh_used(mesh, axes);
+  for (int32_t axis = MESH_AXES - 1; axis >= 0 && axes != 0; axis--) {
+    span *= mesh->size[axis];
+    axes &= ~MESH_BIT(axis);
+  }
+  bool in_node = cluster->nodes == 1 || (cluster->devices > 0 && cluster->devices % span == 0);
+  return in_node ? cluster->intra_bytes_per_s : cluster->inter_bytes_per_s;
+}
+
 /* What one rank sends: rings for reductions and gathers, everything once for exchanges. */
 static double sent_bytes(const Draft *d, const Record *record) {
   double n = (double)mesh_count(&d->mesh, record->axes), whole = 0, sent = 0;
@@ -18,8 +30,9 @@ static double sent_bytes(const Draft *d, const Record *record) {
 int64_t cost_record_ns(const Draft *d, const Record *record) {
   const Cluster *cluster = d->cluster;
   double seconds = 0;
-  if (record->meaning != NULL && cluster->link_bytes_per_s > 0)
-    seconds = sent_bytes(d, record) / cluster->link_bytes_per_s;
+  double link = cost_link_bytes_per_s(cluster, &d->mesh, record->axes);
+  if (record->meaning != NULL && link > 0)
+    seconds = sent_bytes(d, record) / link;
   else if (record->kind == RECORD_KERNEL) {
     double peak = d->train->compute_dtype == DTYPE_BF16 ? cluster->flops_bf16 : cluster->flops_fp32;
     if (peak > 0) seconds = (double)record->flops / peak;

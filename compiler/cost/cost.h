@@ -8,6 +8,10 @@
 
 #include "compiler/schedule/draft.h"
 
+/* The link between members of a communicator along `axes`: within a node when all of them are on
+ * one, else to other nodes. 0: unknown. */
+double cost_link_bytes_per_s(const Cluster *cluster, const Mesh *mesh, uint32_t axes);
+
 /* The larger of flops / peak and bytes / bandwidth; communications: the bytes that a ring sends,
  * over the link. */
 int64_t cost_record_ns(const Draft *d, const Record *record);

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "compiler/cost/cost.h"
 #include "compiler/explain/words.h"
 
 static const char *const kind_words[RecordKind_COUNT] = {
@@ -265,7 +266,7 @@ static void print_ring(const Compiled *compiled, FILE *out) {
   const Graph *g = compiled->draft->train;
   bool bf16 = g->compute_dtype == DTYPE_BF16;
   double flops = bf16 ? cluster->flops_bf16 : cluster->flops_fp32,
-         bytes = cluster->link_bytes_per_s;
+         bytes = cost_link_bytes_per_s(cluster, &compiled->draft->mesh, MESH_BIT(MESH_CP));
   int64_t tokens = d->sample_tokens / d->cp;
   fprintf(out, "\nring: %s tokens a rank; keys and values travel while a block computes\n",
           count_text(compiled, tokens));

@@ -2,8 +2,6 @@
 
 #include <stdlib.h>
 
-#include "compiler/explain/timeline_boxes.h"
-
 bool buffer_alive(const PlanBuffer *buffer, uint32_t program, uint32_t call) {
   if (buffer->program == PLAN_NONE) return true;
   return buffer->program == program && buffer->first_call <= call && call <= buffer->last_call;
@@ -91,7 +89,10 @@ int64_t rank_count(const Compiled *compiled) {
 }
 
 double step_seconds(const Compiled *compiled) {
-  const Timeline *timeline = timeline_make(compiled->draft->compile->arena, &compiled->plan);
-  if (timeline == NULL || timeline->unit != UNIT_NS) return 0;
-  return (double)timeline->span * 1e-9;
+  int64_t longest_ns = 0;
+  for (uint32_t i = 0; i < compiled->plan.classes_count; i++) {
+    int64_t class_ns = find_peak(compiled, i).program->predicted_ns;
+    if (class_ns > longest_ns) longest_ns = class_ns;
+  }
+  return (double)longest_ns * 1e-9;
 }

@@ -31,33 +31,79 @@ static double rank_of(const PackItem *item, PackOrder order) {
   }
 }
 
-/* `placed` is kept sorted by offset; the first gap wide enough between those alive together is
- * taken. */
-static int64_t place_all(Ranked *ranked, int32_t count, int64_t align_bytes, int64_t *offsets,
-                         int32_t *placed, const PackItem *items) {
+/* Placed items by when they live: an item stands in every slice of time that it touches, so that
+ * only those it may meet are looked at. Lifetimes are short next to a pipeline's step. */
+typedef struct Slices {
+  VEC(int32_t) * at; /* indices of items */
+  int32_t width;     /* positions of one slice */
+} Slices;
+
+enum { SLICES_MAX = 512 };
+
+static Slices slices_new(Arena *arena, const PackItem *items, int32_t count) {
+  int32_t positions = 1;
+  for (int32_t i = 0; i < count; i++)
+    if (items[i].last >= positions) positions = items[i].last + 1;
+  Slices slices = {.width = positions / SLICES_MAX + 1};
+  slices.at = arena_alloc(arena, sizeof *slices.at * (size_t)(positions / slices.width + 1));
+  return slices;
+}
+
+static void slices_add(Arena *arena, const Slices *slices, const PackItem *item, int32_t index) {
+  for (int32_t k = item->first / slices->width; k <= item->last / slices->width; k++)
+    VEC_PUSH(arena, &slices->at[k], index);
+}
+
+typedef struct Taken {
+  int64_t first, end;
+} Taken;
+
+static int compare_taken(const void *a, const void *b) {
+  const Taken *x = a, *y = b;
+  return (x->first > y->first) - (x->first < y->first);
+}
+
+typedef struct Packing {
+  Arena *arena;
+  const PackItem *items;
+  int32_t count;
+  int64_t align_bytes;
+  int64_t *offsets; /* by item */
+  int32_t *seen;    /* by item: when it was last looked at */
+  Taken *taken;     /* of those that live with the item at hand */
+} Packing;
+
+static int32_t find_taken(const Packing *p, const Slices *slices, int32_t index, int32_t round) {
+  const PackItem *item = &p->items[index];
+  int32_t count = 0;
+  for (int32_t k = item->first / slices->width; k <= item->last / slices->width; k++)
+    for (int32_t j = 0; j < slices->at[k].count; j++) {
+      int32_t other = slices->at[k].at[j];
+      bool meets = p->items[other].first <= item->last && item->first <= p->items[other].last;
+      if (p->seen[other] == round || !meets) continue;
+      p->seen[other] = round;
+      int64_t at = p->offsets[other];
+      p->taken[count++] = (Taken){at, at + round_up(p->items[other].size_bytes, p->align_bytes)};
+    }
+  qsort(p->taken, (size_t)count, sizeof *p->taken, compare_taken);
+  return count;
+}
+
+/* The first gap wide enough between those alive together is taken. */
+static int64_t place_all(const Packing *p, const Ranked *ranked) {
+  Slices slices = slices_new(p->arena, p->items, p->count);
   int64_t end = 0;
-  for (int32_t i = 0; i < count; i++) {
-    const PackItem *item = ranked[i].item;
-    int64_t size = round_up(item->size_bytes, align_bytes), at = 0;
-    for (int32_t j = 0; j < i; j++) {
-      const PackItem *other = &items[placed[j]];
-      if (other->last < item->first || item->last < other->first) continue;
-      if (offsets[placed[j]] >= at + size) break;
-      int64_t other_end = offsets[placed[j]] + round_up(other->size_bytes, align_bytes);
-      if (other_end > at) at = other_end;
-    }
-    offsets[ranked[i].index] = at;
+  for (int32_t i = 0; i < p->count; i++)
+    p->seen[i] = -1;
+  for (int32_t i = 0; i < p->count; i++) {
+    int32_t index = ranked[i].index;
+    int64_t size = round_up(p->items[index].size_bytes, p->align_bytes), at = 0;
+    int32_t taken = find_taken(p, &slices, index, i);
+    for (int32_t j = 0; j < taken && p->taken[j].first < at + size; j++)
+      if (p->taken[j].end > at) at = p->taken[j].end;
+    p->offsets[index] = at;
     if (at + size > end) end = at + size;
-    int32_t low = 0, high = i;
-    while (low < high) {
-      int32_t middle = (low + high) / 2;
-      if (offsets[placed[middle]] <= at)
-        low = middle + 1;
-      else
-        high = middle;
-    }
-    memmove(placed + low + 1, placed + low, sizeof *placed * (size_t)(i - low));
-    placed[low] = ranked[i].index;
+    slices_add(p->arena, &slices, &p->items[index], index);
   }
   return end;
 }
@@ -66,17 +112,22 @@ int64_t pack_items(Arena *arena, PackItem *items, int32_t count, int64_t align_b
   if (count == 0) return 0;
   int64_t bound = pack_lower_bound(arena, items, count, align_bytes), best = INT64_MAX;
   Ranked *ranked = ARENA_ARRAY(arena, Ranked, count);
-  int64_t *offsets = ARENA_ARRAY(arena, int64_t, count);
-  int32_t *placed = ARENA_ARRAY(arena, int32_t, count + 1);
+  Packing packing = {.arena = arena,
+                     .items = items,
+                     .count = count,
+                     .align_bytes = align_bytes,
+                     .offsets = ARENA_ARRAY(arena, int64_t, count),
+                     .seen = ARENA_ARRAY(arena, int32_t, count),
+                     .taken = ARENA_ARRAY(arena, Taken, count)};
   for (PackOrder order = BY_SIZE; order < PACK_ORDERS && best > bound + bound / 100; order++) {
     for (int32_t i = 0; i < count; i++)
       ranked[i] = (Ranked){&items[i], i, rank_of(&items[i], order)};
     qsort(ranked, (size_t)count, sizeof *ranked, compare_ranked);
-    int64_t end = place_all(ranked, count, align_bytes, offsets, placed, items);
+    int64_t end = place_all(&packing, ranked);
     if (end >= best) continue;
     best = end;
     for (int32_t i = 0; i < count; i++)
-      items[i].offset = offsets[i];
+      items[i].offset = packing.offsets[i];
   }
   return best;
 }

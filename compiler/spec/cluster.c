@@ -207,7 +207,8 @@ bool spec_cluster(Compile *c, Job *job, const Machine *machine, Cluster *cluster
     cluster->flops_fp32 = fact_of(&device, DEVICE_FP32);
     cluster->flops_bf16 = fact_of(&device, DEVICE_BF16);
     cluster->memory_bytes_per_s = fact_of(&device, DEVICE_BANDWIDTH);
-    cluster->link_bytes_per_s = fact_of(&facts, cluster->nodes > 1 ? CLUSTER_INTER : CLUSTER_INTRA);
+    cluster->intra_bytes_per_s = fact_of(&facts, CLUSTER_INTRA);
+    cluster->inter_bytes_per_s = fact_of(&facts, CLUSTER_INTER);
     is_good = is_good && check_device(c, job, cluster, is_cpu);
   }
   sandbox_close(L);

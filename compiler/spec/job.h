@@ -152,7 +152,8 @@ typedef struct Cluster {
   int64_t threads;               /* of one rank */
   double flops_fp32, flops_bf16; /* dense peak per rank, FLOP/s; 0 = unknown */
   double memory_bytes_per_s;     /* 0 = unknown */
-  double link_bytes_per_s;       /* between ranks, one way; 0 = unknown */
+  double intra_bytes_per_s;      /* between ranks of a node, one way; 0 = unknown */
+  double inter_bytes_per_s;      /* of one rank to other nodes */
 } Cluster;
 
 /* What this machine is, for cluster = "here". */
