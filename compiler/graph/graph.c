@@ -148,6 +148,10 @@ const char *value_layout_text(const Graph *g, ValueId v, uint32_t axes) {
   return arena_printf(g->compile->arena, "Replicated@%s", mesh_axis_name(last));
 }
 
+bool region_feeds_back(const Graph *g, RegionId r) {
+  return r > 0 && g->regions.at[r - 1].d_output != NO_ID;
+}
+
 NodeId graph_append(Graph *g, NodeList *list, Node node) {
   op_dense_inputs(g, list, &node);
   if (!op_def(node.op)->shape(g, &node)) return NO_ID;

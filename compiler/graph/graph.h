@@ -190,6 +190,9 @@ char *value_dims_text(Graph *g, ValueId v); /* "[batch, seq, width]" */
 const char *value_layout_text(const Graph *g, ValueId v, uint32_t axes);
 const char *mesh_axis_name(MeshAxis axis);
 
+/* Whether something before the region wants the gradient of its input. */
+bool region_feeds_back(const Graph *g, RegionId r);
+
 /* Appends a node to `list`; its op's shape rule makes the outputs (op.h). NO_ID when reported. */
 NodeId graph_append(Graph *g, NodeList *list, Node node);
 

@@ -52,7 +52,8 @@ typedef struct Emission {
   const Places *places;
   int32_t segment;
   ListKind list;
-  bool *only_output; /* by position: needed only for the region's output, not by backward */
+  bool *spared; /* by position: not run where the call has this flag */
+  uint32_t spared_when;
 } Emission;
 
 /* A communication of the model's says what it is about; layouts are as shard/ derived them. */
@@ -75,8 +76,7 @@ static void emit_variant(const Emission *e, int32_t at, const Lowered *low, uint
   record->path = n->path;
   if (low->kind == RECORD_EXCHANGE) record->lane = LANE_CP; /* a ring's; the model has no other */
   record->when_all = when_all;
-  record->when_none =
-      when_none | (e->only_output != NULL && e->only_output[at] ? CALL_GROUP_LAST : 0);
+  record->when_none = when_none | (e->spared != NULL && e->spared[at] ? e->spared_when : 0);
   record->accumulate = accumulate;
   record->random = low->random;
   record->flops = low->flops;
@@ -137,6 +137,39 @@ static bool *find_only_output(Draft *d, const Graph *g, const Region *region) {
   return only;
 }
 
+/* Backward nodes that only make the gradient of the region's input. */
+static bool *find_only_input(Draft *d, const Graph *g, const Region *region) {
+  const NodeList *list = &region->backward;
+  bool *needed = ARENA_ARRAY(d->compile->arena, bool, g->values.count);
+  bool *only = ARENA_ARRAY(d->compile->arena, bool, list->count + 1);
+  for (int32_t i = 0; i < region->weight.count; i++)
+    need_inputs(g, graph_node(g, region->weight.at[i]), needed);
+  for (int32_t i = list->count - 1; i >= 0; i--) {
+    const Node *n = graph_node(g, list->at[i]);
+    only[i] = true;
+    for (int32_t k = 0; k < n->output_count; k++)
+      if (needed[n->outputs[k]] || graph_value(g, n->outputs[k])->kind == VALUE_PARAM_GRAD)
+        only[i] = false;
+    if (!only[i]) need_inputs(g, n, needed);
+  }
+  return only;
+}
+
+/* What need not run in some layers: the last of a recompute group makes no output again, and where
+ * a stack begins at the model's input, its first layer makes no gradient of it. */
+static void find_spared(Emission *e) {
+  const Graph *g = e->places->graph;
+  const Region *region = e->places->region;
+  if (e->list == LIST_RECOMPUTE && region->output_recomputed) {
+    e->spared = find_only_output(e->draft, g, region);
+    e->spared_when = CALL_GROUP_LAST;
+  }
+  if (e->list == LIST_BACKWARD && !region_feeds_back(g, (RegionId)(region - g->regions.at))) {
+    e->spared = find_only_input(e->draft, g, region);
+    e->spared_when = CALL_FIRST_LAYER;
+  }
+}
+
 static int32_t build_list(Draft *d, const Places *places, ListKind list, const Lowered *lowered) {
   static const char *const words[LIST_KINDS] = {"forward", "recompute", "backward", "weight"};
   const NodeList *nodes = region_list(places->region, list);
@@ -144,9 +177,8 @@ static int32_t build_list(Draft *d, const Places *places, ListKind list, const L
   const char *suffix = places->graph->training ? "" : ".eval";
   const char *name =
       arena_printf(d->compile->arena, "%s.%s%s", places->region->name, words[list], suffix);
-  Emission e = {d, places, segment_add(d, name), list, NULL};
-  if (list == LIST_RECOMPUTE && places->region->output_recomputed)
-    e.only_output = find_only_output(d, places->graph, places->region);
+  Emission e = {.draft = d, .places = places, .segment = segment_add(d, name), .list = list};
+  find_spared(&e);
   for (int32_t i = 0; i < nodes->count; i++)
     emit_node(&e, i, &lowered[i]);
   return e.segment;

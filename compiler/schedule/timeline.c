@@ -79,6 +79,12 @@ static BufferBinding bind_partials(const Timeline *t, const SegmentBase *base, c
                          (held->first_partial[group] + position * block->partials[group]) * f64};
 }
 
+/* The model's own input wants no gradient; a layer that has more layers before it does. */
+static bool wants_input_gradient(const Timeline *t, int32_t u) {
+  const Link *link = &t->draft->links[u];
+  return !link->first || region_feeds_back(t->graph, link->region);
+}
+
 static BufferBinding bind_carried(const Timeline *t, const SegmentBase *base, const Place *at) {
   const Flight *f = t->flight;
   int32_t i = at->link - t->first;
@@ -92,7 +98,8 @@ static BufferBinding bind_carried(const Timeline *t, const SegmentBase *base, co
     if (f->again[i + 1] != NO_ID) return (BufferBinding){f->again[i + 1], 0};
     /* The last of a group makes no output again: nothing runs that touches this base. */
     return (BufferBinding){at->recompute ? f->carry[i] : f->carry[i + 1], 0};
-  case BASE_D_INPUT: return (BufferBinding){f->d_carry[i], 0};
+  case BASE_D_INPUT: /* of the model's first layer: nothing runs that touches it */
+    return (BufferBinding){f->d_carry[wants_input_gradient(t, at->link) ? i : i + 1], 0};
   default: return (BufferBinding){f->d_carry[i + 1], 0};
   }
 }
@@ -504,8 +511,9 @@ static void backward_link(Timeline *t, int32_t u, int32_t microbatch, uint32_t f
   Flight *f = t->flight;
   int32_t i = u - t->first;
   gather_ahead(t, u, -1, microbatch, flags);
-  transient_if(t, &f->d_carry[i], region_name(t, link->region, "input gradient"),
-               BUFFER_GRAD_ACTIVATION, parts->d_input_bytes, link->layer);
+  if (wants_input_gradient(t, u))
+    transient_if(t, &f->d_carry[i], region_name(t, link->region, "input gradient"),
+                 BUFFER_GRAD_ACTIVATION, parts->d_input_bytes, link->layer);
   transient_if(t, &f->weight_frame[i], region_name(t, link->region, "kept for weights"),
                BUFFER_GRAD_ACTIVATION, parts->weight_frame_bytes, link->layer);
   clear_grads(t, u, microbatch, flags);
