@@ -72,6 +72,16 @@ static void prove_all_replicas(const Plan *plan, ProveReport *report, Links *lin
   follow_replicas(plan, report, links, false, true);
 }
 
+static void prove_adjoints(const Plan *plan, ProveReport *report) {
+  for (uint32_t i = 0; i < plan->classes_count; i++) {
+    View view = {.plan = plan, .report = report, .class = &plan->classes[i]};
+    for (uint32_t axis = 0; axis < plan->axes_count; axis++)
+      view.coordinate[axis] = plan->bounds[view.class->bounds_first + axis].first;
+    if (prove_memory(&view)) prove_adjoint(&view);
+    view_close(&view);
+  }
+}
+
 static void count_program(const View *view, uint32_t program) {
   ProveReport *report = view->report;
   Walk walk = walk_begin(view, &view->plan->programs[program]);
@@ -121,6 +131,7 @@ bool prove(const Plan *plan, ProveReport *report) {
   if (classes != NULL) step_classes_close(classes);
   /* Where operands lie is known to be right from here on. */
   if (report->finding_count == 0) prove_all_replicas(plan, report, &links);
+  if (report->finding_count == 0) prove_adjoints(plan, report);
   free(links.link);
   return report->finding_count == 0;
 }

@@ -39,12 +39,19 @@
  *   and places: a reduction that is missing over tp, cp or dp shows, whatever records say of
  *   layouts. Judged when nothing else was found.
  *
- * Not shown: that a value read is the right one among those of equal place, size and micro-batch,
- * that attributes (positions, scales, which part of a table) are the right numbers, and that a
- * gradient has all the contributions which the model gives it; only the compiler knows the model.
- * Nor that a gradient made in a block of one layer is of the parameter in whose row it stands,
- * beyond its size and place; nor, for members that are neither the first, the second nor the last
- * of a communicator, what begins or ends between two of their pieces (members.c).
+ * - adjoint: what goes backward has gone forward, in its layer and micro-batch, and reads the
+ *   values, sizes and attributes that it had; the gradient that it reads is a sum with one part
+ *   from each use of what it made, and it makes the gradients of the tensors that it read. Losses
+ *   read targets, embeddings do not. Judged last, and alone.
+ *
+ * Not shown: what only the compiler knows of the model. That a value read forward is the right one
+ * among those of equal place, size and micro-batch, where forward and backward agree; that
+ * attributes (positions, scales, which part of a table) are the right numbers. Of values that other
+ * classes or a ring use, or kernels that adjoint.c does not list, the gradient is not judged there;
+ * that of a parameter whose uses are several is judged by their number (step). Nor is it shown that
+ * a gradient made in a block of one layer is of the parameter in whose row it stands, beyond its
+ * size and place; nor, for members that are neither the first, the second nor the last of a
+ * communicator, what begins or ends between two of their pieces (members.c).
  *
  * Records are looked at per call, loops for two iterations, ranks by class and there by their
  * first, second and last members: never rank by rank. */

@@ -143,6 +143,7 @@ void prove_ordering(const View *view);
 void prove_dataflow(const View *view);
 void prove_values(const View *view);
 void prove_twins(const View *view);
+void prove_adjoint(const View *view);
 
 /* True when what is known of other classes has changed; findings only where it `judge`s. */
 bool prove_replicas(const View *view, Links *links, bool judge);
