@@ -53,6 +53,32 @@ void timeline_call(Timeline *t, int32_t segment, int32_t b, int64_t layer);
 /* A call whose transfers are bound to the given buffers. */
 void timeline_exchange(Timeline *t, int32_t segment, const int32_t *buffers);
 
+/* ---- for microbatch.c and sharded.c */
+
+/* A buffer that lives from the next call to the last one that binds it; _if: when *slot has none
+ * and size_bytes > 0. */
+int32_t timeline_buffer(Timeline *t, const char *name, BufferKind kind, int64_t size_bytes,
+                        int64_t layer);
+int32_t timeline_buffer_if(Timeline *t, int32_t *slot, const char *name, BufferKind kind,
+                           int64_t size_bytes, int64_t layer);
+void timeline_call_link(Timeline *t, int32_t segment, int32_t u, int32_t microbatch, uint32_t flags,
+                        bool recompute);
+void timeline_call_block(Timeline *t, int32_t segment, int32_t b, int64_t layer, int32_t microbatch,
+                         uint32_t flags);
+bool timeline_wants_input_gradient(const Timeline *t, int32_t u);
+
+int64_t block_layer(const Block *block, int64_t layer); /* 0 where a block has no layers */
+bool block_is_read(const Link *link, const Block *block);
+
+/* Whole parameters for link u (backward: what backward reads); with those ahead of it: step +1
+ * forward, -1 backward. */
+void sharded_gather(Timeline *t, int32_t u, bool backward, int32_t microbatch, uint32_t flags);
+void sharded_gather_ahead(Timeline *t, int32_t u, int32_t step, int32_t microbatch, uint32_t flags);
+/* They stay until `over`, as was asked. */
+void sharded_release(Timeline *t, int32_t u, ZeroReshardChoice over);
+void sharded_clear(Timeline *t, int32_t u, int32_t microbatch, uint32_t flags);
+void sharded_reduce(Timeline *t, int32_t u, int32_t microbatch, uint32_t flags);
+
 /* The buffer for what a chunk takes from another stage or makes; made when not there yet. */
 int32_t timeline_carry(Timeline *t, Flight *flight, int32_t chunk, bool gradient, bool at_end);
 

@@ -1,0 +1,117 @@
+/* microbatch.c -- one micro-batch on one chunk of the model: forward, backward, and, where they
+ * wait, weights' gradients. */
+#include "compiler/schedule/timeline.h"
+
+/* ---- forward */
+
+static const char *region_name(const Timeline *t, RegionId r, const char *word) {
+  return arena_printf(t->draft->compile->arena, "%s %s", t->graph->regions.at[r].name, word);
+}
+
+static bool chunk_loads(const Timeline *t) {
+  for (int32_t u = t->first; u < t->end; u++) {
+    const RegionSegments *parts = &t->parts[t->draft->links[u].region];
+    const int32_t segments[] = {parts->forward, parts->recompute, parts->backward, parts->weight};
+    for (size_t i = 0; i < sizeof segments / sizeof *segments; i++) {
+      if (segments[i] == NO_ID) continue;
+      const Segment *segment = &t->draft->segments.at[segments[i]];
+      for (int32_t k = 0; k < segment->bases.count; k++)
+        if (segment->bases.at[k].role == BASE_DATA) return true;
+    }
+  }
+  return false;
+}
+
+static void forward_link(Timeline *t, int32_t u, int32_t microbatch, uint32_t flags) {
+  const Link *link = &t->draft->links[u];
+  const RegionSegments *parts = &t->parts[link->region];
+  int32_t i = u - t->first;
+  sharded_gather_ahead(t, u, 1, microbatch, flags);
+  timeline_buffer_if(t, &t->flight->carry[i + 1], region_name(t, link->region, "output"),
+                     BUFFER_ACTIVATION, parts->output_bytes, link->layer);
+  timeline_buffer_if(t, &t->flight->frame[i], region_name(t, link->region, "kept for backward"),
+                     BUFFER_ACTIVATION, parts->frame_bytes, link->layer);
+  timeline_call_link(t, parts->forward, u, microbatch, flags, false);
+  sharded_release(t, u, CHOICE_RESHARD_LAYER);
+}
+
+void timeline_forward(Timeline *t, int32_t microbatch, uint32_t flags) {
+  if (chunk_loads(t)) {
+    t->flight->data = timeline_buffer(t, "micro-batch", BUFFER_DATA, t->draft->sample_bytes, -1);
+    timeline_call_block(t, t->load_segment, NO_ID, -1, microbatch, flags);
+  }
+  for (int32_t u = t->first; u < t->end; u++)
+    forward_link(t, u, microbatch, flags);
+}
+
+/* ---- backward */
+
+/* Layers [first, end) of one group: each makes its kept values and, but for the last, its output
+ * again. */
+static void recompute_group(Timeline *t, int32_t first, int32_t end, int32_t microbatch,
+                            uint32_t flags) {
+  Flight *f = t->flight;
+  for (int32_t u = first; u < end; u++) {
+    const Link *link = &t->draft->links[u];
+    const RegionSegments *parts = &t->parts[link->region];
+    int32_t i = u - t->first;
+    if (parts->recompute == NO_ID) continue;
+    sharded_gather(t, u, true, microbatch, flags);
+    timeline_buffer_if(t, &f->recompute_frame[i], region_name(t, link->region, "recomputed"),
+                       BUFFER_ACTIVATION, parts->recompute_frame_bytes, link->layer);
+    if (u + 1 < end || parts->backward_reads_output)
+      timeline_buffer_if(t, &f->again[i + 1], region_name(t, link->region, "output, recomputed"),
+                         BUFFER_ACTIVATION, parts->output_bytes, link->layer);
+    timeline_call_link(t, parts->recompute, u, microbatch, flags, true);
+  }
+}
+
+static bool is_split(const Timeline *t) {
+  for (RegionId r = 0; r < t->graph->regions.count; r++)
+    if (t->parts[r].weight != NO_ID) return true;
+  return false;
+}
+
+static void backward_link(Timeline *t, int32_t u, int32_t microbatch, uint32_t flags) {
+  const Link *link = &t->draft->links[u];
+  const RegionSegments *parts = &t->parts[link->region];
+  Flight *f = t->flight;
+  int32_t i = u - t->first;
+  sharded_gather_ahead(t, u, -1, microbatch, flags);
+  if (timeline_wants_input_gradient(t, u))
+    timeline_buffer_if(t, &f->d_carry[i], region_name(t, link->region, "input gradient"),
+                       BUFFER_GRAD_ACTIVATION, parts->d_input_bytes, link->layer);
+  timeline_buffer_if(t, &f->weight_frame[i], region_name(t, link->region, "kept for weights"),
+                     BUFFER_GRAD_ACTIVATION, parts->weight_frame_bytes, link->layer);
+  sharded_clear(t, u, microbatch, flags);
+  timeline_call_link(t, parts->backward, u, microbatch, flags, false);
+  sharded_release(t, u, CHOICE_RESHARD_CHUNK);
+  if (!is_split(t)) sharded_reduce(t, u, microbatch, flags);
+}
+
+static bool is_recomputed(const Timeline *t, int32_t u) {
+  return t->parts[t->draft->links[u].region].recompute != NO_ID;
+}
+
+void timeline_backward(Timeline *t, int32_t microbatch, uint32_t flags) {
+  const Link *links = t->draft->links;
+  for (int32_t end = t->end; end > t->first;) {
+    int32_t first = end - 1;
+    if (is_recomputed(t, first)) {
+      while (first > t->first && links[first - 1].region == links[end - 1].region &&
+             !links[first - 1].group_last)
+        first--;
+      recompute_group(t, first, end, microbatch, flags);
+    }
+    for (int32_t u = end - 1; u >= first; u--)
+      backward_link(t, u, microbatch, flags);
+    end = first;
+  }
+}
+
+void timeline_weight(Timeline *t, int32_t microbatch, uint32_t flags) {
+  for (int32_t u = t->end - 1; u >= t->first; u--) {
+    timeline_call_link(t, t->parts[t->draft->links[u].region].weight, u, microbatch, flags, false);
+    sharded_reduce(t, u, microbatch, flags);
+  }
+}

@@ -1,0 +1,139 @@
+/* sharded.c -- what comes and goes around a layer: whole parameters of sharded blocks before it is
+ * computed, its gradients after it. */
+#include "compiler/schedule/timeline.h"
+
+/* ---- whole parameters of sharded blocks: there before use, gone after it */
+
+bool block_is_read(const Link *link, const Block *block) {
+  return (block->readers >> link->region & 1) != 0;
+}
+
+static bool reads_params(const Timeline *t, int32_t segment, int32_t b) {
+  if (segment == NO_ID) return false;
+  const Segment *at = &t->draft->segments.at[segment];
+  for (int32_t i = 0; i < at->bases.count; i++)
+    if (at->bases.at[i].role == BASE_PARAM && at->bases.at[i].number == b) return true;
+  return false;
+}
+
+void sharded_gather(Timeline *t, int32_t u, bool backward, int32_t microbatch, uint32_t flags) {
+  const Link *link = &t->draft->links[u];
+  const RegionSegments *parts = &t->parts[link->region];
+  for (int32_t b = 0; b < t->draft->blocks.count; b++) {
+    const Block *block = &t->draft->blocks.at[b];
+    if (!block->shards_params || !block_is_read(link, block)) continue;
+    bool read = backward
+                    ? reads_params(t, parts->recompute, b) || reads_params(t, parts->backward, b)
+                    : reads_params(t, parts->forward, b);
+    if (!read) continue;
+    int64_t layer = block_layer(block, link->layer);
+    int32_t *slot = &t->gathered[t->slot_first[b] + layer];
+    if (*slot != NO_ID) continue;
+    const char *name =
+        arena_printf(t->draft->compile->arena, "%s parameters, gathered", block->name);
+    *slot = timeline_buffer(t, name, BUFFER_PARAM, block_bytes(t->draft, block, BASE_PARAM), layer);
+    if (backward && link->group_last) flags |= CALL_GROUP_LAST;
+    timeline_call_block(t, backward ? block->regather : block->gather, b, layer, microbatch, flags);
+  }
+}
+
+/* What is gathered stays until its layer, its backward or the step is over, as was asked. */
+void sharded_release(Timeline *t, int32_t u, ZeroReshardChoice over) {
+  if (t->graph->training && t->draft->job->parallel.zero_reshard > (int32_t)over) return;
+  const Link *link = &t->draft->links[u];
+  for (int32_t b = 0; b < t->draft->blocks.count; b++) {
+    const Block *block = &t->draft->blocks.at[b];
+    if (block_is_read(link, block))
+      t->gathered[t->slot_first[b] + block_layer(block, link->layer)] = NO_ID;
+  }
+}
+
+/* ---- units: what is gathered at once, one link or as many in a row as reach parallel.zero_unit */
+
+static int64_t gathered_bytes(const Timeline *t, int32_t u) {
+  int64_t bytes = 0;
+  for (int32_t b = 0; b < t->draft->blocks.count; b++) {
+    const Block *block = &t->draft->blocks.at[b];
+    if (block->shards_params && block_is_read(&t->draft->links[u], block))
+      bytes += block_bytes(t->draft, block, BASE_PARAM);
+  }
+  return bytes;
+}
+
+/* Links [first, end) of the unit that holds link u. */
+typedef struct LinkUnit {
+  int32_t first, end;
+} LinkUnit;
+
+static LinkUnit unit_of(const Timeline *t, int32_t u) {
+  int64_t want = t->draft->job->parallel.zero_unit, bytes = 0;
+  LinkUnit unit = {t->first, t->first};
+  while (unit.end < t->end) {
+    bytes += gathered_bytes(t, unit.end++);
+    bool full = want < 0 || bytes >= want;
+    if (full && u < unit.end) break;
+    if (!full) continue;
+    unit.first = unit.end;
+    bytes = 0;
+  }
+  return unit;
+}
+
+/* Gathers for link u's unit and as many units ahead of it as asked; step is +1 forward, -1
+ * backward. */
+void sharded_gather_ahead(Timeline *t, int32_t u, int32_t step, int32_t microbatch,
+                          uint32_t flags) {
+  if (t->draft->derived.zero != 3) return;
+  for (int64_t ahead = 0; ahead <= t->draft->job->parallel.zero_prefetch; ahead++) {
+    if (u < t->first || u >= t->end) return;
+    LinkUnit unit = unit_of(t, u);
+    for (; u >= unit.first && u < unit.end; u += step)
+      sharded_gather(t, u, step < 0, microbatch, flags);
+  }
+}
+
+/* ---- gradients */
+
+/* Regions of this stage that read a tied block: the first and the last, by the model's order. */
+static RegionId edge_reader(const Timeline *t, const Block *block, bool last) {
+  RegionId found = NO_ID;
+  const Draft *d = t->draft;
+  for (int32_t c = t->stage->number; c < d->chunk_count; c += d->stage_count)
+    for (int32_t u = d->chunk_first[c]; u < d->chunk_first[c + 1]; u++) {
+      RegionId r = d->links[u].region;
+      if ((block->readers >> r & 1) == 0) continue;
+      if (found == NO_ID || (last ? r > found : r < found)) found = r;
+    }
+  return found;
+}
+
+/* Before a layer's first contribution: gradients to which this stage only adds begin at zero, and
+ * so does padding in memory that held something else. */
+void sharded_clear(Timeline *t, int32_t u, int32_t microbatch, uint32_t flags) {
+  const Link *link = &t->draft->links[u];
+  for (int32_t b = 0; b < t->draft->blocks.count; b++) {
+    const Block *block = &t->draft->blocks.at[b];
+    if (!block_is_read(link, block)) continue;
+    RegionId last = block->tied ? edge_reader(t, block, true) : link->region;
+    if (last != link->region) continue;
+    bool assigned_elsewhere = (block->readers >> last) > 1;
+    int32_t segment = assigned_elsewhere ? block->clear : block->pad;
+    timeline_call_block(t, segment, b, block_layer(block, link->layer), microbatch, flags);
+  }
+}
+
+/* What has all contributions of this micro-batch leaves: every time into a shard, else in the last
+ * micro-batch. */
+void sharded_reduce(Timeline *t, int32_t u, int32_t microbatch, uint32_t flags) {
+  const Link *link = &t->draft->links[u];
+  bool begun = false;
+  for (int32_t b = 0; b < t->draft->blocks.count; b++) {
+    const Block *block = &t->draft->blocks.at[b];
+    if (block->reduce == NO_ID || !block_is_read(link, block)) continue;
+    if (!block->shards_grads && (flags & CALL_LAST_MICROBATCH) == 0) continue;
+    if (block->tied && edge_reader(t, block, false) != link->region) continue;
+    if (!begun) let_go(t, &t->reducing);
+    begun = true;
+    timeline_call_block(t, block->reduce, b, block_layer(block, link->layer), microbatch, flags);
+  }
+}
