@@ -132,7 +132,7 @@ void sharded_reduce(Timeline *t, int32_t u, int32_t microbatch, uint32_t flags) 
     if (block->reduce == NO_ID || !block_is_read(link, block)) continue;
     if (!block->shards_grads && (flags & CALL_LAST_MICROBATCH) == 0) continue;
     if (block->tied && edge_reader(t, block, false) != link->region) continue;
-    if (!begun) let_go(t, &t->reducing);
+    if (!begun) timeline_let_go(t, &t->reducing);
     begun = true;
     timeline_call_block(t, block->reduce, b, block_layer(block, link->layer), microbatch, flags);
   }

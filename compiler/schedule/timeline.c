@@ -138,7 +138,7 @@ static void touch(Timeline *t, int32_t buffer) {
  * Their buffers live until the next one begins, so that nothing takes their bytes, and so waits for
  * them, earlier. */
 
-static void let_go(Timeline *t, BufferList *list) {
+void timeline_let_go(Timeline *t, BufferList *list) {
   for (int32_t i = 0; i < list->count; i++) {
     Buffer *b = &t->stage->buffers.at[list->at[i]];
     if (b->last_call < timeline_here(t) - 1) b->last_call = timeline_here(t) - 1;
@@ -237,7 +237,7 @@ void timeline_call(Timeline *t, int32_t segment, int32_t b, int64_t layer) {
 }
 
 void timeline_exchange(Timeline *t, int32_t segment, const int32_t *buffers) {
-  let_go(t, &t->sending);
+  timeline_let_go(t, &t->sending);
   add_call(
       t, segment,
       (Place){.link = NO_ID, .block = NO_ID, .layer = -1, .microbatch = -1, .transfers = buffers});

@@ -65,6 +65,8 @@ void timeline_call_link(Timeline *t, int32_t segment, int32_t u, int32_t microba
                         bool recompute);
 void timeline_call_block(Timeline *t, int32_t segment, int32_t b, int64_t layer, int32_t microbatch,
                          uint32_t flags);
+/* Buffers held until now for a reduction or exchange beside the computation may be reused. */
+void timeline_let_go(Timeline *t, BufferList *list);
 bool timeline_wants_input_gradient(const Timeline *t, int32_t u);
 
 int64_t block_layer(const Block *block, int64_t layer); /* 0 where a block has no layers */
