@@ -259,6 +259,11 @@ static uint64_t tensor_at(const Adjoint *a, const Place *p) {
   return 0;
 }
 
+static uint64_t parameter_at(const Adjoint *a, const Place *p) {
+  if (p->stands == NULL) return tensor_at(a, p);
+  return a->view->plan->buffers[p->buffer].kind == BUFFER_PARAM;
+}
+
 /* ---- naming */
 
 static uint64_t here(const Adjoint *a) {
@@ -309,6 +314,40 @@ static void write_results(Adjoint *a, uint64_t name, Worth worth) {
   }
 }
 
+/* Operands of a kernel whose gradients the backward kernels of the table make for a tensor. */
+static uint32_t parameters_of(const char *name) {
+  uint32_t operands = 0;
+  for (size_t k = 0; k < sizeof backward_kernels / sizeof *backward_kernels; k++) {
+    const BackwardKernel *kernel = &backward_kernels[k];
+    bool other = strcmp(kernel->other, name) == 0 && strcmp(name, "add") != 0;
+    if (strcmp(kernel->forward, name) != 0 && !other) continue;
+    for (uint32_t i = 0; i < 2 && kernel->parameters[i][0] != NO; i++)
+      operands |= 1u << kernel->parameters[i][1];
+  }
+  return operands;
+}
+
+static void check_are_parameters(const Adjoint *a, const Forward *forward) {
+  uint32_t operands = parameters_of(kernel_name(a));
+  for (uint32_t i = 0; i < FORWARD_OPERANDS; i++)
+    if (operands >> i & 1u && forward->parameter[i] == 0)
+      FINDING(a, "operand %u should be a parameter", i);
+}
+
+/* At the end: every parameter that was read has its gradient from there. */
+static void check_turned(const Adjoint *a) {
+  const Plan *plan = a->view->plan;
+  for (size_t k = 0; k < a->uses.forward_count; k++) {
+    const Forward *f = &a->uses.forwards[k];
+    const PlanRecord *record = &plan->records[f->record];
+    const char *name = plan_string(plan, plan->kernels[record->kernel].name);
+    if (parameters_of(name) & ~f->turned)
+      prove_finding(a->view, NULL, -1, "adjoint",
+                    "%.24s %.60s read parameters, and makes no gradient of them", name,
+                    plan_string(plan, record->path));
+  }
+}
+
 static void remember(Adjoint *a, const ForwardKernel *kernel, uint64_t name, const Worth *worth,
                      const bool *exact) {
   Forward forward = {.place = here(a),
@@ -317,10 +356,11 @@ static void remember(Adjoint *a, const ForwardKernel *kernel, uint64_t name, con
   for (uint32_t i = 0; i < a->record->operands_count && i < FORWARD_OPERANDS; i++) {
     Place p = place_of(a, i);
     forward.name[i] = p.access == ACCESS_READ ? worth[i].name : adjoint_mix(name, i);
-    forward.parameter[i] = tensor_at(a, &p);
+    forward.parameter[i] = parameter_at(a, &p);
     if (is_scratch(a, i)) forward.name[i] = 0;
   }
   if (!uses_forward(&a->uses, forward)) return; /* again, the same */
+  check_are_parameters(a, &forward);
   bool views = strcmp(kernel->name, "attention") == 0;
   for (uint32_t i = 0; i < a->record->operands_count; i++) {
     Place p = place_of(a, i);
@@ -384,10 +424,9 @@ static bool is_of(const Adjoint *a, const BackwardKernel *kernel, const PlanReco
 
 /* The operation whose gradient this is; NULL and a finding: there is none. Rows of its result may
  * be cut out, and those of what it read with them. */
-static const Forward *find_forward(const Adjoint *a, const BackwardKernel *kernel,
-                                   const Worth *worth) {
+static Forward *find_forward(const Adjoint *a, const BackwardKernel *kernel, const Worth *worth) {
   bool any = false;
-  for (const Forward *f = uses_find(&a->uses, here(a)); f != NULL; f = uses_next(&a->uses, f)) {
+  for (Forward *f = uses_find(&a->uses, here(a)); f != NULL; f = uses_next(&a->uses, f)) {
     const PlanRecord *then = &a->view->plan->records[f->record];
     if (!is_of(a, kernel, then)) continue;
     any = true;
@@ -417,21 +456,23 @@ static void check_gradient(Adjoint *a, const Forward *f, const Worth *gradient) 
     FINDING(a, "reads a gradient that has not one part from each use of what the operation made");
 }
 
-static void check_parameters(const Adjoint *a, const BackwardKernel *kernel, const Forward *f) {
+static void check_parameters(const Adjoint *a, const BackwardKernel *kernel, Forward *f) {
   for (uint32_t i = 0; i < 2 && kernel->parameters[i][0] != NO; i++) {
     Place made = place_of(a, kernel->parameters[i][0]);
     /* A bias of a sum over ranks is added behind it. */
     bool adds = is_kernel(a, &a->view->plan->records[f->record], "add");
     uint32_t then = adds ? 1 : kernel->parameters[i][1];
     uint64_t tensor = tensor_at(a, &made), read = f->parameter[then];
-    if (tensor != 0 && read != 0 && tensor != read)
+    if (f->turned >> then & 1u) FINDING(a, "makes the gradient of operand %u again", then);
+    f->turned |= 1u << then;
+    if (tensor != 0 && read > 1 && tensor != read)
       FINDING(a, "operand %u: the gradient of another tensor than the operation read",
               kernel->parameters[i][0]);
   }
 }
 
 static void go_backward(Adjoint *a, const BackwardKernel *kernel, const Worth *worth) {
-  const Forward *f = find_forward(a, kernel, worth);
+  Forward *f = find_forward(a, kernel, worth);
   if (f != NULL) {
     check_gradient(a, f, &worth[kernel->gradient]);
     check_parameters(a, kernel, f);
@@ -538,6 +579,13 @@ static void run_kernel(Adjoint *a) {
 
 /* ---- communication */
 
+/* What a communication hands on unchanged, however often it does so. */
+static void alias_once(Adjoint *a, uint64_t name, uint64_t of) {
+  bool fresh = false;
+  const Known *known = uses_of(&a->uses, adjoint_mix(of, 3), &fresh);
+  if (known != NULL && fresh) uses_alias(&a->uses, name, of);
+}
+
 static bool is_within(const Adjoint *a, uint32_t operand) {
   const Plan *plan = a->view->plan;
   uint32_t self = (uint32_t)(a->view->class - plan->classes);
@@ -554,10 +602,14 @@ static void run_exchange(Adjoint *a) {
     Place p = place_of(a, i);
     bool exact = false;
     if (p.access != ACCESS_READ) continue;
-    unclear_at(a, &p);
     Worth worth = worth_at(&p, &exact);
-    worth.name = adjoint_mix(worth.name, (uint64_t)plan->ints[a->record->dims_first + i]);
+    uint64_t before = worth.name;
+    worth.name = adjoint_mix(before, (uint64_t)plan->ints[a->record->dims_first + i]);
     if (is_within(a, i)) sent[count++] = worth;
+    if (is_within(a, i) && exact && worth.nature == NATURE_VALUE)
+      alias_once(a, before, worth.name);
+    else
+      unclear_at(a, &p);
   }
   for (uint32_t i = 0; i < a->record->operands_count; i++) {
     Place p = place_of(a, i);
@@ -569,7 +621,7 @@ static void run_exchange(Adjoint *a) {
                                                              : NATURE_UNKNOWN};
     came.name = adjoint_mix(came.name, a->walk->iteration + 13);
     if (is_within(a, i) && taken < count) came = sent[taken++];
-    came.known = false, came.input = 0;
+    came.input = 0;
     write_at(a, &p, came);
   }
 }
@@ -625,10 +677,10 @@ static void run_collective(Adjoint *a) {
   for (uint32_t i = 0; i < a->record->dims_count; i++)
     worth.name = adjoint_mix(worth.name, (uint64_t)plan->ints[a->record->dims_first + i]);
   if (worth.nature == NATURE_VALUE && from.stands != NULL) {
-    bool fresh = false;
-    Known *known = uses_of(&a->uses, adjoint_mix(worth.name, 3), &fresh);
-    if (known != NULL && fresh && exact) uses_alias(&a->uses, before, worth.name);
-    if (!exact) unclear_at(a, &from);
+    if (exact)
+      alias_once(a, before, worth.name);
+    else
+      unclear_at(a, &from);
   }
   write_at(a, &to, worth);
 }
@@ -682,6 +734,7 @@ void prove_adjoint(const View *view) {
   if (a.stands != NULL && a.forward != NULL && a.backward != NULL) {
     find_kernels(&a);
     run_program(&a, program);
+    check_turned(&a);
     if (a.failed || a.uses.failed)
       prove_finding(view, NULL, -1, "adjoint", "out of memory while proving");
     for (uint32_t i = 0; i < view->class->buffers_count; i++)

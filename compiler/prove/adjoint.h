@@ -61,10 +61,11 @@ enum { FORWARD_OPERANDS = 6 };
 typedef struct Forward {
   uint64_t place;                       /* path, layer and micro-batch */
   uint64_t name[FORWARD_OPERANDS];      /* of what it read and wrote */
-  uint64_t parameter[FORWARD_OPERANDS]; /* 1 + tensor, where the operand is one */
+  uint64_t parameter[FORWARD_OPERANDS]; /* tensor_at; 1: a gathered one, 0: none */
   uint32_t record;                      /* index into plan->records */
   uint32_t output;                      /* operand */
-  uint32_t next;                        /* 1 + index of another of this place */
+  uint32_t turned; /* bits of operands, parameters, whose gradients were made */
+  uint32_t next;   /* 1 + index of another of this place */
 } Forward;
 
 typedef struct Uses {
@@ -88,8 +89,8 @@ void uses_unclear(Uses *uses, uint64_t name);
 bool uses_sum(const Uses *uses, uint64_t name, uint64_t *sum);
 /* True: it is new. */
 bool uses_forward(Uses *uses, Forward forward);
-const Forward *uses_find(const Uses *uses, uint64_t place); /* the first of them, or NULL */
-const Forward *uses_next(const Uses *uses, const Forward *forward);
+Forward *uses_find(const Uses *uses, uint64_t place); /* the first of them, or NULL */
+Forward *uses_next(const Uses *uses, const Forward *forward);
 void uses_close(Uses *uses);
 
 #endif

@@ -279,6 +279,39 @@ static void check_reduction(const Walk *walk, uint32_t index) {
                   ReduceOp_names[meaning->reduce], before);
 }
 
+/* Is the axis one of those in "Partial(sum)@dp,cp"? */
+static bool names_axis(const char *layout, const char *axis) {
+  const char *at = strchr(layout, '@');
+  size_t length = strlen(axis);
+  while (at != NULL && *at != '\0') {
+    at++;
+    size_t word = strcspn(at, ",");
+    if (word == length && memcmp(at, axis, length) == 0) return true;
+    at += word;
+  }
+  return false;
+}
+
+/* Layouts change along the axes over which ranks communicate. "tp" stands for the groups that
+ * key-value heads make of it, too. */
+static void check_axes(const Walk *walk, uint32_t index) {
+  const Plan *plan = walk->view->plan;
+  const PlanRecord *record = walk_record(walk, index);
+  const char *before = plan_string(plan, plan->meanings[record->meaning].before);
+  bool same = true, tp_over = false, tp_named = false;
+  for (uint32_t axis = 0; axis < plan->axes_count; axis++) {
+    const char *name = plan_string(plan, plan->axes[axis].name);
+    bool over = plan->comms[record->comm].axes_mask >> axis & 1, named = names_axis(before, name);
+    bool tp = strncmp(name, "tp", 2) == 0;
+    if (plan->axes[axis].size == 1) continue;
+    tp_over = tp_over || (tp && over), tp_named = tp_named || (tp && named);
+    same = same && (tp || over == named);
+  }
+  if (strchr(before, '@') != NULL && (!same || tp_over != (tp_named || names_axis(before, "tp"))))
+    prove_finding(walk->view, walk, index, "communication", "of %.40s, but over %.40s", before,
+                  plan_string(plan, plan->comms[record->comm].name));
+}
+
 static void check_alone(const View *view, const PlanProgram *program) {
   PlanProgram straight = *program;
   straight.loops_count = 0;
@@ -289,8 +322,10 @@ static void check_alone(const View *view, const PlanProgram *program) {
       if (!record_is_communication(record) || !walk_runs(&walk, record)) continue;
       if (record->meaning == PLAN_NONE)
         prove_finding(view, &walk, i, "communication", "does not say what it means");
-      else
+      else {
         check_reduction(&walk, i);
+        check_axes(&walk, i);
+      }
       if (record->kind == RECORD_EXCHANGE) check_symmetry(&walk, i);
     }
   }

@@ -123,6 +123,7 @@ bool prove(const Plan *plan, ProveReport *report) {
   }
   count(plan, report);
   prove_shapes(plan, report);
+  prove_scratch(plan, report);
   Links links = {0};
   prove_communication(plan, report, &links);
   Classes *classes = step_classes_open(plan, report, &links);

@@ -155,13 +155,13 @@ bool uses_forward(Uses *u, Forward forward) {
   return true;
 }
 
-const Forward *uses_find(const Uses *u, uint64_t place) {
+Forward *uses_find(const Uses *u, uint64_t place) {
   if (u->place_capacity == 0) return NULL;
   const Known *slot = slot_of(u->places, u->place_capacity, place == 0 ? 1 : place);
   return slot->key == 0 ? NULL : &u->forwards[slot->alias_first - 1];
 }
 
-const Forward *uses_next(const Uses *u, const Forward *forward) {
+Forward *uses_next(const Uses *u, const Forward *forward) {
   return forward->next == 0 ? NULL : &u->forwards[forward->next - 1];
 }
 

@@ -130,6 +130,7 @@ const char *kernel_contract(const char *kernel);
 /* ---- the properties; each adds its findings */
 
 void prove_shapes(const Plan *plan, ProveReport *report);
+void prove_scratch(const Plan *plan, ProveReport *report);
 
 /* Adds what meets what in exchanges between classes: events.h. */
 typedef struct Links Links;

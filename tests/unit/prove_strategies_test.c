@@ -71,6 +71,14 @@ static uint32_t comm_along(const char *axis) {
   abort();
 }
 
+/* A meaning whose layout is a sum along that axis. */
+static uint32_t meaning_along(const char *layout) {
+  for (uint32_t i = 0; i < b.meanings_count; i++)
+    if (strcmp(b.strings + b.meanings[i].before, layout) == 0) return i;
+  printf("nothing is %s\n", layout);
+  abort();
+}
+
 /* Call `n` of the segment, of any program. */
 static PlanCall *call_of(const char *segment, uint32_t n) {
   for (uint32_t i = 0; i < b.calls_count; i++)
@@ -115,7 +123,10 @@ static void test_tensor_parallel(void) {
   }
   TEST("a sum over ranks that have the same is found") {
     BEGIN("cluster.devices=4", "parallel.tp=2", "parallel.sequence=false", "parallel.zero=0");
-    record_of("h.forward", "all_reduce", 0)->comm = comm_along("dp");
+    PlanRecord *sum = record_of("h.forward", "all_reduce", 0);
+    sum->comm = comm_along("dp");
+    expect_finding("of Partial(sum)@tp, but over dp");
+    sum->meaning = meaning_along("Partial(sum)@dp");
     expect_finding("replicas: ");
     BEGIN("cluster.devices=4", "parallel.tp=2", "parallel.sequence=false", "parallel.zero=0");
     record_of("h.reduce", "all_reduce", 0)->comm = comm_along("tp");
