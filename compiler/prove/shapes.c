@@ -267,6 +267,20 @@ static void check_transposed(const Walk *walk, uint32_t index, const struct Cont
     prove_finding(walk->view, walk, index, "shapes", "transposed is %lld", (long long)transposed);
 }
 
+/* What a sum leaves stands dense, in the order of the sizes that stay. */
+static void check_sum(const Walk *walk, uint32_t index) {
+  const PlanRecord *record = walk_record(walk, index);
+  const int64_t *dim = walk->view->plan->ints + record->dims_first;
+  int64_t dense = 1;
+  for (int64_t i = dim[0]; i > 0; i--) {
+    int64_t size = dim[i], stride = dim[dim[0] + i];
+    if (size > 1 && stride != 0 && stride != dense)
+      prove_finding(walk->view, walk, index, "shapes", "stride %lld of a sum should be %lld",
+                    (long long)stride, (long long)dense);
+    if (stride != 0) dense *= size;
+  }
+}
+
 static void check_kernel(const Walk *walk, uint32_t index, const struct Contract *contract) {
   const Plan *plan = walk->view->plan;
   const PlanRecord *record = walk_record(walk, index);
@@ -277,6 +291,7 @@ static void check_kernel(const Walk *walk, uint32_t index, const struct Contract
   check_operands(walk, index, contract);
   check_transposed(walk, index, contract);
   check_classes(walk, index, contract);
+  if (strcmp(contract->kernel, "sum_to") == 0) check_sum(walk, index);
   if (record->attrs_count < contract->attrs)
     prove_finding(walk->view, walk, index, "shapes", "%u attrs of %u", record->attrs_count,
                   contract->attrs);

@@ -264,8 +264,27 @@ static void run_kernel(Step *s) {
   }
 }
 
+/* Nothing but losses and sums over ranks writes to the control block by operand. */
+static void check_control(const Step *s) {
+  const Plan *plan = s->view->plan;
+  uint64_t block = plan->jobs[0].control_offset;
+  if (s->record->kind == RECORD_ALL_REDUCE) return;
+  const char *name = s->record->kind == RECORD_KERNEL
+                         ? plan_string(plan, plan->kernels[s->record->kernel].name)
+                         : "";
+  if (strncmp(name, "cross_entropy", 13) == 0 || strncmp(name, "mse", 3) == 0) return;
+  for (uint32_t i = 0; i < s->record->operands_count; i++) {
+    const PlanOperand *operand = &plan->operands[s->record->operands_first + i];
+    uint64_t first = walk_base(s->walk, operand->base) + view_operand(s->view, operand);
+    if (operand->access != ACCESS_READ && first < block + sizeof(Control) &&
+        block < first + operand->size_bytes)
+      FINDING(s, "operand %u: nothing but a loss may write to the control block", i);
+  }
+}
+
 static void run_record(Step *s) {
   const PlanRecord *record = s->record;
+  check_control(s);
   if (record->kind == RECORD_KERNEL) {
     run_kernel(s);
   } else if (record->kind != RECORD_LOAD) {
