@@ -11,9 +11,9 @@
  * - the gradients of parameters that it makes are of those that it read;
  * - a loss reads targets, and an embedding no targets.
  *
- * What other classes or ranks around a ring use of a value is not followed: of such values the
- * gradient is not judged. Parameters that are gathered, and gradients in blocks of one layer, are
- * not matched with each other. */
+ * What other classes use of a value, and what is copied to other strides, is not followed: of such
+ * values the gradient is not judged. Parameters that are gathered, and gradients in blocks of one
+ * layer, are not matched with each other. */
 #include "compiler/prove/adjoint.h"
 
 #include <stdlib.h>

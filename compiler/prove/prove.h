@@ -42,16 +42,20 @@
  * - adjoint: what goes backward has gone forward, in its layer and micro-batch, and reads the
  *   values, sizes and attributes that it had; the gradient that it reads is a sum with one part
  *   from each use of what it made, and it makes the gradients of the tensors that it read. Losses
- *   read targets, embeddings do not. Judged last, and alone.
+ *   read targets, embeddings do not; every parameter that is read has one gradient from there.
+ *   Judged last, and alone.
  *
  * Not shown: what only the compiler knows of the model. That a value read forward is the right one
  * among those of equal place, size and micro-batch, where forward and backward agree; that
- * attributes (positions, scales, which part of a table) are the right numbers. Of values that other
- * classes or a ring use, or kernels that adjoint.c does not list, the gradient is not judged there;
- * that of a parameter whose uses are several is judged by their number (step). Nor is it shown that
- * a gradient made in a block of one layer is of the parameter in whose row it stands, beyond its
- * size and place; nor, for members that are neither the first, the second nor the last of a
+ * attributes (positions, scales, which part of a table) are the right numbers. Where values are
+ * copied to other strides, sent to another class or used by kernels that adjoint.c does not list,
+ * the sum of their gradients is not judged there. Nor is it shown that an operand is the right part
+ * of a gathered block of parameters, where its gradient does not read it again, or that a gradient
+ * made in a block of one layer is of the parameter in whose row it stands, beyond its size and
+ * place; nor that the scratch of a kernel that occurs with its sizes once has the size that the
+ * compiler gives it; nor, for members that are neither the first, the second nor the last of a
  * communicator, what begins or ends between two of their pieces (members.c).
+ * tests/mutants counts what slips through.
  *
  * Records are looked at per call, loops for two iterations, ranks by class and there by their
  * first, second and last members: never rank by rank. */
