@@ -57,212 +57,25 @@ static const struct BackwardKernel {
   uint8_t reads[3][2], makes[3][2], parameters[2][2];
   uint8_t dims, attrs; /* that are those of the operation */
 } backward_kernels[] = {
-#define END_PAIR                                                                                   \
-  { NO, NO }
-    {"linear_dx",
-     "linear",
-     "linear_bias",
-     0,
-     {{1, 1}, END_PAIR},
-     {{2, 0}, END_PAIR},
-     {END_PAIR},
-     4,
-     0},
-    {"linear_dw",
-     "linear",
-     "linear_bias",
-     1,
-     {{0, 0}, END_PAIR},
-     {END_PAIR},
-     {{2, 1}, END_PAIR},
-     4,
-     0},
+/* clang-format off */
+#define END_PAIR {NO, NO}
+    {"linear_dx", "linear", "linear_bias", 0, {{1, 1}, END_PAIR}, {{2, 0}, END_PAIR}, {END_PAIR}, 4, 0},
+    {"linear_dw", "linear", "linear_bias", 1, {{0, 0}, END_PAIR}, {END_PAIR}, {{2, 1}, END_PAIR}, 4, 0},
     {"linear_db", "linear_bias", "add", 0, {END_PAIR}, {END_PAIR}, {{1, 2}, END_PAIR}, 0, 0},
-    {"layernorm_backward",
-     "layernorm",
-     "",
-     0,
-     {{1, 0}, {2, 1}, {3, 4}},
-     {{4, 0}, END_PAIR},
-     {{5, 1}, {6, 2}},
-     2,
-     0},
-    {"rmsnorm_backward",
-     "rmsnorm",
-     "",
-     0,
-     {{1, 0}, {2, 1}, {3, 3}},
-     {{4, 0}, END_PAIR},
-     {{5, 1}, END_PAIR},
-     2,
-     0},
-    {"attention_backward",
-     "attention",
-     "",
-     0,
-     {{1, 0}, {2, 1}, {3, 2}},
-     {{6, 0}, {7, 1}, {8, 2}},
-     {END_PAIR},
-     8,
-     10},
+    {"layernorm_backward", "layernorm", "", 0, {{1, 0}, {2, 1}, {3, 4}}, {{4, 0}, END_PAIR}, {{5, 1}, {6, 2}}, 2, 0},
+    {"rmsnorm_backward", "rmsnorm", "", 0, {{1, 0}, {2, 1}, {3, 3}}, {{4, 0}, END_PAIR}, {{5, 1}, END_PAIR}, 2, 0},
+    {"attention_backward", "attention", "", 0, {{1, 0}, {2, 1}, {3, 2}}, {{6, 0}, {7, 1}, {8, 2}}, {END_PAIR}, 8, 10},
     {"gelu_backward", "gelu", "", 0, {{1, 0}, END_PAIR}, {{2, 0}, END_PAIR}, {END_PAIR}, 1, 0},
     {"silu_backward", "silu", "", 0, {{1, 0}, END_PAIR}, {{2, 0}, END_PAIR}, {END_PAIR}, 1, 0},
     {"relu_backward", "relu", "", 0, {{1, 0}, END_PAIR}, {{2, 0}, END_PAIR}, {END_PAIR}, 1, 0},
     {"tanh_backward", "tanh", "", 0, {{1, 0}, END_PAIR}, {{2, 0}, END_PAIR}, {END_PAIR}, 1, 0},
-    {"embedding_backward",
-     "embedding",
-     "",
-     0,
-     {{1, 1}, END_PAIR},
-     {END_PAIR},
-     {{2, 0}, END_PAIR},
-     3,
-     1},
+    {"embedding_backward", "embedding", "", 0, {{1, 1}, END_PAIR}, {END_PAIR}, {{2, 0}, END_PAIR}, 3, 1},
+/* clang-format on */
 #undef END_PAIR
 };
 
-typedef struct ForwardKernel ForwardKernel;
-typedef struct BackwardKernel BackwardKernel;
-
-typedef struct Adjoint {
-  const View *view;
-  Walk walk_now;
-  const Walk *walk;
-  uint32_t record_index;
-  const PlanRecord *record;
-  Stands *stands; /* by buffer of the class */
-  Uses uses;
-  const ForwardKernel **forward; /* by kernel */
-  const BackwardKernel **backward;
-  bool failed;
-} Adjoint;
-
 #define FINDING(a, ...)                                                                            \
   prove_finding((a)->view, (a)->walk, (a)->record_index, "adjoint", __VA_ARGS__)
-
-/* ---- operands */
-
-typedef struct Place {
-  Stands *stands; /* NULL: a persistent buffer */
-  uint32_t buffer;
-  uint64_t first, end;
-  Access access;
-} Place;
-
-static const PlanOperand *operand_of(const Adjoint *a, uint32_t index) {
-  return &a->view->plan->operands[a->record->operands_first + index];
-}
-
-static Place place_of(const Adjoint *a, uint32_t index) {
-  const Plan *plan = a->view->plan;
-  const PlanOperand *operand = operand_of(a, index);
-  Place p = {.buffer = walk_buffer(a->walk, operand->base), .access = (Access)operand->access};
-  p.first = walk_base(a->walk, operand->base) + view_operand(a->view, operand);
-  p.end = p.first + operand->size_bytes;
-  if (p.buffer != PLAN_NONE && plan->buffers[p.buffer].program != PLAN_NONE)
-    p.stands = &a->stands[p.buffer - a->view->class->buffers_first];
-  return p;
-}
-
-/* What stands in a place. Parts that stand side by side are one value; a gradient of theirs is the
- * sum of what they are sums of, as the value in whose parts they stand has all of these uses. */
-static Worth worth_at(const Place *p, bool *exact) {
-  Worth worth = {.nature = NATURE_UNKNOWN};
-  *exact = false;
-  if (p->stands == NULL)
-    return (Worth){.name = adjoint_mix(adjoint_mix(7, p->first), p->end), .nature = NATURE_VALUE};
-  uint32_t at = stands_find(p->stands, p->first);
-  uint64_t reached = p->first;
-  for (uint32_t i = at; i < p->stands->count && p->stands->at[i].first < p->end; i++) {
-    const Stand *stand = &p->stands->at[i];
-    bool whole = stand->first == p->first && stand->end == p->end;
-    if (stand->first > reached) return (Worth){.nature = NATURE_UNKNOWN};
-    if (whole) {
-      *exact = true;
-      return stand->worth;
-    }
-    bool within = stand->first >= p->first && stand->end <= p->end;
-    uint64_t name =
-        adjoint_mix(adjoint_mix(stand->worth.name, p->first - stand->first), p->end - stand->first);
-    worth.known = stand->worth.known && within && (i == at || worth.known);
-    worth.sum += stand->worth.sum;
-    worth.name = adjoint_mix(worth.name, name);
-    worth.input = i == at || worth.input == stand->worth.input ? stand->worth.input : 0;
-    worth.nature =
-        i == at || worth.nature == stand->worth.nature ? stand->worth.nature : NATURE_UNKNOWN;
-    reached = stand->end;
-  }
-  return reached < p->end ? (Worth){.nature = NATURE_UNKNOWN} : worth;
-}
-
-static void unclear_at(Adjoint *a, const Place *p) {
-  for (uint32_t i = p->stands == NULL ? 0 : stands_find(p->stands, p->first);
-       p->stands != NULL && i < p->stands->count && p->stands->at[i].first < p->end; i++)
-    uses_unclear(&a->uses, p->stands->at[i].worth.name);
-}
-
-/* A use of all that stands there, by one operand of an operation. */
-static void use_at(Adjoint *a, const Place *p, bool exact, bool parts, uint64_t use) {
-  if (p->stands == NULL) return;
-  if (!exact && !parts) unclear_at(a, p);
-  for (uint32_t i = stands_find(p->stands, p->first);
-       i < p->stands->count && p->stands->at[i].first < p->end; i++)
-    uses_add(&a->uses, p->stands->at[i].worth.name, use);
-}
-
-/* Of a part of a value nothing more is known. */
-static void write_at(Adjoint *a, const Place *p, Worth worth) {
-  if (p->stands == NULL || p->first == p->end) return;
-  uint32_t call = 2 * a->walk->position + a->walk->iteration;
-  Stand stand = {p->first, p->end, call, a->record_index, worth};
-  for (uint32_t i = stands_find(p->stands, p->first);
-       i < p->stands->count && p->stands->at[i].first < p->end; i++) {
-    const Stand *old = &p->stands->at[i];
-    bool covered = p->first <= old->first && old->end <= p->end;
-    bool same = old->call == stand.call && old->record == stand.record;
-    if (!covered && !same && old->worth.nature != NATURE_GRADIENT)
-      uses_unclear(&a->uses, old->worth.name);
-    if (!same || worth.nature == NATURE_UNKNOWN || a->record->kind != RECORD_KERNEL) continue;
-    /* Rows between rows: what one record writes there is one value. */
-    if (old->first < stand.first) stand.first = old->first;
-    if (old->end > stand.end) stand.end = old->end;
-    stand.worth.sum += old->worth.sum;
-    stand.worth.known = stand.worth.known && old->worth.known;
-    stand.worth.name = adjoint_mix(stand.worth.name, old->worth.name);
-  }
-  a->failed |= !stands_put(p->stands, stand);
-}
-
-static void drop_at(Adjoint *a, const Place *p) {
-  if (p->stands == NULL) return;
-  for (uint32_t i = stands_find(p->stands, p->first);
-       i < p->stands->count && p->stands->at[i].first < p->end; i++)
-    if (p->stands->at[i].first < p->first || p->stands->at[i].end > p->end)
-      uses_unclear(&a->uses, p->stands->at[i].worth.name);
-  stands_remove(p->stands, p->first, p->end);
-}
-
-/* The tensor that an operand is, with its layer: 0 when it is none. Parameter and gradient of one
- * tensor have one number. */
-static uint64_t tensor_at(const Adjoint *a, const Place *p) {
-  const Plan *plan = a->view->plan;
-  if (p->stands != NULL) return 0;
-  for (uint32_t i = 0; i < a->view->class->tensors_count; i++) {
-    const PlanTensor *tensor = &plan->tensors[a->view->class->tensors_first + i];
-    if (p->first < tensor->offset) continue;
-    uint64_t layer =
-        tensor->layer_stride == 0 ? 0 : (p->first - tensor->offset) / tensor->layer_stride;
-    uint64_t first = tensor->offset + layer * tensor->layer_stride;
-    if (layer >= tensor->layer_count || p->first >= first + tensor->size_bytes) continue;
-    return adjoint_mix(adjoint_mix(11, tensor->name), layer) | 1;
-  }
-  return 0;
-}
-
-static uint64_t parameter_at(const Adjoint *a, const Place *p) {
-  if (p->stands == NULL) return tensor_at(a, p);
-  return a->view->plan->buffers[p->buffer].kind == BUFFER_PARAM;
-}
 
 /* ---- naming */
 
@@ -303,14 +116,14 @@ static bool is_scratch(const Adjoint *a, uint32_t index) {
 
 static void write_results(Adjoint *a, uint64_t name, Worth worth) {
   for (uint32_t i = 0; i < a->record->operands_count; i++) {
-    Place p = place_of(a, i);
+    Place p = adjoint_place(a, i);
     if (p.access == ACCESS_READ) continue;
     if (is_scratch(a, i)) {
-      drop_at(a, &p);
+      adjoint_drop(a, &p);
       continue;
     }
     worth.name = adjoint_mix(name, i);
-    write_at(a, &p, worth);
+    adjoint_write(a, &p, worth);
   }
 }
 
@@ -354,23 +167,23 @@ static void remember(Adjoint *a, const ForwardKernel *kernel, uint64_t name, con
                      .record = (uint32_t)(a->record - a->view->plan->records),
                      .output = kernel->output};
   for (uint32_t i = 0; i < a->record->operands_count && i < FORWARD_OPERANDS; i++) {
-    Place p = place_of(a, i);
+    Place p = adjoint_place(a, i);
     forward.name[i] = p.access == ACCESS_READ ? worth[i].name : adjoint_mix(name, i);
-    forward.parameter[i] = parameter_at(a, &p);
+    forward.parameter[i] = adjoint_parameter(a, &p);
     if (is_scratch(a, i)) forward.name[i] = 0;
   }
   if (!uses_forward(&a->uses, forward)) return; /* again, the same */
   check_are_parameters(a, &forward);
   bool views = strcmp(kernel->name, "attention") == 0;
   for (uint32_t i = 0; i < a->record->operands_count; i++) {
-    Place p = place_of(a, i);
+    Place p = adjoint_place(a, i);
     if (p.access == ACCESS_WRITE || is_scratch(a, i) || p.stands == NULL) continue;
     if (!kernel->hands_on)
-      use_at(a, &p, exact[i], views, use_here(a, i));
+      adjoint_use(a, &p, exact[i], views, use_here(a, i));
     else if (exact[i])
       uses_alias(&a->uses, worth[i].name, adjoint_mix(name, kernel->output));
     else
-      unclear_at(a, &p);
+      adjoint_unclear(a, &p);
   }
 }
 
@@ -458,11 +271,11 @@ static void check_gradient(Adjoint *a, const Forward *f, const Worth *gradient) 
 
 static void check_parameters(const Adjoint *a, const BackwardKernel *kernel, Forward *f) {
   for (uint32_t i = 0; i < 2 && kernel->parameters[i][0] != NO; i++) {
-    Place made = place_of(a, kernel->parameters[i][0]);
+    Place made = adjoint_place(a, kernel->parameters[i][0]);
     /* A bias of a sum over ranks is added behind it. */
     bool adds = is_kernel(a, &a->view->plan->records[f->record], "add");
     uint32_t then = adds ? 1 : kernel->parameters[i][1];
-    uint64_t tensor = tensor_at(a, &made), read = f->parameter[then];
+    uint64_t tensor = adjoint_tensor(a, &made), read = f->parameter[then];
     if (f->turned >> then & 1u) FINDING(a, "makes the gradient of operand %u again", then);
     f->turned |= 1u << then;
     if (tensor != 0 && read > 1 && tensor != read)
@@ -480,16 +293,16 @@ static void go_backward(Adjoint *a, const BackwardKernel *kernel, const Worth *w
   uint64_t name = name_of(a, worth);
   write_results(a, name, (Worth){.nature = NATURE_GRADIENT});
   for (uint32_t i = 0; i < 3 && kernel->makes[i][0] != NO; i++) {
-    Place p = place_of(a, kernel->makes[i][0]);
+    Place p = adjoint_place(a, kernel->makes[i][0]);
     if (p.stands != NULL) stands_remove(p.stands, p.first, p.end);
   }
   for (uint32_t i = 0; i < 3 && kernel->makes[i][0] != NO; i++) {
-    Place p = place_of(a, kernel->makes[i][0]);
-    write_at(a, &p,
-             (Worth){.name = adjoint_mix(name, i),
-                     .nature = NATURE_GRADIENT,
-                     .known = true,
-                     .sum = use_here(a, kernel->makes[i][1])});
+    Place p = adjoint_place(a, kernel->makes[i][0]);
+    adjoint_write(a, &p,
+                  (Worth){.name = adjoint_mix(name, i),
+                          .nature = NATURE_GRADIENT,
+                          .known = true,
+                          .sum = use_here(a, kernel->makes[i][1])});
   }
 }
 
@@ -545,9 +358,9 @@ static void go_unclear(Adjoint *a, const Worth *worth, bool gradient) {
   for (size_t i = 0; i < sizeof moves / sizeof *moves; i++)
     if (strcmp(name, moves[i]) == 0) result.input = worth[0].input, result.whole = worth[0].name;
   for (uint32_t i = 0; i < a->record->operands_count; i++) {
-    Place p = place_of(a, i);
+    Place p = adjoint_place(a, i);
     if (p.access == ACCESS_WRITE || is_scratch(a, i)) continue;
-    if (counts) unclear_at(a, &p);
+    if (counts) adjoint_unclear(a, &p);
     known = known && worth[i].nature != NATURE_UNKNOWN;
   }
   if (!known) result.nature = NATURE_UNKNOWN;
@@ -558,9 +371,9 @@ static void run_kernel(Adjoint *a) {
   Worth worth[KERNEL_OPERANDS_MAX] = {{0}};
   bool exact[KERNEL_OPERANDS_MAX] = {false}, gradient = false, clear = true;
   for (uint32_t i = 0; i < a->record->operands_count && i < KERNEL_OPERANDS_MAX; i++) {
-    Place p = place_of(a, i);
+    Place p = adjoint_place(a, i);
     if (p.access == ACCESS_WRITE || is_scratch(a, i)) continue;
-    worth[i] = worth_at(&p, &exact[i]);
+    worth[i] = adjoint_worth(&p, &exact[i]);
     gradient = gradient || worth[i].nature == NATURE_GRADIENT;
     clear = clear && worth[i].nature != NATURE_UNKNOWN;
   }
@@ -599,20 +412,20 @@ static void run_exchange(Adjoint *a) {
   Worth sent[KERNEL_OPERANDS_MAX];
   uint32_t count = 0, taken = 0;
   for (uint32_t i = 0; i < a->record->operands_count && i < KERNEL_OPERANDS_MAX; i++) {
-    Place p = place_of(a, i);
+    Place p = adjoint_place(a, i);
     bool exact = false;
     if (p.access != ACCESS_READ) continue;
-    Worth worth = worth_at(&p, &exact);
+    Worth worth = adjoint_worth(&p, &exact);
     uint64_t before = worth.name;
     worth.name = adjoint_mix(before, (uint64_t)plan->ints[a->record->dims_first + i]);
     if (is_within(a, i)) sent[count++] = worth;
     if (is_within(a, i) && exact && worth.nature == NATURE_VALUE)
       alias_once(a, before, worth.name);
     else
-      unclear_at(a, &p);
+      adjoint_unclear(a, &p);
   }
   for (uint32_t i = 0; i < a->record->operands_count; i++) {
-    Place p = place_of(a, i);
+    Place p = adjoint_place(a, i);
     if (p.access == ACCESS_READ || p.buffer == PLAN_NONE) continue;
     uint32_t kind = plan->buffers[p.buffer].kind;
     Worth came = {.name = adjoint_mix(adjoint_mix(a->walk->position, a->record_index), i),
@@ -622,7 +435,7 @@ static void run_exchange(Adjoint *a) {
     came.name = adjoint_mix(came.name, a->walk->iteration + 13);
     if (is_within(a, i) && taken < count) came = sent[taken++];
     came.input = 0;
-    write_at(a, &p, came);
+    adjoint_write(a, &p, came);
   }
 }
 
@@ -633,10 +446,10 @@ static Worth pieces_at(Adjoint *a, const Place *p) {
   Place piece = *p;
   bool exact = false;
   while (pieces_range(&pieces, &piece.first, &piece.end)) {
-    Worth worth = worth_at(&piece, &exact);
+    Worth worth = adjoint_worth(&piece, &exact);
     all.name = adjoint_mix(all.name, worth.name);
     all.nature = worth.nature;
-    unclear_at(a, &piece);
+    adjoint_unclear(a, &piece);
   }
   return all;
 }
@@ -653,16 +466,16 @@ static void gather_tensors(Adjoint *a, const Place *from, const Place *to) {
     uint64_t bytes = (uint64_t)pair[i] * (uint64_t)pair[i + 1] * unit;
     bool exact = false;
     share.end = share.first + bytes, row.end = row.first + bytes * members;
-    Worth worth = worth_at(&share, &exact);
+    Worth worth = adjoint_worth(&share, &exact);
     worth.name = adjoint_mix(worth.name, plan->comms[a->record->comm].axes_mask);
-    write_at(a, &row, worth);
+    adjoint_write(a, &row, worth);
     share.first = share.end, row.first = row.end;
   }
 }
 
 static void run_collective(Adjoint *a) {
   const Plan *plan = a->view->plan;
-  Place from = place_of(a, 0), to = place_of(a, a->record->operands_count - 1);
+  Place from = adjoint_place(a, 0), to = adjoint_place(a, a->record->operands_count - 1);
   bool exact = false, gathers = a->record->kind == RECORD_ALL_GATHER && record_in_place(a->record);
   if (gathers && from.stands == NULL) return; /* tensors stay what they are */
   if (a->record->kind == RECORD_ALL_GATHER && from.stands == NULL && to.stands != NULL) {
@@ -670,7 +483,7 @@ static void run_collective(Adjoint *a) {
     return;
   }
   if (gathers && !pieces_are_few(a->walk, a->record_index)) return;
-  Worth worth = gathers ? pieces_at(a, &from) : worth_at(&from, &exact);
+  Worth worth = gathers ? pieces_at(a, &from) : adjoint_worth(&from, &exact);
   uint64_t before = worth.name;
   worth.name = adjoint_mix(adjoint_mix(before, a->record->kind + 17),
                            plan->comms[a->record->comm].axes_mask);
@@ -680,16 +493,16 @@ static void run_collective(Adjoint *a) {
     if (exact)
       alias_once(a, before, worth.name);
     else
-      unclear_at(a, &from);
+      adjoint_unclear(a, &from);
   }
-  write_at(a, &to, worth);
+  adjoint_write(a, &to, worth);
 }
 
 static void run_load(Adjoint *a) {
   for (uint32_t i = 0; i < a->record->operands_count; i++) {
-    Place p = place_of(a, i);
+    Place p = adjoint_place(a, i);
     uint64_t name = adjoint_mix(adjoint_mix(19, i), (uint64_t)(a->walk->microbatch + 2));
-    write_at(a, &p, (Worth){.name = name, .nature = NATURE_VALUE, .input = i + 1});
+    adjoint_write(a, &p, (Worth){.name = name, .nature = NATURE_VALUE, .input = i + 1});
   }
 }
 

@@ -93,4 +93,42 @@ Forward *uses_find(const Uses *uses, uint64_t place); /* the first of them, or N
 Forward *uses_next(const Uses *uses, const Forward *forward);
 void uses_close(Uses *uses);
 
+/* ---- places.c: operands of the current record */
+
+typedef struct ForwardKernel ForwardKernel;
+typedef struct BackwardKernel BackwardKernel;
+
+typedef struct Adjoint {
+  const View *view;
+  Walk walk_now;
+  const Walk *walk;
+  uint32_t record_index;
+  const PlanRecord *record;
+  Stands *stands; /* by buffer of the class */
+  Uses uses;
+  const ForwardKernel **forward; /* by kernel */
+  const BackwardKernel **backward;
+  bool failed;
+} Adjoint;
+
+typedef struct Place {
+  Stands *stands; /* NULL: a persistent buffer */
+  uint32_t buffer;
+  uint64_t first, end;
+  Access access;
+} Place;
+
+static inline const PlanOperand *operand_of(const Adjoint *a, uint32_t index) {
+  return &a->view->plan->operands[a->record->operands_first + index];
+}
+
+Place adjoint_place(const Adjoint *a, uint32_t index);
+Worth adjoint_worth(const Place *p, bool *exact);
+void adjoint_unclear(Adjoint *a, const Place *p);
+void adjoint_use(Adjoint *a, const Place *p, bool exact, bool parts, uint64_t use);
+void adjoint_write(Adjoint *a, const Place *p, Worth worth);
+void adjoint_drop(Adjoint *a, const Place *p);
+uint64_t adjoint_tensor(const Adjoint *a, const Place *p);
+uint64_t adjoint_parameter(const Adjoint *a, const Place *p);
+
 #endif
