@@ -56,7 +56,7 @@ static const Strategy strategies[] = {
 };
 enum { STRATEGIES = sizeof strategies / sizeof *strategies };
 
-/* What the proof cannot see, and prove.h says so: counted as listed, not as failed. */
+/* What the proof does not see, and prove.h says so: counted as listed, not as failed. */
 static const struct Listed {
   MutationKind kind;
   const char *words[2], *why;
