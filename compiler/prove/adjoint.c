@@ -263,7 +263,8 @@ static Forward *find_forward(const Adjoint *a, const BackwardKernel *kernel, con
 static void check_gradient(Adjoint *a, const Forward *f, const Worth *gradient) {
   uint64_t sum = 0;
   if (!uses_sum(&a->uses, f->name[f->output], &sum)) return;
-  if (!gradient->known || gradient->nature != NATURE_GRADIENT)
+  if (gradient->nature == NATURE_GRADIENT && !gradient->known) return; /* of an op not followed */
+  if (gradient->nature != NATURE_GRADIENT)
     FINDING(a, "reads no gradient of what the operation made");
   else if (gradient->sum != sum)
     FINDING(a, "reads a gradient that has not one part from each use of what the operation made");
@@ -313,6 +314,12 @@ static uint32_t factor_of(const Forward *f, const Worth *worth) {
 }
 
 /* Kernels that go both ways. */
+/* rows cols x_stride y_stride: all of one to all of the other. */
+static bool copies_all(const Adjoint *a) {
+  const int64_t *dim = a->view->plan->ints + a->record->dims_first;
+  return strcmp(kernel_name(a), "copy") == 0 && dim[1] == dim[2] && dim[1] == dim[3];
+}
+
 static void pass_gradient(Adjoint *a, const Worth *worth) {
   static const char *const same_again[] = {"rope", "affine", "dropout"};
   const char *name = kernel_name(a);
@@ -320,7 +327,7 @@ static void pass_gradient(Adjoint *a, const Worth *worth) {
   Worth result = {.nature = NATURE_GRADIENT};
   if (strcmp(name, "add") == 0)
     result.known = worth[0].known && worth[1].known, result.sum = worth[0].sum + worth[1].sum;
-  if (strcmp(name, "cast") == 0 || strcmp(name, "sum_to") == 0)
+  if (strcmp(name, "cast") == 0 || strcmp(name, "sum_to") == 0 || copies_all(a))
     result.known = worth[0].known, result.sum = worth[0].sum;
   for (const Forward *f = uses_find(&a->uses, here(a)); f != NULL; f = uses_next(&a->uses, f)) {
     if (!is_kernel(a, &a->view->plan->records[f->record], name)) continue;
