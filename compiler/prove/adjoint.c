@@ -263,8 +263,7 @@ static Forward *find_forward(const Adjoint *a, const BackwardKernel *kernel, con
 static void check_gradient(Adjoint *a, const Forward *f, const Worth *gradient) {
   uint64_t sum = 0;
   if (!uses_sum(&a->uses, f->name[f->output], &sum)) return;
-  if (gradient->nature == NATURE_GRADIENT && !gradient->known) return; /* of an op not followed */
-  if (gradient->nature != NATURE_GRADIENT)
+  if (!gradient->known || gradient->nature != NATURE_GRADIENT)
     FINDING(a, "reads no gradient of what the operation made");
   else if (gradient->sum != sum)
     FINDING(a, "reads a gradient that has not one part from each use of what the operation made");
