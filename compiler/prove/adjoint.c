@@ -80,8 +80,8 @@ static const struct BackwardKernel {
 /* ---- naming */
 
 static uint64_t here(const Adjoint *a) {
-  uint64_t name = adjoint_mix(a->record->path + 1, (uint64_t)(a->walk->call->layer + 2));
-  return adjoint_mix(name, (uint64_t)(a->walk->microbatch + 2));
+  uint64_t name = adjoint_mix(a->record->path + 1, (uint64_t)a->walk->call->layer + 2);
+  return adjoint_mix(name, (uint64_t)a->walk->microbatch + 2);
 }
 
 static const char *kernel_name(const Adjoint *a) {
@@ -507,7 +507,7 @@ static void run_collective(Adjoint *a) {
 static void run_load(Adjoint *a) {
   for (uint32_t i = 0; i < a->record->operands_count; i++) {
     Place p = adjoint_place(a, i);
-    uint64_t name = adjoint_mix(adjoint_mix(19, i), (uint64_t)(a->walk->microbatch + 2));
+    uint64_t name = adjoint_mix(adjoint_mix(19, i), (uint64_t)a->walk->microbatch + 2);
     adjoint_write(a, &p, (Worth){.name = name, .nature = NATURE_VALUE, .input = i + 1});
   }
 }

@@ -187,7 +187,6 @@ static void poison(const Member *m) {
   const Plan *plan = m->world->plan;
   const PlanClass *class = m->replay.class;
   const Arena *arena = &m->world->arena[m->rank];
-  if (HOSTILE_RUNS_ALONE) return;
   for (uint64_t at = 0; at < arena->size_bytes;) {
     uint64_t next = arena->size_bytes, held = at;
     for (uint32_t i = 0; i < class->buffers_count; i++) {
@@ -249,7 +248,7 @@ static bool meet(const Member *m, Status *status) {
 static bool run_program(const Member *m, Replay *replay, ProgramKind kind, int64_t step,
                         Status *status) {
   const PlanJob *job = &m->world->plan->jobs[0];
-  poison(m);
+  if (!HOSTILE_RUNS_ALONE) poison(m);
   *replay->control = (Control){
       .lr = schedule_lr(job, step),
       .clip_scale = 1.0,

@@ -108,12 +108,18 @@ static float number_at(const Held *held, int64_t i) {
   return value;
 }
 
+static uint32_t bits_of(float value) {
+  uint32_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+
 /* False at the first number that another rank has otherwise. */
 static bool add_held(Tensor *tensor, const Held *held) {
   for (int64_t i = held->first; i < held->end; i++) {
     int64_t to = whole_index(held, i);
     float value = number_at(held, i - held->first);
-    if (tensor->seen[to] && memcmp(&tensor->values[to], &value, sizeof value) != 0) {
+    if (tensor->seen[to] && bits_of(tensor->values[to]) != bits_of(value)) {
       printf("  %s: rank %d has %.9g at %lld, a rank before it %.9g\n", tensor->name, held->rank,
              (double)value, (long long)to, (double)tensor->values[to]);
       return false;

@@ -285,7 +285,8 @@ static void test_ring(void) {
         continue;
       Shape s = cases[i].shape;
       s.causal = kind % 2;
-      s.dropout = kind % 4 / 2 * 0.2;
+      int drops = kind % 4 / 2;
+      s.dropout = drops * 0.2;
       Call whole = solve_whole(&s, values[kind / 4]);
       TEST("members' parts make the whole") check_ring(&s, cases[i].cut, &whole);
       call_free(&whole);

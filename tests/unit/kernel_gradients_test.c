@@ -52,7 +52,8 @@ typedef struct Rule {
   {                                                                                                \
     {"attention",                                                                                  \
      {batch, seq, heads, kv_heads, head, stride, stride, stride, stride, stride, stride},          \
-     {causal, scale, dropout, 0, (seq) / 2, 0, (seq) / 2, 0, heads, seq},                          \
+     {causal, scale, dropout, 0, 0.5 * ((seq) - (seq) % 2), 0, 0.5 * ((seq) - (seq) % 2), 0,       \
+      heads, seq},                                                                                 \
      0},                                                                                           \
         3, "attention_backward", "D 0 1 2 3 4 g0 g1 g2 W", 1                                       \
   }

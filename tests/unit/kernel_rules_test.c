@@ -169,9 +169,9 @@ static void test_dropout(void) {
 
 static void test_attention_dropout(void) {
   TEST("attention drops the elements that kernels.def numbers") {
-    enum { SEQ = 5 };
+    enum { SEQ = 5, HALF = SEQ / 2 };
     CaseCall c = make("attention", DIMS(2, SEQ, 4, 2, SEQ, 20, 10, 10),
-                      ATTRS(0, 0, 0.4, 0, SEQ / 2, 0, SEQ / 2, 0, 4, SEQ), MODE_F32);
+                      ATTRS(0, 0, 0.4, 0, HALF, 0, HALF, 0, 4, SEQ), MODE_F32);
     c.call.sample_first = 7; /* scale 0: every probability is 1/SEQ; v is the identity */
     for (int64_t i = 0; i < 2 * SEQ * 2 * SEQ; i++)
       call_set(&c.call, 2, i, i % SEQ == i / (2 * SEQ) % SEQ);

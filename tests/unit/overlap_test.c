@@ -194,8 +194,8 @@ static double predict_ms(const World *w, bool lanes, double message_ms, double f
 
 #define CHANGES(...) (&(JobChanges){{__VA_ARGS__}})
 #define TINY         "model.layers=4", "model.width=16", "model.heads=2", "model.positions=16"
-#define RANKS(n)     "cluster=here", "cluster.devices=" #n
-#define BATCH(n)     "train.microbatch=1", "train.batch=" #n " sequences"
+#define RANKS(n)     "cluster=here", ("cluster.devices=" #n)
+#define BATCH(n)     "train.microbatch=1", ("train.batch=" #n " sequences")
 #define TENSOR       "parallel.tp=2", "parallel.sequence=false"
 #define FULL_SHARDS  "parallel.zero=3", "parallel.zero_keep=1KiB"
 

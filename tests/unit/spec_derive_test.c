@@ -33,8 +33,7 @@ static bool derive(Compile *c, const char *const *overrides, int32_t count, Job 
          spec_derive(c, *job, &cluster, 64, derived);
 }
 
-int main(void) {
-  write_job();
+static void test_derived(void) {
   TEST("what is absent follows from what is there") {
     Compile *c = compile_new("specs");
     Job *job;
@@ -51,6 +50,9 @@ int main(void) {
     CHECK_INT(job->sizes.at[1].kind, SIZE_FLAG);
     compile_free(c);
   }
+}
+
+static void test_overrides(void) {
   TEST("-D takes the type of its key, the last one wins, and its origin is kept") {
     Compile *c = compile_new("specs");
     const char *const overrides[] = {"train.steps=5",   "train.steps=2 epochs",
@@ -70,6 +72,9 @@ int main(void) {
     CHECK(!job->data.shuffle);
     compile_free(c);
   }
+}
+
+static void test_batch_fix(void) {
   TEST("the fix of a batch that does not divide is a batch that does") {
     for (int batch = 1; batch < 200; batch++) {
       Compile *c = compile_new("specs");
@@ -87,6 +92,9 @@ int main(void) {
       compile_free(c);
     }
   }
+}
+
+static void test_degrees(void) {
   TEST("degrees divide the ranks, and states are shared over dp x cp") {
     Compile *c = compile_new("specs");
     const char *const overrides[] = {"cluster.devices=32", "parallel.tp=2", "parallel.cp=2",
@@ -115,6 +123,9 @@ int main(void) {
     CHECK(strcmp(c->diags.list.at[0].name, "bubble") == 0); /* 1 / (3 + 1) */
     compile_free(c);
   }
+}
+
+static void test_one_rank(void) {
   TEST("one rank shares nothing, and tp 1 cuts no sequence") {
     Compile *c = compile_new("specs");
     const char *override = "cluster.devices=1";
@@ -127,6 +138,9 @@ int main(void) {
     CHECK(!d.sequence);
     compile_free(c);
   }
+}
+
+static void test_groups(void) {
   TEST("groups that share states: by number, and one a node") {
     static const struct {
       const char *overrides[4];
@@ -152,6 +166,9 @@ int main(void) {
       compile_free(c);
     }
   }
+}
+
+static void test_degrees_fix(void) {
   TEST("the fix of degrees that do not divide is degrees that do") {
     for (int tp = 1; tp < 40; tp++) {
       Compile *c = compile_new("specs");
@@ -171,6 +188,9 @@ int main(void) {
       compile_free(c);
     }
   }
+}
+
+static void test_bubble_fix(void) {
   TEST("the batch that a pipeline asks for makes it idle for at most a fifth") {
     for (int pp = 2; pp <= 12; pp++) {
       Compile *c = compile_new("specs");
@@ -187,6 +207,9 @@ int main(void) {
       compile_free(c);
     }
   }
+}
+
+static void test_many_ranks(void) {
   TEST("32 ranks on two cores have one thread each") {
     Compile *c = compile_new("specs");
     const char *override = "cluster.devices=32";
@@ -199,6 +222,9 @@ int main(void) {
     CHECK_INT(cluster.memory_bytes, (int64_t)2 << 30);
     compile_free(c);
   }
+}
+
+static void test_nodes_here(void) {
   TEST("nodes of here share this machine as its devices do") {
     Compile *c = compile_new("specs");
     const char *const overrides[] = {"cluster.devices=2", "cluster.nodes=4"};
@@ -210,6 +236,20 @@ int main(void) {
     CHECK_INT(cluster.memory_bytes, (int64_t)8 << 30);
     compile_free(c);
   }
+}
+
+int main(void) {
+  write_job();
+  test_derived();
+  test_overrides();
+  test_batch_fix();
+  test_degrees();
+  test_one_rank();
+  test_groups();
+  test_degrees_fix();
+  test_bubble_fix();
+  test_many_ranks();
+  test_nodes_here();
   unlink(path);
   return check_failures != 0;
 }
