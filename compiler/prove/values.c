@@ -150,10 +150,19 @@ static void read_bytes(Values *v, uint32_t buffer, uint32_t record, uint32_t ope
   }
 }
 
+/* A copy whose rows come to lie one behind the other leaves no gaps: it is followed. */
+static bool is_dense_copy(const Values *v, const PlanRecord *record) {
+  const Plan *plan = v->view->plan;
+  const int64_t *dim = plan->ints + record->dims_first;
+  return record->kind == RECORD_KERNEL && record->dims_count == 4 && dim[1] == dim[3] &&
+         strcmp(plan_string(plan, plan->kernels[record->kernel].name), "copy") == 0;
+}
+
 static Use use_of(const Values *v, const PlanRecord *record, uint32_t index, uint32_t access) {
   if (access == ACCESS_READ) return USE_READ;
   if (access == ACCESS_UPDATE) return USE_UPDATE;
   if (record->kind == RECORD_LOAD) return USE_INPUT;
+  if (is_dense_copy(v, record)) return USE_RESULT;
   return record->kind == RECORD_KERNEL && index < USE_OPERANDS ? (Use)v->use[record->kernel][index]
                                                                : USE_RESULT;
 }
