@@ -61,9 +61,19 @@ static ExitCode explain_one(const Options *options, Compile *c, const Compiled *
   return EXIT_DONE;
 }
 
+/* --svg draws what --schedule writes. */
+static int32_t screens_asked(const Options *options) {
+  bool schedule = options->schedule || options->svg != NULL;
+  return (options->why != NULL) + options->json + options->values + (options->word_count == 2) +
+         options->layouts + options->map + schedule;
+}
+
 ExitCode verb_explain(const Options *options) {
   if (options->word_count < 1 || options->word_count > 2)
     return complain(EXIT_USER, "explain wants a job file, and perhaps a key");
+  if (screens_asked(options) > 1)
+    return complain(EXIT_USER, "explain shows one screen at a time: KEY, --values, --why, "
+                               "--layouts, --schedule, --map or --json");
   Compile *c = open_compile();
   Compiled compiled;
   bool is_good = compile_job(c, options, &compiled);
