@@ -72,8 +72,7 @@ ExitCode verb_explain(const Options *options) {
   if (options->word_count < 1 || options->word_count > 2)
     return complain(EXIT_USER, "explain wants a job file, and perhaps a key");
   if (screens_asked(options) > 1)
-    return complain(EXIT_USER, "explain shows one screen at a time: KEY, --values, --why, "
-                               "--layouts, --schedule, --map or --json");
+    return complain(EXIT_USER, "explain shows one screen at a time: a key's or an option's");
   Compile *c = open_compile();
   Compiled compiled;
   bool is_good = compile_job(c, options, &compiled);

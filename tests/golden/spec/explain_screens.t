@@ -6,4 +6,4 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
-lockstep: explain shows one screen at a time: KEY, --values, --why, --layouts, --schedule, --map or --json
+lockstep: explain shows one screen at a time: a key's or an option's
