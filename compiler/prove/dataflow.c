@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/prove/hash.h"
 #include "compiler/prove/walk.h"
 #include "runtime/plan/control.h"
 
@@ -22,6 +23,7 @@ typedef struct Span {
 typedef struct Written {
   Span *span;
   uint32_t count, capacity;
+  uint64_t changes; /* times that it has become another set */
 } Written;
 
 typedef struct Dataflow {
@@ -31,6 +33,7 @@ typedef struct Dataflow {
   uint32_t *scratch; /* by kernel: bit per operand that is scratch */
   uint32_t *births;  /* transient buffers by first call */
   uint32_t *birth_first;
+  Told told; /* calls, with the state of their buffers, that found all as it should be */
   bool failed;
 } Dataflow;
 
@@ -56,6 +59,8 @@ static bool covers(const Written *w, uint64_t first, uint64_t end) {
 }
 
 static bool add_span(Written *w, uint64_t first, uint64_t end) {
+  if (covers(w, first, end)) return true;
+  w->changes++;
   uint32_t at = find_span(w, first), stop = at;
   for (; stop < w->count && w->span[stop].first <= end; stop++) {
     if (w->span[stop].first < first) first = w->span[stop].first;
@@ -83,6 +88,7 @@ static bool remove_span(Written *w, uint64_t first, uint64_t end) {
   uint32_t at = find_span(w, first);
   if (at < w->count && w->span[at].end == first) at++;
   while (at < w->count && w->span[at].first < end) {
+    w->changes++;
     Span old = w->span[at];
     memmove(&w->span[at], &w->span[at + 1], (w->count - at - 1) * sizeof *w->span);
     w->count--;
@@ -138,7 +144,7 @@ static void write_bytes(Dataflow *d, uint32_t index, const PlanRecord *record, u
                         uint64_t end) {
   Written *w = &d->written[index], *zeros = &d->zeros[index];
   bool zero = clears(d->view->plan, record);
-  if (!covers(w, first, end)) d->failed |= !add_span(w, first, end);
+  d->failed |= !add_span(w, first, end);
   if (keeps_zeros(d->view, record)) return;
   if (zero ? !add_span(zeros, first, end) : !remove_span(zeros, first, end)) d->failed = true;
 }
@@ -148,8 +154,9 @@ static void run_in_place(Dataflow *d, const Walk *walk, uint32_t index) {
   const PlanRecord *record = walk_record(walk, index);
   const PlanOperand *operand = &d->view->plan->operands[record->operands_first];
   uint32_t buffer = walk_buffer(walk, operand->base);
-  if (buffer == PLAN_NONE || !pieces_are_few(walk, index)) return;
+  if (buffer == PLAN_NONE) return;
   uint32_t number = buffer - d->view->class->buffers_first;
+  if (d->view->repeats.told_buffer[number] || !pieces_are_few(walk, index)) return;
   Written *w = &d->written[number];
   uint64_t whole = walk_base(walk, operand->base) + view_operand(d->view, operand);
   uint64_t whole_end = whole + operand->size_bytes, first = 0, end = 0;
@@ -176,8 +183,9 @@ static void check_access(Dataflow *d, const Walk *walk, uint32_t record, uint32_
   const View *view = d->view;
   const PlanOperand *operand =
       &view->plan->operands[walk_record(walk, record)->operands_first + index];
-  if (buffer == PLAN_NONE || operand->size_bytes == 0) return;
-  Written *w = &d->written[buffer - view->class->buffers_first];
+  uint32_t number = buffer - view->class->buffers_first;
+  if (buffer == PLAN_NONE || operand->size_bytes == 0 || view->repeats.told_buffer[number]) return;
+  Written *w = &d->written[number];
   uint64_t first = base + view_operand(view, operand), end = first + operand->size_bytes;
   bool covered = covers(w, first, end);
   if (!covered && operand->access != ACCESS_WRITE)
@@ -187,9 +195,9 @@ static void check_access(Dataflow *d, const Walk *walk, uint32_t record, uint32_
                   plan_string(view->plan, view->plan->buffers[buffer].name));
   const PlanRecord *user = walk_record(walk, record);
   if (is_scratch(d, user, index))
-    spoil_bytes(d, buffer - view->class->buffers_first, first, end);
+    spoil_bytes(d, number, first, end);
   else if (operand->access != ACCESS_READ)
-    write_bytes(d, buffer - view->class->buffers_first, user, first, end);
+    write_bytes(d, number, user, first, end);
 }
 
 static void run_call(Dataflow *d, const Walk *walk) {
@@ -212,6 +220,27 @@ static void run_call(Dataflow *d, const Walk *walk) {
   }
 }
 
+static void forget(Dataflow *d, uint32_t buffer) {
+  d->written[buffer].count = d->zeros[buffer].count = 0;
+  d->written[buffer].changes++, d->zeros[buffer].changes++;
+}
+
+/* A call that has done the same to buffers in the same state need not do it again: it changes
+ * nothing, or their state would be another. */
+static bool call_is_told(Dataflow *d, const Walk *walk) {
+  uint64_t story = hash_mix(walk->call->segment, walk->call->flags);
+  for (uint32_t base = 0; base < walk->segment->bases_count; base++) {
+    uint32_t buffer = walk_buffer(walk, base);
+    if (buffer == PLAN_NONE) continue;
+    uint32_t number = buffer - d->view->class->buffers_first;
+    if (d->view->repeats.told_buffer[number]) continue;
+    story = hash_mix(hash_mix(story, base), number);
+    story = hash_mix(hash_mix(story, walk_base(walk, base)), d->written[number].changes);
+    story = hash_mix(story, d->zeros[number].changes);
+  }
+  return told_before(&d->told, story);
+}
+
 static void run_program(Dataflow *d, const PlanProgram *program) {
   BufferOrder births = order_buffers(d->view, program, true);
   if (births.buffer == NULL) return;
@@ -219,9 +248,9 @@ static void run_program(Dataflow *d, const PlanProgram *program) {
   while (walk_next(&walk)) {
     for (uint32_t i = births.first[walk.position]; i < births.first[walk.position + 1]; i++) {
       uint32_t number = births.buffer[i] - d->view->class->buffers_first;
-      d->written[number].count = d->zeros[number].count = 0;
+      forget(d, number);
     }
-    run_call(d, &walk);
+    if (!call_is_told(d, &walk)) run_call(d, &walk);
   }
   free(births.buffer);
 }
@@ -255,7 +284,7 @@ static void write_control(Dataflow *d) {
 /* init, then the programs, from nothing. */
 static void run_after_init(Dataflow *d, const ProgramKind *kinds, size_t count) {
   for (uint32_t i = 0; i < d->view->class->buffers_count; i++)
-    d->written[i].count = d->zeros[i].count = 0;
+    forget(d, i);
   write_control(d);
   const PlanProgram *init = view_program(d->view, PROGRAM_INIT);
   if (init != NULL) run_program(d, init);
@@ -299,5 +328,5 @@ void prove_dataflow(const View *view) {
     for (uint32_t i = 0; i < buffers; i++)
       free(d.written[i].span), free(d.zeros[i].span);
   }
-  free(d.written), free(d.zeros), free(d.scratch);
+  free(d.written), free(d.zeros), free(d.scratch), free(d.told.story);
 }

@@ -416,11 +416,14 @@ bool gradient_scatter(Step *s) {
 }
 
 void gradient_exchange(Step *s) {
+  bool meets_others = (comm_axes(s, s->record->comm) & s->stage_axes) != 0;
   for (uint32_t i = 0; i < s->record->operands_count; i++) {
     Reach r = reach(s, i);
     uint32_t number = (uint32_t)(s->record - s->view->plan->records);
     if (r.access != ACCESS_READ) {
       if (r.cell_count > 0) FINDING(s, "operand %u: an exchange may not change tensors", i);
+      gradient_forget(s, r.first, r.end);
+      if (!meets_others) continue;
       put_mark(s, (Gradient){.first = r.first,
                              .end = r.end,
                              .home = PLAN_NONE,

@@ -1,246 +1,288 @@
 /* ordering.c -- lanes run side by side: whatever touches the same bytes on two lanes is ordered by
  * edges.
  *
- * Each record knows how far every lane had come, for certain, when it starts: its clock (vector
- * clocks, Mattern 1988). A record that meets bytes which another lane touched after that point, one
- * of the two writing, is a race. An edge from a record that its call leaves out orders nothing.
- * Programs begin and end with all lanes joined.
+ * A record that meets bytes which another lane touched, one of the two writing, and that does not
+ * know this other record to be over, is a race. An edge from a record that its call leaves out
+ * orders nothing. Programs begin and end with all lanes joined.
+ *
+ * What records of one call know of each other is the same in every call of the segment (braid.h).
+ * From call to call only this is carried on: how far each lane has come, what it knows of the
+ * others, and which calls before may not be over yet.
  *
  * A communicator is touched like bytes: two lanes that used it at once would meet in another order
  * on another rank. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/prove/walk.h"
-#include "runtime/plan/control.h"
+#include "compiler/prove/braid.h"
 #include "runtime/plan/plan_text.h"
 
-typedef struct Touch {
-  uint64_t first, end;
-  uint32_t number;           /* of the record in its lane, from 1 */
-  uint32_t position, record; /* of the call, and in it */
-  bool write;
-} Touch;
+/* A call that has run: what its lanes knew when they came to it, and had done. */
+typedef struct Run {
+  const Braid *braid;                     /* NULL: it has not run */
+  uint32_t position;                      /* of the call in the program */
+  uint32_t known[Lane_COUNT][Lane_COUNT]; /* [by][of]: of's records that by is ordered after */
+  uint32_t before[Lane_COUNT];            /* records of the lane in calls before */
+} Run;
 
+/* Calls with records on one lane, as they ran. */
 typedef struct LaneLog {
-  Touch *touches; /* in order of number */
-  uint32_t count, capacity;
-  uint32_t number; /* of the last record */
+  uint32_t *run; /* index into runs */
+  uint32_t count;
+  uint32_t over[Lane_COUNT]; /* by lane: calls before this one are known there to be over */
 } LaneLog;
-
-/* What lane `by` may still find unfinished in lane `of`: touches from `begin` on, and their hull.
- */
-typedef struct Tail {
-  uint32_t begin, seen;
-  uint64_t first, end;
-} Tail;
 
 typedef struct Ordering {
   const View *view;
-  Walk walk_now;
-  const Walk *walk; /* walk_now */
+  Braids *braids;
+  Walk walk;
+  uint64_t *places;             /* of all bases of all calls, as in the ledger */
+  const uint32_t *places_first; /* by call position */
+  Run *runs;                    /* by call position, for two iterations */
   LaneLog lanes[Lane_COUNT];
-  Tail tail[Lane_COUNT][Lane_COUNT];      /* [by][of] */
-  uint32_t known[Lane_COUNT][Lane_COUNT]; /* [by][of]: of's records that by is ordered after */
-  uint32_t *clocks;     /* Lane_COUNT numbers for each record of each call, for two iterations */
-  bool *left_out;       /* the same: the record did not run */
-  size_t record_count;  /* of all calls */
-  size_t *record_first; /* by call position */
-  uint8_t *control;     /* by kernel: CONTROL_* */
-  bool failed;
+  uint32_t known[Lane_COUNT][Lane_COUNT];
+  uint32_t number[Lane_COUNT]; /* records of the lane so far */
+  uint32_t lanes_used;
 } Ordering;
 
-/* Kernels find the control block by themselves, so no operand says that they use it. */
-enum { CONTROL_READ = 1, CONTROL_WRITE = 2 };
+#define EACH_LANE(lane, mask)                                                                      \
+  for (uint32_t lane = 0; lane < Lane_COUNT; lane++)                                               \
+    if ((mask) >> lane & 1u)
 
-static size_t clock_index(const Ordering *o, uint32_t position, uint32_t iteration,
-                          uint32_t record) {
-  return iteration * o->record_count + o->record_first[position] + record;
+static Run *run_at(const Ordering *o, uint32_t position, uint32_t iteration) {
+  return &o->runs[iteration * o->walk.program->calls_count + position];
 }
 
-static void join(Ordering *o, uint32_t lane, size_t index) {
-  if (o->left_out[index]) return;
-  const uint32_t *clock = o->clocks + index * Lane_COUNT;
-  for (uint32_t k = 0; k < Lane_COUNT; k++)
-    if (clock[k] > o->known[lane][k]) o->known[lane][k] = clock[k];
+/* ---- what lanes know */
+
+/* Of lane `of`, by records whose clock has these entries. */
+static uint32_t known_by(const Run *run, uint32_t entries, uint32_t of) {
+  uint32_t most = 0;
+  EACH_LANE(lane, entries)
+  if (run->known[lane][of] > most) most = run->known[lane][of];
+  return most;
+}
+
+/* What the record of an earlier call knew, and that it is over, is known to the lane. */
+static void join(Ordering *o, const Run *run, uint32_t record, uint32_t lane) {
+  if (run->braid == NULL || !run->braid->clock[record].runs) return;
+  const Clock *clock = &run->braid->clock[record];
+  EACH_LANE(of, o->lanes_used) {
+    uint32_t known = known_by(run, clock->entries, of);
+    if (clock->number[of] > 0) known = run->before[of] + clock->number[of];
+    if (known > o->known[lane][of]) o->known[lane][of] = known;
+  }
 }
 
 /* Waits hold before the first record of the call on their lane. */
-static void join_waits(Ordering *o, uint32_t lane) {
-  const Walk *walk = o->walk;
+static void join_waits(Ordering *o, const Braid *braid) {
+  const Walk *walk = &o->walk;
   for (uint32_t i = 0; i < walk->call->waits_count; i++) {
     const PlanWait *wait = &o->view->plan->waits[walk->call->waits_first + i];
-    if (wait->lane != lane || wait->iteration_back > walk->iteration) continue;
+    if ((braid->lanes >> wait->lane & 1u) == 0 || wait->iteration_back > walk->iteration) continue;
     bool in_body = walk->loop != NULL && wait->call >= walk->loop->first_call;
     uint32_t iteration = in_body ? walk->iteration - wait->iteration_back : 0;
-    size_t index = clock_index(o, wait->call, iteration, wait->record);
-    size_t again = clock_index(o, wait->call, 1, wait->record);
-    join(o, lane, index);
-    if (!in_body) join(o, lane, again); /* an earlier loop: its last iteration */
+    join(o, run_at(o, wait->call, iteration), wait->record, wait->lane);
+    if (!in_body) /* an earlier loop: its last iteration */
+      join(o, run_at(o, wait->call, 1), wait->record, wait->lane);
   }
 }
 
-static void join_edges(Ordering *o, const PlanRecord *record) {
-  const int32_t after[4] = {record->after0, record->after1, record->after2, record->after3};
-  for (int i = 0; i < 4; i++)
-    if (after[i] >= 0)
-      join(o, record->lane,
-           clock_index(o, o->walk->position, o->walk->iteration, (uint32_t)after[i]));
+/* ---- races */
+
+static uint64_t place_of(const Ordering *o, uint32_t position, uint32_t base) {
+  return base == BASE_NONE ? 0 : o->places[o->places_first[position] + base];
 }
 
-/* Brings the tail up to date: what `by` knows to be over leaves it, what is new enters. */
-static void update_tail(Ordering *o, uint32_t by, uint32_t of) {
-  Tail *tail = &o->tail[by][of];
+static bool meet(const Ordering *o, const Touch *a, const Touch *b, uint32_t b_position) {
+  if (!a->write && !b->write) return false;
+  uint64_t a_at = place_of(o, o->walk.position, a->base), b_at = place_of(o, b_position, b->base);
+  return a_at + a->first < b_at + b->end && b_at + b->first < a_at + a->end;
+}
+
+/* `touch` comes later in the list, and does not know the other to be over. */
+static void report(const Ordering *o, const Touch *touch, uint32_t of, const Touch *other,
+                   uint32_t other_position) {
+  if (touch->base == BASE_NONE && touch->first >= comm_space) {
+    prove_finding(o->view, &o->walk, touch->record, "ordering",
+                  "lane %s uses the same communicator, and nothing orders the two", Lane_names[of]);
+    return;
+  }
+  unsigned long long at = place_of(o, o->walk.position, touch->base);
+  prove_finding(o->view, &o->walk, touch->record, "ordering",
+                "%s bytes [%llu..%llu) that lane %s %s in call %u record %u, and nothing "
+                "orders the two",
+                touch->write ? "writes" : "reads", at + touch->first, at + touch->end,
+                Lane_names[of], other->write ? "writes" : "reads", other_position, other->record);
+}
+
+/* Against what the lane did earlier in this call. */
+static void check_inside(const Ordering *o, const Braid *braid, uint32_t by, uint32_t of) {
+  for (uint32_t i = 0; i < braid->all[by].count; i++) {
+    const Touch *touch = &braid->all[by].at[i];
+    for (uint32_t k = 0; k < braid->all[of].count; k++) {
+      const Touch *other = &braid->all[of].at[k];
+      if (other->record >= touch->record) break;
+      if (other->number <= braid->clock[touch->record].number[of] ||
+          !meet(o, touch, other, o->walk.position))
+        continue;
+      report(o, touch, of, other, o->walk.position);
+      break;
+    }
+  }
+}
+
+/* The usual case: what the two calls touch lies apart. */
+static bool lie_apart(const Ordering *o, const Touches *around, const Touches *late,
+                      uint32_t late_position) {
+  for (uint32_t i = 0; i < around->count; i++)
+    for (uint32_t k = 0; k < late->count; k++)
+      if (meet(o, &around->at[i], &late->at[k], late_position)) return false;
+  return true;
+}
+
+/* The first of an earlier call that the touch meets; NULL: it knows all of these to be over. */
+static const Touch *find_race(const Ordering *o, const Touch *touch, uint32_t known,
+                              const Run *earlier, uint32_t of) {
+  const Touches *late = &earlier->braid->late[of];
+  for (uint32_t i = 0; i < late->count; i++)
+    if (earlier->before[of] + late->at[i].number > known &&
+        meet(o, touch, &late->at[i], earlier->position))
+      return &late->at[i];
+  return NULL;
+}
+
+/* Against what the lane did in earlier calls, as far as it may not be over yet. */
+static void check_before(const Ordering *o, const Run *run, uint32_t by, uint32_t of) {
   const LaneLog *log = &o->lanes[of];
-  uint32_t begin = tail->begin;
-  while (begin < log->count && log->touches[begin].number <= o->known[by][of])
-    begin++;
-  if (begin != tail->begin) *tail = (Tail){.begin = begin, .seen = begin, .first = UINT64_MAX};
-  for (; tail->seen < log->count; tail->seen++) {
-    const Touch *touch = &log->touches[tail->seen];
-    if (touch->first < tail->first) tail->first = touch->first;
-    if (touch->end > tail->end) tail->end = touch->end;
+  const Touches *early = &run->braid->early[by];
+  for (uint32_t n = log->over[by]; n < log->count; n++) {
+    const Run *earlier = &o->runs[log->run[n]];
+    if (lie_apart(o, &run->braid->around[by], &earlier->braid->late[of], earlier->position))
+      continue;
+    for (uint32_t i = 0; i < early->count; i++) {
+      uint32_t known = known_by(run, early->at[i].entries, of);
+      const Touch *other = find_race(o, &early->at[i], known, earlier, of);
+      if (other == NULL) continue;
+      report(o, &early->at[i], of, other, earlier->position);
+      return;
+    }
   }
 }
 
-/* Where communicators stand, as if behind every arena. */
-static const uint64_t comm_space = UINT64_MAX / 2;
+/* Bases of the call that share bytes are not what the braid takes them for. */
+static bool bases_meet(const Ordering *o) {
+  const PlanSegment *segment = o->walk.segment;
+  const PlanBase *base = &o->view->plan->bases[segment->bases_first];
+  const uint64_t *place = &o->places[o->places_first[o->walk.position]];
+  for (uint32_t i = 0; i < segment->bases_count; i++)
+    for (uint32_t k = 0; k < i; k++)
+      if (place[i] < place[k] + base[k].size_bytes && place[k] < place[i] + base[i].size_bytes)
+        return true;
+  return false;
+}
 
-static void check_touch(const Ordering *o, uint32_t record, uint32_t lane, Touch touch) {
-  for (uint32_t of = 0; of < Lane_COUNT; of++) {
-    const Tail *tail = &o->tail[lane][of];
-    const LaneLog *log = &o->lanes[of];
-    if (of == lane || touch.end <= tail->first || tail->end <= touch.first) continue;
-    for (uint32_t i = tail->begin; i < log->count; i++) {
-      const Touch *other = &log->touches[i];
-      if (other->end <= touch.first || touch.end <= other->first) continue;
-      if (!other->write && !touch.write) continue;
-      if (touch.first >= comm_space) {
-        prove_finding(o->view, o->walk, record, "ordering",
-                      "lane %s uses the same communicator, and nothing orders the two",
-                      Lane_names[of]);
-        return;
+/* ---- calls */
+
+static void run_call(Ordering *o, Braid *braid) {
+  uint32_t index = o->walk.iteration * o->walk.program->calls_count + o->walk.position;
+  Run *run = &o->runs[index];
+  join_waits(o, braid);
+  *run = (Run){.braid = braid, .position = o->walk.position};
+  memcpy(run->known, o->known, sizeof run->known);
+  memcpy(run->before, o->number, sizeof run->before);
+  bool alone = (braid->lanes & (braid->lanes - 1)) == 0;
+  bool inside = !alone && (!braid->proven || bases_meet(o));
+  EACH_LANE(by, braid->lanes) {
+    EACH_LANE(of, o->lanes_used & ~(1u << by)) {
+      LaneLog *log = &o->lanes[of];
+      while (log->over[by] < log->count) {
+        const Run *earlier = &o->runs[log->run[log->over[by]]];
+        if (earlier->before[of] + earlier->braid->count[of] > run->known[by][of]) break;
+        log->over[by]++;
       }
-      prove_finding(o->view, o->walk, record, "ordering",
-                    "%s bytes [%llu..%llu) that lane %s %s in call %u record %u, and nothing "
-                    "orders the two",
-                    touch.write ? "writes" : "reads", (unsigned long long)touch.first,
-                    (unsigned long long)touch.end, Lane_names[of],
-                    other->write ? "writes" : "reads", other->position, other->record);
-      return;
+      if (log->over[by] < log->count) check_before(o, run, by, of);
+      if (inside && (braid->lanes >> of & 1u)) check_inside(o, braid, by, of);
     }
   }
-}
-
-static void add_touch(Ordering *o, uint32_t lane, Touch touch) {
-  LaneLog *log = &o->lanes[lane];
-  if (log->count == log->capacity) {
-    uint32_t capacity = log->capacity ? 2 * log->capacity : 256;
-    Touch *grown = realloc(log->touches, capacity * sizeof *grown);
-    if (grown == NULL) {
-      o->failed = true;
-      return;
-    }
-    log->touches = grown, log->capacity = capacity;
+  braid->proven = true;
+  EACH_LANE(lane, braid->lanes) {
+    o->lanes[lane].run[o->lanes[lane].count++] = index;
+    o->number[lane] += braid->count[lane];
   }
-  log->touches[log->count++] = touch;
 }
 
-static void touch_bytes(Ordering *o, uint32_t record, uint32_t lane, uint64_t first, uint64_t end,
-                        bool write) {
-  if (first == end) return;
-  Touch touch = {first, end, o->lanes[lane].number, o->walk->position, record, write};
-  check_touch(o, record, lane, touch);
-  add_touch(o, lane, touch);
-}
-
-static void run_record(Ordering *o, uint32_t index, bool first_on_lane) {
-  const View *view = o->view;
-  const PlanRecord *record = walk_record(o->walk, index);
-  uint32_t lane = record->lane;
-  if (first_on_lane) join_waits(o, lane);
-  join_edges(o, record);
-  for (uint32_t of = 0; of < Lane_COUNT; of++)
-    update_tail(o, lane, of);
-  uint32_t number = ++o->lanes[lane].number;
-  o->known[lane][lane] = number;
-  for (uint32_t i = 0; i < record->operands_count; i++) {
-    const PlanOperand *operand = &view->plan->operands[record->operands_first + i];
-    uint64_t first = walk_base(o->walk, operand->base) + view_operand(view, operand);
-    touch_bytes(o, index, lane, first, first + operand->size_bytes, operand->access != ACCESS_READ);
+/* The last record of each lane of the call knows most. */
+static void leave_call(Ordering *o, const Braid *braid) {
+  const Run *run = run_at(o, o->walk.position, o->walk.iteration);
+  uint32_t left = braid->lanes;
+  for (uint32_t i = o->walk.segment->records_count; i-- > 0 && left != 0;) {
+    uint32_t lane = walk_record(&o->walk, i)->lane;
+    if (!braid->clock[i].runs || (left >> lane & 1u) == 0) continue;
+    left &= ~(1u << lane);
+    join(o, run, i, lane);
   }
-  uint8_t control = record->kind == RECORD_KERNEL ? o->control[record->kernel] : 0;
-  uint64_t block = view->plan->jobs[0].control_offset;
-  if (control != 0)
-    touch_bytes(o, index, lane, block, block + sizeof(Control), control == CONTROL_WRITE);
-  if (record_is_communication(record))
-    touch_bytes(o, index, lane, comm_space + record->comm, comm_space + record->comm + 1, true);
-  size_t at = clock_index(o, o->walk->position, o->walk->iteration, index);
-  memcpy(o->clocks + at * Lane_COUNT, o->known[lane], sizeof o->known[lane]);
-  o->left_out[at] = false;
 }
 
 static void run_program(Ordering *o, const PlanProgram *program) {
-  o->walk_now = walk_begin(o->view, program);
-  o->walk = &o->walk_now;
-  while (walk_next(&o->walk_now)) {
-    uint32_t lanes_begun = 0;
-    for (uint32_t i = 0; i < o->walk->segment->records_count; i++) {
-      const PlanRecord *record = walk_record(o->walk, i);
-      if (!walk_runs(o->walk, record)) continue;
-      run_record(o, i, (lanes_begun >> record->lane & 1) == 0);
-      lanes_begun |= 1u << record->lane;
+  o->walk = walk_begin(o->view, program);
+  while (walk_next(&o->walk)) {
+    Braid *braid = braid_of(o->braids, &o->walk);
+    if (braid == NULL) {
+      prove_finding(o->view, NULL, -1, "ordering", "out of memory while proving");
+      return;
     }
+    run_call(o, braid);
+    leave_call(o, braid);
   }
 }
 
 /* Lanes that the running records use; one lane needs no proof. */
-static uint32_t used_lanes(const View *view, const PlanProgram *program) {
+static uint32_t used_lanes(const View *view, const PlanProgram *program, Braids *braids) {
   uint32_t lanes = 0;
   Walk walk = walk_begin(view, program);
-  while (walk_next(&walk))
-    for (uint32_t i = 0; i < walk.segment->records_count; i++)
-      if (walk_runs(&walk, walk_record(&walk, i))) lanes |= 1u << walk_record(&walk, i)->lane;
+  while (walk_next(&walk)) {
+    const Braid *braid = braid_of(braids, &walk);
+    if (braid != NULL) lanes |= braid->lanes; /* NULL: found again, and said, in run_program */
+  }
   return lanes;
 }
 
-static uint8_t control_use(const char *kernel) {
-  static const char *const readers[] = {"adamw", "adamw_master", "sgd", "sgd_master"};
-  for (size_t i = 0; i < sizeof readers / sizeof *readers; i++)
-    if (strcmp(kernel, readers[i]) == 0) return CONTROL_READ;
-  return strcmp(kernel, "grad_norm") == 0 ? CONTROL_WRITE : 0;
+static void find_places(Ordering *o, const PlanProgram *program) {
+  Walk walk = walk_begin(o->view, program);
+  while (walk_next(&walk))
+    for (uint32_t base = 0; base < walk.segment->bases_count; base++)
+      o->places[o->places_first[walk.position] + base] = walk_base(&walk, base);
 }
 
-static void prove_program(const View *view, const PlanProgram *program) {
-  const Plan *plan = view->plan;
-  uint32_t lanes = used_lanes(view, program);
-  if ((lanes & (lanes - 1)) == 0) return;
-  Ordering o = {.view = view};
-  o.record_first = prove_array(view, program->calls_count, sizeof *o.record_first);
-  if (o.record_first == NULL) return;
-  for (uint32_t i = 0; i < program->calls_count; i++) {
-    o.record_first[i] = o.record_count;
-    o.record_count += plan->segments[plan->calls[program->calls_first + i].segment].records_count;
-  }
-  o.clocks = prove_array(view, 2 * o.record_count, sizeof *o.clocks * Lane_COUNT);
-  o.left_out = prove_array(view, 2 * o.record_count, sizeof *o.left_out);
-  o.control = prove_array(view, plan->kernels_count, sizeof *o.control);
-  if (o.clocks != NULL && o.left_out != NULL && o.control != NULL) {
-    memset(o.left_out, true, 2 * o.record_count * sizeof *o.left_out);
-    for (uint32_t i = 0; i < plan->kernels_count; i++)
-      o.control[i] = control_use(plan_string(plan, plan->kernels[i].name));
-    for (uint32_t i = 0; i < Lane_COUNT; i++)
-      for (uint32_t k = 0; k < Lane_COUNT; k++)
-        o.tail[i][k].first = UINT64_MAX;
-    run_program(&o, program);
-    if (o.failed) prove_finding(view, NULL, -1, "ordering", "out of memory while proving");
-  }
-  for (uint32_t i = 0; i < Lane_COUNT; i++)
-    free(o.lanes[i].touches);
-  free(o.record_first), free(o.clocks), free(o.left_out), free(o.control);
+static uint32_t count_bases(const View *view, const PlanProgram *program) {
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < program->calls_count; i++)
+    count += view->plan->calls[program->calls_first + i].bindings_count;
+  return count;
 }
 
-void prove_ordering(const View *view) {
+static void prove_program(const View *view, const PlanProgram *program, Braids *braids) {
+  Ordering o = {.view = view, .braids = braids};
+  o.lanes_used = used_lanes(view, program, braids);
+  if ((o.lanes_used & (o.lanes_used - 1)) == 0) return;
+  size_t runs = 2 * (size_t)program->calls_count;
+  o.places_first = view->ledger[program->kind].base_first;
+  o.places = prove_array(view, count_bases(view, program), sizeof *o.places);
+  bool ready = o.places != NULL;
+  if (ready) find_places(&o, program);
+  o.runs = prove_array(view, runs, sizeof *o.runs);
+  EACH_LANE(lane, o.lanes_used) {
+    o.lanes[lane].run = prove_array(view, runs, sizeof(uint32_t));
+    ready = ready && o.lanes[lane].run != NULL;
+  }
+  if (ready && o.runs != NULL) run_program(&o, program);
+  EACH_LANE(lane, o.lanes_used)
+  free(o.lanes[lane].run);
+  free(o.runs), free(o.places);
+}
+
+void prove_ordering(const View *view, Braids *braids) {
   for (uint32_t i = 0; i < view->class->programs_count; i++)
-    prove_program(view, &view->plan->programs[view->class->programs_first + i]);
+    prove_program(view, &view->plan->programs[view->class->programs_first + i], braids);
 }

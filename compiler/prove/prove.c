@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/prove/braid.h"
 #include "compiler/prove/events.h"
 #include "compiler/prove/walk.h"
 #include "runtime/plan/plan_io.h"
@@ -20,66 +21,83 @@ static void compare_ledgers(const View *first, const View *other) {
   }
 }
 
-/* All properties of one rank; those that do not depend on which, of the first only. */
-static void prove_member(View *view, const View *first, Classes *classes) {
-  if (!prove_memory(view)) return;
-  if (first != NULL) compare_ledgers(first, view);
-  prove_ordering(view);
-  prove_dataflow(view);
-  prove_values(view);
-  if (first != NULL) return;
-  prove_twins(view);
-  prove_step(view, classes);
+/* What is worked out for one class and serves the others. */
+typedef struct All {
+  Told told;
+  Braids *braids;
+  Classes *classes;
+} All;
+
+/* Where everything lies, as the rank at these coordinates has it. False: a finding says why not. */
+static bool open_view(View *view, const uint32_t *coordinate, Told *told) {
+  memcpy(view->coordinate, coordinate, sizeof view->coordinate);
+  return prove_memory(view) && find_repeats(view, told);
 }
 
-static void prove_class(const Plan *plan, const PlanClass *class, ProveReport *report,
-                        Classes *classes) {
-  View first = {.plan = plan, .report = report, .class = class};
-  Members members = members_of(&first);
-  uint32_t findings = report->finding_count;
+/* Properties of where things lie: of every rank that stands for others. */
+static void prove_places(const View *view, Braids *braids) {
+  prove_ordering(view, braids);
+  prove_dataflow(view);
+  prove_values(view);
+}
+
+/* `first` is left open. */
+static bool prove_class(View *first, All *all) {
+  Members members = members_of(first);
+  bool ready = members.count > 0 && open_view(first, members.coordinates[0], &all->told);
+  if (ready) {
+    prove_places(first, all->braids);
+    prove_twins(first);
+    prove_step(first, all->classes);
+  }
   /* What is wrong on the first rank is not told again of others. */
-  for (uint32_t i = 0; i < members.count && report->finding_count == findings; i++) {
-    View other = {.plan = plan, .report = report, .class = class};
-    View *view = i == 0 ? &first : &other;
-    memcpy(view->coordinate, members.coordinates[i], sizeof view->coordinate);
-    prove_member(view, i == 0 ? NULL : &first, classes);
+  uint32_t findings = first->report->finding_count;
+  for (uint32_t i = 1; ready && i < members.count && first->report->finding_count == findings;
+       i++) {
+    View other = {.plan = first->plan, .report = first->report, .class = first->class};
+    if (open_view(&other, members.coordinates[i], &all->told)) {
+      compare_ledgers(first, &other);
+      prove_places(&other, all->braids);
+    }
     view_close(&other);
   }
-  view_close(&first);
   free(members.coordinates);
+  return ready;
 }
 
 /* One pass over all classes; from the last to the first when `back`. */
-static bool follow_replicas(const Plan *plan, ProveReport *report, Links *links, bool back,
+static bool follow_replicas(const View *views, uint32_t count, Links *links, bool back,
                             bool judge) {
   bool changed = false;
-  for (uint32_t i = 0; i < plan->classes_count; i++) {
-    View view = {.plan = plan, .report = report};
-    view.class = &plan->classes[back ? plan->classes_count - 1 - i : i];
-    for (uint32_t axis = 0; axis < plan->axes_count; axis++)
-      view.coordinate[axis] = plan->bounds[view.class->bounds_first + axis].first;
-    if (prove_memory(&view)) changed = prove_replicas(&view, links, judge) || changed;
-    view_close(&view);
-  }
+  for (uint32_t i = 0; i < count; i++)
+    changed = prove_replicas(&views[back ? count - 1 - i : i], links, judge) || changed;
   return changed;
 }
 
 /* Values go down the stages of a pipeline and gradients up, so that two passes usually do. */
-static void prove_all_replicas(const Plan *plan, ProveReport *report, Links *links) {
+static void prove_all_replicas(const View *views, uint32_t count, Links *links) {
   bool back = false;
-  while (follow_replicas(plan, report, links, back, false))
+  while (follow_replicas(views, count, links, back, false))
     back = !back;
-  follow_replicas(plan, report, links, false, true);
+  follow_replicas(views, count, links, false, true);
 }
 
-static void prove_adjoints(const Plan *plan, ProveReport *report) {
-  for (uint32_t i = 0; i < plan->classes_count; i++) {
-    View view = {.plan = plan, .report = report, .class = &plan->classes[i]};
-    for (uint32_t axis = 0; axis < plan->axes_count; axis++)
-      view.coordinate[axis] = plan->bounds[view.class->bounds_first + axis].first;
-    if (prove_memory(&view)) prove_adjoint(&view);
-    view_close(&view);
+/* Class by class, then what only all of them show. */
+static void prove_classes(const Plan *plan, ProveReport *report, Links *links, View *views) {
+  View whole = {.plan = plan, .report = report};
+  All all = {.braids = braids_open(&whole), .classes = step_classes_open(plan, report, links)};
+  bool ready = all.braids != NULL && all.classes != NULL;
+  for (uint32_t i = 0; i < plan->classes_count && ready; i++) {
+    views[i] = (View){.plan = plan, .report = report, .class = &plan->classes[i]};
+    ready = prove_class(&views[i], &all);
   }
+  if (all.classes != NULL) step_classes_close(all.classes);
+  if (all.braids != NULL) braids_close(plan, all.braids);
+  free(all.told.story);
+  /* Where operands lie is known to be right from here on. */
+  if (ready && report->finding_count == 0) prove_all_replicas(views, plan->classes_count, links);
+  for (uint32_t i = 0; ready && i < plan->classes_count && report->finding_count == 0; i++)
+    prove_adjoint(&views[i]);
 }
 
 static void count_program(const View *view, uint32_t program) {
@@ -126,13 +144,11 @@ bool prove(const Plan *plan, ProveReport *report) {
   prove_scratch(plan, report);
   Links links = {0};
   prove_communication(plan, report, &links);
-  Classes *classes = step_classes_open(plan, report, &links);
-  for (uint32_t c = 0; c < plan->classes_count && classes != NULL; c++)
-    prove_class(plan, &plan->classes[c], report, classes);
-  if (classes != NULL) step_classes_close(classes);
-  /* Where operands lie is known to be right from here on. */
-  if (report->finding_count == 0) prove_all_replicas(plan, report, &links);
-  if (report->finding_count == 0) prove_adjoints(plan, report);
+  View *views = prove_array(&whole, plan->classes_count, sizeof *views);
+  if (views != NULL) prove_classes(plan, report, &links, views);
+  for (uint32_t i = 0; views != NULL && i < plan->classes_count; i++)
+    view_close(&views[i]);
+  free(views);
   free(links.link);
   return report->finding_count == 0;
 }

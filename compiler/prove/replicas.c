@@ -401,6 +401,7 @@ static void run_program(Replicas *r, ProgramKind kind) {
   r->walk_now = walk_begin(r->view, program);
   r->walk = &r->walk_now;
   while (walk_next(&r->walk_now)) {
+    if (kind == PROGRAM_TRAIN_STEP && r->view->repeats.again[r->walk->position]) continue;
     for (r->record_index = 0; r->record_index < r->walk->segment->records_count;
          r->record_index++) {
       r->record = walk_record(r->walk, r->record_index);

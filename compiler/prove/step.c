@@ -187,10 +187,28 @@ static void check_norm_parameters(const Step *s) {
             cell_name(s, weight.cell));
 }
 
+/* Neither tensors nor blocks of parameters or gradients: most buffers. */
+static bool holds_samples(const Step *s, uint32_t buffer) {
+  const PlanBuffer *b = &s->view->plan->buffers[buffer];
+  return b->program != PLAN_NONE && b->kind != BUFFER_PARAM && b->kind != BUFFER_GRAD;
+}
+
+/* A gradient that stood there on its way does so no more. */
+static void write_samples(Step *s, const PlanOperand *operand) {
+  if (operand->access == ACCESS_READ || !s->training || s->mark_count == 0) return;
+  uint64_t first = walk_base(s->walk, operand->base) + view_operand(s->view, operand);
+  gradient_forget(s, first, first + operand->size_bytes);
+}
+
 static void plain(Step *s, bool clears) {
   for (uint32_t i = 0; i < s->record->operands_count; i++) {
     const PlanOperand *operand = &s->view->plan->operands[s->record->operands_first + i];
-    if (walk_buffer(s->walk, operand->base) == PLAN_NONE || operand->size_bytes == 0) continue;
+    uint32_t buffer = walk_buffer(s->walk, operand->base);
+    if (buffer == PLAN_NONE || operand->size_bytes == 0) continue;
+    if (holds_samples(s, buffer)) {
+      write_samples(s, operand);
+      continue;
+    }
     Reach r = reach(s, i);
     count_loss(s, &r);
     for (uint32_t k = 0; k < r.cell_count && !(clears && r.access == ACCESS_WRITE); k++)
@@ -260,6 +278,7 @@ static void run_kernel(Step *s) {
     break;
   }
   case ROLE_NORM_BACKWARD:
+  case ROLE_LOSS:
   case ROLE_PLAIN: plain(s, false); break;
   }
 }
@@ -268,16 +287,15 @@ static void run_kernel(Step *s) {
 static void check_control(const Step *s) {
   const Plan *plan = s->view->plan;
   uint64_t block = plan->jobs[0].control_offset;
-  if (s->record->kind == RECORD_ALL_REDUCE) return;
-  const char *name = s->record->kind == RECORD_KERNEL
-                         ? plan_string(plan, plan->kernels[s->record->kernel].name)
-                         : "";
-  if (strncmp(name, "cross_entropy", 13) == 0 || strncmp(name, "mse", 3) == 0) return;
+  if (s->record->kind == RECORD_ALL_REDUCE ||
+      (s->record->kind == RECORD_KERNEL && s->role[s->record->kernel] == ROLE_LOSS))
+    return;
   for (uint32_t i = 0; i < s->record->operands_count; i++) {
     const PlanOperand *operand = &plan->operands[s->record->operands_first + i];
+    uint32_t buffer = walk_buffer(s->walk, operand->base);
+    if (operand->access == ACCESS_READ || buffer == PLAN_NONE || holds_samples(s, buffer)) continue;
     uint64_t first = walk_base(s->walk, operand->base) + view_operand(s->view, operand);
-    if (operand->access != ACCESS_READ && first < block + sizeof(Control) &&
-        block < first + operand->size_bytes)
+    if (first < block + sizeof(Control) && block < first + operand->size_bytes)
       FINDING(s, "operand %u: nothing but a loss may write to the control block", i);
   }
 }
@@ -451,7 +469,8 @@ static KernelRole role_of(const char *name) {
                {"rmsnorm_backward", ROLE_NORM_BACKWARD}};
   for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
     if (strcmp(name, roles[i].name) == 0) return roles[i].role;
-  return ROLE_PLAIN;
+  bool loss = strncmp(name, "cross_entropy", 13) == 0 || strncmp(name, "mse", 3) == 0;
+  return loss ? ROLE_LOSS : ROLE_PLAIN;
 }
 
 /* ---- the mesh */

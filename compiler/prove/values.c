@@ -167,13 +167,19 @@ static Use use_of(const Values *v, const PlanRecord *record, uint32_t index, uin
                                                                : USE_RESULT;
 }
 
+/* Transient, and the first of its story. */
+static bool is_followed(const Values *v, uint32_t buffer) {
+  return buffer != PLAN_NONE && v->view->plan->buffers[buffer].program != PLAN_NONE &&
+         !v->view->repeats.told_buffer[buffer - v->view->class->buffers_first];
+}
+
 static void run_operand(Values *v, uint32_t index, uint32_t operand_index, bool writes) {
   const Plan *plan = v->view->plan;
   const PlanRecord *record = walk_record(v->walk, index);
   const PlanOperand *operand = &plan->operands[record->operands_first + operand_index];
   uint32_t buffer = walk_buffer(v->walk, operand->base);
   if ((operand->access == ACCESS_WRITE) != writes || operand->size_bytes == 0 ||
-      buffer == PLAN_NONE || plan->buffers[buffer].program == PLAN_NONE)
+      !is_followed(v, buffer))
     return;
   uint64_t first = walk_base(v->walk, operand->base) + view_operand(v->view, operand);
   uint64_t end = first + operand->size_bytes;
@@ -207,9 +213,7 @@ static void run_in_place(Values *v, uint32_t index) {
   const PlanRecord *record = walk_record(v->walk, index);
   const PlanOperand *operand = &plan->operands[record->operands_first];
   uint32_t buffer = walk_buffer(v->walk, operand->base);
-  if (buffer == PLAN_NONE || plan->buffers[buffer].program == PLAN_NONE ||
-      !pieces_are_few(v->walk, index))
-    return;
+  if (!is_followed(v, buffer) || !pieces_are_few(v->walk, index)) return;
   uint64_t whole = walk_base(v->walk, operand->base) + view_operand(v->view, operand);
   uint64_t whole_end = whole + operand->size_bytes, first = 0, end = 0;
   Value value = {
@@ -239,22 +243,25 @@ static void end_life(Values *v, uint32_t buffer) {
   c->count = 0;
 }
 
+static void run_call(Values *v) {
+  for (uint32_t r = 0; r < v->walk->segment->records_count; r++) {
+    const PlanRecord *record = walk_record(v->walk, r);
+    if (!walk_runs(v->walk, record)) continue;
+    if (record_in_place(record)) run_in_place(v, r);
+    for (int writes = 0; writes < 2 && !record_in_place(record); writes++)
+      for (uint32_t i = 0; i < record->operands_count; i++) /* a record reads before it writes */
+        run_operand(v, r, i, writes == 1);
+  }
+}
+
 static void run_program(Values *v, const PlanProgram *program) {
   BufferOrder deaths = order_buffers(v->view, program, false);
   if (deaths.buffer == NULL) return;
   v->walk_now = walk_begin(v->view, program);
   v->walk = &v->walk_now;
   while (walk_next(&v->walk_now)) {
-    for (uint32_t r = 0; r < v->walk->segment->records_count; r++) {
-      const PlanRecord *record = walk_record(v->walk, r);
-      if (!walk_runs(v->walk, record)) continue;
-      if (record_in_place(record)) run_in_place(v, r);
-      for (int writes = 0; writes < 2 && !record_in_place(record);
-           writes++) /* a record reads before it writes */
-        for (uint32_t i = 0; i < record->operands_count; i++)
-          run_operand(v, r, i, writes == 1);
-    }
     uint32_t position = v->walk->position;
+    if (!v->view->repeats.told_call[program->kind][position]) run_call(v);
     for (uint32_t i = deaths.first[position]; i < deaths.first[position + 1]; i++)
       end_life(v, deaths.buffer[i]);
   }

@@ -13,6 +13,14 @@ typedef struct Ledger {
   uint32_t *buffer_of; /* index into plan->buffers; PLAN_NONE: nothing that runs touches the base */
 } Ledger;
 
+/* What was looked at before under another name: repeats.c. */
+typedef struct Repeats {
+  bool *told_buffer;                  /* by buffer of the class: another had the same story */
+  bool *told_call[ProgramKind_COUNT]; /* by position: all its transient buffers are such */
+  bool *again;   /* by position in the train step: of a part that is like an earlier one */
+  uint64_t rank; /* hash of what records may know of the rank */
+} Repeats;
+
 /* A class seen from one set of coordinates. */
 typedef struct View {
   const Plan *plan;
@@ -20,6 +28,7 @@ typedef struct View {
   const PlanClass *class;
   uint32_t coordinate[PROVE_AXES_MAX];
   Ledger ledger[ProgramKind_COUNT];
+  Repeats repeats;
 } View;
 
 /* Coordinates that stand for all ranks of a class, the first rank first. To be freed. */
@@ -139,8 +148,21 @@ void prove_communication(const Plan *plan, ProveReport *report, Links *links);
 /* Fills view->ledger, which the ones after it read; false when that cannot be. view_close frees it.
  */
 bool prove_memory(View *view);
+
+/* Stories that were told, of all views: hashes in a table. */
+typedef struct Told {
+  uint64_t *story; /* to be freed */
+  size_t count, capacity;
+} Told;
+
+/* Adds the story. */
+bool told_before(Told *told, uint64_t story);
+
+/* Fills view->repeats, from the ledger; false when that cannot be. */
+bool find_repeats(View *view, Told *told);
 void view_close(View *view);
-void prove_ordering(const View *view);
+typedef struct Braids Braids; /* braid.h: what it works out for one view serves the others */
+void prove_ordering(const View *view, Braids *braids);
 void prove_dataflow(const View *view);
 void prove_values(const View *view);
 void prove_twins(const View *view);
