@@ -227,7 +227,7 @@ static bool add_event(const Cursor *at, const Walk *walk, uint32_t index, Sequen
   return record->kind != RECORD_EXCHANGE || add_transfers(at, walk, index, s);
 }
 
-/* ---- what can be said of a communication by itself */
+/* ---- what can be said of a communication by itself, whatever the call */
 
 /* Within a class, distances are as symmetric as the class: the k-th operand sent so far ahead
  * becomes the k-th one received from so far behind. */
@@ -312,36 +312,56 @@ static void check_axes(const Walk *walk, uint32_t index) {
                   plan_string(plan, plan->comms[record->comm].name));
 }
 
-static void check_alone(const View *view, const PlanProgram *program) {
+static void check_record(const Walk *walk, uint32_t index) {
+  const PlanRecord *record = walk_record(walk, index);
+  if (record->meaning == PLAN_NONE) {
+    prove_finding(walk->view, walk, index, "communication", "does not say what it means");
+  } else {
+    check_reduction(walk, index);
+    check_axes(walk, index);
+  }
+  if (record->kind == RECORD_EXCHANGE) check_symmetry(walk, index);
+}
+
+/* What the records of a class are: by record of the plan. */
+typedef enum Talk {
+  TALK_UNSEEN,
+  TALK_NONE,   /* no communication */
+  TALK_INSIDE, /* within the class */
+  TALK_CROSSES
+} Talk;
+
+static Talk talk_of(const Walk *walk, uint32_t index) {
+  const PlanRecord *record = walk_record(walk, index);
+  if (!record_is_communication(record)) return TALK_NONE;
+  check_record(walk, index);
+  return crosses(walk->view, record) ? TALK_CROSSES : TALK_INSIDE;
+}
+
+/* Each record that runs is looked at once. Marks the segments of which one crosses. */
+static void look_at_records(const View *view, const PlanProgram *program, uint8_t *talk,
+                            bool *segment_crosses) {
   PlanProgram straight = *program;
   straight.loops_count = 0;
   Walk walk = walk_begin(view, &straight);
   while (walk_next(&walk)) {
     for (uint32_t i = 0; i < walk.segment->records_count; i++) {
-      const PlanRecord *record = walk_record(&walk, i);
-      if (!record_is_communication(record) || !walk_runs(&walk, record)) continue;
-      if (record->meaning == PLAN_NONE)
-        prove_finding(view, &walk, i, "communication", "does not say what it means");
-      else {
-        check_reduction(&walk, i);
-        check_axes(&walk, i);
-      }
-      if (record->kind == RECORD_EXCHANGE) check_symmetry(&walk, i);
+      uint8_t *known = &talk[walk.segment->records_first + i];
+      if (*known != TALK_UNSEEN || !walk_runs(&walk, walk_record(&walk, i))) continue;
+      *known = (uint8_t)talk_of(&walk, i);
+      if (*known == TALK_CROSSES) segment_crosses[walk.call->segment] = true;
     }
   }
 }
 
 /* ---- the list */
 
-static bool collect_call(const Cursor *at, Sequence *s) {
+static bool collect_call(const Cursor *at, const uint8_t *talk, Sequence *s) {
   Walk walk = walk_at(at);
-  for (uint32_t i = 0; i < walk.segment->records_count; i++) {
-    const PlanRecord *record = walk_record(&walk, i);
-    if (!record_is_communication(record) || !walk_runs(&walk, record) ||
-        !crosses(walk.view, record))
-      continue;
-    if (!add_event(at, &walk, i, s)) return false;
-  }
+  for (uint32_t i = 0; i < walk.segment->records_count; i++)
+    if (talk[walk.segment->records_first + i] == TALK_CROSSES &&
+        walk_runs(&walk, walk_record(&walk, i)) && !add_event(at, &walk, i, s))
+      return false;
   return true;
 }
 
@@ -352,22 +372,35 @@ static void leave_out(Cursor *at, uint32_t events_before, const Sequence *s) {
   if (at->position + 1 == loop->first_call + loop->call_count) at->iteration = loop->times - 1;
 }
 
+static bool collect(const View *view, const uint8_t *talk, const bool *segment_crosses,
+                    Sequence *sequence) {
+  Cursor at = {.view = view, .program = sequence->program};
+  uint32_t before = 0;
+  do {
+    const PlanLoop *loop = loop_here(&at);
+    uint32_t segment = view->plan->calls[at.program->calls_first + at.position].segment;
+    if (loop != NULL && at.position == loop->first_call) before = sequence->count;
+    if (segment_crosses[segment] && !collect_call(&at, talk, sequence)) return false;
+    leave_out(&at, before, sequence);
+  } while (go_on(&at));
+  return true;
+}
+
 bool sequence_collect(View *view, ProgramKind kind, Sequence *sequence) {
   *sequence = (Sequence){.program = view_program(view, kind)};
   const PlanProgram *program = sequence->program;
   if (program == NULL || program->calls_count == 0) return true;
   for (uint32_t axis = 0; axis < view->plan->axes_count; axis++)
     view->coordinate[axis] = view->plan->bounds[view->class->bounds_first + axis].first;
-  check_alone(view, program);
-  Cursor at = {.view = view, .program = program};
-  uint32_t before = 0;
-  do {
-    const PlanLoop *loop = loop_here(&at);
-    if (loop != NULL && at.position == loop->first_call) before = sequence->count;
-    if (!collect_call(&at, sequence)) return false;
-    leave_out(&at, before, sequence);
-  } while (go_on(&at));
-  return true;
+  uint8_t *talk = prove_array(view, view->plan->records_count, sizeof *talk);
+  bool *segment_crosses = prove_array(view, view->plan->segments_count, sizeof *segment_crosses);
+  bool done = talk != NULL && segment_crosses != NULL;
+  if (done) {
+    look_at_records(view, program, talk, segment_crosses);
+    done = collect(view, talk, segment_crosses, sequence);
+  }
+  free(talk), free(segment_crosses);
+  return done;
 }
 
 void sequence_close(Sequence *sequence) {

@@ -297,8 +297,18 @@ static void carry(Step *s, const Reach *from, const Reach *to) {
   }
 }
 
+/* No gradient stands in the operand, at home or on its way: the usual case. */
+static bool is_bare(const Step *s, uint32_t index) {
+  const PlanOperand *operand = &s->view->plan->operands[s->record->operands_first + index];
+  uint32_t buffer = walk_buffer(s->walk, operand->base);
+  if (buffer == PLAN_NONE || !holds_samples(s, buffer)) return false;
+  uint64_t first = walk_base(s->walk, operand->base) + view_operand(s->view, operand);
+  uint32_t at = find_mark(s, first);
+  return at == s->mark_count || s->marks[at].first >= first + operand->size_bytes;
+}
+
 bool gradient_cast(Step *s) {
-  if (s->record->operands_count != 2) return false;
+  if (s->record->operands_count != 2 || is_bare(s, 0)) return false;
   Reach from = reach(s, 0), to = reach(s, 1);
   if (next_any(s, from.first, from.end) == NULL) return false;
   gradient_forget(s, to.first, to.end);
@@ -308,7 +318,7 @@ bool gradient_cast(Step *s) {
 
 /* y = a + b, y being a: b's gradients are added to a's. */
 bool gradient_add(Step *s) {
-  if (s->record->operands_count != 3) return false;
+  if (s->record->operands_count != 3 || is_bare(s, 1)) return false;
   Reach a = reach(s, 0), b = reach(s, 1), y = reach(s, 2);
   Gradient *more = next_any(s, b.first, b.end);
   if (more == NULL || (more->received && next_gradient(s, y.first, y.end) == NULL)) return false;
@@ -415,36 +425,44 @@ bool gradient_scatter(Step *s) {
   return true;
 }
 
+static void send(Step *s, uint32_t index) {
+  Reach r = reach(s, index);
+  for (uint32_t k = 0; k < r.cell_count; k++) {
+    const Cell *cell = &r.cell[k];
+    if (cell_kind(s, cell) != BUFFER_GRAD || r.cell_count != 1 || cell->joined ||
+        cell->gradient.microbatch_last != s->microbatches - 1)
+      FINDING(s, "operand %u sends %.60s, which is no gradient of this class alone, complete",
+              index, cell_name(s, cell));
+    tied_claim(s, cell,
+               (Claim){.kind = CLAIM_SEND,
+                       .record = (uint32_t)(s->record - s->view->plan->records),
+                       .operand = index,
+                       .reduced = cell->gradient.reduced,
+                       .split = cell->gradient.split});
+  }
+}
+
+static void receive(Step *s, uint32_t index) {
+  Reach r = reach(s, index);
+  if (r.cell_count > 0) FINDING(s, "operand %u: an exchange may not change tensors", index);
+  gradient_forget(s, r.first, r.end);
+  if ((comm_axes(s, s->record->comm) & s->stage_axes) == 0) return; /* from the class itself */
+  put_mark(s, (Gradient){.first = r.first,
+                         .end = r.end,
+                         .home = PLAN_NONE,
+                         .received = true,
+                         .record = (uint32_t)(s->record - s->view->plan->records),
+                         .operand = index});
+}
+
 void gradient_exchange(Step *s) {
-  bool meets_others = (comm_axes(s, s->record->comm) & s->stage_axes) != 0;
   for (uint32_t i = 0; i < s->record->operands_count; i++) {
-    Reach r = reach(s, i);
-    uint32_t number = (uint32_t)(s->record - s->view->plan->records);
-    if (r.access != ACCESS_READ) {
-      if (r.cell_count > 0) FINDING(s, "operand %u: an exchange may not change tensors", i);
-      gradient_forget(s, r.first, r.end);
-      if (!meets_others) continue;
-      put_mark(s, (Gradient){.first = r.first,
-                             .end = r.end,
-                             .home = PLAN_NONE,
-                             .received = true,
-                             .record = number,
-                             .operand = i});
-      continue;
-    }
-    for (uint32_t k = 0; k < r.cell_count; k++) {
-      const Cell *cell = &r.cell[k];
-      if (cell_kind(s, cell) != BUFFER_GRAD || r.cell_count != 1 || cell->joined ||
-          cell->gradient.microbatch_last != s->microbatches - 1)
-        FINDING(s, "operand %u sends %.60s, which is no gradient of this class alone, complete", i,
-                cell_name(s, cell));
-      tied_claim(s, cell,
-                 (Claim){.kind = CLAIM_SEND,
-                         .record = number,
-                         .operand = i,
-                         .reduced = cell->gradient.reduced,
-                         .split = cell->gradient.split});
-    }
+    const PlanOperand *operand = &s->view->plan->operands[s->record->operands_first + i];
+    uint32_t buffer = walk_buffer(s->walk, operand->base);
+    if (operand->access != ACCESS_READ)
+      receive(s, i);
+    else if (buffer == PLAN_NONE || !holds_samples(s, buffer))
+      send(s, i);
   }
 }
 

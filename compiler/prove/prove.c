@@ -66,20 +66,20 @@ static bool prove_class(View *first, All *all) {
 }
 
 /* One pass over all classes; from the last to the first when `back`. */
-static bool follow_replicas(const View *views, uint32_t count, Links *links, bool back,
-                            bool judge) {
+static bool follow_replicas(const View *views, uint32_t count, Links *links, bool back) {
   bool changed = false;
   for (uint32_t i = 0; i < count; i++)
-    changed = prove_replicas(&views[back ? count - 1 - i : i], links, judge) || changed;
+    changed = prove_replicas(&views[back ? count - 1 - i : i], links) || changed;
   return changed;
 }
 
-/* Values go down the stages of a pipeline and gradients up, so that two passes usually do. */
+/* Values go down the stages of a pipeline and gradients up, so that two passes usually do. What was
+ * found counts when nothing changes any more. */
 static void prove_all_replicas(const View *views, uint32_t count, Links *links) {
-  bool back = false;
-  while (follow_replicas(views, count, links, back, false))
-    back = !back;
-  follow_replicas(views, count, links, false, true);
+  ProveReport *report = views[0].report;
+  uint32_t findings = report->finding_count;
+  for (bool back = false; follow_replicas(views, count, links, back); back = !back)
+    report->finding_count = findings;
 }
 
 /* Class by class, then what only all of them show. */

@@ -12,7 +12,7 @@
  * - nothing is added up over ranks that have it in common: it would count once for each.
  *
  * What comes from another class is as different as what that class sent: classes are followed again
- * until nothing changes, and only then judged. */
+ * until nothing changes, and only what was found last counts. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,7 +34,7 @@ typedef struct Extents {
 typedef struct Replicas {
   const View *view;
   const Links *links;
-  bool judge; /* nothing changes any more */
+  uint8_t *role; /* KernelRole by kernel */
   bool changed, failed;
   Walk walk_now;
   const Walk *walk;
@@ -189,7 +189,7 @@ static void say(const Replicas *r, const char *format, uint32_t axes) {
 /* Everything summed over `axes` must differ along them. */
 static void judge_sum(const Replicas *r, const Place *p, uint32_t axes) {
   axes &= ~r->stage_axes; /* classes are different anyway */
-  if (!r->judge || p->extents == NULL) return;
+  if (p->extents == NULL) return;
   for (uint32_t i = find(p->extents, p->first);
        i < p->extents->count && p->extents->at[i].first < p->end; i++) {
     uint32_t common = axes & ~(p->extents->at[i].differs | p->moves);
@@ -211,8 +211,30 @@ static void judge_update(const Replicas *r) {
 
 /* ---- kernels */
 
-static const char *kernel_name(const Replicas *r) {
-  return plan_string(r->view->plan, r->view->plan->kernels[r->record->kernel].name);
+typedef enum KernelRole {
+  ROLE_PLAIN,
+  ROLE_UPDATE,
+  ROLE_INIT,
+  ROLE_DROPOUT, /* masks are the samples' */
+  ROLE_ADD,
+  ROLE_CAST
+} KernelRole;
+
+static KernelRole role_of(const char *name) {
+  static const struct {
+    const char *name;
+    KernelRole role;
+  } roles[] = {{"adamw", ROLE_UPDATE},
+               {"adamw_master", ROLE_UPDATE},
+               {"sgd", ROLE_UPDATE},
+               {"sgd_master", ROLE_UPDATE},
+               {"init_constant", ROLE_INIT},
+               {"dropout", ROLE_DROPOUT},
+               {"add", ROLE_ADD},
+               {"cast", ROLE_CAST}};
+  for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
+    if (strcmp(name, roles[i].name) == 0) return roles[i].role;
+  return ROLE_PLAIN;
 }
 
 static uint32_t attrs_differ(const Replicas *r) {
@@ -224,19 +246,12 @@ static uint32_t attrs_differ(const Replicas *r) {
   return axes;
 }
 
-static bool is_one_of(const char *name, const char *const *names, size_t count) {
-  for (size_t i = 0; i < count; i++)
-    if (strcmp(name, names[i]) == 0) return true;
-  return false;
-}
-
 /* Element by element: cast, and add of operands of one size. What stands where stays apart, so that
  * a block of many parameters does not become as different as any of them. */
-static bool element_by_element(Replicas *r) {
-  const char *name = kernel_name(r);
+static bool element_by_element(Replicas *r, KernelRole role) {
   uint32_t last = r->record->operands_count - 1;
-  bool adds = strcmp(name, "add") == 0 && last == 2;
-  if (!adds && (strcmp(name, "cast") != 0 || last != 1)) return false;
+  bool adds = role == ROLE_ADD && last == 2;
+  if (!adds && (role != ROLE_CAST || last != 1)) return false;
   Place from = place_of(r, last - 1), to = place_of(r, last), other = place_of(r, 0);
   if (from.extents == NULL || to.extents == NULL ||
       (from.end - from.first) / from.unit != (to.end - to.first) / to.unit)
@@ -256,23 +271,20 @@ static bool element_by_element(Replicas *r) {
 }
 
 static void run_kernel(Replicas *r) {
-  static const char *const updates[] = {"adamw", "adamw_master", "sgd", "sgd_master"};
-  const Plan *plan = r->view->plan;
-  const char *name = kernel_name(r);
-  bool update = is_one_of(name, updates, sizeof updates / sizeof *updates);
-  if (update && r->judge) judge_update(r);
-  if (element_by_element(r)) return;
-  bool clears = strcmp(name, "init_constant") == 0 && r->record->attrs_count > 0 &&
-                plan->reals[r->record->attrs_first] == 0;
+  KernelRole role = (KernelRole)r->role[r->record->kernel];
+  if (role == ROLE_UPDATE) judge_update(r);
+  if (element_by_element(r, role)) return;
+  bool clears = role == ROLE_INIT && r->record->attrs_count > 0 &&
+                r->view->plan->reals[r->record->attrs_first] == 0;
   uint32_t axes = attrs_differ(r);
-  if (strcmp(name, "dropout") == 0) axes |= r->sample_axes; /* masks are the samples' */
+  if (role == ROLE_DROPOUT) axes |= r->sample_axes;
   for (uint32_t i = 0; i < r->record->operands_count; i++) {
     Place p = place_of(r, i);
     if (p.access != ACCESS_WRITE) axes |= differs(&p);
   }
   for (uint32_t i = 0; i < r->record->operands_count; i++) {
     Place p = place_of(r, i);
-    if (p.access != ACCESS_READ && !(update && p.access == ACCESS_UPDATE))
+    if (p.access != ACCESS_READ && !(role == ROLE_UPDATE && p.access == ACCESS_UPDATE))
       set(r, &p, p.first, p.end, axes | p.moves, clears);
   }
 }
@@ -430,16 +442,21 @@ static void find_axes(Replicas *r) {
   }
 }
 
-bool prove_replicas(const View *view, Links *links, bool judge) {
-  Replicas r = {.view = view, .links = links, .judge = judge};
+bool prove_replicas(const View *view, Links *links) {
+  const Plan *plan = view->plan;
+  Replicas r = {.view = view, .links = links};
   r.extents = prove_array(view, view->class->buffers_count, sizeof *r.extents);
-  if (r.extents == NULL) return false;
-  find_axes(&r);
-  run_program(&r, PROGRAM_INIT);
-  run_program(&r, PROGRAM_TRAIN_STEP);
-  if (judge && r.failed) prove_finding(view, NULL, -1, "replicas", "out of memory while proving");
-  for (uint32_t i = 0; i < view->class->buffers_count; i++)
-    free(r.extents[i].at);
-  free(r.extents), free(r.taken.at);
+  r.role = prove_array(view, plan->kernels_count, sizeof *r.role);
+  if (r.extents != NULL && r.role != NULL) {
+    for (uint32_t i = 0; i < plan->kernels_count; i++)
+      r.role[i] = (uint8_t)role_of(plan_string(plan, plan->kernels[i].name));
+    find_axes(&r);
+    run_program(&r, PROGRAM_INIT);
+    run_program(&r, PROGRAM_TRAIN_STEP);
+    if (r.failed) prove_finding(view, NULL, -1, "replicas", "out of memory while proving");
+    for (uint32_t i = 0; i < view->class->buffers_count; i++)
+      free(r.extents[i].at);
+  }
+  free(r.extents), free(r.role), free(r.taken.at);
   return r.changed;
 }

@@ -187,12 +187,6 @@ static void check_norm_parameters(const Step *s) {
             cell_name(s, weight.cell));
 }
 
-/* Neither tensors nor blocks of parameters or gradients: most buffers. */
-static bool holds_samples(const Step *s, uint32_t buffer) {
-  const PlanBuffer *b = &s->view->plan->buffers[buffer];
-  return b->program != PLAN_NONE && b->kind != BUFFER_PARAM && b->kind != BUFFER_GRAD;
-}
-
 /* A gradient that stood there on its way does so no more. */
 static void write_samples(Step *s, const PlanOperand *operand) {
   if (operand->access == ACCESS_READ || !s->training || s->mark_count == 0) return;

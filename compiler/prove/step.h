@@ -127,6 +127,12 @@ typedef struct Reach {
   Access access;
 } Reach;
 
+/* Neither tensors nor blocks of parameters or gradients: most buffers. */
+static inline bool holds_samples(const Step *s, uint32_t buffer) {
+  const PlanBuffer *b = &s->view->plan->buffers[buffer];
+  return b->program != PLAN_NONE && b->kind != BUFFER_PARAM && b->kind != BUFFER_GRAD;
+}
+
 /* ---- cells.c */
 
 bool cells_open(Step *s); /* false: a finding says why */

@@ -168,8 +168,8 @@ void prove_values(const View *view);
 void prove_twins(const View *view);
 void prove_adjoint(const View *view);
 
-/* True when what is known of other classes has changed; findings only where it `judge`s. */
-bool prove_replicas(const View *view, Links *links, bool judge);
+/* True when what is known of other classes has changed: what it found then may be wrong. */
+bool prove_replicas(const View *view, Links *links);
 
 /* The step of one class after another, between open and close: what only all together show is
  * found at the end. */
