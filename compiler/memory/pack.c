@@ -31,11 +31,16 @@ static double rank_of(const PackItem *item, PackOrder order) {
   }
 }
 
-/* Placed items by when they live: an item stands in every slice of time that it touches, so that
- * only those it may meet are looked at. Lifetimes are short next to a pipeline's step. */
+/* Placed items by when they live, so that only those that an item may meet are looked at: these
+ * live in the slice of time in which it begins, or begin in a later one. Lifetimes are short next
+ * to a pipeline's step. */
+typedef struct Slice {
+  VEC(int32_t) live, begin; /* indices of items */
+} Slice;
+
 typedef struct Slices {
-  VEC(int32_t) * at; /* indices of items */
-  int32_t width;     /* positions of one slice */
+  Slice *at;
+  int32_t width; /* positions of one slice */
 } Slices;
 
 enum { SLICES_MAX = 512 };
@@ -45,23 +50,19 @@ static Slices slices_new(Arena *arena, const PackItem *items, int32_t count) {
   for (int32_t i = 0; i < count; i++)
     if (items[i].last >= positions) positions = items[i].last + 1;
   Slices slices = {.width = positions / SLICES_MAX + 1};
-  slices.at = arena_alloc(arena, sizeof *slices.at * (size_t)(positions / slices.width + 1));
+  slices.at = ARENA_ARRAY(arena, Slice, positions / slices.width + 1);
   return slices;
 }
 
 static void slices_add(Arena *arena, const Slices *slices, const PackItem *item, int32_t index) {
+  VEC_PUSH(arena, &slices->at[item->first / slices->width].begin, index);
   for (int32_t k = item->first / slices->width; k <= item->last / slices->width; k++)
-    VEC_PUSH(arena, &slices->at[k], index);
+    VEC_PUSH(arena, &slices->at[k].live, index);
 }
 
 typedef struct Taken {
   int64_t first, end;
 } Taken;
-
-static int compare_taken(const void *a, const void *b) {
-  const Taken *x = a, *y = b;
-  return (x->first > y->first) - (x->first < y->first);
-}
 
 typedef struct Packing {
   Arena *arena;
@@ -69,38 +70,57 @@ typedef struct Packing {
   int32_t count;
   int64_t align_bytes;
   int64_t *offsets; /* by item */
-  int32_t *seen;    /* by item: when it was last looked at */
   Taken *taken;     /* of those that live with the item at hand */
+  int32_t taken_count;
 } Packing;
 
-static int32_t find_taken(const Packing *p, const Slices *slices, int32_t index, int32_t round) {
-  const PackItem *item = &p->items[index];
-  int32_t count = 0;
-  for (int32_t k = item->first / slices->width; k <= item->last / slices->width; k++)
-    for (int32_t j = 0; j < slices->at[k].count; j++) {
-      int32_t other = slices->at[k].at[j];
-      bool meets = p->items[other].first <= item->last && item->first <= p->items[other].last;
-      if (p->seen[other] == round || !meets) continue;
-      p->seen[other] = round;
-      int64_t at = p->offsets[other];
-      p->taken[count++] = (Taken){at, at + round_up(p->items[other].size_bytes, p->align_bytes)};
-    }
-  qsort(p->taken, (size_t)count, sizeof *p->taken, compare_taken);
-  return count;
+static void take(Packing *p, const PackItem *item, int32_t other) {
+  const PackItem *placed = &p->items[other];
+  if (placed->first > item->last || item->first > placed->last) return;
+  int64_t at = p->offsets[other];
+  p->taken[p->taken_count++] = (Taken){at, at + round_up(placed->size_bytes, p->align_bytes)};
 }
 
-/* The first gap wide enough between those alive together is taken. */
-static int64_t place_all(const Packing *p, const Ranked *ranked) {
+static void find_taken(Packing *p, const Slices *slices, const PackItem *item) {
+  int32_t first = item->first / slices->width, last = item->last / slices->width;
+  p->taken_count = 0;
+  for (int32_t j = 0; j < slices->at[first].live.count; j++)
+    take(p, item, slices->at[first].live.at[j]);
+  for (int32_t k = first + 1; k <= last; k++)
+    for (int32_t j = 0; j < slices->at[k].begin.count; j++)
+      take(p, item, slices->at[k].begin.at[j]);
+}
+
+/* The lowest gap wide enough between those alive together. What lies in the way leaves nothing
+ * below its end, in whatever order it is looked at; those passed by are not looked at again. */
+static int64_t find_gap(Packing *p, int64_t size) {
+  int64_t at = 0;
+  for (bool moved = true; moved;) {
+    int32_t left = 0;
+    moved = false;
+    for (int32_t j = 0; j < p->taken_count; j++) {
+      Taken taken = p->taken[j];
+      if (taken.end <= at) continue;
+      if (taken.first < at + size) {
+        at = taken.end;
+        moved = true;
+        continue;
+      }
+      p->taken[left++] = taken;
+    }
+    p->taken_count = left;
+  }
+  return at;
+}
+
+static int64_t place_all(Packing *p, const Ranked *ranked) {
   Slices slices = slices_new(p->arena, p->items, p->count);
   int64_t end = 0;
-  for (int32_t i = 0; i < p->count; i++)
-    p->seen[i] = -1;
   for (int32_t i = 0; i < p->count; i++) {
     int32_t index = ranked[i].index;
-    int64_t size = round_up(p->items[index].size_bytes, p->align_bytes), at = 0;
-    int32_t taken = find_taken(p, &slices, index, i);
-    for (int32_t j = 0; j < taken && p->taken[j].first < at + size; j++)
-      if (p->taken[j].end > at) at = p->taken[j].end;
+    int64_t size = round_up(p->items[index].size_bytes, p->align_bytes);
+    find_taken(p, &slices, &p->items[index]);
+    int64_t at = find_gap(p, size);
     p->offsets[index] = at;
     if (at + size > end) end = at + size;
     slices_add(p->arena, &slices, &p->items[index], index);
@@ -117,7 +137,6 @@ int64_t pack_items(Arena *arena, PackItem *items, int32_t count, int64_t align_b
                      .count = count,
                      .align_bytes = align_bytes,
                      .offsets = ARENA_ARRAY(arena, int64_t, count),
-                     .seen = ARENA_ARRAY(arena, int32_t, count),
                      .taken = ARENA_ARRAY(arena, Taken, count)};
   for (PackOrder order = BY_SIZE; order < PACK_ORDERS && best > bound + bound / 100; order++) {
     for (int32_t i = 0; i < count; i++)
