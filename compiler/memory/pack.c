@@ -170,9 +170,9 @@ int64_t pack_lower_bound(Arena *arena, const PackItem *items, int32_t count, int
 
 /* ---- programs: transient buffers stand above the persistent ones */
 
-static void pack_program(Draft *d, Stage *stage, int32_t kind) {
+static void pack_program(Stage *stage, int32_t kind) {
   Program *program = &stage->programs[kind];
-  Arena *arena = d->compile->arena;
+  Arena *arena = arena_new(); /* nothing of it is needed later, and it is much */
   int32_t count = 0;
   PackItem *items = ARENA_ARRAY(arena, PackItem, stage->buffers.count);
   for (int32_t b = 0; b < stage->buffers.count; b++) {
@@ -188,6 +188,7 @@ static void pack_program(Draft *d, Stage *stage, int32_t kind) {
     if (stage->buffers.at[b].program == kind)
       stage->buffers.at[b].offset = stage->persistent_bytes + items[i++].offset;
   if (program->peak_bytes > stage->arena_bytes) stage->arena_bytes = program->peak_bytes;
+  arena_free(arena);
 }
 
 void memory_pack(Draft *d) {
@@ -196,7 +197,7 @@ void memory_pack(Draft *d) {
     Stage *stage = &d->stages[s];
     stage->arena_bytes = stage->persistent_bytes;
     for (int32_t kind = 0; kind < ProgramKind_COUNT; kind++)
-      if (stage->programs[kind].exists) pack_program(d, stage, kind);
+      if (stage->programs[kind].exists) pack_program(stage, kind);
     if (stage->arena_bytes > d->arena_bytes) d->arena_bytes = stage->arena_bytes;
   }
 }
