@@ -1,6 +1,6 @@
-/* lanes.h -- two threads that run one program: the rank's own runs the records of LANE_COMPUTE, the
- * other one those of all other lanes, both in list order. Edges between the two are waited for
- * here. */
+/* lanes.h -- the threads that run one program: the rank's own runs the records of LANE_COMPUTE, and
+ * every other lane that the program uses has one, all in list order. Edges between lanes are waited
+ * for here. */
 #ifndef LOCKSTEP_LANES_H
 #define LOCKSTEP_LANES_H
 
@@ -9,48 +9,56 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "runtime/plan/plan.h"
 #include "runtime/status.h"
 
-typedef enum LaneSide { SIDE_COMPUTE, SIDE_BESIDE, SIDE_COUNT } LaneSide;
+/* What a lane's thread does in a run; false as replay_run. */
+typedef bool LanesBody(void *context, Lane lane, Status *status);
 
-/* What the other thread does in a run; false as replay_run. */
-typedef bool LanesBody(void *context, Status *status);
+typedef struct Lanes Lanes;
 
-typedef struct Lanes {
+typedef struct LaneThread {
+  Lanes *lanes;
+  Lane lane;
+  bool is_running;
+  bool done; /* how its last run ended */
+  Status status;
+  pthread_t thread;
+} LaneThread;
+
+struct Lanes {
   LanesBody *body;
   void *context;
-  /* Positions are those of records in the running program, ascending; a side has done all of its
+  /* Positions are those of records in the running program, ascending; a lane has done all of its
    * records before this one. */
-  _Atomic uint64_t passed[SIDE_COUNT];
+  _Atomic uint64_t passed[Lane_COUNT];
   _Atomic bool failed;
   _Atomic int32_t sleepers;
   pthread_mutex_t lock; /* of what follows, and around sleeping and waking */
   pthread_cond_t wake;
-  bool is_running;
   bool stop;
-  bool done; /* how the last run of the other thread ended */
-  Status status;
-  pthread_t thread;
-} Lanes;
+  uint32_t started; /* bit of each lane that has a thread */
+  LaneThread threads[Lane_COUNT];
+};
 
-/* Starts the thread, which sleeps. */
-bool lanes_open(Lanes *lanes, LanesBody *body, void *context, Status *status);
+/* Starts a thread for each lane whose bit is in `lanes_mask`; they sleep. */
+bool lanes_open(Lanes *lanes, uint32_t lanes_mask, LanesBody *body, void *context, Status *status);
 void lanes_close(Lanes *lanes);
 
-/* Wakes the other thread. */
-void lanes_begin(Lanes *lanes);
+/* Wakes the threads of these lanes; the others sleep on. */
+void lanes_begin(Lanes *lanes, uint32_t lanes_mask);
 
-/* Waits until the other thread is done, too. `done` and `status` are how the caller's side ended;
- * of two failures the one that has a reason counts. */
+/* Waits until all lanes are done, too. `done` and `status` are how the caller's ended; of several
+ * failures the first that has a reason counts. */
 bool lanes_end(Lanes *lanes, bool done, Status *status);
 
-/* The side has run its record at `position`. */
-void lanes_pass(Lanes *lanes, LaneSide side, uint64_t position);
+/* The lane has run its record at `position`. */
+void lanes_pass(Lanes *lanes, Lane lane, uint64_t position);
 
-/* Waits until the side has run its record at `position`. False: it never will. */
-bool lanes_wait(Lanes *lanes, LaneSide side, uint64_t position);
+/* Waits until the lane has run its record at `position`. False: it never will. */
+bool lanes_wait(Lanes *lanes, Lane lane, uint64_t position);
 
-/* A side has failed: nobody waits any more. */
+/* A lane has failed: nobody waits any more. */
 void lanes_fail(Lanes *lanes);
 
 #endif

@@ -1,17 +1,18 @@
 /* replay.c -- the loop that trains: calls, their records, addresses, and off they go.
  *
- * A program with records off LANE_COMPUTE is walked by two threads, each of which runs its own
- * records and waits for the other where an edge says so. */
+ * A program is walked by one thread for each of its lanes, which runs the records of that lane and
+ * waits for the others where an edge says so. */
 #include "runtime/replay.h"
 
 #include "kernels/philox.h"
 #include "runtime/walk.h"
 
+enum { EVERY_LANE = (1u << Lane_COUNT) - 1 };
+
 /* One thread's run of a program. */
 typedef struct Walker {
   Replay *replay;
-  LaneSide side;
-  bool alone; /* runs the records of both sides */
+  uint32_t lanes_mask; /* whose records it runs */
   uint64_t high_water_bytes;
 } Walker;
 
@@ -19,8 +20,12 @@ static bool applies(const PlanCall *call, const PlanRecord *record) {
   return plan_when(record->when_all, record->when_none, call->flags);
 }
 
-static LaneSide side_of(const PlanRecord *record) {
-  return record->lane == LANE_COMPUTE ? SIDE_COMPUTE : SIDE_BESIDE;
+static bool is_alone(const Walker *walker) {
+  return walker->lanes_mask == EVERY_LANE;
+}
+
+static bool is_own(const Walker *walker, const PlanRecord *record) {
+  return walker->lanes_mask >> record->lane & 1u;
 }
 
 /* Addresses of a record's operands in this call. */
@@ -53,8 +58,7 @@ static void run_kernel(Replay *replay, const Position *at, const PlanRecord *rec
       .control = replay->control,
       .threads = replay->setup.threads,
   };
-  if (side_of(record) == SIDE_BESIDE && replay->beside_threads)
-    args.threads = replay->beside_threads;
+  if (record->lane != LANE_COMPUTE && replay->beside_threads) args.threads = replay->beside_threads;
   replay->kernel[record->kernel](&args);
 }
 
@@ -106,8 +110,8 @@ static bool run_collective(const Replay *replay, Comm *comm, const PlanRecord *r
 }
 
 static bool run_comm(Replay *replay, const PlanRecord *record, void *const *operand) {
-  bool beside = side_of(record) == SIDE_BESIDE && replay->setup.comm_beside;
-  Comm *comm = beside ? replay->setup.comm_beside : replay->setup.comm;
+  Comm *beside = replay->setup.comm_beside.at[record->lane];
+  Comm *comm = beside ? beside : replay->setup.comm;
   int64_t before = comm->sent_bytes;
   bool ran = record->kind == RECORD_EXCHANGE     ? run_exchange(replay, comm, record, operand)
              : record->kind == RECORD_ALL_TO_ALL ? run_all_to_all(replay, comm, record, operand)
@@ -153,12 +157,12 @@ static uint64_t place_of(uint64_t running, uint32_t record) {
   return running << 32 | record;
 }
 
-/* Waits for record number `awaited` of `call`, if it runs there, and on the other side. */
+/* Waits for record number `awaited` of `call`, if it runs there, and on another thread. */
 static bool wait_for(Walker *walker, const PlanCall *call, uint64_t running, uint32_t awaited) {
   const Plan *plan = walker->replay->setup.plan;
   const PlanRecord *record = &plan->records[plan->segments[call->segment].records_first + awaited];
-  if (side_of(record) == walker->side || !applies(call, record)) return true;
-  return lanes_wait(&walker->replay->lanes, side_of(record), place_of(running, awaited));
+  if (is_own(walker, record) || !applies(call, record)) return true;
+  return lanes_wait(&walker->replay->lanes, (Lane)record->lane, place_of(running, awaited));
 }
 
 static bool wait_in_segment(Walker *walker, const Position *at, const PlanRecord *record) {
@@ -187,17 +191,17 @@ static bool run_in_turn(Walker *walker, const Position *at, uint32_t number, uin
   const Plan *plan = walker->replay->setup.plan;
   const PlanRecord *record =
       &plan->records[plan->segments[at->call->segment].records_first + number];
-  if (walker->alone) return run_record(walker, at, record, status);
-  if (side_of(record) != walker->side) return true;
+  if (is_alone(walker)) return run_record(walker, at, record, status);
+  if (!is_own(walker, record)) return true;
   bool first = (*lanes_seen >> record->lane & 1u) == 0;
   *lanes_seen |= 1u << record->lane;
   if ((first && !wait_for_calls(walker, at, record->lane)) ||
       !wait_in_segment(walker, at, record)) {
-    status->code = 0; /* the other side says why */
+    status->code = 0; /* the lane that failed says why */
     return false;
   }
   if (!run_record(walker, at, record, status)) return false;
-  lanes_pass(&walker->replay->lanes, walker->side, place_of(at->running, number));
+  lanes_pass(&walker->replay->lanes, (Lane)record->lane, place_of(at->running, number));
   return true;
 }
 
@@ -206,7 +210,7 @@ static bool run_call(void *context, const Position *at, Status *status) {
   const Plan *plan = walker->replay->setup.plan;
   const PlanSegment *segment = &plan->segments[at->call->segment];
   uint32_t lanes_seen = 0;
-  if (walker->alone)
+  if (is_alone(walker))
     hostile_fill(&walker->replay->hostile, (uint32_t)(at->program - plan->programs),
                  at->call_number, at->iteration > 0, at->end);
   for (uint32_t i = 0; i < segment->records_count; i++)
@@ -216,41 +220,38 @@ static bool run_call(void *context, const Position *at, Status *status) {
   return true;
 }
 
-/* A side that fails for a reason of its own ends the job at once: the other one may be waiting for
- * a peer that will never come. */
-static bool run_side(Replay *replay, LaneSide side, const PlanProgram *program, Status *status) {
-  Walker walker = {.replay = replay, .side = side};
-  bool done = walk_calls(replay->setup.plan, program, run_call, &walker, status);
-  replay->side_high_water_bytes[side] = walker.high_water_bytes;
-  if (done) return true;
+static bool walk(Replay *replay, Lane lane, uint32_t lanes_mask, Status *status) {
+  Walker walker = {.replay = replay, .lanes_mask = lanes_mask};
+  bool done = walk_calls(replay->setup.plan, replay->running, run_call, &walker, status);
+  replay->lane_high_water_bytes[lane] = walker.high_water_bytes;
+  return done;
+}
+
+/* A lane that fails for a reason of its own ends the job at once: another one may be waiting for a
+ * peer that will never come. */
+static bool walk_beside_others(Replay *replay, Lane lane, uint32_t lanes_mask, Status *status) {
+  if (walk(replay, lane, lanes_mask, status)) return true;
   lanes_fail(&replay->lanes);
   if (status->code != 0) replay->setup.comm->ops->abort(replay->setup.comm);
   return false;
 }
 
-bool replay_run_beside(void *context, Status *status) {
-  Replay *replay = context;
-  return run_side(replay, SIDE_BESIDE, replay->running, status);
-}
-
-static bool run_alone(Replay *replay, const PlanProgram *program, Status *status) {
-  Walker walker = {.replay = replay, .alone = true};
-  bool done = walk_calls(replay->setup.plan, program, run_call, &walker, status);
-  replay->side_high_water_bytes[SIDE_COMPUTE] = walker.high_water_bytes;
-  return done;
+bool replay_run_lane(void *replay, Lane lane, Status *status) {
+  return walk_beside_others(replay, lane, 1u << lane, status);
 }
 
 bool replay_run(Replay *replay, const PlanProgram *program, Status *status) {
+  uint32_t beside = replay->lanes_mask[program - replay->setup.plan->programs];
   bool done = false;
-  if (replay->has_lanes[program - replay->setup.plan->programs]) {
-    replay->running = program;
-    lanes_begin(&replay->lanes);
-    done = run_side(replay, SIDE_COMPUTE, program, status);
+  replay->running = program;
+  if (beside != 0) {
+    lanes_begin(&replay->lanes, beside);
+    done = walk_beside_others(replay, LANE_COMPUTE, EVERY_LANE & ~beside, status);
     done = lanes_end(&replay->lanes, done, status);
   } else
-    done = run_alone(replay, program, status);
-  for (int32_t side = 0; side < SIDE_COUNT; side++)
-    if (replay->side_high_water_bytes[side] > replay->high_water_bytes)
-      replay->high_water_bytes = replay->side_high_water_bytes[side];
+    done = walk(replay, LANE_COMPUTE, EVERY_LANE, status);
+  for (int32_t lane = 0; lane < Lane_COUNT; lane++)
+    if (replay->lane_high_water_bytes[lane] > replay->high_water_bytes)
+      replay->high_water_bytes = replay->lane_high_water_bytes[lane];
   return done;
 }

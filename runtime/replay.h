@@ -2,8 +2,8 @@
  *
  * Binding resolves everything that depends on the rank (class, coordinates, kernels, addresses);
  * running then only reads tables: it allocates nothing and decides nothing. Records of LANE_COMPUTE
- * run on the caller, those of all other lanes beside it on a thread of the replay's own, each in
- * list order; the plan's edges order the two. A program without the latter has no such thread. */
+ * run on the caller, those of every other lane on a thread of its own beside it, each in list
+ * order; the plan's edges order them. A class whose programs have one lane has no such threads. */
 #ifndef LOCKSTEP_REPLAY_H
 #define LOCKSTEP_REPLAY_H
 
@@ -25,7 +25,7 @@ typedef struct ReplaySetup {
   int32_t rank;
   uint8_t *arena; /* of the class's arena_bytes */
   Comm *comm;
-  Comm *comm_beside; /* for records off LANE_COMPUTE; NULL: all run on the caller, with `comm` */
+  CommLanes comm_beside; /* a lane that has none runs on the caller, with `comm` */
   Threads *threads;
   KernelVariant variant;
   ReplayLoad *load;
@@ -50,14 +50,14 @@ typedef struct Replay {
   uint64_t *operand_offset;
   uint32_t *operand_dtype;
   int64_t *operand_bytes;
-  const double **attr; /* of each record, as this rank has them */
-  double *varied;      /* those that differ from the plan's table */
-  ReplayCount *count;  /* of each record */
-  bool *has_lanes;     /* of each program: two threads run it */
+  const double **attr;  /* of each record, as this rank has them */
+  double *varied;       /* those that differ from the plan's table */
+  ReplayCount *count;   /* of each record */
+  uint32_t *lanes_mask; /* of each program: bit of each lane that has a thread */
   Lanes lanes;
   Threads *beside_threads; /* a team of one; NULL: the rank's */
   const PlanProgram *running;
-  uint64_t side_high_water_bytes[SIDE_COUNT];
+  uint64_t lane_high_water_bytes[Lane_COUNT];
   uint64_t high_water_bytes; /* end of the highest arena byte that a record has used so far */
   Hostile hostile;
 } Replay;
@@ -77,7 +77,7 @@ int64_t replay_sent_bytes(const Replay *replay);
 /* Control must be set. False: a status with code 0 means that another rank aborted the job. */
 bool replay_run(Replay *replay, const PlanProgram *program, Status *status);
 
-/* What the replay's thread does: a LanesBody. */
-bool replay_run_beside(void *replay, Status *status);
+/* What a lane's thread does: a LanesBody. */
+bool replay_run_lane(void *replay, Lane lane, Status *status);
 
 #endif

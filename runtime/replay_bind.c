@@ -48,8 +48,8 @@ static bool check_call(void *context, const Position *at, Status *status) {
     const PlanRecord *record = &plan->records[segment->records_first + i];
     if (!plan_when(record->when_all, record->when_none, at->call->flags)) continue;
     if (!check_record(replay, at, record, status)) return false;
-    if (record->lane != LANE_COMPUTE && replay->setup.comm_beside && !HOSTILE_RUNS_ALONE)
-      replay->has_lanes[at->program - plan->programs] = true;
+    if (replay->setup.comm_beside.at[record->lane] && !HOSTILE_RUNS_ALONE)
+      replay->lanes_mask[at->program - plan->programs] |= 1u << record->lane;
   }
   return true;
 }
@@ -68,14 +68,14 @@ static bool allocate(Replay *replay, const Plan *plan) {
   replay->operand_bytes = calloc(plan->operands_count + 1, sizeof *replay->operand_bytes);
   replay->attr = calloc(plan->records_count + 1, sizeof *replay->attr);
   replay->count = calloc(plan->records_count + 1, sizeof *replay->count);
-  replay->has_lanes = calloc(plan->programs_count + 1, sizeof *replay->has_lanes);
+  replay->lanes_mask = calloc(plan->programs_count + 1, sizeof *replay->lanes_mask);
   size_t varying = 0;
   for (uint32_t i = 0; i < plan->records_count; i++)
     if (plan->records[i].varies_count > 0) varying += plan->records[i].attrs_count;
   replay->varied = calloc(varying + 1, sizeof *replay->varied);
   return replay->kernel && replay->binding_offset && replay->operand_offset &&
          replay->operand_dtype && replay->operand_bytes && replay->attr && replay->count &&
-         replay->varied && replay->has_lanes;
+         replay->varied && replay->lanes_mask;
 }
 
 /* Records without varies read the plan's own table; the others have copies, since records may
@@ -137,11 +137,11 @@ static bool check_job(const Replay *replay, Status *status) {
 }
 
 /* Kernels on other lanes have a team of their own: the rank's is at work beside them. */
-static bool open_lanes(Replay *replay, Status *status) {
+static bool open_lanes(Replay *replay, uint32_t lanes_mask, Status *status) {
   replay->beside_threads = threads_new(1, -1);
   if (!replay->beside_threads)
     return status_fail(status, STATUS_WORLD, "not enough memory to bind the plan");
-  return lanes_open(&replay->lanes, replay_run_beside, replay, status);
+  return lanes_open(&replay->lanes, lanes_mask, replay_run_lane, replay, status);
 }
 
 bool replay_bind(Replay *replay, const ReplaySetup *setup, Status *status) {
@@ -157,15 +157,15 @@ bool replay_bind(Replay *replay, const ReplaySetup *setup, Status *status) {
   if (!allocate(replay, plan))
     return status_fail(status, STATUS_WORLD, "not enough memory to bind the plan");
   fill_tables(replay);
-  bool has_lanes = false;
+  uint32_t lanes_mask = 0;
   for (uint32_t i = 0; i < replay->class->programs_count; i++) {
     uint32_t number = replay->class->programs_first + i;
     if (!walk_calls(plan, &plan->programs[number], check_call, replay, status)) return false;
-    has_lanes = has_lanes || replay->has_lanes[number];
+    lanes_mask |= replay->lanes_mask[number];
   }
   if (!hostile_start(&replay->hostile, plan, replay->class, setup->arena))
     return status_fail(status, STATUS_WORLD, "not enough memory to bind the plan");
-  return !has_lanes || open_lanes(replay, status);
+  return lanes_mask == 0 || open_lanes(replay, lanes_mask, status);
 }
 
 void replay_free(Replay *replay) {
@@ -180,7 +180,7 @@ void replay_free(Replay *replay) {
   free(replay->attr);
   free(replay->varied);
   free(replay->count);
-  free(replay->has_lanes);
+  free(replay->lanes_mask);
   *replay = (Replay){0};
 }
 

@@ -80,4 +80,9 @@ struct Comm {
   int64_t sent_bytes;
 };
 
+/* Those of one rank for the threads that run lanes beside LANE_COMPUTE; NULL: the lane has none. */
+typedef struct CommLanes {
+  Comm *at[Lane_COUNT];
+} CommLanes;
+
 #endif

@@ -45,7 +45,7 @@ struct LocalWorld {
   uint32_t *axes_mask; /* of each communicator */
   GroupList *groups;   /* of each communicator and channel */
   Barrier all;
-  LocalComm *ranks; /* of each rank and channel */
+  LocalComm *ranks; /* of each rank and lane */
   CommDelay delay;
 };
 
@@ -305,7 +305,7 @@ LocalWorld *local_world_new(const Plan *plan, const Mesh *mesh, int32_t threads_
   world->comm_count = plan->comms_count;
   world->axes_mask = calloc(plan->comms_count + 1, sizeof *world->axes_mask);
   world->groups = calloc((size_t)CHANNELS * plan->comms_count + 1, sizeof *world->groups);
-  world->ranks = calloc((size_t)CHANNELS * mesh->rank_count, sizeof *world->ranks);
+  world->ranks = calloc((size_t)Lane_COUNT * mesh->rank_count, sizeof *world->ranks);
   bool opened = world->axes_mask && world->groups && world->ranks;
   for (uint32_t i = 0; opened && i < plan->comms_count; i++)
     world->axes_mask[i] = plan->comms[i].axes_mask;
@@ -334,18 +334,21 @@ void local_world_delay(LocalWorld *world, CommDelay delay) {
   world->delay = delay;
 }
 
-static Comm *open_comm(LocalWorld *world, int32_t rank, uint32_t channel, Threads *threads) {
-  LocalComm *local = &world->ranks[(ptrdiff_t)CHANNELS * rank + channel];
-  *local = (LocalComm){{&local_ops, 0}, world, rank, channel, threads};
+static Comm *open_comm(LocalWorld *world, int32_t rank, Lane lane, Threads *threads) {
+  LocalComm *local = &world->ranks[(ptrdiff_t)Lane_COUNT * rank + lane];
+  *local = (LocalComm){{&local_ops, 0}, world, rank, lane != LANE_COMPUTE, threads};
   return &local->base;
 }
 
 Comm *local_comm(LocalWorld *world, int32_t rank, Threads *threads) {
-  return open_comm(world, rank, 0, threads);
+  return open_comm(world, rank, LANE_COMPUTE, threads);
 }
 
-Comm *local_comm_beside(LocalWorld *world, int32_t rank) {
-  return open_comm(world, rank, 1, NULL);
+CommLanes local_comm_beside(LocalWorld *world, int32_t rank) {
+  CommLanes lanes = {{NULL}};
+  for (uint32_t lane = LANE_COMPUTE + 1; lane < Lane_COUNT; lane++)
+    lanes.at[lane] = open_comm(world, rank, (Lane)lane, NULL);
+  return lanes;
 }
 
 void local_world_abort(LocalWorld *world) {

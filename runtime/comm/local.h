@@ -18,9 +18,10 @@ void local_world_free(LocalWorld *world);
  * NULL). */
 Comm *local_comm(LocalWorld *world, int32_t rank, Threads *threads);
 
-/* Another one of the same rank, for a second thread: what is called on it meets only what peers
- * call on theirs. It reduces on the calling thread. */
-Comm *local_comm_beside(LocalWorld *world, int32_t rank);
+/* More of the same rank, one for the thread of each lane beside LANE_COMPUTE: what is called on
+ * them meets only what peers call on theirs. Two lanes do not use one communicator of the plan at
+ * once. They reduce on the calling thread. */
+CommLanes local_comm_beside(LocalWorld *world, int32_t rank);
 
 /* A link as slow as a test wants: whoever communicates sleeps for what it sends. Set it before
  * anything is sent. */

@@ -153,13 +153,23 @@ typedef struct Member {
   const World *world;
   int32_t rank;
   Replay replay;
-  SlowComm comm, comm_beside;
+  SlowComm comm, beside[Lane_COUNT];
   Threads *threads;
   Stage *stage;
 } Member;
 
 static SlowComm slow_comm(Comm *comm, uint64_t seed) {
   return (SlowComm){.base = {.ops = &slow_ops}, .comm = comm, .random = seed};
+}
+
+static CommLanes slow_beside(Member *m, uint64_t random) {
+  CommLanes lanes = local_comm_beside(m->world->local, m->rank);
+  for (uint32_t lane = 0; lane < Lane_COUNT; lane++) {
+    if (lanes.at[lane] == NULL) continue;
+    m->beside[lane] = slow_comm(lanes.at[lane], mix(random, 2 + lane));
+    lanes.at[lane] = &m->beside[lane].base;
+  }
+  return lanes;
 }
 
 static bool start_data(Member *m, Status *status) {
@@ -213,7 +223,6 @@ static bool open_member(Member *m, Arena *arena, Status *status) {
   if (!m->threads) return status_fail(status, STATUS_WORLD, "cannot start threads");
   uint64_t random = mix(mix(world->seed, 7), (uint64_t)m->rank);
   m->comm = slow_comm(local_comm(world->local, m->rank, m->threads), random);
-  m->comm_beside = slow_comm(local_comm_beside(world->local, m->rank), mix(random, 2));
   kernels_prepare(m->threads);
   const ReplaySetup setup = {
       .plan = world->plan,
@@ -221,7 +230,7 @@ static bool open_member(Member *m, Arena *arena, Status *status) {
       .rank = m->rank,
       .arena = arena->base,
       .comm = &m->comm.base,
-      .comm_beside = &m->comm_beside.base,
+      .comm_beside = slow_beside(m, random),
       .threads = m->threads,
       .variant = KERNEL_FAST,
       .load = stage_take,

@@ -66,7 +66,7 @@ static void run(World *world, BootRank *body) {
 }
 
 static Comm *comm_of(World *world, int32_t rank) {
-  return world->beside ? local_comm_beside(world->local, rank)
+  return world->beside ? local_comm_beside(world->local, rank).at[LANE_DP]
                        : local_comm(world->local, rank, world->threads[rank]);
 }
 
@@ -299,7 +299,7 @@ typedef struct Beside {
 
 static void *beside_main(void *context) {
   Beside *self = context;
-  Comm *comm = local_comm_beside(self->world->local, self->rank);
+  Comm *comm = local_comm_beside(self->world->local, self->rank).at[LANE_DP];
   double sum = 1;
   self->done = true;
   for (int i = 0; i < 100 && self->done; i++) {

@@ -124,6 +124,35 @@ static void test_edges(void) {
   }
 }
 
+static void test_edges_beside(void) {
+  Status status;
+  TEST("edges between two lanes beside the computation hold") {
+    uint32_t body = begin(2), pipeline = sketch_comm(&sketch, 1);
+    increment(0, 0);
+    all_reduce(0, 16, LANE_DP)->after0 = 0;
+    PlanRecord *again = all_reduce(16, 32, LANE_PP); /* twice the sum */
+    again->comm = pipeline, again->after0 = 1;
+    add(48, 32)->after0 = 2;
+    sketch_call(&sketch, body, 0);
+    sketch_wait(&sketch, LANE_COMPUTE, 0, 1, 1); /* x has been read */
+    sketch_wait(&sketch, LANE_DP, 0, 2, 1);
+    sketch_wait(&sketch, LANE_PP, 0, 3, 1);
+    build_loops(&sketch.b, (PlanLoop){0, 1, TIMES, 1});
+    sketch_class(&sketch, 0, 2);
+    rig_open(&rig, &sketch);
+    rig.rounds = ROUNDS;
+    CHECK(rig_run(&rig, &status));
+    double x = 1000, t = 48; /* sums of element 0 over both ranks, from 0 and 1000 */
+    for (int i = 0; i < ROUNDS * TIMES; i++) {
+      x += 2;
+      t += 2 * x;
+    }
+    CHECK_NEAR(rig_data(&rig, 0)[48], t, 0);
+    CHECK_NEAR(rig_data(&rig, 1)[48], t + 1000, 0);
+    end();
+  }
+}
+
 static void test_beside(void) {
   Status status;
   TEST("without records off the compute lane there is no second thread") {
@@ -133,7 +162,8 @@ static void test_beside(void) {
     sketch_class(&sketch, 0, 2);
     rig_open(&rig, &sketch);
     CHECK(rig_run(&rig, &status));
-    CHECK(!rig.replay[0].has_lanes[0] && rig.replay[0].beside_threads == NULL);
+    CHECK(rig.replay[0].lanes_mask[0] == 0 && rig.replay[0].beside_threads == NULL);
+    CHECK_INT(rig.replay[0].lanes.started, 0);
     end();
   }
   if (HOSTILE_RUNS_ALONE) return;
@@ -157,6 +187,29 @@ static void test_beside(void) {
     CHECK_NEAR(rig_data(&rig, 1)[100], 0, 0);
     end();
   }
+}
+
+/* Rank 0's gradients wait for rank 1's, which go out when rank 1 has what rank 0's pipeline sends:
+ * later in the list, and on another lane. */
+static void test_apart(void) {
+  Status status;
+  uint32_t first = begin(2), pipeline = sketch_comm(&sketch, 1);
+  exchange(LANE_DP, ACCESS_WRITE);
+  exchange(LANE_PP, ACCESS_READ)->comm = pipeline;
+  sketch_call(&sketch, first, -1);
+  sketch_class(&sketch, 0, 1);
+  uint32_t second = sketch_segment(&sketch);
+  exchange(LANE_PP, ACCESS_WRITE)->comm = pipeline;
+  exchange(LANE_DP, ACCESS_READ)->after0 = 0;
+  sketch_call(&sketch, second, -1);
+  sketch_class(&sketch, 1, 2);
+  rig_open(&rig, &sketch);
+  rig.rounds = ROUNDS;
+  CHECK_INT(rig.replay[0].lanes.started, 1 << LANE_DP | 1 << LANE_PP);
+  CHECK(rig_run(&rig, &status));
+  CHECK_NEAR(rig_data(&rig, 0)[100], 1000, 0);
+  CHECK_NEAR(rig_data(&rig, 1)[100], 0, 0);
+  end();
 }
 
 static bool load_nothing(void *context, void *const *at, const int64_t *bytes, int32_t count,
@@ -186,11 +239,15 @@ static void test_failure(Lane load_lane, Lane wait_lane) {
 
 int main(void) {
   test_edges();
+  test_edges_beside();
   test_beside();
   if (!HOSTILE_RUNS_ALONE) {
-    TEST("a failure on either side ends the other, and is the one that is reported") {
+    TEST("a lane that waits for a peer holds no other lane up") test_apart();
+    TEST("a failure on one lane ends the others, and is the one that is reported") {
       test_failure(LANE_H2D, LANE_COMPUTE);
       test_failure(LANE_COMPUTE, LANE_PP);
+      test_failure(LANE_H2D, LANE_PP);
+      test_failure(LANE_PP, LANE_DP);
     }
   }
   CHECK_DONE();
