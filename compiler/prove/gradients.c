@@ -29,6 +29,11 @@ static uint32_t find_mark(const Step *s, uint64_t offset) {
   return low;
 }
 
+bool gradients_in(const Step *s, uint64_t first, uint64_t end) {
+  uint32_t at = find_mark(s, first);
+  return at < s->mark_count && s->marks[at].first < end;
+}
+
 static bool insert_mark(Step *s, uint32_t at, Gradient mark) {
   if (s->mark_count == s->mark_capacity) {
     uint32_t capacity = s->mark_capacity ? 2 * s->mark_capacity : 64;
@@ -303,8 +308,7 @@ static bool is_bare(const Step *s, uint32_t index) {
   uint32_t buffer = walk_buffer(s->walk, operand->base);
   if (buffer == PLAN_NONE || !holds_samples(s, buffer)) return false;
   uint64_t first = walk_base(s->walk, operand->base) + view_operand(s->view, operand);
-  uint32_t at = find_mark(s, first);
-  return at == s->mark_count || s->marks[at].first >= first + operand->size_bytes;
+  return !gradients_in(s, first, first + operand->size_bytes);
 }
 
 bool gradient_cast(Step *s) {
@@ -447,6 +451,7 @@ static void receive(Step *s, uint32_t index) {
   if (r.cell_count > 0) FINDING(s, "operand %u: an exchange may not change tensors", index);
   gradient_forget(s, r.first, r.end);
   if ((comm_axes(s, s->record->comm) & s->stage_axes) == 0) return; /* from the class itself */
+  if (r.buffer != PLAN_NONE && holds_samples(s, r.buffer)) return;
   put_mark(s, (Gradient){.first = r.first,
                          .end = r.end,
                          .home = PLAN_NONE,

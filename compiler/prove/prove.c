@@ -100,28 +100,48 @@ static void prove_classes(const Plan *plan, ProveReport *report, Links *links, V
     prove_adjoint(&views[i]);
 }
 
-static void count_program(const View *view, uint32_t program) {
+/* What a call of these flags runs of a segment. */
+typedef struct Counted {
+  uint32_t flags;
+  bool known;
+  uint64_t records, accesses, communications;
+} Counted;
+
+static Counted count_call(const Walk *walk) {
+  Counted counted = {.flags = walk->call->flags, .known = true};
+  for (uint32_t i = 0; i < walk->segment->records_count; i++) {
+    const PlanRecord *record = walk_record(walk, i);
+    if (!walk_runs(walk, record)) continue;
+    counted.records++;
+    counted.accesses += record->operands_count;
+    counted.communications += record_is_communication(record);
+  }
+  return counted;
+}
+
+static void count_program(const View *view, uint32_t program, Counted *counted) {
   ProveReport *report = view->report;
   Walk walk = walk_begin(view, &view->plan->programs[program]);
   while (walk_next(&walk)) {
+    Counted *last = &counted[walk.call->segment];
+    if (!last->known || last->flags != walk.call->flags) *last = count_call(&walk);
     report->calls++;
-    for (uint32_t i = 0; i < walk.segment->records_count; i++) {
-      const PlanRecord *record = walk_record(&walk, i);
-      if (!walk_runs(&walk, record)) continue;
-      report->records++;
-      report->accesses += record->operands_count;
-      report->communications += record_is_communication(record);
-    }
+    report->records += last->records;
+    report->accesses += last->accesses;
+    report->communications += last->communications;
   }
 }
 
 static void count(const Plan *plan, ProveReport *report) {
+  View whole = {.plan = plan, .report = report};
+  Counted *counted = prove_array(&whole, plan->segments_count, sizeof *counted);
   for (uint32_t c = 0; c < plan->classes_count; c++) {
     View view = {.plan = plan, .report = report, .class = &plan->classes[c]};
     report->ranks += view.class->rank_count;
-    for (uint32_t p = 0; p < view.class->programs_count; p++)
-      count_program(&view, view.class->programs_first + p);
+    for (uint32_t p = 0; p < view.class->programs_count && counted != NULL; p++)
+      count_program(&view, view.class->programs_first + p, counted);
   }
+  free(counted);
   report->classes = plan->classes_count;
   for (uint32_t i = 0; i < plan->comms_count; i++) {
     bool is_new = true;

@@ -417,6 +417,16 @@ static void finish(Step *s) {
   tied_finish(s);
 }
 
+static void run_call(Step *s) {
+  const Concerned *list = concerned_records(s);
+  uint32_t count = list == NULL ? s->walk->segment->records_count : list->count;
+  for (uint32_t i = 0; i < count; i++) {
+    s->record_index = list == NULL ? i : list->record[i];
+    s->record = walk_record(s->walk, s->record_index);
+    if (walk_runs(s->walk, s->record)) run_record(s);
+  }
+}
+
 static void run_program(Step *s, const PlanProgram *program) {
   const View *view = s->view;
   int64_t microbatches = view->plan->jobs[0].accumulation;
@@ -433,11 +443,7 @@ static void run_program(Step *s, const PlanProgram *program) {
   s->loads = s->losses = s->control_reduces = 0;
   while (walk_next(&s->walk_now)) {
     check_flags(s, microbatches);
-    for (s->record_index = 0; s->record_index < s->walk->segment->records_count;
-         s->record_index++) {
-      s->record = walk_record(s->walk, s->record_index);
-      if (walk_runs(s->walk, s->record)) run_record(s);
-    }
+    run_call(s);
   }
   s->walk_now.call = NULL; /* findings from here on are about the program */
   finish(s);
@@ -512,7 +518,8 @@ void prove_step(const View *view, Classes *classes) {
             .data_axes = axes.data,
             .stage_axes = axes.stages};
   s.role = prove_array(view, plan->kernels_count, sizeof *s.role);
-  if (s.role != NULL && cells_open(&s)) {
+  s.concerned = prove_array(view, plan->segments_count, sizeof *s.concerned);
+  if (s.role != NULL && s.concerned != NULL && cells_open(&s)) {
     for (uint32_t i = 0; i < plan->kernels_count; i++)
       s.role[i] = (uint8_t)role_of(plan_string(plan, plan->kernels[i].name));
     const PlanProgram *init = view_program(view, PROGRAM_INIT);
@@ -525,7 +532,9 @@ void prove_step(const View *view, Classes *classes) {
   }
   if (s.failed) prove_finding(view, NULL, -1, "step", "out of memory while proving");
   cells_close(&s);
-  free(s.role);
+  for (uint32_t i = 0; s.concerned != NULL && i < plan->segments_count; i++)
+    free(s.concerned[i].record);
+  free(s.role), free(s.concerned);
 }
 
 /* ---- all classes */

@@ -91,6 +91,14 @@ struct Classes {
   bool failed;
 };
 
+/* Records of a segment that have to do with more than samples. */
+typedef struct Concerned {
+  uint64_t mask; /* bases that hold samples: of the call for which the list was made */
+  uint32_t *record;
+  uint32_t count;
+  bool known, all;
+} Concerned;
+
 typedef struct Step {
   const View *view;
   Classes *classes;
@@ -107,6 +115,7 @@ typedef struct Step {
   uint32_t slot_count, slot_capacity;
   bool *has_cells;      /* by buffer of the class */
   uint8_t *role;        /* KernelRole by kernel */
+  Concerned *concerned; /* by segment */
   int64_t microbatches; /* that the walk numbers */
   int64_t loads, losses, norms, control_reduces, squared;
   bool updating, failed;
@@ -127,10 +136,12 @@ typedef struct Reach {
   Access access;
 } Reach;
 
-/* Neither tensors nor blocks of parameters or gradients: most buffers. */
+/* Neither tensors, nor blocks of parameters or gradients, nor these on the wire: most buffers. */
 static inline bool holds_samples(const Step *s, uint32_t buffer) {
   const PlanBuffer *b = &s->view->plan->buffers[buffer];
-  return b->program != PLAN_NONE && b->kind != BUFFER_PARAM && b->kind != BUFFER_GRAD;
+  return b->program != PLAN_NONE &&
+         (b->kind == BUFFER_ACTIVATION || b->kind == BUFFER_GRAD_ACTIVATION ||
+          b->kind == BUFFER_DATA || b->kind == BUFFER_WORKSPACE);
 }
 
 /* ---- cells.c */
@@ -148,9 +159,15 @@ Cell *find_sibling(const Step *s, const Cell *cell, BufferKind kind);
 Reach reach(const Step *s, uint32_t index);
 uint32_t comm_axes(const Step *s, uint32_t comm); /* with more than one rank */
 
+/* ---- concerned.c */
+
+/* Of the current call; NULL: all of them. */
+const Concerned *concerned_records(Step *s);
+
 /* ---- gradients.c: each takes the current record; false: it has nothing to do with gradients */
 
 bool gradient_complete(const Step *s, const Cell *cell);
+bool gradients_in(const Step *s, uint64_t first, uint64_t end); /* that stand in no tensor */
 /* Is what the operand takes of the gradient all that is there, and nothing else? */
 void gradient_check_taken(const Step *s, const Gradient *g, const Reach *from);
 void gradient_contribute(Step *s, const Reach *to, bool assign);
