@@ -2,7 +2,7 @@
  *
  * In:   a plan whose records say how long they take.
  * Out:  for each class, when the last lane is done, how long computation stood still for others,
- * and how long each lane was at work.
+ * and how long each lane was at work; for a picture of it, what ran when.
  *
  * A record starts when the one before it on its lane is over, the records that its edges name, and
  * what its call waits for. A communication between classes starts when all of them have come to
@@ -18,9 +18,33 @@ typedef struct LaneTimes {
   int64_t exposed_ns; /* of it, LANE_COMPUTE waits for other lanes, at the end included */
   int64_t apart_ns;   /* of it, LANE_COMPUTE waits for other classes in communications of its own */
   int64_t busy_ns[Lane_COUNT];
+  bool is_stuck; /* it waits for other classes for ever: the plan does not pass `prove` */
 } LaneTimes;
 
 /* By class; zeros where a class has no program of the kind. */
 LaneTimes *simulate(Arena *arena, const Plan *plan, ProgramKind kind);
+
+static inline bool is_communication(const PlanRecord *record) {
+  return record->kind != RECORD_KERNEL && record->kind != RECORD_LOAD;
+}
+
+/* What a lane runs without a pause: one record of a call, or all of a call that has one lane. */
+typedef struct Stretch {
+  uint32_t class, lane;
+  const PlanCall *call;
+  const PlanRecord *record; /* NULL: all of the call */
+  int32_t microbatch;       /* of this iteration; -1: none */
+  int64_t start_ns, end_ns;
+} Stretch;
+
+/* Called for each stretch as it is over: in order within a class and lane. */
+typedef struct StretchSink {
+  void (*take)(void *state, const Stretch *stretch);
+  void *state;
+} StretchSink;
+
+/* The same times. Every iteration of every loop is walked, so that none is missing. */
+LaneTimes *simulate_stretches(Arena *arena, const Plan *plan, ProgramKind kind,
+                              const StretchSink *sink);
 
 #endif

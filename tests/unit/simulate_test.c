@@ -1,0 +1,238 @@
+/* Clocks of lanes: loops whose iterations are left out, and what is handed out to a picture.
+ * LINK: cost plan_builder base */
+#include <stdlib.h>
+
+#include "compiler/cost/simulate.h"
+#include "tests/unit/check.h"
+#include "tests/unit/plan_sketch.h"
+
+enum { SEGMENTS = 6, RECORDS_MOST = 4, LANES = 3, CALLS_BEFORE = 3 };
+
+static uint32_t random_state;
+
+static uint32_t below(uint32_t n) {
+  random_state = random_state * 1664525 + 1013904223;
+  return (random_state >> 8) % n;
+}
+
+/* ---- plans */
+
+static void begin(Sketch *s) {
+  sketch_begin(s);
+  sketch_axis(s, "dp", 2);
+  sketch_comm(s, 1);
+}
+
+/* A segment of one record that takes so long. */
+static uint32_t single(Sketch *s, Lane lane, int64_t ns) {
+  uint32_t segment = sketch_segment(s);
+  sketch_kernel(s, "copy", lane)->predicted_ns = ns;
+  return segment;
+}
+
+static void loop(Sketch *s, uint32_t first, uint32_t count, uint32_t times) {
+  build_loops(&s->b, (PlanLoop){first, count, times, 1});
+}
+
+static void random_segments(Sketch *s, uint32_t *records) {
+  for (uint32_t i = 0; i < SEGMENTS; i++) {
+    sketch_segment(s);
+    records[i] = 1 + below(RECORDS_MOST);
+    for (uint32_t k = 0; k < records[i]; k++) {
+      PlanRecord *record =
+          sketch_record(s, below(2) ? RECORD_KERNEL : RECORD_ALL_REDUCE, (Lane)below(LANES), 0);
+      record->predicted_ns = below(4) == 0 ? 0 : below(60);
+      if (k > 0 && below(2)) record->after0 = (int32_t)below(k);
+    }
+  }
+}
+
+/* Calls that wait for any record of any earlier one; those of the loop, of the iteration before. */
+static void random_plan(Sketch *s, uint32_t loop_calls, uint32_t times) {
+  uint32_t records[SEGMENTS], segment[32], all = CALLS_BEFORE + loop_calls + 2;
+  begin(s);
+  random_segments(s, records);
+  for (uint32_t c = 0; c < all; c++) {
+    bool looped = c >= CALLS_BEFORE && c < CALLS_BEFORE + loop_calls;
+    segment[c] = below(SEGMENTS);
+    sketch_call(s, segment[c], looped ? (int32_t)(c % 3) : -1);
+    for (uint32_t w = below(3); w > 0 && c > 0; w--) {
+      uint32_t target = below(c);
+      sketch_wait(s, (Lane)below(LANES), target, below(records[segment[target]]), 0);
+    }
+    if (looped && below(2)) sketch_wait(s, (Lane)below(LANES), c, below(records[segment[c]]), 1);
+  }
+  loop(s, CALLS_BEFORE, loop_calls, times);
+  sketch_class(s, 0, 2);
+}
+
+/* ---- who looks */
+
+typedef struct Seen {
+  int64_t end_ns[Lane_COUNT], busy_ns[Lane_COUNT];
+  int32_t microbatch_last, calls;
+  bool is_ordered;
+} Seen;
+
+static void take(void *state, const Stretch *stretch) {
+  Seen *seen = state;
+  seen->is_ordered &= stretch->start_ns >= seen->end_ns[stretch->lane] &&
+                      stretch->end_ns >= stretch->start_ns && stretch->class == 0;
+  seen->end_ns[stretch->lane] = stretch->end_ns;
+  seen->busy_ns[stretch->lane] += stretch->end_ns - stretch->start_ns;
+  if (stretch->microbatch > seen->microbatch_last) seen->microbatch_last = stretch->microbatch;
+  seen->calls++;
+}
+
+static LaneTimes look(Arena *arena, const Plan *plan, Seen *seen) {
+  *seen = (Seen){.microbatch_last = -1, .is_ordered = true};
+  return *simulate_stretches(arena, plan, PROGRAM_TRAIN_STEP, &(StretchSink){take, seen});
+}
+
+static LaneTimes times_of(Arena *arena, const Sketch *s) {
+  Plan plan = build_view(&s->b);
+  return *simulate(arena, &plan, PROGRAM_TRAIN_STEP);
+}
+
+/* ---- tests */
+
+static void check_random(uint32_t seed) {
+  Arena *arena = arena_new();
+  Sketch s;
+  Seen seen;
+  random_state = seed;
+  uint32_t calls = 1 + below(5);
+  random_plan(&s, calls, 1 + below(60));
+  Plan plan = build_view(&s.b);
+  LaneTimes short_way = times_of(arena, &s), whole = look(arena, &plan, &seen);
+  int failures = check_failures;
+  CHECK(seen.is_ordered && !whole.is_stuck && !short_way.is_stuck);
+  CHECK_INT(short_way.span_ns, whole.span_ns);
+  CHECK_INT(short_way.exposed_ns, whole.exposed_ns);
+  CHECK_INT(whole.span_ns - whole.exposed_ns, whole.busy_ns[LANE_COMPUTE]);
+  int64_t last_ns = 0;
+  for (int lane = 0; lane < Lane_COUNT; lane++) {
+    CHECK_INT(short_way.busy_ns[lane], whole.busy_ns[lane]);
+    CHECK_INT(seen.busy_ns[lane], whole.busy_ns[lane]);
+    if (seen.end_ns[lane] > last_ns) last_ns = seen.end_ns[lane];
+  }
+  CHECK_INT(last_ns, whole.span_ns);
+  if (check_failures > failures) printf("seed %u\n", seed);
+  build_free(&s.b);
+  arena_free(arena);
+}
+
+static void test_loops(void) {
+  TEST("iterations that are left out take what they would have taken: 3000 random loops") {
+    for (uint32_t seed = 1; seed <= 3000; seed++)
+      check_random(seed);
+  }
+  TEST("lanes alone do not make a loop steady: what waits of the iteration before see counts too") {
+    check_random(26029);
+    check_random(42586);
+    check_random(51285);
+  }
+  TEST("a steady loop is not walked to its end") {
+    Arena *arena = arena_new();
+    Sketch s;
+    begin(&s);
+    uint32_t compute = single(&s, LANE_COMPUTE, 7), reduce = single(&s, LANE_DP, 11);
+    sketch_call(&s, compute, 0);
+    sketch_wait(&s, LANE_COMPUTE, 1, 0, 1); /* what the last reduction reads is written now */
+    sketch_call(&s, reduce, 0);
+    sketch_wait(&s, LANE_DP, 0, 0, 0);
+    loop(&s, 0, 2, 1U << 30); /* minutes and gigabytes, if it were */
+    sketch_class(&s, 0, 2);
+    LaneTimes times = times_of(arena, &s);
+    CHECK_INT(times.span_ns, (7 + 11) * (1LL << 30));
+    CHECK_INT(times.exposed_ns, 11 * (1LL << 30));
+    CHECK_INT(times.busy_ns[LANE_DP], 11 * (1LL << 30));
+    build_free(&s.b);
+    arena_free(arena);
+  }
+}
+
+/* A lane that is late at first is caught up with by and by. */
+static void test_late(void) {
+  TEST("a loop that gets steady late is walked until then") {
+    Arena *arena = arena_new();
+    Sketch s;
+    begin(&s);
+    uint32_t gather = single(&s, LANE_DP, 1000), compute = single(&s, LANE_COMPUTE, 10);
+    uint32_t reduce = single(&s, LANE_DP, 3);
+    sketch_call(&s, gather, -1);
+    sketch_call(&s, compute, 0);
+    sketch_call(&s, reduce, 0);
+    sketch_wait(&s, LANE_DP, 1, 0, 0);
+    loop(&s, 1, 2, 1000);
+    sketch_class(&s, 0, 2);
+    LaneTimes times = times_of(arena, &s);
+    CHECK_INT(times.span_ns, 1000 * 10 + 3);
+    CHECK_INT(times.exposed_ns, 3);
+    build_free(&s.b);
+    arena_free(arena);
+  }
+}
+
+static void test_handed_out(void) {
+  TEST("every iteration is handed out, with its micro-batch") {
+    Arena *arena = arena_new();
+    Sketch s;
+    Seen seen;
+    begin(&s);
+    uint32_t compute = single(&s, LANE_COMPUTE, 5);
+    sketch_call(&s, compute, 0);
+    sketch_call(&s, compute, 1);
+    loop(&s, 1, 1, 998);
+    sketch_call(&s, compute, -1);
+    sketch_class(&s, 0, 2);
+    Plan plan = build_view(&s.b);
+    LaneTimes times = look(arena, &plan, &seen);
+    CHECK_INT(seen.calls, 1000);
+    CHECK_INT(seen.microbatch_last, 998);
+    CHECK_INT(times.span_ns, 5000);
+    build_free(&s.b);
+    arena_free(arena);
+  }
+}
+
+/* Two classes that each wait for what the other sends later. */
+static void test_stuck(void) {
+  TEST("classes that wait for each other are stuck, and the walk ends") {
+    Arena *arena = arena_new();
+    Sketch s;
+    sketch_begin(&s);
+    sketch_axis(&s, "pp", 2);
+    sketch_comm(&s, 1);
+    for (uint32_t c = 0; c < 2; c++) {
+      for (uint32_t i = 0; i < 2; i++) {
+        uint32_t segment = sketch_segment(&s);
+        sketch_record(&s, RECORD_EXCHANGE, LANE_PP, 0)->predicted_ns = 10;
+        sketch_operand(&s, 0, 64, DTYPE_F32, i == 0 ? ACCESS_WRITE : ACCESS_READ);
+        sketch_dim(&s, c == 0 ? 1 : -1);
+        sketch_call(&s, segment, -1);
+      }
+      sketch_class(&s, c, c + 1);
+    }
+    Plan plan = build_view(&s.b);
+    LaneTimes *times = simulate(arena, &plan, PROGRAM_TRAIN_STEP);
+    CHECK(times[0].is_stuck && times[1].is_stuck);
+    /* The other way round on one of them: it sends, and all goes on. */
+    s.b.operands[s.b.operands_count - 2].access = ACCESS_READ;
+    s.b.operands[s.b.operands_count - 1].access = ACCESS_WRITE;
+    plan = build_view(&s.b);
+    times = simulate(arena, &plan, PROGRAM_TRAIN_STEP);
+    CHECK(!times[0].is_stuck && !times[1].is_stuck);
+    CHECK_INT(times[0].span_ns, 20);
+    build_free(&s.b);
+    arena_free(arena);
+  }
+}
+
+int main(void) {
+  test_loops();
+  test_late();
+  test_handed_out();
+  test_stuck();
+  CHECK_DONE();
+}
