@@ -12,17 +12,18 @@ double cost_link_bytes_per_s(const Cluster *cluster, const Mesh *mesh, uint32_t 
   return in_node ? cluster->intra_bytes_per_s : cluster->inter_bytes_per_s;
 }
 
-/* What one rank sends: rings for reductions and gathers, everything once for exchanges. */
-static double sent_bytes(const Draft *d, const Record *record) {
-  double n = (double)mesh_count(&d->mesh, record->axes), whole = 0, sent = 0;
+/* What crosses a rank's link one way: rings for reductions and gathers; of an exchange the larger
+ * of what leaves and what comes. */
+static double link_bytes(const Draft *d, const Record *record) {
+  double n = (double)mesh_count(&d->mesh, record->axes), whole = 0, sent = 0, received = 0;
   for (int32_t i = 0; i < record->operand_count; i++) {
     double bytes = (double)record->operands[i].size_bytes;
     if (bytes > whole) whole = bytes;
-    if (record->operands[i].access == ACCESS_READ) sent += bytes;
+    *(record->operands[i].access == ACCESS_READ ? &sent : &received) += bytes;
   }
   switch (record->kind) {
   case RECORD_ALL_REDUCE: return 2 * (n - 1) / n * whole;
-  case RECORD_EXCHANGE: return sent;
+  case RECORD_EXCHANGE: return sent > received ? sent : received;
   default: return (n - 1) / n * whole;
   }
 }
@@ -32,7 +33,7 @@ int64_t cost_record_ns(const Draft *d, const Record *record) {
   double seconds = 0;
   double link = cost_link_bytes_per_s(cluster, &d->mesh, record->axes);
   if (record->meaning != NULL && link > 0)
-    seconds = sent_bytes(d, record) / link;
+    seconds = link_bytes(d, record) / link;
   else if (record->kind == RECORD_KERNEL) {
     double peak = d->train->compute_dtype == DTYPE_BF16 ? cluster->flops_bf16 : cluster->flops_fp32;
     if (peak > 0) seconds = (double)record->flops / peak;

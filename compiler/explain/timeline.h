@@ -1,8 +1,9 @@
-/* timeline.h -- a plan's train step as a picture: one row per class, what it does when.
+/* timeline.h -- a plan's train step as a picture: one row per class, what it does when; under it
+ * one for each lane beside computation that the plan uses.
  *
- * Records take what the plan predicts, in list order; a collective begins when every class has come
- * to it, an exchange when its transfers have met. Without predictions (a device that nobody has
- * measured) records take their FLOPs, and without these, one each. */
+ * What runs when is what cost/simulate.h says, so that a picture is as long as the predicted step.
+ * Without predictions (a device that nobody has measured) records take their FLOPs, and without
+ * these kernels take one each. */
 #ifndef LOCKSTEP_TIMELINE_H
 #define LOCKSTEP_TIMELINE_H
 

@@ -18,24 +18,33 @@ typedef enum BoxKind {
 
 typedef enum TimelineUnit { UNIT_NS, UNIT_FLOPS, UNIT_KERNELS } TimelineUnit;
 
-/* Consecutive calls of one kind and micro-batch, without a pause. */
+/* What one lane runs without a pause: consecutive calls of one kind and micro-batch; of
+ * communications, those of one segment. */
 typedef struct Box {
   int64_t start, end; /* in units */
   BoxKind kind;
   int32_t microbatch;              /* -1: none */
   int32_t layer_first, layer_last; /* -1: none */
+  uint32_t segment;                /* of the first call */
 } Box;
+
+typedef struct TimelineLane {
+  VEC(Box) boxes; /* in time order; they do not overlap */
+  int64_t busy;
+} TimelineLane;
 
 typedef struct TimelineRow {
   const char *name;
-  VEC(Box) boxes; /* in time order; they do not overlap */
-  int64_t busy;
+  TimelineLane lanes[Lane_COUNT];
 } TimelineRow;
 
 typedef struct Timeline {
-  TimelineRow *rows;
+  const Plan *plan;
+  TimelineRow *rows; /* by class */
   int32_t row_count;
-  int64_t span; /* end of the last box; at least 1 */
+  Lane beside[Lane_COUNT]; /* lanes other than LANE_COMPUTE with a box in any row */
+  int32_t beside_count;
+  int64_t span; /* the step: until every lane of every row is done; at least 1 */
   TimelineUnit unit;
   bool is_stuck; /* classes wait for each other for ever: the plan does not pass `prove` */
 } Timeline;
@@ -45,9 +54,11 @@ Timeline *timeline_make(Arena *arena, const Plan *plan);
 
 const char *box_kind_name(BoxKind kind);
 bool timeline_has(const Timeline *timeline, BoxKind kind);
-double timeline_bubble_share(const Timeline *timeline); /* idle and waiting, of all rows' time */
 
-/* "train step: 12.3 ms on 4 classes, bubble 27.3 %" */
+/* Of all rows' time, how much LANE_COMPUTE does nothing or waits for others. */
+double timeline_idle_share(const Timeline *timeline);
+
+/* "train step: 12.3 ms on 4 stages, idle 27.3 %" */
 const char *timeline_title(Arena *arena, const Timeline *timeline);
 
 /* A length as people say it: "12.3 ms", "4.2 GFLOP", "33 kernels". */

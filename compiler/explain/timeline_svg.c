@@ -1,29 +1,39 @@
-/* timeline_svg.c -- the picture: rows of boxes, an axis, a legend, on a background of its own. */
+/* timeline_svg.c -- the picture: a row of boxes for each class, under it a thin strip for each lane
+ * beside computation, an axis, a legend, on a background of its own. */
 #include <math.h>
 #include <string.h>
 
 #include "compiler/explain/timeline.h"
 #include "compiler/explain/timeline_boxes.h"
+#include "runtime/plan/plan_text.h"
 
 enum {
   MARGIN = 16,
   TITLE = 28,
   ROW = 26,
-  ROW_GAP = 5, /* between rows */
+  STRIP = 7,
+  STRIP_GAP = 3, /* above a strip */
+  ROW_GAP = 5,   /* between rows; more where they have strips */
+  STRIPS_GAP = 11,
   AXIS = 34,
   LEGEND = 24,
-  CHARACTER = 7, /* width of one, about, at 11 px */
+  DIGIT = 7, /* width of one, about, at 11 px */
   WIDTH_LEAST = 960,
   WIDTH_MOST = 3200,
   PIXELS_PER_BOX = 18
 };
+
+static const double STRIP_BOX_LEAST = 0.8; /* a strip shows the shortest communication too */
 
 typedef struct Picture {
   FILE *out;
   Arena *arena;
   const Timeline *timeline;
   double left, width; /* of the rows */
+  double pitch;       /* from row to row */
+  double bottom;      /* of the last row */
   double height;      /* of everything */
+  bool has_chunks;    /* rows with several of them, drawn paler and paler */
 } Picture;
 
 static const char *color_of(BoxKind kind) {
@@ -32,8 +42,8 @@ static const char *color_of(BoxKind kind) {
   return colors[kind];
 }
 
-static const char *ink_on(BoxKind kind) {
-  return kind == BOX_WEIGHT ? "#202020" : "#ffffff";
+static const char *ink_on(BoxKind kind, double opacity) {
+  return kind == BOX_WEIGHT || opacity < 0.8 ? "#202020" : "#ffffff";
 }
 
 static void put_escaped(FILE *out, const char *text) {
@@ -53,8 +63,16 @@ static double x_of(const Picture *p, int64_t at) {
   return p->left + p->width * (double)at / (double)p->timeline->span;
 }
 
-static double y_of(int32_t row) {
-  return MARGIN + TITLE + row * (ROW + ROW_GAP);
+static double y_of(const Picture *p, int32_t row) {
+  return MARGIN + TITLE + row * p->pitch;
+}
+
+/* How wide text at 11 px is, about: fonts differ. */
+static double text_width(const char *text) {
+  double width = 0;
+  for (; *text != '\0'; text++)
+    width += strchr("fijlrt.,:| ", *text) != NULL ? 4 : strchr("mw", *text) != NULL ? 10 : 6.7;
+  return width;
 }
 
 /* ---- boxes */
@@ -65,14 +83,22 @@ typedef struct Chunks {
   int32_t count;
 } Chunks;
 
+/* An update is of the layers of all chunks. */
+static bool is_of_chunk(const Box *box) {
+  return box->kind <= BOX_RECOMPUTE && box->layer_first >= 0;
+}
+
 static Chunks chunks_of(Arena *arena, const TimelineRow *row) {
+  const TimelineLane *lane = &row->lanes[LANE_COMPUTE];
   int32_t layers = 0;
-  for (int32_t i = 0; i < row->boxes.count; i++)
-    if (row->boxes.at[i].layer_last >= layers) layers = row->boxes.at[i].layer_last + 1;
+  for (int32_t i = 0; i < lane->boxes.count; i++)
+    if (lane->boxes.at[i].layer_last >= layers) layers = lane->boxes.at[i].layer_last + 1;
   Chunks chunks = {ARENA_ARRAY(arena, int32_t, layers + 1), 0};
-  for (int32_t i = 0; i < row->boxes.count; i++)
-    for (int32_t l = row->boxes.at[i].layer_first; l >= 0 && l <= row->boxes.at[i].layer_last; l++)
+  for (int32_t i = 0; i < lane->boxes.count; i++) {
+    const Box *box = &lane->boxes.at[i];
+    for (int32_t l = box->layer_first; is_of_chunk(box) && l <= box->layer_last; l++)
       chunks.of_layer[l] = 1;
+  }
   for (int32_t l = 0, had = 0; l < layers; l++) {
     bool has = chunks.of_layer[l] != 0;
     chunks.count += has && !had;
@@ -84,12 +110,17 @@ static Chunks chunks_of(Arena *arena, const TimelineRow *row) {
 
 /* Later chunks are paler. */
 static double opacity_of(const Box *box, Chunks chunks) {
-  if (box->kind > BOX_RECOMPUTE || box->layer_first < 0 || chunks.count < 2) return 1;
+  if (!is_of_chunk(box) || chunks.count < 2) return 1;
   return 1 - 0.4 * chunks.of_layer[box->layer_first] / (chunks.count - 1);
 }
 
 static void put_tooltip(const Picture *p, const Box *box) {
   fprintf(p->out, "<title>%s", box_kind_name(box->kind));
+  if (box->kind == BOX_COMMUNICATION) {
+    const Plan *plan = p->timeline->plan;
+    fputs(": ", p->out);
+    put_escaped(p->out, plan_string(plan, plan->segments[box->segment].name));
+  }
   if (box->microbatch >= 0) fprintf(p->out, ", micro-batch %d", box->microbatch);
   if (box->layer_first >= 0 && box->layer_first == box->layer_last)
     fprintf(p->out, ", layer %d", box->layer_first);
@@ -99,40 +130,75 @@ static void put_tooltip(const Picture *p, const Box *box) {
           timeline_length(p->arena, p->timeline, (double)(box->end - box->start)));
 }
 
+static void put_rect(const Picture *p, double x, double y, double width, int height,
+                     const char *more) {
+  fprintf(p->out, "<rect x=\"%.2f\" y=\"%.0f\" width=\"%.2f\" height=\"%d\" %s", x, y, width,
+          height, more);
+}
+
+static void put_text(const Picture *p, double x, double y, const char *more, const char *text) {
+  fprintf(p->out, "<text x=\"%.2f\" y=\"%.0f\"%s>", x, y, more);
+  put_escaped(p->out, text);
+  fputs("</text>", p->out);
+}
+
 static void put_box(const Picture *p, const Box *box, double y, double opacity) {
   double x = x_of(p, box->start), width = x_of(p, box->end) - x;
-  fprintf(p->out,
-          "<g><rect x=\"%.2f\" y=\"%.0f\" width=\"%.2f\" height=\"%d\" fill=\"%s\" "
-          "fill-opacity=\"%.2f\"%s>",
-          x, y, width, ROW, color_of(box->kind), opacity,
-          width >= 3 ? " stroke=\"#ffffff\" stroke-width=\"0.8\"" : "");
+  put_rect(p, x, y, width, ROW,
+           arena_printf(p->arena, "fill=\"%s\" fill-opacity=\"%.2f\"%s>", color_of(box->kind),
+                        opacity, width >= 3 ? " stroke=\"#ffffff\" stroke-width=\"0.8\"" : ""));
   put_tooltip(p, box);
   fputs("</rect>", p->out);
-  int digits = box->microbatch < 10     ? 1
-               : box->microbatch < 100  ? 2
-               : box->microbatch < 1000 ? 3
-                                        : 4;
-  if (box->microbatch >= 0 && box->kind != BOX_COMMUNICATION && width >= digits * CHARACTER + 2)
-    fprintf(p->out, "<text x=\"%.2f\" y=\"%.0f\" text-anchor=\"middle\" fill=\"%s\">%d</text>",
-            x + width / 2, y + ROW / 2.0 + 4, ink_on(box->kind), box->microbatch);
-  fputs("</g>\n", p->out);
+  const char *number = arena_printf(p->arena, "%d", box->microbatch);
+  if (box->microbatch < 0 || box->kind == BOX_COMMUNICATION ||
+      width < (double)strlen(number) * DIGIT + 2)
+    return;
+  put_text(
+      p, x + width / 2, y + ROW / 2.0 + 4,
+      arena_printf(p->arena, " text-anchor=\"middle\" fill=\"%s\"", ink_on(box->kind, opacity)),
+      number);
+}
+
+static void put_thin_box(const Picture *p, const Box *box, double y) {
+  double x = x_of(p, box->start), width = x_of(p, box->end) - x;
+  put_rect(p, x, y, width > STRIP_BOX_LEAST ? width : STRIP_BOX_LEAST, STRIP,
+           arena_printf(p->arena, "fill=\"%s\"%s>", color_of(box->kind),
+                        width >= 6 ? " stroke=\"#ffffff\" stroke-width=\"0.5\"" : ""));
+  put_tooltip(p, box);
+  fputs("</rect>", p->out);
+}
+
+static void put_lane(const Picture *p, const TimelineLane *lane, double y, const Chunks *chunks) {
+  double drawn_to = -1;
+  for (int32_t i = 0; i < lane->boxes.count; i++) {
+    const Box *box = &lane->boxes.at[i];
+    if (x_of(p, box->end) < drawn_to + 0.2) continue; /* nobody would see it */
+    fputs("<g>", p->out);
+    if (chunks != NULL)
+      put_box(p, box, y, opacity_of(box, *chunks));
+    else
+      put_thin_box(p, box, y);
+    fputs("</g>\n", p->out);
+    drawn_to = x_of(p, box->end);
+  }
 }
 
 static void put_row(const Picture *p, int32_t number) {
   const TimelineRow *row = &p->timeline->rows[number];
-  double y = y_of(number), drawn_to = -1;
+  double y = y_of(p, number);
   Chunks chunks = chunks_of(p->arena, row);
-  fprintf(p->out, "<rect x=\"%.2f\" y=\"%.0f\" width=\"%.2f\" height=\"%d\" fill=\"#eceef1\"/>\n",
-          p->left, y, p->width, ROW);
-  fprintf(p->out, "<text x=\"%.2f\" y=\"%.0f\" text-anchor=\"end\">", p->left - 8,
-          y + ROW / 2.0 + 4);
-  put_escaped(p->out, row->name);
-  fputs("</text>\n", p->out);
-  for (int32_t i = 0; i < row->boxes.count; i++) {
-    const Box *box = &row->boxes.at[i];
-    if (x_of(p, box->end) < drawn_to + 0.2) continue; /* nobody would see it */
-    put_box(p, box, y, opacity_of(box, chunks));
-    drawn_to = x_of(p, box->end);
+  put_rect(p, p->left, y, p->width, ROW, "fill=\"#eceef1\"/>\n");
+  put_text(p, p->left - 8, y + ROW / 2.0 + 4, " text-anchor=\"end\"", row->name);
+  put_lane(p, &row->lanes[LANE_COMPUTE], y, &chunks);
+  y += ROW;
+  for (int32_t i = 0; i < p->timeline->beside_count; i++) {
+    Lane lane = p->timeline->beside[i];
+    y += STRIP_GAP;
+    put_rect(p, p->left, y, p->width, STRIP, "fill=\"#f4f5f7\"/>\n");
+    put_text(p, p->left - 8, y + STRIP, " text-anchor=\"end\" font-size=\"9\" fill=\"#666666\"",
+             Lane_names[lane]);
+    put_lane(p, &row->lanes[lane], y, NULL);
+    y += STRIP;
   }
 }
 
@@ -148,56 +214,70 @@ static double tick_step(double span) {
 static void put_axis(const Picture *p) {
   const Timeline *t = p->timeline;
   double scale = t->unit == UNIT_NS ? 1e6 : t->unit == UNIT_FLOPS ? 1e9 : 1;
-  double span = (double)t->span / scale, step = tick_step(span);
-  double top = y_of(t->row_count);
+  const char *unit = t->unit == UNIT_NS ? "ms" : t->unit == UNIT_FLOPS ? "GFLOP" : "kernels";
+  double span = (double)t->span / scale, step = tick_step(span), y = p->bottom;
   int64_t last = (int64_t)floor(span / step + 1e-9);
   for (int64_t i = 0; i <= last; i++) {
     double x = p->left + p->width * ((double)i * step / span);
-    fprintf(p->out,
-            "<path d=\"M%.2f %.0fv5\" stroke=\"#555555\"/>"
-            "<text x=\"%.2f\" y=\"%.0f\" text-anchor=\"middle\">%.10g</text>\n",
-            x, top, x, top + 18, (double)i * step);
+    fprintf(p->out, "<path d=\"M%.2f %.0fv5\" stroke=\"#555555\"/>", x, y);
+    put_text(p, x, y + 18, " text-anchor=\"middle\"",
+             arena_printf(p->arena, i == last ? "%.10g %s" : "%.10g", (double)i * step, unit));
+    fputc('\n', p->out);
   }
-  fprintf(p->out, "<text x=\"%.2f\" y=\"%.0f\" text-anchor=\"end\">%s</text>\n", p->left - 8,
-          top + 18,
-          t->unit == UNIT_NS      ? "ms"
-          : t->unit == UNIT_FLOPS ? "GFLOP"
-                                  : "kernels");
+}
+
+/* Returns where the next entry begins. */
+static double put_entry(const Picture *p, double x, int height, const char *fill,
+                        const char *words) {
+  double y = p->height - MARGIN - 12;
+  put_rect(p, x, y + (12 - height) / 2.0, 12, height, fill);
+  put_text(p, x + 17, y + 10, "", words);
+  fputc('\n', p->out);
+  return x + 17 + text_width(words) + 20;
 }
 
 static void put_legend(const Picture *p) {
-  double x = p->left, y = p->height - MARGIN - 12;
-  for (int kind = 0; kind < BOX_KIND_COUNT; kind++) {
-    if (!timeline_has(p->timeline, (BoxKind)kind)) continue;
-    const char *name = box_kind_name((BoxKind)kind);
-    fprintf(p->out,
-            "<rect x=\"%.0f\" y=\"%.0f\" width=\"12\" height=\"12\" fill=\"%s\"/>"
-            "<text x=\"%.0f\" y=\"%.0f\">%s</text>\n",
-            x, y, color_of((BoxKind)kind), x + 17, y + 10, name);
-    x += 17 + CHARACTER * (double)strlen(name) + 18;
-  }
-  fprintf(p->out,
-          "<rect x=\"%.0f\" y=\"%.0f\" width=\"12\" height=\"12\" fill=\"#eceef1\" "
-          "stroke=\"#b0b0b0\" stroke-width=\"0.5\"/><text x=\"%.0f\" y=\"%.0f\">idle</text>\n",
-          x, y, x + 17, y + 10);
+  double x = p->left;
+  for (int kind = 0; kind < BOX_KIND_COUNT; kind++)
+    if (timeline_has(p->timeline, (BoxKind)kind))
+      x = put_entry(p, x, 12, arena_printf(p->arena, "fill=\"%s\"/>", color_of((BoxKind)kind)),
+                    box_kind_name((BoxKind)kind));
+  x = put_entry(p, x, 12, "fill=\"#eceef1\" stroke=\"#b0b0b0\" stroke-width=\"0.5\"/>", "idle");
+  if (p->has_chunks)
+    x = put_entry(
+        p, x, 12,
+        arena_printf(p->arena, "fill=\"%s\" fill-opacity=\"0.60\"/>", color_of(BOX_FORWARD)),
+        "paler: a later chunk of layers");
+  if (p->timeline->beside_count > 0)
+    put_entry(p, x, STRIP, arena_printf(p->arena, "fill=\"%s\"/>", color_of(BOX_COMMUNICATION)),
+              "thin: a lane beside computation");
 }
 
 /* As wide as the busiest row's boxes need to show their numbers, within reason. */
 static Picture lay_out(Arena *arena, const Timeline *t, FILE *out) {
-  size_t longest = 5;
+  double longest = 5 * DIGIT;
   int32_t boxes = 0;
+  bool has_chunks = false;
   for (int32_t i = 0; i < t->row_count; i++) {
-    if (strlen(t->rows[i].name) > longest) longest = strlen(t->rows[i].name);
-    if (t->rows[i].boxes.count > boxes) boxes = t->rows[i].boxes.count;
+    longest = fmax(longest, text_width(t->rows[i].name));
+    if (t->rows[i].lanes[LANE_COMPUTE].boxes.count > boxes)
+      boxes = t->rows[i].lanes[LANE_COMPUTE].boxes.count;
+    has_chunks |= chunks_of(arena, &t->rows[i]).count > 1;
   }
   double width = boxes < WIDTH_MOST / PIXELS_PER_BOX ? boxes * PIXELS_PER_BOX : WIDTH_MOST;
   if (width < WIDTH_LEAST) width = WIDTH_LEAST;
+  double row = ROW + t->beside_count * (STRIP_GAP + STRIP);
+  double gap = t->beside_count > 0 ? STRIPS_GAP : ROW_GAP;
+  double bottom = MARGIN + TITLE + (row + gap) * t->row_count - gap + ROW_GAP;
   return (Picture){.out = out,
                    .arena = arena,
                    .timeline = t,
-                   .left = MARGIN + (double)longest * CHARACTER + 8,
+                   .left = MARGIN + longest + 8,
                    .width = width,
-                   .height = y_of(t->row_count) + AXIS + LEGEND + MARGIN};
+                   .pitch = row + gap,
+                   .bottom = bottom,
+                   .height = bottom + AXIS + LEGEND + MARGIN,
+                   .has_chunks = has_chunks};
 }
 
 bool timeline_svg(const Plan *plan, FILE *out) {

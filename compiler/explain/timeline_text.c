@@ -1,8 +1,10 @@
-/* timeline_text.c -- the same rows in characters: a column shows what most of its time went to. */
+/* timeline_text.c -- the same rows in characters: a column shows what most of its time went to; of
+ * lanes beside computation, also that something was there. */
 #include <string.h>
 
 #include "compiler/explain/timeline.h"
 #include "compiler/explain/timeline_boxes.h"
+#include "runtime/plan/plan_text.h"
 
 enum { COLUMNS = 100, NAME_MOST = 20, COLUMNS_PER_BEAT_MOST = 2 };
 
@@ -14,15 +16,15 @@ static char character_of(const Box *box) {
   return (char)(first + box->microbatch % 10);
 }
 
-/* What fills most of [start, end); '.' when that is nothing. *at: the row's first box that does not
- * end before. */
-static char column(const TimelineRow *row, double start, double end, int32_t *at) {
+/* What fills most of [start, end); when that is nothing: '.', or of a lane `beside` computation
+ * that did something '-'. *at: the lane's first box that does not end before. */
+static char column(const TimelineLane *lane, double start, double end, bool beside, int32_t *at) {
   double idle = end - start, most = 0;
   char shown = '.';
-  while (*at < row->boxes.count && (double)row->boxes.at[*at].end <= start)
+  while (*at < lane->boxes.count && (double)lane->boxes.at[*at].end <= start)
     ++*at;
-  for (int32_t i = *at; i < row->boxes.count && (double)row->boxes.at[i].start < end; i++) {
-    const Box *box = &row->boxes.at[i];
+  for (int32_t i = *at; i < lane->boxes.count && (double)lane->boxes.at[i].start < end; i++) {
+    const Box *box = &lane->boxes.at[i];
     double from = (double)box->start > start ? (double)box->start : start;
     double to = (double)box->end < end ? (double)box->end : end;
     idle -= to - from;
@@ -30,7 +32,8 @@ static char column(const TimelineRow *row, double start, double end, int32_t *at
     most = to - from;
     shown = character_of(box);
   }
-  return (char)(most >= idle ? shown : '.');
+  if (most >= idle) return shown;
+  return (char)(beside && most > 0 ? '-' : '.');
 }
 
 static int64_t common_divisor(int64_t a, int64_t b) {
@@ -42,18 +45,32 @@ static int64_t common_divisor(int64_t a, int64_t b) {
   return a;
 }
 
+static int64_t beat_of(const TimelineLane *lane, int64_t beat) {
+  for (int32_t i = 0; i < lane->boxes.count; i++)
+    beat = common_divisor(common_divisor(beat, lane->boxes.at[i].start), lane->boxes.at[i].end);
+  return beat;
+}
+
 /* As many columns as there are. When all lengths are multiples of some beat, as in schedules and in
  * small examples, a whole number of columns for each beat. */
 static int32_t columns_of(const Timeline *t, int32_t room) {
   int64_t beat = t->span;
   for (int32_t r = 0; r < t->row_count; r++)
-    for (int32_t i = 0; i < t->rows[r].boxes.count; i++)
-      beat = common_divisor(common_divisor(beat, t->rows[r].boxes.at[i].start),
-                            t->rows[r].boxes.at[i].end);
+    for (int32_t lane = 0; lane < Lane_COUNT; lane++)
+      beat = beat_of(&t->rows[r].lanes[lane], beat);
   int64_t beats = t->span / beat;
   if (beats > room) return room;
   int64_t each = room / beats;
   return (int32_t)(beats * (each < COLUMNS_PER_BEAT_MOST ? each : COLUMNS_PER_BEAT_MOST));
+}
+
+static void put_lane(const Timeline *t, const TimelineLane *lane, bool beside, int32_t columns,
+                     FILE *out) {
+  double each = (double)t->span / columns;
+  int32_t at = 0;
+  for (int32_t c = 0; c < columns; c++)
+    fputc(column(lane, c * each, (c + 1) * each, beside, &at), out);
+  fputc('\n', out);
 }
 
 static void put_legend(const Timeline *t, FILE *out) {
@@ -64,6 +81,8 @@ static void put_legend(const Timeline *t, FILE *out) {
   for (int kind = 0; kind < BOX_KIND_COUNT; kind++)
     if (timeline_has(t, (BoxKind)kind)) fprintf(out, "%s  ", words[kind]);
   fputs(". idle\n", out);
+  if (t->beside_count > 0)
+    fputs("  under each: its lanes beside computation, - less than half of a column\n", out);
 }
 
 void timeline_text(const Plan *plan, FILE *out) {
@@ -81,13 +100,12 @@ void timeline_text(const Plan *plan, FILE *out) {
   int32_t columns = columns_of(t, COLUMNS - name - 3);
   fprintf(out, "%s\n", timeline_title(arena, t));
   for (int32_t i = 0; i < t->row_count; i++) {
-    int32_t at = 0;
     fprintf(out, "  %-*.*s ", name, name, t->rows[i].name);
-    for (int32_t c = 0; c < columns; c++) {
-      double each = (double)t->span / columns;
-      fputc(column(&t->rows[i], c * each, (c + 1) * each, &at), out);
+    put_lane(t, &t->rows[i].lanes[LANE_COMPUTE], false, columns, out);
+    for (int32_t k = 0; k < t->beside_count; k++) {
+      fprintf(out, "  %*.*s ", name, name, Lane_names[t->beside[k]]);
+      put_lane(t, &t->rows[i].lanes[t->beside[k]], true, columns, out);
     }
-    fputc('\n', out);
   }
   put_legend(t, out);
   arena_free(arena);

@@ -12,6 +12,8 @@
 typedef struct Costs {
   int64_t ns, flops; /* of one tick of a step; 0: not known */
   int64_t wire_ns;   /* of an exchange */
+  Lane wire_lane;
+  bool updates; /* of all layers of a stage, at the end */
 } Costs;
 
 static PlanRecord record_of(PlanBuilder *b, RecordKind kind) {
@@ -22,7 +24,11 @@ static PlanRecord record_of(PlanBuilder *b, RecordKind kind) {
                       .varies_first = b->varies_count,
                       .comm = PLAN_NONE,
                       .meaning = PLAN_NONE,
-                      .kernel = PLAN_NONE};
+                      .kernel = PLAN_NONE,
+                      .after0 = -1,
+                      .after1 = -1,
+                      .after2 = -1,
+                      .after3 = -1};
 }
 
 static uint32_t segment_of(PlanBuilder *b, const char *name) {
@@ -47,6 +53,7 @@ static uint32_t exchange_segment(PlanBuilder *b, const PipeStage *stage,
   uint32_t segment = segment_of(b, "pipeline.exchange");
   PlanRecord record = record_of(b, RECORD_EXCHANGE);
   record.predicted_ns = costs.wire_ns;
+  record.lane = costs.wire_lane;
   record.comm = 0;
   for (int32_t i = 0; i < exchange->transfer_count; i++) {
     const PipeTransfer *t = &stage->transfers.at[exchange->transfer_first + i];
@@ -77,6 +84,8 @@ static void add_stage(PlanBuilder *b, const Pipeline *pipeline, int32_t number,
     int32_t layer = step->chunk * pipeline->shape.stages + number; /* one for each model chunk */
     add_call(b, steps[step->action], layer, step->microbatch);
   }
+  for (int32_t c = 0; costs.updates && c < pipeline->shape.chunks; c++)
+    add_call(b, steps[PIPE_ACTION_COUNT], c * pipeline->shape.stages + number, -1);
   program.calls_count = b->calls_count - program.calls_first;
   char name[32];
   snprintf(name, sizeof name, "stage %d", number);
@@ -95,11 +104,11 @@ static void build_pipeline(PlanBuilder *b, const Pipeline *pipeline, Costs costs
   bool split = pipeline->shape.kind == PIPE_ZB_H1;
   build_axes(b, (PlanAxis){(uint32_t)pipeline->shape.stages, build_string(b, "pp")});
   build_comms(b, (PlanComm){1, build_string(b, "pp")});
-  uint32_t steps[PIPE_ACTION_COUNT] = {
+  uint32_t steps[PIPE_ACTION_COUNT + 1] = {
       step_segment(b, "norm.forward", ticks->forward, costs),
       step_segment(b, "h.backward", split ? ticks->backward : ticks->backward + ticks->weight,
                    costs),
-      step_segment(b, "h.weight", ticks->weight, costs)};
+      step_segment(b, "h.weight", ticks->weight, costs), step_segment(b, "h.update", 1, costs)};
   for (int32_t i = 0; i < pipeline->shape.stages; i++)
     add_stage(b, pipeline, i, steps, costs);
 }
@@ -107,16 +116,18 @@ static void build_pipeline(PlanBuilder *b, const Pipeline *pipeline, Costs costs
 /* ---- checks */
 
 static void check_rows(const Timeline *t) {
-  for (int32_t r = 0; r < t->row_count; r++) {
-    int64_t before = 0, busy = 0;
-    for (int32_t i = 0; i < t->rows[r].boxes.count; i++) {
-      const Box *box = &t->rows[r].boxes.at[i];
-      CHECK(box->start >= before && box->end > box->start && box->end <= t->span);
-      before = box->end;
-      busy += box->end - box->start;
+  for (int32_t r = 0; r < t->row_count; r++)
+    for (int32_t l = 0; l < Lane_COUNT; l++) {
+      const TimelineLane *lane = &t->rows[r].lanes[l];
+      int64_t before = 0, busy = 0;
+      for (int32_t i = 0; i < lane->boxes.count; i++) {
+        const Box *box = &lane->boxes.at[i];
+        CHECK(box->start >= before && box->end > box->start && box->end <= t->span);
+        before = box->end;
+        busy += box->end - box->start;
+      }
+      CHECK_INT(lane->busy, busy);
     }
-    CHECK_INT(t->rows[r].busy, busy);
-  }
 }
 
 /* Tags open and close in pairs, attributes are quoted, & and < only begin what they should. */
@@ -181,6 +192,19 @@ static void check_text(const Plan *plan, int32_t lines) {
   free(text);
 }
 
+/* The boxes' last right edge less that of the rows: 0 when the picture ends where the step does. */
+static double svg_rest(const char *svg) {
+  double right = 0, last = 0;
+  for (const char *at = svg; (at = strstr(at, "<rect x=")) != NULL; at++) {
+    double x = 0, y = 0, width = 0;
+    CHECK_INT(sscanf(at, "<rect x=\"%lf\" y=\"%lf\" width=\"%lf\"", &x, &y, &width), 3);
+    bool is_box = at - svg > 3 && strncmp(at - 3, "<g>", 3) == 0;
+    if (is_box) last = fmax(last, x + width);
+    if (right == 0) right = x + width; /* the first row's background */
+  }
+  return right - last;
+}
+
 /* The plan of a schedule takes exactly the time that the schedule said, and its bubble. */
 static void check_schedule(PipeShape shape) {
   Arena *arena = arena_new();
@@ -193,14 +217,15 @@ static void check_schedule(PipeShape shape) {
   check_rows(t);
   CHECK_INT(t->span, pipeline->meeting_ticks * 1000000);
   double idle = (double)(pipeline->meeting_ticks - pipeline->span_ticks + pipeline->bubble_ticks);
-  CHECK_NEAR(timeline_bubble_share(t), idle / (double)pipeline->meeting_ticks, 1e-12);
+  CHECK_NEAR(timeline_idle_share(t), idle / (double)pipeline->meeting_ticks, 1e-12);
   char *svg = svg_of(&plan);
   CHECK(is_well_formed(svg));
   int boxes = 0;
   for (int32_t i = 0; i < shape.stages; i++)
-    boxes += t->rows[i].boxes.count;
+    boxes += t->rows[i].lanes[LANE_COMPUTE].boxes.count;
   CHECK_INT(count_of(svg, "<g>"), boxes);
   CHECK_INT(count_of(svg, "<title>"), boxes);
+  CHECK_NEAR(svg_rest(svg), 0, 0.02);
   free(svg);
   check_text(&plan, shape.stages + 2);
   build_free(&b);
@@ -215,9 +240,9 @@ static const PipeShape shapes[PIPE_KIND_COUNT] = {{PIPE_GPIPE, 4, 1, 8, {1, 1, 1
 static void check_units(void) {
   static const Costs costs[] = {{.flops = 5000000000}, {.ns = 0}, {.ns = 2000, .wire_ns = 1000}};
   static const char *const titles[] = {
-      "train step: 165 GFLOP on 4 stages, bubble 27.3 % (no predicted times)",
-      "train step: 22 kernels on 4 stages, bubble 27.3 % (no predicted times)",
-      "train step: 0.086 ms on 4 stages, bubble 26.5 %"};
+      "train step: 165 GFLOP on 4 stages, idle 27.3 % (no predicted times)",
+      "train step: 22 kernels on 4 stages, idle 27.3 % (no predicted times)",
+      "train step: 0.086 ms on 4 stages, idle 26.5 %"};
   Arena *arena = arena_new();
   const Pipeline *pipeline = pipeline_make(arena, shapes[PIPE_1F1B]);
   for (size_t i = 0; i < sizeof costs / sizeof *costs; i++) {
@@ -240,13 +265,65 @@ static void check_drawn(void) {
   build_pipeline(&b, pipeline_make(arena, shape), (Costs){0});
   Plan plan = build_view(&b);
   char *text = text_of(&plan);
-  CHECK_TEXT(text, "train step: 10 kernels on 2 stages, bubble 10.0 % (no predicted times)\n"
+  CHECK_TEXT(text, "train step: 10 kernels on 2 stages, idle 10.0 % (no predicted times)\n"
                    "  stage 0 0011..aaAA22bbBBccCC\n"
                    "  stage 1 ..00aa11bbAA22ccBBCC\n"
                    "  0-9 forward  a-j backward  A-J weights  . idle\n");
   free(text);
   build_free(&b);
   arena_free(arena);
+}
+
+/* Sends of 0.6 ms beside steps of 1 ms, for which nothing waits. */
+static void check_lanes(void) {
+  Arena *arena = arena_new();
+  PipeShape shape = {PIPE_GPIPE, 2, 1, 2, {1, 1, 1}};
+  PlanBuilder b = {0};
+  build_pipeline(&b, pipeline_make(arena, shape),
+                 (Costs){.ns = 1000000, .wire_ns = 600000, .wire_lane = LANE_PP});
+  Plan plan = build_view(&b);
+  const Timeline *t = timeline_make(arena, &plan);
+  check_rows(t);
+  CHECK_INT(t->beside_count, 1);
+  CHECK_INT(t->beside[0], LANE_PP);
+  CHECK_INT(t->span, 6000000);
+  CHECK_NEAR(timeline_idle_share(t), 0, 1e-12);
+  CHECK_INT(t->rows[0].lanes[LANE_PP].busy, t->rows[1].lanes[LANE_PP].busy);
+  CHECK_INT(t->rows[0].lanes[LANE_PP].boxes.at[0].kind, BOX_COMMUNICATION);
+  char *text = text_of(&plan), *svg = svg_of(&plan);
+  CHECK_TEXT(text, "train step: 6 ms on 2 stages, idle 0.0 %\n"
+                   "  stage 0 00000000001111111111aaaaaaaaaaaaaaaaaaaabbbbbbbbbbbbbbbbbbbb\n"
+                   "       pp ~~~~~~~~~~~~~~~~~~~~~~~~....................................\n"
+                   "  stage 1 00000000001111111111aaaaaaaaaaaaaaaaaaaabbbbbbbbbbbbbbbbbbbb\n"
+                   "       pp ~~~~~~~~~~~~~~~~~~~~~~~~....................................\n"
+                   "  0-9 forward  a-j backward  ~ communication  . idle\n"
+                   "  under each: its lanes beside computation, - less than half of a column\n");
+  CHECK(is_well_formed(svg));
+  CHECK_INT(count_of(svg, ">pp</text>"), 2);
+  CHECK_INT(count_of(svg, "<title>communication: pipeline.exchange, 0.6 ms"), 8);
+  CHECK_NEAR(svg_rest(svg), 0, 0.02);
+  free(text);
+  free(svg);
+  build_free(&b);
+  arena_free(arena);
+}
+
+/* Only an interleaved pipeline has boxes that are paler, and says so. */
+static void check_paler(void) {
+  for (int kind = 0; kind < PIPE_KIND_COUNT; kind++) {
+    Arena *arena = arena_new();
+    PlanBuilder b = {0};
+    build_pipeline(&b, pipeline_make(arena, shapes[kind]), (Costs){.ns = 1000, .updates = true});
+    Plan plan = build_view(&b);
+    char *svg = svg_of(&plan);
+    bool has_chunks = kind == PIPE_INTERLEAVED;
+    /* Forward and backward of 8 micro-batches on 4 stages, and the legend. */
+    CHECK_INT(count_of(svg, "fill-opacity=\"0.60\""), has_chunks ? 8 * 4 * 2 + 1 : 0);
+    CHECK_INT(count_of(svg, "paler: a later chunk"), has_chunks);
+    free(svg);
+    build_free(&b);
+    arena_free(arena);
+  }
 }
 
 static void check_stuck(void) {
@@ -277,21 +354,22 @@ static void check_example(void) {
   CHECK_INT(t->row_count, 2);
   check_rows(t);
   int32_t seen = 0;
-  for (int32_t i = 0; i < t->rows[0].boxes.count; i++) {
-    const Box *box = &t->rows[0].boxes.at[i];
+  for (int32_t i = 0; i < t->rows[0].lanes[LANE_COMPUTE].boxes.count; i++) {
+    const Box *box = &t->rows[0].lanes[LANE_COMPUTE].boxes.at[i];
     if (box->kind != BOX_FORWARD) continue;
     CHECK(box->microbatch == seen || box->microbatch == seen - 1);
     if (box->microbatch == seen) seen++;
   }
   CHECK_INT(seen, 5); /* those inside the loop too */
   CHECK(timeline_has(t, BOX_BACKWARD) && timeline_has(t, BOX_UPDATE));
-  CHECK_INT(t->rows[0].busy, t->rows[1].busy); /* equal lists: nobody waits */
-  CHECK_NEAR(timeline_bubble_share(t), 0, 1e-12);
+  CHECK_INT(t->rows[0].lanes[LANE_COMPUTE].busy,
+            t->rows[1].lanes[LANE_COMPUTE].busy); /* equal lists: nobody waits */
+  CHECK_NEAR(timeline_idle_share(t), 0, 1e-12);
   char *svg = svg_of(&plan);
   CHECK(is_well_formed(svg));
   CHECK(strstr(svg, "&lt;a &amp; b>") != NULL);
   free(svg);
-  check_text(&plan, 4);
+  check_text(&plan, 7); /* each class has a lane beside, the legend a line about them */
   build_free(&b);
   arena_free(arena);
 }
@@ -338,6 +416,10 @@ int main(int argc, char **argv) {
   check_units();
   TEST("text shows what each column goes to")
   check_drawn();
+  TEST("what runs beside computation has a strip of its own")
+  check_lanes();
+  TEST("later chunks are paler")
+  check_paler();
   TEST("a plan whose stages wait for ever says so")
   check_stuck();
   TEST("collectives, loops and layers of a complete plan")
