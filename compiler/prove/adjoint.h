@@ -2,30 +2,47 @@
  * compiler/prove.
  *
  * A value has a name: a hash of what made it and from which values, so that what is computed again
- * has the name it had. A gradient has a sum: of the uses of a value whose gradients are in it. */
+ * has the name it had. A part of a value is named by the value and by which elements it is,
+ * wherever it is copied. A gradient has a sum: of the uses of a value whose gradients are in it,
+ * those of a part times a number that stands for the part. */
 #ifndef LOCKSTEP_PROVE_ADJOINT_H
 #define LOCKSTEP_PROVE_ADJOINT_H
 
 #include "compiler/prove/events.h"
+#include "runtime/plan/limits.h"
 
 typedef enum Nature { NATURE_UNKNOWN, NATURE_VALUE, NATURE_GRADIENT } Nature;
 
 typedef struct Worth {
   uint64_t name;
-  uint64_t sum;   /* of a gradient */
-  uint64_t whole; /* name of what it is a slice of; 0: of nothing */
+  uint64_t sum;    /* of a gradient */
+  uint64_t whole;  /* name of what it is a slice of; 0: of nothing */
+  uint64_t tensor; /* adjoint_tensor: the parameter that it is, or is the gradient of; 0: of none */
   Nature nature;
   bool known;     /* the sum is */
   uint32_t input; /* 1 + the plan's input that it is, or a part of; 0: none */
 } Worth;
 
+/* Rows of `inner`, each `stride` behind the one before; what is dense is one row. In bytes where
+ * something stands, in elements where it is a part of a value. */
+typedef struct Tile {
+  uint64_t rows, inner, stride;
+} Tile;
+
+typedef struct Part {
+  uint64_t of; /* name of a value that is no part itself */
+  uint64_t offset;
+  Tile tile; /* of the value's elements, as if it stood dense */
+} Part;
+
 typedef struct Stand {
   uint64_t first, end;
-  uint32_t call, record; /* who wrote it, in which iteration of a loop */
+  Tile tile;
   Worth worth;
 } Stand;
 
-/* Of one buffer: disjoint, by offset. */
+/* Of one buffer, by offset. They share no bytes, but rows of some may stand between rows of others
+ * of equal stride; the ends are in order, too. */
 typedef struct Stands {
   Stand *at;
   uint32_t count, capacity;
@@ -33,9 +50,8 @@ typedef struct Stands {
 
 /* The first that ends after `offset`. */
 uint32_t stands_find(const Stands *stands, uint64_t offset);
-/* False: out of memory. */
-bool stands_put(Stands *stands, Stand stand);
-void stands_remove(Stands *stands, uint64_t first, uint64_t end);
+bool stands_insert(Stands *stands, Stand stand); /* false: out of memory */
+void stands_remove(Stands *stands, uint32_t index);
 
 static inline uint64_t adjoint_mix(uint64_t hash, uint64_t value) {
   hash = (hash ^ hash >> 32) * 0xd6e8feb86659fd93u + value;
@@ -47,25 +63,30 @@ static inline uint64_t adjoint_mix(uint64_t hash, uint64_t value) {
 typedef struct Known {
   uint64_t key;         /* 0: free */
   uint64_t sum;         /* uses: what the gradient will be made of */
+  uint64_t total;       /* with those of names that are part of it, once `summed` */
   uint32_t alias_first; /* names whose gradients are part of it: 1 + index into aliases, 0: none */
+  uint32_t part;        /* 1 + index into parts; 0: a value of its own */
   bool unclear;         /* used in a way that is not followed */
+  bool summed;
 } Known;
 
 typedef struct Alias {
   uint64_t of;
+  uint64_t factor; /* odd: of the part */
   uint32_t next;
 } Alias;
 
 /* One operation going forward. */
 enum { FORWARD_OPERANDS = 6 };
 typedef struct Forward {
-  uint64_t place;                       /* path, layer and micro-batch */
-  uint64_t name[FORWARD_OPERANDS];      /* of what it read and wrote */
-  uint64_t parameter[FORWARD_OPERANDS]; /* tensor_at; 1: a gathered one, 0: none */
-  uint32_t record;                      /* index into plan->records */
-  uint32_t output;                      /* operand */
-  uint32_t turned; /* bits of operands, parameters, whose gradients were made */
-  uint32_t next;   /* 1 + index of another of this place */
+  uint64_t place;                    /* path, layer and micro-batch */
+  uint64_t op;                       /* a name of its own */
+  uint64_t name[FORWARD_OPERANDS];   /* of what it read and wrote */
+  uint64_t tensor[FORWARD_OPERANDS]; /* parameters that it read */
+  uint32_t record;                   /* index into plan->records */
+  uint32_t output;                   /* operand */
+  uint32_t turned;                   /* bits of operands, parameters, whose gradients were made */
+  uint32_t next;                     /* 1 + index of another of this place */
 } Forward;
 
 typedef struct Uses {
@@ -73,6 +94,8 @@ typedef struct Uses {
   size_t known_count, known_capacity;
   Alias *aliases;
   size_t alias_count, alias_capacity;
+  Part *parts;
+  size_t part_count, part_capacity;
   Forward *forwards;
   size_t forward_count, forward_capacity;
   Known *places; /* a hash table: alias_first is 1 + index of a Forward */
@@ -80,23 +103,92 @@ typedef struct Uses {
   bool failed;
 } Uses;
 
-/* False in `*fresh`: it was known. NULL: out of memory. */
-Known *uses_of(Uses *uses, uint64_t name, bool *fresh);
+/* The number that stands for a part of a value: odd, so that nothing is lost in a product. */
+uint64_t part_factor(uint64_t offset, Tile tile);
+
+/* ---- uses.c */
+
+/* True the first time. */
+bool uses_first(Uses *uses, uint64_t name);
 void uses_add(Uses *uses, uint64_t name, uint64_t use);
-void uses_alias(Uses *uses, uint64_t name, uint64_t of);
+void uses_alias(Uses *uses, uint64_t name, uint64_t of, uint64_t factor);
 void uses_unclear(Uses *uses, uint64_t name);
+/* The name of a part; of a part of a part, too. */
+uint64_t uses_part(Uses *uses, uint64_t of, uint64_t offset, Tile tile);
 /* What the gradient of the value is the sum of; false: not known. */
-bool uses_sum(const Uses *uses, uint64_t name, uint64_t *sum);
+bool uses_sum(Uses *uses, uint64_t name, uint64_t *sum);
+/* Is `to` the value itself, or what it was handed on as? */
+bool uses_reach(const Uses *uses, uint64_t from, uint64_t to);
 /* True: it is new. */
 bool uses_forward(Uses *uses, Forward forward);
 Forward *uses_find(const Uses *uses, uint64_t place); /* the first of them, or NULL */
 Forward *uses_next(const Uses *uses, const Forward *forward);
 void uses_close(Uses *uses);
 
+/* ---- rules.c: what is known of kernels */
+
+enum { NO_OPERAND = 255, READS_MAX = 5, MAKES_MAX = 3, PARAMETERS_MAX = 2 };
+
+/* Operations that go forward: what they make; operands that have the gradient of one of the results
+ * for theirs, and of which. */
+typedef struct ForwardRule {
+  const char *name;
+  uint8_t output;
+  uint8_t handed_on[4][2];
+} ForwardRule;
+
+/* Pairs are (operand backward, operand forward). */
+typedef struct BackwardRule {
+  const char *name, *forward, *other; /* kernels */
+  uint8_t gradient;                   /* operand: of what the operation made */
+  uint8_t reads[READS_MAX][2], makes[MAKES_MAX][2], parameters[PARAMETERS_MAX][2];
+  uint8_t dims, attrs; /* that are those of the operation */
+} BackwardRule;
+
+typedef enum Motion {
+  MOTION_NONE,
+  MOTION_ADD,
+  MOTION_SAME,  /* gradients are handed on: cast, sum_to, slice */
+  MOTION_COPY,  /* what comes out is what went in */
+  MOTION_AGAIN, /* goes backward as it went forward: rope, dropout */
+  MOTION_SCALE, /* affine: as well, but may be zero */
+  MOTION_MULTIPLY
+} Motion;
+
+typedef struct Rule {
+  const ForwardRule *forward;
+  const BackwardRule *backward;
+  Motion motion;
+  uint32_t scratch;    /* bits of operands */
+  uint32_t parameters; /* bits of operands whose gradients backward kernels make for a tensor */
+  uint32_t views;      /* bits of operands that are rows with something between them */
+  uint8_t view[KERNEL_OPERANDS_MAX][5]; /* dims: rows, rows, inner, inner, stride; NO_OPERAND: 1 */
+  bool slices, casts, subtracts;
+  bool differs;                         /* of squared differences */
+  bool silent;                          /* uses nothing that has a gradient */
+  bool slope;                           /* a loss that leaves the gradient */
+  bool wants_targets, wants_no_targets; /* of operand 1 */
+  uint32_t backward_of[2];              /* kernels of backward->forward and other, or PLAN_NONE */
+  bool biased;                          /* a backward rule whose bias an add may have added */
+} Rule;
+
+/* By kernel; NULL and a finding: out of memory. */
+Rule *rules_find(const View *view);
+
 /* ---- places.c: operands of the current record */
 
-typedef struct ForwardKernel ForwardKernel;
-typedef struct BackwardKernel BackwardKernel;
+/* One layer of one persistent tensor. */
+typedef struct Home {
+  uint64_t first, end, tensor;
+} Home;
+
+typedef struct Place {
+  Stands *stands; /* NULL: a persistent buffer */
+  uint32_t buffer;
+  uint64_t first, end, unit;
+  Tile tile;
+  Access access;
+} Place;
 
 typedef struct Adjoint {
   const View *view;
@@ -105,30 +197,42 @@ typedef struct Adjoint {
   uint32_t record_index;
   const PlanRecord *record;
   Stands *stands; /* by buffer of the class */
+  Home *homes;    /* by offset */
+  uint32_t home_count;
   Uses uses;
-  const ForwardKernel **forward; /* by kernel */
-  const BackwardKernel **backward;
+  Rule *rules;                      /* by kernel */
+  Place place[KERNEL_OPERANDS_MAX]; /* of the record */
   bool failed;
 } Adjoint;
 
-typedef struct Place {
-  Stands *stands; /* NULL: a persistent buffer */
-  uint32_t buffer;
-  uint64_t first, end;
-  Access access;
-} Place;
+#define ADJOINT_FINDING(a, ...)                                                                    \
+  prove_finding((a)->view, (a)->walk, (a)->record_index, "adjoint", __VA_ARGS__)
 
 static inline const PlanOperand *operand_of(const Adjoint *a, uint32_t index) {
   return &a->view->plan->operands[a->record->operands_first + index];
 }
 
-Place adjoint_place(const Adjoint *a, uint32_t index);
-Worth adjoint_worth(const Place *p, bool *exact);
-void adjoint_unclear(Adjoint *a, const Place *p);
-void adjoint_use(Adjoint *a, const Place *p, bool exact, bool parts, uint64_t use);
+bool homes_open(Adjoint *a);
+/* Fills a->place. */
+void adjoint_places(Adjoint *a);
+/* What stands there. `followed`: it is one value, or a part of one, whose uses can be told. */
+Worth adjoint_worth(Adjoint *a, const Place *p, bool *followed);
+/* Uses of it are not followed. */
+void adjoint_unclear(Adjoint *a, const Place *p, const Worth *worth, bool followed);
 void adjoint_write(Adjoint *a, const Place *p, Worth worth);
 void adjoint_drop(Adjoint *a, const Place *p);
-uint64_t adjoint_tensor(const Adjoint *a, const Place *p);
-uint64_t adjoint_parameter(const Adjoint *a, const Place *p);
+/* The tensor that stands there, with its layer: 0 when there is none, or a part of one. Parameter
+ * and gradient of one tensor have one number. */
+uint64_t adjoint_tensor(const Adjoint *a, uint64_t first, uint64_t end);
+
+/* ---- carried.c: what moves without being changed */
+
+/* Gradients of parameters in rows of a block, `from`, come to stand in `to`, element by element:
+ * each in the tensor that it is of, or in a row of its own. False: there are none. */
+bool carry_rows(Adjoint *a, const Place *from, const Place *to);
+/* Such rows are added only to those of the same tensors. */
+void carry_check_sum(Adjoint *a, const Place *sum, const Place *more);
+void carry_exchange(Adjoint *a);
+void carry_collective(Adjoint *a);
 
 #endif

@@ -254,6 +254,76 @@ static void test_microbatches(void) {
   }
 }
 
+static PlanOperand *operand(const PlanRecord *record, uint32_t index) {
+  return &b.operands[record->operands_first + index];
+}
+
+static void swap_places(PlanOperand *x, PlanOperand *y) {
+  PlanOperand z = *x;
+  x->base = y->base, x->offset = y->offset;
+  y->base = z.base, y->offset = z.offset;
+}
+
+/* q, k and v are parts of one product: whoever moves them, each arrives once, and its gradient
+ * where it came from. */
+static void test_moved_parts(void) {
+  static const JobChanges halves = {
+      {"cluster.devices=2", "parallel.cp=2", "parallel.cp_kind=ulysses"}};
+  TEST("a part that is moved instead of another is found") {
+    for (uint32_t n = 1; n < 3; n++) {
+      begin(&halves);
+      drop(record_of("h.forward", "copy", n));
+      expect_finding("adjoint: ");
+      begin(&halves);
+      drop(record_of("h.backward", "all_to_all", 1 + n)); /* the first is the output's */
+      expect_finding("");
+    }
+  }
+  TEST("so are parts that change places") {
+    begin(&halves);
+    swap_places(operand(record_of("h.forward", "copy", 0), 0),
+                operand(record_of("h.forward", "copy", 2), 0));
+    swap_places(operand(record_of("h.backward", "copy", 0), 1),
+                operand(record_of("h.backward", "copy", 1), 1));
+    expect_finding("adjoint: ");
+  }
+  TEST("gradients of keys that are copied home, around a ring, are each of their block") {
+    BEGIN("cluster.devices=2", "parallel.cp=2", "parallel.cp_kind=ring");
+    PlanRecord *sum = record_of("h.backward", "add", 2);
+    *operand(sum, 1) = *operand(sum, 0);
+    expect_finding("adjoint: ");
+  }
+  TEST("a backward pass that reads another output than attention's is found") {
+    BEGIN("cluster.devices=1");
+    PlanRecord *back = record_of("h.backward", "attention_backward", 0);
+    operand(back, 4)->base = operand(record_of("h.backward", "layernorm_backward", 0), 1)->base;
+    operand(back, 4)->offset = operand(record_of("h.backward", "layernorm_backward", 0), 1)->offset;
+    expect_finding("reads other values");
+  }
+}
+
+/* Where weights are gathered, and their gradients made, in blocks of a layer. */
+static void test_blocks(void) {
+  static const JobChanges shared = {
+      {"cluster.devices=2", "parallel.zero=3", "parallel.zero_keep=0B"}};
+  TEST("a gathered parameter read for another is found") {
+    begin(&shared);
+    PlanRecord *norm = record_of("h.forward", "layernorm", 0);
+    swap_places(operand(norm, 1), operand(norm, 2));
+    expect_finding("adjoint: ");
+    begin(&shared);
+    norm = record_of("h.forward", "layernorm", 0);
+    operand(norm, 2)->offset = operand(norm, 1)->offset;
+    expect_finding("adjoint: ");
+  }
+  TEST("a gradient made in another parameter's row is found") {
+    begin(&shared);
+    PlanRecord *norm = record_of("h.backward", "layernorm_backward", 0);
+    swap_places(operand(norm, 5), operand(norm, 6));
+    expect_finding("where that of another tensor belongs");
+  }
+}
+
 static void test_once(void) {
   TEST("what is computed twice is found") {
     BEGIN("cluster.devices=2", "parallel.tp=2");
@@ -271,6 +341,8 @@ int main(void) {
   test_context_parallel();
   test_pipeline();
   test_microbatches();
+  test_moved_parts();
+  test_blocks();
   test_once();
   build_free(&b);
   (void)rmdir(folder);
