@@ -7,8 +7,6 @@
  * over its product with the features. */
 #include "compiler/ops/rule.h"
 
-enum { BLOCK = 4096 }; /* elements that the kernel sums at once */
-
 static bool shape(Graph *g, Node *n) {
   if (!rule_numbers(g, n, 2)) return false;
   DimList y = rule_dims(g, n->inputs[0]), target = rule_dims(g, n->inputs[1]);
@@ -33,7 +31,7 @@ static void backward(Grad *b, const Node *n) {
 static void lower(const Graph *g, const Node *n, Lowered *out) {
   int64_t elements = value_elements(g, n->inputs[0]);
   LOWER_DIMS(out, elements);
-  out->workspace_bytes = 8 * (1 + elements / BLOCK);
+  out->workspace_bytes = work_sum(elements);
   if (!g->training) return;
   out->kernel = "mse_train";
   LOWER_ATTRS(out, 1 / ((double)g->loss_count * (double)value_features(g, n->inputs[0])));

@@ -5,24 +5,7 @@
 
 #include "compiler/grad/grad.h"
 #include "compiler/ops/op.h"
-
-/* Bytes of scratch: what kernels/cpu/workspace.h states; tests/unit/ops_lower_test.c compares.
- * linear: packed panels of both factors, the same for every shape. */
-enum { LINEAR_WORKSPACE_BYTES = 16 << 20 };
-
-/* Sums of `vectors` parameter gradients (layernorm 2, rmsnorm 1) over 32 blocks of rows. */
-static inline int64_t norm_workspace_bytes(int64_t vectors, int64_t width) {
-  return 32 * vectors * round_up(width, 16) * 4;
-}
-
-/* Tiles of each thread; backward also sums d_q of one group of heads over blocks of keys. */
-static inline int64_t attention_workspace_bytes(int64_t threads) {
-  return threads << 20;
-}
-static inline int64_t attention_backward_workspace_bytes(int64_t threads, int64_t group,
-                                                         int64_t seq, int64_t head) {
-  return threads * ((1 << 20) + 4 * group * (seq + 48) * (round_up(head, 16) + 1));
-}
+#include "runtime/plan/workspace.h"
 
 typedef struct DimList {
   int32_t count;

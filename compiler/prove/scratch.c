@@ -1,38 +1,37 @@
-/* scratch.c -- the scratch of a kernel is a function of its sizes.
+/* scratch.c -- the scratch of a kernel is as large as the compiler gives it.
  *
  * A kernel lives within what it is given, and cuts its sums into as many parts as fit: with less
- * room it rounds otherwise. So wherever it has the same sizes and dtypes it has the same room. */
-#include <stdlib.h>
+ * room it rounds otherwise. How much each gets is said once, in runtime/plan/workspace.h. */
 #include <string.h>
 
 #include "compiler/prove/walk.h"
+#include "runtime/plan/workspace.h"
 
-typedef struct Room {
-  uint64_t key; /* of kernel, dims and dtypes */
-  uint64_t size_bytes;
-  uint32_t segment, record;
-} Room;
+typedef enum Need { NEED_GEMM, NEED_NORM, NEED_HEADS, NEED_HEADS_BACK, NEED_ROWS, NEED_SUM } Need;
 
-static uint64_t mix(uint64_t hash, uint64_t value) {
-  hash = (hash ^ hash >> 32) * 0xd6e8feb86659fd93u + value;
-  return (hash ^ hash >> 29) * 0x9e3779b97f4a7c15u;
-}
+static const struct {
+  const char *kernel;
+  Need need;
+  int64_t vectors; /* of a norm */
+} needs[] = {
+    {"linear", NEED_GEMM, 0},
+    {"linear_bias", NEED_GEMM, 0},
+    {"linear_dx", NEED_GEMM, 0},
+    {"linear_dw", NEED_GEMM, 0},
+    {"layernorm_backward", NEED_NORM, 2},
+    {"rmsnorm_backward", NEED_NORM, 1},
+    {"attention", NEED_HEADS, 0},
+    {"attention_backward", NEED_HEADS_BACK, 0},
+    {"cross_entropy", NEED_ROWS, 0},
+    {"cross_entropy_train", NEED_ROWS, 0},
+    {"cross_entropy_parts", NEED_ROWS, 0},
+    {"cross_entropy_parts_train", NEED_ROWS, 0},
+    {"mse", NEED_SUM, 0},
+    {"mse_train", NEED_SUM, 0},
+    {"square_sum", NEED_SUM, 0},
+};
 
-static uint64_t key_of(const Plan *plan, const PlanRecord *record) {
-  uint64_t key = mix(record->kernel, record->operands_count);
-  for (uint32_t i = 0; i < record->dims_count; i++)
-    key = mix(key, (uint64_t)plan->ints[record->dims_first + i]);
-  for (uint32_t i = 0; i < record->operands_count; i++)
-    key = mix(key, plan->operands[record->operands_first + i].dtype);
-  return key;
-}
-
-static int compare(const void *a, const void *b) {
-  const Room *x = a, *y = b;
-  if (x->key != y->key) return x->key < y->key ? -1 : 1;
-  if (x->segment != y->segment) return x->segment < y->segment ? -1 : 1;
-  return x->record < y->record ? -1 : x->record > y->record;
-}
+enum { NEEDS = sizeof needs / sizeof *needs };
 
 /* The last operand of the contract, when it is scratch. */
 static bool has_scratch(const Plan *plan, const PlanRecord *record) {
@@ -45,35 +44,47 @@ static bool has_scratch(const Plan *plan, const PlanRecord *record) {
   return operands == record->operands_count;
 }
 
-static uint32_t collect(const Plan *plan, Room *rooms) {
-  uint32_t count = 0;
-  for (uint32_t s = 0; s < plan->segments_count; s++)
-    for (uint32_t i = 0; i < plan->segments[s].records_count; i++) {
-      const PlanRecord *record = &plan->records[plan->segments[s].records_first + i];
-      if (!has_scratch(plan, record)) continue;
-      const PlanOperand *scratch =
-          &plan->operands[record->operands_first + record->operands_count - 1];
-      rooms[count++] = (Room){key_of(plan, record), scratch->size_bytes, s, i};
-    }
-  return count;
+/* shapes: the dims are there, and their products are sizes. */
+static int64_t bytes_needed(const Plan *plan, const PlanRecord *record, size_t index) {
+  const int64_t *dim = plan->ints + record->dims_first;
+  int64_t threads = plan->jobs[0].threads;
+  switch (needs[index].need) {
+  case NEED_GEMM: return WORK_GEMM;
+  case NEED_NORM: return work_norm_backward(needs[index].vectors, dim[1]);
+  case NEED_HEADS: return work_attention(threads);
+  case NEED_HEADS_BACK:
+    return dim[3] == 0 ? 0 : work_attention_backward(threads, dim[2] / dim[3], dim[1], dim[4]);
+  case NEED_ROWS: return work_rows(dim[0]);
+  case NEED_SUM: return work_sum(dim[0]);
+  }
+  return 0;
 }
 
+static void check_record(const Walk *walk, uint32_t index) {
+  const Plan *plan = walk->view->plan;
+  const PlanRecord *record = walk_record(walk, index);
+  if (!has_scratch(plan, record)) return;
+  const char *kernel = plan_string(plan, plan->kernels[record->kernel].name);
+  uint64_t given = plan->operands[record->operands_first + record->operands_count - 1].size_bytes;
+  for (size_t i = 0; i < NEEDS; i++) {
+    if (strcmp(needs[i].kernel, kernel) != 0) continue;
+    int64_t needed = bytes_needed(plan, record, i);
+    if (given != (uint64_t)needed)
+      prove_finding(walk->view, walk, index, "shapes", "%llu bytes of scratch, not %lld",
+                    (unsigned long long)given, (long long)needed);
+    return;
+  }
+  prove_finding(walk->view, walk, index, "shapes", "how much scratch it needs is not known");
+}
+
+/* Judged when shapes are right. */
 void prove_scratch(const Plan *plan, ProveReport *report) {
   View view = {.plan = plan, .report = report};
-  Room *rooms = prove_array(&view, plan->records_count, sizeof *rooms);
-  if (rooms == NULL) return;
-  uint32_t count = collect(plan, rooms);
-  qsort(rooms, count, sizeof *rooms, compare);
-  for (uint32_t i = 1; i < count; i++) {
-    const Room *a = &rooms[i - 1], *b = &rooms[i];
-    if (a->key == b->key && a->size_bytes != b->size_bytes)
-      prove_finding(&view, NULL, -1, "shapes",
-                    "segment %.40s record %u has %llu bytes of scratch, %.40s record %u has %llu "
-                    "for the same sizes",
-                    plan_string(plan, plan->segments[a->segment].name), a->record,
-                    (unsigned long long)a->size_bytes,
-                    plan_string(plan, plan->segments[b->segment].name), b->record,
-                    (unsigned long long)b->size_bytes);
+  for (uint32_t s = 0; s < plan->segments_count && report->finding_count == 0; s++) {
+    PlanCall call = {.segment = s, .layer = -1, .microbatch = -1};
+    PlanProgram program = {.calls_count = 1};
+    Walk walk = {.view = &view, .program = &program, .call = &call, .segment = &plan->segments[s]};
+    for (uint32_t i = 0; i < walk.segment->records_count; i++)
+      check_record(&walk, i);
   }
-  free(rooms);
 }

@@ -5,6 +5,7 @@
  * works on its own piece. */
 #include "compiler/schedule/block.h"
 #include "runtime/plan/control.h"
+#include "runtime/plan/workspace.h"
 
 static Record *param_record(Draft *d, int32_t segment, const char *kernel, ParamId p) {
   Record *record = segment_record(d, segment, RECORD_KERNEL, kernel);
@@ -104,8 +105,6 @@ static int32_t build_init(Draft *d, int32_t b) {
 /* ---- norm: one sum of squares per tensor, one sum of those per group of tensors that the same
  * ranks share; a group's sum is added over the ranks that hold different elements of it */
 
-enum { SQUARE_SUM_BLOCK = 4096 }; /* kernels.def, square_sum */
-
 static int32_t build_norm(Draft *d, int32_t b) {
   const int64_t f64 = dtype_bytes(DTYPE_F64);
   int32_t segment = block_segment(d, b, "square_sum");
@@ -118,7 +117,7 @@ static int32_t build_norm(Draft *d, int32_t b) {
     int64_t slots = d->blocks.at[b].partials[at->norm_group] * f64;
     int32_t base = partials_base(d, segment, b, at->norm_group, slots);
     record_operand(record, base, at->partial * f64, f64, DTYPE_F64, ACCESS_WRITE);
-    int64_t work = f64 * (1 + own_elements(d, p) / SQUARE_SUM_BLOCK);
+    int64_t work = work_sum(own_elements(d, p));
     record_operand(record, segment_base(d, segment, BASE_SCRATCH, NO_ID, work), 0, work, DTYPE_F64,
                    ACCESS_WRITE);
   }

@@ -9,6 +9,7 @@
 
 enum { ROWS = 8, WIDTH = 16, VOCAB = 32, VECTOR_BYTES = ROWS * WIDTH * 4 };
 enum { LAYER_ELEMENTS = WIDTH * WIDTH, TABLE_ELEMENTS = VOCAB * WIDTH, PREFETCH = 2 };
+enum { WORK_BYTES = 8 }; /* of sums of fewer elements than are added up at once */
 
 /* Where everything lies. The arena is control, staging, then per state kind the table and the
  * layers, then what a program uses for a while. */
@@ -146,7 +147,7 @@ static void write_loss(Example *e, bool train) {
   operand(e, data, ROWS * 4, VECTOR_BYTES, DTYPE_F32, ACCESS_READ);
   operand(e, control, 0, 16, DTYPE_F64, ACCESS_UPDATE);
   if (train) operand(e, d_y, 0, VECTOR_BYTES, DTYPE_F32, ACCESS_WRITE);
-  operand(e, work, 0, 16, DTYPE_F64, ACCESS_WRITE);
+  operand(e, work, 0, WORK_BYTES, DTYPE_F64, ACCESS_WRITE);
   dim(e, ROWS * WIDTH);
   if (train) attr(e, 0.25);
 }
@@ -218,7 +219,7 @@ static void write_norm(Example *e, const char *name, const char *path, uint64_t 
   kernel(e, "square_sum", path);
   operand(e, grad, 0, elements * 4, DTYPE_F32, ACCESS_READ);
   operand(e, partial, 0, 8, DTYPE_F64, ACCESS_WRITE);
-  operand(e, work, 0, 16, DTYPE_F64, ACCESS_WRITE);
+  operand(e, work, 0, WORK_BYTES, DTYPE_F64, ACCESS_WRITE);
   dim(e, (int64_t)elements);
 }
 

@@ -164,6 +164,11 @@ static void test_shapes(void) {
     b.ints[record_of("begin", 1)->dims_first] = -8;
     expect_finding("shapes: ...embedding wte): operand 1");
   }
+  TEST("scratch of another size than the compiler's is found: sums would round otherwise") {
+    usual();
+    operand_of("loss", 0, 4)->size_bytes /= 2;
+    expect_finding("shapes: segment (loss), record 0 (mse_train loss): 4 bytes of scratch, not 8");
+  }
   TEST("an operand used as the kernel does not, of another dtype, or too many, is found") {
     usual();
     operand_of("layer forward", 0, 2)->access = ACCESS_READ;
