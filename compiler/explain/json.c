@@ -1,11 +1,14 @@
 /* json.c -- what a compile found out, for programs. */
 #include "compiler/explain/words.h"
+#include "compiler/explain/work.h"
+#include "compiler/schedule/pipeline.h"
 
-static void print_class(const Compiled *compiled, uint32_t class, FILE *out) {
+static void print_class(const Compiled *compiled, const Work *work, uint32_t class, FILE *out) {
   Peak peak = find_peak(compiled, class);
-  fprintf(out, "{\"name\":\"%s\",\"ranks\":%u,\"predicted_ns\":%lld,\"memory\":{",
+  fprintf(out,
+          "{\"name\":\"%s\",\"ranks\":%u,\"predicted_ns\":%lld,\"microbatch_ns\":%.0f,\"memory\":{",
           plan_string(&compiled->plan, peak.class->name), peak.class->rank_count,
-          (long long)peak.program->predicted_ns);
+          (long long)peak.program->predicted_ns, work->is_time ? work->stages[class].all : 0);
   for (size_t i = 0; i < MEMORY_ROWS; i++)
     fprintf(out, "\"%s\":%lld,", memory_rows[i].name, (long long)peak.by_kind[memory_rows[i].kind]);
   fprintf(out, "\"live\":%lld,\"peak\":%lld,\"arena\":%lld}}", (long long)peak.program->live_bytes,
@@ -15,6 +18,8 @@ static void print_class(const Compiled *compiled, uint32_t class, FILE *out) {
 void explain_json(const Compiled *compiled, FILE *out) {
   const Derived *d = &compiled->derived;
   Peak peak = find_peak(compiled, 0);
+  const Pipeline *pipeline = draft_pipeline(compiled->draft);
+  Work work = work_of(compiled);
   fprintf(out,
           "{\"version\":2,\"job\":\"%s\",\"model\":\"%s\",\"parameters\":%lld,\"flops_per_token\":%"
           "lld,\n",
@@ -32,6 +37,8 @@ void explain_json(const Compiled *compiled, FILE *out) {
           (long long)rank_count(compiled), (long long)d->tp, (long long)d->cp, (long long)d->pp,
           (long long)d->dp, (long long)d->zero, (long long)d->shard_ranks,
           d->sequence ? "true" : "false", pipeline_text(compiled));
+  fprintf(out, " \"bubble\":%.6f,\"imbalance\":%.6f,\n",
+          pipeline == NULL ? 0 : pipeline_bubble_share(pipeline), work.excess);
   fprintf(out, " \"recompute\":\"%s\",\"threads\":%lld,\"predicted_step_ns\":%lld,\n \"memory\":{",
           recompute_text(compiled), (long long)compiled->cluster.threads,
           (long long)(step_seconds(compiled) * 1e9));
@@ -42,7 +49,7 @@ void explain_json(const Compiled *compiled, FILE *out) {
           (long long)compiled->draft->arena_bytes, (long long)compiled->budget_bytes);
   for (uint32_t i = 0; i < compiled->plan.classes_count; i++) {
     if (i > 0) fprintf(out, ",\n  ");
-    print_class(compiled, i, out);
+    print_class(compiled, &work, i, out);
   }
   fprintf(out, "]}\n");
 }

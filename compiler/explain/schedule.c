@@ -1,6 +1,7 @@
 /* schedule.c -- what each pipeline stage holds and waits for. */
 #include "compiler/explain/timeline.h"
 #include "compiler/explain/words.h"
+#include "compiler/explain/work.h"
 #include "compiler/schedule/pipeline.h"
 
 /* Most bytes of activations alive at once on a stage, of those whose name ends with `word`. */
@@ -42,18 +43,44 @@ static const char *layers_text(const Compiled *compiled, int32_t stage) {
   return text;
 }
 
+/* How many micro-batches make the bubble small. */
+static void print_bubble(const Compiled *compiled, const Pipeline *pipeline, FILE *out) {
+  static const double shares[] = {0.10, 0.05};
+  const char *advice = "";
+  for (size_t i = 0; i < sizeof shares / sizeof *shares; i++)
+    if (pipeline_bubble_share(pipeline) > shares[i])
+      advice = arena_printf(compiled->draft->compile->arena, "%s%s %lld for at most %.0f %%",
+                            advice, *advice ? "," : "",
+                            (long long)pipeline_microbatches_for(&pipeline->shape, shares[i]),
+                            100 * shares[i]);
+  if (*advice) fprintf(out, "micro-batches that make this bubble smaller:%s\n", advice);
+}
+
+static void print_balance(const Compiled *compiled, const Work *work, FILE *out) {
+  if (work->stages[work->heaviest].all <= 0) return;
+  if (work->excess < 0.0005)
+    fprintf(out, "stages compute equally long\n");
+  else
+    fprintf(out, "stage %d computes %.1f %% longer than the mean: %s\n", work->heaviest,
+            100 * work->excess, work_reason(compiled, work));
+}
+
 static void print_stages(const Compiled *compiled, FILE *out) {
   const Draft *d = compiled->draft;
   const Pipeline *pipeline = draft_pipeline(d);
   if (pipeline == NULL) return;
+  Work work = work_of(compiled);
   fprintf(out, "%s over %d stages, %lld micro-batches: a stage is idle %.1f %% of the time\n",
           pipeline_text(compiled), d->stage_count, (long long)compiled->derived.accumulation,
           100 * pipeline_bubble_share(pipeline));
-  fprintf(out, "%-6s %9s %20s   %s\n", "stage", "in flight", "activations at most",
-          d->chunk_count > d->stage_count ? "layers, chunk by chunk" : "layers");
+  print_bubble(compiled, pipeline, out);
+  fprintf(out, "%-6s %9s %20s %14s   %s\n", "stage", "in flight", "activations at most",
+          "a micro-batch", d->chunk_count > d->stage_count ? "layers, chunk by chunk" : "layers");
   for (int32_t s = 0; s < d->stage_count; s++)
-    fprintf(out, "%-6d %9d %20s   %s\n", s, pipeline->stages[s].in_flight,
-            bytes_text(compiled, most_alive(compiled, (uint32_t)s)), layers_text(compiled, s));
+    fprintf(out, "%-6d %9d %20s %14s   %s\n", s, pipeline->stages[s].in_flight,
+            bytes_text(compiled, most_alive(compiled, (uint32_t)s)),
+            work_text(compiled, &work, work.stages[s].all), layers_text(compiled, s));
+  print_balance(compiled, &work, out);
   fputc('\n', out);
 }
 

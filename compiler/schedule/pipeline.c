@@ -223,11 +223,15 @@ double pipeline_bubble_share(const Pipeline *pipeline) {
   return (double)pipeline->bubble_ticks / (double)pipeline->span_ticks;
 }
 
-int64_t pipeline_microbatches_for(int32_t stages, int32_t chunks, double share) {
+int64_t pipeline_microbatches_for(const PipeShape *shape, double share) {
   assert(share > 0 && share <= 1);
-  double exact = (double)(stages - 1) * (1 - share) / (share * chunks);
+  const PipeCosts *costs = &shape->costs;
+  int64_t filled = is_split(shape) ? -costs->weight : costs->weight;
+  double idle = (double)(shape->stages - 1) * (double)(costs->forward + costs->backward + filled);
+  double busy = shape->chunks * (double)(costs->forward + costs->backward + costs->weight);
+  double exact = idle * (1 - share) / (share * busy);
   int64_t count = (int64_t)(exact - 1e-9 * exact); /* 4 (p-1) for 20 %, not one more by rounding */
   if ((double)count < exact - 1e-9 * exact) count++;
   if (count < 1) count = 1;
-  return chunks > 1 ? round_up(count, stages) : count;
+  return shape->chunks > 1 ? round_up(count, shape->stages) : count;
 }

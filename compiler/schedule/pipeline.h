@@ -103,8 +103,9 @@ const char *pipeline_kind_name(PipeKind kind); /* as in job.lua: "zb-h1" */
 /* Idle share of a stage's time, 0 to 1. */
 double pipeline_bubble_share(const Pipeline *pipeline);
 
-/* How many micro-batches bring the bubble (p-1) / (v m + p-1) of gpipe, 1f1b and interleaved down
- * to `share` of the time; a multiple of stages when chunks > 1. 0 < share <= 1. */
-int64_t pipeline_microbatches_for(int32_t stages, int32_t chunks, double share);
+/* How many micro-batches bring the bubble down to `share` of the time, whatever the shape's own: it
+ * is (p-1)(F+B) / v, of zb-h1 (p-1)(F+B-W), beside m (F+B); a multiple of stages when chunks > 1.
+ * 0 < share <= 1; of zb-h1 W is at most F and B. */
+int64_t pipeline_microbatches_for(const PipeShape *shape, double share);
 
 #endif

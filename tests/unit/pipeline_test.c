@@ -327,6 +327,27 @@ static void check_one_stage(void) {
   arena_free(arena);
 }
 
+static int64_t enough(PipeKind kind, int32_t stages, int32_t chunks, double most) {
+  return pipeline_microbatches_for(&(PipeShape){kind, stages, chunks, 1, {1, 1, 1}}, most);
+}
+
+static void check_enough(PipeKind kind, int32_t p) {
+  static const PipeCosts costs[] = {{1, 1, 1}, {2, 3, 1}, {3, 4, 2}};
+  static const double most[] = {0.2, 0.1, 0.05};
+  int32_t chunks = kind == PIPE_INTERLEAVED ? 2 : 1;
+  for (int i = 0; i < 9; i++) {
+    Arena *arena = arena_new();
+    PipeShape shape = {kind, p, chunks, 1, costs[i % 3]};
+    shape.microbatches = (int32_t)pipeline_microbatches_for(&shape, most[i / 3]);
+    if (shape.microbatches >= p) /* with fewer zb-h1 has nothing to fill up with */
+      CHECK(pipeline_bubble_share(pipeline_make(arena, shape)) <= most[i / 3] + 1e-9);
+    shape.microbatches -= chunks > 1 ? p : 1;
+    if (shape.microbatches > 0)
+      CHECK(pipeline_bubble_share(pipeline_make(arena, shape)) > most[i / 3]);
+    arena_free(arena);
+  }
+}
+
 int main(void) {
   TEST("the bubble is (p-1)(F+B), a v-th of it, or (p-1)(F+B-W)")
   for (int32_t p = 2; p <= 8; p *= 2)
@@ -349,16 +370,21 @@ int main(void) {
     CHECK_NEAR(1 - share(PIPE_GPIPE, 4, 1), 0.25, 1e-12);
   }
   TEST("micro-batches for a bubble of 20, 10 and 6 %") {
-    CHECK_INT(pipeline_microbatches_for(8, 1, 0.20), 28);
-    CHECK_INT(pipeline_microbatches_for(4, 1, 0.20), 12); /* 4 (p-1) */
-    CHECK_INT(pipeline_microbatches_for(8, 1, 0.10), 63);
-    CHECK_INT(pipeline_microbatches_for(4, 1, 0.10), 27);
-    CHECK_INT(pipeline_microbatches_for(8, 1, 7.0 / 119), 112);
-    CHECK_INT(pipeline_microbatches_for(8, 1, 0.06), 110);
+    CHECK_INT(enough(PIPE_1F1B, 8, 1, 0.20), 28);
+    CHECK_INT(enough(PIPE_GPIPE, 4, 1, 0.20), 12); /* 4 (p-1) */
+    CHECK_INT(enough(PIPE_1F1B, 8, 1, 0.10), 63);
+    CHECK_INT(enough(PIPE_1F1B, 4, 1, 0.10), 27);
+    CHECK_INT(enough(PIPE_1F1B, 8, 1, 7.0 / 119), 112);
+    CHECK_INT(enough(PIPE_1F1B, 8, 1, 0.06), 110);
     CHECK_NEAR(share(PIPE_1F1B, 8, 112), 0.06, 0.005);
-    CHECK_INT(pipeline_microbatches_for(8, 2, 0.20), 16); /* 14 would do, but 8 must divide */
-    CHECK_INT(pipeline_microbatches_for(1, 1, 0.10), 1);
+    CHECK_INT(enough(PIPE_INTERLEAVED, 8, 2, 0.20), 16); /* 14 would do, but 8 must divide */
+    CHECK_INT(enough(PIPE_1F1B, 1, 1, 0.10), 1);
+    CHECK_INT(enough(PIPE_ZB_H1, 4, 1, 0.10), 9); /* a third */
   }
+  TEST("so many are enough, and the next fewer are not")
+  for (int kind = 0; kind < PIPE_KIND_COUNT; kind++)
+    for (int32_t p = 2; p <= 8; p++)
+      check_enough((PipeKind)kind, p);
   TEST("one stage computes forward and backward in turn and exchanges nothing")
   check_one_stage();
   TEST("every micro-batch once, every transfer twice, and no deadlock at any speeds") {
