@@ -21,9 +21,11 @@ const int32_t verb_count = sizeof verbs / sizeof *verbs;
 int main(int count, char **words) {
   static Options options;
   if (!options_parse(&options, count, words)) return EXIT_USER;
-  bool screen = options.layouts || options.schedule || options.map || options.svg != NULL;
+  bool screen = options.layouts || options.schedule || options.map || options.svg != NULL ||
+                options.against_count > 0;
   if (screen && strcmp(options.verb, "explain") != 0)
-    return complain(EXIT_USER, "--layouts, --schedule, --map and --svg belong to lockstep explain");
+    return complain(EXIT_USER,
+                    "--layouts, --schedule, --map, --svg and --against belong to lockstep explain");
   for (int32_t i = 0; i < verb_count; i++)
     if (strcmp(verbs[i].name, options.verb) == 0) return verbs[i].run(&options);
   const char *names[sizeof verbs / sizeof *verbs];

@@ -15,6 +15,8 @@ typedef struct Options {
   int32_t word_count;
   const char *overrides[WORDS_MAX]; /* texts of -D */
   int32_t override_count;
+  const char *against[WORDS_MAX]; /* texts of --against, as those of -D */
+  int32_t against_count;
   const char *passed[WORDS_MAX]; /* of run: options that lockstep-rank understands */
   int32_t passed_count;
   const char *out;      /* -o */

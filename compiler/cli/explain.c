@@ -1,5 +1,5 @@
-/* explain.c -- lockstep explain: memory of a rank, layouts, schedule, rank map, or where the value
- * of a key came from. */
+/* explain.c -- lockstep explain: memory of a rank, layouts, schedule, rank map, two settings side
+ * by side, or where the value of a key came from. */
 #include "compiler/explain/explain.h"
 
 #include <stdlib.h>
@@ -30,6 +30,38 @@ static ExitCode write_picture(const Compiled *compiled, const char *path) {
   return EXIT_DONE;
 }
 
+/* "parallel.zero=0 parallel.dp=4" */
+static const char *changes_text(Arena *arena, const Options *options) {
+  const char *text = "";
+  for (int32_t i = 0; i < options->against_count; i++)
+    text = arena_printf(arena, "%s%s%s", text, i > 0 ? " " : "", options->against[i]);
+  return text;
+}
+
+/* The other job is this one with more changes. Whether it fits is part of the answer; of what else
+ * is wrong with it, it is said that it is the other's. */
+static ExitCode explain_against(const Options *options, const Compiled *compiled) {
+  Options other = *options;
+  other.json = false;
+  if (options->override_count + options->against_count > WORDS_MAX)
+    return complain(EXIT_USER, "more than %d changes", WORDS_MAX);
+  for (int32_t i = 0; i < options->against_count; i++)
+    other.overrides[other.override_count++] = options->against[i];
+  Compile *c = open_compile();
+  Compiled against;
+  ExitCode code = EXIT_DONE;
+  if (!compile_job(c, &other, &against) && against.plan.jobs_count != 1) {
+    complain(EXIT_USER, "the job of --against, which is this one with -D for each, is wrong:");
+    code = report(c, &other);
+  } else if (options->json) {
+    explain_compare_json(compiled, &against, stdout);
+  } else {
+    explain_compare(compiled, &against, changes_text(c->arena, options), stdout);
+  }
+  compile_free(c);
+  return code;
+}
+
 static ExitCode explain_one(const Options *options, Compile *c, const Compiled *compiled) {
   int64_t rank;
   if (options->why) {
@@ -39,6 +71,8 @@ static ExitCode explain_one(const Options *options, Compile *c, const Compiled *
       return complain(EXIT_USER, "--why wants rank=0 to rank=%lld, not '%.40s'",
                       (long long)(ranks - 1), options->why);
     explain_rank(compiled, rank, stdout);
+  } else if (options->against_count > 0) {
+    return explain_against(options, compiled);
   } else if (options->json) {
     explain_json(compiled, stdout);
   } else if (options->layouts) {
@@ -63,9 +97,10 @@ static ExitCode explain_one(const Options *options, Compile *c, const Compiled *
 
 /* --svg draws what --schedule writes. */
 static int32_t screens_asked(const Options *options) {
-  bool schedule = options->schedule || options->svg != NULL;
-  return (options->why != NULL) + options->json + options->values + (options->word_count == 2) +
-         options->layouts + options->map + schedule;
+  bool schedule = options->schedule || options->svg != NULL, against = options->against_count > 0;
+  bool json = options->json && !against;
+  return (options->why != NULL) + json + options->values + (options->word_count == 2) +
+         options->layouts + options->map + schedule + against;
 }
 
 ExitCode verb_explain(const Options *options) {

@@ -10,6 +10,7 @@ static void print_verbs(void) {
   for (int32_t i = 0; i < verb_count; i++)
     printf("  %-56s %s\n", verbs[i].usage, verbs[i].question);
   puts("\n  -D section.key=value   one key; -D section=NAME a section; later wins\n"
+       "  --against key=value    explain: beside this job, the one that -D key=value makes\n"
        "  --json  --quiet  --color auto|always|never\n"
        "  --no-data              check, compile, explain: do not look for the data files\n\n"
        "exit: 0 done, 1 the job or the command must change, 2 a file or the machine failed,\n"

@@ -80,6 +80,12 @@ static bool take_value(Options *options, int count, char **words, int *at, bool 
     *is_good = has_value("-D", value) && keep(options->overrides, &options->override_count, value);
     return true;
   }
+  value = value_of("--against", count, words, at);
+  if (value) {
+    *is_good =
+        has_value("--against", value) && keep(options->against, &options->against_count, value);
+    return true;
+  }
   for (size_t i = 0; i < sizeof single / sizeof *single; i++) {
     value = value_of(single[i].name, count, words, at);
     if (!value) continue;

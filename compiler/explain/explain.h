@@ -27,7 +27,12 @@ void explain_schedule(const Compiled *compiled, FILE *out);
 /* Which rank is which coordinate, on which node: `explain --map`. */
 void explain_map(const Compiled *compiled, FILE *out);
 
-/* The same as one JSON object, "version": 2. */
+/* Two settings of a job side by side: memory of a rank by kind, bytes that it sends in a step, time
+ * of a step, and the differences. `changes` is what the second one says: `explain --against`. */
+void explain_compare(const Compiled *job, const Compiled *against, const char *changes, FILE *out);
+void explain_compare_json(const Compiled *job, const Compiled *against, FILE *out);
+
+/* What a compile found out as one JSON object, "version": 2. */
 void explain_json(const Compiled *compiled, FILE *out);
 
 #endif

@@ -84,6 +84,20 @@ static void count_class(const Plan *plan, const PlanProgram *program, int64_t *t
   }
 }
 
+double class_sent_bytes(const Compiled *compiled, uint32_t class, uint32_t axes_mask) {
+  const Plan *plan = &compiled->plan;
+  int64_t *times = ARENA_ARRAY(compiled->draft->compile->arena, int64_t, plan->records_count + 1);
+  double sent = 0;
+  count_class(plan, find_peak(compiled, class).program, times);
+  for (uint32_t i = 0; i < plan->records_count; i++) {
+    const PlanRecord *record = &plan->records[i];
+    if (times[i] == 0 || !is_communication(record)) continue;
+    if (axes_mask == 0 || plan->comms[record->comm].axes_mask == axes_mask)
+      sent += (double)times[i] * sent_bytes(plan, record);
+  }
+  return sent;
+}
+
 static void count_all(Layouts *l) {
   const Plan *plan = &l->compiled->plan;
   l->times = ARENA_ARRAY(l->arena, int64_t *, plan->classes_count);

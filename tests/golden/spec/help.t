@@ -13,6 +13,7 @@ usage: lockstep VERB ... [-D section.key=value]...
   version                                                  which lockstep is this?
 
   -D section.key=value   one key; -D section=NAME a section; later wins
+  --against key=value    explain: beside this job, the one that -D key=value makes
   --json  --quiet  --color auto|always|never
   --no-data              check, compile, explain: do not look for the data files
 
