@@ -192,10 +192,18 @@ double timeline_idle_share(const Timeline *timeline) {
   return 1 - busy / ((double)timeline->span * timeline->row_count);
 }
 
+TimelineScale timeline_scale(const Timeline *timeline, double length) {
+  static const TimelineScale scales[] = {
+      [UNIT_NS] = {"ms", 1e6}, [UNIT_FLOPS] = {"GFLOP", 1e9}, [UNIT_KERNELS] = {"kernels", 1}};
+  if (timeline->unit == UNIT_NS && length >= 1e9) return (TimelineScale){"s", 1e9};
+  if (timeline->unit == UNIT_FLOPS && length >= 1e12) return (TimelineScale){"TFLOP", 1e12};
+  return scales[timeline->unit];
+}
+
 const char *timeline_length(Arena *arena, const Timeline *timeline, double length) {
-  if (timeline->unit == UNIT_NS) return arena_printf(arena, "%.3g ms", length / 1e6);
-  if (timeline->unit == UNIT_FLOPS) return arena_printf(arena, "%.3g GFLOP", length / 1e9);
-  return arena_printf(arena, "%.0f kernels", length);
+  TimelineScale scale = timeline_scale(timeline, length);
+  return arena_printf(arena, timeline->unit == UNIT_KERNELS ? "%.0f %s" : "%.3g %s",
+                      length / scale.size, scale.name);
 }
 
 const char *timeline_title(Arena *arena, const Timeline *timeline) {

@@ -61,7 +61,14 @@ double timeline_idle_share(const Timeline *timeline);
 /* "train step: 12.3 ms on 4 stages, idle 27.3 %" */
 const char *timeline_title(Arena *arena, const Timeline *timeline);
 
-/* A length as people say it: "12.3 ms", "4.2 GFLOP", "33 kernels". */
+/* What lengths up to so long are told in. */
+typedef struct TimelineScale {
+  const char *name;
+  double size; /* in units */
+} TimelineScale;
+TimelineScale timeline_scale(const Timeline *timeline, double length);
+
+/* A length as people say it: "12.3 ms", "1.2 s", "4.2 GFLOP", "33 kernels". */
 const char *timeline_length(Arena *arena, const Timeline *timeline, double length);
 
 #endif

@@ -213,15 +213,15 @@ static double tick_step(double span) {
 
 static void put_axis(const Picture *p) {
   const Timeline *t = p->timeline;
-  double scale = t->unit == UNIT_NS ? 1e6 : t->unit == UNIT_FLOPS ? 1e9 : 1;
-  const char *unit = t->unit == UNIT_NS ? "ms" : t->unit == UNIT_FLOPS ? "GFLOP" : "kernels";
-  double span = (double)t->span / scale, step = tick_step(span), y = p->bottom;
+  TimelineScale scale = timeline_scale(t, (double)t->span);
+  double span = (double)t->span / scale.size, step = tick_step(span), y = p->bottom;
   int64_t last = (int64_t)floor(span / step + 1e-9);
   for (int64_t i = 0; i <= last; i++) {
     double x = p->left + p->width * ((double)i * step / span);
     fprintf(p->out, "<path d=\"M%.2f %.0fv5\" stroke=\"#555555\"/>", x, y);
-    put_text(p, x, y + 18, " text-anchor=\"middle\"",
-             arena_printf(p->arena, i == last ? "%.10g %s" : "%.10g", (double)i * step, unit));
+    put_text(
+        p, x, y + 18, " text-anchor=\"middle\"",
+        arena_printf(p->arena, i == last ? "%.10g %s" : "%.10g", (double)i * step, scale.name));
     fputc('\n', p->out);
   }
 }

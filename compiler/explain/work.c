@@ -91,8 +91,12 @@ Work work_of(const Compiled *compiled) {
 
 const char *work_text(const Compiled *compiled, const Work *work, double amount) {
   Arena *arena = compiled->draft->compile->arena;
-  if (work->is_time) return arena_printf(arena, "%.3g ms", amount * 1e-6);
-  return arena_printf(arena, "%.3g GFLOP", amount * 1e-9);
+  double billions = amount * 1e-9;
+  if (!work->is_time)
+    return arena_printf(arena, "%.3g %s", billions < 1000 ? billions : billions / 1000,
+                        billions < 1000 ? "GFLOP" : "TFLOP");
+  return arena_printf(arena, "%.3g %s", billions < 1 ? billions * 1000 : billions,
+                      billions < 1 ? "ms" : "s");
 }
 
 /* What is not layers: the embedding in front of them, the head behind them. */

@@ -258,6 +258,20 @@ static void check_units(void) {
   arena_free(arena);
 }
 
+static void check_lengths(void) {
+  Arena *arena = arena_new();
+  Timeline t = {.unit = UNIT_NS};
+  CHECK_TEXT(timeline_length(arena, &t, 345e3), "0.345 ms");
+  CHECK_TEXT(timeline_length(arena, &t, 999e6), "999 ms");
+  CHECK_TEXT(timeline_length(arena, &t, 23.04e9), "23 s");
+  t.unit = UNIT_FLOPS;
+  CHECK_TEXT(timeline_length(arena, &t, 165e9), "165 GFLOP");
+  CHECK_TEXT(timeline_length(arena, &t, 1650e9), "1.65 TFLOP");
+  t.unit = UNIT_KERNELS;
+  CHECK_TEXT(timeline_length(arena, &t, 12345), "12345 kernels");
+  arena_free(arena);
+}
+
 static void check_drawn(void) {
   Arena *arena = arena_new();
   PipeShape shape = {PIPE_ZB_H1, 2, 1, 3, {1, 1, 1}};
@@ -414,6 +428,8 @@ int main(int argc, char **argv) {
   }
   TEST("without predictions records take FLOPs, without those one each; exchanges take time")
   check_units();
+  TEST("lengths in units of their size")
+  check_lengths();
   TEST("text shows what each column goes to")
   check_drawn();
   TEST("what runs beside computation has a strip of its own")

@@ -7,3 +7,14 @@ return job {
   cluster = { "dgx-h100", devices = 4 },
   parallel = { pp = 4, stages = { 2, 3, 2, 1 } },
 }
+-- >>> exit 0
+"bubble":0.272727
+"imbalance":0.470635
+"name":"stage 0"
+"microbatch_ns":36228
+"name":"stage 1"
+"microbatch_ns":52991
+"name":"stage 2"
+"microbatch_ns":35328
+"name":"stage 3"
+"microbatch_ns":19584
