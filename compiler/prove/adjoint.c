@@ -11,9 +11,11 @@
  *   copies and communications hand gradients on as they are;
  * - the gradients of parameters that it makes are of those that it read, wherever they were
  *   gathered to and however they travel home;
- * - a loss reads targets, and an embedding no targets.
+ * - a loss reads targets, and an embedding tokens or positions;
+ * - what a record writes is nothing else that it reads or writes, but where a kernel may.
  *
- * What other classes use of a value is not followed: of such values the gradient is not judged. */
+ * A value that goes to another class has one use there: the gradient that comes back, which must be
+ * what is missing. What came from another class has its whole gradient sent back, once. */
 #include "compiler/prove/adjoint.h"
 
 #include <stdlib.h>
@@ -41,7 +43,7 @@ static uint64_t bits_of(double number) {
 /* Everything that decides what an operation makes. */
 static uint64_t name_of(const Adjoint *a, const Worth *worth) {
   const Plan *plan = a->view->plan;
-  uint64_t name = adjoint_mix(here(a), a->record->kernel);
+  uint64_t name = adjoint_mix(adjoint_mix(here(a), a->record->kernel), a->record->key);
   for (uint32_t i = 0; i < a->record->operands_count; i++)
     if (a->place[i].access != ACCESS_WRITE) name = adjoint_mix(name, worth[i].name);
   for (uint32_t i = 0; i < a->record->dims_count; i++)
@@ -154,11 +156,13 @@ static void remember(Adjoint *a, uint64_t name, const Worth *worth, const bool *
 /* What is known to be data is used as such. */
 static void check_inputs(const Adjoint *a, const Worth *worth) {
   const Rule *rule = rule_of(a, a->record);
-  if (!rule->wants_targets && !rule->wants_no_targets) return;
+  if (!rule->wants_targets && !rule->wants_ids) return;
   uint32_t input = a->record->operands_count > 1 ? worth[1].input : 0;
-  bool targets = input != 0 && a->view->plan->inputs[input - 1].role == INPUT_TARGETS;
+  bool loaded = input != 0 && input != POSITIONS;
+  bool targets = loaded && a->view->plan->inputs[input - 1].role == INPUT_TARGETS;
   if (rule->wants_targets && !targets) ADJOINT_FINDING(a, "operand 1 should be targets");
-  if (rule->wants_no_targets && targets) ADJOINT_FINDING(a, "operand 1 should be no targets");
+  if (rule->wants_ids && (input == 0 || targets))
+    ADJOINT_FINDING(a, "operand 1 should be tokens or positions");
 }
 
 static void go_forward(Adjoint *a, const Worth *worth, const bool *followed) {
@@ -174,16 +178,29 @@ static void go_forward(Adjoint *a, const Worth *worth, const bool *followed) {
 
 /* ---- backward */
 
-static bool same_numbers(const Adjoint *a, const BackwardRule *rule, const PlanRecord *then) {
+static bool same_vary(const Plan *plan, const PlanVary *now, const PlanVary *then) {
+  return now->attr == then->attr && now->by == then->by && now->stride == then->stride &&
+         now->values_count == then->values_count &&
+         memcmp(&plan->reals[now->values_first], &plan->reals[then->values_first],
+                now->values_count * sizeof *plan->reals) == 0;
+}
+
+/* The first dims and attributes, on every rank; and the random stream. */
+static bool same_numbers(const Adjoint *a, uint32_t dims, uint32_t attrs, const PlanRecord *then) {
   const Plan *plan = a->view->plan;
   const PlanRecord *now = a->record;
-  if (now->dims_count < rule->dims || then->dims_count < rule->dims ||
-      now->attrs_count < rule->attrs || then->attrs_count < rule->attrs)
+  if (now->dims_count < dims || then->dims_count < dims || now->attrs_count < attrs ||
+      then->attrs_count < attrs || now->key != then->key)
     return false;
+  if (attrs > 0 && now->varies_count != then->varies_count) return false;
+  for (uint32_t i = 0; attrs > 0 && i < now->varies_count; i++)
+    if (!same_vary(plan, &plan->varies[now->varies_first + i],
+                   &plan->varies[then->varies_first + i]))
+      return false;
   return memcmp(&plan->ints[now->dims_first], &plan->ints[then->dims_first],
-                rule->dims * sizeof *plan->ints) == 0 &&
+                dims * sizeof *plan->ints) == 0 &&
          memcmp(&plan->reals[now->attrs_first], &plan->reals[then->attrs_first],
-                rule->attrs * sizeof *plan->reals) == 0;
+                attrs * sizeof *plan->reals) == 0;
 }
 
 static bool is_of(const Adjoint *a, const PlanRecord *then) {
@@ -194,8 +211,7 @@ static bool is_of(const Adjoint *a, const PlanRecord *then) {
 /* Is the gradient the sum of what it should be, as far as that is known? */
 static bool right_sum(Adjoint *a, const Forward *f, const Worth *gradient) {
   uint64_t sum = 0;
-  if (!uses_sum(&a->uses, f->name[f->output], &sum)) return true;
-  return gradient->known && gradient->nature == NATURE_GRADIENT && gradient->sum == sum;
+  return !uses_sum(&a->uses, f->name[f->output], &sum) || carry_right_sum(a, gradient, sum);
 }
 
 /* Does the operation read what it read then? What it read of others' results may have been handed
@@ -212,7 +228,7 @@ static bool reads_same(const Adjoint *a, const BackwardRule *rule, const Forward
     if (now->whole == 0 || now->whole != name) return false;
     sliced = true;
   }
-  return sliced || same_numbers(a, rule, then);
+  return sliced || same_numbers(a, rule->dims, rule->attrs, then);
 }
 
 /* The operation whose gradient this is; NULL and a finding: there is none. */
@@ -303,6 +319,18 @@ static uint32_t factor_read(const Forward *f, const Worth *worth) {
   return worth[1].name == f->name[0] || worth[0].name == f->name[0] ? 1 : NO;
 }
 
+/* What goes backward as it went forward does so by the same numbers; strides may differ, and what
+ * turns, turns back. */
+static bool goes_again(const Adjoint *a, const PlanRecord *then) {
+  enum { ROPE_DIMS = 4, SIGN = 1 };
+  const Plan *plan = a->view->plan;
+  const PlanRecord *now = a->record;
+  if (!rule_of(a, now)->turns) return same_numbers(a, now->dims_count, now->attrs_count, then);
+  const double *to = &plan->reals[now->attrs_first], *from = &plan->reals[then->attrs_first];
+  return same_numbers(a, ROPE_DIMS, 1, then) && to[SIGN] == -from[SIGN] && to[2] == from[2] &&
+         to[3] == from[3];
+}
+
 /* The operation that went forward here by the same kernel, and the operand whose gradient this is.
  * NULL: there was none. */
 static Forward *find_same(Adjoint *a, const Worth *worth, uint32_t *operand) {
@@ -311,35 +339,60 @@ static Forward *find_same(Adjoint *a, const Worth *worth, uint32_t *operand) {
   Forward *found = NULL;
   bool any = false;
   for (Forward *f = uses_find(&a->uses, here(a)); f != NULL; f = uses_next(&a->uses, f)) {
-    if (a->view->plan->records[f->record].kernel != a->record->kernel) continue;
+    const PlanRecord *then = &a->view->plan->records[f->record];
+    if (then->kernel != a->record->kernel) continue;
     any = true;
     uint32_t of = product ? factor_read(f, worth) : 0;
-    if (of == NO) continue;
+    if (of == NO || (!product && !goes_again(a, then))) continue;
     found = f, *operand = of;
     if (right_sum(a, f, gradient)) return f;
   }
   if (found != NULL) check_gradient(a, found, gradient);
-  if (found == NULL && any)
-    ADJOINT_FINDING(a, "multiplies by other values than the operation whose gradient it makes");
+  if (found == NULL && !any)
+    ADJOINT_FINDING(a, "makes the gradient of what has not been computed");
+  else if (found == NULL)
+    ADJOINT_FINDING(a,
+                    "goes by other values or numbers than the operation whose gradient it makes");
   return found;
+}
+
+/* Sums over rows may be the gradient of a parameter: of one that an operation here read. */
+static uint64_t parameter_here(const Adjoint *a, const Place *p) {
+  uint64_t tensor = p->stands == NULL ? adjoint_tensor(a, p->first, p->end) : 0;
+  bool any = false;
+  for (const Forward *f = uses_find(&a->uses, here(a)); f != NULL; f = uses_next(&a->uses, f))
+    for (uint32_t i = 0; i < FORWARD_OPERANDS; i++) {
+      if (f->tensor[i] != 0 && (p->stands != NULL || f->tensor[i] == tensor)) return f->tensor[i];
+      any = any || f->tensor[i] != 0;
+    }
+  if (any && tensor != 0)
+    ADJOINT_FINDING(a, "makes the gradient of another tensor than the operation read");
+  return 0;
+}
+
+static bool is_for_parameters(const Adjoint *a, const Place *p) {
+  if (p->stands == NULL) return true;
+  return a->view->plan->buffers[p->buffer].kind == BUFFER_GRAD;
 }
 
 static void pass_gradient(Adjoint *a, const Worth *worth) {
   Worth result = {.nature = NATURE_GRADIENT};
-  Place *place = a->place;
+  const Place *place = a->place;
   switch (rule_of(a, a->record)->motion) {
   case MOTION_ADD:
     result.known = worth[0].known && worth[1].known, result.sum = worth[0].sum + worth[1].sum;
+    result.came = carry_came(&worth[0], &worth[1]);
     carry_check_sum(a, &place[2], &place[1]);
     break;
   case MOTION_SCALE: {
     uint64_t factor = factor_of(a, 0);
     result.known = worth[0].known || factor == 0, result.sum = worth[0].sum * factor;
+    if (worth[0].came != 0 && factor != 0) result.came = factor == 1 ? worth[0].came : CAME_SEVERAL;
     break;
   }
   case MOTION_SAME:
     if (rule_of(a, a->record)->casts && carry_rows(a, &place[0], &place[1])) return;
-    result.known = worth[0].known, result.sum = worth[0].sum;
+    result.known = worth[0].known, result.sum = worth[0].sum, result.came = worth[0].came;
     break;
   case MOTION_AGAIN:
   case MOTION_MULTIPLY: {
@@ -351,6 +404,8 @@ static void pass_gradient(Adjoint *a, const Worth *worth) {
   }
   default: break;
   }
+  const Place *last = &place[a->record->operands_count - 1];
+  if (is_for_parameters(a, last)) result.tensor = parameter_here(a, last);
   write_results(a, name_of(a, worth), result);
 }
 
@@ -376,6 +431,7 @@ static void go_unclear(Adjoint *a, const Worth *worth, const bool *followed, boo
   }
   if (!known) result.nature = NATURE_UNKNOWN;
   if (rule_of(a, a->record)->slices) result.input = worth[0].input;
+  if (rule_of(a, a->record)->counts) result.input = POSITIONS;
   write_results(a, name_of(a, worth), result);
 }
 
@@ -421,6 +477,7 @@ static void run_program(Adjoint *a, const PlanProgram *program) {
       a->record = walk_record(a->walk, a->record_index);
       if (!walk_runs(a->walk, a->record) || a->record->operands_count == 0) continue;
       adjoint_places(a);
+      adjoint_check_apart(a);
       switch ((RecordKind)a->record->kind) {
       case RECORD_KERNEL: run_kernel(a); break;
       case RECORD_LOAD: run_load(a); break;
@@ -446,5 +503,5 @@ void prove_adjoint(const View *view) {
       free(a.stands[i].at);
   }
   uses_close(&a.uses);
-  free(a.stands), free(a.rules), free(a.homes);
+  free(a.stands), free(a.rules), free(a.homes), free(a.came), free(a.guests);
 }

@@ -20,8 +20,12 @@ typedef struct Worth {
   uint64_t tensor; /* adjoint_tensor: the parameter that it is, or is the gradient of; 0: of none */
   Nature nature;
   bool known;     /* the sum is */
-  uint32_t input; /* 1 + the plan's input that it is, or a part of; 0: none */
+  uint32_t input; /* 1 + the plan's input that it is, or a part of; POSITIONS; 0: none */
+  uint32_t came;  /* 1 + index of a gradient from another class that is in it; 0: none */
 } Worth;
+
+enum { POSITIONS = INT32_MAX };
+enum { CAME_SEVERAL = INT32_MAX }; /* or not as a whole: not judged */
 
 /* Rows of `inner`, each `stride` behind the one before; what is dense is one row. In bytes where
  * something stands, in elements where it is a part of a value. */
@@ -68,6 +72,7 @@ typedef struct Known {
   uint32_t part;        /* 1 + index into parts; 0: a value of its own */
   bool unclear;         /* used in a way that is not followed */
   bool summed;
+  bool sent, returned; /* a token: uses_send */
 } Known;
 
 typedef struct Alias {
@@ -117,6 +122,9 @@ void uses_unclear(Uses *uses, uint64_t name);
 uint64_t uses_part(Uses *uses, uint64_t of, uint64_t offset, Tile tile);
 /* What the gradient of the value is the sum of; false: not known. */
 bool uses_sum(Uses *uses, uint64_t name, uint64_t *sum);
+/* A use by another class, which will send a gradient back, once. */
+void uses_send(Uses *uses, uint64_t name, uint64_t token);
+bool uses_return(Uses *uses, uint64_t token); /* false: nothing such was sent */
 /* Is `to` the value itself, or what it was handed on as? */
 bool uses_reach(const Uses *uses, uint64_t from, uint64_t to);
 /* True: it is new. */
@@ -124,6 +132,8 @@ bool uses_forward(Uses *uses, Forward forward);
 Forward *uses_find(const Uses *uses, uint64_t place); /* the first of them, or NULL */
 Forward *uses_next(const Uses *uses, const Forward *forward);
 void uses_close(Uses *uses);
+/* Room for one more item; false: out of memory. */
+bool make_room(void **items, size_t count, size_t *capacity, size_t item_bytes);
 
 /* ---- rules.c: what is known of kernels */
 
@@ -164,16 +174,31 @@ typedef struct Rule {
   uint32_t views;      /* bits of operands that are rows with something between them */
   uint8_t view[KERNEL_OPERANDS_MAX][5]; /* dims: rows, rows, inner, inner, stride; NO_OPERAND: 1 */
   bool slices, casts, subtracts;
-  bool differs;                         /* of squared differences */
-  bool silent;                          /* uses nothing that has a gradient */
-  bool slope;                           /* a loss that leaves the gradient */
-  bool wants_targets, wants_no_targets; /* of operand 1 */
-  uint32_t backward_of[2];              /* kernels of backward->forward and other, or PLAN_NONE */
-  bool biased;                          /* a backward rule whose bias an add may have added */
+  bool differs;                  /* of squared differences */
+  bool silent;                   /* uses nothing that has a gradient */
+  bool slope;                    /* a loss that leaves the gradient */
+  bool wants_targets, wants_ids; /* of operand 1 */
+  bool counts;                   /* makes positions */
+  bool turns;                    /* by an angle that goes backward the other way */
+  uint8_t in_place;              /* the result that may stand where operand 0 does */
+  uint32_t backward_of[2];       /* kernels of backward->forward and other, or PLAN_NONE */
+  bool biased;                   /* a backward rule whose bias an add may have added */
 } Rule;
 
 /* By kernel; NULL and a finding: out of memory. */
 Rule *rules_find(const View *view);
+
+/* A gradient that another class sent, and the use of which it is one, once that is known. */
+typedef struct Came {
+  uint64_t use;
+  bool bound;
+} Came;
+
+/* A value that another class sent. */
+typedef struct Guest {
+  uint64_t name;
+  bool returned; /* its gradient was sent back */
+} Guest;
 
 /* ---- places.c: operands of the current record */
 
@@ -200,6 +225,10 @@ typedef struct Adjoint {
   Home *homes;    /* by offset */
   uint32_t home_count;
   Uses uses;
+  Came *came;
+  size_t came_count, came_capacity;
+  Guest *guests;
+  size_t guest_count, guest_capacity;
   Rule *rules;                      /* by kernel */
   Place place[KERNEL_OPERANDS_MAX]; /* of the record */
   bool failed;
@@ -215,6 +244,8 @@ static inline const PlanOperand *operand_of(const Adjoint *a, uint32_t index) {
 bool homes_open(Adjoint *a);
 /* Fills a->place. */
 void adjoint_places(Adjoint *a);
+/* What a record writes is nothing else that it reads or writes. */
+void adjoint_check_apart(const Adjoint *a);
 /* What stands there. `followed`: it is one value, or a part of one, whose uses can be told. */
 Worth adjoint_worth(Adjoint *a, const Place *p, bool *followed);
 /* Uses of it are not followed. */
@@ -232,6 +263,11 @@ uint64_t adjoint_tensor(const Adjoint *a, uint64_t first, uint64_t end);
 bool carry_rows(Adjoint *a, const Place *from, const Place *to);
 /* Such rows are added only to those of the same tensors. */
 void carry_check_sum(Adjoint *a, const Place *sum, const Place *more);
+/* Is the gradient the sum, as far as that can be known? What other classes sent to it is given its
+ * meaning by the first that is right. */
+bool carry_right_sum(Adjoint *a, const Worth *gradient, uint64_t sum);
+/* What two gradients have from other classes, together. */
+uint32_t carry_came(const Worth *a, const Worth *b);
 void carry_exchange(Adjoint *a);
 void carry_collective(Adjoint *a);
 

@@ -99,14 +99,92 @@ static bool is_within(const Adjoint *a, uint32_t operand) {
                            plan->ints[a->record->dims_first + operand]) == self;
 }
 
+/* ---- from class to class */
+
+bool carry_right_sum(Adjoint *a, const Worth *gradient, uint64_t sum) {
+  if (!gradient->known || gradient->nature != NATURE_GRADIENT) return false;
+  if (gradient->came == 0) return gradient->sum == sum;
+  if (gradient->came == CAME_SEVERAL) return true;
+  Came *came = &a->came[gradient->came - 1];
+  if (came->bound) return gradient->sum + came->use == sum;
+  came->use = sum - gradient->sum;
+  came->bound = uses_return(&a->uses, came->use);
+  return came->bound;
+}
+
+uint32_t carry_came(const Worth *a, const Worth *b) {
+  if (a->came != 0 && b->came != 0) return CAME_SEVERAL;
+  return a->came | b->came;
+}
+
+static uint32_t kind_at(const Adjoint *a, const Place *p) {
+  return p->buffer == PLAN_NONE ? BufferKind_COUNT : a->view->plan->buffers[p->buffer].kind;
+}
+
+/* The gradient of something that came goes back where that came from. */
+static void send_gradient(Adjoint *a, const Worth *worth) {
+  Guest *unclear = NULL;
+  for (size_t i = 0; i < a->guest_count; i++) {
+    Guest *guest = &a->guests[i];
+    uint64_t sum = 0;
+    if (guest->returned) continue;
+    if (!uses_sum(&a->uses, guest->name, &sum)) {
+      unclear = guest;
+    } else if (sum != 0 && carry_right_sum(a, worth, sum)) {
+      guest->returned = true;
+      return;
+    }
+  }
+  if (unclear != NULL)
+    unclear->returned = true;
+  else
+    ADJOINT_FINDING(a, "sends a gradient that has not one part from each use of what came");
+}
+
+static void send(Adjoint *a, uint32_t index, const Worth *worth, bool followed) {
+  const Place *p = &a->place[index];
+  uint32_t kind = kind_at(a, p);
+  bool gradient = worth->nature == NATURE_GRADIENT;
+  if (p->stands == NULL) return;               /* of a tensor: tied.c */
+  if (worth->nature == NATURE_UNKNOWN) return; /* of a part that is like another: repeats.c */
+  if (gradient ? kind == BUFFER_ACTIVATION : kind == BUFFER_GRAD_ACTIVATION)
+    ADJOINT_FINDING(a, "operand %u: gradients are sent for values, or values for gradients", index);
+  else if (gradient && kind == BUFFER_GRAD_ACTIVATION)
+    send_gradient(a, worth);
+  else if (!gradient && followed)
+    uses_send(&a->uses, worth->name,
+              adjoint_mix(adjoint_mix(adjoint_mix(41, worth->name), a->record_index), index));
+  else if (!gradient)
+    adjoint_unclear(a, p, worth, false);
+}
+
+static void take_guest(Adjoint *a, uint64_t name) {
+  if (!make_room((void **)&a->guests, a->guest_count, &a->guest_capacity, sizeof *a->guests))
+    a->failed = true;
+  else
+    a->guests[a->guest_count++] = (Guest){.name = name};
+}
+
+static void take_gradient(Adjoint *a, Worth *worth) {
+  if (!make_room((void **)&a->came, a->came_count, &a->came_capacity, sizeof *a->came)) {
+    a->failed = true;
+    return;
+  }
+  a->came[a->came_count++] = (Came){0};
+  worth->known = true;
+  worth->came = (uint32_t)a->came_count;
+}
+
 /* From another class: of the nature that the place is meant for. */
-static Worth unknown_at(const Adjoint *a, uint32_t index) {
-  uint32_t kind = a->view->plan->buffers[a->place[index].buffer].kind;
+static Worth take(Adjoint *a, uint32_t index) {
+  uint32_t kind = kind_at(a, &a->place[index]);
   Worth came = {.name = adjoint_mix(adjoint_mix(a->walk->position, a->record_index), index),
                 .nature = kind == BUFFER_ACTIVATION        ? NATURE_VALUE
                           : kind == BUFFER_GRAD_ACTIVATION ? NATURE_GRADIENT
                                                            : NATURE_UNKNOWN};
   came.name = adjoint_mix(came.name, a->walk->iteration + 13);
+  if (came.nature == NATURE_VALUE) take_guest(a, came.name);
+  if (came.nature == NATURE_GRADIENT) take_gradient(a, &came);
   return came;
 }
 
@@ -123,16 +201,21 @@ void carry_exchange(Adjoint *a) {
     uint64_t before = worth.name;
     worth.name = adjoint_mix(before, (uint64_t)plan->ints[a->record->dims_first + i]);
     worth.tensor = 0;
-    if (within) sent[count++] = worth;
-    if (within && followed && worth.nature == NATURE_VALUE)
-      alias_once(a, before, worth.name, 1);
-    else if (worth.nature != NATURE_GRADIENT)
-      adjoint_unclear(a, p, &worth, false);
+    if (within) {
+      sent[count++] = worth;
+      if (followed && worth.nature == NATURE_VALUE)
+        alias_once(a, before, worth.name, 1);
+      else if (worth.nature != NATURE_GRADIENT)
+        adjoint_unclear(a, p, &worth, false);
+    } else {
+      worth.name = before;
+      send(a, i, &worth, followed);
+    }
   }
   for (uint32_t i = 0; i < a->record->operands_count; i++) {
     const Place *p = &a->place[i];
     if (p->access == ACCESS_READ || p->buffer == PLAN_NONE) continue;
-    Worth came = is_within(a, i) && taken < count ? sent[taken++] : unknown_at(a, i);
+    Worth came = is_within(a, i) && taken < count ? sent[taken++] : take(a, i);
     came.input = 0;
     adjoint_write(a, p, came);
   }
@@ -226,6 +309,7 @@ void carry_collective(Adjoint *a) {
   worth.name = name_of_move(a, before);
   worth.whole = worth.tensor = 0;
   worth.sum *= factor;
+  if (worth.came != 0 && factor != 1) worth.came = CAME_SEVERAL;
   if (worth.nature == NATURE_VALUE && followed)
     alias_once(a, before, worth.name, factor);
   else if (!gradient && !gathers)

@@ -126,6 +126,35 @@ static bool lies_in(Extent whole, Extent part, uint64_t unit, uint64_t *offset, 
   return true;
 }
 
+/* ---- operands of one record */
+
+static bool share_bytes(const Place *a, const Place *b) {
+  if (a->first == a->end || b->first == b->end || a->first >= b->end || b->first >= a->end)
+    return false;
+  const Stand other = {.first = a->first, .end = a->end, .tile = a->tile};
+  return !beside(&other, b);
+}
+
+static bool same_place(const Place *a, const Place *b) {
+  return a->first == b->first && a->end == b->end && a->tile.inner == b->tile.inner;
+}
+
+void adjoint_check_apart(const Adjoint *a) {
+  bool kernel = a->record->kind == RECORD_KERNEL;
+  uint32_t in_place = kernel ? a->rules[a->record->kernel].in_place : NO_OPERAND;
+  for (uint32_t i = 0; i < a->record->operands_count; i++) {
+    const Place *p = &a->place[i];
+    if (p->access == ACCESS_READ || p->buffer == PLAN_NONE) continue;
+    for (uint32_t k = 0; k < a->record->operands_count; k++) {
+      const Place *other = &a->place[k];
+      if (k == i || other->buffer != p->buffer || !share_bytes(p, other)) continue;
+      if (i == in_place && k == 0 && same_place(p, other)) continue;
+      ADJOINT_FINDING(a, "writes operand %u where operand %u stands", i, k);
+      return;
+    }
+  }
+}
+
 /* ---- reading */
 
 static bool meets(const Stands *stands, uint32_t i, const Place *p) {
@@ -165,6 +194,7 @@ static Worth joined(const Place *p, uint32_t at) {
                              : adjoint_mix(adjoint_mix(29, first - s->first), end - s->first);
     worth.name = adjoint_mix(adjoint_mix(worth.name, s->worth.name), factor);
     worth.sum += s->worth.sum * factor;
+    if (s->worth.came != 0) worth.came = CAME_SEVERAL;
     worth.known = s->worth.known && within && (!any || worth.known);
     worth.input = !any || worth.input == s->worth.input ? s->worth.input : 0;
     worth.nature = !any || worth.nature == s->worth.nature ? s->worth.nature : NATURE_UNKNOWN;

@@ -62,6 +62,17 @@ static const struct {
     {"multiply", MOTION_MULTIPLY},
 };
 
+/* Kernels whose result may stand where their first operand does: kernels.def. */
+static const struct {
+  const char *name;
+  uint8_t result;
+} in_place[] = {
+    {"gelu", 1},          {"silu", 1},          {"relu", 1},          {"tanh", 1},
+    {"gelu_backward", 2}, {"silu_backward", 2}, {"relu_backward", 2}, {"tanh_backward", 2},
+    {"add", 2},           {"subtract", 2},      {"multiply", 2},      {"affine", 1},
+    {"dropout", 1},       {"rope", 1},
+};
+
 #define COUNT(table) (sizeof(table) / sizeof *(table))
 
 /* "[01|24|5]": two numbers of rows, two of what a row holds, one stride. */
@@ -108,13 +119,15 @@ static uint32_t parameters_of(const char *name) {
 }
 
 static Rule rule_of(const Plan *plan, const char *name) {
-  Rule rule = {.backward_of = {PLAN_NONE, PLAN_NONE}};
+  Rule rule = {.backward_of = {PLAN_NONE, PLAN_NONE}, .in_place = NO};
   for (size_t i = 0; i < COUNT(forward_rules); i++)
     if (strcmp(name, forward_rules[i].name) == 0) rule.forward = &forward_rules[i];
   for (size_t i = 0; i < COUNT(backward_rules); i++)
     if (strcmp(name, backward_rules[i].name) == 0) rule.backward = &backward_rules[i];
   for (size_t i = 0; i < COUNT(motions); i++)
     if (strcmp(name, motions[i].name) == 0) rule.motion = motions[i].motion;
+  for (size_t i = 0; i < COUNT(in_place); i++)
+    if (strcmp(name, in_place[i].name) == 0) rule.in_place = in_place[i].result;
   read_contract(&rule, kernel_contract(name));
   rule.parameters = parameters_of(name);
   rule.slices = strcmp(name, "slice") == 0;
@@ -125,7 +138,9 @@ static Rule rule_of(const Plan *plan, const char *name) {
   rule.differs = strcmp(name, "mse_train") == 0;
   rule.silent = entropy && !rule.slope;
   rule.wants_targets = entropy;
-  rule.wants_no_targets = strncmp(name, "embedding", 9) == 0;
+  rule.wants_ids = strncmp(name, "embedding", 9) == 0;
+  rule.counts = strcmp(name, "positions") == 0;
+  rule.turns = strcmp(name, "rope") == 0;
   if (rule.backward == NULL) return rule;
   rule.backward_of[0] = kernel_named(plan, rule.backward->forward);
   rule.backward_of[1] = kernel_named(plan, rule.backward->other);

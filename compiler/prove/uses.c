@@ -99,7 +99,7 @@ void uses_unclear(Uses *u, uint64_t name) {
   if (known != NULL) known->unclear = true;
 }
 
-static bool make_room(void **items, size_t count, size_t *capacity, size_t item_bytes) {
+bool make_room(void **items, size_t count, size_t *capacity, size_t item_bytes) {
   if (count < *capacity) return true;
   size_t more = 2 * *capacity + 64;
   void *grown = realloc(*items, more * item_bytes);
@@ -118,6 +118,22 @@ void uses_alias(Uses *u, uint64_t name, uint64_t of, uint64_t factor) {
   }
   u->aliases[u->alias_count++] = (Alias){of, factor, known->alias_first};
   known->alias_first = (uint32_t)u->alias_count;
+}
+
+/* ---- to other classes and back */
+
+void uses_send(Uses *u, uint64_t name, uint64_t token) {
+  bool fresh = false;
+  uses_add(u, name, token);
+  Known *known = known_of(u, adjoint_mix(43, token), &fresh);
+  if (known != NULL) known->sent = true;
+}
+
+bool uses_return(Uses *u, uint64_t token) {
+  Known *known = look_up(u, adjoint_mix(43, token));
+  if (known == NULL || !known->sent || known->returned) return false;
+  known->returned = true;
+  return true;
 }
 
 /* ---- parts */

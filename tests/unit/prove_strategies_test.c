@@ -258,10 +258,14 @@ static PlanOperand *operand(const PlanRecord *record, uint32_t index) {
   return &b.operands[record->operands_first + index];
 }
 
+static void move_to(PlanOperand *x, const PlanOperand *y) {
+  x->base = y->base, x->offset = y->offset;
+}
+
 static void swap_places(PlanOperand *x, PlanOperand *y) {
   PlanOperand z = *x;
-  x->base = y->base, x->offset = y->offset;
-  y->base = z.base, y->offset = z.offset;
+  move_to(x, y);
+  move_to(y, &z);
 }
 
 /* q, k and v are parts of one product: whoever moves them, each arrives once, and its gradient
@@ -296,8 +300,7 @@ static void test_moved_parts(void) {
   TEST("a backward pass that reads another output than attention's is found") {
     BEGIN("cluster.devices=1");
     PlanRecord *back = record_of("h.backward", "attention_backward", 0);
-    operand(back, 4)->base = operand(record_of("h.backward", "layernorm_backward", 0), 1)->base;
-    operand(back, 4)->offset = operand(record_of("h.backward", "layernorm_backward", 0), 1)->offset;
+    move_to(operand(back, 4), operand(record_of("h.backward", "layernorm_backward", 0), 1));
     expect_finding("reads other values");
   }
 }
@@ -324,6 +327,42 @@ static void test_blocks(void) {
   }
 }
 
+/* Gradients go from stage to stage as values came. */
+static void test_sent_gradients(void) {
+  TEST("a gradient that a stage sends back without one of its parts is found") {
+    BEGIN("cluster.devices=2", "parallel.pp=2", "train.microbatch=1");
+    PlanRecord *sum = record_of("h.backward", "add", 0);
+    move_to(operand(sum, 0), operand(record_of("h.backward", "layernorm_backward", 0), 1));
+    expect_finding("adjoint: stage 0");
+  }
+}
+
+/* What goes backward does so by the numbers of what went forward. */
+static void test_numbers(void) {
+  TEST("other dropout backward than forward is found") {
+    BEGIN("cluster.devices=1", "model.dropout=0.1");
+    b.ints[record_of("h.backward", "dropout", 0)->dims_first + 5] ^= 1;
+    expect_finding("goes by other values or numbers than the operation whose gradient it makes");
+    BEGIN("cluster.devices=1", "model.dropout=0.1");
+    drop(record_of("begin.forward", "dropout", 0));
+    expect_finding("makes the gradient of what has not been computed");
+  }
+  TEST("an embedding of what is neither tokens nor positions is found") {
+    BEGIN("cluster.devices=2", "parallel.cp=2", "parallel.zero=3", "parallel.zero_keep=0B");
+    move_to(operand(record_of("begin.forward", "slice", 0), 0),
+            operand(record_of("begin.forward", "embedding", 0), 0));
+    expect_finding("operand 1 should be tokens or positions");
+  }
+  TEST("scratch over what the kernel reads is found") {
+    BEGIN("cluster.devices=1");
+    PlanRecord *norm = record_of("h.backward", "layernorm_backward", 2);
+    move_to(operand(norm, 7), operand(norm, 3));
+    norm = record_of("h.backward", "layernorm_backward", 3);
+    move_to(operand(norm, 7), operand(norm, 3));
+    expect_finding("writes operand 7 where operand 3 stands");
+  }
+}
+
 static void test_once(void) {
   TEST("what is computed twice is found") {
     BEGIN("cluster.devices=2", "parallel.tp=2");
@@ -343,6 +382,8 @@ int main(void) {
   test_microbatches();
   test_moved_parts();
   test_blocks();
+  test_sent_gradients();
+  test_numbers();
   test_once();
   build_free(&b);
   (void)rmdir(folder);
