@@ -10,6 +10,9 @@ static void print_verbs(void) {
   for (int32_t i = 0; i < verb_count; i++)
     printf("  %-56s %s\n", verbs[i].usage, verbs[i].question);
   puts("\n  -D section.key=value   one key; -D section=NAME a section; later wins\n"
+       "                         tables as in a file: -D 'parallel.pipeline={\"interleaved\", "
+       "chunks=4}'\n"
+       "                         or by key: -D parallel.pipeline.chunks=4\n"
        "  --against key=value    explain: beside this job, the one that -D key=value makes\n"
        "  --json  --quiet  --color auto|always|never\n"
        "  --no-data              check, compile, explain: do not look for the data files\n\n"

@@ -184,6 +184,26 @@ static const Numbered *numbered_of(int32_t field) {
   return NULL;
 }
 
+const char *numbered_key(int32_t field) {
+  const Numbered *n = numbered_of(field);
+  return n ? n->key : NULL;
+}
+
+int64_t numbered_count(const Job *job, int32_t field) {
+  const Numbered *n = numbered_of(field);
+  int32_t word = n ? word_index(spec_fields[field].values, n->word) : -1;
+  if (word < 0 || *(const int32_t *)field_at((Job *)job, field) != word) return 0;
+  return *(const int64_t *)(const void *)((const char *)job + n->offset);
+}
+
+/* -D writes it as text. */
+static bool read_whole(const Raw *raw, double *number) {
+  *number = raw->number;
+  bool is_number = raw->kind == RAW_NUMBER ||
+                   (raw->kind == RAW_TEXT && raw->is_typed && units_count(raw->text, number));
+  return is_number && *number == floor(*number);
+}
+
 static void fix_numbered(Compile *c, const Numbered *n) {
   fix_last(c, "%s = { \"%s\", %s = 2 }", spec_fields[n->field].key, n->word, n->key);
 }
@@ -197,20 +217,20 @@ static bool check_numbered(Compile *c, const Value *value, const Numbered *n, Jo
   const Raw *number = raw->named.count == 1 && strcmp(raw->named.at[0].key, n->key) == 0
                           ? raw->named.at[0].value
                           : NULL;
-  bool is_good = strcmp(word, n->word) == 0 && number && number->kind == RAW_NUMBER &&
-                 number->number == floor(number->number);
+  double count = 0;
+  bool is_good = strcmp(word, n->word) == 0 && number && read_whole(number, &count);
   if (!is_good)
     error_at(c, value->origin.span, "wrong-type", "%s: expected a word, or { \"%s\", %s = N }",
              name, n->word, n->key);
-  else if (!(number->number >= n->least && number->number <= MOST))
+  else if (!(count >= n->least && count <= MOST))
     is_good = error_at(c, value->origin.span, "range", "%s: %s is %.0f to %d; got %.15g", name,
-                       n->key, n->least, MOST, number->number);
+                       n->key, n->least, MOST, count);
   if (!is_good) {
     fix_numbered(c, n);
     return false;
   }
   *(int32_t *)field_at(job, n->field) = word_index(spec_fields[n->field].values, n->word);
-  *(int64_t *)(void *)((char *)job + n->offset) = (int64_t)number->number;
+  *(int64_t *)(void *)((char *)job + n->offset) = (int64_t)count;
   return true;
 }
 

@@ -157,7 +157,12 @@ static const char *value_text(Arena *arena, const Job *job, int32_t field) {
   case KIND_COUNTS: return counts_joined(arena, at);
   case KIND_NUMBER: return arena_printf(arena, "%.15g", *(const double *)at);
   case KIND_FLAG: return *(const bool *)at ? "true" : "false";
-  case KIND_CHOICE: return word_at(arena, spec_fields[field].values, *(const int32_t *)at);
+  case KIND_CHOICE: {
+    const char *word = word_at(arena, spec_fields[field].values, *(const int32_t *)at);
+    number = numbered_count(job, field);
+    if (number == 0) return word;
+    return arena_printf(arena, "%s, %s = %lld", word, numbered_key(field), (long long)number);
+  }
   case KIND_AMOUNT: {
     const Amount *amount = at;
     const char *unit = units_word(amount->unit);

@@ -27,7 +27,7 @@ static int call_job(lua_State *L) {
   return 1;
 }
 
-static void refuse_repeated(Compile *c, const SpanMap *spans) {
+void refuse_repeated(Compile *c, const SpanMap *spans) {
   for (int32_t i = 0; i < spans->keys.count; i++)
     if (spans->keys.at[i].is_repeated)
       error_at(c, spans->keys.at[i].key, "repeated-key", "%s is written twice; the last would win",

@@ -1,7 +1,9 @@
 /* override.c -- -D section.key=value and -D section=NAME, in the order given. Values arrive as
- * texts and take the type of their key. */
+ * texts and take the type of their key; where a table may stand, one that begins with { is what it
+ * would be in a file. */
 #include <string.h>
 
+#include "compiler/spec/sandbox.h"
 #include "compiler/spec/spec_room.h"
 
 static void refuse_form(Compile *c, Span at) {
@@ -9,7 +11,47 @@ static void refuse_form(Compile *c, Span at) {
   fix_last(c, "-D train.steps=10");
 }
 
+/* ---- tables */
+
+static bool takes_table(int32_t field) {
+  Kind kind = spec_fields[field].kind;
+  return kind == KIND_COUNTS || kind == KIND_LIST || kind == KIND_COLUMNS || numbered_key(field);
+}
+
+/* All places in a table of a command line are the whole word. */
+static SpanMap *places_of(Compile *c, const char *table, Span at) {
+  SpanMap *map = span_map(c->arena, at.file, arena_printf(c->arena, "return %s", table), "return");
+  map->constructor = at;
+  for (int32_t i = 0; i < map->keys.count; i++)
+    map->keys.at[i].key = map->keys.at[i].value = at;
+  return map;
+}
+
+/* NULL when reported. */
+static Raw *read_table(Compile *c, const char *text, Span at, SpanMap **spans) {
+  int32_t errors = c->diags.error_count;
+  lua_State *L = sandbox_open(c);
+  Raw *raw = sandbox_run_value(c, L, text, at) ? raw_read(c->arena, L, -1) : NULL;
+  sandbox_close(L);
+  *spans = places_of(c, text, at);
+  if (raw) refuse_repeated(c, *spans);
+  return c->diags.error_count == errors ? raw : NULL;
+}
+
+static bool is_table(const char *text) {
+  return text[strspn(text, " \t\n")] == '{';
+}
+
+/* ---- one key, one section */
+
 static void replace_section(Compile *c, Merged *merged, int32_t section, Value value) {
+  SpanMap *spans = NULL;
+  if (is_table(value.raw->text)) {
+    value.raw = read_table(c, value.raw->text, value.key_span, &spans);
+    merged->sections[section].is_broken |= value.raw == NULL;
+    if (value.raw) merged_set_section(c, merged, section, value, spans);
+    return;
+  }
   if (strcmp(spec_sections[section].head, "none") == 0) {
     if (refuse_later_word(c, value.origin.span, section, value.raw->text)) return;
     error_at(c, value.origin.span, "override", "%s takes no word; name one of its keys",
@@ -21,6 +63,69 @@ static void replace_section(Compile *c, Merged *merged, int32_t section, Value v
     return;
   }
   merged_set_section(c, merged, section, value, NULL);
+}
+
+static void set_field(Compile *c, Merged *merged, int32_t field, Value value) {
+  SpanMap *spans = NULL;
+  if (takes_table(field) && is_table(value.raw->text))
+    value.raw = read_table(c, value.raw->text, value.key_span, &spans);
+  if (value.raw) merged_set(c, merged, (int32_t)spec_fields[field].section, value);
+  merged->is_meant[field] |= value.raw == NULL;
+}
+
+static const Raw *raw_of(const Merged *merged, int32_t field) {
+  const FieldInfo *info = &spec_fields[field];
+  for (int32_t i = 0; i < merged->sections[info->section].keys.count; i++)
+    if (strcmp(merged->sections[info->section].keys.at[i].key, info->key) == 0)
+      return merged->sections[info->section].keys.at[i].raw;
+  return NULL;
+}
+
+/* What was said of the table's other keys stays; a word becomes the table that begins with it. */
+static Raw *with_key(Arena *arena, const Raw *before, const char *key, Raw *item) {
+  Raw *raw = ARENA_NEW(arena, Raw);
+  *raw = (Raw){.kind = RAW_TABLE};
+  bool is_whole = before != NULL && before->kind == RAW_TABLE;
+  if (is_whole) raw->list = before->list;
+  if (is_whole) raw->bad_key = before->bad_key;
+  if (before != NULL && before->kind == RAW_TEXT)
+    VEC_PUSH(arena, &raw->list, raw_typed(arena, before->text));
+  bool is_set = false;
+  for (int32_t i = 0; is_whole && i < before->named.count; i++) {
+    RawEntry entry = before->named.at[i];
+    int order = strcmp(key, entry.key);
+    if (order <= 0 && !is_set) VEC_PUSH(arena, &raw->named, (RawEntry){key, item});
+    is_set = is_set || order <= 0;
+    if (order != 0) VEC_PUSH(arena, &raw->named, entry);
+  }
+  if (!is_set) VEC_PUSH(arena, &raw->named, (RawEntry){key, item});
+  return raw;
+}
+
+/* parallel.pipeline.chunks=4 */
+static void set_inner(Compile *c, Merged *merged, int32_t section, Value value) {
+  const char *dot = strchr(value.key, '.');
+  const char *key = arena_copy_n(c->arena, value.key, (size_t)(dot - value.key)), *inner = dot + 1;
+  int32_t field = field_find((SectionId)section, key);
+  if (field < 0) {
+    merged_refuse(c, merged, value.key_span, section, key);
+    return;
+  }
+  const char *number = numbered_key(field);
+  bool has_keys = number || spec_fields[field].kind == KIND_COLUMNS;
+  if (!*inner || !has_keys || (number && strcmp(number, inner) != 0)) {
+    error_at(c, value.key_span, "unknown-key", "%s has no key '%s'", field_name(c->arena, field),
+             text_show(c->arena, inner));
+    if (number) fix_last(c, "-D %s.%s=...", field_name(c->arena, field), number);
+    return;
+  }
+  SpanMap *spans = NULL;
+  const char *text = value.raw->text;
+  Raw *item =
+      is_table(text) ? read_table(c, text, value.key_span, &spans) : raw_typed(c->arena, text);
+  value.key = key;
+  if (item) value.raw = with_key(c->arena, raw_of(merged, field), inner, item);
+  if (item) merged_set(c, merged, section, value);
 }
 
 void override_apply(Compile *c, Merged *merged, const char *text) {
@@ -45,8 +150,12 @@ void override_apply(Compile *c, Merged *merged, const char *text) {
     merged_refuse(c, merged, at, -1, group);
   else if (!dot)
     replace_section(c, merged, section, value);
-  else if (section == SECTION_model || field_find((SectionId)section, value.key) >= 0)
+  else if (section == SECTION_model)
     merged_set(c, merged, section, value);
+  else if (field_find((SectionId)section, value.key) >= 0)
+    set_field(c, merged, field_find((SectionId)section, value.key), value);
+  else if (strchr(value.key, '.'))
+    set_inner(c, merged, section, value);
   else
     merged_refuse(c, merged, at, section, value.key);
 }

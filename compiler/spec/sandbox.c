@@ -36,6 +36,7 @@ static const char *line_of(const char *text, int32_t line) {
 }
 
 Span sandbox_word(const Source *source, int32_t line, const char *word) {
+  if (!source->text) return (Span){.file = source->path};
   Span span = {.file = source->path, .line = line, .column = 1, .length = 1};
   const char *start = line > 0 ? line_of(source->text, line) : NULL;
   if (!start) return span;
@@ -345,17 +346,11 @@ static bool report_syntax(Sandbox *sandbox, const Source *source, const char *te
   return false;
 }
 
-bool sandbox_run_file(Compile *c, lua_State *L, const char *path, Span at) {
+static bool run_code(Compile *c, lua_State *L, Source said, const char *code) {
   Sandbox *sandbox = sandbox_of(L);
-  const char *text = read_source(c, path, at);
-  if (!text) return false;
-  VEC_PUSH(c->arena, &sandbox->sources, (Source){arena_copy(c->arena, path), text});
+  VEC_PUSH(c->arena, &sandbox->sources, said);
   int32_t number = sandbox->sources.count - 1;
   const Source *source = &sandbox->sources.at[number];
-  const char *code = text;
-  if (strncmp(code, "\xef\xbb\xbf", 3) == 0) code += 3;
-  if (*code == '#')
-    code += strcspn(code, "\n"); /* as lua does: the first line may name an interpreter */
   sandbox->running++;
   int status = luaL_loadbufferx(L, code, strlen(code), arena_printf(c->arena, "@#%d", number), "t");
   sandbox->running--;
@@ -370,4 +365,20 @@ bool sandbox_run_file(Compile *c, lua_State *L, const char *path, Span at) {
   lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_GLOBALS);
   lua_setupvalue(L, -2, 1);
   return sandbox_call(c, L, 0, whole);
+}
+
+bool sandbox_run_file(Compile *c, lua_State *L, const char *path, Span at) {
+  const char *text = read_source(c, path, at);
+  if (!text) return false;
+  const char *code = text;
+  if (strncmp(code, "\xef\xbb\xbf", 3) == 0) code += 3;
+  if (*code == '#')
+    code += strcspn(code, "\n"); /* as lua does: the first line may name an interpreter */
+  return run_code(c, L, (Source){arena_copy(c->arena, path), text}, code);
+}
+
+bool sandbox_run_value(Compile *c, lua_State *L, const char *expression, Span at) {
+  if (text_find_bad(expression, expression + strlen(expression)))
+    return error_at(c, at, "not-text", "a value is UTF-8 text");
+  return run_code(c, L, (Source){at.file, NULL}, arena_printf(c->arena, "return %s", expression));
 }

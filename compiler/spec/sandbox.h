@@ -24,6 +24,9 @@ void sandbox_add_value(lua_State *L, const char *name);
  * no file, a limit -- each with the file's line, never a traceback. `at`: who names the file. */
 bool sandbox_run_file(Compile *c, lua_State *L, const char *path, Span at);
 
+/* The same of one expression, which `at` says: the place of all that is wrong in it. */
+bool sandbox_run_value(Compile *c, lua_State *L, const char *expression, Span at);
+
 /* Calls the function below its `arguments` on the stack, with one result. The same promises. */
 bool sandbox_call(Compile *c, lua_State *L, int arguments, Span at);
 

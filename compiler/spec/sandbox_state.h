@@ -13,7 +13,7 @@ enum { SANDBOX_INSTRUCTIONS = 20 * 1000 * 1000, SANDBOX_HOOK_PERIOD = 1000 };
 /* A file that was run. Lua knows it as "@#N": short names are never cut, as long paths would be. */
 typedef struct Source {
   const char *path;
-  const char *text;
+  const char *text; /* NULL: of a command line; its places are the whole of it */
 } Source;
 
 typedef struct Sandbox {

@@ -130,6 +130,9 @@ typedef struct SpecFile {
 SpecFile spec_file_read(Compile *c, lua_State *L, const char *path, const char *constructor,
                         Span at);
 
+/* Keys that stand twice in one table. */
+void refuse_repeated(Compile *c, const SpanMap *spans);
+
 void override_apply(Compile *c, Merged *merged, const char *text);
 void merged_refuse(Compile *c, Merged *merged, Span at, int32_t section, const char *name);
 void merged_set(Compile *c, Merged *merged, int32_t section, Value value);
@@ -139,6 +142,10 @@ void merged_set_section(Compile *c, Merged *merged, int32_t section, Value value
 bool merged_check(Compile *c, Merged *merged, Job *job); /* types, units, ranges, required keys */
 bool job_rules(Compile *c, Job *job);                    /* keys that contradict each other */
 void parallel_rules(Compile *c, Job *job);               /* those of section parallel */
+
+/* "chunks", of a field that may be { "interleaved", chunks = 8 }; NULL: it takes no such table. */
+const char *numbered_key(int32_t field);
+int64_t numbered_count(const Job *job, int32_t field); /* 8; 0: the job has another word there */
 
 /* The text of a value that is not absent, or NULL; bytes of "80GiB" ... One value of one field. */
 bool value_check(Compile *c, const Value *value, int32_t field, Job *job);

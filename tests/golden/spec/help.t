@@ -13,6 +13,8 @@ usage: lockstep VERB ... [-D section.key=value]...
   version                                                  which lockstep is this?
 
   -D section.key=value   one key; -D section=NAME a section; later wins
+                         tables as in a file: -D 'parallel.pipeline={"interleaved", chunks=4}'
+                         or by key: -D parallel.pipeline.chunks=4
   --against key=value    explain: beside this job, the one that -D key=value makes
   --json  --quiet  --color auto|always|never
   --no-data              check, compile, explain: do not look for the data files

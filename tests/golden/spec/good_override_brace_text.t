@@ -1,0 +1,11 @@
+-- RUN: explain job.lua log.dir --no-data -D log.dir={name}/here
+return job {
+  model = { "gpt2", layers = 8, width = 32, heads = 4, vocab = 256, positions = 64 },
+  data = "synthetic",
+  train = { batch = "64 sequences", steps = 10 },
+  optimizer = { "adamw", lr = 1e-3 },
+  cluster = { "here", devices = 8 },
+  parallel = { pp = 2, pipeline = { "interleaved", chunks = 2 } },
+}
+-- >>> exit 0
+log.dir                job/here                     -D log.dir={name}/here

@@ -1,0 +1,11 @@
+-- RUN: explain job.lua parallel.pipeline --no-data -D 'parallel={tp=2, pipeline={"interleaved", chunks=4}}' -D 'optimizer={"sgd", lr=0.5}' -D parallel.pipeline.chunks=2
+return job {
+  model = { "gpt2", layers = 8, width = 32, heads = 4, vocab = 256, positions = 64 },
+  data = "synthetic",
+  train = { batch = "64 sequences", steps = 10 },
+  optimizer = { "adamw", lr = 1e-3 },
+  cluster = { "here", devices = 8 },
+  parallel = { pp = 2, pipeline = { "interleaved", chunks = 2 } },
+}
+-- >>> exit 0
+parallel.pipeline      interleaved, chunks = 2      -D parallel.pipeline.chunks=2
