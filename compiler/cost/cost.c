@@ -44,6 +44,19 @@ int64_t cost_record_ns(const Draft *d, const Record *record) {
   return (int64_t)(seconds * 1e9 + 0.5);
 }
 
+void cost_segments(Draft *d) {
+  for (int32_t s = 0; s < d->segments.count; s++) {
+    Segment *segment = &d->segments.at[s];
+    segment->compute_ns = 0;
+    for (int32_t i = 0; i < segment->records.count; i++) {
+      const Record *record = &segment->records.at[i];
+      bool steady = plan_when(record->when_all, record->when_none, 0);
+      if (steady && record->lane == LANE_COMPUTE)
+        segment->compute_ns += cost_record_ns(d, record);
+    }
+  }
+}
+
 static int64_t list_flops(const Graph *g, const NodeList *list) {
   int64_t flops = 0;
   for (int32_t i = 0; i < list->count; i++) {

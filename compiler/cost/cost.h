@@ -16,6 +16,9 @@ double cost_link_bytes_per_s(const Cluster *cluster, const Mesh *mesh, uint32_t 
  * over the link. */
 int64_t cost_record_ns(const Draft *d, const Record *record);
 
+/* Fills compute_ns of every segment. */
+void cost_segments(Draft *d);
+
 /* FLOPs of one token in training: forward and backward, nothing recomputed, causal half of
  * attention. `g` is whole, not yet cut; it has `tokens` tokens in a micro-batch. */
 int64_t cost_flops_per_token(const Graph *g, int64_t tokens);

@@ -80,7 +80,8 @@ typedef struct Segment {
   const char *name;
   VEC(SegmentBase) bases;
   VEC(Record) records;
-  int64_t flops; /* of one call in the steady state (accumulating) */
+  int64_t flops;      /* of one call in the steady state (accumulating) */
+  int64_t compute_ns; /* predicted, of the same on the compute lane; 0: unknown. cost/cost.c */
 } Segment;
 
 int32_t segment_add(Draft *d, const char *name);

@@ -16,14 +16,24 @@ static void make_links(Draft *d) {
   }
 }
 
-/* FLOPs of one link in a micro-batch: what its ranks spend time on. */
-static double link_cost(const Draft *d, const Link *link) {
+/* What ranks spend their time on in one link and micro-batch: predicted, or the FLOPs. */
+static double link_cost(const Draft *d, const Link *link, bool predicted) {
   const RegionSegments *parts = &d->train_parts[link->region];
   const int32_t segments[] = {parts->forward, parts->recompute, parts->backward, parts->weight};
   double cost = 0;
-  for (size_t i = 0; i < sizeof segments / sizeof *segments; i++)
-    if (segments[i] != NO_ID) cost += (double)d->segments.at[segments[i]].flops;
+  for (size_t i = 0; i < sizeof segments / sizeof *segments; i++) {
+    if (segments[i] == NO_ID) continue;
+    const Segment *segment = &d->segments.at[segments[i]];
+    cost += (double)(predicted ? segment->compute_ns : segment->flops);
+  }
   return cost;
+}
+
+/* Of a device that nobody has measured nothing is predicted. */
+static bool is_predicted(const Draft *d) {
+  for (int32_t s = 0; s < d->segments.count; s++)
+    if (d->segments.at[s].compute_ns > 0) return true;
+  return false;
 }
 
 /* What the first and the last stage share must stand on exactly those. */
@@ -46,8 +56,9 @@ static bool cut_chunks(Draft *d) {
   Arena *arena = d->compile->arena;
   double *costs = ARENA_ARRAY(arena, double, d->link_count);
   bool *layers = ARENA_ARRAY(arena, bool, d->link_count);
+  bool predicted = is_predicted(d);
   for (int32_t u = 0; u < d->link_count; u++) {
-    costs[u] = link_cost(d, &d->links[u]);
+    costs[u] = link_cost(d, &d->links[u], predicted);
     layers[u] = d->train->regions.at[d->links[u].region].is_stack;
   }
   const BalanceChain chain = {costs, layers, d->link_count};

@@ -12,17 +12,17 @@ return job {
 zb-h1 over 3 stages, 6 micro-batches: a stage is idle 10.0 % of the time
 micro-batches that make this bubble smaller: 13 for at most 5 %
 stage  in flight  activations at most  a micro-batch   layers
-0              3              24.2 MB      0.0809 ms   2+begin
-1              2              35.0 MB      0.0526 ms   3
+0              3              12.4 MB      0.0634 ms   1+begin
+1              2              46.5 MB      0.0702 ms   4
 2              1              61.5 MB      0.0981 ms   1+end
 stage 2 computes 27.0 % longer than the mean: the head (end) is 82 % of its work
 
-train step: 0.835 ms on 3 stages, idle 25.5 %
-  stage 0 001122.....aaAAA33bBBBBBB44cCCCCCC55ddDDDDDeeEEEEEE..fFFFFFFuuu.......uuuuuuuuuuuuuuuuuuuu
-       pp ..-.-.-....-....--.....--..-....-...-......-........-.....................................
-  stage 1 ..0011...aa22..bbA..33ccBB...4dddCC.....5eeDDD.....ffEEFFu............uuuuuu..............
-       pp ..-.-.-..-.-..-.-...-.---...-.-.-......-.-.-......-.-.....................................
-  stage 2 ....000aa111bbb222ccAAA333dddBBBBB444eeeCCCCC555fffDDDDDEEEEEEFFFFFuuuuuuuuuuuuuuuuuuuuu..
-       pp ...-.-...-....-.....-.--....-.-........-.-........-.......................................
+train step: 0.814 ms on 3 stages, idle 23.6 %
+  stage 0 00122.......aAAA3.bBBBBB44cCCCCC5..DDDDD......eEEEEE...fFFFFFuu........uuuuuuuuuuuuuuuuuuu
+       pp .-.-.-......-....--......-........-..........-........--..................................
+  stage 1 ..0011....aa22.bbbAA.33cccBBB.44dddCCC...55eeeDDD...fffEEEFFFu.........uuuuuuuuuu.........
+       pp .-.-.-...-..-..-.--.-..-.-...-.-..-.....-.--.-......-.--..................................
+  stage 2 ....000aa1111bb222cccAAA333dddBBBBB444eeeCCCCC5555ffDDDDDDEEEEEFFFFFFuuuuuuuuuuuuuuuuuuuuu
+       pp ...-.-...-.....-....-..-.....-.-........-.--........-.....................................
   0-9 forward  a-j backward  A-J weights  ~ communication  u update  . idle
   under each: its lanes beside computation, - less than half of a column
