@@ -51,8 +51,7 @@ void cost_segments(Draft *d) {
     for (int32_t i = 0; i < segment->records.count; i++) {
       const Record *record = &segment->records.at[i];
       bool steady = plan_when(record->when_all, record->when_none, 0);
-      if (steady && record->lane == LANE_COMPUTE)
-        segment->compute_ns += cost_record_ns(d, record);
+      if (steady && record->lane == LANE_COMPUTE) segment->compute_ns += cost_record_ns(d, record);
     }
   }
 }
