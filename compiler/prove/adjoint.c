@@ -382,7 +382,6 @@ static void pass_gradient(Adjoint *a, const Worth *worth) {
   case MOTION_ADD:
     result.known = worth[0].known && worth[1].known, result.sum = worth[0].sum + worth[1].sum;
     result.came = carry_came(&worth[0], &worth[1]);
-    carry_check_sum(a, &place[2], &place[1]);
     break;
   case MOTION_SCALE: {
     uint64_t factor = factor_of(a, 0);
@@ -391,7 +390,6 @@ static void pass_gradient(Adjoint *a, const Worth *worth) {
     break;
   }
   case MOTION_SAME:
-    if (rule_of(a, a->record)->casts && carry_rows(a, &place[0], &place[1])) return;
     result.known = worth[0].known, result.sum = worth[0].sum, result.came = worth[0].came;
     break;
   case MOTION_AGAIN:
@@ -435,8 +433,16 @@ static void go_unclear(Adjoint *a, const Worth *worth, const bool *followed, boo
   write_results(a, name_of(a, worth), result);
 }
 
+/* Padding between rows is no gradient, and does not keep them from moving. */
+static bool go_by_rows(Adjoint *a, const Rule *rule) {
+  const Place *place = a->place;
+  if (rule->casts) return carry_rows(a, &place[0], &place[1]);
+  return rule->motion == MOTION_ADD && carry_sum(a, &place[2], &place[1]);
+}
+
 static void run_kernel(Adjoint *a) {
   const Rule *rule = rule_of(a, a->record);
+  if (go_by_rows(a, rule)) return;
   Worth worth[KERNEL_OPERANDS_MAX] = {{0}};
   bool followed[KERNEL_OPERANDS_MAX] = {false}, gradient = false, clear = true;
   for (uint32_t i = 0; i < a->record->operands_count; i++) {

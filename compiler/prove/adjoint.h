@@ -9,7 +9,7 @@
 #define LOCKSTEP_PROVE_ADJOINT_H
 
 #include "compiler/prove/events.h"
-#include "runtime/plan/limits.h"
+#include "compiler/prove/rules.h"
 
 typedef enum Nature { NATURE_UNKNOWN, NATURE_VALUE, NATURE_GRADIENT } Nature;
 
@@ -135,59 +135,6 @@ void uses_close(Uses *uses);
 /* Room for one more item; false: out of memory. */
 bool make_room(void **items, size_t count, size_t *capacity, size_t item_bytes);
 
-/* ---- rules.c: what is known of kernels */
-
-enum { NO_OPERAND = 255, READS_MAX = 5, MAKES_MAX = 3, PARAMETERS_MAX = 2 };
-
-/* Operations that go forward: what they make; operands that have the gradient of one of the results
- * for theirs, and of which. */
-typedef struct ForwardRule {
-  const char *name;
-  uint8_t output;
-  uint8_t handed_on[4][2];
-} ForwardRule;
-
-/* Pairs are (operand backward, operand forward). */
-typedef struct BackwardRule {
-  const char *name, *forward, *other; /* kernels */
-  uint8_t gradient;                   /* operand: of what the operation made */
-  uint8_t reads[READS_MAX][2], makes[MAKES_MAX][2], parameters[PARAMETERS_MAX][2];
-  uint8_t dims, attrs; /* that are those of the operation */
-} BackwardRule;
-
-typedef enum Motion {
-  MOTION_NONE,
-  MOTION_ADD,
-  MOTION_SAME,  /* gradients are handed on: cast, sum_to, slice */
-  MOTION_COPY,  /* what comes out is what went in */
-  MOTION_AGAIN, /* goes backward as it went forward: rope, dropout */
-  MOTION_SCALE, /* affine: as well, but may be zero */
-  MOTION_MULTIPLY
-} Motion;
-
-typedef struct Rule {
-  const ForwardRule *forward;
-  const BackwardRule *backward;
-  Motion motion;
-  uint32_t scratch;    /* bits of operands */
-  uint32_t parameters; /* bits of operands whose gradients backward kernels make for a tensor */
-  uint32_t views;      /* bits of operands that are rows with something between them */
-  uint8_t view[KERNEL_OPERANDS_MAX][5]; /* dims: rows, rows, inner, inner, stride; NO_OPERAND: 1 */
-  bool slices, casts, subtracts;
-  bool differs;                  /* of squared differences */
-  bool silent;                   /* uses nothing that has a gradient */
-  bool slope;                    /* a loss that leaves the gradient */
-  bool wants_targets, wants_ids; /* of operand 1 */
-  bool counts;                   /* makes positions */
-  bool turns;                    /* by an angle that goes backward the other way */
-  uint8_t in_place;              /* the result that may stand where operand 0 does */
-  uint32_t backward_of[2];       /* kernels of backward->forward and other, or PLAN_NONE */
-  bool biased;                   /* a backward rule whose bias an add may have added */
-} Rule;
-
-/* By kernel; NULL and a finding: out of memory. */
-Rule *rules_find(const View *view);
-
 /* A gradient that another class sent, and the use of which it is one, once that is known. */
 typedef struct Came {
   uint64_t use;
@@ -261,8 +208,8 @@ uint64_t adjoint_tensor(const Adjoint *a, uint64_t first, uint64_t end);
 /* Gradients of parameters in rows of a block, `from`, come to stand in `to`, element by element:
  * each in the tensor that it is of, or in a row of its own. False: there are none. */
 bool carry_rows(Adjoint *a, const Place *from, const Place *to);
-/* Such rows are added only to those of the same tensors. */
-void carry_check_sum(Adjoint *a, const Place *sum, const Place *more);
+/* Such rows are added only to those of the same tensors. False: there are none. */
+bool carry_sum(Adjoint *a, const Place *sum, const Place *more);
 /* Is the gradient the sum, as far as that can be known? What other classes sent to it is given its
  * meaning by the first that is right. */
 bool carry_right_sum(Adjoint *a, const Worth *gradient, uint64_t sum);

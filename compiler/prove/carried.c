@@ -57,8 +57,8 @@ bool carry_rows(Adjoint *a, const Place *from, const Place *to) {
   return true;
 }
 
-void carry_check_sum(Adjoint *a, const Place *sum, const Place *more) {
-  if (more->stands == NULL) return;
+bool carry_sum(Adjoint *a, const Place *sum, const Place *more) {
+  if (!has_rows(more)) return false;
   for (uint32_t i = stands_find(more->stands, more->first);
        i < more->stands->count && more->stands->at[i].first < more->end; i++) {
     const Stand *s = &more->stands->at[i];
@@ -66,6 +66,7 @@ void carry_check_sum(Adjoint *a, const Place *sum, const Place *more) {
     uint64_t first = sum->first + (s->first - more->first) / more->unit * sum->unit;
     check_owner(a, owner_at(a, sum, first), &s->worth);
   }
+  return true;
 }
 
 /* Row k of the whole becomes piece k of the share. False: there are no such rows. */

@@ -40,7 +40,6 @@ static bool asks_more(const Step *s, const PlanRecord *record) {
   case ROLE_PLAIN:
   case ROLE_CAST:
   case ROLE_ADD:
-  case ROLE_NORM_BACKWARD:
   case ROLE_LOSS: return record->kind == RECORD_LOAD;
   default: return true;
   }

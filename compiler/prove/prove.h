@@ -3,9 +3,9 @@
  * In:  any plan that plan_check accepts; what can be worked out again is not taken on trust.
  * Out: true when every property below holds; otherwise one line per violation.
  *
- * - shapes: operands are as large as their kernel's dims make them, read and written as it
- *   does; a slice lies in its whole on every rank. (What collectives and exchanges move:
- *   plan_check.)
+ * - shapes: operands are as large as their kernel's dims make them, scratch as the compiler gives
+ *   it, read and written as the kernel does; a slice lies in its whole on every rank. (What
+ *   collectives and exchanges move: plan_check.)
  * - communication: ranks that share communicators issue the same collectives in one order,
  *   equal in kind, lane, bytes, dtype, meaning, layer and micro-batch. What an exchange
  *   sends and what meets it are equal in lane, bytes and dtype, and what is made in one
@@ -40,22 +40,20 @@
  *   layouts. Judged when nothing else was found.
  *
  * - adjoint: what goes backward has gone forward, in its layer and micro-batch, and reads the
- *   values, sizes and attributes that it had; the gradient that it reads is a sum with one part
- *   from each use of what it made, and it makes the gradients of the tensors that it read. Losses
- *   read targets, embeddings do not; every parameter that is read has one gradient from there.
- *   Judged last, and alone.
+ *   values, sizes, attributes and random numbers that it had; the gradient that it reads is a sum
+ *   with one part from each use of what it made, through copies, parts, communications and other
+ *   stages, and it makes the gradients of the tensors that it read, in their rows. Losses read
+ *   targets, embeddings tokens or positions; every parameter that is read has one gradient from
+ *   there; what a record writes is nothing else that it reads. Judged last, and alone.
  *
  * Not shown: what only the compiler knows of the model. That a value read forward is the right one
  * among those of equal place, size and micro-batch, where forward and backward agree; that
- * attributes (positions, scales, which part of a table) are the right numbers. Where values are
- * copied to other strides, sent to another class or used by kernels that adjoint.c does not list,
- * the sum of their gradients is not judged there. Nor is it shown that an operand is the right part
- * of a gathered block of parameters, where its gradient does not read it again, or that a gradient
- * made in a block of one layer is of the parameter in whose row it stands, beyond its size and
- * place; nor that the scratch of a kernel that occurs with its sizes once has the size that the
- * compiler gives it; nor, for members that are neither the first, the second nor the last of a
- * communicator, what begins or ends between two of their pieces (members.c).
- * tests/mutants counts what slips through.
+ * attributes (positions, scales, which part of a table) are the right numbers. Uses by kernels that
+ * adjoint.c has no rule for, values that several pieces make up, and sums of gradients from two
+ * other stages are not judged. What goes from stage to stage is told apart by what it is in each,
+ * and by its micro-batch, not by value. Nor is it shown, for members that are neither the first,
+ * the second nor the last of a communicator, what begins or ends between two of their pieces
+ * (members.c). Names and sums are hashes of 64 bits. tests/mutants looks for what slips through.
  *
  * Records are looked at per call, loops for two iterations, ranks by class and there by their
  * first, second and last members: never rank by rank. */

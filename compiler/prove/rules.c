@@ -1,9 +1,8 @@
 /* rules.c -- what adjoint.c knows of kernels: which go forward, which make whose gradients, and
  * which hand values on. */
-#include <stdlib.h>
-#include <string.h>
+#include "compiler/prove/rules.h"
 
-#include "compiler/prove/adjoint.h"
+#include <string.h>
 
 #define NO NO_OPERAND
 #define END_PAIR                                                                                   \

@@ -13,9 +13,9 @@
  *   ^ the part that is not summed
  * - dtype: :f fp32, :d fp64, :i ids; none: any
  *
- * Scratch may have any size, for kernels live within what they are given, and may be left out at
- * the end. Attributes must be there; only those of slice are places, and are followed for every
- * member. What collectives and exchanges move is plan_check's: it knows their pairs. */
+ * Scratch may be left out at the end; how large it is, scratch.c knows. Attributes must be there;
+ * only those of slice are places, and are followed for every member. What collectives and exchanges
+ * move is plan_check's: it knows their pairs. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -233,24 +233,6 @@ static Range attr_range(const Plan *plan, const PlanRecord *record, uint32_t att
   return range;
 }
 
-/* q, k and v that are rows of one value have gradients that are rows of one value, cut alike. */
-static void check_fused(const Walk *walk, uint32_t index) {
-  enum { Q = 1, D_Q = 6, PARTS = 3, STRIDES = 5, D_STRIDES = 8 };
-  const Plan *plan = walk->view->plan;
-  const PlanRecord *record = walk_record(walk, index);
-  const PlanOperand *operand = plan->operands + record->operands_first;
-  const int64_t *dim = plan->ints + record->dims_first;
-  for (uint32_t i = 0; i < PARTS; i++)
-    if (dim[STRIDES + i] <= dim[2] * dim[4] || dim[STRIDES + i] != dim[STRIDES] ||
-        dim[D_STRIDES + i] != dim[STRIDES] || operand[Q + i].base != operand[Q].base ||
-        operand[D_Q + i].base != operand[D_Q].base)
-      return;
-  for (uint32_t i = 1; i < PARTS; i++)
-    if (operand[Q + i].offset - operand[Q].offset != operand[D_Q + i].offset - operand[D_Q].offset)
-      prove_finding(walk->view, walk, index, "shapes",
-                    "operand %u does not stand to operand %d as %u to %d", D_Q + i, D_Q, Q + i, Q);
-}
-
 /* Both runs of a slice lie in what they are cut from, on every rank. */
 static void check_slice(const Walk *walk, uint32_t index) {
   const Plan *plan = walk->view->plan;
@@ -315,8 +297,6 @@ static void check_kernel(const Walk *walk, uint32_t index, const struct Contract
                   contract->attrs);
   else if (strcmp(contract->kernel, "slice") == 0)
     check_slice(walk, index);
-  else if (strcmp(contract->kernel, "attention_backward") == 0)
-    check_fused(walk, index);
 }
 
 /* Records are looked at once, whatever the number of their calls. */

@@ -176,17 +176,6 @@ static void write_gradients(Step *s, const Reach *r, bool clears) {
     gradient_contribute(s, r, r->access == ACCESS_WRITE);
 }
 
-/* A norm's backward reads its weight and makes that weight's gradient. */
-static void check_norm_parameters(const Step *s) {
-  enum { WEIGHT = 2, D_WEIGHT = 5 };
-  if (s->record->kind != RECORD_KERNEL || s->role[s->record->kernel] != ROLE_NORM_BACKWARD) return;
-  Reach weight = reach(s, WEIGHT), made = reach(s, D_WEIGHT);
-  if (weight.cell_count != 1 || made.cell_count != 1) return; /* gathered, or made in a block */
-  if (strcmp(cell_name(s, weight.cell), cell_name(s, made.cell)) != 0)
-    FINDING(s, "makes the gradient of %.60s from %.60s", cell_name(s, made.cell),
-            cell_name(s, weight.cell));
-}
-
 /* A gradient that stood there on its way does so no more. */
 static void write_samples(Step *s, const PlanOperand *operand) {
   if (operand->access == ACCESS_READ || !s->training || s->mark_count == 0) return;
@@ -211,7 +200,6 @@ static void plain(Step *s, bool clears) {
     if (r.access != ACCESS_READ && !clears && is_transient(s, r.buffer, BUFFER_PARAM))
       FINDING(s, "operand %u: nothing but a gather may write gathered parameters", i);
   }
-  check_norm_parameters(s);
 }
 
 static void reduce_control(Step *s) {
@@ -271,7 +259,6 @@ static void run_kernel(Step *s) {
     if (to.cell_count > 0 || !norm_zero(s, &to)) plain(s, true);
     break;
   }
-  case ROLE_NORM_BACKWARD:
   case ROLE_LOSS:
   case ROLE_PLAIN: plain(s, false); break;
   }
@@ -464,9 +451,7 @@ static KernelRole role_of(const char *name) {
                {"add", ROLE_ADD},
                {"init_normal", ROLE_INIT},
                {"init_uniform", ROLE_INIT},
-               {"init_constant", ROLE_INIT},
-               {"layernorm_backward", ROLE_NORM_BACKWARD},
-               {"rmsnorm_backward", ROLE_NORM_BACKWARD}};
+               {"init_constant", ROLE_INIT}};
   for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
     if (strcmp(name, roles[i].name) == 0) return roles[i].role;
   bool loss = strncmp(name, "cross_entropy", 13) == 0 || strncmp(name, "mse", 3) == 0;

@@ -59,7 +59,6 @@ typedef enum KernelRole {
   ROLE_CAST,
   ROLE_ADD,
   ROLE_INIT,
-  ROLE_NORM_BACKWARD,
   ROLE_LOSS
 } KernelRole;
 
