@@ -250,6 +250,7 @@ static void run_program(Dataflow *d, const PlanProgram *program) {
       uint32_t number = births.buffer[i] - d->view->class->buffers_first;
       forget(d, number);
     }
+    if (d->view->repeats.told_all[program->kind][walk.position]) continue;
     if (!call_is_told(d, &walk)) run_call(d, &walk);
   }
   free(births.buffer);

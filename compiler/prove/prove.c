@@ -44,7 +44,8 @@ static void prove_places(const View *view, Braids *braids) {
 /* `first` is left open. */
 static bool prove_class(View *first, All *all) {
   Members members = members_of(first);
-  bool ready = members.count > 0 && open_view(first, members.coordinates[0], &all->told);
+  bool ready = members.count > 0 && open_view(first, members.coordinates[0], &all->told) &&
+               find_parts(first);
   if (ready) {
     prove_places(first, all->braids);
     prove_twins(first);
@@ -69,7 +70,7 @@ static bool prove_class(View *first, All *all) {
 static bool follow_replicas(const View *views, uint32_t count, Links *links, bool back) {
   bool changed = false;
   for (uint32_t i = 0; i < count; i++)
-    changed = prove_replicas(&views[back ? count - 1 - i : i], links) || changed;
+    changed = prove_replicas(&views[back ? count - 1 - i : i], links, back) || changed;
   return changed;
 }
 

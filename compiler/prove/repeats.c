@@ -119,17 +119,18 @@ static void tell_program(Stories *s, const PlanProgram *program) {
   }
 }
 
-/* A call tells nothing new of transient buffers when none of these does. */
+/* A call tells nothing new of buffers when none of these does. */
 static void mark_calls(const View *view, Repeats *repeats, const PlanProgram *program) {
-  bool *told = repeats->told_call[program->kind];
+  bool *told = repeats->told_call[program->kind], *told_all = repeats->told_all[program->kind];
   Walk walk = walk_begin(view, program);
   while (walk_next(&walk)) {
-    told[walk.position] = true;
+    told[walk.position] = told_all[walk.position] = true;
     for (uint32_t base = 0; base < walk.segment->bases_count; base++) {
       uint32_t buffer = walk_buffer(&walk, base);
-      if (buffer != PLAN_NONE && view->plan->buffers[buffer].program != PLAN_NONE &&
-          !repeats->told_buffer[buffer - view->class->buffers_first])
-        told[walk.position] = false;
+      if (buffer == PLAN_NONE || repeats->told_buffer[buffer - view->class->buffers_first])
+        continue;
+      told_all[walk.position] = false;
+      if (view->plan->buffers[buffer].program != PLAN_NONE) told[walk.position] = false;
     }
   }
 }
@@ -279,40 +280,40 @@ static void compare_parts(Parts *p, bool *again) {
   free(told.story);
 }
 
-static void find_parts(const View *view, Repeats *repeats) {
+bool find_parts(View *view) {
   const PlanProgram *program = view_program(view, PROGRAM_TRAIN_STEP);
   uint32_t buffers = view->class->buffers_count;
-  if (program == NULL || program->loops_count > 0) return; /* a loop says what repeats */
+  if (program == NULL) return true;
+  view->repeats.again = prove_array(view, program->calls_count, sizeof(bool));
+  if (view->repeats.again == NULL) return false;
+  if (program->loops_count > 0) return true; /* a loop says what repeats */
   Parts p = {.view = view, .program = program};
   p.parent = prove_array(view, buffers, sizeof *p.parent);
   p.number = prove_array(view, buffers, sizeof *p.number);
   p.part = prove_array(view, buffers, sizeof *p.part);
-  if (p.parent != NULL && p.number != NULL && p.part != NULL) {
-    for (uint32_t i = 0; i < buffers; i++)
-      p.parent[i] = i;
-    compare_parts(&p, repeats->again);
-  }
+  bool ready = p.parent != NULL && p.number != NULL && p.part != NULL;
+  for (uint32_t i = 0; i < buffers && ready; i++)
+    p.parent[i] = i;
+  if (ready) compare_parts(&p, view->repeats.again);
   free(p.parent), free(p.number), free(p.part);
+  return ready;
 }
 
 /* ---- */
 
 bool find_repeats(View *view, Told *told) {
   Repeats *repeats = &view->repeats;
-  const Plan *plan = view->plan;
   bool ready = true;
   repeats->told_buffer = prove_array(view, view->class->buffers_count, sizeof(bool));
   for (uint32_t i = 0; i < view->class->programs_count; i++) {
-    const PlanProgram *program = &plan->programs[view->class->programs_first + i];
-    repeats->told_call[program->kind] = prove_array(view, program->calls_count, sizeof(bool));
-    ready = ready && repeats->told_call[program->kind] != NULL;
-    if (program->kind != PROGRAM_TRAIN_STEP) continue;
-    repeats->again = prove_array(view, program->calls_count, sizeof(bool));
-    ready = ready && repeats->again != NULL;
+    const PlanProgram *program = &view->plan->programs[view->class->programs_first + i];
+    bool *told_call = prove_array(view, program->calls_count, sizeof(bool));
+    bool *told_all = prove_array(view, program->calls_count, sizeof(bool));
+    repeats->told_call[program->kind] = told_call, repeats->told_all[program->kind] = told_all;
+    ready = ready && told_call != NULL && told_all != NULL;
   }
   if (!ready || repeats->told_buffer == NULL) return false;
   repeats->rank = hash_rank(view);
   tell_stories(view, told, repeats);
-  find_parts(view, repeats);
   return true;
 }

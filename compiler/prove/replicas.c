@@ -35,7 +35,7 @@ typedef struct Replicas {
   const View *view;
   const Links *links;
   uint8_t *role; /* KernelRole by kernel */
-  bool changed, failed;
+  bool back, changed, failed;
   Walk walk_now;
   const Walk *walk;
   uint32_t record_index;
@@ -361,7 +361,7 @@ static void send(Replicas *r, uint32_t operand, uint32_t axes) {
         (link->differs | axes) == link->differs)
       continue;
     link->differs |= axes;
-    r->changed = true;
+    r->changed = r->changed || (r->back ? link->to_class >= class : link->to_class <= class);
   }
 }
 
@@ -442,9 +442,9 @@ static void find_axes(Replicas *r) {
   }
 }
 
-bool prove_replicas(const View *view, Links *links) {
+bool prove_replicas(const View *view, Links *links, bool back) {
   const Plan *plan = view->plan;
-  Replicas r = {.view = view, .links = links};
+  Replicas r = {.view = view, .links = links, .back = back};
   r.extents = prove_array(view, view->class->buffers_count, sizeof *r.extents);
   r.role = prove_array(view, plan->kernels_count, sizeof *r.role);
   if (r.extents != NULL && r.role != NULL) {

@@ -17,6 +17,7 @@ typedef struct Ledger {
 typedef struct Repeats {
   bool *told_buffer;                  /* by buffer of the class: another had the same story */
   bool *told_call[ProgramKind_COUNT]; /* by position: all its transient buffers are such */
+  bool *told_all[ProgramKind_COUNT];  /* by position: and the persistent ones */
   bool *again;   /* by position in the train step: of a part that is like an earlier one */
   uint64_t rank; /* hash of what records may know of the rank */
 } Repeats;
@@ -158,8 +159,10 @@ typedef struct Told {
 /* Adds the story. */
 bool told_before(Told *told, uint64_t story);
 
-/* Fills view->repeats, from the ledger; false when that cannot be. */
+/* Fills view->repeats, from the ledger, but for `again`; false when that cannot be. */
 bool find_repeats(View *view, Told *told);
+/* Fills `again`. */
+bool find_parts(View *view);
 void view_close(View *view);
 typedef struct Braids Braids; /* braid.h: what it works out for one view serves the others */
 void prove_ordering(const View *view, Braids *braids);
@@ -168,8 +171,9 @@ void prove_values(const View *view);
 void prove_twins(const View *view);
 void prove_adjoint(const View *view);
 
-/* True when what is known of other classes has changed: what it found then may be wrong. */
-bool prove_replicas(const View *view, Links *links);
+/* Classes are followed in order, or `back`. True when a class that came before would now receive
+ * something else: what was found then may be wrong. */
+bool prove_replicas(const View *view, Links *links, bool back);
 
 /* The step of one class after another, between open and close: what only all together show is
  * found at the end. */
