@@ -208,7 +208,7 @@ static void judge_strategy(Subject *s, int count, int first) {
     fflush(stdout);
   }
   for (int kind = 0; kind < REORDER_KIND_COUNT; kind++)
-    for (int seed = first; seed < first + count / 10; seed++)
+    for (int seed = first; seed < first + (count + 9) / 10; seed++)
       judge_order(s, (ReorderKind)kind, (uint64_t)seed);
 }
 
