@@ -26,12 +26,12 @@ enum { NO = NO_OPERAND };
 /* ---- naming */
 
 static uint64_t here(const Adjoint *a) {
-  uint64_t name = adjoint_mix(a->record->path + 1, (uint64_t)a->walk->call->layer + 2);
-  return adjoint_mix(name, (uint64_t)a->walk->microbatch + 2);
+  uint64_t name = hash_mix(a->record->path + 1, (uint64_t)a->walk->call->layer + 2);
+  return hash_mix(name, (uint64_t)a->walk->microbatch + 2);
 }
 
 static uint64_t use_of(uint64_t op, uint32_t operand) {
-  return adjoint_mix(adjoint_mix(5, op), operand + 1);
+  return hash_mix(hash_mix(5, op), operand + 1);
 }
 
 static uint64_t bits_of(double number) {
@@ -43,13 +43,13 @@ static uint64_t bits_of(double number) {
 /* Everything that decides what an operation makes. */
 static uint64_t name_of(const Adjoint *a, const Worth *worth) {
   const Plan *plan = a->view->plan;
-  uint64_t name = adjoint_mix(adjoint_mix(here(a), a->record->kernel), a->record->key);
+  uint64_t name = hash_mix(hash_mix(here(a), a->record->kernel), a->record->key);
   for (uint32_t i = 0; i < a->record->operands_count; i++)
-    if (a->place[i].access != ACCESS_WRITE) name = adjoint_mix(name, worth[i].name);
+    if (a->place[i].access != ACCESS_WRITE) name = hash_mix(name, worth[i].name);
   for (uint32_t i = 0; i < a->record->dims_count; i++)
-    name = adjoint_mix(name, (uint64_t)plan->ints[a->record->dims_first + i]);
+    name = hash_mix(name, (uint64_t)plan->ints[a->record->dims_first + i]);
   for (uint32_t i = 0; i < a->record->attrs_count; i++)
-    name = adjoint_mix(name, bits_of(plan->reals[a->record->attrs_first + i]));
+    name = hash_mix(name, bits_of(plan->reals[a->record->attrs_first + i]));
   return name;
 }
 
@@ -66,7 +66,7 @@ static bool is_scratch(const Adjoint *a, uint32_t index) {
 static void write_results(Adjoint *a, uint64_t name, Worth worth) {
   for (uint32_t i = 0; i < a->record->operands_count; i++) {
     if (a->place[i].access == ACCESS_READ) continue;
-    worth.name = adjoint_mix(name, i);
+    worth.name = hash_mix(name, i);
     if (is_scratch(a, i))
       adjoint_drop(a, &a->place[i]);
     else
@@ -97,7 +97,7 @@ static void check_turned(const Adjoint *a) {
 /* What a sum of y = scale x + shift does to gradients: nothing that another number would. */
 static uint64_t scale_factor(double scale) {
   if (scale == 0 || scale == 1) return scale == 1;
-  return scale == -1 ? UINT64_MAX : adjoint_mix(37, bits_of(scale)) | 1;
+  return scale == -1 ? UINT64_MAX : hash_mix(37, bits_of(scale)) | 1;
 }
 
 /* The gradient of an operand that is handed on, in gradients of the result. */
@@ -129,7 +129,7 @@ static Forward forward_of(const Adjoint *a, uint64_t name, const Worth *worth) {
   for (uint32_t i = 0; i < a->record->operands_count && i < FORWARD_OPERANDS; i++) {
     const Place *p = &a->place[i];
     if (is_scratch(a, i)) continue;
-    forward.name[i] = p->access == ACCESS_READ ? worth[i].name : adjoint_mix(name, i);
+    forward.name[i] = p->access == ACCESS_READ ? worth[i].name : hash_mix(name, i);
     if (p->access != ACCESS_READ) continue;
     forward.tensor[i] = p->stands == NULL ? adjoint_tensor(a, p->first, p->end) : worth[i].tensor;
   }
@@ -147,7 +147,7 @@ static void remember(Adjoint *a, uint64_t name, const Worth *worth, const bool *
     if (!followed[i])
       adjoint_unclear(a, p, &worth[i], false);
     else if (to != NO)
-      uses_alias(&a->uses, worth[i].name, adjoint_mix(name, to), factor_of(a, i));
+      uses_alias(&a->uses, worth[i].name, hash_mix(name, to), factor_of(a, i));
     else
       uses_add(&a->uses, worth[i].name, use_by(a, name, i));
   }
@@ -278,15 +278,14 @@ static void make_parameter(Adjoint *a, Forward *f, uint32_t made, uint32_t then,
   f->turned |= 1u << then;
   if (tensor != f->tensor[then])
     ADJOINT_FINDING(a, "operand %u: the gradient of another tensor than the operation read", made);
-  adjoint_write(a, p,
-                (Worth){.name = adjoint_mix(name, made),
-                        .nature = NATURE_GRADIENT,
-                        .tensor = f->tensor[then]});
+  adjoint_write(
+      a, p,
+      (Worth){.name = hash_mix(name, made), .nature = NATURE_GRADIENT, .tensor = f->tensor[then]});
 }
 
 static void make(Adjoint *a, const BackwardRule *rule, Forward *f, uint32_t made, uint64_t name) {
   uint32_t parameter = parameter_of(a, rule, f, made);
-  Worth worth = {.name = adjoint_mix(name, made), .nature = NATURE_GRADIENT};
+  Worth worth = {.name = hash_mix(name, made), .nature = NATURE_GRADIENT};
   if (parameter != NO) {
     make_parameter(a, f, made, parameter, name);
     return;
@@ -466,7 +465,7 @@ static void run_kernel(Adjoint *a) {
 
 static void run_load(Adjoint *a) {
   for (uint32_t i = 0; i < a->record->operands_count; i++) {
-    uint64_t name = adjoint_mix(adjoint_mix(19, i), (uint64_t)a->walk->microbatch + 2);
+    uint64_t name = hash_mix(hash_mix(19, i), (uint64_t)a->walk->microbatch + 2);
     adjoint_write(a, &a->place[i], (Worth){.name = name, .nature = NATURE_VALUE, .input = i + 1});
   }
 }

@@ -9,6 +9,7 @@
 #define LOCKSTEP_PROVE_ADJOINT_H
 
 #include "compiler/prove/events.h"
+#include "compiler/prove/hash.h"
 #include "compiler/prove/rules.h"
 
 typedef enum Nature { NATURE_UNKNOWN, NATURE_VALUE, NATURE_GRADIENT } Nature;
@@ -56,12 +57,6 @@ typedef struct Stands {
 uint32_t stands_find(const Stands *stands, uint64_t offset);
 bool stands_insert(Stands *stands, Stand stand); /* false: out of memory */
 void stands_remove(Stands *stands, uint32_t index);
-
-static inline uint64_t adjoint_mix(uint64_t hash, uint64_t value) {
-  hash = (hash ^ hash >> 32) * 0xd6e8feb86659fd93u + value;
-  hash = (hash ^ hash >> 29) * 0x9e3779b97f4a7c15u;
-  return hash ^ hash >> 32;
-}
 
 /* What has been computed, by name, and who used it. */
 typedef struct Known {

@@ -90,7 +90,7 @@ static bool scatter_rows(Adjoint *a, const Place *from, const Place *to) {
 
 /* What a communication hands on unchanged, however often it does so. */
 static void alias_once(Adjoint *a, uint64_t name, uint64_t of, uint64_t factor) {
-  if (uses_first(&a->uses, adjoint_mix(of, 3))) uses_alias(&a->uses, name, of, factor);
+  if (uses_first(&a->uses, hash_mix(of, 3))) uses_alias(&a->uses, name, of, factor);
 }
 
 static bool is_within(const Adjoint *a, uint32_t operand) {
@@ -154,7 +154,7 @@ static void send(Adjoint *a, uint32_t index, const Worth *worth, bool followed) 
     send_gradient(a, worth);
   else if (!gradient && followed)
     uses_send(&a->uses, worth->name,
-              adjoint_mix(adjoint_mix(adjoint_mix(41, worth->name), a->record_index), index));
+              hash_mix(hash_mix(hash_mix(41, worth->name), a->record_index), index));
   else if (!gradient)
     adjoint_unclear(a, p, worth, false);
 }
@@ -179,11 +179,11 @@ static void take_gradient(Adjoint *a, Worth *worth) {
 /* From another class: of the nature that the place is meant for. */
 static Worth take(Adjoint *a, uint32_t index) {
   uint32_t kind = kind_at(a, &a->place[index]);
-  Worth came = {.name = adjoint_mix(adjoint_mix(a->walk->position, a->record_index), index),
+  Worth came = {.name = hash_mix(hash_mix(a->walk->position, a->record_index), index),
                 .nature = kind == BUFFER_ACTIVATION        ? NATURE_VALUE
                           : kind == BUFFER_GRAD_ACTIVATION ? NATURE_GRADIENT
                                                            : NATURE_UNKNOWN};
-  came.name = adjoint_mix(came.name, a->walk->iteration + 13);
+  came.name = hash_mix(came.name, a->walk->iteration + 13);
   if (came.nature == NATURE_VALUE) take_guest(a, came.name);
   if (came.nature == NATURE_GRADIENT) take_gradient(a, &came);
   return came;
@@ -200,7 +200,7 @@ void carry_exchange(Adjoint *a) {
     bool followed = false, within = is_within(a, i);
     Worth worth = adjoint_worth(a, p, &followed);
     uint64_t before = worth.name;
-    worth.name = adjoint_mix(before, (uint64_t)plan->ints[a->record->dims_first + i]);
+    worth.name = hash_mix(before, (uint64_t)plan->ints[a->record->dims_first + i]);
     worth.tensor = 0;
     if (within) {
       sent[count++] = worth;
@@ -233,7 +233,7 @@ static Worth pieces_at(Adjoint *a, const Place *p) {
   while (pieces_range(&pieces, &piece.first, &piece.end)) {
     piece.tile = (Tile){1, piece.end - piece.first, piece.end - piece.first};
     Worth worth = adjoint_worth(a, &piece, &followed);
-    all.name = adjoint_mix(all.name, worth.name);
+    all.name = hash_mix(all.name, worth.name);
     all.nature = worth.nature;
     adjoint_unclear(a, &piece, &worth, followed);
   }
@@ -252,9 +252,9 @@ static void gather_tensors(Adjoint *a, const Place *from, const Place *to) {
     Place at = *to;
     at.first = row, at.end = row + bytes * members;
     at.tile = (Tile){1, bytes * members, bytes * members};
-    uint64_t name = adjoint_mix(adjoint_mix(7, share), share + bytes);
+    uint64_t name = hash_mix(hash_mix(7, share), share + bytes);
     adjoint_write(a, &at,
-                  (Worth){.name = adjoint_mix(name, plan->comms[a->record->comm].axes_mask),
+                  (Worth){.name = hash_mix(name, plan->comms[a->record->comm].axes_mask),
                           .nature = NATURE_VALUE,
                           .tensor = adjoint_tensor(a, share, share + 1)});
     share += bytes, row = at.end;
@@ -266,20 +266,20 @@ static uint64_t factor_of_move(const Adjoint *a, bool gradient) {
   const Plan *plan = a->view->plan;
   if (a->record->kind != RECORD_ALL_TO_ALL) return 1;
   bool back = a->record->attrs_count > 0 && plan->reals[a->record->attrs_first] != 0;
-  uint64_t factor = adjoint_mix(31 + (back != gradient), plan->comms[a->record->comm].axes_mask);
+  uint64_t factor = hash_mix(31 + (back != gradient), plan->comms[a->record->comm].axes_mask);
   for (uint32_t i = 0; i < a->record->dims_count; i++)
-    factor = adjoint_mix(factor, (uint64_t)plan->ints[a->record->dims_first + i]);
+    factor = hash_mix(factor, (uint64_t)plan->ints[a->record->dims_first + i]);
   return factor | 1;
 }
 
 static uint64_t name_of_move(const Adjoint *a, uint64_t before) {
   const Plan *plan = a->view->plan;
-  uint64_t name = adjoint_mix(adjoint_mix(before, a->record->kind + 17),
-                              plan->comms[a->record->comm].axes_mask);
+  uint64_t name =
+      hash_mix(hash_mix(before, a->record->kind + 17), plan->comms[a->record->comm].axes_mask);
   for (uint32_t i = 0; i < a->record->dims_count; i++)
-    name = adjoint_mix(name, (uint64_t)plan->ints[a->record->dims_first + i]);
+    name = hash_mix(name, (uint64_t)plan->ints[a->record->dims_first + i]);
   for (uint32_t i = 0; i < a->record->attrs_count; i++)
-    name = adjoint_mix(name, plan->reals[a->record->attrs_first + i] != 0);
+    name = hash_mix(name, plan->reals[a->record->attrs_first + i] != 0);
   return name;
 }
 

@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/prove/search.h"
 #include "compiler/prove/step.h"
 
 enum { CELLS_MAX = 1 << 24 };
@@ -63,15 +64,7 @@ static void fill_cells(Step *s) {
 }
 
 Cell *find_cell(const Step *s, uint64_t offset) {
-  uint32_t low = 0, high = s->cell_count;
-  while (low < high) {
-    uint32_t middle = low + (high - low) / 2;
-    if (s->cells[middle].end > offset)
-      high = middle;
-    else
-      low = middle + 1;
-  }
-  return s->cells + low;
+  return s->cells + SEARCH(s->cells, s->cell_count, end, offset + 1);
 }
 
 /* Every tensor lies in one persistent buffer, or what happens to it would go unseen. */

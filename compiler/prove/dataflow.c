@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "compiler/prove/hash.h"
+#include "compiler/prove/search.h"
 #include "compiler/prove/walk.h"
 #include "runtime/plan/control.h"
 
@@ -39,15 +40,7 @@ typedef struct Dataflow {
 
 /* The first span that ends at or after `offset`. */
 static uint32_t find_span(const Written *w, uint64_t offset) {
-  uint32_t low = 0, high = w->count;
-  while (low < high) {
-    uint32_t middle = low + (high - low) / 2;
-    if (w->span[middle].end >= offset)
-      high = middle;
-    else
-      low = middle + 1;
-  }
-  return low;
+  return SEARCH(w->span, w->count, end, offset);
 }
 
 static bool covers(const Written *w, uint64_t first, uint64_t end) {

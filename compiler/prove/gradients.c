@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/prove/search.h"
 #include "compiler/prove/step.h"
 
 static const char *name_at(const Step *s, uint64_t offset) {
@@ -18,15 +19,7 @@ static const char *name_at(const Step *s, uint64_t offset) {
 /* ---- marks */
 
 static uint32_t find_mark(const Step *s, uint64_t offset) {
-  uint32_t low = 0, high = s->mark_count;
-  while (low < high) {
-    uint32_t middle = low + (high - low) / 2;
-    if (s->marks[middle].end > offset)
-      high = middle;
-    else
-      low = middle + 1;
-  }
-  return low;
+  return SEARCH(s->marks, s->mark_count, end, offset + 1);
 }
 
 bool gradients_in(const Step *s, uint64_t first, uint64_t end) {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/prove/search.h"
 #include "compiler/prove/walk.h"
 
 typedef struct Live {
@@ -30,15 +31,7 @@ static uint64_t rounded(uint64_t bytes) {
 
 /* The first live buffer that ends after `offset`. */
 static uint32_t find_after(const Sweep *s, uint64_t offset) {
-  uint32_t low = 0, high = s->live_count;
-  while (low < high) {
-    uint32_t middle = low + (high - low) / 2;
-    if (s->live[middle].end > offset)
-      high = middle;
-    else
-      low = middle + 1;
-  }
-  return low;
+  return SEARCH(s->live, s->live_count, end, offset + 1);
 }
 
 static bool is_persistent(const Sweep *s, uint32_t buffer) {

@@ -8,19 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/prove/search.h"
 #include "compiler/prove/step.h"
 
 /* The first slot at or behind `at`. */
 static uint32_t find_slot(const Step *s, uint64_t at) {
-  uint32_t low = 0, high = s->slot_count;
-  while (low < high) {
-    uint32_t middle = low + (high - low) / 2;
-    if (s->slots[middle].at >= at)
-      high = middle;
-    else
-      low = middle + 1;
-  }
-  return low;
+  return SEARCH(s->slots, s->slot_count, at, at);
 }
 
 static void put_slot(Step *s, Slot slot) {

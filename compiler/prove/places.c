@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "compiler/prove/adjoint.h"
+#include "compiler/prove/search.h"
 
 /* ---- tensors */
 
@@ -25,7 +26,7 @@ bool homes_open(Adjoint *a) {
       uint64_t first = tensor->offset + l * tensor->layer_stride;
       uint64_t layer = (uint64_t)tensor->layer_first + l + 1;
       a->homes[a->home_count++] = (Home){first, first + tensor->size_bytes,
-                                         adjoint_mix(adjoint_mix(11, tensor->name), layer) | 1};
+                                         hash_mix(hash_mix(11, tensor->name), layer) | 1};
     }
   }
   qsort(a->homes, a->home_count, sizeof *a->homes, compare_homes);
@@ -33,14 +34,7 @@ bool homes_open(Adjoint *a) {
 }
 
 uint64_t adjoint_tensor(const Adjoint *a, uint64_t first, uint64_t end) {
-  uint32_t low = 0, high = a->home_count;
-  while (low < high) {
-    uint32_t middle = low + (high - low) / 2;
-    if (a->homes[middle].first < first)
-      low = middle + 1;
-    else
-      high = middle;
-  }
+  uint32_t low = SEARCH(a->homes, a->home_count, first, first);
   bool here = low < a->home_count && a->homes[low].first == first && end <= a->homes[low].end;
   return here ? a->homes[low].tensor : 0;
 }
@@ -171,7 +165,7 @@ static Worth part_of(Adjoint *a, const Worth *whole, uint64_t offset, Tile which
   part.sum = 0, part.known = false, part.whole = 0;
   if (offset != 0) part.tensor = 0;
   part.name = part.nature == NATURE_VALUE ? uses_part(&a->uses, whole->name, offset, which)
-                                          : adjoint_mix(whole->name, part_factor(offset, which));
+                                          : hash_mix(whole->name, part_factor(offset, which));
   return part;
 }
 
@@ -191,8 +185,8 @@ static Worth joined(const Place *p, uint32_t at) {
     uint64_t end = s->end < p->end ? s->end : p->end;
     bytes += within ? bytes_of(&s->tile) : end - first;
     uint64_t factor = within ? part_factor(offset, which)
-                             : adjoint_mix(adjoint_mix(29, first - s->first), end - s->first);
-    worth.name = adjoint_mix(adjoint_mix(worth.name, s->worth.name), factor);
+                             : hash_mix(hash_mix(29, first - s->first), end - s->first);
+    worth.name = hash_mix(hash_mix(worth.name, s->worth.name), factor);
     worth.sum += s->worth.sum * factor;
     if (s->worth.came != 0) worth.came = CAME_SEVERAL;
     worth.known = s->worth.known && within && (!any || worth.known);
@@ -206,7 +200,7 @@ static Worth joined(const Place *p, uint32_t at) {
 Worth adjoint_worth(Adjoint *a, const Place *p, bool *followed) {
   *followed = false;
   if (p->stands == NULL)
-    return (Worth){.name = adjoint_mix(adjoint_mix(7, p->first), p->end), .nature = NATURE_VALUE};
+    return (Worth){.name = hash_mix(hash_mix(7, p->first), p->end), .nature = NATURE_VALUE};
   uint32_t at = stands_find(p->stands, p->first);
   while (meets(p->stands, at, p) && apart(&p->stands->at[at], p))
     at++;

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "compiler/prove/events.h"
+#include "compiler/prove/search.h"
 #include "runtime/plan/control.h"
 
 typedef struct Extent {
@@ -61,15 +62,7 @@ static bool reserve(Replicas *r, Extents *e, uint32_t count) {
 
 /* The first extent that ends after `offset`. */
 static uint32_t find(const Extents *e, uint64_t offset) {
-  uint32_t low = 0, high = e->count;
-  while (low < high) {
-    uint32_t middle = low + (high - low) / 2;
-    if (e->at[middle].end > offset)
-      high = middle;
-    else
-      low = middle + 1;
-  }
-  return low;
+  return SEARCH(e->at, e->count, end, offset + 1);
 }
 
 static bool alike(const Extent *a, const Extent *b) {

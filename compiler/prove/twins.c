@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/prove/hash.h"
 #include "compiler/prove/walk.h"
 #include "runtime/plan/limits.h"
 
@@ -14,15 +15,11 @@ typedef struct Entry {
   uint32_t record;
 } Entry;
 
-static uint64_t mix(uint64_t hash, uint64_t value) {
-  return (hash ^ value) * 1099511628211u;
-}
-
 static uint64_t hash_record(const Plan *plan, const PlanRecord *record) {
-  uint64_t hash = mix(mix(record->kind, record->kernel), record->operands_count);
+  uint64_t hash = hash_mix(hash_mix(record->kind, record->kernel), record->operands_count);
   for (uint32_t i = 0; i < record->operands_count; i++) {
     const PlanOperand *operand = &plan->operands[record->operands_first + i];
-    hash = mix(mix(mix(hash, operand->base), operand->offset), operand->size_bytes);
+    hash = hash_mix(hash_mix(hash_mix(hash, operand->base), operand->offset), operand->size_bytes);
   }
   return hash;
 }

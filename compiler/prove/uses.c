@@ -3,19 +3,12 @@
 #include <string.h>
 
 #include "compiler/prove/adjoint.h"
+#include "compiler/prove/search.h"
 
 /* ---- where values stand */
 
 uint32_t stands_find(const Stands *s, uint64_t offset) {
-  uint32_t low = 0, high = s->count;
-  while (low < high) {
-    uint32_t middle = low + (high - low) / 2;
-    if (s->at[middle].end > offset)
-      high = middle;
-    else
-      low = middle + 1;
-  }
-  return low;
+  return SEARCH(s->at, s->count, end, offset + 1);
 }
 
 void stands_remove(Stands *s, uint32_t index) {
@@ -125,12 +118,12 @@ void uses_alias(Uses *u, uint64_t name, uint64_t of, uint64_t factor) {
 void uses_send(Uses *u, uint64_t name, uint64_t token) {
   bool fresh = false;
   uses_add(u, name, token);
-  Known *known = known_of(u, adjoint_mix(43, token), &fresh);
+  Known *known = known_of(u, hash_mix(43, token), &fresh);
   if (known != NULL) known->sent = true;
 }
 
 bool uses_return(Uses *u, uint64_t token) {
-  Known *known = look_up(u, adjoint_mix(43, token));
+  Known *known = look_up(u, hash_mix(43, token));
   if (known == NULL || !known->sent || known->returned) return false;
   known->returned = true;
   return true;
@@ -139,8 +132,8 @@ bool uses_return(Uses *u, uint64_t token) {
 /* ---- parts */
 
 uint64_t part_factor(uint64_t offset, Tile tile) {
-  uint64_t hash = adjoint_mix(adjoint_mix(23, offset), tile.rows);
-  return adjoint_mix(adjoint_mix(hash, tile.inner), tile.stride) | 1;
+  uint64_t hash = hash_mix(hash_mix(23, offset), tile.rows);
+  return hash_mix(hash_mix(hash, tile.inner), tile.stride) | 1;
 }
 
 /* A part of a part is a part of the whole, where its rows are parts of rows. */
@@ -156,7 +149,7 @@ uint64_t uses_part(Uses *u, uint64_t of, uint64_t offset, Tile tile) {
   const Known *outer = look_up(u, of);
   if (outer != NULL && outer->part != 0 && compose(&u->parts[outer->part - 1], &offset, &tile))
     of = u->parts[outer->part - 1].of;
-  uint64_t factor = part_factor(offset, tile), name = adjoint_mix(of, factor);
+  uint64_t factor = part_factor(offset, tile), name = hash_mix(of, factor);
   bool fresh = false;
   Known *known = known_of(u, name, &fresh);
   if (known == NULL || known->part != 0) return name;

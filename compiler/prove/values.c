@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/prove/search.h"
 #include "compiler/prove/walk.h"
 #include "runtime/plan/plan_text.h"
 
@@ -47,15 +48,7 @@ typedef struct Values {
 } Values;
 
 static uint32_t find_value(const Contents *c, uint64_t offset) {
-  uint32_t low = 0, high = c->count;
-  while (low < high) {
-    uint32_t middle = low + (high - low) / 2;
-    if (c->value[middle].end > offset)
-      high = middle;
-    else
-      low = middle + 1;
-  }
-  return low;
+  return SEARCH(c->value, c->count, end, offset + 1);
 }
 
 /* Who wrote a value, as people know it: a kernel, or a kind of communication. */
