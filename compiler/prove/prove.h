@@ -56,7 +56,8 @@
  * (members.c). Names and sums are hashes of 64 bits. tests/mutants looks for what slips through.
  *
  * Records are looked at per call, loops for two iterations, ranks by class and there by their
- * first, second and last members: never rank by rank. */
+ * first, second and last members: never rank by rank. What repeats, as micro-batches and layers do,
+ * is looked at once (repeats.c). */
 #ifndef LOCKSTEP_PROVE_H
 #define LOCKSTEP_PROVE_H
 
@@ -68,7 +69,7 @@ typedef struct ProveReport {
   uint32_t finding_count; /* all of them; only the first PROVE_FINDINGS_MAX are kept */
   char finding[PROVE_FINDINGS_MAX][PROVE_LINE_BYTES];
   uint64_t ranks, classes, communicators; /* communicators: sub-mesh patterns that are used */
-  uint64_t calls, records, accesses, communications; /* walked, of all classes and programs */
+  uint64_t calls, records, accesses, communications; /* of all classes and programs */
 } ProveReport;
 
 /* Fills the whole report. */
