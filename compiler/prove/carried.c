@@ -146,8 +146,7 @@ static void send(Adjoint *a, uint32_t index, const Worth *worth, bool followed) 
   const Place *p = &a->place[index];
   uint32_t kind = kind_at(a, p);
   bool gradient = worth->nature == NATURE_GRADIENT;
-  if (p->stands == NULL) return;               /* of a tensor: tied.c */
-  if (worth->nature == NATURE_UNKNOWN) return; /* of a part that is like another: repeats.c */
+  if (p->stands == NULL || worth->nature == NATURE_UNKNOWN) return; /* of a tensor: tied.c */
   if (gradient ? kind == BUFFER_ACTIVATION : kind == BUFFER_GRAD_ACTIVATION)
     ADJOINT_FINDING(a, "operand %u: gradients are sent for values, or values for gradients", index);
   else if (gradient && kind == BUFFER_GRAD_ACTIVATION)
@@ -189,6 +188,12 @@ static Worth take(Adjoint *a, uint32_t index) {
   return came;
 }
 
+/* Of a part that is like another, which is looked at. */
+static bool is_again(const Adjoint *a, const Place *p) {
+  return p->buffer != PLAN_NONE &&
+         a->view->repeats.again_buffer[p->buffer - a->view->class->buffers_first];
+}
+
 /* The k-th operand that comes is what another rank's k-th that goes is here. */
 void carry_exchange(Adjoint *a) {
   const Plan *plan = a->view->plan;
@@ -196,7 +201,7 @@ void carry_exchange(Adjoint *a) {
   uint32_t count = 0, taken = 0;
   for (uint32_t i = 0; i < a->record->operands_count; i++) {
     const Place *p = &a->place[i];
-    if (p->access != ACCESS_READ) continue;
+    if (p->access != ACCESS_READ || is_again(a, p)) continue;
     bool followed = false, within = is_within(a, i);
     Worth worth = adjoint_worth(a, p, &followed);
     uint64_t before = worth.name;
@@ -215,7 +220,7 @@ void carry_exchange(Adjoint *a) {
   }
   for (uint32_t i = 0; i < a->record->operands_count; i++) {
     const Place *p = &a->place[i];
-    if (p->access == ACCESS_READ || p->buffer == PLAN_NONE) continue;
+    if (p->access == ACCESS_READ || p->buffer == PLAN_NONE || is_again(a, p)) continue;
     Worth came = is_within(a, i) && taken < count ? sent[taken++] : take(a, i);
     came.input = 0;
     adjoint_write(a, p, came);

@@ -57,9 +57,7 @@ static Concern concern_of(const Step *s, const PlanRecord *record, uint64_t mask
   bool carries = record_is_communication(record) ||
                  (record->kind == RECORD_KERNEL &&
                   (s->role[record->kernel] == ROLE_CAST || s->role[record->kernel] == ROLE_ADD));
-  bool crosses =
-      record->kind == RECORD_EXCHANGE && (comm_axes(s, record->comm) & s->stage_axes) != 0;
-  if (crosses || (carries && reads && samples)) return CONCERN_MOVES;
+  if (carries && reads && samples) return CONCERN_MOVES;
   return reads || writes || asks_more(s, record) ? CONCERN_SOME : CONCERN_NONE;
 }
 

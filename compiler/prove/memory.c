@@ -189,6 +189,7 @@ void view_close(View *view) {
     free(view->repeats.told_call[kind]), free(view->repeats.told_all[kind]);
     view->ledger[kind] = (Ledger){0};
   }
-  free(view->repeats.told_buffer), free(view->repeats.again);
+  free(view->repeats.told_buffer);
+  free(view->repeats.again), free(view->repeats.again_buffer);
   view->repeats = (Repeats){0};
 }

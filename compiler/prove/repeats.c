@@ -250,7 +250,7 @@ static Part *part_of(const Parts *p, const Walk *walk) {
   return NULL;
 }
 
-static void compare_parts(Parts *p, bool *again) {
+static void compare_parts(Parts *p, const Repeats *repeats) {
   Told told = {0};
   Walk walk = walk_begin(p->view, p->program);
   while (walk_next(&walk))
@@ -275,8 +275,10 @@ static void compare_parts(Parts *p, bool *again) {
       alone.again = walk.microbatch >= 0 && told_before(&told, alone.hash);
       part = &alone;
     }
-    again[walk.position] = part->again;
+    repeats->again[walk.position] = part->again;
   }
+  for (uint32_t i = 0; i < p->view->class->buffers_count; i++)
+    repeats->again_buffer[i] = p->part[find_part(p, i)].again;
   free(told.story);
 }
 
@@ -285,7 +287,8 @@ bool find_parts(View *view) {
   uint32_t buffers = view->class->buffers_count;
   if (program == NULL) return true;
   view->repeats.again = prove_array(view, program->calls_count, sizeof(bool));
-  if (view->repeats.again == NULL) return false;
+  view->repeats.again_buffer = prove_array(view, buffers, sizeof(bool));
+  if (view->repeats.again == NULL || view->repeats.again_buffer == NULL) return false;
   if (program->loops_count > 0) return true; /* a loop says what repeats */
   Parts p = {.view = view, .program = program};
   p.parent = prove_array(view, buffers, sizeof *p.parent);
@@ -294,7 +297,7 @@ bool find_parts(View *view) {
   bool ready = p.parent != NULL && p.number != NULL && p.part != NULL;
   for (uint32_t i = 0; i < buffers && ready; i++)
     p.parent[i] = i;
-  if (ready) compare_parts(&p, view->repeats.again);
+  if (ready) compare_parts(&p, &view->repeats);
   free(p.parent), free(p.number), free(p.part);
   return ready;
 }

@@ -18,8 +18,9 @@ typedef struct Repeats {
   bool *told_buffer;                  /* by buffer of the class: another had the same story */
   bool *told_call[ProgramKind_COUNT]; /* by position: all its transient buffers are such */
   bool *told_all[ProgramKind_COUNT];  /* by position: and the persistent ones */
-  bool *again;   /* by position in the train step: of a part that is like an earlier one */
-  uint64_t rank; /* hash of what records may know of the rank */
+  bool *again;        /* by position in the train step: of a part that is like an earlier one */
+  bool *again_buffer; /* by buffer of the class: of such a part */
+  uint64_t rank;      /* hash of what records may know of the rank */
 } Repeats;
 
 /* A class seen from one set of coordinates. */
@@ -159,9 +160,9 @@ typedef struct Told {
 /* Adds the story. */
 bool told_before(Told *told, uint64_t story);
 
-/* Fills view->repeats, from the ledger, but for `again`; false when that cannot be. */
+/* Fills view->repeats, from the ledger, but for parts; false when that cannot be. */
 bool find_repeats(View *view, Told *told);
-/* Fills `again`. */
+/* Fills `again` and `again_buffer`. */
 bool find_parts(View *view);
 void view_close(View *view);
 typedef struct Braids Braids; /* braid.h: what it works out for one view serves the others */
