@@ -1,52 +1,149 @@
-/* aside.c -- checkpoints of another course of the run are moved, never mixed with the new one's.
+/* aside.c -- checkpoints of another course of the run are moved, never mixed with the new one's,
+ * and what an interrupted save has left is removed.
  *
  * A run that starts at step s writes steps from s on. Files of later steps that are there already
  * would be taken for newer ones: they would be resumed from, and the new ones removed as the
- * oldest. Parts without rank 0's file go with them. */
+ * oldest. They go into a folder earlier.N, of which the newest are kept. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "runtime/checkpoint/checkpoint.h"
 
-static int64_t any_from(const char *directory, int64_t first_step, char name[256]) {
+enum { NAME_BYTES = 256, LONG_PATH_BYTES = CHECKPOINT_PATH_BYTES + 2 * NAME_BYTES };
+
+/* Whether a file of a folder is meant; `given` is the first step of the run. */
+typedef bool Chooses(const char *directory, const char *name, int64_t given);
+
+/* The name of any file that is meant. False with status code 0: there is none. */
+static bool find_any(const char *directory, Chooses *chooses, int64_t given, char name[NAME_BYTES],
+                     Status *status) {
+  status->code = 0;
   DIR *folder = opendir(directory);
-  int64_t found = -1;
-  for (struct dirent *item; folder && found < 0 && (item = readdir(folder));) {
-    const char *rest = "";
-    int64_t step = checkpoint_step_of(item->d_name, &rest);
-    bool is_file = *rest == '\0' || strncmp(rest, ".r", 2) == 0;
-    if (step < first_step || !is_file) continue;
-    (void)snprintf(name, 256, "%s", item->d_name);
-    found = step;
+  if (!folder && errno == ENOENT) return false;
+  bool found = false;
+  errno = 0;
+  for (struct dirent *item; folder && !found && (item = readdir(folder));) {
+    found = chooses(directory, item->d_name, given);
+    if (found) (void)snprintf(name, NAME_BYTES, "%s", item->d_name);
+    errno = 0;
+  }
+  int failure = errno;
+  if (folder) (void)closedir(folder);
+  if (found || failure == 0) return found;
+  return status_fail(status, STATUS_WORLD, "%s: cannot be listed: %s", directory,
+                     strerror(failure));
+}
+
+static bool is_part(const char *rest) {
+  return strncmp(rest, ".r", 2) == 0;
+}
+
+/* A file that has not got its name, or parts without rank 0's file, whose name comes last and goes
+ * first. No run writes here now: the folder is locked. */
+static bool is_left_over(const char *directory, const char *name, int64_t given) {
+  (void)given;
+  const char *rest = "";
+  int64_t step = checkpoint_step_of(name, &rest);
+  size_t length = strlen(rest);
+  if (step < 0 || length == 0) return false;
+  if (length >= 4 && strcmp(rest + length - 4, ".new") == 0) return true;
+  char head[CHECKPOINT_PATH_BYTES];
+  checkpoint_path(head, directory, step, 0);
+  return is_part(rest) && access(head, F_OK) != 0 && errno == ENOENT;
+}
+
+static bool is_of_later_step(const char *directory, const char *name, int64_t first_step) {
+  (void)directory;
+  const char *rest = "";
+  return checkpoint_step_of(name, &rest) >= first_step && (*rest == '\0' || is_part(rest));
+}
+
+static bool remove_left_overs(const char *directory, Status *status) {
+  char name[NAME_BYTES], path[LONG_PATH_BYTES];
+  while (find_any(directory, is_left_over, 0, name, status)) {
+    (void)snprintf(path, sizeof path, "%s/%s", directory, name);
+    if (unlink(path) != 0)
+      return status_fail(status, STATUS_WORLD, "%s: cannot be removed: %s", path, strerror(errno));
+  }
+  return status->code == 0;
+}
+
+static int64_t number_of(const char *name) {
+  static const char prefix[] = "earlier.";
+  if (strncmp(name, prefix, sizeof prefix - 1) != 0) return 0;
+  char *end;
+  long long number = strtoll(name + sizeof prefix - 1, &end, 10);
+  return *end == 0 && number > 0 ? number : 0;
+}
+
+/* Of the folders earlier.N; zeros when there is none. */
+typedef struct Numbers {
+  int64_t oldest, newest;
+  int32_t count;
+} Numbers;
+
+static Numbers list_earlier(const char *directory) {
+  Numbers numbers = {0};
+  DIR *folder = opendir(directory);
+  for (struct dirent *item; folder && (item = readdir(folder));) {
+    int64_t number = number_of(item->d_name);
+    if (number == 0) continue;
+    if (numbers.count++ == 0 || number < numbers.oldest) numbers.oldest = number;
+    if (number > numbers.newest) numbers.newest = number;
   }
   if (folder) (void)closedir(folder);
-  return found;
+  return numbers;
+}
+
+static void earlier_path(char path[CHECKPOINT_PATH_BYTES], const char *directory, int64_t number) {
+  (void)snprintf(path, CHECKPOINT_PATH_BYTES, "%.*s/earlier.%lld", CHECKPOINT_PATH_BYTES - 64,
+                 directory, (long long)number);
+}
+
+/* Removes what a run has put there, and the folder unless somebody has put more. */
+static bool remove_earlier(const char *directory, int64_t number) {
+  char folder[CHECKPOINT_PATH_BYTES], name[NAME_BYTES], path[LONG_PATH_BYTES];
+  Status status = {0};
+  earlier_path(folder, directory, number);
+  while (find_any(folder, is_of_later_step, 0, name, &status)) {
+    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+    if (unlink(path) != 0) return false;
+  }
+  return rmdir(folder) == 0;
+}
+
+static void remove_oldest(const char *directory, CheckpointAside *aside) {
+  for (Numbers numbers = list_earlier(directory); numbers.count > CHECKPOINT_EARLIER_KEEP;
+       numbers = list_earlier(directory)) {
+    if (!remove_earlier(directory, numbers.oldest)) return; /* then there is only too much */
+    aside->removed++;
+  }
 }
 
 bool checkpoint_set_aside(const char *directory, int64_t first_step, CheckpointAside *aside,
                           Status *status) {
-  char name[256], from[CHECKPOINT_PATH_BYTES], to[CHECKPOINT_PATH_BYTES + 256];
+  char name[NAME_BYTES], from[LONG_PATH_BYTES], to[LONG_PATH_BYTES];
   *aside = (CheckpointAside){0};
-  bool moves = false;
-  while (any_from(directory, first_step, name) >= 0) {
-    for (int32_t n = 1; !moves; n++) {
-      (void)snprintf(aside->path, sizeof aside->path, "%.*s/earlier.%d", CHECKPOINT_PATH_BYTES - 32,
-                     directory, n);
-      moves = mkdir(aside->path, 0777) == 0;
-      if (moves) break;
-      if (errno != EEXIST)
+  if (!remove_left_overs(directory, status)) return false;
+  while (find_any(directory, is_of_later_step, first_step, name, status)) {
+    if (aside->path[0] == 0) {
+      earlier_path(aside->path, directory, list_earlier(directory).newest + 1);
+      if (mkdir(aside->path, 0777) != 0)
         return status_fail(status, STATUS_WORLD, "%s: cannot be made: %s", aside->path,
                            strerror(errno));
     }
-    (void)snprintf(from, sizeof from, "%.*s/%s", CHECKPOINT_PATH_BYTES - 260, directory, name);
+    (void)snprintf(from, sizeof from, "%s/%s", directory, name);
     (void)snprintf(to, sizeof to, "%s/%s", aside->path, name);
     if (rename(from, to) != 0)
       return status_fail(status, STATUS_WORLD, "%s: cannot be moved: %s", from, strerror(errno));
     aside->count += checkpoint_step_of(name, NULL) >= 0;
   }
+  if (status->code != 0) return false;
+  if (aside->path[0] != 0) remove_oldest(directory, aside);
   return true;
 }

@@ -23,6 +23,7 @@ enum {
   CHECKPOINT_VERSION = 1,
   CHECKPOINT_VERSION_PARTS = 2,
   CHECKPOINT_KEEP_MAX = 1024,
+  CHECKPOINT_EARLIER_KEEP = 3, /* folders earlier.N, the newest */
   CHECKPOINT_PATH_BYTES = 4096,
   CHECKPOINT_AXIS_NAME_BYTES = 16
 };
@@ -85,11 +86,13 @@ typedef struct CheckpointStore {
 
 typedef struct CheckpointAside {
   int32_t count;                    /* checkpoints moved, in one file or more */
+  int32_t removed;                  /* older folders earlier.N, beyond CHECKPOINT_EARLIER_KEEP */
   char path[CHECKPOINT_PATH_BYTES]; /* where to */
 } CheckpointAside;
 
 /* Moves the checkpoints of step `first_step` and later, which this run will write anew, into a new
- * folder earlier.N. */
+ * folder earlier.N. What a save that was interrupted has left is removed. Nobody else may write in
+ * the directory. */
 bool checkpoint_set_aside(const char *directory, int64_t first_step, CheckpointAside *aside,
                           Status *status);
 

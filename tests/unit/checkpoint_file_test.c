@@ -303,6 +303,53 @@ static void test_aside(void) {
   }
 }
 
+static bool is_there(const char *name) {
+  (void)snprintf(path, sizeof path, "%.64s/%s", folder, name);
+  return access(path, F_OK) == 0;
+}
+
+static void make_empty(const char *name) {
+  (void)snprintf(path, sizeof path, "%.64s/%s", folder, name);
+  FILE *file = fopen(path, "w");
+  CHECK(file && fclose(file) == 0);
+}
+
+static void test_left_overs(void) {
+  Plan plan = example(3);
+  CheckpointAside aside;
+  Status status = {0};
+  TEST("what an interrupted save has left is removed, whole checkpoints stay") {
+    make_empty("step_00000011.ckpt.r00001");     /* its rank 0 is there */
+    make_empty("step_00000012.ckpt.new");        /* had not got its name */
+    make_empty("step_00000012.ckpt.r00001.new"); /* the same of another rank */
+    make_empty("step_00000009.ckpt.r00003");     /* rank 0's was removed, or never named */
+    make_empty("notes.new");                     /* not ours */
+    CHECK(checkpoint_set_aside(folder, 12, &aside, &status));
+    CHECK_INT(aside.count, 0);
+    CHECK(is_there("step_00000011.ckpt") && is_there("step_00000011.ckpt.r00001"));
+    CHECK(is_there("notes.new"));
+    CHECK(!is_there("step_00000012.ckpt.new") && !is_there("step_00000012.ckpt.r00001.new"));
+    CHECK(!is_there("step_00000009.ckpt.r00003"));
+    CHECK(unlink(step_path(11)) == 0);
+  }
+  TEST("of the folders earlier.N the newest stay, and numbers go on") {
+    for (int i = 0; i < 5; i++) {
+      save_step(&plan, 12);
+      CHECK(checkpoint_set_aside(folder, 1, &aside, &status));
+      CHECK_INT(aside.removed, i < CHECKPOINT_EARLIER_KEEP ? 0 : 1);
+    }
+    CHECK(!is_there("earlier.1") && !is_there("earlier.2"));
+    CHECK(is_there("earlier.3/step_00000012.ckpt") && is_there("earlier.5/step_00000012.ckpt"));
+  }
+  TEST("a folder earlier.N with a file of somebody else is not removed") {
+    make_empty("earlier.3/mine");
+    save_step(&plan, 12);
+    CHECK(checkpoint_set_aside(folder, 1, &aside, &status));
+    CHECK_INT(aside.removed, 0);
+    CHECK(is_there("earlier.3/mine") && is_there("earlier.6/step_00000012.ckpt"));
+  }
+}
+
 int main(void) {
   (void)snprintf(folder, sizeof folder, "/tmp/lockstep_checkpoint_%d", (int)getpid());
   TEST("the checksum sees length, order and every byte") {
@@ -322,6 +369,7 @@ int main(void) {
   test_mismatch();
   test_damage();
   test_aside();
+  test_left_overs();
   test_parts();
   test_parts_elsewhere();
   build_free(&builder);
