@@ -94,7 +94,7 @@ bool lanes_end(Lanes *lanes, bool done, Status *status) {
     const LaneThread *other = &lanes->threads[lane];
     while (other->is_running)
       pthread_cond_wait(&lanes->wake, &lanes->lock);
-    if (!other->done && (done || status->code == 0)) *status = other->status;
+    if (!other->done && (done || status->code == STATUS_ECHO)) *status = other->status;
     done = done && other->done;
   }
   pthread_mutex_unlock(&lanes->lock);

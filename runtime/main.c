@@ -1,12 +1,16 @@
 /* main.c -- lockstep-rank PLAN: trains as the plan says. */
 #include <errno.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "runtime/metrics/report.h"
 #include "runtime/plan/plan_io.h"
+#include "runtime/process/process.h"
 #include "runtime/run.h"
 
 static const char usage[] =
@@ -16,25 +20,48 @@ static const char usage[] =
     "  --kernels fast|reference   which kernels to run; reference is plain and slow\n"
     "  --quiet                    errors only\n"
     "  --no-plot                  no loss curve in the terminal\n"
-    "  --json                     summary as JSON on stdout\n"
+    "  --json                     one JSON document on stdout, the lines of the run on stderr\n"
     "  --version, --help\n"
-    "exit: 0 done, 1 the job must change, 2 the machine failed and a retry may help, 3 a defect\n";
+    "SIGINT, SIGTERM and SIGHUP end the run after its step, saved; a second SIGINT or SIGTERM "
+    "ends\n"
+    "it at once, unsaved.\n"
+    "exit: 0 done, 1 the job must change, 2 the machine failed and a retry may help, 3 a defect,\n"
+    "      4 nothing left to do, 5 stopped as asked and saved, 6 ended because another rank did\n";
 
-/* The second signal does not wait for the step. */
-static void on_signal(int number) {
-  (void)number;
-  static const char line[] = "\nstopping after this step; once more to stop at once\n";
-  if (run_stop_requested) _exit(STATUS_INTERRUPTED);
-  run_stop_requested = 1;
-  ssize_t ignored = write(STDERR_FILENO, line, sizeof line - 1);
-  (void)ignored;
+/* timeout and batch systems send a signal to a process and once more to its group: what comes
+ * within this time is the same request. */
+enum { SAME_REQUEST_MS = 1000 };
+
+static int64_t now_ms(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
 }
 
+/* The second request does not wait for the step: it ends the process as if nobody had caught the
+ * signal, so that the shell sees which. A terminal that closes says so once and never means that.
+ */
+static void on_signal(int number) {
+  static const char line[] = "\nstopping after this step; once more to stop at once, unsaved\n";
+  static _Atomic int64_t first_ms;
+  if (!atomic_exchange(&run_stop_requested, true)) {
+    atomic_store(&first_ms, now_ms());
+    ssize_t ignored = write(STDERR_FILENO, line, sizeof line - 1);
+    (void)ignored;
+  } else if (number != SIGHUP && now_ms() - atomic_load(&first_ms) > SAME_REQUEST_MS) {
+    (void)signal(number, SIG_DFL);
+    (void)raise(number);
+  }
+}
+
+/* nohup has the hang-up ignored, and it stays so. */
 static void catch_signals(void) {
-  struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+  struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART}, before;
   sigemptyset(&action.sa_mask);
   sigaction(SIGINT, &action, NULL);
   sigaction(SIGTERM, &action, NULL);
+  if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+    sigaction(SIGHUP, &action, NULL);
 }
 
 static bool parse_steps(const char *text, int64_t *steps, Status *status) {
@@ -81,15 +108,26 @@ static bool parse_options(RunOptions *options, int count, char **word, Status *s
   return true;
 }
 
+/* Whether the words ask for --json, also those of which others are wrong. */
+static bool asks_json(int count, char **word) {
+  for (int i = 2; i < count; i++)
+    if (strcmp(word[i], "--json") == 0) return true;
+  return false;
+}
+
+static bool open_plan(Plan *plan, const char *path, Status *status) {
+  char why[PLAN_WHY_BYTES];
+  if (!plan_open(plan, path, why)) return status_fail(status, STATUS_USER, "%s", why);
+  if (plan->jobs_count == 1) return true;
+  plan_close(plan);
+  return status_fail(status, STATUS_USER, "%s: holds no job", path);
+}
+
 static bool run(int count, char **word, Status *status) {
   Plan plan;
-  char why[PLAN_WHY_BYTES];
-  if (!plan_open(&plan, word[1], why)) return status_fail(status, STATUS_USER, "%s", why);
-  bool done = plan.jobs_count == 1 || status_fail(status, STATUS_USER, "%s: holds no job", word[1]);
-  if (done) {
-    RunOptions options = run_defaults(&plan);
-    done = parse_options(&options, count, word, status) && run_job(&plan, &options, status);
-  }
+  if (!open_plan(&plan, word[1], status)) return false;
+  RunOptions options = run_defaults(&plan);
+  bool done = parse_options(&options, count, word, status) && run_job(&plan, &options, status);
   plan_close(&plan);
   return done;
 }
@@ -107,9 +145,12 @@ int main(int count, char **word) {
     fputs(usage, stderr);
     return STATUS_USER;
   }
+  process_prepare("lockstep-rank");
   catch_signals();
   Status status = {0};
-  if (run(count, word, &status)) return STATUS_DONE;
+  if (run(count, word, &status)) return status.code;
+  if (status.code == 0) status.code = STATUS_OURS;
   fprintf(stderr, "lockstep-rank: %s\n", status.text);
-  return status.code ? status.code : STATUS_OURS;
+  if (asks_json(count, word)) report_failure(&status);
+  return status.code;
 }

@@ -44,7 +44,7 @@ static int64_t now_ns(void) {
 static bool meet(Rank *rank, Status *status) {
   assert(rank->comm);
   if (rank->comm->ops->barrier(rank->comm)) return true;
-  status->code = 0; /* the rank that failed says why */
+  status->code = STATUS_ECHO; /* the rank that failed says why */
   return false;
 }
 
@@ -262,7 +262,7 @@ static bool train_step(Rank *rank, int64_t step, Status *status) {
   int64_t start_ns = now_ns();
   int64_t wait_ns = data_wait_ns(rank), sent_bytes = replay_sent_bytes(&rank->replay);
   set_control(rank, step);
-  control->reduce[REDUCE_STOP] = run_stop_requested ? 1.0 : 0.0;
+  control->reduce[REDUCE_STOP] = atomic_load(&run_stop_requested) ? 1.0 : 0.0;
   control->reduce[REDUCE_CHECKPOINT] = wants_checkpoint(rank, step) ? 1.0 : 0.0;
   if (!replay_run(&rank->replay, rank->train, status) || !check_finite(rank, step, status))
     return false;
@@ -285,7 +285,7 @@ static bool train_step(Rank *rank, int64_t step, Status *status) {
  */
 static bool after_step(Rank *rank, int64_t step, Status *status) {
   const Control *control = rank->replay.control;
-  bool stop = control->reduce[REDUCE_STOP] > 0;
+  bool stop = control->reduce[REDUCE_STOP] > 0 && step < rank->run->last_step;
   bool asked = control->reduce[REDUCE_CHECKPOINT] > 0;
   bool last = step == rank->run->last_step || stop;
   if (!stop && rank->eval && stage_validates(&rank->stage_setup, step) &&
@@ -293,7 +293,8 @@ static bool after_step(Rank *rank, int64_t step, Status *status) {
     return false;
   if ((asked || (last && checkpoints(rank))) && !save(rank, step, status)) return false;
   if (stop && rank->number == 0)
-    report_note(&rank->run->report, "stopped  after step %lld, as asked", (long long)step);
+    report_note(&rank->run->report, "stopped  after step %lld, as asked%s", (long long)step,
+                checkpoints(rank) ? "" : "; nothing is saved, for the job has no checkpoints");
   rank->stopped = stop;
   return true;
 }
@@ -343,17 +344,18 @@ static bool run_steps(Rank *rank, Status *status) {
 }
 
 static bool close_report(Rank *rank, Status *status) {
-  const Run *run = rank->run;
+  Run *run = rank->run;
+  run->stopped = rank->stopped;
   RankMemory most = run->memory[0];
   for (int32_t i = 1; i < run->mesh.rank_count; i++)
     if (run->memory[i].planned_bytes > most.planned_bytes) most = run->memory[i];
   EndFacts facts = {
-      .outcome = rank->stopped ? "stopped" : "done",
+      .stopped = rank->stopped,
       .planned_bytes = most.planned_bytes,
       .measured_bytes = most.measured_bytes,
       .checkpoint = rank->saved_path[0] ? rank->saved_path : NULL,
   };
-  return report_close(&rank->run->report, &facts, status);
+  return report_close(&run->report, &facts, status);
 }
 
 static bool live(Rank *rank, Status *status) {

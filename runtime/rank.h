@@ -8,6 +8,7 @@
 #include "runtime/device/arena.h"
 #include "runtime/mesh.h"
 #include "runtime/metrics/report.h"
+#include "runtime/process/lock.h"
 #include "runtime/run.h"
 
 /* Of one rank, in blocks as memory is given out. */
@@ -34,6 +35,8 @@ typedef struct Run {
   RankMemory *memory; /* one per rank, written before the last meeting */
   Arena *arena;       /* one per rank, opened by it, closed when all have left */
   double unigram;
+  bool stopped;  /* by a request, before the last step */
+  Lock lock[2];  /* of the run's folder and the checkpoints' */
   Report report; /* rank 0's */
 } Run;
 

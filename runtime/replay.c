@@ -131,7 +131,7 @@ static bool run_by_kind(Replay *replay, const Position *at, const PlanRecord *re
                               replay->operand_bytes + record->operands_first,
                               (int32_t)record->operands_count, status);
   if (run_comm(replay, record, operand)) return true;
-  status->code = 0; /* the rank that failed says why */
+  status->code = STATUS_ECHO; /* the rank that failed says why */
   return false;
 }
 
@@ -197,7 +197,7 @@ static bool run_in_turn(Walker *walker, const Position *at, uint32_t number, uin
   *lanes_seen |= 1u << record->lane;
   if ((first && !wait_for_calls(walker, at, record->lane)) ||
       !wait_in_segment(walker, at, record)) {
-    status->code = 0; /* the lane that failed says why */
+    status->code = STATUS_ECHO; /* the lane that failed says why */
     return false;
   }
   if (!run_record(walker, at, record, status)) return false;
@@ -232,7 +232,7 @@ static bool walk(Replay *replay, Lane lane, uint32_t lanes_mask, Status *status)
 static bool walk_beside_others(Replay *replay, Lane lane, uint32_t lanes_mask, Status *status) {
   if (walk(replay, lane, lanes_mask, status)) return true;
   lanes_fail(&replay->lanes);
-  if (status->code != 0) replay->setup.comm->ops->abort(replay->setup.comm);
+  if (status->code != STATUS_ECHO) replay->setup.comm->ops->abort(replay->setup.comm);
   return false;
 }
 

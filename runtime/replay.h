@@ -74,7 +74,7 @@ const PlanProgram *replay_program(const Replay *replay, ProgramKind kind);
 const ReplayCount *replay_count(const Replay *replay, uint32_t record);
 int64_t replay_sent_bytes(const Replay *replay);
 
-/* Control must be set. False: a status with code 0 means that another rank aborted the job. */
+/* Control must be set. False: STATUS_ECHO means that another rank aborted the job. */
 bool replay_run(Replay *replay, const PlanProgram *program, Status *status);
 
 /* What a lane's thread does: a LanesBody. */

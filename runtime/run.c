@@ -8,10 +8,11 @@
 
 #include "runtime/boot/local.h"
 #include "runtime/device/arena.h"
+#include "runtime/folder.h"
 #include "runtime/metrics/text.h"
 #include "runtime/rank.h"
 
-volatile sig_atomic_t run_stop_requested;
+atomic_bool run_stop_requested;
 atomic_bool run_is_steady;
 
 RunOptions run_defaults(const Plan *plan) {
@@ -60,8 +61,32 @@ static bool clear_way(const Run *run, Status *status) {
   text_start(&text, STDERR_FILENO);
   text_add(&text, "kept     %d checkpoint%s of an earlier run in %s\n", aside.count,
            aside.count == 1 ? "" : "s", aside.path);
+  if (aside.removed > 0)
+    text_add(&text, "removed  %d older folder%s earlier.N: the newest %d are kept\n", aside.removed,
+             aside.removed == 1 ? "" : "s", CHECKPOINT_EARLIER_KEEP);
   (void)text_flush(&text);
   return true;
+}
+
+static bool lock_folder(Lock *lock, const char *folder, Status *status) {
+  char why[LOCK_WHY_BYTES];
+  LockResult result = lock_take(lock, folder, why);
+  if (result == LOCK_TAKEN) return true;
+  /* Two runs of one folder are a slip: waiting for the other one would not mend it. */
+  return status_fail(status, result == LOCK_HELD ? STATUS_USER : STATUS_WORLD, "%s", why);
+}
+
+/* Before anything in them is read. A job that saves nothing may still move checkpoints that are
+ * there. */
+static bool lock_folders(Run *run, Status *status) {
+  const PlanJob *job = &run->plan->jobs[0];
+  const char *own = plan_string(run->plan, job->run_dir);
+  const char *checkpoints = plan_string(run->plan, job->checkpoint_dir);
+  bool saves = job->checkpoint_every_steps > 0 || job->checkpoint_every_s > 0;
+  run->lock[0].descriptor = run->lock[1].descriptor = -1;
+  if (!folder_make(own, status) || !lock_folder(&run->lock[0], own, status)) return false;
+  if (!saves && access(checkpoints, F_OK) != 0) return true;
+  return folder_make(checkpoints, status) && lock_folder(&run->lock[1], checkpoints, status);
 }
 
 /* Better one line now than the kernel's out-of-memory killer when the last page is touched. */
@@ -84,7 +109,7 @@ static bool check_memory(const Run *run, Status *status) {
 
 static bool open_run(Run *run, Status *status) {
   const PlanJob *job = &run->plan->jobs[0];
-  if (!mesh_read(&run->mesh, run->plan, status)) return false;
+  if (!lock_folders(run, status) || !mesh_read(&run->mesh, run->plan, status)) return false;
   run->first_step = 1;
   run->last_step = job->steps;
   if (run->options->steps > 0 && run->options->steps < job->steps)
@@ -118,6 +143,8 @@ static void close_run(Run *run) {
   free(run->arena);
   free(run->memory);
   free(run->peak_flops_per_s);
+  lock_give_back(&run->lock[0]);
+  lock_give_back(&run->lock[1]);
   free(run);
 }
 
@@ -140,6 +167,7 @@ bool run_job(const Plan *plan, const RunOptions *options, Status *status) {
               (long long)run->last_step);
   } else if (done)
     done = boot_local(run->mesh.rank_count, rank_main, abort_all, run, status);
+  if (done) status->code = run->stopped ? STATUS_STOPPED : STATUS_DONE;
   close_run(run);
   return done;
 }

@@ -2,7 +2,6 @@
 #ifndef LOCKSTEP_RUN_H
 #define LOCKSTEP_RUN_H
 
-#include <signal.h>
 #include <stdatomic.h>
 
 #include "kernels/kernel.h"
@@ -22,8 +21,8 @@ typedef struct RunOptions {
   CommDelay link_delay;    /* of every message between ranks; zero but in tests */
 } RunOptions;
 
-/* Raised by the signal handler: finish the step, save, leave. */
-extern volatile sig_atomic_t run_stop_requested;
+/* Raised by the signal handler, read by every rank's thread: finish the step, save, leave. */
+extern atomic_bool run_stop_requested;
 
 /* True from the end of the first step to the end of the last one: nothing may be allocated. Tests
  * watch it. */
@@ -32,6 +31,8 @@ extern atomic_bool run_is_steady;
 /* Options of resume that the command line did not give come from the plan. */
 RunOptions run_defaults(const Plan *plan);
 
+/* True: the run has ended in good order, and the status code says how: STATUS_DONE or
+ * STATUS_STOPPED. */
 bool run_job(const Plan *plan, const RunOptions *options, Status *status);
 
 #endif

@@ -10,10 +10,12 @@
 /* The process's exit codes. */
 enum {
   STATUS_DONE = 0,
-  STATUS_USER = 1,  /* the job, its files or the command line must change */
-  STATUS_WORLD = 2, /* disk, memory, peers: a retry may help */
-  STATUS_OURS = 3,  /* a defect of this program or of the compiler that made the plan */
-  STATUS_INTERRUPTED = 130
+  STATUS_USER = 1,         /* the job, its files or the command line must change */
+  STATUS_WORLD = 2,        /* disk, memory, peers: a retry may help */
+  STATUS_OURS = 3,         /* a defect of this program or of the compiler that made the plan */
+  STATUS_NOTHING_LEFT = 4, /* every step was done before */
+  STATUS_STOPPED = 5,      /* by a signal, after a step that it saved */
+  STATUS_ECHO = 6          /* another rank ended: that one says why */
 };
 
 enum { STATUS_TEXT_BYTES = 512 };

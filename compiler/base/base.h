@@ -90,6 +90,9 @@ void fix_last(Compile *c, const char *format, ...)
 void diags_print(const Diags *diags, FILE *out, bool color);
 void diags_print_json(const Diags *diags, FILE *out);
 
+/* A string as JSON, quotes included. */
+void print_json_text(const char *text, FILE *out);
+
 /* The nearest of `count` words within edit distance 3 (and less than half the word), or NULL. */
 const char *nearest_word(const char *word, const char *const *words, int32_t count);
 

@@ -210,7 +210,7 @@ void diags_print(const Diags *diags, FILE *out, bool color) {
       print_one(&diags->list.at[groups[i].first + j], out, color);
 }
 
-static void print_json_text(const char *text, FILE *out) {
+void print_json_text(const char *text, FILE *out) {
   fputc('"', out);
   for (; text != NULL && *text != '\0'; text++) {
     unsigned char ch = (unsigned char)*text;

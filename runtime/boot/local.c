@@ -25,13 +25,12 @@ typedef struct RankThread {
 static void run_rank(Boot *boot, int32_t rank) {
   Status status = {0};
   if (boot->body(boot->context, rank, &status)) return;
-  if (status.code == 0) return;
   pthread_mutex_lock(&boot->lock);
-  bool first = !boot->failed;
-  boot->failed = true;
+  bool first = !boot->failed || boot->status.code == STATUS_ECHO;
   if (first) boot->status = status;
+  boot->failed = true;
   pthread_mutex_unlock(&boot->lock);
-  if (first) boot->abort_all(boot->context);
+  if (first && status.code != STATUS_ECHO) boot->abort_all(boot->context);
 }
 
 static void *thread_main(void *argument) {

@@ -4,15 +4,16 @@
 
 #include "runtime/status.h"
 
-/* What one rank does from start to end. False with code 0 in `status`: it stopped because another
- * rank failed. */
+/* What one rank does from start to end. False with STATUS_ECHO: it ended because another rank did.
+ */
 typedef bool BootRank(void *context, int32_t rank, Status *status);
 
 /* Called by the first rank that fails, in its thread: makes the others return. */
 typedef void BootAbort(void *context);
 
 /* Runs `body` for ranks 0 .. rank_count-1, rank 0 on the calling thread, and returns when all have
- * returned. False: `status` is that of the rank that failed first. */
+ * returned. False: `status` is that of the rank that failed first, an echo only when there is
+ * nothing else. */
 bool boot_local(int32_t rank_count, BootRank *body, BootAbort *abort_all, void *context,
                 Status *status);
 

@@ -14,10 +14,15 @@
 
 enum { PATH_BYTES = 4096 };
 
-static int open_file(const Report *report, const char *name, int flags, Status *status) {
+static const char *path_of(char path[PATH_BYTES], const Report *report, const char *name,
+                           const char *ending) {
   const Plan *plan = report->setup.plan;
-  char path[PATH_BYTES];
-  (void)snprintf(path, sizeof path, "%s/%s", plan_string(plan, plan->jobs[0].run_dir), name);
+  (void)snprintf(path, PATH_BYTES, "%.4000s/%s%s", plan_string(plan, plan->jobs[0].run_dir), name,
+                 ending);
+  return path;
+}
+
+static int open_file(const char *path, int flags, Status *status) {
   int descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0666);
   if (descriptor < 0)
     (void)status_fail(status, STATUS_WORLD, "%s: cannot be written: %s", path, strerror(errno));
@@ -51,19 +56,43 @@ static void add_identity(const Report *report, Text *text) {
            (unsigned long long)setup->arena_bytes, (long long)setup->first_step);
 }
 
-bool report_files_open(Report *report, Status *status) {
+/* Writes the line that stands in `metrics`. Of a line that does not fit on the disk nothing stays,
+ * so that the next one begins a line, and the next one is tried again. */
+static bool write_line(Report *report) {
+  Text *text = &report->metrics;
+  size_t length = text->length;
+  if (text->descriptor >= 0 && text_flush(text)) {
+    report->metrics_bytes += (int64_t)length;
+    return true;
+  }
+  int failure = text->failure;
+  (void)!ftruncate(text->descriptor, report->metrics_bytes);
+  text_start(text, text->descriptor);
+  char path[PATH_BYTES];
+  if (report->metrics_lost++ == 0)
+    text_warn("warning: %s: lines are being lost: %s", path_of(path, report, "metrics.jsonl", ""),
+              strerror(failure));
+  report->metrics_failure = failure;
+  return false;
+}
+
+bool report_files_open(Report *report, History *history, Status *status) {
   const Plan *plan = report->setup.plan;
+  const char *folder = plan_string(plan, plan->jobs[0].run_dir);
+  char path[PATH_BYTES];
   text_start(&report->metrics, -1);
-  if (!folder_make(plan_string(plan, plan->jobs[0].run_dir), status)) return false;
-  int flags = report->setup.resumed_from ? O_APPEND : O_TRUNC;
-  int descriptor = open_file(report, "metrics.jsonl", flags, status);
+  if (!folder_make(folder, status) ||
+      !history_take_up(history, folder, report->setup.first_step, status))
+    return false;
+  int descriptor = open_file(path_of(path, report, "metrics.jsonl", ""), O_APPEND, status);
   if (descriptor < 0) return false;
+  report->metrics_bytes = lseek(descriptor, 0, SEEK_END);
   text_start(&report->metrics, descriptor);
   text_add(&report->metrics, "{\"header\":1,");
   add_identity(report, &report->metrics);
   text_add(&report->metrics, "}\n");
-  return text_flush(&report->metrics) ||
-         status_fail(status, STATUS_WORLD, "metrics.jsonl: cannot be written");
+  return write_line(report) || status_fail(status, STATUS_WORLD, "%s: cannot be written: %s", path,
+                                           strerror(report->metrics_failure));
 }
 
 void report_files_step(Report *report, const StepFacts *facts, double tokens_per_s, double mfu) {
@@ -77,14 +106,14 @@ void report_files_step(Report *report, const StepFacts *facts, double tokens_per
   add_number(text, "step_ms", (double)facts->step_ns / 1e6);
   add_number(text, "data_wait_ms", (double)facts->data_wait_ns / 1e6);
   text_add(text, ",\"comm_bytes\":%lld}\n", (long long)facts->comm_bytes);
-  (void)text_flush(text);
+  (void)write_line(report);
 }
 
 void report_files_valid(Report *report, int64_t step, double loss) {
   text_add(&report->metrics, "{\"valid_step\":%lld", (long long)step);
   add_number(&report->metrics, "valid_loss", loss);
   text_add(&report->metrics, "}\n");
-  (void)text_flush(&report->metrics);
+  (void)write_line(report);
 }
 
 uint64_t report_resident_bytes(void) {
@@ -98,7 +127,7 @@ static void add_summary(const Report *report, const EndFacts *facts, Text *text)
   double steps_s = (double)report->steps_ns / 1e9;
   double tokens = (double)report->steps * (double)job->batch_samples * (double)job->sample_tokens;
   double tokens_per_s = steps_s > 0 ? tokens / steps_s : 0.0;
-  text_add(text, "{\"outcome\":\"%s\",", facts->outcome);
+  text_add(text, "{\"outcome\":\"%s\",", facts->stopped ? "stopped" : "done");
   add_identity(report, text);
   text_add(text, ",\"steps_done\":%lld", (long long)report->steps);
   add_number(text, "loss", report->last_loss);
@@ -113,7 +142,8 @@ static void add_summary(const Report *report, const EndFacts *facts, Text *text)
                  ? tokens_per_s * (double)job->flops_per_token / peak
                  : NAN);
   add_number(text, "data_wait_s", (double)report->wait_ns / 1e9);
-  text_add(text, ",\"comm_bytes\":%lld", (long long)report->comm_bytes);
+  text_add(text, ",\"comm_bytes\":%lld,\"metrics_lines_lost\":%lld", (long long)report->comm_bytes,
+           (long long)report->metrics_lost);
   text_add(text,
            ",\"planned_peak_bytes\":%llu,\"measured_peak_bytes\":%llu,\"resident_bytes\":%llu",
            (unsigned long long)facts->planned_bytes, (unsigned long long)facts->measured_bytes,
@@ -126,28 +156,74 @@ static void add_summary(const Report *report, const EndFacts *facts, Text *text)
   text_add(text, "}\n");
 }
 
-static bool write_and_close(Text *text, const char *name, Status *status) {
-  bool written = text_flush(text);
-  written = close(text->descriptor) == 0 && written;
-  return written || status_fail(status, STATUS_WORLD, "%s: cannot be written", name);
+/* One file of the end: beside its name first, so that a name means a whole file. */
+typedef struct EndFile {
+  const Report *report;
+  const char *name;
+  Text text;
+} EndFile;
+
+static bool start_file(EndFile *file, Status *status) {
+  char path[PATH_BYTES];
+  int descriptor = open_file(path_of(path, file->report, file->name, ".new"), O_TRUNC, status);
+  if (descriptor < 0) return false;
+  text_start(&file->text, descriptor);
+  return true;
+}
+
+static bool finish_file(EndFile *file, Status *status) {
+  char path[PATH_BYTES], fresh[PATH_BYTES];
+  (void)path_of(path, file->report, file->name, "");
+  (void)path_of(fresh, file->report, file->name, ".new");
+  (void)text_flush(&file->text);
+  int failure = file->text.failure;
+  if (close(file->text.descriptor) != 0 && failure == 0) failure = errno;
+  if (failure == 0 && rename(fresh, path) == 0) return true;
+  if (failure == 0) failure = errno;
+  (void)unlink(fresh);
+  return status_fail(status, STATUS_WORLD, "%s: cannot be written: %s", path, strerror(failure));
+}
+
+static bool write_end_files(const Report *report, const EndFacts *facts, const Plot *plot,
+                            Status *status) {
+  EndFile file = {.report = report, .name = "summary.json"};
+  if (!start_file(&file, status)) return false;
+  add_summary(report, facts, &file.text);
+  if (!finish_file(&file, status)) return false;
+  file.name = "loss.svg";
+  if (!start_file(&file, status)) return false;
+  plot_svg(plot, &file.text);
+  return finish_file(&file, status);
+}
+
+/* Nobody reading is no failure of the run. */
+static bool write_document(Text *text, Status *status) {
+  return text_flush(text) || text->failure == EPIPE ||
+         status_fail(status, STATUS_WORLD, "stdout: cannot be written: %s",
+                     strerror(text->failure));
 }
 
 bool report_files_close(Report *report, const EndFacts *facts, const Plot *plot, Status *status) {
-  bool good = write_and_close(&report->metrics, "metrics.jsonl", status);
-  int descriptor = open_file(report, "summary.json", O_TRUNC, status);
-  if (descriptor < 0) return false;
-  Text *text = &report->metrics; /* its own file is closed */
-  text_start(text, descriptor);
+  Text *text = &report->metrics;
+  char path[PATH_BYTES];
+  if (close(text->descriptor) != 0 && report->metrics_lost++ == 0)
+    report->metrics_failure = errno; /* some file systems say it only now */
+  if (report->metrics_lost > 0)
+    text_warn("warning: %s: %lld lines were lost: %s", path_of(path, report, "metrics.jsonl", ""),
+              (long long)report->metrics_lost, strerror(report->metrics_failure));
+  if (!write_end_files(report, facts, plot, status)) return false;
+  if (!report->setup.json) return true;
+  text_start(text, STDOUT_FILENO); /* its own file is closed */
   add_summary(report, facts, text);
-  good = write_and_close(text, "summary.json", status) && good;
-  descriptor = open_file(report, "loss.svg", O_TRUNC, status);
-  if (descriptor < 0) return false;
-  text_start(text, descriptor);
-  plot_svg(plot, text);
-  good = write_and_close(text, "loss.svg", status) && good;
-  if (!report->setup.json) return good;
-  text_start(text, STDOUT_FILENO);
-  add_summary(report, facts, text);
-  return (text_flush(text) || status_fail(status, STATUS_WORLD, "stdout: cannot be written")) &&
-         good;
+  return write_document(text, status);
+}
+
+void report_failure(const Status *status) {
+  Text text;
+  text_start(&text, STDOUT_FILENO);
+  text_add(&text, "{\"outcome\":\"%s\",\"exit\":%d,\"error\":",
+           status->code == STATUS_NOTHING_LEFT ? "nothing-left" : "failed", status->code);
+  text_add_json_string(&text, status->text);
+  text_add(&text, "}\n");
+  (void)text_flush(&text);
 }

@@ -2,12 +2,14 @@
 #ifndef LOCKSTEP_METRICS_FILES_H
 #define LOCKSTEP_METRICS_FILES_H
 
+#include "runtime/metrics/history.h"
 #include "runtime/metrics/report.h"
 
-bool report_files_open(Report *report, Status *status);
+bool report_files_open(Report *report, History *history, Status *status);
 void report_files_step(Report *report, const StepFacts *facts, double tokens_per_s, double mfu);
 void report_files_valid(Report *report, int64_t step, double loss);
-/* summary.json and loss.svg; the summary on stdout as well when it was asked for. */
+/* summary.json and loss.svg, each the old file or the whole new one; then the summary on stdout
+ * when it was asked for. */
 bool report_files_close(Report *report, const EndFacts *facts, const Plot *plot, Status *status);
 
 /* The most memory that the process has had resident. */

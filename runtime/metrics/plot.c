@@ -125,7 +125,7 @@ void plot_terminal(const Plot *plot, Text *out) {
   for (int32_t row = 0; row < ROWS; row++) {
     double value = range.high - (range.high - range.low) * row / (ROWS - 1);
     if (row % 3 == 0 || row == ROWS - 1)
-      text_add(out, "%8.3f |", value);
+      text_add(out, fabs(value) < 1000 ? "%8.3f |" : "%8.3g |", value);
     else
       text_add(out, "%8s |", "");
     for (int32_t column = 0; column < COLUMNS; column++)
@@ -135,8 +135,8 @@ void plot_terminal(const Plot *plot, Text *out) {
   text_add(out, "%8s +", "");
   for (int32_t column = 0; column < COLUMNS; column++)
     text_add(out, "-");
-  text_add(out, "\n%10s%-10.0f%*.0f step%s\n", "", range.step_low, COLUMNS - 10, range.step_high,
-           plot->valid->count ? "   o validation" : "");
+  text_add(out, "\n%10s%-10.0f%*.0f step\n", "", range.step_low, COLUMNS - 10, range.step_high);
+  if (plot->valid->count) text_add(out, "%10so validation\n", "");
 }
 
 static double svg_x(const Range *range, double step) {
@@ -144,7 +144,9 @@ static double svg_x(const Range *range, double step) {
                         (SVG_WIDTH - SVG_LEFT - SVG_RIGHT);
 }
 
+/* What is above the range runs along the frame's upper edge. */
 static double svg_y(const Range *range, double value) {
+  value = fmin(value, range->high);
   return SVG_HEIGHT - SVG_BOTTOM -
          (value - range->low) / (range->high - range->low) * (SVG_HEIGHT - SVG_TOP - SVG_BOTTOM);
 }

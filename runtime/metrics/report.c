@@ -1,6 +1,7 @@
 /* report.c -- the lines of a run. */
 #include "runtime/metrics/report.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -21,8 +22,24 @@ static double step_tokens(const Report *report) {
   return (double)job->batch_samples * (double)job->sample_tokens;
 }
 
+static bool is_table(const Report *report) {
+  return report->setup.plan->jobs[0].data == DATA_TABLE;
+}
+
 static const char *token_word(const Report *report) {
-  return report->setup.plan->jobs[0].data == DATA_TABLE ? "rows" : "tok";
+  return is_table(report) ? "samples" : "tok";
+}
+
+/* Writes what stands in `line`. When nobody reads any more, no line is worth another try; a full
+ * disk may have room again for the next one. */
+static void say(Report *report) {
+  Text *line = &report->line;
+  if (text_flush(line) || line->failure == EPIPE) return;
+  if (!report->line_is_lost)
+    text_warn("warning: lines of this run cannot be written to %s: %s",
+              report->setup.json ? "stderr" : "stdout", strerror(line->failure));
+  report->line_is_lost = true;
+  text_start(line, line->descriptor);
 }
 
 static bool knows_utilisation(const Report *report) {
@@ -35,73 +52,116 @@ static double utilisation(const Report *report, double tokens_per_s) {
   return flops / report->setup.peak_flops_per_s;
 }
 
-static void banner(Report *report) {
+/* What a step reads. */
+static void banner_data(Report *report) {
+  const ReportSetup *setup = &report->setup;
+  const PlanJob *job = &setup->plan->jobs[0];
+  char a[QUANTITY_BYTES], b[QUANTITY_BYTES];
+  Text *line = &report->line;
+  text_add(line, "batch    %lld %s = dp %d x microbatch %lld x accumulation %lld\n",
+           (long long)job->batch_samples, is_table(report) ? "samples" : "sequences",
+           setup->replicas, (long long)job->microbatch_samples, (long long)job->accumulation);
+  if (setup->train_tokens > 0)
+    text_add(line, "data     %s tokens, %.2f epochs in %lld steps of %s\n",
+             text_grouped(a, setup->train_tokens),
+             (double)job->steps * step_tokens(report) / (double)setup->train_tokens,
+             (long long)job->steps, text_grouped(b, (int64_t)step_tokens(report)));
+  else
+    text_add(line, "data     %s %s in %lld steps\n",
+             text_grouped(a, (int64_t)((double)job->steps * step_tokens(report))),
+             is_table(report) ? "samples" : "tokens", (long long)job->steps);
+  if (setup->unigram > 0)
+    text_add(line, "unigram  entropy of the tokens %.3f nats\n", setup->unigram);
+}
+
+static void banner(Report *report, const char *metrics_moved_to) {
   const ReportSetup *setup = &report->setup;
   const Plan *plan = setup->plan;
   const PlanJob *job = &plan->jobs[0];
   char a[QUANTITY_BYTES], b[QUANTITY_BYTES];
   Text *line = &report->line;
-  text_add(line, "job      %s   plan %016llx   %s, %s parameters, %s\n",
+  text_add(line, "job      %s   plan %016llx\nmodel    %s, %s parameters, %s\n",
            plan_string(plan, job->name), (unsigned long long)plan->id,
            plan_string(plan, job->model), text_grouped(a, job->parameters),
            plan_string(plan, job->precision));
-  text_add(line, "batch    %lld %s = dp %d x microbatch %lld x accumulation %lld",
-           (long long)job->batch_samples, job->data == DATA_TABLE ? "rows" : "sequences",
-           setup->replicas, (long long)job->microbatch_samples, (long long)job->accumulation);
-  if (job->data != DATA_TABLE)
-    text_add(line, "   %s tokens a step", text_grouped(a, (int64_t)step_tokens(report)));
-  text_add(line, "\nranks    %d x %u thread%s, %s kernels   memory %s", setup->ranks, job->threads,
+  banner_data(report);
+  text_add(line, "ranks    %d x %u thread%s, %s kernels\nmemory   %s", setup->ranks, job->threads,
            job->threads == 1 ? "" : "s", setup->kernels,
            text_bytes(a, (double)setup->arena_bytes / setup->ranks));
-  text_add(line, setup->ranks > 1 ? " each, %s in all\n" : "\n",
+  text_add(line, setup->ranks > 1 ? " a rank, %s in all\n" : "\n",
            text_bytes(b, (double)setup->arena_bytes));
   if (setup->peak_flops_per_s > 0)
     text_add(line, "peak     %sFLOP/s measured: linear %d x %d x %d in %s on all ranks\n",
              text_count(a, setup->peak_flops_per_s), setup->peak_size, setup->peak_size,
              setup->peak_size, plan_string(plan, job->precision));
-  if (setup->train_tokens > 0) {
-    text_add(line, "data     %s tokens, %.2f epochs in %lld steps",
-             text_grouped(a, setup->train_tokens),
-             (double)job->steps * step_tokens(report) / (double)setup->train_tokens,
-             (long long)job->steps);
-    if (setup->unigram > 0) text_add(line, ", unigram entropy %.3f nats a token", setup->unigram);
-    text_add(line, "\n");
-  }
+  if (*metrics_moved_to) text_add(line, "kept     earlier metrics in %s\n", metrics_moved_to);
   if (setup->resumed_from)
     text_add(line, "resume   step %lld, from %s\n", (long long)(setup->first_step - 1),
              setup->resumed_from);
-  (void)text_flush(line);
+  say(report);
 }
 
 bool report_open(Report *report, const ReportSetup *setup, Status *status) {
   memset(report, 0, sizeof *report);
   report->setup = *setup;
-  report->best_valid = INFINITY;
   report->last_valid = report->last_loss = NAN;
-  text_start(&report->line, STDERR_FILENO);
+  text_start(&report->line, setup->json ? STDERR_FILENO : STDOUT_FILENO);
   curve_start(&report->train);
   curve_start(&report->valid);
-  if (!report_files_open(report, status)) return false;
-  if (!setup->quiet) banner(report);
+  History history = {.train = &report->train, .valid = &report->valid};
+  if (!report_files_open(report, &history, status)) return false;
+  report->best_valid = history.best_valid;
+  if (!setup->quiet) banner(report, history.moved_to);
   report->start_ns = now_ns();
   return true;
 }
 
+/* Six characters of any loss that is not astronomical. */
+static void add_loss(Text *line, double loss) {
+  double size = fabs(loss);
+  if (size < 1000)
+    text_add(line, "  loss %.*f", size < 10 ? 4 : size < 100 ? 3 : 2, loss);
+  else
+    text_add(line, "  loss %.3g", loss);
+}
+
+/* Two digits tell enough, in five characters. */
+static void add_norm(Text *line, double norm) {
+  if (norm >= 9.95 && norm < 99999)
+    text_add(line, "  |g| %.0f", norm);
+  else if (norm >= 0.00995 && norm < 10)
+    text_add(line, "  |g| %#.2g", norm);
+  else
+    text_add(line, "  |g| %.0e", norm);
+}
+
+/* "step" and "valid" lines stand below each other. */
+static void add_step(Report *report, const char *what, int64_t step) {
+  char last[QUANTITY_BYTES];
+  int digits = snprintf(last, sizeof last, "%lld", (long long)report->setup.plan->jobs[0].steps);
+  text_add(&report->line, "%-5s %*lld", what, digits, (long long)step);
+}
+
+/* Fits 80 columns: utilisation is left out of a line that would be too long with it. */
 static void step_line(Report *report, const StepFacts *facts) {
+  enum { COLUMNS = 80, LEFT_COLUMNS = 7, MFU_COLUMNS = 10 };
   const ReportSetup *setup = &report->setup;
   double mean_ns = (double)report->window_ns / (double)report->window_steps;
   double tokens_per_s = step_tokens(report) / mean_ns * 1e9;
-  char rate[QUANTITY_BYTES], bytes[QUANTITY_BYTES], left[QUANTITY_BYTES];
+  char rate[QUANTITY_BYTES], left[QUANTITY_BYTES];
   Text *line = &report->line;
-  text_add(line, "step %4lld/%lld  loss %.4f  |g| %.3g  lr %.2e  %6s %s/s", (long long)facts->step,
-           (long long)setup->plan->jobs[0].steps, facts->loss, facts->grad_norm, facts->lr,
-           text_count(rate, tokens_per_s), token_word(report));
-  if (knows_utilisation(report))
-    text_add(line, "  MFU %.0f %%", 100.0 * utilisation(report, tokens_per_s));
-  text_add(line, mean_ns < 1e7 ? "  %.1f ms" : "  %.0f ms", mean_ns / 1e6);
-  text_add(line, "  %s  left %s\n", text_bytes(bytes, (double)setup->arena_bytes),
-           text_duration(left, (double)(setup->last_step - facts->step) * mean_ns / 1e9));
-  (void)text_flush(line);
+  add_step(report, "step", facts->step);
+  add_loss(line, facts->loss);
+  add_norm(line, facts->grad_norm);
+  (void)text_count(rate, tokens_per_s);
+  text_add(line, "  lr %.1e  %s %s/s", facts->lr, text_squeeze(rate), token_word(report));
+  (void)text_duration(left, (double)(setup->last_step - facts->step) * mean_ns / 1e9);
+  text_squeeze(left);
+  if (knows_utilisation(report) &&
+      line->length + MFU_COLUMNS + LEFT_COLUMNS + strlen(left) <= COLUMNS)
+    text_add(line, "  MFU %.0f%%", 100.0 * utilisation(report, tokens_per_s));
+  text_add(line, "  left %s\n", left);
+  say(report);
 }
 
 void report_step(Report *report, const StepFacts *facts) {
@@ -130,11 +190,12 @@ void report_valid(Report *report, int64_t step, double loss) {
   if (loss < report->best_valid) report->best_valid = loss;
   report_files_valid(report, step, loss);
   if (report->setup.quiet) return;
-  text_add(&report->line, "valid %3lld  %*sloss %.4f", (long long)step, 5, "", loss);
+  add_step(report, "valid", step);
+  add_loss(&report->line, loss);
   if (report->setup.unigram > 0)
     text_add(&report->line, "  nats a token (unigram %.3f)", report->setup.unigram);
   text_add(&report->line, "\n");
-  (void)text_flush(&report->line);
+  say(report);
 }
 
 void report_note(Report *report, const char *format, ...) {
@@ -145,38 +206,37 @@ void report_note(Report *report, const char *format, ...) {
   va_end(list);
   if (report->setup.quiet) return;
   text_add(&report->line, "%s\n", note);
-  (void)text_flush(&report->line);
+  say(report);
 }
 
 static void summary_lines(Report *report, const EndFacts *facts) {
   Text *line = &report->line;
-  char a[QUANTITY_BYTES], b[QUANTITY_BYTES], c[QUANTITY_BYTES];
+  char a[QUANTITY_BYTES], b[QUANTITY_BYTES];
   double time_s = (double)(now_ns() - report->start_ns) / 1e9;
   double steps_s = (double)report->steps_ns / 1e9;
   double tokens_per_s = steps_s > 0 ? step_tokens(report) * (double)report->steps / steps_s : 0.0;
-  text_add(line, "%-8s %lld steps in %s", facts->outcome, (long long)report->steps,
-           text_duration(a, time_s));
+  text_add(line, "%-8s %lld steps in %s", facts->stopped ? "stopped" : "done",
+           (long long)report->steps, text_duration(a, time_s));
   if (isfinite(report->last_loss)) text_add(line, "   loss %.4f", report->last_loss);
   if (isfinite(report->last_valid))
-    text_add(line, "   validation %.4f (best %.4f)", report->last_valid, report->best_valid);
+    text_add(line, "   valid %.4f (best %.4f)", report->last_valid, report->best_valid);
   text_add(line, "\nspeed    %s %s/s", text_count(a, tokens_per_s), token_word(report));
   if (knows_utilisation(report))
     text_add(line, "   MFU %.1f %% of the measured peak",
              100.0 * utilisation(report, tokens_per_s));
-  text_add(line, "   waited for data %.1f %%   sent %s a rank and step\n",
+  text_add(line, "\nwaited   %.1f %% of the time for data   sent %s a rank and step\n",
            steps_s > 0 ? 100.0 * (double)report->wait_ns / (double)report->steps_ns : 0.0,
            text_bytes(b, report->steps ? (double)report->comm_bytes / (double)report->steps : 0.0));
-  text_add(line, "memory   %s bytes planned, %s used: %lld apart   process %s\n",
+  text_add(line, "memory   %s bytes planned, %s used: %lld apart\n",
            text_grouped(a, (int64_t)facts->planned_bytes),
            text_grouped(b, (int64_t)facts->measured_bytes),
-           (long long)(facts->measured_bytes - facts->planned_bytes),
-           text_bytes(c, (double)report_resident_bytes()));
+           (long long)(facts->measured_bytes - facts->planned_bytes));
+  text_add(line, "process  %s resident at most\n", text_bytes(a, (double)report_resident_bytes()));
   const PlanJob *job = &report->setup.plan->jobs[0];
-  text_add(line, "wrote    %s/{metrics.jsonl,summary.json,loss.svg}",
+  text_add(line, "wrote    %s/{metrics.jsonl,summary.json,loss.svg}\n",
            plan_string(report->setup.plan, job->run_dir));
-  if (facts->checkpoint) text_add(line, "   %s", facts->checkpoint);
-  text_add(line, "\n");
-  (void)text_flush(line);
+  if (facts->checkpoint) text_add(line, "state    %s\n", facts->checkpoint);
+  say(report);
 }
 
 bool report_close(Report *report, const EndFacts *facts, Status *status) {

@@ -1,5 +1,10 @@
-/* report.h -- what rank 0 tells people (stderr) and programs (metrics.jsonl, summary.json,
- * loss.svg).
+/* report.h -- what rank 0 tells people (the lines of a run) and programs (metrics.jsonl,
+ * summary.json, loss.svg).
+ *
+ * The lines are what a run has to show, so they go to stdout: `lockstep run J | tee log` has them.
+ * With `json` stdout is for the one document at the end, and the lines go to stderr. Warnings and
+ * errors are always on stderr. A stream that nobody reads any more, or a full disk, loses lines and
+ * not the run.
  *
  * Between report_open and report_close nothing allocates. */
 #ifndef LOCKSTEP_METRICS_REPORT_H
@@ -39,7 +44,7 @@ typedef struct StepFacts {
 } StepFacts;
 
 typedef struct EndFacts {
-  const char *outcome; /* "done", "stopped" */
+  bool stopped; /* by a request, before the last step */
   uint64_t planned_bytes;
   uint64_t measured_bytes;
   const char *checkpoint; /* NULL: none was written */
@@ -48,7 +53,11 @@ typedef struct EndFacts {
 typedef struct Report {
   ReportSetup setup;
   Text line;
+  bool line_is_lost; /* a line could not be written, and it has been said */
   Text metrics;
+  int64_t metrics_bytes; /* whole lines in the file; a line of which only a part fits is cut off */
+  int64_t metrics_lost;  /* lines that could not be written */
+  int metrics_failure;   /* errno of the last of them */
   Curve train;
   Curve valid;
   int64_t start_ns;
@@ -63,12 +72,16 @@ typedef struct Report {
   double best_valid;
 } Report;
 
-/* Makes the run directory, opens metrics.jsonl (appending when resumed), prints the banner. */
+/* Makes the run directory, opens metrics.jsonl after what history.h leaves in it, prints the
+ * banner. */
 bool report_open(Report *report, const ReportSetup *setup, Status *status);
 void report_step(Report *report, const StepFacts *facts);
 void report_valid(Report *report, int64_t step, double loss);
 void report_note(Report *report, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Summary, plot, SVG. */
+/* Summary, plot, SVG; the summary on stdout, last of all, with `json`. */
 bool report_close(Report *report, const EndFacts *facts, Status *status);
+
+/* The document on stdout of a run that has none of its own. */
+void report_failure(const Status *status);
 
 #endif

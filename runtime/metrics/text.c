@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,20 +11,24 @@
 
 void text_start(Text *text, int descriptor) {
   text->descriptor = descriptor;
-  text->failed = false;
+  text->failure = 0;
   text->length = 0;
 }
 
 bool text_flush(Text *text) {
   size_t done = 0;
-  while (text->descriptor >= 0 && !text->failed && done < text->length) {
+  while (text->descriptor >= 0 && text->failure == 0 && done < text->length) {
     ssize_t written = write(text->descriptor, text->bytes + done, text->length - done);
     if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) text->failed = true;
+    if (written < 0 && errno == EAGAIN) { /* a pipe that does not block: as if it did */
+      (void)poll(&(struct pollfd){.fd = text->descriptor, .events = POLLOUT}, 1, -1);
+      continue;
+    }
+    if (written <= 0) text->failure = written < 0 ? errno : ENOSPC;
     if (written > 0) done += (size_t)written;
   }
   text->length = 0;
-  return !text->failed;
+  return text->failure == 0;
 }
 
 void text_add(Text *text, const char *format, ...) {
@@ -40,6 +45,19 @@ void text_add(Text *text, const char *format, ...) {
     if (text->descriptor < 0) return;
     (void)text_flush(text); /* and once more into the empty buffer */
   }
+}
+
+void text_warn(const char *format, ...) {
+  char line[1024];
+  va_list list;
+  va_start(list, format);
+  int length = vsnprintf(line, sizeof line - 1, format, list);
+  va_end(list);
+  if (length < 0) return;
+  size_t used = (size_t)length < sizeof line - 1 ? (size_t)length : sizeof line - 2;
+  line[used++] = '\n';
+  ssize_t ignored = write(STDERR_FILENO, line, used);
+  (void)ignored;
 }
 
 void text_add_json_number(Text *text, double value) {
@@ -97,6 +115,14 @@ const char *text_duration(char out[QUANTITY_BYTES], double time_s) {
     (void)snprintf(out, QUANTITY_BYTES, "%lld h %02lld m", whole / 3600, whole % 3600 / 60);
   else
     (void)snprintf(out, QUANTITY_BYTES, "%lld d %02lld h", whole / 86400, whole % 86400 / 3600);
+  return out;
+}
+
+const char *text_squeeze(char out[QUANTITY_BYTES]) {
+  size_t used = 0;
+  for (size_t i = 0; out[i]; i++)
+    if (out[i] != ' ') out[used++] = out[i];
+  out[used] = 0;
   return out;
 }
 

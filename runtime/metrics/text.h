@@ -11,14 +11,18 @@ enum { TEXT_BYTES = 8192, QUANTITY_BYTES = 32 };
 
 typedef struct Text {
   int descriptor; /* -1: text that does not fit is lost */
-  bool failed;    /* a write failed: the rest is dropped */
+  int failure;    /* errno of the write that failed: the rest is dropped; 0: none did */
   size_t length;
   char bytes[TEXT_BYTES];
 } Text;
 
+/* Also after a failure, to try again. */
 void text_start(Text *text, int descriptor);
 void text_add(Text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 bool text_flush(Text *text);
+
+/* One line on stderr, at once. */
+void text_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* A double as JSON: null when it is not finite. */
 void text_add_json_number(Text *text, double value);
@@ -31,6 +35,8 @@ const char *text_count(char out[QUANTITY_BYTES], double value);
 const char *text_bytes(char out[QUANTITY_BYTES], double value);
 /* "15 s", "3 m 20 s", "2 h 05 m", "12 d 03 h". */
 const char *text_duration(char out[QUANTITY_BYTES], double time_s);
+/* Without its blanks: "41.2k", "3m20s". Returns `out`. */
+const char *text_squeeze(char out[QUANTITY_BYTES]);
 /* "8,192" */
 const char *text_grouped(char out[QUANTITY_BYTES], int64_t value);
 

@@ -1,6 +1,8 @@
 /* Numbers for people, bounded curves, plots, and the learning rate.
  * LINK: runtime */
+#include <fcntl.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "runtime/metrics/plot.h"
 #include "runtime/schedule.h"
@@ -23,6 +25,10 @@ static void test_quantities(void) {
     CHECK_TEXT(text_duration(out, 1e6), "11 d 13 h");
     CHECK_TEXT(text_duration(out, NAN), "11574074 d 01 h");
     CHECK_TEXT(text_grouped(out, 124439808), "124,439,808");
+    (void)text_duration(out, 200);
+    CHECK_TEXT(text_squeeze(out), "3m20s");
+    (void)text_count(out, 41234);
+    CHECK_TEXT(text_squeeze(out), "41.2k");
     CHECK_TEXT(text_grouped(out, -1234), "-1,234");
   }
   TEST("JSON strings are escaped, numbers that are none are null") {
@@ -59,6 +65,64 @@ static int32_t count_lines(const char *text) {
   return lines;
 }
 
+/* A braille character is three bytes and one column. */
+static int32_t widest_line(const char *text) {
+  int32_t widest = 0, columns = 0;
+  for (; *text; text++) {
+    columns = *text == '\n' ? 0 : columns + ((unsigned char)*text >> 6 != 2);
+    if (columns > widest) widest = columns;
+  }
+  return widest;
+}
+
+/* The least and the greatest y of the training curve. */
+static void curve_span(const char *svg, double span[2]) {
+  const char *at = strstr(svg, "points=\"");
+  span[0] = INFINITY;
+  span[1] = -INFINITY;
+  double x, y;
+  int used = 0;
+  for (at = at ? at + 8 : ""; sscanf(at, "%lf,%lf %n", &x, &y, &used) == 2; at += used) {
+    span[0] = fmin(span[0], y);
+    span[1] = fmax(span[1], y);
+  }
+}
+
+static void test_frame(void) {
+  static char svg[1 << 20];
+  static Text text;
+  Plot plot = {"steep", "loss", &train, &valid, 0};
+  curve_start(&train);
+  curve_start(&valid);
+  for (int i = 1; i <= 1000; i++) /* the first points are far above the range that is shown */
+    curve_add(&train, i, i < 5 ? 5000.0 / i : 3 - 0.001 * i);
+  curve_add(&valid, 500, 2.5);
+  TEST("a terminal plot of any loss fits 80 columns") {
+    text_start(&text, -1);
+    plot_terminal(&plot, &text);
+    CHECK(widest_line(text.bytes) <= 80);
+    curve_add(&train, 10000000, 3e12);
+    text_start(&text, -1);
+    plot_terminal(&plot, &text);
+    CHECK(widest_line(text.bytes) <= 80);
+  }
+  TEST("no point of the SVG is outside of its frame") {
+    int ends[2];
+    CHECK_INT(pipe2(ends, 0), 0);
+    (void)fcntl(ends[1], F_SETPIPE_SZ, (int)sizeof svg);
+    text_start(&text, ends[1]);
+    plot_svg(&plot, &text);
+    CHECK(text_flush(&text));
+    ssize_t length = read(ends[0], svg, sizeof svg - 1);
+    close(ends[0]), close(ends[1]);
+    CHECK(length > 0);
+    svg[length > 0 ? length : 0] = 0;
+    double span[2];
+    curve_span(svg, span);
+    CHECK(span[0] >= 40 && span[1] <= 370 && span[0] < span[1]);
+  }
+}
+
 static void test_plot(void) {
   static Text text;
   Plot plot = {"a < b", "loss", &train, &valid, 3.0};
@@ -76,7 +140,7 @@ static void test_plot(void) {
   TEST("the terminal plot has twelve rows, an axis and its marks") {
     text_start(&text, -1);
     plot_terminal(&plot, &text);
-    CHECK_INT(count_lines(text.bytes), 15);
+    CHECK_INT(count_lines(text.bytes), 16);
     CHECK(strchr(text.bytes, 'o') && strstr(text.bytes, "unigram") &&
           strstr(text.bytes, "validation"));
   }
@@ -131,6 +195,7 @@ int main(void) {
   test_quantities();
   test_curve();
   test_plot();
+  test_frame();
   test_schedule();
   CHECK_DONE();
 }
