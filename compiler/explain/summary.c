@@ -5,6 +5,11 @@ static bool by_tokens(const Compiled *compiled) {
   return compiled->derived.sample_tokens > 1;
 }
 
+/* What a step is counted in. */
+static const char *unit(const Compiled *compiled) {
+  return by_tokens(compiled) ? "tokens" : "samples";
+}
+
 static void print_ranks(const Compiled *compiled, FILE *out) {
   const Derived *d = &compiled->derived;
   const Draft *draft = compiled->draft;
@@ -61,8 +66,7 @@ void explain_summary(const Compiled *compiled, FILE *out) {
                        by_tokens(compiled) ? "sequences" : "samples"),
           (long long)derived->dp, (long long)compiled->job->train.microbatch,
           (long long)derived->accumulation,
-          count_text(compiled, derived->batch_samples * derived->sample_tokens),
-          by_tokens(compiled) ? "tokens" : "samples");
+          count_text(compiled, derived->batch_samples * derived->sample_tokens), unit(compiled));
   print_ranks(compiled, out);
   fprintf(out, "cluster  %-18s %lld x %s, %lld threads a rank\n", cluster->name,
           (long long)rank_count(compiled), cluster->device, (long long)cluster->threads);
@@ -70,9 +74,8 @@ void explain_summary(const Compiled *compiled, FILE *out) {
   double tokens = (double)(derived->batch_samples * derived->sample_tokens);
   double seconds = step_seconds(compiled);
   if (seconds > 0)
-    fprintf(out,
-            "time     %-18s a step, by the device's peaks: no step is faster   %.3g tokens/s\n",
-            duration_text(compiled, seconds), tokens / seconds);
+    fprintf(out, "time     %-18s a step, by the device's peaks: no step is faster   %.3g %s/s\n",
+            duration_text(compiled, seconds), tokens / seconds, unit(compiled));
   if (compiled->proof != NULL)
     fprintf(out,
             "proof    ok                 %llu ranks, %llu classes, %llu communicators, %llu "
@@ -81,8 +84,8 @@ void explain_summary(const Compiled *compiled, FILE *out) {
             (unsigned long long)compiled->proof->classes,
             (unsigned long long)compiled->proof->communicators,
             (unsigned long long)compiled->proof->accesses);
-  fprintf(out, "run      %s steps   %s tokens%s%s\n", count_text(compiled, derived->steps),
+  fprintf(out, "run      %s steps   %s %s%s%s\n", count_text(compiled, derived->steps),
           count_text(compiled, derived->steps * derived->batch_samples * derived->sample_tokens),
-          seconds > 0 ? "   at least " : "",
+          unit(compiled), seconds > 0 ? "   at least " : "",
           seconds > 0 ? duration_text(compiled, seconds * (double)derived->steps) : "");
 }
