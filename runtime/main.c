@@ -43,15 +43,18 @@ static int64_t now_ms(void) {
  */
 static void on_signal(int number) {
   static const char line[] = "\nstopping after this step; once more to stop at once, unsaved\n";
-  static _Atomic int64_t first_ms;
-  if (!atomic_exchange(&run_stop_requested, true)) {
-    atomic_store(&first_ms, now_ms());
+  static _Atomic int64_t first_ms; /* 0: there was no request */
+  int failure = errno;             /* of what the signal interrupts */
+  int64_t before_ms = 0, ms = now_ms();
+  if (atomic_compare_exchange_strong(&first_ms, &before_ms, ms)) {
+    atomic_store(&run_stop_requested, true);
     ssize_t ignored = write(STDERR_FILENO, line, sizeof line - 1);
     (void)ignored;
-  } else if (number != SIGHUP && now_ms() - atomic_load(&first_ms) > SAME_REQUEST_MS) {
+  } else if (number != SIGHUP && ms - before_ms > SAME_REQUEST_MS) {
     (void)signal(number, SIG_DFL);
     (void)raise(number);
   }
+  errno = failure;
 }
 
 /* nohup has the hang-up ignored, and it stays so. */

@@ -13,9 +13,9 @@ enum {
   STATUS_USER = 1,         /* the job, its files or the command line must change */
   STATUS_WORLD = 2,        /* disk, memory, peers: a retry may help */
   STATUS_OURS = 3,         /* a defect of this program or of the compiler that made the plan */
-  STATUS_NOTHING_LEFT = 4, /* every step was done before */
-  STATUS_STOPPED = 5,      /* by a signal, after a step that it saved */
-  STATUS_ECHO = 6          /* another rank ended: that one says why */
+  STATUS_NOTHING_LEFT = 4, /* the run had reached its last step before: nothing was trained */
+  STATUS_STOPPED = 5,      /* stopped as asked, state saved: the same command goes on from there */
+  STATUS_ECHO = 6          /* ended because another rank did, whose error says why */
 };
 
 enum { STATUS_TEXT_BYTES = 512 };

@@ -67,15 +67,32 @@ void text_add_json_number(Text *text, double value) {
     text_add(text, "null");
 }
 
+/* Bytes of the character that begins at `at`; 0 when it is no UTF-8: cut off, longer than it needs
+ * to be, a surrogate, or beyond U+10FFFF. */
+static int utf8_length(const char *at) {
+  const unsigned char *byte = (const unsigned char *)at;
+  if (byte[0] < 0x80) return 1;
+  if (byte[0] < 0xc2 || byte[0] > 0xf4) return 0;
+  int length = byte[0] < 0xe0 ? 2 : byte[0] < 0xf0 ? 3 : 4;
+  for (int i = 1; i < length; i++)
+    if ((byte[i] & 0xc0) != 0x80) return 0;
+  bool is_wrong = (byte[0] == 0xe0 && byte[1] < 0xa0) || (byte[0] == 0xed && byte[1] > 0x9f) ||
+                  (byte[0] == 0xf0 && byte[1] < 0x90) || (byte[0] == 0xf4 && byte[1] > 0x8f);
+  return is_wrong ? 0 : length;
+}
+
 void text_add_json_string(Text *text, const char *string) {
   text_add(text, "\"");
-  for (const char *at = string; *at; at++) {
-    if (*at == '"' || *at == '\\')
-      text_add(text, "\\%c", *at);
-    else if ((unsigned char)*at < 0x20)
-      text_add(text, "\\u%04x", (unsigned)(unsigned char)*at);
+  for (int length = 0; *string; string += length > 0 ? length : 1) {
+    length = utf8_length(string);
+    if (*string == '"' || *string == '\\')
+      text_add(text, "\\%c", *string);
+    else if ((unsigned char)*string < 0x20 || *string == 0x7f)
+      text_add(text, "\\u%04x", (unsigned)(unsigned char)*string);
+    else if (length == 0)
+      text_add(text, "\\ufffd");
     else
-      text_add(text, "%c", *at);
+      text_add(text, "%.*s", length, string);
   }
   text_add(text, "\"");
 }

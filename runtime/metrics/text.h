@@ -26,7 +26,8 @@ void text_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* A double as JSON: null when it is not finite. */
 void text_add_json_number(Text *text, double value);
-/* A string as JSON, quotes included. */
+/* A string as JSON, quotes included. Bytes that are no UTF-8, as in the name of a file, become
+ * U+FFFD. */
 void text_add_json_string(Text *text, const char *string);
 
 /* "41.2 k", "52.4 M"; three digits and a factor of 1000. */

@@ -39,6 +39,16 @@ static void test_quantities(void) {
     text_add_json_number(&text, 0.5);
     CHECK_TEXT(text.bytes, "\"a\\\"b\\\\c\\u000a\"null0.5");
   }
+  TEST("JSON strings are UTF-8, whatever a file is called") {
+    static Text text;
+    text_start(&text, -1);
+    text_add_json_string(&text, "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\x1b\x7f");
+    CHECK_TEXT(text.bytes, "\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\\u001b\\u007f\"");
+    text_start(&text, -1);
+    text_add_json_string(&text, "\xe9-\xed\xa0\x80-\xf5-\xc0\x80-\xe2\x82");
+    CHECK_TEXT(text.bytes,
+               "\"\\ufffd-\\ufffd\\ufffd\\ufffd-\\ufffd-\\ufffd\\ufffd-\\ufffd\\ufffd\"");
+  }
 }
 
 static Curve train, valid;
