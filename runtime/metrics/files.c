@@ -84,6 +84,7 @@ bool report_files_open(Report *report, History *history, Status *status) {
   if (!folder_make(folder, status) ||
       !history_take_up(history, folder, report->setup.first_step, status))
     return false;
+  (void)unlink(path_of(path, report, "summary.json", "")); /* of another start */
   int descriptor = open_file(path_of(path, report, "metrics.jsonl", ""), O_APPEND, status);
   if (descriptor < 0) return false;
   report->metrics_bytes = lseek(descriptor, 0, SEEK_END);
