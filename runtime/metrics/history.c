@@ -70,11 +70,11 @@ static bool sift(FILE *file, int64_t first_step, FILE *out, History *history, in
 }
 
 static int64_t number_in(const char *file_name) {
-  int used = 0;
-  long long number = 0;
-  bool ours = sscanf(file_name, "metrics.%lld.jsonl%n", &number, &used) == 1 && used > 0 &&
-              file_name[used] == 0;
-  return ours && number > 0 ? number : 0;
+  static const char prefix[] = "metrics.";
+  if (strncmp(file_name, prefix, sizeof prefix - 1) != 0) return 0;
+  char *rest;
+  long long number = strtoll(file_name + sizeof prefix - 1, &rest, 10);
+  return number > 0 && strcmp(rest, ".jsonl") == 0 ? number : 0;
 }
 
 /* The newest number that is there, and how many files have one; `oldest` is the least number. */

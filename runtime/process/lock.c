@@ -20,8 +20,12 @@ typedef struct Holder {
 } Holder;
 
 static bool parse_holder(const char *record, Holder *holder) {
-  return sscanf(record, "process %ld on %255s since %63[^\n]", &holder->pid, holder->host,
-                holder->since) == 3;
+  static const char start[] = "process ";
+  if (strncmp(record, start, sizeof start - 1) != 0) return false;
+  char *rest;
+  holder->pid = strtol(record + sizeof start - 1, &rest, 10);
+  return holder->pid > 0 &&
+         sscanf(rest, " on %255s since %63[^\n]", holder->host, holder->since) == 2;
 }
 
 /* Numbers of processes are used again: what is none of ours is not the holder. */

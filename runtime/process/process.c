@@ -75,9 +75,9 @@ static const char *file_at(const char *line, uint64_t address, uint64_t *byte) {
 }
 
 static void add_text(const char *text) {
-  size_t length = strlen(message), more = strlen(text);
-  if (more >= sizeof message - length) more = sizeof message - length - 1;
-  memcpy(message + length, text, more);
+  size_t length = strlen(message);
+  while (*text && length + 1 < sizeof message)
+    message[length++] = *text++;
 }
 
 static void add_number(uint64_t number) {
