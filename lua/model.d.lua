@@ -76,18 +76,21 @@ function embedding(table, ids, dims) end
 ---@return Value
 function linear(weight, x, out, options) end
 
+---Layer normalisation over all features of a token. Makes NAME.weight and NAME.bias.
 ---@param name string
 ---@param x Value
 ---@param options? { eps?: number }
 ---@return Value
 function layernorm(name, x, options) end
 
+---Root mean square normalisation over all features of a token. Makes NAME.weight.
 ---@param name string
 ---@param x Value
 ---@param options? { eps?: number }
 ---@return Value
 function rmsnorm(name, x, options) end
 
+---Softmax of q k / sqrt(head), times v, for each head; kv_heads may be fewer than heads.
 ---@param q Value [batch, seq, heads, head]
 ---@param k Value [batch, seq, kv_heads, head]
 ---@param v Value [batch, seq, kv_heads, head]
@@ -101,22 +104,27 @@ function attention(q, k, v, options) end
 ---@return Value
 function rope(x, options) end
 
+---GELU, its tanh form: 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))).
 ---@param x Value
 ---@return Value
 function gelu(x) end
 
+---x times sigmoid(x).
 ---@param x Value
 ---@return Value
 function silu(x) end
 
+---The larger of x and 0.
 ---@param x Value
 ---@return Value
 function relu(x) end
 
+---The hyperbolic tangent.
 ---@param x Value
 ---@return Value
 function tanh(x) end
 
+---Zeroes elements at a rate while training, and scales the others up.
 ---@param x Value
 ---@param rate number 0 or more, below 1
 ---@return Value
@@ -136,11 +144,13 @@ function split(x, name) end
 ---@return Value
 function stack(name, layers, x, block) end
 
+---The mean over tokens of -log softmax(logits)[target].
 ---@param logits Value
 ---@param targets Ids
 ---@return Loss
 function cross_entropy(logits, targets) end
 
+---The mean over elements of (y - target) squared.
 ---@param y Value
 ---@param target Value
 ---@return Loss

@@ -120,12 +120,28 @@ char *format_count(Arena *arena, int64_t n) {
   return text;
 }
 
-char *format_bytes(Arena *arena, int64_t size_bytes) {
-  static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB"};
-  double n = (double)size_bytes;
-  int unit = 0;
-  for (; n >= 999.5 && unit < 5; unit++)
+/* Digits behind the point that make three in all. */
+static int digits_behind(double n) {
+  return n >= 99.95 ? 0 : n >= 9.995 ? 1 : 2;
+}
+
+char *format_scaled(Arena *arena, double n, const char *unit) {
+  static const char *const prefixes[] = {"", "k", "M", "G", "T", "P", "E"};
+  int prefix = 0;
+  for (; n >= 999.5 && prefix < 6; prefix++)
     n /= 1000;
-  int digits = unit == 0 || n >= 99.95 ? 0 : n >= 9.995 ? 1 : 2;
-  return arena_printf(arena, "%.*f %s", digits, n, units[unit]);
+  return arena_printf(arena, "%.*f %s%s", prefix == 0 ? 0 : digits_behind(n), n, prefixes[prefix],
+                      unit);
+}
+
+char *format_bytes(Arena *arena, int64_t size_bytes) {
+  return format_scaled(arena, (double)size_bytes, "B");
+}
+
+char *format_seconds(Arena *arena, double seconds) {
+  static const char *const units[] = {"s", "ms", "us", "ns"};
+  int unit = 0;
+  for (; seconds < 0.9995 && unit < 3; unit++)
+    seconds *= 1000;
+  return arena_printf(arena, "%.*f %s", digits_behind(seconds), seconds, units[unit]);
 }

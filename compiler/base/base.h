@@ -96,6 +96,13 @@ void print_json_text(const char *text, FILE *out);
 /* The nearest of `count` words within edit distance 3 (and less than half the word), or NULL. */
 const char *nearest_word(const char *word, const char *const *words, int32_t count);
 
+/* ---- texts in a terminal */
+
+/* Prints `text` behind the `column` bytes that its line has already; lines break between words
+ * before column `most` and go on at `indent`. Parts with two blanks between them stay whole where
+ * they can. Ends the line. */
+void print_wrapped(FILE *out, const char *text, int32_t column, int32_t indent, int32_t most);
+
 /* ---- small things */
 uint64_t hash_text(
     const char *text); /* FNV-1a, 64 bit: stable across machines; random streams are keyed by it */
@@ -104,5 +111,7 @@ static inline int64_t round_up(int64_t n, int64_t multiple) {
 }
 char *format_count(Arena *arena, int64_t n);          /* 124,439,808 */
 char *format_bytes(Arena *arena, int64_t size_bytes); /* 1.23 GB: 1e9; three significant digits */
+char *format_scaled(Arena *arena, double n, const char *unit); /* 2.54 TFLOP: never an exponent */
+char *format_seconds(Arena *arena, double seconds);            /* 58.1 ms */
 
 #endif

@@ -251,21 +251,25 @@ void diags_print_json(const Diags *diags, FILE *out) {
 
 /* ---- did you mean */
 
+/* Characters to change, add, remove, or swap with their neighbour. */
 static int32_t edit_distance(const char *a, const char *b) {
   enum { LONGEST = 63 };
-  int32_t row[LONGEST + 1];
+  int32_t row[LONGEST + 1], above[LONGEST + 1] = {0},
+                                            before[LONGEST + 1]; /* above it, and above that */
   size_t a_length = strlen(a), b_length = strlen(b);
   if (a_length > LONGEST || b_length > LONGEST) return LONGEST;
   for (size_t j = 0; j <= b_length; j++)
     row[j] = (int32_t)j;
   for (size_t i = 1; i <= a_length; i++) {
-    int32_t diagonal = row[0];
+    memcpy(before, above, sizeof row);
+    memcpy(above, row, sizeof row);
     row[0] = (int32_t)i;
     for (size_t j = 1; j <= b_length; j++) {
-      int32_t substituted = diagonal + (a[i - 1] != b[j - 1]);
-      int32_t shorter = row[j] < row[j - 1] ? row[j] + 1 : row[j - 1] + 1;
-      diagonal = row[j];
+      int32_t substituted = above[j - 1] + (a[i - 1] != b[j - 1]);
+      int32_t shorter = above[j] < row[j - 1] ? above[j] + 1 : row[j - 1] + 1;
       row[j] = substituted < shorter ? substituted : shorter;
+      bool is_swap = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (is_swap && before[j - 2] + 1 < row[j]) row[j] = before[j - 2] + 1;
     }
   }
   return row[b_length];

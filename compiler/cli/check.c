@@ -2,12 +2,12 @@
 #include "compiler/cli/cli.h"
 
 ExitCode verb_check(const Options *options) {
-  if (options->word_count != 1) return complain(EXIT_USER, "check wants one job file");
   Compile *c = open_compile();
+  if (!c) return EXIT_WORLD;
   Compiled compiled;
   bool is_good = compile_job(c, options, &compiled);
   ExitCode code = report(c, options);
-  if (is_good && !options->quiet && !options->json) printf("%s: right\n", options->words[0]);
+  if (is_good && !options->quiet && !options->json) printf("%s: right\n", options->words.at[0]);
   compile_free(c);
   return code;
 }

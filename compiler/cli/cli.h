@@ -1,5 +1,7 @@
 /* cli.h -- the command line: one verb, one question. Results on stdout, words for people on stderr.
- */
+ *
+ * Verbs and options stand in options.def; whoever needs to know what there is asks the two tables
+ * that are made of it. */
 #ifndef LOCKSTEP_CLI_H
 #define LOCKSTEP_CLI_H
 
@@ -7,37 +9,60 @@
 
 typedef enum ExitCode { EXIT_DONE, EXIT_USER, EXIT_WORLD, EXIT_OURS } ExitCode;
 
-enum { WORDS_MAX = 256 };
+enum { WORDS_MAX = 256, COLUMNS_MOST = 80 };
+
+typedef struct Words {
+  const char *at[WORDS_MAX];
+  int32_t count;
+} Words;
 
 typedef struct Options {
   const char *verb;
-  const char *words[WORDS_MAX]; /* what is neither verb nor option: the job file first */
-  int32_t word_count;
-  const char *overrides[WORDS_MAX]; /* texts of -D */
-  int32_t override_count;
-  const char *against[WORDS_MAX]; /* texts of --against, as those of -D */
-  int32_t against_count;
-  const char *passed[WORDS_MAX]; /* of run: options that lockstep-rank understands */
-  int32_t passed_count;
-  const char *out;      /* -o */
-  const char *why;      /* --why rank=N */
-  const char *segment;  /* --segment S */
-  const char *svg;      /* --svg FILE, with --schedule */
-  const char *hold_out; /* --hold-out 5% */
-  bool json, quiet, color, no_data, values, reference, luacats;
-  bool layouts, schedule, map; /* screens of explain */
+  Words words;  /* what is neither verb nor option: the job file first */
+  bool colored; /* what --color means here */
+#define VERB(name, words, least, most, question)
+#define SWITCH(member, names, verbs, doc)       bool member;
+#define VALUE(member, names, value, verbs, doc) const char *member;
+#define LIST(member, names, value, verbs, doc)  Words member;
+#define RANK_SWITCH(member, names, doc)         bool member;
+#define RANK_VALUE(member, names, value, doc)   const char *member;
+#include "compiler/cli/options.def"
+#undef VERB
+#undef SWITCH
+#undef VALUE
+#undef LIST
+#undef RANK_SWITCH
+#undef RANK_VALUE
 } Options;
 
-/* Fills `options`; on a mistake says it on stderr and returns false. */
-bool options_parse(Options *options, int count, char **words);
+typedef enum FlagKind { FLAG_SWITCH, FLAG_VALUE, FLAG_LIST } FlagKind;
 
-/* A verb: what it is called, how it is called, what it answers. */
+/* An option as options.def says it. */
+typedef struct Flag {
+  FlagKind kind;
+  bool is_of_rank; /* handed on to lockstep-rank */
+  const char *names, *value, *verbs, *doc;
+  size_t offset; /* of its member in Options */
+} Flag;
+extern const Flag flags[];
+extern const int32_t flag_count;
+
+/* A verb: what it is called, what follows it, what it answers. */
 typedef struct Verb {
-  const char *name, *usage, *question;
+  const char *name, *words;
+  int32_t least, most; /* words */
+  const char *question;
   ExitCode (*run)(const Options *options);
 } Verb;
 extern const Verb verbs[];
 extern const int32_t verb_count;
+
+/* Fills `options`; on a mistake says it on stderr and returns NULL. */
+const Verb *options_parse(Options *options, int count, char **words);
+
+bool flag_takes(const Flag *flag, const char *verb); /* does it belong to this verb? */
+const char *flag_first_name(const Flag *flag);       /* "--quiet" of "-q --quiet": the long one */
+const Verb *verb_find(const char *name);             /* or NULL */
 
 ExitCode verb_check(const Options *options);
 ExitCode verb_compile(const Options *options);
@@ -46,14 +71,27 @@ ExitCode verb_show(const Options *options);
 ExitCode verb_prove(const Options *options);
 ExitCode verb_run(const Options *options);
 ExitCode verb_tokenize(const Options *options);
+ExitCode verb_list(const Options *options);
 ExitCode verb_help(const Options *options);
 ExitCode verb_version(const Options *options);
 
+/* ---- texts made of the tables */
+
+void usage_print(FILE *out);                        /* all verbs, what they share, exit codes */
+void usage_print_verb(const Verb *verb, FILE *out); /* one verb with all its options */
+void man_print(Compile *c, FILE *out);              /* lockstep.1 */
+/* False: no completion for this shell. */
+bool completion_print(Compile *c, const char *shell, FILE *out);
+
+/* What exit codes mean; ends with a NULL. */
+extern const char *const exit_meanings[];
+
 /* ---- shared by the verbs (common.c) */
 
-/* One line on stderr; returns `code`. */
+/* Says it on stderr; returns `code`. */
 ExitCode complain(ExitCode code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* The library found, or NULL when that was reported. */
 Compile *open_compile(void);
 
 /* Reads the job of words[0] with its data and compiles it. False when something was reported;
@@ -62,6 +100,12 @@ bool compile_job(Compile *c, const Options *options, Compiled *compiled);
 
 /* Diagnostics: text on stderr, or JSON on stdout. Returns the exit code that they mean. */
 ExitCode report(const Compile *c, const Options *options);
+
+/* What is written to stdout is there: else says so, and the code is EXIT_WORLD. */
+ExitCode finish_output(ExitCode code);
+
+/* Does this file begin as a plan does? */
+bool is_plan_file(const char *path);
 
 /* The folder that holds this executable. False when the system does not say. */
 bool own_folder(char *folder, size_t size_bytes);

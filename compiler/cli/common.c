@@ -1,5 +1,7 @@
 /* common.c -- what several verbs do. */
+#include <errno.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -7,12 +9,14 @@
 #include "compiler/topology/here.h"
 
 ExitCode complain(ExitCode code, const char *format, ...) {
+  char text[8192]; /* paths of any length, and words around them */
   va_list arguments;
   va_start(arguments, format);
-  fputs("lockstep: ", stderr);
-  vfprintf(stderr, format, arguments);
-  fputc('\n', stderr);
+  vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
+  fflush(stdout); /* whole lines, where both streams go to one place */
+  int32_t column = fprintf(stderr, "lockstep: ");
+  print_wrapped(stderr, text, column, 4, COLUMNS_MOST);
   return code;
 }
 
@@ -25,26 +29,65 @@ bool own_folder(char *folder, size_t size_bytes) {
   return slash != NULL;
 }
 
-/* Installed: PREFIX/bin/lockstep beside PREFIX/share. Else the source tree this was built from. */
-Compile *open_compile(void) {
-  char folder[4096], specs[4200];
-  if (own_folder(folder, sizeof folder)) {
-    char *slash = strrchr(folder, '/');
-    if (slash) *slash = 0;
-    snprintf(specs, sizeof specs, "%s/share/lockstep/specs", folder);
-    if (access(specs, R_OK) == 0) return compile_new(specs);
+/* Installed, the library is where it lies from the folder of the programs; in a build folder a link
+ * to it stands beside them. Nothing else is looked at: an installed program knows no source tree.
+ */
+static char *find_library(void) {
+  static const char *const places[] = {LOCKSTEP_LIBRARY_FROM_PROGRAMS, "share/lockstep"};
+  char folder[4096], path[4200];
+  if (!own_folder(folder, sizeof folder)) {
+    complain(EXIT_WORLD, "/proc is not mounted");
+    return NULL;
   }
-  return compile_new(LOCKSTEP_SPECS_DIR);
+  for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+    snprintf(path, sizeof path, "%s/%s/specs", folder, places[i]);
+    char *specs = realpath(path, NULL);
+    if (specs) return specs;
+  }
+  complain(EXIT_WORLD, "the library of models and clusters is missing: there is no %s/%s/specs",
+           folder, places[0]);
+  return NULL;
+}
+
+Compile *open_compile(void) {
+  char *specs = find_library();
+  Compile *c = specs ? compile_new(specs) : NULL;
+  free(specs);
+  return c;
+}
+
+bool is_plan_file(const char *path) {
+  FILE *file = fopen(path, "rb");
+  char start[sizeof PLAN_MAGIC - 1] = "";
+  bool is_plan = file && fread(start, 1, sizeof start, file) == sizeof start &&
+                 memcmp(start, PLAN_MAGIC, sizeof start) == 0;
+  if (file) fclose(file);
+  return is_plan;
+}
+
+ExitCode finish_output(ExitCode code) {
+  errno = 0;
+  if (fflush(stdout) == 0 && !ferror(stdout)) return code;
+  return complain(EXIT_WORLD, "cannot write the output%s%s", errno ? ": " : "",
+                  errno ? strerror(errno) : "");
+}
+
+static bool refuse_plan(Compile *c, const char *verb, const char *path) {
+  error_at(c, (Span){.file = path}, "not-a-job", "this is a plan; %s wants a job file", verb);
+  note_at(c, (Span){0}, "of plans: lockstep show, prove and run");
+  return false;
 }
 
 bool compile_job(Compile *c, const Options *options, Compiled *compiled) {
   *compiled = (Compiled){0};
-  Job *job = spec_load(c, options->words[0], options->overrides, options->override_count);
+  const char *path = options->words.at[0];
+  if (is_plan_file(path)) return refuse_plan(c, options->verb, path);
+  Job *job = spec_load(c, path, options->overrides.at, options->overrides.count);
   if (!job) return false;
   if (options->no_data)
     spec_data_assume(job);
-  else
-    spec_data(c, job); /* goes on: what else is wrong is said in the same run */
+  else if (!spec_data(c, job) && job->is_data_absent && strcmp(options->verb, "run") != 0)
+    note_at(c, (Span){0}, "with --no-data, %s does not look for the data files", options->verb);
   if (job->data.format == 0) spec_data_assume(job);
   Machine machine = {.memory_bytes = (int64_t)1 << 33, .cores = 1};
   if (strcmp(job->cluster.head_text, "here") == 0) machine = topology_here();
@@ -61,7 +104,8 @@ ExitCode report(const Compile *c, const Options *options) {
     diags_print_json(&c->diags, stdout);
     puts("}");
   } else {
-    diags_print(&c->diags, stderr, options->color);
+    fflush(stdout);
+    if (failed || !options->quiet) diags_print(&c->diags, stderr, options->colored);
     int32_t errors = c->diags.error_count;
     if (failed && errors > 1 && !options->quiet) fprintf(stderr, "%d errors\n", errors);
   }

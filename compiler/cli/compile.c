@@ -23,8 +23,8 @@ static int64_t file_bytes(const char *path) {
 }
 
 ExitCode verb_compile(const Options *options) {
-  if (options->word_count != 1) return complain(EXIT_USER, "compile wants one job file");
   Compile *c = open_compile();
+  if (!c) return EXIT_WORLD;
   Compiled compiled;
   double start_ms = now_ms();
   bool is_good = compile_job(c, options, &compiled);

@@ -2,8 +2,12 @@
  * by side, or where the value of a key came from. */
 #include "compiler/explain/explain.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "compiler/cli/cli.h"
 #include "compiler/explain/timeline.h"
@@ -18,23 +22,32 @@ static bool parse_rank(const char *text, int64_t *rank) {
 }
 
 /* The picture goes to a file of its own, whole or not at all. */
-static ExitCode write_picture(const Compiled *compiled, const char *path) {
-  FILE *out = fopen(path, "w");
+static ExitCode write_picture(const Compiled *compiled, const char *path, bool quiet) {
+  struct stat status;
+  bool is_special = stat(path, &status) == 0 && !S_ISREG(status.st_mode); /* a pipe, a device */
+  char temporary[PATH_MAX];
+  int length = snprintf(temporary, sizeof temporary, "%s%s", path, is_special ? "" : ".part");
+  if (length >= PATH_MAX) return complain(EXIT_USER, "--svg: the name is too long");
+  errno = 0;
+  FILE *out = fopen(temporary, "w");
   bool is_good = out != NULL && timeline_svg(&compiled->plan, out);
   if (out != NULL) is_good = fclose(out) == 0 && is_good;
-  if (!is_good) {
-    if (out != NULL) remove(path);
-    return complain(EXIT_WORLD, "cannot write %s", path);
-  }
-  fprintf(stderr, "wrote    %s\n", path);
+  if (is_good && !is_special) is_good = rename(temporary, path) == 0;
+  int reason = errno;
+  if (out != NULL && !is_good && !is_special) unlink(temporary);
+  if (!is_good)
+    return complain(EXIT_WORLD, "cannot write %s%s%s", path, reason ? ": " : "",
+                    reason ? strerror(reason) : "");
+  fflush(stdout); /* whole lines, where both streams go to one place */
+  if (!quiet) fprintf(stderr, "wrote    %s\n", path);
   return EXIT_DONE;
 }
 
 /* "parallel.zero=0 parallel.dp=4" */
 static const char *changes_text(Arena *arena, const Options *options) {
   const char *text = "";
-  for (int32_t i = 0; i < options->against_count; i++)
-    text = arena_printf(arena, "%s%s%s", text, i > 0 ? " " : "", options->against[i]);
+  for (int32_t i = 0; i < options->against.count; i++)
+    text = arena_printf(arena, "%s%s%s", text, i > 0 ? " " : "", options->against.at[i]);
   return text;
 }
 
@@ -43,11 +56,12 @@ static const char *changes_text(Arena *arena, const Options *options) {
 static ExitCode explain_against(const Options *options, const Compiled *compiled) {
   Options other = *options;
   other.json = false;
-  if (options->override_count + options->against_count > WORDS_MAX)
+  if (options->overrides.count + options->against.count > WORDS_MAX)
     return complain(EXIT_USER, "more than %d changes", WORDS_MAX);
-  for (int32_t i = 0; i < options->against_count; i++)
-    other.overrides[other.override_count++] = options->against[i];
+  for (int32_t i = 0; i < options->against.count; i++)
+    other.overrides.at[other.overrides.count++] = options->against.at[i];
   Compile *c = open_compile();
+  if (!c) return EXIT_WORLD;
   Compiled against;
   ExitCode code = EXIT_DONE;
   if (!compile_job(c, &other, &against) && against.plan.jobs_count != 1) {
@@ -71,7 +85,7 @@ static ExitCode explain_one(const Options *options, Compile *c, const Compiled *
       return complain(EXIT_USER, "--why wants rank=0 to rank=%lld, not '%.40s'",
                       (long long)(ranks - 1), options->why);
     explain_rank(compiled, rank, stdout);
-  } else if (options->against_count > 0) {
+  } else if (options->against.count > 0) {
     return explain_against(options, compiled);
   } else if (options->json) {
     explain_json(compiled, stdout);
@@ -81,12 +95,12 @@ static ExitCode explain_one(const Options *options, Compile *c, const Compiled *
     explain_map(compiled, stdout);
   } else if (options->schedule || options->svg) {
     explain_schedule(compiled, stdout);
-    if (options->svg) return write_picture(compiled, options->svg);
+    if (options->svg) return write_picture(compiled, options->svg, options->quiet);
   } else if (options->values) {
     help_values(c, compiled->job, NULL, stdout);
-  } else if (options->word_count == 2) {
-    if (!help_values(c, compiled->job, options->words[1], stdout))
-      return complain(EXIT_USER, "there is no key %.60s; see lockstep help", options->words[1]);
+  } else if (options->words.count == 2) {
+    if (!help_values(c, compiled->job, options->words.at[1], stdout))
+      return complain(EXIT_USER, "there is no key %.60s; see lockstep help", options->words.at[1]);
   } else {
     explain_summary(compiled, stdout);
     putchar('\n');
@@ -95,20 +109,39 @@ static ExitCode explain_one(const Options *options, Compile *c, const Compiled *
   return EXIT_DONE;
 }
 
-/* --svg draws what --schedule writes. */
-static int32_t screens_asked(const Options *options) {
-  bool schedule = options->schedule || options->svg != NULL, against = options->against_count > 0;
-  bool json = options->json && !against;
-  return (options->why != NULL) + json + options->values + (options->word_count == 2) +
-         options->layouts + options->map + schedule + against;
+/* Says so when two screens are asked for. --svg draws what --schedule writes; --against has its own
+ * JSON. */
+static bool is_one_screen(const Options *options) {
+  const struct {
+    bool is_asked;
+    const char *name;
+  } screens[] = {
+      {options->words.count == 2, "a key"},
+      {options->why != NULL, "--why"},
+      {options->values, "--values"},
+      {options->layouts, "--layouts"},
+      {options->map, "--map"},
+      {options->schedule || options->svg, options->schedule ? "--schedule" : "--svg"},
+      {options->against.count > 0, "--against"},
+      {options->json && options->against.count == 0, "--json"},
+  };
+  const char *first = NULL;
+  for (size_t i = 0; i < sizeof screens / sizeof *screens; i++) {
+    if (!screens[i].is_asked) continue;
+    if (first) {
+      complain(EXIT_USER, "explain shows one screen at a time, not both of %s and %s", first,
+               screens[i].name);
+      return false;
+    }
+    first = screens[i].name;
+  }
+  return true;
 }
 
 ExitCode verb_explain(const Options *options) {
-  if (options->word_count < 1 || options->word_count > 2)
-    return complain(EXIT_USER, "explain wants a job file, and perhaps a key");
-  if (screens_asked(options) > 1)
-    return complain(EXIT_USER, "explain shows one screen at a time: a key's or an option's");
+  if (!is_one_screen(options)) return EXIT_USER;
   Compile *c = open_compile();
+  if (!c) return EXIT_WORLD;
   Compiled compiled;
   bool is_good = compile_job(c, options, &compiled);
   ExitCode code = EXIT_DONE;

@@ -1,46 +1,42 @@
-/* help.c -- lockstep help: verbs, keys, diagnostics; also the generated pages. */
+/* help.c -- lockstep help: verbs, keys, names, diagnostics; also the generated pages. */
 #include "compiler/spec/help.h"
-
-#include <string.h>
 
 #include "compiler/cli/cli.h"
 
-static void print_verbs(void) {
-  puts("usage: lockstep VERB ... [-D section.key=value]...\n");
-  for (int32_t i = 0; i < verb_count; i++)
-    printf("  %-56s %s\n", verbs[i].usage, verbs[i].question);
-  puts("\n  -D section.key=value   one key; -D section=NAME a section; later wins\n"
-       "                         tables as in a file: -D 'parallel.pipeline={\"interleaved\", "
-       "chunks=4}'\n"
-       "                         or by key: -D parallel.pipeline.chunks=4\n"
-       "  --against key=value    explain: beside this job, the one that -D key=value makes\n"
-       "  --json  --quiet  --color auto|always|never\n"
-       "  --no-data              check, compile, explain: do not look for the data files\n\n"
-       "exit: 0 done, 1 the job or the command must change, 2 a file or the machine failed,\n"
-       "      3 a defect of lockstep\n");
+static ExitCode help_on_word(Compile *c, const char *word) {
+  const Verb *verb = verb_find(word);
+  if (verb) usage_print_verb(verb, stdout);
+  if (help_word(c, word, stdout) || verb) return EXIT_DONE;
+  return complain(EXIT_USER, "nothing is named '%.60s'; lockstep help lists verbs and keys", word);
+}
+
+static ExitCode print_page(Compile *c, const Options *options) {
+  if (options->reference)
+    help_reference(c, stdout);
+  else if (options->luacats)
+    help_luacats(c, stdout);
+  else if (options->man)
+    man_print(c, stdout);
+  else if (!completion_print(c, options->completion, stdout))
+    return complain(EXIT_USER, "--completion wants bash or zsh, not '%.40s'", options->completion);
+  return EXIT_DONE;
 }
 
 ExitCode verb_help(const Options *options) {
+  int32_t pages = options->reference + options->luacats + options->man + !!options->completion;
+  if (pages + options->words.count > 1)
+    return complain(EXIT_USER, "help answers one question at a time: a word's or an option's");
   Compile *c = open_compile();
+  if (!c) return EXIT_WORLD;
   ExitCode code = EXIT_DONE;
-  if (options->reference) {
-    help_reference(c, stdout);
-  } else if (options->luacats) {
-    help_luacats(c, stdout);
-  } else if (options->word_count == 0) {
-    print_verbs();
-    help_sections(stdout);
+  if (pages > 0) {
+    code = print_page(c, options);
+  } else if (options->words.count == 1) {
+    code = help_on_word(c, options->words.at[0]);
   } else {
-    const char *word = options->words[0];
-    bool is_verb = false;
-    for (int32_t i = 0; i < verb_count; i++)
-      if (strcmp(verbs[i].name, word) == 0) {
-        printf("lockstep %s\n    %s\n", verbs[i].usage, verbs[i].question);
-        is_verb = true;
-      }
-    if (!help_word(c, word, stdout) && !is_verb)
-      code =
-          complain(EXIT_USER, "nothing is named '%.60s'; lockstep help lists verbs and keys", word);
+    usage_print(stdout);
+    fputc('\n', stdout);
+    help_sections(stdout);
   }
   compile_free(c);
   return code;

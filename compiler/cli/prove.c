@@ -6,11 +6,22 @@
 #include "compiler/cli/cli.h"
 #include "runtime/plan/plan_io.h"
 
+static void print_report(const ProveReport *report) {
+  enum { INDENT = 14 };
+  char text[512];
+  snprintf(text, sizeof text,
+           "%" PRIu64 " ranks, %" PRIu64 " classes, %" PRIu64 " communicator patterns;   %" PRIu64
+           " calls, %" PRIu64 " records, %" PRIu64 " accesses",
+           report->ranks, report->classes, report->communicators, report->calls, report->records,
+           report->accesses);
+  int32_t column = printf("%-*s", INDENT, "proof    ok");
+  print_wrapped(stdout, text, column, INDENT, COLUMNS_MOST);
+}
+
 ExitCode verb_prove(const Options *options) {
-  if (options->word_count != 1) return complain(EXIT_USER, "prove wants one plan file");
   Plan plan;
   char why[PLAN_WHY_BYTES] = "";
-  if (!plan_open(&plan, options->words[0], why)) return complain(EXIT_USER, "%s", why);
+  if (!plan_open(&plan, options->words.at[0], why)) return complain(EXIT_USER, "%s", why);
   static ProveReport report;
   bool proven = prove(&plan, &report);
   if (options->json)
@@ -19,12 +30,9 @@ ExitCode verb_prove(const Options *options) {
            proven ? "true" : "false", report.finding_count, report.ranks, report.classes,
            report.calls, report.records);
   else if (proven && !options->quiet)
-    printf("proof    ok   %" PRIu64 " ranks, %" PRIu64 " classes, %" PRIu64
-           " communicator patterns; %" PRIu64 " calls, %" PRIu64 " records, %" PRIu64 " accesses\n",
-           report.ranks, report.classes, report.communicators, report.calls, report.records,
-           report.accesses);
+    print_report(&report);
   for (uint32_t i = 0; i < report.finding_count && i < PROVE_FINDINGS_MAX; i++)
-    fprintf(stderr, "%s: %s\n", options->words[0], report.finding[i]);
+    fprintf(stderr, "%s: %s\n", options->words.at[0], report.finding[i]);
   plan_close(&plan);
   return proven ? EXIT_DONE : EXIT_USER;
 }

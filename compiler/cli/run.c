@@ -41,22 +41,36 @@ static ExitCode refuse(const Options *options, ExitCode code, const char *format
   return complain(code, "%s", why);
 }
 
+/* What lockstep-rank reads as lockstep does. */
+static int32_t add_rank_options(const Options *options, const char **words, int32_t count) {
+  for (int32_t i = 0; i < flag_count; i++) {
+    const void *member = (const char *)options + flags[i].offset;
+    if (!flags[i].is_of_rank) continue;
+    bool is_switch = flags[i].kind == FLAG_SWITCH;
+    const char *value = is_switch ? NULL : *(const char *const *)member;
+    if (is_switch ? !*(const bool *)member : !value) continue;
+    words[count++] = flag_first_name(&flags[i]);
+    if (value) words[count++] = value;
+  }
+  return count;
+}
+
 /* The exit code from here on is lockstep-rank's. Returns only when it failed. */
 static ExitCode become_rank(const Options *options, const char *plan_path) {
   char folder[4096], program[4200];
   if (!own_folder(folder, sizeof folder))
     return refuse(options, EXIT_WORLD, "/proc is not mounted");
   snprintf(program, sizeof program, "%s/lockstep-rank", folder);
-  const char *words[WORDS_MAX + 8];
+  const char *words[64]; /* more than twice the options */
   int32_t count = 0;
   words[count++] = program;
   words[count++] = plan_path;
-  for (int32_t i = 0; i < options->passed_count; i++)
-    words[count++] = options->passed[i];
+  count = add_rank_options(options, words, count);
   if (options->quiet) words[count++] = "--quiet";
   if (options->json) words[count++] = "--json";
   words[count] = NULL;
-  fflush(stdout);
+  ExitCode code = finish_output(EXIT_DONE);
+  if (code != EXIT_DONE) return code; /* a full disk: better now than at the first checkpoint */
   fflush(stderr);
   execv(program, (char *const *)words);
   return refuse(options, EXIT_WORLD, "%s: %s", program, strerror(errno));
@@ -80,11 +94,20 @@ static ExitCode write_plan(const Options *options, Arena *arena, Compiled *compi
   return EXIT_DONE;
 }
 
+/* A plan has been compiled: there is nothing left to change. */
+static ExitCode run_plan(const Options *options) {
+  if (options->overrides.count > 0)
+    return refuse(options, EXIT_USER,
+                  "-D changes a job, and %.200s is a plan; compile the job anew",
+                  options->words.at[0]);
+  return become_rank(options, options->words.at[0]);
+}
+
 ExitCode verb_run(const Options *options) {
-  if (options->word_count != 1) return complain(EXIT_USER, "run wants one job file");
-  if (options->no_data) return complain(EXIT_USER, "run needs the data; --no-data is for check");
   process_prepare("lockstep");
+  if (is_plan_file(options->words.at[0])) return run_plan(options);
   Compile *c = open_compile();
+  if (!c) return EXIT_WORLD;
   Compiled compiled;
   Options said = *options;
   bool is_good = compile_job(c, options, &compiled);

@@ -1,13 +1,43 @@
 /* show.c -- lockstep show: a plan as the text that parses back. */
+#include <string.h>
+
 #include "compiler/cli/cli.h"
 #include "runtime/plan/plan_io.h"
 
+static const char *segment_name(const Plan *plan, uint32_t segment) {
+  return plan_string(plan, plan->segments[segment].name);
+}
+
+/* Names what there is: "h.forward h.backward ...". */
+static ExitCode refuse_segment(const Plan *plan, const char *name) {
+  Arena *arena = arena_new();
+  const char **names = ARENA_ARRAY(arena, const char *, plan->segments_count + 1);
+  for (uint32_t i = 0; i < plan->segments_count; i++)
+    names[i] = segment_name(plan, i);
+  const char *near = nearest_word(name, names, (int32_t)plan->segments_count);
+  complain(EXIT_USER, "the plan has no segment '%.60s'%s%s%s", name, near ? "; did you mean '" : "",
+           near ? near : "", near ? "'?" : "; it has:");
+  for (uint32_t i = 0; !near && i < plan->segments_count; i++)
+    fprintf(stderr, "  %s\n", names[i]);
+  arena_free(arena);
+  return EXIT_USER;
+}
+
+static bool has_segment(const Plan *plan, const char *name) {
+  for (uint32_t i = 0; i < plan->segments_count; i++)
+    if (strcmp(segment_name(plan, i), name) == 0) return true;
+  return false;
+}
+
 ExitCode verb_show(const Options *options) {
-  if (options->word_count != 1) return complain(EXIT_USER, "show wants one plan file");
   Plan plan;
   char why[PLAN_WHY_BYTES] = "";
-  if (!plan_open(&plan, options->words[0], why)) return complain(EXIT_USER, "%s", why);
-  plan_print(&plan, stdout, options->segment);
+  if (!plan_open(&plan, options->words.at[0], why)) return complain(EXIT_USER, "%s", why);
+  ExitCode code = EXIT_DONE;
+  if (options->segment && !has_segment(&plan, options->segment))
+    code = refuse_segment(&plan, options->segment);
+  else
+    plan_print(&plan, stdout, options->segment);
   plan_close(&plan);
-  return EXIT_DONE;
+  return code;
 }

@@ -20,19 +20,38 @@ static bool parse_fraction(const char *text, double *fraction) {
   return *fraction >= 0 && *fraction < 1;
 }
 
+static void print_file(const char *name, const char *folder, const char *file, uint64_t tokens) {
+  printf(", \"%s\": {\"path\": ", name);
+  char path[4096];
+  snprintf(path, sizeof path, "%s/%s", folder, file);
+  print_json_text(path, stdout);
+  printf(", \"tokens\": %llu}", (unsigned long long)tokens);
+}
+
+static void print_json(const char *folder, const TokensWritten *written) {
+  printf("{\"version\": 1, \"format\": \"u8\", \"vocab\": 256");
+  print_file("train", folder, "train.u8", (uint64_t)written->train_tokens);
+  if (written->valid_tokens > 0)
+    print_file("valid", folder, "valid.u8", (uint64_t)written->valid_tokens);
+  puts("}");
+}
+
 ExitCode verb_tokenize(const Options *options) {
-  if (options->word_count != 1 || !options->out)
-    return complain(EXIT_USER, "tokenize wants a text file and -o FOLDER");
+  const char *text = options->words.at[0];
+  if (!options->out) return complain(EXIT_USER, "tokenize wants -o FOLDER: where tokens go");
   double hold_out = 0.05;
   if (options->hold_out && !parse_fraction(options->hold_out, &hold_out))
     return complain(EXIT_USER, "--hold-out wants a part below 100%% such as 5%%, not '%.40s'",
                     options->hold_out);
-  if (access(options->words[0], R_OK) != 0)
-    return complain(EXIT_USER, "%s: %s", options->words[0], strerror(errno));
+  if (access(text, R_OK) != 0) return complain(EXIT_USER, "%s: %s", text, strerror(errno));
   char why[TOKENS_WHY_BYTES] = "";
   TokensWritten written = {0};
-  if (!tokens_write_bytes(options->words[0], options->out, hold_out, &written, why))
+  if (!tokens_write_bytes(text, options->out, hold_out, &written, why))
     return complain(EXIT_WORLD, "%s", why);
+  if (options->json) {
+    print_json(options->out, &written);
+    return EXIT_DONE;
+  }
   if (options->quiet) return EXIT_DONE;
   Compile *c = compile_new("");
   printf("wrote    %s/train.u8   %s tokens\n", options->out,

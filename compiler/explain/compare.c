@@ -6,6 +6,7 @@
 #include "compiler/explain/words.h"
 
 enum { JOB, AGAINST, SIDES };
+enum { VALUE = 11 };
 enum { PERCENT_MOST = 100000 }; /* beyond, the values say more */
 
 typedef struct Row {
@@ -45,10 +46,14 @@ static double samples_per_s(const Compiled *compiled) {
 
 static void print_row(const Row *row, FILE *out) {
   double job = row->value[JOB], against = row->value[AGAINST];
-  fprintf(out, "%-8s %-27s %14.*f %14.*f %+14.*f", row->head, row->name, row->digits, job,
-          row->digits, against, row->digits, job - against);
+  double most = fmax(fabs(job), fabs(against));
+  int digits = row->digits;
+  for (double limit = 1000; most >= limit && digits > 0; limit *= 10)
+    digits--;
+  fprintf(out, "%-8s %-26s %*.*f %*.*f %+*.*f", row->head, row->name, VALUE, digits, job, VALUE,
+          digits, against, VALUE, digits, job - against);
   double percent = against != 0 ? 100 * (job / against - 1) : 0;
-  if (percent != 0 && percent < PERCENT_MOST) fprintf(out, " %+8.1f %%", percent);
+  if (percent != 0 && percent < PERCENT_MOST) fprintf(out, " %+6.1f%%", percent);
   fputc('\n', out);
 }
 
@@ -63,7 +68,7 @@ static void print_memory(const Compiled *const both[SIDES], FILE *out) {
     if (row.value[JOB] != 0 || row.value[AGAINST] != 0) print_row(&row, out);
   }
   if (strcmp(recompute_text(both[JOB]), recompute_text(both[AGAINST])) != 0)
-    fprintf(out, "%-8s %-27s %14s %14s\n", "", "recompute", recompute_text(both[JOB]),
+    fprintf(out, "%-8s %-26s %*s %*s\n", "", "recompute", VALUE, recompute_text(both[JOB]), VALUE,
             recompute_text(both[AGAINST]));
   Row arena = {"", "arena", 6, {0}}, budget = {"budget", "of a rank", 6, {0}};
   for (int i = 0; i < SIDES; i++) {
@@ -73,8 +78,8 @@ static void print_memory(const Compiled *const both[SIDES], FILE *out) {
   print_row(&arena, out);
   print_row(&budget, out);
   if (!fits(both[JOB]) || !fits(both[AGAINST]))
-    fprintf(out, "%-36s %14s %14s\n", "", fits(both[JOB]) ? "fits" : "does not fit",
-            fits(both[AGAINST]) ? "fits" : "does not fit");
+    fprintf(out, "%-35s %*s %*s\n", "", VALUE, fits(both[JOB]) ? "fits" : "too large", VALUE,
+            fits(both[AGAINST]) ? "fits" : "too large");
 }
 
 static bool has_axes(const Plan *plan, uint32_t before, uint32_t axes_mask) {
@@ -107,9 +112,9 @@ static void print_sent(const Compiled *const both[SIDES], FILE *out) {
 
 void explain_compare(const Compiled *job, const Compiled *against, const char *changes, FILE *out) {
   const Compiled *const both[SIDES] = {job, against};
-  fprintf(out, "against  %s\n\n", changes);
-  fprintf(out, "%-36s %14s %14s %14s\n", "GB = 1e9 bytes; a rank at its peak", "this job",
-          "against", "difference");
+  put_line(out, "against", changes);
+  fprintf(out, "\n%-35s %*s %*s %*s\n", "GB = 1e9 bytes; a rank at its peak", VALUE, "this job",
+          VALUE, "against", VALUE, "difference");
   print_memory(both, out);
   print_sent(both, out);
   Row step = {"time", "of a step, ms", 6, {0}};

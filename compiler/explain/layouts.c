@@ -193,9 +193,10 @@ static const char *layout_text(Layouts *l, uint32_t layout) {
   return text;
 }
 
+enum { VALUE = 15, BEFORE = 12, CHANGE = 26 };
+
 /* "Partial(sum) > Shard(seq)", the arrows below each other as far as both fit. */
 static const char *change_text(Layouts *l, const PlanMeaning *meaning) {
-  enum { BEFORE = 12, CHANGE = 30 };
   const char *after = layout_text(l, meaning->after);
   int width = CHANGE - 3 - (int)strlen(after);
   return arena_printf(l->arena, "%-*s > %s", width < BEFORE ? width : BEFORE,
@@ -211,8 +212,12 @@ static void print_line(Layouts *l, const Line *line, FILE *out) {
   const Plan *plan = &l->compiled->plan;
   int64_t times = most_times(plan, line);
   double sent = sent_bytes(plan, line->record) * (double)times;
-  fprintf(out, " %-31.31s %-30s %-14s %7s %5lld %7s\n", line->value,
-          change_text(l, &plan->meanings[line->record->meaning]), kind_words[line->record->kind],
+  bool is_long = strlen(line->value) > VALUE; /* then on a line of its own */
+  if (is_long) fprintf(out, " %s\n", line->value);
+  const char *change = arena_printf(l->arena, "%-*s %s", CHANGE,
+                                    change_text(l, &plan->meanings[line->record->meaning]),
+                                    kind_words[line->record->kind]);
+  fprintf(out, " %-*s %-*s %7s %5lld %7s\n", VALUE, is_long ? "" : line->value, CHANGE + 15, change,
           bytes_text(l->compiled, (int64_t)whole_bytes(plan, line->record)), (long long)times,
           bytes_text(l->compiled, (int64_t)sent));
 }
@@ -231,7 +236,7 @@ static void print_group(Layouts *l, const Group *group, FILE *out) {
     sent += sent_bytes(plan, line->record) * (double)most_times(plan, line);
   }
   if (group->lines.count > 1)
-    fprintf(out, " %-85s %5lld %7s\n", "sum", (long long)times,
+    fprintf(out, " %-*s %5lld %7s\n", VALUE + CHANGE + 24, "sum", (long long)times,
             bytes_text(l->compiled, (int64_t)sent));
 }
 
@@ -309,13 +314,14 @@ void explain_layouts(const Compiled *compiled, FILE *out) {
   for (uint32_t s = 0; s < plan->segments_count; s++)
     add_segment(&l, &plan->segments[s]);
   fputs("Where a value stands before and after each communication.\n"
-        "  whole  what the ranks hold together; of an all-to-all, one's part; of an exchange, what "
-        "it sends\n"
+        "  whole  what the ranks hold together; of an all-to-all, one's part; of an\n"
+        "         exchange, what it sends\n"
         "  times  in one step, micro-batches and layers of a stage included\n"
-        "  sent   by one rank in a step, as rings send          d x  gradient of x\n\n",
+        "  sent   by one rank in a step, as rings send\n"
+        "  d x    gradient of x\n\n",
         out);
-  fprintf(out, " %-31s %-12s > %-15s %-14s %7s %5s %7s\n", "value", "before", "after", "conversion",
-          "whole", "times", "sent");
+  fprintf(out, " %-*s %-*s > %-*s %-14s %7s %5s %7s\n", VALUE, "value", BEFORE, "before",
+          CHANGE - BEFORE - 3, "after", "conversion", "whole", "times", "sent");
   for (int32_t i = 0; i < l.groups.count; i++)
     print_group(&l, &l.groups.at[i], out);
   print_totals(&l, out);

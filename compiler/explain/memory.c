@@ -18,30 +18,45 @@ const MemoryRow memory_rows[MEMORY_ROWS] = {
     {"control", "what changes between steps", BUFFER_CONTROL},
 };
 
-static const char *sharded(const Compiled *compiled, int64_t from_stage, const char *text) {
+/* "; 1/8 (zero 3)", and of what is whole for a moment how much. */
+static const char *sharded(const Compiled *compiled, int64_t from_stage, const char *text,
+                           int64_t passing_bytes, const char *passing) {
   const Derived *d = &compiled->derived;
+  Arena *arena = compiled->draft->compile->arena;
   if (d->zero < from_stage || d->shard_ranks == 1) return text;
-  return arena_printf(compiled->draft->compile->arena, "%s; 1/%lld (zero %lld)", text,
-                      (long long)d->shard_ranks, (long long)d->zero);
+  text = arena_printf(arena, "%s; 1/%lld (zero %lld)", text, (long long)d->shard_ranks,
+                      (long long)d->zero);
+  if (passing_bytes == 0) return text;
+  return arena_printf(arena, "%s and %s %s", text, bytes_text(compiled, passing_bytes), passing);
 }
 
-static const char *row_note(const Compiled *compiled, const MemoryRow *row) {
+/* A job without a master copy updates its parameters where they are, in whatever they are. */
+static const char *no_master(const Draft *d) {
+  bool is_fp32 = d->train->param_dtype == DTYPE_F32;
+  return is_fp32 ? "none: parameters are fp32" : "none: the update rounds to bf16";
+}
+
+/* `passing_bytes`: those of the row that do not stay from step to step. */
+static const char *row_note(const Compiled *compiled, const MemoryRow *row, int64_t passing_bytes) {
   const Draft *d = compiled->draft;
   Arena *arena = d->compile->arena;
   switch (row->kind) {
   case BUFFER_PARAM:
     return sharded(compiled, 3,
                    arena_printf(arena, "%s x %s", count_text(compiled, compiled->parameters),
-                                dtype_name(d->train->param_dtype)));
+                                dtype_name(d->train->param_dtype)),
+                   passing_bytes, "gathered");
   case BUFFER_GRAD:
     return sharded(compiled, 2,
-                   arena_printf(arena, "%s; %lld passes", dtype_name(d->train->grad_dtype),
-                                (long long)compiled->derived.accumulation));
+                   arena_printf(arena, "%s; %lld pass%s", dtype_name(d->train->grad_dtype),
+                                (long long)compiled->derived.accumulation,
+                                compiled->derived.accumulation == 1 ? "" : "es"),
+                   passing_bytes, "not yet reduced");
   case BUFFER_MASTER:
-    return d->has_master ? sharded(compiled, 1, "fp32: the optimizer's own copy")
-                         : "none: parameters are fp32";
-  case BUFFER_MOMENT1: return sharded(compiled, 1, "fp32");
-  case BUFFER_MOMENT2: return d->has_moment2 ? sharded(compiled, 1, "fp32") : "none: sgd";
+    return d->has_master ? sharded(compiled, 1, "fp32: the optimizer's own copy", 0, "")
+                         : no_master(d);
+  case BUFFER_MOMENT1: return sharded(compiled, 1, "fp32", 0, "");
+  case BUFFER_MOMENT2: return d->has_moment2 ? sharded(compiled, 1, "fp32", 0, "") : "none: sgd";
   case BUFFER_ACTIVATION:
     return arena_printf(arena, "%s, recompute %s", dtype_name(d->train->compute_dtype),
                         recompute_text(compiled));
@@ -51,9 +66,10 @@ static const char *row_note(const Compiled *compiled, const MemoryRow *row) {
   }
 }
 
-/* ---- the table: one column a class, the first and the last ones when there are many */
+/* ---- the table: one column a class, the first and the last ones when there are many. Notes stand
+ * behind their row where the line has room, else below the table. */
 
-enum { COLUMNS_MAX = 4 };
+enum { COLUMNS_MAX = 4, NAME_COLUMNS = 35, VALUE_COLUMNS = 11 };
 
 typedef struct StageColumns {
   uint32_t class[COLUMNS_MAX];
@@ -72,68 +88,119 @@ static StageColumns choose_columns(const Compiled *compiled) {
   return columns;
 }
 
-static void print_row(FILE *out, const StageColumns *columns, const char *head, const char *name,
-                      const double *size_bytes, const char *note) {
-  fprintf(out, "%-8s %-27s", head, name);
-  for (uint32_t i = 0; i < columns->count; i++)
-    fprintf(out, " %12.6f", size_bytes[i] * 1e-9);
-  fprintf(out, "   %s\n", note);
+typedef struct Table {
+  const Compiled *compiled;
+  StageColumns columns;
+  VEC(const char *) notes; /* for below */
+  FILE *out;
+} Table;
+
+/* "  12.345678", and of thousands fewer digits behind the point. */
+static void print_gigabytes(double size_bytes, FILE *out) {
+  double gigabytes = size_bytes * 1e-9;
+  int digits = 6;
+  for (double limit = 1000; gigabytes >= limit && digits > 0; limit *= 10)
+    digits--;
+  fprintf(out, "%*.*f", VALUE_COLUMNS, digits, gigabytes);
 }
 
-static void print_head(const Compiled *compiled, const StageColumns *columns, FILE *out) {
-  const Plan *plan = &compiled->plan;
-  fprintf(out, "memory of one rank at the peak of a step           GB = 1e9 bytes\n");
-  if (columns->count == 1) return;
-  fprintf(out, "%-36s", "");
-  for (uint32_t i = 0; i < columns->count; i++)
-    fprintf(out, " %12s", plan_string(plan, plan->classes[columns->class[i]].name));
+static void print_row(Table *table, const char *head, const char *name, const double *size_bytes,
+                      const char *note) {
+  int32_t columns = (int32_t)table->columns.count;
+  int32_t room = SCREEN_COLUMNS - NAME_COLUMNS - VALUE_COLUMNS * columns - 2;
+  fprintf(table->out, "%-8s %-26s", head, name);
+  for (int32_t i = 0; i < columns; i++)
+    print_gigabytes(size_bytes[i], table->out);
+  bool fits = *note == 0 || (int32_t)strlen(note) <= room;
+  fprintf(table->out, "%s%s\n", *note && fits ? "  " : "", fits ? note : "");
+  Arena *arena = table->compiled->draft->compile->arena;
+  if (!fits && *note) VEC_PUSH(arena, &table->notes, arena_printf(arena, "%s: %s", name, note));
+}
+
+static void print_notes(const Table *table) {
+  for (int32_t i = 0; i < table->notes.count; i++)
+    print_wrapped(table->out, table->notes.at[i], 0, 4, SCREEN_COLUMNS);
+}
+
+static void print_head(const Table *table) {
+  const Plan *plan = &table->compiled->plan;
+  const StageColumns *columns = &table->columns;
+  fprintf(table->out, "memory of one rank at the peak of a step, GB = 1e9 bytes\n");
   if (plan->classes_count > columns->count)
-    fprintf(out, "   of %u stages; --json has all", plan->classes_count);
-  fputc('\n', out);
+    fprintf(table->out, "%u of %u stages; --json has all\n", columns->count, plan->classes_count);
+  if (columns->count == 1) return;
+  fprintf(table->out, "%*s", NAME_COLUMNS, "");
+  for (uint32_t i = 0; i < columns->count; i++)
+    fprintf(table->out, "%*s", VALUE_COLUMNS,
+            plan_string(plan, plan->classes[columns->class[i]].name));
+  fputc('\n', table->out);
+}
+
+static void print_kinds(Table *table) {
+  double value[COLUMNS_MAX] = {0};
+  for (size_t r = 0; r < MEMORY_ROWS; r++) {
+    const MemoryRow *row = &memory_rows[r];
+    int64_t passing_bytes = 0;
+    for (uint32_t i = 0; i < table->columns.count; i++) {
+      const Peak *peak = &table->columns.peak[i];
+      value[i] = (double)peak->by_kind[row->kind];
+      if (peak->passing[row->kind] > passing_bytes) passing_bytes = peak->passing[row->kind];
+    }
+    print_row(table, row->head, row->name, value, row_note(table->compiled, row, passing_bytes));
+  }
+}
+
+static void print_states(const Compiled *compiled, const Peak *peak, FILE *out) {
+  const int64_t *kind = peak->by_kind;
+  double states = (double)(kind[BUFFER_PARAM] + kind[BUFFER_GRAD] + kind[BUFFER_MASTER] +
+                           kind[BUFFER_MOMENT1] + kind[BUFFER_MOMENT2]);
+  fprintf(out, "states   %.2f bytes a parameter; a rank is %.2f times its parameters' bytes\n",
+          states / (double)compiled->parameters,
+          (double)compiled->draft->arena_bytes / (double)kind[BUFFER_PARAM]);
+}
+
+static void print_packing(Table *table) {
+  const StageColumns *columns = &table->columns;
+  double gaps[COLUMNS_MAX] = {0}, more[COLUMNS_MAX] = {0}, excess = 0;
+  bool others = false;
+  for (uint32_t i = 0; i < columns->count; i++) {
+    const Peak *peak = &columns->peak[i];
+    double above = (double)peak->program->peak_bytes / (double)peak->program->live_bytes;
+    if (above > excess) excess = above;
+    gaps[i] = (double)((int64_t)peak->program->peak_bytes - peak->live_bytes);
+    more[i] = (double)(peak->class->arena_bytes - peak->program->peak_bytes);
+    others |= more[i] > 0;
+  }
+  print_row(
+      table, "packing", "gaps at the peak", gaps,
+      arena_printf(table->compiled->draft->compile->arena, "peak / most alive = %.4f", excess));
+  if (others) print_row(table, "", "other programs need more", more, "validation");
+}
+
+static void print_limits(Table *table) {
+  const Compiled *compiled = table->compiled;
+  Arena *arena = compiled->draft->compile->arena;
+  double whole[COLUMNS_MAX] = {0}, budget[COLUMNS_MAX] = {0};
+  for (uint32_t i = 0; i < table->columns.count; i++) {
+    whole[i] = (double)table->columns.peak[i].class->arena_bytes;
+    budget[i] = (double)compiled->budget_bytes;
+  }
+  print_row(table, "", "arena", whole,
+            arena_printf(arena, "%s bytes, one allocation",
+                         count_text(compiled, compiled->draft->arena_bytes)));
+  print_row(table, "budget", "of a rank", budget,
+            arena_printf(arena, "%s, %s outside the arena", compiled->cluster.device,
+                         bytes_text(compiled, compiled->cluster.reserve_bytes)));
 }
 
 void explain_memory(const Compiled *compiled, FILE *out) {
-  StageColumns columns = choose_columns(compiled);
-  Arena *arena = compiled->draft->compile->arena;
-  double value[COLUMNS_MAX];
-  print_head(compiled, &columns, out);
-  for (size_t r = 0; r < MEMORY_ROWS; r++) {
-    for (uint32_t i = 0; i < columns.count; i++)
-      value[i] = (double)columns.peak[i].by_kind[memory_rows[r].kind];
-    print_row(out, &columns, memory_rows[r].head, memory_rows[r].name, value,
-              row_note(compiled, &memory_rows[r]));
-  }
-  double excess = 0;
-  bool others = false;
-  for (uint32_t i = 0; i < columns.count; i++) {
-    const Peak *peak = &columns.peak[i];
-    double above = (double)peak->program->peak_bytes / (double)peak->program->live_bytes;
-    value[i] = (double)((int64_t)peak->program->peak_bytes - peak->live_bytes);
-    if (above > excess) excess = above;
-    others |= peak->class->arena_bytes > peak->program->peak_bytes;
-  }
-  print_row(out, &columns, "packing", "gaps at the peak", value,
-            arena_printf(arena, "peak / most alive = %.4f", excess));
-  for (uint32_t i = 0; others && i < columns.count; i++)
-    value[i] = (double)(columns.peak[i].class->arena_bytes - columns.peak[i].program->peak_bytes);
-  if (others) print_row(out, &columns, "", "other programs need more", value, "validation");
-  for (uint32_t i = 0; i < columns.count; i++)
-    value[i] = (double)columns.peak[i].class->arena_bytes;
-  print_row(out, &columns, "", "arena", value,
-            arena_printf(arena, "%s bytes at most: the runtime allocates exactly this",
-                         count_text(compiled, compiled->draft->arena_bytes)));
-  for (uint32_t i = 0; i < columns.count; i++)
-    value[i] = (double)compiled->budget_bytes;
-  print_row(out, &columns, "budget", "of a rank", value,
-            arena_printf(arena, "%s, %s outside the arena", compiled->cluster.device,
-                         bytes_text(compiled, compiled->cluster.reserve_bytes)));
-  if (rank_count(compiled) > 1) return;
-  const int64_t *kind = columns.peak[0].by_kind;
-  double states = (double)(kind[BUFFER_PARAM] + kind[BUFFER_GRAD] + kind[BUFFER_MASTER] +
-                           kind[BUFFER_MOMENT1] + kind[BUFFER_MOMENT2]);
-  fprintf(out, "states   %.2f bytes a parameter; whole rank %.2f times the parameters' own bytes\n",
-          states / (double)compiled->parameters,
-          (double)compiled->draft->arena_bytes / (double)kind[BUFFER_PARAM]);
+  Table table = {.compiled = compiled, .columns = choose_columns(compiled), .out = out};
+  print_head(&table);
+  print_kinds(&table);
+  print_packing(&table);
+  print_limits(&table);
+  print_notes(&table);
+  if (rank_count(compiled) == 1) print_states(compiled, &table.columns.peak[0], out);
 }
 
 /* ---- every buffer of a rank */
@@ -141,9 +208,11 @@ void explain_memory(const Compiled *compiled, FILE *out) {
 static const char *kind_name(uint32_t kind) {
   for (size_t r = 0; r < MEMORY_ROWS; r++)
     if ((uint32_t)memory_rows[r].kind == kind)
-      return kind == BUFFER_WORKSPACE ? "workspace"
-             : kind == BUFFER_COMM    ? "communication"
-                                      : memory_rows[r].name;
+      return kind == BUFFER_WORKSPACE         ? "workspace"
+             : kind == BUFFER_COMM            ? "communication"
+             : kind == BUFFER_CONTROL         ? "control"
+             : kind == BUFFER_GRAD_ACTIVATION ? "d activations"
+                                              : memory_rows[r].name;
   return "";
 }
 
@@ -169,14 +238,20 @@ void explain_rank(const Compiled *compiled, int64_t rank, FILE *out) {
   const Plan *plan = &compiled->plan;
   Peak peak = find_peak(compiled, class_of(compiled, rank));
   const PlanCall *call = &plan->calls[peak.program->calls_first + peak.call];
-  fprintf(out, "rank %lld (class %s): alive at the peak, call %u of %u: %s", (long long)rank,
-          plan_string(plan, peak.class->name), peak.call, peak.program->calls_count,
-          plan_string(plan, plan->segments[call->segment].name));
-  if (call->layer >= 0) fprintf(out, ", layer %d", call->layer);
-  fprintf(out, ", micro-batch %d\n%14s %14s  %-22s %s\n", call->microbatch, "bytes", "offset",
-          "kind", "buffer");
-  Listed *listed =
-      ARENA_ARRAY(compiled->draft->compile->arena, Listed, peak.class->buffers_count + 1);
+  Arena *arena = compiled->draft->compile->arena;
+  const char *layer = call->layer >= 0 ? arena_printf(arena, ", layer %d", call->layer) : "";
+  print_wrapped(out,
+                arena_printf(arena,
+                             "rank %lld (class %s): alive at the peak, call %u of %u: %s%s, "
+                             "micro-batch %d",
+                             (long long)rank, plan_string(plan, peak.class->name), peak.call,
+                             peak.program->calls_count,
+                             plan_string(plan, plan->segments[call->segment].name), layer,
+                             call->microbatch),
+                0, 4, SCREEN_COLUMNS);
+  enum { BUFFER_COLUMN = 46 };
+  fprintf(out, "%14s %14s  %-14s %s\n", "bytes", "offset", "kind", "buffer");
+  Listed *listed = ARENA_ARRAY(arena, Listed, peak.class->buffers_count + 1);
   int32_t n = 0;
   for (uint32_t i = 0; i < peak.class->buffers_count; i++) {
     const PlanBuffer *buffer = &plan->buffers[peak.class->buffers_first + i];
@@ -185,10 +260,10 @@ void explain_rank(const Compiled *compiled, int64_t rank, FILE *out) {
   qsort(listed, (size_t)n, sizeof *listed, by_size);
   for (int32_t i = 0; i < n; i++) {
     const PlanBuffer *b = listed[i].buffer;
-    fprintf(out, "%14s %14s  %-22s %s", count_text(compiled, (int64_t)b->size_bytes),
-            count_text(compiled, (int64_t)b->offset), kind_name(b->kind),
-            plan_string(plan, b->name));
-    if (b->layer >= 0) fprintf(out, ", layer %d", b->layer);
-    fputc('\n', out);
+    int32_t column = fprintf(out, "%14s %14s  %-14s ", count_text(compiled, (int64_t)b->size_bytes),
+                             count_text(compiled, (int64_t)b->offset), kind_name(b->kind));
+    const char *of = b->layer >= 0 ? arena_printf(arena, ", layer %d", b->layer) : "";
+    print_wrapped(out, arena_printf(arena, "%s%s", plan_string(plan, b->name), of), column,
+                  BUFFER_COLUMN, SCREEN_COLUMNS);
   }
 }

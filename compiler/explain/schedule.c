@@ -1,4 +1,6 @@
 /* schedule.c -- what each pipeline stage holds and waits for. */
+#include <string.h>
+
 #include "compiler/explain/timeline.h"
 #include "compiler/explain/words.h"
 #include "compiler/explain/work.h"
@@ -53,7 +55,7 @@ static void print_bubble(const Compiled *compiled, const Pipeline *pipeline, FIL
                             advice, *advice ? "," : "",
                             (long long)pipeline_microbatches_for(&pipeline->shape, shares[i]),
                             100 * shares[i]);
-  if (*advice) fprintf(out, "micro-batches that make this bubble smaller:%s\n", advice);
+  if (*advice) fprintf(out, "micro-batches for a smaller bubble:%s\n", advice);
 }
 
 static void print_balance(const Compiled *compiled, const Work *work, FILE *out) {
@@ -61,8 +63,11 @@ static void print_balance(const Compiled *compiled, const Work *work, FILE *out)
   if (work->excess < 0.0005)
     fprintf(out, "stages compute equally long\n");
   else
-    fprintf(out, "stage %d computes %.1f %% longer than the mean: %s\n", work->heaviest,
-            100 * work->excess, work_reason(compiled, work));
+    print_wrapped(out,
+                  arena_printf(compiled->draft->compile->arena,
+                               "stage %d computes %.1f %% longer than the mean: %s", work->heaviest,
+                               100 * work->excess, work_reason(compiled, work)),
+                  0, 4, SCREEN_COLUMNS);
 }
 
 static void print_stages(const Compiled *compiled, FILE *out) {
@@ -70,16 +75,23 @@ static void print_stages(const Compiled *compiled, FILE *out) {
   const Pipeline *pipeline = draft_pipeline(d);
   if (pipeline == NULL) return;
   Work work = work_of(compiled);
-  fprintf(out, "%s over %d stages, %lld micro-batches: a stage is idle %.1f %% of the time\n",
-          pipeline_text(compiled), d->stage_count, (long long)compiled->derived.accumulation,
-          100 * pipeline_bubble_share(pipeline));
+  print_wrapped(
+      out,
+      arena_printf(d->compile->arena,
+                   "%s, %d stages, %lld micro-batches: a stage is idle %.1f %% of the time",
+                   pipeline_text(compiled), d->stage_count,
+                   (long long)compiled->derived.accumulation,
+                   100 * pipeline_bubble_share(pipeline)),
+      0, 4, SCREEN_COLUMNS);
   print_bubble(compiled, pipeline, out);
-  fprintf(out, "%-6s %9s %20s %14s   %s\n", "stage", "in flight", "activations at most",
-          "a micro-batch", d->chunk_count > d->stage_count ? "layers, chunk by chunk" : "layers");
-  for (int32_t s = 0; s < d->stage_count; s++)
-    fprintf(out, "%-6d %9d %20s %14s   %s\n", s, pipeline->stages[s].in_flight,
-            bytes_text(compiled, most_alive(compiled, (uint32_t)s)),
-            work_text(compiled, &work, work.stages[s].all), layers_text(compiled, s));
+  fprintf(out, "%-5s %9s %13s %14s  %s\n", "stage", "in flight", "act. at most", "a micro-batch",
+          d->chunk_count > d->stage_count ? "layers, by chunk" : "layers");
+  for (int32_t s = 0; s < d->stage_count; s++) {
+    int32_t column = fprintf(out, "%-5d %9d %13s %14s  ", s, pipeline->stages[s].in_flight,
+                             bytes_text(compiled, most_alive(compiled, (uint32_t)s)),
+                             work_text(compiled, &work, work.stages[s].all));
+    print_wrapped(out, layers_text(compiled, s), column, column, SCREEN_COLUMNS);
+  }
   print_balance(compiled, &work, out);
   fputc('\n', out);
 }
@@ -91,41 +103,46 @@ void explain_schedule(const Compiled *compiled, FILE *out) {
 
 /* ---- which rank is where */
 
-void explain_map(const Compiled *compiled, FILE *out) {
+/* "0-7 n0": the ranks of one stage of one replica, and their nodes. */
+static const char *place_text(const Compiled *compiled, int64_t replica, int64_t stage) {
   const Derived *d = &compiled->derived;
-  const Cluster *cluster = &compiled->cluster;
-  int64_t block = d->tp * d->cp, devices = cluster->devices > 0 ? cluster->devices : 1;
-  fprintf(out,
-          "%lld ranks = tp %lld x cp %lld x pp %lld x dp %lld   rank = ((dp * %lld + stage) * "
-          "%lld + cp) * %lld + tp\n",
-          (long long)rank_count(compiled), (long long)d->tp, (long long)d->cp, (long long)d->pp,
-          (long long)d->dp, (long long)d->pp, (long long)d->cp, (long long)d->tp);
-  fprintf(out,
-          "ranks of one stage and replica (tp x cp = %lld) and the nodes they are on, %lld "
-          "devices a node\n\n",
-          (long long)block, (long long)devices);
-  enum { ROWS_MAX = 16, STAGES_MAX = 6 };
-  int64_t stages = d->pp < STAGES_MAX ? d->pp : STAGES_MAX;
-  fprintf(out, "%-7s", "");
+  Arena *arena = compiled->draft->compile->arena;
+  int64_t devices = compiled->cluster.devices > 0 ? compiled->cluster.devices : 1;
+  int64_t block = d->tp * d->cp, first = (replica * d->pp + stage) * block;
+  int64_t last = first + block - 1, node = first / devices, last_node = last / devices;
+  const char *ranks = block == 1
+                          ? arena_printf(arena, "%lld", (long long)first)
+                          : arena_printf(arena, "%lld-%lld", (long long)first, (long long)last);
+  if (node == last_node) return arena_printf(arena, "%s n%lld", ranks, (long long)node);
+  return arena_printf(arena, "%s n%lld-%lld", ranks, (long long)node, (long long)last_node);
+}
+
+void explain_map(const Compiled *compiled, FILE *out) {
+  enum { ROWS_MAX = 16, HEAD = 7, DOTS = 4 };
+  const Derived *d = &compiled->derived;
+  fprintf(out, "%s ranks = tp %lld x cp %lld x pp %lld x dp %lld\n",
+          count_text(compiled, rank_count(compiled)), (long long)d->tp, (long long)d->cp,
+          (long long)d->pp, (long long)d->dp);
+  fprintf(out, "rank = ((dp * %lld + stage) * %lld + cp) * %lld + tp\n", (long long)d->pp,
+          (long long)d->cp, (long long)d->tp);
+  fprintf(
+      out,
+      "below: ranks of a stage and replica (tp x cp = %lld), and their nodes (%lld devices)\n\n",
+      (long long)(d->tp * d->cp), (long long)compiled->cluster.devices);
+  int64_t rows = d->dp < ROWS_MAX ? d->dp : ROWS_MAX;
+  int32_t width = (int32_t)strlen(place_text(compiled, rows - 1, d->pp - 1)) + 2; /* the longest */
+  if (width < HEAD + 4) width = HEAD + 4;
+  int64_t stages = (SCREEN_COLUMNS - HEAD - DOTS) / width;
+  if (d->pp < stages) stages = d->pp;
+  fprintf(out, "%-*s", HEAD, "");
   for (int64_t s = 0; s < stages; s++)
-    fprintf(out, " stage %-9lld", (long long)s);
-  fprintf(out, "%s\n", d->pp > stages ? " ..." : "");
-  for (int64_t r = 0; r < d->dp && r < ROWS_MAX; r++) {
-    fprintf(out, "dp %-4lld", (long long)r);
-    for (int64_t s = 0; s < stages; s++) {
-      int64_t first = (r * d->pp + s) * block, last = first + block - 1;
-      const char *ranks =
-          block == 1 ? arena_printf(compiled->draft->compile->arena, "%lld", (long long)first)
-                     : arena_printf(compiled->draft->compile->arena, "%lld-%lld", (long long)first,
-                                    (long long)last);
-      const char *nodes =
-          first / devices == last / devices
-              ? arena_printf(compiled->draft->compile->arena, "n%lld", (long long)(first / devices))
-              : arena_printf(compiled->draft->compile->arena, "n%lld-%lld",
-                             (long long)(first / devices), (long long)(last / devices));
-      fprintf(out, " %-15s", arena_printf(compiled->draft->compile->arena, "%s %s", ranks, nodes));
-    }
+    fprintf(out, "stage %-*lld", width - 6, (long long)s);
+  fprintf(out, "%s\n", d->pp > stages ? "..." : "");
+  for (int64_t r = 0; r < rows; r++) {
+    fprintf(out, "dp %-*lld", HEAD - 3, (long long)r);
+    for (int64_t s = 0; s < stages; s++)
+      fprintf(out, "%-*s", s + 1 < stages ? width : 0, place_text(compiled, r, s));
     fputc('\n', out);
   }
-  if (d->dp > ROWS_MAX) fprintf(out, "...     %lld more replicas\n", (long long)(d->dp - ROWS_MAX));
+  if (d->dp > rows) fprintf(out, "...    %lld more replicas\n", (long long)(d->dp - rows));
 }

@@ -5,11 +5,6 @@ static bool by_tokens(const Compiled *compiled) {
   return compiled->derived.sample_tokens > 1;
 }
 
-/* What a step is counted in. */
-static const char *unit(const Compiled *compiled) {
-  return by_tokens(compiled) ? "tokens" : "samples";
-}
-
 static void print_ranks(const Compiled *compiled, FILE *out) {
   const Derived *d = &compiled->derived;
   const Draft *draft = compiled->draft;
@@ -21,16 +16,18 @@ static void print_ranks(const Compiled *compiled, FILE *out) {
   if (draft->mesh.size[MESH_TP_GROUP] > 1)
     kv = arena_printf(arena, "   kv_heads on %lld ranks each",
                       (long long)draft->mesh.size[MESH_TP_GROUP]);
-  fprintf(out, "ranks    %-18lld = tp %lld x cp %lld x pp %lld x dp %lld   %s%s%s%s\n",
-          (long long)rank_count(compiled), (long long)d->tp, (long long)d->cp, (long long)d->pp,
-          (long long)d->dp, zero, d->sequence ? "   sequence" : "",
-          d->cp == 1                                          ? ""
-          : compiled->job->parallel.cp_kind == CHOICE_ULYSSES ? "   ulysses"
-                                                              : "   ring",
-          kv);
-  fprintf(out, "passes   %-18s recompute %s   precision %s\n",
-          d->pp > 1 ? pipeline_text(compiled) : "one stage", recompute_text(compiled),
-          compiled->job->precision.head == CHOICE_BF16 ? "bf16" : "fp32");
+  const char *cp = d->cp == 1                                          ? ""
+                   : compiled->job->parallel.cp_kind == CHOICE_ULYSSES ? "   ulysses"
+                                                                       : "   ring";
+  put_line(out, "ranks",
+           arena_printf(arena, "%-18lld = tp %lld x cp %lld x pp %lld x dp %lld   %s%s%s%s",
+                        (long long)rank_count(compiled), (long long)d->tp, (long long)d->cp,
+                        (long long)d->pp, (long long)d->dp, zero, d->sequence ? "   sequence" : "",
+                        cp, kv));
+  put_line(out, "passes",
+           arena_printf(arena, "%-18s recompute %s   precision %s",
+                        d->pp > 1 ? pipeline_text(compiled) : "one stage", recompute_text(compiled),
+                        compiled->job->precision.head == CHOICE_BF16 ? "bf16" : "fp32"));
 }
 
 static void print_memory(const Compiled *compiled, FILE *out) {
@@ -49,43 +46,83 @@ static void print_memory(const Compiled *compiled, FILE *out) {
                           ? bytes_text(compiled, most)
                           : arena_printf(compiled->draft->compile->arena, "%s to %s",
                                          bytes_text(compiled, least), bytes_text(compiled, most));
-  fprintf(out, "memory   %-18s of %s a rank (%.0f %%); packing %.1f %% above the bound\n", range,
-          bytes_text(compiled, compiled->budget_bytes),
-          100.0 * (double)most / (double)compiled->budget_bytes, 100.0 * excess);
+  put_line(out, "memory",
+           arena_printf(compiled->draft->compile->arena,
+                        "%-18s of %s a rank (%.0f %%); packing %.1f %% above bound", range,
+                        bytes_text(compiled, compiled->budget_bytes),
+                        100.0 * (double)most / (double)compiled->budget_bytes, 100.0 * excess));
+}
+
+static void print_model(const Compiled *compiled, FILE *out) {
+  Arena *arena = compiled->draft->compile->arena;
+  const char *flops = format_scaled(arena, (double)compiled->flops_per_token, "FLOP");
+  put_line(out, "model",
+           arena_printf(arena, "%-18s %s parameters   %s/%s", compiled->draft->train->model_name,
+                        count_text(compiled, compiled->parameters), flops,
+                        by_tokens(compiled) ? "token" : "sample"));
+}
+
+static void print_batch(const Compiled *compiled, FILE *out) {
+  const Derived *derived = &compiled->derived;
+  Arena *arena = compiled->draft->compile->arena;
+  const char *batch = arena_printf(arena, "%s %s", count_text(compiled, derived->batch_samples),
+                                   by_tokens(compiled) ? "sequences" : "samples");
+  put_line(out, "batch",
+           arena_printf(arena, "%-18s = dp %lld x microbatch %lld x accumulation %lld", batch,
+                        (long long)derived->dp, (long long)compiled->job->train.microbatch,
+                        (long long)derived->accumulation));
+}
+
+static void print_time(const Compiled *compiled, FILE *out) {
+  const Derived *derived = &compiled->derived;
+  Arena *arena = compiled->draft->compile->arena;
+  double samples = (double)(derived->batch_samples * derived->sample_tokens);
+  double seconds = step_seconds(compiled);
+  if (seconds <= 0) return;
+  put_line(out, "time",
+           arena_printf(arena, "%-18s a step at the device's peaks: no step is faster   %s %s/s",
+                        duration_text(compiled, seconds),
+                        count_text(compiled, (int64_t)(samples / seconds)),
+                        by_tokens(compiled) ? "tokens" : "samples"));
+}
+
+static void print_proof(const Compiled *compiled, FILE *out) {
+  const ProveReport *proof = compiled->proof;
+  if (proof == NULL) return;
+  put_line(out, "proof",
+           arena_printf(compiled->draft->compile->arena,
+                        "%-18s %llu ranks, %llu classes, %llu communicators, %llu accesses", "ok",
+                        (unsigned long long)proof->ranks, (unsigned long long)proof->classes,
+                        (unsigned long long)proof->communicators,
+                        (unsigned long long)proof->accesses));
+}
+
+static void print_run(const Compiled *compiled, FILE *out) {
+  const Derived *derived = &compiled->derived;
+  Arena *arena = compiled->draft->compile->arena;
+  int64_t samples = derived->batch_samples * derived->sample_tokens;
+  const char *unit = by_tokens(compiled) ? "tokens" : "samples";
+  const char *steps = arena_printf(arena, "%s steps", count_text(compiled, derived->steps));
+  double seconds = step_seconds(compiled) * (double)derived->steps;
+  const char *least =
+      seconds > 0 ? arena_printf(arena, "   at least %s", duration_text(compiled, seconds)) : "";
+  put_line(out, "run",
+           arena_printf(arena, "%-18s of %s = %s %s%s", steps, count_text(compiled, samples),
+                        count_text(compiled, derived->steps * samples), unit, least));
 }
 
 void explain_summary(const Compiled *compiled, FILE *out) {
-  const Derived *derived = &compiled->derived;
   const Cluster *cluster = &compiled->cluster;
   Arena *arena = compiled->draft->compile->arena;
-  fprintf(out, "model    %-18s %s parameters   %.3g GFLOP/%s (6N + causal half of attention)\n",
-          compiled->draft->train->model_name, count_text(compiled, compiled->parameters),
-          (double)compiled->flops_per_token * 1e-9, by_tokens(compiled) ? "token" : "sample");
-  fprintf(out, "batch    %-18s = dp %lld x microbatch %lld x accumulation %lld   %s %s a step\n",
-          arena_printf(arena, "%s %s", count_text(compiled, derived->batch_samples),
-                       by_tokens(compiled) ? "sequences" : "samples"),
-          (long long)derived->dp, (long long)compiled->job->train.microbatch,
-          (long long)derived->accumulation,
-          count_text(compiled, derived->batch_samples * derived->sample_tokens), unit(compiled));
+  print_model(compiled, out);
+  print_batch(compiled, out);
   print_ranks(compiled, out);
-  fprintf(out, "cluster  %-18s %lld x %s, %lld threads a rank\n", cluster->name,
-          (long long)rank_count(compiled), cluster->device, (long long)cluster->threads);
+  put_line(out, "cluster",
+           arena_printf(arena, "%-18s %s x %s, %lld threads a rank", cluster->name,
+                        count_text(compiled, rank_count(compiled)), cluster->device,
+                        (long long)cluster->threads));
   print_memory(compiled, out);
-  double tokens = (double)(derived->batch_samples * derived->sample_tokens);
-  double seconds = step_seconds(compiled);
-  if (seconds > 0)
-    fprintf(out, "time     %-18s a step, by the device's peaks: no step is faster   %.3g %s/s\n",
-            duration_text(compiled, seconds), tokens / seconds, unit(compiled));
-  if (compiled->proof != NULL)
-    fprintf(out,
-            "proof    ok                 %llu ranks, %llu classes, %llu communicators, %llu "
-            "accesses\n",
-            (unsigned long long)compiled->proof->ranks,
-            (unsigned long long)compiled->proof->classes,
-            (unsigned long long)compiled->proof->communicators,
-            (unsigned long long)compiled->proof->accesses);
-  fprintf(out, "run      %s steps   %s %s%s%s\n", count_text(compiled, derived->steps),
-          count_text(compiled, derived->steps * derived->batch_samples * derived->sample_tokens),
-          unit(compiled), seconds > 0 ? "   at least " : "",
-          seconds > 0 ? duration_text(compiled, seconds * (double)derived->steps) : "");
+  print_time(compiled, out);
+  print_proof(compiled, out);
+  print_run(compiled, out);
 }

@@ -201,9 +201,9 @@ TimelineScale timeline_scale(const Timeline *timeline, double length) {
 }
 
 const char *timeline_length(Arena *arena, const Timeline *timeline, double length) {
-  TimelineScale scale = timeline_scale(timeline, length);
-  return arena_printf(arena, timeline->unit == UNIT_KERNELS ? "%.0f %s" : "%.3g %s",
-                      length / scale.size, scale.name);
+  if (timeline->unit == UNIT_NS) return format_seconds(arena, length * 1e-9);
+  if (timeline->unit == UNIT_FLOPS) return format_scaled(arena, length, "FLOP");
+  return arena_printf(arena, "%.0f kernels", length);
 }
 
 const char *timeline_title(Arena *arena, const Timeline *timeline) {

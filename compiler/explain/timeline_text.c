@@ -6,7 +6,7 @@
 #include "compiler/explain/timeline_boxes.h"
 #include "runtime/plan/plan_text.h"
 
-enum { COLUMNS = 100, NAME_MOST = 20, COLUMNS_PER_BEAT_MOST = 2 };
+enum { COLUMNS = 80, NAME_MOST = 20, COLUMNS_PER_BEAT_MOST = 2 };
 
 /* Forward, backward and weights show the micro-batch, modulo ten. */
 static char character_of(const Box *box) {
@@ -77,10 +77,13 @@ static void put_legend(const Timeline *t, FILE *out) {
   static const char *const words[BOX_KIND_COUNT] = {"0-9 forward", "a-j backward",    "A-J weights",
                                                     "r recompute", "~ communication", "u update",
                                                     "l load"};
-  fputs("  ", out);
+  Arena *arena = arena_new();
+  const char *text = "";
   for (int kind = 0; kind < BOX_KIND_COUNT; kind++)
-    if (timeline_has(t, (BoxKind)kind)) fprintf(out, "%s  ", words[kind]);
-  fputs(". idle\n", out);
+    if (timeline_has(t, (BoxKind)kind)) text = arena_printf(arena, "%s%s  ", text, words[kind]);
+  fputs("  ", out);
+  print_wrapped(out, arena_printf(arena, "%s. idle", text), 2, 2, COLUMNS);
+  arena_free(arena);
   if (t->beside_count > 0)
     fputs("  under each: its lanes beside computation, - less than half of a column\n", out);
 }

@@ -45,9 +45,16 @@ Peak find_peak(const Compiled *compiled, uint32_t class) {
     const PlanBuffer *buffer = &plan->buffers[peak.class->buffers_first + i];
     if (!buffer_alive(buffer, peak.index, peak.call)) continue;
     peak.by_kind[buffer->kind] += (int64_t)buffer->size_bytes;
+    if (buffer->program != PLAN_NONE) peak.passing[buffer->kind] += (int64_t)buffer->size_bytes;
     peak.live_bytes += (int64_t)buffer->size_bytes;
   }
   return peak;
+}
+
+void put_line(FILE *out, const char *head, const char *text) {
+  enum { TEXT = 9, NEXT_LINES = 28 };
+  fprintf(out, "%-*s", TEXT, head);
+  print_wrapped(out, text, TEXT, NEXT_LINES, SCREEN_COLUMNS);
 }
 
 char *count_text(const Compiled *compiled, int64_t n) {
@@ -76,7 +83,7 @@ const char *pipeline_text(const Compiled *compiled) {
 
 const char *duration_text(const Compiled *compiled, double seconds) {
   Arena *arena = compiled->draft->compile->arena;
-  if (seconds < 1) return arena_printf(arena, "%.1f ms", seconds * 1e3);
+  if (seconds < 1) return format_seconds(arena, seconds);
   if (seconds < 120) return arena_printf(arena, "%.1f s", seconds);
   if (seconds < 7200) return arena_printf(arena, "%.0f minutes", seconds / 60);
   if (seconds < 48 * 3600) return arena_printf(arena, "%.1f hours", seconds / 3600);

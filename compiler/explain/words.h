@@ -11,6 +11,7 @@ typedef struct Peak {
   uint32_t index, call; /* of the program; the call */
   int64_t live_bytes;   /* then, persistent ones included */
   int64_t by_kind[BufferKind_COUNT];
+  int64_t passing[BufferKind_COUNT]; /* of by_kind, what does not stay from step to step */
 } Peak;
 
 Peak find_peak(const Compiled *compiled, uint32_t class);
@@ -23,6 +24,11 @@ typedef struct MemoryRow {
 } MemoryRow;
 enum { MEMORY_ROWS = 11 };
 extern const MemoryRow memory_rows[MEMORY_ROWS];
+
+enum { SCREEN_COLUMNS = 80 };
+
+/* "ranks    8    = tp 2 ...": a head and its text, whose parts have blanks between them. */
+void put_line(FILE *out, const char *head, const char *text);
 
 char *count_text(const Compiled *compiled, int64_t n);
 char *bytes_text(const Compiled *compiled, int64_t n);

@@ -91,12 +91,8 @@ Work work_of(const Compiled *compiled) {
 
 const char *work_text(const Compiled *compiled, const Work *work, double amount) {
   Arena *arena = compiled->draft->compile->arena;
-  double billions = amount * 1e-9;
-  if (!work->is_time)
-    return arena_printf(arena, "%.3g %s", billions < 1000 ? billions : billions / 1000,
-                        billions < 1000 ? "GFLOP" : "TFLOP");
-  return arena_printf(arena, "%.3g %s", billions < 1 ? billions * 1000 : billions,
-                      billions < 1 ? "ms" : "s");
+  return work->is_time ? format_seconds(arena, amount * 1e-9)
+                       : format_scaled(arena, amount, "FLOP");
 }
 
 /* What is not layers: the embedding in front of them, the head behind them. */

@@ -43,6 +43,7 @@ static bool refuse_absent(Shards *s, const char *path) {
     return false;
   }
   bool is_pattern = strpbrk(path, "*?[") != NULL;
+  s->job->is_data_absent = true;
   const char *key = field_name(c->arena, s->field);
   if (is_pattern)
     error_at(c, s->at, "data", "%s: no file matches %s", key, path);

@@ -22,25 +22,12 @@ const char *diagnostic_help(const char *name) {
   return NULL;
 }
 
-/* Words of `text` between `indent` and column 96. */
-static void print_wrapped(FILE *out, const char *text, int indent) {
-  int column = indent;
+enum { COLUMNS = 80 };
+
+/* `text` from column `indent` on. */
+static void print_indented(FILE *out, const char *text, int32_t indent) {
   fprintf(out, "%*s", indent, "");
-  for (const char *p = text; *p;) {
-    int width = (int)strcspn(p, " ");
-    if (column > indent && column + 1 + width > 96) {
-      fprintf(out, "\n%*s", indent, "");
-      column = indent;
-    } else if (column > indent) {
-      fputc(' ', out);
-      column++;
-    }
-    fprintf(out, "%.*s", width, p);
-    column += width;
-    p += width;
-    p += strspn(p, " ");
-  }
-  fputc('\n', out);
+  print_wrapped(out, text, indent, indent, COLUMNS);
 }
 
 static const char *initial_text(const char *initial) {
@@ -50,8 +37,7 @@ static const char *initial_text(const char *initial) {
 }
 
 void help_sections(FILE *out) {
-  fprintf(out,
-          "job.lua: return job { ... } with these sections; lockstep help SECTION shows keys\n\n");
+  fputs("job.lua: return job { ... } of these sections; lockstep help SECTION has keys\n\n", out);
   for (int32_t i = 0; i < SECTION_COUNT; i++)
     if (i != SECTION_job)
       fprintf(out, "  %-12s %.*s\n", spec_sections[i].name, (int)strcspn(spec_sections[i].doc, ";"),
@@ -61,23 +47,32 @@ void help_sections(FILE *out) {
 static void help_field(Compile *c, int32_t field, FILE *out) {
   const FieldInfo *info = &spec_fields[field];
   fprintf(out, "%s\n", field_name(c->arena, field));
-  print_wrapped(out, info->doc, 4);
-  fprintf(out, "    takes    %s", kind_example(info, c->arena));
-  if (info->kind == KIND_COUNT && *info->values) fprintf(out, ", in %s", info->values);
-  fprintf(out, "\n    default  %s\n", initial_text(info->initial));
+  print_indented(out, info->doc, 4);
+  bool has_unit = info->kind == KIND_COUNT && *info->values;
+  const char *takes = arena_printf(c->arena, "    takes    %s%s%s", kind_example(info, c->arena),
+                                   has_unit ? ", in " : "", has_unit ? info->values : "");
+  print_wrapped(out, takes, 0, 13, COLUMNS);
+  print_wrapped(out, arena_printf(c->arena, "    default  %s", initial_text(info->initial)), 0, 13,
+                COLUMNS);
 }
 
-static void help_section(int32_t section, FILE *out) {
+static void help_section(Compile *c, int32_t section, FILE *out) {
+  enum { DEFAULT = 18, DOC = 32 };
   const SectionInfo *info = &spec_sections[section];
-  fprintf(out, "%s: %s\n", info->name, info->doc);
+  print_wrapped(out, arena_printf(c->arena, "%s: %s", info->name, info->doc), 0, 4, COLUMNS);
   if (strcmp(info->head, "none") != 0)
-    fprintf(out, "    %s = \"WORD\" or { \"WORD\", ... }   WORD: %s   default: %s\n", info->name,
-            info->head, initial_text(info->initial));
+    print_indented(out,
+                   arena_printf(c->arena,
+                                "%s = \"WORD\" or { \"WORD\", ... }   WORD: %s   default: %s",
+                                info->name, info->head, initial_text(info->initial)),
+                   4);
   fputc('\n', out);
-  for (int32_t i = 0; i < FIELD_COUNT; i++)
-    if ((int32_t)spec_fields[i].section == section)
-      fprintf(out, "  %-15s %-13s %s\n", spec_fields[i].key, initial_text(spec_fields[i].initial),
-              spec_fields[i].doc);
+  for (int32_t i = 0; i < FIELD_COUNT; i++) {
+    if ((int32_t)spec_fields[i].section != section) continue;
+    int32_t column = fprintf(out, "  %-*s %-*s ", DEFAULT - 3, spec_fields[i].key,
+                             DOC - DEFAULT - 1, initial_text(spec_fields[i].initial));
+    print_wrapped(out, spec_fields[i].doc, column, DOC, COLUMNS);
+  }
 }
 
 /* A name that is none of ours: say what refuse_name would. */
@@ -91,7 +86,7 @@ static bool help_foreign(Compile *c, const char *word, FILE *out) {
   bool is_known =
       strcmp(diag->name, "unknown-key") != 0 && strcmp(diag->name, "unknown-section") != 0;
   bool is_renamed = strstr(diag->message, " that is ") != NULL;
-  if (is_known || is_renamed) fprintf(out, "%s\n", diag->message);
+  if (is_known || is_renamed) print_wrapped(out, diag->message, 0, 4, COLUMNS);
   return is_known || is_renamed;
 }
 
@@ -99,7 +94,7 @@ bool help_word(Compile *c, const char *word, FILE *out) {
   bool is_found = false;
   int32_t section = strcmp(word, "job") == 0 ? SECTION_job : section_find(word);
   if (section >= 0) {
-    help_section(section, out);
+    help_section(c, section, out);
     return true;
   }
   for (int32_t i = 0; i < FIELD_COUNT; i++) {
@@ -111,9 +106,10 @@ bool help_word(Compile *c, const char *word, FILE *out) {
   const char *text = diagnostic_help(word);
   if (text) {
     fprintf(out, "%s\n", word);
-    print_wrapped(out, text, 4);
+    print_indented(out, text, 4);
     is_found = true;
   }
+  is_found |= help_name(c, word, out);
   return is_found || help_foreign(c, word, out);
 }
 
@@ -191,7 +187,12 @@ static const char *origin_text(Arena *arena, const Origin *origin) {
 }
 
 static void print_value(FILE *out, const char *name, const char *value, const char *origin) {
-  fprintf(out, "%-22s %-28s %s\n", name, value, origin);
+  enum { ORIGIN = 47, NEXT_LINE = 24 };
+  bool is_long = (int32_t)strcspn(origin, " ") > COLUMNS - ORIGIN; /* a path */
+  int32_t column = fprintf(out, "%-22s %-23s", name, value), indent = is_long ? NEXT_LINE : ORIGIN;
+  if (is_long) column = fprintf(out, "\n%*s", NEXT_LINE - 1, "") - 1;
+  fputc(' ', out);
+  print_wrapped(out, origin, column + 1, indent, COLUMNS);
 }
 
 bool help_values(Compile *c, const Job *job, const char *key, FILE *out) {

@@ -7,12 +7,20 @@
 
 void help_sections(FILE *out); /* one line a section */
 
-/* A key ("train.batch", "batch"), a section, a diagnostic, or a foreign name. False: nothing is
- * named so. */
+/* A key ("train.batch", "batch"), a section, a name that help_list lists, a diagnostic, or a
+ * foreign name. False: nothing is named so. */
 bool help_word(Compile *c, const char *word, FILE *out);
 
 /* Value, rule and place of `key`, a section or, with NULL, of every key. False: no such key. */
 bool help_values(Compile *c, const Job *job, const char *key, FILE *out);
+
+/* The names of a kind ("models"), a line each; with kind NULL the kinds. False: no such kind. */
+bool help_list(Compile *c, const char *kind, bool json, FILE *out);
+bool help_name(Compile *c, const char *word, FILE *out); /* one of them; false: none */
+const char *help_kinds(Compile *c);                      /* "models clusters ..." */
+
+TextList help_keys(Compile *c);  /* every "section.key" */
+TextList help_words(Compile *c); /* keys, sections and names: what help_word knows */
 
 void help_reference(Compile *c, FILE *out); /* docs/spec_reference.md */
 void help_luacats(Compile *c, FILE *out);   /* lua/lockstep.d.lua */

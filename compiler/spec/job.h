@@ -131,6 +131,7 @@ typedef struct Job {
   int64_t recompute_blocks; /* of memory.recompute = { "every", blocks = N } */
   int64_t pipeline_chunks;  /* of parallel.pipeline = { "interleaved", chunks = N } */
   Origin origin[FIELD_COUNT];
+  bool is_data_absent;   /* spec_data found no file where one is named */
   bool set[FIELD_COUNT]; /* false: "none", or derived and not yet known */
   const char *path;      /* job.lua as named on the command line */
   const char *directory; /* of the file, for relative paths */

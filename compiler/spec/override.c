@@ -128,6 +128,34 @@ static void set_inner(Compile *c, Merged *merged, int32_t section, Value value) 
   if (item) merged_set(c, merged, section, value);
 }
 
+/* As merged_refuse, with a fix that can be typed. */
+static void refuse(Compile *c, Merged *merged, Value value, int32_t section, const char *name) {
+  Meant meant = merged_refuse(c, merged, value.key_span, section, name);
+  const char *ours = meant.field >= 0     ? field_name(c->arena, meant.field)
+                     : meant.section >= 0 ? spec_sections[meant.section].name
+                                          : NULL;
+  bool is_part = meant.field < 0 && strcmp(name, value.key) != 0; /* optimzer of optimzer.lr */
+  if (ours && is_part) ours = arena_printf(c->arena, "%s.%s", ours, value.key);
+  if (ours) fix_last(c, "-D %s=%s", ours, text_show(c->arena, value.raw->text));
+}
+
+/* -D lr=3e-4: a key without its section. False: no section has it. */
+static bool refuse_bare_key(Compile *c, Merged *merged, Value value) {
+  const char *owners = "", *full = NULL;
+  int32_t count = 0;
+  for (int32_t i = 0; i < FIELD_COUNT; i++) {
+    if (strcmp(spec_fields[i].key, value.key) != 0) continue;
+    merged->is_meant[i] = true;
+    full = field_name(c->arena, i);
+    owners = arena_printf(c->arena, "%s%s%s", owners, count++ ? ", " : "", full);
+  }
+  if (count == 0) return false;
+  error_at(c, value.key_span, "unknown-section", "%s: %s %s; -D wants the whole name", value.key,
+           count > 1 ? "that may be" : "that is", owners);
+  fix_last(c, "-D %s=%s", full, text_show(c->arena, value.raw->text));
+  return true;
+}
+
 void override_apply(Compile *c, Merged *merged, const char *text) {
   Span at = {.file = arena_printf(c->arena, "-D %s", text_show(c->arena, text))};
   const char *equals = strchr(text, '=');
@@ -146,8 +174,10 @@ void override_apply(Compile *c, Merged *merged, const char *text) {
   value.key = dot ? dot + 1 : name;
   if (!dot && section < 0 && field_find(SECTION_job, name) >= 0)
     merged_set(c, merged, SECTION_job, value);
+  else if (section < 0 && !dot && refuse_bare_key(c, merged, value))
+    return;
   else if (section < 0)
-    merged_refuse(c, merged, at, -1, group);
+    refuse(c, merged, value, -1, group);
   else if (!dot)
     replace_section(c, merged, section, value);
   else if (section == SECTION_model)
@@ -157,5 +187,5 @@ void override_apply(Compile *c, Merged *merged, const char *text) {
   else if (strchr(value.key, '.'))
     set_inner(c, merged, section, value);
   else
-    merged_refuse(c, merged, at, section, value.key);
+    refuse(c, merged, value, section, value.key);
 }

@@ -7,15 +7,13 @@
 #include "compiler/spec/sandbox.h"
 #include "compiler/spec/spec_room.h"
 
-typedef VEC(const char *) Names;
-
 static int compare_names(const void *a, const void *b) {
   return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
 /* The library's names of a kind, sorted: a folder lists its files in no order. */
-static Names list_library(Compile *c, const char *folder) {
-  Names names = {0};
+TextList library_names(Compile *c, const char *folder) {
+  TextList names = {0};
   DIR *directory = opendir(folder);
   for (struct dirent *entry; directory && (entry = readdir(directory)) != NULL;) {
     size_t length = strlen(entry->d_name);
@@ -27,7 +25,7 @@ static Names list_library(Compile *c, const char *folder) {
   return names;
 }
 
-static const char *join_names(Arena *arena, const Names *names) {
+static const char *join_names(Arena *arena, const TextList *names) {
   const char *text = "";
   for (int32_t i = 0; i < names->count; i++)
     text = arena_printf(arena, "%s%s%s", text, i ? " " : "", names->at[i]);
@@ -63,7 +61,7 @@ const char *sandbox_find(Compile *c, const char *kind, const char *name, const c
                                         "0123456789._-") == strlen(name);
   const char *path = arena_printf(c->arena, "%s/%s.lua", folder, name);
   if (is_plain && access(path, R_OK) == 0) return path;
-  Names names = list_library(c, folder);
+  TextList names = library_names(c, folder);
   const char *near = nearest_word(name, names.at, names.count);
   for (int32_t i = names.count - 1; i >= 0 && strlen(name) > 1;
        i--) /* "h100" is the start of one */

@@ -134,7 +134,7 @@ SpecFile spec_file_read(Compile *c, lua_State *L, const char *path, const char *
 void refuse_repeated(Compile *c, const SpanMap *spans);
 
 void override_apply(Compile *c, Merged *merged, const char *text);
-void merged_refuse(Compile *c, Merged *merged, Span at, int32_t section, const char *name);
+Meant merged_refuse(Compile *c, Merged *merged, Span at, int32_t section, const char *name);
 void merged_set(Compile *c, Merged *merged, int32_t section, Value value);
 void merged_set_section(Compile *c, Merged *merged, int32_t section, Value value,
                         const SpanMap *spans);
@@ -179,6 +179,9 @@ void lint_bubble(Compile *c, const Job *job, const Derived *out, const char *uni
 CountList divisors(Arena *arena, int64_t n);
 const char *counts_text(Arena *arena, const CountList *list, int64_t value);
 int64_t counts_nearest(const CountList *list, int64_t value);
+
+/* The names of a folder of the library, sorted (sandbox_find.c). */
+TextList library_names(Compile *c, const char *folder);
 
 /* ---- paths (paths.c) */
 

@@ -131,16 +131,33 @@ static bool sync_directory(const char *path) {
   return synced;
 }
 
+/* A device or a pipe is written to as it is: a rename would replace it. */
+static bool write_special(const Plan *plan, const FileHeader *header, const char *path, char *why) {
+  int file = open(path, O_WRONLY | O_CLOEXEC);
+  bool written = file >= 0 && write_tables(file, plan, header);
+  int error = errno;
+  bool synced = written || error == EINVAL || error == EROFS; /* there is nothing to sync */
+  if (file >= 0 && close(file) != 0 && synced) error = errno, synced = false;
+  return synced || plan_refuse(why, "%.150s: %s", path, strerror(error));
+}
+
+static bool is_special(const char *path) {
+  struct stat status;
+  return stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
+}
+
 bool plan_write(Plan *plan, const char *path, char why[PLAN_WHY_BYTES]) {
   char reason[PLAN_WHY_BYTES];
   if (!plan_check(plan, reason)) return plan_refuse(why, "%.100s: %.150s", path, reason);
+  FileHeader header = make_header(plan);
+  plan->id = header.checksum;
+  if (is_special(path)) return write_special(plan, &header, path, why);
   char temporary[PATH_MAX];
   int length = snprintf(temporary, sizeof temporary, "%s.XXXXXX", path);
   if (length >= PATH_MAX) return plan_refuse(why, "%.100s...: name too long", path);
   int file = mkostemp(temporary, O_CLOEXEC);
   if (file < 0) return plan_refuse(why, "%.150s: %s", path, strerror(errno));
 
-  FileHeader header = make_header(plan);
   bool written = write_tables(file, plan, &header) && fchmod(file, 0644) == 0;
   written = close(file) == 0 && written;
   written = written && rename(temporary, path) == 0;
@@ -150,7 +167,6 @@ bool plan_write(Plan *plan, const char *path, char why[PLAN_WHY_BYTES]) {
     return plan_refuse(why, "%.150s: %s", path, strerror(error));
   }
   if (!sync_directory(path)) return plan_refuse(why, "%.150s: %s", path, strerror(errno));
-  plan->id = header.checksum;
   return true;
 }
 

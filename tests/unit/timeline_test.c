@@ -242,7 +242,7 @@ static void check_units(void) {
   static const char *const titles[] = {
       "train step: 165 GFLOP on 4 stages, idle 27.3 % (no predicted times)",
       "train step: 22 kernels on 4 stages, idle 27.3 % (no predicted times)",
-      "train step: 0.086 ms on 4 stages, idle 26.5 %"};
+      "train step: 86.0 us on 4 stages, idle 26.5 %"};
   Arena *arena = arena_new();
   const Pipeline *pipeline = pipeline_make(arena, shapes[PIPE_1F1B]);
   for (size_t i = 0; i < sizeof costs / sizeof *costs; i++) {
@@ -261,9 +261,9 @@ static void check_units(void) {
 static void check_lengths(void) {
   Arena *arena = arena_new();
   Timeline t = {.unit = UNIT_NS};
-  CHECK_TEXT(timeline_length(arena, &t, 345e3), "0.345 ms");
+  CHECK_TEXT(timeline_length(arena, &t, 345e3), "345 us");
   CHECK_TEXT(timeline_length(arena, &t, 999e6), "999 ms");
-  CHECK_TEXT(timeline_length(arena, &t, 23.04e9), "23 s");
+  CHECK_TEXT(timeline_length(arena, &t, 23.04e9), "23.0 s");
   t.unit = UNIT_FLOPS;
   CHECK_TEXT(timeline_length(arena, &t, 165e9), "165 GFLOP");
   CHECK_TEXT(timeline_length(arena, &t, 1650e9), "1.65 TFLOP");
@@ -305,7 +305,7 @@ static void check_lanes(void) {
   CHECK_INT(t->rows[0].lanes[LANE_PP].busy, t->rows[1].lanes[LANE_PP].busy);
   CHECK_INT(t->rows[0].lanes[LANE_PP].boxes.at[0].kind, BOX_COMMUNICATION);
   char *text = text_of(&plan), *svg = svg_of(&plan);
-  CHECK_TEXT(text, "train step: 6 ms on 2 stages, idle 0.0 %\n"
+  CHECK_TEXT(text, "train step: 6.00 ms on 2 stages, idle 0.0 %\n"
                    "  stage 0 00000000001111111111aaaaaaaaaaaaaaaaaaaabbbbbbbbbbbbbbbbbbbb\n"
                    "       pp ~~~~~~~~~~~~~~~~~~~~~~~~....................................\n"
                    "  stage 1 00000000001111111111aaaaaaaaaaaaaaaaaaaabbbbbbbbbbbbbbbbbbbb\n"
@@ -314,7 +314,7 @@ static void check_lanes(void) {
                    "  under each: its lanes beside computation, - less than half of a column\n");
   CHECK(is_well_formed(svg));
   CHECK_INT(count_of(svg, ">pp</text>"), 2);
-  CHECK_INT(count_of(svg, "<title>communication: pipeline.exchange, 0.6 ms"), 8);
+  CHECK_INT(count_of(svg, "<title>communication: pipeline.exchange, 600 us"), 8);
   CHECK_NEAR(svg_rest(svg), 0, 0.02);
   free(text);
   free(svg);

@@ -14,4 +14,5 @@ job.lua:3:48: error[data]: data.valid: there is no file data/valid.bin
     3 |   data = { train = "data/train_*.bin", valid = "data/valid.bin" },
       |                                                ^~~~~~~~~~~~~~~~
     note: lockstep tokenize TEXT -o FOLDER makes token files
+    note: with --no-data, check does not look for the data files
 2 errors

@@ -10,21 +10,21 @@ return job {
 -- >>> exit 0
 against  parallel.zero=0
 
-GB = 1e9 bytes; a rank at its peak         this job        against     difference
-M_model  parameters                        0.128774       0.312799      -0.184025    -58.8 %
-M_grad   gradients                         0.273947       0.625598      -0.351652    -56.2 %
-M_opt    master                            0.156400       0.625598      -0.469199    -75.0 %
-         moment m                          0.156400       0.625598      -0.469199    -75.0 %
-         moment v                          0.156400       0.625598      -0.469199    -75.0 %
-M_act    activations                       0.370004       0.416231      -0.046227    -11.1 %
-         activation gradients              0.004194       0.002097      +0.002097   +100.0 %
-work     scratch of one call               0.027264       0.018876      +0.008389    +44.4 %
-comm     gradients on the wire             0.012596       0.000000      +0.012596
-data     micro-batches                     0.000025       0.000025      +0.000000
-control  what changes between steps        0.000000       0.000000      +0.000000
-         arena                             1.286003       3.252422      -1.966419    -60.5 %
-budget   of a rank                        84.269849      84.269849      +0.000000
-sent     by a rank in a step               1.885505       0.938398      +0.947107   +100.9 %
-         over dp                           1.885505       0.938398      +0.947107   +100.9 %
-time     of a step, ms                     4.902100       5.763254      -0.861154    -14.9 %
-         tokens a second                    1671121        1421419        +249701    +17.6 %
+GB = 1e9 bytes; a rank at its peak     this job     against  difference
+M_model  parameters                    0.128774    0.312799   -0.184025  -58.8%
+M_grad   gradients                     0.273947    0.625598   -0.351652  -56.2%
+M_opt    master                        0.156400    0.625598   -0.469199  -75.0%
+         moment m                      0.156400    0.625598   -0.469199  -75.0%
+         moment v                      0.156400    0.625598   -0.469199  -75.0%
+M_act    activations                   0.370004    0.416231   -0.046227  -11.1%
+         activation gradients          0.004194    0.002097   +0.002097 +100.0%
+work     scratch of one call           0.027264    0.018876   +0.008389  +44.4%
+comm     gradients on the wire         0.012596    0.000000   +0.012596
+data     micro-batches                 0.000025    0.000025   +0.000000
+control  what changes between steps    0.000000    0.000000   +0.000000
+         arena                         1.286003    3.252422   -1.966419  -60.5%
+budget   of a rank                    84.269849   84.269849   +0.000000
+sent     by a rank in a step           1.885505    0.938398   +0.947107 +100.9%
+         over dp                       1.885505    0.938398   +0.947107 +100.9%
+time     of a step, ms                 4.902100    5.763254   -0.861154  -14.9%
+         tokens a second                1671121     1421419     +249701  +17.6%

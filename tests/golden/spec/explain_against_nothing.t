@@ -8,4 +8,4 @@ return job {
   parallel = { zero = 3 },
 }
 -- >>> exit 1
-lockstep: --against wants a value
+lockstep: --against wants a value: --against KEY=VALUE

@@ -8,4 +8,4 @@ return job {
   parallel = { zero = 3 },
 }
 -- >>> exit 1
-lockstep: explain shows one screen at a time: a key's or an option's
+lockstep: explain shows one screen at a time, not both of --map and --against

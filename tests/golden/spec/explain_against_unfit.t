@@ -10,23 +10,23 @@ return job {
 -- >>> exit 0
 against  cluster.memory=3GB parallel.zero=0
 
-GB = 1e9 bytes; a rank at its peak         this job        against     difference
-M_model  parameters                        0.128774       0.312799      -0.184025    -58.8 %
-M_grad   gradients                         0.273947       0.625598      -0.351652    -56.2 %
-M_opt    master                            0.156400       0.625598      -0.469199    -75.0 %
-         moment m                          0.156400       0.625598      -0.469199    -75.0 %
-         moment v                          0.156400       0.625598      -0.469199    -75.0 %
-M_act    activations                       0.370004       0.056709      +0.313295   +552.5 %
-         activation gradients              0.004194       0.004194      +0.000000
-work     scratch of one call               0.027264       0.027264      +0.000000
-comm     gradients on the wire             0.012596       0.000000      +0.012596
-data     micro-batches                     0.000025       0.000025      +0.000000
-control  what changes between steps        0.000000       0.000000      +0.000000
-         recompute                             none    every block
-         arena                             1.286003       2.903386      -1.617382    -55.7 %
-budget   of a rank                        84.269849       1.800000     +82.469849  +4581.7 %
-                                               fits   does not fit
-sent     by a rank in a step               1.885505       0.938398      +0.947107   +100.9 %
-         over dp                           1.885505       0.938398      +0.947107   +100.9 %
-time     of a step, ms                     4.902100       6.192826      -1.290726    -20.8 %
-         tokens a second                    1671121        1322821        +348300    +26.3 %
+GB = 1e9 bytes; a rank at its peak     this job     against  difference
+M_model  parameters                    0.128774    0.312799   -0.184025  -58.8%
+M_grad   gradients                     0.273947    0.625598   -0.351652  -56.2%
+M_opt    master                        0.156400    0.625598   -0.469199  -75.0%
+         moment m                      0.156400    0.625598   -0.469199  -75.0%
+         moment v                      0.156400    0.625598   -0.469199  -75.0%
+M_act    activations                   0.370004    0.056709   +0.313295 +552.5%
+         activation gradients          0.004194    0.004194   +0.000000
+work     scratch of one call           0.027264    0.027264   +0.000000
+comm     gradients on the wire         0.012596    0.000000   +0.012596
+data     micro-batches                 0.000025    0.000025   +0.000000
+control  what changes between steps    0.000000    0.000000   +0.000000
+         recompute                         none every block
+         arena                         1.286003    2.903386   -1.617382  -55.7%
+budget   of a rank                    84.269849    1.800000  +82.469849 +4581.7%
+                                           fits   too large
+sent     by a rank in a step           1.885505    0.938398   +0.947107 +100.9%
+         over dp                       1.885505    0.938398   +0.947107 +100.9%
+time     of a step, ms                 4.902100    6.192826   -1.290726  -20.8%
+         tokens a second                1671121     1322821     +348300  +26.3%

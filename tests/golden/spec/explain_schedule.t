@@ -9,20 +9,20 @@ return job {
   parallel = { pp = 3, pipeline = "zb-h1" },
 }
 -- >>> exit 0
-zb-h1 over 3 stages, 6 micro-batches: a stage is idle 10.0 % of the time
-micro-batches that make this bubble smaller: 13 for at most 5 %
-stage  in flight  activations at most  a micro-batch   layers
-0              3              12.4 MB      0.0634 ms   1+begin
-1              2              46.5 MB      0.0702 ms   4
-2              1              61.5 MB      0.0981 ms   1+end
+zb-h1, 3 stages, 6 micro-batches: a stage is idle 10.0 % of the time
+micro-batches for a smaller bubble: 13 for at most 5 %
+stage in flight  act. at most  a micro-batch  layers
+0             3       12.4 MB        63.4 us  1+begin
+1             2       46.5 MB        70.2 us  4
+2             1       61.5 MB        98.1 us  1+end
 stage 2 computes 27.0 % longer than the mean: the head (end) is 82 % of its work
 
-train step: 0.814 ms on 3 stages, idle 23.6 %
-  stage 0 00122.......aAAA3.bBBBBB44cCCCCC5..DDDDD......eEEEEE...fFFFFFuu........uuuuuuuuuuuuuuuuuuu
-       pp .-.-.-......-....--......-........-..........-........--..................................
-  stage 1 ..0011....aa22.bbbAA.33cccBBB.44dddCCC...55eeeDDD...fffEEEFFFu.........uuuuuuuuuu.........
-       pp .-.-.-...-..-..-.--.-..-.-...-.-..-.....-.--.-......-.--..................................
-  stage 2 ....000aa1111bb222cccAAA333dddBBBBB444eeeCCCCC5555ffDDDDDDEEEEEFFFFFFuuuuuuuuuuuuuuuuuuuuu
-       pp ...-.-...-.....-....-..-.....-.-........-.--........-.....................................
+train step: 814 us on 3 stages, idle 23.6 %
+  stage 0 0112......AA3.bBBBB4cCCCC5.DDDD.....EEEE...FFFFuu.......uuuuuuuuuuuuuu
+       pp .--.-....-...--.....-.....--.......-......-...........................
+  stage 1 .0011..aaa2.bbA.33ccBB.44ddCC...5eeeDD...ffEEFFu........uuuuuuu.......
+       pp .--.-..-.-.-.--.-.-.-.---.-....-.-.-....-.-...........................
+  stage 2 ...00aa111bb22ccAAA33ddBBBB444eeCCCC555fDDDDDEEEEFFFFFuuuuuuuuuuuuuuuu
+       pp ..-.-..-...-....-.-...---......-.-......-.............................
   0-9 forward  a-j backward  A-J weights  ~ communication  u update  . idle
   under each: its lanes beside computation, - less than half of a column

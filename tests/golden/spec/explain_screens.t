@@ -6,4 +6,4 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
-lockstep: explain shows one screen at a time: a key's or an option's
+lockstep: explain shows one screen at a time, not both of --layouts and --map

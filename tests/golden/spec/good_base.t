@@ -8,10 +8,10 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 0
-train.batch            8 sequences                  base: lib/base.lua:4:21
-train.context          64                           derived: model.positions
-train.microbatch       2                            base: lib/base.lua:4:49
-train.steps            3                            job: job.lua:1:50
-train.seed             1,337                        default
-train.validate_every   0                            derived: no data.valid
-train.validate_steps   20                           default
+train.batch            8 sequences             base: lib/base.lua:4:21
+train.context          64                      derived: model.positions
+train.microbatch       2                       base: lib/base.lua:4:49
+train.steps            3                       job: job.lua:1:50
+train.seed             1,337                   default
+train.validate_every   0                       derived: no data.valid
+train.validate_steps   20                      default

@@ -8,21 +8,22 @@ return job {
   parallel = { tp = 2, cp = 2, pp = 2 },
 }
 -- >>> exit 0
-parallel.tp            2                            job: job.lua:7:21
-parallel.cp            2                            job: job.lua:7:29
-parallel.pp            2                            job: job.lua:7:37
-parallel.dp            1                            derived: 8 ranks / (tp 2 x cp 2 x pp 2)
-parallel.sequence      true                         derived: tp > 1
-parallel.regather      false                        default
-parallel.cp_kind       ring                         default
-parallel.pipeline      1f1b                         default
-parallel.stages        none                         derived: balanced
-parallel.zero          1                            derived: dp 1 x cp 2 is above 1
-parallel.shard         -                            derived: zero says it
-parallel.zero_group    2                            derived: dp 1 x cp 2
-parallel.zero_unit     layer                        default
-parallel.zero_prefetch 1                            default
-parallel.zero_reduce   micro                        default
-parallel.zero_reshard  layer                        default
-parallel.zero_keep     65.5 kB                      default
-parallel.bucket        26.2 MB                      default
+parallel.tp            2                       job: job.lua:7:21
+parallel.cp            2                       job: job.lua:7:29
+parallel.pp            2                       job: job.lua:7:37
+parallel.dp            1                       derived: 8 ranks / (tp 2 x cp 2 x
+                                               pp 2)
+parallel.sequence      true                    derived: tp > 1
+parallel.regather      false                   default
+parallel.cp_kind       ring                    default
+parallel.pipeline      1f1b                    default
+parallel.stages        none                    derived: balanced
+parallel.zero          1                       derived: dp 1 x cp 2 is above 1
+parallel.shard         -                       derived: zero says it
+parallel.zero_group    2                       derived: dp 1 x cp 2
+parallel.zero_unit     layer                   default
+parallel.zero_prefetch 1                       default
+parallel.zero_reduce   micro                   default
+parallel.zero_reshard  layer                   default
+parallel.zero_keep     65.5 kB                 default
+parallel.bucket        26.2 MB                 default

@@ -6,10 +6,10 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 0
-train.batch            1024 tokens                  -D train.batch=1Ki tokens
-train.context          64                           derived: model.positions
-train.microbatch       2                            job: job.lua:4:49
-train.steps            7                            -D train.steps=7
-train.seed             1,024                        -D train.seed=2^10
-train.validate_every   0                            derived: no data.valid
-train.validate_steps   20                           default
+train.batch            1024 tokens             -D train.batch=1Ki tokens
+train.context          64                      derived: model.positions
+train.microbatch       2                       job: job.lua:4:49
+train.steps            7                       -D train.steps=7
+train.seed             1,024                   -D train.seed=2^10
+train.validate_every   0                       derived: no data.valid
+train.validate_steps   20                      default

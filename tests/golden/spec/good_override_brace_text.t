@@ -8,4 +8,4 @@ return job {
   parallel = { pp = 2, pipeline = { "interleaved", chunks = 2 } },
 }
 -- >>> exit 0
-log.dir                job/here                     -D log.dir={name}/here
+log.dir                job/here                -D log.dir={name}/here

@@ -8,4 +8,6 @@ return job {
   parallel = { pp = 2, pipeline = { "interleaved", chunks = 2 } },
 }
 -- >>> exit 0
-parallel.pipeline      interleaved, chunks = 4      -D parallel.pipeline={"interleaved", chunks=2^2}
+parallel.pipeline      interleaved, chunks = 4 -D
+                                               parallel.pipeline={"interleaved",
+                                               chunks=2^2}

@@ -8,4 +8,5 @@ return job {
 -- FILE: mlp.lua
 return model { sizes = { inputs = 2, outputs = 1 }, forward = function(m) return mse(linear("w", input("x", { "batch", "inputs" }), "outputs"), input("y", { "batch", "outputs" })) end }
 -- >>> exit 0
-data.columns           x: rooms area; y: price      -D data.columns.x={"rooms", "area"}
+data.columns           x: rooms area; y: price -D data.columns.x={"rooms",
+                                               "area"}

@@ -8,4 +8,4 @@ return job {
   parallel = { pp = 2, pipeline = { "interleaved", chunks = 2 } },
 }
 -- >>> exit 0
-parallel.pipeline      interleaved, chunks = 2      -D parallel.pipeline.chunks=2
+parallel.pipeline      interleaved, chunks = 2 -D parallel.pipeline.chunks=2

@@ -8,4 +8,4 @@ return job {
   parallel = { pp = 2, pipeline = { "interleaved", chunks = 2 } },
 }
 -- >>> exit 0
-memory.recompute       every, blocks = 2            -D memory.recompute.blocks=2
+memory.recompute       every, blocks = 2       -D memory.recompute.blocks=2

@@ -8,4 +8,4 @@ return job {
   parallel = { pp = 2 },
 }
 -- >>> exit 0
-parallel.stages        1 3                          -D parallel.stages=1,3
+parallel.stages        1 3                     -D parallel.stages=1,3

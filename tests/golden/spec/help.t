@@ -1,28 +1,40 @@
 -- RUN: help
 -- >>> exit 0
-usage: lockstep VERB ... [-D section.key=value]...
+usage: lockstep VERB ... [options]
 
-  check JOB.lua                                            is it right?
-  compile JOB.lua [-o FILE]                                what will run? writes NAME.plan
-  explain JOB.lua [KEY | --layouts | --schedule | --map]   why? memory, layouts, or a key's origin
-  show PLAN [--segment NAME]                               the plan as text that parses back
-  prove PLAN                                               does the plan keep its promises?
-  run JOB.lua [--steps N] [--resume auto|never|FILE]       train here
-  tokenize TEXT -o FOLDER [--hold-out 5%]                  bytes of a text as tokens
-  help [VERB | KEY | DIAGNOSTIC]                           what does this word mean?
-  version                                                  which lockstep is this?
+  check JOB.lua           is it right?
+  compile JOB.lua         what will run? writes NAME.plan
+  explain JOB.lua [KEY]   why? memory, layouts, schedule, or a key's origin
+  show PLAN               the plan as text that parses back
+  prove PLAN              does the plan keep its promises?
+  run JOB.lua|PLAN        train here
+  tokenize TEXT           bytes of a text as tokens
+  list [KIND]             which models, clusters, devices, ops ... are there?
+  help [WORD]             what does this verb, key, name or diagnostic mean?
+  version                 which lockstep is this?
 
-  -D section.key=value   one key; -D section=NAME a section; later wins
-                         tables as in a file: -D 'parallel.pipeline={"interleaved", chunks=4}'
-                         or by key: -D parallel.pipeline.chunks=4
-  --against key=value    explain: beside this job, the one that -D key=value makes
-  --json  --quiet  --color auto|always|never
-  --no-data              check, compile, explain: do not look for the data files
+lockstep VERB --help lists all options of a verb. Of several verbs are:
 
-exit: 0 done, 1 the job or the command must change, 2 a file or the machine failed,
-      3 a defect of lockstep
+  -D KEY=VALUE          sets one key, section.key=value, or a section,
+                        section=NAME; later wins. A table is written as in a
+                        file, 'parallel.pipeline={"interleaved", chunks=4}', or
+                        by key, parallel.pipeline.chunks=4
+  --no-data             do not look for the data files
+  -o PATH               compile: the plan file, else NAME.plan; tokenize: the
+                        folder
+  --json                the answer on stdout as JSON
+  -q, --quiet           nothing but results and errors
+  --color WHEN          auto, always or never; NO_COLOR is heeded
 
-job.lua: return job { ... } with these sections; lockstep help SECTION shows keys
+exit  0  done
+      1  the job or the command must change
+      2  a file or the machine failed; a retry may help
+      3  a defect of lockstep
+      4  run: nothing was left to do
+      5  run: stopped as asked, and saved
+      6  run: ended because another rank did
+
+job.lua: return job { ... } of these sections; lockstep help SECTION has keys
 
   model        what is trained: a preset, a family, or ./file.lua
   data         where samples come from

@@ -1,9 +1,11 @@
 -- RUN: help schedule
 -- >>> exit 0
 schedule: learning rate over steps
-    schedule = "WORD" or { "WORD", ... }   WORD: constant linear cosine   default: constant
+    schedule = "WORD" or { "WORD", ... }   WORD: constant linear cosine
+    default: constant
 
   warmup          0             linear from warmup_floor to lr
   warmup_floor    0             where warm-up starts
   floor           0             where decay ends
-  over            derived       length of the decay, warm-up included; derived: train.steps
+  over            derived       length of the decay, warm-up included; derived:
+                                train.steps

@@ -6,4 +6,4 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
-lockstep: -D wants a value
+lockstep: -D wants a value: -D KEY=VALUE

@@ -6,4 +6,4 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 0
-train.steps            5                            -D train.steps=5
+train.steps            5                       -D train.steps=5

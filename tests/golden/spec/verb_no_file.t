@@ -1,3 +1,3 @@
 -- RUN: check
 -- >>> exit 1
-lockstep: check wants one job file
+lockstep: check wants JOB.lua; see lockstep check --help

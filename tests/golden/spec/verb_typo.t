@@ -1,3 +1,3 @@
 -- RUN: chek job.lua
 -- >>> exit 1
-lockstep: there is no verb 'chek'; did you mean 'check'?; see lockstep help
+lockstep: there is no verb 'chek'; did you mean 'check'?

@@ -1,0 +1,15 @@
+/* list.c -- lockstep list: the names that a job or a model file may use. */
+#include "compiler/cli/cli.h"
+#include "compiler/spec/help.h"
+
+ExitCode verb_list(const Options *options) {
+  Compile *c = open_compile();
+  if (!c) return EXIT_WORLD;
+  const char *kind = options->words.count > 0 ? options->words.at[0] : NULL;
+  ExitCode code = EXIT_DONE;
+  if (!help_list(c, kind, options->json, stdout))
+    code = complain(EXIT_USER, "nothing of the kind '%.40s' is listed; kinds are: %s", kind,
+                    help_kinds(c));
+  compile_free(c);
+  return code;
+}

@@ -1,0 +1,54 @@
+-- RUN: explain job.lua
+return job {
+  model = { "gpt2", layers = 8, width = 256, heads = 4, vocab = 256, positions = 64 },
+  data = "synthetic",
+  train = { batch = "8 sequences", steps = 10 },
+  optimizer = { "adamw", lr = 1e-3 },
+  parallel = { pp = 8 },
+  cluster = "dgx-h100",
+}
+-- >>> exit 0
+model    gpt2               6,400,512 parameters   39.1 MFLOP/token
+batch    8 sequences        = dp 1 x microbatch 1 x accumulation 8
+ranks    8                  = tp 1 x cp 1 x pp 8 x dp 1   zero 0
+passes   1f1b               recompute none   precision bf16
+cluster  dgx-h100           8 x h100-sxm, 1 threads a rank
+memory   32.3 MB to 36.9 MB of 84.3 GB a rank (0 %); packing 0.0 % above bound
+time     74.6 us            a step at the device's peaks: no step is faster
+                            6,859,317 tokens/s
+proof    ok                 8 ranks, 8 classes, 1 communicators, 9475 accesses
+run      10 steps           of 512 = 5,120 tokens   at least 746 us
+
+memory of one rank at the peak of a step, GB = 1e9 bytes
+4 of 8 stages; --json has all
+                                       stage 0    stage 1    stage 6    stage 7
+M_model  parameters                   0.001743   0.001580   0.001580   0.001712
+M_grad   gradients                    0.003487   0.003159   0.003159   0.003423
+M_opt    master                       0.003487   0.003159   0.003159   0.003423
+         moment m                     0.003487   0.003159   0.003159   0.003423
+         moment v                     0.003487   0.003159   0.003159   0.003423
+M_act    activations                  0.004213   0.003717   0.001085   0.000559
+         activation gradients         0.000066   0.000066   0.000066   0.000066
+work     scratch of one call          0.016941   0.016941   0.016941   0.016941
+comm     gradients on the wire        0.000000   0.000000   0.000000   0.000000
+data     micro-batches                0.000005   0.000001   0.000001   0.000001
+control  what changes between steps   0.000000   0.000000   0.000000   0.000000
+packing  gaps at the peak             0.000001   0.000001   0.000001   0.000001
+         arena                        0.036915   0.034941   0.032310   0.032972
+budget   of a rank                   84.269849  84.269849  84.269849  84.269849
+parameters: 6,400,512 x bf16
+gradients: fp32; 8 passes
+master: fp32: the optimizer's own copy
+moment m: fp32
+moment v: fp32
+activations: bf16, recompute none
+micro-batches: 2 staged ahead
+gaps at the peak: peak / most alive = 1.0000
+arena: 36,915,456 bytes, one allocation
+of a rank: h100-sxm, 1.20 GB outside the arena
+job.lua:6:21: lint[bubble]: stages idle 46.7 % of a step: (pp-1) / (m + pp-1) with m = 8
+    micro-batches
+    6 |   parallel = { pp = 8 },
+      |                     ^
+        fix: batch = "28 sequences"
+    note: m = 28: at most 20 %; m = 63: at most 10 %

@@ -1,0 +1,40 @@
+-- RUN: explain job.lua
+return job {
+  model = { "gpt2", layers = 4, width = 256, heads = 4, vocab = 256, positions = 64 },
+  data = "synthetic",
+  train = { batch = "8 sequences", steps = 10 },
+  optimizer = { "adamw", lr = 1e-3 },
+  parallel = { zero = 3 },
+  cluster = "dgx-h100",
+}
+-- >>> exit 0
+model    gpt2               3,241,472 parameters   19.7 MFLOP/token
+batch    8 sequences        = dp 8 x microbatch 1 x accumulation 1
+ranks    8                  = tp 1 x cp 1 x pp 1 x dp 8   zero 3
+passes   one stage          recompute none   precision bf16
+cluster  dgx-h100           8 x h100-sxm, 1 threads a rank
+memory   35.7 MB            of 84.3 GB a rank (0 %); packing 0.0 % above bound
+time     55.3 us            a step at the device's peaks: no step is faster
+                            9,264,620 tokens/s
+proof    ok                 8 ranks, 1 classes, 1 communicators, 1214 accesses
+run      10 steps           of 512 = 5,120 tokens   at least 553 us
+
+memory of one rank at the peak of a step, GB = 1e9 bytes
+M_model  parameters                   0.004009
+M_grad   gradients                    0.008203
+M_opt    master                       0.001623
+         moment m                     0.001623  fp32; 1/8 (zero 3)
+         moment v                     0.001623  fp32; 1/8 (zero 3)
+M_act    activations                  0.001579  bf16, recompute none
+         activation gradients         0.000066
+work     scratch of one call          0.016941
+comm     gradients on the wire        0.000000
+data     micro-batches                0.000002  2 staged ahead
+control  what changes between steps   0.000000
+packing  gaps at the peak             0.000000  peak / most alive = 1.0000
+         arena                        0.035668  35,667,712 bytes, one allocation
+budget   of a rank                   84.269849
+parameters: 3,241,472 x bf16; 1/8 (zero 3) and 3.15 MB gathered
+gradients: fp32; 1 pass; 1/8 (zero 3) and 6.58 MB not yet reduced
+master: fp32: the optimizer's own copy; 1/8 (zero 3)
+of a rank: h100-sxm, 1.20 GB outside the arena

@@ -1,0 +1,9 @@
+-- RUN: help h100-sxm
+-- >>> exit 0
+h100-sxm: a device
+    NVIDIA H100 SXM5 80GB. Dense peaks of the data sheet; memory as nvidia-smi
+    shows it; reserve: CUDA and NCCL.
+    cluster = { ..., device = "h100-sxm" }
+    return { memory = "79.6GiB", reserve = "1.2GB", fp32 = "67TFLOP/s", bf16 =
+        "989TFLOP/s", bandwidth = "3.35TB/s" }
+    file SPECS/devices/h100-sxm.lua

@@ -1,0 +1,17 @@
+-- RUN: run --quiet --help
+-- >>> exit 0
+usage: lockstep run JOB.lua|PLAN [options]
+    train here
+
+  -D KEY=VALUE          sets one key, section.key=value, or a section,
+                        section=NAME; later wins. A table is written as in a
+                        file, 'parallel.pipeline={"interleaved", chunks=4}', or
+                        by key, parallel.pipeline.chunks=4
+  --steps N             stop after step N of the job's
+  --resume HOW          auto: from the newest checkpoint; never: from nothing;
+                        or a checkpoint's path
+  --kernels KIND        fast, or reference: plain and slow
+  --no-plot             no loss curve in the terminal
+  --json                the answer on stdout as JSON
+  -q, --quiet           nothing but results and errors
+  --color WHEN          auto, always or never; NO_COLOR is heeded

@@ -1,0 +1,10 @@
+-- RUN: list
+-- >>> exit 0
+  models          17 names
+  clusters        5 names
+  devices         6 names
+  ops             19 names
+  optimizers      2 names
+  schedules       3 names
+
+lockstep list KIND lists them

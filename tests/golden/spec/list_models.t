@@ -1,0 +1,24 @@
+-- RUN: list models
+-- >>> exit 0
+  gpt2            GPT-2 and GPT-3: normalisation before each half of a block,
+                  learned positions, tanh GELU, biases everywhere, the head tied
+                  to the embedding
+  gpt2-1.5b       GPT-2 XL: 1.56 billion parameters
+  gpt2-124m       GPT-2 small: 124 million parameters
+  gpt2-355m       GPT-2 medium: 355 million parameters
+  gpt2-774m       GPT-2 large: 774 million parameters
+  gpt3-175b       GPT-3: 175 billion parameters
+  llama           Llama 2 and 3: RMSNorm before each half of a block, rotary
+                  positions, grouped-query attention, SwiGLU, no biases
+  llama2-70b      Llama 2 70B, grouped queries
+  llama2-7b       Llama 2 7B
+  llama3-405b     Llama 3.1 405B
+  llama3-70b      Llama 3 70B
+  llama3-8b       Llama 3 8B, as published first: 8,192 positions
+  llama3.2-1b     Llama 3.2 1B, the head tied to the embedding
+  megatron-1t     A GPT of 1 trillion parameters
+  megatron-22b    A GPT of 22 billion parameters
+  megatron-530b   A GPT of 530 billion parameters
+  megatron-8.3b   A GPT of 8.3 billion parameters
+
+lockstep help NAME tells more

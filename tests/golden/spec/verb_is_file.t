@@ -1,0 +1,3 @@
+-- RUN: job.lua
+-- >>> exit 1
+lockstep: a verb comes first: lockstep explain job.lua

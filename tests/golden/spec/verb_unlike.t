@@ -1,0 +1,3 @@
+-- RUN: frobnicate job.lua
+-- >>> exit 1
+lockstep: there is no verb 'frobnicate'; see lockstep help
