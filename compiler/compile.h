@@ -2,7 +2,7 @@
  * environment.
  *
  * Every harder question is a loop around it: `recompute = "auto"` here, the advice after "does not
- * fit", tune later. */
+ * fit". */
 #ifndef LOCKSTEP_COMPILE_H
 #define LOCKSTEP_COMPILE_H
 

@@ -75,13 +75,13 @@
 ---@field recompute? "none"|"block"|"sqrt"|"auto"|"every"|{ [1]: "every", blocks: integer } what backward computes again; {"every", blocks = N} keeps every Nth block input; auto: the cheapest that fits. Default: auto
 
 ---@class (exact) lockstep.checkpoint
----@field path? string where; must be seen by every node. Default: {run}/checkpoint
+---@field path? string the folder of checkpoints. Default: {run}/checkpoint
 ---@field every? string how often: a duration, or "N steps". Default: 30m
 ---@field keep? integer|string newest retained. Default: 2
 ---@field resume? string auto: newest valid one in path. Default: auto
 
 ---@class (exact) lockstep.log
----@field dir? string the run directory {run}: metrics, plan, report. Default: runs/{name}
+---@field dir? string the run directory {run}: plan, metrics, loss curve, checkpoints. Default: runs/{name}
 ---@field every? integer|string printed line; metrics.jsonl has every step. Default: 10
 
 ---@class (exact) lockstep.cluster
@@ -93,7 +93,7 @@
 
 ---@class (exact) lockstep.job
 ---@field [1]? string the file itself; may start from another job file
----@field name? string names plan, run directory and Slurm job; derived: the file's name. Default: derived
+---@field name? string names the plan and the run directory; derived: the file's name. Default: derived
 ---@field reason? string why this strategy; printed by explain and in the run record. Default: none
 ---@field model? lockstep.model|string what is trained: a preset, a family, or ./file.lua; any other key is a size the model file declares
 ---@field data? lockstep.data|string where samples come from

@@ -7,6 +7,12 @@ static ExitCode help_on_word(Compile *c, const char *word) {
   const Verb *verb = verb_find(word);
   if (verb) usage_print_verb(verb, stdout);
   if (help_word(c, word, stdout) || verb) return EXIT_DONE;
+  TextList known = help_words(c);
+  for (int32_t i = 0; i < verb_count; i++)
+    VEC_PUSH(c->arena, &known, verbs[i].name);
+  const char *near = nearest_word(word, known.at, known.count);
+  if (near)
+    return complain(EXIT_USER, "nothing is named '%.60s'; did you mean '%s'?", word, near);
   return complain(EXIT_USER, "nothing is named '%.60s'; lockstep help lists verbs and keys", word);
 }
 

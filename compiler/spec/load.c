@@ -71,11 +71,10 @@ static SpecFile read_job_file(Compile *c, lua_State *L, const char *path, Span a
 
 /* ---- the merged */
 
-Meant merged_refuse(Compile *c, Merged *merged, Span at, int32_t section, const char *name) {
+void merged_refuse(Compile *c, Merged *merged, Span at, int32_t section, const char *name) {
   Meant meant = refuse_name(c, at, section, name);
   if (meant.field >= 0) merged->is_meant[meant.field] = true;
   if (meant.field < 0 && meant.section >= 0) merged->sections[meant.section].is_broken = true;
-  return meant;
 }
 
 void merged_set(Compile *c, Merged *merged, int32_t section, Value value) {

@@ -128,17 +128,6 @@ static void set_inner(Compile *c, Merged *merged, int32_t section, Value value) 
   if (item) merged_set(c, merged, section, value);
 }
 
-/* As merged_refuse, with a fix that can be typed. */
-static void refuse(Compile *c, Merged *merged, Value value, int32_t section, const char *name) {
-  Meant meant = merged_refuse(c, merged, value.key_span, section, name);
-  const char *ours = meant.field >= 0     ? field_name(c->arena, meant.field)
-                     : meant.section >= 0 ? spec_sections[meant.section].name
-                                          : NULL;
-  bool is_part = meant.field < 0 && strcmp(name, value.key) != 0; /* optimzer of optimzer.lr */
-  if (ours && is_part) ours = arena_printf(c->arena, "%s.%s", ours, value.key);
-  if (ours) fix_last(c, "-D %s=%s", ours, text_show(c->arena, value.raw->text));
-}
-
 /* -D lr=3e-4: a key without its section. False: no section has it. */
 static bool refuse_bare_key(Compile *c, Merged *merged, Value value) {
   const char *owners = "", *full = NULL;
@@ -177,7 +166,7 @@ void override_apply(Compile *c, Merged *merged, const char *text) {
   else if (section < 0 && !dot && refuse_bare_key(c, merged, value))
     return;
   else if (section < 0)
-    refuse(c, merged, value, -1, group);
+    merged_refuse(c, merged, at, -1, group);
   else if (!dot)
     replace_section(c, merged, section, value);
   else if (section == SECTION_model)
@@ -187,5 +176,5 @@ void override_apply(Compile *c, Merged *merged, const char *text) {
   else if (strchr(value.key, '.'))
     set_inner(c, merged, section, value);
   else
-    refuse(c, merged, value, section, value.key);
+    merged_refuse(c, merged, at, section, value.key);
 }

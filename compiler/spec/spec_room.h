@@ -134,7 +134,7 @@ SpecFile spec_file_read(Compile *c, lua_State *L, const char *path, const char *
 void refuse_repeated(Compile *c, const SpanMap *spans);
 
 void override_apply(Compile *c, Merged *merged, const char *text);
-Meant merged_refuse(Compile *c, Merged *merged, Span at, int32_t section, const char *name);
+void merged_refuse(Compile *c, Merged *merged, Span at, int32_t section, const char *name);
 void merged_set(Compile *c, Merged *merged, int32_t section, Value value);
 void merged_set_section(Compile *c, Merged *merged, int32_t section, Value value,
                         const SpanMap *spans);

@@ -11,5 +11,5 @@ return job {
 lockstep: the job of --against, which is this one with -D for each, is wrong:
 -D parallel.zero=7: error[range]: parallel.zero is 0 to 3; got "7"
 -D train.stepz=1: error[unknown-key]: train.stepz: no such key; did you mean 'steps'?
-        fix: -D train.steps=1
+        fix: steps
 2 errors

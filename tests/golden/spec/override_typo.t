@@ -9,7 +9,7 @@ return job {
 -D parallel.order=x: error[not-built]: parallel.order is not built yet; remove it: ranks count tp
     first, then cp, pp and dp
 -D train.stepz=5: error[unknown-key]: train.stepz: no such key; did you mean 'steps'?
-        fix: -D train.steps=5
+        fix: steps
 -D trian.steps=5: error[unknown-section]: trian: no such section; did you mean 'train'?
-        fix: -D train.steps=5
+        fix: train
 3 errors
