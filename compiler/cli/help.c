@@ -11,8 +11,7 @@ static ExitCode help_on_word(Compile *c, const char *word) {
   for (int32_t i = 0; i < verb_count; i++)
     VEC_PUSH(c->arena, &known, verbs[i].name);
   const char *near = nearest_word(word, known.at, known.count);
-  if (near)
-    return complain(EXIT_USER, "nothing is named '%.60s'; did you mean '%s'?", word, near);
+  if (near) return complain(EXIT_USER, "nothing is named '%.60s'; did you mean '%s'?", word, near);
   return complain(EXIT_USER, "nothing is named '%.60s'; lockstep help lists verbs and keys", word);
 }
 

@@ -125,4 +125,7 @@ void explain_summary(const Compiled *compiled, FILE *out) {
   print_time(compiled, out);
   print_proof(compiled, out);
   print_run(compiled, out);
+  if (!compiled->job->set[FIELD_job_reason]) return;
+  int32_t column = fprintf(out, "reason   ");
+  print_wrapped(out, compiled->job->job.reason, column, column, SCREEN_COLUMNS);
 }
