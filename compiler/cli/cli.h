@@ -104,6 +104,9 @@ ExitCode report(const Compile *c, const Options *options);
 /* What is written to stdout is there: else says so, and the code is EXIT_WORLD. */
 ExitCode finish_output(ExitCode code);
 
+/* Of show and prove: words[0], or what is wrong with it, said. */
+ExitCode open_plan(const Options *options, Plan *plan);
+
 /* Does this file begin as a plan does? */
 bool is_plan_file(const char *path);
 

@@ -7,6 +7,7 @@
 
 #include "compiler/cli/cli.h"
 #include "compiler/topology/here.h"
+#include "runtime/plan/plan_io.h"
 
 ExitCode complain(ExitCode code, const char *format, ...) {
   char text[8192]; /* paths of any length, and words around them */
@@ -63,6 +64,15 @@ bool is_plan_file(const char *path) {
                  memcmp(start, PLAN_MAGIC, sizeof start) == 0;
   if (file) fclose(file);
   return is_plan;
+}
+
+ExitCode open_plan(const Options *options, Plan *plan) {
+  const char *path = options->words.at[0];
+  char why[PLAN_WHY_BYTES] = "";
+  if (plan_open(plan, path, why)) return EXIT_DONE;
+  size_t length = strlen(path);
+  bool is_job = length > 4 && strcmp(path + length - 4, ".lua") == 0 && access(path, R_OK) == 0;
+  return complain(EXIT_USER, "%s%s", why, is_job ? "; lockstep compile makes one of a job" : "");
 }
 
 ExitCode finish_output(ExitCode code) {

@@ -76,6 +76,14 @@ static ExitCode explain_against(const Options *options, const Compiled *compiled
   return code;
 }
 
+static ExitCode refuse_key(Compile *c, const char *key) {
+  TextList keys = help_keys(c);
+  const char *near = nearest_word(key, keys.at, keys.count);
+  return complain(EXIT_USER, "there is no key '%.60s'%s%s%s", key,
+                  near ? "; did you mean '" : "; see lockstep help", near ? near : "",
+                  near ? "'?" : "");
+}
+
 static ExitCode explain_one(const Options *options, Compile *c, const Compiled *compiled) {
   int64_t rank;
   if (options->why) {
@@ -100,7 +108,7 @@ static ExitCode explain_one(const Options *options, Compile *c, const Compiled *
     help_values(c, compiled->job, NULL, stdout);
   } else if (options->words.count == 2) {
     if (!help_values(c, compiled->job, options->words.at[1], stdout))
-      return complain(EXIT_USER, "there is no key %.60s; see lockstep help", options->words.at[1]);
+      return refuse_key(c, options->words.at[1]);
   } else {
     explain_summary(compiled, stdout);
     putchar('\n');

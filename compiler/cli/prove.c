@@ -20,8 +20,8 @@ static void print_report(const ProveReport *report) {
 
 ExitCode verb_prove(const Options *options) {
   Plan plan;
-  char why[PLAN_WHY_BYTES] = "";
-  if (!plan_open(&plan, options->words.at[0], why)) return complain(EXIT_USER, "%s", why);
+  ExitCode code = open_plan(options, &plan);
+  if (code != EXIT_DONE) return code;
   static ProveReport report;
   bool proven = prove(&plan, &report);
   if (options->json)

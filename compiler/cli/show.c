@@ -31,9 +31,8 @@ static bool has_segment(const Plan *plan, const char *name) {
 
 ExitCode verb_show(const Options *options) {
   Plan plan;
-  char why[PLAN_WHY_BYTES] = "";
-  if (!plan_open(&plan, options->words.at[0], why)) return complain(EXIT_USER, "%s", why);
-  ExitCode code = EXIT_DONE;
+  ExitCode code = open_plan(options, &plan);
+  if (code != EXIT_DONE) return code;
   if (options->segment && !has_segment(&plan, options->segment))
     code = refuse_segment(&plan, options->segment);
   else

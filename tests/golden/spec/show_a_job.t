@@ -1,0 +1,9 @@
+-- RUN: show job.lua
+return job {
+  model = { "gpt2", layers = 4, width = 32, heads = 4, vocab = 256, positions = 64 },
+  data = "synthetic",
+  train = { batch = "8 sequences", steps = 10 },
+  optimizer = { "adamw", lr = 1e-3 },
+}
+-- >>> exit 1
+lockstep: job.lua: not a plan; lockstep compile makes one of a job
