@@ -14,5 +14,6 @@ int main(int count, char **words) {
   static Options options;
   keep_streams();
   const Verb *verb = options_parse(&options, count, words);
-  return verb ? finish_output(verb->run(&options)) : EXIT_USER;
+  if (!verb) return (int)EXIT_USER;
+  return (int)finish_output(verb->run(&options));
 }

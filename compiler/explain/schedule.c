@@ -125,10 +125,9 @@ void explain_map(const Compiled *compiled, FILE *out) {
           (long long)d->pp, (long long)d->dp);
   fprintf(out, "rank = ((dp * %lld + stage) * %lld + cp) * %lld + tp\n", (long long)d->pp,
           (long long)d->cp, (long long)d->tp);
-  fprintf(
-      out,
-      "below: ranks of a stage and replica (tp x cp = %lld), and their nodes (%lld devices)\n\n",
-      (long long)(d->tp * d->cp), (long long)compiled->cluster.devices);
+  fprintf(out,
+          "below: ranks of a stage and replica (tp x cp = %s), and their nodes (%lld devices)\n\n",
+          count_text(compiled, d->tp * d->cp), (long long)compiled->cluster.devices);
   int64_t rows = d->dp < ROWS_MAX ? d->dp : ROWS_MAX;
   int32_t width = (int32_t)strlen(place_text(compiled, rows - 1, d->pp - 1)) + 2; /* the longest */
   if (width < HEAD + 4) width = HEAD + 4;
