@@ -125,7 +125,7 @@ static void on_bus_error(int number, siginfo_t *info, void *context) {
   (void)signal(number, SIG_DFL);
 }
 
-static void keep_streams(void) {
+void process_keep_streams(void) {
   for (int stream = 0; stream <= 2; stream++)
     if (fcntl(stream, F_GETFD) < 0) /* open() gives the lowest free number, which is this one */
       (void)open("/dev/null", stream == 0 ? O_RDONLY : O_WRONLY);
@@ -133,7 +133,7 @@ static void keep_streams(void) {
 
 void process_prepare(const char *program) {
   program_name = program;
-  keep_streams();
+  process_keep_streams();
   (void)signal(SIGPIPE, SIG_IGN);
   (void)signal(SIGXFSZ, SIG_IGN);
   struct sigaction action = {.sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO};

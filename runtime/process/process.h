@@ -8,4 +8,7 @@
  * the process says which and ends with exit code 2. `program` starts that line; it must live on. */
 void process_prepare(const char *program);
 
+/* The first part of it alone. */
+void process_keep_streams(void);
+
 #endif
