@@ -138,11 +138,11 @@ static bool run(int count, char **word, Status *status) {
 int main(int count, char **word) {
   if (count == 2 && strcmp(word[1], "--version") == 0) {
     printf("lockstep-rank %s, plan format %d\n", LOCKSTEP_VERSION, PLAN_VERSION);
-    return STATUS_DONE;
+    return fflush(stdout) == 0 ? STATUS_DONE : STATUS_WORLD;
   }
   if (count == 2 && strcmp(word[1], "--help") == 0) {
     fputs(usage, stdout);
-    return STATUS_DONE;
+    return fflush(stdout) == 0 ? STATUS_DONE : STATUS_WORLD;
   }
   if (count < 2 || word[1][0] == '-') {
     fputs(usage, stderr);
