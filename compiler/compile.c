@@ -1,6 +1,7 @@
 #include "compiler/compile.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "compiler/cost/cost.h"
 #include "compiler/emit/emit.h"
@@ -211,13 +212,17 @@ typedef struct Step {
 
 enum { RUNG_COUNT = sizeof rungs / sizeof *rungs };
 
-/* Compiles each rung until one fits. Returns how many were climbed. */
+/* Compiles each rung until one fits; one that saves nothing is left out. Returns how many were
+ * climbed. */
 static int32_t climb(Compile *c, const Job *job, const Compiled *out, Step steps[RUNG_COUNT]) {
   Job *changed = ARENA_NEW(c->arena, Job);
   *changed = *job;
   int32_t count = 0;
   Derived derived = out->derived;
+  int64_t needs_bytes = out->draft->arena_bytes;
   for (int32_t i = 0; i < RUNG_COUNT; i++) {
+    const Job before = *changed;
+    const Derived derived_before = derived;
     if (!rungs[i].apply(changed, &derived)) continue;
     Compiled trial = *out;
     trial.derived = derived;
@@ -225,10 +230,29 @@ static int32_t climb(Compile *c, const Job *job, const Compiled *out, Step steps
     bool compiled = model != NULL && choose_draft(c, changed, model, &trial);
     if (model != NULL) model_close(model);
     if (!compiled) break;
+    if (trial.draft->arena_bytes >=
+        needs_bytes) { /* master weights may cost more than bf16 saves */
+      *changed = before;
+      derived = derived_before;
+      continue;
+    }
+    needs_bytes = trial.draft->arena_bytes;
     steps[count++] = (Step){rungs[i].change, trial.draft->arena_bytes};
     if (trial.draft->arena_bytes <= out->budget_bytes) break;
   }
   return count;
+}
+
+/* `parallel.zero = 3` as the command line takes it; nothing where the next step sets the key again.
+ */
+static const char *option_of(Arena *arena, const Step *step, const Step *next) {
+  size_t width = strcspn(step->change, " ");
+  if (next != NULL && strncmp(step->change, next->change, width + 1) == 0) return "";
+  char *option = arena_printf(arena, " -D %s", step->change), *out = option + 4;
+  for (const char *p = step->change; *p != '\0'; p++)
+    if (*p != ' ' && *p != '"') *out++ = *p;
+  *out = '\0';
+  return option;
 }
 
 static void report_unfit(Compile *c, const Job *job, const Compiled *out) {
@@ -244,7 +268,8 @@ static void report_unfit(Compile *c, const Job *job, const Compiled *out) {
     note_at(c, (Span){0}, "with %-26s it needs %s%s", steps[i].change,
             format_bytes(c->arena, steps[i].needs_bytes),
             steps[i].needs_bytes <= out->budget_bytes ? ": fits" : "");
-    all = arena_printf(c->arena, "%s%s%s", all, i > 0 ? ", " : "", steps[i].change);
+    all = arena_printf(c->arena, "%s%s", all,
+                       option_of(c->arena, &steps[i], i + 1 < count ? &steps[i + 1] : NULL));
   }
   if (!fits)
     note_at(c, (Span){0},
@@ -253,7 +278,7 @@ static void report_unfit(Compile *c, const Job *job, const Compiled *out) {
                          (count > 0 ? steps[count - 1].needs_bytes : out->draft->arena_bytes) -
                              out->budget_bytes));
   else
-    fix_last(c, "%s", all);
+    fix_last(c, "%s", all + 1); /* behind its first blank */
 }
 
 /* A plan that cannot be proven never leaves the compiler. */
@@ -272,8 +297,9 @@ bool compile(Compile *c, Job *job, const Machine *machine, Compiled *out) {
   if (!spec_cluster(c, job, machine, &out->cluster)) return false;
   Model *model = model_open(c, job);
   if (model == NULL) return false;
-  bool ok =
-      spec_derive(c, job, &out->cluster, (int64_t)model_size(model, "positions", 0), &out->derived);
+  const ModelFacts facts = {.positions = (int64_t)model_size(model, "positions", 0),
+                            .heads = (int64_t)model_size(model, "heads", 0)};
+  bool ok = spec_derive(c, job, &out->cluster, &facts, &out->derived);
   out->budget_bytes = ok ? budget_of(job, &out->cluster) : 0;
   if (ok) ok = choose_draft(c, job, model, out);
   if (ok) {

@@ -32,14 +32,14 @@
 ---@field beta2? number adamw: decay of the second moment. Default: 0.95
 ---@field eps? number adamw: added to the root of the second moment. Default: 1e-8
 ---@field momentum? number sgd: momentum. Default: 0.9
----@field weight_decay? number decoupled; only parameters with two or more dimensions; derived: adamw 0.1, sgd 0. Default: derived
+---@field weight_decay? number decoupled; weights that multiply or are looked up; biases and the weights of norms do not decay; derived: adamw 0.1, sgd 0. Default: derived
 ---@field clip? number largest global gradient norm, after reduction; 0 = off. Default: 1.0
 
 ---@class (exact) lockstep.schedule
 ---@field [1]? "constant"|"linear"|"cosine" learning rate over steps
 ---@field warmup? integer|string linear from warmup_floor to lr. Default: 0
----@field warmup_floor? number where warm-up starts. Default: 0
----@field floor? number where decay ends. Default: 0
+---@field warmup_floor? number where warm-up starts, as a fraction of lr. Default: 0
+---@field floor? number where decay ends, as a fraction of lr: 0.1 is a tenth of it. Default: 0
 ---@field over? integer|string length of the decay, warm-up included; derived: train.steps. Default: derived
 
 ---@class (exact) lockstep.precision
@@ -57,7 +57,7 @@
 ---@field dp? integer|string derived: nodes x devices / (tp x cp x pp); written only to be checked. Default: derived
 ---@field sequence? boolean tp cuts norms and residuals along the sequence; derived: tp > 1. Default: derived
 ---@field regather? boolean with sequence: backward gathers the inputs of tensor-parallel linears again instead of keeping them; 2 more gathers a layer, less memory. Default: false
----@field cp_kind? "ring"|"ulysses" how attention crosses cp: keys and values go round, or heads are exchanged for tokens. Default: ring
+---@field cp_kind? "ring"|"ulysses" how attention crosses cp: keys and values go round (ring), or heads are exchanged for tokens (ulysses: cp x tp divides heads and kv_heads). Default: ring
 ---@field pipeline? "gpipe"|"1f1b"|"interleaved"|"zb-h1"|{ [1]: "interleaved", chunks: integer } order of micro-batches; {"interleaved", chunks = N} gives each stage N chunks of layers. Default: 1f1b
 ---@field stages? integer[] layers of each stage, or of each chunk in order when interleaved; derived: balanced. Default: derived
 ---@field zero? integer|string what dp x cp ranks share instead of repeating it: 0 nothing, 1 optimizer states, 2 also gradients, 3 also weights; derived: 1 when dp x cp > 1. Default: derived
@@ -90,6 +90,9 @@
 ---@field devices? integer|string ranks per node; by name, here: 1. Default: derived
 ---@field device? string from specs/devices, or cpu; by name. Default: derived
 ---@field memory? string overrides the device's. Default: derived
+---@field cores? integer|string cores of a node's processors; by name, here: this machine's. Default: derived
+---@field intra? string one way between the devices of a node: NVLink, PCIe; by name. Default: derived
+---@field inter? string one way between nodes: a device's share of the network; by name. Default: derived
 
 ---@class (exact) lockstep.job
 ---@field [1]? string the file itself; may start from another job file

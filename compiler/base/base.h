@@ -90,10 +90,21 @@ void fix_last(Compile *c, const char *format, ...)
 void diags_print(const Diags *diags, FILE *out, bool color);
 void diags_print_json(const Diags *diags, FILE *out);
 
-/* A string as JSON, quotes included. */
+/* ---- texts from outside */
+
+/* First byte of [text, end) that is not UTF-8 text, or NULL. */
+const char *text_find_bad(const char *text, const char *end);
+
+/* The text with "\x1b" in place of what would steer a terminal or is not UTF-8. text_plain keeps
+ * line breaks that four blanks follow, as in our own messages. */
+void print_plain(const char *text, FILE *out);
+const char *text_plain(Arena *arena, const char *text);
+
+/* A JSON string with its quotes; NULL is an empty one. A byte that is not UTF-8 is written out. */
 void print_json_text(const char *text, FILE *out);
 
-/* The nearest of `count` words within edit distance 3 (and less than half the word), or NULL. */
+/* The nearest of `count` words, as far off as a slip of the keyboard is, or NULL: the same
+ * letters in words of up to three, one slip in five letters, two in eight, else three. */
 const char *nearest_word(const char *word, const char *const *words, int32_t count);
 
 /* ---- texts in a terminal */

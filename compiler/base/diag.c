@@ -112,37 +112,51 @@ static Group *sorted_groups(const Diags *diags, int32_t *count) {
   return groups;
 }
 
+/* The line as it stands, cut to the 90 bytes around the caret, and the caret below. Blanks and
+ * letters keep their width; what would steer a terminal becomes '?'. */
+static void print_line(char *line, const Span *span, FILE *out) {
+  int32_t length = (int32_t)strlen(line), first = span->column > 60 ? span->column - 40 : 0;
+  if (first > length) first = length;
+  while (first > 0 && first < length && ((unsigned char)line[first] & 0xc0) == 0x80)
+    first--; /* no half of a letter */
+  line[strnlen(line + first, 90) + (size_t)first] = '\0';
+  length = (int32_t)strlen(line);
+  for (char *p = line + first; *p != '\0'; p++) {
+    bool is_latin = (unsigned char)p[0] == 0xc2 && (unsigned char)p[1] < 0xa0;
+    if (((unsigned char)*p < 0x20 && *p != '\t') || *p == 0x7f) *p = '?';
+    if (is_latin) p[0] = p[1] = '?';
+  }
+  for (char *bad = line + first; (bad = (char *)text_find_bad(bad, line + length)) != NULL;)
+    *bad = '?';
+  fprintf(out, "%5d | %s\n", span->line, line + first);
+  if (span->column <= 0 || span->column > length + 1) return;
+  fprintf(out, "      | ");
+  for (int32_t i = first; i < span->column - 1; i++)
+    if (((unsigned char)line[i] & 0xc0) != 0x80) fputc(line[i] == '\t' ? '\t' : ' ', out);
+  fputc('^', out);
+  for (int32_t i = 1; i < span->length && span->column - 1 + i < length; i++)
+    if (((unsigned char)line[span->column - 1 + i] & 0xc0) != 0x80) fputc('~', out);
+  fputc('\n', out);
+}
+
 static void print_source_line(const Span *span, FILE *out) {
   FILE *file = fopen(span->file, "r");
   if (file == NULL) return;
-  char line[512];
+  char buffer[512];
   int32_t number = 1;
-  while (number < span->line && fgets(line, sizeof line, file) != NULL)
-    if (strchr(line, '\n') != NULL) number++;
-  if (number == span->line && fgets(line, sizeof line, file) != NULL) {
-    line[strcspn(line, "\r\n")] = '\0';
-    for (char *p = line; *p != '\0'; p++) /* nothing that would steer a terminal */
-      if (((unsigned char)*p < 0x20 && *p != '\t') || *p == 0x7f) *p = '?';
-    /* Long lines: show the 90 bytes around the caret. */
-    int32_t length = (int32_t)strlen(line), first = span->column > 60 ? span->column - 40 : 0;
-    if (first > length) first = length;
-    fprintf(out, "%5d | %.90s\n", span->line, line + first);
-    if (span->column > 0 && span->column <= length + 1) {
-      fprintf(out, "      | ");
-      for (int32_t i = first; i < span->column - 1; i++)
-        if (((unsigned char)line[i] & 0xc0) != 0x80) fputc(line[i] == '\t' ? '\t' : ' ', out);
-      fputc('^', out);
-      for (int32_t i = 1; i < span->length && span->column - 1 + i < length; i++)
-        fputc('~', out);
-      fputc('\n', out);
-    }
+  while (number < span->line && fgets(buffer, sizeof buffer, file) != NULL)
+    if (strchr(buffer, '\n') != NULL) number++;
+  if (number == span->line && fgets(buffer, sizeof buffer, file) != NULL) {
+    buffer[strcspn(buffer, "\r\n")] = '\0';
+    bool has_mark = span->line == 1 && strncmp(buffer, "\xef\xbb\xbf", 3) == 0;
+    print_line(buffer + (has_mark ? 3 : 0), span, out);
   }
   fclose(file);
 }
 
 static void print_place(const Span *span, FILE *out) {
   if (span->file == NULL) return;
-  fputs(span->file, out);
+  print_plain(span->file, out);
   if (span->line > 0) fprintf(out, ":%d", span->line);
   if (span->line > 0 && span->column > 0) fprintf(out, ":%d", span->column);
   fputs(": ", out);
@@ -184,7 +198,7 @@ static int32_t head_bytes(const Diag *d) {
   return bytes;
 }
 
-static void print_one(const Diag *d, FILE *out, bool color) {
+static void print_one(Arena *arena, const Diag *d, FILE *out, bool color) {
   static const char *const words[] = {"error", "lint", "note"};
   static const char *const paints[] = {"\033[1;31m", "\033[1;33m", "\033[1;36m"};
   if (d->severity == SEVERITY_NOTE) fputs("    ", out);
@@ -196,10 +210,10 @@ static void print_one(const Diag *d, FILE *out, bool color) {
     fprintf(out, "%s[%s]", words[d->severity], d->name);
   if (color) fputs("\033[0m", out);
   fputs(": ", out);
-  print_message(d->message, head_bytes(d), out);
+  print_message(text_plain(arena, d->message), head_bytes(d), out);
   if (d->severity != SEVERITY_NOTE && d->span.file != NULL && d->span.line > 0)
     print_source_line(&d->span, out);
-  if (d->fix != NULL) fprintf(out, "        fix: %s\n", d->fix);
+  if (d->fix != NULL) fprintf(out, "        fix: %s\n", text_plain(arena, d->fix));
 }
 
 void diags_print(const Diags *diags, FILE *out, bool color) {
@@ -207,21 +221,7 @@ void diags_print(const Diags *diags, FILE *out, bool color) {
   Group *groups = sorted_groups(diags, &count);
   for (int32_t i = 0; i < count; i++)
     for (int32_t j = 0; j < groups[i].count; j++)
-      print_one(&diags->list.at[groups[i].first + j], out, color);
-}
-
-void print_json_text(const char *text, FILE *out) {
-  fputc('"', out);
-  for (; text != NULL && *text != '\0'; text++) {
-    unsigned char ch = (unsigned char)*text;
-    if (ch == '"' || ch == '\\')
-      fprintf(out, "\\%c", ch);
-    else if (ch < 0x20)
-      fprintf(out, "\\u%04x", ch);
-    else
-      fputc(ch, out);
-  }
-  fputc('"', out);
+      print_one(diags->arena, &diags->list.at[groups[i].first + j], out, color);
 }
 
 void diags_print_json(const Diags *diags, FILE *out) {
@@ -247,44 +247,4 @@ void diags_print_json(const Diags *diags, FILE *out) {
     }
   }
   fputs("]\n", out);
-}
-
-/* ---- did you mean */
-
-/* Characters to change, add, remove, or swap with their neighbour. */
-static int32_t edit_distance(const char *a, const char *b) {
-  enum { LONGEST = 63 };
-  int32_t row[LONGEST + 1], above[LONGEST + 1] = {0},
-                                            before[LONGEST + 1]; /* above it, and above that */
-  size_t a_length = strlen(a), b_length = strlen(b);
-  if (a_length > LONGEST || b_length > LONGEST) return LONGEST;
-  for (size_t j = 0; j <= b_length; j++)
-    row[j] = (int32_t)j;
-  for (size_t i = 1; i <= a_length; i++) {
-    memcpy(before, above, sizeof row);
-    memcpy(above, row, sizeof row);
-    row[0] = (int32_t)i;
-    for (size_t j = 1; j <= b_length; j++) {
-      int32_t substituted = above[j - 1] + (a[i - 1] != b[j - 1]);
-      int32_t shorter = above[j] < row[j - 1] ? above[j] + 1 : row[j - 1] + 1;
-      row[j] = substituted < shorter ? substituted : shorter;
-      bool is_swap = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
-      if (is_swap && before[j - 2] + 1 < row[j]) row[j] = before[j - 2] + 1;
-    }
-  }
-  return row[b_length];
-}
-
-const char *nearest_word(const char *word, const char *const *words, int32_t count) {
-  const char *best = NULL;
-  int32_t best_distance = 4;
-  for (int32_t i = 0; i < count; i++) {
-    int32_t distance = edit_distance(word, words[i]);
-    size_t length = strlen(word) > strlen(words[i]) ? strlen(word) : strlen(words[i]);
-    if (distance < best_distance && (size_t)distance * 2 <= length) {
-      best = words[i];
-      best_distance = distance;
-    }
-  }
-  return best;
 }

@@ -7,7 +7,10 @@ ExitCode verb_check(const Options *options) {
   Compiled compiled;
   bool is_good = compile_job(c, options, &compiled);
   ExitCode code = report(c, options);
-  if (is_good && !options->quiet && !options->json) printf("%s: right\n", options->words.at[0]);
+  if (is_good && !options->quiet && !options->json) {
+    print_plain(options->words.at[0], stdout);
+    puts(": right");
+  }
   compile_free(c);
   return code;
 }

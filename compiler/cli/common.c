@@ -16,8 +16,16 @@ ExitCode complain(ExitCode code, const char *format, ...) {
   vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
   fflush(stdout); /* whole lines, where both streams go to one place */
+  char *plain = NULL; /* words of the command line may hold anything: nothing may steer the terminal */
+  size_t length = 0;
+  FILE *memory = open_memstream(&plain, &length);
+  if (memory != NULL) {
+    print_plain(text, memory);
+    fclose(memory);
+  }
   int32_t column = fprintf(stderr, "lockstep: ");
-  print_wrapped(stderr, text, column, 4, COLUMNS_MOST);
+  print_wrapped(stderr, plain != NULL ? plain : "not enough memory", column, 4, COLUMNS_MOST);
+  free(plain);
   return code;
 }
 

@@ -20,11 +20,12 @@ void explain_json(const Compiled *compiled, FILE *out) {
   Peak peak = find_peak(compiled, 0);
   const Pipeline *pipeline = draft_pipeline(compiled->draft);
   Work work = work_of(compiled);
-  fprintf(out,
-          "{\"version\":2,\"job\":\"%s\",\"model\":\"%s\",\"parameters\":%lld,\"flops_per_token\":%"
-          "lld,\n",
-          compiled->job->job.name, compiled->draft->train->model_name,
-          (long long)compiled->parameters, (long long)compiled->flops_per_token);
+  fprintf(out, "{\"version\":2,\"job\":");
+  print_json_text(compiled->job->job.name, out);
+  fprintf(out, ",\"model\":");
+  print_json_text(compiled->draft->train->model_name, out);
+  fprintf(out, ",\"parameters\":%lld,\"flops_per_token\":%lld,\n", (long long)compiled->parameters,
+          (long long)compiled->flops_per_token);
   fprintf(out,
           " \"batch_samples\":%lld,\"sample_tokens\":%lld,\"microbatch\":%lld,\"accumulation\":%"
           "lld,\"steps\":%lld,\n",

@@ -1,6 +1,7 @@
 /* check.c -- from values as written to a typed Job: kinds, units, ranges, required keys, defaults.
  */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "compiler/spec/spec_room.h"
@@ -52,18 +53,30 @@ static const Range ranges[] = {
     {FIELD_cluster_nodes, 1, 1 << 20, false},
     {FIELD_cluster_devices, 1, 1024, false},
     {FIELD_cluster_memory, 1 << 20, 1e18, false},
+    {FIELD_cluster_cores, 1, 1 << 20, false},
+    {FIELD_cluster_intra, 1, 1e18, false},
+    {FIELD_cluster_inter, 1, 1e18, false},
 };
 
+static void fix_value(Compile *c, const Value *value, int32_t field) {
+  const char *mended = mended_value(c->arena, field, value->raw);
+  if (mended) fix_last(c, "%s = %s", spec_fields[field].key, mended);
+}
+
 static bool refuse_type(Compile *c, const Value *value, int32_t field) {
-  return error_at(c, value->origin.span, "wrong-type", "%s: expected %s; got %s",
-                  field_name(c->arena, field), kind_example(&spec_fields[field], c->arena),
-                  raw_show(c->arena, value->raw));
+  error_at(c, value->origin.span, "wrong-type", "%s: expected %s; got %s",
+           field_name(c->arena, field), kind_example(&spec_fields[field], c->arena),
+           raw_show(c->arena, value->raw));
+  fix_value(c, value, field);
+  return false;
 }
 
 static bool refuse_range(Compile *c, const Value *value, const Range *range) {
-  return error_at(c, value->origin.span, "range", "%s is %s%.16g to %.16g; got %s",
-                  field_name(c->arena, range->field), range->is_open ? "above " : "", range->least,
-                  range->most, raw_show(c->arena, value->raw));
+  bool is_share = strcmp(spec_fields[range->field].values, "fraction of lr") == 0;
+  return error_at(c, value->origin.span, "range", "%s is %s%s%.16g to %.16g; got %s",
+                  field_name(c->arena, range->field), is_share ? "a fraction of lr, " : "",
+                  range->is_open ? "above " : "", range->least, range->most,
+                  raw_show(c->arena, value->raw));
 }
 
 static bool check_range(Compile *c, const Value *value, int32_t field, double number) {
@@ -89,6 +102,7 @@ static bool is_none(const Value *value, int32_t field) {
 static bool check_text(Compile *c, const Value *value, int32_t field, Job *job) {
   if (value->raw->kind != RAW_TEXT) return refuse_type(c, value, field);
   const char *text = value->raw->text;
+  if (field == FIELD_cluster_device) text = path_located(c->arena, value->directory, text);
   for (const char *p = text; *p; p++)
     if ((unsigned char)*p < 0x20 && *p != '\n')
       return error_at(c, value->origin.span, "wrong-type", "%s holds a control character",
@@ -114,16 +128,34 @@ static bool check_path(Compile *c, const Value *value, int32_t field, Job *job) 
   return true;
 }
 
+/* warmup = 0.1 and "10%": other tools take a share of the run. */
+static bool refuse_share(Compile *c, const Value *value, int32_t field, const Job *job) {
+  double share = value->raw->number;
+  char *end = NULL;
+  if (value->raw->kind == RAW_TEXT) share = strtod(value->raw->text, &end) / 100;
+  if ((end && strcmp(end, "%") != 0) || !(share > 0 && share < 1)) return false;
+  error_at(c, value->origin.span, "wrong-type", "%s counts %s, not a share of the run; got %s",
+           field_name(c->arena, field), spec_fields[field].values, raw_show(c->arena, value->raw));
+  bool is_known = job->set[FIELD_train_steps] && job->train.steps.unit == UNIT_NONE;
+  if (is_known)
+    fix_last(c, "%s = %.0f", spec_fields[field].key, ceil(share * job->train.steps.value));
+  return true;
+}
+
 static bool check_count(Compile *c, const Value *value, int32_t field, Job *job) {
   double number = value->raw->number;
   bool is_number = value->raw->kind == RAW_NUMBER;
   if (value->raw->kind == RAW_TEXT) is_number = units_count(value->raw->text, &number);
+  bool is_steps = strcmp(spec_fields[field].values, "steps") == 0;
+  if (is_steps && refuse_share(c, value, field, job)) return false;
   if (!is_number) {
     bool has_unit = value->raw->kind == RAW_TEXT && strchr(value->raw->text, ' ');
     if (!has_unit) return refuse_type(c, value, field);
-    return error_at(c, value->origin.span, "unit", "%s is a bare number%s%s; got %s",
-                    field_name(c->arena, field), *spec_fields[field].values ? " of " : "",
-                    spec_fields[field].values, raw_show(c->arena, value->raw));
+    error_at(c, value->origin.span, "unit", "%s is a bare number%s%s; got %s",
+             field_name(c->arena, field), *spec_fields[field].values ? " of " : "",
+             spec_fields[field].values, raw_show(c->arena, value->raw));
+    fix_value(c, value, field);
+    return false;
   }
   if (!isfinite(number) || fabs(number) > COUNT_MOST || number != floor(number))
     return refuse_type(c, value, field);
@@ -234,24 +266,14 @@ static bool check_numbered(Compile *c, const Value *value, const Numbered *n, Jo
   return true;
 }
 
-static bool refuse_word(Compile *c, Span at, const char *name, const char *words, const char *got) {
-  const char *near = nearest_of(c->arena, words, got);
-  error_at(c, at, "unknown-word", "%s: \"%s\" is none of: %s", name, text_show(c->arena, got),
-           words);
-  if (near) fix_last(c, "\"%s\"", near);
-  return false;
-}
-
-/* Words of other tools, and words whose feature is not built. */
 static bool refuse_choice(Compile *c, const Value *value, int32_t field) {
-  Span at = value->origin.span;
-  const char *word = value->raw->text;
-  if (field == FIELD_memory_recompute && strcmp(word, "full") == 0) {
-    error_at(c, at, "unknown-word", "memory.recompute: \"full\" is \"block\" here");
-    fix_last(c, "recompute = \"block\"");
-    return false;
-  }
-  return refuse_word(c, at, field_name(c->arena, field), spec_fields[field].values, word);
+  const FieldInfo *info = &spec_fields[field];
+  const char *name = field_name(c->arena, field), *word = value->raw->text;
+  const char *near = meant_word(c->arena, name, info->values, word);
+  error_at(c, value->origin.span, "unknown-word", "%s: \"%s\" is none of: %s", name,
+           text_show(c->arena, word), info->values);
+  if (near) fix_last(c, "%s = \"%s\"", info->key, near);
+  return false;
 }
 
 static bool check_choice(Compile *c, const Value *value, int32_t field, Job *job) {
@@ -271,56 +293,19 @@ static bool check_choice(Compile *c, const Value *value, int32_t field, Job *job
   return true;
 }
 
-/* "512 sequence" and "30 minutes" are understood well enough to be put right. */
-static const char *mended_amount(Arena *arena, const FieldInfo *info, const char *text) {
-  static const char *const durations[][2] = {
-      {" seconds", "s"}, {" minutes", "m"}, {" hours", "h"}, {" days", "d"}, {" min", "m"},
-      {" second", "s"},  {" minute", "m"},  {" hour", "h"},  {" day", "d"},  {"min", "m"}};
-  static const char *const endings[] = {"s", "B", "iB", " steps", " tokens", " sequences"};
-  Amount amount;
-  size_t length = strlen(text);
-  for (size_t i = 0; i < sizeof durations / sizeof *durations; i++) {
-    size_t width = strlen(durations[i][0]);
-    if (length <= width || strcmp(text + length - width, durations[i][0]) != 0) continue;
-    const char *mended =
-        arena_printf(arena, "%.*s%s", (int)(length - width), text, durations[i][1]);
-    if (units_amount(mended, info->values, &amount)) return mended;
-  }
-  for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
-    const char *mended = arena_printf(arena, "%s%s", text, endings[i]);
-    if (units_amount(mended, info->values, &amount)) return mended;
-  }
-  return NULL;
-}
-
-static bool refuse_amount(Compile *c, const Value *value, int32_t field) {
-  const FieldInfo *info = &spec_fields[field];
-  bool is_text = value->raw->kind == RAW_TEXT && strlen(value->raw->text) < 64;
-  const char *mended = is_text ? mended_amount(c->arena, info, value->raw->text) : NULL;
-  if (!is_text) return refuse_type(c, value, field);
-  error_at(c, value->origin.span, "unit", "%s: expected %s; got %s", field_name(c->arena, field),
-           kind_example(info, c->arena), raw_show(c->arena, value->raw));
-  if (mended) fix_last(c, "%s = \"%s\"", info->key, mended);
-  return false;
-}
-
+/* A value whose unit is missing or is none of the key's. */
 static bool refuse_unit(Compile *c, const Value *value, int32_t field) {
   const FieldInfo *info = &spec_fields[field];
-  Arena *arena = c->arena;
-  bool is_bare = value->raw->kind == RAW_NUMBER && !units_allow(info->values, "");
-  if (!is_bare) return refuse_amount(c, value, field);
-  error_at(c, value->origin.span, "unit", "%s says its unit; got %s", field_name(arena, field),
-           raw_show(arena, value->raw));
-  double number = value->raw->number;
-  bool is_usable = number > 0 && number < 1e15 && number == floor(number);
-  if (is_usable && field == FIELD_train_batch && number >= 8192)
-    fix_last(c, "batch = \"%s tokens\"", units_print_count(arena, number));
-  else if (is_usable && field == FIELD_train_batch)
-    fix_last(c, "batch = \"%.0f sequences\"", number);
-  else if (is_usable && field == FIELD_checkpoint_every)
-    fix_last(c, "every = \"%.0f steps\"", number);
+  bool is_bare = value->raw->kind == RAW_NUMBER && isfinite(value->raw->number) &&
+                 !units_allow(info->values, "");
+  if (!is_bare && value->raw->kind != RAW_TEXT) return refuse_type(c, value, field);
+  if (is_bare)
+    error_at(c, value->origin.span, "unit", "%s says its unit; got %s", field_name(c->arena, field),
+             raw_show(c->arena, value->raw));
   else
-    fix_last(c, "%s = %s", info->key, kind_example(info, arena));
+    error_at(c, value->origin.span, "unit", "%s: expected %s; got %s", field_name(c->arena, field),
+             kind_example(info, c->arena), raw_show(c->arena, value->raw));
+  fix_value(c, value, field);
   return false;
 }
 
@@ -350,7 +335,7 @@ static bool check_amount(Compile *c, const Value *value, int32_t field, Job *job
 static bool check_bytes(Compile *c, const Value *value, int32_t field, Job *job) {
   double size_bytes;
   bool is_good = value->raw->kind == RAW_TEXT && units_bytes(value->raw->text, &size_bytes);
-  if (!is_good) return refuse_amount(c, value, field);
+  if (!is_good) return refuse_unit(c, value, field);
   if (!check_range(c, value, field, size_bytes)) return false;
   *(int64_t *)field_at(job, field) = (int64_t)size_bytes;
   return true;
@@ -361,6 +346,15 @@ static bool check_bytes_or(Compile *c, const Value *value, int32_t field, Job *j
   if (raw->kind != RAW_TEXT || strcmp(raw->text, spec_fields[field].values) != 0)
     return check_bytes(c, value, field, job);
   *(int64_t *)field_at(job, field) = -1;
+  return true;
+}
+
+static bool check_rate(Compile *c, const Value *value, int32_t field, Job *job) {
+  double bytes_per_s;
+  bool is_good = value->raw->kind == RAW_TEXT && units_rate(value->raw->text, &bytes_per_s);
+  if (!is_good) return refuse_type(c, value, field);
+  if (!check_range(c, value, field, bytes_per_s)) return false;
+  *(double *)field_at(job, field) = bytes_per_s;
   return true;
 }
 
@@ -459,6 +453,7 @@ bool value_check(Compile *c, const Value *value, int32_t field, Job *job) {
   case KIND_AMOUNT: is_good = check_amount(c, value, field, job); break;
   case KIND_BYTES: is_good = check_bytes(c, value, field, job); break;
   case KIND_BYTES_OR: is_good = check_bytes_or(c, value, field, job); break;
+  case KIND_RATE: is_good = check_rate(c, value, field, job); break;
   case KIND_LIST: is_good = check_list(c, value, field, job); break;
   case KIND_COLUMNS: is_good = check_columns(c, value, field, job); break;
   }

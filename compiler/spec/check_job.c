@@ -37,12 +37,13 @@ static bool set_head(Compile *c, int32_t section, const Value *head, Job *job) {
   int32_t index = word_index(info->head, word);
   bool is_open = strstr(info->head, "NAME") != NULL; /* any name of the library, or a file */
   if (index < 0 && !is_open) {
-    const char *near = nearest_of(c->arena, info->head, word);
     bool is_fp16 = section == SECTION_precision && strcmp(word, "fp16") == 0;
+    const char *near = meant_word(c->arena, info->name, info->head, word);
     error_at(c, head->origin.span, is_fp16 ? "not-built" : "unknown-word",
              is_fp16 ? "%s \"%s\" is not built yet; there are: %s" : "%s: \"%s\" is none of: %s",
              info->name, text_show(c->arena, word), info->head);
     if (near) fix_last(c, "%s = \"%s\"", info->name, near);
+    if (is_fp16) note_at(c, (Span){0}, "bf16 is as narrow, and has the range of fp32");
     return false;
   }
   if (is_open && !*word)
@@ -143,7 +144,7 @@ static void check_keys(Compile *c, Merged *merged, int32_t section, Job *job) {
     else if (section == SECTION_model && !is_reserved_size(value->key))
       add_size(c, value, job);
     else
-      merged_refuse(c, merged, value->key_span, section, value->key);
+      merged_refuse(c, merged, value, section, value->key);
   }
 }
 
@@ -192,6 +193,7 @@ bool merged_check(Compile *c, Merged *merged, Job *job) {
   bool has_optimizer = true;
   for (int32_t section = 0; section < SECTION_COUNT; section++) {
     bool is_good = check_head(c, merged, section, job);
+    merged->sections[section].is_broken |= !is_good; /* what it needs besides is not known */
     if (section == SECTION_optimizer) has_optimizer = is_good;
     check_keys(c, merged, section, job);
   }

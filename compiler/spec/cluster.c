@@ -87,7 +87,7 @@ static void read_entries(Compile *c, const SpecFile *file, bool is_cluster, Fact
                "device: expected a name of specs/devices or \"cpu\"; got %s",
                raw_show(c->arena, entry->value));
     else if (is_device && !facts->device) {
-      facts->device = entry->value->text;
+      facts->device = path_located(c->arena, file->directory, entry->value->text);
       facts->device_span = span_of_value(file->spans, "device");
     }
     if (!is_device)
@@ -133,6 +133,16 @@ static int64_t settle(Job *job, int32_t field, const Facts *facts, int32_t fact,
   *value = facts->is_known[fact] ? (int64_t)facts->number[fact] : otherwise;
   job->origin[field] = facts->is_known[fact] ? (Origin){ORIGIN_PRESET, facts->span[fact], NULL}
                                              : (Origin){ORIGIN_DERIVED, {0}, rule};
+  return *value;
+}
+
+static double settle_rate(Job *job, int32_t field, const Facts *facts, int32_t fact) {
+  double *value = field_at(job, field);
+  if (is_own(job, field)) return *value;
+  job->set[field] = facts->is_known[fact];
+  *value = facts->is_known[fact] ? facts->number[fact] : 0;
+  job->origin[field] = facts->is_known[fact] ? (Origin){ORIGIN_PRESET, facts->span[fact], NULL}
+                                             : (Origin){ORIGIN_DERIVED, {0}, "not known"};
   return *value;
 }
 
@@ -202,13 +212,15 @@ bool spec_cluster(Compile *c, Job *job, const Machine *machine, Cluster *cluster
     /* Nodes of "here" stand for nodes, but all of their ranks are threads of this machine. */
     int64_t sharers = cluster->devices * (is_here ? cluster->nodes : 1);
     settle_memory(c, job, machine, &facts, &device, sharers, cluster);
-    int64_t cores = is_here && machine ? machine->cores : (int64_t)fact_of(&facts, CLUSTER_CORES);
+    int64_t cores = settle(job, FIELD_cluster_cores, &facts, CLUSTER_CORES,
+                           is_here && machine ? machine->cores : 1,
+                           is_here ? "this machine's" : "not known: 1");
     cluster->threads = is_cpu && cores > sharers ? cores / sharers : 1;
     cluster->flops_fp32 = fact_of(&device, DEVICE_FP32);
     cluster->flops_bf16 = fact_of(&device, DEVICE_BF16);
     cluster->memory_bytes_per_s = fact_of(&device, DEVICE_BANDWIDTH);
-    cluster->intra_bytes_per_s = fact_of(&facts, CLUSTER_INTRA);
-    cluster->inter_bytes_per_s = fact_of(&facts, CLUSTER_INTER);
+    cluster->intra_bytes_per_s = settle_rate(job, FIELD_cluster_intra, &facts, CLUSTER_INTRA);
+    cluster->inter_bytes_per_s = settle_rate(job, FIELD_cluster_inter, &facts, CLUSTER_INTER);
     is_good = is_good && check_device(c, job, cluster, is_cpu);
   }
   sandbox_close(L);

@@ -99,6 +99,33 @@ static void note_devices(Compile *c, const Job *job) {
   }
 }
 
+/* "here" without devices is one rank, and a named cluster without nodes is one node: whoever writes
+ * degrees beyond that has not yet said how many. NULL: that is not what is wrong. */
+static const char *larger_cluster(Arena *arena, const Job *job, const Cluster *cluster) {
+  int64_t product = job->parallel.tp * job->parallel.cp * job->parallel.pp;
+  bool has_dp = field_is_said(job, FIELD_parallel_dp);
+  if (has_dp && job->parallel.dp > ((int64_t)1 << 40) / product) return NULL;
+  int64_t wanted = has_dp ? product * job->parallel.dp : product;
+  bool is_here = strcmp(cluster->name, "here") == 0;
+  bool is_open = !field_is_said(job, is_here ? FIELD_cluster_devices : FIELD_cluster_nodes) &&
+                 !(is_here && field_is_said(job, FIELD_cluster_nodes));
+  int64_t each = is_here ? 1 : cluster->devices, most = is_here ? 1024 : 1 << 20;
+  if (!is_open || wanted <= cluster->nodes * cluster->devices || wanted % each != 0 ||
+      wanted / each > most)
+    return NULL;
+  return arena_printf(arena, "cluster = { \"%s\", %s = %lld }", cluster->name,
+                      is_here ? "devices" : "nodes", (long long)(wanted / each));
+}
+
+static void say_larger_cluster(Compile *c, Job *job, const Cluster *cluster, Span at,
+                               const char *sentence, const char *fix) {
+  error_at(c, at, "degrees", "%s", sentence);
+  fix_last(c, "%s", fix);
+  if (strcmp(cluster->name, "here") == 0)
+    note_at(c, (Span){0}, "each rank is some threads of this machine");
+  note_devices(c, job);
+}
+
 static bool refuse_degrees(Compile *c, Job *job, const Cluster *cluster) {
   Arena *arena = c->arena;
   int64_t ranks = cluster->nodes * cluster->devices;
@@ -111,6 +138,11 @@ static bool refuse_degrees(Compile *c, Job *job, const Cluster *cluster) {
   const char *sentence =
       arena_printf(arena, "%s = %lld does not divide %s = %lld ranks", product_text(arena, job),
                    (long long)product, ranks_text(arena, cluster), (long long)ranks);
+  const char *larger = larger_cluster(arena, job, cluster);
+  if (larger) {
+    say_larger_cluster(c, job, cluster, at, sentence, larger);
+    return false;
+  }
   if (culprit < 0) {
     error_at(c, at, "degrees", "%s", sentence);
     fix_last(c, "%s", mended_degrees(arena, job, ranks));
@@ -150,8 +182,14 @@ bool derive_degrees(Compile *c, Job *job, const Cluster *cluster, Derived *out) 
     return true;
   }
   if (job->parallel.dp == out->dp) return true;
-  error_at(c, field_place(job, FIELD_parallel_dp), "degrees", "dp %lld is not %s = %lld",
-           (long long)job->parallel.dp, rule, (long long)out->dp);
+  const char *larger = larger_cluster(c->arena, job, cluster);
+  const char *sentence = arena_printf(c->arena, "dp %lld is not %s = %lld",
+                                      (long long)job->parallel.dp, rule, (long long)out->dp);
+  if (larger) {
+    say_larger_cluster(c, job, cluster, field_place(job, FIELD_parallel_dp), sentence, larger);
+    return false;
+  }
+  error_at(c, field_place(job, FIELD_parallel_dp), "degrees", "%s", sentence);
   if (strcmp(cluster->name, "here") == 0)
     note_at(c, (Span){0}, "%lld replicas on one machine: cluster = { \"here\", devices = %lld }",
             (long long)job->parallel.dp, (long long)job->parallel.dp * (long long)product);
@@ -191,7 +229,8 @@ static bool refuse_without_sequences(Compile *c, const Job *job, const Derived *
   return false;
 }
 
-bool derive_cuts(Compile *c, Job *job, int64_t positions, bool has_seq, Derived *out) {
+bool derive_cuts(Compile *c, Job *job, const ModelFacts *model, bool has_seq, Derived *out) {
+  int64_t positions = model->positions;
   Arena *arena = c->arena;
   bool is_said = field_is_said(job, FIELD_parallel_sequence);
   if (!has_seq && !refuse_without_sequences(c, job, out)) return false;
@@ -216,6 +255,7 @@ bool derive_cuts(Compile *c, Job *job, int64_t positions, bool has_seq, Derived 
                                        is_ring ? "a ring gives each rank two equal pieces"
                                                : "ulysses gives each rank one equal piece"));
   if (!has_seq || context % per_rank == 0) return true;
+  if (model->heads > 0 && model->heads % out->tp != 0) return true; /* tp itself is what is wrong */
   const char *part = out->cp == 1 ? ""
                                   : arena_printf(arena, " / cp %lld = %lld tokens",
                                                  (long long)out->cp, context / (long long)out->cp);

@@ -179,7 +179,9 @@ static bool derive_schedule(Deriving *d) {
     field_derive(job, FIELD_schedule_over, "train.steps");
   }
   bool decays = job->schedule.head != CHOICE_CONSTANT;
-  if (job->schedule.warmup <= (decays ? job->schedule.over : d->out->steps)) return true;
+  int64_t whole = decays ? job->schedule.over : d->out->steps;
+  lint_schedule(d->c, job, d->out->steps);
+  if (job->schedule.warmup <= whole) return true;
   error_at(d->c, field_place(job, FIELD_schedule_warmup), "conflict",
            "warmup of %lld steps is longer than %s, %lld steps", (long long)job->schedule.warmup,
            decays && is_said ? "schedule.over" : "the run",
@@ -207,18 +209,18 @@ static bool derive_validation(Deriving *d) {
   return true;
 }
 
-bool spec_derive(Compile *c, Job *job, const Cluster *cluster, int64_t model_positions,
+bool spec_derive(Compile *c, Job *job, const Cluster *cluster, const ModelFacts *model,
                  Derived *derived) {
   *derived = (Derived){0};
   Deriving d = {c, job, cluster, derived, job->data.head == CHOICE_TABLE};
   bool has_context = job->set[FIELD_train_context];
   if (job->data.head == CHOICE_SYNTHETIC) /* a model without sequences is fed single samples */
-    d.is_table = model_positions <= 0 && !has_context && job->train.batch.unit == UNIT_SAMPLES;
+    d.is_table = model->positions <= 0 && !has_context && job->train.batch.unit == UNIT_SAMPLES;
   bool is_good =
       derive_degrees(c, job, cluster, derived) && derive_shards(c, job, cluster, derived);
-  is_good = derive_context(&d, model_positions) && is_good;
+  is_good = derive_context(&d, model->positions) && is_good;
   if (!is_good) return false; /* the rest would be wrong for the same cause */
-  is_good = derive_cuts(c, job, model_positions, !d.is_table, derived);
+  is_good = derive_cuts(c, job, model, !d.is_table, derived);
   is_good = derive_samples(&d) && derive_accumulation(&d) && is_good;
   if (!is_good) return false;
   lint_bubble(c, job, derived, d.is_table ? "samples" : "sequences");

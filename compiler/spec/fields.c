@@ -77,12 +77,15 @@ const char *kind_example(const FieldInfo *field, Arena *arena) {
     return arena_printf(arena, "a whole number such as 8, or %s",
                         words_between(arena, field->values, " or "));
   case KIND_COUNTS: return "a list of whole numbers: { 9, 8, 8, 7 }";
-  case KIND_NUMBER: return "a number such as 6e-4";
+  case KIND_NUMBER:
+    return *field->values ? arena_printf(arena, "a %s such as 0.1", field->values)
+                          : "a number such as 6e-4";
   case KIND_FLAG: return "true or false";
   case KIND_CHOICE: return words_between(arena, field->values, " or ");
   case KIND_AMOUNT: return amount_example(field);
   case KIND_BYTES: return "bytes such as \"80GiB\" (2^30) or \"80GB\" (1e9)";
   case KIND_BYTES_OR: return arena_printf(arena, "%s or bytes such as \"100MiB\"", field->values);
+  case KIND_RATE: return "a rate such as \"50GB/s\" (bytes) or \"400Gb/s\" (bits)";
   case KIND_LIST: return "a text or a list of texts: { \"a.bin\", \"b.bin\" }";
   case KIND_COLUMNS: return "columns by input: { x = { \"area\" }, y = { \"price\" } }";
   }

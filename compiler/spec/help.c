@@ -81,7 +81,7 @@ static bool help_foreign(Compile *c, const char *word, FILE *out) {
   int32_t section = -1;
   if (dot) section = section_find(arena_copy_n(c->arena, word, (size_t)(dot - word)));
   int32_t before = c->diags.list.count;
-  refuse_name(c, (Span){0}, section, dot ? dot + 1 : word);
+  refuse_name(c, (Span){0}, section, dot ? dot + 1 : word, NULL);
   const Diag *diag = &c->diags.list.at[before];
   bool is_known =
       strcmp(diag->name, "unknown-key") != 0 && strcmp(diag->name, "unknown-section") != 0;
@@ -170,6 +170,7 @@ static const char *value_text(Arena *arena, const Job *job, int32_t field) {
   case KIND_BYTES_OR:
     number = *(const int64_t *)at;
     return number < 0 ? spec_fields[field].values : format_bytes(arena, number);
+  case KIND_RATE: return arena_printf(arena, "%.4g GB/s", *(const double *)at / 1e9);
   case KIND_LIST: return list_text(arena, at);
   case KIND_COLUMNS: return columns_text(arena, at);
   }

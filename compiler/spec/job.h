@@ -75,6 +75,7 @@ typedef struct ModelSize {
 #define TYPE_AMOUNT   Amount
 #define TYPE_BYTES    int64_t
 #define TYPE_BYTES_OR int64_t
+#define TYPE_RATE     double
 #define TYPE_LIST     TextList
 #define TYPE_COLUMNS  ColumnList
 
@@ -193,7 +194,12 @@ typedef struct Derived {
   int64_t steps;
   int64_t validate_every;
 } Derived;
-bool spec_derive(Compile *c, Job *job, const Cluster *cluster, int64_t model_positions,
+/* Sizes of the model that the arithmetic of degrees asks for; 0: it has none of the name. */
+typedef struct ModelFacts {
+  int64_t positions, heads;
+} ModelFacts;
+
+bool spec_derive(Compile *c, Job *job, const Cluster *cluster, const ModelFacts *model,
                  Derived *derived);
 
 /* Resolves job->cluster against specs/clusters and specs/devices, and the machine for "here". */

@@ -19,11 +19,19 @@ typedef struct Chain {
 
 /* job { ... } is its table; the mark tells it from any other table. */
 static int call_job(lua_State *L) {
-  if (lua_type(L, 1) != LUA_TTABLE || lua_gettop(L) != 1)
+  if (lua_gettop(L) > 1)
+    return sandbox_error(L, "not-a-job", NULL, "job takes one table, got %d values", lua_gettop(L));
+  if (lua_type(L, 1) != LUA_TTABLE)
     return sandbox_error(L, "not-a-job", "return job { ... }", "job takes one table, got %s",
                          lua_typename(L, lua_type(L, 1)));
+  bool is_second = lua_getfield(L, LUA_REGISTRYINDEX, "job") == LUA_TTABLE;
+  if (is_second)
+    return sandbox_error(L, "not-a-job", NULL,
+                         "job is called a second time; a file is one job, and one of the two would "
+                         "be ignored");
   lua_pushvalue(L, 1);
   lua_setfield(L, LUA_REGISTRYINDEX, "job");
+  lua_settop(L, 1);
   return 1;
 }
 
@@ -51,6 +59,27 @@ SpecFile spec_file_read(Compile *c, lua_State *L, const char *path, const char *
   return file;
 }
 
+/* The file ran, and what it returned is not what job { ... } made. Its result and the job, if it
+ * made one, are on top of the stack. */
+static void refuse_result(Compile *c, lua_State *L, const SpecFile *file, const char *text) {
+  Span whole = {.file = file->path}, made = file->spans->constructor;
+  bool has_job = lua_type(L, -1) == LUA_TTABLE, is_first = made.column == 1;
+  if (has_job && lua_isnil(L, -2)) {
+    error_at(c, made, "not-a-job", "a job file ends with: return job { ... }; return is missing");
+    if (is_first) fix_last(c, "return job {");
+  } else if (has_job) {
+    error_at(c, made, "not-a-job", "a job file ends with: return job { ... }");
+  } else if (lua_type(L, -2) == LUA_TTABLE) {
+    Span at = span_map(c->arena, file->path, text, "return")->constructor;
+    error_at(c, at, "not-a-job", "a job file ends with: return job { ... }; this table has no job");
+    if (at.line > 0) fix_last(c, "return job {");
+  } else if (!text[strspn(text, " \t\r\n")]) {
+    error_at(c, whole, "not-a-job", "the file is empty; a job file ends with: return job { ... }");
+  } else {
+    error_at(c, whole, "not-a-job", "a job file ends with: return job { ... }");
+  }
+}
+
 static SpecFile read_job_file(Compile *c, lua_State *L, const char *path, Span at) {
   lua_pushnil(L);
   lua_setfield(L, LUA_REGISTRYINDEX, "job");
@@ -59,9 +88,7 @@ static SpecFile read_job_file(Compile *c, lua_State *L, const char *path, Span a
   if (file.spans && c->diags.error_count == errors) {
     lua_getfield(L, LUA_REGISTRYINDEX, "job");
     if (!file.raw || !lua_rawequal(L, -1, -2)) {
-      Span span = {.file = file.path};
-      if (lua_type(L, -1) == LUA_TTABLE) span = file.spans->constructor;
-      error_at(c, span, "not-a-job", "a job file ends with: return job { ... }");
+      refuse_result(c, L, &file, source_text(L, path));
       file.raw = NULL;
     }
   }
@@ -71,8 +98,9 @@ static SpecFile read_job_file(Compile *c, lua_State *L, const char *path, Span a
 
 /* ---- the merged */
 
-void merged_refuse(Compile *c, Merged *merged, Span at, int32_t section, const char *name) {
-  Meant meant = refuse_name(c, at, section, name);
+void merged_refuse(Compile *c, Merged *merged, const Value *value, int32_t section,
+                   const char *name) {
+  Meant meant = refuse_name(c, value->key_span, section, name, value->raw);
   if (meant.field >= 0) merged->is_meant[meant.field] = true;
   if (meant.field < 0 && meant.section >= 0) merged->sections[meant.section].is_broken = true;
 }
@@ -92,26 +120,62 @@ static const char *word_of(const Raw *raw) {
   return raw->kind == RAW_TEXT ? raw->text : NULL;
 }
 
-static bool check_table(Compile *c, const SectionInfo *info, const Raw *raw, Span at) {
+/* "steps = 10,000" is steps = 10 and a value 0 without a key: the comma separates values. */
+static bool refuse_split_number(Compile *c, const SectionInfo *info, const Raw *raw,
+                                const SpanMap *spans, const char *path) {
+  const Raw *item = raw->list.at[raw->list.count - 1];
+  int32_t i = 0;
+  while (spans && i < spans->keys.count && strcmp(spans->keys.at[i].path, path) != 0)
+    i++;
+  if (!spans || i == 0 || i == spans->keys.count || item->kind != RAW_NUMBER) return false;
+  const PlacedKey *before = &spans->keys.at[i - 1], *behind = &spans->keys.at[i];
+  size_t width = strlen(info->name);
+  if (strncmp(before->path, info->name, width) != 0 || before->path[width] != '.') return false;
+  const char *key = before->path + width + 1;
+  int32_t field = field_find((SectionId)(info - spec_sections), key), digits = behind->value.length;
+  for (int32_t j = 0; j < raw->named.count; j++) {
+    const Raw *whole = raw->named.at[j].value;
+    if (strcmp(raw->named.at[j].key, key) != 0 || whole->kind != RAW_NUMBER) continue;
+    bool is_decimal = field >= 0 && spec_fields[field].kind == KIND_NUMBER;
+    Span at = before->value;
+    if (at.line == behind->value.line) at.length = behind->value.column + digits - at.column;
+    error_at(c, at, "wrong-type", "%s: a comma separates values; %s", before->path,
+             is_decimal ? "a number has a point" : "digits stand together");
+    fix_last(c, "%s = %.0f%s%0*.0f", key, whole->number, is_decimal ? "." : "", (int)digits,
+             item->number);
+    return true;
+  }
+  return false;
+}
+
+static bool check_table(Compile *c, const SectionInfo *info, const Raw *raw, Span at,
+                        const SpanMap *spans) {
   bool takes_head = strcmp(info->head, "none") != 0;
   if (raw->bad_key)
     return error_at(c, at, "wrong-type", "%s has the key %s; keys are words", info->name,
                     raw->bad_key);
-  if (raw->list.count > 1 || (raw->list.count == 1 && !takes_head))
-    return error_at(c, at, "wrong-type", "%s holds a value without a key: %s", info->name,
-                    raw_show(c->arena, raw->list.at[raw->list.count - 1]));
-  return true;
+  if (raw->list.count == 0 || (raw->list.count == 1 && takes_head)) {
+    const Raw *head = raw->list.count == 1 ? raw->list.at[0] : NULL;
+    bool is_word = head == NULL || head->kind == RAW_TEXT || raw->named.count == 0;
+    const char *path = arena_printf(c->arena, "%s.1", info->name);
+    return is_word || !refuse_split_number(c, info, raw, spans, path);
+  }
+  const char *path = arena_printf(c->arena, "%s.%d", info->name, raw->list.count);
+  if (refuse_split_number(c, info, raw, spans, path)) return false;
+  if (spans && spans->keys.count > 0) at = span_of_value(spans, path);
+  return error_at(c, at, "wrong-type", "%s holds a value without a key: %s", info->name,
+                  raw_show(c->arena, raw->list.at[raw->list.count - 1]));
 }
 
 /* False when reported: the section has another shape than it takes. */
-static bool check_section(Compile *c, int32_t section, const Value *value) {
+static bool check_section(Compile *c, int32_t section, const Value *value, const SpanMap *spans) {
   const SectionInfo *info = &spec_sections[section];
   const Raw *raw = value->raw;
   Span at = value->origin.span;
   bool takes_head = strcmp(info->head, "none") != 0;
   const char *word = word_of(raw);
   if (!takes_head && word && refuse_later_word(c, at, section, word)) return false;
-  if (raw->kind == RAW_TABLE) return check_table(c, info, raw, at);
+  if (raw->kind == RAW_TABLE) return check_table(c, info, raw, at, spans);
   if (raw->kind == RAW_TEXT && takes_head) return true;
   return error_at(c, at, "wrong-type", "%s is a table of keys%s: %s = { ... }; got %s", info->name,
                   takes_head ? ", or a word" : "", info->name, raw_show(c->arena, raw));
@@ -122,7 +186,7 @@ void merged_set_section(Compile *c, Merged *merged, int32_t section, Value value
                         const SpanMap *spans) {
   const SectionInfo *info = &spec_sections[section];
   const Raw *raw = value.raw;
-  if (!check_section(c, section, &value)) {
+  if (!check_section(c, section, &value, spans)) {
     merged->sections[section].is_broken = true;
     return;
   }
@@ -170,7 +234,7 @@ static void add_file(Compile *c, Merged *merged, const SpecFile *file, OriginKin
     else if (field_find(SECTION_job, entry->key) >= 0)
       merged_set(c, merged, SECTION_job, value);
     else
-      merged_refuse(c, merged, value.key_span, -1, entry->key);
+      merged_refuse(c, merged, &value, -1, entry->key);
   }
 }
 

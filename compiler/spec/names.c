@@ -3,10 +3,14 @@
 #include <string.h>
 
 #include "compiler/spec/spec_room.h"
+#include "compiler/spec/units.h"
 
 typedef struct Renamed {
-  const char *theirs, *ours, *note;
+  const char *theirs, *ours, *note, *value;
 } Renamed;
+typedef struct Word {
+  const char *where, *theirs, *ours;
+} Word;
 typedef struct Declined {
   const char *theirs, *reason;
 } Declined;
@@ -14,7 +18,8 @@ typedef struct Later {
   const char *section, *key, *instead;
 } Later;
 
-#define RENAMED(theirs, ours, note) {theirs, ours, note},
+#define RENAMED(theirs, ours, note, value) {theirs, ours, note, value},
+#define WORD(where, theirs, ours)
 #define DECLINED(theirs, reason)
 #define LATER(section, key, instead)
 #define LATER_SECTION(section, instead)
@@ -22,8 +27,15 @@ static const Renamed renamed[] = {
 #include "compiler/spec/names.def"
 };
 #undef RENAMED
+#undef WORD
+#define RENAMED(theirs, ours, note, value)
+#define WORD(where, theirs, ours) {where, theirs, ours},
+static const Word foreign_words[] = {
+#include "compiler/spec/names.def"
+};
+#undef WORD
 #undef DECLINED
-#define RENAMED(theirs, ours, note)
+#define WORD(where, theirs, ours)
 #define DECLINED(theirs, reason) {theirs, reason},
 static const Declined declined[] = {
 #include "compiler/spec/names.def"
@@ -38,6 +50,7 @@ static const Later laters[] = {
 #include "compiler/spec/names.def"
 };
 #undef RENAMED
+#undef WORD
 #undef DECLINED
 #undef LATER
 #define COUNT_OF(array) (int32_t)(sizeof(array) / sizeof *(array))
@@ -74,6 +87,96 @@ static const Later *find_later_path(Arena *arena, const char *path) {
 
 static const Meant nothing = {-1, -1};
 
+/* ---- words */
+
+const char *meant_word(Arena *arena, const char *where, const char *words, const char *word) {
+  for (int32_t i = 0; i < COUNT_OF(foreign_words); i++) {
+    const Word *known = &foreign_words[i];
+    size_t width = strlen(known->where); /* those of a section are those of its keys */
+    bool is_here =
+        strncmp(known->where, where, width) == 0 && (!where[width] || where[width] == '.');
+    if (is_here && is_same_name(known->theirs, word) && word_index(words, known->ours) >= 0)
+      return known->ours;
+  }
+  for (int32_t i = 0; *word_at(arena, words, i); i++)
+    if (is_same_name(word_at(arena, words, i), word)) return word_at(arena, words, i);
+  return nearest_of(arena, words, word);
+}
+
+/* ---- the fix: the key where it belongs, with a value that it takes */
+
+/* Something that the key takes, where what was written cannot be kept. */
+static const char *sample_value(int32_t field) {
+  const FieldInfo *info = &spec_fields[field];
+  bool has_default = strcmp(info->initial, "!") != 0 && strcmp(info->initial, "=") != 0 &&
+                     strcmp(info->initial, "none") != 0;
+  switch (info->kind) {
+  case KIND_COUNT:
+  case KIND_COUNT_OR: return has_default ? info->initial : "8";
+  case KIND_NUMBER: return has_default ? info->initial : "6e-4";
+  case KIND_FLAG: return "true";
+  case KIND_AMOUNT: return field == FIELD_train_batch ? "\"64 sequences\"" : "1000";
+  default: return NULL;
+  }
+}
+
+/* N in `form` by the number that was written. */
+static const char *fill_form(Arena *arena, const char *form, const Raw *raw) {
+  const char *n = strchr(form, 'N');
+  if (!n) return form;
+  double number = raw ? raw->number : 0;
+  bool is_number = raw && (raw->kind == RAW_NUMBER ||
+                           (raw->kind == RAW_TEXT && units_count(raw->text, &number)));
+  if (!is_number) return NULL;
+  return arena_printf(arena, "%.*s%.15g%s", (int)(n - form), form, number, n + 1);
+}
+
+static bool is_simple(const Raw *raw) {
+  return raw && (raw->kind == RAW_NUMBER || raw->kind == RAW_FLAG || raw->kind == RAW_TEXT);
+}
+
+static const Raw *inner_stage(const Raw *raw) {
+  for (int32_t i = 0; raw && raw->kind == RAW_TABLE && i < raw->named.count; i++)
+    if (strcmp(raw->named.at[i].key, "stage") == 0) return raw->named.at[i].value;
+  return raw;
+}
+
+static const char *value_for(Arena *arena, int32_t field, const Raw *raw) {
+  Kind kind = spec_fields[field].kind;
+  bool takes_table = kind == KIND_LIST || kind == KIND_COLUMNS || kind == KIND_COUNTS;
+  if (field == FIELD_parallel_zero) raw = inner_stage(raw);
+  bool is_kept = raw && (takes_table || is_simple(raw));
+  if (raw && raw->kind == RAW_FLAG) is_kept = kind == KIND_FLAG;
+  if (raw && raw->kind == RAW_TEXT && !raw->is_typed)
+    is_kept = kind != KIND_COUNT && kind != KIND_NUMBER && kind != KIND_FLAG;
+  const char *text = is_kept ? raw_write(arena, raw) : NULL;
+  return text ? text : sample_value(field);
+}
+
+/* `section = { key = value }`, in -D as -D takes it. */
+static void fix_key(Compile *c, int32_t field, const char *value, const Raw *raw) {
+  const FieldInfo *info = &spec_fields[field];
+  if (!value) value = "...";
+  if (raw && raw->is_typed) {
+    const char *quote = strpbrk(value, " \"{") ? "'" : "";
+    fix_last(c, "-D %s%s=%s%s", quote, field_name(c->arena, field), value, quote);
+  } else if (info->section == SECTION_job)
+    fix_last(c, "job { %s = %s }", info->key, value);
+  else
+    fix_last(c, "%s = { %s = %s }", spec_sections[info->section].name, info->key, value);
+}
+
+static const char *section_value(Arena *arena, int32_t section, const Renamed *name,
+                                 const Raw *raw) {
+  const SectionInfo *info = &spec_sections[section];
+  if (*name->value) return name->value;
+  const char *word = raw && raw->kind == RAW_TEXT ? raw->text : "";
+  const char *near = meant_word(arena, info->name, info->head, word);
+  return near                                  ? arena_printf(arena, "\"%s\"", near)
+         : strcmp(info->name, "schedule") == 0 ? "\"cosine\""
+                                               : "\"bf16\"";
+}
+
 /* "train.batch" or "precision". */
 static Meant meant_by_path(Arena *arena, const char *path) {
   const char *dot = strchr(path, '.');
@@ -100,21 +203,26 @@ bool refuse_later_word(Compile *c, Span at, int32_t section, const char *word) {
   return true;
 }
 
-static Meant refuse_renamed(Compile *c, Span at, const char *full, const Renamed *name) {
+static Meant refuse_renamed(Compile *c, Span at, const char *full, const Renamed *name,
+                            const Raw *raw) {
   const Later *later = find_later_path(c->arena, name->ours);
   if (later) {
     error_at(c, at, "not-built", "%s: that is %s here, which is not built yet;\n    %s", full,
              name->ours, later->instead);
     return nothing;
   }
-  const char *dot = strchr(name->ours, '.');
-  error_at(c, at, dot ? "unknown-key" : "unknown-section", "%s: no such key; that is %s here%s%s",
-           full, name->ours, *name->note ? ", " : "", name->note);
-  if (dot)
-    fix_last(c, "%.*s = { %s = ... }", (int)(dot - name->ours), name->ours, dot + 1);
-  else
-    fix_last(c, "%s = ...", name->ours);
-  return meant_by_path(c->arena, name->ours);
+  Meant meant = meant_by_path(c->arena, name->ours);
+  error_at(c, at, meant.field >= 0 ? "unknown-key" : "unknown-section",
+           "%s: no such key; that is %s here%s%s", full, name->ours, *name->note ? ", " : "",
+           name->note);
+  if (meant.field < 0) {
+    fix_last(c, "%s%s%s%s", raw && raw->is_typed ? "-D " : "", name->ours,
+             raw && raw->is_typed ? "=" : " = ", section_value(c->arena, meant.section, name, raw));
+    return meant;
+  }
+  const char *value = *name->value ? fill_form(c->arena, name->value, raw) : NULL;
+  fix_key(c, meant.field, value ? value : value_for(c->arena, meant.field, raw), raw);
+  return meant;
 }
 
 /* The section that has this key, if exactly one has: keys are often written one level too high or
@@ -140,24 +248,30 @@ static const char *nearest_key(Compile *c, int32_t section, const char *name) {
 }
 
 static Meant refuse_unknown(Compile *c, Span at, int32_t section, const char *name,
-                            const char *full) {
+                            const char *full, const Raw *raw) {
   const char *kind = section < 0 ? "unknown-section" : "unknown-key";
   const char *what = section < 0 ? "section" : "key";
-  const char *near = nearest_key(c, section, name);
-  int32_t other = section_with(name);
+  int32_t other = section_with(name), whole = section >= 0 ? section_find(name) : -1;
+  int32_t moved = other >= 0 ? field_find((SectionId)other, name) : -1;
+  const char *near = moved < 0 && whole < 0 ? nearest_key(c, section, name) : NULL;
   if (near) {
     error_at(c, at, kind, "%s: no such %s; did you mean '%s'?", full, what, near);
     fix_last(c, "%s", near);
     return section < 0 ? meant_by_path(c->arena, near)
                        : (Meant){section, field_find((SectionId)section, near)};
-  } else if (other == SECTION_job) {
-    error_at(c, at, kind, "%s: no such %s; it stands in job itself", full, what);
-    fix_last(c, "job { %s = ... }", name);
-  } else if (other >= 0) {
-    error_at(c, at, kind, "%s: no such %s; section %s has it", full, what,
-             spec_sections[other].name);
-    fix_last(c, "%s = { %s = ... }", spec_sections[other].name, name);
-    return (Meant){other, field_find((SectionId)other, name)};
+  } else if (whole >= 0) {
+    error_at(c, at, kind, "%s: no such key; %s is a section, which stands beside %s, not in it",
+             full, name, spec_sections[section].name);
+    const char *value = raw ? raw_write(c->arena, raw) : NULL;
+    fix_last(c, "job { %s = %s }", name, value ? value : "{ }");
+    return (Meant){whole, -1};
+  } else if (moved >= 0) {
+    bool is_job = other == SECTION_job;
+    error_at(c, at, kind, "%s: no such %s; %s%s", full, what,
+             is_job ? "it stands in job itself" : "section ",
+             is_job ? "" : arena_printf(c->arena, "%s has it", spec_sections[other].name));
+    fix_key(c, moved, value_for(c->arena, moved, raw), raw);
+    return (Meant){other, moved};
   } else if (section < 0) {
     error_at(c, at, kind, "%s: no such section or key", full);
     note_at(c, (Span){0}, "lockstep help lists them");
@@ -168,7 +282,7 @@ static Meant refuse_unknown(Compile *c, Span at, int32_t section, const char *na
   return nothing;
 }
 
-Meant refuse_name(Compile *c, Span at, int32_t section, const char *name) {
+Meant refuse_name(Compile *c, Span at, int32_t section, const char *name, const Raw *raw) {
   const char *shown = text_show(c->arena, name);
   const char *group = section < 0 ? "job" : spec_sections[section].name;
   const char *full = section < 0 ? shown : arena_printf(c->arena, "%s.%s", group, shown);
@@ -181,6 +295,6 @@ Meant refuse_name(Compile *c, Span at, int32_t section, const char *name) {
       return nothing;
     }
   for (int32_t i = 0; i < COUNT_OF(renamed); i++)
-    if (is_same_name(renamed[i].theirs, name)) return refuse_renamed(c, at, full, &renamed[i]);
-  return refuse_unknown(c, at, section, name, full);
+    if (is_same_name(renamed[i].theirs, name)) return refuse_renamed(c, at, full, &renamed[i], raw);
+  return refuse_unknown(c, at, section, name, full, raw);
 }

@@ -108,7 +108,7 @@ static void set_inner(Compile *c, Merged *merged, int32_t section, Value value) 
   const char *key = arena_copy_n(c->arena, value.key, (size_t)(dot - value.key)), *inner = dot + 1;
   int32_t field = field_find((SectionId)section, key);
   if (field < 0) {
-    merged_refuse(c, merged, value.key_span, section, key);
+    merged_refuse(c, merged, &value, section, key);
     return;
   }
   const char *number = numbered_key(field);
@@ -126,6 +126,23 @@ static void set_inner(Compile *c, Merged *merged, int32_t section, Value value) 
   value.key = key;
   if (item) value.raw = with_key(c->arena, raw_of(merged, field), inner, item);
   if (item) merged_set(c, merged, section, value);
+}
+
+/* "train.batch = 16 sequences": blanks around the = are none of the key's or the value's, and a
+ * text may stand in the quotes that it has in a file. */
+static const char *trim(Arena *arena, const char *from, const char *end) {
+  while (from < end && (*from == ' ' || *from == '\t'))
+    from++;
+  while (end > from && (end[-1] == ' ' || end[-1] == '\t'))
+    end--;
+  return arena_copy_n(arena, from, (size_t)(end - from));
+}
+
+static const char *unquote(Arena *arena, const char *text) {
+  size_t length = strlen(text);
+  bool is_quoted = length >= 2 && (*text == '"' || *text == '\'') && text[length - 1] == *text &&
+                   memchr(text + 1, *text, length - 2) == NULL;
+  return is_quoted ? arena_copy_n(arena, text + 1, length - 2) : text;
 }
 
 /* -D lr=3e-4: a key without its section. False: no section has it. */
@@ -152,9 +169,10 @@ void override_apply(Compile *c, Merged *merged, const char *text) {
     refuse_form(c, at);
     return;
   }
-  const char *name = arena_copy_n(c->arena, text, (size_t)(equals - text));
+  const char *name = trim(c->arena, text, equals);
+  const char *said = unquote(c->arena, trim(c->arena, equals + 1, text + strlen(text)));
   const char *dot = strchr(name, '.');
-  Value value = {.raw = raw_typed(c->arena, equals + 1),
+  Value value = {.raw = raw_typed(c->arena, said),
                  .origin = {ORIGIN_OVERRIDE, at, NULL},
                  .key_span = at,
                  .directory = "."};
@@ -166,7 +184,7 @@ void override_apply(Compile *c, Merged *merged, const char *text) {
   else if (section < 0 && !dot && refuse_bare_key(c, merged, value))
     return;
   else if (section < 0)
-    merged_refuse(c, merged, at, -1, group);
+    merged_refuse(c, merged, &value, -1, dot ? group : name);
   else if (!dot)
     replace_section(c, merged, section, value);
   else if (section == SECTION_model)
@@ -176,5 +194,5 @@ void override_apply(Compile *c, Merged *merged, const char *text) {
   else if (strchr(value.key, '.'))
     set_inner(c, merged, section, value);
   else
-    merged_refuse(c, merged, at, section, value.key);
+    merged_refuse(c, merged, &value, section, value.key);
 }

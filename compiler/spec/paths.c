@@ -48,6 +48,14 @@ char *path_join(Arena *arena, const char *directory, const char *path) {
   return *joined ? joined : arena_copy(arena, ".");
 }
 
+const char *path_located(Arena *arena, const char *directory, const char *name) {
+  bool is_relative = strncmp(name, "./", 2) == 0 || strncmp(name, "../", 3) == 0;
+  if (!is_relative) return name;
+  const char *path = path_join(arena, directory, name);
+  bool is_clear = *path == '/' || strncmp(path, "../", 3) == 0;
+  return is_clear ? path : arena_printf(arena, "./%s", path);
+}
+
 const char *path_stem(Arena *arena, const char *path) {
   const char *slash = strrchr(path, '/');
   const char *name = slash ? slash + 1 : path;
@@ -58,6 +66,8 @@ const char *path_stem(Arena *arena, const char *path) {
 
 bool path_check(Compile *c, const char *path, Span at) {
   if (!*path) return error_at(c, at, "path", "an empty path");
+  if (strcmp(text_plain(c->arena, path), path) != 0 || strchr(path, '\n'))
+    return error_at(c, at, "path", "a path holds no control characters: \"%s\"", path);
   if (*path != '~' && !strchr(path, '$')) return true;
   error_at(c, at, "path",
            "~ and $ are not replaced in \"%s\":\n    a plan must not depend on who "

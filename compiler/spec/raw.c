@@ -1,5 +1,6 @@
 /* raw.c -- values copied out of Lua as they were written, so that nothing after this file touches
  * Lua. */
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,6 +63,10 @@ static Raw *read_table(Arena *arena, lua_State *L, int index, int depth) {
                                : arena_printf(arena, "[%s]", lua_typename(L, lua_type(L, -2)));
     }
     lua_pop(L, 1);
+    if (raw->bad_key) { /* enough is wrong; and such keys may be slow to walk */
+      lua_pop(L, 1);
+      break;
+    }
   }
   if (raw->named.count > 1)
     qsort(raw->named.at, (size_t)raw->named.count, sizeof *raw->named.at, compare_entries);
@@ -122,4 +127,40 @@ const char *raw_show(Arena *arena, const Raw *raw) {
   case RAW_OTHER: return raw->text;
   }
   return "";
+}
+
+static bool is_name(const char *text) {
+  if (!isalpha((unsigned char)*text) && *text != '_') return false;
+  for (; *text; text++)
+    if (!isalnum((unsigned char)*text) && *text != '_') return false;
+  return true;
+}
+
+static const char *write_table(Arena *arena, const Raw *raw) {
+  const char *text = "{";
+  for (int32_t i = 0; text && i < raw->list.count; i++) {
+    const char *item = raw_write(arena, raw->list.at[i]);
+    text = item ? arena_printf(arena, "%s%s %s", text, i > 0 ? "," : "", item) : NULL;
+  }
+  for (int32_t i = 0; text && i < raw->named.count; i++) {
+    const char *item = raw_write(arena, raw->named.at[i].value);
+    const char *comma = i + raw->list.count > 0 ? "," : "";
+    bool is_good = item && is_name(raw->named.at[i].key);
+    text = is_good ? arena_printf(arena, "%s%s %s = %s", text, comma, raw->named.at[i].key, item)
+                   : NULL;
+  }
+  return text ? arena_printf(arena, "%s }", text) : NULL;
+}
+
+const char *raw_write(Arena *arena, const Raw *raw) {
+  enum { LONGEST = 80 };
+  const char *text = NULL;
+  if (raw->kind == RAW_NUMBER && isfinite(raw->number))
+    text = arena_printf(arena, "%.15g", raw->number);
+  if (raw->kind == RAW_FLAG) text = raw->number != 0 ? "true" : "false";
+  if (raw->kind == RAW_TEXT && !strpbrk(raw->text, "\"\\\n"))
+    text = raw->is_typed ? raw->text : arena_printf(arena, "\"%s\"", raw->text);
+  if (raw->kind == RAW_TABLE && !raw->bad_key && raw->list.count + raw->named.count <= 8)
+    text = write_table(arena, raw);
+  return text && strlen(text) <= LONGEST ? text : NULL;
 }

@@ -94,7 +94,8 @@ static void print_type(FILE *out, const FieldInfo *field) {
   case KIND_TEXT:
   case KIND_PATH:
   case KIND_BYTES:
-  case KIND_BYTES_OR: fputs("string", out); break;
+  case KIND_BYTES_OR:
+  case KIND_RATE: fputs("string", out); break;
   case KIND_COUNT:
   case KIND_COUNT_OR: fputs("integer|string", out); break;
   case KIND_COUNTS: fputs("integer[]", out); break;

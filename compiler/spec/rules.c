@@ -150,5 +150,6 @@ bool job_rules(Compile *c, Job *job) {
   check_data(c, job);
   parallel_rules(c, job);
   check_paths(c, job);
+  if (!compile_failed(c)) job_lints(c, job);
   return !compile_failed(c);
 }

@@ -11,8 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
-#include "compiler/spec/sandbox_state.h"
+#include "compiler/spec/foreign.h"
 
 Sandbox *sandbox_of(lua_State *L) {
   void *user;
@@ -72,27 +73,36 @@ static const char *written_name(const lua_Debug *frame) {
   return NULL;
 }
 
-Span sandbox_where(lua_State *L) {
+/* The innermost line of a file that runs, `skipped` functions further out: of a call of them. */
+static Span where_outside(lua_State *L, int skipped) {
   const Sandbox *sandbox = sandbox_of(L);
   const char *called = NULL;
   lua_Debug frame;
   for (int level = 0; lua_getstack(L, level, &frame); level++) {
     lua_getinfo(L, "nSl", &frame);
     const Source *source = source_of(sandbox, &frame);
-    if (source && frame.currentline > 0) return sandbox_word(source, frame.currentline, called);
+    if (level >= skipped && source && frame.currentline > 0)
+      return sandbox_word(source, frame.currentline, called);
     called = written_name(&frame);
   }
   return (Span){0};
 }
 
+Span sandbox_where(lua_State *L) {
+  return where_outside(L, 0);
+}
+
 /* ---- limits */
+
+static const char late_reason[] =
+    "this takes too long: 2 seconds of processor time; a usual file needs milliseconds";
 
 /* Reads the call stack only: nothing here allocates, so it may run inside the allocator. */
 static void refuse(Sandbox *sandbox, const char *why) {
   lua_Debug frame;
   bool is_deep = lua_getstack(sandbox->L, 1000, &frame) != 0;
   sandbox->refusal = is_deep ? "functions call each other without end" : why;
-  sandbox->refused_at = sandbox_where(sandbox->L);
+  sandbox->refused_at = where_outside(sandbox->L, is_deep ? 1 : 0);
 }
 
 static void *bounded_alloc(void *user, void *at, size_t old_bytes, size_t size_bytes) {
@@ -107,6 +117,7 @@ static void *bounded_alloc(void *user, void *at, size_t old_bytes, size_t size_b
   if (sandbox->running > 0 && size_bytes > old_bytes) {
     const char *why = NULL;
     if (is_text && size_bytes > SANDBOX_TEXT_BYTES) why = "a text grew beyond 64 KiB";
+    if (!is_text && !at && size_bytes > SANDBOX_TABLE_BYTES) why = "a table grew beyond 2 MiB";
     if (sandbox->used_bytes - old_bytes + size_bytes > SANDBOX_MEMORY_BYTES)
       why = "the file uses more than 64 MiB of memory";
     if (sandbox->traffic_bytes + size_bytes > SANDBOX_TRAFFIC_BYTES)
@@ -123,15 +134,34 @@ static void *bounded_alloc(void *user, void *at, size_t old_bytes, size_t size_b
   return moved;
 }
 
+/* Processor time of this thread: what other programs do changes nothing. */
+static int64_t processor_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* One instruction may take long by itself: a key of a table that collides with thousands of others,
+ * a number of 64 KiB. A usual file takes a thousandth of this, so no machine is too slow for it. */
+static bool is_late(const Sandbox *sandbox) {
+  return processor_ns() - sandbox->started_ns > SANDBOX_TIME_NS;
+}
+
 static void count_instructions(lua_State *L, lua_Debug *frame) {
   (void)frame;
   Sandbox *sandbox = sandbox_of(L);
   if (sandbox->running == 0) return;
   sandbox->instructions += SANDBOX_HOOK_PERIOD;
-  if (sandbox->instructions <= SANDBOX_INSTRUCTIONS) return;
-  sandbox_error(L, "limit", NULL,
-                "this does not end: 20 million instructions were run; a usual file needs "
-                "hundreds");
+  if (sandbox->instructions > SANDBOX_INSTRUCTIONS)
+    sandbox_error(L, "limit", NULL,
+                  "this does not end: 20 million instructions were run; a usual file needs "
+                  "hundreds");
+  if (is_late(sandbox)) sandbox_error(L, "limit", NULL, "%s", late_reason);
+}
+
+/* A protected call begins: the time it takes is its own. */
+static void enter(Sandbox *sandbox) {
+  if (sandbox->running++ == 0) sandbox->started_ns = processor_ns();
 }
 
 static int out_of_memory(lua_State *L) {
@@ -262,7 +292,7 @@ bool sandbox_call(Compile *c, lua_State *L, int arguments, Span at) {
   int handler = lua_gettop(L) - arguments;
   lua_pushcfunction(L, on_error);
   lua_insert(L, handler);
-  sandbox->running++;
+  enter(sandbox);
   int status = lua_pcall(L, arguments, 1, handler);
   sandbox->running--;
   lua_remove(L, handler);
@@ -275,19 +305,6 @@ bool sandbox_call(Compile *c, lua_State *L, int arguments, Span at) {
 
 /* ---- files */
 
-const char *text_find_bad(const char *text, const char *end) {
-  while (text < end) {
-    unsigned char lead = (unsigned char)*text;
-    int more = lead < 0x80 ? 0 : lead >= 0xf0 ? 3 : lead >= 0xe0 ? 2 : 1;
-    if (lead == 0 || (lead >= 0x80 && lead < 0xc2) || lead > 0xf4 || end - text <= more)
-      return text;
-    for (int i = 1; i <= more; i++)
-      if (((unsigned char)text[i] & 0xc0) != 0x80) return text;
-    text += more + 1;
-  }
-  return NULL;
-}
-
 static bool check_text(Compile *c, const char *path, const char *text, size_t size_bytes) {
   const char *bad = *text == '\x1b' ? text : text_find_bad(text, text + size_bytes);
   if (!bad) return true;
@@ -297,8 +314,12 @@ static bool check_text(Compile *c, const char *path, const char *text, size_t si
       span.line++;
       span.column = 0;
     }
-  return error_at(c, span, "not-text", "a job or model file is UTF-8 text; here is the byte 0x%02x",
-                  (unsigned char)*bad);
+  bool is_wide = strncmp(text, "\xff\xfe", 2) == 0 || strncmp(text, "\xfe\xff", 2) == 0;
+  if (is_wide) return error_at(c, span, "not-text", "the file is UTF-16 text; save it as UTF-8");
+  bool is_letter = (unsigned char)*bad >= 0xa0; /* of an older encoding, perhaps */
+  return error_at(c, span, "not-text",
+                  "a job or model file is UTF-8 text; here is the byte 0x%02x%s",
+                  (unsigned char)*bad, is_letter ? "; save it as UTF-8" : "");
 }
 
 /* The whole file with a NUL behind it, in the arena. NULL when reported. */
@@ -307,7 +328,8 @@ static char *read_source(Compile *c, const char *path, Span at) {
   bool exists = stat(path, &status) == 0, is_file = exists && S_ISREG(status.st_mode);
   FILE *file = is_file ? fopen(path, "rb") : NULL;
   if (!file) {
-    const char *why = exists && !is_file                    ? "it is not a file"
+    const char *why = exists && S_ISDIR(status.st_mode)     ? "it is a directory"
+                      : exists && !is_file                  ? "it is not a file"
                       : errno == ENOENT || errno == ENOTDIR ? "there is no such file"
                                                             : strerror(errno);
     error_at(c, at.file ? at : (Span){.file = path}, "no-file", "cannot read %s: %s", path, why);
@@ -328,6 +350,8 @@ static char *read_source(Compile *c, const char *path, Span at) {
 }
 
 static void explain_syntax(Compile *c, const char *text, const char *word) {
+  if (strstr(text, "<eof> expected"))
+    note_at(c, (Span){0}, "the file could end before this: a } or ) above may be one too many");
   if (strstr(text, "'}' expected") && word && is_word_byte(word[0]))
     note_at(c, (Span){0}, "a comma may be missing before '%s'", word);
   if (strstr(text, "near <eof>") && !strstr(text, "to close"))
@@ -341,9 +365,35 @@ static bool report_syntax(Sandbox *sandbox, const Source *source, const char *te
   text = take_place(sandbox, text, &ignored, &line);
   const char *word = quoted_word(c->arena, text);
   if (!word && strstr(text, "near <eof>")) word = "";
+  Foreign foreign;
+  if (foreign_find(c->arena, source, 1, line, &foreign)) {
+    error_at(c, foreign.span, "syntax", "%s", foreign.message);
+    if (foreign.fix) fix_last(c, "%s", foreign.fix);
+    return false;
+  }
   error_at(c, sandbox_word(source, line, word), "syntax", "%.300s", text);
   explain_syntax(c, text, word);
   return false;
+}
+
+/* The reader takes the code in pieces, so that time is looked at between them too: constants are
+ * kept in a table, whose keys may collide. */
+typedef struct Pieces {
+  const char *at;
+} Pieces;
+
+static const char *next_piece(lua_State *L, void *user, size_t *size_bytes) {
+  enum { PIECE_BYTES = 4096 };
+  Sandbox *sandbox = sandbox_of(L);
+  Pieces *pieces = user;
+  if (is_late(sandbox)) {
+    sandbox->refusal = late_reason;
+    luaL_error(L, "%s", late_reason);
+  }
+  const char *piece = pieces->at;
+  *size_bytes = strnlen(piece, PIECE_BYTES);
+  pieces->at += *size_bytes;
+  return piece;
 }
 
 static bool run_code(Compile *c, lua_State *L, Source said, const char *code) {
@@ -351,8 +401,9 @@ static bool run_code(Compile *c, lua_State *L, Source said, const char *code) {
   VEC_PUSH(c->arena, &sandbox->sources, said);
   int32_t number = sandbox->sources.count - 1;
   const Source *source = &sandbox->sources.at[number];
-  sandbox->running++;
-  int status = luaL_loadbufferx(L, code, strlen(code), arena_printf(c->arena, "@#%d", number), "t");
+  enter(sandbox);
+  Pieces pieces = {code};
+  int status = lua_load(L, next_piece, &pieces, arena_printf(c->arena, "@#%d", number), "t");
   sandbox->running--;
   Span whole = {.file = source->path};
   if (status != LUA_OK) {
@@ -370,8 +421,8 @@ static bool run_code(Compile *c, lua_State *L, Source said, const char *code) {
 bool sandbox_run_file(Compile *c, lua_State *L, const char *path, Span at) {
   const char *text = read_source(c, path, at);
   if (!text) return false;
+  if (strncmp(text, "\xef\xbb\xbf", 3) == 0) text += 3; /* a byte-order mark has no column */
   const char *code = text;
-  if (strncmp(code, "\xef\xbb\xbf", 3) == 0) code += 3;
   if (*code == '#')
     code += strcspn(code, "\n"); /* as lua does: the first line may name an interpreter */
   return run_code(c, L, (Source){arena_copy(c->arena, path), text}, code);

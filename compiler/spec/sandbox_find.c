@@ -1,4 +1,5 @@
 /* sandbox_find.c -- from a name to a file: the library's, or the user's own. */
+#include <ctype.h>
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +38,64 @@ static const char *singular(Arena *arena, const char *kind) {
   return arena_copy_n(arena, kind, length > 0 && kind[length - 1] == 's' ? length - 1 : length);
 }
 
+/* ---- a name that is nearly right */
+
+/* Small letters and digits: "DGX_H100" is "dgx-h100", "llama-3-8b" is "llama3-8b". */
+static const char *plain_name(Arena *arena, const char *name) {
+  char *plain = arena_copy(arena, name), *out = plain;
+  for (const char *p = name; *p; p++)
+    if (isalnum((unsigned char)*p)) *out++ = (char)tolower((unsigned char)*p);
+  *out = 0;
+  return plain;
+}
+
+/* The run of letters or of digits that stands next in `*text`, in small letters. */
+static const char *next_run(Arena *arena, const char **text) {
+  while (**text && !isalnum((unsigned char)**text))
+    ++*text;
+  const char *from = *text;
+  bool is_number = isdigit((unsigned char)*from) != 0;
+  while (isalnum((unsigned char)**text) && (isdigit((unsigned char)**text) != 0) == is_number)
+    ++*text;
+  return plain_name(arena, arena_copy_n(arena, from, (size_t)(*text - from)));
+}
+
+/* "100" typed as "10" or "1000". */
+static bool is_doubled(const char *shorter, const char *longer) {
+  size_t length = strlen(shorter);
+  return length > 0 && strncmp(shorter, longer, length) == 0 &&
+         longer[length] == longer[length - 1] && !longer[length + 1];
+}
+
+/* Numbers are what tells presets apart, and the letter before one names another machine: b200 is no
+ * slip for h200, 7b none for 8b. Longer runs of letters may differ, and a letter at the end. */
+static bool is_slip(Arena *arena, const char *a, const char *b) {
+  while (*a && *b) {
+    const char *a_run = next_run(arena, &a), *b_run = next_run(arena, &b);
+    if (strcmp(a_run, b_run) == 0) continue;
+    bool is_number = isdigit((unsigned char)*a_run) || isdigit((unsigned char)*b_run);
+    bool is_mark = strlen(a_run) == 1 && strlen(b_run) == 1 && !*a && !*b; /* 124n */
+    bool is_slip_here =
+        is_number ? is_doubled(a_run, b_run) || is_doubled(b_run, a_run)
+                  : is_mark || (strlen(a_run) > 1 && nearest_word(a_run, &b_run, 1) != NULL);
+    if (!is_slip_here) return false;
+  }
+  return !*a && !*b;
+}
+
+static const char *nearest_name(Arena *arena, const TextList *names, const char *name) {
+  const char *plain = plain_name(arena, name);
+  for (int32_t i = 0; i < names->count; i++)
+    if (strcmp(plain_name(arena, names->at[i]), plain) == 0) return names->at[i];
+  for (int32_t i = 0; i < names->count; i++)
+    if (is_slip(arena, name, names->at[i])) return names->at[i];
+  for (int32_t i = 0; i < names->count && strlen(plain) > 2; i++) { /* "h100" is a part of one */
+    const char *found = strstr(plain_name(arena, names->at[i]), plain);
+    if (found && !isdigit((unsigned char)found[strlen(plain)])) return names->at[i];
+  }
+  return NULL;
+}
+
 static const char *find_file(Compile *c, const char *name, const char *directory, Span at) {
   const char *path = path_join(c->arena, directory, name);
   if (access(path, R_OK) == 0) return path;
@@ -62,16 +121,18 @@ const char *sandbox_find(Compile *c, const char *kind, const char *name, const c
   const char *path = arena_printf(c->arena, "%s/%s.lua", folder, name);
   if (is_plain && access(path, R_OK) == 0) return path;
   TextList names = library_names(c, folder);
-  const char *near = nearest_word(name, names.at, names.count);
-  for (int32_t i = names.count - 1; i >= 0 && strlen(name) > 1;
-       i--) /* "h100" is the start of one */
-    if (strncmp(names.at[i], name, strlen(name)) == 0) near = names.at[i];
+  if (strcmp(kind, "devices") == 0) VEC_PUSH(c->arena, &names, "cpu"); /* it needs no file */
+  const char *near = nearest_name(c->arena, &names, name);
   size_t length = strlen(name);
   bool is_file = !is_plain || (length > 4 && strcmp(name + length - 4, ".lua") == 0);
   if (is_file && *name) {
     error_at(c, at, "unknown-preset", "no %s is named '%s'; a file of your own begins with ./", one,
-             name);
-    fix_last(c, "\"./%s\"", name);
+             text_show(c->arena, name));
+    bool is_lua = length > 4 && strcmp(name + length - 4, ".lua") == 0;
+    if (is_lua || access(path_join(c->arena, directory, name), R_OK) == 0)
+      fix_last(c, "\"./%s\"", name);
+    else
+      note_at(c, (Span){0}, "the library has: %s", join_names(c->arena, &names));
   } else if (near) {
     error_at(c, at, "unknown-preset", "no %s is named '%s'; did you mean '%s'?", one, name, near);
     fix_last(c, "\"%s\"", near);

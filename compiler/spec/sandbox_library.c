@@ -1,4 +1,4 @@
-/* sandbox_library.c -- what a sandboxed file may use, and what it is told about everything else.
+/* sandbox_library.c -- what a sandboxed file may use.
  *
  * The file's _ENV is an empty table; reads go on to the table of names (registry key "env"), and
  * from there, when absent, to an error. So no name can be replaced, not even math, and no typo
@@ -8,98 +8,6 @@
 #include <string.h>
 
 #include "compiler/spec/sandbox_state.h"
-
-typedef struct Absent {
-  const char *name, *reason;
-} Absent;
-
-/* Names of Lua that people reach for. */
-static const Absent absents[] = {
-    {"pairs", "its order differs between runs, a plan must not; walk a list with ipairs"},
-    {"next", "its order differs between runs, a plan must not; walk a list with ipairs"},
-    {"pcall", "an error ends the file, so that its place is shown"},
-    {"xpcall", "an error ends the file, so that its place is shown"},
-    {"require", "a job file starts from another one with job { \"./base.lua\", ... }"},
-    {"dofile", "a job file starts from another one with job { \"./base.lua\", ... }"},
-    {"loadfile", "a job file starts from another one with job { \"./base.lua\", ... }"},
-    {"load", "a job file is text that is read once"},
-    {"io", "a job file reads and writes nothing: same text, same plan"},
-    {"os", "a job file knows neither clock nor environment: same text, same plan"},
-    {"print", "a job file prints nothing; lockstep explain shows every value"},
-    {"setmetatable", "tables in a job file are plain"},
-    {"getmetatable", "tables in a job file are plain"},
-    {"rawget", "tables in a job file are plain"},
-    {"rawset", "tables in a job file are plain"},
-    {"coroutine", "a job file is a value, computed once"},
-    {"debug", "a job file is a value, computed once"},
-    {"table", "write lists with { a, b, c }; list[#list + 1] = x adds to one"},
-    {"utf8", "texts are used as they are"},
-    {"collectgarbage", "memory is limited, not managed"},
-    {"_G", "there are no globals"},
-    {"match", "text patterns have no time limit, so they are absent"},
-    {"gmatch", "text patterns have no time limit, so they are absent"},
-    {"gsub", "text patterns have no time limit, so they are absent"},
-    {"find", "text patterns have no time limit, so they are absent"},
-    {"random", "numbers come from train.seed alone: same text, same plan"},
-    {"randomseed", "numbers come from train.seed alone: same text, same plan"},
-    {"pow", "write x^y"},
-    {"nil", ""},
-    {"None", "the word is nil, or \"none\" where a key takes it"},
-    {"null", "the word is nil, or \"none\" where a key takes it"},
-    {"True", "the word is true"},
-    {"False", "the word is false"},
-};
-
-static const char *reason_of(const char *name) {
-  for (size_t i = 0; i < sizeof absents / sizeof *absents; i++)
-    if (strcmp(absents[i].name, name) == 0) return absents[i].reason;
-  return NULL;
-}
-
-/* __index of the names: reached only when the name does not exist. */
-static int name_missing(lua_State *L) {
-  Sandbox *sandbox = sandbox_of(L);
-  Arena *arena = sandbox->c->arena;
-  const char *name = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : luaL_typename(L, 2);
-  const char *reason = reason_of(name);
-  const char *fix = NULL;
-  if (!reason) {
-    const char *near = nearest_word(name, sandbox->names.at, sandbox->names.count);
-    reason = near ? arena_printf(arena, "did you mean '%s'?", near)
-                  : "a word that is meant as text stands in quotes";
-    fix = near ? near : arena_printf(arena, "\"%.60s\"", name);
-  }
-  sandbox->pending = (Diag){.name = "unknown-name", .span = sandbox_where(L), .fix = fix};
-  if (sandbox->pending.span.file) { /* the name itself, in place of the metamethod's dot */
-    for (int32_t i = 0; i < sandbox->sources.count; i++)
-      if (sandbox->sources.at[i].path == sandbox->pending.span.file)
-        sandbox->pending.span =
-            sandbox_word(&sandbox->sources.at[i], sandbox->pending.span.line, name);
-  }
-  sandbox->pending.message =
-      arena_printf(arena, "nothing is named '%.40s' here;\n    %s", name, reason);
-  sandbox->has_pending = true;
-  lua_pushliteral(L, "reported");
-  return lua_error(L);
-}
-
-/* __index of math and string. upvalue 1: its name. */
-static int member_missing(lua_State *L) {
-  const char *library = lua_tostring(L, lua_upvalueindex(1));
-  const char *name = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : luaL_typename(L, 2);
-  const char *reason = reason_of(name);
-  bool is_math = strcmp(library, "math") == 0;
-  if (!reason) reason = is_math ? "it has floor ceil min max sqrt huge" : "it has format rep sub";
-  return sandbox_error(L, "unknown-name", NULL, "%s has no '%.40s';\n    %s", library, name,
-                       reason);
-}
-
-static int refuse_assignment(lua_State *L) {
-  const char *name = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : "x";
-  const char *fix = arena_printf(sandbox_of(L)->c->arena, "local %.60s = ...", name);
-  return sandbox_error(L, "global", fix,
-                       "a job or model file sets no globals: '%.60s' needs 'local'", name);
-}
 
 static int refuse_member(lua_State *L) {
   return sandbox_error(L, "global", NULL, "math and string cannot be changed");
@@ -211,7 +119,7 @@ static void open_string(lua_State *L) {
   push_some(L, "string", luaopen_string, functions);
   wrap_field(L, "format", safe_format);
   wrap_field(L, "rep", safe_rep);
-  seal(L, member_missing, refuse_member, "string");
+  seal(L, sandbox_member_missing, refuse_member, "string");
   lua_pushliteral(L, ""); /* ("x"):rep(n) sees the same three functions and no others */
   lua_createtable(L, 0, 1);
   lua_pushvalue(L, -3);
@@ -236,13 +144,13 @@ void sandbox_open_library(lua_State *L) {
   lua_pop(L, 1);
   sandbox_add_function(L, "tostring", safe_tostring);
   push_some(L, "math", luaopen_math, maths);
-  seal(L, member_missing, refuse_member, "math");
+  seal(L, sandbox_member_missing, refuse_member, "math");
   sandbox_add_value(L, "math");
   open_string(L);
   sandbox_add_value(L, "string");
 
   lua_getfield(L, LUA_REGISTRYINDEX, "env");
-  seal(L, name_missing, refuse_assignment, "env");
+  seal(L, sandbox_name_missing, sandbox_name_assigned, "env");
   lua_rawseti(L, LUA_REGISTRYINDEX, LUA_RIDX_GLOBALS);
 }
 

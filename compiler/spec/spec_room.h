@@ -33,6 +33,7 @@ typedef enum Kind {
   KIND_AMOUNT,
   KIND_BYTES,
   KIND_BYTES_OR,
+  KIND_RATE,
   KIND_LIST,
   KIND_COLUMNS
 } Kind;
@@ -69,9 +70,15 @@ typedef struct Meant {
   int32_t section, field;
 } Meant;
 
+typedef struct Raw Raw;
+
 /* Refuses a key or section that does not exist: renamed, declined, not built, misspelt. section -1:
- * a section. */
-Meant refuse_name(Compile *c, Span at, int32_t section, const char *name);
+ * a section. `raw`: what stands behind the name, for the fix; NULL: nothing. */
+Meant refuse_name(Compile *c, Span at, int32_t section, const char *name, const Raw *raw);
+
+/* The one of `words` that `word` stands for elsewhere ("fp16", "AdamW"), or is nearest; NULL: none.
+ * `where`: the section or key that takes it. */
+const char *meant_word(Arena *arena, const char *where, const char *words, const char *word);
 
 /* Refuses a word of a section that takes none so far: parallel = "auto". False: it is not known. */
 bool refuse_later_word(Compile *c, Span at, int32_t section, const char *word);
@@ -79,7 +86,6 @@ bool refuse_later_word(Compile *c, Span at, int32_t section, const char *word);
 /* ---- values as written (raw.c) */
 
 typedef enum RawKind { RAW_NUMBER, RAW_FLAG, RAW_TEXT, RAW_TABLE, RAW_OTHER } RawKind;
-typedef struct Raw Raw;
 typedef struct RawEntry {
   const char *key;
   Raw *value;
@@ -99,6 +105,7 @@ Raw *raw_read(Arena *arena, lua_State *L, int index);
 Raw *raw_typed(Arena *arena, const char *text);
 const char *raw_show(Arena *arena, const Raw *raw); /* for messages: short, printable */
 const char *text_show(Arena *arena, const char *text);
+const char *raw_write(Arena *arena, const Raw *raw); /* as Lua; NULL: too long, or a function */
 
 /* ---- the merged values: what stands after files and -D are merged (load.c), before types are
  * checked (check.c) */
@@ -134,14 +141,17 @@ SpecFile spec_file_read(Compile *c, lua_State *L, const char *path, const char *
 void refuse_repeated(Compile *c, const SpanMap *spans);
 
 void override_apply(Compile *c, Merged *merged, const char *text);
-void merged_refuse(Compile *c, Merged *merged, Span at, int32_t section, const char *name);
+void merged_refuse(Compile *c, Merged *merged, const Value *value, int32_t section,
+                   const char *name);
 void merged_set(Compile *c, Merged *merged, int32_t section, Value value);
 void merged_set_section(Compile *c, Merged *merged, int32_t section, Value value,
                         const SpanMap *spans);
 
 bool merged_check(Compile *c, Merged *merged, Job *job); /* types, units, ranges, required keys */
 bool job_rules(Compile *c, Job *job);                    /* keys that contradict each other */
-void parallel_rules(Compile *c, Job *job);               /* those of section parallel */
+void job_lints(Compile *c, const Job *job);              /* right, but hardly meant (lints.c) */
+void lint_schedule(Compile *c, const Job *job, int64_t steps);
+void parallel_rules(Compile *c, Job *job); /* those of section parallel */
 
 /* "chunks", of a field that may be { "interleaved", chunks = 8 }; NULL: it takes no such table. */
 const char *numbered_key(int32_t field);
@@ -149,6 +159,10 @@ int64_t numbered_count(const Job *job, int32_t field); /* 8; 0: the job has anot
 
 /* The text of a value that is not absent, or NULL; bytes of "80GiB" ... One value of one field. */
 bool value_check(Compile *c, const Value *value, int32_t field, Job *job);
+
+/* What was probably meant by a value that the key does not take, as Lua; NULL: nobody knows
+ * (mend.c). */
+const char *mended_value(Arena *arena, int32_t field, const Raw *raw);
 
 /* ---- origins (fields.c) */
 
@@ -170,7 +184,7 @@ bool derive_degrees(Compile *c, Job *job, const Cluster *cluster, Derived *out);
 bool derive_shards(Compile *c, Job *job, const Cluster *cluster, Derived *out);
 
 /* Whether cp and tp can cut sequences of sample_tokens; has_seq false: there are none. */
-bool derive_cuts(Compile *c, Job *job, int64_t positions, bool has_seq, Derived *out);
+bool derive_cuts(Compile *c, Job *job, const ModelFacts *model, bool has_seq, Derived *out);
 
 /* Says so when stages of a pipeline idle for much of a step. `unit`: what a batch counts. */
 void lint_bubble(Compile *c, const Job *job, const Derived *out, const char *unit);
@@ -187,6 +201,9 @@ TextList library_names(Compile *c, const char *folder);
 
 char *path_directory(Arena *arena, const char *path);
 char *path_join(Arena *arena, const char *directory, const char *path); /* normalised */
+/* A name stays; "./x.lua" of a file in `directory` becomes "./directory/x.lua", for who reads it in
+ * the folder of the command. */
+const char *path_located(Arena *arena, const char *directory, const char *name);
 const char *path_stem(Arena *arena, const char *path);  /* "examples/tiny.lua" -> "tiny" */
 bool path_check(Compile *c, const char *path, Span at); /* refuses ~ and $ */
 

@@ -25,7 +25,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes) {
   Machine machine = {.memory_bytes = (int64_t)1 << 33, .cores = 4};
   Cluster cluster;
   Derived derived;
-  if (job && spec_cluster(c, job, &machine, &cluster)) spec_derive(c, job, &cluster, 64, &derived);
+  const ModelFacts model = {.positions = 64};
+  if (job && spec_cluster(c, job, &machine, &cluster))
+    spec_derive(c, job, &cluster, &model, &derived);
   diags_print(&c->diags, ignored, false);
   diags_print_json(&c->diags, ignored);
   compile_free(c);

@@ -30,7 +30,7 @@ static bool derive(Compile *c, const char *const *overrides, int32_t count, Job 
   Cluster cluster;
   *job = spec_load(c, path, overrides, count);
   return *job && spec_cluster(c, *job, &machine, &cluster) &&
-         spec_derive(c, *job, &cluster, 64, derived);
+         spec_derive(c, *job, &cluster, &(ModelFacts){.positions = 64}, derived);
 }
 
 static void test_derived(void) {

@@ -21,4 +21,5 @@ job.lua:7:39: error[wrong-type]: parallel.pp: expected a whole number such as 8,
 job.lua:7:57: error[wrong-type]: parallel.sequence: expected true or false; got "none"
     7 |   parallel = { tp = 0, cp = 1.5, pp = "two", sequence = "none" },
       |                                                         ^~~~~~
+        fix: sequence = false
 4 errors

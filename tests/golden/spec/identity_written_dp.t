@@ -9,5 +9,5 @@ return job {
 job.lua:6:21: error[degrees]: dp 4 is not 1 nodes x 1 devices = 1
     6 |   parallel = { dp = 4 },
       |                     ^
-        fix: dp = 1
-    note: 4 replicas on one machine: cluster = { "here", devices = 4 }
+        fix: cluster = { "here", devices = 4 }
+    note: each rank is some threads of this machine

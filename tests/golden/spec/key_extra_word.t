@@ -5,10 +5,10 @@ return job {
   optimizer = { "adamw", "sgd", lr = 1 },
 }
 -- >>> exit 1
-job.lua:4:11: error[wrong-type]: train holds a value without a key: 64
+job.lua:4:13: error[wrong-type]: train holds a value without a key: 64
     4 |   train = { 64, batch = "8 sequences", steps = 10 },
-      |           ^
-job.lua:5:15: error[wrong-type]: optimizer holds a value without a key: "sgd"
+      |             ^~
+job.lua:5:26: error[wrong-type]: optimizer holds a value without a key: "sgd"
     5 |   optimizer = { "adamw", "sgd", lr = 1 },
-      |               ^
+      |                          ^~~~~
 2 errors

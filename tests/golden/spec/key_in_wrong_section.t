@@ -9,9 +9,9 @@ return job {
 job.lua:4:36: error[unknown-key]: train.lr: no such key; section optimizer has it
     4 |   train = { batch = "8 sequences", lr = 1e-3, steps = 10 },
       |                                    ^~
-        fix: optimizer = { lr = ... }
+        fix: optimizer = { lr = 0.001 }
 job.lua:6:3: error[unknown-section]: seed: no such section; section train has it
     6 |   seed = 5,
       |   ^~~~
-        fix: train = { seed = ... }
+        fix: train = { seed = 5 }
 2 errors

@@ -19,7 +19,7 @@ job.lua:3:42: error[declined]: data.pin_memory does not exist: batches are stage
 job.lua:6:3: error[unknown-section]: mixed_precision: no such key; that is precision here
     6 |   mixed_precision = "bf16",
       |   ^~~~~~~~~~~~~~~
-        fix: precision = ...
+        fix: precision = "bf16"
 job.lua:7:16: error[declined]: parallel.find_unused_parameters does not exist: the plan knows every
     gradient before the job starts
     7 |   parallel = { find_unused_parameters = true, bucket_cap_mb = 25 },
@@ -28,9 +28,9 @@ job.lua:7:47: error[unknown-key]: parallel.bucket_cap_mb: no such key; that is p
     in bytes
     7 |   parallel = { find_unused_parameters = true, bucket_cap_mb = 25 },
       |                                               ^~~~~~~~~~~~~
-        fix: parallel = { bucket = ... }
+        fix: parallel = { bucket = "25MiB" }
 job.lua:8:3: error[unknown-key]: learning_rate: no such key; that is optimizer.lr here
     8 |   learning_rate = 1e-3,
       |   ^~~~~~~~~~~~~
-        fix: optimizer = { lr = ... }
+        fix: optimizer = { lr = 0.001 }
 6 errors

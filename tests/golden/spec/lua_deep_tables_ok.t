@@ -6,7 +6,7 @@ job.lua: error[missing-key]: the job has no model
         fix: model = "gpt2-124m"
 job.lua: error[missing-key]: the job has no optimizer
         fix: optimizer = { "adamw", lr = 6e-4 }
-job.lua:1:22: error[wrong-type]: train holds a value without a key: a table
+job.lua:1:23: error[wrong-type]: train holds a value without a key: a table
     1 | return job { train = {{{{{{{{{{{{{{{{{{{{{{{{{{{{{{}}}}}}}}}}}}}}}}}}}}}}}}}}}}}} }
-      |                      ^
+      |                       ^
 4 errors

@@ -8,5 +8,5 @@ return job {
 -- >>> exit 1
 job.lua:1:1: error[global]: a job or model file sets no globals: 'steps' needs 'local'
     1 | steps = 100
-      | ^
+      | ^~~~~
         fix: local steps = ...

@@ -5,6 +5,7 @@ job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
-job.lua:1:1: error[not-a-job]: a job file ends with: return job { ... }
+job.lua:1:1: error[not-a-job]: a job file ends with: return job { ... }; return is missing
     1 | job {
       | ^~~
+        fix: return job {

@@ -10,3 +10,4 @@ job.lua:6:12: error[unknown-name]: nothing is named 'None' here;
     the word is nil, or "none" where a key takes it
     6 |   memory = None,
       |            ^~~~
+        fix: nil

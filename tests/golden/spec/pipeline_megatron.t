@@ -11,4 +11,4 @@ job.lua:7:24: error[unknown-key]: parallel.virtual_pipeline_model_parallel_size:
     is parallel.pipeline here, { "interleaved", chunks = N }
     7 |   parallel = { pp = 2, virtual_pipeline_model_parallel_size = 2 },
       |                        ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
-        fix: parallel = { pipeline = ... }
+        fix: parallel = { pipeline = { "interleaved", chunks = 2 } }

@@ -11,4 +11,4 @@ job.lua:7:35: error[unknown-word]: parallel.pipeline: "1f2b" is none of: gpipe 1
     zb-h1
     7 |   parallel = { pp = 2, pipeline = "1f2b" },
       |                                   ^~~~~~
-        fix: "1f1b"
+        fix: pipeline = "1f1b"

@@ -11,3 +11,4 @@ job.lua:7:33: error[wrong-type]: parallel.stages: expected a list of whole numbe
     got 4
     7 |   parallel = { pp = 2, stages = 4 },
       |                                 ^
+        fix: stages = { 4 }

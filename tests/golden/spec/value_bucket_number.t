@@ -7,7 +7,7 @@ return job {
   parallel = { bucket = 25 },
 }
 -- >>> exit 1
-job.lua:7:25: error[wrong-type]: parallel.bucket: expected bytes such as "80GiB" (2^30) or "80GB"
-    (1e9); got 25
+job.lua:7:25: error[unit]: parallel.bucket says its unit; got 25
     7 |   parallel = { bucket = 25 },
       |                         ^~
+        fix: bucket = "25MiB"

@@ -11,8 +11,8 @@ job.lua:6:23: error[unit]: memory.budget: expected "80GiB", "80GB" or "90%"; got
     6 |   memory = { budget = "80G" },
       |                       ^~~~~
         fix: budget = "80GB"
-job.lua:7:32: error[wrong-type]: cluster.memory: expected bytes such as "80GiB" (2^30) or "80GB"
-    (1e9); got 8
+job.lua:7:32: error[unit]: cluster.memory says its unit; got 8
     7 |   cluster = { "here", memory = 8 },
       |                                ^
+        fix: memory = "8GiB"
 2 errors

@@ -31,6 +31,7 @@ job.lua:5:46: error[wrong-type]: optimizer.clip: expected a number such as 6e-4;
 job.lua:6:19: error[unit]: log.every is a bare number of steps; got "10 steps"
     6 |   log = { every = "10 steps", dir = 5 },
       |                   ^~~~~~~~~~
+        fix: every = 10
 job.lua:6:37: error[wrong-type]: log.dir: expected a path; got 5
     6 |   log = { every = "10 steps", dir = 5 },
       |                                     ^

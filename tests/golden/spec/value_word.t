@@ -19,9 +19,10 @@ job.lua:6:14: error[unknown-word]: schedule: "cosin" is none of: constant linear
 job.lua:7:15: error[not-built]: precision "fp16" is not built yet; there are: fp32 bf16
     7 |   precision = "fp16",
       |               ^~~~~~
-        fix: precision = "fp32"
+        fix: precision = "bf16"
+    note: bf16 is as narrow, and has the range of fp32
 job.lua:8:26: error[unknown-word]: memory.recompute: "blocks" is none of: none block sqrt auto every
     8 |   memory = { recompute = "blocks" },
       |                          ^~~~~~~~
-        fix: "block"
+        fix: recompute = "block"
 4 errors

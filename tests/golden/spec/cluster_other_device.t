@@ -1,0 +1,12 @@
+return job {
+  model     = { "gpt2", layers = 2, width = 32, heads = 2, vocab = 256, positions = 64 },
+  data      = "synthetic",
+  train     = { batch = "8 sequences", microbatch = 2, steps = 10 },
+  cluster = "dgx-b200",
+  optimizer = { "adamw", lr = 1e-3 },
+}
+-- >>> exit 1
+job.lua:5:13: error[unknown-preset]: no cluster is named 'dgx-b200'; the library has: cpu-node
+    dgx-a100 dgx-h100 dgx-h200
+    5 |   cluster = "dgx-b200",
+      |             ^~~~~~~~~~

@@ -1,0 +1,13 @@
+return job {
+  model     = { "gpt2", layers = 2, width = 32, heads = 2, vocab = 256, positions = 64 },
+  data      = "synthetic",
+  train     = { batch = "8 sequences", microbatch = 2, steps = 10 },
+  parallel = { dp = 2, tp = 2 },
+  optimizer = { "adamw", lr = 1e-3 },
+}
+-- >>> exit 1
+job.lua:5:29: error[degrees]: tp 2 x cp 1 x pp 1 = 2 does not divide 1 nodes x 1 devices = 1 ranks
+    5 |   parallel = { dp = 2, tp = 2 },
+      |                             ^
+        fix: cluster = { "here", devices = 4 }
+    note: each rank is some threads of this machine

@@ -1,0 +1,12 @@
+def f():
+  return 1
+return job {
+  model     = { "gpt2", layers = 2, width = 32, heads = 2, vocab = 256, positions = 64 },
+  data      = "synthetic",
+  train     = { batch = "8 sequences", microbatch = 2, steps = 10 },
+  optimizer = { "adamw", lr = 1e-3 },
+}
+-- >>> exit 1
+job.lua:1:1: error[syntax]: a function of your own: local function f(x) ... end
+    1 | def f():
+      | ^~~

@@ -1,0 +1,11 @@
+return job {
+  model     = { "gpt2", layers = 2, width = 32, heads = 2, vocab = 256, positions = 64 },
+  data      = "synthetic",
+  train     = { batch = "8 sequences", microbatch = 2, steps = 10 },
+  optimizer = { "adamw"， lr = 1e-3 },
+}
+-- >>> exit 1
+job.lua:5:24: error[syntax]: ， is a full-width comma; Lua knows the plain one of the keyboard
+    5 |   optimizer = { "adamw"， lr = 1e-3 },
+      |                        ^
+        fix: ,

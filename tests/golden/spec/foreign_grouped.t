@@ -1,0 +1,11 @@
+return job {
+  model     = { "gpt2", layers = 2, width = 32, heads = 2, vocab = 256, positions = 64 },
+  data      = "synthetic",
+  train     = { batch = "8 sequences", microbatch = 2, steps = 10_000 },
+  optimizer = { "adamw", lr = 1e-3 },
+}
+-- >>> exit 1
+job.lua:4:64: error[syntax]: numbers are written without _
+    4 | "8 sequences", microbatch = 2, steps = 10_000 },
+      |                                        ^~~~~~
+        fix: 10000

@@ -1,0 +1,13 @@
+-- my job
+# two
+return job {
+  model     = { "gpt2", layers = 2, width = 32, heads = 2, vocab = 256, positions = 64 },
+  data      = "synthetic",
+  train     = { batch = "8 sequences", microbatch = 2, steps = 10 },
+  optimizer = { "adamw", lr = 1e-3 },
+}
+-- >>> exit 1
+job.lua:2:1: error[syntax]: a comment begins with --, not with #
+    2 | # two
+      | ^
+        fix: -- two

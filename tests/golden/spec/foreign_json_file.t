@@ -1,0 +1,10 @@
+{
+  "model": "gpt2",
+  "train": { "batch": 8 }
+}
+-- >>> exit 1
+job.lua:1:1: error[syntax]: a job file is Lua, not JSON: return job { ... }, keys without quotes, =
+    for :
+    1 | {
+      | ^
+        fix: return job {

@@ -1,0 +1,11 @@
+return job {
+  model     = { "gpt2", layers = 2, width = 32, heads = 2, vocab = 256, positions = 64 },
+  data      = "synthetic",
+  train     = { batch = "8 sequences", microbatch = 2, steps = 10 },
+  "optimizer": { "adamw", lr = 1e-3 },
+}
+-- >>> exit 1
+job.lua:5:3: error[syntax]: a key has no quotes, and = stands before its value, not :
+    5 |   "optimizer": { "adamw", lr = 1e-3 },
+      |   ^~~~~~~~~~~~
+        fix: optimizer = { "adamw", lr = 1e-3 }

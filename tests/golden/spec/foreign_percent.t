@@ -1,0 +1,12 @@
+return job {
+  model     = { "gpt2", layers = 2, width = 32, heads = 2, vocab = 256, positions = 64 },
+  data      = "synthetic",
+  train     = { batch = "8 sequences", microbatch = 2, steps = 10 },
+  memory = { budget = 90% },
+  optimizer = { "adamw", lr = 1e-3 },
+}
+-- >>> exit 1
+job.lua:5:23: error[syntax]: a number with a unit stands in quotes
+    5 |   memory = { budget = 90% },
+      |                       ^~~
+        fix: "90%"

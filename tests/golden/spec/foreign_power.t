@@ -1,0 +1,11 @@
+return job {
+  model     = { "gpt2", layers = 2, width = 32, heads = 2, vocab = 256, positions = 64 },
+  data      = "synthetic",
+  train     = { batch = "8 sequences", microbatch = 2, steps = 2**10 },
+  optimizer = { "adamw", lr = 1e-3 },
+}
+-- >>> exit 1
+job.lua:4:65: error[syntax]: a power is written with ^: 2^10
+    4 | 8 sequences", microbatch = 2, steps = 2**10 },
+      |                                        ^~
+        fix: ^

@@ -1,0 +1,12 @@
+return Job {
+  model     = { "gpt2", layers = 2, width = 32, heads = 2, vocab = 256, positions = 64 },
+  data      = "synthetic",
+  train     = { batch = "8 sequences", microbatch = 2, steps = 10 },
+  optimizer = { "adamw", lr = 1e-3 },
+}
+-- >>> exit 1
+job.lua:1:8: error[unknown-name]: nothing is named 'Job' here;
+    did you mean 'job'?
+    1 | return Job {
+      |        ^~~
+        fix: job

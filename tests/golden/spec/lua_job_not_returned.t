@@ -1,0 +1,10 @@
+local j = job {
+  model     = { "gpt2", layers = 2, width = 32, heads = 2, vocab = 256, positions = 64 },
+  data      = "synthetic",
+  train     = { batch = "8 sequences", microbatch = 2, steps = 10 },
+  optimizer = { "adamw", lr = 1e-3 },
+}
+-- >>> exit 1
+job.lua:1:11: error[not-a-job]: a job file ends with: return job { ... }; return is missing
+    1 | local j = job {
+      |           ^~~
