@@ -63,20 +63,33 @@ static void fix_value(Compile *c, const Value *value, int32_t field) {
   if (mended) fix_last(c, "%s = %s", spec_fields[field].key, mended);
 }
 
+/* dp = "auto", dp = -1: what is derived is left out. */
+static bool say_derived(Compile *c, const Value *value, int32_t field) {
+  const Raw *raw = value->raw;
+  bool is_auto = (raw->kind == RAW_TEXT && strcmp(raw->text, "auto") == 0) ||
+                 (raw->kind == RAW_NUMBER && raw->number == -1);
+  if (!is_auto || strcmp(spec_fields[field].initial, "=") != 0) return false;
+  fix_last(c, "remove %s", spec_fields[field].key);
+  note_at(c, (Span){0}, "it is derived when it is absent");
+  return true;
+}
+
 static bool refuse_type(Compile *c, const Value *value, int32_t field) {
   error_at(c, value->origin.span, "wrong-type", "%s: expected %s; got %s",
            field_name(c->arena, field), kind_example(&spec_fields[field], c->arena),
            raw_show(c->arena, value->raw));
-  fix_value(c, value, field);
+  if (!say_derived(c, value, field)) fix_value(c, value, field);
   return false;
 }
 
 static bool refuse_range(Compile *c, const Value *value, const Range *range) {
   bool is_share = strcmp(spec_fields[range->field].values, "fraction of lr") == 0;
-  return error_at(c, value->origin.span, "range", "%s is %s%s%.16g to %.16g; got %s",
-                  field_name(c->arena, range->field), is_share ? "a fraction of lr, " : "",
-                  range->is_open ? "above " : "", range->least, range->most,
-                  raw_show(c->arena, value->raw));
+  error_at(c, value->origin.span, "range", "%s is %s%s%.16g to %.16g; got %s",
+           field_name(c->arena, range->field), is_share ? "a fraction of lr, " : "",
+           range->is_open ? "above " : "", range->least, range->most,
+           raw_show(c->arena, value->raw));
+  say_derived(c, value, range->field);
+  return false;
 }
 
 static bool check_range(Compile *c, const Value *value, int32_t field, double number) {
@@ -109,10 +122,13 @@ static bool check_text(Compile *c, const Value *value, int32_t field, Job *job) 
                       field_name(c->arena, field));
   if (field == FIELD_job_name) {
     size_t good = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789._-");
-    if (!*text || text[good] || *text == '.' || *text == '-' || strlen(text) > 100)
-      return error_at(c, value->origin.span, "name",
-                      "a name has a-z 0-9 . _ - and begins with a letter or digit; got %s",
-                      raw_show(c->arena, value->raw));
+    if (!*text || text[good] || *text == '.' || *text == '-' || strlen(text) > 100) {
+      error_at(c, value->origin.span, "name",
+               "a name has a-z 0-9 . _ - and begins with a letter or digit; got %s",
+               raw_show(c->arena, value->raw));
+      fix_value(c, value, field);
+      return false;
+    }
   }
   *(const char **)field_at(job, field) = text;
   return true;

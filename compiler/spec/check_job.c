@@ -43,6 +43,8 @@ static bool set_head(Compile *c, int32_t section, const Value *head, Job *job) {
              is_fp16 ? "%s \"%s\" is not built yet; there are: %s" : "%s: \"%s\" is none of: %s",
              info->name, text_show(c->arena, word), info->head);
     if (near) fix_last(c, "%s = \"%s\"", info->name, near);
+    if (!near && section == SECTION_data && strpbrk(word, "./") && !strpbrk(word, "\"\\"))
+      fix_last(c, "data = { train = \"%s\" }", word);
     if (is_fp16) note_at(c, (Span){0}, "bf16 is as narrow, and has the range of fp32");
     return false;
   }

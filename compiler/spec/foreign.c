@@ -205,6 +205,28 @@ static bool habit_docstring(Scan *s, Foreign *found) {
              "three quotes are Python's; a comment begins with --, a long text with [[", fix);
 }
 
+static bool habit_environment(Scan *s, Foreign *found) {
+  if (*s->at != '$') return false;
+  return say(s, 1, found,
+             "$ reads nothing: a plan must not depend on who compiles it; write the value", NULL);
+}
+
+/* "8 sequences” : the text began with a plain quote and ends with a typographic one. */
+static bool habit_half_quote(Scan *s, Foreign *found) {
+  bool is_open = (*s->at == '"' || *s->at == '\'') && (s->end[-1] != *s->at || s->end == s->at + 1);
+  for (const char *p = s->at + 1; is_open && p < s->end; p++) {
+    int32_t length;
+    Foreign letter = {0};
+    if ((unsigned char)*p < 0xc0 || !foreign_letter(s->arena, s->line_start, p, &length, &letter) ||
+        !strstr(letter.message, "quote;") || p == s->at + 1)
+      continue;
+    const char *fix = arena_printf(s->arena, "\"%.*s\"", (int)(p - s->at - 1), s->at + 1);
+    return say(s, (int32_t)(p - s->at) + 1, found,
+               "the text ends with a typographic quote; it needs the one that it begins with", fix);
+  }
+  return false;
+}
+
 /* ---- habits: keys */
 
 /* `key = value` behind the sign that stands for the "=". */
@@ -296,10 +318,11 @@ static bool habit_two_commas(Scan *s, Foreign *found) {
 /* ---- habits: brackets */
 
 static bool habit_json_file(Scan *s, Foreign *found) {
-  if (s->before || *s->at != '{') return false;
-  return say(s, 1, found,
-             "a job file is Lua, not JSON: return job { ... }, keys without quotes, = for :",
-             "return job {");
+  if (s->before || (*s->at != '{' && *s->at != '[')) return false;
+  return say(
+      s, 1, found,
+      "a job file is Lua, not JSON or TOML: return job { ... }, keys without quotes, = for :",
+      "return job {");
 }
 
 static bool habit_list(Scan *s, Foreign *found) {
@@ -408,7 +431,7 @@ static bool habit_text_prefix(Scan *s, Foreign *found) {
 static bool habit_statement(Scan *s, Foreign *found) {
   static const char *const makers[] = {"let", "const", "var", "auto", "int", "float", NULL};
   static const char *const readers[] = {"import", "from", "using", "include", NULL};
-  static const char *const makes[] = {"def", "func", "fn", "class", "export", NULL};
+  static const char *const makes[] = {"def", "func", "fn", NULL};
   const char *next = skip_blanks(s->end);
   if (!s->is_first_on_line || s->depth > 0 || !is_name_start(*next)) return false;
   const char *word_end = next;
@@ -429,11 +452,24 @@ static bool habit_statement(Scan *s, Foreign *found) {
   return false;
 }
 
+/* for x in y:   if a:   elif a:   as in Python, whose blocks have a colon and no end. */
+static bool habit_block(Scan *s, Foreign *found) {
+  static const char *const words[] = {"for", "if", "while", "else", "elif", "try", "with", NULL};
+  if (word_is(s->at, s->end, "elif"))
+    return say(s, token_bytes(s), found, "the word is elseif", "elseif");
+  if (!s->is_first_on_line || s->depth > 0 || !is_word_of(s->at, s->end, words)) return false;
+  const char *line = rest_of_line(s->arena, s->at);
+  if (line[strlen(line) - 1] != ':') return false;
+  return say(s, token_bytes(s), found,
+             "blocks end with the word end: for i = 1, n do ... end, if a then ... end", NULL);
+}
+
 static Habit *const habits[] = {
-    habit_letter,       habit_backtick,   habit_json_file,   habit_docstring,   habit_hash,
-    habit_slashes,      habit_slash_star, habit_quoted_key,  habit_colon,       habit_compound_key,
-    habit_compared_key, habit_two_commas, habit_list,        habit_parentheses, habit_number,
-    habit_operator,     habit_add_to,     habit_text_prefix, habit_statement};
+    habit_half_quote,  habit_environment, habit_block,        habit_letter,       habit_backtick,
+    habit_json_file,   habit_docstring,   habit_hash,         habit_slashes,      habit_slash_star,
+    habit_quoted_key,  habit_colon,       habit_compound_key, habit_compared_key, habit_two_commas,
+    habit_list,        habit_parentheses, habit_number,       habit_operator,     habit_add_to,
+    habit_text_prefix, habit_statement};
 
 bool foreign_find(Arena *arena, const Source *source, int32_t first, int32_t last, Foreign *found) {
   if (!source->text) return false;

@@ -3,6 +3,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "compiler/spec/sandbox.h"
 #include "compiler/spec/sandbox_state.h"
@@ -177,8 +178,15 @@ static bool check_section(Compile *c, int32_t section, const Value *value, const
   if (!takes_head && word && refuse_later_word(c, at, section, word)) return false;
   if (raw->kind == RAW_TABLE) return check_table(c, info, raw, at, spans);
   if (raw->kind == RAW_TEXT && takes_head) return true;
-  return error_at(c, at, "wrong-type", "%s is a table of keys%s: %s = { ... }; got %s", info->name,
-                  takes_head ? ", or a word" : "", info->name, raw_show(c->arena, raw));
+  error_at(c, at, "wrong-type", "%s is a table of keys%s: %s = { ... }; got %s", info->name,
+           takes_head ? ", or a word" : "", info->name, raw_show(c->arena, raw));
+  const char *meant = NULL; /* precision = 16 */
+  if (raw->kind == RAW_NUMBER && section == SECTION_precision)
+    meant = meant_word(c->arena, info->name, info->head, arena_printf(c->arena, "%g", raw->number));
+  if (meant) fix_last(c, "%s = \"%s\"", info->name, meant);
+  if (raw->kind == RAW_NUMBER && section == SECTION_cluster && raw->number >= 1)
+    fix_last(c, "cluster = { \"here\", devices = %.0f }", raw->number);
+  return false;
 }
 
 /* A word, { word, changes } or { changes }. A word replaces the section as a whole. */
@@ -252,7 +260,9 @@ static bool load_base(Compile *c, lua_State *L, Merged *merged, Chain *chain,
                  base->text[0] == '/';
   if (!is_path) {
     error_at(c, at, "path", "a base file begins with ./ or /; got %s", raw_show(c->arena, base));
-    fix_last(c, "\"./%s\"", text_show(c->arena, base->text));
+    bool is_there = access(path_join(c->arena, file->directory, base->text), R_OK) == 0;
+    const char *word = text_show(c->arena, base->text);
+    fix_last(c, is_there || strstr(word, ".lua") ? "\"./%s\"" : "model = \"%s\"", word);
     return false;
   }
   return load_chain(c, L, merged, chain, path_join(c->arena, file->directory, base->text), at);

@@ -186,6 +186,17 @@ static const char *mended_flag(Arena *arena, const Raw *raw) {
   return SPELLED(words, next_word(arena, &text));
 }
 
+/* "My run" -> "my-run" */
+static const char *mended_name(Arena *arena, const char *text) {
+  char *name = arena_copy(arena, text);
+  if (!isalnum((unsigned char)*text) || strlen(text) > 100) return NULL;
+  for (char *p = name; *p; p++) {
+    *p = (char)tolower((unsigned char)*p);
+    if (!isalnum((unsigned char)*p) && !strchr("._-", *p)) *p = '-';
+  }
+  return arena_printf(arena, "\"%s\"", name);
+}
+
 static const char *quoted(Arena *arena, const char *text) {
   return text ? arena_printf(arena, "\"%s\"", text) : NULL;
 }
@@ -200,7 +211,11 @@ const char *mended_value(Arena *arena, int32_t field, const Raw *raw) {
   case KIND_COUNT_OR: return mended_count(arena, raw);
   case KIND_FLAG: return mended_flag(arena, raw);
   case KIND_COUNTS: return is_number ? arena_printf(arena, "{ %.15g }", raw->number) : NULL;
-  case KIND_TEXT: return is_number ? arena_printf(arena, "\"%.15g\"", raw->number) : NULL;
+  case KIND_TEXT:
+    if (field == FIELD_job_name && raw->kind == RAW_TEXT) return mended_name(arena, raw->text);
+    if (field == FIELD_checkpoint_resume && raw->kind == RAW_FLAG)
+      return raw->number != 0 ? "\"auto\"" : "\"never\"";
+    return is_number ? arena_printf(arena, "\"%.15g\"", raw->number) : NULL;
   case KIND_CHOICE: {
     const char *word = is_number               ? arena_printf(arena, "%.15g", raw->number)
                        : raw->kind == RAW_FLAG ? (raw->number != 0 ? "true" : "false")
@@ -212,6 +227,9 @@ const char *mended_value(Arena *arena, int32_t field, const Raw *raw) {
   case KIND_BYTES_OR:
     if (is_number) return quoted(arena, amount_of(arena, field, raw->number));
     if (raw->kind != RAW_TEXT) return NULL;
+    if (info->kind == KIND_AMOUNT && units_allow(info->values, "") && mended_count(arena, raw) &&
+        strstr(raw->text, "step"))
+      return mended_count(arena, raw); /* steps = "10 steps" */
     return quoted(arena, mended_amount(arena, is_bytes ? "bytes" : info->values, raw->text));
   default: return NULL;
   }

@@ -89,7 +89,7 @@ static const Meant nothing = {-1, -1};
 
 /* ---- words */
 
-const char *meant_word(Arena *arena, const char *where, const char *words, const char *word) {
+const char *translated_word(Arena *arena, const char *where, const char *words, const char *word) {
   for (int32_t i = 0; i < COUNT_OF(foreign_words); i++) {
     const Word *known = &foreign_words[i];
     size_t width = strlen(known->where); /* those of a section are those of its keys */
@@ -100,7 +100,12 @@ const char *meant_word(Arena *arena, const char *where, const char *words, const
   }
   for (int32_t i = 0; *word_at(arena, words, i); i++)
     if (is_same_name(word_at(arena, words, i), word)) return word_at(arena, words, i);
-  return nearest_of(arena, words, word);
+  return NULL;
+}
+
+const char *meant_word(Arena *arena, const char *where, const char *words, const char *word) {
+  const char *ours = translated_word(arena, where, words, word);
+  return ours ? ours : nearest_of(arena, words, word);
 }
 
 /* ---- the fix: the key where it belongs, with a value that it takes */
@@ -295,6 +300,7 @@ Meant refuse_name(Compile *c, Span at, int32_t section, const char *name, const 
       return nothing;
     }
   for (int32_t i = 0; i < COUNT_OF(renamed); i++)
-    if (is_same_name(renamed[i].theirs, name)) return refuse_renamed(c, at, full, &renamed[i], raw);
+    if (is_same_name(renamed[i].theirs, name) || is_same_name(renamed[i].theirs, full))
+      return refuse_renamed(c, at, full, &renamed[i], raw);
   return refuse_unknown(c, at, section, name, full, raw);
 }

@@ -122,7 +122,9 @@ const char *sandbox_find(Compile *c, const char *kind, const char *name, const c
   if (is_plain && access(path, R_OK) == 0) return path;
   TextList names = library_names(c, folder);
   if (strcmp(kind, "devices") == 0) VEC_PUSH(c->arena, &names, "cpu"); /* it needs no file */
+  if (strcmp(kind, "clusters") == 0) VEC_PUSH(c->arena, &names, "here");
   const char *near = nearest_name(c->arena, &names, name);
+  if (!near) near = translated_word(c->arena, one, join_names(c->arena, &names), name);
   size_t length = strlen(name);
   bool is_file = !is_plain || (length > 4 && strcmp(name + length - 4, ".lua") == 0);
   if (is_file && *name) {

@@ -76,8 +76,9 @@ typedef struct Raw Raw;
  * a section. `raw`: what stands behind the name, for the fix; NULL: nothing. */
 Meant refuse_name(Compile *c, Span at, int32_t section, const char *name, const Raw *raw);
 
-/* The one of `words` that `word` stands for elsewhere ("fp16", "AdamW"), or is nearest; NULL: none.
- * `where`: the section or key that takes it. */
+/* The one of `words` that `word` stands for elsewhere ("fp16", "AdamW"); NULL: none. `where`: the
+ * section or key that takes it. meant_word takes the nearest of them too. */
+const char *translated_word(Arena *arena, const char *where, const char *words, const char *word);
 const char *meant_word(Arena *arena, const char *where, const char *words, const char *word);
 
 /* Refuses a word of a section that takes none so far: parallel = "auto". False: it is not known. */

@@ -9,3 +9,4 @@ return job {
 job.lua:6:10: error[name]: a name has a-z 0-9 . _ - and begins with a letter or digit; got "My Job!"
     6 |   name = "My Job!",
       |          ^~~~~~~~~
+        fix: name = "my-job-"

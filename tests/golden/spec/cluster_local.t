@@ -1,0 +1,12 @@
+return job {
+  model     = { "gpt2", layers = 2, width = 32, heads = 2, vocab = 256, positions = 64 },
+  data      = "synthetic",
+  train     = { batch = "8 sequences", microbatch = 2, steps = 10 },
+  cluster = "local",
+  optimizer = { "adamw", lr = 1e-3 },
+}
+-- >>> exit 1
+job.lua:5:13: error[unknown-preset]: no cluster is named 'local'; did you mean 'here'?
+    5 |   cluster = "local",
+      |             ^~~~~~~
+        fix: "here"

@@ -1,0 +1,12 @@
+for i in range(3):
+  pass
+return job {
+  model     = { "gpt2", layers = 2, width = 32, heads = 2, vocab = 256, positions = 64 },
+  data      = "synthetic",
+  train     = { batch = "8 sequences", microbatch = 2, steps = 10 },
+  optimizer = { "adamw", lr = 1e-3 },
+}
+-- >>> exit 1
+job.lua:1:1: error[syntax]: blocks end with the word end: for i = 1, n do ... end, if a then ... end
+    1 | for i in range(3):
+      | ^~~

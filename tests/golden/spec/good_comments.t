@@ -1,0 +1,9 @@
+-- café “quoted”
+return job {
+  model     = { "gpt2", layers = 2, width = 32, heads = 2, vocab = 256, positions = 64 },
+  data      = "synthetic",
+  train     = { batch = "8 sequences", microbatch = 2, steps = 10 },
+  optimizer = { "adamw", lr = 1e-3 },
+}
+-- >>> exit 0
+job.lua: right
