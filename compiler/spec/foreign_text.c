@@ -179,8 +179,8 @@ const char *foreign_as_lua(Arena *arena, const char *from, const char *end) {
       out = arena_printf(arena, "%s%s", out, key);
       continue;
     }
-    char letter = *p == '[' ? '{' : *p == ']' ? '}' : *p;
-    out = arena_printf(arena, "%s%c", out, letter);
+    const char letter[2] = {*p, 0};
+    out = arena_printf(arena, "%s%s", out, *p == '[' ? "{" : *p == ']' ? "}" : letter);
     p++;
   }
   return out;
