@@ -12,4 +12,4 @@ return { nodes = 1, devices = 2, device = "./mine.lua", intra = "100GB/s", inter
 -- FILE: other/mine.lua
 return { memory = "24GiB", reserve = "1GB", fp32 = "30TFLOP/s", bf16 = "60TFLOP/s", bandwidth = "900GB/s" }
 -- >>> exit 0
-cluster.device         ./other/mine.lua             preset: other/site.lua:1:43
+cluster.device         ./other/mine.lua        preset: other/site.lua:1:43

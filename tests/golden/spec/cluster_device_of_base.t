@@ -11,4 +11,4 @@ return job {
 -- FILE: sub/mine.lua
 return { memory = "24GiB", reserve = "1GB", fp32 = "30TFLOP/s", bf16 = "60TFLOP/s", bandwidth = "900GB/s" }
 -- >>> exit 0
-cluster.device         ./sub/mine.lua               base: sub/base.lua:6:36
+cluster.device         ./sub/mine.lua          base: sub/base.lua:6:36

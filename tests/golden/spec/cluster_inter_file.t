@@ -7,11 +7,15 @@ return job {
   cluster = { "dgx-h100", nodes = 2, inter = "800Gb/s", intra = "200GB/s" },
 }
 -- >>> exit 0
-cluster                dgx-h100                     job: job.lua:6:15
-cluster.nodes          2                            job: job.lua:6:35
-cluster.devices        8                            preset: SPECS/clusters/dgx-h100.lua:2:31
-cluster.device         h100-sxm                     preset: SPECS/clusters/dgx-h100.lua:2:43
-cluster.memory         85.5 GB                      preset: SPECS/devices/h100-sxm.lua:2:19
-cluster.cores          112                          preset: SPECS/clusters/dgx-h100.lua:2:63
-cluster.intra          200 GB/s                     job: job.lua:6:65
-cluster.inter          100 GB/s                     job: job.lua:6:46
+cluster                dgx-h100                job: job.lua:6:15
+cluster.nodes          2                       job: job.lua:6:35
+cluster.devices        8                       preset:
+                                               SPECS/clusters/dgx-h100.lua:2:31
+cluster.device         h100-sxm                preset:
+                                               SPECS/clusters/dgx-h100.lua:2:43
+cluster.memory         85.5 GB                 preset:
+                                               SPECS/devices/h100-sxm.lua:2:19
+cluster.cores          112                     preset:
+                                               SPECS/clusters/dgx-h100.lua:2:63
+cluster.intra          200 GB/s                job: job.lua:6:65
+cluster.inter          100 GB/s                job: job.lua:6:46

@@ -7,11 +7,15 @@ return job {
   cluster = { "dgx-h100", nodes = 2 },
 }
 -- >>> exit 0
-cluster                dgx-h100                     job: job.lua:6:15
-cluster.nodes          2                            job: job.lua:6:35
-cluster.devices        8                            preset: SPECS/clusters/dgx-h100.lua:2:31
-cluster.device         h100-sxm                     preset: SPECS/clusters/dgx-h100.lua:2:43
-cluster.memory         85.5 GB                      preset: SPECS/devices/h100-sxm.lua:2:19
-cluster.cores          8                            -D cluster.cores=8
-cluster.intra          450 GB/s                     preset: SPECS/clusters/dgx-h100.lua:2:76
-cluster.inter          100 GB/s                     -D cluster.inter=800Gb/s
+cluster                dgx-h100                job: job.lua:6:15
+cluster.nodes          2                       job: job.lua:6:35
+cluster.devices        8                       preset:
+                                               SPECS/clusters/dgx-h100.lua:2:31
+cluster.device         h100-sxm                preset:
+                                               SPECS/clusters/dgx-h100.lua:2:43
+cluster.memory         85.5 GB                 preset:
+                                               SPECS/devices/h100-sxm.lua:2:19
+cluster.cores          8                       -D cluster.cores=8
+cluster.intra          450 GB/s                preset:
+                                               SPECS/clusters/dgx-h100.lua:2:76
+cluster.inter          100 GB/s                -D cluster.inter=800Gb/s

@@ -5,7 +5,8 @@ schedule: learning rate over steps
     default: constant
 
   warmup          0             linear from warmup_floor to lr
-  warmup_floor    0             where warm-up starts
-  floor           0             where decay ends
+  warmup_floor    0             where warm-up starts, as a fraction of lr
+  floor           0             where decay ends, as a fraction of lr: 0.1 is a
+                                tenth of it
   over            derived       length of the decay, warm-up included; derived:
                                 train.steps
