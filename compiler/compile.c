@@ -35,6 +35,7 @@ static Graph *make_graph(Draft *d, Model *model, bool training) {
   Graph *g =
       model_trace(d->compile, model, job->train.microbatch, derived->sample_tokens, training);
   if (g == NULL) return NULL;
+  if (training) d->graph_id = graph_identity(g);
   g->threads = (int32_t)d->cluster->threads;
   g->loss_count = derived->batch_samples * derived->sample_tokens;
   if (training) d->parameters = model_parameters(g);

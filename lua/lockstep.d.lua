@@ -78,7 +78,7 @@
 ---@field path? string the folder of checkpoints. Default: {run}/checkpoint
 ---@field every? string how often: a duration, or "N steps". Default: 30m
 ---@field keep? integer|string newest retained. Default: 2
----@field resume? string auto: newest valid one in path. Default: auto
+---@field resume? string auto: newest whole one in path, if the job is still that experiment; anyway, PATH: also of another experiment. Default: auto
 
 ---@class (exact) lockstep.log
 ---@field dir? string the run directory {run}: plan, metrics, loss curve, checkpoints. Default: runs/{name}

@@ -16,7 +16,10 @@
 static const char usage[] =
     "usage: lockstep-rank PLAN [options]\n"
     "  --steps N                  stop after step N of the plan's\n"
-    "  --resume auto|never|FILE   start from the newest checkpoint, from nothing, or from FILE\n"
+    "  --resume auto|never|anyway|FILE\n"
+    "                             start from the newest checkpoint if the job is still that\n"
+    "                             experiment, from nothing, from the newest whatever differs,\n"
+    "                             or from FILE, whatever differs\n"
     "  --kernels fast|reference   which kernels to run; reference is plain and slow\n"
     "  --quiet                    errors only\n"
     "  --no-plot                  no loss curve in the terminal\n"
@@ -84,8 +87,10 @@ static bool parse_value(RunOptions *options, const char *name, const char *value
     return reference || strcmp(value, "fast") == 0 ||
            status_fail(status, STATUS_USER, "--kernels wants fast or reference, not '%s'", value);
   }
-  bool automatic = strcmp(value, "auto") == 0, never = strcmp(value, "never") == 0;
-  options->resume = automatic ? RESUME_AUTO : never ? RESUME_NEVER : RESUME_PATH;
+  options->resume = strcmp(value, "auto") == 0     ? RESUME_AUTO
+                    : strcmp(value, "never") == 0  ? RESUME_NEVER
+                    : strcmp(value, "anyway") == 0 ? RESUME_ANYWAY
+                                                   : RESUME_PATH;
   options->resume_path = value;
   return true;
 }

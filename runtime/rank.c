@@ -11,6 +11,7 @@
 #include "runtime/data/stage.h"
 #include "runtime/programs.h"
 #include "runtime/replay.h"
+#include "runtime/resume.h"
 #include "runtime/schedule.h"
 
 typedef struct Rank {
@@ -150,8 +151,10 @@ static bool run_init(Rank *rank, Status *status) {
   if (rank->run->resumes) {
     Run *run = rank->run;
     hostile_allow(&rank->replay.hostile, rank->arena->base, rank->arena->size_bytes);
-    checkpoint_restore(&run->checkpoint, rank->arena->base, rank->plan, &run->mesh, rank->number);
+    bool restored = checkpoint_restore(&run->checkpoint, rank->arena->base, rank->plan, &run->mesh,
+                                       rank->number, status);
     hostile_forbid(&rank->replay.hostile, rank->arena->base, rank->arena->size_bytes);
+    if (!restored) return false;
   }
   return true;
 }
@@ -360,13 +363,18 @@ static bool close_report(Rank *rank, Status *status) {
 
 static bool live(Rank *rank, Status *status) {
   Run *run = rank->run;
-  if (!open_rank(rank, status) || !measure_peak(rank, status)) return false;
-  if (rank->number == 0 && !open_report(rank, status)) return false;
+  if (!open_rank(rank, status) || !measure_peak(rank, status) || !run_init(rank, status) ||
+      !meet(rank, status))
+    return false;
+  /* All ranks are up and have their state: from here on files of earlier runs are touched. */
+  if (rank->number == 0 && (!resume_clear_way(run, status) || !open_report(rank, status)))
+    return false;
   if (checkpoints(rank) && writes_state(rank) &&
-      !checkpoint_store_open(&rank->store, run->plan, &run->mesh, rank->number, status))
+      !checkpoint_store_open(&rank->store, run->plan, &run->mesh, rank->number, run->data_sum,
+                             status))
     return false;
   rank->saved_ns = now_ns();
-  if (!run_init(rank, status) || !run_steps(rank, status)) return false;
+  if (!run_steps(rank, status)) return false;
   return rank->number != 0 || close_report(rank, status);
 }
 

@@ -30,6 +30,7 @@ typedef struct Run {
   int64_t first_step;
   int64_t last_step;
   int64_t samples_before;
+  uint64_t data_sum;        /* of the training data */
   double *peak_flops_per_s; /* one per rank, written before the first meeting */
   int32_t peak_size;
   RankMemory *memory; /* one per rank, written before the last meeting */

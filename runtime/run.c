@@ -1,9 +1,7 @@
 /* run.c -- what a process does around its ranks. */
 #include "runtime/run.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "runtime/boot/local.h"
@@ -11,6 +9,7 @@
 #include "runtime/folder.h"
 #include "runtime/metrics/text.h"
 #include "runtime/rank.h"
+#include "runtime/resume.h"
 
 atomic_bool run_stop_requested;
 atomic_bool run_is_steady;
@@ -23,49 +22,6 @@ RunOptions run_defaults(const Plan *plan) {
       .resume = (Resume)plan->jobs[0].resume,
       .resume_path = plan_string(plan, plan->jobs[0].resume_path),
   };
-}
-
-static void warn_skipped(const char *why) {
-  Text text;
-  text_start(&text, STDERR_FILENO);
-  text_add(&text, "warning: checkpoint skipped: %s\n", why);
-  (void)text_flush(&text);
-}
-
-/* Which checkpoint to start from, if any; decided once for all ranks. */
-static bool find_checkpoint(Run *run, Status *status) {
-  const PlanJob *job = &run->plan->jobs[0];
-  if (run->options->resume == RESUME_AUTO) {
-    const char *directory = plan_string(run->plan, job->checkpoint_dir);
-    run->resumes = checkpoint_open_newest(&run->checkpoint, directory, warn_skipped, status);
-    if (!run->resumes && status->code != 0) return false;
-  }
-  if (run->options->resume == RESUME_PATH) {
-    run->resumes = checkpoint_set_open(&run->checkpoint, run->options->resume_path, status);
-    if (!run->resumes) return false;
-  }
-  if (!run->resumes) return true;
-  if (!checkpoint_match(&run->checkpoint, run->plan, &run->mesh, status)) return false;
-  run->first_step = run->checkpoint.at[0].header->step + 1;
-  run->samples_before = run->checkpoint.at[0].header->samples;
-  return true;
-}
-
-/* What an earlier run saved of the steps to come is kept, out of the way. */
-static bool clear_way(const Run *run, Status *status) {
-  CheckpointAside aside;
-  const char *directory = plan_string(run->plan, run->plan->jobs[0].checkpoint_dir);
-  if (!checkpoint_set_aside(directory, run->first_step, &aside, status)) return false;
-  if (aside.count == 0) return true;
-  Text text;
-  text_start(&text, STDERR_FILENO);
-  text_add(&text, "kept     %d checkpoint%s of an earlier run in %s\n", aside.count,
-           aside.count == 1 ? "" : "s", aside.path);
-  if (aside.removed > 0)
-    text_add(&text, "removed  %d older folder%s earlier.N: the newest %d are kept\n", aside.removed,
-             aside.removed == 1 ? "" : "s", CHECKPOINT_EARLIER_KEEP);
-  (void)text_flush(&text);
-  return true;
 }
 
 static bool lock_folder(Lock *lock, const char *folder, Status *status) {
@@ -114,11 +70,11 @@ static bool open_run(Run *run, Status *status) {
   run->last_step = job->steps;
   if (run->options->steps > 0 && run->options->steps < job->steps)
     run->last_step = run->options->steps;
-  if (!find_checkpoint(run, status) || !check_memory(run, status) || !clear_way(run, status))
-    return false;
   if (!samples_open(&run->train, run->plan, false, status) ||
       !samples_open(&run->valid, run->plan, true, status))
     return false;
+  run->data_sum = samples_identity(&run->train);
+  if (!resume_find(run, status) || !check_memory(run, status)) return false;
   run->unigram = samples_unigram_entropy(&run->train);
   int32_t threads = job->threads < 1 ? 1 : (int32_t)job->threads;
   run->first_core = boot_first_core(run->mesh.rank_count, threads);
@@ -160,13 +116,7 @@ bool run_job(const Plan *plan, const RunOptions *options, Status *status) {
   run->plan = plan;
   run->options = options;
   bool done = open_run(run, status);
-  if (done && run->first_step > run->last_step) {
-    if (!options->quiet)
-      fprintf(stderr, "done     %s is at step %lld; the run ends at step %lld\n",
-              run->checkpoint.at[0].path, (long long)(run->first_step - 1),
-              (long long)run->last_step);
-  } else if (done)
-    done = boot_local(run->mesh.rank_count, rank_main, abort_all, run, status);
+  if (done) done = boot_local(run->mesh.rank_count, rank_main, abort_all, run, status);
   if (done) status->code = run->stopped ? STATUS_STOPPED : STATUS_DONE;
   close_run(run);
   return done;

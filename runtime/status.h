@@ -18,7 +18,7 @@ enum {
   STATUS_ECHO = 6          /* ended because another rank did, whose error says why */
 };
 
-enum { STATUS_TEXT_BYTES = 512 };
+enum { STATUS_TEXT_BYTES = 1536 };
 
 typedef struct Status {
   int32_t code;

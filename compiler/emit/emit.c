@@ -71,9 +71,10 @@ static void emit_job(Tables *t, const Draft *d, int64_t parameters) {
   bool by_steps = job->checkpoint.every.unit == UNIT_STEPS;
   DimId vocab = graph_dim(d->train, "vocab");
   const char *resume = job->checkpoint.resume;
-  Resume resume_kind = strcmp(resume, "auto") == 0    ? RESUME_AUTO
-                       : strcmp(resume, "never") == 0 ? RESUME_NEVER
-                                                      : RESUME_PATH;
+  Resume resume_kind = strcmp(resume, "auto") == 0     ? RESUME_AUTO
+                       : strcmp(resume, "never") == 0  ? RESUME_NEVER
+                       : strcmp(resume, "anyway") == 0 ? RESUME_ANYWAY
+                                                       : RESUME_PATH;
   PlanJob record = {
       .seed = (uint64_t)job->train.seed,
       .steps = derived->steps,
@@ -482,6 +483,7 @@ void emit_plan(const Draft *d, int64_t parameters, Plan *plan) {
   t->arena = d->compile->arena;
   table_string(t, "");
   emit_job(t, d, parameters);
+  emit_settings(t, d);
   emit_inputs(t, d);
   emit_files(t, d);
   for (MeshAxis axis = MESH_REPLICATE; axis < MESH_AXES; axis++)

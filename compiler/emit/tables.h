@@ -15,6 +15,8 @@ typedef struct Tables {
 
 #define TABLE_PUSH(t, table, ...) VEC_PUSH((t)->arena, &(t)->table, __VA_ARGS__)
 
+void emit_settings(Tables *t, const Draft *d);
+
 uint32_t table_string(Tables *t, const char *text); /* NULL is "" */
 uint32_t table_kernel(Tables *t, const char *name);
 

@@ -177,7 +177,7 @@ static const char *value_text(Arena *arena, const Job *job, int32_t field) {
   return "";
 }
 
-static const char *origin_text(Arena *arena, const Origin *origin) {
+const char *origin_text(Arena *arena, const Origin *origin) {
   static const char *const kinds[] = {"default", "derived", "preset", "base", "job", "-D"};
   if (origin->kind == ORIGIN_OVERRIDE) return origin->span.file;
   if (origin->kind == ORIGIN_DERIVED && origin->rule)

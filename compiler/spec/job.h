@@ -4,6 +4,7 @@
 #define LOCKSTEP_JOB_H
 
 #include "compiler/base/base.h"
+#include "runtime/plan/plan.h"
 
 typedef enum Unit {
   UNIT_NONE,
@@ -201,6 +202,16 @@ typedef struct ModelFacts {
 
 bool spec_derive(Compile *c, Job *job, const Cluster *cluster, const ModelFacts *model,
                  Derived *derived);
+
+/* A key of the resolved job. Equal values are equal texts, however they were written. */
+typedef struct Setting {
+  SettingEffect effect;
+  const char *key, *value, *origin; /* "optimizer.lr", "0.001", "job: tiny.lua:8:29" */
+} Setting;
+typedef VEC(Setting) SettingList;
+
+/* Every key, of a job that compile has completed. */
+SettingList spec_settings(Arena *arena, const Job *job, const Derived *derived);
 
 /* Resolves job->cluster against specs/clusters and specs/devices, and the machine for "here". */
 bool spec_cluster(Compile *c, Job *job, const Machine *machine, Cluster *cluster);

@@ -167,8 +167,9 @@ const char *mended_value(Arena *arena, int32_t field, const Raw *raw);
 
 /* ---- origins (fields.c) */
 
-bool field_is_said(const Job *job, int32_t field); /* by a file or -D */
-Span field_place(const Job *job, int32_t field);   /* of its value, else the job */
+const char *origin_text(Arena *arena, const Origin *origin); /* "job: tiny.lua:8:29" (help.c) */
+bool field_is_said(const Job *job, int32_t field);           /* by a file or -D */
+Span field_place(const Job *job, int32_t field);             /* of its value, else the job */
 void field_derive(Job *job, int32_t field, const char *rule);
 
 /* "conflict": the key is written where it changes nothing. `owner`: what it is for; `state`: what

@@ -1,16 +1,19 @@
 /* checkpoint.h -- the state of a run in one file: every persistent tensor, the step and the data
  * position.
  *
- *   [CheckpointHeader][CheckpointEntry x entry_count][names][tensors, each aligned to 64 bytes]
+ *   [CheckpointHeader][CheckpointPart, if it has one][CheckpointEntry x entry_count]
+ *   [CheckpointSetting x setting_count][text][tensors, each aligned to 64 bytes]
  *
  * When ranks have different parts of the state (PlanJob.state_axes), each rank that stands first
- * along all other axes writes one: rank 0 step_N.ckpt, rank r step_N.ckpt.rRRRRR. Such files are of
- * version 2 and have a CheckpointPart after the header. Rank 0's is renamed last: its name means
- * that all are there.
+ * along all other axes writes one: rank 0 step_N.ckpt, rank r step_N.ckpt.rRRRRR, each with a
+ * CheckpointPart. Rank 0's is renamed last: its name means that all are there.
  *
- * Numbers are little-endian. An entry is one layer of one tensor. header_sum covers entries and
- * names, each entry has the checksum of its bytes. A file is written beside its name, synced and
- * renamed: a name means a whole file. */
+ * Numbers are little-endian. An entry is one layer of one tensor; the settings are those of the
+ * plan that wrote the file. table_sum covers what stands between header and tensors, each entry has
+ * the checksum of its bytes. A file is written beside its name, synced and renamed: a name means a
+ * whole file.
+ *
+ * Files are read, never mapped: a disk that fails is an error to report, not a signal. */
 #ifndef LOCKSTEP_CHECKPOINT_H
 #define LOCKSTEP_CHECKPOINT_H
 
@@ -20,11 +23,11 @@
 
 #define CHECKPOINT_MAGIC "LSTEPCKP"
 enum {
-  CHECKPOINT_VERSION = 1,
-  CHECKPOINT_VERSION_PARTS = 2,
+  CHECKPOINT_VERSION = 3,
   CHECKPOINT_KEEP_MAX = 1024,
   CHECKPOINT_EARLIER_KEEP = 3, /* folders earlier.N, the newest */
   CHECKPOINT_PATH_BYTES = 4096,
+  CHECKPOINT_TABLE_BYTES_MAX = 64 << 20, /* more is no table of any model */
   CHECKPOINT_AXIS_NAME_BYTES = 16
 };
 
@@ -32,12 +35,16 @@ typedef struct CheckpointHeader {
   char magic[8];
   uint32_t version;
   uint32_t entry_count;
-  uint64_t names_bytes;
+  uint32_t setting_count;
+  uint32_t part_count; /* 0 or 1 */
+  uint64_t text_bytes;
   uint64_t file_bytes;
   uint64_t plan_id;
-  uint64_t seed;
+  uint64_t data_sum;   /* samples_identity of the training data */
   int64_t step;        /* the last one done */
+  int64_t last_step;   /* of the job that wrote it */
   int64_t samples;     /* consumed so far */
+  double lr;           /* of `step` */
   uint64_t table_sum;  /* of what stands before the tensors */
   uint64_t header_sum; /* of the fields above */
 } CheckpointHeader;
@@ -47,11 +54,19 @@ typedef struct CheckpointEntry {
   uint64_t size_bytes;
   uint64_t sum;
   int64_t elements;
-  uint32_t name; /* offset in names */
+  uint32_t name; /* offset in the text */
   uint32_t kind;
   uint32_t dtype;
   int32_t layer; /* -1: not of a stack */
 } CheckpointEntry;
+
+/* A PlanSetting; offsets in the text. */
+typedef struct CheckpointSetting {
+  uint32_t effect;
+  uint32_t key;
+  uint32_t value;
+  uint32_t origin;
+} CheckpointSetting;
 
 /* Whose part of the state a file has: the mesh that it was written on, and the rank. */
 typedef struct CheckpointPart {
@@ -79,8 +94,10 @@ typedef struct CheckpointStore {
   int32_t keep;
   int32_t count;
   int64_t step[CHECKPOINT_KEEP_MAX]; /* ascending */
-  uint8_t *table;                    /* room for part, entries and names */
+  uint8_t *table;                    /* room for part, entries, settings and text */
   uint64_t table_bytes;
+  uint64_t text_bytes;
+  uint64_t data_sum;
   uint32_t entry_count;
 } CheckpointStore;
 
@@ -96,9 +113,9 @@ typedef struct CheckpointAside {
 bool checkpoint_set_aside(const char *directory, int64_t first_step, CheckpointAside *aside,
                           Status *status);
 
-/* For a rank that writes. Makes the directory. */
+/* For a rank that writes. Makes the directory. `data_sum` names the training data. */
 bool checkpoint_store_open(CheckpointStore *store, const Plan *plan, const Mesh *mesh, int32_t rank,
-                           Status *status);
+                           uint64_t data_sum, Status *status);
 void checkpoint_store_close(CheckpointStore *store);
 
 /* Writes the rank's file: under its own name, but rank 0's under a temporary one. */
@@ -109,44 +126,87 @@ bool checkpoint_write(CheckpointStore *store, const uint8_t *arena, int64_t step
  */
 bool checkpoint_publish(CheckpointStore *store, int64_t step, Status *status);
 
-/* A checkpoint that was read and is whole. */
+/* One file of a checkpoint that was read and is whole. */
 typedef struct Checkpoint {
-  char path[CHECKPOINT_PATH_BYTES];
+  char *path;
+  void *block; /* holds what the rest points to */
   const CheckpointHeader *header;
   const CheckpointPart *part; /* NULL: the file has all of the state */
   const CheckpointEntry *entry;
-  const char *names;
-  void *mapped;
-  size_t mapped_bytes;
+  const CheckpointSetting *setting;
+  const char *text;
 } Checkpoint;
 
-/* Maps the file; checks header and every checksum. */
-bool checkpoint_open(Checkpoint *checkpoint, const char *path, Status *status);
+/* What is wrong with a file. */
+typedef enum CheckpointFault {
+  CHECKPOINT_UNREAD,  /* it could not be read: nobody knows what is in it; STATUS_WORLD */
+  CHECKPOINT_ABSENT,  /* there is none at this path */
+  CHECKPOINT_FOREIGN, /* of another format */
+  CHECKPOINT_DAMAGED  /* it was read, and is not what was written: an older one may serve */
+} CheckpointFault;
+
+/* Reads the file: header, table and every checksum. What a header says is believed only as far as
+ * the file is long. False: `fault` says what kind of failure `status` tells of. */
+bool checkpoint_open(Checkpoint *checkpoint, const char *path, CheckpointFault *fault,
+                     Status *status);
 void checkpoint_close(Checkpoint *checkpoint);
 
-/* All files of one checkpoint, by the rank that wrote them; only rank 0's when it has no parts. */
+/* All files of one checkpoint, by the rank that wrote them; only rank 0's when it has no parts, or
+ * when they are of another mesh than the plan's. */
 typedef struct CheckpointSet {
   Checkpoint *at; /* those of ranks that wrote none are zero */
   int32_t count;
+  CheckpointFault fault; /* when it could not be opened */
 } CheckpointSet;
 
 /* Opens step_N.ckpt at `path` and the other ranks' files beside it; all must be whole and of the
  * same step of the same plan. */
-bool checkpoint_set_open(CheckpointSet *set, const char *path, Status *status);
+bool checkpoint_set_open(CheckpointSet *set, const char *path, const Plan *plan, Status *status);
 void checkpoint_set_close(CheckpointSet *set);
 
 /* Opens the newest whole checkpoint of the directory. `skipped` is called with a line about each
- * newer one that is not. False with status code 0: there is none. */
-bool checkpoint_open_newest(CheckpointSet *set, const char *directory,
+ * newer one that is damaged. False with status code 0: there is none. False with another code: the
+ * newest one, or the directory, cannot be read, or is of another format. */
+bool checkpoint_open_newest(CheckpointSet *set, const char *directory, const Plan *plan,
                             void skipped(const char *why), Status *status);
 
-/* Whether it holds exactly the persistent tensors of every rank, for this mesh if it is in parts
- * and for this seed; else says what differs. */
-bool checkpoint_match(const CheckpointSet *set, const Plan *plan, const Mesh *mesh, Status *status);
+/* A key whose value is not what the checkpoint was made with. */
+typedef struct CheckpointChange {
+  const char *key;
+  const char *before; /* "none": the checkpoint's job did not have the key */
+  const char *after;
+  uint32_t effect; /* SettingEffect */
+  bool is_derived; /* in both: it follows from other keys */
+} CheckpointChange;
 
-/* Fills in what `rank` has of the state. */
-void checkpoint_restore(const CheckpointSet *set, uint8_t *arena, const Plan *plan,
-                        const Mesh *mesh, int32_t rank);
+typedef struct CheckpointChanges {
+  CheckpointChange *at;
+  int32_t count;
+} CheckpointChanges;
+
+/* What differs between the job that wrote a checkpoint and the plan's, in the plan's order. Models
+ * and data are compared by what they are, not by what they are called. False: no memory. */
+bool checkpoint_changes(const Checkpoint *checkpoint, const Plan *plan, uint64_t data_sum,
+                        CheckpointChanges *changes, Status *status);
+void checkpoint_changes_free(CheckpointChanges *changes);
+
+/* "optimizer.lr 0.001 -> 0.005, train.seed 1 -> 2" of the changes with one of `effects` (bits),
+ * those that follow from others only when asked; how many they are. */
+int32_t checkpoint_changes_text(const CheckpointChanges *changes, uint32_t effects, bool derived,
+                                char *text, size_t text_bytes);
+
+/* Whether it holds exactly the persistent tensors of every rank, for this mesh if it is in parts;
+ * else says what differs, by the user's keys where `changes` explain it. */
+bool checkpoint_match(const CheckpointSet *set, const Plan *plan, const Mesh *mesh,
+                      const CheckpointChanges *changes, Status *status);
+
+/* Reads what `rank` has of the state, and checks it again. */
+bool checkpoint_restore(const CheckpointSet *set, uint8_t *arena, const Plan *plan,
+                        const Mesh *mesh, int32_t rank, Status *status);
+
+/* Reads from a file. False: `fault` and `status` say why. Short files are damaged. */
+bool checkpoint_read(int descriptor, const char *path, void *bytes, size_t count, uint64_t offset,
+                     CheckpointFault *fault, Status *status);
 
 /* The step of a file named step_N.ckpt, or -1; with `rest` also of names that go on after it. */
 int64_t checkpoint_step_of(const char *file_name, const char **rest);

@@ -5,8 +5,6 @@
 
 #include "kernels/philox.h"
 
-#define LANES ((size_t)4)
-
 static const uint64_t odd = 0x9E3779B97F4A7C15u;
 
 static uint64_t turn(uint64_t lane, uint64_t word) {
@@ -14,12 +12,17 @@ static uint64_t turn(uint64_t lane, uint64_t word) {
   return lane << 29 | lane >> 35;
 }
 
-uint64_t checksum(const void *bytes, size_t count) {
+void checksum_begin(Checksum *sum) {
+  *sum = (Checksum){.lane = {1, 2, 3, 4}};
+}
+
+void checksum_add(Checksum *sum, const void *bytes, size_t count) {
   const uint8_t *at = bytes;
-  uint64_t lane[LANES] = {1, 2, 3, 4};
+  uint64_t lane[CHECKSUM_LANES];
+  memcpy(lane, sum->lane, sizeof lane);
   size_t left = count;
-  for (; left >= 8 * LANES; left -= 8 * LANES)
-    for (size_t i = 0; i < LANES; i++, at += 8) {
+  for (; left >= CHECKSUM_BLOCK_BYTES; left -= CHECKSUM_BLOCK_BYTES)
+    for (size_t i = 0; i < CHECKSUM_LANES; i++, at += 8) {
       uint64_t word;
       memcpy(&word, at, 8);
       lane[i] = turn(lane[i], word);
@@ -32,8 +35,20 @@ uint64_t checksum(const void *bytes, size_t count) {
     at += take;
     left -= take;
   }
-  uint64_t sum = count;
-  for (size_t i = 0; i < LANES; i++)
-    sum = philox_mix(sum, lane[i]);
-  return sum;
+  memcpy(sum->lane, lane, sizeof lane);
+  sum->count += count;
+}
+
+uint64_t checksum_end(const Checksum *sum) {
+  uint64_t mixed = sum->count;
+  for (size_t i = 0; i < CHECKSUM_LANES; i++)
+    mixed = philox_mix(mixed, sum->lane[i]);
+  return mixed;
+}
+
+uint64_t checksum(const void *bytes, size_t count) {
+  Checksum sum;
+  checksum_begin(&sum);
+  checksum_add(&sum, bytes, count);
+  return checksum_end(&sum);
 }

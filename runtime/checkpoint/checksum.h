@@ -5,6 +5,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum { CHECKSUM_LANES = 4, CHECKSUM_BLOCK_BYTES = 8 * CHECKSUM_LANES };
+
 uint64_t checksum(const void *bytes, size_t count);
+
+/* The same for bytes that come in pieces: each but the last a multiple of CHECKSUM_BLOCK_BYTES. */
+typedef struct Checksum {
+  uint64_t lane[CHECKSUM_LANES];
+  uint64_t count;
+} Checksum;
+
+void checksum_begin(Checksum *sum);
+void checksum_add(Checksum *sum, const void *bytes, size_t count);
+uint64_t checksum_end(const Checksum *sum);
 
 #endif

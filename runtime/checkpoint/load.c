@@ -4,116 +4,229 @@
 #include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "runtime/checkpoint/checkpoint.h"
 #include "runtime/checkpoint/checksum.h"
 
-static bool map_file(Checkpoint *checkpoint, Status *status) {
-  int descriptor = open(checkpoint->path, O_RDONLY | O_CLOEXEC);
-  struct stat state;
-  if (descriptor < 0 || fstat(descriptor, &state) != 0) {
-    int failure = errno;
-    if (descriptor >= 0) close(descriptor);
-    return status_fail(status, STATUS_USER, "%s: cannot be read: %s", checkpoint->path,
-                       strerror(failure));
-  }
-  if (!S_ISREG(state.st_mode) || (size_t)state.st_size < sizeof(CheckpointHeader)) {
-    close(descriptor);
-    return status_fail(status, STATUS_USER, "%s: is too short for a checkpoint", checkpoint->path);
-  }
-  checkpoint->mapped_bytes = (size_t)state.st_size;
-  checkpoint->mapped = mmap(NULL, checkpoint->mapped_bytes, PROT_READ, MAP_PRIVATE, descriptor, 0);
-  close(descriptor);
-  if (checkpoint->mapped != MAP_FAILED) return true;
-  checkpoint->mapped = NULL;
-  return status_fail(status, STATUS_WORLD, "%s: cannot be mapped", checkpoint->path);
+enum { PIECE_BYTES = 1 << 20 }; /* a multiple of CHECKSUM_BLOCK_BYTES */
+
+static bool unread(CheckpointFault *fault, const char *path, int failure, Status *status) {
+  bool absent = failure == ENOENT || failure == ENOTDIR || failure == ENAMETOOLONG;
+  *fault = absent ? CHECKPOINT_ABSENT : CHECKPOINT_UNREAD;
+  return status_fail(status, absent ? STATUS_USER : STATUS_WORLD, "%s: cannot be read: %s", path,
+                     strerror(failure));
 }
 
-static bool check_header(Checkpoint *checkpoint, Status *status) {
-  const CheckpointHeader *header = checkpoint->mapped;
-  const char *path = checkpoint->path;
-  if (memcmp(header->magic, CHECKPOINT_MAGIC, sizeof header->magic) != 0)
-    return status_fail(status, STATUS_USER, "%s: is not a checkpoint", path);
-  if (header->version != CHECKPOINT_VERSION && header->version != CHECKPOINT_VERSION_PARTS)
-    return status_fail(status, STATUS_USER, "%s: has version %u; up to %d are known", path,
-                       header->version, CHECKPOINT_VERSION_PARTS);
-  if (header->header_sum != checksum(header, offsetof(CheckpointHeader, header_sum)))
-    return status_fail(status, STATUS_USER, "%s: its header is damaged", path);
-  if (header->file_bytes != checkpoint->mapped_bytes)
-    return status_fail(status, STATUS_USER, "%s: has %zu of %llu bytes", path,
-                       checkpoint->mapped_bytes, (unsigned long long)header->file_bytes);
-  uint64_t part_bytes = header->version == CHECKPOINT_VERSION_PARTS ? sizeof(CheckpointPart) : 0;
-  if (part_bytes > checkpoint->mapped_bytes - sizeof *header)
-    return status_fail(status, STATUS_USER, "%s: is too short for a checkpoint", path);
-  const uint8_t *table = (const uint8_t *)(header + 1);
-  uint64_t room = checkpoint->mapped_bytes - sizeof *header - part_bytes;
-  uint64_t entries_bytes = (uint64_t)header->entry_count * sizeof(CheckpointEntry);
-  if (entries_bytes > room || header->names_bytes > room - entries_bytes ||
-      checksum(table, part_bytes + entries_bytes + header->names_bytes) != header->table_sum)
-    return status_fail(status, STATUS_USER, "%s: its table of tensors is damaged", path);
-  checkpoint->header = header;
-  checkpoint->part = part_bytes > 0 ? (const CheckpointPart *)(const void *)table : NULL;
-  checkpoint->entry = (const CheckpointEntry *)(const void *)(table + part_bytes);
-  checkpoint->names = (const char *)(checkpoint->entry + header->entry_count);
+static bool too_short(CheckpointFault *fault, const char *path, Status *status) {
+  *fault = CHECKPOINT_DAMAGED;
+  return status_fail(status, STATUS_USER, "%s: is too short for a checkpoint", path);
+}
+
+bool checkpoint_read(int descriptor, const char *path, void *bytes, size_t count, uint64_t offset,
+                     CheckpointFault *fault, Status *status) {
+  uint8_t *at = bytes;
+  while (count > 0) {
+    ssize_t done = pread(descriptor, at, count, (off_t)offset);
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0) return unread(fault, path, errno, status);
+    if (done == 0) return too_short(fault, path, status);
+    at += done;
+    count -= (size_t)done;
+    offset += (uint64_t)done;
+  }
   return true;
 }
 
-static bool check_tensors(const Checkpoint *checkpoint, Status *status) {
+/* A file while it is checked. */
+typedef struct Reading {
+  const char *path;
+  int descriptor;
+  uint64_t file_bytes;
+  CheckpointFault *fault;
+  Status *status;
+} Reading;
+
+static bool damaged(const Reading *file, const char *what) {
+  *file->fault = CHECKPOINT_DAMAGED;
+  return status_fail(file->status, STATUS_USER, "%s: %s", file->path, what);
+}
+
+static bool open_file(Reading *file) {
+  struct stat state;
+  file->descriptor = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (file->descriptor < 0 || fstat(file->descriptor, &state) != 0)
+    return unread(file->fault, file->path, errno, file->status);
+  if (S_ISDIR(state.st_mode)) return unread(file->fault, file->path, EISDIR, file->status);
+  if (!S_ISREG(state.st_mode)) return unread(file->fault, file->path, EINVAL, file->status);
+  file->file_bytes = (uint64_t)state.st_size;
+  return true;
+}
+
+static bool check_header(const Reading *file, const CheckpointHeader *header) {
+  if (memcmp(header->magic, CHECKPOINT_MAGIC, sizeof header->magic) != 0)
+    return damaged(file, "is not a checkpoint");
+  if (header->version != CHECKPOINT_VERSION) {
+    *file->fault = CHECKPOINT_FOREIGN;
+    return status_fail(file->status, STATUS_USER,
+                       "%s: has checkpoint format %u, this program reads %d: go on with the "
+                       "program that wrote it, or start anew with --resume never",
+                       file->path, header->version, CHECKPOINT_VERSION);
+  }
+  if (header->header_sum != checksum(header, offsetof(CheckpointHeader, header_sum)))
+    return damaged(file, "its header is damaged");
+  if (header->file_bytes == file->file_bytes) return true;
+  *file->fault = CHECKPOINT_DAMAGED;
+  return status_fail(file->status, STATUS_USER, "%s: has %llu of %llu bytes", file->path,
+                     (unsigned long long)file->file_bytes, (unsigned long long)header->file_bytes);
+}
+
+/* Nothing is reserved for a table that the file is too short for. Counts are 32 bits wide: their
+ * sum cannot overflow. */
+static bool table_size(const Reading *file, const CheckpointHeader *header, uint64_t *size_bytes) {
+  uint64_t fixed = (uint64_t)header->entry_count * sizeof(CheckpointEntry) +
+                   (uint64_t)header->setting_count * sizeof(CheckpointSetting) +
+                   (uint64_t)header->part_count * sizeof(CheckpointPart);
+  uint64_t room = file->file_bytes - sizeof *header;
+  if (room > CHECKPOINT_TABLE_BYTES_MAX) room = CHECKPOINT_TABLE_BYTES_MAX;
+  if (header->part_count > 1 || fixed > room || header->text_bytes > room - fixed)
+    return damaged(file, "its table of tensors is damaged");
+  *size_bytes = fixed + header->text_bytes;
+  return true;
+}
+
+static bool is_text(const CheckpointHeader *header, const char *text, uint32_t offset) {
+  return offset < header->text_bytes && memchr(text + offset, 0, header->text_bytes - offset);
+}
+
+static bool check_settings(const Reading *file, const Checkpoint *checkpoint) {
+  for (uint32_t i = 0; i < checkpoint->header->setting_count; i++) {
+    const CheckpointSetting *setting = &checkpoint->setting[i];
+    if (setting->effect >= SettingEffect_COUNT ||
+        !is_text(checkpoint->header, checkpoint->text, setting->key) ||
+        !is_text(checkpoint->header, checkpoint->text, setting->value) ||
+        !is_text(checkpoint->header, checkpoint->text, setting->origin))
+      return damaged(file, "its list of settings is damaged");
+  }
+  return true;
+}
+
+static bool read_table(Reading *file, Checkpoint *checkpoint) {
+  CheckpointHeader header;
+  uint64_t table_bytes = 0;
+  if (file->file_bytes < sizeof header) return too_short(file->fault, file->path, file->status);
+  if (!checkpoint_read(file->descriptor, file->path, &header, sizeof header, 0, file->fault,
+                       file->status) ||
+      !check_header(file, &header) || !table_size(file, &header, &table_bytes))
+    return false;
+  uint8_t *block = malloc(sizeof header + table_bytes + 1);
+  if (!block) return unread(file->fault, file->path, ENOMEM, file->status);
+  uint8_t *table = block + sizeof header;
+  memcpy(block, &header, sizeof header);
+  checkpoint->block = block;
+  checkpoint->header = checkpoint->block;
+  if (!checkpoint_read(file->descriptor, file->path, table, table_bytes, sizeof header, file->fault,
+                       file->status))
+    return false;
+  if (checksum(table, table_bytes) != header.table_sum)
+    return damaged(file, "its table of tensors is damaged");
+  const CheckpointPart *part = (const CheckpointPart *)(const void *)table;
+  checkpoint->part = header.part_count > 0 ? part : NULL;
+  checkpoint->entry = (const CheckpointEntry *)(const void *)(part + header.part_count);
+  checkpoint->setting =
+      (const CheckpointSetting *)(const void *)(checkpoint->entry + header.entry_count);
+  checkpoint->text = (const char *)(checkpoint->setting + header.setting_count);
+  return check_settings(file, checkpoint);
+}
+
+/* The checksum of what the file has of a tensor. */
+static bool sum_tensor(const Reading *file, const CheckpointEntry *entry, uint8_t *piece,
+                       uint64_t *sum) {
+  Checksum running;
+  checksum_begin(&running);
+  for (uint64_t done = 0; done < entry->size_bytes;) {
+    uint64_t left = entry->size_bytes - done;
+    size_t take = left < PIECE_BYTES ? (size_t)left : PIECE_BYTES;
+    if (!checkpoint_read(file->descriptor, file->path, piece, take, entry->offset + done,
+                         file->fault, file->status))
+      return false;
+    checksum_add(&running, piece, take);
+    done += take;
+  }
+  *sum = checksum_end(&running);
+  return true;
+}
+
+static bool check_tensors(const Reading *file, const Checkpoint *checkpoint, uint8_t *piece) {
   const CheckpointHeader *header = checkpoint->header;
-  const uint8_t *bytes = checkpoint->mapped;
   for (uint32_t i = 0; i < header->entry_count; i++) {
     const CheckpointEntry *entry = &checkpoint->entry[i];
-    bool named = entry->name < header->names_bytes &&
-                 memchr(checkpoint->names + entry->name, 0, header->names_bytes - entry->name);
-    bool inside = entry->offset <= checkpoint->mapped_bytes &&
-                  entry->size_bytes <= checkpoint->mapped_bytes - entry->offset;
-    if (!named || !inside || checksum(bytes + entry->offset, entry->size_bytes) != entry->sum)
-      return status_fail(status, STATUS_USER, "%s: tensor %s is damaged", checkpoint->path,
-                         named ? checkpoint->names + entry->name : "without a name");
+    bool named = is_text(header, checkpoint->text, entry->name);
+    bool inside =
+        entry->offset <= file->file_bytes && entry->size_bytes <= file->file_bytes - entry->offset;
+    uint64_t sum = 0;
+    if (named && inside && !sum_tensor(file, entry, piece, &sum)) return false;
+    if (named && inside && sum == entry->sum) continue;
+    *file->fault = CHECKPOINT_DAMAGED;
+    return status_fail(file->status, STATUS_USER, "%s: tensor %s is damaged", file->path,
+                       named ? checkpoint->text + entry->name : "without a name");
   }
   return true;
 }
 
-bool checkpoint_open(Checkpoint *checkpoint, const char *path, Status *status) {
-  *checkpoint = (Checkpoint){0};
-  (void)snprintf(checkpoint->path, sizeof checkpoint->path, "%s", path);
-  if (map_file(checkpoint, status) && check_header(checkpoint, status) &&
-      check_tensors(checkpoint, status))
-    return true;
-  checkpoint_close(checkpoint);
-  return false;
+bool checkpoint_open(Checkpoint *checkpoint, const char *path, CheckpointFault *fault,
+                     Status *status) {
+  *checkpoint = (Checkpoint){.path = strdup(path)};
+  Reading file = {.path = path, .descriptor = -1, .fault = fault, .status = status};
+  uint8_t *piece = malloc(PIECE_BYTES);
+  bool good = checkpoint->path && piece ? open_file(&file) && read_table(&file, checkpoint) &&
+                                              check_tensors(&file, checkpoint, piece)
+                                        : unread(fault, path, ENOMEM, status);
+  if (file.descriptor >= 0) close(file.descriptor);
+  free(piece);
+  if (!good) checkpoint_close(checkpoint);
+  return good;
 }
 
 void checkpoint_close(Checkpoint *checkpoint) {
-  if (checkpoint->mapped) munmap(checkpoint->mapped, checkpoint->mapped_bytes);
-  checkpoint->mapped = NULL;
-  checkpoint->header = NULL;
+  free(checkpoint->block);
+  free(checkpoint->path);
+  *checkpoint = (Checkpoint){0};
 }
 
-/* The greatest step below `below` that has a file, or -1. */
-static int64_t newest_below(const char *directory, int64_t below) {
-  int64_t newest = -1;
+/* The greatest step below `below` that has a file, or -1. False: the directory cannot be read. */
+static bool newest_below(const char *directory, int64_t below, int64_t *newest, Status *status) {
+  *newest = -1;
   DIR *folder = opendir(directory);
-  if (!folder) return newest;
-  for (struct dirent *item; (item = readdir(folder));) {
+  if (!folder && errno == ENOENT) return true;
+  int failure = folder ? 0 : errno;
+  while (folder) {
+    errno = 0;
+    const struct dirent *item = readdir(folder);
+    failure = errno;
+    if (!item) break;
     int64_t step = checkpoint_step_of(item->d_name, NULL);
-    if (step > newest && step < below) newest = step;
+    if (step > *newest && step < below) *newest = step;
   }
-  closedir(folder);
-  return newest;
+  if (folder) closedir(folder);
+  return failure == 0 ||
+         status_fail(status, STATUS_WORLD, "%s: cannot be read: %s", directory, strerror(failure));
 }
 
-bool checkpoint_open_newest(CheckpointSet *set, const char *directory,
+bool checkpoint_open_newest(CheckpointSet *set, const char *directory, const Plan *plan,
                             void skipped(const char *why), Status *status) {
   int64_t step = INT64_MAX;
-  while ((step = newest_below(directory, step)) >= 0) {
+  *set = (CheckpointSet){0};
+  for (;;) {
+    if (!newest_below(directory, step, &step, status)) return false;
+    if (step < 0) break;
     char path[CHECKPOINT_PATH_BYTES];
     checkpoint_path(path, directory, step, 0);
-    if (checkpoint_set_open(set, path, status)) return true;
+    if (checkpoint_set_open(set, path, plan, status)) return true;
+    if (set->fault != CHECKPOINT_DAMAGED) return false;
     skipped(status->text);
   }
   status->code = 0;

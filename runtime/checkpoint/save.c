@@ -12,6 +12,7 @@
 #include "runtime/checkpoint/checkpoint.h"
 #include "runtime/checkpoint/checksum.h"
 #include "runtime/folder.h"
+#include "runtime/schedule.h"
 
 enum { TENSOR_ALIGN_BYTES = 64 };
 
@@ -37,9 +38,13 @@ static bool count_entry(void *context, const PlanTensor *tensor, int32_t layer, 
   (void)layer, (void)offset;
   CheckpointStore *store = context;
   store->entry_count++;
-  store->table_bytes += sizeof(CheckpointEntry);
-  store->table_bytes += strlen(plan_string(store->plan, tensor->name)) + 1;
+  store->text_bytes += strlen(plan_string(store->plan, tensor->name)) + 1;
   return true;
+}
+
+static uint64_t count_setting(const Plan *plan, const PlanSetting *setting) {
+  return strlen(plan_string(plan, setting->key)) + strlen(plan_string(plan, setting->value)) +
+         strlen(plan_string(plan, setting->origin)) + 3;
 }
 
 int64_t checkpoint_step_of(const char *file_name, const char **rest) {
@@ -90,18 +95,22 @@ static bool list_steps(CheckpointStore *store, Status *status) {
 }
 
 bool checkpoint_store_open(CheckpointStore *store, const Plan *plan, const Mesh *mesh, int32_t rank,
-                           Status *status) {
-  *store = (CheckpointStore){.plan = plan, .mesh = mesh, .rank = rank};
+                           uint64_t data_sum, Status *status) {
+  *store = (CheckpointStore){.plan = plan, .mesh = mesh, .rank = rank, .data_sum = data_sum};
   store->class = mesh_class(mesh, plan, rank);
   if (!store->class) return status_fail(status, STATUS_OURS, "plan: rank %d has no class", rank);
   store->in_parts = plan->jobs[0].state_axes != 0;
-  if (store->in_parts) store->table_bytes = sizeof(CheckpointPart);
   store->directory = plan_string(plan, plan->jobs[0].checkpoint_dir);
   int64_t keep = plan->jobs[0].checkpoint_keep;
   store->keep = (int32_t)(keep < 1                     ? 1
                           : keep < CHECKPOINT_KEEP_MAX ? keep
                                                        : CHECKPOINT_KEEP_MAX - 1);
   (void)checkpoint_each(plan, store->class, count_entry, store);
+  for (uint32_t i = 0; i < plan->settings_count; i++)
+    store->text_bytes += count_setting(plan, &plan->settings[i]);
+  store->table_bytes = (store->in_parts ? sizeof(CheckpointPart) : 0) +
+                       store->entry_count * sizeof(CheckpointEntry) +
+                       plan->settings_count * sizeof(CheckpointSetting) + store->text_bytes;
   store->table = calloc(store->table_bytes + 1, 1);
   if (!store->table) return status_fail(status, STATUS_WORLD, "not enough memory for checkpoints");
   return folder_make(store->directory, status) && list_steps(store, status);
@@ -116,7 +125,7 @@ typedef struct Layout {
   CheckpointStore *store;
   const uint8_t *arena;
   uint32_t entry;
-  uint64_t name;
+  uint64_t text; /* used so far */
   uint64_t offset;
 } Layout;
 
@@ -124,28 +133,39 @@ static CheckpointEntry *entries_of(const CheckpointStore *store) {
   return (CheckpointEntry *)(void *)(store->table + (store->in_parts ? sizeof(CheckpointPart) : 0));
 }
 
+static CheckpointSetting *settings_of(const CheckpointStore *store) {
+  return (CheckpointSetting *)(void *)(entries_of(store) + store->entry_count);
+}
+
 static uint64_t align_up(uint64_t bytes) {
   return (bytes + TENSOR_ALIGN_BYTES - 1) / TENSOR_ALIGN_BYTES * TENSOR_ALIGN_BYTES;
+}
+
+/* Copies a string of the plan into the text; returns its offset there. */
+static uint32_t add_text(Layout *layout, uint32_t string) {
+  const Plan *plan = layout->store->plan;
+  char *text = (char *)(settings_of(layout->store) + plan->settings_count);
+  const char *from = plan_string(plan, string);
+  uint64_t at = layout->text;
+  memcpy(text + at, from, strlen(from) + 1);
+  layout->text += strlen(from) + 1;
+  return (uint32_t)at;
 }
 
 static bool lay_out(void *context, const PlanTensor *tensor, int32_t layer, uint64_t offset) {
   Layout *layout = context;
   CheckpointStore *store = layout->store;
-  char *names = (char *)(entries_of(store) + store->entry_count);
   CheckpointEntry *entry = entries_of(store) + layout->entry++;
-  const char *name = plan_string(store->plan, tensor->name);
   *entry = (CheckpointEntry){
       .offset = layout->offset,
       .size_bytes = tensor->size_bytes,
       .sum = checksum(layout->arena + offset, tensor->size_bytes),
       .elements = tensor->elements,
-      .name = (uint32_t)layout->name,
+      .name = add_text(layout, tensor->name),
       .kind = tensor->kind,
       .dtype = tensor->dtype,
       .layer = layer,
   };
-  memcpy(names + layout->name, name, strlen(name) + 1);
-  layout->name += strlen(name) + 1;
   layout->offset = align_up(layout->offset + tensor->size_bytes);
   return true;
 }
@@ -195,6 +215,12 @@ static bool write_file(CheckpointStore *store, const uint8_t *arena, CheckpointH
   Layout layout = {.store = store, .arena = arena, .offset = align_up(table_end)};
   if (store->in_parts) fill_part(store);
   (void)checkpoint_each(store->plan, store->class, lay_out, &layout);
+  for (uint32_t i = 0; i < store->plan->settings_count; i++) {
+    const PlanSetting *setting = &store->plan->settings[i];
+    settings_of(store)[i] =
+        (CheckpointSetting){setting->effect, add_text(&layout, setting->key),
+                            add_text(&layout, setting->value), add_text(&layout, setting->origin)};
+  }
   header->file_bytes = layout.offset;
   header->table_sum = checksum(store->table, store->table_bytes);
   header->header_sum = checksum(header, offsetof(CheckpointHeader, header_sum));
@@ -269,14 +295,18 @@ bool checkpoint_write(CheckpointStore *store, const uint8_t *arena, int64_t step
                       Status *status) {
   char temporary[CHECKPOINT_PATH_BYTES];
   temporary_path(temporary, store, step);
-  uint64_t part_bytes = store->in_parts ? sizeof(CheckpointPart) : 0;
+  const PlanJob *job = &store->plan->jobs[0];
   CheckpointHeader header = {
-      .version = store->in_parts ? CHECKPOINT_VERSION_PARTS : CHECKPOINT_VERSION,
+      .version = CHECKPOINT_VERSION,
       .entry_count = store->entry_count,
-      .names_bytes = store->table_bytes - part_bytes - store->entry_count * sizeof(CheckpointEntry),
+      .setting_count = store->plan->settings_count,
+      .part_count = store->in_parts,
+      .text_bytes = store->text_bytes,
       .plan_id = store->plan->id,
-      .seed = store->plan->jobs[0].seed,
+      .data_sum = store->data_sum,
       .step = step,
+      .last_step = job->steps,
+      .lr = schedule_lr(job, step),
       .samples = samples,
   };
   memcpy(header.magic, CHECKPOINT_MAGIC, sizeof header.magic);

@@ -41,6 +41,10 @@ int64_t samples_at(const Samples *samples, int64_t position);
  * input == inputs_count: the size of the whole. */
 uint64_t samples_input_offset(const Plan *plan, uint32_t input);
 
+/* Tells these data from others, wherever their files lie: sizes, and the first and last tokens of
+ * every file, or all numbers of a table. 0: the data are synthetic. */
+uint64_t samples_identity(const Samples *samples);
+
 /* Writes sample `number` into row `row` of the staged micro-batch. Numbers past the end are
  * padding: tokens 0, targets -1; tables start again. An id that is not below the vocabulary is an
  * error with file and position. */

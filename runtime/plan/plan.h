@@ -19,7 +19,7 @@
 
 #define PLAN_MAGIC "LOCKSTEP"
 #define PLAN_NONE  0xffffffffu
-enum { PLAN_VERSION = 2, PLAN_ALIGN_BYTES = 256 }; /* arena offsets of buffers are multiples */
+enum { PLAN_VERSION = 3, PLAN_ALIGN_BYTES = 256 }; /* arena offsets of buffers are multiples */
 
 /* Names of the enum constants appear in the text form: ENUM_NAME(Lane, COMPUTE, "compute"). Append
  * only. */
@@ -31,7 +31,11 @@ enum { PLAN_VERSION = 2, PLAN_ALIGN_BYTES = 256 }; /* arena offsets of buffers a
   X(DataKind) \
   E(DataFormat) V(FORMAT_U8, "u8") V(FORMAT_U16, "u16") V(FORMAT_U32, "u32") \
   V(FORMAT_LLMC, "llmc") V(FORMAT_MEGATRON, "megatron") V(FORMAT_CSV, "csv") X(DataFormat) \
-  E(Resume) V(RESUME_AUTO, "auto") V(RESUME_NEVER, "never") V(RESUME_PATH, "path") X(Resume) \
+  E(Resume) V(RESUME_AUTO, "auto") V(RESUME_NEVER, "never") V(RESUME_PATH, "path") \
+  V(RESUME_ANYWAY, "anyway") X(Resume) \
+  E(SettingEffect) V(SETTING_EXPERIMENT, "experiment") V(SETTING_MODEL, "model") \
+  V(SETTING_SCHEDULE, "schedule") V(SETTING_LAYOUT, "layout") V(SETTING_SAFE, "safe") \
+  X(SettingEffect) \
   E(InputRole) V(INPUT_TOKENS, "tokens") V(INPUT_TARGETS, "targets") \
   V(INPUT_COLUMNS, "columns") X(InputRole) \
   E(BufferKind) V(BUFFER_PARAM, "parameters") V(BUFFER_GRAD, "gradients") \
@@ -67,6 +71,16 @@ PLAN_ENUMS(PLAN_E, PLAN_V, PLAN_X)
 #undef PLAN_V
 #undef PLAN_X
 enum { DType_COUNT = DTYPE_COUNT };
+
+/* What it means that a job goes on with another value of a key than its checkpoint was made with.
+ * EXPERIMENT: another experiment. MODEL: as EXPERIMENT when the traced model differs too, else only
+ * another way to say the same. SCHEDULE: the rate or the length from here on. LAYOUT: state may be
+ * cut differently. SAFE: nothing that is learned depends on it. */
+
+/* Settings whose values are compared by what they stand for: the hash of the traced model, and the
+ * training files. */
+#define PLAN_GRAPH_KEY "model.graph"
+#define PLAN_DATA_KEY  "data.train"
 
 /* Call flags that `when` masks look at. */
 enum {
@@ -104,7 +118,7 @@ static inline bool plan_when(uint32_t when_all, uint32_t when_none, uint32_t fla
 /* The tables, in file order. The last three are plain arrays. */
 /* clang-format off */
 #define PLAN_TABLES(T) \
-  T(PlanJob, jobs) T(PlanInput, inputs) T(PlanFile, files) T(PlanAxis, axes) \
+  T(PlanJob, jobs) T(PlanSetting, settings) T(PlanInput, inputs) T(PlanFile, files) T(PlanAxis, axes) \
   T(PlanClass, classes) T(PlanBound, bounds) T(PlanTensor, tensors) T(PlanBuffer, buffers) \
   T(PlanProgram, programs) T(PlanLoop, loops) T(PlanCall, calls) T(PlanBinding, bindings) \
   T(PlanWait, waits) T(PlanSegment, segments) T(PlanBase, bases) T(PlanRecord, records) \

@@ -141,9 +141,9 @@ static void test_refusals(void) {
     memset(bad + count, 0, 8);
     write_bytes(bad, count + 8);
     expect_refusal("corrupt: 8 bytes after its end");
-    bad[12] = 3;
+    bad[12] = 4;
     write_bytes(bad, count);
-    expect_refusal("plan format 3, but this program reads format 2");
+    expect_refusal("plan format 4, but this program reads format 3");
     memcpy(bad, good, count);
     bad[8] = 1, bad[9] = 2, bad[10] = 3, bad[11] = 4;
     write_bytes(bad, count);

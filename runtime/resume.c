@@ -1,0 +1,148 @@
+/* resume.c -- safe changes are told, other experiments refused. */
+#include "runtime/resume.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime/metrics/text.h"
+#include "runtime/schedule.h"
+
+static const uint32_t experiment = 1u << SETTING_EXPERIMENT | 1u << SETTING_MODEL;
+static const uint32_t schedule = 1u << SETTING_SCHEDULE;
+static const uint32_t everything = (1u << SettingEffect_COUNT) - 1;
+
+enum { LIST_BYTES = 768 };
+
+static void say(const char *what, const char *line) {
+  Text text;
+  text_start(&text, STDERR_FILENO);
+  text_add(&text, "%s: %s\n", what, line);
+  (void)text_flush(&text);
+}
+
+static void warn_skipped(const char *why) {
+  say("warning: checkpoint skipped", why);
+}
+
+static const char *run_directory(const Run *run) {
+  return plan_string(run->plan, run->plan->jobs[0].run_dir);
+}
+
+/* Whether the user named this checkpoint, or said that any will do. */
+static bool is_accepted(const Run *run) {
+  return run->options->resume == RESUME_PATH || run->options->resume == RESUME_ANYWAY;
+}
+
+/* Other steps alone only make a run longer or shorter. */
+static bool is_length(const CheckpointChange *change) {
+  return strcmp(change->key, "train.steps") == 0;
+}
+
+static bool changes_rate(const CheckpointChanges *changes) {
+  for (int32_t i = 0; i < changes->count; i++)
+    if (changes->at[i].effect == SETTING_SCHEDULE && !changes->at[i].is_derived &&
+        !is_length(&changes->at[i]))
+      return true;
+  return false;
+}
+
+/* A run that is over is its result: another job wants another name. */
+static bool refuse_finished(const Run *run, const char *differs, Status *status) {
+  const CheckpointHeader *header = run->checkpoint.at[0].header;
+  const char *folder = run_directory(run);
+  if (!*differs)
+    return status_fail(
+        status, STATUS_NOTHING_LEFT,
+        "nothing left to do: %s is at step %lld, the run ends at step %lld. A larger "
+        "train.steps goes on; -D name=... starts a new run",
+        run->checkpoint.at[0].path, (long long)header->step, (long long)run->last_step);
+  return status_fail(
+      status, STATUS_NOTHING_LEFT,
+      "%s holds a run that %s step %lld of %lld, and this job differs from it: %s. "
+      "Nothing was trained: -D name=... (or -D log.dir=...) makes it a run of its own",
+      folder, header->step >= header->last_step ? "is finished:" : "has done",
+      (long long)header->step, (long long)header->last_step, differs);
+}
+
+static bool refuse_experiment(const Run *run, const CheckpointChanges *changes, Status *status) {
+  char list[LIST_BYTES];
+  (void)checkpoint_changes_text(changes, experiment, false, list, sizeof list);
+  return status_fail(
+      status, STATUS_USER,
+      "%s is of another experiment: %s. -D name=... (or -D log.dir=...) starts a new "
+      "run; --resume anyway, or --resume FILE, goes on from it all the same",
+      run->checkpoint.at[0].path, list);
+}
+
+/* Whether what is left to do, and what differs, allow this job to go on from the checkpoint. */
+static bool judge(const Run *run, const CheckpointChanges *changes, Status *status) {
+  char differs[LIST_BYTES], ignored[1];
+  const CheckpointHeader *header = run->checkpoint.at[0].header;
+  (void)checkpoint_changes_text(changes, everything, false, differs, sizeof differs);
+  bool other = checkpoint_changes_text(changes, experiment, false, ignored, sizeof ignored) > 0;
+  bool finished = header->step >= header->last_step;
+  /* Where no key says that it differs, the tensors must say the same. */
+  if (!*differs && !checkpoint_match(&run->checkpoint, run->plan, &run->mesh, changes, status))
+    return false;
+  if (header->step >= run->last_step) return refuse_finished(run, differs, status);
+  if (is_accepted(run)) return true;
+  if (finished && (other || changes_rate(changes))) return refuse_finished(run, differs, status);
+  return !other || refuse_experiment(run, changes, status);
+}
+
+/* A rate that jumps is what other steps or another schedule come to. */
+static void tell_changes(const Run *run, const CheckpointChanges *changes) {
+  char list[LIST_BYTES], line[LIST_BYTES + 96], ignored[1];
+  const CheckpointHeader *header = run->checkpoint.at[0].header;
+  double lr = schedule_lr(&run->plan->jobs[0], header->step);
+  if (run->options->quiet ||
+      checkpoint_changes_text(changes, everything, false, list, sizeof list) == 0)
+    return;
+  bool rate = checkpoint_changes_text(changes, schedule, true, ignored, sizeof ignored) > 0;
+  if (rate && lr != header->lr)
+    (void)snprintf(line, sizeof line, "%s; the rate of step %lld was %.3g, is %.3g", list,
+                   (long long)header->step, header->lr, lr);
+  say("resumed with changes", rate && lr != header->lr ? line : list);
+}
+
+/* One file for all ranks, or none; false with code 0: there is none. */
+static bool open_checkpoint(Run *run, Status *status) {
+  const char *directory = plan_string(run->plan, run->plan->jobs[0].checkpoint_dir);
+  if (run->options->resume == RESUME_NEVER) return false;
+  if (run->options->resume == RESUME_PATH)
+    return checkpoint_set_open(&run->checkpoint, run->options->resume_path, run->plan, status);
+  return checkpoint_open_newest(&run->checkpoint, directory, run->plan, warn_skipped, status);
+}
+
+bool resume_find(Run *run, Status *status) {
+  status->code = 0;
+  run->resumes = open_checkpoint(run, status);
+  if (!run->resumes) return status->code == 0;
+  CheckpointChanges changes = {0};
+  const Checkpoint *first = &run->checkpoint.at[0];
+  bool good = checkpoint_changes(first, run->plan, run->data_sum, &changes, status) &&
+              judge(run, &changes, status) &&
+              checkpoint_match(&run->checkpoint, run->plan, &run->mesh, &changes, status);
+  if (good) tell_changes(run, &changes);
+  checkpoint_changes_free(&changes);
+  run->first_step = first->header->step + 1;
+  run->samples_before = first->header->samples;
+  return good;
+}
+
+bool resume_clear_way(const Run *run, Status *status) {
+  CheckpointAside aside;
+  const char *directory = plan_string(run->plan, run->plan->jobs[0].checkpoint_dir);
+  if (!checkpoint_set_aside(directory, run->first_step, &aside, status)) return false;
+  if (aside.count == 0) return true;
+  Text text;
+  text_start(&text, STDERR_FILENO);
+  text_add(&text, "kept     %d checkpoint%s of an earlier run in %s\n", aside.count,
+           aside.count == 1 ? "" : "s", aside.path);
+  if (aside.removed > 0)
+    text_add(&text, "removed  %d older folder%s earlier.N: the newest %d are kept\n", aside.removed,
+             aside.removed == 1 ? "" : "s", CHECKPOINT_EARLIER_KEEP);
+  (void)text_flush(&text);
+  return true;
+}
