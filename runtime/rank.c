@@ -9,6 +9,7 @@
 
 #include "runtime/boot/local.h"
 #include "runtime/data/stage.h"
+#include "runtime/metrics/record.h"
 #include "runtime/programs.h"
 #include "runtime/replay.h"
 #include "runtime/resume.h"
@@ -167,9 +168,11 @@ static bool open_report(Rank *rank, Status *status) {
   uint64_t arena_bytes = 0;
   for (int32_t i = 0; i < run->mesh.rank_count; i++)
     arena_bytes += mesh_class(&run->mesh, run->plan, i)->arena_bytes;
+  const char *isa = run->options->variant == KERNEL_FAST ? kernel_isa() : "none";
   ReportSetup setup = {
       .plan = run->plan,
-      .kernels = run->options->variant == KERNEL_FAST ? "fast" : "reference",
+      .kernels = strcmp(isa, "none") == 0 ? "reference" : "fast",
+      .isa = isa,
       .quiet = run->options->quiet,
       .plot = run->options->plot,
       .json = run->options->json,
@@ -184,7 +187,7 @@ static bool open_report(Rank *rank, Status *status) {
       .train_tokens = run->train.tokens,
       .resumed_from = run->resumes ? run->checkpoint.at[0].path : NULL,
   };
-  if (!report_open(&run->report, &setup, status)) return false;
+  if (!report_open(&run->report, &setup, status) || !record_write(&setup, status)) return false;
   if (rank->eval && !programs_reduce(rank->plan, rank->eval))
     report_note(&run->report, "note     validation is of rank 0's share: the plan's eval_step does "
                               "not reduce its loss over all ranks");

@@ -136,6 +136,10 @@ bool resume_clear_way(const Run *run, Status *status) {
   const char *directory = plan_string(run->plan, run->plan->jobs[0].checkpoint_dir);
   if (!checkpoint_set_aside(directory, run->first_step, &aside, status)) return false;
   if (aside.count == 0) return true;
+  char record[4096], kept[sizeof aside.path + 16];
+  (void)snprintf(record, sizeof record, "%.4000s/job.json", run_directory(run));
+  (void)snprintf(kept, sizeof kept, "%s/job.json", aside.path);
+  if (link(record, kept) != 0) (void)rename(record, kept); /* may lack: older runs have none */
   Text text;
   text_start(&text, STDERR_FILENO);
   text_add(&text, "kept     %d checkpoint%s of an earlier run in %s\n", aside.count,

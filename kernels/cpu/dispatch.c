@@ -29,6 +29,10 @@ static Level level(void) {
   return (Level)known;
 }
 
+const char *kernel_isa(void) {
+  return level() == LEVEL_AVX512 ? "avx512" : level() == LEVEL_AVX2 ? "avx2" : "none";
+}
+
 #define PLAIN(name)
 #define FAST(name)                                                                                 \
   void cpu_##name##_avx2(const KernelArgs *args);                                                  \
@@ -43,6 +47,10 @@ static Level level(void) {
   }
 
 #else
+
+const char *kernel_isa(void) {
+  return "none";
+}
 
 #define PLAIN(name)
 #define FAST(name)                                                                                 \

@@ -25,15 +25,18 @@ static bool find_any(const char *directory, Chooses *chooses, int64_t given, cha
   status->code = 0;
   DIR *folder = opendir(directory);
   if (!folder && errno == ENOENT) return false;
+  if (!folder)
+    return status_fail(status, STATUS_WORLD, "%s: cannot be listed: %s", directory,
+                       strerror(errno));
   bool found = false;
   errno = 0;
-  for (struct dirent *item; folder && !found && (item = readdir(folder));) {
+  for (struct dirent *item; !found && (item = readdir(folder));) {
     found = chooses(directory, item->d_name, given);
     if (found) (void)snprintf(name, NAME_BYTES, "%s", item->d_name);
     errno = 0;
   }
   int failure = errno;
-  if (folder) (void)closedir(folder);
+  (void)closedir(folder);
   if (found || failure == 0) return found;
   return status_fail(status, STATUS_WORLD, "%s: cannot be listed: %s", directory,
                      strerror(failure));
@@ -114,6 +117,8 @@ static bool remove_earlier(const char *directory, int64_t number) {
     (void)snprintf(path, sizeof path, "%s/%s", folder, name);
     if (unlink(path) != 0) return false;
   }
+  (void)snprintf(path, sizeof path, "%s/job.json", folder); /* the record of what was moved */
+  (void)unlink(path);
   return rmdir(folder) == 0;
 }
 

@@ -47,8 +47,8 @@ static void add_identity(const Report *report, Text *text) {
   text_add(text, ",\"seed\":%llu,\"steps\":%lld,\"batch_samples\":%lld,\"sample_tokens\":%lld",
            (unsigned long long)job->seed, (long long)job->steps, (long long)job->batch_samples,
            (long long)job->sample_tokens);
-  text_add(text, ",\"ranks\":%d,\"replicas\":%d,\"threads\":%u,\"kernels\":\"%s\"", setup->ranks,
-           setup->replicas, job->threads, setup->kernels);
+  text_add(text, ",\"ranks\":%d,\"replicas\":%d,\"threads\":%u,\"kernels\":\"%s\",\"isa\":\"%s\"",
+           setup->ranks, setup->replicas, job->threads, setup->kernels, setup->isa);
   text_add(text, ",\"parameters\":%lld,\"flops_per_token\":%lld", (long long)job->parameters,
            (long long)job->flops_per_token);
   add_number(text, "peak_flops_per_s", setup->peak_flops_per_s);

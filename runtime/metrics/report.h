@@ -17,7 +17,8 @@
 
 typedef struct ReportSetup {
   const Plan *plan;
-  const char *kernels; /* "fast" or "reference" */
+  const char *kernels; /* what runs: "fast" or "reference" */
+  const char *isa;     /* of fast kernels: "avx512", "avx2"; else "none" */
   bool quiet;
   bool plot;
   bool json;

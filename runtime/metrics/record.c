@@ -1,0 +1,103 @@
+/* record.c -- what a later reader needs to know to run the same experiment again. */
+#include "runtime/metrics/record.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime/metrics/text.h"
+
+enum { PATH_BYTES = 4096, NAME_BYTES = 128 };
+
+/* "AMD EPYC 9555 64-Core Processor"; "unknown" where the system does not say. */
+static void processor_name(char name[NAME_BYTES]) {
+  char line[256];
+  FILE *file = fopen("/proc/cpuinfo", "r");
+  (void)snprintf(name, NAME_BYTES, "unknown");
+  while (file && fgets(line, sizeof line, file)) {
+    const char *colon = strchr(line, ':');
+    if (!colon || strncmp(line, "model name", strlen("model name")) != 0) continue;
+    line[strcspn(line, "\n")] = 0;
+    (void)snprintf(name, NAME_BYTES, "%s", colon + 1 + strspn(colon + 1, " "));
+    break;
+  }
+  if (file) (void)fclose(file);
+}
+
+static void add_text(Text *text, const char *name, const char *value) {
+  text_add(text, ",\n \"%s\": ", name);
+  if (value)
+    text_add_json_string(text, value);
+  else
+    text_add(text, "null");
+}
+
+static void add_settings(const Plan *plan, Text *text) {
+  text_add(text, ",\n \"settings\": {");
+  for (uint32_t i = 0; i < plan->settings_count; i++) {
+    const PlanSetting *setting = &plan->settings[i];
+    text_add(text, "%s\n  ", i > 0 ? "," : "");
+    text_add_json_string(text, plan_string(plan, setting->key));
+    text_add(text, ": {\"value\": ");
+    text_add_json_string(text, plan_string(plan, setting->value));
+    text_add(text, ", \"origin\": ");
+    text_add_json_string(text, plan_string(plan, setting->origin));
+    text_add(text, "}");
+  }
+  text_add(text, "}}\n");
+}
+
+static void add_record(const ReportSetup *setup, Text *text) {
+  const Plan *plan = setup->plan;
+  const PlanJob *job = &plan->jobs[0];
+  const char *reason = plan_string(plan, job->reason); /* "" when none was given */
+  char processor[NAME_BYTES];
+  processor_name(processor);
+  text_add(text, "{\"version\": 1");
+  add_text(text, "job", plan_string(plan, job->name));
+  add_text(text, "reason", *reason ? reason : NULL);
+  add_text(text, "program", LOCKSTEP_VERSION);
+  text_add(text, ",\n \"plan\": \"%016llx\",\n \"plan_version\": %d", (unsigned long long)plan->id,
+           PLAN_VERSION);
+  text_add(text, ",\n \"first_step\": %lld,\n \"last_step\": %lld", (long long)setup->first_step,
+           (long long)setup->last_step);
+  add_text(text, "resumed_from", setup->resumed_from);
+  text_add(text, ",\n \"ranks\": %d,\n \"threads\": %u", setup->ranks, job->threads);
+  add_text(text, "processor", processor);
+  add_text(text, "isa", setup->isa);
+  add_text(text, "kernels", setup->kernels);
+  add_settings(plan, text);
+}
+
+/* The record of the steps before these. There is none where a run goes on from another's file, and
+ * the first of several starts from one step is the one that made them. */
+static bool keep_last(const char *path, const char *folder, int64_t step) {
+  char kept[PATH_BYTES];
+  (void)snprintf(kept, sizeof kept, "%.*s/job.until_%08lld.json", PATH_BYTES - 64, folder,
+                 (long long)step);
+  if (step == 0 || access(kept, F_OK) == 0) return true;
+  return rename(path, kept) == 0 || errno == ENOENT;
+}
+
+bool record_write(const ReportSetup *setup, Status *status) {
+  const char *folder = plan_string(setup->plan, setup->plan->jobs[0].run_dir);
+  char path[PATH_BYTES], temporary[PATH_BYTES];
+  (void)snprintf(path, sizeof path, "%.*s/job.json", PATH_BYTES - 64, folder);
+  (void)snprintf(temporary, sizeof temporary, "%.*s/job.json.new", PATH_BYTES - 64, folder);
+  Text text;
+  int descriptor = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  bool good = descriptor >= 0;
+  if (good) {
+    text_start(&text, descriptor);
+    add_record(setup, &text);
+    good = text_flush(&text) && fsync(descriptor) == 0;
+    good = close(descriptor) == 0 && good;
+  }
+  if (good && keep_last(path, folder, setup->first_step - 1) && rename(temporary, path) == 0)
+    return true;
+  int failure = errno;
+  (void)unlink(temporary);
+  return status_fail(status, STATUS_WORLD, "%s: cannot be written: %s", path, strerror(failure));
+}
