@@ -1,5 +1,6 @@
 /* Checkpoints: what is saved comes back; damage, other models and other seeds are refused.
  * LINK: runtime plan_builder */
+#include <stddef.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -283,6 +284,202 @@ static void test_damage(void) {
   }
 }
 
+/* Overwrites a field of the header and signs it again, as a forger would. */
+static void forge(const char *file_path, size_t offset, const void *value, size_t count) {
+  CheckpointHeader header;
+  FILE *file = fopen(file_path, "r+b");
+  if (!file || fread(&header, sizeof header, 1, file) != 1) abort();
+  memcpy((char *)&header + offset, value, count);
+  header.header_sum = checksum(&header, offsetof(CheckpointHeader, header_sum));
+  rewind(file);
+  if (fwrite(&header, sizeof header, 1, file) != 1 || fclose(file) != 0) abort();
+}
+
+/* The same for the first axis of the mesh that a part speaks of. */
+static void forge_mesh(const char *file_path, uint32_t size) {
+  static uint8_t bytes[1 << 16];
+  FILE *file = fopen(file_path, "r+b");
+  if (!file || fread(bytes, 1, sizeof bytes, file) < sizeof(CheckpointHeader)) abort();
+  CheckpointHeader *header = (CheckpointHeader *)(void *)bytes;
+  CheckpointPart *part = (CheckpointPart *)(void *)(header + 1);
+  size_t table_bytes = sizeof *part + header->entry_count * sizeof(CheckpointEntry) +
+                       header->setting_count * sizeof(CheckpointSetting) + header->text_bytes;
+  part->size[0] = size;
+  header->table_sum = checksum(part, table_bytes);
+  rewind(file);
+  if (fwrite(bytes, sizeof *header + table_bytes, 1, file) != 1 || fclose(file) != 0) abort();
+  forge(file_path, offsetof(CheckpointHeader, table_sum), &header->table_sum,
+        sizeof header->table_sum);
+}
+
+/* What the process has mapped. */
+static int64_t address_space_bytes(void) {
+  long pages = 0;
+  FILE *file = fopen("/proc/self/statm", "r");
+  if (!file || fscanf(file, "%ld", &pages) != 1) abort();
+  fclose(file);
+  return (int64_t)pages * sysconf(_SC_PAGESIZE);
+}
+
+static void test_forged(void) {
+  Plan plan = example(3);
+  CheckpointSet set;
+  Status status = {0};
+  TEST("a header that promises more than its file has reserves nothing") {
+    static const uint64_t text_bytes = (uint64_t)8 << 30;
+    static const uint32_t entries = 0x7fffffff;
+    int64_t before = address_space_bytes();
+    save_step(&plan, 40);
+    forge(step_path(40), offsetof(CheckpointHeader, text_bytes), &text_bytes, sizeof text_bytes);
+    CHECK(!checkpoint_set_open(&set, step_path(40), &plan, &status));
+    CHECK(strstr(status.text, "its table of tensors is damaged"));
+    CHECK_INT(unlink(step_path(40)), 0);
+    save_step(&plan, 40);
+    forge(step_path(40), offsetof(CheckpointHeader, entry_count), &entries, sizeof entries);
+    CHECK(!checkpoint_set_open(&set, step_path(40), &plan, &status));
+    CHECK(strstr(status.text, "its table of tensors is damaged"));
+    CHECK_INT(set.fault, CHECKPOINT_DAMAGED);
+    CHECK(address_space_bytes() - before < (int64_t)64 << 20);
+    CHECK_INT(unlink(step_path(40)), 0);
+  }
+  TEST("nor does one that is long but empty") {
+    static const uint64_t file_bytes = (uint64_t)4 << 30, text_bytes = (uint64_t)3 << 30;
+    save_step(&plan, 40);
+    CHECK_INT(truncate(step_path(40), (off_t)file_bytes), 0);
+    forge(step_path(40), offsetof(CheckpointHeader, file_bytes), &file_bytes, sizeof file_bytes);
+    forge(step_path(40), offsetof(CheckpointHeader, text_bytes), &text_bytes, sizeof text_bytes);
+    CHECK(!checkpoint_set_open(&set, step_path(40), &plan, &status));
+    CHECK(strstr(status.text, "its table of tensors is damaged"));
+    CHECK_INT(unlink(step_path(40)), 0);
+  }
+  TEST("a mesh of a million ranks is refused by the plan's, not reserved for") {
+    plan = example_in_parts(2);
+    save_parts(&plan, 41, true);
+    forge_mesh(step_path(41), 1 << 18);
+    int64_t before = address_space_bytes();
+    CHECK(checkpoint_set_open(&set, step_path(41), &plan, &status));
+    CHECK_INT(set.count, 1);
+    CHECK(address_space_bytes() - before < (int64_t)64 << 20);
+    CHECK(!checkpoint_match(&set, &plan, &mesh, &no_changes, &status));
+    CHECK(strstr(status.text, "was saved in parts on dp 262144 x tp 2 x pp 2"));
+    checkpoint_set_close(&set);
+  }
+}
+
+static void test_unread(void) {
+  Plan plan = example(3);
+  CheckpointSet set;
+  Status status = {0};
+  char folder_path[sizeof path];
+  TEST("what cannot be read is not taken for damaged: no older one stands in for it") {
+    save_step(&plan, 50);
+    (void)snprintf(folder_path, sizeof folder_path, "%s", step_path(51));
+    CHECK_INT(mkdir(folder_path, 0777), 0);
+    skipped_count = 0;
+    CHECK(!checkpoint_open_newest(&set, folder, &plan, note_skipped, &status));
+    CHECK_INT(status.code, STATUS_WORLD);
+    CHECK_INT(set.fault, CHECKPOINT_UNREAD);
+    CHECK_INT(skipped_count, 0);
+    CHECK(strstr(status.text, "step_00000051.ckpt: cannot be read: Is a directory"));
+    CHECK_INT(rmdir(folder_path), 0);
+  }
+  TEST("a directory that cannot be read is not an empty one") {
+    CHECK(!checkpoint_open_newest(&set, step_path(50), &plan, note_skipped, &status));
+    CHECK_INT(status.code, STATUS_WORLD);
+    CHECK(!checkpoint_set_aside(step_path(50), 1, &(CheckpointAside){0}, &status));
+    CHECK_INT(status.code, STATUS_WORLD);
+  }
+  TEST("another format is refused in a line, and not skipped") {
+    static const uint32_t old = 1;
+    forge(step_path(50), offsetof(CheckpointHeader, version), &old, sizeof old);
+    skipped_count = 0;
+    CHECK(!checkpoint_open_newest(&set, folder, &plan, note_skipped, &status));
+    CHECK_INT(status.code, STATUS_USER);
+    CHECK_INT(skipped_count, 0);
+    CHECK(strstr(status.text, "has checkpoint format 1, this program reads 3"));
+    CHECK_INT(unlink(step_path(50)), 0);
+  }
+}
+
+static void set_setting(SettingEffect effect, const char *key, const char *value,
+                        const char *origin) {
+  uint32_t text = build_string(&builder, key);
+  PlanSetting setting = {effect, text, build_string(&builder, value),
+                         build_string(&builder, origin)};
+  for (uint32_t i = 0; i < builder.settings_count; i++)
+    if (strcmp(builder.strings + builder.settings[i].key, key) == 0) {
+      setting.effect = builder.settings[i].effect;
+      builder.settings[i] = setting;
+      return;
+    }
+  build_settings(&builder, setting);
+}
+
+/* A job with one key of each effect. */
+static void set_settings(void) {
+  set_setting(SETTING_EXPERIMENT, "train.seed", "1", "default");
+  set_setting(SETTING_EXPERIMENT, "train.context", "256", "derived: model.positions");
+  set_setting(SETTING_EXPERIMENT, PLAN_DATA_KEY, "a.u8", "job: a.lua:1:1");
+  set_setting(SETTING_MODEL, "model", "gpt2", "job: a.lua:2:1");
+  set_setting(SETTING_EXPERIMENT, PLAN_GRAPH_KEY, "1234", "derived: hash");
+  set_setting(SETTING_SCHEDULE, "optimizer.lr", "0.001", "job: a.lua:3:1");
+  set_setting(SETTING_LAYOUT, "parallel.zero", "1", "default");
+  set_setting(SETTING_SAFE, "log.every", "10", "default");
+}
+
+/* What differs from the checkpoint of step 60 when `key` is `value`; "" when it is as it was. */
+static const char *changed(const char *key, const char *value, const char *origin, uint64_t data) {
+  static char text[512];
+  CheckpointSet set;
+  CheckpointChanges changes;
+  Status status = {0};
+  Plan plan = example(3);
+  set_settings();
+  if (key) set_setting(SETTING_EXPERIMENT, key, value, origin);
+  plan = build_view(&builder);
+  CHECK(checkpoint_set_open(&set, step_path(60), &plan, &status));
+  CHECK(checkpoint_changes(&set.at[0], &plan, data, &changes, &status));
+  (void)checkpoint_changes_text(&changes, ~0u, false, text, sizeof text);
+  checkpoint_changes_free(&changes);
+  checkpoint_set_close(&set);
+  return text;
+}
+
+static void test_changes(void) {
+  Plan plan = example(3);
+  set_settings();
+  plan = build_view(&builder);
+  save_step(&plan, 60);
+  TEST("what differs is told by key, and what follows from other keys is not") {
+    CHECK_TEXT(changed(NULL, NULL, NULL, data_sum), "");
+    CHECK_TEXT(changed("train.seed", "2", "-D train.seed=2", data_sum), "train.seed 1 -> 2");
+    CHECK_TEXT(changed("new.key", "3", "default", data_sum), "");
+    CHECK_TEXT(changed("new.key", "3", "-D new.key=3", data_sum), "new.key none -> 3");
+  }
+  TEST("a derived value without a cause among the keys is told itself") {
+    CHECK_TEXT(changed("train.context", "512", "derived: model.positions", data_sum),
+               "train.context 256 -> 512");
+  }
+  TEST("data are what they hold, models what they compute") {
+    CHECK_TEXT(changed(PLAN_DATA_KEY, "b.u8", "-D", data_sum), "");
+    CHECK_TEXT(changed(PLAN_DATA_KEY, "b.u8", "-D", 78), "data.train a.u8 -> b.u8");
+    CHECK_TEXT(changed(NULL, NULL, NULL, 78), "data.train a.u8 -> other content");
+    CHECK_TEXT(changed("model", "./mine.lua", "-D", data_sum), "");
+    CHECK_TEXT(changed(PLAN_GRAPH_KEY, "99", "derived: hash", data_sum),
+               "the model file (what it computes differs)");
+  }
+  TEST("a list that is too long says how much is missing") {
+    char text[64];
+    CheckpointChange many[40];
+    for (int i = 0; i < 40; i++)
+      many[i] = (CheckpointChange){"train.seed", "1", "2", SETTING_EXPERIMENT, false};
+    CheckpointChanges changes = {many, 40};
+    CHECK_INT(checkpoint_changes_text(&changes, ~0u, false, text, sizeof text), 40);
+    CHECK_TEXT(text, "train.seed 1 -> 2, train.seed 1 -> 2, and 38 more");
+  }
+  CHECK_INT(unlink(step_path(60)), 0);
+}
+
 static void test_aside(void) {
   Plan plan = example(3);
   CheckpointAside aside;
@@ -371,6 +568,9 @@ int main(void) {
   test_left_overs();
   test_parts();
   test_parts_elsewhere();
+  test_forged();
+  test_unread();
+  test_changes();
   build_free(&builder);
   char command[128];
   (void)snprintf(command, sizeof command, "rm -r %s", folder);
