@@ -42,8 +42,8 @@ typedef enum KernelVariant { KERNEL_REFERENCE, KERNEL_FAST } KernelVariant;
  * reference. */
 KernelFn kernel_find(const char *name, KernelVariant variant);
 
-/* The instruction set that fast kernels use on this machine: "avx512", "avx2", or "none" when all of
- * them answer with the reference. */
+/* The instruction set that fast kernels use on this machine: "avx512", "avx2", or "none" when all
+ * of them answer with the reference. */
 const char *kernel_isa(void);
 
 /* Called once by each rank before its first step, with the rank's threads: libraries create what

@@ -135,8 +135,8 @@ static void check_paths(Compile *c, Job *job) {
   job->log.dir = expand(c, job, FIELD_log_dir, NULL);
   job->checkpoint.path = expand(c, job, FIELD_checkpoint_path, job->log.dir);
   const char *resume = job->checkpoint.resume;
-  if (strcmp(resume, "auto") == 0 || strcmp(resume, "never") == 0 ||
-      strcmp(resume, "anyway") == 0) return;
+  if (strcmp(resume, "auto") == 0 || strcmp(resume, "never") == 0 || strcmp(resume, "anyway") == 0)
+    return;
   if (!path_check(c, resume, job->origin[FIELD_checkpoint_resume].span)) return;
   bool is_shell = job->origin[FIELD_checkpoint_resume].kind == ORIGIN_OVERRIDE;
   if (*resume != '{' && !is_shell)
