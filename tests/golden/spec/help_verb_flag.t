@@ -8,8 +8,10 @@ usage: lockstep run JOB.lua|PLAN [options]
                         file, 'parallel.pipeline={"interleaved", chunks=4}', or
                         by key, parallel.pipeline.chunks=4
   --steps N             stop after step N of the job's
-  --resume HOW          auto: from the newest checkpoint; never: from nothing;
-                        or a checkpoint's path
+  --resume HOW          auto: from the newest checkpoint, if the job is still
+                        that experiment; never: from nothing; anyway: from the
+                        newest, whatever differs; or a checkpoint's path,
+                        whatever differs
   --kernels KIND        fast, or reference: plain and slow
   --no-plot             no loss curve in the terminal
   --json                the answer on stdout as JSON
