@@ -16,7 +16,8 @@ ExitCode complain(ExitCode code, const char *format, ...) {
   vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
   fflush(stdout); /* whole lines, where both streams go to one place */
-  char *plain = NULL; /* words of the command line may hold anything: nothing may steer the terminal */
+  char *plain =
+      NULL; /* words of the command line may hold anything: nothing may steer the terminal */
   size_t length = 0;
   FILE *memory = open_memstream(&plain, &length);
   if (memory != NULL) {

@@ -129,6 +129,7 @@ static const char *exact_value(Arena *arena, const Job *job, const Derived *deri
   }
   case KIND_COUNTS: return exact_counts(arena, at);
   case KIND_NUMBER: return exact_number(arena, *(const double *)at);
+  case KIND_RATE: return arena_printf(arena, "%s B/s", exact_number(arena, *(const double *)at));
   case KIND_FLAG: return *(const bool *)at ? "true" : "false";
   case KIND_CHOICE: return exact_choice(arena, job, field);
   case KIND_AMOUNT: return resolved_amount(arena, job, derived, field);
