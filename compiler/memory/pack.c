@@ -1,3 +1,4 @@
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,11 +32,20 @@ static double rank_of(const PackItem *item, PackOrder order) {
   }
 }
 
-/* Placed items by when they live, so that only those that an item may meet are looked at: these
- * live in the slice of time in which it begins, or begin in a later one. Lifetimes are short next
- * to a pipeline's step. */
+typedef struct Taken {
+  int64_t first, end;
+} Taken;
+
+/* Bytes in order; what overlaps or touches is merged. */
+typedef VEC(Taken) TakenList;
+
+/* Placed items by when they live, in slices of time of about the square root of it each: an item
+ * looks one by one only at those that begin or end where it begins or ends itself. What lives
+ * through a slice, and all that any of its positions has, is a list of merged bytes: thousands of
+ * layers that lie one behind the other are one entry of it. */
 typedef struct Slice {
-  VEC(int32_t) live, begin; /* indices of items */
+  VEC(int32_t) part;       /* items that live in some of it */
+  TakenList through, some; /* what lives in all of it; what lives in any of it */
 } Slice;
 
 typedef struct Slices {
@@ -43,26 +53,35 @@ typedef struct Slices {
   int32_t width; /* positions of one slice */
 } Slices;
 
-enum { SLICES_MAX = 512 };
-
 static Slices slices_new(Arena *arena, const PackItem *items, int32_t count) {
   int32_t positions = 1;
   for (int32_t i = 0; i < count; i++)
     if (items[i].last >= positions) positions = items[i].last + 1;
-  Slices slices = {.width = positions / SLICES_MAX + 1};
+  Slices slices = {.width = (int32_t)sqrt(positions) / 2 + 1};
   slices.at = ARENA_ARRAY(arena, Slice, positions / slices.width + 1);
   return slices;
 }
 
-static void slices_add(Arena *arena, const Slices *slices, const PackItem *item, int32_t index) {
-  VEC_PUSH(arena, &slices->at[item->first / slices->width].begin, index);
-  for (int32_t k = item->first / slices->width; k <= item->last / slices->width; k++)
-    VEC_PUSH(arena, &slices->at[k].live, index);
+static void add_taken(Arena *arena, TakenList *list, Taken taken) {
+  int32_t at = 0, stop = list->count;
+  while (at < stop) { /* the first that ends where this begins, or later */
+    int32_t middle = (at + stop) / 2;
+    if (list->at[middle].end >= taken.first)
+      stop = middle;
+    else
+      at = middle + 1;
+  }
+  for (; stop < list->count && list->at[stop].first <= taken.end; stop++) {
+    if (list->at[stop].first < taken.first) taken.first = list->at[stop].first;
+    if (list->at[stop].end > taken.end) taken.end = list->at[stop].end;
+  }
+  int32_t behind = list->count - stop;
+  if (stop == at) VEC_PUSH(arena, list, taken);
+  if (stop != at + 1)
+    memmove(&list->at[at + 1], &list->at[stop], (size_t)behind * sizeof *list->at);
+  list->count = at + 1 + behind;
+  list->at[at] = taken;
 }
-
-typedef struct Taken {
-  int64_t first, end;
-} Taken;
 
 typedef struct Packing {
   Arena *arena;
@@ -70,25 +89,51 @@ typedef struct Packing {
   int32_t count;
   int64_t align_bytes;
   int64_t *offsets; /* by item */
-  Taken *taken;     /* of those that live with the item at hand */
-  int32_t taken_count;
+  TakenList taken;  /* of those that live with the item at hand */
 } Packing;
 
-static void take(Packing *p, const PackItem *item, int32_t other) {
-  const PackItem *placed = &p->items[other];
-  if (placed->first > item->last || item->first > placed->last) return;
-  int64_t at = p->offsets[other];
-  p->taken[p->taken_count++] = (Taken){at, at + round_up(placed->size_bytes, p->align_bytes)};
+static Taken taken_by(const Packing *p, int32_t index) {
+  int64_t at = p->offsets[index];
+  return (Taken){at, at + round_up(p->items[index].size_bytes, p->align_bytes)};
+}
+
+static void slices_add(const Packing *p, const Slices *slices, int32_t index) {
+  const PackItem *item = &p->items[index];
+  int32_t width = slices->width, first = item->first / width, last = item->last / width;
+  Taken taken = taken_by(p, index);
+  for (int32_t k = first; k <= last; k++) {
+    Slice *slice = &slices->at[k];
+    bool through = item->first <= k * width && item->last >= (k + 1) * width - 1;
+    if (through)
+      add_taken(p->arena, &slice->through, taken);
+    else
+      VEC_PUSH(p->arena, &slice->part, index);
+    add_taken(p->arena, &slice->some, taken);
+  }
+}
+
+static void take_list(Packing *p, const TakenList *list) {
+  for (int32_t i = 0; i < list->count; i++)
+    VEC_PUSH(p->arena, &p->taken, list->at[i]);
+}
+
+/* A slice of which the item has a part. */
+static void take_part(Packing *p, const Slice *slice, const PackItem *item) {
+  take_list(p, &slice->through);
+  for (int32_t i = 0; i < slice->part.count; i++) {
+    const PackItem *placed = &p->items[slice->part.at[i]];
+    if (placed->first <= item->last && item->first <= placed->last)
+      VEC_PUSH(p->arena, &p->taken, taken_by(p, slice->part.at[i]));
+  }
 }
 
 static void find_taken(Packing *p, const Slices *slices, const PackItem *item) {
   int32_t first = item->first / slices->width, last = item->last / slices->width;
-  p->taken_count = 0;
-  for (int32_t j = 0; j < slices->at[first].live.count; j++)
-    take(p, item, slices->at[first].live.at[j]);
-  for (int32_t k = first + 1; k <= last; k++)
-    for (int32_t j = 0; j < slices->at[k].begin.count; j++)
-      take(p, item, slices->at[k].begin.at[j]);
+  p->taken.count = 0;
+  take_part(p, &slices->at[first], item);
+  for (int32_t k = first + 1; k < last; k++)
+    take_list(p, &slices->at[k].some);
+  if (last > first) take_part(p, &slices->at[last], item);
 }
 
 /* The lowest gap wide enough between those alive together. What lies in the way leaves nothing
@@ -98,17 +143,17 @@ static int64_t find_gap(Packing *p, int64_t size) {
   for (bool moved = true; moved;) {
     int32_t left = 0;
     moved = false;
-    for (int32_t j = 0; j < p->taken_count; j++) {
-      Taken taken = p->taken[j];
+    for (int32_t j = 0; j < p->taken.count; j++) {
+      Taken taken = p->taken.at[j];
       if (taken.end <= at) continue;
       if (taken.first < at + size) {
         at = taken.end;
         moved = true;
         continue;
       }
-      p->taken[left++] = taken;
+      p->taken.at[left++] = taken;
     }
-    p->taken_count = left;
+    p->taken.count = left;
   }
   return at;
 }
@@ -123,7 +168,7 @@ static int64_t place_all(Packing *p, const Ranked *ranked) {
     int64_t at = find_gap(p, size);
     p->offsets[index] = at;
     if (at + size > end) end = at + size;
-    slices_add(p->arena, &slices, &p->items[index], index);
+    slices_add(p, &slices, index);
   }
   return end;
 }
@@ -136,8 +181,7 @@ int64_t pack_items(Arena *arena, PackItem *items, int32_t count, int64_t align_b
                      .items = items,
                      .count = count,
                      .align_bytes = align_bytes,
-                     .offsets = ARENA_ARRAY(arena, int64_t, count),
-                     .taken = ARENA_ARRAY(arena, Taken, count)};
+                     .offsets = ARENA_ARRAY(arena, int64_t, count)};
   for (PackOrder order = BY_SIZE; order < PACK_ORDERS && best > bound + bound / 100; order++) {
     for (int32_t i = 0; i < count; i++)
       ranked[i] = (Ranked){&items[i], i, rank_of(&items[i], order)};
