@@ -103,7 +103,8 @@ bool cells_open(Step *s) {
 }
 
 void cells_close(Step *s) {
-  free(s->cells), free(s->has_cells), free(s->marks), free(s->slots);
+  free(s->cells), free(s->has_cells);
+  sorted_free(&s->marks), sorted_free(&s->slots);
 }
 
 Cell *find_sibling(const Step *s, const Cell *cell, BufferKind kind) {

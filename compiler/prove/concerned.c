@@ -20,7 +20,7 @@ static bool mask_of(const Step *s, uint64_t *mask) {
 
 /* Gradients that stand among samples are followed record by record. */
 static bool gradients_among(const Step *s, uint64_t mask) {
-  for (uint32_t base = 0; base < s->walk->segment->bases_count && s->mark_count > 0; base++) {
+  for (uint32_t base = 0; base < s->walk->segment->bases_count && s->marks.count > 0; base++) {
     if ((mask >> base & 1) == 0) continue;
     const PlanBuffer *buffer = &s->view->plan->buffers[walk_buffer(s->walk, base)];
     if (gradients_in(s, buffer->offset, buffer->offset + buffer->size_bytes)) return true;

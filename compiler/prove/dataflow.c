@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "compiler/prove/hash.h"
-#include "compiler/prove/search.h"
+#include "compiler/prove/sorted.h"
 #include "compiler/prove/walk.h"
 #include "runtime/plan/control.h"
 
@@ -22,8 +22,7 @@ typedef struct Span {
 
 /* Written bytes: disjoint spans in order, neighbours merged. Most buffers have one. */
 typedef struct Written {
-  Span *span;
-  uint32_t count, capacity;
+  Sorted spans;
   uint64_t changes; /* times that it has become another set */
 } Written;
 
@@ -38,65 +37,59 @@ typedef struct Dataflow {
   bool failed;
 } Dataflow;
 
+static const SortedKind span_kind = SORTED_KIND(Span, end);
+
 /* The first span that ends at or after `offset`. */
 static uint32_t find_span(const Written *w, uint64_t offset) {
-  return SEARCH(w->span, w->count, end, offset);
+  return sorted_find(&span_kind, &w->spans, offset);
+}
+
+/* NULL: none that begins at or before `last`. */
+static const Span *span_at(const Written *w, uint32_t index, uint64_t last) {
+  const Span *span = index < w->spans.count ? sorted_at(&span_kind, &w->spans, index) : NULL;
+  return span != NULL && span->first <= last ? span : NULL;
 }
 
 static bool covers(const Written *w, uint64_t first, uint64_t end) {
-  if (w->count > 0 && w->span[0].first <= first && end <= w->span[0].end) return true;
   uint32_t at = find_span(w, first);
-  while (at < w->count && w->span[at].end == first)
-    at++; /* touches, but does not hold it */
-  return at < w->count && w->span[at].first <= first && end <= w->span[at].end;
+  const Span *span = span_at(w, at, first);
+  while (span != NULL && span->end == first)
+    span = span_at(w, ++at, first); /* touches, but does not hold it */
+  return span != NULL && end <= span->end;
 }
 
 static bool add_span(Written *w, uint64_t first, uint64_t end) {
   if (covers(w, first, end)) return true;
   w->changes++;
+  Span whole = {first, end};
   uint32_t at = find_span(w, first), stop = at;
-  for (; stop < w->count && w->span[stop].first <= end; stop++) {
-    if (w->span[stop].first < first) first = w->span[stop].first;
-    if (w->span[stop].end > end) end = w->span[stop].end;
+  for (const Span *span = NULL; (span = span_at(w, stop, whole.end)) != NULL; stop++) {
+    if (span->first < whole.first) whole.first = span->first;
+    if (span->end > whole.end) whole.end = span->end;
   }
-  if (stop == at) {
-    if (w->count == w->capacity) {
-      uint32_t capacity = w->capacity ? 2 * w->capacity : 4;
-      Span *grown = realloc(w->span, capacity * sizeof *grown);
-      if (grown == NULL) return false;
-      w->span = grown, w->capacity = capacity;
-    }
-    memmove(&w->span[at + 1], &w->span[at], (w->count - at) * sizeof *w->span);
-    w->count++;
-  } else {
-    memmove(&w->span[at + 1], &w->span[stop], (w->count - stop) * sizeof *w->span);
-    w->count -= stop - at - 1;
-  }
-  w->span[at] = (Span){first, end};
-  return true;
+  return sorted_replace(&span_kind, &w->spans, at, stop - at, &whole, 1);
 }
 
 /* Takes [first, end) out: nothing is known to be there any more. */
 static bool remove_span(Written *w, uint64_t first, uint64_t end) {
-  uint32_t at = find_span(w, first);
-  if (at < w->count && w->span[at].end == first) at++;
-  while (at < w->count && w->span[at].first < end) {
+  uint32_t at = find_span(w, first), count = 0;
+  const Span *span = span_at(w, at, first);
+  if (span != NULL && span->end == first) at++;
+  Span left[2];
+  uint32_t stop = at;
+  for (; first < end && (span = span_at(w, stop, end - 1)) != NULL; stop++) {
     w->changes++;
-    Span old = w->span[at];
-    memmove(&w->span[at], &w->span[at + 1], (w->count - at - 1) * sizeof *w->span);
-    w->count--;
-    if (old.first < first && !add_span(w, old.first, first)) return false;
-    if (old.end > end && !add_span(w, end, old.end)) return false;
-    at = find_span(w, first);
-    if (at < w->count && w->span[at].end == first) at++;
+    if (span->first < first) left[count++] = (Span){span->first, first};
+    if (span->end > end) left[count++] = (Span){end, span->end};
   }
-  return true;
+  return sorted_replace(&span_kind, &w->spans, at, stop - at, left, count);
 }
 
 /* Writes back into `w` what of [first, end) is in `more`. */
 static bool add_common(Written *w, const Written *more, uint64_t first, uint64_t end) {
-  for (uint32_t i = find_span(more, first); i < more->count && more->span[i].first < end; i++) {
-    Span span = more->span[i];
+  const Span *next = NULL;
+  for (uint32_t i = find_span(more, first); (next = span_at(more, i, end)) != NULL; i++) {
+    Span span = *next;
     if (span.first < first) span.first = first;
     if (span.end > end) span.end = end;
     if (span.first < span.end && !add_span(w, span.first, span.end)) return false;
@@ -214,7 +207,7 @@ static void run_call(Dataflow *d, const Walk *walk) {
 }
 
 static void forget(Dataflow *d, uint32_t buffer) {
-  d->written[buffer].count = d->zeros[buffer].count = 0;
+  sorted_clear(&d->written[buffer].spans), sorted_clear(&d->zeros[buffer].spans);
   d->written[buffer].changes++, d->zeros[buffer].changes++;
 }
 
@@ -320,7 +313,7 @@ void prove_dataflow(const View *view) {
       run_after_init(&d, &others[i], 1);
     if (d.failed) prove_finding(view, NULL, -1, "dataflow", "out of memory while proving");
     for (uint32_t i = 0; i < buffers; i++)
-      free(d.written[i].span), free(d.zeros[i].span);
+      sorted_free(&d.written[i].spans), sorted_free(&d.zeros[i].spans);
   }
   free(d.written), free(d.zeros), free(d.scratch), free(d.told.story);
 }

@@ -4,10 +4,6 @@
  * one layer, and travel in buffers of another dtype: there it is a mark, which records carry from
  * place to place. Whose gradient a mark is shows where it comes to stand: it must fill one tensor,
  * or one rank's piece of it, exactly. */
-#include <stdlib.h>
-#include <string.h>
-
-#include "compiler/prove/search.h"
 #include "compiler/prove/step.h"
 
 static const char *name_at(const Step *s, uint64_t offset) {
@@ -18,38 +14,34 @@ static const char *name_at(const Step *s, uint64_t offset) {
 
 /* ---- marks */
 
+static const SortedKind mark_kind = SORTED_KIND(Gradient, end);
+
 static uint32_t find_mark(const Step *s, uint64_t offset) {
-  return SEARCH(s->marks, s->mark_count, end, offset + 1);
+  return sorted_find(&mark_kind, &s->marks, offset + 1);
+}
+
+/* NULL: none that begins before `end`. */
+static Gradient *mark_at(const Step *s, uint32_t index, uint64_t end) {
+  Gradient *mark = index < s->marks.count ? sorted_at(&mark_kind, &s->marks, index) : NULL;
+  return mark != NULL && mark->first < end ? mark : NULL;
 }
 
 bool gradients_in(const Step *s, uint64_t first, uint64_t end) {
-  uint32_t at = find_mark(s, first);
-  return at < s->mark_count && s->marks[at].first < end;
+  return mark_at(s, find_mark(s, first), end) != NULL;
 }
 
 static bool insert_mark(Step *s, uint32_t at, Gradient mark) {
-  if (s->mark_count == s->mark_capacity) {
-    uint32_t capacity = s->mark_capacity ? 2 * s->mark_capacity : 64;
-    Gradient *grown = realloc(s->marks, capacity * sizeof *grown);
-    if (grown == NULL) {
-      s->failed = true;
-      return false;
-    }
-    s->marks = grown, s->mark_capacity = capacity;
-  }
-  memmove(&s->marks[at + 1], &s->marks[at], (s->mark_count - at) * sizeof *s->marks);
-  s->marks[at] = mark;
-  s->mark_count++;
-  return true;
+  bool done = sorted_replace(&mark_kind, &s->marks, at, 0, &mark, 1);
+  s->failed |= !done;
+  return done;
 }
 
 /* Zeros that are cut stay zeros; a gradient that is cut is none any more. */
 void gradient_forget(Step *s, uint64_t first, uint64_t end) {
   uint32_t at = find_mark(s, first);
-  while (at < s->mark_count && s->marks[at].first < end) {
-    Gradient old = s->marks[at];
-    memmove(&s->marks[at], &s->marks[at + 1], (s->mark_count - at - 1) * sizeof *s->marks);
-    s->mark_count--;
+  for (const Gradient *mark = NULL; (mark = mark_at(s, at, end)) != NULL;) {
+    Gradient old = *mark;
+    sorted_replace(&mark_kind, &s->marks, at, 1, NULL, 0);
     if (!old.cleared) continue;
     Gradient left = old, right = old;
     left.end = first, right.first = end;
@@ -71,8 +63,9 @@ static Gradient *next_any(const Step *s, uint64_t first, uint64_t end) {
          (cell->first < first || cell_kind(s, cell) != BUFFER_GRAD))
     cell++;
   if (cell < s->cells + s->cell_count && cell->first < end) return &cell->gradient;
-  for (uint32_t i = find_mark(s, first); i < s->mark_count && s->marks[i].first < end; i++)
-    if (s->marks[i].first >= first && !s->marks[i].cleared) return &s->marks[i];
+  Gradient *mark = NULL;
+  for (uint32_t i = find_mark(s, first); (mark = mark_at(s, i, end)) != NULL; i++)
+    if (mark->first >= first && !mark->cleared) return mark;
   return NULL;
 }
 
@@ -222,8 +215,7 @@ static void contribute_to(Step *s, Gradient *g, bool assign) {
 
 /* A gradient made in a block of one layer: of this micro-batch, and made from nothing. */
 static void contribute_mark(Step *s, const Reach *to, bool assign) {
-  uint32_t at = find_mark(s, to->first);
-  Gradient *g = at < s->mark_count && s->marks[at].first <= to->first ? &s->marks[at] : NULL;
+  Gradient *g = mark_at(s, find_mark(s, to->first), to->first + 1);
   bool exact = g != NULL && g->first == to->first && g->end == to->end && !g->cleared;
   Gradient fresh = {.first = to->first,
                     .end = to->end,

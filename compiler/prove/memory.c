@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/prove/search.h"
+#include "compiler/prove/sorted.h"
 #include "compiler/prove/walk.h"
 
 typedef struct Live {
@@ -19,11 +19,12 @@ typedef struct Sweep {
   const PlanProgram *program;
   uint32_t program_index;
   bool first_program; /* persistent buffers are compared with each other once */
-  Live *live;         /* sorted by offset, disjoint */
-  uint32_t live_count;
+  Sorted live;        /* of Live, by offset, disjoint */
   uint64_t live_bytes, most_bytes, peak_bytes;
   BufferOrder births, deaths;
 } Sweep;
+
+static const SortedKind live_kind = SORTED_KIND(Live, end);
 
 static uint64_t rounded(uint64_t bytes) {
   return (bytes + PLAN_ALIGN_BYTES - 1) / PLAN_ALIGN_BYTES * PLAN_ALIGN_BYTES;
@@ -31,46 +32,50 @@ static uint64_t rounded(uint64_t bytes) {
 
 /* The first live buffer that ends after `offset`. */
 static uint32_t find_after(const Sweep *s, uint64_t offset) {
-  return SEARCH(s->live, s->live_count, end, offset + 1);
+  return sorted_find(&live_kind, &s->live, offset + 1);
+}
+
+/* NULL behind the last one. */
+static const Live *live_at(const Sweep *s, uint32_t index) {
+  return index < s->live.count ? sorted_at(&live_kind, &s->live, index) : NULL;
 }
 
 static bool is_persistent(const Sweep *s, uint32_t buffer) {
   return s->view->plan->buffers[buffer].program == PLAN_NONE;
 }
 
-static void begin_life(Sweep *s, uint32_t index) {
+static bool begin_life(Sweep *s, uint32_t index) {
   const Plan *plan = s->view->plan;
   const PlanBuffer *buffer = &plan->buffers[index];
   uint64_t end = buffer->offset + buffer->size_bytes; /* plan_check: within the arena */
   s->live_bytes += rounded(buffer->size_bytes);
   if (end > s->peak_bytes) s->peak_bytes = end;
-  if (buffer->size_bytes == 0) return;
+  if (buffer->size_bytes == 0) return true;
   uint32_t at = find_after(s, buffer->offset);
-  if (at < s->live_count && s->live[at].first < end) {
-    uint32_t other = s->live[at].buffer;
+  const Live *other = live_at(s, at);
+  if (other != NULL && other->first < end) {
     if (s->first_program || !is_persistent(s, index))
       prove_finding(s->view, NULL, -1, "memory",
                     "buffers[%u] %.40s (calls %u to %u) and buffers[%u] %.40s (calls %u to %u) "
                     "share bytes from %llu on",
                     index, plan_string(plan, buffer->name), buffer->first_call, buffer->last_call,
-                    other, plan_string(plan, plan->buffers[other].name),
-                    plan->buffers[other].first_call, plan->buffers[other].last_call,
-                    (unsigned long long)(s->live[at].first > buffer->offset ? s->live[at].first
-                                                                            : buffer->offset));
-    return; /* not listed: the list stays disjoint */
+                    other->buffer, plan_string(plan, plan->buffers[other->buffer].name),
+                    plan->buffers[other->buffer].first_call, plan->buffers[other->buffer].last_call,
+                    (unsigned long long)(other->first > buffer->offset ? other->first
+                                                                       : buffer->offset));
+    return true; /* not listed: the list stays disjoint */
   }
-  memmove(&s->live[at + 1], &s->live[at], (s->live_count - at) * sizeof *s->live);
-  s->live[at] = (Live){buffer->offset, end, index};
-  s->live_count++;
+  const Live life = {buffer->offset, end, index};
+  return sorted_replace(&live_kind, &s->live, at, 0, &life, 1);
 }
 
 static void end_life(Sweep *s, uint32_t index) {
   const PlanBuffer *buffer = &s->view->plan->buffers[index];
   s->live_bytes -= rounded(buffer->size_bytes);
   uint32_t at = find_after(s, buffer->offset);
-  if (buffer->size_bytes == 0 || at == s->live_count || s->live[at].buffer != index) return;
-  s->live_count--;
-  memmove(&s->live[at], &s->live[at + 1], (s->live_count - at) * sizeof *s->live);
+  const Live *life = live_at(s, at);
+  if (buffer->size_bytes == 0 || life == NULL || life->buffer != index) return;
+  sorted_replace(&live_kind, &s->live, at, 1, NULL, 0);
 }
 
 /* What the running records of a call reach through base `index`; false: nothing. */
@@ -99,13 +104,12 @@ static uint32_t locate(const Sweep *s, const Walk *walk, uint32_t index) {
   const Plan *plan = s->view->plan;
   uint64_t first = walk_base(walk, index);
   uint64_t end = first + plan->bases[walk->segment->bases_first + index].size_bytes;
-  uint32_t at = find_after(s, first), record = 0;
-  if (at < s->live_count && s->live[at].first <= first && end <= s->live[at].end)
-    return s->live[at].buffer;
+  uint32_t record = 0;
+  const Live *live = live_at(s, find_after(s, first));
+  if (live != NULL && live->first <= first && end <= live->end) return live->buffer;
   if (!reach(walk, index, &first, &end, &record)) return PLAN_NONE;
-  at = find_after(s, first);
-  if (at < s->live_count && s->live[at].first <= first && end <= s->live[at].end)
-    return s->live[at].buffer;
+  live = live_at(s, find_after(s, first));
+  if (live != NULL && live->first <= first && end <= live->end) return live->buffer;
   const char *name = plan_string(plan, plan->bases[walk->segment->bases_first + index].name);
   prove_finding(s->view, walk, record, "memory",
                 "bytes [%llu..%llu) of base %.40s are no part of one buffer that is live",
@@ -113,7 +117,7 @@ static uint32_t locate(const Sweep *s, const Walk *walk, uint32_t index) {
   return PLAN_NONE;
 }
 
-static void sweep_calls(Sweep *s, Ledger *ledger) {
+static bool sweep_calls(Sweep *s, Ledger *ledger) {
   /* Positions, not iterations: lifetimes are stated by position. */
   PlanProgram straight = *s->program;
   straight.loops_count = 0;
@@ -121,7 +125,7 @@ static void sweep_calls(Sweep *s, Ledger *ledger) {
   uint32_t base_count = 0;
   while (walk_next(&walk)) {
     for (uint32_t i = s->births.first[walk.position]; i < s->births.first[walk.position + 1]; i++)
-      begin_life(s, s->births.buffer[i]);
+      if (!begin_life(s, s->births.buffer[i])) return false;
     if (s->live_bytes > s->most_bytes) s->most_bytes = s->live_bytes;
     ledger->base_first[walk.position] = base_count;
     for (uint32_t i = 0; i < walk.segment->bases_count; i++)
@@ -129,6 +133,7 @@ static void sweep_calls(Sweep *s, Ledger *ledger) {
     for (uint32_t i = s->deaths.first[walk.position]; i < s->deaths.first[walk.position + 1]; i++)
       end_life(s, s->deaths.buffer[i]);
   }
+  return true;
 }
 
 static void check_peaks(const Sweep *s) {
@@ -160,18 +165,22 @@ static bool sweep_program(View *view, uint32_t program_index) {
   Ledger *ledger = &view->ledger[s.program->kind];
   *ledger = (Ledger){prove_array(view, calls, sizeof(uint32_t)),
                      prove_array(view, bases, sizeof(uint32_t))};
-  s.live = prove_array(view, buffers, sizeof *s.live);
   s.births = order_buffers(view, s.program, true);
   s.deaths = order_buffers(view, s.program, false);
-  bool ready =
-      ledger->base_first && ledger->buffer_of && s.live && s.births.buffer && s.deaths.buffer;
+  bool ready = ledger->base_first && ledger->buffer_of && s.births.buffer && s.deaths.buffer;
   if (ready) {
-    for (uint32_t i = 0; i < buffers; i++)
-      if (is_persistent(&s, class->buffers_first + i)) begin_life(&s, class->buffers_first + i);
-    sweep_calls(&s, ledger);
-    check_peaks(&s);
+    bool swept = true;
+    for (uint32_t i = 0; i < buffers && swept; i++)
+      if (is_persistent(&s, class->buffers_first + i))
+        swept = begin_life(&s, class->buffers_first + i);
+    ready = swept && sweep_calls(&s, ledger);
+    if (ready)
+      check_peaks(&s);
+    else
+      prove_finding(view, NULL, -1, "memory", "out of memory while proving");
   }
-  free(s.live), free(s.births.buffer), free(s.deaths.buffer);
+  sorted_free(&s.live);
+  free(s.births.buffer), free(s.deaths.buffer);
   return ready;
 }
 

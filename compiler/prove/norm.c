@@ -5,37 +5,26 @@
  * their own. It may be added up over an axis only if everything in it differs along that axis, for
  * what ranks have in common would count once for each; and the norm may read it when nothing in it
  * differs any more. */
-#include <stdlib.h>
-#include <string.h>
-
-#include "compiler/prove/search.h"
 #include "compiler/prove/step.h"
+
+static const SortedKind slot_kind = SORTED_KIND(Slot, at);
 
 /* The first slot at or behind `at`. */
 static uint32_t find_slot(const Step *s, uint64_t at) {
-  return SEARCH(s->slots, s->slot_count, at, at);
+  return sorted_find(&slot_kind, &s->slots, at);
+}
+
+/* NULL behind the last one. */
+static Slot *slot_at(const Step *s, uint32_t index) {
+  return index < s->slots.count ? sorted_at(&slot_kind, &s->slots, index) : NULL;
 }
 
 static void put_slot(Step *s, Slot slot) {
   uint32_t index = find_slot(s, slot.at);
-  if (index < s->slot_count && s->slots[index].at == slot.at) {
-    if (s->slots[index].squares > 0 && !s->slots[index].used)
-      FINDING(s, "a sum of squares is lost");
-    s->slots[index] = slot;
-    return;
-  }
-  if (s->slot_count == s->slot_capacity) {
-    uint32_t capacity = s->slot_capacity ? 2 * s->slot_capacity : 256;
-    Slot *grown = realloc(s->slots, capacity * sizeof *grown);
-    if (grown == NULL) {
-      s->failed = true;
-      return;
-    }
-    s->slots = grown, s->slot_capacity = capacity;
-  }
-  memmove(&s->slots[index + 1], &s->slots[index], (s->slot_count - index) * sizeof *s->slots);
-  s->slots[index] = slot;
-  s->slot_count++;
+  const Slot *old = slot_at(s, index);
+  bool again = old != NULL && old->at == slot.at;
+  if (again && old->squares > 0 && !old->used) FINDING(s, "a sum of squares is lost");
+  s->failed |= !sorted_replace(&slot_kind, &s->slots, index, again, &slot, 1);
 }
 
 static uint32_t cut_of(const Step *s, const Cell *gradient) {
@@ -78,11 +67,11 @@ static Slot take_slots(Step *s, const Reach *r) {
   Slot sum = {.all = UINT32_MAX};
   uint64_t at = r->first;
   for (uint32_t i = find_slot(s, at); at + sizeof(double) <= r->end; i++, at += sizeof(double)) {
-    if (i == s->slot_count || s->slots[i].at != at) {
+    Slot *slot = slot_at(s, i);
+    if (slot == NULL || slot->at != at) {
       FINDING(s, "adds up what is no sum of squares");
       return sum;
     }
-    Slot *slot = &s->slots[i];
     if (slot->squares > 0 && slot->used) FINDING(s, "a sum of squares counts twice");
     slot->used = true;
     sum.squares += slot->squares;
@@ -103,17 +92,18 @@ bool norm_reduce(Step *s) {
   const Plan *plan = s->view->plan;
   Reach r = reach(s, 0);
   uint32_t i = find_slot(s, r.first), axes = comm_axes(s, s->record->comm);
-  if (r.unit != sizeof(double) || i == s->slot_count || s->slots[i].at >= r.end) return false;
+  Slot *slot = slot_at(s, i);
+  if (r.unit != sizeof(double) || slot == NULL || slot->at >= r.end) return false;
   if (s->record->meaning == PLAN_NONE || plan->meanings[s->record->meaning].reduce != REDUCE_SUM)
     FINDING(s, "sums of squares must be summed, and say so");
   if (s->record->operands_count != 1) FINDING(s, "sums of squares are added up in place");
-  for (; i < s->slot_count && s->slots[i].at < r.end; i++) {
-    if (axes & ~s->slots[i].all)
+  for (; slot != NULL && slot->at < r.end; slot = slot_at(s, ++i)) {
+    if (axes & ~slot->all)
       FINDING(s, "adds up over %.40s squares that its ranks have in common",
               plan_string(plan, plan->comms[s->record->comm].name));
     /* What is zero here may be squares of another class. */
-    if (s->slots[i].squares > 0) s->slots[i].all &= ~axes;
-    s->slots[i].any &= ~axes;
+    if (slot->squares > 0) slot->all &= ~axes;
+    slot->any &= ~axes;
   }
   return true;
 }

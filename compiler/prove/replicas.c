@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "compiler/prove/events.h"
-#include "compiler/prove/search.h"
+#include "compiler/prove/sorted.h"
 #include "runtime/plan/control.h"
 
 typedef struct Extent {
@@ -26,11 +26,11 @@ typedef struct Extent {
   bool zero;        /* 0 on every rank */
 } Extent;
 
-/* Of one buffer: disjoint, by offset, neighbours that are alike merged. */
-typedef struct Extents {
+/* Copies of extents on their way. */
+typedef struct Taken {
   Extent *at;
   uint32_t count, capacity;
-} Extents;
+} Taken;
 
 typedef struct Replicas {
   const View *view;
@@ -41,66 +41,69 @@ typedef struct Replicas {
   const Walk *walk;
   uint32_t record_index;
   const PlanRecord *record;
-  Extents *extents; /* by buffer of the class */
-  Extents taken;    /* copies of extents on their way */
+  Sorted *extents; /* by buffer of the class, of Extent: disjoint, like neighbours merged */
+  Taken taken;
   uint32_t sample_axes, stage_axes, used_axes;
 } Replicas;
 
 /* ---- extents */
 
-static bool reserve(Replicas *r, Extents *e, uint32_t count) {
-  if (count <= e->capacity) return true;
-  uint32_t capacity = 2 * count + 8;
-  Extent *grown = realloc(e->at, capacity * sizeof *grown);
-  if (grown == NULL) {
-    r->failed = true;
-    return false;
-  }
-  e->at = grown, e->capacity = capacity;
-  return true;
-}
+static const SortedKind extent_kind = SORTED_KIND(Extent, end);
 
 /* The first extent that ends after `offset`. */
-static uint32_t find(const Extents *e, uint64_t offset) {
-  return SEARCH(e->at, e->count, end, offset + 1);
+static uint32_t find(const Sorted *e, uint64_t offset) {
+  return sorted_find(&extent_kind, e, offset + 1);
+}
+
+/* NULL: none that begins before `end`. */
+static const Extent *extent_at(const Sorted *e, uint32_t index, uint64_t end) {
+  const Extent *extent = index < e->count ? sorted_at(&extent_kind, e, index) : NULL;
+  return extent != NULL && extent->first < end ? extent : NULL;
 }
 
 static bool alike(const Extent *a, const Extent *b) {
-  return a->end == b->first && a->differs == b->differs && a->zero == b->zero;
+  return a->differs == b->differs && a->zero == b->zero;
 }
 
-static void put(Replicas *r, Extents *e, Extent extent) {
-  if (extent.first >= extent.end || !reserve(r, e, e->count + 2)) return;
+/* Takes the place of what was there: of extents that reach out of it the rest stays, and what has
+ * become alike is merged. */
+static void put(Replicas *r, Sorted *e, Extent extent) {
+  if (extent.first >= extent.end) return;
   uint32_t at = find(e, extent.first), stop = at, count = 0;
-  while (stop < e->count && e->at[stop].first < extent.end)
-    stop++;
+  const Extent *old = extent_at(e, at, extent.end);
+  if (old != NULL && alike(old, &extent) && old->first <= extent.first && extent.end <= old->end)
+    return;
   Extent put[3];
-  if (stop > at && e->at[at].first < extent.first) {
-    put[count] = e->at[at];
+  const Extent *before = at > 0 ? sorted_at(&extent_kind, e, at - 1) : NULL;
+  if (old != NULL && old->first < extent.first) {
+    put[count] = *old;
     put[count++].end = extent.first;
+  } else if (before != NULL && before->end == extent.first) {
+    put[count++] = *before;
+    at--;
   }
-  put[count++] = extent;
-  if (stop > at && e->at[stop - 1].end > extent.end) {
-    put[count] = e->at[stop - 1];
-    put[count++].first = extent.end;
+  if (count > 0 && alike(&put[0], &extent))
+    put[0].end = extent.end;
+  else
+    put[count++] = extent;
+  for (; (old = extent_at(e, stop, extent.end)) != NULL && old->end <= extent.end;)
+    stop++;
+  if ((old = extent_at(e, stop, extent.end + 1)) != NULL) { /* reaches out of it, or touches it */
+    Extent rest = *old;
+    if (rest.first < extent.end) rest.first = extent.end;
+    stop++;
+    if (alike(&put[count - 1], &rest))
+      put[count - 1].end = rest.end;
+    else
+      put[count++] = rest;
   }
-  memmove(&e->at[at + count], &e->at[stop], (e->count - stop) * sizeof *e->at);
-  memcpy(&e->at[at], put, count * sizeof *put);
-  e->count += count - (stop - at);
-  /* Merge what has become alike, from one before to one behind. */
-  uint32_t last = at + count < e->count ? at + count : e->count - 1;
-  for (uint32_t i = last; i > 0 && i + 1 > at; i--) {
-    if (!alike(&e->at[i - 1], &e->at[i])) continue;
-    e->at[i - 1].end = e->at[i].end;
-    memmove(&e->at[i], &e->at[i + 1], (e->count - i - 1) * sizeof *e->at);
-    e->count--;
-  }
+  r->failed |= !sorted_replace(&extent_kind, e, at, stop - at, put, count);
 }
 
 /* ---- operands */
 
 typedef struct Place {
-  Extents *extents; /* NULL: nowhere */
+  Sorted *extents; /* of Extent; NULL: nowhere */
   uint64_t first, end, unit;
   uint32_t moves; /* axes along which ranks have it in different places */
   Access access;
@@ -131,10 +134,12 @@ static Place place_of(const Replicas *r, uint32_t index) {
 static uint32_t differs_in(const Place *p, uint64_t first, uint64_t end, bool *zero) {
   uint32_t differs = p->moves;
   *zero = true;
-  for (uint32_t i = p->extents == NULL ? 0 : find(p->extents, first);
-       p->extents != NULL && i < p->extents->count && p->extents->at[i].first < end; i++) {
-    differs |= p->extents->at[i].differs;
-    *zero = *zero && p->extents->at[i].zero;
+  if (p->extents == NULL) return differs;
+  const Extent *extent = NULL;
+  for (uint32_t i = find(p->extents, first); (extent = extent_at(p->extents, i, end)) != NULL;
+       i++) {
+    differs |= extent->differs;
+    *zero = *zero && extent->zero;
   }
   return differs;
 }
@@ -149,15 +154,31 @@ static void set(Replicas *r, const Place *p, uint64_t first, uint64_t end, uint3
   if (p->extents != NULL) put(r, p->extents, (Extent){first, end, axes, zero});
 }
 
+/* Room for one more. */
+static bool reserve(Replicas *r) {
+  Taken *t = &r->taken;
+  if (t->count < t->capacity) return true;
+  uint32_t capacity = 2 * t->capacity + 8;
+  Extent *grown = realloc(t->at, capacity * sizeof *grown);
+  if (grown == NULL) {
+    r->failed = true;
+    return false;
+  }
+  t->at = grown, t->capacity = capacity;
+  return true;
+}
+
 /* Copies what stands in a place, so that it may be overwritten. */
 static void take(Replicas *r, const Place *p) {
   r->taken.count = 0;
-  for (uint32_t i = p->extents == NULL ? 0 : find(p->extents, p->first);
-       p->extents != NULL && i < p->extents->count && p->extents->at[i].first < p->end; i++) {
-    Extent extent = p->extents->at[i];
+  if (p->extents == NULL) return;
+  const Extent *next = NULL;
+  for (uint32_t i = find(p->extents, p->first); (next = extent_at(p->extents, i, p->end)) != NULL;
+       i++) {
+    Extent extent = *next;
     if (extent.first < p->first) extent.first = p->first;
     if (extent.end > p->end) extent.end = p->end;
-    if (!reserve(r, &r->taken, r->taken.count + 1)) return;
+    if (!reserve(r)) return;
     r->taken.at[r->taken.count++] = extent;
   }
 }
@@ -183,10 +204,11 @@ static void say(const Replicas *r, const char *format, uint32_t axes) {
 static void judge_sum(const Replicas *r, const Place *p, uint32_t axes) {
   axes &= ~r->stage_axes; /* classes are different anyway */
   if (p->extents == NULL) return;
+  const Extent *extent = NULL;
   for (uint32_t i = find(p->extents, p->first);
-       i < p->extents->count && p->extents->at[i].first < p->end; i++) {
-    uint32_t common = axes & ~(p->extents->at[i].differs | p->moves);
-    if (p->extents->at[i].zero || common == 0) continue;
+       (extent = extent_at(p->extents, i, p->end)) != NULL; i++) {
+    uint32_t common = axes & ~(extent->differs | p->moves);
+    if (extent->zero || common == 0) continue;
     say(r, "adds up what ranks have in common along ", common);
     return;
   }
@@ -448,7 +470,7 @@ bool prove_replicas(const View *view, Links *links, bool back) {
     run_program(&r, PROGRAM_TRAIN_STEP);
     if (r.failed) prove_finding(view, NULL, -1, "replicas", "out of memory while proving");
     for (uint32_t i = 0; i < view->class->buffers_count; i++)
-      free(r.extents[i].at);
+      sorted_free(&r.extents[i]);
   }
   free(r.extents), free(r.role), free(r.taken.at);
   return r.changed;

@@ -178,7 +178,7 @@ static void write_gradients(Step *s, const Reach *r, bool clears) {
 
 /* A gradient that stood there on its way does so no more. */
 static void write_samples(Step *s, const PlanOperand *operand) {
-  if (operand->access == ACCESS_READ || !s->training || s->mark_count == 0) return;
+  if (operand->access == ACCESS_READ || !s->training || s->marks.count == 0) return;
   uint64_t first = walk_base(s->walk, operand->base) + view_operand(s->view, operand);
   gradient_forget(s, first, first + operand->size_bytes);
 }

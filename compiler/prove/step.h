@@ -11,6 +11,7 @@
 #define LOCKSTEP_PROVE_STEP_H
 
 #include "compiler/prove/events.h"
+#include "compiler/prove/sorted.h"
 #include "compiler/prove/walk.h"
 
 /* A gradient, wherever it stands: in its tensor, in a block of one layer, on the wire. */
@@ -108,10 +109,8 @@ typedef struct Step {
   bool training;
   Cell *cells; /* by offset, disjoint */
   uint32_t cell_count;
-  Gradient *marks; /* gradients that stand in no cell; by offset, disjoint */
-  uint32_t mark_count, mark_capacity;
-  Slot *slots; /* by offset */
-  uint32_t slot_count, slot_capacity;
+  Sorted marks;         /* of Gradient: those that stand in no cell; by offset, disjoint */
+  Sorted slots;         /* of Slot, by offset */
   bool *has_cells;      /* by buffer of the class */
   uint8_t *role;        /* KernelRole by kernel */
   Concerned *concerned; /* by segment */
