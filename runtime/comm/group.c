@@ -10,21 +10,26 @@
 #include <string.h>
 
 bool group_open(Group *group, int32_t count, int32_t spins) {
-  group->board = calloc((size_t)count, sizeof *group->board);
-  if (!group->board) return false;
   group->count = count;
+  group->board = calloc((size_t)count, sizeof *group->board);
+  group->x = calloc((size_t)count, sizeof *group->x);
+  group->y = calloc((size_t)count, sizeof *group->y);
+  group->in_place = calloc((size_t)count, sizeof *group->in_place);
   barrier_open(&group->barrier, count, spins);
   pthread_mutex_init(&group->lock, NULL);
   pthread_cond_init(&group->moved, NULL);
-  return true;
+  return group->board && group->x && group->y && group->in_place;
 }
 
 void group_close(Group *group) {
-  if (!group->board) return;
+  if (group->count == 0) return; /* it was never opened */
   barrier_close(&group->barrier);
   pthread_cond_destroy(&group->moved);
   pthread_mutex_destroy(&group->lock);
   free(group->board);
+  free(group->x);
+  free(group->y);
+  free(group->in_place);
 }
 
 void group_break(Group *group) {

@@ -6,8 +6,6 @@
 #include "runtime/comm/barrier.h"
 #include "runtime/comm/comm.h"
 
-enum { GROUP_MEMBERS_MAX = 256 };
-
 typedef enum PostState { POST_OPEN, POST_TAKEN, POST_DONE } PostState;
 
 typedef struct GroupPost {
@@ -27,16 +25,16 @@ typedef struct GroupBoard {
 typedef struct Group {
   Barrier barrier;
   int32_t count;
-  const void *x[GROUP_MEMBERS_MAX]; /* published between two meetings */
-  void *y[GROUP_MEMBERS_MAX];
-  bool in_place[GROUP_MEMBERS_MAX];
+  const void **x; /* of each member, published between two meetings */
+  void **y;
+  bool *in_place;
   pthread_mutex_t lock; /* of the board */
   pthread_cond_t moved;
   bool is_broken;
   GroupBoard *board; /* of each member */
 } Group;
 
-/* `spins` as of a barrier. */
+/* `spins` as of a barrier. False: out of memory; the group is closed all the same. */
 bool group_open(Group *group, int32_t count, int32_t spins);
 void group_close(Group *group);
 

@@ -105,7 +105,8 @@ static void reduce_task(void *context, int64_t task, int32_t worker) {
   (void)worker;
   const ReduceJob *job = context;
   Part mine = part_of(job->part.count, job->tasks, (int32_t)task);
-  reduce_range(job->y, job->x, job->members, job->part.first + mine.first,
+  int64_t first = job->part.first + mine.first;
+  reduce_range((char *)job->y + first * dtype_bytes(job->dtype), job->x, job->members, first,
                (CommElements){mine.count, job->dtype}, job->reduce);
 }
 
@@ -203,11 +204,8 @@ static void scatter_task(void *context, int64_t task, int32_t worker) {
   PieceWalk walk = pieces_walk(job->pieces, mine.first, mine.first + mine.count);
   for (Piece piece; pieces_next(&walk, &piece);) {
     int64_t place = piece_whole_at(&piece, group->count, job->at->member);
-    const void *parts[GROUP_MEMBERS_MAX];
-    for (int32_t i = 0; i < group->count; i++)
-      parts[i] = (const char *)group->x[i] + place * unit;
-    reduce_range(job->y + (job->in_place ? place : piece.share_at) * unit, parts, group->count, 0,
-                 (CommElements){piece.count, job->pieces->dtype}, job->reduce);
+    reduce_range(job->y + (job->in_place ? place : piece.share_at) * unit, group->x, group->count,
+                 place, (CommElements){piece.count, job->pieces->dtype}, job->reduce);
   }
 }
 
@@ -286,7 +284,6 @@ static const CommOps local_ops = {
 
 static bool open_groups(LocalWorld *world, uint32_t comm, int32_t spins) {
   MeshGroup shape = mesh_group(&world->mesh, world->axes_mask[comm / CHANNELS], 0);
-  if (shape.member_count > GROUP_MEMBERS_MAX) return false;
   Group *groups = calloc((size_t)shape.group_count, sizeof *groups);
   if (!groups) return false;
   world->groups[comm] = (GroupList){groups, shape.group_count};

@@ -23,7 +23,7 @@ enum { BLOCK_ELEMENTS = 1024 };
         sums[i] = value;                                                                           \
     }                                                                                              \
   for (int64_t i = 0; i < count; i++)                                                              \
-    store(y, first + i, sums[i]);
+    store(y, done + i, sums[i]);
 
 #define LOAD_F32(x, i)          ((const float *)(x))[i]
 #define STORE_F32(y, i, value)  ((float *)(y))[i] = (value)
@@ -32,18 +32,18 @@ enum { BLOCK_ELEMENTS = 1024 };
 #define LOAD_BF16(x, i)         bf16_to_float(((const uint16_t *)(x))[i])
 #define STORE_BF16(y, i, value) ((uint16_t *)(y))[i] = bf16_from_float(value)
 
-static void block_f32(void *y, const void *const *x, int32_t members, int64_t first, int64_t count,
-                      ReduceOp reduce) {
+static void block_f32(void *y, const void *const *x, int32_t members, int64_t first, int64_t done,
+                      int64_t count, ReduceOp reduce) {
   REDUCE_BODY(float, LOAD_F32, STORE_F32)
 }
 
-static void block_f64(void *y, const void *const *x, int32_t members, int64_t first, int64_t count,
-                      ReduceOp reduce) {
+static void block_f64(void *y, const void *const *x, int32_t members, int64_t first, int64_t done,
+                      int64_t count, ReduceOp reduce) {
   REDUCE_BODY(double, LOAD_F64, STORE_F64)
 }
 
-static void block_bf16(void *y, const void *const *x, int32_t members, int64_t first, int64_t count,
-                       ReduceOp reduce) {
+static void block_bf16(void *y, const void *const *x, int32_t members, int64_t first, int64_t done,
+                       int64_t count, ReduceOp reduce) {
   REDUCE_BODY(float, LOAD_BF16, STORE_BF16)
 }
 
@@ -51,10 +51,10 @@ void reduce_range(void *y, const void *const *x, int32_t members, int64_t first,
                   CommElements elements, ReduceOp reduce) {
   assert(elements.dtype == DTYPE_F32 || elements.dtype == DTYPE_F64 ||
          elements.dtype == DTYPE_BF16);
-  for (int64_t end = first + elements.count; first < end; first += BLOCK_ELEMENTS) {
-    int64_t block = end - first < BLOCK_ELEMENTS ? end - first : BLOCK_ELEMENTS;
-    if (elements.dtype == DTYPE_F32) block_f32(y, x, members, first, block, reduce);
-    if (elements.dtype == DTYPE_F64) block_f64(y, x, members, first, block, reduce);
-    if (elements.dtype == DTYPE_BF16) block_bf16(y, x, members, first, block, reduce);
+  for (int64_t done = 0; done < elements.count; done += BLOCK_ELEMENTS) {
+    int64_t left = elements.count - done, block = left < BLOCK_ELEMENTS ? left : BLOCK_ELEMENTS;
+    if (elements.dtype == DTYPE_F32) block_f32(y, x, members, first + done, done, block, reduce);
+    if (elements.dtype == DTYPE_F64) block_f64(y, x, members, first + done, done, block, reduce);
+    if (elements.dtype == DTYPE_BF16) block_bf16(y, x, members, first + done, done, block, reduce);
   }
 }

@@ -6,8 +6,8 @@
 
 #include "runtime/comm/comm.h"
 
-/* y[i] = x[0][i] op x[1][i] op ... for i in [first, first + elements.count); y may be one of the x.
- */
+/* y[i] = x[0][first + i] op x[1][first + i] op ... for i below elements.count; y may be where one
+ * of the x is read. */
 void reduce_range(void *y, const void *const *x, int32_t members, int64_t first,
                   CommElements elements, ReduceOp reduce);
 

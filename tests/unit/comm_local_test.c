@@ -9,7 +9,7 @@
 #include "tests/unit/check.h"
 #include "tests/unit/plan_builder.h"
 
-enum { ELEMENTS = 100003, RANKS_MAX = 12 };
+enum { ELEMENTS = 100003, RANKS_MAX = 12, CROWD = 300 };
 
 typedef struct World {
   LocalWorld *local;
@@ -19,9 +19,9 @@ typedef struct World {
   ReduceOp reduce;
   bool in_place;
   int32_t rounds;
-  void *x[RANKS_MAX];
-  void *y[RANKS_MAX];
-  int64_t sent_bytes[RANKS_MAX];
+  void *x[CROWD];
+  void *y[CROWD];
+  int64_t sent_bytes[CROWD];
 } World;
 
 /* Communicator 0 is the whole mesh, 1 its outer axis, 2 its inner axis. */
@@ -143,6 +143,30 @@ static bool groups_body(void *context, int32_t rank, Status *status) {
   return good || status_fail(status, STATUS_OURS, "rank %d computed something else", rank);
 }
 
+/* Every kind of meeting, of all ranks of a large group. */
+static bool crowd_body(void *context, int32_t rank, Status *status) {
+  World *world = context;
+  Comm *comm = local_comm(world->local, rank, NULL);
+  const CommElements one = {1, DTYPE_F64};
+  const CommPieces share = {(const int64_t[]){1, 1}, 1, DTYPE_F64};
+  const CommTurn turn = {1, 1, 1, 1, 1, false, DTYPE_F64};
+  double sum = rank, gathered[CROWD], part = 0, sent[CROWD], got[CROWD], next = 0, own = rank;
+  for (int32_t i = 0; i < CROWD; i++)
+    sent[i] = 1000 * rank + i;
+  const CommPost posts[] = {{&own, sizeof own, -1, true}, {&next, sizeof next, 1, false}};
+  bool good = comm->ops->members(comm, 0) == CROWD &&
+              comm->ops->all_reduce(comm, 0, &sum, &sum, one, REDUCE_SUM) &&
+              comm->ops->all_gather(comm, 0, &own, gathered, &share) &&
+              comm->ops->all_to_all(comm, 0, sent, got, &turn) &&
+              comm->ops->reduce_scatter(comm, 0, sent, &part, &share, REDUCE_SUM) &&
+              comm->ops->exchange(comm, 0, posts, 2) && comm->ops->barrier(comm);
+  good = good && sum == CROWD * (CROWD - 1) / 2 && next == (rank + 1) % CROWD;
+  good = good && part == 1000.0 * CROWD * (CROWD - 1) / 2 + (double)CROWD * rank;
+  for (int32_t i = 0; i < CROWD; i++)
+    good = good && gathered[i] == i && got[i] == 1000 * i + rank;
+  return good || status_fail(status, STATUS_OURS, "rank %d computed something else", rank);
+}
+
 static bool failing_body(void *context, int32_t rank, Status *status) {
   World *world = context;
   Comm *comm = local_comm(world->local, rank, NULL);
@@ -175,6 +199,14 @@ int main(void) {
     open_arrays(&world);
     Status status;
     CHECK(boot_local(8, reduce_body, abort_world, &world, &status));
+    close_world(&world);
+  }
+  TEST("a communicator has as many members as the mesh has ranks") {
+    World world = {.count = 1};
+    CHECK(open_world(&world, CROWD, 1) != NULL);
+    Status status = {0};
+    CHECK(world.local && boot_local(CROWD, crowd_body, abort_world, &world, &status));
+    CHECK_TEXT(status.text, "");
     close_world(&world);
   }
   TEST("the rank that fails first is the cause that is reported") {
