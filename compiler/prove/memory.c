@@ -55,14 +55,14 @@ static bool begin_life(Sweep *s, uint32_t index) {
   const Live *other = live_at(s, at);
   if (other != NULL && other->first < end) {
     if (s->first_program || !is_persistent(s, index))
-      prove_finding(s->view, NULL, -1, "memory",
-                    "buffers[%u] %.40s (calls %u to %u) and buffers[%u] %.40s (calls %u to %u) "
-                    "share bytes from %llu on",
-                    index, plan_string(plan, buffer->name), buffer->first_call, buffer->last_call,
-                    other->buffer, plan_string(plan, plan->buffers[other->buffer].name),
-                    plan->buffers[other->buffer].first_call, plan->buffers[other->buffer].last_call,
-                    (unsigned long long)(other->first > buffer->offset ? other->first
-                                                                       : buffer->offset));
+      prove_finding(
+          s->view, NULL, -1, "memory",
+          "buffers[%u] %.40s (calls %u to %u) and buffers[%u] %.40s (calls %u to %u) "
+          "share bytes from %llu on",
+          index, plan_string(plan, buffer->name), buffer->first_call, buffer->last_call,
+          other->buffer, plan_string(plan, plan->buffers[other->buffer].name),
+          plan->buffers[other->buffer].first_call, plan->buffers[other->buffer].last_call,
+          (unsigned long long)(other->first > buffer->offset ? other->first : buffer->offset));
     return true; /* not listed: the list stays disjoint */
   }
   const Live life = {buffer->offset, end, index};

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "compiler/prove/braid.h"
+#include "compiler/prove/sorted.h"
 #include "runtime/plan/plan_text.h"
 
 /* A call that has run: what its lanes knew when they came to it, and had done. */
@@ -25,11 +26,21 @@ typedef struct Run {
   uint32_t before[Lane_COUNT];            /* records of the lane in calls before */
 } Run;
 
+/* The last record of a lane that touched these bytes. */
+typedef struct Last {
+  uint64_t first, end;
+  uint32_t number;
+} Last;
+
+static const SortedKind last_kind = SORTED_KIND(Last, end);
+
 /* Calls with records on one lane, as they ran. */
 typedef struct LaneLog {
   uint32_t *run; /* index into runs */
   uint32_t count;
   uint32_t over[Lane_COUNT]; /* by lane: calls before this one are known there to be over */
+  uint32_t mapped;           /* calls that are in the maps */
+  Sorted written, touched;   /* maps, of Last: disjoint */
 } LaneLog;
 
 typedef struct Ordering {
@@ -43,6 +54,7 @@ typedef struct Ordering {
   uint32_t known[Lane_COUNT][Lane_COUNT];
   uint32_t number[Lane_COUNT]; /* records of the lane so far */
   uint32_t lanes_used;
+  bool failed;
 } Ordering;
 
 #define EACH_LANE(lane, mask)                                                                      \
@@ -152,11 +164,80 @@ static const Touch *find_race(const Ordering *o, const Touch *touch, uint32_t kn
   return NULL;
 }
 
+/* ---- maps: where a lane is hundreds of calls behind, these are not looked at one by one
+ *
+ * Gradients are reduced beside the computation, and nothing waits for them before the step ends. */
+
+enum { MAP_CALLS = 64 };
+
+static const Last *last_at(const Sorted *map, uint32_t index, uint64_t end) {
+  const Last *last = index < map->count ? sorted_at(&last_kind, map, index) : NULL;
+  return last != NULL && last->first < end ? last : NULL;
+}
+
+/* Later records come later: what was there before is over when they are. */
+static bool map_put(Sorted *map, Last last) {
+  uint32_t at = sorted_find(&last_kind, map, last.first + 1), stop = at, count = 0;
+  Last put[3];
+  const Last *old = last_at(map, at, last.end);
+  if (old != NULL && old->first < last.first) {
+    put[count] = *old;
+    put[count++].end = last.first;
+  }
+  put[count++] = last;
+  for (; (old = last_at(map, stop, last.end)) != NULL; stop++)
+    if (old->end > last.end) {
+      put[count] = *old;
+      put[count++].first = last.end;
+    }
+  return sorted_replace(&last_kind, map, at, stop - at, put, count);
+}
+
+static bool map_calls(const Ordering *o, LaneLog *log, uint32_t of) {
+  bool done = true;
+  for (; log->mapped < log->count; log->mapped++) {
+    const Run *run = &o->runs[log->run[log->mapped]];
+    const Touches *late = &run->braid->late[of];
+    for (uint32_t i = late->count; i-- > 0;) { /* the last record is first there */
+      const Touch *touch = &late->at[i];
+      uint64_t at = place_of(o, run->position, touch->base);
+      Last last = {at + touch->first, at + touch->end, run->before[of] + touch->number};
+      done = done && map_put(&log->touched, last);
+      if (touch->write) done = done && map_put(&log->written, last);
+    }
+  }
+  return done;
+}
+
+static bool races_mapped(const Ordering *o, const LaneLog *log, const Run *run, uint32_t by,
+                         uint32_t of) {
+  const Touches *early = &run->braid->early[by];
+  for (uint32_t i = 0; i < early->count; i++) {
+    const Touch *touch = &early->at[i];
+    const Sorted *map = touch->write ? &log->touched : &log->written;
+    uint64_t at = place_of(o, o->walk.position, touch->base);
+    uint32_t known = known_by(run, touch->entries, of);
+    const Last *last = NULL;
+    for (uint32_t k = sorted_find(&last_kind, map, at + touch->first + 1);
+         (last = last_at(map, k, at + touch->end)) != NULL; k++)
+      if (last->number > known) return true;
+  }
+  return false;
+}
+
+/* Of the calls that may not be over, the first that must be looked at. */
+static uint32_t first_unclear(Ordering *o, const Run *run, uint32_t by, uint32_t of) {
+  LaneLog *log = &o->lanes[of];
+  uint32_t first = log->over[by], unmapped = first > log->mapped ? first : log->mapped;
+  if (log->count - unmapped > MAP_CALLS && !map_calls(o, log, of)) o->failed = true;
+  return first < log->mapped && !races_mapped(o, log, run, by, of) ? log->mapped : first;
+}
+
 /* Against what the lane did in earlier calls, as far as it may not be over yet. */
-static void check_before(const Ordering *o, const Run *run, uint32_t by, uint32_t of) {
+static void check_before(Ordering *o, const Run *run, uint32_t by, uint32_t of) {
   const LaneLog *log = &o->lanes[of];
   const Touches *early = &run->braid->early[by];
-  for (uint32_t n = log->over[by]; n < log->count; n++) {
+  for (uint32_t n = first_unclear(o, run, by, of); n < log->count; n++) {
     const Run *earlier = &o->runs[log->run[n]];
     if (lie_apart(o, &run->braid->around[by], &earlier->braid->late[of], earlier->position))
       continue;
@@ -228,13 +309,12 @@ static void run_program(Ordering *o, const PlanProgram *program) {
   o->walk = walk_begin(o->view, program);
   while (walk_next(&o->walk)) {
     Braid *braid = braid_of(o->braids, &o->walk);
-    if (braid == NULL) {
-      prove_finding(o->view, NULL, -1, "ordering", "out of memory while proving");
-      return;
-    }
+    o->failed |= braid == NULL;
+    if (o->failed) break;
     run_call(o, braid);
     leave_call(o, braid);
   }
+  if (o->failed) prove_finding(o->view, NULL, -1, "ordering", "out of memory while proving");
 }
 
 /* Lanes that the running records use; one lane needs no proof. */
@@ -277,8 +357,10 @@ static void prove_program(const View *view, const PlanProgram *program, Braids *
     ready = ready && o.lanes[lane].run != NULL;
   }
   if (ready && o.runs != NULL) run_program(&o, program);
-  EACH_LANE(lane, o.lanes_used)
-  free(o.lanes[lane].run);
+  EACH_LANE(lane, o.lanes_used) {
+    sorted_free(&o.lanes[lane].written), sorted_free(&o.lanes[lane].touched);
+    free(o.lanes[lane].run);
+  }
   free(o.runs), free(o.places);
 }
 

@@ -205,8 +205,8 @@ static void judge_sum(const Replicas *r, const Place *p, uint32_t axes) {
   axes &= ~r->stage_axes; /* classes are different anyway */
   if (p->extents == NULL) return;
   const Extent *extent = NULL;
-  for (uint32_t i = find(p->extents, p->first);
-       (extent = extent_at(p->extents, i, p->end)) != NULL; i++) {
+  for (uint32_t i = find(p->extents, p->first); (extent = extent_at(p->extents, i, p->end)) != NULL;
+       i++) {
     uint32_t common = axes & ~(extent->differs | p->moves);
     if (extent->zero || common == 0) continue;
     say(r, "adds up what ranks have in common along ", common);

@@ -5,7 +5,7 @@
 
 #include "compiler/prove/search.h"
 
-enum { LEAF_ITEMS = 256, LEAF_FIRST = 4 };
+enum { LEAF_ITEMS = 512, LEAF_FIRST = 4 };
 
 static SortedLeaf *leaves(const Sorted *s) {
   return s->leaf != NULL ? s->leaf : (SortedLeaf *)&s->only;
@@ -36,7 +36,8 @@ uint32_t sorted_find(const SortedKind *kind, const Sorted *s, uint64_t least) {
       low = middle + 1;
   }
   leaf += low;
-  return leaf->first + search_items(leaf->items, leaf->count, kind->item_bytes, kind->key_at, least);
+  return leaf->first +
+         search_items(leaf->items, leaf->count, kind->item_bytes, kind->key_at, least);
 }
 
 /* The leaf that item `index` is in; the last one for the number behind all. */
@@ -107,7 +108,8 @@ static bool make_room(const SortedKind *kind, Sorted *s, uint32_t *number, uint3
     return false;
   }
   next->count = leaf->count - keep;
-  if (next->count > 0) memcpy(next->items, item_at(kind, leaf, keep), next->count * kind->item_bytes);
+  if (next->count > 0)
+    memcpy(next->items, item_at(kind, leaf, keep), next->count * kind->item_bytes);
   next->first = leaf->first + keep;
   leaf->count = keep;
   if (*at < keep || (*at == keep && !is_end)) return leaf_reserve(kind, leaf, keep + added);
