@@ -195,6 +195,10 @@ static bool map_put(Sorted *map, Last last) {
 
 static bool map_calls(const Ordering *o, LaneLog *log, uint32_t of) {
   bool done = true;
+  uint32_t over = log->count; /* for everybody */
+  EACH_LANE(by, o->lanes_used & ~(1u << of))
+  if (log->over[by] < over) over = log->over[by];
+  if (log->mapped < over) log->mapped = over;
   for (; log->mapped < log->count; log->mapped++) {
     const Run *run = &o->runs[log->run[log->mapped]];
     const Touches *late = &run->braid->late[of];
