@@ -3,26 +3,29 @@
  * A block is laid out the same for parameters, gradients and optimizer state; only element sizes
  * differ. A sharded parameter is padded to ranks x piece elements, so that every rank's records are
  * the same: piece r belongs to the r-th rank. Padding is zero and stays zero. */
-#include <assert.h>
-
 #include "compiler/schedule/draft.h"
 
 /* Pieces begin at multiples of this: 64 bytes of the narrowest dtype. */
 enum { PIECE_GRAIN_ELEMENTS = 32 };
 
-/* Bit per region whose forward reads the parameter. */
-static uint64_t readers_of(const Graph *g, ParamId p) {
-  uint64_t readers = 0;
-  assert(g->regions.count <= 64);
+/* By parameter and region: whose forward reads it. */
+static bool **find_readers(const Graph *g, Arena *arena) {
+  bool **reads = ARENA_ARRAY(arena, bool *, g->params.count);
+  ParamId *param_of = ARENA_ARRAY(arena, ParamId, g->values.count); /* 0: none, 1: the first */
+  for (ParamId p = 0; p < g->params.count; p++) {
+    reads[p] = ARENA_ARRAY(arena, bool, g->regions.count);
+    param_of[g->params.at[p].value] = p + 1;
+  }
   for (RegionId r = 0; r < g->regions.count; r++) {
     const NodeList *forward = &g->regions.at[r].forward;
     for (int32_t i = 0; i < forward->count; i++) {
       const Node *n = graph_node(g, forward->at[i]);
       for (int32_t k = 0; k < n->input_count; k++)
-        if (n->inputs[k] == g->params.at[p].value) readers |= 1ull << r;
+        if (n->inputs[k] != NO_ID && param_of[n->inputs[k]] != 0)
+          reads[param_of[n->inputs[k]] - 1][r] = true;
     }
   }
-  return readers;
+  return reads;
 }
 
 static bool stays_whole(const Draft *d, const Param *param) {
@@ -30,12 +33,17 @@ static bool stays_whole(const Draft *d, const Param *param) {
   return d->derived.zero == 3 && bytes < d->job->parallel.zero_keep;
 }
 
-static int32_t find_block(Draft *d, ParamId p) {
+static int32_t find_block(Draft *d, ParamId p, bool *reads) {
   const Graph *g = d->train;
   const Param *param = &g->params.at[p];
   Arena *arena = d->compile->arena;
-  uint64_t readers = readers_of(g, p);
-  bool tied = (readers & (readers - 1)) != 0, whole = stays_whole(d, param);
+  RegionId reader_first = NO_ID, reader_last = NO_ID;
+  for (RegionId r = 0; r < g->regions.count; r++) {
+    if (!reads[r]) continue;
+    if (reader_first == NO_ID) reader_first = r;
+    reader_last = r;
+  }
+  bool tied = reader_first != reader_last, whole = stays_whole(d, param);
   int64_t zero = d->derived.shard_ranks > 1 ? d->derived.zero : 0;
   bool shards_params = zero == 3 && !whole;
   for (int32_t b = 0; b < d->blocks.count && !tied; b++) {
@@ -50,7 +58,9 @@ static int32_t find_block(Draft *d, ParamId p) {
   VEC_PUSH(arena, &d->blocks,
            (Block){.name = name,
                    .region = param->region,
-                   .readers = readers,
+                   .reads = reads,
+                   .reader_first = reader_first,
+                   .reader_last = reader_last,
                    .tied = tied,
                    .shards_state = zero > 0,
                    .shards_grads = zero >= 2 && d->job->parallel.zero_reduce == CHOICE_REDUCE_MICRO,
@@ -74,10 +84,10 @@ static int32_t norm_group_of(uint32_t cut) {
   return 0;
 }
 
-static void place_param(Draft *d, ParamId p) {
+static void place_param(Draft *d, ParamId p, bool *reads) {
   const Graph *g = d->train;
   int64_t elements = g->params.at[p].elements;
-  int32_t number = find_block(d, p);
+  int32_t number = find_block(d, p, reads);
   Block *block = &d->blocks.at[number];
   int64_t ranks = block->shards_state ? d->derived.shard_ranks : 1;
   int64_t piece = round_up((elements + ranks - 1) / ranks, PIECE_GRAIN_ELEMENTS);
@@ -96,8 +106,9 @@ static void place_param(Draft *d, ParamId p) {
 
 void blocks_layout(Draft *d) {
   d->params = ARENA_ARRAY(d->compile->arena, ParamPlace, d->train->params.count + 1);
+  bool **reads = find_readers(d->train, d->compile->arena);
   for (ParamId p = 0; p < d->train->params.count; p++)
-    place_param(d, p);
+    place_param(d, p, reads[p]);
   for (int32_t b = 0; b < d->blocks.count; b++) {
     Block *block = &d->blocks.at[b];
     block->stride_elements = round_up(block->elements, PLAN_ALIGN_BYTES / 2);

@@ -32,8 +32,8 @@ static void find_layers(const Draft *d, const Stage *stage, int32_t b, StageBloc
   for (int32_t c = stage->number; c < d->chunk_count; c += d->stage_count)
     for (int32_t u = d->chunk_first[c]; u < d->chunk_first[c + 1]; u++) {
       const Link *link = &d->links[u];
-      if ((block->readers >> link->region & 1) == 0) continue;
-      held->in_norm |= (block->readers & ((1ull << link->region) - 1)) == 0; /* the first reader */
+      if (!block->reads[link->region]) continue;
+      held->in_norm |= link->region == block->reader_first;
       int64_t layer = block->tied ? 0 : link->layer;
       if (held->position[layer] < 0) held->position[layer] = held->held++;
     }

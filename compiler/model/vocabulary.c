@@ -52,6 +52,11 @@ static int call_input(lua_State *L) {
                        "input: argument 3 is \"ids\" or absent; got %s", value_what(t, 3));
   if (t->in_stack)
     return trace_fault(t, "input-in-stack", NULL, "input: make '%s' outside the stack", name);
+  if (t->g->inputs.count == LOWERED_OPERANDS_MAX)
+    return trace_fault(t, "too-many-inputs", NULL,
+                       "input: a micro-batch has at most %d; make one input of what belongs "
+                       "together, with more features",
+                       LOWERED_OPERANDS_MAX);
   if (is_name_taken(t, name))
     return trace_fault(t, "duplicate-input", NULL, "input: there are two named '%s'", name);
   if (!check_input_dims(t, &dims) || !choose_role(t, name, &dims, is_ids, &role))

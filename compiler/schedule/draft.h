@@ -68,9 +68,10 @@ typedef struct RegionSegments {
 /* Parameters that are treated alike, layer by layer: those of a region, those of it that stay
  * whole, or one that several regions read. */
 typedef struct Block {
-  const char *name; /* "h", "h small", "tied wte.weight" */
-  RegionId region;  /* whose layers it has */
-  uint64_t readers; /* bit per region that reads them */
+  const char *name;                   /* "h", "h small", "tied wte.weight" */
+  RegionId region;                    /* whose layers it has */
+  bool *reads;                        /* by region: its forward reads them */
+  RegionId reader_first, reader_last; /* of these */
   bool tied;
   /* Over shard_ranks: optimizer state (ZeRO 1 on), gradients in every micro-batch (2 on; not when
    * they wait for the step's end), parameters (3). */

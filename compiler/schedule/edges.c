@@ -26,7 +26,7 @@
 
 /* Where in time a record is: visits of calls count from 1, 0 is before the program. */
 typedef int64_t Mark;
-enum { MARK_RECORDS = 1 << 16 };
+enum { MARK_RECORDS = 1 << 24 }; /* a trace ends long before */
 
 static Mark mark_of(int32_t visit, int32_t record) {
   return (int64_t)visit * MARK_RECORDS + record;

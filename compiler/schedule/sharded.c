@@ -5,7 +5,7 @@
 /* ---- whole parameters of sharded blocks: there before use, gone after it */
 
 bool block_is_read(const Link *link, const Block *block) {
-  return (block->readers >> link->region & 1) != 0;
+  return block->reads[link->region];
 }
 
 static bool reads_params(const Timeline *t, int32_t segment, int32_t b) {
@@ -101,7 +101,7 @@ static RegionId edge_reader(const Timeline *t, const Block *block, bool last) {
   for (int32_t c = t->stage->number; c < d->chunk_count; c += d->stage_count)
     for (int32_t u = d->chunk_first[c]; u < d->chunk_first[c + 1]; u++) {
       RegionId r = d->links[u].region;
-      if ((block->readers >> r & 1) == 0) continue;
+      if (!block->reads[r]) continue;
       if (found == NO_ID || (last ? r > found : r < found)) found = r;
     }
   return found;
@@ -116,7 +116,7 @@ void sharded_clear(Timeline *t, int32_t u, int32_t microbatch, uint32_t flags) {
     if (!block_is_read(link, block)) continue;
     RegionId last = block->tied ? edge_reader(t, block, true) : link->region;
     if (last != link->region) continue;
-    bool assigned_elsewhere = (block->readers >> last) > 1;
+    bool assigned_elsewhere = block->reader_last > last;
     int32_t segment = assigned_elsewhere ? block->clear : block->pad;
     timeline_call_block(t, segment, b, block_layer(block, link->layer), microbatch, flags);
   }

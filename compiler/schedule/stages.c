@@ -42,7 +42,7 @@ static bool check_tied(Draft *d) {
     const Block *block = &d->blocks.at[b];
     for (int32_t c = 1; block->tied && c < d->chunk_count - 1; c++)
       for (int32_t u = d->chunk_first[c]; u < d->chunk_first[c + 1]; u++)
-        if (block->readers >> d->links[u].region & 1)
+        if (block->reads[d->links[u].region])
           return error_at(d->compile, d->train->params.at[block->params.at[0]].origin,
                           "tied-between-stages",
                           "parameter '%s' is read on a pipeline stage between the first and the "
