@@ -172,7 +172,7 @@ static void measure_attention(const Bench *b, const Model *m, DType t) {
   c.operand[4].dtype = DTYPE_F32;
   c.operand[4].count = n * m->heads;
   c.operand[5].dtype = DTYPE_COUNT;
-  c.operand[5].count = work_attention(threads);
+  c.operand[5].count = workspace_attention(KERNEL_TARGET_CPU, c.dim, threads);
   snprintf(label, sizeof label, "%s %s", m->name, dtype_name(t));
   measure(b, label, &c);
   Case d = {.kernel = "attention_backward",
@@ -191,7 +191,7 @@ static void measure_attention(const Bench *b, const Model *m, DType t) {
             .flops = 2.5 * flops,
             .bf16 = t == DTYPE_BF16};
   d.operand[9].dtype = DTYPE_COUNT;
-  d.operand[9].count = work_attention_backward(threads, 1, m->seq, head);
+  d.operand[9].count = workspace_attention_backward(KERNEL_TARGET_CPU, d.dim, threads);
   measure(b, label, &d);
 }
 
@@ -212,7 +212,7 @@ static void measure_rows(const Bench *b, const Model *m, DType t) {
       .operand = {{t, n}, {t, n}, {t, width}, {f, 2 * rows}, {t, n}, {f, width}, {f, width}},
       .dim = {rows, width}};
   back.operand[7].dtype = DTYPE_COUNT;
-  back.operand[7].count = work_norm_backward(2, width);
+  back.operand[7].count = workspace_layernorm_backward(KERNEL_TARGET_CPU, back.dim, 1);
   measure(b, label, &back);
   Case gelu = {.kernel = "gelu", .operands = 2, .operand = {{t, 4 * n}, {t, 4 * n}}};
   gelu.dim[0] = 4 * n;

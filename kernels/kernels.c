@@ -10,7 +10,7 @@ typedef struct Entry {
 } Entry;
 
 static const Entry entries[] = {
-#define KERNEL(name, variant) {#name, {reference_##name, variant(name)}},
+#define KERNEL(name, variant, ...) {#name, {reference_##name, variant(name)}},
 #include "kernels/kernels.def"
 #undef KERNEL
 };

@@ -7,7 +7,7 @@
 
 #define FAST(name)  cpu_##name
 #define PLAIN(name) reference_##name
-#define KERNEL(name, variant)                                                                      \
+#define KERNEL(name, variant, ...)                                                                 \
   void reference_##name(const KernelArgs *args);                                                   \
   void variant(name)(const KernelArgs *args);
 #include "kernels/kernels.def"

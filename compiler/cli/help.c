@@ -2,6 +2,7 @@
 #include "compiler/spec/help.h"
 
 #include "compiler/cli/cli.h"
+#include "kernels/contract/contract.h"
 
 static ExitCode help_on_word(Compile *c, const char *word) {
   const Verb *verb = verb_find(word);
@@ -20,6 +21,8 @@ static ExitCode print_page(Compile *c, const Options *options) {
     help_reference(c, stdout);
   else if (options->luacats)
     help_luacats(c, stdout);
+  else if (options->contract)
+    contract_page(stdout);
   else if (options->man)
     man_print(c, stdout);
   else if (!completion_print(c, options->completion, stdout))
@@ -28,7 +31,7 @@ static ExitCode print_page(Compile *c, const Options *options) {
 }
 
 ExitCode verb_help(const Options *options) {
-  int32_t pages = options->reference + options->luacats + options->man + !!options->completion;
+  int32_t pages = options->reference + options->luacats + options->contract + options->man + !!options->completion;
   if (pages + options->words.count > 1)
     return complain(EXIT_USER, "help answers one question at a time: a word's or an option's");
   Compile *c = open_compile();

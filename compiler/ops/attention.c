@@ -129,7 +129,6 @@ static void lower_heads(const Graph *g, const Node *n, const ValueId *qkv, int64
              value_row_stride(g, qkv[0]), value_row_stride(g, qkv[1]), value_row_stride(g, qkv[2]));
   LOWER_ATTRS(out, n->attrs[CAUSAL], n->attrs[SCALE], n->attrs[DROPOUT]);
   lower_places(g, n, qkv[0], out);
-  out->workspace_bytes = work_attention(g->threads);
   out->random = n->attrs[DROPOUT] > 0;
   out->flops = 2 * products * tokens.batch * heads * tokens.seq * tokens.seq * head;
   if (n->attrs[CAUSAL] != 0) out->flops /= 2;
@@ -141,8 +140,6 @@ static void lower(const Graph *g, const Node *n, Lowered *out) {
 
 static void lower_backward(const Graph *g, const Node *n, Lowered *out) {
   lower_heads(g, n, n->inputs + 1, 5, out);
-  int64_t seq = out->dims[1], heads = out->dims[2], kv_heads = out->dims[3], head = out->dims[4];
-  out->workspace_bytes = work_attention_backward(g->threads, heads / kv_heads, seq, head);
   for (int32_t i = 0; i < 3; i++)
     out->dims[out->dim_count++] = value_row_stride(g, n->outputs[i]);
 }

@@ -58,12 +58,10 @@ static DimId lower_classes(const Graph *g, const Node *n, Lowered *out) {
 
 static void lower(const Graph *g, const Node *n, Lowered *out) {
   lower_classes(g, n, out);
-  out->workspace_bytes = work_rows(value_rows(g, n->inputs[0]));
   if (!g->training) return;
   out->kernel = "cross_entropy_train";
   LOWER_ATTRS(out, 1 / (double)g->loss_count);
   out->operand_count = 3; /* d_logits has logits' bytes */
-  out->access[0] = ACCESS_UPDATE;
 }
 
 static void lower_stats(const Graph *g, const Node *n, Lowered *out) {
@@ -74,15 +72,12 @@ static void lower_stats(const Graph *g, const Node *n, Lowered *out) {
 
 static void lower_parts(const Graph *g, const Node *n, Lowered *out) {
   DimId vocab = lower_classes(g, n, out), whole = rule_whole_dim(g, vocab);
-  int64_t rows = value_rows(g, n->inputs[0]);
   out->dims[out->dim_count++] = g->dims.at[whole].size / g->dims.at[vocab].size;
   LOWER_ATTRS(out, 1 / (double)g->loss_count, 0);
   lower_first(g, out, 1, vocab, whole);
-  out->workspace_bytes = work_rows(rows);
   if (!g->training) return;
   out->kernel = "cross_entropy_parts_train";
   out->operand_count = 4; /* d_logits has logits' bytes */
-  out->access[0] = ACCESS_UPDATE;
 }
 
 const OpDef op_cross_entropy = {.name = "cross_entropy",

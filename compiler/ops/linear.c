@@ -86,7 +86,6 @@ static void lower_product(const Graph *g, ValueId x, ValueId w, Lowered *out) {
   int64_t rows = value_rows(g, x), in_size = value_features(g, x);
   int64_t out_size = rule_size(g, &parts.out);
   LOWER_DIMS(out, rows, in_size, out_size, parts.transposed);
-  out->workspace_bytes = WORK_GEMM;
   out->flops = 2 * rows * in_size * out_size;
 }
 

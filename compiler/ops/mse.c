@@ -29,9 +29,7 @@ static void backward(Grad *b, const Node *n) {
 }
 
 static void lower(const Graph *g, const Node *n, Lowered *out) {
-  int64_t elements = value_elements(g, n->inputs[0]);
-  LOWER_DIMS(out, elements);
-  out->workspace_bytes = work_sum(elements);
+  lower_elements(g, n, out);
   if (!g->training) return;
   out->kernel = "mse_train";
   LOWER_ATTRS(out, 1 / ((double)g->loss_count * (double)value_features(g, n->inputs[0])));

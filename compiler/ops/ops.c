@@ -2,6 +2,7 @@
 #include <assert.h>
 
 #include "compiler/ops/rule.h"
+#include "kernels/contract/contract.h"
 
 static const OpDef *const table[OP_COUNT] = {
 #define OP(name) [OP_##name] = &op_##name,
@@ -12,6 +13,20 @@ static const OpDef *const table[OP_COUNT] = {
 const OpDef *op_def(int32_t op) {
   assert(op >= 0 && op < OP_COUNT);
   return table[op];
+}
+
+/* Scratch, and operands that the kernel reads before it writes them, are as its row says. */
+static void add_contract(const Graph *g, Lowered *out) {
+  const KernelContract *contract = contract_find(out->kernel);
+  assert(contract != NULL && contract_dims_fit(contract, out->dims, (uint32_t)out->dim_count));
+  assert(out->operand_count + (contract->row->workspace != NULL) == contract->operand_count);
+  for (int32_t i = 0; i < out->operand_count; i++) {
+    KernelAccess access = contract->operands[i].access;
+    if (access == KERNEL_UPDATE) out->access[i] = ACCESS_UPDATE;
+    assert((access == KERNEL_READ) == (out->access[i] == ACCESS_READ));
+  }
+  out->workspace_bytes =
+      contract_workspace_bytes(contract, KERNEL_TARGET_CPU, out->dims, g->threads);
 }
 
 void op_lower(const Graph *g, const Node *n, Lowered *out) {
@@ -27,6 +42,7 @@ void op_lower(const Graph *g, const Node *n, Lowered *out) {
     out->access[out->operand_count++] = ACCESS_WRITE;
   }
   if (def->lower) def->lower(g, n, out);
+  if (out->kind == RECORD_KERNEL && out->kernel != NULL) add_contract(g, out);
 }
 
 ValueId op_dense(Graph *g, NodeList *list, const Node *n, ValueId v) {

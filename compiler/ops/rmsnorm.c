@@ -36,9 +36,7 @@ static void lower(const Graph *g, const Node *n, Lowered *out) {
 }
 
 static void lower_backward(const Graph *g, const Node *n, Lowered *out) {
-  int64_t width = value_features(g, n->inputs[1]);
-  LOWER_DIMS(out, value_rows(g, n->inputs[1]), width);
-  out->workspace_bytes = work_norm_backward(1, width);
+  LOWER_DIMS(out, value_rows(g, n->inputs[1]), value_features(g, n->inputs[1]));
 }
 
 const OpDef op_rmsnorm = {.name = "rmsnorm",

@@ -5,7 +5,6 @@
 
 #include "compiler/grad/grad.h"
 #include "compiler/ops/op.h"
-#include "runtime/plan/workspace.h"
 
 typedef struct DimList {
   int32_t count;

@@ -3,8 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/plan/control.h"
-
 /* ---- touches */
 
 static bool add_touch(Touches *touches, Touch touch) {
@@ -86,6 +84,20 @@ static Clock tick(Braid *braid, const PlanRecord *record, Clock *lane_now) {
   return *lane_now = clock;
 }
 
+/* Slots of the control block that the kernel reads or writes, where no operand says so. */
+static bool touch_control(const View *view, const KernelContract *contract, Touches *all,
+                          Touch touch) {
+  bool done = true;
+  for (ControlSlot slot = 0; contract != NULL && slot < CONTROL_SLOT_COUNT; slot++) {
+    touch.write = (contract->control_writes >> slot & 1u) != 0;
+    if (!touch.write && (contract->control_reads >> slot & 1u) == 0) continue;
+    touch.first = view->plan->jobs[0].control_offset + control_place(slot)->offset_bytes;
+    touch.end = touch.first + control_place(slot)->size_bytes;
+    done = done && add_touch(all, touch);
+  }
+  return done;
+}
+
 static bool touch_all(const Braids *braids, const Walk *walk, Braid *braid, uint32_t index) {
   const View *view = walk->view;
   const PlanRecord *record = walk_record(walk, index);
@@ -102,11 +114,8 @@ static bool touch_all(const Braids *braids, const Walk *walk, Braid *braid, uint
     done = done && add_touch(all, touch);
   }
   touch.base = BASE_NONE;
-  uint8_t control = record->kind == RECORD_KERNEL ? braids->control[record->kernel] : 0;
-  touch.first = view->plan->jobs[0].control_offset;
-  touch.end = touch.first + (control != 0 ? sizeof(Control) : 0);
-  touch.write = control == CONTROL_WRITE;
-  done = done && add_touch(all, touch);
+  if (record->kind == RECORD_KERNEL)
+    done = done && touch_control(view, braids->contracts[record->kernel], all, touch);
   touch.first = comm_space + record->comm;
   touch.end = touch.first + record_is_communication(record);
   touch.write = true;
@@ -161,13 +170,6 @@ Braid *braid_of(Braids *braids, const Walk *walk) {
   return *first = braid;
 }
 
-static uint8_t control_use(const char *kernel) {
-  static const char *const readers[] = {"adamw", "adamw_master", "sgd", "sgd_master"};
-  for (size_t i = 0; i < sizeof readers / sizeof *readers; i++)
-    if (strcmp(kernel, readers[i]) == 0) return CONTROL_READ;
-  return strcmp(kernel, "grad_norm") == 0 ? CONTROL_WRITE : 0;
-}
-
 static bool moves(const Plan *plan, const PlanSegment *segment) {
   for (uint32_t r = 0; r < segment->records_count; r++) {
     const PlanRecord *record = &plan->records[segment->records_first + r];
@@ -185,15 +187,13 @@ Braids *braids_open(const View *view) {
   if (braids == NULL) return NULL;
   braids->of_segment = prove_array(view, plan->segments_count, sizeof(Braid *));
   braids->moves = prove_array(view, plan->segments_count, sizeof *braids->moves);
-  braids->control = prove_array(view, plan->kernels_count, sizeof *braids->control);
-  if (braids->of_segment == NULL || braids->moves == NULL || braids->control == NULL) {
+  braids->contracts = prove_contracts(view);
+  if (braids->of_segment == NULL || braids->moves == NULL || braids->contracts == NULL) {
     braids_close(plan, braids);
     return NULL;
   }
   for (uint32_t i = 0; i < plan->segments_count; i++)
     braids->moves[i] = moves(plan, &plan->segments[i]);
-  for (uint32_t i = 0; i < plan->kernels_count; i++)
-    braids->control[i] = control_use(plan_string(plan, plan->kernels[i].name));
   return braids;
 }
 
@@ -203,5 +203,5 @@ void braids_close(const Plan *plan, Braids *braids) {
       next = braid->next;
       free_braid(braid);
     }
-  free(braids->of_segment), free(braids->moves), free(braids->control), free(braids);
+  free(braids->of_segment), free(braids->moves), free(braids->contracts), free(braids);
 }

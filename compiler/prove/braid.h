@@ -15,7 +15,8 @@ typedef struct Clock {
   bool runs;
 } Clock;
 
-/* Bases of their own: the control block, and communicators, which are touched like bytes. */
+/* Bases of their own: the control block, of which kernels.def says what a kernel uses though no
+ * operand of its records does, and communicators, which are touched like bytes. */
 enum { BASE_NONE = UINT32_MAX };
 
 typedef struct Touch {
@@ -48,12 +49,9 @@ typedef struct Braid {
 /* All that were made. */
 struct Braids {
   Braid **of_segment;
-  bool *moves;      /* by segment: what it reaches depends on the rank */
-  uint8_t *control; /* by kernel: CONTROL_* */
+  bool *moves;                      /* by segment: what it reaches depends on the rank */
+  const KernelContract **contracts; /* by kernel */
 };
-
-/* Kernels find the control block by themselves, so no operand says that they use it. */
-enum { CONTROL_READ = 1, CONTROL_WRITE = 2 };
 
 /* Where communicators stand, as if behind every arena. */
 static const uint64_t comm_space = UINT64_MAX / 2;

@@ -36,12 +36,16 @@ typedef enum Concern {
 
 /* Kernels whose role asks for more than operands are of concern wherever they work. */
 static bool asks_more(const Step *s, const PlanRecord *record) {
-  switch (record->kind == RECORD_KERNEL ? (KernelRole)s->role[record->kernel] : ROLE_PLAIN) {
-  case ROLE_PLAIN:
-  case ROLE_CAST:
-  case ROLE_ADD:
-  case ROLE_LOSS: return record->kind == RECORD_LOAD;
-  default: return true;
+  if (record->kind == RECORD_LOAD) return true;
+  if (record->kind != RECORD_KERNEL) return false;
+  switch ((KernelRole)s->role[record->kernel]) {
+  case ROLE_UPDATE:
+  case ROLE_SQUARE_SUM:
+  case ROLE_SUM:
+  case ROLE_GRAD_NORM:
+  case ROLE_INIT:
+  case ROLE_FILL: return true;
+  default: return false;
   }
 }
 

@@ -282,15 +282,10 @@ static void run_after_init(Dataflow *d, const ProgramKind *kinds, size_t count) 
   }
 }
 
-/* Letters of the contract, operand by operand. */
-static uint32_t scratch_of(const char *contract) {
-  uint32_t bits = 0, operand = 0;
-  for (const char *at = contract; at != NULL && *at != '\0' && operand < 32; operand++) {
-    if (*at == 'S') bits |= 1u << operand;
-    at += strcspn(at, " ");
-    at += *at == ' ';
-  }
-  return bits;
+/* A bit per operand. */
+static uint32_t scratch_of(const KernelContract *contract) {
+  bool has_scratch = contract != NULL && contract->row->workspace != NULL;
+  return has_scratch ? 1u << (contract->operand_count - 1) : 0;
 }
 
 void prove_dataflow(const View *view) {
@@ -305,7 +300,7 @@ void prove_dataflow(const View *view) {
   if (d.written != NULL && d.zeros != NULL && d.scratch != NULL) {
     for (uint32_t i = 0; i < view->plan->kernels_count; i++)
       d.scratch[i] =
-          scratch_of(kernel_contract(plan_string(view->plan, view->plan->kernels[i].name)));
+          scratch_of(contract_find(plan_string(view->plan, view->plan->kernels[i].name)));
     if (view_program(view, PROGRAM_INIT) == NULL)
       prove_finding(view, NULL, -1, "dataflow", "no init program: nothing writes the first state");
     run_after_init(&d, steps, sizeof steps / sizeof *steps);

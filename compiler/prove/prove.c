@@ -162,7 +162,6 @@ bool prove(const Plan *plan, ProveReport *report) {
   }
   count(plan, report);
   prove_shapes(plan, report);
-  prove_scratch(plan, report);
   Links links = {0};
   prove_communication(plan, report, &links);
   View *views = prove_array(&whole, plan->classes_count, sizeof *views);

@@ -226,32 +226,6 @@ static void judge_update(const Replicas *r) {
 
 /* ---- kernels */
 
-typedef enum KernelRole {
-  ROLE_PLAIN,
-  ROLE_UPDATE,
-  ROLE_INIT,
-  ROLE_DROPOUT, /* masks are the samples' */
-  ROLE_ADD,
-  ROLE_CAST
-} KernelRole;
-
-static KernelRole role_of(const char *name) {
-  static const struct {
-    const char *name;
-    KernelRole role;
-  } roles[] = {{"adamw", ROLE_UPDATE},
-               {"adamw_master", ROLE_UPDATE},
-               {"sgd", ROLE_UPDATE},
-               {"sgd_master", ROLE_UPDATE},
-               {"init_constant", ROLE_INIT},
-               {"dropout", ROLE_DROPOUT},
-               {"add", ROLE_ADD},
-               {"cast", ROLE_CAST}};
-  for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
-    if (strcmp(name, roles[i].name) == 0) return roles[i].role;
-  return ROLE_PLAIN;
-}
-
 static uint32_t attrs_differ(const Replicas *r) {
   uint32_t axes = 0;
   for (uint32_t i = 0; i < r->record->varies_count; i++) {
@@ -289,10 +263,11 @@ static void run_kernel(Replicas *r) {
   KernelRole role = (KernelRole)r->role[r->record->kernel];
   if (role == ROLE_UPDATE) judge_update(r);
   if (element_by_element(r, role)) return;
-  bool clears = role == ROLE_INIT && r->record->attrs_count > 0 &&
+  bool clears = role == ROLE_FILL && r->record->attrs_count > 0 &&
                 r->view->plan->reals[r->record->attrs_first] == 0;
   uint32_t axes = attrs_differ(r);
-  if (role == ROLE_DROPOUT) axes |= r->sample_axes;
+  if (role == ROLE_DROPOUT) /* masks are the samples' */
+    axes |= r->sample_axes;
   for (uint32_t i = 0; i < r->record->operands_count; i++) {
     Place p = place_of(r, i);
     if (p.access != ACCESS_WRITE) axes |= differs(&p);
@@ -458,13 +433,10 @@ static void find_axes(Replicas *r) {
 }
 
 bool prove_replicas(const View *view, Links *links, bool back) {
-  const Plan *plan = view->plan;
   Replicas r = {.view = view, .links = links, .back = back};
   r.extents = prove_array(view, view->class->buffers_count, sizeof *r.extents);
-  r.role = prove_array(view, plan->kernels_count, sizeof *r.role);
+  r.role = prove_roles(view);
   if (r.extents != NULL && r.role != NULL) {
-    for (uint32_t i = 0; i < plan->kernels_count; i++)
-      r.role[i] = (uint8_t)role_of(plan_string(plan, plan->kernels[i].name));
     find_axes(&r);
     run_program(&r, PROGRAM_INIT);
     run_program(&r, PROGRAM_TRAIN_STEP);

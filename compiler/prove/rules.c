@@ -61,40 +61,26 @@ static const struct {
     {"multiply", MOTION_MULTIPLY},
 };
 
-/* Kernels whose result may stand where their first operand does: kernels.def. */
-static const struct {
-  const char *name;
-  uint8_t result;
-} in_place[] = {
-    {"gelu", 1},          {"silu", 1},          {"relu", 1},          {"tanh", 1},
-    {"gelu_backward", 2}, {"silu_backward", 2}, {"relu_backward", 2}, {"tanh_backward", 2},
-    {"add", 2},           {"subtract", 2},      {"multiply", 2},      {"affine", 1},
-    {"dropout", 1},       {"rope", 1},
-};
-
 #define COUNT(table) (sizeof(table) / sizeof *(table))
 
-/* "[01|24|5]": two numbers of rows, two of what a row holds, one stride. */
-static void read_view(const char *at, uint8_t view[5]) {
+/* Two numbers of rows, two of what a row holds, one stride. */
+static void read_view(const KernelShape *shape, uint8_t view[5]) {
   memset(view, NO, 5);
-  uint32_t part = 0, count = 0;
-  for (at++; *at != ']'; at++) {
-    if (*at == '|')
-      part++, count = 0;
-    else if (part < 3 && count < (part < 2 ? 2 : 1))
-      view[2 * part + count++] = (uint8_t)(*at == 'a' ? 10 : *at - '0');
-  }
+  for (uint32_t i = 0; i < shape->rows_count && i < 2; i++)
+    view[i] = shape->rows[i];
+  for (uint32_t i = 0; i < shape->inner_count && i < 2; i++)
+    view[2 + i] = shape->inner[i];
+  view[4] = shape->stride;
 }
 
-static void read_contract(Rule *rule, const char *at) {
-  for (uint32_t i = 0; at != NULL && *at != '\0' && i < KERNEL_OPERANDS_MAX; i++) {
-    if (*at == 'S') rule->scratch |= 1u << i;
-    if (at[1] == '[') {
-      rule->views |= 1u << i;
-      read_view(at + 1, rule->view[i]);
-    }
-    at += strcspn(at, " ");
-    at += *at == ' ';
+static void read_contract(Rule *rule, const KernelContract *contract) {
+  for (int32_t i = 0; contract != NULL && i < contract->operand_count; i++) {
+    const KernelOperand *operand = &contract->operands[i];
+    if (operand->access == KERNEL_SCRATCH) rule->scratch |= 1u << i;
+    if (operand->over == 0) rule->in_place = (uint8_t)i;
+    if (operand->shape.kind != SHAPE_VIEW) continue;
+    rule->views |= 1u << i;
+    read_view(&operand->shape, rule->view[i]);
   }
 }
 
@@ -125,9 +111,7 @@ static Rule rule_of(const Plan *plan, const char *name) {
     if (strcmp(name, backward_rules[i].name) == 0) rule.backward = &backward_rules[i];
   for (size_t i = 0; i < COUNT(motions); i++)
     if (strcmp(name, motions[i].name) == 0) rule.motion = motions[i].motion;
-  for (size_t i = 0; i < COUNT(in_place); i++)
-    if (strcmp(name, in_place[i].name) == 0) rule.in_place = in_place[i].result;
-  read_contract(&rule, kernel_contract(name));
+  read_contract(&rule, contract_find(name));
   rule.parameters = parameters_of(name);
   rule.slices = strcmp(name, "slice") == 0;
   rule.casts = strcmp(name, "cast") == 0;

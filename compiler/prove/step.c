@@ -242,9 +242,9 @@ static void communicate(Step *s) {
 }
 
 static void run_kernel(Step *s) {
-  KernelRole role = s->training ? (KernelRole)s->role[s->record->kernel] : ROLE_PLAIN;
+  KernelRole role = s->training ? (KernelRole)s->role[s->record->kernel] : ROLE_NONE;
   switch (role) {
-  case ROLE_OPTIMIZER: optimize(s); break;
+  case ROLE_UPDATE: optimize(s); break;
   case ROLE_SQUARE_SUM: norm_square(s); break;
   case ROLE_SUM: norm_sum(s); break;
   case ROLE_GRAD_NORM: norm_read(s); break;
@@ -254,13 +254,13 @@ static void run_kernel(Step *s) {
   case ROLE_ADD:
     if (!gradient_add(s)) plain(s, false);
     break;
-  case ROLE_INIT: {
+  case ROLE_INIT:
+  case ROLE_FILL: {
     Reach to = reach(s, 0);
     if (to.cell_count > 0 || !norm_zero(s, &to)) plain(s, true);
     break;
   }
-  case ROLE_LOSS:
-  case ROLE_PLAIN: plain(s, false); break;
+  default: plain(s, false); break;
   }
 }
 
@@ -342,7 +342,7 @@ static void initialize_operand(Step *s, uint32_t index) {
   cell->initial = true;
   cell->split = r.split;
   KernelRole role = (KernelRole)s->role[s->record->kernel];
-  if (role == ROLE_INIT) {
+  if (role == ROLE_INIT || role == ROLE_FILL) {
     cell->cut = varies_along(s, INIT_FIRST);
     cell->pieces = varies_along(s, INIT_FLAT_FIRST) & ~r.split;
     if (r.split != 0 && varies_along(s, INIT_FLAT_FIRST) != r.split)
@@ -436,28 +436,6 @@ static void run_program(Step *s, const PlanProgram *program) {
   finish(s);
 }
 
-static KernelRole role_of(const char *name) {
-  static const struct {
-    const char *name;
-    KernelRole role;
-  } roles[] = {{"adamw", ROLE_OPTIMIZER},
-               {"adamw_master", ROLE_OPTIMIZER},
-               {"sgd", ROLE_OPTIMIZER},
-               {"sgd_master", ROLE_OPTIMIZER},
-               {"square_sum", ROLE_SQUARE_SUM},
-               {"sum", ROLE_SUM},
-               {"grad_norm", ROLE_GRAD_NORM},
-               {"cast", ROLE_CAST},
-               {"add", ROLE_ADD},
-               {"init_normal", ROLE_INIT},
-               {"init_uniform", ROLE_INIT},
-               {"init_constant", ROLE_INIT}};
-  for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
-    if (strcmp(name, roles[i].name) == 0) return roles[i].role;
-  bool loss = strncmp(name, "cross_entropy", 13) == 0 || strncmp(name, "mse", 3) == 0;
-  return loss ? ROLE_LOSS : ROLE_PLAIN;
-}
-
 /* ---- the mesh */
 
 typedef struct Axes {
@@ -502,11 +480,9 @@ void prove_step(const View *view, Classes *classes) {
             .all_axes = axes.all,
             .data_axes = axes.data,
             .stage_axes = axes.stages};
-  s.role = prove_array(view, plan->kernels_count, sizeof *s.role);
+  s.role = prove_roles(view);
   s.concerned = prove_array(view, plan->segments_count, sizeof *s.concerned);
   if (s.role != NULL && s.concerned != NULL && cells_open(&s)) {
-    for (uint32_t i = 0; i < plan->kernels_count; i++)
-      s.role[i] = (uint8_t)role_of(plan_string(plan, plan->kernels[i].name));
     const PlanProgram *init = view_program(view, PROGRAM_INIT);
     if (init != NULL) prove_init(&s, init);
     const PlanProgram *eval = view_program(view, PROGRAM_EVAL_STEP);

@@ -51,18 +51,6 @@ typedef struct Slot {
   uint32_t all, any; /* axes along which all, or some, of the squares differ between ranks */
 } Slot;
 
-typedef enum KernelRole {
-  ROLE_PLAIN,
-  ROLE_OPTIMIZER,
-  ROLE_SQUARE_SUM,
-  ROLE_SUM,
-  ROLE_GRAD_NORM,
-  ROLE_CAST,
-  ROLE_ADD,
-  ROLE_INIT,
-  ROLE_LOSS
-} KernelRole;
-
 typedef enum ClaimKind {
   CLAIM_SEND, /* a gradient of this class goes to another */
   CLAIM_JOIN, /* what came from another class was added to a gradient */

@@ -261,21 +261,18 @@ static void run_program(Values *v, const PlanProgram *program) {
   free(deaths.buffer);
 }
 
-/* Letters of the contract, operand by operand. */
-static void fill_use(uint8_t use[USE_OPERANDS], const char *contract) {
-  uint32_t i = 0;
-  for (const char *at = contract; at != NULL && *at != '\0' && i < USE_OPERANDS; i++) {
-    bool blurred = *at == 'X' || at[1] == '[';
-    use[i] = *at == 'S'   ? USE_SCRATCH
-             : *at == 'B' ? USE_INPUT
-             : *at == 'Z' ? USE_CONSTANT
-             : blurred    ? USE_BLUR
-                          : USE_RESULT;
-    at += strcspn(at, " ");
-    at += *at == ' ';
+/* Operand by operand, as far as there is a contract. */
+static void fill_use(uint8_t use[USE_OPERANDS], const KernelContract *contract) {
+  uint32_t count = contract == NULL ? 0 : (uint32_t)contract->operand_count;
+  for (uint32_t i = 0; i < USE_OPERANDS; i++) {
+    const KernelOperand *operand = i < count ? &contract->operands[i] : NULL;
+    use[i] = operand == NULL                                               ? USE_BLUR
+             : operand->access == KERNEL_SCRATCH                           ? USE_SCRATCH
+             : operand->access == KERNEL_SUM && operand->may_be_unread     ? USE_INPUT
+             : contract->row->role == ROLE_FILL                            ? USE_CONSTANT
+             : operand->may_be_unread || operand->shape.kind == SHAPE_VIEW ? USE_BLUR
+                                                                           : USE_RESULT;
   }
-  for (; i < USE_OPERANDS; i++)
-    use[i] = USE_BLUR;
 }
 
 void prove_values(const View *view) {
@@ -285,7 +282,7 @@ void prove_values(const View *view) {
   v.use = prove_array(view, plan->kernels_count, sizeof *v.use);
   if (v.contents != NULL && v.use != NULL) {
     for (uint32_t i = 0; i < plan->kernels_count; i++)
-      fill_use(v.use[i], kernel_contract(plan_string(plan, plan->kernels[i].name)));
+      fill_use(v.use[i], contract_find(plan_string(plan, plan->kernels[i].name)));
     for (uint32_t i = 0; i < view->class->programs_count; i++)
       run_program(&v, &plan->programs[view->class->programs_first + i]);
     if (v.failed) prove_finding(view, NULL, -1, "values", "out of memory while proving");

@@ -3,6 +3,7 @@
 #define LOCKSTEP_PROVE_WALK_H
 
 #include "compiler/prove/prove.h"
+#include "kernels/contract/contract.h"
 
 /* Coordinates of a view: offsets may depend on them. */
 enum { PROVE_AXES_MAX = 32 };
@@ -135,13 +136,15 @@ typedef struct BufferOrder {
 
 BufferOrder order_buffers(const View *view, const PlanProgram *program, bool by_first_call);
 
-/* How a kernel uses one operand: letters of shapes.c; NULL: there is no contract. */
-const char *kernel_contract(const char *kernel);
+/* The contracts of the plan's kernels; NULL for one that kernels.def does not have. An array to be
+ * freed, or NULL and a finding. */
+const KernelContract **prove_contracts(const View *view);
+/* The same of their KernelRoles. */
+uint8_t *prove_roles(const View *view);
 
 /* ---- the properties; each adds its findings */
 
 void prove_shapes(const Plan *plan, ProveReport *report);
-void prove_scratch(const Plan *plan, ProveReport *report);
 
 /* Adds what meets what in exchanges between classes: events.h. */
 typedef struct Links Links;

@@ -22,7 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/schedule/draft.h"
+#include "compiler/schedule/touches.h"
 
 /* Where in time a record is: visits of calls count from 1, 0 is before the program. */
 typedef int64_t Mark;
@@ -65,8 +65,9 @@ typedef struct Edges {
   Draft *draft;
   const Stage *stage;
   Program *program;
-  Profile **profiles; /* by segment */
-  uint32_t *flags;    /* by segment: those that matter */
+  Profile **profiles;      /* by segment */
+  uint32_t *flags;         /* by segment: those that matter */
+  const Touches **touches; /* by segment and record */
   /* Bytes that lanes beside compute touch, cut where their uses begin and end. */
   int64_t *bounds;
   Cell *cells;
@@ -80,23 +81,12 @@ typedef struct Edges {
 
 /* ---- inside a segment */
 
-/* From the first byte that some member touches to the last one. */
-static void span_of(const Draft *d, const Operand *operand, int64_t *first, int64_t *end) {
-  int64_t last = operand->by != 0 ? mesh_count(&d->mesh, operand->by) - 1 : 0;
-  int64_t reach = last * operand->member_stride_bytes;
-  *first = operand->offset_bytes + (reach < 0 ? reach : 0);
-  *end = operand->offset_bytes + operand->size_bytes + (reach > 0 ? reach : 0);
-}
-
-static bool conflict(const Draft *d, const Record *a, const Record *b) {
-  for (int32_t i = 0; i < a->operand_count; i++)
-    for (int32_t k = 0; k < b->operand_count; k++) {
-      const Operand *x = &a->operands[i], *y = &b->operands[k];
-      if (x->base != y->base || (x->access == ACCESS_READ && y->access == ACCESS_READ)) continue;
-      int64_t x_first, x_end, y_first, y_end;
-      span_of(d, x, &x_first, &x_end);
-      span_of(d, y, &y_first, &y_end);
-      if (x_first < y_end && y_first < x_end) return true;
+static bool conflict(const Touches *a, const Touches *b) {
+  for (int32_t i = 0; i < a->count; i++)
+    for (int32_t k = 0; k < b->count; k++) {
+      const Touch *x = &a->at[i], *y = &b->at[k];
+      if (x->base == y->base && (x->writes || y->writes) && x->first < y->end && y->first < x->end)
+        return true;
     }
   return false;
 }
@@ -134,13 +124,13 @@ static void add_edge(Record *record, int32_t after) {
 
 /* Of each other lane the latest record that record i conflicts with, and earlier ones while those
  * found may be left out. */
-static void order_record(const Draft *d, Segment *segment, int32_t i) {
+static void order_record(const Touches *touches, Segment *segment, int32_t i) {
   Record *record = &segment->records.at[i];
   uint32_t settled = 1u << record->lane;
   for (int32_t j = i - 1; j >= 0; j--) {
     const Record *other = &segment->records.at[j];
     if ((settled >> other->lane & 1) != 0 || never_together(record, other) ||
-        !conflict(d, record, other))
+        !conflict(&touches[i], &touches[j]))
       continue;
     if (!is_implied(segment, i, j)) add_edge(record, j);
     if (runs_with(other, record)) settled |= 1u << other->lane;
@@ -160,10 +150,10 @@ static bool is_one_lane(uint32_t lanes) {
 
 /* ---- profiles */
 
-/* The bytes of a base count as one, but for scratch, of which records use parts at different times.
- */
+/* The bytes of a base count as one, but for scratch, of which records use parts at different times,
+ * and control, whose slots have nothing to do with each other. */
 static Use *use_of(const Draft *d, const Segment *segment, Profile *profile, Use part) {
-  bool apart = segment->bases.at[part.base].role == BASE_SCRATCH;
+  bool apart = part.base == CONTROL_BASE || segment->bases.at[part.base].role == BASE_SCRATCH;
   for (int32_t i = 0; i < profile->uses.count; i++) {
     Use *use = &profile->uses.at[i];
     bool meets = part.first < use->end && use->first < part.end;
@@ -173,17 +163,17 @@ static Use *use_of(const Draft *d, const Segment *segment, Profile *profile, Use
   return &profile->uses.at[profile->uses.count - 1];
 }
 
-static void note_operands(const Draft *d, const Segment *segment, Profile *profile,
-                          const Record *record, int32_t number) {
-  for (int32_t i = 0; i < record->operand_count; i++) {
-    const Operand *operand = &record->operands[i];
-    Use part = {operand->base, record->lane, 0, 0, NO_ID, NO_ID};
-    span_of(d, operand, &part.first, &part.end);
+static void note_touches(const Draft *d, const Segment *segment, Profile *profile,
+                         const Touches *touches, int32_t number) {
+  for (int32_t i = 0; i < touches->count; i++) {
+    const Touch *touch = &touches->at[i];
+    Use part = {touch->base, segment->records.at[number].lane, touch->first, touch->end, NO_ID,
+                NO_ID};
     if (part.first == part.end) continue;
     Use *use = use_of(d, segment, profile, part);
     if (part.first < use->first) use->first = part.first;
     if (part.end > use->end) use->end = part.end;
-    *(operand->access == ACCESS_READ ? &use->last_read : &use->last_write) = number;
+    *(touch->writes ? &use->last_write : &use->last_read) = number;
   }
 }
 
@@ -206,7 +196,8 @@ static void note_order(Profile *profile, const Record *record, int32_t number) {
   profile->order[profile->lane_count++] = record->lane;
 }
 
-static Profile *make_profile(const Draft *d, const Segment *segment, uint32_t flags) {
+static Profile *make_profile(const Draft *d, const Segment *segment, const Touches *touches,
+                             uint32_t flags) {
   Arena *arena = d->compile->arena;
   Profile *profile = ARENA_NEW(arena, Profile);
   profile->flags = flags;
@@ -218,7 +209,7 @@ static Profile *make_profile(const Draft *d, const Segment *segment, uint32_t fl
     const Record *record = &segment->records.at[i];
     profile->runs[i] = record_runs(record, flags);
     if (!profile->runs[i]) continue;
-    note_operands(d, segment, profile, record, i);
+    note_touches(d, segment, profile, &touches[i], i);
     note_order(profile, record, i);
   }
   return profile;
@@ -228,7 +219,8 @@ static const Profile *profile_of(Edges *e, const Call *call) {
   uint32_t flags = call->flags & e->flags[call->segment];
   for (Profile *p = e->profiles[call->segment]; p != NULL; p = p->next)
     if (p->flags == flags) return p;
-  Profile *made = make_profile(e->draft, &e->draft->segments.at[call->segment], flags);
+  Profile *made = make_profile(e->draft, &e->draft->segments.at[call->segment],
+                               e->touches[call->segment], flags);
   made->next = e->profiles[call->segment];
   e->profiles[call->segment] = made;
   return made;
@@ -237,6 +229,7 @@ static const Profile *profile_of(Edges *e, const Call *call) {
 /* ---- cells */
 
 static int64_t address(const Edges *e, const Call *call, int32_t base) {
+  if (base == CONTROL_BASE) return e->stage->buffers.at[e->stage->control_buffer].offset;
   const BufferBinding *binding = &call->bindings[base];
   return e->stage->buffers.at[binding->buffer].offset + binding->offset_bytes;
 }
@@ -430,12 +423,14 @@ void edges_build(Draft *d) {
   Edges e = {.draft = d};
   e.profiles = ARENA_ARRAY(d->compile->arena, Profile *, d->segments.count + 1);
   e.flags = ARENA_ARRAY(d->compile->arena, uint32_t, d->segments.count + 1);
+  e.touches = ARENA_ARRAY(d->compile->arena, const Touches *, d->segments.count + 1);
   for (int32_t s = 0; s < d->segments.count; s++) {
     Segment *segment = &d->segments.at[s];
     assert(segment->records.count < MARK_RECORDS);
+    e.touches[s] = touches_of(d, segment);
     for (int32_t i = 0; i < segment->records.count; i++) {
       e.flags[s] |= segment->records.at[i].when_all | segment->records.at[i].when_none;
-      if (!is_one_lane(lanes_of(segment))) order_record(d, segment, i);
+      if (!is_one_lane(lanes_of(segment))) order_record(e.touches[s], segment, i);
     }
   }
   for (int32_t s = 0; s < d->stage_count; s++) {

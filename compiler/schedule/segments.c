@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "compiler/memory/place.h"
+#include "kernels/contract/contract.h"
 
 static Lowered *lower_list(const Draft *d, const Graph *g, const NodeList *list) {
   Lowered *lowered = ARENA_ARRAY(d->compile->arena, Lowered, list->count + 1);
@@ -11,13 +12,10 @@ static Lowered *lower_list(const Draft *d, const Graph *g, const NodeList *list)
   return lowered;
 }
 
-static bool is_sum(const Graph *g, ValueId v) {
-  ValueKind kind = graph_value(g, v)->kind;
-  return kind == VALUE_PARAM_GRAD || kind == VALUE_LOSS;
-}
-
 static void add_operands(Draft *d, int32_t segment, Record *record, const Places *places,
                          const Lowered *low) {
+  const KernelContract *contract =
+      record->kind == RECORD_KERNEL ? contract_find(low->kernel) : NULL;
   for (int32_t i = 0; i < low->operand_count; i++) {
     ValueId v = low->operands[i];
     Home home = place_of(places, v);
@@ -27,7 +25,7 @@ static void add_operands(Draft *d, int32_t segment, Record *record, const Places
                       : home.offset_bytes + size;
     int32_t base = segment_base(d, segment, home.role, home.number, end);
     Access access = low->access[i];
-    if (access == ACCESS_WRITE && record->accumulate && is_sum(places->graph, v))
+    if (record->accumulate && contract != NULL && contract->operands[i].access == KERNEL_SUM)
       access = ACCESS_UPDATE;
     record_operand(record, base, home.offset_bytes, size, graph_value(places->graph, v)->dtype,
                    access);

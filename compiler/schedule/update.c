@@ -4,8 +4,8 @@
  * records, so padding between tensors never enters a sum or an update; of a sharded tensor a rank
  * works on its own piece. */
 #include "compiler/schedule/block.h"
+#include "kernels/contract/contract.h"
 #include "runtime/plan/control.h"
-#include "runtime/plan/workspace.h"
 
 static Record *param_record(Draft *d, int32_t segment, const char *kernel, ParamId p) {
   Record *record = segment_record(d, segment, RECORD_KERNEL, kernel);
@@ -117,7 +117,8 @@ static int32_t build_norm(Draft *d, int32_t b) {
     int64_t slots = d->blocks.at[b].partials[at->norm_group] * f64;
     int32_t base = partials_base(d, segment, b, at->norm_group, slots);
     record_operand(record, base, at->partial * f64, f64, DTYPE_F64, ACCESS_WRITE);
-    int64_t work = work_sum(own_elements(d, p));
+    int64_t work = contract_workspace_bytes(contract_of(KERNEL_square_sum), KERNEL_TARGET_CPU,
+                                            record->dims, d->train->threads);
     record_operand(record, segment_base(d, segment, BASE_SCRATCH, NO_ID, work), 0, work, DTYPE_F64,
                    ACCESS_WRITE);
   }

@@ -297,9 +297,9 @@ void CPU(attention_backward)(const KernelArgs *args) {
   bool bf16 = true;
   for (int i = 0; i < 4; i++)
     bf16 = bf16 && args->dtype[i] == DTYPE_BF16;
-  int64_t threads = threads_count(args->threads), seq = args->dim[1], head = args->dim[4];
+  int64_t threads = threads_count(args->threads), head = args->dim[4];
   int64_t group = args->dim[2] / args->dim[3];
-  int64_t need = work_attention_backward(threads, group, seq, head);
+  int64_t need = workspace_attention_backward(KERNEL_TARGET_CPU, args->dim, threads);
   if (!cpu_floats(args, 9, 1u << 5) || args->dtype[5] != DTYPE_F32 || head > HEAD_MAX ||
       args->bytes[9] < need) {
     reference_attention_backward(args);
@@ -308,6 +308,6 @@ void CPU(attention_backward)(const KernelArgs *args) {
   Backward f = {.a = attention_of(args, bf16),
                 .thread_bytes = need / threads / 64 * 64,
                 .group = group,
-                .panels = ceil_div(seq, QUERY_PANEL)};
+                .panels = ceil_div(args->dim[1], QUERY_PANEL)};
   threads_run(args->threads, f.a.batch * f.a.kv_heads, head_task, &f);
 }

@@ -60,5 +60,5 @@ const char *kernel_isa(void) {
 
 #endif
 
-#define KERNEL(name, variant) variant(name)
+#define KERNEL(name, variant, ...) variant(name)
 #include "kernels/kernels.def"

@@ -1,9 +1,9 @@
 /* workspace.h -- what the fast kernels make of their `work` operands, beside what all know of them:
- * runtime/plan/workspace.h. */
+ * kernels/contract/workspace.h. */
 #ifndef LOCKSTEP_KERNELS_CPU_WORKSPACE_H
 #define LOCKSTEP_KERNELS_CPU_WORKSPACE_H
 
-#include "runtime/plan/workspace.h"
+#include "kernels/contract/workspace.h"
 
 enum {
   WORK_GEMM_LEAST = 1 << 20, /* less, and the reference runs */

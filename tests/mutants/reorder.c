@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "kernels/contract/contract.h"
 #include "kernels/philox.h"
 #include "runtime/plan/control.h"
 #include "runtime/plan/plan_text.h"
@@ -77,26 +78,41 @@ static bool records_meet(const Order *o, const PlanCall *call, const PlanRecord 
   return false;
 }
 
-static bool is_update(const Order *o, const PlanRecord *record) {
-  const char *name = name_of(o, record);
-  return strncmp(name, "adamw", 5) == 0 || strncmp(name, "sgd", 3) == 0;
+/* Slots of the control block that a kernel uses though no operand says so: kernels.def. */
+typedef struct Slots {
+  uint32_t used, written; /* CONTROL_BITs */
+} Slots;
+
+static Slots slots_of(const Order *o, const PlanRecord *record) {
+  if (record->kind != RECORD_KERNEL) return (Slots){0, 0};
+  const KernelContract *contract = contract_find(name_of(o, record));
+  return (Slots){contract->control_reads | contract->control_writes, contract->control_writes};
 }
 
-/* Updates and the norm find the control block by themselves: no operand says so. */
-static bool uses_control(const Order *o, const PlanCall *call, const PlanRecord *record) {
-  uint64_t first = o->b->jobs[0].control_offset;
-  if (is_update(o, record) || strcmp(name_of(o, record), "grad_norm") == 0) return true;
-  for (uint32_t i = 0; i < record->operands_count; i++)
-    if (meet((Bytes){first, first + sizeof(Control)},
-             bytes_of(o, call, &o->b->operands[record->operands_first + i])))
-      return true;
+static bool slots_meet(const Order *o, Slots slots, const PlanCall *call,
+                       const PlanRecord *record) {
+  for (ControlSlot slot = 0; slot < CONTROL_SLOT_COUNT; slot++) {
+    uint64_t first = o->b->jobs[0].control_offset + control_place(slot)->offset_bytes;
+    Bytes bytes = {first, first + control_place(slot)->size_bytes};
+    for (uint32_t i = 0; (slots.used & CONTROL_BIT(slot)) && i < record->operands_count; i++) {
+      const PlanOperand *operand = &o->b->operands[record->operands_first + i];
+      bool writes = operand->access != ACCESS_READ || (slots.written & CONTROL_BIT(slot));
+      if (writes && meet(bytes, bytes_of(o, call, operand))) return true;
+    }
+  }
   return false;
+}
+
+static bool control_meets(const Order *o, const PlanCall *call, const PlanRecord *x,
+                          const PlanCall *other, const PlanRecord *y) {
+  Slots a = slots_of(o, x), b = slots_of(o, y);
+  return (a.written & b.used) != 0 || (a.used & b.written) != 0 || slots_meet(o, a, other, y) ||
+         slots_meet(o, b, call, x);
 }
 
 static bool may_swap(const Order *o, const PlanCall *call, const PlanRecord *x,
                      const PlanCall *other, const PlanRecord *y) {
-  bool both_use = uses_control(o, call, x) && uses_control(o, other, y);
-  if (both_use && !(is_update(o, x) && is_update(o, y))) return false;
+  if (control_meets(o, call, x, other, y)) return false;
   return !(is_communication(x) && is_communication(y)) &&
          !(x->kind == RECORD_LOAD && y->kind == RECORD_LOAD) && !records_meet(o, call, x, other, y);
 }

@@ -38,7 +38,7 @@ static void lag_by_clock(void) {
   lag(mix(1, (uint64_t)now.tv_nsec));
 }
 
-#define KERNEL(name, kind)                                                                         \
+#define KERNEL(name, ...)                                                                          \
   static void slow_##name(const KernelArgs *args) {                                                \
     lag_by_clock();                                                                                \
     kernel_find(#name, KERNEL_FAST)(args);                                                         \
@@ -46,7 +46,7 @@ static void lag_by_clock(void) {
 #include "kernels/kernels.def"
 #undef KERNEL
 
-#define KERNEL(name, kind) {#name, slow_##name},
+#define KERNEL(name, ...) {#name, slow_##name},
 static const struct {
   const char *name;
   KernelFn slow;

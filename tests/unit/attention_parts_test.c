@@ -95,15 +95,15 @@ static void run_forward(const Shape *s, const Part *part, Call *call, DType valu
   int64_t rows = s->batch * part->q.seq * part->heads;
   add_poisoned(call, value, rows * s->head);
   add_poisoned(call, stat_dtype(value), rows);
-  run_with_work(call, work_attention(THREADS));
+  run_with_work(call, workspace_attention(KERNEL_TARGET_CPU, call->dim, THREADS));
 }
 
 static void run_backward(const Shape *s, const Part *part, Call *call, DType gradient) {
-  int64_t tokens = s->batch * part->q.seq, group = part->heads / part->kv_heads;
+  int64_t tokens = s->batch * part->q.seq;
   add_poisoned(call, gradient, tokens * part->heads * s->head);
   add_poisoned(call, gradient, tokens * part->kv_heads * s->head);
   add_poisoned(call, gradient, tokens * part->kv_heads * s->head);
-  run_with_work(call, work_attention_backward(THREADS, group, part->q.seq, s->head));
+  run_with_work(call, workspace_attention_backward(KERNEL_TARGET_CPU, call->dim, THREADS));
 }
 
 /* q, k, v and d_out at random, and what comes of them without any cut. */

@@ -57,8 +57,8 @@ static void describe(const CaseCall *c, int64_t threads) {
 /* False when operand `i` differs; prints where it differs first. */
 static bool compare(const CaseCall *plain, const CaseCall *fast, int32_t i) {
   const Call *a = &plain->call, *b = &fast->call;
-  if (plain->role[i] == ROLE_WORK) return true;
-  bool exact = plain->role[i] == ROLE_IN || moves_only(a->kernel);
+  if (case_is_scratch(plain, i)) return true;
+  bool exact = case_is_read_only(plain, i) || moves_only(a->kernel);
   if (exact && memcmp(a->operand[i], b->operand[i], (size_t)a->bytes[i]) == 0) return true;
   double rms = rms_of(a, i);
   for (int64_t e = 0; e < call_count(a, i); e++) {
@@ -79,7 +79,7 @@ static bool same_control(const Control *a, const Control *b) {
 
 static bool same_bytes(const CaseCall *a, const CaseCall *b) {
   for (int32_t i = 0; i < a->call.operand_count; i++)
-    if (a->role[i] != ROLE_WORK &&
+    if (!case_is_scratch(a, i) &&
         memcmp(a->call.operand[i], b->call.operand[i], (size_t)a->call.bytes[i]) != 0)
       return false;
   return true;
@@ -134,7 +134,7 @@ static void run_kernel(const char *kernel, Threads *const team[2]) {
 
 int main(int argc, char **argv) {
   static const char *const kernels[] = {
-#define KERNEL(name, variant) #name,
+#define KERNEL(name, ...) #name,
 #include "kernels/kernels.def"
 #undef KERNEL
   };

@@ -1,6 +1,5 @@
 /* Every op is complete; lowered nodes agree with the kernels.   LINK: grad ops graph base kernels
  * plan */
-#include "kernels/cpu/workspace.h"
 #include "kernels/kernel.h"
 #include "tests/unit/check.h"
 #include "tests/unit/graph_builder.h"

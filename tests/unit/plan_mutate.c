@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "kernels/contract/contract.h"
 #include "runtime/plan/plan_io.h"
 #include "runtime/plan/plan_text.h"
 
@@ -223,9 +224,10 @@ static bool duplicate_record(Mutator *m) {
 
 /* Nothing but the order of two summands would change. */
 static bool commutes(const Mutator *m, const PlanRecord *record, uint32_t i, uint32_t k) {
-  const char *name = record_name(m, record);
   const PlanOperand *operand = &m->b->operands[record->operands_first];
-  return (strcmp(name, "add") == 0 || strcmp(name, "multiply") == 0) && i < 2 && k < 2 &&
+  if (record->kind != RECORD_KERNEL || i >= 2 || k >= 2) return false;
+  const KernelContract *kernel = contract_find(record_name(m, record));
+  return kernel != NULL && (kernel->id == KERNEL_add || kernel->id == KERNEL_multiply) &&
          operand[0].size_bytes == operand[1].size_bytes;
 }
 

@@ -136,7 +136,7 @@ static void test_good(void) {
 static void test_shapes(void) {
   TEST("every kernel has a contract") {
     static const char *const kernels[] = {
-#define KERNEL(name, variant) #name,
+#define KERNEL(name, ...) #name,
 #include "kernels/kernels.def"
 #undef KERNEL
     };

@@ -1,0 +1,26 @@
+/* touches.h -- all that a record reads and writes: what edges must order.
+ *
+ * Its operands, and the slots of the control block that its kernel uses by kernels.def. */
+#ifndef LOCKSTEP_TOUCHES_H
+#define LOCKSTEP_TOUCHES_H
+
+#include "compiler/schedule/draft.h"
+
+/* The control block is the same bytes under every segment base of its role, and under none. */
+enum { CONTROL_BASE = -1 };
+
+typedef struct Touch {
+  int32_t base;       /* of the segment, or CONTROL_BASE */
+  int64_t first, end; /* from the first byte that some member touches to the last one */
+  bool writes;
+} Touch;
+
+typedef struct Touches {
+  const Touch *at;
+  int32_t count;
+} Touches;
+
+/* Of every record of the segment, in the compile's arena. */
+const Touches *touches_of(const Draft *d, const Segment *segment);
+
+#endif

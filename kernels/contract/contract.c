@@ -1,0 +1,114 @@
+/* contract.c -- asks rows that parse.c has read. */
+#include "kernels/contract/contract.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "runtime/plan/control.h"
+
+static const ControlPlace places[CONTROL_SLOT_COUNT] = {
+#define CONTROL_SLOT(slot, field)                                                                  \
+  [CONTROL_##slot] = {#slot, offsetof(Control, field), sizeof(((Control *)NULL)->field)},
+    CONTROL_SLOTS(CONTROL_SLOT)
+#undef CONTROL_SLOT
+};
+
+const ControlPlace *control_place(ControlSlot slot) {
+  return &places[slot];
+}
+
+const KernelContract *contract_find(const char *kernel) {
+  for (KernelId id = 0; id < KERNEL_COUNT; id++)
+    if (strcmp(contract_of(id)->row->name, kernel) == 0) return contract_of(id);
+  return NULL;
+}
+
+int32_t contract_dim(const KernelContract *contract, const char *name) {
+  for (int32_t i = 0; i < contract->dim_count; i++)
+    if (strcmp(contract->dims[i].name, name) == 0) return i;
+  return -1;
+}
+
+int32_t contract_operand(const KernelContract *contract, const char *name) {
+  for (int32_t i = 0; i < contract->operand_count; i++)
+    if (strcmp(contract->operands[i].name, name) == 0) return i;
+  return -1;
+}
+
+bool contract_dims_fit(const KernelContract *contract, const int64_t *dims, uint32_t count) {
+  if (contract->is_broadcast) {
+    if (count == 0 || dims[0] < 0 || dims[0] > KERNEL_DIMS_MAX) return false;
+    if (count != 1 + 2 * (uint32_t)dims[0]) return false;
+    return true;
+  }
+  if (count != (uint32_t)contract->dim_count) return false;
+  for (uint32_t i = 0; i < count; i++)
+    if (contract->dims[i].is_flag && dims[i] != 0 && dims[i] != 1) return false;
+  return true;
+}
+
+/* ---- sizes; -1 once they are too large to be counted */
+
+static int64_t times(int64_t a, int64_t b) {
+  int64_t product = 0;
+  return a < 0 || b < 0 || __builtin_mul_overflow(a, b, &product) ? -1 : product;
+}
+
+static int64_t plus(int64_t a, int64_t b) {
+  int64_t sum = 0;
+  return a < 0 || b < 0 || __builtin_add_overflow(a, b, &sum) ? -1 : sum;
+}
+
+static int64_t product_of(const uint8_t *factors, uint32_t count, const int64_t *dims) {
+  int64_t product = 1;
+  for (uint32_t i = 0; i < count; i++)
+    product = times(product, dims[factors[i]]);
+  return product;
+}
+
+/* From the first element of the first row to the last of the last. */
+static int64_t view_elements(const KernelShape *shape, const int64_t *dims) {
+  int64_t rows = product_of(shape->rows, shape->rows_count, dims);
+  int64_t inner = product_of(shape->inner, shape->inner_count, dims);
+  if (rows == 0 || inner == 0) return 0;
+  return rows < 0 ? -1 : plus(times(rows - 1, dims[shape->stride]), inner);
+}
+
+static int64_t broadcast_elements(KernelShapeKind kind, const int64_t *dims) {
+  int64_t k = dims[0], product = 1, span = 1;
+  for (int64_t i = 0; i < k; i++) {
+    int64_t size = dims[1 + i], stride = dims[1 + k + i];
+    if (kind != SHAPE_KEPT || stride != 0) product = times(product, size);
+    if (size > 0) span = plus(span, times(size - 1, stride));
+  }
+  return kind == SHAPE_SPAN ? span : product;
+}
+
+int64_t contract_elements(const KernelContract *contract, int32_t operand, const int64_t *dims) {
+  const KernelShape *shape = &contract->operands[operand].shape;
+  if (shape->kind == SHAPE_VIEW) return view_elements(shape, dims);
+  if (shape->kind != SHAPE_DENSE) return broadcast_elements(shape->kind, dims);
+  return times(product_of(shape->rows, shape->rows_count, dims), shape->times);
+}
+
+/* ---- dtypes */
+
+static bool is_float(uint32_t dtype) {
+  return dtype == DTYPE_F32 || dtype == DTYPE_BF16 || dtype == DTYPE_F64;
+}
+
+bool contract_dtype_fits(const KernelContract *contract, int32_t operand, const uint32_t *dtypes) {
+  uint32_t wanted = contract->operands[operand].dtype, dtype = dtypes[operand];
+  if (wanted < DTYPE_COUNT) return dtype == wanted;
+  if (wanted == KERNEL_DTYPE_ANY) return dtype < DTYPE_COUNT;
+  if (wanted == KERNEL_DTYPE_SHARED)
+    for (int32_t i = 0; i < operand; i++)
+      if (contract->operands[i].dtype == KERNEL_DTYPE_SHARED && dtypes[i] != dtype) return false;
+  return is_float(dtype);
+}
+
+int64_t contract_workspace_bytes(const KernelContract *contract, KernelTarget target,
+                                 const int64_t *dims, int64_t threads) {
+  WorkspaceBytes *workspace = contract->row->workspace;
+  return workspace == NULL ? 0 : workspace(target, dims, threads);
+}

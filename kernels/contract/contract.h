@@ -1,0 +1,174 @@
+/* contract.h -- the rows of kernels.def, read: what a kernel's operands, dims and attrs are.
+ *
+ * All that the compiler, the proof, the runtime and the tests know about kernels they ask here. The
+ * rows are parsed once, on first use; a row that does not parse ends the program with its name. */
+#ifndef LOCKSTEP_KERNELS_CONTRACT_H
+#define LOCKSTEP_KERNELS_CONTRACT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "kernels/contract/workspace.h"
+#include "runtime/plan/dtype.h"
+#include "runtime/plan/limits.h"
+
+/* KERNEL_linear and so on: the number of a kernel. */
+typedef enum KernelId {
+#define KERNEL(name, ...) KERNEL_##name,
+#include "kernels/kernels.def"
+#undef KERNEL
+  KERNEL_COUNT
+} KernelId;
+
+/* What a kernel is for, to those who must tell kernels apart. */
+typedef enum KernelRole {
+  ROLE_NONE, /* of what is no kernel; no row has it */
+  ROLE_EMBEDDING,
+  ROLE_POSITIONS,
+  ROLE_LINEAR,
+  ROLE_NORM,
+  ROLE_ROPE,
+  ROLE_ATTENTION,
+  ROLE_ACTIVATION,
+  ROLE_ADD,
+  ROLE_ARITHMETIC, /* element by element, but not add */
+  ROLE_SUM_TO,
+  ROLE_DROPOUT,
+  ROLE_LOSS,
+  ROLE_UPDATE,
+  ROLE_SQUARE_SUM,
+  ROLE_SUM,
+  ROLE_GRAD_NORM,
+  ROLE_INIT, /* random initial values */
+  ROLE_FILL, /* one value everywhere */
+  ROLE_CAST,
+  ROLE_COPY,
+  ROLE_SLICE
+} KernelRole;
+
+/* How an operand is used; kernels.def says what each means. */
+typedef enum KernelAccess {
+  KERNEL_READ,
+  KERNEL_WRITE,
+  KERNEL_UPDATE,
+  KERNEL_SUM,
+  KERNEL_KEEP,
+  KERNEL_SCRATCH
+} KernelAccess;
+
+/* Below DTYPE_COUNT: that dtype. */
+enum {
+  KERNEL_DTYPE_SHARED = DTYPE_COUNT, /* the float type of all operands that say so */
+  KERNEL_DTYPE_FLOAT,
+  KERNEL_DTYPE_ANY
+};
+
+typedef enum KernelShapeKind {
+  SHAPE_DENSE, /* rows x times */
+  SHAPE_VIEW,  /* rows of inner elements, stride apart */
+  SHAPE_SIZES, /* of a broadcast: all of it, */
+  SHAPE_SPAN,  /* what its strides reach, */
+  SHAPE_KEPT   /* the sizes whose stride is not 0 */
+} KernelShapeKind;
+
+enum { SHAPE_FACTORS_MAX = 5, KERNEL_NAME_BYTES = 16, KERNEL_BACKWARD_MAX = 4 };
+
+/* Factors are numbers of dims. */
+typedef struct KernelShape {
+  KernelShapeKind kind;
+  uint8_t rows_count, inner_count;
+  uint8_t rows[SHAPE_FACTORS_MAX], inner[SHAPE_FACTORS_MAX], stride;
+  int64_t times; /* constant factor of a dense one */
+} KernelShape;
+
+typedef struct KernelOperand {
+  char name[KERNEL_NAME_BYTES];
+  KernelAccess access;
+  uint32_t dtype;     /* DType or KERNEL_DTYPE_* */
+  bool may_be_unread; /* made for a backward pass that need not follow */
+  int32_t over;       /* operand whose memory it may have; -1: none */
+  KernelShape shape;  /* nothing for scratch */
+} KernelOperand;
+
+typedef struct KernelNumber {
+  char name[KERNEL_NAME_BYTES];
+  bool is_flag; /* 0 or 1 */
+} KernelNumber;
+
+/* Slots of the control block (runtime/plan/control.h): CONTROL_BIT(CONTROL_lr) and so on. */
+#define CONTROL_SLOTS(S)                                                                           \
+  S(loss, reduce[REDUCE_LOSS])                                                                     \
+  S(count, reduce[REDUCE_COUNT])                                                                   \
+  S(found_inf, reduce[REDUCE_FOUND_INF])                                                           \
+  S(stop, reduce[REDUCE_STOP])                                                                     \
+  S(checkpoint, reduce[REDUCE_CHECKPOINT])                                                         \
+  S(lr, lr)                                                                                        \
+  S(grad_norm, grad_norm)                                                                          \
+  S(clip_scale, clip_scale)                                                                        \
+  S(step, step)                                                                                    \
+  S(seed, seed)                                                                                    \
+  S(samples_before, samples_before)
+
+typedef enum ControlSlot {
+#define CONTROL_SLOT(name, field) CONTROL_##name,
+  CONTROL_SLOTS(CONTROL_SLOT)
+#undef CONTROL_SLOT
+      CONTROL_SLOT_COUNT
+} ControlSlot;
+#define CONTROL_BIT(slot) (1u << (slot))
+
+/* Where a slot stands in Control. */
+typedef struct ControlPlace {
+  const char *name;
+  uint32_t offset_bytes, size_bytes;
+} ControlPlace;
+const ControlPlace *control_place(ControlSlot slot);
+
+/* A row as it stands in kernels.def. */
+typedef struct KernelRow {
+  const char *name;
+  bool has_fast; /* beside the reference */
+  KernelRole role;
+  const char *dims, *attrs, *operands, *backward, *about; /* NULL: none */
+  WorkspaceBytes *workspace;                              /* NULL: no scratch */
+} KernelRow;
+
+typedef struct KernelContract {
+  const KernelRow *row;
+  KernelId id;
+  bool is_broadcast; /* dims are k, k sizes, k strides; no KernelNumber names them */
+  int32_t dim_count, attr_count, operand_count, backward_count;
+  KernelNumber dims[KERNEL_DIMS_MAX], attrs[KERNEL_ATTRS_MAX];
+  KernelOperand operands[KERNEL_OPERANDS_MAX];
+  KernelId backward[KERNEL_BACKWARD_MAX];
+  uint32_t control_reads, control_writes; /* CONTROL_BITs */
+} KernelContract;
+
+/* NULL: no kernel has that name. */
+const KernelContract *contract_find(const char *kernel);
+const KernelContract *contract_of(KernelId kernel);
+
+/* Number of the dim or operand of that name; -1: there is none. */
+int32_t contract_dim(const KernelContract *contract, const char *name);
+int32_t contract_operand(const KernelContract *contract, const char *name);
+
+/* Whether a record with these dims is one of this kernel: their number is right, and flags are 0
+ * or 1. */
+bool contract_dims_fit(const KernelContract *contract, const int64_t *dims, uint32_t count);
+
+/* Elements of an operand, from its first to its last; dims must fit. -1: a dim is negative,
+ * or there are more than can be counted. Not of scratch. */
+int64_t contract_elements(const KernelContract *contract, int32_t operand, const int64_t *dims);
+
+/* Whether an operand may have this dtype, in a record whose operands have `dtypes`. */
+bool contract_dtype_fits(const KernelContract *contract, int32_t operand, const uint32_t *dtypes);
+
+/* Bytes of the scratch operand; 0: the kernel has none. dims must fit. */
+int64_t contract_workspace_bytes(const KernelContract *contract, KernelTarget target,
+                                 const int64_t *dims, int64_t threads);
+
+/* The rows as a page of Markdown: docs/kernels.md. */
+void contract_page(FILE *out);
+
+#endif
