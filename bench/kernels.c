@@ -77,13 +77,14 @@ static void *new_operand(const Case *c, int32_t i) {
   return data;
 }
 
-static double median_seconds(KernelFn run, const KernelArgs *args) {
+static double median_seconds(const Kernel *kernel, const KernelArgs *args) {
   double time[RUNS_MAX], start = seconds();
   int32_t runs = 0;
-  run(args);
+  const char *why = NULL;
+  kernel->run(args, &why);
   while (runs < RUNS_MAX && (runs < 3 || seconds() - start < RUN_SECONDS)) {
     time[runs] = seconds();
-    run(args);
+    kernel->run(args, &why);
     time[runs] = seconds() - time[runs];
     runs++;
   }

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "kernels/contract/contract.h"
 #include "kernels/threads.h"
 #include "runtime/plan/control.h"
 #include "runtime/plan/dtype.h"
@@ -29,25 +30,51 @@ typedef struct KernelArgs {
   uint64_t key;    /* random stream: logical op path or tensor name, and layer, already mixed */
   int64_t
       sample_first; /* number, within the step's global batch, of this micro-batch's first sample */
-  Control *control;
+  void *state;      /* what prepare made for the record */
+  Control *control; /* slots that the row names */
   Threads *threads;
 } KernelArgs;
 
-typedef void (*KernelFn)(const KernelArgs *args);
+/* How preparing or running ended. `why` then is a constant text, without a full stop. */
+typedef enum KernelStatus {
+  KERNEL_DONE,
+  KERNEL_REFUSED, /* it is asked for what its row in kernels.def does not have: a defect */
+  KERNEL_FAILED   /* memory or the device: a retry may help */
+} KernelStatus;
 
+/* What a record says of all its calls, before the first. */
+typedef struct KernelUse {
+  KernelTarget target; /* that the plan was made for */
+  const uint32_t *dtype;
+  const int64_t *bytes;
+  const int64_t *dim;
+  const double *attr;
+  int32_t operand_count, dim_count, attr_count;
+  int64_t threads;
+} KernelUse;
+
+/* A kernel on one processor. */
+typedef struct Kernel {
+  KernelId id;
+  /* Once a record, before its first call: checks that it can be run, and makes what its calls need
+   * (a library's plan of the shape, JIT code), which they find at args->state. NULL state: nothing.
+   */
+  KernelStatus (*prepare)(const struct Kernel *kernel, const KernelUse *use, void **state,
+                          const char **why);
+  KernelStatus (*run)(const KernelArgs *args, const char **why);
+  void (*release)(void *state); /* NULL: prepare makes nothing */
+} Kernel;
+
+/* The kernels of a processor, by KernelId. KERNEL_FAST has the reference where kernels.def lists no
+ * fast path, and hands dtypes that it does not know to the reference. */
 typedef enum KernelVariant { KERNEL_REFERENCE, KERNEL_FAST } KernelVariant;
+const Kernel *kernels_of(KernelVariant variant);
 
-/* The function for `name`, or NULL when no kernel has that name. KERNEL_FAST answers with the
- * reference where kernels.def lists no fast path. Fast paths hand dtypes they do not know to the
- * reference. */
-KernelFn kernel_find(const char *name, KernelVariant variant);
+/* The kernel of that name, or NULL. */
+const Kernel *kernel_find(const char *name, KernelVariant variant);
 
 /* The instruction set that fast kernels use on this machine: "avx512", "avx2", or "none" when all
  * of them answer with the reference. */
 const char *kernel_isa(void);
-
-/* Called once by each rank before its first step, with the rank's threads: libraries create what
- * they keep (thread buffers, JIT code) here and never in a step. */
-void kernels_prepare(Threads *threads);
 
 #endif

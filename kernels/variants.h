@@ -13,7 +13,4 @@
 #include "kernels/kernels.def"
 #undef KERNEL
 
-/* Defined by kernels/cpu/prepare.c. */
-void cpu_prepare(Threads *threads);
-
 #endif

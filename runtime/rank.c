@@ -91,7 +91,7 @@ static bool open_rank(Rank *rank, Status *status) {
       .arena = rank->arena->base,
       .comm = rank->comm,
       .comm_beside = local_comm_beside(run->world, rank->number),
-      .variant = run->options->variant,
+      .kernels = kernels_of(run->options->variant),
       .load = stage_take,
   };
   if (!programs_check(rank->plan, &run->mesh, status) ||
@@ -107,7 +107,6 @@ static bool open_rank(Rank *rank, Status *status) {
   if (!rank->threads) return status_fail(status, STATUS_WORLD, "cannot start %d threads", count);
   rank->replay.setup.threads = rank->threads;
   rank->comm = local_comm(run->world, rank->number, rank->threads);
-  kernels_prepare(rank->threads);
   return true;
 }
 

@@ -40,8 +40,8 @@ static void resolve(const Replay *replay, const Position *at, const PlanRecord *
   }
 }
 
-static void run_kernel(Replay *replay, const Position *at, const PlanRecord *record,
-                       void *const *operand) {
+static bool run_kernel(Replay *replay, const Position *at, const PlanRecord *record,
+                       void *const *operand, Status *status) {
   const Plan *plan = replay->setup.plan;
   int64_t microbatch = at->microbatch < 0 ? 0 : at->microbatch;
   KernelArgs args = {
@@ -55,11 +55,14 @@ static void run_kernel(Replay *replay, const Position *at, const PlanRecord *rec
       .key = philox_mix(record->key, (uint64_t)at->call->layer + 1),
       .sample_first =
           (microbatch * replay->replicas + replay->replica) * plan->jobs[0].microbatch_samples,
+      .state = replay->prepared[record - plan->records].state,
       .control = replay->control,
       .threads = replay->setup.threads,
   };
   if (record->lane != LANE_COMPUTE && replay->beside_threads) args.threads = replay->beside_threads;
-  replay->kernel[record->kernel](&args);
+  const char *why = NULL;
+  KernelStatus ended = replay->kernel[record->kernel]->run(&args, &why);
+  return ended == KERNEL_DONE || replay_kernel_fail(plan, record, ended, why, status);
 }
 
 _Static_assert((int)KERNEL_OPERANDS_MAX <= (int)COMM_POSTS_MAX, "an exchange has room");
@@ -122,10 +125,7 @@ static bool run_comm(Replay *replay, const PlanRecord *record, void *const *oper
 
 static bool run_by_kind(Replay *replay, const Position *at, const PlanRecord *record,
                         void *const *operand, Status *status) {
-  if (record->kind == RECORD_KERNEL) {
-    run_kernel(replay, at, record, operand);
-    return true;
-  }
+  if (record->kind == RECORD_KERNEL) return run_kernel(replay, at, record, operand, status);
   if (record->kind == RECORD_LOAD)
     return replay->setup.load(replay->setup.load_context, operand,
                               replay->operand_bytes + record->operands_first,

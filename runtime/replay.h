@@ -27,7 +27,7 @@ typedef struct ReplaySetup {
   Comm *comm;
   CommLanes comm_beside; /* a lane that has none runs on the caller, with `comm` */
   Threads *threads;
-  KernelVariant variant;
+  const Kernel *kernels; /* by KernelId: of the processor that its lanes run on */
   ReplayLoad *load;
   void *load_context;
 } ReplaySetup;
@@ -38,6 +38,12 @@ typedef struct ReplayCount {
   int64_t sent_bytes; /* by this rank, as comm.h counts */
 } ReplayCount;
 
+/* What its kernel made for a record. */
+typedef struct ReplayKernel {
+  void *state;
+  bool is_prepared;
+} ReplayKernel;
+
 typedef struct Replay {
   ReplaySetup setup;
   const PlanClass *class;
@@ -45,15 +51,16 @@ typedef struct Replay {
   int32_t replicas;
   int32_t replica;
   /* parallel to the plan's tables of the same names, with this rank's coordinates filled in */
-  KernelFn *kernel;
+  const Kernel **kernel;
   uint64_t *binding_offset;
   uint64_t *operand_offset;
   uint32_t *operand_dtype;
   int64_t *operand_bytes;
-  const double **attr;  /* of each record, as this rank has them */
-  double *varied;       /* those that differ from the plan's table */
-  ReplayCount *count;   /* of each record */
-  uint32_t *lanes_mask; /* of each program: bit of each lane that has a thread */
+  const double **attr;    /* of each record, as this rank has them */
+  double *varied;         /* those that differ from the plan's table */
+  ReplayKernel *prepared; /* of each record */
+  ReplayCount *count;     /* of each record */
+  uint32_t *lanes_mask;   /* of each program: bit of each lane that has a thread */
   Lanes lanes;
   Threads *beside_threads; /* a team of one; NULL: the rank's */
   const PlanProgram *running;
@@ -76,6 +83,10 @@ int64_t replay_sent_bytes(const Replay *replay);
 
 /* Control must be set. False: STATUS_ECHO means that another rank aborted the job. */
 bool replay_run(Replay *replay, const PlanProgram *program, Status *status);
+
+/* Says that the record's kernel was not prepared or did not run; false. */
+bool replay_kernel_fail(const Plan *plan, const PlanRecord *record, KernelStatus ended,
+                        const char *why, Status *status);
 
 /* What a lane's thread does: a LanesBody. */
 bool replay_run_lane(void *replay, Lane lane, Status *status);

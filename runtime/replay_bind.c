@@ -8,6 +8,46 @@
 #include "runtime/replay.h"
 #include "runtime/walk.h"
 
+bool replay_kernel_fail(const Plan *plan, const PlanRecord *record, KernelStatus ended,
+                        const char *why, Status *status) {
+  return status_fail(status, ended == KERNEL_REFUSED ? STATUS_OURS : STATUS_WORLD,
+                     "%s: kernel %s: %s", plan_string(plan, record->path),
+                     plan_string(plan, plan->kernels[record->kernel].name), why);
+}
+
+/* Once a record, whatever the number of its calls. */
+static bool prepare_kernel(const Replay *replay, const PlanRecord *record, Status *status) {
+  const Plan *plan = replay->setup.plan;
+  const Kernel *kernel = replay->kernel[record->kernel];
+  ReplayKernel *prepared = &replay->prepared[record - plan->records];
+  if (prepared->is_prepared) return true;
+  KernelUse use = {
+      .target = KERNEL_TARGET_CPU,
+      .dtype = replay->operand_dtype + record->operands_first,
+      .bytes = replay->operand_bytes + record->operands_first,
+      .dim = plan->ints + record->dims_first,
+      .attr = replay->attr[record - plan->records],
+      .operand_count = (int32_t)record->operands_count,
+      .dim_count = (int32_t)record->dims_count,
+      .attr_count = (int32_t)record->attrs_count,
+      .threads = plan->jobs[0].threads,
+  };
+  const char *why = NULL;
+  KernelStatus ended = kernel->prepare(kernel, &use, &prepared->state, &why);
+  prepared->is_prepared = ended == KERNEL_DONE;
+  return ended == KERNEL_DONE || replay_kernel_fail(plan, record, ended, why, status);
+}
+
+static void release_kernels(const Replay *replay) {
+  const Plan *plan = replay->setup.plan;
+  for (uint32_t i = 0; replay->prepared != NULL && i < plan->records_count; i++) {
+    const ReplayKernel *prepared = &replay->prepared[i];
+    if (!prepared->is_prepared) continue;
+    const Kernel *kernel = replay->kernel[plan->records[i].kernel];
+    if (kernel->release != NULL) kernel->release(prepared->state);
+  }
+}
+
 /* What must hold before a record may run, besides what the plan's own check has established. */
 static bool check_record(const Replay *replay, const Position *at, const PlanRecord *record,
                          Status *status) {
@@ -31,6 +71,7 @@ static bool check_record(const Replay *replay, const Position *at, const PlanRec
   if (record->kind == RECORD_KERNEL && !replay->kernel[record->kernel])
     return status_fail(status, STATUS_OURS, "this program has no kernel '%s' (needed by %s)",
                        plan_string(plan, plan->kernels[record->kernel].name), path);
+  if (record->kind == RECORD_KERNEL) return prepare_kernel(replay, record, status);
   if (record->kind == RECORD_LOAD &&
       (record->operands_count != plan->inputs_count || !replay->setup.load))
     return status_fail(status, STATUS_OURS, "plan: %s loads %u operands of %u inputs", path,
@@ -67,6 +108,7 @@ static bool allocate(Replay *replay, const Plan *plan) {
   replay->operand_dtype = calloc(plan->operands_count + 1, sizeof *replay->operand_dtype);
   replay->operand_bytes = calloc(plan->operands_count + 1, sizeof *replay->operand_bytes);
   replay->attr = calloc(plan->records_count + 1, sizeof *replay->attr);
+  replay->prepared = calloc(plan->records_count + 1, sizeof *replay->prepared);
   replay->count = calloc(plan->records_count + 1, sizeof *replay->count);
   replay->lanes_mask = calloc(plan->programs_count + 1, sizeof *replay->lanes_mask);
   size_t varying = 0;
@@ -74,8 +116,8 @@ static bool allocate(Replay *replay, const Plan *plan) {
     if (plan->records[i].varies_count > 0) varying += plan->records[i].attrs_count;
   replay->varied = calloc(varying + 1, sizeof *replay->varied);
   return replay->kernel && replay->binding_offset && replay->operand_offset &&
-         replay->operand_dtype && replay->operand_bytes && replay->attr && replay->count &&
-         replay->varied && replay->lanes_mask;
+         replay->operand_dtype && replay->operand_bytes && replay->attr && replay->prepared &&
+         replay->count && replay->varied && replay->lanes_mask;
 }
 
 /* Records without varies read the plan's own table; the others have copies, since records may
@@ -103,9 +145,10 @@ static void fill_tables(Replay *replay) {
   const Plan *plan = replay->setup.plan;
   int32_t coordinate[MESH_AXES_MAX] = {0};
   mesh_coordinates(replay->setup.mesh, replay->setup.rank, coordinate);
-  for (uint32_t i = 0; i < plan->kernels_count; i++)
-    replay->kernel[i] =
-        kernel_find(plan_string(plan, plan->kernels[i].name), replay->setup.variant);
+  for (uint32_t i = 0; i < plan->kernels_count; i++) {
+    const KernelContract *contract = contract_find(plan_string(plan, plan->kernels[i].name));
+    replay->kernel[i] = contract == NULL ? NULL : &replay->setup.kernels[contract->id];
+  }
   for (uint32_t i = 0; i < plan->bindings_count; i++) {
     const PlanBinding *binding = &plan->bindings[i];
     replay->binding_offset[i] =
@@ -172,7 +215,9 @@ void replay_free(Replay *replay) {
   lanes_close(&replay->lanes);
   threads_free(replay->beside_threads);
   hostile_stop(&replay->hostile);
+  release_kernels(replay);
   free(replay->kernel);
+  free(replay->prepared);
   free(replay->binding_offset);
   free(replay->operand_offset);
   free(replay->operand_dtype);

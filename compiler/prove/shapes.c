@@ -5,8 +5,8 @@
  * differ, a kernel would touch bytes that no property looked at. What a kernel takes its operands
  * to be, its row in kernels.def says.
  *
- * Scratch may be left out; where it is given, it has as many bytes as the compiler gives: a kernel
- * cuts its sums into as many parts as fit, and with less room rounds otherwise. Attributes must be
+ * Scratch has as many bytes as the compiler gives: a kernel cuts its sums into as many parts as
+ * fit, and with less room rounds otherwise. Attributes must be
  * there; only those of slice are places, and are followed for every member. What collectives and
  * exchanges move is plan_check's: it knows their pairs. */
 #include <math.h>
@@ -62,9 +62,8 @@ static void check_operand(const Walk *walk, uint32_t index, const KernelContract
 static void check_operands(const Walk *walk, uint32_t index, const KernelContract *contract) {
   const Plan *plan = walk->view->plan;
   const PlanRecord *record = walk_record(walk, index);
-  uint32_t dtypes[KERNEL_OPERANDS_MAX], count = (uint32_t)contract->operand_count;
-  bool has_scratch = contract->row->workspace != NULL;
-  if (record->operands_count > count || record->operands_count + has_scratch < count) {
+  uint32_t dtypes[KERNEL_OPERANDS_MAX];
+  if (!contract_operands_fit(contract, record->operands_count)) {
     prove_finding(walk->view, walk, index, "shapes", "%u operands", record->operands_count);
     return;
   }

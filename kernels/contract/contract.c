@@ -47,6 +47,12 @@ bool contract_dims_fit(const KernelContract *contract, const int64_t *dims, uint
   return true;
 }
 
+bool contract_operands_fit(const KernelContract *contract, uint32_t count) {
+  uint32_t all = (uint32_t)contract->operand_count;
+  bool may_lack_last = all > 0 && contract->operands[all - 1].may_be_absent;
+  return count == all || (may_lack_last && count + 1 == all);
+}
+
 /* ---- sizes; -1 once they are too large to be counted */
 
 static int64_t times(int64_t a, int64_t b) {

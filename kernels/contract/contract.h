@@ -87,6 +87,7 @@ typedef struct KernelOperand {
   KernelAccess access;
   uint32_t dtype;     /* DType or KERNEL_DTYPE_* */
   bool may_be_unread; /* made for a backward pass that need not follow */
+  bool may_be_absent; /* scratch that a record may leave out */
   int32_t over;       /* operand whose memory it may have; -1: none */
   KernelShape shape;  /* nothing for scratch */
 } KernelOperand;
@@ -156,6 +157,9 @@ int32_t contract_operand(const KernelContract *contract, const char *name);
 /* Whether a record with these dims is one of this kernel: their number is right, and flags are 0
  * or 1. */
 bool contract_dims_fit(const KernelContract *contract, const int64_t *dims, uint32_t count);
+
+/* Whether a record may have so many operands: all, or all but scratch that may be left out. */
+bool contract_operands_fit(const KernelContract *contract, uint32_t count);
 
 /* Elements of an operand, from its first to its last; dims must fit. -1: a dim is negative,
  * or there are more than can be counted. Not of scratch. */

@@ -55,6 +55,7 @@ static void print_operand(FILE *out, const KernelContract *contract, int32_t i) 
   }
   if (operand->over >= 0) fprintf(out, " may be %s", contract->operands[operand->over].name);
   if (operand->may_be_unread) fputs(" for backward", out);
+  if (operand->may_be_absent) fputs(" may be left out", out);
   fputs(" |\n", out);
 }
 

@@ -167,7 +167,9 @@ static void take_operand(Reader *r, KernelAccess access) {
   operand->access = access;
   operand->over = -1;
   take_name(r, operand->name);
-  operand->may_be_unread = take(r, "?");
+  bool optional = take(r, "?");
+  operand->may_be_unread = optional && access != KERNEL_SCRATCH;
+  operand->may_be_absent = optional && access == KERNEL_SCRATCH;
   if (access == KERNEL_SCRATCH) {
     operand->dtype = KERNEL_DTYPE_ANY;
     if (*r->at != '\0') fail(r, "scratch at the end");

@@ -200,7 +200,7 @@ void CPU(attention)(const KernelArgs *args) {
   bool bf16 =
       args->dtype[0] == DTYPE_BF16 && args->dtype[1] == DTYPE_BF16 && args->dtype[2] == DTYPE_BF16;
   if (!cpu_floats(args, 4, 0) || args->dtype[4] != DTYPE_F32 || args->dim[4] > HEAD_MAX ||
-      args->bytes[5] <
+      cpu_scratch_bytes(args, 5) <
           workspace_attention(KERNEL_TARGET_CPU, args->dim, threads_count(args->threads))) {
     reference_attention(args);
     return;

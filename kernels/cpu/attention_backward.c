@@ -301,7 +301,7 @@ void CPU(attention_backward)(const KernelArgs *args) {
   int64_t group = args->dim[2] / args->dim[3];
   int64_t need = workspace_attention_backward(KERNEL_TARGET_CPU, args->dim, threads);
   if (!cpu_floats(args, 9, 1u << 5) || args->dtype[5] != DTYPE_F32 || head > HEAD_MAX ||
-      args->bytes[9] < need) {
+      cpu_scratch_bytes(args, 9) < need) {
     reference_attention_backward(args);
     return;
   }

@@ -25,6 +25,11 @@ static inline int64_t ceil_div(int64_t a, int64_t b) {
   return (a + b - 1) / b;
 }
 
+/* Bytes of a scratch operand that a record may leave out; 0: it has. */
+static inline int64_t cpu_scratch_bytes(const KernelArgs *args, int32_t operand) {
+  return args->operand_count > operand ? args->bytes[operand] : 0;
+}
+
 /* True when operands 0 .. count-1, except those whose bit is set in `skip`, are f32 or bf16. */
 static inline bool cpu_floats(const KernelArgs *args, int32_t count, uint32_t skip) {
   for (int32_t i = 0; i < count; i++)

@@ -117,7 +117,7 @@ static void add_blocks(const KernelArgs *args, const void *context, int64_t firs
 void CPU(layernorm_backward)(const KernelArgs *args) {
   int64_t rows = args->dim[0], width = args->dim[1];
   if (!cpu_floats(args, 7, 0) || args->dtype[3] != DTYPE_F32 ||
-      args->bytes[7] < workspace_layernorm_backward(KERNEL_TARGET_CPU, args->dim, 1)) {
+      cpu_scratch_bytes(args, 7) < workspace_layernorm_backward(KERNEL_TARGET_CPU, args->dim, 1)) {
     reference_layernorm_backward(args);
     return;
   }

@@ -13,7 +13,7 @@ static Factor factor(const KernelArgs *args, int32_t operand, int64_t lines, int
 }
 
 static bool can_gemm(const KernelArgs *args, int32_t work) {
-  return cpu_floats(args, work, 0) && args->bytes[work] >= WORK_GEMM_LEAST;
+  return cpu_floats(args, work, 0) && cpu_scratch_bytes(args, work) >= WORK_GEMM_LEAST;
 }
 
 static void run(const KernelArgs *args, Gemm g, int32_t out, int32_t work) {

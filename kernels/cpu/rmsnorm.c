@@ -94,7 +94,7 @@ static void add_blocks(const KernelArgs *args, const void *context, int64_t firs
 void CPU(rmsnorm_backward)(const KernelArgs *args) {
   int64_t rows = args->dim[0], width = args->dim[1];
   if (!cpu_floats(args, 6, 0) || args->dtype[3] != DTYPE_F32 ||
-      args->bytes[6] < workspace_rmsnorm_backward(KERNEL_TARGET_CPU, args->dim, 1)) {
+      cpu_scratch_bytes(args, 6) < workspace_rmsnorm_backward(KERNEL_TARGET_CPU, args->dim, 1)) {
     reference_rmsnorm_backward(args);
     return;
   }

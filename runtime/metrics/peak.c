@@ -1,6 +1,7 @@
 /* peak.c -- times y = x w for growing squares. */
 #include "runtime/metrics/peak.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -27,21 +28,19 @@ static void fill(void *out, DType dtype, int64_t count) {
   }
 }
 
-static double time_once(KernelFn linear, const KernelArgs *args) {
+static double time_once(const Kernel *linear, const KernelArgs *args) {
+  const char *why = NULL;
   double start_s = now_s();
-  linear(args);
+  if (linear->run(args, &why) != KERNEL_DONE) return INFINITY;
   return now_s() - start_s;
 }
 
 Peak peak_measure(KernelVariant variant, DType dtype, Threads *threads) {
   Peak peak = {0};
-  KernelFn linear = kernel_find("linear", variant);
+  const Kernel *linear = &kernels_of(variant)[KERNEL_linear];
   size_t matrix_bytes = (size_t)SIZE_LAST * SIZE_LAST * sizeof(float);
   uint8_t *memory = aligned_alloc(ALIGN_BYTES, 3 * matrix_bytes + WORK_BYTES);
-  if (!linear || !memory) {
-    free(memory);
-    return peak;
-  }
+  if (!memory) return peak;
   void *operand[4];
   for (int i = 0; i < 4; i++)
     operand[i] = memory + (size_t)i * matrix_bytes;

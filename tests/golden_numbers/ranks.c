@@ -39,7 +39,7 @@ static bool bind_rank(World *world, int32_t rank, Threads *threads, Replay *repl
       .comm = local_comm(world->local, rank, threads),
       .comm_beside = local_comm_beside(world->local, rank),
       .threads = threads,
-      .variant = KERNEL_FAST,
+      .kernels = kernels_of(KERNEL_FAST),
       .load = load_zeros,
   };
   return replay_bind(replay, &setup, status);
@@ -72,7 +72,6 @@ static bool run_rank(void *context, int32_t rank, Status *status) {
   Replay replay = {0};
   Threads *threads = threads_new(1, -1);
   if (!threads) return status_fail(status, STATUS_WORLD, "cannot start threads");
-  kernels_prepare(threads);
   bool done =
       bind_rank(world, rank, threads, &replay, status) && run_step(world, rank, &replay, status);
   threads_free(threads);

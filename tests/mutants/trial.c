@@ -38,29 +38,30 @@ static void lag_by_clock(void) {
   lag(mix(1, (uint64_t)now.tv_nsec));
 }
 
+static KernelStatus run_slowly(const KernelArgs *args, const char **why, KernelId id) {
+  lag_by_clock();
+  return kernels_of(KERNEL_FAST)[id].run(args, why);
+}
+
 #define KERNEL(name, ...)                                                                          \
-  static void slow_##name(const KernelArgs *args) {                                                \
-    lag_by_clock();                                                                                \
-    kernel_find(#name, KERNEL_FAST)(args);                                                         \
+  static KernelStatus slow_##name(const KernelArgs *args, const char **why) {                      \
+    return run_slowly(args, why, KERNEL_##name);                                                   \
   }
 #include "kernels/kernels.def"
 #undef KERNEL
 
-#define KERNEL(name, ...) {#name, slow_##name},
-static const struct {
-  const char *name;
-  KernelFn slow;
-} slow_kernels[] = {
-#include "kernels/kernels.def"
-};
-#undef KERNEL
-
-static void slow_down(Replay *replay, const Plan *plan) {
-  for (uint32_t i = 0; i < plan->kernels_count; i++)
-    for (size_t k = 0; k < sizeof slow_kernels / sizeof *slow_kernels; k++)
-      if (strcmp(plan_string(plan, plan->kernels[i].name), slow_kernels[k].name) == 0)
-        replay->kernel[i] = slow_kernels[k].slow;
+static KernelStatus prepare_fast(const Kernel *kernel, const KernelUse *use, void **state,
+                                 const char **why) {
+  const Kernel *fast = &kernels_of(KERNEL_FAST)[kernel->id];
+  return fast->prepare(fast, use, state, why);
 }
+
+/* The fast kernels, each after a while. */
+static const Kernel slow_kernels[KERNEL_COUNT] = {
+#define KERNEL(name, ...) {KERNEL_##name, prepare_fast, slow_##name, NULL},
+#include "kernels/kernels.def"
+#undef KERNEL
+};
 
 /* A comm that waits before it does what the other one does. */
 typedef struct SlowComm {
@@ -223,7 +224,6 @@ static bool open_member(Member *m, Arena *arena, Status *status) {
   if (!m->threads) return status_fail(status, STATUS_WORLD, "cannot start threads");
   uint64_t random = mix(mix(world->seed, 7), (uint64_t)m->rank);
   m->comm = slow_comm(local_comm(world->local, m->rank, m->threads), random);
-  kernels_prepare(m->threads);
   const ReplaySetup setup = {
       .plan = world->plan,
       .mesh = &world->mesh,
@@ -232,12 +232,10 @@ static bool open_member(Member *m, Arena *arena, Status *status) {
       .comm = &m->comm.base,
       .comm_beside = slow_beside(m, random),
       .threads = m->threads,
-      .variant = KERNEL_FAST,
+      .kernels = slow_kernels,
       .load = stage_take,
   };
-  if (!replay_bind(&m->replay, &setup, status)) return false;
-  slow_down(&m->replay, world->plan);
-  return start_data(m, status);
+  return replay_bind(&m->replay, &setup, status) && start_data(m, status);
 }
 
 /* Data first: its thread writes into the arena, and reads the plan. */

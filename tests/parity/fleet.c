@@ -75,7 +75,6 @@ static bool open_member(Member *m, Arena *arena, Status *status) {
   m->threads = threads_new((int32_t)fleet->plan->jobs[0].threads, -1);
   if (!m->threads) return status_fail(status, STATUS_WORLD, "cannot start threads");
   m->comm = local_comm(fleet->world, m->rank, m->threads);
-  kernels_prepare(m->threads);
   const ReplaySetup setup = {
       .plan = fleet->plan,
       .mesh = &fleet->mesh,
@@ -84,7 +83,7 @@ static bool open_member(Member *m, Arena *arena, Status *status) {
       .comm = m->comm,
       .comm_beside = local_comm_beside(fleet->world, m->rank),
       .threads = m->threads,
-      .variant = KERNEL_FAST,
+      .kernels = kernels_of(KERNEL_FAST),
       .load = stage_take,
   };
   return replay_bind(&m->replay, &setup, status) && start_data(m, status);

@@ -162,9 +162,12 @@ static inline void run_lowered(Run *run, RegionId r, int64_t l, const Node *n, c
   args.key = philox_mix(hash_text(n->path), (uint64_t)l);
   args.sample_first = run->microbatch * 2; /* batch is 2 */
   args.control = &run->control;
-  KernelFn kernel = kernel_find(low->kernel, KERNEL_REFERENCE);
+  const Kernel *kernel = kernel_find(low->kernel, KERNEL_REFERENCE);
+  const char *why = NULL;
   assert(kernel);
-  kernel(&args);
+  KernelStatus ended = kernel->run(&args, &why);
+  assert(ended == KERNEL_DONE);
+  (void)ended;
 }
 
 static inline void run_node(Run *run, RegionId r, int64_t l, const Node *n) {

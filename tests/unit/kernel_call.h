@@ -98,12 +98,13 @@ static inline void call_fill(Call *call, int32_t operand, uint64_t seed) {
 }
 
 static inline void call_run(Call *call, KernelVariant variant, Threads *threads) {
-  KernelFn kernel = kernel_find(call->kernel, variant);
+  const Kernel *kernel = kernel_find(call->kernel, variant);
+  const char *why = NULL;
   if (!kernel) {
     printf("no kernel is called %s\n", call->kernel);
     abort();
   }
-  kernel(&(KernelArgs){
+  KernelArgs args = {
       .operand = call->operand,
       .dtype = call->dtype,
       .bytes = call->bytes,
@@ -115,7 +116,11 @@ static inline void call_run(Call *call, KernelVariant variant, Threads *threads)
       .sample_first = call->sample_first,
       .control = &call->control,
       .threads = threads,
-  });
+  };
+  if (kernel->run(&args, &why) != KERNEL_DONE) {
+    printf("%s: %s\n", call->kernel, why);
+    abort();
+  }
 }
 
 #endif

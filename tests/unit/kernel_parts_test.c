@@ -455,7 +455,6 @@ static void test_slice(void) {
 
 int main(void) {
   team = threads_new(2, -1);
-  kernels_prepare(team);
   for (variant = KERNEL_REFERENCE; variant <= KERNEL_FAST; variant++) {
     test_positions();
     test_rope();

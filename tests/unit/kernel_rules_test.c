@@ -271,7 +271,6 @@ static void test_copy(void) {
 
 int main(void) {
   team = threads_new(2, -1);
-  kernels_prepare(team);
   for (variant = KERNEL_REFERENCE; variant <= KERNEL_FAST; variant++) {
     test_updates("adamw");
     test_updates("adamw_master");

@@ -120,7 +120,7 @@ static void run_case(const KernelCase *kernel_case, Mode mode, bool accumulate,
 
 static void run_kernel(const char *kernel, Threads *const team[2]) {
   int64_t cases = 0;
-  bool fast = kernel_find(kernel, KERNEL_FAST) != kernel_find(kernel, KERNEL_REFERENCE);
+  bool fast = contract_find(kernel)->row->has_fast;
   for (size_t i = 0; i < KERNEL_CASES; i++) {
     if (strcmp(kernel_cases[i].kernel, kernel) != 0) continue;
     cases++;
@@ -139,7 +139,6 @@ int main(int argc, char **argv) {
 #undef KERNEL
   };
   Threads *team[2] = {threads_new(1, -1), threads_new(2, -1)};
-  kernels_prepare(team[1]);
   for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
     bool wanted = argc == 1;
     for (int k = 1; k < argc; k++)

@@ -129,7 +129,7 @@ static void open_member(World *w, int32_t rank) {
       .comm = m->comm,
       .comm_beside = w->in_turn ? (CommLanes){{NULL}} : local_comm_beside(w->local, rank),
       .threads = m->threads,
-      .variant = w->variant,
+      .kernels = kernels_of(w->variant),
       .load = load,
       .load_context = m,
   };

@@ -168,6 +168,9 @@ static void test_shapes(void) {
     usual();
     operand_of("loss", 0, 4)->size_bytes /= 2;
     expect_finding("shapes: segment (loss), record 0 (mse_train loss): 4 bytes of scratch, not 8");
+    usual();
+    record_of("loss", 0)->operands_count--;
+    expect_finding("shapes: segment (loss), record 0 (mse_train loss): 4 operands");
   }
   TEST("an operand used as the kernel does not, of another dtype, or too many, is found") {
     usual();

@@ -48,14 +48,13 @@ bool trainer_open(Trainer *trainer, const Plan *plan, KernelVariant variant, Tra
   trainer->world = local_world_new(plan, &trainer->mesh, (int32_t)plan->jobs[0].threads);
   if (!class || !trainer->threads || !trainer->world) return false;
   if (!arena_open(&trainer->arena, class->arena_bytes, &status)) return say(&status);
-  kernels_prepare(trainer->threads);
   ReplaySetup setup = {
       .plan = plan,
       .mesh = &trainer->mesh,
       .arena = trainer->arena.base,
       .comm = local_comm(trainer->world, 0, trainer->threads),
       .threads = trainer->threads,
-      .variant = variant,
+      .kernels = kernels_of(variant),
       .load = load,
       .load_context = trainer,
   };
