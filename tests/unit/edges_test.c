@@ -1,0 +1,77 @@
+/* LINK: schedule memory grad ops graph base contract -- what waits for what: bytes of operands, and
+ * slots of the control block that no operand names. */
+#include "compiler/schedule/touches.h"
+#include "runtime/plan/control.h"
+#include "tests/unit/check.h"
+
+static Draft draft;
+static int32_t segment;
+
+static void begin(void) {
+  draft = (Draft){.compile = compile_new("specs")};
+  segment = segment_add(&draft, "s");
+}
+
+static Record *add(const char *kernel, Lane lane) {
+  Record *record = segment_record(&draft, segment, RECORD_KERNEL, kernel);
+  record->lane = lane;
+  return record;
+}
+
+static bool second_waits(void) {
+  return draft.segments.at[segment].records.at[1].after[0] == 0;
+}
+
+/* Of two records on two lanes: whether the later waits for the earlier. */
+static bool orders(const char *first, const char *second) {
+  begin();
+  add(first, LANE_DP);
+  add(second, LANE_COMPUTE);
+  edges_build(&draft);
+  bool waits = second_waits();
+  compile_free(draft.compile);
+  return waits;
+}
+
+int main(void) {
+  TEST("kernels that use the same slots of the control block are ordered, one of them writing") {
+    CHECK(orders("grad_norm", "adamw"));
+    CHECK(orders("grad_norm", "sgd_master"));
+    CHECK(orders("adamw", "grad_norm"));
+    CHECK(orders("grad_norm", "grad_norm"));
+  }
+  TEST("kernels that read, or use other slots, are not") {
+    CHECK(!orders("adamw", "adamw_master"));
+    CHECK(!orders("grad_norm", "dropout"));
+    CHECK(!orders("dropout", "init_normal"));
+    CHECK(!orders("grad_norm", "gelu"));
+  }
+  TEST("what an operand writes to a slot orders the kernels that read it") {
+    static const struct {
+      const char *kernel;
+      size_t offset;
+      bool waits;
+    } cases[] = {{"dropout", offsetof(Control, seed), true},
+                 {"dropout", offsetof(Control, step), true},
+                 {"attention", offsetof(Control, step), true},
+                 {"init_uniform", offsetof(Control, seed), true},
+                 {"init_uniform", offsetof(Control, step), false},
+                 {"init_constant", offsetof(Control, seed), false},
+                 {"sgd", offsetof(Control, step), false},
+                 {"adamw", offsetof(Control, step), true},
+                 {"adamw", offsetof(Control, reduce), false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+      begin();
+      Record *writer = segment_record(&draft, segment, RECORD_ALL_REDUCE, NULL);
+      writer->lane = LANE_DP;
+      int32_t base = segment_base(&draft, segment, BASE_CONTROL, NO_ID, sizeof(Control));
+      record_operand(writer, base, (int64_t)cases[i].offset, 8, DTYPE_F64, ACCESS_UPDATE);
+      add(cases[i].kernel, LANE_COMPUTE);
+      edges_build(&draft);
+      if (second_waits() != cases[i].waits) printf("%s\n", cases[i].kernel);
+      CHECK_INT(second_waits(), cases[i].waits);
+      compile_free(draft.compile);
+    }
+  }
+  CHECK_DONE();
+}
