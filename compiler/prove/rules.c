@@ -77,7 +77,7 @@ static void read_contract(Rule *rule, const KernelContract *contract) {
   for (int32_t i = 0; contract != NULL && i < contract->operand_count; i++) {
     const KernelOperand *operand = &contract->operands[i];
     if (operand->access == KERNEL_SCRATCH) rule->scratch |= 1u << i;
-    if (operand->over == 0) rule->in_place = (uint8_t)i;
+    if (operand->over & 1u) rule->in_place = (uint8_t)i;
     if (operand->shape.kind != SHAPE_VIEW) continue;
     rule->views |= 1u << i;
     read_view(&operand->shape, rule->view[i]);

@@ -88,7 +88,7 @@ typedef struct KernelOperand {
   uint32_t dtype;     /* DType or KERNEL_DTYPE_* */
   bool may_be_unread; /* made for a backward pass that need not follow */
   bool may_be_absent; /* scratch that a record may leave out */
-  int32_t over;       /* operand whose memory it may have; -1: none */
+  uint32_t over;      /* bits of operands whose memory it may have */
   KernelShape shape;  /* nothing for scratch */
 } KernelOperand;
 

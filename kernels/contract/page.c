@@ -53,7 +53,9 @@ static void print_operand(FILE *out, const KernelContract *contract, int32_t i) 
     print_shape(out, contract, &operand->shape);
     fprintf(out, " | %s |", dtypes[operand->dtype]);
   }
-  if (operand->over >= 0) fprintf(out, " may be %s", contract->operands[operand->over].name);
+  for (int32_t k = 0, count = 0; k < i; k++)
+    if (operand->over >> k & 1u)
+      fprintf(out, count++ > 0 ? " or %s" : " may be %s", contract->operands[k].name);
   if (operand->may_be_unread) fputs(" for backward", out);
   if (operand->may_be_absent) fputs(" may be left out", out);
   fputs(" |\n", out);

@@ -157,15 +157,15 @@ static void take_slots(Reader *r, KernelAccess access) {
 static void take_over(Reader *r, KernelOperand *operand) {
   char name[KERNEL_NAME_BYTES];
   take_name(r, name);
-  operand->over = contract_operand(r->contract, name);
-  if (operand->over < 0) fail(r, "an operand before");
+  int32_t other = contract_operand(r->contract, name);
+  if (other < 0) fail(r, "an operand before");
+  operand->over |= 1u << other;
 }
 
 static void take_operand(Reader *r, KernelAccess access) {
   if (r->contract->operand_count == KERNEL_OPERANDS_MAX) fail(r, "fewer operands");
   KernelOperand *operand = &r->contract->operands[r->contract->operand_count];
   operand->access = access;
-  operand->over = -1;
   take_name(r, operand->name);
   bool optional = take(r, "?");
   operand->may_be_unread = optional && access != KERNEL_SCRATCH;

@@ -316,7 +316,7 @@ static void check_numbers(const CaseCall *c, const KernelCase *from) {
   uint32_t count = (uint32_t)contract->dim_count;
   if (contract->is_broadcast) count = 1 + 2 * (uint32_t)from->dim[0];
   CHECK(contract_dims_fit(contract, from->dim, count));
-  if (from->in_place) CHECK_INT(contract->operands[from->in_place].over, 0);
+  if (from->in_place) CHECK(contract->operands[from->in_place].over & 1u);
   for (int32_t i = contract->attr_count; i < KERNEL_ATTRS_MAX && contract->backward_count == 0; i++)
     if (contract->row->role != ROLE_UPDATE) CHECK(from->attr[i] == 0);
 }

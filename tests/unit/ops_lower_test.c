@@ -32,6 +32,20 @@ static void test_registry(void) {
   }
 }
 
+/* What the kernel's row allows. */
+static int32_t in_place_of(const KernelContract *contract) {
+  for (int32_t i = 0; contract != NULL && i < contract->operand_count; i++)
+    if (contract->operands[i].over != 0) return 0; /* the first input, of all that may */
+  return -1;
+}
+
+static void test_in_place(void) {
+  TEST("an op works in place exactly where its kernel's row says that it may") {
+    for (int32_t op = 0; op < OP_COUNT; op++)
+      CHECK_INT(op_def(op)->in_place, in_place_of(contract_find(op_def(op)->name)));
+  }
+}
+
 static Lowered lower_first(const Graph *g, OpKind op) {
   Lowered low = {0};
   for (NodeId n = 0; n < g->nodes.count; n++)
@@ -249,6 +263,7 @@ static void test_part_dropout(void) {
 
 int main(void) {
   test_registry();
+  test_in_place();
   test_numbers();
   test_part_positions();
   test_part_embedding();
