@@ -37,6 +37,8 @@ static Graph *make_graph(Draft *d, Model *model, bool training) {
   if (g == NULL) return NULL;
   if (training) d->graph_id = graph_identity(g);
   g->threads = (int32_t)d->cluster->threads;
+  g->tp_at = job->origin[FIELD_parallel_tp].span;
+  g->cp_at = job->origin[FIELD_parallel_cp].span;
   g->loss_count = derived->batch_samples * derived->sample_tokens;
   if (training) d->parameters = model_parameters(g);
   graph_pad_dim(g, "vocab", job->model.vocab_multiple);
@@ -256,11 +258,21 @@ static const char *option_of(Arena *arena, const Step *step, const Step *next) {
   return option;
 }
 
+/* What a rank holds is too much for what the job says that it may hold; else the model is. */
+static Span place_of_budget(const Job *job) {
+  const FieldId keys[] = {FIELD_memory_budget, FIELD_cluster_memory};
+  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+    if (job->set[keys[i]] && job->origin[keys[i]].span.file != NULL)
+      return job->origin[keys[i]].span;
+  Span at = job->model.head_origin.span;
+  return at.file != NULL ? at : (Span){.file = job->path};
+}
+
 static void report_unfit(Compile *c, const Job *job, const Compiled *out) {
   Step steps[RUNG_COUNT];
   int32_t count = climb(c, job, out, steps); /* before the error: rooms stop once there is one */
   bool fits = count > 0 && steps[count - 1].needs_bytes <= out->budget_bytes;
-  error_at(c, (Span){.file = job->path}, "does-not-fit",
+  error_at(c, place_of_budget(job), "does-not-fit",
            "a rank needs %s, its budget is %s (`lockstep explain` shows the table)",
            format_bytes(c->arena, out->draft->arena_bytes),
            format_bytes(c->arena, out->budget_bytes));

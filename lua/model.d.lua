@@ -100,7 +100,7 @@ function attention(q, k, v, options) end
 
 ---Rotary positions, halves rotated.
 ---@param x Value [batch, seq, heads, head]
----@param options? { base?: number }
+---@param options? { base?: number, factor?: number, low_freq?: number, high_freq?: number, original_positions?: number } factor and the rest: Llama 3.1's scaling
 ---@return Value
 function rope(x, options) end
 

@@ -60,8 +60,19 @@ static uint32_t comm_of(Tables *t, uint32_t axes) {
 
 /* ---- the job */
 
-static int64_t real_size(const Graph *g, DimId d) {
-  return g->dims.at[d].real_size > 0 ? g->dims.at[d].real_size : g->dims.at[d].size;
+static uint32_t vocab_of(const GraphInput *input) {
+  return input->vocab < INT32_MAX ? (uint32_t)input->vocab : INT32_MAX; /* ids are i32 */
+}
+
+/* Tokens and targets come from one file: below what both can take. */
+static uint32_t token_count(const Graph *g) {
+  uint32_t count = 0;
+  for (int32_t i = 0; i < g->inputs.count; i++) {
+    const GraphInput *input = &g->inputs.at[i];
+    if (input->role == INPUT_COLUMNS || input->vocab == 0) continue;
+    if (count == 0 || vocab_of(input) < count) count = vocab_of(input);
+  }
+  return count;
 }
 
 static void emit_job(Tables *t, const Draft *d, int64_t parameters) {
@@ -69,7 +80,6 @@ static void emit_job(Tables *t, const Draft *d, int64_t parameters) {
   const Derived *derived = &d->derived;
   const Stage *first = &d->stages[0]; /* these two stand at the same place on every stage */
   bool by_steps = job->checkpoint.every.unit == UNIT_STEPS;
-  DimId vocab = graph_dim(d->train, "vocab");
   const char *resume = job->checkpoint.resume;
   Resume resume_kind = strcmp(resume, "auto") == 0     ? RESUME_AUTO
                        : strcmp(resume, "never") == 0  ? RESUME_NEVER
@@ -103,9 +113,7 @@ static void emit_job(Tables *t, const Draft *d, int64_t parameters) {
       .data = (uint32_t)job->data.head,
       .shuffle = job->data.shuffle,
       .threads = (uint32_t)d->cluster->threads,
-      .vocab = job->data.head != CHOICE_TABLE && vocab != NO_ID
-                   ? (uint32_t)real_size(d->train, vocab)
-                   : 0,
+      .vocab = token_count(d->train),
       .resume = resume_kind,
       .name = table_string(t, job->job.name),
       .model = table_string(t, d->train->model_name),
@@ -154,7 +162,8 @@ static void emit_inputs(Tables *t, const Draft *d) {
                     .dtype = graph_value(g, input->value)->dtype,
                     .role = input->role,
                     .name = table_string(t, input->name),
-                    .columns = table_string(t, columns_of(t, d, input->name))});
+                    .columns = table_string(t, columns_of(t, d, input->name)),
+                    .vocab = vocab_of(input)});
   }
 }
 

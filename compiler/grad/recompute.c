@@ -1,8 +1,10 @@
 /* recompute.c -- activations that are cheaper made twice than kept (arXiv:1604.06174).
  *
  * Backward names the forward values it reads; their producers are cloned, and what those read, up
- * to the carried input, which stays. Nothing else is cloned, so no clone is dead. A clone keeps its
- * original's path: it draws the same dropout mask. A clone is never merged with its original. */
+ * to the carried input, which stays. Nothing else is cloned, so no clone is dead. What is small and
+ * would need a large result made again for nothing, the statistics of a norm, is kept. A clone
+ * keeps its original's path: it draws the same dropout mask. A clone is never merged with its
+ * original. */
 #include "compiler/grad/grad.h"
 
 typedef struct Clones {
@@ -25,6 +27,17 @@ static void want(Clones *c, ValueId v) {
   if (v != NO_ID && v < c->count) c->wanted[v] = true;
 }
 
+/* Is the node made again? Not for its statistics alone, those of a norm that ends the block: they
+ * are small, so they are kept. */
+static bool is_cloned(const Clones *c, const Node *n) {
+  for (int32_t k = 0; k < n->output_count; k++) {
+    ValueId v = n->outputs[k];
+    if (c->wanted[v] && made_here(c, v) && graph_value(c->graph, v)->extra_elements == 0)
+      return true;
+  }
+  return false;
+}
+
 static void mark_wanted(Clones *c, bool with_output) {
   const Graph *g = c->graph;
   for (int32_t i = 0; i < c->region->backward.count; i++) {
@@ -35,9 +48,7 @@ static void mark_wanted(Clones *c, bool with_output) {
   if (with_output) want(c, c->region->output);
   for (int32_t i = c->region->forward.count - 1; i >= 0; i--) {
     const Node *n = graph_node(g, c->region->forward.at[i]);
-    bool needed = false;
-    for (int32_t k = 0; k < n->output_count; k++)
-      needed |= c->wanted[n->outputs[k]] && made_here(c, n->outputs[k]);
+    bool needed = is_cloned(c, n);
     for (int32_t k = 0; needed && k < n->input_count; k++)
       want(c, n->inputs[k]);
   }
@@ -73,11 +84,8 @@ static void recompute_region(Graph *g, RegionId r, bool with_output) {
     c.clone[v] = NO_ID;
   mark_wanted(&c, with_output);
   for (int32_t i = 0; i < c.region->forward.count; i++) {
-    const Node *n = graph_node(g, c.region->forward.at[i]);
-    bool needed = false;
-    for (int32_t k = 0; k < n->output_count; k++)
-      needed |= c.wanted[n->outputs[k]] && made_here(&c, n->outputs[k]);
-    if (needed) clone_node(&c, c.region->forward.at[i]);
+    NodeId id = c.region->forward.at[i];
+    if (is_cloned(&c, graph_node(g, id))) clone_node(&c, id);
   }
   for (int32_t i = 0; i < c.region->backward.count; i++) {
     Node *n = graph_node(g, c.region->backward.at[i]);

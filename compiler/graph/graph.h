@@ -44,6 +44,7 @@ typedef struct Dim {
   MeshAxis mesh;
   int64_t real_size; /* of a whole dim that was padded: entries that are not padding; 0: all are */
   bool zigzag;       /* of a part: of 2n equal chunks, member m has chunks m and 2n-1-m */
+  Span set_at;       /* the job's line that sets its size; no file: the model's file does */
 } Dim;
 
 typedef enum ValueKind {
@@ -133,6 +134,7 @@ typedef struct GraphInput {
   const char *name; /* "tokens", "targets", or the user's */
   ValueId value;
   InputRole role;
+  int64_t vocab; /* of ids: they must be below; 0 of numbers */
 } GraphInput;
 
 typedef struct Graph {
@@ -151,7 +153,8 @@ typedef struct Graph {
   VEC(Region) regions;
   VEC(GraphInput) inputs;
   ValueId loss;
-  int32_t threads; /* of one rank: workspaces depend on it */
+  int32_t threads;   /* of one rank: workspaces depend on it */
+  Span tp_at, cp_at; /* where the job says these degrees; no file: it does not */
 } Graph;
 
 Graph *graph_new(Compile *c, bool training);

@@ -69,7 +69,17 @@ static int64_t size_of_dim(Trace *t, const char *name) {
   if (size->is.kind == SIZE_NUMBER && n >= 1 && n <= 1e15 && n == floor(n)) return (int64_t)n;
   trace_fault(t, "wrong-size", NULL, "%s: a dimension has a whole size of 1 or more; %s = %s",
               t->op, name, sizes_text(t->model, &size->is));
+  int32_t index = (int32_t)(size - t->model->sizes.at);
+  blame_sizes(t->model, &index, 1, BLAME_FIRST);
   return 0;
+}
+
+/* The job's line that sets the size of a dimension. */
+static Span place_of_dim(const Trace *t, const char *name) {
+  const Job *job = t->model->job;
+  if (strcmp(name, "batch") == 0) return job->origin[FIELD_train_microbatch].span;
+  if (strcmp(name, "seq") == 0) return job->origin[FIELD_train_context].span;
+  return blame_place(t->model, sizes_find(t->model, name));
 }
 
 DimId dim_named(Trace *t, const char *name) {
@@ -81,6 +91,7 @@ DimId dim_named(Trace *t, const char *name) {
   return graph_add_dim(t->g, (Dim){.name = arena_copy(t->g->compile->arena, name),
                                    .size = size,
                                    .axis = axis_of(t->model, name),
+                                   .set_at = place_of_dim(t, name),
                                    .carried = carried});
 }
 
@@ -139,25 +150,39 @@ static void report_option(Trace *t, const char *key, const char *const *keys) {
   while (keys[count] != NULL)
     count++;
   const char *near = nearest_word(key, keys, count);
-  trace_fault(t, "unknown-option", near, "%s: no option '%.40s'; it has %s", t->op, key,
+  const char *fix = near != NULL ? arena_printf(arena, "%s = ...", near) : NULL;
+  trace_fault(t, "unknown-option", fix, "%s: no option '%.40s'; it has %s", t->op, key,
               joined(arena, keys));
   lua_pop(t->L, 1); /* the void value: the caller goes on */
+}
+
+/* { "bias" } in place of { bias = true }; the value is on top of the stack. */
+static void report_item(Trace *t, const char *const *keys) {
+  trace_fault(t, "unknown-option", NULL, "%s: options are written { %s = ... }; got %s without one",
+              t->op, joined(t->g->compile->arena, keys), value_what(t, lua_gettop(t->L)));
+  lua_pop(t->L, 1);
 }
 
 bool options_argument(Trace *t, int index, const char *const *keys) {
   if (lua_isnoneornil(t->L, index)) return true;
   if (lua_type(t->L, index) != LUA_TTABLE) {
-    trace_fault(t, "not-options", NULL, "%s: argument %d holds options, { %s = ... }; got %s",
-                t->op, index, keys[0], value_what(t, index));
+    bool only = keys[1] == NULL && lua_type(t->L, index) == LUA_TNUMBER;
+    const char *fix = only ? arena_printf(t->g->compile->arena, "{ %s = %.14g }", keys[0],
+                                          lua_tonumber(t->L, index))
+                           : NULL;
+    trace_fault(t, "not-options", fix, "%s: argument %d holds options, { %s = ... }; got %s", t->op,
+                index, keys[0], value_what(t, index));
     return false;
   }
   bool good = true;
   for (lua_pushnil(t->L); lua_next(t->L, index) != 0; lua_pop(t->L, 1)) {
-    const char *key = lua_type(t->L, -2) == LUA_TSTRING ? lua_tostring(t->L, -2) : "[1]";
-    bool known = false;
-    for (int32_t i = 0; keys[i] != NULL; i++)
-      known = known || strcmp(keys[i], key) == 0;
-    if (!known) report_option(t, key, keys);
+    bool named = lua_type(t->L, -2) == LUA_TSTRING, known = false;
+    for (int32_t i = 0; named && keys[i] != NULL; i++)
+      known = known || strcmp(keys[i], lua_tostring(t->L, -2)) == 0;
+    if (!named)
+      report_item(t, keys);
+    else if (!known)
+      report_option(t, lua_tostring(t->L, -2), keys);
     good = good && known;
   }
   return good;
@@ -197,47 +222,74 @@ bool option_flag(Trace *t, int index, const char *key, bool *flag) {
 
 /* ---- initialisers */
 
-static bool number_field(lua_State *L, int index, const char *key, double *number) {
-  lua_getfield(L, index, key);
-  bool absent = lua_isnil(L, -1);
-  bool good = absent || (lua_type(L, -1) == LUA_TNUMBER && isfinite(lua_tonumber(L, -1)));
-  if (good && !absent) *number = lua_tonumber(L, -1);
-  lua_pop(L, 1);
-  return good;
+typedef struct InitWord {
+  const char *word, *keys[3]; /* its one or two numbers */
+  Init usual;
+} InitWord;
+
+static const InitWord init_words[] = {{"normal", {"mean", "std"}, {RULE_NORMAL, 0, 0.02}},
+                                      {"uniform", {"low", "high"}, {RULE_UNIFORM, -1, 1}},
+                                      {"constant", {"value"}, {RULE_CONSTANT, 0, 0}},
+                                      {"kaiming_uniform", {NULL}, {RULE_KAIMING_UNIFORM, 0, 0}}};
+enum { INIT_WORDS = sizeof init_words / sizeof *init_words };
+
+/* The key and value on top of the stack, of { "normal", std = 0.02 }. NULL: taken. */
+static const char *init_field(Arena *arena, lua_State *L, const InitWord *word, Init *init) {
+  if (lua_isinteger(L, -2) && lua_tointeger(L, -2) == 1) return NULL;
+  const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "[2]";
+  for (int32_t i = 0; word->keys[i] != NULL; i++) {
+    if (strcmp(word->keys[i], key) != 0) continue;
+    if (lua_type(L, -1) != LUA_TNUMBER || !isfinite(lua_tonumber(L, -1)))
+      return arena_printf(arena, "%s is a number", key);
+    *(i == 0 ? &init->a : &init->b) = lua_tonumber(L, -1);
+    return NULL;
+  }
+  const char *all = joined(arena, word->keys);
+  return arena_printf(arena, "'%s' has no '%.40s'%s%s", word->word, key, *all ? "; it has " : "",
+                      all);
 }
 
-bool init_read(lua_State *L, int index, Init *init) {
-  static const struct {
-    const char *word, *a, *b;
-    Init usual;
-  } rules[] = {{"normal", "mean", "std", {RULE_NORMAL, 0, 0.02}},
-               {"uniform", "low", "high", {RULE_UNIFORM, -1, 1}},
-               {"constant", "value", "value", {RULE_CONSTANT, 0, 0}},
-               {"kaiming_uniform", NULL, NULL, {RULE_KAIMING_UNIFORM, 0, 0}}};
+static const char *check_init(Arena *arena, const Init *init) {
+  if (init->rule == RULE_NORMAL && init->b < 0)
+    return arena_printf(arena, "std is 0 or more; got %g", init->b);
+  if (init->rule == RULE_UNIFORM && init->a > init->b)
+    return arena_printf(arena, "low is not above high; got low %g, high %g", init->a, init->b);
+  return NULL;
+}
+
+const char *init_read(Model *model, lua_State *L, int index, Init *init) {
+  Arena *arena = model->compile->arena;
   index = lua_absindex(L, index);
   bool is_table = lua_istable(L, index);
   if (is_table)
     lua_rawgeti(L, index, 1);
   else
     lua_pushvalue(L, index);
-  const char *word = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "";
-  bool good = false;
-  for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
-    if (strcmp(rules[i].word, word) != 0) continue;
-    *init = rules[i].usual;
-    good = !is_table || rules[i].a == NULL ||
-           (number_field(L, index, rules[i].a, &init->a) &&
-            number_field(L, index, rules[i].b, &init->b));
+  const char *text = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "";
+  const InitWord *word = NULL;
+  const char *words[INIT_WORDS + 1] = {NULL}, *wrong = NULL;
+  for (size_t i = 0; i < INIT_WORDS; i++) {
+    words[i] = init_words[i].word;
+    if (strcmp(words[i], text) == 0) word = &init_words[i];
   }
   lua_pop(L, 1);
-  return good;
+  if (word == NULL)
+    return arena_printf(arena, "it is one of %s, or e.g. { \"normal\", std = 0.02 }",
+                        joined(arena, words));
+  *init = word->usual;
+  for (lua_pushnil(L); is_table && lua_next(L, index) != 0; lua_pop(L, 1))
+    if (wrong == NULL) wrong = init_field(arena, L, word, init);
+  if (!is_table) lua_pop(L, 1);
+  return wrong != NULL ? wrong : check_init(arena, init);
 }
 
 bool option_init(Trace *t, int index, Init *init) {
   if (!push_option(t, index, "init")) return true;
-  bool good = init_read(t->L, -1, init);
-  if (!good)
-    return wrong_option(t, "init", "\"kaiming_uniform\" or e.g. { \"normal\", std = 0.02 }");
-  lua_pop(t->L, 1);
-  return true;
+  const char *wrong = init_read(t->model, t->L, -1, init);
+  if (wrong != NULL)
+    trace_fault(t, "wrong-option", NULL, "%s: init: %s; got %s", t->op, wrong,
+                value_what(t, lua_gettop(t->L)));
+  else
+    lua_pop(t->L, 1);
+  return wrong == NULL;
 }

@@ -90,6 +90,9 @@ static bool check_reach(Trace *t) {
   NodeList dropped = {0};
   bool *needed = ARENA_ARRAY(g->compile->arena, bool, g->values.count + 1);
   needed[g->loss] = true;
+  if (g->params.count == 0)
+    return error_at(g->compile, t->loss_at, "no-parameters",
+                    "the model has no parameters: there is nothing to train");
   for (int32_t i = g->regions.count - 1; i >= 0; i--) {
     Region *region = &g->regions.at[i];
     prune(g, region, needed, &dropped);
@@ -125,6 +128,17 @@ static void note_regions(Trace *t) {
   }
 }
 
+/* Layers times parameters may be more than can be counted, though each of them is not. */
+static bool check_count(Trace *t) {
+  const Graph *g = t->g;
+  double total = 0;
+  for (int32_t i = 0; i < g->params.count; i++)
+    total +=
+        (double)g->params.at[i].elements * (double)g->regions.at[g->params.at[i].region].repeat;
+  return total <= 0x1p53 || error_at(g->compile, t->model->family_at, "wrong-size",
+                                     "the model would have %.3g parameters", total);
+}
+
 static bool check_published(Trace *t) {
   Model *model = t->model;
   int64_t traced = model_parameters(t->g);
@@ -151,5 +165,5 @@ bool trace_finish(Trace *t) {
     param->region = t->declared.at[i];
     graph_value(g, param->value)->region = param->region;
   }
-  return check_reach(t) && check_published(t);
+  return check_reach(t) && trace_check_ids(t) && check_count(t) && check_published(t);
 }

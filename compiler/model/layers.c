@@ -45,6 +45,13 @@ typedef struct LinearOptions {
   Init init;
 } LinearOptions;
 
+static bool has_option(Trace *t, int index, const char *key) {
+  if (!lua_istable(t->L, index)) return false;
+  bool has = lua_getfield(t->L, index, key) != LUA_TNIL;
+  lua_pop(t->L, 1);
+  return has;
+}
+
 static bool output_argument(Trace *t, const char *name, ValueId x, DimList *out) {
   if (lua_isnoneornil(t->L, 3)) {
     const char *fix = arena_printf(t->g->compile->arena, "linear(\"%s\", x, \"width\")", name);
@@ -105,6 +112,9 @@ static int linear_shared(Trace *t, ValueId x, bool wants_bias) {
   if (wants_bias)
     return trace_fault(t, "wrong-option", NULL,
                        "linear: a bias needs a name, and a shared weight has none for it");
+  if (has_option(t, 4, "init"))
+    return trace_fault(t, "wrong-option", NULL,
+                       "linear: a shared weight begins as weight(name, dims, { init }) says");
   Param w = t->g->params.at[p];
   ValueId y = trace_append(t, OP_linear, shared_path(t, &w, "linear"), INPUTS(x, w.value), NULL);
   return value_push(t, check_said(t, &w, y) ? y : NO_ID);
@@ -126,11 +136,24 @@ int call_linear(lua_State *L) {
 
 /* ---- embedding */
 
+/* A shared table has its dimensions already; a list beside it is checked. */
+static bool check_table_dims(Trace *t, ParamId table) {
+  DimList said, has = {.count = t->g->params.at[table].dim_count};
+  if (lua_isnoneornil(t->L, 3)) return true;
+  if (!dims_argument(t, 3, &said)) return false;
+  for (int32_t i = 0; i < has.count; i++)
+    has.at[i] = t->g->params.at[table].dims[i];
+  if (dims_equal(&said, &has)) return true;
+  trace_fault(t, "table-shape", NULL, "embedding: weight '%s' is %s, not %s",
+              t->g->params.at[table].name, dims_text(t->g, &has), dims_text(t->g, &said));
+  return false;
+}
+
 static bool table_argument(Trace *t, ParamId *table, const char **path) {
   DimList dims;
   const char *name;
   if (lua_type(t->L, 1) != LUA_TSTRING) {
-    if (!weight_argument(t, 1, table)) return false;
+    if (!weight_argument(t, 1, table) || !check_table_dims(t, *table)) return false;
     *path = shared_path(t, &t->g->params.at[*table], "embedding");
     return true;
   }
@@ -185,8 +208,11 @@ static int norm(lua_State *L, const char *op_name, OpKind op, double eps) {
   if (!value_argument(t, 2, &x) || !name_argument(t, 1, &name) || !options_argument(t, 3, keys) ||
       !option_number(t, 3, "eps", &eps) || !features_of(t, x, &features))
     return value_push(t, NO_ID);
-  if (eps <= 0)
-    return trace_fault(t, "wrong-option", NULL, "%s: eps is above 0; got %g", t->op, eps);
+  if (eps <= 0) {
+    trace_fault(t, "wrong-option", NULL, "%s: eps is above 0; got %g", t->op, eps);
+    blame_number(t->model, eps);
+    return 1;
+  }
   ParamId weight = param_constant(t, suffixed(t, name, ".weight"), &features, 1);
   if (weight == NO_ID) return value_push(t, NO_ID);
   if (op == OP_layernorm) {
@@ -222,15 +248,22 @@ int call_attention(lua_State *L) {
   return value_push(t, trace_append(t, OP_attention, "attention", INPUTS(q, k, v), attrs));
 }
 
+/* Low and high frequency are those of Llama 3.1, whose scaling it is. */
 int call_rope(lua_State *L) {
-  static const char *const keys[] = {"base", NULL};
+  static const char *const keys[] = {
+      "base", "factor", "low_freq", "high_freq", "original_positions", NULL};
   Trace *t = trace_enter(L, "rope");
   ValueId x;
-  double base = 10000;
+  double base = 10000, factor = 1, low = 1, high = 4, original = 0;
   if (!value_argument(t, 1, &x) || !options_argument(t, 2, keys) ||
-      !option_number(t, 2, "base", &base))
+      !option_number(t, 2, "base", &base) || !option_number(t, 2, "factor", &factor) ||
+      !option_number(t, 2, "low_freq", &low) || !option_number(t, 2, "high_freq", &high) ||
+      !option_number(t, 2, "original_positions", &original))
     return value_push(t, NO_ID);
-  return value_push(t, trace_append(t, OP_rope, "rope", INPUTS(x), ATTRS(base)));
+  if (factor == 0) /* in the graph it stands for no scaling; here it is a mistake */
+    return trace_fault(t, "rope-scaling", "factor = 1", "rope: factor is 1 or more; got 0");
+  const double *attrs = ATTRS(base, 0, factor, low, high, original);
+  return value_push(t, trace_append(t, OP_rope, "rope", INPUTS(x), attrs));
 }
 
 /* Which of x's dimensions has this name; -1 when reported. */

@@ -141,8 +141,10 @@ static void read_family(Chain *chain, lua_State *L) {
   model->bias = lua_toboolean(L, -1);
   model->init = (Init){RULE_NORMAL, 0, 0.02};
   lua_getfield(L, 1, "init");
-  if (!lua_isnil(L, -1) && !init_read(L, -1, &model->init))
-    bad_key(model, chain->path, "init", "\"kaiming_uniform\" or e.g. { \"normal\", std = 0.02 }");
+  const char *wrong = lua_isnil(L, -1) ? NULL : init_read(model, L, -1, &model->init);
+  if (wrong != NULL)
+    error_at(model->compile, key_place(model, chain->path, "init"), "wrong-option", "init: %s",
+             wrong);
   lua_getfield(L, 1, "forward");
   if (!lua_isfunction(L, -1)) {
     bool absent = lua_isnil(L, -1);

@@ -27,14 +27,26 @@ static bool is_new_name(Trace *t, const char *full) {
   return false;
 }
 
+static void blame_dims(Trace *t, const DimList *dims) {
+  int32_t sizes[DIMS_MAX], count = 0;
+  for (int32_t i = 0; i < dims->count; i++) {
+    const Size *size = sizes_find(t->model, t->g->dims.at[dims->at[i]].name);
+    if (size != NULL) sizes[count++] = (int32_t)(size - t->model->sizes.at);
+  }
+  blame_sizes(t->model, sizes, count, BLAME_LARGEST);
+}
+
 /* Elements of one layer; 0 when reported. */
 static int64_t count_elements(Trace *t, const char *full, const DimList *dims) {
   double elements = 1;
   for (int32_t i = 0; i < dims->count; i++)
     elements *= (double)t->g->dims.at[dims->at[i]].size;
   if (elements <= 0x1p50) return (int64_t)elements;
+  if (t->is_too_large) return 0;
+  t->is_too_large = true;
   trace_fault(t, "wrong-size", NULL, "parameter '%s' %s would have %.3g elements", full,
               dims_text(t->g, dims), elements);
+  blame_dims(t, dims);
   return 0;
 }
 

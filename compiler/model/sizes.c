@@ -182,6 +182,20 @@ static void push_size(lua_State *L, const ModelSize *size) {
     lua_pushnumber(L, n);
 }
 
+/* So that an error can be told where its numbers come from. */
+static void remember_read(Model *model, Size *size) {
+  Arena *arena = model->compile->arena;
+  int32_t index = (int32_t)(size - model->sizes.at);
+  bool is_running = model->running.count > 0;
+  if (is_running) {
+    Size *reader = &model->sizes.at[model->running.at[model->running.count - 1]];
+    VEC_PUSH(arena, &reader->from, index);
+  } else {
+    size->is_read = true;
+    if (model->reads.count < READS_MAX) VEC_PUSH(arena, &model->reads, index);
+  }
+}
+
 /* m.name */
 static int read_size(lua_State *L) {
   Model *model = lua_touserdata(L, lua_upvalueindex(1));
@@ -202,6 +216,7 @@ static int read_size(lua_State *L) {
                          near ? "; did you mean '" : "; sizes are declared in sizes = { ... }",
                          near ? near : "", near ? "'?" : "");
   }
+  remember_read(model, size);
   fill(model, L, size);
   push_size(L, &size->is);
   return 1;
@@ -234,7 +249,12 @@ static int fill_all(lua_State *L) {
 bool sizes_fill(Model *model) {
   lua_pushcfunction(model->L, fill_all);
   lua_pushlightuserdata(model->L, model);
-  if (!sandbox_call(model->compile, model->L, 1, model->family_at)) return false;
+  if (!sandbox_call(model->compile, model->L, 1, model->family_at)) {
+    if (model->running.count == 0) return false;
+    const Size *failed = &model->sizes.at[model->running.at[model->running.count - 1]];
+    blame_rule(model, failed->from.at, failed->from.count);
+    return false;
+  }
   lua_pop(model->L, 1);
   return true;
 }

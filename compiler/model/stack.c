@@ -79,8 +79,9 @@ static bool layers_argument(Trace *t, int64_t *layers) {
     *layers = (int64_t)n;
     return true;
   }
-  trace_fault(t, "wrong-size", NULL, "stack: argument 2 is how many layers, 1 or more; got %s",
+  trace_fault(t, "wrong-size", NULL, "stack: argument 2 is how many layers, 1 to 1,000,000; got %s",
               value_what(t, 2));
+  if (lua_type(t->L, 2) == LUA_TNUMBER) blame_number(t->model, n);
   return false;
 }
 

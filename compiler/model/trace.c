@@ -25,6 +25,8 @@ Trace *trace_enter(lua_State *L, const char *op) {
         "forward makes more than %d calls: a Lua loop is unrolled, a stack is traced once",
         TRACE_CALLS_MAX);
   if (too_many_errors(t)) sandbox_error(L, NULL, NULL, "unwind: enough was reported");
+  check_argument_count(t);
+  model->reads.count = 0;
   return t;
 }
 
@@ -58,6 +60,15 @@ const char *trace_path(Trace *t, const char *base) {
   return path;
 }
 
+/* Ops check the numbers that they are given; the job may have set them. */
+static void blame_attr(Trace *t, const Node *node) {
+  const Diag *last = &t->g->compile->diags.list.at[t->g->compile->diags.list.count - 1];
+  bool rate = strcmp(last->name, "dropout-rate") == 0;
+  if (rate) blame_number(t->model, node->attrs[node->op == OP_attention ? 2 : 0]);
+  if (strcmp(last->name, "rope-base") == 0) blame_number(t->model, node->attrs[0]);
+  if (strcmp(last->name, "rope-scaling") == 0) blame_number(t->model, node->attrs[2]);
+}
+
 ValueId trace_append(Trace *t, OpKind op, const char *path, const ValueId *inputs,
                      const double *attrs) {
   Node node = {.op = op,
@@ -71,6 +82,7 @@ ValueId trace_append(Trace *t, OpKind op, const char *path, const ValueId *input
   for (int32_t i = 0; attrs != NULL && i < NODE_ATTRS_MAX; i++)
     node.attrs[i] = attrs[i];
   NodeId id = graph_append(t->g, &t->g->regions.at[t->region].forward, node);
+  if (id == NO_ID) blame_attr(t, &node);
   return id == NO_ID ? NO_ID : graph_node(t->g, id)->outputs[0];
 }
 
@@ -164,7 +176,10 @@ Graph *model_trace(Compile *c, Model *model, int64_t microbatch, int64_t context
   lua_pushcfunction(model->L, run_forward);
   lua_pushlightuserdata(model->L, &trace);
   bool good = sandbox_call(c, model->L, 1, model->family_at);
-  if (good) lua_pop(model->L, 1);
+  if (good)
+    lua_pop(model->L, 1);
+  else
+    blame_rule(model, model->reads.at, model->reads.count);
   luaL_unref(model->L, LUA_REGISTRYINDEX, trace.taken);
   model->trace = NULL;
   good = good && !compile_failed(c) && trace_finish(&trace);

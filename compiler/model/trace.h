@@ -21,6 +21,8 @@ typedef struct Size {
   ModelSize is; /* kind, number, text */
   int function; /* registry reference, SIZE_FUNCTION */
   bool overridden;
+  bool is_read;      /* by forward */
+  VEC(int32_t) from; /* sizes that its function read */
 } Size;
 
 typedef enum InitRule { RULE_NORMAL, RULE_UNIFORM, RULE_CONSTANT, RULE_KAIMING_UNIFORM } InitRule;
@@ -44,6 +46,7 @@ struct Model {
   Span family_at;          /* its model { ... } */
   VEC(Size) sizes;
   VEC(int32_t) running; /* sizes whose functions wait for one another */
+  VEC(int32_t) reads;   /* sizes that forward read since its last call */
   VEC(AxisRule) axes;
   bool bias;
   Init init;
@@ -67,6 +70,7 @@ struct Trace {
   const char *op;    /* the call under way, for messages */
   Span at;           /* its line */
   int32_t calls;
+  bool is_too_large;      /* it was said of a parameter: once is enough */
   int taken;              /* registry reference: path or parameter name -> how often */
   ValueId positions;      /* of the current region, or NO_ID */
   VEC(RegionId) declared; /* by ParamId: where the handle was made; NO_ID when an op made it */
@@ -82,7 +86,7 @@ typedef struct Handle {
 #define VALUE_TYPE  "value"
 #define WEIGHT_TYPE "weight"
 
-enum { TRACE_CALLS_MAX = 100000, TRACE_ERRORS_MAX = 16, NAME_BYTES_MAX = 200 };
+enum { TRACE_CALLS_MAX = 100000, TRACE_ERRORS_MAX = 16, NAME_BYTES_MAX = 200, READS_MAX = 64 };
 
 typedef struct DimList {
   DimId at[DIMS_MAX];
@@ -111,6 +115,13 @@ void sizes_push_table(Model *model, lua_State *L);           /* the m of forward
 bool sizes_read(lua_State *L, int index, ModelSize *out);    /* number, flag or text on the stack */
 const char *sizes_text(Model *model, const ModelSize *size); /* as Lua writes it */
 
+/* ---- blame.c: moves the last error to the job's line that set one of these sizes, if one did */
+typedef enum Blame { BLAME_FIRST, BLAME_LARGEST } Blame;
+void blame_sizes(Model *model, const int32_t *sizes, int32_t count, Blame kind); /* by index */
+void blame_rule(Model *model, const int32_t *sizes, int32_t count); /* of assert and error() */
+void blame_number(Model *model, double number); /* an argument: of a size with this number */
+Span blame_place(const Model *model, const Size *size); /* no file: the job does not set it */
+
 /* ---- values.c: handles and arithmetic */
 void values_register(Model *model);
 int value_push(Trace *t, ValueId v); /* NO_ID: void. Returns 1 */
@@ -137,7 +148,8 @@ bool option_number(Trace *t, int index, const char *key,
                    double *number); /* unchanged when absent */
 bool option_flag(Trace *t, int index, const char *key, bool *flag);
 bool option_init(Trace *t, int index, Init *init);
-bool init_read(lua_State *L, int index, Init *init); /* false: not an init */
+/* NULL, or what is wrong with it. */
+const char *init_read(Model *model, lua_State *L, int index, Init *init);
 Span key_place(Model *model, const char *path,
                const char *key); /* of `key =` in a file; only on errors */
 
@@ -148,6 +160,7 @@ ParamId param_constant(Trace *t, const char *name, const DimList *dims, double v
 
 /* ---- vocabulary.c, layers.c, stack.c: the calls */
 void vocabulary_register(Model *model);
+void check_argument_count(Trace *t); /* reports arguments that the call under way does not take */
 int call_linear(lua_State *L);
 int call_embedding(lua_State *L);
 int call_layernorm(lua_State *L);
@@ -156,6 +169,9 @@ int call_attention(lua_State *L);
 int call_rope(lua_State *L);
 int call_split(lua_State *L);
 int call_stack(lua_State *L);
+
+/* ---- ids.c: fills `vocab` of the inputs; false when reported */
+bool trace_check_ids(Trace *t);
 
 /* ---- finish.c: what must hold of the whole */
 bool trace_finish(Trace *t);

@@ -59,6 +59,22 @@ bool value_is_void(Trace *t, int index) {
   return handle != NULL && handle->trace == t->model->trace_count && handle->id == NO_ID;
 }
 
+/* A table by its first key: enough to find it in a line. */
+static const char *table_what(Trace *t, int index) {
+  lua_pushvalue(t->L, index);
+  lua_pushnil(t->L);
+  const char *text = "the table {}";
+  if (lua_next(t->L, -2) != 0) {
+    bool named = lua_type(t->L, -2) == LUA_TSTRING;
+    text = named ? arena_printf(t->g->compile->arena, "the table { %.40s = ... }",
+                                lua_tostring(t->L, -2))
+                 : "a table";
+    lua_pop(t->L, 2);
+  }
+  lua_pop(t->L, 1);
+  return text;
+}
+
 const char *value_what(Trace *t, int index) {
   Arena *arena = t->g->compile->arena;
   const Handle *value = luaL_testudata(t->L, index, VALUE_TYPE);
@@ -74,7 +90,7 @@ const char *value_what(Trace *t, int index) {
   case LUA_TSTRING: return arena_printf(arena, "the text \"%.40s\"", lua_tostring(t->L, index));
   case LUA_TNUMBER: return arena_printf(arena, "the number %.14g", lua_tonumber(t->L, index));
   case LUA_TBOOLEAN: return lua_toboolean(t->L, index) ? "true" : "false";
-  case LUA_TTABLE: return "a table";
+  case LUA_TTABLE: return table_what(t, index);
   case LUA_TFUNCTION: return "a function";
   default: return "nil";
   }

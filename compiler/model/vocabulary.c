@@ -66,7 +66,7 @@ static int call_input(lua_State *L) {
   ValueId v = graph_value_dims(g, dims.at, dims.count, dtype, name);
   graph_value(g, v)->kind = VALUE_INPUT;
   graph_value(g, v)->input = g->inputs.count;
-  VEC_PUSH(g->compile->arena, &g->inputs, (GraphInput){name, v, role});
+  VEC_PUSH(g->compile->arena, &g->inputs, (GraphInput){name, v, role, 0});
   VEC_PUSH(g->compile->arena, &t->input_places, t->at);
   return value_push(t, v);
 }
@@ -192,32 +192,60 @@ static int call_model(lua_State *L) {
   return 1;
 }
 
+/* Every call: how it is written, how many arguments that is, and what a reader of other tools'
+ * manuals should know of the arguments that it does not take. */
+static const struct {
+  const char *name;
+  lua_CFunction function;
+  const char *usage;
+  int arguments;
+  const char *hint;
+} calls[] = {
+    {"model", call_model, "model { ... }", 1, NULL},
+    {"input", call_input, "input(name, dims, \"ids\")", 3, NULL},
+    {"positions", call_positions, "positions(ids)", 1, "they begin with 0"},
+    {"weight", call_weight, "weight(name, dims, { init })", 3, NULL},
+    {"embedding", call_embedding, "embedding(name, ids, dims)", 3,
+     "ids below 0 give zeros; there is no other padding"},
+    {"linear", call_linear, "linear(name, x, out, { bias, init })", 4, NULL},
+    {"layernorm", call_layernorm, "layernorm(name, x, { eps })", 3, NULL},
+    {"rmsnorm", call_rmsnorm, "rmsnorm(name, x, { eps })", 3, NULL},
+    {"attention", call_attention, "attention(q, k, v, { causal, dropout, scale })", 4, NULL},
+    {"rope", call_rope, "rope(x, { base, factor, ... })", 2, NULL},
+    {"gelu", call_gelu, "gelu(x)", 1, "gelu is the tanh form; there is no other"},
+    {"silu", call_silu, "silu(x)", 1, NULL},
+    {"relu", call_relu, "relu(x)", 1, NULL},
+    {"tanh", call_tanh, "tanh(x)", 1, NULL},
+    {"dropout", call_dropout, "dropout(x, rate)", 2, "validation runs without it by itself"},
+    {"split", call_split, "split(x, name)", 2, NULL},
+    {"stack", call_stack, "stack(name, layers, x, function(x, m) ... end)", 4,
+     "a block sees inputs, positions and the sizes; nothing else is handed to it"},
+    {"cross_entropy", call_cross_entropy, "cross_entropy(logits, targets)", 2,
+     "it is the mean over all targets: no label smoothing, class weights or other reductions"},
+    {"mse", call_mse, "mse(y, target)", 2, "it is the mean over all elements"},
+};
+enum { CALL_COUNT = sizeof calls / sizeof *calls };
+
+/* What Lua would drop in silence: `gelu(x, "erf")`, or the other pieces of gelu(split(x, "two")).
+ */
+void check_argument_count(Trace *t) {
+  for (size_t i = 0; i < CALL_COUNT; i++) {
+    if (strcmp(calls[i].name, t->op) != 0) continue;
+    int extra = calls[i].arguments + 1;
+    while (extra <= lua_gettop(t->L) && lua_isnil(t->L, extra))
+      extra++;
+    if (extra > lua_gettop(t->L)) return;
+    const char *fix = strchr(calls[i].usage, '{') == NULL ? calls[i].usage : NULL;
+    trace_fault(t, "extra-argument", fix, "%s takes %d argument%s; argument %d is %s",
+                calls[i].usage, calls[i].arguments, calls[i].arguments == 1 ? "" : "s", extra,
+                value_what(t, extra));
+    if (calls[i].hint != NULL) note_at(t->g->compile, (Span){0}, "%s", calls[i].hint);
+    lua_pop(t->L, 1); /* the void value: the call goes on, and may find more */
+  }
+}
+
 void vocabulary_register(Model *model) {
-  static const struct {
-    const char *name;
-    lua_CFunction function;
-  } calls[] = {
-      {"model", call_model},
-      {"input", call_input},
-      {"positions", call_positions},
-      {"weight", call_weight},
-      {"embedding", call_embedding},
-      {"linear", call_linear},
-      {"layernorm", call_layernorm},
-      {"rmsnorm", call_rmsnorm},
-      {"attention", call_attention},
-      {"rope", call_rope},
-      {"gelu", call_gelu},
-      {"silu", call_silu},
-      {"relu", call_relu},
-      {"tanh", call_tanh},
-      {"dropout", call_dropout},
-      {"split", call_split},
-      {"stack", call_stack},
-      {"cross_entropy", call_cross_entropy},
-      {"mse", call_mse},
-  };
-  for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+  for (size_t i = 0; i < CALL_COUNT; i++) {
     lua_pushlightuserdata(model->L, model);
     lua_pushcclosure(model->L, calls[i].function, 1);
     sandbox_add_value(model->L, calls[i].name);

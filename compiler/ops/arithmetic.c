@@ -120,7 +120,18 @@ static void backward_subtract(Grad *b, const Node *n) {
   if (grad_needed(b, n->inputs[1])) add_reduced(b, n, n->inputs[1], scaled(b, n, d_y, -1));
 }
 
+/* A square: both factors have the same gradient, which is made once and doubled. */
+static void backward_square(Grad *b, const Node *n) {
+  ValueId x = n->inputs[0];
+  if (!grad_needed(b, x)) return;
+  grad_add(b, x, scaled(b, n, rule_grad1(b, n, OP_multiply, grad_output(b, n, 0), x, x), 2));
+}
+
 static void backward_multiply(Grad *b, const Node *n) {
+  if (n->inputs[0] == n->inputs[1]) {
+    backward_square(b, n);
+    return;
+  }
   ValueId d_y = grad_output(b, n, 0);
   for (int32_t i = 0; i < 2; i++) {
     if (!grad_needed(b, n->inputs[i])) continue;

@@ -27,11 +27,15 @@ static bool heads_fit(Graph *g, const Node *n) {
                     "and %s",
                     rule_dims_text(g, &q), rule_dims_text(g, &k));
   const Dim *heads = &g->dims.at[q.at[0]], *kv_heads = &g->dims.at[k.at[0]];
-  if (heads->size % kv_heads->size != 0)
-    return error_at(g->compile, n->origin, "heads-multiple",
-                    "attention: %s = %lld is not a multiple of %s = %lld", heads->name,
-                    (long long)heads->size, kv_heads->name, (long long)kv_heads->size);
-  return true;
+  if (heads->size % kv_heads->size == 0) return true;
+  rule_size_error(g, n, k.at[0], q.at[0], "heads-multiple",
+                  "attention: %s = %lld is not a multiple of %s = %lld", heads->name,
+                  (long long)heads->size, kv_heads->name, (long long)kv_heads->size);
+  int64_t near = kv_heads->size < heads->size ? kv_heads->size : heads->size;
+  while (heads->size % near != 0)
+    near--;
+  fix_last(g->compile, "%s = %lld", kv_heads->name, (long long)near);
+  return false;
 }
 
 static bool inputs_fit(Graph *g, const Node *n) {

@@ -11,16 +11,11 @@
  *   linear           x, weight [, bias]
  *   layernorm        x, weight, bias      eps
  *   rmsnorm          x, weight            eps
- *   rope             x                    base
- *   attention        q, k, v              causal, scale (0: 1/sqrt(head)), dropout rate
- *   gelu silu ...    x
- *   add subtract     a, b
- *   multiply         a, b
- *   affine           x                    scale, shift
- *   dropout          x                    rate
- *   split            x                    which of its dims (counted from 0) is cut
- *   cross_entropy    logits, target ids
- *   mse              y, target
+ *   rope             x                    base, sign, factor, low_freq, high_freq,
+ * original_positions attention        q, k, v              causal, scale (0: 1/sqrt(head)), dropout
+ * rate gelu silu ...    x add subtract     a, b multiply         a, b affine           x scale,
+ * shift dropout          x                    rate split            x                    which of
+ * its dims (counted from 0) is cut cross_entropy    logits, target ids mse              y, target
  *
  * shard/ adds, when ranks share what a node works on: all_reduce, all_gather, reduce_scatter,
  * slice, all_to_all, exchange (convert.c); cross_entropy_stats and _parts; attention_merge; cast.

@@ -90,6 +90,20 @@ bool rule_needs_seq(Graph *g, const Node *n, ValueId v) {
                   op_def(n->op)->name, value_dims_text(g, v));
 }
 
+bool rule_size_error(Graph *g, const Node *n, DimId blamed, DimId other, const char *name,
+                     const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  char text[512];
+  vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  Span at = g->dims.at[blamed].set_at;
+  if (at.file == NULL) at = g->dims.at[other].set_at;
+  error_at(g->compile, at.file != NULL ? at : n->origin, name, "%s", text);
+  if (at.file != NULL) note_at(g->compile, n->origin, "%s is here", op_def(n->op)->name);
+  return false;
+}
+
 bool rule_made(const Node *n) {
   return n->output_count > 0;
 }

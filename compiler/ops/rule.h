@@ -25,6 +25,11 @@ bool rule_ids(Graph *g, const Node *n, int32_t input);
 /* Reports unless the carried dims end with seq. */
 bool rule_needs_seq(Graph *g, const Node *n, ValueId v);
 
+/* Reports an error about sizes where the job sets one of the two, with a note at the operation;
+ * else at the operation. */
+bool rule_size_error(Graph *g, const Node *n, DimId blamed, DimId other, const char *name,
+                     const char *format, ...) __attribute__((format(printf, 6, 7)));
+
 /* A fresh output of n, named after its path. Nothing is added to a node whose outputs are given. */
 bool rule_made(const Node *n); /* outputs are given */
 ValueId rule_output(Graph *g, Node *n, DimList dims, DType dtype);

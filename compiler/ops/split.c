@@ -17,9 +17,9 @@ static bool cut_fits(Graph *g, const Node *n, DimId cut) {
                     "split: '%s' is not the first feature of %s; only that one can be split",
                     dim->name, value_dims_text(g, x));
   if (dim->size > NODE_OUTPUTS_MAX)
-    return error_at(g->compile, n->origin, "split-many",
-                    "split: %s = %lld pieces; at most %d come out of one split", dim->name,
-                    (long long)dim->size, NODE_OUTPUTS_MAX);
+    return rule_size_error(g, n, cut, cut, "split-many",
+                           "split: %s = %lld pieces; at most %d come out of one split", dim->name,
+                           (long long)dim->size, NODE_OUTPUTS_MAX);
   return true;
 }
 

@@ -115,10 +115,13 @@ static uint32_t handed_on_to(const ForwardRule *rule, uint32_t operand) {
   return NO;
 }
 
-/* Of a squared difference, the gradients of the two are opposite. */
-static uint64_t use_by(const Adjoint *a, uint64_t name, uint32_t operand) {
-  bool opposite = rule_of(a, a->record)->differs && operand == 1;
-  return opposite ? 0 - use_of(name, 0) : use_of(name, operand);
+/* Of a squared difference, the gradients of the two are opposite. The factors of a square are one
+ * value, whose gradient is twice that of a factor. */
+static uint64_t use_by(const Adjoint *a, uint64_t name, uint32_t operand, const Worth *worth) {
+  const Rule *rule = rule_of(a, a->record);
+  bool square = rule->motion == MOTION_MULTIPLY && worth[0].name == worth[1].name;
+  if (square) return operand == 0 ? scale_factor(2) * use_of(name, 0) : 0;
+  return rule->differs && operand == 1 ? 0 - use_of(name, 0) : use_of(name, operand);
 }
 
 static Forward forward_of(const Adjoint *a, uint64_t name, const Worth *worth) {
@@ -149,7 +152,7 @@ static void remember(Adjoint *a, uint64_t name, const Worth *worth, const bool *
     else if (to != NO)
       uses_alias(&a->uses, worth[i].name, hash_mix(name, to), factor_of(a, i));
     else
-      uses_add(&a->uses, worth[i].name, use_by(a, name, i));
+      uses_add(&a->uses, worth[i].name, use_by(a, name, i, worth));
   }
 }
 
@@ -160,7 +163,13 @@ static void check_inputs(const Adjoint *a, const Worth *worth) {
   uint32_t input = a->record->operands_count > 1 ? worth[1].input : 0;
   bool loaded = input != 0 && input != POSITIONS;
   bool targets = loaded && a->view->plan->inputs[input - 1].role == INPUT_TARGETS;
-  if (rule->wants_targets && !targets) ADJOINT_FINDING(a, "operand 1 should be targets");
+  bool columns = loaded && a->view->plan->inputs[input - 1].role == INPUT_COLUMNS;
+  if (rule->wants_targets && !targets && !columns)
+    ADJOINT_FINDING(a, "operand 1 should be targets");
+  int64_t vocab = targets || columns ? a->view->plan->inputs[input - 1].vocab : 0;
+  int64_t classes = rule->wants_targets ? a->view->plan->ints[a->record->dims_first + 2] : vocab;
+  if (vocab > classes)
+    ADJOINT_FINDING(a, "%lld classes for ids below %lld", (long long)classes, (long long)vocab);
   if (rule->wants_ids && (input == 0 || targets))
     ADJOINT_FINDING(a, "operand 1 should be tokens or positions");
 }
@@ -319,15 +328,19 @@ static uint32_t factor_read(const Forward *f, const Worth *worth) {
 }
 
 /* What goes backward as it went forward does so by the same numbers; strides may differ, and what
- * turns, turns back. */
+ * turns, turns back. Heads turn alike, so a rank may turn some of them. */
 static bool goes_again(const Adjoint *a, const PlanRecord *then) {
-  enum { ROPE_DIMS = 4, SIGN = 1 };
+  enum { TOKEN_DIMS = 2, HEAD = 3, SIGN = 1 };
   const Plan *plan = a->view->plan;
   const PlanRecord *now = a->record;
   if (!rule_of(a, now)->turns) return same_numbers(a, now->dims_count, now->attrs_count, then);
+  const int64_t *dims = &plan->ints[now->dims_first], *dims_then = &plan->ints[then->dims_first];
   const double *to = &plan->reals[now->attrs_first], *from = &plan->reals[then->attrs_first];
-  return same_numbers(a, ROPE_DIMS, 1, then) && to[SIGN] == -from[SIGN] && to[2] == from[2] &&
-         to[3] == from[3];
+  bool same = same_numbers(a, TOKEN_DIMS, 1, then) && dims[HEAD] == dims_then[HEAD] &&
+              now->attrs_count == then->attrs_count;
+  for (uint32_t i = SIGN + 1; same && i < now->attrs_count; i++)
+    same = to[i] == from[i];
+  return same && to[SIGN] == -from[SIGN];
 }
 
 /* The operation that went forward here by the same kernel, and the operand whose gradient this is.

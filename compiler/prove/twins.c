@@ -1,8 +1,8 @@
 /* twins.c -- nothing is computed twice.
  *
- * Two records of one call that do the same to the same operands, with nothing between them writing
- * what they read, are one record too many: what they add, they add twice, and what they assign, the
- * first one has assigned already. */
+ * Two records of one call and one operation that do the same to the same operands, with nothing
+ * between them writing what they read, are one record too many: what they add, they add twice, and
+ * what they assign, the first one has assigned already. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,8 +36,8 @@ static bool same_array(const void *a, const void *b, uint32_t a_count, uint32_t 
 }
 
 static bool same(const Plan *plan, const PlanRecord *a, const PlanRecord *b) {
-  return a->kind == b->kind && a->kernel == b->kernel && a->comm == b->comm && a->key == b->key &&
-         a->accumulate == b->accumulate &&
+  return a->kind == b->kind && a->path == b->path && a->kernel == b->kernel && a->comm == b->comm &&
+         a->key == b->key && a->accumulate == b->accumulate &&
          same_array(&plan->operands[a->operands_first], &plan->operands[b->operands_first],
                     a->operands_count, b->operands_count, sizeof *plan->operands) &&
          same_array(&plan->ints[a->dims_first], &plan->ints[b->dims_first], a->dims_count,

@@ -51,17 +51,41 @@ static bool check_dim(const Graph *g, DimId d, int64_t tp) {
   bool (*fits)(int64_t, int64_t) = kv ? shares : divides;
   if (fits(dim->size, tp)) return true;
   bool heads = strcmp(dim->name, "heads") == 0 || kv;
-  error_at(g->compile, (Span){0}, heads ? "heads-multiple" : "degrees",
+  error_at(g->compile, g->tp_at, heads ? "heads-multiple" : "degrees",
            "parallel.tp = %lld does not divide %s = %lld%s; nearest: %s", (long long)tp, dim->name,
            (long long)dim->size, kv ? " (nor is it a multiple)" : "",
            nearest(g, dim->size, tp, fits));
   if (strcmp(dim->name, "vocab") == 0)
     fix_last(g->compile, "model.vocab_multiple = %lld", (long long)tp);
+  if (dim->set_at.file != NULL)
+    note_at(g->compile, dim->set_at, "%s = %lld follows from this", dim->name,
+            (long long)dim->size);
   return false;
 }
 
-static bool check_all(const Graph *g, int64_t tp) {
+/* A square matrix, of one name to the same name: which of the two is cut, its names cannot say. */
+static bool check_squares(const Graph *g, int64_t tp) {
   bool good = true;
+  for (ParamId p = 0; p < g->params.count; p++) {
+    const Param *param = &g->params.at[p];
+    for (int32_t i = 0; i < param->dim_count; i++)
+      for (int32_t k = 0; k < i; k++) {
+        const Dim *dim = &g->dims.at[param->dims[i]];
+        if (param->dims[k] != param->dims[i] || !cut_by_tensor(dim)) continue;
+        good = error_at(g->compile, param->origin, "degrees",
+                        "parallel.tp = %lld cuts '%s', and parameter '%s' has it on both sides",
+                        (long long)tp, dim->name, param->name);
+        fix_last(
+            g->compile,
+            "another name for what comes out: sizes = { %s_out = function(m) return m.%s end }",
+            dim->name, dim->name);
+      }
+  }
+  return good;
+}
+
+static bool check_all(const Graph *g, int64_t tp) {
+  bool good = check_squares(g, tp);
   for (DimId d = 0; d < g->dims.count; d++)
     if (cut_by_tensor(&g->dims.at[d])) good &= check_dim(g, d, tp);
   return good;
@@ -88,7 +112,7 @@ bool check_tensor_degrees(const Graph *g, const Mesh *mesh) {
     if (!cut_by_tensor(dim) || !is_kv_dim(g, d)) continue;
     bool whole_head = group == 1 ? dim->size % tp == 0 : dim->size == tp;
     if (!whole_head) /* ranks of one tp_group share exactly one of them */
-      good = error_at(g->compile, (Span){0}, "heads-multiple",
+      good = error_at(g->compile, g->tp_at, "heads-multiple",
                       "tp %lld x tp_group %lld: %s = %lld must be %s tp", (long long)tp,
                       (long long)group, dim->name, (long long)dim->size,
                       group == 1 ? "a multiple of" : "equal to");
@@ -107,7 +131,7 @@ static bool check_ulysses_heads(const Graph *g, int64_t cp, int64_t tp) {
     const Dim *dim = &g->dims.at[d];
     if (!is_heads || dim->size % (cp * tp) == 0) continue;
     good =
-        error_at(g->compile, (Span){0}, "heads-multiple",
+        error_at(g->compile, g->cp_at, "heads-multiple",
                  "cp_kind = \"ulysses\" hands out heads: cp x tp = %lld x %lld does not divide %s "
                  "= %lld",
                  (long long)cp, (long long)tp, dim->name, (long long)dim->size);
@@ -124,7 +148,7 @@ static bool check_token_axes(const Graph *g) {
     bool is_seq = strcmp(dim->name, "seq") == 0;
     bool is_cp = dim->axis != NULL && strcmp(dim->axis, "cp") == 0;
     if (is_seq != is_cp)
-      good = error_at(g->compile, (Span){0}, "degrees",
+      good = error_at(g->compile, g->cp_at, "degrees",
                       "parallel.cp cuts seq and nothing else; '%s' %s", dim->name,
                       is_seq ? "is said to be on another axis" : "is said to be on cp");
   }
@@ -139,17 +163,17 @@ bool check_token_degrees(const Graph *g, ShardOptions options) {
   for (DimId d = 0; d < g->dims.count && seq == NULL; d++)
     if (strcmp(g->dims.at[d].name, "seq") == 0) seq = &g->dims.at[d];
   if (cp > 1 && seq == NULL)
-    return error_at(g->compile, (Span){0}, "degrees",
+    return error_at(g->compile, g->cp_at, "degrees",
                     "parallel.cp = %lld: the model has no 'seq' to cut", (long long)cp);
   bool ring = options.context == CONTEXT_RING, good = cp == 1 || check_token_axes(g);
   int64_t parts = cp > 1 ? (ring ? 2 : 1) * cp : 1;
   if (seq != NULL && seq->size % parts != 0)
-    good = error_at(g->compile, (Span){0}, "degrees",
+    good = error_at(g->compile, g->cp_at, "degrees",
                     "parallel.cp = %lld needs seq in %lld equal parts, and seq = %lld",
                     (long long)cp, (long long)parts, (long long)seq->size);
   else if (seq != NULL && options.sequence && seq->size / cp % tp != 0)
     good =
-        error_at(g->compile, (Span){0}, "degrees",
+        error_at(g->compile, g->tp_at, "degrees",
                  "sequence parallel: parallel.tp = %lld does not divide the %lld tokens of a rank",
                  (long long)tp, (long long)(seq->size / cp));
   if (cp > 1 && !ring) good &= check_ulysses_heads(g, cp, tp);

@@ -2,7 +2,8 @@
 #include "compiler/shard/pass.h"
 
 static bool has_layout(const Node *n, uint32_t layout) {
-  return (op_def(n->op)->layout & layout) != 0;
+  bool scales = n->op == OP_affine && n->attrs[1] == 0; /* then it is linear */
+  return ((op_def(n->op)->layout | (scales ? LAYOUT_LINEAR : 0)) & layout) != 0;
 }
 
 /* ---- what a node asks of its inputs */
@@ -13,6 +14,24 @@ static ValueId output_with_statistics(const Shard *s, const Node *n) {
   for (int32_t i = 0; i < n->input_count; i++) {
     const Value *value = graph_value(s->g, n->inputs[i]);
     if (value->extra_elements > 0) return graph_node(s->g, value->producer)->outputs[0];
+  }
+  return NO_ID;
+}
+
+/* The operation whose gradient a node makes on the parts that the operation worked on: by the
+ * kernel that went forward, drawing the same masks; joining what it split. -1: of none. */
+static int32_t works_as(const Node *n) {
+  bool again = n->op == OP_dropout || n->op == OP_rope || n->op == OP_multiply;
+  return again ? n->op : n->op == OP_join ? OP_split : -1;
+}
+
+/* What that operation made, or the linear of a linear_dx; NO_ID: there is none. */
+static ValueId went_forward(const Shard *s, const Node *n) {
+  int32_t op = n->op == OP_linear_dx ? OP_linear : works_as(n);
+  const NodeList *forward = &s->g->regions.at[s->region].forward;
+  for (int32_t i = 0; s->is_backward && !s->everywhere && op >= 0 && i < forward->count; i++) {
+    const Node *then = graph_node(s->g, forward->at[i]);
+    if (then->op == op && then->path == n->path) return then->outputs[0];
   }
   return NO_ID;
 }
@@ -35,6 +54,8 @@ static DimId choose_cut(const Shard *s, const Node *n) {
     else if (feature == NO_ID)
       feature = cut;
   }
+  ValueId then = went_forward(s, n);
+  if (then != NO_ID && (works_as(n) >= 0 || feature == NO_ID)) return cut_of(s, then);
   if (has_layout(n, LAYOUT_WHOLE_FEATURES)) return carried;
   if (has_layout(n, LAYOUT_WHOLE_TOKENS) && !s->everywhere) return feature;
   return feature != NO_ID ? feature : carried;
@@ -179,6 +200,26 @@ static void add_bias_after(Shard *s, const Node *linear, ValueId bias) {
   map_set(s, &s->instead, y, sum);
 }
 
+/* The pieces of a join stand in what it makes. One that was converted does not yet: it is copied
+ * there, and what it was made from gets a storage of its own. */
+static void place_pieces(Shard *s, const Node *asked, Node *n) {
+  Graph *g = s->g;
+  ValueId whole = n->outputs[0], root = graph_value(g, whole)->view_of;
+  int64_t offset = root == NO_ID ? 0 : graph_value(g, whole)->view_offset;
+  if (root == NO_ID) root = whole;
+  for (int32_t i = 0; i < n->input_count; i++) {
+    ValueId v = n->inputs[i];
+    if (graph_value(g, v)->view_of == root) continue;
+    Value *before = graph_value(g, asked->inputs[i]);
+    if (before->view_of == root) before->view_of = NO_ID, before->view_offset = 0;
+    ValueId piece = value_as(s, v, graph_value(g, v)->dtype);
+    graph_value(g, piece)->view_of = root;
+    graph_value(g, piece)->view_offset = offset + i * value_features(g, v);
+    push_op(s, n, OP_copy, (const ValueId[]){v, NO_ID}, (const ValueId[]){piece, NO_ID});
+    n->inputs[i] = piece;
+  }
+}
+
 /* Outputs that stood in an input (a loss overwrites its logits) stand in what replaced it. */
 static void move_views(Shard *s, const Node *asked, const Node *n) {
   for (int32_t i = 0; i < n->output_count; i++) {
@@ -198,6 +239,7 @@ static void cut_node(Shard *s, NodeId id) {
   meet_cut(s, &n, choose_cut(s, &n));
   move_views(s, &asked, &n);
   cut_outputs(s, &n);
+  if (n.op == OP_join) place_pieces(s, &asked, &n);
   ValueId bias = NO_ID;
   if (n.op == OP_linear && n.input_count > 2 && partial_of(s, n.outputs[0]) != 0) {
     bias = n.inputs[2];

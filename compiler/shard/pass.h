@@ -23,6 +23,7 @@ typedef struct Shard {
   DimId *part;       /* by dim of before: the rank's part of it, or NO_ID */
   VEC(DimId) base;   /* by dim of this pass, less dim_count: what it is the part of */
   DimId seq;         /* that tokens are cut along: what an earlier pass left of it */
+  bool is_backward;  /* the list under way is */
   RegionId region;
   NodeList *out;
   VEC(Conversion) made; /* in this region: shared by all readers */

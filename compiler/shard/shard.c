@@ -66,6 +66,7 @@ static void find_forward_conversions(Shard *s) {
 }
 
 static void cut_backward(Shard *s) {
+  s->is_backward = true;
   for (s->region = s->g->regions.count - 1; s->region >= 0; s->region--) {
     Region *region = region_of(s);
     find_forward_conversions(s);

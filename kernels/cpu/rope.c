@@ -1,4 +1,6 @@
 /* rope.c -- the angles of a few positions are computed once and used by every sample and head. */
+#include "kernels/rope.h"
+
 #include <math.h>
 
 #include "kernels/cpu/ranges.h"
@@ -27,16 +29,16 @@ static void position_range(const KernelArgs *args, const void *context, int64_t 
   int64_t batch = dim[0], seq = dim[1], heads = dim[2], head = dim[3], half = head / 2;
   double frequency[HALF_MAX];
   float cosine[HALF_MAX + LANES], sine[HALF_MAX + LANES];
-  Runs runs = {seq, (int64_t)args->attr[2], (int64_t)args->attr[3]};
+  Runs runs = {seq, (int64_t)args->attr[ROPE_FIRST], (int64_t)args->attr[ROPE_SECOND]};
   (void)context;
   for (int64_t j = 0; j < half; j++)
-    frequency[j] = pow(args->attr[0], -2.0 * (double)j / (double)head);
+    frequency[j] = rope_frequency(args, j);
   for (int64_t s = first; s < end; s++) {
     double position = (double)runs_position(runs, s);
     for (int64_t j = 0; j < half; j++) {
       double angle = position * frequency[j];
       cosine[j] = (float)cos(angle);
-      sine[j] = (float)(args->attr[1] * sin(angle));
+      sine[j] = (float)(args->attr[ROPE_SIGN] * sin(angle));
     }
     for (int64_t j = half; j < half + LANES; j++)
       cosine[j] = sine[j] = 0;

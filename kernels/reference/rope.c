@@ -1,5 +1,7 @@
 /* rope.c -- rotary positions (arXiv:2104.09864), rotate-half: element j turns with element j +
  * head/2. */
+#include "kernels/rope.h"
+
 #include "kernels/reference/access.h"
 #include "kernels/runs.h"
 
@@ -8,11 +10,11 @@ void reference_rope(const KernelArgs *args) {
   const int64_t *dim = args->dim;
   int64_t batch = dim[0], seq = dim[1], heads = dim[2], head = dim[3];
   int64_t x_stride = dim[4], y_stride = dim[5], half = head / 2;
-  double base = args->attr[0], sign = args->attr[1];
-  Runs runs = {seq, (int64_t)args->attr[2], (int64_t)args->attr[3]};
+  double sign = args->attr[ROPE_SIGN];
+  Runs runs = {seq, (int64_t)args->attr[ROPE_FIRST], (int64_t)args->attr[ROPE_SECOND]};
   for (int64_t s = 0; s < seq; s++)
     for (int64_t j = 0; j < half; j++) {
-      double angle = (double)runs_position(runs, s) * pow(base, -2.0 * (double)j / (double)head);
+      double angle = (double)runs_position(runs, s) * rope_frequency(args, j);
       double cosine = cos(angle), sine = sign * sin(angle);
       for (int64_t b = 0; b < batch; b++)
         for (int64_t h = 0; h < heads; h++) {

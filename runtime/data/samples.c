@@ -47,18 +47,17 @@ static bool holds_numbers(const PlanInput *input) {
   return input->dtype == DTYPE_F32 || input->dtype == DTYPE_BF16;
 }
 
-/* Ids are i32, numbers f32 or bf16; token files hold only ids, tables only numbers. */
+/* Ids are i32, numbers f32 or bf16; token files hold only ids. */
 static bool check_inputs(const Plan *plan, Status *status) {
   uint32_t data = plan->jobs[0].data;
   for (uint32_t i = 0; i < plan->inputs_count; i++) {
     const PlanInput *input = &plan->inputs[i];
-    bool known = (input->dtype == DTYPE_I32 && data != DATA_TABLE) ||
-                 (holds_numbers(input) && data != DATA_TOKENS);
+    bool known = input->dtype == DTYPE_I32 || (holds_numbers(input) && data != DATA_TOKENS);
     if (!known)
       return status_fail(status, STATUS_OURS, "plan: input '%s' cannot be read as %s",
                          plan_string(plan, input->name), dtype_name((DType)input->dtype));
   }
-  if (data != DATA_TABLE && plan->jobs[0].vocab == 0)
+  if (data == DATA_TOKENS && plan->jobs[0].vocab == 0)
     for (uint32_t i = 0; i < plan->inputs_count; i++)
       if (plan->inputs[i].dtype == DTYPE_I32)
         return status_fail(status, STATUS_OURS, "plan: token ids without a vocabulary");
@@ -157,9 +156,11 @@ static bool fill_tokens(const Samples *samples, const PlanInput *input, int64_t 
   return true;
 }
 
-/* Element i of an input that holds numbers, rounded to its type. */
+/* Element i of an input, rounded to its type. */
 static void put_number(const PlanInput *input, uint8_t *out, int64_t i, double value) {
-  if (input->dtype == DTYPE_BF16)
+  if (input->dtype == DTYPE_I32)
+    ((int32_t *)(void *)out)[i] = (int32_t)value; /* table.c has looked at it */
+  else if (input->dtype == DTYPE_BF16)
     ((uint16_t *)(void *)out)[i] = bf16_from_float((float)value);
   else
     ((float *)(void *)out)[i] = (float)value;
@@ -182,7 +183,8 @@ static void fill_synthetic(const Samples *samples, uint32_t input, int64_t numbe
   const PlanInput *what = &samples->plan->inputs[input];
   bool columns = holds_numbers(what);
   uint64_t key = philox_mix(job->seed, synthetic_key + samples->valid);
-  if (columns) key = philox_mix(key, input + 1);
+  if (what->role == INPUT_COLUMNS) key = philox_mix(key, input + 1);
+  uint32_t vocab = what->vocab > 0 ? what->vocab : job->vocab > 0 ? job->vocab : 1;
   int64_t shift = what->role == INPUT_TARGETS ? 1 : 0;
   for (int64_t i = 0; i < what->sample_elements; i++) {
     uint32_t word[4];
@@ -192,7 +194,7 @@ static void fill_synthetic(const Samples *samples, uint32_t input, int64_t numbe
     if (columns)
       put_number(what, out, i, normal[0]);
     else
-      ((int32_t *)(void *)out)[i] = (int32_t)(word[0] % job->vocab);
+      ((int32_t *)(void *)out)[i] = (int32_t)(word[0] % vocab);
   }
 }
 

@@ -19,6 +19,7 @@ typedef struct Reader {
   int32_t field_count;
   int32_t column_of[COLUMNS_MAX]; /* the file's field for each column of the table */
   char name[COLUMNS_MAX][FIELD_TEXT_MAX + 1];
+  uint32_t vocab[COLUMNS_MAX]; /* of a column that holds ids; 0: numbers */
   Status *status;
 } Reader;
 
@@ -54,8 +55,8 @@ static bool read_line(Reader *reader, FILE *file) {
   return true;
 }
 
-/* Column names of one input, separated by commas. */
-static bool find_columns(Reader *reader, Table *table, const char *names) {
+/* The columns of one input: their names stand separated by commas. */
+static bool find_columns(Reader *reader, Table *table, const char *names, uint32_t vocab) {
   for (const char *rest = names; rest;) {
     const char *comma = strchr(rest, ',');
     int32_t length = (int32_t)(comma ? (size_t)(comma - rest) : strlen(rest));
@@ -70,6 +71,7 @@ static bool find_columns(Reader *reader, Table *table, const char *names) {
     if (found < 0)
       return status_fail(reader->status, STATUS_USER, "%s:%lld: no column is named '%s'",
                          reader->path, (long long)reader->line, name);
+    reader->vocab[table->columns] = vocab;
     reader->column_of[table->columns++] = found;
     rest = comma ? comma + 1 : NULL;
   }
@@ -83,7 +85,8 @@ static bool read_header(Reader *reader, Table *table, const Plan *plan, FILE *fi
   table->columns = 0;
   for (uint32_t i = 0; i < plan->inputs_count; i++) {
     int32_t before = table->columns;
-    if (!find_columns(reader, table, plan_string(plan, plan->inputs[i].columns))) return false;
+    const PlanInput *input = &plan->inputs[i];
+    if (!find_columns(reader, table, plan_string(plan, input->columns), input->vocab)) return false;
     if (table->columns - before != plan->inputs[i].sample_elements)
       return status_fail(reader->status, STATUS_OURS,
                          "plan: input '%s' has %lld numbers, %d columns",
@@ -92,6 +95,20 @@ static bool read_header(Reader *reader, Table *table, const Plan *plan, FILE *fi
   }
   return table->columns > 0 ||
          status_fail(reader->status, STATUS_OURS, "plan: a table without columns");
+}
+
+/* Numbers are f32, which holds whole ones up to this without a gap. */
+enum { ID_MAX = 1 << 24 };
+
+static bool check_id(const Reader *reader, int32_t column, float value) {
+  uint32_t vocab = reader->vocab[column];
+  if (vocab == 0) return true;
+  bool whole = fabsf(value) <= ID_MAX && value == floorf(value);
+  if (whole && value < (float)vocab) return true; /* below 0: it counts as no class */
+  return status_fail(reader->status, STATUS_USER,
+                     "%s:%lld:%s: '%.40s' is no id: expected a whole number below %u", reader->path,
+                     (long long)reader->line, reader->name[column],
+                     reader->field[reader->column_of[column]], vocab);
 }
 
 static bool read_row(const Reader *reader, const Table *table, float *row) {
@@ -107,6 +124,7 @@ static bool read_row(const Reader *reader, const Table *table, float *row) {
     if (end == text || *end != 0 || !isfinite(row[i]))
       return status_fail(reader->status, STATUS_USER, "%s:%lld:%s: '%.40s' is not a finite number",
                          reader->path, (long long)reader->line, reader->name[i], text);
+    if (!check_id(reader, i, row[i])) return false;
   }
   return true;
 }

@@ -29,6 +29,7 @@ return model {
   init = { "normal", std = 0.02 },
 
   forward = function(m)
+    assert(m.qkv == 3, "qkv counts query, key and value: it is 3")
     local tokens = input("tokens", { "batch", "seq" }, "ids")
     local targets = input("targets", { "batch", "seq" }, "ids")
 

@@ -1,4 +1,4 @@
--- Llama 2 and 3: RMSNorm before each half of a block, rotary positions, grouped-query attention, SwiGLU, no biases.
+-- Llama 2, 3, 3.1 and 3.2: RMSNorm before each half of a block, rotary positions, grouped-query attention, SwiGLU, no biases.
 -- Touvron et al. 2023 (arXiv:2307.09288); Grattafiori et al. 2024 (arXiv:2407.21783).
 -- Parameters carry the names of Hugging Face's LlamaForCausalLM.
 
@@ -7,7 +7,10 @@ local function block(x, m)
   local q = linear("self_attn.q_proj", h, { "heads", "head" })
   local k = linear("self_attn.k_proj", h, { "kv_heads", "head" })
   local v = linear("self_attn.v_proj", h, { "kv_heads", "head" })
-  local angle = { base = m.rope_base }
+  local angle = {
+    base = m.rope_base, factor = m.rope_factor,
+    low_freq = m.rope_low_freq, high_freq = m.rope_high_freq, original_positions = m.rope_original_positions,
+  }
   local a = attention(rope(q, angle), rope(k, angle), v, { causal = true })
   x = x + linear("self_attn.o_proj", a, "width")
 
@@ -19,7 +22,10 @@ end
 return model {
   sizes = {
     layers = required, width = required, heads = required, ffn = required, vocab = required,
-    positions = 4096, rope_base = 10000, tied = false,
+    positions = 4096, tied = false,
+    rope_base = 10000,
+    -- Llama 3.1 was trained on 8192 positions first and then on 16 times as many, slow rotations slowed by a factor.
+    rope_factor = 1, rope_low_freq = 1, rope_high_freq = 4, rope_original_positions = 8192,
     kv_heads = function(m) return m.heads end,
     head = function(m)
       assert(m.width % m.heads == 0, "heads must divide width, unless head is given")

@@ -35,8 +35,8 @@ static Plan token_plan(int64_t microbatch, int64_t batch, uint32_t shuffle) {
   job.data = DATA_TOKENS;
   build_jobs(&builder, job);
   uint32_t none = build_string(&builder, "");
-  build_inputs(&builder, (PlanInput){CONTEXT, DTYPE_I32, INPUT_TOKENS, none, none});
-  build_inputs(&builder, (PlanInput){CONTEXT, DTYPE_I32, INPUT_TARGETS, none, none});
+  build_inputs(&builder, (PlanInput){CONTEXT, DTYPE_I32, INPUT_TOKENS, none, none, 0, 0});
+  build_inputs(&builder, (PlanInput){CONTEXT, DTYPE_I32, INPUT_TARGETS, none, none, 0, 0});
   uint8_t bytes[TOKENS];
   for (int i = 0; i < TOKENS; i++)
     bytes[i] = (uint8_t)i;
@@ -174,8 +174,8 @@ static void check_table(const char *text, const char *reason) {
   build_jobs(&builder, job);
   uint32_t none = build_string(&builder, "");
   uint32_t x = build_string(&builder, "area,rooms"), y = build_string(&builder, "price");
-  build_inputs(&builder, (PlanInput){2, DTYPE_F32, INPUT_COLUMNS, none, x});
-  build_inputs(&builder, (PlanInput){1, DTYPE_F32, INPUT_COLUMNS, none, y});
+  build_inputs(&builder, (PlanInput){2, DTYPE_F32, INPUT_COLUMNS, none, x, 0, 0});
+  build_inputs(&builder, (PlanInput){1, DTYPE_F32, INPUT_COLUMNS, none, y, 0, 0});
   uint32_t file = build_string(&builder, make("t.csv", text, strlen(text)));
   build_files(&builder, (PlanFile){0, FORMAT_CSV, file});
   Plan plan = build_view(&builder);
@@ -195,6 +195,31 @@ static void check_table(const char *text, const char *reason) {
   samples_close(&samples);
 }
 
+/* A column of classes below 3. */
+static void check_ids(const char *text, const char *reason) {
+  build_free(&builder);
+  memset(&builder, 0, sizeof builder);
+  build_jobs(&builder, (PlanJob){.microbatch_samples = 1, .sample_tokens = 1, .data = DATA_TABLE});
+  uint32_t none = build_string(&builder, ""), kind = build_string(&builder, "kind");
+  build_inputs(&builder, (PlanInput){1, DTYPE_I32, INPUT_COLUMNS, none, kind, 3, 0});
+  uint32_t file = build_string(&builder, make("t.csv", text, strlen(text)));
+  build_files(&builder, (PlanFile){0, FORMAT_CSV, file});
+  Plan plan = build_view(&builder);
+  Samples samples;
+  Status status = {0};
+  bool opened = samples_open(&samples, &plan, false, &status);
+  CHECK(opened == (reason == NULL));
+  if (reason) {
+    CHECK_INT(status.code, STATUS_USER);
+    CHECK(strstr(status.text, reason) != NULL);
+    return;
+  }
+  int32_t slot[16] = {0};
+  CHECK(samples_fill(&samples, 0, 0, (uint8_t *)slot, &status) && slot[0] == 2);
+  CHECK(samples_fill(&samples, 1, 0, (uint8_t *)slot, &status) && slot[0] == -1);
+  samples_close(&samples);
+}
+
 int main(void) {
   (void)snprintf(folder, sizeof folder, "/tmp/lockstep_data_%d", (int)getpid());
   (void)mkdir(folder, 0777);
@@ -211,6 +236,12 @@ int main(void) {
     check_table("price,rooms,area\n1,nan,1\n", "t.csv:2:rooms: 'nan' is not a finite number");
     check_table("price,rooms,area\n", "the plan names no training data");
     check_table("", "t.csv:1: has no header line");
+  }
+  TEST("a column of ids holds whole numbers below their number") {
+    check_ids("kind\n2\n-1\n", NULL);
+    check_ids("kind\n2\n3\n", "t.csv:3:kind: '3' is no id: expected a whole number below 3");
+    check_ids("kind\n0.5\n", "t.csv:2:kind: '0.5' is no id");
+    check_ids("kind\n-1e30\n", "t.csv:2:kind: '-1e30' is no id");
   }
   build_free(&builder);
   char command[128];

@@ -118,11 +118,12 @@ static const KernelCase kernel_cases[] = {
     NORM("layernorm_backward", 0),
     NORM("rmsnorm", 1e-6),
     NORM("rmsnorm_backward", 0),
-    {"rope", {1, 1, 1, 2, 2, 2}, {10000, 1, 0, 0}, 0},
+    {"rope", {1, 1, 1, 2, 2, 2}, {10000, 1, 0, 0, 1}, 0},
     {"rope", {2, 7, 3, 6, 40, 18}, {10000, 1, 5, 8}, 0},
     {"rope", {2, 17, 4, 64, 300, 256}, {500000, -1, 0, 8}, 0},
     {"rope", {2, 17, 2, 16, 96, 96}, {10000, 1, 3, 100}, 1},
     {"rope", {1, 4, 1, 34, 34, 40}, {10000, 1, 4000, 4900}, 0},
+    {"rope", {2, 9, 2, 64, 128, 128}, {500000, 1, 4000, 9000, 8, 1, 4, 8192}, 0},
     ATTENTION("attention"),
     ATTENTION("attention_backward"),
     /* of members 1 and 3 of 4: the first 75 queries see no key */

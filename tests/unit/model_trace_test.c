@@ -70,12 +70,14 @@ static void check_presets(void) {
     int64_t parameters;
     int32_t block_nodes;
   } presets[] = {
-      {"gpt2-124m", 124439808, 11},    {"gpt2-355m", 354823168, 11},
-      {"gpt2-774m", 774030080, 11},    {"gpt2-1.5b", 1557611200, 11},
-      {"gpt3-175b", 174604259328, 11}, {"llama2-7b", 6738415616, 16},
-      {"llama2-70b", 68976648192, 16}, {"llama3-8b", 8030261248, 16},
-      {"llama3-70b", 70553706496, 16}, {"llama3-405b", 405853388800, 16},
-      {"llama3.2-1b", 1235814400, 16},
+      {"gpt2-124m", 124439808, 11},        {"gpt2-355m", 354823168, 11},
+      {"gpt2-774m", 774030080, 11},        {"gpt2-1.5b", 1557611200, 11},
+      {"gpt3-175b", 174604259328, 11},     {"llama2-7b", 6738415616, 16},
+      {"llama2-70b", 68976648192, 16},     {"llama3-8b", 8030261248, 16},
+      {"llama3-70b", 70553706496, 16},     {"llama3-405b", 405853388800, 16},
+      {"llama3.1-8b", 8030261248, 16},     {"llama3.1-70b", 70553706496, 16},
+      {"llama3.1-405b", 405853388800, 16}, {"llama3.2-1b", 1235814400, 16},
+      {"llama3.2-3b", 3212749824, 16},
   };
   TEST("every preset has the published number of parameters, and a block is traced once")
   for (size_t i = 0; i < sizeof presets / sizeof *presets; i++) {
@@ -200,6 +202,27 @@ static void check_mlp(void) {
   finish(&t);
 }
 
+/* attrs of compiler/ops/rope.c: base, sign, factor, low_freq, high_freq, original_positions */
+static void check_rope_scaling(void) {
+  static const struct {
+    const char *name;
+    double factor, positions;
+  } presets[] = {
+      {"llama2-7b", 1, 4096},       {"llama3-8b", 1, 8192},      {"llama3-70b", 1, 8192},
+      {"llama3.1-8b", 8, 131072},   {"llama3.1-70b", 8, 131072}, {"llama3-405b", 8, 131072},
+      {"llama3.1-405b", 8, 131072}, {"llama3.2-1b", 32, 131072}, {"llama3.2-3b", 32, 131072}};
+  TEST("presets scale their rotary positions as published")
+  for (size_t i = 0; i < sizeof presets / sizeof *presets; i++) {
+    Traced t = prepare(presets[i].name);
+    open_and_trace(&t, 1, 1024, true);
+    const Node *rope = node_at(t.g, "model.layers.*.rope");
+    CHECK(rope != NULL && rope->attrs[2] == presets[i].factor);
+    CHECK(rope->attrs[3] == 1 && rope->attrs[4] == 4 && rope->attrs[5] == 8192);
+    CHECK(model_size(t.model, "positions", 0) == presets[i].positions);
+    finish(&t);
+  }
+}
+
 static void check_time(void) {
   TEST("opening and tracing the largest preset takes milliseconds") {
     struct timespec from, to;
@@ -223,6 +246,7 @@ int main(void) {
   check_gpt2();
   check_dropout();
   check_mlp();
+  check_rope_scaling();
   check_time();
   CHECK_DONE();
 }

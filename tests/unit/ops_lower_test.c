@@ -173,7 +173,7 @@ static void test_part_positions(void) {
     Lowered straight = lower_node(b.g, OP_rope, z, NO_ID, z);
     CHECK_INT(positions.dims[0], 12);
     CHECK_INT(rope.dims[1], 12);
-    CHECK_INT(rope.attr_count, 4);
+    CHECK_INT(rope.attr_count, 8);
     CHECK(rope.attrs[0] == 10000 && rope.attrs[1] == 1);
     for (int64_t m = 0; m < 4; m++) {
       CHECK_INT(attr_of(&positions, 0, m, 0, 0), 6 * m);

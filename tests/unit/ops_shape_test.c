@@ -118,6 +118,8 @@ static void test_attention(void) {
     CHECK_TEXT(last_error(&b), "rope-shape");
     add_node(&b, OP_rope, "r", INPUTS(v.q), ATTRS(0));
     CHECK_TEXT(last_error(&b), "rope-base");
+    add_node(&b, OP_rope, "r", INPUTS(v.q), ATTRS(10000, 0, 8, 4, 1, 8192));
+    CHECK_TEXT(last_error(&b), "rope-scaling");
   }
   compile_free(b.c);
 }

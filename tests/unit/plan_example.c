@@ -500,8 +500,9 @@ static void write_job(Example *e) {
                  .loss = build_string(b, "mse"),
                  .precision = build_string(b, "fp32")};
   build_jobs(b, job);
-  build_inputs(b, (PlanInput){1, DTYPE_I32, INPUT_TOKENS, build_string(b, "ids"), none});
-  build_inputs(b, (PlanInput){WIDTH, DTYPE_F32, INPUT_TARGETS, build_string(b, "target"), none});
+  build_inputs(b, (PlanInput){1, DTYPE_I32, INPUT_TOKENS, build_string(b, "ids"), none, 0, 0});
+  build_inputs(b,
+               (PlanInput){WIDTH, DTYPE_F32, INPUT_TARGETS, build_string(b, "target"), none, 0, 0});
   build_axes(b, (PlanAxis){e->options.replicas, build_string(b, "dp")});
 }
 

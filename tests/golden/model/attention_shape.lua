@@ -20,8 +20,7 @@ return model {
 --     with the same last one, got [width] and [width]
 --     8 |     local b = attention(x, x, x)
 --       |               ^~~~~~~~~
--- attention_shape.lua:9:15: error[rope-shape]: rope: expected features [heads, head] with an even
---     head, got [heads, head]
+-- attention_shape.lua:9:15: error[rope-shape]: rope: pairs of numbers are turned, and head = 3 is odd
 --     9 |     local c = rope(q)
 --       |               ^~~~
 -- attention_shape.lua:10:15: error[no-seq]: rope: [batch, width] has no 'seq' to run along

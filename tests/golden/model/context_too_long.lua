@@ -3,4 +3,4 @@
 -- job.lua:2:11: error[context-too-long]: train.context: a sequence has 2048 positions, but
 --     'wpe.weight' has 1024 rows
 --         fix: context = 1024
---     ../../../specs/models/gpt2.lua:36:15: note: the table of positions is made here
+--     ../../../specs/models/gpt2.lua:37:15: note: the table of positions is made here

@@ -1,6 +1,5 @@
 -- job: model = llama3-8b, kv_heads = 7
 -- >>> expected
--- ../../../specs/models/llama.lua:11:13: error[heads-multiple]: attention: heads = 32 is not a
---     multiple of kv_heads = 7
---    11 |   local a = attention(rope(q, angle), rope(k, angle), v, { causal = true })
---       |             ^~~~~~~~~
+-- job.lua:2:11: error[heads-multiple]: attention: heads = 32 is not a multiple of kv_heads = 7
+--         fix: kv_heads = 4
+--     ../../../specs/models/llama.lua:14:13: note: attention is here

@@ -21,7 +21,8 @@ return model {
 -- keys.lua:4:3: error[not-a-model]: bias: expected true or false
 --     4 |   bias = 1, init = "xavier", foward = 3,
 --       |   ^~~~
--- keys.lua:4:13: error[not-a-model]: init: expected "kaiming_uniform" or e.g. { "normal", std = 0.02 }
+-- keys.lua:4:13: error[wrong-option]: init: it is one of normal, uniform, constant, kaiming_uniform,
+--     or e.g. { "normal", std = 0.02 }
 --     4 |   bias = 1, init = "xavier", foward = 3,
 --       |             ^~~~
 -- keys.lua:4:30: error[unknown-key]: foward: no such key; a model has sizes, axes, bias, init,

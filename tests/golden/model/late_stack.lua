@@ -14,7 +14,7 @@ return model {
 -- late_stack.lua:7:5: error[no-loss]: stack 's': nothing comes behind the loss
 --     7 |     stack("s", 2, h, function(x) return relu(x) end)
 --       |     ^~~~~
--- late_stack.lua:8:5: error[wrong-size]: stack: argument 2 is how many layers, 1 or more; got the
+-- late_stack.lua:8:5: error[wrong-size]: stack: argument 2 is how many layers, 1 to 1,000,000; got the
 --     number 0
 --     8 |     stack("t", 0, h, function(x) return relu(x) end)
 --       |     ^~~~~

@@ -41,6 +41,6 @@ return model {
 --    11 |     local g = weight("g", { "batch", "inputs" })
 --       |               ^~~~~~
 -- names.lua:12:15: error[not-a-name]: linear: argument 3 names dimensions, e.g. "width" or { "heads",
---     "head" }; got a table
+--     "head" }; got the table {}
 --    12 |     local h = linear("h", x, {})
 --       |               ^~~~~~

@@ -16,18 +16,18 @@ return model {
 -- options.lua:5:15: error[unknown-option]: linear: no option 'bais'; it has bias, init
 --     5 |     local a = linear("a", x, "inputs", { bais = true })
 --       |               ^~~~~~
---         fix: bias
+--         fix: bias = ...
 -- options.lua:6:15: error[wrong-option]: linear: bias is true or false; got the number 1
 --     6 |     local b = linear("b", x, "inputs", { bias = 1 })
 --       |               ^~~~~~
--- options.lua:7:15: error[wrong-option]: linear: init is "kaiming_uniform" or e.g. { "normal", std =
---     0.02 }; got a table
+-- options.lua:7:15: error[wrong-option]: linear: init: std is a number; got a table
 --     7 |     local c = linear("c", x, "inputs", { init = { "normal", std = "small" } })
 --       |               ^~~~~~
 -- options.lua:8:15: error[not-options]: layernorm: argument 3 holds options, { eps = ... }; got the
 --     number 1e-05
 --     8 |     local d = layernorm("d", x, 1e-5)
 --       |               ^~~~~~~~~
+--         fix: { eps = 1e-05 }
 -- options.lua:9:15: error[wrong-option]: layernorm: eps is above 0; got -1
 --     9 |     local e = layernorm("e", x, { eps = -1 })
 --       |               ^~~~~~~~~

@@ -1,5 +1,4 @@
 -- job: model = gpt2-124m, heads = 7
 -- >>> expected
--- ../../../specs/models/gpt2.lua:23:7: error[lua-error]: heads must divide width
---    23 |       assert(m.width % m.heads == 0, "heads must divide width")
---       |       ^~~~~~
+-- job.lua:2:11: error[wrong-size]: model.heads = 7: heads must divide width
+--     ../../../specs/models/gpt2.lua:23:7: note: this is what 'gpt2-124m' makes of it

@@ -3,6 +3,7 @@
 -- job.lua:2:11: error[unknown-size]: model.batch: no such size; the job says it in train
 --         fix: train = { microbatch = 3 }
 -- job.lua:2:11: error[unknown-size]: model.colour: no such size; the model has ffn, head, heads,
---     kv_heads, layers, positions, rope_base, tied, vocab, width
+--     kv_heads, layers, positions, rope_base, rope_factor, rope_high_freq, rope_low_freq,
+--     rope_original_positions, tied, vocab, width
 -- job.lua:2:11: error[unknown-size]: model.layer: no such size; did you mean 'layers'?
 --         fix: layers = 4

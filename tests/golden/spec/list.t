@@ -1,6 +1,6 @@
 -- RUN: list
 -- >>> exit 0
-  models          17 names
+  models          21 names
   clusters        5 names
   devices         6 names
   ops             19 names

@@ -8,14 +8,18 @@
   gpt2-355m       GPT-2 medium: 355 million parameters
   gpt2-774m       GPT-2 large: 774 million parameters
   gpt3-175b       GPT-3: 175 billion parameters
-  llama           Llama 2 and 3: RMSNorm before each half of a block, rotary
-                  positions, grouped-query attention, SwiGLU, no biases
+  llama           Llama 2, 3, 3.1 and 3.2: RMSNorm before each half of a block,
+                  rotary positions, grouped-query attention, SwiGLU, no biases
   llama2-70b      Llama 2 70B, grouped queries
   llama2-7b       Llama 2 7B
-  llama3-405b     Llama 3.1 405B
+  llama3-405b     Llama 3.1 405B, by its other name
   llama3-70b      Llama 3 70B
   llama3-8b       Llama 3 8B, as published first: 8,192 positions
+  llama3.1-405b   Llama 3.1 405B
+  llama3.1-70b    Llama 3.1 70B
+  llama3.1-8b     Llama 3.1 8B
   llama3.2-1b     Llama 3.2 1B, the head tied to the embedding
+  llama3.2-3b     Llama 3.2 3B, the head tied to the embedding
   megatron-1t     A GPT of 1 trillion parameters
   megatron-22b    A GPT of 22 billion parameters
   megatron-530b   A GPT of 530 billion parameters

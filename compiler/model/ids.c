@@ -1,0 +1,89 @@
+/* ids.c -- what ids stand for: the rows of a table, the classes of a loss. From this follows below
+ * what number the ids of each input must be, and that the loss compares with the right ones. */
+#include "compiler/model/trace.h"
+
+/* A smaller number of ids is the one that all uses of an input can take. */
+static void bound(GraphInput *input, int64_t ids) {
+  if (input->vocab == 0 || ids < input->vocab) input->vocab = ids;
+}
+
+static const char *list_features(Graph *g, ValueId v) {
+  DimList features = value_features_of(g, v);
+  return dims_text(g, &features);
+}
+
+/* The targets must not be seen before they are compared with. */
+static bool check_table(Trace *t, const Node *n) {
+  Graph *g = t->g;
+  const Value *table = graph_value(g, n->inputs[0]), *ids = graph_value(g, n->inputs[1]);
+  if (ids->kind != VALUE_INPUT) return true; /* positions */
+  GraphInput *input = &g->inputs.at[ids->input];
+  if (input->role == INPUT_TARGETS)
+    return error_at(g->compile, n->origin, "wrong-ids",
+                    "embedding: '%s' are what the model is to say; it cannot be told them",
+                    input->name);
+  bound(input, g->dims.at[table->dims[0]].size);
+  return true;
+}
+
+/* The first table that tokens are looked up in: NULL when there is none. */
+static const Node *token_table(const Graph *g) {
+  for (NodeId i = 0; i < g->nodes.count; i++) {
+    const Node *n = graph_node(g, i);
+    if (n->op != OP_embedding) continue;
+    const Value *ids = graph_value(g, n->inputs[1]);
+    if (ids->kind == VALUE_INPUT && g->inputs.at[ids->input].role == INPUT_TOKENS) return n;
+  }
+  return NULL;
+}
+
+/* Targets are tokens: a model that knows 256 of them has at least 256 classes. */
+static bool check_classes(Trace *t, const Node *loss, const Dim *classes) {
+  Graph *g = t->g;
+  const Node *look_up = token_table(g);
+  if (look_up == NULL) return true;
+  const Dim *rows = &g->dims.at[graph_value(g, look_up->inputs[0])->dims[0]];
+  if (classes->size >= rows->size) return true;
+  error_at(g->compile, loss->origin, "loss-shape",
+           "cross_entropy: targets are tokens, %lld of them (%s), but the logits %s have %lld "
+           "classes",
+           (long long)rows->size, rows->name, list_features(g, loss->inputs[0]),
+           (long long)classes->size);
+  fix_last(g->compile, "cross_entropy(linear(\"head\", x, \"%s\"), targets)", rows->name);
+  note_at(g->compile, look_up->origin, "tokens are looked up here");
+  return false;
+}
+
+static bool check_loss(Trace *t, const Node *n) {
+  Graph *g = t->g;
+  const Value *ids = graph_value(g, n->inputs[1]);
+  GraphInput *input = ids->kind == VALUE_INPUT ? &g->inputs.at[ids->input] : NULL;
+  if (input == NULL || input->role == INPUT_TOKENS) {
+    error_at(g->compile, n->origin, "wrong-ids",
+             input == NULL ? "cross_entropy: positions are counted, not learned; targets come from "
+                             "input(\"targets\", { \"batch\", \"seq\" }, \"ids\")"
+                           : "cross_entropy: these are the tokens that the model sees, not those "
+                             "that come next");
+    fix_last(g->compile, "input(\"targets\", { \"batch\", \"seq\" }, \"ids\")");
+    return false;
+  }
+  DimList features = value_features_of(g, n->inputs[0]);
+  const Dim *classes = &g->dims.at[features.at[0]];
+  if (input->role == INPUT_TARGETS && !check_classes(t, n, classes)) return false;
+  bound(input, classes->size);
+  return true;
+}
+
+bool trace_check_ids(Trace *t) {
+  Graph *g = t->g;
+  bool good = true;
+  for (RegionId r = 0; r < g->regions.count; r++) {
+    const NodeList *list = &g->regions.at[r].forward;
+    for (int32_t i = 0; i < list->count; i++) {
+      const Node *n = graph_node(g, list->at[i]);
+      if (n->op == OP_embedding) good = check_table(t, n) && good;
+      if (n->op == OP_cross_entropy) good = check_loss(t, n) && good;
+    }
+  }
+  return good;
+}

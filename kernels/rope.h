@@ -1,0 +1,37 @@
+/* rope.h -- how fast pair j of a head turns, in radians per position: base^(-2j/head), and what
+ * Llama 3.1 makes of it for contexts longer than those it was first trained on
+ * (arXiv:2407.21783; the formula is that of the published code): pairs that turn slowly, less than
+ * low_freq times in original_positions, turn `factor` times slower; those that turn more than
+ * high_freq times as before; between the two the speeds are mixed. factor 1: all as before. */
+#ifndef LOCKSTEP_KERNELS_ROPE_H
+#define LOCKSTEP_KERNELS_ROPE_H
+
+#include <math.h>
+
+#include "kernels/kernel.h"
+
+enum {
+  ROPE_BASE,
+  ROPE_SIGN,
+  ROPE_FIRST,
+  ROPE_SECOND,
+  ROPE_FACTOR,
+  ROPE_LOW_FREQ,
+  ROPE_HIGH_FREQ,
+  ROPE_ORIGINAL_POSITIONS
+};
+
+static inline double rope_frequency(const KernelArgs *args, int64_t j) {
+  static const double circle = 6.283185307179586;
+  const double *attr = args->attr;
+  double frequency = pow(attr[ROPE_BASE], -2.0 * (double)j / (double)args->dim[3]);
+  if (attr[ROPE_FACTOR] <= 1) return frequency;
+  double turns = attr[ROPE_ORIGINAL_POSITIONS] * frequency / circle;
+  double low = attr[ROPE_LOW_FREQ], high = attr[ROPE_HIGH_FREQ];
+  if (turns < low) return frequency / attr[ROPE_FACTOR];
+  if (turns > high) return frequency;
+  double share = (turns - low) / (high - low);
+  return frequency * (share + (1 - share) / attr[ROPE_FACTOR]);
+}
+
+#endif

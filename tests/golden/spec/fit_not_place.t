@@ -1,0 +1,17 @@
+return job {
+  model = { "llama", layers = 2, vocab = 256, ffn = 64, width = 128, heads = 4 },
+  data = "synthetic",
+  train = { batch = "8 sequences", microbatch = 2, context = 64, steps = 2 },
+  optimizer = { "adamw", lr = 1e-3 },
+  memory = { budget = "1MB" },
+  precision = "fp32",
+}
+-- >>> exit 1
+job.lua:6:23: error[does-not-fit]: a rank needs 21.8 MB, its budget is 1.00 MB (`lockstep explain`
+    shows the table)
+    6 |   memory = { budget = "1MB" },
+      |                       ^~~~~
+    note: with train.microbatch = 1       it needs 21.3 MB
+    note: with precision = "bf16"         it needs 21.5 MB
+    note: with precision.grad = "bf16"    it needs 21.0 MB
+    note: 20.0 MB a rank are missing even then: a smaller model, or a device with more memory

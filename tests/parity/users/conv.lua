@@ -1,0 +1,13 @@
+return model {
+  sizes = { width = 16, channels = 4, outputs = 1 },
+  forward = function(m)
+    local x, y = input("x", { "batch", "channels", "width" }), input("y", { "batch", "outputs" })
+    return mse(linear("last", conv1d("c", x, "channels", 3), "outputs"), y)
+  end,
+}
+-- >>> expected
+-- conv.lua:5:31: error[unknown-name]: nothing is named 'conv1d' here;
+--     a word that is meant as text stands in quotes
+--     5 |     return mse(linear("last", conv1d("c", x, "channels", 3), "outputs"), y)
+--       |                               ^~~~~~
+--         fix: "conv1d"

@@ -1,0 +1,10 @@
+return model {
+  sizes = { inputs = 4, outputs = 1, width = 16 },
+  forward = function(m)
+    local x, y = input("x", { "batch", "inputs" }), input("y", { "batch", "outputs" })
+    local h = linear("first", x, "width")
+    return mse(linear("last", h * h * h, "outputs"), y)
+  end,
+}
+-- >>> expected
+-- pp 2: stages: a model of 1 pieces (its layers and ends) cannot be cut into 2 stages

@@ -1,0 +1,15 @@
+return model {
+  sizes = { layers = 2, width = 16, heads = 4, head = 4, vocab = 64 },
+  forward = function(m)
+    local tokens = input("tokens", { "batch", "seq" }, "ids")
+    local targets = input("targets", { "batch", "seq" }, "ids")
+    local x = embedding("wte", tokens, { "vocab", "width" })
+    x = stack("h", m.layers, x, function(x)
+      local q = linear("q", x, { "heads", "head" })
+      local a = attention(rope(q), rope(linear("k", x, { "heads", "head" })), linear("v", x, { "heads", "head" }), { causal = true })
+      return x + linear("o", a * linear("g", x, "heads") - q, "width")
+    end)
+    return cross_entropy(linear("head", x, "vocab"), targets)
+  end,
+}
+-- >>> expected

@@ -1,0 +1,13 @@
+return model {
+  sizes = { inputs = 4, outputs = 2, width = 16, ffn = 32, layers = 2 },
+  bias = true,
+  forward = function(m)
+    local x, y = input("x", { "batch", "inputs" }), input("y", { "batch", "outputs" })
+    local h = linear("first", x, "width")
+    h = stack("blocks", m.layers, h, function(h)
+      return h + linear("down", silu(linear("gate", h, "ffn")) * linear("up", h, "ffn"), "width")
+    end)
+    return mse(linear("last", h, "outputs"), y)
+  end,
+}
+-- >>> expected

@@ -1,0 +1,15 @@
+return model {
+  sizes = { layers = 2, width = 16, ffn = 32, vocab = 64 },
+  bias = true,
+  forward = function(m)
+    local tokens = input("tokens", { "batch", "seq" }, "ids")
+    local targets = input("targets", { "batch", "seq" }, "ids")
+    local x = embedding("wte", tokens, { "vocab", "width" })
+    x = stack("h", m.layers, x, function(x)
+      local r = linear("up", rmsnorm("n", x), "ffn")
+      return x + linear("down", relu(r) * relu(r), "width")
+    end)
+    return cross_entropy(linear("head", x, "vocab"), targets)
+  end,
+}
+-- >>> expected

@@ -1,0 +1,15 @@
+return model {
+  sizes = { layers = 2, width = 16, ffn = 32, vocab = 64 },
+  forward = function(m)
+    local tokens = input("tokens", { "batch", "seq" }, "ids")
+    local targets = input("targets", { "batch", "seq" }, "ids")
+    local x = embedding("wte", tokens, { "vocab", "width" })
+    x = stack("h", m.layers, x, function(x)
+      return x + linear("down", gelu(linear("mid", gelu(linear("up", x, "ffn")), "ffn")), "width")
+    end)
+    return cross_entropy(linear("head", x, "vocab"), targets)
+  end,
+}
+-- >>> expected
+-- tp 2: degrees: parallel.tp = 2 cuts 'ffn', and parameter 'h.*.mid.weight' has it on both sides
+-- tp 2, whole norms: degrees: parallel.tp = 2 cuts 'ffn', and parameter 'h.*.mid.weight' has it on both sides

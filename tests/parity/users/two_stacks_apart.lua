@@ -1,0 +1,13 @@
+return model {
+  sizes = { layers = 2, width = 16, inner = 8, ffn = 32, vocab = 64 },
+  forward = function(m)
+    local tokens = input("tokens", { "batch", "seq" }, "ids")
+    local targets = input("targets", { "batch", "seq" }, "ids")
+    local x = embedding("wte", tokens, { "vocab", "width" })
+    x = stack("a", m.layers, x, function(x) return x + linear("down", gelu(linear("up", x, "ffn")), "width") end)
+    x = linear("narrow", x, "inner")
+    x = stack("b", m.layers, x, function(x) return x + linear("down", gelu(linear("up", x, "ffn")), "inner") end)
+    return cross_entropy(linear("head", x, "vocab"), targets)
+  end,
+}
+-- >>> expected

@@ -1,0 +1,10 @@
+return model {
+  sizes = { inputs = 4, outputs = 1, width = 16 },
+  forward = function(m)
+    local x, y = input("x", { "batch", "inputs" }), input("y", { "batch", "outputs" })
+    local w = weight("w", { "width", "inputs" })
+    return mse(linear("last", linear(w, relu(linear(w, x))), "outputs"), y)
+  end,
+}
+-- >>> expected
+-- pp 2: stages: a model of 1 pieces (its layers and ends) cannot be cut into 2 stages
