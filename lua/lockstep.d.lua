@@ -23,7 +23,7 @@
 ---@field steps? integer|string length of the run. Default: required
 ---@field seed? integer|string of initial weights, dropout and data order; never the rank number. Default: 1337
 ---@field validate_every? integer|string validation cadence; derived: 250 when data.valid is given. Default: derived
----@field validate_steps? integer|string micro-batches per validation and replica. Default: 20
+---@field validate_steps? integer|string how much a validation reads, always the same samples whatever the degrees; derived: all of data.valid, at most its first 2^20 tokens (of a table, rows). Default: derived
 
 ---@class (exact) lockstep.optimizer
 ---@field [1]? "adamw"|"sgd" the update
@@ -40,7 +40,7 @@
 ---@field warmup? integer|string linear from warmup_floor to lr. Default: 0
 ---@field warmup_floor? number where warm-up starts, as a fraction of lr. Default: 0
 ---@field floor? number where decay ends, as a fraction of lr: 0.1 is a tenth of it. Default: 0
----@field over? integer|string length of the decay, warm-up included; derived: train.steps. Default: derived
+---@field over? integer|string length of the decay, warm-up included: with P = max(warmup, 1), step s from P on has the share 1 - p (linear) or (1 + cos(pi p)) / 2 (cosine) of lr, p = (s - P) / (over - P + 1), so the last step still trains; derived: train.steps. Default: derived
 
 ---@class (exact) lockstep.precision
 ---@field [1]? "fp32"|"bf16" one word sets the row; keys change one cell

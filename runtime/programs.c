@@ -77,6 +77,9 @@ bool programs_check(const Plan *plan, const Mesh *mesh, Status *status) {
                        "plan: %lld loads of %lld samples on %d replicas are not a batch of %lld",
                        (long long)loads[0], (long long)job->microbatch_samples, replicas,
                        (long long)job->batch_samples);
+  if (loads[1] > 1) /* the control block says how much of one micro-batch is padding */
+    return status_fail(status, STATUS_OURS, "plan: eval_step loads %lld micro-batches, at most 1",
+                       (long long)loads[1]);
   if (job->prefetch_batches < 1)
     return status_fail(status, STATUS_OURS, "plan: no room to stage a micro-batch");
   return true;

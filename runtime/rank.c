@@ -56,7 +56,6 @@ static bool start_data(Rank *rank, Status *status) {
   Run *run = rank->run;
   if (rank->job->sample_bytes < samples_input_offset(rank->plan, rank->plan->inputs_count))
     return status_fail(status, STATUS_OURS, "plan: staged micro-batches are too small");
-  int64_t eval_loads = programs_loads(rank->plan, PROGRAM_EVAL_STEP);
   rank->stage_setup = (StageSetup){
       .plan = rank->plan,
       .train = &run->train,
@@ -68,7 +67,7 @@ static bool start_data(Rank *rank, Status *status) {
       .last_step = run->last_step,
       .samples_before = run->samples_before,
       .train_loads = rank->job->accumulation,
-      .valid_loads = run->valid.count > 0 ? eval_loads * rank->job->validate_batches : 0,
+      .valid_loads = rank->eval ? samples_passes(&run->valid, mesh_replicas(&run->mesh)) : 0,
   };
   if (programs_count_loads(rank->plan, rank->train) == 0) return true;
   rank->stage = stage_start(&rank->stage_setup, status);
@@ -140,6 +139,7 @@ static void set_control(Rank *rank, int64_t step) {
       .step = step,
       .seed = rank->job->seed,
       .samples_before = rank->samples,
+      .microbatch_samples = rank->job->microbatch_samples,
   };
 }
 
@@ -248,10 +248,14 @@ static bool check_finite(const Rank *rank, int64_t step, Status *status) {
       rank->saved_step > 0 ? rank->saved_path : "");
 }
 
+/* The same samples whatever the degrees: what fills up the last pass does not count. */
 static bool validate(Rank *rank, int64_t step, Status *status) {
   double loss = 0.0, count = 0.0;
   Control before = *rank->replay.control;
-  for (int64_t batch = 0; batch < rank->job->validate_batches; batch++) {
+  const StageSetup *data = &rank->stage_setup;
+  for (int64_t pass = 0; pass < data->valid_loads; pass++) {
+    rank->replay.control->padded_samples =
+        samples_padded(data->valid, data->replicas, data->replica, pass);
     memset(rank->replay.control->reduce, 0, sizeof before.reduce);
     if (!replay_run(&rank->replay, rank->eval, status)) return false;
     loss += rank->replay.control->reduce[REDUCE_LOSS];

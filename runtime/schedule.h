@@ -4,9 +4,17 @@
 
 #include "runtime/plan/plan.h"
 
-/* `step` is 1 in the first step. Warm-up reaches lr in step warmup_steps, rising linearly from
- * lr_warmup_floor * lr at step 0; decay reaches lr_floor * lr in step decay_steps (counted from the
- * start of the run) and stays there. */
+/* `step` s is 1 in the first step. With W = warmup_steps, D = decay_steps and P = max(W, 1), the
+ * step that trains at lr:
+ *
+ *   s < P        lr (w + (1 - w) s / W)              w = lr_warmup_floor
+ *   P <= s <= D  lr (f + (1 - f) left(p))            f = lr_floor, p = (s - P) / (D - P + 1)
+ *   s > D        lr f
+ *
+ * left(p) is 1 - p for linear and (1 + cos(pi p)) / 2 for cosine; constant stays at lr. Step D is
+ * above the floor, so the last step of a run still trains: the floor is reached by step D + 1.
+ * Without warm-up these are PyTorch's CosineAnnealingLR(T_max = D) and LinearLR. With warm-up they
+ * are Hugging Face's of D + 1 steps without their first one, whose rate is 0. */
 double schedule_lr(const PlanJob *job, int64_t step);
 
 #endif

@@ -97,7 +97,7 @@ static void emit_job(Tables *t, const Draft *d, int64_t parameters) {
       .warmup_steps = job->schedule.warmup,
       .decay_steps = d->job->set[FIELD_schedule_over] ? job->schedule.over : derived->steps,
       .validate_every = d->eval != NULL ? derived->validate_every : 0,
-      .validate_batches = job->train.validate_steps,
+      .validate_samples = d->eval != NULL ? derived->validate_samples : 0,
       .log_every = job->log.every,
       .checkpoint_every_steps = by_steps ? (int64_t)job->checkpoint.every.value : 0,
       .checkpoint_every_s = by_steps ? 0 : (int64_t)job->checkpoint.every.value,

@@ -190,22 +190,59 @@ static bool derive_schedule(Deriving *d) {
   return false;
 }
 
+static bool refuse_validation(Deriving *d, int32_t field) {
+  const char *key = spec_fields[field].key;
+  error_at(d->c, field_place(d->job, field), "conflict", "train.%s needs data.valid", key);
+  fix_last(d->c, "remove %s", key);
+  return false;
+}
+
+static int64_t samples_of_valid(const Deriving *d) {
+  if (d->is_table) return d->job->valid_tokens;
+  int64_t tokens = d->out->sample_tokens, targets = d->job->valid_tokens - 1;
+  return targets > 0 ? (targets + tokens - 1) / tokens : 0;
+}
+
+/* A function of data, context and batch: what a validation measures is the same at any degrees. */
+static void derive_validate_steps(Deriving *d) {
+  enum { TOKENS_MOST = 1 << 20 };
+  Job *job = d->job;
+  int64_t batch = d->out->batch_samples, *steps = &job->train.validate_steps;
+  if (field_is_said(job, FIELD_train_validate_steps)) {
+    if (__builtin_mul_overflow(*steps, batch, &d->out->validate_samples))
+      d->out->validate_samples = INT64_MAX;
+    return;
+  }
+  int64_t most = TOKENS_MOST / d->out->sample_tokens, have = samples_of_valid(d);
+  if (most == 0) most = 1;
+  d->out->validate_samples = most;
+  bool is_whole = have > 0 && have <= most;
+  *steps = ((is_whole ? have : most) + batch - 1) / batch;
+  field_derive(job, FIELD_train_validate_steps,
+               arena_printf(d->c->arena, "%s of data.valid: %s %s",
+                            is_whole   ? "all"
+                            : have > 0 ? "the beginning"
+                                       : "at most the beginning",
+                            format_count(d->c->arena, is_whole ? have : most),
+                            d->is_table ? "rows" : "sequences"));
+}
+
 static bool derive_validation(Deriving *d) {
   Job *job = d->job;
-  bool is_said = field_is_said(job, FIELD_train_validate_every);
   bool has_valid = job->set[FIELD_data_valid];
-  if (is_said && !has_valid) {
-    error_at(d->c, field_place(job, FIELD_train_validate_every), "conflict",
-             "train.validate_every needs data.valid");
-    fix_last(d->c, "remove validate_every");
-    return false;
-  }
-  if (!is_said) {
+  static const int32_t fields[] = {FIELD_train_validate_every, FIELD_train_validate_steps};
+  for (size_t i = 0; i < sizeof fields / sizeof *fields && !has_valid; i++)
+    if (field_is_said(job, fields[i])) return refuse_validation(d, fields[i]);
+  if (!field_is_said(job, FIELD_train_validate_every)) {
     job->train.validate_every = has_valid ? 250 : 0;
     field_derive(job, FIELD_train_validate_every,
                  has_valid ? "data.valid is given: 250" : "no data.valid");
   }
   d->out->validate_every = job->train.validate_every;
+  if (has_valid)
+    derive_validate_steps(d);
+  else
+    field_derive(job, FIELD_train_validate_steps, "no data.valid");
   return true;
 }
 

@@ -194,6 +194,7 @@ typedef struct Derived {
   int64_t batch_samples, sample_tokens; /* sample_tokens 1 for tables */
   int64_t steps;
   int64_t validate_every;
+  int64_t validate_samples; /* a validation reads so many, or all there are */
 } Derived;
 /* Sizes of the model that the arithmetic of degrees asks for; 0: it has none of the name. */
 typedef struct ModelFacts {

@@ -109,7 +109,9 @@ typedef struct KernelNumber {
   S(clip_scale, clip_scale)                                                                        \
   S(step, step)                                                                                    \
   S(seed, seed)                                                                                    \
-  S(samples_before, samples_before)
+  S(samples_before, samples_before)                                                                \
+  S(microbatch_samples, microbatch_samples)                                                        \
+  S(padded_samples, padded_samples)
 
 typedef enum ControlSlot {
 #define CONTROL_SLOT(name, field) CONTROL_##name,

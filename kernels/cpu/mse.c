@@ -5,6 +5,7 @@
 enum { BLOCK = 4096, TASK_BLOCKS = 4 };
 
 typedef struct Mse {
+  int64_t n; /* elements that count */
   void *d_y; /* or NULL */
   bool d_y_bf16;
   double *block_sum;
@@ -29,7 +30,7 @@ static void mse_blocks(const KernelArgs *args, const void *context, int64_t firs
 }
 
 static void mse(const KernelArgs *args, const Mse *t) {
-  int64_t n = args->dim[0];
+  int64_t n = t->n;
   double *loss = (double *)args->operand[2], sum = 0;
   cpu_ranges(args, n, TASK_BLOCKS * BLOCK, mse_blocks, t);
   for (int64_t i = 0; i * BLOCK < n; i++)
@@ -40,14 +41,16 @@ static void mse(const KernelArgs *args, const Mse *t) {
 
 void CPU(mse)(const KernelArgs *args) {
   if (cpu_floats(args, 2, 0))
-    mse(args, &(Mse){.block_sum = (double *)args->operand[3]});
+    mse(args, &(Mse){.n = control_counted(args->control, args->dim[0]),
+                     .block_sum = (double *)args->operand[3]});
   else
     reference_mse(args);
 }
 
 void CPU(mse_train)(const KernelArgs *args) {
   if (cpu_floats(args, 4, 1u << 2))
-    mse(args, &(Mse){.d_y = args->operand[3],
+    mse(args, &(Mse){.n = args->dim[0],
+                     .d_y = args->operand[3],
                      .d_y_bf16 = args->dtype[3] == DTYPE_BF16,
                      .block_sum = (double *)args->operand[4],
                      .twice_scale = (float)(2 * args->attr[0])});

@@ -3,10 +3,9 @@
 
 enum { BLOCK = 4096 };
 
-static void mse(const KernelArgs *args, const Tensor *d_y, double *block_sum) {
+static void mse(const KernelArgs *args, int64_t n, const Tensor *d_y, double *block_sum) {
   Tensor y = tensor(args, 0), target = tensor(args, 1);
   double *loss = args->operand[2], sum = 0;
-  int64_t n = args->dim[0];
   for (int64_t first = 0; first < n; first += BLOCK) {
     double block = 0;
     for (int64_t i = first; i < n && i < first + BLOCK; i++) {
@@ -23,10 +22,10 @@ static void mse(const KernelArgs *args, const Tensor *d_y, double *block_sum) {
 }
 
 void reference_mse(const KernelArgs *args) {
-  mse(args, NULL, args->operand[3]);
+  mse(args, control_counted(args->control, args->dim[0]), NULL, args->operand[3]);
 }
 
 void reference_mse_train(const KernelArgs *args) {
   Tensor d_y = tensor(args, 3);
-  mse(args, &d_y, args->operand[4]);
+  mse(args, args->dim[0], &d_y, args->operand[4]);
 }

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "kernels/bf16.h"
 #include "kernels/philox.h"
@@ -18,6 +19,13 @@ enum {
 
 /* Keys of the streams that data draw from, apart from those of model tensors. */
 static const uint64_t epoch_key = 0x65706f6368, synthetic_key = 0x73796e7468;
+
+/* The last window of validation may be short: targets behind the end have no weight in the
+ * cross-entropy, and only there. */
+static bool has_short(const Samples *samples) {
+  const Plan *plan = samples->plan;
+  return samples->valid && strcmp(plan_string(plan, plan->jobs[0].loss), "cross_entropy") == 0;
+}
 
 static bool open_tokens(Samples *samples, const Plan *plan, Status *status) {
   samples->file = calloc(plan->files_count + 1, sizeof *samples->file);
@@ -34,8 +42,8 @@ static bool open_tokens(Samples *samples, const Plan *plan, Status *status) {
     samples->tokens += file->tokens.count;
   }
   int64_t context = plan->jobs[0].sample_tokens, targets = samples->tokens - 1;
-  samples->count = samples->valid ? (targets + context - 1) / context : targets / context;
-  if (samples->tokens == 0 && samples->valid) samples->count = 0;
+  samples->count = has_short(samples) ? (targets + context - 1) / context : targets / context;
+  if (samples->tokens == 0) samples->count = 0;
   if (samples->tokens > 0 && samples->count == 0)
     return status_fail(status, STATUS_USER,
                        "%s: %" PRId64 " tokens are too few for a context of %" PRId64 " and one",
@@ -79,6 +87,7 @@ bool samples_open(Samples *samples, const Plan *plan, bool valid, Status *status
     samples->count = INT64_MAX;
   if (good && !valid && samples->count == 0)
     good = status_fail(status, STATUS_USER, "the plan names no training data");
+  if (valid && samples->count > job->validate_samples) samples->count = job->validate_samples;
   if (!good) samples_close(samples);
   return good;
 }
@@ -149,8 +158,8 @@ static bool fill_tokens(const Samples *samples, const PlanInput *input, int64_t 
                         int32_t *out, Status *status) {
   int64_t context = samples->plan->jobs[0].sample_tokens;
   int64_t shift = input->role == INPUT_TARGETS ? 1 : 0;
-  int64_t first = number > INT64_MAX / context - 1 ? samples->tokens : number * context + shift;
-  if (!read_tokens(samples, first, input->sample_elements, out, status)) return false;
+  if (!read_tokens(samples, number * context + shift, input->sample_elements, out, status))
+    return false;
   for (int64_t i = 0; shift == 0 && i < input->sample_elements; i++)
     if (out[i] < 0) out[i] = 0;
   return true;
@@ -171,7 +180,7 @@ static void fill_table(const Samples *samples, uint32_t input, int64_t number, u
   for (uint32_t i = 0; i < input; i++)
     column += samples->plan->inputs[i].sample_elements;
   const Table *table = &samples->table;
-  const float *row = table->values + number % table->rows * table->columns + column;
+  const float *row = table->values + number * table->columns + column;
   const PlanInput *what = &samples->plan->inputs[input];
   for (int64_t i = 0; i < what->sample_elements; i++)
     put_number(what, out, i, (double)row[i]);
@@ -198,6 +207,12 @@ static void fill_synthetic(const Samples *samples, uint32_t input, int64_t numbe
   }
 }
 
+static void fill_padding(const PlanInput *input, uint8_t *out) {
+  memset(out, 0, (size_t)(input->sample_elements * dtype_bytes((DType)input->dtype)));
+  for (int64_t i = 0; input->role == INPUT_TARGETS && i < input->sample_elements; i++)
+    ((int32_t *)(void *)out)[i] = -1;
+}
+
 bool samples_fill(const Samples *samples, int64_t number, int64_t row, uint8_t *slot,
                   Status *status) {
   const Plan *plan = samples->plan;
@@ -205,7 +220,9 @@ bool samples_fill(const Samples *samples, int64_t number, int64_t row, uint8_t *
     const PlanInput *input = &plan->inputs[i];
     int64_t row_bytes = input->sample_elements * dtype_bytes((DType)input->dtype);
     uint8_t *out = slot + samples_input_offset(plan, i) + row * row_bytes;
-    if (plan->jobs[0].data == DATA_SYNTHETIC)
+    if (number >= samples->count)
+      fill_padding(input, out);
+    else if (plan->jobs[0].data == DATA_SYNTHETIC)
       fill_synthetic(samples, i, number, out);
     else if (plan->jobs[0].data == DATA_TABLE)
       fill_table(samples, i, number, out);
@@ -213,6 +230,18 @@ bool samples_fill(const Samples *samples, int64_t number, int64_t row, uint8_t *
       return false;
   }
   return true;
+}
+
+int64_t samples_passes(const Samples *samples, int32_t replicas) {
+  int64_t pass = replicas * samples->plan->jobs[0].microbatch_samples;
+  return samples->count / pass + (samples->count % pass != 0);
+}
+
+int64_t samples_padded(const Samples *samples, int32_t replicas, int32_t replica, int64_t pass) {
+  int64_t rows = samples->plan->jobs[0].microbatch_samples;
+  int64_t left = samples->count - (pass * replicas + replica) * rows;
+  if (left < 0) return rows;
+  return left < rows ? rows - left : 0;
 }
 
 double samples_unigram_entropy(const Samples *samples) {

@@ -29,8 +29,9 @@ typedef struct Samples {
   Table table;
 } Samples;
 
-/* Training samples are whole windows of context + 1 tokens that overlap by one; validation also has
- * the last, short one. Opening validation of a plan without such files succeeds with count 0. */
+/* Training samples are whole windows of context + 1 tokens that overlap by one; validation of a
+ * cross-entropy also has the last, short one, and at most validate_samples in all. Opening
+ * validation of a plan without such files succeeds with count 0. */
 bool samples_open(Samples *samples, const Plan *plan, bool valid, Status *status);
 void samples_close(Samples *samples);
 
@@ -46,10 +47,15 @@ uint64_t samples_input_offset(const Plan *plan, uint32_t input);
 uint64_t samples_identity(const Samples *samples);
 
 /* Writes sample `number` into row `row` of the staged micro-batch. Numbers past the end are
- * padding: tokens 0, targets -1; tables start again. An id that is not below the vocabulary is an
+ * padding: tokens 0, targets -1, columns 0. An id that is not below the vocabulary is an
  * error with file and position. */
 bool samples_fill(const Samples *samples, int64_t number, int64_t row, uint8_t *slot,
                   Status *status);
+
+/* How many passes, a micro-batch of every replica each, read all samples once, the last pass
+ * padded; and how many samples of the micro-batch that `replica` has in a pass are padding. */
+int64_t samples_passes(const Samples *samples, int32_t replicas);
+int64_t samples_padded(const Samples *samples, int32_t replicas, int32_t replica, int64_t pass);
 
 /* Entropy in nats of the training tokens' own frequencies: what a model that ignores context can
  * reach. 0 when the data are not tokens or the vocabulary is large. Long files are read in parts.

@@ -21,7 +21,7 @@ typedef struct StageSetup {
   int64_t last_step;
   int64_t samples_before; /* consumed before first_step */
   int64_t train_loads;    /* of one rank in a step */
-  int64_t valid_loads;    /* of one rank in a validation; 0: never validates */
+  int64_t valid_loads;    /* of one rank in a validation: one a pass; 0: never validates */
 } StageSetup;
 
 /* Whether the run validates after `step`: every validate_every steps and after the last. */

@@ -26,6 +26,16 @@ typedef struct Control {
   int64_t step;           /* 1 in the first step: Adam's t */
   uint64_t seed;          /* of the job */
   int64_t samples_before; /* sequences consumed before this step */
+  int64_t microbatch_samples;
+  int64_t padded_samples; /* the last so many of this micro-batch do not count: 0 in training */
 } Control;
+
+/* Of `elements` of a micro-batch, sample by sample, those that count; the rest is padding at the
+ * end. */
+static inline int64_t control_counted(const Control *control, int64_t elements) {
+  if (control->padded_samples == 0) return elements;
+  return elements / control->microbatch_samples *
+         (control->microbatch_samples - control->padded_samples);
+}
 
 #endif

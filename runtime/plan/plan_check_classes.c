@@ -75,7 +75,7 @@ static bool check_counts(const PlanJob *job, char *why) {
     const char *name;
     int64_t value, least;
   } counts[] = {
-      {"steps", job->steps, 0},
+      {"steps", job->steps, 1},
       {"batch_samples", job->batch_samples, 1},
       {"microbatch_samples", job->microbatch_samples, 1},
       {"accumulation", job->accumulation, 1},
@@ -85,7 +85,7 @@ static bool check_counts(const PlanJob *job, char *why) {
       {"warmup_steps", job->warmup_steps, 0},
       {"decay_steps", job->decay_steps, 0},
       {"validate_every", job->validate_every, 0},
-      {"validate_batches", job->validate_batches, 0},
+      {"validate_samples", job->validate_samples, 0},
       {"log_every", job->log_every, 0},
       {"checkpoint_every_steps", job->checkpoint_every_steps, 0},
       {"checkpoint_every_s", job->checkpoint_every_s, 0},

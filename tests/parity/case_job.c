@@ -1,6 +1,6 @@
 #include "tests/parity/case_job.h"
 
-enum { VALID_BATCHES = 2 }; /* of each replica */
+enum { VALID_BATCHES = 2 };
 
 /* Numbers of a case: sequences in a batch do not depend on how it is divided. */
 static int64_t batch_sequences(const Case *c) {
@@ -98,16 +98,14 @@ static void write_optimizer(FILE *out, const Case *c, double lr) {
           sgd ? "" : ", eps = 1e-5");
 }
 
-/* The same samples in all: micro-batches are counted per replica. */
 static void write_train(FILE *out, const Case *c, const CaseJob *job) {
   bool validates = case_is(c, FACTOR_VALID, "on");
-  int64_t batches = VALID_BATCHES * (job->alone ? case_number(c, FACTOR_DP) : 1);
   fprintf(out, "  data = { \"tokens\", train = \"%s\", format = \"u8\"", job->tokens);
   if (validates) fprintf(out, ", valid = \"%s\"", job->valid);
   fprintf(out, " },\n  train = { batch = \"%lld sequences\", microbatch = %lld, context = %d, ",
           (long long)batch_sequences(c), (long long)case_number(c, FACTOR_MICROBATCH),
           CASE_CONTEXT);
-  if (validates) fprintf(out, "validate_every = 1000, validate_steps = %lld, ", (long long)batches);
+  if (validates) fprintf(out, "validate_every = 1000, validate_steps = %d, ", VALID_BATCHES);
   fprintf(out, "steps = %lld },\n", (long long)job->steps);
 }
 

@@ -60,7 +60,7 @@ static bool start_data(Member *m, Status *status) {
       .first_step = 1,
       .last_step = fleet->steps,
       .train_loads = job->accumulation,
-      .valid_loads = programs_loads(fleet->plan, PROGRAM_EVAL_STEP) * job->validate_batches,
+      .valid_loads = samples_passes(&fleet->valid, mesh_replicas(&fleet->mesh)),
   };
   m->stage = stage_start(&setup, status);
   m->replay.setup.load_context = m->stage;
@@ -104,6 +104,7 @@ static void set_control(const Member *m, int64_t step) {
       .step = step,
       .seed = job->seed,
       .samples_before = step > 0 ? (step - 1) * job->batch_samples : 0,
+      .microbatch_samples = job->microbatch_samples,
   };
 }
 
@@ -153,7 +154,11 @@ static bool let_look(const Member *m, int64_t step, Status *status) {
 static bool validate(const Member *m, Replay *replay, Status *status) {
   const PlanProgram *eval = replay_program(replay, PROGRAM_EVAL_STEP);
   double loss = 0, count = 0;
-  for (int64_t i = 0; eval && i < m->fleet->plan->jobs[0].validate_batches; i++) {
+  int32_t replicas = mesh_replicas(&m->fleet->mesh),
+          replica = mesh_replica(&m->fleet->mesh, m->rank);
+  const Samples *valid = &m->fleet->valid;
+  for (int64_t pass = 0; eval && pass < samples_passes(valid, replicas); pass++) {
+    replay->control->padded_samples = samples_padded(valid, replicas, replica, pass);
     memset(replay->control->reduce, 0, sizeof replay->control->reduce);
     if (!replay_run(replay, eval, status)) return false;
     loss += replay->control->reduce[REDUCE_LOSS];

@@ -33,6 +33,8 @@ static Plan token_plan(int64_t microbatch, int64_t batch, uint32_t shuffle) {
   job.shuffle = shuffle;
   job.prefetch_batches = 2;
   job.data = DATA_TOKENS;
+  job.loss = build_string(&builder, "cross_entropy");
+  job.validate_samples = 100;
   build_jobs(&builder, job);
   uint32_t none = build_string(&builder, "");
   build_inputs(&builder, (PlanInput){CONTEXT, DTYPE_I32, INPUT_TOKENS, none, none, 0, 0});
@@ -93,6 +95,24 @@ static void test_windows(void) {
     CHECK(slot[16] == 9 && slot[17] == -1 && slot[19] == -1);
     CHECK(samples_fill(&samples, INT64_MAX / 2, 0, (uint8_t *)slot, &status));
     CHECK(slot[0] == 0 && slot[16] == -1);
+    samples_close(&samples);
+  }
+  TEST("validation has no more samples than the plan says; the rest is padding") {
+    builder.jobs[0].validate_samples = 2;
+    CHECK(samples_open(&samples, &plan, true, &status));
+    CHECK_INT(samples.count, 2);
+    CHECK(samples_fill(&samples, 1, 0, (uint8_t *)slot, &status));
+    CHECK(slot[0] == 4 && slot[16] == 5 && slot[19] == 8);
+    CHECK(samples_fill(&samples, 2, 0, (uint8_t *)slot, &status));
+    CHECK(slot[0] == 0 && slot[16] == -1);
+    samples_close(&samples);
+  }
+  TEST("another loss than the cross-entropy has no weights: its last short window is left out") {
+    builder.jobs[0].validate_samples = 100;
+    builder.jobs[0].loss = build_string(&builder, "mse");
+    plan = build_view(&builder);
+    CHECK(samples_open(&samples, &plan, true, &status));
+    CHECK_INT(samples.count, 2);
     samples_close(&samples);
   }
   TEST("an id beyond the vocabulary is named with its place") {
@@ -167,6 +187,27 @@ static void test_stage(void) {
   }
 }
 
+/* Every sample once, in any number of replicas and rows; what is over is padding. */
+static void check_passes(int64_t count, int32_t replicas, int64_t rows) {
+  Plan plan = token_plan(rows, rows * replicas, 0);
+  Samples samples = {.plan = &plan, .valid = true, .count = count};
+  int64_t passes = samples_passes(&samples, replicas), counted = 0;
+  for (int64_t pass = 0; pass < passes; pass++)
+    for (int32_t replica = 0; replica < replicas; replica++)
+      counted += rows - samples_padded(&samples, replicas, replica, pass);
+  CHECK_INT(counted, count);
+  CHECK(passes * replicas * rows < count + replicas * rows);
+}
+
+static void test_passes(void) {
+  TEST("passes cover every sample once, at any degrees") {
+    for (int64_t count = 0; count < 30; count++)
+      for (int32_t replicas = 1; replicas <= 4; replicas++)
+        for (int64_t rows = 1; rows <= 4; rows++)
+          check_passes(count, replicas, rows);
+  }
+}
+
 static void check_table(const char *text, const char *reason) {
   build_free(&builder);
   memset(&builder, 0, sizeof builder);
@@ -226,6 +267,7 @@ int main(void) {
   test_permutation();
   test_windows();
   test_stage();
+  test_passes();
   TEST("tables are read by column name") {
     check_table("price,rooms,\"area\"\n1,2,1\n\n -2e3, 3 ,1.5\r\n", NULL);
   }

@@ -176,28 +176,62 @@ static void test_plot(void) {
 static void test_schedule(void) {
   PlanJob job = {.lr = 2, .lr_floor = 0.1, .lr_warmup_floor = 0.5};
   job.warmup_steps = 10;
-  job.decay_steps = 110;
+  job.decay_steps = 109;
   TEST("warm-up rises linearly and reaches lr in its last step") {
     CHECK_NEAR(schedule_lr(&job, 1), 2 * 0.55, 1e-12);
     CHECK_NEAR(schedule_lr(&job, 9), 2 * 0.95, 1e-12);
     CHECK_NEAR(schedule_lr(&job, 10), 2, 0);
   }
-  TEST("constant stays, linear and cosine end at the floor and stay there") {
+  TEST("constant stays, linear and cosine are at the floor after the last step of decay") {
     CHECK_NEAR(schedule_lr(&job, 1000), 2, 0);
     for (uint32_t schedule = SCHEDULE_LINEAR; schedule <= SCHEDULE_COSINE; schedule++) {
       job.schedule = schedule;
       CHECK_NEAR(schedule_lr(&job, 10), 2, 1e-12);
       CHECK_NEAR(schedule_lr(&job, 60), 2 * 0.55, 1e-12);
+      CHECK(schedule_lr(&job, 109) > 0.2004);
       CHECK_NEAR(schedule_lr(&job, 110), 0.2, 1e-12);
       CHECK_NEAR(schedule_lr(&job, 5000), 0.2, 1e-12);
     }
     CHECK_NEAR(schedule_lr(&job, 35), 2 * (0.1 + 0.9 * 0.5 * (1 + cos(0.25 * 3.14159265358979))),
                1e-12);
   }
-  TEST("without warm-up the first step has nearly lr") {
-    job.warmup_steps = 0;
-    job.schedule = SCHEDULE_LINEAR;
-    CHECK_NEAR(schedule_lr(&job, 1), 2 * (1 - 0.9 / 110), 1e-12);
+}
+
+/* get_cosine_schedule_with_warmup and get_linear_schedule_with_warmup: the factor in step number
+ * `step`, counted from 0. */
+static double hugging_face(bool cosine, double step, double warmup, double total) {
+  if (step < warmup) return step / warmup;
+  double progress = (step - warmup) / (total - warmup);
+  return cosine ? 0.5 * (1 + cos(3.14159265358979 * progress)) : 1 - progress;
+}
+
+static void test_schedule_of_others(void) {
+  PlanJob job = {.lr = 1, .decay_steps = 30};
+  TEST("without warm-up they are PyTorch's and Hugging Face's, the last step included") {
+    for (uint32_t schedule = SCHEDULE_LINEAR; schedule <= SCHEDULE_COSINE; schedule++)
+      for (int64_t step = 1; step <= 30; step++) {
+        job.schedule = schedule;
+        double theirs = hugging_face(schedule == SCHEDULE_COSINE, (double)step - 1, 0, 30);
+        CHECK_NEAR(schedule_lr(&job, step), theirs, 1e-12);
+        CHECK(schedule_lr(&job, step) > 0);
+      }
+  }
+  TEST("with warm-up they are Hugging Face's of one more step, without its idle first one") {
+    job.warmup_steps = 7;
+    for (uint32_t schedule = SCHEDULE_LINEAR; schedule <= SCHEDULE_COSINE; schedule++)
+      for (int64_t step = 1; step <= 30; step++) {
+        job.schedule = schedule;
+        double theirs = hugging_face(schedule == SCHEDULE_COSINE, (double)step, 7, 31);
+        CHECK_NEAR(schedule_lr(&job, step), theirs, 1e-12);
+      }
+  }
+  TEST("a run of one step trains, whatever the warm-up") {
+    job.decay_steps = 1;
+    for (job.warmup_steps = 0; job.warmup_steps <= 1; job.warmup_steps++)
+      for (uint32_t schedule = SCHEDULE_CONSTANT; schedule <= SCHEDULE_COSINE; schedule++) {
+        job.schedule = schedule;
+        CHECK_NEAR(schedule_lr(&job, 1), 1, 0);
+      }
   }
 }
 
@@ -207,5 +241,6 @@ int main(void) {
   test_plot();
   test_frame();
   test_schedule();
+  test_schedule_of_others();
   CHECK_DONE();
 }

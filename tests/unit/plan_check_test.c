@@ -174,7 +174,22 @@ static void test_varies(void) {
   }
 }
 
+/* A plan of a number of steps. */
+static void steps(int64_t count) {
+  begin(RECORD_KERNEL);
+  sketch.b.jobs[0].steps = count;
+}
+
+static void test_job(void) {
+  TEST("a run has at least one step") {
+    steps(1), expect(NULL);
+    steps(0), expect("jobs[0].steps: 0, at least 1");
+    steps(-3), expect("jobs[0].steps: -3, at least 1");
+  }
+}
+
 int main(void) {
+  test_job();
   test_collectives();
   test_others();
   test_varies();

@@ -17,7 +17,8 @@ static inline void sketch_begin(Sketch *s) {
   *s = (Sketch){0};
   PlanBuilder *b = &s->b;
   uint32_t none = build_string(b, "");
-  PlanJob job = {.seed = 1, .batch_samples = 1, .microbatch_samples = 1, .accumulation = 1};
+  PlanJob job = {
+      .seed = 1, .steps = 1, .batch_samples = 1, .microbatch_samples = 1, .accumulation = 1};
   job.sample_tokens = job.prefetch_batches = job.threads = 1;
   job.staging_offset = 256;
   job.name = job.model = job.reason = job.run_dir = job.checkpoint_dir = none;

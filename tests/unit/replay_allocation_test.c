@@ -53,7 +53,7 @@ static void run_example(void) {
   job->checkpoint_dir = build_string(&builder, folder);
   job->checkpoint_every_steps = 3;
   job->validate_every = 4;
-  job->validate_batches = 2;
+  job->validate_samples = 8;
   Plan plan = build_view(&builder);
   RunOptions options = run_defaults(&plan);
   options.quiet = true;

@@ -103,7 +103,7 @@ static void run(Job job, Outcome *outcome) {
   planned->decay_steps = STEPS;
   planned->schedule = SCHEDULE_COSINE;
   planned->validate_every = 6;
-  planned->validate_batches = 3;
+  planned->validate_samples = 24;
   if (job.own_state) part_replicas(&builder);
   if (job.is_pipeline) make_pipeline(&builder);
   char plan_path[160];

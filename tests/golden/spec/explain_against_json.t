@@ -20,7 +20,7 @@ return job {
    "scratch of one call":27264184,
    "gradients on the wire":12596224,
    "micro-batches":24576,
-   "what changes between steps":112,
+   "what changes between steps":128,
    "arena":1286003456,"budget":84269849190,"fits":true},
   "sent_bytes":1885504644,"predicted_step_ns":4902100,"tokens_per_s":1671121},
  "against":{"ranks":4,"memory":{
@@ -34,6 +34,6 @@ return job {
    "scratch of one call":18875576,
    "gradients on the wire":0,
    "micro-batches":24576,
-   "what changes between steps":112,
+   "what changes between steps":128,
    "arena":3252422400,"budget":84269849190,"fits":true},
   "sent_bytes":938397792,"predicted_step_ns":5763254,"tokens_per_s":1421419}}
