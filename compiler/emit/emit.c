@@ -5,6 +5,7 @@
 #include "compiler/cost/cost.h"
 #include "compiler/cost/simulate.h"
 #include "compiler/emit/tables.h"
+#include "runtime/csv/csv.h"
 
 typedef struct RoleWords {
   BufferKind kind;
@@ -140,13 +141,18 @@ static void emit_files(Tables *t, const Draft *d) {
       TABLE_PUSH(t, files, (PlanFile){valid, format, table_string(t, lists[valid]->at[i])});
 }
 
+/* A line of CSV: a name may hold a comma. */
 static const char *columns_of(Tables *t, const Draft *d, const char *input) {
   for (int32_t i = 0; i < d->job->data.columns.count; i++) {
     const Columns *columns = &d->job->data.columns.at[i];
     if (strcmp(columns->input, input) != 0) continue;
     const char *text = "";
-    for (int32_t k = 0; k < columns->names.count; k++)
-      text = arena_printf(t->arena, "%s%s%s", text, k > 0 ? "," : "", columns->names.at[k]);
+    for (int32_t k = 0; k < columns->names.count; k++) {
+      size_t bytes = csv_quote(columns->names.at[k], NULL, 0);
+      char *name = arena_alloc(t->arena, bytes);
+      (void)csv_quote(columns->names.at[k], name, bytes);
+      text = arena_printf(t->arena, "%s%s%s", text, k > 0 ? "," : "", name);
+    }
     return text;
   }
   return "";

@@ -1,4 +1,4 @@
-/* table.h -- a table of numbers from CSV files: a header line with column names, then numbers. */
+/* table.h -- a table of numbers from CSV files (runtime/csv/csv.h). */
 #ifndef LOCKSTEP_TABLE_H
 #define LOCKSTEP_TABLE_H
 

@@ -1,0 +1,266 @@
+/* csv.c -- a record is read character by character, its fields laid one after another. */
+#include "runtime/csv/csv.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RECORD_BYTES_MAX = 1 << 26, SHOWN_BYTES = 40, BAD = -2 /* beside EOF, which is -1 */ };
+
+static bool refuse(Csv *csv, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* FILE: or FILE:LINE: before the words. */
+static bool refuse(Csv *csv, const char *format, ...) {
+  va_list list;
+  va_start(list, format);
+  int at = csv->line > 0 ? snprintf(csv->why, sizeof csv->why, "%.200s:%lld: ", csv->path,
+                                    (long long)csv->line)
+                         : snprintf(csv->why, sizeof csv->why, "%.200s: ", csv->path);
+  if (at >= 0) (void)vsnprintf(csv->why + at, sizeof csv->why - (size_t)at, format, list);
+  va_end(list);
+  return false;
+}
+
+static int bad_field(Csv *csv, const char *what) {
+  refuse(csv, "%s", what);
+  return BAD;
+}
+
+/* ---- characters */
+
+/* Every kind of line end is one \n. */
+static int next_char(Csv *csv) {
+  int c = getc_unlocked(csv->in);
+  if (c == '\r') {
+    c = getc_unlocked(csv->in);
+    if (c != '\n' && c != EOF) (void)ungetc(c, csv->in);
+    c = '\n';
+  }
+  csv->lines_read += c == '\n';
+  return c;
+}
+
+static int skip_blanks(Csv *csv) {
+  int c;
+  do {
+    c = next_char(csv);
+  } while (c == ' ' || c == '\t');
+  return c;
+}
+
+static bool put(Csv *csv, int c) {
+  if (csv->text_bytes == csv->text_room) {
+    size_t room = csv->text_room > 0 ? 2 * csv->text_room : 256;
+    if (room > RECORD_BYTES_MAX)
+      return refuse(csv, "the record that begins here has more than %d MiB",
+                    RECORD_BYTES_MAX >> 20);
+    char *text = realloc(csv->text, room);
+    csv->is_worlds = text == NULL;
+    if (!text) return refuse(csv, "not enough memory for a record");
+    csv->text = text;
+    csv->text_room = room;
+  }
+  csv->text[csv->text_bytes++] = (char)c;
+  return true;
+}
+
+/* ---- fields: each reader returns the character behind the field, or BAD */
+
+static int read_plain(Csv *csv, int c) {
+  size_t end = csv->text_bytes;
+  for (; c != ',' && c != '\n' && c != EOF; c = next_char(csv)) {
+    if (c == 0) return bad_field(csv, "a zero byte: this is not a text file");
+    if (!put(csv, c)) return BAD;
+    if (c != ' ' && c != '\t') end = csv->text_bytes;
+  }
+  csv->text_bytes = end; /* without the blanks behind it */
+  return c;
+}
+
+static int behind_quote(Csv *csv, int c) {
+  while (c == ' ' || c == '\t')
+    c = next_char(csv);
+  if (c == ',' || c == '\n' || c == EOF) return c;
+  return bad_field(csv, "text behind a closing quote; inside quotes a quote is written twice");
+}
+
+static int read_quoted(Csv *csv) {
+  csv->has_quotes = true;
+  for (;;) {
+    int c = next_char(csv);
+    if (c == EOF) return bad_field(csv, "a quote is opened and never closed");
+    if (c == '"') {
+      c = next_char(csv);
+      if (c != '"') return behind_quote(csv, c);
+    }
+    if (!put(csv, c)) return BAD;
+  }
+}
+
+static CsvResult read_fields(Csv *csv) {
+  int c = skip_blanks(csv);
+  if (c == EOF) return CSV_END;
+  for (;; c = skip_blanks(csv)) {
+    if (csv->field_count == CSV_COLUMNS_MAX) {
+      refuse(csv, "more than %d fields", CSV_COLUMNS_MAX);
+      return CSV_BAD;
+    }
+    csv->field_at[csv->field_count++] = csv->text_bytes;
+    c = c == '"' ? read_quoted(csv) : read_plain(csv, c);
+    if (c == BAD || !put(csv, 0)) return CSV_BAD;
+    if (c != ',') return CSV_RECORD;
+  }
+}
+
+static bool is_blank(const Csv *csv) {
+  return csv->field_count == 1 && !csv->has_quotes && *csv_field(csv, 0) == 0;
+}
+
+static CsvResult read_record(Csv *csv) {
+  CsvResult result;
+  do {
+    csv->line = csv->lines_read + 1;
+    csv->field_count = 0;
+    csv->text_bytes = 0;
+    csv->has_quotes = false;
+    result = read_fields(csv);
+  } while (result == CSV_RECORD && is_blank(csv));
+  if (ferror(csv->in)) {
+    csv->is_worlds = true;
+    refuse(csv, "cannot be read: %s", strerror(errno));
+    return CSV_BAD;
+  }
+  return result;
+}
+
+/* ---- files */
+
+static bool skip_mark(Csv *csv) {
+  int c[3] = {getc(csv->in), EOF, EOF};
+  if (c[0] == 0xfe || c[0] == 0xff)
+    return refuse(csv, "is not UTF-8 text (UTF-16?): save it as UTF-8");
+  if (c[0] == 0xef) {
+    c[1] = getc_unlocked(csv->in);
+    c[2] = getc_unlocked(csv->in);
+    if (c[1] == 0xbb && c[2] == 0xbf) return true;
+  }
+  rewind(csv->in);
+  return true;
+}
+
+static bool read_header(Csv *csv) {
+  CsvResult result = read_record(csv);
+  if (result == CSV_BAD) return false;
+  csv->line = result == CSV_END ? 0 : csv->line;
+  if (result == CSV_END) return refuse(csv, "is empty; its first line names the columns");
+  csv->column_count = csv->field_count;
+  const char *other = csv->field_count == 1 ? strpbrk(csv_field(csv, 0), ";\t|") : NULL;
+  if (other)
+    return refuse(csv, "fields are separated by %s; write them with commas",
+                  *other == ';'   ? "';'"
+                  : *other == '|' ? "'|'"
+                                  : "tabs");
+  return true;
+}
+
+bool csv_open(Csv *csv, const char *path) {
+  *csv = (Csv){.path = path, .in = fopen(path, "r")};
+  if (!csv->in) return refuse(csv, "cannot be read: %s", strerror(errno));
+  return skip_mark(csv) && read_header(csv);
+}
+
+void csv_close(Csv *csv) {
+  if (csv->in) fclose(csv->in);
+  free(csv->text);
+  csv->in = NULL;
+  csv->text = NULL;
+}
+
+CsvResult csv_next(Csv *csv) {
+  CsvResult result = read_record(csv);
+  if (result != CSV_RECORD || csv->field_count == csv->column_count) return result;
+  refuse(csv, "%d fields, but the header names %d columns%s", csv->field_count, csv->column_count,
+         csv->field_count > csv->column_count ? "; a comma inside a value stands in quotes" : "");
+  return CSV_BAD;
+}
+
+const char *csv_field(const Csv *csv, int32_t field) {
+  return csv->text + csv->field_at[field];
+}
+
+int32_t csv_find(Csv *csv, const char *name) {
+  int32_t found = -1;
+  csv->why[0] = 0;
+  for (int32_t i = 0; i < csv->field_count; i++) {
+    if (strcmp(csv_field(csv, i), name) != 0) continue;
+    if (found >= 0) {
+      refuse(csv, "columns %d and %d are both called '%.100s'", found + 1, i + 1, name);
+      return -1;
+    }
+    found = i;
+  }
+  return found;
+}
+
+/* ---- numbers */
+
+/* At most SHOWN_BYTES of the text, whole characters, nothing that a terminal obeys. */
+static const char *shown(const char *text, char out[SHOWN_BYTES + 1]) {
+  size_t bytes = strnlen(text, SHOWN_BYTES);
+  if (text[bytes] != 0)
+    while (bytes > 0 && ((unsigned char)text[bytes] & 0xc0) == 0x80)
+      bytes--;
+  for (size_t i = 0; i < bytes; i++)
+    out[i] = (unsigned char)text[i] < 0x20 || text[i] == 0x7f ? '?' : text[i];
+  out[bytes] = 0;
+  return out;
+}
+
+bool csv_number(Csv *csv, int32_t field, const char *column, float *number) {
+  const char *text = csv_field(csv, field);
+  char name[SHOWN_BYTES + 1], value[SHOWN_BYTES + 1], *end;
+  *number = strtof(text, &end);
+  if (end != text && *end == 0 && isfinite(*number)) return true;
+  /* FILE:LINE:COLUMN: */
+  int length = snprintf(csv->why, sizeof csv->why, "%.200s:%lld:%s: ", csv->path,
+                        (long long)csv->line, shown(column, name));
+  char *rest = csv->why + length;
+  size_t room = sizeof csv->why - (size_t)length;
+  if (*text == 0)
+    (void)snprintf(rest, room, "is empty: fill in what is missing, or leave the row out");
+  else
+    (void)snprintf(rest, room, "'%s' is not a finite number", shown(text, value));
+  return false;
+}
+
+/* ---- lines in memory */
+
+bool csv_split(Csv *csv, const char *line) {
+  *csv = (Csv){.path = "columns"};
+  if (*line == 0) return true;
+  csv->in = fmemopen((char *)(uintptr_t)line, strlen(line), "r");
+  csv->is_worlds = csv->in == NULL;
+  if (!csv->in) return refuse(csv, "not enough memory");
+  return read_record(csv) != CSV_BAD;
+}
+
+size_t csv_quote(const char *name, char *out, size_t room) {
+  size_t length = strlen(name), quotes = 0;
+  for (const char *p = name; *p; p++)
+    quotes += *p == '"';
+  bool is_plain = length > 0 && !strpbrk(name, ",\"\r\n") && !strchr(" \t", name[0]) &&
+                  !strchr(" \t", name[length - 1]);
+  size_t bytes = is_plain ? length + 1 : length + quotes + 3;
+  if (bytes > room) return bytes;
+  char *to = out;
+  if (!is_plain) *to++ = '"';
+  for (const char *p = name; *p; p++) {
+    if (*p == '"') *to++ = '"';
+    *to++ = *p;
+  }
+  if (!is_plain) *to++ = '"';
+  *to = 0;
+  return bytes;
+}

@@ -1,0 +1,152 @@
+/* LINK: csv
+ * Comma-separated text of every shape that spreadsheets write, and what is refused with its place.
+ */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "runtime/csv/csv.h"
+#include "tests/unit/check.h"
+
+static char path[] = "/tmp/lockstep_csv_XXXXXX";
+static Csv csv;
+
+static void write_file(const char *text, size_t bytes) {
+  FILE *file = fopen(path, "wb");
+  if (!file || fwrite(text, 1, bytes, file) != bytes) abort();
+  fclose(file);
+}
+
+/* All records, fields as <field>, a record a line. */
+static const char *read_all(const char *text, size_t bytes) {
+  static char out[512];
+  out[0] = 0;
+  write_file(text, bytes);
+  CsvResult result = csv_open(&csv, path) ? CSV_RECORD : CSV_BAD;
+  while (result == CSV_RECORD) {
+    for (int32_t i = 0; i < csv.field_count; i++)
+      (void)snprintf(out + strlen(out), sizeof out - strlen(out), "<%s>", csv_field(&csv, i));
+    strcat(out, "\n");
+    result = csv_next(&csv);
+  }
+  if (result == CSV_BAD) strcpy(out, csv.why + strlen(path));
+  csv_close(&csv);
+  return out;
+}
+
+#define READ(text) read_all(text, sizeof(text) - 1)
+
+static void test_shapes(void) {
+  TEST("fields, blanks around them, and every kind of line end") {
+    CHECK_TEXT(READ("a,b\n1,2\n"), "<a><b>\n<1><2>\n");
+    CHECK_TEXT(READ("a,b\r\n1,2\r\n"), "<a><b>\n<1><2>\n");
+    CHECK_TEXT(READ("a,b\r1,2\r"), "<a><b>\n<1><2>\n");
+    CHECK_TEXT(READ(" a ,\tb b\t\n\n  \n1 ,  2"), "<a><b b>\n<1><2>\n");
+    CHECK_TEXT(READ("a,b\n,\n"), "<a><b>\n<><>\n");
+  }
+  TEST("quotes around commas, line ends, quotes and blanks") {
+    CHECK_TEXT(READ("\"a, m2\",b\n\"1\", \"2\" \n"), "<a, m2><b>\n<1><2>\n");
+    CHECK_TEXT(READ("\"say \"\"a\"\"\",\" b \"\n1,2\n"), "<say \"a\">< b >\n<1><2>\n");
+    CHECK_TEXT(READ("a,b\n\"1\r\n2\",3\n4,5\n"), "<a><b>\n<1\n2><3>\n<4><5>\n");
+    CHECK_TEXT(READ("a\n\"\"\n"), "<a>\n<>\n");
+    CHECK_TEXT(READ("a,b\n5\",6\n"), "<a><b>\n<5\"><6>\n");
+  }
+  TEST("a byte-order mark is read over") {
+    CHECK_TEXT(READ("\xef\xbb\xbf"
+                    "a,b\n1,2\n"),
+               "<a><b>\n<1><2>\n");
+    CHECK_TEXT(READ("\xef\xbb\xbf\"a\",b\n1,2\n"), "<a><b>\n<1><2>\n");
+  }
+}
+
+static void test_refused(void) {
+  TEST("what cannot be a table is refused at its line") {
+    CHECK_TEXT(READ(""), ": is empty; its first line names the columns");
+    CHECK_TEXT(READ("\xef\xbb\xbf"), ": is empty; its first line names the columns");
+    CHECK_TEXT(READ("\n \n"), ": is empty; its first line names the columns");
+    CHECK_TEXT(READ("\xff\xfe"
+                    "a\0"),
+               ": is not UTF-8 text (UTF-16?): save it as UTF-8");
+    CHECK_TEXT(READ("a;b\n1;2\n"), ":1: fields are separated by ';'; write them with commas");
+    CHECK_TEXT(READ("a\tb\n"), ":1: fields are separated by tabs; write them with commas");
+    CHECK_TEXT(READ("a,b\n1,2,3\n"), ":2: 3 fields, but the header names 2 columns; a comma inside "
+                                     "a value stands in quotes");
+    CHECK_TEXT(READ("a,b\n1,2\n1\n"), ":3: 1 fields, but the header names 2 columns");
+    CHECK_TEXT(READ("a,b\n1,\"2\n3,4\n"), ":2: a quote is opened and never closed");
+    CHECK_TEXT(READ("a,b\n\"1\" 2,3\n"),
+               ":2: text behind a closing quote; inside quotes a quote is written twice");
+    CHECK_TEXT(READ("a,b\n1,\0\n"), ":2: a zero byte: this is not a text file");
+  }
+  TEST("records of many fields and bytes") {
+    static char text[3 * CSV_COLUMNS_MAX];
+    memset(text, ',', CSV_COLUMNS_MAX);
+    CHECK_TEXT(read_all(text, CSV_COLUMNS_MAX), ":1: more than 4096 fields");
+    CHECK(csv_open(&csv, "/nowhere/t.csv") == false);
+    CHECK(strstr(csv.why, "/nowhere/t.csv: cannot be read: "));
+  }
+}
+
+static const char *number(const char *text) {
+  static char line[64];
+  (void)snprintf(line, sizeof line, "a,b\n0,%s\n", text);
+  write_file(line, strlen(line));
+  CHECK(csv_open(&csv, path) && csv_next(&csv) == CSV_RECORD);
+  float value;
+  bool good = csv_number(&csv, 1, "b", &value);
+  if (good) (void)snprintf(line, sizeof line, "%g", (double)value);
+  csv_close(&csv);
+  return good ? line : csv.why + strlen(path);
+}
+
+static void test_numbers(void) {
+  TEST("numbers, and what is none, by line and column") {
+    CHECK_TEXT(number(" -2e3 "), "-2000");
+    CHECK_TEXT(number("\"4\""), "4");
+    CHECK_TEXT(number(""), ":2:b: is empty: fill in what is missing, or leave the row out");
+    CHECK_TEXT(number("NA"), ":2:b: 'NA' is not a finite number");
+    CHECK_TEXT(number("inf"), ":2:b: 'inf' is not a finite number");
+    CHECK_TEXT(number("1e99"), ":2:b: '1e99' is not a finite number");
+    CHECK_TEXT(number("\"1,5\""), ":2:b: '1,5' is not a finite number");
+    CHECK_TEXT(number("\x1b[31m"), ":2:b: '?[31m' is not a finite number");
+  }
+}
+
+static void test_names(void) {
+  TEST("columns by name; a name that stands twice says so when it is asked for") {
+    write_file("a,b,a\n", 6);
+    CHECK(csv_open(&csv, path));
+    CHECK_INT(csv_find(&csv, "b"), 1);
+    CHECK_INT(csv_find(&csv, "c"), -1);
+    CHECK_TEXT(csv.why, "");
+    CHECK_INT(csv_find(&csv, "a"), -1);
+    CHECK(strstr(csv.why, ":1: columns 1 and 3 are both called 'a'"));
+    csv_close(&csv);
+  }
+  TEST("a line of names comes back") {
+    static const char *const names[] = {"a", "area, m2", "", " b", "say \"c\""};
+    char line[128] = "", name[64];
+    for (size_t i = 0; i < 5; i++) {
+      CHECK(csv_quote(names[i], name, 3) <= sizeof name);
+      CHECK_INT((int64_t)csv_quote(names[i], name, sizeof name), (int64_t)strlen(name) + 1);
+      if (i > 0) strcat(line, ",");
+      strcat(line, name);
+    }
+    CHECK(csv_split(&csv, line));
+    CHECK_INT(csv.field_count, 5);
+    for (int32_t i = 0; i < 5 && i < csv.field_count; i++)
+      CHECK_TEXT(csv_field(&csv, i), names[i]);
+    csv_close(&csv);
+    CHECK(csv_split(&csv, ""));
+    CHECK_INT(csv.field_count, 0);
+    csv_close(&csv);
+  }
+}
+
+int main(void) {
+  close(mkstemp(path));
+  test_shapes();
+  test_refused();
+  test_numbers();
+  test_names();
+  (void)unlink(path);
+  CHECK_DONE();
+}
