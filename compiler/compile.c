@@ -305,6 +305,23 @@ static void prove_plan(Compile *c, const Job *job, Compiled *out) {
     note_at(c, (Span){0}, "%s", out->proof->finding[i]);
 }
 
+/* What a run would find when it opens the data, before there is any. */
+static bool check_inputs(Compile *c, const Job *job, Graph *g) {
+  DataInputs inputs = {0};
+  for (int32_t i = 0; i < g->inputs.count; i++) {
+    const GraphInput *input = &g->inputs.at[i];
+    const Value *value = graph_value(g, input->value);
+    DataInput out = {.name = input->name,
+                     .elements = value_elements(g, input->value) / job->train.microbatch,
+                     .is_ids = value->dtype == DTYPE_I32,
+                     .is_stream = input->role != INPUT_COLUMNS,
+                     .at = input->at};
+    if (value->dim_count == 2) out.feature = g->dims.at[value->dims[1]].name;
+    VEC_PUSH(c->arena, &inputs, out);
+  }
+  return spec_data_inputs(c, job, &inputs, graph_dim(g, "vocab") != NO_ID);
+}
+
 bool compile(Compile *c, Job *job, const Machine *machine, Compiled *out) {
   *out = (Compiled){.job = job};
   if (!spec_cluster(c, job, machine, &out->cluster)) return false;
@@ -314,7 +331,7 @@ bool compile(Compile *c, Job *job, const Machine *machine, Compiled *out) {
                             .heads = (int64_t)model_size(model, "heads", 0)};
   bool ok = spec_derive(c, job, &out->cluster, &facts, &out->derived);
   out->budget_bytes = ok ? budget_of(job, &out->cluster) : 0;
-  if (ok) ok = choose_draft(c, job, model, out);
+  if (ok) ok = choose_draft(c, job, model, out) && check_inputs(c, job, out->draft->train);
   if (ok) {
     out->parameters = out->draft->parameters;
     out->flops_per_token = out->draft->flops_per_token;

@@ -44,6 +44,10 @@ ExitCode verb_tokenize(const Options *options) {
     return complain(EXIT_USER, "--hold-out wants a part below 100%% such as 5%%, not '%.40s'",
                     options->hold_out);
   if (access(text, R_OK) != 0) return complain(EXIT_USER, "%s: %s", text, strerror(errno));
+  TokensForeign foreign;
+  if (tokens_foreign(text, &foreign) && !foreign.is_text)
+    return complain(EXIT_USER, "%s is %s, not text: take the text out of it first", text,
+                    foreign.what);
   char why[TOKENS_WHY_BYTES] = "";
   TokensWritten written = {0};
   if (!tokens_write_bytes(text, options->out, hold_out, &written, why))

@@ -5,6 +5,22 @@ static bool by_tokens(const Compiled *compiled) {
   return compiled->derived.sample_tokens > 1;
 }
 
+/* Nothing when the files were not looked at. */
+static void print_data(const Compiled *compiled, FILE *out) {
+  int64_t have = compiled->job->train_tokens, context = compiled->derived.sample_tokens;
+  if (have <= 0) return;
+  bool is_table = compiled->job->data.head == CHOICE_TABLE;
+  Arena *arena = compiled->draft->compile->arena;
+  const char *what =
+      arena_printf(arena, "%s %s", format_count(arena, have), is_table ? "rows" : "tokens");
+  const char *samples = "every row is a sample";
+  if (!is_table)
+    samples = arena_printf(arena, "%s sequences of %s; last %s tokens not used",
+                           format_count(arena, (have - 1) / context), format_count(arena, context),
+                           format_count(arena, (have - 1) % context));
+  put_line(out, "data", arena_printf(arena, "%-18s %s", what, samples));
+}
+
 static void print_ranks(const Compiled *compiled, FILE *out) {
   const Derived *d = &compiled->derived;
   const Draft *draft = compiled->draft;
@@ -116,6 +132,7 @@ void explain_summary(const Compiled *compiled, FILE *out) {
   Arena *arena = compiled->draft->compile->arena;
   print_model(compiled, out);
   print_batch(compiled, out);
+  print_data(compiled, out);
   print_ranks(compiled, out);
   put_line(out, "cluster",
            arena_printf(arena, "%-18s %s x %s, %lld threads a rank", cluster->name,

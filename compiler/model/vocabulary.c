@@ -66,7 +66,7 @@ static int call_input(lua_State *L) {
   ValueId v = graph_value_dims(g, dims.at, dims.count, dtype, name);
   graph_value(g, v)->kind = VALUE_INPUT;
   graph_value(g, v)->input = g->inputs.count;
-  VEC_PUSH(g->compile->arena, &g->inputs, (GraphInput){name, v, role, 0});
+  VEC_PUSH(g->compile->arena, &g->inputs, (GraphInput){name, v, role, 0, t->at});
   VEC_PUSH(g->compile->arena, &t->input_places, t->at);
   return value_push(t, v);
 }

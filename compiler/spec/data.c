@@ -35,6 +35,13 @@ static bool is_megatron_prefix(Arena *arena, const char *path) {
          is_file(arena_printf(arena, "%s.bin", path));
 }
 
+/* "data/" and a star find both files of a pair, which is one. */
+static bool is_index_of_pair(Arena *arena, const char *path) {
+  size_t length = strlen(path);
+  return length > 4 && strcmp(path + length - 4, ".idx") == 0 &&
+         is_megatron_prefix(arena, arena_copy_n(arena, path, length - 4));
+}
+
 static bool refuse_absent(Shards *s, const char *path) {
   Compile *c = s->c;
   if (is_folder(path)) {
@@ -58,7 +65,7 @@ static bool add_matches(Shards *s, const char *pattern, TextList *files) {
   glob_t found;
   if (glob(pattern, 0, NULL, &found) != 0) return refuse_absent(s, pattern);
   for (size_t i = 0; i < found.gl_pathc; i++) /* glob sorts */
-    if (is_file(found.gl_pathv[i]))
+    if (is_file(found.gl_pathv[i]) && !is_index_of_pair(s->c->arena, found.gl_pathv[i]))
       VEC_PUSH(s->c->arena, files, arena_copy(s->c->arena, found.gl_pathv[i]));
   globfree(&found);
   return true;
@@ -113,15 +120,39 @@ static const char *guess_format(const char *path) {
   return "u16";
 }
 
+/* A file without a header: what it might be instead of raw tokens, else which width it might have.
+ */
+static bool refuse_raw(Shards *s, const char *path, const char *why) {
+  Compile *c = s->c;
+  TokensForeign foreign;
+  const char *dot = strrchr(path, '.');
+  bool is_raw_name = dot && (strcmp(dot, ".u8") == 0 || strcmp(dot, ".bin") == 0);
+  struct stat status;
+  if (access(path, R_OK) != 0) return error_at(c, s->at, "data", "%s", why);
+  if (stat(path, &status) == 0 && status.st_size == 0)
+    return error_at(c, s->at, "data", "%s is empty", path);
+  if (tokens_foreign(path, &foreign))
+    return error_at(c, s->at, "format", "%s is %s, not tokens: %s", path, foreign.what,
+                    foreign.for_tokens);
+  if (tokens_is_text(path) && !is_raw_name) {
+    error_at(c, s->at, "format", "%s is text; a run reads tokens, which are made of it first",
+             path);
+    fix_last(c, "lockstep tokenize %s -o tokens, then train = \"tokens/train.u8\", format = \"u8\"",
+             path);
+    return false;
+  }
+  error_at(c, s->at, "format", "%s has no header: data.format says what it holds", path);
+  fix_last(c, "format = \"%s\"", guess_format(path));
+  return false;
+}
+
 static bool detect(Shards *s, const char *path) {
   char why[TOKENS_WHY_BYTES] = "";
   DataFormat format = FORMAT_U8;
   Compile *c = s->c;
   if (!tokens_detect(path, &format, why)) {
     if (s->reported++ > 0) return false;
-    error_at(c, s->at, "format", "%s has no header: data.format says what it holds", path);
-    fix_last(c, "format = \"%s\"", guess_format(path));
-    return false;
+    return refuse_raw(s, path, why);
   }
   int32_t choice = (int32_t)format + 1;
   if (s->job->data.format != 0 && s->job->data.format != choice) {
@@ -139,8 +170,12 @@ static bool count_tokens(Shards *s, const char *path, int64_t *total) {
   bool is_good = tokens_open(&file, path, format_of(s->job), why);
   if (is_good)
     *total += file.count;
-  else if (s->reported++ < REPORTED_FILES)
+  else if (s->reported++ < REPORTED_FILES) {
     error_at(s->c, s->at, "data", "%s", why);
+    DataFormat format = FORMAT_U8;
+    if (tokens_detect(path, &format, why) && (int32_t)format + 1 != s->job->data.format)
+      fix_last(s->c, "format = \"%s\"", format == FORMAT_LLMC ? "llmc" : "megatron");
+  }
   tokens_close(&file);
   return is_good;
 }
@@ -156,68 +191,6 @@ static bool read_tokens(Shards *s, const TextList *list, int64_t *total) {
   return is_good && s->reported == 0;
 }
 
-/* ---- tables */
-
-/* The fields of one line of CSV, blanks and quotes around them removed. */
-static TextList split_line(Arena *arena, const char *line) {
-  TextList fields = {0};
-  for (const char *p = line;;) {
-    size_t width = strcspn(p, ",\r\n");
-    const char *start = p, *end = p + width;
-    while (start < end && strchr(" \t\"", *start))
-      start++;
-    while (end > start && strchr(" \t\"", end[-1]))
-      end--;
-    VEC_PUSH(arena, &fields, arena_copy_n(arena, start, (size_t)(end - start)));
-    if (p[width] != ',') return fields;
-    p += width + 1;
-  }
-}
-
-static bool check_names(Shards *s, const char *path, const TextList *header) {
-  bool is_good = true;
-  Span at = s->job->origin[FIELD_data_columns].span;
-  for (int32_t i = 0; i < s->job->data.columns.count; i++) {
-    const TextList *names = &s->job->data.columns.at[i].names;
-    for (int32_t j = 0; j < names->count; j++) {
-      bool is_known = false;
-      for (int32_t k = 0; k < header->count; k++)
-        is_known = is_known || strcmp(header->at[k], names->at[j]) == 0;
-      if (is_known) continue;
-      const char *near = nearest_word(names->at[j], header->at, header->count);
-      const char *all = "";
-      for (int32_t k = 0; k < header->count && k < 12; k++)
-        all = arena_printf(s->c->arena, "%s %s", all, header->at[k]);
-      is_good = error_at(s->c, at, "data", "%s has no column '%s'; it has%s", path,
-                         text_show(s->c->arena, names->at[j]), all);
-      if (near) fix_last(s->c, "\"%s\"", near);
-    }
-  }
-  return is_good;
-}
-
-static bool read_table(Shards *s, const char *path, int64_t *rows) {
-  FILE *file = fopen(path, "r");
-  if (!file) return error_at(s->c, s->at, "data", "%s: cannot be read: %s", path, strerror(errno));
-  char line[1 << 14];
-  bool is_good = fgets(line, sizeof line, file) != NULL;
-  if (is_good) {
-    TextList header = split_line(s->c->arena, line);
-    is_good = check_names(s, path, &header);
-  } else {
-    error_at(s->c, s->at, "data", "%s is empty; its first line names the columns", path);
-  }
-  while (is_good && fgets(line, sizeof line, file)) {
-    size_t length = strlen(line);
-    bool is_end = length > 0 && line[length - 1] == '\n';
-    if (line[strspn(line, " \t\r\n")] && (is_end || feof(file))) ++*rows;
-  }
-  fclose(file);
-  if (is_good && *rows == 0)
-    is_good = error_at(s->c, s->at, "data", "%s has a header and no rows", path);
-  return is_good;
-}
-
 /* ---- the room's functions */
 
 static bool read_shards(Compile *c, Job *job, int32_t field, int64_t *total) {
@@ -228,7 +201,7 @@ static bool read_shards(Compile *c, Job *job, int32_t field, int64_t *total) {
   bool is_good = true;
   if (job->data.head == CHOICE_TOKENS) return read_tokens(&s, list, total);
   for (int32_t i = 0; i < list->count && is_good; i++)
-    is_good = read_table(&s, list->at[i], total);
+    is_good = table_check(c, job, s.at, list->at[i], total);
   return is_good;
 }
 
@@ -245,18 +218,29 @@ void spec_data_assume(Job *job) {
     job->data.format = (int32_t)FORMAT_LLMC + 1;
 }
 
-static bool check_ids(Compile *c, const Job *job, Span at, const char *path, int64_t vocab) {
+/* The first id that is too large, or -1: all are looked at while `budget` lasts, then samples. */
+static int64_t find_bad(const TokenFile *file, int64_t vocab, int64_t *budget) {
   enum { WINDOW = 1 << 16, WINDOWS = 16 };
+  if (file->count <= *budget) {
+    *budget -= file->count;
+    return tokens_find_bad(file, 0, file->count, (uint32_t)vocab);
+  }
+  int64_t bad = -1;
+  for (int64_t i = 0; bad < 0 && i < WINDOWS; i++) {
+    int64_t window = file->count < WINDOW ? file->count : WINDOW;
+    int64_t first = (file->count - window) / (WINDOWS - 1) * i;
+    if (i == WINDOWS - 1) first = file->count - window;
+    bad = tokens_find_bad(file, first, window, (uint32_t)vocab);
+  }
+  return bad;
+}
+
+static bool check_ids(Compile *c, const Job *job, Span at, const char *path, int64_t vocab,
+                      int64_t *budget) {
   char why[TOKENS_WHY_BYTES] = "";
   TokenFile file = {0};
   bool is_good = tokens_open(&file, path, format_of(job), why);
-  int64_t bad = -1;
-  for (int64_t i = 0; is_good && bad < 0 && i < WINDOWS; i++) {
-    int64_t window = file.count < WINDOW ? file.count : WINDOW;
-    int64_t first = (file.count - window) / (WINDOWS - 1) * i;
-    if (i == WINDOWS - 1) first = file.count - window;
-    bad = tokens_find_bad(&file, first, window, (uint32_t)vocab);
-  }
+  int64_t bad = is_good ? find_bad(&file, vocab, budget) : -1;
   if (!is_good) error_at(c, at, "data", "%s", why);
   if (bad >= 0) {
     error_at(c, at, "data", "%s: token %u at %s, but vocab = %s", path, tokens_id(&file, bad),
@@ -270,12 +254,14 @@ static bool check_ids(Compile *c, const Job *job, Span at, const char *path, int
 bool spec_data_ids(Compile *c, const Job *job, int64_t vocab) {
   if (job->data.head != CHOICE_TOKENS || vocab <= 0 || vocab > UINT32_MAX) return true;
   static const int32_t lists[] = {FIELD_data_train, FIELD_data_valid};
+  int64_t budget = (int64_t)1 << 27; /* tokens: a tenth of a second or two */
   for (size_t l = 0; l < sizeof lists / sizeof *lists; l++) {
     const TextList *list = field_at((Job *)job, lists[l]);
     for (int32_t i = 0; i < list->count; i++) {
       int32_t file = list->count <= 64 ? i : i * 7 % list->count; /* any few of very many */
       if (i >= 64) break;
-      if (!check_ids(c, job, job->origin[lists[l]].span, list->at[file], vocab)) return false;
+      if (!check_ids(c, job, job->origin[lists[l]].span, list->at[file], vocab, &budget))
+        return false;
     }
   }
   return true;

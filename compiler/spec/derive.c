@@ -140,7 +140,16 @@ static int64_t samples_of_data(const Deriving *d) {
   return d->job->train_tokens > 0 ? (d->job->train_tokens - 1) / d->out->sample_tokens : 0;
 }
 
+static int64_t samples_of_valid(const Deriving *d) {
+  if (d->is_table) return d->job->valid_tokens;
+  int64_t tokens = d->out->sample_tokens, targets = d->job->valid_tokens - 1;
+  return targets > 0 ? (targets + tokens - 1) / tokens : 0;
+}
+
 static bool check_data_size(Deriving *d) {
+  if (d->job->valid_tokens > 0 && samples_of_valid(d) == 0)
+    return error_at(d->c, field_place(d->job, FIELD_data_valid), "data",
+                    "data.valid has 1 token, and no other that it predicts");
   bool is_counted = d->job->train_tokens > 0;
   if (!is_counted || samples_of_data(d) > 0) return true;
   return error_at(d->c, field_place(d->job, FIELD_data_train), "data",
@@ -197,12 +206,6 @@ static bool refuse_validation(Deriving *d, int32_t field) {
   return false;
 }
 
-static int64_t samples_of_valid(const Deriving *d) {
-  if (d->is_table) return d->job->valid_tokens;
-  int64_t tokens = d->out->sample_tokens, targets = d->job->valid_tokens - 1;
-  return targets > 0 ? (targets + tokens - 1) / tokens : 0;
-}
-
 /* A function of data, context and batch: what a validation measures is the same at any degrees. */
 static void derive_validate_steps(Deriving *d) {
   enum { TOKENS_MOST = 1 << 20 };
@@ -219,10 +222,10 @@ static void derive_validate_steps(Deriving *d) {
   bool is_whole = have > 0 && have <= most;
   *steps = ((is_whole ? have : most) + batch - 1) / batch;
   field_derive(job, FIELD_train_validate_steps,
-               arena_printf(d->c->arena, "%s of data.valid: %s %s",
+               arena_printf(d->c->arena, "%s %s %s of data.valid",
                             is_whole   ? "all"
-                            : have > 0 ? "the beginning"
-                                       : "at most the beginning",
+                            : have > 0 ? "first"
+                                       : "at most",
                             format_count(d->c->arena, is_whole ? have : most),
                             d->is_table ? "rows" : "sequences"));
 }

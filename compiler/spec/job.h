@@ -177,7 +177,23 @@ bool spec_data(Compile *c, Job *job);
 /* For machines that do not have the data: names a format where the headers would have. */
 void spec_data_assume(Job *job);
 
-/* Looks for ids >= vocab at a sample of positions; the runtime checks every one it reads. */
+/* What the model reads of a sample, for spec_data_inputs. */
+typedef struct DataInput {
+  const char *name;
+  int64_t elements;    /* of a sample */
+  bool is_ids;         /* else numbers */
+  bool is_stream;      /* ids over batch and seq: the tokens, or as targets the next ones */
+  const char *feature; /* the dimension behind batch when it is the only one, or NULL */
+  Span at;
+} DataInput;
+typedef VEC(DataInput) DataInputs;
+
+/* Whether the job's kind of data can fill the model's inputs, and data.columns has as many names as
+ * they take. has_vocab: the model has a dimension that ids are below of. */
+bool spec_data_inputs(Compile *c, const Job *job, const DataInputs *inputs, bool has_vocab);
+
+/* Looks for ids >= vocab, in large files at a sample of positions; the runtime checks every one it
+ * reads. */
 bool spec_data_ids(Compile *c, const Job *job, int64_t vocab);
 
 /* Arithmetic that follows from the job, the cluster and the traced model's sizes (positions):

@@ -199,6 +199,12 @@ int64_t counts_nearest(const CountList *list, int64_t value);
 /* The names of a folder of the library, sorted (sandbox_find.c). */
 TextList library_names(Compile *c, const char *folder);
 
+/* ---- tables (table.c) */
+
+/* Adds the file's rows; every number of data.columns is read, as a run will. False when reported.
+ */
+bool table_check(Compile *c, const Job *job, Span at, const char *path, int64_t *rows);
+
 /* ---- paths (paths.c) */
 
 char *path_directory(Arena *arena, const char *path);

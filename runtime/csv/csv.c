@@ -138,7 +138,7 @@ static CsvResult read_record(Csv *csv) {
 /* ---- files */
 
 static bool skip_mark(Csv *csv) {
-  int c[3] = {getc(csv->in), EOF, EOF};
+  int c[3] = {getc_unlocked(csv->in), EOF, EOF};
   if (c[0] == 0xfe || c[0] == 0xff)
     return refuse(csv, "is not UTF-8 text (UTF-16?): save it as UTF-8");
   if (c[0] == 0xef) {
@@ -212,8 +212,9 @@ static const char *shown(const char *text, char out[SHOWN_BYTES + 1]) {
   if (text[bytes] != 0)
     while (bytes > 0 && ((unsigned char)text[bytes] & 0xc0) == 0x80)
       bytes--;
+  memcpy(out, text, bytes);
   for (size_t i = 0; i < bytes; i++)
-    out[i] = (unsigned char)text[i] < 0x20 || text[i] == 0x7f ? '?' : text[i];
+    if ((unsigned char)text[i] < 0x20 || text[i] == 0x7f) out[i] = '?';
   out[bytes] = 0;
   return out;
 }

@@ -99,6 +99,22 @@ bool tokens_detect(const char *path, DataFormat *format, char why[TOKENS_WHY_BYT
   return refuse(why, "%s: has no header that names its format; say u8, u16 or u32", path);
 }
 
+/* What a raw format would read without a complaint, and wrongly. */
+static bool is_raw(const char *path, int32_t id_bytes, char why[TOKENS_WHY_BYTES]) {
+  DataFormat format = FORMAT_U8;
+  TokensForeign foreign;
+  if (tokens_foreign(path, &foreign))
+    return refuse(why, "%.160s: is %s, not raw tokens: %s", path, foreign.what, foreign.for_tokens);
+  if (tokens_detect(path, &format, why) && format == FORMAT_LLMC)
+    return refuse(why, "%.160s: begins with llm.c's header: say format = \"llmc\"", path);
+  if (id_bytes > 1 && tokens_is_text(path))
+    return refuse(why,
+                  "%.160s: is text, not u%d tokens: make tokens of it with lockstep tokenize "
+                  "%.160s -o FOLDER",
+                  path, id_bytes * 8, path);
+  return true;
+}
+
 static bool open_raw(TokenFile *file, const char *path, int32_t id_bytes,
                      char why[TOKENS_WHY_BYTES]) {
   if (!map_file(file, path, why)) return false;
@@ -206,9 +222,9 @@ static bool open_megatron(TokenFile *file, const char *path, char why[TOKENS_WHY
 static bool open_format(TokenFile *file, const char *path, DataFormat format,
                         char why[TOKENS_WHY_BYTES]) {
   switch (format) {
-  case FORMAT_U8: return open_raw(file, path, 1, why);
-  case FORMAT_U16: return open_raw(file, path, 2, why);
-  case FORMAT_U32: return open_raw(file, path, 4, why);
+  case FORMAT_U8: return is_raw(path, 1, why) && open_raw(file, path, 1, why);
+  case FORMAT_U16: return is_raw(path, 2, why) && open_raw(file, path, 2, why);
+  case FORMAT_U32: return is_raw(path, 4, why) && open_raw(file, path, 4, why);
   case FORMAT_LLMC: return open_llmc(file, path, why);
   case FORMAT_MEGATRON: return open_megatron(file, path, why);
   default: return refuse(why, "%s: is not of a token format", path);
@@ -222,12 +238,20 @@ bool tokens_open(TokenFile *file, const char *path, DataFormat format, char why[
   return false;
 }
 
+bool tokens_open_bytes(TokenFile *file, const char *path, char why[TOKENS_WHY_BYTES]) {
+  *file = (TokenFile){.format = FORMAT_U8};
+  if (open_raw(file, path, 1, why)) return true;
+  tokens_close(file);
+  return false;
+}
+
 void tokens_close(TokenFile *file) {
   if (file->mapped) munmap(file->mapped, file->mapped_bytes);
   *file = (TokenFile){0};
 }
 
 int64_t tokens_find_bad(const TokenFile *file, int64_t first, int64_t count, uint32_t vocab) {
+  if (file->id_bytes < 4 && vocab >> (8 * file->id_bytes) > 0) return -1; /* none can be */
   for (int64_t i = first; i < first + count; i++)
     if (tokens_id(file, i) >= vocab) return i;
   return -1;

@@ -13,7 +13,7 @@
 
 #include "runtime/plan/plan.h"
 
-enum { TOKENS_WHY_BYTES = 256 };
+enum { TOKENS_WHY_BYTES = 512 };
 
 typedef struct TokenFile {
   const uint8_t *ids; /* first id, inside the mapping */
@@ -28,9 +28,26 @@ typedef struct TokenFile {
  * say the width. */
 bool tokens_detect(const char *path, DataFormat *format, char why[TOKENS_WHY_BYTES]);
 
-/* Maps `path` read-only and checks its header against its size. tokens_close unmaps. */
+/* A file that is known and is no tokens. The texts are constants. */
+typedef struct TokensForeign {
+  const char *what;                   /* "a Parquet file" */
+  const char *for_tokens, *for_table; /* what to do with it */
+  bool is_text;                       /* its bytes could be tokens, if someone says so */
+} TokensForeign;
+
+/* Looks at the file's first bytes and its name. False: none of those known, or not readable. */
+bool tokens_foreign(const char *path, TokensForeign *foreign);
+
+/* Whether the file is text, by its name or because all of its first bytes are. */
+bool tokens_is_text(const char *path);
+
+/* Maps `path` read-only and checks its header against its size. A raw format refuses files that are
+ * known to be something else: text as u16 or u32, llm.c's header, Parquet. tokens_close unmaps. */
 bool tokens_open(TokenFile *file, const char *path, DataFormat format, char why[TOKENS_WHY_BYTES]);
 void tokens_close(TokenFile *file);
+
+/* Any file as its bytes: no header is looked for, nothing is refused for what it looks like. */
+bool tokens_open_bytes(TokenFile *file, const char *path, char why[TOKENS_WHY_BYTES]);
 
 static inline uint32_t tokens_id(const TokenFile *file, int64_t i) {
   const uint8_t *at = file->ids + i * file->id_bytes;

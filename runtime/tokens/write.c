@@ -72,7 +72,7 @@ bool tokens_write_bytes(const char *text_path, const char *folder, double hold_o
   if (!(hold_out >= 0.0 && hold_out < 1.0))
     return refuse(why, folder, "the share held out must be at least 0 and below 1");
   TokenFile text;
-  if (!tokens_open(&text, text_path, FORMAT_U8, why)) return false;
+  if (!tokens_open_bytes(&text, text_path, why)) return false;
   int64_t valid = (int64_t)((double)text.count * hold_out);
   *written = (TokensWritten){text.count - valid, valid};
   bool made = make_folder(folder, why) &&

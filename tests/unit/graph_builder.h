@@ -92,7 +92,7 @@ static inline ValueId add_input(Builder *b, const char *name, DType dtype,
   ValueId v = graph_value_dims(b->g, dims, count, dtype, name);
   graph_value(b->g, v)->kind = VALUE_INPUT;
   graph_value(b->g, v)->input = b->g->inputs.count;
-  VEC_PUSH(b->c->arena, &b->g->inputs, (GraphInput){name, v, INPUT_COLUMNS, 0});
+  VEC_PUSH(b->c->arena, &b->g->inputs, (GraphInput){name, v, INPUT_COLUMNS, 0, {0}});
   return v;
 }
 

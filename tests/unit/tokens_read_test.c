@@ -91,6 +91,67 @@ static void test_llmc(void) {
   }
 }
 
+static void test_foreign(void) {
+  static const struct {
+    const char *name, *head;
+    size_t bytes;
+    const char *what;
+  } files[] = {
+      {"a", "PAR1", 4, "a Parquet file"},
+      {"a.parquet", "x", 1, "a Parquet file"},
+      {"a", "ARROW1", 6, "an Arrow file"},
+      {"a.arrow", "\xff\xff\xff\xff", 4, "an Arrow"},
+      {"a", "\x93NUMPY\1", 7, "a NumPy array"},
+      {"a.npz", "PK\3\4", 4, "a NumPy archive"},
+      {"a.pt", "PK\3\4", 4, "a PyTorch file"},
+      {"a", "PK\3\4", 4, "a zip archive"},
+      {"a.u8.gz", "x", 1, "packed by gzip"},
+      {"a", "\x1f\x8b\x08", 3, "packed by gzip"},
+      {"a", "\x28\xb5\x2f\xfd", 4, "packed by zstd"},
+      {"A.JSONL", "{}", 2, "JSON"},
+      {"a", "\x40\0\0\0\0\0\0\0{\"a\":", 13, "a safetensors file"},
+      {"a", "MMIDIDX\0\0", 9, "Megatron's index"},
+  };
+  static uint8_t bytes[512];
+  TEST("files of other kinds are recognised, and no raw format reads them") {
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+      TokensForeign foreign = {0};
+      memset(bytes, 0, sizeof bytes);
+      memcpy(bytes, files[i].head, files[i].bytes);
+      const char *file = make(files[i].name, bytes, sizeof bytes);
+      CHECK(tokens_foreign(file, &foreign));
+      if (foreign.what) CHECK(strncmp(foreign.what, files[i].what, strlen(files[i].what)) == 0);
+      for (int32_t format = FORMAT_U8; format <= FORMAT_U32; format++)
+        check_refused(file, (DataFormat)format, files[i].what);
+      (void)unlink(file);
+    }
+  }
+  TEST("tokens are taken for nothing else") {
+    TokensForeign foreign;
+    for (size_t i = 0; i < sizeof bytes; i++)
+      bytes[i] = i % 2 == 0 ? (uint8_t)(' ' + i % 90) : 0; /* letters as u16 ids */
+    const char *file = make("raw", bytes, sizeof bytes);
+    CHECK(!tokens_foreign(file, &foreign) && !tokens_is_text(file));
+  }
+  TEST("text is no u16 or u32, and bytes of it are u8") {
+    TokenFile tokens;
+    for (size_t i = 0; i < sizeof bytes; i++)
+      bytes[i] = (uint8_t) "caf\xc3\xa9\n"[i % 6];
+    const char *file = make("text", bytes, 510);
+    CHECK(tokens_is_text(file));
+    check_refused(file, FORMAT_U16, "is text, not u16 tokens");
+    CHECK(tokens_open(&tokens, file, FORMAT_U8, why));
+    tokens_close(&tokens);
+    bytes[9] = 0x80; /* no UTF-8 */
+    CHECK(!tokens_is_text(make("text", bytes, 510)));
+    CHECK(!tokens_is_text(make("text", "abc", 3)) && tokens_is_text(make("a.txt", "abc", 3)));
+  }
+  TEST("llm.c's header is no tokens") {
+    int32_t head[256 + 4] = {20240520, 1, 8};
+    check_refused(make("a.bin", head, sizeof head), FORMAT_U16, "say format = \"llmc\"");
+  }
+}
+
 /* Two sequences of 3 and 2 tokens, two documents. */
 static size_t megatron_index(uint8_t out[256], uint8_t code, uint64_t id_bytes) {
   size_t at = 0;
@@ -189,6 +250,7 @@ int main(void) {
   (void)mkdir(folder, 0777);
   test_raw();
   test_llmc();
+  test_foreign();
   test_megatron();
   test_write();
   char command[128];

@@ -29,7 +29,7 @@ work     scratch of one call          0.016916
 comm     gradients on the wire        0.000000
 data     micro-batches                0.000002  2 staged ahead
 control  what changes between steps   0.000000
-packing  gaps at the peak             0.000001  peak / most alive = 1.0000
+packing  gaps at the peak             0.000000  peak / most alive = 1.0000
          arena                        0.017318  17,318,144 bytes, one allocation
 budget   of a rank                   60.129542  cpu, 8.59 GB outside the arena
 states   14.10 bytes a parameter; a rank is 373.75 times its parameters' bytes

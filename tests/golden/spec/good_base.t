@@ -14,4 +14,4 @@ train.microbatch       2                       base: lib/base.lua:4:49
 train.steps            3                       job: job.lua:1:50
 train.seed             1,337                   default
 train.validate_every   0                       derived: no data.valid
-train.validate_steps   20                      default
+train.validate_steps   0                       derived: no data.valid

@@ -12,4 +12,4 @@ train.microbatch       2                       job: job.lua:4:49
 train.steps            7                       -D train.steps=7
 train.seed             1,024                   -D train.seed=2^10
 train.validate_every   0                       derived: no data.valid
-train.validate_steps   20                      default
+train.validate_steps   0                       derived: no data.valid

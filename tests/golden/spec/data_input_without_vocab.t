@@ -1,0 +1,19 @@
+-- RUN: check job.lua
+-- SETUP: head -c 500 /dev/zero > a.u8
+return job {
+  model = { "./m.lua", words = 256 },
+  data = { train = "a.u8", format = "u8" },
+  train = { batch = "8 sequences", context = 16, steps = 10 },
+  optimizer = { "adamw", lr = 1e-3 },
+}
+-- FILE: m.lua
+return model { sizes = { words = required, width = 8 }, forward = function(m)
+  local tokens = input("tokens", { "batch", "seq" }, "ids")
+  return cross_entropy(linear("head", embedding("wte", tokens, { "words", "width" }), "words"),
+                       input("targets", { "batch", "seq" }, "ids"))
+end }
+-- >>> exit 1
+m.lua:2:18: error[data]: input 'tokens' cannot be filled: ids are below a dimension called 'vocab',
+    and this model has none
+    2 |   local tokens = input("tokens", { "batch", "seq" }, "ids")
+      |                  ^~~~~

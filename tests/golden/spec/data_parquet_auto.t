@@ -1,0 +1,13 @@
+-- RUN: check job.lua
+-- SETUP: { printf PAR1; head -c 500 /dev/zero; } > a.bin
+return job {
+  model = { "gpt2", layers = 2, width = 32, heads = 2, vocab = 256, positions = 64 },
+  data = { train = "a.bin" },
+  train = { batch = "8 sequences", microbatch = 2, steps = 10 },
+  optimizer = { "adamw", lr = 1e-3 },
+}
+-- >>> exit 1
+job.lua:3:20: error[format]: a.bin is a Parquet file, not tokens: write the ids out raw,
+    numpy.array(ids, "uint16").tofile("train.u16"), and say format = "u16"
+    3 |   data = { train = "a.bin" },
+      |                    ^~~~~~~

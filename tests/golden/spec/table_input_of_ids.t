@@ -1,0 +1,15 @@
+-- RUN: check job.lua
+-- SETUP: printf 'a,b,c\n1,2,3\n' > t.csv
+return job {
+  model = "./m.lua",
+  data = { "table", train = "t.csv", columns = { x = { "a", "b" }, y = "c" } },
+  train = { batch = "2 samples", steps = 5 },
+  optimizer = { "adamw", lr = 1e-3 },
+}
+-- FILE: m.lua
+return model { sizes = { inputs = 2, outputs = 1, vocab = 9 }, forward = function(m) return mse(linear("w", input("x", { "batch", "inputs" }), "outputs") + 0 * embedding("e", input("k", { "batch" }, "ids"), { "vocab", "outputs" }), input("y", { "batch", "outputs" })) end }
+-- >>> exit 1
+job.lua:3:12: error[data]: a table has numbers, but the model's input 'k' takes ids
+    3 |   data = { "table", train = "t.csv", columns = { x = { "a", "b" }, y = "c" } },
+      |            ^~~~~~~
+    m.lua:1:109: note: the model makes it here

@@ -1,0 +1,15 @@
+-- RUN: check job.lua
+-- SETUP: printf 'a,b,c\n1,2,3\n' > t.csv
+return job {
+  model = "./m.lua",
+  data = { "table", train = "t.csv", columns = { x = { "a", "b" } } },
+  train = { batch = "2 samples", steps = 5 },
+  optimizer = { "adamw", lr = 1e-3 },
+}
+-- FILE: m.lua
+return model { sizes = { inputs = 2, outputs = 1 }, forward = function(m) return mse(linear("w", input("x", { "batch", "inputs" }), "outputs"), input("y", { "batch", "outputs" })) end }
+-- >>> exit 1
+job.lua:3:48: error[data]: data.columns says nothing of the model's input 'y'
+    3 |   data = { "table", train = "t.csv", columns = { x = { "a", "b" } } },
+      |                                                ^
+        fix: y = { ... }

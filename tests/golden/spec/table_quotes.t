@@ -1,0 +1,12 @@
+-- RUN: check job.lua
+-- SETUP: printf '"area, m2",b,"c"\n"1",2,3\n' > t.csv
+return job {
+  model = "./m.lua",
+  data = { "table", train = "t.csv", columns = { x = { "area, m2", "b" }, y = "c" } },
+  train = { batch = "2 samples", steps = 5 },
+  optimizer = { "adamw", lr = 1e-3 },
+}
+-- FILE: m.lua
+return model { sizes = { inputs = 2, outputs = 1 }, forward = function(m) return mse(linear("w", input("x", { "batch", "inputs" }), "outputs"), input("y", { "batch", "outputs" })) end }
+-- >>> exit 0
+job.lua: right
