@@ -72,7 +72,7 @@ typedef enum KernelShapeKind {
   SHAPE_KEPT   /* the sizes whose stride is not 0 */
 } KernelShapeKind;
 
-enum { SHAPE_FACTORS_MAX = 5, KERNEL_NAME_BYTES = 16, KERNEL_BACKWARD_MAX = 4 };
+enum { SHAPE_FACTORS_MAX = 5, KERNEL_NAME_BYTES = 24, KERNEL_BACKWARD_MAX = 4 };
 
 /* Factors are numbers of dims. */
 typedef struct KernelShape {
