@@ -135,7 +135,7 @@ typedef struct GraphInput {
   ValueId value;
   InputRole role;
   int64_t vocab; /* of ids: they must be below; 0 of numbers */
-  Span at; /* where the model file makes it */
+  Span at;       /* where the model file makes it */
 } GraphInput;
 
 typedef struct Graph {
