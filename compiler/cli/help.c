@@ -31,7 +31,8 @@ static ExitCode print_page(Compile *c, const Options *options) {
 }
 
 ExitCode verb_help(const Options *options) {
-  int32_t pages = options->reference + options->luacats + options->contract + options->man + !!options->completion;
+  int32_t pages = options->reference + options->luacats + options->contract + options->man +
+                  !!options->completion;
   if (pages + options->words.count > 1)
     return complain(EXIT_USER, "help answers one question at a time: a word's or an option's");
   Compile *c = open_compile();
