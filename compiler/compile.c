@@ -36,6 +36,7 @@ static Graph *make_graph(Draft *d, Model *model, bool training) {
       model_trace(d->compile, model, job->train.microbatch, derived->sample_tokens, training);
   if (g == NULL) return NULL;
   if (training) d->graph_id = graph_identity(g);
+  g->target = d->cluster->target;
   g->threads = (int32_t)d->cluster->threads;
   g->tp_at = job->origin[FIELD_parallel_tp].span;
   g->cp_at = job->origin[FIELD_parallel_cp].span;
@@ -46,6 +47,7 @@ static Graph *make_graph(Draft *d, Model *model, bool training) {
     if (!grad_derive(g)) return NULL;
     d->flops_per_token = cost_flops_per_token(g, job->train.microbatch * derived->sample_tokens);
   }
+  graph_keep_logical(g);
   d->mesh = mesh_of(derived);
   if (!shard_degrees(g, derived->tp, &d->mesh)) return NULL;
   g->mesh = d->mesh;

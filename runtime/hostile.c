@@ -45,13 +45,15 @@ static uint64_t start_key(uint32_t program, uint32_t call) {
 /* Control and the staging ring belong to the host side as well: they stay open. */
 static void open_shared(const Hostile *hostile) {
   const PlanJob *job = &hostile->plan->jobs[0];
-  ASAN_UNPOISON_MEMORY_REGION(hostile->arena + job->control_offset, sizeof(Control));
-  ASAN_UNPOISON_MEMORY_REGION(hostile->arena + job->staging_offset, hostile->staging_bytes);
+  ASAN_UNPOISON_MEMORY_REGION(hostile->arena[TIER_DEVICE] + job->control_offset, sizeof(Control));
+  ASAN_UNPOISON_MEMORY_REGION(hostile->arena[job->staging_tier] + job->staging_offset,
+                              hostile->staging_bytes);
 }
 
-bool hostile_start(Hostile *hostile, const Plan *plan, const PlanClass *class, uint8_t *arena) {
+bool hostile_start(Hostile *hostile, const Plan *plan, const PlanClass *class,
+                   uint8_t *const *arena) {
   const PlanJob *job = &plan->jobs[0];
-  *hostile = (Hostile){.plan = plan, .arena = arena, .arena_bytes = class->arena_bytes};
+  *hostile = (Hostile){.plan = plan, .arena = arena};
   hostile->staging_bytes = (size_t)job->prefetch_batches * job->sample_bytes;
   Start *starts = calloc(class->buffers_count + 1, sizeof *starts);
   hostile->order = calloc(class->buffers_count + 1, sizeof *hostile->order);
@@ -68,15 +70,22 @@ bool hostile_start(Hostile *hostile, const Plan *plan, const PlanClass *class, u
     hostile->order[i] = starts[i].index;
   hostile->count = class->buffers_count;
   free(starts);
-  memset(arena, nan_byte, class->arena_bytes);
-  memset(arena + job->control_offset, 0, sizeof(Control));
-  ASAN_POISON_MEMORY_REGION(arena, class->arena_bytes);
+  for (Tier tier = 0; tier < Tier_COUNT; tier++) {
+    hostile->arena_bytes[tier] = plan_arena_bytes(plan, class, tier);
+    if (hostile->arena_bytes[tier] == 0) continue;
+    memset(arena[tier], nan_byte, hostile->arena_bytes[tier]);
+    ASAN_POISON_MEMORY_REGION(arena[tier], hostile->arena_bytes[tier]);
+  }
+  ASAN_UNPOISON_MEMORY_REGION(arena[TIER_DEVICE] + job->control_offset, sizeof(Control));
+  memset(arena[TIER_DEVICE] + job->control_offset, 0, sizeof(Control));
   open_shared(hostile);
   return true;
 }
 
 void hostile_stop(Hostile *hostile) {
-  if (hostile->arena) ASAN_UNPOISON_MEMORY_REGION(hostile->arena, hostile->arena_bytes);
+  for (Tier tier = 0; tier < Tier_COUNT; tier++)
+    if (hostile->arena_bytes[tier] > 0)
+      ASAN_UNPOISON_MEMORY_REGION(hostile->arena[tier], hostile->arena_bytes[tier]);
   free(hostile->order);
   *hostile = (Hostile){0};
 }
@@ -101,10 +110,9 @@ void hostile_fill(const Hostile *hostile, uint32_t program, uint32_t call, bool 
     const PlanBuffer *buffer = &hostile->plan->buffers[hostile->order[i]];
     if (buffer->program != program || buffer->first_call != call) return;
     if (again && buffer->last_call >= loop_end) continue;
-    if (buffer->offset > hostile->arena_bytes ||
-        buffer->size_bytes > hostile->arena_bytes - buffer->offset)
-      continue;
-    uint8_t *at = hostile->arena + buffer->offset;
+    size_t arena_bytes = hostile->arena_bytes[buffer->tier];
+    if (buffer->offset > arena_bytes || buffer->size_bytes > arena_bytes - buffer->offset) continue;
+    uint8_t *at = hostile->arena[buffer->tier] + buffer->offset;
     ASAN_UNPOISON_MEMORY_REGION(at, buffer->size_bytes);
     memset(at, nan_byte, buffer->size_bytes);
     ASAN_POISON_MEMORY_REGION(at, buffer->size_bytes);

@@ -15,8 +15,8 @@
 
 typedef struct Hostile {
   const Plan *plan;
-  uint8_t *arena;
-  size_t arena_bytes;
+  uint8_t *const *arena; /* by tier, of the setup */
+  size_t arena_bytes[Tier_COUNT];
   size_t staging_bytes;
   uint32_t *order; /* the class's buffers by program, then by first call */
   uint32_t count;
@@ -26,7 +26,8 @@ typedef struct Hostile {
 enum { HOSTILE_RUNS_ALONE = 1 };
 
 /* Everything but control and staging becomes NaN, and poisoned. False when memory is short. */
-bool hostile_start(Hostile *hostile, const Plan *plan, const PlanClass *class, uint8_t *arena);
+bool hostile_start(Hostile *hostile, const Plan *plan, const PlanClass *class,
+                   uint8_t *const *arena);
 void hostile_stop(Hostile *hostile);
 
 /* Before call `call` of `program`: its new buffers become NaN. In a loop [loop_first, loop_end)
@@ -41,7 +42,7 @@ void hostile_forbid(const Hostile *hostile, void *at, size_t size_bytes);
 enum { HOSTILE_RUNS_ALONE = 0 };
 
 static inline bool hostile_start(Hostile *hostile, const Plan *plan, const PlanClass *class,
-                                 uint8_t *arena) {
+                                 uint8_t *const *arena) {
   (void)hostile, (void)plan, (void)class, (void)arena;
   return true;
 }

@@ -14,7 +14,7 @@ bool mesh_read(Mesh *mesh, const Plan *plan, Status *status) {
       return status_fail(status, STATUS_OURS, "the plan's mesh axis %d has size %u", i, size);
     mesh->size[i] = (int32_t)size;
     mesh->rank_count *= (int32_t)size;
-    if (strncmp(plan_string(plan, plan->axes[i].name), "dp", 2) == 0) mesh->replica_axes |= 1u << i;
+    if (plan->axes[i].divides == DIVIDES_SAMPLES) mesh->replica_axes |= 1u << i;
   }
   return true;
 }

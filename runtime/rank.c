@@ -20,7 +20,7 @@ typedef struct Rank {
   const Plan *plan;
   const PlanJob *job;
   int32_t number;
-  Arena *arena; /* the run's: a peer may still read it when this rank has left */
+  Arenas *arena; /* the run's: a peer may still read it when this rank has left */
   Replay replay;
   Comm *comm;
   Stage *stage;
@@ -60,7 +60,7 @@ static bool start_data(Rank *rank, Status *status) {
       .plan = rank->plan,
       .train = &run->train,
       .valid = &run->valid,
-      .ring = rank->arena->base + rank->job->staging_offset,
+      .ring = rank->arena->base[rank->job->staging_tier] + rank->job->staging_offset,
       .replicas = mesh_replicas(&run->mesh),
       .replica = mesh_replica(&run->mesh, rank->number),
       .first_step = run->first_step,
@@ -82,17 +82,17 @@ static bool open_rank(Rank *rank, Status *status) {
   if (!class) return status_fail(status, STATUS_OURS, "plan: rank %d has no class", rank->number);
   rank->comm = local_comm(run->world, rank->number, NULL);
   rank->arena = &run->arena[rank->number];
-  if (!arena_open(rank->arena, class->arena_bytes, status)) return false;
+  if (!arenas_open(rank->arena, rank->plan, class, status)) return false;
   ReplaySetup setup = {
       .plan = rank->plan,
       .mesh = &run->mesh,
       .rank = rank->number,
-      .arena = rank->arena->base,
       .comm = rank->comm,
       .comm_beside = local_comm_beside(run->world, rank->number),
       .kernels = kernels_of(run->options->variant),
       .load = stage_take,
   };
+  memcpy(setup.arena, rank->arena->base, sizeof setup.arena);
   if (!programs_check(rank->plan, &run->mesh, status) ||
       !replay_bind(&rank->replay, &setup, status))
     return false;
@@ -143,6 +143,18 @@ static void set_control(Rank *rank, int64_t step) {
   };
 }
 
+/* A checkpoint reads and writes what no record has as an operand. */
+static void allow_arenas(const Rank *rank, bool allowed) {
+  for (Tier tier = 0; tier < Tier_COUNT; tier++) {
+    const Arena *arena = &rank->arena->tier[tier];
+    if (arena->base == NULL) continue;
+    if (allowed)
+      hostile_allow(&rank->replay.hostile, arena->base, arena->size_bytes);
+    else
+      hostile_forbid(&rank->replay.hostile, arena->base, arena->size_bytes);
+  }
+}
+
 /* Init writes everything that persists, padding included; a checkpoint then brings its tensors. */
 static bool run_init(Rank *rank, Status *status) {
   set_control(rank, 0);
@@ -150,10 +162,10 @@ static bool run_init(Rank *rank, Status *status) {
   if (!replay_run(&rank->replay, rank->init, status)) return false;
   if (rank->run->resumes) {
     Run *run = rank->run;
-    hostile_allow(&rank->replay.hostile, rank->arena->base, rank->arena->size_bytes);
-    bool restored = checkpoint_restore(&run->checkpoint, rank->arena->base, rank->plan, &run->mesh,
-                                       rank->number, status);
-    hostile_forbid(&rank->replay.hostile, rank->arena->base, rank->arena->size_bytes);
+    allow_arenas(rank, true);
+    bool restored = checkpoint_restore(&run->checkpoint, rank->arena->base[TIER_DEVICE], rank->plan,
+                                       &run->mesh, rank->number, status);
+    allow_arenas(rank, false);
     if (!restored) return false;
   }
   return true;
@@ -166,7 +178,7 @@ static bool open_report(Rank *rank, Status *status) {
     peak += run->peak_flops_per_s[i];
   uint64_t arena_bytes = 0;
   for (int32_t i = 0; i < run->mesh.rank_count; i++)
-    arena_bytes += mesh_class(&run->mesh, run->plan, i)->arena_bytes;
+    arena_bytes += plan_arena_bytes(run->plan, mesh_class(&run->mesh, run->plan, i), TIER_DEVICE);
   const char *isa = run->options->variant == KERNEL_FAST ? kernel_isa() : "none";
   ReportSetup setup = {
       .plan = run->plan,
@@ -210,9 +222,10 @@ static bool writes_state(const Rank *rank) {
 }
 
 static bool write_state(Rank *rank, int64_t step, Status *status) {
-  hostile_allow(&rank->replay.hostile, rank->arena->base, rank->arena->size_bytes);
-  bool written = checkpoint_write(&rank->store, rank->arena->base, step, rank->samples, status);
-  hostile_forbid(&rank->replay.hostile, rank->arena->base, rank->arena->size_bytes);
+  allow_arenas(rank, true);
+  bool written =
+      checkpoint_write(&rank->store, rank->arena->base[TIER_DEVICE], step, rank->samples, status);
+  allow_arenas(rank, false);
   return written;
 }
 
@@ -320,7 +333,7 @@ static uint64_t measured_bytes(const Rank *rank) {
   uint64_t control_end = job->control_offset + sizeof(Control);
   uint64_t staging_end = job->staging_offset + (uint64_t)job->prefetch_batches * job->sample_bytes;
   if (control_end > high) high = control_end;
-  if (staging_end > high) high = staging_end;
+  if (job->staging_tier == TIER_DEVICE && staging_end > high) high = staging_end;
   return in_blocks(high);
 }
 
@@ -328,7 +341,8 @@ static uint64_t planned_bytes(const Rank *rank) {
   uint64_t planned = 0;
   for (uint32_t i = 0; i < rank->replay.class->programs_count; i++) {
     const PlanProgram *program = &rank->plan->programs[rank->replay.class->programs_first + i];
-    if (program->peak_bytes > planned) planned = program->peak_bytes;
+    uint64_t peak_bytes = plan_peak(rank->plan, program)->peak_bytes;
+    if (peak_bytes > planned) planned = peak_bytes;
   }
   return in_blocks(planned);
 }

@@ -34,7 +34,7 @@ typedef struct Run {
   double *peak_flops_per_s; /* one per rank, written before the first meeting */
   int32_t peak_size;
   RankMemory *memory; /* one per rank, written before the last meeting */
-  Arena *arena;       /* one per rank, opened by it, closed when all have left */
+  Arenas *arena;      /* one per rank, opened by it, closed when all have left */
   double unigram;
   bool stopped;  /* by a request, before the last step */
   Lock lock[2];  /* of the run's folder and the checkpoints' */

@@ -1,31 +1,22 @@
 /* replay.c -- the loop that trains: calls, their records, addresses, and off they go.
  *
- * A program is walked by one thread for each of its lanes, which runs the records of that lane and
- * waits for the others where an edge says so. */
+ * One walker issues a program in list order: a record goes to the queue of its lane, after the marks
+ * that its edges name. What a mark's number is: the record's place in list order, counted on from step
+ * to step. */
 #include "runtime/replay.h"
 
 #include "kernels/philox.h"
 #include "runtime/walk.h"
 
-enum { EVERY_LANE = (1u << Lane_COUNT) - 1 };
+enum { PLACE_RECORD_BITS = 16 }; /* a segment has fewer records: replay_bind */
 
-/* One thread's run of a program. */
 typedef struct Walker {
   Replay *replay;
-  uint32_t lanes_mask; /* whose records it runs */
-  uint64_t high_water_bytes;
+  uint64_t number_first; /* of the first call's record 0 */
 } Walker;
 
 static bool applies(const PlanCall *call, const PlanRecord *record) {
   return plan_when(record->when_all, record->when_none, call->flags);
-}
-
-static bool is_alone(const Walker *walker) {
-  return walker->lanes_mask == EVERY_LANE;
-}
-
-static bool is_own(const Walker *walker, const PlanRecord *record) {
-  return walker->lanes_mask >> record->lane & 1u;
 }
 
 /* Addresses of a record's operands in this call. */
@@ -35,31 +26,29 @@ static void resolve(const Replay *replay, const Position *at, const PlanRecord *
   for (uint32_t i = 0; i < record->operands_count; i++) {
     uint32_t number = record->operands_first + i;
     uint32_t binding = at->call->bindings_first + plan->operands[number].base;
-    operand[i] =
-        replay->setup.arena + replay->binding_offset[binding] + replay->operand_offset[number];
+    operand[i] = replay->binding_at[binding] + replay->operand_offset[number];
   }
 }
 
-static bool run_kernel(Replay *replay, const Position *at, const PlanRecord *record,
-                       void *const *operand, Status *status) {
+static bool run_kernel(const Replay *replay, const Work *work, Threads *threads, Status *status) {
   const Plan *plan = replay->setup.plan;
-  int64_t microbatch = at->microbatch < 0 ? 0 : at->microbatch;
+  const PlanRecord *record = work->record;
+  int64_t microbatch = work->microbatch < 0 ? 0 : work->microbatch;
   KernelArgs args = {
-      .operand = operand,
+      .operand = work->operand,
       .dtype = replay->operand_dtype + record->operands_first,
       .bytes = replay->operand_bytes + record->operands_first,
       .dim = plan->ints + record->dims_first,
       .attr = replay->attr[record - plan->records],
       .operand_count = (int32_t)record->operands_count,
       .accumulate = record->accumulate != 0,
-      .key = philox_mix(record->key, (uint64_t)at->call->layer + 1),
+      .key = philox_mix(record->key, (uint64_t)work->layer + 1),
       .sample_first =
           (microbatch * replay->replicas + replay->replica) * plan->jobs[0].microbatch_samples,
       .state = replay->prepared[record - plan->records].state,
       .control = replay->control,
-      .threads = replay->setup.threads,
+      .threads = threads,
   };
-  if (record->lane != LANE_COMPUTE && replay->beside_threads) args.threads = replay->beside_threads;
   const char *why = NULL;
   KernelStatus ended = replay->kernel[record->kernel]->run(&args, &why);
   return ended == KERNEL_DONE || replay_kernel_fail(plan, record, ended, why, status);
@@ -123,135 +112,140 @@ static bool run_comm(Replay *replay, const PlanRecord *record, void *const *oper
   return ran;
 }
 
-static bool run_by_kind(Replay *replay, const Position *at, const PlanRecord *record,
-                        void *const *operand, Status *status) {
-  if (record->kind == RECORD_KERNEL) return run_kernel(replay, at, record, operand, status);
+/* Queues beside the compute queue have a team of their own: the rank's is at work beside them. */
+static Threads *threads_of(const Replay *replay, const Queue *queue) {
+  bool beside = replay->device->ops->lane(queue) != LANE_COMPUTE;
+  return beside ? replay->threads_beside : replay->setup.threads;
+}
+
+static bool run_by_kind(Replay *replay, const Work *work, const Queue *queue, Status *status) {
+  const PlanRecord *record = work->record;
+  if (record->kind == RECORD_KERNEL) return run_kernel(replay, work, threads_of(replay, queue), status);
   if (record->kind == RECORD_LOAD)
-    return replay->setup.load(replay->setup.load_context, operand,
+    return replay->setup.load(replay->setup.load_context, work->operand,
                               replay->operand_bytes + record->operands_first,
                               (int32_t)record->operands_count, status);
-  if (run_comm(replay, record, operand)) return true;
+  if (run_comm(replay, record, work->operand)) return true;
   status->code = STATUS_ECHO; /* the rank that failed says why */
   return false;
 }
 
-static bool run_record(Walker *walker, const Position *at, const PlanRecord *record,
-                       Status *status) {
-  Replay *replay = walker->replay;
-  void *operand[KERNEL_OPERANDS_MAX] = {0};
-  resolve(replay, at, record, operand);
+/* A WorkRun. What fails for a reason of its own ends the job at once: another queue may be waiting
+ * for a peer that will never come. */
+static bool run_record(const Work *work, Queue *queue, Status *status) {
+  Replay *replay = work->context;
+  const PlanRecord *record = work->record;
   const int64_t *bytes = replay->operand_bytes + record->operands_first;
-  for (uint32_t i = 0; i < record->operands_count; i++) {
-    uint64_t end = (uint64_t)((uint8_t *)operand[i] - replay->setup.arena) + (uint64_t)bytes[i];
-    if (end > walker->high_water_bytes) walker->high_water_bytes = end;
-    hostile_allow(&replay->hostile, operand[i], (size_t)bytes[i]);
-  }
-  bool ran = run_by_kind(replay, at, record, operand, status);
+  for (uint32_t i = 0; i < record->operands_count; i++)
+    hostile_allow(&replay->hostile, work->operand[i], (size_t)bytes[i]);
+  bool ran = run_by_kind(replay, work, queue, status);
   replay->count[record - replay->setup.plan->records].runs += ran;
   for (uint32_t i = 0; i < record->operands_count; i++)
-    hostile_forbid(&replay->hostile, operand[i], (size_t)bytes[i]);
+    hostile_forbid(&replay->hostile, work->operand[i], (size_t)bytes[i]);
+  if (!ran && status->code != STATUS_ECHO && replay->setup.comm)
+    replay->setup.comm->ops->abort(replay->setup.comm);
   return ran;
 }
 
-static uint64_t place_of(uint64_t running, uint32_t record) {
-  return running << 32 | record;
+/* ---- issuing */
+
+static uint64_t number_of(const Walker *walker, uint64_t running, uint32_t record) {
+  return walker->number_first + (running << PLACE_RECORD_BITS | record);
 }
 
-/* Waits for record number `awaited` of `call`, if it runs there, and on another thread. */
-static bool wait_for(Walker *walker, const PlanCall *call, uint64_t running, uint32_t awaited) {
-  const Plan *plan = walker->replay->setup.plan;
+static Queue *queue_of(const Replay *replay, const PlanRecord *record) {
+  return replay->device->ops->queue(replay->device, (Lane)record->lane);
+}
+
+/* After record number `awaited` of `call`, if it runs there. */
+static bool issue_wait(const Walker *walker, Queue *queue, const PlanCall *call, uint64_t running,
+                       uint32_t awaited, Status *status) {
+  const Replay *replay = walker->replay;
+  const Plan *plan = replay->setup.plan;
   const PlanRecord *record = &plan->records[plan->segments[call->segment].records_first + awaited];
-  if (is_own(walker, record) || !applies(call, record)) return true;
-  return lanes_wait(&walker->replay->lanes, (Lane)record->lane, place_of(running, awaited));
+  if (!applies(call, record)) return true;
+  return replay->device->ops->wait(queue, queue_of(replay, record),
+                                   number_of(walker, running, awaited), status);
 }
 
-static bool wait_in_segment(Walker *walker, const Position *at, const PlanRecord *record) {
-  const int32_t after[4] = {record->after0, record->after1, record->after2, record->after3};
-  for (int32_t i = 0; i < 4; i++)
-    if (after[i] >= 0 && !wait_for(walker, at->call, at->running, (uint32_t)after[i])) return false;
+static bool issue_edges(const Walker *walker, const Position *at, const PlanRecord *record,
+                        Queue *queue, Status *status) {
+  const PlanEdge *after = walker->replay->setup.plan->edges + record->after_first;
+  for (uint32_t i = 0; i < record->after_count; i++)
+    if (!issue_wait(walker, queue, at->call, at->running, after[i].record, status)) return false;
   return true;
 }
 
 /* Before the first record of the call on `lane`. */
-static bool wait_for_calls(Walker *walker, const Position *at, uint32_t lane) {
+static bool issue_waits(const Walker *walker, const Position *at, uint32_t lane, Queue *queue,
+                        Status *status) {
   const Plan *plan = walker->replay->setup.plan;
   for (uint32_t i = 0; i < at->call->waits_count; i++) {
     const PlanWait *wait = &plan->waits[at->call->waits_first + i];
     uint64_t running = 0;
     if (wait->lane != lane || !walk_awaited(plan, at, wait, &running)) continue;
     const PlanCall *call = &plan->calls[at->program->calls_first + wait->call];
-    if (!wait_for(walker, call, running, wait->record)) return false;
+    if (!issue_wait(walker, queue, call, running, wait->record, status)) return false;
   }
   return true;
 }
 
-/* Alone, list order satisfies every edge. */
-static bool run_in_turn(Walker *walker, const Position *at, uint32_t number, uint32_t *lanes_seen,
-                        Status *status) {
-  const Plan *plan = walker->replay->setup.plan;
+static void note_high_water(Replay *replay, const Work *work) {
+  const PlanRecord *record = work->record;
+  for (uint32_t i = 0; i < record->operands_count; i++) {
+    uint64_t end = (uint64_t)((uint8_t *)work->operand[i] - replay->setup.arena[TIER_DEVICE]) +
+                   (uint64_t)replay->operand_bytes[record->operands_first + i];
+    if (end > replay->high_water_bytes && end <= replay->device_bytes)
+      replay->high_water_bytes = end;
+  }
+}
+
+static bool issue_record(const Walker *walker, const Position *at, uint32_t number,
+                         uint32_t *lanes_seen, Status *status) {
+  Replay *replay = walker->replay;
+  const Plan *plan = replay->setup.plan;
   const PlanRecord *record =
       &plan->records[plan->segments[at->call->segment].records_first + number];
-  if (is_alone(walker)) return run_record(walker, at, record, status);
-  if (!is_own(walker, record)) return true;
+  Queue *queue = queue_of(replay, record);
   bool first = (*lanes_seen >> record->lane & 1u) == 0;
   *lanes_seen |= 1u << record->lane;
-  if ((first && !wait_for_calls(walker, at, record->lane)) ||
-      !wait_in_segment(walker, at, record)) {
-    status->code = STATUS_ECHO; /* the lane that failed says why */
+  if ((first && !issue_waits(walker, at, record->lane, queue, status)) ||
+      !issue_edges(walker, at, record, queue, status))
     return false;
-  }
-  if (!run_record(walker, at, record, status)) return false;
-  lanes_pass(&walker->replay->lanes, (Lane)record->lane, place_of(at->running, number));
-  return true;
+  Work work = {.run = run_record,
+               .context = replay,
+               .record = record,
+               .layer = at->call->layer,
+               .microbatch = at->microbatch};
+  resolve(replay, at, record, work.operand);
+  note_high_water(replay, &work);
+  uint64_t place = number_of(walker, at->running, number);
+  const DeviceOps *ops = replay->device->ops;
+  return record->kind == RECORD_LOAD ? ops->host(queue, &work, place, status)
+                                     : ops->issue(queue, &work, place, status);
 }
 
-static bool run_call(void *context, const Position *at, Status *status) {
+static bool issue_call(void *context, const Position *at, Status *status) {
   Walker *walker = context;
   const Plan *plan = walker->replay->setup.plan;
   const PlanSegment *segment = &plan->segments[at->call->segment];
   uint32_t lanes_seen = 0;
-  if (is_alone(walker))
-    hostile_fill(&walker->replay->hostile, (uint32_t)(at->program - plan->programs),
-                 at->call_number, at->iteration > 0, at->end);
+  hostile_fill(&walker->replay->hostile, (uint32_t)(at->program - plan->programs), at->call_number,
+               at->iteration > 0, at->end);
   for (uint32_t i = 0; i < segment->records_count; i++)
     if (applies(at->call, &plan->records[segment->records_first + i]) &&
-        !run_in_turn(walker, at, i, &lanes_seen, status))
+        !issue_record(walker, at, i, &lanes_seen, status))
       return false;
+  walker->replay->numbers = number_of(walker, at->running + 1, 0);
   return true;
 }
 
-static bool walk(Replay *replay, Lane lane, uint32_t lanes_mask, Status *status) {
-  Walker walker = {.replay = replay, .lanes_mask = lanes_mask};
-  bool done = walk_calls(replay->setup.plan, replay->running, run_call, &walker, status);
-  replay->lane_high_water_bytes[lane] = walker.high_water_bytes;
-  return done;
-}
-
-/* A lane that fails for a reason of its own ends the job at once: another one may be waiting for a
- * peer that will never come. */
-static bool walk_beside_others(Replay *replay, Lane lane, uint32_t lanes_mask, Status *status) {
-  if (walk(replay, lane, lanes_mask, status)) return true;
-  lanes_fail(&replay->lanes);
-  if (status->code != STATUS_ECHO) replay->setup.comm->ops->abort(replay->setup.comm);
-  return false;
-}
-
-bool replay_run_lane(void *replay, Lane lane, Status *status) {
-  return walk_beside_others(replay, lane, 1u << lane, status);
-}
-
+/* What was issued before a failure ends, too: nobody is left with work of an earlier step. */
 bool replay_run(Replay *replay, const PlanProgram *program, Status *status) {
-  uint32_t beside = replay->lanes_mask[program - replay->setup.plan->programs];
-  bool done = false;
-  replay->running = program;
-  if (beside != 0) {
-    lanes_begin(&replay->lanes, beside);
-    done = walk_beside_others(replay, LANE_COMPUTE, EVERY_LANE & ~beside, status);
-    done = lanes_end(&replay->lanes, done, status);
-  } else
-    done = walk(replay, LANE_COMPUTE, EVERY_LANE, status);
-  for (int32_t lane = 0; lane < Lane_COUNT; lane++)
-    if (replay->lane_high_water_bytes[lane] > replay->high_water_bytes)
-      replay->high_water_bytes = replay->lane_high_water_bytes[lane];
-  return done;
+  Walker walker = {replay, replay->numbers};
+  bool issued = walk_calls(replay->setup.plan, program, issue_call, &walker, status);
+  Status ended = {0};
+  if (replay->device->ops->finish(replay->device, &ended)) return issued;
+  if (issued || (status->code == STATUS_ECHO && ended.code != STATUS_ECHO)) *status = ended;
+  return false;
 }

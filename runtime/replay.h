@@ -1,16 +1,16 @@
 /* replay.h -- runs the programs of a plan for one rank.
  *
  * Binding resolves everything that depends on the rank (class, coordinates, kernels, addresses);
- * running then only reads tables: it allocates nothing and decides nothing. Records of LANE_COMPUTE
- * run on the caller, those of every other lane on a thread of its own beside it, each in list
- * order; the plan's edges order them. A class whose programs have one lane has no such threads. */
+ * running then only reads tables: it allocates nothing and decides nothing. The caller issues the
+ * records in list order to the queues of their lanes (device.h); the plan's edges order the queues. A
+ * class whose programs have one lane has one queue, and what is issued to it runs at once. */
 #ifndef LOCKSTEP_REPLAY_H
 #define LOCKSTEP_REPLAY_H
 
 #include "kernels/kernel.h"
 #include "runtime/comm/comm.h"
+#include "runtime/device/device.h"
 #include "runtime/hostile.h"
-#include "runtime/lanes.h"
 #include "runtime/mesh.h"
 #include "runtime/status.h"
 
@@ -23,13 +23,16 @@ typedef struct ReplaySetup {
   const Plan *plan;
   const Mesh *mesh;
   int32_t rank;
-  uint8_t *arena; /* of the class's arena_bytes */
+  uint8_t *arena[Tier_COUNT]; /* as large as the class says; NULL: the plan has no such tier */
   Comm *comm;
   CommLanes comm_beside; /* a lane that has none runs on the caller, with `comm` */
   Threads *threads;
   const Kernel *kernels; /* by KernelId: of the processor that its lanes run on */
   ReplayLoad *load;
   void *load_context;
+  /* For tests: every queue is a thread of its own, and waits up to so long before each work. */
+  bool issues_only;
+  int64_t delay_most_ns;
 } ReplaySetup;
 
 /* What became of a record since the plan was bound. */
@@ -52,7 +55,7 @@ typedef struct Replay {
   int32_t replica;
   /* parallel to the plan's tables of the same names, with this rank's coordinates filled in */
   const Kernel **kernel;
-  uint64_t *binding_offset;
+  uint8_t **binding_at; /* addresses in their tiers' arenas */
   uint64_t *operand_offset;
   uint32_t *operand_dtype;
   int64_t *operand_bytes;
@@ -60,11 +63,11 @@ typedef struct Replay {
   double *varied;         /* those that differ from the plan's table */
   ReplayKernel *prepared; /* of each record */
   ReplayCount *count;     /* of each record */
-  uint32_t *lanes_mask;   /* of each program: bit of each lane that has a thread */
-  Lanes lanes;
-  Threads *beside_threads; /* a team of one; NULL: the rank's */
-  const PlanProgram *running;
-  uint64_t lane_high_water_bytes[Lane_COUNT];
+  uint32_t queues_mask;   /* bit of each lane that has a queue beside the compute queue */
+  Threads *threads_beside; /* their team of one; NULL: there are none */
+  Device *device;
+  uint64_t numbers;          /* of work so far: the next step's first */
+  uint64_t device_bytes;     /* of the device arena */
   uint64_t high_water_bytes; /* end of the highest arena byte that a record has used so far */
   Hostile hostile;
 } Replay;
@@ -87,8 +90,5 @@ bool replay_run(Replay *replay, const PlanProgram *program, Status *status);
 /* Says that the record's kernel was not prepared or did not run; false. */
 bool replay_kernel_fail(const Plan *plan, const PlanRecord *record, KernelStatus ended,
                         const char *why, Status *status);
-
-/* What a lane's thread does: a LanesBody. */
-bool replay_run_lane(void *replay, Lane lane, Status *status);
 
 #endif

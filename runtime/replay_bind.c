@@ -22,7 +22,7 @@ static bool prepare_kernel(const Replay *replay, const PlanRecord *record, Statu
   ReplayKernel *prepared = &replay->prepared[record - plan->records];
   if (prepared->is_prepared) return true;
   KernelUse use = {
-      .target = KERNEL_TARGET_CPU,
+      .target = (KernelTarget)plan->jobs[0].target,
       .dtype = replay->operand_dtype + record->operands_first,
       .bytes = replay->operand_bytes + record->operands_first,
       .dim = plan->ints + record->dims_first,
@@ -59,12 +59,12 @@ static bool check_record(const Replay *replay, const Position *at, const PlanRec
   for (uint32_t i = 0; i < record->operands_count; i++) {
     uint32_t number = record->operands_first + i;
     uint32_t binding = at->call->bindings_first + plan->operands[number].base;
-    uint64_t offset = replay->binding_offset[binding] + replay->operand_offset[number];
+    Tier tier = (Tier)plan->bindings[binding].tier;
+    uint64_t arena_bytes = plan_arena_bytes(plan, replay->class, tier);
+    uint64_t offset = (uint64_t)(replay->binding_at[binding] - replay->setup.arena[tier]) +
+                      replay->operand_offset[number];
     uint64_t size = plan->operands[number].size_bytes;
-    if (plan->bindings[binding].tier != TIER_DEVICE)
-      return status_fail(status, STATUS_OURS, "plan: operand %u of %s is not in device memory", i,
-                         path);
-    if (offset > replay->class->arena_bytes || size > replay->class->arena_bytes - offset)
+    if (offset > arena_bytes || size > arena_bytes - offset)
       return status_fail(status, STATUS_OURS, "plan: operand %u of %s ends outside the arena", i,
                          path);
   }
@@ -82,7 +82,7 @@ static bool check_record(const Replay *replay, const Position *at, const PlanRec
 }
 
 static bool check_call(void *context, const Position *at, Status *status) {
-  const Replay *replay = context;
+  Replay *replay = context;
   const Plan *plan = replay->setup.plan;
   const PlanSegment *segment = &plan->segments[at->call->segment];
   for (uint32_t i = 0; i < segment->records_count; i++) {
@@ -90,7 +90,7 @@ static bool check_call(void *context, const Position *at, Status *status) {
     if (!plan_when(record->when_all, record->when_none, at->call->flags)) continue;
     if (!check_record(replay, at, record, status)) return false;
     if (replay->setup.comm_beside.at[record->lane] && !HOSTILE_RUNS_ALONE)
-      replay->lanes_mask[at->program - plan->programs] |= 1u << record->lane;
+      replay->queues_mask |= 1u << record->lane;
   }
   return true;
 }
@@ -103,21 +103,20 @@ static uint64_t for_member(const Plan *plan, const int32_t *coordinate, uint64_t
 
 static bool allocate(Replay *replay, const Plan *plan) {
   replay->kernel = calloc(plan->kernels_count + 1, sizeof *replay->kernel);
-  replay->binding_offset = calloc(plan->bindings_count + 1, sizeof *replay->binding_offset);
+  replay->binding_at = calloc(plan->bindings_count + 1, sizeof *replay->binding_at);
   replay->operand_offset = calloc(plan->operands_count + 1, sizeof *replay->operand_offset);
   replay->operand_dtype = calloc(plan->operands_count + 1, sizeof *replay->operand_dtype);
   replay->operand_bytes = calloc(plan->operands_count + 1, sizeof *replay->operand_bytes);
   replay->attr = calloc(plan->records_count + 1, sizeof *replay->attr);
   replay->prepared = calloc(plan->records_count + 1, sizeof *replay->prepared);
   replay->count = calloc(plan->records_count + 1, sizeof *replay->count);
-  replay->lanes_mask = calloc(plan->programs_count + 1, sizeof *replay->lanes_mask);
   size_t varying = 0;
   for (uint32_t i = 0; i < plan->records_count; i++)
     if (plan->records[i].varies_count > 0) varying += plan->records[i].attrs_count;
   replay->varied = calloc(varying + 1, sizeof *replay->varied);
-  return replay->kernel && replay->binding_offset && replay->operand_offset &&
-         replay->operand_dtype && replay->operand_bytes && replay->attr && replay->prepared &&
-         replay->count && replay->varied && replay->lanes_mask;
+  return replay->kernel && replay->binding_at && replay->operand_offset && replay->operand_dtype &&
+         replay->operand_bytes && replay->attr && replay->prepared && replay->count &&
+         replay->varied;
 }
 
 /* Records without varies read the plan's own table; the others have copies, since records may
@@ -151,8 +150,10 @@ static void fill_tables(Replay *replay) {
   }
   for (uint32_t i = 0; i < plan->bindings_count; i++) {
     const PlanBinding *binding = &plan->bindings[i];
-    replay->binding_offset[i] =
-        for_member(plan, coordinate, binding->offset, binding->member_stride, binding->by);
+    uint8_t *arena = replay->setup.arena[binding->tier];
+    if (arena != NULL) /* another class may have tiers that this one has not */
+      replay->binding_at[i] = arena + for_member(plan, coordinate, binding->offset,
+                                                 binding->member_stride, binding->by);
   }
   for (uint32_t i = 0; i < plan->operands_count; i++) {
     const PlanOperand *operand = &plan->operands[i];
@@ -165,12 +166,14 @@ static void fill_tables(Replay *replay) {
 }
 
 static bool check_job(const Replay *replay, Status *status) {
-  const PlanJob *job = &replay->setup.plan->jobs[0];
-  uint64_t arena_bytes = replay->class->arena_bytes;
+  const Plan *plan = replay->setup.plan;
+  const PlanJob *job = &plan->jobs[0];
+  uint64_t arena_bytes = plan_arena_bytes(plan, replay->class, TIER_DEVICE);
   if (job->control_offset % 8 != 0 || job->control_offset > arena_bytes ||
       sizeof(Control) > arena_bytes - job->control_offset)
     return status_fail(status, STATUS_OURS, "plan: control at %" PRIu64 " lies outside the arena",
                        job->control_offset);
+  arena_bytes = plan_arena_bytes(plan, replay->class, (Tier)job->staging_tier);
   uint64_t slots = job->prefetch_batches < 0 ? 0 : (uint64_t)job->prefetch_batches;
   if (slots > 0 && (job->staging_offset > arena_bytes ||
                     job->sample_bytes > (arena_bytes - job->staging_offset) / slots))
@@ -179,12 +182,18 @@ static bool check_job(const Replay *replay, Status *status) {
   return true;
 }
 
-/* Kernels on other lanes have a team of their own: the rank's is at work beside them. */
-static bool open_lanes(Replay *replay, uint32_t lanes_mask, Status *status) {
-  replay->beside_threads = threads_new(1, -1);
-  if (!replay->beside_threads)
+static bool open_device(Replay *replay, Status *status) {
+  const ReplaySetup *setup = &replay->setup;
+  if (replay->queues_mask != 0) replay->threads_beside = threads_new(1, -1);
+  if (replay->queues_mask != 0 && !replay->threads_beside)
     return status_fail(status, STATUS_WORLD, "not enough memory to bind the plan");
-  return lanes_open(&replay->lanes, lanes_mask, replay_run_lane, replay, status);
+  replay->device =
+      device_cpu_open(&(DeviceSetup){.queues_mask = replay->queues_mask,
+                                     .issues_only = setup->issues_only && !HOSTILE_RUNS_ALONE,
+                                     .delay_most_ns = setup->delay_most_ns,
+                                     .delay_seed = (uint64_t)setup->rank + 1},
+                      status);
+  return replay->device != NULL;
 }
 
 bool replay_bind(Replay *replay, const ReplaySetup *setup, Status *status) {
@@ -194,38 +203,36 @@ bool replay_bind(Replay *replay, const ReplaySetup *setup, Status *status) {
   if (!replay->class || plan->jobs_count != 1)
     return status_fail(status, STATUS_OURS, "plan: rank %d has no class", setup->rank);
   if (!check_job(replay, status)) return false;
+  replay->device_bytes = plan_arena_bytes(plan, replay->class, TIER_DEVICE);
   replay->replicas = mesh_replicas(setup->mesh);
   replay->replica = mesh_replica(setup->mesh, setup->rank);
-  replay->control = (Control *)(void *)(setup->arena + plan->jobs[0].control_offset);
+  replay->control = (Control *)(void *)(setup->arena[TIER_DEVICE] + plan->jobs[0].control_offset);
   if (!allocate(replay, plan))
     return status_fail(status, STATUS_WORLD, "not enough memory to bind the plan");
   fill_tables(replay);
-  uint32_t lanes_mask = 0;
   for (uint32_t i = 0; i < replay->class->programs_count; i++) {
     uint32_t number = replay->class->programs_first + i;
     if (!walk_calls(plan, &plan->programs[number], check_call, replay, status)) return false;
-    lanes_mask |= replay->lanes_mask[number];
   }
-  if (!hostile_start(&replay->hostile, plan, replay->class, setup->arena))
+  if (!hostile_start(&replay->hostile, plan, replay->class, replay->setup.arena))
     return status_fail(status, STATUS_WORLD, "not enough memory to bind the plan");
-  return lanes_mask == 0 || open_lanes(replay, lanes_mask, status);
+  return open_device(replay, status);
 }
 
 void replay_free(Replay *replay) {
-  lanes_close(&replay->lanes);
-  threads_free(replay->beside_threads);
+  if (replay->device) replay->device->ops->close(replay->device);
+  threads_free(replay->threads_beside);
   hostile_stop(&replay->hostile);
   release_kernels(replay);
   free(replay->kernel);
   free(replay->prepared);
-  free(replay->binding_offset);
+  free(replay->binding_at);
   free(replay->operand_offset);
   free(replay->operand_dtype);
   free(replay->operand_bytes);
   free(replay->attr);
   free(replay->varied);
   free(replay->count);
-  free(replay->lanes_mask);
   *replay = (Replay){0};
 }
 

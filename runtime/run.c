@@ -51,7 +51,8 @@ static bool check_memory(const Run *run, Status *status) {
   for (int32_t rank = 0; rank < run->mesh.rank_count; rank++) {
     const PlanClass *class = mesh_class(&run->mesh, run->plan, rank);
     if (!class) return status_fail(status, STATUS_OURS, "plan: rank %d has no class", rank);
-    needed += class->arena_bytes;
+    for (Tier tier = 0; tier < Tier_COUNT; tier++)
+      needed += plan_arena_bytes(run->plan, class, tier);
   }
   size_t available = arena_available_bytes();
   if (available == 0 || needed <= available) return true;
@@ -95,7 +96,7 @@ static void close_run(Run *run) {
   samples_close(&run->valid);
   checkpoint_set_close(&run->checkpoint);
   for (int32_t rank = 0; run->arena && rank < run->mesh.rank_count; rank++)
-    arena_close(&run->arena[rank]);
+    arenas_close(&run->arena[rank]);
   free(run->arena);
   free(run->memory);
   free(run->peak_flops_per_s);

@@ -92,13 +92,13 @@ static int64_t stand_still(Runner *r, uint32_t lane, int64_t start_ns) {
 
 static int64_t begin_record(const Simulation *s, Runner *r, const PlanRecord *record) {
   const PlanSegment *segment = &s->plan->segments[current_call(s, r)->segment];
-  const int32_t after[4] = {record->after0, record->after1, record->after2, record->after3};
   bool first = (r->lanes_begun >> record->lane & 1U) == 0;
   int64_t start = first ? call_ready_ns(s, r, record->lane) : r->free_ns[record->lane];
-  for (int i = 0; i < 4; i++)
-    if (after[i] >= 0 &&
-        runs(&s->plan->records[segment->records_first + (uint32_t)after[i]], current_call(s, r)))
-      start = later(start, r->end_ns[after[i]]);
+  for (uint32_t i = 0; i < record->after_count; i++) {
+    uint32_t after = s->plan->edges[record->after_first + i].record;
+    if (runs(&s->plan->records[segment->records_first + after], current_call(s, r)))
+      start = later(start, r->end_ns[after]);
+  }
   r->lanes_begun |= 1U << record->lane;
   return stand_still(r, record->lane, start);
 }

@@ -110,12 +110,15 @@ static void emit_job(Tables *t, const Draft *d, int64_t parameters) {
       .lr = job->optimizer.lr,
       .lr_floor = job->schedule.floor,
       .lr_warmup_floor = job->schedule.warmup_floor,
+      .target = d->cluster->target,
+      .staging_tier = first->buffers.at[first->staging_buffer].tier,
       .schedule = (uint32_t)job->schedule.head,
       .data = (uint32_t)job->data.head,
       .shuffle = job->data.shuffle,
       .threads = (uint32_t)d->cluster->threads,
       .vocab = token_count(d->train),
       .resume = resume_kind,
+      .device = table_string(t, d->cluster->device),
       .name = table_string(t, job->job.name),
       .model = table_string(t, d->train->model_name),
       .reason = table_string(t, job->job.reason),
@@ -139,6 +142,15 @@ static void emit_files(Tables *t, const Draft *d) {
   for (uint32_t valid = 0; valid < 2; valid++)
     for (int32_t i = 0; i < lists[valid]->count; i++)
       TABLE_PUSH(t, files, (PlanFile){valid, format, table_string(t, lists[valid]->at[i])});
+}
+
+static void emit_tiers(Tables *t, const Draft *d) {
+  for (Tier tier = 0; tier < Tier_COUNT; tier++)
+    if (d->uses[tier])
+      TABLE_PUSH(t, tiers,
+                 (PlanTier){.alignment_bytes = PLAN_ALIGN_BYTES,
+                            .kind = tier,
+                            .path = table_string(t, "")});
 }
 
 /* A line of CSV: a name may hold a comma. */
@@ -269,8 +281,8 @@ static uint32_t emit_meaning(Tables *t, const Record *record) {
              (PlanMeaning){.reduce = record->reduce,
                            .direction = record->direction,
                            .value = table_string(t, record->meaning),
-                           .before = table_string(t, record->layout_before),
-                           .after = table_string(t, record->layout_after)});
+                           .before = table_layout(t, record->layout_before),
+                           .after = table_layout(t, record->layout_after)});
   return (uint32_t)t->meanings.count - 1;
 }
 
@@ -282,19 +294,22 @@ static void emit_record(Tables *t, const Draft *d, const Record *record) {
       .bytes = record->bytes,
       .predicted_ns = cost_record_ns(d, record),
       .kind = record->kind,
+      .purpose = record->purpose,
+      .node = record->model ? table_node(t, record->model, record->node) : PLAN_NONE,
+      .value = record->model ? table_value(t, record->model, record->value) : PLAN_NONE,
       .kernel = kernel ? table_kernel(t, record->kernel) : PLAN_NONE,
       .lane = record->lane,
       .when_all = record->when_all,
       .when_none = record->when_none,
       .accumulate = record->accumulate,
-      .after0 = record->after[0],
-      .after1 = record->after[1],
-      .after2 = record->after[2],
-      .after3 = record->after[3],
+      .after_first = (uint32_t)t->edges.count,
+      .after_count = (uint32_t)record->after.count,
       .comm = record->meaning != NULL ? comm_on(t, record->axes, record->lane) : PLAN_NONE,
       .meaning = emit_meaning(t, record),
       .path = table_string(t, record->path),
   };
+  for (int32_t i = 0; i < record->after.count; i++)
+    TABLE_PUSH(t, edges, (PlanEdge){(uint32_t)record->after.at[i]});
   emit_operands(t, record, &out);
   emit_numbers(t, d, record, &out);
   TABLE_PUSH(t, records, out);
@@ -350,11 +365,11 @@ static void emit_call(Tables *t, const Draft *d, const Stage *stage, const Call 
   }
   for (int32_t i = 0; i < bases; i++) {
     const BufferBinding *binding = &call->bindings[i];
+    const Buffer *buffer = &stage->buffers.at[binding->buffer];
     TABLE_PUSH(t, bindings,
-               (PlanBinding){.offset = (uint64_t)(stage->buffers.at[binding->buffer].offset +
-                                                  binding->offset_bytes),
+               (PlanBinding){.offset = (uint64_t)(buffer->offset + binding->offset_bytes),
                              .by = PLAN_NONE,
-                             .tier = TIER_DEVICE});
+                             .tier = buffer->tier});
   }
 }
 
@@ -367,13 +382,19 @@ static void emit_programs(Tables *t, const Draft *d, const Stage *stage,
     if (!program->exists) continue;
     index[kind] = (uint32_t)t->programs.count;
     TABLE_PUSH(t, programs,
-               (PlanProgram){.peak_bytes = (uint64_t)program->peak_bytes,
-                             .live_bytes = (uint64_t)program->live_bytes,
+               (PlanProgram){.peaks_first = (uint32_t)t->peaks.count,
+                             .peaks_count = (uint32_t)t->tiers.count,
                              .calls_first = (uint32_t)t->calls.count,
                              .calls_count = (uint32_t)program->calls.count,
                              .loops_first = (uint32_t)t->loops.count,
                              .loops_count = (uint32_t)program->loops.count,
                              .kind = (uint32_t)kind});
+    for (int32_t i = 0; i < t->tiers.count; i++) {
+      uint32_t tier = t->tiers.at[i].kind;
+      TABLE_PUSH(
+          t, peaks,
+          (PlanPeak){(uint64_t)program->peak_bytes[tier], (uint64_t)program->live_bytes[tier]});
+    }
     for (int32_t i = 0; i < program->calls.count; i++)
       emit_call(t, d, stage, &program->calls.at[i]);
     for (int32_t i = 0; i < program->loops.count; i++) {
@@ -398,7 +419,7 @@ static void emit_buffers(Tables *t, const Stage *stage, const uint32_t index[Pro
                             .last_call = (uint32_t)buffer->last_call,
                             .layer = buffer->layer,
                             .kind = buffer->kind,
-                            .tier = TIER_DEVICE,
+                            .tier = buffer->tier,
                             .name = table_string(t, buffer->name)});
   }
 }
@@ -413,6 +434,11 @@ static void emit_tensor(Tables *t, const Draft *d, const Stage *stage, ParamId p
   bool shard = role_is_shard(block, role), stack = d->train->regions.at[block->region].is_stack;
   DType dtype = role_dtype(d, role);
   int64_t stride = block_stride_bytes(d, block, role), elements = shard ? at->piece : at->elements;
+  Layout layout = param_layout(d->train, p);
+  if (shard) {
+    layout.flat_axes = mesh_used(&d->mesh, ZERO_AXES);
+    layout.piece = at->piece;
+  }
   int64_t inside = (shard ? at->shard_first : at->first) * dtype_bytes(dtype);
   int64_t offset = stage->buffers.at[held->buffers[role]].offset + held->position[first] * stride;
   TABLE_PUSH(t, tensors,
@@ -424,7 +450,11 @@ static void emit_tensor(Tables *t, const Draft *d, const Stage *stage, ParamId p
                           .layer_count = (uint32_t)count,
                           .kind = role_words[role].kind,
                           .dtype = dtype,
+                          .tier = stage->buffers.at[held->buffers[role]].tier,
                           .decay = param->decay,
+                          .layout = table_layout(t, &layout),
+                          .value = table_value(t, d->train->logical,
+                                               d->train->logical->params.at[p].value),
                           .dims_first = (uint32_t)t->ints.count,
                           .dims_count = shard ? 1 : (uint32_t)param->dim_count,
                           .name = table_string(t, param->name)});
@@ -456,8 +486,9 @@ static void emit_class(Tables *t, const Draft *d, const Stage *stage) {
   bool many = d->stage_count > 1;
   int64_t ranks = mesh_count(&d->mesh, MESH_BIT(MESH_AXES) - 1) / d->stage_count;
   const char *name = many ? arena_printf(t->arena, "stage %d", stage->number) : "replica";
-  PlanClass class = {.arena_bytes = (uint64_t)stage->arena_bytes,
-                     .rank_count = (uint32_t)ranks,
+  PlanClass class = {.rank_count = (uint32_t)ranks,
+                     .arenas_first = (uint32_t)t->arenas.count,
+                     .arenas_count = (uint32_t)t->tiers.count,
                      .bounds_first = (uint32_t)t->bounds.count,
                      .bounds_count = MESH_AXES,
                      .programs_first = (uint32_t)t->programs.count,
@@ -468,6 +499,8 @@ static void emit_class(Tables *t, const Draft *d, const Stage *stage) {
     uint32_t at = (uint32_t)stage->number, size = (uint32_t)d->mesh.size[axis];
     TABLE_PUSH(t, bounds, axis == MESH_PP ? (PlanBound){at, at + 1} : (PlanBound){0, size});
   }
+  for (int32_t i = 0; i < t->tiers.count; i++)
+    TABLE_PUSH(t, arenas, (PlanArena){(uint64_t)stage->arena_bytes[t->tiers.at[i].kind]});
   emit_programs(t, d, stage, index);
   class.programs_count = (uint32_t)t->programs.count - class.programs_first;
   emit_buffers(t, stage, index);
@@ -501,9 +534,13 @@ void emit_plan(const Draft *d, int64_t parameters, Plan *plan) {
   emit_settings(t, d);
   emit_inputs(t, d);
   emit_files(t, d);
+  emit_tiers(t, d);
   for (MeshAxis axis = MESH_REPLICATE; axis < MESH_AXES; axis++)
     TABLE_PUSH(t, axes,
-               (PlanAxis){(uint32_t)d->mesh.size[axis], table_string(t, mesh_axis_name(axis))});
+               (PlanAxis){(uint32_t)d->mesh.size[axis], mesh_axis_divides(axis),
+                          table_string(t, mesh_axis_name(axis))});
+  emit_model(t, d->train->logical);
+  if (d->eval != NULL) emit_model(t, d->eval->logical);
   for (int32_t i = 0; i < d->segments.count; i++)
     emit_segment(t, d, &d->segments.at[i]);
   for (int32_t s = 0; s < d->stage_count; s++)

@@ -8,6 +8,8 @@ typedef struct Tables {
   Arena *arena;
   int32_t *string_slots; /* open addressing: offset + 1 of each string, 0 = free */
   int32_t string_slot_count, string_count;
+  uint32_t first_value[2]; /* of the model that trains, of the one that evaluates */
+  int32_t *node_index[2];  /* by node of these: its place in nodes; PLAN_NONE: in no list */
 #define PLAN_T(Type, table) VEC(Type) table;
   PLAN_TABLES(PLAN_T)
 #undef PLAN_T
@@ -19,5 +21,11 @@ void emit_settings(Tables *t, const Draft *d);
 
 uint32_t table_string(Tables *t, const char *text); /* NULL is "" */
 uint32_t table_kernel(Tables *t, const char *name);
+uint32_t table_layout(Tables *t, const Layout *layout);
+
+/* Writes values, nodes and regions of a graph that is not cut; then its ids have places. */
+void emit_model(Tables *t, const Graph *model);
+uint32_t table_value(const Tables *t, const Graph *model, ValueId v);
+uint32_t table_node(const Tables *t, const Graph *model, NodeId n);
 
 #endif

@@ -20,7 +20,9 @@ static uint32_t fullest_class(const Compiled *compiled) {
   const Plan *plan = &compiled->plan;
   uint32_t fullest = 0;
   for (uint32_t i = 1; i < plan->classes_count; i++)
-    if (plan->classes[i].arena_bytes > plan->classes[fullest].arena_bytes) fullest = i;
+    if (plan_arena_bytes(plan, &plan->classes[i], TIER_DEVICE) >
+        plan_arena_bytes(plan, &plan->classes[fullest], TIER_DEVICE))
+      fullest = i;
   return fullest;
 }
 

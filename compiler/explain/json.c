@@ -11,8 +11,9 @@ static void print_class(const Compiled *compiled, const Work *work, uint32_t cla
           (long long)peak.program->predicted_ns, work->is_time ? work->stages[class].all : 0);
   for (size_t i = 0; i < MEMORY_ROWS; i++)
     fprintf(out, "\"%s\":%lld,", memory_rows[i].name, (long long)peak.by_kind[memory_rows[i].kind]);
-  fprintf(out, "\"live\":%lld,\"peak\":%lld,\"arena\":%lld}}", (long long)peak.program->live_bytes,
-          (long long)peak.program->peak_bytes, (long long)peak.class->arena_bytes);
+  fprintf(out, "\"live\":%lld,\"peak\":%lld,\"arena\":%lld,\"host\":%lld}}",
+          (long long)peak.recorded->live_bytes, (long long)peak.recorded->peak_bytes,
+          (long long)peak.arena_bytes, (long long)peak.host_bytes);
 }
 
 void explain_json(const Compiled *compiled, FILE *out) {
@@ -46,7 +47,7 @@ void explain_json(const Compiled *compiled, FILE *out) {
   for (size_t i = 0; i < MEMORY_ROWS; i++)
     fprintf(out, "\"%s\":%lld,", memory_rows[i].name, (long long)peak.by_kind[memory_rows[i].kind]);
   fprintf(out, "\"live\":%lld,\"peak\":%lld,\"arena\":%lld,\"budget\":%lld},\n \"classes\":[",
-          (long long)peak.program->live_bytes, (long long)peak.program->peak_bytes,
+          (long long)peak.recorded->live_bytes, (long long)peak.recorded->peak_bytes,
           (long long)compiled->draft->arena_bytes, (long long)compiled->budget_bytes);
   for (uint32_t i = 0; i < compiled->plan.classes_count; i++) {
     if (i > 0) fprintf(out, ",\n  ");

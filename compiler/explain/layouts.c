@@ -6,6 +6,7 @@
 
 #include "compiler/cost/cost.h"
 #include "compiler/explain/words.h"
+#include "runtime/plan/plan_layout.h"
 
 static const char *const kind_words[RecordKind_COUNT] = {
     [RECORD_ALL_REDUCE] = "all-reduce",
@@ -185,9 +186,7 @@ static void add_segment(Layouts *l, const PlanSegment *segment) {
   }
 }
 
-/* Without the axes, which the group's head says. */
-static const char *layout_text(Layouts *l, uint32_t layout) {
-  char *text = arena_printf(l->arena, "%s", plan_string(&l->compiled->plan, layout));
+static const char *without_axes(char *text) {
   char *at = strchr(text, '@');
   if (at != NULL) *at = 0;
   return text;
@@ -195,17 +194,28 @@ static const char *layout_text(Layouts *l, uint32_t layout) {
 
 enum { VALUE = 15, BEFORE = 12, CHANGE = 26 };
 
+/* Along the axes of the group, which its head names. */
+static const char *layout_text(Layouts *l, uint32_t layout, uint32_t axes) {
+  char text[PLAN_LAYOUT_BYTES];
+  return without_axes(
+      arena_printf(l->arena, "%s", plan_layout_text(&l->compiled->plan, layout, axes, text)));
+}
+
 /* "Partial(sum) > Shard(seq)", the arrows below each other as far as both fit. */
-static const char *change_text(Layouts *l, const PlanMeaning *meaning) {
-  const char *after = layout_text(l, meaning->after);
+static const char *change_text(Layouts *l, const PlanRecord *record) {
+  const PlanMeaning *meaning = &l->compiled->plan.meanings[record->meaning];
+  uint32_t axes = l->compiled->plan.comms[record->comm].axes_mask;
+  const char *after = layout_text(l, meaning->after, axes);
+  if (record->purpose == PURPOSE_TRANSFER) return "Stage(k) > Stage(k+distance)";
   int width = CHANGE - 3 - (int)strlen(after);
   return arena_printf(l->arena, "%-*s > %s", width < BEFORE ? width : BEFORE,
-                      layout_text(l, meaning->before), after);
+                      layout_text(l, meaning->before, axes), after);
 }
 
 /* "dp@dp" is dp on a lane of its own. */
 static const char *axes_text(Layouts *l, uint32_t comm) {
-  return layout_text(l, l->compiled->plan.comms[comm].name);
+  return without_axes(arena_printf(
+      l->arena, "%s", plan_string(&l->compiled->plan, l->compiled->plan.comms[comm].name)));
 }
 
 static void print_line(Layouts *l, const Line *line, FILE *out) {
@@ -214,8 +224,7 @@ static void print_line(Layouts *l, const Line *line, FILE *out) {
   double sent = sent_bytes(plan, line->record) * (double)times;
   bool is_long = strlen(line->value) > VALUE; /* then on a line of its own */
   if (is_long) fprintf(out, " %s\n", line->value);
-  const char *change = arena_printf(l->arena, "%-*s %s", CHANGE,
-                                    change_text(l, &plan->meanings[line->record->meaning]),
+  const char *change = arena_printf(l->arena, "%-*s %s", CHANGE, change_text(l, line->record),
                                     kind_words[line->record->kind]);
   fprintf(out, " %-*s %-*s %7s %5lld %7s\n", VALUE, is_long ? "" : line->value, CHANGE + 15, change,
           bytes_text(l->compiled, (int64_t)whole_bytes(plan, line->record)), (long long)times,

@@ -165,10 +165,10 @@ static void print_packing(Table *table) {
   bool others = false;
   for (uint32_t i = 0; i < columns->count; i++) {
     const Peak *peak = &columns->peak[i];
-    double above = (double)peak->program->peak_bytes / (double)peak->program->live_bytes;
+    double above = (double)peak->recorded->peak_bytes / (double)peak->recorded->live_bytes;
     if (above > excess) excess = above;
-    gaps[i] = (double)((int64_t)peak->program->peak_bytes - peak->live_bytes);
-    more[i] = (double)(peak->class->arena_bytes - peak->program->peak_bytes);
+    gaps[i] = (double)((int64_t)peak->recorded->peak_bytes - peak->live_bytes);
+    more[i] = (double)(peak->arena_bytes - (int64_t)peak->recorded->peak_bytes);
     others |= more[i] > 0;
   }
   print_row(
@@ -180,14 +180,19 @@ static void print_packing(Table *table) {
 static void print_limits(Table *table) {
   const Compiled *compiled = table->compiled;
   Arena *arena = compiled->draft->compile->arena;
-  double whole[COLUMNS_MAX] = {0}, budget[COLUMNS_MAX] = {0};
+  double whole[COLUMNS_MAX] = {0}, pinned[COLUMNS_MAX] = {0}, budget[COLUMNS_MAX] = {0};
+  bool is_pinned = false;
   for (uint32_t i = 0; i < table->columns.count; i++) {
-    whole[i] = (double)table->columns.peak[i].class->arena_bytes;
+    const Peak *peak = &table->columns.peak[i];
+    whole[i] = (double)peak->arena_bytes;
+    pinned[i] = (double)peak->host_bytes;
+    is_pinned |= peak->host_bytes > 0;
     budget[i] = (double)compiled->budget_bytes;
   }
   print_row(table, "", "arena", whole,
             arena_printf(arena, "%s bytes, one allocation",
                          count_text(compiled, compiled->draft->arena_bytes)));
+  if (is_pinned) print_row(table, "host", "pinned", pinned, "staged micro-batches");
   print_row(table, "budget", "of a rank", budget,
             arena_printf(arena, "%s, %s outside the arena", compiled->cluster.device,
                          bytes_text(compiled, compiled->cluster.reserve_bytes)));

@@ -52,10 +52,9 @@ static void print_memory(const Compiled *compiled, FILE *out) {
   int64_t least = INT64_MAX;
   for (uint32_t i = 0; i < plan->classes_count; i++) {
     Peak peak = find_peak(compiled, i);
-    double above = (double)peak.program->peak_bytes / (double)peak.program->live_bytes - 1;
+    double above = (double)peak.recorded->peak_bytes / (double)peak.recorded->live_bytes - 1;
     if (above > excess) excess = above;
-    if ((int64_t)plan->classes[i].arena_bytes < least)
-      least = (int64_t)plan->classes[i].arena_bytes;
+    if (peak.arena_bytes < least) least = peak.arena_bytes;
   }
   int64_t most = compiled->draft->arena_bytes;
   const char *range = least == most

@@ -41,9 +41,12 @@ Peak find_peak(const Compiled *compiled, uint32_t class) {
   Peak peak = {.class = &plan->classes[class]};
   find_program(plan, &peak);
   peak.call = fullest_call(plan, &peak);
+  peak.recorded = plan_peak(plan, peak.program);
+  peak.arena_bytes = (int64_t)plan_arena_bytes(plan, peak.class, TIER_DEVICE);
+  peak.host_bytes = (int64_t)plan_arena_bytes(plan, peak.class, TIER_HOST);
   for (uint32_t i = 0; i < peak.class->buffers_count; i++) {
     const PlanBuffer *buffer = &plan->buffers[peak.class->buffers_first + i];
-    if (!buffer_alive(buffer, peak.index, peak.call)) continue;
+    if (buffer->tier != TIER_DEVICE || !buffer_alive(buffer, peak.index, peak.call)) continue;
     peak.by_kind[buffer->kind] += (int64_t)buffer->size_bytes;
     if (buffer->program != PLAN_NONE) peak.passing[buffer->kind] += (int64_t)buffer->size_bytes;
     peak.live_bytes += (int64_t)buffer->size_bytes;

@@ -4,12 +4,14 @@
 
 #include "compiler/explain/explain.h"
 
-/* The ledger of one class at the call of its train step at which most bytes are alive. */
+/* Device memory of one class at the call of its train step at which most bytes are alive. */
 typedef struct Peak {
   const PlanClass *class;
   const PlanProgram *program;
   uint32_t index, call; /* of the program; the call */
   int64_t live_bytes;   /* then, persistent ones included */
+  const PlanPeak *recorded;
+  int64_t arena_bytes, host_bytes;
   int64_t by_kind[BufferKind_COUNT];
   int64_t passing[BufferKind_COUNT]; /* of by_kind, what does not stay from step to step */
 } Peak;

@@ -14,6 +14,37 @@ Graph *graph_new(Compile *c, bool training) {
   return g;
 }
 
+static void *copied(Arena *arena, const void *at, int32_t count, size_t item_bytes) {
+  void *copy = arena_alloc(arena, ((size_t)count + 1) * item_bytes);
+  if (count > 0) memcpy(copy, at, (size_t)count * item_bytes);
+  return copy;
+}
+
+#define COPY_VEC(arena, vec)                                                                       \
+  ((vec)->at = copied(arena, (vec)->at, (vec)->count, sizeof *(vec)->at),                          \
+   (vec)->capacity = (vec)->count)
+
+void graph_keep_logical(Graph *g) {
+  Arena *arena = g->compile->arena;
+  for (NodeId n = 0; n < g->nodes.count; n++)
+    g->nodes.at[n].logical = n;
+  for (ValueId v = 0; v < g->values.count; v++)
+    g->values.at[v].logical = v;
+  Graph *kept = ARENA_NEW(arena, Graph);
+  *kept = *g;
+  kept->mesh = (Mesh){0};
+  COPY_VEC(arena, &kept->dims);
+  COPY_VEC(arena, &kept->values);
+  COPY_VEC(arena, &kept->nodes);
+  COPY_VEC(arena, &kept->params);
+  COPY_VEC(arena, &kept->regions);
+  for (RegionId r = 0; r < kept->regions.count; r++) {
+    COPY_VEC(arena, &kept->regions.at[r].forward);
+    COPY_VEC(arena, &kept->regions.at[r].backward);
+  }
+  g->logical = kept;
+}
+
 DimId graph_dim(Graph *g, const char *name) {
   for (DimId d = 0; d < g->dims.count; d++)
     if (strcmp(g->dims.at[d].name, name) == 0) return d;
@@ -49,6 +80,7 @@ ValueId graph_value_dims(Graph *g, const DimId *dims, int32_t dim_count, DType d
                  .kind = VALUE_ACTIVATION,
                  .dtype = dtype,
                  .dim_count = dim_count,
+                 .logical = NO_ID,
                  .producer = NO_ID,
                  .region = NO_ID,
                  .param = NO_ID,
@@ -124,28 +156,12 @@ const char *mesh_axis_name(MeshAxis axis) {
   return names[axis];
 }
 
-/* The part along `axis` among a dim and those it is a part of, or NO_ID. */
-static DimId part_along(const Graph *g, DimId d, MeshAxis axis) {
-  for (; g->dims.at[d].is_part; d = g->dims.at[d].whole)
-    if (g->dims.at[d].mesh == axis) return d;
-  return NO_ID;
-}
-
-const char *value_layout_text(const Graph *g, ValueId v, uint32_t axes) {
-  const Value *value = graph_value(g, v);
-  MeshAxis last = MESH_TP;
-  for (MeshAxis axis = MESH_REPLICATE; axis < MESH_AXES; axis++) {
-    if ((axes & MESH_BIT(axis)) == 0) continue;
-    last = axis;
-    const char *name = mesh_axis_name(axis);
-    if (value->partial & MESH_BIT(axis))
-      return arena_printf(g->compile->arena, "Partial(sum)@%s", name);
-    for (int32_t i = 0; i < value->dim_count; i++)
-      if (part_along(g, value->dims[i], axis) != NO_ID)
-        return arena_printf(g->compile->arena, "Shard(%s)@%s", g->dims.at[value->dims[i]].name,
-                            name);
-  }
-  return arena_printf(g->compile->arena, "Replicated@%s", mesh_axis_name(last));
+Divides mesh_axis_divides(MeshAxis axis) {
+  static const Divides divides[MESH_AXES] = {
+      [MESH_REPLICATE] = DIVIDES_SAMPLES, [MESH_DP] = DIVIDES_SAMPLES,
+      [MESH_PP] = DIVIDES_DEPTH,          [MESH_CP] = DIVIDES_TOKENS,
+      [MESH_TP] = DIVIDES_FEATURES,       [MESH_TP_GROUP] = DIVIDES_FEATURES};
+  return divides[axis];
 }
 
 bool region_feeds_back(const Graph *g, RegionId r) {

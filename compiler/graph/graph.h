@@ -47,17 +47,13 @@ typedef struct Dim {
   Span set_at;       /* the job's line that sets its size; no file: the model's file does */
 } Dim;
 
-typedef enum ValueKind {
-  VALUE_ACTIVATION,
-  VALUE_INPUT,      /* staged data of the micro-batch */
-  VALUE_PARAM,      /* a parameter's storage as kernels read it */
-  VALUE_PARAM_GRAD, /* its accumulated gradient */
-  VALUE_LOSS,       /* f64[2] in the control buffer: sum of losses, sum of weights */
-} ValueKind;
-
+/* Kinds of values (plan.h): an activation; an input is staged data of the micro-batch; a parameter's
+ * storage as kernels read it, and its accumulated gradient; the loss, f64[2] in the control buffer:
+ * sum of losses, sum of weights. */
 typedef struct Value {
   const char *name; /* for people: "h.*.attn.c_attn" */
   ValueKind kind;
+  ValueId logical; /* of the uncut model: what this is, or is a part of; NO_ID */
   DType dtype;
   int32_t dim_count;
   DimId dims[DIMS_MAX]; /* row-major, first slowest */
@@ -91,6 +87,7 @@ typedef struct Node {
   RegionId region;
   const char *path; /* logical op path, "h.*.attn.c_attn": a recomputed clone has its original's */
   NodeId clone_of;  /* NO_ID, or the node this one computes again in backward */
+  NodeId logical;   /* of the uncut model: what this one carries out, or works for; NO_ID */
   Span origin;
 } Node;
 
@@ -154,11 +151,15 @@ typedef struct Graph {
   VEC(Region) regions;
   VEC(GraphInput) inputs;
   ValueId loss;
-  int32_t threads;   /* of one rank: workspaces depend on it */
+  Target target;     /* of the plan, and threads of one rank: workspaces depend on them */
+  int32_t threads;
   Span tp_at, cp_at; /* where the job says these degrees; no file: it does not */
+  const struct Graph *logical; /* as it was before anything was cut; NULL: not yet kept */
 } Graph;
 
 Graph *graph_new(Compile *c, bool training);
+/* Keeps a copy of the graph as `logical`: every node and value made later says what it is of it. */
+void graph_keep_logical(Graph *g);
 DimId graph_dim(Graph *g, const char *name); /* by name; NO_ID when there is none */
 DimId graph_add_dim(Graph *g, Dim dim);
 /* Pads a dim, and the parameters that have it, to a multiple; before anything is cut. */
@@ -195,10 +196,8 @@ int64_t value_row_stride(const Graph *g,
                          ValueId v); /* elements between tokens: its root's features when a view */
 bool value_has_dim(const Graph *g, ValueId v, DimId d);
 char *value_dims_text(Graph *g, ValueId v); /* "[batch, seq, width]" */
-/* "Shard(seq)@tp", "Partial(sum)@cp", "Replicated@tp": along the first of the axes that says more
- * than replicated. */
-const char *value_layout_text(const Graph *g, ValueId v, uint32_t axes);
 const char *mesh_axis_name(MeshAxis axis);
+Divides mesh_axis_divides(MeshAxis axis);
 
 /* Whether something before the region wants the gradient of its input. */
 bool region_feeds_back(const Graph *g, RegionId r);

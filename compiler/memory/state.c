@@ -9,17 +9,25 @@
 
 enum { INPUT_ALIGN_BYTES = 64 };
 
-static int32_t persistent(Draft *d, Stage *stage, const char *name, BufferKind kind,
-                          int64_t size_bytes) {
+static int32_t persistent_in(Draft *d, Stage *stage, Tier tier, const char *name, BufferKind kind,
+                             int64_t size_bytes) {
   int32_t id = buffer_add(d, stage,
                           (Buffer){.name = name,
                                    .kind = kind,
+                                   .tier = tier,
                                    .size_bytes = size_bytes,
-                                   .offset = stage->persistent_bytes,
+                                   .offset = stage->persistent_bytes[tier],
                                    .program = -1,
                                    .layer = -1});
-  stage->persistent_bytes = round_up(stage->persistent_bytes + size_bytes, PLAN_ALIGN_BYTES);
+  stage->persistent_bytes[tier] =
+      round_up(stage->persistent_bytes[tier] + size_bytes, PLAN_ALIGN_BYTES);
+  d->uses[tier] = true;
   return id;
+}
+
+static int32_t persistent(Draft *d, Stage *stage, const char *name, BufferKind kind,
+                          int64_t size_bytes) {
+  return persistent_in(d, stage, TIER_DEVICE, name, kind, size_bytes);
 }
 
 /* A stage holds the layers that it runs; a tied parameter, when it runs any region that reads it.
@@ -82,8 +90,10 @@ static void place_block(Draft *d, Stage *stage, int32_t b) {
 static void place_stage(Draft *d, Stage *stage) {
   const int64_t f64 = dtype_bytes(DTYPE_F64);
   stage->control_buffer = persistent(d, stage, "control", BUFFER_CONTROL, (int64_t)sizeof(Control));
-  stage->staging_buffer = persistent(d, stage, "staged micro-batches", BUFFER_DATA,
-                                     d->sample_bytes * d->job->data.prefetch);
+  /* The data thread writes there: of a GPU it is pinned host memory. */
+  Tier staging = d->cluster->target == TARGET_CPU ? TIER_DEVICE : TIER_HOST;
+  stage->staging_buffer = persistent_in(d, stage, staging, "staged micro-batches", BUFFER_DATA,
+                                        d->sample_bytes * d->job->data.prefetch);
   stage->blocks = ARENA_ARRAY(d->compile->arena, StageBlock, d->blocks.count + 1);
   for (int32_t b = 0; b < d->blocks.count; b++) {
     find_layers(d, stage, b, &stage->blocks[b]);

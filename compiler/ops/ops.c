@@ -15,6 +15,10 @@ const OpDef *op_def(int32_t op) {
   return table[op];
 }
 
+_Static_assert((int)TARGET_CUDA == (int)KERNEL_TARGET_CUDA &&
+                   (int)Target_COUNT == (int)KERNEL_TARGET_COUNT,
+               "one order of processors");
+
 /* Scratch, and operands that the kernel reads before it writes them, are as its row says. */
 static void add_contract(const Graph *g, Lowered *out) {
   const KernelContract *contract = contract_find(out->kernel);
@@ -26,7 +30,7 @@ static void add_contract(const Graph *g, Lowered *out) {
     assert((access == KERNEL_READ) == (out->access[i] == ACCESS_READ));
   }
   out->workspace_bytes =
-      contract_workspace_bytes(contract, KERNEL_TARGET_CPU, out->dims, g->threads);
+      contract_workspace_bytes(contract, (KernelTarget)g->target, out->dims, g->threads);
 }
 
 void op_lower(const Graph *g, const Node *n, Lowered *out) {
@@ -61,8 +65,12 @@ ValueId op_dense(Graph *g, NodeList *list, const Node *n, ValueId v) {
                .path = n->path,
                .clone_of = NO_ID,
                .origin = n->origin};
+  copy.logical = n->logical;
   NodeId id = graph_append(g, list, copy);
-  return id == NO_ID ? v : graph_node(g, id)->outputs[0];
+  if (id == NO_ID) return v;
+  ValueId dense = graph_node(g, id)->outputs[0];
+  graph_value(g, dense)->logical = graph_value(g, v)->logical;
+  return dense;
 }
 
 void op_dense_inputs(Graph *g, NodeList *list, Node *n) {

@@ -73,12 +73,11 @@ static void join(Clock *clock, const Clock *other) {
     if (other->number[k] > clock->number[k]) clock->number[k] = other->number[k];
 }
 
-static Clock tick(Braid *braid, const PlanRecord *record, Clock *lane_now) {
-  const int32_t after[4] = {record->after0, record->after1, record->after2, record->after3};
+static Clock tick(const Plan *plan, Braid *braid, const PlanRecord *record, Clock *lane_now) {
   Clock clock = *lane_now;
   clock.entries |= 1u << record->lane;
-  for (int i = 0; i < 4; i++)
-    if (after[i] >= 0) join(&clock, &braid->clock[after[i]]);
+  for (uint32_t i = 0; i < record->after_count; i++)
+    join(&clock, &braid->clock[plan->edges[record->after_first + i].record]);
   clock.number[record->lane] = ++braid->count[record->lane];
   clock.runs = true;
   return *lane_now = clock;
@@ -129,7 +128,7 @@ static bool fill(const Braids *braids, const Walk *walk, Braid *braid) {
     const PlanRecord *record = walk_record(walk, i);
     if (!walk_runs(walk, record)) continue;
     braid->lanes |= 1u << record->lane;
-    braid->clock[i] = tick(braid, record, &lane_now[record->lane]);
+    braid->clock[i] = tick(walk->view->plan, braid, record, &lane_now[record->lane]);
     done = touch_all(braids, walk, braid, i);
   }
   for (uint32_t lane = 0; lane < Lane_COUNT && done; lane++)

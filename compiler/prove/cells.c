@@ -41,7 +41,7 @@ static void fill_cells(Step *s) {
                     plan_string(plan, tensor->name), (long long)tensor->elements,
                     (unsigned long long)tensor->size_bytes);
     for (uint32_t l = 0; l < tensor->layer_count; l++) {
-      uint64_t first = tensor->offset + l * tensor->layer_stride;
+      uint64_t first = plan_address(tensor->tier, tensor->offset) + l * tensor->layer_stride;
       s->cells[s->cell_count++] =
           (Cell){.first = first,
                  .end = first + tensor->size_bytes,
@@ -74,9 +74,10 @@ static void mark_buffers(Step *s) {
   for (uint32_t i = 0; i < class->buffers_count; i++) {
     const PlanBuffer *buffer = &s->view->plan->buffers[class->buffers_first + i];
     if (buffer->program != PLAN_NONE) continue;
-    const Cell *cell = find_cell(s, buffer->offset);
-    for (; cell < s->cells + s->cell_count && cell->end <= buffer->offset + buffer->size_bytes &&
-           cell->first >= buffer->offset;
+    const Cell *cell = find_cell(s, buffer_address(buffer));
+    for (; cell < s->cells + s->cell_count &&
+           cell->end <= buffer_address(buffer) + buffer->size_bytes &&
+           cell->first >= buffer_address(buffer);
          cell++) {
       s->has_cells[i] = true;
       held++;
@@ -118,7 +119,8 @@ Cell *find_sibling(const Step *s, const Cell *cell, BufferKind kind) {
     if ((cell->layer < 0) != (tensor->layer_first < 0) || number < 0 ||
         number >= tensor->layer_count)
       continue;
-    return find_cell(s, tensor->offset + (uint64_t)number * tensor->layer_stride);
+    return find_cell(s, plan_address(tensor->tier, tensor->offset) +
+                            (uint64_t)number * tensor->layer_stride);
   }
   return NULL;
 }

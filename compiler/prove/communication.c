@@ -54,8 +54,7 @@ static bool same_meaning(const Plan *plan, uint32_t a, uint32_t b) {
   if (a == b || a == PLAN_NONE || b == PLAN_NONE) return a == b;
   const PlanMeaning *x = &plan->meanings[a], *y = &plan->meanings[b];
   return x->reduce == y->reduce && x->direction == y->direction &&
-         same_text(plan, x->value, y->value) && same_text(plan, x->before, y->before) &&
-         same_text(plan, x->after, y->after);
+         same_text(plan, x->value, y->value) && x->before == y->before && x->after == y->after;
 }
 
 static bool same_event(const Plan *plan, const Event *a, const Event *b) {

@@ -23,7 +23,8 @@ static bool gradients_among(const Step *s, uint64_t mask) {
   for (uint32_t base = 0; base < s->walk->segment->bases_count && s->marks.count > 0; base++) {
     if ((mask >> base & 1) == 0) continue;
     const PlanBuffer *buffer = &s->view->plan->buffers[walk_buffer(s->walk, base)];
-    if (gradients_in(s, buffer->offset, buffer->offset + buffer->size_bytes)) return true;
+    if (gradients_in(s, buffer_address(buffer), buffer_address(buffer) + buffer->size_bytes))
+      return true;
   }
   return false;
 }

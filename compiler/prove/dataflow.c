@@ -248,8 +248,8 @@ static uint32_t find_holder(const Dataflow *d, uint64_t first, uint64_t end, con
   const PlanClass *class = d->view->class;
   for (uint32_t i = 0; i < class->buffers_count; i++) {
     const PlanBuffer *buffer = &d->view->plan->buffers[class->buffers_first + i];
-    if (buffer->program == PLAN_NONE && buffer->offset <= first &&
-        end <= buffer->offset + buffer->size_bytes)
+    if (buffer->program == PLAN_NONE && buffer_address(buffer) <= first &&
+        end <= buffer_address(buffer) + buffer->size_bytes)
       return i;
   }
   prove_finding(d->view, NULL, -1, "dataflow", "no persistent buffer holds %s", what);
@@ -260,7 +260,8 @@ static uint32_t find_holder(const Dataflow *d, uint64_t first, uint64_t end, con
  * which loads read without an operand. */
 static void write_control(Dataflow *d) {
   const PlanJob *job = d->view->plan->jobs;
-  uint64_t control = job->control_offset, ring = job->staging_offset;
+  uint64_t control = job->control_offset;
+  uint64_t ring = plan_address(job->staging_tier, job->staging_offset);
   uint32_t holder = find_holder(d, control, control + sizeof(Control), "the control block");
   if (holder != PLAN_NONE)
     d->failed |= !add_span(&d->written[holder], control, control + sizeof(Control));

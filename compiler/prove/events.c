@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/plan/plan_layout.h"
 #include "runtime/plan/plan_text.h"
 
 enum { EVENTS_MAX = 1 << 21 };
@@ -266,49 +267,34 @@ static void check_symmetry(const Walk *walk, uint32_t index) {
                   "%u operands are sent within the class, %u received", sends, receives);
 }
 
-/* "Partial(sum)@dp": summands are summed. */
+/* Summands are summed. */
 static void check_reduction(const Walk *walk, uint32_t index) {
   const Plan *plan = walk->view->plan;
   const PlanRecord *record = walk_record(walk, index);
   const PlanMeaning *meaning = &plan->meanings[record->meaning];
-  const char *before = plan_string(plan, meaning->before);
+  const PlanLayout *before = &plan->layouts[meaning->before];
   if (record->kind != RECORD_ALL_REDUCE && record->kind != RECORD_REDUCE_SCATTER) return;
-  const char *word = meaning->reduce == REDUCE_SUM ? "Partial(sum)" : "Partial(max)";
-  if (strstr(before, "Partial(") != NULL && strstr(before, word) == NULL)
+  char text[PLAN_LAYOUT_BYTES];
+  if (before->owed_axes != 0 && before->owed != meaning->reduce)
     prove_finding(walk->view, walk, index, "communication", "%s of %.40s",
-                  ReduceOp_names[meaning->reduce], before);
+                  ReduceOp_names[meaning->reduce],
+                  plan_layout_text(plan, meaning->before, before->owed_axes, text));
 }
 
-/* Is the axis one of those in "Partial(sum)@dp,cp"? */
-static bool names_axis(const char *layout, const char *axis) {
-  const char *at = strchr(layout, '@');
-  size_t length = strlen(axis);
-  while (at != NULL && *at != '\0') {
-    at++;
-    size_t word = strcspn(at, ",");
-    if (word == length && memcmp(at, axis, length) == 0) return true;
-    at += word;
-  }
-  return false;
-}
-
-/* Layouts change along the axes over which ranks communicate. "tp" stands for the groups that
- * key-value heads make of it, too. */
+/* Layouts change along the axes over which ranks communicate, and along no other. An exchange moves
+ * what stays as it is. */
 static void check_axes(const Walk *walk, uint32_t index) {
   const Plan *plan = walk->view->plan;
   const PlanRecord *record = walk_record(walk, index);
-  const char *before = plan_string(plan, plan->meanings[record->meaning].before);
-  bool same = true, tp_over = false, tp_named = false;
-  for (uint32_t axis = 0; axis < plan->axes_count; axis++) {
-    const char *name = plan_string(plan, plan->axes[axis].name);
-    bool over = plan->comms[record->comm].axes_mask >> axis & 1, named = names_axis(before, name);
-    bool tp = strncmp(name, "tp", 2) == 0;
-    if (plan->axes[axis].size == 1) continue;
-    tp_over = tp_over || (tp && over), tp_named = tp_named || (tp && named);
-    same = same && (tp || over == named);
-  }
-  if (strchr(before, '@') != NULL && (!same || tp_over != (tp_named || names_axis(before, "tp"))))
-    prove_finding(walk->view, walk, index, "communication", "of %.40s, but over %.40s", before,
+  const PlanMeaning *meaning = &plan->meanings[record->meaning];
+  uint32_t changes = plan_layout_changes(plan, meaning->before, meaning->after), used = 0;
+  for (uint32_t axis = 0; axis < plan->axes_count; axis++)
+    if (plan->axes[axis].size > 1) used |= 1u << axis;
+  uint32_t over = plan->comms[record->comm].axes_mask & used;
+  char text[PLAN_LAYOUT_BYTES];
+  if ((changes & used) != over && !(record->kind == RECORD_EXCHANGE && changes == 0))
+    prove_finding(walk->view, walk, index, "communication", "of %.40s, but over %.40s",
+                  plan_layout_text(plan, meaning->before, changes, text),
                   plan_string(plan, plan->comms[record->comm].name));
 }
 

@@ -8,6 +8,7 @@
 
 #include "compiler/prove/sorted.h"
 #include "compiler/prove/walk.h"
+#include "runtime/plan/plan_text.h"
 
 typedef struct Live {
   uint64_t first, end;
@@ -20,7 +21,9 @@ typedef struct Sweep {
   uint32_t program_index;
   bool first_program; /* persistent buffers are compared with each other once */
   Sorted live;        /* of Live, by offset, disjoint */
-  uint64_t live_bytes, most_bytes, peak_bytes;
+  struct {
+    uint64_t live_bytes, most_bytes, peak_bytes;
+  } tier[Tier_COUNT];
   BufferOrder births, deaths;
 } Sweep;
 
@@ -47,11 +50,12 @@ static bool is_persistent(const Sweep *s, uint32_t buffer) {
 static bool begin_life(Sweep *s, uint32_t index) {
   const Plan *plan = s->view->plan;
   const PlanBuffer *buffer = &plan->buffers[index];
-  uint64_t end = buffer->offset + buffer->size_bytes; /* plan_check: within the arena */
-  s->live_bytes += rounded(buffer->size_bytes);
-  if (end > s->peak_bytes) s->peak_bytes = end;
+  uint64_t first = buffer_address(buffer), end = first + buffer->size_bytes;
+  uint64_t peak_bytes = buffer->offset + buffer->size_bytes; /* plan_check: within the arena */
+  s->tier[buffer->tier].live_bytes += rounded(buffer->size_bytes);
+  if (peak_bytes > s->tier[buffer->tier].peak_bytes) s->tier[buffer->tier].peak_bytes = peak_bytes;
   if (buffer->size_bytes == 0) return true;
-  uint32_t at = find_after(s, buffer->offset);
+  uint32_t at = find_after(s, first);
   const Live *other = live_at(s, at);
   if (other != NULL && other->first < end) {
     if (s->first_program || !is_persistent(s, index))
@@ -62,17 +66,17 @@ static bool begin_life(Sweep *s, uint32_t index) {
           index, plan_string(plan, buffer->name), buffer->first_call, buffer->last_call,
           other->buffer, plan_string(plan, plan->buffers[other->buffer].name),
           plan->buffers[other->buffer].first_call, plan->buffers[other->buffer].last_call,
-          (unsigned long long)(other->first > buffer->offset ? other->first : buffer->offset));
+          (unsigned long long)(buffer->offset + (other->first > first ? other->first - first : 0)));
     return true; /* not listed: the list stays disjoint */
   }
-  const Live life = {buffer->offset, end, index};
+  const Live life = {first, end, index};
   return sorted_replace(&live_kind, &s->live, at, 0, &life, 1);
 }
 
 static void end_life(Sweep *s, uint32_t index) {
   const PlanBuffer *buffer = &s->view->plan->buffers[index];
-  s->live_bytes -= rounded(buffer->size_bytes);
-  uint32_t at = find_after(s, buffer->offset);
+  s->tier[buffer->tier].live_bytes -= rounded(buffer->size_bytes);
+  uint32_t at = find_after(s, buffer_address(buffer));
   const Live *life = live_at(s, at);
   if (buffer->size_bytes == 0 || life == NULL || life->buffer != index) return;
   sorted_replace(&live_kind, &s->live, at, 1, NULL, 0);
@@ -126,7 +130,9 @@ static bool sweep_calls(Sweep *s, Ledger *ledger) {
   while (walk_next(&walk)) {
     for (uint32_t i = s->births.first[walk.position]; i < s->births.first[walk.position + 1]; i++)
       if (!begin_life(s, s->births.buffer[i])) return false;
-    if (s->live_bytes > s->most_bytes) s->most_bytes = s->live_bytes;
+    for (int32_t tier = 0; tier < Tier_COUNT; tier++)
+      if (s->tier[tier].live_bytes > s->tier[tier].most_bytes)
+        s->tier[tier].most_bytes = s->tier[tier].live_bytes;
     ledger->base_first[walk.position] = base_count;
     for (uint32_t i = 0; i < walk.segment->bases_count; i++)
       ledger->buffer_of[base_count++] = locate(s, &walk, i);
@@ -136,20 +142,29 @@ static bool sweep_calls(Sweep *s, Ledger *ledger) {
   return true;
 }
 
+static void check_peak(const Sweep *s, const Walk *where, uint32_t tier) {
+  const Plan *plan = s->view->plan;
+  uint32_t kind = plan->tiers[tier].kind;
+  const PlanPeak *recorded = &plan->peaks[s->program->peaks_first + tier];
+  uint64_t arena_bytes = plan->arenas[s->view->class->arenas_first + tier].size_bytes;
+  uint64_t peak_bytes = s->tier[kind].peak_bytes, most_bytes = s->tier[kind].most_bytes;
+  if (s->tier[kind].live_bytes > most_bytes) most_bytes = s->tier[kind].live_bytes;
+  if (rounded(peak_bytes) > rounded(arena_bytes))
+    prove_finding(s->view, where, -1, "memory", "peak %llu bytes, but the %s arena has %llu",
+                  (unsigned long long)peak_bytes, Tier_names[kind],
+                  (unsigned long long)arena_bytes);
+  if (rounded(recorded->peak_bytes) != rounded(peak_bytes))
+    prove_finding(s->view, where, -1, "memory", "peak is %llu bytes, recorded %llu",
+                  (unsigned long long)peak_bytes, (unsigned long long)recorded->peak_bytes);
+  if (rounded(recorded->live_bytes) != most_bytes)
+    prove_finding(s->view, where, -1, "memory", "most bytes live at once are %llu, recorded %llu",
+                  (unsigned long long)most_bytes, (unsigned long long)recorded->live_bytes);
+}
+
 static void check_peaks(const Sweep *s) {
-  const PlanProgram *program = s->program;
-  Walk where = walk_begin(s->view, program);
-  uint64_t most = s->most_bytes > s->live_bytes ? s->most_bytes : s->live_bytes;
-  if (rounded(s->peak_bytes) > rounded(s->view->class->arena_bytes))
-    prove_finding(s->view, &where, -1, "memory", "peak %llu bytes, but the arena has %llu",
-                  (unsigned long long)s->peak_bytes,
-                  (unsigned long long)s->view->class->arena_bytes);
-  if (rounded(program->peak_bytes) != rounded(s->peak_bytes))
-    prove_finding(s->view, &where, -1, "memory", "peak is %llu bytes, recorded %llu",
-                  (unsigned long long)s->peak_bytes, (unsigned long long)program->peak_bytes);
-  if (rounded(program->live_bytes) != most)
-    prove_finding(s->view, &where, -1, "memory", "most bytes live at once are %llu, recorded %llu",
-                  (unsigned long long)most, (unsigned long long)program->live_bytes);
+  Walk where = walk_begin(s->view, s->program);
+  for (uint32_t tier = 0; tier < s->view->plan->tiers_count; tier++)
+    check_peak(s, &where, tier);
 }
 
 static bool sweep_program(View *view, uint32_t program_index) {

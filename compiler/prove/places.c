@@ -23,7 +23,7 @@ bool homes_open(Adjoint *a) {
   for (uint32_t i = 0; i < class->tensors_count; i++) {
     const PlanTensor *tensor = &plan->tensors[class->tensors_first + i];
     for (uint32_t l = 0; l < tensor->layer_count; l++) {
-      uint64_t first = tensor->offset + l * tensor->layer_stride;
+      uint64_t first = plan_address(tensor->tier, tensor->offset) + l * tensor->layer_stride;
       uint64_t layer = (uint64_t)tensor->layer_first + l + 1;
       a->homes[a->home_count++] = (Home){first, first + tensor->size_bytes,
                                          hash_mix(hash_mix(11, tensor->name), layer) | 1};

@@ -98,7 +98,7 @@ static void tell_base(Stories *s, const Walk *walk, uint32_t base, uint64_t call
   uint64_t story = s->story[number];
   story = hash_mix(story, call);
   story = hash_mix(story, base);
-  story = hash_mix(story, walk_base(walk, base) - what->offset);
+  story = hash_mix(story, walk_base(walk, base) - buffer_address(what));
   if (walk->microbatch >= 0)
     story = hash_mix(story, (uint64_t)(walk->microbatch - s->begins[number]) + 1);
   if (s->moves[walk->segment->bases_first + base]) story = hash_mix(story, s->view->repeats.rank);
@@ -148,7 +148,7 @@ static void tell_stories(const View *view, Told *told, Repeats *repeats) {
       const PlanBuffer *buffer = &plan->buffers[class->buffers_first + i];
       bool persistent = buffer->program == PLAN_NONE;
       s.begins[i] = INT32_MIN;
-      s.story[i] = hash_mix(buffer->kind, persistent ? buffer->offset + 1 : 0);
+      s.story[i] = hash_mix(buffer->kind, persistent ? buffer_address(buffer) + 1 : 0);
     }
     for (uint32_t i = 0; i < class->programs_count; i++)
       tell_program(&s, &plan->programs[class->programs_first + i]);
@@ -216,7 +216,7 @@ static uint64_t hash_base(Parts *p, Part *part, const Walk *walk, uint32_t base)
   if (number == PLAN_NONE) return hash_mix(hash, buffer);
   if (p->number[number] == 0) p->number[number] = ++part->buffers;
   const PlanBuffer *what = &p->view->plan->buffers[buffer];
-  hash = hash_mix(base, walk_base(walk, base) - what->offset);
+  hash = hash_mix(base, walk_base(walk, base) - buffer_address(what));
   return hash_mix(hash_mix(hash, p->number[number]), what->kind);
 }
 

@@ -422,10 +422,9 @@ static void find_axes(Replicas *r) {
   const Plan *plan = r->view->plan;
   for (uint32_t i = 0; i < plan->axes_count; i++) {
     const PlanBound *bound = &plan->bounds[r->view->class->bounds_first + i];
-    const char *name = plan_string(plan, plan->axes[i].name);
     if (plan->axes[i].size == 1) continue;
     r->used_axes |= 1u << i;
-    if (strncmp(name, "dp", 2) == 0)
+    if (plan->axes[i].divides == DIVIDES_SAMPLES)
       r->sample_axes |= 1u << i;
     else if (bound->end - bound->first < plan->axes[i].size)
       r->stage_axes |= 1u << i;

@@ -33,7 +33,8 @@ static int64_t operand_bytes(const Plan *plan, const PlanRecord *record,
                              const KernelContract *contract, int32_t operand) {
   const int64_t *dims = plan->ints + record->dims_first;
   if (contract->operands[operand].access == KERNEL_SCRATCH)
-    return contract_workspace_bytes(contract, KERNEL_TARGET_CPU, dims, plan->jobs[0].threads);
+    return contract_workspace_bytes(contract, (KernelTarget)plan->jobs[0].target, dims,
+                                    plan->jobs[0].threads);
   int64_t elements = contract_elements(contract, operand, dims), bytes = 0;
   int64_t unit = dtype_bytes((DType)plan->operands[record->operands_first + operand].dtype);
   return elements < 0 || __builtin_mul_overflow(elements, unit, &bytes) ? -1 : bytes;

@@ -447,14 +447,14 @@ typedef struct Axes {
 static Axes find_axes(const Plan *plan) {
   Axes axes = {.replicas = 1};
   for (uint32_t i = 0; i < plan->axes_count; i++) {
-    const char *name = plan_string(plan, plan->axes[i].name);
-    bool replicas = strncmp(name, "dp", 2) == 0;
+    uint32_t divides = plan->axes[i].divides;
+    bool replicas = divides == DIVIDES_SAMPLES;
     if (plan->axes[i].size == 1) continue;
     axes.all |= 1u << i;
-    if (replicas || strcmp(name, "cp") == 0) axes.data |= 1u << i;
+    if (replicas || divides == DIVIDES_TOKENS) axes.data |= 1u << i;
     if (replicas) axes.replicas *= plan->axes[i].size;
     const PlanBound *bound = &plan->bounds[plan->classes[0].bounds_first + i];
-    if (strcmp(name, "pp") == 0 && bound->end - bound->first < plan->axes[i].size)
+    if (divides == DIVIDES_DEPTH && bound->end - bound->first < plan->axes[i].size)
       axes.stages |= 1u << i;
   }
   return axes;

@@ -74,12 +74,16 @@ static inline int64_t view_member(const View *view, uint32_t comm) {
   return (int64_t)plan_member(view->plan, comm, (const int32_t *)view->coordinate);
 }
 
-/* Arena offset of base `index` of the current call. */
+static inline uint64_t buffer_address(const PlanBuffer *buffer) {
+  return plan_address(buffer->tier, buffer->offset);
+}
+
+/* Address (plan_address) of base `index` of the current call. */
 static inline uint64_t walk_base(const Walk *walk, uint32_t index) {
   const PlanBinding *binding = &walk->view->plan->bindings[walk->call->bindings_first + index];
-  if (binding->by == PLAN_NONE) return binding->offset;
-  int64_t member = view_member(walk->view, binding->by);
-  return binding->offset + (uint64_t)(member * binding->member_stride);
+  uint64_t address = plan_address(binding->tier, binding->offset);
+  if (binding->by == PLAN_NONE) return address;
+  return address + (uint64_t)(view_member(walk->view, binding->by) * binding->member_stride);
 }
 
 static inline uint32_t walk_buffer(const Walk *walk, uint32_t base) {

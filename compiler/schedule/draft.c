@@ -19,15 +19,29 @@ int32_t segment_base(Draft *d, int32_t segment, BaseRole role, int32_t number, i
   return i;
 }
 
-Record *segment_record(Draft *d, int32_t segment, RecordKind kind, const char *kernel) {
+Record *segment_record(Draft *d, int32_t segment, RecordKind kind, const char *kernel,
+                       Purpose purpose) {
   Segment *seg = &d->segments.at[segment];
   VEC_PUSH(d->compile->arena, &seg->records,
            (Record){.kind = kind,
                     .kernel = kernel,
                     .path = seg->name,
-                    .lane = LANE_COMPUTE,
-                    .after = {NO_ID, NO_ID, NO_ID, NO_ID}});
+                    .purpose = purpose,
+                    .node = NO_ID,
+                    .value = NO_ID,
+                    .lane = LANE_COMPUTE});
   return &seg->records.at[seg->records.count - 1];
+}
+
+void record_param(const Draft *d, Record *record, ParamId p) {
+  record->model = d->train->logical;
+  record->value = d->train->logical->params.at[p].value;
+}
+
+const Layout *layout_of(Draft *d, Layout layout) {
+  Layout *kept = ARENA_NEW(d->compile->arena, Layout);
+  *kept = layout;
+  return kept;
 }
 
 void segment_set_lane(Draft *d, int32_t segment, Lane lane) {

@@ -18,6 +18,7 @@ enum { NORM_GROUPS = 3 };
 typedef struct Buffer {
   const char *name;
   BufferKind kind;
+  Tier tier;
   int64_t size_bytes, offset;
   int32_t program;               /* ProgramKind; -1: persistent */
   int32_t first_call, last_call; /* positions in that program, inclusive */
@@ -52,7 +53,7 @@ typedef struct Program {
   bool exists;
   VEC(Call) calls;
   VEC(Loop) loops;
-  int64_t peak_bytes, live_bytes;
+  int64_t peak_bytes[Tier_COUNT], live_bytes[Tier_COUNT];
 } Program;
 
 /* Segments of one region; NO_ID where the list is empty. */
@@ -110,7 +111,7 @@ typedef struct Stage {
   int64_t partial_count[NORM_GROUPS];
   int32_t partials_buffer[NORM_GROUPS];
   int32_t control_buffer, staging_buffer, norms_buffer;
-  int64_t persistent_bytes, arena_bytes;
+  int64_t persistent_bytes[Tier_COUNT], arena_bytes[Tier_COUNT];
 } Stage;
 
 /* One layer of one region, in the order of the model. */
@@ -145,7 +146,8 @@ struct Draft {
   int32_t chunk_count;  /* stages x chunks of a stage; chunk c is on stage c % stages */
   Stage *stages;
   int32_t stage_count;
-  int64_t arena_bytes; /* of the stage that needs most */
+  bool uses[Tier_COUNT];
+  int64_t arena_bytes; /* in device memory, of the stage that needs most */
 };
 
 int32_t buffer_add(Draft *d, Stage *stage, Buffer buffer);

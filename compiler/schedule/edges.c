@@ -105,26 +105,17 @@ static bool is_implied(const Segment *segment, int32_t i, int32_t j) {
   const Record *at = segment->records.at;
   for (int32_t earlier = j + 1; earlier < i; earlier++) {
     if (at[earlier].lane != at[i].lane || !runs_with(&at[earlier], &at[i])) continue;
-    for (int32_t e = 0; e < EDGES_MAX; e++) {
-      int32_t k = at[earlier].after[e];
+    for (int32_t e = 0; e < at[earlier].after.count; e++) {
+      int32_t k = at[earlier].after.at[e];
       if (k >= j && at[k].lane == at[j].lane && (k == j || runs_with(&at[k], &at[j]))) return true;
     }
   }
   return false;
 }
 
-static void add_edge(Record *record, int32_t after) {
-  for (int32_t e = 0; e < EDGES_MAX; e++)
-    if (record->after[e] == NO_ID) {
-      record->after[e] = after;
-      return;
-    }
-  assert(!"a record waits for more than EDGES_MAX others");
-}
-
 /* Of each other lane the latest record that record i conflicts with, and earlier ones while those
  * found may be left out. */
-static void order_record(const Touches *touches, Segment *segment, int32_t i) {
+static void order_record(Arena *arena, const Touches *touches, Segment *segment, int32_t i) {
   Record *record = &segment->records.at[i];
   uint32_t settled = 1u << record->lane;
   for (int32_t j = i - 1; j >= 0; j--) {
@@ -132,7 +123,7 @@ static void order_record(const Touches *touches, Segment *segment, int32_t i) {
     if ((settled >> other->lane & 1) != 0 || never_together(record, other) ||
         !conflict(&touches[i], &touches[j]))
       continue;
-    if (!is_implied(segment, i, j)) add_edge(record, j);
+    if (!is_implied(segment, i, j)) VEC_PUSH(arena, &record->after, j);
     if (runs_with(other, record)) settled |= 1u << other->lane;
   }
 }
@@ -183,9 +174,9 @@ static void note_order(Profile *profile, const Record *record, int32_t number) {
   int32_t *over = profile->over[number], before = profile->last[record->lane];
   for (int32_t lane = 0; lane < Lane_COUNT; lane++)
     over[lane] = before != NO_ID ? profile->over[before][lane] : NO_ID;
-  for (int32_t e = 0; e < EDGES_MAX; e++) {
-    int32_t after = record->after[e];
-    if (after == NO_ID || !profile->runs[after]) continue; /* what is left out orders nothing */
+  for (int32_t e = 0; e < record->after.count; e++) {
+    int32_t after = record->after.at[e];
+    if (!profile->runs[after]) continue; /* what is left out orders nothing */
     for (int32_t lane = 0; lane < Lane_COUNT; lane++)
       if (profile->over[after][lane] > over[lane]) over[lane] = profile->over[after][lane];
   }
@@ -231,7 +222,8 @@ static const Profile *profile_of(Edges *e, const Call *call) {
 static int64_t address(const Edges *e, const Call *call, int32_t base) {
   if (base == CONTROL_BASE) return e->stage->buffers.at[e->stage->control_buffer].offset;
   const BufferBinding *binding = &call->bindings[base];
-  return e->stage->buffers.at[binding->buffer].offset + binding->offset_bytes;
+  const Buffer *buffer = &e->stage->buffers.at[binding->buffer];
+  return (int64_t)plan_address(buffer->tier, (uint64_t)(buffer->offset + binding->offset_bytes));
 }
 
 static int compare_bounds(const void *a, const void *b) {
@@ -430,7 +422,7 @@ void edges_build(Draft *d) {
     e.touches[s] = touches_of(d, segment);
     for (int32_t i = 0; i < segment->records.count; i++) {
       e.flags[s] |= segment->records.at[i].when_all | segment->records.at[i].when_none;
-      if (!is_one_lane(lanes_of(segment))) order_record(e.touches[s], segment, i);
+      if (!is_one_lane(lanes_of(segment))) order_record(d->compile->arena, e.touches[s], segment, i);
     }
   }
   for (int32_t s = 0; s < d->stage_count; s++) {

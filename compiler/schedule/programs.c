@@ -20,6 +20,13 @@ typedef struct Transfer {
 enum { TRANSFERS_MAX = 8 };
 
 /* One segment for all exchanges that move the same kinds of values the same ways. */
+/* What stages hand on. */
+static Layout carried_layout(const Graph *g) {
+  for (RegionId r = 0; r < g->regions.count; r++)
+    if (g->regions.at[r].output != NO_ID) return value_layout(g, g->regions.at[r].output);
+  return (Layout){0};
+}
+
 static int32_t exchange_segment(Timeline *t, const Transfer *transfers, int32_t count,
                                 const int32_t *buffers) {
   Draft *d = t->draft;
@@ -33,10 +40,9 @@ static int32_t exchange_segment(Timeline *t, const Transfer *transfers, int32_t 
   for (int32_t s = 0; s < d->segments.count; s++)
     if (strcmp(d->segments.at[s].name, name) == 0) return s;
   int32_t segment = segment_add(d, name);
-  Record *record = segment_record(d, segment, RECORD_EXCHANGE, NULL);
+  Record *record = segment_record(d, segment, RECORD_EXCHANGE, NULL, PURPOSE_TRANSFER);
   record->meaning = "carried between stages";
-  record->layout_before = "Stage(k)@pp";
-  record->layout_after = "Stage(k+distance)@pp";
+  record->layout_before = record->layout_after = layout_of(d, carried_layout(d->train));
   record->axes = MESH_BIT(MESH_PP);
   record->lane = LANE_PP;
   record->direction = DIRECTION_FORWARD;

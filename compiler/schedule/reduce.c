@@ -47,29 +47,17 @@ int32_t partials_base(Draft *d, int32_t segment, int32_t b, int32_t group, int64
   return segment_base(d, segment, BASE_PARTIALS, number, size_bytes);
 }
 
-static const char *axes_text(const Draft *d, uint32_t axes) {
-  const char *text = "";
-  for (MeshAxis axis = MESH_REPLICATE; axis < MESH_AXES; axis++)
-    if (axes & MESH_BIT(axis))
-      text =
-          arena_printf(d->compile->arena, "%s%s%s", text, *text ? "," : "", mesh_axis_name(axis));
-  return text;
-}
-
-Record *collective(Draft *d, int32_t segment, RecordKind kind, uint32_t axes, const char *meaning) {
-  static const char *const before[RecordKind_COUNT] = {[RECORD_ALL_REDUCE] = "Partial(sum)",
-                                                       [RECORD_REDUCE_SCATTER] = "Partial(sum)",
-                                                       [RECORD_ALL_GATHER] = "Shard(flat)"};
-  static const char *const after[RecordKind_COUNT] = {[RECORD_ALL_REDUCE] = "Replicated",
-                                                      [RECORD_REDUCE_SCATTER] = "Shard(flat)",
-                                                      [RECORD_ALL_GATHER] = "Replicated"};
-  Arena *arena = d->compile->arena;
-  Record *record = segment_record(d, segment, kind, NULL);
+/* Whole blocks of parameters: what is reduced is owed, what is gathered or scattered is flat. */
+Record *collective(Draft *d, int32_t segment, RecordKind kind, Purpose purpose, uint32_t axes,
+                   const char *meaning) {
+  Record *record = segment_record(d, segment, kind, NULL, purpose);
+  bool gathers = kind == RECORD_ALL_GATHER, scatters = kind == RECORD_REDUCE_SCATTER;
   record->meaning = meaning;
   record->axes = axes;
   record->reduce = REDUCE_SUM;
-  record->layout_before = arena_printf(arena, "%s@%s", before[kind], axes_text(d, axes));
-  record->layout_after = arena_printf(arena, "%s@%s", after[kind], axes_text(d, axes));
+  record->layout_before =
+      layout_of(d, (Layout){.flat_axes = gathers ? axes : 0, .owed_axes = gathers ? 0 : axes});
+  record->layout_after = layout_of(d, (Layout){.flat_axes = scatters ? axes : 0});
   record->direction = DIRECTION_BACKWARD;
   return record;
 }
@@ -145,7 +133,8 @@ static Record *gather_run(Draft *d, int32_t segment, const Run *run) {
   DType dtype = d->train->param_dtype;
   const char *meaning = arena_printf(d->compile->arena, "%s parameters", block->name);
   Record *record =
-      collective(d, segment, RECORD_ALL_GATHER, mesh_used(&d->mesh, ZERO_AXES), meaning);
+      collective(d, segment, RECORD_ALL_GATHER, PURPOSE_GATHER,
+                              mesh_used(&d->mesh, ZERO_AXES), meaning);
   record->direction = DIRECTION_UPDATE;
   set_pieces(d, record, run);
   if (block->shards_params)
@@ -218,7 +207,7 @@ static DType wire_dtype(const Draft *d) {
 }
 
 static Record *cast_record(Draft *d, int32_t segment, int64_t elements) {
-  Record *record = segment_record(d, segment, RECORD_KERNEL, "cast");
+  Record *record = segment_record(d, segment, RECORD_KERNEL, "cast", PURPOSE_REDUCE);
   record->direction = DIRECTION_UPDATE;
   record_dim(record, elements);
   return record;
@@ -232,7 +221,8 @@ static void settle_tensor(Draft *d, int32_t segment, const Run *run) {
     if (axes == 0) continue;
     const char *meaning =
         arena_printf(d->compile->arena, "%s gradient", d->train->params.at[p].name);
-    Record *record = collective(d, segment, RECORD_ALL_REDUCE, axes, meaning);
+    Record *record = collective(d, segment, RECORD_ALL_REDUCE, PURPOSE_REDUCE, axes, meaning);
+    record_param(d, record, p);
     Run one = run_of(d, run->block, i, i + 1);
     grad_operand(d, segment, record, &one, BASE_GRAD, ACCESS_UPDATE);
   }
@@ -250,7 +240,8 @@ static BaseRole to_wire(Draft *d, int32_t segment, const Run *run) {
 static void reduce_whole(Draft *d, int32_t segment, const Run *run, const char *meaning) {
   BaseRole wire = to_wire(d, segment, run);
   Record *record =
-      collective(d, segment, RECORD_ALL_REDUCE, mesh_used(&d->mesh, BATCH_AXES), meaning);
+      collective(d, segment, RECORD_ALL_REDUCE, PURPOSE_REDUCE,
+                 mesh_used(&d->mesh, BATCH_AXES), meaning);
   run_operand(d, segment, record, run, wire, wire_dtype(d), false, ACCESS_UPDATE);
   if (wire == BASE_GRAD) return;
   record = cast_record(d, segment, run->elements);
@@ -260,7 +251,7 @@ static void reduce_whole(Draft *d, int32_t segment, const Run *run, const char *
 
 static Record *scatter(Draft *d, int32_t segment, const Run *run, const char *meaning) {
   uint32_t axes = mesh_used(&d->mesh, ZERO_AXES);
-  Record *record = collective(d, segment, RECORD_REDUCE_SCATTER, axes, meaning);
+  Record *record = collective(d, segment, RECORD_REDUCE_SCATTER, PURPOSE_REDUCE, axes, meaning);
   set_pieces(d, record, run);
   return record;
 }
@@ -271,13 +262,13 @@ static void add_replicas(Draft *d, int32_t segment, const Run *run, const char *
   uint32_t axes = mesh_used(&d->mesh, MESH_BIT(MESH_REPLICATE));
   if (axes == 0) return;
   if (d->blocks.at[run->block].shards_grads) {
-    Record *record = collective(d, segment, RECORD_ALL_REDUCE, axes, meaning);
+    Record *record = collective(d, segment, RECORD_ALL_REDUCE, PURPOSE_REDUCE, axes, meaning);
     record->when_all = when_all;
     grad_operand(d, segment, record, run, BASE_GRAD_SHARD, ACCESS_UPDATE);
     return;
   }
   for (int32_t i = run->first; i < run->end; i++) {
-    Record *record = collective(d, segment, RECORD_ALL_REDUCE, axes, meaning);
+    Record *record = collective(d, segment, RECORD_ALL_REDUCE, PURPOSE_REDUCE, axes, meaning);
     ParamId p = d->blocks.at[run->block].params.at[i];
     own_operand(d, segment, record, p, BASE_GRAD, ACCESS_UPDATE);
   }
@@ -304,7 +295,7 @@ static void reduce_in_place(Draft *d, int32_t segment, const Run *run, const cha
 
 /* Adds what stands in the wire's shard to the gradients' shard. */
 static void add_shard(Draft *d, int32_t segment, const Run *run) {
-  Record *record = segment_record(d, segment, RECORD_KERNEL, "add");
+  Record *record = segment_record(d, segment, RECORD_KERNEL, "add", PURPOSE_REDUCE);
   record->direction = DIRECTION_UPDATE;
   record->when_none = CALL_FIRST_MICROBATCH;
   record_dim(record, 1);
@@ -381,7 +372,7 @@ static int32_t build_pad(Draft *d, int32_t b) {
     int64_t padding = at->piece * d->derived.shard_ranks - at->elements;
     if (padding == 0) continue;
     if (segment == NO_ID) segment = block_segment(d, b, "pad");
-    Record *record = segment_record(d, segment, RECORD_KERNEL, "init_constant");
+    Record *record = segment_record(d, segment, RECORD_KERNEL, "init_constant", PURPOSE_CLEAR);
     record->direction = DIRECTION_BACKWARD;
     for (int32_t k = 0; k < 5; k++)
       record_dim(record, padding);
@@ -398,7 +389,7 @@ static int32_t build_pad(Draft *d, int32_t b) {
 static int32_t build_clear(Draft *d, int32_t b) {
   int64_t bytes = block_bytes(d, &d->blocks.at[b], BASE_GRAD);
   int32_t segment = block_segment(d, b, "clear");
-  Record *record = segment_record(d, segment, RECORD_KERNEL, "init_constant");
+  Record *record = segment_record(d, segment, RECORD_KERNEL, "init_constant", PURPOSE_CLEAR);
   record->direction = DIRECTION_BACKWARD;
   if (!d->blocks.at[b].shards_grads) record->when_all = CALL_FIRST_MICROBATCH;
   for (int32_t i = 0; i < 5; i++)
@@ -420,11 +411,14 @@ static int32_t build_join(Draft *d, int32_t b, bool to_last) {
   int64_t elements = own_elements(d, p), stages = d->mesh.size[MESH_PP];
   DType dtype = d->train->grad_dtype;
   int64_t bytes = elements * dtype_bytes(dtype);
-  Record *record = segment_record(d, segment, RECORD_EXCHANGE, NULL);
+  Record *record = segment_record(d, segment, RECORD_EXCHANGE, NULL, PURPOSE_REDUCE);
+  record_param(d, record, p);
   record->meaning = meaning;
   record->axes = MESH_BIT(MESH_PP);
-  record->layout_before = "Partial(sum)@pp";
-  record->layout_after = "Replicated@pp";
+  Layout owed = param_layout(d->train, p);
+  record->layout_after = layout_of(d, owed);
+  owed.owed_axes = MESH_BIT(MESH_PP);
+  record->layout_before = layout_of(d, owed);
   record->direction = DIRECTION_BACKWARD;
   int64_t distance = to_last ? stages - 1 : 1 - stages;
   own_operand(d, segment, record, p, own_grad(d, b), ACCESS_READ);
@@ -432,7 +426,7 @@ static int32_t build_join(Draft *d, int32_t b, bool to_last) {
   record_operand(record, wire, 0, bytes, dtype, ACCESS_WRITE);
   record_dim(record, distance);
   record_dim(record, distance);
-  record = segment_record(d, segment, RECORD_KERNEL, "add");
+  record = segment_record(d, segment, RECORD_KERNEL, "add", PURPOSE_REDUCE);
   record->direction = DIRECTION_UPDATE;
   record_dim(record, 1);
   record_dim(record, elements);

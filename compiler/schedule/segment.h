@@ -5,6 +5,7 @@
 #ifndef LOCKSTEP_SEGMENT_H
 #define LOCKSTEP_SEGMENT_H
 
+#include "compiler/graph/layout.h"
 #include "compiler/ops/op.h"
 
 typedef struct Draft Draft;
@@ -35,8 +36,6 @@ typedef enum BaseRole {
   BASE_ROLE_COUNT
 } BaseRole;
 
-enum { EDGES_MAX = 4 };
-
 typedef struct SegmentBase {
   BaseRole role;
   int32_t number; /* block of parameters and their like; group of partials; which transfer */
@@ -56,9 +55,13 @@ typedef struct Record {
   RecordKind kind;
   const char *kernel;
   const char *path;
+  Purpose purpose;
+  const Graph *model; /* uncut: whose node and value these are; NULL: no model's */
+  NodeId node;        /* that the record carries out, or works for; NO_ID */
+  ValueId value;      /* that it converts, starts, moves or updates; NO_ID */
   Lane lane;
   uint32_t when_all, when_none;
-  int32_t after[EDGES_MAX]; /* records of this segment on other lanes that are over before; NO_ID */
+  VEC(int32_t) after; /* records of this segment on other lanes that are over before */
   bool accumulate, random;
   int32_t operand_count, dim_count, attr_count;
   Operand operands[LOWERED_OPERANDS_MAX];
@@ -70,7 +73,7 @@ typedef struct Record {
   int32_t piece_count;
   int64_t flops, bytes;
   const char *meaning; /* of a communication: the logical value; NULL else */
-  const char *layout_before, *layout_after;
+  const Layout *layout_before, *layout_after;
   uint32_t axes; /* MESH_BITs that vary within its communicator */
   ReduceOp reduce;
   Direction direction;
@@ -87,7 +90,12 @@ typedef struct Segment {
 int32_t segment_add(Draft *d, const char *name);
 /* Index of the base in the segment, made on first use; its size grows to cover `end_bytes`. */
 int32_t segment_base(Draft *d, int32_t segment, BaseRole role, int32_t number, int64_t end_bytes);
-Record *segment_record(Draft *d, int32_t segment, RecordKind kind, const char *kernel);
+Record *segment_record(Draft *d, int32_t segment, RecordKind kind, const char *kernel,
+                       Purpose purpose);
+/* The record is about a parameter: its gradient, its state. */
+void record_param(const Draft *d, Record *record, ParamId p);
+/* A layout of its own for the record. */
+const Layout *layout_of(Draft *d, Layout layout);
 Operand *record_operand(Record *record, int32_t base, int64_t offset_bytes, int64_t size_bytes,
                         DType dtype, Access access);
 void record_dim(Record *record, int64_t dim);

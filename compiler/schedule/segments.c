@@ -63,15 +63,37 @@ static void add_meaning(const Emission *e, Record *record, const Node *n, const 
   record->direction = directions[e->list];
   if (low->kind == RECORD_KERNEL) return;
   record->meaning = n->path;
-  record->layout_before = value_layout_text(e->places->graph, n->inputs[0], low->axes);
-  record->layout_after = value_layout_text(e->places->graph, n->outputs[0], low->axes);
+  const Graph *g = e->places->graph;
+  Layout before = value_layout(g, n->inputs[0]), after = value_layout(g, n->outputs[0]);
+  if (graph_value(g, n->inputs[0])->extra_elements > 0) { /* its ranks' own, one after another */
+    before = after;
+    for (MeshAxis axis = MESH_REPLICATE; axis < MESH_AXES; axis++)
+      if (low->axes & MESH_BIT(axis))
+        before.dims[0].cuts[before.dims[0].cut_count++] = (LayoutCut){axis, CUT_BLOCK};
+  }
+  record->layout_before = layout_of(e->draft, before);
+  record->layout_after = layout_of(e->draft, after);
+}
+
+/* Why a node of the cut graph is there. */
+static Purpose purpose_of(const Graph *g, NodeId id) {
+  const Node *n = graph_node(g, id);
+  if (n->clone_of != NO_ID) return PURPOSE_RECOMPUTE;
+  if (op_def(n->op)->layout & LAYOUT_CONVERTS) return PURPOSE_CONVERSION;
+  return n->logical == id ? PURPOSE_NODE : PURPOSE_PART;
 }
 
 static void emit_variant(const Emission *e, int32_t at, const Lowered *low, uint32_t when_all,
                          uint32_t when_none, bool accumulate) {
-  const Node *n = graph_node(e->places->graph, region_list(e->places->region, e->list)->at[at]);
-  Record *record = segment_record(e->draft, e->segment, low->kind, low->kernel);
+  const Graph *g = e->places->graph;
+  NodeId id = region_list(e->places->region, e->list)->at[at];
+  const Node *n = graph_node(g, id);
+  Record *record =
+      segment_record(e->draft, e->segment, low->kind, low->kernel, purpose_of(g, id));
   record->path = n->path;
+  record->model = g->logical;
+  record->node = n->logical;
+  if (op_def(n->op)->layout & LAYOUT_CONVERTS) record->value = graph_value(g, n->inputs[0])->logical;
   if (low->kind == RECORD_EXCHANGE) record->lane = LANE_CP; /* a ring's; the model has no other */
   record->when_all = when_all;
   record->when_none = when_none | (e->spared != NULL && e->spared[at] ? e->spared_when : 0);

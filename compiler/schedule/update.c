@@ -7,8 +7,10 @@
 #include "kernels/contract/contract.h"
 #include "runtime/plan/control.h"
 
-static Record *param_record(Draft *d, int32_t segment, const char *kernel, ParamId p) {
-  Record *record = segment_record(d, segment, RECORD_KERNEL, kernel);
+static Record *param_record(Draft *d, int32_t segment, const char *kernel, Purpose purpose,
+                            ParamId p) {
+  Record *record = segment_record(d, segment, RECORD_KERNEL, kernel, purpose);
+  record_param(d, record, p);
   record->path = d->train->params.at[p].name;
   record->direction = DIRECTION_UPDATE;
   return record;
@@ -64,13 +66,13 @@ static void add_init_numbers(Draft *d, Record *record, ParamId p, bool own_piece
 static void init_param(Draft *d, int32_t segment, ParamId p) {
   const Param *param = &d->train->params.at[p];
   const Block *block = &d->blocks.at[d->params[p].block];
-  Record *record = param_record(d, segment, init_kernels[param->init], p);
+  Record *record = param_record(d, segment, init_kernels[param->init], PURPOSE_INIT, p);
   add_init_numbers(d, record, p, block->shards_state);
   record->random = true;
   BaseRole stored = block->shards_params ? BASE_PARAM_SHARD : BASE_PARAM;
   own_operand(d, segment, record, p, d->has_master ? BASE_MASTER : stored, ACCESS_WRITE);
   if (!d->has_master) return;
-  record = param_record(d, segment, "cast", p);
+  record = param_record(d, segment, "cast", PURPOSE_INIT, p);
   record_dim(record, own_elements(d, p));
   own_operand(d, segment, record, p, BASE_MASTER, ACCESS_READ);
   own_operand(d, segment, record, p, stored, ACCESS_WRITE);
@@ -80,7 +82,7 @@ static void init_param(Draft *d, int32_t segment, ParamId p) {
 static void zero_block(Draft *d, int32_t segment, int32_t b, BaseRole role) {
   int64_t bytes = block_stride_bytes(d, &d->blocks.at[b], role);
   int64_t elements = bytes / dtype_bytes(role_dtype(d, role));
-  Record *record = segment_record(d, segment, RECORD_KERNEL, "init_constant");
+  Record *record = segment_record(d, segment, RECORD_KERNEL, "init_constant", PURPOSE_CLEAR);
   for (int32_t i = 0; i < 5; i++)
     record_dim(record, elements);
   for (int32_t i = 0; i < 4; i++)
@@ -111,13 +113,13 @@ static int32_t build_norm(Draft *d, int32_t b) {
   for (int32_t i = 0; i < d->blocks.at[b].params.count; i++) {
     ParamId p = d->blocks.at[b].params.at[i];
     const ParamPlace *at = &d->params[p];
-    Record *record = param_record(d, segment, "square_sum", p);
+    Record *record = param_record(d, segment, "square_sum", PURPOSE_NORM, p);
     record_dim(record, own_elements(d, p));
     own_operand(d, segment, record, p, own_grad(d, b), ACCESS_READ);
     int64_t slots = d->blocks.at[b].partials[at->norm_group] * f64;
     int32_t base = partials_base(d, segment, b, at->norm_group, slots);
     record_operand(record, base, at->partial * f64, f64, DTYPE_F64, ACCESS_WRITE);
-    int64_t work = contract_workspace_bytes(contract_of(KERNEL_square_sum), KERNEL_TARGET_CPU,
+    int64_t work = contract_workspace_bytes(contract_of(KERNEL_square_sum), (KernelTarget)d->cluster->target,
                                             record->dims, d->train->threads);
     record_operand(record, segment_base(d, segment, BASE_SCRATCH, NO_ID, work), 0, work, DTYPE_F64,
                    ACCESS_WRITE);
@@ -139,7 +141,7 @@ static void sum_group(Draft *d, const Stage *stage, int32_t segment, int32_t gro
   const int64_t f64 = dtype_bytes(DTYPE_F64);
   int64_t count = stage->partial_count[group];
   if (count == 0) return;
-  Record *record = segment_record(d, segment, RECORD_KERNEL, "sum");
+  Record *record = segment_record(d, segment, RECORD_KERNEL, "sum", PURPOSE_NORM);
   record->direction = DIRECTION_UPDATE;
   record_dim(record, count);
   int32_t base = partials_base(d, segment, NO_ID, group, count * f64);
@@ -151,7 +153,7 @@ static void add_norms(Draft *d, int32_t segment, int32_t first, int32_t count, u
   const int64_t f64 = dtype_bytes(DTYPE_F64);
   axes = mesh_used(&d->mesh, axes);
   if (axes == 0) return;
-  Record *record = collective(d, segment, RECORD_ALL_REDUCE, axes, "squares of gradients");
+  Record *record = collective(d, segment, RECORD_ALL_REDUCE, PURPOSE_NORM, axes, "squares of gradients");
   record->direction = DIRECTION_UPDATE;
   record_operand(record, norms_base(d, segment), first * f64, count * f64, DTYPE_F64,
                  ACCESS_UPDATE);
@@ -160,7 +162,7 @@ static void add_norms(Draft *d, int32_t segment, int32_t first, int32_t count, u
 int32_t clip_segment_build(Draft *d, const Stage *stage) {
   const int64_t f64 = dtype_bytes(DTYPE_F64);
   int32_t segment = segment_add(d, "clip");
-  Record *zero = segment_record(d, segment, RECORD_KERNEL, "init_constant");
+  Record *zero = segment_record(d, segment, RECORD_KERNEL, "init_constant", PURPOSE_CLEAR);
   for (int32_t i = 0; i < 5; i++)
     record_dim(zero, NORM_GROUPS);
   for (int32_t i = 0; i < 4; i++)
@@ -172,7 +174,7 @@ int32_t clip_segment_build(Draft *d, const Stage *stage) {
   add_norms(d, segment, 0, NORM_GROUPS, shared);
   for (int32_t group = 0; group < NORM_GROUPS; group++)
     if (group_exists(d, group)) add_norms(d, segment, group, 1, norm_group_axes(group));
-  Record *record = segment_record(d, segment, RECORD_KERNEL, "grad_norm");
+  Record *record = segment_record(d, segment, RECORD_KERNEL, "grad_norm", PURPOSE_NORM);
   record->direction = DIRECTION_UPDATE;
   record_dim(record, NORM_GROUPS);
   record_attr(record, d->job->optimizer.clip);
@@ -184,7 +186,7 @@ int32_t control_segment_build(Draft *d, const char *name) {
   uint32_t all = mesh_used(&d->mesh, MESH_BIT(MESH_AXES) - 1);
   if (all == 0) return NO_ID;
   int32_t segment = segment_add(d, name);
-  Record *record = collective(d, segment, RECORD_ALL_REDUCE, all, "loss, weights and requests");
+  Record *record = collective(d, segment, RECORD_ALL_REDUCE, PURPOSE_CONTROL, all, "loss, weights and requests");
   record->direction = DIRECTION_CONTROL;
   int64_t size = REDUCE_SLOTS * dtype_bytes(DTYPE_F64);
   int32_t base = segment_base(d, segment, BASE_CONTROL, NO_ID, (int64_t)sizeof(Control));
@@ -197,7 +199,7 @@ int32_t control_segment_build(Draft *d, const char *name) {
 static void update_param(Draft *d, int32_t segment, ParamId p) {
   bool adamw = d->job->optimizer.head == CHOICE_ADAMW;
   const char *const kernels[2][2] = {{"sgd", "sgd_master"}, {"adamw", "adamw_master"}};
-  Record *record = param_record(d, segment, kernels[adamw][d->has_master], p);
+  Record *record = param_record(d, segment, kernels[adamw][d->has_master], PURPOSE_UPDATE, p);
   int32_t b = d->params[p].block;
   double decay = d->train->params.at[p].decay ? d->job->optimizer.weight_decay : 0;
   record_dim(record, own_elements(d, p));
@@ -226,7 +228,7 @@ static int32_t build_update(Draft *d, int32_t b) {
 
 int32_t load_segment_build(Draft *d, const Graph *g, const char *name) {
   int32_t segment = segment_add(d, name);
-  Record *record = segment_record(d, segment, RECORD_LOAD, "load");
+  Record *record = segment_record(d, segment, RECORD_LOAD, "load", PURPOSE_LOAD);
   int32_t base = segment_base(d, segment, BASE_DATA, NO_ID, d->sample_bytes);
   for (int32_t i = 0; i < g->inputs.count; i++) {
     ValueId v = g->inputs.at[i].value;

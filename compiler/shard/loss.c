@@ -24,6 +24,7 @@ bool vocabulary_loss(Shard *s, Node *n) {
                  .region = s->region,
                  .path = name,
                  .clone_of = NO_ID,
+                 .logical = n->logical,
                  .origin = n->origin};
   push_node(s, gather);
   Node parts = *n;
@@ -32,6 +33,7 @@ bool vocabulary_loss(Shard *s, Node *n) {
   if (parts.output_count > 1) { /* d_logits, in the place of logits */
     Value *d_logits = graph_value(g, parts.outputs[1]);
     *d_logits = (Value){.name = d_logits->name,
+                        .logical = d_logits->logical,
                         .kind = VALUE_ACTIVATION,
                         .dtype = graph_value(g, logits)->dtype,
                         .dim_count = graph_value(g, logits)->dim_count,

@@ -75,7 +75,8 @@ NodeId push_node(Shard *s, Node node) {
 
 NodeId push_op(Shard *s, const Node *of, OpKind op, const ValueId *inputs, const ValueId *outputs) {
   Node node = {
-      .op = op, .region = s->region, .path = of->path, .clone_of = NO_ID, .origin = of->origin};
+      .op = op, .region = s->region, .path = of->path, .clone_of = NO_ID, .logical = of->logical,
+      .origin = of->origin};
   for (; inputs[node.input_count] != NO_ID; node.input_count++)
     node.inputs[node.input_count] = inputs[node.input_count];
   for (; outputs[node.output_count] != NO_ID; node.output_count++)
@@ -87,6 +88,7 @@ ValueId value_as(Shard *s, ValueId like, DType dtype) {
   Graph *g = s->g;
   ValueId v = graph_value_like(g, like, dtype, graph_value(g, like)->name);
   graph_value(g, v)->partial = graph_value(g, like)->partial;
+  graph_value(g, v)->logical = graph_value(g, like)->logical;
   return v;
 }
 
@@ -137,6 +139,7 @@ ValueId convert(Shard *s, ValueId v, OpKind op, uint32_t axes, DimId dim, const 
                .region = s->region,
                .path = value.name != NULL ? value.name : reader->path,
                .clone_of = NO_ID,
+               .logical = reader->logical,
                .origin = reader->origin};
   push_node(s, node);
   VEC_PUSH(g->compile->arena, &s->made, (Conversion){v, result, op, dim});

@@ -204,6 +204,7 @@ bool spec_cluster(Compile *c, Job *job, const Machine *machine, Cluster *cluster
     cluster->device = job->cluster.device;
     Span device_at = job->origin[FIELD_cluster_device].span;
     bool is_cpu = strcmp(cluster->device, "cpu") == 0;
+    cluster->target = is_cpu ? TARGET_CPU : TARGET_CUDA;
     is_good = is_cpu || read_facts(c, L, "devices", cluster->device, ".",
                                    device_at.file ? device_at : at, &device);
     cluster->nodes = settle(job, FIELD_cluster_nodes, &facts, CLUSTER_NODES, 1, "one machine");

@@ -148,8 +148,9 @@ typedef struct Job {
  * stays pure. */
 typedef struct Cluster {
   const char *name;
-  int64_t nodes, devices;        /* ranks = nodes x devices */
-  const char *device;            /* "cpu", "h100-sxm" ... */
+  int64_t nodes, devices; /* ranks = nodes x devices */
+  const char *device;     /* "cpu", "h100-sxm" ... */
+  Target target;
   int64_t memory_bytes;          /* of one rank */
   int64_t reserve_bytes;         /* of it, outside the arena */
   int64_t threads;               /* of one rank */

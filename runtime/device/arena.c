@@ -30,6 +30,23 @@ void arena_close(Arena *arena) {
   *arena = (Arena){0};
 }
 
+bool arenas_open(Arenas *arenas, const Plan *plan, const PlanClass *class, Status *status) {
+  *arenas = (Arenas){0};
+  for (Tier tier = 0; tier < Tier_COUNT; tier++) {
+    uint64_t size_bytes = plan_arena_bytes(plan, class, tier);
+    if (size_bytes == 0) continue;
+    if (!arena_open(&arenas->tier[tier], size_bytes, status)) return false;
+    arenas->base[tier] = arenas->tier[tier].base;
+  }
+  return true;
+}
+
+void arenas_close(Arenas *arenas) {
+  for (Tier tier = 0; tier < Tier_COUNT; tier++)
+    arena_close(&arenas->tier[tier]);
+  *arenas = (Arenas){0};
+}
+
 static size_t read_number(const char *path, const char *prefix) {
   FILE *file = fopen(path, "r");
   if (!file) return 0;

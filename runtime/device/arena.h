@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 
+#include "runtime/plan/plan.h"
 #include "runtime/status.h"
 
 typedef struct Arena {
@@ -18,6 +19,16 @@ typedef struct Arena {
  * page fault. */
 bool arena_open(Arena *arena, size_t size_bytes, Status *status);
 void arena_close(Arena *arena);
+
+/* One for each kind of memory that the plan uses: on a processor that has one memory all are of it.
+ */
+typedef struct Arenas {
+  Arena tier[Tier_COUNT];
+  uint8_t *base[Tier_COUNT]; /* NULL: the plan has none there */
+} Arenas;
+
+bool arenas_open(Arenas *arenas, const Plan *plan, const PlanClass *class, Status *status);
+void arenas_close(Arenas *arenas);
 
 /* Bytes this process may still take, by the system's and the control group's account; 0 when
  * unknown. */

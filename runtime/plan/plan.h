@@ -43,6 +43,7 @@ enum { PLAN_VERSION = 3, PLAN_ALIGN_BYTES = 256 }; /* arena offsets of buffers a
   V(BUFFER_ACTIVATION, "activations") V(BUFFER_GRAD_ACTIVATION, "activation gradients") \
   V(BUFFER_WORKSPACE, "workspace") V(BUFFER_COMM, "communication") V(BUFFER_DATA, "data") \
   V(BUFFER_CONTROL, "control") X(BufferKind) \
+  E(Target) V(TARGET_CPU, "cpu") V(TARGET_CUDA, "cuda") X(Target) \
   E(Tier) V(TIER_DEVICE, "device") V(TIER_HOST, "host") V(TIER_FILE, "file") X(Tier) \
   E(ProgramKind) V(PROGRAM_INIT, "init") V(PROGRAM_TRAIN_STEP, "train_step") \
   V(PROGRAM_EVAL_STEP, "eval_step") V(PROGRAM_SNAPSHOT, "snapshot") X(ProgramKind) \
@@ -56,6 +57,18 @@ enum { PLAN_VERSION = 3, PLAN_ALIGN_BYTES = 256 }; /* arena offsets of buffers a
   E(Access) V(ACCESS_READ, "read") V(ACCESS_WRITE, "write") V(ACCESS_UPDATE, "update") \
   X(Access) \
   E(ReduceOp) V(REDUCE_SUM, "sum") V(REDUCE_MAX, "max") X(ReduceOp) \
+  E(Divides) V(DIVIDES_SAMPLES, "samples") V(DIVIDES_TOKENS, "tokens") \
+  V(DIVIDES_DEPTH, "depth") V(DIVIDES_FEATURES, "features") V(DIVIDES_EXPERTS, "experts") \
+  X(Divides) \
+  E(CutStyle) V(CUT_BLOCK, "block") V(CUT_ZIGZAG, "zigzag") X(CutStyle) \
+  E(ValueKind) V(VALUE_ACTIVATION, "activation") V(VALUE_INPUT, "input") \
+  V(VALUE_PARAM, "parameter") V(VALUE_PARAM_GRAD, "gradient") V(VALUE_LOSS, "loss") \
+  X(ValueKind) \
+  E(Purpose) V(PURPOSE_NODE, "node") V(PURPOSE_PART, "part") V(PURPOSE_RECOMPUTE, "recompute") \
+  V(PURPOSE_CONVERSION, "conversion") V(PURPOSE_LOAD, "load") V(PURPOSE_INIT, "init") \
+  V(PURPOSE_GATHER, "gather") V(PURPOSE_REDUCE, "reduce") V(PURPOSE_CLEAR, "clear") \
+  V(PURPOSE_NORM, "norm") V(PURPOSE_UPDATE, "update") V(PURPOSE_CONTROL, "control") \
+  V(PURPOSE_TRANSFER, "transfer") X(Purpose) \
   E(Direction) V(DIRECTION_FORWARD, "forward") V(DIRECTION_BACKWARD, "backward") \
   V(DIRECTION_UPDATE, "update") V(DIRECTION_CONTROL, "control") X(Direction)
 /* clang-format on */
@@ -118,11 +131,14 @@ static inline bool plan_when(uint32_t when_all, uint32_t when_none, uint32_t fla
 /* The tables, in file order. The last three are plain arrays. */
 /* clang-format off */
 #define PLAN_TABLES(T) \
-  T(PlanJob, jobs) T(PlanSetting, settings) T(PlanInput, inputs) T(PlanFile, files) T(PlanAxis, axes) \
-  T(PlanClass, classes) T(PlanBound, bounds) T(PlanTensor, tensors) T(PlanBuffer, buffers) \
-  T(PlanProgram, programs) T(PlanLoop, loops) T(PlanCall, calls) T(PlanBinding, bindings) \
+  T(PlanJob, jobs) T(PlanSetting, settings) T(PlanInput, inputs) T(PlanFile, files) \
+  T(PlanTier, tiers) T(PlanAxis, axes) T(PlanLayout, layouts) T(PlanLayoutDim, layout_dims) \
+  T(PlanCut, cuts) T(PlanRegion, regions) T(PlanValue, values) T(PlanNode, nodes) \
+  T(PlanUse, uses) T(PlanClass, classes) T(PlanArena, arenas) T(PlanBound, bounds) \
+  T(PlanTensor, tensors) T(PlanBuffer, buffers) T(PlanProgram, programs) T(PlanPeak, peaks) \
+  T(PlanLoop, loops) T(PlanCall, calls) T(PlanBinding, bindings) \
   T(PlanWait, waits) T(PlanSegment, segments) T(PlanBase, bases) T(PlanRecord, records) \
-  T(PlanOperand, operands) T(PlanVary, varies) T(PlanKernel, kernels) T(PlanComm, comms) T(PlanMeaning, meanings) \
+  T(PlanEdge, edges) T(PlanOperand, operands) T(PlanVary, varies) T(PlanKernel, kernels) T(PlanComm, comms) T(PlanMeaning, meanings) \
   T(int64_t, ints) T(double, reals) T(char, strings)
 /* clang-format on */
 
@@ -137,6 +153,29 @@ typedef struct Plan {
   size_t mapped_bytes;
   uint64_t id; /* checksum of the content: names the plan */
 } Plan;
+
+/* One number for an address, so that bytes of two tiers never meet. */
+enum { PLAN_TIER_SHIFT = 56 };
+static inline uint64_t plan_address(uint32_t tier, uint64_t offset) {
+  return (uint64_t)tier << PLAN_TIER_SHIFT | offset;
+}
+
+/* PLAN_NONE: the plan has no memory of this kind. */
+static inline uint32_t plan_tier(const Plan *plan, Tier kind) {
+  for (uint32_t i = 0; i < plan->tiers_count; i++)
+    if (plan->tiers[i].kind == (uint32_t)kind) return i;
+  return PLAN_NONE;
+}
+
+static inline uint64_t plan_arena_bytes(const Plan *plan, const PlanClass *class, Tier kind) {
+  uint32_t tier = plan_tier(plan, kind);
+  return tier < class->arenas_count ? plan->arenas[class->arenas_first + tier].size_bytes : 0;
+}
+
+/* Of the device, which every program uses. */
+static inline const PlanPeak *plan_peak(const Plan *plan, const PlanProgram *program) {
+  return &plan->peaks[program->peaks_first + plan_tier(plan, TIER_DEVICE)];
+}
 
 /* How many ranks a communicator has, and the number of the rank at `coordinate` among them. */
 static inline uint32_t plan_comm_size(const Plan *plan, uint32_t comm) {

@@ -89,20 +89,25 @@ static bool check_bounds(const Plan *plan, char *why) {
   }
 
 static bool check_owners(const Plan *plan, char *why) {
+  OWNS(classes, arenas)
   OWNS(classes, bounds)
   OWNS(classes, programs)
   OWNS(classes, buffers)
   OWNS(classes, tensors)
+  OWNS(programs, peaks)
   OWNS(programs, calls)
   OWNS(programs, loops)
   OWNS(calls, waits)
+  OWNS(layouts, dims)
+  OWNS(layout_dims, cuts)
   OWNS(segments, bases)
   OWNS(segments, records)
+  OWNS(records, after)
   return true;
 }
 
 bool plan_check(const Plan *plan, char why[PLAN_WHY_BYTES]) {
   return check_bounds(plan, why) && check_owners(plan, why) && plan_check_mesh(plan, why) &&
-         plan_check_job(plan, why) && plan_check_segments(plan, why) &&
-         plan_check_classes(plan, why);
+         plan_check_job(plan, why) && plan_check_model(plan, why) &&
+         plan_check_segments(plan, why) && plan_check_classes(plan, why);
 }

@@ -1,6 +1,7 @@
 /* plan_check_classes.c -- the mesh, the job, and per class of ranks: arena, ledger, programs,
  * calls. */
 #include "runtime/plan/control.h"
+#include "runtime/plan/plan_text.h"
 #include "runtime/plan/plan_why.h"
 
 enum { AXES_MAX = 32, STAGING_ALIGN_BYTES = 64, BINDING_ALIGN_BYTES = 8 };
@@ -102,8 +103,25 @@ static bool check_counts(const PlanJob *job, char *why) {
   return true;
 }
 
+/* One of a kind, and the device, where parameters are, always. */
+static bool check_tiers(const Plan *plan, char *why) {
+  if (plan_tier(plan, TIER_DEVICE) == PLAN_NONE)
+    return plan_refuse(why, "tiers: there is no device memory");
+  for (uint32_t i = 0; i < plan->tiers_count; i++) {
+    uint64_t unit = plan->tiers[i].alignment_bytes;
+    if (plan_tier(plan, (Tier)plan->tiers[i].kind) != i)
+      return plan_refuse(why, "tiers[%u]: a second one of kind %s", i,
+                         Tier_names[plan->tiers[i].kind]);
+    if (unit < PLAN_ALIGN_BYTES || (unit & (unit - 1)) != 0 || plan->tiers[i].shared > 1)
+      return plan_refuse(why, "tiers[%u]: alignment %llu, shared %u", i, (unsigned long long)unit,
+                         plan->tiers[i].shared);
+  }
+  return true;
+}
+
 bool plan_check_job(const Plan *plan, char *why) {
   if (plan->jobs_count != 1) return plan_refuse(why, "jobs: %u, must be 1", plan->jobs_count);
+  if (!check_tiers(plan, why)) return false;
   const PlanJob *job = plan->jobs;
   if (!check_counts(job, why)) return false;
   uint64_t staged = 0;
@@ -126,13 +144,28 @@ bool plan_check_job(const Plan *plan, char *why) {
   return true;
 }
 
+/* An offset and its tier fit into one number: plan_address. */
+static bool check_arenas(const Plan *plan, uint32_t index, char *why) {
+  const PlanClass *class = &plan->classes[index];
+  if (class->arenas_count != plan->tiers_count)
+    return plan_refuse(why, "classes[%u]: %u arenas in %u tiers", index, class->arenas_count,
+                       plan->tiers_count);
+  for (uint32_t i = 0; i < class->arenas_count; i++)
+    if (plan->arenas[class->arenas_first + i].size_bytes >> PLAN_TIER_SHIFT != 0)
+      return plan_refuse(why, "classes[%u]: its %s arena is too large", index,
+                         Tier_names[plan->tiers[i].kind]);
+  return true;
+}
+
 static bool check_fixed_places(const Plan *plan, uint32_t index, char *why) {
   const PlanJob *job = plan->jobs;
-  uint64_t limit = plan->classes[index].arena_bytes, ring = 0;
+  const PlanClass *class = &plan->classes[index];
+  uint64_t limit = plan_arena_bytes(plan, class, TIER_DEVICE), ring = 0;
   if (job->control_offset % 8 != 0 || !add_fits(job->control_offset, sizeof(Control), limit))
     return plan_refuse(why, "classes[%u]: the control block does not lie in its arena", index);
   if (__builtin_mul_overflow(job->sample_bytes, (uint64_t)job->prefetch_batches, &ring) ||
-      job->staging_offset % STAGING_ALIGN_BYTES != 0 || !add_fits(job->staging_offset, ring, limit))
+      job->staging_offset % STAGING_ALIGN_BYTES != 0 ||
+      !add_fits(job->staging_offset, ring, plan_arena_bytes(plan, class, (Tier)job->staging_tier)))
     return plan_refuse(why, "classes[%u]: the staging ring does not lie in its arena", index);
   return true;
 }
@@ -140,7 +173,10 @@ static bool check_fixed_places(const Plan *plan, uint32_t index, char *why) {
 static bool check_tensor(const Plan *plan, const PlanClass *class, uint32_t index, char *why) {
   const PlanTensor *tensor = &plan->tensors[index];
   const char *name = plan_string(plan, tensor->name);
-  uint64_t bytes = 0, shift = 0;
+  uint64_t arena_bytes = plan_arena_bytes(plan, class, (Tier)tensor->tier), bytes = 0, shift = 0;
+  if (tensor->tier != TIER_DEVICE) /* checkpoints and the norm read it there */
+    return plan_refuse(why, "tensors[%u] %s: in %s memory; state stands in device memory", index,
+                       name, Tier_names[tensor->tier]);
   if (tensor->layer_count == 0 || tensor->layer_first < -1 ||
       (tensor->layer_first == -1 && tensor->layer_count != 1) ||
       (int64_t)tensor->layer_first + tensor->layer_count > INT32_MAX)
@@ -153,8 +189,8 @@ static bool check_tensor(const Plan *plan, const PlanClass *class, uint32_t inde
     return plan_refuse(why, "tensors[%u] %s: %lld elements in %llu bytes", index, name,
                        (long long)tensor->elements, (unsigned long long)tensor->size_bytes);
   if (__builtin_mul_overflow(tensor->layer_stride, (uint64_t)tensor->layer_count - 1, &shift) ||
-      !add_fits(tensor->offset, shift, class->arena_bytes) ||
-      !add_fits(tensor->offset + shift, tensor->size_bytes, class->arena_bytes))
+      !add_fits(tensor->offset, shift, arena_bytes) ||
+      !add_fits(tensor->offset + shift, tensor->size_bytes, arena_bytes))
     return plan_refuse(why, "tensors[%u] %s: outside the arena", index, name);
   if (tensor->layer_count > 1 && tensor->layer_stride < tensor->size_bytes)
     return plan_refuse(why, "tensors[%u] %s: its layers overlap", index, name);
@@ -167,10 +203,10 @@ static bool check_tensor(const Plan *plan, const PlanClass *class, uint32_t inde
 static bool check_buffer(const Plan *plan, const PlanClass *class, uint32_t index, char *why) {
   const PlanBuffer *buffer = &plan->buffers[index];
   const char *name = plan_string(plan, buffer->name);
-  if (buffer->tier != TIER_DEVICE)
-    return plan_refuse(why, "buffers[%u] %s: only the device tier has an arena yet", index, name);
-  if (!add_fits(buffer->offset, buffer->size_bytes, class->arena_bytes))
-    return plan_refuse(why, "buffers[%u] %s: outside the arena", index, name);
+  if (!add_fits(buffer->offset, buffer->size_bytes,
+                plan_arena_bytes(plan, class, (Tier)buffer->tier)))
+    return plan_refuse(why, "buffers[%u] %s: outside the %s arena", index, name,
+                       Tier_names[buffer->tier]);
   if (buffer->program == PLAN_NONE) return true;
   if (buffer->program < class->programs_first ||
       buffer->program - class->programs_first >= class->programs_count)
@@ -187,18 +223,19 @@ static bool check_buffer(const Plan *plan, const PlanClass *class, uint32_t inde
 /* The binding of every rank of the class, with the whole base behind it, lies in the arena. */
 static bool check_binding(const Plan *plan, const PlanClass *class, const PlanBinding *binding,
                           uint64_t size_bytes) {
-  if (binding->tier != TIER_DEVICE || binding->offset % BINDING_ALIGN_BYTES != 0 ||
+  uint64_t arena_bytes = plan_arena_bytes(plan, class, (Tier)binding->tier);
+  if (binding->offset % BINDING_ALIGN_BYTES != 0 ||
       binding->member_stride % BINDING_ALIGN_BYTES != 0)
     return false;
   if (binding->by == PLAN_NONE)
-    return binding->member_stride == 0 && add_fits(binding->offset, size_bytes, class->arena_bytes);
+    return binding->member_stride == 0 && add_fits(binding->offset, size_bytes, arena_bytes);
   const uint32_t ends[2] = {0, plan_comm_size(plan, binding->by) - 1};
   for (int i = 0; i < 2; i++) {
     int64_t shift = 0, offset = 0;
     if (binding->offset > INT64_MAX ||
         __builtin_mul_overflow((int64_t)ends[i], binding->member_stride, &shift) ||
         __builtin_add_overflow((int64_t)binding->offset, shift, &offset) || offset < 0 ||
-        !add_fits((uint64_t)offset, size_bytes, class->arena_bytes))
+        !add_fits((uint64_t)offset, size_bytes, arena_bytes))
       return false;
   }
   return true;
@@ -278,6 +315,9 @@ static bool check_loops(const Plan *plan, const PlanProgram *program, char *why)
 
 static bool check_program(const Plan *plan, const PlanClass *class, uint32_t index, char *why) {
   const PlanProgram *program = &plan->programs[index];
+  if (program->peaks_count != plan->tiers_count)
+    return plan_refuse(why, "programs[%u]: %u peaks in %u tiers", index, program->peaks_count,
+                       plan->tiers_count);
   if (!check_loops(plan, program, why)) return false;
   for (uint32_t i = 0; i < program->calls_count; i++)
     if (!check_call(plan, class, program, i, why)) return false;
@@ -287,7 +327,7 @@ static bool check_program(const Plan *plan, const PlanClass *class, uint32_t ind
 bool plan_check_classes(const Plan *plan, char *why) {
   for (uint32_t c = 0; c < plan->classes_count; c++) {
     const PlanClass *class = &plan->classes[c];
-    if (!check_fixed_places(plan, c, why)) return false;
+    if (!check_arenas(plan, c, why) || !check_fixed_places(plan, c, why)) return false;
     for (uint32_t i = 0; i < class->tensors_count; i++)
       if (!check_tensor(plan, class, class->tensors_first + i, why)) return false;
     for (uint32_t i = 0; i < class->buffers_count; i++)

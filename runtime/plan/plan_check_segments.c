@@ -211,14 +211,13 @@ static bool check_edges(const Plan *plan, const PlanSegment *segment, uint32_t p
                         char *why) {
   uint32_t index = segment->records_first + position;
   const PlanRecord *record = &plan->records[index];
-  const int32_t after[4] = {record->after0, record->after1, record->after2, record->after3};
-  for (int i = 0; i < 4; i++) {
-    if (after[i] == -1) continue;
-    if (after[i] < 0 || (uint32_t)after[i] >= position)
-      return plan_refuse(why, "records[%u].after%d: %d is no earlier record of its segment", index,
-                         i, after[i]);
-    if (plan->records[segment->records_first + (uint32_t)after[i]].lane == record->lane)
-      return plan_refuse(why, "records[%u].after%d: %d is on the same lane", index, i, after[i]);
+  for (uint32_t i = 0; i < record->after_count; i++) {
+    uint32_t after = plan->edges[record->after_first + i].record;
+    if (after >= position)
+      return plan_refuse(why, "records[%u].after: %u is no earlier record of its segment", index,
+                         after);
+    if (plan->records[segment->records_first + after].lane == record->lane)
+      return plan_refuse(why, "records[%u].after: %u is on the same lane", index, after);
   }
   return true;
 }

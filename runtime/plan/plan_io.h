@@ -35,6 +35,9 @@ bool plan_check(const Plan *plan, char why[PLAN_WHY_BYTES]);
  * form back into a plan whose tables it allocates with malloc in one block (free(plan->mapped) via
  * plan_close). */
 void plan_print(const Plan *plan, FILE *out, const char *segment);
+
+/* The model that the plan carries out, uncut: one line a node. */
+void plan_print_model(const Plan *plan, FILE *out);
 bool plan_parse(Plan *plan, const char *text, size_t text_bytes, char why[PLAN_WHY_BYTES]);
 
 /* The checksum that a file of this plan has: of the table directory and every table. */

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "runtime/plan/plan_io.h"
+#include "runtime/plan/plan_layout.h"
 
 typedef struct Printer {
   const Plan *plan;
@@ -87,6 +88,10 @@ static void print_flags(FILE *out, uint32_t flags) {
 #define NAME_kernels(index)  plan_string(plan, plan->kernels[index].name)
 #define NAME_comms(index)    plan_string(plan, plan->comms[index].name)
 #define NAME_meanings(index) plan_string(plan, plan->meanings[index].value)
+#define NAME_values(index)   plan_string(plan, plan->values[index].name)
+#define NAME_regions(index)  plan_string(plan, plan->regions[index].name)
+#define NAME_nodes(index)    plan_string(plan, plan->nodes[index].path)
+#define NAME_layouts(index)  plan_layout_text(plan, index, ~0u, (char[PLAN_LAYOUT_BYTES]){0})
 
 static void print_ref(FILE *out, uint32_t index, const char *name) {
   fprintf(out, "#%u", index);
@@ -177,7 +182,7 @@ static void print_owner(const Printer *p, uint32_t call) {
       fprintf(p->out, "# %s of class", ProgramKind_names[program->kind]);
       print_hint(p->out, plan_string(plan, plan->classes[c].name));
       fprintf(p->out, ": %u calls, peak %" PRIu64 " bytes\n", program->calls_count,
-              program->peak_bytes);
+              plan_peak(plan, program)->peak_bytes);
     }
   }
 }
@@ -209,7 +214,7 @@ static void show_operand(const Printer *p, const PlanSegment *segment, const Pla
   putc('\n', p->out);
 }
 
-static void show_conditions(FILE *out, const PlanRecord *record) {
+static void show_conditions(const Plan *plan, FILE *out, const PlanRecord *record) {
   if (record->when_all != 0) {
     fputs(" when ", out);
     print_flags(out, record->when_all);
@@ -219,9 +224,8 @@ static void show_conditions(FILE *out, const PlanRecord *record) {
     print_flags(out, record->when_none);
   }
   if (record->accumulate) fputs(" accumulate", out);
-  const int32_t after[4] = {record->after0, record->after1, record->after2, record->after3};
-  for (int i = 0; i < 4; i++)
-    if (after[i] >= 0) fprintf(out, " after %d", after[i]);
+  for (uint32_t i = 0; i < record->after_count; i++)
+    fprintf(out, " after %u", plan->edges[record->after_first + i].record);
 }
 
 /* attr 2 + 64 * dp + (0 3 5)[dp] */
@@ -263,11 +267,13 @@ static void show_record(const Printer *p, const PlanSegment *segment, uint32_t p
   if (record->comm != PLAN_NONE) fprintf(p->out, " over %s", NAME_comms(record->comm));
   if (record->meaning != PLAN_NONE) {
     const PlanMeaning *meaning = &plan->meanings[record->meaning];
+    char before[PLAN_LAYOUT_BYTES], after[PLAN_LAYOUT_BYTES];
+    uint32_t axes = record->comm == PLAN_NONE ? 0 : plan->comms[record->comm].axes_mask;
     fprintf(p->out, ": %s of %s, %s -> %s", ReduceOp_names[meaning->reduce],
-            plan_string(plan, meaning->value), plan_string(plan, meaning->before),
-            plan_string(plan, meaning->after));
+            plan_string(plan, meaning->value), plan_layout_text(plan, meaning->before, axes, before),
+            plan_layout_text(plan, meaning->after, axes, after));
   }
-  show_conditions(p->out, record);
+  show_conditions(plan, p->out, record);
   putc('\n', p->out);
   for (uint32_t i = 0; i < record->operands_count; i++)
     show_operand(p, segment, &plan->operands[record->operands_first + i]);

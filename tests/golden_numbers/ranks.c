@@ -30,12 +30,13 @@ static bool bind_rank(World *world, int32_t rank, Threads *threads, Replay *repl
   const Plan *plan = world->ranks->plan;
   Arena *arena = &world->arena[rank];
   const PlanClass *class = mesh_class(&world->mesh, plan, rank);
-  if (!class || !arena_open(arena, class->arena_bytes, status)) return false;
+  if (!class || !arena_open(arena, plan_arena_bytes(plan, class, TIER_DEVICE), status))
+    return false;
   const ReplaySetup setup = {
       .plan = plan,
       .mesh = &world->mesh,
       .rank = rank,
-      .arena = arena->base,
+      .arena = {arena->base},
       .comm = local_comm(world->local, rank, threads),
       .comm_beside = local_comm_beside(world->local, rank),
       .threads = threads,

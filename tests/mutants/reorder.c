@@ -8,6 +8,8 @@
 #include "runtime/plan/control.h"
 #include "runtime/plan/plan_text.h"
 
+enum { EDGES_MOST = 64 }; /* of one record, in any plan tried here */
+
 typedef struct Order {
   PlanBuilder *b;
   uint64_t seed, draws;
@@ -119,21 +121,10 @@ static bool may_swap(const Order *o, const PlanCall *call, const PlanRecord *x,
 
 /* ---- records */
 
-static bool add_after(PlanRecord *record, int32_t after) {
-  int32_t *const edge[4] = {&record->after0, &record->after1, &record->after2, &record->after3};
-  for (int i = 0; i < 4; i++)
-    if (*edge[i] == after) return true;
-  for (int i = 0; i < 4; i++) {
-    if (*edge[i] >= 0) continue;
-    *edge[i] = after;
-    return true;
-  }
+static bool waits_for(const Order *o, const PlanRecord *record, uint32_t other) {
+  for (uint32_t i = 0; i < record->after_count; i++)
+    if (o->b->edges[record->after_first + i].record == other) return true;
   return false;
-}
-
-static bool waits_for(const PlanRecord *record, int32_t other) {
-  return record->after0 == other || record->after1 == other || record->after2 == other ||
-         record->after3 == other;
 }
 
 /* Where what stood at `index` stands now; on one lane the later of the two ends both. */
@@ -142,10 +133,11 @@ static uint32_t moved(uint32_t index, uint32_t first, bool same_lane) {
   return same_lane || index == first ? first + 1 : first;
 }
 
-static void move_edges(PlanRecord *record, uint32_t first, bool same_lane) {
-  int32_t *const edge[4] = {&record->after0, &record->after1, &record->after2, &record->after3};
-  for (int i = 0; i < 4; i++)
-    if (*edge[i] >= 0) *edge[i] = (int32_t)moved((uint32_t)*edge[i], first, same_lane);
+static void move_edges(const Order *o, const PlanRecord *record, uint32_t first, bool same_lane) {
+  for (uint32_t i = 0; i < record->after_count; i++) {
+    PlanEdge *edge = &o->b->edges[record->after_first + i];
+    edge->record = moved(edge->record, first, same_lane);
+  }
 }
 
 /* Waits of every program whose calls have the segment. */
@@ -172,6 +164,23 @@ static bool records_are_free(const Order *o, uint32_t segment, const PlanRecord 
   return true;
 }
 
+/* The ranges of edges stay in order: what was y's comes first now. On one lane y also waits for
+ * what x waited for, since x kept it back. */
+static void swap_with_edges(const Order *o, PlanRecord *x, PlanRecord *y, bool same_lane) {
+  PlanRecord early = *y, late = *x;
+  uint32_t index = (uint32_t)(x - o->b->records), count = x->after_count;
+  uint32_t edges[EDGES_MOST];
+  for (uint32_t i = 0; i < count && i < EDGES_MOST; i++)
+    edges[i] = o->b->edges[x->after_first + i].record;
+  *x = early, *y = late;
+  y->after_count = 0;
+  for (uint32_t i = 0; i < count && i < EDGES_MOST; i++) {
+    build_edge(o->b, index + 1, edges[i]);
+    if (same_lane && !waits_for(o, &o->b->records[index], edges[i]))
+      build_edge(o->b, index, edges[i]);
+  }
+}
+
 static bool swap_records(Order *o) {
   uint32_t number = o->b->calls[below(o, o->b->calls_count)].segment;
   const PlanSegment *segment = &o->b->segments[number];
@@ -180,14 +189,10 @@ static bool swap_records(Order *o) {
   PlanRecord *records = &o->b->records[segment->records_first], *x = &records[first], *y = x + 1;
   bool same_lane = x->lane == y->lane;
   if (same_lane && (x->when_all != y->when_all || x->when_none != y->when_none)) return false;
-  if (waits_for(y, (int32_t)first) || !records_are_free(o, number, x, y)) return false;
-  PlanRecord early = *y, late = *x;
-  const int32_t after[4] = {x->after0, x->after1, x->after2, x->after3};
-  for (int i = 0; same_lane && i < 4; i++)
-    if (after[i] >= 0 && !add_after(&early, after[i])) return false;
-  *x = early, *y = late;
+  if (waits_for(o, y, first) || !records_are_free(o, number, x, y)) return false;
+  swap_with_edges(o, x, y, same_lane);
   for (uint32_t i = first + 2; i < segment->records_count; i++)
-    move_edges(&records[i], first, same_lane);
+    move_edges(o, &records[i], first, same_lane);
   move_waits(o, number, first, same_lane);
   (void)snprintf(o->text, REORDER_TEXT_BYTES, "records %u and %u (%s, %s) of %s",
                  segment->records_first + first, segment->records_first + first + 1, name_of(o, x),
@@ -283,7 +288,7 @@ static bool swap_calls(Order *o) {
   PlanCall z = *x;
   *x = *y, *y = z;
   if (!lives_are_apart(o, number, first)) return false;
-  build_peaks(o->b);
+  build_peaks_of_programs(o->b);
   (void)snprintf(o->text, REORDER_TEXT_BYTES, "calls %u and %u of program %u (%s, %s)", first,
                  first + 1, number, o->b->strings + o->b->segments[x->segment].name,
                  o->b->strings + o->b->segments[y->segment].name);

@@ -217,7 +217,7 @@ static bool open_member(Member *m, Arena *arena, Status *status) {
   const PlanJob *job = &world->plan->jobs[0];
   const PlanClass *class = mesh_class(&world->mesh, world->plan, m->rank);
   if (!class) return status_fail(status, STATUS_OURS, "rank %d has no class", m->rank);
-  if (!arena_open(arena, class->arena_bytes, status)) return false;
+  if (!arena_open(arena, plan_arena_bytes(world->plan, class, TIER_DEVICE), status)) return false;
   memset(arena->base, 0xff, arena->size_bytes);
   memset(arena->base + job->control_offset, 0, sizeof(Control));
   m->threads = threads_new((int32_t)job->threads, -1);
@@ -228,7 +228,7 @@ static bool open_member(Member *m, Arena *arena, Status *status) {
       .plan = world->plan,
       .mesh = &world->mesh,
       .rank = m->rank,
-      .arena = arena->base,
+      .arena = {arena->base},
       .comm = &m->comm.base,
       .comm_beside = slow_beside(m, random),
       .threads = m->threads,

@@ -71,7 +71,7 @@ static bool open_member(Member *m, Arena *arena, Status *status) {
   const Fleet *fleet = m->fleet;
   const PlanClass *class = mesh_class(&fleet->mesh, fleet->plan, m->rank);
   if (!class) return status_fail(status, STATUS_OURS, "rank %d has no class", m->rank);
-  if (!arena_open(arena, class->arena_bytes, status)) return false;
+  if (!arena_open(arena, plan_arena_bytes(fleet->plan, class, TIER_DEVICE), status)) return false;
   m->threads = threads_new((int32_t)fleet->plan->jobs[0].threads, -1);
   if (!m->threads) return status_fail(status, STATUS_WORLD, "cannot start threads");
   m->comm = local_comm(fleet->world, m->rank, m->threads);
@@ -79,7 +79,7 @@ static bool open_member(Member *m, Arena *arena, Status *status) {
       .plan = fleet->plan,
       .mesh = &fleet->mesh,
       .rank = m->rank,
-      .arena = arena->base,
+      .arena = {arena->base},
       .comm = m->comm,
       .comm_beside = local_comm_beside(fleet->world, m->rank),
       .threads = m->threads,
@@ -127,7 +127,8 @@ static void note_memory(const Member *m) {
   out->used_bytes = in_blocks(out->used_bytes);
   out->planned_bytes = 0;
   for (uint32_t i = 0; i < m->replay.class->programs_count; i++) {
-    uint64_t peak = plan->programs[m->replay.class->programs_first + i].peak_bytes;
+    uint64_t peak =
+        plan_peak(plan, &plan->programs[m->replay.class->programs_first + i])->peak_bytes;
     if (in_blocks(peak) > out->planned_bytes) out->planned_bytes = in_blocks(peak);
   }
 }

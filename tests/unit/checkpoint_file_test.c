@@ -35,7 +35,7 @@ static const char *step_path(int step) {
 }
 
 static uint8_t *filled_arena(const Plan *plan, int seed) {
-  uint64_t bytes = plan->classes[0].arena_bytes;
+  uint64_t bytes = plan_arena_bytes(plan, &plan->classes[0], TIER_DEVICE);
   uint8_t *arena = malloc(bytes);
   for (uint64_t i = 0; i < bytes; i++)
     arena[i] = (uint8_t)(i * 31 + (uint64_t)seed + i / 256);
@@ -108,9 +108,9 @@ static void test_round_trip(void) {
 /* Eight ranks: state differs along dp (2) and pp (2), not along tp (2), which stands between. */
 static Plan example_in_parts(uint32_t dp) {
   Plan plan = example(3);
-  builder.axes[0] = (PlanAxis){dp, build_string(&builder, "dp")};
-  build_axes(&builder, (PlanAxis){2, build_string(&builder, "tp")});
-  build_axes(&builder, (PlanAxis){2, build_string(&builder, "pp")});
+  builder.axes[0] = build_axis_named(&builder, "dp", dp);
+  build_axes(&builder, build_axis_named(&builder, "tp", 2));
+  build_axes(&builder, build_axis_named(&builder, "pp", 2));
   builder.classes[0].rank_count = 4 * dp;
   builder.classes[0].bounds_count = 3;
   builder.bounds[0].end = dp;

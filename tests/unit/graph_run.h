@@ -110,7 +110,7 @@ static inline void *run_address(Run *run, RegionId r, int64_t l, ValueId v) {
   case VALUE_PARAM: return run->param[home][value->param];
   case VALUE_PARAM_GRAD: return run->grad[home][value->param];
   case VALUE_LOSS: return run->loss;
-  case VALUE_ACTIVATION: break;
+  default: break; /* an activation */
   }
   void **at = &run->frame[r][l][v];
   if (!*at) *at = run_alloc(run, value_bytes(g, v));

@@ -119,13 +119,13 @@ static void open_member(World *w, int32_t rank) {
   Member *m = &w->members[rank];
   const PlanClass *class = mesh_class(&w->mesh, &w->plan, rank);
   *m = (Member){.world = w, .threads = threads_new(1, -1)};
-  m->arena = aligned_alloc(256, (class->arena_bytes + 255) / 256 * 256);
+  m->arena = aligned_alloc(256, (plan_arena_bytes(&w->plan, class, TIER_DEVICE) + 255) / 256 * 256);
   m->comm = local_comm(w->local, rank, NULL);
   const ReplaySetup setup = {
       .plan = &w->plan,
       .mesh = &w->mesh,
       .rank = rank,
-      .arena = m->arena,
+      .arena = {m->arena},
       .comm = m->comm,
       .comm_beside = w->in_turn ? (CommLanes){{NULL}} : local_comm_beside(w->local, rank),
       .threads = m->threads,
@@ -409,20 +409,22 @@ static int32_t check_waits(const World *w, PlanWait *waits) {
   return idle;
 }
 
-static int32_t check_edges(const World *w, PlanRecord *records) {
+static int32_t check_edges(const World *w, PlanRecord *records, PlanEdge *edges) {
   Plan plan = w->plan;
   int32_t idle = 0;
   plan.records = records;
+  plan.edges = edges;
   memcpy(records, w->plan.records, sizeof *records * plan.records_count);
+  memcpy(edges, w->plan.edges, sizeof *edges * plan.edges_count);
   for (uint32_t i = 0; i < plan.records_count; i++) {
-    int32_t *after[] = {&records[i].after0, &records[i].after1, &records[i].after2,
-                        &records[i].after3};
-    for (int e = 0; e < 4; e++) {
-      int32_t was = *after[e];
-      if (was < 0) continue;
-      *after[e] = -1;
+    const PlanRecord was = records[i];
+    for (uint32_t e = 0; e < was.after_count; e++) { /* the last one takes the place of edge e */
+      PlanEdge *edge = &edges[was.after_first + e], left_out = *edge;
+      *edge = edges[was.after_first + was.after_count - 1];
+      records[i].after_count--;
       idle += !is_race(&plan);
-      *after[e] = was;
+      records[i] = was;
+      *edge = left_out;
     }
   }
   return idle;
@@ -435,7 +437,8 @@ static void test_edges(void) {
       if (!open_world(&w, &strategies[k])) continue;
       Arena *arena = w.arena;
       int32_t idle_waits = check_waits(&w, ARENA_ARRAY(arena, PlanWait, w.plan.waits_count + 1));
-      int32_t idle_edges = check_edges(&w, ARENA_ARRAY(arena, PlanRecord, w.plan.records_count));
+      int32_t idle_edges = check_edges(&w, ARENA_ARRAY(arena, PlanRecord, w.plan.records_count + 1),
+                                       ARENA_ARRAY(arena, PlanEdge, w.plan.edges_count + 1));
       printf("%-60s %4u waits, %d idle; %d idle edges\n", strategy_name(arena, &strategies[k]),
              w.plan.waits_count, idle_waits, idle_edges);
       CHECK_INT(idle_waits, 0);

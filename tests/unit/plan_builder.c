@@ -65,26 +65,71 @@ void build_free(PlanBuilder *builder) {
   *builder = (PlanBuilder){0};
 }
 
-void build_peaks(PlanBuilder *b) {
-  for (uint32_t c = 0; c < b->classes_count; c++) {
+/* Ranges are ascending: the edges of a record come after those of every earlier one. */
+void build_edge(PlanBuilder *b, uint32_t index, uint32_t after) {
+  uint32_t at = 0;
+  for (uint32_t i = 0; i <= index; i++)
+    if (b->records[i].after_count > 0) at = b->records[i].after_first + b->records[i].after_count;
+  build_edges(b, (PlanEdge){0});
+  memmove(b->edges + at + 1, b->edges + at, (b->edges_count - 1 - at) * sizeof *b->edges);
+  b->edges[at] = (PlanEdge){after};
+  if (b->records[index].after_count++ == 0) b->records[index].after_first = at;
+  for (uint32_t i = index + 1; i < b->records_count; i++)
+    b->records[i].after_first += b->records[i].after_count > 0;
+}
+
+void build_no_edges(PlanBuilder *b, uint32_t index) {
+  b->records[index].after_count = 0;
+}
+
+PlanAxis build_axis_named(PlanBuilder *b, const char *name, uint32_t size) {
+  Divides divides = strcmp(name, "pp") == 0      ? DIVIDES_DEPTH
+                    : strcmp(name, "cp") == 0    ? DIVIDES_TOKENS
+                    : strncmp(name, "tp", 2) == 0 ? DIVIDES_FEATURES
+                                                  : DIVIDES_SAMPLES;
+  return (PlanAxis){size, divides, build_string(b, name)};
+}
+
+uint32_t build_layout(PlanBuilder *b, uint32_t owed_axes) {
+  for (uint32_t i = 0; i < b->layouts_count; i++)
+    if (b->layouts[i].owed_axes == owed_axes && b->layouts[i].dims_count == 0) return i;
+  return build_layouts(b, (PlanLayout){.owed_axes = owed_axes, .owed = REDUCE_SUM});
+}
+
+/* One kind of memory, as on a processor. */
+void build_device(PlanBuilder *b) {
+  build_tiers(b, (PlanTier){.alignment_bytes = PLAN_ALIGN_BYTES,
+                            .kind = TIER_DEVICE,
+                            .path = build_string(b, "")});
+}
+
+static PlanPeak peak_of(const PlanBuilder *b, const PlanClass *class, uint32_t index) {
+  const PlanProgram *program = &b->programs[index];
+  PlanPeak peak = {0};
+  for (uint32_t call = 0; call == 0 || call < program->calls_count; call++) {
+    uint64_t live = 0;
+    for (uint32_t i = 0; i < class->buffers_count; i++) {
+      const PlanBuffer *buffer = &b->buffers[class->buffers_first + i];
+      bool persistent = buffer->program == PLAN_NONE;
+      if (!persistent &&
+          (buffer->program != index || buffer->first_call > call || buffer->last_call < call))
+        continue;
+      live += (buffer->size_bytes + PLAN_ALIGN_BYTES - 1) / PLAN_ALIGN_BYTES * PLAN_ALIGN_BYTES;
+      if (buffer->offset + buffer->size_bytes > peak.peak_bytes)
+        peak.peak_bytes = buffer->offset + buffer->size_bytes;
+    }
+    if (live > peak.live_bytes) peak.live_bytes = live;
+  }
+  return peak;
+}
+
+void build_peaks_of_programs(PlanBuilder *b) {
+  b->peaks_count = 0;
+  for (uint32_t c = 0; c < b->classes_count; c++)
     for (uint32_t p = 0; p < b->classes[c].programs_count; p++) {
       uint32_t index = b->classes[c].programs_first + p;
-      PlanProgram *program = &b->programs[index];
-      program->peak_bytes = program->live_bytes = 0;
-      for (uint32_t call = 0; call == 0 || call < program->calls_count; call++) {
-        uint64_t live = 0;
-        for (uint32_t i = 0; i < b->classes[c].buffers_count; i++) {
-          const PlanBuffer *buffer = &b->buffers[b->classes[c].buffers_first + i];
-          bool persistent = buffer->program == PLAN_NONE;
-          if (!persistent &&
-              (buffer->program != index || buffer->first_call > call || buffer->last_call < call))
-            continue;
-          live += (buffer->size_bytes + PLAN_ALIGN_BYTES - 1) / PLAN_ALIGN_BYTES * PLAN_ALIGN_BYTES;
-          if (buffer->offset + buffer->size_bytes > program->peak_bytes)
-            program->peak_bytes = buffer->offset + buffer->size_bytes;
-        }
-        if (live > program->live_bytes) program->live_bytes = live;
-      }
+      PlanPeak peak = peak_of(b, &b->classes[c], index);
+      b->programs[index].peaks_first = build_peaks(b, peak);
+      b->programs[index].peaks_count = 1;
     }
-  }
 }

@@ -33,8 +33,22 @@ void build_copy(PlanBuilder *builder, const Plan *plan);
 
 void build_free(PlanBuilder *builder);
 
+/* Record `index` starts only after record `after` of its segment. The tables stay in order, so this
+ * moves the edges of later records. */
+void build_edge(PlanBuilder *builder, uint32_t index, uint32_t after);
+void build_no_edges(PlanBuilder *builder, uint32_t index);
+
 /* What the compiler records of each program: peak and live bytes of the ledger as it stands. */
-void build_peaks(PlanBuilder *builder);
+void build_peaks_of_programs(PlanBuilder *builder);
+
+/* An axis by its usual name: dp and its like divide samples, cp tokens, pp depth, tp features. */
+PlanAxis build_axis_named(PlanBuilder *builder, const char *name, uint32_t size);
+
+/* Layouts without dims: whole, or owed over a mask of axes. Index of the layout. */
+uint32_t build_layout(PlanBuilder *builder, uint32_t owed_axes);
+
+/* The one tier of plans made here. */
+void build_device(PlanBuilder *builder);
 
 typedef struct ExampleOptions {
   uint32_t layers;       /* at least 1 */

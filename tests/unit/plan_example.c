@@ -32,10 +32,8 @@ static uint64_t aligned(uint64_t bytes) {
   return (bytes + 255) / 256 * 256;
 }
 
-static const PlanRecord plain = {.after0 = -1,
-                                 .after1 = -1,
-                                 .after2 = -1,
-                                 .after3 = -1,
+static const PlanRecord plain = {.node = PLAN_NONE,
+                                 .value = PLAN_NONE,
                                  .comm = PLAN_NONE,
                                  .meaning = PLAN_NONE,
                                  .kernel = PLAN_NONE};
@@ -174,13 +172,17 @@ static void write_gradient(Example *e, const char *name, const char *path, uint3
 static void write_all_reduce(Example *e, uint32_t what, uint64_t size_bytes, DType dtype,
                              PlanRecord like, const char *meaning) {
   if (e->options.replicas == 1) return;
-  PlanMeaning about = {REDUCE_SUM, DIRECTION_BACKWARD, build_string(e->b, meaning),
-                       build_string(e->b, "Partial(sum)@dp"), build_string(e->b, "Replicated@dp")};
+  PlanMeaning about = {REDUCE_SUM, DIRECTION_BACKWARD, build_layout(e->b, 1), build_layout(e->b, 0),
+                       build_string(e->b, meaning)};
   like.kind = RECORD_ALL_REDUCE;
   like.lane = LANE_DP;
   like.comm = e->comm;
   like.meaning = build_meanings(e->b, about);
   record(e, like, meaning);
+  if (like.when_all == CALL_LAST_MICROBATCH) { /* the gradient is complete */
+    build_edge(e->b, e->b->records_count - 1, 0);
+    build_edge(e->b, e->b->records_count - 1, 1);
+  }
   operand(e, what, 0, size_bytes, dtype, ACCESS_UPDATE);
 }
 
@@ -194,7 +196,6 @@ static void write_backward(Example *e) {
   write_gradient(e, "linear_dw", "h.*.w", x, d_y, d_w, VECTOR_BYTES, LAYER_ELEMENTS);
   PlanRecord last = plain;
   last.when_all = CALL_LAST_MICROBATCH;
-  last.after0 = 0, last.after1 = 1;
   write_all_reduce(e, d_w, LAYER_ELEMENTS * 4, DTYPE_F32, last, "h.* gradients");
   kernel(e, "linear_dx", "h.*.w");
   operand(e, d_y, 0, VECTOR_BYTES, DTYPE_F32, ACCESS_READ);
@@ -424,6 +425,8 @@ static void write_state(Example *e) {
     uint64_t first = e->at.table[k], end = layer_at(e, k, e->options.layers);
     buffer(e, names[k], kinds[k], -1, first, end - first, 0, 0);
     PlanTensor table = {.offset = first,
+                        .layout = build_layout(e->b, 0),
+                        .value = PLAN_NONE,
                         .size_bytes = TABLE_ELEMENTS * 4,
                         .elements = TABLE_ELEMENTS,
                         .layer_first = -1,
@@ -444,6 +447,8 @@ static void write_state(Example *e) {
                         .kind = kinds[k],
                         .dtype = DTYPE_F32,
                         .decay = 1,
+                        .layout = build_layout(e->b, 0),
+                        .value = PLAN_NONE,
                         .dims_first = e->b->ints_count,
                         .dims_count = 2,
                         .name = build_string(e->b, "h.*.w")};
@@ -455,7 +460,8 @@ static void write_state(Example *e) {
 static void write_class(Example *e, uint32_t index) {
   PlanBuilder *b = e->b;
   uint32_t replicas = e->options.replicas, classes = e->options.classes;
-  PlanClass class = {.arena_bytes = e->at.end,
+  PlanClass class = {.arenas_first = build_arenas(b, (PlanArena){e->at.end}),
+                     .arenas_count = 1,
                      .bounds_first = b->bounds_count,
                      .bounds_count = 1,
                      .programs_first = b->programs_count,
@@ -491,6 +497,7 @@ static void write_job(Example *e) {
                  .sample_bytes = 64 + VECTOR_BYTES,
                  .control_offset = e->at.control,
                  .staging_offset = e->at.staging,
+                 .device = build_string(b, "cpu"),
                  .name = build_string(b, "example"),
                  .model = build_string(b, "linear stack"),
                  .reason = none,
@@ -500,10 +507,11 @@ static void write_job(Example *e) {
                  .loss = build_string(b, "mse"),
                  .precision = build_string(b, "fp32")};
   build_jobs(b, job);
+  build_device(b);
   build_inputs(b, (PlanInput){1, DTYPE_I32, INPUT_TOKENS, build_string(b, "ids"), none, 0, 0});
   build_inputs(b,
                (PlanInput){WIDTH, DTYPE_F32, INPUT_TARGETS, build_string(b, "target"), none, 0, 0});
-  build_axes(b, (PlanAxis){e->options.replicas, build_string(b, "dp")});
+  build_axes(b, build_axis_named(b, "dp", e->options.replicas));
 }
 
 void build_example(PlanBuilder *builder, ExampleOptions options) {
@@ -525,5 +533,5 @@ void build_example(PlanBuilder *builder, ExampleOptions options) {
   write_segments(e);
   for (uint32_t c = 0; c < options.classes; c++)
     write_class(e, c);
-  build_peaks(builder);
+  build_peaks_of_programs(builder);
 }

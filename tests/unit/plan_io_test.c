@@ -141,7 +141,7 @@ static void test_refusals(void) {
     memset(bad + count, 0, 8);
     write_bytes(bad, count + 8);
     expect_refusal("corrupt: 8 bytes after its end");
-    bad[12] = 4;
+    bad[12] = PLAN_VERSION + 1;
     write_bytes(bad, count);
     expect_refusal("plan format 4, but this program reads format 3");
     memcpy(bad, good, count);

@@ -123,10 +123,14 @@ static PlanSegment *twin_of(Mutator *m, const PlanCall *call, uint32_t room) {
     build_bases(b, b->bases[old.bases_first + i]);
   twin.records_first = b->records_count;
   twin.records_count = old.records_count + room;
-  for (uint32_t i = 0; i < old.records_count; i++)
-    build_records(b, b->records[old.records_first + i]);
-  for (uint32_t i = 0; i < room; i++)
-    build_records(b, b->records[old.records_first]);
+  for (uint32_t i = 0; i < old.records_count + room; i++) {
+    PlanRecord record = b->records[old.records_first + (i < old.records_count ? i : 0)];
+    uint32_t edges = record.after_first;
+    record.after_first = b->edges_count; /* edges have one owner */
+    for (uint32_t e = 0; e < record.after_count; e++)
+      build_edges(b, b->edges[edges + e]);
+    build_records(b, record);
+  }
   return &b->segments[build_segments(b, twin)];
 }
 
@@ -169,8 +173,10 @@ static bool drop_edge(Mutator *m) {
   for (int tries = 0; tries < 200; tries++) {
     PlanRecord *record = any_record(m);
     if (record == NULL) return false;
-    if (record->after0 < 0) continue;
-    *(below(m, 2) == 0 ? &record->after0 : &record->after1) = -1;
+    if (record->after_count == 0) continue;
+    uint32_t dropped = record->after_first + below(m, record->after_count);
+    m->b->edges[dropped] = m->b->edges[record->after_first + record->after_count - 1];
+    record->after_count--;
     return said(m, "an edge of record %u is dropped", NUMBER(m, records, record));
   }
   return false;
@@ -199,10 +205,11 @@ static bool duplicate_call(Mutator *m) {
               NUMBER(m, calls, source), call_name(m, source));
 }
 
-static void shift_edges(PlanRecord *record, int32_t from) {
-  int32_t *const after[4] = {&record->after0, &record->after1, &record->after2, &record->after3};
-  for (int i = 0; i < 4; i++)
-    if (*after[i] > from) ++*after[i];
+static void shift_edges(Mutator *m, const PlanRecord *record, uint32_t from) {
+  for (uint32_t i = 0; i < record->after_count; i++) {
+    PlanEdge *edge = &m->b->edges[record->after_first + i];
+    edge->record += edge->record > from;
+  }
 }
 
 static bool duplicate_record(Mutator *m) {
@@ -213,7 +220,7 @@ static bool duplicate_record(Mutator *m) {
   PlanRecord *records = &m->b->records[twin->records_first];
   for (uint32_t i = twin->records_count - 1; i > index; i--) {
     records[i] = records[i - 1];
-    if (i > index + 1) shift_edges(&records[i], (int32_t)index);
+    if (i > index + 1) shift_edges(m, &records[i], index);
   }
   call->segment = NUMBER(m, segments, twin);
   return said(m, "call %u (%s) runs record %u (%s) twice", NUMBER(m, calls, call),
@@ -461,7 +468,8 @@ static bool overlap_tensors(Mutator *m) {
 
 static bool overlap_peak(Mutator *m) {
   PlanProgram *program = ANY(m, programs);
-  *(below(m, 2) == 0 ? &program->peak_bytes : &program->live_bytes) -= PLAN_ALIGN_BYTES;
+  PlanPeak *peak = &m->b->peaks[program->peaks_first];
+  *(below(m, 2) == 0 ? &peak->peak_bytes : &peak->live_bytes) -= PLAN_ALIGN_BYTES;
   return said(m, "program %u needs less than it does", NUMBER(m, programs, program));
 }
 

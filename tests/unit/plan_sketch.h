@@ -23,11 +23,13 @@ static inline void sketch_begin(Sketch *s) {
   job.staging_offset = 256;
   job.name = job.model = job.reason = job.run_dir = job.checkpoint_dir = none;
   job.resume_path = job.loss = job.precision = none;
+  job.device = none;
   build_jobs(b, job);
+  build_device(b);
 }
 
 static inline void sketch_axis(Sketch *s, const char *name, uint32_t size) {
-  build_axes(&s->b, (PlanAxis){size, build_string(&s->b, name)});
+  build_axes(&s->b, build_axis_named(&s->b, name, size));
 }
 
 static inline uint32_t sketch_comm(Sketch *s, uint32_t mask) {
@@ -45,8 +47,7 @@ static inline uint32_t sketch_segment(Sketch *s) {
 static inline PlanRecord *sketch_record(Sketch *s, RecordKind kind, Lane lane, uint32_t comm) {
   PlanBuilder *b = &s->b;
   PlanRecord record = {.kind = kind, .lane = lane, .comm = comm};
-  record.kernel = record.meaning = PLAN_NONE;
-  record.after0 = record.after1 = record.after2 = record.after3 = -1;
+  record.kernel = record.meaning = record.node = record.value = PLAN_NONE;
   record.operands_first = b->operands_count;
   record.dims_first = b->ints_count;
   record.attrs_first = b->reals_count;
@@ -108,9 +109,11 @@ static inline void sketch_class(Sketch *s, uint32_t first, uint32_t end) {
   for (uint32_t i = 0; i < b->programs_count; i++)
     calls += b->programs[i].calls_count, loops += b->programs[i].loops_count;
   PlanProgram program = {.calls_first = calls, .kind = PROGRAM_TRAIN_STEP};
+  program.peaks_first = build_peaks(b, (PlanPeak){0}), program.peaks_count = 1;
   program.calls_count = b->calls_count - calls;
   program.loops_first = loops, program.loops_count = b->loops_count - loops;
-  PlanClass class = {.arena_bytes = SKETCH_DATA_AT + SKETCH_DATA_BYTES, .rank_count = end - first};
+  PlanClass class = {.rank_count = end - first, .arenas_count = 1};
+  class.arenas_first = build_arenas(b, (PlanArena){SKETCH_DATA_AT + SKETCH_DATA_BYTES});
   class.bounds_first = b->bounds_count, class.bounds_count = b->axes_count;
   build_bounds(b, (PlanBound){first, end});
   for (uint32_t i = 1; i < b->axes_count; i++) {

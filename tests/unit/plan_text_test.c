@@ -71,7 +71,6 @@ static void test_awkward_values(void) {
     build_reals(&more, -2), build_reals(&more, 0), build_reals(&more, 1e-9);
     more.records[0].varies_first = build_varies(&more, (PlanVary){0.25, 0, 0, values, 4});
     more.records[0].varies_count = 1;
-    more.records[0].after3 = -1;
     more.operands[0].size_bytes = 256;
     more.operands[0].by = 0;
     more.operands[0].member_stride = 256;
@@ -130,7 +129,7 @@ static void test_refusals(void) {
     expect_refusal(text, "name=\"example\"", "name=\"example", "line 5: ");
     expect_refusal(text, "flags=first_", "flags=third_", "no such name");
     expect_refusal(text, "segment=#0", "segment=#77", "calls[0].segment: no segments[77]");
-    expect_refusal(text, "axes[0] size=4", "axes[0] size=4 rank=0", "name= should stand");
+    expect_refusal(text, "axes[0] size=4", "axes[0] size=4 rank=0", "divides= should stand");
   }
   TEST("every cut is refused or whole") {
     size_t length = strlen(text);

@@ -6,6 +6,7 @@
 
 #include "compiler/prove/prove.h"
 #include "runtime/plan/plan_io.h"
+#include "runtime/plan/plan_layout.h"
 #include "runtime/plan/plan_text.h"
 #include "tests/parity/job_plan.h"
 #include "tests/unit/check.h"
@@ -71,10 +72,16 @@ static uint32_t comm_along(const char *axis) {
   abort();
 }
 
+static bool is_layout(uint32_t layout, const char *want) {
+  Plan plan = build_view(&b);
+  char text[PLAN_LAYOUT_BYTES];
+  return strcmp(plan_layout_text(&plan, layout, plan_layout_axes(&plan, layout), text), want) == 0;
+}
+
 /* A meaning whose layout is a sum along that axis. */
 static uint32_t meaning_along(const char *layout) {
   for (uint32_t i = 0; i < b.meanings_count; i++)
-    if (strcmp(b.strings + b.meanings[i].before, layout) == 0) return i;
+    if (is_layout(b.meanings[i].before, layout)) return i;
   printf("nothing is %s\n", layout);
   abort();
 }

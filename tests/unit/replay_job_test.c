@@ -59,7 +59,7 @@ typedef struct Job {
 static void part_replicas(PlanBuilder *builder) {
   for (uint32_t i = 0; i < builder->records_count; i++) {
     PlanRecord *record = &builder->records[i];
-    if (record->kind == RECORD_ALL_REDUCE && record->after0 >= 0)
+    if (record->kind == RECORD_ALL_REDUCE && record->after_count > 0)
       record->when_none = record->when_all;
   }
   builder->jobs[0].state_axes = 1;
@@ -69,7 +69,7 @@ static void part_replicas(PlanBuilder *builder) {
  * the control all-reduce. */
 static void make_pipeline(PlanBuilder *builder) {
   part_replicas(builder);
-  builder->axes[0].name = build_string(builder, "pp");
+  builder->axes[0] = build_axis_named(builder, "pp", builder->axes[0].size);
   builder->jobs[0].batch_samples /= 2;
   uint32_t control = 0;
   while (strcmp(builder->strings + builder->segments[control].name, "reduce control") != 0)

@@ -75,7 +75,7 @@ static bool bind(const Kernel *table, Status *status) {
   rig.arena[0] = aligned_alloc(256, SKETCH_DATA_AT + SKETCH_DATA_BYTES);
   memset(rig.arena[0], 0, SKETCH_DATA_AT + SKETCH_DATA_BYTES);
   ReplaySetup setup = {
-      .plan = &rig.plan, .mesh = &rig.mesh, .arena = rig.arena[0], .kernels = table};
+      .plan = &rig.plan, .mesh = &rig.mesh, .arena = {rig.arena[0]}, .kernels = table};
   if (!replay_bind(&rig.replay[0], &setup, status)) return false;
   hostile_allow(&rig.replay[0].hostile, rig_data(&rig, 0), 16);
   memset(rig_data(&rig, 0), 0, 16); /* binding may have filled it with NaN */

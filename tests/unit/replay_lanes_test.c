@@ -39,6 +39,10 @@ static PlanRecord *all_reduce(uint64_t x, uint64_t y, Lane lane) {
   return sketch_newest(&sketch);
 }
 
+static void after(const PlanRecord *record, uint32_t other) {
+  build_edge(&sketch.b, (uint32_t)(record - sketch.b.records), other);
+}
+
 static PlanRecord *add(uint64_t a, uint64_t b) {
   sketch_kernel(&sketch, "add", LANE_COMPUTE);
   operand(a, ACCESS_READ), operand(b, ACCESS_READ), operand(a, ACCESS_WRITE);
@@ -57,8 +61,8 @@ static PlanRecord *exchange(Lane lane, Access access) {
 static void build_loop(uint32_t ranks) {
   uint32_t body = begin(ranks);
   increment(0, 0);
-  all_reduce(0, 16, LANE_DP)->after0 = 0;
-  add(32, 16)->after0 = 1;
+  after(all_reduce(0, 16, LANE_DP), 0);
+  after(add(32, 16), 1);
   uint32_t last = sketch_segment(&sketch);
   add(48, 16);
   sketch_call(&sketch, body, 0);
@@ -97,7 +101,7 @@ static void test_edges(void) {
   TEST("a lane that only waits for the iteration before does not overtake it") {
     uint32_t body = begin(2);
     all_reduce(0, 16, LANE_DP); /* the thread sanitizer sees it if s is still being added */
-    add(32, 16)->after0 = 0;
+    after(add(32, 16), 0);
     sketch_call(&sketch, body, 0);
     sketch_wait(&sketch, LANE_DP, 0, 1, 1);
     build_loops(&sketch.b, (PlanLoop){0, 1, TIMES, 1});
@@ -112,7 +116,7 @@ static void test_edges(void) {
     uint32_t segment = begin(2);
     increment(0, 0)->when_all = CALL_FIRST_LAYER;
     PlanRecord *reduce = all_reduce(0, 16, LANE_DP);
-    reduce->after0 = 0;
+    after(reduce, 0);
     sketch_call(&sketch, segment, -1);
     sketch_call(&sketch, segment, -1);
     sketch_wait(&sketch, LANE_DP, 0, 0, 0);
@@ -129,10 +133,10 @@ static void test_edges_beside(void) {
   TEST("edges between two lanes beside the computation hold") {
     uint32_t body = begin(2), pipeline = sketch_comm(&sketch, 1);
     increment(0, 0);
-    all_reduce(0, 16, LANE_DP)->after0 = 0;
+    after(all_reduce(0, 16, LANE_DP), 0);
     PlanRecord *again = all_reduce(16, 32, LANE_PP); /* twice the sum */
-    again->comm = pipeline, again->after0 = 1;
-    add(48, 32)->after0 = 2;
+    again->comm = pipeline, after(again, 1);
+    after(add(48, 32), 2);
     sketch_call(&sketch, body, 0);
     sketch_wait(&sketch, LANE_COMPUTE, 0, 1, 1); /* x has been read */
     sketch_wait(&sketch, LANE_DP, 0, 2, 1);
@@ -162,8 +166,7 @@ static void test_beside(void) {
     sketch_class(&sketch, 0, 2);
     rig_open(&rig, &sketch);
     CHECK(rig_run(&rig, &status));
-    CHECK(rig.replay[0].lanes_mask[0] == 0 && rig.replay[0].beside_threads == NULL);
-    CHECK_INT(rig.replay[0].lanes.started, 0);
+    CHECK(rig.replay[0].queues_mask == 0 && rig.replay[0].threads_beside == NULL);
     end();
   }
   if (HOSTILE_RUNS_ALONE) return;
@@ -177,7 +180,7 @@ static void test_beside(void) {
     sketch_class(&sketch, 0, 1);
     uint32_t second = sketch_segment(&sketch);
     exchange(LANE_COMPUTE, ACCESS_WRITE);
-    exchange(LANE_PP, ACCESS_READ)->after0 = 0;
+    after(exchange(LANE_PP, ACCESS_READ), 0);
     sketch_call(&sketch, second, -1);
     sketch_class(&sketch, 1, 2);
     rig_open(&rig, &sketch);
@@ -200,12 +203,12 @@ static void test_apart(void) {
   sketch_class(&sketch, 0, 1);
   uint32_t second = sketch_segment(&sketch);
   exchange(LANE_PP, ACCESS_WRITE)->comm = pipeline;
-  exchange(LANE_DP, ACCESS_READ)->after0 = 0;
+  after(exchange(LANE_DP, ACCESS_READ), 0);
   sketch_call(&sketch, second, -1);
   sketch_class(&sketch, 1, 2);
   rig_open(&rig, &sketch);
   rig.rounds = ROUNDS;
-  CHECK_INT(rig.replay[0].lanes.started, 1 << LANE_DP | 1 << LANE_PP);
+  CHECK_INT(rig.replay[0].queues_mask, 1 << LANE_DP | 1 << LANE_PP);
   CHECK(rig_run(&rig, &status));
   CHECK_NEAR(rig_data(&rig, 0)[100], 1000, 0);
   CHECK_NEAR(rig_data(&rig, 1)[100], 0, 0);

@@ -43,7 +43,7 @@ static inline void rig_open(Rig *rig, const Sketch *sketch) {
     ReplaySetup setup = {.plan = &rig->plan,
                          .mesh = &rig->mesh,
                          .rank = rank,
-                         .arena = rig->arena[rank],
+                         .arena = {rig->arena[rank]},
                          .comm = local_comm(rig->world, rank, NULL),
                          .comm_beside = local_comm_beside(rig->world, rank),
                          .threads = rig->threads[rank],

@@ -42,7 +42,7 @@ static void random_segments(Sketch *s, uint32_t *records) {
       PlanRecord *record =
           sketch_record(s, below(2) ? RECORD_KERNEL : RECORD_ALL_REDUCE, (Lane)below(LANES), 0);
       record->predicted_ns = below(4) == 0 ? 0 : below(60);
-      if (k > 0 && below(2)) record->after0 = (int32_t)below(k);
+      if (k > 0 && below(2)) build_edge(&s->b, (uint32_t)(record - s->b.records), below(k));
     }
   }
 }

@@ -25,10 +25,8 @@ static PlanRecord record_of(PlanBuilder *b, RecordKind kind) {
                       .comm = PLAN_NONE,
                       .meaning = PLAN_NONE,
                       .kernel = PLAN_NONE,
-                      .after0 = -1,
-                      .after1 = -1,
-                      .after2 = -1,
-                      .after3 = -1};
+                      .node = PLAN_NONE,
+                      .value = PLAN_NONE};
 }
 
 static uint32_t segment_of(PlanBuilder *b, const char *name) {
@@ -102,7 +100,7 @@ static void add_stage(PlanBuilder *b, const Pipeline *pipeline, int32_t number,
 static void build_pipeline(PlanBuilder *b, const Pipeline *pipeline, Costs costs) {
   const PipeCosts *ticks = &pipeline->shape.costs;
   bool split = pipeline->shape.kind == PIPE_ZB_H1;
-  build_axes(b, (PlanAxis){(uint32_t)pipeline->shape.stages, build_string(b, "pp")});
+  build_axes(b, build_axis_named(b, "pp", (uint32_t)pipeline->shape.stages));
   build_comms(b, (PlanComm){1, build_string(b, "pp")});
   uint32_t steps[PIPE_ACTION_COUNT + 1] = {
       step_segment(b, "norm.forward", ticks->forward, costs),

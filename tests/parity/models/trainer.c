@@ -47,11 +47,12 @@ bool trainer_open(Trainer *trainer, const Plan *plan, KernelVariant variant, Tra
   trainer->threads = threads_new((int32_t)plan->jobs[0].threads, -1);
   trainer->world = local_world_new(plan, &trainer->mesh, (int32_t)plan->jobs[0].threads);
   if (!class || !trainer->threads || !trainer->world) return false;
-  if (!arena_open(&trainer->arena, class->arena_bytes, &status)) return say(&status);
+  if (!arena_open(&trainer->arena, plan_arena_bytes(plan, class, TIER_DEVICE), &status))
+    return say(&status);
   ReplaySetup setup = {
       .plan = plan,
       .mesh = &trainer->mesh,
-      .arena = trainer->arena.base,
+      .arena = {trainer->arena.base},
       .comm = local_comm(trainer->world, 0, trainer->threads),
       .threads = trainer->threads,
       .kernels = kernels_of(variant),

@@ -1,0 +1,378 @@
+/* cpu.c -- a device on this process's threads.
+ *
+ * Every queue is a ring. The thread that issues runs the compute queue itself: it issues ahead as far
+ * as rings have room, then runs the head, so that computing costs no handover. Every other queue has a
+ * thread. A device with one queue has no ring: what is issued runs at once.
+ *
+ * Whoever waits spins for a moment, then sleeps; a sleeper raises `sleepers` before it looks for the
+ * last time, and who changes something looks at `sleepers` afterwards: one of the two sees the other. */
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "kernels/philox.h"
+#include "runtime/device/device.h"
+
+enum { RING = 256, SPINS = 200 };
+
+typedef enum EntryKind { ENTRY_WORK, ENTRY_WAIT, ENTRY_COPY } EntryKind;
+
+typedef struct Entry {
+  EntryKind kind;
+  const Queue *other; /* of a wait: whose number */
+  uint64_t number;
+  void *to; /* of a copy */
+  const void *from;
+  uint64_t size_bytes;
+  Work work;
+} Entry;
+
+typedef struct Cpu Cpu;
+
+struct Queue {
+  Cpu *cpu;
+  Lane lane;
+  bool has_thread;
+  pthread_t thread;
+  Entry *ring;             /* NULL: what is issued runs at once */
+  _Atomic uint64_t issued; /* entries */
+  _Atomic uint64_t done;
+  _Atomic uint64_t passed; /* number of the last work that is done, and 1 */
+  uint64_t delays;
+};
+
+typedef struct Captured {
+  Queue *queue;
+  Entry entry;
+} Captured;
+
+struct Graph {
+  Captured *at;
+  uint32_t count, capacity;
+  uint64_t number_first;
+};
+
+struct Cpu {
+  Device base;
+  DeviceSetup setup;
+  Queue *of[Lane_COUNT];
+  Queue queues[Lane_COUNT];
+  Graph *capturing;
+  _Atomic bool failed;
+  _Atomic bool stop;
+  _Atomic int32_t sleepers;
+  pthread_mutex_t lock; /* of status, and around sleeping and waking */
+  pthread_cond_t wake;
+  Status status; /* of the first failure that has a reason */
+  bool is_told;
+};
+
+/* ---- sleeping and waking */
+
+static void pause_core(void) {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("yield");
+#endif
+}
+
+static void wake_sleepers(Cpu *cpu) {
+  if (atomic_load(&cpu->sleepers) == 0) return;
+  pthread_mutex_lock(&cpu->lock);
+  pthread_cond_broadcast(&cpu->wake);
+  pthread_mutex_unlock(&cpu->lock);
+}
+
+typedef bool Until(const Queue *queue, uint64_t number);
+
+static void wait_until(Cpu *cpu, Until *until, const Queue *queue, uint64_t number) {
+  for (int32_t spin = 0; spin < SPINS; spin++) {
+    if (until(queue, number)) return;
+    pause_core();
+  }
+  pthread_mutex_lock(&cpu->lock);
+  atomic_fetch_add(&cpu->sleepers, 1);
+  while (!until(queue, number))
+    pthread_cond_wait(&cpu->wake, &cpu->lock);
+  atomic_fetch_sub(&cpu->sleepers, 1);
+  pthread_mutex_unlock(&cpu->lock);
+}
+
+static bool has_passed(const Queue *queue, uint64_t number) {
+  return atomic_load(&queue->passed) > number || atomic_load(&queue->cpu->failed);
+}
+
+static bool has_room(const Queue *queue, uint64_t number) {
+  (void)number;
+  return atomic_load(&queue->issued) - atomic_load(&queue->done) < RING;
+}
+
+static bool is_empty(const Queue *queue, uint64_t number) {
+  (void)number;
+  return atomic_load(&queue->issued) == atomic_load(&queue->done);
+}
+
+static bool has_work(const Queue *queue, uint64_t number) {
+  return !is_empty(queue, number) || atomic_load(&queue->cpu->stop);
+}
+
+/* ---- running */
+
+static void fail(Cpu *cpu, const Status *status) {
+  pthread_mutex_lock(&cpu->lock);
+  bool first = !atomic_load(&cpu->failed);
+  if (first || cpu->status.code == STATUS_ECHO) cpu->status = *status;
+  atomic_store(&cpu->failed, true);
+  pthread_cond_broadcast(&cpu->wake);
+  pthread_mutex_unlock(&cpu->lock);
+}
+
+/* The first who asks when there is a reason hears it. */
+static bool tell(Cpu *cpu, Status *status) {
+  pthread_mutex_lock(&cpu->lock);
+  *status = cpu->status;
+  if (cpu->is_told) status->code = STATUS_ECHO;
+  cpu->is_told = cpu->is_told || status->code != STATUS_ECHO;
+  pthread_mutex_unlock(&cpu->lock);
+  return false;
+}
+
+static void delay(Queue *queue) {
+  const DeviceSetup *setup = &queue->cpu->setup;
+  if (setup->delay_most_ns <= 0) return;
+  uint32_t word[4];
+  philox4(setup->delay_seed, queue->lane, queue->delays++, word);
+  long ns = (long)(word[0] % (uint64_t)setup->delay_most_ns);
+  nanosleep(&(struct timespec){ns / 1000000000L, ns % 1000000000L}, NULL);
+}
+
+static void run_entry(Queue *queue, const Entry *entry) {
+  Cpu *cpu = queue->cpu;
+  if (entry->kind == ENTRY_WAIT) {
+    wait_until(cpu, has_passed, entry->other, entry->number);
+    return;
+  }
+  Status status = {0};
+  bool ran = true;
+  if (!atomic_load(&cpu->failed)) {
+    delay(queue);
+    if (entry->kind == ENTRY_COPY)
+      memcpy(entry->to, entry->from, entry->size_bytes);
+    else
+      ran = entry->work.run(&entry->work, queue, &status);
+  }
+  if (!ran) fail(cpu, &status);
+  atomic_store(&queue->passed, entry->number + 1);
+}
+
+static void run_head(Queue *queue) {
+  uint64_t done = atomic_load(&queue->done);
+  run_entry(queue, &queue->ring[done % RING]);
+  atomic_store(&queue->done, done + 1);
+  wake_sleepers(queue->cpu);
+}
+
+static void *queue_main(void *argument) {
+  Queue *queue = argument;
+  for (;;) {
+    wait_until(queue->cpu, has_work, queue, 0);
+    if (is_empty(queue, 0)) return NULL;
+    run_head(queue);
+  }
+}
+
+/* ---- issuing */
+
+/* Where the ring is full, the issuer computes, or waits for the queue's own thread. */
+static void make_room(Queue *queue) {
+  Queue *compute = queue->cpu->of[LANE_COMPUTE];
+  while (!has_room(queue, 0)) {
+    if (!compute->has_thread && !is_empty(compute, 0))
+      run_head(compute);
+    else
+      wait_until(queue->cpu, has_room, queue, 0);
+  }
+}
+
+static bool keep(Graph *graph, Queue *queue, const Entry *entry, Status *status) {
+  if (graph->count == graph->capacity) {
+    uint32_t capacity = graph->capacity ? 2 * graph->capacity : 64;
+    Captured *at = realloc(graph->at, capacity * sizeof *at);
+    if (at == NULL) return status_fail(status, STATUS_WORLD, "not enough memory to capture");
+    graph->at = at, graph->capacity = capacity;
+  }
+  if (graph->count == 0) graph->number_first = entry->number;
+  graph->at[graph->count++] = (Captured){queue, *entry};
+  return true;
+}
+
+static bool push(Queue *queue, const Entry *entry, Status *status) {
+  Cpu *cpu = queue->cpu;
+  if (cpu->capturing != NULL) return keep(cpu->capturing, queue, entry, status);
+  if (queue->ring == NULL) {
+    run_entry(queue, entry);
+  } else {
+    make_room(queue);
+    uint64_t issued = atomic_load(&queue->issued);
+    queue->ring[issued % RING] = *entry;
+    atomic_store(&queue->issued, issued + 1);
+    if (queue->has_thread) wake_sleepers(cpu);
+  }
+  return !atomic_load(&cpu->failed) || tell(cpu, status);
+}
+
+static bool cpu_issue(Queue *queue, const Work *work, uint64_t number, Status *status) {
+  return push(queue, &(Entry){.kind = ENTRY_WORK, .number = number, .work = *work}, status);
+}
+
+static bool cpu_host(Queue *queue, const Work *work, uint64_t number, Status *status) {
+  if (queue->cpu->capturing != NULL)
+    return status_fail(status, STATUS_OURS, "work of the host cannot be captured");
+  return cpu_issue(queue, work, number, status);
+}
+
+static bool cpu_copy(Queue *queue, void *to, const void *from, uint64_t size_bytes, uint64_t number,
+                     Status *status) {
+  Entry entry = {.kind = ENTRY_COPY, .number = number, .to = to, .from = from};
+  entry.size_bytes = size_bytes;
+  return push(queue, &entry, status);
+}
+
+static bool cpu_wait(Queue *queue, const Queue *other, uint64_t number, Status *status) {
+  if (queue == other) return true; /* in order anyway */
+  return push(queue, &(Entry){.kind = ENTRY_WAIT, .other = other, .number = number}, status);
+}
+
+static Queue *cpu_queue(Device *device, Lane lane) {
+  return ((Cpu *)device)->of[lane];
+}
+
+static Lane cpu_lane(const Queue *queue) {
+  return queue->lane;
+}
+
+static Progress cpu_query(const Queue *queue, uint64_t number) {
+  if (atomic_load(&queue->cpu->failed)) return PROGRESS_FAILED;
+  return atomic_load(&queue->passed) > number ? PROGRESS_PASSED : PROGRESS_PENDING;
+}
+
+static bool cpu_finish(Device *device, Status *status) {
+  Cpu *cpu = (Cpu *)device;
+  Queue *compute = cpu->of[LANE_COMPUTE];
+  while (!compute->has_thread && compute->ring != NULL && !is_empty(compute, 0))
+    run_head(compute);
+  for (int32_t lane = 0; lane < Lane_COUNT; lane++)
+    if (cpu->of[lane]->has_thread) wait_until(cpu, is_empty, cpu->of[lane], 0);
+  return !atomic_load(&cpu->failed) || tell(cpu, status);
+}
+
+/* ---- capture */
+
+static bool cpu_capture(Device *device, Status *status) {
+  Cpu *cpu = (Cpu *)device;
+  cpu->capturing = calloc(1, sizeof *cpu->capturing);
+  return cpu->capturing != NULL ||
+         status_fail(status, STATUS_WORLD, "not enough memory to capture");
+}
+
+static Graph *cpu_captured(Device *device, Status *status) {
+  Cpu *cpu = (Cpu *)device;
+  Graph *graph = cpu->capturing;
+  cpu->capturing = NULL;
+  if (graph == NULL) status_fail(status, STATUS_OURS, "nothing is being captured");
+  return graph;
+}
+
+static bool cpu_replay(Device *device, const Graph *graph, uint64_t number_first, Status *status) {
+  (void)device;
+  for (uint32_t i = 0; i < graph->count; i++) {
+    Entry entry = graph->at[i].entry;
+    entry.number += number_first - graph->number_first;
+    if (!push(graph->at[i].queue, &entry, status)) return false;
+  }
+  return true;
+}
+
+static void cpu_graph_free(Graph *graph) {
+  if (graph == NULL) return;
+  free(graph->at);
+  free(graph);
+}
+
+/* ---- beginning and end */
+
+static void cpu_abort(Device *device) {
+  fail((Cpu *)device, &(Status){.code = STATUS_ECHO});
+}
+
+static void cpu_close(Device *device) {
+  Cpu *cpu = (Cpu *)device;
+  if (cpu == NULL) return;
+  atomic_store(&cpu->failed, true);
+  atomic_store(&cpu->stop, true);
+  pthread_mutex_lock(&cpu->lock);
+  pthread_cond_broadcast(&cpu->wake);
+  pthread_mutex_unlock(&cpu->lock);
+  for (int32_t lane = 0; lane < Lane_COUNT; lane++) {
+    if (cpu->queues[lane].has_thread) pthread_join(cpu->queues[lane].thread, NULL);
+    free(cpu->queues[lane].ring);
+  }
+  cpu_graph_free(cpu->capturing);
+  pthread_cond_destroy(&cpu->wake);
+  pthread_mutex_destroy(&cpu->lock);
+  free(cpu);
+}
+
+/* A signal is the main thread's. */
+static int start_thread(Queue *queue) {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  int failure = pthread_create(&queue->thread, NULL, queue_main, queue);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  queue->has_thread = failure == 0;
+  return failure;
+}
+
+static bool open_queue(Cpu *cpu, Lane lane, bool with_ring, Status *status) {
+  Queue *queue = &cpu->queues[lane];
+  bool beside = lane != LANE_COMPUTE;
+  *queue = (Queue){.cpu = cpu, .lane = lane};
+  cpu->of[lane] = queue;
+  if (!with_ring) return true;
+  queue->ring = calloc(RING, sizeof *queue->ring);
+  if (queue->ring == NULL) return status_fail(status, STATUS_WORLD, "not enough memory for queues");
+  if (!beside && !cpu->setup.issues_only) return true;
+  int failure = start_thread(queue);
+  return failure == 0 || status_fail(status, STATUS_WORLD, "cannot start a thread for a queue: %s",
+                                     strerror(failure));
+}
+
+Device *device_cpu_open(const DeviceSetup *setup, Status *status) {
+  static const DeviceOps ops = {cpu_queue, cpu_lane,  cpu_issue,    cpu_host,   cpu_copy,       cpu_wait,
+                                cpu_query,   cpu_finish,   cpu_capture, cpu_captured, cpu_replay,
+                                cpu_graph_free, cpu_abort, cpu_close};
+  Cpu *cpu = calloc(1, sizeof *cpu);
+  if (cpu == NULL) {
+    status_fail(status, STATUS_WORLD, "not enough memory for a device");
+    return NULL;
+  }
+  cpu->base.ops = &ops;
+  cpu->setup = *setup;
+  pthread_mutex_init(&cpu->lock, NULL);
+  pthread_cond_init(&cpu->wake, NULL);
+  uint32_t beside = setup->queues_mask & ~(1u << LANE_COMPUTE);
+  bool opened = open_queue(cpu, LANE_COMPUTE, beside != 0 || setup->issues_only, status);
+  for (int32_t lane = 0; lane < Lane_COUNT && opened; lane++) {
+    if (lane == LANE_COMPUTE) continue;
+    cpu->of[lane] = cpu->of[LANE_COMPUTE];
+    if (beside >> lane & 1u) opened = open_queue(cpu, (Lane)lane, true, status);
+  }
+  if (opened) return &cpu->base;
+  cpu_close(&cpu->base);
+  return NULL;
+}

@@ -1,0 +1,80 @@
+/* device.h -- the seam between the replay and the processor that a rank runs on.
+ *
+ * A device has queues, one for each lane that shall run beside the others; what is issued to a queue
+ * runs in order. Work is numbered by the plan: numbers ascend from issue to issue on one queue, and a
+ * mark (queue, number) is passed when the work of that number is done. Issuing never blocks on work
+ * that only a later issue could make possible, so one thread may issue a whole program in list order.
+ *
+ * Every implementation has every entry. What fails asynchronously is said by the next call that can
+ * fail; after a failure work is dropped, marks are passed, and nothing runs any more. */
+#ifndef LOCKSTEP_DEVICE_H
+#define LOCKSTEP_DEVICE_H
+
+#include "runtime/device/arena.h"
+#include "runtime/plan/limits.h"
+
+typedef struct Device Device;
+typedef struct Queue Queue;
+typedef struct Graph Graph; /* work that was captured */
+typedef struct Work Work;
+
+/* Runs the work: on a processor it returns when the work is done, on a GPU when it is in the
+ * queue's stream. False: `status` says why. */
+typedef bool WorkRun(const Work *work, Queue *queue, Status *status);
+
+/* Copied when it is issued. */
+struct Work {
+  WorkRun *run;
+  void *context;
+  const PlanRecord *record;
+  int32_t layer;
+  int64_t microbatch;
+  void *operand[KERNEL_OPERANDS_MAX];
+};
+
+typedef struct DeviceSetup {
+  uint32_t queues_mask; /* bit per lane that has a queue of its own; compute always has */
+  /* For tests: every queue is a thread of its own, which waits up to so long before each work. */
+  bool issues_only;
+  int64_t delay_most_ns;
+  uint64_t delay_seed;
+} DeviceSetup;
+
+typedef enum Progress { PROGRESS_PENDING, PROGRESS_PASSED, PROGRESS_FAILED } Progress;
+
+typedef struct DeviceOps {
+  /* The lane's queue, or the compute queue where the lane has none. */
+  Queue *(*queue)(Device *device, Lane lane);
+  Lane (*lane)(const Queue *queue); /* whose queue it is */
+  /* False: a failure that is not this work's own has code STATUS_ECHO, unless it was not yet told. */
+  bool (*issue)(Queue *queue, const Work *work, uint64_t number, Status *status);
+  /* As issue, for work of the host (loading, files): refused while capturing. */
+  bool (*host)(Queue *queue, const Work *work, uint64_t number, Status *status);
+  /* Both in memory that the device reaches; they do not overlap. */
+  bool (*copy)(Queue *queue, void *to, const void *from, uint64_t size_bytes, uint64_t number,
+               Status *status);
+  /* What is issued to `queue` from now on starts after the mark is passed. */
+  bool (*wait)(Queue *queue, const Queue *other, uint64_t number, Status *status);
+  Progress (*query)(const Queue *queue, uint64_t number);
+  /* Runs what is due on the calling thread, and returns when all that was issued is done. */
+  bool (*finish)(Device *device, Status *status);
+  /* From here to `captured` nothing runs: issues, copies and waits are kept, host work is refused. */
+  bool (*capture)(Device *device, Status *status);
+  Graph *(*captured)(Device *device, Status *status); /* NULL: refused; freed by graph_free */
+  /* Issues what was captured; `number_first` takes the place of the first number. */
+  bool (*replay)(Device *device, const Graph *graph, uint64_t number_first, Status *status);
+  void (*graph_free)(Graph *graph);
+  /* Drops what is queued; a work that is running ends first. */
+  void (*abort)(Device *device);
+  void (*close)(Device *device); /* the device is freed */
+} DeviceOps;
+
+/* The first member of every implementation's struct. */
+struct Device {
+  const DeviceOps *ops;
+};
+
+/* Queues as FIFOs of this process: cpu.c. NULL when it cannot start its threads. */
+Device *device_cpu_open(const DeviceSetup *setup, Status *status);
+
+#endif

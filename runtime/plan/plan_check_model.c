@@ -1,0 +1,114 @@
+/* plan_check_model.c -- the meaning: layouts, the model, and that tensors are cut as their layouts say. */
+#include "runtime/plan/plan_layout.h"
+#include "runtime/plan/plan_why.h"
+
+static uint32_t axis_size(const Plan *plan, uint32_t axes) {
+  uint32_t size = 1;
+  for (uint32_t axis = 0; axis < plan->axes_count; axis++)
+    if (axes >> axis & 1u) size *= plan->axes[axis].size;
+  return size;
+}
+
+/* Every axis at most once, and parts are whole numbers of elements. */
+static bool check_dim(const Plan *plan, uint32_t index, uint32_t *axes, char *why) {
+  const PlanLayoutDim *dim = &plan->layout_dims[index];
+  int64_t part = dim->size;
+  if (dim->size < 1 || dim->real_size < 1 || dim->real_size > dim->size)
+    return plan_refuse(why, "layout_dims[%u]: size %lld, %lld without padding", index,
+                       (long long)dim->size, (long long)dim->real_size);
+  for (uint32_t i = 0; i < dim->cuts_count; i++) {
+    uint32_t axis = plan->cuts[dim->cuts_first + i].axis;
+    if (axis >= plan->axes_count || (*axes >> axis & 1u) != 0 ||
+        part % plan->axes[axis].size != 0)
+      return plan_refuse(why, "layout_dims[%u]: cannot be cut along axis %u", index, axis);
+    *axes |= 1u << axis;
+    part /= plan->axes[axis].size;
+  }
+  return true;
+}
+
+static bool check_layout(const Plan *plan, uint32_t index, char *why) {
+  const PlanLayout *layout = &plan->layouts[index];
+  uint64_t known = ((uint64_t)1 << plan->axes_count) - 1;
+  uint32_t axes = 0;
+  for (uint32_t i = 0; i < layout->dims_count; i++)
+    if (!check_dim(plan, layout->dims_first + i, &axes, why)) return false;
+  if (((layout->flat_axes | layout->owed_axes) & ~known) != 0 || (axes & layout->flat_axes) != 0 ||
+      (axes & layout->owed_axes) != 0 || (layout->flat_axes & layout->owed_axes) != 0)
+    return plan_refuse(why, "layouts[%u]: one axis is used twice, or is none of the mesh", index);
+  if (layout->piece < 0)
+    return plan_refuse(why, "layouts[%u]: pieces of %lld elements", index,
+                       (long long)layout->piece);
+  return true;
+}
+
+/* What a rank holds of one dim. */
+static int64_t part_of(const Plan *plan, const PlanLayoutDim *dim) {
+  int64_t part = dim->size;
+  for (uint32_t i = 0; i < dim->cuts_count; i++)
+    part /= plan->axes[plan->cuts[dim->cuts_first + i].axis].size;
+  return part;
+}
+
+/* A tensor whose layout has no dims is one of a plan without a model: nothing is known of it. */
+static bool check_tensor_layout(const Plan *plan, uint32_t index, char *why) {
+  const PlanTensor *tensor = &plan->tensors[index];
+  const PlanLayout *layout = &plan->layouts[tensor->layout];
+  const char *name = plan_string(plan, tensor->name);
+  uint32_t axes = plan_layout_axes(plan, tensor->layout);
+  for (uint32_t axis = 0; axis < plan->axes_count; axis++)
+    if ((axes >> axis & 1u) != 0 && plan->axes[axis].size > 1 &&
+        (plan->jobs[0].state_axes >> axis & 1u) == 0)
+      return plan_refuse(why, "tensors[%u] %s: differs along %s, which state_axes leaves out", index,
+                         name, plan_string(plan, plan->axes[axis].name));
+  if (layout->dims_count == 0) return true;
+  int64_t elements = 1;
+  for (uint32_t i = 0; i < layout->dims_count; i++)
+    if (__builtin_mul_overflow(elements,
+                               part_of(plan, &plan->layout_dims[layout->dims_first + i]), &elements))
+      return plan_refuse(why, "tensors[%u] %s: too many elements", index, name);
+  bool flat = layout->flat_axes != 0;
+  int64_t members = axis_size(plan, layout->flat_axes);
+  bool fits = !flat ? elements == tensor->elements
+                    : layout->piece == tensor->elements && elements / members <= layout->piece;
+  if (!fits)
+    return plan_refuse(why, "tensors[%u] %s: %lld elements, but its layout gives a rank %lld", index,
+                       name, (long long)tensor->elements,
+                       (long long)(flat ? layout->piece : elements));
+  return true;
+}
+
+/* Parameters of the model that trains, padding left out: what the job says it has. */
+static bool check_parameters(const Plan *plan, char *why) {
+  int64_t count = 0;
+  if (plan->regions_count == 0) return true;
+  for (uint32_t i = 0; i < plan->values_count; i++) {
+    const PlanValue *value = &plan->values[i];
+    if (value->kind != VALUE_PARAM || value->region == PLAN_NONE ||
+        plan->regions[value->region].program != PROGRAM_TRAIN_STEP)
+      continue;
+    const PlanLayout *layout = &plan->layouts[value->layout];
+    int64_t elements = plan->regions[value->region].repeat;
+    bool fits = true;
+    for (uint32_t k = 0; k < layout->dims_count; k++)
+      fits = fits && !__builtin_mul_overflow(
+                         elements, plan->layout_dims[layout->dims_first + k].real_size, &elements);
+    if (!fits || __builtin_add_overflow(count, elements, &count))
+      return plan_refuse(why, "values[%u] %s: too many elements", i,
+                         plan_string(plan, value->name));
+  }
+  if (count == plan->jobs[0].parameters) return true;
+  return plan_refuse(why, "jobs[0].parameters: %lld, but the model has %lld",
+                     (long long)plan->jobs[0].parameters, (long long)count);
+}
+
+bool plan_check_model(const Plan *plan, char *why) {
+  for (uint32_t i = 0; i < plan->layouts_count; i++)
+    if (!check_layout(plan, i, why)) return false;
+  for (uint32_t i = 0; i < plan->regions_count; i++)
+    if (plan->regions[i].repeat < 1)
+      return plan_refuse(why, "regions[%u]: %lld layers", i, (long long)plan->regions[i].repeat);
+  for (uint32_t i = 0; i < plan->tensors_count; i++)
+    if (!check_tensor_layout(plan, i, why)) return false;
+  return check_parameters(plan, why);
+}

@@ -1,0 +1,34 @@
+/* plan_layout.h -- reading the plan's layouts: the one place that says what they mean. */
+#ifndef LOCKSTEP_PLAN_LAYOUT_H
+#define LOCKSTEP_PLAN_LAYOUT_H
+
+#include "runtime/plan/plan.h"
+
+enum { PLAN_LAYOUT_BYTES = 96 };
+
+/* What a layout is along one axis of the mesh. */
+typedef enum Along {
+  ALONG_WHOLE, /* every rank has the same */
+  ALONG_CUT,   /* ranks have parts of one dim */
+  ALONG_FLAT,  /* ranks have pieces of the row of all elements */
+  ALONG_OWED   /* ranks have summands */
+} Along;
+
+/* dim: of ALONG_CUT, its position among the layout's dims. */
+Along plan_layout_along(const Plan *plan, uint32_t layout, uint32_t axis, uint32_t *dim);
+
+/* Mask of the axes along which two layouts differ. */
+uint32_t plan_layout_changes(const Plan *plan, uint32_t before, uint32_t after);
+
+/* Mask of the axes along which ranks do not have the same elements. */
+uint32_t plan_layout_axes(const Plan *plan, uint32_t layout);
+
+/* For people: "Shard(seq)@tp", "Partial(sum)@dp,cp", "Replicated@tp": what the layout is along the
+ * axes of the mask, those named along which it is most. Returns `text`. */
+const char *plan_layout_text(const Plan *plan, uint32_t layout, uint32_t axes,
+                             char text[PLAN_LAYOUT_BYTES]);
+
+/* "[vocab 256, width 128]". */
+const char *plan_dims_text(const Plan *plan, uint32_t layout, char text[PLAN_LAYOUT_BYTES]);
+
+#endif

@@ -1,0 +1,82 @@
+/* plan_print_model.c -- the model that a plan carries out, as a program of one layer.
+ *
+ *   %7 [batch 16, seq 256, ffn 512] fp32 = linear %5, h.*.mlp.c_fc.weight     # h.*.mlp.c_fc gpt2.lua:12:9 */
+#include <inttypes.h>
+
+#include "runtime/plan/plan_io.h"
+#include "runtime/plan/plan_layout.h"
+#include "runtime/plan/plan_text.h"
+
+/* Parameters and inputs by name, what nodes make by number. */
+static void print_value(const Plan *plan, FILE *out, uint32_t index) {
+  const PlanValue *value = &plan->values[index];
+  const char *name = plan_string(plan, value->name);
+  if (value->kind == VALUE_ACTIVATION || *name == '\0')
+    fprintf(out, "%%%u", index);
+  else
+    fprintf(out, "%s%s", value->kind == VALUE_PARAM_GRAD ? "d " : "", name);
+}
+
+static void print_made(const Plan *plan, FILE *out, uint32_t index) {
+  const PlanValue *value = &plan->values[index];
+  char dims[PLAN_LAYOUT_BYTES];
+  print_value(plan, out, index);
+  fprintf(out, " %s %s", plan_dims_text(plan, value->layout, dims), DType_names[value->dtype]);
+  if (value->view_of == PLAN_NONE) return;
+  fputs(" in ", out);
+  print_value(plan, out, value->view_of);
+}
+
+static void print_node(const Plan *plan, FILE *out, const PlanNode *node) {
+  fputs("    ", out);
+  for (uint32_t i = 0; i < node->outputs_count; i++) {
+    if (i > 0) fputs(", ", out);
+    print_made(plan, out, plan->uses[node->outputs_first + i].value);
+  }
+  fprintf(out, " = %s", plan_string(plan, node->op));
+  for (uint32_t i = 0; i < node->inputs_count; i++) {
+    fputs(i > 0 ? ", " : " ", out);
+    print_value(plan, out, plan->uses[node->inputs_first + i].value);
+  }
+  for (uint32_t i = 0; i < node->attrs_count; i++)
+    fprintf(out, "%s%.9g", i == 0 ? " | " : " ", plan->reals[node->attrs_first + i]);
+  fprintf(out, "   # %s", plan_string(plan, node->path));
+  if (*plan_string(plan, node->file) != '\0')
+    fprintf(out, " %s:%u:%u", plan_string(plan, node->file), node->line, node->column);
+  putc('\n', out);
+}
+
+static void print_list(const Plan *plan, FILE *out, const char *name, uint32_t first,
+                       uint32_t count) {
+  if (count == 0) return;
+  fprintf(out, "  %s\n", name);
+  for (uint32_t i = 0; i < count; i++)
+    print_node(plan, out, &plan->nodes[first + i]);
+}
+
+void plan_print_model(const Plan *plan, FILE *out) {
+  const PlanJob *job = &plan->jobs[0];
+  fprintf(out, "model %s: %" PRId64 " parameters\n", plan_string(plan, job->model),
+          job->parameters);
+  for (uint32_t i = 0; i < plan->values_count; i++) {
+    const PlanValue *value = &plan->values[i];
+    char dims[PLAN_LAYOUT_BYTES];
+    if (value->kind != VALUE_PARAM || value->region == PLAN_NONE ||
+        plan->regions[value->region].program != PROGRAM_TRAIN_STEP)
+      continue;
+    fprintf(out, "  %s %s", plan_string(plan, value->name),
+            plan_dims_text(plan, value->layout, dims));
+    int64_t layers = plan->regions[value->region].repeat;
+    if (layers > 1) fprintf(out, " x %" PRId64 " layers", layers);
+    putc('\n', out);
+  }
+  for (uint32_t i = 0; i < plan->regions_count; i++) {
+    const PlanRegion *region = &plan->regions[i];
+    fprintf(out, "\n%s %s", region->is_stack ? "stack" : "region", plan_string(plan, region->name));
+    if (region->is_stack) fprintf(out, ", %" PRId64 " layers", region->repeat);
+    if (region->program == PROGRAM_EVAL_STEP) fputs(", evaluation", out);
+    putc('\n', out);
+    print_list(plan, out, "forward", region->forward_first, region->forward_count);
+    print_list(plan, out, "backward", region->backward_first, region->backward_count);
+  }
+}
