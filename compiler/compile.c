@@ -316,6 +316,7 @@ static bool check_inputs(Compile *c, const Job *job, Graph *g) {
     DataInput out = {.name = input->name,
                      .elements = value_elements(g, input->value) / job->train.microbatch,
                      .is_ids = value->dtype == DTYPE_I32,
+                     .vocab = g->inputs.at[i].vocab,
                      .is_stream = input->role != INPUT_COLUMNS,
                      .at = input->at};
     if (value->dim_count == 2) out.feature = g->dims.at[value->dims[1]].name;

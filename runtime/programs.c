@@ -90,8 +90,7 @@ bool programs_check(const Plan *plan, const Mesh *mesh, Status *status) {
 static uint32_t loss_axes(const Plan *plan) {
   uint32_t axes = 0;
   for (uint32_t i = 0; i < plan->axes_count; i++)
-    if (plan->axes[i].size > 1 && plan->axes[i].divides != DIVIDES_FEATURES)
-      axes |= 1u << i;
+    if (plan->axes[i].size > 1 && plan->axes[i].divides != DIVIDES_FEATURES) axes |= 1u << i;
   return axes;
 }
 

@@ -1,8 +1,8 @@
 /* replay.c -- the loop that trains: calls, their records, addresses, and off they go.
  *
- * One walker issues a program in list order: a record goes to the queue of its lane, after the marks
- * that its edges name. What a mark's number is: the record's place in list order, counted on from step
- * to step. */
+ * One walker issues a program in list order: a record goes to the queue of its lane, after the
+ * marks that its edges name. What a mark's number is: the record's place in list order, counted on
+ * from step to step. */
 #include "runtime/replay.h"
 
 #include "kernels/philox.h"
@@ -120,7 +120,8 @@ static Threads *threads_of(const Replay *replay, const Queue *queue) {
 
 static bool run_by_kind(Replay *replay, const Work *work, const Queue *queue, Status *status) {
   const PlanRecord *record = work->record;
-  if (record->kind == RECORD_KERNEL) return run_kernel(replay, work, threads_of(replay, queue), status);
+  if (record->kind == RECORD_KERNEL)
+    return run_kernel(replay, work, threads_of(replay, queue), status);
   if (record->kind == RECORD_LOAD)
     return replay->setup.load(replay->setup.load_context, work->operand,
                               replay->operand_bytes + record->operands_first,

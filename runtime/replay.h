@@ -2,8 +2,8 @@
  *
  * Binding resolves everything that depends on the rank (class, coordinates, kernels, addresses);
  * running then only reads tables: it allocates nothing and decides nothing. The caller issues the
- * records in list order to the queues of their lanes (device.h); the plan's edges order the queues. A
- * class whose programs have one lane has one queue, and what is issued to it runs at once. */
+ * records in list order to the queues of their lanes (device.h); the plan's edges order the queues.
+ * A class whose programs have one lane has one queue, and what is issued to it runs at once. */
 #ifndef LOCKSTEP_REPLAY_H
 #define LOCKSTEP_REPLAY_H
 
@@ -59,11 +59,11 @@ typedef struct Replay {
   uint64_t *operand_offset;
   uint32_t *operand_dtype;
   int64_t *operand_bytes;
-  const double **attr;    /* of each record, as this rank has them */
-  double *varied;         /* those that differ from the plan's table */
-  ReplayKernel *prepared; /* of each record */
-  ReplayCount *count;     /* of each record */
-  uint32_t queues_mask;   /* bit of each lane that has a queue beside the compute queue */
+  const double **attr;     /* of each record, as this rank has them */
+  double *varied;          /* those that differ from the plan's table */
+  ReplayKernel *prepared;  /* of each record */
+  ReplayCount *count;      /* of each record */
+  uint32_t queues_mask;    /* bit of each lane that has a queue beside the compute queue */
   Threads *threads_beside; /* their team of one; NULL: there are none */
   Device *device;
   uint64_t numbers;          /* of work so far: the next step's first */

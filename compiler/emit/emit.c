@@ -442,22 +442,22 @@ static void emit_tensor(Tables *t, const Draft *d, const Stage *stage, ParamId p
   int64_t inside = (shard ? at->shard_first : at->first) * dtype_bytes(dtype);
   int64_t offset = stage->buffers.at[held->buffers[role]].offset + held->position[first] * stride;
   TABLE_PUSH(t, tensors,
-             (PlanTensor){.offset = (uint64_t)(offset + inside),
-                          .size_bytes = (uint64_t)(elements * dtype_bytes(dtype)),
-                          .layer_stride = (uint64_t)stride,
-                          .elements = elements,
-                          .layer_first = stack ? (int32_t)first : -1,
-                          .layer_count = (uint32_t)count,
-                          .kind = role_words[role].kind,
-                          .dtype = dtype,
-                          .tier = stage->buffers.at[held->buffers[role]].tier,
-                          .decay = param->decay,
-                          .layout = table_layout(t, &layout),
-                          .value = table_value(t, d->train->logical,
-                                               d->train->logical->params.at[p].value),
-                          .dims_first = (uint32_t)t->ints.count,
-                          .dims_count = shard ? 1 : (uint32_t)param->dim_count,
-                          .name = table_string(t, param->name)});
+             (PlanTensor){
+                 .offset = (uint64_t)(offset + inside),
+                 .size_bytes = (uint64_t)(elements * dtype_bytes(dtype)),
+                 .layer_stride = (uint64_t)stride,
+                 .elements = elements,
+                 .layer_first = stack ? (int32_t)first : -1,
+                 .layer_count = (uint32_t)count,
+                 .kind = role_words[role].kind,
+                 .dtype = dtype,
+                 .tier = stage->buffers.at[held->buffers[role]].tier,
+                 .decay = param->decay,
+                 .layout = table_layout(t, &layout),
+                 .value = table_value(t, d->train->logical, d->train->logical->params.at[p].value),
+                 .dims_first = (uint32_t)t->ints.count,
+                 .dims_count = shard ? 1 : (uint32_t)param->dim_count,
+                 .name = table_string(t, param->name)});
   for (int32_t i = 0; !shard && i < param->dim_count; i++)
     TABLE_PUSH(t, ints, d->train->dims.at[param->dims[i]].size);
   if (shard) TABLE_PUSH(t, ints, elements);

@@ -47,9 +47,9 @@ typedef struct Dim {
   Span set_at;       /* the job's line that sets its size; no file: the model's file does */
 } Dim;
 
-/* Kinds of values (plan.h): an activation; an input is staged data of the micro-batch; a parameter's
- * storage as kernels read it, and its accumulated gradient; the loss, f64[2] in the control buffer:
- * sum of losses, sum of weights. */
+/* Kinds of values (plan.h): an activation; an input is staged data of the micro-batch; a
+ * parameter's storage as kernels read it, and its accumulated gradient; the loss, f64[2] in the
+ * control buffer: sum of losses, sum of weights. */
 typedef struct Value {
   const char *name; /* for people: "h.*.attn.c_attn" */
   ValueKind kind;
@@ -151,9 +151,9 @@ typedef struct Graph {
   VEC(Region) regions;
   VEC(GraphInput) inputs;
   ValueId loss;
-  Target target;     /* of the plan, and threads of one rank: workspaces depend on them */
+  Target target; /* of the plan, and threads of one rank: workspaces depend on them */
   int32_t threads;
-  Span tp_at, cp_at; /* where the job says these degrees; no file: it does not */
+  Span tp_at, cp_at;           /* where the job says these degrees; no file: it does not */
   const struct Graph *logical; /* as it was before anything was cut; NULL: not yet kept */
 } Graph;
 

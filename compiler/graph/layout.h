@@ -1,7 +1,7 @@
 /* layout.h -- where the elements of a value stand on the ranks of a mesh.
  *
- * Along every mesh axis a value is whole, cut (one of its dims in blocks or zig-zag, or all of it as
- * one flat row of equal pieces), or owed: its ranks hold summands. Cuts of one dim are ordered,
+ * Along every mesh axis a value is whole, cut (one of its dims in blocks or zig-zag, or all of it
+ * as one flat row of equal pieces), or owed: its ranks hold summands. Cuts of one dim are ordered,
  * outermost first. Sizes are of the whole value, padding included. */
 #ifndef LOCKSTEP_LAYOUT_H
 #define LOCKSTEP_LAYOUT_H

@@ -70,6 +70,7 @@ ValueId op_dense(Graph *g, NodeList *list, const Node *n, ValueId v) {
   if (id == NO_ID) return v;
   ValueId dense = graph_node(g, id)->outputs[0];
   graph_value(g, dense)->logical = graph_value(g, v)->logical;
+  graph_value(g, dense)->partial = graph_value(g, v)->partial;
   return dense;
 }
 

@@ -422,7 +422,8 @@ void edges_build(Draft *d) {
     e.touches[s] = touches_of(d, segment);
     for (int32_t i = 0; i < segment->records.count; i++) {
       e.flags[s] |= segment->records.at[i].when_all | segment->records.at[i].when_none;
-      if (!is_one_lane(lanes_of(segment))) order_record(d->compile->arena, e.touches[s], segment, i);
+      if (!is_one_lane(lanes_of(segment)))
+        order_record(d->compile->arena, e.touches[s], segment, i);
     }
   }
   for (int32_t s = 0; s < d->stage_count; s++) {

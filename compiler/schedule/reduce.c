@@ -132,8 +132,7 @@ static Record *gather_run(Draft *d, int32_t segment, const Run *run) {
   const Block *block = &d->blocks.at[run->block];
   DType dtype = d->train->param_dtype;
   const char *meaning = arena_printf(d->compile->arena, "%s parameters", block->name);
-  Record *record =
-      collective(d, segment, RECORD_ALL_GATHER, PURPOSE_GATHER,
+  Record *record = collective(d, segment, RECORD_ALL_GATHER, PURPOSE_GATHER,
                               mesh_used(&d->mesh, ZERO_AXES), meaning);
   record->direction = DIRECTION_UPDATE;
   set_pieces(d, record, run);
@@ -239,9 +238,8 @@ static BaseRole to_wire(Draft *d, int32_t segment, const Run *run) {
 
 static void reduce_whole(Draft *d, int32_t segment, const Run *run, const char *meaning) {
   BaseRole wire = to_wire(d, segment, run);
-  Record *record =
-      collective(d, segment, RECORD_ALL_REDUCE, PURPOSE_REDUCE,
-                 mesh_used(&d->mesh, BATCH_AXES), meaning);
+  Record *record = collective(d, segment, RECORD_ALL_REDUCE, PURPOSE_REDUCE,
+                              mesh_used(&d->mesh, BATCH_AXES), meaning);
   run_operand(d, segment, record, run, wire, wire_dtype(d), false, ACCESS_UPDATE);
   if (wire == BASE_GRAD) return;
   record = cast_record(d, segment, run->elements);

@@ -88,12 +88,12 @@ static void emit_variant(const Emission *e, int32_t at, const Lowered *low, uint
   const Graph *g = e->places->graph;
   NodeId id = region_list(e->places->region, e->list)->at[at];
   const Node *n = graph_node(g, id);
-  Record *record =
-      segment_record(e->draft, e->segment, low->kind, low->kernel, purpose_of(g, id));
+  Record *record = segment_record(e->draft, e->segment, low->kind, low->kernel, purpose_of(g, id));
   record->path = n->path;
   record->model = g->logical;
   record->node = n->logical;
-  if (op_def(n->op)->layout & LAYOUT_CONVERTS) record->value = graph_value(g, n->inputs[0])->logical;
+  if (op_def(n->op)->layout & LAYOUT_CONVERTS)
+    record->value = graph_value(g, n->inputs[0])->logical;
   if (low->kind == RECORD_EXCHANGE) record->lane = LANE_CP; /* a ring's; the model has no other */
   record->when_all = when_all;
   record->when_none = when_none | (e->spared != NULL && e->spared[at] ? e->spared_when : 0);

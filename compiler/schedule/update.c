@@ -119,8 +119,9 @@ static int32_t build_norm(Draft *d, int32_t b) {
     int64_t slots = d->blocks.at[b].partials[at->norm_group] * f64;
     int32_t base = partials_base(d, segment, b, at->norm_group, slots);
     record_operand(record, base, at->partial * f64, f64, DTYPE_F64, ACCESS_WRITE);
-    int64_t work = contract_workspace_bytes(contract_of(KERNEL_square_sum), (KernelTarget)d->cluster->target,
-                                            record->dims, d->train->threads);
+    int64_t work =
+        contract_workspace_bytes(contract_of(KERNEL_square_sum), (KernelTarget)d->cluster->target,
+                                 record->dims, d->train->threads);
     record_operand(record, segment_base(d, segment, BASE_SCRATCH, NO_ID, work), 0, work, DTYPE_F64,
                    ACCESS_WRITE);
   }
@@ -153,7 +154,8 @@ static void add_norms(Draft *d, int32_t segment, int32_t first, int32_t count, u
   const int64_t f64 = dtype_bytes(DTYPE_F64);
   axes = mesh_used(&d->mesh, axes);
   if (axes == 0) return;
-  Record *record = collective(d, segment, RECORD_ALL_REDUCE, PURPOSE_NORM, axes, "squares of gradients");
+  Record *record =
+      collective(d, segment, RECORD_ALL_REDUCE, PURPOSE_NORM, axes, "squares of gradients");
   record->direction = DIRECTION_UPDATE;
   record_operand(record, norms_base(d, segment), first * f64, count * f64, DTYPE_F64,
                  ACCESS_UPDATE);
@@ -186,7 +188,8 @@ int32_t control_segment_build(Draft *d, const char *name) {
   uint32_t all = mesh_used(&d->mesh, MESH_BIT(MESH_AXES) - 1);
   if (all == 0) return NO_ID;
   int32_t segment = segment_add(d, name);
-  Record *record = collective(d, segment, RECORD_ALL_REDUCE, PURPOSE_CONTROL, all, "loss, weights and requests");
+  Record *record =
+      collective(d, segment, RECORD_ALL_REDUCE, PURPOSE_CONTROL, all, "loss, weights and requests");
   record->direction = DIRECTION_CONTROL;
   int64_t size = REDUCE_SLOTS * dtype_bytes(DTYPE_F64);
   int32_t base = segment_base(d, segment, BASE_CONTROL, NO_ID, (int64_t)sizeof(Control));

@@ -74,9 +74,12 @@ NodeId push_node(Shard *s, Node node) {
 }
 
 NodeId push_op(Shard *s, const Node *of, OpKind op, const ValueId *inputs, const ValueId *outputs) {
-  Node node = {
-      .op = op, .region = s->region, .path = of->path, .clone_of = NO_ID, .logical = of->logical,
-      .origin = of->origin};
+  Node node = {.op = op,
+               .region = s->region,
+               .path = of->path,
+               .clone_of = NO_ID,
+               .logical = of->logical,
+               .origin = of->origin};
   for (; inputs[node.input_count] != NO_ID; node.input_count++)
     node.inputs[node.input_count] = inputs[node.input_count];
   for (; outputs[node.output_count] != NO_ID; node.output_count++)

@@ -183,6 +183,7 @@ typedef struct DataInput {
   const char *name;
   int64_t elements;    /* of a sample */
   bool is_ids;         /* else numbers */
+  int64_t vocab;       /* of ids: what the model looks them up in, or its classes; 0: unknown */
   bool is_stream;      /* ids over batch and seq: the tokens, or as targets the next ones */
   const char *feature; /* the dimension behind batch when it is the only one, or NULL */
   Span at;

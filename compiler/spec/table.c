@@ -140,12 +140,9 @@ static bool check_unknown(Compile *c, const Job *job, const DataInputs *inputs) 
 }
 
 static bool check_columns(Compile *c, const Job *job, const DataInput *input) {
-  if (input->is_ids) {
-    error_at(c, job->data.head_origin.span, "data",
-             "a table has numbers, but the model's input '%s' takes ids", input->name);
-    note_at(c, input->at, "the model makes it here");
-    return false;
-  }
+  if (input->is_ids && input->vocab == 0)
+    return refuse_source(c, input,
+                         "its ids are looked up nowhere, so nothing says which of them there are");
   Span at = job->origin[FIELD_data_columns].span;
   const Columns *columns = columns_of(job, input->name);
   if (!columns) {
@@ -166,7 +163,7 @@ static bool check_ids(Compile *c, const Job *job, const DataInput *input, bool h
     return refuse_source(c, input,
                          "files of tokens fill inputs of ids over { \"batch\", \"seq\" }: the "
                          "tokens, and the next ones as 'targets'");
-  if (!input->is_ids || has_vocab) return true;
+  if (!input->is_ids || input->vocab > 0 || has_vocab) return true;
   return refuse_source(c, input,
                        "ids are below a dimension called 'vocab', and this model has none");
 }

@@ -8,7 +8,11 @@
 #include <stdint.h>
 
 /* Processors with kernels of their own. */
-typedef enum KernelTarget { KERNEL_TARGET_CPU, KERNEL_TARGET_CUDA, KERNEL_TARGET_COUNT } KernelTarget;
+typedef enum KernelTarget {
+  KERNEL_TARGET_CPU,
+  KERNEL_TARGET_CUDA,
+  KERNEL_TARGET_COUNT
+} KernelTarget;
 
 enum {
   /* linear, linear_bias, linear_dx, linear_dw: packed panels of both factors and, where a bf16

@@ -1,11 +1,12 @@
 /* cpu.c -- a device on this process's threads.
  *
- * Every queue is a ring. The thread that issues runs the compute queue itself: it issues ahead as far
- * as rings have room, then runs the head, so that computing costs no handover. Every other queue has a
- * thread. A device with one queue has no ring: what is issued runs at once.
+ * Every queue is a ring. The thread that issues runs the compute queue itself: it issues ahead as
+ * far as rings have room, then runs the head, so that computing costs no handover. Every other
+ * queue has a thread. A device with one queue has no ring: what is issued runs at once.
  *
- * Whoever waits spins for a moment, then sleeps; a sleeper raises `sleepers` before it looks for the
- * last time, and who changes something looks at `sleepers` afterwards: one of the two sees the other. */
+ * Whoever waits spins for a moment, then sleeps; a sleeper raises `sleepers` before it looks for
+ * the last time, and who changes something looks at `sleepers` afterwards: one of the two sees the
+ * other. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -353,9 +354,9 @@ static bool open_queue(Cpu *cpu, Lane lane, bool with_ring, Status *status) {
 }
 
 Device *device_cpu_open(const DeviceSetup *setup, Status *status) {
-  static const DeviceOps ops = {cpu_queue, cpu_lane,  cpu_issue,    cpu_host,   cpu_copy,       cpu_wait,
-                                cpu_query,   cpu_finish,   cpu_capture, cpu_captured, cpu_replay,
-                                cpu_graph_free, cpu_abort, cpu_close};
+  static const DeviceOps ops = {cpu_queue,  cpu_lane,       cpu_issue,  cpu_host,    cpu_copy,
+                                cpu_wait,   cpu_query,      cpu_finish, cpu_capture, cpu_captured,
+                                cpu_replay, cpu_graph_free, cpu_abort,  cpu_close};
   Cpu *cpu = calloc(1, sizeof *cpu);
   if (cpu == NULL) {
     status_fail(status, STATUS_WORLD, "not enough memory for a device");

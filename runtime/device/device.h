@@ -1,9 +1,10 @@
 /* device.h -- the seam between the replay and the processor that a rank runs on.
  *
- * A device has queues, one for each lane that shall run beside the others; what is issued to a queue
- * runs in order. Work is numbered by the plan: numbers ascend from issue to issue on one queue, and a
- * mark (queue, number) is passed when the work of that number is done. Issuing never blocks on work
- * that only a later issue could make possible, so one thread may issue a whole program in list order.
+ * A device has queues, one for each lane that shall run beside the others; what is issued to a
+ * queue runs in order. Work is numbered by the plan: numbers ascend from issue to issue on one
+ * queue, and a mark (queue, number) is passed when the work of that number is done. Issuing never
+ * blocks on work that only a later issue could make possible, so one thread may issue a whole
+ * program in list order.
  *
  * Every implementation has every entry. What fails asynchronously is said by the next call that can
  * fail; after a failure work is dropped, marks are passed, and nothing runs any more. */
@@ -46,7 +47,8 @@ typedef struct DeviceOps {
   /* The lane's queue, or the compute queue where the lane has none. */
   Queue *(*queue)(Device *device, Lane lane);
   Lane (*lane)(const Queue *queue); /* whose queue it is */
-  /* False: a failure that is not this work's own has code STATUS_ECHO, unless it was not yet told. */
+  /* False: a failure that is not this work's own has code STATUS_ECHO, unless it was not yet told.
+   */
   bool (*issue)(Queue *queue, const Work *work, uint64_t number, Status *status);
   /* As issue, for work of the host (loading, files): refused while capturing. */
   bool (*host)(Queue *queue, const Work *work, uint64_t number, Status *status);
@@ -58,7 +60,8 @@ typedef struct DeviceOps {
   Progress (*query)(const Queue *queue, uint64_t number);
   /* Runs what is due on the calling thread, and returns when all that was issued is done. */
   bool (*finish)(Device *device, Status *status);
-  /* From here to `captured` nothing runs: issues, copies and waits are kept, host work is refused. */
+  /* From here to `captured` nothing runs: issues, copies and waits are kept, host work is refused.
+   */
   bool (*capture)(Device *device, Status *status);
   Graph *(*captured)(Device *device, Status *status); /* NULL: refused; freed by graph_free */
   /* Issues what was captured; `number_first` takes the place of the first number. */

@@ -33,7 +33,8 @@ typedef struct Control {
 /* Of `elements` of a micro-batch, sample by sample, those that count; the rest is padding at the
  * end. */
 static inline int64_t control_counted(const Control *control, int64_t elements) {
-  if (control->padded_samples == 0) return elements;
+  if (control->padded_samples <= 0 || control->microbatch_samples <= 0) return elements;
+  if (control->padded_samples >= control->microbatch_samples) return 0;
   return elements / control->microbatch_samples *
          (control->microbatch_samples - control->padded_samples);
 }

@@ -1,4 +1,5 @@
-/* plan_check_model.c -- the meaning: layouts, the model, and that tensors are cut as their layouts say. */
+/* plan_check_model.c -- the meaning: layouts, the model, and that tensors are cut as their layouts
+ * say. */
 #include "runtime/plan/plan_layout.h"
 #include "runtime/plan/plan_why.h"
 
@@ -18,8 +19,7 @@ static bool check_dim(const Plan *plan, uint32_t index, uint32_t *axes, char *wh
                        (long long)dim->size, (long long)dim->real_size);
   for (uint32_t i = 0; i < dim->cuts_count; i++) {
     uint32_t axis = plan->cuts[dim->cuts_first + i].axis;
-    if (axis >= plan->axes_count || (*axes >> axis & 1u) != 0 ||
-        part % plan->axes[axis].size != 0)
+    if (axis >= plan->axes_count || (*axes >> axis & 1u) != 0 || part % plan->axes[axis].size != 0)
       return plan_refuse(why, "layout_dims[%u]: cannot be cut along axis %u", index, axis);
     *axes |= 1u << axis;
     part /= plan->axes[axis].size;
@@ -59,21 +59,21 @@ static bool check_tensor_layout(const Plan *plan, uint32_t index, char *why) {
   for (uint32_t axis = 0; axis < plan->axes_count; axis++)
     if ((axes >> axis & 1u) != 0 && plan->axes[axis].size > 1 &&
         (plan->jobs[0].state_axes >> axis & 1u) == 0)
-      return plan_refuse(why, "tensors[%u] %s: differs along %s, which state_axes leaves out", index,
-                         name, plan_string(plan, plan->axes[axis].name));
+      return plan_refuse(why, "tensors[%u] %s: differs along %s, which state_axes leaves out",
+                         index, name, plan_string(plan, plan->axes[axis].name));
   if (layout->dims_count == 0) return true;
   int64_t elements = 1;
   for (uint32_t i = 0; i < layout->dims_count; i++)
-    if (__builtin_mul_overflow(elements,
-                               part_of(plan, &plan->layout_dims[layout->dims_first + i]), &elements))
+    if (__builtin_mul_overflow(elements, part_of(plan, &plan->layout_dims[layout->dims_first + i]),
+                               &elements))
       return plan_refuse(why, "tensors[%u] %s: too many elements", index, name);
   bool flat = layout->flat_axes != 0;
   int64_t members = axis_size(plan, layout->flat_axes);
   bool fits = !flat ? elements == tensor->elements
                     : layout->piece == tensor->elements && elements / members <= layout->piece;
   if (!fits)
-    return plan_refuse(why, "tensors[%u] %s: %lld elements, but its layout gives a rank %lld", index,
-                       name, (long long)tensor->elements,
+    return plan_refuse(why, "tensors[%u] %s: %lld elements, but its layout gives a rank %lld",
+                       index, name, (long long)tensor->elements,
                        (long long)(flat ? layout->piece : elements));
   return true;
 }

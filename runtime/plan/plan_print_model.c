@@ -1,6 +1,7 @@
 /* plan_print_model.c -- the model that a plan carries out, as a program of one layer.
  *
- *   %7 [batch 16, seq 256, ffn 512] fp32 = linear %5, h.*.mlp.c_fc.weight     # h.*.mlp.c_fc gpt2.lua:12:9 */
+ *   %7 [batch 16, seq 256, ffn 512] fp32 = linear %5, h.*.mlp.c_fc.weight     # h.*.mlp.c_fc
+ * gpt2.lua:12:9 */
 #include <inttypes.h>
 
 #include "runtime/plan/plan_io.h"

@@ -270,7 +270,8 @@ static void show_record(const Printer *p, const PlanSegment *segment, uint32_t p
     char before[PLAN_LAYOUT_BYTES], after[PLAN_LAYOUT_BYTES];
     uint32_t axes = record->comm == PLAN_NONE ? 0 : plan->comms[record->comm].axes_mask;
     fprintf(p->out, ": %s of %s, %s -> %s", ReduceOp_names[meaning->reduce],
-            plan_string(plan, meaning->value), plan_layout_text(plan, meaning->before, axes, before),
+            plan_string(plan, meaning->value),
+            plan_layout_text(plan, meaning->before, axes, before),
             plan_layout_text(plan, meaning->after, axes, after));
   }
   show_conditions(plan, p->out, record);

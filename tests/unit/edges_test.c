@@ -13,13 +13,14 @@ static void begin(void) {
 }
 
 static Record *add(const char *kernel, Lane lane) {
-  Record *record = segment_record(&draft, segment, RECORD_KERNEL, kernel);
+  Record *record = segment_record(&draft, segment, RECORD_KERNEL, kernel, PURPOSE_NODE);
   record->lane = lane;
   return record;
 }
 
 static bool second_waits(void) {
-  return draft.segments.at[segment].records.at[1].after[0] == 0;
+  const Record *second = &draft.segments.at[segment].records.at[1];
+  return second->after.count == 1 && second->after.at[0] == 0;
 }
 
 /* Of two records on two lanes: whether the later waits for the earlier. */
@@ -62,7 +63,7 @@ int main(void) {
                  {"adamw", offsetof(Control, reduce), false}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
       begin();
-      Record *writer = segment_record(&draft, segment, RECORD_ALL_REDUCE, NULL);
+      Record *writer = segment_record(&draft, segment, RECORD_ALL_REDUCE, NULL, PURPOSE_CONTROL);
       writer->lane = LANE_DP;
       int32_t base = segment_base(&draft, segment, BASE_CONTROL, NO_ID, sizeof(Control));
       record_operand(writer, base, (int64_t)cases[i].offset, 8, DTYPE_F64, ACCESS_UPDATE);

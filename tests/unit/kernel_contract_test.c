@@ -329,6 +329,8 @@ static void check_kernel(const KernelContract *contract) {
       int64_t bytes = 0;
       if (!case_make(&kernel_cases[i], mode, 5, &c)) continue;
       c.call.accumulate = (i + mode) % 2;
+      c.call.control.microbatch_samples = 2; /* half of the micro-batch is padding */
+      c.call.control.padded_samples = 1;
       for (int32_t k = 0; k < c.call.operand_count; k++)
         if (!case_is_scratch(&c, k)) bytes += c.call.bytes[k];
       check_numbers(&c, &kernel_cases[i]);

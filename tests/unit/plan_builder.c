@@ -78,13 +78,18 @@ void build_edge(PlanBuilder *b, uint32_t index, uint32_t after) {
     b->records[i].after_first += b->records[i].after_count > 0;
 }
 
-void build_no_edges(PlanBuilder *b, uint32_t index) {
-  b->records[index].after_count = 0;
+void build_record_like(PlanBuilder *b, uint32_t index) {
+  PlanRecord record = b->records[index];
+  uint32_t first = record.after_first;
+  record.after_first = b->edges_count;
+  for (uint32_t i = 0; i < record.after_count; i++)
+    build_edges(b, b->edges[first + i]);
+  build_records(b, record);
 }
 
 PlanAxis build_axis_named(PlanBuilder *b, const char *name, uint32_t size) {
-  Divides divides = strcmp(name, "pp") == 0      ? DIVIDES_DEPTH
-                    : strcmp(name, "cp") == 0    ? DIVIDES_TOKENS
+  Divides divides = strcmp(name, "pp") == 0       ? DIVIDES_DEPTH
+                    : strcmp(name, "cp") == 0     ? DIVIDES_TOKENS
                     : strncmp(name, "tp", 2) == 0 ? DIVIDES_FEATURES
                                                   : DIVIDES_SAMPLES;
   return (PlanAxis){size, divides, build_string(b, name)};

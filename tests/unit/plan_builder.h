@@ -36,7 +36,8 @@ void build_free(PlanBuilder *builder);
 /* Record `index` starts only after record `after` of its segment. The tables stay in order, so this
  * moves the edges of later records. */
 void build_edge(PlanBuilder *builder, uint32_t index, uint32_t after);
-void build_no_edges(PlanBuilder *builder, uint32_t index);
+/* Appends a copy of record `index`, with edges of its own. */
+void build_record_like(PlanBuilder *builder, uint32_t index);
 
 /* What the compiler records of each program: peak and live bytes of the ledger as it stands. */
 void build_peaks_of_programs(PlanBuilder *builder);

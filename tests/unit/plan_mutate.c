@@ -123,14 +123,8 @@ static PlanSegment *twin_of(Mutator *m, const PlanCall *call, uint32_t room) {
     build_bases(b, b->bases[old.bases_first + i]);
   twin.records_first = b->records_count;
   twin.records_count = old.records_count + room;
-  for (uint32_t i = 0; i < old.records_count + room; i++) {
-    PlanRecord record = b->records[old.records_first + (i < old.records_count ? i : 0)];
-    uint32_t edges = record.after_first;
-    record.after_first = b->edges_count; /* edges have one owner */
-    for (uint32_t e = 0; e < record.after_count; e++)
-      build_edges(b, b->edges[edges + e]);
-    build_records(b, record);
-  }
+  for (uint32_t i = 0; i < old.records_count + room; i++)
+    build_record_like(b, old.records_first + (i < old.records_count ? i : 0));
   return &b->segments[build_segments(b, twin)];
 }
 
@@ -174,9 +168,10 @@ static bool drop_edge(Mutator *m) {
     PlanRecord *record = any_record(m);
     if (record == NULL) return false;
     if (record->after_count == 0) continue;
-    uint32_t dropped = record->after_first + below(m, record->after_count);
-    m->b->edges[dropped] = m->b->edges[record->after_first + record->after_count - 1];
-    record->after_count--;
+    PlanEdge *edges = &m->b->edges[record->after_first];
+    uint32_t last = record->after_count - 1;
+    edges[below(m, last + 1)] = edges[last];
+    record->after_count = last;
     return said(m, "an edge of record %u is dropped", NUMBER(m, records, record));
   }
   return false;
@@ -469,7 +464,7 @@ static bool overlap_tensors(Mutator *m) {
 static bool overlap_peak(Mutator *m) {
   PlanProgram *program = ANY(m, programs);
   PlanPeak *peak = &m->b->peaks[program->peaks_first];
-  *(below(m, 2) == 0 ? &peak->peak_bytes : &peak->live_bytes) -= PLAN_ALIGN_BYTES;
+  *(below(m, 2) ? &peak->live_bytes : &peak->peak_bytes) -= PLAN_ALIGN_BYTES;
   return said(m, "program %u needs less than it does", NUMBER(m, programs, program));
 }
 

@@ -7,7 +7,6 @@ return model {
 }
 -- >>> expected
 -- conv.lua:5:31: error[unknown-name]: nothing is named 'conv1d' here;
---     a word that is meant as text stands in quotes
+--     no function has this name; one of your own stands above its use
 --     5 |     return mse(linear("last", conv1d("c", x, "channels", 3), "outputs"), y)
 --       |                               ^~~~~~
---         fix: "conv1d"

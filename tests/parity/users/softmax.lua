@@ -7,7 +7,6 @@ return model {
 }
 -- >>> expected
 -- softmax.lua:5:26: error[unknown-name]: nothing is named 'softmax' here;
---     a word that is meant as text stands in quotes
+--     no function has this name; one of your own stands above its use
 --     5 |     return cross_entropy(softmax(linear("last", x, "classes")), y)
 --       |                          ^~~~~~~
---         fix: "softmax"
