@@ -18,13 +18,13 @@ M_opt    master                        0.156400    0.625598   -0.469199  -75.0%
          moment v                      0.156400    0.625598   -0.469199  -75.0%
 M_act    activations                   0.370004    0.416231   -0.046227  -11.1%
          activation gradients          0.004194    0.002097   +0.002097 +100.0%
-work     scratch of one call           0.027264    0.018876   +0.008389  +44.4%
+work     scratch of one call           0.044041    0.035653   +0.008389  +23.5%
 comm     gradients on the wire         0.012596    0.000000   +0.012596
-data     micro-batches                 0.000025    0.000025   +0.000000
+data     micro-batches                 0.000008    0.000008   +0.000000
 control  what changes between steps    0.000000    0.000000   +0.000000
-         arena                         1.286003    3.252422   -1.966419  -60.5%
+         arena                         1.302764    3.275475   -1.972710  -60.2%
 budget   of a rank                    84.269849   84.269849   +0.000000
 sent     by a rank in a step           1.885505    0.938398   +0.947107 +100.9%
          over dp                       1.885505    0.938398   +0.947107 +100.9%
-time     of a step, ms                 4.902100    5.763254   -0.861154  -14.9%
-         tokens a second                1671121     1421419     +249701  +17.6%
+time     of a step, ms                 4.925738    5.763254   -0.837516  -14.5%
+         tokens a second                1663101     1421419     +241682  +17.0%

@@ -18,16 +18,16 @@ M_opt    master                        0.157524    0.078200   +0.079324 +101.4%
          moment v                      0.157524    0.078200   +0.079324 +101.4%
 M_act    activations                   0.208073    0.370004   -0.161931  -43.8%
          activation gradients          0.002097    0.004194   -0.002097  -50.0%
-work     scratch of one call           0.023070    0.027264   -0.004194  -15.4%
+work     scratch of one call           0.039847    0.044041   -0.004194   -9.5%
 comm     gradients on the wire         0.012602    0.006298   +0.006304 +100.1%
-data     micro-batches                 0.000025    0.000025   +0.000000
+data     micro-batches                 0.000008    0.000008   +0.000000
 control  what changes between steps    0.000000    0.000000   +0.000000
-         arena                         1.045002    0.934025   +0.110977  +11.9%
+         arena                         1.061763    0.950786   +0.110977  +11.7%
 budget   of a rank                    84.269849   84.269849   +0.000000
 sent     by a rank in a step           1.701024    2.199755   -0.498732  -22.7%
          over tp                       0.437469    0.000000   +0.437469
          over dp                       1.263555    2.199755   -0.936201  -42.6%
          over dp+tp                    0.000000    0.000000   +0.000000
-time     of a step, ms                 4.951095    5.276608   -0.325513   -6.2%
-         tokens a second                1654583     3105025    -1450442  -46.7%
+time     of a step, ms                 4.953912    5.300246   -0.346334   -6.5%
+         tokens a second                1653643     3091177    -1437535  -46.5%
 ranks                                         4           8          -4  -50.0%

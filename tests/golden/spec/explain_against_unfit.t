@@ -18,15 +18,15 @@ M_opt    master                        0.156400    0.625598   -0.469199  -75.0%
          moment v                      0.156400    0.625598   -0.469199  -75.0%
 M_act    activations                   0.370004    0.056709   +0.313295 +552.5%
          activation gradients          0.004194    0.004194   +0.000000
-work     scratch of one call           0.027264    0.027264   +0.000000
+work     scratch of one call           0.044041    0.044041   +0.000000
 comm     gradients on the wire         0.012596    0.000000   +0.012596
-data     micro-batches                 0.000025    0.000025   +0.000000
+data     micro-batches                 0.000008    0.000008   +0.000000
 control  what changes between steps    0.000000    0.000000   +0.000000
          recompute                         none every block
-         arena                         1.286003    2.903386   -1.617382  -55.7%
+         arena                         1.302764    2.920147   -1.617382  -55.4%
 budget   of a rank                    84.269849    1.800000  +82.469849 +4581.7%
                                            fits   too large
 sent     by a rank in a step           1.885505    0.938398   +0.947107 +100.9%
          over dp                       1.885505    0.938398   +0.947107 +100.9%
-time     of a step, ms                 4.902100    6.192826   -1.290726  -20.8%
-         tokens a second                1671121     1322821     +348300  +26.3%
+time     of a step, ms                 4.925738    6.192826   -1.267088  -20.5%
+         tokens a second                1663101     1322821     +340280  +25.7%

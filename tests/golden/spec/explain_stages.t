@@ -13,7 +13,7 @@ batch    8 sequences        = dp 1 x microbatch 1 x accumulation 8
 ranks    8                  = tp 1 x cp 1 x pp 8 x dp 1   zero 0
 passes   1f1b               recompute none   precision bf16
 cluster  dgx-h100           8 x h100-sxm, 1 threads a rank
-memory   32.3 MB to 36.9 MB of 84.3 GB a rank (0 %); packing 0.0 % above bound
+memory   49.1 MB to 53.7 MB of 84.3 GB a rank (0 %); packing 0.0 % above bound
 time     74.6 us            a step at the device's peaks: no step is faster
                             6,859,317 tokens/s
 proof    ok                 8 ranks, 8 classes, 1 communicators, 9475 accesses
@@ -29,12 +29,13 @@ M_opt    master                       0.003487   0.003159   0.003159   0.003423
          moment v                     0.003487   0.003159   0.003159   0.003423
 M_act    activations                  0.004213   0.003717   0.001085   0.000559
          activation gradients         0.000066   0.000066   0.000066   0.000066
-work     scratch of one call          0.016941   0.016941   0.016941   0.016941
+work     scratch of one call          0.033718   0.033718   0.033718   0.033718
 comm     gradients on the wire        0.000000   0.000000   0.000000   0.000000
-data     micro-batches                0.000005   0.000001   0.000001   0.000001
+data     micro-batches                0.000004   0.000000   0.000000   0.000000
 control  what changes between steps   0.000000   0.000000   0.000000   0.000000
 packing  gaps at the peak             0.000001   0.000001   0.000001   0.000001
-         arena                        0.036915   0.034941   0.032310   0.032972
+         arena                        0.053692   0.051717   0.049086   0.049748
+host     pinned                       0.000001   0.000001   0.000001   0.000001
 budget   of a rank                   84.269849  84.269849  84.269849  84.269849
 parameters: 6,400,512 x bf16
 gradients: fp32; 8 passes
@@ -44,7 +45,8 @@ moment v: fp32
 activations: bf16, recompute none
 micro-batches: 2 staged ahead
 gaps at the peak: peak / most alive = 1.0000
-arena: 36,915,456 bytes, one allocation
+arena: 53,691,648 bytes, one allocation
+pinned: staged micro-batches
 of a rank: h100-sxm, 1.20 GB outside the arena
 job.lua:6:21: lint[bubble]: stages idle 46.7 % of a step: (pp-1) / (m + pp-1) with m = 8
     micro-batches

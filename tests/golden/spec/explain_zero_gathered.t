@@ -13,7 +13,7 @@ batch    8 sequences        = dp 8 x microbatch 1 x accumulation 1
 ranks    8                  = tp 1 x cp 1 x pp 1 x dp 8   zero 3
 passes   one stage          recompute none   precision bf16
 cluster  dgx-h100           8 x h100-sxm, 1 threads a rank
-memory   35.7 MB            of 84.3 GB a rank (0 %); packing 0.0 % above bound
+memory   52.4 MB            of 84.3 GB a rank (0 %); packing 0.0 % above bound
 time     55.3 us            a step at the device's peaks: no step is faster
                             9,264,620 tokens/s
 proof    ok                 8 ranks, 1 classes, 1 communicators, 1214 accesses
@@ -27,12 +27,13 @@ M_opt    master                       0.001623
          moment v                     0.001623  fp32; 1/8 (zero 3)
 M_act    activations                  0.001579  bf16, recompute none
          activation gradients         0.000066
-work     scratch of one call          0.016941
+work     scratch of one call          0.033719
 comm     gradients on the wire        0.000000
-data     micro-batches                0.000002  2 staged ahead
+data     micro-batches                0.000001  2 staged ahead
 control  what changes between steps   0.000000
 packing  gaps at the peak             0.000000  peak / most alive = 1.0000
-         arena                        0.035668  35,667,712 bytes, one allocation
+         arena                        0.052444  52,443,904 bytes, one allocation
+host     pinned                       0.000001  staged micro-batches
 budget   of a rank                   84.269849
 parameters: 3,241,472 x bf16; 1/8 (zero 3) and 3.15 MB gathered
 gradients: fp32; 1 pass; 1/8 (zero 3) and 6.58 MB not yet reduced

@@ -9,7 +9,7 @@ return job {
 -- FILE: m.lua
 return model { sizes = { inputs = 2, outputs = 1, vocab = 9 }, forward = function(m) return mse(linear("w", input("x", { "batch", "inputs" }), "outputs") + 0 * embedding("e", input("k", { "batch" }, "ids"), { "vocab", "outputs" }), input("y", { "batch", "outputs" })) end }
 -- >>> exit 1
-job.lua:3:12: error[data]: a table has numbers, but the model's input 'k' takes ids
+job.lua:3:48: error[data]: data.columns says nothing of the model's input 'k'
     3 |   data = { "table", train = "t.csv", columns = { x = { "a", "b" }, y = "c" } },
-      |            ^~~~~~~
-    m.lua:1:109: note: the model makes it here
+      |                                                ^
+        fix: k = { ... }
