@@ -71,6 +71,9 @@ typedef struct Compile {
 
 Compile *compile_new(const char *specs_dir);
 void compile_free(Compile *c);
+/* A text that names a file of the library, as it reads on every machine: "specs/models/llama.lua".
+ */
+const char *library_text(const Compile *c, const char *text);
 static inline bool compile_failed(const Compile *c) {
   return c->diags.error_count > 0;
 }

@@ -11,6 +11,13 @@ Compile *compile_new(const char *specs_dir) {
   return c;
 }
 
+const char *library_text(const Compile *c, const char *text) {
+  const char *found = text != NULL && *c->specs_dir != '\0' ? strstr(text, c->specs_dir) : NULL;
+  if (found == NULL || found[strlen(c->specs_dir)] != '/') return text;
+  return arena_printf(c->arena, "%.*sspecs%s", (int)(found - text), text,
+                      found + strlen(c->specs_dir));
+}
+
 void compile_free(Compile *c) {
   if (c != NULL) arena_free(c->arena);
 }

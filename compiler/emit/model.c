@@ -94,7 +94,7 @@ static void push_node(Tables *t, const Graph *model, NodeId n) {
   const Node *node = graph_node(model, n);
   PlanNode out = {.op = table_string(t, op_def(node->op)->name),
                   .path = table_string(t, node->path),
-                  .file = table_string(t, node->origin.file),
+                  .file = table_string(t, library_text(model->compile, node->origin.file)),
                   .line = (uint32_t)node->origin.line,
                   .column = (uint32_t)node->origin.column};
   out.inputs_first = (uint32_t)t->uses.count;

@@ -4,11 +4,12 @@
 void emit_settings(Tables *t, const Draft *d) {
   SettingList list = spec_settings(t->arena, d->job, &d->derived);
   for (int32_t i = 0; i < list.count; i++)
-    TABLE_PUSH(t, settings,
-               (PlanSetting){.effect = list.at[i].effect,
-                             .key = table_string(t, list.at[i].key),
-                             .value = table_string(t, list.at[i].value),
-                             .origin = table_string(t, list.at[i].origin)});
+    TABLE_PUSH(
+        t, settings,
+        (PlanSetting){.effect = list.at[i].effect,
+                      .key = table_string(t, list.at[i].key),
+                      .value = table_string(t, list.at[i].value),
+                      .origin = table_string(t, library_text(d->compile, list.at[i].origin))});
   const char *id = arena_printf(t->arena, "%016llx", (unsigned long long)d->graph_id);
   TABLE_PUSH(t, settings,
              (PlanSetting){.effect = SETTING_EXPERIMENT,
