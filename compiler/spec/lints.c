@@ -43,7 +43,7 @@ void lint_schedule(Compile *c, const Job *job, int64_t steps) {
   if (decays && job->schedule.over < steps && job->schedule.floor == 0) {
     lint_at(c, field_place(job, FIELD_schedule_over), "schedule-length",
             "lr is 0 from step %lld on: the last %lld of %lld steps train nothing",
-            (long long)job->schedule.over, (long long)(steps - job->schedule.over),
+            (long long)job->schedule.over + 1, (long long)(steps - job->schedule.over),
             (long long)steps);
     fix_last(c, "over = %lld", (long long)steps);
     note_at(c, (Span){0}, "or train on at a part of lr: floor = 0.1");
