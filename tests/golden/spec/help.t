@@ -9,6 +9,7 @@ usage: lockstep VERB ... [options]
   prove PLAN              does the plan keep its promises?
   run JOB.lua|PLAN        train here
   tokenize TEXT           bytes of a text as tokens
+  topology FILE...        what is a machine or network? also: gather, check FILE
   list [KIND]             which models, clusters, devices, ops ... are there?
   help [WORD]             what does this verb, key, name or diagnostic mean?
   version                 which lockstep is this?
@@ -21,7 +22,9 @@ lockstep VERB --help lists all options of a verb. Of several verbs are:
                         by key, parallel.pipeline.chunks=4
   --no-data             do not look for the data files
   -o PATH               compile: the plan file, else NAME.plan; tokenize: the
-                        folder
+                        folder; topology gather: the file, else stdout
+  --svg FILE            the timeline of --schedule, or the machine, as a picture
+                        too
   --json                the answer on stdout as JSON
   -q, --quiet           nothing but results and errors
   --color WHEN          auto, always or never; NO_COLOR is heeded

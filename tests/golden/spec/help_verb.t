@@ -10,7 +10,8 @@ usage: lockstep explain JOB.lua [KEY] [options]
   --no-data             do not look for the data files
   --layouts             every communication: layout before and after, bytes
   --schedule            pipeline stages, bubble, the step as a timeline
-  --svg FILE            the timeline of --schedule as a picture too
+  --svg FILE            the timeline of --schedule, or the machine, as a picture
+                        too
   --map                 which rank is which coordinate, on which node
   --why rank=N          every buffer of a rank that is alive at its peak
   --values              every key: its value, and where that came from

@@ -1,0 +1,185 @@
+/* slurm_yaml.c -- Slurm's topology.yaml (25.05 on): a list of topologies, each a tree, blocks,
+ * flat, rings, toruses.
+ *
+ * libyaml gives events; they become a small tree of our own first, within limits and without
+ * aliases. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <yaml.h>
+
+#include "compiler/topology/switches.h"
+
+enum { DEPTH_MOST = 16, VALUES_MOST = 200000 };
+
+/* A scalar, or a list of items, or a map of keys and values in turn. */
+typedef struct Value {
+  yaml_event_type_t kind; /* YAML_SCALAR_EVENT, ..._SEQUENCE_START_EVENT, ..._MAPPING_START_EVENT */
+  const char *text;
+  int32_t line;
+  VEC(int32_t) items;
+} Value;
+
+typedef struct Yaml {
+  Compile *c;
+  const char *path;
+  VEC(Value) values; /* the first is the document */
+} Yaml;
+
+static bool refuse(Yaml *y, int32_t line, const char *what) {
+  return error_at(y->c, (Span){.file = y->path, .line = line}, "topology-yaml", "%s", what);
+}
+
+/* Takes one event; `open` are the lists and maps around it. */
+static bool take_event(Yaml *y, const yaml_event_t *event, int32_t *open, int32_t *depth) {
+  int32_t line = (int32_t)event->start_mark.line + 1;
+  bool is_end = event->type == YAML_SEQUENCE_END_EVENT || event->type == YAML_MAPPING_END_EVENT;
+  bool is_scalar = event->type == YAML_SCALAR_EVENT;
+  bool is_start =
+      event->type == YAML_SEQUENCE_START_EVENT || event->type == YAML_MAPPING_START_EVENT;
+  if (event->type == YAML_ALIAS_EVENT)
+    return refuse(y, line, "aliases are not read: write the value where it stands");
+  if (is_end) return --*depth, true;
+  if (!is_scalar && !is_start) return true;
+  if (y->values.count == VALUES_MOST) return refuse(y, line, "more than 200,000 values");
+  Value value = {.kind = event->type, .line = line};
+  if (is_scalar) value.text = arena_copy(y->c->arena, (const char *)event->data.scalar.value);
+  if (y->values.count > 0 && *depth == 0) return refuse(y, line, "the file holds two documents");
+  VEC_PUSH(y->c->arena, &y->values, value);
+  int32_t index = y->values.count - 1;
+  if (*depth > 0) VEC_PUSH(y->c->arena, &y->values.at[open[*depth - 1]].items, index);
+  if (is_start && *depth == DEPTH_MOST) return refuse(y, line, "more than 16 lists deep");
+  if (is_start) open[(*depth)++] = index;
+  return true;
+}
+
+static bool parse(Yaml *y, const char *text, size_t size_bytes) {
+  yaml_parser_t parser;
+  if (!yaml_parser_initialize(&parser)) abort();
+  yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
+  yaml_parser_set_input_string(&parser, (const unsigned char *)text, size_bytes);
+  int32_t open[DEPTH_MOST], depth = 0;
+  bool is_good = true, is_over = false;
+  while (is_good && !is_over) {
+    yaml_event_t event;
+    if (!yaml_parser_parse(&parser, &event)) {
+      is_good = refuse(y, (int32_t)parser.problem_mark.line + 1,
+                       arena_printf(y->c->arena, "this is not YAML: %s",
+                                    parser.problem ? parser.problem : "unreadable"));
+      break;
+    }
+    is_over = event.type == YAML_STREAM_END_EVENT;
+    is_good = take_event(y, &event, open, &depth);
+    yaml_event_delete(&event);
+  }
+  yaml_parser_delete(&parser);
+  return is_good;
+}
+
+/* ---- what stands in it */
+
+static const Value *get(const Yaml *y, const Value *map, const char *key) {
+  if (!map || map->kind != YAML_MAPPING_START_EVENT) return NULL;
+  for (int32_t i = 0; i + 1 < map->items.count; i += 2) {
+    const Value *name = &y->values.at[map->items.at[i]];
+    if (name->text && strcmp(name->text, key) == 0) return &y->values.at[map->items.at[i + 1]];
+  }
+  return NULL;
+}
+
+static const char *get_text(const Yaml *y, const Value *map, const char *key) {
+  const Value *value = get(y, map, key);
+  return value && value->text && *value->text ? value->text : NULL;
+}
+
+/* The items of a list; absent or no list: none. */
+static int32_t item_count(const Value *list) {
+  return list && list->kind == YAML_SEQUENCE_START_EVENT ? list->items.count : 0;
+}
+
+static const Value *item(const Yaml *y, const Value *list, int32_t i) {
+  return &y->values.at[list->items.at[i]];
+}
+
+static bool get_number(Yaml *y, const Value *value, int64_t *number) {
+  char *end = NULL;
+  errno = 0;
+  *number = value && value->text ? strtoll(value->text, &end, 10) : 0;
+  if (end && end != value->text && !*end && errno == 0 && *number > 0 && *number <= HOSTS_MOST)
+    return true;
+  return refuse(y, value ? value->line : 1, "a whole number from 1 to 65536 is wanted here");
+}
+
+static bool read_dims(Yaml *y, const Value *map, Switch *added) {
+  static const char *const axes[] = {"x", "y", "z"};
+  for (int32_t i = 0; i < 3; i++) {
+    int64_t size;
+    const Value *value = get(y, get(y, map, "dims"), axes[i]);
+    if (!value) return refuse(y, map->line, "a torus has dims: x, y and z");
+    if (!get_number(y, value, &size)) return false;
+    added->dims[i] = (int32_t)size;
+  }
+  return true;
+}
+
+typedef struct Shape {
+  const char *word, *list, *name;
+  NetworkKind kind;
+} Shape;
+
+static bool read_members(Yaml *y, const Value *body, const Shape *shape, Switches *network) {
+  const Value *list = get(y, body, shape->list);
+  for (int32_t i = 0; i < item_count(list); i++) {
+    const Value *at = item(y, list, i);
+    Switch added = {.name = get_text(y, at, shape->name),
+                    .line = at->line,
+                    .hosts = get_text(y, at, "nodes"),
+                    .children = get_text(y, at, "children")};
+    if (shape->kind == NETWORK_TORUS && !read_dims(y, at, &added)) return false;
+    if (!switches_add(y->c, (Span){.file = y->path, .line = at->line}, network, added))
+      return false;
+  }
+  const Value *sizes = get(y, body, "block_sizes");
+  for (int32_t i = 0; i < item_count(sizes); i++) {
+    int64_t size;
+    if (!get_number(y, item(y, sizes, i), &size)) return false;
+    VEC_PUSH(y->c->arena, &network->block_sizes, size);
+  }
+  return true;
+}
+
+static bool read_topology(Yaml *y, const Value *map, SwitchesList *networks) {
+  static const Shape shapes[] = {{"tree", "switches", "switch", NETWORK_TREE},
+                                 {"block", "blocks", "block", NETWORK_BLOCK},
+                                 {"ring", "rings", "ring", NETWORK_RING},
+                                 {"torus3d", "toruses", "name", NETWORK_TORUS},
+                                 {"flat", "", "", NETWORK_FLAT}};
+  const char *is_default = get_text(y, map, "cluster_default");
+  Switches network = {.name = get_text(y, map, "topology"),
+                      .is_default = is_default && strcmp(is_default, "true") == 0,
+                      .line = map->line};
+  if (!network.name) return refuse(y, map->line, "a topology has a name: topology: NAME");
+  for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+    const Value *body = get(y, map, shapes[i].word);
+    if (!body) continue;
+    network.kind = shapes[i].kind;
+    if (!read_members(y, body, &shapes[i], &network)) return false;
+    if (!switches_finish(y->c, (Span){.file = y->path, .line = map->line}, &network)) return false;
+    VEC_PUSH(y->c->arena, networks, network);
+    return true;
+  }
+  return refuse(y, map->line, "a topology is a tree, block, flat, ring or torus3d");
+}
+
+bool slurm_yaml_read(Compile *c, const char *path, const char *text, size_t size_bytes,
+                     SwitchesList *networks) {
+  Yaml y = {.c = c, .path = path};
+  if (!parse(&y, text, size_bytes)) return false;
+  const Value *root = y.values.count > 0 ? &y.values.at[0] : NULL;
+  if (item_count(root) == 0)
+    return refuse(&y, 1, "a list of topologies is wanted: - topology: NAME");
+  if (item_count(root) > 64) return refuse(&y, 1, "more than 64 topologies");
+  for (int32_t i = 0; i < item_count(root); i++)
+    if (!read_topology(&y, item(&y, root, i), networks)) return false;
+  return true;
+}
