@@ -4,23 +4,32 @@
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "runtime/boot/local.h"
 #include "runtime/data/stage.h"
+#include "runtime/device/arena.h"
 #include "runtime/metrics/record.h"
+#include "runtime/metrics/report.h"
 #include "runtime/programs.h"
 #include "runtime/replay.h"
 #include "runtime/resume.h"
 #include "runtime/schedule.h"
 
+/* What the ranks tell each other of themselves. */
+typedef struct RankFacts {
+  Peak peak;
+  uint64_t planned_bytes; /* in blocks as memory is given out */
+  uint64_t measured_bytes;
+} RankFacts;
+
 typedef struct Rank {
-  Run *run;
+  const Run *run;
   const Plan *plan;
   const PlanJob *job;
   int32_t number;
-  Arenas *arena; /* the run's: a peer may still read it when this rank has left */
+  Arenas arena; /* a peer may read it until this rank has left */
   Replay replay;
   Comm *comm;
   Stage *stage;
@@ -34,6 +43,9 @@ typedef struct Rank {
   int64_t saved_ns;   /* when */
   char saved_path[CHECKPOINT_PATH_BYTES];
   CheckpointStore store; /* of a rank that writes */
+  RankFacts facts;
+  RankFacts *all; /* of every rank, when they were gathered last */
+  Report *report; /* rank 0's, else NULL */
   bool stopped;
 } Rank;
 
@@ -50,17 +62,25 @@ static bool meet(Rank *rank, Status *status) {
   return false;
 }
 
+/* Also a meeting. */
+static bool gather_facts(Rank *rank, Status *status) {
+  const Comm *comm = rank->comm;
+  if (comm->ops->gather_bytes(rank->comm, &rank->facts, rank->all, sizeof rank->facts)) return true;
+  status->code = STATUS_ECHO;
+  return false;
+}
+
 /* What the whole job does; a rank that loads nothing has no data thread. All ranks of a replica
  * stage the same samples. */
 static bool start_data(Rank *rank, Status *status) {
-  Run *run = rank->run;
+  const Run *run = rank->run;
   if (rank->job->sample_bytes < samples_input_offset(rank->plan, rank->plan->inputs_count))
     return status_fail(status, STATUS_OURS, "plan: staged micro-batches are too small");
   rank->stage_setup = (StageSetup){
       .plan = rank->plan,
       .train = &run->train,
       .valid = &run->valid,
-      .ring = rank->arena->base[rank->job->staging_tier] + rank->job->staging_offset,
+      .ring = rank->arena.base[rank->job->staging_tier] + rank->job->staging_offset,
       .replicas = mesh_replicas(&run->mesh),
       .replica = mesh_replica(&run->mesh, rank->number),
       .first_step = run->first_step,
@@ -77,22 +97,22 @@ static bool start_data(Rank *rank, Status *status) {
 
 /* Threads come last: binding the caller must not bind what it creates afterwards. */
 static bool open_rank(Rank *rank, Status *status) {
-  Run *run = rank->run;
+  const Run *run = rank->run;
   const PlanClass *class = mesh_class(&run->mesh, rank->plan, rank->number);
   if (!class) return status_fail(status, STATUS_OURS, "plan: rank %d has no class", rank->number);
-  rank->comm = local_comm(run->world, rank->number, NULL);
-  rank->arena = &run->arena[rank->number];
-  if (!arenas_open(rank->arena, rank->plan, class, status)) return false;
+  rank->all = calloc((size_t)run->mesh.rank_count, sizeof *rank->all);
+  if (!rank->all) return status_fail(status, STATUS_WORLD, "not enough memory for a rank");
+  if (!arenas_open(&rank->arena, rank->plan, class, status)) return false;
   ReplaySetup setup = {
       .plan = rank->plan,
       .mesh = &run->mesh,
       .rank = rank->number,
       .comm = rank->comm,
-      .comm_beside = local_comm_beside(run->world, rank->number),
+      .comm_beside = run->boot->ops->comm_beside(run->boot, rank->number),
       .kernels = kernels_of(run->options->variant),
       .load = stage_take,
   };
-  memcpy(setup.arena, rank->arena->base, sizeof setup.arena);
+  memcpy(setup.arena, rank->arena.base, sizeof setup.arena);
   if (!programs_check(rank->plan, &run->mesh, status) ||
       !replay_bind(&rank->replay, &setup, status))
     return false;
@@ -101,31 +121,36 @@ static bool open_rank(Rank *rank, Status *status) {
   rank->eval = replay_program(&rank->replay, PROGRAM_EVAL_STEP);
   if (!start_data(rank, status)) return false;
   int32_t count = rank->job->threads < 1 ? 1 : (int32_t)rank->job->threads;
-  int32_t core = run->first_core < 0 ? -1 : run->first_core + rank->number * count;
+  int32_t core =
+      run->first_core < 0 ? -1 : run->first_core + (rank->number - run->boot->rank_first) * count;
   rank->threads = threads_new(count, core);
   if (!rank->threads) return status_fail(status, STATUS_WORLD, "cannot start %d threads", count);
   rank->replay.setup.threads = rank->threads;
-  rank->comm = local_comm(run->world, rank->number, rank->threads);
+  rank->comm = run->boot->ops->comm(run->boot, rank->number, rank->threads);
   return true;
 }
 
+/* Its own threads end before it leaves: they may read what peers have. */
 static void close_rank(Rank *rank) {
+  checkpoint_store_close(&rank->store);
   stage_stop(rank->stage);
   threads_free(rank->threads);
   replay_free(&rank->replay);
+  rank->comm->ops->leave(rank->comm);
+  arenas_close(&rank->arena);
+  free(rank->all);
+  free(rank->report);
 }
 
 /* All ranks at once, as they will compete in the steps. */
 static bool measure_peak(Rank *rank, Status *status) {
-  Run *run = rank->run;
+  const Run *run = rank->run;
   bool bf16 = strcmp(plan_string(rank->plan, rank->job->precision), "bf16") == 0;
   if (!meet(rank, status)) return false;
-  Peak peak = {0};
   if (run->options->measure_peak)
-    peak = peak_measure(run->options->variant, bf16 ? DTYPE_BF16 : DTYPE_F32, rank->threads);
-  run->peak_flops_per_s[rank->number] = peak.flops_per_s;
-  if (rank->number == 0) run->peak_size = peak.size;
-  return meet(rank, status);
+    rank->facts.peak =
+        peak_measure(run->options->variant, bf16 ? DTYPE_BF16 : DTYPE_F32, rank->threads);
+  return gather_facts(rank, status);
 }
 
 static int64_t data_wait_ns(const Rank *rank) {
@@ -146,7 +171,7 @@ static void set_control(Rank *rank, int64_t step) {
 /* A checkpoint reads and writes what no record has as an operand. */
 static void allow_arenas(const Rank *rank, bool allowed) {
   for (Tier tier = 0; tier < Tier_COUNT; tier++) {
-    const Arena *arena = &rank->arena->tier[tier];
+    const Arena *arena = &rank->arena.tier[tier];
     if (arena->base == NULL) continue;
     if (allowed)
       hostile_allow(&rank->replay.hostile, arena->base, arena->size_bytes);
@@ -161,9 +186,9 @@ static bool run_init(Rank *rank, Status *status) {
   rank->samples = rank->run->samples_before;
   if (!replay_run(&rank->replay, rank->init, status)) return false;
   if (rank->run->resumes) {
-    Run *run = rank->run;
+    const Run *run = rank->run;
     allow_arenas(rank, true);
-    bool restored = checkpoint_restore(&run->checkpoint, rank->arena->base[TIER_DEVICE], rank->plan,
+    bool restored = checkpoint_restore(&run->checkpoint, rank->arena.base[TIER_DEVICE], rank->plan,
                                        &run->mesh, rank->number, status);
     allow_arenas(rank, false);
     if (!restored) return false;
@@ -172,10 +197,10 @@ static bool run_init(Rank *rank, Status *status) {
 }
 
 static bool open_report(Rank *rank, Status *status) {
-  Run *run = rank->run;
+  const Run *run = rank->run;
   double peak = 0.0;
   for (int32_t i = 0; i < run->mesh.rank_count; i++)
-    peak += run->peak_flops_per_s[i];
+    peak += rank->all[i].peak.flops_per_s;
   uint64_t arena_bytes = 0;
   for (int32_t i = 0; i < run->mesh.rank_count; i++)
     arena_bytes += plan_arena_bytes(run->plan, mesh_class(&run->mesh, run->plan, i), TIER_DEVICE);
@@ -193,14 +218,16 @@ static bool open_report(Rank *rank, Status *status) {
       .last_step = run->last_step,
       .arena_bytes = arena_bytes,
       .peak_flops_per_s = peak,
-      .peak_size = run->peak_size,
-      .unigram = run->unigram,
+      .peak_size = rank->facts.peak.size,
+      .unigram = samples_unigram_entropy(&run->train),
       .train_tokens = run->train.tokens,
       .resumed_from = run->resumes ? run->checkpoint.at[0].path : NULL,
   };
-  if (!report_open(&run->report, &setup, status) || !record_write(&setup, status)) return false;
+  rank->report = calloc(1, sizeof *rank->report);
+  if (!rank->report) return status_fail(status, STATUS_WORLD, "not enough memory for the report");
+  if (!report_open(rank->report, &setup, status) || !record_write(&setup, status)) return false;
   if (rank->eval && !programs_reduce(rank->plan, rank->eval))
-    report_note(&run->report, "note     validation is of rank 0's share: the plan's eval_step does "
+    report_note(rank->report, "note     validation is of rank 0's share: the plan's eval_step does "
                               "not reduce its loss over all ranks");
   return true;
 }
@@ -224,7 +251,7 @@ static bool writes_state(const Rank *rank) {
 static bool write_state(Rank *rank, int64_t step, Status *status) {
   allow_arenas(rank, true);
   bool written =
-      checkpoint_write(&rank->store, rank->arena->base[TIER_DEVICE], step, rank->samples, status);
+      checkpoint_write(&rank->store, rank->arena.base[TIER_DEVICE], step, rank->samples, status);
   allow_arenas(rank, false);
   return written;
 }
@@ -240,7 +267,7 @@ static bool save(Rank *rank, int64_t step, Status *status) {
   rank->saved_ns = now_ns();
   checkpoint_path(rank->saved_path, plan_string(rank->plan, rank->job->checkpoint_dir), step, 0);
   if (rank->number == 0)
-    report_note(&rank->run->report, "saved    %s   %.0f ms", rank->saved_path,
+    report_note(rank->report, "saved    %s   %.0f ms", rank->saved_path,
                 (double)(rank->saved_ns - start_ns) / 1e6);
   return true;
 }
@@ -275,7 +302,7 @@ static bool validate(Rank *rank, int64_t step, Status *status) {
     count += rank->replay.control->reduce[REDUCE_COUNT];
   }
   *rank->replay.control = before;
-  if (rank->number == 0) report_valid(&rank->run->report, step, count > 0 ? loss / count : NAN);
+  if (rank->number == 0) report_valid(rank->report, step, count > 0 ? loss / count : NAN);
   return true;
 }
 
@@ -290,7 +317,7 @@ static bool train_step(Rank *rank, int64_t step, Status *status) {
     return false;
   rank->samples += rank->job->batch_samples;
   if (rank->number == 0)
-    report_step(&rank->run->report,
+    report_step(rank->report,
                 &(StepFacts){
                     .step = step,
                     .loss = control->reduce[REDUCE_LOSS] / control->reduce[REDUCE_COUNT],
@@ -315,7 +342,7 @@ static bool after_step(Rank *rank, int64_t step, Status *status) {
     return false;
   if ((asked || (last && checkpoints(rank))) && !save(rank, step, status)) return false;
   if (stop && rank->number == 0)
-    report_note(&rank->run->report, "stopped  after step %lld, as asked%s", (long long)step,
+    report_note(rank->report, "stopped  after step %lld, as asked%s", (long long)step,
                 checkpoints(rank) ? "" : "; nothing is saved, for the job has no checkpoints");
   rank->stopped = stop;
   return true;
@@ -347,42 +374,41 @@ static uint64_t planned_bytes(const Rank *rank) {
   return in_blocks(planned);
 }
 
-/* Each rank leaves its own before the last meeting; the one that needs most is reported. */
+/* Gathered at the last meeting; the one that needs most is reported. */
 static void note_memory(Rank *rank) {
-  rank->run->memory[rank->number] = (RankMemory){planned_bytes(rank), measured_bytes(rank)};
+  rank->facts.planned_bytes = planned_bytes(rank);
+  rank->facts.measured_bytes = measured_bytes(rank);
 }
 
 static bool run_steps(Rank *rank, Status *status) {
-  Run *run = rank->run;
+  const Run *run = rank->run;
   for (int64_t step = run->first_step; step <= run->last_step && !rank->stopped; step++) {
     if (!train_step(rank, step, status) || !after_step(rank, step, status)) return false;
     if (step > run->first_step) continue;
     if (!meet(rank, status)) return false;
-    if (rank->number == 0) atomic_store(&run_is_steady, true);
+    run_steady_enter(run);
   }
   note_memory(rank);
-  if (!meet(rank, status)) return false;
-  if (rank->number == 0) atomic_store(&run_is_steady, false);
+  if (!gather_facts(rank, status)) return false;
+  run_steady_leave();
   return true;
 }
 
 static bool close_report(Rank *rank, Status *status) {
-  Run *run = rank->run;
-  run->stopped = rank->stopped;
-  RankMemory most = run->memory[0];
-  for (int32_t i = 1; i < run->mesh.rank_count; i++)
-    if (run->memory[i].planned_bytes > most.planned_bytes) most = run->memory[i];
+  RankFacts most = rank->all[0];
+  for (int32_t i = 1; i < rank->run->mesh.rank_count; i++)
+    if (rank->all[i].planned_bytes > most.planned_bytes) most = rank->all[i];
   EndFacts facts = {
       .stopped = rank->stopped,
       .planned_bytes = most.planned_bytes,
       .measured_bytes = most.measured_bytes,
       .checkpoint = rank->saved_path[0] ? rank->saved_path : NULL,
   };
-  return report_close(&run->report, &facts, status);
+  return report_close(rank->report, &facts, status);
 }
 
 static bool live(Rank *rank, Status *status) {
-  Run *run = rank->run;
+  const Run *run = rank->run;
   if (!open_rank(rank, status) || !measure_peak(rank, status) || !run_init(rank, status) ||
       !meet(rank, status))
     return false;
@@ -399,11 +425,13 @@ static bool live(Rank *rank, Status *status) {
 }
 
 bool rank_main(void *context, int32_t number, Status *status) {
-  Run *run = context;
+  const Run *run = context;
   Rank rank = {.run = run, .plan = run->plan, .job = &run->plan->jobs[0], .number = number};
+  rank.comm = run->boot->ops->comm(run->boot, number, NULL);
   bool done = live(&rank, status);
-  if (number == 0) atomic_store(&run_is_steady, false);
-  checkpoint_store_close(&rank.store);
+  run_steady_leave();
+  if (done) status->code = rank.stopped ? STATUS_STOPPED : STATUS_DONE;
+  if (!done && status->code != STATUS_ECHO) rank.comm->ops->abort(rank.comm);
   close_rank(&rank);
   return done;
 }

@@ -14,6 +14,17 @@
 atomic_bool run_stop_requested;
 atomic_bool run_is_steady;
 
+static _Atomic int32_t steady_ranks; /* of this process, that have done the first step */
+
+void run_steady_enter(const Run *run) {
+  if (atomic_fetch_add(&steady_ranks, 1) + 1 == run->boot->rank_count)
+    atomic_store(&run_is_steady, true);
+}
+
+void run_steady_leave(void) {
+  atomic_store(&run_is_steady, false);
+}
+
 RunOptions run_defaults(const Plan *plan) {
   return (RunOptions){
       .variant = KERNEL_FAST,
@@ -76,37 +87,24 @@ static bool open_run(Run *run, Status *status) {
     return false;
   run->data_sum = samples_identity(&run->train);
   if (!resume_find(run, status) || !check_memory(run, status)) return false;
-  run->unigram = samples_unigram_entropy(&run->train);
   int32_t threads = job->threads < 1 ? 1 : (int32_t)job->threads;
-  run->first_core = boot_first_core(run->mesh.rank_count, threads);
-  run->world = local_world_new(run->plan, &run->mesh, threads);
-  if (run->world) local_world_delay(run->world, run->options->link_delay);
-  run->peak_flops_per_s = calloc((size_t)run->mesh.rank_count, sizeof *run->peak_flops_per_s);
-  run->memory = calloc((size_t)run->mesh.rank_count, sizeof *run->memory);
-  run->arena = calloc((size_t)run->mesh.rank_count, sizeof *run->arena);
-  if (!run->world || !run->peak_flops_per_s || !run->memory || !run->arena)
+  atomic_store(&steady_ranks, 0);
+  run->boot = boot_local_new(run->plan, &run->mesh, threads, run->options->link_delay);
+  if (!run->boot)
     return status_fail(status, STATUS_WORLD, "not enough memory for %d ranks",
                        run->mesh.rank_count);
+  run->first_core = boot_first_core(run->boot->rank_count, threads);
   return true;
 }
 
 static void close_run(Run *run) {
-  local_world_free(run->world);
+  if (run->boot) run->boot->ops->close(run->boot);
   samples_close(&run->train);
   samples_close(&run->valid);
   checkpoint_set_close(&run->checkpoint);
-  for (int32_t rank = 0; run->arena && rank < run->mesh.rank_count; rank++)
-    arenas_close(&run->arena[rank]);
-  free(run->arena);
-  free(run->memory);
-  free(run->peak_flops_per_s);
   lock_give_back(&run->lock[0]);
   lock_give_back(&run->lock[1]);
   free(run);
-}
-
-static void abort_all(void *context) {
-  local_world_abort(((Run *)context)->world);
 }
 
 bool run_job(const Plan *plan, const RunOptions *options, Status *status) {
@@ -117,8 +115,7 @@ bool run_job(const Plan *plan, const RunOptions *options, Status *status) {
   run->plan = plan;
   run->options = options;
   bool done = open_run(run, status);
-  if (done) done = boot_local(run->mesh.rank_count, rank_main, abort_all, run, status);
-  if (done) status->code = run->stopped ? STATUS_STOPPED : STATUS_DONE;
+  if (done) done = run->boot->ops->run(run->boot, rank_main, run, status);
   close_run(run);
   return done;
 }

@@ -24,8 +24,8 @@ typedef struct RunOptions {
 /* Raised by the signal handler, read by every rank's thread: finish the step, save, leave. */
 extern atomic_bool run_stop_requested;
 
-/* True from the end of the first step to the end of the last one: nothing may be allocated. Tests
- * watch it. */
+/* Of this process: true from when all its ranks have done the first step until the first of them
+ * has done the last one. Nothing may be allocated meanwhile. Tests watch it. */
 extern atomic_bool run_is_steady;
 
 /* Options of resume that the command line did not give come from the plan. */

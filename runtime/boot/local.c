@@ -7,35 +7,40 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct Boot {
+typedef struct Launch {
   BootRank *body;
   BootAbort *abort_all;
   void *context;
   pthread_mutex_t lock;
   bool failed;
   Status status;
-} Boot;
+} Launch;
 
 typedef struct RankThread {
-  Boot *boot;
+  Launch *launch;
   pthread_t thread;
   int32_t rank;
 } RankThread;
 
-static void run_rank(Boot *boot, int32_t rank) {
+static void run_rank(Launch *launch, int32_t rank) {
   Status status = {0};
-  if (boot->body(boot->context, rank, &status)) return;
-  pthread_mutex_lock(&boot->lock);
-  bool first = !boot->failed || boot->status.code == STATUS_ECHO;
-  if (first) boot->status = status;
-  boot->failed = true;
-  pthread_mutex_unlock(&boot->lock);
-  if (first && status.code != STATUS_ECHO) boot->abort_all(boot->context);
+  bool done = launch->body(launch->context, rank, &status);
+  pthread_mutex_lock(&launch->lock);
+  if (done && !launch->failed) launch->status = status;
+  if (done) {
+    pthread_mutex_unlock(&launch->lock);
+    return;
+  }
+  bool first = !launch->failed || launch->status.code == STATUS_ECHO;
+  if (first) launch->status = status;
+  launch->failed = true;
+  pthread_mutex_unlock(&launch->lock);
+  if (first && status.code != STATUS_ECHO) launch->abort_all(launch->context);
 }
 
 static void *thread_main(void *argument) {
   const RankThread *self = argument;
-  run_rank(self->boot, self->rank);
+  run_rank(self->launch, self->rank);
   return NULL;
 }
 
@@ -51,31 +56,31 @@ static int start_thread(RankThread *rank) {
 
 bool boot_local(int32_t rank_count, BootRank *body, BootAbort *abort_all, void *context,
                 Status *status) {
-  Boot boot = {.body = body, .abort_all = abort_all, .context = context};
+  Launch launch = {.body = body, .abort_all = abort_all, .context = context};
   RankThread *ranks = calloc((size_t)rank_count, sizeof *ranks);
   if (!ranks)
     return status_fail(status, STATUS_WORLD, "not enough memory for %d ranks", rank_count);
-  pthread_mutex_init(&boot.lock, NULL);
+  pthread_mutex_init(&launch.lock, NULL);
   int32_t started = 1;
   for (; started < rank_count; started++) {
-    ranks[started] = (RankThread){.boot = &boot, .rank = started};
+    ranks[started] = (RankThread){.launch = &launch, .rank = started};
     int failure = start_thread(&ranks[started]);
     if (failure == 0) continue;
-    pthread_mutex_lock(&boot.lock);
-    boot.failed = true;
-    (void)status_fail(&boot.status, STATUS_WORLD, "cannot start rank %d: %s", started,
+    pthread_mutex_lock(&launch.lock);
+    launch.failed = true;
+    (void)status_fail(&launch.status, STATUS_WORLD, "cannot start rank %d: %s", started,
                       strerror(failure));
-    pthread_mutex_unlock(&boot.lock);
+    pthread_mutex_unlock(&launch.lock);
     abort_all(context);
     break;
   }
-  if (started == rank_count) run_rank(&boot, 0);
+  if (started == rank_count) run_rank(&launch, 0);
   for (int32_t i = 1; i < started; i++)
     pthread_join(ranks[i].thread, NULL);
-  pthread_mutex_destroy(&boot.lock);
+  pthread_mutex_destroy(&launch.lock);
   free(ranks);
-  if (boot.failed) *status = boot.status;
-  return !boot.failed;
+  *status = launch.status;
+  return !launch.failed;
 }
 
 int32_t boot_first_core(int32_t rank_count, int32_t threads_per_rank) {
@@ -87,4 +92,67 @@ int32_t boot_first_core(int32_t rank_count, int32_t threads_per_rank) {
   for (int64_t core = 0; core < wanted; core++)
     if (!CPU_ISSET((size_t)core, &allowed)) return -1;
   return 0;
+}
+
+typedef struct LocalBoot {
+  Boot base;
+  LocalWorld *world;
+} LocalBoot;
+
+static LocalWorld *world_of(Boot *self) {
+  return ((LocalBoot *)self)->world;
+}
+
+static Comm *boot_comm(Boot *self, int32_t rank, Threads *threads) {
+  return local_comm(world_of(self), rank, threads);
+}
+
+static CommLanes boot_comm_beside(Boot *self, int32_t rank) {
+  return local_comm_beside(world_of(self), rank);
+}
+
+/* The body has a context of its own, the abort another. */
+typedef struct BootBody {
+  BootRank *run;
+  void *context;
+  LocalWorld *world;
+} BootBody;
+
+static bool run_body(void *context, int32_t rank, Status *status) {
+  const BootBody *body = context;
+  return body->run(body->context, rank, status);
+}
+
+static void abort_body(void *context) {
+  local_world_abort(((const BootBody *)context)->world);
+}
+
+static bool boot_run(Boot *self, BootRank *body, void *context, Status *status) {
+  BootBody all = {body, context, world_of(self)};
+  return boot_local(self->rank_count, run_body, abort_body, &all, status);
+}
+
+static void boot_close(Boot *self) {
+  local_world_free(world_of(self));
+  free(self);
+}
+
+static const BootOps local_ops = {
+    .comm = boot_comm,
+    .comm_beside = boot_comm_beside,
+    .run = boot_run,
+    .close = boot_close,
+};
+
+Boot *boot_local_new(const Plan *plan, const Mesh *mesh, int32_t threads_per_rank,
+                     CommDelay delay) {
+  LocalBoot *boot = calloc(1, sizeof *boot);
+  LocalWorld *world = boot ? local_world_new(plan, mesh, threads_per_rank) : NULL;
+  if (!world) {
+    free(boot);
+    return NULL;
+  }
+  local_world_delay(world, delay);
+  *boot = (LocalBoot){{&local_ops, 0, mesh->rank_count}, world};
+  return &boot->base;
 }

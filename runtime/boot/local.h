@@ -2,18 +2,18 @@
 #ifndef LOCKSTEP_BOOT_LOCAL_H
 #define LOCKSTEP_BOOT_LOCAL_H
 
-#include "runtime/status.h"
+#include "runtime/boot/boot.h"
+#include "runtime/comm/local.h"
 
-/* What one rank does from start to end. False with STATUS_ECHO: it ended because another rank did.
- */
-typedef bool BootRank(void *context, int32_t rank, Status *status);
+/* All ranks of the job in this process. NULL when memory is short. `threads_per_rank` and `delay`
+ * as of a LocalWorld. */
+Boot *boot_local_new(const Plan *plan, const Mesh *mesh, int32_t threads_per_rank, CommDelay delay);
 
 /* Called by the first rank that fails, in its thread: makes the others return. */
 typedef void BootAbort(void *context);
 
 /* Runs `body` for ranks 0 .. rank_count-1, rank 0 on the calling thread, and returns when all have
- * returned. False: `status` is that of the rank that failed first, an echo only when there is
- * nothing else. */
+ * returned. `status` as of BootOps.run. */
 bool boot_local(int32_t rank_count, BootRank *body, BootAbort *abort_all, void *context,
                 Status *status);
 

@@ -8,6 +8,7 @@
 #define LOCKSTEP_COMM_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "runtime/plan/plan.h"
@@ -64,6 +65,14 @@ typedef struct CommOps {
   bool (*exchange)(Comm *self, uint32_t comm, const CommPost *post, int32_t count);
   /* Returns when every rank of the job has called it. */
   bool (*barrier)(Comm *self);
+  /* Over all ranks of the job, which call it with the same size: `to` becomes what each has at
+   * `from`, one after the other in rank order. */
+  bool (*gather_bytes)(Comm *self, const void *from, void *to, size_t size_bytes);
+  /* Over all ranks of the job: `bytes` of every rank become those of `root`. */
+  bool (*broadcast_bytes)(Comm *self, int32_t root, void *bytes, size_t size_bytes);
+  /* The last call of a rank, also after an abort, when no thread of it is in another one. Returns
+   * when no peer reads this rank's memory any more. A rank that fails aborts before. */
+  void (*leave)(Comm *self);
   /* Makes every present and future call of every rank return false. */
   void (*abort)(Comm *self);
   /* Ranks of the communicator `comm` that this rank is in. */

@@ -45,6 +45,11 @@ struct LocalWorld {
   uint32_t *axes_mask; /* of each communicator */
   GroupList *groups;   /* of each communicator and channel */
   Barrier all;
+  const void **shown; /* by each rank to all others, between two meetings */
+  pthread_mutex_t door;
+  pthread_cond_t left;
+  bool *is_inside; /* of each rank: it has asked for its comm and has not left */
+  int32_t inside;
   LocalComm *ranks; /* of each rank and lane */
   CommDelay delay;
 };
@@ -263,6 +268,42 @@ static bool local_barrier(Comm *self) {
   return barrier_wait(&((LocalComm *)self)->world->all);
 }
 
+static bool local_gather_bytes(Comm *self, const void *from, void *to, size_t size_bytes) {
+  const LocalComm *local = (const LocalComm *)self;
+  LocalWorld *world = local->world;
+  int32_t ranks = world->mesh.rank_count;
+  send(self, ranks - 1, (ranks - 1) * (int64_t)size_bytes);
+  world->shown[local->rank] = from;
+  if (!barrier_wait(&world->all)) return false;
+  for (int32_t i = 0; i < ranks; i++)
+    memcpy((char *)to + (size_t)i * size_bytes, world->shown[i], size_bytes);
+  return barrier_wait(&world->all);
+}
+
+static bool local_broadcast_bytes(Comm *self, int32_t root, void *bytes, size_t size_bytes) {
+  const LocalComm *local = (const LocalComm *)self;
+  LocalWorld *world = local->world;
+  int32_t peers = world->mesh.rank_count - 1;
+  if (local->rank == root) send(self, peers, peers * (int64_t)size_bytes);
+  world->shown[local->rank] = bytes;
+  if (!barrier_wait(&world->all)) return false;
+  if (local->rank != root) memcpy(bytes, world->shown[root], size_bytes);
+  return barrier_wait(&world->all);
+}
+
+/* No barrier: it must hold after an abort, and when not all ranks have come. Who comes after an
+ * abort reads nothing of its peers. */
+static void local_leave(Comm *self) {
+  const LocalComm *local = (const LocalComm *)self;
+  LocalWorld *world = local->world;
+  pthread_mutex_lock(&world->door);
+  world->is_inside[local->rank] = false;
+  if (--world->inside == 0) pthread_cond_broadcast(&world->left);
+  while (world->inside > 0)
+    pthread_cond_wait(&world->left, &world->door);
+  pthread_mutex_unlock(&world->door);
+}
+
 static void local_abort(Comm *self) {
   local_world_abort(((LocalComm *)self)->world);
 }
@@ -278,6 +319,9 @@ static const CommOps local_ops = {
     .all_to_all = local_all_to_all,
     .exchange = local_exchange,
     .barrier = local_barrier,
+    .gather_bytes = local_gather_bytes,
+    .broadcast_bytes = local_broadcast_bytes,
+    .leave = local_leave,
     .abort = local_abort,
     .members = local_members,
 };
@@ -299,11 +343,16 @@ LocalWorld *local_world_new(const Plan *plan, const Mesh *mesh, int32_t threads_
   int32_t spins = cores ? SPINS_WITH_CORES : SPINS_WITHOUT_CORES;
   world->mesh = *mesh;
   barrier_open(&world->all, mesh->rank_count, spins);
+  pthread_mutex_init(&world->door, NULL);
+  pthread_cond_init(&world->left, NULL);
   world->comm_count = plan->comms_count;
   world->axes_mask = calloc(plan->comms_count + 1, sizeof *world->axes_mask);
   world->groups = calloc((size_t)CHANNELS * plan->comms_count + 1, sizeof *world->groups);
   world->ranks = calloc((size_t)Lane_COUNT * mesh->rank_count, sizeof *world->ranks);
-  bool opened = world->axes_mask && world->groups && world->ranks;
+  world->shown = calloc((size_t)mesh->rank_count, sizeof *world->shown);
+  world->is_inside = calloc((size_t)mesh->rank_count, sizeof *world->is_inside);
+  bool opened =
+      world->axes_mask && world->groups && world->ranks && world->shown && world->is_inside;
   for (uint32_t i = 0; opened && i < plan->comms_count; i++)
     world->axes_mask[i] = plan->comms[i].axes_mask;
   for (uint32_t i = 0; opened && i < CHANNELS * plan->comms_count; i++)
@@ -321,6 +370,10 @@ void local_world_free(LocalWorld *world) {
     free(world->groups[i].at);
   }
   barrier_close(&world->all);
+  pthread_cond_destroy(&world->left);
+  pthread_mutex_destroy(&world->door);
+  free(world->shown);
+  free(world->is_inside);
   free(world->axes_mask);
   free(world->groups);
   free(world->ranks);
@@ -337,7 +390,15 @@ static Comm *open_comm(LocalWorld *world, int32_t rank, Lane lane, Threads *thre
   return &local->base;
 }
 
+static void enter(LocalWorld *world, int32_t rank) {
+  pthread_mutex_lock(&world->door);
+  if (!world->is_inside[rank]) world->inside++;
+  world->is_inside[rank] = true;
+  pthread_mutex_unlock(&world->door);
+}
+
 Comm *local_comm(LocalWorld *world, int32_t rank, Threads *threads) {
+  enter(world, rank);
   return open_comm(world, rank, LANE_COMPUTE, threads);
 }
 

@@ -111,6 +111,21 @@ static bool slow_barrier(Comm *self) {
   return to->ops->barrier(to);
 }
 
+static bool slow_gather_bytes(Comm *self, const void *from, void *to, size_t size_bytes) {
+  Comm *other = late(self);
+  return other->ops->gather_bytes(other, from, to, size_bytes);
+}
+
+static bool slow_broadcast_bytes(Comm *self, int32_t root, void *bytes, size_t size_bytes) {
+  Comm *to = late(self);
+  return to->ops->broadcast_bytes(to, root, bytes, size_bytes);
+}
+
+static void slow_leave(Comm *self) {
+  Comm *to = late(self);
+  to->ops->leave(to);
+}
+
 static void slow_abort(Comm *self) {
   Comm *to = ((SlowComm *)self)->comm;
   to->ops->abort(to);
@@ -128,6 +143,9 @@ static const CommOps slow_ops = {
     .all_to_all = slow_all_to_all,
     .exchange = slow_exchange,
     .barrier = slow_barrier,
+    .gather_bytes = slow_gather_bytes,
+    .broadcast_bytes = slow_broadcast_bytes,
+    .leave = slow_leave,
     .abort = slow_abort,
     .members = slow_members,
 };

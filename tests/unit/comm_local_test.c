@@ -167,6 +167,45 @@ static bool crowd_body(void *context, int32_t rank, Status *status) {
   return good || status_fail(status, STATUS_OURS, "rank %d computed something else", rank);
 }
 
+/* What each has, from each, and after that each its own memory: a rank that leaves frees what its
+ * peers have read. */
+static bool bytes_body(void *context, int32_t rank, Status *status) {
+  World *world = context;
+  Comm *comm = local_comm(world->local, rank, NULL);
+  int32_t ranks = world->mesh.rank_count;
+  int64_t *own = malloc(3 * sizeof *own), *all = calloc((size_t)ranks, 3 * sizeof *all);
+  bool good = true;
+  for (int32_t root = 0; good && root < ranks; root++) {
+    for (int64_t i = 0; i < 3; i++)
+      own[i] = 100 * rank + 10 * root + i;
+    good = comm->ops->gather_bytes(comm, own, all, 3 * sizeof *own);
+    for (int64_t i = 0; good && i < 3 * ranks; i++)
+      good = all[i] == 100 * (i / 3) + 10 * root + i % 3;
+    good = good && comm->ops->broadcast_bytes(comm, root, own, 3 * sizeof *own);
+    for (int64_t i = 0; good && i < 3; i++)
+      good = own[i] == 110 * root + i;
+  }
+  world->sent_bytes[rank] = comm->sent_bytes;
+  comm->ops->leave(comm);
+  free(own);
+  free(all);
+  return good || status_fail(status, STATUS_OURS, "rank %d has something else", rank);
+}
+
+/* Rank 1 fails while the others are in a gather of each other's memory: nobody waits for ever. */
+static bool leaving_body(void *context, int32_t rank, Status *status) {
+  World *world = context;
+  Comm *comm = local_comm(world->local, rank, NULL);
+  int64_t *own = calloc(1, sizeof *own), all[4] = {0};
+  bool done = rank != 1 && comm->ops->gather_bytes(comm, own, all, sizeof *own);
+  if (rank == 1) comm->ops->abort(comm);
+  comm->ops->leave(comm);
+  free(own);
+  if (rank == 1) return status_fail(status, STATUS_WORLD, "rank 1 has lost its disk");
+  status->code = STATUS_ECHO;
+  return done;
+}
+
 static bool failing_body(void *context, int32_t rank, Status *status) {
   World *world = context;
   Comm *comm = local_comm(world->local, rank, NULL);
@@ -207,6 +246,23 @@ int main(void) {
     Status status = {0};
     CHECK(world.local && boot_local(CROWD, crowd_body, abort_world, &world, &status));
     CHECK_TEXT(status.text, "");
+    close_world(&world);
+  }
+  TEST("all ranks of the job tell each other what they have, and leave together") {
+    World world = {.count = 1};
+    CHECK(open_world(&world, 3, 2) != NULL);
+    Status status = {0};
+    CHECK(boot_local(6, bytes_body, abort_world, &world, &status));
+    CHECK_TEXT(status.text, "");
+    CHECK_INT(world.sent_bytes[4], 6 * 5 * 24 + 5 * 24);
+    close_world(&world);
+  }
+  TEST("a rank that fails lets the others leave") {
+    World world = {.count = 1};
+    CHECK(open_world(&world, 4, 1) != NULL);
+    Status status = {0};
+    CHECK(!boot_local(4, leaving_body, abort_world, &world, &status));
+    CHECK_TEXT(status.text, "rank 1 has lost its disk");
     close_world(&world);
   }
   TEST("the rank that fails first is the cause that is reported") {
