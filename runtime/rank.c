@@ -32,6 +32,7 @@ typedef struct Rank {
   Arenas arena; /* a peer may read it until this rank has left */
   Replay replay;
   Comm *comm;
+  RunStart start;
   Stage *stage;
   StageSetup stage_setup;
   Threads *threads;
@@ -83,9 +84,9 @@ static bool start_data(Rank *rank, Status *status) {
       .ring = rank->arena.base[rank->job->staging_tier] + rank->job->staging_offset,
       .replicas = mesh_replicas(&run->mesh),
       .replica = mesh_replica(&run->mesh, rank->number),
-      .first_step = run->first_step,
+      .first_step = rank->start.first_step,
       .last_step = run->last_step,
-      .samples_before = run->samples_before,
+      .samples_before = rank->start.samples_before,
       .train_loads = rank->job->accumulation,
       .valid_loads = rank->eval ? samples_passes(&run->valid, mesh_replicas(&run->mesh)) : 0,
   };
@@ -138,6 +139,7 @@ static void close_rank(Rank *rank) {
   replay_free(&rank->replay);
   rank->comm->ops->leave(rank->comm);
   arenas_close(&rank->arena);
+  resume_close(&rank->start);
   free(rank->all);
   free(rank->report);
 }
@@ -183,13 +185,12 @@ static void allow_arenas(const Rank *rank, bool allowed) {
 /* Init writes everything that persists, padding included; a checkpoint then brings its tensors. */
 static bool run_init(Rank *rank, Status *status) {
   set_control(rank, 0);
-  rank->samples = rank->run->samples_before;
+  rank->samples = rank->start.samples_before;
   if (!replay_run(&rank->replay, rank->init, status)) return false;
-  if (rank->run->resumes) {
-    const Run *run = rank->run;
+  if (rank->start.resumes) {
     allow_arenas(rank, true);
-    bool restored = checkpoint_restore(&run->checkpoint, rank->arena.base[TIER_DEVICE], rank->plan,
-                                       &run->mesh, rank->number, status);
+    bool restored = checkpoint_restore(&rank->start.checkpoint, rank->arena.base[TIER_DEVICE],
+                                       rank->plan, rank->replay.class, status);
     allow_arenas(rank, false);
     if (!restored) return false;
   }
@@ -214,14 +215,14 @@ static bool open_report(Rank *rank, Status *status) {
       .json = run->options->json,
       .ranks = run->mesh.rank_count,
       .replicas = mesh_replicas(&run->mesh),
-      .first_step = run->first_step,
+      .first_step = rank->start.first_step,
       .last_step = run->last_step,
       .arena_bytes = arena_bytes,
       .peak_flops_per_s = peak,
       .peak_size = rank->facts.peak.size,
       .unigram = samples_unigram_entropy(&run->train),
       .train_tokens = run->train.tokens,
-      .resumed_from = run->resumes ? run->checkpoint.at[0].path : NULL,
+      .resumed_from = rank->start.resumes ? rank->start.checkpoint.path : NULL,
   };
   rank->report = calloc(1, sizeof *rank->report);
   if (!rank->report) return status_fail(status, STATUS_WORLD, "not enough memory for the report");
@@ -382,9 +383,9 @@ static void note_memory(Rank *rank) {
 
 static bool run_steps(Rank *rank, Status *status) {
   const Run *run = rank->run;
-  for (int64_t step = run->first_step; step <= run->last_step && !rank->stopped; step++) {
+  for (int64_t step = rank->start.first_step; step <= run->last_step && !rank->stopped; step++) {
     if (!train_step(rank, step, status) || !after_step(rank, step, status)) return false;
-    if (step > run->first_step) continue;
+    if (step > rank->start.first_step) continue;
     if (!meet(rank, status)) return false;
     run_steady_enter(run);
   }
@@ -409,11 +410,13 @@ static bool close_report(Rank *rank, Status *status) {
 
 static bool live(Rank *rank, Status *status) {
   const Run *run = rank->run;
-  if (!open_rank(rank, status) || !measure_peak(rank, status) || !run_init(rank, status) ||
+  if (!resume_find(run, rank->number, rank->comm, &rank->start, status) ||
+      !open_rank(rank, status) || !measure_peak(rank, status) || !run_init(rank, status) ||
       !meet(rank, status))
     return false;
   /* All ranks are up and have their state: from here on files of earlier runs are touched. */
-  if (rank->number == 0 && (!resume_clear_way(run, status) || !open_report(rank, status)))
+  if (rank->number == 0 &&
+      (!resume_clear_way(run, rank->start.first_step, status) || !open_report(rank, status)))
     return false;
   if (checkpoints(rank) && writes_state(rank) &&
       !checkpoint_store_open(&rank->store, run->plan, &run->mesh, rank->number, run->data_sum,

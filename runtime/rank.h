@@ -18,11 +18,7 @@ typedef struct Run {
   Samples valid;
   Boot *boot;
   int32_t first_core; /* -1: threads are not bound */
-  bool resumes;
-  CheckpointSet checkpoint; /* when it resumes */
-  int64_t first_step;
   int64_t last_step;
-  int64_t samples_before;
   uint64_t data_sum; /* of the training data */
   Lock lock[2];      /* of the run's folder and the checkpoints' */
 } Run;

@@ -2,6 +2,7 @@
 #include "runtime/resume.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -48,15 +49,16 @@ static bool changes_rate(const CheckpointChanges *changes) {
 }
 
 /* A run that is over is its result: another job wants another name. */
-static bool refuse_finished(const Run *run, const char *differs, Status *status) {
-  const CheckpointHeader *header = run->checkpoint.at[0].header;
+static bool refuse_finished(const Run *run, const Checkpoint *checkpoint, const char *differs,
+                            Status *status) {
+  const CheckpointHeader *header = checkpoint->header;
   const char *folder = run_directory(run);
   if (!*differs)
     return status_fail(
         status, STATUS_NOTHING_LEFT,
         "nothing left to do: %s is at step %lld, the run ends at step %lld. A larger "
         "train.steps goes on; -D name=... starts a new run",
-        run->checkpoint.at[0].path, (long long)header->step, (long long)run->last_step);
+        checkpoint->path, (long long)header->step, (long long)run->last_step);
   return status_fail(
       status, STATUS_NOTHING_LEFT,
       "%s holds a run that %s step %lld of %lld, and this job differs from it: %s. "
@@ -65,36 +67,47 @@ static bool refuse_finished(const Run *run, const char *differs, Status *status)
       (long long)header->step, (long long)header->last_step, differs);
 }
 
-static bool refuse_experiment(const Run *run, const CheckpointChanges *changes, Status *status) {
+static bool refuse_experiment(const Checkpoint *checkpoint, const CheckpointChanges *changes,
+                              Status *status) {
   char list[LIST_BYTES];
   (void)checkpoint_changes_text(changes, experiment, false, list, sizeof list);
   return status_fail(
       status, STATUS_USER,
       "%s is of another experiment: %s. -D name=... (or -D log.dir=...) starts a new "
       "run; --resume anyway, or --resume FILE, goes on from it all the same",
-      run->checkpoint.at[0].path, list);
+      checkpoint->path, list);
 }
 
-/* Whether what is left to do, and what differs, allow this job to go on from the checkpoint. */
-static bool judge(const Run *run, const CheckpointChanges *changes, Status *status) {
+static bool match(const Run *run, int32_t rank, const Checkpoint *own,
+                  const CheckpointChanges *changes, Status *status) {
+  const PlanClass *class = mesh_class(&run->mesh, run->plan, rank);
+  if (!class) return status_fail(status, STATUS_OURS, "plan: rank %d has no class", rank);
+  return checkpoint_match(own, run->plan, class, changes, status);
+}
+
+/* On rank 0: whether what is left to do, and what differs, allow this job to go on from the
+ * checkpoint. */
+static bool judge(const Run *run, const Checkpoint *checkpoint, const CheckpointChanges *changes,
+                  Status *status) {
   char differs[LIST_BYTES], ignored[1];
-  const CheckpointHeader *header = run->checkpoint.at[0].header;
+  const CheckpointHeader *header = checkpoint->header;
   (void)checkpoint_changes_text(changes, everything, false, differs, sizeof differs);
   bool other = checkpoint_changes_text(changes, experiment, false, ignored, sizeof ignored) > 0;
   bool finished = header->step >= header->last_step;
   /* Where no key says that it differs, the tensors must say the same. */
-  if (!*differs && !checkpoint_match(&run->checkpoint, run->plan, &run->mesh, changes, status))
-    return false;
-  if (header->step >= run->last_step) return refuse_finished(run, differs, status);
+  if (!*differs && !match(run, 0, checkpoint, changes, status)) return false;
+  if (header->step >= run->last_step) return refuse_finished(run, checkpoint, differs, status);
   if (is_accepted(run)) return true;
-  if (finished && (other || changes_rate(changes))) return refuse_finished(run, differs, status);
-  return !other || refuse_experiment(run, changes, status);
+  if (finished && (other || changes_rate(changes)))
+    return refuse_finished(run, checkpoint, differs, status);
+  return !other || refuse_experiment(checkpoint, changes, status);
 }
 
 /* A rate that jumps is what other steps or another schedule come to. */
-static void tell_changes(const Run *run, const CheckpointChanges *changes) {
+static void tell_changes(const Run *run, const Checkpoint *checkpoint,
+                         const CheckpointChanges *changes) {
   char list[LIST_BYTES], line[LIST_BYTES + 96], ignored[1];
-  const CheckpointHeader *header = run->checkpoint.at[0].header;
+  const CheckpointHeader *header = checkpoint->header;
   double lr = schedule_lr(&run->plan->jobs[0], header->step);
   if (run->options->quiet ||
       checkpoint_changes_text(changes, everything, false, list, sizeof list) == 0)
@@ -106,35 +119,65 @@ static void tell_changes(const Run *run, const CheckpointChanges *changes) {
   say("resumed with changes", rate && lr != header->lr ? line : list);
 }
 
-/* One file for all ranks, or none; false with code 0: there is none. */
-static bool open_checkpoint(Run *run, Status *status) {
-  const char *directory = plan_string(run->plan, run->plan->jobs[0].checkpoint_dir);
-  if (run->options->resume == RESUME_NEVER) return false;
-  if (run->options->resume == RESUME_PATH)
-    return checkpoint_set_open(&run->checkpoint, run->options->resume_path, run->plan, status);
-  return checkpoint_open_newest(&run->checkpoint, directory, run->plan, warn_skipped, status);
+/* The first rank that has a reason against it gives it, all others are its echo: what is said does
+ * not depend on who is faster. */
+static bool all_agree(const Run *run, int32_t rank, Comm *comm, bool good, Status *status) {
+  int32_t first = 0, ranks = run->mesh.rank_count;
+  bool *goods = malloc((size_t)ranks * sizeof *goods);
+  if (!goods) return status_fail(status, STATUS_WORLD, "not enough memory for %d ranks", ranks);
+  bool told = comm->ops->gather_bytes(comm, &good, goods, sizeof *goods);
+  while (told && first < ranks && goods[first])
+    first++;
+  free(goods);
+  if (!told || (first < ranks && first != rank)) status->code = STATUS_ECHO;
+  return told && first == ranks;
 }
 
-bool resume_find(Run *run, Status *status) {
-  status->code = 0;
-  run->resumes = open_checkpoint(run, status);
-  if (!run->resumes) return status->code == 0;
+/* Rank 0 speaks of the job, then each rank of its own part. */
+static bool accept(const Run *run, int32_t rank, Comm *comm, const Checkpoint *own,
+                   Status *status) {
   CheckpointChanges changes = {0};
-  const Checkpoint *first = &run->checkpoint.at[0];
-  bool good = checkpoint_changes(first, run->plan, run->data_sum, &changes, status) &&
-              judge(run, &changes, status) &&
-              checkpoint_match(&run->checkpoint, run->plan, &run->mesh, &changes, status);
-  if (good) tell_changes(run, &changes);
+  bool good = checkpoint_changes(own, run->plan, run->data_sum, &changes, status) &&
+              (rank != 0 || judge(run, own, &changes, status));
+  good = all_agree(run, rank, comm, good, status);
+  if (good) {
+    good = match(run, rank, own, &changes, status);
+    good = all_agree(run, rank, comm, good, status);
+  }
+  if (good && rank == 0) tell_changes(run, own, &changes);
   checkpoint_changes_free(&changes);
-  run->first_step = first->header->step + 1;
-  run->samples_before = first->header->samples;
   return good;
 }
 
-bool resume_clear_way(const Run *run, Status *status) {
+bool resume_find(const Run *run, int32_t rank, Comm *comm, RunStart *start, Status *status) {
+  *start = (RunStart){.first_step = 1};
+  if (run->options->resume == RESUME_NEVER) return true;
+  CheckpointFault fault;
+  CheckpointSearch search = {
+      .plan = run->plan,
+      .mesh = &run->mesh,
+      .rank = rank,
+      .comm = comm,
+      .path = run->options->resume == RESUME_PATH ? run->options->resume_path : NULL,
+      .directory = plan_string(run->plan, run->plan->jobs[0].checkpoint_dir),
+      .skipped = warn_skipped,
+  };
+  Checkpoint *own = &start->checkpoint;
+  if (!checkpoint_find(&search, own, &fault, status)) return status->code == 0;
+  start->resumes = true;
+  start->first_step = own->header->step + 1;
+  start->samples_before = own->header->samples;
+  return accept(run, rank, comm, own, status);
+}
+
+void resume_close(RunStart *start) {
+  checkpoint_close(&start->checkpoint);
+}
+
+bool resume_clear_way(const Run *run, int64_t first_step, Status *status) {
   CheckpointAside aside;
   const char *directory = plan_string(run->plan, run->plan->jobs[0].checkpoint_dir);
-  if (!checkpoint_set_aside(directory, run->first_step, &aside, status)) return false;
+  if (!checkpoint_set_aside(directory, first_step, &aside, status)) return false;
   if (aside.count == 0) return true;
   char record[4096], kept[sizeof aside.path + 16];
   (void)snprintf(record, sizeof record, "%.4000s/job.json", run_directory(run));

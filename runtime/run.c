@@ -9,7 +9,6 @@
 #include "runtime/folder.h"
 #include "runtime/metrics/text.h"
 #include "runtime/rank.h"
-#include "runtime/resume.h"
 
 atomic_bool run_stop_requested;
 atomic_bool run_is_steady;
@@ -78,7 +77,6 @@ static bool check_memory(const Run *run, Status *status) {
 static bool open_run(Run *run, Status *status) {
   const PlanJob *job = &run->plan->jobs[0];
   if (!lock_folders(run, status) || !mesh_read(&run->mesh, run->plan, status)) return false;
-  run->first_step = 1;
   run->last_step = job->steps;
   if (run->options->steps > 0 && run->options->steps < job->steps)
     run->last_step = run->options->steps;
@@ -86,7 +84,7 @@ static bool open_run(Run *run, Status *status) {
       !samples_open(&run->valid, run->plan, true, status))
     return false;
   run->data_sum = samples_identity(&run->train);
-  if (!resume_find(run, status) || !check_memory(run, status)) return false;
+  if (!check_memory(run, status)) return false;
   int32_t threads = job->threads < 1 ? 1 : (int32_t)job->threads;
   atomic_store(&steady_ranks, 0);
   run->boot = boot_local_new(run->plan, &run->mesh, threads, run->options->link_delay);
@@ -101,7 +99,6 @@ static void close_run(Run *run) {
   if (run->boot) run->boot->ops->close(run->boot);
   samples_close(&run->train);
   samples_close(&run->valid);
-  checkpoint_set_close(&run->checkpoint);
   lock_give_back(&run->lock[0]);
   lock_give_back(&run->lock[1]);
   free(run);

@@ -17,6 +17,7 @@
 #ifndef LOCKSTEP_CHECKPOINT_H
 #define LOCKSTEP_CHECKPOINT_H
 
+#include "runtime/comm/comm.h"
 #include "runtime/mesh.h"
 #include "runtime/plan/plan.h"
 #include "runtime/status.h"
@@ -139,36 +140,43 @@ typedef struct Checkpoint {
 
 /* What is wrong with a file. */
 typedef enum CheckpointFault {
+  CHECKPOINT_WHOLE,   /* nothing */
   CHECKPOINT_UNREAD,  /* it could not be read: nobody knows what is in it; STATUS_WORLD */
   CHECKPOINT_ABSENT,  /* there is none at this path */
   CHECKPOINT_FOREIGN, /* of another format */
   CHECKPOINT_DAMAGED  /* it was read, and is not what was written: an older one may serve */
 } CheckpointFault;
 
-/* Reads the file: header, table and every checksum. What a header says is believed only as far as
- * the file is long. False: `fault` says what kind of failure `status` tells of. */
+/* Reads the file's header and table. What a header says is believed only as far as the file is
+ * long. False: `fault` says what kind of failure `status` tells of. */
 bool checkpoint_open(Checkpoint *checkpoint, const char *path, CheckpointFault *fault,
                      Status *status);
+/* Reads its tensors and compares their checksums. */
+bool checkpoint_verify(const Checkpoint *checkpoint, CheckpointFault *fault, Status *status);
 void checkpoint_close(Checkpoint *checkpoint);
 
-/* All files of one checkpoint, by the rank that wrote them; only rank 0's when it has no parts, or
- * when they are of another mesh than the plan's. */
-typedef struct CheckpointSet {
-  Checkpoint *at; /* those of ranks that wrote none are zero */
-  int32_t count;
-  CheckpointFault fault; /* when it could not be opened */
-} CheckpointSet;
+/* What a rank looks for. All ranks of the job look together. */
+typedef struct CheckpointSearch {
+  const Plan *plan;
+  const Mesh *mesh;
+  int32_t rank;
+  Comm *comm;
+  const char *path;      /* rank 0's file of the one to take; NULL: the newest whole one */
+  const char *directory; /* of which it is the newest */
+  void (*skipped)(const char *why); /* called on rank 0, with a line about each newer damaged one */
+} CheckpointSearch;
 
-/* Opens step_N.ckpt at `path` and the other ranks' files beside it; all must be whole and of the
- * same step of the same plan. */
-bool checkpoint_set_open(CheckpointSet *set, const char *path, const Plan *plan, Status *status);
-void checkpoint_set_close(CheckpointSet *set);
+/* Rank 0 picks a checkpoint; each rank opens the file that has its part of the state, and who wrote
+ * one verifies it. All take it, or none: what one rank finds damaged gives way to the one before on
+ * all. True: `own` is this rank's file. False with status code 0: there is none. False with another
+ * code: the one that was picked, or the directory, cannot be read, or is of another format; the
+ * first rank to which this happened has `fault` and the reason, the others an echo. */
+bool checkpoint_find(const CheckpointSearch *search, Checkpoint *own, CheckpointFault *fault,
+                     Status *status);
 
-/* Opens the newest whole checkpoint of the directory. `skipped` is called with a line about each
- * newer one that is damaged. False with status code 0: there is none. False with another code: the
- * newest one, or the directory, cannot be read, or is of another format. */
-bool checkpoint_open_newest(CheckpointSet *set, const char *directory, const Plan *plan,
-                            void skipped(const char *why), Status *status);
+/* State in parts is of a mesh: another one would have to cut the tensors anew. `part` NULL: of
+ * whole state. */
+bool checkpoint_same_mesh(const CheckpointPart *part, const Plan *plan);
 
 /* A key whose value is not what the checkpoint was made with. */
 typedef struct CheckpointChange {
@@ -195,14 +203,14 @@ void checkpoint_changes_free(CheckpointChanges *changes);
 int32_t checkpoint_changes_text(const CheckpointChanges *changes, uint32_t effects, bool derived,
                                 char *text, size_t text_bytes);
 
-/* Whether it holds exactly the persistent tensors of every rank, for this mesh if it is in parts;
- * else says what differs, by the user's keys where `changes` explain it. */
-bool checkpoint_match(const CheckpointSet *set, const Plan *plan, const Mesh *mesh,
+/* Whether a rank's file holds exactly the persistent tensors of its class, for this mesh if it is
+ * in parts; else says what differs, by the user's keys where `changes` explain it. */
+bool checkpoint_match(const Checkpoint *own, const Plan *plan, const PlanClass *class,
                       const CheckpointChanges *changes, Status *status);
 
-/* Reads what `rank` has of the state, and checks it again. */
-bool checkpoint_restore(const CheckpointSet *set, uint8_t *arena, const Plan *plan,
-                        const Mesh *mesh, int32_t rank, Status *status);
+/* Reads the state of a rank of this class, and checks it again. */
+bool checkpoint_restore(const Checkpoint *own, uint8_t *arena, const Plan *plan,
+                        const PlanClass *class, Status *status);
 
 /* Reads from a file. False: `fault` and `status` say why. Short files are damaged. */
 bool checkpoint_read(int descriptor, const char *path, void *bytes, size_t count, uint64_t offset,

@@ -1,5 +1,4 @@
 /* load.c -- believes a checkpoint only when every checksum agrees. */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
@@ -181,13 +180,21 @@ bool checkpoint_open(Checkpoint *checkpoint, const char *path, CheckpointFault *
                      Status *status) {
   *checkpoint = (Checkpoint){.path = strdup(path)};
   Reading file = {.path = path, .descriptor = -1, .fault = fault, .status = status};
+  bool good = checkpoint->path ? open_file(&file) && read_table(&file, checkpoint)
+                               : unread(fault, path, ENOMEM, status);
+  if (file.descriptor >= 0) close(file.descriptor);
+  if (!good) checkpoint_close(checkpoint);
+  return good;
+}
+
+bool checkpoint_verify(const Checkpoint *checkpoint, CheckpointFault *fault, Status *status) {
+  const char *path = checkpoint->path;
+  Reading file = {.path = path, .descriptor = -1, .fault = fault, .status = status};
   uint8_t *piece = malloc(PIECE_BYTES);
-  bool good = checkpoint->path && piece ? open_file(&file) && read_table(&file, checkpoint) &&
-                                              check_tensors(&file, checkpoint, piece)
-                                        : unread(fault, path, ENOMEM, status);
+  bool good = piece ? open_file(&file) && check_tensors(&file, checkpoint, piece)
+                    : unread(fault, path, ENOMEM, status);
   if (file.descriptor >= 0) close(file.descriptor);
   free(piece);
-  if (!good) checkpoint_close(checkpoint);
   return good;
 }
 
@@ -195,40 +202,4 @@ void checkpoint_close(Checkpoint *checkpoint) {
   free(checkpoint->block);
   free(checkpoint->path);
   *checkpoint = (Checkpoint){0};
-}
-
-/* The greatest step below `below` that has a file, or -1. False: the directory cannot be read. */
-static bool newest_below(const char *directory, int64_t below, int64_t *newest, Status *status) {
-  *newest = -1;
-  DIR *folder = opendir(directory);
-  if (!folder && errno == ENOENT) return true;
-  int failure = folder ? 0 : errno;
-  while (folder) {
-    errno = 0;
-    const struct dirent *item = readdir(folder);
-    failure = errno;
-    if (!item) break;
-    int64_t step = checkpoint_step_of(item->d_name, NULL);
-    if (step > *newest && step < below) *newest = step;
-  }
-  if (folder) closedir(folder);
-  return failure == 0 ||
-         status_fail(status, STATUS_WORLD, "%s: cannot be read: %s", directory, strerror(failure));
-}
-
-bool checkpoint_open_newest(CheckpointSet *set, const char *directory, const Plan *plan,
-                            void skipped(const char *why), Status *status) {
-  int64_t step = INT64_MAX;
-  *set = (CheckpointSet){0};
-  for (;;) {
-    if (!newest_below(directory, step, &step, status)) return false;
-    if (step < 0) break;
-    char path[CHECKPOINT_PATH_BYTES];
-    checkpoint_path(path, directory, step, 0);
-    if (checkpoint_set_open(set, path, plan, status)) return true;
-    if (set->fault != CHECKPOINT_DAMAGED) return false;
-    skipped(status->text);
-  }
-  status->code = 0;
-  return false;
 }

@@ -1,4 +1,4 @@
-/* parts.c -- a checkpoint of one file or of one a writing rank, as one. */
+/* parts.c -- what a rank has of a checkpoint: whether it fits the plan, and reading it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -27,8 +27,7 @@ static const char *mesh_text(char text[MESH_TEXT_BYTES], const Plan *plan,
   return used > 0 ? text : "one rank";
 }
 
-/* State in parts is of a mesh: another one would have to cut the tensors anew. */
-static bool same_mesh(const CheckpointPart *part, const Plan *plan) {
+bool checkpoint_same_mesh(const CheckpointPart *part, const Plan *plan) {
   uint32_t state_axes = plan->jobs[0].state_axes;
   if (!part) return state_axes == 0;
   bool same = part->state_axes == state_axes && part->axis_count == plan->axes_count;
@@ -37,73 +36,6 @@ static bool same_mesh(const CheckpointPart *part, const Plan *plan) {
            strncmp(part->name[i], plan_string(plan, plan->axes[i].name),
                    CHECKPOINT_AXIS_NAME_BYTES - 1) == 0;
   return same;
-}
-
-static bool open_part(CheckpointSet *set, int32_t rank, Status *status) {
-  const Checkpoint *first = &set->at[0];
-  Checkpoint *part = &set->at[rank];
-  char path[CHECKPOINT_PATH_BYTES];
-  (void)snprintf(path, sizeof path, "%.*s.r%05d", CHECKPOINT_PATH_BYTES - 16, first->path, rank);
-  if (!checkpoint_open(part, path, &set->fault, status)) {
-    if (set->fault == CHECKPOINT_ABSENT) set->fault = CHECKPOINT_DAMAGED; /* not whole */
-    return false;
-  }
-  CheckpointPart want = *first->part;
-  want.rank = rank;
-  if (part->part && memcmp(part->part, &want, sizeof want) == 0 &&
-      part->header->step == first->header->step &&
-      part->header->samples == first->header->samples &&
-      part->header->plan_id == first->header->plan_id)
-    return true;
-  set->fault = CHECKPOINT_DAMAGED;
-  return status_fail(status, STATUS_USER, "%s: is not of the same checkpoint as %s", path,
-                     first->path);
-}
-
-/* Only of the plan's own mesh: what a foreign file says of its ranks reserves nothing. */
-static bool open_parts(CheckpointSet *set, const Plan *plan, Status *status) {
-  Mesh mesh;
-  const Checkpoint *first = &set->at[0];
-  if (first->part->rank != 0) {
-    set->fault = CHECKPOINT_DAMAGED;
-    return status_fail(status, STATUS_USER, "%s: is not rank 0's part of a checkpoint",
-                       first->path);
-  }
-  if (!same_mesh(first->part, plan)) return true;
-  if (!mesh_read(&mesh, plan, status)) return false;
-  Checkpoint *all = calloc((size_t)mesh.rank_count, sizeof *all);
-  if (!all) {
-    set->fault = CHECKPOINT_UNREAD;
-    return status_fail(status, STATUS_WORLD, "%s: not enough memory to open it", first->path);
-  }
-  all[0] = *first;
-  free(set->at);
-  set->at = all;
-  set->count = mesh.rank_count;
-  for (int32_t rank = 1; rank < mesh.rank_count; rank++)
-    if (checkpoint_writer(&mesh, plan->jobs[0].state_axes, rank) == rank &&
-        !open_part(set, rank, status))
-      return false;
-  return true;
-}
-
-bool checkpoint_set_open(CheckpointSet *set, const char *path, const Plan *plan, Status *status) {
-  *set = (CheckpointSet){.at = calloc(1, sizeof *set->at), .count = 1};
-  if (!set->at) return status_fail(status, STATUS_WORLD, "%s: not enough memory to open it", path);
-  if (checkpoint_open(&set->at[0], path, &set->fault, status) &&
-      (!set->at[0].part || open_parts(set, plan, status)))
-    return true;
-  CheckpointFault fault = set->fault;
-  checkpoint_set_close(set);
-  set->fault = fault;
-  return false;
-}
-
-void checkpoint_set_close(CheckpointSet *set) {
-  for (int32_t i = 0; i < set->count; i++)
-    checkpoint_close(&set->at[i]);
-  free(set->at);
-  *set = (CheckpointSet){0};
 }
 
 /* One rank's tensors beside a file's entries. */
@@ -141,7 +73,7 @@ static bool match_tensor(void *context, const PlanTensor *tensor, int32_t layer,
 
 static bool match_mesh(const Checkpoint *first, const Plan *plan, Status *status) {
   const CheckpointPart *part = first->part;
-  if (same_mesh(part, plan)) return true;
+  if (checkpoint_same_mesh(part, plan)) return true;
   char saved[MESH_TEXT_BYTES], planned[MESH_TEXT_BYTES];
   return status_fail(status, STATUS_USER,
                      "%s: was saved %s%s, the plan is for %s%s: resume with the degrees and the "
@@ -160,27 +92,11 @@ static bool match_rank(const Checkpoint *checkpoint, const Plan *plan, const Pla
                      checkpoint->path, checkpoint->text + checkpoint->entry[matching.entry].name);
 }
 
-static const Checkpoint *file_of(const CheckpointSet *set, const Plan *plan, const Mesh *mesh,
-                                 int32_t rank) {
-  return &set->at[checkpoint_writer(mesh, plan->jobs[0].state_axes, rank)];
-}
-
-static bool match_all(const CheckpointSet *set, const Plan *plan, const Mesh *mesh,
-                      Status *status) {
-  if (!match_mesh(&set->at[0], plan, status)) return false;
-  for (int32_t rank = 0; rank < mesh->rank_count; rank++) {
-    const PlanClass *class = mesh_class(mesh, plan, rank);
-    if (!class) return status_fail(status, STATUS_OURS, "plan: rank %d has no class", rank);
-    if (!match_rank(file_of(set, plan, mesh, rank), plan, class, status)) return false;
-  }
-  return true;
-}
-
 /* Tensors that are missing or cut differently follow from keys of the job: those are what the user
  * can change. */
-bool checkpoint_match(const CheckpointSet *set, const Plan *plan, const Mesh *mesh,
+bool checkpoint_match(const Checkpoint *own, const Plan *plan, const PlanClass *class,
                       const CheckpointChanges *changes, Status *status) {
-  if (match_all(set, plan, mesh, status)) return true;
+  if (match_mesh(own, plan, status) && match_rank(own, plan, class, status)) return true;
   char experiment[STATUS_TEXT_BYTES / 3], layout[STATUS_TEXT_BYTES / 3];
   uint32_t other = 1u << SETTING_EXPERIMENT | 1u << SETTING_MODEL;
   int32_t experiments =
@@ -191,8 +107,8 @@ bool checkpoint_match(const CheckpointSet *set, const Plan *plan, const Mesh *me
   return status_fail(status, STATUS_USER,
                      "%s: %s%s%s: the state %s. Resume with what it was saved with, or start anew: "
                      "-D name=..., or --resume never",
-                     set->at[0].path, experiment, experiments > 0 && layouts > 0 ? ", " : "",
-                     layout, experiments > 0 ? "has other tensors" : "is cut differently");
+                     own->path, experiment, experiments > 0 && layouts > 0 ? ", " : "", layout,
+                     experiments > 0 ? "has other tensors" : "is cut differently");
 }
 
 /* A rank's tensors while they are read. */
@@ -220,12 +136,9 @@ static bool restore_tensor(void *context, const PlanTensor *tensor, int32_t laye
 }
 
 /* NOLINTNEXTLINE(readability-non-const-parameter): the tensors are written through it */
-bool checkpoint_restore(const CheckpointSet *set, uint8_t *arena, const Plan *plan,
-                        const Mesh *mesh, int32_t rank, Status *status) {
-  const PlanClass *class = mesh_class(mesh, plan, rank);
-  if (!class) return status_fail(status, STATUS_OURS, "plan: rank %d has no class", rank);
-  Restoring restoring = {
-      .checkpoint = file_of(set, plan, mesh, rank), .arena = arena, .status = status};
+bool checkpoint_restore(const Checkpoint *own, uint8_t *arena, const Plan *plan,
+                        const PlanClass *class, Status *status) {
+  Restoring restoring = {.checkpoint = own, .arena = arena, .status = status};
   restoring.descriptor = open(restoring.checkpoint->path, O_RDONLY | O_CLOEXEC);
   if (restoring.descriptor < 0)
     return status_fail(status, STATUS_WORLD, "%s: cannot be read: %s", restoring.checkpoint->path,

@@ -8,6 +8,7 @@
 #include "runtime/checkpoint/checkpoint.h"
 #include "runtime/checkpoint/checksum.h"
 #include "tests/unit/check.h"
+#include "tests/unit/checkpoint_set.h"
 #include "tests/unit/plan_builder.h"
 
 static char folder[64], path[256], skipped_text[STATUS_TEXT_BYTES];
@@ -84,18 +85,18 @@ static void test_round_trip(void) {
   Status status = {0};
   TEST("what is saved comes back") {
     save_step(&plan, 7);
-    CHECK(checkpoint_set_open(&checkpoint, step_path(7), &plan, &status));
+    CHECK(set_open(&checkpoint, step_path(7), &plan, &status));
     CHECK_INT(checkpoint.at[0].header->step, 7);
     CHECK_INT(checkpoint.at[0].header->samples, 70);
     CHECK_INT(checkpoint.at[0].header->entry_count, 3 * (1 + 3));
-    CHECK(checkpoint_match(&checkpoint, &plan, &mesh, &no_changes, &status));
+    CHECK(set_match(&checkpoint, &plan, &mesh, &no_changes, &status));
     uint8_t *arena[2] = {filled_arena(&plan, 7), filled_arena(&plan, 99)};
     CHECK(!checkpoint_each(&plan, &plan.classes[0], same_layer, arena));
-    CHECK(checkpoint_restore(&checkpoint, arena[1], &plan, &mesh, 0, &status));
+    CHECK(checkpoint_restore(&checkpoint.at[0], arena[1], &plan, &plan.classes[0], &status));
     CHECK(checkpoint_each(&plan, &plan.classes[0], same_layer, arena));
     free(arena[0]);
     free(arena[1]);
-    checkpoint_set_close(&checkpoint);
+    set_close(&checkpoint);
   }
   TEST("only the newest are kept") {
     save_step(&plan, 8);
@@ -151,7 +152,7 @@ static void check_restored(const Plan *plan, const CheckpointSet *set, int step)
     uint8_t *arena[2] = {filled_arena(plan, step + owner[rank]), filled_arena(plan, 99)};
     CHECK_INT(checkpoint_writer(&mesh, 5, rank), owner[rank]);
     Status status = {0};
-    CHECK(checkpoint_restore(set, arena[1], plan, &mesh, rank, &status));
+    CHECK(checkpoint_restore(&set->at[rank], arena[1], plan, &plan->classes[0], &status));
     CHECK(checkpoint_each(plan, &plan->classes[0], same_layer, arena));
     free(arena[0]);
     free(arena[1]);
@@ -166,10 +167,10 @@ static void test_parts(void) {
     save_parts(&plan, 21, true);
     save_parts(&plan, 22, true);
     CHECK(access(part_path(22, 2), F_OK) != 0 && access(part_path(22, 5), F_OK) == 0);
-    CHECK(checkpoint_set_open(&set, step_path(22), &plan, &status));
-    CHECK(checkpoint_match(&set, &plan, &mesh, &no_changes, &status));
+    CHECK(set_open(&set, step_path(22), &plan, &status));
+    CHECK(set_match(&set, &plan, &mesh, &no_changes, &status));
     check_restored(&plan, &set, 22);
-    checkpoint_set_close(&set);
+    set_close(&set);
   }
   TEST("parts are removed with their checkpoint") {
     save_parts(&plan, 23, true);
@@ -179,24 +180,24 @@ static void test_parts(void) {
   TEST("a checkpoint counts only with all its parts, whole and of one step") {
     save_parts(&plan, 24, false); /* rank 0 was lost before it could give the name */
     skipped_count = 0;
-    CHECK(checkpoint_open_newest(&set, folder, &plan, note_skipped, &status));
+    CHECK(set_open_newest(&set, folder, &plan, note_skipped, &status));
     CHECK_INT(set.at[0].header->step, 23);
     CHECK_INT(skipped_count, 0);
-    checkpoint_set_close(&set);
+    set_close(&set);
     damage(part_path(23, 4), -1);
-    CHECK(checkpoint_open_newest(&set, folder, &plan, note_skipped, &status));
+    CHECK(set_open_newest(&set, folder, &plan, note_skipped, &status));
     CHECK_INT(set.at[0].header->step, 22);
     CHECK(skipped_count == 1 && strstr(skipped_text, ".ckpt.r00004: tensor"));
-    checkpoint_set_close(&set);
+    set_close(&set);
     char other[sizeof path];
     CHECK(snprintf(other, sizeof other, "%s", part_path(23, 4)) > 0);
     CHECK(rename(part_path(22, 4), other) == 0);
-    CHECK(!checkpoint_set_open(&set, step_path(23), &plan, &status));
+    CHECK(!set_open(&set, step_path(23), &plan, &status));
     CHECK(strstr(status.text, "r00004: is not of the same checkpoint as"));
-    CHECK(!checkpoint_set_open(&set, step_path(22), &plan, &status));
+    CHECK(!set_open(&set, step_path(22), &plan, &status));
     CHECK(strstr(status.text, "r00004: cannot be read"));
     save_parts(&plan, 23, true);
-    CHECK(!checkpoint_set_open(&set, part_path(23, 4), &plan, &status));
+    CHECK(!set_open(&set, part_path(23, 4), &plan, &status));
     CHECK(strstr(status.text, "is not rank 0's part"));
   }
 }
@@ -206,22 +207,22 @@ static void test_parts_elsewhere(void) {
   CheckpointSet set;
   Status status = {0};
   TEST("another mesh is refused, with both, and so is whole state for parts") {
-    CHECK(checkpoint_set_open(&set, step_path(23), &plan, &status));
+    CHECK(set_open(&set, step_path(23), &plan, &status));
     plan = example_in_parts(4);
-    CHECK(!checkpoint_match(&set, &plan, &mesh, &no_changes, &status));
+    CHECK(!set_match(&set, &plan, &mesh, &no_changes, &status));
     CHECK(strstr(status.text,
                  "was saved in parts on dp 2 x tp 2 x pp 2, the plan is for dp 4 x tp 2 x pp 2"));
     CHECK(strstr(status.text, "start anew"));
     plan = example(3);
-    CHECK(!checkpoint_match(&set, &plan, &mesh, &no_changes, &status));
+    CHECK(!set_match(&set, &plan, &mesh, &no_changes, &status));
     CHECK(strstr(status.text, "the plan is for one rank with whole state"));
-    checkpoint_set_close(&set);
+    set_close(&set);
     save_step(&plan, 30);
-    CHECK(checkpoint_set_open(&set, step_path(30), &plan, &status));
+    CHECK(set_open(&set, step_path(30), &plan, &status));
     plan = example_in_parts(2);
-    CHECK(!checkpoint_match(&set, &plan, &mesh, &no_changes, &status));
+    CHECK(!set_match(&set, &plan, &mesh, &no_changes, &status));
     CHECK(strstr(status.text, "was saved whole, the plan is for dp 2"));
-    checkpoint_set_close(&set);
+    set_close(&set);
   }
   TEST("parts are set aside with their checkpoint, and without it") {
     CheckpointAside aside;
@@ -237,17 +238,17 @@ static void test_mismatch(void) {
   Status status = {0};
   TEST("another model and another size are refused by name") {
     Plan plan = example(2);
-    CHECK(checkpoint_set_open(&checkpoint, step_path(9), &plan, &status));
-    CHECK(!checkpoint_match(&checkpoint, &plan, &mesh, &no_changes, &status));
+    CHECK(set_open(&checkpoint, step_path(9), &plan, &status));
+    CHECK(!set_match(&checkpoint, &plan, &mesh, &no_changes, &status));
     CHECK(strstr(status.text, "h.*.w"));
     plan = example(4);
-    CHECK(!checkpoint_match(&checkpoint, &plan, &mesh, &no_changes, &status));
+    CHECK(!set_match(&checkpoint, &plan, &mesh, &no_changes, &status));
     CHECK(strstr(status.text, "h.*.w"));
     plan = example(3);
     builder.tensors[3].elements--;
-    CHECK(!checkpoint_match(&checkpoint, &plan, &mesh, &no_changes, &status));
+    CHECK(!set_match(&checkpoint, &plan, &mesh, &no_changes, &status));
     CHECK(strstr(status.text, "256 elements of fp32 there, 255 of fp32 in the plan"));
-    checkpoint_set_close(&checkpoint);
+    set_close(&checkpoint);
   }
 }
 
@@ -260,7 +261,7 @@ static void test_damage(void) {
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
       save_step(&plan, 9);
       damage(step_path(9), places[i]);
-      bool opened = checkpoint_set_open(&checkpoint, step_path(9), &plan, &status);
+      bool opened = set_open(&checkpoint, step_path(9), &plan, &status);
       if (opened) printf("damage at %ld was not seen\n", places[i]);
       CHECK(!opened);
       CHECK(strstr(status.text, "step_00000009.ckpt") && !strchr(status.text, '\n'));
@@ -268,18 +269,18 @@ static void test_damage(void) {
   }
   TEST("a damaged or cut checkpoint is skipped, with a line, for the one before") {
     skipped_count = 0;
-    CHECK(checkpoint_open_newest(&checkpoint, folder, &plan, note_skipped, &status));
+    CHECK(set_open_newest(&checkpoint, folder, &plan, note_skipped, &status));
     CHECK_INT(checkpoint.at[0].header->step, 8);
     CHECK_INT(skipped_count, 1);
     CHECK(strstr(skipped_text, "is damaged"));
-    checkpoint_set_close(&checkpoint);
+    set_close(&checkpoint);
     CHECK_INT(truncate(step_path(8), 500), 0);
     status.code = 5;
-    CHECK(!checkpoint_open_newest(&checkpoint, folder, &plan, note_skipped, &status));
+    CHECK(!set_open_newest(&checkpoint, folder, &plan, note_skipped, &status));
     CHECK_INT(status.code, 0);
-    CHECK(!checkpoint_set_open(&checkpoint, step_path(8), &plan, &status));
+    CHECK(!set_open(&checkpoint, step_path(8), &plan, &status));
     CHECK_INT(truncate(step_path(8), 10), 0);
-    CHECK(!checkpoint_set_open(&checkpoint, step_path(8), &plan, &status));
+    CHECK(!set_open(&checkpoint, step_path(8), &plan, &status));
     CHECK(strstr(status.text, "too short"));
   }
 }
@@ -331,12 +332,12 @@ static void test_forged(void) {
     int64_t before = address_space_bytes();
     save_step(&plan, 40);
     forge(step_path(40), offsetof(CheckpointHeader, text_bytes), &text_bytes, sizeof text_bytes);
-    CHECK(!checkpoint_set_open(&set, step_path(40), &plan, &status));
+    CHECK(!set_open(&set, step_path(40), &plan, &status));
     CHECK(strstr(status.text, "its table of tensors is damaged"));
     CHECK_INT(unlink(step_path(40)), 0);
     save_step(&plan, 40);
     forge(step_path(40), offsetof(CheckpointHeader, entry_count), &entries, sizeof entries);
-    CHECK(!checkpoint_set_open(&set, step_path(40), &plan, &status));
+    CHECK(!set_open(&set, step_path(40), &plan, &status));
     CHECK(strstr(status.text, "its table of tensors is damaged"));
     CHECK_INT(set.fault, CHECKPOINT_DAMAGED);
     CHECK(address_space_bytes() - before < (int64_t)64 << 20);
@@ -348,7 +349,7 @@ static void test_forged(void) {
     CHECK_INT(truncate(step_path(40), (off_t)file_bytes), 0);
     forge(step_path(40), offsetof(CheckpointHeader, file_bytes), &file_bytes, sizeof file_bytes);
     forge(step_path(40), offsetof(CheckpointHeader, text_bytes), &text_bytes, sizeof text_bytes);
-    CHECK(!checkpoint_set_open(&set, step_path(40), &plan, &status));
+    CHECK(!set_open(&set, step_path(40), &plan, &status));
     CHECK(strstr(status.text, "its table of tensors is damaged"));
     CHECK_INT(unlink(step_path(40)), 0);
   }
@@ -357,12 +358,12 @@ static void test_forged(void) {
     save_parts(&plan, 41, true);
     forge_mesh(step_path(41), 1 << 18);
     int64_t before = address_space_bytes();
-    CHECK(checkpoint_set_open(&set, step_path(41), &plan, &status));
-    CHECK_INT(set.count, 1);
+    CHECK(set_open(&set, step_path(41), &plan, &status));
+    CHECK_TEXT(set.at[5].path, step_path(41)); /* and nothing beside it */
     CHECK(address_space_bytes() - before < (int64_t)64 << 20);
-    CHECK(!checkpoint_match(&set, &plan, &mesh, &no_changes, &status));
+    CHECK(!set_match(&set, &plan, &mesh, &no_changes, &status));
     CHECK(strstr(status.text, "was saved in parts on dp 262144 x tp 2 x pp 2"));
-    checkpoint_set_close(&set);
+    set_close(&set);
   }
 }
 
@@ -376,7 +377,7 @@ static void test_unread(void) {
     (void)snprintf(folder_path, sizeof folder_path, "%s", step_path(51));
     CHECK_INT(mkdir(folder_path, 0777), 0);
     skipped_count = 0;
-    CHECK(!checkpoint_open_newest(&set, folder, &plan, note_skipped, &status));
+    CHECK(!set_open_newest(&set, folder, &plan, note_skipped, &status));
     CHECK_INT(status.code, STATUS_WORLD);
     CHECK_INT(set.fault, CHECKPOINT_UNREAD);
     CHECK_INT(skipped_count, 0);
@@ -384,7 +385,7 @@ static void test_unread(void) {
     CHECK_INT(rmdir(folder_path), 0);
   }
   TEST("a directory that cannot be read is not an empty one") {
-    CHECK(!checkpoint_open_newest(&set, step_path(50), &plan, note_skipped, &status));
+    CHECK(!set_open_newest(&set, step_path(50), &plan, note_skipped, &status));
     CHECK_INT(status.code, STATUS_WORLD);
     CHECK(!checkpoint_set_aside(step_path(50), 1, &(CheckpointAside){0}, &status));
     CHECK_INT(status.code, STATUS_WORLD);
@@ -393,7 +394,7 @@ static void test_unread(void) {
     static const uint32_t old = 1;
     forge(step_path(50), offsetof(CheckpointHeader, version), &old, sizeof old);
     skipped_count = 0;
-    CHECK(!checkpoint_open_newest(&set, folder, &plan, note_skipped, &status));
+    CHECK(!set_open_newest(&set, folder, &plan, note_skipped, &status));
     CHECK_INT(status.code, STATUS_USER);
     CHECK_INT(skipped_count, 0);
     CHECK(strstr(status.text, "has checkpoint format 1, this program reads 3"));
@@ -437,11 +438,11 @@ static const char *changed(const char *key, const char *value, const char *origi
   set_settings();
   if (key) set_setting(SETTING_EXPERIMENT, key, value, origin);
   plan = build_view(&builder);
-  CHECK(checkpoint_set_open(&set, step_path(60), &plan, &status));
+  CHECK(set_open(&set, step_path(60), &plan, &status));
   CHECK(checkpoint_changes(&set.at[0], &plan, data, &changes, &status));
   (void)checkpoint_changes_text(&changes, ~0u, false, text, sizeof text);
   checkpoint_changes_free(&changes);
-  checkpoint_set_close(&set);
+  set_close(&set);
   return text;
 }
 

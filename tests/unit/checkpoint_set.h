@@ -1,0 +1,84 @@
+/* checkpoint_set.h -- all ranks of a plan's mesh look for a checkpoint together, as in a job. */
+#ifndef LOCKSTEP_TESTS_CHECKPOINT_SET_H
+#define LOCKSTEP_TESTS_CHECKPOINT_SET_H
+
+#include <string.h>
+
+#include "runtime/boot/local.h"
+#include "runtime/checkpoint/checkpoint.h"
+#include "tests/unit/check.h"
+
+enum { SET_RANKS_MAX = 16 };
+
+/* What every rank has opened. */
+typedef struct CheckpointSet {
+  Checkpoint at[SET_RANKS_MAX];
+  CheckpointFault fault; /* when it could not be opened */
+} CheckpointSet;
+
+typedef struct SetLook {
+  CheckpointSearch search;
+  CheckpointSet *set;
+  Boot *boot;
+  CheckpointFault fault[SET_RANKS_MAX];
+  int32_t none[SET_RANKS_MAX]; /* whether each rank heard that there is no checkpoint */
+} SetLook;
+
+static inline bool set_body(void *context, int32_t rank, Status *status) {
+  SetLook *look = context;
+  CheckpointSearch search = look->search;
+  search.rank = rank;
+  search.comm = look->boot->ops->comm(look->boot, rank, NULL);
+  bool found = checkpoint_find(&search, &look->set->at[rank], &look->fault[rank], status);
+  look->none[rank] = !found && status->code == 0;
+  return found || status->code == 0;
+}
+
+static inline bool set_look(CheckpointSet *set, const Plan *plan, CheckpointSearch search,
+                            Status *status) {
+  Mesh mesh;
+  SetLook look = {.search = search, .set = set};
+  CHECK(mesh_read(&mesh, plan, status));
+  CHECK(mesh.rank_count <= SET_RANKS_MAX);
+  memset(set, 0, sizeof *set);
+  look.search.plan = plan;
+  look.search.mesh = &mesh;
+  look.boot = boot_local_new(plan, &mesh, 1, (CommDelay){0});
+  bool found = look.boot->ops->run(look.boot, set_body, &look, status) && !look.none[0];
+  look.boot->ops->close(look.boot);
+  for (int32_t rank = 1; rank < mesh.rank_count; rank++) {
+    CHECK_INT(look.none[rank], look.none[0]);
+    CHECK_INT(look.fault[rank], look.fault[0]);
+    CHECK_INT(set->at[rank].path != NULL, found);
+    if (found) CHECK_INT(set->at[rank].header->step, set->at[0].header->step);
+  }
+  set->fault = look.fault[0];
+  return found;
+}
+
+static inline bool set_open(CheckpointSet *set, const char *path, const Plan *plan,
+                            Status *status) {
+  return set_look(set, plan, (CheckpointSearch){.path = path}, status);
+}
+
+static inline bool set_open_newest(CheckpointSet *set, const char *directory, const Plan *plan,
+                                   void skipped(const char *why), Status *status) {
+  return set_look(set, plan, (CheckpointSearch){.directory = directory, .skipped = skipped},
+                  status);
+}
+
+static inline void set_close(CheckpointSet *set) {
+  for (int32_t rank = 0; rank < SET_RANKS_MAX; rank++)
+    checkpoint_close(&set->at[rank]);
+}
+
+/* Ranks in order, as those of a job agree: the first that differs says how. */
+static inline bool set_match(const CheckpointSet *set, const Plan *plan, const Mesh *mesh,
+                             const CheckpointChanges *changes, Status *status) {
+  for (int32_t rank = 0; rank < mesh->rank_count; rank++)
+    if (!checkpoint_match(&set->at[rank], plan, mesh_class(mesh, plan, rank), changes, status))
+      return false;
+  return true;
+}
+
+#endif
