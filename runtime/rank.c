@@ -257,13 +257,35 @@ static bool write_state(Rank *rank, int64_t step, Status *status) {
   return written;
 }
 
-/* All ranks save after the same steps; rank 0's file gets its name when all have written theirs. */
+/* Rank 0 makes and lists the folder and tells the others, who may write there from here on. */
+static bool open_store(Rank *rank, Status *status) {
+  const Run *run = rank->run;
+  CheckpointStore *store = &rank->store;
+  Comm *comm = rank->comm;
+  if (!checkpoints(rank)) return true;
+  if (writes_state(rank) &&
+      !checkpoint_store_open(store, run->plan, &run->mesh, rank->number, run->data_sum, status))
+    return false;
+  if (rank->number == 0 && !checkpoint_store_list(store, status)) return false;
+  if (comm->ops->broadcast_bytes(comm, 0, &store->steps, sizeof store->steps)) return true;
+  status->code = STATUS_ECHO;
+  return false;
+}
+
+/* All ranks save after the same steps; rank 0's file gets its name when all have written theirs,
+ * and only then may anything older go. */
 static bool save(Rank *rank, int64_t step, Status *status) {
   if (rank->saved_step == step) return true;
   int64_t start_ns = now_ns();
   if (writes_state(rank) && !write_state(rank, step, status)) return false;
-  if (rank->job->state_axes != 0 && !meet(rank, status)) return false;
-  if (rank->number == 0 && !checkpoint_publish(&rank->store, step, status)) return false;
+  bool in_parts = rank->job->state_axes != 0;
+  if (in_parts && !meet(rank, status)) return false;
+  if (rank->number == 0) {
+    if (!checkpoint_publish(&rank->store, step, status)) return false;
+    checkpoint_remove_oldest(&rank->store, step);
+  }
+  if (in_parts && !meet(rank, status)) return false;
+  if (rank->number != 0 && writes_state(rank)) checkpoint_remove_oldest(&rank->store, step);
   rank->saved_step = step;
   rank->saved_ns = now_ns();
   checkpoint_path(rank->saved_path, plan_string(rank->plan, rank->job->checkpoint_dir), step, 0);
@@ -418,10 +440,7 @@ static bool live(Rank *rank, Status *status) {
   if (rank->number == 0 &&
       (!resume_clear_way(run, rank->start.first_step, status) || !open_report(rank, status)))
     return false;
-  if (checkpoints(rank) && writes_state(rank) &&
-      !checkpoint_store_open(&rank->store, run->plan, &run->mesh, rank->number, run->data_sum,
-                             status))
-    return false;
+  if (!open_store(rank, status)) return false;
   rank->saved_ns = now_ns();
   if (!run_steps(rank, status)) return false;
   return rank->number != 0 || close_report(rank, status);

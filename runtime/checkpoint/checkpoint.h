@@ -83,19 +83,23 @@ typedef struct CheckpointPart {
  * `state_axes`. */
 int32_t checkpoint_writer(const Mesh *mesh, uint32_t state_axes, int32_t rank);
 
-/* Where a run keeps its checkpoints; what is there is listed once, so that saving allocates
+/* Steps of which there are checkpoints, ascending. */
+typedef struct CheckpointSteps {
+  int32_t count;
+  int64_t at[CHECKPOINT_KEEP_MAX];
+} CheckpointSteps;
+
+/* Where a rank that writes keeps its files; what is there is listed once, so that saving allocates
  * nothing. */
 typedef struct CheckpointStore {
   const Plan *plan;
   const PlanClass *class;
-  const Mesh *mesh;
   int32_t rank;
   bool in_parts;
   const char *directory;
   int32_t keep;
-  int32_t count;
-  int64_t step[CHECKPOINT_KEEP_MAX]; /* ascending */
-  uint8_t *table;                    /* room for part, entries, settings and text */
+  CheckpointSteps steps;
+  uint8_t *table; /* room for part, entries, settings and text */
   uint64_t table_bytes;
   uint64_t text_bytes;
   uint64_t data_sum;
@@ -114,18 +118,23 @@ typedef struct CheckpointAside {
 bool checkpoint_set_aside(const char *directory, int64_t first_step, CheckpointAside *aside,
                           Status *status);
 
-/* For a rank that writes. Makes the directory. `data_sum` names the training data. */
+/* For a rank that writes. `data_sum` names the training data. */
 bool checkpoint_store_open(CheckpointStore *store, const Plan *plan, const Mesh *mesh, int32_t rank,
                            uint64_t data_sum, Status *status);
+/* On rank 0: makes the directory and lists it into `steps`, which the other ranks then copy. */
+bool checkpoint_store_list(CheckpointStore *store, Status *status);
 void checkpoint_store_close(CheckpointStore *store);
 
 /* Writes the rank's file: under its own name, but rank 0's under a temporary one. */
 bool checkpoint_write(CheckpointStore *store, const uint8_t *arena, int64_t step, int64_t samples,
                       Status *status);
 
-/* On rank 0, when all have written: gives its file its name and removes the oldest beyond `keep`.
- */
-bool checkpoint_publish(CheckpointStore *store, int64_t step, Status *status);
+/* On rank 0, when all have written: gives its file its name. */
+bool checkpoint_publish(const CheckpointStore *store, int64_t step, Status *status);
+
+/* When the checkpoint of `step` has its name: removes this rank's files of the oldest beyond
+ * `keep`. Rank 0 goes first, for parts without its file are no checkpoint. */
+void checkpoint_remove_oldest(CheckpointStore *store, int64_t step);
 
 /* One file of a checkpoint that was read and is whole. */
 typedef struct Checkpoint {

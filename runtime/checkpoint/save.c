@@ -80,23 +80,9 @@ static int compare_steps(const void *a, const void *b) {
   return *x < *y ? -1 : *x > *y;
 }
 
-static bool list_steps(CheckpointStore *store, Status *status) {
-  DIR *folder = opendir(store->directory);
-  if (!folder)
-    return status_fail(status, STATUS_WORLD, "%s: cannot be listed: %s", store->directory,
-                       strerror(errno));
-  for (struct dirent *item; (item = readdir(folder));) {
-    int64_t step = checkpoint_step_of(item->d_name, NULL);
-    if (step >= 0 && store->count < CHECKPOINT_KEEP_MAX) store->step[store->count++] = step;
-  }
-  closedir(folder);
-  qsort(store->step, (size_t)store->count, sizeof *store->step, compare_steps);
-  return true;
-}
-
 bool checkpoint_store_open(CheckpointStore *store, const Plan *plan, const Mesh *mesh, int32_t rank,
                            uint64_t data_sum, Status *status) {
-  *store = (CheckpointStore){.plan = plan, .mesh = mesh, .rank = rank, .data_sum = data_sum};
+  *store = (CheckpointStore){.plan = plan, .rank = rank, .data_sum = data_sum};
   store->class = mesh_class(mesh, plan, rank);
   if (!store->class) return status_fail(status, STATUS_OURS, "plan: rank %d has no class", rank);
   store->in_parts = plan->jobs[0].state_axes != 0;
@@ -113,7 +99,23 @@ bool checkpoint_store_open(CheckpointStore *store, const Plan *plan, const Mesh 
                        plan->settings_count * sizeof(CheckpointSetting) + store->text_bytes;
   store->table = calloc(store->table_bytes + 1, 1);
   if (!store->table) return status_fail(status, STATUS_WORLD, "not enough memory for checkpoints");
-  return folder_make(store->directory, status) && list_steps(store, status);
+  return true;
+}
+
+bool checkpoint_store_list(CheckpointStore *store, Status *status) {
+  CheckpointSteps *steps = &store->steps;
+  if (!folder_make(store->directory, status)) return false;
+  DIR *folder = opendir(store->directory);
+  if (!folder)
+    return status_fail(status, STATUS_WORLD, "%s: cannot be listed: %s", store->directory,
+                       strerror(errno));
+  for (struct dirent *item; (item = readdir(folder));) {
+    int64_t step = checkpoint_step_of(item->d_name, NULL);
+    if (step >= 0 && steps->count < CHECKPOINT_KEEP_MAX) steps->at[steps->count++] = step;
+  }
+  closedir(folder);
+  qsort(steps->at, (size_t)steps->count, sizeof *steps->at, compare_steps);
+  return true;
 }
 
 void checkpoint_store_close(CheckpointStore *store) {
@@ -242,30 +244,31 @@ static bool sync_directory(const char *path) {
 
 /* Steps after a resume from an older checkpoint replace files of the same name: no step is listed
  * twice. */
-static void remember(CheckpointStore *store, int64_t step) {
+static void remember(CheckpointSteps *steps, int64_t step) {
   int32_t at = 0;
-  while (at < store->count && store->step[at] < step)
+  while (at < steps->count && steps->at[at] < step)
     at++;
-  if (at < store->count && store->step[at] == step) return;
-  memmove(store->step + at + 1, store->step + at,
-          (size_t)(store->count - at) * sizeof *store->step);
-  store->step[at] = step;
-  store->count++;
+  if (at < steps->count && steps->at[at] == step) return;
+  memmove(steps->at + at + 1, steps->at + at, (size_t)(steps->count - at) * sizeof *steps->at);
+  steps->at[at] = step;
+  steps->count++;
 }
 
-/* Rank 0's file goes first: parts without it are no checkpoint. */
-static void remove_oldest(CheckpointStore *store) {
+static void remove_beyond(CheckpointStore *store, int32_t keep) {
   char path[CHECKPOINT_PATH_BYTES];
-  uint32_t state_axes = store->plan->jobs[0].state_axes;
-  while (store->count > store->keep) {
-    for (int32_t rank = 0; rank < store->mesh->rank_count; rank++) {
-      if (checkpoint_writer(store->mesh, state_axes, rank) != rank) continue;
-      checkpoint_path(path, store->directory, store->step[0], rank);
-      (void)unlink(path); /* what cannot be removed is only too much */
-    }
-    store->count--;
-    memmove(store->step, store->step + 1, (size_t)store->count * sizeof *store->step);
+  CheckpointSteps *steps = &store->steps;
+  while (steps->count > keep) {
+    checkpoint_path(path, store->directory, steps->at[0], store->rank);
+    (void)unlink(path); /* what cannot be removed is only too much */
+    steps->count--;
+    memmove(steps->at, steps->at + 1, (size_t)steps->count * sizeof *steps->at);
   }
+}
+
+void checkpoint_remove_oldest(CheckpointStore *store, int64_t step) {
+  remove_beyond(store, CHECKPOINT_KEEP_MAX - 1);
+  remember(&store->steps, step);
+  remove_beyond(store, store->keep);
 }
 
 static void temporary_path(char path[CHECKPOINT_PATH_BYTES], const CheckpointStore *store,
@@ -321,10 +324,6 @@ bool checkpoint_write(CheckpointStore *store, const uint8_t *arena, int64_t step
   return store->rank == 0 || give_name(store, step, status);
 }
 
-bool checkpoint_publish(CheckpointStore *store, int64_t step, Status *status) {
-  if (!give_name(store, step, status)) return false;
-  if (store->count == CHECKPOINT_KEEP_MAX) remove_oldest(store);
-  remember(store, step);
-  remove_oldest(store);
-  return true;
+bool checkpoint_publish(const CheckpointStore *store, int64_t step, Status *status) {
+  return give_name(store, step, status);
 }

@@ -48,9 +48,11 @@ static void save_step(const Plan *plan, int step) {
   Status status = {0};
   uint8_t *arena = filled_arena(plan, step);
   CHECK(checkpoint_store_open(&store, plan, &mesh, 0, data_sum, &status));
+  CHECK(checkpoint_store_list(&store, &status));
   CHECK(checkpoint_write(&store, arena, step, 10 * step, &status));
   CHECK(access(step_path(step), F_OK) != 0 || step == 9);
   CHECK(checkpoint_publish(&store, step, &status));
+  checkpoint_remove_oldest(&store, step);
   CHECK_TEXT(status.text, "");
   checkpoint_store_close(&store);
   free(arena);
@@ -125,17 +127,25 @@ static Plan example_in_parts(uint32_t dp) {
 
 static const int32_t writers[] = {0, 1, 4, 5};
 
+/* How many of the writers remove what is too old. */
+static int removers = 4;
+
 /* Every writing rank's file; rank 0's name comes last, or not at all. */
 static void save_parts(const Plan *plan, int step, bool publish) {
   CheckpointStore store[4];
   Status status = {0};
+  for (int i = 0; i < 4; i++)
+    CHECK(checkpoint_store_open(&store[i], plan, &mesh, writers[i], data_sum, &status));
+  CHECK(checkpoint_store_list(&store[0], &status));
   for (int i = 3; i >= 0; i--) {
     uint8_t *arena = filled_arena(plan, step + writers[i]);
-    CHECK(checkpoint_store_open(&store[i], plan, &mesh, writers[i], data_sum, &status));
+    store[i].steps = store[0].steps;
     CHECK(checkpoint_write(&store[i], arena, step, 10 * step, &status));
     free(arena);
   }
   if (publish) CHECK(checkpoint_publish(&store[0], step, &status));
+  for (int i = 0; publish && i < removers; i++)
+    checkpoint_remove_oldest(&store[i], step);
   CHECK_TEXT(status.text, "");
   for (int i = 0; i < 4; i++)
     checkpoint_store_close(&store[i]);
@@ -172,9 +182,12 @@ static void test_parts(void) {
     check_restored(&plan, &set, 22);
     set_close(&set);
   }
-  TEST("parts are removed with their checkpoint") {
+  TEST("parts are removed with their checkpoint, each by the rank that wrote it") {
+    removers = 3;
     save_parts(&plan, 23, true);
-    CHECK(access(step_path(21), F_OK) != 0 && access(part_path(21, 5), F_OK) != 0);
+    CHECK(access(step_path(21), F_OK) != 0 && access(part_path(21, 4), F_OK) != 0);
+    CHECK(access(part_path(21, 5), F_OK) == 0);
+    removers = 4;
     CHECK(access(part_path(22, 5), F_OK) == 0);
   }
   TEST("a checkpoint counts only with all its parts, whole and of one step") {
