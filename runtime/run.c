@@ -55,10 +55,13 @@ static bool lock_folders(Run *run, Status *status) {
   return folder_make(checkpoints, status) && lock_folder(&run->lock[1], checkpoints, status);
 }
 
-/* Better one line now than the kernel's out-of-memory killer when the last page is touched. */
+/* Better one line now than the kernel's out-of-memory killer when the last page is touched. Each
+ * process speaks of its own ranks. */
 static bool check_memory(const Run *run, Status *status) {
   uint64_t needed = 0;
-  for (int32_t rank = 0; rank < run->mesh.rank_count; rank++) {
+  int32_t ranks = run->boot->rank_count;
+  for (int32_t i = 0; i < ranks; i++) {
+    int32_t rank = run->boot->rank_first + i;
     const PlanClass *class = mesh_class(&run->mesh, run->plan, rank);
     if (!class) return status_fail(status, STATUS_OURS, "plan: rank %d has no class", rank);
     for (Tier tier = 0; tier < Tier_COUNT; tier++)
@@ -70,8 +73,7 @@ static bool check_memory(const Run *run, Status *status) {
   return status_fail(status, STATUS_USER,
                      "%d ranks need %s, this machine has %s to give: compile with a memory.budget "
                      "below that, or fewer ranks",
-                     run->mesh.rank_count, text_bytes(need, (double)needed),
-                     text_bytes(have, (double)available));
+                     ranks, text_bytes(need, (double)needed), text_bytes(have, (double)available));
 }
 
 static bool open_run(Run *run, Status *status) {
@@ -84,7 +86,6 @@ static bool open_run(Run *run, Status *status) {
       !samples_open(&run->valid, run->plan, true, status))
     return false;
   run->data_sum = samples_identity(&run->train);
-  if (!check_memory(run, status)) return false;
   int32_t threads = job->threads < 1 ? 1 : (int32_t)job->threads;
   atomic_store(&steady_ranks, 0);
   run->boot = boot_local_new(run->plan, &run->mesh, threads, run->options->link_delay);
@@ -92,7 +93,7 @@ static bool open_run(Run *run, Status *status) {
     return status_fail(status, STATUS_WORLD, "not enough memory for %d ranks",
                        run->mesh.rank_count);
   run->first_core = boot_first_core(run->boot->rank_count, threads);
-  return true;
+  return check_memory(run, status);
 }
 
 static void close_run(Run *run) {

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "runtime/process/cgroup.h"
+
 static const size_t huge_page_bytes = (size_t)2 << 20;
 
 bool arena_open(Arena *arena, size_t size_bytes, Status *status) {
@@ -47,26 +49,23 @@ void arenas_close(Arenas *arenas) {
   *arenas = (Arenas){0};
 }
 
-static size_t read_number(const char *path, const char *prefix) {
-  FILE *file = fopen(path, "r");
+static size_t machine_available_bytes(void) {
+  static const char prefix[] = "MemAvailable:";
+  FILE *file = fopen("/proc/meminfo", "r");
   if (!file) return 0;
   char line[128];
-  size_t number = 0;
-  while (fgets(line, sizeof line, file)) {
-    size_t length = strlen(prefix);
-    if (strncmp(line, prefix, length) != 0) continue;
-    number = strtoull(line + length, NULL, 10); /* 0 for the word "max": no limit */
-    break;
-  }
+  size_t available = 0;
+  while (available == 0 && fgets(line, sizeof line, file))
+    if (strncmp(line, prefix, sizeof prefix - 1) == 0)
+      available = strtoull(line + sizeof prefix - 1, NULL, 10) * 1024;
   fclose(file);
-  return number;
+  return available;
 }
 
 size_t arena_available_bytes(void) {
-  size_t available = read_number("/proc/meminfo", "MemAvailable:") * 1024;
-  size_t limit = read_number("/sys/fs/cgroup/memory.max", "");
-  size_t used = read_number("/sys/fs/cgroup/memory.current", "");
-  if (limit > 0 && limit > used && (available == 0 || limit - used < available))
-    available = limit - used;
-  return available;
+  size_t available = machine_available_bytes();
+  uint64_t group = cgroup_memory("").available_bytes;
+  if (group == UINT64_MAX) return available;
+  if (group == 0) return 1; /* known, and nothing */
+  return available == 0 || group < available ? group : available;
 }
