@@ -42,14 +42,14 @@ static bool lock_folder(Lock *lock, const char *folder, Status *status) {
   return status_fail(status, result == LOCK_HELD ? STATUS_USER : STATUS_WORLD, "%s", why);
 }
 
-/* Before anything in them is read. A job that saves nothing may still move checkpoints that are
- * there. */
+/* Before anything in them is read, by the process that has rank 0: nobody else reads there before
+ * it says so. A job that saves nothing may still move checkpoints that are there. */
 static bool lock_folders(Run *run, Status *status) {
   const PlanJob *job = &run->plan->jobs[0];
   const char *own = plan_string(run->plan, job->run_dir);
   const char *checkpoints = plan_string(run->plan, job->checkpoint_dir);
   bool saves = job->checkpoint_every_steps > 0 || job->checkpoint_every_s > 0;
-  run->lock[0].descriptor = run->lock[1].descriptor = -1;
+  if (run->boot->rank_first != 0) return true;
   if (!folder_make(own, status) || !lock_folder(&run->lock[0], own, status)) return false;
   if (!saves && access(checkpoints, F_OK) != 0) return true;
   return folder_make(checkpoints, status) && lock_folder(&run->lock[1], checkpoints, status);
@@ -76,9 +76,23 @@ static bool check_memory(const Run *run, Status *status) {
                      ranks, text_bytes(need, (double)needed), text_bytes(have, (double)available));
 }
 
+/* The one place that chooses how ranks come up. */
+static bool boot(Run *run, Status *status) {
+  int64_t planned = run->plan->jobs[0].threads;
+  int32_t threads = planned < 1 ? 1 : (int32_t)planned;
+  atomic_store(&steady_ranks, 0);
+  run->boot = boot_local_new(run->plan, &run->mesh, threads, run->options->link_delay);
+  if (!run->boot)
+    return status_fail(status, STATUS_WORLD, "not enough memory for %d ranks",
+                       run->mesh.rank_count);
+  run->first_core = boot_first_core(run->boot->rank_count, threads);
+  return true;
+}
+
 static bool open_run(Run *run, Status *status) {
   const PlanJob *job = &run->plan->jobs[0];
-  if (!lock_folders(run, status) || !mesh_read(&run->mesh, run->plan, status)) return false;
+  if (!mesh_read(&run->mesh, run->plan, status) || !boot(run, status) || !lock_folders(run, status))
+    return false;
   run->last_step = job->steps;
   if (run->options->steps > 0 && run->options->steps < job->steps)
     run->last_step = run->options->steps;
@@ -86,13 +100,6 @@ static bool open_run(Run *run, Status *status) {
       !samples_open(&run->valid, run->plan, true, status))
     return false;
   run->data_sum = samples_identity(&run->train);
-  int32_t threads = job->threads < 1 ? 1 : (int32_t)job->threads;
-  atomic_store(&steady_ranks, 0);
-  run->boot = boot_local_new(run->plan, &run->mesh, threads, run->options->link_delay);
-  if (!run->boot)
-    return status_fail(status, STATUS_WORLD, "not enough memory for %d ranks",
-                       run->mesh.rank_count);
-  run->first_core = boot_first_core(run->boot->rank_count, threads);
   return check_memory(run, status);
 }
 
@@ -112,6 +119,7 @@ bool run_job(const Plan *plan, const RunOptions *options, Status *status) {
   if (!run) return status_fail(status, STATUS_WORLD, "not enough memory to start");
   run->plan = plan;
   run->options = options;
+  run->lock[0].descriptor = run->lock[1].descriptor = -1;
   bool done = open_run(run, status);
   if (done) done = run->boot->ops->run(run->boot, rank_main, run, status);
   close_run(run);

@@ -161,10 +161,15 @@ static bool try_one(const CheckpointSearch *search, int64_t *step, Checkpoint *o
 
 bool checkpoint_find(const CheckpointSearch *search, Checkpoint *own, CheckpointFault *fault,
                      Status *status) {
-  for (int64_t step = INT64_MAX;;) {
-    if (try_one(search, &step, own, fault, status)) return true;
+  int64_t step = INT64_MAX;
+  while (!try_one(search, &step, own, fault, status)) {
     checkpoint_close(own);
-    if (*fault != CHECKPOINT_DAMAGED || search->path) return false;
-    if (search->rank == 0) search->skipped(status->text);
+    if (*fault == CHECKPOINT_DAMAGED && !search->path) {
+      if (search->rank == 0) search->skipped(status->text);
+      continue;
+    }
+    if (status->code == STATUS_ECHO) status->text[0] = 0; /* one rank has said it */
+    return false;
   }
+  return true;
 }
