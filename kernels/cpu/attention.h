@@ -39,7 +39,7 @@ static inline Attention attention_of(const KernelArgs *args, bool all_bf16) {
   a.kv_heads = dim[3];
   a.head = dim[4];
   a.padded = ceil_div(a.head, LANES) * LANES;
-  a.pairs = all_bf16 && CPU(gemm_has_pairs)();
+  a.pairs = all_bf16 && gemm_has_pairs();
   a.units = a.pairs ? ceil_div(a.head, 2) : a.head;
   const double *attr = args->attr;
   a.causal = attr[0] != 0;

@@ -41,10 +41,6 @@ GemmMicro *CPU(gemm_micro)(bool pairs, int64_t vectors) {
   return micro[pairs][vectors - 1];
 }
 
-bool CPU(gemm_has_pairs)(void) {
-  return __builtin_cpu_supports("avx512bf16") != 0;
-}
-
 #else
 
 /* A quarter of the tile at most: 4 rows x 16 columns in 8 of the 16 registers. */
@@ -106,10 +102,6 @@ GemmMicro *CPU(gemm_micro)(bool pairs, int64_t vectors) {
   static GemmMicro *const micro[] = {micro_1, micro_2, micro_3};
   (void)pairs;
   return micro[vectors - 1];
-}
-
-bool CPU(gemm_has_pairs)(void) {
-  return false;
 }
 
 #endif

@@ -47,11 +47,16 @@ ALWAYS_INLINE void pack_dense_k(const Factor *x, int64_t line, int64_t lines, in
 
 ALWAYS_INLINE void pack_dense_k(const Factor *x, int64_t line, int64_t lines, int64_t k0, int64_t k,
                                 bool pairs, const PackTarget *to, int64_t group) {
-  (void)pairs;
-  for (int64_t u = 0; u < k; u++) {
+  int64_t per_unit = pairs ? 2 : 1, units = ceil_div(k, per_unit);
+  for (int64_t u = 0; u < units; u++) {
     float unit[LANES] = {0};
-    for (int64_t i = 0; i < min64(lines, LANES); i++)
-      unit[i] = float_get(x->data, (line + i) * x->line_stride + k0 + u, x->bf16);
+    for (int64_t i = 0; i < min64(lines, LANES); i++) {
+      int64_t element = (line + i) * x->line_stride + k0 + u * per_unit;
+      if (pairs)
+        memcpy(unit + i, at(x->data, element, true), 2 * u + 1 < k ? 4 : 2);
+      else
+        unit[i] = float_get(x->data, element, x->bf16);
+    }
     put_units(to, group, u, v_load(unit));
   }
 }
@@ -81,8 +86,12 @@ ALWAYS_INLINE Vec pair_unit(const uint16_t *from, int64_t k_stride, bool second,
 #else
 
 ALWAYS_INLINE Vec pair_unit(const uint16_t *from, int64_t k_stride, bool second, int64_t n) {
-  (void)k_stride, (void)second, (void)n;
-  return v_load_bf16(from); /* never called: there are no pairs at this level */
+  uint32_t unit[LANES] = {0};
+  for (int64_t i = 0; i < min64(n, LANES); i++)
+    unit[i] = from[i] | (second ? (uint32_t)from[k_stride + i] << 16 : 0);
+  float lane[LANES];
+  memcpy(lane, unit, sizeof lane);
+  return v_load(lane);
 }
 
 #endif

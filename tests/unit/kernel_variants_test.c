@@ -9,9 +9,11 @@
  * - f64: 2e-5 |plain|, losses and sums of squares made of f32 within blocks.
  *
  * Kernels that only move numbers must agree exactly, no kernel may touch an input, and two threads
- * must give the same bytes twice. Arguments: names of kernels to run; all without. */
+ * must give the same bytes twice. Arguments: names of kernels to run; all without. LOCKSTEP_CPU
+ * chooses the variant of matrix products (kernels/product.h). */
 #include <math.h>
 
+#include "kernels/product.h"
 #include "kernels/variants.h"
 #include "tests/unit/check.h"
 #include "tests/unit/kernel_cases.h"
@@ -138,6 +140,13 @@ int main(int argc, char **argv) {
 #include "kernels/kernels.def"
 #undef KERNEL
   };
+  const ProductChoice *choice = product_choice();
+  if (choice->problem[0] != 0) {
+    printf("%s\n", choice->problem);
+    return 77;
+  }
+  printf("%s: fp32 %s, bf16 %s\n", choice->processor, product_name(choice->f32),
+         product_name(choice->bf16));
   Threads *team[2] = {threads_new(1, -1), threads_new(2, -1)};
   for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
     bool wanted = argc == 1;

@@ -1,0 +1,41 @@
+/* product.h -- which variant of the matrix product this process uses.
+ *
+ * A processor that has an instruction does not always do it well: on some, dot products of bf16
+ * pairs issue at half the rate of fp32 multiply-adds, and bf16 is faster widened to fp32. So the
+ * variant is looked up by processor in cpu/processors.def, for each dtype, once per process: ranks
+ * are threads of it and all round alike. Results are bitwise reproducible for equal choices.
+ *
+ * LOCKSTEP_CPU=NAME forces a variant, for tests and measurements: see product_name. */
+#ifndef LOCKSTEP_KERNELS_PRODUCT_H
+#define LOCKSTEP_KERNELS_PRODUCT_H
+
+#include <stdbool.h>
+
+/* Each can do what the ones before it can, as far as a processor that has it goes. */
+typedef enum Product {
+  PRODUCT_REFERENCE,   /* the plain kernels, in double */
+  PRODUCT_AVX2,        /* fp32 multiply-adds, eight at once; bf16 is widened */
+  PRODUCT_AVX512,      /* the same, sixteen at once */
+  PRODUCT_AVX512_BF16, /* bf16 only: dot products of pairs */
+  PRODUCT_AMX_BF16,    /* bf16 only: tiles */
+  PRODUCT_AMX_EMULATED /* bf16 only: tiles in plain C, bit for bit, and slow: for tests */
+} Product;
+
+typedef struct ProductChoice {
+  Product f32, bf16;
+  char processor[96];  /* "AuthenticAMD family 26 model 2 (Zen 5)" */
+  const char *because; /* why these variants */
+  char problem[160];   /* why LOCKSTEP_CPU cannot be followed, or ""; then nothing should run */
+} ProductChoice;
+
+/* The choice of this process; the same at every call, from any thread. */
+const ProductChoice *product_choice(void);
+
+/* "none", "avx2", "avx512", "avx512-bf16", "amx-bf16", "amx-bf16-emulated": what LOCKSTEP_CPU
+ * takes. */
+const char *product_name(Product product);
+
+/* Whether this processor and system can compute with it. */
+bool product_runs_here(Product product);
+
+#endif
