@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "kernels/product.h"
 #include "runtime/data/stage.h"
 #include "runtime/device/arena.h"
 #include "runtime/metrics/record.h"
@@ -197,6 +198,18 @@ static bool run_init(Rank *rank, Status *status) {
   return true;
 }
 
+/* Of another variant the sums are rounded otherwise: the run is not bitwise what it would have
+ * been. A checkpoint given by its path may be of another folder, whose record is not read. */
+static void note_products(Rank *rank, const ReportSetup *setup, const char *before) {
+  char now[RECORD_PRODUCTS_BYTES];
+  (void)snprintf(now, sizeof now, "fp32 %s, bf16 %s", setup->products[0], setup->products[1]);
+  if (!rank->start.resumes || rank->run->options->resume == RESUME_PATH) return;
+  if (*before && strcmp(before, now) != 0)
+    report_note(rank->report,
+                "note     matrix products were %s and are %s: not bitwise the same run", before,
+                now);
+}
+
 static bool open_report(Rank *rank, Status *status) {
   const Run *run = rank->run;
   double peak = 0.0;
@@ -205,11 +218,15 @@ static bool open_report(Rank *rank, Status *status) {
   uint64_t arena_bytes = 0;
   for (int32_t i = 0; i < run->mesh.rank_count; i++)
     arena_bytes += plan_arena_bytes(run->plan, mesh_class(&run->mesh, run->plan, i), TIER_DEVICE);
-  const char *isa = run->options->variant == KERNEL_FAST ? kernel_isa() : "none";
+  bool fast = run->options->variant == KERNEL_FAST;
+  const char *isa = fast ? kernel_isa() : "none";
+  Product f32 = fast ? product_choice()->f32 : PRODUCT_REFERENCE;
+  Product bf16 = fast ? product_choice()->bf16 : PRODUCT_REFERENCE;
   ReportSetup setup = {
       .plan = run->plan,
       .kernels = strcmp(isa, "none") == 0 ? "reference" : "fast",
       .isa = isa,
+      .products = {product_name(f32), product_name(bf16)},
       .quiet = run->options->quiet,
       .plot = run->options->plot,
       .json = run->options->json,
@@ -226,7 +243,10 @@ static bool open_report(Rank *rank, Status *status) {
   };
   rank->report = calloc(1, sizeof *rank->report);
   if (!rank->report) return status_fail(status, STATUS_WORLD, "not enough memory for the report");
+  char products[RECORD_PRODUCTS_BYTES];
+  record_products_before(&setup, products);
   if (!report_open(rank->report, &setup, status) || !record_write(&setup, status)) return false;
+  note_products(rank, &setup, products);
   if (rank->eval && !programs_reduce(rank->plan, rank->eval))
     report_note(rank->report, "note     validation is of rank 0's share: the plan's eval_step does "
                               "not reduce its loss over all ranks");

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "kernels/product.h"
 #include "runtime/boot/local.h"
 #include "runtime/device/arena.h"
 #include "runtime/folder.h"
@@ -115,6 +116,9 @@ static void close_run(Run *run) {
 bool run_job(const Plan *plan, const RunOptions *options, Status *status) {
   if (plan->jobs_count != 1)
     return status_fail(status, STATUS_OURS, "the plan has %u jobs", plan->jobs_count);
+  const char *problem = product_choice()->problem;
+  if (options->variant == KERNEL_FAST && *problem)
+    return status_fail(status, STATUS_USER, "%s", problem);
   Run *run = calloc(1, sizeof *run);
   if (!run) return status_fail(status, STATUS_WORLD, "not enough memory to start");
   run->plan = plan;

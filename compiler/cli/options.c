@@ -65,12 +65,17 @@ const Verb *verb_find(const char *name) {
   return NULL;
 }
 
-/* "--name", "--name=value", "-ovalue": the option of it, and where its value begins, if it does. */
-static const Flag *flag_find(const char *word, const char **value) {
+/* "--name", "--name=value", "-ovalue": the option of it, and where its value begins, if it does. Of
+ * options that share a name it is the one of `verb`, when that has been read. */
+static const Flag *flag_find(const char *word, const char *verb, const char **value) {
   size_t length = strcspn(word, "=");
+  const Flag *found = NULL;
   *value = word[length] ? word + length + 1 : NULL;
   for (int32_t i = 0; i < flag_count; i++)
-    if (is_listed(flags[i].names, word, length)) return &flags[i];
+    if (is_listed(flags[i].names, word, length) &&
+        (!found || (verb && flag_takes(&flags[i], verb))))
+      found = &flags[i];
+  if (found) return found;
   bool is_short = word[0] == '-' && word[1] != '-' && word[1] && word[2];
   for (int32_t i = 0; is_short && i < flag_count; i++)
     if (flags[i].kind != FLAG_SWITCH && is_listed(flags[i].names, word, 2)) {
@@ -101,6 +106,12 @@ static bool refuse_flag(const char *word) {
   return false;
 }
 
+static bool refuse_of_other(const char *verb, const Flag *flag) {
+  complain(EXIT_USER, "%s takes no %s; that is an option of: %s", verb, flag_first_name(flag),
+           flag->verbs);
+  return false;
+}
+
 /* Its value is the rest of its word, or the next word: which is no option. */
 static bool set_flag(Options *options, const Flag *flag, const char *value, bool is_in_word) {
   const char *name = flag_first_name(flag);
@@ -127,8 +138,10 @@ static bool set_flag(Options *options, const Flag *flag, const char *value, bool
 
 static bool take_option(Options *options, int count, char **words, int *at) {
   const char *word = words[*at], *value;
-  const Flag *flag = flag_find(word, &value);
+  const Flag *flag = flag_find(word, options->verb, &value);
   if (!flag) return refuse_flag(word);
+  bool is_of_other = options->verb && verb_find(options->verb) && !flag_takes(flag, options->verb);
+  if (is_of_other) return refuse_of_other(options->verb, flag);
   bool is_in_word = value != NULL;
   bool wants_next = flag->kind != FLAG_SWITCH && !is_in_word && *at + 1 < count;
   if (wants_next) value = words[++*at];
@@ -183,10 +196,7 @@ static bool check_flags(const Options *options, const Verb *verb) {
     bool is_given = flag->kind == FLAG_SWITCH  ? *(const bool *)member
                     : flag->kind == FLAG_VALUE ? *(const char *const *)member != NULL
                                                : ((const Words *)member)->count > 0;
-    if (!is_given || flag_takes(flag, verb->name)) continue;
-    complain(EXIT_USER, "%s takes no %s; that is an option of: %s", verb->name,
-             flag_first_name(flag), flag->verbs);
-    return false;
+    if (is_given && !flag_takes(flag, verb->name)) return refuse_of_other(verb->name, flag);
   }
   return true;
 }

@@ -11,6 +11,8 @@
 
 enum { PATH_BYTES = 4096, NAME_BYTES = 128 };
 
+#define PRODUCTS_LINE ",\n \"matrix_products\": {\"fp32\": \"%s\", \"bf16\": \"%s\"}"
+
 /* "AMD EPYC 9555 64-Core Processor"; "unknown" where the system does not say. */
 static void processor_name(char name[NAME_BYTES]) {
   char line[256];
@@ -68,6 +70,7 @@ static void add_record(const ReportSetup *setup, Text *text) {
   add_text(text, "processor", processor);
   add_text(text, "isa", setup->isa);
   add_text(text, "kernels", setup->kernels);
+  text_add(text, PRODUCTS_LINE, setup->products[0], setup->products[1]);
   add_settings(plan, text);
 }
 
@@ -100,4 +103,20 @@ bool record_write(const ReportSetup *setup, Status *status) {
   int failure = errno;
   (void)unlink(temporary);
   return status_fail(status, STATUS_WORLD, "%s: cannot be written: %s", path, strerror(failure));
+}
+
+void record_products_before(const ReportSetup *setup, char products[RECORD_PRODUCTS_BYTES]) {
+  const char *folder = plan_string(setup->plan, setup->plan->jobs[0].run_dir);
+  char path[PATH_BYTES], line[256], f32[32], bf16[32];
+  *products = 0;
+  (void)snprintf(path, sizeof path, "%.*s/job.json", PATH_BYTES - 64, folder);
+  FILE *file = fopen(path, "r");
+  while (file && fgets(line, sizeof line, file)) {
+    int found = sscanf(
+        line, " \"matrix_products\": {\"fp32\": \"%31[^\"]\", \"bf16\": \"%31[^\"]\"", f32, bf16);
+    if (found != 2) continue;
+    (void)snprintf(products, RECORD_PRODUCTS_BYTES, "fp32 %s, bf16 %s", f32, bf16);
+    break;
+  }
+  if (file) (void)fclose(file);
 }

@@ -9,4 +9,10 @@
  * job.until_STEP.json. A reader sees the old record or the whole new one. */
 bool record_write(const ReportSetup *setup, Status *status);
 
+enum { RECORD_PRODUCTS_BYTES = 96 };
+
+/* The variants of matrix products as they stand in the job.json that is there: "fp32 NAME, bf16
+ * NAME"; "" where there is none, or an older one without. */
+void record_products_before(const ReportSetup *setup, char products[RECORD_PRODUCTS_BYTES]);
+
 #endif

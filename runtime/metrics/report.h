@@ -17,8 +17,9 @@
 
 typedef struct ReportSetup {
   const Plan *plan;
-  const char *kernels; /* what runs: "fast" or "reference" */
-  const char *isa;     /* of fast kernels: "avx512", "avx2"; else "none" */
+  const char *kernels;     /* what runs: "fast" or "reference" */
+  const char *isa;         /* of fast kernels: "avx512", "avx2"; else "none" */
+  const char *products[2]; /* variants of matrix products (kernels/product.h): of fp32, of bf16 */
   bool quiet;
   bool plot;
   bool json;
