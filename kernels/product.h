@@ -10,6 +10,7 @@
 #define LOCKSTEP_KERNELS_PRODUCT_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /* Each can do what the ones before it can, as far as a processor that has it goes. */
 typedef enum Product {
@@ -23,9 +24,11 @@ typedef enum Product {
 
 typedef struct ProductChoice {
   Product f32, bf16;
-  char processor[96];  /* "AuthenticAMD family 26 model 2 (Zen 5)" */
-  const char *because; /* why these variants */
-  char problem[160];   /* why LOCKSTEP_CPU cannot be followed, or ""; then nothing should run */
+  char vendor[13];
+  uint32_t family, model; /* as in /proc/cpuinfo */
+  char processor[96];     /* "AuthenticAMD family 26 model 2 (Zen 5)" */
+  const char *because;    /* why these variants */
+  char problem[160];      /* why LOCKSTEP_CPU cannot be followed, or ""; then nothing should run */
 } ProductChoice;
 
 /* The choice of this process; the same at every call, from any thread. */
@@ -37,5 +40,13 @@ const char *product_name(Product product);
 
 /* Whether this processor and system can compute with it. */
 bool product_runs_here(Product product);
+
+enum { PRODUCT_PARTS = 3 }; /* of a step: the forward product, dx, dw */
+
+/* Seconds of each part at the size of GPT-2's widest layer, with the variant that this process has
+ * chosen: the best of some runs. Takes about `limit_s` for each. False: not enough memory. */
+bool product_measure(bool bf16, int32_t threads, double limit_s, double seconds[PRODUCT_PARTS]);
+/* Multiply-adds count as two. */
+double product_flops(void);
 
 #endif

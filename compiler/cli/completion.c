@@ -28,7 +28,7 @@ static void put_candidates(Compile *c, FILE *out) {
   put_list(&keys, "=", out);
   fputs("'; return ;;\n"
         "    --color) echo 'auto always never'; return ;;\n"
-        "    --kernels) [ \"$1\" = version ] || { echo 'fast reference'; return; } ;;\n"
+        "    --kernels) [ \"$1\" != run ] || { echo 'fast reference'; return; } ;;\n"
         "    --resume) echo 'auto never'; return ;;\n"
         "    --completion) echo 'bash zsh'; return ;;\n"
         "  esac\n  case $1 in\n    '') echo '",

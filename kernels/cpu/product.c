@@ -18,7 +18,6 @@ const char *product_name(Product product) {
   return names[product];
 }
 
-/* As /proc/cpuinfo has them. */
 typedef struct Processor {
   char vendor[13];
   uint32_t family, model;
@@ -167,6 +166,9 @@ static ProductChoice chosen;
 static void choose(void) {
   Processor p = this_processor();
   const ProcessorRow *row = row_of(&p);
+  memcpy(chosen.vendor, p.vendor, sizeof chosen.vendor);
+  chosen.family = p.family;
+  chosen.model = p.model;
   (void)snprintf(chosen.processor, sizeof chosen.processor, "%s family %u model %u (%s)", p.vendor,
                  p.family, p.model, row ? row->name : "unknown");
   const char *name = getenv("LOCKSTEP_CPU");

@@ -1,9 +1,9 @@
 /* vec.h -- sixteen floats: one register with AVX-512, two with AVX2.
  *
  * Both levels compute the same operations on the same sixteen lanes, so results in fp32 do not
- * depend on the level (reductions fold halves in the same order). In bf16 they do: where the
- * machine multiplies pairs of bf16 (AVX512-BF16, gemm.h), matrix products add two products at once
- * and round differently. Rounding to bf16 is bf16.h's. */
+ * depend on the level (reductions fold halves in the same order). In bf16 they depend on the
+ * variant of the matrix product (kernels/product.h): those of pairs add two products at once and
+ * round differently. Rounding to bf16 is bf16.h's. */
 #ifndef LOCKSTEP_KERNELS_CPU_VEC_H
 #define LOCKSTEP_KERNELS_CPU_VEC_H
 

@@ -10,6 +10,7 @@ usage: lockstep VERB ... [options]
   run JOB.lua|PLAN        train here
   tokenize TEXT           bytes of a text as tokens
   topology FILE...        what is a machine or network? also: gather, check FILE
+  bench                   which matrix product is the fastest here?
   list [KIND]             which models, clusters, devices, ops ... are there?
   help [WORD]             what does this verb, key, name or diagnostic mean?
   version                 which lockstep is this?
