@@ -15,7 +15,7 @@ typedef struct Compiled {
   Cluster cluster;
   Derived derived;
   int64_t parameters;        /* of the whole model */
-  int64_t flops_per_token;   /* training, causal half of attention, nothing recomputed */
+  int64_t flops_per_token;   /* as cost_flops_per_token counts */
   int64_t budget_bytes;      /* of one rank */
   RecomputeChoice recompute; /* chosen: none, block or every */
   int64_t group_layers;      /* of every */

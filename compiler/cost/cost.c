@@ -56,12 +56,12 @@ void cost_segments(Draft *d) {
   }
 }
 
-static int64_t list_flops(const Graph *g, const NodeList *list) {
+static int64_t list_model_flops(const Graph *g, const NodeList *list) {
   int64_t flops = 0;
   for (int32_t i = 0; i < list->count; i++) {
     Lowered low;
     op_lower(g, graph_node(g, list->at[i]), &low);
-    flops += low.flops;
+    flops += low.flops - low.recomputed_flops;
   }
   return flops;
 }
@@ -70,7 +70,8 @@ int64_t cost_flops_per_token(const Graph *g, int64_t tokens) {
   int64_t flops = 0;
   for (RegionId r = 0; r < g->regions.count; r++) {
     const Region *region = &g->regions.at[r];
-    flops += region->repeat * (list_flops(g, &region->forward) + list_flops(g, &region->backward));
+    flops += region->repeat *
+             (list_model_flops(g, &region->forward) + list_model_flops(g, &region->backward));
   }
   return flops / tokens;
 }

@@ -123,7 +123,10 @@ static void lower_places(const Graph *g, const Node *n, ValueId q, Lowered *out)
   out->attrs[ALL_SEQ] = (double)g->dims.at[rule_whole_dim(g, seq)].size;
 }
 
-/* Two products of seq x seq x head forward, five backward. */
+/* Products of seq x seq x head. Backward needs four: the gradients of the probabilities, of v, of q
+ * and of k. It runs a fifth, for it does not keep the scores but computes them again. */
+enum { FORWARD_PRODUCTS = 2, SCORE_PRODUCTS = 1, BACKWARD_PRODUCTS = 4 + SCORE_PRODUCTS };
+
 static void lower_heads(const Graph *g, const Node *n, const ValueId *qkv, int64_t products,
                         Lowered *out) {
   Tokens tokens = rule_tokens(g, qkv[0]);
@@ -139,11 +142,12 @@ static void lower_heads(const Graph *g, const Node *n, const ValueId *qkv, int64
 }
 
 static void lower(const Graph *g, const Node *n, Lowered *out) {
-  lower_heads(g, n, n->inputs, 2, out);
+  lower_heads(g, n, n->inputs, FORWARD_PRODUCTS, out);
 }
 
 static void lower_backward(const Graph *g, const Node *n, Lowered *out) {
-  lower_heads(g, n, n->inputs + 1, 5, out);
+  lower_heads(g, n, n->inputs + 1, BACKWARD_PRODUCTS, out);
+  out->recomputed_flops = out->flops / BACKWARD_PRODUCTS * SCORE_PRODUCTS;
   for (int32_t i = 0; i < 3; i++)
     out->dims[out->dim_count++] = value_row_stride(g, n->outputs[i]);
 }

@@ -58,9 +58,10 @@ typedef struct Lowered {
   int32_t attr_count;
   double attrs[LOWERED_ATTRS_MAX];
   int64_t workspace_bytes; /* > 0: scratch appended as the last operand */
-  int64_t flops;   /* multiply-add = 2; 0 for memory-bound ops is honest when they do not matter */
-  RecordKind kind; /* of a communication; RECORD_KERNEL else */
-  uint32_t axes;   /* of a communication: MESH_BITs that vary within its communicator */
+  int64_t flops; /* multiply-add = 2; 0 for memory-bound ops is honest when they do not matter */
+  int64_t recomputed_flops; /* the part of them that repeats what forward has computed */
+  RecordKind kind;          /* of a communication; RECORD_KERNEL else */
+  uint32_t axes;            /* of a communication: MESH_BITs that vary within its communicator */
   int32_t vary_count;
   LoweredVary varies[LOWERED_VARIES_MAX];
   bool random; /* the record gets a key from the node's path */

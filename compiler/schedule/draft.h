@@ -132,7 +132,7 @@ struct Draft {
   bool has_master, has_moment2;
   int64_t parameters;      /* of the whole model */
   uint64_t graph_id;       /* of the model as traced: equal for equal models */
-  int64_t flops_per_token; /* of the whole model, nothing recomputed */
+  int64_t flops_per_token; /* of the whole model, as cost_flops_per_token counts */
   int64_t group_layers;    /* layers of a recompute group; 0: nothing is recomputed */
   VEC(Segment) segments;
   VEC(Block) blocks;

@@ -75,6 +75,7 @@ static void test_numbers(void) {
     CHECK_INT(lower_first(b.g, OP_linear).flops, 2 * 10 * 8 * 8);
     CHECK_INT(lower_first(b.g, OP_attention).flops, 4 * 5 * 5 * 4 * 2 * 2 / 2);
     CHECK_INT(lower_first(b.g, OP_attention_backward).flops, 10 * 5 * 5 * 4 * 2 * 2 / 2);
+    CHECK_INT(lower_first(b.g, OP_attention_backward).recomputed_flops, 2 * 5 * 5 * 4 * 2 * 2 / 2);
   }
   compile_free(b.c);
   b = builder_new(true, DTYPE_F32);

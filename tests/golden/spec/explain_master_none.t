@@ -8,7 +8,7 @@ return job {
   cluster = "cpu-node",
 }
 -- >>> exit 0
-model    gpt2               23,008 parameters   137 kFLOP/token
+model    gpt2               23,008 parameters   135 kFLOP/token
 batch    8 sequences        = dp 1 x microbatch 1 x accumulation 8
 ranks    1                  = tp 1 x cp 1 x pp 1 x dp 1   zero 0
 passes   one stage          recompute none   precision bf16

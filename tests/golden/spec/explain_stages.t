@@ -8,7 +8,7 @@ return job {
   cluster = "dgx-h100",
 }
 -- >>> exit 0
-model    gpt2               6,400,512 parameters   39.1 MFLOP/token
+model    gpt2               6,400,512 parameters   38.9 MFLOP/token
 batch    8 sequences        = dp 1 x microbatch 1 x accumulation 8
 ranks    8                  = tp 1 x cp 1 x pp 8 x dp 1   zero 0
 passes   1f1b               recompute none   precision bf16

@@ -1,0 +1,103 @@
+/* flops_test.c -- the two numbers of MFU: what a token costs, and what a device could do. Both are
+ * worked out or looked up outside this program. */
+#include <dirent.h>
+#include <string.h>
+
+#include "tests/golden_numbers/golden.h"
+#include "tests/unit/check.h"
+
+/* N = L (2 h^2 + 2 h k + f h n) + V h for L layers of width h, k the width of all keys, n matrices
+ * between h and f. A token of a context of T has 6 N + 6 L h T FLOPs: two for each multiply-add,
+ * forward once and backward twice; of attention, two products of T h multiply-adds a layer,
+ * of which the mask leaves half.
+ *
+ * GPT-2 124M: N = 12 (4 768^2 + 2 4*768 768) + 50257 768 = 123,532,032
+ *             6 N = 741,192,192; 6 12 768 1024 = 56,623,104
+ * Llama 3 8B: N = 32 (2 4096^2 + 2 4096 1024 + 3 14336 4096) + 128256 4096 = 7,504,658,432
+ *             6 N = 45,027,950,592; 6 32 4096 8192 = 6,442,450,944 */
+static const struct {
+  const char *model, *recompute;
+  int context;
+  int64_t flops_per_token;
+} models[] = {
+    {"gpt2-124m", "none", 1024, 741192192 + 56623104},
+    {"llama3-8b", "none", 8192, 45027950592 + 6442450944},
+    {"llama3-8b", "block", 8192, 45027950592 + 6442450944},
+};
+
+static void test_models(void) {
+  for (size_t i = 0; i < sizeof models / sizeof *models; i++)
+    TEST(models[i].model) {
+      Golden g;
+      golden_open(&g,
+                  "model = \"%s\", train = { batch = \"8 sequences\", microbatch = 1, "
+                  "context = %d, steps = 1 }, memory = { recompute = \"%s\" }, "
+                  "parallel = { zero = 3 }, cluster = \"dgx-h200\",",
+                  models[i].model, models[i].context, models[i].recompute);
+      CHECK(g.is_compiled);
+      if (g.is_compiled) CHECK_INT(g.plan->jobs[0].flops_per_token, models[i].flops_per_token);
+      golden_close(&g);
+    }
+}
+
+/* NVIDIA's data sheets, dense rates without structured sparsity:
+ *   A100  "NVIDIA A100 Tensor Core GPU", 2021: FP32 19.5, BF16 312 TFLOP/s, 1,555 and 2,039 GB/s
+ *   H100  "NVIDIA H100 Tensor Core GPU", SXM:  FP32 67, BF16 1,979 with sparsity, half of it
+ *         dense, which other sheets round to 989.4; 3.35 TB/s
+ *   H200  "NVIDIA H200 Tensor Core GPU", SXM:  the H100's rates, 4.8 TB/s
+ *   V100  "NVIDIA V100", SXM2 32 GB:           FP32 15.7 TFLOP/s, no BF16, 900 GB/s */
+static const struct {
+  const char *name, *param;
+  double fp32_tflops, bf16_tflops, memory_gb_per_s;
+} devices[] = {
+    {"a100-sxm-40", "bf16", 19.5, 312, 1555}, {"a100-sxm-80", "bf16", 19.5, 312, 2039},
+    {"h100-sxm", "bf16", 67, 989.5, 3350},    {"h200-sxm", "bf16", 67, 989.5, 4800},
+    {"v100-32", "fp32", 15.7, 0, 900},
+};
+enum { DEVICE_COUNT = sizeof devices / sizeof *devices };
+
+static void check_device(int32_t i) {
+  Golden g;
+  golden_open(
+      &g,
+      "model = { \"gpt2\", layers = 1, width = 32, heads = 2, vocab = 64, positions = 32 }, "
+      "train = { batch = \"8 sequences\", context = 32, steps = 1 }, "
+      "precision = \"%s\", cluster = { \"dgx-a100\", device = \"%s\" },",
+      devices[i].param, devices[i].name);
+  CHECK(g.is_compiled);
+  if (g.is_compiled) {
+    const Cluster *cluster = &g.compiled.cluster;
+    CHECK_NEAR(cluster->flops_fp32 * 1e-12, devices[i].fp32_tflops, 0.001 * devices[i].fp32_tflops);
+    CHECK_NEAR(cluster->flops_bf16 * 1e-12, devices[i].bf16_tflops, 0.001 * devices[i].bf16_tflops);
+    CHECK_NEAR(cluster->memory_bytes_per_s * 1e-9, devices[i].memory_gb_per_s,
+               0.001 * devices[i].memory_gb_per_s);
+  }
+  golden_close(&g);
+}
+
+static bool is_listed(const char *file) {
+  for (int32_t i = 0; i < DEVICE_COUNT; i++)
+    if (strncmp(file, devices[i].name, strlen(devices[i].name)) == 0 &&
+        strcmp(file + strlen(devices[i].name), ".lua") == 0)
+      return true;
+  return false;
+}
+
+static void test_devices(void) {
+  for (int32_t i = 0; i < DEVICE_COUNT; i++)
+    TEST(devices[i].name) check_device(i);
+  TEST("no device is without published numbers") {
+    DIR *folder = opendir(SPECS_FOLDER "/devices");
+    CHECK(folder);
+    for (struct dirent *file; folder && (file = readdir(folder));)
+      if (strstr(file->d_name, ".lua") && !is_listed(file->d_name))
+        CHECK_TEXT(file->d_name, "a device of the table");
+    if (folder) (void)closedir(folder);
+  }
+}
+
+int main(void) {
+  test_models();
+  test_devices();
+  CHECK_DONE();
+}
