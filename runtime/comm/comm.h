@@ -82,10 +82,8 @@ typedef struct CommOps {
 /* The first member of every implementation's struct. */
 struct Comm {
   const CommOps *ops;
-  /* By this rank, as if each had its own memory. Over n members: an all-reduce sends every part but
-   * its own and then its own to all others, which of S bytes is 2 (n-1)/n S when parts are equal; a
-   * gather its share n-1 times; a scatter and an all-to-all all but its own part; an exchange what
-   * it sends. */
+  /* Bytes of this rank's memory that other ranks have copied or reduced, counted by whoever copies,
+   * where it copies; complete when a call returns. What a rank takes of its own is not sent. */
   int64_t sent_bytes;
 };
 

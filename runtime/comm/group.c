@@ -6,19 +6,25 @@
 #include "runtime/comm/group.h"
 
 #include <assert.h>
+#include <errno.h>
+#include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-bool group_open(Group *group, int32_t count, int32_t spins) {
+bool group_open(Group *group, int32_t count, int32_t spins, const CommDelay *delay) {
   group->count = count;
+  group->delay = delay;
   group->board = calloc((size_t)count, sizeof *group->board);
   group->x = calloc((size_t)count, sizeof *group->x);
   group->y = calloc((size_t)count, sizeof *group->y);
   group->in_place = calloc((size_t)count, sizeof *group->in_place);
+  group->sent_bytes = calloc((size_t)count, sizeof *group->sent_bytes);
   barrier_open(&group->barrier, count, spins);
   pthread_mutex_init(&group->lock, NULL);
   pthread_cond_init(&group->moved, NULL);
-  return group->board && group->x && group->y && group->in_place;
+  return group->board && group->x && group->y && group->in_place && group->sent_bytes;
 }
 
 void group_close(Group *group) {
@@ -30,6 +36,7 @@ void group_close(Group *group) {
   free(group->x);
   free(group->y);
   free(group->in_place);
+  free(group->sent_bytes);
 }
 
 void group_break(Group *group) {
@@ -38,6 +45,20 @@ void group_break(Group *group) {
   group->is_broken = true;
   pthread_cond_broadcast(&group->moved);
   pthread_mutex_unlock(&group->lock);
+}
+
+void group_copied(Group *group, int32_t member, int32_t from, int64_t size_bytes) {
+  if (from == member) return;
+  atomic_fetch_add(&group->sent_bytes[from], size_bytes);
+  double wait_ns = group->delay->message_ns + (double)size_bytes * group->delay->byte_ns;
+  if (wait_ns < 1) return;
+  struct timespec left = {(time_t)(wait_ns / 1e9), (long)fmod(wait_ns, 1e9)};
+  while (nanosleep(&left, &left) != 0 && errno == EINTR)
+    continue;
+}
+
+int64_t group_take_sent(Group *group, int32_t member) {
+  return atomic_exchange(&group->sent_bytes[member], 0);
 }
 
 static int32_t peer(const Group *group, int32_t member, int64_t distance) {
@@ -75,6 +96,7 @@ static bool receive_any(Group *group, int32_t member, const CommPost *post, int3
     pthread_mutex_unlock(&group->lock);
     assert(found->size_bytes == post[i].size_bytes);
     if (found->size_bytes > 0) memcpy(post[i].at, found->at, (size_t)found->size_bytes);
+    group_copied(group, member, from, found->size_bytes);
     pthread_mutex_lock(&group->lock);
     found->state = POST_DONE;
     if (--group->board[from].open == 0) pthread_cond_broadcast(&group->moved);

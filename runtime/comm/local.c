@@ -5,11 +5,9 @@
  */
 #include "runtime/comm/local.h"
 
-#include <errno.h>
-#include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "runtime/comm/group.h"
@@ -72,15 +70,11 @@ static bool publish(Meeting at, const void *x, void *y, bool in_place) {
   return barrier_wait(&at.group->barrier);
 }
 
-/* Counts what is about to be sent, and takes as long as the link that a test has asked for. */
-static void send(Comm *self, int64_t messages, int64_t size_bytes) {
-  const CommDelay *delay = &((LocalComm *)self)->world->delay;
-  self->sent_bytes += size_bytes;
-  double wait_ns = (double)messages * delay->message_ns + (double)size_bytes * delay->byte_ns;
-  if (wait_ns < 1) return;
-  struct timespec left = {(time_t)(wait_ns / 1e9), (long)fmod(wait_ns, 1e9)};
-  while (nanosleep(&left, &left) != 0 && errno == EINTR)
-    continue;
+/* Nobody copies after this; what was copied of this member is what it has sent. */
+static bool leave(Comm *self, Meeting at) {
+  if (!barrier_wait(&at.group->barrier)) return false;
+  self->sent_bytes += group_take_sent(at.group, at.member);
+  return true;
 }
 
 typedef struct Part {
@@ -104,15 +98,17 @@ typedef struct ReduceJob {
   Part part;
   DType dtype;
   ReduceOp reduce;
+  _Atomic int64_t read_bytes; /* of each member */
 } ReduceJob;
 
 static void reduce_task(void *context, int64_t task, int32_t worker) {
   (void)worker;
-  const ReduceJob *job = context;
+  ReduceJob *job = context;
   Part mine = part_of(job->part.count, job->tasks, (int32_t)task);
   int64_t first = job->part.first + mine.first;
   reduce_range((char *)job->y + first * dtype_bytes(job->dtype), job->x, job->members, first,
                (CommElements){mine.count, job->dtype}, job->reduce);
+  atomic_fetch_add(&job->read_bytes, mine.count * dtype_bytes(job->dtype));
 }
 
 /* Runs `task` in so many parts that each thread has one, when there is enough to do. */
@@ -127,18 +123,20 @@ static void run_parts(const Comm *self, int64_t elements, ThreadsTask *task, int
     task(context, 0, 0);
 }
 
-static void copy_bytes(void *to, const void *from, int64_t to_first, int64_t from_first,
-                       int64_t count, int64_t element_bytes) {
+/* Returns the bytes copied: none from a place to itself. */
+static int64_t copy_bytes(void *to, const void *from, int64_t to_first, int64_t from_first,
+                          int64_t count, int64_t element_bytes) {
   void *target = (char *)to + to_first * element_bytes;
   const void *source = (const char *)from + from_first * element_bytes;
-  if (count > 0 && target != source) memcpy(target, source, (size_t)(count * element_bytes));
+  if (count <= 0 || target == source) return 0;
+  memcpy(target, source, (size_t)(count * element_bytes));
+  return count * element_bytes;
 }
 
-/* Part i of x goes to member i, and this member's part of y to each of the others. */
-static void count_all_reduce(Comm *self, Meeting at, CommElements elements) {
-  int64_t mine = part_of(elements.count, at.group->count, at.member).count;
-  int64_t others = elements.count - mine, peers = at.group->count - 1;
-  send(self, 2 * peers, (others + peers * mine) * dtype_bytes(elements.dtype));
+/* A reduction reads as much of each member. */
+static void copied_from_all(Meeting at, int64_t size_bytes) {
+  for (int32_t from = 0; from < at.group->count; from++)
+    group_copied(at.group, at.member, from, size_bytes);
 }
 
 /* Not in place, the sums are built in y, which nobody else reads in this phase. */
@@ -151,18 +149,20 @@ static bool local_all_reduce(Comm *self, uint32_t comm, const void *x, void *y,
     copy_bytes(y, x, 0, 0, elements.count, element_bytes);
     return true;
   }
-  count_all_reduce(self, at, elements);
   if (!publish(at, x, y, x == y)) return false;
   Part mine = part_of(elements.count, group->count, at.member);
-  ReduceJob job = {group->x, y, group->count, 1, mine, elements.dtype, reduce};
+  ReduceJob job = {group->x, y, group->count, 1, mine, elements.dtype, reduce, 0};
   run_parts(self, mine.count, reduce_task, &job.tasks, &job);
+  copied_from_all(at, job.read_bytes);
   if (!barrier_wait(&group->barrier)) return false;
   for (int32_t i = 0; i < group->count; i++) {
     Part part = part_of(elements.count, group->count, i);
-    if (i != at.member)
-      copy_bytes(y, group->y[i], part.first, part.first, part.count, element_bytes);
+    if (i == at.member) continue;
+    int64_t copied_bytes =
+        copy_bytes(y, group->y[i], part.first, part.first, part.count, element_bytes);
+    group_copied(group, at.member, i, copied_bytes);
   }
-  return barrier_wait(&group->barrier);
+  return leave(self, at);
 }
 
 /* In place, a member's own pieces are only read by everybody: they are what it sends. */
@@ -171,22 +171,23 @@ static void gather_from(const Meeting *at, int32_t from, void *y, const CommPiec
   PieceWalk walk = pieces_walk(pieces, 0, share);
   int32_t members = at->group->count;
   bool whole = at->group->in_place[from];
+  int64_t copied_bytes = 0;
   for (Piece piece; pieces_next(&walk, &piece);) {
     int64_t place = piece_whole_at(&piece, members, from);
-    copy_bytes(y, at->group->x[from], place, whole ? place : piece.share_at, piece.count,
-               dtype_bytes(pieces->dtype));
+    copied_bytes += copy_bytes(y, at->group->x[from], place, whole ? place : piece.share_at,
+                               piece.count, dtype_bytes(pieces->dtype));
   }
+  group_copied(at->group, at->member, from, copied_bytes);
 }
 
 static bool local_all_gather(Comm *self, uint32_t comm, const void *x, void *y,
                              const CommPieces *pieces) {
   Meeting at = meeting(self, comm);
-  int64_t share = pieces_share(pieces), peers = at.group->count - 1;
-  send(self, peers, peers * share * dtype_bytes(pieces->dtype));
+  int64_t share = pieces_share(pieces);
   if (!publish(at, x ? x : y, y, x == NULL)) return false;
   for (int32_t i = 0; i < at.group->count; i++)
     if (x != NULL || i != at.member) gather_from(&at, i, y, pieces, share);
-  return barrier_wait(&at.group->barrier);
+  return leave(self, at);
 }
 
 typedef struct ScatterJob {
@@ -197,12 +198,13 @@ typedef struct ScatterJob {
   int32_t tasks;
   int64_t share;
   ReduceOp reduce;
+  _Atomic int64_t read_bytes; /* of each member */
 } ScatterJob;
 
 /* Nobody but this member reads or writes its pieces of anybody's whole. */
 static void scatter_task(void *context, int64_t task, int32_t worker) {
   (void)worker;
-  const ScatterJob *job = context;
+  ScatterJob *job = context;
   const Group *group = job->at->group;
   Part mine = part_of(job->share, job->tasks, (int32_t)task);
   int64_t unit = dtype_bytes(job->pieces->dtype);
@@ -211,23 +213,24 @@ static void scatter_task(void *context, int64_t task, int32_t worker) {
     int64_t place = piece_whole_at(&piece, group->count, job->at->member);
     reduce_range(job->y + (job->in_place ? place : piece.share_at) * unit, group->x, group->count,
                  place, (CommElements){piece.count, job->pieces->dtype}, job->reduce);
+    atomic_fetch_add(&job->read_bytes, piece.count * unit);
   }
 }
 
 static bool local_reduce_scatter(Comm *self, uint32_t comm, void *x, void *y,
                                  const CommPieces *pieces, ReduceOp reduce) {
   Meeting at = meeting(self, comm);
-  int64_t share = pieces_share(pieces), peers = at.group->count - 1;
-  send(self, peers, peers * share * dtype_bytes(pieces->dtype));
+  int64_t share = pieces_share(pieces);
   if (!publish(at, x, y, y == NULL)) return false;
-  ScatterJob job = {&at, pieces, y ? y : x, y == NULL, 1, share, reduce};
+  ScatterJob job = {&at, pieces, y ? y : x, y == NULL, 1, share, reduce, 0};
   run_parts(self, share, scatter_task, &job.tasks, &job);
-  return barrier_wait(&at.group->barrier);
+  copied_from_all(at, job.read_bytes);
+  return leave(self, at);
 }
 
 /* What member `from` has for this one: runs of b * inner elements. */
 static void turn_from(const Meeting *at, int32_t from, void *y, const CommTurn *turn) {
-  int64_t members = at->group->count, run = turn->b * turn->inner;
+  int64_t members = at->group->count, run = turn->b * turn->inner, copied_bytes = 0;
   for (int64_t row = 0; row < turn->outer * turn->a; row++)
     for (int64_t middle = 0; middle < turn->middle; middle++) {
       int32_t part = turn->back ? at->member : from;
@@ -235,33 +238,26 @@ static void turn_from(const Meeting *at, int32_t from, void *y, const CommTurn *
       int64_t tall = (many * turn->middle + middle) * run; /* in [outer, a*n, middle, b, inner] */
       int64_t wide = ((row * turn->middle + middle) * members + (turn->back ? from : at->member)) *
                      run; /* in [outer, a, middle, b*n, ..] */
-      copy_bytes(y, at->group->x[from], turn->back ? wide : tall, turn->back ? tall : wide, run,
-                 dtype_bytes(turn->dtype));
+      copied_bytes += copy_bytes(y, at->group->x[from], turn->back ? wide : tall,
+                                 turn->back ? tall : wide, run, dtype_bytes(turn->dtype));
     }
+  group_copied(at->group, at->member, from, copied_bytes);
 }
 
 static bool local_all_to_all(Comm *self, uint32_t comm, const void *x, void *y,
                              const CommTurn *turn) {
   Meeting at = meeting(self, comm);
-  int64_t part = turn->outer * turn->a * turn->middle * turn->b * turn->inner;
-  int64_t peers = at.group->count - 1;
-  send(self, peers, peers * part * dtype_bytes(turn->dtype));
   if (!publish(at, x, y, false)) return false;
   for (int32_t i = 0; i < at.group->count; i++)
     turn_from(&at, i, y, turn);
-  return barrier_wait(&at.group->barrier);
+  return leave(self, at);
 }
 
 static bool local_exchange(Comm *self, uint32_t comm, const CommPost *post, int32_t count) {
   Meeting at = meeting(self, comm);
-  int64_t messages = 0, size_bytes = 0;
-  for (int32_t i = 0; i < count; i++) {
-    if (!post[i].is_sent) continue;
-    messages++;
-    size_bytes += post[i].size_bytes;
-  }
-  send(self, messages, size_bytes);
-  return group_exchange(at.group, at.member, post, count);
+  bool done = group_exchange(at.group, at.member, post, count);
+  self->sent_bytes += group_take_sent(at.group, at.member);
+  return done;
 }
 
 static bool local_barrier(Comm *self) {
@@ -332,7 +328,7 @@ static bool open_groups(LocalWorld *world, uint32_t comm, int32_t spins) {
   if (!groups) return false;
   world->groups[comm] = (GroupList){groups, shape.group_count};
   for (int32_t i = 0; i < shape.group_count; i++)
-    if (!group_open(&groups[i], shape.member_count, spins)) return false;
+    if (!group_open(&groups[i], shape.member_count, spins, &world->delay)) return false;
   return true;
 }
 

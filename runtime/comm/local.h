@@ -4,6 +4,7 @@
 
 #include "kernels/threads.h"
 #include "runtime/comm/comm.h"
+#include "runtime/comm/group.h"
 #include "runtime/mesh.h"
 #include "runtime/status.h"
 
@@ -23,13 +24,7 @@ Comm *local_comm(LocalWorld *world, int32_t rank, Threads *threads);
  * once. They reduce on the calling thread. */
 CommLanes local_comm_beside(LocalWorld *world, int32_t rank);
 
-/* A link as slow as a test wants: whoever communicates sleeps for what it sends. Set it before
- * anything is sent. */
-typedef struct CommDelay {
-  double byte_ns;
-  double message_ns;
-} CommDelay;
-
+/* Set it before anything is sent. */
 void local_world_delay(LocalWorld *world, CommDelay delay);
 
 /* As the entry of the same name, for whoever has no rank. */
