@@ -21,6 +21,7 @@ static const char usage[] =
     "                             experiment, from nothing, from the newest whatever differs,\n"
     "                             or from FILE, whatever differs\n"
     "  --kernels fast|reference   which kernels to run; reference is plain and slow\n"
+    "  --measure-memory           count the pages of memory that the run touches; it runs slower\n"
     "  --quiet                    errors only\n"
     "  --no-plot                  no loss curve in the terminal\n"
     "  --json                     one JSON document on stdout, the lines of the run on stderr\n"
@@ -106,6 +107,8 @@ static bool parse_options(RunOptions *options, int count, char **word, Status *s
       i++;
     } else if (strcmp(word[i], "--quiet") == 0)
       options->quiet = true;
+    else if (strcmp(word[i], "--measure-memory") == 0)
+      options->measure_memory = true;
     else if (strcmp(word[i], "--no-plot") == 0)
       options->plot = false;
     else if (strcmp(word[i], "--json") == 0)

@@ -21,8 +21,9 @@
 /* What the ranks tell each other of themselves. */
 typedef struct RankFacts {
   Peak peak;
-  uint64_t planned_bytes; /* in blocks as memory is given out */
-  uint64_t measured_bytes;
+  uint64_t planned_bytes;   /* in blocks as memory is given out */
+  uint64_t addressed_bytes; /* end of what records have named */
+  uint64_t touched_bytes;   /* in pages that somebody has used; 0 when it is not measured */
 } RankFacts;
 
 typedef struct Rank {
@@ -104,7 +105,8 @@ static bool open_rank(Rank *rank, Status *status) {
   if (!class) return status_fail(status, STATUS_OURS, "plan: rank %d has no class", rank->number);
   rank->all = calloc((size_t)run->mesh.rank_count, sizeof *rank->all);
   if (!rank->all) return status_fail(status, STATUS_WORLD, "not enough memory for a rank");
-  if (!arenas_open(&rank->arena, rank->plan, class, status)) return false;
+  if (!arenas_open(&rank->arena, rank->plan, class, run->options->measure_memory, status))
+    return false;
   ReplaySetup setup = {
       .plan = rank->plan,
       .mesh = &run->mesh,
@@ -397,7 +399,7 @@ static uint64_t in_blocks(uint64_t bytes) {
 }
 
 /* Control and the staging ring are in use whether or not a record has touched them. */
-static uint64_t measured_bytes(const Rank *rank) {
+static uint64_t addressed_bytes(const Rank *rank) {
   const PlanJob *job = rank->job;
   uint64_t high = rank->replay.high_water_bytes;
   uint64_t control_end = job->control_offset + sizeof(Control);
@@ -420,7 +422,10 @@ static uint64_t planned_bytes(const Rank *rank) {
 /* Gathered at the last meeting; the one that needs most is reported. */
 static void note_memory(Rank *rank) {
   rank->facts.planned_bytes = planned_bytes(rank);
-  rank->facts.measured_bytes = measured_bytes(rank);
+  rank->facts.addressed_bytes = addressed_bytes(rank);
+  rank->facts.touched_bytes = 0;
+  if (rank->run->options->measure_memory)
+    rank->facts.touched_bytes = arena_touched_bytes(&rank->arena.tier[TIER_DEVICE]);
 }
 
 static bool run_steps(Rank *rank, Status *status) {
@@ -444,7 +449,8 @@ static bool close_report(Rank *rank, Status *status) {
   EndFacts facts = {
       .stopped = rank->stopped,
       .planned_bytes = most.planned_bytes,
-      .measured_bytes = most.measured_bytes,
+      .addressed_bytes = most.addressed_bytes,
+      .touched_bytes = most.touched_bytes,
       .checkpoint = rank->saved_path[0] ? rank->saved_path : NULL,
   };
   return report_close(rank->report, &facts, status);

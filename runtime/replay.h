@@ -68,7 +68,7 @@ typedef struct Replay {
   Device *device;
   uint64_t numbers;          /* of work so far: the next step's first */
   uint64_t device_bytes;     /* of the device arena */
-  uint64_t high_water_bytes; /* end of the highest arena byte that a record has used so far */
+  uint64_t high_water_bytes; /* end of the highest arena byte that a record has named so far */
   Hostile hostile;
 } Replay;
 

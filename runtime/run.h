@@ -15,7 +15,8 @@ typedef struct RunOptions {
   bool quiet;
   bool plot;
   bool json;
-  bool measure_peak; /* else MFU is unknown */
+  bool measure_peak;   /* else MFU is unknown */
+  bool measure_memory; /* pages come when they are used, and are counted at the end; slower */
   Resume resume;
   const char *resume_path; /* of RESUME_PATH */
   CommDelay link_delay;    /* of every message between ranks; zero but in tests */

@@ -1,4 +1,4 @@
-/* arena.c -- mmap, huge pages where the system has them, first touch. */
+/* arena.c -- mmap, huge pages where the system has them, first touch; or none of it, to measure. */
 #include "runtime/device/arena.h"
 
 #include <errno.h>
@@ -6,12 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "runtime/process/cgroup.h"
 
 static const size_t huge_page_bytes = (size_t)2 << 20;
 
-bool arena_open(Arena *arena, size_t size_bytes, Status *status) {
+static bool map(Arena *arena, size_t size_bytes, Status *status) {
   *arena = (Arena){.size_bytes = size_bytes};
   size_t mapped_bytes = size_bytes + huge_page_bytes;
   void *mapped = mmap(NULL, mapped_bytes, PROT_READ | PROT_WRITE,
@@ -22,9 +23,34 @@ bool arena_open(Arena *arena, size_t size_bytes, Status *status) {
   arena->mapped = mapped;
   arena->mapped_bytes = mapped_bytes;
   arena->base = (uint8_t *)mapped + (huge_page_bytes - (uintptr_t)mapped % huge_page_bytes);
+  return true;
+}
+
+bool arena_open(Arena *arena, size_t size_bytes, Status *status) {
+  if (!map(arena, size_bytes, status)) return false;
   (void)madvise(arena->base, size_bytes, MADV_HUGEPAGE); /* advice: speed, not meaning */
   memset(arena->base, 0, size_bytes);
   return true;
+}
+
+/* A kernel without huge pages refuses the advice and needs none. */
+bool arena_open_untouched(Arena *arena, size_t size_bytes, Status *status) {
+  if (!map(arena, size_bytes, status)) return false;
+  (void)madvise(arena->mapped, arena->mapped_bytes, MADV_NOHUGEPAGE);
+  return true;
+}
+
+size_t arena_touched_bytes(const Arena *arena) {
+  unsigned char is_there[4096]; /* of so many pages at a time: nothing is allocated during a run */
+  size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE), touched_bytes = 0;
+  for (size_t at = 0; at < arena->mapped_bytes; at += page_bytes * sizeof is_there) {
+    size_t left = arena->mapped_bytes - at, size_bytes = page_bytes * sizeof is_there;
+    if (size_bytes > left) size_bytes = left;
+    if (mincore((uint8_t *)arena->mapped + at, size_bytes, is_there) != 0) break;
+    for (size_t page = 0; page * page_bytes < size_bytes; page++)
+      touched_bytes += (is_there[page] & 1u) * page_bytes;
+  }
+  return touched_bytes;
 }
 
 void arena_close(Arena *arena) {
@@ -32,12 +58,15 @@ void arena_close(Arena *arena) {
   *arena = (Arena){0};
 }
 
-bool arenas_open(Arenas *arenas, const Plan *plan, const PlanClass *class, Status *status) {
+bool arenas_open(Arenas *arenas, const Plan *plan, const PlanClass *class, bool untouched,
+                 Status *status) {
   *arenas = (Arenas){0};
   for (Tier tier = 0; tier < Tier_COUNT; tier++) {
     uint64_t size_bytes = plan_arena_bytes(plan, class, tier);
     if (size_bytes == 0) continue;
-    if (!arena_open(&arenas->tier[tier], size_bytes, status)) return false;
+    bool opened = untouched ? arena_open_untouched(&arenas->tier[tier], size_bytes, status)
+                            : arena_open(&arenas->tier[tier], size_bytes, status);
+    if (!opened) return false;
     arenas->base[tier] = arenas->tier[tier].base;
   }
   return true;

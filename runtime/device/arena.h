@@ -18,6 +18,14 @@ typedef struct Arena {
 /* Zeroed and touched by the calling thread, so that its pages lie near it and no step pays for a
  * page fault. */
 bool arena_open(Arena *arena, size_t size_bytes, Status *status);
+
+/* Zero as well, but no page is there before somebody uses it, and none is huge: arena_touched_bytes
+ * then says what was used. Slower. */
+bool arena_open_untouched(Arena *arena, size_t size_bytes, Status *status);
+
+/* Bytes in all pages that are there, also of the mapping's rest outside the arena. */
+size_t arena_touched_bytes(const Arena *arena);
+
 void arena_close(Arena *arena);
 
 /* One for each kind of memory that the plan uses: on a processor that has one memory all are of it.
@@ -27,7 +35,9 @@ typedef struct Arenas {
   uint8_t *base[Tier_COUNT]; /* NULL: the plan has none there */
 } Arenas;
 
-bool arenas_open(Arenas *arenas, const Plan *plan, const PlanClass *class, Status *status);
+/* With `untouched` as arena_open_untouched. */
+bool arenas_open(Arenas *arenas, const Plan *plan, const PlanClass *class, bool untouched,
+                 Status *status);
 void arenas_close(Arenas *arenas);
 
 /* Bytes this process may still take, by the system's and the control group's account; 0 when

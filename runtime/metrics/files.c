@@ -145,10 +145,13 @@ static void add_summary(const Report *report, const EndFacts *facts, Text *text)
   add_number(text, "data_wait_s", (double)report->wait_ns / 1e9);
   text_add(text, ",\"comm_bytes\":%lld,\"metrics_lines_lost\":%lld", (long long)report->comm_bytes,
            (long long)report->metrics_lost);
-  text_add(text,
-           ",\"planned_peak_bytes\":%llu,\"measured_peak_bytes\":%llu,\"resident_bytes\":%llu",
-           (unsigned long long)facts->planned_bytes, (unsigned long long)facts->measured_bytes,
-           (unsigned long long)report_resident_bytes());
+  text_add(text, ",\"planned_peak_bytes\":%llu,\"addressed_peak_bytes\":%llu",
+           (unsigned long long)facts->planned_bytes, (unsigned long long)facts->addressed_bytes);
+  if (facts->touched_bytes > 0)
+    text_add(text, ",\"touched_bytes\":%llu", (unsigned long long)facts->touched_bytes);
+  else
+    text_add(text, ",\"touched_bytes\":null");
+  text_add(text, ",\"resident_bytes\":%llu", (unsigned long long)report_resident_bytes());
   text_add(text, ",\"checkpoint\":");
   if (facts->checkpoint)
     text_add_json_string(text, facts->checkpoint);

@@ -227,10 +227,12 @@ static void summary_lines(Report *report, const EndFacts *facts) {
   text_add(line, "\nwaited   %.1f %% of the time for data   sent %s a rank and step\n",
            steps_s > 0 ? 100.0 * (double)report->wait_ns / (double)report->steps_ns : 0.0,
            text_bytes(b, report->steps ? (double)report->comm_bytes / (double)report->steps : 0.0));
-  text_add(line, "memory   %s bytes planned, %s used: %lld apart\n",
+  text_add(line, "memory   %s bytes planned, %s addressed",
            text_grouped(a, (int64_t)facts->planned_bytes),
-           text_grouped(b, (int64_t)facts->measured_bytes),
-           (long long)(facts->measured_bytes - facts->planned_bytes));
+           text_grouped(b, (int64_t)facts->addressed_bytes));
+  if (facts->touched_bytes > 0)
+    text_add(line, ", %s in touched pages", text_grouped(a, (int64_t)facts->touched_bytes));
+  text_add(line, "\n");
   text_add(line, "process  %s resident at most\n", text_bytes(a, (double)report_resident_bytes()));
   const PlanJob *job = &report->setup.plan->jobs[0];
   text_add(line, "wrote    %s/{metrics.jsonl,summary.json,loss.svg}\n",

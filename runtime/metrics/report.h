@@ -48,7 +48,8 @@ typedef struct StepFacts {
 typedef struct EndFacts {
   bool stopped; /* by a request, before the last step */
   uint64_t planned_bytes;
-  uint64_t measured_bytes;
+  uint64_t addressed_bytes;
+  uint64_t touched_bytes; /* 0: not measured */
   const char *checkpoint; /* NULL: none was written */
 } EndFacts;
 

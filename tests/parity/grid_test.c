@@ -105,7 +105,7 @@ static void check_wire(const Plan *plan, const Grid *grid, const Cell *cell,
 
 static void check_memory(const Plan *plan, const RunRecord *record) {
   CHECK(record->planned_bytes > 0);
-  CHECK_INT(record->measured_bytes, record->planned_bytes);
+  CHECK_INT(record->addressed_bytes, record->planned_bytes);
   for (uint32_t i = 0; i < plan->programs_count; i++) {
     const PlanPeak *peak = plan_peak(plan, &plan->programs[i]);
     CHECK((double)peak->peak_bytes <= 1.05 * (double)peak->live_bytes);

@@ -47,7 +47,7 @@ static bool read_summary(const Plan *plan, RunRecord *record) {
   bool good = file && fgets(line, sizeof line, file);
   if (good) {
     record->planned_bytes = (uint64_t)number_after(line, "planned_peak_bytes");
-    record->measured_bytes = (uint64_t)number_after(line, "measured_peak_bytes");
+    record->addressed_bytes = (uint64_t)number_after(line, "addressed_peak_bytes");
   }
   if (file) fclose(file);
   return good;

@@ -11,7 +11,7 @@ typedef struct RunRecord {
   double loss[RUN_STEPS_MAX + 1]; /* by step, from 1 */
   double norm[RUN_STEPS_MAX + 1];
   double comm_bytes[RUN_STEPS_MAX + 1]; /* sent by rank 0 */
-  uint64_t planned_bytes, measured_bytes;
+  uint64_t planned_bytes, addressed_bytes;
 } RunRecord;
 
 /* Runs to step `steps`, or to the end when it is 0. Fills the record from metrics.jsonl (all steps
