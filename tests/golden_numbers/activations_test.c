@@ -239,11 +239,16 @@ static int64_t attention_bytes(int64_t tokens) {
   return bytes;
 }
 
+/* The header's formula for width and head 128, in bytes a token: 34 h of the paper less 2 h of
+ * masks, a logarithm of sums, and two norms. One head's scores would be two bytes a pair. */
 static void test_scores(void) {
-  TEST("100,000 tokens: scores would be 20 GB; a whole layer keeps 0.4 GB, and twice the half's") {
-    int64_t half = attention_bytes(50000), whole = attention_bytes(100000);
+  enum { TOKENS = 100000, TOKEN_BYTES = 32 * 128 + 4 + 16 };
+  TEST("100,000 tokens: scores would be 20 GB; a whole layer keeps 0.41 GB, and twice the half's") {
+    int64_t half = attention_bytes(TOKENS / 2), whole = attention_bytes(TOKENS);
     CHECK_INT(whole, 2 * half);
-    CHECK(whole < (int64_t)(0.5e9));
+    CHECK_INT(whole, (int64_t)TOKENS * TOKEN_BYTES);
+    CHECK_NEAR(2.0 * TOKENS * TOKENS, 20e9, 0);
+    CHECK_NEAR((double)whole, 0.41e9, 0.005e9);
   }
 }
 
