@@ -22,6 +22,7 @@ static const char usage[] =
     "                             or from FILE, whatever differs\n"
     "  --kernels fast|reference   which kernels to run; reference is plain and slow\n"
     "  --measure-memory           count the pages of memory that the run touches; it runs slower\n"
+    "  --on cpu                   a plan for other devices runs on this machine's processors too\n"
     "  --quiet                    errors only\n"
     "  --no-plot                  no loss curve in the terminal\n"
     "  --json                     one JSON document on stdout, the lines of the run on stderr\n"
@@ -88,6 +89,12 @@ static bool parse_value(RunOptions *options, const char *name, const char *value
     return reference || strcmp(value, "fast") == 0 ||
            status_fail(status, STATUS_USER, "--kernels wants fast or reference, not '%s'", value);
   }
+  if (strcmp(name, "--on") == 0) {
+    options->on_cpu = strcmp(value, "cpu") == 0;
+    return options->on_cpu ||
+           status_fail(status, STATUS_USER, "--on wants cpu, not '%s': there is no other device",
+                       value);
+  }
   options->resume = strcmp(value, "auto") == 0     ? RESUME_AUTO
                     : strcmp(value, "never") == 0  ? RESUME_NEVER
                     : strcmp(value, "anyway") == 0 ? RESUME_ANYWAY
@@ -99,7 +106,7 @@ static bool parse_value(RunOptions *options, const char *name, const char *value
 static bool parse_options(RunOptions *options, int count, char **word, Status *status) {
   for (int i = 2; i < count; i++) {
     bool takes_value = strcmp(word[i], "--steps") == 0 || strcmp(word[i], "--resume") == 0 ||
-                       strcmp(word[i], "--kernels") == 0;
+                       strcmp(word[i], "--kernels") == 0 || strcmp(word[i], "--on") == 0;
     if (takes_value && i + 1 == count)
       return status_fail(status, STATUS_USER, "%s wants a value", word[i]);
     if (takes_value) {

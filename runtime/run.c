@@ -90,8 +90,21 @@ static bool boot(Run *run, Status *status) {
   return true;
 }
 
+/* A plan for other devices would train here too, but slowly, and its scratch is not for these
+ * kernels: only who asks for that gets it. */
+static bool check_device(const Run *run, Status *status) {
+  const PlanJob *job = &run->plan->jobs[0];
+  if (job->target == TARGET_CPU || run->options->on_cpu) return true;
+  return status_fail(status, STATUS_USER,
+                     "the plan is for %s, and this machine trains on its processors: --on cpu runs "
+                     "the very same plan on them, slowly; or compile the job with "
+                     "cluster = \"here\"",
+                     plan_string(run->plan, job->device));
+}
+
 static bool open_run(Run *run, Status *status) {
   const PlanJob *job = &run->plan->jobs[0];
+  if (!check_device(run, status)) return false;
   if (!mesh_read(&run->mesh, run->plan, status) || !boot(run, status) || !lock_folders(run, status))
     return false;
   run->last_step = job->steps;

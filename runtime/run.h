@@ -12,6 +12,7 @@
 typedef struct RunOptions {
   int64_t steps; /* stop after this one; 0: where the plan ends */
   KernelVariant variant;
+  bool on_cpu; /* also a plan that is for other devices */
   bool quiet;
   bool plot;
   bool json;

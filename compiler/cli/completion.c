@@ -29,6 +29,7 @@ static void put_candidates(Compile *c, FILE *out) {
   fputs("'; return ;;\n"
         "    --color) echo 'auto always never'; return ;;\n"
         "    --kernels) [ \"$1\" != run ] || { echo 'fast reference'; return; } ;;\n"
+        "    --on) echo 'cpu'; return ;;\n"
         "    --resume) echo 'auto never'; return ;;\n"
         "    --completion) echo 'bash zsh'; return ;;\n"
         "  esac\n  case $1 in\n    '') echo '",
@@ -59,7 +60,7 @@ static const char bash_rest[] =
     "  local files=''\n"
     "  case $verb:$before in\n"
     "    *:-o|*:--svg|*:--resume|tokenize:*) files='*' ;;\n"
-    "    *:-D|*:--against|*:--color|*:--kernels|help:*|list:*) ;;\n"
+    "    *:-D|*:--against|*:--color|*:--kernels|*:--on|help:*|list:*) ;;\n"
     "    show:*|prove:*) files='!*.plan' ;;\n"
     "    run:*) files='!*.@(lua|plan)' ;;\n"
     "    ?*:*) files='!*.lua' ;;\n"

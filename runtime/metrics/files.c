@@ -49,6 +49,9 @@ static void add_identity(const Report *report, Text *text) {
            (long long)job->sample_tokens);
   text_add(text, ",\"ranks\":%d,\"replicas\":%d,\"threads\":%u,\"kernels\":\"%s\",\"isa\":\"%s\"",
            setup->ranks, setup->replicas, job->threads, setup->kernels, setup->isa);
+  text_add(text, ",\"device\":");
+  text_add_json_string(text, plan_string(plan, job->device));
+  text_add(text, ",\"on\":\"cpu\""); /* what the plan runs on: --on */
   text_add(text, ",\"parameters\":%lld,\"flops_per_token\":%lld", (long long)job->parameters,
            (long long)job->flops_per_token);
   add_number(text, "peak_flops_per_s", setup->peak_flops_per_s);

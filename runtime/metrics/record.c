@@ -67,6 +67,8 @@ static void add_record(const ReportSetup *setup, Text *text) {
            (long long)setup->last_step);
   add_text(text, "resumed_from", setup->resumed_from);
   text_add(text, ",\n \"ranks\": %d,\n \"threads\": %u", setup->ranks, job->threads);
+  add_text(text, "device", plan_string(plan, job->device));
+  add_text(text, "on", "cpu"); /* what the plan runs on: --on */
   add_text(text, "processor", processor);
   add_text(text, "isa", setup->isa);
   add_text(text, "kernels", setup->kernels);

@@ -85,6 +85,9 @@ static void banner(Report *report, const char *metrics_moved_to) {
            plan_string(plan, job->model), text_grouped(a, job->parameters),
            plan_string(plan, job->precision));
   banner_data(report);
+  if (job->target != TARGET_CPU)
+    text_add(line, "on       this machine's processors, slowly: the plan is for %s\n",
+             plan_string(plan, job->device));
   text_add(line, "ranks    %d x %u thread%s, %s kernels\nmemory   %s", setup->ranks, job->threads,
            job->threads == 1 ? "" : "s", setup->kernels,
            text_bytes(a, (double)setup->arena_bytes / setup->ranks));

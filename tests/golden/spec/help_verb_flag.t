@@ -13,6 +13,9 @@ usage: lockstep run JOB.lua|PLAN [options]
                         newest, whatever differs; or a checkpoint's path,
                         whatever differs
   --kernels KIND        fast, or reference: plain and slow
+  --on cpu              a plan for other devices too runs on this machine's
+                        processors, as it is, and slowly; without this it is
+                        refused
   --no-plot             no loss curve in the terminal
   --json                the answer on stdout as JSON
   -q, --quiet           nothing but results and errors
