@@ -104,7 +104,9 @@ static void measure(const Bench *b, const char *label, const Case *c) {
     if (c->operand[i].dtype != DTYPE_COUNT) moved += bytes[i];
   }
   Control control = {.lr = 1e-3, .clip_scale = 1, .step = 10, .seed = 1};
+  int64_t sample_first = 0;
   KernelArgs args = {.operand = operand, .dtype = dtype, .bytes = bytes, .dim = c->dim};
+  args.sample_first = &sample_first;
   args.attr = c->attr;
   args.operand_count = c->operands;
   args.accumulate = c->accumulate;

@@ -26,7 +26,7 @@ static inline DropoutShape dropout_shape(const KernelArgs *args) {
       .all_parts = dim[8],
       .token_first = (int64_t)attr[1],
       .part_first = (int64_t)attr[4],
-      .sample_first = args->sample_first,
+      .sample_first = *args->sample_first,
       .has_batch = dim[5],
       .runs = {dim[6], (int64_t)attr[2], (int64_t)attr[3]},
   };

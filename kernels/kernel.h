@@ -28,8 +28,9 @@ typedef struct KernelArgs {
   int32_t operand_count;
   bool accumulate; /* parameter gradients are added to, not assigned */
   uint64_t key;    /* random stream: logical op path or tensor name, and layer, already mixed */
-  int64_t
-      sample_first; /* number, within the step's global batch, of this micro-batch's first sample */
+  /* Number, within the step's global batch, of this micro-batch's first sample. By address, as
+   * `control`: read when the kernel runs, so that captured work holds for every micro-batch. */
+  const int64_t *sample_first;
   void *state;      /* what prepare made for the record */
   Control *control; /* slots that the row names */
   Threads *threads;

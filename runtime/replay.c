@@ -33,7 +33,6 @@ static void resolve(const Replay *replay, const Position *at, const PlanRecord *
 static bool run_kernel(const Replay *replay, const Work *work, Threads *threads, Status *status) {
   const Plan *plan = replay->setup.plan;
   const PlanRecord *record = work->record;
-  int64_t microbatch = work->microbatch < 0 ? 0 : work->microbatch;
   KernelArgs args = {
       .operand = work->operand,
       .dtype = replay->operand_dtype + record->operands_first,
@@ -43,8 +42,7 @@ static bool run_kernel(const Replay *replay, const Work *work, Threads *threads,
       .operand_count = (int32_t)record->operands_count,
       .accumulate = record->accumulate != 0,
       .key = philox_mix(record->key, (uint64_t)work->layer + 1),
-      .sample_first =
-          (microbatch * replay->replicas + replay->replica) * plan->jobs[0].microbatch_samples,
+      .sample_first = &replay->sample_first[work->microbatch < 0 ? 0 : work->microbatch],
       .state = replay->prepared[record - plan->records].state,
       .control = replay->control,
       .threads = threads,

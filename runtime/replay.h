@@ -51,6 +51,8 @@ typedef struct Replay {
   ReplaySetup setup;
   const PlanClass *class;
   Control *control;
+  int64_t microbatches;  /* of the program that has most */
+  int64_t *sample_first; /* of each, in the step's global batch: kernels read it by address */
   int32_t replicas;
   int32_t replica;
   /* parallel to the plan's tables of the same names, with this rank's coordinates filled in */

@@ -85,6 +85,7 @@ static bool check_call(void *context, const Position *at, Status *status) {
   Replay *replay = context;
   const Plan *plan = replay->setup.plan;
   const PlanSegment *segment = &plan->segments[at->call->segment];
+  if (at->microbatch >= replay->microbatches) replay->microbatches = at->microbatch + 1;
   for (uint32_t i = 0; i < segment->records_count; i++) {
     const PlanRecord *record = &plan->records[segment->records_first + i];
     if (!plan_when(record->when_all, record->when_none, at->call->flags)) continue;
@@ -165,6 +166,16 @@ static void fill_tables(Replay *replay) {
   fill_attrs(replay, coordinate);
 }
 
+/* Work that is of no micro-batch has the first one's number. */
+static bool fill_samples(Replay *replay) {
+  int64_t rows = replay->setup.plan->jobs[0].microbatch_samples;
+  replay->sample_first = calloc((size_t)replay->microbatches + 1, sizeof *replay->sample_first);
+  if (!replay->sample_first) return false;
+  for (int64_t i = 0; i <= replay->microbatches; i++)
+    replay->sample_first[i] = (i * replay->replicas + replay->replica) * rows;
+  return true;
+}
+
 static bool check_job(const Replay *replay, Status *status) {
   const Plan *plan = replay->setup.plan;
   const PlanJob *job = &plan->jobs[0];
@@ -214,7 +225,8 @@ bool replay_bind(Replay *replay, const ReplaySetup *setup, Status *status) {
     uint32_t number = replay->class->programs_first + i;
     if (!walk_calls(plan, &plan->programs[number], check_call, replay, status)) return false;
   }
-  if (!hostile_start(&replay->hostile, plan, replay->class, replay->setup.arena))
+  if (!fill_samples(replay) ||
+      !hostile_start(&replay->hostile, plan, replay->class, replay->setup.arena))
     return status_fail(status, STATUS_WORLD, "not enough memory to bind the plan");
   return open_device(replay, status);
 }
@@ -232,6 +244,7 @@ void replay_free(Replay *replay) {
   free(replay->operand_bytes);
   free(replay->attr);
   free(replay->varied);
+  free(replay->sample_first);
   free(replay->count);
   *replay = (Replay){0};
 }

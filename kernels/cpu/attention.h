@@ -114,7 +114,7 @@ static inline Vec last_keys(const Attention *a, int64_t q0) {
 /* Dropout's factors for keys j .. j+3 (rows) and queries q0 .. q0+15 (lanes); j % 4 is 0. */
 static inline void keep_factors(const Attention *a, int64_t b, int64_t h, int64_t q0, int64_t j,
                                 float keep[4][LANES]) {
-  int64_t rows = ((a->args->sample_first + b) * a->all_heads + a->head_first + h) * a->all_seq;
+  int64_t rows = ((*a->args->sample_first + b) * a->all_heads + a->head_first + h) * a->all_seq;
   int64_t row[LANES]; /* element of each query's position 0 */
   uint64_t step = (uint64_t)a->args->control->step;
   for (int l = 0; l < LANES; l++)

@@ -160,7 +160,8 @@ static inline void run_lowered(Run *run, RegionId r, int64_t l, const Node *n, c
   args.accumulate = n->accumulate == ACCUMULATE_ALWAYS ||
                     (n->accumulate == ACCUMULATE_AFTER_FIRST && run->microbatch > 0);
   args.key = philox_mix(hash_text(n->path), (uint64_t)l);
-  args.sample_first = run->microbatch * 2; /* batch is 2 */
+  int64_t sample_first = run->microbatch * 2; /* batch is 2 */
+  args.sample_first = &sample_first;
   args.control = &run->control;
   const Kernel *kernel = kernel_find(low->kernel, KERNEL_REFERENCE);
   const char *why = NULL;

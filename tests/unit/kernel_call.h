@@ -113,7 +113,7 @@ static inline void call_run(Call *call, KernelVariant variant, Threads *threads)
       .operand_count = call->operand_count,
       .accumulate = call->accumulate,
       .key = call->key,
-      .sample_first = call->sample_first,
+      .sample_first = &call->sample_first,
       .control = &call->control,
       .threads = threads,
   };

@@ -171,7 +171,7 @@ static bool run_fenced(Run *run, const CaseCall *from, const Twist *twist, Threa
                      .operand_count = call.operand_count,
                      .accumulate = call.accumulate,
                      .key = call.key,
-                     .sample_first = call.sample_first,
+                     .sample_first = &call.sample_first,
                      .control = run->control.at,
                      .threads = team};
   if (sigsetjmp(back, 1) != 0) {

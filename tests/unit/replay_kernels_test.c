@@ -1,5 +1,6 @@
 /* LINK: runtime plan_builder -- a record's kernel is prepared once and before the first step, finds
- * there what it made, and may refuse or fail with a reason. */
+ * there what it made, and may refuse or fail with a reason; what differs from micro-batch to
+ * micro-batch it finds at addresses that stay. */
 #include "tests/unit/replay_rig.h"
 
 enum { TIMES = 5, STATE = 41 };
@@ -12,6 +13,7 @@ static Rig rig;
 static struct {
   int32_t prepared, runs, released;
   KernelStatus prepares_as, runs_as;
+  const int64_t *sample_first[4 * TIMES]; /* of each run */
 } seen;
 
 static KernelStatus prepare(const Kernel *kernel, const KernelUse *use, void **state,
@@ -33,7 +35,7 @@ static KernelStatus run(const KernelArgs *args, const char **why) {
   float *y = args->operand[1];
   for (int64_t i = 0; i < args->dim[0]; i++)
     y[i] = x[i] + (float)*(double *)args->state;
-  seen.runs++;
+  seen.sample_first[seen.runs++] = args->sample_first;
   *why = "the device is lost";
   return seen.runs_as;
 }
@@ -101,6 +103,18 @@ int main(void) {
     CHECK(rig_data(&rig, 0)[3] == TIMES * (STATE + 1 + STATE + 2));
     end();
     CHECK_INT(seen.released, 2);
+  }
+  TEST("the number of a micro-batch's first sample stands at the same address in every step") {
+    build(16);
+    CHECK(bind(kernels, &status));
+    const PlanProgram *train = replay_program(&rig.replay[0], PROGRAM_TRAIN_STEP);
+    CHECK(replay_run(&rig.replay[0], train, &status) && replay_run(&rig.replay[0], train, &status));
+    CHECK_INT(seen.runs, 4 * TIMES);
+    for (int32_t i = 0; i < 2 * TIMES; i++) {
+      CHECK_INT(*seen.sample_first[i], i / 2);
+      CHECK(seen.sample_first[i] == seen.sample_first[i + 2 * TIMES]);
+    }
+    end();
   }
   TEST("a kernel that refuses its record names it before the first step") {
     build(16);
