@@ -1,46 +1,16 @@
 #include "compiler/cost/cost.h"
 
-/* Ranks are dealt to nodes in order, so members are at most the outermost of their axes apart. */
-double cost_link_bytes_per_s(const Cluster *cluster, const Mesh *mesh, uint32_t axes) {
-  int64_t span = 1;
-  axes = mesh_used(mesh, axes);
-  for (int32_t axis = MESH_AXES - 1; axis >= 0 && axes != 0; axis--) {
-    span *= mesh->size[axis];
-    axes &= ~MESH_BIT(axis);
-  }
-  bool in_node = cluster->nodes == 1 || (cluster->devices > 0 && cluster->devices % span == 0);
-  return in_node ? cluster->intra_bytes_per_s : cluster->inter_bytes_per_s;
-}
+#include "compiler/cost/link.h"
 
-/* What crosses a rank's link one way: rings for reductions and gathers; of an exchange the larger
- * of what leaves and what comes. */
-static double link_bytes(const Draft *d, const Record *record) {
-  double n = (double)mesh_count(&d->mesh, record->axes), whole = 0, sent = 0, received = 0;
-  for (int32_t i = 0; i < record->operand_count; i++) {
-    double bytes = (double)record->operands[i].size_bytes;
-    if (bytes > whole) whole = bytes;
-    *(record->operands[i].access == ACCESS_READ ? &sent : &received) += bytes;
-  }
-  switch (record->kind) {
-  case RECORD_ALL_REDUCE: return 2 * (n - 1) / n * whole;
-  case RECORD_EXCHANGE: return sent > received ? sent : received;
-  default: return (n - 1) / n * whole;
-  }
-}
-
-int64_t cost_record_ns(const Draft *d, const Record *record) {
+int64_t cost_kernel_ns(const Draft *d, const Record *record) {
   const Cluster *cluster = d->cluster;
   double seconds = 0;
-  double link = cost_link_bytes_per_s(cluster, &d->mesh, record->axes);
-  if (record->meaning != NULL && link > 0)
-    seconds = link_bytes(d, record) / link;
-  else if (record->kind == RECORD_KERNEL) {
-    double peak = d->train->compute_dtype == DTYPE_BF16 ? cluster->flops_bf16 : cluster->flops_fp32;
-    if (peak > 0) seconds = (double)record->flops / peak;
-    double moving =
-        cluster->memory_bytes_per_s > 0 ? (double)record->bytes / cluster->memory_bytes_per_s : 0;
-    if (moving > seconds) seconds = moving;
-  }
+  if (record->kind != RECORD_KERNEL) return 0;
+  double peak = d->train->compute_dtype == DTYPE_BF16 ? cluster->flops_bf16 : cluster->flops_fp32;
+  if (peak > 0) seconds = (double)record->flops / peak;
+  double moving =
+      cluster->memory_bytes_per_s > 0 ? (double)record->bytes / cluster->memory_bytes_per_s : 0;
+  if (moving > seconds) seconds = moving;
   return (int64_t)(seconds * 1e9 + 0.5);
 }
 
@@ -51,7 +21,9 @@ void cost_segments(Draft *d) {
     for (int32_t i = 0; i < segment->records.count; i++) {
       const Record *record = &segment->records.at[i];
       bool steady = plan_when(record->when_all, record->when_none, 0);
-      if (steady && record->lane == LANE_COMPUTE) segment->compute_ns += cost_record_ns(d, record);
+      if (!steady || record->lane != LANE_COMPUTE) continue;
+      segment->compute_ns +=
+          record->meaning != NULL ? link_record_ns(d, record) : cost_kernel_ns(d, record);
     }
   }
 }

@@ -1,4 +1,4 @@
-/* cost.h -- how long a record takes, by the roofline of the cluster's device (Williams et al.
+/* cost.h -- how long a kernel takes, by the roofline of the cluster's device (Williams et al.
  * 2009).
  *
  * Integers of nanoseconds: predictions are part of the plan's bytes. 0 where the device's peaks are
@@ -8,13 +8,8 @@
 
 #include "compiler/schedule/draft.h"
 
-/* The link between members of a communicator along `axes`: within a node when all of them are on
- * one, else to other nodes. 0: unknown. */
-double cost_link_bytes_per_s(const Cluster *cluster, const Mesh *mesh, uint32_t axes);
-
-/* The larger of flops / peak and bytes / bandwidth; communications: the bytes that a ring sends,
- * over the link. */
-int64_t cost_record_ns(const Draft *d, const Record *record);
+/* The larger of flops / peak and bytes / bandwidth; 0 of what is no kernel. */
+int64_t cost_kernel_ns(const Draft *d, const Record *record);
 
 /* Fills compute_ns of every segment. */
 void cost_segments(Draft *d);

@@ -10,6 +10,7 @@ typedef struct Profile {
   bool is_plain; /* one lane, no other class */
   uint32_t lane;
   int64_t total_ns;
+  int64_t *ns;     /* by record: how long it takes */
   int64_t *end_ns; /* by record: after the call's start; of a plain one */
   struct Profile *next;
 } Profile;
@@ -34,6 +35,8 @@ typedef struct IterationEnd {
 
 typedef struct Runner {
   const PlanProgram *program; /* NULL: it has none of this kind */
+  const Profile *profile;     /* of the call it is at */
+  uint32_t class_alike;       /* the first class whose links are the same */
   int32_t *coordinate;
   uint32_t call, record, iteration, loop; /* of the program, its segment; loop: next or current */
   uint32_t lanes_begun;                   /* of the call */
@@ -54,7 +57,7 @@ typedef struct Simulation {
   const Plan *plan;
   const StretchSink *sink; /* NULL: nobody looks */
   Runner *runners;
-  Profile **profiles;      /* by segment */
+  Profile **profiles;      /* by class and segment; classes with equal links share them */
   bool *is_wide;           /* by comm: its members are of several classes */
   int64_t *ready_ns;       /* by wait: when what it waits for was over, last */
   int32_t *next_target;    /* by wait: the next one for the same call */

@@ -19,11 +19,12 @@ static bool runs(const PlanRecord *record, const PlanCall *call) {
 
 /* ---- profiles */
 
-static Profile *make_profile(const Simulation *s, const PlanCall *call) {
+static Profile *make_profile(const Simulation *s, uint32_t class, const PlanCall *call) {
   const PlanSegment *segment = &s->plan->segments[call->segment];
   Profile *profile = ARENA_NEW(s->arena, Profile);
   bool any = false;
   *profile = (Profile){.flags = call->flags, .is_plain = true, .lane = LANE_COMPUTE};
+  profile->ns = ARENA_ARRAY(s->arena, int64_t, segment->records_count + 1);
   profile->end_ns = ARENA_ARRAY(s->arena, int64_t, segment->records_count + 1);
   for (uint32_t i = 0; i < segment->records_count; i++) {
     const PlanRecord *record = &s->plan->records[segment->records_first + i];
@@ -31,19 +32,21 @@ static Profile *make_profile(const Simulation *s, const PlanCall *call) {
     if (is_wide(s, record) || (any && record->lane != profile->lane)) profile->is_plain = false;
     profile->lane = record->lane;
     any = true;
-    profile->total_ns += record->predicted_ns;
+    profile->ns[i] = price_ns(s->plan, class, record);
+    profile->total_ns += profile->ns[i];
     profile->end_ns[i] = profile->total_ns;
   }
   return profile;
 }
 
-static const Profile *profile_of(const Simulation *s, const PlanCall *call) {
-  Profile *first = s->profiles[call->segment];
-  for (Profile *p = first; p != NULL; p = p->next)
+static const Profile *profile_of(const Simulation *s, const Runner *r) {
+  const PlanCall *call = current_call(s, r);
+  Profile **first = &s->profiles[r->class_alike * s->plan->segments_count + call->segment];
+  for (Profile *p = *first; p != NULL; p = p->next)
     if (p->flags == call->flags) return p;
-  Profile *made = make_profile(s, call);
-  made->next = first;
-  s->profiles[call->segment] = made;
+  Profile *made = make_profile(s, r->class_alike, call);
+  made->next = *first;
+  *first = made;
   return made;
 }
 
@@ -104,8 +107,8 @@ static int64_t begin_record(const Simulation *s, Runner *r, const PlanRecord *re
 }
 
 static void end_record(const Simulation *s, Runner *r, const PlanRecord *record, int64_t start_ns) {
-  int64_t end = start_ns + record->predicted_ns;
-  r->times->busy_ns[record->lane] += record->predicted_ns;
+  int64_t took = r->profile->ns[r->record], end = start_ns + took;
+  r->times->busy_ns[record->lane] += took;
   r->free_ns[record->lane] = r->end_ns[r->record] = end;
   for (int32_t w = r->targets[r->call]; w >= 0; w = s->next_target[w])
     if (s->plan->waits[w].record == r->record) s->ready_ns[w] = end;
@@ -221,9 +224,9 @@ static bool run_call(const Simulation *s, uint32_t class, bool *moved) {
   Runner *r = &s->runners[class];
   const PlanCall *call = current_call(s, r);
   const PlanSegment *segment = &s->plan->segments[call->segment];
-  const Profile *profile = profile_of(s, call);
-  if (profile->is_plain) {
-    run_plain(s, r, profile);
+  r->profile = profile_of(s, r);
+  if (r->profile->is_plain) {
+    run_plain(s, r, r->profile);
     return true;
   }
   for (; r->record < segment->records_count; r->record++) {
@@ -260,11 +263,23 @@ static void end_program(Runner *r) {
 
 /* ---- the door */
 
+static bool same_links(const Plan *plan, uint32_t a, uint32_t b) {
+  if (plan->links_count == 0) return true;
+  for (uint32_t comm = 0; comm < plan->comms_count; comm++) {
+    const PlanLink *x = &plan->links[a * plan->comms_count + comm];
+    const PlanLink *y = &plan->links[b * plan->comms_count + comm];
+    if (x->latency_ns != y->latency_ns || x->bytes_per_s != y->bytes_per_s) return false;
+  }
+  return true;
+}
+
 static void open_runner(const Simulation *s, uint32_t c, ProgramKind kind, LaneTimes *times) {
   const Plan *plan = s->plan;
   const PlanClass *class = &plan->classes[c];
   Runner *r = &s->runners[c];
   uint32_t records = 0, waits = 0;
+  while (!same_links(plan, r->class_alike, c)) /* at last it is its own */
+    r->class_alike++;
   r->times = times;
   r->coordinate = ARENA_ARRAY(s->arena, int32_t, plan->axes_count + 1);
   for (uint32_t a = 0; a < plan->axes_count; a++)
@@ -300,7 +315,7 @@ LaneTimes *simulate_stretches(Arena *arena, const Plan *plan, ProgramKind kind,
   Simulation s = {.arena = arena, .plan = plan, .sink = sink};
   LaneTimes *times = ARENA_ARRAY(arena, LaneTimes, classes + 1);
   s.runners = ARENA_ARRAY(arena, Runner, classes + 1);
-  s.profiles = ARENA_ARRAY(arena, Profile *, plan->segments_count + 1);
+  s.profiles = ARENA_ARRAY(arena, Profile *, classes * plan->segments_count + 1);
   s.is_wide = ARENA_ARRAY(arena, bool, plan->comms_count + 1);
   s.ready_ns = ARENA_ARRAY(arena, int64_t, plan->waits_count + 1);
   s.next_target = ARENA_ARRAY(arena, int32_t, plan->waits_count + 1);

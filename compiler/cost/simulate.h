@@ -1,6 +1,6 @@
 /* simulate.h -- how long a program takes when lanes run side by side.
  *
- * In:   a plan whose records say how long they take.
+ * In:   a plan whose kernels say how long they take, and whose links price communications.
  * Out:  for each class, when the last lane is done, how long computation stood still for others,
  * and how long each lane was at work; for a picture of it, what ran when.
  *
@@ -11,7 +11,7 @@
 #define LOCKSTEP_COST_SIMULATE_H
 
 #include "compiler/base/base.h"
-#include "runtime/plan/plan.h"
+#include "compiler/cost/price.h"
 
 typedef struct LaneTimes {
   int64_t span_ns;    /* until every lane is done */
@@ -23,10 +23,6 @@ typedef struct LaneTimes {
 
 /* By class; zeros where a class has no program of the kind. */
 LaneTimes *simulate(Arena *arena, const Plan *plan, ProgramKind kind);
-
-static inline bool is_communication(const PlanRecord *record) {
-  return record->kind != RECORD_KERNEL && record->kind != RECORD_LOAD;
-}
 
 /* What a lane runs without a pause: one record of a call, or all of a call that has one lane. */
 typedef struct Stretch {

@@ -3,9 +3,11 @@
 #include <string.h>
 
 #include "compiler/cost/cost.h"
+#include "compiler/cost/link.h"
 #include "compiler/cost/simulate.h"
 #include "compiler/emit/tables.h"
 #include "runtime/csv/csv.h"
+#include "runtime/plan/plan_place.h"
 
 typedef struct RoleWords {
   BufferKind kind;
@@ -292,7 +294,7 @@ static void emit_record(Tables *t, const Draft *d, const Record *record) {
       .key = record->random ? hash_text(record->path) : 0,
       .flops = record->flops,
       .bytes = record->bytes,
-      .predicted_ns = cost_record_ns(d, record),
+      .predicted_ns = cost_kernel_ns(d, record),
       .kind = record->kind,
       .purpose = record->purpose,
       .node = record->model ? table_node(t, record->model, record->node) : PLAN_NONE,
@@ -512,6 +514,28 @@ static void emit_class(Tables *t, const Draft *d, const Stage *stage) {
   TABLE_PUSH(t, classes, class);
 }
 
+static void view_tables(const Tables *t, Plan *plan) {
+  *plan = (Plan){0};
+#define PLAN_T(Type, table)                                                                        \
+  plan->table = t->table.at;                                                                       \
+  plan->table##_count = (uint32_t)t->table.count;
+  PLAN_TABLES(PLAN_T)
+#undef PLAN_T
+}
+
+/* Communicators are known when all segments and calls are written. */
+static void emit_links(Tables *t, const Draft *d) {
+  Plan plan;
+  view_tables(t, &plan);
+  for (uint32_t class = 0; class < plan.classes_count; class ++)
+    for (uint32_t comm = 0; comm < plan.comms_count; comm++) {
+      PlanLink link = link_of(d->cluster, plan_is_one_node(&plan, class, comm));
+      link.class = class;
+      link.comm = comm;
+      TABLE_PUSH(t, links, link);
+    }
+}
+
 /* How long programs take follows from the whole plan. */
 static void predict_programs(Tables *t, const Plan *plan) {
   for (int32_t kind = 0; kind < ProgramKind_COUNT; kind++) {
@@ -539,17 +563,14 @@ void emit_plan(const Draft *d, int64_t parameters, Plan *plan) {
     TABLE_PUSH(t, axes,
                (PlanAxis){(uint32_t)d->mesh.size[axis], mesh_axis_divides(axis),
                           table_string(t, mesh_axis_name(axis))});
+  TABLE_PUSH(t, places, link_place(d->cluster, &d->mesh));
   emit_model(t, d->train->logical);
   if (d->eval != NULL) emit_model(t, d->eval->logical);
   for (int32_t i = 0; i < d->segments.count; i++)
     emit_segment(t, d, &d->segments.at[i]);
   for (int32_t s = 0; s < d->stage_count; s++)
     emit_class(t, d, &d->stages[s]);
-  *plan = (Plan){0};
-#define PLAN_T(Type, table)                                                                        \
-  plan->table = t->table.at;                                                                       \
-  plan->table##_count = (uint32_t)t->table.count;
-  PLAN_TABLES(PLAN_T)
-#undef PLAN_T
+  emit_links(t, d);
+  view_tables(t, plan);
   predict_programs(t, plan);
 }

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "compiler/cost/cost.h"
+#include "compiler/cost/price.h"
 #include "compiler/explain/words.h"
 #include "runtime/plan/plan_layout.h"
 
@@ -32,10 +32,6 @@ static double sent_bytes(const Plan *plan, const PlanRecord *record) {
   double n = plan_comm_size(plan, record->comm), whole = (double)whole_bytes(plan, record);
   if (record->kind == RECORD_EXCHANGE) return whole;
   return (record->kind == RECORD_ALL_REDUCE ? 2 : 1) * (n - 1) / n * whole;
-}
-
-static bool is_communication(const PlanRecord *record) {
-  return record->kind != RECORD_KERNEL && record->kind != RECORD_LOAD;
 }
 
 static bool is_exchange(const PlanRecord *record) {
@@ -285,6 +281,17 @@ static void print_totals(Layouts *l, FILE *out) {
   }
 }
 
+/* Over communicators along the axes of the mask; 0: unknown. */
+static double slowest_bytes_per_s(const Plan *plan, uint32_t axes_mask) {
+  double slowest = 0;
+  for (uint32_t i = 0; i < plan->links_count; i++) {
+    const PlanLink *link = &plan->links[i];
+    if (plan->comms[link->comm].axes_mask != axes_mask) continue;
+    if (slowest == 0 || link->bytes_per_s < slowest) slowest = link->bytes_per_s;
+  }
+  return slowest;
+}
+
 /* Ring attention hides its exchange when one block takes longer to compute than to send: tokens a
  * rank >= FLOP/s / (bytes/s), with heads / kv_heads for grouped queries (arXiv:2310.01889, 3). */
 static void print_ring(const Compiled *compiled, FILE *out) {
@@ -294,7 +301,7 @@ static void print_ring(const Compiled *compiled, FILE *out) {
   const Graph *g = compiled->draft->train;
   bool bf16 = g->compute_dtype == DTYPE_BF16;
   double flops = bf16 ? cluster->flops_bf16 : cluster->flops_fp32,
-         bytes = cost_link_bytes_per_s(cluster, &compiled->draft->mesh, MESH_BIT(MESH_CP));
+         bytes = slowest_bytes_per_s(&compiled->plan, MESH_BIT(MESH_CP));
   int64_t tokens = d->sample_tokens / d->cp;
   fprintf(out, "\nring: %s tokens a rank; keys and values travel while a block computes\n",
           count_text(compiled, tokens));

@@ -5,6 +5,7 @@
 #include "compiler/explain/words.h"
 #include "compiler/explain/work.h"
 #include "compiler/schedule/pipeline.h"
+#include "runtime/plan/plan_place.h"
 
 /* Most bytes of activations alive at once on a stage, of those whose name ends with `word`. */
 static int64_t most_alive(const Compiled *compiled, uint32_t class) {
@@ -107,14 +108,43 @@ void explain_schedule(const Compiled *compiled, FILE *out) {
 static const char *place_text(const Compiled *compiled, int64_t replica, int64_t stage) {
   const Derived *d = &compiled->derived;
   Arena *arena = compiled->draft->compile->arena;
-  int64_t devices = compiled->cluster.devices > 0 ? compiled->cluster.devices : 1;
+  Places places = plan_places(&compiled->plan);
   int64_t block = d->tp * d->cp, first = (replica * d->pp + stage) * block;
-  int64_t last = first + block - 1, node = first / devices, last_node = last / devices;
+  int64_t last = first + block - 1;
+  uint32_t node = place_node(places, (uint32_t)first),
+           last_node = place_node(places, (uint32_t)last);
   const char *ranks = block == 1
                           ? arena_printf(arena, "%lld", (long long)first)
                           : arena_printf(arena, "%lld-%lld", (long long)first, (long long)last);
-  if (node == last_node) return arena_printf(arena, "%s n%lld", ranks, (long long)node);
-  return arena_printf(arena, "%s n%lld-%lld", ranks, (long long)node, (long long)last_node);
+  if (node == last_node) return arena_printf(arena, "%s n%u", ranks, node);
+  return arena_printf(arena, "%s n%u-%u", ranks, node, last_node);
+}
+
+/* "nodes 0-1"; "node 0" when there is one. */
+static void print_span(const char *what, uint32_t first, uint32_t last, FILE *out) {
+  if (first == last)
+    fprintf(out, "%s %u", what, first);
+  else
+    fprintf(out, "%ss %u-%u", what, first, last);
+}
+
+/* "nodes 0-1: 8 ranks each, on devices 0-7 and cores 0-15" */
+static void print_places(const Plan *plan, FILE *out) {
+  for (uint32_t i = 0; i < plan->places_count; i++) {
+    const PlanPlace *place = &plan->places[i];
+    uint32_t last = place_node(plan_places(plan), place->rank_first + place->rank_count - 1);
+    uint32_t ranks = place->rank_count < place->node_ranks ? place->rank_count : place->node_ranks;
+    print_span("node", place->node_first, last, out);
+    fprintf(out, ": %u rank%s%s, on ", ranks, ranks == 1 ? "" : "s",
+            last > place->node_first ? " each" : "");
+    if (plan->jobs[0].target != TARGET_CPU) {
+      print_span("device", place->device_first, place->device_first + ranks - 1, out);
+      fputs(" and ", out);
+    }
+    print_span("core", place->core_first, place->core_first + ranks * place->core_count - 1, out);
+    fputc('\n', out);
+  }
+  fputc('\n', out);
 }
 
 void explain_map(const Compiled *compiled, FILE *out) {
@@ -125,9 +155,9 @@ void explain_map(const Compiled *compiled, FILE *out) {
           (long long)d->pp, (long long)d->dp);
   fprintf(out, "rank = ((dp * %lld + stage) * %lld + cp) * %lld + tp\n", (long long)d->pp,
           (long long)d->cp, (long long)d->tp);
-  fprintf(out,
-          "below: ranks of a stage and replica (tp x cp = %s), and their nodes (%lld devices)\n\n",
-          count_text(compiled, d->tp * d->cp), (long long)compiled->cluster.devices);
+  fprintf(out, "below: ranks of a stage and replica (tp x cp = %s), and their nodes\n",
+          count_text(compiled, d->tp * d->cp));
+  print_places(&compiled->plan, out);
   int64_t rows = d->dp < ROWS_MAX ? d->dp : ROWS_MAX;
   int32_t width = (int32_t)strlen(place_text(compiled, rows - 1, d->pp - 1)) + 2; /* the longest */
   if (width < HEAD + 4) width = HEAD + 4;

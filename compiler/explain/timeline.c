@@ -17,7 +17,7 @@ static const PlanProgram *train_step_of(const Plan *plan, const PlanClass *class
   return NULL;
 }
 
-static TimelineUnit unit_of_program(const Plan *plan, const PlanProgram *program) {
+static TimelineUnit unit_of_program(const Plan *plan, uint32_t class, const PlanProgram *program) {
   TimelineUnit unit = UNIT_KERNELS;
   for (uint32_t i = 0; i < program->calls_count; i++) {
     const PlanCall *call = &plan->calls[program->calls_first + i];
@@ -25,7 +25,7 @@ static TimelineUnit unit_of_program(const Plan *plan, const PlanProgram *program
     for (uint32_t k = 0; k < segment->records_count; k++) {
       const PlanRecord *record = &plan->records[segment->records_first + k];
       if (!runs(record, call)) continue;
-      if (record->predicted_ns > 0) return UNIT_NS;
+      if (price_ns(plan, class, record) > 0) return UNIT_NS;
       if (record->flops > 0) unit = UNIT_FLOPS;
     }
   }
@@ -39,7 +39,7 @@ static bool choose_unit(const Plan *plan, TimelineUnit *unit) {
   for (uint32_t c = 0; c < plan->classes_count; c++) {
     const PlanProgram *program = train_step_of(plan, &plan->classes[c]);
     if (program == NULL) continue;
-    TimelineUnit own = unit_of_program(plan, program);
+    TimelineUnit own = unit_of_program(plan, c, program);
     if (own < *unit) *unit = own;
     any = true;
   }

@@ -132,13 +132,14 @@ static inline bool plan_when(uint32_t when_all, uint32_t when_none, uint32_t fla
 /* clang-format off */
 #define PLAN_TABLES(T) \
   T(PlanJob, jobs) T(PlanSetting, settings) T(PlanInput, inputs) T(PlanFile, files) \
-  T(PlanTier, tiers) T(PlanAxis, axes) T(PlanLayout, layouts) T(PlanLayoutDim, layout_dims) \
+  T(PlanTier, tiers) T(PlanAxis, axes) T(PlanPlace, places) T(PlanLayout, layouts) T(PlanLayoutDim, layout_dims) \
   T(PlanCut, cuts) T(PlanRegion, regions) T(PlanValue, values) T(PlanNode, nodes) \
   T(PlanUse, uses) T(PlanClass, classes) T(PlanArena, arenas) T(PlanBound, bounds) \
   T(PlanTensor, tensors) T(PlanBuffer, buffers) T(PlanProgram, programs) T(PlanPeak, peaks) \
   T(PlanLoop, loops) T(PlanCall, calls) T(PlanBinding, bindings) \
   T(PlanWait, waits) T(PlanSegment, segments) T(PlanBase, bases) T(PlanRecord, records) \
-  T(PlanEdge, edges) T(PlanOperand, operands) T(PlanVary, varies) T(PlanKernel, kernels) T(PlanComm, comms) T(PlanMeaning, meanings) \
+  T(PlanEdge, edges) T(PlanOperand, operands) T(PlanVary, varies) T(PlanKernel, kernels) T(PlanComm, comms) \
+  T(PlanLink, links) T(PlanMeaning, meanings) \
   T(int64_t, ints) T(double, reals) T(char, strings)
 /* clang-format on */
 

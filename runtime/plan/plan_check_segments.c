@@ -146,6 +146,9 @@ static bool check_communication(const Plan *plan, const PlanRecord *record, uint
                                 char *why) {
   if (record->comm == PLAN_NONE)
     return plan_refuse(why, "records[%u]: a communication without a communicator", index);
+  if (record->predicted_ns != 0)
+    return plan_refuse(why, "records[%u]: %s predicts %lld ns; links price it", index,
+                       kind_name(record), (long long)record->predicted_ns);
   if (record->accumulate != 0 || record->varies_count != 0)
     return plan_refuse(why, "records[%u]: %s neither accumulates nor varies", index,
                        kind_name(record));

@@ -87,6 +87,7 @@ static void print_flags(FILE *out, uint32_t flags) {
 #define NAME_segments(index) plan_string(plan, plan->segments[index].name)
 #define NAME_kernels(index)  plan_string(plan, plan->kernels[index].name)
 #define NAME_comms(index)    plan_string(plan, plan->comms[index].name)
+#define NAME_classes(index)  plan_string(plan, plan->classes[index].name)
 #define NAME_meanings(index) plan_string(plan, plan->meanings[index].value)
 #define NAME_values(index)   plan_string(plan, plan->values[index].name)
 #define NAME_regions(index)  plan_string(plan, plan->regions[index].name)

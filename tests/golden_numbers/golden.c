@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "compiler/cost/price.h"
+
 enum { JOB_BYTES = 8192 };
 
 static void write_job(char *path, const char *text) {
@@ -105,7 +107,8 @@ static int64_t message_bytes(const Plan *plan, const PlanRecord *record) {
   return record->kind == RECORD_EXCHANGE ? sent : whole;
 }
 
-static void add_record(const Plan *plan, const PlanRecord *record, int64_t runs, Found *found) {
+static void add_record(const Plan *plan, uint32_t class, const PlanRecord *record, int64_t runs,
+                       Found *found) {
   if (runs == 0) return;
   int64_t message = message_bytes(plan, record);
   found->message_bytes =
@@ -113,7 +116,7 @@ static void add_record(const Plan *plan, const PlanRecord *record, int64_t runs,
   found->records++;
   found->runs += runs;
   found->bytes += runs * message;
-  found->predicted_ns += runs * record->predicted_ns;
+  found->predicted_ns += runs * price_ns(plan, class, record);
 }
 
 /* How often each record runs in a train step of the class. The caller frees them. */
@@ -138,7 +141,7 @@ Found golden_find(const Plan *plan, uint32_t class, Which which) {
   int64_t *runs = count_runs(plan, class, which.segment);
   for (uint32_t r = 0; r < plan->records_count; r++)
     if (is_wanted(plan, &plan->records[r], &which))
-      add_record(plan, &plan->records[r], runs[r], &found);
+      add_record(plan, class, &plan->records[r], runs[r], &found);
   free(runs);
   return found;
 }

@@ -163,26 +163,6 @@ static double run(World *w, KernelVariant variant, int32_t steps, bool in_turn, 
 
 /* ---- predict */
 
-static int64_t messages(const Plan *plan, const PlanRecord *record) {
-  int64_t others = (int64_t)plan_comm_size(plan, record->comm) - 1, sends = 0;
-  for (uint32_t i = 0; i < record->operands_count; i++)
-    sends += plan->operands[record->operands_first + i].access == ACCESS_READ;
-  if (record->kind == RECORD_EXCHANGE) return sends;
-  return record->kind == RECORD_ALL_REDUCE ? 2 * others : others;
-}
-
-/* As comm.h counts them; pieces are equal. */
-static double sent_bytes(const Plan *plan, const PlanRecord *record) {
-  double others = (double)plan_comm_size(plan, record->comm) - 1, sends = 0, most = 0;
-  for (uint32_t i = 0; i < record->operands_count; i++) {
-    const PlanOperand *operand = &plan->operands[record->operands_first + i];
-    if (operand->access == ACCESS_READ) sends += (double)operand->size_bytes;
-    most = fmax(most, (double)operand->size_bytes);
-  }
-  if (record->kind == RECORD_EXCHANGE) return sends;
-  return (record->kind == RECORD_ALL_REDUCE ? 2 : 1) * most * others / (others + 1);
-}
-
 /* Whose records have a thread of their own. */
 typedef enum Beside { IN_TURN, EACH_LANE, ALL_BUT_COMPUTE } Beside;
 
@@ -198,12 +178,17 @@ static LaneTimes predict(const World *w, Beside beside, double message_ms, doubl
   for (uint32_t i = 0; i < plan.records_count; i++) {
     PlanRecord *record = &records[i];
     *record = plan.records[i];
-    bool computes = record->kind == RECORD_KERNEL || record->kind == RECORD_LOAD;
-    record->predicted_ns = computes ? (int64_t)((double)record->flops * flop_ns)
-                                    : (int64_t)(message_ms * 1e6) * messages(&plan, record) +
-                                          (int64_t)(w->byte_ns * sent_bytes(&plan, record));
+    record->predicted_ns =
+        is_communication(record) ? 0 : (int64_t)((double)record->flops * flop_ns);
     record->lane = thread_of(beside, record->lane);
   }
+  PlanLink *links = ARENA_ARRAY(w->arena, PlanLink, plan.links_count + 1);
+  for (uint32_t i = 0; i < plan.links_count; i++) {
+    links[i] = plan.links[i];
+    links[i].latency_ns = (int64_t)(message_ms * 1e6);
+    links[i].bytes_per_s = w->byte_ns > 0 ? 1e9 / w->byte_ns : 0;
+  }
+  plan.links = links;
   plan.records = records;
   return simulate(w->arena, &plan, PROGRAM_TRAIN_STEP)[0];
 }

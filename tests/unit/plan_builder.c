@@ -108,6 +108,18 @@ void build_device(PlanBuilder *b) {
                             .path = build_string(b, "")});
 }
 
+void build_one_node(PlanBuilder *b, int64_t latency_ns, double bytes_per_s) {
+  PlanPlace place = {.rank_count = 1, .core_count = b->jobs_count > 0 ? b->jobs[0].threads : 1};
+  for (uint32_t i = 0; i < b->axes_count; i++)
+    place.rank_count *= b->axes[i].size;
+  place.node_ranks = place.rank_count;
+  b->places_count = b->links_count = 0;
+  build_places(b, place);
+  for (uint32_t class = 0; class < b->classes_count; class ++)
+    for (uint32_t comm = 0; comm < b->comms_count; comm++)
+      build_links(b, (PlanLink){bytes_per_s, latency_ns, class, comm});
+}
+
 static PlanPeak peak_of(const PlanBuilder *b, const PlanClass *class, uint32_t index) {
   const PlanProgram *program = &b->programs[index];
   PlanPeak peak = {0};

@@ -42,6 +42,10 @@ void build_record_like(PlanBuilder *builder, uint32_t index);
 /* What the compiler records of each program: peak and live bytes of the ledger as it stands. */
 void build_peaks_of_programs(PlanBuilder *builder);
 
+/* One node for the whole mesh, and a link for every class and communicator, all as fast as this. To
+ * be called again when there are more of them. */
+void build_one_node(PlanBuilder *builder, int64_t latency_ns, double bytes_per_s);
+
 /* An axis by its usual name: dp and its like divide samples, cp tokens, pp depth, tp features. */
 PlanAxis build_axis_named(PlanBuilder *builder, const char *name, uint32_t size);
 

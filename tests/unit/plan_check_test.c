@@ -2,6 +2,7 @@
  * What a plan may say of communications and of attrs that vary; what it may not is refused, with
  * the record. */
 #include "runtime/plan/plan_io.h"
+#include "runtime/plan/plan_place.h"
 #include "tests/unit/check.h"
 #include "tests/unit/plan_sketch.h"
 
@@ -188,7 +189,55 @@ static void test_job(void) {
   }
 }
 
+static void all_reduce(void) {
+  begin(RECORD_ALL_REDUCE), operand(12, ACCESS_UPDATE);
+}
+
+static void test_places(void) {
+  TEST("places follow each other over all ranks, and their cores are the job's threads") {
+    all_reduce(), sketch.b.places[0].rank_count = 7;
+    expect("places: of 7 ranks, the mesh has 8");
+    all_reduce(), sketch.b.places[0].rank_first = 1;
+    expect("places[0]: ranks 1 + 8, but rank 0 is next");
+    all_reduce(), sketch.b.places[0].node_ranks = 0, expect("places[0]: 0 ranks a node");
+    all_reduce(), sketch.b.places[0].core_count = 2;
+    expect("places[0]: 2 cores a rank for its 1 threads");
+  }
+  TEST("every class has a link to every communicator, and only links price communications") {
+    all_reduce(), sketch.b.links_count--, expect("links: 1, not one for each of 1 classes and 2");
+    all_reduce(), sketch.b.links[1].comm = 0;
+    expect("links[1]: of classes[0] and comms[0], which stand elsewhere");
+    all_reduce(), sketch.b.links[1].bytes_per_s = -1, expect("links[1]: -1 bytes/s");
+    all_reduce(), sketch.b.links[0].latency_ns = -1, expect("links[0]: 0 bytes/s, -1 ns");
+    all_reduce(), sketch_newest(&sketch)->predicted_ns = 5;
+    expect("records[0]: all_reduce predicts 5 ns; links price it");
+  }
+}
+
+/* Ranks 0 to 5 on nodes of 4 from node 0 on, ranks 6 and 7 on node 5: rank = 4 dp + tp. */
+static void test_nodes(void) {
+  TEST("ranks are on the nodes that their run of places says, and so are whole communicators") {
+    all_reduce();
+    sketch.b.places_count = 0;
+    build_places(&sketch.b, (PlanPlace){0, 6, 0, 4, 0, 0, 1});
+    build_places(&sketch.b, (PlanPlace){6, 2, 5, 4, 0, 0, 1});
+    Plan plan = build_view(&sketch.b);
+    const uint32_t nodes[] = {0, 0, 0, 0, 1, 1, 5, 5};
+    for (uint32_t rank = 0; rank < 8; rank++)
+      CHECK_INT(place_node(plan_places(&plan), rank), nodes[rank]);
+    PlanBound first[3] = {{0, 1}, {0, 4}, {0, 1}}, second[3] = {{1, 2}, {0, 4}, {0, 1}};
+    CHECK(place_is_one_node(plan_places(&plan), &(PlaceBox){plan.axes, first, 3}, 2));
+    CHECK(!place_is_one_node(plan_places(&plan), &(PlaceBox){plan.axes, second, 3}, 2));
+    CHECK(!place_is_one_node(plan_places(&plan), &(PlaceBox){plan.axes, first, 3}, 1));
+    CHECK(place_is_one_node(plan_places(&plan), &(PlaceBox){plan.axes, second, 3}, 4));
+    CHECK(!plan_is_one_node(&plan, 0, 0)); /* its ranks are both rows */
+    expect(NULL);
+  }
+}
+
 int main(void) {
+  test_places();
+  test_nodes();
   test_job();
   test_collectives();
   test_others();

@@ -533,5 +533,6 @@ void build_example(PlanBuilder *builder, ExampleOptions options) {
   write_segments(e);
   for (uint32_t c = 0; c < options.classes; c++)
     write_class(e, c);
+  build_one_node(builder, 0, 0);
   build_peaks_of_programs(builder);
 }

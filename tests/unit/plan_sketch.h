@@ -122,6 +122,7 @@ static inline void sketch_class(Sketch *s, uint32_t first, uint32_t end) {
   }
   class.programs_first = build_programs(b, program), class.programs_count = 1;
   build_classes(b, class);
+  build_one_node(b, 0, 0);
 }
 
 #endif

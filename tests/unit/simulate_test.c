@@ -23,6 +23,12 @@ static void begin(Sketch *s) {
   sketch_comm(s, 1);
 }
 
+/* An all-reduce of two ranks sends as many bytes as it has. */
+static void all_reduce(Sketch *s, Lane lane, int64_t ns) {
+  sketch_record(s, RECORD_ALL_REDUCE, lane, 0);
+  sketch_operand(s, 0, (uint64_t)ns, DTYPE_F32, ACCESS_UPDATE);
+}
+
 /* A segment of one record that takes so long. */
 static uint32_t single(Sketch *s, Lane lane, int64_t ns) {
   uint32_t segment = sketch_segment(s);
@@ -39,10 +45,14 @@ static void random_segments(Sketch *s, uint32_t *records) {
     sketch_segment(s);
     records[i] = 1 + below(RECORDS_MOST);
     for (uint32_t k = 0; k < records[i]; k++) {
-      PlanRecord *record =
-          sketch_record(s, below(2) ? RECORD_KERNEL : RECORD_ALL_REDUCE, (Lane)below(LANES), 0);
-      record->predicted_ns = below(4) == 0 ? 0 : below(60);
-      if (k > 0 && below(2)) build_edge(&s->b, (uint32_t)(record - s->b.records), below(k));
+      bool computes = below(2);
+      Lane lane = (Lane)below(LANES);
+      int64_t ns = below(4) == 0 ? 0 : below(60);
+      if (computes)
+        sketch_kernel(s, "copy", lane)->predicted_ns = ns;
+      else
+        all_reduce(s, lane, ns);
+      if (k > 0 && below(2)) build_edge(&s->b, s->b.records_count - 1, below(k));
     }
   }
 }
@@ -64,6 +74,7 @@ static void random_plan(Sketch *s, uint32_t loop_calls, uint32_t times) {
   }
   loop(s, CALLS_BEFORE, loop_calls, times);
   sketch_class(s, 0, 2);
+  build_one_node(&s->b, 0, 1e9); /* a byte a nanosecond */
 }
 
 /* ---- who looks */
@@ -207,13 +218,14 @@ static void test_stuck(void) {
     for (uint32_t c = 0; c < 2; c++) {
       for (uint32_t i = 0; i < 2; i++) {
         uint32_t segment = sketch_segment(&s);
-        sketch_record(&s, RECORD_EXCHANGE, LANE_PP, 0)->predicted_ns = 10;
+        sketch_record(&s, RECORD_EXCHANGE, LANE_PP, 0);
         sketch_operand(&s, 0, 64, DTYPE_F32, i == 0 ? ACCESS_WRITE : ACCESS_READ);
         sketch_dim(&s, c == 0 ? 1 : -1);
         sketch_call(&s, segment, -1);
       }
       sketch_class(&s, c, c + 1);
     }
+    build_one_node(&s.b, 2, 8e9); /* 64 bytes take 8 ns */
     Plan plan = build_view(&s.b);
     LaneTimes *times = simulate(arena, &plan, PROGRAM_TRAIN_STEP);
     CHECK(times[0].is_stuck && times[1].is_stuck);
@@ -229,7 +241,43 @@ static void test_stuck(void) {
   }
 }
 
+/* The same exchanges and all-reduces, seen by a class that is on one node and by one that is not.
+ */
+static void test_links(void) {
+  TEST("a communication takes what the class's link to the communicator says") {
+    Arena *arena = arena_new();
+    Sketch s;
+    sketch_begin(&s);
+    sketch_axis(&s, "dp", 2), sketch_axis(&s, "tp", 4);
+    sketch_comm(&s, 1), sketch_comm(&s, 2);
+    uint32_t segment = sketch_segment(&s);
+    sketch_record(&s, RECORD_ALL_REDUCE, LANE_COMPUTE, 1);
+    sketch_operand(&s, 0, 400, DTYPE_F32, ACCESS_UPDATE);
+    sketch_record(&s, RECORD_ALL_GATHER, LANE_COMPUTE, 1);
+    sketch_operand(&s, 0, 400, DTYPE_F32, ACCESS_UPDATE);
+    for (uint32_t c = 0; c < 2; c++) {
+      sketch_call(&s, segment, -1);
+      sketch_class(&s, c, c + 1);
+    }
+    build_one_node(&s.b, 0, 1e9);
+    s.b.links[3].bytes_per_s = 5e8; /* of the second class and tp */
+    s.b.links[3].latency_ns = 7;
+    Plan plan = build_view(&s.b);
+    LaneTimes *times = simulate(arena, &plan, PROGRAM_TRAIN_STEP);
+    CHECK_INT(times[0].span_ns, 600 + 300); /* 2 x 3/4 and 3/4 of the bytes */
+    CHECK_INT(times[1].span_ns, 2 * (600 + 300) + (6 + 3) * 7);
+    plan.records = NULL; /* nothing but the record is looked at */
+    PlanRecord record = s.b.records[0];
+    CHECK_INT(price_ns(&plan, 1, &record), 1200 + 42);
+    plan.links_count = 0;
+    CHECK_INT(price_ns(&plan, 1, &record), 0);
+    build_free(&s.b);
+    arena_free(arena);
+  }
+}
+
 int main(void) {
+  test_links();
   test_loops();
   test_late();
   test_handed_out();

@@ -50,12 +50,12 @@ static uint32_t exchange_segment(PlanBuilder *b, const PipeStage *stage,
                                  const PipeExchange *exchange, Costs costs) {
   uint32_t segment = segment_of(b, "pipeline.exchange");
   PlanRecord record = record_of(b, RECORD_EXCHANGE);
-  record.predicted_ns = costs.wire_ns;
   record.lane = costs.wire_lane;
   record.comm = 0;
   for (int32_t i = 0; i < exchange->transfer_count; i++) {
     const PipeTransfer *t = &stage->transfers.at[exchange->transfer_first + i];
-    build_operands(b, (PlanOperand){.by = PLAN_NONE,
+    build_operands(b, (PlanOperand){.size_bytes = i == 0 ? (uint64_t)costs.wire_ns : 0,
+                                    .by = PLAN_NONE,
                                     .dtype = DTYPE_F32,
                                     .access = t->is_send ? ACCESS_READ : ACCESS_WRITE});
     build_ints(b, t->distance);
@@ -109,6 +109,7 @@ static void build_pipeline(PlanBuilder *b, const Pipeline *pipeline, Costs costs
       step_segment(b, "h.weight", ticks->weight, costs), step_segment(b, "h.update", 1, costs)};
   for (int32_t i = 0; i < pipeline->shape.stages; i++)
     add_stage(b, pipeline, i, steps, costs);
+  build_one_node(b, 0, 1e9); /* a byte a nanosecond */
 }
 
 /* ---- checks */
@@ -358,7 +359,8 @@ static void check_example(void) {
   PlanBuilder b = {0};
   build_example(&b, (ExampleOptions){3, 5, 2, 2, true});
   for (uint32_t i = 0; i < b.records_count; i++)
-    b.records[i].predicted_ns = 1000 * (1 + i % 3);
+    if (b.records[i].kind == RECORD_KERNEL) b.records[i].predicted_ns = 1000 * (1 + i % 3);
+  build_one_node(&b, 0, 1e9);
   b.classes[1].name = build_string(&b, "<a & b>");
   Plan plan = build_view(&b);
   const Timeline *t = timeline_make(arena, &plan);

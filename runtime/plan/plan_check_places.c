@@ -1,0 +1,50 @@
+/* plan_check_places.c -- where ranks are, and what lies between them. */
+#include <math.h>
+
+#include "runtime/plan/plan_why.h"
+
+static bool check_place(const Plan *plan, uint32_t index, uint64_t *ranks, uint64_t *nodes,
+                        char *why) {
+  const PlanPlace *place = &plan->places[index];
+  if (place->rank_first != *ranks || place->rank_count == 0)
+    return plan_refuse(why, "places[%u]: ranks %u + %u, but rank %llu is next", index,
+                       place->rank_first, place->rank_count, (unsigned long long)*ranks);
+  if (place->node_ranks == 0 || place->node_first < *nodes)
+    return plan_refuse(why, "places[%u]: %u ranks a node, from node %u on", index,
+                       place->node_ranks, place->node_first);
+  if (place->core_count != plan->jobs[0].threads)
+    return plan_refuse(why, "places[%u]: %u cores a rank for its %u threads", index,
+                       place->core_count, plan->jobs[0].threads);
+  *ranks += place->rank_count;
+  *nodes = (uint64_t)place->node_first + (place->rank_count - 1) / place->node_ranks;
+  return *nodes <= INT32_MAX || plan_refuse(why, "places[%u]: too many nodes", index);
+}
+
+static bool check_link(const Plan *plan, uint32_t index, char *why) {
+  const PlanLink *link = &plan->links[index];
+  if (link->class != index / plan->comms_count || link->comm != index % plan->comms_count)
+    return plan_refuse(why, "links[%u]: of classes[%u] and comms[%u], which stand elsewhere", index,
+                       link->class, link->comm);
+  if (!isfinite(link->bytes_per_s) || link->bytes_per_s < 0 || link->latency_ns < 0)
+    return plan_refuse(why, "links[%u]: %g bytes/s, %lld ns", index, link->bytes_per_s,
+                       (long long)link->latency_ns);
+  return true;
+}
+
+bool plan_check_places(const Plan *plan, char *why) {
+  uint64_t ranks = 0, nodes = 0, all = 1;
+  for (uint32_t i = 0; i < plan->places_count; i++)
+    if (!check_place(plan, i, &ranks, &nodes, why)) return false;
+  for (uint32_t axis = 0; axis < plan->axes_count; axis++)
+    all *= plan->axes[axis].size; /* no overflow: plan_check_mesh */
+  if (ranks != all)
+    return plan_refuse(why, "places: of %llu ranks, the mesh has %llu", (unsigned long long)ranks,
+                       (unsigned long long)all);
+  uint64_t pairs = (uint64_t)plan->classes_count * plan->comms_count;
+  if (plan->links_count != pairs)
+    return plan_refuse(why, "links: %u, not one for each of %u classes and %u communicators",
+                       plan->links_count, plan->classes_count, plan->comms_count);
+  for (uint32_t i = 0; i < plan->links_count; i++)
+    if (!check_link(plan, i, why)) return false;
+  return true;
+}
