@@ -33,7 +33,11 @@ ExitCode verb_show(const Options *options) {
   Plan plan;
   ExitCode code = open_plan(options, &plan);
   if (code != EXIT_DONE) return code;
-  if (options->segment && !has_segment(&plan, options->segment))
+  if (options->segment && options->model)
+    code = complain(EXIT_USER, "show prints one of --segment and --model, not both");
+  else if (options->model)
+    plan_print_model(&plan, stdout);
+  else if (options->segment && !has_segment(&plan, options->segment))
     code = refuse_segment(&plan, options->segment);
   else
     plan_print(&plan, stdout, options->segment);

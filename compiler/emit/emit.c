@@ -356,7 +356,11 @@ static void emit_call(Tables *t, const Draft *d, const Stage *stage, const Call 
                         .bindings_first = (uint32_t)t->bindings.count,
                         .bindings_count = (uint32_t)bases,
                         .waits_first = (uint32_t)t->waits.count,
-                        .waits_count = (uint32_t)call->waits.count});
+                        .waits_count = (uint32_t)call->waits.count,
+                        .posts_first = (uint32_t)t->posts.count,
+                        .posts_count = (uint32_t)call->post_count});
+  for (int32_t i = 0; i < call->post_count; i++)
+    TABLE_PUSH(t, posts, call->posts[i]);
   for (int32_t i = 0; i < call->waits.count; i++) {
     const Wait *wait = &call->waits.at[i];
     TABLE_PUSH(t, waits,

@@ -179,6 +179,19 @@ static bool grow(void **items, uint32_t count, uint32_t *capacity, size_t item_b
   return true;
 }
 
+/* plan_check: a call has a post for each operand of its transfer. An exchange within stages, whose
+ * partners are at the same place of the same list, has none. */
+static void read_post(const Walk *walk, uint32_t index, Transfer *transfer) {
+  const PlanCall *call = walk->call;
+  if (call->posts_count == 0) return;
+  transfer->post = walk->view->plan->posts[call->posts_first + transfer->operand];
+  if (transfer->microbatch >= 0 && transfer->post.microbatch != (uint32_t)transfer->microbatch)
+    prove_finding(walk->view, walk, index, "communication",
+                  "operand %u is said to be of micro-batch %u, but is %s in %d", transfer->operand,
+                  transfer->post.microbatch, transfer->is_send ? "made" : "read",
+                  transfer->microbatch);
+}
+
 static bool add_transfers(const Cursor *at, const Walk *walk, uint32_t index, Sequence *s) {
   const Plan *plan = walk->view->plan;
   const PlanRecord *record = walk_record(walk, index);
@@ -196,6 +209,7 @@ static bool add_transfers(const Cursor *at, const Walk *walk, uint32_t index, Se
                          .kind = BufferKind_COUNT};
     uint64_t first = walk_base(walk, operand->base) + view_operand(walk->view, operand);
     find_user(*at, index, &transfer, first, first + operand->size_bytes);
+    read_post(walk, index, &transfer);
     if (!grow((void **)&s->transfers, s->transfer_count, &s->transfer_capacity,
               sizeof *s->transfers))
       return false;

@@ -10,11 +10,14 @@
  * It is run on the quotient mesh, one walker for each class: collectives come together in groups
  * that include whoever some rank of a class waits for, and an exchange leads all ranks of a class
  * to ranks of one class (events.c checks it). */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "compiler/prove/events.h"
 #include "runtime/plan/plan_text.h"
+
+enum { POST_TEXT_BYTES = 80 };
 
 typedef struct Timeline {
   const Plan *plan;
@@ -96,11 +99,33 @@ static bool alike(const Transfer *send, const Transfer *receive) {
          !microbatches;
 }
 
+/* "activations after 3 layers, micro-batch 2" */
+static void describe_post(const Transfer *transfer, char text[POST_TEXT_BYTES]) {
+  (void)snprintf(text, POST_TEXT_BYTES, "%s after %u layers, micro-batch %u",
+                 BufferKind_names[transfer->post.kind], transfer->post.depth,
+                 transfer->post.microbatch);
+}
+
+static void compare_posts(const Timeline *t, uint32_t from, const Transfer *send, uint32_t to,
+                          const Transfer *receive) {
+  if (memcmp(&send->post, &receive->post, sizeof send->post) == 0) return;
+  char sent[POST_TEXT_BYTES], awaited[POST_TEXT_BYTES];
+  char sender[EVENT_TEXT_BYTES], receiver[EVENT_TEXT_BYTES];
+  describe_post(send, sent);
+  describe_post(receive, awaited);
+  event_describe(t->plan, &t->sequences[from], from, t->sequences[from].head, sender);
+  event_describe(t->plan, &t->sequences[to], to, t->sequences[to].head, receiver);
+  View view = {.plan = t->plan, .report = t->report};
+  prove_finding(&view, NULL, -1, "communication", "%s meets %s: %s, and %s", sent, awaited, sender,
+                receiver);
+}
+
 static void meet(const Timeline *t, uint32_t from, Transfer *send, uint32_t to, Transfer *receive) {
   send->done = receive->done = true;
   const Event *left = head_of(t, from), *right = head_of(t, to);
   add_link(t, (Link){from, plan_record(t, from, left), send->operand, to, plan_record(t, to, right),
                      receive->operand, 0});
+  compare_posts(t, from, send, to, receive);
   if (alike(send, receive) && left->lane == right->lane) return;
   char sender[EVENT_TEXT_BYTES], receiver[EVENT_TEXT_BYTES];
   event_describe(t->plan, &t->sequences[from], from, t->sequences[from].head, sender);

@@ -41,6 +41,8 @@ typedef struct Call {
   int32_t segment, layer, microbatch;
   uint32_t flags;
   BufferBinding *bindings; /* one per base of the segment */
+  const PlanPost *posts;   /* of a transfer: one for each operand */
+  int32_t post_count;
   VEC(Wait) waits;
 } Call;
 

@@ -71,6 +71,7 @@ static Flight *flight_of(const Flights *flights, int32_t chunk, int32_t microbat
 static void exchange(const Flights *flights, const Transfer *transfers, int32_t count) {
   Timeline *t = flights->t;
   int32_t buffers[TRANSFERS_MAX];
+  PlanPost *posts = ARENA_ARRAY(t->draft->compile->arena, PlanPost, count);
   assert(count <= TRANSFERS_MAX);
   for (int32_t i = 0; i < count; i++) {
     const Transfer *transfer = &transfers[i];
@@ -78,8 +79,12 @@ static void exchange(const Flights *flights, const Transfer *transfers, int32_t 
     int32_t chunk = global_chunk(t->draft, t->stage, transfer->chunk);
     bool at_end = transfer->is_send != transfer->is_gradient;
     buffers[i] = timeline_carry(t, flight, chunk, transfer->is_gradient, at_end);
+    posts[i] =
+        (PlanPost){.kind = transfer->is_gradient ? BUFFER_GRAD_ACTIVATION : BUFFER_ACTIVATION,
+                   .depth = (uint32_t)t->draft->chunk_first[at_end ? chunk + 1 : chunk],
+                   .microbatch = (uint32_t)transfer->microbatch};
   }
-  timeline_exchange(t, exchange_segment(t, transfers, count, buffers), buffers);
+  timeline_exchange(t, exchange_segment(t, transfers, count, buffers), buffers, posts, count);
 }
 
 /* ---- train */

@@ -236,11 +236,16 @@ void timeline_call(Timeline *t, int32_t segment, int32_t b, int64_t layer) {
   timeline_call_block(t, segment, b, layer, -1, 0);
 }
 
-void timeline_exchange(Timeline *t, int32_t segment, const int32_t *buffers) {
+void timeline_exchange(Timeline *t, int32_t segment, const int32_t *buffers, const PlanPost *posts,
+                       int32_t count) {
   timeline_let_go(t, &t->sending);
   add_call(
       t, segment,
       (Place){.link = NO_ID, .block = NO_ID, .layer = -1, .microbatch = -1, .transfers = buffers});
+  Program *program = &t->stage->programs[t->kind];
+  Call *call = &program->calls.at[program->calls.count - 1];
+  call->posts = posts;
+  call->post_count = count;
 }
 
 /* ---- flights */

@@ -50,8 +50,9 @@ void timeline_weight(Timeline *t, int32_t microbatch, uint32_t flags);
 /* A segment that belongs to no link: of layer `layer` of block b, or of nothing (NO_ID). */
 void timeline_call(Timeline *t, int32_t segment, int32_t b, int64_t layer);
 
-/* A call whose transfers are bound to the given buffers. */
-void timeline_exchange(Timeline *t, int32_t segment, const int32_t *buffers);
+/* A call whose transfers are bound to the given buffers, and are what the posts say. */
+void timeline_exchange(Timeline *t, int32_t segment, const int32_t *buffers, const PlanPost *posts,
+                       int32_t count);
 
 /* ---- for microbatch.c and sharded.c */
 

@@ -136,7 +136,7 @@ static inline bool plan_when(uint32_t when_all, uint32_t when_none, uint32_t fla
   T(PlanCut, cuts) T(PlanRegion, regions) T(PlanValue, values) T(PlanNode, nodes) \
   T(PlanUse, uses) T(PlanClass, classes) T(PlanArena, arenas) T(PlanBound, bounds) \
   T(PlanTensor, tensors) T(PlanBuffer, buffers) T(PlanProgram, programs) T(PlanPeak, peaks) \
-  T(PlanLoop, loops) T(PlanCall, calls) T(PlanBinding, bindings) \
+  T(PlanLoop, loops) T(PlanCall, calls) T(PlanPost, posts) T(PlanBinding, bindings) \
   T(PlanWait, waits) T(PlanSegment, segments) T(PlanBase, bases) T(PlanRecord, records) \
   T(PlanEdge, edges) T(PlanOperand, operands) T(PlanVary, varies) T(PlanKernel, kernels) T(PlanComm, comms) \
   T(PlanLink, links) T(PlanMeaning, meanings) \

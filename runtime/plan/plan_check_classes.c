@@ -268,6 +268,25 @@ static bool check_wait(const Plan *plan, const PlanProgram *program, uint32_t po
   return true;
 }
 
+/* A transfer stands alone in its segment: plan_check_segments. */
+static bool check_posts(const Plan *plan, uint32_t index, char *why) {
+  const PlanCall *call = &plan->calls[index];
+  const PlanSegment *segment = &plan->segments[call->segment];
+  const PlanRecord *first = &plan->records[segment->records_first];
+  bool transfers_all = segment->records_count == 1 && first->purpose == PURPOSE_TRANSFER;
+  uint32_t transfers = transfers_all ? first->operands_count : 0;
+  if (call->posts_count != transfers)
+    return plan_refuse(why, "calls[%u]: %u posts for the %u operands of its transfers", index,
+                       call->posts_count, transfers);
+  for (uint32_t i = 0; i < call->posts_count; i++) {
+    const PlanPost *post = &plan->posts[call->posts_first + i];
+    if (post->kind != BUFFER_ACTIVATION && post->kind != BUFFER_GRAD_ACTIVATION)
+      return plan_refuse(why, "posts[%u]: %s do not go between stages", call->posts_first + i,
+                         BufferKind_names[post->kind]);
+  }
+  return true;
+}
+
 static bool check_call(const Plan *plan, const PlanClass *class, const PlanProgram *program,
                        uint32_t position, char *why) {
   uint32_t index = program->calls_first + position;
@@ -289,7 +308,7 @@ static bool check_call(const Plan *plan, const PlanClass *class, const PlanProgr
   }
   for (uint32_t i = 0; i < call->waits_count; i++)
     if (!check_wait(plan, program, position, call->waits_first + i, why)) return false;
-  return true;
+  return check_posts(plan, index, why);
 }
 
 static bool check_loops(const Plan *plan, const PlanProgram *program, char *why) {

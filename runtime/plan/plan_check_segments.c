@@ -232,6 +232,9 @@ static bool check_record(const Plan *plan, const PlanSegment *segment, uint32_t 
   for (uint32_t i = 0; i < record->operands_count; i++)
     if (!check_operand(plan, segment, record->operands_first + i, why)) return false;
   if (!check_edges(plan, segment, position, why)) return false;
+  if (record->purpose == PURPOSE_TRANSFER &&
+      (record->kind != RECORD_EXCHANGE || segment->records_count != 1))
+    return plan_refuse(why, "records[%u]: a transfer is an exchange alone in its segment", index);
   switch ((RecordKind)record->kind) {
   case RECORD_KERNEL: return check_kernel(plan, record, index, why);
   case RECORD_LOAD:

@@ -1,7 +1,9 @@
 /* plan_print_model.c -- the model that a plan carries out, as a program of one layer.
  *
- *   %7 [batch 16, seq 256, ffn 512] fp32 = linear %5, h.*.mlp.c_fc.weight     # h.*.mlp.c_fc
- * gpt2.lua:12:9 */
+ *   # h.*.mlp.c_fc gpt2.lua:12:9
+ *   %7 [batch 16, seq 256, ffn 512] fp32
+ *     = linear %5, h.*.mlp.c_fc.weight
+ */
 #include <inttypes.h>
 
 #include "runtime/plan/plan_io.h"
@@ -29,19 +31,26 @@ static void print_made(const Plan *plan, FILE *out, uint32_t index) {
 }
 
 static void print_node(const Plan *plan, FILE *out, const PlanNode *node) {
-  fputs("    ", out);
   for (uint32_t i = 0; i < node->outputs_count; i++) {
-    if (i > 0) fputs(", ", out);
+    fputs(i > 0 ? ",\n    " : "    ", out);
     print_made(plan, out, plan->uses[node->outputs_first + i].value);
   }
-  fprintf(out, " = %s", plan_string(plan, node->op));
+  fprintf(out, "\n      = %s", plan_string(plan, node->op));
   for (uint32_t i = 0; i < node->inputs_count; i++) {
     fputs(i > 0 ? ", " : " ", out);
     print_value(plan, out, plan->uses[node->inputs_first + i].value);
   }
   for (uint32_t i = 0; i < node->attrs_count; i++)
     fprintf(out, "%s%.9g", i == 0 ? " | " : " ", plan->reals[node->attrs_first + i]);
-  fprintf(out, "   # %s", plan_string(plan, node->path));
+  putc('\n', out);
+}
+
+static bool same_place(const PlanNode *a, const PlanNode *b) {
+  return a->path == b->path && a->file == b->file && a->line == b->line && a->column == b->column;
+}
+
+static void print_place(const Plan *plan, FILE *out, const PlanNode *node) {
+  fprintf(out, "    # %s", plan_string(plan, node->path));
   if (*plan_string(plan, node->file) != '\0')
     fprintf(out, " %s:%u:%u", plan_string(plan, node->file), node->line, node->column);
   putc('\n', out);
@@ -51,8 +60,11 @@ static void print_list(const Plan *plan, FILE *out, const char *name, uint32_t f
                        uint32_t count) {
   if (count == 0) return;
   fprintf(out, "  %s\n", name);
-  for (uint32_t i = 0; i < count; i++)
-    print_node(plan, out, &plan->nodes[first + i]);
+  for (uint32_t i = first; i < first + count; i++) {
+    if (i == first || !same_place(&plan->nodes[i - 1], &plan->nodes[i]))
+      print_place(plan, out, &plan->nodes[i]);
+    print_node(plan, out, &plan->nodes[i]);
+  }
 }
 
 void plan_print_model(const Plan *plan, FILE *out) {

@@ -389,6 +389,42 @@ static void test_once(void) {
   }
 }
 
+/* The first post like `post` from there on. */
+static PlanPost *post_like(const PlanPost *post, uint32_t microbatch) {
+  for (PlanPost *at = b.posts; at < b.posts + b.posts_count; at++)
+    if (at->kind == post->kind && at->depth == post->depth && at->microbatch == microbatch)
+      return at;
+  printf("no post of micro-batch %u\n", microbatch);
+  abort();
+}
+
+static void test_posts(void) {
+  TEST("operands of two micro-batches that trade places meet others, and both are named") {
+    BEGIN("cluster.devices=2", "parallel.pp=2", FEW);
+    PlanPost *one = post_like(b.posts, 0), *two = post_like(b.posts, 1);
+    one->microbatch = 1, two->microbatch = 0;
+    expect_finding("layers, micro-batch 1 meets activations after");
+    expect_finding("operand 0 is said to be of micro-batch 1, but is made in 0");
+  }
+  TEST("so are another value and another layer") {
+    BEGIN("cluster.devices=2", "parallel.pp=2", FEW);
+    b.posts[0].depth++;
+    expect_finding("micro-batch 0 meets activations after");
+    BEGIN("cluster.devices=2", "parallel.pp=2", FEW);
+    b.posts[0].kind = BUFFER_GRAD_ACTIVATION;
+    expect_finding("activation gradients after");
+  }
+  TEST("plan_check wants a post for each operand") {
+    char why[PLAN_WHY_BYTES] = "";
+    BEGIN("cluster.devices=2", "parallel.pp=2", FEW);
+    for (uint32_t i = 0; i < b.calls_count; i++)
+      if (b.calls[i].posts_count > 0) b.calls[i].posts_count--;
+    Plan plan = build_view(&b);
+    CHECK(!plan_check(&plan, why));
+    CHECK(strstr(why, "posts for the") != NULL);
+  }
+}
+
 int main(void) {
   if (mkdtemp(folder) == NULL) return 1;
   test_tensor_parallel();
@@ -401,6 +437,7 @@ int main(void) {
   test_sent_gradients();
   test_numbers();
   test_once();
+  test_posts();
   build_free(&b);
   (void)rmdir(folder);
   CHECK_DONE();
