@@ -243,6 +243,7 @@ static void test_timeline(void) {
   TEST("classes that come to two communicators of the same ranks wait for ever") {
     begin(1, 1, 2, 2, false);
     uint32_t second = build_comms(&b, (PlanComm){1, build_string(&b, "dp again")});
+    build_one_node(&b, 0, 0); /* a link to that one, too */
     /* Class 1 gets its own copy of the reduction, over the other communicator of the same ranks. */
     PlanSegment twin = b.segments[segment_named("reduce control")];
     PlanRecord record = *record_of("reduce control", 0);
