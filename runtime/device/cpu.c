@@ -4,9 +4,10 @@
  * far as rings have room, then runs the head, so that computing costs no handover. Every other
  * queue has a thread. A device with one queue has no ring: what is issued runs at once.
  *
- * Whoever waits spins for a moment, then sleeps; a sleeper raises `sleepers` before it looks for
- * the last time, and who changes something looks at `sleepers` afterwards: one of the two sees the
- * other. */
+ * Whoever waits spins for a moment, then sleeps. A sleeper raises `sleepers` before it looks for
+ * the last time, and whoever changes something looks at `sleepers` afterwards: one of the two sees
+ * the other. A sleeper says what it waits for and is woken only when that has come, so an idle
+ * queue costs nothing while others are at work. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -32,12 +33,22 @@ typedef struct Entry {
 } Entry;
 
 typedef struct Cpu Cpu;
+typedef bool Until(const Queue *queue, uint64_t number);
+
+/* A thread that waits, and for what. Under the lock. */
+typedef struct Sleeper {
+  Until *until; /* NULL: it is awake */
+  const Queue *queue;
+  uint64_t number;
+  pthread_cond_t wake;
+} Sleeper;
 
 struct Queue {
   Cpu *cpu;
   Lane lane;
   bool has_thread;
   pthread_t thread;
+  Sleeper sleeper;         /* the queue's thread */
   Entry *ring;             /* NULL: what is issued runs at once */
   _Atomic uint64_t issued; /* entries */
   _Atomic uint64_t done;
@@ -53,7 +64,9 @@ typedef struct Captured {
 struct Graph {
   Captured *at;
   uint32_t count, capacity;
-  uint64_t number_first;
+  uint64_t number_first; /* of the first work */
+  bool has_work;
+  bool is_spoiled; /* something was refused: there is nothing to replay */
 };
 
 struct Cpu {
@@ -66,7 +79,7 @@ struct Cpu {
   _Atomic bool stop;
   _Atomic int32_t sleepers;
   pthread_mutex_t lock; /* of status, and around sleeping and waking */
-  pthread_cond_t wake;
+  Sleeper issuer;
   Status status; /* of the first failure that has a reason */
   bool is_told;
 };
@@ -81,25 +94,32 @@ static void pause_core(void) {
 #endif
 }
 
+static void wake_one(Sleeper *sleeper) {
+  if (sleeper->until != NULL && sleeper->until(sleeper->queue, sleeper->number))
+    pthread_cond_signal(&sleeper->wake);
+}
+
 static void wake_sleepers(Cpu *cpu) {
   if (atomic_load(&cpu->sleepers) == 0) return;
   pthread_mutex_lock(&cpu->lock);
-  pthread_cond_broadcast(&cpu->wake);
+  wake_one(&cpu->issuer);
+  for (int32_t lane = 0; lane < Lane_COUNT; lane++)
+    wake_one(&cpu->queues[lane].sleeper);
   pthread_mutex_unlock(&cpu->lock);
 }
 
-typedef bool Until(const Queue *queue, uint64_t number);
-
-static void wait_until(Cpu *cpu, Until *until, const Queue *queue, uint64_t number) {
+static void wait_until(Cpu *cpu, Sleeper *self, Until *until, const Queue *queue, uint64_t number) {
   for (int32_t spin = 0; spin < SPINS; spin++) {
     if (until(queue, number)) return;
     pause_core();
   }
   pthread_mutex_lock(&cpu->lock);
+  self->until = until, self->queue = queue, self->number = number;
   atomic_fetch_add(&cpu->sleepers, 1);
   while (!until(queue, number))
-    pthread_cond_wait(&cpu->wake, &cpu->lock);
+    pthread_cond_wait(&self->wake, &cpu->lock);
   atomic_fetch_sub(&cpu->sleepers, 1);
+  self->until = NULL;
   pthread_mutex_unlock(&cpu->lock);
 }
 
@@ -128,8 +148,8 @@ static void fail(Cpu *cpu, const Status *status) {
   bool first = !atomic_load(&cpu->failed);
   if (first || cpu->status.code == STATUS_ECHO) cpu->status = *status;
   atomic_store(&cpu->failed, true);
-  pthread_cond_broadcast(&cpu->wake);
   pthread_mutex_unlock(&cpu->lock);
+  wake_sleepers(cpu);
 }
 
 /* The first who asks when there is a reason hears it. */
@@ -154,10 +174,12 @@ static void delay(Queue *queue) {
 static void run_entry(Queue *queue, const Entry *entry) {
   Cpu *cpu = queue->cpu;
   if (entry->kind == ENTRY_WAIT) {
-    wait_until(cpu, has_passed, entry->other, entry->number);
+    Sleeper *self = queue->has_thread ? &queue->sleeper : &cpu->issuer;
+    wait_until(cpu, self, has_passed, entry->other, entry->number);
     return;
   }
-  Status status = {0};
+  Status status;
+  status.code = 0, status.text[0] = '\0'; /* not all of it, for every work */
   bool ran = true;
   if (!atomic_load(&cpu->failed)) {
     delay(queue);
@@ -180,7 +202,7 @@ static void run_head(Queue *queue) {
 static void *queue_main(void *argument) {
   Queue *queue = argument;
   for (;;) {
-    wait_until(queue->cpu, has_work, queue, 0);
+    wait_until(queue->cpu, &queue->sleeper, has_work, queue, 0);
     if (is_empty(queue, 0)) return NULL;
     run_head(queue);
   }
@@ -195,7 +217,7 @@ static void make_room(Queue *queue) {
     if (!compute->has_thread && !is_empty(compute, 0))
       run_head(compute);
     else
-      wait_until(queue->cpu, has_room, queue, 0);
+      wait_until(queue->cpu, &queue->cpu->issuer, has_room, queue, 0);
   }
 }
 
@@ -206,7 +228,8 @@ static bool keep(Graph *graph, Queue *queue, const Entry *entry, Status *status)
     if (at == NULL) return status_fail(status, STATUS_WORLD, "not enough memory to capture");
     graph->at = at, graph->capacity = capacity;
   }
-  if (graph->count == 0) graph->number_first = entry->number;
+  if (!graph->has_work) graph->number_first = entry->number;
+  graph->has_work = true; /* a wait comes after the work that it is for */
   graph->at[graph->count++] = (Captured){queue, *entry};
   return true;
 }
@@ -226,13 +249,18 @@ static bool push(Queue *queue, const Entry *entry, Status *status) {
   return !atomic_load(&cpu->failed) || tell(cpu, status);
 }
 
+static bool spoil(Graph *graph, const char *why, Status *status) {
+  graph->is_spoiled = true;
+  return status_fail(status, STATUS_OURS, "%s", why);
+}
+
 static bool cpu_issue(Queue *queue, const Work *work, uint64_t number, Status *status) {
   return push(queue, &(Entry){.kind = ENTRY_WORK, .number = number, .work = *work}, status);
 }
 
 static bool cpu_host(Queue *queue, const Work *work, uint64_t number, Status *status) {
   if (queue->cpu->capturing != NULL)
-    return status_fail(status, STATUS_OURS, "work of the host cannot be captured");
+    return spoil(queue->cpu->capturing, "work of the host cannot be captured", status);
   return cpu_issue(queue, work, number, status);
 }
 
@@ -245,6 +273,9 @@ static bool cpu_copy(Queue *queue, void *to, const void *from, uint64_t size_byt
 
 static bool cpu_wait(Queue *queue, const Queue *other, uint64_t number, Status *status) {
   if (queue == other) return true; /* in order anyway */
+  Graph *graph = queue->cpu->capturing;
+  if (graph != NULL && (!graph->has_work || number < graph->number_first))
+    return spoil(graph, "a wait for work that is not captured cannot be captured", status);
   return push(queue, &(Entry){.kind = ENTRY_WAIT, .other = other, .number = number}, status);
 }
 
@@ -267,7 +298,7 @@ static bool cpu_finish(Device *device, Status *status) {
   while (!compute->has_thread && compute->ring != NULL && !is_empty(compute, 0))
     run_head(compute);
   for (int32_t lane = 0; lane < Lane_COUNT; lane++)
-    if (cpu->of[lane]->has_thread) wait_until(cpu, is_empty, cpu->of[lane], 0);
+    if (cpu->of[lane]->has_thread) wait_until(cpu, &cpu->issuer, is_empty, cpu->of[lane], 0);
   return !atomic_load(&cpu->failed) || tell(cpu, status);
 }
 
@@ -275,9 +306,16 @@ static bool cpu_finish(Device *device, Status *status) {
 
 static bool cpu_capture(Device *device, Status *status) {
   Cpu *cpu = (Cpu *)device;
+  if (cpu->capturing != NULL) return status_fail(status, STATUS_OURS, "a capture is under way");
   cpu->capturing = calloc(1, sizeof *cpu->capturing);
   return cpu->capturing != NULL ||
          status_fail(status, STATUS_WORLD, "not enough memory to capture");
+}
+
+static void cpu_graph_free(Graph *graph) {
+  if (graph == NULL) return;
+  free(graph->at);
+  free(graph);
 }
 
 static Graph *cpu_captured(Device *device, Status *status) {
@@ -285,7 +323,10 @@ static Graph *cpu_captured(Device *device, Status *status) {
   Graph *graph = cpu->capturing;
   cpu->capturing = NULL;
   if (graph == NULL) status_fail(status, STATUS_OURS, "nothing is being captured");
-  return graph;
+  if (graph == NULL || !graph->is_spoiled) return graph;
+  cpu_graph_free(graph);
+  status_fail(status, STATUS_OURS, "the capture holds what cannot be captured");
+  return NULL;
 }
 
 static bool cpu_replay(Device *device, const Graph *graph, uint64_t number_first, Status *status) {
@@ -296,12 +337,6 @@ static bool cpu_replay(Device *device, const Graph *graph, uint64_t number_first
     if (!push(graph->at[i].queue, &entry, status)) return false;
   }
   return true;
-}
-
-static void cpu_graph_free(Graph *graph) {
-  if (graph == NULL) return;
-  free(graph->at);
-  free(graph);
 }
 
 /* ---- beginning and end */
@@ -315,15 +350,15 @@ static void cpu_close(Device *device) {
   if (cpu == NULL) return;
   atomic_store(&cpu->failed, true);
   atomic_store(&cpu->stop, true);
-  pthread_mutex_lock(&cpu->lock);
-  pthread_cond_broadcast(&cpu->wake);
-  pthread_mutex_unlock(&cpu->lock);
-  for (int32_t lane = 0; lane < Lane_COUNT; lane++) {
+  wake_sleepers(cpu);
+  for (int32_t lane = 0; lane < Lane_COUNT; lane++)
     if (cpu->queues[lane].has_thread) pthread_join(cpu->queues[lane].thread, NULL);
+  for (int32_t lane = 0; lane < Lane_COUNT; lane++) { /* they looked at each other's */
     free(cpu->queues[lane].ring);
+    pthread_cond_destroy(&cpu->queues[lane].sleeper.wake);
   }
   cpu_graph_free(cpu->capturing);
-  pthread_cond_destroy(&cpu->wake);
+  pthread_cond_destroy(&cpu->issuer.wake);
   pthread_mutex_destroy(&cpu->lock);
   free(cpu);
 }
@@ -342,7 +377,6 @@ static int start_thread(Queue *queue) {
 static bool open_queue(Cpu *cpu, Lane lane, bool with_ring, Status *status) {
   Queue *queue = &cpu->queues[lane];
   bool beside = lane != LANE_COMPUTE;
-  *queue = (Queue){.cpu = cpu, .lane = lane};
   cpu->of[lane] = queue;
   if (!with_ring) return true;
   queue->ring = calloc(RING, sizeof *queue->ring);
@@ -365,7 +399,11 @@ Device *device_cpu_open(const DeviceSetup *setup, Status *status) {
   cpu->base.ops = &ops;
   cpu->setup = *setup;
   pthread_mutex_init(&cpu->lock, NULL);
-  pthread_cond_init(&cpu->wake, NULL);
+  pthread_cond_init(&cpu->issuer.wake, NULL);
+  for (int32_t lane = 0; lane < Lane_COUNT; lane++) {
+    cpu->queues[lane].cpu = cpu, cpu->queues[lane].lane = (Lane)lane;
+    pthread_cond_init(&cpu->queues[lane].sleeper.wake, NULL);
+  }
   uint32_t beside = setup->queues_mask & ~(1u << LANE_COMPUTE);
   bool opened = open_queue(cpu, LANE_COMPUTE, beside != 0 || setup->issues_only, status);
   for (int32_t lane = 0; lane < Lane_COUNT && opened; lane++) {

@@ -60,11 +60,12 @@ typedef struct DeviceOps {
   Progress (*query)(const Queue *queue, uint64_t number);
   /* Runs what is due on the calling thread, and returns when all that was issued is done. */
   bool (*finish)(Device *device, Status *status);
-  /* From here to `captured` nothing runs: issues, copies and waits are kept, host work is refused.
-   */
+  /* From here to `captured` nothing runs: issues, copies and waits are kept; host work, waits for
+   * what was issued before, and a capture inside are refused. */
   bool (*capture)(Device *device, Status *status);
-  Graph *(*captured)(Device *device, Status *status); /* NULL: refused; freed by graph_free */
-  /* Issues what was captured; `number_first` takes the place of the first number. */
+  /* NULL: something in it was refused. Freed by graph_free. */
+  Graph *(*captured)(Device *device, Status *status);
+  /* Issues what was captured; `number_first` takes the place of the first work's number. */
   bool (*replay)(Device *device, const Graph *graph, uint64_t number_first, Status *status);
   void (*graph_free)(Graph *graph);
   /* Drops what is queued; a work that is running ends first. */
