@@ -1,7 +1,8 @@
 /* cover_test.c -- however a job is divided over ranks, training is the same as on one rank.
  *
  * Cases come from a covering array (cover.h): every pair of options meets in one of them. A case is
- * run with all ranks as threads, compared with its job on one rank, and begun a second time.
+ * run with all ranks as threads, compared with its job on one rank, and begun a second time with
+ * every queue a thread that waits at random before each work: the bits are the same.
  *
  * In f32 only orders of summation differ. Losses and gradient norms (before clipping): 1e-5
  * relative, in every step and of a validation after the last, the same bits on all ranks. Gradients
@@ -21,6 +22,9 @@
  *   parity_cover_test                    the array (a smaller one under sanitizers)
  *   parity_cover_test nightly [SEED]     400 random triples of levels, from another seed each time
  *                                        (cmake --build FOLDER --target nightly)
+ *   parity_cover_test queues [PART/PARTS [MS]]
+ *                                        every case begun twice, the second time with delays of 0
+ *                                        to MS (5) ms; tests/long/run does all parts
  *   parity_cover_test case 'dp=2 tp=4'   one case
  *   parity_cover_test job 'dp=2 tp=4'    its job file, on standard output */
 #include <stdlib.h>
@@ -41,11 +45,20 @@ enum { STEPS = 6, STRENGTH = 1, RANKS_MAX = 8 };
 enum { STEPS = 20, STRENGTH = 2, RANKS_MAX = 32 };
 #endif
 enum { REFUSED_MOST = 57 }; /* lower it with the list, never raise it */
-enum { REPEATED_STEPS = 4, TRIPLES = 400, CASES_MAX = 256, PATH_BYTES = 128 };
+enum {
+  REPEATED_STEPS = 4,
+  DELAY_MOST_NS = 30000,
+  QUEUES_STEPS = 2,
+  TRIPLES = 400,
+  CASES_MAX = 256,
+  PATH_BYTES = 128
+};
 enum { TOKENS = 24 * CASE_CONTEXT * STEPS };
 
 static const double LOSS = 1e-5, GRADIENT = 1e-4, GRADIENT_LEAST = 1e-8, PARAMETER = 1e-4;
 static const double STRAY = 3;
+
+#define AS_THREADS(ns) ((FleetQueues){.are_threads = true, .delay_most_ns = (ns)})
 
 static char folder[64];
 
@@ -121,9 +134,9 @@ static bool compile_case(JobCompile *job, const Case *c, CaseJob how, const char
   return job_compile(job, path, path_to(plan, "case.plan"), error);
 }
 
-static bool run_plan(RunOf *run, const JobCompile *job, int64_t steps) {
+static bool run_plan(RunOf *run, const JobCompile *job, int64_t steps, FleetQueues queues) {
   *run = (RunOf){.draft = job->compiled.draft, .steps = steps, .agrees = true};
-  bool done = fleet_run(&job->plan, steps, look, run, run->rank);
+  bool done = fleet_run(&job->plan, steps, queues, look, run, run->rank);
   return done && check_ranks(run) && run->agrees;
 }
 
@@ -133,7 +146,7 @@ static bool run_case(RunOf *run, const Case *c, CaseJob how) {
   *run = (RunOf){0};
   bool compiled = compile_case(&job, c, how, &error);
   if (!compiled) printf("  refused: %s\n", error);
-  bool done = compiled && run_plan(run, &job, STEPS);
+  bool done = compiled && run_plan(run, &job, STEPS, (FleetQueues){0});
   job_compile_close(&job);
   return done;
 }
@@ -254,17 +267,22 @@ static void compare_bf16(Shares *shares, const RunOf *got, const RunOf *alone, c
 
 /* ---- repetition */
 
+static void check_same_values(const Tensors *again, const Tensors *first) {
+  if (!same_tensors(again, first)) return;
+  for (int32_t i = 0; i < first->count; i++)
+    CHECK(memcmp(again->at[i].values, first->at[i].values,
+                 (size_t)first->at[i].count * sizeof(float)) == 0);
+}
+
 static void check_same_bits(const RunOf *again, const RunOf *first) {
   for (int64_t step = 1; step <= again->steps; step++) {
     CHECK(again->rank[0].loss[step] == first->rank[0].loss[step]);
     CHECK(again->rank[0].norm[step] == first->rank[0].norm[step]);
   }
-  for (int32_t i = 0; i < first->gradients.count && i < again->gradients.count; i++)
-    CHECK(memcmp(again->gradients.at[i].values, first->gradients.at[i].values,
-                 (size_t)first->gradients.at[i].count * sizeof(float)) == 0);
+  check_same_values(&again->gradients, &first->gradients);
 }
 
-/* The case and its beginning once more. */
+/* The case and its beginning once more, by queues that are threads. */
 static bool run_twice(RunOf *run, const Case *c, CaseJob how) {
   static RunOf again;
   JobCompile job;
@@ -272,8 +290,8 @@ static bool run_twice(RunOf *run, const Case *c, CaseJob how) {
   *run = (RunOf){0};
   bool compiled = compile_case(&job, c, how, &error);
   if (!compiled) printf("  refused: %s\n", error);
-  bool done = compiled && run_plan(run, &job, STEPS);
-  bool repeated = done && run_plan(&again, &job, REPEATED_STEPS);
+  bool done = compiled && run_plan(run, &job, STEPS, (FleetQueues){0});
+  bool repeated = done && run_plan(&again, &job, REPEATED_STEPS, AS_THREADS(DELAY_MOST_NS));
   if (repeated) check_same_bits(&again, run);
   if (done) run_free(&again);
   job_compile_close(&job);
@@ -401,6 +419,40 @@ static void check_array(Cover *cover) {
     check_f32(&cases[i]);
 }
 
+/* Delays that are long beside what works take: queues run into orders that are rare otherwise. */
+static void check_queues_of(const Case *c, int64_t delay_most_ns) {
+  static RunOf first, again;
+  char text[CASE_TEXT_BYTES];
+  JobCompile job;
+  const char *error;
+  int before = check_failures;
+  case_print(c, text);
+  bool done = compile_case(&job, c, (CaseJob){0}, &error);
+  CHECK(done);
+  if (done) {
+    CHECK(run_plan(&first, &job, QUEUES_STEPS, (FleetQueues){0}));
+    CHECK(run_plan(&again, &job, QUEUES_STEPS, AS_THREADS(delay_most_ns)));
+    check_same_bits(&again, &first);
+    check_same_values(&again.parameters, &first.parameters);
+    CHECK(again.rank[0].valid_loss == first.rank[0].valid_loss);
+    run_free(&first);
+    run_free(&again);
+  }
+  job_compile_close(&job);
+  printf("%s %s\n", check_failures == before ? "ok  " : "FAIL", text);
+  fflush(stdout);
+}
+
+static void check_queues(Cover *cover, const char *which, double delay_ms) {
+  static Case cases[CASES_MAX];
+  int32_t count = cover_make(cover, STRENGTH, cases, CASES_MAX), part = 1, parts = 1;
+  bool good = sscanf(which, "%d/%d", &part, &parts) == 2 && part >= 1 && part <= parts;
+  if (!good) printf("'%s' is no PART/PARTS\n", which);
+  CHECK(good && delay_ms > 0);
+  for (int32_t i = part - 1; good && i < count; i += parts)
+    check_queues_of(&cases[i], (int64_t)(delay_ms * 1e6));
+}
+
 static void check_triples(Cover *cover) {
   for (int32_t i = 0; i < TRIPLES; i++) {
     Case c = cover_triple(cover);
@@ -430,13 +482,17 @@ static int print_job(const char *text) {
   return 0;
 }
 
-static int run_all(const char *what, const char *argument) {
+static int run_all(const char *what, const char *argument, const char *more) {
   static Cover cover;
   bool nightly = strcmp(what, "nightly") == 0;
   uint64_t seed = !nightly ? 1 : argument ? strtoull(argument, NULL, 10) : (uint64_t)time(NULL);
   if (!cover_open(&cover, PARITY_FOLDER "/refused.txt", RANKS_MAX, seed)) return 1;
   if (strcmp(what, "case") == 0) {
     check_listed(&argument, 1, check_f32);
+  } else if (strcmp(what, "queues") == 0) {
+    TEST("queues that wait at random train to the same bits") {
+      check_queues(&cover, argument ? argument : "1/1", more ? strtod(more, NULL) : 5);
+    }
   } else if (nightly) {
     printf("seed %llu\n", (unsigned long long)seed);
     check_triples(&cover);
@@ -471,7 +527,7 @@ int main(int count, char **arguments) {
   if (system(command) != 0) return 1;
   write_tokens("tokens.u8", 20);
   write_tokens("valid.u8", 21);
-  int failed = run_all(what, argument);
+  int failed = run_all(what, argument, count > 3 ? arguments[3] : NULL);
   (void)snprintf(command, sizeof command, "rm -rf %s", folder);
   if (system(command) != 0) return 1;
   return failed;

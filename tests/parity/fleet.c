@@ -24,6 +24,7 @@ typedef struct Member {
 struct Fleet {
   const Plan *plan;
   int64_t steps;
+  FleetQueues queues;
   FleetLook *look;
   void *context;
   FleetRank *ranks;
@@ -85,6 +86,8 @@ static bool open_member(Member *m, Arena *arena, Status *status) {
       .threads = m->threads,
       .kernels = kernels_of(KERNEL_FAST),
       .load = stage_take,
+      .issues_only = fleet->queues.are_threads,
+      .delay_most_ns = fleet->queues.delay_most_ns,
   };
   return replay_bind(&m->replay, &setup, status) && start_data(m, status);
 }
@@ -212,12 +215,12 @@ static bool open_fleet(Fleet *fleet, Status *status) {
   return fleet->world || status_fail(status, STATUS_WORLD, "not enough memory for the world");
 }
 
-bool fleet_run(const Plan *plan, int64_t steps, FleetLook *look, void *context,
+bool fleet_run(const Plan *plan, int64_t steps, FleetQueues queues, FleetLook *look, void *context,
                FleetRank ranks[FLEET_RANKS_MAX]) {
   Fleet *fleet = calloc(1, sizeof *fleet);
   if (!fleet) abort();
   fleet->plan = plan, fleet->steps = steps, fleet->look = look, fleet->context = context;
-  fleet->ranks = ranks;
+  fleet->queues = queues, fleet->ranks = ranks;
   Status status = {0};
   bool done = open_fleet(fleet, &status) &&
               boot_local(fleet->mesh.rank_count, run_rank, abort_all, fleet, &status);

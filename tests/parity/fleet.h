@@ -17,13 +17,20 @@ typedef struct FleetRank {
 
 typedef struct Fleet Fleet;
 
+/* How queues run: as in a job, or each a thread of its own that waits up to so long, at random,
+ * before each work. */
+typedef struct FleetQueues {
+  bool are_threads;
+  int64_t delay_most_ns;
+} FleetQueues;
+
 /* Called by one thread after step 1 and after the last step, while all ranks stand still and their
  * arenas may be read. */
 typedef void FleetLook(void *context, const Fleet *fleet, int64_t step);
 
 /* Runs init and `steps` steps. False when something was printed. Ranks are then ranks[0 ..
  * rank_count). */
-bool fleet_run(const Plan *plan, int64_t steps, FleetLook *look, void *context,
+bool fleet_run(const Plan *plan, int64_t steps, FleetQueues queues, FleetLook *look, void *context,
                FleetRank ranks[FLEET_RANKS_MAX]);
 
 int32_t fleet_rank_count(const Fleet *fleet);
