@@ -33,6 +33,7 @@ typedef struct ReplaySetup {
   /* For tests: every queue is a thread of its own, and waits up to so long before each work. */
   bool issues_only;
   int64_t delay_most_ns;
+  uint64_t delay_seed;
 } ReplaySetup;
 
 /* What became of a record since the plan was bound. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/philox.h"
 #include "runtime/programs.h"
 #include "runtime/replay.h"
 #include "runtime/walk.h"
@@ -198,12 +199,12 @@ static bool open_device(Replay *replay, Status *status) {
   if (replay->queues_mask != 0) replay->threads_beside = threads_new(1, -1);
   if (replay->queues_mask != 0 && !replay->threads_beside)
     return status_fail(status, STATUS_WORLD, "not enough memory to bind the plan");
-  replay->device =
-      device_cpu_open(&(DeviceSetup){.queues_mask = replay->queues_mask,
-                                     .issues_only = setup->issues_only && !HOSTILE_RUNS_ALONE,
-                                     .delay_most_ns = setup->delay_most_ns,
-                                     .delay_seed = (uint64_t)setup->rank + 1},
-                      status);
+  replay->device = device_cpu_open(
+      &(DeviceSetup){.queues_mask = replay->queues_mask,
+                     .issues_only = setup->issues_only && !HOSTILE_RUNS_ALONE,
+                     .delay_most_ns = setup->delay_most_ns,
+                     .delay_seed = philox_mix(setup->delay_seed, (uint64_t)setup->rank)},
+      status);
   return replay->device != NULL;
 }
 

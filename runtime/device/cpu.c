@@ -162,12 +162,17 @@ static bool tell(Cpu *cpu, Status *status) {
   return false;
 }
 
+/* Some queues are slower than others by a seed's whim: a queue with few works would otherwise
+ * always be ahead of one with many. */
 static void delay(Queue *queue) {
   const DeviceSetup *setup = &queue->cpu->setup;
   if (setup->delay_most_ns <= 0) return;
-  uint32_t word[4];
+  uint32_t whim[4], word[4];
+  philox4(setup->delay_seed, Lane_COUNT + queue->lane, 0, whim);
   philox4(setup->delay_seed, queue->lane, queue->delays++, word);
-  long ns = (long)(word[0] % (uint64_t)setup->delay_most_ns);
+  uint64_t most_ns = (uint64_t)setup->delay_most_ns >> whim[0] % 8;
+  if (most_ns == 0) return;
+  long ns = (long)(word[0] % most_ns);
   nanosleep(&(struct timespec){ns / 1000000000L, ns % 1000000000L}, NULL);
 }
 

@@ -35,7 +35,8 @@ struct Work {
 
 typedef struct DeviceSetup {
   uint32_t queues_mask; /* bit per lane that has a queue of its own; compute always has */
-  /* For tests: every queue is a thread of its own, which waits up to so long before each work. */
+  /* For tests: every queue is a thread of its own, which waits up to so long before each work; some
+   * wait a small part of it only, as the seed has it. */
   bool issues_only;
   int64_t delay_most_ns;
   uint64_t delay_seed;

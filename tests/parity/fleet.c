@@ -88,6 +88,7 @@ static bool open_member(Member *m, Arena *arena, Status *status) {
       .load = stage_take,
       .issues_only = fleet->queues.are_threads,
       .delay_most_ns = fleet->queues.delay_most_ns,
+      .delay_seed = fleet->queues.delay_seed,
   };
   return replay_bind(&m->replay, &setup, status) && start_data(m, status);
 }

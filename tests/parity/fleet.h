@@ -22,6 +22,7 @@ typedef struct Fleet Fleet;
 typedef struct FleetQueues {
   bool are_threads;
   int64_t delay_most_ns;
+  uint64_t delay_seed;
 } FleetQueues;
 
 /* Called by one thread after step 1 and after the last step, while all ranks stand still and their
