@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { COLUMNS = 60, ROWS = 12, DOTS_X = 2 * COLUMNS, DOTS_Y = 4 * ROWS };
 enum {
@@ -14,12 +15,19 @@ enum {
   SVG_BOTTOM = 50
 };
 
+/* No loss in fp32 is beyond this, and sums and ranges of such values stay finite. */
+static const double VALUE_MOST = 1e100;
+
 void curve_start(Curve *curve) {
   *curve = (Curve){.values_per_point = 1};
 }
 
 void curve_add(Curve *curve, double step, double value) {
-  if (!isfinite(value)) return;
+  if (!isfinite(value)) {
+    curve->left_out++;
+    return;
+  }
+  value = fmax(-VALUE_MOST, fmin(value, VALUE_MOST));
   curve->pending_step += step;
   curve->pending_value += value;
   if (++curve->pending < curve->values_per_point) return;
@@ -54,18 +62,44 @@ static void widen(Range *range, const Curve *curve) {
   }
 }
 
+static int compare_values(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+static double median(const Curve *curve) {
+  double sorted[CURVE_POINTS];
+  memcpy(sorted, curve->value, (size_t)curve->count * sizeof *sorted);
+  qsort(sorted, (size_t)curve->count, sizeof *sorted, compare_values);
+  return sorted[curve->count / 2];
+}
+
+/* A run that ends far above its first and its usual loss has diverged. How far is no news, and
+ * would leave a flat line of all that came before: it leaves the range. */
+static double highest_shown(const Curve *curve) {
+  if (curve->count == 0) return INFINITY;
+  double usual = fmax(curve->value[0], median(curve));
+  return usual > 0 ? 10 * usual : INFINITY;
+}
+
+/* Wide enough that a division by it, and steps of a tenth of it, change the numbers. */
+static void open_range(double low, double *high) {
+  if (*high - low < 1e-9 * fmax(1.0, fabs(low))) *high = low + fmax(1.0, 1e-3 * fabs(low));
+}
+
 static bool find_range(const Plot *plot, Range *range) {
   *range = (Range){INFINITY, -INFINITY, INFINITY, -INFINITY};
   widen(range, plot->train);
   widen(range, plot->valid);
   if (!isfinite(range->low)) return false;
+  double most = highest_shown(plot->train->count > 0 ? plot->train : plot->valid);
+  range->high = fmin(range->high, fmax(most, range->low));
   if (plot->unigram > 0) {
     range->low = fmin(range->low, plot->unigram);
     range->high = fmax(range->high, plot->unigram);
   }
-  if (range->high - range->low < 1e-9 * fmax(1.0, fabs(range->high)))
-    range->high = range->low + 1.0;
-  if (range->step_high - range->step_low < 1.0) range->step_high = range->step_low + 1.0;
+  open_range(range->low, &range->high);
+  open_range(range->step_low, &range->step_high);
   return true;
 }
 
@@ -108,6 +142,10 @@ static void add_cell(Text *out, uint8_t dots, bool valid, bool unigram) {
     text_add(out, unigram ? "-" : " ");
 }
 
+static int64_t left_out(const Plot *plot) {
+  return plot->train->left_out + plot->valid->left_out;
+}
+
 void plot_terminal(const Plot *plot, Text *out) {
   Range range;
   if (!find_range(plot, &range)) return;
@@ -137,6 +175,9 @@ void plot_terminal(const Plot *plot, Text *out) {
     text_add(out, "-");
   text_add(out, "\n%10s%-10.0f%*.0f step\n", "", range.step_low, COLUMNS - 10, range.step_high);
   if (plot->valid->count) text_add(out, "%10so validation\n", "");
+  if (left_out(plot) > 0)
+    text_add(out, "%10snot drawn: %lld values that are not finite\n", "",
+             (long long)left_out(plot));
 }
 
 static double svg_x(const Range *range, double step) {
@@ -158,30 +199,37 @@ static double nice_interval(double span) {
   return power * (rest < 1.5 ? 1 : rest < 3.5 ? 2 : rest < 7.5 ? 5 : 10);
 }
 
-static int64_t first_tick(double low, double interval) {
-  return (int64_t)ceil(low / interval);
+typedef struct Ticks {
+  double first, interval;
+  int32_t count;
+} Ticks;
+
+static Ticks ticks_of(double low, double high) {
+  enum { TICKS_MOST = 16 }; /* nice_interval leaves at most 8 */
+  double interval = nice_interval(high - low);
+  Ticks ticks = {ceil(low / interval) * interval, interval, 0};
+  while (ticks.count < TICKS_MOST && ticks.first + ticks.count * interval <= high)
+    ticks.count++;
+  return ticks;
 }
 
 static void svg_axes(const Plot *plot, const Range *range, Text *out) {
   double bottom = SVG_HEIGHT - SVG_BOTTOM, right = SVG_WIDTH - SVG_RIGHT;
-  double interval = nice_interval(range->high - range->low);
-  for (int64_t i = first_tick(range->low, interval); (double)i * interval <= range->high; i++) {
-    double value = (double)i * interval;
+  Ticks ticks = ticks_of(range->low, range->high);
+  for (int32_t i = 0; i < ticks.count; i++) {
+    double value = ticks.first + i * ticks.interval, y = svg_y(range, value);
     text_add(out,
              "<line x1=\"%d\" y1=\"%.1f\" x2=\"%.0f\" y2=\"%.1f\" stroke=\"#ddd\"/>"
              "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%.6g</text>\n",
-             SVG_LEFT, svg_y(range, value), right, svg_y(range, value), SVG_LEFT - 8,
-             svg_y(range, value) + 4, value);
+             SVG_LEFT, y, right, y, SVG_LEFT - 8, y + 4, value);
   }
-  interval = nice_interval(range->step_high - range->step_low);
-  for (int64_t i = first_tick(range->step_low, interval); (double)i * interval <= range->step_high;
-       i++) {
-    double step = (double)i * interval;
+  ticks = ticks_of(range->step_low, range->step_high);
+  for (int32_t i = 0; i < ticks.count; i++) {
+    double step = ticks.first + i * ticks.interval, x = svg_x(range, step);
     text_add(out,
              "<line x1=\"%.1f\" y1=\"%.0f\" x2=\"%.1f\" y2=\"%.0f\" stroke=\"#444\"/>"
              "<text x=\"%.1f\" y=\"%.0f\" text-anchor=\"middle\">%.0f</text>\n",
-             svg_x(range, step), bottom, svg_x(range, step), bottom + 5, svg_x(range, step),
-             bottom + 20, step);
+             x, bottom, x, bottom + 5, x, bottom + 20, step);
   }
   text_add(out, "<path d=\"M%d %dV%.0fH%.0f\" fill=\"none\" stroke=\"#444\"/>\n", SVG_LEFT, SVG_TOP,
            bottom, right);
@@ -241,5 +289,10 @@ void plot_svg(const Plot *plot, Text *out) {
     text_add(out,
              "<text x=\"%d\" y=\"24\" text-anchor=\"end\" fill=\"#d1491f\">validation</text>\n",
              SVG_WIDTH - SVG_RIGHT);
+  if (left_out(plot) > 0)
+    text_add(out,
+             "<text x=\"%d\" y=\"%d\" text-anchor=\"end\" fill=\"#666\">not drawn: %lld values "
+             "that are not finite</text>\n",
+             SVG_WIDTH - SVG_RIGHT, SVG_HEIGHT - 10, (long long)left_out(plot));
   text_add(out, "</svg>\n");
 }

@@ -12,6 +12,7 @@ typedef struct Curve {
   int32_t count;
   int64_t values_per_point;
   int64_t pending;
+  int64_t left_out; /* values that are not finite, which have no place */
   double pending_step;
   double pending_value;
   double step[CURVE_POINTS];
@@ -19,6 +20,7 @@ typedef struct Curve {
 } Curve;
 
 void curve_start(Curve *curve);
+/* Any value; what is not finite is counted and not drawn. */
 void curve_add(Curve *curve, double step, double value);
 
 typedef struct Plot {

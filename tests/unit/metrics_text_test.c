@@ -133,6 +133,83 @@ static void test_frame(void) {
   }
 }
 
+/* The SVG goes through a pipe that holds so much and no more. */
+static size_t svg_of(const Plot *plot, char *svg, size_t bytes) {
+  static Text text;
+  int ends[2];
+  if (pipe2(ends, O_NONBLOCK) != 0) return 0;
+  (void)fcntl(ends[1], F_SETPIPE_SZ, (int)bytes);
+  text_start(&text, ends[1]);
+  plot_svg(plot, &text);
+  (void)text_flush(&text);
+  ssize_t length = read(ends[0], svg, bytes - 1);
+  close(ends[0]), close(ends[1]);
+  svg[length > 0 ? length : 0] = 0;
+  return length > 0 ? (size_t)length : 0;
+}
+
+static int count_of(const char *text, const char *word) {
+  int count = 0;
+  for (; (text = strstr(text, word)) != NULL; text++)
+    count++;
+  return count;
+}
+
+static void test_huge(void) {
+  static char svg[1 << 20];
+  static Text text;
+  static const double huge[] = {1e16, 1e30, 3.4e38, 1e300, -1e300, 1.7976931348623157e308, 5e-324};
+  Plot plot = {"diverged", "loss", &train, &valid, 0};
+  TEST("pictures of equal and of mixed huge losses end, in their frame") {
+    for (size_t i = 0; i < 2 * sizeof huge / sizeof *huge; i++) {
+      curve_start(&train);
+      curve_start(&valid);
+      double value = huge[i / 2];
+      for (int step = 1; step <= 100; step++)
+        curve_add(&train, step, i % 2 && step < 60 ? 3 : value);
+      size_t length = svg_of(&plot, svg, sizeof svg);
+      CHECK(length > 500 && length < 10000 && strstr(svg, "</svg>\n"));
+      CHECK(!strstr(svg, "nan") && !strstr(svg, "inf"));
+      double span[2];
+      curve_span(svg, span);
+      CHECK(span[0] >= 40 && span[1] <= 370);
+      CHECK(count_of(svg, "#ddd") >= 2 && count_of(svg, "#ddd") <= 12);
+      text_start(&text, -1);
+      plot_terminal(&plot, &text);
+      CHECK_INT(count_lines(text.bytes), 15);
+      CHECK(widest_line(text.bytes) <= 80);
+    }
+  }
+  TEST("a long curve of the largest losses has finite means") {
+    curve_start(&train);
+    for (int step = 1; step <= 3 * CURVE_POINTS; step++)
+      curve_add(&train, step, 1.7e308);
+    svg_of(&plot, svg, sizeof svg);
+    CHECK(strstr(svg, "</svg>\n") && !strstr(svg, "nan") && !strstr(svg, "inf"));
+  }
+  TEST("what came before a run diverged is no flat line") {
+    curve_start(&train);
+    for (int step = 1; step <= 100; step++)
+      curve_add(&train, step, step < 90 ? 5 - 0.04 * step : pow(10, step - 60));
+    svg_of(&plot, svg, sizeof svg);
+    char *end = strstr(svg, " \"/>");
+    double span[2];
+    CHECK(end != NULL);
+    curve_span(svg, span);
+    CHECK(span[0] >= 40 && span[1] <= 370);
+    CHECK(strstr(svg, ">20</text>") && !strstr(svg, "e+"));
+  }
+  TEST("losses that are not finite are counted beside the picture") {
+    for (int step = 101; step <= 103; step++)
+      curve_add(&train, step, step == 102 ? NAN : INFINITY);
+    svg_of(&plot, svg, sizeof svg);
+    CHECK(strstr(svg, "not drawn: 3 values that are not finite"));
+    text_start(&text, -1);
+    plot_terminal(&plot, &text);
+    CHECK(strstr(text.bytes, "not drawn: 3 values"));
+  }
+}
+
 static void test_plot(void) {
   static Text text;
   Plot plot = {"a < b", "loss", &train, &valid, 3.0};
@@ -169,7 +246,7 @@ static void test_plot(void) {
     plot.unigram = 0;
     text_start(&text, -1);
     plot_terminal(&plot, &text);
-    CHECK_INT(count_lines(text.bytes), 15);
+    CHECK_INT(count_lines(text.bytes), 16); /* one value is not drawn */
   }
 }
 
@@ -239,6 +316,7 @@ int main(void) {
   test_quantities();
   test_curve();
   test_plot();
+  test_huge();
   test_frame();
   test_schedule();
   test_schedule_of_others();
