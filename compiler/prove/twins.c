@@ -1,8 +1,11 @@
-/* twins.c -- nothing is computed twice.
+/* twins.c -- no node of the model is carried out twice.
  *
- * Two records of one call and one operation that do the same to the same operands, with nothing
- * between them writing what they read, are one record too many: what they add, they add twice, and
- * what they assign, the first one has assigned already. */
+ * Two records of one call and one node that do the same to the same operands, with nothing between
+ * them writing what they read, are one record too many: what they add, they add twice, and what
+ * they assign, the first one has assigned already.
+ *
+ * Records of two nodes may do the same: a model may compute one thing twice, and both h of h + h
+ * have the same gradient. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +20,7 @@ typedef struct Entry {
 
 static uint64_t hash_record(const Plan *plan, const PlanRecord *record) {
   uint64_t hash = hash_mix(hash_mix(record->kind, record->kernel), record->operands_count);
+  hash = hash_mix(hash, record->node);
   for (uint32_t i = 0; i < record->operands_count; i++) {
     const PlanOperand *operand = &plan->operands[record->operands_first + i];
     hash = hash_mix(hash_mix(hash_mix(hash, operand->base), operand->offset), operand->size_bytes);
@@ -37,7 +41,8 @@ static bool same_array(const void *a, const void *b, uint32_t a_count, uint32_t 
 
 static bool same(const Plan *plan, const PlanRecord *a, const PlanRecord *b) {
   return a->kind == b->kind && a->path == b->path && a->kernel == b->kernel && a->comm == b->comm &&
-         a->key == b->key && a->accumulate == b->accumulate &&
+         a->key == b->key && a->accumulate == b->accumulate && a->node == b->node &&
+         a->purpose == b->purpose && a->value == b->value &&
          same_array(&plan->operands[a->operands_first], &plan->operands[b->operands_first],
                     a->operands_count, b->operands_count, sizeof *plan->operands) &&
          same_array(&plan->ints[a->dims_first], &plan->ints[b->dims_first], a->dims_count,
