@@ -25,6 +25,8 @@ static const char usage[] =
     "  --on cpu                   a plan for other devices runs on this machine's processors too\n"
     "  --quiet                    errors only\n"
     "  --no-plot                  no loss curve in the terminal\n"
+    "  --keep-plan PATH           rename PLAN to PATH when the run starts, remove it when it\n"
+    "                             cannot\n"
     "  --json                     one JSON document on stdout, the lines of the run on stderr\n"
     "  --version, --help\n"
     "SIGINT, SIGTERM and SIGHUP end the run after its step, saved; a second SIGINT or SIGTERM "
@@ -95,6 +97,10 @@ static bool parse_value(RunOptions *options, const char *name, const char *value
            status_fail(status, STATUS_USER, "--on wants cpu, not '%s': there is no other device",
                        value);
   }
+  if (strcmp(name, "--keep-plan") == 0) {
+    options->keep_plan = value;
+    return true;
+  }
   options->resume = strcmp(value, "auto") == 0     ? RESUME_AUTO
                     : strcmp(value, "never") == 0  ? RESUME_NEVER
                     : strcmp(value, "anyway") == 0 ? RESUME_ANYWAY
@@ -106,7 +112,8 @@ static bool parse_value(RunOptions *options, const char *name, const char *value
 static bool parse_options(RunOptions *options, int count, char **word, Status *status) {
   for (int i = 2; i < count; i++) {
     bool takes_value = strcmp(word[i], "--steps") == 0 || strcmp(word[i], "--resume") == 0 ||
-                       strcmp(word[i], "--kernels") == 0 || strcmp(word[i], "--on") == 0;
+                       strcmp(word[i], "--kernels") == 0 || strcmp(word[i], "--on") == 0 ||
+                       strcmp(word[i], "--keep-plan") == 0;
     if (takes_value && i + 1 == count)
       return status_fail(status, STATUS_USER, "%s wants a value", word[i]);
     if (takes_value) {
@@ -145,8 +152,10 @@ static bool run(int count, char **word, Status *status) {
   Plan plan;
   if (!open_plan(&plan, word[1], status)) return false;
   RunOptions options = run_defaults(&plan);
+  options.plan_path = word[1];
   bool done = parse_options(&options, count, word, status) && run_job(&plan, &options, status);
   plan_close(&plan);
+  if (!done && options.keep_plan != NULL) (void)unlink(options.plan_path); /* if it is there yet */
   return done;
 }
 

@@ -2,6 +2,7 @@
 #include "runtime/rank.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -456,6 +457,14 @@ static bool close_report(Rank *rank, Status *status) {
   return report_close(rank->report, &facts, status);
 }
 
+/* A run that is refused, or cannot start, leaves the plan of the one before in the folder. */
+static bool keep_plan(const Run *run, Status *status) {
+  const char *from = run->options->plan_path, *to = run->options->keep_plan;
+  if (to == NULL || rename(from, to) == 0) return true;
+  return status_fail(status, STATUS_WORLD, "%s: cannot be renamed to %s: %s", from, to,
+                     strerror(errno));
+}
+
 static bool live(Rank *rank, Status *status) {
   const Run *run = rank->run;
   if (!resume_find(run, rank->number, rank->comm, &rank->start, status) ||
@@ -464,7 +473,8 @@ static bool live(Rank *rank, Status *status) {
     return false;
   /* All ranks are up and have their state: from here on files of earlier runs are touched. */
   if (rank->number == 0 &&
-      (!resume_clear_way(run, rank->start.first_step, status) || !open_report(rank, status)))
+      (!resume_clear_way(run, rank->start.first_step, status) || !keep_plan(run, status) ||
+       !open_report(rank, status)))
     return false;
   if (!open_store(rank, status)) return false;
   rank->saved_ns = now_ns();

@@ -20,6 +20,8 @@ typedef struct RunOptions {
   bool measure_memory; /* pages come when they are used, and are counted at the end; slower */
   Resume resume;
   const char *resume_path; /* of RESUME_PATH */
+  const char *plan_path;   /* the file of the plan */
+  const char *keep_plan;   /* the name it gets when all ranks are up; NULL: it stays where it is */
   CommDelay link_delay;    /* of every message between ranks; zero but in tests */
 } RunOptions;
 

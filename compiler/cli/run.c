@@ -55,8 +55,9 @@ static int32_t add_rank_options(const Options *options, const char **words, int3
   return count;
 }
 
-/* The exit code from here on is lockstep-rank's. Returns only when it failed. */
-static ExitCode become_rank(const Options *options, const char *plan_path) {
+/* The exit code from here on is lockstep-rank's. Returns only when it failed. `keep_plan` is the
+ * name that lockstep-rank gives the plan when the run starts; NULL: none. */
+static ExitCode become_rank(const Options *options, const char *plan_path, const char *keep_plan) {
   char folder[4096], program[4200];
   if (!own_folder(folder, sizeof folder))
     return refuse(options, EXIT_WORLD, "/proc is not mounted");
@@ -65,6 +66,7 @@ static ExitCode become_rank(const Options *options, const char *plan_path) {
   int32_t count = 0;
   words[count++] = program;
   words[count++] = plan_path;
+  if (keep_plan != NULL) words[count++] = "--keep-plan", words[count++] = keep_plan;
   count = add_rank_options(options, words, count);
   if (options->quiet) words[count++] = "--quiet";
   if (options->json) words[count++] = "--json";
@@ -72,23 +74,31 @@ static ExitCode become_rank(const Options *options, const char *plan_path) {
   fflush(stdout); /* lines that nobody can read end no training; lockstep-rank says it once */
   fflush(stderr);
   execv(program, (char *const *)words);
-  return refuse(options, EXIT_WORLD, "%s: %s", program, strerror(errno));
+  int failure = errno;
+  if (keep_plan != NULL) (void)unlink(plan_path);
+  return refuse(options, EXIT_WORLD, "%s: %s", program, strerror(failure));
 }
 
-/* Into the run directory, which another run may have: its plan is not written over. The lock goes
- * with the process into lockstep-rank. */
+typedef struct RunPlan {
+  char path[4096];  /* in the run directory */
+  char fresh[4104]; /* beside it, until the run starts */
+} RunPlan;
+
+/* Into the run directory, which another run may have or has had: its plan is not written over. The
+ * lock goes with the process into lockstep-rank. */
 static ExitCode write_plan(const Options *options, Arena *arena, Compiled *compiled,
-                           char *plan_path, size_t path_bytes) {
+                           RunPlan *file) {
   const char *folder = compiled->job->log.dir;
   char held[LOCK_WHY_BYTES] = "", why[PLAN_WHY_BYTES] = "";
   Lock lock;
-  snprintf(plan_path, path_bytes, "%s/%s.plan", folder, compiled->job->job.name);
+  snprintf(file->path, sizeof file->path, "%s/%s.plan", folder, compiled->job->job.name);
+  snprintf(file->fresh, sizeof file->fresh, "%s.new", file->path);
   if (!make_folder(arena, folder))
     return refuse(options, EXIT_WORLD, "%s: %s", folder, strerror(errno));
   LockResult result = lock_take(&lock, folder, held);
   if (result != LOCK_TAKEN)
     return refuse(options, result == LOCK_HELD ? EXIT_USER : EXIT_WORLD, "%s", held);
-  if (!plan_write(&compiled->plan, plan_path, why)) return refuse(options, EXIT_WORLD, "%s", why);
+  if (!plan_write(&compiled->plan, file->fresh, why)) return refuse(options, EXIT_WORLD, "%s", why);
   if (!options->quiet && !options->json) explain_summary(compiled, stdout);
   return EXIT_DONE;
 }
@@ -99,7 +109,7 @@ static ExitCode run_plan(const Options *options) {
     return refuse(options, EXIT_USER,
                   "-D changes a job, and %.200s is a plan; compile the job anew",
                   options->words.at[0]);
-  return become_rank(options, options->words.at[0]);
+  return become_rank(options, options->words.at[0], NULL);
 }
 
 ExitCode verb_run(const Options *options) {
@@ -112,8 +122,8 @@ ExitCode verb_run(const Options *options) {
   bool is_good = compile_job(c, options, &compiled);
   said.json = options->json && !is_good; /* the document of a run that starts is the run's */
   ExitCode code = report(c, &said);
-  char plan_path[4096] = "";
-  if (is_good) code = write_plan(options, c->arena, &compiled, plan_path, sizeof plan_path);
+  RunPlan file;
+  if (is_good) code = write_plan(options, c->arena, &compiled, &file);
   compile_free(c);
-  return code == EXIT_DONE ? become_rank(options, plan_path) : code;
+  return code == EXIT_DONE ? become_rank(options, file.fresh, file.path) : code;
 }
