@@ -23,6 +23,11 @@ void explain_json(const Compiled *compiled, FILE *out) {
   Work work = work_of(compiled);
   fprintf(out, "{\"version\":2,\"job\":");
   print_json_text(compiled->job->job.name, out);
+  fprintf(out, ",\"reason\":");
+  if (compiled->job->set[FIELD_job_reason])
+    print_json_text(compiled->job->job.reason, out);
+  else
+    fputs("null", out);
   fprintf(out, ",\"model\":");
   print_json_text(compiled->draft->train->model_name, out);
   fprintf(out, ",\"parameters\":%lld,\"flops_per_token\":%lld,\n", (long long)compiled->parameters,
