@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "runtime/metrics/report.h"
+#include "runtime/metrics/text.h"
 #include "runtime/plan/plan_io.h"
 #include "runtime/process/process.h"
 #include "runtime/run.h"
@@ -177,7 +178,7 @@ int main(int count, char **word) {
   Status status = {0};
   if (run(count, word, &status)) return status.code;
   if (status.code == 0) status.code = STATUS_OURS;
-  fprintf(stderr, "lockstep-rank: %s\n", status.text);
+  text_warn("lockstep-rank: %s", status.text);
   if (asks_json(count, word)) report_failure(&status);
   return status.code;
 }

@@ -17,7 +17,7 @@ enum { LIST_BYTES = 768 };
 
 static void say(const char *what, const char *line) {
   Text text;
-  text_start(&text, STDERR_FILENO);
+  text_start_screen(&text, STDERR_FILENO);
   text_add(&text, "%s: %s\n", what, line);
   (void)text_flush(&text);
 }
@@ -184,7 +184,7 @@ bool resume_clear_way(const Run *run, int64_t first_step, Status *status) {
   (void)snprintf(kept, sizeof kept, "%s/job.json", aside.path);
   if (link(record, kept) != 0) (void)rename(record, kept); /* may lack: older runs have none */
   Text text;
-  text_start(&text, STDERR_FILENO);
+  text_start_screen(&text, STDERR_FILENO);
   text_add(&text, "kept     %d checkpoint%s of an earlier run in %s\n", aside.count,
            aside.count == 1 ? "" : "s", aside.path);
   if (aside.removed > 0)

@@ -4,21 +4,7 @@
 #include <string.h>
 
 #include "compiler/base/base.h"
-
-/* ---- UTF-8 */
-
-/* Bytes of the letter at `text`, 0: there is none. */
-static int letter_bytes(const char *text, const char *end) {
-  const unsigned char *p = (const unsigned char *)text;
-  int more = p[0] < 0x80 ? 0 : p[0] >= 0xf0 ? 3 : p[0] >= 0xe0 ? 2 : 1;
-  if (p[0] == 0 || (p[0] >= 0x80 && p[0] < 0xc2) || p[0] > 0xf4 || end - text <= more) return 0;
-  for (int i = 1; i <= more; i++)
-    if ((p[i] & 0xc0) != 0x80) return 0;
-  /* Written longer than need be, half of a pair, or beyond the last letter. */
-  bool is_odd = (p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] >= 0xa0) ||
-                (p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] >= 0x90);
-  return is_odd ? 0 : more + 1;
-}
+#include "runtime/process/plain.h"
 
 const char *text_find_bad(const char *text, const char *end) {
   while (text < end) {
@@ -31,36 +17,8 @@ const char *text_find_bad(const char *text, const char *end) {
 
 /* ---- printing */
 
-/* Control characters of ASCII and Latin-1, and those that change the direction of writing. */
-static bool steers(const char *letter, int bytes) {
-  const unsigned char *p = (const unsigned char *)letter;
-  if (bytes == 1) return p[0] < 0x20 || p[0] == 0x7f;
-  if (bytes == 2) return p[0] == 0xc2 && p[1] < 0xa0;
-  if (bytes != 3 || p[0] != 0xe2) return false;
-  bool is_mark = p[1] == 0x80 && (p[2] == 0x8e || p[2] == 0x8f || (p[2] >= 0xa8 && p[2] <= 0xae));
-  return is_mark || (p[1] == 0x81 && p[2] >= 0xa6 && p[2] <= 0xa9);
-}
-
-/* Writes one letter, or what stands for it, into `out`; returns the letter's bytes. */
-static int plain_letter(const char *text, const char *end, char out[16]) {
-  int bytes = letter_bytes(text, end);
-  bool is_good = bytes > 0 && !steers(text, bytes);
-  if (is_good) {
-    memcpy(out, text, (size_t)bytes);
-    out[bytes] = 0;
-    return bytes;
-  }
-  if (bytes == 0) bytes = 1;
-  *out = 0;
-  for (int i = 0; i < bytes; i++)
-    snprintf(out + (size_t)i * 4, 5, "\\x%02x", (unsigned char)text[i]);
-  if (*text == '\n') memcpy(out, "\\n", 3);
-  if (*text == '\t') memcpy(out, "\\t", 3);
-  return bytes;
-}
-
 void print_plain(const char *text, FILE *out) {
-  char letter[16];
+  char letter[PLAIN_LETTER_BYTES];
   for (const char *end = text + strlen(text); text < end;) {
     text += plain_letter(text, end, letter);
     fputs(letter, out);
@@ -69,7 +27,7 @@ void print_plain(const char *text, FILE *out) {
 
 const char *text_plain(Arena *arena, const char *text) {
   size_t length = strlen(text), at = 0;
-  char *plain = arena_alloc(arena, length * 4 + 16);
+  char *plain = arena_alloc(arena, length * 4 + PLAIN_LETTER_BYTES);
   for (const char *end = text + length; text < end;) {
     bool is_our_break = strncmp(text, "\n    ", 5) == 0;
     text += is_our_break ? 1 : plain_letter(text, end, plain + at);

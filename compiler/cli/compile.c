@@ -40,7 +40,7 @@ ExitCode verb_compile(const Options *options) {
       explain_json(&compiled, stdout);
     } else if (!options->quiet) {
       explain_summary(&compiled, stdout);
-      printf("wrote    %s   %s   id %016llx   compiled in %.1f ms\n", path,
+      printf("wrote    %s   %s   id %016llx   compiled in %.1f ms\n", text_plain(c->arena, path),
              format_bytes(c->arena, file_bytes(path)), (unsigned long long)compiled.plan.id,
              took_ms);
     }

@@ -39,7 +39,10 @@ static ExitCode write_picture(const Compiled *compiled, const char *path, bool q
     return complain(EXIT_WORLD, "cannot write %s%s%s", path, reason ? ": " : "",
                     reason ? strerror(reason) : "");
   fflush(stdout); /* whole lines, where both streams go to one place */
-  if (!quiet) fprintf(stderr, "wrote    %s\n", path);
+  if (quiet) return EXIT_DONE;
+  fputs("wrote    ", stderr);
+  print_plain(path, stderr);
+  fputc('\n', stderr);
   return EXIT_DONE;
 }
 

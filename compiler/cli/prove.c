@@ -31,8 +31,12 @@ ExitCode verb_prove(const Options *options) {
            report.calls, report.records);
   else if (proven && !options->quiet)
     print_report(&report);
-  for (uint32_t i = 0; i < report.finding_count && i < PROVE_FINDINGS_MAX; i++)
-    fprintf(stderr, "%s: %s\n", options->words.at[0], report.finding[i]);
+  for (uint32_t i = 0; i < report.finding_count && i < PROVE_FINDINGS_MAX; i++) {
+    print_plain(options->words.at[0], stderr);
+    fputs(": ", stderr);
+    print_plain(report.finding[i], stderr); /* names of the plan are in it */
+    fputc('\n', stderr);
+  }
   plan_close(&plan);
   return proven ? EXIT_DONE : EXIT_USER;
 }

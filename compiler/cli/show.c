@@ -18,7 +18,7 @@ static ExitCode refuse_segment(const Plan *plan, const char *name) {
   complain(EXIT_USER, "the plan has no segment '%.60s'%s%s%s", name, near ? "; did you mean '" : "",
            near ? near : "", near ? "'?" : "; it has:");
   for (uint32_t i = 0; !near && i < plan->segments_count; i++)
-    fprintf(stderr, "  %s\n", names[i]);
+    fprintf(stderr, "  %s\n", text_plain(arena, names[i]));
   arena_free(arena);
   return EXIT_USER;
 }

@@ -257,7 +257,7 @@ static void svg_text_escaped(Text *out, const char *text) {
     if (*text == '<' || *text == '&')
       text_add(out, *text == '<' ? "&lt;" : "&amp;");
     else
-      text_add(out, "%c", *text);
+      text_add(out, "%c", (unsigned char)*text < ' ' ? '?' : *text); /* XML has no such letters */
   }
 }
 

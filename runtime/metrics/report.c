@@ -39,7 +39,7 @@ static void say(Report *report) {
     text_warn("warning: lines of this run cannot be written to %s: %s",
               report->setup.json ? "stderr" : "stdout", strerror(line->failure));
   report->line_is_lost = true;
-  text_start(line, line->descriptor);
+  text_start_screen(line, line->descriptor);
 }
 
 static bool knows_utilisation(const Report *report) {
@@ -108,7 +108,7 @@ bool report_open(Report *report, const ReportSetup *setup, Status *status) {
   memset(report, 0, sizeof *report);
   report->setup = *setup;
   report->last_valid = report->last_loss = NAN;
-  text_start(&report->line, setup->json ? STDERR_FILENO : STDOUT_FILENO);
+  text_start_screen(&report->line, setup->json ? STDERR_FILENO : STDOUT_FILENO);
   curve_start(&report->train);
   curve_start(&report->valid);
   History history = {.train = &report->train, .valid = &report->valid};

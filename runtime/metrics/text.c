@@ -9,10 +9,18 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "runtime/process/plain.h"
+
 void text_start(Text *text, int descriptor) {
   text->descriptor = descriptor;
+  text->is_screen = false;
   text->failure = 0;
   text->length = 0;
+}
+
+void text_start_screen(Text *text, int descriptor) {
+  text_start(text, descriptor);
+  text->is_screen = true;
 }
 
 bool text_flush(Text *text) {
@@ -31,33 +39,74 @@ bool text_flush(Text *text) {
   return text->failure == 0;
 }
 
-void text_add(Text *text, const char *format, ...) {
+static int count_breaks(const char *text) {
+  int count = 0;
+  for (; (text = strchr(text, '\n')) != NULL; text++)
+    count++;
+  return count;
+}
+
+/* What was added behind `from`, without what steers a terminal. Breaks that the format does not
+ * have came with a name: only the one at the end is ours then. */
+static void make_plain(Text *text, size_t from, int breaks) {
+  char plain[TEXT_BYTES], letter[PLAIN_LETTER_BYTES];
+  size_t used = 0;
+  const char *at = text->bytes + from, *end = text->bytes + text->length;
+  bool is_ours = count_breaks(at) <= breaks;
+  while (at < end) {
+    bool is_break = *at == '\n' && (is_ours || (breaks > 0 && at + 1 == end));
+    if (is_break) letter[0] = '\n', letter[1] = 0;
+    at += is_break ? 1 : plain_letter(at, end, letter);
+    size_t length = strlen(letter);
+    if (used + length >= sizeof plain) break;
+    memcpy(plain + used, letter, length + 1);
+    used += length;
+  }
+  text->length = from;
+  if (from + used >= TEXT_BYTES) {
+    text->bytes[from] = 0;
+    if (text->descriptor < 0) return;
+    (void)text_flush(text);
+  }
+  memcpy(text->bytes + text->length, plain, used);
+  text->length += used;
+  text->bytes[text->length] = 0;
+}
+
+static void add_list(Text *text, const char *format, va_list list) {
   for (int attempt = 0; attempt < 2; attempt++) {
-    size_t room = TEXT_BYTES - text->length;
-    va_list list;
-    va_start(list, format);
-    int length = vsnprintf(text->bytes + text->length, room, format, list);
-    va_end(list);
+    size_t room = TEXT_BYTES - text->length, from = text->length;
+    va_list again;
+    va_copy(again, list);
+    int length = vsnprintf(text->bytes + from, room, format, again);
+    va_end(again);
     if (length >= 0 && (size_t)length < room) {
       text->length += (size_t)length;
+      if (text->is_screen) make_plain(text, from, count_breaks(format));
       return;
     }
+    text->bytes[from] = 0;
     if (text->descriptor < 0) return;
     (void)text_flush(text); /* and once more into the empty buffer */
   }
 }
 
-void text_warn(const char *format, ...) {
-  char line[1024];
+void text_add(Text *text, const char *format, ...) {
   va_list list;
   va_start(list, format);
-  int length = vsnprintf(line, sizeof line - 1, format, list);
+  add_list(text, format, list);
   va_end(list);
-  if (length < 0) return;
-  size_t used = (size_t)length < sizeof line - 1 ? (size_t)length : sizeof line - 2;
-  line[used++] = '\n';
-  ssize_t ignored = write(STDERR_FILENO, line, used);
-  (void)ignored;
+}
+
+void text_warn(const char *format, ...) {
+  Text text;
+  text_start_screen(&text, STDERR_FILENO);
+  va_list list;
+  va_start(list, format);
+  add_list(&text, format, list);
+  va_end(list);
+  text_add(&text, "\n");
+  (void)text_flush(&text);
 }
 
 void text_add_json_number(Text *text, double value) {
@@ -67,24 +116,11 @@ void text_add_json_number(Text *text, double value) {
     text_add(text, "null");
 }
 
-/* Bytes of the character that begins at `at`; 0 when it is no UTF-8: cut off, longer than it needs
- * to be, a surrogate, or beyond U+10FFFF. */
-static int utf8_length(const char *at) {
-  const unsigned char *byte = (const unsigned char *)at;
-  if (byte[0] < 0x80) return 1;
-  if (byte[0] < 0xc2 || byte[0] > 0xf4) return 0;
-  int length = byte[0] < 0xe0 ? 2 : byte[0] < 0xf0 ? 3 : 4;
-  for (int i = 1; i < length; i++)
-    if ((byte[i] & 0xc0) != 0x80) return 0;
-  bool is_wrong = (byte[0] == 0xe0 && byte[1] < 0xa0) || (byte[0] == 0xed && byte[1] > 0x9f) ||
-                  (byte[0] == 0xf0 && byte[1] < 0x90) || (byte[0] == 0xf4 && byte[1] > 0x8f);
-  return is_wrong ? 0 : length;
-}
-
 void text_add_json_string(Text *text, const char *string) {
   text_add(text, "\"");
+  const char *end = string + strlen(string);
   for (int length = 0; *string; string += length > 0 ? length : 1) {
-    length = utf8_length(string);
+    length = letter_bytes(string, end);
     if (*string == '"' || *string == '\\')
       text_add(text, "\\%c", *string);
     else if ((unsigned char)*string < 0x20 || *string == 0x7f)

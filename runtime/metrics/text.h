@@ -12,12 +12,15 @@ enum { TEXT_BYTES = 8192, QUANTITY_BYTES = 32 };
 typedef struct Text {
   int descriptor; /* -1: text that does not fit is lost */
   int failure;    /* errno of the write that failed: the rest is dropped; 0: none did */
+  bool is_screen; /* for people: what steers a terminal is written as "\x1b" */
   size_t length;
   char bytes[TEXT_BYTES];
 } Text;
 
 /* Also after a failure, to try again. */
 void text_start(Text *text, int descriptor);
+/* The same for lines that people read: names in them may hold any byte, and steer no terminal. */
+void text_start_screen(Text *text, int descriptor);
 void text_add(Text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 bool text_flush(Text *text);
 

@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "runtime/process/plain.h"
+
 enum { LINE_BYTES = 8192, EXIT_OF_THE_WORLD = 2 };
 
 static const char *program_name = "lockstep";
@@ -80,6 +82,14 @@ static void add_text(const char *text) {
     message[length++] = *text++;
 }
 
+static void add_name(const char *name) {
+  char letter[PLAIN_LETTER_BYTES];
+  for (const char *end = name + strlen(name); name < end;) {
+    name += plain_letter(name, end, letter);
+    add_text(letter);
+  }
+}
+
 static void add_number(uint64_t number) {
   char digits[24];
   size_t at = sizeof digits - 1;
@@ -94,7 +104,7 @@ static void say_lost(const char *path, uint64_t byte) {
   struct stat state;
   add_text(program_name);
   add_text(": ");
-  add_text(path);
+  add_name(path);
   if (stat(path, &state) == 0 && (uint64_t)state.st_size <= byte) {
     add_text(": was cut short to ");
     add_number((uint64_t)state.st_size);

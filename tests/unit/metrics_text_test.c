@@ -51,6 +51,30 @@ static void test_quantities(void) {
   }
 }
 
+static void test_screen(void) {
+  static Text text;
+  TEST("lines for people have no byte of a name that steers, and keep their own breaks") {
+    text_start_screen(&text, -1);
+    text_add(&text, "a %s\nb\n", "\x1b[31m\xe2\x82\xac\xff\x7f");
+    CHECK_TEXT(text.bytes, "a \\x1b[31m\xe2\x82\xac\\xff\\x7f\nb\n");
+    text_start_screen(&text, -1);
+    text_add(&text, "saved %s\n", "x\nrank 0: all is well");
+    CHECK_TEXT(text.bytes, "saved x\\nrank 0: all is well\n");
+    text_start_screen(&text, -1);
+    char name[TEXT_BYTES];
+    memset(name, 1, sizeof name - 1);
+    name[sizeof name - 1] = 0;
+    for (int i = 0; i < 3; i++)
+      text_add(&text, "%s", name);
+    CHECK(text.length < TEXT_BYTES && strlen(text.bytes) == text.length);
+  }
+  TEST("files get what they are given") {
+    text_start(&text, -1);
+    text_add(&text, "%s\n", "\x1b\n");
+    CHECK_TEXT(text.bytes, "\x1b\n\n");
+  }
+}
+
 static Curve train, valid;
 
 static void test_curve(void) {
@@ -314,6 +338,7 @@ static void test_schedule_of_others(void) {
 
 int main(void) {
   test_quantities();
+  test_screen();
   test_curve();
   test_plot();
   test_huge();
