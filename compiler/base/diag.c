@@ -169,9 +169,10 @@ static void print_place(const Span *span, FILE *out) {
   fputs(": ", out);
 }
 
-/* The message behind `column` bytes of its line; lines break between words, before column 100. */
+/* The message behind `column` bytes of its line; lines break between words, before column 80: where
+ * no line has room, as for a path, a word stands alone. */
 static void print_message(const char *text, int32_t column, FILE *out) {
-  enum { LINE_BYTES = 100, INDENT = 4 };
+  enum { LINE_BYTES = 80, INDENT = 4 };
   while (*text != '\0') {
     int32_t blank = (int32_t)strspn(text, " ");
     int32_t width = (int32_t)strcspn(text + blank, " \n");

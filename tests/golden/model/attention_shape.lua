@@ -12,21 +12,23 @@ return model {
   end,
 }
 -- >>> expected
--- attention_shape.lua:7:15: error[attention-shape]: attention: k is [batch, seq, heads, width] but v
---     is [batch, seq, heads, head]
+-- attention_shape.lua:7:15: error[attention-shape]: attention: k is [batch, seq,
+--     heads, width] but v is [batch, seq, heads, head]
 --     7 |     local a = attention(q, k, q, { causal = true })
 --       |               ^~~~~~~~~
--- attention_shape.lua:8:15: error[attention-shape]: attention: q and k need features [heads, head]
---     with the same last one, got [width] and [width]
+-- attention_shape.lua:8:15: error[attention-shape]: attention: q and k need
+--     features [heads, head] with the same last one, got [width] and [width]
 --     8 |     local b = attention(x, x, x)
 --       |               ^~~~~~~~~
--- attention_shape.lua:9:15: error[rope-shape]: rope: pairs of numbers are turned, and head = 3 is odd
+-- attention_shape.lua:9:15: error[rope-shape]: rope: pairs of numbers are turned,
+--     and head = 3 is odd
 --     9 |     local c = rope(q)
 --       |               ^~~~
--- attention_shape.lua:10:15: error[no-seq]: rope: [batch, width] has no 'seq' to run along
+-- attention_shape.lua:10:15: error[no-seq]: rope: [batch, width] has no 'seq' to
+--     run along
 --    10 |     local d = rope(input("f", { "batch", "width" }))
 --       |               ^~~~
--- attention_shape.lua:11:12: error[loss-shape]: cross_entropy: expected one feature dimension (the
---     classes), got [heads, vocab]
+-- attention_shape.lua:11:12: error[loss-shape]: cross_entropy: expected one
+--     feature dimension (the classes), got [heads, vocab]
 --    11 |     return cross_entropy(linear("h", q, { "heads", "vocab" }), y)
 --       |            ^~~~~~~~~~~~~

@@ -11,13 +11,15 @@ return model {
   end,
 }
 -- >>> expected
--- captured_in_stack.lua:8:21: error[captured-in-stack]: add: [batch, inputs] was made outside stack
---     'blocks'; a block sees what it takes, inputs and positions
+-- captured_in_stack.lua:8:21: error[captured-in-stack]: add: [batch, inputs] was
+--     made outside stack 'blocks'; a block sees what it takes, inputs and
+--     positions
 --     8 |       return leaked + h
 --       |                     ^
 --     captured_in_stack.lua:5:23: note: [batch, inputs] is made here
--- captured_in_stack.lua:10:18: error[captured-in-stack]: add: [batch, inputs] belongs to one layer of
---     stack 'blocks'; only what the block returns leaves it
+-- captured_in_stack.lua:10:18: error[captured-in-stack]: add: [batch, inputs]
+--     belongs to one layer of stack 'blocks'; only what the block returns leaves
+--     it
 --    10 |     return mse(y + leaked, x)
 --       |                  ^
 --     captured_in_stack.lua:7:16: note: [batch, inputs] is made here

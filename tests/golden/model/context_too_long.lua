@@ -1,6 +1,7 @@
 -- job: model = gpt2-124m, context = 2048
 -- >>> expected
--- job.lua:2:11: error[context-too-long]: train.context: a sequence has 2048 positions, but
---     'wpe.weight' has 1024 rows
+-- job.lua:2:11: error[context-too-long]: train.context: a sequence has 2048
+--     positions, but 'wpe.weight' has 1024 rows
 --         fix: context = 1024
---     ../../../specs/models/gpt2.lua:37:15: note: the table of positions is made here
+--     ../../../specs/models/gpt2.lua:37:15: note: the table of positions is made
+--     here

@@ -8,8 +8,8 @@ return model {
   end,
 }
 -- >>> expected
--- dimension_mismatch.lua:7:30: error[dimension-mismatch]: add: [batch, hidden] and [batch, inputs]:
---     'hidden' is missing on the other side; names must match
+-- dimension_mismatch.lua:7:30: error[dimension-mismatch]: add: [batch, hidden] and
+--     [batch, inputs]: 'hidden' is missing on the other side; names must match
 --     7 |     return mse(linear("b", h + x, "out"), y)
 --       |                              ^
 --         fix: bring one side over first: linear("skip", x, "hidden")

@@ -10,7 +10,7 @@ return model {
   end,
 }
 -- >>> expected
--- earlier_trace.lua:9:18: error[not-a-value]: add: argument 2 is a value; got one kept from an earlier
---     run of forward
+-- earlier_trace.lua:9:18: error[not-a-value]: add: argument 2 is a value; got one
+--     kept from an earlier run of forward
 --     9 |     return mse(h + kept, x)
 --       |                  ^

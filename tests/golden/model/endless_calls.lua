@@ -6,8 +6,8 @@ return model {
   end,
 }
 -- >>> expected
--- endless_calls.lua:5:23: error[limit]: forward makes more than 100000 calls: a Lua loop is unrolled,
---     a stack is traced once
+-- endless_calls.lua:5:23: error[limit]: forward makes more than 100000 calls: a
+--     Lua loop is unrolled, a stack is traced once
 --     5 |     while true do x = gelu(x) end
 --       |                       ^~~~
 --         fix: stack("name", n, x, function(x) ... end)

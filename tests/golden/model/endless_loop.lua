@@ -7,7 +7,7 @@ return model {
   end,
 }
 -- >>> expected
--- endless_loop.lua:5:5: error[limit]: this does not end: 20 million instructions were run; a usual
---     file needs hundreds
+-- endless_loop.lua:5:5: error[limit]: this does not end: 20 million instructions
+--     were run; a usual file needs hundreds
 --     5 |     while true do local y = 1 end
 --       |     ^

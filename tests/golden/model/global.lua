@@ -6,7 +6,8 @@ return model {
   end,
 }
 -- >>> expected
--- global.lua:4:5: error[global]: a job or model file sets no globals: 'x' needs 'local'
+-- global.lua:4:5: error[global]: a job or model file sets no globals: 'x' needs
+--     'local'
 --     4 |     x = input("x", { "batch", "inputs" })
 --       |     ^
 --         fix: local x = ...

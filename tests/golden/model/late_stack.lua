@@ -14,12 +14,12 @@ return model {
 -- late_stack.lua:7:5: error[no-loss]: stack 's': nothing comes behind the loss
 --     7 |     stack("s", 2, h, function(x) return relu(x) end)
 --       |     ^~~~~
--- late_stack.lua:8:5: error[wrong-size]: stack: argument 2 is how many layers, 1 to 1,000,000; got the
---     number 0
+-- late_stack.lua:8:5: error[wrong-size]: stack: argument 2 is how many layers, 1
+--     to 1,000,000; got the number 0
 --     8 |     stack("t", 0, h, function(x) return relu(x) end)
 --       |     ^~~~~
--- late_stack.lua:9:5: error[not-a-block]: stack: argument 4 is the block, a function; got the text
---     "block"
+-- late_stack.lua:9:5: error[not-a-block]: stack: argument 4 is the block, a
+--     function; got the text "block"
 --     9 |     stack("u", 2, h, "block")
 --       |     ^~~~~
 --         fix: function(x, m) ... end

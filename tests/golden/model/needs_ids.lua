@@ -8,15 +8,16 @@ return model {
   end,
 }
 -- >>> expected
--- needs_ids.lua:6:15: error[needs-ids]: embedding: argument 2 is ids, from input(name, dims, "ids");
---     got the value [batch, inputs]
+-- needs_ids.lua:6:15: error[needs-ids]: embedding: argument 2 is ids, from
+--     input(name, dims, "ids"); got the value [batch, inputs]
 --     6 |     local e = embedding("e", x, { "vocab", "inputs" })
 --       |               ^~~~~~~~~
--- needs_ids.lua:7:12: error[needs-ids]: cross_entropy: argument 2 is ids, from input(name, dims,
---     "ids"); got the value [batch, inputs]
+-- needs_ids.lua:7:12: error[needs-ids]: cross_entropy: argument 2 is ids, from
+--     input(name, dims, "ids"); got the value [batch, inputs]
 --     7 |     return cross_entropy(linear("a", gelu(ids), "vocab"), x)
 --       |            ^~~~~~~~~~~~~
--- needs_ids.lua:7:38: error[needs-numbers]: gelu: argument 1 is numbers; got the ids [batch]
+-- needs_ids.lua:7:38: error[needs-numbers]: gelu: argument 1 is numbers; got the
+--     ids [batch]
 --     7 |     return cross_entropy(linear("a", gelu(ids), "vocab"), x)
 --       |                                      ^~~~
 --         fix: embedding("name", ids, { "vocab", "width" })

@@ -9,6 +9,7 @@ return model {
   end,
 }
 -- >>> expected
--- nested_stack.lua:6:14: error[nested-stack]: stack: a stack inside a stack; there is one level only
+-- nested_stack.lua:6:14: error[nested-stack]: stack: a stack inside a stack; there
+--     is one level only
 --     6 |       return stack("inner", 2, x, function(x) return relu(x) end)
 --       |              ^~~~~

@@ -4,7 +4,8 @@ return model {
   forward = function(m) return input("tokens", { "batch", "seq" }, "ids") end,
 }
 -- >>> expected
--- no_context.lua:4:32: error[missing-context]: input: 'seq' has no size: the job says no train.context
+-- no_context.lua:4:32: error[missing-context]: input: 'seq' has no size: the job
+--     says no train.context
 --     4 |   forward = function(m) return input("tokens", { "batch", "seq" }, "ids") end,
 --       |                                ^~~~~
 --         fix: train = { context = 1024 }

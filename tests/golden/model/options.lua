@@ -13,18 +13,21 @@ return model {
   end,
 }
 -- >>> expected
--- options.lua:5:15: error[unknown-option]: linear: no option 'bais'; it has bias, init
+-- options.lua:5:15: error[unknown-option]: linear: no option 'bais'; it has bias,
+--     init
 --     5 |     local a = linear("a", x, "inputs", { bais = true })
 --       |               ^~~~~~
 --         fix: bias = ...
--- options.lua:6:15: error[wrong-option]: linear: bias is true or false; got the number 1
+-- options.lua:6:15: error[wrong-option]: linear: bias is true or false; got the
+--     number 1
 --     6 |     local b = linear("b", x, "inputs", { bias = 1 })
 --       |               ^~~~~~
--- options.lua:7:15: error[wrong-option]: linear: init: std is a number; got a table
+-- options.lua:7:15: error[wrong-option]: linear: init: std is a number; got a
+--     table
 --     7 |     local c = linear("c", x, "inputs", { init = { "normal", std = "small" } })
 --       |               ^~~~~~
--- options.lua:8:15: error[not-options]: layernorm: argument 3 holds options, { eps = ... }; got the
---     number 1e-05
+-- options.lua:8:15: error[not-options]: layernorm: argument 3 holds options, { eps
+--     = ... }; got the number 1e-05
 --     8 |     local d = layernorm("d", x, 1e-5)
 --       |               ^~~~~~~~~
 --         fix: { eps = 1e-05 }
@@ -35,7 +38,7 @@ return model {
 --    10 |     local f = dropout(x)
 --       |               ^~~~~~~
 --         fix: dropout(x, 0.1)
--- options.lua:11:15: error[dropout-rate]: dropout: the rate is a share of the elements, 0 <= rate < 1;
---     got 1
+-- options.lua:11:15: error[dropout-rate]: dropout: the rate is a share of the
+--     elements, 0 <= rate < 1; got 1
 --    11 |     local g = dropout(x, 1)
 --       |               ^~~~~~~

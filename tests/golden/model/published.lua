@@ -3,8 +3,8 @@ return model {
   params = 124439809,
 }
 -- >>> expected
--- published.lua:3:3: error[published-parameters]: params says 124,439,809, the model has 124,439,808:
---     1 fewer
+-- published.lua:3:3: error[published-parameters]: params says 124,439,809, the
+--     model has 124,439,808: 1 fewer
 --     3 |   params = 124439809,
 --       |   ^~~~~~
 --         fix: params = 124439808

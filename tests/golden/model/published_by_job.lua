@@ -1,6 +1,7 @@
 -- job: model = gpt2-124m, layers = 2, params = 53561089
 -- >>> expected
--- job.lua:2:11: error[published-parameters]: params says 53,561,089, the model has 53,561,088: 1 fewer
+-- job.lua:2:11: error[published-parameters]: params says 53,561,089, the model has
+--     53,561,088: 1 fewer
 --         fix: params = 53561088
 --     note: begin: 39,383,808
 --     note: h: 2 x 7,087,872

@@ -5,6 +5,7 @@ return model {
   end,
 }
 -- >>> expected
--- raised.lua:4:5: error[global]: m.inputs: sizes are not changed while the model is read
+-- raised.lua:4:5: error[global]: m.inputs: sizes are not changed while the model
+--     is read
 --     4 |     m.inputs = 3
 --       |     ^

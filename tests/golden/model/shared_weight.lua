@@ -11,14 +11,15 @@ return model {
   end,
 }
 -- >>> expected
--- shared_weight.lua:8:17: error[nothing-to-contract]: linear: weight 'w' is [hidden, inputs], the
---     value has features [other]: nothing to contract
+-- shared_weight.lua:8:17: error[nothing-to-contract]: linear: weight 'w' is
+--     [hidden, inputs], the value has features [other]: nothing to contract
 --     8 |     local bad = linear(w, linear("o", x, "other"))
 --       |                 ^~~~~~
--- shared_weight.lua:9:18: error[missing-output]: linear: weight 'w' makes [hidden], not [other]
+-- shared_weight.lua:9:18: error[missing-output]: linear: weight 'w' makes
+--     [hidden], not [other]
 --     9 |     local said = linear(w, x, "other")
 --       |                  ^~~~~~
--- shared_weight.lua:10:16: error[wrong-option]: linear: a bias needs a name, and a shared weight has
---     none for it
+-- shared_weight.lua:10:16: error[wrong-option]: linear: a bias needs a name, and a
+--     shared weight has none for it
 --    10 |     return mse(linear(w, h, "inputs", { bias = true }), x)
 --       |                ^~~~~~

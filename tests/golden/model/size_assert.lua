@@ -1,4 +1,5 @@
 -- job: model = gpt2-124m, heads = 7
 -- >>> expected
 -- job.lua:2:11: error[wrong-size]: model.heads = 7: heads must divide width
---     ../../../specs/models/gpt2.lua:23:7: note: this is what 'gpt2-124m' makes of it
+--     ../../../specs/models/gpt2.lua:23:7: note: this is what 'gpt2-124m' makes of
+--     it

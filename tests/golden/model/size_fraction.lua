@@ -6,7 +6,7 @@ return model {
   end,
 }
 -- >>> expected
--- size_fraction.lua:5:16: error[wrong-size]: linear: a dimension has a whole size of 1 or more; head =
---     2.5
+-- size_fraction.lua:5:16: error[wrong-size]: linear: a dimension has a whole size
+--     of 1 or more; head = 2.5
 --     5 |     return mse(linear("a", x, "head"), x)
 --       |                ^~~~~~

@@ -8,8 +8,9 @@ return model {
   end,
 }
 -- >>> expected
--- skips_stack.lua:7:18: error[skips-stack]: add: [batch, inputs] was made before a stack and is used
---     behind it; only the carried value crosses, inputs and positions too
+-- skips_stack.lua:7:18: error[skips-stack]: add: [batch, inputs] was made before a
+--     stack and is used behind it; only the carried value crosses, inputs and
+--     positions too
 --     7 |     return mse(y + h, x)
 --       |                  ^
 --     skips_stack.lua:5:15: note: [batch, inputs] is made here

@@ -10,17 +10,19 @@ return model {
   end,
 }
 -- >>> expected
--- split.lua:5:18: error[split-first]: split: 'half' is not the first feature of [batch, three, half];
---     only that one can be split
+-- split.lua:5:18: error[split-first]: split: 'half' is not the first feature of
+--     [batch, three, half]; only that one can be split
 --     5 |     local a, b = split(linear("a", x, { "three", "half" }), "half")
 --       |                  ^~~~~
--- split.lua:6:15: error[no-dimension]: split: [batch, inputs] has no dimension 'three'
+-- split.lua:6:15: error[no-dimension]: split: [batch, inputs] has no dimension
+--     'three'
 --     6 |     local c = split(x, "three")
 --       |               ^~~~~
--- split.lua:7:15: error[split-many]: split: nine = 9 pieces; at most 6 come out of one split
+-- split.lua:7:15: error[split-many]: split: nine = 9 pieces; at most 6 come out of
+--     one split
 --     7 |     local d = split(linear("d", x, { "nine", "half" }), "nine")
 --       |               ^~~~~
--- split.lua:8:15: error[split-first]: split: 'batch' is not the first feature of [batch, inputs]; only
---     that one can be split
+-- split.lua:8:15: error[split-first]: split: 'batch' is not the first feature of
+--     [batch, inputs]; only that one can be split
 --     8 |     local e = split(x, "batch")
 --       |               ^~~~~

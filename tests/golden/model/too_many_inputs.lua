@@ -8,7 +8,7 @@ return model {
   end,
 }
 -- >>> expected
--- too_many_inputs.lua:6:34: error[too-many-inputs]: input: a micro-batch has at most 12; make one
---     input of what belongs together, with more features
+-- too_many_inputs.lua:6:34: error[too-many-inputs]: input: a micro-batch has at
+--     most 12; make one input of what belongs together, with more features
 --     6 |     for i = 1, 40 do sum = sum + input("x" .. i, { "batch", "a" }) end
 --       |                                  ^~~~~

@@ -7,11 +7,12 @@ return model {
   end,
 }
 -- >>> expected
--- two_losses.lua:6:12: error[two-losses]: mse: a model has one loss, and this is the second
+-- two_losses.lua:6:12: error[two-losses]: mse: a model has one loss, and this is
+--     the second
 --     6 |     return mse(h, x) + mse(relu(h), x)
 --       |            ^~~
 --     two_losses.lua:6:12: note: the first stands here
--- two_losses.lua:6:22: error[loss-used]: add: the loss is what forward returns; nothing is computed
---     from it
+-- two_losses.lua:6:22: error[loss-used]: add: the loss is what forward returns;
+--     nothing is computed from it
 --     6 |     return mse(h, x) + mse(relu(h), x)
 --       |                      ^

@@ -6,8 +6,8 @@ return model {
   end,
 }
 -- >>> expected
--- unknown_dimension.lua:5:16: error[unknown-dimension]: linear: no dimension 'hiden'; did you mean
---     'hidden'?
+-- unknown_dimension.lua:5:16: error[unknown-dimension]: linear: no dimension
+--     'hiden'; did you mean 'hidden'?
 --     5 |     return mse(linear("a", x, "hiden"), x)
 --       |                ^~~~~~
 --         fix: "hidden"

@@ -1,9 +1,11 @@
 -- job: model = llama3-8b, layer = 4, batch = 3, colour = 3
 -- >>> expected
--- job.lua:2:11: error[unknown-size]: model.batch: no such size; the job says it in train
+-- job.lua:2:11: error[unknown-size]: model.batch: no such size; the job says it in
+--     train
 --         fix: train = { microbatch = 3 }
--- job.lua:2:11: error[unknown-size]: model.colour: no such size; the model has ffn, head, heads,
---     kv_heads, layers, positions, rope_base, rope_factor, rope_high_freq, rope_low_freq,
---     rope_original_positions, tied, vocab, width
--- job.lua:2:11: error[unknown-size]: model.layer: no such size; did you mean 'layers'?
+-- job.lua:2:11: error[unknown-size]: model.colour: no such size; the model has
+--     ffn, head, heads, kv_heads, layers, positions, rope_base, rope_factor,
+--     rope_high_freq, rope_low_freq, rope_original_positions, tied, vocab, width
+-- job.lua:2:11: error[unknown-size]: model.layer: no such size; did you mean
+--     'layers'?
 --         fix: layers = 4

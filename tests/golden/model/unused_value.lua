@@ -12,9 +12,11 @@ return model {
 -- begin x 1:
 --     linear a [batch, inputs]
 --     mse mse
--- unused_value.lua:6:18: lint[unused-value]: relu: nothing uses this result; it is left out
+-- unused_value.lua:6:18: lint[unused-value]: relu: nothing uses this result; it
+--     is left out
 --     6 |     local left = relu(h) + h
 --       |                  ^~~~
--- unused_value.lua:6:26: lint[unused-value]: add: nothing uses this result; it is left out
+-- unused_value.lua:6:26: lint[unused-value]: add: nothing uses this result; it is
+--     left out
 --     6 |     local left = relu(h) + h
 --       |                          ^

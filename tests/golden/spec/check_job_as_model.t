@@ -7,6 +7,7 @@ return job {
 -- FILE: other.lua
 return job { model = "gpt2-124m" }
 -- >>> exit 1
-other.lua:1:8: error[not-a-model]: this is a job file; a model file is wanted: return model { ... }
+other.lua:1:8: error[not-a-model]: this is a job file; a model file is wanted:
+    return model { ... }
     1 | return job { model = "gpt2-124m" }
       |        ^~~

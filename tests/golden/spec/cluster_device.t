@@ -6,7 +6,8 @@ return job {
   cluster = { "here", device = "h100" },
 }
 -- >>> exit 1
-job.lua:6:32: error[unknown-preset]: no device is named 'h100'; did you mean 'h100-sxm'?
+job.lua:6:32: error[unknown-preset]: no device is named 'h100'; did you mean
+    'h100-sxm'?
     6 |   cluster = { "here", device = "h100" },
       |                                ^~~~~~
         fix: "h100-sxm"

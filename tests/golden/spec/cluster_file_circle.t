@@ -8,6 +8,7 @@ return job {
 -- FILE: c.lua
 return { "./c.lua" }
 -- >>> exit 1
-job.lua:6:13: error[base-cycle]: cluster files that begin with each other without end
+job.lua:6:13: error[base-cycle]: cluster files that begin with each other
+    without end
     6 |   cluster = "./c.lua",
       |             ^~~~~~~~~

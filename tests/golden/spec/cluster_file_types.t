@@ -8,7 +8,8 @@ return job {
 -- FILE: c.lua
 return { device = 5, nodes = 1.5, inter = "fast", cores = 0 }
 -- >>> exit 1
-c.lua:1:19: error[wrong-type]: device: expected a name of specs/devices or "cpu"; got 5
+c.lua:1:19: error[wrong-type]: device: expected a name of specs/devices or
+    "cpu"; got 5
     1 | return { device = 5, nodes = 1.5, inter = "fast", cores = 0 }
       |                   ^
 c.lua:1:30: error[wrong-type]: nodes: expected a whole number; got 1.5

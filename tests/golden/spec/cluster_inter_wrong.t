@@ -7,5 +7,5 @@ return job {
   cluster = { "dgx-h100", nodes = 2 },
 }
 -- >>> exit 1
--D cluster.inter=800: error[wrong-type]: cluster.inter: expected a rate such as "50GB/s" (bytes) or
-    "400Gb/s" (bits); got "800"
+-D cluster.inter=800: error[wrong-type]: cluster.inter: expected a rate such as
+    "50GB/s" (bytes) or "400Gb/s" (bits); got "800"

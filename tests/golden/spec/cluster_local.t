@@ -6,7 +6,8 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
-job.lua:5:13: error[unknown-preset]: no cluster is named 'local'; did you mean 'here'?
+job.lua:5:13: error[unknown-preset]: no cluster is named 'local'; did you mean
+    'here'?
     5 |   cluster = "local",
       |             ^~~~~~~
         fix: "here"

@@ -6,7 +6,8 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
-job.lua:5:13: error[wrong-type]: cluster is a table of keys, or a word: cluster = { ... }; got 8
+job.lua:5:13: error[wrong-type]: cluster is a table of keys, or a word: cluster
+    = { ... }; got 8
     5 |   cluster = 8,
       |             ^
         fix: cluster = { "here", devices = 8 }

@@ -6,7 +6,7 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
-job.lua:5:13: error[unknown-preset]: no cluster is named 'dgx-b200'; the library has: cpu-node
-    dgx-a100 dgx-h100 dgx-h200 here
+job.lua:5:13: error[unknown-preset]: no cluster is named 'dgx-b200'; the library
+    has: cpu-node dgx-a100 dgx-h100 dgx-h200 here
     5 |   cluster = "dgx-b200",
       |             ^~~~~~~~~~

@@ -6,7 +6,8 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
-job.lua:5:13: error[unknown-preset]: no cluster is named 'h100'; did you mean 'dgx-h100'?
+job.lua:5:13: error[unknown-preset]: no cluster is named 'h100'; did you mean
+    'dgx-h100'?
     5 |   cluster = "h100",
       |             ^~~~~~
         fix: "dgx-h100"

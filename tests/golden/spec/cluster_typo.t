@@ -6,7 +6,8 @@ return job {
   cluster = "dgx-h10",
 }
 -- >>> exit 1
-job.lua:6:13: error[unknown-preset]: no cluster is named 'dgx-h10'; did you mean 'dgx-h100'?
+job.lua:6:13: error[unknown-preset]: no cluster is named 'dgx-h10'; did you mean
+    'dgx-h100'?
     6 |   cluster = "dgx-h10",
       |             ^~~~~~~~~
         fix: "dgx-h100"

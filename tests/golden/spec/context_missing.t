@@ -13,5 +13,6 @@ return model {
   end,
 }
 -- >>> exit 1
-job.lua: error[missing-key]: train.context is missing: this model has no positions to take it from
+job.lua: error[missing-key]: train.context is missing: this model has no
+    positions to take it from
         fix: context = 1024

@@ -8,8 +8,8 @@ return job {
   parallel = { cp = 4 },
 }
 -- >>> exit 1
-job.lua:7:21: error[context-multiple]: context 60 is not a multiple of 2 x cp = 8: a ring gives each
-    rank two equal pieces
+job.lua:7:21: error[context-multiple]: context 60 is not a multiple of 2 x cp =
+    8: a ring gives each rank two equal pieces
     7 |   parallel = { cp = 4 },
       |                     ^
         fix: context = 56

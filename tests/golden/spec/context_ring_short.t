@@ -7,8 +7,8 @@ return job {
   parallel = { cp = 4 },
 }
 -- >>> exit 1
-job.lua:4:47: error[context-multiple]: context 4 is not a multiple of 2 x cp = 8: a ring gives each
-    rank two equal pieces
+job.lua:4:47: error[context-multiple]: context 4 is not a multiple of 2 x cp =
+    8: a ring gives each rank two equal pieces
     4 |   train = { batch = "64 sequences", context = 4, steps = 10 },
       |                                               ^
         fix: context = 8

@@ -7,8 +7,8 @@ return job {
   parallel = { tp = 4, cp = 2 },
 }
 -- >>> exit 1
-job.lua:4:47: error[context-multiple]: context 60 / cp 2 = 30 tokens is not a multiple of tp 4, and
-    sequence cuts it by tp
+job.lua:4:47: error[context-multiple]: context 60 / cp 2 = 30 tokens is not a
+    multiple of tp 4, and sequence cuts it by tp
     4 |   train = { batch = "64 sequences", context = 60, steps = 10 },
       |                                               ^~
         fix: context = 56

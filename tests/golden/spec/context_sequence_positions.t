@@ -8,8 +8,8 @@ return job {
   parallel = { tp = 4 },
 }
 -- >>> exit 1
-job.lua:7:21: error[context-multiple]: context 62 is not a multiple of tp 4, and sequence cuts it by
-    tp
+job.lua:7:21: error[context-multiple]: context 62 is not a multiple of tp 4, and
+    sequence cuts it by tp
     7 |   parallel = { tp = 4 },
       |                     ^
         fix: context = 60

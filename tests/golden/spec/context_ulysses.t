@@ -7,8 +7,8 @@ return job {
   parallel = { cp = 4, cp_kind = "ulysses" },
 }
 -- >>> exit 1
-job.lua:4:47: error[context-multiple]: context 62 is not a multiple of cp = 4: ulysses gives each
-    rank one equal piece
+job.lua:4:47: error[context-multiple]: context 62 is not a multiple of cp = 4:
+    ulysses gives each rank one equal piece
     4 |   train = { batch = "64 sequences", context = 62, steps = 10 },
       |                                               ^~
         fix: context = 60

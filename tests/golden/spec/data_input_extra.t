@@ -14,7 +14,8 @@ return model { sizes = { vocab = required, width = 8 }, forward = function(m)
                        input("targets", { "batch", "seq" }, "ids"))
 end }
 -- >>> exit 1
-m.lua:3:16: error[data]: input 'mask' cannot be filled: files of tokens fill inputs of ids over {
-    "batch", "seq" }: the tokens, and the next ones as 'targets'
+m.lua:3:16: error[data]: input 'mask' cannot be filled: files of tokens fill
+    inputs of ids over { "batch", "seq" }: the tokens, and the next ones as
+    'targets'
     3 |   local mask = input("mask", { "batch", "seq", "width" })
       |                ^~~~~

@@ -5,7 +5,7 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
-job.lua:3:20: error[wrong-type]: data.train: expected a text or a list of texts: { "a.bin", "b.bin"
-    }; got a table
+job.lua:3:20: error[wrong-type]: data.train: expected a text or a list of texts:
+    { "a.bin", "b.bin" }; got a table
     3 |   data = { train = { 1, 2 } },
       |                    ^

@@ -7,7 +7,8 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
-job.lua:3:20: error[data]: a.bin: begins with llm.c's header: say format = "llmc"
+job.lua:3:20: error[data]: a.bin: begins with llm.c's header: say format =
+    "llmc"
     3 |   data = { train = "a.bin", format = "u16" },
       |                    ^~~~~~~
         fix: format = "llmc"

@@ -7,6 +7,7 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
-job.lua:3:20: error[data]: a.bin: header promises 10000 tokens of 2 bytes, but 988 bytes follow it
+job.lua:3:20: error[data]: a.bin: header promises 10000 tokens of 2 bytes, but
+    988 bytes follow it
     3 |   data = { train = "a.bin" },
       |                    ^~~~~~~

@@ -7,8 +7,8 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
-job.lua:3:20: error[data]: a.idx: is Megatron's index, not raw tokens: name the .bin beside it, and
-    say format = "megatron"
+job.lua:3:20: error[data]: a.idx: is Megatron's index, not raw tokens: name the
+    .bin beside it, and say format = "megatron"
     3 |   data = { train = "a.idx", format = "u16" },
       |                    ^~~~~~~
         fix: format = "megatron"

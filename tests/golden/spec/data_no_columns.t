@@ -5,8 +5,8 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
-job.lua:3:3: error[missing-key]: data.columns is missing: which CSV columns feed which input;
-    required for table
+job.lua:3:3: error[missing-key]: data.columns is missing: which CSV columns feed
+    which input; required for table
     3 |   data = { "table", train = "t.csv" },
       |   ^~~~
         fix: columns = { x = { "area" }, y = { "price" } }

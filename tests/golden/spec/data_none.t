@@ -5,7 +5,8 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
-job.lua:3:3: error[missing-key]: data.train is missing: training shards; required unless synthetic
+job.lua:3:3: error[missing-key]: data.train is missing: training shards;
+    required unless synthetic
     3 |   data = { valid = "a.u8" },
       |   ^~~~
         fix: data = { train = "data/train_*.bin" }

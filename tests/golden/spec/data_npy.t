@@ -7,7 +7,8 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
-job.lua:3:20: error[data]: a: is a NumPy array, not raw tokens: write the ids out raw,
-    numpy.load(FILE).astype("uint16").tofile("train.u16"), and say format = "u16"
+job.lua:3:20: error[data]: a: is a NumPy array, not raw tokens: write the ids
+    out raw, numpy.load(FILE).astype("uint16").tofile("train.u16"), and say
+    format = "u16"
     3 |   data = { train = "a", format = "u16" },
       |                    ^~~

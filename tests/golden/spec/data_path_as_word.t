@@ -5,7 +5,8 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
-job.lua:3:15: error[unknown-word]: data: "data/train.bin" is none of: tokens table synthetic
+job.lua:3:15: error[unknown-word]: data: "data/train.bin" is none of: tokens
+    table synthetic
     3 |   data      = "data/train.bin",
       |               ^~~~~~~~~~~~~~~~
         fix: data = { train = "data/train.bin" }

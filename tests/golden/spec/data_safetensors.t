@@ -7,7 +7,8 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
-job.lua:3:20: error[data]: a.bin: is a safetensors file, not raw tokens: write the ids out raw,
-    ids.numpy().astype("uint16").tofile("train.u16"), and say format = "u16"
+job.lua:3:20: error[data]: a.bin: is a safetensors file, not raw tokens: write
+    the ids out raw, ids.numpy().astype("uint16").tofile("train.u16"), and say
+    format = "u16"
     3 |   data = { train = "a.bin", format = "u16" },
       |                    ^~~~~~~

@@ -7,7 +7,8 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
-job.lua:3:20: error[format]: a is text; a run reads tokens, which are made of it first
+job.lua:3:20: error[format]: a is text; a run reads tokens, which are made of it
+    first
     3 |   data = { train = "a" },
       |                    ^~~
         fix: lockstep tokenize a -o tokens, then train = "tokens/train.u8", format = "u8"

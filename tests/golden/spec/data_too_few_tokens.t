@@ -7,6 +7,7 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
-job.lua:3:20: error[data]: data.train has 64 tokens, fewer than one sequence of 64 and its target
+job.lua:3:20: error[data]: data.train has 64 tokens, fewer than one sequence of
+    64 and its target
     3 |   data = { train = "a.u8", format = "u8" },
       |                    ^~~~~~

@@ -7,7 +7,7 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
-job.lua:3:20: error[format]: a.zst is packed by zstd, not tokens: unpack it first (gzip -d, zstd -d,
-    xz -d, unzip)
+job.lua:3:20: error[format]: a.zst is packed by zstd, not tokens: unpack it
+    first (gzip -d, zstd -d, xz -d, unzip)
     3 |   data = { train = "a.zst" },
       |                    ^~~~~~~

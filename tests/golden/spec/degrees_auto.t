@@ -7,7 +7,7 @@ return job {
   parallel = { "auto" },
 }
 -- >>> exit 1
-job.lua:7:14: error[not-built]: parallel = "auto" is not built yet; write the degrees, or nothing:
-    then all ranks are replicas
+job.lua:7:14: error[not-built]: parallel = "auto" is not built yet; write the
+    degrees, or nothing: then all ranks are replicas
     7 |   parallel = { "auto" },
       |              ^

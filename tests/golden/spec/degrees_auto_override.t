@@ -8,5 +8,5 @@ return job {
   parallel = { tp = 2 },
 }
 -- >>> exit 1
--D parallel=auto: error[not-built]: parallel = "auto" is not built yet; write the degrees, or
-    nothing: then all ranks are replicas
+-D parallel=auto: error[not-built]: parallel = "auto" is not built yet; write
+    the degrees, or nothing: then all ranks are replicas

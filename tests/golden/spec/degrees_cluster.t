@@ -7,8 +7,8 @@ return job {
   parallel = { tp = 7, pp = 16 },
 }
 -- >>> exit 1
-job.lua:7:21: error[degrees]: tp 7 x cp 1 x pp 16 = 112 does not divide 256 nodes x 8 devices = 2048
-    ranks; tp may be 1 2 4 8 16 32 64 128
+job.lua:7:21: error[degrees]: tp 7 x cp 1 x pp 16 = 112 does not divide 256
+    nodes x 8 devices = 2048 ranks; tp may be 1 2 4 8 16 32 64 128
     7 |   parallel = { tp = 7, pp = 16 },
       |                     ^
         fix: tp = 8

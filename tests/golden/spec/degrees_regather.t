@@ -7,7 +7,8 @@ return job {
   parallel = { tp = 2, sequence = false, regather = true },
 }
 -- >>> exit 1
-job.lua:7:53: error[conflict]: parallel.regather is for sequence; sequence is false
+job.lua:7:53: error[conflict]: parallel.regather is for sequence; sequence is
+    false
     7 |   parallel = { tp = 2, sequence = false, regather = true },
       |                                                     ^~~~
         fix: remove regather

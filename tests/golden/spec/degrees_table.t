@@ -18,7 +18,8 @@ return model {
   end,
 }
 -- >>> exit 1
-job.lua:5:21: error[conflict]: parallel.cp is for sequences, and samples of this data have none
+job.lua:5:21: error[conflict]: parallel.cp is for sequences, and samples of this
+    data have none
     5 |   parallel = { cp = 2 },
       |                     ^
         fix: remove cp

@@ -18,8 +18,8 @@ return model {
   end,
 }
 -- >>> exit 1
-job.lua:5:35: error[conflict]: parallel.sequence is for sequences, and samples of this data have
-    none
+job.lua:5:35: error[conflict]: parallel.sequence is for sequences, and samples
+    of this data have none
     5 |   parallel = { tp = 2, sequence = true },
       |                                   ^~~~
         fix: remove sequence

@@ -6,7 +6,7 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
-job.lua:5:32: error[unknown-preset]: no device is named 'cuda'; the library has: a100-sxm-40
-    a100-sxm-80 h100-sxm h200-sxm v100-32 cpu
+job.lua:5:32: error[unknown-preset]: no device is named 'cuda'; the library has:
+    a100-sxm-40 a100-sxm-80 h100-sxm h200-sxm v100-32 cpu
     5 |   cluster = { "here", device = "cuda" },
       |                                ^~~~~~

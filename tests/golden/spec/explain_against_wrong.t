@@ -10,6 +10,7 @@ return job {
 -- >>> exit 1
 lockstep: the job of --against, which is this one with -D for each, is wrong:
 -D parallel.zero=7: error[range]: parallel.zero is 0 to 3; got "7"
--D train.stepz=1: error[unknown-key]: train.stepz: no such key; did you mean 'steps'?
+-D train.stepz=1: error[unknown-key]: train.stepz: no such key; did you mean
+    'steps'?
         fix: steps
 2 errors

@@ -33,8 +33,8 @@ packing  gaps at the peak             0.000000  peak / most alive = 1.0000
          arena                        0.017318  17,318,144 bytes, one allocation
 budget   of a rank                   60.129542  cpu, 8.59 GB outside the arena
 states   14.10 bytes a parameter; a rank is 373.75 times its parameters' bytes
-job.lua:6:34: lint[lost-updates]: bf16 weights near 1 are 1/128 apart: steps of lr 0.001 round
-    away, norms stay as they are
+job.lua:6:34: lint[lost-updates]: bf16 weights near 1 are 1/128 apart: steps of
+    lr 0.001 round away, norms stay as they are
     6 |   precision = { "bf16", master = "none" },
       |                                  ^~~~~~
         fix: master = "fp32"

@@ -48,8 +48,8 @@ gaps at the peak: peak / most alive = 1.0000
 arena: 53,691,648 bytes, one allocation
 pinned: staged micro-batches
 of a rank: h100-sxm, 1.20 GB outside the arena
-job.lua:6:21: lint[bubble]: stages idle 46.7 % of a step: (pp-1) / (m + pp-1) with m = 8
-    micro-batches
+job.lua:6:21: lint[bubble]: stages idle 46.7 % of a step: (pp-1) / (m + pp-1)
+    with m = 8 micro-batches
     6 |   parallel = { pp = 8 },
       |                     ^
         fix: batch = "28 sequences"

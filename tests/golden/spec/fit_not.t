@@ -6,9 +6,10 @@ return job {
   cluster = { "cpu-node", memory = "4GiB" },
 }
 -- >>> exit 1
-job.lua:6:36: error[does-not-fit]: a rank needs 145 GB, its budget is 3.76 GB (`lockstep explain`
-    shows the table)
+job.lua:6:36: error[does-not-fit]: a rank needs 145 GB, its budget is 3.76 GB
+    (`lockstep explain` shows the table)
     6 |   cluster = { "cpu-node", memory = "4GiB" },
       |                                    ^~~~~~
     note: with precision.grad = "bf16"    it needs 129 GB
-    note: 125 GB a rank are missing even then: a smaller model, or a device with more memory
+    note: 125 GB a rank are missing even then: a smaller model, or a device with
+    more memory

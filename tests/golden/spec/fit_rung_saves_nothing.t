@@ -7,8 +7,8 @@ return job {
   cluster = { "cpu-node", memory = "134GiB" },
 }
 -- >>> exit 1
-job.lua:7:36: error[does-not-fit]: a rank needs 130 GB, its budget is 126 GB (`lockstep explain`
-    shows the table)
+job.lua:7:36: error[does-not-fit]: a rank needs 130 GB, its budget is 126 GB
+    (`lockstep explain` shows the table)
     7 |   cluster = { "cpu-node", memory = "134GiB" },
       |                                    ^~~~~~~~
         fix: -D precision.grad=bf16

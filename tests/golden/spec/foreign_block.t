@@ -7,6 +7,7 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
-job.lua:1:1: error[syntax]: blocks end with the word end: for i = 1, n do ... end, if a then ... end
+job.lua:1:1: error[syntax]: blocks end with the word end: for i = 1, n do ...
+    end, if a then ... end
     1 | for i in range(3):
       | ^~~

@@ -5,7 +5,8 @@ return job {
   optimizer = { "adamw", lr = 0,001 },
 }
 -- >>> exit 1
-job.lua:5:31: error[wrong-type]: optimizer.lr: a comma separates values; a number has a point
+job.lua:5:31: error[wrong-type]: optimizer.lr: a comma separates values; a
+    number has a point
     5 |   optimizer = { "adamw", lr = 0,001 },
       |                               ^~~~~
         fix: lr = 0.001

@@ -6,7 +6,8 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
-job.lua:1:1: error[syntax]: three quotes are Python's; a comment begins with --, a long text with [[
+job.lua:1:1: error[syntax]: three quotes are Python's; a comment begins with --,
+    a long text with [[
     1 | """my job"""
       | ^~~
         fix: -- my job

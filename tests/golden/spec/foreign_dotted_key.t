@@ -5,7 +5,8 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
-job.lua:4:68: error[syntax]: a key is one word; a section holds its keys in braces
+job.lua:4:68: error[syntax]: a key is one word; a section holds its keys in
+    braces
     4 | equences", microbatch = 2, steps = 10, model.layers = 3 },
       |                                        ^~~~~~~~~~~~
         fix: model = { layers = 3 }

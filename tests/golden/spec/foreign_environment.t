@@ -5,7 +5,7 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
-job.lua:3:25: error[syntax]: $ reads nothing: a plan must not depend on who compiles it; write the
-    value
+job.lua:3:25: error[syntax]: $ reads nothing: a plan must not depend on who
+    compiles it; write the value
     3 |   data      = { train = $DATA },
       |                         ^

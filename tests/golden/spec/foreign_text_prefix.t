@@ -5,6 +5,7 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
-job.lua:4:25: error[syntax]: a text has no letter before it; values are joined: n .. " sequences"
+job.lua:4:25: error[syntax]: a text has no letter before it; values are joined:
+    n .. " sequences"
     4 |   train     = { batch = f"{8} sequences", microbatch = 2, steps = 10 },
       |                         ^

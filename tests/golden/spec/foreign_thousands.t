@@ -5,7 +5,8 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
-job.lua:4:64: error[wrong-type]: train.steps: a comma separates values; digits stand together
+job.lua:4:64: error[wrong-type]: train.steps: a comma separates values; digits
+    stand together
     4 | "8 sequences", microbatch = 2, steps = 10,000 },
       |                                        ^~~~~~
         fix: steps = 10000

@@ -6,8 +6,8 @@ return job {
   precision = { "bf16", grad = "bf16", master = "none" },
 }
 -- >>> exit 0
-job.lua:6:49: lint[lost-updates]: bf16 weights near 1 are 1/128 apart: steps of lr 0.001 round
-    away, norms stay as they are
+job.lua:6:49: lint[lost-updates]: bf16 weights near 1 are 1/128 apart: steps of
+    lr 0.001 round away, norms stay as they are
     6 |   precision = { "bf16", grad = "bf16", master = "none" },
       |                                                 ^~~~~~
         fix: master = "fp32"

@@ -6,7 +6,8 @@ return job {
   cluster = { "here", devices = 4 },
 }
 -- >>> exit 1
-job.lua:4:21: error[batch-identity]: 12 sequences / (dp 4 x microbatch 2) = 1.50 passes, not whole
+job.lua:4:21: error[batch-identity]: 12 sequences / (dp 4 x microbatch 2) = 1.50
+    passes, not whole
     4 |   train = { batch = "12 sequences", microbatch = 2, steps = 10 },
       |                     ^~~~~~~~~~~~~~
         fix: batch = "16 sequences"

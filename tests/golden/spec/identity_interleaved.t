@@ -7,8 +7,8 @@ return job {
   parallel = { pp = 4, pipeline = { "interleaved", chunks = 2 }, stages = { 1, 1, 1, 1, 1, 1, 1, 1 } },
 }
 -- >>> exit 1
-job.lua:4:21: error[batch-identity]: 10 micro-batches are not a multiple of pp 4, and interleaved
-    stages take pp at a time
+job.lua:4:21: error[batch-identity]: 10 micro-batches are not a multiple of pp
+    4, and interleaved stages take pp at a time
     4 |   train = { batch = "60 sequences", microbatch = 3, steps = 10 },
       |                     ^~~~~~~~~~~~~~
         fix: batch = "72 sequences"

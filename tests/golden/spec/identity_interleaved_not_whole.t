@@ -7,7 +7,8 @@ return job {
   parallel = { pp = 4, pipeline = { "interleaved", chunks = 2 } },
 }
 -- >>> exit 1
-job.lua:4:21: error[batch-identity]: 61 sequences / (dp 2 x microbatch 1) = 30.50 passes, not whole
+job.lua:4:21: error[batch-identity]: 61 sequences / (dp 2 x microbatch 1) =
+    30.50 passes, not whole
     4 |   train = { batch = "61 sequences", steps = 10 },
       |                     ^~~~~~~~~~~~~~
         fix: batch = "64 sequences"

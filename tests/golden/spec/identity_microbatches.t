@@ -6,7 +6,8 @@ return job {
   cluster = { "here", devices = 2 },
 }
 -- >>> exit 1
-job.lua:4:21: error[micro-batches]: 2,097,152 micro-batches in a step; a plan has at most 1,048,576
+job.lua:4:21: error[micro-batches]: 2,097,152 micro-batches in a step; a plan
+    has at most 1,048,576
     4 |   train = { batch = "8Mi sequences", microbatch = 2, steps = 10 },
       |                     ^~~~~~~~~~~~~~~
         fix: batch = "4194304 sequences"

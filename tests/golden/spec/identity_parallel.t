@@ -7,7 +7,8 @@ return job {
   parallel = { tp = 2, pp = 2 },
 }
 -- >>> exit 1
-job.lua:4:21: error[batch-identity]: 63 sequences / (dp 2 x microbatch 2) = 15.75 passes, not whole
+job.lua:4:21: error[batch-identity]: 63 sequences / (dp 2 x microbatch 2) =
+    15.75 passes, not whole
     4 |   train = { batch = "63 sequences", microbatch = 2, steps = 10 },
       |                     ^~~~~~~~~~~~~~
         fix: batch = "64 sequences"

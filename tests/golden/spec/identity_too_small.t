@@ -5,7 +5,8 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
-job.lua:4:21: error[batch-identity]: 2 sequences / (dp 1 x microbatch 4) = 0.50 passes, not whole
+job.lua:4:21: error[batch-identity]: 2 sequences / (dp 1 x microbatch 4) = 0.50
+    passes, not whole
     4 |   train = { batch = "2 sequences", microbatch = 4, steps = 10 },
       |                     ^~~~~~~~~~~~~
         fix: batch = "4 sequences"

@@ -6,8 +6,8 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
-job.lua:5:18: error[unknown-key]: checkpoint.interval: no such key; that is checkpoint.every here,
-    in "N steps"
+job.lua:5:18: error[unknown-key]: checkpoint.interval: no such key; that is
+    checkpoint.every here, in "N steps"
     5 |   checkpoint = { interval = 100 },
       |                  ^~~~~~~~
         fix: checkpoint = { every = "100 steps" }

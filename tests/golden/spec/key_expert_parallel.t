@@ -6,7 +6,7 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
-job.lua:5:16: error[declined]: parallel.ep does not exist: experts are not cut: there are no
-    mixture-of-experts models
+job.lua:5:16: error[declined]: parallel.ep does not exist: experts are not cut:
+    there are no mixture-of-experts models
     5 |   parallel = { ep = 2 },
       |                ^~

@@ -6,7 +6,8 @@ return job {
   seed = 5,
 }
 -- >>> exit 1
-job.lua:4:36: error[unknown-key]: train.lr: no such key; section optimizer has it
+job.lua:4:36: error[unknown-key]: train.lr: no such key; section optimizer has
+    it
     4 |   train = { batch = "8 sequences", lr = 1e-3, steps = 10 },
       |                                    ^~
         fix: optimizer = { lr = 0.001 }

@@ -5,8 +5,8 @@ return job {
   optimizer = "adamw",
 }
 -- >>> exit 1
-job.lua:4:3: error[missing-key]: train.batch is missing: one optimizer step over the whole job;
-    accumulation follows
+job.lua:4:3: error[missing-key]: train.batch is missing: one optimizer step over
+    the whole job; accumulation follows
     4 |   train = { microbatch = 2 },
       |   ^~~~~
         fix: batch = "64 sequences"

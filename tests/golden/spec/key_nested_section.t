@@ -5,8 +5,8 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
-job.lua:4:68: error[unknown-key]: train.optimizer: no such key; optimizer is a section, which stands
-    beside train, not in it
+job.lua:4:68: error[unknown-key]: train.optimizer: no such key; optimizer is a
+    section, which stands beside train, not in it
     4 | equences", microbatch = 2, steps = 10, optimizer = { lr = 1 } },
       |                                        ^~~~~~~~~
         fix: job { optimizer = { lr = 1 } }

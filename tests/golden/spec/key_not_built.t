@@ -10,27 +10,28 @@ return job {
   checkpoint = { async = true },
 }
 -- >>> exit 1
-job.lua:6:16: error[not-built]: parallel.compress is not built yet; remove it: gradients travel as
-    precision.reduce says
+job.lua:6:16: error[not-built]: parallel.compress is not built yet; remove it:
+    gradients travel as precision.reduce says
     6 |   parallel = { compress = "none", order = "tp dp", zero_unit = "25MiB" },
       |                ^~~~~~~~
-job.lua:6:35: error[not-built]: parallel.order is not built yet; remove it: ranks count tp first,
-    then cp, pp and dp
+job.lua:6:35: error[not-built]: parallel.order is not built yet; remove it:
+    ranks count tp first, then cp, pp and dp
     6 |   parallel = { compress = "none", order = "tp dp", zero_unit = "25MiB" },
       |                                   ^~~~~
-job.lua:7:3: error[not-built]: slurm is not built yet; remove the section: lockstep run trains on
-    this machine
+job.lua:7:3: error[not-built]: slurm is not built yet; remove the section:
+    lockstep run trains on this machine
     7 |   slurm = { time = "10m" },
       |   ^~~~~
-job.lua:8:3: error[not-built]: offload is not built yet; remove the section: states stay in device
-    memory
+job.lua:8:3: error[not-built]: offload is not built yet; remove the section:
+    states stay in device memory
     8 |   offload = { optimizer = "cpu" },
       |   ^~~~~~~
-job.lua:9:3: error[not-built]: peft is not built yet; remove the section: all parameters train
+job.lua:9:3: error[not-built]: peft is not built yet; remove the section: all
+    parameters train
     9 |   peft = "lora",
       |   ^~~~
-job.lua:10:18: error[not-built]: checkpoint.async is not built yet; remove it: writing a checkpoint
-    stops the step
+job.lua:10:18: error[not-built]: checkpoint.async is not built yet; remove it:
+    writing a checkpoint stops the step
    10 |   checkpoint = { async = true },
       |                  ^~~~~
 6 errors

@@ -5,6 +5,7 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
-job.lua:4:48: error[repeated-key]: train.steps is written twice; the last would win
+job.lua:4:48: error[repeated-key]: train.steps is written twice; the last would
+    win
     4 |   train = { batch = "8 sequences", steps = 10, steps = 20 },
       |                                                ^~~~~

@@ -7,11 +7,13 @@ return job {
   shedule = "cosine",
 }
 -- >>> exit 1
-job.lua:6:3: error[unknown-section]: optimiser: no such section; did you mean 'optimizer'?
+job.lua:6:3: error[unknown-section]: optimiser: no such section; did you mean
+    'optimizer'?
     6 |   optimiser = { "sgd", lr = 1 },
       |   ^~~~~~~~~
         fix: optimizer
-job.lua:7:3: error[unknown-section]: shedule: no such section; did you mean 'schedule'?
+job.lua:7:3: error[unknown-section]: shedule: no such section; did you mean
+    'schedule'?
     7 |   shedule = "cosine",
       |   ^~~~~~~
         fix: schedule

@@ -5,7 +5,8 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
-job.lua:4:36: error[unknown-key]: train.microbach: no such key; did you mean 'microbatch'?
+job.lua:4:36: error[unknown-key]: train.microbach: no such key; did you mean
+    'microbatch'?
     4 |   train = { batch = "8 sequences", microbach = 2, steps = 10 },
       |                                    ^~~~~~~~~
         fix: microbatch

@@ -6,8 +6,8 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
-job.lua:5:26: error[unknown-key]: schedule.warmup_ratio: no such key; that is schedule.warmup here,
-    in steps
+job.lua:5:26: error[unknown-key]: schedule.warmup_ratio: no such key; that is
+    schedule.warmup here, in steps
     5 |   schedule = { "cosine", warmup_ratio = 0.1 },
       |                          ^~~~~~~~~~~~
         fix: schedule = { warmup = 100 }

@@ -7,8 +7,8 @@ return job {
   parallel = { pp = 4 },
 }
 -- >>> exit 0
-job.lua:7:21: lint[bubble]: stages idle 42.9 % of a step: (pp-1) / (m + pp-1) with m = 4
-    micro-batches
+job.lua:7:21: lint[bubble]: stages idle 42.9 % of a step: (pp-1) / (m + pp-1)
+    with m = 4 micro-batches
     7 |   parallel = { pp = 4 },
       |                     ^
         fix: batch = "1536 tokens"

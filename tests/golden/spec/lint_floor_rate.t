@@ -6,8 +6,8 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 0
-job.lua:5:34: lint[learning-rate]: schedule.floor is a fraction of lr: 3e-05 of 0.001 is 3e-08,
-    where decay ends
+job.lua:5:34: lint[learning-rate]: schedule.floor is a fraction of lr: 3e-05 of
+    0.001 is 3e-08, where decay ends
     5 |   schedule = { "cosine", floor = 3e-5 },
       |                                  ^~~~
         fix: floor = 0.03

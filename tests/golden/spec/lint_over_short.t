@@ -6,7 +6,8 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 0
-job.lua:5:33: lint[schedule-length]: lr is 0 from step 6 on: the last 5 of 10 steps train nothing
+job.lua:5:33: lint[schedule-length]: lr is 0 from step 6 on: the last 5 of 10
+    steps train nothing
     5 |   schedule = { "cosine", over = 5 },
       |                                 ^
         fix: over = 10

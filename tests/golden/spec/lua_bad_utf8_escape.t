@@ -6,6 +6,7 @@ return job {
   name = "a\xffb",
 }
 -- >>> exit 1
-job.lua:6:10: error[wrong-type]: name: expected a text; got a text that is not UTF-8
+job.lua:6:10: error[wrong-type]: name: expected a text; got a text that is not
+    UTF-8
     6 |   name = "a\xffb",
       |          ^~~~~~~~

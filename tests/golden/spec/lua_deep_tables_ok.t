@@ -1,6 +1,7 @@
 return job { train = {{{{{{{{{{{{{{{{{{{{{{{{{{{{{{}}}}}}}}}}}}}}}}}}}}}}}}}}}}}} }
 -- >>> exit 1
-job.lua: error[missing-key]: data.train is missing: training shards; required unless synthetic
+job.lua: error[missing-key]: data.train is missing: training shards; required
+    unless synthetic
         fix: data = { train = "data/train_*.bin" }
 job.lua: error[missing-key]: the job has no model
         fix: model = "gpt2-124m"

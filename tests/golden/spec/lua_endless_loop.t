@@ -6,7 +6,7 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
-job.lua:1:1: error[limit]: this does not end: 20 million instructions were run; a usual file needs
-    hundreds
+job.lua:1:1: error[limit]: this does not end: 20 million instructions were run;
+    a usual file needs hundreds
     1 | while true do end
       | ^

@@ -7,6 +7,7 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
-job.lua:2:1: error[limit]: the file builds more than 1 GiB of values, one after another
+job.lua:2:1: error[limit]: the file builds more than 1 GiB of values, one after
+    another
     2 | for i = 1, 1e9 do local t = s .. "c" end
       | ^

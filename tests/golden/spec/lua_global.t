@@ -6,7 +6,8 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
-job.lua:1:1: error[global]: a job or model file sets no globals: 'steps' needs 'local'
+job.lua:1:1: error[global]: a job or model file sets no globals: 'steps' needs
+    'local'
     1 | steps = 100
       | ^~~~~
         fix: local steps = ...

@@ -7,7 +7,8 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
-job.lua:1:20: error[global]: a job or model file sets no globals: 'total' needs 'local'
+job.lua:1:20: error[global]: a job or model file sets no globals: 'total' needs
+    'local'
     1 | local function f() total = 1 end
       |                    ^~~~~
         fix: local total = ...

@@ -5,6 +5,7 @@ local j = job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
-job.lua:1:11: error[not-a-job]: a job file ends with: return job { ... }; return is missing
+job.lua:1:11: error[not-a-job]: a job file ends with: return job { ... }; return
+    is missing
     1 | local j = job {
       |           ^~~

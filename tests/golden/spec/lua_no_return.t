@@ -5,7 +5,8 @@ job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
-job.lua:1:1: error[not-a-job]: a job file ends with: return job { ... }; return is missing
+job.lua:1:1: error[not-a-job]: a job file ends with: return job { ... }; return
+    is missing
     1 | job {
       | ^~~
         fix: return job {

@@ -7,7 +7,7 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
-job.lua:6:3: error[wrong-type]: train.batch: expected "512Ki tokens", "512 sequences" or "64
-    samples"; got a table
+job.lua:6:3: error[wrong-type]: train.batch: expected "512Ki tokens", "512
+    sequences" or "64 samples"; got a table
     6 |   train = t,
       |   ^~~~~

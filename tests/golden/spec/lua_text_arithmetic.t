@@ -5,6 +5,7 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
-job.lua:4:45: error[lua-error]: attempt to perform arithmetic on a string value (constant '10')
+job.lua:4:45: error[lua-error]: attempt to perform arithmetic on a string value
+    (constant '10')
     4 |   train = { batch = "8 sequences", steps = "10" + 5 },
       |                                             ^~

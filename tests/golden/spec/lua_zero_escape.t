@@ -6,6 +6,7 @@ return job {
   name = "a\0b",
 }
 -- >>> exit 1
-job.lua:6:10: error[wrong-type]: name: expected a text; got a text with a zero byte
+job.lua:6:10: error[wrong-type]: name: expected a text; got a text with a zero
+    byte
     6 |   name = "a\0b",
       |          ^~~~~~

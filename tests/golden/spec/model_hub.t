@@ -5,10 +5,11 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
-job.lua:2:15: error[unknown-preset]: no model is named 'meta-llama/Llama-3.1-8B'; a file of your own
-    begins with ./
+job.lua:2:15: error[unknown-preset]: no model is named
+    'meta-llama/Llama-3.1-8B'; a file of your own begins with ./
     2 |   model     = "meta-llama/Llama-3.1-8B",
       |               ^~~~~~~~~~~~~~~~~~~~~~~~~
-    note: the library has: gpt2 gpt2-1.5b gpt2-124m gpt2-355m gpt2-774m gpt3-175b llama llama2-70b
-    llama2-7b llama3-405b llama3-70b llama3-8b llama3.1-405b llama3.1-70b llama3.1-8b llama3.2-1b
-    llama3.2-3b megatron-1t megatron-22b megatron-530b megatron-8.3b
+    note: the library has: gpt2 gpt2-1.5b gpt2-124m gpt2-355m gpt2-774m
+    gpt3-175b llama llama2-70b llama2-7b llama3-405b llama3-70b llama3-8b
+    llama3.1-405b llama3.1-70b llama3.1-8b llama3.2-1b llama3.2-3b megatron-1t
+    megatron-22b megatron-530b megatron-8.3b

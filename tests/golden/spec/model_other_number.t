@@ -5,9 +5,10 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
-job.lua:2:15: error[unknown-preset]: no model is named 'llama3-7b'; the library has: gpt2 gpt2-1.5b
-    gpt2-124m gpt2-355m gpt2-774m gpt3-175b llama llama2-70b llama2-7b llama3-405b llama3-70b
-    llama3-8b llama3.1-405b llama3.1-70b llama3.1-8b llama3.2-1b llama3.2-3b megatron-1t
-    megatron-22b megatron-530b megatron-8.3b
+job.lua:2:15: error[unknown-preset]: no model is named 'llama3-7b'; the library
+    has: gpt2 gpt2-1.5b gpt2-124m gpt2-355m gpt2-774m gpt3-175b llama llama2-70b
+    llama2-7b llama3-405b llama3-70b llama3-8b llama3.1-405b llama3.1-70b
+    llama3.1-8b llama3.2-1b llama3.2-3b megatron-1t megatron-22b megatron-530b
+    megatron-8.3b
     2 |   model     = "llama3-7b",
       |               ^~~~~~~~~~~

@@ -5,6 +5,7 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
-job.lua:2:35: error[range]: model.layers: a size is not negative and below 1e15; got -4
+job.lua:2:35: error[range]: model.layers: a size is not negative and below 1e15;
+    got -4
     2 |   model = { "gpt2-124m", layers = -4 },
       |                                   ^~

@@ -5,6 +5,7 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
-job.lua:2:35: error[wrong-type]: model.layers: a size is a number; got an empty table
+job.lua:2:35: error[wrong-type]: model.layers: a size is a number; got an empty
+    table
     2 |   model = { "gpt2-124m", layers = {} },
       |                                   ^

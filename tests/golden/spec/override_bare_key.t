@@ -6,5 +6,6 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
--D lr=3e-4: error[unknown-section]: lr: that is optimizer.lr; -D wants the whole name
+-D lr=3e-4: error[unknown-section]: lr: that is optimizer.lr; -D wants the whole
+    name
         fix: -D optimizer.lr=3e-4

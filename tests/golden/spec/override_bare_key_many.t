@@ -6,6 +6,6 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
--D every=3: error[unknown-section]: every: that may be checkpoint.every, log.every; -D wants the
-    whole name
+-D every=3: error[unknown-section]: every: that may be checkpoint.every,
+    log.every; -D wants the whole name
         fix: -D log.every=3

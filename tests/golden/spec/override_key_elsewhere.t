@@ -6,9 +6,10 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
--D train.lr=1e-4: error[unknown-key]: train.lr: no such key; section optimizer has it
+-D train.lr=1e-4: error[unknown-key]: train.lr: no such key; section optimizer
+    has it
         fix: -D optimizer.lr=1e-4
--D train_batch_size=64: error[unknown-key]: train_batch_size: no such key; that is train.batch here,
-    in "N sequences"
+-D train_batch_size=64: error[unknown-key]: train_batch_size: no such key; that
+    is train.batch here, in "N sequences"
         fix: -D 'train.batch="64 sequences"'
 2 errors

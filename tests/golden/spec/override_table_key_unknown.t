@@ -8,12 +8,13 @@ return job {
   parallel = { pp = 2, pipeline = { "interleaved", chunks = 2 } },
 }
 -- >>> exit 1
--D parallel.pipelin.chunks=2: error[unknown-key]: parallel.pipelin: no such key; did you mean
-    'pipeline'?
+-D parallel.pipelin.chunks=2: error[unknown-key]: parallel.pipelin: no such key;
+    did you mean 'pipeline'?
         fix: pipeline
 -D parallel.pipeline.=4: error[unknown-key]: parallel.pipeline has no key ''
         fix: -D parallel.pipeline.chunks=...
--D parallel.pipeline.chunk=4: error[unknown-key]: parallel.pipeline has no key 'chunk'
+-D parallel.pipeline.chunk=4: error[unknown-key]: parallel.pipeline has no key
+    'chunk'
         fix: -D parallel.pipeline.chunks=...
 -D parallel.tp.size=2: error[unknown-key]: parallel.tp has no key 'size'
 4 errors

@@ -8,9 +8,10 @@ return job {
   parallel = { pp = 2, pipeline = { "interleaved", chunks = 2 } },
 }
 -- >>> exit 1
--D memory.recompute.blocks=some: error[wrong-type]: memory.recompute: expected a word, or { "every",
-    blocks = N }
+-D memory.recompute.blocks=some: error[wrong-type]: memory.recompute: expected a
+    word, or { "every", blocks = N }
         fix: recompute = { "every", blocks = 2 }
--D parallel.pipeline.chunks=1: error[range]: parallel.pipeline: chunks is 2 to 1000000; got 1
+-D parallel.pipeline.chunks=1: error[range]: parallel.pipeline: chunks is 2 to
+    1000000; got 1
         fix: pipeline = { "interleaved", chunks = 2 }
 2 errors

@@ -8,11 +8,12 @@ return job {
   parallel = { pp = 2, pipeline = { "interleaved", chunks = 2 } },
 }
 -- >>> exit 1
--D memory={(function() while true do end end)()}: error[limit]: this does not end: 20 million
-    instructions were run; a usual file needs hundreds
--D parallel.pipeline={"interleaved", chunks=many}: error[unknown-name]: nothing is named 'many'
-    here;
+-D memory={(function() while true do end end)()}: error[limit]: this does not
+    end: 20 million instructions were run; a usual file needs hundreds
+-D parallel.pipeline={"interleaved", chunks=many}: error[unknown-name]: nothing
+    is named 'many' here;
     a word that is meant as text stands in quotes
         fix: "many"
--D parallel.stages={nil + 1}: error[lua-error]: attempt to perform arithmetic on a nil value
+-D parallel.stages={nil + 1}: error[lua-error]: attempt to perform arithmetic on
+    a nil value
 3 errors

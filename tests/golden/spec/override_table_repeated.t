@@ -8,4 +8,5 @@ return job {
   parallel = { pp = 2, pipeline = { "interleaved", chunks = 2 } },
 }
 -- >>> exit 1
--D parallel={tp=2, tp=4}: error[repeated-key]: tp is written twice; the last would win
+-D parallel={tp=2, tp=4}: error[repeated-key]: tp is written twice; the last
+    would win

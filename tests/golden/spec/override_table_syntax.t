@@ -10,6 +10,7 @@ return job {
 -- >>> exit 1
 -D optimizer={"sgd" lr=1}: error[syntax]: '}' expected near 'lr'
     note: a comma may be missing before 'lr'
--D parallel.pipeline={"interleaved", chunks=4: error[syntax]: '}' expected near <eof>
+-D parallel.pipeline={"interleaved", chunks=4: error[syntax]: '}' expected near
+    <eof>
     note: the file ends before a text, a { or a function is closed
 2 errors

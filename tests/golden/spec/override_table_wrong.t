@@ -8,9 +8,10 @@ return job {
   parallel = { pp = 2, pipeline = { "interleaved", chunks = 2 } },
 }
 -- >>> exit 1
--D optimizer={lr={1}}: error[wrong-type]: optimizer.lr: expected a number such as 6e-4; got a table
--D parallel.stages={2, "two"}: error[wrong-type]: parallel.stages: expected a list of whole numbers:
-    { 9, 8, 8, 7 }; got a table
+-D optimizer={lr={1}}: error[wrong-type]: optimizer.lr: expected a number such
+    as 6e-4; got a table
+-D parallel.stages={2, "two"}: error[wrong-type]: parallel.stages: expected a
+    list of whole numbers: { 9, 8, 8, 7 }; got a table
 -D parallel={tq=2}: error[unknown-key]: parallel.tq: no such key
     note: lockstep help parallel lists its keys
 -D train={5}: error[wrong-type]: train holds a value without a key: 5

@@ -6,9 +6,11 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
--D data.shuffle=maybe: error[wrong-type]: data.shuffle: expected true or false; got "maybe"
--D optimizer=adamm: error[unknown-word]: optimizer: "adamm" is none of: adamw sgd
+-D data.shuffle=maybe: error[wrong-type]: data.shuffle: expected true or false;
+    got "maybe"
+-D optimizer=adamm: error[unknown-word]: optimizer: "adamm" is none of: adamw
+    sgd
         fix: optimizer = "adamw"
--D train.steps=many: error[unit]: train.steps: expected 1000, "10Gi tokens" or "3 epochs"; got
-    "many"
+-D train.steps=many: error[unit]: train.steps: expected 1000, "10Gi tokens" or
+    "3 epochs"; got "many"
 3 errors

@@ -7,8 +7,8 @@ return job {
   parallel = { pp = 2, pipeline = "interleaved" },
 }
 -- >>> exit 1
-job.lua:7:35: error[wrong-type]: parallel.pipeline: "interleaved" says how many chunks of layers a
-    stage has
+job.lua:7:35: error[wrong-type]: parallel.pipeline: "interleaved" says how many
+    chunks of layers a stage has
     7 |   parallel = { pp = 2, pipeline = "interleaved" },
       |                                   ^~~~~~~~~~~~~
         fix: pipeline = { "interleaved", chunks = 2 }

@@ -7,8 +7,8 @@ return job {
   parallel = { pp = 2, pipeline = { "interleaved", chunk = 2 } },
 }
 -- >>> exit 1
-job.lua:7:35: error[wrong-type]: parallel.pipeline: expected a word, or { "interleaved", chunks = N
-    }
+job.lua:7:35: error[wrong-type]: parallel.pipeline: expected a word, or {
+    "interleaved", chunks = N }
     7 |   parallel = { pp = 2, pipeline = { "interleaved", chunk = 2 } },
       |                                   ^
         fix: pipeline = { "interleaved", chunks = 2 }

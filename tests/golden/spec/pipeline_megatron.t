@@ -7,8 +7,8 @@ return job {
   parallel = { pp = 2, virtual_pipeline_model_parallel_size = 2 },
 }
 -- >>> exit 1
-job.lua:7:24: error[unknown-key]: parallel.virtual_pipeline_model_parallel_size: no such key; that
-    is parallel.pipeline here, { "interleaved", chunks = N }
+job.lua:7:24: error[unknown-key]: parallel.virtual_pipeline_model_parallel_size:
+    no such key; that is parallel.pipeline here, { "interleaved", chunks = N }
     7 |   parallel = { pp = 2, virtual_pipeline_model_parallel_size = 2 },
       |                        ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
         fix: parallel = { pipeline = { "interleaved", chunks = 2 } }

@@ -5,7 +5,8 @@ return job {
   optimizer = { "adamw", lr = 1e-3, momentum = 0.9 },
 }
 -- >>> exit 1
-job.lua:5:48: error[conflict]: optimizer.momentum is for sgd; optimizer is "adamw"
+job.lua:5:48: error[conflict]: optimizer.momentum is for sgd; optimizer is
+    "adamw"
     5 |   optimizer = { "adamw", lr = 1e-3, momentum = 0.9 },
       |                                                ^~~
         fix: remove momentum

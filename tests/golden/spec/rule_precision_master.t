@@ -6,8 +6,8 @@ return job {
   precision = { "fp32", master = "fp32" },
 }
 -- >>> exit 1
-job.lua:6:34: error[conflict]: precision.master: param is fp32 itself, a copy of it would be the
-    same
+job.lua:6:34: error[conflict]: precision.master: param is fp32 itself, a copy of
+    it would be the same
     6 |   precision = { "fp32", master = "fp32" },
       |                                  ^~~~~~
         fix: remove master

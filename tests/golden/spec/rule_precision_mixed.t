@@ -6,8 +6,8 @@ return job {
   precision = { "fp32", compute = "bf16" },
 }
 -- >>> exit 1
-job.lua:6:35: error[not-built]: precision: param fp32 with compute bf16 is not built yet; the two
-    are the same
+job.lua:6:35: error[not-built]: precision: param fp32 with compute bf16 is not
+    built yet; the two are the same
     6 |   precision = { "fp32", compute = "bf16" },
       |                                   ^~~~~~
         fix: precision = "bf16"

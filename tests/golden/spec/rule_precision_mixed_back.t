@@ -6,8 +6,8 @@ return job {
   precision = { "bf16", compute = "fp32" },
 }
 -- >>> exit 1
-job.lua:6:35: error[not-built]: precision: param bf16 with compute fp32 is not built yet; the two
-    are the same
+job.lua:6:35: error[not-built]: precision: param bf16 with compute fp32 is not
+    built yet; the two are the same
     6 |   precision = { "bf16", compute = "fp32" },
       |                                   ^~~~~~
         fix: precision = "fp32"

@@ -6,7 +6,8 @@ return job {
   schedule = { "cosine", warmup = 2000 },
 }
 -- >>> exit 1
-job.lua:6:35: error[conflict]: warmup of 2000 steps is longer than the run, 10 steps
+job.lua:6:35: error[conflict]: warmup of 2000 steps is longer than the run, 10
+    steps
     6 |   schedule = { "cosine", warmup = 2000 },
       |                                   ^~~~
         fix: warmup = 1

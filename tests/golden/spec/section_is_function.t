@@ -6,6 +6,7 @@ return job {
   log = function() end,
 }
 -- >>> exit 1
-job.lua:6:9: error[wrong-type]: log is a table of keys: log = { ... }; got a function
+job.lua:6:9: error[wrong-type]: log is a table of keys: log = { ... }; got a
+    function
     6 |   log = function() end,
       |         ^~~~~~~~~~~~~~

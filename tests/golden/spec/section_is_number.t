@@ -6,10 +6,12 @@ return job {
   memory = true,
 }
 -- >>> exit 1
-job.lua:4:11: error[wrong-type]: train is a table of keys: train = { ... }; got 5
+job.lua:4:11: error[wrong-type]: train is a table of keys: train = { ... }; got
+    5
     4 |   train = 5,
       |           ^
-job.lua:6:12: error[wrong-type]: memory is a table of keys: memory = { ... }; got true
+job.lua:6:12: error[wrong-type]: memory is a table of keys: memory = { ... };
+    got true
     6 |   memory = true,
       |            ^~~~
 2 errors

@@ -6,6 +6,7 @@ return job {
   memory = "block",
 }
 -- >>> exit 1
-job.lua:6:12: error[wrong-type]: memory is a table of keys: memory = { ... }; got "block"
+job.lua:6:12: error[wrong-type]: memory is a table of keys: memory = { ... };
+    got "block"
     6 |   memory = "block",
       |            ^~~~~~~

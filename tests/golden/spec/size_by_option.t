@@ -7,6 +7,7 @@ return job {
   precision = "fp32",
 }
 -- >>> exit 1
--D model.kv_heads=3: error[heads-multiple]: attention: heads = 4 is not a multiple of kv_heads = 3
+-D model.kv_heads=3: error[heads-multiple]: attention: heads = 4 is not a
+    multiple of kv_heads = 3
         fix: kv_heads = 2
     SPECS/models/llama.lua:14:13: note: attention is here

@@ -6,7 +6,8 @@ return job {
   precision = "fp32",
 }
 -- >>> exit 1
-job.lua:2:65: error[rope-shape]: rope: pairs of numbers are turned, and head = 3 is odd
+job.lua:2:65: error[rope-shape]: rope: pairs of numbers are turned, and head = 3
+    is odd
     2 | rs = 2, vocab = 256, ffn = 64, width = 12, heads = 4 },
       |                                        ^~
     SPECS/models/llama.lua:14:23: note: rope is here

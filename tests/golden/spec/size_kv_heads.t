@@ -6,7 +6,8 @@ return job {
   precision = "fp32",
 }
 -- >>> exit 1
-job.lua:2:92: error[heads-multiple]: attention: heads = 4 is not a multiple of kv_heads = 3
+job.lua:2:92: error[heads-multiple]: attention: heads = 4 is not a multiple of
+    kv_heads = 3
     2 | 64, width = 128, heads = 4, kv_heads = 3 },
       |                                        ^
         fix: kv_heads = 2

@@ -6,8 +6,10 @@ return job {
   precision = "fp32",
 }
 -- >>> exit 1
-job.lua:2:65: error[wrong-size]: model.width = 1099511627776, model.heads = 4: parameter
-    'model.layers.*.self_attn.q_proj.weight' [heads, head, width] would have 1.21e+24 elements
+job.lua:2:65: error[wrong-size]: model.width = 1099511627776, model.heads = 4:
+    parameter 'model.layers.*.self_attn.q_proj.weight' [heads, head, width]
+    would have 1.21e+24 elements
     2 | rs = 2, vocab = 256, ffn = 64, width = 2^40, heads = 4 },
       |                                        ^~~~
-    SPECS/models/llama.lua:7:13: note: this is what 'llama' makes of it
+    SPECS/models/llama.lua:7:13: note: this is what 'llama' makes
+    of it

@@ -7,7 +7,8 @@ return job {
   parallel = { pp = 2, pipeline = { "interleaved", chunks = 2 }, stages = { 1, 3 } },
 }
 -- >>> exit 1
-job.lua:7:75: error[stages]: parallel.stages has 2 counts of layers for pp 2 x chunks 2 = 4
+job.lua:7:75: error[stages]: parallel.stages has 2 counts of layers for pp 2 x
+    chunks 2 = 4
     7 |  "interleaved", chunks = 2 }, stages = { 1, 3 } },
       |                                        ^
         fix: remove stages

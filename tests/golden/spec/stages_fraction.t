@@ -7,7 +7,7 @@ return job {
   parallel = { pp = 2, stages = { 1.5, 2.5 } },
 }
 -- >>> exit 1
-job.lua:7:33: error[wrong-type]: parallel.stages: expected a list of whole numbers: { 9, 8, 8, 7 };
-    got a table
+job.lua:7:33: error[wrong-type]: parallel.stages: expected a list of whole
+    numbers: { 9, 8, 8, 7 }; got a table
     7 |   parallel = { pp = 2, stages = { 1.5, 2.5 } },
       |                                 ^

@@ -7,8 +7,8 @@ return job {
   parallel = { pp = 2, stages = 4 },
 }
 -- >>> exit 1
-job.lua:7:33: error[wrong-type]: parallel.stages: expected a list of whole numbers: { 9, 8, 8, 7 };
-    got 4
+job.lua:7:33: error[wrong-type]: parallel.stages: expected a list of whole
+    numbers: { 9, 8, 8, 7 }; got 4
     7 |   parallel = { pp = 2, stages = 4 },
       |                                 ^
         fix: stages = { 4 }

@@ -9,7 +9,7 @@ return job {
 -- FILE: m.lua
 return model { sizes = { inputs = 2, outputs = 1 }, forward = function(m) return mse(linear("w", input("x", { "batch", "inputs" }), "outputs"), input("y", { "batch", "outputs" })) end }
 -- >>> exit 1
-job.lua:3:48: error[data]: column 'b' feeds both x and y: a column feeds one input; a model that
-    sees its target learns only that
+job.lua:3:48: error[data]: column 'b' feeds both x and y: a column feeds one
+    input; a model that sees its target learns only that
     3 |   data = { "table", train = "t.csv", columns = { x = { "a", "b" }, y = "b" } },
       |                                                ^

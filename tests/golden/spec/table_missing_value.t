@@ -9,6 +9,7 @@ return job {
 -- FILE: m.lua
 return model { sizes = { inputs = 2, outputs = 1 }, forward = function(m) return mse(linear("w", input("x", { "batch", "inputs" }), "outputs"), input("y", { "batch", "outputs" })) end }
 -- >>> exit 1
-job.lua:3:46: error[data]: v.csv:2:b: is empty: fill in what is missing, or leave the row out
+job.lua:3:46: error[data]: v.csv:2:b: is empty: fill in what is missing, or
+    leave the row out
     3 |   data = { "table", train = "t.csv", valid = "v.csv", columns = { x = { "a", "b" }, y = "c
       |                                              ^~~~~~~

@@ -9,7 +9,7 @@ return job {
 -- FILE: m.lua
 return model { sizes = { inputs = 2, outputs = 1 }, forward = function(m) return mse(linear("w", input("x", { "batch", "inputs" }), "outputs"), input("y", { "batch", "outputs" })) end }
 -- >>> exit 1
-job.lua:3:29: error[data]: t.parquet is a Parquet file, not CSV: write it as CSV,
-    pandas.read_parquet(FILE).to_csv("train.csv", index=False)
+job.lua:3:29: error[data]: t.parquet is a Parquet file, not CSV: write it as
+    CSV, pandas.read_parquet(FILE).to_csv("train.csv", index=False)
     3 |   data = { "table", train = "t.parquet", columns = { x = { "a", "b" }, y = "c" } },
       |                             ^~~~~~~~~~~

@@ -9,7 +9,8 @@ return job {
 -- FILE: m.lua
 return model { sizes = { inputs = 2, outputs = 1 }, forward = function(m) return mse(linear("w", input("x", { "batch", "inputs" }), "outputs"), input("y", { "batch", "outputs" })) end }
 -- >>> exit 1
-job.lua:3:48: error[data]: data.columns gives input 'x' 1 column, the model takes 2
+job.lua:3:48: error[data]: data.columns gives input 'x' 1 column, the model
+    takes 2
     3 |   data = { "table", train = "t.csv", columns = { x = { "a" }, y = "c" } },
       |                                                ^
         fix: inputs = 1

@@ -5,6 +5,7 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
-job.lua:4:21: error[range]: train.batch is 1 to 1000000000000000; got "9e99 tokens"
+job.lua:4:21: error[range]: train.batch is 1 to 1000000000000000; got "9e99
+    tokens"
     4 |   train = { batch = "9e99 tokens", steps = 10 },
       |                     ^~~~~~~~~~~~~

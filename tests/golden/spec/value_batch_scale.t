@@ -5,8 +5,8 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
-job.lua:4:25: error[unit]: train.batch: expected "512Ki tokens", "512 sequences" or "64 samples";
-    got "512K tokens"
+job.lua:4:25: error[unit]: train.batch: expected "512Ki tokens", "512 sequences"
+    or "64 samples"; got "512K tokens"
     4 |   train     = { batch = "512K tokens", microbatch = 2, steps = 10 },
       |                         ^~~~~~~~~~~~~
         fix: batch = "512k tokens"

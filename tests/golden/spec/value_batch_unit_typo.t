@@ -5,8 +5,8 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
-job.lua:4:21: error[unit]: train.batch: expected "512Ki tokens", "512 sequences" or "64 samples";
-    got "512 sequence"
+job.lua:4:21: error[unit]: train.batch: expected "512Ki tokens", "512 sequences"
+    or "64 samples"; got "512 sequence"
     4 |   train = { batch = "512 sequence", steps = 10 },
       |                     ^~~~~~~~~~~~~~
         fix: batch = "512 sequences"

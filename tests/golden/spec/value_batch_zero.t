@@ -5,6 +5,7 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
-job.lua:4:21: error[range]: train.batch is 1 to 1000000000000000; got "0 sequences"
+job.lua:4:21: error[range]: train.batch is 1 to 1000000000000000; got "0
+    sequences"
     4 |   train = { batch = "0 sequences", steps = 10 },
       |                     ^~~~~~~~~~~~~

@@ -7,8 +7,8 @@ return job {
   parallel = { bucket = "25M" },
 }
 -- >>> exit 1
-job.lua:7:25: error[unit]: parallel.bucket: expected bytes such as "80GiB" (2^30) or "80GB" (1e9);
-    got "25M"
+job.lua:7:25: error[unit]: parallel.bucket: expected bytes such as "80GiB"
+    (2^30) or "80GB" (1e9); got "25M"
     7 |   parallel = { bucket = "25M" },
       |                         ^~~~~
         fix: bucket = "25MB"

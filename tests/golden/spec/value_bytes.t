@@ -7,7 +7,8 @@ return job {
   cluster = { "here", memory = 8 },
 }
 -- >>> exit 1
-job.lua:6:23: error[unit]: memory.budget: expected "80GiB", "80GB" or "90%"; got "80G"
+job.lua:6:23: error[unit]: memory.budget: expected "80GiB", "80GB" or "90%"; got
+    "80G"
     6 |   memory = { budget = "80G" },
       |                       ^~~~~
         fix: budget = "80GB"

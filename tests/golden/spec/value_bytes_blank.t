@@ -6,7 +6,8 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
-job.lua:5:23: error[unit]: memory.budget: expected "80GiB", "80GB" or "90%"; got "16 GB"
+job.lua:5:23: error[unit]: memory.budget: expected "80GiB", "80GB" or "90%"; got
+    "16 GB"
     5 |   memory = { budget = "16 GB" },
       |                       ^~~~~~~
         fix: budget = "16GB"

@@ -6,8 +6,8 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
-job.lua:5:21: error[wrong-type]: parallel.dp: expected a whole number such as 8, 2^19 or "16Mi"; got
-    "auto"
+job.lua:5:21: error[wrong-type]: parallel.dp: expected a whole number such as 8,
+    2^19 or "16Mi"; got "auto"
     5 |   parallel = { dp = "auto" },
       |                     ^~~~~~
         fix: remove dp

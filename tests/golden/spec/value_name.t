@@ -6,7 +6,8 @@ return job {
   name = "My Job!",
 }
 -- >>> exit 1
-job.lua:6:10: error[name]: a name has a-z 0-9 . _ - and begins with a letter or digit; got "My Job!"
+job.lua:6:10: error[name]: a name has a-z 0-9 . _ - and begins with a letter or
+    digit; got "My Job!"
     6 |   name = "My Job!",
       |          ^~~~~~~~~
         fix: name = "my-job-"

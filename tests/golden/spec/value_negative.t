@@ -5,8 +5,8 @@ return job {
   optimizer = { "adamw", lr = -1, beta1 = 1, beta2 = 2, eps = 0 },
 }
 -- >>> exit 1
-job.lua:4:21: error[unit]: train.batch: expected "512Ki tokens", "512 sequences" or "64 samples";
-    got "-8 sequences"
+job.lua:4:21: error[unit]: train.batch: expected "512Ki tokens", "512 sequences"
+    or "64 samples"; got "-8 sequences"
     4 |   train = { batch = "-8 sequences", microbatch = -1, steps = -5, seed = -1 },
       |                     ^~~~~~~~~~~~~~
 job.lua:4:50: error[range]: train.microbatch is 1 to 16777216; got -1

@@ -5,7 +5,8 @@ return job {
   optimizer = { "adamw", lr = "1e-3" },
 }
 -- >>> exit 1
-job.lua:5:31: error[wrong-type]: optimizer.lr: expected a number such as 6e-4; got "1e-3"
+job.lua:5:31: error[wrong-type]: optimizer.lr: expected a number such as 6e-4;
+    got "1e-3"
     5 |   optimizer = { "adamw", lr = "1e-3" },
       |                               ^~~~~~
         fix: lr = 0.001

@@ -6,8 +6,8 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
-job.lua:5:15: error[wrong-type]: precision is a table of keys, or a word: precision = { ... }; got
-    16
+job.lua:5:15: error[wrong-type]: precision is a table of keys, or a word:
+    precision = { ... }; got 16
     5 |   precision = 16,
       |               ^~
         fix: precision = "bf16"

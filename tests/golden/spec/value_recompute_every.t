@@ -6,7 +6,8 @@ return job {
   memory = { recompute = { "every", block = 2 } },
 }
 -- >>> exit 1
-job.lua:6:26: error[wrong-type]: memory.recompute: expected a word, or { "every", blocks = N }
+job.lua:6:26: error[wrong-type]: memory.recompute: expected a word, or {
+    "every", blocks = N }
     6 |   memory = { recompute = { "every", block = 2 } },
       |                          ^
         fix: recompute = { "every", blocks = 2 }

@@ -6,7 +6,8 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
-job.lua:5:35: error[wrong-type]: schedule.warmup counts steps, not a share of the run; got "10%"
+job.lua:5:35: error[wrong-type]: schedule.warmup counts steps, not a share of
+    the run; got "10%"
     5 |   schedule = { "cosine", warmup = "10%" },
       |                                   ^~~~~
         fix: warmup = 1

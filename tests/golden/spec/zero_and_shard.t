@@ -7,7 +7,8 @@ return job {
   parallel = { zero = 3, shard = "full" },
 }
 -- >>> exit 1
-job.lua:7:34: error[conflict]: parallel.shard is another word for zero; zero = 3 stands too
+job.lua:7:34: error[conflict]: parallel.shard is another word for zero; zero = 3
+    stands too
     7 |   parallel = { zero = 3, shard = "full" },
       |                                  ^~~~~~
         fix: remove shard

@@ -7,8 +7,8 @@ return job {
   parallel = { zero = 3, zero_group = "node" },
 }
 -- >>> exit 1
-job.lua:7:39: error[zero-group]: zero_group = "node" shares states inside a node and repeats them on
-    each node; there is one node
+job.lua:7:39: error[zero-group]: zero_group = "node" shares states inside a node
+    and repeats them on each node; there is one node
     7 |   parallel = { zero = 3, zero_group = "node" },
       |                                       ^~~~~~
         fix: remove zero_group

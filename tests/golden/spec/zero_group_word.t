@@ -7,7 +7,7 @@ return job {
   parallel = { zero_group = "nodes" },
 }
 -- >>> exit 1
-job.lua:7:29: error[wrong-type]: parallel.zero_group: expected a whole number such as 8, or "node";
-    got "nodes"
+job.lua:7:29: error[wrong-type]: parallel.zero_group: expected a whole number
+    such as 8, or "node"; got "nodes"
     7 |   parallel = { zero_group = "nodes" },
       |                             ^~~~~~~

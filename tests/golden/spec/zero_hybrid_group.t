@@ -7,8 +7,8 @@ return job {
   parallel = { shard = "hybrid", zero_group = 4 },
 }
 -- >>> exit 1
-job.lua:7:24: error[conflict]: shard = "hybrid" is zero = 3 with zero_group = "node"; zero_group
-    stands too
+job.lua:7:24: error[conflict]: shard = "hybrid" is zero = 3 with zero_group =
+    "node"; zero_group stands too
     7 |   parallel = { shard = "hybrid", zero_group = 4 },
       |                        ^~~~~~~~
         fix: zero = 3

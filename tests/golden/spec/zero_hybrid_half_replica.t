@@ -7,8 +7,8 @@ return job {
   parallel = { tp = 2, pp = 8, shard = "hybrid" },
 }
 -- >>> exit 1
-job.lua:7:40: error[zero-group]: zero_group = "node": the devices of a node are not whole replicas:
-    8 devices, tp 2 x cp 1 x pp 8
+job.lua:7:40: error[zero-group]: zero_group = "node": the devices of a node are
+    not whole replicas: 8 devices, tp 2 x cp 1 x pp 8
     7 |   parallel = { tp = 2, pp = 8, shard = "hybrid" },
       |                                        ^~~~~~~~
         fix: shard = "full"

@@ -7,8 +7,8 @@ return job {
   parallel = { shard = "hybrid" },
 }
 -- >>> exit 1
-job.lua:7:24: error[zero-group]: shard = "hybrid" shares states inside a node and repeats them on
-    each node; there is one node
+job.lua:7:24: error[zero-group]: shard = "hybrid" shares states inside a node
+    and repeats them on each node; there is one node
     7 |   parallel = { shard = "hybrid" },
       |                        ^~~~~~~~
         fix: shard = "full"

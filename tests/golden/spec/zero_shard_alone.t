@@ -7,8 +7,8 @@ return job {
   parallel = { tp = 8, shard = "full" },
 }
 -- >>> exit 1
-job.lua:7:32: error[conflict]: zero 3 shares states between the ranks of dp 1 x cp 1, and that is
-    one rank
+job.lua:7:32: error[conflict]: zero 3 shares states between the ranks of dp 1 x
+    cp 1, and that is one rank
     7 |   parallel = { tp = 8, shard = "full" },
       |                                ^~~~~~
         fix: remove shard

@@ -7,7 +7,7 @@ return job {
   parallel = { zero = "none" },
 }
 -- >>> exit 1
-job.lua:7:23: error[wrong-type]: parallel.zero: expected a whole number such as 8, 2^19 or "16Mi";
-    got "none"
+job.lua:7:23: error[wrong-type]: parallel.zero: expected a whole number such as
+    8, 2^19 or "16Mi"; got "none"
     7 |   parallel = { zero = "none" },
       |                       ^~~~~~
