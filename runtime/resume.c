@@ -57,8 +57,9 @@ static bool refuse_finished(const Run *run, const Checkpoint *checkpoint, const 
     return status_fail(
         status, STATUS_NOTHING_LEFT,
         "nothing left to do: %s is at step %lld, the run ends at step %lld. A larger "
-        "train.steps goes on; -D name=... starts a new run",
-        checkpoint->path, (long long)header->step, (long long)run->last_step);
+        "%s goes on; -D name=... starts a new run",
+        checkpoint->path, (long long)header->step, (long long)run->last_step,
+        run->last_step < run->plan->jobs[0].steps ? "--steps" : "train.steps");
   return status_fail(
       status, STATUS_NOTHING_LEFT,
       "%s holds a run that %s step %lld of %lld, and this job differs from it: %s. "

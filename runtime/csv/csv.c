@@ -1,6 +1,7 @@
 /* csv.c -- a record is read character by character, its fields laid one after another. */
 #include "runtime/csv/csv.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
@@ -232,7 +233,10 @@ bool csv_number(Csv *csv, int32_t field, const char *column, float *number) {
   if (*text == 0)
     (void)snprintf(rest, room, "is empty: fill in what is missing, or leave the row out");
   else
-    (void)snprintf(rest, room, "'%s' is not a finite number", shown(text, value));
+    (void)snprintf(rest, room, "'%s' is not a finite number%s", shown(text, value),
+                   end == text && isalpha((unsigned char)*text)
+                       ? "; a category or a class is a whole number from 0"
+                       : "");
   return false;
 }
 

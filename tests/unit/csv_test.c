@@ -102,7 +102,10 @@ static void test_numbers(void) {
     CHECK_TEXT(number(" -2e3 "), "-2000");
     CHECK_TEXT(number("\"4\""), "4");
     CHECK_TEXT(number(""), ":2:b: is empty: fill in what is missing, or leave the row out");
-    CHECK_TEXT(number("NA"), ":2:b: 'NA' is not a finite number");
+    CHECK_TEXT(number("NA"), ":2:b: 'NA' is not a finite number; a category or a class is a "
+                             "whole number from 0");
+    CHECK_TEXT(number("red"), ":2:b: 'red' is not a finite number; a category or a class is a "
+                              "whole number from 0");
     CHECK_TEXT(number("inf"), ":2:b: 'inf' is not a finite number");
     CHECK_TEXT(number("1e99"), ":2:b: '1e99' is not a finite number");
     CHECK_TEXT(number("\"1,5\""), ":2:b: '1,5' is not a finite number");

@@ -273,7 +273,8 @@ int main(void) {
   }
   TEST("tables with mistakes are refused at line and column") {
     check_table("price,rooms\n1,2\n", "t.csv:1: no column is named 'area'");
-    check_table("price,rooms,area\n1,2,1\n1,x,3\n", "t.csv:3:rooms: 'x' is not a finite number");
+    check_table("price,rooms,area\n1,2,1\n1,x,3\n", "t.csv:3:rooms: 'x' is not a finite number; a "
+                                                    "category or a class is a whole number from 0");
     check_table("price,rooms,area\n1,2,1\n1,2\n", "t.csv:3: 2 fields, but the header names 3");
     check_table("price,rooms,area\n1,nan,1\n", "t.csv:2:rooms: 'nan' is not a finite number");
     check_table("price,rooms,area\n", "the plan names no training data");
