@@ -472,9 +472,8 @@ static bool live(Rank *rank, Status *status) {
       !meet(rank, status))
     return false;
   /* All ranks are up and have their state: from here on files of earlier runs are touched. */
-  if (rank->number == 0 &&
-      (!resume_clear_way(run, rank->start.first_step, status) || !keep_plan(run, status) ||
-       !open_report(rank, status)))
+  if (rank->number == 0 && (!resume_clear_way(run, rank->start.first_step, status) ||
+                            !keep_plan(run, status) || !open_report(rank, status)))
     return false;
   if (!open_store(rank, status)) return false;
   rank->saved_ns = now_ns();

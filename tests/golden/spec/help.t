@@ -23,9 +23,13 @@ lockstep VERB --help lists all options of a verb. Of several verbs are:
                         by key, parallel.pipeline.chunks=4
   --no-data             do not look for the data files
   -o PATH               compile: the plan file, else NAME.plan; tokenize: the
-                        folder; topology gather: the file, else stdout
+                        folder; topology gather: the file, else stdout; bench:
+                        the table of processors, where it puts its row
   --svg FILE            the timeline of --schedule, or the machine, as a picture
                         too
+  --kernels             the variants of the matrix product: version says which
+                        this processor is given, bench measures all and prints a
+                        row for the table of processors
   --json                the answer on stdout as JSON
   -q, --quiet           nothing but results and errors
   --color WHEN          auto, always or never; NO_COLOR is heeded
