@@ -107,7 +107,7 @@ static const char *constant(Product product, char text[24]) {
   size_t i = 0;
   const char *name = product == PRODUCT_REFERENCE ? "reference" : product_name(product);
   for (; name[i] && i < 23; i++)
-    text[i] = name[i] == '-' ? '_' : (char)toupper((unsigned char)name[i]);
+    text[i] = (char)(name[i] == '-' ? '_' : toupper((unsigned char)name[i]));
   text[i] = 0;
   return text;
 }
