@@ -217,8 +217,8 @@ static void print_one(Arena *arena, const Diag *d, FILE *out, bool color) {
   else
     fprintf(out, "%s[%s]", words[d->severity], d->name);
   if (color) fputs("\033[0m", out);
-  fputs(": ", out);
-  print_message(text_plain(arena, d->message), head_bytes(d), out);
+  fputc(':', out);
+  print_message(arena_printf(arena, " %s", text_plain(arena, d->message)), head_bytes(d) - 1, out);
   if (d->severity != SEVERITY_NOTE && d->span.file != NULL && d->span.line > 0)
     print_source_line(&d->span, out);
   if (d->fix != NULL) fprintf(out, "        fix: %s\n", text_plain(arena, d->fix));

@@ -58,15 +58,15 @@ static bool begin_life(Sweep *s, uint32_t index) {
   uint32_t at = find_after(s, first);
   const Live *other = live_at(s, at);
   if (other != NULL && other->first < end) {
+    uint64_t from = buffer->offset + (other->first > first ? other->first - first : 0);
     if (s->first_program || !is_persistent(s, index))
-      prove_finding(
-          s->view, NULL, -1, "memory",
-          "buffers[%u] %.40s (calls %u to %u) and buffers[%u] %.40s (calls %u to %u) "
-          "share bytes from %llu on",
-          index, plan_string(plan, buffer->name), buffer->first_call, buffer->last_call,
-          other->buffer, plan_string(plan, plan->buffers[other->buffer].name),
-          plan->buffers[other->buffer].first_call, plan->buffers[other->buffer].last_call,
-          (unsigned long long)(buffer->offset + (other->first > first ? other->first - first : 0)));
+      prove_finding(s->view, NULL, -1, "memory",
+                    "buffers[%u] %.40s (calls %u to %u) and buffers[%u] %.40s (calls %u to %u) "
+                    "share bytes from %llu on",
+                    index, plan_string(plan, buffer->name), buffer->first_call, buffer->last_call,
+                    other->buffer, plan_string(plan, plan->buffers[other->buffer].name),
+                    plan->buffers[other->buffer].first_call, plan->buffers[other->buffer].last_call,
+                    (unsigned long long)from);
     return true; /* not listed: the list stays disjoint */
   }
   const Live life = {first, end, index};

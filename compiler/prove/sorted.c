@@ -108,7 +108,7 @@ static bool make_room(const SortedKind *kind, Sorted *s, uint32_t *number, uint3
     return false;
   }
   next->count = leaf->count - keep;
-  if (next->count > 0)
+  if (next->count > 0 && next->items != NULL)
     memcpy(next->items, item_at(kind, leaf, keep), next->count * kind->item_bytes);
   next->first = leaf->first + keep;
   leaf->count = keep;

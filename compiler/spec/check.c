@@ -161,7 +161,9 @@ static bool refuse_share(Compile *c, const Value *value, int32_t field, const Jo
 static bool check_count(Compile *c, const Value *value, int32_t field, Job *job) {
   double number = value->raw->number;
   bool is_number = value->raw->kind == RAW_NUMBER;
-  if (value->raw->kind == RAW_TEXT) is_number = units_count(value->raw->text, &number);
+  if (value->raw->kind == RAW_TEXT)
+    is_number = value->raw->is_typed ? units_signed(value->raw->text, &number)
+                                     : units_count(value->raw->text, &number);
   bool is_steps = strcmp(spec_fields[field].values, "steps") == 0;
   if (is_steps && refuse_share(c, value, field, job)) return false;
   if (!is_number) {
@@ -193,11 +195,8 @@ static bool check_number(Compile *c, const Value *value, int32_t field, Job *job
   double number = value->raw->number;
   bool is_number =
       value->raw->kind == RAW_NUMBER || (value->raw->kind == RAW_TEXT && value->raw->is_typed &&
-                                         units_count(value->raw->text, &number));
-  bool is_negative = value->raw->kind == RAW_TEXT && value->raw->is_typed &&
-                     value->raw->text[0] == '-' && units_count(value->raw->text + 1, &number);
-  if (is_negative) number = -number;
-  if ((!is_number && !is_negative) || !isfinite(number)) return refuse_type(c, value, field);
+                                         units_signed(value->raw->text, &number));
+  if (!is_number || !isfinite(number)) return refuse_type(c, value, field);
   if (!check_range(c, value, field, number)) return false;
   *(double *)field_at(job, field) = number;
   return true;

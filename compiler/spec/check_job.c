@@ -109,7 +109,8 @@ static void add_size(Compile *c, const Value *value, Job *job) {
   } else if (raw->kind == RAW_FLAG) {
     size.kind = SIZE_FLAG;
     size.number = raw->number;
-  } else if (raw->kind == RAW_TEXT && units_count(raw->text, &number)) {
+  } else if (raw->kind == RAW_TEXT &&
+             (raw->is_typed ? units_signed(raw->text, &number) : units_count(raw->text, &number))) {
     size.number = number;
   } else if (raw->kind == RAW_TEXT && raw->is_typed &&
              (strcmp(raw->text, "true") == 0 || strcmp(raw->text, "false") == 0)) {

@@ -45,6 +45,13 @@ bool units_count(const char *text, double *number) {
   return read_scaled(text, "", number);
 }
 
+bool units_signed(const char *text, double *number) {
+  if (*text != '-') return units_count(text, number);
+  if (!units_count(text + 1, number)) return false;
+  *number = -*number;
+  return true;
+}
+
 bool units_bytes(const char *text, double *size_bytes) {
   return read_scaled(text, "B", size_bytes);
 }

@@ -7,6 +7,9 @@
 /* "8", "2^19", "3e5", "16Mi", "512k": decimal scales k M G T, binary Ki Mi Gi Ti. */
 bool units_count(const char *text, double *number);
 
+/* The same, and below zero: a number of -D, whose range is checked as that of one in a file. */
+bool units_signed(const char *text, double *number);
+
 /* "80GiB" (2^30), "80GB" (1e9), "512B". */
 bool units_bytes(const char *text, double *size_bytes);
 

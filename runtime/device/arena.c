@@ -17,9 +17,11 @@ static bool map(Arena *arena, size_t size_bytes, Status *status) {
   size_t mapped_bytes = size_bytes + huge_page_bytes;
   void *mapped = mmap(NULL, mapped_bytes, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (mapped == MAP_FAILED)
-    return status_fail(status, STATUS_WORLD, "cannot map an arena of %zu bytes: %s", size_bytes,
-                       strerror(errno));
+  if (mapped == MAP_FAILED) {
+    (void)status_fail(status, STATUS_WORLD, "cannot map an arena of %zu bytes: %s", size_bytes,
+                      strerror(errno));
+    return false;
+  }
   arena->mapped = mapped;
   arena->mapped_bytes = mapped_bytes;
   arena->base = (uint8_t *)mapped + (huge_page_bytes - (uintptr_t)mapped % huge_page_bytes);

@@ -89,7 +89,8 @@ const char *plan_layout_text(const Plan *plan, uint32_t layout, uint32_t axes,
 
 const char *plan_dims_text(const Plan *plan, uint32_t layout, char text[PLAN_LAYOUT_BYTES]) {
   const PlanLayout *at = &plan->layouts[layout];
-  strcpy(text, "[");
+  text[0] = '\0';
+  add_text(text, "[");
   for (uint32_t i = 0; i < at->dims_count; i++) {
     const PlanLayoutDim *dim = &plan->layout_dims[at->dims_first + i];
     char size[24];

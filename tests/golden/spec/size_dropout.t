@@ -10,5 +10,5 @@ job.lua:2:80: error[dropout-rate]: model.dropout = 1.5: dropout: the rate is a
     share of the elements, 0 <= rate < 1; got 1.5
     2 | 256, width = 128, heads = 4, dropout = 1.5 },
       |                                        ^~~
-    SPECS/models/gpt2.lua:38:30: note: this is what 'gpt2' makes of
-    it
+    SPECS/models/gpt2.lua:38:30: note: this is
+    what 'gpt2' makes of it

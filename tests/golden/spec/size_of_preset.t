@@ -9,5 +9,5 @@ return job {
 job.lua:2:34: error[wrong-size]: model.heads = 5: heads must divide width
     2 |   model = { "gpt2-124m", heads = 5 },
       |                                  ^
-    SPECS/models/gpt2.lua:23:7: note: this is what 'gpt2-124m'
-    makes of it
+    SPECS/models/gpt2.lua:23:7: note: this is
+    what 'gpt2-124m' makes of it

@@ -10,5 +10,5 @@ job.lua:2:76: error[wrong-size]: model.qkv = 2: qkv counts query, key and value:
     it is 3
     2 | b = 256, width = 128, heads = 4, qkv = 2 },
       |                                        ^
-    SPECS/models/gpt2.lua:32:5: note: this is what 'gpt2' makes of
-    it
+    SPECS/models/gpt2.lua:32:5: note: this is
+    what 'gpt2' makes of it

@@ -12,6 +12,7 @@ return model {
   end,
 }
 -- >>> expected
--- alibi.lua:9:30: error[unknown-option]: attention: no option 'bias'; it has causal, dropout, scale
+-- alibi.lua:9:30: error[unknown-option]: attention: no option 'bias'; it has
+--     causal, dropout, scale
 --     9 |       return x + linear("o", attention(q, k, v, { causal = true, bias = "alibi" }), "width
 --       |                              ^~~~~~~~~

@@ -9,7 +9,8 @@ return model {
   end,
 }
 -- >>> expected
--- alibi_by_hand.lua:7:38: error[needs-numbers]: multiply: argument 1 is numbers; got the ids [seq]
+-- alibi_by_hand.lua:7:38: error[needs-numbers]: multiply: argument 1 is numbers;
+--     got the ids [seq]
 --     7 |     local slopes = positions(tokens) * 0.5
 --       |                                      ^
 --         fix: embedding("name", ids, { "vocab", "width" })

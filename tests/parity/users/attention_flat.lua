@@ -9,7 +9,7 @@ return model {
   end,
 }
 -- >>> expected
--- attention_flat.lua:7:13: error[not-options]: attention: argument 4 holds options, { causal = ... };
---     got the number 2
+-- attention_flat.lua:7:13: error[not-options]: attention: argument 4 holds
+--     options, { causal = ... }; got the number 2
 --     7 |     x = x + attention(linear("q", x, "width"), linear("k", x, "width"), linear("v", x, "wi
 --       |             ^~~~~~~~~

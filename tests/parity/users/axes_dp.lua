@@ -7,6 +7,7 @@ return model {
   end,
 }
 -- >>> expected
--- axes_dp.lua:3:40: error[not-a-model]: axes.ffn: expected a dimension: one of the sizes, batch or seq
+-- axes_dp.lua:3:40: error[not-a-model]: axes.ffn: expected a dimension: one of the
+--     sizes, batch or seq
 --     3 |   axes = { width = "dp", batch = "tp", ffn = "cp" },
 --       |                                        ^~~

@@ -7,10 +7,12 @@ return model {
   end,
 }
 -- >>> expected
--- bias_misspelt.lua:5:20: error[unknown-option]: linear: no option 'biass'; it has bias, init
+-- bias_misspelt.lua:5:20: error[unknown-option]: linear: no option 'biass'; it has
+--     bias, init
 --     5 |     local h = relu(linear("first", x, "width", { biass = false, dtype = "fp16" }))
 --       |                    ^~~~~~
 --         fix: bias = ...
--- bias_misspelt.lua:5:20: error[unknown-option]: linear: no option 'dtype'; it has bias, init
+-- bias_misspelt.lua:5:20: error[unknown-option]: linear: no option 'dtype'; it has
+--     bias, init
 --     5 |     local h = relu(linear("first", x, "width", { biass = false, dtype = "fp16" }))
 --       |                    ^~~~~~

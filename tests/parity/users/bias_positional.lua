@@ -7,7 +7,7 @@ return model {
   end,
 }
 -- >>> expected
--- bias_positional.lua:5:20: error[not-options]: linear: argument 4 holds options, { bias = ... }; got
---     false
+-- bias_positional.lua:5:20: error[not-options]: linear: argument 4 holds options,
+--     { bias = ... }; got false
 --     5 |     local h = relu(linear("first", x, "width", false))
 --       |                    ^~~~~~

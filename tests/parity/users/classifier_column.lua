@@ -6,7 +6,7 @@ return model {
   end,
 }
 -- >>> expected
--- classifier_column.lua:5:12: error[loss-shape]: cross_entropy: logits run over [batch], targets over
---     [batch, one]
+-- classifier_column.lua:5:12: error[loss-shape]: cross_entropy: logits run over
+--     [batch], targets over [batch, one]
 --     5 |     return cross_entropy(linear("last", relu(linear("first", x, "width")), "classes"), y)
 --       |            ^~~~~~~~~~~~~

@@ -6,7 +6,7 @@ return model {
   end,
 }
 -- >>> expected
--- classifier_without_ids.lua:5:12: error[needs-ids]: cross_entropy: argument 2 is ids, from
---     input(name, dims, "ids"); got the value [batch]
+-- classifier_without_ids.lua:5:12: error[needs-ids]: cross_entropy: argument 2 is
+--     ids, from input(name, dims, "ids"); got the value [batch]
 --     5 |     return cross_entropy(linear("last", relu(linear("first", x, "width")), "classes"), y)
 --       |            ^~~~~~~~~~~~~

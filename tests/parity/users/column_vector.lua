@@ -6,7 +6,7 @@ return model {
   end,
 }
 -- >>> expected
--- column_vector.lua:5:16: error[not-a-name]: linear: argument 3 names dimensions, e.g. "width" or {
---     "heads", "head" }; got the table {}
+-- column_vector.lua:5:16: error[not-a-name]: linear: argument 3 names dimensions,
+--     e.g. "width" or { "heads", "head" }; got the table {}
 --     5 |     return mse(linear("last", relu(linear("first", x, "width")), {}), y)
 --       |                ^~~~~~

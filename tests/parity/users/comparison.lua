@@ -7,7 +7,7 @@ return model {
   end,
 }
 -- >>> expected
--- comparison.lua:5:5: error[no-operator]: values have no numbers while the model is read, so they
---     cannot be compared
+-- comparison.lua:5:5: error[no-operator]: values have no numbers while the model
+--     is read, so they cannot be compared
 --     5 |     if x > 0 then x = -x end
 --       |     ^

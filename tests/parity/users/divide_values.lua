@@ -7,7 +7,7 @@ return model {
   end,
 }
 -- >>> expected
--- divide_values.lua:6:33: error[no-operator]: divide: a value can be divided by a number; got the
---     value [batch, width]
+-- divide_values.lua:6:33: error[no-operator]: divide: a value can be divided by a
+--     number; got the value [batch, width]
 --     6 |     return mse(linear("last", h / h + 1 / h, "outputs"), y)
 --       |                                 ^

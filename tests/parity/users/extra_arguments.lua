@@ -16,73 +16,75 @@ return model {
   end,
 }
 -- >>> expected
--- extra_arguments.lua:4:20: error[extra-argument]: input(name, dims, "ids") takes 3 arguments;
---     argument 4 is the text "i64"
+-- extra_arguments.lua:4:20: error[extra-argument]: input(name, dims, "ids") takes
+--     3 arguments; argument 4 is the text "i64"
 --     4 |     local tokens = input("tokens", { "batch", "seq" }, "ids", "i64")
 --       |                    ^~~~~
 --         fix: input(name, dims, "ids")
--- extra_arguments.lua:6:15: error[extra-argument]: weight(name, dims, { init }) takes 3 arguments;
---     argument 4 is true
+-- extra_arguments.lua:6:15: error[extra-argument]: weight(name, dims, { init })
+--     takes 3 arguments; argument 4 is true
 --     6 |     local w = weight("w", { "width", "outputs" }, { init = "normal" }, true)
 --       |               ^~~~~~
--- extra_arguments.lua:7:15: error[extra-argument]: embedding(name, ids, dims) takes 3 arguments;
---     argument 4 is the table { padding_idx = ... }
+-- extra_arguments.lua:7:15: error[extra-argument]: embedding(name, ids, dims)
+--     takes 3 arguments; argument 4 is the table { padding_idx = ... }
 --     7 |     local x = embedding("wte", tokens, { "vocab", "width" }, { padding_idx = 0 })
 --       |               ^~~~~~~~~
 --         fix: embedding(name, ids, dims)
 --     note: ids below 0 give zeros; there is no other padding
--- extra_arguments.lua:8:32: error[extra-argument]: positions(ids) takes 1 argument; argument 2 is the
---     number 1
+-- extra_arguments.lua:8:32: error[extra-argument]: positions(ids) takes 1
+--     argument; argument 2 is the number 1
 --     8 |     local p = embedding("wpe", positions(tokens, 1), { "vocab", "width" })
 --       |                                ^~~~~~~~~
 --         fix: positions(ids)
 --     note: they begin with 0
--- extra_arguments.lua:9:9: error[extra-argument]: gelu(x) takes 1 argument; argument 2 is the text
---     "erf"
+-- extra_arguments.lua:9:9: error[extra-argument]: gelu(x) takes 1 argument;
+--     argument 2 is the text "erf"
 --     9 |     x = gelu(x + p, "erf")
 --       |         ^~~~
 --         fix: gelu(x)
 --     note: gelu is the tanh form; there is no other
--- extra_arguments.lua:10:9: error[extra-argument]: silu(x) takes 1 argument; argument 2 is true
+-- extra_arguments.lua:10:9: error[extra-argument]: silu(x) takes 1 argument;
+--     argument 2 is true
 --    10 |     x = silu(x, true) + relu(x, { inplace = true }) + tanh(x, 1)
 --       |         ^~~~
 --         fix: silu(x)
--- extra_arguments.lua:10:25: error[extra-argument]: relu(x) takes 1 argument; argument 2 is the table
---     { inplace = ... }
+-- extra_arguments.lua:10:25: error[extra-argument]: relu(x) takes 1 argument;
+--     argument 2 is the table { inplace = ... }
 --    10 |     x = silu(x, true) + relu(x, { inplace = true }) + tanh(x, 1)
 --       |                         ^~~~
 --         fix: relu(x)
--- extra_arguments.lua:10:55: error[extra-argument]: tanh(x) takes 1 argument; argument 2 is the number
---     1
+-- extra_arguments.lua:10:55: error[extra-argument]: tanh(x) takes 1 argument;
+--     argument 2 is the number 1
 --    10 |     x = silu(x, true) + relu(x, { inplace = true }) + tanh(x, 1)
 --       |                                                       ^~~~
 --         fix: tanh(x)
--- extra_arguments.lua:11:9: error[extra-argument]: dropout(x, rate) takes 2 arguments; argument 3 is
---     true
+-- extra_arguments.lua:11:9: error[extra-argument]: dropout(x, rate) takes 2
+--     arguments; argument 3 is true
 --    11 |     x = dropout(x, 0.1, true)
 --       |         ^~~~~~~
 --         fix: dropout(x, rate)
 --     note: validation runs without it by itself
--- extra_arguments.lua:12:9: error[extra-argument]: rmsnorm(name, x, { eps }) takes 3 arguments;
---     argument 4 is the text "fp32"
+-- extra_arguments.lua:12:9: error[extra-argument]: rmsnorm(name, x, { eps }) takes
+--     3 arguments; argument 4 is the text "fp32"
 --    12 |     x = rmsnorm("n", x, { eps = 1e-6 }, "fp32") + layernorm("l", x, 1e-6)
 --       |         ^~~~~~~
--- extra_arguments.lua:12:51: error[not-options]: layernorm: argument 3 holds options, { eps = ... };
---     got the number 1e-06
+-- extra_arguments.lua:12:51: error[not-options]: layernorm: argument 3 holds
+--     options, { eps = ... }; got the number 1e-06
 --    12 |     x = rmsnorm("n", x, { eps = 1e-6 }, "fp32") + layernorm("l", x, 1e-6)
 --       |                                                   ^~~~~~~~~
 --         fix: { eps = 1e-06 }
--- extra_arguments.lua:14:9: error[extra-argument]: linear(name, x, out, { bias, init }) takes 4
---     arguments; argument 5 is the number 3
+-- extra_arguments.lua:14:9: error[extra-argument]: linear(name, x, out, { bias,
+--     init }) takes 4 arguments; argument 5 is the number 3
 --    14 |     x = linear(w, linear("o", x, "width", nil, "x"), nil, nil, 3)
 --       |         ^~~~~~
--- extra_arguments.lua:14:9: error[extra-argument]: linear(name, x, out, { bias, init }) takes 4
---     arguments; argument 5 is the text "x"
+-- extra_arguments.lua:14:9: error[extra-argument]: linear(name, x, out, { bias,
+--     init }) takes 4 arguments; argument 5 is the text "x"
 --    14 |     x = linear(w, linear("o", x, "width", nil, "x"), nil, nil, 3)
 --       |         ^~~~~~
--- extra_arguments.lua:15:12: error[extra-argument]: cross_entropy(logits, targets) takes 2 arguments;
---     argument 3 is the text "mean"
+-- extra_arguments.lua:15:12: error[extra-argument]: cross_entropy(logits, targets)
+--     takes 2 arguments; argument 3 is the text "mean"
 --    15 |     return cross_entropy(linear("head", x, "vocab"), targets, "mean")
 --       |            ^~~~~~~~~~~~~
 --         fix: cross_entropy(logits, targets)
---     note: it is the mean over all targets: no label smoothing, class weights or other reductions
+--     note: it is the mean over all targets: no label smoothing, class weights or
+--     other reductions

@@ -10,7 +10,7 @@ return model {
   end,
 }
 -- >>> expected
--- head_sizes.lua:8:25: error[attention-shape]: attention: k is [batch, seq, heads, head] but v is
---     [batch, seq, heads, v_head]
+-- head_sizes.lua:8:25: error[attention-shape]: attention: k is [batch, seq, heads,
+--     head] but v is [batch, seq, heads, v_head]
 --     8 |     x = x + linear("o", attention(q, k, v, { causal = true }), "width")
 --       |                         ^~~~~~~~~

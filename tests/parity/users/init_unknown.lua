@@ -11,6 +11,7 @@ return model {
   end,
 }
 -- >>> expected
--- init_unknown.lua:3:3: error[wrong-option]: init: 'normal' has no 'sd'; it has mean, std
+-- init_unknown.lua:3:3: error[wrong-option]: init: 'normal' has no 'sd'; it has
+--     mean, std
 --     3 |   init = { "normal", sd = 0.02 },
 --       |   ^~~~

@@ -12,7 +12,7 @@ return model {
   end,
 }
 -- >>> expected
--- kv_without_heads.lua:9:30: error[attention-shape]: attention: q and k need features [heads, head]
---     with the same last one, got [heads, head] and [head]
+-- kv_without_heads.lua:9:30: error[attention-shape]: attention: q and k need
+--     features [heads, head] with the same last one, got [heads, head] and [head]
 --     9 |       return x + linear("o", attention(q, k, v, { causal = true }), "width")
 --       |                              ^~~~~~~~~

@@ -8,8 +8,8 @@ return model {
   end,
 }
 -- >>> expected
--- labels_not_targets.lua:5:20: error[second-tokens]: input: 'labels': 'idx' already takes the tokens;
---     the next token is the input named 'targets'
+-- labels_not_targets.lua:5:20: error[second-tokens]: input: 'labels': 'idx'
+--     already takes the tokens; the next token is the input named 'targets'
 --     5 |     local labels = input("labels", { "batch", "seq" }, "ids")
 --       |                    ^~~~~
 --         fix: input("targets", { "batch", "seq" }, "ids")

@@ -9,8 +9,8 @@ return model {
   end,
 }
 -- >>> expected
--- loop_same_names.lua:7:36: error[duplicate-parameter]: parameter 'up.weight' is made twice; to share
---     it, make it with weight() and pass the handle
+-- loop_same_names.lua:7:36: error[duplicate-parameter]: parameter 'up.weight' is
+--     made twice; to share it, make it with weight() and pass the handle
 --     7 |     for i = 1, m.layers do x = x + linear("down", gelu(linear("up", x, "ffn")), "width") e
 --       |                                    ^~~~~~
 --     loop_same_names.lua:7:36: note: it is made here first

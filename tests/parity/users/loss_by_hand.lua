@@ -7,7 +7,7 @@ return model {
   end,
 }
 -- >>> expected
--- loss_by_hand.lua:3:3: error[no-loss]: forward returns the loss, e.g. return cross_entropy(logits,
---     targets); it returns the value [batch, outputs]
+-- loss_by_hand.lua:3:3: error[no-loss]: forward returns the loss, e.g. return
+--     cross_entropy(logits, targets); it returns the value [batch, outputs]
 --     3 |   forward = function(m)
 --       |   ^~~~~~~

@@ -8,7 +8,7 @@ return model {
   end,
 }
 -- >>> expected
--- loss_over_heads.lua:7:12: error[loss-shape]: cross_entropy: expected one feature dimension (the
---     classes), got [heads, head]
+-- loss_over_heads.lua:7:12: error[loss-shape]: cross_entropy: expected one feature
+--     dimension (the classes), got [heads, head]
 --     7 |     return cross_entropy(linear("head", x, { "heads", "head" }), targets)
 --       |            ^~~~~~~~~~~~~

@@ -8,8 +8,8 @@ return model {
   end,
 }
 -- >>> expected
--- loss_over_width.lua:7:12: error[loss-shape]: cross_entropy: targets are tokens, 64 of them (vocab),
---     but the logits [width] have 16 classes
+-- loss_over_width.lua:7:12: error[loss-shape]: cross_entropy: targets are tokens,
+--     64 of them (vocab), but the logits [width] have 16 classes
 --     7 |     return cross_entropy(x, targets)
 --       |            ^~~~~~~~~~~~~
 --         fix: cross_entropy(linear("head", x, "vocab"), targets)

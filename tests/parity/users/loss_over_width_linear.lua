@@ -9,8 +9,8 @@ return model {
   end,
 }
 -- >>> expected
--- loss_over_width_linear.lua:8:12: error[loss-shape]: cross_entropy: targets are tokens, 64 of them
---     (vocab), but the logits [width] have 16 classes
+-- loss_over_width_linear.lua:8:12: error[loss-shape]: cross_entropy: targets are
+--     tokens, 64 of them (vocab), but the logits [width] have 16 classes
 --     8 |     return cross_entropy(x, targets)
 --       |            ^~~~~~~~~~~~~
 --         fix: cross_entropy(linear("head", x, "vocab"), targets)

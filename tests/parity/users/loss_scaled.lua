@@ -6,7 +6,7 @@ return model {
   end,
 }
 -- >>> expected
--- loss_scaled.lua:5:46: error[loss-used]: divide: the loss is what forward returns; nothing is
---     computed from it
+-- loss_scaled.lua:5:46: error[loss-used]: divide: the loss is what forward
+--     returns; nothing is computed from it
 --     5 |     return mse(linear("a", x, "outputs"), y) / m.outputs
 --       |                                              ^

@@ -6,7 +6,7 @@ return model {
   end,
 }
 -- >>> expected
--- loss_without_parameters.lua:5:12: error[no-parameters]: the model has no parameters: there is
---     nothing to train
+-- loss_without_parameters.lua:5:12: error[no-parameters]: the model has no
+--     parameters: there is nothing to train
 --     5 |     return mse(relu(x), y)
 --       |            ^~~

@@ -6,6 +6,7 @@ return model {
   end,
 }
 -- >>> expected
--- methods.lua:5:5: error[no-operator]: values know + - * and / by a number; not '.'
+-- methods.lua:5:5: error[no-operator]: values know + - * and / by a number; not
+--     '.'
 --     5 |     return mse(linear("last", x:relu(), "outputs"), y)
 --       |     ^

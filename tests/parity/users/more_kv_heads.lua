@@ -10,8 +10,8 @@ return model {
   end,
 }
 -- >>> expected
--- more_kv_heads.lua:8:25: error[heads-multiple]: attention: heads = 2 is not a multiple of kv_heads =
---     4
+-- more_kv_heads.lua:8:25: error[heads-multiple]: attention: heads = 2 is not a
+--     multiple of kv_heads = 4
 --     8 |     x = x + linear("o", attention(q, k, v, { causal = true }), "width")
 --       |                         ^~~~~~~~~
 --         fix: kv_heads = 2

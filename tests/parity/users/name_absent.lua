@@ -6,6 +6,7 @@ return model {
   end,
 }
 -- >>> expected
--- name_absent.lua:5:16: error[not-a-value]: linear: argument 2 is a value; got the text "outputs"
+-- name_absent.lua:5:16: error[not-a-value]: linear: argument 2 is a value; got the
+--     text "outputs"
 --     5 |     return mse(linear(x, "outputs"), y)
 --       |                ^~~~~~

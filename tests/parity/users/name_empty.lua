@@ -6,7 +6,7 @@ return model {
   end,
 }
 -- >>> expected
--- name_empty.lua:4:18: error[not-a-name]: input: '' is not a name: letters, digits, _ - and dots
---     between, 200 bytes at most
+-- name_empty.lua:4:18: error[not-a-name]: input: '' is not a name: letters,
+--     digits, _ - and dots between, 200 bytes at most
 --     4 |     local x, y = input("", { "batch", "inputs" }), input("y", { "batch", "outputs" })
 --       |                  ^~~~~

@@ -6,7 +6,7 @@ return model {
   end,
 }
 -- >>> expected
--- name_spaces.lua:4:18: error[not-a-name]: input: 'my x' is not a name: letters, digits, _ - and dots
---     between, 200 bytes at most
+-- name_spaces.lua:4:18: error[not-a-name]: input: 'my x' is not a name: letters,
+--     digits, _ - and dots between, 200 bytes at most
 --     4 |     local x, y = input("my x", { "batch", "inputs" }), input("y", { "batch", "outputs" })
 --       |                  ^~~~~

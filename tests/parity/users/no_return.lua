@@ -6,8 +6,8 @@ return model {
   end,
 }
 -- >>> expected
--- no_return.lua:3:3: error[no-loss]: forward returns the loss, e.g. return cross_entropy(logits,
---     targets); it returns nothing
+-- no_return.lua:3:3: error[no-loss]: forward returns the loss, e.g. return
+--     cross_entropy(logits, targets); it returns nothing
 --     3 |   forward = function(m)
 --       |   ^~~~~~~
 --     no_return.lua:5:5: note: a loss is made here

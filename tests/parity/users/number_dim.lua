@@ -6,7 +6,7 @@ return model {
   end,
 }
 -- >>> expected
--- number_dim.lua:4:18: error[not-a-name]: input: argument 2 names dimensions, e.g. "width" or {
---     "heads", "head" }; got a table
+-- number_dim.lua:4:18: error[not-a-name]: input: argument 2 names dimensions, e.g.
+--     "width" or { "heads", "head" }; got a table
 --     4 |     local x, y = input("x", { "batch", 4 }), input("y", { "batch", "outputs" })
 --       |                  ^~~~~

@@ -7,8 +7,8 @@ return model {
   end,
 }
 -- >>> expected
--- predict_same_token.lua:6:12: error[wrong-ids]: cross_entropy: these are the tokens that the model
---     sees, not those that come next
+-- predict_same_token.lua:6:12: error[wrong-ids]: cross_entropy: these are the
+--     tokens that the model sees, not those that come next
 --     6 |     return cross_entropy(linear("head", x, "vocab"), tokens)
 --       |            ^~~~~~~~~~~~~
 --         fix: input("targets", { "batch", "seq" }, "ids")

@@ -6,7 +6,7 @@ return model {
   end,
 }
 -- >>> expected
--- returns_logits.lua:3:3: error[no-loss]: forward returns the loss, e.g. return cross_entropy(logits,
---     targets); it returns the value [batch, outputs]
+-- returns_logits.lua:3:3: error[no-loss]: forward returns the loss, e.g. return
+--     cross_entropy(logits, targets); it returns the value [batch, outputs]
 --     3 |   forward = function(m)
 --       |   ^~~~~~~

@@ -10,6 +10,7 @@ return model {
   end,
 }
 -- >>> expected
--- rope_odd.lua:8:35: error[rope-shape]: rope: pairs of numbers are turned, and head = 5 is odd
+-- rope_odd.lua:8:35: error[rope-shape]: rope: pairs of numbers are turned, and
+--     head = 5 is odd
 --     8 |     x = x + linear("o", attention(rope(q), rope(k), v, { causal = true }), "width")
 --       |                                   ^~~~

@@ -8,6 +8,7 @@ return model {
   end,
 }
 -- >>> expected
--- rope_of_width.lua:6:15: error[rope-shape]: rope: expected features [heads, head], got [width]
+-- rope_of_width.lua:6:15: error[rope-shape]: rope: expected features [heads,
+--     head], got [width]
 --     6 |     local x = rope(embedding("wte", tokens, { "vocab", "width" }))
 --       |               ^~~~

@@ -10,6 +10,7 @@ return model {
   end,
 }
 -- >>> expected
--- same_stack_twice.lua:8:9: error[duplicate-parameter]: stack: there are two named 'a'
+-- same_stack_twice.lua:8:9: error[duplicate-parameter]: stack: there are two named
+--     'a'
 --     8 |     x = stack("a", m.layers, stack("a", m.layers, x, block), block)
 --       |         ^~~~~

@@ -6,7 +6,7 @@ return model {
   end,
 }
 -- >>> expected
--- sizes_bad.lua:5:16: error[wrong-size]: linear: a dimension has a whole size of 1 or more; width =
---     2.5
+-- sizes_bad.lua:5:16: error[wrong-size]: linear: a dimension has a whole size of 1
+--     or more; width = 2.5
 --     5 |     return mse(linear("last", linear("first", x, "width"), "outputs"), y)
 --       |                ^~~~~~

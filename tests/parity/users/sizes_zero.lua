@@ -6,6 +6,7 @@ return model {
   end,
 }
 -- >>> expected
--- sizes_zero.lua:5:16: error[wrong-size]: linear: a dimension has a whole size of 1 or more; width = 0
+-- sizes_zero.lua:5:16: error[wrong-size]: linear: a dimension has a whole size of
+--     1 or more; width = 0
 --     5 |     return mse(linear("last", linear("first", x, "width"), "outputs"), y)
 --       |                ^~~~~~

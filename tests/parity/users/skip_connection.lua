@@ -8,8 +8,9 @@ return model {
   end,
 }
 -- >>> expected
--- skip_connection.lua:7:30: error[skips-stack]: add: [batch, width] was made before a stack and is
---     used behind it; only the carried value crosses, inputs and positions too
+-- skip_connection.lua:7:30: error[skips-stack]: add: [batch, width] was made
+--     before a stack and is used behind it; only the carried value crosses, inputs
+--     and positions too
 --     7 |     return mse(linear("z", h + e, "inputs"), y)
 --       |                              ^
 --     skip_connection.lua:5:15: note: [batch, width] is made here

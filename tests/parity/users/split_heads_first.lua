@@ -10,7 +10,7 @@ return model {
   end,
 }
 -- >>> expected
--- split_heads_first.lua:7:21: error[split-first]: split: 'qkv' is not the first feature of [batch,
---     seq, heads, qkv, head]; only that one can be split
+-- split_heads_first.lua:7:21: error[split-first]: split: 'qkv' is not the first
+--     feature of [batch, seq, heads, qkv, head]; only that one can be split
 --     7 |     local q, k, v = split(linear("qkv", x, { "heads", "qkv", "head" }), "qkv")
 --       |                     ^~~~~

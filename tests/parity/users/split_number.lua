@@ -10,12 +10,12 @@ return model {
   end,
 }
 -- >>> expected
--- split_number.lua:7:21: error[extra-argument]: split(x, name) takes 2 arguments; argument 3 is the
---     text "dim"
+-- split_number.lua:7:21: error[extra-argument]: split(x, name) takes 2 arguments;
+--     argument 3 is the text "dim"
 --     7 |     local q, k, v = split(linear("qkv", x, { "qkv", "heads", "head" }), 3, "dim")
 --       |                     ^~~~~
 --         fix: split(x, name)
--- split_number.lua:7:21: error[not-a-name]: split: argument 2 is a name, e.g. "attn.c_proj"; got the
---     number 3
+-- split_number.lua:7:21: error[not-a-name]: split: argument 2 is a name, e.g.
+--     "attn.c_proj"; got the number 3
 --     7 |     local q, k, v = split(linear("qkv", x, { "qkv", "heads", "head" }), 3, "dim")
 --       |                     ^~~~~

@@ -9,6 +9,7 @@ return model {
   end,
 }
 -- >>> expected
--- split_too_many_taken.lua:8:47: error[not-a-value]: multiply: argument 2 is a value; got nil
+-- split_too_many_taken.lua:8:47: error[not-a-value]: multiply: argument 2 is a
+--     value; got nil
 --     8 |     return cross_entropy(linear("head", a + b * c, "vocab"), targets)
 --       |                                               ^

@@ -11,6 +11,7 @@ return model {
   end,
 }
 -- >>> expected
--- stack_in_stack.lua:8:14: error[nested-stack]: stack: a stack inside a stack; there is one level only
+-- stack_in_stack.lua:8:14: error[nested-stack]: stack: a stack inside a stack;
+--     there is one level only
 --     8 |       return stack("b", 2, x, function(x) return x + linear("down", gelu(linear("up", x, "
 --       |              ^~~~~

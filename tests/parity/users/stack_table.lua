@@ -6,7 +6,7 @@ return model {
   end,
 }
 -- >>> expected
--- stack_table.lua:5:16: error[wrong-size]: stack: argument 2 is how many layers, 1 to 1,000,000; got
---     the value [batch, inputs]
+-- stack_table.lua:5:16: error[wrong-size]: stack: argument 2 is how many layers, 1
+--     to 1,000,000; got the value [batch, inputs]
 --     5 |     return mse(stack("h", x, m.layers, function(x) return x + relu(linear("a", x, "inputs"
 --       |                ^~~~~

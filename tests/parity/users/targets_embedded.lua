@@ -8,7 +8,7 @@ return model {
   end,
 }
 -- >>> expected
--- targets_embedded.lua:6:15: error[wrong-ids]: embedding: 'targets' are what the model is to say; it
---     cannot be told them
+-- targets_embedded.lua:6:15: error[wrong-ids]: embedding: 'targets' are what the
+--     model is to say; it cannot be told them
 --     6 |     local x = embedding("a", tokens, { "vocab", "width" }) + embedding("b", targets, { "vo
 --       |               ^~~~~~~~~

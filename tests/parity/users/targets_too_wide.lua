@@ -8,8 +8,8 @@ return model {
   end,
 }
 -- >>> expected
--- targets_too_wide.lua:7:12: error[loss-shape]: cross_entropy: targets are tokens, 64 of them (vocab),
---     but the logits [classes] have 32 classes
+-- targets_too_wide.lua:7:12: error[loss-shape]: cross_entropy: targets are tokens,
+--     64 of them (vocab), but the logits [classes] have 32 classes
 --     7 |     return cross_entropy(linear("head", x, "classes"), targets)
 --       |            ^~~~~~~~~~~~~
 --         fix: cross_entropy(linear("head", x, "vocab"), targets)

@@ -7,8 +7,8 @@ return model {
   end,
 }
 -- >>> expected
--- two_values.lua:3:3: error[no-loss]: forward returns the loss, e.g. return cross_entropy(logits,
---     targets); it returns several values
+-- two_values.lua:3:3: error[no-loss]: forward returns the loss, e.g. return
+--     cross_entropy(logits, targets); it returns several values
 --     3 |   forward = function(m)
 --       |   ^~~~~~~
 --     two_values.lua:6:12: note: a loss is made here

@@ -7,7 +7,7 @@ return model {
   end,
 }
 -- >>> expected
--- unused_weight.lua:5:15: error[unused-parameter]: parameter 'w' never reaches the loss: it would stay
---     as it began
+-- unused_weight.lua:5:15: error[unused-parameter]: parameter 'w' never reaches the
+--     loss: it would stay as it began
 --     5 |     local w = weight("w", { "width", "inputs" })
 --       |               ^~~~~~

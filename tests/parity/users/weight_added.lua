@@ -7,7 +7,8 @@ return model {
   end,
 }
 -- >>> expected
--- weight_added.lua:6:33: error[not-a-value]: multiply: argument 2 is a value; got the weight 'scale'
+-- weight_added.lua:6:33: error[not-a-value]: multiply: argument 2 is a value; got
+--     the weight 'scale'
 --     6 |     return mse(linear("last", x * s, "outputs"), y)
 --       |                                 ^
 --         fix: linear(handle, x) or embedding(handle, ids)

@@ -7,6 +7,7 @@ return model {
   end,
 }
 -- >>> expected
--- weight_square_twice.lua:5:15: error[repeated-dimension]: weight: 'width' stands twice in one list
+-- weight_square_twice.lua:5:15: error[repeated-dimension]: weight: 'width' stands
+--     twice in one list
 --     5 |     local w = weight("w", { "width", "width" })
 --       |               ^~~~~~

@@ -7,15 +7,15 @@ return model {
   end,
 }
 -- >>> expected
--- wrong_axes.lua:3:12: error[not-a-model]: axes.widht: expected a dimension: one of the sizes, batch
---     or seq
+-- wrong_axes.lua:3:12: error[not-a-model]: axes.widht: expected a dimension: one
+--     of the sizes, batch or seq
 --     3 |   axes = { widht = "tp", width = "model", outputs = "pp" },
 --       |            ^~~~~
--- wrong_axes.lua:3:26: error[not-a-model]: axes.width: expected "dp", "cp", "tp" or false (never
---     divided)
+-- wrong_axes.lua:3:26: error[not-a-model]: axes.width: expected "dp", "cp", "tp"
+--     or false (never divided)
 --     3 |   axes = { widht = "tp", width = "model", outputs = "pp" },
 --       |                          ^~~~~
--- wrong_axes.lua:3:43: error[not-a-model]: axes.outputs: expected "dp", "cp", "tp" or false (never
---     divided)
+-- wrong_axes.lua:3:43: error[not-a-model]: axes.outputs: expected "dp", "cp", "tp"
+--     or false (never divided)
 --     3 |   axes = { widht = "tp", width = "model", outputs = "pp" },
 --       |                                           ^~~~~~~

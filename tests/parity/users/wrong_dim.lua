@@ -6,7 +6,8 @@ return model {
   end,
 }
 -- >>> expected
--- wrong_dim.lua:4:18: error[unknown-dimension]: input: no dimension 'input'; did you mean 'inputs'?
+-- wrong_dim.lua:4:18: error[unknown-dimension]: input: no dimension 'input'; did
+--     you mean 'inputs'?
 --     4 |     local x, y = input("x", { "batch", "input" }), input("y", { "batch", "outputs" })
 --       |                  ^~~~~
 --         fix: "inputs"
