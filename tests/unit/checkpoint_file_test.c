@@ -37,7 +37,7 @@ static const char *step_path(int step) {
 
 static uint8_t *filled_arena(const Plan *plan, int seed) {
   uint64_t bytes = plan_arena_bytes(plan, &plan->classes[0], TIER_DEVICE);
-  uint8_t *arena = malloc(bytes);
+  uint8_t *arena = malloc(bytes + 1); /* not nothing, for an empty one */
   for (uint64_t i = 0; i < bytes; i++)
     arena[i] = (uint8_t)(i * 31 + (uint64_t)seed + i / 256);
   return arena;

@@ -160,8 +160,9 @@ static bool crowd_body(void *context, int32_t rank, Status *status) {
               comm->ops->all_to_all(comm, 0, sent, got, &turn) &&
               comm->ops->reduce_scatter(comm, 0, sent, &part, &share, REDUCE_SUM) &&
               comm->ops->exchange(comm, 0, posts, 2) && comm->ops->barrier(comm);
-  good = good && sum == CROWD * (CROWD - 1) / 2 && next == (rank + 1) % CROWD;
-  good = good && part == 1000.0 * CROWD * (CROWD - 1) / 2 + (double)CROWD * rank;
+  const int64_t numbers = CROWD * (CROWD - 1) / 2; /* of all ranks, added up */
+  good = good && sum == (double)numbers && next == (rank + 1) % CROWD;
+  good = good && part == (double)(1000 * numbers + CROWD * rank);
   for (int32_t i = 0; i < CROWD; i++)
     good = good && gathered[i] == i && got[i] == 1000 * i + rank;
   return good || status_fail(status, STATUS_OURS, "rank %d computed something else", rank);
@@ -214,6 +215,35 @@ static bool failing_body(void *context, int32_t rank, Status *status) {
   return comm->ops->barrier(comm);
 }
 
+static void test_ends(void) {
+  TEST("all ranks of the job tell each other what they have, and leave together") {
+    World world = {.count = 1};
+    CHECK(open_world(&world, 3, 2) != NULL);
+    Status status = {0};
+    CHECK(boot_local(6, bytes_body, abort_world, &world, &status));
+    CHECK_TEXT(status.text, "");
+    CHECK_INT(world.sent_bytes[4], 6 * 5 * 24 + 5 * 24);
+    close_world(&world);
+  }
+  TEST("a rank that fails lets the others leave") {
+    World world = {.count = 1};
+    CHECK(open_world(&world, 4, 1) != NULL);
+    Status status = {0};
+    CHECK(!boot_local(4, leaving_body, abort_world, &world, &status));
+    CHECK_TEXT(status.text, "rank 1 has lost its disk");
+    close_world(&world);
+  }
+  TEST("the rank that fails first is the cause that is reported") {
+    World world = {.count = 1};
+    CHECK(open_world(&world, 4, 1) != NULL);
+    Status status = {0};
+    CHECK(!boot_local(4, failing_body, abort_world, &world, &status));
+    CHECK_TEXT(status.text, "rank 2 has lost its disk");
+    CHECK_INT(status.code, STATUS_WORLD);
+    close_world(&world);
+  }
+}
+
 int main(void) {
   TEST("an all-reduce is equal on all members, in rank order, and counted") {
     for (uint32_t ranks = 1; ranks <= 5; ranks += 2)
@@ -248,31 +278,6 @@ int main(void) {
     CHECK_TEXT(status.text, "");
     close_world(&world);
   }
-  TEST("all ranks of the job tell each other what they have, and leave together") {
-    World world = {.count = 1};
-    CHECK(open_world(&world, 3, 2) != NULL);
-    Status status = {0};
-    CHECK(boot_local(6, bytes_body, abort_world, &world, &status));
-    CHECK_TEXT(status.text, "");
-    CHECK_INT(world.sent_bytes[4], 6 * 5 * 24 + 5 * 24);
-    close_world(&world);
-  }
-  TEST("a rank that fails lets the others leave") {
-    World world = {.count = 1};
-    CHECK(open_world(&world, 4, 1) != NULL);
-    Status status = {0};
-    CHECK(!boot_local(4, leaving_body, abort_world, &world, &status));
-    CHECK_TEXT(status.text, "rank 1 has lost its disk");
-    close_world(&world);
-  }
-  TEST("the rank that fails first is the cause that is reported") {
-    World world = {.count = 1};
-    CHECK(open_world(&world, 4, 1) != NULL);
-    Status status = {0};
-    CHECK(!boot_local(4, failing_body, abort_world, &world, &status));
-    CHECK_TEXT(status.text, "rank 2 has lost its disk");
-    CHECK_INT(status.code, STATUS_WORLD);
-    close_world(&world);
-  }
+  test_ends();
   CHECK_DONE();
 }

@@ -16,6 +16,10 @@ static void write_file(const char *text, size_t bytes) {
   fclose(file);
 }
 
+static void append(char *out, size_t size, const char *text) {
+  (void)snprintf(out + strlen(out), size - strlen(out), "%s", text);
+}
+
 /* All records, fields as <field>, a record a line. */
 static const char *read_all(const char *text, size_t bytes) {
   static char out[512];
@@ -23,12 +27,15 @@ static const char *read_all(const char *text, size_t bytes) {
   write_file(text, bytes);
   CsvResult result = csv_open(&csv, path) ? CSV_RECORD : CSV_BAD;
   while (result == CSV_RECORD) {
-    for (int32_t i = 0; i < csv.field_count; i++)
-      (void)snprintf(out + strlen(out), sizeof out - strlen(out), "<%s>", csv_field(&csv, i));
-    strcat(out, "\n");
+    for (int32_t i = 0; i < csv.field_count; i++) {
+      append(out, sizeof out, "<");
+      append(out, sizeof out, csv_field(&csv, i));
+      append(out, sizeof out, ">");
+    }
+    append(out, sizeof out, "\n");
     result = csv_next(&csv);
   }
-  if (result == CSV_BAD) strcpy(out, csv.why + strlen(path));
+  if (result == CSV_BAD) (void)snprintf(out, sizeof out, "%s", csv.why + strlen(path));
   csv_close(&csv);
   return out;
 }
@@ -130,8 +137,8 @@ static void test_names(void) {
     for (size_t i = 0; i < 5; i++) {
       CHECK(csv_quote(names[i], name, 3) <= sizeof name);
       CHECK_INT((int64_t)csv_quote(names[i], name, sizeof name), (int64_t)strlen(name) + 1);
-      if (i > 0) strcat(line, ",");
-      strcat(line, name);
+      if (i > 0) append(line, sizeof line, ",");
+      append(line, sizeof line, name);
     }
     CHECK(csv_split(&csv, line));
     CHECK_INT(csv.field_count, 5);

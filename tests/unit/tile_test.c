@@ -23,6 +23,12 @@ typedef void LinearKernel(const KernelArgs *args);
 
 /* ---- one pair of registers */
 
+static uint32_t bits_of(float value) {
+  uint32_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+
 static uint32_t pair(float even, float odd) {
   return bf16_from_float(even) | (uint32_t)bf16_from_float(odd) << 16;
 }
@@ -148,7 +154,7 @@ static void check_kernel(const Shape *s, Call *call, const Product3 *p, Threads 
     int64_t wrong = 0;
     for (int64_t e = 0; e < p->m * p->n; e++) {
       float want = sum_of(&p->a, e / p->n, &p->b, e % p->n, p->k);
-      wrong += memcmp(&c[e], &want, sizeof want) != 0;
+      wrong += bits_of(c[e]) != bits_of(want);
     }
     if (wrong > 0)
       printf("%s, %lld x %lld x %lld, level %d: %lld elements\n", p->name, (long long)s->rows,
