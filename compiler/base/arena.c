@@ -12,7 +12,6 @@ typedef struct Chunk {
 
 struct Arena {
   Chunk *chunk;
-  size_t used_bytes;
 };
 
 enum { CHUNK_FIRST_BYTES = 64 << 10, CHUNK_MAX_BYTES = 4 << 20 };
@@ -53,12 +52,7 @@ void *arena_alloc(Arena *arena, size_t size_bytes) {
   }
   void *p = chunk->bytes + chunk->used;
   chunk->used += size_bytes;
-  arena->used_bytes += size_bytes;
   return p;
-}
-
-size_t arena_used_bytes(const Arena *arena) {
-  return arena->used_bytes;
 }
 
 char *arena_copy_n(Arena *arena, const char *text, size_t size_bytes) {

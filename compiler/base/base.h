@@ -22,7 +22,6 @@ arena_alloc(Arena *arena,
 char *arena_copy(Arena *arena, const char *text);
 char *arena_copy_n(Arena *arena, const char *text, size_t size_bytes); /* adds a NUL */
 char *arena_printf(Arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
-size_t arena_used_bytes(const Arena *arena);
 #define ARENA_NEW(arena, Type)      ((Type *)arena_alloc((arena), sizeof(Type)))
 #define ARENA_ARRAY(arena, Type, n) ((Type *)arena_alloc((arena), sizeof(Type) * (size_t)(n)))
 
