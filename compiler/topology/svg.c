@@ -4,7 +4,7 @@
 
 enum {
   MARGIN = 20,
-  CELL = 96,
+  CELL = 112,
   CELL_HEIGHT = 44,
   GAP = 10,
   NUMA_HEAD = 34,
