@@ -6,9 +6,10 @@
  * nothing was written (trial.h). One that hangs, crashes or differs is a failure, and so is an
  * original that does not repeat itself.
  *
- *   mutants                       a few of every strategy and kind, for every build
- *   mutants full [N [SEED]]       N (1,000) of every strategy: the target nightly_mutants
- *   mutants of STRATEGY [N [SEED]]   of one; or of a job file, of two steps
+ *   mutants                       a few of every strategy and kind that prove.h claims, for every
+ *                                 build
+ *   mutants full [N [SEED [KIND]]]   N (1,000) of every strategy, of all kinds: nightly_mutants
+ *   mutants of STRATEGY [N [SEED [KIND]]]   of one; or of a job file, of two steps
  *   mutants one STRATEGY KIND SEED   what the proof says of one, and what comes of running it
  *   mutants job STRATEGY          its job file */
 #include <limits.h>
@@ -23,9 +24,9 @@
 #include "tests/unit/plan_mutate.h"
 
 #ifdef __SANITIZE_THREAD__
-enum { MUTANTS_FEW = 8 };
+enum { MUTANTS_FEW = 1 };
 #else
-enum { MUTANTS_FEW = 32 };
+enum { MUTANTS_FEW = 4 }; /* of each kind */
 #endif
 enum { MUTANTS_FULL = 1000, LIMIT_S = 20, PATH_BYTES = 128, ORIGINALS = 3 };
 
@@ -199,45 +200,51 @@ static void print_row(const char *name, const char *kind, Tally t) {
          t.made > 0 ? 100.0 * t.refused / t.made : 0);
 }
 
-static void judge_strategy(Subject *s, int count, int first) {
-  for (int kind = 0; kind < MUTATION_KIND_COUNT; kind++) {
-    int each = count / MUTATION_KIND_COUNT;
+/* What is made: so many of each kind from `first` on, of those from kind_first to before kind_end.
+ */
+typedef struct Extent {
+  int each, first, kind_first, kind_end;
+} Extent;
+
+static void judge_strategy(Subject *s, Extent extent) {
+  for (int kind = extent.kind_first; kind < extent.kind_end; kind++) {
+    int each = extent.each, first = extent.first;
     for (int seed = first; s->tally[kind].made < each && seed < first + 4 * each; seed++)
       judge(s, (MutationKind)kind, (uint64_t)seed);
     print_row(s->strategy->name, mutation_names[kind], s->tally[kind]);
     fflush(stdout);
   }
   for (int kind = 0; kind < REORDER_KIND_COUNT; kind++)
-    for (int seed = first; seed < first + (count + 9) / 10; seed++)
+    for (int seed = extent.first; seed < extent.first + extent.each; seed++)
       judge_order(s, (ReorderKind)kind, (uint64_t)seed);
 }
 
-static void judge_one(Subject *s, int count, int first) {
+static void judge_one(Subject *s, Extent extent) {
   JobCompile job;
   bool compiled = compile_plan(s->strategy, &job);
   CHECK(compiled);
   s->good = &job.plan;
   if (compiled && run_original(s))
-    judge_strategy(s, count, first);
+    judge_strategy(s, extent);
   else
     CHECK(!"the original runs, and repeats itself");
   job_compile_close(&job);
 }
 
 /* Of all strategies; `only`: of that one. */
-static void judge_all(const Strategy *only, int count, int first) {
+static void judge_all(const Strategy *only, Extent extent) {
   Tally kinds[MUTATION_KIND_COUNT] = {{0}}, orders[REORDER_KIND_COUNT] = {{0}}, all = {0};
   printf("%-18s %-18s %6s %8s %6s %6s %10s\n", "strategy", "kind", "made", "refused", "equal",
          "failed", "refused");
   for (size_t i = 0; i < (only != NULL ? 1 : STRATEGIES); i++) {
     Subject s = {.strategy = only != NULL ? only : &strategies[i]};
-    judge_one(&s, count, first);
+    judge_one(&s, extent);
     for (int kind = 0; kind < MUTATION_KIND_COUNT; kind++)
       kinds[kind] = add(kinds[kind], s.tally[kind]);
     for (int kind = 0; kind < REORDER_KIND_COUNT; kind++)
       orders[kind] = add(orders[kind], s.orders[kind]);
   }
-  for (int kind = 0; kind < MUTATION_KIND_COUNT; kind++) {
+  for (int kind = extent.kind_first; kind < extent.kind_end; kind++) {
     print_row("all", mutation_names[kind], kinds[kind]);
     all = add(all, kinds[kind]);
   }
@@ -261,15 +268,20 @@ static const Strategy *find_strategy(const char *name) {
   exit(1);
 }
 
+static int kind_called(const char *name) {
+  for (int kind = 0; kind < MUTATION_KIND_COUNT; kind++)
+    if (strcmp(mutation_names[kind], name) == 0) return kind;
+  printf("no kind of mutants is called '%s'\n", name);
+  exit(1);
+}
+
 static void show_one(const char *name, const char *kind_name, uint64_t seed) {
   static ProveReport report;
   Subject s = {.strategy = find_strategy(name)};
   JobCompile job;
   PlanBuilder mutant = {0};
   char text[MUTATION_TEXT_BYTES];
-  int kind = 0;
-  while (kind < MUTATION_KIND_COUNT - 1 && strcmp(mutation_names[kind], kind_name) != 0)
-    kind++;
+  int kind = kind_called(kind_name);
   if (!compile_plan(s.strategy, &job) ||
       !plan_mutate(&job.plan, seed, (MutationKind)kind, &mutant, text))
     return;
@@ -288,8 +300,16 @@ static void show_one(const char *name, const char *kind_name, uint64_t seed) {
   job_compile_close(&job);
 }
 
-static int number(int argc, char **argv, int index, int otherwise) {
-  return argc > index ? atoi(argv[index]) : otherwise;
+/* The arguments from `index` on: [N [SEED [KIND]]]. */
+static Extent extent_of(int argc, char **argv, int index) {
+  Extent extent = {MUTANTS_FULL / MUTATION_KIND_COUNT, 0, 0, MUTATION_KIND_COUNT};
+  if (argc > index + 2) {
+    extent.kind_first = kind_called(argv[index + 2]);
+    extent.kind_end = extent.kind_first + 1;
+  }
+  if (argc > index) extent.each = atoi(argv[index]) / (extent.kind_end - extent.kind_first);
+  if (argc > index + 1) extent.first = atoi(argv[index + 1]);
+  return extent;
 }
 
 int main(int argc, char **argv) {
@@ -301,11 +321,11 @@ int main(int argc, char **argv) {
   else if (strcmp(what, "one") == 0 && argc > 4)
     show_one(which, argv[3], strtoull(argv[4], NULL, 10));
   else if (strcmp(what, "of") == 0)
-    judge_all(find_strategy(which), number(argc, argv, 3, MUTANTS_FULL), number(argc, argv, 4, 0));
+    judge_all(find_strategy(which), extent_of(argc, argv, 3));
   else if (strcmp(what, "full") == 0)
-    judge_all(NULL, number(argc, argv, 2, MUTANTS_FULL), number(argc, argv, 3, 0));
+    judge_all(NULL, extent_of(argc, argv, 2));
   else
-    judge_all(NULL, MUTANTS_FEW, 0);
+    judge_all(NULL, (Extent){MUTANTS_FEW, 0, 0, MUTATION_CLAIMED_COUNT});
   (void)rmdir(folder);
   CHECK_DONE();
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "runtime/boot/local.h"
+#include "runtime/checkpoint/checkpoint.h"
 #include "runtime/comm/local.h"
 #include "runtime/data/stage.h"
 #include "runtime/device/arena.h"
@@ -315,6 +316,37 @@ static uint64_t hash_state(const Member *m) {
   return hash;
 }
 
+/* State as it stands in the arena of `rank`. */
+static void copy_state(const Member *m, int32_t rank) {
+  const Plan *plan = m->world->plan;
+  const PlanClass *class = mesh_class(&m->world->mesh, plan, rank);
+  const uint8_t *from = m->world->arena[rank].base;
+  uint8_t *to = m->world->arena[m->rank].base;
+  for (uint32_t i = 0; i < class->tensors_count; i++) {
+    const PlanTensor *tensor = &plan->tensors[class->tensors_first + i];
+    const PlanTensor *mine = &plan->tensors[m->replay.class->tensors_first + i];
+    for (uint32_t layer = 0; layer < tensor->layer_count && is_state(tensor->kind); layer++)
+      memcpy(to + mine->offset + layer * mine->layer_stride,
+             from + tensor->offset + layer * tensor->layer_stride, tensor->size_bytes);
+  }
+}
+
+/* What a checkpoint comes to: a rank goes on from the state of the rank that writes for it. */
+static bool resume(const Member *m, Status *status) {
+  const World *world = m->world;
+  int32_t writer = checkpoint_writer(&world->mesh, world->plan->jobs[0].state_axes, m->rank);
+  const Arena *arena = &world->arena[m->rank];
+  if (!meet(m, status)) return false;
+  if (mesh_class(&world->mesh, world->plan, writer)->tensors_count !=
+      m->replay.class->tensors_count)
+    return status_fail(status, STATUS_OURS, "rank %d has other state than rank %d, who writes it",
+                       m->rank, writer);
+  hostile_allow(&m->replay.hostile, arena->base, arena->size_bytes);
+  if (writer != m->rank) copy_state(m, writer);
+  hostile_forbid(&m->replay.hostile, arena->base, arena->size_bytes);
+  return meet(m, status);
+}
+
 static bool run_steps(Member *m, Result *result, Status *status) {
   Replay *replay = &m->replay;
   if (!run_program(m, replay, PROGRAM_INIT, 0, status)) return false;
@@ -325,6 +357,7 @@ static bool run_steps(Member *m, Result *result, Status *status) {
     result->norm = control->grad_norm;
     const double said[2] = {result->loss, result->norm};
     result->reports = hash_bytes(result->reports, (const uint8_t *)said, sizeof said);
+    if (step < TRIAL_STEPS && !resume(m, status)) return false;
   }
   if (!meet(m, status)) return false;
   const Arena *arena = &m->world->arena[m->rank];

@@ -3,7 +3,8 @@
  * All ranks are threads of a child process, so that whoever hangs or crashes does so alone. Kernels
  * and communications wait now and then, so that lanes and ranks meet in another order every time,
  * and bytes that no record has written yet are NaN: the whole arena before init, all but persistent
- * buffers before each step (a HOSTILE build: each buffer whenever its life begins). */
+ * buffers before each step (a HOSTILE build: each buffer whenever its life begins). Between steps
+ * the ranks go on from the state that a checkpoint would have of them. */
 #ifndef LOCKSTEP_TESTS_TRIAL_H
 #define LOCKSTEP_TESTS_TRIAL_H
 

@@ -1,102 +1,13 @@
-#include "tests/unit/plan_mutate.h"
-
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "kernels/contract/contract.h"
 #include "runtime/plan/plan_io.h"
 #include "runtime/plan/plan_text.h"
+#include "tests/unit/plan_mutator.h"
 
 const char *const mutation_names[MUTATION_KIND_COUNT] = {
-    "drop", "duplicate", "swap", "retarget", "resize", "reorder", "overlap", "change of meaning"};
-
-typedef struct Mutator {
-  PlanBuilder *b;
-  uint64_t state;
-  char *text;
-} Mutator;
-
-static uint32_t below(Mutator *m, uint32_t limit) {
-  m->state = m->state * 6364136223846793005u + 1442695040888963407u;
-  return limit == 0 ? 0 : (uint32_t)(m->state >> 33) % limit;
-}
-
-static bool said(Mutator *m, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static bool said(Mutator *m, const char *format, ...) {
-  va_list list;
-  va_start(list, format);
-  (void)vsnprintf(m->text, MUTATION_TEXT_BYTES, format, list);
-  va_end(list);
-  return true;
-}
-
-/* "record 12 (linear_dw of h.backward)", "call 3 (h.forward)" */
-static const char *record_name(const Mutator *m, const PlanRecord *record) {
-  return record->kind == RECORD_KERNEL ? m->b->strings + m->b->kernels[record->kernel].name
-                                       : RecordKind_names[record->kind];
-}
-
-static const char *call_name(const Mutator *m, const PlanCall *call) {
-  return m->b->strings + m->b->segments[call->segment].name;
-}
-
-#define ANY(m, table)            (&(m)->b->table[below(m, (m)->b->table##_count)])
-#define NUMBER(m, table, record) ((uint32_t)((record) - (m)->b->table))
-
-/* ---- choices */
-
-static PlanProgram *any_program(Mutator *m) {
-  PlanProgram *program = ANY(m, programs);
-  for (int tries = 0; tries < 1000 && program->kind != PROGRAM_TRAIN_STEP; tries++)
-    program = ANY(m, programs);
-  return program;
-}
-
-/* A call of a training step; NULL: it has none. */
-static PlanCall *any_call(Mutator *m) {
-  const PlanProgram *program = any_program(m);
-  if (program->calls_count == 0) return NULL;
-  return &m->b->calls[program->calls_first + below(m, program->calls_count)];
-}
-
-/* A segment that a training step calls. */
-static PlanSegment *any_segment(Mutator *m) {
-  const PlanCall *call = any_call(m);
-  return call == NULL ? NULL : &m->b->segments[call->segment];
-}
-
-/* A record that some call of a training step names; NULL: none found. */
-static PlanRecord *any_record(Mutator *m) {
-  for (int tries = 0; tries < 100; tries++) {
-    const PlanSegment *segment = any_segment(m);
-    if (segment != NULL && segment->records_count > 0)
-      return &m->b->records[segment->records_first + below(m, segment->records_count)];
-  }
-  return NULL;
-}
-
-static bool is_communication(const PlanRecord *record) {
-  return record->kind != RECORD_KERNEL && record->kind != RECORD_LOAD;
-}
-
-static PlanRecord *any_communication(Mutator *m) {
-  for (int tries = 0; tries < 1000; tries++) {
-    PlanRecord *record = any_record(m);
-    if (record == NULL) return NULL;
-    if (is_communication(record)) return record;
-  }
-  return NULL;
-}
-
-static PlanOperand *any_operand(Mutator *m) {
-  for (int tries = 0; tries < 100; tries++) {
-    const PlanRecord *record = any_record(m);
-    if (record != NULL && record->operands_count > 0)
-      return &m->b->operands[record->operands_first + below(m, record->operands_count)];
-  }
-  return NULL;
-}
+    "drop",    "duplicate",         "swap",   "retarget", "resize", "reorder",
+    "overlap", "change of meaning", "kernel", "constant"};
 
 /* ---- drop */
 
@@ -107,11 +18,11 @@ static void never(PlanRecord *record) {
 }
 
 static bool drop_record(Mutator *m) {
-  PlanRecord *record = any_record(m);
+  PlanRecord *record = pick_record(m);
   if (record == NULL) return false;
   never(record);
-  return said(m, "record %u (%s %s) is dropped", NUMBER(m, records, record), record_name(m, record),
-              m->b->strings + record->path);
+  return mutant_said(m, "record %u (%s %s) is dropped", NUMBER(m, records, record),
+                     mutant_record_name(m, record), m->b->strings + record->path);
 }
 
 /* A twin of the call's segment, with bases and records of its own. */
@@ -132,7 +43,7 @@ static PlanSegment *twin_of(Mutator *m, const PlanCall *call, uint32_t room) {
 static bool running_record(Mutator *m, const PlanCall *call, uint32_t *index) {
   const PlanSegment *segment = &m->b->segments[call->segment];
   for (int tries = 0; tries < 20 && segment->records_count > 0; tries++) {
-    *index = below(m, segment->records_count);
+    *index = pick_below(m, segment->records_count);
     const PlanRecord *record = &m->b->records[segment->records_first + *index];
     if (plan_when(record->when_all, record->when_none, call->flags)) return true;
   }
@@ -140,49 +51,49 @@ static bool running_record(Mutator *m, const PlanCall *call, uint32_t *index) {
 }
 
 static bool drop_call(Mutator *m) {
-  PlanCall *call = any_call(m);
+  PlanCall *call = pick_call(m);
   uint32_t any = 0;
   if (call == NULL || !running_record(m, call, &any)) return false;
-  const char *name = call_name(m, call);
+  const char *name = mutant_call_name(m, call);
   const PlanSegment *twin = twin_of(m, call, 0);
   for (uint32_t i = 0; i < twin->records_count; i++)
     never(&m->b->records[twin->records_first + i]);
   call->segment = NUMBER(m, segments, twin);
-  return said(m, "call %u (%s) does nothing", NUMBER(m, calls, call), name);
+  return mutant_said(m, "call %u (%s) does nothing", NUMBER(m, calls, call), name);
 }
 
 static bool drop_one_record_of_one_call(Mutator *m) {
-  PlanCall *call = any_call(m);
+  PlanCall *call = pick_call(m);
   uint32_t index = 0;
   if (call == NULL || !running_record(m, call, &index)) return false;
   const PlanSegment *twin = twin_of(m, call, 0);
   never(&m->b->records[twin->records_first + index]);
   call->segment = NUMBER(m, segments, twin);
-  return said(m, "call %u (%s) leaves record %u (%s) out", NUMBER(m, calls, call),
-              call_name(m, call), index,
-              record_name(m, &m->b->records[twin->records_first + index]));
+  return mutant_said(m, "call %u (%s) leaves record %u (%s) out", NUMBER(m, calls, call),
+                     mutant_call_name(m, call), index,
+                     mutant_record_name(m, &m->b->records[twin->records_first + index]));
 }
 
 static bool drop_edge(Mutator *m) {
   for (int tries = 0; tries < 200; tries++) {
-    PlanRecord *record = any_record(m);
+    PlanRecord *record = pick_record(m);
     if (record == NULL) return false;
     if (record->after_count == 0) continue;
     PlanEdge *edges = &m->b->edges[record->after_first];
     uint32_t last = record->after_count - 1;
-    edges[below(m, last + 1)] = edges[last];
+    edges[pick_below(m, last + 1)] = edges[last];
     record->after_count = last;
-    return said(m, "an edge of record %u is dropped", NUMBER(m, records, record));
+    return mutant_said(m, "an edge of record %u is dropped", NUMBER(m, records, record));
   }
   return false;
 }
 
 static bool drop_wait(Mutator *m) {
   for (int tries = 0; tries < 200 && m->b->waits_count > 0; tries++) {
-    PlanCall *call = any_call(m);
+    PlanCall *call = pick_call(m);
     if (call == NULL || call->waits_count == 0) continue;
     call->waits_count = 0;
-    return said(m, "the waits of call %u are dropped", NUMBER(m, calls, call));
+    return mutant_said(m, "the waits of call %u are dropped", NUMBER(m, calls, call));
   }
   return false;
 }
@@ -190,14 +101,14 @@ static bool drop_wait(Mutator *m) {
 /* ---- duplicate */
 
 static bool duplicate_call(Mutator *m) {
-  const PlanCall *source = any_call(m);
-  PlanCall *target = any_call(m);
+  const PlanCall *source = pick_call(m);
+  PlanCall *target = pick_call(m);
   if (source == NULL || source == target) return false;
   uint32_t first = target->waits_first, count = target->waits_count;
   *target = *source;
   target->waits_first = first, target->waits_count = count; /* waits have one owner */
-  return said(m, "call %u does what call %u (%s) does", NUMBER(m, calls, target),
-              NUMBER(m, calls, source), call_name(m, source));
+  return mutant_said(m, "call %u does what call %u (%s) does", NUMBER(m, calls, target),
+                     NUMBER(m, calls, source), mutant_call_name(m, source));
 }
 
 static void shift_edges(Mutator *m, const PlanRecord *record, uint32_t from) {
@@ -208,7 +119,7 @@ static void shift_edges(Mutator *m, const PlanRecord *record, uint32_t from) {
 }
 
 static bool duplicate_record(Mutator *m) {
-  PlanCall *call = any_call(m);
+  PlanCall *call = pick_call(m);
   uint32_t index = 0;
   if (call == NULL || !running_record(m, call, &index)) return false;
   const PlanSegment *twin = twin_of(m, call, 1);
@@ -218,8 +129,8 @@ static bool duplicate_record(Mutator *m) {
     if (i > index + 1) shift_edges(m, &records[i], index);
   }
   call->segment = NUMBER(m, segments, twin);
-  return said(m, "call %u (%s) runs record %u (%s) twice", NUMBER(m, calls, call),
-              call_name(m, call), index, record_name(m, &records[index]));
+  return mutant_said(m, "call %u (%s) runs record %u (%s) twice", NUMBER(m, calls, call),
+                     mutant_call_name(m, call), index, mutant_record_name(m, &records[index]));
 }
 
 /* ---- swap */
@@ -228,119 +139,122 @@ static bool duplicate_record(Mutator *m) {
 static bool commutes(const Mutator *m, const PlanRecord *record, uint32_t i, uint32_t k) {
   const PlanOperand *operand = &m->b->operands[record->operands_first];
   if (record->kind != RECORD_KERNEL || i >= 2 || k >= 2) return false;
-  const KernelContract *kernel = contract_find(record_name(m, record));
+  const KernelContract *kernel = contract_find(mutant_record_name(m, record));
   return kernel != NULL && (kernel->id == KERNEL_add || kernel->id == KERNEL_multiply) &&
          operand[0].size_bytes == operand[1].size_bytes;
 }
 
 static bool swap_calls(Mutator *m) {
-  PlanCall *x = any_call(m), *y = any_call(m);
+  PlanCall *x = pick_call(m), *y = pick_call(m);
   if (x == NULL || x == y || x->segment == y->segment) return false;
   PlanCall z = *x;
   *x = *y, *y = z;
   uint32_t first = x->waits_first, count = x->waits_count;
   x->waits_first = y->waits_first, x->waits_count = y->waits_count;
   y->waits_first = first, y->waits_count = count;
-  return said(m, "calls %u and %u (%s, %s) change places", NUMBER(m, calls, x), NUMBER(m, calls, y),
-              call_name(m, y), call_name(m, x));
+  return mutant_said(m, "calls %u and %u (%s, %s) change places", NUMBER(m, calls, x),
+                     NUMBER(m, calls, y), mutant_call_name(m, y), mutant_call_name(m, x));
 }
 
 static bool swap_operands(Mutator *m) {
-  const PlanRecord *record = any_record(m);
+  const PlanRecord *record = pick_record(m);
   if (record == NULL || record->operands_count < 2) return false;
-  uint32_t i = below(m, record->operands_count), k = below(m, record->operands_count);
+  uint32_t i = pick_below(m, record->operands_count), k = pick_below(m, record->operands_count);
   PlanOperand *x = &m->b->operands[record->operands_first + i];
   PlanOperand *y = &m->b->operands[record->operands_first + k];
   if (i == k || commutes(m, record, i, k)) return false;
   PlanOperand z = *x;
   *x = *y, *y = z;
-  return said(m, "operands %u and %u of record %u (%s) change places", i, k,
-              NUMBER(m, records, record), record_name(m, record));
+  return mutant_said(m, "operands %u and %u of record %u (%s) change places", i, k,
+                     NUMBER(m, records, record), mutant_record_name(m, record));
 }
 
 static bool swap_bindings(Mutator *m) {
-  const PlanCall *call = any_call(m);
+  const PlanCall *call = pick_call(m);
   if (call == NULL || call->bindings_count < 2) return false;
-  uint32_t i = below(m, call->bindings_count), k = below(m, call->bindings_count);
+  uint32_t i = pick_below(m, call->bindings_count), k = pick_below(m, call->bindings_count);
   PlanBinding *x = &m->b->bindings[call->bindings_first + i];
   PlanBinding *y = &m->b->bindings[call->bindings_first + k];
   if (i == k || x->offset == y->offset) return false;
   PlanBinding z = *x;
   *x = *y, *y = z;
-  return said(m, "bindings %u and %u of call %u (%s) change places", i, k, NUMBER(m, calls, call),
-              call_name(m, call));
+  return mutant_said(m, "bindings %u and %u of call %u (%s) change places", i, k,
+                     NUMBER(m, calls, call), mutant_call_name(m, call));
 }
 
 /* ---- retarget */
 
 static bool retarget_binding(Mutator *m) {
-  const PlanCall *call = any_call(m), *from = any_call(m);
+  const PlanCall *call = pick_call(m), *from = pick_call(m);
   if (call == NULL || call->bindings_count == 0 || from->bindings_count == 0) return false;
-  uint32_t index = below(m, call->bindings_count);
+  uint32_t index = pick_below(m, call->bindings_count);
   PlanBinding *to = &m->b->bindings[call->bindings_first + index];
-  PlanBinding source = m->b->bindings[from->bindings_first + below(m, from->bindings_count)];
+  PlanBinding source = m->b->bindings[from->bindings_first + pick_below(m, from->bindings_count)];
   if (to->offset == source.offset) return false;
   *to = source;
-  return said(m, "binding %u of call %u (%s) goes to %llu", index, NUMBER(m, calls, call),
-              call_name(m, call), (unsigned long long)source.offset);
+  return mutant_said(m, "binding %u of call %u (%s) goes to %llu", index, NUMBER(m, calls, call),
+                     mutant_call_name(m, call), (unsigned long long)source.offset);
 }
 
 static bool retarget_operand(Mutator *m) {
-  const PlanSegment *segment = any_segment(m);
+  const PlanSegment *segment = pick_segment(m);
   if (segment == NULL || segment->records_count == 0 || segment->bases_count < 2) return false;
   const PlanRecord *record =
-      &m->b->records[segment->records_first + below(m, segment->records_count)];
+      &m->b->records[segment->records_first + pick_below(m, segment->records_count)];
   if (record->operands_count == 0) return false;
-  uint32_t index = below(m, record->operands_count), base = below(m, segment->bases_count);
+  uint32_t index = pick_below(m, record->operands_count),
+           base = pick_below(m, segment->bases_count);
   PlanOperand *operand = &m->b->operands[record->operands_first + index];
   if (base == operand->base) return false;
   operand->base = base;
-  return said(m, "operand %u of record %u (%s) goes to base %u", index, NUMBER(m, records, record),
-              record_name(m, record), base);
+  return mutant_said(m, "operand %u of record %u (%s) goes to base %u", index,
+                     NUMBER(m, records, record), mutant_record_name(m, record), base);
 }
 
 static bool retarget_communicator(Mutator *m) {
-  PlanRecord *record = any_communication(m);
+  PlanRecord *record = pick_communication(m);
   if (record == NULL || m->b->comms_count < 2) return false;
-  uint32_t comm = below(m, m->b->comms_count);
+  uint32_t comm = pick_below(m, m->b->comms_count);
   if (m->b->comms[comm].axes_mask == m->b->comms[record->comm].axes_mask) return false;
   record->comm = comm;
-  return said(m, "record %u (%s) is of communicator %u", NUMBER(m, records, record),
-              record_name(m, record), comm);
+  return mutant_said(m, "record %u (%s) is of communicator %u", NUMBER(m, records, record),
+                     mutant_record_name(m, record), comm);
 }
 
 static bool retarget_axes(Mutator *m) {
   if (m->b->comms_count == 0 || m->b->axes_count == 0) return false;
   PlanComm *comm = ANY(m, comms);
-  uint32_t axis = below(m, m->b->axes_count);
+  uint32_t axis = pick_below(m, m->b->axes_count);
   if (m->b->axes[axis].size == 1) return false;
   comm->axes_mask ^= 1u << axis;
-  return said(m, "communicator %u has axis %u, or has it no more", NUMBER(m, comms, comm), axis);
+  return mutant_said(m, "communicator %u has axis %u, or has it no more", NUMBER(m, comms, comm),
+                     axis);
 }
 
 static bool retarget_distance(Mutator *m) {
   for (int tries = 0; tries < 20; tries++) {
-    const PlanRecord *record = any_communication(m);
+    const PlanRecord *record = pick_communication(m);
     if (record == NULL) return false;
     if (record->kind != RECORD_EXCHANGE || record->dims_count == 0) continue;
-    uint32_t index = below(m, record->dims_count);
+    uint32_t index = pick_below(m, record->dims_count);
     m->b->ints[record->dims_first + index] += 1;
-    return said(m, "operand %u of record %u goes one further", index, NUMBER(m, records, record));
+    return mutant_said(m, "operand %u of record %u goes one further", index,
+                       NUMBER(m, records, record));
   }
   return false;
 }
 
 static bool retarget_member(Mutator *m) {
   for (int tries = 0; tries < 100; tries++) {
-    PlanOperand *operand = any_operand(m);
+    PlanOperand *operand = pick_operand(m);
     if (operand == NULL) return false;
     if (operand->by == PLAN_NONE) continue;
-    if (below(m, 2) == 0)
+    if (pick_below(m, 2) == 0)
       operand->member_stride = 0;
     else
       operand->member_stride /= 2;
-    return said(m, "operand %u moves by %lld a member", NUMBER(m, operands, operand),
-                (long long)operand->member_stride);
+    return mutant_said(m, "operand %u moves by %lld a member", NUMBER(m, operands, operand),
+                       (long long)operand->member_stride);
   }
   return false;
 }
@@ -348,39 +262,40 @@ static bool retarget_member(Mutator *m) {
 /* ---- resize */
 
 static bool resize_operand(Mutator *m) {
-  PlanOperand *operand = any_operand(m);
+  PlanOperand *operand = pick_operand(m);
   if (operand == NULL) return false;
-  if (below(m, 2) == 0) operand->offset += operand->size_bytes / 2 / 8 * 8;
+  if (pick_below(m, 2) == 0) operand->offset += operand->size_bytes / 2 / 8 * 8;
   operand->size_bytes /= 2;
-  return said(m, "operand %u is half as long", NUMBER(m, operands, operand));
+  return mutant_said(m, "operand %u is half as long", NUMBER(m, operands, operand));
 }
 
 static bool resize_buffer(Mutator *m) {
   PlanBuffer *buffer = ANY(m, buffers);
   if (buffer->size_bytes < 16) return false;
   buffer->size_bytes -= 8;
-  return said(m, "buffer %u is 8 bytes shorter", NUMBER(m, buffers, buffer));
+  return mutant_said(m, "buffer %u is 8 bytes shorter", NUMBER(m, buffers, buffer));
 }
 
 static bool resize_dim(Mutator *m) {
-  const PlanRecord *record = any_record(m);
+  const PlanRecord *record = pick_record(m);
   if (record == NULL || record->dims_count == 0) return false;
-  uint32_t index = below(m, record->dims_count);
-  m->b->ints[record->dims_first + index] += below(m, 2) == 0 ? 1 : -1;
-  return said(m, "dim %u of record %u (%s) is %lld", index, NUMBER(m, records, record),
-              record_name(m, record), (long long)m->b->ints[record->dims_first + index]);
+  uint32_t index = pick_below(m, record->dims_count);
+  m->b->ints[record->dims_first + index] += pick_below(m, 2) == 0 ? 1 : -1;
+  return mutant_said(m, "dim %u of record %u (%s) is %lld", index, NUMBER(m, records, record),
+                     mutant_record_name(m, record),
+                     (long long)m->b->ints[record->dims_first + index]);
 }
 
 /* What one rank sends more, another sends less: the sum is right. */
 static bool resize_piece(Mutator *m) {
   for (int tries = 0; tries < 50; tries++) {
-    const PlanRecord *record = any_communication(m);
+    const PlanRecord *record = pick_communication(m);
     if (record == NULL) return false;
     if (record->kind == RECORD_EXCHANGE || record->dims_count < 4) continue;
-    int64_t *pair = &m->b->ints[record->dims_first + 2 * below(m, record->dims_count / 2 - 1)];
+    int64_t *pair = &m->b->ints[record->dims_first + 2 * pick_below(m, record->dims_count / 2 - 1)];
     if (pair[0] != 1 || pair[2] != 1 || pair[1] < 2) continue;
     pair[1]--, pair[3]++;
-    return said(m, "two pieces of record %u are of other sizes", NUMBER(m, records, record));
+    return mutant_said(m, "two pieces of record %u are of other sizes", NUMBER(m, records, record));
   }
   return false;
 }
@@ -402,32 +317,34 @@ static bool conflict(const Mutator *m, const PlanRecord *x, const PlanRecord *y)
 }
 
 static bool reorder_records(Mutator *m) {
-  const PlanSegment *segment = any_segment(m);
+  const PlanSegment *segment = pick_segment(m);
   if (segment == NULL || segment->records_count < 2) return false;
-  uint32_t i = below(m, segment->records_count - 1), k = i + 1;
-  if (below(m, 2) == 0) k = i + 1 + below(m, segment->records_count - 1 - i);
+  uint32_t i = pick_below(m, segment->records_count - 1), k = i + 1;
+  if (pick_below(m, 2) == 0) k = i + 1 + pick_below(m, segment->records_count - 1 - i);
   PlanRecord *x = &m->b->records[segment->records_first + i];
   PlanRecord *y = &m->b->records[segment->records_first + k];
-  bool alike = strcmp(record_name(m, x), record_name(m, y)) == 0; /* they may share scratch only */
+  bool alike = strcmp(mutant_record_name(m, x), mutant_record_name(m, y)) ==
+               0; /* they may share scratch only */
   if (alike || !conflict(m, x, y)) return false;
   PlanRecord z = *x;
   *x = *y, *y = z;
-  return said(m, "records %u and %u (%s, %s) change places", NUMBER(m, records, x),
-              NUMBER(m, records, y), record_name(m, y), record_name(m, x));
+  return mutant_said(m, "records %u and %u (%s, %s) change places", NUMBER(m, records, x),
+                     NUMBER(m, records, y), mutant_record_name(m, y), mutant_record_name(m, x));
 }
 
 static bool reorder_calls(Mutator *m) {
-  const PlanProgram *program = any_program(m);
+  const PlanProgram *program = pick_program(m, PROGRAM_TRAIN_STEP);
   if (program->calls_count < 2) return false;
-  PlanCall *x = &m->b->calls[program->calls_first + below(m, program->calls_count - 1)], *y = x + 1;
+  PlanCall *x = &m->b->calls[program->calls_first + pick_below(m, program->calls_count - 1)],
+           *y = x + 1;
   if (x->microbatch < 0 && x->segment == y->segment) return false; /* layers in another order */
   PlanCall z = *x;
   *x = *y, *y = z;
   uint32_t first = x->waits_first, count = x->waits_count;
   x->waits_first = y->waits_first, x->waits_count = y->waits_count;
   y->waits_first = first, y->waits_count = count;
-  return said(m, "calls %u and %u (%s, %s) change places", NUMBER(m, calls, x), NUMBER(m, calls, y),
-              call_name(m, y), call_name(m, x));
+  return mutant_said(m, "calls %u and %u (%s, %s) change places", NUMBER(m, calls, x),
+                     NUMBER(m, calls, y), mutant_call_name(m, y), mutant_call_name(m, x));
 }
 
 /* ---- overlap */
@@ -437,51 +354,51 @@ static bool overlap_buffers(Mutator *m) {
   const PlanBuffer *other = ANY(m, buffers);
   if (buffer->offset == other->offset) return false;
   buffer->offset = other->offset;
-  return said(m, "buffer %u stands where %u does", NUMBER(m, buffers, buffer),
-              NUMBER(m, buffers, other));
+  return mutant_said(m, "buffer %u stands where %u does", NUMBER(m, buffers, buffer),
+                     NUMBER(m, buffers, other));
 }
 
 static bool overlap_lifetimes(Mutator *m) {
   PlanBuffer *buffer = ANY(m, buffers);
   if (buffer->program == PLAN_NONE || buffer->first_call == buffer->last_call) return false;
-  if (below(m, 2) == 0)
+  if (pick_below(m, 2) == 0)
     buffer->first_call++;
   else
     buffer->last_call--;
-  return said(m, "buffer %u lives from call %u to %u", NUMBER(m, buffers, buffer),
-              buffer->first_call, buffer->last_call);
+  return mutant_said(m, "buffer %u lives from call %u to %u", NUMBER(m, buffers, buffer),
+                     buffer->first_call, buffer->last_call);
 }
 
 static bool overlap_tensors(Mutator *m) {
   PlanTensor *tensor = ANY(m, tensors);
-  if (below(m, 2) == 0)
+  if (pick_below(m, 2) == 0)
     tensor->offset += PLAN_ALIGN_BYTES;
   else
     tensor->elements--;
-  return said(m, "tensor %u has another place or size", NUMBER(m, tensors, tensor));
+  return mutant_said(m, "tensor %u has another place or size", NUMBER(m, tensors, tensor));
 }
 
 static bool overlap_peak(Mutator *m) {
   PlanProgram *program = ANY(m, programs);
   PlanPeak *peak = &m->b->peaks[program->peaks_first];
-  *(below(m, 2) ? &peak->live_bytes : &peak->peak_bytes) -= PLAN_ALIGN_BYTES;
-  return said(m, "program %u needs less than it does", NUMBER(m, programs, program));
+  *(pick_below(m, 2) ? &peak->live_bytes : &peak->peak_bytes) -= PLAN_ALIGN_BYTES;
+  return mutant_said(m, "program %u needs less than it does", NUMBER(m, programs, program));
 }
 
 /* ---- change of meaning */
 
 static bool change_access(Mutator *m) {
-  PlanOperand *operand = any_operand(m);
+  PlanOperand *operand = pick_operand(m);
   if (operand == NULL) return false;
-  operand->access = (operand->access + 1 + below(m, 2)) % 3;
-  return said(m, "operand %u is used in another way", NUMBER(m, operands, operand));
+  operand->access = (operand->access + 1 + pick_below(m, 2)) % 3;
+  return mutant_said(m, "operand %u is used in another way", NUMBER(m, operands, operand));
 }
 
 static bool change_flags(Mutator *m) {
-  PlanCall *call = any_call(m);
+  PlanCall *call = pick_call(m);
   if (call == NULL) return false;
-  call->flags ^= 1u << below(m, 2);
-  return said(m, "call %u has other flags", NUMBER(m, calls, call));
+  call->flags ^= 1u << pick_below(m, 2);
+  return mutant_said(m, "call %u has other flags", NUMBER(m, calls, call));
 }
 
 /* Do the two conditions differ for any call of the record? */
@@ -498,74 +415,72 @@ static bool tells_apart(const Mutator *m, const PlanRecord *record, uint32_t all
 }
 
 static bool change_condition(Mutator *m) {
-  PlanRecord *record = any_record(m);
+  PlanRecord *record = pick_record(m);
   if (record == NULL) return false;
   uint32_t all = record->when_all, none = record->when_none;
-  *(below(m, 2) == 0 ? &all : &none) ^= 1u << below(m, 2);
+  *(pick_below(m, 2) == 0 ? &all : &none) ^= 1u << pick_below(m, 2);
   if (!tells_apart(m, record, all, none)) return false;
   record->when_all = all, record->when_none = none;
-  return said(m, "record %u (%s) runs at other times", NUMBER(m, records, record),
-              record_name(m, record));
+  return mutant_said(m, "record %u (%s) runs at other times", NUMBER(m, records, record),
+                     mutant_record_name(m, record));
 }
 
 static bool change_layer(Mutator *m) {
-  PlanCall *call = any_call(m);
+  PlanCall *call = pick_call(m);
   if (call == NULL || call->layer < 0) return false;
   call->layer = call->layer == 0 ? 1 : call->layer - 1;
-  return said(m, "call %u is of another layer", NUMBER(m, calls, call));
+  return mutant_said(m, "call %u is of another layer", NUMBER(m, calls, call));
 }
 
 static bool change_microbatch(Mutator *m) {
-  PlanCall *call = any_call(m);
+  PlanCall *call = pick_call(m);
   if (call == NULL || call->microbatch < 0) return false;
   call->microbatch = call->microbatch == 0 ? 1 : call->microbatch - 1;
-  return said(m, "call %u (%s) is of another micro-batch", NUMBER(m, calls, call),
-              call_name(m, call));
+  return mutant_said(m, "call %u (%s) is of another micro-batch", NUMBER(m, calls, call),
+                     mutant_call_name(m, call));
 }
 
 static bool change_loop(Mutator *m) {
   if (m->b->loops_count == 0) return false;
   PlanLoop *loop = ANY(m, loops);
-  switch (below(m, 4)) {
+  switch (pick_below(m, 4)) {
   case 0: loop->times++; break;
   case 1: loop->times--; break;
   case 2: loop->first_call++; break;
   default: loop->microbatch_stride++; break;
   }
-  return said(m, "loop %u is another", NUMBER(m, loops, loop));
+  return mutant_said(m, "loop %u is another", NUMBER(m, loops, loop));
 }
 
 static bool change_communication(Mutator *m) {
-  PlanRecord *record = any_communication(m);
+  PlanRecord *record = pick_communication(m);
   if (record == NULL) return false;
-  switch (below(m, 2)) {
+  switch (pick_below(m, 2)) {
   case 0: record->meaning = PLAN_NONE; break;
   default: record->kind = RECORD_ALL_REDUCE + (record->kind - RECORD_ALL_REDUCE + 1) % 5; break;
   }
-  return said(m, "communication %u (now %s) is another", NUMBER(m, records, record),
-              record_name(m, record));
+  return mutant_said(m, "communication %u (now %s) is another", NUMBER(m, records, record),
+                     mutant_record_name(m, record));
 }
 
 static bool change_reduction(Mutator *m) {
-  const PlanRecord *record = any_communication(m);
+  const PlanRecord *record = pick_communication(m);
   if (record == NULL || record->meaning == PLAN_NONE) return false;
   if (record->kind != RECORD_ALL_REDUCE && record->kind != RECORD_REDUCE_SCATTER) return false;
   m->b->meanings[record->meaning].reduce ^= 1;
-  return said(m, "record %u reduces otherwise", NUMBER(m, records, record));
+  return mutant_said(m, "record %u reduces otherwise", NUMBER(m, records, record));
 }
 
 static bool retype_tensor(Mutator *m) {
   PlanTensor *tensor = ANY(m, tensors);
   tensor->kind = (tensor->kind + 1) % 5;
-  return said(m, "tensor %u is of another kind", NUMBER(m, tensors, tensor));
+  return mutant_said(m, "tensor %u is of another kind", NUMBER(m, tensors, tensor));
 }
 
 /* ---- */
 
-typedef bool Mutate(Mutator *m);
-
-enum { WAYS_MAX = 9 };
-static Mutate *const ways[MUTATION_KIND_COUNT][WAYS_MAX] = {
+enum { WAYS_MAX = 9, SEED_STRIDE = 8 }; /* a kind that is added leaves the others as they were */
+static Mutate *const ways[MUTATION_KERNEL][WAYS_MAX + 1] = {
     [MUTATION_DROP] = {drop_record, drop_call, drop_one_record_of_one_call, drop_edge, drop_wait},
     [MUTATION_DUPLICATE] = {duplicate_call, duplicate_record},
     [MUTATION_SWAP] = {swap_calls, swap_operands, swap_bindings},
@@ -579,16 +494,22 @@ static Mutate *const ways[MUTATION_KIND_COUNT][WAYS_MAX] = {
                           retype_tensor},
 };
 
+static Mutate *const *ways_of(MutationKind kind) {
+  if (kind == MUTATION_KERNEL) return mutate_kernel_ways;
+  return kind == MUTATION_CONSTANT ? mutate_constant_ways : ways[kind];
+}
+
 bool plan_mutate(const Plan *plan, uint64_t seed, MutationKind kind, PlanBuilder *mutant,
                  char text[MUTATION_TEXT_BYTES]) {
+  Mutate *const *way = ways_of(kind);
   uint32_t count = 0;
-  while (count < WAYS_MAX && ways[kind][count] != NULL)
+  while (way[count] != NULL)
     count++;
   build_copy(mutant, plan);
   uint64_t before = plan_compute_id(plan);
-  Mutator m = {mutant, (seed * MUTATION_KIND_COUNT + (uint64_t)kind) * 977 + 1, text};
+  Mutator m = {mutant, (seed * SEED_STRIDE + (uint64_t)kind) * 977 + 1, text};
   for (int tries = 0; tries < 20; tries++) {
-    if (!ways[kind][below(&m, count)](&m)) continue;
+    if (!way[pick_below(&m, count)](&m)) continue;
     Plan changed = build_view(mutant);
     if (plan_compute_id(&changed) != before) return true;
   }

@@ -16,7 +16,10 @@ typedef enum MutationKind {
   MUTATION_REORDER,   /* two records of a segment, two neighbouring calls */
   MUTATION_OVERLAP,   /* buffers, lifetimes, tensors */
   MUTATION_MEANING,   /* flags, conditions, layers, micro-batches, loops, accesses, reductions */
-  MUTATION_KIND_COUNT
+  MUTATION_KERNEL,    /* another kernel of the same operands, one operand less, accumulate */
+  MUTATION_CONSTANT,  /* attrs, dims, keys, varies, distances, state_axes, layouts of tensors */
+  MUTATION_KIND_COUNT,
+  MUTATION_CLAIMED_COUNT = MUTATION_KERNEL /* kinds that prove.h claims to refuse: those before */
 } MutationKind;
 
 extern const char *const mutation_names[MUTATION_KIND_COUNT];

@@ -12,7 +12,7 @@
 #include "tests/unit/check.h"
 #include "tests/unit/plan_mutate.h"
 
-static const int least_percent[MUTATION_KIND_COUNT] = {
+static const int least_percent[MUTATION_CLAIMED_COUNT] = {
     [MUTATION_DROP] = 84,     [MUTATION_DUPLICATE] = 98, [MUTATION_SWAP] = 94,
     [MUTATION_RETARGET] = 94, [MUTATION_RESIZE] = 88,    [MUTATION_REORDER] = 92,
     [MUTATION_OVERLAP] = 99,  [MUTATION_MEANING] = 98,
@@ -82,7 +82,7 @@ int main(int argc, char **argv) {
     build_example(&builder[i], examples[i]);
   Tally all = {0};
   TEST("mutants die") {
-    for (int kind = 0; kind < MUTATION_KIND_COUNT; kind++) {
+    for (int kind = 0; kind < MUTATION_CLAIMED_COUNT; kind++) {
       Tally tally = {0};
       for (uint64_t seed = 0; seed < MUTANTS_EACH; seed++) {
         Plan good = build_view(&builder[seed % EXAMPLES]);
