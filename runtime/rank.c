@@ -114,7 +114,8 @@ static bool open_rank(Rank *rank, Status *status) {
       .rank = rank->number,
       .comm = rank->comm,
       .comm_beside = run->boot->ops->comm_beside(run->boot, rank->number),
-      .kernels = kernels_of(run->options->variant),
+      .kernels = {[PROCESSOR_DEVICE] = kernels_of(run->options->variant),
+                  [PROCESSOR_HOST] = kernels_of(run->options->variant)},
       .load = stage_take,
   };
   memcpy(setup.arena, rank->arena.base, sizeof setup.arena);

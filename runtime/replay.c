@@ -48,7 +48,7 @@ static bool run_kernel(const Replay *replay, const Work *work, Threads *threads,
       .threads = threads,
   };
   const char *why = NULL;
-  KernelStatus ended = replay->kernel[record->kernel]->run(&args, &why);
+  KernelStatus ended = replay_kernel(replay, record)->run(&args, &why);
   return ended == KERNEL_DONE || replay_kernel_fail(plan, record, ended, why, status);
 }
 
@@ -112,7 +112,7 @@ static bool run_comm(Replay *replay, const PlanRecord *record, void *const *oper
 
 /* Queues beside the compute queue have a team of their own: the rank's is at work beside them. */
 static Threads *threads_of(const Replay *replay, const Queue *queue) {
-  bool beside = replay->device->ops->lane(queue) != LANE_COMPUTE;
+  bool beside = replay->device->ops->lane(queue) != replay->main_lane;
   return beside ? replay->threads_beside : replay->setup.threads;
 }
 
@@ -153,7 +153,7 @@ static uint64_t number_of(const Walker *walker, uint64_t running, uint32_t recor
 }
 
 static Queue *queue_of(const Replay *replay, const PlanRecord *record) {
-  return replay->device->ops->queue(replay->device, (Lane)record->lane);
+  return replay->device->ops->queue(replay->device, record->lane);
 }
 
 /* After record number `awaited` of `call`, if it runs there. */

@@ -27,7 +27,7 @@ typedef struct ReplaySetup {
   Comm *comm;
   CommLanes comm_beside; /* a lane that has none runs on the caller, with `comm` */
   Threads *threads;
-  const Kernel *kernels; /* by KernelId: of the processor that its lanes run on */
+  const Kernel *kernels[Processor_COUNT]; /* each by KernelId; NULL: this process has none */
   ReplayLoad *load;
   void *load_context;
   /* For tests: every queue is a thread of its own, and waits up to so long before each work. */
@@ -57,16 +57,17 @@ typedef struct Replay {
   int32_t replicas;
   int32_t replica;
   /* parallel to the plan's tables of the same names, with this rank's coordinates filled in */
-  const Kernel **kernel;
-  uint8_t **binding_at; /* addresses in their tiers' arenas */
+  const Kernel **kernel; /* by processor, then by the plan's number: replay_kernel */
+  uint8_t **binding_at;  /* addresses in their tiers' arenas */
   uint64_t *operand_offset;
   uint32_t *operand_dtype;
   int64_t *operand_bytes;
-  const double **attr;     /* of each record, as this rank has them */
-  double *varied;          /* those that differ from the plan's table */
-  ReplayKernel *prepared;  /* of each record */
-  ReplayCount *count;      /* of each record */
-  uint32_t queues_mask;    /* bit of each lane that has a queue beside the compute queue */
+  const double **attr;    /* of each record, as this rank has them */
+  double *varied;         /* those that differ from the plan's table */
+  ReplayKernel *prepared; /* of each record */
+  ReplayCount *count;     /* of each record */
+  uint32_t main_lane;
+  uint32_t queues_mask;    /* bit of each lane that has a queue beside the main lane's */
   Threads *threads_beside; /* their team of one; NULL: there are none */
   Device *device;
   uint64_t numbers;          /* of work so far: the next step's first */
@@ -86,6 +87,9 @@ const PlanProgram *replay_program(const Replay *replay, ProgramKind kind);
  * Not while replay_run is under way. */
 const ReplayCount *replay_count(const Replay *replay, uint32_t record);
 int64_t replay_sent_bytes(const Replay *replay);
+
+/* Of the processor of the record's lane; NULL: this process has none. */
+const Kernel *replay_kernel(const Replay *replay, const PlanRecord *record);
 
 /* Control must be set. False: STATUS_ECHO means that another rank aborted the job. */
 bool replay_run(Replay *replay, const PlanProgram *program, Status *status);

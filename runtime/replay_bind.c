@@ -16,10 +16,15 @@ bool replay_kernel_fail(const Plan *plan, const PlanRecord *record, KernelStatus
                      plan_string(plan, plan->kernels[record->kernel].name), why);
 }
 
+const Kernel *replay_kernel(const Replay *replay, const PlanRecord *record) {
+  const Plan *plan = replay->setup.plan;
+  return replay->kernel[plan->lanes[record->lane].processor * plan->kernels_count + record->kernel];
+}
+
 /* Once a record, whatever the number of its calls. */
 static bool prepare_kernel(const Replay *replay, const PlanRecord *record, Status *status) {
   const Plan *plan = replay->setup.plan;
-  const Kernel *kernel = replay->kernel[record->kernel];
+  const Kernel *kernel = replay_kernel(replay, record);
   ReplayKernel *prepared = &replay->prepared[record - plan->records];
   if (prepared->is_prepared) return true;
   KernelUse use = {
@@ -44,7 +49,7 @@ static void release_kernels(const Replay *replay) {
   for (uint32_t i = 0; replay->prepared != NULL && i < plan->records_count; i++) {
     const ReplayKernel *prepared = &replay->prepared[i];
     if (!prepared->is_prepared) continue;
-    const Kernel *kernel = replay->kernel[plan->records[i].kernel];
+    const Kernel *kernel = replay_kernel(replay, &plan->records[i]);
     if (kernel->release != NULL) kernel->release(prepared->state);
   }
 }
@@ -69,9 +74,10 @@ static bool check_record(const Replay *replay, const Position *at, const PlanRec
       return status_fail(status, STATUS_OURS, "plan: operand %u of %s ends outside the arena", i,
                          path);
   }
-  if (record->kind == RECORD_KERNEL && !replay->kernel[record->kernel])
-    return status_fail(status, STATUS_OURS, "this program has no kernel '%s' (needed by %s)",
-                       plan_string(plan, plan->kernels[record->kernel].name), path);
+  if (record->kind == RECORD_KERNEL && !replay_kernel(replay, record))
+    return status_fail(status, STATUS_OURS, "this program has no kernel '%s' for lane %s (%s)",
+                       plan_string(plan, plan->kernels[record->kernel].name),
+                       plan_lane_name(plan, record->lane), path);
   if (record->kind == RECORD_KERNEL) return prepare_kernel(replay, record, status);
   if (record->kind == RECORD_LOAD &&
       (record->operands_count != plan->inputs_count || !replay->setup.load))
@@ -104,7 +110,8 @@ static uint64_t for_member(const Plan *plan, const int32_t *coordinate, uint64_t
 }
 
 static bool allocate(Replay *replay, const Plan *plan) {
-  replay->kernel = calloc(plan->kernels_count + 1, sizeof *replay->kernel);
+  replay->kernel =
+      calloc((size_t)Processor_COUNT * plan->kernels_count + 1, sizeof *replay->kernel);
   replay->binding_at = calloc(plan->bindings_count + 1, sizeof *replay->binding_at);
   replay->operand_offset = calloc(plan->operands_count + 1, sizeof *replay->operand_offset);
   replay->operand_dtype = calloc(plan->operands_count + 1, sizeof *replay->operand_dtype);
@@ -148,7 +155,9 @@ static void fill_tables(Replay *replay) {
   mesh_coordinates(replay->setup.mesh, replay->setup.rank, coordinate);
   for (uint32_t i = 0; i < plan->kernels_count; i++) {
     const KernelContract *contract = contract_find(plan_string(plan, plan->kernels[i].name));
-    replay->kernel[i] = contract == NULL ? NULL : &replay->setup.kernels[contract->id];
+    for (Processor of = 0; contract != NULL && of < Processor_COUNT; of++)
+      if (replay->setup.kernels[of] != NULL)
+        replay->kernel[of * plan->kernels_count + i] = &replay->setup.kernels[of][contract->id];
   }
   for (uint32_t i = 0; i < plan->bindings_count; i++) {
     const PlanBinding *binding = &plan->bindings[i];
@@ -200,7 +209,9 @@ static bool open_device(Replay *replay, Status *status) {
   if (replay->queues_mask != 0 && !replay->threads_beside)
     return status_fail(status, STATUS_WORLD, "not enough memory to bind the plan");
   replay->device = device_cpu_open(
-      &(DeviceSetup){.queues_mask = replay->queues_mask,
+      &(DeviceSetup){.lane_count = setup->plan->lanes_count,
+                     .main_lane = replay->main_lane,
+                     .queues_mask = replay->queues_mask,
                      .issues_only = setup->issues_only && !HOSTILE_RUNS_ALONE,
                      .delay_most_ns = setup->delay_most_ns,
                      .delay_seed = philox_mix(setup->delay_seed, (uint64_t)setup->rank)},
@@ -215,6 +226,7 @@ bool replay_bind(Replay *replay, const ReplaySetup *setup, Status *status) {
   if (!replay->class || plan->jobs_count != 1)
     return status_fail(status, STATUS_OURS, "plan: rank %d has no class", setup->rank);
   if (!check_job(replay, status)) return false;
+  replay->main_lane = plan_main_lane(plan);
   replay->device_bytes = plan_arena_bytes(plan, replay->class, TIER_DEVICE);
   replay->replicas = mesh_replicas(setup->mesh);
   replay->replica = mesh_replica(setup->mesh, setup->rank);

@@ -28,7 +28,7 @@ typedef struct Times {
 
 /* A runner at the end of an iteration. */
 typedef struct IterationEnd {
-  int64_t free_ns[Lane_COUNT];
+  int64_t free_ns[PLAN_LANES_MAX];
   int64_t *ready_ns; /* by wait of the loop's calls, in order */
   LaneTimes times;
 } IterationEnd;
@@ -40,7 +40,7 @@ typedef struct Runner {
   int32_t *coordinate;
   uint32_t call, record, iteration, loop; /* of the program, its segment; loop: next or current */
   uint32_t lanes_begun;                   /* of the call */
-  int64_t free_ns[Lane_COUNT];            /* when the lane's last record was over */
+  int64_t free_ns[PLAN_LANES_MAX];        /* when the lane's last record was over */
   int64_t *end_ns;                        /* by record of the call */
   int32_t *targets;                       /* by call: the first wait for one of its records */
   LaneTimes *times;
@@ -55,6 +55,7 @@ typedef struct Runner {
 typedef struct Simulation {
   Arena *arena;
   const Plan *plan;
+  uint32_t main_lane;
   const StretchSink *sink; /* NULL: nobody looks */
   Runner *runners;
   Profile **profiles;      /* by class and segment; classes with equal links share them */

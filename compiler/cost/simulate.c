@@ -23,7 +23,7 @@ static Profile *make_profile(const Simulation *s, uint32_t class, const PlanCall
   const PlanSegment *segment = &s->plan->segments[call->segment];
   Profile *profile = ARENA_NEW(s->arena, Profile);
   bool any = false;
-  *profile = (Profile){.flags = call->flags, .is_plain = true, .lane = LANE_COMPUTE};
+  *profile = (Profile){.flags = call->flags, .is_plain = true, .lane = s->main_lane};
   profile->ns = ARENA_ARRAY(s->arena, int64_t, segment->records_count + 1);
   profile->end_ns = ARENA_ARRAY(s->arena, int64_t, segment->records_count + 1);
   for (uint32_t i = 0; i < segment->records_count; i++) {
@@ -88,8 +88,8 @@ static void hand_out(const Simulation *s, const Runner *r, uint32_t lane, const 
 }
 
 /* The lane stands still until `start_ns`. */
-static int64_t stand_still(Runner *r, uint32_t lane, int64_t start_ns) {
-  if (lane == LANE_COMPUTE) r->times->exposed_ns += start_ns - r->free_ns[lane];
+static int64_t stand_still(const Simulation *s, Runner *r, uint32_t lane, int64_t start_ns) {
+  if (lane == s->main_lane) r->times->exposed_ns += start_ns - r->free_ns[lane];
   return start_ns;
 }
 
@@ -103,7 +103,7 @@ static int64_t begin_record(const Simulation *s, Runner *r, const PlanRecord *re
       start = later(start, r->end_ns[after]);
   }
   r->lanes_begun |= 1U << record->lane;
-  return stand_still(r, record->lane, start);
+  return stand_still(s, r, record->lane, start);
 }
 
 static void end_record(const Simulation *s, Runner *r, const PlanRecord *record, int64_t start_ns) {
@@ -116,7 +116,7 @@ static void end_record(const Simulation *s, Runner *r, const PlanRecord *record,
 }
 
 static void run_plain(const Simulation *s, Runner *r, const Profile *profile) {
-  int64_t start = stand_still(r, profile->lane, call_ready_ns(s, r, profile->lane));
+  int64_t start = stand_still(s, r, profile->lane, call_ready_ns(s, r, profile->lane));
   r->times->busy_ns[profile->lane] += profile->total_ns;
   r->free_ns[profile->lane] = start + profile->total_ns;
   r->lanes_begun |= 1U << profile->lane;
@@ -148,7 +148,7 @@ static void remember(const Simulation *s, Runner *r, const PlanLoop *loop) {
  * loop no longer counts: its lanes have waited for it in the first iteration. */
 static int64_t steady_ns(const Simulation *s, const Runner *r, const PlanLoop *loop) {
   int64_t took = -1;
-  for (int32_t lane = 0; lane < Lane_COUNT; lane++) {
+  for (int32_t lane = 0; lane < PLAN_LANES_MAX; lane++) {
     int64_t grown = r->free_ns[lane] - r->before.free_ns[lane];
     if ((r->lanes_iterated >> lane & 1U) == 0) continue;
     if (took >= 0 && grown != took) return -1;
@@ -165,7 +165,7 @@ static int64_t steady_ns(const Simulation *s, const Runner *r, const PlanLoop *l
 static void leave_out(const Simulation *s, Runner *r, const PlanLoop *loop, int64_t took_ns) {
   int64_t times = (int64_t)loop->times - r->iteration;
   const LaneTimes *before = &r->before.times;
-  for (int32_t lane = 0; lane < Lane_COUNT; lane++) {
+  for (int32_t lane = 0; lane < PLAN_LANES_MAX; lane++) {
     if ((r->lanes_iterated >> lane & 1U) != 0) r->free_ns[lane] += times * took_ns;
     r->times->busy_ns[lane] += times * (r->times->busy_ns[lane] - before->busy_ns[lane]);
   }
@@ -213,7 +213,7 @@ static bool communicate(const Simulation *s, uint32_t class, const PlanRecord *r
   }
   if (!r->has_met) meet_others(s, class, record);
   if (!r->has_met) return false;
-  if (record->lane == LANE_COMPUTE) r->times->apart_ns += r->met_ns - r->start_ns;
+  if (record->lane == s->main_lane) r->times->apart_ns += r->met_ns - r->start_ns;
   r->has_come = r->has_met = false;
   end_record(s, r, record, r->met_ns);
   return true;
@@ -253,11 +253,11 @@ static bool run_until_wait(const Simulation *s, uint32_t class) {
 }
 
 /* The program is over when all its lanes are. */
-static void end_program(Runner *r) {
+static void end_program(Runner *r, uint32_t main_lane) {
   if (r->program == NULL) return;
-  for (int32_t lane = 0; lane < Lane_COUNT; lane++)
+  for (int32_t lane = 0; lane < PLAN_LANES_MAX; lane++)
     r->times->span_ns = later(r->times->span_ns, r->free_ns[lane]);
-  r->times->exposed_ns += r->times->span_ns - r->free_ns[LANE_COMPUTE];
+  r->times->exposed_ns += r->times->span_ns - r->free_ns[main_lane];
   r->times->is_stuck = r->call < r->program->calls_count;
 }
 
@@ -312,7 +312,7 @@ LaneTimes *simulate(Arena *arena, const Plan *plan, ProgramKind kind) {
 LaneTimes *simulate_stretches(Arena *arena, const Plan *plan, ProgramKind kind,
                               const StretchSink *sink) {
   uint32_t classes = plan->classes_count;
-  Simulation s = {.arena = arena, .plan = plan, .sink = sink};
+  Simulation s = {.arena = arena, .plan = plan, .main_lane = plan_main_lane(plan), .sink = sink};
   LaneTimes *times = ARENA_ARRAY(arena, LaneTimes, classes + 1);
   s.runners = ARENA_ARRAY(arena, Runner, classes + 1);
   s.profiles = ARENA_ARRAY(arena, Profile *, classes * plan->segments_count + 1);
@@ -331,6 +331,6 @@ LaneTimes *simulate_stretches(Arena *arena, const Plan *plan, ProgramKind kind,
       moved = run_until_wait(&s, c) || moved;
   }
   for (uint32_t c = 0; c < classes; c++)
-    end_program(&s.runners[c]);
+    end_program(&s.runners[c], s.main_lane);
   return times;
 }

@@ -15,9 +15,9 @@
 
 typedef struct LaneTimes {
   int64_t span_ns;    /* until every lane is done */
-  int64_t exposed_ns; /* of it, LANE_COMPUTE waits for other lanes, at the end included */
-  int64_t apart_ns;   /* of it, LANE_COMPUTE waits for other classes in communications of its own */
-  int64_t busy_ns[Lane_COUNT];
+  int64_t exposed_ns; /* of it, the main lane waits for other lanes, at the end included */
+  int64_t apart_ns; /* of it, the main lane waits for other classes in communications of its own */
+  int64_t busy_ns[PLAN_LANES_MAX];
   bool is_stuck; /* it waits for other classes for ever: the plan does not pass `prove` */
 } LaneTimes;
 

@@ -39,18 +39,36 @@ static const RoleWords role_words[BASE_ROLE_COUNT] = {
     [BASE_TRANSFER] = {BUFFER_ACTIVATION, "transfer"},
 };
 
+/* ---- lanes */
+
+typedef struct LaneWords {
+  const char *name;
+  uint32_t priority;
+} LaneWords;
+
+#define LANE_WORDS(id, name, priority) {name, priority},
+static const LaneWords lane_words[Lane_COUNT] = {LANES(LANE_WORDS)};
+#undef LANE_WORDS
+
+static void emit_lanes(Tables *t) {
+  for (Lane lane = 0; lane < Lane_COUNT; lane++)
+    TABLE_PUSH(t, lanes,
+               (PlanLane){.processor = PROCESSOR_DEVICE,
+                          .priority = lane_words[lane].priority,
+                          .name = table_string(t, lane_words[lane].name)});
+}
+
 /* ---- communicators: one for each mask of axes that something varies over, and one more for each
  * lane that communicates over them: lanes meet their peers independently of each other */
 
 static uint32_t comm_on(Tables *t, uint32_t axes, Lane lane) {
-  static const char *const lanes[Lane_COUNT] = {"",     "@tp",  "@cp",   "@dp",  "@pp",
-                                                "@d2h", "@h2d", "@host", "@file"};
   if (axes == 0) return PLAN_NONE;
   const char *name = "";
   for (MeshAxis axis = MESH_REPLICATE; axis < MESH_AXES; axis++)
     if (axes & MESH_BIT(axis))
       name = arena_printf(t->arena, "%s%s%s", name, *name ? "+" : "", mesh_axis_name(axis));
-  uint32_t text = table_string(t, arena_printf(t->arena, "%s%s", name, lanes[lane]));
+  if (lane != LANE_COMPUTE) name = arena_printf(t->arena, "%s@%s", name, lane_words[lane].name);
+  uint32_t text = table_string(t, name);
   for (int32_t i = 0; i < t->comms.count; i++)
     if (t->comms.at[i].name == text) return (uint32_t)i;
   TABLE_PUSH(t, comms, (PlanComm){axes, text});
@@ -563,6 +581,7 @@ void emit_plan(const Draft *d, int64_t parameters, Plan *plan) {
   emit_inputs(t, d);
   emit_files(t, d);
   emit_tiers(t, d);
+  emit_lanes(t);
   for (MeshAxis axis = MESH_REPLICATE; axis < MESH_AXES; axis++)
     TABLE_PUSH(t, axes,
                (PlanAxis){(uint32_t)d->mesh.size[axis], mesh_axis_divides(axis),

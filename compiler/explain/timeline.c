@@ -87,7 +87,8 @@ static BoxKind kind_of(const Plan *plan, const Stretch *stretch) {
   const PlanCall *call = stretch->call;
   const PlanSegment *segment = &plan->segments[call->segment];
   bool computes = false, communicates = false;
-  if (stretch->lane != LANE_COMPUTE && stretch->record != NULL && is_communication(stretch->record))
+  if (stretch->lane != plan_main_lane(plan) && stretch->record != NULL &&
+      is_communication(stretch->record))
     return BOX_COMMUNICATION;
   for (uint32_t i = 0; i < segment->records_count; i++) {
     const PlanRecord *record = &plan->records[segment->records_first + i];
@@ -139,11 +140,11 @@ static void take_stretch(void *state, const Stretch *stretch) {
 }
 
 static void find_lanes(Timeline *timeline) {
-  for (Lane lane = LANE_COMPUTE + 1; lane < Lane_COUNT; lane++) {
+  for (uint32_t lane = 0; lane < timeline->plan->lanes_count; lane++) {
     bool is_used = false;
     for (int32_t row = 0; row < timeline->row_count; row++)
       is_used |= timeline->rows[row].lanes[lane].boxes.count > 0;
-    if (is_used) timeline->beside[timeline->beside_count++] = lane;
+    if (is_used && lane != timeline->main) timeline->beside[timeline->beside_count++] = lane;
   }
 }
 
@@ -151,6 +152,7 @@ Timeline *timeline_make(Arena *arena, const Plan *plan) {
   Timeline *timeline = ARENA_NEW(arena, Timeline);
   if (!choose_unit(plan, &timeline->unit)) return NULL;
   timeline->plan = plan;
+  timeline->main = plan_main_lane(plan);
   timeline->row_count = (int32_t)plan->classes_count;
   timeline->rows = ARENA_ARRAY(arena, TimelineRow, timeline->row_count);
   for (int32_t row = 0; row < timeline->row_count; row++)
@@ -179,7 +181,7 @@ const char *box_kind_name(BoxKind kind) {
 
 bool timeline_has(const Timeline *timeline, BoxKind kind) {
   for (int32_t row = 0; row < timeline->row_count; row++)
-    for (int32_t lane = 0; lane < Lane_COUNT; lane++)
+    for (int32_t lane = 0; lane < PLAN_LANES_MAX; lane++)
       for (int32_t i = 0; i < timeline->rows[row].lanes[lane].boxes.count; i++)
         if (timeline->rows[row].lanes[lane].boxes.at[i].kind == kind) return true;
   return false;
@@ -188,7 +190,7 @@ bool timeline_has(const Timeline *timeline, BoxKind kind) {
 double timeline_idle_share(const Timeline *timeline) {
   double busy = 0;
   for (int32_t row = 0; row < timeline->row_count; row++)
-    busy += (double)timeline->rows[row].lanes[LANE_COMPUTE].busy;
+    busy += (double)timeline->rows[row].lanes[timeline->main].busy;
   return 1 - busy / ((double)timeline->span * timeline->row_count);
 }
 

@@ -35,14 +35,15 @@ typedef struct TimelineLane {
 
 typedef struct TimelineRow {
   const char *name;
-  TimelineLane lanes[Lane_COUNT];
+  TimelineLane lanes[PLAN_LANES_MAX];
 } TimelineRow;
 
 typedef struct Timeline {
   const Plan *plan;
   TimelineRow *rows; /* by class */
   int32_t row_count;
-  Lane beside[Lane_COUNT]; /* lanes other than LANE_COMPUTE with a box in any row */
+  uint32_t main;                   /* the lane that computes */
+  uint32_t beside[PLAN_LANES_MAX]; /* other lanes with a box in any row */
   int32_t beside_count;
   int64_t span; /* the step: until every lane of every row is done; at least 1 */
   TimelineUnit unit;
@@ -55,7 +56,7 @@ Timeline *timeline_make(Arena *arena, const Plan *plan);
 const char *box_kind_name(BoxKind kind);
 bool timeline_has(const Timeline *timeline, BoxKind kind);
 
-/* Of all rows' time, how much LANE_COMPUTE does nothing or waits for others. */
+/* Of all rows' time, how much the main lane does nothing or waits for others. */
 double timeline_idle_share(const Timeline *timeline);
 
 /* "train step: 12.3 ms on 4 stages, idle 27.3 %" */

@@ -88,8 +88,7 @@ static bool is_of_chunk(const Box *box) {
   return box->kind <= BOX_RECOMPUTE && box->layer_first >= 0;
 }
 
-static Chunks chunks_of(Arena *arena, const TimelineRow *row) {
-  const TimelineLane *lane = &row->lanes[LANE_COMPUTE];
+static Chunks chunks_of(Arena *arena, const TimelineLane *lane) {
   int32_t layers = 0;
   for (int32_t i = 0; i < lane->boxes.count; i++)
     if (lane->boxes.at[i].layer_last >= layers) layers = lane->boxes.at[i].layer_last + 1;
@@ -186,17 +185,17 @@ static void put_lane(const Picture *p, const TimelineLane *lane, double y, const
 static void put_row(const Picture *p, int32_t number) {
   const TimelineRow *row = &p->timeline->rows[number];
   double y = y_of(p, number);
-  Chunks chunks = chunks_of(p->arena, row);
+  Chunks chunks = chunks_of(p->arena, &row->lanes[p->timeline->main]);
   put_rect(p, p->left, y, p->width, ROW, "fill=\"#eceef1\"/>\n");
   put_text(p, p->left - 8, y + ROW / 2.0 + 4, " text-anchor=\"end\"", row->name);
-  put_lane(p, &row->lanes[LANE_COMPUTE], y, &chunks);
+  put_lane(p, &row->lanes[p->timeline->main], y, &chunks);
   y += ROW;
   for (int32_t i = 0; i < p->timeline->beside_count; i++) {
-    Lane lane = p->timeline->beside[i];
+    uint32_t lane = p->timeline->beside[i];
     y += STRIP_GAP;
     put_rect(p, p->left, y, p->width, STRIP, "fill=\"#f4f5f7\"/>\n");
     put_text(p, p->left - 8, y + STRIP, " text-anchor=\"end\" font-size=\"9\" fill=\"#666666\"",
-             Lane_names[lane]);
+             plan_lane_name(p->timeline->plan, lane));
     put_lane(p, &row->lanes[lane], y, NULL);
     y += STRIP;
   }
@@ -260,9 +259,9 @@ static Picture lay_out(Arena *arena, const Timeline *t, FILE *out) {
   bool has_chunks = false;
   for (int32_t i = 0; i < t->row_count; i++) {
     longest = fmax(longest, text_width(t->rows[i].name));
-    if (t->rows[i].lanes[LANE_COMPUTE].boxes.count > boxes)
-      boxes = t->rows[i].lanes[LANE_COMPUTE].boxes.count;
-    has_chunks |= chunks_of(arena, &t->rows[i]).count > 1;
+    const TimelineLane *main_lane = &t->rows[i].lanes[t->main];
+    if (main_lane->boxes.count > boxes) boxes = main_lane->boxes.count;
+    has_chunks |= chunks_of(arena, main_lane).count > 1;
   }
   double width = boxes < WIDTH_MOST / PIXELS_PER_BOX ? boxes * PIXELS_PER_BOX : WIDTH_MOST;
   if (width < WIDTH_LEAST) width = WIDTH_LEAST;

@@ -56,7 +56,7 @@ static int64_t beat_of(const TimelineLane *lane, int64_t beat) {
 static int32_t columns_of(const Timeline *t, int32_t room) {
   int64_t beat = t->span;
   for (int32_t r = 0; r < t->row_count; r++)
-    for (int32_t lane = 0; lane < Lane_COUNT; lane++)
+    for (int32_t lane = 0; lane < PLAN_LANES_MAX; lane++)
       beat = beat_of(&t->rows[r].lanes[lane], beat);
   int64_t beats = t->span / beat;
   if (beats > room) return room;
@@ -104,9 +104,9 @@ void timeline_text(const Plan *plan, FILE *out) {
   fprintf(out, "%s\n", timeline_title(arena, t));
   for (int32_t i = 0; i < t->row_count; i++) {
     fprintf(out, "  %-*.*s ", name, name, t->rows[i].name);
-    put_lane(t, &t->rows[i].lanes[LANE_COMPUTE], false, columns, out);
+    put_lane(t, &t->rows[i].lanes[t->main], false, columns, out);
     for (int32_t k = 0; k < t->beside_count; k++) {
-      fprintf(out, "  %*.*s ", name, name, Lane_names[t->beside[k]]);
+      fprintf(out, "  %*.*s ", name, name, plan_lane_name(plan, t->beside[k]));
       put_lane(t, &t->rows[i].lanes[t->beside[k]], true, columns, out);
     }
   }

@@ -69,7 +69,7 @@ static bool draw_around(const Touches *all, Touches *around) {
 static void join(Clock *clock, const Clock *other) {
   if (!other->runs) return;
   clock->entries |= other->entries;
-  for (uint32_t k = 0; k < Lane_COUNT; k++)
+  for (uint32_t k = 0; k < PLAN_LANES_MAX; k++)
     if (other->number[k] > clock->number[k]) clock->number[k] = other->number[k];
 }
 
@@ -122,7 +122,7 @@ static bool touch_all(const Braids *braids, const Walk *walk, Braid *braid, uint
 }
 
 static bool fill(const Braids *braids, const Walk *walk, Braid *braid) {
-  Clock lane_now[Lane_COUNT] = {{{0}, 0, false}};
+  Clock lane_now[PLAN_LANES_MAX] = {{{0}, 0, false}};
   bool done = true;
   for (uint32_t i = 0; i < walk->segment->records_count && done; i++) {
     const PlanRecord *record = walk_record(walk, i);
@@ -131,7 +131,7 @@ static bool fill(const Braids *braids, const Walk *walk, Braid *braid) {
     braid->clock[i] = tick(walk->view->plan, braid, record, &lane_now[record->lane]);
     done = touch_all(braids, walk, braid, i);
   }
-  for (uint32_t lane = 0; lane < Lane_COUNT && done; lane++)
+  for (uint32_t lane = 0; lane < walk->view->plan->lanes_count && done; lane++)
     done = keep_early(&braid->all[lane], &braid->early[lane]) &&
            keep_late(&braid->all[lane], &braid->late[lane]) &&
            draw_around(&braid->early[lane], &braid->around[lane]);
@@ -141,7 +141,7 @@ static bool fill(const Braids *braids, const Walk *walk, Braid *braid) {
 /* ---- all of them */
 
 static void free_braid(Braid *braid) {
-  for (uint32_t lane = 0; lane < Lane_COUNT; lane++)
+  for (uint32_t lane = 0; lane < PLAN_LANES_MAX; lane++)
     free(braid->all[lane].at), free(braid->early[lane].at), free(braid->late[lane].at),
         free(braid->around[lane].at);
   free(braid->clock), free(braid);

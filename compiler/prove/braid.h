@@ -10,8 +10,8 @@
 
 /* How far every lane has come, for certain, when a record starts (vector clocks, Mattern 1988). */
 typedef struct Clock {
-  uint32_t number[Lane_COUNT]; /* of each lane's records of this call; 0: none of them */
-  uint32_t entries;            /* lanes: what they knew when they came to the call is known, too */
+  uint32_t number[PLAN_LANES_MAX]; /* of each lane's records of this call; 0: none of them */
+  uint32_t entries; /* lanes: what they knew when they came to the call is known, too */
   bool runs;
 } Clock;
 
@@ -36,12 +36,12 @@ typedef struct Braid {
   uint32_t segment, flags;
   uint64_t rank;  /* that it is seen from; 0: all ranks see the same */
   uint32_t lanes; /* mask: that have records here */
-  uint32_t count[Lane_COUNT];
+  uint32_t count[PLAN_LANES_MAX];
   Clock *clock; /* by record */
   /* By lane: all touches; those that no earlier one of the lane stands for, when what came before
    * the call is asked for; those that no later one stands for, when what comes after it asks; and
    * one for each base, around all of them. */
-  Touches all[Lane_COUNT], early[Lane_COUNT], late[Lane_COUNT], around[Lane_COUNT];
+  Touches all[PLAN_LANES_MAX], early[PLAN_LANES_MAX], late[PLAN_LANES_MAX], around[PLAN_LANES_MAX];
   bool proven; /* its lanes do not race among themselves, where bases do not meet */
   struct Braid *next;
 } Braid;

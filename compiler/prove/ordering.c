@@ -20,10 +20,11 @@
 
 /* A call that has run: what its lanes knew when they came to it, and had done. */
 typedef struct Run {
-  const Braid *braid;                     /* NULL: it has not run */
-  uint32_t position;                      /* of the call in the program */
-  uint32_t known[Lane_COUNT][Lane_COUNT]; /* [by][of]: of's records that by is ordered after */
-  uint32_t before[Lane_COUNT];            /* records of the lane in calls before */
+  const Braid *braid; /* NULL: it has not run */
+  uint32_t position;  /* of the call in the program */
+  uint32_t known[PLAN_LANES_MAX]
+                [PLAN_LANES_MAX];  /* [by][of]: of's records that by is ordered after */
+  uint32_t before[PLAN_LANES_MAX]; /* records of the lane in calls before */
 } Run;
 
 /* The last record of a lane that touched these bytes. */
@@ -38,9 +39,9 @@ static const SortedKind last_kind = SORTED_KIND(Last, end);
 typedef struct LaneLog {
   uint32_t *run; /* index into runs */
   uint32_t count;
-  uint32_t over[Lane_COUNT]; /* by lane: calls before this one are known there to be over */
-  uint32_t mapped;           /* calls that are in the maps */
-  Sorted written, touched;   /* maps, of Last: disjoint */
+  uint32_t over[PLAN_LANES_MAX]; /* by lane: calls before this one are known there to be over */
+  uint32_t mapped;               /* calls that are in the maps */
+  Sorted written, touched;       /* maps, of Last: disjoint */
 } LaneLog;
 
 typedef struct Ordering {
@@ -50,15 +51,15 @@ typedef struct Ordering {
   uint64_t *places;             /* of all bases of all calls, as in the ledger */
   const uint32_t *places_first; /* by call position */
   Run *runs;                    /* by call position, for two iterations */
-  LaneLog lanes[Lane_COUNT];
-  uint32_t known[Lane_COUNT][Lane_COUNT];
-  uint32_t number[Lane_COUNT]; /* records of the lane so far */
+  LaneLog lanes[PLAN_LANES_MAX];
+  uint32_t known[PLAN_LANES_MAX][PLAN_LANES_MAX];
+  uint32_t number[PLAN_LANES_MAX]; /* records of the lane so far */
   uint32_t lanes_used;
   bool failed;
 } Ordering;
 
 #define EACH_LANE(lane, mask)                                                                      \
-  for (uint32_t lane = 0; lane < Lane_COUNT; lane++)                                               \
+  for (uint32_t lane = 0; lane < PLAN_LANES_MAX; lane++)                                           \
     if ((mask) >> lane & 1u)
 
 static Run *run_at(const Ordering *o, uint32_t position, uint32_t iteration) {
@@ -117,7 +118,8 @@ static void report(const Ordering *o, const Touch *touch, uint32_t of, const Tou
                    uint32_t other_position) {
   if (touch->base == BASE_NONE && touch->first >= comm_space) {
     prove_finding(o->view, &o->walk, touch->record, "ordering",
-                  "lane %s uses the same communicator, and nothing orders the two", Lane_names[of]);
+                  "lane %s uses the same communicator, and nothing orders the two",
+                  plan_lane_name(o->walk.view->plan, of));
     return;
   }
   unsigned long long at = place_of(o, o->walk.position, touch->base);
@@ -125,7 +127,8 @@ static void report(const Ordering *o, const Touch *touch, uint32_t of, const Tou
                 "%s bytes [%llu..%llu) that lane %s %s in call %u record %u, and nothing "
                 "orders the two",
                 touch->write ? "writes" : "reads", at + touch->first, at + touch->end,
-                Lane_names[of], other->write ? "writes" : "reads", other_position, other->record);
+                plan_lane_name(o->walk.view->plan, of), other->write ? "writes" : "reads",
+                other_position, other->record);
 }
 
 /* Against what the lane did earlier in this call. */

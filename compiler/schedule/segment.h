@@ -7,6 +7,7 @@
 
 #include "compiler/graph/layout.h"
 #include "compiler/ops/op.h"
+#include "compiler/schedule/lane.h"
 
 typedef struct Draft Draft;
 

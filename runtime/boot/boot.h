@@ -17,7 +17,7 @@ typedef struct BootOps {
   /* The comm of a rank of this process; it lives as long as the boot. Large reductions use
    * `threads` (may be NULL); asked again, only these change. */
   Comm *(*comm)(Boot *self, int32_t rank, Threads *threads);
-  /* More of the same rank, one for the thread of each lane beside LANE_COMPUTE: what is called on
+  /* More of the same rank, one for the thread of each lane beside the main lane: what is called on
    * them meets only what peers call on theirs. They reduce on the calling thread. */
   CommLanes (*comm_beside)(Boot *self, int32_t rank);
   /* Runs `body` for the ranks of this process and returns when all have returned. True: `status` is

@@ -87,9 +87,10 @@ struct Comm {
   int64_t sent_bytes;
 };
 
-/* Those of one rank for the threads that run lanes beside LANE_COMPUTE; NULL: the lane has none. */
+/* Those of one rank for the threads that run lanes beside the main lane; NULL: the lane has none.
+ */
 typedef struct CommLanes {
-  Comm *at[Lane_COUNT];
+  Comm *at[PLAN_LANES_MAX];
 } CommLanes;
 
 #endif

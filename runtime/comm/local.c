@@ -48,6 +48,7 @@ struct LocalWorld {
   pthread_cond_t left;
   bool *is_inside; /* of each rank: it has asked for its comm and has not left */
   int32_t inside;
+  uint32_t lane_count, main_lane;
   LocalComm *ranks; /* of each rank and lane */
   CommDelay delay;
 };
@@ -342,9 +343,11 @@ LocalWorld *local_world_new(const Plan *plan, const Mesh *mesh, int32_t threads_
   pthread_mutex_init(&world->door, NULL);
   pthread_cond_init(&world->left, NULL);
   world->comm_count = plan->comms_count;
+  world->lane_count = plan->lanes_count;
+  world->main_lane = plan_main_lane(plan);
   world->axes_mask = calloc(plan->comms_count + 1, sizeof *world->axes_mask);
   world->groups = calloc((size_t)CHANNELS * plan->comms_count + 1, sizeof *world->groups);
-  world->ranks = calloc((size_t)Lane_COUNT * mesh->rank_count, sizeof *world->ranks);
+  world->ranks = calloc((size_t)plan->lanes_count * mesh->rank_count, sizeof *world->ranks);
   world->shown = calloc((size_t)mesh->rank_count, sizeof *world->shown);
   world->is_inside = calloc((size_t)mesh->rank_count, sizeof *world->is_inside);
   bool opened =
@@ -380,9 +383,9 @@ void local_world_delay(LocalWorld *world, CommDelay delay) {
   world->delay = delay;
 }
 
-static Comm *open_comm(LocalWorld *world, int32_t rank, Lane lane, Threads *threads) {
-  LocalComm *local = &world->ranks[(ptrdiff_t)Lane_COUNT * rank + lane];
-  *local = (LocalComm){{&local_ops, 0}, world, rank, lane != LANE_COMPUTE, threads};
+static Comm *open_comm(LocalWorld *world, int32_t rank, uint32_t lane, Threads *threads) {
+  LocalComm *local = &world->ranks[(size_t)world->lane_count * (size_t)rank + lane];
+  *local = (LocalComm){{&local_ops, 0}, world, rank, lane != world->main_lane, threads};
   return &local->base;
 }
 
@@ -395,13 +398,13 @@ static void enter(LocalWorld *world, int32_t rank) {
 
 Comm *local_comm(LocalWorld *world, int32_t rank, Threads *threads) {
   enter(world, rank);
-  return open_comm(world, rank, LANE_COMPUTE, threads);
+  return open_comm(world, rank, world->main_lane, threads);
 }
 
 CommLanes local_comm_beside(LocalWorld *world, int32_t rank) {
   CommLanes lanes = {{NULL}};
-  for (uint32_t lane = LANE_COMPUTE + 1; lane < Lane_COUNT; lane++)
-    lanes.at[lane] = open_comm(world, rank, (Lane)lane, NULL);
+  for (uint32_t lane = 0; lane < world->lane_count; lane++)
+    if (lane != world->main_lane) lanes.at[lane] = open_comm(world, rank, lane, NULL);
   return lanes;
 }
 

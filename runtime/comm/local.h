@@ -19,7 +19,7 @@ void local_world_free(LocalWorld *world);
  * NULL). */
 Comm *local_comm(LocalWorld *world, int32_t rank, Threads *threads);
 
-/* More of the same rank, one for the thread of each lane beside LANE_COMPUTE: what is called on
+/* More of the same rank, one for the thread of each lane beside the main lane: what is called on
  * them meets only what peers call on theirs. Two lanes do not use one communicator of the plan at
  * once. They reduce on the calling thread. */
 CommLanes local_comm_beside(LocalWorld *world, int32_t rank);

@@ -45,7 +45,7 @@ typedef struct Sleeper {
 
 struct Queue {
   Cpu *cpu;
-  Lane lane;
+  uint32_t lane;
   bool has_thread;
   pthread_t thread;
   Sleeper sleeper;         /* the queue's thread */
@@ -72,8 +72,8 @@ struct Graph {
 struct Cpu {
   Device base;
   DeviceSetup setup;
-  Queue *of[Lane_COUNT];
-  Queue queues[Lane_COUNT];
+  Queue *of[PLAN_LANES_MAX];
+  Queue queues[PLAN_LANES_MAX];
   Graph *capturing;
   _Atomic bool failed;
   _Atomic bool stop;
@@ -103,7 +103,7 @@ static void wake_sleepers(Cpu *cpu) {
   if (atomic_load(&cpu->sleepers) == 0) return;
   pthread_mutex_lock(&cpu->lock);
   wake_one(&cpu->issuer);
-  for (int32_t lane = 0; lane < Lane_COUNT; lane++)
+  for (uint32_t lane = 0; lane < cpu->setup.lane_count; lane++)
     wake_one(&cpu->queues[lane].sleeper);
   pthread_mutex_unlock(&cpu->lock);
 }
@@ -168,7 +168,7 @@ static void delay(Queue *queue) {
   const DeviceSetup *setup = &queue->cpu->setup;
   if (setup->delay_most_ns <= 0) return;
   uint32_t whim[4], word[4];
-  philox4(setup->delay_seed, Lane_COUNT + queue->lane, 0, whim);
+  philox4(setup->delay_seed, PLAN_LANES_MAX + queue->lane, 0, whim);
   philox4(setup->delay_seed, queue->lane, queue->delays++, word);
   uint64_t most_ns = (uint64_t)setup->delay_most_ns >> whim[0] % 8;
   if (most_ns == 0) return;
@@ -217,7 +217,7 @@ static void *queue_main(void *argument) {
 
 /* Where the ring is full, the issuer computes, or waits for the queue's own thread. */
 static void make_room(Queue *queue) {
-  Queue *compute = queue->cpu->of[LANE_COMPUTE];
+  Queue *compute = queue->cpu->of[queue->cpu->setup.main_lane];
   while (!has_room(queue, 0)) {
     if (!compute->has_thread && !is_empty(compute, 0))
       run_head(compute);
@@ -284,11 +284,11 @@ static bool cpu_wait(Queue *queue, const Queue *other, uint64_t number, Status *
   return push(queue, &(Entry){.kind = ENTRY_WAIT, .other = other, .number = number}, status);
 }
 
-static Queue *cpu_queue(Device *device, Lane lane) {
+static Queue *cpu_queue(Device *device, uint32_t lane) {
   return ((Cpu *)device)->of[lane];
 }
 
-static Lane cpu_lane(const Queue *queue) {
+static uint32_t cpu_lane(const Queue *queue) {
   return queue->lane;
 }
 
@@ -299,10 +299,10 @@ static Progress cpu_query(const Queue *queue, uint64_t number) {
 
 static bool cpu_finish(Device *device, Status *status) {
   Cpu *cpu = (Cpu *)device;
-  Queue *compute = cpu->of[LANE_COMPUTE];
+  Queue *compute = cpu->of[cpu->setup.main_lane];
   while (!compute->has_thread && compute->ring != NULL && !is_empty(compute, 0))
     run_head(compute);
-  for (int32_t lane = 0; lane < Lane_COUNT; lane++)
+  for (uint32_t lane = 0; lane < cpu->setup.lane_count; lane++)
     if (cpu->of[lane]->has_thread) wait_until(cpu, &cpu->issuer, is_empty, cpu->of[lane], 0);
   return !atomic_load(&cpu->failed) || tell(cpu, status);
 }
@@ -356,9 +356,9 @@ static void cpu_close(Device *device) {
   atomic_store(&cpu->failed, true);
   atomic_store(&cpu->stop, true);
   wake_sleepers(cpu);
-  for (int32_t lane = 0; lane < Lane_COUNT; lane++)
+  for (uint32_t lane = 0; lane < cpu->setup.lane_count; lane++)
     if (cpu->queues[lane].has_thread) pthread_join(cpu->queues[lane].thread, NULL);
-  for (int32_t lane = 0; lane < Lane_COUNT; lane++) { /* they looked at each other's */
+  for (uint32_t lane = 0; lane < cpu->setup.lane_count; lane++) { /* they looked at each other's */
     free(cpu->queues[lane].ring);
     pthread_cond_destroy(&cpu->queues[lane].sleeper.wake);
   }
@@ -379,9 +379,9 @@ static int start_thread(Queue *queue) {
   return failure;
 }
 
-static bool open_queue(Cpu *cpu, Lane lane, bool with_ring, Status *status) {
+static bool open_queue(Cpu *cpu, uint32_t lane, bool with_ring, Status *status) {
   Queue *queue = &cpu->queues[lane];
-  bool beside = lane != LANE_COMPUTE;
+  bool beside = lane != cpu->setup.main_lane;
   cpu->of[lane] = queue;
   if (!with_ring) return true;
   queue->ring = calloc(RING, sizeof *queue->ring);
@@ -405,16 +405,16 @@ Device *device_cpu_open(const DeviceSetup *setup, Status *status) {
   cpu->setup = *setup;
   pthread_mutex_init(&cpu->lock, NULL);
   pthread_cond_init(&cpu->issuer.wake, NULL);
-  for (int32_t lane = 0; lane < Lane_COUNT; lane++) {
-    cpu->queues[lane].cpu = cpu, cpu->queues[lane].lane = (Lane)lane;
+  for (uint32_t lane = 0; lane < cpu->setup.lane_count; lane++) {
+    cpu->queues[lane].cpu = cpu, cpu->queues[lane].lane = lane;
     pthread_cond_init(&cpu->queues[lane].sleeper.wake, NULL);
   }
-  uint32_t beside = setup->queues_mask & ~(1u << LANE_COMPUTE);
-  bool opened = open_queue(cpu, LANE_COMPUTE, beside != 0 || setup->issues_only, status);
-  for (int32_t lane = 0; lane < Lane_COUNT && opened; lane++) {
-    if (lane == LANE_COMPUTE) continue;
-    cpu->of[lane] = cpu->of[LANE_COMPUTE];
-    if (beside >> lane & 1u) opened = open_queue(cpu, (Lane)lane, true, status);
+  uint32_t beside = setup->queues_mask & ~(1u << setup->main_lane);
+  bool opened = open_queue(cpu, setup->main_lane, beside != 0 || setup->issues_only, status);
+  for (uint32_t lane = 0; lane < setup->lane_count && opened; lane++) {
+    if (lane == setup->main_lane) continue;
+    cpu->of[lane] = cpu->of[cpu->setup.main_lane];
+    if (beside >> lane & 1u) opened = open_queue(cpu, lane, true, status);
   }
   if (opened) return &cpu->base;
   cpu_close(&cpu->base);

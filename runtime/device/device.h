@@ -34,7 +34,8 @@ struct Work {
 };
 
 typedef struct DeviceSetup {
-  uint32_t queues_mask; /* bit per lane that has a queue of its own; compute always has */
+  uint32_t lane_count, main_lane;
+  uint32_t queues_mask; /* bit per lane that has a queue of its own; the main lane always has */
   /* For tests: every queue is a thread of its own, which waits up to so long before each work; some
    * wait a small part of it only, as the seed has it. */
   bool issues_only;
@@ -45,9 +46,9 @@ typedef struct DeviceSetup {
 typedef enum Progress { PROGRESS_PENDING, PROGRESS_PASSED, PROGRESS_FAILED } Progress;
 
 typedef struct DeviceOps {
-  /* The lane's queue, or the compute queue where the lane has none. */
-  Queue *(*queue)(Device *device, Lane lane);
-  Lane (*lane)(const Queue *queue); /* whose queue it is */
+  /* The lane's queue, or the main lane's where the lane has none. */
+  Queue *(*queue)(Device *device, uint32_t lane);
+  uint32_t (*lane)(const Queue *queue); /* whose queue it is */
   /* False: a failure that is not this work's own has code STATUS_ECHO, unless it was not yet told.
    */
   bool (*issue)(Queue *queue, const Work *work, uint64_t number, Status *status);

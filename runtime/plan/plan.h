@@ -20,8 +20,9 @@
 #define PLAN_MAGIC "LOCKSTEP"
 #define PLAN_NONE  0xffffffffu
 enum { PLAN_VERSION = 3, PLAN_ALIGN_BYTES = 256 }; /* arena offsets of buffers are multiples */
+enum { PLAN_LANES_MAX = 12 };
 
-/* Names of the enum constants appear in the text form: ENUM_NAME(Lane, COMPUTE, "compute"). Append
+/* Names of the enum constants appear in the text form: V(TIER_HOST, "host"). Append
  * only. */
 /* clang-format off */
 #define PLAN_ENUMS(E, V, X) \
@@ -47,9 +48,7 @@ enum { PLAN_VERSION = 3, PLAN_ALIGN_BYTES = 256 }; /* arena offsets of buffers a
   E(Tier) V(TIER_DEVICE, "device") V(TIER_HOST, "host") V(TIER_FILE, "file") X(Tier) \
   E(ProgramKind) V(PROGRAM_INIT, "init") V(PROGRAM_TRAIN_STEP, "train_step") \
   V(PROGRAM_EVAL_STEP, "eval_step") V(PROGRAM_SNAPSHOT, "snapshot") X(ProgramKind) \
-  E(Lane) V(LANE_COMPUTE, "compute") V(LANE_TP, "tp") V(LANE_CP, "cp") V(LANE_DP, "dp") \
-  V(LANE_PP, "pp") V(LANE_D2H, "d2h") V(LANE_H2D, "h2d") V(LANE_HOST, "host") \
-  V(LANE_FILE, "file") X(Lane) \
+  E(Processor) V(PROCESSOR_DEVICE, "device") V(PROCESSOR_HOST, "host") X(Processor) \
   E(RecordKind) V(RECORD_KERNEL, "kernel") V(RECORD_ALL_REDUCE, "all_reduce") \
   V(RECORD_ALL_GATHER, "all_gather") V(RECORD_REDUCE_SCATTER, "reduce_scatter") \
   V(RECORD_ALL_TO_ALL, "all_to_all") V(RECORD_EXCHANGE, "exchange") V(RECORD_LOAD, "load") \
@@ -132,8 +131,8 @@ static inline bool plan_when(uint32_t when_all, uint32_t when_none, uint32_t fla
 /* clang-format off */
 #define PLAN_TABLES(T) \
   T(PlanJob, jobs) T(PlanSetting, settings) T(PlanInput, inputs) T(PlanFile, files) \
-  T(PlanTier, tiers) T(PlanAxis, axes) T(PlanPlace, places) T(PlanLayout, layouts) T(PlanLayoutDim, layout_dims) \
-  T(PlanCut, cuts) T(PlanRegion, regions) T(PlanValue, values) T(PlanNode, nodes) \
+  T(PlanTier, tiers) T(PlanLane, lanes) T(PlanAxis, axes) T(PlanPlace, places) \
+  T(PlanLayout, layouts) T(PlanLayoutDim, layout_dims) T(PlanCut, cuts) T(PlanRegion, regions) T(PlanValue, values) T(PlanNode, nodes) \
   T(PlanUse, uses) T(PlanClass, classes) T(PlanArena, arenas) T(PlanBound, bounds) \
   T(PlanTensor, tensors) T(PlanBuffer, buffers) T(PlanProgram, programs) T(PlanPeak, peaks) \
   T(PlanLoop, loops) T(PlanCall, calls) T(PlanPost, posts) T(PlanBinding, bindings) \
@@ -196,6 +195,18 @@ static inline uint32_t plan_member(const Plan *plan, uint32_t comm, const int32_
 
 static inline const char *plan_string(const Plan *plan, uint32_t offset) {
   return plan->strings + offset;
+}
+
+/* The lane of priority 0. */
+static inline uint32_t plan_main_lane(const Plan *plan) {
+  uint32_t lane = 0;
+  while (lane + 1 < plan->lanes_count && plan->lanes[lane].priority != 0)
+    lane++;
+  return lane;
+}
+
+static inline const char *plan_lane_name(const Plan *plan, uint32_t lane) {
+  return plan_string(plan, plan->lanes[lane].name);
 }
 
 #endif

@@ -1,5 +1,7 @@
 /* plan_check_classes.c -- the mesh, the job, and per class of ranks: arena, ledger, programs,
  * calls. */
+#include <string.h>
+
 #include "runtime/plan/control.h"
 #include "runtime/plan/plan_text.h"
 #include "runtime/plan/plan_why.h"
@@ -119,9 +121,22 @@ static bool check_tiers(const Plan *plan, char *why) {
   return true;
 }
 
+static bool check_lanes(const Plan *plan, char *why) {
+  uint32_t main_lanes = 0;
+  for (uint32_t i = 0; i < plan->lanes_count; i++) {
+    main_lanes += plan->lanes[i].priority == 0;
+    for (uint32_t k = 0; k < i; k++)
+      if (strcmp(plan_lane_name(plan, i), plan_lane_name(plan, k)) == 0)
+        return plan_refuse(why, "lanes[%u]: '%s' is lanes[%u]", i, plan_lane_name(plan, i), k);
+  }
+  if (plan->lanes_count > PLAN_LANES_MAX)
+    return plan_refuse(why, "lanes: %u, at most %d", plan->lanes_count, PLAN_LANES_MAX);
+  return main_lanes == 1 || plan_refuse(why, "lanes: %u have priority 0, one must", main_lanes);
+}
+
 bool plan_check_job(const Plan *plan, char *why) {
   if (plan->jobs_count != 1) return plan_refuse(why, "jobs: %u, must be 1", plan->jobs_count);
-  if (!check_tiers(plan, why)) return false;
+  if (!check_tiers(plan, why) || !check_lanes(plan, why)) return false;
   const PlanJob *job = plan->jobs;
   if (!check_counts(job, why)) return false;
   uint64_t staged = 0;

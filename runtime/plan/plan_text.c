@@ -86,6 +86,7 @@ static void print_flags(FILE *out, uint32_t flags) {
 #define NAME_programs(index) ProgramKind_names[plan->programs[index].kind]
 #define NAME_segments(index) plan_string(plan, plan->segments[index].name)
 #define NAME_kernels(index)  plan_string(plan, plan->kernels[index].name)
+#define NAME_lanes(index)    plan_lane_name(plan, index)
 #define NAME_comms(index)    plan_string(plan, plan->comms[index].name)
 #define NAME_classes(index)  plan_string(plan, plan->classes[index].name)
 #define NAME_meanings(index) plan_string(plan, plan->meanings[index].value)
@@ -252,7 +253,7 @@ static void show_record(const Printer *p, const PlanSegment *segment, uint32_t p
   const Plan *plan = p->plan;
   const PlanRecord *record = &plan->records[segment->records_first + position];
   bool kernel = record->kind == RECORD_KERNEL;
-  fprintf(p->out, "  %-3u %-7s %s %s", position, Lane_names[record->lane],
+  fprintf(p->out, "  %-3u %-7s %s %s", position, plan_lane_name(plan, record->lane),
           kernel ? NAME_kernels(record->kernel) : RecordKind_names[record->kind],
           plan_string(plan, record->path));
   if (record->dims_count > 0) {

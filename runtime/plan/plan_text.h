@@ -5,7 +5,7 @@
 
 #include "runtime/plan/plan.h"
 
-/* Lane_names[LANE_DP] is "dp"; one array per enum of plan.h, of Lane_COUNT entries. */
+/* Tier_names[TIER_HOST] is "host"; one array per enum of plan.h, of Tier_COUNT entries. */
 #define PLAN_E(name) extern const char *const name##_names[];
 #define PLAN_V(constant, text)
 #define PLAN_X(name)

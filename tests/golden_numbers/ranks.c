@@ -40,7 +40,7 @@ static bool bind_rank(World *world, int32_t rank, Threads *threads, Replay *repl
       .comm = local_comm(world->local, rank, threads),
       .comm_beside = local_comm_beside(world->local, rank),
       .threads = threads,
-      .kernels = kernels_of(KERNEL_FAST),
+      .kernels = {kernels_of(KERNEL_FAST)},
       .load = load_zeros,
   };
   return replay_bind(replay, &setup, status);

@@ -173,7 +173,7 @@ typedef struct Member {
   const World *world;
   int32_t rank;
   Replay replay;
-  SlowComm comm, beside[Lane_COUNT];
+  SlowComm comm, beside[PLAN_LANES_MAX];
   Threads *threads;
   Stage *stage;
 } Member;
@@ -184,7 +184,7 @@ static SlowComm slow_comm(Comm *comm, uint64_t seed) {
 
 static CommLanes slow_beside(Member *m, uint64_t random) {
   CommLanes lanes = local_comm_beside(m->world->local, m->rank);
-  for (uint32_t lane = 0; lane < Lane_COUNT; lane++) {
+  for (uint32_t lane = 0; lane < PLAN_LANES_MAX; lane++) {
     if (lanes.at[lane] == NULL) continue;
     m->beside[lane] = slow_comm(lanes.at[lane], mix(random, 2 + lane));
     lanes.at[lane] = &m->beside[lane].base;
@@ -251,7 +251,7 @@ static bool open_member(Member *m, Arena *arena, Status *status) {
       .comm = &m->comm.base,
       .comm_beside = slow_beside(m, random),
       .threads = m->threads,
-      .kernels = slow_kernels,
+      .kernels = {slow_kernels},
       .load = stage_take,
   };
   return replay_bind(&m->replay, &setup, status) && start_data(m, status);

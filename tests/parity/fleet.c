@@ -84,7 +84,7 @@ static bool open_member(Member *m, Arena *arena, Status *status) {
       .comm = m->comm,
       .comm_beside = local_comm_beside(fleet->world, m->rank),
       .threads = m->threads,
-      .kernels = kernels_of(KERNEL_FAST),
+      .kernels = {kernels_of(KERNEL_FAST)},
       .load = stage_take,
       .issues_only = fleet->queues.are_threads,
       .delay_most_ns = fleet->queues.delay_most_ns,

@@ -6,19 +6,23 @@
 #include <sys/resource.h>
 #include <time.h>
 
+#include "compiler/schedule/lane.h"
 #include "runtime/device/device.h"
 #include "tests/unit/check.h"
 
 enum { ALL_LANES = (1u << Lane_COUNT) - 1, RING = 256, MANY = 5 * RING, LONG_S = 20 };
 
+#define LANES_HERE .lane_count = Lane_COUNT, .main_lane = LANE_COMPUTE
+
 /* The ways in which queues can be served: the same must come of all of them. */
 static const DeviceSetup ways[] = {
-    {.queues_mask = 0},
-    {.queues_mask = 1u << LANE_DP},
-    {.queues_mask = ALL_LANES},
-    {.queues_mask = ALL_LANES, .issues_only = true},
-    {.queues_mask = 0, .issues_only = true},
-    {.queues_mask = ALL_LANES, .issues_only = true, .delay_most_ns = 20000, .delay_seed = 7},
+    {LANES_HERE},
+    {LANES_HERE, .queues_mask = 1u << LANE_DP},
+    {LANES_HERE, .queues_mask = ALL_LANES},
+    {LANES_HERE, .queues_mask = ALL_LANES, .issues_only = true},
+    {LANES_HERE, .queues_mask = 0, .issues_only = true},
+    {LANES_HERE, .queues_mask = ALL_LANES, .issues_only = true, .delay_most_ns = 20000,
+     .delay_seed = 7},
 };
 enum { WAYS = sizeof ways / sizeof *ways };
 
@@ -186,11 +190,10 @@ static void test_copy(void) {
   for (int way = 0; way < WAYS; way++) {
     Device *device = open_way(&ways[way]);
     uint64_t from = 3, to[2] = {0, 9};
-    bool issued = issue(device, LANE_COMPUTE, stir, &from, 0) &&
-                  wait_for(device, LANE_H2D, LANE_COMPUTE, 0) &&
-                  device->ops->copy(on(device, LANE_H2D), to, &from, sizeof from, 1, &status) &&
-                  wait_for(device, LANE_COMPUTE, LANE_H2D, 1) &&
-                  issue(device, LANE_COMPUTE, stir, to, 2);
+    bool issued =
+        issue(device, LANE_COMPUTE, stir, &from, 0) && wait_for(device, LANE_CP, LANE_COMPUTE, 0) &&
+        device->ops->copy(on(device, LANE_CP), to, &from, sizeof from, 1, &status) &&
+        wait_for(device, LANE_COMPUTE, LANE_CP, 1) && issue(device, LANE_COMPUTE, stir, to, 2);
     CHECK(issued && device->ops->finish(device, &status));
     CHECK(from == stirred(3, 0, 1) && to[0] == stirred(from, 2, 1) && to[1] == 9);
     device->ops->close(device);
@@ -233,20 +236,20 @@ static void test_capture_refuses(void) {
     const DeviceOps *ops = device->ops;
     atomic_int count = 0;
     Work work = {.run = count_up, .context = &count};
-    CHECK(ops->host(on(device, LANE_H2D), &work, 0, &status));
+    CHECK(ops->host(on(device, LANE_CP), &work, 0, &status));
     CHECK(ops->captured(device, &status) == NULL);
     CHECK_TEXT(status.text, "nothing is being captured");
     CHECK(ops->capture(device, &status));
     CHECK(!ops->capture(device, &status));
     CHECK_TEXT(status.text, "a capture is under way");
-    CHECK(!ops->host(on(device, LANE_H2D), &work, 1, &status));
+    CHECK(!ops->host(on(device, LANE_CP), &work, 1, &status));
     CHECK_INT(status.code, STATUS_OURS);
     CHECK_TEXT(status.text, "work of the host cannot be captured");
     CHECK(ops->captured(device, &status) == NULL); /* it would lack that work */
     CHECK(ops->finish(device, &status));
     if (ways[way].queues_mask == ALL_LANES) {
       CHECK(ops->capture(device, &status) && issue(device, LANE_DP, count_up, &count, 10));
-      CHECK(!wait_for(device, LANE_DP, LANE_H2D, 0)); /* when it is replayed, that is long ago */
+      CHECK(!wait_for(device, LANE_DP, LANE_CP, 0)); /* when it is replayed, that is long ago */
       CHECK(ops->captured(device, &status) == NULL);
       CHECK_TEXT(status.text, "the capture holds what cannot be captured");
     }

@@ -19,6 +19,7 @@
 #include "runtime/replay.h"
 #include "tests/parity/job_plan.h"
 #include "tests/unit/check.h"
+#include "tests/unit/plan_builder.h"
 
 enum { RANKS_MAX = 8, STEPS_MAX = 8, VOCAB = 32 };
 
@@ -129,7 +130,7 @@ static void open_member(World *w, int32_t rank) {
       .comm = m->comm,
       .comm_beside = w->in_turn ? (CommLanes){{NULL}} : local_comm_beside(w->local, rank),
       .threads = m->threads,
-      .kernels = kernels_of(w->variant),
+      .kernels = {kernels_of(w->variant)},
       .load = load,
       .load_context = m,
   };
@@ -385,9 +386,11 @@ static int32_t check_waits(const World *w, PlanWait *waits) {
   Plan plan = w->plan;
   int32_t idle = 0;
   plan.waits = waits;
+  PlanLane lanes[PLAN_LANES_MAX];
+  uint32_t nowhere = build_idle_lane(&plan, lanes);
   memcpy(waits, w->plan.waits, sizeof *waits * plan.waits_count);
   for (uint32_t i = 0; i < plan.waits_count; i++) {
-    waits[i].lane = LANE_FILE;
+    waits[i].lane = nowhere;
     idle += !is_race(&plan);
     waits[i] = w->plan.waits[i];
   }

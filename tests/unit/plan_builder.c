@@ -101,8 +101,15 @@ uint32_t build_layout(PlanBuilder *b, uint32_t owed_axes) {
   return build_layouts(b, (PlanLayout){.owed_axes = owed_axes, .owed = REDUCE_SUM});
 }
 
-/* One kind of memory, as on a processor. */
+static void build_lane(PlanBuilder *b, const char *name, uint32_t priority) {
+  build_lanes(b, (PlanLane){PROCESSOR_DEVICE, priority, build_string(b, name)});
+}
+
+/* One kind of memory, as on a processor, and the lanes of lane.h. */
 void build_device(PlanBuilder *b) {
+#define BUILD_LANE(id, name, priority) build_lane(b, name, priority);
+  LANES(BUILD_LANE)
+#undef BUILD_LANE
   build_tiers(b, (PlanTier){.alignment_bytes = PLAN_ALIGN_BYTES,
                             .kind = TIER_DEVICE,
                             .path = build_string(b, "")});

@@ -6,6 +6,9 @@
 #ifndef LOCKSTEP_TESTS_PLAN_BUILDER_H
 #define LOCKSTEP_TESTS_PLAN_BUILDER_H
 
+#include <string.h>
+
+#include "compiler/schedule/lane.h"
 #include "runtime/plan/plan.h"
 
 /* Writable tables of a plan. Zeroed = empty. Mutate them freely, then take a view. */
@@ -52,7 +55,15 @@ PlanAxis build_axis_named(PlanBuilder *builder, const char *name, uint32_t size)
 /* Layouts without dims: whole, or owed over a mask of axes. Index of the layout. */
 uint32_t build_layout(PlanBuilder *builder, uint32_t owed_axes);
 
-/* The one tier of plans made here. */
+/* One more lane, which no record is on; its number. `lanes` is the plan's table from here on. */
+static inline uint32_t build_idle_lane(Plan *plan, PlanLane lanes[PLAN_LANES_MAX]) {
+  memcpy(lanes, plan->lanes, sizeof *lanes * plan->lanes_count);
+  lanes[plan->lanes_count] = (PlanLane){PROCESSOR_DEVICE, 1, plan->strings_count - 1}; /* "" */
+  plan->lanes = lanes;
+  return plan->lanes_count++;
+}
+
+/* The one tier of plans made here, and their lanes. */
 void build_device(PlanBuilder *builder);
 
 typedef struct ExampleOptions {

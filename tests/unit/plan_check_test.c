@@ -30,7 +30,7 @@ static void begin(RecordKind kind) {
   if (kind == RECORD_KERNEL)
     sketch_kernel(&sketch, "affine", LANE_COMPUTE);
   else
-    sketch_record(&sketch, kind, LANE_TP, 0);
+    sketch_record(&sketch, kind, LANE_CP, 0);
 }
 
 static void operand(uint64_t bytes, Access access) {
@@ -99,6 +99,34 @@ static void test_collectives(void) {
     expect("without a communicator");
     one(RECORD_ALL_GATHER, WHOLE_BYTES, ACCESS_UPDATE), sketch_newest(&sketch)->accumulate = 1;
     expect("neither accumulates nor varies");
+  }
+}
+
+static void test_lanes(void) {
+  TEST("one lane has priority 0, whichever stands first, and no two have one name") {
+    begin(RECORD_ALL_REDUCE), operand(12, ACCESS_UPDATE);
+    sketch.b.lanes[LANE_COMPUTE].priority = 2, sketch.b.lanes[LANE_DP].priority = 0;
+    Plan plan = build_view(&sketch.b);
+    CHECK_INT(plan_main_lane(&plan), LANE_DP);
+    expect(NULL);
+    begin(RECORD_ALL_REDUCE), operand(12, ACCESS_UPDATE);
+    sketch.b.lanes[LANE_PP].priority = 0, expect("lanes: 2 have priority 0, one must");
+    begin(RECORD_ALL_REDUCE), operand(12, ACCESS_UPDATE);
+    sketch.b.lanes[LANE_PP].name = sketch.b.lanes[LANE_DP].name;
+    expect("lanes[3]: 'dp' is lanes[2]");
+    begin(RECORD_ALL_REDUCE), operand(12, ACCESS_UPDATE);
+    sketch.b.lanes[LANE_PP].processor = 7, expect("lanes[3].processor: 7 is no Processor");
+    begin(RECORD_ALL_REDUCE), operand(12, ACCESS_UPDATE);
+    sketch_newest(&sketch)->lane = Lane_COUNT, expect("records[0].lane: no lanes[4]");
+  }
+  TEST("more lanes than a mask of a rank's queues was made for are refused") {
+    begin(RECORD_ALL_REDUCE), operand(12, ACCESS_UPDATE);
+    char name[8];
+    for (int i = Lane_COUNT; i <= PLAN_LANES_MAX; i++) {
+      (void)snprintf(name, sizeof name, "l%d", i);
+      build_lanes(&sketch.b, (PlanLane){PROCESSOR_DEVICE, 1, build_string(&sketch.b, name)});
+    }
+    expect("lanes: 13, at most 12");
   }
 }
 
@@ -240,6 +268,7 @@ int main(void) {
   test_nodes();
   test_job();
   test_collectives();
+  test_lanes();
   test_others();
   test_varies();
   CHECK_DONE();

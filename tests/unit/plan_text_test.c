@@ -122,7 +122,7 @@ static void test_refusals(void) {
     expect_refusal(text, "lockstep plan", "job {", "line 1: not a plan's text");
     expect_refusal(text, "jobs[0] seed=", "jobs[0] sead=", "line 5: seed= should stand");
     expect_refusal(text, "calls[3]", "calls[4]", "out of order");
-    expect_refusal(text, "lane=compute", "lane=commute", "no such name at \"commute");
+    expect_refusal(text, "kind=train_step", "kind=train_stop", "no such name at \"train_stop");
     expect_refusal(text, "layer=-1", "layer=-99999999999", "number too large");
     expect_refusal(text, "name=\"example\"", "name=\"exampel\"", "no such string");
     expect_refusal(text, "name=\"example\"", "name=\"example\"@2", "another string stands there");

@@ -77,7 +77,7 @@ static bool bind(const Kernel *table, Status *status) {
   rig.arena[0] = aligned_alloc(256, SKETCH_DATA_AT + SKETCH_DATA_BYTES);
   memset(rig.arena[0], 0, SKETCH_DATA_AT + SKETCH_DATA_BYTES);
   ReplaySetup setup = {
-      .plan = &rig.plan, .mesh = &rig.mesh, .arena = {rig.arena[0]}, .kernels = table};
+      .plan = &rig.plan, .mesh = &rig.mesh, .arena = {rig.arena[0]}, .kernels = {table}};
   if (!replay_bind(&rig.replay[0], &setup, status)) return false;
   hostile_allow(&rig.replay[0].hostile, rig_data(&rig, 0), 16);
   memset(rig_data(&rig, 0), 0, 16); /* binding may have filled it with NaN */
@@ -133,6 +133,14 @@ int main(void) {
     CHECK_INT(seen.runs, 1);
     CHECK_INT(status.code, STATUS_WORLD);
     CHECK_TEXT(status.text, "record: kernel affine: the device is lost");
+    end();
+  }
+  TEST("a lane's processor says whose kernels run on it; those that are not here are missed") {
+    build(16);
+    sketch.b.lanes[LANE_COMPUTE].processor = PROCESSOR_HOST;
+    CHECK(!bind(kernels, &status));
+    CHECK_INT(status.code, STATUS_OURS);
+    CHECK_TEXT(status.text, "this program has no kernel 'affine' for lane compute (record)");
     end();
   }
   TEST("a CPU kernel refuses operands that are smaller than it takes them to be") {

@@ -247,9 +247,9 @@ int main(void) {
   if (!HOSTILE_RUNS_ALONE) {
     TEST("a lane that waits for a peer holds no other lane up") test_apart();
     TEST("a failure on one lane ends the others, and is the one that is reported") {
-      test_failure(LANE_H2D, LANE_COMPUTE);
+      test_failure(LANE_CP, LANE_COMPUTE);
       test_failure(LANE_COMPUTE, LANE_PP);
-      test_failure(LANE_H2D, LANE_PP);
+      test_failure(LANE_CP, LANE_PP);
       test_failure(LANE_PP, LANE_DP);
     }
   }

@@ -47,7 +47,7 @@ static inline void rig_open(Rig *rig, const Sketch *sketch) {
                          .comm = local_comm(rig->world, rank, NULL),
                          .comm_beside = local_comm_beside(rig->world, rank),
                          .threads = rig->threads[rank],
-                         .kernels = kernels_of(KERNEL_REFERENCE),
+                         .kernels = {kernels_of(KERNEL_REFERENCE)},
                          .load = rig_load};
     CHECK(replay_bind(&rig->replay[rank], &setup, &status));
     CHECK_TEXT(status.text, "");

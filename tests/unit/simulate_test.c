@@ -80,7 +80,7 @@ static void random_plan(Sketch *s, uint32_t loop_calls, uint32_t times) {
 /* ---- who looks */
 
 typedef struct Seen {
-  int64_t end_ns[Lane_COUNT], busy_ns[Lane_COUNT];
+  int64_t end_ns[PLAN_LANES_MAX], busy_ns[PLAN_LANES_MAX];
   int32_t microbatch_last, calls;
   bool is_ordered;
 } Seen;
@@ -122,7 +122,7 @@ static void check_random(uint32_t seed) {
   CHECK_INT(short_way.exposed_ns, whole.exposed_ns);
   CHECK_INT(whole.span_ns - whole.exposed_ns, whole.busy_ns[LANE_COMPUTE]);
   int64_t last_ns = 0;
-  for (int lane = 0; lane < Lane_COUNT; lane++) {
+  for (int lane = 0; lane < PLAN_LANES_MAX; lane++) {
     CHECK_INT(short_way.busy_ns[lane], whole.busy_ns[lane]);
     CHECK_INT(seen.busy_ns[lane], whole.busy_ns[lane]);
     if (seen.end_ns[lane] > last_ns) last_ns = seen.end_ns[lane];

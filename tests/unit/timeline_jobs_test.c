@@ -5,6 +5,7 @@
 
 #include "compiler/explain/timeline.h"
 #include "compiler/explain/timeline_boxes.h"
+#include "compiler/schedule/lane.h"
 #include "tests/parity/job_plan.h"
 #include "tests/unit/check.h"
 
@@ -49,7 +50,7 @@ static int64_t predicted_ns(const Plan *plan) {
 static int64_t end_of(const Timeline *t) {
   int64_t end = 0;
   for (int32_t r = 0; r < t->row_count; r++)
-    for (int32_t lane = 0; lane < Lane_COUNT; lane++) {
+    for (int32_t lane = 0; lane < PLAN_LANES_MAX; lane++) {
       const TimelineLane *l = &t->rows[r].lanes[lane];
       if (l->boxes.count > 0 && l->boxes.at[l->boxes.count - 1].end > end)
         end = l->boxes.at[l->boxes.count - 1].end;

@@ -100,6 +100,7 @@ static void add_stage(PlanBuilder *b, const Pipeline *pipeline, int32_t number,
 static void build_pipeline(PlanBuilder *b, const Pipeline *pipeline, Costs costs) {
   const PipeCosts *ticks = &pipeline->shape.costs;
   bool split = pipeline->shape.kind == PIPE_ZB_H1;
+  build_device(b);
   build_axes(b, build_axis_named(b, "pp", (uint32_t)pipeline->shape.stages));
   build_comms(b, (PlanComm){1, build_string(b, "pp")});
   uint32_t steps[PIPE_ACTION_COUNT + 1] = {
@@ -116,7 +117,7 @@ static void build_pipeline(PlanBuilder *b, const Pipeline *pipeline, Costs costs
 
 static void check_rows(const Timeline *t) {
   for (int32_t r = 0; r < t->row_count; r++)
-    for (int32_t l = 0; l < Lane_COUNT; l++) {
+    for (int32_t l = 0; l < PLAN_LANES_MAX; l++) {
       const TimelineLane *lane = &t->rows[r].lanes[l];
       int64_t before = 0, busy = 0;
       for (int32_t i = 0; i < lane->boxes.count; i++) {

@@ -55,7 +55,7 @@ bool trainer_open(Trainer *trainer, const Plan *plan, KernelVariant variant, Tra
       .arena = {trainer->arena.base},
       .comm = local_comm(trainer->world, 0, trainer->threads),
       .threads = trainer->threads,
-      .kernels = kernels_of(variant),
+      .kernels = {kernels_of(variant)},
       .load = load,
       .load_context = trainer,
   };

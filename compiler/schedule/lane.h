@@ -1,0 +1,14 @@
+/* lane.h -- the lanes that plans made here have: rows of the plan's table, in this order.
+ *
+ * What stands still without it is more urgent: the ring's next keys and what another stage waits
+ * for, before gathers and reductions, which have a layer's time. */
+#ifndef LOCKSTEP_SCHEDULE_LANE_H
+#define LOCKSTEP_SCHEDULE_LANE_H
+
+#define LANES(L) L(COMPUTE, "compute", 0) L(CP, "cp", 2) L(DP, "dp", 1) L(PP, "pp", 2)
+
+#define LANE_ID(id, name, priority) LANE_##id,
+typedef enum Lane { LANES(LANE_ID) Lane_COUNT } Lane;
+#undef LANE_ID
+
+#endif
