@@ -12,14 +12,13 @@
  *   mutants of STRATEGY [N [SEED [KIND]]]   of one; or of a job file, of two steps
  *   mutants one STRATEGY KIND SEED   what the proof says of one, and what comes of running it
  *   mutants job STRATEGY          its job file */
-#include <limits.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "compiler/prove/prove.h"
 #include "tests/mutants/reorder.h"
+#include "tests/mutants/strategies.h"
 #include "tests/mutants/trial.h"
-#include "tests/parity/job_compile.h"
 #include "tests/unit/check.h"
 #include "tests/unit/plan_mutate.h"
 
@@ -28,93 +27,9 @@ enum { MUTANTS_FEW = 1 };
 #else
 enum { MUTANTS_FEW = 4 }; /* of each kind */
 #endif
-enum { MUTANTS_FULL = 1000, LIMIT_S = 20, PATH_BYTES = 128, ORIGINALS = 3 };
-
-/* What a job adds to tests/parity/jobs: micro-batches in each of two steps, in fp32. */
-typedef struct Strategy {
-  const char *name, *model;
-  int devices;
-  const char *parallel, *more; /* without a model: a job file */
-} Strategy;
-
-/* Small parameters are divided, too, where all are. */
-#define FOUR_LAYERS                                                                                \
-  "model = { \"gpt2\", layers = 4, width = 32, heads = 4, vocab = 64, positions = 32 }, "
-#define BF16      "precision = { \"bf16\", reduce = \"bf16\" }, "
-#define RECOMPUTE "memory = { recompute = \"block\" }, "
-static const Strategy strategies[] = {
-    {"zero0", "gpt2", 2, "zero = 0", ""},
-    {"zero1", "gpt2", 2, "zero = 1", ""},
-    {"zero2", "llama", 2, "zero = 2", ""},
-    {"zero3", "gpt2", 2, "zero = 3, zero_keep = \"1KiB\"", ""},
-    {"hybrid", "llama", 4, "zero = 3, zero_keep = \"1KiB\", zero_group = 2", ""},
-    {"tp", "gpt2", 2, "tp = 2, sequence = false", ""},
-    {"tp+sequence", "llama", 2, "tp = 2, sequence = true", ""},
-    {"ring", "llama", 2, "cp = 2, cp_kind = \"ring\"", ""},
-    {"ulysses", "gpt2", 2, "cp = 2, cp_kind = \"ulysses\"", ""},
-    {"gpipe", "gpt2", 2, "pp = 2, pipeline = \"gpipe\"", ""},
-    {"1f1b", "llama", 2, "pp = 2, pipeline = \"1f1b\"", ""},
-    {"interleaved", "gpt2", 2, "pp = 2, pipeline = { \"interleaved\", chunks = 2 }", FOUR_LAYERS},
-    {"zb-h1", "gpt2", 2, "pp = 2, pipeline = \"zb-h1\"", ""},
-    {"mix", "gpt2", 16, "dp = 2, tp = 2, cp = 2, cp_kind = \"ring\", pp = 2, zero = 2", ""},
-    {"zero3+tp", "llama", 4, "dp = 2, tp = 2, zero = 3, zero_keep = \"0B\"", ""},
-    {"zero3, per step", "gpt2", 2, "zero = 3, zero_reshard = \"step\", zero_reduce = \"step\"", ""},
-    {"ulysses+tp", "gpt2", 4, "tp = 2, cp = 2, cp_kind = \"ulysses\"", ""},
-    {"ring, bf16", "gpt2", 2, "cp = 2, cp_kind = \"ring\", zero = 3, zero_keep = \"0B\"", BF16},
-    {"tp, recompute", "gpt2", 2, "tp = 2, sequence = true, regather = true", RECOMPUTE},
-    {"interleaved+zero2", "llama", 4,
-     "dp = 2, pp = 2, zero = 2, pipeline = { \"interleaved\", chunks = 2 }",
-     "model = { \"llama\", layers = 4, width = 32, heads = 4, kv_heads = 2, ffn = 64, vocab = 64 "
-     "}, "},
-    {"zb-h1+tp", "llama", 4, "tp = 2, pp = 2, pipeline = \"zb-h1\"", RECOMPUTE},
-};
-enum { STRATEGIES = sizeof strategies / sizeof *strategies };
+enum { MUTANTS_FULL = 1000, LIMIT_S = 20, ORIGINALS = 3 };
 
 static char folder[64];
-
-/* ---- the good plan */
-
-static int replicas_of(const Strategy *s) {
-  if (strstr(s->parallel, "dp = ") != NULL) return 2;
-  return strncmp(s->parallel, "zero", 4) == 0 ? s->devices : 1;
-}
-
-/* A pipeline is more than its ends, and what repeats there is proven once. */
-static int microbatches_of(const Strategy *s) {
-  return strstr(s->parallel, "pp = ") != NULL ? 6 : 2;
-}
-
-static void write_job(FILE *out, const Strategy *s) {
-  if (s->model == NULL) {
-    fprintf(out, "return job { \"%s\" }\n", s->more);
-    return;
-  }
-  fprintf(out, "return job { \"%s/%s.lua\",\n  %s\n", JOBS_FOLDER, s->model, s->more);
-  fprintf(out,
-          "  train = { batch = \"%d sequences\", microbatch = 1, context = 16, steps = %d },\n",
-          microbatches_of(s) * replicas_of(s), TRIAL_STEPS);
-  fprintf(out, "  parallel = { %s },\n  cluster = { \"here\", devices = %d },\n}\n", s->parallel,
-          s->devices);
-}
-
-static bool compile_plan(const Strategy *s, JobCompile *job) {
-  char path[PATH_BYTES], plan_path[PATH_BYTES];
-  (void)snprintf(path, sizeof path, "%s/job.lua", folder);
-  (void)snprintf(plan_path, sizeof plan_path, "%s/plan", folder);
-  FILE *file = fopen(path, "w");
-  if (!file) abort();
-  write_job(file, s);
-  fclose(file);
-  const char *error = "";
-  bool compiled = job_compile(job, path, plan_path, &error);
-  if (!compiled) {
-    printf("%s does not compile: %s\n", s->name, error);
-    diags_print(&job->compile->diags, stdout, false);
-  }
-  (void)unlink(path);
-  (void)unlink(plan_path);
-  return compiled;
-}
 
 /* ---- judgement */
 
@@ -129,17 +44,6 @@ typedef struct Subject {
   Tally tally[MUTATION_KIND_COUNT];
   Tally orders[REORDER_KIND_COUNT];
 } Subject;
-
-static const char *trial_text(const Trial *trial, const Trial *original) {
-  switch (trial->end) {
-  case TRIAL_REFUSED: return "is refused by the runtime";
-  case TRIAL_HUNG: return "hangs";
-  case TRIAL_CRASHED: return "crashes";
-  case TRIAL_DONE: break;
-  }
-  if (isnan(trial->loss) || isnan(trial->norm)) return "reads what nothing has written";
-  return trial->reports != original->reports ? "reports other numbers" : "ends in another state";
-}
 
 static void judge(Subject *s, MutationKind kind, uint64_t seed) {
   static ProveReport report;
@@ -157,7 +61,7 @@ static void judge(Subject *s, MutationKind kind, uint64_t seed) {
     *(equal ? &tally->equal : &tally->failed) += 1;
     if (!equal)
       printf("  %s %s %llu: %s: %s\n", s->strategy->name, mutation_names[kind],
-             (unsigned long long)seed, text, trial_text(&trial, &s->original));
+             (unsigned long long)seed, text, trial_difference(&trial, &s->original));
   }
   build_free(&mutant);
 }
@@ -183,7 +87,7 @@ static bool run_original(Subject *s) {
     Trial trial = trial_run(s->good, s->good, i, LIMIT_S);
     if (i == 0) s->original = trial;
     if (trial_equal(&trial, &s->original)) continue;
-    printf("  %s itself %s\n", s->strategy->name, trial_text(&trial, &s->original));
+    printf("  %s itself %s\n", s->strategy->name, trial_difference(&trial, &s->original));
     return false;
   }
   return true;
@@ -221,7 +125,7 @@ static void judge_strategy(Subject *s, Extent extent) {
 
 static void judge_one(Subject *s, Extent extent) {
   JobCompile job;
-  bool compiled = compile_plan(s->strategy, &job);
+  bool compiled = strategy_compile(s->strategy, folder, &job);
   CHECK(compiled);
   s->good = &job.plan;
   if (compiled && run_original(s))
@@ -236,7 +140,7 @@ static void judge_all(const Strategy *only, Extent extent) {
   Tally kinds[MUTATION_KIND_COUNT] = {{0}}, orders[REORDER_KIND_COUNT] = {{0}}, all = {0};
   printf("%-18s %-18s %6s %8s %6s %6s %10s\n", "strategy", "kind", "made", "refused", "equal",
          "failed", "refused");
-  for (size_t i = 0; i < (only != NULL ? 1 : STRATEGIES); i++) {
+  for (size_t i = 0; i < (only != NULL ? 1 : strategies_count); i++) {
     Subject s = {.strategy = only != NULL ? only : &strategies[i]};
     judge_one(&s, extent);
     for (int kind = 0; kind < MUTATION_KIND_COUNT; kind++)
@@ -257,13 +161,9 @@ static void judge_all(const Strategy *only, Extent extent) {
   CHECK(order.made > 0 && order.equal * 100 >= order.made * 99);
 }
 
-/* Of the table, or a job file. */
 static const Strategy *find_strategy(const char *name) {
-  static char absolute[PATH_MAX];
-  static Strategy job = {.name = "job", .parallel = "", .more = absolute};
-  for (size_t i = 0; i < STRATEGIES; i++)
-    if (strcmp(strategies[i].name, name) == 0) return &strategies[i];
-  if (realpath(name, absolute) != NULL) return &job;
+  const Strategy *strategy = strategy_find(name);
+  if (strategy != NULL) return strategy;
   printf("no strategy is called '%s'\n", name);
   exit(1);
 }
@@ -282,7 +182,7 @@ static void show_one(const char *name, const char *kind_name, uint64_t seed) {
   PlanBuilder mutant = {0};
   char text[MUTATION_TEXT_BYTES];
   int kind = kind_called(kind_name);
-  if (!compile_plan(s.strategy, &job) ||
+  if (!strategy_compile(s.strategy, folder, &job) ||
       !plan_mutate(&job.plan, seed, (MutationKind)kind, &mutant, text))
     return;
   s.good = &job.plan;
@@ -292,7 +192,7 @@ static void show_one(const char *name, const char *kind_name, uint64_t seed) {
     (void)run_original(&s);
     Trial trial = trial_run(&plan, s.good, seed, LIMIT_S);
     bool equal = trial_equal(&trial, &s.original);
-    printf("accepted; %s\n", equal ? "the same" : trial_text(&trial, &s.original));
+    printf("accepted; %s\n", equal ? "the same" : trial_difference(&trial, &s.original));
   }
   for (uint32_t i = 0; i < report.finding_count && i < PROVE_FINDINGS_MAX; i++)
     printf("%s\n", report.finding[i]);
@@ -317,7 +217,7 @@ int main(int argc, char **argv) {
   (void)snprintf(folder, sizeof folder, "/tmp/lockstep_mutants.XXXXXX");
   if (mkdtemp(folder) == NULL) return 1;
   if (strcmp(what, "job") == 0)
-    write_job(stdout, find_strategy(which));
+    strategy_write_job(stdout, find_strategy(which));
   else if (strcmp(what, "one") == 0 && argc > 4)
     show_one(which, argv[3], strtoull(argv[4], NULL, 10));
   else if (strcmp(what, "of") == 0)

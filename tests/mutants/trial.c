@@ -1,5 +1,6 @@
 #include "tests/mutants/trial.h"
 
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -434,4 +435,15 @@ Trial trial_run(const Plan *plan, const Plan *good, uint64_t seed, unsigned limi
 bool trial_equal(const Trial *a, const Trial *b) {
   return a->end == TRIAL_DONE && b->end == TRIAL_DONE && a->reports == b->reports &&
          a->state == b->state;
+}
+
+const char *trial_difference(const Trial *trial, const Trial *original) {
+  switch (trial->end) {
+  case TRIAL_REFUSED: return "is refused by the runtime";
+  case TRIAL_HUNG: return "hangs";
+  case TRIAL_CRASHED: return "crashes";
+  case TRIAL_DONE: break;
+  }
+  if (isnan(trial->loss) || isnan(trial->norm)) return "reads what nothing has written";
+  return trial->reports != original->reports ? "reports other numbers" : "ends in another state";
 }

@@ -26,4 +26,7 @@ Trial trial_run(const Plan *plan, const Plan *good, uint64_t seed, unsigned limi
 
 bool trial_equal(const Trial *a, const Trial *b);
 
+/* What a trial that is not equal comes to: "hangs", "reports other numbers". */
+const char *trial_difference(const Trial *trial, const Trial *original);
+
 #endif

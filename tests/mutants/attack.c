@@ -1,0 +1,446 @@
+#include "tests/mutants/attack.h"
+
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/contract/contract.h"
+#include "runtime/plan/plan_text.h"
+
+enum { TAKEN_MAX = 512 };
+
+typedef struct Edit {
+  const Attack *attack;
+  const AttackLine *line;
+  PlanBuilder *b;
+  uint32_t taken[TAKEN_MAX]; /* records, or calls */
+  int taken_count;
+} Edit;
+
+static _Noreturn void wrong(const Edit *e, const char *what) {
+  attack_wrong(e->attack, e->line->number, what);
+}
+
+static const char *word(const Edit *e, int index) {
+  if (index >= e->line->word_count) wrong(e, "a word is missing");
+  return e->line->word[index];
+}
+
+static bool is_word(const Edit *e, int index, const char *text) {
+  return index < e->line->word_count && strcmp(e->line->word[index], text) == 0;
+}
+
+static double number(const Edit *e, int index) {
+  char *end = NULL;
+  double value = strtod(word(e, index), &end);
+  if (*end != '\0') wrong(e, "a number is meant to be here");
+  return value;
+}
+
+/* `text` as one of so many names; wrong when it is none. */
+static uint32_t one_of(const Edit *e, const char *text, const char *const *names, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++)
+    if (strcmp(names[i], text) == 0) return i;
+  wrong(e, "no such name");
+}
+
+static const char *string(const Edit *e, uint32_t offset) {
+  return e->b->strings + offset;
+}
+
+/* "= 3", "* 2", "+ 1" */
+static double changed(const Edit *e, int index, double was) {
+  double by = number(e, index + 1);
+  switch (word(e, index)[0]) {
+  case '=': return by;
+  case '*': return was * by;
+  case '+': return was + by;
+  default: wrong(e, "=, * or + is meant to be here");
+  }
+}
+
+/* ---- which */
+
+/* What follows from word `index` on: which ones of those that match. */
+typedef struct Which {
+  bool every;
+  int skip;
+  const char *kind, *segment, *path, *purpose;
+  int32_t layer, microbatch; /* -2: any */
+} Which;
+
+static Which read_which(const Edit *e, int index) {
+  Which which = {.segment = "*", .path = "*", .purpose = "*", .layer = -2, .microbatch = -2};
+  if (is_word(e, index, "every"))
+    which.every = true, index++;
+  else if (word(e, index)[0] >= '0' && word(e, index)[0] <= '9')
+    which.skip = (int)number(e, index++);
+  which.kind = word(e, index++);
+  for (; index < e->line->word_count; index += 2) {
+    if (is_word(e, index, "in"))
+      which.segment = word(e, index + 1);
+    else if (is_word(e, index, "of"))
+      which.path = word(e, index + 1);
+    else if (is_word(e, index, "for"))
+      which.purpose = word(e, index + 1);
+    else if (is_word(e, index, "layer"))
+      which.layer = (int32_t)number(e, index + 1);
+    else if (is_word(e, index, "microbatch"))
+      which.microbatch = (int32_t)number(e, index + 1);
+    else
+      wrong(e, "no such condition");
+  }
+  return which;
+}
+
+static bool matches(const char *pattern, const char *text) {
+  return fnmatch(pattern, text, 0) == 0;
+}
+
+static const char *name_of(const Edit *e, const PlanRecord *record) {
+  return record->kind == RECORD_KERNEL ? string(e, e->b->kernels[record->kernel].name)
+                                       : RecordKind_names[record->kind];
+}
+
+static const PlanSegment *segment_of(const Edit *e, uint32_t record) {
+  const PlanSegment *segment = e->b->segments;
+  while (record - segment->records_first >= segment->records_count)
+    segment++;
+  return segment;
+}
+
+static bool record_is(const Edit *e, uint32_t index, const Which *which) {
+  const PlanRecord *record = &e->b->records[index];
+  return matches(which->kind, name_of(e, record)) &&
+         matches(which->segment, string(e, segment_of(e, index)->name)) &&
+         matches(which->path, string(e, record->path)) &&
+         matches(which->purpose, Purpose_names[record->purpose]);
+}
+
+static bool call_is(const Edit *e, uint32_t index, const Which *which) {
+  const PlanCall *call = &e->b->calls[index];
+  return matches(which->kind, string(e, e->b->segments[call->segment].name)) &&
+         (which->layer == -2 || which->layer == call->layer) &&
+         (which->microbatch == -2 || which->microbatch == call->microbatch);
+}
+
+typedef bool Is(const Edit *e, uint32_t index, const Which *which);
+
+static void choose(Edit *e, const Which *which, Is *is, uint32_t count) {
+  int seen = 0;
+  e->taken_count = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    if (!is(e, i, which) || seen++ < which->skip) continue;
+    if (e->taken_count == TAKEN_MAX) wrong(e, "too many");
+    e->taken[e->taken_count++] = i;
+    if (!which->every) return;
+  }
+  if (e->taken_count == 0) wrong(e, "nothing in the plan is so");
+}
+
+static void take(Edit *e) {
+  Which which = read_which(e, 1);
+  choose(e, &which, record_is, e->b->records_count);
+}
+
+static void take_calls(Edit *e) {
+  Which which = read_which(e, 1);
+  choose(e, &which, call_is, e->b->calls_count);
+}
+
+/* The one that the words from `index` on mean. */
+static uint32_t another(const Edit *e, int index, Is *is, uint32_t count) {
+  static Edit other;
+  other = *e;
+  Which which = read_which(e, index);
+  choose(&other, &which, is, count);
+  return other.taken[0];
+}
+
+static const PlanRecord *another_record(const Edit *e, int index) {
+  return &e->b->records[another(e, index, record_is, e->b->records_count)];
+}
+
+static const PlanCall *another_call(const Edit *e, int index) {
+  return &e->b->calls[another(e, index, call_is, e->b->calls_count)];
+}
+
+/* ---- records */
+
+static const KernelContract *contract_for(const Edit *e, const PlanRecord *record) {
+  const KernelContract *contract = contract_find(name_of(e, record));
+  if (contract == NULL) wrong(e, "the record is no kernel");
+  return contract;
+}
+
+static void set_kernel(Edit *e, PlanRecord *record) {
+  if (contract_find(word(e, 1)) == NULL) wrong(e, "no such kernel");
+  uint32_t name = build_string(e->b, word(e, 1)), kernel = 0;
+  while (kernel < e->b->kernels_count && e->b->kernels[kernel].name != name)
+    kernel++;
+  if (kernel == e->b->kernels_count) build_kernels(e->b, (PlanKernel){.name = name});
+  record->kernel = kernel;
+}
+
+static void become(Edit *e, PlanRecord *record) {
+  set_kernel(e, record);
+  record->kind = RECORD_KERNEL;
+  record->comm = record->meaning = PLAN_NONE;
+}
+
+static uint32_t index_of(const Edit *e, const KernelNumber *numbers, int32_t count) {
+  for (int32_t i = 0; i < count; i++)
+    if (strcmp(numbers[i].name, word(e, 1)) == 0) return (uint32_t)i;
+  return (uint32_t)number(e, 1); /* of broadcasts and communications */
+}
+
+/* Other records may share the numbers that are changed: this one gets its own. */
+static void change_attr(Edit *e, PlanRecord *record) {
+  const KernelContract *contract = contract_for(e, record);
+  uint32_t attr = index_of(e, contract->attrs, contract->attr_count), first = e->b->reals_count;
+  for (uint32_t i = 0; i < record->attrs_count; i++)
+    build_reals(e->b, e->b->reals[record->attrs_first + i]);
+  record->attrs_first = first;
+  if (attr >= record->attrs_count) wrong(e, "no such attr");
+  e->b->reals[first + attr] = changed(e, 2, e->b->reals[first + attr]);
+}
+
+static void change_dim(Edit *e, PlanRecord *record) {
+  const KernelContract *contract = record->kind == RECORD_KERNEL ? contract_for(e, record) : NULL;
+  uint32_t dim = index_of(e, contract ? contract->dims : NULL, contract ? contract->dim_count : 0);
+  uint32_t first = e->b->ints_count;
+  for (uint32_t i = 0; i < record->dims_count; i++)
+    build_ints(e->b, e->b->ints[record->dims_first + i]);
+  record->dims_first = first;
+  if (dim >= record->dims_count) wrong(e, "no such dim");
+  e->b->ints[first + dim] = (int64_t)changed(e, 2, (double)e->b->ints[first + dim]);
+}
+
+static void set_attrs(Edit *e, PlanRecord *record) {
+  record->attrs_first = e->b->reals_count;
+  record->attrs_count = (uint32_t)e->line->word_count - 1;
+  for (int i = 1; i < e->line->word_count; i++)
+    build_reals(e->b, number(e, i));
+}
+
+static void set_dims(Edit *e, PlanRecord *record) {
+  record->dims_first = e->b->ints_count;
+  record->dims_count = (uint32_t)e->line->word_count - 1;
+  for (int i = 1; i < e->line->word_count; i++)
+    build_ints(e->b, (int64_t)number(e, i));
+}
+
+static uint32_t comm_called(const Edit *e, const char *name) {
+  for (uint32_t i = 0; i < e->b->comms_count; i++)
+    if (strcmp(string(e, e->b->comms[i].name), name) == 0) return i;
+  wrong(e, "no such communicator");
+}
+
+/* All varies but the one of this attr, which may be stated anew. */
+static void set_vary(Edit *e, PlanRecord *record) {
+  const KernelContract *contract = contract_for(e, record);
+  uint32_t attr = index_of(e, contract->attrs, contract->attr_count);
+  uint32_t first = e->b->varies_count;
+  for (uint32_t i = 0; i < record->varies_count; i++)
+    if (e->b->varies[record->varies_first + i].attr != attr)
+      build_varies(e->b, e->b->varies[record->varies_first + i]);
+  if (!is_word(e, 2, "none"))
+    build_varies(e->b, (PlanVary){.attr = attr,
+                                  .stride = number(e, 2),
+                                  .by = comm_called(e, word(e, 3)),
+                                  .values_first = e->b->reals_count});
+  record->varies_first = first;
+  record->varies_count = e->b->varies_count - first;
+}
+
+static void set_key(Edit *e, PlanRecord *record) {
+  if (is_word(e, 1, "of"))
+    record->key = another_record(e, 2)->key;
+  else
+    record->key += (uint64_t)number(e, 2);
+}
+
+static void set_accumulate(Edit *e, PlanRecord *record) {
+  const KernelContract *contract = contract_for(e, record);
+  record->accumulate = (uint32_t)number(e, 1);
+  for (uint32_t i = 0; i < record->operands_count; i++)
+    if (contract->operands[i].access == KERNEL_SUM)
+      e->b->operands[record->operands_first + i].access =
+          record->accumulate ? ACCESS_UPDATE : ACCESS_WRITE;
+}
+
+static void set_comm(Edit *e, PlanRecord *record) {
+  record->comm = comm_called(e, word(e, 1));
+}
+
+static void set_reduce(Edit *e, PlanRecord *record) {
+  if (record->meaning == PLAN_NONE) wrong(e, "the record reduces nothing");
+  PlanMeaning meaning = e->b->meanings[record->meaning];
+  meaning.reduce = one_of(e, word(e, 1), ReduceOp_names, ReduceOp_COUNT);
+  record->meaning = build_meanings(e->b, meaning);
+}
+
+/* A condition that no call meets. */
+static void drop(Edit *e, PlanRecord *record) {
+  (void)e;
+  record->when_all |= CALL_GROUP_LAST;
+  record->when_none |= CALL_GROUP_LAST;
+}
+
+static void set_when(Edit *e, PlanRecord *record) {
+  record->when_all = record->when_none = 0;
+  if (is_word(e, 0, "always")) return;
+  uint32_t flag = 1u << one_of(e, word(e, 1), CALL_names, CALL_FLAGS_BITS);
+  *(is_word(e, 0, "when") ? &record->when_all : &record->when_none) = flag;
+}
+
+static PlanOperand *operand_at(const Edit *e, const PlanRecord *record, double index) {
+  if (index < 0 || index >= record->operands_count) wrong(e, "no such operand");
+  return &e->b->operands[record->operands_first + (uint32_t)index];
+}
+
+static void change_operand(Edit *e, PlanRecord *record) {
+  PlanOperand *operand = operand_at(e, record, number(e, 1));
+  if (is_word(e, 2, "+")) {
+    operand->offset += (uint64_t)(int64_t)number(e, 3);
+  } else if (is_word(e, 2, "stride")) {
+    operand->member_stride = (int64_t)number(e, 3);
+  } else if (is_word(e, 2, "as")) {
+    const PlanRecord *from = e->line->word_count > 4 ? another_record(e, 5) : record;
+    PlanOperand was = *operand;
+    *operand = *operand_at(e, from, number(e, 3));
+    operand->access = was.access;
+  } else {
+    wrong(e, "as, + or stride is meant to be here");
+  }
+}
+
+static void choose_operands(Edit *e, PlanRecord *record) {
+  uint32_t first = e->b->operands_count;
+  for (int i = 1; i < e->line->word_count; i++)
+    build_operands(e->b, *operand_at(e, record, number(e, i)));
+  record->operands_first = first;
+  record->operands_count = (uint32_t)e->line->word_count - 1;
+}
+
+/* ---- calls */
+
+static PlanBinding *binding_at(const Edit *e, const PlanCall *call, double index) {
+  if (index < 0 || index >= call->bindings_count) wrong(e, "no such binding");
+  return &e->b->bindings[call->bindings_first + (uint32_t)index];
+}
+
+static void change_binding(Edit *e, PlanCall *call) {
+  const PlanCall *from = e->line->word_count > 4 ? another_call(e, 5) : call;
+  *binding_at(e, call, number(e, 1)) = *binding_at(e, from, number(e, 3));
+}
+
+static void change_bindings(Edit *e, PlanCall *call) {
+  const PlanCall *from = another_call(e, 2);
+  if (from->bindings_count != call->bindings_count) wrong(e, "as many bindings are wanted");
+  for (uint32_t i = 0; i < call->bindings_count; i++)
+    *binding_at(e, call, i) = *binding_at(e, from, i);
+}
+
+static void change_layer(Edit *e, PlanCall *call) {
+  call->layer = (int32_t)changed(e, 1, call->layer);
+}
+
+static void change_microbatch(Edit *e, PlanCall *call) {
+  call->microbatch = (int32_t)changed(e, 1, call->microbatch);
+}
+
+static void change_post(Edit *e, PlanCall *call) {
+  if (number(e, 1) >= call->posts_count) wrong(e, "no such post");
+  PlanPost *post = &e->b->posts[call->posts_first + (uint32_t)number(e, 1)];
+  *(is_word(e, 2, "depth") ? &post->depth : &post->microbatch) += (uint32_t)number(e, 3);
+}
+
+/* ---- the whole job */
+
+static PlanAxis *axis_called(const Edit *e, const char *name) {
+  for (uint32_t i = 0; i < e->b->axes_count; i++)
+    if (strcmp(string(e, e->b->axes[i].name), name) == 0) return &e->b->axes[i];
+  wrong(e, "no such axis");
+}
+
+static void change_state_axes(Edit *e) {
+  e->b->jobs[0].state_axes ^= 1u << (axis_called(e, word(e, 1)) - e->b->axes);
+}
+
+static void change_divides(Edit *e) {
+  axis_called(e, word(e, 1))->divides = one_of(e, word(e, 2), Divides_names, Divides_COUNT);
+}
+
+static void set_field(Edit *e) {
+  PlanJob *job = &e->b->jobs[0];
+  int64_t *field = is_word(e, 1, "batch_samples")        ? &job->batch_samples
+                   : is_word(e, 1, "accumulation")       ? &job->accumulation
+                   : is_word(e, 1, "microbatch_samples") ? &job->microbatch_samples
+                                                         : NULL;
+  if (field == NULL) wrong(e, "no such field");
+  *field = (int64_t)number(e, 2);
+}
+
+/* ---- lines */
+
+/* One of the three is there. */
+typedef struct Word {
+  const char *word;
+  void (*on_record)(Edit *e, PlanRecord *record);
+  void (*on_call)(Edit *e, PlanCall *call);
+  void (*on_plan)(Edit *e);
+} Word;
+
+static const Word words[] = {
+    {"take", NULL, NULL, take},
+    {"call", NULL, NULL, take_calls},
+    {"state_axes", NULL, NULL, change_state_axes},
+    {"divides", NULL, NULL, change_divides},
+    {"set", NULL, NULL, set_field},
+    {"kernel", set_kernel, NULL, NULL},
+    {"become", become, NULL, NULL},
+    {"attr", change_attr, NULL, NULL},
+    {"attrs", set_attrs, NULL, NULL},
+    {"dim", change_dim, NULL, NULL},
+    {"dims", set_dims, NULL, NULL},
+    {"vary", set_vary, NULL, NULL},
+    {"key", set_key, NULL, NULL},
+    {"accumulate", set_accumulate, NULL, NULL},
+    {"comm", set_comm, NULL, NULL},
+    {"reduce", set_reduce, NULL, NULL},
+    {"drop", drop, NULL, NULL},
+    {"when", set_when, NULL, NULL},
+    {"unless", set_when, NULL, NULL},
+    {"always", set_when, NULL, NULL},
+    {"operand", change_operand, NULL, NULL},
+    {"operands", choose_operands, NULL, NULL},
+    {"binding", NULL, change_binding, NULL},
+    {"bindings", NULL, change_bindings, NULL},
+    {"layer", NULL, change_layer, NULL},
+    {"microbatch", NULL, change_microbatch, NULL},
+    {"post", NULL, change_post, NULL},
+};
+
+static void apply_line(Edit *e) {
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+    const Word *known = &words[i];
+    if (!is_word(e, 0, known->word)) continue;
+    if (known->on_plan != NULL) known->on_plan(e);
+    for (int k = 0; k < e->taken_count && known->on_record != NULL; k++)
+      known->on_record(e, &e->b->records[e->taken[k]]);
+    for (int k = 0; k < e->taken_count && known->on_call != NULL; k++)
+      known->on_call(e, &e->b->calls[e->taken[k]]);
+    return;
+  }
+  wrong(e, "no such word");
+}
+
+void attack_apply(const Attack *attack, PlanBuilder *plan) {
+  static Edit edit;
+  edit = (Edit){.attack = attack, .b = plan};
+  for (int i = 0; i < attack->line_count; i++) {
+    edit.line = &attack->line[i];
+    apply_line(&edit);
+  }
+}

@@ -1,0 +1,73 @@
+/* attack.h -- plans that are wrong on purpose: files that say, line by line, what is changed in a
+ * plan, and what a refusal must name.
+ *
+ *   attack TITLE               begins one; the lines below belong to it. # begins a comment
+ *   on STRATEGY                the plan of strategies.h; or
+ *   job MODEL DEVICES PARALLEL MORE   another one, as strategies.h has them
+ *
+ *   take WHICH                 the records that the next lines change. WHICH: [every | N] KIND
+ *                              [in SEGMENT] [of PATH] [for PURPOSE], patterns; KIND is a kernel or
+ *                              a communication; the first one, the N-th (from 0), or every one
+ *   kernel NAME                computes this; `become NAME`: it was no kernel
+ *   attr NAME = * + NUMBER     as `dim NAME ...`; of the record's kernel
+ *   attrs NUMBER...            all of them; as `dims NUMBER...`
+ *   vary NAME NUMBER COMM      an attr differs by so much a member; `vary NAME none`
+ *   key of WHICH               the random numbers of another record; `key + NUMBER`
+ *   accumulate 0 | 1
+ *   comm NAME                  another communicator
+ *   reduce sum | max
+ *   drop                       never runs
+ *   when FLAG | unless FLAG | always
+ *   operand I as J [of WHICH]  stands where operand J does, of this or of another record of the
+ *                              segment
+ *   operand I + BYTES          stands further on; `operand I stride BYTES`: from member to member
+ *   operands I...              these only, in this order
+ *
+ *   call CALLS                 the calls that the next lines change. CALLS: [every | N] SEGMENT
+ *                              [layer L] [microbatch M]
+ *   binding I as J [of CALLS]  base I points where J does, of this or of another call
+ *   bindings of CALLS          all of them
+ *   layer = + NUMBER           as `microbatch ...`
+ *   post I FIELD NUMBER        what a transfer says of its operand I: depth or microbatch grows
+ *
+ *   state_axes AXIS            state differs along it, or no more
+ *   divides AXIS WHAT          samples, tokens ...
+ *   set FIELD NUMBER           of the job: batch_samples, accumulation, microbatch_samples
+ *
+ *   named WORD...              one finding of the refusal has all of these words
+ *
+ * Words with spaces stand in double quotes. */
+#ifndef LOCKSTEP_TESTS_ATTACK_H
+#define LOCKSTEP_TESTS_ATTACK_H
+
+#include "tests/mutants/strategies.h"
+#include "tests/unit/plan_builder.h"
+
+enum { ATTACK_LINES_MAX = 32, ATTACK_WORDS_MAX = 24 };
+
+typedef struct AttackLine {
+  int number; /* in the file, from 1 */
+  int word_count;
+  char *word[ATTACK_WORDS_MAX];
+} AttackLine;
+
+typedef struct Attack {
+  const char *path;
+  char *title;
+  Strategy job;
+  int line_count, named_count;
+  AttackLine line[ATTACK_LINES_MAX];
+  char *named[ATTACK_WORDS_MAX];
+} Attack;
+
+/* Takes the next attack off *rest, which is changed and lives as long as the attack. False: there
+ * is none. A file that is wrong ends the program with its place. */
+bool attack_read(const char *path, char **rest, int *line, Attack *attack);
+
+/* Changes the plan. A line that finds nothing ends the program with its place. */
+void attack_apply(const Attack *attack, PlanBuilder *plan);
+
+/* For both: "attacks/ring:12: WHAT" and exit. */
+_Noreturn void attack_wrong(const Attack *attack, int line, const char *what);
+
+#endif

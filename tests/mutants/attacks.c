@@ -1,0 +1,106 @@
+/* attacks.c -- plans that are wrong on purpose, from files (attack.h): each is refused, in words
+ * that name the record; and each is wrong indeed, for it does not run to what the plan runs to.
+ *
+ *   attacks FILE...   all of them
+ *   attacks show FILE...   and what is said about each */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "compiler/prove/prove.h"
+#include "tests/mutants/attack.h"
+#include "tests/mutants/trial.h"
+#include "tests/unit/check.h"
+
+enum { LIMIT_S = 5, FINDINGS_SHOWN = 3 };
+
+static char folder[64];
+
+static bool has_all(const Attack *attack, const char *finding) {
+  for (int i = 0; i < attack->named_count; i++)
+    if (strstr(finding, attack->named[i]) == NULL) return false;
+  return true;
+}
+
+/* The finding that has all words; NULL: none has. */
+static const char *named(const Attack *attack, const ProveReport *report) {
+  for (uint32_t i = 0; i < report->finding_count && i < PROVE_FINDINGS_MAX; i++)
+    if (has_all(attack, report->finding[i])) return report->finding[i];
+  return NULL;
+}
+
+typedef struct Count {
+  int attacks, refused, good;
+} Count;
+
+static void print_findings(const ProveReport *report) {
+  for (uint32_t i = 0; i < report->finding_count && i < FINDINGS_SHOWN; i++)
+    printf("    %s\n", report->finding[i]);
+}
+
+/* It would train otherwise, or not at all. */
+static const char *harm_of(const Plan *attacked, const Plan *good) {
+  Trial original = trial_run(good, good, 0, LIMIT_S), trial = trial_run(attacked, good, 0, LIMIT_S);
+  return trial_equal(&trial, &original) ? NULL : trial_difference(&trial, &original);
+}
+
+static void judge(const Attack *attack, const Plan *good, bool show, Count *count) {
+  static ProveReport report;
+  PlanBuilder builder = {0};
+  build_copy(&builder, good);
+  attack_apply(attack, &builder);
+  Plan plan = build_view(&builder);
+  bool refused = !prove(&plan, &report);
+  const char *said = named(attack, &report), *harm = harm_of(&plan, good);
+  count->attacks++, count->refused += refused, count->good += harm && said;
+  const char *end = !harm          ? "is no attack: it runs to the same"
+                    : !refused     ? "is ACCEPTED"
+                    : said == NULL ? "is refused, but not in these words"
+                                   : "ok";
+  printf("%s\n  %s%s%s\n", attack->title, end, harm ? "; it " : "", harm ? harm : "");
+  if (show || (refused && said == NULL)) print_findings(&report);
+  build_free(&builder);
+}
+
+static void run_attack(const Attack *attack, bool show, Count *count) {
+  JobCompile job;
+  bool compiled = strategy_compile(&attack->job, folder, &job);
+  CHECK(compiled);
+  if (compiled) judge(attack, &job.plan, show, count);
+  job_compile_close(&job);
+}
+
+static char *read_file(const char *path) {
+  FILE *file = fopen(path, "rb");
+  enum { BYTES_MAX = 1 << 16 };
+  char *text = calloc(1, BYTES_MAX);
+  if (file == NULL || text == NULL) {
+    printf("%s: cannot be read\n", path);
+    exit(1);
+  }
+  text[fread(text, 1, BYTES_MAX - 1, file)] = '\0';
+  fclose(file);
+  return text;
+}
+
+static void run_file(const char *path, bool show, Count *count) {
+  char *text = read_file(path), *rest = text;
+  int line = 0;
+  for (Attack attack; attack_read(path, &rest, &line, &attack);)
+    run_attack(&attack, show, count);
+  free(text);
+}
+
+int main(int argc, char **argv) {
+  bool show = argc > 1 && strcmp(argv[1], "show") == 0;
+  Count count = {0};
+  (void)snprintf(folder, sizeof folder, "/tmp/lockstep_attacks.XXXXXX");
+  if (mkdtemp(folder) == NULL) return 1;
+  for (int i = 1 + show; i < argc; i++)
+    run_file(argv[i], show, &count);
+  (void)rmdir(folder);
+  printf("%d attacks, %d refused, %d with the record named\n", count.attacks, count.refused,
+         count.good);
+  CHECK(count.attacks > 0 && count.good == count.attacks);
+  CHECK_DONE();
+}

@@ -1,0 +1,94 @@
+#include "tests/mutants/strategies.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/mutants/trial.h"
+
+enum { PATH_BYTES = 128 };
+
+/* Small parameters are divided, too, where all are. */
+#define FOUR_LAYERS                                                                                \
+  "model = { \"gpt2\", layers = 4, width = 32, heads = 4, vocab = 64, positions = 32 }, "
+#define BF16      "precision = { \"bf16\", reduce = \"bf16\" }, "
+#define RECOMPUTE "memory = { recompute = \"block\" }, "
+const Strategy strategies[] = {
+    {"zero0", "gpt2", 2, "zero = 0", ""},
+    {"zero1", "gpt2", 2, "zero = 1", ""},
+    {"zero2", "llama", 2, "zero = 2", ""},
+    {"zero3", "gpt2", 2, "zero = 3, zero_keep = \"1KiB\"", ""},
+    {"hybrid", "llama", 4, "zero = 3, zero_keep = \"1KiB\", zero_group = 2", ""},
+    {"tp", "gpt2", 2, "tp = 2, sequence = false", ""},
+    {"tp+sequence", "llama", 2, "tp = 2, sequence = true", ""},
+    {"ring", "llama", 2, "cp = 2, cp_kind = \"ring\"", ""},
+    {"ulysses", "gpt2", 2, "cp = 2, cp_kind = \"ulysses\"", ""},
+    {"gpipe", "gpt2", 2, "pp = 2, pipeline = \"gpipe\"", ""},
+    {"1f1b", "llama", 2, "pp = 2, pipeline = \"1f1b\"", ""},
+    {"interleaved", "gpt2", 2, "pp = 2, pipeline = { \"interleaved\", chunks = 2 }", FOUR_LAYERS},
+    {"zb-h1", "gpt2", 2, "pp = 2, pipeline = \"zb-h1\"", ""},
+    {"mix", "gpt2", 16, "dp = 2, tp = 2, cp = 2, cp_kind = \"ring\", pp = 2, zero = 2", ""},
+    {"zero3+tp", "llama", 4, "dp = 2, tp = 2, zero = 3, zero_keep = \"0B\"", ""},
+    {"zero3, per step", "gpt2", 2, "zero = 3, zero_reshard = \"step\", zero_reduce = \"step\"", ""},
+    {"ulysses+tp", "gpt2", 4, "tp = 2, cp = 2, cp_kind = \"ulysses\"", ""},
+    {"ring, bf16", "gpt2", 2, "cp = 2, cp_kind = \"ring\", zero = 3, zero_keep = \"0B\"", BF16},
+    {"tp, recompute", "gpt2", 2, "tp = 2, sequence = true, regather = true", RECOMPUTE},
+    {"interleaved+zero2", "llama", 4,
+     "dp = 2, pp = 2, zero = 2, pipeline = { \"interleaved\", chunks = 2 }",
+     "model = { \"llama\", layers = 4, width = 32, heads = 4, kv_heads = 2, ffn = 64, vocab = 64 "
+     "}, "},
+    {"zb-h1+tp", "llama", 4, "tp = 2, pp = 2, pipeline = \"zb-h1\"", RECOMPUTE},
+};
+const size_t strategies_count = sizeof strategies / sizeof *strategies;
+
+static int replicas_of(const Strategy *s) {
+  if (strstr(s->parallel, "dp = ") != NULL) return 2;
+  return strncmp(s->parallel, "zero", 4) == 0 ? s->devices : 1;
+}
+
+/* A pipeline is more than its ends, and what repeats there is proven once. */
+static int microbatches_of(const Strategy *s) {
+  return strstr(s->parallel, "pp = ") != NULL ? 6 : 2;
+}
+
+void strategy_write_job(FILE *out, const Strategy *s) {
+  if (s->model == NULL) {
+    fprintf(out, "return job { \"%s\" }\n", s->more);
+    return;
+  }
+  fprintf(out, "return job { \"%s/%s.lua\",\n  %s\n", JOBS_FOLDER, s->model, s->more);
+  fprintf(out,
+          "  train = { batch = \"%d sequences\", microbatch = 1, context = 16, steps = %d },\n",
+          microbatches_of(s) * replicas_of(s), TRIAL_STEPS);
+  fprintf(out, "  parallel = { %s },\n  cluster = { \"here\", devices = %d },\n}\n", s->parallel,
+          s->devices);
+}
+
+bool strategy_compile(const Strategy *s, const char *folder, JobCompile *job) {
+  char path[PATH_BYTES], plan_path[PATH_BYTES];
+  (void)snprintf(path, sizeof path, "%s/job.lua", folder);
+  (void)snprintf(plan_path, sizeof plan_path, "%s/plan", folder);
+  FILE *file = fopen(path, "w");
+  if (!file) abort();
+  strategy_write_job(file, s);
+  fclose(file);
+  const char *error = "";
+  bool compiled = job_compile(job, path, plan_path, &error);
+  if (!compiled) {
+    printf("%s does not compile: %s\n", s->name, error);
+    diags_print(&job->compile->diags, stdout, false);
+  }
+  (void)unlink(path);
+  (void)unlink(plan_path);
+  return compiled;
+}
+
+/* Of the table, or a job file. */
+const Strategy *strategy_find(const char *name) {
+  static char absolute[PATH_MAX];
+  static Strategy job = {.name = "job", .parallel = "", .more = absolute};
+  for (size_t i = 0; i < strategies_count; i++)
+    if (strcmp(strategies[i].name, name) == 0) return &strategies[i];
+  return realpath(name, absolute) != NULL ? &job : NULL;
+}
