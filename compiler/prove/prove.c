@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "compiler/prove/braid.h"
+#include "compiler/prove/derivatives/derivatives.h"
 #include "compiler/prove/events.h"
 #include "compiler/prove/walk.h"
 #include "runtime/plan/plan_io.h"
@@ -161,6 +162,7 @@ bool prove(const Plan *plan, ProveReport *report) {
     return false;
   }
   count(plan, report);
+  prove_derivatives(plan, report);
   prove_shapes(plan, report);
   Links links = {0};
   prove_communication(plan, report, &links);

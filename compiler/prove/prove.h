@@ -3,6 +3,9 @@
  * In:  any plan that plan_check accepts; what can be worked out again is not taken on trust.
  * Out: true when every property below holds; otherwise one line per violation.
  *
+ * - derivatives: the backward nodes of the model make the gradients of its forward nodes, by the
+ *   rows of derivatives/derivatives.def: of every parameter the sum over all its uses, from the
+ *   one loss on, through what goes from region to region. What has no row is refused.
  * - shapes: operands are as large as their kernel's dims make them, scratch as the compiler gives
  *   it, read and written as the kernel does; a slice lies in its whole on every rank. (What
  *   collectives and exchanges move: plan_check.)
