@@ -40,7 +40,8 @@ static void print_findings(const ProveReport *report) {
 
 /* It would train otherwise, or not at all. */
 static const char *harm_of(const Plan *attacked, const Plan *good) {
-  Trial original = trial_run(good, good, 0, LIMIT_S), trial = trial_run(attacked, good, 0, LIMIT_S);
+  const TrialHow how = {.limit_s = LIMIT_S};
+  Trial original = trial_run(good, good, how), trial = trial_run(attacked, good, how);
   return trial_equal(&trial, &original) ? NULL : trial_difference(&trial, &original);
 }
 

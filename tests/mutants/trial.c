@@ -18,7 +18,7 @@
 #include "runtime/replay.h"
 #include "runtime/schedule.h"
 
-enum { RANKS_MAX = 32, LAG_US = 150, LAG_ONE_IN = 24 };
+enum { RANKS_MAX = 32, LAG_US = 150, LAG_ONE_IN = 24, QUEUE_DELAY_NS = 200000 };
 
 /* ---- waiting now and then */
 
@@ -162,7 +162,7 @@ typedef struct Result {
 
 typedef struct World {
   const Plan *plan, *good;
-  uint64_t seed;
+  TrialHow how;
   Mesh mesh;
   Samples samples;
   LocalWorld *local;
@@ -242,7 +242,7 @@ static bool open_member(Member *m, Arena *arena, Status *status) {
   memset(arena->base + job->control_offset, 0, sizeof(Control));
   m->threads = threads_new((int32_t)job->threads, -1);
   if (!m->threads) return status_fail(status, STATUS_WORLD, "cannot start threads");
-  uint64_t random = mix(mix(world->seed, 7), (uint64_t)m->rank);
+  uint64_t random = mix(mix(world->how.seed, 7), (uint64_t)m->rank);
   m->comm = slow_comm(local_comm(world->local, m->rank, m->threads), random);
   const ReplaySetup setup = {
       .plan = world->plan,
@@ -254,6 +254,9 @@ static bool open_member(Member *m, Arena *arena, Status *status) {
       .threads = m->threads,
       .kernels = {slow_kernels},
       .load = stage_take,
+      .issues_only = world->how.on_queues,
+      .delay_most_ns = world->how.on_queues ? QUEUE_DELAY_NS : 0,
+      .delay_seed = random,
   };
   return replay_bind(&m->replay, &setup, status) && start_data(m, status);
 }
@@ -392,10 +395,10 @@ static bool run_world(World *world, Status *status) {
   return boot_local(world->mesh.rank_count, run_rank, abort_all, world, status);
 }
 
-static Trial run_here(const Plan *plan, const Plan *good, uint64_t seed) {
+static Trial run_here(const Plan *plan, const Plan *good, TrialHow how) {
   World *world = calloc(1, sizeof *world);
   if (!world) abort();
-  world->plan = plan, world->good = good, world->seed = seed;
+  world->plan = plan, world->good = good, world->how = how;
   Status status = {0};
   Trial trial = {.end = run_world(world, &status) ? TRIAL_DONE : TRIAL_REFUSED};
   if (trial.end == TRIAL_REFUSED) printf("    %s\n", status.text);
@@ -409,15 +412,15 @@ static Trial run_here(const Plan *plan, const Plan *good, uint64_t seed) {
 }
 
 /* An alarm ends the child, with all its threads, wherever they wait. */
-Trial trial_run(const Plan *plan, const Plan *good, uint64_t seed, unsigned limit_s) {
+Trial trial_run(const Plan *plan, const Plan *good, TrialHow how) {
   int ends[2];
   fflush(stdout);
   if (pipe(ends) != 0) abort();
   pid_t child = fork();
   if (child < 0) abort();
   if (child == 0) {
-    alarm(limit_s);
-    Trial trial = run_here(plan, good, seed);
+    alarm(how.limit_s);
+    Trial trial = run_here(plan, good, how);
     fflush(stdout);
     _exit(write(ends[1], &trial, sizeof trial) == (ssize_t)sizeof trial ? 0 : 1);
   }
@@ -426,9 +429,9 @@ Trial trial_run(const Plan *plan, const Plan *good, uint64_t seed, unsigned limi
   Trial read_back;
   if (read(ends[0], &read_back, sizeof read_back) == (ssize_t)sizeof read_back) trial = read_back;
   close(ends[0]);
-  int how = 0;
-  if (waitpid(child, &how, 0) != child) abort();
-  if (WIFSIGNALED(how)) trial.end = WTERMSIG(how) == SIGALRM ? TRIAL_HUNG : TRIAL_CRASHED;
+  int end = 0;
+  if (waitpid(child, &end, 0) != child) abort();
+  if (WIFSIGNALED(end)) trial.end = WTERMSIG(end) == SIGALRM ? TRIAL_HUNG : TRIAL_CRASHED;
   return trial;
 }
 

@@ -21,8 +21,16 @@ typedef struct Trial {
   uint64_t state;    /* parameters, master copies and moments of all ranks, the same */
 } Trial;
 
-/* `good` says where state stands. `limit_s`: who takes longer, hangs. */
-Trial trial_run(const Plan *plan, const Plan *good, uint64_t seed, unsigned limit_s);
+/* How a plan is run. */
+typedef struct TrialHow {
+  uint64_t seed;    /* of delays */
+  unsigned limit_s; /* who takes longer, hangs */
+  bool on_queues;   /* each lane is a thread that waits before each work, so that only edges and
+                       waits order them */
+} TrialHow;
+
+/* `good` says where state stands. */
+Trial trial_run(const Plan *plan, const Plan *good, TrialHow how);
 
 bool trial_equal(const Trial *a, const Trial *b);
 

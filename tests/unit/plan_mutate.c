@@ -6,8 +6,8 @@
 #include "tests/unit/plan_mutator.h"
 
 const char *const mutation_names[MUTATION_KIND_COUNT] = {
-    "drop",    "duplicate",         "swap",   "retarget", "resize", "reorder",
-    "overlap", "change of meaning", "kernel", "constant"};
+    "drop",    "duplicate",         "swap",  "retarget", "resize",  "reorder",
+    "overlap", "change of meaning", "event", "kernel",   "constant"};
 
 /* ---- drop */
 
@@ -72,30 +72,6 @@ static bool drop_one_record_of_one_call(Mutator *m) {
   return mutant_said(m, "call %u (%s) leaves record %u (%s) out", NUMBER(m, calls, call),
                      mutant_call_name(m, call), index,
                      mutant_record_name(m, &m->b->records[twin->records_first + index]));
-}
-
-static bool drop_edge(Mutator *m) {
-  for (int tries = 0; tries < 200; tries++) {
-    PlanRecord *record = pick_record(m);
-    if (record == NULL) return false;
-    if (record->after_count == 0) continue;
-    PlanEdge *edges = &m->b->edges[record->after_first];
-    uint32_t last = record->after_count - 1;
-    edges[pick_below(m, last + 1)] = edges[last];
-    record->after_count = last;
-    return mutant_said(m, "an edge of record %u is dropped", NUMBER(m, records, record));
-  }
-  return false;
-}
-
-static bool drop_wait(Mutator *m) {
-  for (int tries = 0; tries < 200 && m->b->waits_count > 0; tries++) {
-    PlanCall *call = pick_call(m);
-    if (call == NULL || call->waits_count == 0) continue;
-    call->waits_count = 0;
-    return mutant_said(m, "the waits of call %u are dropped", NUMBER(m, calls, call));
-  }
-  return false;
 }
 
 /* ---- duplicate */
@@ -480,8 +456,9 @@ static bool retype_tensor(Mutator *m) {
 /* ---- */
 
 enum { WAYS_MAX = 9, SEED_STRIDE = 8 }; /* a kind that is added leaves the others as they were */
-static Mutate *const ways[MUTATION_KERNEL][WAYS_MAX + 1] = {
-    [MUTATION_DROP] = {drop_record, drop_call, drop_one_record_of_one_call, drop_edge, drop_wait},
+static Mutate *const ways[MUTATION_EVENT][WAYS_MAX + 1] = {
+    [MUTATION_DROP] = {drop_record, drop_call, drop_one_record_of_one_call, mutate_drop_edge,
+                       mutate_drop_wait},
     [MUTATION_DUPLICATE] = {duplicate_call, duplicate_record},
     [MUTATION_SWAP] = {swap_calls, swap_operands, swap_bindings},
     [MUTATION_RETARGET] = {retarget_binding, retarget_operand, retarget_communicator, retarget_axes,
@@ -495,6 +472,7 @@ static Mutate *const ways[MUTATION_KERNEL][WAYS_MAX + 1] = {
 };
 
 static Mutate *const *ways_of(MutationKind kind) {
+  if (kind == MUTATION_EVENT) return mutate_event_ways;
   if (kind == MUTATION_KERNEL) return mutate_kernel_ways;
   return kind == MUTATION_CONSTANT ? mutate_constant_ways : ways[kind];
 }

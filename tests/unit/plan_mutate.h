@@ -16,6 +16,7 @@ typedef enum MutationKind {
   MUTATION_REORDER,   /* two records of a segment, two neighbouring calls */
   MUTATION_OVERLAP,   /* buffers, lifetimes, tensors */
   MUTATION_MEANING,   /* flags, conditions, layers, micro-batches, loops, accesses, reductions */
+  MUTATION_EVENT,     /* edges, waits, lanes, the order of a lane */
   MUTATION_KERNEL,    /* another kernel of the same operands, one operand less, accumulate */
   MUTATION_CONSTANT,  /* attrs, dims, keys, varies, distances, state_axes, layouts of tensors */
   MUTATION_KIND_COUNT,

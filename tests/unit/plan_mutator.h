@@ -14,8 +14,10 @@ typedef struct Mutator {
 /* One way to change the plan: false, and perhaps half done, when it found nothing to change. */
 typedef bool Mutate(Mutator *m);
 
-/* Of another kernel, and of another number (plan_mutate_number.c); both end with NULL. */
-extern Mutate *const mutate_kernel_ways[], *const mutate_constant_ways[];
+/* Ways of a kind, ended by NULL: plan_mutate_event.c, and plan_mutate_number.c. */
+extern Mutate *const mutate_event_ways[], *const mutate_kernel_ways[],
+                                              *const mutate_constant_ways[];
+Mutate mutate_drop_edge, mutate_drop_wait;
 
 uint32_t pick_below(Mutator *m, uint32_t limit);
 

@@ -15,7 +15,7 @@
 static const int least_percent[MUTATION_CLAIMED_COUNT] = {
     [MUTATION_DROP] = 84,     [MUTATION_DUPLICATE] = 98, [MUTATION_SWAP] = 94,
     [MUTATION_RETARGET] = 94, [MUTATION_RESIZE] = 88,    [MUTATION_REORDER] = 92,
-    [MUTATION_OVERLAP] = 99,  [MUTATION_MEANING] = 98,
+    [MUTATION_OVERLAP] = 99,  [MUTATION_MEANING] = 98,   [MUTATION_EVENT] = 65,
 };
 
 static const ExampleOptions examples[] = {
