@@ -8,6 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "runtime/boot/pmix.h"
+#include "runtime/launch/launch.h"
 #include "runtime/metrics/report.h"
 #include "runtime/metrics/text.h"
 #include "runtime/plan/plan_io.h"
@@ -24,6 +26,9 @@ static const char usage[] =
     "  --kernels fast|reference   which kernels to run; reference is plain and slow\n"
     "  --measure-memory           count the pages of memory that the run touches; it runs slower\n"
     "  --on cpu                   a plan for other devices runs on this machine's processors too\n"
+    "  --processes                start a process for each rank, all on this machine\n"
+    "  --threads                  all ranks in this process, also under srun --mpi=pmix, where\n"
+    "                             each process is one rank\n"
     "  --quiet                    errors only\n"
     "  --no-plot                  no loss curve in the terminal\n"
     "  --keep-plan PATH           rename PLAN to PATH when the run starts, remove it when it\n"
@@ -128,10 +133,15 @@ static bool parse_options(RunOptions *options, int count, char **word, Status *s
       options->plot = false;
     else if (strcmp(word[i], "--json") == 0)
       options->json = true;
+    else if (strcmp(word[i], "--processes") == 0)
+      options->processes = true;
+    else if (strcmp(word[i], "--threads") == 0)
+      options->threads = true;
     else
       return status_fail(status, STATUS_USER, "there is no option %s; see --help", word[i]);
   }
-  return true;
+  return !(options->processes && options->threads) ||
+         status_fail(status, STATUS_USER, "--processes and --threads exclude each other");
 }
 
 /* Whether the words ask for --json, also those of which others are wrong. */
@@ -149,14 +159,27 @@ static bool open_plan(Plan *plan, const char *path, Status *status) {
   return status_fail(status, STATUS_USER, "%s: holds no job", path);
 }
 
+static bool launch(const Plan *plan, const RunOptions *options, int count, char **word,
+                   Status *status) {
+  LaunchSetup setup = {plan, word, count, options->keep_plan, options->json};
+  status->code = launch_run(&setup, status);
+  return *status->text == 0;
+}
+
+/* A launcher removes the plan that is not kept, when all its ranks have ended. */
 static bool run(int count, char **word, Status *status) {
   Plan plan;
   if (!open_plan(&plan, word[1], status)) return false;
   RunOptions options = run_defaults(&plan);
   options.plan_path = word[1];
-  bool done = parse_options(&options, count, word, status) && run_job(&plan, &options, status);
+  bool done = parse_options(&options, count, word, status);
+  if (done && options.processes)
+    done = launch(&plan, &options, count, word, status);
+  else if (done)
+    done = run_job(&plan, &options, status);
   plan_close(&plan);
-  if (!done && options.keep_plan != NULL) (void)unlink(options.plan_path); /* if it is there yet */
+  bool is_rank = !options.threads && boot_pmix_is_launched();
+  if (!done && options.keep_plan != NULL && !is_rank) (void)unlink(options.plan_path);
   return done;
 }
 

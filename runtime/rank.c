@@ -127,8 +127,8 @@ static bool open_rank(Rank *rank, Status *status) {
   rank->eval = replay_program(&rank->replay, PROGRAM_EVAL_STEP);
   if (!start_data(rank, status)) return false;
   int32_t count = rank->job->threads < 1 ? 1 : (int32_t)rank->job->threads;
-  int32_t core =
-      run->first_core < 0 ? -1 : run->first_core + (rank->number - run->boot->rank_first) * count;
+  int32_t first = run->boot->first_core;
+  int32_t core = first < 0 ? -1 : first + (rank->number - run->boot->rank_first) * count;
   rank->threads = threads_new(count, core);
   if (!rank->threads) return status_fail(status, STATUS_WORLD, "cannot start %d threads", count);
   rank->replay.setup.threads = rank->threads;
@@ -250,6 +250,7 @@ static bool open_report(Rank *rank, Status *status) {
   char products[RECORD_PRODUCTS_BYTES];
   record_products_before(&setup, products);
   if (!report_open(rank->report, &setup, status) || !record_write(&setup, status)) return false;
+  if (*run->boot->words) report_note(rank->report, "ranks    %s", run->boot->words);
   note_products(rank, &setup, products);
   if (rank->eval && !programs_reduce(rank->plan, rank->eval))
     report_note(rank->report, "note     validation is of rank 0's share: the plan's eval_step does "

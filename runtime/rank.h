@@ -17,7 +17,6 @@ typedef struct Run {
   Samples train;
   Samples valid;
   Boot *boot;
-  int32_t first_core; /* -1: threads are not bound */
   int64_t last_step;
   uint64_t data_sum; /* of the training data */
   Lock lock[2];      /* of the run's folder and the checkpoints' */

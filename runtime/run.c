@@ -6,6 +6,7 @@
 
 #include "kernels/product.h"
 #include "runtime/boot/local.h"
+#include "runtime/boot/pmix.h"
 #include "runtime/device/arena.h"
 #include "runtime/folder.h"
 #include "runtime/metrics/text.h"
@@ -56,20 +57,22 @@ static bool lock_folders(Run *run, Status *status) {
   return folder_make(checkpoints, status) && lock_folder(&run->lock[1], checkpoints, status);
 }
 
-/* Better one line now than the kernel's out-of-memory killer when the last page is touched. Each
- * process speaks of its own ranks. */
+/* Better one line now than the kernel's out-of-memory killer when the last page is touched. The
+ * first rank of a node speaks of all that are there. */
 static bool check_memory(const Run *run, Status *status) {
+  const int32_t *node = run->boot->node;
   uint64_t needed = 0;
-  int32_t ranks = run->boot->rank_count;
-  for (int32_t i = 0; i < ranks; i++) {
-    int32_t rank = run->boot->rank_first + i;
+  int32_t ranks = 0, own = run->boot->rank_first, first = -1;
+  for (int32_t rank = 0; rank < run->mesh.rank_count; rank++) {
     const PlanClass *class = mesh_class(&run->mesh, run->plan, rank);
     if (!class) return status_fail(status, STATUS_OURS, "plan: rank %d has no class", rank);
+    if (node && node[rank] != node[own]) continue;
+    if (ranks++ == 0) first = rank;
     for (Tier tier = 0; tier < Tier_COUNT; tier++)
       needed += plan_arena_bytes(run->plan, class, tier);
   }
   size_t available = arena_available_bytes();
-  if (available == 0 || needed <= available) return true;
+  if (first != own || available == 0 || needed <= available) return true;
   char need[QUANTITY_BYTES], have[QUANTITY_BYTES];
   return status_fail(status, STATUS_USER,
                      "%d ranks need %s, this machine has %s to give: compile with a memory.budget "
@@ -82,12 +85,18 @@ static bool boot(Run *run, Status *status) {
   int64_t planned = run->plan->jobs[0].threads;
   int32_t threads = planned < 1 ? 1 : (int32_t)planned;
   atomic_store(&steady_ranks, 0);
+  if (!run->options->threads && boot_pmix_is_launched()) {
+    run->boot = boot_pmix_new(
+        &(BootPmixSetup){.plan = run->plan,
+                         .mesh = &run->mesh,
+                         .reference_kernels = run->options->variant == KERNEL_REFERENCE,
+                         .any_place = run->options->on_cpu},
+        status);
+    return run->boot != NULL;
+  }
   run->boot = boot_local_new(run->plan, &run->mesh, threads, run->options->link_delay);
-  if (!run->boot)
-    return status_fail(status, STATUS_WORLD, "not enough memory for %d ranks",
-                       run->mesh.rank_count);
-  run->first_core = boot_first_core(run->boot->rank_count, threads);
-  return true;
+  return run->boot ||
+         status_fail(status, STATUS_WORLD, "not enough memory for %d ranks", run->mesh.rank_count);
 }
 
 /* A plan for other devices would train here too, but slowly, and its scratch is not for these
@@ -138,7 +147,10 @@ bool run_job(const Plan *plan, const RunOptions *options, Status *status) {
   run->options = options;
   run->lock[0].descriptor = run->lock[1].descriptor = -1;
   bool done = open_run(run, status);
-  if (done) done = run->boot->ops->run(run->boot, rank_main, run, status);
+  if (done)
+    done = run->boot->ops->run(run->boot, rank_main, run, status);
+  else if (run->boot)
+    run->boot->ops->abandon(run->boot, status);
   close_run(run);
   return done;
 }

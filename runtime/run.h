@@ -12,7 +12,9 @@
 typedef struct RunOptions {
   int64_t steps; /* stop after this one; 0: where the plan ends */
   KernelVariant variant;
-  bool on_cpu; /* also a plan that is for other devices */
+  bool on_cpu;    /* also a plan that is for other devices */
+  bool processes; /* start a process for each rank here, and be none of them */
+  bool threads;   /* all ranks are threads, also where a launcher has started this process */
   bool quiet;
   bool plot;
   bool json;

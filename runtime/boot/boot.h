@@ -24,6 +24,9 @@ typedef struct BootOps {
    * what a rank left there, and all end alike. False: it is that of the rank that failed first, an
    * echo only when there is nothing else. */
   bool (*run)(Boot *self, BootRank *body, void *context, Status *status);
+  /* This process cannot go on, for this reason, and will not run its ranks: others must not wait
+   * for them. */
+  void (*abandon)(Boot *self, const Status *status);
   void (*close)(Boot *self);
 } BootOps;
 
@@ -32,6 +35,9 @@ struct Boot {
   const BootOps *ops;
   int32_t rank_first; /* of those of this process, which follow one another */
   int32_t rank_count;
+  int32_t first_core;  /* of the threads of the first of them; -1: let the system place them */
+  const int32_t *node; /* of every rank of the job; NULL: all are in this process */
+  char words[320];     /* where ranks are, for people; "" when they are threads */
 };
 
 #endif

@@ -132,6 +132,12 @@ static bool boot_run(Boot *self, BootRank *body, void *context, Status *status) 
   return boot_local(self->rank_count, run_body, abort_body, &all, status);
 }
 
+/* They are all here, and none was started. */
+static void boot_abandon(Boot *self, const Status *status) {
+  (void)self;
+  (void)status;
+}
+
 static void boot_close(Boot *self) {
   local_world_free(world_of(self));
   free(self);
@@ -141,6 +147,7 @@ static const BootOps local_ops = {
     .comm = boot_comm,
     .comm_beside = boot_comm_beside,
     .run = boot_run,
+    .abandon = boot_abandon,
     .close = boot_close,
 };
 
@@ -153,6 +160,7 @@ Boot *boot_local_new(const Plan *plan, const Mesh *mesh, int32_t threads_per_ran
     return NULL;
   }
   local_world_delay(world, delay);
-  *boot = (LocalBoot){{&local_ops, 0, mesh->rank_count}, world};
+  *boot = (LocalBoot){{.ops = &local_ops, .rank_count = mesh->rank_count}, world};
+  boot->base.first_core = boot_first_core(mesh->rank_count, threads_per_rank);
   return &boot->base;
 }

@@ -15,10 +15,7 @@
 #include "runtime/comm/reduce.h"
 
 enum {
-  CHANNELS = 2,       /* what runs in order with the computation, and what runs beside it */
-  PART_ELEMENTS = 64, /* parts begin at multiples: no cache line has two writers */
-  PARALLEL_ELEMENTS =
-      32 * 1024, /* below this a thread's wake-up costs more than its share of work */
+  CHANNELS = 2, /* what runs in order with the computation, and what runs beside it */
   SPINS_WITH_CORES = 2000,
   SPINS_WITHOUT_CORES = 16
 };
@@ -78,52 +75,6 @@ static bool leave(Comm *self, Meeting at) {
   return true;
 }
 
-typedef struct Part {
-  int64_t first;
-  int64_t count;
-} Part;
-
-static Part part_of(int64_t count, int32_t parts, int32_t part) {
-  int64_t size = (count + parts - 1) / parts;
-  size = (size + PART_ELEMENTS - 1) / PART_ELEMENTS * PART_ELEMENTS;
-  int64_t first = part * size < count ? part * size : count;
-  int64_t end = first + size < count ? first + size : count;
-  return (Part){first, end - first};
-}
-
-typedef struct ReduceJob {
-  const void *const *x;
-  void *y;
-  int32_t members;
-  int32_t tasks;
-  Part part;
-  DType dtype;
-  ReduceOp reduce;
-  _Atomic int64_t read_bytes; /* of each member */
-} ReduceJob;
-
-static void reduce_task(void *context, int64_t task, int32_t worker) {
-  (void)worker;
-  ReduceJob *job = context;
-  Part mine = part_of(job->part.count, job->tasks, (int32_t)task);
-  int64_t first = job->part.first + mine.first;
-  reduce_range((char *)job->y + first * dtype_bytes(job->dtype), job->x, job->members, first,
-               (CommElements){mine.count, job->dtype}, job->reduce);
-  atomic_fetch_add(&job->read_bytes, mine.count * dtype_bytes(job->dtype));
-}
-
-/* Runs `task` in so many parts that each thread has one, when there is enough to do. */
-static void run_parts(const Comm *self, int64_t elements, ThreadsTask *task, int32_t *tasks,
-                      void *context) {
-  const LocalComm *local = (const LocalComm *)self;
-  bool parallel = local->threads && elements >= PARALLEL_ELEMENTS;
-  *tasks = parallel ? threads_count(local->threads) : 1;
-  if (parallel)
-    threads_run(local->threads, *tasks, task, context);
-  else
-    task(context, 0, 0);
-}
-
 /* Returns the bytes copied: none from a place to itself. */
 static int64_t copy_bytes(void *to, const void *from, int64_t to_first, int64_t from_first,
                           int64_t count, int64_t element_bytes) {
@@ -151,13 +102,14 @@ static bool local_all_reduce(Comm *self, uint32_t comm, const void *x, void *y,
     return true;
   }
   if (!publish(at, x, y, x == y)) return false;
-  Part mine = part_of(elements.count, group->count, at.member);
-  ReduceJob job = {group->x, y, group->count, 1, mine, elements.dtype, reduce, 0};
-  run_parts(self, mine.count, reduce_task, &job.tasks, &job);
-  copied_from_all(at, job.read_bytes);
+  CommPart mine = comm_part(elements.count, group->count, at.member);
+  reduce_parallel(((const LocalComm *)self)->threads, (char *)y + mine.first * element_bytes,
+                  group->x, group->count, mine.first, (CommElements){mine.count, elements.dtype},
+                  reduce);
+  copied_from_all(at, mine.count * element_bytes);
   if (!barrier_wait(&group->barrier)) return false;
   for (int32_t i = 0; i < group->count; i++) {
-    Part part = part_of(elements.count, group->count, i);
+    CommPart part = comm_part(elements.count, group->count, i);
     if (i == at.member) continue;
     int64_t copied_bytes =
         copy_bytes(y, group->y[i], part.first, part.first, part.count, element_bytes);
@@ -207,7 +159,7 @@ static void scatter_task(void *context, int64_t task, int32_t worker) {
   (void)worker;
   ScatterJob *job = context;
   const Group *group = job->at->group;
-  Part mine = part_of(job->share, job->tasks, (int32_t)task);
+  CommPart mine = comm_part(job->share, job->tasks, (int32_t)task);
   int64_t unit = dtype_bytes(job->pieces->dtype);
   PieceWalk walk = pieces_walk(job->pieces, mine.first, mine.first + mine.count);
   for (Piece piece; pieces_next(&walk, &piece);) {
@@ -224,24 +176,20 @@ static bool local_reduce_scatter(Comm *self, uint32_t comm, void *x, void *y,
   int64_t share = pieces_share(pieces);
   if (!publish(at, x, y, y == NULL)) return false;
   ScatterJob job = {&at, pieces, y ? y : x, y == NULL, 1, share, reduce, 0};
-  run_parts(self, share, scatter_task, &job.tasks, &job);
+  job.tasks = reduce_tasks(((const LocalComm *)self)->threads, share);
+  reduce_run(((const LocalComm *)self)->threads, job.tasks, scatter_task, &job);
   copied_from_all(at, job.read_bytes);
   return leave(self, at);
 }
 
 /* What member `from` has for this one: runs of b * inner elements. */
 static void turn_from(const Meeting *at, int32_t from, void *y, const CommTurn *turn) {
-  int64_t members = at->group->count, run = turn->b * turn->inner, copied_bytes = 0;
-  for (int64_t row = 0; row < turn->outer * turn->a; row++)
-    for (int64_t middle = 0; middle < turn->middle; middle++) {
-      int32_t part = turn->back ? at->member : from;
-      int64_t many = (row / turn->a * turn->a * members + part * turn->a + row % turn->a);
-      int64_t tall = (many * turn->middle + middle) * run; /* in [outer, a*n, middle, b, inner] */
-      int64_t wide = ((row * turn->middle + middle) * members + (turn->back ? from : at->member)) *
-                     run; /* in [outer, a, middle, b*n, ..] */
-      copied_bytes += copy_bytes(y, at->group->x[from], turn->back ? wide : tall,
-                                 turn->back ? tall : wide, run, dtype_bytes(turn->dtype));
-    }
+  int64_t copied_bytes = 0;
+  for (int64_t run = 0; run < turn_runs(turn); run++) {
+    TurnRun where = turn_run(turn, at->group->count, from, at->member, run);
+    copied_bytes += copy_bytes(y, at->group->x[from], where.y_at, where.x_at, turn->b * turn->inner,
+                               dtype_bytes(turn->dtype));
+  }
   group_copied(at->group, at->member, from, copied_bytes);
 }
 

@@ -1,6 +1,16 @@
 /* pieces.c -- pairs of (times, elements), one piece after the other. */
 #include "runtime/comm/pieces.h"
 
+enum { PART_ELEMENTS = 64 }; /* parts begin at multiples */
+
+CommPart comm_part(int64_t count, int32_t parts, int32_t part) {
+  int64_t size = (count + parts - 1) / parts;
+  size = (size + PART_ELEMENTS - 1) / PART_ELEMENTS * PART_ELEMENTS;
+  int64_t first = part * size < count ? part * size : count;
+  int64_t end = first + size < count ? first + size : count;
+  return (CommPart){first, end - first};
+}
+
 int64_t pieces_share(const CommPieces *pieces) {
   int64_t share = 0;
   for (int32_t i = 0; i < pieces->pair_count; i++)
@@ -35,4 +45,14 @@ bool pieces_next(PieceWalk *walk, Piece *piece) {
   walk->time = 0;
   walk->pair++;
   return true;
+}
+
+/* Tall is [outer, a*n, middle, b, inner], wide [outer, a, middle, b*n, inner]. */
+TurnRun turn_run(const CommTurn *turn, int32_t members, int32_t from, int32_t to, int64_t run) {
+  int64_t row = run / turn->middle, middle = run % turn->middle;
+  int32_t tall_member = turn->back ? to : from, wide_member = turn->back ? from : to;
+  int64_t many = row / turn->a * turn->a * members + tall_member * turn->a + row % turn->a;
+  int64_t tall = (many * turn->middle + middle) * turn->b * turn->inner;
+  int64_t wide = (run * members + wide_member) * turn->b * turn->inner;
+  return turn->back ? (TurnRun){tall, wide} : (TurnRun){wide, tall};
 }

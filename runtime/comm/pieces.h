@@ -1,8 +1,18 @@
-/* pieces.h -- walking over the pieces of a share, as comm.h defines them. */
+/* pieces.h -- which elements a member has, or gets, of what a collective moves, as comm.h defines
+ * it. */
 #ifndef LOCKSTEP_PIECES_H
 #define LOCKSTEP_PIECES_H
 
 #include "runtime/comm/comm.h"
+
+/* Elements [first, first + count) of something. */
+typedef struct CommPart {
+  int64_t first;
+  int64_t count;
+} CommPart;
+
+/* Part `part` of so many: about equal, and no cache line has two writers. */
+CommPart comm_part(int64_t count, int32_t parts, int32_t part);
 
 /* Elements of one member's share. */
 int64_t pieces_share(const CommPieces *pieces);
@@ -31,5 +41,18 @@ bool pieces_next(PieceWalk *walk, Piece *piece);
 static inline int64_t piece_whole_at(const Piece *piece, int32_t members, int32_t member) {
   return members * piece->start + member * piece->elements + piece->share_at - piece->start;
 }
+
+/* An all-to-all moves as many runs of b * inner elements from every member to every other. */
+static inline int64_t turn_runs(const CommTurn *turn) {
+  return turn->outer * turn->a * turn->middle;
+}
+
+/* Where a run begins in the x of the one and in the y of the other. */
+typedef struct TurnRun {
+  int64_t x_at;
+  int64_t y_at;
+} TurnRun;
+
+TurnRun turn_run(const CommTurn *turn, int32_t members, int32_t from, int32_t to, int64_t run);
 
 #endif

@@ -6,8 +6,12 @@
 #include <string.h>
 
 #include "kernels/bf16.h"
+#include "runtime/comm/pieces.h"
 
-enum { BLOCK_ELEMENTS = 1024 };
+enum {
+  BLOCK_ELEMENTS = 1024,
+  PARALLEL_ELEMENTS = 32 * 1024 /* below, a thread's wake-up costs more than its share of work */
+};
 
 /* NaN wins a maximum: a broken value must not hide. */
 #define REDUCE_BODY(Type, load, store)                                                             \
@@ -57,4 +61,40 @@ void reduce_range(void *y, const void *const *x, int32_t members, int64_t first,
     if (elements.dtype == DTYPE_F64) block_f64(y, x, members, first + done, done, block, reduce);
     if (elements.dtype == DTYPE_BF16) block_bf16(y, x, members, first + done, done, block, reduce);
   }
+}
+
+int32_t reduce_tasks(const Threads *threads, int64_t elements) {
+  return threads && elements >= PARALLEL_ELEMENTS ? threads_count(threads) : 1;
+}
+
+void reduce_run(Threads *threads, int32_t tasks, ThreadsTask *task, void *context) {
+  if (tasks > 1)
+    threads_run(threads, tasks, task, context);
+  else
+    task(context, 0, 0);
+}
+
+typedef struct ReduceJob {
+  char *y;
+  const void *const *x;
+  int32_t members;
+  int32_t tasks;
+  int64_t first;
+  CommElements elements;
+  ReduceOp reduce;
+} ReduceJob;
+
+static void reduce_task(void *context, int64_t task, int32_t worker) {
+  (void)worker;
+  const ReduceJob *job = context;
+  CommPart mine = comm_part(job->elements.count, job->tasks, (int32_t)task);
+  reduce_range(job->y + mine.first * dtype_bytes(job->elements.dtype), job->x, job->members,
+               job->first + mine.first, (CommElements){mine.count, job->elements.dtype},
+               job->reduce);
+}
+
+void reduce_parallel(Threads *threads, void *y, const void *const *x, int32_t members,
+                     int64_t first, CommElements elements, ReduceOp reduce) {
+  ReduceJob job = {y, x, members, reduce_tasks(threads, elements.count), first, elements, reduce};
+  reduce_run(threads, job.tasks, reduce_task, &job);
 }

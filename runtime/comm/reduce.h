@@ -4,11 +4,20 @@
 
 #include <stdint.h>
 
+#include "kernels/threads.h"
 #include "runtime/comm/comm.h"
 
 /* y[i] = x[0][first + i] op x[1][first + i] op ... for i below elements.count; y may be where one
  * of the x is read. */
 void reduce_range(void *y, const void *const *x, int32_t members, int64_t first,
                   CommElements elements, ReduceOp reduce);
+
+/* The same on a team of threads, when there is enough to do; `threads` may be NULL. */
+void reduce_parallel(Threads *threads, void *y, const void *const *x, int32_t members,
+                     int64_t first, CommElements elements, ReduceOp reduce);
+
+/* In how many tasks so many elements are reduced, and running them. */
+int32_t reduce_tasks(const Threads *threads, int64_t elements);
+void reduce_run(Threads *threads, int32_t tasks, ThreadsTask *task, void *context);
 
 #endif

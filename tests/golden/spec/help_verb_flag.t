@@ -16,6 +16,8 @@ usage: lockstep run JOB.lua|PLAN [options]
   --on cpu              a plan for other devices too runs on this machine's
                         processors, as it is, and slowly; without this it is
                         refused
+  --processes           a process for each rank, all on this machine, instead of
+                        threads of one
   --no-plot             no loss curve in the terminal
   --json                the answer on stdout as JSON
   -q, --quiet           nothing but results and errors

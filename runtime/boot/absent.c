@@ -1,0 +1,26 @@
+/* absent.c -- in place of pmix.c, and of the launcher, where PMIx or MPI was not there to build
+ * with. */
+#include <stdlib.h>
+
+#include "runtime/boot/pmix.h"
+#include "runtime/launch/launch.h"
+
+static const char missing[] =
+    "this lockstep-rank was built without PMIx and MPI, so all its ranks are threads: install "
+    "libpmix-dev and libopenmpi-dev, then build again (./bootstrap build)";
+
+bool boot_pmix_is_launched(void) {
+  return getenv("PMIX_NAMESPACE") != NULL && getenv("PMIX_RANK") != NULL;
+}
+
+Boot *boot_pmix_new(const BootPmixSetup *setup, Status *status) {
+  (void)setup;
+  (void)status_fail(status, STATUS_USER, "%s", missing);
+  return NULL;
+}
+
+int32_t launch_run(const LaunchSetup *setup, Status *status) {
+  (void)setup;
+  (void)status_fail(status, STATUS_USER, "%s", missing);
+  return status->code;
+}

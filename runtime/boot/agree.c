@@ -1,0 +1,115 @@
+/* agree.c -- every rank compares the same facts in the same order, so all come to the same end. */
+#include "runtime/boot/agree.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "kernels/product.h"
+#include "runtime/plan/plan_place.h"
+
+/* Cores that follow one another can be given out by number. */
+static void read_cores(BootFacts *facts) {
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  facts->first_core = -1;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
+  facts->cores = CPU_COUNT(&allowed);
+  int32_t first = 0, inside = 0;
+  while (first < CPU_SETSIZE && !CPU_ISSET((size_t)first, &allowed))
+    first++;
+  while (first + inside < CPU_SETSIZE && CPU_ISSET((size_t)(first + inside), &allowed))
+    inside++;
+  if (inside == facts->cores) facts->first_core = first;
+}
+
+BootFacts facts_here(const Plan *plan, bool reference_kernels) {
+  BootFacts facts = {.plan_id = plan->id, .plan_version = PLAN_VERSION};
+  const ProductChoice *choice = product_choice();
+  read_cores(&facts);
+  (void)snprintf(facts.version, sizeof facts.version, "%s", LOCKSTEP_VERSION);
+  if (reference_kernels)
+    (void)snprintf(facts.kernels, sizeof facts.kernels, "reference");
+  else
+    (void)snprintf(facts.kernels, sizeof facts.kernels, "fp32 %s, bf16 %s",
+                   product_name(choice->f32), product_name(choice->bf16));
+  return facts;
+}
+
+int32_t agree_nodes(const BootFacts *facts, int32_t rank_count, int32_t *node) {
+  int32_t nodes = 0;
+  for (int32_t rank = 0; rank < rank_count; rank++) {
+    int32_t same = 0;
+    while (same < rank && strcmp(facts[same].node, facts[rank].node) != 0)
+      same++;
+    node[rank] = same < rank ? node[same] : nodes++;
+  }
+  return nodes;
+}
+
+static bool same_version(const BootFacts *facts, int32_t rank, Status *status) {
+  const BootFacts *first = &facts[0], *other = &facts[rank];
+  if (strcmp(first->version, other->version) != 0 || first->plan_version != other->plan_version)
+    return status_fail(status, STATUS_USER,
+                       "rank 0 on %s is lockstep-rank %s (plan format %d), rank %d on %s is %s "
+                       "(plan format %d): install the same on every node",
+                       first->node, first->version, first->plan_version, rank, other->node,
+                       other->version, other->plan_version);
+  if (first->plan_id != other->plan_id)
+    return status_fail(status, STATUS_USER,
+                       "rank 0 on %s has plan %016llx, rank %d on %s has %016llx: give every node "
+                       "the same file",
+                       first->node, (unsigned long long)first->plan_id, rank, other->node,
+                       (unsigned long long)other->plan_id);
+  if (strcmp(first->kernels, other->kernels) != 0)
+    return status_fail(status, STATUS_USER,
+                       "matrix products of rank 0 on %s are %s, of rank %d on %s %s, and round "
+                       "otherwise: use nodes of one kind, or set LOCKSTEP_CPU to what both have",
+                       first->node, first->kernels, rank, other->node, other->kernels);
+  return true;
+}
+
+bool agree_versions(const BootFacts *facts, int32_t rank_count, Status *status) {
+  for (int32_t rank = 1; rank < rank_count; rank++)
+    if (!same_version(facts, rank, status)) return false;
+  return true;
+}
+
+static bool refuse_place(const Plan *plan, const BootFacts *facts, int32_t first, int32_t rank,
+                         Status *status) {
+  uint32_t here = place_node(plan_places(plan), (uint32_t)first);
+  uint32_t there = place_node(plan_places(plan), (uint32_t)rank);
+  return status_fail(
+      status, STATUS_USER,
+      "ranks %d and %d are on %s and %s, but the plan has them on nodes %u and %u: start %u ranks "
+      "a node, in order (srun --ntasks-per-node=%u --distribution=block), or use --on cpu to run "
+      "the plan wherever its ranks are",
+      first, rank, facts[first].node, facts[rank].node, here, there, plan->places[0].node_ranks,
+      plan->places[0].node_ranks);
+}
+
+bool agree_places(const Plan *plan, const BootFacts *facts, int32_t rank_count, Status *status) {
+  Places places = plan_places(plan);
+  for (int32_t rank = 1; rank < rank_count; rank++)
+    for (int32_t first = 0; first < rank; first++) {
+      bool planned = place_node(places, (uint32_t)first) == place_node(places, (uint32_t)rank);
+      bool is = strcmp(facts[first].node, facts[rank].node) == 0;
+      if (planned != is) return refuse_place(plan, facts, first, rank, status);
+    }
+  return true;
+}
+
+int32_t agree_first_core(const BootFacts *facts, const int32_t *node, int32_t rank_count,
+                         int32_t rank, int32_t threads_per_rank) {
+  const BootFacts *own = &facts[rank];
+  int32_t before = 0, here = 0;
+  for (int32_t i = 0; i < rank_count; i++) {
+    if (node[i] != node[rank]) continue;
+    before += i < rank;
+    here++;
+  }
+  if (own->first_core < 0) return -1;
+  if (own->cores == threads_per_rank) return own->first_core; /* the launcher gave it its own */
+  if (own->cores != here * threads_per_rank) return -1;
+  return own->first_core + before * threads_per_rank;
+}

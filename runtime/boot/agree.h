@@ -1,0 +1,39 @@
+/* agree.h -- what processes must have in common before one of them touches memory, and where each
+ * is. */
+#ifndef LOCKSTEP_BOOT_AGREE_H
+#define LOCKSTEP_BOOT_AGREE_H
+
+#include "runtime/mesh.h"
+#include "runtime/plan/plan.h"
+#include "runtime/status.h"
+
+/* What a process shows to all others. */
+typedef struct BootFacts {
+  uint64_t plan_id;
+  int32_t plan_version;
+  int32_t cores;      /* that it may use */
+  int32_t first_core; /* of them, when they follow one another, else -1 */
+  char version[32];   /* of lockstep-rank */
+  char kernels[96];   /* the variants of matrix products that its processor is given */
+  char node[256];     /* the launcher's name for it */
+} BootFacts;
+
+/* Of this process; its node is left empty. */
+BootFacts facts_here(const Plan *plan, bool reference_kernels);
+
+/* Numbers the nodes in the order of their first ranks. Returns how many there are. */
+int32_t agree_nodes(const BootFacts *facts, int32_t rank_count, int32_t *node);
+
+/* Whether all ranks have the same program, plan and kernels. Else the first that differs from rank
+ * 0 is named, with both sides. */
+bool agree_versions(const BootFacts *facts, int32_t rank_count, Status *status);
+
+/* Whether ranks that the plan has on one node are, and no others with them. */
+bool agree_places(const Plan *plan, const BootFacts *facts, int32_t rank_count, Status *status);
+
+/* The first core of the threads of `rank`, when its node's ranks take exactly the cores that they
+ * may use; else -1: let the system place them. */
+int32_t agree_first_core(const BootFacts *facts, const int32_t *node, int32_t rank_count,
+                         int32_t rank, int32_t threads_per_rank);
+
+#endif

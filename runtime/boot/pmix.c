@@ -1,0 +1,149 @@
+/* pmix.c -- one rank in this process; the others are reached through MPI. */
+#include "runtime/boot/pmix.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/boot/agree.h"
+#include "runtime/boot/client.h"
+#include "runtime/boot/deadline.h"
+#include "runtime/comm/mpi.h"
+
+typedef struct PmixBoot {
+  Boot base;
+  Client client;
+  BootFacts *facts; /* of every rank */
+  int32_t *node;    /* of every rank */
+  MpiWorld *world;
+  char who[CLIENT_NODE_BYTES + 32];
+  bool has_failed;
+} PmixBoot;
+
+bool boot_pmix_is_launched(void) {
+  return client_is_launched();
+}
+
+static Comm *boot_comm(Boot *self, int32_t rank, Threads *threads) {
+  (void)rank;
+  return mpi_comm(((PmixBoot *)self)->world, threads);
+}
+
+static CommLanes boot_comm_beside(Boot *self, int32_t rank) {
+  (void)rank;
+  return mpi_comm_beside(((PmixBoot *)self)->world);
+}
+
+static void boot_abandon(Boot *self, const Status *status) {
+  PmixBoot *boot = (PmixBoot *)self;
+  (void)status;
+  boot->has_failed = true;
+}
+
+static bool boot_run(Boot *self, BootRank *body, void *context, Status *status) {
+  bool done = body(context, self->rank_first, status);
+  if (!done) boot_abandon(self, status);
+  return done;
+}
+
+/* After a failure nobody waits for peers: the process ends, and its launcher sees how. */
+static void boot_close(Boot *self) {
+  PmixBoot *boot = (PmixBoot *)self;
+  if (boot->has_failed && boot->world) mpi_world_abort(boot->world);
+  Deadline *deadline = deadline_begin(boot->who, "MPI_Finalize", DEADLINE_START_S);
+  if (boot->world) mpi_world_close(boot->world);
+  deadline_end(deadline);
+  if (!boot->has_failed) client_close(&boot->client);
+  free(boot->facts);
+  free(boot->node);
+  free(boot);
+}
+
+static const BootOps pmix_ops = {
+    .comm = boot_comm,
+    .comm_beside = boot_comm_beside,
+    .run = boot_run,
+    .abandon = boot_abandon,
+    .close = boot_close,
+};
+
+static bool check_size(const Client *client, const Mesh *mesh, Status *status) {
+  if (client->rank_count == mesh->rank_count) return true;
+  return status_fail(status, STATUS_USER,
+                     "the plan is for %d ranks and the launcher has started %d processes: start "
+                     "%d (srun -n %d), or give --threads to run all ranks in one process",
+                     mesh->rank_count, client->rank_count, mesh->rank_count, mesh->rank_count);
+}
+
+static bool show_facts(PmixBoot *boot, const BootPmixSetup *setup, Status *status) {
+  int32_t ranks = boot->client.rank_count;
+  BootFacts own = facts_here(setup->plan, setup->reference_kernels);
+  memcpy(own.node, boot->client.node, sizeof own.node);
+  boot->facts = calloc((size_t)ranks, sizeof *boot->facts);
+  boot->node = calloc((size_t)ranks, sizeof *boot->node);
+  if (!boot->facts || !boot->node)
+    return status_fail(status, STATUS_WORLD, "not enough memory for %d ranks", ranks);
+  return client_exchange(&boot->client, "lockstep.facts", &own, boot->facts, sizeof own, status);
+}
+
+/* Of what all see alike, rank 0 speaks. */
+static bool check_job(const PmixBoot *boot, const BootPmixSetup *setup, Status *status) {
+  int32_t ranks = boot->client.rank_count;
+  bool good = agree_versions(boot->facts, ranks, status) &&
+              (setup->any_place || agree_places(setup->plan, boot->facts, ranks, status));
+  if (!good && boot->client.rank != 0) status->code = STATUS_ECHO;
+  return good;
+}
+
+/* Whether every rank of this node has cores of its own to wait on. */
+static bool has_cores(const PmixBoot *boot, int32_t threads) {
+  int64_t wanted = 0;
+  for (int32_t i = 0; i < boot->client.rank_count; i++)
+    if (boot->node[i] == boot->node[boot->client.rank]) wanted += threads;
+  return wanted <= boot->facts[boot->client.rank].cores;
+}
+
+static void tell_places(PmixBoot *boot, int32_t nodes) {
+  (void)snprintf(boot->base.words, sizeof boot->base.words, "%d process%s on %d node%s, %s%s",
+                 boot->client.rank_count, boot->client.rank_count == 1 ? "" : "es", nodes,
+                 nodes == 1 ? "" : "s", boot->facts[0].node, nodes > 1 ? " and others" : "");
+}
+
+static bool join(PmixBoot *boot, const BootPmixSetup *setup, Status *status) {
+  Client *client = &boot->client;
+  int64_t planned = setup->plan->jobs[0].threads;
+  int32_t threads = planned < 1 ? 1 : (int32_t)planned;
+  if (!client_open(client, status)) return false;
+  (void)snprintf(boot->who, sizeof boot->who, "rank %d on %s", client->rank, client->node);
+  if (!check_size(client, setup->mesh, status)) {
+    if (client->rank != 0) status->code = STATUS_ECHO;
+    return false;
+  }
+  if (!show_facts(boot, setup, status)) return false;
+  int32_t nodes = agree_nodes(boot->facts, client->rank_count, boot->node);
+  if (!check_job(boot, setup, status)) return false;
+  tell_places(boot, nodes);
+  boot->base.node = boot->node;
+  boot->base.rank_first = client->rank;
+  boot->base.rank_count = 1;
+  boot->base.first_core =
+      agree_first_core(boot->facts, boot->node, client->rank_count, client->rank, threads);
+  Deadline *deadline = deadline_begin(boot->who, "MPI_Init", DEADLINE_START_S);
+  boot->world =
+      mpi_world_open(setup->plan, setup->mesh, client->rank, has_cores(boot, threads), status);
+  deadline_end(deadline);
+  return boot->world != NULL;
+}
+
+Boot *boot_pmix_new(const BootPmixSetup *setup, Status *status) {
+  PmixBoot *boot = calloc(1, sizeof *boot);
+  if (!boot) {
+    (void)status_fail(status, STATUS_WORLD, "not enough memory for a rank");
+    return NULL;
+  }
+  boot->base.ops = &pmix_ops;
+  if (join(boot, setup, status)) return &boot->base;
+  boot->has_failed = true;
+  boot_close(&boot->base);
+  return NULL;
+}

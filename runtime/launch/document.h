@@ -1,0 +1,21 @@
+/* document.h -- with --json, stdout is one document: rank 0's, or of a run that fails the
+ * launcher's. */
+#ifndef LOCKSTEP_LAUNCH_DOCUMENT_H
+#define LOCKSTEP_LAUNCH_DOCUMENT_H
+
+#include "runtime/launch/lines.h"
+
+typedef struct Document {
+  char *bytes; /* what rank 0 has printed */
+  size_t have, room;
+} Document;
+
+/* Reads what is there. False: there will be no more, and the pipe is closed. */
+bool document_take(Document *document, Lines *lines);
+void document_print(const Document *document);
+void document_free(Document *document);
+
+/* {"outcome": "failed", "exit": CODE, "rank": RANK, "error": WHY} */
+void document_failure(int32_t code, int32_t rank, const char *why);
+
+#endif

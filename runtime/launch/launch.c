@@ -1,0 +1,265 @@
+/* launch.c -- one loop over what ranks print, how they end, and what the user asks.
+ *
+ * The first rank that fails for a reason of its own is the cause. The others notice by themselves;
+ * who has not ended soon after is killed, for it may be waiting for one that is gone. */
+#include "runtime/launch/launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "runtime/launch/child.h"
+#include "runtime/launch/document.h"
+#include "runtime/launch/server.h"
+#include "runtime/mesh.h"
+#include "runtime/metrics/text.h"
+#include "runtime/process/lock.h"
+
+enum { GRACE_MS = 1000, PROGRAM_BYTES = 4096 };
+
+typedef struct Launch {
+  const LaunchSetup *setup;
+  Server server;
+  Child *child;
+  int32_t count;
+  int32_t live;
+  int32_t cause;      /* the rank that failed first; -1: none has */
+  int64_t killing_ms; /* when those that are left are killed; 0: not */
+  Document document;
+} Launch;
+
+static int wake[2] = {-1, -1}; /* signals arrive as bytes */
+
+static int64_t now_ms(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
+}
+
+static void on_signal(int number) {
+  int failure = errno;
+  unsigned char byte = (unsigned char)number;
+  ssize_t ignored = write(wake[1], &byte, 1);
+  (void)ignored;
+  errno = failure;
+}
+
+static bool catch_signals(Status *status) {
+  static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGCHLD};
+  struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART}, before;
+  if (pipe2(wake, O_CLOEXEC | O_NONBLOCK) != 0)
+    return status_fail(status, STATUS_WORLD, "no pipe for signals: %s", strerror(errno));
+  sigemptyset(&action.sa_mask);
+  for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+    if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+      (void)sigaction(numbers[i], &action, NULL);
+  return true;
+}
+
+/* ---- starting */
+
+/* This process's words without those that are for the launcher. */
+static char **words_of(const LaunchSetup *setup, const char *program, int32_t rank) {
+  char **word = calloc((size_t)setup->word_count + 3, sizeof *word);
+  int32_t count = 0;
+  if (!word) return NULL;
+  for (int32_t i = 0; i < setup->word_count; i++) {
+    bool keeps = strcmp(setup->word[i], "--keep-plan") == 0;
+    if (strcmp(setup->word[i], "--processes") != 0 && !keeps) word[count++] = setup->word[i];
+    i += keeps;
+  }
+  word[0] = (char *)(uintptr_t)program;
+  if (rank == 0 && setup->keep_plan) {
+    word[count++] = (char *)(uintptr_t) "--keep-plan";
+    word[count++] = (char *)(uintptr_t)setup->keep_plan;
+  }
+  return word;
+}
+
+static bool start_rank(Launch *launch, const char *program, int32_t rank, Status *status) {
+  char **environment = server_environment(&launch->server, rank, status);
+  if (!environment) return false;
+  char **word = words_of(launch->setup, program, rank);
+  bool takes_stdout = rank == 0 && !launch->setup->json;
+  bool started =
+      word ? child_start(&launch->child[rank], rank, program, word, environment, takes_stdout,
+                         status)
+           : status_fail(status, STATUS_WORLD, "not enough memory to start rank %d", rank);
+  free(word);
+  server_environment_free(environment);
+  if (started) launch->live++;
+  return started;
+}
+
+static bool start_all(Launch *launch, Status *status) {
+  char program[PROGRAM_BYTES];
+  ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+  if (length < 0) return status_fail(status, STATUS_WORLD, "/proc/self/exe: %s", strerror(errno));
+  program[length] = 0;
+  for (int32_t rank = 0; rank < launch->count; rank++)
+    if (!start_rank(launch, program, rank, status)) return false;
+  return true;
+}
+
+/* ---- watching */
+
+static void signal_all(const Launch *launch, int number) {
+  for (int32_t rank = 0; rank < launch->count; rank++)
+    if (launch->child[rank].pid > 0) (void)kill(launch->child[rank].pid, number);
+}
+
+static bool is_good(int32_t code) {
+  return code == STATUS_DONE || code == STATUS_STOPPED;
+}
+
+static void note_end(Launch *launch, int32_t rank, int result) {
+  Child *child = &launch->child[rank];
+  child->pid = 0;
+  child->result = result;
+  launch->live--;
+  int32_t code = child_code(child);
+  if (is_good(code)) return;
+  bool was_killed_here = launch->killing_ms > 0 && now_ms() >= launch->killing_ms;
+  child->has_failed = true;
+  if (launch->killing_ms == 0) launch->killing_ms = now_ms() + GRACE_MS;
+  if (launch->cause < 0 && code != STATUS_ECHO && !was_killed_here) launch->cause = rank;
+}
+
+static void reap(Launch *launch) {
+  for (int32_t rank = 0; rank < launch->count; rank++) {
+    int result;
+    pid_t pid = launch->child[rank].pid;
+    if (pid > 0 && waitpid(pid, &result, WNOHANG) == pid) note_end(launch, rank, result);
+  }
+}
+
+/* What the user asks of the run, every rank is told; a step that all have done ends it. */
+static void take_signals(Launch *launch) {
+  unsigned char number;
+  while (read(wake[0], &number, 1) == 1)
+    if (number != SIGCHLD) signal_all(launch, number);
+}
+
+static int32_t poll_list(Launch *launch, struct pollfd *list, Lines **lines) {
+  int32_t count = 1;
+  list[0] = (struct pollfd){.fd = wake[0], .events = POLLIN};
+  for (int32_t i = 0; i < 2 * launch->count; i++) {
+    Child *child = &launch->child[i / 2];
+    Lines *one = i % 2 ? &child->errors : &child->out;
+    if (one->from < 0) continue;
+    lines[count] = one;
+    list[count++] = (struct pollfd){.fd = one->from, .events = POLLIN};
+  }
+  return count;
+}
+
+static void pass_output(Launch *launch, Lines *lines) {
+  bool is_document = launch->setup->json && lines == &launch->child[0].out;
+  if (is_document)
+    (void)document_take(&launch->document, lines);
+  else
+    (void)lines_pass(lines);
+}
+
+/* Until all have ended and nothing they printed is left. */
+static void watch(Launch *launch, struct pollfd *list, Lines **lines) {
+  for (int32_t count; (count = poll_list(launch, list, lines)) > 1 || launch->live > 0;) {
+    int64_t left_ms = launch->killing_ms - now_ms();
+    bool is_due = launch->killing_ms > 0 && left_ms <= 0;
+    int timeout = launch->killing_ms == 0 ? -1 : is_due ? 100 : (int)left_ms;
+    (void)poll(list, (nfds_t)count, timeout);
+    take_signals(launch);
+    reap(launch);
+    for (int32_t i = 1; i < count; i++)
+      if (list[i].revents) pass_output(launch, lines[i]);
+    if (server_abort_code() != 0 && launch->killing_ms == 0)
+      launch->killing_ms = now_ms() + GRACE_MS;
+    if (launch->killing_ms > 0 && now_ms() >= launch->killing_ms) signal_all(launch, SIGKILL);
+  }
+}
+
+/* ---- the end */
+
+/* All are echoes when the cause could not be told: then what ended first stands for it. */
+static int32_t cause_of(const Launch *launch) {
+  for (int32_t rank = 0; rank < launch->count && launch->cause < 0; rank++)
+    if (launch->child[rank].has_failed) return rank;
+  return launch->cause;
+}
+
+/* A rank that ended by itself has said why; one that was killed has not. */
+static int32_t tell_end(const Launch *launch) {
+  int32_t cause = cause_of(launch), others = 0;
+  if (cause < 0) return child_code(&launch->child[0]);
+  const Child *child = &launch->child[cause];
+  char how[128], echo[64] = "";
+  for (int32_t rank = 0; rank < launch->count; rank++)
+    others += rank != cause && launch->child[rank].has_failed;
+  child_end_text(child, how, sizeof how);
+  if (others > 0)
+    (void)snprintf(echo, sizeof echo, "; %d other%s ended because of it", others,
+                   others == 1 ? "" : "s");
+  if (launch->count > 1 || WIFSIGNALED(child->result))
+    text_warn("lockstep-rank: rank %d %s%s", cause, how, echo);
+  int32_t code = child_code(child);
+  if (launch->setup->json)
+    document_failure(code, cause, WIFSIGNALED(child->result) ? how : child->errors.last);
+  return code;
+}
+
+static int32_t end(Launch *launch) {
+  const LaunchSetup *setup = launch->setup;
+  int32_t code = tell_end(launch);
+  if (is_good(code) && setup->json) document_print(&launch->document);
+  document_free(&launch->document);
+  if (!is_good(code) && setup->keep_plan) (void)unlink(setup->word[1]); /* if it is there yet */
+  return code;
+}
+
+static int32_t run_all(Launch *launch, Status *status) {
+  size_t most = 2 * (size_t)launch->count + 1;
+  struct pollfd *list = calloc(most, sizeof *list);
+  Lines **lines = calloc(most, sizeof *lines);
+  launch->child = calloc((size_t)launch->count, sizeof *launch->child);
+  bool good = list && lines && launch->child;
+  if (!good)
+    (void)status_fail(status, STATUS_WORLD, "not enough memory for %d ranks", launch->count);
+  for (int32_t rank = 0; good && rank < launch->count; rank++)
+    launch->child[rank].out.from = launch->child[rank].errors.from = -1;
+  if (good) good = start_all(launch, status);
+  if (!good && launch->live > 0) launch->killing_ms = now_ms();
+  if (list && lines && launch->child) watch(launch, list, lines);
+  int32_t code = good ? end(launch) : status->code;
+  free(list);
+  free(lines);
+  free(launch->child);
+  return code;
+}
+
+/* The lock that `lockstep run` has taken is this process's; rank 0 takes it for the run. */
+static void pass_lock(const Plan *plan) {
+  char why[LOCK_WHY_BYTES];
+  Lock lock;
+  if (lock_take(&lock, plan_string(plan, plan->jobs[0].run_dir), why) == LOCK_TAKEN)
+    lock_give_back(&lock);
+}
+
+int32_t launch_run(const LaunchSetup *setup, Status *status) {
+  Launch launch = {.setup = setup, .cause = -1};
+  Mesh mesh;
+  if (!mesh_read(&mesh, setup->plan, status)) return status->code;
+  launch.count = mesh.rank_count;
+  if (!catch_signals(status)) return status->code;
+  pass_lock(setup->plan);
+  int32_t code =
+      server_open(&launch.server, launch.count, status) ? run_all(&launch, status) : status->code;
+  server_close(&launch.server);
+  return code;
+}

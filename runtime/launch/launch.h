@@ -1,0 +1,28 @@
+/* launch.h -- starts, wires and watches one process for each rank, all on this machine.
+ *
+ * The same path as under Slurm: each process finds a PMIx server in its environment, which here is
+ * this process. What ranks print is passed on with their number before it; rank 0's stdout is the
+ * run's result and passes as it is. */
+#ifndef LOCKSTEP_LAUNCH_H
+#define LOCKSTEP_LAUNCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "runtime/plan/plan.h"
+#include "runtime/status.h"
+
+typedef struct LaunchSetup {
+  const Plan *plan;
+  char *const *word; /* of this process's command line */
+  int32_t word_count;
+  const char *keep_plan; /* given to rank 0 alone; NULL: none */
+  bool json; /* rank 0's stdout is one document, replaced by one that says what failed */
+} LaunchSetup;
+
+/* Runs all ranks to their end and returns the exit code of the run: that of the rank that failed
+ * first, and is no echo; STATUS_WORLD when a signal ended it. `status` is filled when no rank has
+ * said why the run failed. */
+int32_t launch_run(const LaunchSetup *setup, Status *status);
+
+#endif
