@@ -7,6 +7,7 @@
 #include "compiler/cost/simulate.h"
 #include "compiler/emit/tables.h"
 #include "runtime/csv/csv.h"
+#include "runtime/plan/plan_flat.h"
 #include "runtime/plan/plan_place.h"
 
 typedef struct RoleWords {
@@ -332,6 +333,8 @@ static void emit_record(Tables *t, const Draft *d, const Record *record) {
     TABLE_PUSH(t, edges, (PlanEdge){(uint32_t)record->after.at[i]});
   emit_operands(t, record, &out);
   emit_numbers(t, d, record, &out);
+  if (!kernel && record->kind != RECORD_LOAD)
+    out.flat_calls = plan_flat_calls(record->kind, t->ints.at + out.dims_first, out.dims_count);
   TABLE_PUSH(t, records, out);
 }
 

@@ -95,6 +95,20 @@ double class_sent_bytes(const Compiled *compiled, uint32_t class, uint32_t axes_
   return sent;
 }
 
+uint64_t class_flat_calls(const Compiled *compiled, uint32_t class, uint32_t axes_mask) {
+  const Plan *plan = &compiled->plan;
+  int64_t *times = ARENA_ARRAY(compiled->draft->compile->arena, int64_t, plan->records_count + 1);
+  uint64_t calls = 0;
+  count_class(plan, find_peak(compiled, class).program, times);
+  for (uint32_t i = 0; i < plan->records_count; i++) {
+    const PlanRecord *record = &plan->records[i];
+    if (!is_communication(record)) continue;
+    if (axes_mask == 0 || plan->comms[record->comm].axes_mask == axes_mask)
+      calls += (uint64_t)times[i] * record->flat_calls;
+  }
+  return calls;
+}
+
 static void count_all(Layouts *l) {
   const Plan *plan = &l->compiled->plan;
   l->times = ARENA_ARRAY(l->arena, int64_t *, plan->classes_count);
@@ -258,6 +272,16 @@ static double class_bytes(const Layouts *l, uint32_t class, uint32_t axes_mask) 
   return total;
 }
 
+/* Of the class that makes most. */
+static uint64_t most_calls(const Layouts *l, uint32_t axes_mask) {
+  uint64_t most = 0;
+  for (uint32_t k = 0; k < l->compiled->plan.classes_count; k++) {
+    uint64_t calls = class_flat_calls(l->compiled, k, axes_mask);
+    if (calls > most) most = calls;
+  }
+  return most;
+}
+
 static bool is_repeated(const Plan *plan, uint32_t comm) {
   for (uint32_t before = 0; before < comm; before++)
     if (plan->comms[before].axes_mask == plan->comms[comm].axes_mask) return true;
@@ -266,8 +290,10 @@ static bool is_repeated(const Plan *plan, uint32_t comm) {
 
 static void print_totals(Layouts *l, FILE *out) {
   const Plan *plan = &l->compiled->plan;
-  fprintf(out, "\nsent by one rank in a step%s\n",
-          plan->classes_count > 1 ? ", on the stage that sends most" : "");
+  fprintf(out, "\n%-55s %10s\n",
+          plan->classes_count > 1 ? "sent by one rank in a step, on the stage that sends most"
+                                  : "sent by one rank in a step",
+          "NCCL calls");
   for (uint32_t comm = 0; comm < plan->comms_count; comm++) {
     if (is_repeated(plan, comm)) continue;
     double most = 0;
@@ -276,8 +302,9 @@ static void print_totals(Layouts *l, FILE *out) {
       if (bytes > most) most = bytes;
     }
     if (most > 0)
-      fprintf(out, " over %-23s %6u ranks %9s\n", axes_text(l, comm), plan_comm_size(plan, comm),
-              bytes_text(l->compiled, (int64_t)most));
+      fprintf(out, " over %-23s %6u ranks %9s %16llu\n", axes_text(l, comm),
+              plan_comm_size(plan, comm), bytes_text(l->compiled, (int64_t)most),
+              (unsigned long long)most_calls(l, plan->comms[comm].axes_mask));
   }
 }
 
@@ -334,7 +361,8 @@ void explain_layouts(const Compiled *compiled, FILE *out) {
         "         exchange, what it sends\n"
         "  times  in one step, micro-batches and layers of a stage included\n"
         "  sent   by one rank in a step, as rings send\n"
-        "  d x    gradient of x\n\n",
+        "  d x    gradient of x\n"
+        "  NCCL calls  in a step: one for each run of memory that lies together\n\n",
         out);
   fprintf(out, " %-*s %-*s > %-*s %-14s %7s %5s %7s\n", VALUE, "value", BEFORE, "before",
           CHANGE - BEFORE - 3, "after", "conversion", "whole", "times", "sent");

@@ -41,6 +41,9 @@ const char *pipeline_text(const Compiled *compiled); /* "1f1b", "interleaved x4"
 /* Sent by one rank of a class in a train step, by rings, over exactly these axes; 0: over any. */
 double class_sent_bytes(const Compiled *compiled, uint32_t class, uint32_t axes_mask);
 
+/* Collectives of one run of memory, sends and receives, of the same. */
+uint64_t class_flat_calls(const Compiled *compiled, uint32_t class, uint32_t axes_mask);
+
 int64_t rank_count(const Compiled *compiled);
 double step_seconds(const Compiled *compiled); /* lanes and stages simulated; 0: unknown */
 

@@ -1,6 +1,7 @@
 /* plan_check_segments.c -- records and operands: what can be said of a segment before any call of
  * it. */
 #include "runtime/plan/limits.h"
+#include "runtime/plan/plan_flat.h"
 #include "runtime/plan/plan_text.h"
 #include "runtime/plan/plan_why.h"
 
@@ -142,6 +143,15 @@ static bool check_exchange(const Plan *plan, const PlanRecord *record, uint32_t 
   return true;
 }
 
+static bool check_flat(const Plan *plan, const PlanRecord *record, uint32_t index, char *why) {
+  uint64_t calls = plan_flat_calls((RecordKind)record->kind, plan->ints + record->dims_first,
+                                   record->dims_count);
+  return record->flat_calls == calls ||
+         plan_refuse(why, "records[%u]: %s says %llu flat calls, its pieces are %llu", index,
+                     kind_name(record), (unsigned long long)record->flat_calls,
+                     (unsigned long long)calls);
+}
+
 static bool check_communication(const Plan *plan, const PlanRecord *record, uint32_t index,
                                 char *why) {
   if (record->comm == PLAN_NONE)
@@ -152,10 +162,13 @@ static bool check_communication(const Plan *plan, const PlanRecord *record, uint
   if (record->accumulate != 0 || record->varies_count != 0)
     return plan_refuse(why, "records[%u]: %s neither accumulates nor varies", index,
                        kind_name(record));
-  if (record->kind == RECORD_EXCHANGE) return check_exchange(plan, record, index, why);
-  if (!check_shape(plan, record, index, why)) return false;
-  return record->kind == RECORD_ALL_TO_ALL ? check_all_to_all(plan, record, index, why)
-                                           : check_pieces(plan, record, index, why);
+  bool fits =
+      record->kind == RECORD_EXCHANGE
+          ? check_exchange(plan, record, index, why)
+          : check_shape(plan, record, index, why) &&
+                (record->kind == RECORD_ALL_TO_ALL ? check_all_to_all(plan, record, index, why)
+                                                   : check_pieces(plan, record, index, why));
+  return fits && check_flat(plan, record, index, why);
 }
 
 /* The staging ring holds every input of a micro-batch; a load copies all of them. (A stage that

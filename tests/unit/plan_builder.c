@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/plan/plan_flat.h"
+
 static void *grown(void *items, uint32_t count, uint32_t *capacity, size_t item_bytes) {
   if (count < *capacity) return items;
   *capacity = *capacity ? *capacity * 2 : 16;
@@ -32,8 +34,24 @@ uint32_t build_string(PlanBuilder *builder, const char *text) {
   return offset;
 }
 
+/* As the compiler counts them; of what has no such dims, nothing. */
+static void count_flat_calls(const PlanBuilder *builder) {
+  for (uint32_t i = 0; i < builder->records_count; i++) {
+    PlanRecord *record = &builder->records[i];
+    bool turns = record->kind == RECORD_ALL_TO_ALL;
+    if (record->kind == RECORD_KERNEL || record->kind == RECORD_LOAD) continue;
+    if ((uint64_t)record->dims_first + record->dims_count > builder->ints_count) continue;
+    if (turns ? record->dims_count < 3
+              : record->dims_count % 2 != 0 && record->kind < RECORD_EXCHANGE)
+      continue;
+    record->flat_calls = plan_flat_calls((RecordKind)record->kind,
+                                         builder->ints + record->dims_first, record->dims_count);
+  }
+}
+
 Plan build_view(const PlanBuilder *builder) {
   Plan plan = {0};
+  count_flat_calls(builder);
 #define PLAN_T(Type, name)                                                                         \
   plan.name = builder->name;                                                                       \
   plan.name##_count = builder->name##_count;

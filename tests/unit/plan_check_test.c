@@ -147,6 +147,28 @@ static void exchange(uint32_t comm, int distances, Access access) {
     sketch_dim(&sketch, i - 1);
 }
 
+/* Of a record whose dims and operands are there. */
+static void flat_calls(uint64_t want) {
+  char why[PLAN_WHY_BYTES] = "";
+  Plan plan = build_view(&sketch.b);
+  CHECK_INT(plan.records[0].flat_calls, want);
+  CHECK(plan_check(&plan, why));
+  sketch.b.records[0].flat_calls++;
+  CHECK(!plan_check(&plan, why));
+  CHECK(strstr(why, "flat calls, its pieces are") != NULL);
+  build_free(&sketch.b);
+}
+
+static void test_flat_calls(void) {
+  TEST("what a library of flat collectives would be called is counted, and held against the dims") {
+    two(RECORD_ALL_GATHER, SHARE_BYTES, WHOLE_BYTES), flat_calls(3);
+    one(RECORD_REDUCE_SCATTER, WHOLE_BYTES, ACCESS_UPDATE), flat_calls(3);
+    begin(RECORD_ALL_REDUCE), operand(12, ACCESS_UPDATE), flat_calls(1);
+    all_to_all(7, 0, (uint64_t)4 * 2 * 3 * 7 * 5 * MEMBERS), flat_calls(2 * 3 * 7);
+    exchange(0, 2, ACCESS_WRITE), flat_calls(2);
+  }
+}
+
 static void test_others(void) {
   uint64_t bytes = (uint64_t)2 * 3 * 5 * MEMBERS * 4;
   TEST("an all-to-all has five dims and a direction") {
@@ -269,6 +291,7 @@ int main(void) {
   test_job();
   test_collectives();
   test_lanes();
+  test_flat_calls();
   test_others();
   test_varies();
   CHECK_DONE();
