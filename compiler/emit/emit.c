@@ -40,46 +40,6 @@ static const RoleWords role_words[BASE_ROLE_COUNT] = {
     [BASE_TRANSFER] = {BUFFER_ACTIVATION, "transfer"},
 };
 
-/* ---- lanes */
-
-typedef struct LaneWords {
-  const char *name;
-  uint32_t priority;
-} LaneWords;
-
-#define LANE_WORDS(id, name, priority) {name, priority},
-static const LaneWords lane_words[Lane_COUNT] = {LANES(LANE_WORDS)};
-#undef LANE_WORDS
-
-static void emit_lanes(Tables *t) {
-  for (Lane lane = 0; lane < Lane_COUNT; lane++)
-    TABLE_PUSH(t, lanes,
-               (PlanLane){.processor = PROCESSOR_DEVICE,
-                          .priority = lane_words[lane].priority,
-                          .name = table_string(t, lane_words[lane].name)});
-}
-
-/* ---- communicators: one for each mask of axes that something varies over, and one more for each
- * lane that communicates over them: lanes meet their peers independently of each other */
-
-static uint32_t comm_on(Tables *t, uint32_t axes, Lane lane) {
-  if (axes == 0) return PLAN_NONE;
-  const char *name = "";
-  for (MeshAxis axis = MESH_REPLICATE; axis < MESH_AXES; axis++)
-    if (axes & MESH_BIT(axis))
-      name = arena_printf(t->arena, "%s%s%s", name, *name ? "+" : "", mesh_axis_name(axis));
-  if (lane != LANE_COMPUTE) name = arena_printf(t->arena, "%s@%s", name, lane_words[lane].name);
-  uint32_t text = table_string(t, name);
-  for (int32_t i = 0; i < t->comms.count; i++)
-    if (t->comms.at[i].name == text) return (uint32_t)i;
-  TABLE_PUSH(t, comms, (PlanComm){axes, text});
-  return (uint32_t)t->comms.count - 1;
-}
-
-static uint32_t comm_of(Tables *t, uint32_t axes) {
-  return comm_on(t, axes, LANE_COMPUTE);
-}
-
 /* ---- the job */
 
 static uint32_t vocab_of(const GraphInput *input) {
@@ -217,7 +177,7 @@ static void emit_operands(Tables *t, const Record *record, PlanRecord *out) {
                (PlanOperand){.offset = (uint64_t)operand->offset_bytes,
                              .size_bytes = (uint64_t)operand->size_bytes,
                              .member_stride = operand->member_stride_bytes,
-                             .by = comm_of(t, operand->by),
+                             .by = table_comm(t, operand->by, LANE_COMPUTE),
                              .base = (uint32_t)operand->base,
                              .dtype = operand->dtype,
                              .access = operand->access});
@@ -258,7 +218,7 @@ static void emit_vary(Tables *t, const Draft *d, const Record *record, int32_t a
   if (only == NULL) return;
   PlanVary out = {.stride = count == 1 ? only->stride : 0,
                   .attr = (uint32_t)attr,
-                  .by = comm_of(t, all),
+                  .by = table_comm(t, all, LANE_COMPUTE),
                   .values_first = (uint32_t)t->reals.count};
   bool table = count > 1 || only->values != NULL;
   for (int64_t m = 0; table && m < mesh_count(&d->mesh, all); m++) {
@@ -325,7 +285,7 @@ static void emit_record(Tables *t, const Draft *d, const Record *record) {
       .accumulate = record->accumulate,
       .after_first = (uint32_t)t->edges.count,
       .after_count = (uint32_t)record->after.count,
-      .comm = record->meaning != NULL ? comm_on(t, record->axes, record->lane) : PLAN_NONE,
+      .comm = record->meaning != NULL ? table_comm(t, record->axes, record->lane) : PLAN_NONE,
       .meaning = emit_meaning(t, record),
       .path = table_string(t, record->path),
   };
@@ -584,7 +544,7 @@ void emit_plan(const Draft *d, int64_t parameters, Plan *plan) {
   emit_inputs(t, d);
   emit_files(t, d);
   emit_tiers(t, d);
-  emit_lanes(t);
+  table_lanes(t);
   for (MeshAxis axis = MESH_REPLICATE; axis < MESH_AXES; axis++)
     TABLE_PUSH(t, axes,
                (PlanAxis){(uint32_t)d->mesh.size[axis], mesh_axis_divides(axis),
