@@ -18,7 +18,7 @@ enum {
 typedef struct MpiComm {
   Comm base;
   MpiWorld *world;
-  Lane lane;
+  uint32_t lane;
   MpiMover mover;
 } MpiComm;
 
@@ -28,12 +28,12 @@ struct MpiWorld {
   int32_t rank;
   MPI_Comm all;
   MpiGroup *group; /* of each of the plan's communicators, lane after lane */
-  MpiComm lane[Lane_COUNT];
+  MpiComm lane[PLAN_LANES_MAX];
   atomic_bool is_aborted;
 };
 
-static MpiGroup *group_of(MpiWorld *world, uint32_t comm, Lane lane) {
-  return &world->group[(size_t)comm * Lane_COUNT + lane];
+static MpiGroup *group_of(MpiWorld *world, uint32_t comm, uint32_t lane) {
+  return &world->group[(size_t)comm * world->plan->lanes_count + lane];
 }
 
 static MpiGroup meeting(MpiComm *self, uint32_t comm) {
@@ -199,7 +199,7 @@ static uint32_t lanes_of(const Plan *plan, uint32_t comm) {
 static bool split(MpiWorld *world, uint32_t comm, Status *status) {
   MeshGroup at = mesh_group(&world->mesh, world->plan->comms[comm].axes_mask, world->rank);
   uint32_t lanes = lanes_of(world->plan, comm);
-  for (Lane lane = 0; lane < Lane_COUNT; lane++) {
+  for (uint32_t lane = 0; lane < world->plan->lanes_count; lane++) {
     MpiGroup *group = group_of(world, comm, lane);
     *group = (MpiGroup){MPI_COMM_NULL, at.member_count, at.member};
     if (at.member_count == 1 || (lanes >> lane & 1u) == 0) continue;
@@ -210,7 +210,7 @@ static bool split(MpiWorld *world, uint32_t comm, Status *status) {
   return true;
 }
 
-static bool open_lane(MpiWorld *world, Lane lane, bool has_cores) {
+static bool open_lane(MpiWorld *world, uint32_t lane, bool has_cores) {
   MpiComm *self = &world->lane[lane];
   int32_t ranks = world->mesh.rank_count;
   int64_t least = (int64_t)ranks * SLOT_LEAST_BYTES;
@@ -227,7 +227,7 @@ static bool open_lane(MpiWorld *world, Lane lane, bool has_cores) {
 }
 
 static bool open_lanes(MpiWorld *world, bool has_cores, Status *status) {
-  for (Lane lane = 0; lane < Lane_COUNT; lane++)
+  for (uint32_t lane = 0; lane < world->plan->lanes_count; lane++)
     if (!open_lane(world, lane, has_cores))
       return status_fail(status, STATUS_WORLD, "not enough memory for messages");
   return true;
@@ -245,7 +245,7 @@ static bool open_world(MpiWorld *world, bool has_cores, Status *status) {
 MpiWorld *mpi_world_open(const Plan *plan, const Mesh *mesh, int32_t rank, bool has_cores,
                          Status *status) {
   MpiWorld *world = calloc(1, sizeof *world);
-  size_t groups = (size_t)plan->comms_count * Lane_COUNT + 1;
+  size_t groups = (size_t)plan->comms_count * plan->lanes_count + 1;
   if (world) *world = (MpiWorld){.plan = plan, .mesh = *mesh, .rank = rank};
   if (world) world->group = calloc(groups, sizeof *world->group);
   if (world && world->group && open_world(world, has_cores, status)) return world;
@@ -257,7 +257,7 @@ MpiWorld *mpi_world_open(const Plan *plan, const Mesh *mesh, int32_t rank, bool 
 }
 
 static void close_groups(MpiWorld *world) {
-  for (uint32_t i = 0; i < world->plan->comms_count * Lane_COUNT; i++)
+  for (uint32_t i = 0; i < world->plan->comms_count * world->plan->lanes_count; i++)
     if (world->group[i].comm != MPI_COMM_NULL) (void)MPI_Comm_free(&world->group[i].comm);
   (void)MPI_Comm_free(&world->all);
 }
@@ -267,7 +267,7 @@ void mpi_world_close(MpiWorld *world) {
     close_groups(world);
     (void)MPI_Finalize();
   }
-  for (Lane lane = 0; lane < Lane_COUNT; lane++) {
+  for (uint32_t lane = 0; lane < world->plan->lanes_count; lane++) {
     MpiMover *mover = &world->lane[lane].mover;
     wire_close(&mover->wire);
     free(mover->incoming);
@@ -279,7 +279,7 @@ void mpi_world_close(MpiWorld *world) {
 }
 
 Comm *mpi_comm(MpiWorld *world, Threads *threads) {
-  MpiComm *self = &world->lane[LANE_COMPUTE];
+  MpiComm *self = &world->lane[plan_main_lane(world->plan)];
   self->base.ops = &mpi_ops;
   self->mover.threads = threads;
   return &self->base;
@@ -287,7 +287,8 @@ Comm *mpi_comm(MpiWorld *world, Threads *threads) {
 
 CommLanes mpi_comm_beside(MpiWorld *world) {
   CommLanes lanes = {{NULL}};
-  for (uint32_t lane = LANE_COMPUTE + 1; lane < Lane_COUNT; lane++) {
+  for (uint32_t lane = 0; lane < world->plan->lanes_count; lane++) {
+    if (lane == plan_main_lane(world->plan)) continue;
     world->lane[lane].base.ops = &mpi_ops;
     lanes.at[lane] = &world->lane[lane].base;
   }
