@@ -35,6 +35,7 @@ static LocalWorld *open_world(World *world, uint32_t outer, uint32_t inner) {
     static const uint32_t order[4] = {0, 2, 1, 3};
     build_comms(&builder, (PlanComm){order[mask], build_string(&builder, "comm")});
   }
+  build_device(&builder);
   Plan plan = build_view(&builder);
   Status status;
   CHECK(mesh_read(&world->mesh, &plan, &status));

@@ -31,6 +31,7 @@ static void open_world(World *world, uint32_t ranks) {
   PlanBuilder builder = {0};
   build_axes(&builder, build_axis_named(&builder, "tp", ranks));
   build_comms(&builder, (PlanComm){1, build_string(&builder, "tp")});
+  build_device(&builder);
   Plan plan = build_view(&builder);
   Status status;
   CHECK(mesh_read(&world->mesh, &plan, &status));
