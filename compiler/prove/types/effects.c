@@ -47,8 +47,7 @@ static bool reach(Typing *t) {
       i++;
     if (i == t->reached_count) t->reached[t->reached_count++].buffer = buffer;
     t->base_reached[base] = i;
-    t->base_offset[base] =
-        walk_base(&t->walk, base) - buffer_address(&t->plan->buffers[buffer]);
+    t->base_offset[base] = walk_base(&t->walk, base) - buffer_address(&t->plan->buffers[buffer]);
   }
   return true;
 }
@@ -169,8 +168,8 @@ static void run_records(Typing *t) {
 static void look_at(Typing *t, Held *held) {
   int32_t layer = call_layer(t), microbatch = t->walk.microbatch;
   for (uint32_t i = 0; i < t->reached_count; i++)
-    if (!contents_spans(&t->contents, &t->types, held[class_buffer(t, t->reached[i].buffer)],
-                        layer, microbatch, &t->reached[i].spans))
+    if (!contents_spans(&t->contents, &t->types, held[class_buffer(t, t->reached[i].buffer)], layer,
+                        microbatch, &t->reached[i].spans))
       t->types.out_of_memory = true;
   if (!t->types.out_of_memory) run_records(t);
   for (uint32_t i = 0; i < t->reached_count; i++) {

@@ -83,8 +83,8 @@ static bool labels_by_name(const Typing *t, const PlanNode *node, FormSlot *slot
       meaning_dims(&t->meaning, t->plan->uses[node->inputs_first].value, &first_count);
   for (uint32_t i = 0; i < count && i < FORM_DIMS_MAX; i++) {
     uint32_t k = 0;
-    while (k < first_count && strcmp(plan_string(t->plan, dims[i].name),
-                                     plan_string(t->plan, first[k].name)) != 0)
+    while (k < first_count &&
+           strcmp(plan_string(t->plan, dims[i].name), plan_string(t->plan, first[k].name)) != 0)
       k++;
     if (k == first_count) return false;
     slot->label[slot->dim_count++] = (uint8_t)k;

@@ -27,7 +27,7 @@ static void find_slices(Meaning *meaning, const PlanNode *node) {
     (void)meaning_dims(meaning, parent, &parent_dims);
     if (plan->values[value].view_of != parent) continue;
     meaning->slice[value] = (Slice){parent, i, count, (uint32_t)plan->reals[node->attrs_first],
-                                  dims + 1 == parent_dims};
+                                    dims + 1 == parent_dims};
   }
 }
 
@@ -43,7 +43,8 @@ static void find_nodes(Meaning *meaning, uint32_t region, uint32_t first, uint32
 }
 
 static void find_carried(Meaning *meaning, const PlanRegion *region) {
-  if (meaning->carried == PLAN_NONE && region->output != PLAN_NONE) meaning->carried = region->output;
+  if (meaning->carried == PLAN_NONE && region->output != PLAN_NONE)
+    meaning->carried = region->output;
   if (meaning->d_carried == PLAN_NONE && region->d_output != PLAN_NONE)
     meaning->d_carried = region->d_output;
 }
@@ -56,8 +57,8 @@ static bool allocate(const View *view, Meaning *meaning) {
   meaning->slice = prove_array(view, plan->values_count, sizeof *meaning->slice);
   meaning->uses = prove_array(view, plan->values_count, sizeof *meaning->uses);
   meaning->parameter = prove_array(view, plan->values_count, sizeof *meaning->parameter);
-  return meaning->parameter != NULL && meaning->depth != NULL && meaning->region_of != NULL && meaning->slice != NULL &&
-         meaning->uses != NULL;
+  return meaning->parameter != NULL && meaning->depth != NULL && meaning->region_of != NULL &&
+         meaning->slice != NULL && meaning->uses != NULL;
 }
 
 /* A gradient has the name of its parameter. */
@@ -111,7 +112,7 @@ static void name_carried(const Meaning *meaning, uint32_t region, uint32_t value
 void meaning_name(const Meaning *meaning, uint32_t region, uint32_t value, Type *type) {
   const PlanRegion *at = &meaning->plan->regions[region];
   const PlanValue *named = &meaning->plan->values[value];
-  type->kind = named->kind == VALUE_PARAM ? TYPE_STATE
+  type->kind = named->kind == VALUE_PARAM                                     ? TYPE_STATE
                : named->kind == VALUE_PARAM_GRAD || named->kind == VALUE_LOSS ? TYPE_SUM
                                                                               : TYPE_VALUE;
   type->state = named->kind == VALUE_PARAM ? BUFFER_PARAM : 0;
@@ -152,7 +153,7 @@ static int64_t product(const Meaning *meaning, uint32_t value, const Place *plac
 }
 
 void meaning_row(const Meaning *meaning, uint32_t value, const Place *places, int64_t *inner,
-               int64_t *before, int64_t *stride) {
+                 int64_t *before, int64_t *stride) {
   const Slice *slice = &meaning->slice[value];
   Place whole[TYPE_AXES_MAX];
   meaning_whole_places(meaning, value, places, whole);
@@ -172,7 +173,8 @@ bool meaning_part_places(const Meaning *meaning, uint32_t value, const Place *pa
   return true;
 }
 
-void meaning_whole_places(const Meaning *meaning, uint32_t value, const Place *part, Place *parent) {
+void meaning_whole_places(const Meaning *meaning, uint32_t value, const Place *part,
+                          Place *parent) {
   const Slice *slice = &meaning->slice[value];
   for (uint32_t axis = 0; axis < TYPE_AXES_MAX; axis++) {
     parent[axis] = part[axis];

@@ -1,5 +1,5 @@
-/* meaning.h -- the model that a plan states in `regions`, `values` and `nodes`, as types ask for it.
- * Private to compiler/prove/types. */
+/* meaning.h -- the model that a plan states in `regions`, `values` and `nodes`, as types ask for
+ * it. Private to compiler/prove/types. */
 #ifndef LOCKSTEP_PROVE_MEANING_H
 #define LOCKSTEP_PROVE_MEANING_H
 
@@ -16,12 +16,12 @@ typedef struct Slice {
 
 typedef struct Meaning {
   const Plan *plan;
-  uint32_t *depth;     /* by region: layers and ends of the model before it */
-  uint32_t *region_of; /* by node */
-  Slice *slice;        /* by value */
+  uint32_t *depth;             /* by region: layers and ends of the model before it */
+  uint32_t *region_of;         /* by node */
+  Slice *slice;                /* by value */
   uint32_t carried, d_carried; /* what goes from region to region has these values' names */
-  uint32_t *uses;      /* by value: how many nodes make it, or add to it */
-  uint32_t *parameter; /* by value: of a gradient, its parameter; else PLAN_NONE */
+  uint32_t *uses;              /* by value: how many nodes make it, or add to it */
+  uint32_t *parameter;         /* by value: of a gradient, its parameter; else PLAN_NONE */
 } Meaning;
 
 /* False: a finding says why not. */
@@ -39,7 +39,7 @@ int64_t meaning_elements(const Meaning *meaning, uint32_t value, const Place *pl
 
 /* Of a part: elements of one row in it, before it in a row, and in a row of its parent. */
 void meaning_row(const Meaning *meaning, uint32_t value, const Place *places, int64_t *inner,
-               int64_t *before, int64_t *stride);
+                 int64_t *before, int64_t *stride);
 
 /* Places of a part from those of its parent. False: the dim that is split is cut. */
 bool meaning_part_places(const Meaning *meaning, uint32_t value, const Place *parent, Place *part);

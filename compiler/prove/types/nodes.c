@@ -232,8 +232,7 @@ static bool right_size(Typing *t, uint32_t operand, uint32_t value, const Type *
   int64_t wanted = meaning_elements(&t->meaning, value, type->place);
   if (elements == wanted) return true;
   refuse(t, "operand %u has %lld elements, %.40s has %lld on one rank", operand,
-         (long long)elements, plan_string(t->plan, t->plan->values[value].name),
-         (long long)wanted);
+         (long long)elements, plan_string(t->plan, t->plan->values[value].name), (long long)wanted);
   return false;
 }
 
@@ -300,8 +299,7 @@ static void add_bias(Typing *t, const NodeCall *c) {
 
 static bool is_bias(const Typing *t, const PlanNode *node) {
   return record_contract(t)->id == KERNEL_add && node->inputs_count == 3 &&
-         t->at->operands_count == 3 &&
-         strcmp(plan_string(t->plan, node->op), "linear") == 0;
+         t->at->operands_count == 3 && strcmp(plan_string(t->plan, node->op), "linear") == 0;
 }
 
 void type_node(Typing *t) {
@@ -315,8 +313,8 @@ void type_node(Typing *t) {
     return;
   }
   if (!form_of(t, c.node, &c.form)) {
-    refuse(t, "no rule says how %.24s carries out the node %.40s",
-           record_contract(t)->row->name, plan_string(t->plan, c.node->op));
+    refuse(t, "no rule says how %.24s carries out the node %.40s", record_contract(t)->row->name,
+           plan_string(t->plan, c.node->op));
     return;
   }
   Type out[FORM_SLOTS_MAX] = {0};

@@ -39,8 +39,8 @@ static void run_body(Typing *t, Effects *effects, const BufferOrder *births, con
                      uint32_t iteration, Held *held) {
   t->walk.iteration = iteration > 0;
   for (uint32_t i = 0; i < loop->call_count && !t->refused; i++)
-    run_one(t, effects, births, loop->first_call + i,
-            (int64_t)iteration * loop->microbatch_stride, held);
+    run_one(t, effects, births, loop->first_call + i, (int64_t)iteration * loop->microbatch_stride,
+            held);
 }
 
 /* Whether an iteration left what the one before had left, its micro-batches counted on. */

@@ -11,7 +11,7 @@ typedef struct Effects {
     uint64_t hash;
     uint32_t key, key_count;       /* into words */
     uint32_t result, result_count; /* Held by buffer reached, and what is made */
-  } *effect;
+  } * effect;
   uint32_t count, capacity;
   uint32_t *word;
   uint32_t word_count, word_capacity;

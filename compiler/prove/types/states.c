@@ -90,8 +90,8 @@ static bool read_gradient(Typing *t, uint32_t operand, Type *found) {
   Type wanted = state_of(t, 0, operand);
   wanted.kind = TYPE_SUM;
   *found = *read_type(t, operand);
-  bool is_it = found->kind == TYPE_SUM && found->part == PART_ALL &&
-               found->dtype == wanted.dtype && found->layer == wanted.layer &&
+  bool is_it = found->kind == TYPE_SUM && found->part == PART_ALL && found->dtype == wanted.dtype &&
+               found->layer == wanted.layer &&
                t->plan->values[found->ref].kind == VALUE_PARAM_GRAD &&
                t->meaning.parameter[found->ref] == value && sum_is_complete(t, found);
   if (!is_it) refuse_operand(t, operand, found, &wanted);
@@ -156,8 +156,7 @@ static uint64_t all_squares(const Typing *t) {
   for (uint32_t v = 0; v < t->plan->values_count; v++) {
     const PlanValue *value = &t->plan->values[v];
     if (value->kind != VALUE_PARAM) continue;
-    const PlanRegion *region =
-        value->region == PLAN_NONE ? NULL : &t->plan->regions[value->region];
+    const PlanRegion *region = value->region == PLAN_NONE ? NULL : &t->plan->regions[value->region];
     if (region == NULL || !region->is_stack)
       sum += square_hash(v, -1);
     else

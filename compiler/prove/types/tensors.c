@@ -50,8 +50,7 @@ static bool stand(Typing *t, const PlanBuffer **list, uint32_t count, uint32_t t
   for (uint32_t i = 0; i < at->layer_count; i++) {
     uint64_t address = plan_address(at->tier, at->offset + i * at->layer_stride);
     const PlanBuffer *buffer = buffer_of(list, count, address);
-    if (buffer == NULL ||
-        address + at->size_bytes > buffer_address(buffer) + buffer->size_bytes) {
+    if (buffer == NULL || address + at->size_bytes > buffer_address(buffer) + buffer->size_bytes) {
       refuse(t, "tensor %.60s lies in no persistent buffer", plan_string(t->plan, at->name));
       return false;
     }
@@ -86,8 +85,8 @@ void tensors_close(Tensors *tensors) {
 
 static Place place_along(const Plan *plan, uint32_t layout, uint32_t axis) {
   uint32_t dim = 0;
-  Along along = plan->axes[axis].size == 1 ? ALONG_WHOLE
-                                           : plan_layout_along(plan, layout, axis, &dim);
+  Along along =
+      plan->axes[axis].size == 1 ? ALONG_WHOLE : plan_layout_along(plan, layout, axis, &dim);
   Place place = {0};
   if (along == ALONG_FLAT) place.kind = PLACE_FLAT;
   if (along != ALONG_CUT) return place;
@@ -118,8 +117,7 @@ static Type tensor_type(const Typing *t, const Standing *at) {
 
 static void refuse_tensor(Typing *t, const Standing *at, const Type *found, const Type *wanted) {
   char holds[TYPE_TEXT_BYTES], wants[TYPE_TEXT_BYTES];
-  refuse(t, "after %s tensor %.60s holds %s; wanted: %s",
-         ProgramKind_names[t->walk.program->kind],
+  refuse(t, "after %s tensor %.60s holds %s; wanted: %s", ProgramKind_names[t->walk.program->kind],
          plan_string(t->plan, t->plan->tensors[at->tensor].name), type_text(t->plan, found, holds),
          type_text(t->plan, wanted, wants));
 }
@@ -192,8 +190,7 @@ static uint32_t control_buffer(const Typing *t, uint64_t address) {
 /* The loss and its weight are the first two numbers of the control block. */
 void loss_end(Typing *t, const Held *held) {
   enum { LOSS_BYTES = 2 * sizeof(double) };
-  uint64_t address =
-      plan_address(plan_tier(t->plan, TIER_DEVICE), t->plan->jobs[0].control_offset);
+  uint64_t address = plan_address(plan_tier(t->plan, TIER_DEVICE), t->plan->jobs[0].control_offset);
   uint32_t index = control_buffer(t, address);
   Type found = {0};
   Spans spans = {0};
@@ -222,8 +219,7 @@ static void keep_common(const Types *types, Spans *from, const Spans *other) {
   uint32_t kept = 0;
   for (uint32_t i = 0; i < from->count; i++) {
     const Span *span = &from->at[i];
-    if (spans_read(types, other, span->first, span->end) == span->type)
-      from->at[kept++] = *span;
+    if (spans_read(types, other, span->first, span->end) == span->type) from->at[kept++] = *span;
   }
   from->count = kept;
 }

@@ -207,8 +207,7 @@ static uint32_t contents_number(Contents *contents, Types *types, const Spans *s
     at = (at + 1) & (contents->slot_count - 1);
   contents->slot[at] = contents->count + 1;
   memcpy(contents->span + contents->span_count, spans->at, bytes);
-  contents->content[contents->count] =
-      (struct Content){contents->span_count, spans->count, hash};
+  contents->content[contents->count] = (struct Content){contents->span_count, spans->count, hash};
   contents->span_count += spans->count;
   return contents->count++;
 }
@@ -229,8 +228,7 @@ Held contents_keep(Contents *contents, Types *types, Spans *spans) {
   if (held.layer == TYPE_ANY) held.layer = 0;
   if (held.microbatch == TYPE_ANY) held.microbatch = 0;
   for (uint32_t i = 0; i < spans->count; i++)
-    spans->at[i].type =
-        type_shifted(types, spans->at[i].type, -held.layer, -held.microbatch);
+    spans->at[i].type = type_shifted(types, spans->at[i].type, -held.layer, -held.microbatch);
   held.content = contents_number(contents, types, spans);
   return held;
 }
@@ -248,8 +246,8 @@ bool contents_spans(const Contents *contents, Types *types, Held held, int32_t l
   spans->count = count;
   for (uint32_t i = 0; i < count; i++) {
     spans->at[i] = contents->span[content->first + i];
-    spans->at[i].type = type_shifted(types, spans->at[i].type, held.layer - layer,
-                                     held.microbatch - microbatch);
+    spans->at[i].type =
+        type_shifted(types, spans->at[i].type, held.layer - layer, held.microbatch - microbatch);
   }
   return true;
 }
@@ -259,8 +257,9 @@ bool contents_spans(const Contents *contents, Types *types, Held held, int32_t l
 #define ADD(...)                                                                                   \
   do {                                                                                             \
     int added_ = snprintf(text + used, TYPE_TEXT_BYTES - used, __VA_ARGS__);                       \
-    used += added_ < 0 ? 0 : (size_t)added_ < TYPE_TEXT_BYTES - used ? (size_t)added_             \
-                                                                     : TYPE_TEXT_BYTES - used - 1; \
+    used += added_ < 0                                ? 0                                          \
+            : (size_t)added_ < TYPE_TEXT_BYTES - used ? (size_t)added_                             \
+                                                      : TYPE_TEXT_BYTES - used - 1;                \
   } while (0)
 
 static size_t add_place(const Plan *plan, const Type *type, uint32_t axis, char *text,

@@ -125,7 +125,7 @@ typedef struct Contents {
   struct Content {
     uint32_t first, count;
     uint64_t hash;
-  } *content;
+  } * content;
   uint32_t count, capacity;
   uint32_t *slot;
   uint32_t slot_count;

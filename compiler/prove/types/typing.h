@@ -25,7 +25,7 @@ typedef struct Typing {
   Types types;
   Contents contents;
 
-  Walk walk; /* program, call, position */
+  Walk walk;            /* program, call, position */
   int64_t microbatches; /* of the program */
   uint32_t made;        /* MADE_* so far */
   Reached reached[TYPING_BASES_MAX];
