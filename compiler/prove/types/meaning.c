@@ -57,21 +57,29 @@ static bool allocate(const View *view, Meaning *meaning) {
   meaning->slice = prove_array(view, plan->values_count, sizeof *meaning->slice);
   meaning->uses = prove_array(view, plan->values_count, sizeof *meaning->uses);
   meaning->parameter = prove_array(view, plan->values_count, sizeof *meaning->parameter);
-  return meaning->parameter != NULL && meaning->depth != NULL && meaning->region_of != NULL &&
-         meaning->slice != NULL && meaning->uses != NULL;
+  meaning->same = prove_array(view, plan->values_count, sizeof *meaning->same);
+  return meaning->same != NULL && meaning->parameter != NULL && meaning->depth != NULL &&
+         meaning->region_of != NULL && meaning->slice != NULL && meaning->uses != NULL;
 }
 
-/* A gradient has the name of its parameter. */
-static void find_parameters(Meaning *meaning) {
+/* The first value of that kind and name. */
+static uint32_t find_named(const Plan *plan, ValueKind kind, uint32_t like) {
+  const char *name = plan_string(plan, plan->values[like].name);
+  for (uint32_t i = 0; i < plan->values_count; i++)
+    if (plan->values[i].kind == (uint32_t)kind &&
+        strcmp(name, plan_string(plan, plan->values[i].name)) == 0)
+      return i;
+  return PLAN_NONE;
+}
+
+/* Names join what programs have in common, and a gradient to its parameter. */
+static void find_names(Meaning *meaning) {
   const Plan *plan = meaning->plan;
-  for (uint32_t g = 0; g < plan->values_count; g++) {
-    meaning->parameter[g] = PLAN_NONE;
-    if (plan->values[g].kind != VALUE_PARAM_GRAD) continue;
-    const char *name = plan_string(plan, plan->values[g].name);
-    for (uint32_t p = 0; p < plan->values_count; p++)
-      if (plan->values[p].kind == VALUE_PARAM &&
-          strcmp(name, plan_string(plan, plan->values[p].name)) == 0)
-        meaning->parameter[g] = p;
+  for (uint32_t i = 0; i < plan->values_count; i++) {
+    ValueKind kind = (ValueKind)plan->values[i].kind;
+    bool is_shared = kind == VALUE_PARAM || kind == VALUE_INPUT;
+    meaning->same[i] = is_shared ? find_named(plan, kind, i) : i;
+    meaning->parameter[i] = kind == VALUE_PARAM_GRAD ? find_named(plan, VALUE_PARAM, i) : PLAN_NONE;
   }
 }
 
@@ -80,7 +88,7 @@ bool meaning_open(const View *view, Meaning *meaning) {
   if (!allocate(view, meaning)) return false;
   for (uint32_t i = 0; i < plan->values_count; i++)
     meaning->slice[i].parent = PLAN_NONE;
-  find_parameters(meaning);
+  find_names(meaning);
   uint32_t depth[ProgramKind_COUNT] = {0};
   for (uint32_t i = 0; i < plan->regions_count; i++) {
     const PlanRegion *region = &plan->regions[i];
@@ -99,6 +107,7 @@ void meaning_close(Meaning *meaning) {
   free(meaning->slice);
   free(meaning->uses);
   free(meaning->parameter);
+  free(meaning->same);
 }
 
 static void name_carried(const Meaning *meaning, uint32_t region, uint32_t value, Type *type) {
@@ -116,7 +125,7 @@ void meaning_name(const Meaning *meaning, uint32_t region, uint32_t value, Type 
                : named->kind == VALUE_PARAM_GRAD || named->kind == VALUE_LOSS ? TYPE_SUM
                                                                               : TYPE_VALUE;
   type->state = named->kind == VALUE_PARAM ? BUFFER_PARAM : 0;
-  type->ref = value;
+  type->ref = meaning->same[value];
   bool layered = named->region != PLAN_NONE && meaning->plan->regions[named->region].is_stack;
   type->layer = layered ? 0 : TYPE_ANY;
   if (value == at->input || value == at->output || value == at->d_input || value == at->d_output)

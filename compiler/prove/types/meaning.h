@@ -22,6 +22,8 @@ typedef struct Meaning {
   uint32_t carried, d_carried; /* what goes from region to region has these values' names */
   uint32_t *uses;              /* by value: how many nodes make it, or add to it */
   uint32_t *parameter;         /* by value: of a gradient, its parameter; else PLAN_NONE */
+  uint32_t *same; /* by value: of parameters and inputs, the first of that name, as evaluation has
+                     values of its own; else itself */
 } Meaning;
 
 /* False: a finding says why not. */

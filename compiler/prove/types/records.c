@@ -11,7 +11,7 @@ static void type_load(Typing *t) {
   uint32_t input = 0;
   for (uint32_t v = 0; v < t->plan->values_count && input < t->plan->inputs_count; v++) {
     const PlanValue *value = &t->plan->values[v];
-    if (value->kind != VALUE_INPUT) continue;
+    if (value->kind != VALUE_INPUT || t->meaning.same[v] != v) continue;
     Type type = {.kind = TYPE_VALUE,
                  .dtype = (uint8_t)value->dtype,
                  .ref = v,

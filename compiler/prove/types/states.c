@@ -155,7 +155,7 @@ static uint64_t all_squares(const Typing *t) {
   uint64_t sum = 0;
   for (uint32_t v = 0; v < t->plan->values_count; v++) {
     const PlanValue *value = &t->plan->values[v];
-    if (value->kind != VALUE_PARAM) continue;
+    if (value->kind != VALUE_PARAM || t->meaning.same[v] != v) continue;
     const PlanRegion *region = value->region == PLAN_NONE ? NULL : &t->plan->regions[value->region];
     if (region == NULL || !region->is_stack)
       sum += square_hash(v, -1);

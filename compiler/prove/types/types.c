@@ -8,6 +8,7 @@
 #include "runtime/plan/plan_text.h"
 
 const char *types_uncovered(const Plan *plan) {
+  if (plan->regions_count == 0) return "a plan that states no model";
   for (uint32_t axis = 0; axis < plan->axes_count; axis++)
     if (plan->axes[axis].size > 1) return "several ranks";
   return NULL;
