@@ -6,7 +6,6 @@
 #include "compiler/prove/braid.h"
 #include "compiler/prove/derivatives/derivatives.h"
 #include "compiler/prove/events.h"
-#include "compiler/prove/types/types.h"
 #include "compiler/prove/walk.h"
 #include "runtime/plan/plan_io.h"
 
@@ -101,8 +100,6 @@ static void prove_classes(const Plan *plan, ProveReport *report, Links *links, V
   if (ready && report->finding_count == 0) prove_all_replicas(views, plan->classes_count, links);
   for (uint32_t i = 0; ready && i < plan->classes_count && report->finding_count == 0; i++)
     prove_adjoint(&views[i]);
-  if (ready && report->finding_count == 0 && types_uncovered(plan) == NULL)
-    prove_types(views, plan->classes_count);
 }
 
 /* What a call of these flags runs of a segment. */
