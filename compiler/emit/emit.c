@@ -91,6 +91,13 @@ static void emit_job(Tables *t, const Draft *d, int64_t parameters) {
       .lr = job->optimizer.lr,
       .lr_floor = job->schedule.floor,
       .lr_warmup_floor = job->schedule.warmup_floor,
+      .beta1 = job->optimizer.beta1,
+      .beta2 = job->optimizer.beta2,
+      .eps = job->optimizer.eps,
+      .momentum = job->optimizer.momentum,
+      .weight_decay = job->optimizer.weight_decay,
+      .clip = job->optimizer.clip,
+      .optimizer = job->optimizer.head == CHOICE_ADAMW ? OPTIMIZER_ADAMW : OPTIMIZER_SGD,
       .target = d->cluster->target,
       .staging_tier = first->buffers.at[first->staging_buffer].tier,
       .schedule = (uint32_t)job->schedule.head,
@@ -168,19 +175,23 @@ static void emit_inputs(Tables *t, const Draft *d) {
 
 /* ---- segments */
 
-static void emit_operands(Tables *t, const Record *record, PlanRecord *out) {
+static void emit_operands(Tables *t, const Draft *d, const Record *record, PlanRecord *out) {
+  const Graph *model = record->model ? record->model : d->train->logical;
   out->operands_first = (uint32_t)t->operands.count;
   out->operands_count = (uint32_t)record->operand_count;
   for (int32_t i = 0; i < record->operand_count; i++) {
     const Operand *operand = &record->operands[i];
-    TABLE_PUSH(t, operands,
-               (PlanOperand){.offset = (uint64_t)operand->offset_bytes,
-                             .size_bytes = (uint64_t)operand->size_bytes,
-                             .member_stride = operand->member_stride_bytes,
-                             .by = table_comm(t, operand->by, LANE_COMPUTE),
-                             .base = (uint32_t)operand->base,
-                             .dtype = operand->dtype,
-                             .access = operand->access});
+    TABLE_PUSH(
+        t, operands,
+        (PlanOperand){.offset = (uint64_t)operand->offset_bytes,
+                      .size_bytes = (uint64_t)operand->size_bytes,
+                      .member_stride = operand->member_stride_bytes,
+                      .by = table_comm(t, operand->by, LANE_COMPUTE),
+                      .base = (uint32_t)operand->base,
+                      .dtype = operand->dtype,
+                      .access = operand->access,
+                      .value = table_value(t, model, operand->value),
+                      .layout = operand->layout ? table_layout(t, operand->layout) : PLAN_NONE});
   }
 }
 
@@ -291,7 +302,7 @@ static void emit_record(Tables *t, const Draft *d, const Record *record) {
   };
   for (int32_t i = 0; i < record->after.count; i++)
     TABLE_PUSH(t, edges, (PlanEdge){(uint32_t)record->after.at[i]});
-  emit_operands(t, record, &out);
+  emit_operands(t, d, record, &out);
   emit_numbers(t, d, record, &out);
   if (!kernel && record->kind != RECORD_LOAD)
     out.flat_calls = plan_flat_calls(record->kind, t->ints.at + out.dims_first, out.dims_count);
@@ -499,6 +510,28 @@ static void emit_class(Tables *t, const Draft *d, const Stage *stage) {
   TABLE_PUSH(t, classes, class);
 }
 
+static void view_tables(const Tables *t, Plan *plan) {
+  *plan = (Plan){0};
+#define PLAN_T(Type, table)                                                                        \
+  plan->table = t->table.at;                                                                       \
+  plan->table##_count = (uint32_t)t->table.count;
+  PLAN_TABLES(PLAN_T)
+#undef PLAN_T
+}
+
+/* Communicators are known when all segments and calls are written. */
+static void emit_links(Tables *t, const Draft *d) {
+  Plan plan;
+  view_tables(t, &plan);
+  for (uint32_t class = 0; class < plan.classes_count; class ++)
+    for (uint32_t comm = 0; comm < plan.comms_count; comm++) {
+      PlanLink link = link_of(d->cluster, plan_is_one_node(&plan, class, comm));
+      link.class = class;
+      link.comm = comm;
+      TABLE_PUSH(t, links, link);
+    }
+}
+
 /* How long programs take follows from the whole plan. */
 static void predict_programs(Tables *t, const Plan *plan) {
   for (int32_t kind = 0; kind < ProgramKind_COUNT; kind++) {
@@ -513,7 +546,7 @@ static void predict_programs(Tables *t, const Plan *plan) {
   }
 }
 
-Choice emit_plan(const Draft *d, int64_t parameters, Plan *plan) {
+void emit_plan(const Draft *d, int64_t parameters, Plan *plan) {
   Tables *t = ARENA_NEW(d->compile->arena, Tables);
   t->arena = d->compile->arena;
   table_string(t, "");
@@ -525,17 +558,16 @@ Choice emit_plan(const Draft *d, int64_t parameters, Plan *plan) {
   table_lanes(t);
   for (MeshAxis axis = MESH_REPLICATE; axis < MESH_AXES; axis++)
     TABLE_PUSH(t, axes,
-               (PlanAxis){.size = (uint32_t)d->mesh.size[axis],
-                          .divides = mesh_axis_divides(axis),
-                          .name = table_string(t, mesh_axis_name(axis))});
+               (PlanAxis){(uint32_t)d->mesh.size[axis], mesh_axis_divides(axis),
+                          table_string(t, mesh_axis_name(axis))});
+  TABLE_PUSH(t, places, link_place(d->cluster, &d->mesh));
   emit_model(t, d->train->logical);
   if (d->eval != NULL) emit_model(t, d->eval->logical);
   for (int32_t i = 0; i < d->segments.count; i++)
     emit_segment(t, d, &d->segments.at[i]);
   for (int32_t s = 0; s < d->stage_count; s++)
     emit_class(t, d, &d->stages[s]);
-  Choice choice = emit_places(t, d);
-  table_view(t, plan);
+  emit_links(t, d);
+  view_tables(t, plan);
   predict_programs(t, plan);
-  return choice;
 }

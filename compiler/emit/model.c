@@ -92,7 +92,8 @@ static void push_uses(Tables *t, const Graph *model, const ValueId *values, int3
 
 static void push_node(Tables *t, const Graph *model, NodeId n) {
   const Node *node = graph_node(model, n);
-  PlanNode out = {.op = table_string(t, op_def(node->op)->name),
+  PlanNode out = {.key = node->path == NULL ? 0 : hash_text(node->path),
+                  .op = table_string(t, op_def(node->op)->name),
                   .path = table_string(t, node->path),
                   .file = table_string(t, library_text(model->compile, node->origin.file)),
                   .line = (uint32_t)node->origin.line,
@@ -135,6 +136,16 @@ static void push_region(Tables *t, const Graph *model, const Region *region) {
   TABLE_PUSH(t, regions, out);
 }
 
+static void push_parameter(Tables *t, const Graph *model, const Param *param) {
+  TABLE_PUSH(t, parameters,
+             (PlanParameter){.key = hash_text(param->name),
+                             .init_a = param->init_a,
+                             .init_b = param->init == INIT_CONSTANT ? 0 : param->init_b,
+                             .value = table_value(t, model, param->value),
+                             .init = param->init,
+                             .decay = param->decay});
+}
+
 void emit_model(Tables *t, const Graph *model) {
   t->node_index[!model->training] = ARENA_ARRAY(t->arena, int32_t, model->nodes.count + 1);
   for (NodeId n = 0; n < model->nodes.count; n++)
@@ -142,4 +153,6 @@ void emit_model(Tables *t, const Graph *model) {
   push_values(t, model);
   for (RegionId r = 0; r < model->regions.count; r++)
     push_region(t, model, &model->regions.at[r]);
+  for (ParamId p = 0; model->training && p < model->params.count; p++)
+    push_parameter(t, model, &model->params.at[p]);
 }

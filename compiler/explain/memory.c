@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "compiler/explain/words.h"
-#include "runtime/plan/plan_place.h"
 
 const MemoryRow memory_rows[MEMORY_ROWS] = {
     {"M_model", "parameters", BUFFER_PARAM},
@@ -234,9 +233,10 @@ static int by_size(const void *a, const void *b) {
   return (x->index > y->index) - (x->index < y->index);
 }
 
-/* Classes are stages. */
+/* rank = ((dp * pp + stage) * cp + c) * tp + t: classes are stages. */
 static uint32_t class_of(const Compiled *compiled, int64_t rank) {
-  return plan_coordinate(&compiled->plan, (uint32_t)rank, MESH_PP);
+  const Derived *d = &compiled->derived;
+  return (uint32_t)(rank / (d->tp * d->cp) % d->pp);
 }
 
 void explain_rank(const Compiled *compiled, int64_t rank, FILE *out) {

@@ -91,8 +91,6 @@ typedef struct Node {
   Span origin;
 } Node;
 
-typedef enum InitKind { INIT_NORMAL, INIT_UNIFORM, INIT_CONSTANT } InitKind;
-
 typedef struct Param {
   const char *name; /* "h.*.attn.c_attn.weight": * stands for the layer */
   RegionId region;  /* whose parameter block holds it */

@@ -6,6 +6,8 @@
 #include "compiler/prove/braid.h"
 #include "compiler/prove/derivatives/derivatives.h"
 #include "compiler/prove/events.h"
+#include "compiler/prove/records/records.h"
+#include "compiler/prove/types/types.h"
 #include "compiler/prove/walk.h"
 #include "runtime/plan/plan_io.h"
 
@@ -100,6 +102,8 @@ static void prove_classes(const Plan *plan, ProveReport *report, Links *links, V
   if (ready && report->finding_count == 0) prove_all_replicas(views, plan->classes_count, links);
   for (uint32_t i = 0; ready && i < plan->classes_count && report->finding_count == 0; i++)
     prove_adjoint(&views[i]);
+  if (ready && report->finding_count == 0 && types_uncovered(plan) == NULL)
+    prove_types(views, plan->classes_count);
 }
 
 /* What a call of these flags runs of a segment. */
@@ -164,6 +168,7 @@ bool prove(const Plan *plan, ProveReport *report) {
   count(plan, report);
   prove_derivatives(plan, report);
   prove_shapes(plan, report);
+  if (plan->regions_count > 0) prove_records(plan, report);
   Links links = {0};
   prove_communication(plan, report, &links);
   View *views = prove_array(&whole, plan->classes_count, sizeof *views);

@@ -54,7 +54,8 @@ Operand *record_operand(Record *record, int32_t base, int64_t offset_bytes, int6
                         DType dtype, Access access) {
   assert(record->operand_count < LOWERED_OPERANDS_MAX);
   Operand *operand = &record->operands[record->operand_count++];
-  *operand = (Operand){.base = base,
+  *operand = (Operand){.value = NO_ID,
+                       .base = base,
                        .offset_bytes = offset_bytes,
                        .size_bytes = size_bytes,
                        .dtype = dtype,

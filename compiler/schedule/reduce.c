@@ -26,6 +26,16 @@ BaseRole own_grad(const Draft *d, int32_t b) {
   return d->blocks.at[b].shards_grads ? BASE_GRAD_SHARD : BASE_GRAD;
 }
 
+/* Of the rank's own elements of a parameter. */
+static Layout own_layout(const Draft *d, ParamId p) {
+  const ParamPlace *at = &d->params[p];
+  Layout layout = param_layout(d->train, p);
+  if (!d->blocks.at[at->block].shards_state) return layout;
+  layout.flat_axes = mesh_used(&d->mesh, ZERO_AXES);
+  layout.piece = at->piece;
+  return layout;
+}
+
 Operand *own_operand(Draft *d, int32_t segment, Record *record, ParamId p, BaseRole role,
                      Access access) {
   const ParamPlace *at = &d->params[p];
@@ -36,6 +46,8 @@ Operand *own_operand(Draft *d, int32_t segment, Record *record, ParamId p, BaseR
   int32_t base = segment_base(d, segment, role, at->block, block_bytes(d, block, role));
   Operand *operand = record_operand(record, base, (shard ? at->shard_first : at->first) * width,
                                     own_elements(d, p) * width, dtype, access);
+  operand->value = d->train->logical->params.at[p].value;
+  operand->layout = layout_of(d, own_layout(d, p));
   if (shard || !block->shards_state) return operand;
   operand->by = mesh_used(&d->mesh, ZERO_AXES);
   operand->member_stride_bytes = at->piece * width;

@@ -50,6 +50,8 @@ typedef struct Operand {
   Access access;
   uint32_t by; /* MESH_BITs: offset + member along these axes x member_stride_bytes; 0: fixed */
   int64_t member_stride_bytes;
+  ValueId value; /* of the record's model; NO_ID */
+  const Layout *layout;
 } Operand;
 
 typedef struct Record {

@@ -27,8 +27,10 @@ static void add_operands(Draft *d, int32_t segment, Record *record, const Places
     Access access = low->access[i];
     if (record->accumulate && contract != NULL && contract->operands[i].access == KERNEL_SUM)
       access = ACCESS_UPDATE;
-    record_operand(record, base, home.offset_bytes, size, graph_value(places->graph, v)->dtype,
-                   access);
+    Operand *operand = record_operand(record, base, home.offset_bytes, size,
+                                      graph_value(places->graph, v)->dtype, access);
+    operand->value = graph_value(places->graph, v)->logical;
+    operand->layout = layout_of(d, value_layout(places->graph, v));
   }
 }
 

@@ -69,8 +69,7 @@ typedef struct CheckpointSetting {
   uint32_t origin;
 } CheckpointSetting;
 
-/* Whose part of the state a file has: the mesh that it was written on, and the rank's mesh_number.
- */
+/* Whose part of the state a file has: the mesh that it was written on, and the rank. */
 typedef struct CheckpointPart {
   uint32_t axis_count;
   uint32_t state_axes;
@@ -80,7 +79,7 @@ typedef struct CheckpointPart {
   char name[MESH_AXES_MAX][CHECKPOINT_AXIS_NAME_BYTES]; /* cut, with a NUL */
 } CheckpointPart;
 
-/* Whose part this rank's state is, by mesh_number: its own when it stands first along all axes but
+/* The rank that writes what this one has: itself when it stands first along all axes but
  * `state_axes`. */
 int32_t checkpoint_writer(const Mesh *mesh, uint32_t state_axes, int32_t rank);
 
@@ -95,7 +94,7 @@ typedef struct CheckpointSteps {
 typedef struct CheckpointStore {
   const Plan *plan;
   const PlanClass *class;
-  int32_t number; /* of the part: mesh_number, so that files do not depend on where ranks are */
+  int32_t rank;
   bool in_parts;
   const char *directory;
   int32_t keep;

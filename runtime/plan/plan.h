@@ -37,6 +37,9 @@ enum { PLAN_LANES_MAX = 12 };
   E(SettingEffect) V(SETTING_EXPERIMENT, "experiment") V(SETTING_MODEL, "model") \
   V(SETTING_SCHEDULE, "schedule") V(SETTING_LAYOUT, "layout") V(SETTING_SAFE, "safe") \
   X(SettingEffect) \
+  E(Optimizer) V(OPTIMIZER_ADAMW, "adamw") V(OPTIMIZER_SGD, "sgd") X(Optimizer) \
+  E(InitKind) V(INIT_NORMAL, "normal") V(INIT_UNIFORM, "uniform") \
+  V(INIT_CONSTANT, "constant") X(InitKind) \
   E(InputRole) V(INPUT_TOKENS, "tokens") V(INPUT_TARGETS, "targets") \
   V(INPUT_COLUMNS, "columns") X(InputRole) \
   E(BufferKind) V(BUFFER_PARAM, "parameters") V(BUFFER_GRAD, "gradients") \
@@ -131,9 +134,9 @@ static inline bool plan_when(uint32_t when_all, uint32_t when_none, uint32_t fla
 /* clang-format off */
 #define PLAN_TABLES(T) \
   T(PlanJob, jobs) T(PlanSetting, settings) T(PlanInput, inputs) T(PlanFile, files) \
-  T(PlanTier, tiers) T(PlanLane, lanes) T(PlanAxis, axes) T(PlanPlace, places) T(PlanSeat, seats) \
+  T(PlanTier, tiers) T(PlanLane, lanes) T(PlanAxis, axes) T(PlanPlace, places) \
   T(PlanLayout, layouts) T(PlanLayoutDim, layout_dims) T(PlanCut, cuts) T(PlanRegion, regions) T(PlanValue, values) T(PlanNode, nodes) \
-  T(PlanUse, uses) T(PlanClass, classes) T(PlanArena, arenas) T(PlanBound, bounds) \
+  T(PlanUse, uses) T(PlanParameter, parameters) T(PlanClass, classes) T(PlanArena, arenas) T(PlanBound, bounds) \
   T(PlanTensor, tensors) T(PlanBuffer, buffers) T(PlanProgram, programs) T(PlanPeak, peaks) \
   T(PlanLoop, loops) T(PlanCall, calls) T(PlanPost, posts) T(PlanBinding, bindings) \
   T(PlanWait, waits) T(PlanSegment, segments) T(PlanBase, bases) T(PlanRecord, records) \

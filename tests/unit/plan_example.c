@@ -73,7 +73,8 @@ static PlanRecord *kernel(Example *e, const char *name, const char *path) {
 
 static void operand(Example *e, uint32_t base_index, uint64_t offset, uint64_t size_bytes,
                     DType dtype, Access access) {
-  build_operands(e->b, (PlanOperand){offset, size_bytes, 0, PLAN_NONE, base_index, dtype, access});
+  build_operands(e->b, (PlanOperand){offset, size_bytes, 0, PLAN_NONE, base_index, dtype, access,
+                                     PLAN_NONE, PLAN_NONE});
   e->b->records[e->b->records_count - 1].operands_count++;
 }
 

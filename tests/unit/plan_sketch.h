@@ -71,7 +71,8 @@ static inline PlanRecord *sketch_newest(Sketch *s) {
 
 static inline void sketch_operand(Sketch *s, uint64_t offset, uint64_t size_bytes, DType dtype,
                                   Access access) {
-  build_operands(&s->b, (PlanOperand){offset, size_bytes, 0, PLAN_NONE, 0, dtype, access});
+  build_operands(&s->b, (PlanOperand){offset, size_bytes, 0, PLAN_NONE, 0, dtype, access, PLAN_NONE,
+                                      PLAN_NONE});
   sketch_newest(s)->operands_count++;
 }
 

@@ -1,0 +1,165 @@
+#include "compiler/prove/types/forms.h"
+
+#include <string.h>
+
+typedef struct Row {
+  const char *operands, *rules; /* NULL: the kernel carries out no node */
+} Row;
+
+#define FORM(kernel, operands, rules) [KERNEL_##kernel] = {operands, rules},
+static const Row rows[KERNEL_COUNT] = {
+#include "compiler/prove/types/forms.def"
+};
+#undef FORM
+
+enum { GROUPS_MAX = 8, GROUP_DIMS_MAX = 6 };
+
+/* Letters of a row, and how many dims each stands for. */
+typedef struct Groups {
+  char letter[GROUPS_MAX];
+  uint8_t size[GROUPS_MAX];
+  uint32_t count;
+} Groups;
+
+/* One operand as it is written: its letters, and the value of the node that it is. */
+typedef struct Written {
+  const char *letters;
+  uint32_t letter_count, dims; /* dims: of the value; PLAN_NONE: no matter */
+} Written;
+
+static uint32_t group_of(Groups *groups, char letter) {
+  for (uint32_t i = 0; i < groups->count; i++)
+    if (groups->letter[i] == letter) return i;
+  if (groups->count == GROUPS_MAX) return GROUPS_MAX - 1;
+  bool is_capital = letter >= 'A' && letter <= 'Z';
+  groups->letter[groups->count] = letter;
+  groups->size[groups->count] = is_capital ? FORM_NONE : 1;
+  return groups->count++;
+}
+
+static bool sizes_fit(Groups *groups, const Written *written, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++) {
+    uint32_t dims = 0;
+    if (written[i].dims == PLAN_NONE) continue;
+    for (uint32_t k = 0; k < written[i].letter_count; k++)
+      dims += groups->size[group_of(groups, written[i].letters[k])];
+    if (dims != written[i].dims) return false;
+  }
+  return true;
+}
+
+/* Tries all numbers of dims for the capitals: there are at most three. */
+static bool find_sizes(Groups *groups, const Written *written, uint32_t count, uint32_t group) {
+  while (group < groups->count && groups->size[group] != FORM_NONE)
+    group++;
+  if (group == groups->count) return sizes_fit(groups, written, count);
+  for (uint8_t size = 0; size <= GROUP_DIMS_MAX; size++) {
+    groups->size[group] = size;
+    if (find_sizes(groups, written, count, group + 1)) return true;
+  }
+  groups->size[group] = FORM_NONE;
+  return false;
+}
+
+static void set_labels(Groups *groups, const Written *written, FormSlot *slot) {
+  for (uint32_t k = 0; k < written->letter_count; k++) {
+    uint32_t group = group_of(groups, written->letters[k]);
+    for (uint8_t i = 0; i < groups->size[group] && slot->dim_count < FORM_DIMS_MAX; i++)
+      slot->label[slot->dim_count++] = (uint8_t)(group * FORM_DIMS_MAX + i);
+  }
+}
+
+static uint32_t value_of(const Typing *t, const PlanNode *node, const FormSlot *slot) {
+  const PlanUse *uses = t->plan->uses;
+  if (slot->input < node->inputs_count) return uses[node->inputs_first + slot->input].value;
+  return uses[node->outputs_first + slot->output].value;
+}
+
+/* Dims meet by name: labels are those of the value with most of them, the node's first input. */
+static bool labels_by_name(const Typing *t, const PlanNode *node, FormSlot *slot) {
+  uint32_t count = 0, first_count = 0;
+  const PlanLayoutDim *dims = meaning_dims(&t->meaning, value_of(t, node, slot), &count);
+  const PlanLayoutDim *first =
+      meaning_dims(&t->meaning, t->plan->uses[node->inputs_first].value, &first_count);
+  for (uint32_t i = 0; i < count && i < FORM_DIMS_MAX; i++) {
+    uint32_t k = 0;
+    while (k < first_count &&
+           strcmp(plan_string(t->plan, dims[i].name), plan_string(t->plan, first[k].name)) != 0)
+      k++;
+    if (k == first_count) return false;
+    slot->label[slot->dim_count++] = (uint8_t)k;
+  }
+  return count <= FORM_DIMS_MAX;
+}
+
+static const char *read_slot(const char *at, FormSlot *slot, Written *written) {
+  *slot = (FormSlot){.input = FORM_NONE, .output = FORM_NONE};
+  if (*at == '<' || *at == '^') {
+    slot->input = (uint8_t)(at[1] - '0');
+    at += 2;
+  }
+  if (*at == '>') {
+    slot->output = (uint8_t)(at[1] - '0');
+    at += 2;
+  }
+  if (*at == '-') at++;
+  slot->is_rows = *at == '=';
+  at += slot->is_rows;
+  written->letters = at;
+  written->letter_count = (uint32_t)strcspn(at, " ");
+  return at + written->letter_count;
+}
+
+/* Labels of the dims behind a word of the rules. */
+static uint64_t labels_after(Groups *groups, const char *rules, const char *word) {
+  uint64_t labels = 0;
+  for (const char *at = rules; (at = strstr(at, word)) != NULL;) {
+    at += strlen(word);
+    if (*at == '@') return UINT64_MAX;
+    uint32_t group = group_of(groups, *at);
+    labels |= ((1ull << groups->size[group]) - 1) << group * FORM_DIMS_MAX;
+  }
+  return labels;
+}
+
+static bool read_operands(const Typing *t, const PlanNode *node, const Row *row, Form *form,
+                          Groups *groups) {
+  Written written[FORM_SLOTS_MAX] = {0};
+  bool by_name = strchr(row->operands, '@') != NULL;
+  for (const char *at = row->operands; *at != '\0' && form->slot_count < FORM_SLOTS_MAX;) {
+    FormSlot *slot = &form->slot[form->slot_count];
+    Written *what = &written[form->slot_count++];
+    at = read_slot(at, slot, what);
+    at += *at == ' ';
+    bool is_input = slot->input != FORM_NONE, is_output = slot->output != FORM_NONE;
+    what->dims = PLAN_NONE;
+    if (!is_input && !is_output) continue;
+    if ((is_input && slot->input >= node->inputs_count) ||
+        (is_output && slot->output >= node->outputs_count))
+      return false;
+    if (by_name && !labels_by_name(t, node, slot)) return false;
+    for (uint32_t k = 0; k < what->letter_count && !by_name; k++)
+      (void)group_of(groups, what->letters[k]);
+    if (what->letter_count > 0 && !slot->is_rows)
+      (void)meaning_dims(&t->meaning, value_of(t, node, slot), &what->dims);
+  }
+  if (by_name) return true;
+  if (!find_sizes(groups, written, form->slot_count, 0)) return false;
+  for (uint32_t i = 0; i < form->slot_count; i++)
+    if (form->slot[i].input != FORM_NONE || form->slot[i].output != FORM_NONE)
+      set_labels(groups, &written[i], &form->slot[i]);
+  return true;
+}
+
+bool form_of(const Typing *t, const PlanNode *node, Form *form) {
+  const Row *row = &rows[record_contract(t)->id];
+  Groups groups = {0};
+  *form = (Form){0};
+  if (row->operands == NULL || !read_operands(t, node, row, form, &groups)) return false;
+  form->sums = labels_after(&groups, row->rules, "sum ");
+  form->whole = labels_after(&groups, row->rules, "whole ");
+  form->free = labels_after(&groups, row->rules, "free ");
+  form->is_linear = strstr(row->rules, "linear") != NULL;
+  form->may_lack_bias = strstr(row->rules, "bias") != NULL;
+  return true;
+}

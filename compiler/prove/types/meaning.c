@@ -1,0 +1,193 @@
+#include "compiler/prove/types/meaning.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_op(const Plan *plan, const PlanNode *node, const char *op) {
+  return strcmp(plan_string(plan, node->op), op) == 0;
+}
+
+const PlanLayoutDim *meaning_dims(const Meaning *meaning, uint32_t value, uint32_t *count) {
+  const PlanLayout *layout = &meaning->plan->layouts[meaning->plan->values[value].layout];
+  *count = layout->dims_count;
+  return meaning->plan->layout_dims + layout->dims_first;
+}
+
+/* Parts of a split are its results, those of a join its operands. */
+static void find_slices(Meaning *meaning, const PlanNode *node) {
+  const Plan *plan = meaning->plan;
+  bool splits = is_op(plan, node, "split"), joins = is_op(plan, node, "join");
+  if ((!splits && !joins) || node->attrs_count != 1) return;
+  uint32_t first = splits ? node->outputs_first : node->inputs_first;
+  uint32_t count = splits ? node->outputs_count : node->inputs_count;
+  uint32_t parent = plan->uses[splits ? node->inputs_first : node->outputs_first].value;
+  for (uint32_t i = 0; i < count; i++) {
+    uint32_t value = plan->uses[first + i].value, dims = 0, parent_dims = 0;
+    (void)meaning_dims(meaning, value, &dims);
+    (void)meaning_dims(meaning, parent, &parent_dims);
+    if (plan->values[value].view_of != parent) continue;
+    meaning->slice[value] = (Slice){parent, i, count, (uint32_t)plan->reals[node->attrs_first],
+                                    dims + 1 == parent_dims};
+  }
+}
+
+static void find_nodes(Meaning *meaning, uint32_t region, uint32_t first, uint32_t count) {
+  const Plan *plan = meaning->plan;
+  for (uint32_t n = first; n < first + count; n++) {
+    const PlanNode *node = &plan->nodes[n];
+    meaning->region_of[n] = region;
+    find_slices(meaning, node);
+    for (uint32_t i = 0; i < node->outputs_count; i++)
+      meaning->uses[plan->uses[node->outputs_first + i].value]++;
+  }
+}
+
+static void find_carried(Meaning *meaning, const PlanRegion *region) {
+  if (meaning->carried == PLAN_NONE && region->output != PLAN_NONE)
+    meaning->carried = region->output;
+  if (meaning->d_carried == PLAN_NONE && region->d_output != PLAN_NONE)
+    meaning->d_carried = region->d_output;
+}
+
+static bool allocate(const View *view, Meaning *meaning) {
+  const Plan *plan = view->plan;
+  *meaning = (Meaning){.plan = plan, .carried = PLAN_NONE, .d_carried = PLAN_NONE};
+  meaning->depth = prove_array(view, plan->regions_count, sizeof *meaning->depth);
+  meaning->region_of = prove_array(view, plan->nodes_count, sizeof *meaning->region_of);
+  meaning->slice = prove_array(view, plan->values_count, sizeof *meaning->slice);
+  meaning->uses = prove_array(view, plan->values_count, sizeof *meaning->uses);
+  meaning->parameter = prove_array(view, plan->values_count, sizeof *meaning->parameter);
+  meaning->same = prove_array(view, plan->values_count, sizeof *meaning->same);
+  return meaning->same != NULL && meaning->parameter != NULL && meaning->depth != NULL &&
+         meaning->region_of != NULL && meaning->slice != NULL && meaning->uses != NULL;
+}
+
+/* The first value of that kind and name. */
+static uint32_t find_named(const Plan *plan, ValueKind kind, uint32_t like) {
+  const char *name = plan_string(plan, plan->values[like].name);
+  for (uint32_t i = 0; i < plan->values_count; i++)
+    if (plan->values[i].kind == (uint32_t)kind &&
+        strcmp(name, plan_string(plan, plan->values[i].name)) == 0)
+      return i;
+  return PLAN_NONE;
+}
+
+/* Names join what programs have in common, and a gradient to its parameter. */
+static void find_names(Meaning *meaning) {
+  const Plan *plan = meaning->plan;
+  for (uint32_t i = 0; i < plan->values_count; i++) {
+    ValueKind kind = (ValueKind)plan->values[i].kind;
+    bool is_shared = kind == VALUE_PARAM || kind == VALUE_INPUT;
+    meaning->same[i] = is_shared ? find_named(plan, kind, i) : i;
+    meaning->parameter[i] = kind == VALUE_PARAM_GRAD ? find_named(plan, VALUE_PARAM, i) : PLAN_NONE;
+  }
+}
+
+bool meaning_open(const View *view, Meaning *meaning) {
+  const Plan *plan = view->plan;
+  if (!allocate(view, meaning)) return false;
+  for (uint32_t i = 0; i < plan->values_count; i++)
+    meaning->slice[i].parent = PLAN_NONE;
+  find_names(meaning);
+  uint32_t depth[ProgramKind_COUNT] = {0};
+  for (uint32_t i = 0; i < plan->regions_count; i++) {
+    const PlanRegion *region = &plan->regions[i];
+    meaning->depth[i] = depth[region->program];
+    depth[region->program] += (uint32_t)region->repeat;
+    find_carried(meaning, region);
+    find_nodes(meaning, i, region->forward_first, region->forward_count);
+    find_nodes(meaning, i, region->backward_first, region->backward_count);
+  }
+  return true;
+}
+
+void meaning_close(Meaning *meaning) {
+  free(meaning->depth);
+  free(meaning->region_of);
+  free(meaning->slice);
+  free(meaning->uses);
+  free(meaning->parameter);
+  free(meaning->same);
+}
+
+static void name_carried(const Meaning *meaning, uint32_t region, uint32_t value, Type *type) {
+  const PlanRegion *at = &meaning->plan->regions[region];
+  bool is_gradient = value == at->d_input || value == at->d_output;
+  bool is_behind = value == at->output || value == at->d_output;
+  type->ref = is_gradient ? meaning->d_carried : meaning->carried;
+  type->layer = (int32_t)meaning->depth[region] + is_behind;
+}
+
+void meaning_name(const Meaning *meaning, uint32_t region, uint32_t value, Type *type) {
+  const PlanRegion *at = &meaning->plan->regions[region];
+  const PlanValue *named = &meaning->plan->values[value];
+  type->kind = named->kind == VALUE_PARAM                                     ? TYPE_STATE
+               : named->kind == VALUE_PARAM_GRAD || named->kind == VALUE_LOSS ? TYPE_SUM
+                                                                              : TYPE_VALUE;
+  type->state = named->kind == VALUE_PARAM ? BUFFER_PARAM : 0;
+  type->ref = meaning->same[value];
+  bool layered = named->region != PLAN_NONE && meaning->plan->regions[named->region].is_stack;
+  type->layer = layered ? 0 : TYPE_ANY;
+  if (value == at->input || value == at->output || value == at->d_input || value == at->d_output)
+    name_carried(meaning, region, value, type);
+}
+
+static int64_t parts_of(const Plan *plan, const Place *places, uint32_t dim) {
+  int64_t parts = 1;
+  for (uint32_t axis = 0; axis < plan->axes_count && axis < TYPE_AXES_MAX; axis++)
+    if (places[axis].kind == PLACE_CUT && places[axis].dim == dim &&
+        plan->axes[axis].divides != DIVIDES_SAMPLES)
+      parts *= plan->axes[axis].size;
+  return parts;
+}
+
+int64_t meaning_elements(const Meaning *meaning, uint32_t value, const Place *places) {
+  uint32_t count = 0;
+  const PlanLayoutDim *dims = meaning_dims(meaning, value, &count);
+  int64_t elements = 1;
+  for (uint32_t i = 0; i < count; i++)
+    elements *= dims[i].size;
+  for (uint32_t i = 0; i < TYPE_AXES_MAX; i++) /* of statistics, dims are those of rows */
+    elements /= parts_of(meaning->plan, places, i);
+  return elements;
+}
+
+static int64_t product(const Meaning *meaning, uint32_t value, const Place *places, uint32_t from) {
+  uint32_t count = 0;
+  const PlanLayoutDim *dims = meaning_dims(meaning, value, &count);
+  int64_t elements = 1;
+  for (uint32_t i = from; i < count; i++)
+    elements *= dims[i].size / parts_of(meaning->plan, places, i);
+  return elements;
+}
+
+void meaning_row(const Meaning *meaning, uint32_t value, const Place *places, int64_t *inner,
+                 int64_t *before, int64_t *stride) {
+  const Slice *slice = &meaning->slice[value];
+  Place whole[TYPE_AXES_MAX];
+  meaning_whole_places(meaning, value, places, whole);
+  *inner = product(meaning, value, places, slice->at);
+  *stride = product(meaning, slice->parent, whole, slice->at);
+  *before = *inner * slice->index;
+}
+
+bool meaning_part_places(const Meaning *meaning, uint32_t value, const Place *parent, Place *part) {
+  const Slice *slice = &meaning->slice[value];
+  for (uint32_t axis = 0; axis < TYPE_AXES_MAX; axis++) {
+    part[axis] = parent[axis];
+    if (parent[axis].kind != PLACE_CUT) continue;
+    if (parent[axis].dim == slice->at) return false;
+    if (slice->drops && parent[axis].dim > slice->at) part[axis].dim--;
+  }
+  return true;
+}
+
+void meaning_whole_places(const Meaning *meaning, uint32_t value, const Place *part,
+                          Place *parent) {
+  const Slice *slice = &meaning->slice[value];
+  for (uint32_t axis = 0; axis < TYPE_AXES_MAX; axis++) {
+    parent[axis] = part[axis];
+    if (part[axis].kind == PLACE_CUT && slice->drops && part[axis].dim >= slice->at)
+      parent[axis].dim++;
+  }
+}

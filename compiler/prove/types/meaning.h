@@ -1,0 +1,51 @@
+/* meaning.h -- the model that a plan states in `regions`, `values` and `nodes`, as types ask for
+ * it. Private to compiler/prove/types. */
+#ifndef LOCKSTEP_PROVE_MEANING_H
+#define LOCKSTEP_PROVE_MEANING_H
+
+#include "compiler/prove/types/type.h"
+#include "compiler/prove/walk.h"
+
+/* Where a part of a split or joined value stands in it: before rows, then its own elements of one
+ * row, `index`-th of `count`. Sizes are of the whole. */
+typedef struct Slice {
+  uint32_t parent, index, count; /* parent: PLAN_NONE when the value is no part */
+  uint32_t at;                   /* dim of the parent that is split */
+  bool drops;                    /* the part lacks that dim */
+} Slice;
+
+typedef struct Meaning {
+  const Plan *plan;
+  uint32_t *depth;             /* by region: layers and ends of the model before it */
+  uint32_t *region_of;         /* by node */
+  Slice *slice;                /* by value */
+  uint32_t carried, d_carried; /* what goes from region to region has these values' names */
+  uint32_t *uses;              /* by value: how many nodes make it, or add to it */
+  uint32_t *parameter;         /* by value: of a gradient, its parameter; else PLAN_NONE */
+  uint32_t *same; /* by value: of parameters and inputs, the first of that name, as evaluation has
+                     values of its own; else itself */
+} Meaning;
+
+/* False: a finding says why not. */
+bool meaning_open(const View *view, Meaning *meaning);
+void meaning_close(Meaning *meaning);
+
+/* Sets kind, ref and layer of a value as a node of this region has it, in the call's layer. */
+void meaning_name(const Meaning *meaning, uint32_t region, uint32_t value, Type *type);
+
+/* Its dims. */
+const PlanLayoutDim *meaning_dims(const Meaning *meaning, uint32_t value, uint32_t *count);
+
+/* Elements of a value on one rank that has these places. */
+int64_t meaning_elements(const Meaning *meaning, uint32_t value, const Place *places);
+
+/* Of a part: elements of one row in it, before it in a row, and in a row of its parent. */
+void meaning_row(const Meaning *meaning, uint32_t value, const Place *places, int64_t *inner,
+                 int64_t *before, int64_t *stride);
+
+/* Places of a part from those of its parent. False: the dim that is split is cut. */
+bool meaning_part_places(const Meaning *meaning, uint32_t value, const Place *parent, Place *part);
+/* And back. */
+void meaning_whole_places(const Meaning *meaning, uint32_t value, const Place *part, Place *parent);
+
+#endif

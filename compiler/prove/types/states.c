@@ -1,0 +1,239 @@
+/* states.c -- what lasts from step to step: its initial values, the norm, the updates. */
+#include <string.h>
+
+#include "compiler/prove/hash.h"
+#include "compiler/prove/types/typing.h"
+
+static bool is_parameter(Typing *t, uint32_t value) {
+  bool is = value != PLAN_NONE && t->plan->values[value].kind == VALUE_PARAM;
+  if (!is) refuse(t, "it names no parameter");
+  return is;
+}
+
+/* The record's parameter, as a tensor of this kind has it. */
+static Type state_of(const Typing *t, uint32_t kind, uint32_t operand) {
+  uint32_t value = t->at->value;
+  Type type = {.dtype = (uint8_t)t->plan->operands[t->at->operands_first + operand].dtype,
+               .microbatch = TYPE_ANY};
+  uint32_t region = t->plan->values[value].region;
+  meaning_name(&t->meaning, region == PLAN_NONE ? 0 : region, value, &type);
+  type.kind = TYPE_STATE;
+  type.state = (uint8_t)kind;
+  return type;
+}
+
+static uint32_t base_kind(const Typing *t, uint32_t operand) {
+  const PlanOperand *at = &t->plan->operands[t->at->operands_first + operand];
+  return t->plan->bases[t->walk.segment->bases_first + at->base].kind;
+}
+
+static bool all_of_it(Typing *t, uint32_t operand, const Type *type) {
+  Where at = where(t, operand);
+  int64_t elements = (int64_t)(at.end - at.first) / dtype_bytes((DType)at.operand->dtype);
+  if (elements == meaning_elements(&t->meaning, type->ref, type->place)) return true;
+  refuse(t, "operand %u is not all of %.40s", operand,
+         plan_string(t->plan, t->plan->values[type->ref].name));
+  return false;
+}
+
+/* From a master, rounded. */
+static void init_by_cast(Typing *t) {
+  Type from = *read_type(t, 0), master = state_of(t, BUFFER_MASTER, 0);
+  memcpy(master.place, from.place, sizeof master.place);
+  master.piece = from.piece;
+  if (memcmp(&from, &master, sizeof from) != 0) {
+    refuse_operand(t, 0, &from, &master);
+    return;
+  }
+  from.state = BUFFER_PARAM;
+  from.dtype = (uint8_t)where(t, 1).operand->dtype;
+  write_type(t, 1, &from);
+}
+
+void type_init(Typing *t) {
+  if (!is_parameter(t, t->at->value) || t->at->kind != RECORD_KERNEL) return;
+  KernelRole role = record_contract(t)->row->role;
+  if (role == ROLE_CAST) {
+    init_by_cast(t);
+    return;
+  }
+  Type state = state_of(t, base_kind(t, 0), 0);
+  bool has_values = state.state == BUFFER_PARAM || state.state == BUFFER_MASTER;
+  if ((role != ROLE_INIT && role != ROLE_FILL) || !has_values)
+    refuse(t, "%.24s gives no tensor its initial values", record_contract(t)->row->name);
+  else if (all_of_it(t, 0, &state))
+    write_type(t, 0, &state);
+}
+
+void type_clear(Typing *t) {
+  const KernelContract *contract = record_contract(t);
+  if (contract == NULL || contract->row->role != ROLE_FILL || record_attrs(t)[0] != 0) {
+    refuse(t, "it is to clear, and does not write zeros");
+    return;
+  }
+  Type zero = {.kind = TYPE_ZERO,
+               .dtype = (uint8_t)where(t, 0).operand->dtype,
+               .layer = TYPE_ANY,
+               .microbatch = TYPE_ANY};
+  write_type(t, 0, &zero);
+}
+
+/* ---- the norm of all gradients */
+
+static uint64_t square_hash(uint32_t parameter, int64_t layer) {
+  return hash_mix(hash_mix(0x5155415245u, parameter), (uint64_t)layer);
+}
+
+/* A gradient of the record's parameter, with every micro-batch of every use in it. */
+static bool read_gradient(Typing *t, uint32_t operand, Type *found) {
+  uint32_t value = t->at->value;
+  Type wanted = state_of(t, 0, operand);
+  wanted.kind = TYPE_SUM;
+  *found = *read_type(t, operand);
+  bool is_it = found->kind == TYPE_SUM && found->part == PART_ALL && found->dtype == wanted.dtype &&
+               found->layer == wanted.layer &&
+               t->plan->values[found->ref].kind == VALUE_PARAM_GRAD &&
+               t->meaning.parameter[found->ref] == value && sum_is_complete(t, found);
+  if (!is_it) refuse_operand(t, operand, found, &wanted);
+  return is_it;
+}
+
+static void square(Typing *t) {
+  Type gradient;
+  if (!is_parameter(t, t->at->value) || !read_gradient(t, 0, &gradient)) return;
+  Type squares = {.kind = TYPE_SQUARES,
+                  .dtype = DTYPE_F64,
+                  .ref = t->at->value,
+                  .layer = gradient.layer,
+                  .microbatch = TYPE_ANY};
+  for (uint32_t axis = 0; axis < TYPE_AXES_MAX; axis++) {
+    if (gradient.place[axis].kind == PLACE_OWED) {
+      refuse(t, "squares of what is still to be added up");
+      return;
+    }
+    if (gradient.place[axis].kind != PLACE_WHOLE)
+      squares.place[axis] = (Place){.kind = PLACE_OWED, .style = REDUCE_SUM};
+  }
+  write_type(t, 1, &squares);
+}
+
+/* Adds what one number stands for. */
+static bool add_squares(const Type *item, Type *sum) {
+  if (item->kind == TYPE_ZERO) return true;
+  bool is_set = item->kind == TYPE_SQUARES && item->ref == PLAN_NONE;
+  bool fits = item->kind == TYPE_SQUARES &&
+              (sum->squares == 0 || memcmp(item->place, sum->place, sizeof sum->place) == 0);
+  if (!fits) return false;
+  int64_t layer = item->layer == TYPE_ANY ? -1 : item->layer;
+  memcpy(sum->place, item->place, sizeof sum->place);
+  sum->squares += is_set ? item->squares : square_hash(item->ref, layer);
+  return true;
+}
+
+/* Every number of the operand is a sum of squares, or zero. */
+static bool sum_squares(Typing *t, uint32_t operand, Type *sum) {
+  Where at = where(t, operand);
+  const Spans *spans = &at.reached->spans;
+  uint64_t next = at.first;
+  *sum = (Type){.kind = TYPE_SQUARES,
+                .dtype = DTYPE_F64,
+                .ref = PLAN_NONE,
+                .layer = TYPE_ANY,
+                .microbatch = TYPE_ANY};
+  for (uint32_t i = spans_find(spans, at.first); next < at.end && i < spans->count; i++) {
+    const Type *item = &t->types.type[spans->at[i].type];
+    if (spans->at[i].first > next || !add_squares(item, sum)) break;
+    next = spans->at[i].end;
+  }
+  if (next >= at.end) return true;
+  refuse(t, "byte %llu of operand %u is no sum of squares that the others can be added to",
+         (unsigned long long)(next - at.first), operand);
+  return false;
+}
+
+static uint64_t all_squares(const Typing *t) {
+  uint64_t sum = 0;
+  for (uint32_t v = 0; v < t->plan->values_count; v++) {
+    const PlanValue *value = &t->plan->values[v];
+    if (value->kind != VALUE_PARAM || t->meaning.same[v] != v) continue;
+    const PlanRegion *region = value->region == PLAN_NONE ? NULL : &t->plan->regions[value->region];
+    if (region == NULL || !region->is_stack)
+      sum += square_hash(v, -1);
+    else
+      for (int64_t layer = 0; layer < region->repeat; layer++)
+        sum += square_hash(v, layer);
+  }
+  return sum;
+}
+
+static void take_root(Typing *t) {
+  Type sum;
+  if (!sum_squares(t, 0, &sum)) return;
+  for (uint32_t axis = 0; axis < TYPE_AXES_MAX; axis++)
+    if (sum.place[axis].kind == PLACE_OWED) {
+      refuse(t, "the norm lacks the squares of other ranks along %.16s",
+             plan_string(t->plan, t->plan->axes[axis].name));
+      return;
+    }
+  if (t->walk.call->layer >= 0 || t->made & MADE_NORM || sum.squares != all_squares(t))
+    refuse(t, "the norm is not of the square of each gradient once");
+  t->made |= MADE_NORM;
+}
+
+void type_norm(Typing *t) {
+  KernelRole role = t->at->kind == RECORD_KERNEL ? record_contract(t)->row->role : ROLE_NONE;
+  Type sum;
+  if (role == ROLE_SQUARE_SUM)
+    square(t);
+  else if (role == ROLE_GRAD_NORM)
+    take_root(t);
+  else if (role != ROLE_SUM || t->walk.call->layer >= 0)
+    refuse(t, "no rule says what it adds to the norm");
+  else if (sum_squares(t, 0, &sum))
+    write_type(t, 1, &sum);
+}
+
+/* ---- updates */
+
+static bool read_state(Typing *t, uint32_t operand, uint32_t kind, const Type *gradient) {
+  Type wanted = state_of(t, kind, operand), found = *read_type(t, operand);
+  memcpy(wanted.place, gradient->place, sizeof wanted.place);
+  wanted.piece = gradient->piece;
+  if (memcmp(&found, &wanted, sizeof found) == 0) return true;
+  refuse_operand(t, operand, &found, &wanted);
+  return false;
+}
+
+static uint32_t kind_of(const char *name) {
+  static const struct {
+    const char *name;
+    uint32_t kind;
+  } kinds[] = {{"param", BUFFER_PARAM},
+               {"m", BUFFER_MOMENT1},
+               {"v", BUFFER_MOMENT2},
+               {"master", BUFFER_MASTER}};
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+    if (strcmp(kinds[i].name, name) == 0) return kinds[i].kind;
+  return PLAN_NONE;
+}
+
+void type_update(Typing *t) {
+  const KernelContract *contract = record_contract(t);
+  Type gradient;
+  if (contract == NULL || contract->row->role != ROLE_UPDATE) {
+    refuse(t, "no rule says how it updates");
+    return;
+  }
+  if ((t->made & MADE_NORM) == 0) refuse(t, "the norm is not known yet");
+  if (t->refused || !is_parameter(t, t->at->value) || !read_gradient(t, 0, &gradient)) return;
+  for (uint32_t i = 1; i < t->at->operands_count && !t->refused; i++) {
+    uint32_t kind = kind_of(contract->operands[i].name);
+    Type state = state_of(t, kind, i);
+    if (kind == PLAN_NONE) refuse(t, "no rule says what operand %u is", i);
+    if (t->refused || !read_state(t, i, kind, &gradient)) return;
+    memcpy(state.place, gradient.place, sizeof state.place);
+    state.piece = gradient.piece;
+    state.is_new = 1;
+    write_type(t, i, &state);
+  }
+}

@@ -1,0 +1,244 @@
+#include "compiler/prove/types/tensors.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/plan/plan_layout.h"
+#include "runtime/plan/plan_text.h"
+
+/* ---- where they stand */
+
+static int by_buffer(const void *a, const void *b) {
+  const Standing *x = a, *y = b;
+  if (x->buffer != y->buffer) return x->buffer < y->buffer ? -1 : 1;
+  return x->first < y->first ? -1 : x->first > y->first;
+}
+
+static int by_address(const void *a, const void *b) {
+  const PlanBuffer *const *x = a, *const *y = b;
+  uint64_t first = buffer_address(*x), other = buffer_address(*y);
+  return first < other ? -1 : first > other;
+}
+
+/* The persistent buffers of the class, by address. */
+static const PlanBuffer **list_buffers(const View *view, uint32_t *count) {
+  const PlanBuffer **list = prove_array(view, view->class->buffers_count, sizeof *list);
+  *count = 0;
+  for (uint32_t i = 0; i < view->class->buffers_count && list != NULL; i++) {
+    const PlanBuffer *buffer = &view->plan->buffers[view->class->buffers_first + i];
+    if (buffer->program == PLAN_NONE && buffer->size_bytes > 0) list[(*count)++] = buffer;
+  }
+  if (list != NULL) qsort(list, *count, sizeof *list, by_address);
+  return list;
+}
+
+static const PlanBuffer *buffer_of(const PlanBuffer **list, uint32_t count, uint64_t address) {
+  uint32_t low = 0, high = count;
+  while (low < high) {
+    uint32_t middle = low + (high - low) / 2;
+    if (buffer_address(list[middle]) <= address)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low == 0 ? NULL : list[low - 1];
+}
+
+static bool stand(Typing *t, const PlanBuffer **list, uint32_t count, uint32_t tensor,
+                  Tensors *tensors) {
+  const PlanTensor *at = &t->plan->tensors[tensor];
+  for (uint32_t i = 0; i < at->layer_count; i++) {
+    uint64_t address = plan_address(at->tier, at->offset + i * at->layer_stride);
+    const PlanBuffer *buffer = buffer_of(list, count, address);
+    if (buffer == NULL || address + at->size_bytes > buffer_address(buffer) + buffer->size_bytes) {
+      refuse(t, "tensor %.60s lies in no persistent buffer", plan_string(t->plan, at->name));
+      return false;
+    }
+    tensors->at[tensors->count++] =
+        (Standing){tensor, (uint32_t)(buffer - t->plan->buffers),
+                   at->layer_first < 0 ? TYPE_ANY : at->layer_first + (int32_t)i,
+                   address - buffer_address(buffer)};
+  }
+  return true;
+}
+
+bool tensors_open(Typing *t, Tensors *tensors) {
+  const PlanClass *class = t->view->class;
+  uint32_t count = 0, standing = 0;
+  const PlanBuffer **list = list_buffers(t->view, &count);
+  for (uint32_t i = 0; i < class->tensors_count; i++)
+    standing += t->plan->tensors[class->tensors_first + i].layer_count;
+  *tensors = (Tensors){prove_array(t->view, standing, sizeof *tensors->at), 0};
+  bool ready = list != NULL && tensors->at != NULL;
+  for (uint32_t i = 0; i < class->tensors_count && ready; i++)
+    ready = stand(t, list, count, class->tensors_first + i, tensors);
+  if (ready) qsort(tensors->at, tensors->count, sizeof *tensors->at, by_buffer);
+  free(list);
+  return ready;
+}
+
+void tensors_close(Tensors *tensors) {
+  free(tensors->at);
+}
+
+/* ---- what they hold */
+
+static Place place_along(const Plan *plan, uint32_t layout, uint32_t axis) {
+  uint32_t dim = 0;
+  Along along =
+      plan->axes[axis].size == 1 ? ALONG_WHOLE : plan_layout_along(plan, layout, axis, &dim);
+  Place place = {0};
+  if (along == ALONG_FLAT) place.kind = PLACE_FLAT;
+  if (along != ALONG_CUT) return place;
+  const PlanLayoutDim *at = &plan->layout_dims[plan->layouts[layout].dims_first + dim];
+  place = (Place){.kind = PLACE_CUT, .dim = (uint8_t)dim};
+  for (uint32_t i = 0; i < at->cuts_count; i++)
+    if (plan->cuts[at->cuts_first + i].axis == axis) {
+      place.style = (uint8_t)plan->cuts[at->cuts_first + i].style;
+      place.order = (uint8_t)i;
+    }
+  return place;
+}
+
+/* The type that the table of tensors says. */
+static Type tensor_type(const Typing *t, const Standing *at) {
+  const PlanTensor *tensor = &t->plan->tensors[at->tensor];
+  Type type = {.kind = TYPE_STATE,
+               .dtype = (uint8_t)tensor->dtype,
+               .state = (uint8_t)tensor->kind,
+               .ref = tensor->value,
+               .layer = at->layer,
+               .microbatch = TYPE_ANY,
+               .piece = t->plan->layouts[tensor->layout].piece};
+  for (uint32_t axis = 0; axis < t->plan->axes_count && axis < TYPE_AXES_MAX; axis++)
+    type.place[axis] = place_along(t->plan, tensor->layout, axis);
+  return type;
+}
+
+static void refuse_tensor(Typing *t, const Standing *at, const Type *found, const Type *wanted) {
+  char holds[TYPE_TEXT_BYTES], wants[TYPE_TEXT_BYTES];
+  refuse(t, "after %s tensor %.60s holds %s; wanted: %s", ProgramKind_names[t->walk.program->kind],
+         plan_string(t->plan, t->plan->tensors[at->tensor].name), type_text(t->plan, found, holds),
+         type_text(t->plan, wanted, wants));
+}
+
+/* Goes over the tensors of one buffer after another, which `change` may retype. */
+typedef bool Change(const Typing *t, const Type *found, Type *wanted);
+
+static void change_tensors(Typing *t, const Tensors *tensors, Held *held, Change *change) {
+  Spans spans = {0};
+  for (uint32_t i = 0, end = 0; i < tensors->count && !t->refused; i = end) {
+    Held *at = &held[tensors->at[i].buffer - t->view->class->buffers_first];
+    if (!contents_spans(&t->contents, &t->types, *at, 0, 0, &spans)) t->types.out_of_memory = true;
+    for (end = i; end < tensors->count && tensors->at[end].buffer == tensors->at[i].buffer; end++) {
+      const Standing *standing = &tensors->at[end];
+      const PlanTensor *tensor = &t->plan->tensors[standing->tensor];
+      Span span = {standing->first, standing->first + tensor->size_bytes, 0, 0};
+      Type wanted = tensor_type(t, standing);
+      Type found = t->types.type[spans_read(&t->types, &spans, span.first, span.end)];
+      if (tensor->kind == BUFFER_GRAD) continue; /* nothing that a later step reads */
+      if (!change(t, &found, &wanted)) refuse_tensor(t, standing, &found, &wanted);
+      span.type = type_of(&t->types, &wanted);
+      if (!spans_write(&t->types, &spans, span)) t->types.out_of_memory = true;
+    }
+    *at = contents_keep(&t->contents, &t->types, &spans);
+  }
+  free(spans.at);
+}
+
+static bool is_moment(const Type *type) {
+  return type->state == BUFFER_MOMENT1 || type->state == BUFFER_MOMENT2;
+}
+
+static bool first_value(const Typing *t, const Type *found, Type *wanted) {
+  (void)t;
+  if (is_moment(wanted)) return found->kind == TYPE_ZERO && found->dtype == wanted->dtype;
+  return memcmp(found, wanted, sizeof *found) == 0;
+}
+
+static bool unchanged(const Typing *t, const Type *found, Type *wanted) {
+  (void)t;
+  return memcmp(found, wanted, sizeof *found) == 0;
+}
+
+static bool updated(const Typing *t, const Type *found, Type *wanted) {
+  (void)t;
+  wanted->is_new = 1;
+  bool is_it = memcmp(found, wanted, sizeof *found) == 0;
+  if (is_it) wanted->is_new = 0;
+  return is_it;
+}
+
+void tensors_begin(Typing *t, const Tensors *tensors, Held *held) {
+  change_tensors(t, tensors, held, first_value);
+}
+
+void tensors_end(Typing *t, const Tensors *tensors, Held *held, bool may_change) {
+  change_tensors(t, tensors, held, may_change ? updated : unchanged);
+}
+
+static uint32_t control_buffer(const Typing *t, uint64_t address) {
+  for (uint32_t i = 0; i < t->view->class->buffers_count; i++) {
+    const PlanBuffer *buffer = &t->plan->buffers[t->view->class->buffers_first + i];
+    if (buffer->program == PLAN_NONE && buffer->kind == BUFFER_CONTROL &&
+        buffer_address(buffer) <= address && address - buffer_address(buffer) < buffer->size_bytes)
+      return i;
+  }
+  return PLAN_NONE;
+}
+
+/* The loss and its weight are the first two numbers of the control block. */
+void loss_end(Typing *t, const Held *held) {
+  enum { LOSS_BYTES = 2 * sizeof(double) };
+  uint64_t address = plan_address(plan_tier(t->plan, TIER_DEVICE), t->plan->jobs[0].control_offset);
+  uint32_t index = control_buffer(t, address);
+  Type found = {0};
+  Spans spans = {0};
+  if (index != PLAN_NONE) {
+    uint64_t first =
+        address - buffer_address(&t->plan->buffers[t->view->class->buffers_first + index]);
+    if (!contents_spans(&t->contents, &t->types, held[index], 0, -1, &spans))
+      t->types.out_of_memory = true;
+    found = t->types.type[spans_read(&t->types, &spans, first, first + LOSS_BYTES)];
+  }
+  free(spans.at);
+  t->walk.microbatch = -1;
+  bool is_loss = found.kind == TYPE_SUM && t->plan->values[found.ref].kind == VALUE_LOSS &&
+                 sum_is_complete(t, &found);
+  for (uint32_t axis = 0; axis < TYPE_AXES_MAX; axis++)
+    is_loss = is_loss && found.place[axis].kind == PLACE_WHOLE;
+  char holds[TYPE_TEXT_BYTES];
+  if (!is_loss)
+    refuse(t, "after %s the control block holds %s; wanted: the loss of %lld micro-batches",
+           ProgramKind_names[t->walk.program->kind], type_text(t->plan, &found, holds),
+           (long long)t->microbatches);
+}
+
+/* Spans of `from` that `other` has as well. */
+static void keep_common(const Types *types, Spans *from, const Spans *other) {
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < from->count; i++) {
+    const Span *span = &from->at[i];
+    if (spans_read(types, other, span->first, span->end) == span->type) from->at[kept++] = *span;
+  }
+  from->count = kept;
+}
+
+bool tensors_meet(Typing *t, Held *start, const Held *end) {
+  bool changed = false;
+  Spans mine = {0}, other = {0};
+  for (uint32_t i = 0; i < t->view->class->buffers_count; i++) {
+    bool lasts = t->plan->buffers[t->view->class->buffers_first + i].program == PLAN_NONE;
+    if (!lasts || memcmp(&start[i], &end[i], sizeof start[i]) == 0) continue;
+    if (!contents_spans(&t->contents, &t->types, start[i], 0, 0, &mine) ||
+        !contents_spans(&t->contents, &t->types, end[i], 0, 0, &other))
+      t->types.out_of_memory = true;
+    keep_common(&t->types, &mine, &other);
+    Held now = contents_keep(&t->contents, &t->types, &mine);
+    changed = changed || memcmp(&now, &start[i], sizeof now) != 0;
+    start[i] = now;
+  }
+  free(mine.at);
+  free(other.at);
+  return changed;
+}

@@ -1,0 +1,93 @@
+#include "compiler/prove/types/types.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/prove/types/programs.h"
+#include "compiler/prove/types/tensors.h"
+#include "runtime/plan/plan_text.h"
+
+const char *types_uncovered(const Plan *plan) {
+  if (plan->regions_count == 0) return "a plan that states no model";
+  for (uint32_t axis = 0; axis < plan->axes_count; axis++)
+    if (plan->axes[axis].size > 1) return "several ranks";
+  return NULL;
+}
+
+/* Of an evaluation: as many as its calls number. */
+static int64_t count_microbatches(const Plan *plan, const PlanProgram *program) {
+  int64_t count = 0;
+  if (program->kind != PROGRAM_EVAL_STEP) return plan->jobs[0].accumulation;
+  for (uint32_t i = 0; i < program->calls_count; i++) {
+    int64_t number = plan->calls[program->calls_first + i].microbatch;
+    if (number >= count) count = number + 1;
+  }
+  return count;
+}
+
+static void run(Typing *t, Effects *effects, ProgramKind kind, Held *held) {
+  const PlanProgram *program = view_program(t->view, kind);
+  if (program == NULL) {
+    refuse(t, "there is no %s", ProgramKind_names[kind]);
+    return;
+  }
+  t->microbatches = count_microbatches(t->plan, program);
+  run_program(t, effects, program, held);
+  if (!t->refused && kind != PROGRAM_INIT) loss_end(t, held);
+}
+
+/* Steps until one finds what the one before it has found. */
+static void run_steps(Typing *t, Effects *effects, const Tensors *tensors, Held *start,
+                      Held *held) {
+  size_t bytes = t->view->class->buffers_count * sizeof *held;
+  do {
+    memcpy(held, start, bytes);
+    run(t, effects, PROGRAM_TRAIN_STEP, held);
+    if (!t->refused) tensors_end(t, tensors, held, true);
+  } while (!t->refused && tensors_meet(t, start, held));
+  if (t->refused || view_program(t->view, PROGRAM_EVAL_STEP) == NULL) return;
+  memcpy(held, start, bytes);
+  run(t, effects, PROGRAM_EVAL_STEP, held);
+  if (!t->refused) tensors_end(t, tensors, held, false);
+}
+
+static void run_class(Typing *t, Effects *effects) {
+  uint32_t count = t->view->class->buffers_count;
+  Held *start = prove_array(t->view, count, sizeof *start);
+  Held *held = prove_array(t->view, count, sizeof *held);
+  Tensors tensors = {0};
+  if (start != NULL && held != NULL && tensors_open(t, &tensors)) {
+    run(t, effects, PROGRAM_INIT, start);
+    if (!t->refused) tensors_begin(t, &tensors, start);
+    if (!t->refused) run_steps(t, effects, &tensors, start, held);
+  }
+  tensors_close(&tensors);
+  free(start);
+  free(held);
+}
+
+void prove_types(const View *views, uint32_t count) {
+  Typing *t = prove_array(&views[0], 1, sizeof *t);
+  if (t == NULL) return;
+  Effects effects = {0};
+  t->view = &views[0];
+  t->plan = views[0].plan;
+  t->contract = prove_contracts(&views[0]);
+  bool ready = meaning_open(&views[0], &t->meaning) && types_open(&t->types) &&
+               contents_open(&t->contents) && effects_open(&effects) && t->contract != NULL;
+  for (uint32_t i = 0; i < count && ready; i++) {
+    t->view = &views[i];
+    t->refused = false;
+    run_class(t, &effects);
+  }
+  if (!ready || t->types.out_of_memory)
+    prove_finding(&views[0], NULL, -1, "types", "out of memory while proving");
+  for (uint32_t i = 0; i < TYPING_BASES_MAX; i++)
+    free(t->reached[i].spans.at);
+  meaning_close(&t->meaning);
+  types_close(&t->types);
+  contents_close(&t->contents);
+  effects_close(&effects);
+  free((void *)t->contract);
+  free(t);
+}

@@ -1,0 +1,264 @@
+/* LINK: job_plan plan_builder plan contract
+ * Every number of every record follows from its node, its purpose and the cuts: whichever is
+ * another, the record is refused. The good plans are compiled, which proves them. */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "compiler/prove/records/records.h"
+#include "kernels/contract/contract.h"
+#include "runtime/plan/plan_io.h"
+#include "runtime/plan/plan_text.h"
+#include "tests/parity/job_plan.h"
+#include "tests/unit/check.h"
+#include "tests/unit/findings.h"
+#include "tests/unit/plan_builder.h"
+
+static char folder[] = "/tmp/lockstep_records.XXXXXX";
+static PlanBuilder b;
+static ProveReport report;
+
+static void begin(const char *model, const JobChanges *changes) {
+  char path[80];
+  (void)snprintf(path, sizeof path, "%s/plan", folder);
+  Plan plan;
+  build_free(&b);
+  if (!job_plan(model, changes, path, &plan)) exit(1); /* it has said why */
+  build_copy(&b, &plan);
+  plan_close(&plan);
+  (void)unlink(path);
+}
+
+#define BEGIN(model, ...) begin(model, &(JobChanges){{__VA_ARGS__}})
+
+static bool passes(void) {
+  Plan plan = build_view(&b);
+  report = (ProveReport){0};
+  prove_records(&plan, &report);
+  return report.finding_count == 0;
+}
+
+static void expect(const char *words) {
+  CHECK(!passes());
+  findings_expect(&report, words);
+}
+
+static const char *kernel_name(const PlanRecord *record) {
+  return record->kind == RECORD_KERNEL ? b.strings + b.kernels[record->kernel].name : "";
+}
+
+/* Record `n` with that kernel and purpose. */
+static PlanRecord *record_of(const char *kernel, Purpose purpose, uint32_t n) {
+  for (uint32_t i = 0; i < b.records_count; i++)
+    if (strcmp(kernel_name(&b.records[i]), kernel) == 0 &&
+        b.records[i].purpose == (uint32_t)purpose && n-- == 0)
+      return &b.records[i];
+  printf("no %s\n", kernel);
+  abort();
+}
+
+static uint32_t kernel_named(const char *name) {
+  uint32_t text = build_string(&b, name);
+  for (uint32_t k = 0; k < b.kernels_count; k++)
+    if (b.kernels[k].name == text) return k;
+  return build_kernels(&b, (PlanKernel){text});
+}
+
+/* ---- by name */
+
+static void test_roles(void) {
+  TEST("what must be zero is filled with random numbers") {
+    BEGIN("gpt2", NULL);
+    record_of("init_constant", PURPOSE_CLEAR, 1)->kernel = kernel_named("init_normal");
+    expect("what must be zero is filled with something else");
+  }
+  TEST("a parameter that begins as a constant") {
+    BEGIN("gpt2", NULL);
+    record_of("init_normal", PURPOSE_INIT, 1)->kernel = kernel_named("init_constant");
+    expect("the parameter begins normal");
+  }
+  TEST("two parameters that begin with the same numbers") {
+    BEGIN("gpt2", NULL);
+    record_of("init_normal", PURPOSE_INIT, 1)->key = record_of("init_normal", PURPOSE_INIT, 0)->key;
+    expect("draws the random numbers of something else");
+  }
+  TEST("an optimizer that the job does not have, and its decay where there is none") {
+    BEGIN("gpt2", NULL);
+    PlanRecord *record = record_of("adamw", PURPOSE_UPDATE, 2);
+    b.reals[record->attrs_first + 3] = 0.1;
+    expect("adamw h.*.ln_1.weight): attr decay is 0.1, and should be 0");
+    b.reals[record->attrs_first + 3] = 0;
+    CHECK(passes());
+    record->kernel = kernel_named("sgd");
+    expect("the job's optimizer is adamw");
+  }
+  TEST("a clip that is not the job's") {
+    BEGIN("gpt2", NULL);
+    b.reals[record_of("grad_norm", PURPOSE_NORM, 0)->attrs_first] = 5;
+    expect("attr clip is 5, and should be 0.5");
+  }
+}
+
+static void test_nodes(void) {
+  TEST("another op of the same shape") {
+    BEGIN("gpt2", NULL);
+    record_of("gelu", PURPOSE_NODE, 0)->kernel = kernel_named("silu");
+    expect("no row of rows.def lets this kernel carry out the op gelu...gpt2.lua:14:13");
+  }
+  TEST("another loss scale") {
+    BEGIN("gpt2", NULL);
+    b.reals[record_of("cross_entropy_train", PURPOSE_NODE, 0)->attrs_first] *= 2;
+    expect("attr scale is");
+  }
+  TEST("the bias of another node") {
+    BEGIN("gpt2", NULL);
+    PlanRecord *linear = record_of("linear_bias", PURPOSE_NODE, 0);
+    linear->node = record_of("linear_bias", PURPOSE_NODE, 1)->node;
+    expect("linear_bias h.*.attn.c_attn)");
+  }
+  TEST("a rank of a ring that looks at another block of keys") {
+    BEGIN("gpt2", "cluster.devices=4", "parallel.cp=4");
+    PlanRecord *attention = record_of("attention", PURPOSE_PART, 1);
+    CHECK(attention->varies_count > 0);
+    for (uint32_t i = 0; i < attention->varies_count; i++) {
+      const PlanVary *vary = &b.varies[attention->varies_first + i];
+      if (vary->attr == 5) b.reals[vary->values_first + 1] = b.reals[vary->values_first + 2];
+    }
+    expect("attr k_first is");
+  }
+  TEST("ranks that update by different rates of decay") {
+    BEGIN("gpt2", "cluster.devices=2", "parallel.zero=0");
+    PlanRecord *record = record_of("adamw", PURPOSE_UPDATE, 0);
+    record->varies_first = b.varies_count, record->varies_count = 1;
+    build_varies(&b, (PlanVary){.stride = 0.01, .attr = 3});
+    expect("adamw wte.weight): attr decay is");
+  }
+}
+
+/* ---- whichever number */
+
+typedef struct Tally {
+  uint32_t tried, kept;
+} Tally;
+
+static void tell(const PlanRecord *record, const char *what, uint32_t i) {
+  printf("%s %s (%s, %s): %s %u is not judged\n", RecordKind_names[record->kind],
+         kernel_name(record), b.strings + record->path, Purpose_names[record->purpose], what, i);
+}
+
+static void count(Tally *tally, const PlanRecord *record, const char *what, uint32_t i) {
+  tally->tried++;
+  if (!passes()) return;
+  tally->kept++;
+  tell(record, what, i);
+}
+
+/* Pieces of parameters and distances between stages are judged with what they meet. */
+static bool dims_are_judged(const PlanRecord *record) {
+  bool moves = record->kind == RECORD_ALL_GATHER || record->kind == RECORD_REDUCE_SCATTER;
+  return record->purpose != PURPOSE_TRANSFER &&
+         !(moves && record->purpose != PURPOSE_CONVERSION && record->purpose != PURPOSE_RECOMPUTE);
+}
+
+static void change_dims(Tally *tally, const PlanRecord *record) {
+  for (uint32_t i = 0; i < record->dims_count && dims_are_judged(record); i++) {
+    int64_t *dim = &b.ints[record->dims_first + i], was = *dim;
+    const KernelContract *contract =
+        record->kind == RECORD_KERNEL ? contract_find(kernel_name(record)) : NULL;
+    bool counts = contract != NULL && contract->is_broadcast && i == 0;
+    bool flag = contract != NULL && !contract->is_broadcast && contract->dims[i].is_flag;
+    if (counts) continue; /* shapes */
+    *dim = flag ? 1 - was : was + 1;
+    count(tally, record, "dim", i);
+    *dim = was;
+  }
+}
+
+static void change_attrs(Tally *tally, const PlanRecord *record) {
+  for (uint32_t i = 0; i < record->attrs_count; i++) {
+    double *attr = &b.reals[record->attrs_first + i], was = *attr;
+    *attr = was * 2 + 1.5;
+    count(tally, record, "attr", i);
+    *attr = was;
+  }
+}
+
+static void change_varies(Tally *tally, PlanRecord *record) {
+  uint32_t all = record->varies_count;
+  for (uint32_t i = 0; i < all; i++) {
+    PlanVary *vary = &b.varies[record->varies_first + i];
+    vary->stride += 1;
+    count(tally, record, "difference between ranks", i);
+    vary->stride -= 1;
+  }
+  if (all == 0) return;
+  record->varies_count = all - 1;
+  count(tally, record, "difference between ranks", all - 1);
+  record->varies_count = all;
+}
+
+static void change_kernel(Tally *tally, PlanRecord *record) {
+  uint32_t was = record->kernel;
+  for (uint32_t k = 0; record->kind == RECORD_KERNEL && k < b.kernels_count; k++) {
+    const KernelContract *contract = contract_find(b.strings + b.kernels[k].name);
+    record->kernel = k;
+    if (k != was && contract_dims_fit(contract, b.ints + record->dims_first, record->dims_count))
+      count(tally, record, "kernel", k);
+  }
+  record->kernel = was;
+}
+
+static void change_rest(Tally *tally, PlanRecord *record) {
+  record->key++;
+  count(tally, record, "key", 0);
+  record->key--;
+}
+
+static void test_any(const char *model, const JobChanges *changes) {
+  Tally tally = {0};
+  begin(model, changes);
+  CHECK(passes());
+  for (uint32_t i = 0; i < b.records_count; i++) {
+    PlanRecord *record = &b.records[i];
+    change_dims(&tally, record);
+    change_attrs(&tally, record);
+    change_varies(&tally, record);
+    change_kernel(&tally, record);
+    change_rest(&tally, record);
+  }
+  CHECK(tally.tried > 300);
+  CHECK_INT(tally.kept, 0);
+  CHECK(passes());
+}
+
+static const struct {
+  const char *model;
+  JobChanges changes;
+} strategies[] = {
+    {"gpt2", {{"model.dropout=0.1"}}},
+    {"mlp", {{NULL}}},
+    {"llama", {{"precision=bf16", "memory.recompute=block"}}},
+    {"gpt2",
+     {{"cluster.devices=4", "parallel.tp=2", "parallel.sequence=true", "model.dropout=0.1"}}},
+    {"llama",
+     {{"cluster.devices=4", "parallel.tp=2", "parallel.sequence=false", "precision=bf16"}}},
+    {"llama", {{"cluster.devices=4", "parallel.cp=2", "parallel.tp=2", "parallel.zero=3"}}},
+    {"gpt2", {{"cluster.devices=2", "parallel.cp=2", "parallel.cp_kind=ulysses"}}},
+    {"gpt2", {{"cluster.devices=4", "parallel.pp=2", "parallel.zero=1", "train.microbatch=1"}}},
+    {"gpt2", {{"cluster.devices=2", "parallel.zero=2", "model.vocab=62", "optimizer.clip=0"}}},
+};
+
+static void test_strategies(void) {
+  for (size_t i = 0; i < sizeof strategies / sizeof *strategies; i++)
+    TEST("whichever number of a record is another")
+  test_any(strategies[i].model, &strategies[i].changes);
+}
+
+int main(void) {
+  if (mkdtemp(folder) == NULL) return 1;
+  test_roles();
+  test_nodes();
+  test_strategies();
+  build_free(&b);
+  (void)rmdir(folder);
+  CHECK_DONE();
+}
