@@ -35,9 +35,8 @@ static const char usage[] =
     "                             cannot\n"
     "  --json                     one JSON document on stdout, the lines of the run on stderr\n"
     "  --version, --help\n"
-    "SIGINT, SIGTERM and SIGHUP end the run after its step, saved; a second SIGINT or SIGTERM "
-    "ends\n"
-    "it at once, unsaved.\n"
+    "SIGINT, SIGTERM, SIGUSR1 and SIGHUP end the run after its step, saved; a second SIGINT or\n"
+    "SIGTERM ends it at once, unsaved.\n"
     "exit: 0 done, 1 the job must change, 2 the machine failed and a retry may help, 3 a defect,\n"
     "      4 nothing left to do, 5 stopped as asked and saved, 6 ended because another rank did\n";
 
@@ -63,7 +62,7 @@ static void on_signal(int number) {
     atomic_store(&run_stop_requested, true);
     ssize_t ignored = write(STDERR_FILENO, line, sizeof line - 1);
     (void)ignored;
-  } else if (number != SIGHUP && ms - before_ms > SAME_REQUEST_MS) {
+  } else if (number != SIGHUP && number != SIGUSR1 && ms - before_ms > SAME_REQUEST_MS) {
     (void)signal(number, SIG_DFL);
     (void)raise(number);
   }
@@ -76,6 +75,7 @@ static void catch_signals(void) {
   sigemptyset(&action.sa_mask);
   sigaction(SIGINT, &action, NULL);
   sigaction(SIGTERM, &action, NULL);
+  sigaction(SIGUSR1, &action, NULL); /* what a batch system is told to send before its time limit */
   if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
     sigaction(SIGHUP, &action, NULL);
 }

@@ -18,6 +18,7 @@
 #include "runtime/replay.h"
 #include "runtime/resume.h"
 #include "runtime/schedule.h"
+#include "runtime/watch/failure.h"
 
 /* What the ranks tell each other of themselves. */
 typedef struct RankFacts {
@@ -57,6 +58,10 @@ static int64_t now_ns(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+
+static void note_phase(const Rank *rank, FlightPhase phase, int64_t step) {
+  if (rank->run->boot->flight) flight_phase(rank->run->boot->flight, phase, step);
 }
 
 static bool meet(Rank *rank, Status *status) {
@@ -117,6 +122,7 @@ static bool open_rank(Rank *rank, Status *status) {
       .kernels = {[PROCESSOR_DEVICE] = kernels_of(run->options->variant),
                   [PROCESSOR_HOST] = kernels_of(run->options->variant)},
       .load = stage_take,
+      .flight = run->boot->flight,
   };
   memcpy(setup.arena, rank->arena.base, sizeof setup.arena);
   if (!programs_check(rank->plan, &run->mesh, status) ||
@@ -302,6 +308,7 @@ static bool open_store(Rank *rank, Status *status) {
 static bool save(Rank *rank, int64_t step, Status *status) {
   if (rank->saved_step == step) return true;
   int64_t start_ns = now_ns();
+  note_phase(rank, FLIGHT_SAVING, step);
   if (writes_state(rank) && !write_state(rank, step, status)) return false;
   bool in_parts = rank->job->state_axes != 0;
   if (in_parts && !meet(rank, status)) return false;
@@ -341,6 +348,7 @@ static bool validate(Rank *rank, int64_t step, Status *status) {
   double loss = 0.0, count = 0.0;
   Control before = *rank->replay.control;
   const StageSetup *data = &rank->stage_setup;
+  note_phase(rank, FLIGHT_VALIDATING, step);
   for (int64_t pass = 0; pass < data->valid_loads; pass++) {
     rank->replay.control->padded_samples =
         samples_padded(data->valid, data->replicas, data->replica, pass);
@@ -359,11 +367,13 @@ static bool train_step(Rank *rank, int64_t step, Status *status) {
   int64_t start_ns = now_ns();
   int64_t wait_ns = data_wait_ns(rank), sent_bytes = replay_sent_bytes(&rank->replay);
   set_control(rank, step);
+  note_phase(rank, FLIGHT_STEP, step);
   control->reduce[REDUCE_STOP] = atomic_load(&run_stop_requested) ? 1.0 : 0.0;
   control->reduce[REDUCE_CHECKPOINT] = wants_checkpoint(rank, step) ? 1.0 : 0.0;
   if (!replay_run(&rank->replay, rank->train, status) || !check_finite(rank, step, status))
     return false;
   rank->samples += rank->job->batch_samples;
+  if (rank->run->boot->flight) flight_step_took(rank->run->boot->flight, now_ns() - start_ns);
   if (rank->number == 0)
     report_step(rank->report,
                 &(StepFacts){
@@ -440,6 +450,7 @@ static bool run_steps(Rank *rank, Status *status) {
     run_steady_enter(run);
   }
   note_memory(rank);
+  note_phase(rank, FLIGHT_ENDING, run->last_step);
   if (!gather_facts(rank, status)) return false;
   run_steady_leave();
   return true;
@@ -474,6 +485,7 @@ static bool live(Rank *rank, Status *status) {
       !meet(rank, status))
     return false;
   /* All ranks are up and have their state: from here on files of earlier runs are touched. */
+  if (rank->number == 0) failure_clear(rank->plan, run->mesh.rank_count);
   if (rank->number == 0 && (!resume_clear_way(run, rank->start.first_step, status) ||
                             !keep_plan(run, status) || !open_report(rank, status)))
     return false;

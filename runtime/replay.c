@@ -137,7 +137,11 @@ static bool run_record(const Work *work, Queue *queue, Status *status) {
   const int64_t *bytes = replay->operand_bytes + record->operands_first;
   for (uint32_t i = 0; i < record->operands_count; i++)
     hostile_allow(&replay->hostile, work->operand[i], (size_t)bytes[i]);
+  Flight *flight = replay->setup.flight;
+  uint32_t number = (uint32_t)(record - replay->setup.plan->records);
+  if (flight) flight_begin(flight, record->lane, number, work->layer, work->microbatch);
   bool ran = run_by_kind(replay, work, queue, status);
+  if (flight) flight_end(flight, record->lane);
   replay->count[record - replay->setup.plan->records].runs += ran;
   for (uint32_t i = 0; i < record->operands_count; i++)
     hostile_forbid(&replay->hostile, work->operand[i], (size_t)bytes[i]);

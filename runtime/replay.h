@@ -13,6 +13,7 @@
 #include "runtime/hostile.h"
 #include "runtime/mesh.h"
 #include "runtime/status.h"
+#include "runtime/watch/flight.h"
 
 /* Fills the operands of a load record with the next micro-batch, in the order of the plan's inputs.
  */
@@ -30,6 +31,7 @@ typedef struct ReplaySetup {
   const Kernel *kernels[Processor_COUNT]; /* each by KernelId; NULL: this process has none */
   ReplayLoad *load;
   void *load_context;
+  Flight *flight; /* what runs is written there; NULL: nobody looks */
   /* For tests: every queue is a thread of its own, and waits up to so long before each work. */
   bool issues_only;
   int64_t delay_most_ns;

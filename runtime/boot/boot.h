@@ -6,6 +6,7 @@
 #include "kernels/threads.h"
 #include "runtime/comm/comm.h"
 #include "runtime/status.h"
+#include "runtime/watch/flight.h"
 
 /* What one rank does from start to end. False with STATUS_ECHO: it ended because another rank did.
  */
@@ -25,8 +26,8 @@ typedef struct BootOps {
    * echo only when there is nothing else. */
   bool (*run)(Boot *self, BootRank *body, void *context, Status *status);
   /* This process cannot go on, for this reason, and will not run its ranks: others must not wait
-   * for them. */
-  void (*abandon)(Boot *self, const Status *status);
+   * for them. `status` may become what the process ends with. */
+  void (*abandon)(Boot *self, Status *status);
   void (*close)(Boot *self);
 } BootOps;
 
@@ -37,6 +38,7 @@ struct Boot {
   int32_t rank_count;
   int32_t first_core;  /* of the threads of the first of them; -1: let the system place them */
   const int32_t *node; /* of every rank of the job; NULL: all are in this process */
+  Flight *flight;      /* where the rank of this process writes what it does; NULL: nobody looks */
   char words[320];     /* where ranks are, for people; "" when they are threads */
 };
 

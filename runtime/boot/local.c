@@ -133,7 +133,7 @@ static bool boot_run(Boot *self, BootRank *body, void *context, Status *status) 
 }
 
 /* They are all here, and none was started. */
-static void boot_abandon(Boot *self, const Status *status) {
+static void boot_abandon(Boot *self, Status *status) {
   (void)self;
   (void)status;
 }

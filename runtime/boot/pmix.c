@@ -9,13 +9,16 @@
 #include "runtime/boot/client.h"
 #include "runtime/boot/deadline.h"
 #include "runtime/comm/mpi.h"
+#include "runtime/watch/watch.h"
 
 typedef struct PmixBoot {
   Boot base;
   Client client;
   BootFacts *facts; /* of every rank */
   int32_t *node;    /* of every rank */
-  MpiWorld *world;
+  const char **node_names;
+  Watch *watch;
+  _Atomic(MpiWorld *) world;
   char who[CLIENT_NODE_BYTES + 32];
   bool has_failed;
 } PmixBoot;
@@ -34,10 +37,16 @@ static CommLanes boot_comm_beside(Boot *self, int32_t rank) {
   return mpi_comm_beside(((PmixBoot *)self)->world);
 }
 
-static void boot_abandon(Boot *self, const Status *status) {
+static void boot_abandon(Boot *self, Status *status) {
   PmixBoot *boot = (PmixBoot *)self;
-  (void)status;
   boot->has_failed = true;
+  if (boot->watch) watch_fail(boot->watch, status);
+}
+
+/* The watchdog's: what this rank waits for will not come. */
+static void stop_waiting(void *context) {
+  MpiWorld *world = atomic_load(&((PmixBoot *)context)->world);
+  if (world) mpi_world_abort(world);
 }
 
 static bool boot_run(Boot *self, BootRank *body, void *context, Status *status) {
@@ -50,12 +59,14 @@ static bool boot_run(Boot *self, BootRank *body, void *context, Status *status) 
 static void boot_close(Boot *self) {
   PmixBoot *boot = (PmixBoot *)self;
   if (boot->has_failed && boot->world) mpi_world_abort(boot->world);
+  if (boot->watch) watch_close(boot->watch);
   Deadline *deadline = deadline_begin(boot->who, "MPI_Finalize", DEADLINE_START_S);
   if (boot->world) mpi_world_close(boot->world);
   deadline_end(deadline);
   if (!boot->has_failed) client_close(&boot->client);
   free(boot->facts);
   free(boot->node);
+  free(boot->node_names);
   free(boot);
 }
 
@@ -81,7 +92,8 @@ static bool show_facts(PmixBoot *boot, const BootPmixSetup *setup, Status *statu
   memcpy(own.node, boot->client.node, sizeof own.node);
   boot->facts = calloc((size_t)ranks, sizeof *boot->facts);
   boot->node = calloc((size_t)ranks, sizeof *boot->node);
-  if (!boot->facts || !boot->node)
+  boot->node_names = calloc((size_t)ranks, sizeof *boot->node_names);
+  if (!boot->facts || !boot->node || !boot->node_names)
     return status_fail(status, STATUS_WORLD, "not enough memory for %d ranks", ranks);
   return client_exchange(&boot->client, "lockstep.facts", &own, boot->facts, sizeof own, status);
 }
@@ -109,6 +121,20 @@ static void tell_places(PmixBoot *boot, int32_t nodes) {
                  nodes == 1 ? "" : "s", boot->facts[0].node, nodes > 1 ? " and others" : "");
 }
 
+static bool open_watch(PmixBoot *boot, const BootPmixSetup *setup, Status *status) {
+  for (int32_t rank = 0; rank < boot->client.rank_count; rank++)
+    boot->node_names[rank] = boot->facts[rank].node;
+  WatchSetup watch = {.plan = setup->plan,
+                      .mesh = setup->mesh,
+                      .node = boot->node,
+                      .node_names = boot->node_names,
+                      .end = stop_waiting,
+                      .context = boot};
+  boot->watch = watch_open(&watch, &boot->client, status);
+  if (boot->watch) boot->base.flight = watch_flight(boot->watch);
+  return boot->watch != NULL;
+}
+
 static bool join(PmixBoot *boot, const BootPmixSetup *setup, Status *status) {
   Client *client = &boot->client;
   int64_t planned = setup->plan->jobs[0].threads;
@@ -121,7 +147,7 @@ static bool join(PmixBoot *boot, const BootPmixSetup *setup, Status *status) {
   }
   if (!show_facts(boot, setup, status)) return false;
   int32_t nodes = agree_nodes(boot->facts, client->rank_count, boot->node);
-  if (!check_job(boot, setup, status)) return false;
+  if (!check_job(boot, setup, status) || !open_watch(boot, setup, status)) return false;
   tell_places(boot, nodes);
   boot->base.node = boot->node;
   boot->base.rank_first = client->rank;
@@ -143,7 +169,7 @@ Boot *boot_pmix_new(const BootPmixSetup *setup, Status *status) {
   }
   boot->base.ops = &pmix_ops;
   if (join(boot, setup, status)) return &boot->base;
-  boot->has_failed = true;
+  boot_abandon(&boot->base, status);
   boot_close(&boot->base);
   return NULL;
 }

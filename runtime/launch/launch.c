@@ -22,7 +22,9 @@
 #include "runtime/metrics/text.h"
 #include "runtime/process/lock.h"
 
-enum { GRACE_MS = 1000, PROGRAM_BYTES = 4096 };
+/* From the end of a rank that failed to that of all: one that has spoken has told the others, one
+ * that was killed must be missed first. */
+enum { TOLD_MS = 800, MISSED_MS = 3000, PROGRAM_BYTES = 4096 };
 
 typedef struct Launch {
   const LaunchSetup *setup;
@@ -119,6 +121,11 @@ static bool is_good(int32_t code) {
   return code == STATUS_DONE || code == STATUS_STOPPED;
 }
 
+static void end_by(Launch *launch, int64_t grace_ms) {
+  int64_t at_ms = now_ms() + grace_ms;
+  if (launch->killing_ms == 0 || at_ms < launch->killing_ms) launch->killing_ms = at_ms;
+}
+
 static void note_end(Launch *launch, int32_t rank, int result) {
   Child *child = &launch->child[rank];
   child->pid = 0;
@@ -128,7 +135,7 @@ static void note_end(Launch *launch, int32_t rank, int result) {
   if (is_good(code)) return;
   bool was_killed_here = launch->killing_ms > 0 && now_ms() >= launch->killing_ms;
   child->has_failed = true;
-  if (launch->killing_ms == 0) launch->killing_ms = now_ms() + GRACE_MS;
+  end_by(launch, WIFSIGNALED(result) ? MISSED_MS : TOLD_MS);
   if (launch->cause < 0 && code != STATUS_ECHO && !was_killed_here) launch->cause = rank;
 }
 
@@ -179,8 +186,7 @@ static void watch(Launch *launch, struct pollfd *list, Lines **lines) {
     reap(launch);
     for (int32_t i = 1; i < count; i++)
       if (list[i].revents) pass_output(launch, lines[i]);
-    if (server_abort_code() != 0 && launch->killing_ms == 0)
-      launch->killing_ms = now_ms() + GRACE_MS;
+    if (server_abort_code() != 0) end_by(launch, TOLD_MS);
     if (launch->killing_ms > 0 && now_ms() >= launch->killing_ms) signal_all(launch, SIGKILL);
   }
 }
@@ -206,8 +212,7 @@ static int32_t tell_end(const Launch *launch) {
   if (others > 0)
     (void)snprintf(echo, sizeof echo, "; %d other%s ended because of it", others,
                    others == 1 ? "" : "s");
-  if (launch->count > 1 || WIFSIGNALED(child->result))
-    text_warn("lockstep-rank: rank %d %s%s", cause, how, echo);
+  if (WIFSIGNALED(child->result)) text_warn("lockstep-rank: rank %d %s%s", cause, how, echo);
   int32_t code = child_code(child);
   if (launch->setup->json)
     document_failure(code, cause, WIFSIGNALED(child->result) ? how : child->errors.last);

@@ -1,0 +1,240 @@
+/* failure.c -- the same facts as a line, as a document and as a screen. */
+#include "runtime/watch/failure.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime/metrics/text.h"
+
+enum { PATH_BYTES = 4200, WHERE_BYTES = 400, SCREEN_RANKS = 16 };
+
+static const char *const loss_names[] = {"none", "error", "dead", "silent", "stuck"};
+
+/* ---- where ranks are */
+
+/* The newest record of a rank that is not over, else its newest on the main lane. */
+static uint32_t busy_lane(const Plan *plan, const Beat *beat) {
+  uint32_t waiting = judge_waiting(plan, beat);
+  if (waiting < PLAN_LANES_MAX) return waiting;
+  for (uint32_t lane = 0; lane < plan->lanes_count; lane++)
+    if (beat->lane[lane].is_running) return lane;
+  return plan_main_lane(plan);
+}
+
+static void where_is(const Failure *failure, int32_t rank, char text[WHERE_BYTES]) {
+  const Beat *beat = &failure->view[rank].beat;
+  char record[WHERE_BYTES / 2];
+  uint32_t lane = busy_lane(failure->plan, beat);
+  flight_text(failure->plan, &beat->lane[lane], lane, record, sizeof record);
+  if (beat->phase == FLIGHT_STEP || beat->phase == FLIGHT_VALIDATING)
+    (void)snprintf(text, WHERE_BYTES, "step %lld, %s%s", (long long)beat->step,
+                   beat->lane[lane].is_running ? "in " : "after ", record);
+  else
+    (void)snprintf(text, WHERE_BYTES, "%s", flight_phase_name(beat->phase));
+}
+
+/* A rank that is in a communication to which the lost one has not come; -1: there is none. */
+static int32_t who_waits(const Failure *failure) {
+  int32_t lost = failure->verdict.rank;
+  for (int32_t i = 0; i < failure->mesh->rank_count; i++) {
+    uint32_t lane = judge_waiting(failure->plan, &failure->view[i].beat);
+    if (i != lost && lane < PLAN_LANES_MAX &&
+        judge_is_member(failure->plan, failure->mesh, failure->view, i, lane, lost))
+      return i;
+  }
+  return -1;
+}
+
+/* ---- the line */
+
+void failure_describe(Failure *failure) {
+  int32_t rank = failure->verdict.rank;
+  const RankView *lost = &failure->view[rank];
+  failure->waits = who_waits(failure);
+  failure->code = failure->verdict.loss == LOSS_ERROR ? failure->error->code : STATUS_WORLD;
+  char why[FAILURE_TEXT_BYTES - 320] = "speaks, but does not get on";
+  if (failure->verdict.loss == LOSS_ERROR)
+    (void)snprintf(why, sizeof why, "failed: %.600s", failure->error->text);
+  if (failure->verdict.loss == LOSS_DEAD)
+    (void)snprintf(why, sizeof why, "is gone: killed, or crashed");
+  if (failure->verdict.loss == LOSS_SILENT)
+    (void)snprintf(why, sizeof why,
+                   "is silent for %.1f s: its process is stopped, or its node is lost",
+                   (double)(failure->now_ms - lost->heard_ms) / 1e3);
+  (void)snprintf(failure->text, sizeof failure->text, "rank %d on %.200s (process %d) %s", rank,
+                 failure->node[rank], lost->beat.pid, why);
+}
+
+static const char *what_next(const Failure *failure) {
+  if (failure->verdict.loss == LOSS_ERROR)
+    return failure->code == STATUS_WORLD
+               ? "the same command goes on from the last checkpoint, when the machine can"
+               : "mend what the message says, then start again";
+  if (failure->verdict.loss == LOSS_STUCK)
+    return "look at that rank's node (disk, memory, GPU), then start again: the same command goes "
+           "on from the last checkpoint";
+  return "look at that node's kernel log (out of memory?), then start again: the same command goes "
+         "on from the last checkpoint";
+}
+
+/* ---- files */
+
+static const char *path_of(const Plan *plan, const char *name, char path[PATH_BYTES]) {
+  (void)snprintf(path, PATH_BYTES, "%.4000s/%s", plan_string(plan, plan->jobs[0].run_dir), name);
+  return path;
+}
+
+/* Written beside and renamed. */
+static bool start_file(Text *text, const char *path, char fresh[PATH_BYTES + 8]) {
+  (void)snprintf(fresh, PATH_BYTES + 8, "%s.new", path);
+  text_start(text, open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  return text->descriptor >= 0;
+}
+
+static void finish_file(Text *text, const char *fresh, const char *path) {
+  bool written = text_flush(text);
+  if (close(text->descriptor) != 0 || !written || rename(fresh, path) != 0) (void)unlink(fresh);
+}
+
+static void add_rank(const Failure *failure, int32_t rank, Text *text) {
+  const RankView *view = &failure->view[rank];
+  char where[WHERE_BYTES];
+  where_is(failure, rank, where);
+  uint32_t lane = judge_waiting(failure->plan, &view->beat);
+  text_add(text, "%s\n  {\"rank\":%d,\"node\":", rank ? "," : "", rank);
+  text_add_json_string(text, failure->node[rank]);
+  text_add(text, ",\"process\":%d,\"role\":\"%s\",\"step\":%lld,\"at\":", view->beat.pid,
+           rank == failure->verdict.rank ? "cause" : "echo", (long long)view->beat.step);
+  text_add_json_string(text, where);
+  text_add(text, ",\"silent_ms\":%lld", (long long)(failure->now_ms - view->heard_ms));
+  if (lane < PLAN_LANES_MAX) {
+    text_add(text, ",\"waits_for\":[");
+    const char *comma = "";
+    for (int32_t i = 0; i < failure->mesh->rank_count; i++) {
+      if (!judge_is_member(failure->plan, failure->mesh, failure->view, rank, lane, i) ||
+          judge_has_arrived(failure->view, rank, lane, i))
+        continue;
+      text_add(text, "%s%d", comma, i);
+      comma = ",";
+    }
+    text_add(text, "]");
+  }
+  text_add(text, "}");
+}
+
+void failure_write(const Failure *failure) {
+  char path[PATH_BYTES], fresh[PATH_BYTES + 8], where[WHERE_BYTES];
+  Text text;
+  if (!start_file(&text, path_of(failure->plan, "failure.json", path), fresh)) return;
+  text_add(&text, "{\"outcome\":\"failed\",\"exit\":%d,\"loss\":\"%s\",\"rank\":%d,\"node\":",
+           failure->code, loss_names[failure->verdict.loss], failure->verdict.rank);
+  text_add_json_string(&text, failure->node[failure->verdict.rank]);
+  text_add(&text, ",\n \"cause\":");
+  text_add_json_string(&text, failure->text);
+  where_is(failure, failure->verdict.rank, where);
+  text_add(&text, ",\n \"last_heard_at\":");
+  text_add_json_string(&text, where);
+  if (failure->waits >= 0) where_is(failure, failure->waits, where);
+  text_add(&text, ",\n \"waiting_rank\":%d,\"waits_at\":", failure->waits);
+  text_add_json_string(&text, failure->waits >= 0 ? where : "");
+  text_add(&text, ",\n \"next\":");
+  text_add_json_string(&text, what_next(failure));
+  text_add(&text, ",\n \"ranks\":[");
+  for (int32_t rank = 0; rank < failure->mesh->rank_count; rank++)
+    add_rank(failure, rank, &text);
+  text_add(&text, "]}\n");
+  finish_file(&text, fresh, path);
+}
+
+static void add_entry(const FlightLane *lane, uint64_t number, const Plan *plan, uint32_t of,
+                      const char *comma, Text *text) {
+  const FlightEntry *entry = &lane->entry[number % FLIGHT_ENTRIES];
+  FlightNow now = {.begun = number + 1, .record = entry->record, .layer = entry->layer};
+  char what[WHERE_BYTES];
+  flight_text(plan, &now, of, what, sizeof what);
+  text_add(text, "%s\n  {\"lane\":", comma);
+  text_add_json_string(text, plan_lane_name(plan, of));
+  text_add(text, ",\"number\":%llu,\"step\":%lld,\"microbatch\":%d,\"start_ns\":%lld",
+           (unsigned long long)number, (long long)entry->step, entry->microbatch,
+           (long long)entry->start_ns);
+  if (entry->end_ns > 0)
+    text_add(text, ",\"end_ns\":%lld", (long long)entry->end_ns);
+  else
+    text_add(text, ",\"end_ns\":null");
+  text_add(text, ",\"record\":");
+  text_add_json_string(text, what);
+  text_add(text, "}");
+}
+
+void failure_write_flight(const Plan *plan, int32_t rank, const Flight *flight) {
+  char path[PATH_BYTES], fresh[PATH_BYTES + 8], name[32];
+  Text text;
+  (void)snprintf(name, sizeof name, "flight.%d.json", rank);
+  if (!start_file(&text, path_of(plan, name, path), fresh)) return;
+  text_add(&text, "{\"rank\":%d,\"phase\":\"%s\",\"records\":[", rank,
+           flight_phase_name(flight->phase));
+  const char *comma = "";
+  for (uint32_t of = 0; of < plan->lanes_count; of++) {
+    const FlightLane *lane = &flight->lane[of];
+    uint64_t end = lane->begun, first = end > FLIGHT_ENTRIES ? end - FLIGHT_ENTRIES : 0;
+    for (uint64_t number = first; number < end; number++, comma = ",")
+      add_entry(lane, number, plan, of, comma, &text);
+  }
+  text_add(&text, "]}\n");
+  finish_file(&text, fresh, path);
+}
+
+void failure_clear(const Plan *plan, int32_t rank_count) {
+  char path[PATH_BYTES], name[32];
+  (void)unlink(path_of(plan, "failure.json", path));
+  for (int32_t rank = 0; rank < rank_count; rank++) {
+    (void)snprintf(name, sizeof name, "flight.%d.json", rank);
+    (void)unlink(path_of(plan, name, path));
+  }
+}
+
+/* ---- the screen */
+
+/* A line of at most 80 columns, the rest below it in the column of the first. */
+static void add_wrapped(Text *text, const char *head, const char *words) {
+  enum { COLUMNS = 80, TAG = 6, HEAD = 9 };
+  size_t room = COLUMNS - TAG - HEAD;
+  for (const char *label = head; *words; label = "") {
+    size_t length = strlen(words), taken = length;
+    if (length > room) {
+      taken = room;
+      while (taken > 0 && words[taken] != ' ')
+        taken--;
+      if (taken == 0) taken = strcspn(words, " ");
+    }
+    text_add(text, "%-*s%.*s\n", HEAD, label, (int)taken, words);
+    words += taken;
+    words += strspn(words, " ");
+  }
+}
+
+void failure_screen(const Failure *failure) {
+  char where[WHERE_BYTES], line[WHERE_BYTES + FAILURE_TEXT_BYTES], head[32];
+  Text text;
+  text_start_screen(&text, STDERR_FILENO);
+  add_wrapped(&text, "lost", failure->text);
+  for (int32_t rank = 0; rank < failure->mesh->rank_count && rank < SCREEN_RANKS; rank++) {
+    where_is(failure, rank, where);
+    (void)snprintf(head, sizeof head, "rank %d", rank);
+    (void)snprintf(line, sizeof line, "%s%s",
+                   rank == failure->verdict.rank ? "CAUSE, last heard of at "
+                   : rank == failure->waits      ? "waits for it: "
+                                                 : "",
+                   where);
+    add_wrapped(&text, head, line);
+  }
+  if (failure->mesh->rank_count > SCREEN_RANKS)
+    text_add(&text, "         and %d more\n", failure->mesh->rank_count - SCREEN_RANKS);
+  add_wrapped(&text, "next", what_next(failure));
+  (void)snprintf(line, sizeof line, "%.300s/failure.json, flight.RANK.json",
+                 plan_string(failure->plan, failure->plan->jobs[0].run_dir));
+  add_wrapped(&text, "report", line);
+  (void)text_flush(&text);
+}

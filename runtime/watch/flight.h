@@ -1,0 +1,67 @@
+/* flight.h -- what a rank is doing and has just done: written by the threads that do it, read by
+ * the thread that watches. Nothing waits for anything here. */
+#ifndef LOCKSTEP_WATCH_FLIGHT_H
+#define LOCKSTEP_WATCH_FLIGHT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "runtime/plan/plan.h"
+
+enum { FLIGHT_ENTRIES = 128, FLIGHT_MEDIAN_STEPS = 20 };
+
+typedef enum FlightPhase {
+  FLIGHT_STARTING,
+  FLIGHT_STEP,
+  FLIGHT_VALIDATING,
+  FLIGHT_SAVING,
+  FLIGHT_ENDING,
+  FlightPhase_COUNT
+} FlightPhase;
+
+typedef struct FlightEntry {
+  _Atomic int64_t start_ns, end_ns; /* of the monotonic clock; end 0: it runs */
+  _Atomic int64_t step;
+  _Atomic uint32_t record; /* in the plan's table */
+  _Atomic int32_t layer, microbatch;
+} FlightEntry;
+
+/* The newest records of one lane; one thread writes. */
+typedef struct FlightLane {
+  _Atomic uint64_t begun;
+  FlightEntry entry[FLIGHT_ENTRIES];
+} FlightLane;
+
+typedef struct Flight {
+  _Atomic int64_t step;
+  _Atomic int32_t phase;
+  _Atomic int64_t median_ns; /* of the first FLIGHT_MEDIAN_STEPS steps; 0 before */
+  int64_t step_ns[FLIGHT_MEDIAN_STEPS];
+  int32_t steps_timed;
+  FlightLane lane[PLAN_LANES_MAX];
+} Flight;
+
+/* What is shown of a lane: its newest record. */
+typedef struct FlightNow {
+  uint64_t begun; /* records so far: the sequence number; 0: none */
+  uint32_t record;
+  int32_t layer, microbatch;
+  uint32_t is_running;
+} FlightNow;
+
+void flight_begin(Flight *flight, uint32_t lane, uint32_t record, int32_t layer,
+                  int64_t microbatch);
+void flight_end(Flight *flight, uint32_t lane);
+
+void flight_phase(Flight *flight, FlightPhase phase, int64_t step);
+/* A step took so long. The first of a run is not counted: it warms up. */
+void flight_step_took(Flight *flight, int64_t step_ns);
+
+FlightNow flight_now(const Flight *flight, uint32_t lane);
+
+/* "all_reduce h.* gradients over dp (lane dp, record 7, layer 3)": what a rank is doing. */
+void flight_text(const Plan *plan, const FlightNow *now, uint32_t lane, char *text,
+                 size_t text_bytes);
+const char *flight_phase_name(int32_t phase);
+
+#endif

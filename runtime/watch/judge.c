@@ -1,0 +1,97 @@
+/* judge.c -- a reason of its own before a lost connection, that before silence, that before a
+ * standstill: what comes later in this order is what the others cause. */
+#include "runtime/watch/judge.h"
+
+static Verdict earliest(const RankView *view, int32_t ranks, Loss loss) {
+  Verdict found = {LOSS_NONE, -1};
+  int64_t first_ms = INT64_MAX;
+  for (int32_t i = 0; i < ranks; i++) {
+    int64_t at_ms = loss == LOSS_ERROR ? view[i].failed : view[i].closed_ms;
+    if (at_ms == 0 || at_ms >= first_ms || (loss == LOSS_DEAD && view[i].has_left)) continue;
+    first_ms = at_ms;
+    found = (Verdict){loss, i};
+  }
+  return found;
+}
+
+static Verdict most_silent(const RankView *view, int32_t ranks, int64_t now_ms) {
+  Verdict found = {LOSS_NONE, -1};
+  int64_t first_ms = now_ms - JUDGE_SILENT_MS;
+  for (int32_t i = 0; i < ranks; i++) {
+    if (!view[i].has_come || view[i].has_left || view[i].heard_ms >= first_ms) continue;
+    first_ms = view[i].heard_ms;
+    found = (Verdict){LOSS_SILENT, i};
+  }
+  return found;
+}
+
+uint32_t judge_waiting(const Plan *plan, const Beat *beat) {
+  for (uint32_t lane = 0; lane < plan->lanes_count; lane++) {
+    const FlightNow *now = &beat->lane[lane];
+    if (now->is_running && now->record < plan->records_count &&
+        plan->records[now->record].comm != PLAN_NONE)
+      return lane;
+  }
+  return PLAN_LANES_MAX;
+}
+
+bool judge_is_member(const Plan *plan, const Mesh *mesh, const RankView *view, int32_t other,
+                     uint32_t lane, int32_t rank) {
+  const PlanRecord *record = &plan->records[view[other].beat.lane[lane].record];
+  uint32_t mask = plan->comms[record->comm].axes_mask;
+  return mesh_group(mesh, mask, other).group == mesh_group(mesh, mask, rank).group;
+}
+
+/* Members run the same list on a lane, so the number of records begun says who is where. */
+bool judge_has_arrived(const RankView *view, int32_t other, uint32_t lane, int32_t rank) {
+  return view[rank].beat.lane[lane].begun >= view[other].beat.lane[lane].begun;
+}
+
+static bool is_in_step(const RankView *view) {
+  return view->beat.phase == FLIGHT_STEP || view->beat.phase == FLIGHT_VALIDATING;
+}
+
+/* Nobody has moved for the deadline, and all are in steps. */
+static bool stands_still(const RankView *view, int32_t ranks, int64_t now_ms) {
+  for (int32_t i = 0; i < ranks; i++) {
+    int64_t most_ms = view[i].beat.median_ns / 1000000 * JUDGE_STUCK_STEPS;
+    if (most_ms < JUDGE_STUCK_LEAST_MS) most_ms = JUDGE_STUCK_LEAST_MS;
+    if (!view[i].has_come || view[i].has_left || !is_in_step(&view[i]) ||
+        view[i].beat.median_ns == 0 || now_ms - view[i].moved_ms <= most_ms)
+      return false;
+  }
+  return true;
+}
+
+/* Whom a rank that is in a communication waits for; -1: all have come. */
+static int32_t awaited(const Plan *plan, const Mesh *mesh, const RankView *view, int32_t rank) {
+  uint32_t lane = judge_waiting(plan, &view[rank].beat);
+  for (int32_t i = 0; i < mesh->rank_count && lane < PLAN_LANES_MAX; i++)
+    if (judge_is_member(plan, mesh, view, rank, lane, i) && !judge_has_arrived(view, rank, lane, i))
+      return i;
+  return -1;
+}
+
+/* From who waits to whom it waits for, to one that waits for nobody. A ring of waiting ends after
+ * as many steps as there are ranks, at one of the ring. */
+static Verdict who_holds_up(const Plan *plan, const Mesh *mesh, const RankView *view) {
+  for (int32_t i = 0; i < mesh->rank_count; i++)
+    if (judge_waiting(plan, &view[i].beat) == PLAN_LANES_MAX) return (Verdict){LOSS_STUCK, i};
+  int32_t rank = 0;
+  for (int32_t i = 0; i < mesh->rank_count; i++) {
+    int32_t next = awaited(plan, mesh, view, rank);
+    if (next < 0) break;
+    rank = next;
+  }
+  return (Verdict){LOSS_STUCK, rank};
+}
+
+Verdict judge(const Plan *plan, const Mesh *mesh, const RankView *view, int64_t now_ms) {
+  int32_t ranks = mesh->rank_count;
+  Verdict found = earliest(view, ranks, LOSS_ERROR);
+  if (found.loss == LOSS_NONE) found = earliest(view, ranks, LOSS_DEAD);
+  if (found.loss == LOSS_NONE) found = most_silent(view, ranks, now_ms);
+  if (found.loss == LOSS_NONE && stands_still(view, ranks, now_ms))
+    found = who_holds_up(plan, mesh, view);
+  return found;
+}

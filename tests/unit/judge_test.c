@@ -1,0 +1,123 @@
+/* Who is lost, from what ranks have shown of themselves.
+ * LINK: runtime plan_builder */
+#include "runtime/watch/judge.h"
+#include "tests/unit/check.h"
+#include "tests/unit/plan_builder.h"
+
+enum { RANKS = 4, NOW_MS = 100000, MEDIAN_NS = 1000000 };
+
+static PlanBuilder builder;
+static Plan plan;
+static Mesh mesh;
+
+/* Records 0 and 1: a kernel, and an all-reduce over dp (ranks 0, 2 and 1, 3) on lane 0. */
+static void open_plan(void) {
+  Status status;
+  build_axes(&builder, build_axis_named(&builder, "dp", 2));
+  build_axes(&builder, build_axis_named(&builder, "tp", 2));
+  build_device(&builder);
+  build_comms(&builder, (PlanComm){1, build_string(&builder, "dp")});
+  build_records(&builder, (PlanRecord){.kind = RECORD_KERNEL, .comm = PLAN_NONE});
+  build_records(&builder, (PlanRecord){.kind = RECORD_ALL_REDUCE, .kernel = PLAN_NONE, .comm = 0});
+  plan = build_view(&builder);
+  CHECK(mesh_read(&mesh, &plan, &status));
+}
+
+/* All in step 30: heard of just now, moved just now, in the kernel. */
+static void all_well(RankView view[RANKS]) {
+  for (int32_t i = 0; i < RANKS; i++) {
+    view[i] = (RankView){.has_come = true, .heard_ms = NOW_MS, .moved_ms = NOW_MS};
+    view[i].beat.phase = FLIGHT_STEP;
+    view[i].beat.median_ns = MEDIAN_NS;
+    view[i].beat.lane[0] = (FlightNow){.begun = 10, .record = 0, .is_running = 1};
+  }
+}
+
+/* Nobody has moved for `ms`; all but `rank` are in the all-reduce. */
+static void stand_still(RankView view[RANKS], int64_t ms, int32_t rank) {
+  for (int32_t i = 0; i < RANKS; i++) {
+    view[i].moved_ms = NOW_MS - ms;
+    if (i != rank) view[i].beat.lane[0] = (FlightNow){.begun = 11, .record = 1, .is_running = 1};
+  }
+}
+
+static void check_verdict(const RankView *view, Loss loss, int32_t rank) {
+  Verdict verdict = judge(&plan, &mesh, view, NOW_MS);
+  CHECK_INT(verdict.loss, loss);
+  CHECK_INT(verdict.rank, rank);
+}
+
+int main(void) {
+  RankView view[RANKS];
+  open_plan();
+  TEST("nobody is lost while all are heard of") {
+    all_well(view);
+    check_verdict(view, LOSS_NONE, -1);
+    view[3] = (RankView){0}; /* not there yet */
+    check_verdict(view, LOSS_NONE, -1);
+  }
+  TEST("a connection that ends without a word, the first of several, unless the rank has left") {
+    all_well(view);
+    view[1].closed_ms = NOW_MS - 5;
+    view[2].closed_ms = NOW_MS - 6;
+    check_verdict(view, LOSS_DEAD, 2);
+    view[2].has_left = true;
+    check_verdict(view, LOSS_DEAD, 1);
+  }
+  TEST("a reason of its own comes before a connection that ended earlier") {
+    all_well(view);
+    view[0].closed_ms = NOW_MS - 50;
+    view[2].failed = 2;
+    view[3].failed = 1;
+    check_verdict(view, LOSS_ERROR, 3);
+  }
+  TEST("silence counts from the limit on, and the longest first") {
+    all_well(view);
+    view[1].heard_ms = NOW_MS - JUDGE_SILENT_MS;
+    check_verdict(view, LOSS_NONE, -1);
+    view[1].heard_ms--;
+    check_verdict(view, LOSS_SILENT, 1);
+    view[3].heard_ms = view[1].heard_ms - 1;
+    check_verdict(view, LOSS_SILENT, 3);
+    view[3].has_left = true;
+    check_verdict(view, LOSS_SILENT, 1);
+  }
+  TEST("a standstill is blamed on who is in no communication") {
+    all_well(view);
+    stand_still(view, JUDGE_STUCK_LEAST_MS, 2);
+    check_verdict(view, LOSS_NONE, -1);
+    stand_still(view, JUDGE_STUCK_LEAST_MS + 1, 2);
+    check_verdict(view, LOSS_STUCK, 2);
+    view[1].moved_ms = NOW_MS; /* somebody gets on */
+    check_verdict(view, LOSS_NONE, -1);
+  }
+  TEST("slow steps have five of their medians, and none are judged before it is known") {
+    all_well(view);
+    stand_still(view, 20000, 1);
+    for (int32_t i = 0; i < RANKS; i++)
+      view[i].beat.median_ns = 4000000000;
+    check_verdict(view, LOSS_NONE, -1);
+    stand_still(view, 20001, 1);
+    check_verdict(view, LOSS_STUCK, 1);
+    view[3].beat.median_ns = 0;
+    check_verdict(view, LOSS_NONE, -1);
+  }
+  TEST("saving and starting take as long as they take") {
+    all_well(view);
+    stand_still(view, 60000, 0);
+    view[2].beat.phase = FLIGHT_SAVING;
+    check_verdict(view, LOSS_NONE, -1);
+  }
+  TEST("where all are in communications, the member that has not come to the others'") {
+    all_well(view);
+    stand_still(view, 60000, -1);
+    view[2].beat.lane[0].begun = 7; /* 0 and 2 are one communicator */
+    check_verdict(view, LOSS_STUCK, 2);
+    CHECK(judge_is_member(&plan, &mesh, view, 0, 0, 2));
+    CHECK(!judge_is_member(&plan, &mesh, view, 0, 0, 1));
+    CHECK(!judge_has_arrived(view, 0, 0, 2));
+    CHECK(judge_has_arrived(view, 2, 0, 0));
+  }
+  build_free(&builder);
+  CHECK_DONE();
+}
