@@ -24,6 +24,11 @@ void effects_close(Effects *effects) {
   free(effects->slot);
 }
 
+void effects_forget(Effects *effects) {
+  effects->count = effects->word_count = 0;
+  memset(effects->slot, 0, effects->slot_count * sizeof *effects->slot);
+}
+
 static int32_t call_layer(const Typing *t) {
   return t->walk.call->layer < 0 ? 0 : t->walk.call->layer;
 }

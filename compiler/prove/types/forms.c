@@ -160,6 +160,7 @@ bool form_of(const Typing *t, const PlanNode *node, Form *form) {
   form->whole = labels_after(&groups, row->rules, "whole ");
   form->free = labels_after(&groups, row->rules, "free ");
   form->is_linear = strstr(row->rules, "linear") != NULL;
+  form->of_first = strstr(row->rules, "of 0") != NULL;
   form->may_lack_bias = strstr(row->rules, "bias") != NULL;
   return true;
 }

@@ -18,7 +18,7 @@ typedef struct Form {
   uint32_t slot_count;
   FormSlot slot[FORM_SLOTS_MAX];
   uint64_t sums, whole, free; /* bits of labels */
-  bool is_linear, may_lack_bias;
+  bool is_linear, of_first, may_lack_bias;
 } Form;
 
 /* What the record's kernel makes of this node. False: there is no row for the kernel, or the node's

@@ -114,7 +114,7 @@ static bool read_value(Typing *t, const NodeCall *c, uint32_t operand, uint32_t 
   Type wanted = {.dtype = (uint8_t)where(t, operand).operand->dtype, .microbatch = TYPE_ANY};
   Type *found = (Type *)&c->in[operand];
   meaning_name(&t->meaning, c->region, value, &wanted);
-  *found = *read_type(t, operand);
+  *found = read_type(t, operand);
   bool is_it = found->kind == wanted.kind && found->ref == wanted.ref && found->part == PART_ALL;
   if (!is_it && !read_part(t, operand, value, found)) {
     refuse_operand(t, operand, found, &wanted);
@@ -174,7 +174,9 @@ static bool join_places(Typing *t, NodeCall *c, uint32_t axis, Place *joint) {
     }
   }
   if (owed == 0) return true;
-  if (joint->kind == PLACE_WHOLE && owed == inputs && c->form.is_linear) {
+  bool all = owed == inputs && c->form.is_linear;
+  bool first = owed == 1 && c->in[0].place[axis].kind == PLACE_OWED && c->form.of_first;
+  if (joint->kind == PLACE_WHOLE && (all || first)) {
     joint->kind = PLACE_OWED;
     return true;
   }
@@ -273,7 +275,7 @@ static void add_bias(Typing *t, const NodeCall *c) {
   uint32_t y = output_of(t, c->node, 0), count = 0, bias_count = 0;
   Type wanted = {.dtype = (uint8_t)t->plan->values[y].dtype, .part = PART_NO_BIAS};
   meaning_name(&t->meaning, c->region, y, &wanted);
-  Type found = *read_type(t, 0);
+  Type found = read_type(t, 0);
   if (found.kind != wanted.kind || found.ref != wanted.ref || found.part != PART_NO_BIAS ||
       found.layer != wanted.layer || (found.microbatch != TYPE_ANY && found.microbatch != 0)) {
     refuse_operand(t, 0, &found, &wanted);

@@ -22,6 +22,9 @@ typedef struct Effects {
 bool effects_open(Effects *effects);
 void effects_close(Effects *effects);
 
+/* Calls of another class find other tensors. */
+void effects_forget(Effects *effects);
+
 /* Carries out one call. `held` is by buffer of the class. */
 void run_call(Typing *t, Effects *effects, Held *held);
 

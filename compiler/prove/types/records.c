@@ -35,7 +35,15 @@ void type_record(Typing *t) {
   case PURPOSE_RECOMPUTE: type_node(t); return;
   case PURPOSE_INIT: type_init(t); return;
   case PURPOSE_CLEAR: type_clear(t); return;
-  case PURPOSE_NORM: type_norm(t); return;
+  case PURPOSE_NORM:
+    if (t->at->kind == RECORD_ALL_REDUCE)
+      type_all_reduce(t);
+    else
+      type_norm(t);
+    return;
+  case PURPOSE_GATHER: type_gather(t); return;
+  case PURPOSE_REDUCE: type_reduce(t); return;
+  case PURPOSE_CONTROL: type_control(t); return;
   case PURPOSE_UPDATE: type_update(t); return;
   default: refuse(t, "no rule says what a record for %s does", Purpose_names[t->at->purpose]);
   }

@@ -27,18 +27,76 @@ static uint32_t base_kind(const Typing *t, uint32_t operand) {
   return t->plan->bases[t->walk.segment->bases_first + at->base].kind;
 }
 
-static bool all_of_it(Typing *t, uint32_t operand, const Type *type) {
-  Where at = where(t, operand);
-  int64_t elements = (int64_t)(at.end - at.first) / dtype_bytes((DType)at.operand->dtype);
-  if (elements == meaning_elements(&t->meaning, type->ref, type->place)) return true;
-  refuse(t, "operand %u is not all of %.40s", operand,
-         plan_string(t->plan, t->plan->values[type->ref].name));
-  return false;
+/* Which elements of the whole tensor a rank has: as kernels.def numbers them. */
+typedef struct Numbers {
+  int64_t elements, inner, stride, all_elements;
+  double first[TYPE_AXES_MAX]; /* from member to member of an axis */
+  uint32_t cut_dims;
+} Numbers;
+
+static Numbers numbers_of(const Typing *t, uint32_t layout) {
+  const PlanLayout *at = &t->plan->layouts[layout];
+  Numbers numbers = {.elements = 1, .all_elements = 1};
+  int64_t after = 1;
+  for (uint32_t i = at->dims_count; i-- > 0;) {
+    const PlanLayoutDim *dim = &t->plan->layout_dims[at->dims_first + i];
+    int64_t part = dim->size;
+    for (uint32_t k = 0; k < dim->cuts_count; k++) {
+      uint32_t axis = t->plan->cuts[dim->cuts_first + k].axis;
+      part /= t->plan->axes[axis].size;
+      if (axis < TYPE_AXES_MAX) numbers.first[axis] = (double)(part * after);
+    }
+    if (part != dim->size) {
+      numbers.inner = part * after;
+      numbers.stride = dim->size * after;
+      numbers.cut_dims++;
+    }
+    numbers.elements *= part;
+    numbers.all_elements *= dim->real_size;
+    after *= dim->size;
+  }
+  if (numbers.cut_dims == 0) numbers.inner = numbers.stride = numbers.elements;
+  return numbers;
+}
+
+/* Each rank's numbers begin where the layout says. */
+static bool varies_fit(const Typing *t, const Numbers *numbers, uint32_t flat_axes, int64_t piece) {
+  enum { FLAT_FIRST = 2, FIRST = 3 };
+  uint32_t wanted = flat_axes != 0;
+  for (uint32_t axis = 0; axis < TYPE_AXES_MAX; axis++)
+    wanted += numbers->first[axis] != 0 && t->plan->axes[axis].size > 1;
+  for (uint32_t i = 0; i < t->at->varies_count; i++) {
+    const PlanVary *vary = &t->plan->varies[t->at->varies_first + i];
+    uint32_t axes = axes_of_comm(t, vary->by), axis = 0;
+    while (axis < TYPE_AXES_MAX - 1 && (axes >> axis & 1) == 0)
+      axis++;
+    bool flat = vary->attr == FLAT_FIRST && axes == flat_axes && vary->stride == (double)piece;
+    bool cut = vary->attr == FIRST && axes == 1u << axis && vary->stride == numbers->first[axis];
+    if (vary->values_count != 0 || (!flat && !cut)) return false;
+  }
+  return t->at->varies_count == wanted && record_attrs(t)[FLAT_FIRST] == 0 &&
+         record_attrs(t)[FIRST] == 0;
+}
+
+/* The record gives each rank the elements that the tensor's layout says. */
+static bool numbers_fit(Typing *t, const Type *state, uint32_t layout) {
+  Numbers numbers = numbers_of(t, layout);
+  uint32_t flat = 0;
+  for (uint32_t axis = 0; axis < TYPE_AXES_MAX; axis++)
+    if (state->place[axis].kind == PLACE_FLAT) flat |= 1u << axis;
+  const int64_t *dims = record_dims(t);
+  bool fits = t->at->dims_count == 5 && numbers.cut_dims <= 1 &&
+              dims[0] == (flat != 0 ? state->piece : numbers.elements) &&
+              dims[1] == numbers.elements && dims[2] == numbers.inner &&
+              dims[3] == numbers.stride && dims[4] == numbers.all_elements &&
+              varies_fit(t, &numbers, flat, state->piece);
+  if (!fits) refuse(t, "it numbers the elements otherwise than the tensor's layout");
+  return fits;
 }
 
 /* From a master, rounded. */
 static void init_by_cast(Typing *t) {
-  Type from = *read_type(t, 0), master = state_of(t, BUFFER_MASTER, 0);
+  Type from = read_type(t, 0), master = state_of(t, BUFFER_MASTER, 0);
   memcpy(master.place, from.place, sizeof master.place);
   master.piece = from.piece;
   if (memcmp(&from, &master, sizeof from) != 0) {
@@ -57,12 +115,23 @@ void type_init(Typing *t) {
     init_by_cast(t);
     return;
   }
-  Type state = state_of(t, base_kind(t, 0), 0);
-  bool has_values = state.state == BUFFER_PARAM || state.state == BUFFER_MASTER;
-  if ((role != ROLE_INIT && role != ROLE_FILL) || !has_values)
+  uint32_t kind = base_kind(t, 0), layout = 0;
+  bool has_values = kind == BUFFER_PARAM || kind == BUFFER_MASTER;
+  if ((role != ROLE_INIT && role != ROLE_FILL) || !has_values) {
     refuse(t, "%.24s gives no tensor its initial values", record_contract(t)->row->name);
-  else if (all_of_it(t, 0, &state))
-    write_type(t, 0, &state);
+    return;
+  }
+  Type state = state_of(t, kind, 0);
+  if (!tensor_places(t, &state, &layout)) {
+    refuse(t, "this stage has no such tensor");
+    return;
+  }
+  Where at = where(t, 0);
+  for (uint32_t axis = 0; axis < TYPE_AXES_MAX; axis++)
+    if ((at.own_axes >> axis & 1) != 0) state.place[axis] = (Place){.kind = PLACE_FLAT};
+  if (at.own_axes != 0)
+    state.piece = (int64_t)at.operand->size_bytes / dtype_bytes((DType)at.operand->dtype);
+  if (numbers_fit(t, &state, layout)) write_type(t, 0, &state);
 }
 
 void type_clear(Typing *t) {
@@ -89,7 +158,7 @@ static bool read_gradient(Typing *t, uint32_t operand, Type *found) {
   uint32_t value = t->at->value;
   Type wanted = state_of(t, 0, operand);
   wanted.kind = TYPE_SUM;
-  *found = *read_type(t, operand);
+  *found = read_type(t, operand);
   bool is_it = found->kind == TYPE_SUM && found->part == PART_ALL && found->dtype == wanted.dtype &&
                found->layer == wanted.layer &&
                t->plan->values[found->ref].kind == VALUE_PARAM_GRAD &&
@@ -196,7 +265,7 @@ void type_norm(Typing *t) {
 /* ---- updates */
 
 static bool read_state(Typing *t, uint32_t operand, uint32_t kind, const Type *gradient) {
-  Type wanted = state_of(t, kind, operand), found = *read_type(t, operand);
+  Type wanted = state_of(t, kind, operand), found = read_type(t, operand);
   memcpy(wanted.place, gradient->place, sizeof wanted.place);
   wanted.piece = gradient->piece;
   if (memcmp(&found, &wanted, sizeof found) == 0) return true;

@@ -62,6 +62,17 @@ static bool stand(Typing *t, const PlanBuffer **list, uint32_t count, uint32_t t
   return true;
 }
 
+static void index_tensors(Typing *t) {
+  const PlanClass *class = t->view->class;
+  for (uint32_t i = 0; i < BufferKind_COUNT * t->plan->values_count; i++)
+    t->tensor[i] = PLAN_NONE;
+  for (uint32_t i = class->tensors_first; i < class->tensors_first + class->tensors_count; i++) {
+    const PlanTensor *tensor = &t->plan->tensors[i];
+    if (tensor->value != PLAN_NONE)
+      t->tensor[tensor->kind * t->plan->values_count + tensor->value] = i;
+  }
+}
+
 bool tensors_open(Typing *t, Tensors *tensors) {
   const PlanClass *class = t->view->class;
   uint32_t count = 0, standing = 0;
@@ -72,6 +83,11 @@ bool tensors_open(Typing *t, Tensors *tensors) {
   bool ready = list != NULL && tensors->at != NULL;
   for (uint32_t i = 0; i < class->tensors_count && ready; i++)
     ready = stand(t, list, count, class->tensors_first + i, tensors);
+  free(t->tensor);
+  t->tensor =
+      prove_array(t->view, (size_t)BufferKind_COUNT * t->plan->values_count, sizeof *t->tensor);
+  ready = ready && t->tensor != NULL;
+  if (ready) index_tensors(t);
   if (ready) qsort(tensors->at, tensors->count, sizeof *tensors->at, by_buffer);
   free(list);
   return ready;
@@ -100,6 +116,20 @@ static Place place_along(const Plan *plan, uint32_t layout, uint32_t axis) {
   return place;
 }
 
+static void set_places(const Typing *t, uint32_t layout, Type *type) {
+  type->piece = t->plan->layouts[layout].piece;
+  for (uint32_t axis = 0; axis < t->plan->axes_count && axis < TYPE_AXES_MAX; axis++)
+    type->place[axis] = place_along(t->plan, layout, axis);
+}
+
+bool tensor_places(const Typing *t, Type *state, uint32_t *layout) {
+  uint32_t number = t->tensor[state->state * t->plan->values_count + state->ref];
+  if (number == PLAN_NONE || t->plan->tensors[number].dtype != state->dtype) return false;
+  *layout = t->plan->tensors[number].layout;
+  set_places(t, *layout, state);
+  return true;
+}
+
 /* The type that the table of tensors says. */
 static Type tensor_type(const Typing *t, const Standing *at) {
   const PlanTensor *tensor = &t->plan->tensors[at->tensor];
@@ -108,10 +138,8 @@ static Type tensor_type(const Typing *t, const Standing *at) {
                .state = (uint8_t)tensor->kind,
                .ref = tensor->value,
                .layer = at->layer,
-               .microbatch = TYPE_ANY,
-               .piece = t->plan->layouts[tensor->layout].piece};
-  for (uint32_t axis = 0; axis < t->plan->axes_count && axis < TYPE_AXES_MAX; axis++)
-    type.place[axis] = place_along(t->plan, tensor->layout, axis);
+               .microbatch = TYPE_ANY};
+  set_places(t, tensor->layout, &type);
   return type;
 }
 
@@ -214,31 +242,41 @@ void loss_end(Typing *t, const Held *held) {
            (long long)t->microbatches);
 }
 
-/* Spans of `from` that `other` has as well. */
-static void keep_common(const Types *types, Spans *from, const Spans *other) {
-  uint32_t kept = 0;
+/* Puts into `both` what two buffers have in common: equal types, and zeros where both have them. */
+static bool keep_common(const Types *types, const Spans *from, const Spans *other, Spans *both) {
+  both->count = 0;
   for (uint32_t i = 0; i < from->count; i++) {
-    const Span *span = &from->at[i];
-    if (spans_read(types, other, span->first, span->end) == span->type) from->at[kept++] = *span;
+    Span span = from->at[i];
+    bool is_zero = types->type[span.type].kind == TYPE_ZERO;
+    for (uint32_t k = spans_find(other, span.first);
+         k < other->count && other->at[k].first < span.end; k++) {
+      const Span *meets = &other->at[k];
+      Span common = {meets->first > span.first ? meets->first : span.first,
+                     meets->end < span.end ? meets->end : span.end, span.type, 0};
+      bool is_whole = meets->first == span.first && meets->end == span.end;
+      if (meets->type == span.type && (is_zero || is_whole) && !spans_write(types, both, common))
+        return false;
+    }
   }
-  from->count = kept;
+  return true;
 }
 
 bool tensors_meet(Typing *t, Held *start, const Held *end) {
   bool changed = false;
-  Spans mine = {0}, other = {0};
+  Spans mine = {0}, other = {0}, both = {0};
   for (uint32_t i = 0; i < t->view->class->buffers_count; i++) {
     bool lasts = t->plan->buffers[t->view->class->buffers_first + i].program == PLAN_NONE;
     if (!lasts || memcmp(&start[i], &end[i], sizeof start[i]) == 0) continue;
     if (!contents_spans(&t->contents, &t->types, start[i], 0, 0, &mine) ||
         !contents_spans(&t->contents, &t->types, end[i], 0, 0, &other))
       t->types.out_of_memory = true;
-    keep_common(&t->types, &mine, &other);
-    Held now = contents_keep(&t->contents, &t->types, &mine);
+    if (!keep_common(&t->types, &mine, &other, &both)) t->types.out_of_memory = true;
+    Held now = contents_keep(&t->contents, &t->types, &both);
     changed = changed || memcmp(&now, &start[i], sizeof now) != 0;
     start[i] = now;
   }
   free(mine.at);
+  free(both.at);
   free(other.at);
   return changed;
 }

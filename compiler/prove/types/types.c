@@ -9,8 +9,10 @@
 
 const char *types_uncovered(const Plan *plan) {
   if (plan->regions_count == 0) return "a plan that states no model";
+  if (plan->axes_count > TYPE_AXES_MAX) return "so many axes";
   for (uint32_t axis = 0; axis < plan->axes_count; axis++)
-    if (plan->axes[axis].size > 1) return "several ranks";
+    if (plan->axes[axis].size > 1 && plan->axes[axis].divides != DIVIDES_SAMPLES)
+      return "parallelism along other axes than samples";
   return NULL;
 }
 
@@ -78,6 +80,7 @@ void prove_types(const View *views, uint32_t count) {
   for (uint32_t i = 0; i < count && ready; i++) {
     t->view = &views[i];
     t->refused = false;
+    effects_forget(&effects);
     run_class(t, &effects);
   }
   if (!ready || t->types.out_of_memory)
@@ -89,5 +92,6 @@ void prove_types(const View *views, uint32_t count) {
   contents_close(&t->contents);
   effects_close(&effects);
   free((void *)t->contract);
+  free(t->tensor);
   free(t);
 }

@@ -25,22 +25,100 @@ void refuse_operand(Typing *t, uint32_t operand, const Type *found, const Type *
          type_text(t->plan, wanted, wants));
 }
 
-Where where(Typing *t, uint32_t operand) {
-  const PlanOperand *at = &t->plan->operands[t->at->operands_first + operand];
-  uint64_t first = t->base_offset[at->base] + view_operand(t->view, at);
-  return (Where){&t->reached[t->base_reached[at->base]], first, first + at->size_bytes, at};
+uint32_t axes_of_comm(const Typing *t, uint32_t comm) {
+  uint32_t axes = 0;
+  for (uint32_t axis = 0; axis < t->plan->axes_count && axis < TYPE_AXES_MAX; axis++)
+    if ((t->plan->comms[comm].axes_mask >> axis & 1) != 0 && t->plan->axes[axis].size > 1)
+      axes |= 1u << axis;
+  return axes;
 }
 
-const Type *read_type(Typing *t, uint32_t operand) {
+Where where(Typing *t, uint32_t operand) {
+  const PlanOperand *at = &t->plan->operands[t->at->operands_first + operand];
+  Where place = {.reached = &t->reached[t->base_reached[at->base]], .operand = at};
+  place.first = t->base_offset[at->base] + at->offset;
+  place.end = place.first + at->size_bytes;
+  if (at->by == PLAN_NONE) return place;
+  place.own_axes = axes_of_comm(t, at->by);
+  place.end = place.first + at->size_bytes * plan_comm_size(t->plan, at->by);
+  if (at->member_stride != (int64_t)at->size_bytes)
+    refuse(t, "operand %u is no piece of a row: pieces are %llu bytes, %lld apart", operand,
+           (unsigned long long)at->size_bytes, (long long)at->member_stride);
+  return place;
+}
+
+static uint64_t real_bytes(const Typing *t, const Type *type) {
+  return (uint64_t)(meaning_elements(&t->meaning, type->ref, type->place) *
+                    dtype_bytes((DType)type->dtype));
+}
+
+static bool is_zero(const Typing *t, const Spans *spans, uint64_t first, uint64_t end) {
+  return first == end || t->types.type[spans_read(&t->types, spans, first, end)].kind == TYPE_ZERO;
+}
+
+Type read_row(Typing *t, const Spans *spans, uint64_t first, uint64_t end) {
+  uint32_t at = spans_find(spans, first);
+  if (at == spans->count || spans->at[at].first != first || spans->at[at].end > end)
+    return (Type){0};
+  const Span *span = &spans->at[at];
+  Type type = t->types.type[span->type];
+  if (span->end == end) return type;
+  bool fits = (type.kind == TYPE_STATE || type.kind == TYPE_SUM) &&
+              span->end - first == real_bytes(t, &type) && is_zero(t, spans, span->end, end);
+  return fits ? type : (Type){0};
+}
+
+void write_row(Typing *t, Spans *spans, uint64_t first, uint64_t end, const Type *type) {
+  if (t->refused) return;
+  Type zero = {.kind = TYPE_ZERO, .dtype = type->dtype, .layer = TYPE_ANY, .microbatch = TYPE_ANY};
+  uint64_t middle = first + real_bytes(t, type);
+  if (middle > end) {
+    refuse(t, "the row is shorter than what it holds");
+    return;
+  }
+  Span rest = {middle, end, type_of(&t->types, &zero), 0};
+  Span span = {first, middle, type_of(&t->types, type), 0};
+  if ((middle < end && !spans_write(&t->types, spans, rest)) ||
+      !spans_write(&t->types, spans, span))
+    t->types.out_of_memory = true;
+}
+
+/* A rank's own piece is the same of a whole row and of one whose other pieces are old. */
+static Type own_piece(Typing *t, const Where *at) {
+  Type type = read_row(t, &at->reached->spans, at->first, at->end);
+  if (type.kind <= TYPE_ZERO) return type;
+  for (uint32_t axis = 0; axis < TYPE_AXES_MAX; axis++) {
+    if ((at->own_axes >> axis & 1) == 0) continue;
+    if (type.place[axis].kind != PLACE_WHOLE && type.place[axis].kind != PLACE_ROW)
+      return (Type){0};
+    type.place[axis] = (Place){.kind = PLACE_FLAT};
+  }
+  type.piece = (int64_t)at->operand->size_bytes / dtype_bytes((DType)type.dtype);
+  return type;
+}
+
+Type read_type(Typing *t, uint32_t operand) {
   Where at = where(t, operand);
-  return &t->types.type[spans_read(&t->types, &at.reached->spans, at.first, at.end)];
+  if (at.own_axes != 0) return own_piece(t, &at);
+  return t->types.type[spans_read(&t->types, &at.reached->spans, at.first, at.end)];
 }
 
 void write_type(Typing *t, uint32_t operand, const Type *type) {
-  if (t->refused) return;
   Where at = where(t, operand);
-  Span span = {at.first, at.end, type_of(&t->types, type), 0};
-  if (!spans_write(&t->types, &at.reached->spans, span)) t->types.out_of_memory = true;
+  Type written = *type;
+  for (uint32_t axis = 0; axis < TYPE_AXES_MAX; axis++) {
+    if ((at.own_axes >> axis & 1) == 0) continue;
+    if (written.place[axis].kind != PLACE_FLAT && written.kind != TYPE_ZERO)
+      refuse(t, "operand %u is one piece, and gets the whole", operand);
+    written.place[axis].kind = PLACE_ROW;
+  }
+  if (at.own_axes != 0) {
+    write_row(t, &at.reached->spans, at.first, at.end, &written);
+    return;
+  }
+  Span span = {at.first, at.end, type_of(&t->types, &written), 0};
+  if (!t->refused && !spans_write(&t->types, &at.reached->spans, span))
+    t->types.out_of_memory = true;
 }
 
 static uint32_t find_use(const Type *sum, uint32_t node) {
@@ -72,23 +150,30 @@ static bool same_sum(const Type *a, const Type *b) {
          memcmp(a->place, b->place, sizeof a->place) == 0;
 }
 
+bool join_sums(Type *sum, const Type *other) {
+  bool joins = sum->kind == TYPE_SUM && same_sum(sum, other);
+  for (uint32_t i = 0; i < other->use_count && joins; i++)
+    joins = join_use(sum, other->use[i]);
+  return joins;
+}
+
 void add_to_sum(Typing *t, uint32_t operand, Type *sum, uint32_t node) {
   bool is_first = (t->walk.call->flags & CALL_FIRST_MICROBATCH) != 0;
   sum->microbatch = TYPE_ANY;
   sum->use_count = 0;
   (void)join_use(sum, (TypeUse){node, 0, 1});
   if (t->at->accumulate) {
-    const Type *found = read_type(t, operand);
-    if (found->kind != TYPE_ZERO && !same_sum(found, sum)) {
-      refuse_operand(t, operand, found, sum);
+    const Type found = read_type(t, operand);
+    if (found.kind != TYPE_ZERO && !same_sum(&found, sum)) {
+      refuse_operand(t, operand, &found, sum);
       return;
     }
     TypeUse use = sum->use[0];
-    if (found->kind != TYPE_ZERO) *sum = *found;
-    if (found->kind != TYPE_ZERO && !join_use(sum, use)) {
+    if (found.kind != TYPE_ZERO) *sum = found;
+    if (found.kind != TYPE_ZERO && !join_use(sum, use)) {
       Type wanted = {.kind = TYPE_SUM, .ref = sum->ref, .layer = sum->layer, .use_count = 1};
       wanted.use[0] = (TypeUse){node, USE_FROM_START, 0};
-      refuse_operand(t, operand, found, &wanted);
+      refuse_operand(t, operand, &found, &wanted);
       return;
     }
   }

@@ -35,21 +35,34 @@ typedef struct Typing {
 
   uint32_t record; /* within the segment */
   const PlanRecord *at;
-  bool refused; /* a finding says why: nothing more is said of this class */
+  uint32_t *tensor; /* by BufferKind and value: of the class; PLAN_NONE: it has none */
+  bool refused;     /* a finding says why: nothing more is said of this class */
 } Typing;
 
-/* An operand: which bytes of which buffer. */
+/* An operand: which bytes of which buffer. Where ranks have one piece each of a row, all of the
+ * row. */
 typedef struct Where {
   Reached *reached;
   uint64_t first, end;
   const PlanOperand *operand;
+  uint32_t own_axes; /* mask: members of these have pieces of the row; 0: it is no row */
 } Where;
 
 Where where(Typing *t, uint32_t operand);
 
-/* The type of exactly the operand's bytes. */
-const Type *read_type(Typing *t, uint32_t operand);
+/* The type of exactly the operand's bytes; of a piece of a row, PLACE_FLAT along its axes. */
+Type read_type(Typing *t, uint32_t operand);
 void write_type(Typing *t, uint32_t operand, const Type *type);
+
+/* Mask of the axes of a communicator that have more than one rank. */
+uint32_t axes_of_comm(const Typing *t, uint32_t comm);
+
+/* The tensor that a row of pieces holds: its elements, and zeros behind them. TYPE_NOTHING: it is
+ * no such row. */
+Type read_row(Typing *t, const Spans *spans, uint64_t first, uint64_t end);
+
+/* Writes the elements of a whole tensor and the zeros behind them. */
+void write_row(Typing *t, Spans *spans, uint64_t first, uint64_t end, const Type *type);
 
 /* The first reason stands. */
 void refuse(Typing *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -81,10 +94,20 @@ void type_update(Typing *t);
 /* Adds what a node makes of this micro-batch to a sum, or begins one: record's `accumulate`. */
 void add_to_sum(Typing *t, uint32_t operand, Type *sum, uint32_t node);
 
+/* Adds the other's micro-batches and uses. False: they are no sums of one tensor, or overlap, or
+ * leave out some in between. */
+bool join_sums(Type *sum, const Type *other);
+
 /* Whether every use of the value is in the sum, over all micro-batches. */
 bool sum_is_complete(const Typing *t, const Type *sum);
 
-/* The persistent tensor that begins there in the call's layer; NULL: none. */
-const PlanTensor *tensor_at(const Typing *t, const Where *at);
+void type_gather(Typing *t);     /* blocks.c: parameters of whole blocks */
+void type_reduce(Typing *t);     /* blocks.c: gradients of whole blocks */
+void type_all_reduce(Typing *t); /* blocks.c: sums over ranks, in place */
+void type_control(Typing *t);    /* blocks.c: the loss, and requests */
+
+/* Sets places and piece of a STATE as the class's table of tensors says; its layout there. False:
+ * it has no such tensor. */
+bool tensor_places(const Typing *t, Type *state, uint32_t *layout);
 
 #endif
