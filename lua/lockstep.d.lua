@@ -93,6 +93,35 @@
 ---@field cores? integer|string cores of a node's processors; by name, here: this machine's. Default: derived
 ---@field intra? string one way between the devices of a node: NVLink, PCIe; by name. Default: derived
 ---@field inter? string one way between nodes: a device's share of the network; by name. Default: derived
+---@field price? string of one node, for what a run costs. Default: none
+
+---@class (exact) lockstep.slurm
+---@field [1]? string the allocation on a cluster with Slurm; a site of specs/sites or ./file.lua may set all of its keys, and the job those that differ
+---@field time? string limit of the job; sbatch and submit need it. Default: none
+---@field partition? string where it runs; by site. Default: none
+---@field account? string who pays; by site. Default: none
+---@field qos? string quality of service; by site. Default: none
+---@field exclude? string nodes to avoid, as n[01-04]; one that failed is added when the job is requeued. Default: none
+---@field spares? integer|string nodes beyond those of the plan: a retry leaves out one that failed. Default: 0
+---@field retries? integer|string starts again in the allocation when a machine failed, counted anew with every new checkpoint; what the job must change is never tried again. Default: 3
+---@field requeue? boolean back into the queue when the limit comes or a node fails. Default: true
+---@field margin? string time that stays between the last checkpoint and the limit. Default: 60s
+---@field write? string what the file system takes of one checkpoint, for the time that the last one needs. Default: 1GB/s
+---@field modules? string|string[] module load ..., after module purge; by site. Default: none
+---@field container? string image in which ranks run; by site. Default: none
+---@field container_by? "pyxis"|"apptainer" what starts the container; by site. Default: pyxis
+---@field mounts? string|string[] what the container sees, as from:to or from:to:ro; by site. Default: none
+---@field env? table<string, string|number|boolean> environment of the ranks; NCCL_*, FI_* keep their own names. Default: none
+---@field scratch? string stands for {scratch} in any path; by site. Default: none
+---@field sbatch? table<string, string|number|boolean> other options of sbatch, as ['mail-type'] = "END"; exclusive = true has no value; false leaves out what the site says. Default: none
+---@field srun? table<string, string|number|boolean> other options of srun; by site. Default: none
+---@field wrap? string|string[] command before each rank, as { "nsys", "profile" }. Default: none
+---@field gpus? "gpus-per-node"|"gres"|"none" how GPUs are asked for; by site. Default: gpus-per-node
+---@field gpu_type? string which ones, where nodes differ; by site. Default: none
+---@field block? integer|string nodes of one block of topology/block, 18 of NVL72: the job asks for segments that fit a block; by site. Default: none
+---@field mpi? string what srun --mpi= says; by site. Default: pmix
+---@field version? string Slurm there, as 24.05: options that it does not know are refused; by site. Default: none
+---@field programs? string the folder of lockstep-rank on the nodes; derived: that of this lockstep; by site. Default: derived
 
 ---@class (exact) lockstep.job
 ---@field [1]? string the file itself; may start from another job file
@@ -109,6 +138,7 @@
 ---@field checkpoint? lockstep.checkpoint state on disk
 ---@field log? lockstep.log what is written while it runs
 ---@field cluster? lockstep.cluster|string the machine: a library name or ./file.lua
+---@field slurm? lockstep.slurm|string the allocation on a cluster with Slurm; a site of specs/sites or ./file.lua may set all of its keys, and the job those that differ
 
 ---@param fields lockstep.job
 ---@return lockstep.job

@@ -69,6 +69,7 @@ ExitCode verb_compile(const Options *options);
 ExitCode verb_explain(const Options *options);
 ExitCode verb_show(const Options *options);
 ExitCode verb_prove(const Options *options);
+ExitCode verb_sbatch(const Options *options);
 ExitCode verb_run(const Options *options);
 ExitCode verb_tokenize(const Options *options);
 ExitCode verb_topology(const Options *options);

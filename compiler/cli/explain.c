@@ -12,6 +12,7 @@
 #include "compiler/cli/cli.h"
 #include "compiler/explain/timeline.h"
 #include "compiler/spec/help.h"
+#include "slurm/script.h"
 
 /* "rank=3" or "3". */
 static bool parse_rank(const char *text, int64_t *rank) {
@@ -87,6 +88,14 @@ static ExitCode refuse_key(Compile *c, const char *key) {
                   near ? "'?" : "");
 }
 
+static ExitCode explain_launch(Compile *c, const Compiled *compiled) {
+  char programs[4096];
+  if (!own_folder(programs, sizeof programs)) return complain(EXIT_WORLD, "/proc is not mounted");
+  const Launch *launch = launch_make(c, compiled, programs);
+  if (launch) launch_print(c, launch, stdout);
+  return EXIT_DONE; /* or what is reported */
+}
+
 static ExitCode explain_one(const Options *options, Compile *c, const Compiled *compiled) {
   int64_t rank;
   if (options->why) {
@@ -104,6 +113,8 @@ static ExitCode explain_one(const Options *options, Compile *c, const Compiled *
     explain_layouts(compiled, stdout);
   } else if (options->map) {
     explain_map(compiled, stdout);
+  } else if (options->launch) {
+    return explain_launch(c, compiled);
   } else if (options->schedule || options->svg) {
     explain_schedule(compiled, stdout);
     if (options->svg) return write_picture(compiled, options->svg, options->quiet);
@@ -132,6 +143,7 @@ static bool is_one_screen(const Options *options) {
       {options->values, "--values"},
       {options->layouts, "--layouts"},
       {options->map, "--map"},
+      {options->launch, "--launch"},
       {options->schedule || options->svg, options->schedule ? "--schedule" : "--svg"},
       {options->against.count > 0, "--against"},
       {options->json && options->against.count == 0, "--json"},

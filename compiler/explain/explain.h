@@ -32,6 +32,9 @@ void explain_map(const Compiled *compiled, FILE *out);
 void explain_compare(const Compiled *job, const Compiled *against, const char *changes, FILE *out);
 void explain_compare_json(const Compiled *job, const Compiled *against, FILE *out);
 
+/* The time that no step undercuts, lanes and stages simulated; 0: unknown. */
+double step_seconds(const Compiled *compiled);
+
 /* What a compile found out as one JSON object, "version": 2. */
 void explain_json(const Compiled *compiled, FILE *out);
 

@@ -45,6 +45,5 @@ double class_sent_bytes(const Compiled *compiled, uint32_t class, uint32_t axes_
 uint64_t class_flat_calls(const Compiled *compiled, uint32_t class, uint32_t axes_mask);
 
 int64_t rank_count(const Compiled *compiled);
-double step_seconds(const Compiled *compiled); /* lanes and stages simulated; 0: unknown */
 
 #endif

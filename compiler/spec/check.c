@@ -56,6 +56,13 @@ static const Range ranges[] = {
     {FIELD_cluster_cores, 1, 1 << 20, false},
     {FIELD_cluster_intra, 1, 1e18, false},
     {FIELD_cluster_inter, 1, 1e18, false},
+    {FIELD_cluster_price, 0, 1e9, false},
+    {FIELD_slurm_time, 60, 366.0 * 86400, false},
+    {FIELD_slurm_spares, 0, 1 << 16, false},
+    {FIELD_slurm_retries, 0, 1000, false},
+    {FIELD_slurm_margin, 0, 86400, false},
+    {FIELD_slurm_write, 1, 1e15, false},
+    {FIELD_slurm_block, 1, 1 << 16, false},
 };
 
 static void fix_value(Compile *c, const Value *value, int32_t field) {
@@ -74,7 +81,7 @@ static bool say_derived(Compile *c, const Value *value, int32_t field) {
   return true;
 }
 
-static bool refuse_type(Compile *c, const Value *value, int32_t field) {
+bool refuse_type(Compile *c, const Value *value, int32_t field) {
   error_at(c, value->origin.span, "wrong-type", "%s: expected %s; got %s",
            field_name(c->arena, field), kind_example(&spec_fields[field], c->arena),
            raw_show(c->arena, value->raw));
@@ -326,7 +333,8 @@ static bool refuse_unit(Compile *c, const Value *value, int32_t field) {
 
 static bool is_whole_amount(const Amount *amount) {
   return amount->unit == UNIT_SECONDS || amount->unit == UNIT_PERCENT ||
-         amount->unit == UNIT_EPOCHS || amount->value == floor(amount->value);
+         amount->unit == UNIT_DOLLARS_PER_HOUR || amount->unit == UNIT_EPOCHS ||
+         amount->value == floor(amount->value);
 }
 
 static bool check_amount(Compile *c, const Value *value, int32_t field, Job *job) {
@@ -471,6 +479,8 @@ bool value_check(Compile *c, const Value *value, int32_t field, Job *job) {
   case KIND_RATE: is_good = check_rate(c, value, field, job); break;
   case KIND_LIST: is_good = check_list(c, value, field, job); break;
   case KIND_COLUMNS: is_good = check_columns(c, value, field, job); break;
+  case KIND_WORDS: is_good = check_words(c, value, field, job); break;
+  case KIND_PAIRS: is_good = check_pairs(c, value, field, job); break;
   }
   job->set[field] = is_good;
   return is_good;

@@ -79,7 +79,8 @@ static bool check_head(Compile *c, const Merged *merged, int32_t section, Job *j
   const SectionInfo *info = &spec_sections[section];
   if (strcmp(info->head, "none") == 0 || section == SECTION_job) return true;
   Value head = merged->sections[section].head;
-  if (section == SECTION_model || section == SECTION_cluster) head = located_head(c, head, job);
+  if (section == SECTION_model || section == SECTION_cluster || section == SECTION_slurm)
+    head = located_head(c, head, job);
   if (head.raw) return set_head(c, section, &head, job);
   if (strcmp(info->initial, "!") != 0) {
     head = default_value(c->arena, "1", info->initial);

@@ -65,6 +65,8 @@ static const char *amount_example(const FieldInfo *field) {
   if (strcmp(field->values, "bytes|%") == 0) return "\"80GiB\", \"80GB\" or \"90%\"";
   if (strcmp(field->values, "s|steps") == 0) return "\"30m\" or \"500 steps\"";
   if (strcmp(field->values, "|tokens|epochs") == 0) return "1000, \"10Gi tokens\" or \"3 epochs\"";
+  if (strcmp(field->values, "s") == 0) return "a duration such as \"30m\" or \"1d12h\"";
+  if (strcmp(field->values, "$/h") == 0) return "a price such as \"$32.77/h\"";
   return "\"512Ki tokens\", \"512 sequences\" or \"64 samples\"";
 }
 
@@ -88,6 +90,8 @@ const char *kind_example(const FieldInfo *field, Arena *arena) {
   case KIND_RATE: return "a rate such as \"50GB/s\" (bytes) or \"400Gb/s\" (bits)";
   case KIND_LIST: return "a text or a list of texts: { \"a.bin\", \"b.bin\" }";
   case KIND_COLUMNS: return "columns by input: { x = { \"area\" }, y = { \"price\" } }";
+  case KIND_WORDS: return "a text or a list of texts: { \"gcc/12\", \"cuda/12.4\" }";
+  case KIND_PAIRS: return "names with values: { NCCL_DEBUG = \"WARN\", NCCL_IB_TIMEOUT = 22 }";
   }
   return "";
 }

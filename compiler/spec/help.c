@@ -131,6 +131,16 @@ static const char *columns_text(Arena *arena, const ColumnList *inputs) {
   return text;
 }
 
+static const char *pairs_text(Arena *arena, const PairList *list) {
+  const char *text = "";
+  for (int32_t i = 0; i < list->count; i++) {
+    const Pair *pair = &list->at[i];
+    const char *value = pair->is_off ? "false" : pair->text ? pair->text : "true";
+    text = arena_printf(arena, "%s%s%s=%s", text, i ? " " : "", pair->name, value);
+  }
+  return text;
+}
+
 static const char *counts_joined(Arena *arena, const CountList *list) {
   const char *text = "";
   for (int32_t i = 0; i < list->count; i++)
@@ -171,7 +181,9 @@ static const char *value_text(Arena *arena, const Job *job, int32_t field) {
     number = *(const int64_t *)at;
     return number < 0 ? spec_fields[field].values : format_bytes(arena, number);
   case KIND_RATE: return arena_printf(arena, "%.4g GB/s", *(const double *)at / 1e9);
-  case KIND_LIST: return list_text(arena, at);
+  case KIND_LIST:
+  case KIND_WORDS: return list_text(arena, at);
+  case KIND_PAIRS: return pairs_text(arena, at);
   case KIND_COLUMNS: return columns_text(arena, at);
   }
   return "";

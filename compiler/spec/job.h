@@ -4,6 +4,7 @@
 #define LOCKSTEP_JOB_H
 
 #include "compiler/base/base.h"
+#include "compiler/spec/choices.h"
 #include "runtime/plan/plan.h"
 
 typedef enum Unit {
@@ -15,7 +16,8 @@ typedef enum Unit {
   UNIT_EPOCHS,
   UNIT_SECONDS,
   UNIT_BYTES,
-  UNIT_PERCENT
+  UNIT_PERCENT,
+  UNIT_DOLLARS_PER_HOUR
 } Unit;
 typedef struct Amount {
   double value;
@@ -43,6 +45,14 @@ typedef struct Origin {
   Span span; /* of the value; of the section or key that uses it when it stands in a variable */
   const char *rule; /* of derived values: the arithmetic, "16 sequences / (1 x 16)" */
 } Origin;
+
+/* A name and what it is set to; text NULL: an option that takes no value, or is left out. */
+typedef struct Pair {
+  const char *name, *text;
+  bool is_off; /* false in the job: what the site says does not hold */
+  Origin origin;
+} Pair;
+typedef VEC(Pair) PairList;
 
 #define SECTION(section, head, default_head, doc)
 #define END(section)
@@ -79,42 +89,8 @@ typedef struct ModelSize {
 #define TYPE_RATE     double
 #define TYPE_LIST     TextList
 #define TYPE_COLUMNS  ColumnList
-
-typedef enum { CHOICE_TOKENS, CHOICE_TABLE, CHOICE_SYNTHETIC } DataChoice;     /* data.head */
-typedef enum { CHOICE_ADAMW, CHOICE_SGD } OptimizerChoice;                     /* optimizer.head */
-typedef enum { CHOICE_CONSTANT, CHOICE_LINEAR, CHOICE_COSINE } ScheduleChoice; /* schedule.head */
-typedef enum { CHOICE_FP32, CHOICE_BF16 } PrecisionChoice;                     /* precision.* */
-typedef enum { CHOICE_MASTER_FP32, CHOICE_MASTER_NONE } MasterChoice; /* precision.master */
-typedef enum {
-  CHOICE_RECOMPUTE_NONE,
-  CHOICE_RECOMPUTE_BLOCK,
-  CHOICE_RECOMPUTE_SQRT,
-  CHOICE_RECOMPUTE_AUTO,
-  CHOICE_RECOMPUTE_EVERY
-} RecomputeChoice; /* memory.recompute */
-typedef enum {
-  CHOICE_GPIPE,
-  CHOICE_1F1B,
-  CHOICE_INTERLEAVED,
-  CHOICE_ZB_H1
-} PipelineChoice;                                          /* parallel.pipeline */
-typedef enum { CHOICE_RING, CHOICE_ULYSSES } CpKindChoice; /* parallel.cp_kind */
-typedef enum {
-  CHOICE_REDUCE_MICRO,
-  CHOICE_REDUCE_STEP
-} ZeroReduceChoice; /* parallel.zero_reduce */
-typedef enum {
-  CHOICE_RESHARD_LAYER,
-  CHOICE_RESHARD_CHUNK,
-  CHOICE_RESHARD_STEP
-} ZeroReshardChoice; /* parallel.zero_reshard */
-typedef enum {
-  CHOICE_SHARD_NONE,
-  CHOICE_SHARD_GRAD_OP,
-  CHOICE_SHARD_FULL,
-  CHOICE_SHARD_HYBRID
-} ShardChoice;                 /* parallel.shard */
-enum { ZERO_GROUP_NODE = -1 }; /* parallel.zero_group = "node" */
+#define TYPE_WORDS    TextList
+#define TYPE_PAIRS    PairList
 
 /* One struct per section; `head` is the index of the word in [1] where the section takes words. */
 #define SECTION(section, head_values, default_head, doc)                                           \
@@ -221,6 +197,11 @@ typedef struct ModelFacts {
 
 bool spec_derive(Compile *c, Job *job, const Cluster *cluster, const ModelFacts *model,
                  Derived *derived);
+
+/* Where the value of a key came from, "job: tiny.lua:8:29"; and the place to blame: the value's,
+ * else the job's. */
+const char *origin_text(Arena *arena, const Origin *origin);
+Span field_place(const Job *job, int32_t field);
 
 /* A key of the resolved job. Equal values are equal texts, however they were written. */
 typedef struct Setting {

@@ -284,20 +284,24 @@ static bool load_chain(Compile *c, lua_State *L, Merged *merged, Chain *chain, c
   return true;
 }
 
+static Job *make_job(Compile *c, lua_State *L, Merged *merged, const char *path) {
+  Job *job = ARENA_NEW(c->arena, Job);
+  job->path = path_join(c->arena, "", path);
+  job->directory = path_directory(c->arena, job->path);
+  merged_check(c, merged, job);
+  if (!compile_failed(c)) site_apply(c, L, job);
+  return compile_failed(c) ? NULL : job;
+}
+
 Job *spec_load(Compile *c, const char *path, const char *const *overrides, int32_t override_count) {
   Merged *merged = ARENA_NEW(c->arena, Merged);
   lua_State *L = sandbox_open(c);
   sandbox_add_function(L, "job", call_job);
   Chain chain = {0};
   bool is_loaded = load_chain(c, L, merged, &chain, path_join(c->arena, "", path), (Span){0});
-  sandbox_close(L);
   for (int32_t i = 0; i < override_count; i++)
     override_apply(c, merged, overrides[i]);
-  if (!is_loaded) return NULL;
-  Job *job = ARENA_NEW(c->arena, Job);
-  job->path = path_join(c->arena, "", path);
-  job->directory = path_directory(c->arena, job->path);
-  merged_check(c, merged, job);
-  if (compile_failed(c)) return NULL;
-  return job_rules(c, job) ? job : NULL;
+  Job *job = is_loaded ? make_job(c, L, merged, path) : NULL;
+  sandbox_close(L);
+  return job && job_rules(c, job) ? job : NULL;
 }

@@ -148,7 +148,8 @@ static const Raw *inner_stage(const Raw *raw) {
 
 static const char *value_for(Arena *arena, int32_t field, const Raw *raw) {
   Kind kind = spec_fields[field].kind;
-  bool takes_table = kind == KIND_LIST || kind == KIND_COLUMNS || kind == KIND_COUNTS;
+  bool takes_table = kind == KIND_LIST || kind == KIND_COLUMNS || kind == KIND_COUNTS ||
+                     kind == KIND_WORDS || kind == KIND_PAIRS;
   if (field == FIELD_parallel_zero) raw = inner_stage(raw);
   bool is_kept = raw && (takes_table || is_simple(raw));
   if (raw && raw->kind == RAW_FLAG) is_kept = kind == KIND_FLAG;

@@ -15,7 +15,8 @@ static void refuse_form(Compile *c, Span at) {
 
 static bool takes_table(int32_t field) {
   Kind kind = spec_fields[field].kind;
-  return kind == KIND_COUNTS || kind == KIND_LIST || kind == KIND_COLUMNS || numbered_key(field);
+  return kind == KIND_COUNTS || kind == KIND_LIST || kind == KIND_COLUMNS || kind == KIND_WORDS ||
+         kind == KIND_PAIRS || numbered_key(field);
 }
 
 /* All places in a table of a command line are the whole word. */
@@ -112,7 +113,8 @@ static void set_inner(Compile *c, Merged *merged, int32_t section, Value value) 
     return;
   }
   const char *number = numbered_key(field);
-  bool has_keys = number || spec_fields[field].kind == KIND_COLUMNS;
+  Kind kind = spec_fields[field].kind;
+  bool has_keys = number || kind == KIND_COLUMNS || kind == KIND_PAIRS;
   if (!*inner || !has_keys || (number && strcmp(number, inner) != 0)) {
     error_at(c, value.key_span, "unknown-key", "%s has no key '%s'", field_name(c->arena, field),
              text_show(c->arena, inner));

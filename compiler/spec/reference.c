@@ -108,7 +108,9 @@ static void print_type(FILE *out, const FieldInfo *field) {
       fputs("|{ [1]: \"interleaved\", chunks: integer }", out);
     break;
   case KIND_AMOUNT: fputs(*field->values == '|' ? "integer|string" : "string", out); break;
-  case KIND_LIST: fputs("string|string[]", out); break;
+  case KIND_LIST:
+  case KIND_WORDS: fputs("string|string[]", out); break;
+  case KIND_PAIRS: fputs("table<string, string|number|boolean>", out); break;
   case KIND_COLUMNS: fputs("table<string, string|string[]>", out); break;
   }
 }

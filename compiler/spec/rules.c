@@ -115,10 +115,13 @@ static const char *expand(Compile *c, const Job *job, int32_t field, const char 
     const char *value = NULL;
     if (strncmp(p, "{run}", 5) == 0) value = run;
     if (strncmp(p, "{name}", 6) == 0) value = job->job.name;
+    if (strncmp(p, "{scratch}", 9) == 0 && job->slurm.scratch) value = job->slurm.scratch;
     if (!value) {
-      error_at(c, job->origin[field].span, "path",
-               "%s: a path knows {name}%s and no other word in braces", field_name(c->arena, field),
-               run ? " and {run}" : "");
+      error_at(
+          c, job->origin[field].span, "path",
+          "%s: a path knows {name}%s, {scratch} where slurm.scratch says it, and no other word "
+          "in braces",
+          field_name(c->arena, field), run ? ", {run}" : "");
       return text;
     }
     out = arena_printf(c->arena, "%s%s", out, value);

@@ -135,11 +135,13 @@ static const char *exact_value(Arena *arena, const Job *job, const Derived *deri
   case KIND_AMOUNT: return resolved_amount(arena, job, derived, field);
   case KIND_LIST: return exact_list(arena, at);
   case KIND_COLUMNS: return exact_columns(arena, at);
+  case KIND_WORDS:
+  case KIND_PAIRS: break; /* of slurm, which is no part of the plan */
   }
   return "";
 }
 
-/* ---- the list */
+/* ---- the list: where a plan runs is no part of it, so slurm is left out */
 
 static void add_head(Arena *arena, const Job *job, int32_t section, SettingList *out) {
   const SectionInfo *info = &spec_sections[section];
@@ -164,9 +166,11 @@ static void add_size(Arena *arena, const ModelSize *size, SettingList *out) {
                      .origin = origin_text(arena, &size->origin)});
 }
 
+_Static_assert(SECTION_slurm + 1 == SECTION_COUNT, "slurm is the last section");
+
 SettingList spec_settings(Arena *arena, const Job *job, const Derived *derived) {
   SettingList out = {0};
-  for (int32_t section = 0; section < SECTION_COUNT; section++) {
+  for (int32_t section = 0; section < SECTION_slurm; section++) {
     add_head(arena, job, section, &out);
     for (int32_t i = 0; i < FIELD_COUNT; i++)
       if ((int32_t)spec_fields[i].section == section)

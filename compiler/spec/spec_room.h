@@ -35,7 +35,9 @@ typedef enum Kind {
   KIND_BYTES_OR,
   KIND_RATE,
   KIND_LIST,
-  KIND_COLUMNS
+  KIND_COLUMNS,
+  KIND_WORDS,
+  KIND_PAIRS
 } Kind;
 
 typedef struct FieldInfo {
@@ -161,15 +163,24 @@ int64_t numbered_count(const Job *job, int32_t field); /* 8; 0: the job has anot
 /* The text of a value that is not absent, or NULL; bytes of "80GiB" ... One value of one field. */
 bool value_check(Compile *c, const Value *value, int32_t field, Job *job);
 
+/* Two of the kinds that value_check knows; and the refusal of a value of another kind. */
+bool check_words(Compile *c, const Value *value, int32_t field, Job *job);
+bool check_pairs(Compile *c, const Value *value, int32_t field, Job *job);
+bool refuse_type(Compile *c, const Value *value, int32_t field);
+
+/* What the site of slurm = "SITE" says of keys that the job leaves open (site.c). */
+bool site_apply(Compile *c, lua_State *L, Job *job);
+
+/* Why a text of the allocation cannot stand in a script, or NULL. */
+const char *launch_text_fault(const char *text);
+
 /* What was probably meant by a value that the key does not take, as Lua; NULL: nobody knows
  * (mend.c). */
 const char *mended_value(Arena *arena, int32_t field, const Raw *raw);
 
 /* ---- origins (fields.c) */
 
-const char *origin_text(Arena *arena, const Origin *origin); /* "job: tiny.lua:8:29" (help.c) */
-bool field_is_said(const Job *job, int32_t field);           /* by a file or -D */
-Span field_place(const Job *job, int32_t field);             /* of its value, else the job */
+bool field_is_said(const Job *job, int32_t field); /* by a file or -D */
 void field_derive(Job *job, int32_t field, const char *rule);
 
 /* "conflict": the key is written where it changes nothing. `owner`: what it is for; `state`: what

@@ -89,10 +89,10 @@ bool units_duration(const char *text, double *time_s) {
 static const struct {
   const char *word;
   Unit unit;
-} words[] = {{"tokens", UNIT_TOKENS},   {"sequences", UNIT_SEQUENCES},
-             {"samples", UNIT_SAMPLES}, {"steps", UNIT_STEPS},
-             {"epochs", UNIT_EPOCHS},   {"s", UNIT_SECONDS},
-             {"bytes", UNIT_BYTES},     {"%", UNIT_PERCENT}};
+} words[] = {
+    {"tokens", UNIT_TOKENS}, {"sequences", UNIT_SEQUENCES}, {"samples", UNIT_SAMPLES},
+    {"steps", UNIT_STEPS},   {"epochs", UNIT_EPOCHS},       {"s", UNIT_SECONDS},
+    {"bytes", UNIT_BYTES},   {"%", UNIT_PERCENT},           {"$/h", UNIT_DOLLARS_PER_HOUR}};
 
 const char *units_word(Unit unit) {
   for (size_t i = 0; i < sizeof words / sizeof *words; i++)
@@ -137,6 +137,9 @@ bool units_amount(const char *text, const char *units, Amount *amount) {
   if (units_allow(units, "bytes") && units_bytes(text, &amount->value)) return true;
   amount->unit = UNIT_PERCENT;
   if (units_allow(units, "%") && read_scaled(text, "%", &amount->value)) return true;
+  amount->unit = UNIT_DOLLARS_PER_HOUR;
+  if (units_allow(units, "$/h") && *text == '$' && read_scaled(text + 1, "/h", &amount->value))
+    return true;
   amount->unit = UNIT_SECONDS;
   return units_allow(units, "s") && units_duration(text, &amount->value);
 }

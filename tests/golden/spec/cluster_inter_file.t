@@ -19,3 +19,4 @@ cluster.cores          112                     preset:
                                                SPECS/clusters/dgx-h100.lua:2:63
 cluster.intra          200 GB/s                job: job.lua:6:65
 cluster.inter          100 GB/s                job: job.lua:6:46
+cluster.price          none                    default

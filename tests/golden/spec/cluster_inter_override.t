@@ -19,3 +19,4 @@ cluster.cores          8                       -D cluster.cores=8
 cluster.intra          450 GB/s                preset:
                                                SPECS/clusters/dgx-h100.lua:2:76
 cluster.inter          100 GB/s                -D cluster.inter=800Gb/s
+cluster.price          none                    default

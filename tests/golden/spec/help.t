@@ -8,6 +8,7 @@ usage: lockstep VERB ... [options]
   show PLAN               the plan as text that parses back
   prove PLAN              does the plan keep its promises?
   run JOB.lua|PLAN        train here
+  sbatch JOB.lua          the batch script for Slurm, on stdout
   tokenize TEXT           bytes of a text as tokens
   topology FILE...        what is a machine or network? also: gather, check FILE
   bench                   which matrix product is the fastest here?
@@ -55,3 +56,4 @@ job.lua: return job { ... } of these sections; lockstep help SECTION has keys
   checkpoint   state on disk
   log          what is written while it runs
   cluster      the machine: a library name or ./file.lua
+  slurm        the allocation on a cluster with Slurm

@@ -13,6 +13,7 @@ usage: lockstep explain JOB.lua [KEY] [options]
   --svg FILE            the timeline of --schedule, or the machine, as a picture
                         too
   --map                 which rank is which coordinate, on which node
+  --launch              what Slurm is asked for, and which key says so
   --why rank=N          every buffer of a rank that is alive at its peak
   --values              every key: its value, and where that came from
   --against KEY=VALUE   beside this job, the one that -D KEY=VALUE makes

@@ -4,7 +4,6 @@ return job {
   train = { batch = "8 sequences", microbatch = 2, steps = 10 },
   optimizer = { "adamw", lr = 1e-3 },
   parallel = { compress = "none", order = "tp dp", zero_unit = "25MiB" },
-  slurm = { time = "10m" },
   offload = { optimizer = "cpu" },
   peft = "lora",
   checkpoint = { async = true },
@@ -18,20 +17,16 @@ job.lua:6:35: error[not-built]: parallel.order is not built yet; remove it:
     ranks count tp first, then cp, pp and dp
     6 |   parallel = { compress = "none", order = "tp dp", zero_unit = "25MiB" },
       |                                   ^~~~~
-job.lua:7:3: error[not-built]: slurm is not built yet; remove the section:
-    lockstep run trains on this machine
-    7 |   slurm = { time = "10m" },
-      |   ^~~~~
-job.lua:8:3: error[not-built]: offload is not built yet; remove the section:
+job.lua:7:3: error[not-built]: offload is not built yet; remove the section:
     states stay in device memory
-    8 |   offload = { optimizer = "cpu" },
+    7 |   offload = { optimizer = "cpu" },
       |   ^~~~~~~
-job.lua:9:3: error[not-built]: peft is not built yet; remove the section: all
+job.lua:8:3: error[not-built]: peft is not built yet; remove the section: all
     parameters train
-    9 |   peft = "lora",
+    8 |   peft = "lora",
       |   ^~~~
-job.lua:10:18: error[not-built]: checkpoint.async is not built yet; remove it:
+job.lua:9:18: error[not-built]: checkpoint.async is not built yet; remove it:
     writing a checkpoint stops the step
-   10 |   checkpoint = { async = true },
+    9 |   checkpoint = { async = true },
       |                  ^~~~~
-6 errors
+5 errors

@@ -6,7 +6,7 @@ return job {
   checkpoint = { path = "{scratch}/ck" },
 }
 -- >>> exit 1
-job.lua:6:25: error[path]: checkpoint.path: a path knows {name} and {run} and no
-    other word in braces
+job.lua:6:25: error[path]: checkpoint.path: a path knows {name}, {run},
+    {scratch} where slurm.scratch says it, and no other word in braces
     6 |   checkpoint = { path = "{scratch}/ck" },
       |                         ^~~~~~~~~~~~~~

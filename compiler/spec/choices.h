@@ -1,0 +1,43 @@
+/* choices.h -- the words of fields.def as numbers: a value of a CHOICE is the index of its word. */
+#ifndef LOCKSTEP_CHOICES_H
+#define LOCKSTEP_CHOICES_H
+
+typedef enum { CHOICE_TOKENS, CHOICE_TABLE, CHOICE_SYNTHETIC } DataChoice;     /* data.head */
+typedef enum { CHOICE_ADAMW, CHOICE_SGD } OptimizerChoice;                     /* optimizer.head */
+typedef enum { CHOICE_CONSTANT, CHOICE_LINEAR, CHOICE_COSINE } ScheduleChoice; /* schedule.head */
+typedef enum { CHOICE_FP32, CHOICE_BF16 } PrecisionChoice;                     /* precision.* */
+typedef enum { CHOICE_MASTER_FP32, CHOICE_MASTER_NONE } MasterChoice; /* precision.master */
+typedef enum {
+  CHOICE_RECOMPUTE_NONE,
+  CHOICE_RECOMPUTE_BLOCK,
+  CHOICE_RECOMPUTE_SQRT,
+  CHOICE_RECOMPUTE_AUTO,
+  CHOICE_RECOMPUTE_EVERY
+} RecomputeChoice; /* memory.recompute */
+typedef enum {
+  CHOICE_GPIPE,
+  CHOICE_1F1B,
+  CHOICE_INTERLEAVED,
+  CHOICE_ZB_H1
+} PipelineChoice;                                          /* parallel.pipeline */
+typedef enum { CHOICE_RING, CHOICE_ULYSSES } CpKindChoice; /* parallel.cp_kind */
+typedef enum {
+  CHOICE_REDUCE_MICRO,
+  CHOICE_REDUCE_STEP
+} ZeroReduceChoice; /* parallel.zero_reduce */
+typedef enum {
+  CHOICE_RESHARD_LAYER,
+  CHOICE_RESHARD_CHUNK,
+  CHOICE_RESHARD_STEP
+} ZeroReshardChoice; /* parallel.zero_reshard */
+typedef enum {
+  CHOICE_SHARD_NONE,
+  CHOICE_SHARD_GRAD_OP,
+  CHOICE_SHARD_FULL,
+  CHOICE_SHARD_HYBRID
+} ShardChoice;                                                   /* parallel.shard */
+enum { ZERO_GROUP_NODE = -1 };                                   /* parallel.zero_group = "node" */
+typedef enum { CHOICE_PYXIS, CHOICE_APPTAINER } ContainerChoice; /* slurm.container_by */
+typedef enum { CHOICE_GPUS_PER_NODE, CHOICE_GRES, CHOICE_GPUS_NONE } GpusChoice; /* slurm.gpus */
+
+#endif

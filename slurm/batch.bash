@@ -1,0 +1,211 @@
+# batch.bash -- the fixed half of a batch script: what lockstep sbatch prints after the variables that it sets. Ranks run
+# as one step; when it ends, its exit codes say what comes next:
+#   0, 4       done
+#   1, 3       the job or lockstep must change: never tried again
+#   5          stopped as asked and saved: at the limit the job goes back into the queue
+#   any other  a machine failed: tried again here, without its node where there are spares, or from the queue
+# shellcheck shell=bash disable=SC2034,SC2154
+
+set -euo pipefail
+job=$SLURM_JOB_ID restart=${SLURM_RESTART_COUNT:-0} try=0
+logs=$run/slurm/$job.$restart
+at_limit=0 told_to_end=0 step_pid='' avoid='' code=0
+mkdir -p "$logs" 2>/dev/null || { echo "lockstep: cannot make $logs; submit from the folder of the job" >&2; exit 1; }
+
+say() { printf '%(%F %T)T %s\n' -1 "$*"; }
+
+# A line of events.jsonl, which lockstep status reads: NAME [KEY TEXT]...
+event() {
+  local line
+  printf -v line '{"time":%(%s)T,"job":%s,"restart":%s,"event":"%s"' -1 "$job" "$restart" "$1"
+  shift
+  while [ $# -gt 0 ]; do
+    line+=",\"$1\":\"${2//[\"\\]/}\""
+    shift 2
+  done
+  printf '%s}\n' "$line" >>"$run/slurm/events.jsonl"
+}
+
+# What a start ends with: how long it held its nodes, and what that was.
+finish() { # CODE WHAT
+  event end code "$1" why "$2" seconds "$SECONDS" nodes "$SLURM_JOB_NUM_NODES"
+  say "$2"
+  epilogue
+  exit "$1"
+}
+
+# Of all starts of this run: node-hours, the share of them that was training, and their price.
+epilogue() {
+  local steps_s=0
+  [ ! -s "$run/metrics.jsonl" ] ||
+    steps_s=$(sed -n 's/^{"step":\([0-9]*\),.*"step_ms":\([0-9.e+]*\),.*/\1 \2/p' "$run/metrics.jsonl" |
+      awk '{ ms[$1] = $2 } END { for (step in ms) sum += ms[step]; printf "%.3f", sum / 1000 }')
+  sed -n 's/.*"seconds":"\([0-9]*\)","nodes":"\([0-9]*\)".*/\1 \2/p' "$run/slurm/events.jsonl" |
+    awk -v steps_s="$steps_s" -v planned="$nodes" -v devices="$devices" -v price="$price" '
+      { starts++; held_s += $1; node_s += $1 * $2 }
+      END {
+        printf "held %.3f node-hours in %d start%s", node_s / 3600, starts, starts == 1 ? "" : "s"
+        if (devices > 0) printf ", %.3f GPU-hours", node_s * devices / 3600
+        if (held_s > 0) printf ", %.0f %% of the time in steps", 100 * steps_s / held_s
+        if (price > 0) printf ", $%.2f", node_s / 3600 * price
+        printf "\n"
+      }'
+}
+
+# A start that was killed with its node wrote no end: it held its nodes until something was last written.
+close_lost_start() {
+  local last start written nodes_then
+  [ -s "$run/slurm/events.jsonl" ] || return 0
+  last=$(tail -n 1 "$run/slurm/events.jsonl")
+  case $last in *'"event":"end"'*) return 0 ;; esac
+  start=$(sed -n 's/^{"time":\([0-9]*\),.*"event":"start".*/\1/p' "$run/slurm/events.jsonl" | tail -n 1)
+  nodes_then=$(sed -n 's/.*"event":"start".*"nodes":"\([0-9]*\)".*/\1/p' "$run/slurm/events.jsonl" | tail -n 1)
+  written=$(stat -c %Y "$run/metrics.jsonl" 2>/dev/null || stat -c %Y "$run/slurm/events.jsonl")
+  [ "$written" -ge "${start:-$written}" ] || written=$start
+  event end code lost why "ended without a word: a node failed, or the job was killed" \
+    seconds $((written - ${start:-written})) nodes "${nodes_then:-$nodes}"
+}
+
+# Slurm ends this script while it is told which nodes to avoid, so the request comes first and TERM is ignored.
+back_to_queue() { # WHY
+  if [ "$requeue" -eq 0 ]; then
+    say "slurm.requeue is off; lockstep submit goes on from the last checkpoint"
+    finish "$code" "$1"
+  fi
+  event end code requeue why "$1" seconds "$SECONDS" nodes "$SLURM_JOB_NUM_NODES" avoid "$avoid"
+  say "$1: back into the queue${avoid:+, without $avoid}"
+  epilogue
+  trap '' TERM
+  if ! scontrol requeue "$SLURM_JOB_ID"; then
+    say "Slurm does not take the job back; lockstep submit goes on from the last checkpoint"
+    exit "$code"
+  fi
+  local tries=0
+  while [ -n "$avoid" ] && [ "$tries" -lt 5 ]; do
+    scontrol update "JobId=$SLURM_JOB_ID" "ExcNodeList=$avoid" && break
+    tries=$((tries + 1))
+    sleep 0.3
+  done
+  exit "$code"
+}
+
+on_limit() {
+  at_limit=1
+  say "the limit is near: ranks finish their step and save"
+  event limit
+  [ -z "$step_pid" ] || kill -USR1 "$step_pid" 2>/dev/null || true # srun hands it on to every rank
+}
+on_term() { # scancel, a failed node, preemption: Slurm has told the ranks as well
+  told_to_end=1
+  say "told to end"
+  event term
+}
+trap on_limit USR1
+trap on_term TERM
+
+newest_checkpoint() {
+  local all=("$checkpoints"/step_*)
+  printf '%s' "${all[-1]##*/}"
+}
+
+# Runs all ranks once: their exit code in $code, what srun says in $messages.
+run_step() {
+  messages=$logs/srun.$try.err
+  event try number "$try" nodelist "$SLURM_JOB_NODELIST" avoid "$avoid"
+  srun "${step[@]}" ${avoid:+--exclude="$avoid"} --open-mode=append --output="$logs/rank.%t.$try.log" \
+    "${wrap[@]}" "$programs/lockstep-rank" "$plan" --no-plot 2>"$messages" &
+  step_pid=$!
+  [ "$at_limit" -eq 0 ] || kill -USR1 "$step_pid" 2>/dev/null || true
+  while kill -0 "$step_pid" 2>/dev/null; do wait "$step_pid" || true; done # a trap ends a wait
+  code=0
+  wait "$step_pid" || code=$?
+  step_pid=''
+  cat "$messages"
+}
+
+# The node that failed, of what srun says; of ranks that were killed the first, for the others end because of it.
+blamed_node() {
+  sed -nE 's/^srun: error: Node failure on ([^ ,]+).*/\1/p
+    s/^srun: error: ([^ :]+): tasks? [^:]*: (Killed|Bus error|Aborted|Segmentation fault).*/\1/p' "$1" | head -n 1 || true
+}
+
+# finished, wrong, stopped or failed. Ranks that end because another did leave 6, so each of the codes is looked at.
+verdict() {
+  case $code in
+  0 | 4) echo finished ;;
+  1 | 3) echo wrong ;;
+  *)
+    if grep -Eq '^srun: error: .*Exited with exit code (1|3)$' "$messages"; then
+      echo wrong
+    elif [ "$code" -eq 5 ]; then
+      echo stopped
+    else
+      echo failed
+    fi
+    ;;
+  esac
+}
+
+last_words() { # the newest line of a rank that has one, for the log and for status
+  local log
+  for log in "$logs"/rank.*."$try".log; do
+    [ ! -s "$log" ] || grep -h '^lockstep-rank: ' "$log" || true
+  done | grep -v 'another rank' | head -n 1 || true
+}
+
+if [ ${#modules[@]} -gt 0 ]; then
+  set +u
+  if ! command -v module >/dev/null; then
+    # shellcheck disable=SC1091
+    . /etc/profile.d/modules.sh 2>/dev/null || . /etc/profile.d/lmod.sh 2>/dev/null || true
+  fi
+  command -v module >/dev/null || { echo "lockstep: slurm.modules, and there is no command module here" >&2; exit 1; }
+  module purge
+  module load "${modules[@]}"
+  module -t list 2>&1
+  set -u
+fi
+[ -s "$plan" ] || { echo "lockstep: $plan is missing; lockstep submit writes it" >&2; exit 1; }
+
+close_lost_start
+event start nodes "$SLURM_JOB_NUM_NODES" nodelist "$SLURM_JOB_NODELIST" limit "$limit_s" ranks "$ranks"
+say "job $job, start $restart: $ranks ranks on $SLURM_JOB_NODELIST"
+
+failures=0 seen=$(newest_checkpoint)
+while :; do
+  run_step
+  newest=$(newest_checkpoint)
+  [ "$newest" = "$seen" ] || failures=0 # what came further may fail as often again
+  seen=$newest
+  end=$(verdict)
+  case $end in
+  finished) finish 0 "done" ;;
+  wrong) finish "$code" "not tried again: $(last_words)" ;;
+  stopped)
+    [ "$at_limit" -eq 1 ] && back_to_queue "saved before the limit"
+    finish "$code" "stopped as asked, and saved"
+    ;;
+  esac
+  why=$(last_words)
+  bad=$(blamed_node "$messages")
+  event failure code "$code" node "$bad" why "${why:-srun ended with $code}"
+  say "a failure${bad:+ on $bad}: ${why:-srun ended with $code}"
+  [ "$at_limit" -eq 0 ] || back_to_queue "the limit came before ranks had saved"
+  [ "$told_to_end" -eq 0 ] || finish "$code" "ended by Slurm"
+  failures=$((failures + 1))
+  if [ -n "$bad" ] && [ "$spares" -gt 0 ]; then
+    avoid=${avoid:+$avoid,}$bad
+    spares=$((spares - 1))
+  fi
+  if [ "$failures" -le "$retries" ]; then
+    try=$((try + 1))
+    say "retry $failures of $retries"
+    continue
+  fi
+  [ -z "$bad" ] || avoid=${avoid:+$avoid,}$bad
+  if [ -n "$bad" ] && [ "$newest" != "$(cat "$run/slurm/last_requeue" 2>/dev/null || echo none)" ]; then
+    printf '%s' "$newest" >"$run/slurm/last_requeue" # from one checkpoint the queue is tried once
+    back_to_queue "$retries retries were not enough"
+  fi
+  finish "$code" "given up: $failures failures without a new checkpoint"
+done

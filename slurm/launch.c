@@ -1,0 +1,361 @@
+/* launch.c -- a compiled job as what Slurm is asked for. */
+#include "slurm/launch.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "compiler/explain/explain.h"
+#include "runtime/plan/plan_io.h"
+#include "runtime/plan/plan_place.h"
+#include "slurm/options.h"
+
+enum { STEPS_AHEAD = 2 };
+static const double SLOWER_THAN_PEAK = 4; /* a step, beside the time that no step undercuts */
+static const double STEP_UNKNOWN_S = 10;
+
+typedef struct Making {
+  Compile *c;
+  const Compiled *compiled;
+  Launch *launch;
+} Making;
+
+/* "slurm.partition; site: specs/sites/x.lua:3:15" */
+static const char *because(const Making *m, int32_t field, const char *key) {
+  const char *origin = origin_text(m->c->arena, &m->launch->job->origin[field]);
+  return arena_printf(m->c->arena, "%s; %s", key, library_text(m->c, origin));
+}
+
+static void add(const Making *m, LaunchLines *lines, const char *name, const char *value,
+                const char *why) {
+  VEC_PUSH(m->c->arena, lines, (LaunchLine){name, value, why});
+}
+
+static const char *number(const Making *m, int64_t n) {
+  return arena_printf(m->c->arena, "%lld", (long long)n);
+}
+
+/* ---- what the plan needs */
+
+/* Parameters in the dtype that trains, a master copy, moments in fp32: what a checkpoint holds. */
+static int64_t checkpoint_bytes(const Compiled *compiled) {
+  const Job *job = compiled->job;
+  int64_t param = job->precision.param == CHOICE_BF16 ? 2 : 4;
+  int64_t master = job->precision.master == CHOICE_MASTER_FP32 ? 4 : 0;
+  int64_t moments = job->optimizer.head == CHOICE_ADAMW ? 8 : job->optimizer.momentum > 0 ? 4 : 0;
+  return compiled->parameters * (param + master + moments);
+}
+
+static const char *lead_text(const Making *m, double step_s, double save_s) {
+  Arena *arena = m->c->arena;
+  return arena_printf(arena, "%d steps of %s, a checkpoint of %s in %s, slurm.margin %.0f s",
+                      (int)STEPS_AHEAD, format_seconds(arena, step_s),
+                      format_bytes(arena, m->launch->checkpoint_bytes),
+                      format_seconds(arena, save_s), m->launch->job->slurm.margin.value);
+}
+
+/* When the ranks are told that the limit comes. False when reported: there would be no time to
+ * train. */
+static bool add_signal(const Making *m) {
+  const Job *job = m->launch->job;
+  double step_s = step_seconds(m->compiled) * SLOWER_THAN_PEAK;
+  if (step_s <= 0) step_s = STEP_UNKNOWN_S;
+  double save_s = (double)m->launch->checkpoint_bytes / job->slurm.write;
+  double lead_s = ceil(STEPS_AHEAD * step_s + save_s + job->slurm.margin.value);
+  m->launch->lead_s = (int64_t)lead_s;
+  if (lead_s >= job->slurm.time.value) {
+    error_at(m->c, field_place(job, FIELD_slurm_time), "slurm-time",
+             "slurm.time is %s; saving before the limit takes %.0f s of it: %s",
+             format_seconds(m->c->arena, job->slurm.time.value), lead_s,
+             lead_text(m, step_s, save_s));
+    fix_last(m->c, "slurm.time = \"%.0fm\"", ceil(lead_s / 60) * 2);
+    return false;
+  }
+  add(m, &m->launch->directives, "--signal", arena_printf(m->c->arena, "B:USR1@%.0f", lead_s),
+      lead_text(m, step_s, save_s));
+  return true;
+}
+
+/* Ranks of consecutive numbers stand on one node: then Slurm's own order is the plan's. */
+static bool is_block(const Plan *plan, int64_t ranks, int64_t node_ranks) {
+  for (int64_t rank = 0; rank < ranks; rank++)
+    if (place_node(plan_places(plan), (uint32_t)rank) != rank / node_ranks) return false;
+  return true;
+}
+
+/* Minutes and seconds as sbatch reads them. */
+static const char *time_text(const Making *m, double time_s) {
+  int64_t s = (int64_t)time_s, days = s / 86400;
+  const char *day = days > 0 ? arena_printf(m->c->arena, "%lld-", (long long)days) : "";
+  return arena_printf(m->c->arena, "%s%02lld:%02lld:%02lld", day, (long long)(s / 3600 % 24),
+                      (long long)(s / 60 % 60), (long long)(s % 60));
+}
+
+/* Cores of a rank: those of its threads; ranks on GPUs share the cores of a node. */
+static int64_t cores_of(const Making *m) {
+  const Job *job = m->launch->job;
+  int64_t threads = m->compiled->cluster.threads;
+  if (m->launch->devices == 0) return threads;
+  return job->cluster.cores > m->launch->devices ? job->cluster.cores / m->launch->devices : 1;
+}
+
+static void add_sizes(const Making *m) {
+  Launch *launch = m->launch;
+  LaunchLines *out = &launch->directives;
+  const Job *job = launch->job;
+  int64_t spares = job->slurm.spares;
+  const char *nodes = because(m, FIELD_cluster_nodes, "cluster.nodes");
+  if (spares > 0)
+    nodes = arena_printf(m->c->arena, "%s; and %lld of slurm.spares", nodes, (long long)spares);
+  add(m, out, "--nodes", number(m, launch->nodes + spares), nodes);
+  add(m, out, "--ntasks-per-node", number(m, launch->node_ranks),
+      because(m, FIELD_cluster_devices, "cluster.devices"));
+  add(m, out, "--cpus-per-task", number(m, cores_of(m)),
+      because(m, FIELD_cluster_cores, "cluster.cores / cluster.devices"));
+  if (launch->devices > 0 && job->slurm.gpus != CHOICE_GPUS_NONE) {
+    bool is_gres = job->slurm.gpus == CHOICE_GRES;
+    const char *type =
+        job->set[FIELD_slurm_gpu_type] ? arena_printf(m->c->arena, "%s:", job->slurm.gpu_type) : "";
+    add(m, out, is_gres ? "--gres" : "--gpus-per-node",
+        arena_printf(m->c->arena, "%s%s%lld", is_gres ? "gpu:" : "", type,
+                     (long long)launch->devices),
+        because(m, FIELD_cluster_devices, "cluster.devices"));
+  }
+  if (spares > 0) add(m, out, "--no-kill", NULL, "slurm.spares: a node may fail");
+}
+
+/* Segments of nodes that fit a block and divide the job. */
+static void add_segment(const Making *m) {
+  const Job *job = m->launch->job;
+  if (!job->set[FIELD_slurm_block]) return;
+  int64_t segment = m->launch->nodes < job->slurm.block ? m->launch->nodes : job->slurm.block;
+  while (m->launch->nodes % segment != 0)
+    segment--;
+  add(m, &m->launch->directives, "--segment", number(m, segment),
+      because(m, FIELD_slurm_block,
+              arena_printf(m->c->arena, "divides %lld nodes, fits slurm.block",
+                           (long long)m->launch->nodes)));
+}
+
+static void add_texts(const Making *m) {
+  const Job *job = m->launch->job;
+  const struct {
+    int32_t field;
+    const char *option, *key, *text;
+  } texts[] = {
+      {FIELD_slurm_partition, "--partition", "slurm.partition", job->slurm.partition},
+      {FIELD_slurm_account, "--account", "slurm.account", job->slurm.account},
+      {FIELD_slurm_qos, "--qos", "slurm.qos", job->slurm.qos},
+      {FIELD_slurm_exclude, "--exclude", "slurm.exclude", job->slurm.exclude},
+  };
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+    if (job->set[texts[i].field])
+      add(m, &m->launch->directives, texts[i].option, texts[i].text,
+          because(m, texts[i].field, texts[i].key));
+}
+
+/* ---- options that a job or a site adds */
+
+static const Pair *find_pair(const PairList *pairs, const char *name) {
+  for (int32_t i = 0; i < pairs->count; i++)
+    if (strcmp(pairs->at[i].name, name) == 0) return &pairs->at[i];
+  return NULL;
+}
+
+static void add_pairs(const Making *m, const PairList *pairs, bool is_step) {
+  LaunchLines *out = is_step ? &m->launch->step : &m->launch->directives;
+  const char *key = is_step ? "slurm.srun" : "slurm.sbatch";
+  for (int32_t i = 0; i < pairs->count; i++) {
+    const Pair *pair = &pairs->at[i];
+    if (!option_allowed(m->c, pair, is_step) || pair->is_off) continue;
+    const char *origin = library_text(m->c, origin_text(m->c->arena, &pair->origin));
+    add(m, out, arena_printf(m->c->arena, "--%s", pair->name), pair->text,
+        arena_printf(m->c->arena, "%s; %s", key, origin));
+  }
+}
+
+/* A plan takes whole nodes, with their memory, unless the job says otherwise. */
+static void add_whole_nodes(const Making *m) {
+  const PairList *own = &m->launch->job->slurm.sbatch;
+  LaunchLines *out = &m->launch->directives;
+  bool has_memory =
+      find_pair(own, "mem") || find_pair(own, "mem-per-cpu") || find_pair(own, "mem-per-gpu");
+  if (!find_pair(own, "exclusive") && !find_pair(own, "oversubscribe"))
+    add(m, out, "--exclusive", NULL, "default; slurm.sbatch = { exclusive = false }");
+  if (!has_memory) add(m, out, "--mem", "0", "default: all of a node; slurm.sbatch.mem");
+  if (!find_pair(own, "export")) add(m, out, "--export", "ALL", "default; slurm.sbatch.export");
+}
+
+static void add_directives(const Making *m) {
+  const Job *job = m->launch->job;
+  LaunchLines *out = &m->launch->directives;
+  const char *log = arena_printf(m->c->arena, "%s/slurm/%%j.log", job->log.dir);
+  add(m, out, "--job-name", job->job.name, because(m, FIELD_job_name, "name"));
+  add_sizes(m);
+  add_segment(m);
+  add(m, out, "--time", time_text(m, job->slurm.time.value),
+      because(m, FIELD_slurm_time, "slurm.time"));
+  add_texts(m);
+  add_whole_nodes(m);
+  add_pairs(m, &job->slurm.sbatch, false);
+  add(m, out, job->slurm.requeue ? "--requeue" : "--no-requeue", NULL,
+      because(m, FIELD_slurm_requeue, "slurm.requeue"));
+  add(m, out, "--output", log, because(m, FIELD_log_dir, "log.dir"));
+  add(m, out, "--open-mode", "append", "one log over all starts of the job");
+}
+
+/* ---- the step of the ranks */
+
+/* "0xff": `count` cores from `first` on. */
+static const char *mask_text(Arena *arena, int64_t first, int64_t count) {
+  int64_t digits = (first + count + 3) / 4;
+  char *text = arena_alloc(arena, (size_t)digits + 3);
+  memcpy(text, "0x", 2);
+  for (int64_t i = 0; i < digits; i++) { /* the highest four cores first */
+    int64_t low = (digits - 1 - i) * 4;
+    int32_t digit = 0;
+    for (int32_t bit = 0; bit < 4; bit++)
+      if (low + bit >= first && low + bit < first + count) digit |= 1 << bit;
+    text[2 + i] = "0123456789abcdef"[digit];
+  }
+  return text;
+}
+
+static const char *masks_text(const Making *m) {
+  int64_t count = cores_of(m), first = m->launch->plan->places[0].core_first;
+  const char *text = "mask_cpu:";
+  for (int64_t i = 0; i < m->launch->node_ranks; i++)
+    text = arena_printf(m->c->arena, "%s%s%s", text, i ? "," : "",
+                        mask_text(m->c->arena, first + i * count, count));
+  return text;
+}
+
+/* Masks count the cores of a node: they hold where a node is the job's own and its cores are known.
+ */
+static void add_binding(const Making *m) {
+  const Job *job = m->launch->job;
+  const Pair *exclusive = find_pair(&job->slurm.sbatch, "exclusive");
+  bool is_known = m->launch->node_ranks * cores_of(m) <= job->cluster.cores;
+  if (find_pair(&job->slurm.srun, "cpu-bind") || find_pair(&job->slurm.sbatch, "hint")) return;
+  if (m->launch->node_ranks > 1 && is_known && !(exclusive && exclusive->is_off))
+    add(m, &m->launch->step, "--cpu-bind", masks_text(m), "the plan's places");
+}
+
+static const char *mounts_text(const Making *m) {
+  const TextList *mounts = &m->launch->job->slurm.mounts;
+  const char *text = "";
+  for (int32_t i = 0; i < mounts->count; i++)
+    text = arena_printf(m->c->arena, "%s%s%s", text, i ? "," : "", mounts->at[i]);
+  return text;
+}
+
+static void add_container(const Making *m) {
+  const Job *job = m->launch->job;
+  LaunchLines *out = &m->launch->step;
+  if (!job->set[FIELD_slurm_container] || job->slurm.container_by != CHOICE_PYXIS) return;
+  add(m, out, "--container-image", job->slurm.container,
+      because(m, FIELD_slurm_container, "slurm.container"));
+  if (job->slurm.mounts.count > 0)
+    add(m, out, "--container-mounts", mounts_text(m),
+        because(m, FIELD_slurm_mounts, "slurm.mounts"));
+}
+
+static void add_step(const Making *m) {
+  const Launch *launch = m->launch;
+  LaunchLines *out = &m->launch->step;
+  bool in_blocks = is_block(launch->plan, launch->ranks, launch->node_ranks);
+  add(m, out, "--nodes", number(m, launch->nodes), "the plan's places");
+  add(m, out, "--ntasks", number(m, launch->ranks), "the plan's ranks");
+  if (in_blocks)
+    add(m, out, "--ntasks-per-node", number(m, launch->node_ranks), "the plan's places");
+  add(m, out, "--cpus-per-task", number(m, cores_of(m)),
+      "repeated: srun does not take sbatch's everywhere");
+  add(m, out, "--distribution", in_blocks ? "block:block" : "arbitrary", "the plan's places");
+  add_binding(m);
+  add(m, out, "--mpi", launch->job->slurm.mpi, because(m, FIELD_slurm_mpi, "slurm.mpi"));
+  add(m, out, "--kill-on-bad-exit", "1", "a rank that fails ends the step");
+  add(m, out, "--wait", "60", "and one that left early after a minute");
+  add(m, out, "--export", "ALL", "whatever sbatch was told");
+  add(m, out, "--unbuffered", NULL, "lines come as they are written");
+  add_container(m);
+  add_pairs(m, &launch->job->slurm.srun, true);
+}
+
+/* ---- environment */
+
+static void add_environment(const Making *m) {
+  const PairList *own = &m->launch->job->slurm.env;
+  LaunchLines *out = &m->launch->environment;
+  if (!find_pair(own, "SLURM_PMIX_FENCE"))
+    add(m, out, "SLURM_PMIX_FENCE", "ring",
+        "default: the tree of Slurm 20.11 and later is no barrier on few nodes");
+  if (m->launch->devices > 0 && !find_pair(own, "NCCL_DEBUG"))
+    add(m, out, "NCCL_DEBUG", "WARN", "default");
+  if (!find_pair(own, "OMP_NUM_THREADS"))
+    add(m, out, "OMP_NUM_THREADS", "1", "default: the plan counts threads itself");
+  for (int32_t i = 0; i < own->count; i++) {
+    const Pair *pair = &own->at[i];
+    const char *origin = library_text(m->c, origin_text(m->c->arena, &pair->origin));
+    if (!pair->is_off)
+      add(m, out, pair->name, pair->text, arena_printf(m->c->arena, "slurm.env; %s", origin));
+  }
+}
+
+/* ---- the whole */
+
+/* Options that the site's Slurm does not know are refused here, not by its sbatch. */
+static void check_version(const Making *m) {
+  const Job *job = m->launch->job;
+  if (!job->set[FIELD_slurm_version]) return;
+  int32_t version = version_read(job->slurm.version);
+  Span at = field_place(job, FIELD_slurm_version);
+  if (version == 0) {
+    error_at(m->c, at, "wrong-type", "slurm.version is written as \"24.05\"; got \"%s\"",
+             job->slurm.version);
+    return;
+  }
+  const LaunchLines *lists[] = {&m->launch->directives, &m->launch->step};
+  for (int32_t k = 0; k < 2; k++)
+    for (int32_t i = 0; i < lists[k]->count; i++) {
+      const LaunchLine *line = &lists[k]->at[i];
+      int32_t since = option_version(line->name + 2, line->value);
+      if (since > version)
+        error_at(m->c, at, "slurm-option", "%s%s%s (%s) is of Slurm %d.%02d; slurm.version is %s",
+                 line->name, line->value ? "=" : "", line->value ? line->value : "", line->why,
+                 since / 100, since % 100, job->slurm.version);
+    }
+}
+
+static bool refuse_no_time(Compile *c, const Job *job) {
+  Span at = job->slurm.head_origin.span;
+  error_at(c, at.file ? at : (Span){.file = job->path}, "missing-key",
+           "slurm.time says how long the job may take");
+  fix_last(c, "slurm = { time = \"24h\" }");
+  return false;
+}
+
+Launch *launch_make(Compile *c, const Compiled *compiled, const char *programs) {
+  const Job *job = compiled->job;
+  Launch *launch = ARENA_NEW(c->arena, Launch);
+  const Making m = {c, compiled, launch};
+  bool is_gpu = compiled->cluster.target != TARGET_CPU;
+  *launch = (Launch){.job = job,
+                     .plan = &compiled->plan,
+                     .plan_id = plan_compute_id(&compiled->plan),
+                     .programs = job->set[FIELD_slurm_programs] ? job->slurm.programs : programs,
+                     .nodes = compiled->cluster.nodes,
+                     .node_ranks = compiled->cluster.devices,
+                     .ranks = compiled->cluster.nodes * compiled->cluster.devices,
+                     .devices = is_gpu ? compiled->cluster.devices : 0,
+                     .checkpoint_bytes = checkpoint_bytes(compiled)};
+  launch->plan_path = arena_printf(c->arena, "%s/%s.plan", job->log.dir, job->job.name);
+  if (!job->set[FIELD_slurm_time]) {
+    refuse_no_time(c, job);
+    return NULL;
+  }
+  add_directives(&m);
+  if (!add_signal(&m)) return NULL;
+  add_step(&m);
+  add_environment(&m);
+  check_version(&m);
+  return compile_failed(c) ? NULL : launch;
+}

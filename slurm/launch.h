@@ -1,0 +1,39 @@
+/* launch.h -- what a compiled job asks Slurm for, and why: each line with the key that it follows
+ * from.
+ *
+ * In:   a job that compiled, the folder of the programs.
+ * Out:  a Launch in the compile's arena. The script (script.h) and the screen of `explain --launch`
+ *       are two ways to print it; neither decides anything.
+ * A pure function: no clock, no environment, so equal input is an equal script. */
+#ifndef LOCKSTEP_LAUNCH_H
+#define LOCKSTEP_LAUNCH_H
+
+#include "compiler/compile.h"
+
+/* "--nodes" "4" "cluster.nodes"; value NULL: the option takes none. */
+typedef struct LaunchLine {
+  const char *name, *value, *why;
+} LaunchLine;
+typedef VEC(LaunchLine) LaunchLines;
+
+typedef struct Launch {
+  const Job *job;
+  const Plan *plan;
+  uint64_t plan_id;
+  const char *programs;     /* the folder of lockstep-rank on the nodes */
+  const char *plan_path;    /* in the run folder */
+  int64_t nodes, ranks;     /* of the plan */
+  int64_t node_ranks;       /* ranks a node */
+  int64_t devices;          /* GPUs a node; 0: ranks run on processors */
+  int64_t checkpoint_bytes; /* of one checkpoint */
+  int64_t lead_s;           /* the signal comes so long before the limit */
+  LaunchLines directives;   /* of sbatch */
+  LaunchLines environment;
+  LaunchLines step; /* options of srun */
+} Launch;
+
+/* `programs` when the job does not say slurm.programs. NULL when reported: the job has no
+ * slurm.time, an option is unknown or derived, the limit is too short to save before it. */
+Launch *launch_make(Compile *c, const Compiled *compiled, const char *programs);
+
+#endif

@@ -1,0 +1,178 @@
+/* script.c -- prints a launch: as a batch script, and for people. */
+#include "slurm/script.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "slurm/quote.h"
+
+enum { COMMENT_COLUMN = 44, SCREEN_COLUMNS = 80 };
+
+/* A comment is one line, whatever stands in it. */
+static const char *one_line(Arena *arena, const char *text) {
+  char *line = arena_copy(arena, text_plain(arena, text));
+  for (char *p = line; *p; p++)
+    if (*p == '\n') *p = ' ';
+  return line;
+}
+
+/* "text      # why" */
+static void print_commented(FILE *out, const char *text, const char *why) {
+  fprintf(out, "%-*s # %s\n", COMMENT_COLUMN, text, why);
+}
+
+static const char *joined(Arena *arena, const LaunchLine *line, const char *value) {
+  return arena_printf(arena, "%s%s%s", line->name, value ? "=" : "", value ? value : "");
+}
+
+/* What a user wrote, as comments: each of its lines is one. */
+static void print_reason(Arena *arena, const char *reason, FILE *out) {
+  const char *plain = text_plain(arena, reason);
+  fputs("# reason: ", out);
+  for (; *plain; plain++) {
+    if (*plain == '\n')
+      fputs("\n# ", out);
+    else
+      fputc(*plain, out);
+  }
+  fputc('\n', out);
+}
+
+static void print_head(Compile *c, const Launch *launch, FILE *out) {
+  const Job *job = launch->job;
+  fprintf(out,
+          "#!/bin/bash\n"
+          "# %s: made by lockstep %s from %s. Change that, not this.\n"
+          "# plan %016llx, %lld ranks on %lld nodes, in %s\n",
+          job->job.name, LOCKSTEP_VERSION, one_line(c->arena, job->path),
+          (unsigned long long)launch->plan_id, (long long)launch->ranks, (long long)launch->nodes,
+          one_line(c->arena, launch->plan_path));
+  if (job->set[FIELD_job_reason]) print_reason(c->arena, job->job.reason, out);
+  for (int32_t i = 0; i < launch->directives.count; i++) {
+    const LaunchLine *line = &launch->directives.at[i];
+    const char *value = line->value ? quote_directive(c->arena, line->value) : NULL;
+    print_commented(out, arena_printf(c->arena, "#SBATCH %s", joined(c->arena, line, value)),
+                    one_line(c->arena, line->why));
+  }
+}
+
+/* ---- variables of the fixed half */
+
+static void print_word(Compile *c, const char *name, const char *text, FILE *out) {
+  fprintf(out, "%s=%s\n", name, quote_shell(c->arena, text));
+}
+
+static void print_number(const char *name, int64_t number, FILE *out) {
+  fprintf(out, "%s=%lld\n", name, (long long)number);
+}
+
+static void print_list(Compile *c, const char *name, const TextList *list, FILE *out) {
+  fprintf(out, "%s=(", name);
+  for (int32_t i = 0; i < list->count; i++)
+    fprintf(out, "%s%s", i ? " " : "", quote_shell(c->arena, list->at[i]));
+  fputs(")\n", out);
+}
+
+static void print_step(Compile *c, const Launch *launch, FILE *out) {
+  fputs("step=(\n", out);
+  for (int32_t i = 0; i < launch->step.count; i++) {
+    const LaunchLine *line = &launch->step.at[i];
+    const char *word = quote_shell(c->arena, joined(c->arena, line, line->value));
+    print_commented(out, arena_printf(c->arena, "  %s", word), one_line(c->arena, line->why));
+  }
+  fputs(")\n", out);
+}
+
+/* Apptainer is a command before the program; pyxis is options of srun. */
+static TextList wrap_words(Compile *c, const Job *job) {
+  TextList words = {0};
+  if (job->set[FIELD_slurm_container] && job->slurm.container_by == CHOICE_APPTAINER) {
+    VEC_PUSH(c->arena, &words, "apptainer");
+    VEC_PUSH(c->arena, &words, "exec");
+    if (job->slurm.gpus != CHOICE_GPUS_NONE) VEC_PUSH(c->arena, &words, "--nv");
+    for (int32_t i = 0; i < job->slurm.mounts.count; i++) {
+      VEC_PUSH(c->arena, &words, "--bind");
+      VEC_PUSH(c->arena, &words, job->slurm.mounts.at[i]);
+    }
+    VEC_PUSH(c->arena, &words, job->slurm.container);
+  }
+  for (int32_t i = 0; i < job->slurm.wrap.count; i++)
+    VEC_PUSH(c->arena, &words, job->slurm.wrap.at[i]);
+  return words;
+}
+
+static void print_variables(Compile *c, const Launch *launch, FILE *out) {
+  const Job *job = launch->job;
+  TextList wrap = wrap_words(c, job);
+  fputs("\n# shellcheck disable=SC2016 # what stands in single quotes is meant as it is\n", out);
+  print_word(c, "programs", launch->programs, out);
+  print_word(c, "plan", launch->plan_path, out);
+  print_word(c, "run", job->log.dir, out);
+  print_word(c, "checkpoints", job->checkpoint.path, out);
+  print_number("nodes", launch->nodes, out);
+  print_number("ranks", launch->ranks, out);
+  print_number("devices", launch->devices, out);
+  print_number("spares", job->slurm.spares, out);
+  print_number("retries", job->slurm.retries, out);
+  print_number("requeue", job->slurm.requeue, out);
+  print_number("limit_s", (int64_t)job->slurm.time.value, out);
+  fprintf(out, "price=%.15g\n", job->set[FIELD_cluster_price] ? job->cluster.price.value : 0.0);
+  print_list(c, "modules", &job->slurm.modules, out);
+  print_list(c, "wrap", &wrap, out);
+  print_step(c, launch, out);
+}
+
+static void print_environment(Compile *c, const Launch *launch, FILE *out) {
+  fputs("\n", out);
+  for (int32_t i = 0; i < launch->environment.count; i++) {
+    const LaunchLine *line = &launch->environment.at[i];
+    const char *value = quote_shell(c->arena, line->value ? line->value : "");
+    print_commented(out, arena_printf(c->arena, "export %s=%s", line->name, value),
+                    text_plain(c->arena, line->why));
+  }
+}
+
+/* ---- the fixed half */
+
+bool script_print(Compile *c, const Launch *launch, FILE *out) {
+  const char *path = arena_printf(c->arena, "%s/../slurm/batch.bash", c->specs_dir);
+  FILE *fixed = fopen(path, "r");
+  if (!fixed)
+    return error_at(c, (Span){.file = path}, "no-file",
+                    "the library lacks its half of the script: %s", strerror(errno));
+  print_head(c, launch, out);
+  print_variables(c, launch, out);
+  print_environment(c, launch, out);
+  char line[4096];
+  bool is_text = false;
+  while (fgets(line, sizeof line, fixed)) { /* without the comment at its head */
+    is_text |= *line == '\n';
+    if (is_text) fputs(line, out);
+  }
+  fclose(fixed);
+  return true;
+}
+
+/* ---- for people */
+
+static void print_lines(Compile *c, const char *head, const LaunchLines *lines, FILE *out) {
+  enum { WHY_COLUMN = 36 };
+  fprintf(out, "%s\n", head);
+  for (int32_t i = 0; i < lines->count; i++) {
+    const LaunchLine *line = &lines->at[i];
+    int32_t column =
+        fprintf(out, "  %s", text_plain(c->arena, joined(c->arena, line, line->value)));
+    if (column >= WHY_COLUMN) column = fprintf(out, "\n") - 1;
+    fprintf(out, "%*s", WHY_COLUMN - column, "");
+    print_wrapped(out, text_plain(c->arena, line->why), WHY_COLUMN, WHY_COLUMN, SCREEN_COLUMNS);
+  }
+}
+
+void launch_print(Compile *c, const Launch *launch, FILE *out) {
+  const Job *job = launch->job;
+  print_lines(c, "sbatch", &launch->directives, out);
+  print_lines(c, "srun, once for all ranks", &launch->step, out);
+  print_lines(c, "environment", &launch->environment, out);
+  fprintf(out, "a failure: %lld retries in the allocation%s\n", (long long)job->slurm.retries,
+          job->slurm.requeue ? ", then back into the queue" : "");
+}

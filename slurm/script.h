@@ -1,0 +1,14 @@
+/* script.h -- the batch script of a launch. Its fixed half is slurm/batch.bash of the library, as
+ * it stands there. */
+#ifndef LOCKSTEP_SLURM_SCRIPT_H
+#define LOCKSTEP_SLURM_SCRIPT_H
+
+#include "slurm/launch.h"
+
+/* False when reported: the library lacks batch.bash. */
+bool script_print(Compile *c, const Launch *launch, FILE *out);
+
+/* `explain --launch`: what Slurm is asked for, and the key that each line follows from. */
+void launch_print(Compile *c, const Launch *launch, FILE *out);
+
+#endif
