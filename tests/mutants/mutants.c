@@ -10,6 +10,7 @@
  *                                 build
  *   mutants full [N [SEED [KIND]]]   N (1,000) of every strategy, of all kinds: nightly_mutants
  *   mutants of STRATEGY [N [SEED [KIND]]]   of one; or of a job file, of two steps
+ *   mutants random JOBS [N [SEED [KIND]]]   of so many jobs by seed (tests/parity/user_models.h)
  *   mutants one STRATEGY KIND SEED   what the proof says of one, and what comes of running it
  *   mutants job STRATEGY          its job file */
 #include <stdlib.h>
@@ -19,6 +20,7 @@
 #include "tests/mutants/reorder.h"
 #include "tests/mutants/strategies.h"
 #include "tests/mutants/trial.h"
+#include "tests/parity/user_models.h"
 #include "tests/unit/check.h"
 #include "tests/unit/plan_mutate.h"
 
@@ -27,7 +29,7 @@ enum { MUTANTS_FEW = 1 };
 #else
 enum { MUTANTS_FEW = 4 }; /* of each kind */
 #endif
-enum { MUTANTS_FULL = 1000, LIMIT_S = 20, ORIGINALS = 3, EVENT_TRIES = 4 };
+enum { MUTANTS_FULL = 1000, LIMIT_S = 20, ORIGINALS = 3, EVENT_TRIES = 4, PATH_BYTES = 128 };
 
 static char folder[64];
 
@@ -120,6 +122,7 @@ static void print_row(const char *name, const char *kind, Tally t) {
  */
 typedef struct Extent {
   int each, first, kind_first, kind_end;
+  bool quiet; /* only what fails is printed, and the sums */
 } Extent;
 
 static void judge_strategy(Subject *s, Extent extent) {
@@ -127,7 +130,7 @@ static void judge_strategy(Subject *s, Extent extent) {
     int each = extent.each, first = extent.first;
     for (int seed = first; s->tally[kind].made < each && seed < first + 4 * each; seed++)
       judge(s, (MutationKind)kind, (uint64_t)seed);
-    print_row(s->strategy->name, mutation_names[kind], s->tally[kind]);
+    if (!extent.quiet) print_row(s->strategy->name, mutation_names[kind], s->tally[kind]);
     fflush(stdout);
   }
   for (int kind = 0; kind < REORDER_KIND_COUNT; kind++)
@@ -135,42 +138,105 @@ static void judge_strategy(Subject *s, Extent extent) {
       judge_order(s, (ReorderKind)kind, (uint64_t)seed);
 }
 
-static void judge_one(Subject *s, Extent extent) {
-  JobCompile job;
-  bool compiled = strategy_compile(s->strategy, folder, &job);
-  CHECK(compiled);
-  s->good = &job.plan;
-  if (compiled && run_original(s))
-    judge_strategy(s, extent);
+/* What all subjects came to. */
+typedef struct Sums {
+  Tally kinds[MUTATION_KIND_COUNT], orders[REORDER_KIND_COUNT];
+} Sums;
+
+static void judge_plan(const Strategy *strategy, const Plan *good, Extent extent, Sums *sums) {
+  Subject s = {.strategy = strategy, .good = good};
+  if (run_original(&s))
+    judge_strategy(&s, extent);
   else
     CHECK(!"the original runs, and repeats itself");
+  for (int kind = 0; kind < MUTATION_KIND_COUNT; kind++)
+    sums->kinds[kind] = add(sums->kinds[kind], s.tally[kind]);
+  for (int kind = 0; kind < REORDER_KIND_COUNT; kind++)
+    sums->orders[kind] = add(sums->orders[kind], s.orders[kind]);
+}
+
+static void judge_one(const Strategy *strategy, Extent extent, Sums *sums) {
+  JobCompile job;
+  bool compiled = strategy_compile(strategy, folder, &job);
+  CHECK(compiled);
+  if (compiled) judge_plan(strategy, &job.plan, extent, sums);
   job_compile_close(&job);
+}
+
+static void print_head(void) {
+  printf("%-18s %-18s %6s %8s %6s %6s %10s\n", "strategy", "kind", "made", "refused", "equal",
+         "failed", "refused");
+}
+
+static void judge_sums(const Sums *sums, Extent extent) {
+  Tally all = {0}, order = add(sums->orders[REORDER_RECORDS], sums->orders[REORDER_CALLS]);
+  for (int kind = extent.kind_first; kind < extent.kind_end; kind++) {
+    print_row("all", mutation_names[kind], sums->kinds[kind]);
+    all = add(all, sums->kinds[kind]);
+  }
+  print_row("all", "", all);
+  printf("free orders accepted: %d of %d of records, %d of %d of calls\n",
+         sums->orders[REORDER_RECORDS].equal, sums->orders[REORDER_RECORDS].made,
+         sums->orders[REORDER_CALLS].equal, sums->orders[REORDER_CALLS].made);
+  CHECK(all.made > 0 && all.failed == 0);
+  CHECK(order.made > 0 && order.equal * 100 >= order.made * 99);
 }
 
 /* Of all strategies; `only`: of that one. */
 static void judge_all(const Strategy *only, Extent extent) {
-  Tally kinds[MUTATION_KIND_COUNT] = {{0}}, orders[REORDER_KIND_COUNT] = {{0}}, all = {0};
-  printf("%-18s %-18s %6s %8s %6s %6s %10s\n", "strategy", "kind", "made", "refused", "equal",
-         "failed", "refused");
-  for (size_t i = 0; i < (only != NULL ? 1 : strategies_count); i++) {
-    Subject s = {.strategy = only != NULL ? only : &strategies[i]};
-    judge_one(&s, extent);
-    for (int kind = 0; kind < MUTATION_KIND_COUNT; kind++)
-      kinds[kind] = add(kinds[kind], s.tally[kind]);
-    for (int kind = 0; kind < REORDER_KIND_COUNT; kind++)
-      orders[kind] = add(orders[kind], s.orders[kind]);
-  }
-  for (int kind = extent.kind_first; kind < extent.kind_end; kind++) {
-    print_row("all", mutation_names[kind], kinds[kind]);
-    all = add(all, kinds[kind]);
-  }
-  print_row("all", "", all);
-  Tally order = add(orders[REORDER_RECORDS], orders[REORDER_CALLS]);
-  printf("free orders accepted: %d of %d of records, %d of %d of calls\n",
-         orders[REORDER_RECORDS].equal, orders[REORDER_RECORDS].made, orders[REORDER_CALLS].equal,
-         orders[REORDER_CALLS].made);
-  CHECK(all.made > 0 && all.failed == 0);
-  CHECK(order.made > 0 && order.equal * 100 >= order.made * 99);
+  Sums sums = {0};
+  print_head();
+  for (size_t i = 0; i < (only != NULL ? 1 : strategies_count); i++)
+    judge_one(only != NULL ? only : &strategies[i], extent, &sums);
+  judge_sums(&sums, extent);
+}
+
+/* ---- jobs by seed */
+
+static void write_random(uint64_t seed, char path[PATH_BYTES]) {
+  char model[PATH_BYTES];
+  (void)snprintf(model, sizeof model, "%s/model.lua", folder);
+  (void)snprintf(path, PATH_BYTES, "%s/job.lua", folder);
+  FILE *out = fopen(model, "w"), *job = fopen(path, "w");
+  if (out == NULL || job == NULL) abort();
+  bool has_seq = user_model_write(out, seed);
+  fputs("return job { model = { './model.lua' }, data = 'synthetic', precision = 'fp32',\n"
+        "  optimizer = { 'adamw', lr = 1e-2 },\n",
+        job);
+  user_way_write(job, seed, has_seq);
+  fprintf(job, "  train = { batch = '8 %s', microbatch = 2, steps = %d%s } }\n",
+          has_seq ? "sequences" : "samples", TRIAL_STEPS, has_seq ? ", context = 16" : "");
+  fclose(out), fclose(job);
+}
+
+/* Jobs that are refused as their user's mistake are none. */
+static bool judge_random_job(uint64_t seed, Extent extent, Sums *sums) {
+  char path[PATH_BYTES], plan_path[PATH_BYTES], name[32];
+  const char *error = "";
+  JobCompile job;
+  write_random(seed, path);
+  (void)snprintf(plan_path, sizeof plan_path, "%s/plan", folder);
+  (void)snprintf(name, sizeof name, "job %llu", (unsigned long long)seed);
+  bool compiled = job_compile(&job, path, plan_path, &error);
+  extent.first = (int)seed; /* other mutants of each */
+  if (compiled)
+    judge_plan(&(Strategy){.name = name}, &job.plan, extent, sums);
+  else if (job.compile->is_defect)
+    CHECK(!printf("%s: %s\n", name, error));
+  job_compile_close(&job);
+  (void)unlink(plan_path);
+  return compiled;
+}
+
+static void judge_random(int jobs, Extent extent) {
+  Sums sums = {0};
+  int compiled = 0;
+  extent.quiet = true;
+  print_head();
+  for (int i = 0; i < jobs; i++)
+    compiled += judge_random_job((uint64_t)(extent.first + i), extent, &sums);
+  printf("%d jobs of %d\n", compiled, jobs);
+  judge_sums(&sums, extent);
 }
 
 static const Strategy *find_strategy(const char *name) {
@@ -214,7 +280,7 @@ static void show_one(const char *name, const char *kind_name, uint64_t seed) {
 
 /* The arguments from `index` on: [N [SEED [KIND]]]. */
 static Extent extent_of(int argc, char **argv, int index) {
-  Extent extent = {MUTANTS_FULL / MUTATION_KIND_COUNT, 0, 0, MUTATION_KIND_COUNT};
+  Extent extent = {MUTANTS_FULL / MUTATION_KIND_COUNT, 0, 0, MUTATION_KIND_COUNT, false};
   if (argc > index + 2) {
     extent.kind_first = kind_called(argv[index + 2]);
     extent.kind_end = extent.kind_first + 1;
@@ -222,6 +288,16 @@ static Extent extent_of(int argc, char **argv, int index) {
   if (argc > index) extent.each = atoi(argv[index]) / (extent.kind_end - extent.kind_first);
   if (argc > index + 1) extent.first = atoi(argv[index + 1]);
   return extent;
+}
+
+static void remove_folder(void) {
+  static const char *const names[] = {"model.lua", "job.lua"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    char path[PATH_BYTES];
+    (void)snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+    (void)unlink(path);
+  }
+  (void)rmdir(folder);
 }
 
 int main(int argc, char **argv) {
@@ -234,10 +310,12 @@ int main(int argc, char **argv) {
     show_one(which, argv[3], strtoull(argv[4], NULL, 10));
   else if (strcmp(what, "of") == 0)
     judge_all(find_strategy(which), extent_of(argc, argv, 3));
+  else if (strcmp(what, "random") == 0)
+    judge_random(atoi(which), extent_of(argc, argv, 3));
   else if (strcmp(what, "full") == 0)
     judge_all(NULL, extent_of(argc, argv, 2));
   else
-    judge_all(NULL, (Extent){MUTANTS_FEW, 0, 0, MUTATION_CLAIMED_COUNT});
-  (void)rmdir(folder);
+    judge_all(NULL, (Extent){MUTANTS_FEW, 0, 0, MUTATION_CLAIMED_COUNT, false});
+  remove_folder();
   CHECK_DONE();
 }
