@@ -35,12 +35,20 @@ int32_t contract_operand(const KernelContract *contract, const char *name) {
   return -1;
 }
 
+static bool pieces_fit(const int64_t *dims, uint32_t count) {
+  if (count < 2 || dims[1] < 1 || dims[1] > KERNEL_DIMS_MAX) return false;
+  for (uint32_t i = 0; i < count; i++)
+    if (dims[i] < 1) return false;
+  return count == 2 + 2 * (uint32_t)dims[1];
+}
+
 bool contract_dims_fit(const KernelContract *contract, const int64_t *dims, uint32_t count) {
   if (contract->is_broadcast) {
     if (count == 0 || dims[0] < 0 || dims[0] > KERNEL_DIMS_MAX) return false;
     if (count != 1 + 2 * (uint32_t)dims[0]) return false;
     return true;
   }
+  if (contract->is_pieces) return pieces_fit(dims, count);
   if (count != (uint32_t)contract->dim_count) return false;
   for (uint32_t i = 0; i < count; i++)
     if (contract->dims[i].is_flag && dims[i] != 0 && dims[i] != 1) return false;
@@ -90,9 +98,17 @@ static int64_t broadcast_elements(KernelShapeKind kind, const int64_t *dims) {
   return kind == SHAPE_SPAN ? span : product;
 }
 
+static int64_t piece_elements(const int64_t *dims) {
+  int64_t share = 0;
+  for (int64_t i = 0; i < dims[1]; i++)
+    share = plus(share, times(dims[2 + 2 * i], dims[3 + 2 * i]));
+  return times(share, dims[0]);
+}
+
 int64_t contract_elements(const KernelContract *contract, int32_t operand, const int64_t *dims) {
   const KernelShape *shape = &contract->operands[operand].shape;
   if (shape->kind == SHAPE_VIEW) return view_elements(shape, dims);
+  if (shape->kind == SHAPE_PIECES) return piece_elements(dims);
   if (shape->kind != SHAPE_DENSE) return broadcast_elements(shape->kind, dims);
   return times(product_of(shape->rows, shape->rows_count, dims), shape->times);
 }

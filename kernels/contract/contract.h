@@ -44,7 +44,8 @@ typedef enum KernelRole {
   ROLE_FILL, /* one value everywhere */
   ROLE_CAST,
   ROLE_COPY,
-  ROLE_SLICE
+  ROLE_SLICE,
+  ROLE_PACK /* pieces of members put together, or apart */
 } KernelRole;
 
 /* How an operand is used; kernels.def says what each means. */
@@ -69,7 +70,8 @@ typedef enum KernelShapeKind {
   SHAPE_VIEW,  /* rows of inner elements, stride apart */
   SHAPE_SIZES, /* of a broadcast: all of it, */
   SHAPE_SPAN,  /* what its strides reach, */
-  SHAPE_KEPT   /* the sizes whose stride is not 0 */
+  SHAPE_KEPT,  /* the sizes whose stride is not 0 */
+  SHAPE_PIECES /* the pieces of all members */
 } KernelShapeKind;
 
 enum { SHAPE_FACTORS_MAX = 5, KERNEL_NAME_BYTES = 24, KERNEL_BACKWARD_MAX = 4 };
@@ -141,6 +143,7 @@ typedef struct KernelContract {
   const KernelRow *row;
   KernelId id;
   bool is_broadcast; /* dims are k, k sizes, k strides; no KernelNumber names them */
+  bool is_pieces;    /* dims are members, k, k pairs (times, elements); nor these */
   int32_t dim_count, attr_count, operand_count, backward_count;
   KernelNumber dims[KERNEL_DIMS_MAX], attrs[KERNEL_ATTRS_MAX];
   KernelOperand operands[KERNEL_OPERANDS_MAX];

@@ -20,8 +20,10 @@ static const Entry entries[] = {
 };
 
 static void print_shape(FILE *out, const KernelContract *contract, const KernelShape *shape) {
-  static const char *const whole[] = {
-      [SHAPE_SIZES] = "sizes", [SHAPE_SPAN] = "span of strides", [SHAPE_KEPT] = "kept sizes"};
+  static const char *const whole[] = {[SHAPE_SIZES] = "sizes",
+                                      [SHAPE_SPAN] = "span of strides",
+                                      [SHAPE_KEPT] = "kept sizes",
+                                      [SHAPE_PIECES] = "pieces of all members"};
   fputc('[', out);
   if (shape->kind >= SHAPE_SIZES) fputs(whole[shape->kind], out);
   for (int32_t i = 0; i < shape->rows_count; i++)
@@ -88,6 +90,7 @@ static void print_kernel(FILE *out, const KernelContract *contract) {
   fputc('\n', out);
   if (contract->is_broadcast)
     fputs("- dims: k, then k sizes, then k strides of the broadcast\n", out);
+  if (contract->is_pieces) fputs("- dims: members, k, then k pairs (times, elements)\n", out);
   print_numbers(out, "dims", contract->dims, contract->dim_count);
   print_numbers(out, "attrs", contract->attrs, contract->attr_count);
   print_slots(out, "reads of the control block", contract->control_reads);

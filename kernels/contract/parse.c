@@ -69,7 +69,8 @@ static int32_t read_numbers(Reader *r, const char *list, KernelNumber *numbers, 
 static void read_dims(Reader *r) {
   KernelContract *contract = r->contract;
   contract->is_broadcast = strcmp(contract->row->dims, "sizes... strides...") == 0;
-  if (!contract->is_broadcast)
+  contract->is_pieces = strcmp(contract->row->dims, "members pairs...") == 0;
+  if (!contract->is_broadcast && !contract->is_pieces)
     contract->dim_count = read_numbers(r, contract->row->dims, contract->dims, KERNEL_DIMS_MAX);
 }
 
@@ -105,6 +106,10 @@ static KernelShape take_shape(Reader *r) {
                  : take(r, "strides...") ? SHAPE_SPAN
                  : take(r, "kept...")    ? SHAPE_KEPT
                                          : SHAPE_DENSE;
+  if (r->contract->is_pieces) {
+    expect(r, "pieces...");
+    shape.kind = SHAPE_PIECES;
+  }
   if (shape.kind == SHAPE_DENSE) shape.rows_count = take_factors(r, shape.rows, &shape.times);
   if (take(r, "|")) {
     shape.kind = SHAPE_VIEW;

@@ -1,5 +1,5 @@
-/* copy.c -- cast rounds to another dtype; copy moves rows between views; slice takes a rank's part.
- */
+/* copy.c -- cast rounds to another dtype; copy moves rows between views; slice takes a rank's part;
+ * pack and unpack put pieces of members together and apart. */
 #include <assert.h>
 #include <string.h>
 
@@ -67,4 +67,75 @@ void CPU(slice)(const KernelArgs *args) {
   assert(args->dtype[0] == args->dtype[1]);
   Runs runs = {args->dim[2], (int64_t)args->attr[0], (int64_t)args->attr[1]};
   cpu_ranges(args, args->dim[0] * args->dim[2], grain_rows(args->dim[3]), slice_rows, &runs);
+}
+
+/* A place among the packed elements: element `at` of piece number `time` of a pair of a member. */
+typedef struct PiecePlace {
+  int64_t member, pair, time, at;
+  int64_t pair_first; /* of the pair, in the whole */
+} PiecePlace;
+
+static int64_t pair_share(const KernelArgs *args, int64_t pair) {
+  return args->dim[2 + 2 * pair] * args->dim[3 + 2 * pair];
+}
+
+static int64_t share_elements(const KernelArgs *args) {
+  int64_t share = 0;
+  for (int64_t p = 0; p < args->dim[1]; p++)
+    share += pair_share(args, p);
+  return share;
+}
+
+static PiecePlace place_of(const KernelArgs *args, int64_t packed, int64_t share) {
+  PiecePlace place = {.member = packed / share};
+  int64_t rest = packed % share;
+  for (; rest >= pair_share(args, place.pair); place.pair++) {
+    rest -= pair_share(args, place.pair);
+    place.pair_first += pair_share(args, place.pair) * args->dim[0];
+  }
+  place.time = rest / args->dim[3 + 2 * place.pair];
+  place.at = rest % args->dim[3 + 2 * place.pair];
+  return place;
+}
+
+/* The next piece of the member, or the first of the next member. */
+static void next_piece(const KernelArgs *args, PiecePlace *place) {
+  place->at = 0;
+  if (++place->time < args->dim[2 + 2 * place->pair]) return;
+  place->time = 0;
+  place->pair_first += pair_share(args, place->pair) * args->dim[0];
+  if (++place->pair < args->dim[1]) return;
+  place->pair = place->pair_first = 0;
+  place->member++;
+}
+
+/* Elements [first, end) of the packed side; `context` says whether it is y. */
+static void move_pieces(const KernelArgs *args, const void *context, int64_t first, int64_t end) {
+  bool packs = *(const bool *)context;
+  const char *x = (const char *)args->operand[0];
+  char *y = (char *)args->operand[1];
+  int64_t bytes = dtype_bytes((DType)args->dtype[0]);
+  PiecePlace place = place_of(args, first, share_elements(args));
+  while (first < end) {
+    int64_t elements = args->dim[3 + 2 * place.pair];
+    int64_t count = min64(elements - place.at, end - first);
+    int64_t whole =
+        place.pair_first + (place.time * args->dim[0] + place.member) * elements + place.at;
+    memcpy(y + (packs ? first : whole) * bytes, x + (packs ? whole : first) * bytes,
+           (size_t)(count * bytes));
+    first += count;
+    next_piece(args, &place);
+  }
+}
+
+void CPU(pack)(const KernelArgs *args) {
+  bool packs = true;
+  assert(args->dtype[0] == args->dtype[1]);
+  cpu_ranges(args, share_elements(args) * args->dim[0], GRAIN_STREAM, move_pieces, &packs);
+}
+
+void CPU(unpack)(const KernelArgs *args) {
+  bool packs = false;
+  assert(args->dtype[0] == args->dtype[1]);
+  cpu_ranges(args, share_elements(args) * args->dim[0], GRAIN_STREAM, move_pieces, &packs);
 }

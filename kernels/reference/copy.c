@@ -1,5 +1,5 @@
 /* copy.c -- cast rounds to another dtype; copy moves bytes between views; slice takes a rank's
- * part. */
+ * part; pack and unpack put pieces of members together and apart. */
 #include <assert.h>
 
 #include "kernels/reference/access.h"
@@ -32,4 +32,32 @@ void reference_slice(const KernelArgs *args) {
     for (int64_t p = 0; p < part; p++)
       memcpy(y + (o * part + p) * row_bytes, x + (o * whole + runs_position(runs, p)) * row_bytes,
              (size_t)row_bytes);
+}
+
+/* Piece after piece of the whole, each to or from where its member's pieces lie together. */
+static void move_pieces(const KernelArgs *args, bool packs) {
+  assert(args->dtype[0] == args->dtype[1]);
+  const char *x = args->operand[0];
+  char *y = args->operand[1];
+  int64_t bytes = dtype_bytes((DType)args->dtype[0]), members = args->dim[0], pairs = args->dim[1];
+  int64_t whole = 0, share = 0, before = 0;
+  for (int64_t p = 0; p < pairs; p++)
+    share += args->dim[2 + 2 * p] * args->dim[3 + 2 * p];
+  for (int64_t p = 0; p < pairs; p++) {
+    int64_t elements = args->dim[3 + 2 * p];
+    for (int64_t t = 0; t < args->dim[2 + 2 * p]; t++, before += elements)
+      for (int64_t m = 0; m < members; m++, whole += elements) {
+        int64_t packed = m * share + before;
+        memcpy(y + (packs ? packed : whole) * bytes, x + (packs ? whole : packed) * bytes,
+               (size_t)(elements * bytes));
+      }
+  }
+}
+
+void reference_pack(const KernelArgs *args) {
+  move_pieces(args, true);
+}
+
+void reference_unpack(const KernelArgs *args) {
+  move_pieces(args, false);
 }

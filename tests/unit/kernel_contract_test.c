@@ -315,6 +315,7 @@ static void check_numbers(const CaseCall *c, const KernelCase *from) {
   const KernelContract *contract = c->contract;
   uint32_t count = (uint32_t)contract->dim_count;
   if (contract->is_broadcast) count = 1 + 2 * (uint32_t)from->dim[0];
+  if (contract->is_pieces) count = 2 + 2 * (uint32_t)from->dim[1];
   CHECK(contract_dims_fit(contract, from->dim, count));
   if (from->in_place) CHECK(contract->operands[from->in_place].over & 1u);
   for (int32_t i = contract->attr_count; i < KERNEL_ATTRS_MAX && contract->backward_count == 0; i++)

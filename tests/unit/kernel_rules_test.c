@@ -269,6 +269,25 @@ static void test_copy(void) {
   }
 }
 
+static void test_pack(void) {
+  TEST("packed, each member's pieces lie together; unpacked, they are as they were") {
+    /* two members; two pieces of one element, then one of two */
+    CaseCall c = make("pack", DIMS(2, 2, 2, 1, 1, 2), ATTRS(0), MODE_BF16);
+    CaseCall back = make("unpack", DIMS(2, 2, 2, 1, 1, 2), ATTRS(0), MODE_BF16);
+    const int64_t from[] = {0, 2, 4, 5, 1, 3, 6, 7}; /* by place in y */
+    run(&c);
+    for (int64_t i = 0; i < 8; i++) {
+      CHECK_NEAR(call_get(&c.call, 1, i), call_get(&c.call, 0, from[i]), 0);
+      call_set(&back.call, 0, i, call_get(&c.call, 1, i));
+    }
+    run(&back);
+    for (int64_t i = 0; i < 8; i++)
+      CHECK_NEAR(call_get(&back.call, 1, i), call_get(&c.call, 0, i), 0);
+    call_free(&c.call);
+    call_free(&back.call);
+  }
+}
+
 int main(void) {
   team = threads_new(2, -1);
   for (variant = KERNEL_REFERENCE; variant <= KERNEL_FAST; variant++) {
@@ -287,6 +306,7 @@ int main(void) {
     test_fused_buffer();
     test_init();
     test_copy();
+    test_pack();
   }
   threads_free(team);
   CHECK_DONE();
