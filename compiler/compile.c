@@ -88,6 +88,7 @@ static Draft *make_draft(Compile *c, const Job *job, const Compiled *known, Mode
   segments_build(d, d->train, d->train_parts); /* ops -> straight-line code per layer kind  */
   if (d->eval != NULL) segments_build(d, d->eval, d->eval_parts);
   block_segments_build(d);         /* init, gather, reduce, norm, update        */
+  pieces_pack(d);                  /* collectives of many pieces: one run a member  */
   cost_segments(d);                /* how long they take                        */
   if (!stages_cut(d)) return NULL; /* layers -> pipeline stages                 */
   state_layout(d);                 /* parameters, gradients, optimizer state    */

@@ -37,6 +37,8 @@ static const RoleWords role_words[BASE_ROLE_COUNT] = {
     [BASE_NORMS] = {BUFFER_WORKSPACE, "squares_by_group"},
     [BASE_WIRE] = {BUFFER_COMM, "wire"},
     [BASE_WIRE_SHARD] = {BUFFER_COMM, "wire_shard"},
+    [BASE_PACKED] = {BUFFER_COMM, "packed"},
+    [BASE_RECEIVED] = {BUFFER_COMM, "received"},
     [BASE_TRANSFER] = {BUFFER_ACTIVATION, "transfer"},
 };
 

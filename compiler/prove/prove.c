@@ -6,6 +6,7 @@
 #include "compiler/prove/braid.h"
 #include "compiler/prove/derivatives/derivatives.h"
 #include "compiler/prove/events.h"
+#include "compiler/prove/packed.h"
 #include "compiler/prove/records/records.h"
 #include "compiler/prove/types/types.h"
 #include "compiler/prove/walk.h"
@@ -26,6 +27,7 @@ static void compare_ledgers(const View *first, const View *other) {
 
 /* What is worked out for one class and serves the others. */
 typedef struct All {
+  const Plan *unpacked; /* packed.h */
   Told told;
   Braids *braids;
   Classes *classes;
@@ -37,20 +39,23 @@ static bool open_view(View *view, const uint32_t *coordinate, Told *told) {
   return prove_memory(view) && find_repeats(view, told);
 }
 
-/* Properties of where things lie: of every rank that stands for others. */
-static void prove_places(const View *view, Braids *braids) {
-  prove_ordering(view, braids);
+/* Properties of where things lie: of every rank that stands for others. From here on the view is of
+ * the plan in which nothing is packed. */
+static void prove_places(View *view, const All *all) {
+  prove_ordering(view, all->braids);
+  view->plan = all->unpacked;
   prove_dataflow(view);
   prove_values(view);
 }
 
 /* `first` is left open. */
 static bool prove_class(View *first, All *all) {
+  const Plan *plan = first->plan;
   Members members = members_of(first);
   bool ready = members.count > 0 && open_view(first, members.coordinates[0], &all->told) &&
                find_parts(first);
   if (ready) {
-    prove_places(first, all->braids);
+    prove_places(first, all);
     prove_twins(first);
     prove_step(first, all->classes);
   }
@@ -58,10 +63,10 @@ static bool prove_class(View *first, All *all) {
   uint32_t findings = first->report->finding_count;
   for (uint32_t i = 1; ready && i < members.count && first->report->finding_count == findings;
        i++) {
-    View other = {.plan = first->plan, .report = first->report, .class = first->class};
+    View other = {.plan = plan, .report = first->report, .class = first->class};
     if (open_view(&other, members.coordinates[i], &all->told)) {
       compare_ledgers(first, &other);
-      prove_places(&other, all->braids);
+      prove_places(&other, all);
     }
     view_close(&other);
   }
@@ -89,8 +94,12 @@ static void prove_all_replicas(const View *views, uint32_t count, Links *links) 
 /* Class by class, then what only all of them show. */
 static void prove_classes(const Plan *plan, ProveReport *report, Links *links, View *views) {
   View whole = {.plan = plan, .report = report};
-  All all = {.braids = braids_open(&whole), .classes = step_classes_open(plan, report, links)};
-  bool ready = all.braids != NULL && all.classes != NULL;
+  Unpacked unpacked;
+  bool ready = unpacked_open(&whole, &unpacked);
+  All all = {.unpacked = &unpacked.plan,
+             .braids = braids_open(&whole),
+             .classes = step_classes_open(&unpacked.plan, report, links)};
+  ready = ready && all.braids != NULL && all.classes != NULL;
   for (uint32_t i = 0; i < plan->classes_count && ready; i++) {
     views[i] = (View){.plan = plan, .report = report, .class = &plan->classes[i]};
     ready = prove_class(&views[i], &all);
@@ -104,6 +113,7 @@ static void prove_classes(const Plan *plan, ProveReport *report, Links *links, V
     prove_adjoint(&views[i]);
   if (ready && report->finding_count == 0 && types_uncovered(plan) == NULL)
     prove_types(views, plan->classes_count);
+  unpacked_close(&unpacked);
 }
 
 /* What a call of these flags runs of a segment. */

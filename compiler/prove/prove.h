@@ -9,6 +9,8 @@
  * - shapes: operands are as large as their kernel's dims make them, scratch as the compiler gives
  *   it, read and written as the kernel does; a slice lies in its whole on every rank. (What
  *   collectives and exchanges move: plan_check.)
+ * - packing: what packs and unpacks stands beside a collective that moves just that, in memory
+ *   of its own. Where values are followed, the three are one collective (packed.h).
  * - communication: ranks that share communicators issue the same collectives in one order,
  *   equal in kind, lane, bytes, dtype, meaning, layer and micro-batch. What an exchange
  *   sends and what meets it are equal in lane, bytes and dtype, and what is made in one

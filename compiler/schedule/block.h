@@ -3,6 +3,10 @@
 #define LOCKSTEP_BLOCK_H
 
 #include "compiler/schedule/draft.h"
+#include "runtime/plan/limits.h"
+
+/* Pairs that the dims of one pack have room for. */
+enum { PACK_PAIRS_MAX = (KERNEL_DIMS_MAX - 2) / 2 };
 
 int32_t block_segment(Draft *d, int32_t b, const char *word);
 

@@ -177,12 +177,16 @@ bool role_is_shard(const Block *block, BaseRole role);
 int64_t block_bytes(const Draft *d, const Block *block, BaseRole role);
 int64_t block_stride_bytes(const Draft *d, const Block *block, BaseRole role);
 
+/* Whether collectives of many pieces are packed. */
+bool pieces_are_packed(const Draft *d);
+
 /* The steps of scheduling, in order; each one's preconditions are the ones before. */
 void blocks_layout(Draft *d); /* memory/blocks.c: which parameters stand where in a block */
 void inputs_layout(Draft *d); /* memory/state.c: inputs within a staged micro-batch */
 void segments_build(Draft *d, Graph *g,
                     RegionSegments *parts); /* schedule/segments.c: regions' lists */
 void block_segments_build(Draft *d); /* schedule/reduce.c, update.c: init, gather, reduce, ... */
+void pieces_pack(Draft *d);          /* schedule/pieces.c: many pieces travel in one */
 int32_t load_segment_build(Draft *d, const Graph *g, const char *name); /* schedule/update.c */
 int32_t clip_segment_build(Draft *d, const Stage *stage);               /* schedule/update.c */
 int32_t control_segment_build(Draft *d, const char *name);              /* NO_ID on one rank */

@@ -100,11 +100,14 @@ static Run run_of(const Draft *d, int32_t b, int32_t first, int32_t end) {
   return run;
 }
 
-/* The longest run from `first` on that a bucket holds; at least one parameter. */
+/* The longest run from `first` on that a bucket holds, and that one record packs; at least one
+ * parameter. */
 static Run next_run(const Draft *d, int32_t b, int32_t first) {
   int32_t count = d->blocks.at[b].params.count, end = first + 1;
-  while (end < count && run_of(d, b, first, end + 1).elements * dtype_bytes(d->train->grad_dtype) <=
-                            d->job->parallel.bucket)
+  int32_t most = pieces_are_packed(d) ? PACK_PAIRS_MAX : count;
+  while (end < count && end - first < most &&
+         run_of(d, b, first, end + 1).elements * dtype_bytes(d->train->grad_dtype) <=
+             d->job->parallel.bucket)
     end++;
   return run_of(d, b, first, end);
 }

@@ -33,6 +33,8 @@ typedef enum BaseRole {
   BASE_NORMS,    /* their sums, one f64 per norm group */
   BASE_WIRE,     /* gradients on the wire */
   BASE_WIRE_SHARD,
+  BASE_PACKED,   /* pieces of a collective, put together */
+  BASE_RECEIVED, /* the same as they come, where they cannot stay */
   BASE_TRANSFER, /* what goes to or comes from another pipeline stage */
   BASE_ROLE_COUNT
 } BaseRole;
@@ -72,7 +74,8 @@ typedef struct Record {
   double attrs[LOWERED_ATTRS_MAX];
   int32_t vary_count;
   LoweredVary varies[LOWERED_VARIES_MAX];
-  int64_t *pieces; /* of a collective with many pieces: dims instead, piece_count pairs */
+  int64_t *pieces; /* of a collective with many pieces, of what packs them: dims instead,
+                    * piece_count pairs */
   int32_t piece_count;
   int64_t flops, bytes;
   const char *meaning; /* of a communication: the logical value; NULL else */

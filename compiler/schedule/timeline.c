@@ -124,6 +124,10 @@ static BufferBinding bind_base(Timeline *t, const SegmentBase *base, const Place
   case BASE_WIRE_SHARD:
     return (BufferBinding){
         timeline_buffer(t, "gradients on the wire", BUFFER_COMM, base->size_bytes, at->layer), 0};
+  case BASE_PACKED:
+  case BASE_RECEIVED:
+    return (BufferBinding){
+        timeline_buffer(t, "packed pieces", BUFFER_COMM, base->size_bytes, at->layer), 0};
   default: return bind_carried(t, base, at);
   }
 }
@@ -153,10 +157,17 @@ static bool is_sent(const Segment *segment, int32_t base) {
   return false;
 }
 
+static bool has_role(const Segment *segment, BaseRole role) {
+  for (int32_t i = 0; i < segment->bases.count; i++)
+    if (segment->bases.at[i].role == role) return true;
+  return false;
+}
+
 static void hold(Timeline *t, int32_t buffer, const Segment *segment, int32_t base) {
   BaseRole role = segment->bases.at[base].role;
+  bool reduces = segment->records.at[0].lane == LANE_DP && has_role(segment, BASE_GRAD);
   bool reduced = role == BASE_WIRE || role == BASE_WIRE_SHARD ||
-                 (role == BASE_GRAD && segment->records.at[0].lane == LANE_DP);
+                 (reduces && (role == BASE_GRAD || role == BASE_PACKED));
   bool sent = role == BASE_TRANSFER && is_sent(segment, base);
   if (t->stage->buffers.at[buffer].program != t->kind || !(reduced || sent)) return;
   VEC_PUSH(t->draft->compile->arena, reduced ? &t->reducing : &t->sending, buffer);

@@ -54,12 +54,17 @@ static bool read_summary(const Plan *plan, RunRecord *record) {
 }
 
 bool job_run(const Plan *plan, int64_t steps, RunRecord *record) {
-  *record = (RunRecord){0};
   RunOptions options = run_defaults(plan);
+  options.steps = steps;
+  return job_run_as(plan, &options, record);
+}
+
+bool job_run_as(const Plan *plan, const RunOptions *as, RunRecord *record) {
+  *record = (RunRecord){0};
+  RunOptions options = *as;
   options.quiet = true;
   options.plot = false;
   options.measure_peak = false;
-  options.steps = steps;
   Status status = {0};
   if (!run_job(plan, &options, &status)) {
     printf("%s: %s\n", plan_string(plan, plan->jobs[0].run_dir), status.text);

@@ -18,6 +18,8 @@ typedef struct RunRecord {
  * in it, of earlier runs that this one continues too) and summary.json. False when something was
  * printed. */
 bool job_run(const Plan *plan, int64_t steps, RunRecord *record);
+/* The same with other options; quiet, without a plot. */
+bool job_run_as(const Plan *plan, const RunOptions *options, RunRecord *record);
 
 /* Makes FOLDER for the test and a file of `count` u8 tokens in it that have something to learn:
  * FOLDER/tokens.u8, ids below `vocab`. */

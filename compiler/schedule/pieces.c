@@ -1,0 +1,174 @@
+/* pieces.c -- what lies in many pieces travels in one.
+ *
+ * A library's collective moves one run of memory a member, so a record of many pieces would be as
+ * many calls. On GPUs it becomes three records instead: pack puts each member's pieces together in
+ * a buffer of its own, the collective moves that, unpack puts them where they belong. Threads read
+ * each other's memory, piece by piece, at no price: plans for processors keep their pieces.
+ *
+ * Sums are of the same elements in the same order of members, so that the bytes of a result do not
+ * depend on it. */
+#include <string.h>
+
+#include "compiler/schedule/draft.h"
+#include "runtime/plan/plan_flat.h"
+
+/* Above so many pieces packing costs less than their calls. */
+enum { PIECES_MOST = 8 };
+
+bool pieces_are_packed(const Draft *d) {
+  return d->cluster->target == TARGET_CUDA;
+}
+
+/* ---- pieces of the two sides of a collective, as pairs (times, elements) of one member */
+
+typedef struct Side {
+  int64_t *pair;
+  int32_t count;
+  bool is_whole; /* of all members; else of the rank itself, whose pieces lie together anyway */
+} Side;
+
+static Side one_pair(const Draft *d, int64_t times, int64_t elements) {
+  Side side = {ARENA_ARRAY(d->compile->arena, int64_t, 2), 1, true};
+  side.pair[0] = times, side.pair[1] = elements;
+  return side;
+}
+
+/* PlanRecord of plan.def says what the five dims are. `cut`: of the side where the part is. */
+static Side turned_side(const Draft *d, const int64_t *dims, bool cut) {
+  int64_t outer = dims[0], a = dims[1], middle = dims[2], rest = dims[3] * dims[4];
+  return cut ? one_pair(d, outer * a * middle, rest) : one_pair(d, outer, a * middle * rest);
+}
+
+static Side side_of(const Draft *d, const Record *record, int32_t operand) {
+  bool turned = record->attr_count > 0 && record->attrs[0] == 1;
+  if (record->kind == RECORD_ALL_TO_ALL) return turned_side(d, record->dims, turned == operand);
+  bool is_pieces = record->pieces != NULL;
+  Side side = {is_pieces ? record->pieces : NULL, record->piece_count, record->operand_count == 1};
+  if (!is_pieces) side = one_pair(d, record->dims[0], record->dims[1]);
+  side.is_whole = record->operand_count == 1 || operand == (record->kind == RECORD_ALL_GATHER);
+  return side;
+}
+
+static bool is_scattered(const Side *side) {
+  return side->is_whole && (side->count > 1 || side->pair[0] > 1);
+}
+
+static int64_t share_elements(const Side *side) {
+  int64_t share = 0;
+  for (int32_t i = 0; i < side->count; i++)
+    share += side->pair[2 * i] * side->pair[2 * i + 1];
+  return share;
+}
+
+static uint64_t calls_of(const Record *record) {
+  bool is_pieces = record->pieces != NULL;
+  return plan_flat_calls(record->kind, is_pieces ? record->pieces : record->dims,
+                         (uint32_t)(is_pieces ? 2 * record->piece_count : record->dim_count));
+}
+
+static bool is_packed(const Record *record) {
+  bool has_pieces = record->kind == RECORD_ALL_GATHER || record->kind == RECORD_REDUCE_SCATTER ||
+                    record->kind == RECORD_ALL_TO_ALL;
+  return has_pieces && calls_of(record) > PIECES_MOST;
+}
+
+/* ---- the three records */
+
+/* pack or unpack, for the collective `of`. */
+static Record *add_mover(Draft *d, int32_t segment, const char *kernel, const Record *of,
+                         const Side *side) {
+  Record *record = segment_record(d, segment, RECORD_KERNEL, kernel, of->purpose);
+  record->path = of->path;
+  record->model = of->model, record->node = of->node, record->value = of->value;
+  record->lane = of->lane;
+  record->when_all = of->when_all, record->when_none = of->when_none;
+  record->direction = of->direction;
+  record->piece_count = side->count + 1;
+  record->pieces = ARENA_ARRAY(d->compile->arena, int64_t, 2 * record->piece_count);
+  record->pieces[0] = mesh_count(&d->mesh, of->axes);
+  record->pieces[1] = side->count;
+  memcpy(record->pieces + 2, side->pair, sizeof *side->pair * 2 * (size_t)side->count);
+  return record;
+}
+
+static void add_operand(Record *record, const Operand *operand, Access access) {
+  Operand *added = record_operand(record, operand->base, operand->offset_bytes, operand->size_bytes,
+                                  operand->dtype, access);
+  added->by = operand->by;
+  added->member_stride_bytes = operand->member_stride_bytes;
+}
+
+/* The operand packed: in a buffer that every record of the segment uses, one after the other. */
+static Operand packed_operand(Draft *d, int32_t segment, const Operand *whole, BaseRole role) {
+  int32_t base = segment_base(d, segment, role, NO_ID, whole->size_bytes);
+  return (Operand){.base = base, .size_bytes = whole->size_bytes, .dtype = whole->dtype};
+}
+
+static Operand add_pack(Draft *d, int32_t segment, const Record *of, const Side *side) {
+  const Operand *from = &of->operands[0];
+  if (!is_scattered(side)) return *from;
+  Operand packed = packed_operand(d, segment, from, BASE_PACKED);
+  Record *record = add_mover(d, segment, "pack", of, side);
+  add_operand(record, from, ACCESS_READ);
+  add_operand(record, &packed, ACCESS_WRITE);
+  return packed;
+}
+
+static void add_unpack(Draft *d, int32_t segment, const Record *of, const Side *side,
+                       const Operand *packed) {
+  Record *record = add_mover(d, segment, "unpack", of, side);
+  add_operand(record, packed, ACCESS_READ);
+  add_operand(record, &of->operands[of->operand_count - 1], ACCESS_WRITE);
+}
+
+/* One piece a member. */
+static void flatten(const Draft *d, Record *record, int64_t share) {
+  if (record->kind != RECORD_ALL_TO_ALL) {
+    record->pieces = one_pair(d, 1, share).pair;
+    record->piece_count = 1;
+    return;
+  }
+  record->attrs[0] = 0;
+  for (int32_t i = 0; i < 4; i++)
+    record->dims[i] = 1;
+  record->dims[4] = share;
+}
+
+static void add_packed(Draft *d, int32_t segment, const Record *of) {
+  bool in_place = of->operand_count == 1;
+  Side x = side_of(d, of, 0), y = side_of(d, of, of->operand_count - 1);
+  Operand from = add_pack(d, segment, of, &x), to = of->operands[of->operand_count - 1];
+  if (in_place)
+    to = from;
+  else if (is_scattered(&y))
+    to = packed_operand(d, segment, &to,
+                        of->kind == RECORD_ALL_TO_ALL ? BASE_RECEIVED : BASE_PACKED);
+  Record *flat = segment_record(d, segment, of->kind, NULL, of->purpose);
+  *flat = *of;
+  flat->operand_count = 0, flat->bytes = 0;
+  add_operand(flat, &from, in_place ? ACCESS_UPDATE : ACCESS_READ);
+  if (!in_place) add_operand(flat, &to, ACCESS_WRITE);
+  flatten(d, flat, share_elements(&x));
+  if (is_scattered(&y)) add_unpack(d, segment, of, &y, &to);
+}
+
+static void pack_segment(Draft *d, int32_t segment) {
+  Segment *at = &d->segments.at[segment];
+  bool any = false;
+  for (int32_t i = 0; i < at->records.count; i++)
+    any = any || is_packed(&at->records.at[i]);
+  if (!any) return;
+  Segment before = *at;
+  memset(&at->records, 0, sizeof at->records);
+  for (int32_t i = 0; i < before.records.count; i++)
+    if (is_packed(&before.records.at[i]))
+      add_packed(d, segment, &before.records.at[i]);
+    else
+      VEC_PUSH(d->compile->arena, &at->records, before.records.at[i]);
+}
+
+void pieces_pack(Draft *d) {
+  if (!pieces_are_packed(d)) return;
+  for (int32_t s = 0; s < d->segments.count; s++)
+    pack_segment(d, s);
+}
