@@ -92,14 +92,13 @@ static void prove_all_replicas(const View *views, uint32_t count, Links *links) 
 }
 
 /* Class by class, then what only all of them show. */
-static void prove_classes(const Plan *plan, ProveReport *report, Links *links, View *views) {
+static void prove_classes(const Plan *plan, const Plan *unpacked, ProveReport *report, Links *links,
+                          View *views) {
   View whole = {.plan = plan, .report = report};
-  Unpacked unpacked;
-  bool ready = unpacked_open(&whole, &unpacked);
-  All all = {.unpacked = &unpacked.plan,
+  All all = {.unpacked = unpacked,
              .braids = braids_open(&whole),
-             .classes = step_classes_open(&unpacked.plan, report, links)};
-  ready = ready && all.braids != NULL && all.classes != NULL;
+             .classes = step_classes_open(unpacked, report, links)};
+  bool ready = all.braids != NULL && all.classes != NULL;
   for (uint32_t i = 0; i < plan->classes_count && ready; i++) {
     views[i] = (View){.plan = plan, .report = report, .class = &plan->classes[i]};
     ready = prove_class(&views[i], &all);
@@ -113,7 +112,6 @@ static void prove_classes(const Plan *plan, ProveReport *report, Links *links, V
     prove_adjoint(&views[i]);
   if (ready && report->finding_count == 0 && types_uncovered(plan) == NULL)
     prove_types(views, plan->classes_count);
-  unpacked_close(&unpacked);
 }
 
 /* What a call of these flags runs of a segment. */
@@ -178,14 +176,17 @@ bool prove(const Plan *plan, ProveReport *report) {
   count(plan, report);
   prove_derivatives(plan, report);
   prove_shapes(plan, report);
-  if (plan->regions_count > 0) prove_records(plan, report);
+  Unpacked unpacked;
+  bool ready = unpacked_open(&whole, &unpacked);
+  if (ready && plan->regions_count > 0) prove_records(&unpacked.plan, report);
   Links links = {0};
   prove_communication(plan, report, &links);
   View *views = prove_array(&whole, plan->classes_count, sizeof *views);
-  if (views != NULL) prove_classes(plan, report, &links, views);
+  if (ready && views != NULL) prove_classes(plan, &unpacked.plan, report, &links, views);
   for (uint32_t i = 0; views != NULL && i < plan->classes_count; i++)
     view_close(&views[i]);
   free(views);
+  unpacked_close(&unpacked);
   free(links.link);
   return report->finding_count == 0;
 }

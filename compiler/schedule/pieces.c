@@ -96,12 +96,14 @@ static void add_operand(Record *record, const Operand *operand, Access access) {
                                   operand->dtype, access);
   added->by = operand->by;
   added->member_stride_bytes = operand->member_stride_bytes;
+  added->value = operand->value, added->layout = operand->layout;
 }
 
 /* The operand packed: in a buffer that every record of the segment uses, one after the other. */
 static Operand packed_operand(Draft *d, int32_t segment, const Operand *whole, BaseRole role) {
   int32_t base = segment_base(d, segment, role, NO_ID, whole->size_bytes);
-  return (Operand){.base = base, .size_bytes = whole->size_bytes, .dtype = whole->dtype};
+  return (Operand){
+      .value = NO_ID, .base = base, .size_bytes = whole->size_bytes, .dtype = whole->dtype};
 }
 
 static Operand add_pack(Draft *d, int32_t segment, const Record *of, const Side *side) {

@@ -100,6 +100,12 @@ static void slice(Case *c) {
   case_attr(c, (double)runs.second);
 }
 
+/* The same moves with a and middle, b and inner as one dim each: as packed.h says them. */
+static bool is_joined(const Case *c) {
+  const int64_t *dim = c->plan->ints + c->record->dims_first;
+  return c->record->dims_count == 5 && dim[2] == 1 && dim[3] == 1;
+}
+
 /* A cut goes from one dim to another: x is whole in `gets` once it has come. kernels and dims as
  * PlanRecord says: [outer, a, middle, b, inner] of the side that has b whole. */
 static void all_to_all(Case *c) {
@@ -119,10 +125,14 @@ static void all_to_all(Case *c) {
   uint32_t first = gets < loses ? gets : loses, second = gets < loses ? loses : gets;
   const Part *one = gets < loses ? &x : &y, *other = gets < loses ? &y : &x;
   case_dim(c, part_product(c, one, 0, first));
-  case_dim(c, dim_local(c, &one->dim[first]));
-  case_dim(c, part_product(c, one, first + 1, second));
-  case_dim(c, dim_local(c, &other->dim[second]));
-  case_dim(c, part_product(c, one, second + 1, one->count));
+  int64_t a = dim_local(c, &one->dim[first]), middle = part_product(c, one, first + 1, second);
+  int64_t b = dim_local(c, &other->dim[second]);
+  int64_t inner = part_product(c, one, second + 1, one->count);
+  bool joined = is_joined(c);
+  case_dim(c, joined ? a * middle : a);
+  case_dim(c, joined ? 1 : middle);
+  case_dim(c, joined ? 1 : b);
+  case_dim(c, joined ? b * inner : inner);
   case_attr(c, loses < gets);
 }
 
