@@ -3,7 +3,7 @@
 #define LOCKSTEP_BLOCK_H
 
 #include "compiler/schedule/draft.h"
-#include "runtime/plan/limits.h"
+#include "kernels/contract/contract.h"
 
 /* Pairs that the dims of one pack have room for. */
 enum { PACK_PAIRS_MAX = (KERNEL_DIMS_MAX - 2) / 2 };

@@ -20,8 +20,8 @@
 
 static bool moves_only(const char *kernel) {
   static const char *const names[] = {
-      "embedding", "positions", "relu",        "relu_backward", "copy",         "cast",
-      "pack", "unpack", "slice",     "sum",       "init_normal", "init_uniform",  "init_constant"};
+      "embedding", "positions", "relu", "relu_backward", "copy",         "cast",         "pack",
+      "unpack",    "slice",     "sum",  "init_normal",   "init_uniform", "init_constant"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     if (strcmp(names[i], kernel) == 0) return true;
   return false;
