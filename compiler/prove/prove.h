@@ -6,6 +6,11 @@
  * - derivatives: the backward nodes of the model make the gradients of its forward nodes, by the
  *   rows of derivatives/derivatives.def: of every parameter the sum over all its uses, from the
  *   one loss on, through what goes from region to region. What has no row is refused.
+ * - records: every record is what its node, or its purpose, makes it: its kernel is one that may
+ *   carry out the op (records/rows.def), and its dims, attrs, dtypes, random key and differences
+ *   between ranks follow from the node, the job's settings and the cuts of its operands. Parameters
+ *   begin as the model says, updates and clip are the job's. What has no row is refused. A plan
+ *   without a model has nothing to be compared with; plan_check: it has no parameters.
  * - shapes: operands are as large as their kernel's dims make them, scratch as the compiler gives
  *   it, read and written as the kernel does; a slice lies in its whole on every rank. (What
  *   collectives and exchanges move: plan_check.)

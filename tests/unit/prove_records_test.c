@@ -134,6 +134,33 @@ static void test_nodes(void) {
   }
 }
 
+static void test_lasting(void) {
+  TEST("stages whose ranks would all save the first one's state") {
+    BEGIN("gpt2", "cluster.devices=2", "parallel.pp=2", "train.microbatch=1");
+    PlanJob job = b.jobs[0];
+    b.jobs[0].state_axes = 0;
+    expect("state_axes: leaves out pp, along which ranks have other layers");
+    b.jobs[0] = job;
+    CHECK(passes());
+  }
+  TEST("a moment that is said to be whole") {
+    BEGIN("gpt2", "cluster.devices=2", "parallel.zero=1");
+    uint32_t i = 0, whole = b.tensors[0].layout;
+    while (b.tensors[i].kind != BUFFER_MOMENT1)
+      i++;
+    CHECK(b.layouts[b.tensors[i].layout].flat_axes != 0 && b.layouts[whole].flat_axes == 0);
+    b.tensors[i].layout = whole;
+    expect("moment m wte.weight: is said to be cut otherwise than its update has it");
+  }
+  TEST("a layer that begins twice, another never") {
+    BEGIN("gpt2", NULL);
+    for (uint32_t i = 0; i < b.calls_count; i++)
+      if (strcmp(b.strings + b.segments[b.calls[i].segment].name, "h.init") == 0)
+        b.calls[i].layer = 1;
+    expect("parameters h.*.ln_1.weight: does not begin once in each of its layers");
+  }
+}
+
 /* ---- whichever number */
 
 typedef struct Tally {
@@ -257,6 +284,7 @@ int main(void) {
   if (mkdtemp(folder) == NULL) return 1;
   test_roles();
   test_nodes();
+  test_lasting();
   test_strategies();
   build_free(&b);
   (void)rmdir(folder);

@@ -88,6 +88,8 @@ static void slice(Case *c) {
   if (change.dim == fine.count) return;
   const PlanLayoutDim *dim = &fine.dim[change.dim];
   int64_t part = dim_local(c, dim);
+  if (whole.layout->owed_axes != fine.layout->owed_axes)
+    case_wrong(c, "a part of a summand is no part of the sum");
   case_dim(c, part_product(c, &whole, 0, change.dim));
   case_dim(c, dim_local(c, &whole.dim[change.dim]));
   case_dim(c, part);

@@ -251,4 +251,5 @@ void prove_records(const Plan *plan, ProveReport *report) {
     }
   }
   free(r.contracts);
+  prove_tensors(plan, report);
 }

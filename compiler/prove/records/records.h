@@ -15,4 +15,8 @@
 
 void prove_records(const Plan *plan, ProveReport *report);
 
+/* What lasts is cut as its update has it, begins once in each layer, and ranks that have their own
+ * of it are those that `state_axes` says: checkpoints trust both. Asked by prove_records. */
+void prove_tensors(const Plan *plan, ProveReport *report);
+
 #endif
