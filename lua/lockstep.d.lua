@@ -13,7 +13,7 @@
 ---@field valid? string|string[] validation shards. Default: none
 ---@field format? "auto"|"u8"|"u16"|"u32"|"llmc"|"megatron" token layout; auto reads the header, raw files must say theirs. Default: auto
 ---@field shuffle? boolean order is a function of (seed, epoch, step); disjoint over dp. Default: true
----@field prefetch? integer|string micro-batches staged ahead. Default: 2
+---@field prefetch? integer|string batches in memory: the one at work and those staged ahead. Default: 2
 ---@field columns? table<string, string|string[]> which CSV columns feed which input; required for table. Default: none
 
 ---@class (exact) lockstep.train

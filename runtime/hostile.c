@@ -42,19 +42,21 @@ static uint64_t start_key(uint32_t program, uint32_t call) {
   return (uint64_t)program << 32 | call;
 }
 
-/* Control and the staging ring belong to the host side as well: they stay open. */
+/* What comes from the host, and goes to it, stays open. */
 static void open_shared(const Hostile *hostile) {
   const PlanJob *job = &hostile->plan->jobs[0];
-  ASAN_UNPOISON_MEMORY_REGION(hostile->arena[TIER_DEVICE] + job->control_offset, sizeof(Control));
-  ASAN_UNPOISON_MEMORY_REGION(hostile->arena[job->staging_tier] + job->staging_offset,
-                              hostile->staging_bytes);
+  size_t step_bytes = (size_t)job->accumulation * job->sample_bytes;
+  uint8_t *device = hostile->arena[TIER_DEVICE], *host = hostile->arena[job->staging_tier];
+  ASAN_UNPOISON_MEMORY_REGION(device + job->control_offset, sizeof(Control));
+  ASAN_UNPOISON_MEMORY_REGION(device + job->samples_offset, step_bytes);
+  ASAN_UNPOISON_MEMORY_REGION(host + job->control_ring_offset,
+                              sizeof(ControlPair) * (size_t)job->control_slots);
+  ASAN_UNPOISON_MEMORY_REGION(host + job->staging_offset, step_bytes * (size_t)job->prefetch_steps);
 }
 
 bool hostile_start(Hostile *hostile, const Plan *plan, const PlanClass *class,
                    uint8_t *const *arena) {
-  const PlanJob *job = &plan->jobs[0];
   *hostile = (Hostile){.plan = plan, .arena = arena};
-  hostile->staging_bytes = (size_t)job->prefetch_batches * job->sample_bytes;
   Start *starts = calloc(class->buffers_count + 1, sizeof *starts);
   hostile->order = calloc(class->buffers_count + 1, sizeof *hostile->order);
   if (!starts || !hostile->order) {
@@ -76,8 +78,6 @@ bool hostile_start(Hostile *hostile, const Plan *plan, const PlanClass *class,
     memset(arena[tier], nan_byte, hostile->arena_bytes[tier]);
     ASAN_POISON_MEMORY_REGION(arena[tier], hostile->arena_bytes[tier]);
   }
-  ASAN_UNPOISON_MEMORY_REGION(arena[TIER_DEVICE] + job->control_offset, sizeof(Control));
-  memset(arena[TIER_DEVICE] + job->control_offset, 0, sizeof(Control));
   open_shared(hostile);
   return true;
 }

@@ -17,7 +17,6 @@ typedef struct Hostile {
   const Plan *plan;
   uint8_t *const *arena; /* by tier, of the setup */
   size_t arena_bytes[Tier_COUNT];
-  size_t staging_bytes;
   uint32_t *order; /* the class's buffers by program, then by first call */
   uint32_t count;
 } Hostile;
@@ -25,7 +24,7 @@ typedef struct Hostile {
 #ifdef LOCKSTEP_HOSTILE
 enum { HOSTILE_RUNS_ALONE = 1 };
 
-/* Everything but control and staging becomes NaN, and poisoned. False when memory is short. */
+/* Everything but control and samples becomes NaN, and poisoned. False when memory is short. */
 bool hostile_start(Hostile *hostile, const Plan *plan, const PlanClass *class,
                    uint8_t *const *arena);
 void hostile_stop(Hostile *hostile);

@@ -80,8 +80,6 @@ bool programs_check(const Plan *plan, const Mesh *mesh, Status *status) {
   if (loads[1] > 1) /* the control block says how much of one micro-batch is padding */
     return status_fail(status, STATUS_OURS, "plan: eval_step loads %lld micro-batches, at most 1",
                        (long long)loads[1]);
-  if (job->prefetch_batches < 1)
-    return status_fail(status, STATUS_OURS, "plan: no room to stage a micro-batch");
   return true;
 }
 

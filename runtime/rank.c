@@ -20,6 +20,12 @@
 #include "runtime/schedule.h"
 #include "runtime/watch/failure.h"
 
+/* A step between its start and its end. */
+typedef struct Underway {
+  int64_t start_ns;
+  int64_t data_wait_ns;
+} Underway;
+
 /* What the ranks tell each other of themselves. */
 typedef struct RankFacts {
   Peak peak;
@@ -43,7 +49,14 @@ typedef struct Rank {
   const PlanProgram *init;
   const PlanProgram *train;
   const PlanProgram *eval;
-  int64_t samples;    /* consumed so far */
+  int64_t
+      started; /* the last step that was, and the last that has ended: the device may be ahead */
+  int64_t ended;
+  Underway underway[CONTROL_SLOTS_MAX];
+  int64_t ended_ns;   /* when `ended` did */
+  int64_t sent_bytes; /* up to then */
+  bool asks_stop; /* some rank was asked to: all hear it, a step late where the device is ahead */
+  bool asks_checkpoint;
   int64_t saved_step; /* of the newest checkpoint that this run wrote or came from; 0: none */
   int64_t saved_ns;   /* when */
   char saved_path[CHECKPOINT_PATH_BYTES];
@@ -96,11 +109,10 @@ static bool start_data(Rank *rank, Status *status) {
       .last_step = run->last_step,
       .samples_before = rank->start.samples_before,
       .train_loads = rank->job->accumulation,
-      .valid_loads = rank->eval ? samples_passes(&run->valid, mesh_replicas(&run->mesh)) : 0,
+      .valid_passes = rank->eval ? samples_passes(&run->valid, mesh_replicas(&run->mesh)) : 0,
   };
   if (programs_count_loads(rank->plan, rank->train) == 0) return true;
   rank->stage = stage_start(&rank->stage_setup, status);
-  rank->replay.setup.load_context = rank->stage;
   return rank->stage != NULL;
 }
 
@@ -121,7 +133,6 @@ static bool open_rank(Rank *rank, Status *status) {
       .comm_beside = run->boot->ops->comm_beside(run->boot, rank->number),
       .kernels = {[PROCESSOR_DEVICE] = kernels_of(run->options->variant),
                   [PROCESSOR_HOST] = kernels_of(run->options->variant)},
-      .load = stage_take,
       .flight = run->boot->flight,
   };
   memcpy(setup.arena, rank->arena.base, sizeof setup.arena);
@@ -170,13 +181,18 @@ static int64_t data_wait_ns(const Rank *rank) {
   return rank->stage ? stage_wait_ns(rank->stage) : 0;
 }
 
-static void set_control(Rank *rank, int64_t step) {
-  *rank->replay.control = (Control){
+/* Consumed by the steps before this one. */
+static int64_t samples_before(const Rank *rank, int64_t step) {
+  int64_t steps = step - rank->start.first_step;
+  return rank->start.samples_before + (steps > 0 ? steps * rank->job->batch_samples : 0);
+}
+
+static ControlIn control_in(const Rank *rank, int64_t step) {
+  return (ControlIn){
       .lr = schedule_lr(rank->job, step),
-      .clip_scale = 1.0,
       .step = step,
       .seed = rank->job->seed,
-      .samples_before = rank->samples,
+      .samples_before = samples_before(rank, step),
       .microbatch_samples = rank->job->microbatch_samples,
   };
 }
@@ -194,18 +210,23 @@ static void allow_arenas(const Rank *rank, bool allowed) {
 }
 
 /* Init writes everything that persists, padding included; a checkpoint then brings its tensors. */
+static bool restore(Rank *rank, Status *status) {
+  const Checkpoint *checkpoint = &rank->start.checkpoint;
+  ControlLasting lasting = {.updates = checkpoint->header->updates};
+  allow_arenas(rank, true);
+  bool restored = checkpoint_restore(checkpoint, rank->replay.device, rank->arena.base[TIER_DEVICE],
+                                     rank->plan, rank->replay.class, status) &&
+                  replay_write_lasting(&rank->replay, &lasting, status);
+  allow_arenas(rank, false);
+  return restored;
+}
+
 static bool run_init(Rank *rank, Status *status) {
-  set_control(rank, 0);
-  rank->samples = rank->start.samples_before;
-  if (!replay_run(&rank->replay, rank->init, status)) return false;
-  if (rank->start.resumes) {
-    allow_arenas(rank, true);
-    bool restored = checkpoint_restore(&rank->start.checkpoint, rank->arena.base[TIER_DEVICE],
-                                       rank->plan, rank->replay.class, status);
-    allow_arenas(rank, false);
-    if (!restored) return false;
-  }
-  return true;
+  ControlIn in = control_in(rank, 0);
+  ReplayLeft left;
+  if (!replay_run(&rank->replay, rank->init, &in, NULL, &left, status)) return false;
+  rank->sent_bytes = left.sent_bytes;
+  return !rank->start.resumes || restore(rank, status);
 }
 
 /* Of another variant the sums are rounded otherwise: the run is not bitwise what it would have
@@ -281,9 +302,15 @@ static bool writes_state(const Rank *rank) {
 }
 
 static bool write_state(Rank *rank, int64_t step, Status *status) {
+  CheckpointState state = {
+      .device = rank->replay.device,
+      .arena = rank->arena.base[TIER_DEVICE],
+      .step = step,
+      .samples = samples_before(rank, step + 1),
+  };
   allow_arenas(rank, true);
-  bool written =
-      checkpoint_write(&rank->store, rank->arena.base[TIER_DEVICE], step, rank->samples, status);
+  bool written = replay_read_lasting(&rank->replay, &state.lasting, status) &&
+                 checkpoint_write(&rank->store, &state, status);
   allow_arenas(rank, false);
   return written;
 }
@@ -327,13 +354,12 @@ static bool save(Rank *rank, int64_t step, Status *status) {
   return true;
 }
 
-static bool check_finite(const Rank *rank, int64_t step, Status *status) {
-  const Control *control = rank->replay.control;
-  double loss = control->reduce[REDUCE_LOSS] / control->reduce[REDUCE_COUNT];
-  const char *what = !isfinite(loss)                         ? "the loss"
-                     : control->reduce[REDUCE_FOUND_INF] > 0 ? "a gradient"
-                     : !isfinite(control->grad_norm)         ? "the gradient norm"
-                                                             : NULL;
+static bool check_finite(const Rank *rank, int64_t step, const ControlOut *out, Status *status) {
+  double loss = out->reduce[REDUCE_LOSS] / out->reduce[REDUCE_COUNT];
+  const char *what = !isfinite(loss)                     ? "the loss"
+                     : out->reduce[REDUCE_FOUND_INF] > 0 ? "a gradient"
+                     : !isfinite(out->grad_norm)         ? "the gradient norm"
+                                                         : NULL;
   if (!what) return true;
   return status_fail(
       status, STATUS_USER,
@@ -343,58 +369,101 @@ static bool check_finite(const Rank *rank, int64_t step, Status *status) {
       rank->saved_step > 0 ? rank->saved_path : "");
 }
 
+/* NULL with status code 0: the rank loads nothing. */
+static const void *take_samples(const Rank *rank, Status *status) {
+  status->code = 0;
+  return rank->stage ? stage_take(rank->stage, status) : NULL;
+}
+
+static void give_samples_back(const Rank *rank) {
+  if (rank->stage) stage_give_back(rank->stage);
+}
+
 /* The same samples whatever the degrees: what fills up the last pass does not count. */
 static bool validate(Rank *rank, int64_t step, Status *status) {
   double loss = 0.0, count = 0.0;
-  Control before = *rank->replay.control;
   const StageSetup *data = &rank->stage_setup;
   note_phase(rank, FLIGHT_VALIDATING, step);
-  for (int64_t pass = 0; pass < data->valid_loads; pass++) {
-    rank->replay.control->padded_samples =
-        samples_padded(data->valid, data->replicas, data->replica, pass);
-    memset(rank->replay.control->reduce, 0, sizeof before.reduce);
-    if (!replay_run(&rank->replay, rank->eval, status)) return false;
-    loss += rank->replay.control->reduce[REDUCE_LOSS];
-    count += rank->replay.control->reduce[REDUCE_COUNT];
+  for (int64_t pass = 0; pass < data->valid_passes; pass++) {
+    ControlIn in = control_in(rank, step);
+    ReplayLeft left;
+    in.padded_samples = samples_padded(data->valid, data->replicas, data->replica, pass);
+    const void *samples = take_samples(rank, status);
+    if (status->code != 0 || !replay_run(&rank->replay, rank->eval, &in, samples, &left, status))
+      return false;
+    give_samples_back(rank);
+    rank->sent_bytes = left.sent_bytes;
+    loss += left.control.reduce[REDUCE_LOSS];
+    count += left.control.reduce[REDUCE_COUNT];
   }
-  *rank->replay.control = before;
   if (rank->number == 0) report_valid(rank->report, step, count > 0 ? loss / count : NAN);
   return true;
 }
 
-static bool train_step(Rank *rank, int64_t step, Status *status) {
-  Control *control = rank->replay.control;
-  int64_t start_ns = now_ns();
-  int64_t wait_ns = data_wait_ns(rank), sent_bytes = replay_sent_bytes(&rank->replay);
-  set_control(rank, step);
+static bool start_step(Rank *rank, int64_t step, Status *status) {
+  Underway *underway = &rank->underway[step % CONTROL_SLOTS_MAX];
+  ControlIn in = control_in(rank, step);
+  in.reduce[REDUCE_STOP] = atomic_load(&run_stop_requested) ? 1.0 : 0.0;
+  in.reduce[REDUCE_CHECKPOINT] = wants_checkpoint(rank, step) ? 1.0 : 0.0;
   note_phase(rank, FLIGHT_STEP, step);
-  control->reduce[REDUCE_STOP] = atomic_load(&run_stop_requested) ? 1.0 : 0.0;
-  control->reduce[REDUCE_CHECKPOINT] = wants_checkpoint(rank, step) ? 1.0 : 0.0;
-  if (!replay_run(&rank->replay, rank->train, status) || !check_finite(rank, step, status))
+  underway->start_ns = now_ns();
+  int64_t wait_ns = data_wait_ns(rank);
+  const void *samples = take_samples(rank, status);
+  underway->data_wait_ns = data_wait_ns(rank) - wait_ns;
+  rank->started = step;
+  return status->code == 0 && replay_start(&rank->replay, rank->train, &in, samples, status);
+}
+
+static void tell_end(Rank *rank, int64_t step, const ReplayLeft *left) {
+  const Underway *underway = &rank->underway[step % CONTROL_SLOTS_MAX];
+  const ControlOut *out = &left->control;
+  int64_t since_ns = underway->start_ns > rank->ended_ns ? underway->start_ns : rank->ended_ns;
+  rank->ended_ns = now_ns();
+  Flight *flight = rank->run->boot->flight;
+  if (flight) flight_step_took(flight, rank->ended_ns - since_ns);
+  if (rank->number != 0) return;
+  report_step(rank->report, &(StepFacts){
+                                .step = step,
+                                .loss = out->reduce[REDUCE_LOSS] / out->reduce[REDUCE_COUNT],
+                                .grad_norm = out->grad_norm,
+                                .lr = schedule_lr(rank->job, step),
+                                .step_ns = rank->ended_ns - since_ns,
+                                .data_wait_ns = underway->data_wait_ns,
+                                .comm_bytes = left->sent_bytes - rank->sent_bytes,
+                            });
+}
+
+static bool end_step(Rank *rank, int64_t step, Status *status) {
+  ReplayLeft left;
+  if (!replay_collect(&rank->replay, &left, status) ||
+      !check_finite(rank, step, &left.control, status))
     return false;
-  rank->samples += rank->job->batch_samples;
-  if (rank->run->boot->flight) flight_step_took(rank->run->boot->flight, now_ns() - start_ns);
-  if (rank->number == 0)
-    report_step(rank->report,
-                &(StepFacts){
-                    .step = step,
-                    .loss = control->reduce[REDUCE_LOSS] / control->reduce[REDUCE_COUNT],
-                    .grad_norm = control->grad_norm,
-                    .lr = control->lr,
-                    .step_ns = now_ns() - start_ns,
-                    .data_wait_ns = data_wait_ns(rank) - wait_ns,
-                    .comm_bytes = replay_sent_bytes(&rank->replay) - sent_bytes,
-                });
+  give_samples_back(rank);
+  rank->ended = step;
+  rank->asks_stop |= left.control.reduce[REDUCE_STOP] > 0;
+  rank->asks_checkpoint |= left.control.reduce[REDUCE_CHECKPOINT] > 0;
+  tell_end(rank, step, &left);
+  rank->sent_bytes = left.sent_bytes;
   return true;
 }
 
+/* Whether something happens between this step and the next, as far as is known when it was started:
+ * then the next waits for it. All ranks say the same. */
+static bool pauses_after(const Rank *rank, int64_t step) {
+  int64_t every = rank->job->checkpoint_every_steps;
+  return step == rank->start.first_step || step == rank->run->last_step ||
+         (rank->eval && stage_validates(&rank->stage_setup, step)) ||
+         (checkpoints(rank) && every > 0 && step % every == 0) || rank->asks_stop ||
+         rank->asks_checkpoint;
+}
+
 /* Requests travelled with the control all-reduce: all ranks see the same ones after the same step.
- */
+ * Nothing is under way, and the step was found finite. */
 static bool after_step(Rank *rank, int64_t step, Status *status) {
-  const Control *control = rank->replay.control;
-  bool stop = control->reduce[REDUCE_STOP] > 0 && step < rank->run->last_step;
-  bool asked = control->reduce[REDUCE_CHECKPOINT] > 0;
+  bool stop = rank->asks_stop && step < rank->run->last_step;
+  bool asked = rank->asks_checkpoint;
   bool last = step == rank->run->last_step || stop;
+  rank->asks_checkpoint = false;
   if (!stop && rank->eval && stage_validates(&rank->stage_setup, step) &&
       !validate(rank, step, status))
     return false;
@@ -411,14 +480,16 @@ static uint64_t in_blocks(uint64_t bytes) {
   return (bytes + PLAN_ALIGN_BYTES - 1) / PLAN_ALIGN_BYTES * PLAN_ALIGN_BYTES;
 }
 
-/* Control and the staging ring are in use whether or not a record has touched them. */
+/* Control and samples are in use whether or not a record has touched them. */
 static uint64_t addressed_bytes(const Rank *rank) {
   const PlanJob *job = rank->job;
   uint64_t high = rank->replay.high_water_bytes;
+  uint64_t steps = job->staging_tier == TIER_DEVICE ? (uint64_t)job->prefetch_steps : 1;
   uint64_t control_end = job->control_offset + sizeof(Control);
-  uint64_t staging_end = job->staging_offset + (uint64_t)job->prefetch_batches * job->sample_bytes;
+  uint64_t samples_end =
+      job->samples_offset + steps * (uint64_t)job->accumulation * job->sample_bytes;
   if (control_end > high) high = control_end;
-  if (job->staging_tier == TIER_DEVICE && staging_end > high) high = staging_end;
+  if (samples_end > high) high = samples_end;
   return in_blocks(high);
 }
 
@@ -441,11 +512,24 @@ static void note_memory(Rank *rank) {
     rank->facts.touched_bytes = arena_touched_bytes(&rank->arena.tier[TIER_DEVICE]);
 }
 
+/* The step after which something happens ends before the next one starts; else the device may be
+ * ahead of the host by as many steps as control has slots for. */
+static bool run_next(Rank *rank, Status *status) {
+  int64_t ahead = rank->job->control_slots - 1;
+  if (!pauses_after(rank, rank->started) || rank->started == rank->ended)
+    if (!start_step(rank, rank->started + 1, status)) return false;
+  while (rank->started - rank->ended > ahead ||
+         (rank->started > rank->ended && pauses_after(rank, rank->started)))
+    if (!end_step(rank, rank->ended + 1, status)) return false;
+  return rank->started > rank->ended || after_step(rank, rank->ended, status);
+}
+
 static bool run_steps(Rank *rank, Status *status) {
   const Run *run = rank->run;
-  for (int64_t step = rank->start.first_step; step <= run->last_step && !rank->stopped; step++) {
-    if (!train_step(rank, step, status) || !after_step(rank, step, status)) return false;
-    if (step > rank->start.first_step) continue;
+  rank->started = rank->ended = rank->start.first_step - 1;
+  while (rank->ended < run->last_step && !rank->stopped) {
+    if (!run_next(rank, status)) return false;
+    if (rank->ended > rank->start.first_step) continue;
     if (!meet(rank, status)) return false;
     run_steady_enter(run);
   }

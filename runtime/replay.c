@@ -2,17 +2,25 @@
  *
  * One walker issues a program in list order: a record goes to the queue of its lane, after the
  * marks that its edges name. What a mark's number is: the record's place in list order, counted on
- * from step to step. */
+ * from step to step.
+ *
+ * Around a run stand copies: control and samples go in before any queue begins, control comes out
+ * when all have ended. Loads are copies, too. So nothing but the device touches its memory. */
 #include "runtime/replay.h"
 
 #include "kernels/philox.h"
+#include "runtime/data/samples.h"
 #include "runtime/walk.h"
 
-enum { PLACE_RECORD_BITS = 16 }; /* a segment has fewer records: replay_bind */
+/* A segment has fewer records, a record fewer operands, each of which may be a copy of its own;
+ * what waits for a record waits for its last part. */
+enum { PLACE_RECORD_BITS = 16, PLACE_PART_BITS = 4, LAST_PART = (1 << PLACE_PART_BITS) - 1 };
+_Static_assert((int)KERNEL_OPERANDS_MAX <= (int)LAST_PART + 1, "each operand of a load has a part");
 
 typedef struct Walker {
   Replay *replay;
   uint64_t number_first; /* of the first call's record 0 */
+  const uint8_t *samples;
 } Walker;
 
 static bool applies(const PlanCall *call, const PlanRecord *record) {
@@ -120,10 +128,6 @@ static bool run_by_kind(Replay *replay, const Work *work, const Queue *queue, St
   const PlanRecord *record = work->record;
   if (record->kind == RECORD_KERNEL)
     return run_kernel(replay, work, threads_of(replay, queue), status);
-  if (record->kind == RECORD_LOAD)
-    return replay->setup.load(replay->setup.load_context, work->operand,
-                              replay->operand_bytes + record->operands_first,
-                              (int32_t)record->operands_count, status);
   if (run_comm(replay, record, work->operand)) return true;
   status->code = STATUS_ECHO; /* the rank that failed says why */
   return false;
@@ -152,8 +156,9 @@ static bool run_record(const Work *work, Queue *queue, Status *status) {
 
 /* ---- issuing */
 
+/* Of a record's part 0. */
 static uint64_t number_of(const Walker *walker, uint64_t running, uint32_t record) {
-  return walker->number_first + (running << PLACE_RECORD_BITS | record);
+  return walker->number_first + ((running << PLACE_RECORD_BITS | record) << PLACE_PART_BITS);
 }
 
 static Queue *queue_of(const Replay *replay, const PlanRecord *record) {
@@ -168,7 +173,7 @@ static bool issue_wait(const Walker *walker, Queue *queue, const PlanCall *call,
   const PlanRecord *record = &plan->records[plan->segments[call->segment].records_first + awaited];
   if (!applies(call, record)) return true;
   return replay->device->ops->wait(queue, queue_of(replay, record),
-                                   number_of(walker, running, awaited), status);
+                                   number_of(walker, running, awaited) + LAST_PART, status);
 }
 
 static bool issue_edges(const Walker *walker, const Position *at, const PlanRecord *record,
@@ -203,6 +208,28 @@ static void note_high_water(Replay *replay, const Work *work) {
   }
 }
 
+/* A micro-batch stands as it was staged, input after input. */
+static bool issue_load(const Walker *walker, const Work *work, Queue *queue, uint64_t number,
+                       Status *status) {
+  Replay *replay = walker->replay;
+  const Plan *plan = replay->setup.plan;
+  const int64_t *bytes = replay->operand_bytes + work->record->operands_first;
+  uint64_t microbatch = work->microbatch < 0 ? 0 : (uint64_t)work->microbatch;
+  const uint8_t *staged = walker->samples + microbatch * plan->jobs[0].sample_bytes;
+  uint32_t count = work->record->operands_count;
+  bool issued = true;
+  for (uint32_t i = 0; i < count && issued; i++) {
+    uint64_t part = i + 1 == count ? LAST_PART : i, size_bytes = (uint64_t)bytes[i];
+    hostile_allow(&replay->hostile, work->operand[i], size_bytes);
+    issued =
+        replay->device->ops->copy(queue, work->operand[i], staged + samples_input_offset(plan, i),
+                                  size_bytes, number + part, status);
+    hostile_forbid(&replay->hostile, work->operand[i], size_bytes);
+  }
+  replay->count[work->record - plan->records].runs += issued;
+  return issued;
+}
+
 static bool issue_record(const Walker *walker, const Position *at, uint32_t number,
                          uint32_t *lanes_seen, Status *status) {
   Replay *replay = walker->replay;
@@ -223,9 +250,9 @@ static bool issue_record(const Walker *walker, const Position *at, uint32_t numb
   resolve(replay, at, record, work.operand);
   note_high_water(replay, &work);
   uint64_t place = number_of(walker, at->running, number);
-  const DeviceOps *ops = replay->device->ops;
-  return record->kind == RECORD_LOAD ? ops->host(queue, &work, place, status)
-                                     : ops->issue(queue, &work, place, status);
+  replay->last[record->lane] = place + LAST_PART;
+  if (record->kind == RECORD_LOAD) return issue_load(walker, &work, queue, place, status);
+  return replay->device->ops->issue(queue, &work, place + LAST_PART, status);
 }
 
 static bool issue_call(void *context, const Position *at, Status *status) {
@@ -243,12 +270,133 @@ static bool issue_call(void *context, const Position *at, Status *status) {
   return true;
 }
 
+/* ---- around a run */
+
+/* A number after all that were given out. */
+static uint64_t next_number(Replay *replay) {
+  replay->numbers += 1u << (PLACE_RECORD_BITS + PLACE_PART_BITS);
+  return replay->numbers;
+}
+
+/* What every queue has been given so far is over before `queue` goes on, or the other way round. */
+static bool meet_queues(const Replay *replay, bool others_wait, uint64_t number, Status *status) {
+  const DeviceOps *ops = replay->device->ops;
+  Queue *compute = ops->queue(replay->device, replay->main_lane);
+  for (uint32_t lane = 0; lane < PLAN_LANES_MAX; lane++) {
+    bool has_work = others_wait || replay->last[lane] > 0;
+    if ((replay->queues_mask >> lane & 1u) == 0 || !has_work) continue;
+    Queue *other = ops->queue(replay->device, lane);
+    if (others_wait ? !ops->wait(other, compute, number, status)
+                    : !ops->wait(compute, other, replay->last[lane], status))
+      return false;
+  }
+  return true;
+}
+
+static uint8_t *control_part(const Replay *replay, uint64_t offset) {
+  return (uint8_t *)replay->control + offset;
+}
+
+/* Control and samples come to the device; where it reads them in the host's memory, they stay. */
+static bool issue_in(Walker *walker, const PlanProgram *program, const ControlIn *set,
+                     Status *status) {
+  Replay *replay = walker->replay;
+  const PlanJob *job = &replay->setup.plan->jobs[0];
+  const DeviceOps *ops = replay->device->ops;
+  Queue *compute = ops->queue(replay->device, replay->main_lane);
+  ControlPair *pair = &replay->pair[replay->started % job->control_slots];
+  uint64_t number = next_number(replay);
+  pair->in = *set;
+  if (!ops->copy(compute, control_part(replay, CONTROL_IN_OFFSET), &pair->in, sizeof pair->in,
+                 number, status))
+    return false;
+  uint64_t size_bytes = (uint64_t)replay->loads[program->kind] * job->sample_bytes;
+  if (job->staging_tier != TIER_DEVICE && size_bytes > 0) {
+    uint8_t *to = replay->setup.arena[TIER_DEVICE] + job->samples_offset;
+    number = next_number(replay);
+    if (!ops->copy(compute, to, walker->samples, size_bytes, number, status)) return false;
+    walker->samples = to;
+  }
+  return meet_queues(replay, true, number, status);
+}
+
+/* A WorkRun: when all queues are done, all that the run has sent is counted. */
+static bool note_sent(const Work *work, Queue *queue, Status *status) {
+  (void)queue, (void)status;
+  const Replay *replay = work->context;
+  int64_t *sent_bytes = work->operand[0];
+  *sent_bytes = 0;
+  for (uint32_t i = 0; i < replay->setup.plan->records_count; i++)
+    *sent_bytes += replay->count[i].sent_bytes;
+  return true;
+}
+
+static bool issue_out(Replay *replay, Status *status) {
+  const DeviceOps *ops = replay->device->ops;
+  Queue *compute = ops->queue(replay->device, replay->main_lane);
+  int64_t slot = replay->started % replay->setup.plan->jobs[0].control_slots;
+  Work note = {.run = note_sent, .context = replay};
+  note.operand[0] = &replay->left[slot].sent_bytes;
+  ControlOut *out = &replay->pair[slot].out;
+  if (!meet_queues(replay, false, 0, status) ||
+      !ops->issue(compute, &note, next_number(replay), status))
+    return false;
+  uint64_t number = next_number(replay);
+  replay->end_number[slot] = number;
+  return ops->copy(compute, out, control_part(replay, CONTROL_OUT_OFFSET), sizeof *out, number,
+                   status);
+}
+
 /* What was issued before a failure ends, too: nobody is left with work of an earlier step. */
-bool replay_run(Replay *replay, const PlanProgram *program, Status *status) {
-  Walker walker = {replay, replay->numbers};
-  bool issued = walk_calls(replay->setup.plan, program, issue_call, &walker, status);
+static bool end_failed(const Replay *replay, Status *status) {
   Status ended = {0};
-  if (replay->device->ops->finish(replay->device, &ended)) return issued;
-  if (issued || (status->code == STATUS_ECHO && ended.code != STATUS_ECHO)) *status = ended;
+  if (replay->device->ops->finish(replay->device, &ended)) return false;
+  if (status->code == STATUS_ECHO && ended.code != STATUS_ECHO) *status = ended;
   return false;
+}
+
+bool replay_start(Replay *replay, const PlanProgram *program, const ControlIn *set,
+                  const void *samples, Status *status) {
+  Walker walker = {replay, 0, samples};
+  if (!issue_in(&walker, program, set, status)) return end_failed(replay, status);
+  walker.number_first = next_number(replay);
+  if (!walk_calls(replay->setup.plan, program, issue_call, &walker, status) ||
+      !issue_out(replay, status))
+    return end_failed(replay, status);
+  replay->started++;
+  return true;
+}
+
+bool replay_collect(Replay *replay, ReplayLeft *left, Status *status) {
+  const DeviceOps *ops = replay->device->ops;
+  int64_t slot = replay->collected++ % replay->setup.plan->jobs[0].control_slots;
+  if (!ops->await(ops->queue(replay->device, replay->main_lane), replay->end_number[slot], status))
+    return end_failed(replay, status);
+  *left = replay->left[slot];
+  left->control = replay->pair[slot].out;
+  return true;
+}
+
+bool replay_run(Replay *replay, const PlanProgram *program, const ControlIn *set,
+                const void *samples, ReplayLeft *left, Status *status) {
+  return replay_start(replay, program, set, samples, status) &&
+         replay_collect(replay, left, status);
+}
+
+bool replay_read_lasting(const Replay *replay, ControlLasting *lasting, Status *status) {
+  const DeviceOps *ops = replay->device->ops;
+  const ControlLasting *seen = ops->open_window(replay->device, &replay->control->lasting,
+                                                sizeof *seen, ACCESS_READ, status);
+  if (seen == NULL) return false;
+  *lasting = *seen;
+  return ops->close_window(replay->device, status);
+}
+
+bool replay_write_lasting(const Replay *replay, const ControlLasting *lasting, Status *status) {
+  const DeviceOps *ops = replay->device->ops;
+  ControlLasting *seen = ops->open_window(replay->device, &replay->control->lasting, sizeof *seen,
+                                          ACCESS_WRITE, status);
+  if (seen == NULL) return false;
+  *seen = *lasting;
+  return ops->close_window(replay->device, status);
 }

@@ -15,11 +15,6 @@
 #include "runtime/status.h"
 #include "runtime/watch/flight.h"
 
-/* Fills the operands of a load record with the next micro-batch, in the order of the plan's inputs.
- */
-typedef bool ReplayLoad(void *context, void *const *operand, const int64_t *bytes, int32_t count,
-                        Status *status);
-
 typedef struct ReplaySetup {
   const Plan *plan;
   const Mesh *mesh;
@@ -29,9 +24,7 @@ typedef struct ReplaySetup {
   CommLanes comm_beside; /* a lane that has none runs on the caller, with `comm` */
   Threads *threads;
   const Kernel *kernels[Processor_COUNT]; /* each by KernelId; NULL: this process has none */
-  ReplayLoad *load;
-  void *load_context;
-  Flight *flight; /* what runs is written there; NULL: nobody looks */
+  Flight *flight;                         /* what runs is written there; NULL: nobody looks */
   /* For tests: every queue is a thread of its own, and waits up to so long before each work. */
   bool issues_only;
   int64_t delay_most_ns;
@@ -50,11 +43,22 @@ typedef struct ReplayKernel {
   bool is_prepared;
 } ReplayKernel;
 
+/* What a run of a program has left. */
+typedef struct ReplayLeft {
+  ControlOut control;
+  int64_t sent_bytes; /* by this rank since it was bound */
+} ReplayLeft;
+
 typedef struct Replay {
   ReplaySetup setup;
   const PlanClass *class;
-  Control *control;
-  int64_t microbatches;  /* of the program that has most */
+  Control *control;  /* an address of the device */
+  ControlPair *pair; /* the ring of the host's side, control_slots of them */
+  ReplayLeft left[CONTROL_SLOTS_MAX];
+  uint64_t end_number[CONTROL_SLOTS_MAX]; /* of the mark that a run has ended */
+  int64_t started, collected;             /* runs of programs */
+  int64_t loads[ProgramKind_COUNT];       /* micro-batches that each loads */
+  int64_t microbatches;                   /* of the program that has most */
   int64_t *sample_first; /* of each, in the step's global batch: kernels read it by address */
   int32_t replicas;
   int32_t replica;
@@ -72,9 +76,10 @@ typedef struct Replay {
   uint32_t queues_mask;    /* bit of each lane that has a queue beside the main lane's */
   Threads *threads_beside; /* their team of one; NULL: there are none */
   Device *device;
-  uint64_t numbers;          /* of work so far: the next step's first */
-  uint64_t device_bytes;     /* of the device arena */
-  uint64_t high_water_bytes; /* end of the highest arena byte that a record has named so far */
+  uint64_t numbers;              /* of work so far: the next run's first */
+  uint64_t last[PLAN_LANES_MAX]; /* number of the last work on each queue */
+  uint64_t device_bytes;         /* of the device arena */
+  uint64_t high_water_bytes;     /* end of the highest arena byte that a record has named so far */
   Hostile hostile;
 } Replay;
 
@@ -85,16 +90,28 @@ void replay_free(Replay *replay);
 /* The program of this rank's class, or NULL. */
 const PlanProgram *replay_program(const Replay *replay, ProgramKind kind);
 
-/* How often the plan's record of this index ran and what it sent; and the latter of all records.
- * Not while replay_run is under way. */
+/* How often the plan's record of this index ran and what it sent. Not while a run is under way. */
 const ReplayCount *replay_count(const Replay *replay, uint32_t record);
-int64_t replay_sent_bytes(const Replay *replay);
 
 /* Of the processor of the record's lane; NULL: this process has none. */
 const Kernel *replay_kernel(const Replay *replay, const PlanRecord *record);
 
-/* Control must be set. False: STATUS_ECHO means that another rank aborted the job. */
-bool replay_run(Replay *replay, const PlanProgram *program, Status *status);
+/* Issues a run of a program, which the host meanwhile may leave alone. `samples` are the
+ * micro-batches that it loads, one after another as they are staged, where the device reads them;
+ * NULL for a program that loads nothing. They stay until the run is collected. At most
+ * control_slots runs are started and not collected. False: STATUS_ECHO means that another rank
+ * aborted the job. */
+bool replay_start(Replay *replay, const PlanProgram *program, const ControlIn *set,
+                  const void *samples, Status *status);
+/* Waits for the oldest run that was started and not collected. */
+bool replay_collect(Replay *replay, ReplayLeft *left, Status *status);
+/* Both. */
+bool replay_run(Replay *replay, const PlanProgram *program, const ControlIn *set,
+                const void *samples, ReplayLeft *left, Status *status);
+
+/* What of control lasts, between runs: 0 before the first. */
+bool replay_read_lasting(const Replay *replay, ControlLasting *lasting, Status *status);
+bool replay_write_lasting(const Replay *replay, const ControlLasting *lasting, Status *status);
 
 /* Says that the record's kernel was not prepared or did not run; false. */
 bool replay_kernel_fail(const Plan *plan, const PlanRecord *record, KernelStatus ended,

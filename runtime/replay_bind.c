@@ -79,8 +79,7 @@ static bool check_record(const Replay *replay, const Position *at, const PlanRec
                        plan_string(plan, plan->kernels[record->kernel].name),
                        plan_lane_name(plan, record->lane), path);
   if (record->kind == RECORD_KERNEL) return prepare_kernel(replay, record, status);
-  if (record->kind == RECORD_LOAD &&
-      (record->operands_count != plan->inputs_count || !replay->setup.load))
+  if (record->kind == RECORD_LOAD && record->operands_count != plan->inputs_count)
     return status_fail(status, STATUS_OURS, "plan: %s loads %u operands of %u inputs", path,
                        record->operands_count, plan->inputs_count);
   if (record->kind != RECORD_KERNEL && record->kind != RECORD_LOAD && !replay->setup.comm)
@@ -92,11 +91,14 @@ static bool check_call(void *context, const Position *at, Status *status) {
   Replay *replay = context;
   const Plan *plan = replay->setup.plan;
   const PlanSegment *segment = &plan->segments[at->call->segment];
-  if (at->microbatch >= replay->microbatches) replay->microbatches = at->microbatch + 1;
+  int64_t end = at->microbatch < 0 ? 1 : at->microbatch + 1;
+  if (end > replay->microbatches) replay->microbatches = end;
   for (uint32_t i = 0; i < segment->records_count; i++) {
     const PlanRecord *record = &plan->records[segment->records_first + i];
     if (!plan_when(record->when_all, record->when_none, at->call->flags)) continue;
     if (!check_record(replay, at, record, status)) return false;
+    int64_t *loads = &replay->loads[at->program->kind];
+    if (record->kind == RECORD_LOAD && end > *loads) *loads = end;
     if (replay->setup.comm_beside.at[record->lane] && !HOSTILE_RUNS_ALONE)
       replay->queues_mask |= 1u << record->lane;
   }
@@ -186,21 +188,14 @@ static bool fill_samples(Replay *replay) {
   return true;
 }
 
-static bool check_job(const Replay *replay, Status *status) {
-  const Plan *plan = replay->setup.plan;
-  const PlanJob *job = &plan->jobs[0];
-  uint64_t arena_bytes = plan_arena_bytes(plan, replay->class, TIER_DEVICE);
-  if (job->control_offset % 8 != 0 || job->control_offset > arena_bytes ||
-      sizeof(Control) > arena_bytes - job->control_offset)
-    return status_fail(status, STATUS_OURS, "plan: control at %" PRIu64 " lies outside the arena",
-                       job->control_offset);
-  arena_bytes = plan_arena_bytes(plan, replay->class, (Tier)job->staging_tier);
-  uint64_t slots = job->prefetch_batches < 0 ? 0 : (uint64_t)job->prefetch_batches;
-  if (slots > 0 && (job->staging_offset > arena_bytes ||
-                    job->sample_bytes > (arena_bytes - job->staging_offset) / slots))
-    return status_fail(status, STATUS_OURS, "plan: staging at %" PRIu64 " lies outside the arena",
-                       job->staging_offset);
-  return true;
+/* What no program writes before the first one reads it. */
+static bool clear_control(const Replay *replay, Status *status) {
+  const DeviceOps *ops = replay->device->ops;
+  Control *control =
+      ops->open_window(replay->device, replay->control, sizeof *control, ACCESS_WRITE, status);
+  if (control == NULL) return false;
+  *control = (Control){.clip_scale = 1};
+  return ops->close_window(replay->device, status);
 }
 
 static bool open_device(Replay *replay, Status *status) {
@@ -225,12 +220,14 @@ bool replay_bind(Replay *replay, const ReplaySetup *setup, Status *status) {
   replay->class = mesh_class(setup->mesh, plan, setup->rank);
   if (!replay->class || plan->jobs_count != 1)
     return status_fail(status, STATUS_OURS, "plan: rank %d has no class", setup->rank);
-  if (!check_job(replay, status)) return false;
   replay->main_lane = plan_main_lane(plan);
   replay->device_bytes = plan_arena_bytes(plan, replay->class, TIER_DEVICE);
   replay->replicas = mesh_replicas(setup->mesh);
   replay->replica = mesh_replica(setup->mesh, setup->rank);
-  replay->control = (Control *)(void *)(setup->arena[TIER_DEVICE] + plan->jobs[0].control_offset);
+  const PlanJob *job = &plan->jobs[0];
+  replay->control = (Control *)(void *)(setup->arena[TIER_DEVICE] + job->control_offset);
+  replay->pair =
+      (ControlPair *)(void *)(setup->arena[job->staging_tier] + job->control_ring_offset);
   if (!allocate(replay, plan))
     return status_fail(status, STATUS_WORLD, "not enough memory to bind the plan");
   fill_tables(replay);
@@ -241,7 +238,7 @@ bool replay_bind(Replay *replay, const ReplaySetup *setup, Status *status) {
   if (!fill_samples(replay) ||
       !hostile_start(&replay->hostile, plan, replay->class, replay->setup.arena))
     return status_fail(status, STATUS_WORLD, "not enough memory to bind the plan");
-  return open_device(replay, status);
+  return open_device(replay, status) && clear_control(replay, status);
 }
 
 void replay_free(Replay *replay) {
@@ -268,11 +265,4 @@ const PlanProgram *replay_program(const Replay *replay, ProgramKind kind) {
 
 const ReplayCount *replay_count(const Replay *replay, uint32_t record) {
   return &replay->count[record];
-}
-
-int64_t replay_sent_bytes(const Replay *replay) {
-  int64_t sent_bytes = 0;
-  for (uint32_t i = 0; i < replay->setup.plan->records_count; i++)
-    sent_bytes += replay->count[i].sent_bytes;
-  return sent_bytes;
 }

@@ -61,7 +61,7 @@ static const char *row_note(const Compiled *compiled, const MemoryRow *row, int6
     return arena_printf(arena, "%s, recompute %s", dtype_name(d->train->compute_dtype),
                         recompute_text(compiled));
   case BUFFER_DATA:
-    return arena_printf(arena, "%lld staged ahead", (long long)compiled->job->data.prefetch);
+    return arena_printf(arena, "steps staged: %lld", (long long)draft_prefetch_steps(d));
   default: return "";
   }
 }

@@ -87,13 +87,23 @@ static void place_block(Draft *d, Stage *stage, int32_t b) {
   }
 }
 
+/* What the host writes and reads: of a GPU it is pinned memory, and the device has a copy. */
+static void place_host_side(Draft *d, Stage *stage) {
+  bool apart = d->cluster->target != TARGET_CPU;
+  Tier host = apart ? TIER_HOST : TIER_DEVICE;
+  int64_t step_bytes = d->sample_bytes * d->derived.accumulation;
+  stage->control_buffer = persistent(d, stage, "control", BUFFER_CONTROL, (int64_t)sizeof(Control));
+  stage->control_ring_buffer = persistent_in(d, stage, host, "control in and out", BUFFER_CONTROL,
+                                             (int64_t)sizeof(ControlPair) * draft_control_slots(d));
+  stage->staging_buffer = persistent_in(d, stage, host, "staged steps", BUFFER_DATA,
+                                        step_bytes * draft_prefetch_steps(d));
+  stage->samples_buffer = apart ? persistent(d, stage, "samples of a step", BUFFER_DATA, step_bytes)
+                                : stage->staging_buffer;
+}
+
 static void place_stage(Draft *d, Stage *stage) {
   const int64_t f64 = dtype_bytes(DTYPE_F64);
-  stage->control_buffer = persistent(d, stage, "control", BUFFER_CONTROL, (int64_t)sizeof(Control));
-  /* The data thread writes there: of a GPU it is pinned host memory. */
-  Tier staging = d->cluster->target == TARGET_CPU ? TIER_DEVICE : TIER_HOST;
-  stage->staging_buffer = persistent_in(d, stage, staging, "staged micro-batches", BUFFER_DATA,
-                                        d->sample_bytes * d->job->data.prefetch);
+  place_host_side(d, stage);
   stage->blocks = ARENA_ARRAY(d->compile->arena, StageBlock, d->blocks.count + 1);
   for (int32_t b = 0; b < d->blocks.count; b++) {
     find_layers(d, stage, b, &stage->blocks[b]);
@@ -106,6 +116,17 @@ static void place_stage(Draft *d, Stage *stage) {
                                                      stage->partial_count[group] * f64);
   stage->norms_buffer =
       persistent(d, stage, "squares by group", BUFFER_WORKSPACE, NORM_GROUPS * f64);
+}
+
+/* A host that shares the device's memory sees at once what a step has left; another one reads while
+ * the next step runs. */
+int64_t draft_control_slots(const Draft *d) {
+  return d->cluster->target == TARGET_CPU ? 1 : CONTROL_SLOTS_MAX;
+}
+
+int64_t draft_prefetch_steps(const Draft *d) {
+  int64_t slots = draft_control_slots(d);
+  return d->job->data.prefetch > slots ? d->job->data.prefetch : slots;
 }
 
 void inputs_layout(Draft *d) {

@@ -256,17 +256,22 @@ static uint32_t find_holder(const Dataflow *d, uint64_t first, uint64_t end, con
   return PLAN_NONE;
 }
 
-/* What the runtime writes by itself: the control block before every step, and the staging ring,
- * which loads read without an operand. */
+/* What the runtime writes by itself: the control block before every step, and the samples, which
+ * loads read without an operand. */
 static void write_control(Dataflow *d) {
   const PlanJob *job = d->view->plan->jobs;
   uint64_t control = job->control_offset;
-  uint64_t ring = plan_address(job->staging_tier, job->staging_offset);
+  uint64_t host = plan_address(job->staging_tier, 0), device = plan_address(TIER_DEVICE, 0);
+  uint64_t pairs = host + job->control_ring_offset, ring = host + job->staging_offset;
+  uint64_t step_bytes = job->sample_bytes * (uint64_t)job->accumulation;
+  uint64_t samples = device + job->samples_offset;
   uint32_t holder = find_holder(d, control, control + sizeof(Control), "the control block");
   if (holder != PLAN_NONE)
     d->failed |= !add_span(&d->written[holder], control, control + sizeof(Control));
-  find_holder(d, ring, ring + job->sample_bytes * (uint64_t)job->prefetch_batches,
-              "the staging ring");
+  find_holder(d, pairs, pairs + sizeof(ControlPair) * (uint64_t)job->control_slots,
+              "the ring of control");
+  find_holder(d, ring, ring + step_bytes * (uint64_t)job->prefetch_steps, "the staging ring");
+  find_holder(d, samples, samples + step_bytes, "the samples of a step");
 }
 
 /* init, then the programs, from nothing. */

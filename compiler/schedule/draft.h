@@ -112,7 +112,7 @@ typedef struct Stage {
   StageBlock *blocks;
   int64_t partial_count[NORM_GROUPS];
   int32_t partials_buffer[NORM_GROUPS];
-  int32_t control_buffer, staging_buffer, norms_buffer;
+  int32_t control_buffer, control_ring_buffer, staging_buffer, samples_buffer, norms_buffer;
   int64_t persistent_bytes[Tier_COUNT], arena_bytes[Tier_COUNT];
 } Stage;
 
@@ -183,6 +183,8 @@ bool pieces_are_packed(const Draft *d);
 /* The steps of scheduling, in order; each one's preconditions are the ones before. */
 void blocks_layout(Draft *d); /* memory/blocks.c: which parameters stand where in a block */
 void inputs_layout(Draft *d); /* memory/state.c: inputs within a staged micro-batch */
+int64_t draft_control_slots(const Draft *d);  /* PlanJob.control_slots */
+int64_t draft_prefetch_steps(const Draft *d); /* PlanJob.prefetch_steps */
 void segments_build(Draft *d, Graph *g,
                     RegionSegments *parts); /* schedule/segments.c: regions' lists */
 void block_segments_build(Draft *d); /* schedule/reduce.c, update.c: init, gather, reduce, ... */

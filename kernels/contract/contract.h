@@ -106,6 +106,7 @@ typedef struct KernelNumber {
   S(found_inf, reduce[REDUCE_FOUND_INF])                                                           \
   S(stop, reduce[REDUCE_STOP])                                                                     \
   S(checkpoint, reduce[REDUCE_CHECKPOINT])                                                         \
+  S(updates, lasting.updates)                                                                      \
   S(lr, lr)                                                                                        \
   S(grad_norm, grad_norm)                                                                          \
   S(clip_scale, clip_scale)                                                                        \

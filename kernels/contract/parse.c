@@ -152,11 +152,11 @@ static void take_slots(Reader *r, KernelAccess access) {
     while (slot < CONTROL_SLOT_COUNT && strcmp(control_place(slot)->name, name) != 0)
       slot++;
     if (slot == CONTROL_SLOT_COUNT) fail(r, "a slot of the control block before");
-    if (access == KERNEL_READ) r->contract->control_reads |= CONTROL_BIT(slot);
-    if (access == KERNEL_WRITE) r->contract->control_writes |= CONTROL_BIT(slot);
+    if (access != KERNEL_WRITE) r->contract->control_reads |= CONTROL_BIT(slot);
+    if (access != KERNEL_READ) r->contract->control_writes |= CONTROL_BIT(slot);
     skip_spaces(r);
   }
-  if (access != KERNEL_READ && access != KERNEL_WRITE) fail(r, "read or write before control");
+  if (access > KERNEL_UPDATE) fail(r, "read, write or update before control");
 }
 
 static void take_over(Reader *r, KernelOperand *operand) {

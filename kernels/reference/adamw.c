@@ -7,8 +7,8 @@ static void adamw(const KernelArgs *args, Tensor truth, const Tensor *rounding) 
   if (control->reduce[REDUCE_FOUND_INF] > 0) return;
   Tensor grad = tensor(args, 0), m_at = tensor(args, 2), v_at = tensor(args, 3);
   double beta1 = args->attr[0], beta2 = args->attr[1], eps = args->attr[2], decay = args->attr[3];
-  double step_size = control->lr / (1 - pow(beta1, (double)control->step));
-  double root_correction = sqrt(1 - pow(beta2, (double)control->step));
+  double step_size = control->lr / (1 - pow(beta1, (double)control->lasting.updates));
+  double root_correction = sqrt(1 - pow(beta2, (double)control->lasting.updates));
   for (int64_t i = 0; i < args->dim[0]; i++) {
     double g = load(grad, i) * control->clip_scale;
     double m = beta1 * load(m_at, i) + (1 - beta1) * g;

@@ -37,6 +37,7 @@ void reference_grad_norm(const KernelArgs *args) {
     sum += partial[i];
   control->grad_norm = sqrt(sum);
   control->clip_scale = 1;
+  control->lasting.updates += isfinite(control->grad_norm) != 0;
   if (!isfinite(control->grad_norm))
     control->reduce[REDUCE_FOUND_INF] = 1;
   else if (clip > 0 && control->grad_norm > clip)

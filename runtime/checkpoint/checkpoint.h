@@ -11,20 +11,20 @@
  * Numbers are little-endian. An entry is one layer of one tensor; the settings are those of the
  * plan that wrote the file. table_sum covers what stands between header and tensors, each entry has
  * the checksum of its bytes. A file is written beside its name, synced and renamed: a name means a
- * whole file.
- *
- * Files are read, never mapped: a disk that fails is an error to report, not a signal. */
+ * whole file. Files are read, never mapped: a disk that fails is an error, not a signal. */
 #ifndef LOCKSTEP_CHECKPOINT_H
 #define LOCKSTEP_CHECKPOINT_H
 
 #include "runtime/comm/comm.h"
+#include "runtime/device/device.h"
 #include "runtime/mesh.h"
+#include "runtime/plan/control.h"
 #include "runtime/plan/plan.h"
 #include "runtime/status.h"
 
 #define CHECKPOINT_MAGIC "LSTEPCKP"
 enum {
-  CHECKPOINT_VERSION = 3,
+  CHECKPOINT_VERSION = 4,
   CHECKPOINT_KEEP_MAX = 1024,
   CHECKPOINT_EARLIER_KEEP = 3, /* folders earlier.N, the newest */
   CHECKPOINT_PATH_BYTES = 4096,
@@ -45,6 +45,7 @@ typedef struct CheckpointHeader {
   int64_t step;        /* the last one done */
   int64_t last_step;   /* of the job that wrote it */
   int64_t samples;     /* consumed so far */
+  int64_t updates;     /* what lasts of control */
   double lr;           /* of `step` */
   uint64_t table_sum;  /* of what stands before the tensors */
   uint64_t header_sum; /* of the fields above */
@@ -79,8 +80,7 @@ typedef struct CheckpointPart {
   char name[MESH_AXES_MAX][CHECKPOINT_AXIS_NAME_BYTES]; /* cut, with a NUL */
 } CheckpointPart;
 
-/* The rank that writes what this one has: itself when it stands first along all axes but
- * `state_axes`. */
+/* Who writes what this rank has: itself when it is first along all axes but `state_axes`. */
 int32_t checkpoint_writer(const Mesh *mesh, uint32_t state_axes, int32_t rank);
 
 /* Steps of which there are checkpoints, ascending. */
@@ -125,15 +125,23 @@ bool checkpoint_store_open(CheckpointStore *store, const Plan *plan, const Mesh 
 bool checkpoint_store_list(CheckpointStore *store, Status *status);
 void checkpoint_store_close(CheckpointStore *store);
 
+/* What is saved, and where it is. */
+typedef struct CheckpointState {
+  Device *device;
+  uint8_t *arena; /* reached through the device's windows */
+  int64_t step;
+  int64_t samples;
+  ControlLasting lasting;
+} CheckpointState;
+
 /* Writes the rank's file: under its own name, but rank 0's under a temporary one. */
-bool checkpoint_write(CheckpointStore *store, const uint8_t *arena, int64_t step, int64_t samples,
-                      Status *status);
+bool checkpoint_write(CheckpointStore *store, const CheckpointState *state, Status *status);
 
 /* On rank 0, when all have written: gives its file its name. */
 bool checkpoint_publish(const CheckpointStore *store, int64_t step, Status *status);
 
-/* When the checkpoint of `step` has its name: removes this rank's files of the oldest beyond
- * `keep`. Rank 0 goes first, for parts without its file are no checkpoint. */
+/* When `step` has its name: removes this rank's files of the oldest beyond `keep`, rank 0 first,
+ * for parts without its file are no checkpoint. */
 void checkpoint_remove_oldest(CheckpointStore *store, int64_t step);
 
 /* One file of a checkpoint that was read and is whole. */
@@ -217,8 +225,8 @@ int32_t checkpoint_changes_text(const CheckpointChanges *changes, uint32_t effec
 bool checkpoint_match(const Checkpoint *own, const Plan *plan, const PlanClass *class,
                       const CheckpointChanges *changes, Status *status);
 
-/* Reads the state of a rank of this class, and checks it again. */
-bool checkpoint_restore(const Checkpoint *own, uint8_t *arena, const Plan *plan,
+/* Reads the tensors of a rank of this class, and checks them again; the rest is in the header. */
+bool checkpoint_restore(const Checkpoint *own, Device *device, uint8_t *arena, const Plan *plan,
                         const PlanClass *class, Status *status);
 
 /* Reads from a file. False: `fault` and `status` say why. Short files are damaged. */

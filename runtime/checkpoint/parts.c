@@ -115,30 +115,49 @@ bool checkpoint_match(const Checkpoint *own, const Plan *plan, const PlanClass *
 typedef struct Restoring {
   const Checkpoint *checkpoint;
   uint32_t entry;
+  Device *device;
   uint8_t *arena;
   int descriptor;
   Status *status;
 } Restoring;
 
+/* Up to a window of what the file has at `offset`. */
+static bool restore_piece(const Restoring *restoring, uint8_t *to, size_t count, uint64_t offset,
+                          Checksum *sum) {
+  const DeviceOps *ops = restoring->device->ops;
+  Status *status = restoring->status;
+  CheckpointFault fault;
+  void *bytes = ops->open_window(restoring->device, to, count, ACCESS_WRITE, status);
+  if (bytes == NULL || !checkpoint_read(restoring->descriptor, restoring->checkpoint->path, bytes,
+                                        count, offset, &fault, status))
+    return false;
+  checksum_add(sum, bytes, count);
+  return ops->close_window(restoring->device, status);
+}
+
 static bool restore_tensor(void *context, const PlanTensor *tensor, int32_t layer,
                            uint64_t offset) {
   (void)layer;
   Restoring *restoring = context;
-  CheckpointFault fault;
   const Checkpoint *from = restoring->checkpoint;
   const CheckpointEntry *entry = &from->entry[restoring->entry++];
-  uint8_t *bytes = restoring->arena + offset;
-  if (!checkpoint_read(restoring->descriptor, from->path, bytes, tensor->size_bytes, entry->offset,
-                       &fault, restoring->status))
-    return false;
-  return checksum(bytes, tensor->size_bytes) == entry->sum ||
+  Checksum sum;
+  checksum_begin(&sum);
+  for (uint64_t done = 0; done < tensor->size_bytes;) {
+    uint64_t left = tensor->size_bytes - done;
+    size_t take = left < DEVICE_WINDOW_BYTES ? (size_t)left : DEVICE_WINDOW_BYTES;
+    if (!restore_piece(restoring, restoring->arena + offset + done, take, entry->offset + done,
+                       &sum))
+      return false;
+    done += take;
+  }
+  return checksum_end(&sum) == entry->sum ||
          status_fail(restoring->status, STATUS_WORLD, "%s: changed while it was read", from->path);
 }
 
-/* NOLINTNEXTLINE(readability-non-const-parameter): the tensors are written through it */
-bool checkpoint_restore(const Checkpoint *own, uint8_t *arena, const Plan *plan,
+bool checkpoint_restore(const Checkpoint *own, Device *device, uint8_t *arena, const Plan *plan,
                         const PlanClass *class, Status *status) {
-  Restoring restoring = {.checkpoint = own, .arena = arena, .status = status};
+  Restoring restoring = {.checkpoint = own, .device = device, .arena = arena, .status = status};
   restoring.descriptor = open(restoring.checkpoint->path, O_RDONLY | O_CLOEXEC);
   if (restoring.descriptor < 0)
     return status_fail(status, STATUS_WORLD, "%s: cannot be read: %s", restoring.checkpoint->path,

@@ -123,13 +123,16 @@ void checkpoint_store_close(CheckpointStore *store) {
   *store = (CheckpointStore){0};
 }
 
-typedef struct Layout {
+/* A file while it is written. */
+typedef struct Writing {
   CheckpointStore *store;
-  const uint8_t *arena;
+  const CheckpointState *state;
+  int descriptor;
   uint32_t entry;
   uint64_t text; /* used so far */
   uint64_t offset;
-} Layout;
+  Status *status; /* of the device; a failure of the file is in errno */
+} Writing;
 
 static CheckpointEntry *entries_of(const CheckpointStore *store) {
   return (CheckpointEntry *)(void *)(store->table + (store->in_parts ? sizeof(CheckpointPart) : 0));
@@ -144,32 +147,14 @@ static uint64_t align_up(uint64_t bytes) {
 }
 
 /* Copies a string of the plan into the text; returns its offset there. */
-static uint32_t add_text(Layout *layout, uint32_t string) {
-  const Plan *plan = layout->store->plan;
-  char *text = (char *)(settings_of(layout->store) + plan->settings_count);
+static uint32_t add_text(Writing *writing, uint32_t string) {
+  const Plan *plan = writing->store->plan;
+  char *text = (char *)(settings_of(writing->store) + plan->settings_count);
   const char *from = plan_string(plan, string);
-  uint64_t at = layout->text;
+  uint64_t at = writing->text;
   memcpy(text + at, from, strlen(from) + 1);
-  layout->text += strlen(from) + 1;
+  writing->text += strlen(from) + 1;
   return (uint32_t)at;
-}
-
-static bool lay_out(void *context, const PlanTensor *tensor, int32_t layer, uint64_t offset) {
-  Layout *layout = context;
-  CheckpointStore *store = layout->store;
-  CheckpointEntry *entry = entries_of(store) + layout->entry++;
-  *entry = (CheckpointEntry){
-      .offset = layout->offset,
-      .size_bytes = tensor->size_bytes,
-      .sum = checksum(layout->arena + offset, tensor->size_bytes),
-      .elements = tensor->elements,
-      .name = add_text(layout, tensor->name),
-      .kind = tensor->kind,
-      .dtype = tensor->dtype,
-      .layer = layer,
-  };
-  layout->offset = align_up(layout->offset + tensor->size_bytes);
-  return true;
 }
 
 static bool write_at(int descriptor, const void *bytes, size_t count, uint64_t offset) {
@@ -186,17 +171,40 @@ static bool write_at(int descriptor, const void *bytes, size_t count, uint64_t o
   return true;
 }
 
-typedef struct Writing {
-  const CheckpointEntry *entry;
-  const uint8_t *arena;
-  int descriptor;
-} Writing;
+/* Up to a window of a tensor. */
+static bool write_piece(const Writing *writing, uint8_t *from, size_t count, uint64_t offset,
+                        Checksum *sum) {
+  Device *device = writing->state->device;
+  const void *bytes = device->ops->open_window(device, from, count, ACCESS_READ, writing->status);
+  if (bytes == NULL) return false;
+  checksum_add(sum, bytes, count);
+  return write_at(writing->descriptor, bytes, count, offset) &&
+         device->ops->close_window(device, writing->status);
+}
 
 static bool write_tensor(void *context, const PlanTensor *tensor, int32_t layer, uint64_t offset) {
-  (void)layer;
   Writing *writing = context;
-  const CheckpointEntry *entry = writing->entry++;
-  return write_at(writing->descriptor, writing->arena + offset, tensor->size_bytes, entry->offset);
+  uint8_t *from = writing->state->arena + offset;
+  Checksum sum;
+  checksum_begin(&sum);
+  for (uint64_t done = 0; done < tensor->size_bytes;) {
+    uint64_t left = tensor->size_bytes - done;
+    size_t take = left < DEVICE_WINDOW_BYTES ? (size_t)left : DEVICE_WINDOW_BYTES;
+    if (!write_piece(writing, from + done, take, writing->offset + done, &sum)) return false;
+    done += take;
+  }
+  entries_of(writing->store)[writing->entry++] = (CheckpointEntry){
+      .offset = writing->offset,
+      .size_bytes = tensor->size_bytes,
+      .sum = checksum_end(&sum),
+      .elements = tensor->elements,
+      .name = add_text(writing, tensor->name),
+      .kind = tensor->kind,
+      .dtype = tensor->dtype,
+      .layer = layer,
+  };
+  writing->offset = align_up(writing->offset + tensor->size_bytes);
+  return true;
 }
 
 static void fill_part(const CheckpointStore *store) {
@@ -211,25 +219,29 @@ static void fill_part(const CheckpointStore *store) {
   }
 }
 
-static bool write_file(CheckpointStore *store, const uint8_t *arena, CheckpointHeader *header,
-                       int descriptor) {
-  uint64_t table_end = sizeof *header + store->table_bytes;
-  Layout layout = {.store = store, .arena = arena, .offset = align_up(table_end)};
-  if (store->in_parts) fill_part(store);
-  (void)checkpoint_each(store->plan, store->class, lay_out, &layout);
+static void fill_settings(Writing *writing) {
+  const CheckpointStore *store = writing->store;
   for (uint32_t i = 0; i < store->plan->settings_count; i++) {
     const PlanSetting *setting = &store->plan->settings[i];
     settings_of(store)[i] =
-        (CheckpointSetting){setting->effect, add_text(&layout, setting->key),
-                            add_text(&layout, setting->value), add_text(&layout, setting->origin)};
+        (CheckpointSetting){setting->effect, add_text(writing, setting->key),
+                            add_text(writing, setting->value), add_text(writing, setting->origin)};
   }
-  header->file_bytes = layout.offset;
+}
+
+/* Tensors first: the table has their sums, the header the table's. */
+static bool write_file(Writing *writing, CheckpointHeader *header) {
+  CheckpointStore *store = writing->store;
+  int descriptor = writing->descriptor;
+  writing->offset = align_up(sizeof *header + store->table_bytes);
+  if (store->in_parts) fill_part(store);
+  if (!checkpoint_each(store->plan, store->class, write_tensor, writing)) return false;
+  fill_settings(writing);
+  header->file_bytes = writing->offset;
   header->table_sum = checksum(store->table, store->table_bytes);
   header->header_sum = checksum(header, offsetof(CheckpointHeader, header_sum));
-  Writing writing = {entries_of(store), arena, descriptor};
-  return ftruncate(descriptor, (off_t)layout.offset) == 0 &&
+  return ftruncate(descriptor, (off_t)writing->offset) == 0 &&
          write_at(descriptor, store->table, store->table_bytes, sizeof *header) &&
-         checkpoint_each(store->plan, store->class, write_tensor, &writing) &&
          write_at(descriptor, header, sizeof *header, 0) && fsync(descriptor) == 0;
 }
 
@@ -278,10 +290,15 @@ static void temporary_path(char path[CHECKPOINT_PATH_BYTES], const CheckpointSto
   (void)snprintf(path + length, CHECKPOINT_PATH_BYTES - length, ".new");
 }
 
-static bool refuse_write(const CheckpointStore *store, int64_t step, int failure, Status *status) {
+static void remove_temporary(const CheckpointStore *store, int64_t step) {
   char path[CHECKPOINT_PATH_BYTES];
   temporary_path(path, store, step);
   (void)unlink(path);
+}
+
+static bool refuse_write(const CheckpointStore *store, int64_t step, int failure, Status *status) {
+  char path[CHECKPOINT_PATH_BYTES];
+  remove_temporary(store, step);
   checkpoint_path(path, store->directory, step, store->rank);
   return status_fail(status, STATUS_WORLD, "%s: cannot be written: %s", path, strerror(failure));
 }
@@ -294,10 +311,9 @@ static bool give_name(const CheckpointStore *store, int64_t step, Status *status
   return refuse_write(store, step, errno, status);
 }
 
-bool checkpoint_write(CheckpointStore *store, const uint8_t *arena, int64_t step, int64_t samples,
-                      Status *status) {
+bool checkpoint_write(CheckpointStore *store, const CheckpointState *state, Status *status) {
   char temporary[CHECKPOINT_PATH_BYTES];
-  temporary_path(temporary, store, step);
+  temporary_path(temporary, store, state->step);
   const PlanJob *job = &store->plan->jobs[0];
   CheckpointHeader header = {
       .version = CHECKPOINT_VERSION,
@@ -307,21 +323,29 @@ bool checkpoint_write(CheckpointStore *store, const uint8_t *arena, int64_t step
       .text_bytes = store->text_bytes,
       .plan_id = store->plan->id,
       .data_sum = store->data_sum,
-      .step = step,
+      .step = state->step,
       .last_step = job->steps,
-      .lr = schedule_lr(job, step),
-      .samples = samples,
+      .lr = schedule_lr(job, state->step),
+      .samples = state->samples,
+      .updates = state->lasting.updates,
   };
   memcpy(header.magic, CHECKPOINT_MAGIC, sizeof header.magic);
-  int descriptor = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  bool written = descriptor >= 0 && write_file(store, arena, &header, descriptor);
+  Status device = {0};
+  Writing writing = {.store = store, .state = state, .status = &device};
+  writing.descriptor = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  bool written = writing.descriptor >= 0 && write_file(&writing, &header);
   int failure = errno;
-  if (descriptor >= 0 && close(descriptor) != 0) {
+  if (writing.descriptor >= 0 && close(writing.descriptor) != 0) {
     written = false;
     failure = errno;
   }
-  if (!written) return refuse_write(store, step, failure, status);
-  return store->rank == 0 || give_name(store, step, status);
+  if (!written && device.code != 0) {
+    remove_temporary(store, state->step);
+    *status = device;
+    return false;
+  }
+  if (!written) return refuse_write(store, state->step, failure, status);
+  return store->rank == 0 || give_name(store, state->step, status);
 }
 
 bool checkpoint_publish(const CheckpointStore *store, int64_t step, Status *status) {

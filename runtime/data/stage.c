@@ -14,10 +14,11 @@ struct Stage {
   pthread_mutex_t lock;
   pthread_cond_t filled;
   pthread_cond_t emptied;
-  int64_t filled_count; /* micro-batches staged so far; the slot is the count modulo slots */
-  int64_t taken_count;
+  int64_t filled_count; /* slots so far; which one is the count modulo slots */
+  int64_t taken_count;  /* of the consumer only */
+  int64_t free_count;   /* given back */
   bool stop;
-  bool failed; /* `status` says why the micro-batch after filled_count never comes */
+  bool failed; /* `status` says why the slot after filled_count never comes */
   Status status;
   int64_t wait_ns; /* of the consumer only */
 };
@@ -30,18 +31,23 @@ static int64_t now_ns(void) {
 
 bool stage_validates(const StageSetup *setup, int64_t step) {
   int64_t every = setup->plan->jobs[0].validate_every;
-  return every > 0 && setup->valid_loads > 0 && (step % every == 0 || step == setup->last_step);
+  return every > 0 && setup->valid_passes > 0 && (step % every == 0 || step == setup->last_step);
+}
+
+static uint8_t *slot_at(const Stage *stage, int64_t count) {
+  const PlanJob *job = &stage->setup.plan->jobs[0];
+  uint64_t step_bytes = (uint64_t)job->accumulation * job->sample_bytes;
+  return stage->setup.ring + (uint64_t)(count % stage->slots) * step_bytes;
 }
 
 /* A slot is the producer's alone until filled_count is raised. */
 static uint8_t *wait_for_slot(Stage *stage) {
   pthread_mutex_lock(&stage->lock);
-  while (stage->filled_count - stage->taken_count == stage->slots && !stage->stop)
+  while (stage->filled_count - stage->free_count == stage->slots && !stage->stop)
     pthread_cond_wait(&stage->emptied, &stage->lock);
   bool stop = stage->stop;
-  int64_t slot = stage->filled_count % stage->slots;
   pthread_mutex_unlock(&stage->lock);
-  return stop ? NULL : stage->setup.ring + (uint64_t)slot * stage->setup.plan->jobs[0].sample_bytes;
+  return stop ? NULL : slot_at(stage, stage->filled_count);
 }
 
 static void publish(Stage *stage, const Status *failure) {
@@ -55,22 +61,32 @@ static void publish(Stage *stage, const Status *failure) {
   pthread_mutex_unlock(&stage->lock);
 }
 
-/* The micro-batches of one step or one validation; false when the thread is to end. */
+/* The micro-batches of one run of a program; false when the thread is to end. */
 static bool produce(Stage *stage, const Samples *samples, int64_t position, int64_t loads) {
   const StageSetup *setup = &stage->setup;
-  int64_t rows = setup->plan->jobs[0].microbatch_samples;
-  for (int64_t load = 0; load < loads; load++) {
-    uint8_t *slot = wait_for_slot(stage);
-    if (!slot) return false;
-    int64_t first = position + (load * setup->replicas + setup->replica) * rows;
-    for (int64_t row = 0; row < rows; row++) {
-      Status status;
-      if (samples_fill(samples, samples_at(samples, first + row), row, slot, &status)) continue;
-      publish(stage, &status);
-      return false;
-    }
-    publish(stage, NULL);
+  const PlanJob *job = &setup->plan->jobs[0];
+  int64_t rows = job->microbatch_samples;
+  uint8_t *slot = wait_for_slot(stage);
+  if (!slot) return false;
+  for (int64_t row = 0; row < loads * rows; row++) {
+    int64_t load = row / rows;
+    int64_t number = position + (load * setup->replicas + setup->replica) * rows + row % rows;
+    uint8_t *at = slot + (uint64_t)load * job->sample_bytes;
+    Status status;
+    if (samples_fill(samples, samples_at(samples, number), row % rows, at, &status)) continue;
+    publish(stage, &status);
+    return false;
   }
+  publish(stage, NULL);
+  return true;
+}
+
+/* Pass after pass, one micro-batch each. */
+static bool produce_validation(Stage *stage) {
+  const StageSetup *setup = &stage->setup;
+  int64_t pass_samples = setup->replicas * setup->plan->jobs[0].microbatch_samples;
+  for (int64_t pass = 0; pass < setup->valid_passes; pass++)
+    if (!produce(stage, setup->valid, pass * pass_samples, 1)) return false;
   return true;
 }
 
@@ -81,7 +97,7 @@ static void *stage_main(void *argument) {
   for (int64_t step = setup->first_step; step <= setup->last_step; step++) {
     if (!produce(stage, setup->train, position, setup->train_loads)) break;
     position += setup->plan->jobs[0].batch_samples;
-    if (stage_validates(setup, step) && !produce(stage, setup->valid, 0, setup->valid_loads)) break;
+    if (stage_validates(setup, step) && !produce_validation(stage)) break;
   }
   return NULL;
 }
@@ -93,7 +109,7 @@ Stage *stage_start(const StageSetup *setup, Status *status) {
     return NULL;
   }
   stage->setup = *setup;
-  stage->slots = setup->plan->jobs[0].prefetch_batches;
+  stage->slots = setup->plan->jobs[0].prefetch_steps;
   pthread_mutex_init(&stage->lock, NULL);
   pthread_cond_init(&stage->filled, NULL);
   pthread_cond_init(&stage->emptied, NULL);
@@ -129,20 +145,15 @@ static bool wait_for_data(Stage *stage, Status *status) {
   return have;
 }
 
-bool stage_take(void *context, void *const *operand, const int64_t *bytes, int32_t count,
-                Status *status) {
-  Stage *stage = context;
-  const Plan *plan = stage->setup.plan;
-  if (!wait_for_data(stage, status)) return false;
-  uint64_t slot = (uint64_t)(stage->taken_count % stage->slots);
-  const uint8_t *staged = stage->setup.ring + slot * plan->jobs[0].sample_bytes;
-  for (int32_t i = 0; i < count; i++)
-    memcpy(operand[i], staged + samples_input_offset(plan, (uint32_t)i), (size_t)bytes[i]);
+const uint8_t *stage_take(Stage *stage, Status *status) {
+  return wait_for_data(stage, status) ? slot_at(stage, stage->taken_count++) : NULL;
+}
+
+void stage_give_back(Stage *stage) {
   pthread_mutex_lock(&stage->lock);
-  stage->taken_count++;
+  stage->free_count++;
   pthread_cond_signal(&stage->emptied);
   pthread_mutex_unlock(&stage->lock);
-  return true;
 }
 
 int64_t stage_wait_ns(const Stage *stage) {

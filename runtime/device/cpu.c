@@ -307,6 +307,32 @@ static bool cpu_finish(Device *device, Status *status) {
   return !atomic_load(&cpu->failed) || tell(cpu, status);
 }
 
+static bool cpu_await(Queue *queue, uint64_t number, Status *status) {
+  Cpu *cpu = queue->cpu;
+  Queue *compute = cpu->of[cpu->setup.main_lane];
+  while (!has_passed(queue, number))
+    if (!compute->has_thread && compute->ring != NULL && !is_empty(compute, 0))
+      run_head(compute);
+    else
+      wait_until(cpu, &cpu->issuer, has_passed, queue, number);
+  return !atomic_load(&cpu->failed) || tell(cpu, status);
+}
+
+/* ---- windows */
+
+static void *cpu_open_window(Device *device, void *at, uint64_t size_bytes, Access access,
+                             Status *status) {
+  (void)device, (void)access;
+  if (size_bytes <= DEVICE_WINDOW_BYTES) return at;
+  status_fail(status, STATUS_OURS, "a window of %llu bytes", (unsigned long long)size_bytes);
+  return NULL;
+}
+
+static bool cpu_close_window(Device *device, Status *status) {
+  (void)device, (void)status;
+  return true;
+}
+
 /* ---- capture */
 
 static bool cpu_capture(Device *device, Status *status) {
@@ -393,9 +419,25 @@ static bool open_queue(Cpu *cpu, uint32_t lane, bool with_ring, Status *status) 
 }
 
 Device *device_cpu_open(const DeviceSetup *setup, Status *status) {
-  static const DeviceOps ops = {cpu_queue,  cpu_lane,       cpu_issue,  cpu_host,    cpu_copy,
-                                cpu_wait,   cpu_query,      cpu_finish, cpu_capture, cpu_captured,
-                                cpu_replay, cpu_graph_free, cpu_abort,  cpu_close};
+  static const DeviceOps ops = {
+      .queue = cpu_queue,
+      .lane = cpu_lane,
+      .issue = cpu_issue,
+      .host = cpu_host,
+      .copy = cpu_copy,
+      .wait = cpu_wait,
+      .query = cpu_query,
+      .finish = cpu_finish,
+      .capture = cpu_capture,
+      .captured = cpu_captured,
+      .replay = cpu_replay,
+      .graph_free = cpu_graph_free,
+      .await = cpu_await,
+      .open_window = cpu_open_window,
+      .close_window = cpu_close_window,
+      .abort = cpu_abort,
+      .close = cpu_close,
+  };
   Cpu *cpu = calloc(1, sizeof *cpu);
   if (cpu == NULL) {
     status_fail(status, STATUS_WORLD, "not enough memory for a device");

@@ -6,6 +6,9 @@
  * blocks on work that only a later issue could make possible, so one thread may issue a whole
  * program in list order.
  *
+ * The host never writes through an address of the device's memory, nor reads there: it copies on a
+ * queue from memory that the device reaches, or opens a window between works.
+ *
  * Every implementation has every entry. What fails asynchronously is said by the next call that can
  * fail; after a failure work is dropped, marks are passed, and nothing runs any more. */
 #ifndef LOCKSTEP_DEVICE_H
@@ -43,6 +46,8 @@ typedef struct DeviceSetup {
   uint64_t delay_seed;
 } DeviceSetup;
 
+enum { DEVICE_WINDOW_BYTES = 1 << 24 };
+
 typedef enum Progress { PROGRESS_PENDING, PROGRESS_PASSED, PROGRESS_FAILED } Progress;
 
 typedef struct DeviceOps {
@@ -70,6 +75,15 @@ typedef struct DeviceOps {
   /* Issues what was captured; `number_first` takes the place of the first work's number. */
   bool (*replay)(Device *device, const Graph *graph, uint64_t number_first, Status *status);
   void (*graph_free)(Graph *graph);
+  /* Runs what is due on the calling thread, and returns when the mark is passed. */
+  bool (*await)(Queue *queue, uint64_t number, Status *status);
+  /* While nothing of these bytes is under way: where the host reads and writes `size_bytes` of the
+   * device's memory, at most DEVICE_WINDOW_BYTES. A processor gives the bytes themselves; another
+   * device a copy, which `close_window` writes back unless they were opened to be read. One is open
+   * at a time. NULL, false: `status` says why. */
+  void *(*open_window)(Device *device, void *at, uint64_t size_bytes, Access access,
+                       Status *status);
+  bool (*close_window)(Device *device, Status *status);
   /* Drops what is queued; a work that is running ends first. */
   void (*abort)(Device *device);
   void (*close)(Device *device); /* the device is freed */

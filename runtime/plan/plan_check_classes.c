@@ -93,13 +93,16 @@ static bool check_counts(const PlanJob *job, char *why) {
       {"checkpoint_every_steps", job->checkpoint_every_steps, 0},
       {"checkpoint_every_s", job->checkpoint_every_s, 0},
       {"checkpoint_keep", job->checkpoint_keep, 0},
-      {"prefetch_batches", job->prefetch_batches, 1},
+      {"control_slots", job->control_slots, 1},
+      {"prefetch_steps", job->prefetch_steps, job->control_slots},
       {"threads", job->threads, 1},
   };
   for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
     if (counts[i].value < counts[i].least)
       return plan_refuse(why, "jobs[0].%s: %lld, at least %lld", counts[i].name,
                          (long long)counts[i].value, (long long)counts[i].least);
+  if (job->control_slots > CONTROL_SLOTS_MAX)
+    return plan_refuse(why, "jobs[0].control_slots: %lld", (long long)job->control_slots);
   if (job->accumulation > INT32_MAX) /* calls count micro-batches in 32 bits */
     return plan_refuse(why, "jobs[0].accumulation: %lld", (long long)job->accumulation);
   return true;
@@ -134,11 +137,20 @@ static bool check_lanes(const Plan *plan, char *why) {
   return main_lanes == 1 || plan_refuse(why, "lanes: %u have priority 0, one must", main_lanes);
 }
 
+/* What the host writes it writes into memory that it reaches. */
+static bool check_staging_tier(const Plan *plan, char *why) {
+  const PlanJob *job = plan->jobs;
+  bool is_reached = job->staging_tier == TIER_HOST ||
+                    (job->staging_tier == TIER_DEVICE && job->target == TARGET_CPU);
+  return is_reached || plan_refuse(why, "jobs[0]: data are staged in %s memory of %s",
+                                   Tier_names[job->staging_tier], Target_names[job->target]);
+}
+
 bool plan_check_job(const Plan *plan, char *why) {
   if (plan->jobs_count != 1) return plan_refuse(why, "jobs: %u, must be 1", plan->jobs_count);
   if (!check_tiers(plan, why) || !check_lanes(plan, why)) return false;
   const PlanJob *job = plan->jobs;
-  if (!check_counts(job, why)) return false;
+  if (!check_counts(job, why) || !check_staging_tier(plan, why)) return false;
   uint64_t staged = 0;
   for (uint32_t i = 0; i < plan->inputs_count; i++) {
     const PlanInput *input = &plan->inputs[i];
@@ -172,17 +184,34 @@ static bool check_arenas(const Plan *plan, uint32_t index, char *why) {
   return true;
 }
 
+static bool check_staging(const Plan *plan, uint32_t index, char *why) {
+  const PlanJob *job = plan->jobs;
+  const PlanClass *class = &plan->classes[index];
+  uint64_t staged = plan_arena_bytes(plan, class, (Tier)job->staging_tier), step = 0, ring = 0;
+  if (__builtin_mul_overflow(job->sample_bytes, (uint64_t)job->accumulation, &step) ||
+      __builtin_mul_overflow(step, (uint64_t)job->prefetch_steps, &ring) ||
+      job->staging_offset % STAGING_ALIGN_BYTES != 0 ||
+      !add_fits(job->staging_offset, ring, staged))
+    return plan_refuse(why, "classes[%u]: the staging ring does not lie in its arena", index);
+  bool apart = job->staging_tier != TIER_DEVICE;
+  if (apart ? job->samples_offset % STAGING_ALIGN_BYTES != 0 ||
+                  !add_fits(job->samples_offset, step, plan_arena_bytes(plan, class, TIER_DEVICE))
+            : job->samples_offset != job->staging_offset)
+    return plan_refuse(why, "classes[%u]: the samples of a step do not lie in its arena", index);
+  return true;
+}
+
 static bool check_fixed_places(const Plan *plan, uint32_t index, char *why) {
   const PlanJob *job = plan->jobs;
   const PlanClass *class = &plan->classes[index];
-  uint64_t limit = plan_arena_bytes(plan, class, TIER_DEVICE), ring = 0;
-  if (job->control_offset % 8 != 0 || !add_fits(job->control_offset, sizeof(Control), limit))
+  uint64_t staged = plan_arena_bytes(plan, class, (Tier)job->staging_tier);
+  uint64_t pairs = sizeof(ControlPair) * (uint64_t)job->control_slots;
+  if (job->control_offset % 8 != 0 ||
+      !add_fits(job->control_offset, sizeof(Control), plan_arena_bytes(plan, class, TIER_DEVICE)))
     return plan_refuse(why, "classes[%u]: the control block does not lie in its arena", index);
-  if (__builtin_mul_overflow(job->sample_bytes, (uint64_t)job->prefetch_batches, &ring) ||
-      job->staging_offset % STAGING_ALIGN_BYTES != 0 ||
-      !add_fits(job->staging_offset, ring, plan_arena_bytes(plan, class, (Tier)job->staging_tier)))
-    return plan_refuse(why, "classes[%u]: the staging ring does not lie in its arena", index);
-  return true;
+  if (job->control_ring_offset % 8 != 0 || !add_fits(job->control_ring_offset, pairs, staged))
+    return plan_refuse(why, "classes[%u]: the ring of control does not lie in its arena", index);
+  return check_staging(plan, index, why);
 }
 
 static bool check_tensor(const Plan *plan, const PlanClass *class, uint32_t index, char *why) {

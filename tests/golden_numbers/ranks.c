@@ -16,15 +16,6 @@ typedef struct World {
   Arena arena[RANKS_MAX]; /* until all have left: a peer may still read one */
 } World;
 
-static bool load_zeros(void *context, void *const *operand, const int64_t *bytes, int32_t count,
-                       Status *status) {
-  (void)context;
-  (void)status;
-  for (int32_t i = 0; i < count; i++)
-    memset(operand[i], 0, (size_t)bytes[i]);
-  return true;
-}
-
 static bool bind_rank(World *world, int32_t rank, Threads *threads, Replay *replay,
                       Status *status) {
   const Plan *plan = world->ranks->plan;
@@ -41,14 +32,19 @@ static bool bind_rank(World *world, int32_t rank, Threads *threads, Replay *repl
       .comm_beside = local_comm_beside(world->local, rank),
       .threads = threads,
       .kernels = {kernels_of(KERNEL_FAST)},
-      .load = load_zeros,
   };
   return replay_bind(replay, &setup, status);
 }
 
 static bool run_program(Replay *replay, ProgramKind kind, int64_t step, Status *status) {
-  *replay->control = (Control){.lr = 1e-3, .clip_scale = 1.0, .step = step};
-  return replay_run(replay, replay_program(replay, kind), status);
+  const PlanJob *job = &replay->setup.plan->jobs[0];
+  ControlIn in = {.lr = 1e-3, .step = step};
+  ReplayLeft left;
+  void *samples = calloc((size_t)job->accumulation, job->sample_bytes);
+  if (!samples) abort();
+  bool ran = replay_run(replay, replay_program(replay, kind), &in, samples, &left, status);
+  free(samples);
+  return ran;
 }
 
 static bool run_step(World *world, int32_t rank, Replay *replay, Status *status) {

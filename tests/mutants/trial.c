@@ -209,7 +209,6 @@ static bool start_data(Member *m, Status *status) {
       .train_loads = job->accumulation,
   };
   m->stage = stage_start(&setup, status);
-  m->replay.setup.load_context = m->stage;
   return m->stage != NULL;
 }
 
@@ -239,7 +238,6 @@ static bool open_member(Member *m, Arena *arena, Status *status) {
   if (!class) return status_fail(status, STATUS_OURS, "rank %d has no class", m->rank);
   if (!arena_open(arena, plan_arena_bytes(world->plan, class, TIER_DEVICE), status)) return false;
   memset(arena->base, 0xff, arena->size_bytes);
-  memset(arena->base + job->control_offset, 0, sizeof(Control));
   m->threads = threads_new((int32_t)job->threads, -1);
   if (!m->threads) return status_fail(status, STATUS_WORLD, "cannot start threads");
   uint64_t random = mix(mix(world->how.seed, 7), (uint64_t)m->rank);
@@ -253,7 +251,6 @@ static bool open_member(Member *m, Arena *arena, Status *status) {
       .comm_beside = slow_beside(m, random),
       .threads = m->threads,
       .kernels = {slow_kernels},
-      .load = stage_take,
       .issues_only = world->how.on_queues,
       .delay_most_ns = world->how.on_queues ? QUEUE_DELAY_NS : 0,
       .delay_seed = random,
@@ -276,17 +273,24 @@ static bool meet(const Member *m, Status *status) {
 }
 
 static bool run_program(const Member *m, Replay *replay, ProgramKind kind, int64_t step,
-                        Status *status) {
+                        ControlOut *out, Status *status) {
   const PlanJob *job = &m->world->plan->jobs[0];
   if (!HOSTILE_RUNS_ALONE) poison(m);
-  *replay->control = (Control){
+  const ControlIn in = {
       .lr = schedule_lr(job, step),
-      .clip_scale = 1.0,
       .step = step,
       .seed = job->seed,
       .samples_before = step > 0 ? (step - 1) * job->batch_samples : 0,
   };
-  return replay_run(replay, replay_program(replay, kind), status);
+  bool loads = m->stage && kind != PROGRAM_INIT;
+  const void *samples = loads ? stage_take(m->stage, status) : NULL;
+  ReplayLeft left;
+  if ((loads && samples == NULL) ||
+      !replay_run(replay, replay_program(replay, kind), &in, samples, &left, status))
+    return false;
+  if (loads) stage_give_back(m->stage);
+  *out = left.control;
+  return true;
 }
 
 static uint64_t hash_bytes(uint64_t hash, const uint8_t *at, uint64_t size_bytes) {
@@ -353,12 +357,12 @@ static bool resume(const Member *m, Status *status) {
 
 static bool run_steps(Member *m, Result *result, Status *status) {
   Replay *replay = &m->replay;
-  if (!run_program(m, replay, PROGRAM_INIT, 0, status)) return false;
+  ControlOut left;
+  if (!run_program(m, replay, PROGRAM_INIT, 0, &left, status)) return false;
   for (int64_t step = 1; step <= TRIAL_STEPS; step++) {
-    if (!run_program(m, replay, PROGRAM_TRAIN_STEP, step, status)) return false;
-    const Control *control = replay->control;
-    result->loss = control->reduce[REDUCE_LOSS] / control->reduce[REDUCE_COUNT];
-    result->norm = control->grad_norm;
+    if (!run_program(m, replay, PROGRAM_TRAIN_STEP, step, &left, status)) return false;
+    result->loss = left.reduce[REDUCE_LOSS] / left.reduce[REDUCE_COUNT];
+    result->norm = left.grad_norm;
     const double said[2] = {result->loss, result->norm};
     result->reports = hash_bytes(result->reports, (const uint8_t *)said, sizeof said);
     if (step < TRIAL_STEPS && !resume(m, status)) return false;

@@ -61,10 +61,9 @@ static bool start_data(Member *m, Status *status) {
       .first_step = 1,
       .last_step = fleet->steps,
       .train_loads = job->accumulation,
-      .valid_loads = samples_passes(&fleet->valid, mesh_replicas(&fleet->mesh)),
+      .valid_passes = samples_passes(&fleet->valid, mesh_replicas(&fleet->mesh)),
   };
   m->stage = stage_start(&setup, status);
-  m->replay.setup.load_context = m->stage;
   return m->stage != NULL;
 }
 
@@ -85,7 +84,6 @@ static bool open_member(Member *m, Arena *arena, Status *status) {
       .comm_beside = local_comm_beside(fleet->world, m->rank),
       .threads = m->threads,
       .kernels = {kernels_of(KERNEL_FAST)},
-      .load = stage_take,
       .issues_only = fleet->queues.are_threads,
       .delay_most_ns = fleet->queues.delay_most_ns,
       .delay_seed = fleet->queues.delay_seed,
@@ -100,11 +98,10 @@ static void close_member(Member *m) {
   replay_free(&m->replay);
 }
 
-static void set_control(const Member *m, int64_t step) {
+static ControlIn control_in(const Member *m, int64_t step) {
   const PlanJob *job = &m->fleet->plan->jobs[0];
-  *m->replay.control = (Control){
+  return (ControlIn){
       .lr = schedule_lr(job, step),
-      .clip_scale = 1.0,
       .step = step,
       .seed = job->seed,
       .samples_before = step > 0 ? (step - 1) * job->batch_samples : 0,
@@ -123,7 +120,7 @@ static void note_memory(const Member *m) {
   FleetRank *out = &m->fleet->ranks[m->rank];
   const uint64_t ends[] = {
       job->control_offset + sizeof(Control),
-      job->staging_offset + (uint64_t)job->prefetch_batches * job->sample_bytes,
+      job->staging_offset + (uint64_t)(job->prefetch_steps * job->accumulation) * job->sample_bytes,
   };
   out->used_bytes = m->replay.high_water_bytes;
   for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
@@ -155,19 +152,34 @@ static bool let_look(const Member *m, int64_t step, Status *status) {
   return true;
 }
 
+/* With what the stage has next, if the program loads anything. */
+static bool run_program(const Member *m, Replay *replay, ProgramKind kind, const ControlIn *in,
+                        ControlOut *out, Status *status) {
+  bool loads = m->stage && kind != PROGRAM_INIT;
+  const void *samples = loads ? stage_take(m->stage, status) : NULL;
+  ReplayLeft left;
+  if ((loads && samples == NULL) ||
+      !replay_run(replay, replay_program(replay, kind), in, samples, &left, status))
+    return false;
+  if (loads) stage_give_back(m->stage);
+  *out = left.control;
+  return true;
+}
+
 /* As a run does: losses of all batches over all their tokens. */
 static bool validate(const Member *m, Replay *replay, Status *status) {
-  const PlanProgram *eval = replay_program(replay, PROGRAM_EVAL_STEP);
+  bool validates = replay_program(replay, PROGRAM_EVAL_STEP) != NULL;
   double loss = 0, count = 0;
   int32_t replicas = mesh_replicas(&m->fleet->mesh),
           replica = mesh_replica(&m->fleet->mesh, m->rank);
   const Samples *valid = &m->fleet->valid;
-  for (int64_t pass = 0; eval && pass < samples_passes(valid, replicas); pass++) {
-    replay->control->padded_samples = samples_padded(valid, replicas, replica, pass);
-    memset(replay->control->reduce, 0, sizeof replay->control->reduce);
-    if (!replay_run(replay, eval, status)) return false;
-    loss += replay->control->reduce[REDUCE_LOSS];
-    count += replay->control->reduce[REDUCE_COUNT];
+  for (int64_t pass = 0; validates && pass < samples_passes(valid, replicas); pass++) {
+    ControlIn in = control_in(m, m->fleet->steps);
+    ControlOut left;
+    in.padded_samples = samples_padded(valid, replicas, replica, pass);
+    if (!run_program(m, replay, PROGRAM_EVAL_STEP, &in, &left, status)) return false;
+    loss += left.reduce[REDUCE_LOSS];
+    count += left.reduce[REDUCE_COUNT];
   }
   m->fleet->ranks[m->rank].valid_loss = count > 0 ? loss / count : 0;
   return true;
@@ -176,14 +188,14 @@ static bool validate(const Member *m, Replay *replay, Status *status) {
 static bool run_steps(const Member *m, Replay *replay, Status *status) {
   const Fleet *fleet = m->fleet;
   FleetRank *out = &fleet->ranks[m->rank];
-  set_control(m, 0);
-  if (!replay_run(replay, replay_program(replay, PROGRAM_INIT), status)) return false;
+  ControlIn in = control_in(m, 0);
+  ControlOut left;
+  if (!run_program(m, replay, PROGRAM_INIT, &in, &left, status)) return false;
   for (int64_t step = 1; step <= fleet->steps; step++) {
-    set_control(m, step);
-    if (!replay_run(replay, replay_program(replay, PROGRAM_TRAIN_STEP), status)) return false;
-    const Control *control = replay->control;
-    out->loss[step] = control->reduce[REDUCE_LOSS] / control->reduce[REDUCE_COUNT];
-    out->norm[step] = control->grad_norm;
+    in = control_in(m, step);
+    if (!run_program(m, replay, PROGRAM_TRAIN_STEP, &in, &left, status)) return false;
+    out->loss[step] = left.reduce[REDUCE_LOSS] / left.reduce[REDUCE_COUNT];
+    out->norm[step] = left.grad_norm;
     if ((step == 1 || step == fleet->steps) && !let_look(m, step, status)) return false;
   }
   if (!validate(m, replay, status)) return false;

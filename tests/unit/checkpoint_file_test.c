@@ -49,7 +49,7 @@ static void save_step(const Plan *plan, int step) {
   uint8_t *arena = filled_arena(plan, step);
   CHECK(checkpoint_store_open(&store, plan, &mesh, 0, data_sum, &status));
   CHECK(checkpoint_store_list(&store, &status));
-  CHECK(checkpoint_write(&store, arena, step, 10 * step, &status));
+  CHECK(set_write(&store, arena, step, &status));
   CHECK(access(step_path(step), F_OK) != 0 || step == 9);
   CHECK(checkpoint_publish(&store, step, &status));
   checkpoint_remove_oldest(&store, step);
@@ -90,11 +90,12 @@ static void test_round_trip(void) {
     CHECK(set_open(&checkpoint, step_path(7), &plan, &status));
     CHECK_INT(checkpoint.at[0].header->step, 7);
     CHECK_INT(checkpoint.at[0].header->samples, 70);
+    CHECK_INT(checkpoint.at[0].header->updates, 6);
     CHECK_INT(checkpoint.at[0].header->entry_count, 3 * (1 + 3));
     CHECK(set_match(&checkpoint, &plan, &mesh, &no_changes, &status));
     uint8_t *arena[2] = {filled_arena(&plan, 7), filled_arena(&plan, 99)};
     CHECK(!checkpoint_each(&plan, &plan.classes[0], same_layer, arena));
-    CHECK(checkpoint_restore(&checkpoint.at[0], arena[1], &plan, &plan.classes[0], &status));
+    CHECK(set_restore(&checkpoint, 0, arena[1], &plan, &status));
     CHECK(checkpoint_each(&plan, &plan.classes[0], same_layer, arena));
     free(arena[0]);
     free(arena[1]);
@@ -140,7 +141,7 @@ static void save_parts(const Plan *plan, int step, bool publish) {
   for (int i = 3; i >= 0; i--) {
     uint8_t *arena = filled_arena(plan, step + writers[i]);
     store[i].steps = store[0].steps;
-    CHECK(checkpoint_write(&store[i], arena, step, 10 * step, &status));
+    CHECK(set_write(&store[i], arena, step, &status));
     free(arena);
   }
   if (publish) CHECK(checkpoint_publish(&store[0], step, &status));
@@ -162,7 +163,7 @@ static void check_restored(const Plan *plan, const CheckpointSet *set, int step)
     uint8_t *arena[2] = {filled_arena(plan, step + owner[rank]), filled_arena(plan, 99)};
     CHECK_INT(checkpoint_writer(&mesh, 5, rank), owner[rank]);
     Status status = {0};
-    CHECK(checkpoint_restore(&set->at[rank], arena[1], plan, &plan->classes[0], &status));
+    CHECK(set_restore(set, rank, arena[1], plan, &status));
     CHECK(checkpoint_each(plan, &plan->classes[0], same_layer, arena));
     free(arena[0]);
     free(arena[1]);
@@ -410,7 +411,7 @@ static void test_unread(void) {
     CHECK(!set_open_newest(&set, folder, &plan, note_skipped, &status));
     CHECK_INT(status.code, STATUS_USER);
     CHECK_INT(skipped_count, 0);
-    CHECK(strstr(status.text, "has checkpoint format 1, this program reads 3"));
+    CHECK(strstr(status.text, "has checkpoint format 1, this program reads 4"));
     CHECK_INT(unlink(step_path(50)), 0);
   }
 }

@@ -72,6 +72,24 @@ static inline void set_close(CheckpointSet *set) {
     checkpoint_close(&set->at[rank]);
 }
 
+/* Arenas are memory of a processor. */
+static inline bool set_write(CheckpointStore *store, uint8_t *arena, int64_t step, Status *status) {
+  Device *device = device_cpu_open(&(DeviceSetup){0}, status);
+  CheckpointState state = {device, arena, step, 10 * step, .lasting = {.updates = step - 1}};
+  bool written = checkpoint_write(store, &state, status);
+  device->ops->close(device);
+  return written;
+}
+
+static inline bool set_restore(const CheckpointSet *set, int32_t rank, uint8_t *arena,
+                               const Plan *plan, Status *status) {
+  Device *device = device_cpu_open(&(DeviceSetup){0}, status);
+  bool restored =
+      checkpoint_restore(&set->at[rank], device, arena, plan, &plan->classes[0], status);
+  device->ops->close(device);
+  return restored;
+}
+
 /* Ranks in order, as those of a job agree: the first that differs says how. */
 static inline bool set_match(const CheckpointSet *set, const Plan *plan, const Mesh *mesh,
                              const CheckpointChanges *changes, Status *status) {

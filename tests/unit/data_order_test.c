@@ -31,7 +31,7 @@ static Plan token_plan(int64_t microbatch, int64_t batch, uint32_t shuffle) {
   job.sample_tokens = CONTEXT;
   job.vocab = 128;
   job.shuffle = shuffle;
-  job.prefetch_batches = 2;
+  job.prefetch_steps = 2;
   job.data = DATA_TOKENS;
   job.loss = build_string(&builder, "cross_entropy");
   job.validate_samples = 100;
@@ -132,21 +132,25 @@ static void stage_step(int64_t microbatch, int32_t replicas, int64_t loads, int6
   Samples train, valid;
   Status status = {0};
   CHECK(samples_open(&train, &plan, false, &status) && samples_open(&valid, &plan, true, &status));
-  uint64_t slot_bytes = plan.jobs[0].sample_bytes;
-  uint8_t *ring = malloc(2 * slot_bytes);
+  uint64_t sample_bytes = plan.jobs[0].sample_bytes;
+  builder.jobs[0].accumulation = loads;
+  uint8_t *ring = malloc(2 * (uint64_t)loads * sample_bytes);
   for (int32_t replica = 0; replica < replicas; replica++) {
     StageSetup setup = {&plan, &train, &valid, ring, replicas, replica, 1, steps, 0, loads, 0};
     Stage *stage = stage_start(&setup, &status);
+    const uint8_t *step = NULL;
     for (int64_t i = 0; i < steps * loads; i++) {
-      int32_t tokens[ROWS_MAX], targets[ROWS_MAX];
-      void *operand[2] = {tokens, targets};
-      int64_t bytes[2] = {microbatch * CONTEXT * 4, microbatch * CONTEXT * 4};
-      CHECK(stage_take(stage, operand, bytes, 2, &status));
+      if (i % loads == 0) step = stage_take(stage, &status);
+      CHECK(step != NULL);
+      const uint8_t *staged = step + (uint64_t)(i % loads) * sample_bytes;
+      const int32_t *tokens = (const int32_t *)(const void *)staged;
+      const int32_t *targets = tokens + samples_input_offset(&plan, 1) / 4;
       int64_t first = i / loads * 8 + (i % loads * replicas + replica) * microbatch;
       for (int64_t row = 0; row < microbatch; row++) {
         out[first + row] = tokens[row * CONTEXT];
         CHECK_INT(targets[row * CONTEXT], tokens[row * CONTEXT] + 1);
       }
+      if (i % loads == loads - 1) stage_give_back(stage);
     }
     stage_stop(stage);
   }

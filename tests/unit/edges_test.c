@@ -59,7 +59,8 @@ int main(void) {
                  {"init_uniform", offsetof(Control, step), false},
                  {"init_constant", offsetof(Control, seed), false},
                  {"sgd", offsetof(Control, step), false},
-                 {"adamw", offsetof(Control, step), true},
+                 {"adamw", offsetof(Control, lasting.updates), true},
+                 {"adamw", offsetof(Control, step), false},
                  {"adamw", offsetof(Control, reduce), false}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
       begin();

@@ -56,7 +56,12 @@ static bool read_record(FILE *file, Record *r) {
   memcpy(r->call.attr, r->head.attr, sizeof r->head.attr);
   r->call.accumulate = r->head.accumulate != 0;
   r->call.control = (Control){
-      .lr = r->head.lr, .clip_scale = r->head.clip_scale, .step = r->head.step, .seed = 1};
+      .lasting = {r->head.step},
+      .lr = r->head.lr,
+      .clip_scale = r->head.clip_scale,
+      .step = r->head.step,
+      .seed = 1,
+  };
   for (int32_t i = 0; i < r->head.operands; i++) {
     struct {
       int64_t role, dtype, count;

@@ -14,6 +14,7 @@
 #include "compiler/prove/prove.h"
 #include "runtime/boot/local.h"
 #include "runtime/comm/local.h"
+#include "runtime/data/samples.h"
 #include "runtime/plan/control.h"
 #include "runtime/plan/plan_io.h"
 #include "runtime/replay.h"
@@ -28,6 +29,7 @@ typedef struct World World;
 typedef struct Member {
   const World *world;
   uint8_t *arena;
+  uint8_t *samples; /* of a step, as they are staged */
   Threads *threads;
   Comm *comm;
   Replay replay;
@@ -70,15 +72,25 @@ static void close_world(World *w) {
 
 /* ---- run */
 
-static bool load(void *context, void *const *operand, const int64_t *bytes, int32_t count,
-                 Status *status) {
-  (void)status;
-  Member *m = context;
+/* A micro-batch, as it is staged: tokens and targets. */
+static void fill(Member *m, uint8_t *staged) {
+  const Plan *plan = &m->world->plan;
   m->loads++;
-  for (int32_t k = 0; k < count; k++)
-    for (int64_t i = 0; i < bytes[k] / 4; i++)
-      ((int32_t *)operand[k])[i] = (int32_t)((7 * (i + k) + m->loads) * (i + k + 3) % VOCAB);
-  return true;
+  for (uint32_t k = 0; k < plan->inputs_count; k++) {
+    int32_t *at = (int32_t *)(void *)(staged + samples_input_offset(plan, k));
+    int64_t count = plan->inputs[k].sample_elements * plan->jobs[0].microbatch_samples;
+    for (int64_t i = 0; i < count; i++)
+      at[i] = (int32_t)((7 * (i + k) + m->loads) * (i + k + 3) % VOCAB);
+  }
+}
+
+static bool run_program(Member *m, ProgramKind kind, int32_t step, ReplayLeft *left,
+                        Status *status) {
+  const PlanJob *job = &m->world->plan.jobs[0];
+  ControlIn in = {.lr = job->lr, .step = step, .seed = job->seed};
+  for (int64_t load = 0; kind == PROGRAM_TRAIN_STEP && load < job->accumulation; load++)
+    fill(m, m->samples + (uint64_t)load * job->sample_bytes);
+  return replay_run(&m->replay, replay_program(&m->replay, kind), &in, m->samples, left, status);
 }
 
 static double now_ms(void) {
@@ -88,19 +100,16 @@ static double now_ms(void) {
 }
 
 static bool run_step(World *w, Member *m, int32_t rank, int32_t step, Status *status) {
-  const PlanJob *job = &w->plan.jobs[0];
-  *m->replay.control = (Control){.lr = job->lr, .clip_scale = 1.0, .step = step, .seed = job->seed};
+  ReplayLeft left;
   if (!m->comm->ops->barrier(m->comm)) return false;
   double start = now_ms();
   ProgramKind kind = step == 0 ? PROGRAM_INIT : PROGRAM_TRAIN_STEP;
-  if (!replay_run(&m->replay, replay_program(&m->replay, kind), status) ||
-      !m->comm->ops->barrier(m->comm))
-    return false;
+  if (!run_program(m, kind, step, &left, status) || !m->comm->ops->barrier(m->comm)) return false;
   if (step == 0) return true;
   if (rank == 0) w->step_ms[step - 1] = now_ms() - start;
-  const Control *control = m->replay.control;
-  m->loss[step - 1] = control->reduce[REDUCE_LOSS] / control->reduce[REDUCE_COUNT];
-  m->norm[step - 1] = control->grad_norm;
+  const ControlOut *out = &left.control;
+  m->loss[step - 1] = out->reduce[REDUCE_LOSS] / out->reduce[REDUCE_COUNT];
+  m->norm[step - 1] = out->grad_norm;
   return true;
 }
 
@@ -121,6 +130,7 @@ static void open_member(World *w, int32_t rank) {
   const PlanClass *class = mesh_class(&w->mesh, &w->plan, rank);
   *m = (Member){.world = w, .threads = threads_new(1, -1)};
   m->arena = aligned_alloc(256, (plan_arena_bytes(&w->plan, class, TIER_DEVICE) + 255) / 256 * 256);
+  m->samples = calloc((size_t)w->plan.jobs[0].accumulation, w->plan.jobs[0].sample_bytes);
   m->comm = local_comm(w->local, rank, NULL);
   const ReplaySetup setup = {
       .plan = &w->plan,
@@ -131,10 +141,8 @@ static void open_member(World *w, int32_t rank) {
       .comm_beside = w->in_turn ? (CommLanes){{NULL}} : local_comm_beside(w->local, rank),
       .threads = m->threads,
       .kernels = {kernels_of(w->variant)},
-      .load = load,
-      .load_context = m,
   };
-  CHECK(m->arena != NULL && replay_bind(&m->replay, &setup, &status));
+  CHECK(m->arena != NULL && m->samples != NULL && replay_bind(&m->replay, &setup, &status));
   CHECK_TEXT(status.text, "");
 }
 
@@ -157,6 +165,7 @@ static double run(World *w, KernelVariant variant, int32_t steps, bool in_turn, 
     threads_free(m->threads);
     replay_free(&m->replay);
     free(m->arena);
+    free(m->samples);
   }
   local_world_free(w->local);
   return least;

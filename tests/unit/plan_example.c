@@ -14,7 +14,7 @@ enum { WORK_BYTES = 8 }; /* of sums of fewer elements than are added up at once 
 /* Where everything lies. The arena is control, staging, then per state kind the table and the
  * layers, then what a program uses for a while. */
 typedef struct Places {
-  uint64_t control, staging, partials, table[4], layer[4], transient, end;
+  uint64_t control, control_ring, staging, partials, table[4], layer[4], transient, end;
 } Places;
 
 typedef struct Example {
@@ -144,7 +144,7 @@ static void write_loss(Example *e, bool train) {
   kernel(e, train ? "mse_train" : "mse", "loss")->accumulate = 1;
   operand(e, y, 0, VECTOR_BYTES, DTYPE_F32, ACCESS_READ);
   operand(e, data, ROWS * 4, VECTOR_BYTES, DTYPE_F32, ACCESS_READ);
-  operand(e, control, 0, 16, DTYPE_F64, ACCESS_UPDATE);
+  operand(e, control, offsetof(Control, reduce), 16, DTYPE_F64, ACCESS_UPDATE);
   if (train) operand(e, d_y, 0, VECTOR_BYTES, DTYPE_F32, ACCESS_WRITE);
   operand(e, work, 0, WORK_BYTES, DTYPE_F64, ACCESS_WRITE);
   dim(e, ROWS * WIDTH);
@@ -249,6 +249,8 @@ static void write_segments(Example *e) {
   e->reduce = open_segment(e, "reduce control");
   uint32_t control = base(e, "control", BUFFER_CONTROL, sizeof(Control));
   write_all_reduce(e, control, REDUCE_SLOTS * 8, DTYPE_F64, plain, "loss, count, requests");
+  if (e->options.replicas > 1)
+    e->b->operands[e->b->operands_count - 1].offset = offsetof(Control, reduce);
   write_norm(e, "norm layer", "h.*.w", LAYER_ELEMENTS, &e->norm);
   write_norm(e, "norm table", "wte", TABLE_ELEMENTS, &e->norm_table);
   e->clip = open_segment(e, "clip");
@@ -415,12 +417,18 @@ static void write_programs(Example *e) {
   e->options = options;
 }
 
+static uint64_t ring_bytes(const Example *e) {
+  return (64 + VECTOR_BYTES) * e->options.accumulation * PREFETCH;
+}
+
 static void write_state(Example *e) {
   static const BufferKind kinds[4] = {BUFFER_GRAD, BUFFER_PARAM, BUFFER_MOMENT1, BUFFER_MOMENT2};
   static const char *const names[4] = {"gradients", "parameters", "m", "v"};
   e->program = PLAN_NONE;
   buffer(e, "control", BUFFER_CONTROL, -1, e->at.control, sizeof(Control), 0, 0);
-  buffer(e, "staging", BUFFER_DATA, -1, e->at.staging, e->b->jobs[0].sample_bytes * PREFETCH, 0, 0);
+  buffer(e, "control in and out", BUFFER_CONTROL, -1, e->at.control_ring, sizeof(ControlPair), 0,
+         0);
+  buffer(e, "staging", BUFFER_DATA, -1, e->at.staging, ring_bytes(e), 0, 0);
   uint64_t stride = aligned(LAYER_ELEMENTS * 4);
   for (int k = 0; k < 4; k++) {
     uint64_t first = e->at.table[k], end = layer_at(e, k, e->options.layers);
@@ -490,14 +498,17 @@ static void write_job(Example *e) {
                  .accumulation = e->options.accumulation,
                  .sample_tokens = 1,
                  .parameters = TABLE_ELEMENTS + (int64_t)e->options.layers * LAYER_ELEMENTS,
-                 .prefetch_batches = PREFETCH,
+                 .prefetch_steps = PREFETCH,
+                 .control_slots = 1,
                  .lr = 1e-3,
                  .lr_floor = 0.1,
                  .threads = 1,
                  .vocab = VOCAB,
                  .sample_bytes = 64 + VECTOR_BYTES,
                  .control_offset = e->at.control,
+                 .control_ring_offset = e->at.control_ring,
                  .staging_offset = e->at.staging,
+                 .samples_offset = e->at.staging,
                  .device = build_string(b, "cpu"),
                  .name = build_string(b, "example"),
                  .model = build_string(b, "linear stack"),
@@ -518,8 +529,9 @@ static void write_job(Example *e) {
 void build_example(PlanBuilder *builder, ExampleOptions options) {
   Example example = {.b = builder, .options = options}, *e = &example;
   uint64_t stride = aligned(LAYER_ELEMENTS * 4), at = aligned(sizeof(Control));
-  e->at.staging = at;
-  at = aligned(at + (64 + VECTOR_BYTES) * PREFETCH);
+  e->at.control_ring = at;
+  e->at.staging = at += aligned(sizeof(ControlPair));
+  at = aligned(at + ring_bytes(e));
   for (int k = 0; k < 4; k++) {
     e->at.table[k] = at;
     e->at.layer[k] = at + aligned(TABLE_ELEMENTS * 4);

@@ -7,7 +7,7 @@
 #include "runtime/plan/control.h"
 #include "tests/unit/plan_builder.h"
 
-enum { SKETCH_DATA_AT = 512, SKETCH_DATA_BYTES = 1 << 16 };
+enum { SKETCH_DATA_AT = 1024, SKETCH_DATA_BYTES = 1 << 16 };
 
 typedef struct Sketch {
   PlanBuilder b;
@@ -19,8 +19,9 @@ static inline void sketch_begin(Sketch *s) {
   uint32_t none = build_string(b, "");
   PlanJob job = {
       .seed = 1, .steps = 1, .batch_samples = 1, .microbatch_samples = 1, .accumulation = 1};
-  job.sample_tokens = job.prefetch_batches = job.threads = 1;
-  job.staging_offset = 256;
+  job.sample_tokens = job.prefetch_steps = job.control_slots = job.threads = 1;
+  job.control_ring_offset = 256;
+  job.staging_offset = job.samples_offset = 768;
   job.name = job.model = job.reason = job.run_dir = job.checkpoint_dir = none;
   job.resume_path = job.loss = job.precision = none;
   job.device = none;

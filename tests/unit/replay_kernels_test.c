@@ -96,7 +96,7 @@ int main(void) {
     build(16);
     CHECK(bind(kernels, &status));
     CHECK_INT(seen.prepared, 2);
-    CHECK(replay_run(&rig.replay[0], replay_program(&rig.replay[0], PROGRAM_TRAIN_STEP), &status));
+    CHECK(rig_step(&rig, 0, &status));
     CHECK_INT(seen.runs, 2 * TIMES);
     CHECK_INT(seen.prepared, 2);
     hostile_allow(&rig.replay[0].hostile, rig_data(&rig, 0), 16);
@@ -107,8 +107,7 @@ int main(void) {
   TEST("the number of a micro-batch's first sample stands at the same address in every step") {
     build(16);
     CHECK(bind(kernels, &status));
-    const PlanProgram *train = replay_program(&rig.replay[0], PROGRAM_TRAIN_STEP);
-    CHECK(replay_run(&rig.replay[0], train, &status) && replay_run(&rig.replay[0], train, &status));
+    CHECK(rig_step(&rig, 0, &status) && rig_step(&rig, 0, &status));
     CHECK_INT(seen.runs, 4 * TIMES);
     for (int32_t i = 0; i < 2 * TIMES; i++) {
       CHECK_INT(*seen.sample_first[i], i / 2);
@@ -129,7 +128,7 @@ int main(void) {
     build(16);
     seen.runs_as = KERNEL_FAILED;
     CHECK(bind(kernels, &status));
-    CHECK(!replay_run(&rig.replay[0], replay_program(&rig.replay[0], PROGRAM_TRAIN_STEP), &status));
+    CHECK(!rig_step(&rig, 0, &status));
     CHECK_INT(seen.runs, 1);
     CHECK_INT(status.code, STATUS_WORLD);
     CHECK_TEXT(status.text, "record: kernel affine: the device is lost");

@@ -215,32 +215,76 @@ static void test_apart(void) {
   end();
 }
 
-static bool load_nothing(void *context, void *const *at, const int64_t *bytes, int32_t count,
-                         Status *status) {
-  (void)context, (void)at, (void)bytes, (void)count;
-  return status_fail(status, STATUS_USER, "there is no such sample");
+static KernelStatus break_down(const KernelArgs *args, const char **why) {
+  (void)args;
+  *why = "the device is lost";
+  return KERNEL_FAILED;
 }
 
-static void test_failure(Lane load_lane, Lane wait_lane) {
+static void test_failure(Lane kernel_lane, Lane wait_lane) {
+  static const Kernel broken = {.id = KERNEL_sum, .run = break_down};
   Status status;
   /* Both ranks wait for a send that nobody makes; rank 0 fails beside it. */
   for (uint32_t rank = 0; rank < 2; rank++) {
     uint32_t segment = rank == 0 ? begin(2) : sketch_segment(&sketch);
     exchange(wait_lane, ACCESS_WRITE);
-    if (rank == 0) sketch_record(&sketch, RECORD_LOAD, load_lane, PLAN_NONE);
+    if (rank == 0) {
+      sketch_kernel(&sketch, "sum", kernel_lane);
+      sketch_operand(&sketch, 0, 8, DTYPE_F64, ACCESS_READ);
+      sketch_operand(&sketch, 8, 8, DTYPE_F64, ACCESS_WRITE);
+      sketch_dim(&sketch, 1);
+    }
     sketch_call(&sketch, segment, -1);
     sketch_class(&sketch, rank, rank + 1);
   }
-  rig_load = load_nothing;
   rig_open(&rig, &sketch);
-  rig_load = NULL;
+  rig.replay[0].kernel[0] = &broken;
   CHECK(!rig_run(&rig, &status));
-  CHECK_TEXT(status.text, "there is no such sample");
-  CHECK_INT(status.code, STATUS_USER);
+  CHECK_TEXT(status.text, "record: kernel sum: the device is lost");
+  CHECK_INT(status.code, STATUS_WORLD);
+  end();
+}
+
+/* A run's control goes in and comes out while the one before is not yet collected. */
+static void test_ahead(bool are_threads) {
+  Status status = {0};
+  uint32_t segment = begin(1);
+  sketch.b.jobs[0].control_slots = sketch.b.jobs[0].prefetch_steps = 2;
+  sketch_kernel(&sketch, "sum", LANE_DP);
+  sketch_operand(&sketch, 0, 8, DTYPE_F64, ACCESS_READ);
+  sketch_operand(&sketch, 8, 8, DTYPE_F64, ACCESS_WRITE);
+  sketch_dim(&sketch, 1);
+  sketch_call(&sketch, segment, -1);
+  sketch_class(&sketch, 0, 1);
+  rig_open(&rig, &sketch);
+  Replay *replay = &rig.replay[0];
+  ReplaySetup setup = replay->setup;
+  setup.issues_only = are_threads, setup.delay_most_ns = are_threads ? 100000 : 0;
+  replay_free(replay);
+  CHECK(replay_bind(replay, &setup, &status));
+  const PlanProgram *program = replay_program(replay, PROGRAM_TRAIN_STEP);
+  for (int32_t run = 0; run <= ROUNDS; run++) {
+    ControlIn in = {.reduce = {[REDUCE_STOP] = run}};
+    ReplayLeft left;
+    CHECK(replay_start(replay, program, &in, NULL, &status));
+    if (run == 0) continue;
+    CHECK(replay_collect(replay, &left, &status));
+    CHECK_NEAR(left.control.reduce[REDUCE_STOP], run - 1, 0);
+  }
+  ControlLasting lasting = {41}, seen = {0};
+  ReplayLeft left;
+  CHECK(replay_collect(replay, &left, &status));
+  CHECK(replay_write_lasting(replay, &lasting, &status));
+  CHECK(rig_step(&rig, 0, &status) && replay_read_lasting(replay, &seen, &status));
+  CHECK_INT(seen.updates, 41);
   end();
 }
 
 int main(void) {
+  TEST("a run may start before the host has read what the one before left; some of it lasts") {
+    test_ahead(false);
+    test_ahead(true);
+  }
   test_edges();
   test_edges_beside();
   test_beside();

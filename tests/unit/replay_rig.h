@@ -21,10 +21,8 @@ typedef struct Rig {
   uint8_t *arena[RIG_RANKS_MAX];
   Threads *threads[RIG_RANKS_MAX];
   Replay replay[RIG_RANKS_MAX];
+  ReplayLeft left[RIG_RANKS_MAX]; /* by the last run */
 } Rig;
-
-/* Every rank's load; NULL: none loads. */
-static ReplayLoad *rig_load;
 
 /* Every rank's data are floats: 1000 * rank + i. */
 static inline void rig_open(Rig *rig, const Sketch *sketch) {
@@ -47,8 +45,7 @@ static inline void rig_open(Rig *rig, const Sketch *sketch) {
                          .comm = local_comm(rig->world, rank, NULL),
                          .comm_beside = local_comm_beside(rig->world, rank),
                          .threads = rig->threads[rank],
-                         .kernels = {kernels_of(KERNEL_REFERENCE)},
-                         .load = rig_load};
+                         .kernels = {kernels_of(KERNEL_REFERENCE)}};
     CHECK(replay_bind(&rig->replay[rank], &setup, &status));
     CHECK_TEXT(status.text, "");
     float *data = (float *)(void *)(rig->arena[rank] + SKETCH_DATA_AT);
@@ -62,12 +59,17 @@ static inline float *rig_data(const Rig *rig, int32_t rank) {
   return (float *)(void *)(rig->arena[rank] + SKETCH_DATA_AT);
 }
 
-static inline bool rig_body(void *context, int32_t rank, Status *status) {
-  Rig *rig = context;
+/* The sketches set no control and load nothing. */
+static inline bool rig_step(Rig *rig, int32_t rank, Status *status) {
   Replay *replay = &rig->replay[rank];
   const PlanProgram *program = replay_program(replay, PROGRAM_TRAIN_STEP);
+  return replay_run(replay, program, &(ControlIn){0}, NULL, &rig->left[rank], status);
+}
+
+static inline bool rig_body(void *context, int32_t rank, Status *status) {
+  Rig *rig = context;
   for (int32_t i = 0; i < rig->rounds || i == 0; i++)
-    if (!replay_run(replay, program, status)) return false;
+    if (!rig_step(rig, rank, status)) return false;
   return true;
 }
 

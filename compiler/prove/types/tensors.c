@@ -215,10 +215,11 @@ static uint32_t control_buffer(const Typing *t, uint64_t address) {
   return PLAN_NONE;
 }
 
-/* The loss and its weight are the first two numbers of the control block. */
+/* The loss and its weight stand in the control block one after the other. */
 void loss_end(Typing *t, const Held *held) {
   enum { LOSS_BYTES = 2 * sizeof(double) };
   uint64_t address = plan_address(plan_tier(t->plan, TIER_DEVICE), t->plan->jobs[0].control_offset);
+  address += control_place(CONTROL_loss)->offset_bytes;
   uint32_t index = control_buffer(t, address);
   Type found = {0};
   Spans spans = {0};

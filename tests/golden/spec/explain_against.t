@@ -20,9 +20,9 @@ M_act    activations                   0.370004    0.416231   -0.046227  -11.1%
          activation gradients          0.004194    0.002097   +0.002097 +100.0%
 work     scratch of one call           0.044041    0.035653   +0.008389  +23.5%
 comm     gradients on the wire         0.012596    0.000000   +0.012596
-data     micro-batches                 0.000008    0.000008   +0.000000
+data     micro-batches                 0.000025    0.000025   +0.000000
 control  what changes between steps    0.000000    0.000000   +0.000000
-         arena                         1.302764    3.275475   -1.972710  -60.2%
+         arena                         1.302781    3.275491   -1.972710  -60.2%
 budget   of a rank                    84.269849   84.269849   +0.000000
 sent     by a rank in a step           1.885505    0.938398   +0.947107 +100.9%
          over dp                       1.885505    0.938398   +0.947107 +100.9%

@@ -19,9 +19,9 @@ return job {
    "activation gradients":4194304,
    "scratch of one call":44041400,
    "gradients on the wire":12596224,
-   "micro-batches":8192,
-   "what changes between steps":128,
-   "arena":1302764288,"budget":84269849190,"fits":true},
+   "micro-batches":24576,
+   "what changes between steps":136,
+   "arena":1302780672,"budget":84269849190,"fits":true},
   "sent_bytes":1885504644,"predicted_step_ns":4925738,"tokens_per_s":1663101},
  "against":{"ranks":4,"memory":{
    "parameters":312799232,
@@ -33,7 +33,7 @@ return job {
    "activation gradients":2097152,
    "scratch of one call":35652792,
    "gradients on the wire":0,
-   "micro-batches":8192,
-   "what changes between steps":128,
-   "arena":3275474688,"budget":84269849190,"fits":true},
+   "micro-batches":24576,
+   "what changes between steps":136,
+   "arena":3275491072,"budget":84269849190,"fits":true},
   "sent_bytes":938397792,"predicted_step_ns":5763254,"tokens_per_s":1421419}}

@@ -20,9 +20,9 @@ M_act    activations                   0.208073    0.370004   -0.161931  -43.8%
          activation gradients          0.002097    0.004194   -0.002097  -50.0%
 work     scratch of one call           0.039847    0.044041   -0.004194   -9.5%
 comm     gradients on the wire         0.012602    0.006298   +0.006304 +100.1%
-data     micro-batches                 0.000008    0.000008   +0.000000
+data     micro-batches                 0.000041    0.000025   +0.000016  +66.7%
 control  what changes between steps    0.000000    0.000000   +0.000000
-         arena                         1.061763    0.950786   +0.110977  +11.7%
+         arena                         1.061796    0.950802   +0.110994  +11.7%
 budget   of a rank                    84.269849   84.269849   +0.000000
 sent     by a rank in a step           1.701024    2.199755   -0.498732  -22.7%
          over tp                       0.437469    0.000000   +0.437469

@@ -20,10 +20,10 @@ M_act    activations                   0.370004    0.056709   +0.313295 +552.5%
          activation gradients          0.004194    0.004194   +0.000000
 work     scratch of one call           0.044041    0.044041   +0.000000
 comm     gradients on the wire         0.012596    0.000000   +0.012596
-data     micro-batches                 0.000008    0.000008   +0.000000
+data     micro-batches                 0.000025    0.000025   +0.000000
 control  what changes between steps    0.000000    0.000000   +0.000000
          recompute                         none every block
-         arena                         1.302764    2.920147   -1.617382  -55.4%
+         arena                         1.302781    2.920163   -1.617382  -55.4%
 budget   of a rank                    84.269849    1.800000  +82.469849 +4581.7%
                                            fits   too large
 sent     by a rank in a step           1.885505    0.938398   +0.947107 +100.9%

@@ -27,12 +27,12 @@ M_act    activations                  0.000068  bf16, recompute none
          activation gradients         0.000008
 work     scratch of one call          0.016916
 comm     gradients on the wire        0.000000
-data     micro-batches                0.000002  2 staged ahead
+data     micro-batches                0.000009  steps staged: 2
 control  what changes between steps   0.000000
-packing  gaps at the peak             0.000000  peak / most alive = 1.0000
-         arena                        0.017318  17,318,144 bytes, one allocation
+packing  gaps at the peak             0.000001  peak / most alive = 1.0000
+         arena                        0.017326  17,325,568 bytes, one allocation
 budget   of a rank                   60.129542  cpu, 8.59 GB outside the arena
-states   14.10 bytes a parameter; a rank is 373.75 times its parameters' bytes
+states   14.10 bytes a parameter; a rank is 373.91 times its parameters' bytes
 job.lua:6:34: lint[lost-updates]: bf16 weights near 1 are 1/128 apart: steps of
     lr 0.001 round away, norms stay as they are
     6 |   precision = { "bf16", master = "none" },

@@ -29,9 +29,9 @@ M_act    activations                  0.000068  bf16, recompute none
          activation gradients         0.000008
 work     scratch of one call          0.016916
 comm     gradients on the wire        0.000000
-data     micro-batches                0.000002  2 staged ahead
+data     micro-batches                0.000009  steps staged: 2
 control  what changes between steps   0.000000
-packing  gaps at the peak             0.000000  peak / most alive = 1.0000
-         arena                        0.017411  17,410,816 bytes, one allocation
+packing  gaps at the peak             0.000001  peak / most alive = 1.0000
+         arena                        0.017418  17,418,240 bytes, one allocation
 budget   of a rank                   60.129542  cpu, 8.59 GB outside the arena
-states   18.13 bytes a parameter; a rank is 375.75 times its parameters' bytes
+states   18.13 bytes a parameter; a rank is 375.91 times its parameters' bytes

@@ -31,11 +31,11 @@ M_act    activations                  0.004213   0.003717   0.001085   0.000559
          activation gradients         0.000066   0.000066   0.000066   0.000066
 work     scratch of one call          0.033718   0.033718   0.033718   0.033718
 comm     gradients on the wire        0.000000   0.000000   0.000000   0.000000
-data     micro-batches                0.000004   0.000000   0.000000   0.000000
+data     micro-batches                0.000008   0.000004   0.000004   0.000004
 control  what changes between steps   0.000000   0.000000   0.000000   0.000000
-packing  gaps at the peak             0.000001   0.000001   0.000001   0.000001
-         arena                        0.053692   0.051717   0.049086   0.049748
-host     pinned                       0.000001   0.000001   0.000001   0.000001
+packing  gaps at the peak             0.000000   0.000001   0.000001   0.000000
+         arena                        0.053696   0.051721   0.049090   0.049752
+host     pinned                       0.000009   0.000009   0.000009   0.000009
 budget   of a rank                   84.269849  84.269849  84.269849  84.269849
 parameters: 6,400,512 x bf16
 gradients: fp32; 8 passes
@@ -43,9 +43,9 @@ master: fp32: the optimizer's own copy
 moment m: fp32
 moment v: fp32
 activations: bf16, recompute none
-micro-batches: 2 staged ahead
+micro-batches: steps staged: 2
 gaps at the peak: peak / most alive = 1.0000
-arena: 53,691,648 bytes, one allocation
+arena: 53,695,744 bytes, one allocation
 pinned: staged micro-batches
 of a rank: h100-sxm, 1.20 GB outside the arena
 job.lua:6:21: lint[bubble]: stages idle 46.7 % of a step: (pp-1) / (m + pp-1)

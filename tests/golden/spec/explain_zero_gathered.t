@@ -29,11 +29,11 @@ M_act    activations                  0.001579  bf16, recompute none
          activation gradients         0.000066
 work     scratch of one call          0.033719
 comm     gradients on the wire        0.000000
-data     micro-batches                0.000001  2 staged ahead
+data     micro-batches                0.000001  steps staged: 2
 control  what changes between steps   0.000000
 packing  gaps at the peak             0.000000  peak / most alive = 1.0000
-         arena                        0.052444  52,443,904 bytes, one allocation
-host     pinned                       0.000001  staged micro-batches
+         arena                        0.052444  52,444,416 bytes, one allocation
+host     pinned                       0.000002  staged micro-batches
 budget   of a rank                   84.269849
 parameters: 3,241,472 x bf16; 1/8 (zero 3) and 3.15 MB gathered
 gradients: fp32; 1 pass; 1/8 (zero 3) and 6.58 MB not yet reduced

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "kernels/bf16.h"
+#include "runtime/data/samples.h"
 #include "runtime/schedule.h"
 
 static bool say(const Status *status) {
@@ -12,30 +13,31 @@ static bool say(const Status *status) {
   return false;
 }
 
-static bool load(void *context, void *const *operand, const int64_t *bytes, int32_t count,
-                 Status *status) {
-  (void)bytes, (void)status;
-  Trainer *trainer = context;
+/* A micro-batch, as it is staged. */
+static void fill(const Trainer *trainer, int64_t load, char *staged) {
   int64_t rows = trainer->plan->jobs[0].microbatch_samples;
-  for (int32_t i = 0; i < count; i++) {
+  for (uint32_t i = 0; i < trainer->plan->inputs_count; i++) {
     const PlanInput *input = &trainer->plan->inputs[i];
     int64_t row_bytes = input->sample_elements * dtype_bytes((DType)input->dtype);
+    char *at = staged + samples_input_offset(trainer->plan, i);
     for (int64_t row = 0; row < rows; row++)
-      trainer->input(trainer->input_context, trainer->step, trainer->load * rows + row, input,
-                     plan_string(trainer->plan, input->name), (char *)operand[i] + row * row_bytes);
+      trainer->input(trainer->input_context, trainer->step, load * rows + row, input,
+                     plan_string(trainer->plan, input->name), at + row * row_bytes);
   }
-  trainer->load++;
-  return true;
 }
 
-static void set_control(Trainer *trainer) {
+static bool run(Trainer *trainer, ProgramKind kind) {
   const PlanJob *job = &trainer->plan->jobs[0];
-  *trainer->replay.control = (Control){
-      .lr = schedule_lr(job, trainer->step),
-      .clip_scale = 1.0,
-      .step = trainer->step,
-      .seed = job->seed,
-  };
+  ControlIn in = {.lr = schedule_lr(job, trainer->step), .step = trainer->step, .seed = job->seed};
+  char *samples = calloc((size_t)job->accumulation, job->sample_bytes);
+  if (!samples) return false;
+  for (int64_t load = 0; kind == PROGRAM_TRAIN_STEP && load < job->accumulation; load++)
+    fill(trainer, load, samples + load * (int64_t)job->sample_bytes);
+  Status status = {0};
+  bool ran = replay_run(&trainer->replay, replay_program(&trainer->replay, kind), &in, samples,
+                        &trainer->left, &status);
+  free(samples);
+  return ran || say(&status);
 }
 
 bool trainer_open(Trainer *trainer, const Plan *plan, KernelVariant variant, TrainerInput *input,
@@ -56,13 +58,9 @@ bool trainer_open(Trainer *trainer, const Plan *plan, KernelVariant variant, Tra
       .comm = local_comm(trainer->world, 0, trainer->threads),
       .threads = trainer->threads,
       .kernels = {kernels_of(variant)},
-      .load = load,
-      .load_context = trainer,
   };
   if (!replay_bind(&trainer->replay, &setup, &status)) return say(&status);
-  set_control(trainer);
-  const PlanProgram *init = replay_program(&trainer->replay, PROGRAM_INIT);
-  return replay_run(&trainer->replay, init, &status) || say(&status);
+  return run(trainer, PROGRAM_INIT);
 }
 
 void trainer_close(Trainer *trainer) {
@@ -73,21 +71,17 @@ void trainer_close(Trainer *trainer) {
 }
 
 bool trainer_step(Trainer *trainer) {
-  Status status = {0};
   trainer->step++;
-  trainer->load = 0;
-  set_control(trainer);
-  const PlanProgram *train = replay_program(&trainer->replay, PROGRAM_TRAIN_STEP);
-  return replay_run(&trainer->replay, train, &status) || say(&status);
+  return run(trainer, PROGRAM_TRAIN_STEP);
 }
 
 double trainer_loss(const Trainer *trainer) {
-  const double *reduce = trainer->replay.control->reduce;
+  const double *reduce = trainer->left.control.reduce;
   return reduce[REDUCE_LOSS] / reduce[REDUCE_COUNT];
 }
 
 double trainer_norm(const Trainer *trainer) {
-  return trainer->replay.control->grad_norm;
+  return trainer->left.control.grad_norm;
 }
 
 static void name_of_layer(char *out, size_t size, const char *name, uint32_t layer) {

@@ -21,7 +21,7 @@ typedef struct Trainer {
   TrainerInput *input;
   void *input_context;
   int64_t step; /* the one that runs */
-  int64_t load; /* micro-batches taken in it */
+  ReplayLeft left;
 } Trainer;
 
 /* Runs the init program. False when something was printed. */
