@@ -5,6 +5,7 @@
  * through slots. A pass moves as much as a slot holds. */
 #include "runtime/comm/mpi_moves.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "runtime/comm/pieces.h"
@@ -103,6 +104,7 @@ static char *one_piece(const Span *span, void *whole, int32_t member) {
 
 /* Between the pieces of `member` in a whole, and one row. */
 static void copy_span(const Span *span, char *whole, int32_t member, char *row, bool to_row) {
+  assert(whole && row);
   int64_t unit = dtype_bytes(span->pieces->dtype);
   PieceWalk walk = pieces_walk(span->pieces, span->part.first, span->part.first + span->part.count);
   for (Piece piece; pieces_next(&walk, &piece);) {

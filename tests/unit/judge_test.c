@@ -47,9 +47,8 @@ static void check_verdict(const RankView *view, Loss loss, int32_t rank) {
   CHECK_INT(verdict.rank, rank);
 }
 
-int main(void) {
+static void check_losses(void) {
   RankView view[RANKS];
-  open_plan();
   TEST("nobody is lost while all are heard of") {
     all_well(view);
     check_verdict(view, LOSS_NONE, -1);
@@ -82,6 +81,10 @@ int main(void) {
     view[3].has_left = true;
     check_verdict(view, LOSS_SILENT, 1);
   }
+}
+
+static void check_standstills(void) {
+  RankView view[RANKS];
   TEST("a standstill is blamed on who is in no communication") {
     all_well(view);
     stand_still(view, JUDGE_STUCK_LEAST_MS, 2);
@@ -118,6 +121,12 @@ int main(void) {
     CHECK(!judge_has_arrived(view, 0, 0, 2));
     CHECK(judge_has_arrived(view, 2, 0, 0));
   }
+}
+
+int main(void) {
+  open_plan();
+  check_losses();
+  check_standstills();
   build_free(&builder);
   CHECK_DONE();
 }
