@@ -78,6 +78,45 @@ static bool check_tensor_layout(const Plan *plan, uint32_t index, char *why) {
   return true;
 }
 
+/* Does a rank of `writer` write the state of one of `class`? It stands first along all axes on
+ * which state does not differ, and beside it along the others. */
+static bool writes_for(const Plan *plan, const PlanClass *writer, const PlanClass *class) {
+  bool writes = true;
+  for (uint32_t axis = 0; axis < plan->axes_count; axis++) {
+    const PlanBound *there = &plan->bounds[writer->bounds_first + axis];
+    const PlanBound *here = &plan->bounds[class->bounds_first + axis];
+    bool differs = (plan->jobs[0].state_axes >> axis & 1u) != 0;
+    writes &= differs ? there->first < here->end && here->first < there->end : there->first == 0;
+  }
+  return writes;
+}
+
+static bool same_tensor(const PlanTensor *a, const PlanTensor *b) {
+  return a->name == b->name && a->kind == b->kind && a->dtype == b->dtype &&
+         a->layer_first == b->layer_first && a->layer_count == b->layer_count &&
+         a->size_bytes == b->size_bytes;
+}
+
+static bool same_tensors(const Plan *plan, const PlanClass *a, const PlanClass *b) {
+  bool same = a->tensors_count == b->tensors_count;
+  for (uint32_t i = 0; i < a->tensors_count && same; i++)
+    same = same_tensor(&plan->tensors[a->tensors_first + i], &plan->tensors[b->tensors_first + i]);
+  return same;
+}
+
+/* A checkpoint has what writers have: stages of a pipeline have each their own. */
+static bool check_writers(const Plan *plan, char *why) {
+  for (uint32_t i = 0; i < plan->classes_count; i++)
+    for (uint32_t k = 0; k < plan->classes_count; k++)
+      if (i != k && writes_for(plan, &plan->classes[i], &plan->classes[k]) &&
+          !same_tensors(plan, &plan->classes[i], &plan->classes[k]))
+        return plan_refuse(why,
+                           "jobs[0].state_axes: classes[%u] would write the state of "
+                           "classes[%u], which has other tensors",
+                           i, k);
+  return true;
+}
+
 /* Parameters of the model that trains, padding left out: what the job says it has. */
 static bool check_parameters(const Plan *plan, char *why) {
   int64_t count = 0;
@@ -110,5 +149,6 @@ bool plan_check_model(const Plan *plan, char *why) {
       return plan_refuse(why, "regions[%u]: %lld layers", i, (long long)plan->regions[i].repeat);
   for (uint32_t i = 0; i < plan->tensors_count; i++)
     if (!check_tensor_layout(plan, i, why)) return false;
+  if (!check_writers(plan, why)) return false;
   return check_parameters(plan, why);
 }

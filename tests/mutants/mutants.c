@@ -6,8 +6,7 @@
  * nothing was written (trial.h). One that hangs, crashes or differs is a failure, and so is an
  * original that does not repeat itself.
  *
- *   mutants                       a few of every strategy and kind that prove.h claims, for every
- *                                 build
+ *   mutants                       a few of every strategy and kind, for every build
  *   mutants full [N [SEED [KIND]]]   N (1,000) of every strategy, of all kinds: nightly_mutants
  *   mutants of STRATEGY [N [SEED [KIND]]]   of one; or of a job file, of two steps
  *   mutants random JOBS [N [SEED [KIND]]]   of so many jobs by seed (tests/parity/user_models.h)
@@ -315,7 +314,7 @@ int main(int argc, char **argv) {
   else if (strcmp(what, "full") == 0)
     judge_all(NULL, extent_of(argc, argv, 2));
   else
-    judge_all(NULL, (Extent){MUTANTS_FEW, 0, 0, MUTATION_CLAIMED_COUNT, false});
+    judge_all(NULL, (Extent){MUTANTS_FEW, 0, 0, MUTATION_KIND_COUNT, false});
   remove_folder();
   CHECK_DONE();
 }

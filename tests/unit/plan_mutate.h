@@ -19,8 +19,7 @@ typedef enum MutationKind {
   MUTATION_EVENT,     /* edges, waits, lanes, the order of a lane */
   MUTATION_KERNEL,    /* another kernel of the same operands, one operand less, accumulate */
   MUTATION_CONSTANT,  /* attrs, dims, keys, varies, distances, state_axes, layouts of tensors */
-  MUTATION_KIND_COUNT,
-  MUTATION_CLAIMED_COUNT = MUTATION_KERNEL /* kinds that prove.h claims to refuse: those before */
+  MUTATION_KIND_COUNT
 } MutationKind;
 
 extern const char *const mutation_names[MUTATION_KIND_COUNT];
