@@ -50,8 +50,12 @@ static void turn_spans(Typing *t, uint32_t from, uint32_t to, Turn *turn) {
 
 /* ---- sums over ranks */
 
-static bool add_up(Typing *t, Type *type) {
+bool add_up(Typing *t, Type *type) {
   uint32_t axes = axes_of_comm(t, t->at->comm);
+  if (t->plan->meanings[t->at->meaning].reduce != REDUCE_SUM) {
+    refuse(t, "it does not add up");
+    return false;
+  }
   bool may_be_whole = t->at->purpose == PURPOSE_CONTROL; /* numbers and their weights alike */
   if (type->kind == TYPE_ZERO) return true;
   for (uint32_t axis = 0; axis < TYPE_AXES_MAX; axis++) {
@@ -69,14 +73,8 @@ static bool add_up(Typing *t, Type *type) {
   return true;
 }
 
-static bool sums(Typing *t) {
-  bool is_sum = t->plan->meanings[t->at->meaning].reduce == REDUCE_SUM;
-  if (!is_sum) refuse(t, "it does not add up");
-  return is_sum;
-}
-
 void type_all_reduce(Typing *t) {
-  if (sums(t)) turn_spans(t, 0, 0, add_up);
+  turn_spans(t, 0, 0, add_up);
 }
 
 void type_control(Typing *t) {
@@ -240,8 +238,10 @@ void type_reduce(Typing *t) {
   case RECORD_KERNEL: reduce_kernel(t); return;
   case RECORD_ALL_REDUCE: type_all_reduce(t); return;
   case RECORD_REDUCE_SCATTER:
-    if (sums(t)) move_rows(t, false);
+    if (t->plan->meanings[t->at->meaning].reduce != REDUCE_SUM) refuse(t, "it does not add up");
+    if (!t->refused) move_rows(t, false);
     return;
+  case RECORD_EXCHANGE: type_join(t); return;
   default: refuse(t, "no rule says how it reduces");
   }
 }

@@ -8,7 +8,7 @@
 #include "compiler/prove/hash.h"
 #include "compiler/prove/types/programs.h"
 
-enum { KEY_MAX = 4 + TYPING_BASES_MAX * 6 };
+enum { POSTS_MAX = 16, KEY_MAX = 4 + TYPING_BASES_MAX * 6 + POSTS_MAX * 3 };
 
 bool effects_open(Effects *effects) {
   *effects = (Effects){.capacity = 256, .word_capacity = 4096, .slot_count = 1024};
@@ -44,6 +44,10 @@ static bool reach(Typing *t) {
     refuse(t, "more than %d bases", TYPING_BASES_MAX);
     return false;
   }
+  if (t->walk.call->posts_count > POSTS_MAX) {
+    refuse(t, "more than %d posts", POSTS_MAX);
+    return false;
+  }
   for (uint32_t base = 0; base < t->walk.segment->bases_count; base++) {
     uint32_t buffer = walk_buffer(&t->walk, base), i = 0;
     t->base_reached[base] = PLAN_NONE;
@@ -73,6 +77,12 @@ static uint32_t make_key(const Typing *t, const Held *held, uint32_t *key) {
     key[count++] = at->content;
     key[count++] = at->content == 0 ? 0 : (uint32_t)(at->layer - call_layer(t));
     key[count++] = at->content == 0 ? 0 : (uint32_t)(at->microbatch - t->walk.microbatch);
+  }
+  for (uint32_t i = 0; i < t->walk.call->posts_count; i++) {
+    const PlanPost *post = &t->plan->posts[t->walk.call->posts_first + i];
+    key[count++] = post->kind;
+    key[count++] = post->depth - (uint32_t)call_layer(t);
+    key[count++] = post->microbatch + (uint32_t)t->added - (uint32_t)t->walk.microbatch;
   }
   return count;
 }
@@ -172,6 +182,7 @@ static void run_records(Typing *t) {
 
 static void look_at(Typing *t, Held *held) {
   int32_t layer = call_layer(t), microbatch = t->walk.microbatch;
+  t->next_post = 0;
   for (uint32_t i = 0; i < t->reached_count; i++)
     if (!contents_spans(&t->contents, &t->types, held[class_buffer(t, t->reached[i].buffer)], layer,
                         microbatch, &t->reached[i].spans))

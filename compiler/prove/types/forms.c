@@ -159,8 +159,12 @@ bool form_of(const Typing *t, const PlanNode *node, Form *form) {
   form->sums = labels_after(&groups, row->rules, "sum ");
   form->whole = labels_after(&groups, row->rules, "whole ");
   form->free = labels_after(&groups, row->rules, "free ");
+  form->heads = labels_after(&groups, row->rules, "heads ");
+  form->groups = labels_after(&groups, row->rules, "groups ");
   form->is_linear = strstr(row->rules, "linear") != NULL;
-  form->of_first = strstr(row->rules, "of 0") != NULL;
+  form->of = strstr(row->rules, "of 0") != NULL   ? 0
+             : strstr(row->rules, "of 1") != NULL ? 1
+                                                  : FORM_NONE;
   form->may_lack_bias = strstr(row->rules, "bias") != NULL;
   return true;
 }

@@ -18,7 +18,9 @@ typedef struct Form {
   uint32_t slot_count;
   FormSlot slot[FORM_SLOTS_MAX];
   uint64_t sums, whole, free; /* bits of labels */
-  bool is_linear, of_first, may_lack_bias;
+  uint64_t heads, groups;     /* bits of one label each, or 0 */
+  bool is_linear, may_lack_bias;
+  uint8_t of; /* input that it is linear in; FORM_NONE: none */
 } Form;
 
 /* What the record's kernel makes of this node. False: there is no row for the kernel, or the node's

@@ -141,6 +141,11 @@ static int64_t parts_of(const Plan *plan, const Place *places, uint32_t dim) {
   return parts;
 }
 
+int64_t meaning_size(const Meaning *meaning, uint32_t value, const Place *places, uint32_t dim) {
+  uint32_t count = 0;
+  return meaning_dims(meaning, value, &count)[dim].size / parts_of(meaning->plan, places, dim);
+}
+
 int64_t meaning_elements(const Meaning *meaning, uint32_t value, const Place *places) {
   uint32_t count = 0;
   const PlanLayoutDim *dims = meaning_dims(meaning, value, &count);
@@ -190,4 +195,19 @@ void meaning_whole_places(const Meaning *meaning, uint32_t value, const Place *p
     if (part[axis].kind == PLACE_CUT && slice->drops && part[axis].dim >= slice->at)
       parent[axis].dim++;
   }
+}
+
+static bool makes(const Plan *plan, uint32_t node, uint32_t value) {
+  const PlanNode *at = &plan->nodes[node];
+  for (uint32_t i = 0; i < at->outputs_count; i++)
+    if (plan->uses[at->outputs_first + i].value == value) return true;
+  return false;
+}
+
+uint32_t use_order(const Meaning *meaning, uint32_t value, uint32_t node) {
+  uint32_t order = 0;
+  if (!makes(meaning->plan, node, value)) return PLAN_NONE;
+  for (uint32_t n = 0; n < node; n++)
+    order += makes(meaning->plan, n, value);
+  return order;
 }

@@ -33,8 +33,14 @@ void meaning_close(Meaning *meaning);
 /* Sets kind, ref and layer of a value as a node of this region has it, in the call's layer. */
 void meaning_name(const Meaning *meaning, uint32_t region, uint32_t value, Type *type);
 
+/* Which of the nodes that make the value this one is; PLAN_NONE: none of them. */
+uint32_t use_order(const Meaning *meaning, uint32_t value, uint32_t node);
+
 /* Its dims. */
 const PlanLayoutDim *meaning_dims(const Meaning *meaning, uint32_t value, uint32_t *count);
+
+/* Of one dim, on one rank. */
+int64_t meaning_size(const Meaning *meaning, uint32_t value, const Place *places, uint32_t dim);
 
 /* Elements of a value on one rank that has these places. */
 int64_t meaning_elements(const Meaning *meaning, uint32_t value, const Place *places);

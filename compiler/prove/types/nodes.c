@@ -151,22 +151,41 @@ static const char *axis_name(const Typing *t, uint32_t axis) {
   return plan_string(t->plan, t->plan->axes[axis].name);
 }
 
+static uint8_t label_of(uint64_t bits) {
+  uint8_t label = 0;
+  while (label < 63 && (bits >> label & 1) == 0)
+    label++;
+  return label;
+}
+
+/* Groups of heads are cut as heads are. */
+static uint8_t head_label(const Form *form, uint8_t label) {
+  return (form->groups >> label & 1) != 0 ? label_of(form->heads) : label;
+}
+
+static bool has_groups(const Form *form, const FormSlot *slot, uint8_t label, uint8_t *dim) {
+  return form->groups != 0 && label == label_of(form->heads) &&
+         has_label(slot, label_of(form->groups), dim);
+}
+
 /* What all operands say of one axis: the label that is cut, in joint->dim; or summands. */
 static bool join_places(Typing *t, NodeCall *c, uint32_t axis, Place *joint) {
   *joint = (Place){0};
   uint32_t inputs = 0, owed = 0;
+  uint8_t owed_input = FORM_NONE;
   for (uint32_t i = 0; i < c->form.slot_count; i++) {
     const FormSlot *slot = &c->form.slot[i];
     Place place = c->in[i].place[axis];
     if (slot->input == FORM_NONE) continue;
     inputs++;
     owed += place.kind == PLACE_OWED;
+    if (place.kind == PLACE_OWED) owed_input = slot->input;
     if (place.kind == PLACE_WHOLE || place.kind == PLACE_OWED) continue;
     if (place.kind != PLACE_CUT || place.dim >= slot->dim_count) {
       refuse(t, "operand %u is not laid out by dims along %.16s", i, axis_name(t, axis));
       return false;
     }
-    place.dim = slot->label[place.dim];
+    place.dim = head_label(&c->form, slot->label[place.dim]);
     if (joint->kind == PLACE_WHOLE) *joint = place;
     if (memcmp(joint, &place, sizeof place) != 0) {
       refuse(t, "operand %u is cut along %.16s otherwise than another", i, axis_name(t, axis));
@@ -175,8 +194,8 @@ static bool join_places(Typing *t, NodeCall *c, uint32_t axis, Place *joint) {
   }
   if (owed == 0) return true;
   bool all = owed == inputs && c->form.is_linear;
-  bool first = owed == 1 && c->in[0].place[axis].kind == PLACE_OWED && c->form.of_first;
-  if (joint->kind == PLACE_WHOLE && (all || first)) {
+  bool one = owed == 1 && owed_input == c->form.of;
+  if (joint->kind == PLACE_WHOLE && (all || one)) {
     joint->kind = PLACE_OWED;
     return true;
   }
@@ -190,7 +209,11 @@ static bool cut_alike(Typing *t, const NodeCall *c, uint32_t axis, const Place *
   for (uint32_t i = 0; i < c->form.slot_count; i++) {
     const FormSlot *slot = &c->form.slot[i];
     if (slot->input == FORM_NONE || c->in[i].place[axis].kind == PLACE_CUT) continue;
-    if (!has_label(slot, joint->dim, &dim)) continue;
+    if (has_groups(&c->form, slot, joint->dim, &dim) &&
+        meaning_size(&t->meaning, input_of(t, c->node, slot->input), c->in[i].place, dim) == 1)
+      continue; /* all of the rank's heads share it */
+    if (!has_label(slot, joint->dim, &dim) && !has_groups(&c->form, slot, joint->dim, &dim))
+      continue;
     refuse(t, "operand %u is whole along %.16s, another is cut there", i, axis_name(t, axis));
     return false;
   }
@@ -199,15 +222,41 @@ static bool cut_alike(Typing *t, const NodeCall *c, uint32_t axis, const Place *
   return false;
 }
 
+static bool groups_are_cut(const NodeCall *c, uint32_t axis) {
+  uint8_t dim = 0;
+  for (uint32_t i = 0; i < c->form.slot_count; i++)
+    if (c->form.slot[i].input != FORM_NONE && c->in[i].place[axis].kind == PLACE_CUT &&
+        has_label(&c->form.slot[i], label_of(c->form.groups), &dim))
+      return true;
+  return false;
+}
+
 static bool place_output(Typing *t, const NodeCall *c, uint32_t i, uint32_t axis,
                          const Place *joint, Place *out) {
   *out = *joint;
   if (joint->kind != PLACE_CUT) return true;
   if (has_label(&c->form.slot[i], joint->dim, &out->dim)) return true;
+  if (has_groups(&c->form, &c->form.slot[i], joint->dim, &out->dim)) {
+    if (!groups_are_cut(c, axis)) *out = (Place){.kind = PLACE_OWED, .style = REDUCE_SUM};
+    return true;
+  }
   *out = (Place){.kind = PLACE_OWED, .style = REDUCE_SUM};
   if ((c->form.sums >> joint->dim & 1) != 0) return true;
   refuse(t, "result %u lacks a dim that is cut along %.16s", i, axis_name(t, axis));
   return false;
+}
+
+/* A result that is cut though nothing is that it is made of: the record's `first` differs. */
+static void cut_freely(const Typing *t, const NodeCall *c, uint32_t axis, Place *joint) {
+  if (c->form.free == 0 || joint->kind != PLACE_WHOLE) return;
+  for (uint32_t i = 0; i < t->at->varies_count; i++) {
+    const PlanVary *vary = &t->plan->varies[t->at->varies_first + i];
+    if ((axes_of_comm(t, vary->by) >> axis & 1) == 0) continue;
+    uint8_t label = label_of(c->form.free);
+    if (joint->kind == PLACE_WHOLE)
+      *joint = (Place){.kind = PLACE_CUT, .dim = label, .style = CUT_BLOCK};
+    if (vary->stride < 0) joint->style = CUT_ZIGZAG;
+  }
 }
 
 static bool find_places(Typing *t, NodeCall *c, Type *out) {
@@ -216,6 +265,7 @@ static bool find_places(Typing *t, NodeCall *c, Type *out) {
     if (t->plan->axes[axis].size == 1) continue;
     if (!join_places(t, c, axis, &joint)) return false;
     if (joint.kind == PLACE_CUT && !cut_alike(t, c, axis, &joint)) return false;
+    cut_freely(t, c, axis, &joint);
     for (uint32_t i = 0; i < c->form.slot_count; i++)
       if (c->form.slot[i].output != FORM_NONE &&
           !place_output(t, c, i, axis, &joint, &out[i].place[axis]))
@@ -304,6 +354,88 @@ static bool is_bias(const Typing *t, const PlanNode *node) {
          t->at->operands_count == 3 && strcmp(plan_string(t->plan, node->op), "linear") == 0;
 }
 
+/* A dense copy of a part of a value, or the other way round. */
+static void copy_part(Typing *t, const NodeCall *c) {
+  Type type = read_type(t, 0);
+  bool found = type.kind == TYPE_VALUE && type.part == PART_ALL;
+  for (uint32_t i = 0; i < c->node->inputs_count && !found; i++)
+    found = read_part(t, 0, input_of(t, c->node, i), &type);
+  if (!found) {
+    refuse(t, "it copies what is no value of its node");
+    return;
+  }
+  if (!write_part(t, 1, type.ref, &type)) write_type(t, 1, &type);
+}
+
+/* ---- a loss over classes that ranks share */
+
+static bool is_shared_loss(const Typing *t) {
+  KernelId id = record_contract(t)->id;
+  return id == KERNEL_cross_entropy_stats || id == KERNEL_cross_entropy_parts ||
+         id == KERNEL_cross_entropy_parts_train;
+}
+
+/* Statistics of these logits. Along the axes that cut classes, ranks have their own in `own`, and
+ * all ranks' in `all`. The classes are the last dim. */
+static bool statistics(Typing *t, const NodeCall *c, Type *own, Type *all) {
+  uint32_t count = 0;
+  (void)meaning_dims(&t->meaning, input_of(t, c->node, 0), &count);
+  *own = c->in[0];
+  own->kind = TYPE_VALUE;
+  own->part = PART_STATISTICS;
+  own->dtype = DTYPE_F32;
+  *all = *own;
+  bool shared = false;
+  for (uint32_t axis = 0; axis < TYPE_AXES_MAX; axis++)
+    if (own->place[axis].kind == PLACE_CUT && own->place[axis].dim + 1u == count) {
+      all->place[axis] = (Place){0};
+      shared = true;
+    }
+  if (!shared) refuse(t, "ranks share no classes here");
+  return shared;
+}
+
+/* Rows are cut alike in logits and targets. */
+static bool rows_alike(Typing *t, const NodeCall *c) {
+  uint32_t count = 0;
+  (void)meaning_dims(&t->meaning, input_of(t, c->node, 1), &count);
+  for (uint32_t axis = 0; axis < TYPE_AXES_MAX; axis++) {
+    Place logits = c->in[0].place[axis], targets = c->in[1].place[axis];
+    if (logits.kind == PLACE_CUT && logits.dim >= count) logits = (Place){0};
+    if (logits.kind != PLACE_OWED && memcmp(&logits, &targets, sizeof logits) == 0) continue;
+    refuse(t, "logits and targets are not of the same rows");
+    return false;
+  }
+  return true;
+}
+
+static void type_shared_loss(Typing *t, NodeCall *c) {
+  Type own, all, out = {0}, loss = {.dtype = DTYPE_F64};
+  if (!read_value(t, c, 0, input_of(t, c->node, 0)) ||
+      !read_value(t, c, 1, input_of(t, c->node, 1)) || !rows_alike(t, c) ||
+      !statistics(t, c, &own, &all))
+    return;
+  if (record_contract(t)->id == KERNEL_cross_entropy_stats) {
+    write_type(t, 2, &own);
+    return;
+  }
+  Type found = read_type(t, 2);
+  if (memcmp(&found, &all, sizeof found) != 0) {
+    refuse_operand(t, 2, &found, &all);
+    return;
+  }
+  out = c->in[0];
+  if (c->node->outputs_count == 2) {
+    meaning_name(&t->meaning, c->region, output_of(t, c->node, 1), &out);
+    write_type(t, 0, &out);
+  }
+  meaning_name(&t->meaning, c->region, output_of(t, c->node, 0), &loss);
+  for (uint32_t axis = 0; axis < TYPE_AXES_MAX; axis++)
+    if (all.place[axis].kind == PLACE_CUT)
+      loss.place[axis] = (Place){.kind = PLACE_OWED, .style = REDUCE_SUM};
+  add_to_sum(t, 3, &loss, t->at->node);
+}
+
 void type_node(Typing *t) {
   if (t->at->node == PLAN_NONE || t->at->kind != RECORD_KERNEL) {
     refuse(t, "it is said to carry out a node, and names none");
@@ -312,6 +444,14 @@ void type_node(Typing *t) {
   NodeCall c = {.node = &t->plan->nodes[t->at->node], .region = t->meaning.region_of[t->at->node]};
   if (is_bias(t, c.node)) {
     add_bias(t, &c);
+    return;
+  }
+  if (record_contract(t)->row->role == ROLE_COPY) {
+    copy_part(t, &c);
+    return;
+  }
+  if (is_shared_loss(t)) {
+    type_shared_loss(t, &c);
     return;
   }
   if (!form_of(t, c.node, &c.form)) {

@@ -27,6 +27,7 @@ static void run_one(Typing *t, Effects *effects, const BufferOrder *births, uint
   walk->segment = &t->plan->segments[walk->call->segment];
   int64_t number = walk->call->microbatch < 0 ? -1 : walk->call->microbatch + added;
   walk->microbatch = (int32_t)number;
+  t->added = added;
   begin_lives(t, births, held);
   if (!flags_fit(t))
     refuse(t, "its flags are not those of micro-batch %d of %lld", walk->microbatch,

@@ -24,6 +24,15 @@ static void type_load(Typing *t) {
   }
 }
 
+/* Either what carries out a node, or what converts its values. */
+static void type_again(Typing *t) {
+  const KernelContract *contract = record_contract(t);
+  if (contract == NULL || contract->row->role == ROLE_SLICE)
+    type_conversion(t);
+  else
+    type_node(t);
+}
+
 void type_record(Typing *t) {
   if (t->at->kind == RECORD_LOAD && t->at->purpose == PURPOSE_LOAD) {
     type_load(t);
@@ -31,8 +40,10 @@ void type_record(Typing *t) {
   }
   switch ((Purpose)t->at->purpose) {
   case PURPOSE_NODE:
-  case PURPOSE_PART:
-  case PURPOSE_RECOMPUTE: type_node(t); return;
+  case PURPOSE_PART: type_node(t); return;
+  case PURPOSE_RECOMPUTE: type_again(t); return;
+  case PURPOSE_TRANSFER: type_transfer(t); return;
+  case PURPOSE_CONVERSION: type_conversion(t); return;
   case PURPOSE_INIT: type_init(t); return;
   case PURPOSE_CLEAR: type_clear(t); return;
   case PURPOSE_NORM:

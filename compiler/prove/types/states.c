@@ -59,22 +59,35 @@ static Numbers numbers_of(const Typing *t, uint32_t layout) {
   return numbers;
 }
 
+/* The first element in a cut dim, as members of one communicator differ. */
+static bool first_fits(const Typing *t, const PlanVary *vary, const Numbers *numbers) {
+  uint32_t axes = axes_of_comm(t, vary->by);
+  for (int64_t m = 0; m < plan_comm_size(t->plan, vary->by); m++) {
+    double wanted = 0;
+    for (uint32_t axis = 0; axis < TYPE_AXES_MAX; axis++)
+      if ((axes >> axis & 1) != 0)
+        wanted += numbers->first[axis] * (double)coordinate_of(t, vary->by, m, axis);
+    if (vary_of(t, vary, m) != wanted) return false;
+  }
+  return true;
+}
+
 /* Each rank's numbers begin where the layout says. */
 static bool varies_fit(const Typing *t, const Numbers *numbers, uint32_t flat_axes, int64_t piece) {
   enum { FLAT_FIRST = 2, FIRST = 3 };
-  uint32_t wanted = flat_axes != 0;
-  for (uint32_t axis = 0; axis < TYPE_AXES_MAX; axis++)
-    wanted += numbers->first[axis] != 0 && t->plan->axes[axis].size > 1;
+  uint32_t left = 0, flat_left = flat_axes;
+  for (uint32_t axis = 0; axis < TYPE_AXES_MAX && axis < t->plan->axes_count; axis++)
+    if (numbers->first[axis] != 0 && t->plan->axes[axis].size > 1) left |= 1u << axis;
   for (uint32_t i = 0; i < t->at->varies_count; i++) {
     const PlanVary *vary = &t->plan->varies[t->at->varies_first + i];
-    uint32_t axes = axes_of_comm(t, vary->by), axis = 0;
-    while (axis < TYPE_AXES_MAX - 1 && (axes >> axis & 1) == 0)
-      axis++;
-    bool flat = vary->attr == FLAT_FIRST && axes == flat_axes && vary->stride == (double)piece;
-    bool cut = vary->attr == FIRST && axes == 1u << axis && vary->stride == numbers->first[axis];
-    if (vary->values_count != 0 || (!flat && !cut)) return false;
+    uint32_t axes = axes_of_comm(t, vary->by);
+    bool flat = vary->attr == FLAT_FIRST && axes == flat_left && vary->values_count == 0 &&
+                vary->stride == (double)piece;
+    bool cut = vary->attr == FIRST && (axes & ~left) == 0 && first_fits(t, vary, numbers);
+    if (!flat && !cut) return false;
+    *(flat ? &flat_left : &left) &= ~axes;
   }
-  return t->at->varies_count == wanted && record_attrs(t)[FLAT_FIRST] == 0 &&
+  return left == 0 && flat_left == 0 && record_attrs(t)[FLAT_FIRST] == 0 &&
          record_attrs(t)[FIRST] == 0;
 }
 
@@ -183,6 +196,9 @@ static void square(Typing *t) {
     if (gradient.place[axis].kind != PLACE_WHOLE)
       squares.place[axis] = (Place){.kind = PLACE_OWED, .style = REDUCE_SUM};
   }
+  for (uint32_t axis = 0; axis < t->plan->axes_count && axis < TYPE_AXES_MAX; axis++)
+    if (t->plan->axes[axis].divides == DIVIDES_DEPTH && t->plan->axes[axis].size > 1)
+      squares.place[axis] = (Place){.kind = PLACE_OWED, .style = REDUCE_SUM};
   write_type(t, 1, &squares);
 }
 
@@ -220,7 +236,7 @@ static bool sum_squares(Typing *t, uint32_t operand, Type *sum) {
   return false;
 }
 
-static uint64_t all_squares(const Typing *t) {
+uint64_t all_squares(const Typing *t) {
   uint64_t sum = 0;
   for (uint32_t v = 0; v < t->plan->values_count; v++) {
     const PlanValue *value = &t->plan->values[v];
@@ -244,9 +260,11 @@ static void take_root(Typing *t) {
              plan_string(t->plan, t->plan->axes[axis].name));
       return;
     }
-  if (t->walk.call->layer >= 0 || t->made & MADE_NORM || sum.squares != all_squares(t))
+  bool is_all = has_stages(t) || sum.squares == all_squares(t);
+  if (t->walk.call->layer >= 0 || (t->made & MADE_NORM) != 0 || !is_all)
     refuse(t, "the norm is not of the square of each gradient once");
   t->made |= MADE_NORM;
+  t->squares = sum.squares;
 }
 
 void type_norm(Typing *t) {

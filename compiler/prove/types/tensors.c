@@ -116,10 +116,14 @@ static Place place_along(const Plan *plan, uint32_t layout, uint32_t axis) {
   return place;
 }
 
+void layout_places(const Plan *plan, uint32_t layout, Place *places) {
+  for (uint32_t axis = 0; axis < plan->axes_count && axis < TYPE_AXES_MAX; axis++)
+    places[axis] = place_along(plan, layout, axis);
+}
+
 static void set_places(const Typing *t, uint32_t layout, Type *type) {
   type->piece = t->plan->layouts[layout].piece;
-  for (uint32_t axis = 0; axis < t->plan->axes_count && axis < TYPE_AXES_MAX; axis++)
-    type->place[axis] = place_along(t->plan, layout, axis);
+  layout_places(t->plan, layout, type->place);
 }
 
 bool tensor_places(const Typing *t, Type *state, uint32_t *layout) {
@@ -215,6 +219,12 @@ static uint32_t control_buffer(const Typing *t, uint64_t address) {
   return PLAN_NONE;
 }
 
+bool has_stages(const Typing *t) {
+  for (uint32_t axis = 0; axis < t->plan->axes_count; axis++)
+    if (t->plan->axes[axis].divides == DIVIDES_DEPTH && t->plan->axes[axis].size > 1) return true;
+  return false;
+}
+
 /* The loss and its weight stand in the control block one after the other. */
 void loss_end(Typing *t, const Held *held) {
   enum { LOSS_BYTES = 2 * sizeof(double) };
@@ -237,7 +247,9 @@ void loss_end(Typing *t, const Held *held) {
   for (uint32_t axis = 0; axis < TYPE_AXES_MAX; axis++)
     is_loss = is_loss && found.place[axis].kind == PLACE_WHOLE;
   char holds[TYPE_TEXT_BYTES];
-  if (!is_loss)
+  bool elsewhere = found.kind == TYPE_NOTHING && has_stages(t); /* the control sum brings it */
+  t->has_loss = t->has_loss || is_loss;
+  if (!is_loss && !elsewhere)
     refuse(t, "after %s the control block holds %s; wanted: the loss of %lld micro-batches",
            ProgramKind_names[t->walk.program->kind], type_text(t->plan, &found, holds),
            (long long)t->microbatches);

@@ -309,6 +309,7 @@ const char *type_text(const Plan *plan, const Type *type, char text[TYPE_TEXT_BY
   if (type->ref < plan->values_count && type->kind >= TYPE_VALUE && type->kind <= TYPE_SUM)
     ADD(" %.40s", plan_string(plan, plan->values[type->ref].name));
   if (type->part == PART_NO_BIAS) ADD(" without its bias");
+  if (type->part == PART_STATISTICS) ADD(" statistics");
   if (type->part == PART_VIEWS) ADD(" in parts");
   if (type->kind >= TYPE_VALUE && type->dtype < DTYPE_COUNT) ADD(" %s", dtype_name(type->dtype));
   if (type->layer != TYPE_ANY && type->layer != 0) ADD(", layer %+d", type->layer);

@@ -54,8 +54,9 @@ typedef struct TypeUse {
 /* What is missing in a value that is not all there yet, or what it is instead: VALUE. */
 typedef enum TypePart {
   PART_ALL,
-  PART_NO_BIAS, /* of a linear: the bias is still to be added */
-  PART_VIEWS,   /* of a joined value: the views of the mask stand in it */
+  PART_NO_BIAS,    /* of a linear: the bias is still to be added */
+  PART_STATISTICS, /* of a loss: what ranks tell each other of their classes */
+  PART_VIEWS,      /* of a joined value: the views of the mask stand in it */
 } TypePart;
 
 typedef struct Type {

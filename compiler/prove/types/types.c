@@ -11,8 +11,8 @@ const char *types_uncovered(const Plan *plan) {
   if (plan->regions_count == 0) return "a plan that states no model";
   if (plan->axes_count > TYPE_AXES_MAX) return "so many axes";
   for (uint32_t axis = 0; axis < plan->axes_count; axis++)
-    if (plan->axes[axis].size > 1 && plan->axes[axis].divides != DIVIDES_SAMPLES)
-      return "parallelism along other axes than samples";
+    if (plan->axes[axis].size > 1 && plan->axes[axis].divides == DIVIDES_TOKENS)
+      return "context parallelism";
   return NULL;
 }
 
@@ -53,6 +53,16 @@ static void run_steps(Typing *t, Effects *effects, const Tensors *tensors, Held 
   if (!t->refused) tensors_end(t, tensors, held, false);
 }
 
+/* What only all stages together show. */
+static void check_stages(Typing *t, uint64_t squares, uint32_t losses) {
+  t->walk.call = NULL;
+  t->at = NULL;
+  check_joins(t);
+  if (!t->refused && squares != all_squares(t))
+    refuse(t, "the norm is not of the square of each gradient once, over all stages");
+  if (!t->refused && losses != 1) refuse(t, "%u classes of ranks make a loss, not one", losses);
+}
+
 static void run_class(Typing *t, Effects *effects) {
   uint32_t count = t->view->class->buffers_count;
   Held *start = prove_array(t->view, count, sizeof *start);
@@ -77,12 +87,21 @@ void prove_types(const View *views, uint32_t count) {
   t->contract = prove_contracts(&views[0]);
   bool ready = meaning_open(&views[0], &t->meaning) && types_open(&t->types) &&
                contents_open(&t->contents) && effects_open(&effects) && t->contract != NULL;
+  uint64_t squares = 0;
+  uint32_t losses = 0;
+  bool refused = false;
   for (uint32_t i = 0; i < count && ready; i++) {
     t->view = &views[i];
     t->refused = false;
     effects_forget(&effects);
+    t->squares = 0;
+    t->has_loss = false;
     run_class(t, &effects);
+    squares += t->squares;
+    losses += t->has_loss;
+    refused = refused || t->refused;
   }
+  if (ready && !refused) check_stages(t, squares, losses);
   if (!ready || t->types.out_of_memory)
     prove_finding(&views[0], NULL, -1, "types", "out of memory while proving");
   for (uint32_t i = 0; i < TYPING_BASES_MAX; i++)

@@ -33,6 +33,17 @@ uint32_t axes_of_comm(const Typing *t, uint32_t comm) {
   return axes;
 }
 
+double vary_of(const Typing *t, const PlanVary *vary, int64_t member) {
+  double value = (double)member * vary->stride;
+  return vary->values_count == 0 ? value : value + t->plan->reals[vary->values_first + member];
+}
+
+int64_t coordinate_of(const Typing *t, uint32_t comm, int64_t member, uint32_t axis) {
+  for (uint32_t i = t->plan->axes_count; i-- > axis + 1;)
+    if ((t->plan->comms[comm].axes_mask >> i & 1) != 0) member /= t->plan->axes[i].size;
+  return member % t->plan->axes[axis].size;
+}
+
 Where where(Typing *t, uint32_t operand) {
   const PlanOperand *at = &t->plan->operands[t->at->operands_first + operand];
   Where place = {.reached = &t->reached[t->base_reached[at->base]], .operand = at};

@@ -6,7 +6,7 @@
 #include "compiler/prove/types/meaning.h"
 #include "compiler/prove/types/type.h"
 
-enum { TYPING_BASES_MAX = 64 };
+enum { TYPING_BASES_MAX = 64, TYPING_JOINS_MAX = 64 };
 
 /* Control values that records make, in the order of a step: bits of `made`. */
 enum { MADE_NORM = 1u << 0, MADE_UPDATE = 1u << 1, MADE_TOTALS = 1u << 2 };
@@ -16,6 +16,12 @@ typedef struct Reached {
   uint32_t buffer; /* of the plan */
   Spans spans;     /* types relative to the call */
 } Reached;
+
+/* What a stage sends of a tied tensor's gradient. */
+typedef struct Join {
+  const PlanClass *class;
+  uint32_t ref, bits; /* bits: which of the nodes that add to it, in their order */
+} Join;
 
 typedef struct Typing {
   const View *view;
@@ -32,6 +38,15 @@ typedef struct Typing {
   uint32_t reached_count;
   uint32_t base_reached[TYPING_BASES_MAX]; /* by base of the segment */
   uint64_t base_offset[TYPING_BASES_MAX];  /* from the start of its buffer */
+
+  int64_t added;      /* to the micro-batches of the call, by iterations of its loop */
+  uint32_t next_post; /* of the call */
+
+  /* What only all classes together show. */
+  Join join[TYPING_JOINS_MAX];
+  uint32_t join_count;
+  bool has_loss;    /* of this stage */
+  uint64_t squares; /* in the norm, of this stage */
 
   uint32_t record; /* within the segment */
   const PlanRecord *at;
@@ -56,6 +71,12 @@ void write_type(Typing *t, uint32_t operand, const Type *type);
 
 /* Mask of the axes of a communicator that have more than one rank. */
 uint32_t axes_of_comm(const Typing *t, uint32_t comm);
+
+/* What a member of its communicator adds to the attr. */
+double vary_of(const Typing *t, const PlanVary *vary, int64_t member);
+
+/* The member's number along one axis of the communicator. */
+int64_t coordinate_of(const Typing *t, uint32_t comm, int64_t member, uint32_t axis);
 
 /* The tensor that a row of pieces holds: its elements, and zeros behind them. TYPE_NOTHING: it is
  * no such row. */
@@ -101,10 +122,24 @@ bool join_sums(Type *sum, const Type *other);
 /* Whether every use of the value is in the sum, over all micro-batches. */
 bool sum_is_complete(const Typing *t, const Type *sum);
 
-void type_gather(Typing *t);     /* blocks.c: parameters of whole blocks */
-void type_reduce(Typing *t);     /* blocks.c: gradients of whole blocks */
-void type_all_reduce(Typing *t); /* blocks.c: sums over ranks, in place */
-void type_control(Typing *t);    /* blocks.c: the loss, and requests */
+void type_gather(Typing *t);        /* blocks.c: parameters of whole blocks */
+void type_reduce(Typing *t);        /* blocks.c: gradients of whole blocks */
+bool add_up(Typing *t, Type *type); /* blocks.c: clears the summands along the record's axes */
+void type_all_reduce(Typing *t);    /* blocks.c: sums over ranks, in place */
+void type_control(Typing *t);       /* blocks.c: the loss, and requests */
+
+void type_transfer(Typing *t); /* transfers.c: between stages */
+void type_join(Typing *t);     /* transfers.c: gradients of a tied tensor */
+void check_joins(Typing *t);
+
+/* The sum of the squares of all gradients: states.c. */
+uint64_t all_squares(const Typing *t);
+
+/* Whether the model is divided among stages. */
+bool has_stages(const Typing *t);
+
+/* Sets places as a layout of the plan says. */
+void layout_places(const Plan *plan, uint32_t layout, Place *places);
 
 /* Sets places and piece of a STATE as the class's table of tensors says; its layout there. False:
  * it has no such tensor. */

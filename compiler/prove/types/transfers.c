@@ -1,0 +1,108 @@
+/* transfers.c -- what goes from stage to stage. Both ends are held against the call's posts, which
+ * are the same on both: communication.c compares them. */
+#include <string.h>
+
+#include "compiler/prove/types/typing.h"
+#include "runtime/plan/plan_text.h"
+
+/* What the post says of the operand. */
+static Type posted(const Typing *t, uint32_t operand, const PlanPost *post) {
+  const PlanMeaning *meaning = &t->plan->meanings[t->at->meaning];
+  bool is_gradient = post->kind == BUFFER_GRAD_ACTIVATION;
+  int32_t layer = t->walk.call->layer < 0 ? 0 : t->walk.call->layer;
+  Type type = {.kind = TYPE_VALUE,
+               .dtype = (uint8_t)t->plan->operands[t->at->operands_first + operand].dtype,
+               .ref = is_gradient ? t->meaning.d_carried : t->meaning.carried,
+               .layer = (int32_t)post->depth - layer,
+               .microbatch = (int32_t)(post->microbatch + t->added) - t->walk.microbatch};
+  layout_places(t->plan, meaning->before, type.place);
+  for (uint32_t axis = 0; axis < t->plan->axes_count && axis < TYPE_AXES_MAX; axis++)
+    if (t->plan->axes[axis].divides == DIVIDES_SAMPLES && t->plan->axes[axis].size > 1)
+      type.place[axis] = (Place){.kind = PLACE_CUT};
+  return type;
+}
+
+void type_transfer(Typing *t) {
+  if (t->at->kind != RECORD_EXCHANGE) {
+    refuse(t, "no rule says what it transfers");
+    return;
+  }
+  for (uint32_t i = 0; i < t->at->operands_count && !t->refused; i++) {
+    const PlanPost *post = &t->plan->posts[t->walk.call->posts_first + t->next_post];
+    if (t->next_post++ >= t->walk.call->posts_count) {
+      refuse(t, "operand %u has no post", i);
+      return;
+    }
+    Type wanted = posted(t, i, post), found = read_type(t, i);
+    if (t->plan->operands[t->at->operands_first + i].access != ACCESS_READ)
+      write_type(t, i, &wanted);
+    else if (memcmp(&found, &wanted, sizeof found) != 0)
+      refuse_operand(t, i, &found, &wanted);
+  }
+}
+
+/* ---- a tied tensor: two stages each send the other what their uses add up to */
+
+/* The uses of a sum as bits, by their order among the nodes that add to it; all of the step. */
+static bool use_bits(const Typing *t, const Type *sum, uint32_t *bits) {
+  *bits = 0;
+  for (uint32_t i = 0; i < sum->use_count; i++) {
+    uint32_t order = use_order(&t->meaning, sum->ref, sum->use[i].node);
+    if (sum->use[i].first != USE_FROM_START ||
+        sum->use[i].end + t->walk.microbatch != t->microbatches || order >= 32)
+      return false;
+    *bits |= 1u << order;
+  }
+  return *bits != 0;
+}
+
+/* The uses that are not in `sum`. */
+static void other_uses(const Typing *t, Type *sum) {
+  Type other = *sum;
+  other.use_count = 0;
+  memset(other.use, 0, sizeof other.use);
+  for (uint32_t n = 0; n < t->plan->nodes_count && other.use_count < TYPE_USES_MAX; n++) {
+    bool is_there = false;
+    for (uint32_t i = 0; i < sum->use_count; i++)
+      is_there = is_there || sum->use[i].node == n;
+    if (!is_there && use_order(&t->meaning, sum->ref, n) != PLAN_NONE)
+      other.use[other.use_count++] = (TypeUse){n, USE_FROM_START, sum->use[0].end};
+  }
+  *sum = other;
+}
+
+/* A step is looked at more than once. */
+static void add_join(Typing *t, Join join) {
+  for (uint32_t i = 0; i < t->join_count; i++)
+    if (t->join[i].class == join.class && t->join[i].ref == join.ref &&
+        t->join[i].bits == join.bits)
+      return;
+  t->join[t->join_count++] = join;
+}
+
+void type_join(Typing *t) {
+  Type sum = t->at->operands_count == 2 ? read_type(t, 0) : (Type){0};
+  uint32_t bits = 0;
+  if (sum.kind != TYPE_SUM || sum.layer != TYPE_ANY || !use_bits(t, &sum, &bits) ||
+      t->join_count == TYPING_JOINS_MAX) {
+    char holds[TYPE_TEXT_BYTES];
+    refuse(t, "it sends no gradient of a whole step to the other stage: %s",
+           type_text(t->plan, &sum, holds));
+    return;
+  }
+  add_join(t, (Join){t->view->class, sum.ref, bits});
+  other_uses(t, &sum);
+  write_type(t, 1, &sum);
+}
+
+/* Two stages for each tied tensor, which have all of its uses between them, each once. */
+void check_joins(Typing *t) {
+  for (uint32_t i = 0; i < t->join_count && !t->refused; i++) {
+    uint32_t all = (uint32_t)((1ull << t->meaning.uses[t->join[i].ref]) - 1), others = 0;
+    for (uint32_t k = 0; k < t->join_count; k++)
+      if (k != i && t->join[k].ref == t->join[i].ref) others += t->join[k].bits;
+    if (others != (all & ~t->join[i].bits))
+      refuse(t, "stages do not have each use of %.60s once",
+             plan_string(t->plan, t->plan->values[t->join[i].ref].name));
+  }
+}
