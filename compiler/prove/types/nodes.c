@@ -246,6 +246,10 @@ static bool place_output(Typing *t, const NodeCall *c, uint32_t i, uint32_t axis
   return false;
 }
 
+static uint8_t axes_before(uint32_t axes, uint32_t axis) {
+  return (uint8_t)__builtin_popcount(axes & ((1u << axis) - 1));
+}
+
 /* A result that is cut though nothing is that it is made of: the record's `first` differs. */
 static void cut_freely(const Typing *t, const NodeCall *c, uint32_t axis, Place *joint) {
   if (c->form.free == 0 || joint->kind != PLACE_WHOLE) return;
@@ -254,7 +258,10 @@ static void cut_freely(const Typing *t, const NodeCall *c, uint32_t axis, Place 
     if ((axes_of_comm(t, vary->by) >> axis & 1) == 0) continue;
     uint8_t label = label_of(c->form.free);
     if (joint->kind == PLACE_WHOLE)
-      *joint = (Place){.kind = PLACE_CUT, .dim = label, .style = CUT_BLOCK};
+      *joint = (Place){.kind = PLACE_CUT,
+                       .dim = label,
+                       .style = CUT_BLOCK,
+                       .order = axes_before(axes_of_comm(t, vary->by), axis)};
     if (vary->stride < 0) joint->style = CUT_ZIGZAG;
   }
 }
