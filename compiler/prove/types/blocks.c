@@ -192,6 +192,22 @@ static bool as_it_is(Typing *t, Type *type) {
   return type->kind == TYPE_ZERO || type->kind == TYPE_SUM;
 }
 
+static void refuse_sum(Typing *t, const Type *sum, const Type *other) {
+  char one[TYPE_TEXT_BYTES], two[TYPE_TEXT_BYTES];
+  refuse(t, "%s; cannot be added to: %s", type_text(t->plan, other, two),
+         type_text(t->plan, sum, one));
+}
+
+/* One tensor's, of which some are a rank's own piece of a row. */
+static void add_pieces(Typing *t) {
+  Type sum = read_type(t, 0), other = read_type(t, 1);
+  sum.dtype = other.dtype = (uint8_t)where(t, 2).operand->dtype;
+  if (join_sums(&sum, &other))
+    write_type(t, 2, &sum);
+  else
+    refuse_sum(t, &sum, &other);
+}
+
 /* Span by span: both hold sums of one tensor, over micro-batches or uses that follow each other. */
 static void add_spans(Typing *t) {
   Where a = where(t, 0), b = where(t, 1), y = where(t, 2);
@@ -206,9 +222,7 @@ static void add_spans(Typing *t) {
                 other.dtype == b.operand->dtype;
     sum.dtype = other.dtype = (uint8_t)y.operand->dtype;
     if (!fits || (!zeros && !join_sums(&sum, &other))) {
-      char one[TYPE_TEXT_BYTES], two[TYPE_TEXT_BYTES];
-      refuse(t, "%s; cannot be added to: %s", type_text(t->plan, &other, two),
-             type_text(t->plan, &sum, one));
+      refuse_sum(t, &sum, &other);
       return;
     }
     put(t, &y.reached->spans, out.first, out.end, &sum);
@@ -219,7 +233,9 @@ static void reduce_kernel(Typing *t) {
   KernelRole role = record_contract(t)->row->role;
   Where target = where(t, t->at->operands_count - 1);
   Type piece = {0};
-  if (role == ROLE_ADD) {
+  if (role == ROLE_ADD && target.own_axes != 0) {
+    add_pieces(t);
+  } else if (role == ROLE_ADD) {
     add_spans(t);
   } else if (role != ROLE_CAST) {
     refuse(t, "no rule says what it does to gradients");
