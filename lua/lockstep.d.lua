@@ -93,6 +93,8 @@
 ---@field cores? integer|string cores of a node's processors; by name, here: this machine's. Default: derived
 ---@field intra? string one way between the devices of a node: NVLink, PCIe; by name. Default: derived
 ---@field inter? string one way between nodes: a device's share of the network; by name. Default: derived
+---@field intra_latency? string of a message between the devices of a node; by name, else none in predictions. Default: derived
+---@field inter_latency? string of a message between nodes; by name, else none in predictions. Default: derived
 ---@field price? string of one node, for what a run costs. Default: none
 
 ---@class (exact) lockstep.slurm

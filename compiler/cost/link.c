@@ -10,8 +10,9 @@ PlanPlace link_place(const Cluster *cluster, const Mesh *mesh) {
 }
 
 PlanLink link_of(const Cluster *cluster, bool is_one_node) {
-  return (PlanLink){.bytes_per_s =
-                        is_one_node ? cluster->intra_bytes_per_s : cluster->inter_bytes_per_s};
+  return (PlanLink){
+      .bytes_per_s = is_one_node ? cluster->intra_bytes_per_s : cluster->inter_bytes_per_s,
+      .latency_ns = is_one_node ? cluster->intra_latency_ns : cluster->inter_latency_ns};
 }
 
 static bool is_one_node(const Draft *d, uint32_t axes) {
@@ -27,7 +28,9 @@ static bool is_one_node(const Draft *d, uint32_t axes) {
 
 int64_t link_record_ns(const Draft *d, const Record *record) {
   PlanLink link = link_of(d->cluster, is_one_node(d, record->axes));
-  Traffic traffic = {.kind = record->kind, .members = (double)mesh_count(&d->mesh, record->axes)};
+  Traffic traffic = {.kind = record->kind,
+                     .members = (double)mesh_count(&d->mesh, record->axes),
+                     .calls = pieces_are_packed(d) ? (double)record_flat_calls(record) : 1};
   for (int32_t i = 0; i < record->operand_count; i++)
     traffic_add(&traffic, (double)record->operands[i].size_bytes, record->operands[i].access);
   return traffic_ns(&traffic, &link);

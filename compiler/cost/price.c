@@ -21,7 +21,7 @@ static double messages_of(const Traffic *t) {
   switch (t->kind) {
   case RECORD_ALL_REDUCE: return 2 * (t->members - 1);
   case RECORD_EXCHANGE: return t->sends > t->receives ? t->sends : t->receives;
-  default: return t->members - 1;
+  default: return t->calls * (t->members - 1);
   }
 }
 
@@ -34,8 +34,10 @@ int64_t traffic_ns(const Traffic *t, const PlanLink *link) {
 int64_t price_ns(const Plan *plan, uint32_t class, const PlanRecord *record) {
   if (!is_communication(record)) return record->predicted_ns;
   if (plan->links_count == 0) return 0;
+  bool has_library = plan->jobs_count > 0 && plan->jobs[0].target != TARGET_CPU;
   Traffic traffic = {.kind = (RecordKind)record->kind,
-                     .members = plan_comm_size(plan, record->comm)};
+                     .members = plan_comm_size(plan, record->comm),
+                     .calls = has_library ? (double)record->flat_calls : 1};
   for (uint32_t i = 0; i < record->operands_count; i++) {
     const PlanOperand *operand = &plan->operands[record->operands_first + i];
     traffic_add(&traffic, (double)operand->size_bytes, (Access)operand->access);

@@ -20,6 +20,7 @@ static inline bool is_communication(const PlanRecord *record) {
 typedef struct Traffic {
   RecordKind kind;
   double members, largest_bytes, sent_bytes, received_bytes;
+  double calls; /* of a library that moves one run of memory a call; 1 where threads move pieces */
   int32_t sends, receives;
 } Traffic;
 

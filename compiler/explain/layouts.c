@@ -288,6 +288,23 @@ static bool is_repeated(const Plan *plan, uint32_t comm) {
   return false;
 }
 
+/* What the slowest class has along the axes: "450 GB/s, 3.4 us a message". */
+static void print_link(const Plan *plan, uint32_t axes_mask, FILE *out) {
+  const PlanLink *slowest = NULL;
+  for (uint32_t i = 0; i < plan->links_count; i++) {
+    const PlanLink *link = &plan->links[i];
+    if (plan->comms[link->comm].axes_mask != axes_mask) continue;
+    if (slowest == NULL || link->bytes_per_s < slowest->bytes_per_s) slowest = link;
+  }
+  if (slowest == NULL || (slowest->bytes_per_s == 0 && slowest->latency_ns == 0)) return;
+  fputs("  at", out);
+  if (slowest->bytes_per_s > 0) fprintf(out, " %.4g GB/s", slowest->bytes_per_s / 1e9);
+  if (slowest->latency_ns > 0)
+    fprintf(out, "%s %.4g us a message", slowest->bytes_per_s > 0 ? " and" : "",
+            (double)slowest->latency_ns / 1e3);
+  fputc('\n', out);
+}
+
 static void print_totals(Layouts *l, FILE *out) {
   const Plan *plan = &l->compiled->plan;
   fprintf(out, "\n%-55s %10s\n",
@@ -301,10 +318,11 @@ static void print_totals(Layouts *l, FILE *out) {
       double bytes = class_bytes(l, k, plan->comms[comm].axes_mask);
       if (bytes > most) most = bytes;
     }
-    if (most > 0)
-      fprintf(out, " over %-23s %6u ranks %9s %16llu\n", axes_text(l, comm),
-              plan_comm_size(plan, comm), bytes_text(l->compiled, (int64_t)most),
-              (unsigned long long)most_calls(l, plan->comms[comm].axes_mask));
+    if (most == 0) continue;
+    fprintf(out, " over %-23s %6u ranks %9s %16llu\n", axes_text(l, comm),
+            plan_comm_size(plan, comm), bytes_text(l->compiled, (int64_t)most),
+            (unsigned long long)most_calls(l, plan->comms[comm].axes_mask));
+    print_link(plan, plan->comms[comm].axes_mask, out);
   }
 }
 

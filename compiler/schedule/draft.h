@@ -177,6 +177,8 @@ bool role_is_shard(const Block *block, BaseRole role);
 int64_t block_bytes(const Draft *d, const Block *block, BaseRole role);
 int64_t block_stride_bytes(const Draft *d, const Block *block, BaseRole role);
 
+/* Of a communication: calls of a library that moves one run of memory each. */
+uint64_t record_flat_calls(const Record *record);
 /* Whether collectives of many pieces are packed. */
 bool pieces_are_packed(const Draft *d);
 

@@ -60,7 +60,7 @@ static int64_t share_elements(const Side *side) {
   return share;
 }
 
-static uint64_t calls_of(const Record *record) {
+uint64_t record_flat_calls(const Record *record) {
   bool is_pieces = record->pieces != NULL;
   return plan_flat_calls(record->kind, is_pieces ? record->pieces : record->dims,
                          (uint32_t)(is_pieces ? 2 * record->piece_count : record->dim_count));
@@ -69,7 +69,7 @@ static uint64_t calls_of(const Record *record) {
 static bool is_packed(const Record *record) {
   bool has_pieces = record->kind == RECORD_ALL_GATHER || record->kind == RECORD_REDUCE_SCATTER ||
                     record->kind == RECORD_ALL_TO_ALL;
-  return has_pieces && calls_of(record) > PIECES_MOST;
+  return has_pieces && record_flat_calls(record) > PIECES_MOST;
 }
 
 /* ---- the three records */

@@ -56,6 +56,8 @@ static const Range ranges[] = {
     {FIELD_cluster_cores, 1, 1 << 20, false},
     {FIELD_cluster_intra, 1, 1e18, false},
     {FIELD_cluster_inter, 1, 1e18, false},
+    {FIELD_cluster_intra_latency, 0, 1e9, false},
+    {FIELD_cluster_inter_latency, 0, 1e9, false},
     {FIELD_cluster_price, 0, 1e9, false},
     {FIELD_slurm_time, 60, 366.0 * 86400, false},
     {FIELD_slurm_spares, 0, 1 << 16, false},

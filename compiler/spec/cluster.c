@@ -23,12 +23,15 @@ enum {
   CLUSTER_CORES,
   CLUSTER_MEMORY,
   CLUSTER_INTRA,
-  CLUSTER_INTER
+  CLUSTER_INTER,
+  CLUSTER_INTRA_LATENCY,
+  CLUSTER_INTER_LATENCY
 };
 static const Key cluster_keys[] = {
-    {"nodes", NULL, "a whole number"},    {"devices", NULL, "a whole number"},
-    {"cores", NULL, "a whole number"},    {"memory", units_bytes, "\"80GiB\""},
-    {"intra", units_rate, "\"450GB/s\""}, {"inter", units_rate, "\"400Gb/s\""},
+    {"nodes", NULL, "a whole number"},           {"devices", NULL, "a whole number"},
+    {"cores", NULL, "a whole number"},           {"memory", units_bytes, "\"80GiB\""},
+    {"intra", units_rate, "\"450GB/s\""},        {"inter", units_rate, "\"400Gb/s\""},
+    {"intra_latency", units_latency, "\"5us\""}, {"inter_latency", units_latency, "\"10us\""},
 };
 enum { CLUSTER_KEYS = sizeof cluster_keys / sizeof *cluster_keys };
 
@@ -146,6 +149,16 @@ static double settle_rate(Job *job, int32_t field, const Facts *facts, int32_t f
   return *value;
 }
 
+static int64_t settle_latency(Job *job, int32_t field, const Facts *facts, int32_t fact) {
+  Amount *value = field_at(job, field);
+  if (is_own(job, field)) return (int64_t)value->value;
+  job->set[field] = facts->is_known[fact];
+  *value = (Amount){facts->is_known[fact] ? facts->number[fact] : 0, UNIT_NANOSECONDS};
+  job->origin[field] = facts->is_known[fact] ? (Origin){ORIGIN_PRESET, facts->span[fact], NULL}
+                                             : (Origin){ORIGIN_DERIVED, {0}, "not known"};
+  return (int64_t)value->value;
+}
+
 static void settle_device(Job *job, const Facts *facts) {
   if (is_own(job, FIELD_cluster_device)) return;
   job->set[FIELD_cluster_device] = true;
@@ -222,6 +235,10 @@ bool spec_cluster(Compile *c, Job *job, const Machine *machine, Cluster *cluster
     cluster->memory_bytes_per_s = fact_of(&device, DEVICE_BANDWIDTH);
     cluster->intra_bytes_per_s = settle_rate(job, FIELD_cluster_intra, &facts, CLUSTER_INTRA);
     cluster->inter_bytes_per_s = settle_rate(job, FIELD_cluster_inter, &facts, CLUSTER_INTER);
+    cluster->intra_latency_ns =
+        settle_latency(job, FIELD_cluster_intra_latency, &facts, CLUSTER_INTRA_LATENCY);
+    cluster->inter_latency_ns =
+        settle_latency(job, FIELD_cluster_inter_latency, &facts, CLUSTER_INTER_LATENCY);
     is_good = is_good && check_device(c, job, cluster, is_cpu);
   }
   sandbox_close(L);

@@ -66,6 +66,7 @@ static const char *amount_example(const FieldInfo *field) {
   if (strcmp(field->values, "s|steps") == 0) return "\"30m\" or \"500 steps\"";
   if (strcmp(field->values, "|tokens|epochs") == 0) return "1000, \"10Gi tokens\" or \"3 epochs\"";
   if (strcmp(field->values, "s") == 0) return "a duration such as \"30m\" or \"1d12h\"";
+  if (strcmp(field->values, "ns") == 0) return "a latency such as \"5us\" or \"800ns\"";
   if (strcmp(field->values, "$/h") == 0) return "a price such as \"$32.77/h\"";
   return "\"512Ki tokens\", \"512 sequences\" or \"64 samples\"";
 }

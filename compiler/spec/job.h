@@ -17,7 +17,8 @@ typedef enum Unit {
   UNIT_SECONDS,
   UNIT_BYTES,
   UNIT_PERCENT,
-  UNIT_DOLLARS_PER_HOUR
+  UNIT_DOLLARS_PER_HOUR,
+  UNIT_NANOSECONDS
 } Unit;
 typedef struct Amount {
   double value;
@@ -134,6 +135,8 @@ typedef struct Cluster {
   double memory_bytes_per_s;     /* 0 = unknown */
   double intra_bytes_per_s;      /* between ranks of a node, one way; 0 = unknown */
   double inter_bytes_per_s;      /* of one rank to other nodes */
+  int64_t intra_latency_ns;      /* of a message between them; 0 = unknown */
+  int64_t inter_latency_ns;
 } Cluster;
 
 /* What this machine is, for cluster = "here". */

@@ -86,13 +86,27 @@ bool units_duration(const char *text, double *time_s) {
   return isfinite(total);
 }
 
+bool units_latency(const char *text, double *time_ns) {
+  static const struct {
+    const char *unit;
+    double factor;
+  } units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}};
+  if (!read_number(&text, time_ns)) return false;
+  for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+    if (strcmp(text, units[i].unit) != 0) continue;
+    *time_ns = round(*time_ns * units[i].factor);
+    return isfinite(*time_ns);
+  }
+  return false;
+}
+
 static const struct {
   const char *word;
   Unit unit;
-} words[] = {
-    {"tokens", UNIT_TOKENS}, {"sequences", UNIT_SEQUENCES}, {"samples", UNIT_SAMPLES},
-    {"steps", UNIT_STEPS},   {"epochs", UNIT_EPOCHS},       {"s", UNIT_SECONDS},
-    {"bytes", UNIT_BYTES},   {"%", UNIT_PERCENT},           {"$/h", UNIT_DOLLARS_PER_HOUR}};
+} words[] = {{"tokens", UNIT_TOKENS}, {"sequences", UNIT_SEQUENCES}, {"samples", UNIT_SAMPLES},
+             {"steps", UNIT_STEPS},   {"epochs", UNIT_EPOCHS},       {"s", UNIT_SECONDS},
+             {"bytes", UNIT_BYTES},   {"%", UNIT_PERCENT},           {"$/h", UNIT_DOLLARS_PER_HOUR},
+             {"ns", UNIT_NANOSECONDS}};
 
 const char *units_word(Unit unit) {
   for (size_t i = 0; i < sizeof words / sizeof *words; i++)
@@ -140,6 +154,8 @@ bool units_amount(const char *text, const char *units, Amount *amount) {
   amount->unit = UNIT_DOLLARS_PER_HOUR;
   if (units_allow(units, "$/h") && *text == '$' && read_scaled(text + 1, "/h", &amount->value))
     return true;
+  amount->unit = UNIT_NANOSECONDS;
+  if (units_allow(units, "ns") && units_latency(text, &amount->value)) return true;
   amount->unit = UNIT_SECONDS;
   return units_allow(units, "s") && units_duration(text, &amount->value);
 }

@@ -22,8 +22,11 @@ bool units_flops(const char *text, double *flops);
 /* "30m", "1d12h", "90s": seconds. */
 bool units_duration(const char *text, double *time_s);
 
-/* A text against the units a key takes: words separated by |; "" bare number, "s" duration, "%" and
- * "bytes". */
+/* "5us", "800ns", "1.5ms": nanoseconds. */
+bool units_latency(const char *text, double *time_ns);
+
+/* A text against the units a key takes: words separated by |; "" bare number, "s" duration, "ns"
+ * latency, "%" and "bytes". */
 bool units_amount(const char *text, const char *units, Amount *amount);
 bool units_allow(const char *units, const char *unit);
 

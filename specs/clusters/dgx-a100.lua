@@ -1,2 +1,5 @@
 -- NVIDIA DGX A100 (80 GB): eight GPUs on NVLink 3, one 200 Gb/s InfiniBand port a GPU. Rates are one way, per GPU.
-return { nodes = 1, devices = 8, device = "a100-sxm-80", cores = 128, intra = "300GB/s", inter = "200Gb/s" }
+-- Latencies: the least that NCCL's tuning model gives a step of a ring (LL), over NVLink and over the network
+-- (github.com/NVIDIA/nccl, src/graph/tuning.cc, hwLat at 01afd20): predictions are bounds.
+return { nodes = 1, devices = 8, device = "a100-sxm-80", cores = 128, intra = "300GB/s", inter = "200Gb/s",
+         intra_latency = "470ns", inter_latency = "2.7us" }

@@ -17,6 +17,11 @@ static double seconds_of(const char *text) {
   return units_duration(text, &number) ? number : -1;
 }
 
+static double latency_of(const char *text) {
+  double number = -1;
+  return units_latency(text, &number) ? number : -1;
+}
+
 int main(void) {
   TEST("counts take decimal and binary scales, powers and exponents") {
     CHECK_NEAR(count_of("8"), 8, 0);
@@ -50,6 +55,18 @@ int main(void) {
     CHECK_NEAR(seconds_of("30"), -1, 0);
     CHECK_NEAR(seconds_of("30 m"), -1, 0);
     CHECK_NEAR(seconds_of(""), -1, 0);
+  }
+  TEST("latencies are of one unit below a second, to the nanosecond") {
+    CHECK_NEAR(latency_of("800ns"), 800, 0);
+    CHECK_NEAR(latency_of("5us"), 5000, 0);
+    CHECK_NEAR(latency_of("3.4us"), 3400, 0);
+    CHECK_NEAR(latency_of("1.5ms"), 1.5e6, 0);
+    static const char *const bad[] = {"", "5", "us", "5 us", "5s", "1ms5us", "-5us", "5usx", "5m"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+      CHECK_NEAR(latency_of(bad[i]), -1, 0);
+    Amount amount;
+    CHECK(units_amount("5us", "ns", &amount) && amount.unit == UNIT_NANOSECONDS);
+    CHECK(!units_amount("5us", "s|steps", &amount));
   }
   TEST("an amount is read only in units that its key allows") {
     Amount amount;

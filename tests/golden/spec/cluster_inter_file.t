@@ -10,13 +10,17 @@ return job {
 cluster                dgx-h100                job: job.lua:6:15
 cluster.nodes          2                       job: job.lua:6:35
 cluster.devices        8                       preset:
-                                               SPECS/clusters/dgx-h100.lua:2:31
+                                               SPECS/clusters/dgx-h100.lua:4:31
 cluster.device         h100-sxm                preset:
-                                               SPECS/clusters/dgx-h100.lua:2:43
+                                               SPECS/clusters/dgx-h100.lua:4:43
 cluster.memory         85.5 GB                 preset:
                                                SPECS/devices/h100-sxm.lua:2:19
 cluster.cores          112                     preset:
-                                               SPECS/clusters/dgx-h100.lua:2:63
+                                               SPECS/clusters/dgx-h100.lua:4:63
 cluster.intra          200 GB/s                job: job.lua:6:65
 cluster.inter          100 GB/s                job: job.lua:6:46
+cluster.intra_latency  470 ns                  preset:
+                                               SPECS/clusters/dgx-h100.lua:5:26
+cluster.inter_latency  2700 ns                 preset:
+                                               SPECS/clusters/dgx-h100.lua:5:51
 cluster.price          none                    default

@@ -10,13 +10,17 @@ return job {
 cluster                dgx-h100                job: job.lua:6:15
 cluster.nodes          2                       job: job.lua:6:35
 cluster.devices        8                       preset:
-                                               SPECS/clusters/dgx-h100.lua:2:31
+                                               SPECS/clusters/dgx-h100.lua:4:31
 cluster.device         h100-sxm                preset:
-                                               SPECS/clusters/dgx-h100.lua:2:43
+                                               SPECS/clusters/dgx-h100.lua:4:43
 cluster.memory         85.5 GB                 preset:
                                                SPECS/devices/h100-sxm.lua:2:19
 cluster.cores          8                       -D cluster.cores=8
 cluster.intra          450 GB/s                preset:
-                                               SPECS/clusters/dgx-h100.lua:2:76
+                                               SPECS/clusters/dgx-h100.lua:4:76
 cluster.inter          100 GB/s                -D cluster.inter=800Gb/s
+cluster.intra_latency  470 ns                  preset:
+                                               SPECS/clusters/dgx-h100.lua:5:26
+cluster.inter_latency  2700 ns                 preset:
+                                               SPECS/clusters/dgx-h100.lua:5:51
 cluster.price          none                    default

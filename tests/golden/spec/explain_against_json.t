@@ -22,7 +22,7 @@ return job {
    "micro-batches":24576,
    "what changes between steps":136,
    "arena":1302780672,"budget":84269849190,"fits":true},
-  "sent_bytes":1885504644,"predicted_step_ns":4925738,"tokens_per_s":1663101},
+  "sent_bytes":1885504644,"predicted_step_ns":5577210,"tokens_per_s":1468835},
  "against":{"ranks":4,"memory":{
    "parameters":312799232,
    "gradients":625598464,
@@ -36,4 +36,4 @@ return job {
    "micro-batches":24576,
    "what changes between steps":136,
    "arena":3275491072,"budget":84269849190,"fits":true},
-  "sent_bytes":938397792,"predicted_step_ns":5763254,"tokens_per_s":1421419}}
+  "sent_bytes":938397792,"predicted_step_ns":5873234,"tokens_per_s":1394802}}

@@ -1,0 +1,26 @@
+-- RUN: explain job.lua cluster -D cluster.inter_latency=0ns
+return job {
+  model = "llama3-8b",
+  data = "synthetic",
+  train = { batch = "32 sequences", context = 4096, steps = 10 },
+  optimizer = { "adamw", lr = 1e-4 },
+  cluster = { "dgx-h100", nodes = 2, intra_latency = "5us" },
+}
+-- >>> exit 0
+cluster                dgx-h100                job: job.lua:6:15
+cluster.nodes          2                       job: job.lua:6:35
+cluster.devices        8                       preset:
+                                               SPECS/clusters/dgx-h100.lua:4:31
+cluster.device         h100-sxm                preset:
+                                               SPECS/clusters/dgx-h100.lua:4:43
+cluster.memory         85.5 GB                 preset:
+                                               SPECS/devices/h100-sxm.lua:2:19
+cluster.cores          112                     preset:
+                                               SPECS/clusters/dgx-h100.lua:4:63
+cluster.intra          450 GB/s                preset:
+                                               SPECS/clusters/dgx-h100.lua:4:76
+cluster.inter          50 GB/s                 preset:
+                                               SPECS/clusters/dgx-h100.lua:4:95
+cluster.intra_latency  5000 ns                 job: job.lua:6:54
+cluster.inter_latency  0 ns                    -D cluster.inter_latency=0ns
+cluster.price          none                    default
