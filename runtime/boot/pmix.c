@@ -99,12 +99,17 @@ static bool show_facts(PmixBoot *boot, const BootPmixSetup *setup, Status *statu
 }
 
 /* Of what all see alike, rank 0 speaks. */
+static bool leave_to_first(const Client *client, bool good, Status *status) {
+  if (!good && client->rank != 0)
+    (void)status_fail(status, STATUS_ECHO, "ended because rank 0 did");
+  return good;
+}
+
 static bool check_job(const PmixBoot *boot, const BootPmixSetup *setup, Status *status) {
   int32_t ranks = boot->client.rank_count;
   bool good = agree_versions(boot->facts, ranks, status) &&
               (setup->any_place || agree_places(setup->plan, boot->facts, ranks, status));
-  if (!good && boot->client.rank != 0) status->code = STATUS_ECHO;
-  return good;
+  return leave_to_first(&boot->client, good, status);
 }
 
 /* Whether every rank of this node has cores of its own to wait on. */
@@ -141,11 +146,9 @@ static bool join(PmixBoot *boot, const BootPmixSetup *setup, Status *status) {
   int32_t threads = planned < 1 ? 1 : (int32_t)planned;
   if (!client_open(client, status)) return false;
   (void)snprintf(boot->who, sizeof boot->who, "rank %d on %s", client->rank, client->node);
-  if (!check_size(client, setup->mesh, status)) {
-    if (client->rank != 0) status->code = STATUS_ECHO;
+  if (!leave_to_first(client, check_size(client, setup->mesh, status), status) ||
+      !show_facts(boot, setup, status))
     return false;
-  }
-  if (!show_facts(boot, setup, status)) return false;
   int32_t nodes = agree_nodes(boot->facts, client->rank_count, boot->node);
   if (!check_job(boot, setup, status) || !open_watch(boot, setup, status)) return false;
   tell_places(boot, nodes);
