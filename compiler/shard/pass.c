@@ -133,13 +133,13 @@ ValueId convert(Shard *s, ValueId v, OpKind op, uint32_t axes, DimId dim, const 
   value.kind = VALUE_ACTIVATION;
   if (at >= 0) value.dims[at] = op == OP_all_gather ? base : dim;
   ValueId result = graph_add_value(g, value);
-  bool is_all = axes == 0; /* a part that is the whole, as of the one head that ranks share */
-  Node node = {.op = is_all ? OP_copy : op,
+  /* A part over no axes is the whole: of the one key head that ranks share. */
+  Node node = {.op = axes != 0 ? (int32_t)op : OP_copy,
                .input_count = 1,
                .output_count = 1,
                .inputs = {from},
                .outputs = {result},
-               .attrs = {is_all ? 0 : axes, is_all ? 0 : at},
+               .attrs = {axes, at},
                .region = s->region,
                .path = value.name != NULL ? value.name : reader->path,
                .clone_of = NO_ID,

@@ -232,8 +232,8 @@ static void judge_random(int jobs, Extent extent) {
   int compiled = 0;
   extent.quiet = true;
   print_head();
-  for (int i = 0; i < jobs; i++)
-    compiled += judge_random_job((uint64_t)(extent.first + i), extent, &sums);
+  for (int seed = extent.first; seed < extent.first + jobs; seed++)
+    compiled += judge_random_job((uint64_t)seed, extent, &sums);
   printf("%d jobs of %d\n", compiled, jobs);
   judge_sums(&sums, extent);
 }
