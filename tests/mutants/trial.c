@@ -344,15 +344,16 @@ static bool resume(const Member *m, Status *status) {
   const World *world = m->world;
   int32_t writer = checkpoint_writer(&world->mesh, world->plan->jobs[0].state_axes, m->rank);
   const Arena *arena = &world->arena[m->rank];
+  hostile_allow(&m->replay.hostile, arena->base, arena->size_bytes); /* others read there, too */
   if (!meet(m, status)) return false;
   if (mesh_class(&world->mesh, world->plan, writer)->tensors_count !=
       m->replay.class->tensors_count)
     return status_fail(status, STATUS_OURS, "rank %d has other state than rank %d, who writes it",
                        m->rank, writer);
-  hostile_allow(&m->replay.hostile, arena->base, arena->size_bytes);
   if (writer != m->rank) copy_state(m, writer);
+  if (!meet(m, status)) return false;
   hostile_forbid(&m->replay.hostile, arena->base, arena->size_bytes);
-  return meet(m, status);
+  return true;
 }
 
 static bool run_steps(Member *m, Result *result, Status *status) {

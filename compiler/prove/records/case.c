@@ -60,8 +60,8 @@ bool dim_is_token(const Case *c, const PlanLayoutDim *dim) {
 
 bool dims_are_cut_alike(const Case *c, const PlanLayoutDim *a, const PlanLayoutDim *b) {
   if (a->name != b->name || a->size != b->size || a->cuts_count != b->cuts_count) return false;
-  return memcmp(&c->plan->cuts[a->cuts_first], &c->plan->cuts[b->cuts_first],
-                a->cuts_count * sizeof *c->plan->cuts) == 0;
+  return a->cuts_count == 0 || memcmp(&c->plan->cuts[a->cuts_first], &c->plan->cuts[b->cuts_first],
+                                      a->cuts_count * sizeof *c->plan->cuts) == 0;
 }
 
 int64_t part_product(const Case *c, const Part *part, uint32_t first, uint32_t end) {

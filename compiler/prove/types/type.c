@@ -142,7 +142,8 @@ bool spans_write(const Types *types, Spans *spans, Span span) {
     if (was.first < span.first) left = (Span){was.first, span.first, was.type, 0};
     if (was.end > span.end) right = (Span){span.end, was.end, was.type, 0};
   }
-  memmove(spans->at + at, spans->at + end, (spans->count - end) * sizeof *spans->at);
+  if (spans->count > end)
+    memmove(spans->at + at, spans->at + end, (spans->count - end) * sizeof *spans->at);
   spans->count -= end - at;
   if (left.end > 0 && !spans_insert(spans, at++, left)) return false;
   if (span.type != 0 && !spans_insert(spans, at++, span)) return false;
