@@ -59,6 +59,17 @@ static uint32_t token_count(const Graph *g) {
   return count;
 }
 
+static void set_optimizer(PlanJob *record, const Job *job) {
+  record->optimizer = job->optimizer.head == CHOICE_ADAMW ? OPTIMIZER_ADAMW : OPTIMIZER_SGD;
+  record->lr = job->optimizer.lr;
+  record->beta1 = job->optimizer.beta1;
+  record->beta2 = job->optimizer.beta2;
+  record->eps = job->optimizer.eps;
+  record->momentum = job->optimizer.momentum;
+  record->weight_decay = job->optimizer.weight_decay;
+  record->clip = job->optimizer.clip;
+}
+
 static void emit_job(Tables *t, const Draft *d, int64_t parameters) {
   const Job *job = d->job;
   const Derived *derived = &d->derived;
@@ -93,16 +104,8 @@ static void emit_job(Tables *t, const Draft *d, int64_t parameters) {
       .samples_offset = (uint64_t)first->buffers.at[first->samples_buffer].offset,
       .staging_offset = (uint64_t)first->buffers.at[first->staging_buffer].offset,
       .sample_bytes = (uint64_t)d->sample_bytes,
-      .lr = job->optimizer.lr,
       .lr_floor = job->schedule.floor,
       .lr_warmup_floor = job->schedule.warmup_floor,
-      .beta1 = job->optimizer.beta1,
-      .beta2 = job->optimizer.beta2,
-      .eps = job->optimizer.eps,
-      .momentum = job->optimizer.momentum,
-      .weight_decay = job->optimizer.weight_decay,
-      .clip = job->optimizer.clip,
-      .optimizer = job->optimizer.head == CHOICE_ADAMW ? OPTIMIZER_ADAMW : OPTIMIZER_SGD,
       .target = d->cluster->target,
       .staging_tier = first->buffers.at[first->staging_buffer].tier,
       .schedule = (uint32_t)job->schedule.head,
@@ -123,6 +126,7 @@ static void emit_job(Tables *t, const Draft *d, int64_t parameters) {
       .state_axes = mesh_used(&d->mesh, TENSOR_AXES | MESH_BIT(MESH_PP) |
                                             (derived->zero > 0 ? ZERO_AXES : 0)),
   };
+  set_optimizer(&record, job);
   TABLE_PUSH(t, jobs, record);
 }
 

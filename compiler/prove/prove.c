@@ -165,6 +165,15 @@ static void count(const Plan *plan, ProveReport *report) {
   }
 }
 
+/* Whatever the plan does is compared with the model that it carries. */
+static void prove_model(const Plan *plan, ProveReport *report) {
+  View view = {.plan = plan, .report = report};
+  if (plan->regions_count == 0 && plan->jobs[0].parameters > 0)
+    prove_finding(&view, NULL, -1, "derivatives", "the plan has parameters, but no model");
+  prove_derivatives(plan, report);
+  prove_evaluation(plan, report);
+}
+
 bool prove(const Plan *plan, ProveReport *report) {
   *report = (ProveReport){0};
   View whole = {.plan = plan, .report = report};
@@ -174,7 +183,7 @@ bool prove(const Plan *plan, ProveReport *report) {
     return false;
   }
   count(plan, report);
-  prove_derivatives(plan, report);
+  prove_model(plan, report);
   prove_shapes(plan, report);
   Unpacked unpacked;
   bool ready = unpacked_open(&whole, &unpacked);

@@ -5,7 +5,8 @@
  *
  * - derivatives: the backward nodes of the model make the gradients of its forward nodes, by the
  *   rows of derivatives/derivatives.def: of every parameter the sum over all its uses, from the
- *   one loss on, through what goes from region to region. What has no row is refused.
+ *   one loss on, through what goes from region to region. What has no row is refused. Evaluation is
+ *   what is trained, without dropout.
  * - records: every record is what its node, or its purpose, makes it: its kernel is one that may
  *   carry out the op (records/rows.def), and its dims, attrs, dtypes, random key and differences
  *   between ranks follow from the node, the job's settings and the cuts of its operands. Parameters

@@ -497,7 +497,6 @@ static void write_job(Example *e) {
                  .batch_samples = (int64_t)ROWS * e->options.accumulation * e->options.replicas,
                  .accumulation = e->options.accumulation,
                  .sample_tokens = 1,
-                 .parameters = TABLE_ELEMENTS + (int64_t)e->options.layers * LAYER_ELEMENTS,
                  .prefetch_steps = PREFETCH,
                  .control_slots = 1,
                  .lr = 1e-3,

@@ -15,15 +15,19 @@ static char folder[] = "/tmp/lockstep_derivatives.XXXXXX";
 static PlanBuilder b;
 static ProveReport report;
 
-static void begin(const char *model, const char *change) {
+static void begin_with(const char *model, const JobChanges *changes) {
   char path[80];
   (void)snprintf(path, sizeof path, "%s/plan", folder);
   Plan plan;
   build_free(&b);
-  if (!job_plan(model, &(JobChanges){{change}}, path, &plan)) exit(1); /* it has said why */
+  if (!job_plan(model, changes, path, &plan)) exit(1); /* it has said why */
   build_copy(&b, &plan);
   plan_close(&plan);
   (void)unlink(path);
+}
+
+static void begin(const char *model, const char *change) {
+  begin_with(model, &(JobChanges){{change}});
 }
 
 static bool passes(void) {
@@ -91,6 +95,75 @@ static void test_named(void) {
   }
 }
 
+/* Forward node of that op in the region as it is evaluated. */
+static PlanNode *evaluated(const char *region, const char *op) {
+  for (uint32_t r = 0; r < b.regions_count; r++) {
+    if (b.regions[r].program != PROGRAM_EVAL_STEP ||
+        strcmp(b.strings + b.regions[r].name, region) != 0)
+      continue;
+    for (uint32_t i = 0; i < b.regions[r].forward_count; i++) {
+      PlanNode *node = &b.nodes[b.regions[r].forward_first + i];
+      if (strcmp(b.strings + node->op, op) == 0) return node;
+    }
+  }
+  abort();
+}
+
+static void expect_evaluation(const char *words) {
+  Plan plan = build_view(&b);
+  report = (ProveReport){0};
+  prove_evaluation(&plan, &report);
+  findings_expect(&report, words);
+}
+
+/* With 64 words of data to validate on, and dropout. */
+static void begin_evaluated(void) {
+  enum { TOKENS = 4000 };
+  static const char *const names[] = {"train", "valid"};
+  char path[2][96], change[2][256];
+  for (int k = 0; k < 2; k++) {
+    (void)snprintf(path[k], sizeof path[k], "%s/%s", folder, names[k]);
+    (void)snprintf(change[k], sizeof change[k], "data.%s=%s", names[k], path[k]);
+    FILE *file = fopen(path[k], "wb");
+    if (file == NULL) exit(2);
+    for (int i = 0; i < TOKENS; i++)
+      (void)fputc((i + k) * 7 % 64, file);
+    (void)fclose(file);
+  }
+  begin_with("gpt2", &(JobChanges){{"model.dropout=0.1", "data=tokens", "data.format=u8", change[0],
+                                    change[1]}});
+  for (int k = 0; k < 2; k++)
+    (void)unlink(path[k]);
+}
+
+static void test_evaluation(void) {
+  TEST("what is evaluated is what is trained") {
+    begin_evaluated();
+    Plan plan = build_view(&b);
+    report = (ProveReport){0};
+    prove_evaluation(&plan, &report);
+    CHECK_INT(report.finding_count, 0);
+  }
+  TEST("an evaluation with another number, another op, another weight") {
+    begin_evaluated();
+    b.reals[evaluated("h", "layernorm")->attrs_first] = 0.5;
+    expect_evaluation("h, layernorm of h.*.ln_1...has other attributes than in training");
+    begin_evaluated();
+    evaluated("h", "gelu")->op = build_string(&b, "relu");
+    expect_evaluation("h, linear of h.*.mlp.c_proj...reads other values than in training");
+    begin_evaluated();
+    PlanNode *linear = evaluated("h", "linear");
+    b.uses[linear->inputs_first].value = b.uses[linear->outputs_first].value;
+    expect_evaluation("h, linear of h.*.attn.c_attn...reads other values than in training");
+  }
+  TEST("an evaluation that drops out") {
+    begin_evaluated();
+    PlanNode *gelu = evaluated("h", "gelu"), *drop = backward_of("h", "dropout", 0);
+    gelu->op = drop->op, gelu->path = drop->path;
+    expect_evaluation("h, dropout of h.*.dropout.2...drops out in evaluation");
+  }
+}
+
 /* Whatever one input of any backward node is exchanged for. */
 static void test_all_inputs(void) {
   uint32_t tried = 0, kept = 0;
@@ -140,6 +213,7 @@ int main(void) {
   if (mkdtemp(folder) == NULL) return 1;
   test_named();
   test_inputs();
+  test_evaluation();
   build_free(&b);
   (void)rmdir(folder);
   CHECK_DONE();

@@ -296,8 +296,7 @@ static void go_backward(Model *m) {
 /* ---- regions and what they share */
 
 /* Regions are one chain: what one returns, the next one takes; gradients go the same way back. */
-static void check_chain(const Model *m, const PlanRegion *next) {
-  const PlanRegion *region = m->region;
+static void check_chain(const Model *m, const PlanRegion *region, const PlanRegion *next) {
   const PlanValue *values = m->plan->values;
   bool last = next == NULL;
   if ((region->output == PLAN_NONE) != last || (!last && next->input == PLAN_NONE)) {
@@ -346,7 +345,7 @@ static void check_parameters(const Model *m) {
 static void prove_model(Model *m, const PlanRegion *first, uint32_t count) {
   for (uint32_t i = 0; i < count; i++) {
     m->region = &first[i];
-    check_chain(m, i + 1 < count ? &first[i + 1] : NULL);
+    check_chain(m, &first[i], i + 1 < count ? &first[i + 1] : NULL);
     if (!is_chain_ready(m->region)) return;
     go_forward(m);
   }
@@ -384,7 +383,8 @@ void prove_derivatives(const Plan *plan, ProveReport *report) {
   while (first + count < plan->regions_count &&
          plan->regions[first + count].program == PROGRAM_TRAIN_STEP)
     count++;
-  if (model_open(&m) && count > 0) prove_model(&m, &plan->regions[first], count);
+  const PlanRegion *trained = plan->regions + first;
+  if (model_open(&m) && count > 0) prove_model(&m, trained, count);
   free(m.name), free(m.wanted), free(m.made), free(m.made_by);
   free(m.asked.sum), free(m.asked.value);
 }

@@ -11,4 +11,7 @@
 
 void prove_derivatives(const Plan *plan, ProveReport *report);
 
+/* What is evaluated is what is trained, without dropout. */
+void prove_evaluation(const Plan *plan, ProveReport *report);
+
 #endif
