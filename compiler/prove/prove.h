@@ -65,14 +65,15 @@
  *   Plans with context parallelism or packed collectives are left out as a whole
  *   (types_uncovered), and then what follows holds of them.
  *
- * Not shown where types do not cover a plan: what only the compiler knows of the model. That a value read forward is the right one
- * among those of equal place, size and micro-batch, where forward and backward agree; that
- * attributes (positions, scales, which part of a table) are the right numbers. Uses by kernels that
- * adjoint.c has no rule for, values that several pieces make up, and sums of gradients from two
- * other stages are not judged. What goes from stage to stage is told apart by what it is in each,
- * and by its micro-batch, not by value. Nor is it shown, for members that are neither the first,
- * the second nor the last of a communicator, what begins or ends between two of their pieces
- * (members.c). Names and sums are hashes of 64 bits. tests/mutants looks for what slips through.
+ * Not shown where types do not cover a plan: what only the compiler knows of the model. That a
+ * value read forward is the right one among those of equal place, size and micro-batch, where
+ * forward and backward agree; that attributes (positions, scales, which part of a table) are the
+ * right numbers. Uses by kernels that adjoint.c has no rule for, values that several pieces make
+ * up, and sums of gradients from two other stages are not judged. What goes from stage to stage is
+ * told apart by what it is in each, and by its micro-batch, not by value. Nor is it shown, for
+ * members that are neither the first, the second nor the last of a communicator, what begins or
+ * ends between two of their pieces (members.c). Names and sums are hashes of 64 bits. tests/mutants
+ * looks for what slips through.
  *
  * Records are looked at per call, loops for two iterations, ranks by class and there by their
  * first, second and last members: never rank by rank. What repeats, as micro-batches and layers do,
