@@ -149,7 +149,7 @@ static bool join(Packing *p, uint32_t position, const Side *x, const Side *y) {
   const Side *whole = gathers ? y : x, *share = gathers ? x : y;
   bool same = flat.operands_count == 2
                   ? share->mover == NULL
-                  : share->count == whole->count &&
+                  : share->pair != NULL && whole->pair != NULL && share->count == whole->count &&
                         memcmp(share->pair, whole->pair, 2 * sizeof(int64_t) * share->count) == 0;
   add_pieces(p, record, whole);
   return same;
