@@ -69,8 +69,11 @@ static Draft *make_draft(Compile *c, const Job *job, const Compiled *known, Mode
                .group_layers = recompute.group_layers,
                .has_master = job->precision.master == CHOICE_MASTER_FP32,
                .has_moment2 = job->optimizer.head == CHOICE_ADAMW};
+  d->fabric = known->fabric;
   d->train = make_graph(d, model, true); /* model description -> ops + backward, cut by layouts */
   if (d->train == NULL) return NULL;
+  d->usual = place_in_order(d->fabric, &d->mesh, &order_usual);
+  d->reaches = ARENA_ARRAY(c->arena, Reach, MESH_BIT(MESH_AXES));
   if (recompute.choice != CHOICE_RECOMPUTE_NONE) /* what backward computes again      */
     recompute_apply(d->train, recompute.group_layers > 1 ? RECOMPUTE_EVERY : RECOMPUTE_BLOCK,
                     recompute.group_layers);
@@ -329,6 +332,10 @@ static bool check_inputs(Compile *c, const Job *job, Graph *g) {
 bool compile(Compile *c, Job *job, const Machine *machine, Compiled *out) {
   *out = (Compiled){.job = job};
   if (!spec_cluster(c, job, machine, &out->cluster)) return false;
+  out->fabric = fabric_make(c, &out->cluster);
+  if (out->fabric == NULL) return false;
+  spec_cluster_counts(job, &out->cluster);
+  if (!place_check_order(c, job)) return false;
   Model *model = model_open(c, job);
   if (model == NULL) return false;
   const ModelFacts facts = {.positions = (int64_t)model_size(model, "positions", 0),
@@ -339,10 +346,11 @@ bool compile(Compile *c, Job *job, const Machine *machine, Compiled *out) {
   if (ok) {
     out->parameters = out->draft->parameters;
     out->flops_per_token = out->draft->flops_per_token;
-    emit_plan(out->draft, out->parameters, &out->plan);
+    out->choice = emit_plan(out->draft, out->parameters, &out->plan);
+    spec_order(job, order_text(c->arena, &out->choice.taken->order));
     if (out->draft->arena_bytes > out->budget_bytes)
       report_unfit(c, job, out);
-    else
+    else if (place_check_tp(c, job, out->fabric, out->choice.taken))
       prove_plan(c, job, out);
   }
   model_close(model);

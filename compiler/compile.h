@@ -13,6 +13,7 @@
 typedef struct Compiled {
   const Job *job;
   Cluster cluster;
+  const Fabric *fabric;
   Derived derived;
   int64_t parameters;        /* of the whole model */
   int64_t flops_per_token;   /* as cost_flops_per_token counts */
@@ -20,6 +21,7 @@ typedef struct Compiled {
   RecomputeChoice recompute; /* chosen: none, block or every */
   int64_t group_layers;      /* of every */
   const Draft *draft;
+  Choice choice;      /* where ranks are, and what other orders cost */
   ProveReport *proof; /* NULL when it does not fit */
   Plan plan;          /* its tables stand in the compile's arena */
 } Compiled;

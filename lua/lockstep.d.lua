@@ -55,6 +55,8 @@
 ---@field cp? integer|string context parallelism: ranks that share one sequence. Default: 1
 ---@field pp? integer|string pipeline parallelism: stages that share the layers. Default: 1
 ---@field dp? integer|string derived: nodes x devices / (tp x cp x pp); written only to be checked. Default: derived
+---@field order? string which ranks are neighbours, innermost first; derived: the order in which a step communicates for the least time. Default: derived
+---@field tp_across? boolean tp may reach beyond the GPUs that NVLink or xGMI joins; explain shows what that costs. Default: false
 ---@field sequence? boolean tp cuts norms and residuals along the sequence; derived: tp > 1. Default: derived
 ---@field regather? boolean with sequence: backward gathers the inputs of tensor-parallel linears again instead of keeping them; 2 more gathers a layer, less memory. Default: false
 ---@field cp_kind? "ring"|"ulysses" how attention crosses cp: keys and values go round (ring), or heads are exchanged for tokens (ulysses: cp x tp divides heads and kv_heads). Default: ring
@@ -95,6 +97,12 @@
 ---@field inter? string one way between nodes: a device's share of the network; by name. Default: derived
 ---@field intra_latency? string of a message between the devices of a node; by name, else none in predictions. Default: derived
 ---@field inter_latency? string of a message between nodes; by name, else none in predictions. Default: derived
+---@field hwloc? string hwloc XML of a node, of lstopo or lockstep topology gather: devices, links, NICs, cores. Default: none
+---@field nccl_topo? string NCCL topology XML of a node; beside hwloc, devices, links and NICs are NCCL's and cores hwloc's. Default: none
+---@field switches? string Slurm's topology.conf or topology.yaml: which nodes share a switch or a block; nodes are its hosts. Default: none
+---@field drained? string hosts of switches that take no ranks: "node[03-04],node17". Default: none
+---@field block? integer|string nodes that one NVLink domain joins at the rate of intra, 18 of an NVL72; by name, 1. Default: derived
+---@field taper? integer|string how many times less leaf switches carry up than their nodes send; by name, 1. Default: derived
 ---@field price? string of one node, for what a run costs. Default: none
 
 ---@class (exact) lockstep.slurm

@@ -1,4 +1,4 @@
-/* mesh.c -- arithmetic on rank = ((c0 * size1 + c1) * size2 + c2) ... */
+/* mesh.c -- arithmetic on rank = the sum of coordinate x stride. */
 #include "runtime/mesh.h"
 
 #include <string.h>
@@ -13,6 +13,7 @@ bool mesh_read(Mesh *mesh, const Plan *plan, Status *status) {
     if (size == 0 || size > (uint32_t)(MESH_RANKS_MAX / mesh->rank_count))
       return status_fail(status, STATUS_OURS, "the plan's mesh axis %d has size %u", i, size);
     mesh->size[i] = (int32_t)size;
+    mesh->stride[i] = size > 1 ? (int32_t)plan->axes[i].rank_stride : 1;
     mesh->rank_count *= (int32_t)size;
     if (plan->axes[i].divides == DIVIDES_SAMPLES) mesh->replica_axes |= 1u << i;
   }
@@ -20,10 +21,16 @@ bool mesh_read(Mesh *mesh, const Plan *plan, Status *status) {
 }
 
 void mesh_coordinates(const Mesh *mesh, int32_t rank, int32_t coordinate[MESH_AXES_MAX]) {
-  for (int32_t i = mesh->axis_count - 1; i >= 0; i--) {
-    coordinate[i] = rank % mesh->size[i];
-    rank /= mesh->size[i];
-  }
+  for (int32_t i = 0; i < mesh->axis_count; i++)
+    coordinate[i] = rank / mesh->stride[i] % mesh->size[i];
+}
+
+int32_t mesh_number(const Mesh *mesh, int32_t rank) {
+  int32_t coordinate[MESH_AXES_MAX] = {0}, number = 0;
+  mesh_coordinates(mesh, rank, coordinate);
+  for (int32_t i = 0; i < mesh->axis_count; i++)
+    number = number * mesh->size[i] + coordinate[i];
+  return number;
 }
 
 MeshGroup mesh_group(const Mesh *mesh, uint32_t axes_mask, int32_t rank) {

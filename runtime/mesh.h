@@ -9,17 +9,22 @@ enum { MESH_AXES_MAX = 8, MESH_RANKS_MAX = 1 << 20 };
 
 typedef struct Mesh {
   int32_t axis_count;
-  int32_t size[MESH_AXES_MAX]; /* outermost first */
+  int32_t size[MESH_AXES_MAX];
+  int32_t stride[MESH_AXES_MAX]; /* rank = the sum of coordinate x stride */
   int32_t rank_count;
   uint32_t replica_axes; /* bit i: axis i, whose name begins with "dp", divides the samples */
 } Mesh;
 
 bool mesh_read(Mesh *mesh, const Plan *plan, Status *status);
 
+/* The rank's number by its coordinates alone, the last axis fastest: the same wherever ranks are.
+ */
+int32_t mesh_number(const Mesh *mesh, int32_t rank);
+
 void mesh_coordinates(const Mesh *mesh, int32_t rank, int32_t coordinate[MESH_AXES_MAX]);
 
 /* The sub-mesh of `axes_mask` that `rank` is in: its number among those of this mask, and the
- * rank's place in it. Places follow rank order. */
+ * rank's place in it. Places follow the order of the axes. */
 typedef struct MeshGroup {
   int32_t group;
   int32_t group_count;

@@ -298,7 +298,9 @@ static bool wants_checkpoint(const Rank *rank, int64_t step) {
 
 /* Ranks that differ only along axes on which state does not are equal: the first writes for all. */
 static bool writes_state(const Rank *rank) {
-  return checkpoint_writer(&rank->run->mesh, rank->job->state_axes, rank->number) == rank->number;
+  const Mesh *mesh = &rank->run->mesh;
+  return checkpoint_writer(mesh, rank->job->state_axes, rank->number) ==
+         mesh_number(mesh, rank->number);
 }
 
 static bool write_state(Rank *rank, int64_t step, Status *status) {

@@ -78,7 +78,7 @@ static bool add_signal(const Making *m) {
 /* Ranks of consecutive numbers stand on one node: then Slurm's own order is the plan's. */
 static bool is_block(const Plan *plan, int64_t ranks, int64_t node_ranks) {
   for (int64_t rank = 0; rank < ranks; rank++)
-    if (place_node(plan_places(plan), (uint32_t)rank) != rank / node_ranks) return false;
+    if (plan_place(plan, (uint32_t)rank).node != rank / node_ranks) return false;
   return true;
 }
 

@@ -3,15 +3,13 @@
 #ifndef LOCKSTEP_COST_LINK_H
 #define LOCKSTEP_COST_LINK_H
 
+#include "compiler/place/place.h"
 #include "compiler/schedule/draft.h"
 
-/* Ranks are dealt to the nodes of a cluster in order. */
-PlanPlace link_place(const Cluster *cluster, const Mesh *mesh);
+/* Its class and comm are the caller's to fill. */
+PlanLink link_of(const Reach *reach);
 
-/* Between ranks of one node, or of several; its class and comm are the caller's to fill. */
-PlanLink link_of(const Cluster *cluster, bool is_one_node);
-
-/* How long a communication takes; 0 where the link is unknown. */
+/* How long a communication takes with ranks in the usual order; 0 where the link is unknown. */
 int64_t link_record_ns(const Draft *d, const Record *record);
 
 #endif

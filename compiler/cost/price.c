@@ -6,8 +6,7 @@ void traffic_add(Traffic *t, double size_bytes, Access access) {
   *(access == ACCESS_READ ? &t->sends : &t->receives) += 1;
 }
 
-/* One way, of one rank. */
-static double bytes_of(const Traffic *t) {
+double traffic_bytes(const Traffic *t) {
   double n = t->members;
   switch (t->kind) {
   case RECORD_ALL_REDUCE: return 2 * (n - 1) / n * t->largest_bytes;
@@ -17,7 +16,7 @@ static double bytes_of(const Traffic *t) {
   }
 }
 
-static double messages_of(const Traffic *t) {
+double traffic_messages(const Traffic *t) {
   switch (t->kind) {
   case RECORD_ALL_REDUCE: return 2 * (t->members - 1);
   case RECORD_EXCHANGE: return t->sends > t->receives ? t->sends : t->receives;
@@ -26,14 +25,13 @@ static double messages_of(const Traffic *t) {
 }
 
 int64_t traffic_ns(const Traffic *t, const PlanLink *link) {
-  double seconds = messages_of(t) * (double)link->latency_ns * 1e-9;
-  if (link->bytes_per_s > 0) seconds += bytes_of(t) / link->bytes_per_s;
+  double seconds = traffic_messages(t) * (double)link->latency_ns * 1e-9;
+  double rate = traffic_is_pairwise(t) ? link->pair_bytes_per_s : link->bytes_per_s;
+  if (rate > 0) seconds += traffic_bytes(t) / rate;
   return (int64_t)(seconds * 1e9 + 0.5);
 }
 
-int64_t price_ns(const Plan *plan, uint32_t class, const PlanRecord *record) {
-  if (!is_communication(record)) return record->predicted_ns;
-  if (plan->links_count == 0) return 0;
+Traffic traffic_of(const Plan *plan, const PlanRecord *record) {
   bool has_library = plan->jobs_count > 0 && plan->jobs[0].target != TARGET_CPU;
   Traffic traffic = {.kind = (RecordKind)record->kind,
                      .members = plan_comm_size(plan, record->comm),
@@ -42,5 +40,12 @@ int64_t price_ns(const Plan *plan, uint32_t class, const PlanRecord *record) {
     const PlanOperand *operand = &plan->operands[record->operands_first + i];
     traffic_add(&traffic, (double)operand->size_bytes, (Access)operand->access);
   }
+  return traffic;
+}
+
+int64_t price_ns(const Plan *plan, uint32_t class, const PlanRecord *record) {
+  if (!is_communication(record)) return record->predicted_ns;
+  if (plan->links_count == 0) return 0;
+  Traffic traffic = traffic_of(plan, record);
   return traffic_ns(&traffic, &plan->links[class * plan->comms_count + record->comm]);
 }

@@ -1,6 +1,6 @@
 /* price.h -- how long a communication takes: messages times latency, and bytes over the link of the
- * slowest rank. Rings for reductions and gathers; of an exchange the larger of what leaves and what
- * comes. */
+ * slowest rank. Rings for reductions and gathers, over all NICs on their way; of an exchange the
+ * larger of what leaves and what comes, between two members. */
 #ifndef LOCKSTEP_COST_PRICE_H
 #define LOCKSTEP_COST_PRICE_H
 
@@ -14,7 +14,7 @@ static inline bool is_communication(const PlanRecord *record) {
   return record->kind != RECORD_KERNEL && record->kind != RECORD_LOAD;
 }
 
-/* ---- for link.c, which prices what is no plan yet */
+/* ---- for link.c, which prices what is no plan yet, and demand.c, which adds up */
 
 /* What a rank has to do with a communication: kind and members, then every operand is added. */
 typedef struct Traffic {
@@ -25,6 +25,15 @@ typedef struct Traffic {
 } Traffic;
 
 void traffic_add(Traffic *t, double size_bytes, Access access);
+Traffic traffic_of(const Plan *plan, const PlanRecord *record);
 int64_t traffic_ns(const Traffic *t, const PlanLink *link);
+
+/* From member to member at once: no other member's NIC has a part in it. */
+static inline bool traffic_is_pairwise(const Traffic *t) {
+  return t->kind == RECORD_EXCHANGE || t->kind == RECORD_ALL_TO_ALL;
+}
+
+double traffic_bytes(const Traffic *t); /* one way, of one rank */
+double traffic_messages(const Traffic *t);
 
 #endif

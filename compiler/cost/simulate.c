@@ -268,7 +268,9 @@ static bool same_links(const Plan *plan, uint32_t a, uint32_t b) {
   for (uint32_t comm = 0; comm < plan->comms_count; comm++) {
     const PlanLink *x = &plan->links[a * plan->comms_count + comm];
     const PlanLink *y = &plan->links[b * plan->comms_count + comm];
-    if (x->latency_ns != y->latency_ns || x->bytes_per_s != y->bytes_per_s) return false;
+    if (x->latency_ns != y->latency_ns || x->bytes_per_s != y->bytes_per_s ||
+        x->pair_bytes_per_s != y->pair_bytes_per_s)
+      return false;
   }
   return true;
 }

@@ -519,28 +519,6 @@ static void emit_class(Tables *t, const Draft *d, const Stage *stage) {
   TABLE_PUSH(t, classes, class);
 }
 
-static void view_tables(const Tables *t, Plan *plan) {
-  *plan = (Plan){0};
-#define PLAN_T(Type, table)                                                                        \
-  plan->table = t->table.at;                                                                       \
-  plan->table##_count = (uint32_t)t->table.count;
-  PLAN_TABLES(PLAN_T)
-#undef PLAN_T
-}
-
-/* Communicators are known when all segments and calls are written. */
-static void emit_links(Tables *t, const Draft *d) {
-  Plan plan;
-  view_tables(t, &plan);
-  for (uint32_t class = 0; class < plan.classes_count; class ++)
-    for (uint32_t comm = 0; comm < plan.comms_count; comm++) {
-      PlanLink link = link_of(d->cluster, plan_is_one_node(&plan, class, comm));
-      link.class = class;
-      link.comm = comm;
-      TABLE_PUSH(t, links, link);
-    }
-}
-
 /* How long programs take follows from the whole plan. */
 static void predict_programs(Tables *t, const Plan *plan) {
   for (int32_t kind = 0; kind < ProgramKind_COUNT; kind++) {
@@ -555,7 +533,7 @@ static void predict_programs(Tables *t, const Plan *plan) {
   }
 }
 
-void emit_plan(const Draft *d, int64_t parameters, Plan *plan) {
+Choice emit_plan(const Draft *d, int64_t parameters, Plan *plan) {
   Tables *t = ARENA_NEW(d->compile->arena, Tables);
   t->arena = d->compile->arena;
   table_string(t, "");
@@ -567,16 +545,17 @@ void emit_plan(const Draft *d, int64_t parameters, Plan *plan) {
   table_lanes(t);
   for (MeshAxis axis = MESH_REPLICATE; axis < MESH_AXES; axis++)
     TABLE_PUSH(t, axes,
-               (PlanAxis){(uint32_t)d->mesh.size[axis], mesh_axis_divides(axis),
-                          table_string(t, mesh_axis_name(axis))});
-  TABLE_PUSH(t, places, link_place(d->cluster, &d->mesh));
+               (PlanAxis){.size = (uint32_t)d->mesh.size[axis],
+                          .divides = mesh_axis_divides(axis),
+                          .name = table_string(t, mesh_axis_name(axis))});
   emit_model(t, d->train->logical);
   if (d->eval != NULL) emit_model(t, d->eval->logical);
   for (int32_t i = 0; i < d->segments.count; i++)
     emit_segment(t, d, &d->segments.at[i]);
   for (int32_t s = 0; s < d->stage_count; s++)
     emit_class(t, d, &d->stages[s]);
-  emit_links(t, d);
-  view_tables(t, plan);
+  Choice choice = emit_places(t, d);
+  table_view(t, plan);
   predict_programs(t, plan);
+  return choice;
 }

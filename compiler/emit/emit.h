@@ -7,7 +7,8 @@
 
 #include "compiler/schedule/draft.h"
 
-/* All tables stand in the compile's arena. */
-void emit_plan(const Draft *d, int64_t parameters, Plan *plan);
+/* All tables stand in the compile's arena. Where ranks are is chosen here, because what they ask of
+ * their communicators is known no sooner. */
+Choice emit_plan(const Draft *d, int64_t parameters, Plan *plan);
 
 #endif

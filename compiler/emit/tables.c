@@ -39,3 +39,12 @@ uint32_t table_kernel(Tables *t, const char *name) {
   TABLE_PUSH(t, kernels, (PlanKernel){.name = text});
   return (uint32_t)t->kernels.count - 1;
 }
+
+void table_view(const Tables *t, Plan *plan) {
+  *plan = (Plan){0};
+#define PLAN_T(Type, table)                                                                        \
+  plan->table = t->table.at;                                                                       \
+  plan->table##_count = (uint32_t)t->table.count;
+  PLAN_TABLES(PLAN_T)
+#undef PLAN_T
+}

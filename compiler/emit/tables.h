@@ -34,4 +34,10 @@ void emit_model(Tables *t, const Graph *model);
 uint32_t table_value(const Tables *t, const Graph *model, ValueId v);
 uint32_t table_node(const Tables *t, const Graph *model, NodeId n);
 
+/* The plan that they are so far. */
+void table_view(const Tables *t, Plan *plan);
+
+/* Chooses where ranks are (place/), and writes places, seats and links; all else is there. */
+Choice emit_places(Tables *t, const Draft *d);
+
 #endif

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "compiler/cost/demand.h"
 #include "compiler/cost/price.h"
 #include "compiler/explain/words.h"
 #include "runtime/plan/plan_layout.h"
@@ -59,33 +60,11 @@ typedef struct Layouts {
   VEC(Group) groups;
 } Layouts;
 
-static int64_t loop_times(const Plan *plan, const PlanProgram *program, uint32_t call) {
-  for (uint32_t l = 0; l < program->loops_count; l++) {
-    const PlanLoop *loop = &plan->loops[program->loops_first + l];
-    if (call >= loop->first_call && call < loop->first_call + loop->call_count) return loop->times;
-  }
-  return 1;
-}
-
-/* How often each record runs in a train step of a class. */
-static void count_class(const Plan *plan, const PlanProgram *program, int64_t *times) {
-  for (uint32_t c = 0; c < program->calls_count; c++) {
-    const PlanCall *call = &plan->calls[program->calls_first + c];
-    const PlanSegment *segment = &plan->segments[call->segment];
-    int64_t repeated = loop_times(plan, program, c);
-    for (uint32_t i = 0; i < segment->records_count; i++) {
-      const PlanRecord *record = &plan->records[segment->records_first + i];
-      if (plan_when(record->when_all, record->when_none, call->flags))
-        times[segment->records_first + i] += repeated;
-    }
-  }
-}
-
 double class_sent_bytes(const Compiled *compiled, uint32_t class, uint32_t axes_mask) {
   const Plan *plan = &compiled->plan;
   int64_t *times = ARENA_ARRAY(compiled->draft->compile->arena, int64_t, plan->records_count + 1);
   double sent = 0;
-  count_class(plan, find_peak(compiled, class).program, times);
+  count_records(compiled->draft->compile->arena, plan, find_peak(compiled, class).program, times);
   for (uint32_t i = 0; i < plan->records_count; i++) {
     const PlanRecord *record = &plan->records[i];
     if (times[i] == 0 || !is_communication(record)) continue;
@@ -99,7 +78,7 @@ uint64_t class_flat_calls(const Compiled *compiled, uint32_t class, uint32_t axe
   const Plan *plan = &compiled->plan;
   int64_t *times = ARENA_ARRAY(compiled->draft->compile->arena, int64_t, plan->records_count + 1);
   uint64_t calls = 0;
-  count_class(plan, find_peak(compiled, class).program, times);
+  count_records(compiled->draft->compile->arena, plan, find_peak(compiled, class).program, times);
   for (uint32_t i = 0; i < plan->records_count; i++) {
     const PlanRecord *record = &plan->records[i];
     if (!is_communication(record)) continue;
@@ -114,7 +93,7 @@ static void count_all(Layouts *l) {
   l->times = ARENA_ARRAY(l->arena, int64_t *, plan->classes_count);
   for (uint32_t k = 0; k < plan->classes_count; k++) {
     l->times[k] = ARENA_ARRAY(l->arena, int64_t, plan->records_count + 1);
-    count_class(plan, find_peak(l->compiled, k).program, l->times[k]);
+    count_records(l->arena, plan, find_peak(l->compiled, k).program, l->times[k]);
   }
 }
 
@@ -326,13 +305,13 @@ static void print_totals(Layouts *l, FILE *out) {
   }
 }
 
-/* Over communicators along the axes of the mask; 0: unknown. */
+/* From one member to the next along the axes of the mask; 0: unknown. */
 static double slowest_bytes_per_s(const Plan *plan, uint32_t axes_mask) {
   double slowest = 0;
   for (uint32_t i = 0; i < plan->links_count; i++) {
     const PlanLink *link = &plan->links[i];
     if (plan->comms[link->comm].axes_mask != axes_mask) continue;
-    if (slowest == 0 || link->bytes_per_s < slowest) slowest = link->bytes_per_s;
+    if (slowest == 0 || link->pair_bytes_per_s < slowest) slowest = link->pair_bytes_per_s;
   }
   return slowest;
 }

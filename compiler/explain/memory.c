@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "compiler/explain/words.h"
+#include "runtime/plan/plan_place.h"
 
 const MemoryRow memory_rows[MEMORY_ROWS] = {
     {"M_model", "parameters", BUFFER_PARAM},
@@ -233,10 +234,9 @@ static int by_size(const void *a, const void *b) {
   return (x->index > y->index) - (x->index < y->index);
 }
 
-/* rank = ((dp * pp + stage) * cp + c) * tp + t: classes are stages. */
+/* Classes are stages. */
 static uint32_t class_of(const Compiled *compiled, int64_t rank) {
-  const Derived *d = &compiled->derived;
-  return (uint32_t)(rank / (d->tp * d->cp) % d->pp);
+  return plan_coordinate(&compiled->plan, (uint32_t)rank, MESH_PP);
 }
 
 void explain_rank(const Compiled *compiled, int64_t rank, FILE *out) {

@@ -104,18 +104,30 @@ void explain_schedule(const Compiled *compiled, FILE *out) {
 
 /* ---- which rank is where */
 
-/* "0-7 n0": the ranks of one stage of one replica, and their nodes. */
+/* By coordinates; replica counts those that repeat states and those that share them. */
+static int64_t rank_at(const Compiled *compiled, int64_t replica, int64_t stage, int64_t cp,
+                       int64_t tp) {
+  const Placement *at = compiled->choice.taken;
+  int64_t groups = at->size[MESH_TP_GROUP], shards = at->size[MESH_DP];
+  return replica / shards * at->stride[MESH_REPLICATE] + replica % shards * at->stride[MESH_DP] +
+         stage * at->stride[MESH_PP] + cp * at->stride[MESH_CP] +
+         tp / groups * at->stride[MESH_TP] + tp % groups * at->stride[MESH_TP_GROUP];
+}
+
+/* "0-7 n0": the ranks of one stage of one replica, and their nodes. "0 2 n0" where they are not
+ * neighbours. */
 static const char *place_text(const Compiled *compiled, int64_t replica, int64_t stage) {
   const Derived *d = &compiled->derived;
+  const Plan *plan = &compiled->plan;
   Arena *arena = compiled->draft->compile->arena;
-  Places places = plan_places(&compiled->plan);
-  int64_t block = d->tp * d->cp, first = (replica * d->pp + stage) * block;
-  int64_t last = first + block - 1;
-  uint32_t node = place_node(places, (uint32_t)first),
-           last_node = place_node(places, (uint32_t)last);
+  int64_t block = d->tp * d->cp, first = rank_at(compiled, replica, stage, 0, 0);
+  int64_t last = rank_at(compiled, replica, stage, d->cp - 1, d->tp - 1);
+  uint32_t node = plan_place(plan, (uint32_t)first).node,
+           last_node = plan_place(plan, (uint32_t)last).node;
   const char *ranks = block == 1
                           ? arena_printf(arena, "%lld", (long long)first)
-                          : arena_printf(arena, "%lld-%lld", (long long)first, (long long)last);
+                          : arena_printf(arena, "%lld%s%lld", (long long)first,
+                                         last - first + 1 == block ? "-" : "..", (long long)last);
   if (node == last_node) return arena_printf(arena, "%s n%u", ranks, node);
   return arena_printf(arena, "%s n%u-%u", ranks, node, last_node);
 }
@@ -132,7 +144,7 @@ static void print_span(const char *what, uint32_t first, uint32_t last, FILE *ou
 static void print_places(const Plan *plan, FILE *out) {
   for (uint32_t i = 0; i < plan->places_count; i++) {
     const PlanPlace *place = &plan->places[i];
-    uint32_t last = place_node(plan_places(plan), place->rank_first + place->rank_count - 1);
+    uint32_t last = plan_place(plan, place->rank_first + place->rank_count - 1).node;
     uint32_t ranks = place->rank_count < place->node_ranks ? place->rank_count : place->node_ranks;
     print_span("node", place->node_first, last, out);
     fprintf(out, ": %u rank%s%s, on ", ranks, ranks == 1 ? "" : "s",
@@ -153,8 +165,8 @@ void explain_map(const Compiled *compiled, FILE *out) {
   fprintf(out, "%s ranks = tp %lld x cp %lld x pp %lld x dp %lld\n",
           count_text(compiled, rank_count(compiled)), (long long)d->tp, (long long)d->cp,
           (long long)d->pp, (long long)d->dp);
-  fprintf(out, "rank = ((dp * %lld + stage) * %lld + cp) * %lld + tp\n", (long long)d->pp,
-          (long long)d->cp, (long long)d->tp);
+  fprintf(out, "axes fill nodes in this order: %s\n",
+          order_text(compiled->draft->compile->arena, &compiled->choice.taken->order));
   fprintf(out, "below: ranks of a stage and replica (tp x cp = %s), and their nodes\n",
           count_text(compiled, d->tp * d->cp));
   print_places(&compiled->plan, out);

@@ -8,6 +8,7 @@
 #define LOCKSTEP_DRAFT_H
 
 #include "compiler/graph/graph.h"
+#include "compiler/place/place.h"
 #include "compiler/schedule/segment.h"
 #include "compiler/spec/job.h"
 
@@ -128,6 +129,9 @@ struct Draft {
   Compile *compile;
   const Job *job;
   const Cluster *cluster;
+  const Fabric *fabric;
+  const Placement *usual; /* ranks in the usual order, while there is no plan to choose one by */
+  Reach *reaches;         /* by mask of axes, in the usual order; node_members 0: not yet known */
   Derived derived;
   Graph *train, *eval;
   Mesh mesh;

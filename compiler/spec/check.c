@@ -65,6 +65,8 @@ static const Range ranges[] = {
     {FIELD_slurm_margin, 0, 86400, false},
     {FIELD_slurm_write, 1, 1e15, false},
     {FIELD_slurm_block, 1, 1 << 16, false},
+    {FIELD_cluster_block, 1, 1 << 16, false},
+    {FIELD_cluster_taper, 1, 1024, false},
 };
 
 static void fix_value(Compile *c, const Value *value, int32_t field) {

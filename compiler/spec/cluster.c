@@ -1,126 +1,8 @@
 /* cluster.c -- from cluster = { "dgx-h100", nodes = 2 } to what a rank has. Files of specs/clusters
  * and specs/devices are plain tables; a cluster file may begin with another cluster's name. */
-#include <math.h>
 #include <string.h>
 
-#include "compiler/spec/sandbox.h"
-#include "compiler/spec/spec_room.h"
-#include "compiler/spec/units.h"
-
-enum { LONGEST_CHAIN = 8 };
-
-typedef bool Parse(const char *text, double *number);
-
-typedef struct Key {
-  const char *name;
-  Parse *parse; /* NULL: a whole number */
-  const char *example;
-} Key;
-
-enum {
-  CLUSTER_NODES,
-  CLUSTER_DEVICES,
-  CLUSTER_CORES,
-  CLUSTER_MEMORY,
-  CLUSTER_INTRA,
-  CLUSTER_INTER,
-  CLUSTER_INTRA_LATENCY,
-  CLUSTER_INTER_LATENCY
-};
-static const Key cluster_keys[] = {
-    {"nodes", NULL, "a whole number"},           {"devices", NULL, "a whole number"},
-    {"cores", NULL, "a whole number"},           {"memory", units_bytes, "\"80GiB\""},
-    {"intra", units_rate, "\"450GB/s\""},        {"inter", units_rate, "\"400Gb/s\""},
-    {"intra_latency", units_latency, "\"5us\""}, {"inter_latency", units_latency, "\"10us\""},
-};
-enum { CLUSTER_KEYS = sizeof cluster_keys / sizeof *cluster_keys };
-
-enum { DEVICE_MEMORY, DEVICE_RESERVE, DEVICE_FP32, DEVICE_BF16, DEVICE_BANDWIDTH };
-static const Key device_keys[] = {
-    {"memory", units_bytes, "\"80GiB\""},      {"reserve", units_bytes, "\"1.2GB\""},
-    {"fp32", units_flops, "\"67TFLOP/s\""},    {"bf16", units_flops, "\"989TFLOP/s\""},
-    {"bandwidth", units_rate, "\"3.35TB/s\""},
-};
-enum { DEVICE_KEYS = sizeof device_keys / sizeof *device_keys };
-
-/* What a chain of files says, the later file first. */
-typedef struct Facts {
-  double number[8];
-  bool is_known[8];
-  Span span[8];
-  const char *device; /* of clusters */
-  Span device_span;
-} Facts;
-
-static void read_fact(Compile *c, const SpecFile *file, const RawEntry *entry, const Key *keys,
-                      int32_t count, Facts *facts) {
-  Span at = span_of_value(file->spans, entry->key);
-  VEC(const char *) names = {0};
-  for (int32_t i = 0; i < count; i++) {
-    VEC_PUSH(c->arena, &names, keys[i].name);
-    if (strcmp(keys[i].name, entry->key) != 0) continue;
-    double number = entry->value->number;
-    bool is_good =
-        keys[i].parse ? entry->value->kind == RAW_TEXT && keys[i].parse(entry->value->text, &number)
-                      : entry->value->kind == RAW_NUMBER && number == floor(number);
-    if (!is_good || !(number >= 1 && number <= 1e18)) {
-      error_at(c, at, "wrong-type", "%s: expected %s; got %s", entry->key, keys[i].example,
-               raw_show(c->arena, entry->value));
-      return;
-    }
-    if (!facts->is_known[i]) {
-      facts->number[i] = number;
-      facts->is_known[i] = true;
-      facts->span[i] = at;
-    }
-    return;
-  }
-  const char *near = nearest_word(entry->key, names.at, names.count);
-  error_at(c, span_of_key(file->spans, entry->key), "unknown-key", "%s: no such key of this file",
-           text_show(c->arena, entry->key));
-  if (near) fix_last(c, "%s", near);
-}
-
-static void read_entries(Compile *c, const SpecFile *file, bool is_cluster, Facts *facts) {
-  for (int32_t i = 0; i < file->raw->named.count; i++) {
-    const RawEntry *entry = &file->raw->named.at[i];
-    bool is_device = is_cluster && strcmp(entry->key, "device") == 0;
-    if (is_device && entry->value->kind != RAW_TEXT)
-      error_at(c, span_of_value(file->spans, "device"), "wrong-type",
-               "device: expected a name of specs/devices or \"cpu\"; got %s",
-               raw_show(c->arena, entry->value));
-    else if (is_device && !facts->device) {
-      facts->device = path_located(c->arena, file->directory, entry->value->text);
-      facts->device_span = span_of_value(file->spans, "device");
-    }
-    if (!is_device)
-      read_fact(c, file, entry, is_cluster ? cluster_keys : device_keys,
-                is_cluster ? CLUSTER_KEYS : DEVICE_KEYS, facts);
-  }
-}
-
-static bool read_facts(Compile *c, lua_State *L, const char *kind, const char *name,
-                       const char *directory, Span at, Facts *facts) {
-  bool is_cluster = strcmp(kind, "clusters") == 0;
-  int32_t errors = c->diags.error_count;
-  for (int32_t depth = 0; name; depth++) {
-    if (depth == LONGEST_CHAIN)
-      return error_at(c, at, "base-cycle", "cluster files that begin with each other without end");
-    const char *path = sandbox_find(c, kind, name, directory, at);
-    if (!path) return false;
-    SpecFile file = spec_file_read(c, L, path, "return", at);
-    if (!file.spans || c->diags.error_count > errors) return false;
-    if (!file.raw)
-      return error_at(c, (Span){.file = path}, "wrong-type", "a %s file ends with: return { ... }",
-                      is_cluster ? "cluster" : "device");
-    read_entries(c, &file, is_cluster, facts);
-    if (c->diags.error_count > errors) return false;
-    const Raw *base = file.raw->list.count > 0 ? file.raw->list.at[0] : NULL;
-    name = is_cluster && base && base->kind == RAW_TEXT ? base->text : NULL;
-    directory = file.directory;
-  }
-  return true;
-}
+#include "compiler/spec/cluster_file.h"
 
 /* ---- one value: the job's own, else the file's, else a rule */
 
@@ -162,10 +44,10 @@ static int64_t settle_latency(Job *job, int32_t field, const Facts *facts, int32
 static void settle_device(Job *job, const Facts *facts) {
   if (is_own(job, FIELD_cluster_device)) return;
   job->set[FIELD_cluster_device] = true;
-  job->cluster.device = facts->device ? facts->device : "cpu";
+  job->cluster.device = facts->text[FACT_DEVICE] ? facts->text[FACT_DEVICE] : "cpu";
   job->origin[FIELD_cluster_device] =
-      facts->device ? (Origin){ORIGIN_PRESET, facts->device_span, NULL}
-                    : (Origin){ORIGIN_DERIVED, {0}, "this machine's processor"};
+      facts->text[FACT_DEVICE] ? (Origin){ORIGIN_PRESET, facts->text_span[FACT_DEVICE], NULL}
+                               : (Origin){ORIGIN_DERIVED, {0}, "this machine's processor"};
 }
 
 static double fact_of(const Facts *facts, int32_t fact) {
@@ -202,45 +84,240 @@ static void settle_memory(Compile *c, Job *job, const Machine *machine, const Fa
           : cluster->memory_bytes / 8; /* the program, its threads, the system */
 }
 
+/* ---- types of nodes */
+
+static const int32_t text_fields[] = {[FACT_HWLOC] = FIELD_cluster_hwloc,
+                                      [FACT_NCCL_TOPO] = FIELD_cluster_nccl_topo,
+                                      [FACT_SWITCHES] = FIELD_cluster_switches,
+                                      [FACT_DRAINED] = FIELD_cluster_drained};
+
+/* The job's word, else the files'; NULL: nobody says. */
+static const char *settle_text(Job *job, const Facts *facts, int32_t fact, Span *at) {
+  int32_t field = text_fields[fact];
+  const char **value = field_at(job, field);
+  if (is_own(job, field)) {
+    *at = job->origin[field].span;
+    return job->set[field] ? *value : NULL;
+  }
+  if (!facts->text[fact]) return NULL;
+  job->set[field] = true;
+  *value = facts->text[fact];
+  job->origin[field] = (Origin){ORIGIN_PRESET, facts->text_span[fact], NULL};
+  *at = facts->text_span[fact];
+  return *value;
+}
+
+/* Is a rate said nearer to the job than the files that describe the node, or beside them? */
+static bool is_nearer(const Job *job, int32_t field, const Facts *facts, int32_t fact) {
+  if (is_own(job, field)) return true;
+  if (!facts->is_known[fact] || is_own(job, FIELD_cluster_hwloc) ||
+      is_own(job, FIELD_cluster_nccl_topo))
+    return false;
+  for (int32_t text = FACT_HWLOC; text <= FACT_NCCL_TOPO; text++)
+    if (facts->text[text] && facts->text_depth[text] < facts->depth[fact]) return false;
+  return true;
+}
+
+static ClusterType type_of_job(Job *job, const Facts *facts, const Cluster *cluster) {
+  ClusterType type = {.name = cluster->name, .nodes = cluster->nodes, .devices = cluster->devices};
+  type.intra_bytes_per_s = settle_rate(job, FIELD_cluster_intra, facts, CLUSTER_INTRA);
+  type.inter_bytes_per_s = settle_rate(job, FIELD_cluster_inter, facts, CLUSTER_INTER);
+  type.is_intra_nearer = is_nearer(job, FIELD_cluster_intra, facts, CLUSTER_INTRA);
+  type.is_inter_nearer = is_nearer(job, FIELD_cluster_inter, facts, CLUSTER_INTER);
+  type.hwloc = settle_text(job, facts, FACT_HWLOC, &type.hwloc_at);
+  type.nccl_topo = settle_text(job, facts, FACT_NCCL_TOPO, &type.nccl_topo_at);
+  return type;
+}
+
+/* Types have no keys of the job: they differ from each other. */
+static bool refuse_beside_types(Compile *c, const Job *job) {
+  static const int32_t fields[] = {
+      FIELD_cluster_nodes, FIELD_cluster_devices, FIELD_cluster_device, FIELD_cluster_memory,
+      FIELD_cluster_intra, FIELD_cluster_inter,   FIELD_cluster_hwloc,  FIELD_cluster_nccl_topo};
+  for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+    if (is_own(job, fields[i]))
+      return error_at(c, job->origin[fields[i]].span, "conflict",
+                      "%s: %s has types of nodes, and each says its own",
+                      field_name(c->arena, fields[i]), job->cluster.head_text);
+  return true;
+}
+
+static double least(double a, double b) {
+  return a == 0 || (b > 0 && b < a) ? b : a;
+}
+
+/* The slowest device and the smallest memory count: a step waits for all ranks. */
+static bool join_device(Compile *c, Cluster *cluster, const Facts *type, const Facts *device,
+                        Span at) {
+  const char *name = type->text[FACT_DEVICE];
+  if (!name || strcmp(name, "cpu") == 0)
+    return error_at(c, at, "wrong-type", "types: each names its device, from specs/devices");
+  bool is_first = cluster->device == NULL;
+  cluster->device = is_first || strcmp(cluster->device, name) == 0
+                        ? name
+                        : arena_printf(c->arena, "%s, %s", cluster->device, name);
+  double memory =
+      type->is_known[CLUSTER_MEMORY] ? type->number[CLUSTER_MEMORY] : device->number[DEVICE_MEMORY];
+  cluster->memory_bytes = (int64_t)least((double)cluster->memory_bytes, memory);
+  double bf16 = fact_of(device, DEVICE_BF16);
+  cluster->flops_bf16 = is_first || bf16 < cluster->flops_bf16 ? bf16 : cluster->flops_bf16;
+  cluster->flops_fp32 = least(cluster->flops_fp32, fact_of(device, DEVICE_FP32));
+  cluster->memory_bytes_per_s =
+      least(cluster->memory_bytes_per_s, fact_of(device, DEVICE_BANDWIDTH));
+  int64_t reserve = (int64_t)fact_of(device, DEVICE_RESERVE);
+  if (reserve > cluster->reserve_bytes) cluster->reserve_bytes = reserve;
+  return true;
+}
+
+static bool add_type(Compile *c, lua_State *L, const Facts *facts, int32_t number, Cluster *cluster,
+                     ClusterType *type) {
+  Facts own = {0}, device = {0};
+  const SpecFile *file = facts->types_file;
+  Span at = span_of_value(file->spans, arena_printf(c->arena, "types.%d", number + 1));
+  if (!facts_read_type(c, L, facts, number, &own)) return false;
+  const char *name = own.text[FACT_DEVICE];
+  if (name && strcmp(name, "cpu") != 0 &&
+      !facts_read(c, L, "devices", name, ".", own.text_span[FACT_DEVICE], &device))
+    return false;
+  if (!join_device(c, cluster, &own, &device, at)) return false;
+  const Raw *raw = facts->types->list.at[number];
+  bool has_base = raw->list.count > 0 && raw->list.at[0]->kind == RAW_TEXT;
+  *type = (ClusterType){.name = has_base ? raw->list.at[0]->text
+                                         : arena_printf(c->arena, "type %d", number + 1),
+                        .nodes = (int64_t)fact_of(&own, CLUSTER_NODES),
+                        .devices = (int64_t)fact_of(&own, CLUSTER_DEVICES),
+                        .intra_bytes_per_s = fact_of(&own, CLUSTER_INTRA),
+                        .inter_bytes_per_s = fact_of(&own, CLUSTER_INTER),
+                        .hwloc = own.text[FACT_HWLOC],
+                        .nccl_topo = own.text[FACT_NCCL_TOPO],
+                        .hosts = own.text[FACT_HOSTS],
+                        .hwloc_at = own.text_span[FACT_HWLOC],
+                        .nccl_topo_at = own.text_span[FACT_NCCL_TOPO],
+                        .hosts_at = own.text_span[FACT_HOSTS]};
+  Job none = {0};
+  type->is_intra_nearer = is_nearer(&none, FIELD_cluster_intra, &own, CLUSTER_INTRA);
+  type->is_inter_nearer = is_nearer(&none, FIELD_cluster_inter, &own, CLUSTER_INTER);
+  bool is_open = type->devices == 0 && !type->hwloc && !type->nccl_topo;
+  if (type->nodes == 0 && !type->hosts) type->nodes = 1;
+  return is_open ? error_at(c, at, "missing-key", "types: devices, or a file that describes a node")
+                 : true;
+}
+
+static void settle_number(Job *job, int32_t field, int64_t value, Origin origin) {
+  *(int64_t *)field_at(job, field) = value;
+  job->set[field] = true;
+  job->origin[field] = origin;
+}
+
+void spec_order(Job *job, const char *order) {
+  if (job->set[FIELD_parallel_order]) return;
+  job->set[FIELD_parallel_order] = true;
+  job->parallel.order = order;
+  job->origin[FIELD_parallel_order] =
+      (Origin){ORIGIN_DERIVED, {0}, "communicates for the least time"};
+}
+
+void spec_cluster_counts(Job *job, const Cluster *cluster) {
+  const Origin derived = {ORIGIN_DERIVED, {0}, "what the cluster's files describe"};
+  if (job->cluster.nodes != cluster->nodes)
+    settle_number(job, FIELD_cluster_nodes, cluster->nodes, derived);
+  if (job->cluster.devices != cluster->devices)
+    settle_number(job, FIELD_cluster_devices, cluster->devices, derived);
+}
+
+static bool read_all_types(Compile *c, lua_State *L, Job *job, const Facts *facts,
+                           Cluster *cluster) {
+  if (!refuse_beside_types(c, job)) return false;
+  int32_t count = facts->types->list.count;
+  ClusterType *types = ARENA_ARRAY(c->arena, ClusterType, count);
+  for (int32_t i = 0; i < count; i++)
+    if (!add_type(c, L, facts, i, cluster, &types[i])) return false;
+  cluster->types = types;
+  cluster->type_count = count;
+  cluster->target = TARGET_CUDA;
+  cluster->threads = 1;
+  cluster->is_device_said = true;
+  job->cluster.device = cluster->device;
+  job->set[FIELD_cluster_device] = true;
+  Span at = span_of_value(facts->types_file->spans, "types");
+  job->origin[FIELD_cluster_device] = (Origin){ORIGIN_PRESET, at, NULL};
+  settle_number(job, FIELD_cluster_memory, cluster->memory_bytes,
+                (Origin){ORIGIN_DERIVED, {0}, "the least of its types"});
+  return true;
+}
+
+/* ---- one type: the job's keys change it */
+
+static void settle_counts(Job *job, const Facts *facts, bool is_open, Cluster *cluster) {
+  bool is_file = facts->is_known[CLUSTER_NODES] && !is_own(job, FIELD_cluster_switches) &&
+                 facts->text_depth[FACT_SWITCHES] >= facts->depth[CLUSTER_NODES];
+  bool has_switches = cluster->switches != NULL && !is_file; /* hosts say it, not a preset */
+  Facts own = *facts;
+  own.is_known[CLUSTER_NODES] &= !has_switches;
+  cluster->nodes = settle(job, FIELD_cluster_nodes, &own, CLUSTER_NODES, has_switches ? 0 : 1,
+                          has_switches ? "hosts of switches" : "one machine");
+  cluster->devices = settle(job, FIELD_cluster_devices, facts, CLUSTER_DEVICES, is_open ? 0 : 1,
+                            is_open ? "devices of the description" : "one rank a machine");
+  cluster->devices_at = job->origin[FIELD_cluster_devices].span;
+}
+
+static bool read_one_type(Compile *c, lua_State *L, Job *job, const Machine *machine,
+                          const Facts *facts, Cluster *cluster) {
+  bool is_here = strcmp(job->cluster.head_text, "here") == 0;
+  Facts device = {0};
+  cluster->is_device_said = is_own(job, FIELD_cluster_device) || facts->text[FACT_DEVICE];
+  settle_device(job, facts);
+  cluster->device = job->cluster.device;
+  Span device_at = job->origin[FIELD_cluster_device].span;
+  bool is_cpu = strcmp(cluster->device, "cpu") == 0;
+  cluster->target = is_cpu ? TARGET_CPU : TARGET_CUDA;
+  if (!is_cpu && !facts_read(c, L, "devices", cluster->device, ".",
+                             device_at.file ? device_at : cluster->at, &device))
+    return false;
+  ClusterType *type = ARENA_NEW(c->arena, ClusterType);
+  *type = type_of_job(job, facts, cluster);
+  settle_counts(job, facts, !is_cpu && (type->hwloc || type->nccl_topo), cluster);
+  type->nodes = cluster->nodes;
+  type->devices = cluster->devices;
+  cluster->types = type;
+  cluster->type_count = 1;
+  /* Nodes of "here" stand for nodes, but all of their ranks are threads of this machine. */
+  int64_t sharers = cluster->devices * (is_here ? cluster->nodes : 1);
+  settle_memory(c, job, machine, facts, &device, sharers > 0 ? sharers : 1, cluster);
+  int64_t cores =
+      settle(job, FIELD_cluster_cores, facts, CLUSTER_CORES,
+             is_here && machine ? machine->cores : 1, is_here ? "this machine's" : "not known: 1");
+  cluster->threads = is_cpu && cores > sharers ? cores / sharers : 1;
+  cluster->flops_fp32 = fact_of(&device, DEVICE_FP32);
+  cluster->flops_bf16 = fact_of(&device, DEVICE_BF16);
+  cluster->memory_bytes_per_s = fact_of(&device, DEVICE_BANDWIDTH);
+  return check_device(c, job, cluster, is_cpu);
+}
+
+static void settle_network(Job *job, const Facts *facts, Cluster *cluster) {
+  cluster->switches = settle_text(job, facts, FACT_SWITCHES, &cluster->switches_at);
+  cluster->drained = settle_text(job, facts, FACT_DRAINED, &cluster->drained_at);
+  cluster->intra_latency_ns =
+      settle_latency(job, FIELD_cluster_intra_latency, facts, CLUSTER_INTRA_LATENCY);
+  cluster->inter_latency_ns =
+      settle_latency(job, FIELD_cluster_inter_latency, facts, CLUSTER_INTER_LATENCY);
+  cluster->block = settle(job, FIELD_cluster_block, facts, CLUSTER_BLOCK, 1, "none");
+  cluster->taper = settle(job, FIELD_cluster_taper, facts, CLUSTER_TAPER, 1, "none");
+}
+
 bool spec_cluster(Compile *c, Job *job, const Machine *machine, Cluster *cluster) {
-  *cluster = (Cluster){.name = job->cluster.head_text};
-  Facts facts = {0}, device = {0};
   Span at = job->cluster.head_origin.span;
   if (!at.file) at = (Span){.file = job->path};
+  *cluster = (Cluster){.name = job->cluster.head_text, .at = at};
+  Facts facts = {0};
   bool is_here = strcmp(job->cluster.head_text, "here") == 0;
   lua_State *L = sandbox_open(c);
-  const char *folder = job->directory;
   bool is_good =
-      is_here || read_facts(c, L, "clusters", job->cluster.head_text, folder, at, &facts);
-  if (is_good) {
-    settle_device(job, &facts);
-    cluster->device = job->cluster.device;
-    Span device_at = job->origin[FIELD_cluster_device].span;
-    bool is_cpu = strcmp(cluster->device, "cpu") == 0;
-    cluster->target = is_cpu ? TARGET_CPU : TARGET_CUDA;
-    is_good = is_cpu || read_facts(c, L, "devices", cluster->device, ".",
-                                   device_at.file ? device_at : at, &device);
-    cluster->nodes = settle(job, FIELD_cluster_nodes, &facts, CLUSTER_NODES, 1, "one machine");
-    cluster->devices =
-        settle(job, FIELD_cluster_devices, &facts, CLUSTER_DEVICES, 1, "one rank a machine");
-    /* Nodes of "here" stand for nodes, but all of their ranks are threads of this machine. */
-    int64_t sharers = cluster->devices * (is_here ? cluster->nodes : 1);
-    settle_memory(c, job, machine, &facts, &device, sharers, cluster);
-    int64_t cores = settle(job, FIELD_cluster_cores, &facts, CLUSTER_CORES,
-                           is_here && machine ? machine->cores : 1,
-                           is_here ? "this machine's" : "not known: 1");
-    cluster->threads = is_cpu && cores > sharers ? cores / sharers : 1;
-    cluster->flops_fp32 = fact_of(&device, DEVICE_FP32);
-    cluster->flops_bf16 = fact_of(&device, DEVICE_BF16);
-    cluster->memory_bytes_per_s = fact_of(&device, DEVICE_BANDWIDTH);
-    cluster->intra_bytes_per_s = settle_rate(job, FIELD_cluster_intra, &facts, CLUSTER_INTRA);
-    cluster->inter_bytes_per_s = settle_rate(job, FIELD_cluster_inter, &facts, CLUSTER_INTER);
-    cluster->intra_latency_ns =
-        settle_latency(job, FIELD_cluster_intra_latency, &facts, CLUSTER_INTRA_LATENCY);
-    cluster->inter_latency_ns =
-        settle_latency(job, FIELD_cluster_inter_latency, &facts, CLUSTER_INTER_LATENCY);
-    is_good = is_good && check_device(c, job, cluster, is_cpu);
-  }
+      is_here || facts_read(c, L, "clusters", job->cluster.head_text, job->directory, at, &facts);
+  if (is_good) settle_network(job, &facts, cluster);
+  if (is_good)
+    is_good = facts.types ? read_all_types(c, L, job, &facts, cluster)
+                          : read_one_type(c, L, job, machine, &facts, cluster);
   sandbox_close(L);
   return is_good;
 }

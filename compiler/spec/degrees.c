@@ -110,8 +110,7 @@ static const char *larger_cluster(Arena *arena, const Job *job, const Cluster *c
   bool is_open = !field_is_said(job, is_here ? FIELD_cluster_devices : FIELD_cluster_nodes) &&
                  !(is_here && field_is_said(job, FIELD_cluster_nodes));
   int64_t each = is_here ? 1 : cluster->devices, most = is_here ? 1024 : 1 << 20;
-  if (!is_open || wanted <= cluster->nodes * cluster->devices || wanted % each != 0 ||
-      wanted / each > most)
+  if (!is_open || wanted <= cluster->ranks || wanted % each != 0 || wanted / each > most)
     return NULL;
   return arena_printf(arena, "cluster = { \"%s\", %s = %lld }", cluster->name,
                       is_here ? "devices" : "nodes", (long long)(wanted / each));
@@ -128,7 +127,7 @@ static void say_larger_cluster(Compile *c, Job *job, const Cluster *cluster, Spa
 
 static bool refuse_degrees(Compile *c, Job *job, const Cluster *cluster) {
   Arena *arena = c->arena;
-  int64_t ranks = cluster->nodes * cluster->devices;
+  int64_t ranks = cluster->ranks;
   int64_t product = job->parallel.tp * job->parallel.cp * job->parallel.pp;
   int32_t culprit = find_culprit(job, ranks, 0);
   int32_t shown = culprit;
@@ -163,7 +162,7 @@ static bool refuse_degrees(Compile *c, Job *job, const Cluster *cluster) {
 }
 
 bool derive_degrees(Compile *c, Job *job, const Cluster *cluster, Derived *out) {
-  int64_t ranks = cluster->nodes * cluster->devices;
+  int64_t ranks = cluster->ranks;
   int64_t product = job->parallel.tp * job->parallel.cp * job->parallel.pp;
   out->tp = job->parallel.tp;
   out->cp = job->parallel.cp;

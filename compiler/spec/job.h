@@ -121,22 +121,39 @@ typedef struct Job {
 #undef FIELD
 #undef END
 
+/* Nodes that are alike, as the cluster file says. */
+typedef struct ClusterType {
+  const char *name;
+  int64_t nodes, devices;                /* 0: as the files say */
+  double intra_bytes_per_s;              /* between ranks of a node, one way; 0 = unknown */
+  double inter_bytes_per_s;              /* of one rank to other nodes; 0 = unknown */
+  bool is_intra_nearer, is_inter_nearer; /* said nearer to the job than the files: stands instead */
+  const char *hwloc, *nccl_topo;         /* files, or NULL */
+  const char *hosts;                     /* of the network, as a list; NULL: the next ones */
+  Span hwloc_at, nccl_topo_at, hosts_at;
+} ClusterType;
+
 /* The machine the job is compiled for. `here` is filled by topology/ before compile, so compile
  * stays pure. */
 typedef struct Cluster {
   const char *name;
-  int64_t nodes, devices; /* ranks = nodes x devices */
-  const char *device;     /* "cpu", "h100-sxm" ... */
+  int64_t nodes, devices; /* devices: of a node that has most */
+  int64_t ranks;
+  const ClusterType *types;
+  int32_t type_count;
+  const char *switches, *drained; /* a file, hosts of it; or NULL */
+  Span at, switches_at, drained_at, devices_at;
+  int64_t block, taper; /* 1: none */
+  bool is_device_said;
+  const char *device; /* "cpu", "h100-sxm" ... */
   Target target;
   int64_t memory_bytes;          /* of one rank */
   int64_t reserve_bytes;         /* of it, outside the arena */
   int64_t threads;               /* of one rank */
   double flops_fp32, flops_bf16; /* dense peak per rank, FLOP/s; 0 = unknown */
   double memory_bytes_per_s;     /* 0 = unknown */
-  double intra_bytes_per_s;      /* between ranks of a node, one way; 0 = unknown */
-  double inter_bytes_per_s;      /* of one rank to other nodes */
-  int64_t intra_latency_ns;      /* of a message between them; 0 = unknown */
-  int64_t inter_latency_ns;
+  int64_t intra_latency_ns;      /* of a message between ranks of a node; 0 = unknown */
+  int64_t inter_latency_ns;      /* between nodes */
 } Cluster;
 
 /* What this machine is, for cluster = "here". */
@@ -218,5 +235,11 @@ SettingList spec_settings(Arena *arena, const Job *job, const Derived *derived);
 
 /* Resolves job->cluster against specs/clusters and specs/devices, and the machine for "here". */
 bool spec_cluster(Compile *c, Job *job, const Machine *machine, Cluster *cluster);
+
+/* The order in which ranks were placed, where the job says none. */
+void spec_order(Job *job, const char *order);
+
+/* Counts that the cluster's files say, which place/ has read, as values of the job's keys. */
+void spec_cluster_counts(Job *job, const Cluster *cluster);
 
 #endif

@@ -22,6 +22,8 @@ static const struct {
     {FIELD_train_validate_every, SETTING_SAFE},
     {FIELD_train_validate_steps, SETTING_SAFE},
     {FIELD_optimizer_lr, SETTING_SCHEDULE},
+    {FIELD_parallel_order, SETTING_SAFE},
+    {FIELD_parallel_tp_across, SETTING_SAFE},
 };
 
 /* Sections all of whose keys, their word included, have one effect. */

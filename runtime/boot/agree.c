@@ -77,8 +77,8 @@ bool agree_versions(const BootFacts *facts, int32_t rank_count, Status *status) 
 
 static bool refuse_place(const Plan *plan, const BootFacts *facts, int32_t first, int32_t rank,
                          Status *status) {
-  uint32_t here = place_node(plan_places(plan), (uint32_t)first);
-  uint32_t there = place_node(plan_places(plan), (uint32_t)rank);
+  uint32_t here = plan_place(plan, (uint32_t)first).node;
+  uint32_t there = plan_place(plan, (uint32_t)rank).node;
   return status_fail(
       status, STATUS_USER,
       "ranks %d and %d are on %s and %s, but the plan has them on nodes %u and %u: start %u ranks "
@@ -89,10 +89,10 @@ static bool refuse_place(const Plan *plan, const BootFacts *facts, int32_t first
 }
 
 bool agree_places(const Plan *plan, const BootFacts *facts, int32_t rank_count, Status *status) {
-  Places places = plan_places(plan);
   for (int32_t rank = 1; rank < rank_count; rank++)
     for (int32_t first = 0; first < rank; first++) {
-      bool planned = place_node(places, (uint32_t)first) == place_node(places, (uint32_t)rank);
+      bool planned =
+          plan_place(plan, (uint32_t)first).node == plan_place(plan, (uint32_t)rank).node;
       bool is = strcmp(facts[first].node, facts[rank].node) == 0;
       if (planned != is) return refuse_place(plan, facts, first, rank, status);
     }

@@ -70,7 +70,7 @@ typedef struct CheckpointSetting {
   uint32_t origin;
 } CheckpointSetting;
 
-/* Whose part of the state a file has: the mesh that it was written on, and the rank. */
+/* Whose part of the state a file has: the mesh that it was written on, and the mesh_number. */
 typedef struct CheckpointPart {
   uint32_t axis_count;
   uint32_t state_axes;
@@ -80,7 +80,7 @@ typedef struct CheckpointPart {
   char name[MESH_AXES_MAX][CHECKPOINT_AXIS_NAME_BYTES]; /* cut, with a NUL */
 } CheckpointPart;
 
-/* Who writes what this rank has: itself when it is first along all axes but `state_axes`. */
+/* Whose part a rank has, by mesh_number: its own, if first along all axes but `state_axes`. */
 int32_t checkpoint_writer(const Mesh *mesh, uint32_t state_axes, int32_t rank);
 
 /* Steps of which there are checkpoints, ascending. */
@@ -94,7 +94,7 @@ typedef struct CheckpointSteps {
 typedef struct CheckpointStore {
   const Plan *plan;
   const PlanClass *class;
-  int32_t rank;
+  int32_t number; /* of the part: mesh_number, so that files do not depend on where ranks are */
   bool in_parts;
   const char *directory;
   int32_t keep;

@@ -88,7 +88,7 @@ static bool open_beside(const Head *head, int32_t writer, Checkpoint *own, Check
                      head->path);
 }
 
-/* The rank whose state this one has, when the checkpoint is cut as the plan is, else rank 0. */
+/* Whose part this rank reads, when the checkpoint is cut as the plan is; else that of rank 0. */
 static int32_t writer_of(const CheckpointSearch *search, const Head *head) {
   if (!head->in_parts || !checkpoint_same_mesh(&head->part, search->plan)) return 0;
   return checkpoint_writer(search->mesh, search->plan->jobs[0].state_axes, search->rank);
@@ -126,7 +126,8 @@ static void open_picked(const CheckpointSearch *search, const Head *head, Checkp
   int32_t writer = writer_of(search, head);
   bool open = fault == CHECKPOINT_WHOLE &&
               (search->rank == 0 || open_beside(head, writer, own, &fault, &verdict->status));
-  if (open && writer == search->rank) open = checkpoint_verify(own, &fault, &verdict->status);
+  if (open && writer == mesh_number(search->mesh, search->rank))
+    open = checkpoint_verify(own, &fault, &verdict->status);
   verdict->fault = open ? CHECKPOINT_WHOLE : (int32_t)fault;
 }
 

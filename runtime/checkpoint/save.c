@@ -82,7 +82,7 @@ static int compare_steps(const void *a, const void *b) {
 
 bool checkpoint_store_open(CheckpointStore *store, const Plan *plan, const Mesh *mesh, int32_t rank,
                            uint64_t data_sum, Status *status) {
-  *store = (CheckpointStore){.plan = plan, .rank = rank, .data_sum = data_sum};
+  *store = (CheckpointStore){.plan = plan, .number = mesh_number(mesh, rank), .data_sum = data_sum};
   store->class = mesh_class(mesh, plan, rank);
   if (!store->class) return status_fail(status, STATUS_OURS, "plan: rank %d has no class", rank);
   store->in_parts = plan->jobs[0].state_axes != 0;
@@ -210,7 +210,7 @@ static bool write_tensor(void *context, const PlanTensor *tensor, int32_t layer,
 static void fill_part(const CheckpointStore *store) {
   CheckpointPart *part = (CheckpointPart *)(void *)store->table;
   const Plan *plan = store->plan;
-  *part = (CheckpointPart){.axis_count = plan->axes_count, .rank = store->rank};
+  *part = (CheckpointPart){.axis_count = plan->axes_count, .rank = store->number};
   part->state_axes = plan->jobs[0].state_axes;
   for (uint32_t i = 0; i < plan->axes_count; i++) {
     part->size[i] = plan->axes[i].size;
@@ -270,7 +270,7 @@ static void remove_beyond(CheckpointStore *store, int32_t keep) {
   char path[CHECKPOINT_PATH_BYTES];
   CheckpointSteps *steps = &store->steps;
   while (steps->count > keep) {
-    checkpoint_path(path, store->directory, steps->at[0], store->rank);
+    checkpoint_path(path, store->directory, steps->at[0], store->number);
     (void)unlink(path); /* what cannot be removed is only too much */
     steps->count--;
     memmove(steps->at, steps->at + 1, (size_t)steps->count * sizeof *steps->at);
@@ -285,7 +285,7 @@ void checkpoint_remove_oldest(CheckpointStore *store, int64_t step) {
 
 static void temporary_path(char path[CHECKPOINT_PATH_BYTES], const CheckpointStore *store,
                            int64_t step) {
-  checkpoint_path(path, store->directory, step, store->rank);
+  checkpoint_path(path, store->directory, step, store->number);
   size_t length = strlen(path);
   (void)snprintf(path + length, CHECKPOINT_PATH_BYTES - length, ".new");
 }
@@ -299,13 +299,13 @@ static void remove_temporary(const CheckpointStore *store, int64_t step) {
 static bool refuse_write(const CheckpointStore *store, int64_t step, int failure, Status *status) {
   char path[CHECKPOINT_PATH_BYTES];
   remove_temporary(store, step);
-  checkpoint_path(path, store->directory, step, store->rank);
+  checkpoint_path(path, store->directory, step, store->number);
   return status_fail(status, STATUS_WORLD, "%s: cannot be written: %s", path, strerror(failure));
 }
 
 static bool give_name(const CheckpointStore *store, int64_t step, Status *status) {
   char path[CHECKPOINT_PATH_BYTES], temporary[CHECKPOINT_PATH_BYTES];
-  checkpoint_path(path, store->directory, step, store->rank);
+  checkpoint_path(path, store->directory, step, store->number);
   temporary_path(temporary, store, step);
   if (rename(temporary, path) == 0 && sync_directory(store->directory)) return true;
   return refuse_write(store, step, errno, status);
@@ -345,7 +345,7 @@ bool checkpoint_write(CheckpointStore *store, const CheckpointState *state, Stat
     return false;
   }
   if (!written) return refuse_write(store, state->step, failure, status);
-  return store->rank == 0 || give_name(store, state->step, status);
+  return store->number == 0 || give_name(store, state->step, status);
 }
 
 bool checkpoint_publish(const CheckpointStore *store, int64_t step, Status *status) {

@@ -134,7 +134,7 @@ static inline bool plan_when(uint32_t when_all, uint32_t when_none, uint32_t fla
 /* clang-format off */
 #define PLAN_TABLES(T) \
   T(PlanJob, jobs) T(PlanSetting, settings) T(PlanInput, inputs) T(PlanFile, files) \
-  T(PlanTier, tiers) T(PlanLane, lanes) T(PlanAxis, axes) T(PlanPlace, places) \
+  T(PlanTier, tiers) T(PlanLane, lanes) T(PlanAxis, axes) T(PlanPlace, places) T(PlanSeat, seats) \
   T(PlanLayout, layouts) T(PlanLayoutDim, layout_dims) T(PlanCut, cuts) T(PlanRegion, regions) T(PlanValue, values) T(PlanNode, nodes) \
   T(PlanUse, uses) T(PlanParameter, parameters) T(PlanClass, classes) T(PlanArena, arenas) T(PlanBound, bounds) \
   T(PlanTensor, tensors) T(PlanBuffer, buffers) T(PlanProgram, programs) T(PlanPeak, peaks) \

@@ -3,6 +3,44 @@
 
 #include "runtime/plan/plan_why.h"
 
+/* An axis passes over all ranks of the axes inside it: then coordinates and ranks are one to one.
+ */
+static bool check_stride(const Plan *plan, uint32_t index, char *why) {
+  const PlanAxis *axis = &plan->axes[index];
+  uint64_t inside = 1;
+  if (axis->size == 1) return true;
+  for (uint32_t i = 0; i < plan->axes_count; i++) {
+    const PlanAxis *other = &plan->axes[i];
+    bool is_equal = other->rank_stride == axis->rank_stride && other->size > 1 && i != index;
+    if (is_equal)
+      return plan_refuse(why, "axes[%u]: the rank stride %u is that of axes[%u]", index,
+                         axis->rank_stride, i);
+    if (other->size > 1 && other->rank_stride < axis->rank_stride) inside *= other->size;
+  }
+  return axis->rank_stride == inside ||
+         plan_refuse(why, "axes[%u]: a rank stride of %u, but %llu ranks are inside", index,
+                     axis->rank_stride, (unsigned long long)inside);
+}
+
+enum { SEATS_MOST = 1024 };
+
+static bool check_seats(const Plan *plan, uint32_t index, char *why) {
+  const PlanPlace *place = &plan->places[index];
+  if (place->seats_count == 0) return true;
+  if (place->seats_count > SEATS_MOST)
+    return plan_refuse(why, "places[%u]: %u seats, more than %d", index, place->seats_count,
+                       SEATS_MOST);
+  if (place->seats_count != place->node_ranks)
+    return plan_refuse(why, "places[%u]: %u seats for %u ranks a node", index, place->seats_count,
+                       place->node_ranks);
+  const PlanSeat *seat = &plan->seats[place->seats_first];
+  for (uint32_t a = 0; a < place->seats_count; a++)
+    for (uint32_t b = 0; b < a; b++)
+      if (seat[a].device == seat[b].device)
+        return plan_refuse(why, "places[%u]: device %u stands on two seats", index, seat[a].device);
+  return true;
+}
+
 static bool check_place(const Plan *plan, uint32_t index, uint64_t *ranks, uint64_t *nodes,
                         char *why) {
   const PlanPlace *place = &plan->places[index];
@@ -17,7 +55,8 @@ static bool check_place(const Plan *plan, uint32_t index, uint64_t *ranks, uint6
                        place->core_count, plan->jobs[0].threads);
   *ranks += place->rank_count;
   *nodes = (uint64_t)place->node_first + (place->rank_count - 1) / place->node_ranks;
-  return *nodes <= INT32_MAX || plan_refuse(why, "places[%u]: too many nodes", index);
+  if (*nodes > INT32_MAX) return plan_refuse(why, "places[%u]: too many nodes", index);
+  return check_seats(plan, index, why);
 }
 
 static bool check_link(const Plan *plan, uint32_t index, char *why) {
@@ -28,11 +67,15 @@ static bool check_link(const Plan *plan, uint32_t index, char *why) {
   if (!isfinite(link->bytes_per_s) || link->bytes_per_s < 0 || link->latency_ns < 0)
     return plan_refuse(why, "links[%u]: %g bytes/s, %lld ns", index, link->bytes_per_s,
                        (long long)link->latency_ns);
+  if (!isfinite(link->pair_bytes_per_s) || link->pair_bytes_per_s < 0)
+    return plan_refuse(why, "links[%u]: %g bytes/s of a pair", index, link->pair_bytes_per_s);
   return true;
 }
 
 bool plan_check_places(const Plan *plan, char *why) {
   uint64_t ranks = 0, nodes = 0, all = 1;
+  for (uint32_t i = 0; i < plan->axes_count; i++)
+    if (!check_stride(plan, i, why)) return false;
   for (uint32_t i = 0; i < plan->places_count; i++)
     if (!check_place(plan, i, &ranks, &nodes, why)) return false;
   for (uint32_t axis = 0; axis < plan->axes_count; axis++)

@@ -1,33 +1,28 @@
-/* plan_place.h -- on which node a rank is: the one place that reads the plan's places. */
+/* plan_place.h -- which coordinates a rank has, on which node it is, and what it has there: the one
+ * place that reads the plan's strides and places. Ranks are below the product of the plan's axes.
+ */
 #ifndef LOCKSTEP_PLAN_PLACE_H
 #define LOCKSTEP_PLAN_PLACE_H
 
 #include "runtime/plan/plan.h"
 
-/* The places of a plan, or of one that is being made. They cover every rank that is asked for. */
-typedef struct Places {
-  const PlanPlace *place;
-  uint32_t count;
-} Places;
-
-static inline Places plan_places(const Plan *plan) {
-  return (Places){plan->places, plan->places_count};
+static inline uint32_t plan_coordinate(const Plan *plan, uint32_t rank, uint32_t axis) {
+  const PlanAxis *at = &plan->axes[axis];
+  return at->size > 1 ? rank / at->rank_stride % at->size : 0;
 }
 
-uint32_t place_node(Places places, uint32_t rank);
+typedef struct RankPlace {
+  const PlanPlace *run;
+  uint32_t node;
+  uint32_t position;    /* among the ranks of its node */
+  const PlanSeat *seat; /* NULL: the node is not described */
+} RankPlace;
 
-/* A mesh of axes of these sizes, outermost first, and a box of its ranks. */
-typedef struct PlaceBox {
-  const PlanAxis *axes;
-  const PlanBound *bounds; /* one for each axis */
-  uint32_t axes_count;
-} PlaceBox;
+RankPlace plan_place(const Plan *plan, uint32_t rank);
 
-/* Whether every rank of the box is on one node with all ranks that differ from it only along the
- * axes of the mask: with all members of its communicator. */
-bool place_is_one_node(Places places, const PlaceBox *box, uint32_t axes_mask);
-
-/* Of the ranks of a class and their communicator. */
-bool plan_is_one_node(const Plan *plan, uint32_t class, uint32_t comm);
+/* Number of the rank's device on its node, as the driver counts. */
+static inline uint32_t place_device(const RankPlace *place) {
+  return place->seat != NULL ? place->seat->device : place->run->device_first + place->position;
+}
 
 #endif

@@ -115,6 +115,7 @@ static Plan example_in_parts(uint32_t dp) {
   builder.axes[0] = build_axis_named(&builder, "dp", dp);
   build_axes(&builder, build_axis_named(&builder, "tp", 2));
   build_axes(&builder, build_axis_named(&builder, "pp", 2));
+  build_strides(&builder);
   builder.classes[0].rank_count = 4 * dp;
   builder.classes[0].bounds_count = 3;
   builder.bounds[0].end = dp;

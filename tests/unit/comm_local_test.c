@@ -31,6 +31,7 @@ static LocalWorld *open_world(World *world, uint32_t outer, uint32_t inner) {
   memset(&builder, 0, sizeof builder);
   build_axes(&builder, build_axis_named(&builder, "dp", outer));
   build_axes(&builder, build_axis_named(&builder, "tp", inner));
+  build_strides(&builder);
   for (uint32_t mask = 3; mask > 0; mask--) {
     static const uint32_t order[4] = {0, 2, 1, 3};
     build_comms(&builder, (PlanComm){order[mask], build_string(&builder, "comm")});

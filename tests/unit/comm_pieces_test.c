@@ -30,6 +30,7 @@ typedef struct World {
 static void open_world(World *world, uint32_t ranks) {
   PlanBuilder builder = {0};
   build_axes(&builder, build_axis_named(&builder, "tp", ranks));
+  build_strides(&builder);
   build_comms(&builder, (PlanComm){1, build_string(&builder, "tp")});
   build_device(&builder);
   Plan plan = build_view(&builder);

@@ -197,6 +197,7 @@ static LaneTimes predict(const World *w, Beside beside, double message_ms, doubl
     links[i] = plan.links[i];
     links[i].latency_ns = (int64_t)(message_ms * 1e6);
     links[i].bytes_per_s = w->byte_ns > 0 ? 1e9 / w->byte_ns : 0;
+    links[i].pair_bytes_per_s = links[i].bytes_per_s;
   }
   plan.links = links;
   plan.records = records;

@@ -110,7 +110,7 @@ PlanAxis build_axis_named(PlanBuilder *b, const char *name, uint32_t size) {
                     : strcmp(name, "cp") == 0     ? DIVIDES_TOKENS
                     : strncmp(name, "tp", 2) == 0 ? DIVIDES_FEATURES
                                                   : DIVIDES_SAMPLES;
-  return (PlanAxis){size, divides, build_string(b, name)};
+  return (PlanAxis){size, divides, build_string(b, name), 0};
 }
 
 uint32_t build_layout(PlanBuilder *b, uint32_t owed_axes) {
@@ -133,16 +133,22 @@ void build_device(PlanBuilder *b) {
                             .path = build_string(b, "")});
 }
 
+uint32_t build_strides(PlanBuilder *b) {
+  uint32_t ranks = 1;
+  for (uint32_t i = b->axes_count; i-- > 0; ranks *= b->axes[i].size)
+    b->axes[i].rank_stride = ranks;
+  return ranks;
+}
+
 void build_one_node(PlanBuilder *b, int64_t latency_ns, double bytes_per_s) {
   PlanPlace place = {.rank_count = 1, .core_count = b->jobs_count > 0 ? b->jobs[0].threads : 1};
-  for (uint32_t i = 0; i < b->axes_count; i++)
-    place.rank_count *= b->axes[i].size;
+  place.rank_count = build_strides(b);
   place.node_ranks = place.rank_count;
   b->places_count = b->links_count = 0;
   build_places(b, place);
   for (uint32_t class = 0; class < b->classes_count; class ++)
     for (uint32_t comm = 0; comm < b->comms_count; comm++)
-      build_links(b, (PlanLink){bytes_per_s, latency_ns, class, comm});
+      build_links(b, (PlanLink){bytes_per_s, bytes_per_s, latency_ns, class, comm});
 }
 
 static PlanPeak peak_of(const PlanBuilder *b, const PlanClass *class, uint32_t index) {

@@ -45,6 +45,9 @@ void build_record_like(PlanBuilder *builder, uint32_t index);
 /* What the compiler records of each program: peak and live bytes of the ledger as it stands. */
 void build_peaks_of_programs(PlanBuilder *builder);
 
+/* Ranks count along the last axis first; returns how many there are. After all axes. */
+uint32_t build_strides(PlanBuilder *builder);
+
 /* One node for the whole mesh, and a link for every class and communicator, all as fast as this. To
  * be called again when there are more of them. */
 void build_one_node(PlanBuilder *builder, int64_t latency_ns, double bytes_per_s);

@@ -258,30 +258,61 @@ static void test_places(void) {
     all_reduce(), sketch.b.links[1].comm = 0;
     expect("links[1]: of classes[0] and comms[0], which stand elsewhere");
     all_reduce(), sketch.b.links[1].bytes_per_s = -1, expect("links[1]: -1 bytes/s");
+    all_reduce(), sketch.b.links[1].pair_bytes_per_s = -1;
+    expect("links[1]: -1 bytes/s of a pair");
     all_reduce(), sketch.b.links[0].latency_ns = -1, expect("links[0]: 0 bytes/s, -1 ns");
     all_reduce(), sketch_newest(&sketch)->predicted_ns = 5;
     expect("records[0]: all_reduce predicts 5 ns; links price it");
   }
 }
 
-/* Ranks 0 to 5 on nodes of 4 from node 0 on, ranks 6 and 7 on node 5: rank = 4 dp + tp. */
+/* One node, whose first seats have devices 7, 6 ... */
+static void described(uint32_t seats) {
+  all_reduce();
+  for (uint32_t i = 0; i < seats; i++)
+    build_seats(&sketch.b, (PlanSeat){.device = 7 - i, .numa = PLAN_NONE});
+  sketch.b.places[0].seats_count = seats;
+}
+
+/* Ranks 0 to 5 on nodes of 4 from node 0 on, ranks 6 and 7 on node 5. */
 static void test_nodes(void) {
-  TEST("ranks are on the nodes that their run of places says, and so are whole communicators") {
+  TEST("ranks are on the nodes that their run of places says") {
     all_reduce();
     sketch.b.places_count = 0;
-    build_places(&sketch.b, (PlanPlace){0, 6, 0, 4, 0, 0, 1});
-    build_places(&sketch.b, (PlanPlace){6, 2, 5, 4, 0, 0, 1});
+    build_places(&sketch.b, (PlanPlace){.rank_count = 6, .node_ranks = 4, .core_count = 1});
+    build_places(&sketch.b, (PlanPlace){6, 2, 5, 4, 0, 0, 1, 0, 0, 0});
     Plan plan = build_view(&sketch.b);
     const uint32_t nodes[] = {0, 0, 0, 0, 1, 1, 5, 5};
     for (uint32_t rank = 0; rank < 8; rank++)
-      CHECK_INT(place_node(plan_places(&plan), rank), nodes[rank]);
-    PlanBound first[3] = {{0, 1}, {0, 4}, {0, 1}}, second[3] = {{1, 2}, {0, 4}, {0, 1}};
-    CHECK(place_is_one_node(plan_places(&plan), &(PlaceBox){plan.axes, first, 3}, 2));
-    CHECK(!place_is_one_node(plan_places(&plan), &(PlaceBox){plan.axes, second, 3}, 2));
-    CHECK(!place_is_one_node(plan_places(&plan), &(PlaceBox){plan.axes, first, 3}, 1));
-    CHECK(place_is_one_node(plan_places(&plan), &(PlaceBox){plan.axes, second, 3}, 4));
-    CHECK(!plan_is_one_node(&plan, 0, 0)); /* its ranks are both rows */
+      CHECK_INT(plan_place(&plan, rank).node, nodes[rank]);
     expect(NULL);
+  }
+  TEST("ranks are coordinates by the strides of the axes, in any order") {
+    all_reduce();
+    sketch.b.axes[0].rank_stride = 1; /* dp inside, tp outside */
+    sketch.b.axes[1].rank_stride = 2;
+    Plan plan = build_view(&sketch.b);
+    for (uint32_t rank = 0; rank < 8; rank++) {
+      CHECK_INT(plan_coordinate(&plan, rank, 0), rank % 2);
+      CHECK_INT(plan_coordinate(&plan, rank, 1), rank / 2);
+    }
+    expect(NULL);
+  }
+  TEST("axes whose slots overlap or leave gaps are refused") {
+    all_reduce(), sketch.b.axes[0].rank_stride = 1;
+    expect("axes[0]: the rank stride 1 is that of axes[1]");
+    all_reduce(), sketch.b.axes[0].rank_stride = 5;
+    expect("axes[0]: a rank stride of 5, but 4 ranks are inside");
+  }
+  TEST("a described node has a seat for each slot, and a device on each seat") {
+    described(8);
+    Plan plan = build_view(&sketch.b);
+    RankPlace place = plan_place(&plan, 2);
+    CHECK_INT(place_device(&place), 5);
+    expect(NULL);
+    described(7), expect("places[0]: 7 seats for 8 ranks a node");
+    described(8), sketch.b.seats[3].device = 0;
+    expect("places[0]: device 0 stands on two seats");
   }
 }
 

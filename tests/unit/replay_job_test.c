@@ -70,6 +70,7 @@ static void part_replicas(PlanBuilder *builder) {
 static void make_pipeline(PlanBuilder *builder) {
   part_replicas(builder);
   builder->axes[0] = build_axis_named(builder, "pp", builder->axes[0].size);
+  build_strides(builder);
   builder->jobs[0].batch_samples /= 2;
   uint32_t control = 0;
   while (strcmp(builder->strings + builder->segments[control].name, "reduce control") != 0)

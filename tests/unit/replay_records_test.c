@@ -179,6 +179,7 @@ static void test_varies(void) {
     sketch_begin(&sketch);
     sketch_axis(&sketch, "dp_replicate", 2), sketch_axis(&sketch, "tp", 2);
     sketch_axis(&sketch, "dp", 3);
+    build_strides(&sketch.b);
     Plan plan = build_view(&sketch.b);
     Mesh mesh;
     Status status;

@@ -23,4 +23,10 @@ cluster.intra_latency  470 ns                  preset:
                                                SPECS/clusters/dgx-h100.lua:5:26
 cluster.inter_latency  2700 ns                 preset:
                                                SPECS/clusters/dgx-h100.lua:5:51
+cluster.hwloc          none                    default
+cluster.nccl_topo      none                    default
+cluster.switches       none                    default
+cluster.drained        none                    default
+cluster.block          1                       derived: none
+cluster.taper          1                       derived: none
 cluster.price          none                    default

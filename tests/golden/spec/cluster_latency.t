@@ -23,4 +23,10 @@ cluster.inter          50 GB/s                 preset:
                                                SPECS/clusters/dgx-h100.lua:4:95
 cluster.intra_latency  5000 ns                 job: job.lua:6:54
 cluster.inter_latency  0 ns                    -D cluster.inter_latency=0ns
+cluster.hwloc          none                    default
+cluster.nccl_topo      none                    default
+cluster.switches       none                    default
+cluster.drained        none                    default
+cluster.block          1                       derived: none
+cluster.taper          1                       derived: none
 cluster.price          none                    default

@@ -9,10 +9,10 @@ return job {
 }
 -- >>> exit 0
 8 ranks = tp 2 x cp 1 x pp 2 x dp 2
-rank = ((dp * 2 + stage) * 1 + cp) * 2 + tp
+axes fill nodes in this order: tp cp dp pp
 below: ranks of a stage and replica (tp x cp = 2), and their nodes
 nodes 0-1: 4 ranks each, on devices 0-3 and cores 0-3
 
        stage 0    stage 1    
-dp 0   0-1 n0     2-3 n0
-dp 1   4-5 n1     6-7 n1
+dp 0   0-1 n0     4-5 n1
+dp 1   2-3 n0     6-7 n1

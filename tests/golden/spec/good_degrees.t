@@ -13,6 +13,9 @@ parallel.cp            2                       job: job.lua:7:29
 parallel.pp            2                       job: job.lua:7:37
 parallel.dp            1                       derived: 8 ranks / (tp 2 x cp 2 x
                                                pp 2)
+parallel.order         tp cp pp dp             derived: communicates for the
+                                               least time
+parallel.tp_across     false                   default
 parallel.sequence      true                    derived: tp > 1
 parallel.regather      false                   default
 parallel.cp_kind       ring                    default

@@ -13,6 +13,9 @@ parallel.cp            2                       job: job.lua:7:21
 parallel.pp            1                       default
 parallel.dp            4                       derived: 8 ranks / (tp 1 x cp 2 x
                                                pp 1)
+parallel.order         tp cp pp dp             derived: communicates for the
+                                               least time
+parallel.tp_across     false                   default
 parallel.sequence      false                   derived: tp is 1
 parallel.regather      false                   default
 parallel.cp_kind       ring                    default

@@ -13,10 +13,6 @@ job.lua:6:16: error[not-built]: parallel.compress is not built yet; remove it:
     gradients travel as precision.reduce says
     6 |   parallel = { compress = "none", order = "tp dp", zero_unit = "25MiB" },
       |                ^~~~~~~~
-job.lua:6:35: error[not-built]: parallel.order is not built yet; remove it:
-    ranks count tp first, then cp, pp and dp
-    6 |   parallel = { compress = "none", order = "tp dp", zero_unit = "25MiB" },
-      |                                   ^~~~~
 job.lua:7:3: error[not-built]: offload is not built yet; remove the section:
     states stay in device memory
     7 |   offload = { optimizer = "cpu" },
@@ -29,4 +25,4 @@ job.lua:9:18: error[not-built]: checkpoint.async is not built yet; remove it:
     writing a checkpoint stops the step
     9 |   checkpoint = { async = true },
       |                  ^~~~~
-5 errors
+4 errors

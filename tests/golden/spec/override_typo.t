@@ -6,12 +6,10 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
--D parallel.order=x: error[not-built]: parallel.order is not built yet; remove
-    it: ranks count tp first, then cp, pp and dp
 -D train.stepz=5: error[unknown-key]: train.stepz: no such key; did you mean
     'steps'?
         fix: steps
 -D trian.steps=5: error[unknown-section]: trian: no such section; did you mean
     'train'?
         fix: train
-3 errors
+2 errors

@@ -1,0 +1,244 @@
+/* describe.c -- what hwloc and NCCL files say of a node, as seats: devices, the links between
+ * them, shares of NICs, cores. */
+#include "compiler/place/describe.h"
+
+#include <string.h>
+
+#include "compiler/place/rate.h"
+#include "compiler/topology/read.h"
+
+typedef struct Seating {
+  Compile *c;
+  const HostNode *host;  /* links and NICs */
+  const HostNode *cores; /* the same node, with cores; NULL: not described */
+  int32_t count;         /* the first GPUs take ranks */
+  Seat *seats;
+} Seating;
+
+static int32_t gpu_of(const Seating *s, int32_t seat) {
+  return s->host->gpus.at[seat];
+}
+
+/* ---- links */
+
+static SeatPair *pair_seats(const Seating *s) {
+  SeatPair *pairs = ARENA_ARRAY(s->c->arena, SeatPair, s->count * s->count);
+  for (int32_t a = 0; a < s->count; a++)
+    for (int32_t b = 0; b < s->count; b++) {
+      if (a == b) continue;
+      LinkClass class = topology_link_class(s->host, gpu_of(s, a), gpu_of(s, b));
+      pairs[a * s->count + b] =
+          (SeatPair){topology_bandwidth(s->host, gpu_of(s, a), gpu_of(s, b)) * 1e9, class,
+                     class == LINK_NV || class == LINK_XGMI};
+    }
+  return pairs;
+}
+
+/* ---- NICs */
+
+static LinkClass nearest_nic_class(const Seating *s, int32_t seat) {
+  LinkClass nearest = LINK_SYS;
+  for (int32_t n = 0; n < s->host->nics.count; n++) {
+    int32_t nic = s->host->nics.at[n];
+    LinkClass class = topology_link_class(s->host, gpu_of(s, seat), nic);
+    if (s->host->devices.at[nic].is_fabric && class < nearest) nearest = class;
+  }
+  return nearest;
+}
+
+static bool is_rail(const Seating *s, int32_t seat, int32_t nic) {
+  return s->host->devices.at[nic].is_fabric &&
+         topology_link_class(s->host, gpu_of(s, seat), nic) == s->seats[seat].nic_class;
+}
+
+/* A NIC is shared by all seats to which none is nearer. */
+static double share_of(const Seating *s, int32_t seat, int32_t nic) {
+  int32_t users = 0;
+  for (int32_t other = 0; other < s->count; other++)
+    users += is_rail(s, other, nic);
+  double rate = s->host->devices.at[nic].rate_gbit_s / 8;
+  double path = topology_bandwidth(s->host, gpu_of(s, seat), nic);
+  return least_known(rate > 0 ? rate / users : path / users, path) * 1e9;
+}
+
+static void find_rails(const Seating *s, int32_t seat) {
+  Seat *at = &s->seats[seat];
+  int32_t nearest = topology_near_nic(s->host, seat);
+  for (int32_t n = 0; n < s->host->nics.count; n++) {
+    int32_t nic = s->host->nics.at[n];
+    if (!is_rail(s, seat, nic)) continue;
+    at->network_bytes_per_s += share_of(s, seat, nic);
+    at->rails++;
+  }
+  if (nearest < 0) return;
+  double own = s->host->devices.at[gpu_of(s, seat)].pcie_gb_s * 1e9; /* of all rails together */
+  at->network_bytes_per_s = least_known(at->network_bytes_per_s, own);
+  const Device *nic = &s->host->devices.at[nearest];
+  at->nic = nic->name ? nic->name : nic->pci;
+}
+
+/* ---- cores */
+
+/* The GPU in the description that has the cores: by PCI address, else by number. */
+static int32_t device_with_cores(const Seating *s, int32_t seat) {
+  const Device *gpu = &s->host->devices.at[gpu_of(s, seat)];
+  if (s->cores == s->host) return gpu_of(s, seat);
+  for (int32_t i = 0; gpu->pci && i < s->cores->gpus.count; i++) {
+    const char *pci = s->cores->devices.at[s->cores->gpus.at[i]].pci;
+    if (pci && strcmp(pci, gpu->pci) == 0) return s->cores->gpus.at[i];
+  }
+  return s->cores->gpus.count == s->host->gpus.count ? s->cores->gpus.at[seat] : -1;
+}
+
+/* Cores that one or more seats are near to, and the seats. */
+typedef struct Near {
+  int32_t *cores, core_count;
+  int32_t *seats, seat_count;
+} Near;
+
+static Near near_of(const Seating *s, int32_t device) {
+  Near near = {.cores = ARENA_ARRAY(s->c->arena, int32_t, s->cores->cores.count + 1),
+               .seats = ARENA_ARRAY(s->c->arena, int32_t, s->count)};
+  if (device >= 0) near.core_count = topology_near_cores(s->cores, device, near.cores);
+  for (int32_t i = 0; near.core_count == 0 && i < s->cores->cores.count; i++)
+    near.cores[i] = i; /* a NUMA node without cores: any */
+  if (near.core_count == 0) near.core_count = s->cores->cores.count;
+  return near;
+}
+
+static bool is_same_cores(const Near *a, const Near *b) {
+  return a->core_count == b->core_count &&
+         memcmp(a->cores, b->cores, sizeof *a->cores * (size_t)a->core_count) == 0;
+}
+
+/* Each seat an equal run of the cores that nobody has yet. */
+static void deal_cores(const Seating *s, const Near *near, bool *is_taken) {
+  int32_t free_count = 0, next = 0;
+  for (int32_t i = 0; i < near->core_count; i++)
+    free_count += !is_taken[near->cores[i]];
+  int32_t each = free_count / near->seat_count;
+  for (int32_t i = 0; each > 0 && i < near->seat_count; i++) {
+    CpuSet *cpus = cpuset_new(s->c->arena);
+    for (int32_t taken = 0; taken < each; next++) {
+      int32_t core = near->cores[next];
+      if (is_taken[core]) continue;
+      is_taken[core] = true;
+      (void)cpuset_take(cpus, s->cores->cores.at[core].cpus);
+      taken++;
+    }
+    s->seats[near->seats[i]].cores = cpuset_text(s->c->arena, cpus);
+  }
+}
+
+/* Seats with fewer cores near them choose first. */
+static void find_cores(const Seating *s) {
+  VEC(Near) all = {0};
+  if (!s->cores || s->cores->cores.count == 0) return;
+  for (int32_t seat = 0; seat < s->count; seat++) {
+    Near near = near_of(s, device_with_cores(s, seat));
+    int32_t at = 0;
+    while (at < all.count && !is_same_cores(&all.at[at], &near))
+      at++;
+    if (at == all.count) VEC_PUSH(s->c->arena, &all, near);
+    all.at[at].seats[all.at[at].seat_count++] = seat;
+  }
+  bool *is_taken = ARENA_ARRAY(s->c->arena, bool, s->cores->cores.count);
+  for (int32_t done = 0; done < all.count; done++) {
+    int32_t least = done;
+    for (int32_t i = done + 1; i < all.count; i++)
+      if (all.at[i].core_count < all.at[least].core_count) least = i;
+    Near near = all.at[least];
+    all.at[least] = all.at[done];
+    deal_cores(s, &near, is_taken);
+  }
+}
+
+/* ---- a node */
+
+static int32_t numa_of(const Seating *s, int32_t seat) {
+  int32_t device = s->cores ? device_with_cores(s, seat) : -1;
+  int32_t numa = device >= 0 ? s->cores->devices.at[device].numa : -1;
+  return numa >= 0 ? s->cores->numas.at[numa].os_index : -1;
+}
+
+static void seat_devices(const Seating *s) {
+  for (int32_t seat = 0; seat < s->count; seat++) {
+    const Device *gpu = &s->host->devices.at[gpu_of(s, seat)];
+    s->seats[seat] = (Seat){.device = gpu->number,
+                            .numa = numa_of(s, seat),
+                            .pci = gpu->pci,
+                            .nic_class = nearest_nic_class(s, seat)};
+  }
+  for (int32_t seat = 0; seat < s->count; seat++)
+    find_rails(s, seat);
+  find_cores(s);
+}
+
+/* NULL: none is named, or reported. */
+static const HostNode *read_node(Compile *c, const char *path, Span at, bool *is_good) {
+  Topology topology;
+  if (!path) return NULL;
+  if (!topology_read(c, path, &topology)) {
+    note_at(c, at, "named here");
+    *is_good = false;
+  } else if (!topology.node) {
+    *is_good = error_at(c, at, "topology-kind", "%s describes a network, not a node", path);
+    fix_last(c, "switches = \"%s\"", path);
+  }
+  return *is_good ? topology.node : NULL;
+}
+
+static bool check_counts(Compile *c, const Cluster *cluster, const ClusterType *type,
+                         const HostNode *host, Span at) {
+  const char *path = type->nccl_topo ? type->nccl_topo : type->hwloc;
+  if (host->gpus.count == 0)
+    return error_at(c, at, "topology-devices",
+                    "%s describes no GPUs; it may be exported without "
+                    "I/O devices",
+                    path);
+  if (!cluster->is_device_said) {
+    error_at(c, at, "topology-devices",
+             "%s describes %d GPUs, and the cluster's device is not said", path, host->gpus.count);
+    fix_last(c, "device = \"h100-sxm\"");
+    return false;
+  }
+  if (type->devices <= host->gpus.count) return true;
+  error_at(c, cluster->devices_at.file ? cluster->devices_at : at, "topology-devices",
+           "%lld devices a node, but %s describes %d", (long long)type->devices, path,
+           host->gpus.count);
+  fix_last(c, "devices = %d", host->gpus.count);
+  return false;
+}
+
+/* Keys that stand nearer to the job than the files are believed. */
+static void apply_keys(const ClusterType *type, NodeKind *kind, Seat *seats) {
+  if (type->is_intra_nearer) kind->pairs = NULL;
+  if (type->is_intra_nearer) kind->intra_bytes_per_s = type->intra_bytes_per_s;
+  for (int32_t i = 0; type->is_inter_nearer && i < kind->seat_count; i++)
+    seats[i].network_bytes_per_s = type->inter_bytes_per_s;
+}
+
+bool describe_kind(Compile *c, const Cluster *cluster, const ClusterType *type, NodeKind *kind) {
+  bool is_good = true;
+  *kind = (NodeKind){.name = type->name,
+                     .seat_count = (int32_t)type->devices,
+                     .intra_bytes_per_s = type->intra_bytes_per_s,
+                     .network_bytes_per_s = type->inter_bytes_per_s};
+  const HostNode *hwloc = read_node(c, type->hwloc, type->hwloc_at, &is_good);
+  const HostNode *nccl =
+      is_good ? read_node(c, type->nccl_topo, type->nccl_topo_at, &is_good) : NULL;
+  const HostNode *host = nccl ? nccl : hwloc;
+  bool is_open = host && host->gpus.count > 0 && !cluster->is_device_said;
+  if (!is_good || !host || (cluster->target == TARGET_CPU && !is_open)) return is_good;
+  if (!check_counts(c, cluster, type, host, nccl ? type->nccl_topo_at : type->hwloc_at))
+    return false;
+  if (kind->seat_count == 0) kind->seat_count = host->gpus.count;
+  Seat *seats = ARENA_ARRAY(c->arena, Seat, kind->seat_count);
+  Seating seating = {c, host, hwloc ? hwloc : nccl, kind->seat_count, seats};
+  seat_devices(&seating);
+  kind->host = host;
+  kind->seats = seats;
+  kind->pairs = pair_seats(&seating);
+  apply_keys(type, kind, seats);
+  return true;
+}

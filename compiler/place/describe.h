@@ -1,0 +1,13 @@
+/* describe.h -- parts of a fabric from the files that describe them. Private to the room. */
+#ifndef LOCKSTEP_DESCRIBE_H
+#define LOCKSTEP_DESCRIBE_H
+
+#include "compiler/place/fabric.h"
+
+/* A type of nodes, with the files that it names. False: reported. */
+bool describe_kind(Compile *c, const Cluster *cluster, const ClusterType *type, NodeKind *kind);
+
+/* Nodes, their order, and what joins them. kinds are there. False: reported. */
+bool describe_network(Compile *c, const Cluster *cluster, Fabric *fabric);
+
+#endif

@@ -1,0 +1,76 @@
+#include "compiler/place/fabric.h"
+
+#include "compiler/place/describe.h"
+
+/* ---- asking one */
+
+int64_t fabric_node_of_slot(const Fabric *fabric, int64_t slot) {
+  if (!fabric->nodes) return slot / fabric->kinds[0].seat_count;
+  int64_t low = 0, high = fabric->node_count;
+  while (high - low > 1) { /* the last node that begins at or before the slot */
+    int64_t middle = low + (high - low) / 2;
+    if (fabric->nodes[middle].slot_first <= slot)
+      low = middle;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+int64_t fabric_first_slot(const Fabric *fabric, int64_t node) {
+  return fabric->nodes ? fabric->nodes[node].slot_first : node * fabric->kinds[0].seat_count;
+}
+
+int32_t fabric_kind_of(const Fabric *fabric, int64_t node) {
+  return fabric->nodes ? fabric->nodes[node].kind : 0;
+}
+
+static int64_t unit_of(const Level *level, int64_t node) {
+  return level->unit ? level->unit[node] : node / level->unit_nodes;
+}
+
+int32_t fabric_distance(const Fabric *fabric, int64_t node, int64_t other) {
+  if (node == other) return 0;
+  for (int32_t level = fabric->level_count - 1; level >= 0; level--)
+    if (unit_of(&fabric->levels[level], node) != unit_of(&fabric->levels[level], other))
+      return level + 2;
+  return 1;
+}
+
+/* ---- making one */
+
+static bool is_fast(const NodeKind *kind) {
+  for (int32_t i = 0; kind->pairs && i < kind->seat_count * kind->seat_count; i++)
+    if (kind->pairs[i].link_class >= LINK_NV && kind->pairs[i].link_class <= LINK_XGMI) return true;
+  return !kind->pairs && kind->intra_bytes_per_s > 0;
+}
+
+static void count_cluster(Cluster *cluster, const Fabric *fabric) {
+  cluster->nodes = fabric->node_count;
+  cluster->ranks = fabric->slot_count;
+  cluster->devices = 0;
+  for (int32_t k = 0; k < fabric->kind_count; k++)
+    if (fabric->kinds[k].seat_count > cluster->devices)
+      cluster->devices = fabric->kinds[k].seat_count;
+}
+
+const Fabric *fabric_make(Compile *c, Cluster *cluster) {
+  Fabric *fabric = ARENA_NEW(c->arena, Fabric);
+  NodeKind *kinds = ARENA_ARRAY(c->arena, NodeKind, cluster->type_count);
+  *fabric = (Fabric){.arena = c->arena,
+                     .kinds = kinds,
+                     .kind_count = cluster->type_count,
+                     .intra_latency_ns = cluster->intra_latency_ns,
+                     .inter_latency_ns = cluster->inter_latency_ns};
+  for (int32_t k = 0; k < cluster->type_count; k++) {
+    if (!describe_kind(c, cluster, &cluster->types[k], &kinds[k])) return NULL;
+    if (kinds[k].seat_count > SEATS_MOST) {
+      error_at(c, cluster->at, "range", "more than %d devices a node", SEATS_MOST);
+      return NULL;
+    }
+    fabric->is_fast |= is_fast(&kinds[k]);
+  }
+  if (!describe_network(c, cluster, fabric)) return NULL;
+  count_cluster(cluster, fabric);
+  return fabric;
+}

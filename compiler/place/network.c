@@ -1,0 +1,269 @@
+/* network.c -- nodes in the order of their switches, with the levels above them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/place/describe.h"
+#include "compiler/topology/read.h"
+
+enum { NODES_MOST = 1 << 20 };
+
+typedef struct Host {
+  const char *name;
+  int32_t leaf; /* its switch */
+} Host;
+
+typedef struct Hosts {
+  VEC(Host) list;
+} Hosts;
+
+/* ---- which hosts */
+
+static const Switches *read_switches(Compile *c, const Cluster *cluster) {
+  Topology topology;
+  if (!topology_read(c, cluster->switches, &topology)) {
+    note_at(c, cluster->switches_at, "named here");
+    return NULL;
+  }
+  if (topology.networks.count == 0) {
+    error_at(c, cluster->switches_at, "topology-kind", "%s describes a node, not a network",
+             cluster->switches);
+    fix_last(c, "hwloc = \"%s\"", cluster->switches);
+    return NULL;
+  }
+  const Switches *network = &topology.networks.at[0];
+  for (int32_t i = 1; i < topology.networks.count; i++)
+    if (topology.networks.at[i].is_default) network = &topology.networks.at[i];
+  if (network->kind != NETWORK_RING && network->kind != NETWORK_TORUS) return network;
+  error_at(c, cluster->switches_at, "topology-kind",
+           "%s is a %s, whose paths have no price here; a tree, blocks or a flat network have",
+           cluster->switches, network_kind_name(network->kind));
+  return NULL;
+}
+
+static int by_name(const void *a, const void *b) {
+  return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Sorted, so that it can be asked for each of many hosts. */
+static bool expand_sorted(Compile *c, Span at, const char *text, Names *names) {
+  if (!hostlist_expand(c, at, text, HOSTS_MOST, names)) return false;
+  qsort(names->list.at, (size_t)names->list.count, sizeof *names->list.at, by_name);
+  return true;
+}
+
+static bool has_name(const Names *names, const char *name) {
+  return names->list.count > 0 && bsearch(&name, names->list.at, (size_t)names->list.count,
+                                          sizeof *names->list.at, by_name) != NULL;
+}
+
+static bool check_drained(Compile *c, const Cluster *cluster, const Switches *network,
+                          const Names *drained) {
+  Names hosts = {0};
+  for (int32_t h = 0; h < network->hosts.count; h++)
+    VEC_PUSH(c->arena, &hosts.list, network->hosts.at[h]);
+  if (hosts.list.count > 0)
+    qsort(hosts.list.at, (size_t)hosts.list.count, sizeof *hosts.list.at, by_name);
+  for (int32_t i = 0; i < drained->list.count; i++) {
+    const char *name = drained->list.at[i];
+    if (has_name(&hosts, name)) continue;
+    error_at(c, cluster->drained_at, "topology-hosts", "%s, which is drained, is no host of %s",
+             name, cluster->switches);
+    const char *near = nearest_word(name, hosts.list.at, hosts.list.count);
+    if (near) fix_last(c, "%s", near);
+    return false;
+  }
+  return true;
+}
+
+/* Hosts in the order of their switches: each switch has a run of them. */
+typedef struct Walk {
+  Compile *c;
+  const Switches *network;
+  const Names *drained;
+  int32_t *first_child, *next_child; /* of a switch, in the order of the file; -1: none */
+  int32_t *first_host, *next_host;
+  Hosts hosts;
+  int32_t best_first, best_count; /* of the smallest switch that has enough */
+  int64_t wanted;
+} Walk;
+
+static void walk_switch(Walk *w, int32_t at) {
+  int32_t first = w->hosts.list.count;
+  for (int32_t h = w->first_host[at]; h >= 0; h = w->next_host[h])
+    if (!has_name(w->drained, w->network->hosts.at[h]))
+      VEC_PUSH(w->c->arena, &w->hosts.list, (Host){w->network->hosts.at[h], at});
+  for (int32_t child = w->first_child[at]; child >= 0; child = w->next_child[child])
+    walk_switch(w, child);
+  int32_t count = w->hosts.list.count - first;
+  bool is_better = w->best_count < 0 || count < w->best_count;
+  if (w->wanted > 0 && count >= w->wanted && is_better)
+    w->best_first = first, w->best_count = count;
+}
+
+/* Lists that begin at `first`, of items that belong to the owners. */
+static void link_items(Compile *c, int32_t owners, int32_t items, const int32_t *owner,
+                       int32_t **first, int32_t **next) {
+  *first = ARENA_ARRAY(c->arena, int32_t, owners + 1);
+  *next = ARENA_ARRAY(c->arena, int32_t, items + 1);
+  for (int32_t i = 0; i <= owners; i++)
+    (*first)[i] = -1;
+  for (int32_t i = items - 1; i >= 0; i--) {
+    int32_t of = owner[i] < 0 ? owners : owner[i]; /* behind all: those of nobody */
+    (*next)[i] = (*first)[of];
+    (*first)[of] = i;
+  }
+}
+
+/* The hosts of the smallest switch that has enough of them, else all. */
+static Hosts pick_hosts(Compile *c, const Switches *network, const Names *drained, int64_t wanted) {
+  int32_t switches = network->list.count, count = network->hosts.count;
+  int32_t *parents = ARENA_ARRAY(c->arena, int32_t, switches + 1);
+  int32_t *leaves = ARENA_ARRAY(c->arena, int32_t, count + 1);
+  for (int32_t i = 0; i < switches; i++)
+    parents[i] = network->list.at[i].parent;
+  for (int32_t h = 0; h < count; h++)
+    leaves[h] = h < network->host_switch.count ? network->host_switch.at[h] : -1;
+  Walk w = {.c = c, .network = network, .drained = drained, .best_count = -1, .wanted = wanted};
+  link_items(c, switches, switches, parents, &w.first_child, &w.next_child);
+  link_items(c, switches, count, leaves, &w.first_host, &w.next_host);
+  walk_switch(&w, switches);
+  for (int32_t i = w.hosts.list.count - 1; i >= 0; i--)
+    if (w.hosts.list.at[i].leaf == switches) w.hosts.list.at[i].leaf = -1;
+  if (w.best_count >= 0) {
+    w.hosts.list.at += w.best_first;
+    w.hosts.list.count = w.best_count;
+  }
+  return w.hosts;
+}
+
+/* ---- levels */
+
+/* The lowest switch above a leaf, itself included, that is so high; -1: the network has none. */
+static int32_t switch_at(const Switches *network, int32_t at, int32_t level) {
+  while (at >= 0 && network->list.at[at].level < level)
+    at = network->list.at[at].parent;
+  return at;
+}
+
+static void add_levels(Fabric *fabric, const Switches *network, const Hosts *hosts, double taper) {
+  int32_t top = 0;
+  for (int32_t i = 0; i < network->list.count; i++)
+    if (network->list.at[i].level > top) top = network->list.at[i].level;
+  for (int32_t level = 0; level <= top && fabric->level_count < LEVELS_MOST; level++) {
+    int32_t *unit = ARENA_ARRAY(fabric->arena, int32_t, fabric->node_count);
+    bool is_split = false;
+    for (int64_t n = 0; n < fabric->node_count; n++) {
+      unit[n] = switch_at(network, hosts->list.at[n].leaf, level);
+      is_split |= unit[n] != unit[0];
+    }
+    if (!is_split) continue;
+    const char *name = network->kind == NETWORK_BLOCK ? "block"
+                       : level == 0                   ? "leaf switch"
+                                    : arena_printf(fabric->arena, "switch of level %d", level);
+    fabric->levels[fabric->level_count++] = (Level){.name = name, .unit = unit, .taper = taper};
+  }
+}
+
+/* An NVLink domain of several nodes is joined by links inside, at the rate of a node's own. */
+static void add_block(Fabric *fabric, const Cluster *cluster) {
+  if (cluster->block <= 1) return;
+  double rate = fabric->kinds[0].intra_bytes_per_s;
+  if (rate <= 0 && fabric->kinds[0].pairs && fabric->kinds[0].seat_count > 1)
+    rate = fabric->kinds[0].pairs[1].bytes_per_s;
+  fabric->levels[fabric->level_count++] = (Level){
+      .name = "NVLink domain", .unit_nodes = cluster->block, .bytes_per_s = rate, .taper = 1};
+}
+
+/* ---- kinds of nodes */
+
+static bool list_type_hosts(Compile *c, const ClusterType *type, Names *names) {
+  return !type->hosts || expand_sorted(c, type->hosts_at, type->hosts, names);
+}
+
+/* The type that names the host; -1: none does. */
+static int32_t named_kind(const Names *names, int32_t types, const char *host) {
+  for (int32_t k = 0; host && k < types; k++)
+    if (has_name(&names[k], host)) return k;
+  return -1;
+}
+
+/* Types that name hosts have these; the others are dealt in order. */
+static bool deal_kinds(Compile *c, const Cluster *cluster, Fabric *fabric, const Hosts *hosts) {
+  int32_t count = cluster->type_count;
+  Names *names = ARENA_ARRAY(c->arena, Names, count);
+  int64_t *left = ARENA_ARRAY(c->arena, int64_t, count);
+  FabricNode *nodes = ARENA_ARRAY(c->arena, FabricNode, fabric->node_count);
+  for (int32_t k = 0; k < count; k++) {
+    if (!list_type_hosts(c, &cluster->types[k], &names[k])) return false;
+    left[k] = cluster->types[k].hosts ? 0 : cluster->types[k].nodes;
+    if (count == 1) left[k] = fabric->node_count;
+  }
+  for (int64_t n = 0; n < fabric->node_count; n++) {
+    const char *host = hosts ? hosts->list.at[n].name : NULL;
+    int32_t kind = named_kind(names, count, host);
+    for (int32_t k = 0; kind < 0 && k < count; k++)
+      if (left[k] > 0) kind = k;
+    if (kind < 0)
+      return error_at(c, cluster->at, "topology-hosts", "no type of nodes has %s",
+                      host ? host : "the last nodes");
+    left[kind] -= !cluster->types[kind].hosts;
+    nodes[n] = (FabricNode){kind, (int32_t)fabric->slot_count, host};
+    fabric->slot_count += fabric->kinds[kind].seat_count;
+  }
+  fabric->nodes = nodes;
+  return true;
+}
+
+/* ---- all of it */
+
+static bool refuse_count(Compile *c, const Cluster *cluster, int64_t wanted, int32_t found) {
+  error_at(c, cluster->switches_at, "topology-hosts", "%lld nodes are asked for, and %s has %d%s",
+           (long long)wanted, cluster->switches, found,
+           cluster->drained ? " that are not drained" : "");
+  fix_last(c, "nodes = %d", found);
+  return false;
+}
+
+static int64_t count_wanted(const Cluster *cluster) {
+  int64_t wanted = 0;
+  for (int32_t k = 0; k < cluster->type_count; k++) {
+    if (cluster->types[k].hosts) return 0; /* all hosts, each has its type */
+    wanted += cluster->types[k].nodes;
+  }
+  return wanted;
+}
+
+static bool describe_switches(Compile *c, const Cluster *cluster, Fabric *fabric) {
+  Names drained = {0};
+  const Switches *network = read_switches(c, cluster);
+  if (!network) return false;
+  if (cluster->drained && !expand_sorted(c, cluster->drained_at, cluster->drained, &drained))
+    return false;
+  if (!check_drained(c, cluster, network, &drained)) return false;
+  int64_t wanted = count_wanted(cluster);
+  Hosts hosts = pick_hosts(c, network, &drained, wanted);
+  if (hosts.list.count < wanted || hosts.list.count == 0)
+    return refuse_count(c, cluster, wanted, hosts.list.count);
+  fabric->node_count = wanted > 0 ? wanted : hosts.list.count;
+  add_levels(fabric, network, &hosts, (double)cluster->taper);
+  return deal_kinds(c, cluster, fabric, &hosts);
+}
+
+bool describe_network(Compile *c, const Cluster *cluster, Fabric *fabric) {
+  add_block(fabric, cluster);
+  if (cluster->switches) return describe_switches(c, cluster, fabric);
+  if (cluster->drained)
+    return error_at(c, cluster->drained_at, "topology-hosts",
+                    "drained names hosts of switches, and the cluster has none");
+  for (int32_t k = 0; k < cluster->type_count; k++) {
+    if (cluster->types[k].hosts)
+      return error_at(c, cluster->types[k].hosts_at, "topology-hosts",
+                      "hosts of a type are hosts of switches, and the cluster has none");
+    fabric->node_count += cluster->types[k].nodes;
+  }
+  if (fabric->node_count > NODES_MOST)
+    return error_at(c, cluster->at, "range", "more than %d nodes", NODES_MOST);
+  if (fabric->kind_count > 1) return deal_kinds(c, cluster, fabric, NULL);
+  fabric->slot_count = fabric->node_count * fabric->kinds[0].seat_count;
+  return true;
+}

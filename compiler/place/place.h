@@ -1,0 +1,87 @@
+/* place.h -- which slot each rank has, and what lies between ranks then.
+ *
+ * Ranks are coordinates of a mesh; axes fill slots one inside the other. The order of the axes is
+ * chosen by the predicted time of all communications of a step, and so are the seats that
+ * neighbours take on nodes whose links are not all alike. Everything is worked out on what
+ * repeats: axes, stages, one node of a kind; never rank by rank where nodes are alike. */
+#ifndef LOCKSTEP_PLACE_PLACE_H
+#define LOCKSTEP_PLACE_PLACE_H
+
+#include "compiler/graph/graph.h"
+#include "compiler/place/fabric.h"
+
+/* Axes in the words of parallel.order; replicas that repeat states go outside those that share
+ * them. */
+typedef enum OrderWord { ORDER_TP, ORDER_CP, ORDER_PP, ORDER_DP, ORDER_WORDS } OrderWord;
+typedef struct Order {
+  OrderWord word[ORDER_WORDS]; /* innermost first */
+} Order;
+extern const Order order_usual; /* tp cp pp dp */
+const char *order_text(Arena *arena, const Order *order);
+
+/* Texts of words, innermost first; each once. False: they are not. */
+bool order_parse(const char *text, Order *order);
+
+typedef struct Placement {
+  Order order;
+  int64_t size[MESH_AXES], stride[MESH_AXES]; /* of the mesh; in slots */
+  int32_t **seats; /* by kind: the seat that each position of a node has */
+} Placement;
+
+Placement *place_in_order(const Fabric *fabric, const Mesh *mesh, const Order *order);
+
+/* Whether the members of every communicator along the axes are joined by NVLink, xGMI or what else
+ * is faster than the network; true where nothing is known to be fast. */
+bool place_is_in_domain(const Fabric *fabric, const Placement *at, uint32_t axes);
+
+/* The order that the job asks for, checked; its tp, too, when ranks are placed. False: reported. */
+bool place_check_order(Compile *c, const Job *job);
+bool place_check_tp(Compile *c, const Job *job, const Fabric *fabric, const Placement *at);
+
+/* What the ranks of a communicator have of it: the slowest of them. */
+typedef struct Reach {
+  double ring_bytes_per_s; /* of a ring of all, NICs of all members of a node counted */
+  double pair_bytes_per_s; /* of one member to the next */
+  int64_t latency_ns;      /* of one message */
+  int32_t distance;        /* as fabric_distance: of the members that are farthest */
+  bool is_slow_inside;     /* members of one node pass links that are slower than its fast ones */
+  int32_t node_members;    /* on one node, the fewest */
+  double ring_mean_s_per_byte, pair_mean_s_per_byte; /* over all communicators, not the slowest */
+  int32_t rails; /* NICs that a ring has on one node, the fewest; 0: it stays inside, or
+                    nodes are not described */
+} Reach;
+
+/* Communicators along the axes of the mask; stage: of these ranks alone, -1: of all. */
+Reach place_reach(const Fabric *fabric, const Placement *at, uint32_t axes, int32_t stage);
+
+/* What the ranks of a stage do along the axes of a mask in one step. */
+typedef struct Demand {
+  uint32_t axes;
+  int32_t stage;
+  double ring_bytes, ring_messages, pair_bytes, pair_messages; /* of one rank, one way */
+} Demand;
+
+typedef struct Demands {
+  const Demand *at;
+  int32_t count, stages;
+} Demands;
+
+/* Of the stage that communicates longest, in a step, one after the other; 0: no rate is known. */
+double place_seconds(const Fabric *fabric, const Placement *at, const Demands *demands);
+
+typedef struct Choice {
+  Placement *taken;
+  double taken_s, usual_s, best_s; /* usual: tp cp pp dp on seats in the order of their devices */
+  Order best;
+  int32_t orders; /* looked at */
+} Choice;
+
+typedef struct Wish {
+  const Order *order; /* the user's; NULL: the best */
+  bool keeps_tp;      /* tp stays in a domain of fast links where any order can have it so */
+} Wish;
+
+/* Of equals the usual order is taken. */
+Choice place_choose(const Fabric *fabric, const Mesh *mesh, const Demands *demands, Wish wish);
+
+#endif

@@ -1,0 +1,195 @@
+/* cluster_file.c -- files of specs/clusters and specs/devices: plain tables; a cluster file may
+ * begin with another cluster's name, and so may each of its types of nodes. */
+#include "compiler/spec/cluster_file.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "compiler/spec/units.h"
+
+enum { LONGEST_CHAIN = 8, TYPES_MOST = 16 };
+
+typedef bool Parse(const char *text, double *number);
+
+typedef struct Key {
+  const char *name;
+  Parse *parse; /* NULL: a whole number */
+  const char *example;
+} Key;
+
+static const Key cluster_keys[] = {
+    {"nodes", NULL, "a whole number"},           {"devices", NULL, "a whole number"},
+    {"cores", NULL, "a whole number"},           {"memory", units_bytes, "\"80GiB\""},
+    {"intra", units_rate, "\"450GB/s\""},        {"inter", units_rate, "\"400Gb/s\""},
+    {"intra_latency", units_latency, "\"5us\""}, {"inter_latency", units_latency, "\"10us\""},
+    {"block", NULL, "a whole number"},           {"taper", NULL, "a whole number"},
+};
+static const Key device_keys[] = {
+    {"memory", units_bytes, "\"80GiB\""},      {"reserve", units_bytes, "\"1.2GB\""},
+    {"fp32", units_flops, "\"67TFLOP/s\""},    {"bf16", units_flops, "\"989TFLOP/s\""},
+    {"bandwidth", units_rate, "\"3.35TB/s\""},
+};
+enum {
+  CLUSTER_KEYS = sizeof cluster_keys / sizeof *cluster_keys,
+  DEVICE_KEYS = sizeof device_keys / sizeof *device_keys
+};
+
+static const struct {
+  const char *name, *expected;
+  bool is_path;
+} text_keys[FACT_TEXTS] = {
+    [FACT_DEVICE] = {"device", "a name of specs/devices or \"cpu\"", false},
+    [FACT_HWLOC] = {"hwloc", "a path", true},
+    [FACT_NCCL_TOPO] = {"nccl_topo", "a path", true},
+    [FACT_SWITCHES] = {"switches", "a path", true},
+    [FACT_DRAINED] = {"drained", "hosts: \"node[03-04],node17\"", false},
+    [FACT_HOSTS] = {"hosts", "hosts: \"node[01-16]\"", false},
+};
+
+/* A table of a file: the file's own, or one of its types. */
+typedef struct Place {
+  const SpecFile *file;
+  const char *prefix; /* "", "types.1." */
+  int32_t depth;
+  bool is_cluster;
+} Place;
+
+static const char *path_of(Compile *c, const Place *place, const char *key) {
+  return arena_printf(c->arena, "%s%s", place->prefix, key);
+}
+
+static void refuse_key(Compile *c, const Place *place, const char *key) {
+  VEC(const char *) names = {0};
+  for (int32_t i = 0; place->is_cluster && i < FACT_TEXTS; i++)
+    VEC_PUSH(c->arena, &names, text_keys[i].name);
+  for (int32_t i = 0; i < (place->is_cluster ? CLUSTER_KEYS : DEVICE_KEYS); i++)
+    VEC_PUSH(c->arena, &names, place->is_cluster ? cluster_keys[i].name : device_keys[i].name);
+  const char *near = nearest_word(key, names.at, names.count);
+  error_at(c, span_of_key(place->file->spans, path_of(c, place, key)), "unknown-key",
+           "%s: no such key of this file", text_show(c->arena, key));
+  if (near) fix_last(c, "%s", near);
+}
+
+static void read_number(Compile *c, const Place *place, const RawEntry *entry, const Key *key,
+                        int32_t i, Facts *facts) {
+  Span at = span_of_value(place->file->spans, path_of(c, place, entry->key));
+  double number = entry->value->number;
+  bool is_good = key->parse
+                     ? entry->value->kind == RAW_TEXT && key->parse(entry->value->text, &number)
+                     : entry->value->kind == RAW_NUMBER && number == floor(number);
+  if (!is_good || !(number >= 1 && number <= 1e18)) {
+    error_at(c, at, "wrong-type", "%s: expected %s; got %s", entry->key, key->example,
+             raw_show(c->arena, entry->value));
+    return;
+  }
+  if (facts->is_known[i]) return;
+  facts->number[i] = number;
+  facts->is_known[i] = true;
+  facts->span[i] = at;
+  facts->depth[i] = place->depth;
+}
+
+static void read_text(Compile *c, const Place *place, const RawEntry *entry, int32_t i,
+                      Facts *facts) {
+  Span at = span_of_value(place->file->spans, path_of(c, place, entry->key));
+  if (entry->value->kind != RAW_TEXT) {
+    error_at(c, at, "wrong-type", "%s: expected %s; got %s", entry->key, text_keys[i].expected,
+             raw_show(c->arena, entry->value));
+    return;
+  }
+  const char *text = entry->value->text, *folder = place->file->directory;
+  if (text_keys[i].is_path && !path_check(c, text, at)) return;
+  if (facts->text[i]) return;
+  facts->text[i] = text_keys[i].is_path ? path_join(c->arena, folder, text)
+                   : i == FACT_DEVICE   ? path_located(c->arena, folder, text)
+                                        : text;
+  facts->text_span[i] = at;
+  facts->text_depth[i] = place->depth;
+}
+
+static void read_types(Compile *c, const Place *place, const RawEntry *entry, Facts *facts) {
+  const Raw *raw = entry->value;
+  bool is_list = raw->kind == RAW_TABLE && raw->named.count == 0 && !raw->bad_key &&
+                 raw->list.count > 0 && raw->list.count <= TYPES_MOST;
+  for (int32_t i = 0; is_list && i < raw->list.count; i++)
+    is_list = raw->list.at[i]->kind == RAW_TABLE && !raw->list.at[i]->bad_key;
+  if (!is_list) {
+    error_at(c, span_of_value(place->file->spans, "types"), "wrong-type",
+             "types: expected 1 to %d tables, { { \"dgx-h100\", nodes = 4 }, { ... } }; got %s",
+             TYPES_MOST, raw_show(c->arena, raw));
+    return;
+  }
+  if (facts->types) return;
+  SpecFile *file = ARENA_NEW(c->arena, SpecFile);
+  *file = *place->file;
+  facts->types = raw;
+  facts->types_file = file;
+}
+
+static void read_entry(Compile *c, const Place *place, const RawEntry *entry, Facts *facts) {
+  const Key *keys = place->is_cluster ? cluster_keys : device_keys;
+  for (int32_t i = 0; i < (place->is_cluster ? CLUSTER_KEYS : DEVICE_KEYS); i++)
+    if (strcmp(keys[i].name, entry->key) == 0) {
+      read_number(c, place, entry, &keys[i], i, facts);
+      return;
+    }
+  for (int32_t i = 0; place->is_cluster && i < FACT_TEXTS; i++)
+    if (strcmp(text_keys[i].name, entry->key) == 0) {
+      read_text(c, place, entry, i, facts);
+      return;
+    }
+  if (place->is_cluster && !*place->prefix && strcmp(entry->key, "types") == 0)
+    read_types(c, place, entry, facts);
+  else
+    refuse_key(c, place, entry->key);
+}
+
+static void read_table(Compile *c, const Place *place, const Raw *raw, Facts *facts) {
+  for (int32_t i = 0; i < raw->named.count; i++)
+    read_entry(c, place, &raw->named.at[i], facts);
+}
+
+/* The cluster that a table begins with, or NULL. */
+static const char *base_of(const Raw *raw) {
+  const Raw *base = raw->list.count > 0 ? raw->list.at[0] : NULL;
+  return base && base->kind == RAW_TEXT ? base->text : NULL;
+}
+
+/* Files from `name` on, the first of which is so far from the job. */
+static bool read_chain(Compile *c, lua_State *L, bool is_cluster, const char *name,
+                       const char *directory, Span at, int32_t depth, Facts *facts) {
+  int32_t errors = c->diags.error_count;
+  for (; name; depth++) {
+    if (depth == LONGEST_CHAIN)
+      return error_at(c, at, "base-cycle", "cluster files that begin with each other without end");
+    const char *path = sandbox_find(c, is_cluster ? "clusters" : "devices", name, directory, at);
+    if (!path) return false;
+    SpecFile file = spec_file_read(c, L, path, "return", at);
+    if (!file.spans || c->diags.error_count > errors) return false;
+    if (!file.raw)
+      return error_at(c, (Span){.file = path}, "wrong-type", "a %s file ends with: return { ... }",
+                      is_cluster ? "cluster" : "device");
+    read_table(c, &(Place){&file, "", depth, is_cluster}, file.raw, facts);
+    if (c->diags.error_count > errors) return false;
+    name = is_cluster ? base_of(file.raw) : NULL;
+    directory = file.directory;
+  }
+  return true;
+}
+
+bool facts_read(Compile *c, lua_State *L, const char *kind, const char *name, const char *directory,
+                Span at, Facts *facts) {
+  bool is_cluster = strcmp(kind, "clusters") == 0;
+  return read_chain(c, L, is_cluster, name, directory, at, 0, facts);
+}
+
+bool facts_read_type(Compile *c, lua_State *L, const Facts *all, int32_t number, Facts *facts) {
+  const SpecFile *file = all->types_file;
+  const Raw *raw = all->types->list.at[number];
+  const char *prefix = arena_printf(c->arena, "types.%d.", number + 1);
+  int32_t errors = c->diags.error_count;
+  read_table(c, &(Place){file, prefix, 0, true}, raw, facts);
+  if (c->diags.error_count > errors) return false;
+  Span at = span_of_value(file->spans, arena_printf(c->arena, "%s1", prefix));
+  return read_chain(c, L, true, base_of(raw), file->directory, at, 1, facts);
+}

@@ -1,0 +1,47 @@
+-- RUN: explain job.lua --map
+return job {
+  model = { "gpt2", layers = 4, width = 64, heads = 4, vocab = 64, positions = 16 },
+  data = "synthetic",
+  train = { batch = "8 sequences", steps = 10, microbatch = 1 },
+  optimizer = { "adamw", lr = 1e-3 },
+  cluster = { "./c.lua", nodes = 2 },
+  parallel = { tp = 2 },
+}
+-- FILE: c.lua
+return { device = "a100-sxm-80", nccl_topo = "./node.xml" }
+-- FILE: node.xml
+<system version="1">
+  <cpu numaid="0" affinity="000000ff" arch="x86_64" vendor="AuthenticAMD" familyid="175" modelid="49">
+    <pci busid="0000:01:00.0" class="0x060400" link_speed="16 GT/s" link_width="16">
+      <pci busid="0000:02:00.0" class="0x030200" vendor="0x10de" device="0x20b2" link_speed="16 GT/s" link_width="16">
+        <gpu dev="0" sm="80" rank="0" gdr="1">
+          <nvlink target="0000:03:00.0" count="4" tclass="0x030200"/>
+        </gpu>
+      </pci>
+      <pci busid="0000:04:00.0" class="0x020000" link_speed="16 GT/s" link_width="16">
+        <nic><net name="mlx5_0" dev="0" speed="200000" port="1" guid="0x1" maxconn="131072" gdr="1"/></nic>
+      </pci>
+    </pci>
+  </cpu>
+  <cpu numaid="1" affinity="0000ff00" arch="x86_64" vendor="AuthenticAMD" familyid="175" modelid="49">
+    <pci busid="0000:81:00.0" class="0x060400" link_speed="16 GT/s" link_width="16">
+      <pci busid="0000:03:00.0" class="0x030200" vendor="0x10de" device="0x20b2" link_speed="16 GT/s" link_width="16">
+        <gpu dev="1" sm="80" rank="1" gdr="1">
+          <nvlink target="0000:02:00.0" count="4" tclass="0x030200"/>
+        </gpu>
+      </pci>
+      <pci busid="0000:84:00.0" class="0x020000" link_speed="16 GT/s" link_width="16">
+        <nic><net name="mlx5_1" dev="1" speed="200000" port="1" guid="0x2" maxconn="131072" gdr="1"/></nic>
+      </pci>
+    </pci>
+  </cpu>
+</system>
+-- >>> exit 0
+4 ranks = tp 2 x cp 1 x pp 1 x dp 2
+axes fill nodes in this order: tp cp pp dp
+below: ranks of a stage and replica (tp x cp = 2), and their nodes
+nodes 0-1: 2 ranks each, on devices 0-1 and cores 0-1
+
+       stage 0    
+dp 0   0-1 n0
+dp 1   2-3 n1

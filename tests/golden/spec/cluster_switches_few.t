@@ -1,0 +1,19 @@
+-- RUN: check job.lua
+return job {
+  model = { "gpt2", layers = 4, width = 64, heads = 4, vocab = 64, positions = 16 },
+  data = "synthetic",
+  train = { batch = "8 sequences", steps = 10, microbatch = 1 },
+  optimizer = { "adamw", lr = 1e-3 },
+  cluster = { "dgx-a100", nodes = 6, switches = "tree.conf", drained = "n2" },
+  parallel = { tp = 4 },
+}
+-- FILE: tree.conf
+SwitchName=leaf1 Nodes=n[1-3]
+SwitchName=leaf2 Nodes=n[4-6]
+SwitchName=top Switches=leaf[1-2]
+-- >>> exit 1
+job.lua:6:49: error[topology-hosts]: 6 nodes are asked for, and tree.conf has 5
+    that are not drained
+    6 |   cluster = { "dgx-a100", nodes = 6, switches = "tree.conf", drained = "n2" },
+      |                                                 ^~~~~~~~~~~
+        fix: nodes = 5
