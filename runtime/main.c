@@ -13,6 +13,7 @@
 #include "runtime/metrics/report.h"
 #include "runtime/metrics/text.h"
 #include "runtime/plan/plan_io.h"
+#include "runtime/preflight/preflight.h"
 #include "runtime/process/process.h"
 #include "runtime/run.h"
 
@@ -34,6 +35,9 @@ static const char usage[] =
     "  --keep-plan PATH           rename PLAN to PATH when the run starts, remove it when it\n"
     "                             cannot\n"
     "  --json                     one JSON document on stdout, the lines of the run on stderr\n"
+    "  --preflight                what this node is, in one line; nothing runs\n"
+    "  --preflight-judge ID FILE...\n"
+    "                             are the nodes of these lines fit for the plan ID?\n"
     "  --version, --help\n"
     "SIGINT, SIGTERM, SIGUSR1 and SIGHUP end the run after its step, saved; a second SIGINT or\n"
     "SIGTERM ends it at once, unsaved.\n"
@@ -166,10 +170,36 @@ static bool launch(const Plan *plan, const RunOptions *options, int count, char 
   return *status->text == 0;
 }
 
+/* Looks at this node, or judges what all have said: two modes that run nothing. */
+static bool preflight(const Plan *plan, int count, char **word, Status *status) {
+  if (strcmp(word[2], "--preflight") == 0) {
+    Preflight facts;
+    preflight_look(plan, &facts);
+    preflight_print(&facts, stdout);
+    return fflush(stdout) == 0 || status_fail(status, STATUS_WORLD, "stdout: cannot be written");
+  }
+  enum { FIRST_FILE = 4 };
+  if (count <= FIRST_FILE)
+    return status_fail(status, STATUS_USER, "--preflight-judge wants a plan's id and files");
+  if (strtoull(word[3], NULL, 16) != plan->id)
+    return status_fail(status, STATUS_USER, "%s is plan %016llx, not %s: submit the job again",
+                       word[1], (unsigned long long)plan->id, word[3]);
+  return preflight_judge(plan, word + FIRST_FILE, count - FIRST_FILE, stdout, status);
+}
+
+static bool is_preflight(int count, char **word) {
+  return count > 2 && strncmp(word[2], "--preflight", strlen("--preflight")) == 0;
+}
+
 /* A launcher removes the plan that is not kept, when all its ranks have ended. */
 static bool run(int count, char **word, Status *status) {
   Plan plan;
   if (!open_plan(&plan, word[1], status)) return false;
+  if (is_preflight(count, word)) {
+    bool is_fit = preflight(&plan, count, word, status);
+    plan_close(&plan);
+    return is_fit;
+  }
   RunOptions options = run_defaults(&plan);
   options.plan_path = word[1];
   bool done = parse_options(&options, count, word, status);

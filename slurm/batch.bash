@@ -80,7 +80,9 @@ back_to_queue() { # WHY
     say "Slurm does not take the job back; lockstep submit goes on from the last checkpoint"
     exit "$code"
   fi
-  local tries=0
+  local tries=0 before
+  before=$(scontrol -o show job "$SLURM_JOB_ID" | sed -n 's/.* ExcNodeList=\([^ ]*\).*/\1/p')
+  case $before in '' | '(null)') ;; *) avoid=${avoid:+$avoid,$before} ;; esac
   while [ -n "$avoid" ] && [ "$tries" -lt 5 ]; do
     scontrol update "JobId=$SLURM_JOB_ID" "ExcNodeList=$avoid" && break
     tries=$((tries + 1))
@@ -153,6 +155,37 @@ last_words() { # the newest line of a rank that has one, for the log and for sta
   done | grep -v 'another rank' | head -n 1 || true
 }
 
+# Each node says what it is, in a line; then one process reads all lines. Nodes that are not fit are left out by spares, or
+# from the queue; when none is, it is not the nodes.
+look_at_nodes() {
+  local own=() option findings=$logs/preflight.txt answer=0 bad count
+  for option in "${step[@]}"; do
+    case $option in --container* | --no-container*) own+=("$option") ;; esac
+  done
+  srun --mpi=none --export=ALL --nodes="$SLURM_JOB_NUM_NODES" --ntasks="$SLURM_JOB_NUM_NODES" --ntasks-per-node=1 \
+    --output="$logs/preflight.%t.line" "${own[@]}" "$programs/lockstep-rank" "$plan" --preflight 2>"$logs/preflight.err" ||
+    answer=$?
+  if [ "$answer" -eq 0 ]; then
+    srun --mpi=none --export=ALL --nodes=1 --ntasks=1 --output="$findings" "${own[@]}" "$programs/lockstep-rank" "$plan" \
+      --preflight-judge "$plan_id" "$logs"/preflight.*.line 2>>"$logs/preflight.err" || answer=$?
+    cat "$findings"
+  fi
+  [ "$answer" -ne 0 ] || return 0
+  cat "$logs/preflight.err"
+  code=$answer
+  event failure code "$code" node "" why "$(sed -n 's/^\(bad [^:]*: .*\|all: .*\)/\1/p' "$findings" 2>/dev/null | head -n 1)"
+  [ "$code" -ne 1 ] || finish 1 "not tried: $(sed -n 's/^lockstep-rank: //p' "$findings" "$logs/preflight.err" 2>/dev/null | head -n 1)"
+  bad=$(sed -n 's/^bad \([^:]*\):.*/\1/p' "$findings" 2>/dev/null | sort -u | paste -sd, || true)
+  count=$(tr ',' '\n' <<<"$bad" | grep -c . || true)
+  if [ "$count" -eq 0 ] || [ "$count" -eq "$SLURM_JOB_NUM_NODES" ]; then finish "$code" "no node is fit for the plan"; fi
+  avoid=$bad
+  if [ "$count" -le "$spares" ]; then
+    spares=$((spares - count))
+    return 0
+  fi
+  back_to_queue "nodes are not fit for the plan"
+}
+
 if [ ${#modules[@]} -gt 0 ]; then
   set +u
   if ! command -v module >/dev/null; then
@@ -171,6 +204,7 @@ close_lost_start
 event start nodes "$SLURM_JOB_NUM_NODES" nodelist "$SLURM_JOB_NODELIST" limit "$limit_s" ranks "$ranks"
 say "job $job, start $restart: $ranks ranks on $SLURM_JOB_NODELIST"
 
+[ "$preflight" = off ] || look_at_nodes
 failures=0 seen=$(newest_checkpoint)
 while :; do
   run_step

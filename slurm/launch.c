@@ -272,8 +272,8 @@ static void add_step(const Making *m) {
   add(m, out, "--distribution", in_blocks ? "block:block" : "arbitrary", "the plan's places");
   add_binding(m);
   add(m, out, "--mpi", launch->job->slurm.mpi, because(m, FIELD_slurm_mpi, "slurm.mpi"));
-  add(m, out, "--kill-on-bad-exit", "1", "a rank that fails ends the step");
-  add(m, out, "--wait", "60", "and one that left early after a minute");
+  add(m, out, "--kill-on-bad-exit", "0", "ranks end each other, and say why first");
+  add(m, out, "--wait", "60", "what is left of a step a minute after its first rank ended");
   add(m, out, "--export", "ALL", "whatever sbatch was told");
   add(m, out, "--unbuffered", NULL, "lines come as they are written");
   add_container(m);

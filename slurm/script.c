@@ -107,6 +107,7 @@ static void print_variables(Compile *c, const Launch *launch, FILE *out) {
   fputs("\n# shellcheck disable=SC2016 # what stands in single quotes is meant as it is\n", out);
   print_word(c, "programs", launch->programs, out);
   print_word(c, "plan", launch->plan_path, out);
+  fprintf(out, "plan_id=%016llx\n", (unsigned long long)launch->plan_id);
   print_word(c, "run", job->log.dir, out);
   print_word(c, "checkpoints", job->checkpoint.path, out);
   print_number("nodes", launch->nodes, out);
@@ -117,6 +118,7 @@ static void print_variables(Compile *c, const Launch *launch, FILE *out) {
   print_number("requeue", job->slurm.requeue, out);
   print_number("limit_s", (int64_t)job->slurm.time.value, out);
   fprintf(out, "price=%.15g\n", job->set[FIELD_cluster_price] ? job->cluster.price.value : 0.0);
+  print_word(c, "preflight", job->slurm.preflight == CHOICE_PREFLIGHT_OFF ? "off" : "quick", out);
   print_list(c, "modules", &job->slurm.modules, out);
   print_list(c, "wrap", &wrap, out);
   print_step(c, launch, out);

@@ -2,26 +2,14 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "compiler/cli/cli.h"
+#include "compiler/cli/runs.h"
 #include "compiler/explain/explain.h"
 #include "runtime/plan/plan_io.h"
 #include "runtime/process/lock.h"
 #include "runtime/process/process.h"
-
-/* Makes a folder and those above it. */
-static bool make_folder(Arena *arena, const char *path) {
-  char *part = arena_copy(arena, path);
-  for (char *p = part + 1; *p; p++) {
-    if (*p != '/') continue;
-    *p = 0;
-    if (mkdir(part, 0777) != 0 && errno != EEXIST) return false;
-    *p = '/';
-  }
-  return mkdir(part, 0777) == 0 || errno == EEXIST;
-}
 
 /* One line on stderr; with --json the document on stdout, too. Returns `code`. */
 static ExitCode refuse(const Options *options, ExitCode code, const char *format, ...)
@@ -93,7 +81,7 @@ static ExitCode write_plan(const Options *options, Arena *arena, Compiled *compi
   Lock lock;
   snprintf(file->path, sizeof file->path, "%s/%s.plan", folder, compiled->job->job.name);
   snprintf(file->fresh, sizeof file->fresh, "%s.new", file->path);
-  if (!make_folder(arena, folder))
+  if (!folder_and_above(arena, folder))
     return refuse(options, EXIT_WORLD, "%s: %s", folder, strerror(errno));
   LockResult result = lock_take(&lock, folder, held);
   if (result != LOCK_TAKEN)

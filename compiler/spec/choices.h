@@ -35,8 +35,9 @@ typedef enum {
   CHOICE_SHARD_GRAD_OP,
   CHOICE_SHARD_FULL,
   CHOICE_SHARD_HYBRID
-} ShardChoice;                                                   /* parallel.shard */
-enum { ZERO_GROUP_NODE = -1 };                                   /* parallel.zero_group = "node" */
+} ShardChoice;                 /* parallel.shard */
+enum { ZERO_GROUP_NODE = -1 }; /* parallel.zero_group = "node" */
+typedef enum { CHOICE_PREFLIGHT_QUICK, CHOICE_PREFLIGHT_OFF } PreflightChoice; /* slurm.preflight */
 typedef enum { CHOICE_PYXIS, CHOICE_APPTAINER } ContainerChoice; /* slurm.container_by */
 typedef enum { CHOICE_GPUS_PER_NODE, CHOICE_GRES, CHOICE_GPUS_NONE } GpusChoice; /* slurm.gpus */
 

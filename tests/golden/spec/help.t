@@ -9,6 +9,14 @@ usage: lockstep VERB ... [options]
   prove PLAN              does the plan keep its promises?
   run JOB.lua|PLAN        train here
   sbatch JOB.lua          the batch script for Slurm, on stdout
+  submit JOB.lua          into Slurm's queue: what it refuses is said first
+  status [RUN...]         how are runs? from their folders
+  cancel RUN              its ranks save and end
+  logs RUN                what a rank has written in its newest start
+  preflight JOB.lua       are this machine, or the nodes of this allocation, fit
+                          for it?
+  rehearse JOB.lua        its whole way through a Slurm of this machine, made
+                          small, with a rank killed
   tokenize TEXT           bytes of a text as tokens
   topology FILE...        what is a machine or network? also: gather, check FILE
   bench                   which matrix product is the fastest here?

@@ -1,0 +1,21 @@
+/* command.h -- other programs that verbs of a cluster ask: sbatch, squeue, scancel. */
+#ifndef LOCKSTEP_COMMAND_H
+#define LOCKSTEP_COMMAND_H
+
+#include <stddef.h>
+
+enum { COMMAND_LIMIT_S = 60, COMMAND_MISSING = 127, COMMAND_LATE = 124 };
+
+typedef struct Command {
+  int code;       /* exit status; COMMAND_MISSING: there is no such program; COMMAND_LATE: killed */
+  char out[8192]; /* stdout and stderr, as they came, cut to this length */
+} Command;
+
+/* Runs words[0] with its words, which a NULL ends, for COMMAND_LIMIT_S at most: without an answer
+ * Slurm's programs wait for ever. */
+void command_run(Command *command, const char *const *words);
+
+/* Without line ends at its end; for messages. */
+const char *command_text(Command *command);
+
+#endif

@@ -1,0 +1,96 @@
+/* preflight.c -- lockstep preflight: are this machine, or the nodes of the allocation that it is
+ * called in, fit for a job? lockstep-rank looks and judges; here the nodes are asked. */
+#include <errno.h>
+#include <glob.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "compiler/cli/cli.h"
+#include "compiler/cli/command.h"
+#include "compiler/cli/runs.h"
+#include "runtime/plan/plan_io.h"
+
+typedef struct Look {
+  const char *rank, *plan, *folder; /* lockstep-rank; the plan; where lines go */
+} Look;
+
+static ExitCode save_line(const Look *look, const char *text) {
+  char path[4200];
+  snprintf(path, sizeof path, "%s/0.line", look->folder);
+  FILE *out = fopen(path, "w");
+  bool is_good = out && fputs(text, out) >= 0;
+  if (out) is_good = fclose(out) == 0 && is_good;
+  return is_good ? EXIT_DONE : complain(EXIT_WORLD, "%s: %s", path, strerror(errno));
+}
+
+/* One process a node of the allocation, or one here. */
+static ExitCode ask_nodes(Arena *arena, const Look *look) {
+  Command answer;
+  const char *nodes = getenv("SLURM_JOB_NUM_NODES");
+  const char *output = arena_printf(arena, "--output=%s/%%t.line", look->folder);
+  if (getenv("SLURM_JOB_ID") && nodes)
+    command_run(&answer, (const char *const[]){"srun", "--mpi=none", "--ntasks-per-node=1",
+                                               "--ntasks", nodes, "--nodes", nodes, output,
+                                               look->rank, look->plan, "--preflight", NULL});
+  else
+    command_run(&answer, (const char *const[]){look->rank, look->plan, "--preflight", NULL});
+  if (answer.code != 0)
+    return complain((ExitCode)(answer.code <= EXIT_OURS ? answer.code : EXIT_WORLD), "%s",
+                    command_text(&answer));
+  return getenv("SLURM_JOB_ID") && nodes ? EXIT_DONE : save_line(look, answer.out);
+}
+
+static ExitCode judge(Arena *arena, const Look *look, uint64_t id) {
+  enum { WORDS = 5000 };
+  glob_t lines = {0};
+  const char **words = ARENA_ARRAY(arena, const char *, WORDS);
+  int32_t count = 0;
+  words[count++] = look->rank;
+  words[count++] = look->plan;
+  words[count++] = "--preflight-judge";
+  words[count++] = arena_printf(arena, "%016llx", (unsigned long long)id);
+  if (glob(arena_printf(arena, "%s/*.line", look->folder), 0, NULL, &lines) != 0)
+    return complain(EXIT_WORLD, "%s: no node has said what it is", look->folder);
+  for (size_t i = 0; i < lines.gl_pathc && count < WORDS - 1; i++)
+    words[count++] = lines.gl_pathv[i];
+  Command answer;
+  command_run(&answer, words);
+  fputs(answer.out, answer.code == 0 ? stdout : stderr);
+  if (answer.code == 0)
+    printf("%zu %s fit\n", lines.gl_pathc, lines.gl_pathc == 1 ? "machine is" : "nodes are");
+  for (size_t i = 0; i < lines.gl_pathc; i++)
+    (void)unlink(lines.gl_pathv[i]);
+  globfree(&lines);
+  return (ExitCode)(answer.code <= EXIT_OURS ? answer.code : EXIT_WORLD);
+}
+
+/* In the run folder, which all nodes see. */
+static ExitCode look_at(Compile *c, Compiled *compiled) {
+  char programs[4096], why[PLAN_WHY_BYTES] = "";
+  const char *folder = compiled->job->log.dir;
+  Look look = {.folder = arena_printf(c->arena, "%s/preflight.%d", folder, (int)getpid())};
+  look.plan = arena_printf(c->arena, "%s/%s.plan", look.folder, compiled->job->job.name);
+  if (!own_folder(programs, sizeof programs)) return complain(EXIT_WORLD, "/proc is not mounted");
+  look.rank = arena_printf(c->arena, "%s/lockstep-rank", programs);
+  if (!folder_and_above(c->arena, look.folder))
+    return complain(EXIT_WORLD, "%s: %s", look.folder, strerror(errno));
+  ExitCode code = EXIT_DONE;
+  if (!plan_write(&compiled->plan, look.plan, why)) code = complain(EXIT_WORLD, "%s", why);
+  if (code == EXIT_DONE) code = ask_nodes(c->arena, &look);
+  if (code == EXIT_DONE) code = judge(c->arena, &look, plan_compute_id(&compiled->plan));
+  (void)unlink(look.plan);
+  (void)rmdir(look.folder);
+  return code;
+}
+
+ExitCode verb_preflight(const Options *options) {
+  Compile *c = open_compile();
+  if (!c) return EXIT_WORLD;
+  Compiled compiled;
+  bool is_good = compile_job(c, options, &compiled);
+  ExitCode code = report(c, options);
+  if (is_good && code == EXIT_DONE) code = look_at(c, &compiled);
+  compile_free(c);
+  return code;
+}

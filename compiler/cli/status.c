@@ -1,0 +1,205 @@
+/* status.c -- lockstep status: how a run is, from the files of its folder and nothing else. */
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "compiler/cli/runs.h"
+
+/* What events.jsonl, metrics.jsonl and the folder of checkpoints say. */
+typedef struct RunStatus {
+  const char *folder, *name;
+  const char *state; /* "queued", "training", "done" ... */
+  const char *why;   /* of an end or a failure, or "" */
+  const char *job, *restart, *nodes;
+  int64_t step, steps; /* done; of the job */
+  const char *loss;
+  double step_s, tokens_per_s, left_s, limit_left_s; /* 0: unknown */
+  int64_t saved_step, failures, starts;
+} RunStatus;
+
+static int64_t count_events(const char *folder, const char *event) {
+  char path[4200], *line = NULL;
+  size_t room = 0;
+  int64_t count = 0;
+  snprintf(path, sizeof path, "%s/slurm/events.jsonl", folder);
+  FILE *file = fopen(path, "r");
+  char begin[64];
+  snprintf(begin, sizeof begin, "\"event\":\"%s\"", event);
+  while (file && getline(&line, &room, file) > 0)
+    count += strstr(line, begin) != NULL;
+  free(line);
+  if (file) fclose(file);
+  return count;
+}
+
+/* The number of the newest checkpoint step_00001200.ckpt; 0: there is none. */
+static int64_t newest_checkpoint(Arena *arena, const char *folder) {
+  DIR *directory = opendir(arena_printf(arena, "%s/checkpoint", folder));
+  int64_t newest = 0;
+  for (struct dirent *entry; directory && (entry = readdir(directory)) != NULL;) {
+    char *end = NULL;
+    if (strncmp(entry->d_name, "step_", 5) != 0) continue;
+    int64_t step = strtoll(entry->d_name + 5, &end, 10);
+    bool is_whole = end && strcmp(end, ".ckpt") == 0;
+    if (is_whole && step > newest) newest = step;
+  }
+  if (directory) closedir(directory);
+  return newest;
+}
+
+/* A start says what it ended with; without that it is running, or was lost without a word. */
+static void read_state(Arena *arena, RunStatus *s) {
+  const char *event = run_event(arena, s->folder, NULL, "event");
+  const char *code = run_event(arena, s->folder, "end", "code");
+  s->state = "training";
+  if (!*event)
+    s->state = run_last_job(s->folder) > 0 ? "queued" : "run without Slurm";
+  else if (strcmp(event, "failure") == 0)
+    s->state = "starting again";
+  else if (strcmp(event, "limit") == 0)
+    s->state = "saving before the limit";
+  else if (strcmp(event, "term") == 0)
+    s->state = "told to end";
+  else if (strcmp(event, "end") == 0)
+    s->state = strcmp(code, "0") == 0         ? "done"
+               : strcmp(code, "requeue") == 0 ? "queued again"
+               : strcmp(code, "5") == 0       ? "stopped and saved"
+               : strcmp(code, "lost") == 0    ? "lost"
+                                              : "failed";
+  bool is_over = strcmp(event, "end") == 0;
+  s->why = run_event(arena, s->folder, is_over ? "end" : "failure", "why");
+}
+
+static void read_metrics(Arena *arena, RunStatus *s) {
+  const char *path = arena_printf(arena, "%s/metrics.jsonl", s->folder);
+  const char *head = last_line(arena, path, "{\"header\""),
+             *step = last_line(arena, path, "{\"step\"");
+  s->name = json_value(arena, head, "job");
+  s->steps = strtoll(json_value(arena, head, "steps"), NULL, 10);
+  s->step = strtoll(json_value(arena, step, "step"), NULL, 10);
+  s->loss = json_value(arena, step, "loss");
+  s->step_s = strtod(json_value(arena, step, "step_ms"), NULL) / 1000;
+  s->tokens_per_s = strtod(json_value(arena, step, "tokens_per_s"), NULL);
+  s->left_s = (double)(s->steps - s->step) * s->step_s;
+}
+
+static void read_run(Arena *arena, const char *folder, RunStatus *s) {
+  *s = (RunStatus){.folder = folder};
+  read_state(arena, s);
+  read_metrics(arena, s);
+  s->job = run_event(arena, folder, "start", "job");
+  if (!*s->job && run_last_job(folder) > 0)
+    s->job = arena_printf(arena, "%lld", (long long)run_last_job(folder));
+  s->restart = run_event(arena, folder, "start", "restart");
+  s->nodes = run_event(arena, folder, "try", "nodelist");
+  double began_s = strtod(run_event(arena, folder, "start", "time"), NULL);
+  double limit_s = strtod(run_event(arena, folder, "start", "limit"), NULL);
+  if (limit_s > 0) s->limit_left_s = began_s + limit_s - (double)time(NULL);
+  s->saved_step = newest_checkpoint(arena, folder);
+  s->failures = count_events(folder, "failure");
+  s->starts = count_events(folder, "start");
+}
+
+/* ---- printing */
+
+/* "3 min 20 s", "2 h 13 min", "4 d 3 h". */
+static const char *span_text(Arena *arena, double time_s) {
+  long long s = (long long)time_s;
+  if (s < 0) return "no time";
+  if (s < 60) return arena_printf(arena, "%lld s", s);
+  if (s < 3600) return arena_printf(arena, "%lld min %lld s", s / 60, s % 60);
+  if (s < 86400) return arena_printf(arena, "%lld h %lld min", s / 3600, s / 60 % 60);
+  return arena_printf(arena, "%lld d %lld h", s / 86400, s / 3600 % 24);
+}
+
+static void line(FILE *out, const char *head, const char *text) {
+  enum { COLUMN = 9 };
+  int32_t column = fprintf(out, "%-9s", head);
+  print_wrapped(out, text, column, COLUMN, COLUMNS_MOST);
+}
+
+static void print_status(Arena *arena, const RunStatus *s, FILE *out) {
+  const char *job = *s->job ? arena_printf(arena, ", job %s", s->job) : "";
+  const char *nodes = *s->nodes ? arena_printf(arena, ", on %s", s->nodes) : "";
+  line(out, "run",
+       arena_printf(arena, "%s: %s%s%s", text_plain(arena, s->folder), s->state, job, nodes));
+  if (s->steps > 0)
+    line(out, "step",
+         arena_printf(arena, "%s of %s   loss %s   %s tokens/s", format_count(arena, s->step),
+                      format_count(arena, s->steps), *s->loss ? s->loss : "none",
+                      format_count(arena, (int64_t)s->tokens_per_s)));
+  bool is_running = strcmp(s->state, "training") == 0;
+  if (is_running && s->left_s > 0)
+    line(out, "left",
+         arena_printf(arena, "%s at this rate%s", span_text(arena, s->left_s),
+                      s->limit_left_s > 0
+                          ? arena_printf(arena, "; the limit comes in %s%s",
+                                         span_text(arena, s->limit_left_s),
+                                         s->left_s > s->limit_left_s ? ", before the end" : "")
+                          : ""));
+  line(out, "saved",
+       s->saved_step > 0 ? arena_printf(arena, "step %s", format_count(arena, s->saved_step))
+                         : "nothing yet");
+  if (s->failures > 0 || s->starts > 1)
+    line(out, "starts",
+         arena_printf(arena, "%lld, with %lld failures", (long long)s->starts,
+                      (long long)s->failures));
+  if (*s->why && strcmp(s->why, "done") != 0) line(out, "why", text_plain(arena, s->why));
+}
+
+static void print_json(const RunStatus *s, FILE *out) {
+  fputs("{\"version\": 1, \"run\": ", out);
+  print_json_text(s->folder, out);
+  fputs(", \"state\": ", out);
+  print_json_text(s->state, out);
+  fputs(", \"why\": ", out);
+  print_json_text(s->why, out);
+  fprintf(out,
+          ", \"job\": %s, \"step\": %lld, \"steps\": %lld, \"step_s\": %.9g, \"left_s\": %.9g, "
+          "\"limit_left_s\": %.9g, \"saved_step\": %lld, \"starts\": %lld, \"failures\": %lld}",
+          *s->job ? s->job : "null", (long long)s->step, (long long)s->steps, s->step_s, s->left_s,
+          s->limit_left_s, (long long)s->saved_step, (long long)s->starts, (long long)s->failures);
+}
+
+/* Without a word: every run below runs/. */
+static TextList all_runs(Arena *arena) {
+  TextList all = {0};
+  DIR *directory = opendir("runs");
+  for (struct dirent *entry; directory && (entry = readdir(directory)) != NULL;)
+    if (entry->d_name[0] != '.')
+      VEC_PUSH(arena, &all, arena_printf(arena, "runs/%s", entry->d_name));
+  if (directory) closedir(directory);
+  return all;
+}
+
+static int compare_texts(const void *a, const void *b) {
+  return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+ExitCode verb_status(const Options *options) {
+  Compile *c = open_compile();
+  if (!c) return EXIT_WORLD;
+  TextList folders = {0};
+  if (options->words.count == 0) folders = all_runs(c->arena);
+  for (int32_t i = 0; i < options->words.count; i++) {
+    const char *folder = run_folder(c, options, options->words.at[i]);
+    if (folder) VEC_PUSH(c->arena, &folders, folder);
+  }
+  bool is_good = folders.count > 0;
+  if (!is_good && options->words.count == 0) complain(EXIT_USER, "there are no runs in runs/");
+  if (is_good) qsort(folders.at, (size_t)folders.count, sizeof *folders.at, compare_texts);
+  if (options->json && is_good) putchar('[');
+  for (int32_t i = 0; i < folders.count; i++) {
+    RunStatus status;
+    read_run(c->arena, folders.at[i], &status);
+    if (i > 0) fputs(options->json ? ",\n" : "\n", stdout);
+    if (options->json)
+      print_json(&status, stdout);
+    else
+      print_status(c->arena, &status, stdout);
+  }
+  if (options->json && is_good) puts("]");
+  compile_free(c);
+  return is_good ? EXIT_DONE : EXIT_USER;
+}

@@ -1,0 +1,173 @@
+/* judge.c -- what the lines of all nodes say together. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/metrics/text.h"
+#include "runtime/preflight/preflight.h"
+
+enum { SHM_LEAST_BYTES = 64 << 20, CLOCKS_APART_MS = 5000, NODES_TO_COMPARE = 3 };
+
+typedef struct Judge {
+  const Plan *plan;
+  Preflight *node;
+  int32_t count, bad;
+  FILE *out;
+} Judge;
+
+static bool read_line(const char *path, Preflight *f) {
+  char line[1024] = "";
+  FILE *file = fopen(path, "r");
+  if (file == NULL) return false;
+  bool is_there = fgets(line, sizeof line, file) != NULL;
+  (void)fclose(file);
+  line[strcspn(line, "\n")] = 0;
+  *f = (Preflight){0};
+  int length = 0;
+  int fields =
+      sscanf(line,
+             "%127s program=%" SCNx64 " plan=%" SCNx64 " cores=%" SCNd64 " memory=%" SCNd64
+             " shm=%" SCNd64 " disk=%" SCNd64 " clock_ms=%" SCNd64 " mflops=%" SCNd64 " data=%n",
+             f->node, &f->program, &f->plan, &f->cores, &f->memory, &f->shm, &f->disk, &f->clock_ms,
+             &f->mflops, &length);
+  if (!is_there || fields != 9 || length == 0) return false;
+  (void)snprintf(f->data, sizeof f->data, "%s", line + length);
+  return true;
+}
+
+/* ---- what a node must have */
+
+static uint64_t node_arena_bytes(const Plan *plan) {
+  uint64_t most = 0;
+  for (uint32_t i = 0; i < plan->classes_count; i++) {
+    uint64_t all = 0;
+    for (Tier tier = 0; tier < Tier_COUNT; tier++)
+      all += plan_arena_bytes(plan, &plan->classes[i], tier);
+    if (all > most) most = all;
+  }
+  const PlanPlace *place = &plan->places[0];
+  uint32_t ranks = place->node_ranks < place->rank_count ? place->node_ranks : place->rank_count;
+  return most * ranks;
+}
+
+/* Parameters and what the optimizer keeps of them, as the persistent tensors of the plan say. */
+static uint64_t checkpoint_bytes(const Plan *plan) {
+  enum { MOST_BYTES_A_PARAMETER = 16 };
+  return (uint64_t)plan->jobs[0].parameters * MOST_BYTES_A_PARAMETER;
+}
+
+static void say_bad(Judge *j, const Preflight *f, const char *what) {
+  fprintf(j->out, "bad %s: %s\n", f->node, what);
+  j->bad++;
+}
+
+static void check_quantity(Judge *j, const Preflight *f, int64_t have, uint64_t need,
+                           const char *what) {
+  char text[256], have_text[QUANTITY_BYTES], need_text[QUANTITY_BYTES];
+  if (have < 0) {
+    (void)snprintf(text, sizeof text, "%s cannot be looked at", what);
+    say_bad(j, f, text);
+  } else if ((uint64_t)have < need) {
+    (void)snprintf(text, sizeof text, "%s: %s are free, %s are needed", what,
+                   text_bytes(have_text, (double)have), text_bytes(need_text, (double)need));
+    say_bad(j, f, text);
+  }
+}
+
+static void check_node(Judge *j, const Preflight *f) {
+  const PlanJob *job = &j->plan->jobs[0];
+  bool saves = job->checkpoint_every_steps > 0 || job->checkpoint_every_s > 0;
+  if (f->memory > 0) check_quantity(j, f, f->memory, node_arena_bytes(j->plan), "memory");
+  check_quantity(j, f, f->shm, SHM_LEAST_BYTES, "/dev/shm");
+  if (saves)
+    check_quantity(j, f, f->disk, checkpoint_bytes(j->plan), "the file system of checkpoints");
+}
+
+/* ---- what nodes must have in common */
+
+static int compare_numbers(const void *a, const void *b) {
+  int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+  return (x > y) - (x < y);
+}
+
+static int64_t median(const Judge *j, int64_t (*value)(const Preflight *)) {
+  int64_t *all = malloc(sizeof *all * (size_t)j->count);
+  if (all == NULL) return 0;
+  for (int32_t i = 0; i < j->count; i++)
+    all[i] = value(&j->node[i]);
+  qsort(all, (size_t)j->count, sizeof *all, compare_numbers);
+  int64_t middle = all[j->count / 2];
+  free(all);
+  return middle;
+}
+
+static int64_t rate_of(const Preflight *f) {
+  return f->mflops;
+}
+static int64_t clock_of(const Preflight *f) {
+  return f->clock_ms;
+}
+
+/* The program that most nodes have; of as many, the first node's. */
+static uint64_t common_program(const Judge *j) {
+  int32_t most = 0;
+  uint64_t common = 0;
+  for (int32_t i = 0; i < j->count; i++) {
+    int32_t same = 0;
+    for (int32_t k = 0; k < j->count; k++)
+      same += j->node[k].program == j->node[i].program;
+    if (same > most) most = same, common = j->node[i].program;
+  }
+  return common;
+}
+
+static void compare_nodes(Judge *j) {
+  uint64_t program = common_program(j);
+  int64_t rate = median(j, rate_of), clock = median(j, clock_of);
+  for (int32_t i = 0; i < j->count; i++) {
+    const Preflight *f = &j->node[i];
+    if (f->program != program) say_bad(j, f, "another lockstep-rank than most nodes");
+    if (f->plan != j->plan->id) say_bad(j, f, "another plan");
+    if (llabs(f->clock_ms - clock) > CLOCKS_APART_MS) say_bad(j, f, "its clock is off by seconds");
+    if (j->count >= NODES_TO_COMPARE && f->mflops < rate / 2)
+      fprintf(j->out, "slow %s: matrix products at %" PRId64 " %% of the middle node's rate\n",
+              f->node, rate > 0 ? 100 * f->mflops / rate : 0);
+  }
+}
+
+/* Data that no node can read are the job's mistake; what one cannot, its own. */
+static bool check_data(Judge *j, Status *status) {
+  int32_t blind = 0;
+  for (int32_t i = 0; i < j->count; i++)
+    blind += j->node[i].data[0] != 0;
+  if (blind == j->count) {
+    fprintf(j->out, "all: %s\n", j->node[0].data);
+    return status_fail(status, STATUS_USER, "%s", j->node[0].data);
+  }
+  for (int32_t i = 0; i < j->count; i++)
+    if (j->node[i].data[0]) say_bad(j, &j->node[i], j->node[i].data);
+  return true;
+}
+
+static bool judge_nodes(Judge *j, Status *status) {
+  if (!check_data(j, status)) return false;
+  for (int32_t i = 0; i < j->count; i++)
+    check_node(j, &j->node[i]);
+  compare_nodes(j);
+  return j->bad == 0 || status_fail(status, STATUS_WORLD, "%d of %d nodes are not fit for the plan",
+                                    j->bad < j->count ? j->bad : j->count, j->count);
+}
+
+bool preflight_judge(const Plan *plan, char *const *paths, int32_t count, FILE *out,
+                     Status *status) {
+  Judge judge = {.plan = plan, .count = count, .out = out};
+  judge.node = calloc((size_t)count, sizeof *judge.node);
+  if (judge.node == NULL) return status_fail(status, STATUS_WORLD, "not enough memory");
+  bool good = true;
+  for (int32_t i = 0; good && i < count; i++)
+    good = read_line(paths[i], &judge.node[i]) ||
+           status_fail(status, STATUS_WORLD, "%s: not what a node says before a run", paths[i]);
+  good = good && judge_nodes(&judge, status);
+  free(judge.node);
+  return good;
+}

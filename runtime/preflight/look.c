@@ -1,0 +1,105 @@
+/* look.c -- what one node is. */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "kernels/product.h"
+#include "runtime/checkpoint/checksum.h"
+#include "runtime/data/samples.h"
+#include "runtime/device/arena.h"
+#include "runtime/folder.h"
+#include "runtime/preflight/preflight.h"
+
+/* Under Slurm a node has a name of its own, whatever its host is called. */
+static void name_node(char name[128]) {
+  const char *slurm = getenv("SLURMD_NODENAME");
+  if (slurm != NULL && *slurm)
+    (void)snprintf(name, 128, "%s", slurm);
+  else if (gethostname(name, 127) != 0)
+    (void)snprintf(name, 128, "this-machine");
+  name[127] = 0;
+  for (char *p = name; *p; p++)
+    if ((unsigned char)*p <= ' ') *p = '_';
+}
+
+/* 0: it cannot be read. */
+static uint64_t sum_program(void) {
+  int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+  struct stat status;
+  uint64_t sum = 0;
+  if (file >= 0 && fstat(file, &status) == 0 && status.st_size > 0) {
+    size_t count = (size_t)status.st_size;
+    void *bytes = mmap(NULL, count, PROT_READ, MAP_PRIVATE, file, 0);
+    if (bytes != MAP_FAILED) {
+      sum = checksum(bytes, count);
+      (void)munmap(bytes, count);
+    }
+  }
+  if (file >= 0) (void)close(file);
+  return sum;
+}
+
+static int64_t free_bytes(const char *path) {
+  struct statvfs status;
+  if (statvfs(path, &status) != 0) return -1;
+  return (int64_t)((uint64_t)status.f_bavail * status.f_frsize);
+}
+
+static int64_t count_cores(void) {
+  cpu_set_t set;
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+static void look_at_data(const Plan *plan, char why[200]) {
+  Samples samples;
+  Status status = {0};
+  bool good = true;
+  for (int valid = 0; good && valid < 2; valid++) {
+    good = samples_open(&samples, plan, valid != 0, &status);
+    if (good) samples_close(&samples);
+  }
+  (void)snprintf(why, 200, "%.199s", good ? "" : status.text);
+  for (char *p = why; *p; p++)
+    if (*p == '\n') *p = ' ';
+}
+
+static int64_t measure_product(const Plan *plan) {
+  double part[PRODUCT_PARTS], all = 0;
+  int32_t threads = plan->jobs[0].threads < 1 ? 1 : (int32_t)plan->jobs[0].threads;
+  if (!product_measure(false, threads, 0.1, part)) return 0;
+  for (int32_t i = 0; i < PRODUCT_PARTS; i++)
+    all += part[i];
+  return all > 0 ? (int64_t)(PRODUCT_PARTS * product_flops() / all / 1e6) : 0;
+}
+
+void preflight_look(const Plan *plan, Preflight *facts) {
+  const char *checkpoints = plan_string(plan, plan->jobs[0].checkpoint_dir);
+  struct timespec now;
+  Status ignored = {0};
+  *facts = (Preflight){.program = sum_program(),
+                       .plan = plan->id,
+                       .cores = count_cores(),
+                       .memory = (int64_t)arena_available_bytes(),
+                       .shm = free_bytes("/dev/shm")};
+  name_node(facts->node);
+  clock_gettime(CLOCK_REALTIME, &now);
+  facts->clock_ms = now.tv_sec * 1000LL + now.tv_nsec / 1000000;
+  facts->disk = folder_make(checkpoints, &ignored) ? free_bytes(checkpoints) : -1;
+  look_at_data(plan, facts->data);
+  facts->mflops = measure_product(plan);
+}
+
+void preflight_print(const Preflight *f, FILE *out) {
+  fprintf(out,
+          "%s program=%016" PRIx64 " plan=%016" PRIx64 " cores=%" PRId64 " memory=%" PRId64
+          " shm=%" PRId64 " disk=%" PRId64 " clock_ms=%" PRId64 " mflops=%" PRId64 " data=%s\n",
+          f->node, f->program, f->plan, f->cores, f->memory, f->shm, f->disk, f->clock_ms,
+          f->mflops, f->data);
+}

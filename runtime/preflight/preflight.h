@@ -1,0 +1,37 @@
+/* preflight.h -- is a node fit for a plan? Each node says what it is in one line; all lines
+ * together are judged once. No process talks to another here: the batch script runs one process a
+ * node, then one that reads what they wrote.
+ *
+ * A line is: node, then NAME=NUMBER for each fact, then data=REASON to the end of the line. */
+#ifndef LOCKSTEP_PREFLIGHT_H
+#define LOCKSTEP_PREFLIGHT_H
+
+#include <stdio.h>
+
+#include "runtime/plan/plan.h"
+#include "runtime/status.h"
+
+typedef struct Preflight {
+  char node[128];
+  uint64_t program; /* checksum of lockstep-rank */
+  uint64_t plan;    /* its id */
+  int64_t cores;    /* that this process may use */
+  int64_t memory;   /* bytes that the node has to give */
+  int64_t shm;      /* bytes free in /dev/shm */
+  int64_t disk;     /* bytes free where checkpoints go */
+  int64_t clock_ms; /* since 1970 */
+  int64_t mflops;   /* of the matrix product, with the threads of one rank */
+  char data[200];   /* why the data cannot be read, or "" */
+} Preflight;
+
+/* What this node is; takes about half a second. */
+void preflight_look(const Plan *plan, Preflight *facts);
+void preflight_print(const Preflight *facts, FILE *out);
+
+/* Reads lines of `paths`, one a node, and prints a line for each finding: "bad NODE: ..." where a
+ * node should not be used, "all: ..." where the job must change, "slow NODE: ..." as a warning.
+ * True: the run may start. Else status: STATUS_WORLD for nodes, STATUS_USER for the job. */
+bool preflight_judge(const Plan *plan, char *const *paths, int32_t count, FILE *out,
+                     Status *status);
+
+#endif
