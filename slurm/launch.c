@@ -209,7 +209,8 @@ static void add_directives(const Making *m) {
 static const char *mask_text(Arena *arena, int64_t first, int64_t count) {
   int64_t digits = (first + count + 3) / 4;
   char *text = arena_alloc(arena, (size_t)digits + 3);
-  memcpy(text, "0x", 2);
+  text[0] = '0';
+  text[1] = 'x';
   for (int64_t i = 0; i < digits; i++) { /* the highest four cores first */
     int64_t low = (digits - 1 - i) * 4;
     int32_t digit = 0;

@@ -15,8 +15,8 @@ const char *quote_shell(Arena *arena, const char *text) {
   *out++ = '\'';
   for (; *text; text++) {
     if (*text == '\'') {
-      memcpy(out, "'\\''", 4);
-      out += 4;
+      for (const char *p = "'\\''"; *p; p++)
+        *out++ = *p;
     } else {
       *out++ = *text;
     }

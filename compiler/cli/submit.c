@@ -205,7 +205,7 @@ static bool sweep_options(Arena *arena, const Options *options, int32_t at, cons
   for (int32_t i = 0; i < options->sweep.count; i++) {
     const char *sweep = options->sweep.at[i], *value = "";
     int32_t count = sweep_value(arena, sweep, 0, &value);
-    if (out->overrides.count + 2 > WORDS_MAX) return false;
+    if (count == 0 || out->overrides.count + 2 > WORDS_MAX) return false;
     sweep_value(arena, sweep, at % count, &value);
     at /= count;
     name = arena_printf(arena, "%s%s", name, sweep_name(arena, sweep, value));

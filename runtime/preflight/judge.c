@@ -15,6 +15,37 @@ typedef struct Judge {
   FILE *out;
 } Judge;
 
+/* The number behind " NAME=". False: it is not there. */
+static bool read_number(const char *line, const char *name, int base, uint64_t *number) {
+  const char *at = strstr(line, name);
+  char *end = NULL;
+  if (at == NULL) return false;
+  *number = (uint64_t)strtoll(at + strlen(name), &end, base);
+  if (base == 16) *number = strtoull(at + strlen(name), &end, base);
+  return end != at + strlen(name);
+}
+
+static bool parse_line(const char *line, Preflight *f) {
+  const struct {
+    const char *name;
+    int base;
+    void *to;
+  } facts[] = {{" program=", 16, &f->program},   {" plan=", 16, &f->plan},
+               {" cores=", 10, &f->cores},       {" memory=", 10, &f->memory},
+               {" shm=", 10, &f->shm},           {" disk=", 10, &f->disk},
+               {" clock_ms=", 10, &f->clock_ms}, {" mflops=", 10, &f->mflops}};
+  const char *data = strstr(line, " data=");
+  *f = (Preflight){0};
+  (void)snprintf(f->node, sizeof f->node, "%.*s", (int)strcspn(line, " "), line);
+  for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
+    uint64_t number;
+    if (!read_number(line, facts[i].name, facts[i].base, &number)) return false;
+    memcpy(facts[i].to, &number, sizeof number);
+  }
+  if (data != NULL) (void)snprintf(f->data, sizeof f->data, "%s", data + strlen(" data="));
+  return data != NULL;
+}
+
 static bool read_line(const char *path, Preflight *f) {
   char line[1024] = "";
   FILE *file = fopen(path, "r");
@@ -22,17 +53,7 @@ static bool read_line(const char *path, Preflight *f) {
   bool is_there = fgets(line, sizeof line, file) != NULL;
   (void)fclose(file);
   line[strcspn(line, "\n")] = 0;
-  *f = (Preflight){0};
-  int length = 0;
-  int fields =
-      sscanf(line,
-             "%127s program=%" SCNx64 " plan=%" SCNx64 " cores=%" SCNd64 " memory=%" SCNd64
-             " shm=%" SCNd64 " disk=%" SCNd64 " clock_ms=%" SCNd64 " mflops=%" SCNd64 " data=%n",
-             f->node, &f->program, &f->plan, &f->cores, &f->memory, &f->shm, &f->disk, &f->clock_ms,
-             &f->mflops, &length);
-  if (!is_there || fields != 9 || length == 0) return false;
-  (void)snprintf(f->data, sizeof f->data, "%s", line + length);
-  return true;
+  return is_there && parse_line(line, f);
 }
 
 /* ---- what a node must have */
