@@ -15,8 +15,8 @@ usage: lockstep VERB ... [options]
   logs RUN                what a rank has written in its newest start
   preflight JOB.lua       are this machine, or the nodes of this allocation, fit
                           for it?
-  rehearse JOB.lua        its whole way through a Slurm of this machine, made
-                          small, with a rank killed
+  rehearse JOB.lua        its way through a Slurm of this machine: small, with a
+                          rank killed
   tokenize TEXT           bytes of a text as tokens
   topology FILE...        what is a machine or network? also: gather, check FILE
   bench                   which matrix product is the fastest here?
