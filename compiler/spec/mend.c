@@ -201,6 +201,25 @@ static const char *quoted(Arena *arena, const char *text) {
   return text ? arena_printf(arena, "\"%s\"", text) : NULL;
 }
 
+/* "1-12:00:00", as Slurm writes it. A number alone could be anything. */
+static const char *mended_duration(Arena *arena, const Raw *raw) {
+  long long part[4] = {0};
+  int32_t count = 0;
+  const char *p = raw->kind == RAW_TEXT ? raw->text : "";
+  const char *dash = strchr(p, '-');
+  while (count < 4 && *p >= '0' && *p <= '9') {
+    char *end;
+    part[count++] = strtoll(p, &end, 10);
+    if (*end != ':' && *end != '-') break;
+    p = end + 1;
+  }
+  if (count < 3 || count != (dash ? 4 : 3)) return NULL;
+  const long long *clock = dash ? part + 1 : part;
+  long long minutes = (dash ? part[0] * 1440 : 0) + clock[0] * 60 + clock[1] + (clock[2] > 0);
+  return minutes % 60 ? arena_printf(arena, "\"%lldm\"", minutes)
+                      : arena_printf(arena, "\"%lldh\"", minutes / 60);
+}
+
 const char *mended_value(Arena *arena, int32_t field, const Raw *raw) {
   const FieldInfo *info = &spec_fields[field];
   bool is_number = raw->kind == RAW_NUMBER && isfinite(raw->number);
@@ -223,6 +242,8 @@ const char *mended_value(Arena *arena, int32_t field, const Raw *raw) {
     return quoted(arena, meant_word(arena, field_name(arena, field), info->values, word));
   }
   case KIND_AMOUNT:
+    if (strcmp(info->values, "s") == 0) return mended_duration(arena, raw);
+    /* fall through */
   case KIND_BYTES:
   case KIND_BYTES_OR:
     if (is_number) return quoted(arena, amount_of(arena, field, raw->number));
