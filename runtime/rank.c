@@ -531,7 +531,7 @@ static bool run_steps(Rank *rank, Status *status) {
   rank->started = rank->ended = rank->start.first_step - 1;
   while (rank->ended < run->last_step && !rank->stopped) {
     if (!run_next(rank, status)) return false;
-    if (rank->ended > rank->start.first_step) continue;
+    if (rank->started > rank->start.first_step) continue; /* the next one may be under way */
     if (!meet(rank, status)) return false;
     run_steady_enter(run);
   }
