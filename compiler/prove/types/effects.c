@@ -33,11 +33,7 @@ static int32_t call_layer(const Typing *t) {
   return t->walk.call->layer < 0 ? 0 : t->walk.call->layer;
 }
 
-static uint32_t class_buffer(const Typing *t, uint32_t buffer) {
-  return buffer - t->view->class->buffers_first;
-}
-
-/* Which buffers the call's bases are in. False: more than there is room for. */
+/* Which cells the call's bases are in. False: more than there is room for. */
 static bool reach(Typing *t) {
   t->reached_count = 0;
   if (t->walk.segment->bases_count > TYPING_BASES_MAX) {
@@ -52,11 +48,13 @@ static bool reach(Typing *t) {
     uint32_t buffer = walk_buffer(&t->walk, base), i = 0;
     t->base_reached[base] = PLAN_NONE;
     if (buffer == PLAN_NONE) continue; /* nothing that runs touches it */
-    while (i < t->reached_count && t->reached[i].buffer != buffer)
+    uint64_t address = walk_base(&t->walk, base);
+    uint32_t cell = typed_cell(t->view, &t->cells, buffer, address);
+    while (i < t->reached_count && t->reached[i].cell != cell)
       i++;
-    if (i == t->reached_count) t->reached[t->reached_count++].buffer = buffer;
+    if (i == t->reached_count) t->reached[t->reached_count++].cell = cell;
     t->base_reached[base] = i;
-    t->base_offset[base] = walk_base(&t->walk, base) - buffer_address(&t->plan->buffers[buffer]);
+    t->base_offset[base] = address - t->cells.at[cell].first;
   }
   return true;
 }
@@ -71,7 +69,7 @@ static uint32_t make_key(const Typing *t, const Held *held, uint32_t *key) {
     uint32_t i = t->base_reached[base];
     key[count++] = i;
     if (i == PLAN_NONE) continue;
-    const Held *at = &held[class_buffer(t, t->reached[i].buffer)];
+    const Held *at = &held[t->reached[i].cell];
     key[count++] = (uint32_t)t->base_offset[base];
     key[count++] = (uint32_t)(t->base_offset[base] >> 32);
     key[count++] = at->content;
@@ -137,7 +135,7 @@ static bool effects_grow(Effects *effects, uint32_t words) {
   return true;
 }
 
-/* Remembers what the call left in the buffers that it reaches. */
+/* Remembers what the call left in the cells that it reaches. */
 static void keep_effect(Typing *t, Effects *effects, const uint32_t *key, uint32_t count,
                         uint64_t hash, const Held *held) {
   uint32_t words = count + 1 + t->reached_count * 3;
@@ -153,7 +151,7 @@ static void keep_effect(Typing *t, Effects *effects, const uint32_t *key, uint32
   word += count;
   *word++ = t->made;
   for (uint32_t i = 0; i < t->reached_count; i++) {
-    const Held *at = &held[class_buffer(t, t->reached[i].buffer)];
+    const Held *at = &held[t->reached[i].cell];
     *word++ = at->content;
     *word++ = (uint32_t)(at->layer - call_layer(t));
     *word++ = (uint32_t)(at->microbatch - t->walk.microbatch);
@@ -167,7 +165,7 @@ static void apply_effect(Typing *t, const Effects *effects, const struct Effect 
   const uint32_t *word = effects->word + effect->result;
   t->made = *word++;
   for (uint32_t i = 0; i < t->reached_count; i++, word += 3)
-    held[class_buffer(t, t->reached[i].buffer)] =
+    held[t->reached[i].cell] =
         (Held){word[0], (int32_t)word[1] + call_layer(t), (int32_t)word[2] + t->walk.microbatch};
 }
 
@@ -184,12 +182,12 @@ static void look_at(Typing *t, Held *held) {
   int32_t layer = call_layer(t), microbatch = t->walk.microbatch;
   t->next_post = 0;
   for (uint32_t i = 0; i < t->reached_count; i++)
-    if (!contents_spans(&t->contents, &t->types, held[class_buffer(t, t->reached[i].buffer)], layer,
-                        microbatch, &t->reached[i].spans))
+    if (!contents_spans(&t->contents, &t->types, held[t->reached[i].cell], layer, microbatch,
+                        &t->reached[i].spans))
       t->types.out_of_memory = true;
   if (!t->types.out_of_memory) run_records(t);
   for (uint32_t i = 0; i < t->reached_count; i++) {
-    Held *at = &held[class_buffer(t, t->reached[i].buffer)];
+    Held *at = &held[t->reached[i].cell];
     *at = contents_keep(&t->contents, &t->types, &t->reached[i].spans);
     at->layer += layer;
     at->microbatch += microbatch;

@@ -15,8 +15,11 @@ static bool flags_fit(const Typing *t) {
 
 /* A buffer whose life begins holds nothing. */
 static void begin_lives(const Typing *t, const BufferOrder *births, Held *held) {
-  for (uint32_t i = births->first[t->walk.position]; i < births->first[t->walk.position + 1]; i++)
-    held[births->buffer[i] - t->view->class->buffers_first] = (Held){0};
+  for (uint32_t i = births->first[t->walk.position]; i < births->first[t->walk.position + 1]; i++) {
+    uint32_t buffer = births->buffer[i] - t->view->class->buffers_first;
+    for (uint32_t k = t->cells.first[buffer]; k < t->cells.first[buffer + 1]; k++)
+      held[k] = (Held){0};
+  }
 }
 
 static void run_one(Typing *t, Effects *effects, const BufferOrder *births, uint32_t position,
@@ -62,7 +65,7 @@ static void skip_iterations(Held *before, Held *held, uint32_t count, uint32_t l
 
 static void run_loop(Typing *t, Effects *effects, const BufferOrder *births, const PlanLoop *loop,
                      Held *held) {
-  uint32_t count = t->view->class->buffers_count;
+  uint32_t count = t->cells.count;
   Held *before = prove_array(t->view, count, sizeof *before);
   for (uint32_t i = 0; i < loop->times && before != NULL && !t->refused; i++) {
     memcpy(before, held, count * sizeof *before);

@@ -10,7 +10,7 @@ typedef struct Effects {
   struct Effect {
     uint64_t hash;
     uint32_t key, key_count;       /* into words */
-    uint32_t result, result_count; /* Held by buffer reached, and what is made */
+    uint32_t result, result_count; /* Held by cell reached, and what is made */
   } * effect;
   uint32_t count, capacity;
   uint32_t *word;
@@ -25,7 +25,7 @@ void effects_close(Effects *effects);
 /* Calls of another class find other tensors. */
 void effects_forget(Effects *effects);
 
-/* Carries out one call. `held` is by buffer of the class. */
+/* Carries out one call. `held` is by cell. */
 void run_call(Typing *t, Effects *effects, Held *held);
 
 /* Runs a program to its end. */

@@ -8,9 +8,9 @@
 
 /* ---- where they stand */
 
-static int by_buffer(const void *a, const void *b) {
+static int by_cell(const void *a, const void *b) {
   const Standing *x = a, *y = b;
-  if (x->buffer != y->buffer) return x->buffer < y->buffer ? -1 : 1;
+  if (x->cell != y->cell) return x->cell < y->cell ? -1 : 1;
   return x->first < y->first ? -1 : x->first > y->first;
 }
 
@@ -54,10 +54,10 @@ static bool stand(Typing *t, const PlanBuffer **list, uint32_t count, uint32_t t
       refuse(t, "tensor %.60s lies in no persistent buffer", plan_string(t->plan, at->name));
       return false;
     }
+    uint32_t cell = typed_cell(t->view, &t->cells, (uint32_t)(buffer - t->plan->buffers), address);
     tensors->at[tensors->count++] =
-        (Standing){tensor, (uint32_t)(buffer - t->plan->buffers),
-                   at->layer_first < 0 ? TYPE_ANY : at->layer_first + (int32_t)i,
-                   address - buffer_address(buffer)};
+        (Standing){tensor, cell, at->layer_first < 0 ? TYPE_ANY : at->layer_first + (int32_t)i,
+                   address - t->cells.at[cell].first};
   }
   return true;
 }
@@ -88,7 +88,7 @@ bool tensors_open(Typing *t, Tensors *tensors) {
       prove_array(t->view, (size_t)BufferKind_COUNT * t->plan->values_count, sizeof *t->tensor);
   ready = ready && t->tensor != NULL;
   if (ready) index_tensors(t);
-  if (ready) qsort(tensors->at, tensors->count, sizeof *tensors->at, by_buffer);
+  if (ready) qsort(tensors->at, tensors->count, sizeof *tensors->at, by_cell);
   free(list);
   return ready;
 }
@@ -154,15 +154,15 @@ static void refuse_tensor(Typing *t, const Standing *at, const Type *found, cons
          type_text(t->plan, wanted, wants));
 }
 
-/* Goes over the tensors of one buffer after another, which `change` may retype. */
+/* Goes over the tensors of one cell after another, which `change` may retype. */
 typedef bool Change(const Typing *t, const Type *found, Type *wanted);
 
 static void change_tensors(Typing *t, const Tensors *tensors, Held *held, Change *change) {
   Spans spans = {0};
   for (uint32_t i = 0, end = 0; i < tensors->count && !t->refused; i = end) {
-    Held *at = &held[tensors->at[i].buffer - t->view->class->buffers_first];
+    Held *at = &held[tensors->at[i].cell];
     if (!contents_spans(&t->contents, &t->types, *at, 0, 0, &spans)) t->types.out_of_memory = true;
-    for (end = i; end < tensors->count && tensors->at[end].buffer == tensors->at[i].buffer; end++) {
+    for (end = i; end < tensors->count && tensors->at[end].cell == tensors->at[i].cell; end++) {
       const Standing *standing = &tensors->at[end];
       const PlanTensor *tensor = &t->plan->tensors[standing->tensor];
       Span span = {standing->first, standing->first + tensor->size_bytes, 0, 0};
@@ -209,12 +209,12 @@ void tensors_end(Typing *t, const Tensors *tensors, Held *held, bool may_change)
   change_tensors(t, tensors, held, may_change ? updated : unchanged);
 }
 
-static uint32_t control_buffer(const Typing *t, uint64_t address) {
+static uint32_t control_cell(const Typing *t, uint64_t address) {
   for (uint32_t i = 0; i < t->view->class->buffers_count; i++) {
     const PlanBuffer *buffer = &t->plan->buffers[t->view->class->buffers_first + i];
     if (buffer->program == PLAN_NONE && buffer->kind == BUFFER_CONTROL &&
         buffer_address(buffer) <= address && address - buffer_address(buffer) < buffer->size_bytes)
-      return i;
+      return typed_cell(t->view, &t->cells, t->view->class->buffers_first + i, address);
   }
   return PLAN_NONE;
 }
@@ -230,12 +230,11 @@ void loss_end(Typing *t, const Held *held) {
   enum { LOSS_BYTES = 2 * sizeof(double) };
   uint64_t address = plan_address(plan_tier(t->plan, TIER_DEVICE), t->plan->jobs[0].control_offset);
   address += control_place(CONTROL_loss)->offset_bytes;
-  uint32_t index = control_buffer(t, address);
+  uint32_t index = control_cell(t, address);
   Type found = {0};
   Spans spans = {0};
   if (index != PLAN_NONE) {
-    uint64_t first =
-        address - buffer_address(&t->plan->buffers[t->view->class->buffers_first + index]);
+    uint64_t first = address - t->cells.at[index].first;
     if (!contents_spans(&t->contents, &t->types, held[index], 0, -1, &spans))
       t->types.out_of_memory = true;
     found = t->types.type[spans_read(&t->types, &spans, first, first + LOSS_BYTES)];
@@ -277,8 +276,8 @@ static bool keep_common(const Types *types, const Spans *from, const Spans *othe
 bool tensors_meet(Typing *t, Held *start, const Held *end) {
   bool changed = false;
   Spans mine = {0}, other = {0}, both = {0};
-  for (uint32_t i = 0; i < t->view->class->buffers_count; i++) {
-    bool lasts = t->plan->buffers[t->view->class->buffers_first + i].program == PLAN_NONE;
+  for (uint32_t i = 0; i < t->cells.count; i++) {
+    bool lasts = t->plan->buffers[t->cells.at[i].buffer].program == PLAN_NONE;
     if (!lasts || memcmp(&start[i], &end[i], sizeof start[i]) == 0) continue;
     if (!contents_spans(&t->contents, &t->types, start[i], 0, 0, &mine) ||
         !contents_spans(&t->contents, &t->types, end[i], 0, 0, &other))

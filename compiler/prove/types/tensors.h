@@ -5,15 +5,16 @@
 
 #include "compiler/prove/types/typing.h"
 
-/* A tensor's layer and the persistent buffer that it stands in. */
+/* A tensor's layer and the cell that it stands in. */
 typedef struct Standing {
-  uint32_t tensor, buffer; /* of the plan */
-  int32_t layer;           /* TYPE_ANY: not of a stack */
-  uint64_t first;          /* from the start of the buffer */
+  uint32_t tensor; /* of the plan */
+  uint32_t cell;
+  int32_t layer;  /* TYPE_ANY: not of a stack */
+  uint64_t first; /* from the start of the cell */
 } Standing;
 
 typedef struct Tensors {
-  Standing *at; /* by buffer */
+  Standing *at; /* by cell */
   uint32_t count;
 } Tensors;
 

@@ -44,7 +44,7 @@ static void run(Typing *t, Effects *effects, ProgramKind kind, Held *held) {
 /* Steps until one finds what the one before it has found. */
 static void run_steps(Typing *t, Effects *effects, const Tensors *tensors, Held *start,
                       Held *held) {
-  size_t bytes = t->view->class->buffers_count * sizeof *held;
+  size_t bytes = t->cells.count * sizeof *held;
   do {
     memcpy(held, start, bytes);
     run(t, effects, PROGRAM_TRAIN_STEP, held);
@@ -67,16 +67,17 @@ static void check_stages(Typing *t, uint64_t squares, uint32_t losses) {
 }
 
 static void run_class(Typing *t, Effects *effects) {
-  uint32_t count = t->view->class->buffers_count;
-  Held *start = prove_array(t->view, count, sizeof *start);
-  Held *held = prove_array(t->view, count, sizeof *held);
   Tensors tensors = {0};
-  if (start != NULL && held != NULL && tensors_open(t, &tensors)) {
+  bool ready = typed_cells_open(t->view, &t->cells) && tensors_open(t, &tensors);
+  Held *start = ready ? prove_array(t->view, t->cells.count, sizeof *start) : NULL;
+  Held *held = ready ? prove_array(t->view, t->cells.count, sizeof *held) : NULL;
+  if (start != NULL && held != NULL) {
     run(t, effects, PROGRAM_INIT, start);
     if (!t->refused) tensors_begin(t, &tensors, start);
     if (!t->refused) run_steps(t, effects, &tensors, start, held);
   }
   tensors_close(&tensors);
+  typed_cells_close(&t->cells);
   free(start);
   free(held);
 }

@@ -3,6 +3,7 @@
 #ifndef LOCKSTEP_PROVE_TYPING_H
 #define LOCKSTEP_PROVE_TYPING_H
 
+#include "compiler/prove/types/cells.h"
 #include "compiler/prove/types/meaning.h"
 #include "compiler/prove/types/type.h"
 
@@ -11,10 +12,10 @@ enum { TYPING_BASES_MAX = 64, TYPING_JOINS_MAX = 64 };
 /* Control values that records make, in the order of a step: bits of `made`. */
 enum { MADE_NORM = 1u << 0, MADE_UPDATE = 1u << 1, MADE_TOTALS = 1u << 2 };
 
-/* A buffer that the call reaches. */
+/* A cell that the call reaches. */
 typedef struct Reached {
-  uint32_t buffer; /* of the plan */
-  Spans spans;     /* types relative to the call */
+  uint32_t cell;
+  Spans spans; /* from the start of the cell; types relative to the call */
 } Reached;
 
 /* What a stage sends of a tied tensor's gradient. */
@@ -30,6 +31,7 @@ typedef struct Typing {
   Meaning meaning;
   Types types;
   Contents contents;
+  Cells cells; /* of the class */
 
   Walk walk;            /* program, call, position */
   int64_t microbatches; /* of the program */
@@ -37,7 +39,7 @@ typedef struct Typing {
   Reached reached[TYPING_BASES_MAX];
   uint32_t reached_count;
   uint32_t base_reached[TYPING_BASES_MAX]; /* by base of the segment */
-  uint64_t base_offset[TYPING_BASES_MAX];  /* from the start of its buffer */
+  uint64_t base_offset[TYPING_BASES_MAX];  /* from the start of its cell */
 
   int64_t added;      /* to the micro-batches of the call, by iterations of its loop */
   uint32_t next_post; /* of the call */
@@ -54,7 +56,7 @@ typedef struct Typing {
   bool refused;     /* a finding says why: nothing more is said of this class */
 } Typing;
 
-/* An operand: which bytes of which buffer. Where ranks have one piece each of a row, all of the
+/* An operand: which bytes of which cell. Where ranks have one piece each of a row, all of the
  * row. */
 typedef struct Where {
   Reached *reached;
