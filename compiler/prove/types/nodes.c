@@ -453,7 +453,8 @@ void type_node(Typing *t) {
     add_bias(t, &c);
     return;
   }
-  if (record_contract(t)->row->role == ROLE_COPY) {
+  bool is_copy = strcmp(plan_string(t->plan, c.node->op), "copy") == 0; /* has a name of its own */
+  if (record_contract(t)->row->role == ROLE_COPY && !is_copy) {
     copy_part(t, &c);
     return;
   }
