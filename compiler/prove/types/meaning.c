@@ -42,24 +42,41 @@ static void find_nodes(Meaning *meaning, uint32_t region, uint32_t first, uint32
   }
 }
 
+static bool same_dims(const Plan *plan, uint32_t value, uint32_t other) {
+  return plan->values[value].layout == plan->values[other].layout;
+}
+
+static uint32_t first_carried(const Plan *plan, uint32_t value, bool is_gradient) {
+  for (uint32_t i = 0; i < plan->regions_count; i++) {
+    const PlanRegion *region = &plan->regions[i];
+    uint32_t input = is_gradient ? region->d_input : region->input;
+    uint32_t output = is_gradient ? region->d_output : region->output;
+    if (output != PLAN_NONE && same_dims(plan, output, value)) return output;
+    if (input != PLAN_NONE && same_dims(plan, input, value)) return input;
+  }
+  return value;
+}
+
 static void find_carried(Meaning *meaning, const PlanRegion *region) {
-  if (meaning->carried == PLAN_NONE && region->output != PLAN_NONE)
-    meaning->carried = region->output;
-  if (meaning->d_carried == PLAN_NONE && region->d_output != PLAN_NONE)
-    meaning->d_carried = region->d_output;
+  const uint32_t value[] = {region->input, region->output, region->d_input, region->d_output};
+  for (uint32_t i = 0; i < 4; i++)
+    if (value[i] != PLAN_NONE)
+      meaning->carried[value[i]] = first_carried(meaning->plan, value[i], i >= 2);
 }
 
 static bool allocate(const View *view, Meaning *meaning) {
   const Plan *plan = view->plan;
-  *meaning = (Meaning){.plan = plan, .carried = PLAN_NONE, .d_carried = PLAN_NONE};
+  *meaning = (Meaning){.plan = plan};
+  meaning->carried = prove_array(view, plan->values_count, sizeof *meaning->carried);
   meaning->depth = prove_array(view, plan->regions_count, sizeof *meaning->depth);
   meaning->region_of = prove_array(view, plan->nodes_count, sizeof *meaning->region_of);
   meaning->slice = prove_array(view, plan->values_count, sizeof *meaning->slice);
   meaning->uses = prove_array(view, plan->values_count, sizeof *meaning->uses);
   meaning->parameter = prove_array(view, plan->values_count, sizeof *meaning->parameter);
   meaning->same = prove_array(view, plan->values_count, sizeof *meaning->same);
-  return meaning->same != NULL && meaning->parameter != NULL && meaning->depth != NULL &&
-         meaning->region_of != NULL && meaning->slice != NULL && meaning->uses != NULL;
+  return meaning->carried != NULL && meaning->same != NULL && meaning->parameter != NULL &&
+         meaning->depth != NULL && meaning->region_of != NULL && meaning->slice != NULL &&
+         meaning->uses != NULL;
 }
 
 /* The first value of that kind and name. */
@@ -108,13 +125,26 @@ void meaning_close(Meaning *meaning) {
   free(meaning->uses);
   free(meaning->parameter);
   free(meaning->same);
+  free(meaning->carried);
+}
+
+uint32_t meaning_carried(const Meaning *meaning, ProgramKind program, uint32_t depth,
+                         bool is_gradient) {
+  for (uint32_t i = 0; i < meaning->plan->regions_count; i++) {
+    const PlanRegion *region = &meaning->plan->regions[i];
+    if (region->program != (uint32_t)program || depth <= meaning->depth[i] ||
+        depth > meaning->depth[i] + region->repeat)
+      continue;
+    uint32_t value = is_gradient ? region->d_output : region->output;
+    return value == PLAN_NONE ? PLAN_NONE : meaning->carried[value];
+  }
+  return PLAN_NONE;
 }
 
 static void name_carried(const Meaning *meaning, uint32_t region, uint32_t value, Type *type) {
   const PlanRegion *at = &meaning->plan->regions[region];
-  bool is_gradient = value == at->d_input || value == at->d_output;
   bool is_behind = value == at->output || value == at->d_output;
-  type->ref = is_gradient ? meaning->d_carried : meaning->carried;
+  type->ref = meaning->carried[value];
   type->layer = (int32_t)meaning->depth[region] + is_behind;
 }
 

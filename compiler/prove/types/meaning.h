@@ -16,12 +16,13 @@ typedef struct Slice {
 
 typedef struct Meaning {
   const Plan *plan;
-  uint32_t *depth;             /* by region: layers and ends of the model before it */
-  uint32_t *region_of;         /* by node */
-  Slice *slice;                /* by value */
-  uint32_t carried, d_carried; /* what goes from region to region has these values' names */
-  uint32_t *uses;              /* by value: how many nodes make it, or add to it */
-  uint32_t *parameter;         /* by value: of a gradient, its parameter; else PLAN_NONE */
+  uint32_t *depth;     /* by region: layers and ends of the model before it */
+  uint32_t *region_of; /* by node */
+  Slice *slice;        /* by value */
+  uint32_t *carried;   /* by value that goes from region to region: the first such of its dims,
+                          which has the name of all */
+  uint32_t *uses;      /* by value: how many nodes make it, or add to it */
+  uint32_t *parameter; /* by value: of a gradient, its parameter; else PLAN_NONE */
   uint32_t *same; /* by value: of parameters and inputs, the first of that name, as evaluation has
                      values of its own; else itself */
 } Meaning;
@@ -32,6 +33,11 @@ void meaning_close(Meaning *meaning);
 
 /* Sets kind, ref and layer of a value as a node of this region has it, in the call's layer. */
 void meaning_name(const Meaning *meaning, uint32_t region, uint32_t value, Type *type);
+
+/* The name of what is carried from one layer to the next, `depth` layers and ends of the model
+ * having been there. PLAN_NONE: nothing is. */
+uint32_t meaning_carried(const Meaning *meaning, ProgramKind program, uint32_t depth,
+                         bool is_gradient);
 
 /* Which of the nodes that make the value this one is; PLAN_NONE: none of them. */
 uint32_t use_order(const Meaning *meaning, uint32_t value, uint32_t node);

@@ -12,7 +12,8 @@ static Type posted(const Typing *t, uint32_t operand, const PlanPost *post) {
   int32_t layer = t->walk.call->layer < 0 ? 0 : t->walk.call->layer;
   Type type = {.kind = TYPE_VALUE,
                .dtype = (uint8_t)t->plan->operands[t->at->operands_first + operand].dtype,
-               .ref = is_gradient ? t->meaning.d_carried : t->meaning.carried,
+               .ref = meaning_carried(&t->meaning, (ProgramKind)t->walk.program->kind, post->depth,
+                                      is_gradient),
                .layer = (int32_t)post->depth - layer,
                .microbatch = (int32_t)(post->microbatch + t->added) - t->walk.microbatch};
   layout_places(t->plan, meaning->before, type.place);
@@ -34,6 +35,11 @@ void type_transfer(Typing *t) {
       return;
     }
     Type wanted = posted(t, i, post), found = read_type(t, i);
+    if (wanted.ref == PLAN_NONE) {
+      refuse(t, "operand %u is said to be behind layer %u, where nothing is carried", i,
+             post->depth);
+      return;
+    }
     if (t->plan->operands[t->at->operands_first + i].access != ACCESS_READ)
       write_type(t, i, &wanted);
     else if (memcmp(&found, &wanted, sizeof found) != 0)
