@@ -85,9 +85,14 @@ static void shift(int32_t *number, int32_t by) {
   if (*number != TYPE_ANY) *number += by; /* USE_FROM_START is the same number */
 }
 
+/* Whether it is the same seen from every layer and micro-batch. */
+static bool is_fixed(const Type *type) {
+  return type->layer == TYPE_ANY && type->microbatch == TYPE_ANY && type->use_count == 0;
+}
+
 uint32_t type_shifted(Types *types, uint32_t number, int32_t layers, int32_t microbatches) {
+  if ((layers == 0 && microbatches == 0) || is_fixed(&types->type[number])) return number;
   Type type = types->type[number];
-  if (layers == 0 && microbatches == 0) return number;
   shift(&type.layer, layers);
   shift(&type.microbatch, microbatches);
   for (uint32_t i = 0; i < type.use_count; i++) {
