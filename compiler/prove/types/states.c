@@ -162,8 +162,17 @@ void type_clear(Typing *t) {
 
 /* ---- the norm of all gradients */
 
-static uint64_t square_hash(uint32_t parameter, int64_t layer) {
-  return hash_mix(hash_mix(0x5155415245u, parameter), (uint64_t)layer);
+/* Of a layer of a parameter, as seen from it; added up, of a set. */
+static uint64_t square_hash(uint32_t parameter, bool has_layers) {
+  return hash_mix(hash_mix(0x5155415245u, parameter), has_layers);
+}
+
+/* The same set, so many layers on: times a power of an odd number, so that nothing is lost. */
+static uint64_t squares_shifted(uint64_t squares, int32_t layers) {
+  uint64_t factor = 0x9e3779b97f4a7c15u;
+  for (; layers > 0; layers /= 2, factor *= factor)
+    if (layers % 2 == 1) squares *= factor;
+  return squares;
 }
 
 /* A gradient of the record's parameter, with every micro-batch of every use in it. */
@@ -180,6 +189,33 @@ static bool read_gradient(Typing *t, uint32_t operand, Type *found) {
   return is_it;
 }
 
+/* Two neighbours that hold squares of layers become one set. False: they are no such. */
+static bool join_squares(Typing *t, Spans *spans, uint32_t first) {
+  if (first + 1 >= spans->count || spans->at[first].end != spans->at[first + 1].first) return false;
+  const Type *a = &t->types.type[spans->at[first].type];
+  const Type *b = &t->types.type[spans->at[first + 1].type];
+  if (a->kind != TYPE_SQUARES || b->kind != TYPE_SQUARES || a->layer == TYPE_ANY ||
+      b->layer == TYPE_ANY || memcmp(a->place, b->place, sizeof a->place) != 0)
+    return false;
+  Type both = *a;
+  both.ref = PLAN_NONE;
+  both.layer = a->layer < b->layer ? a->layer : b->layer;
+  both.squares = squares_shifted(a->squares, a->layer - both.layer) +
+                 squares_shifted(b->squares, b->layer - both.layer);
+  Span joined = {spans->at[first].first, spans->at[first + 1].end, type_of(&t->types, &both), 0};
+  if (!spans_write(&t->types, spans, joined)) t->types.out_of_memory = true;
+  return true;
+}
+
+/* What all layers leave is one span, however many there are. */
+static void write_squares(Typing *t, uint32_t operand, const Type *squares) {
+  write_type(t, operand, squares);
+  Where at = where(t, operand);
+  uint32_t here = spans_find(&at.reached->spans, at.first);
+  (void)join_squares(t, &at.reached->spans, here);
+  if (here > 0) (void)join_squares(t, &at.reached->spans, here - 1);
+}
+
 static void square(Typing *t) {
   Type gradient;
   if (!is_parameter(t, t->at->value) || !read_gradient(t, 0, &gradient)) return;
@@ -187,7 +223,8 @@ static void square(Typing *t) {
                   .dtype = DTYPE_F64,
                   .ref = t->at->value,
                   .layer = gradient.layer,
-                  .microbatch = TYPE_ANY};
+                  .microbatch = TYPE_ANY,
+                  .squares = square_hash(t->at->value, gradient.layer != TYPE_ANY)};
   for (uint32_t axis = 0; axis < TYPE_AXES_MAX; axis++) {
     if (gradient.place[axis].kind == PLACE_OWED) {
       refuse(t, "squares of what is still to be added up");
@@ -199,19 +236,18 @@ static void square(Typing *t) {
   for (uint32_t axis = 0; axis < t->plan->axes_count && axis < TYPE_AXES_MAX; axis++)
     if (t->plan->axes[axis].divides == DIVIDES_DEPTH && t->plan->axes[axis].size > 1)
       squares.place[axis] = (Place){.kind = PLACE_OWED, .style = REDUCE_SUM};
-  write_type(t, 1, &squares);
+  write_squares(t, 1, &squares);
 }
 
-/* Adds what one number stands for. */
+/* Adds what some numbers stand for. */
 static bool add_squares(const Type *item, Type *sum) {
   if (item->kind == TYPE_ZERO) return true;
-  bool is_set = item->kind == TYPE_SQUARES && item->ref == PLAN_NONE;
   bool fits = item->kind == TYPE_SQUARES &&
               (sum->squares == 0 || memcmp(item->place, sum->place, sizeof sum->place) == 0);
   if (!fits) return false;
-  int64_t layer = item->layer == TYPE_ANY ? -1 : item->layer;
+  if (item->layer != TYPE_ANY && item->layer < 0) return false;
   memcpy(sum->place, item->place, sizeof sum->place);
-  sum->squares += is_set ? item->squares : square_hash(item->ref, layer);
+  sum->squares += squares_shifted(item->squares, item->layer == TYPE_ANY ? 0 : item->layer);
   return true;
 }
 
@@ -227,7 +263,10 @@ static bool sum_squares(Typing *t, uint32_t operand, Type *sum) {
                 .microbatch = TYPE_ANY};
   for (uint32_t i = spans_find(spans, at.first); next < at.end && i < spans->count; i++) {
     const Type *item = &t->types.type[spans->at[i].type];
-    if (spans->at[i].first > next || !add_squares(item, sum)) break;
+    bool is_whole = spans->at[i].first >= at.first && spans->at[i].end <= at.end;
+    if (spans->at[i].first > next || (!is_whole && item->kind != TYPE_ZERO) ||
+        !add_squares(item, sum))
+      break;
     next = spans->at[i].end;
   }
   if (next >= at.end) return true;
@@ -243,10 +282,10 @@ uint64_t all_squares(const Typing *t) {
     if (value->kind != VALUE_PARAM || t->meaning.same[v] != v) continue;
     const PlanRegion *region = value->region == PLAN_NONE ? NULL : &t->plan->regions[value->region];
     if (region == NULL || !region->is_stack)
-      sum += square_hash(v, -1);
+      sum += square_hash(v, false);
     else
-      for (int64_t layer = 0; layer < region->repeat; layer++)
-        sum += square_hash(v, layer);
+      for (int32_t layer = 0; layer < region->repeat; layer++)
+        sum += squares_shifted(square_hash(v, true), layer);
   }
   return sum;
 }

@@ -90,8 +90,7 @@ static bool is_fixed(const Type *type) {
   return type->layer == TYPE_ANY && type->microbatch == TYPE_ANY && type->use_count == 0;
 }
 
-uint32_t type_shifted(Types *types, uint32_t number, int32_t layers, int32_t microbatches) {
-  if ((layers == 0 && microbatches == 0) || is_fixed(&types->type[number])) return number;
+static uint32_t make_shifted(Types *types, uint32_t number, int32_t layers, int32_t microbatches) {
   Type type = types->type[number];
   shift(&type.layer, layers);
   shift(&type.microbatch, microbatches);
@@ -100,6 +99,17 @@ uint32_t type_shifted(Types *types, uint32_t number, int32_t layers, int32_t mic
     shift(&type.use[i].end, microbatches);
   }
   return type_of(types, &type);
+}
+
+uint32_t type_shifted(Types *types, uint32_t number, int32_t layers, int32_t microbatches) {
+  if ((layers == 0 && microbatches == 0) || is_fixed(&types->type[number])) return number;
+  uint64_t hash = hash_mix(hash_mix(number, (uint32_t)layers), (uint32_t)microbatches);
+  struct Shifted *last = &types->shifted[hash & (TYPES_SHIFTED - 1)];
+  if (last->from != number || last->layers != layers || last->microbatches != microbatches) {
+    uint32_t to = make_shifted(types, number, layers, microbatches);
+    *last = (struct Shifted){number, to, layers, microbatches};
+  }
+  return last->to;
 }
 
 /* ---- spans */

@@ -13,6 +13,7 @@ enum {
   TYPE_AXES_MAX = 8,
   TYPE_USES_MAX = 6,
   TYPE_TEXT_BYTES = 120,
+  TYPES_SHIFTED = 4096,
   /* of layer and microbatch: it has none */
   TYPE_ANY = INT32_MIN,
   /* of a use: from the first micro-batch of the step, whatever the call's is */
@@ -72,7 +73,7 @@ typedef struct Type {
   Place place[TYPE_AXES_MAX];
   TypeUse use[TYPE_USES_MAX];
   int64_t piece;    /* PLACE_FLAT: elements of one rank's */
-  uint64_t squares; /* SQUARES: sum of the hashes of what is in it */
+  uint64_t squares; /* SQUARES: sum of the hashes of what is in it, seen from `layer` */
 } Type;
 
 /* All types, and what is made of them; grows, freed at the end. */
@@ -82,6 +83,10 @@ typedef struct Types {
   uint32_t *slot; /* hash table of numbers + 1 */
   uint32_t slot_count;
   bool out_of_memory;
+  struct Shifted {
+    uint32_t from, to; /* from 0: free */
+    int32_t layers, microbatches;
+  } shifted[TYPES_SHIFTED]; /* by hash: what was asked for last */
 } Types;
 
 bool types_open(Types *types);
