@@ -15,6 +15,7 @@ static void open_plan(void) {
   Status status;
   build_axes(&builder, build_axis_named(&builder, "dp", 2));
   build_axes(&builder, build_axis_named(&builder, "tp", 2));
+  build_strides(&builder);
   build_device(&builder);
   build_comms(&builder, (PlanComm){1, build_string(&builder, "dp")});
   build_records(&builder, (PlanRecord){.kind = RECORD_KERNEL, .comm = PLAN_NONE});
