@@ -42,16 +42,40 @@ static uint64_t start_key(uint32_t program, uint32_t call) {
   return (uint64_t)program << 32 | call;
 }
 
-/* What comes from the host, and goes to it, stays open. */
-static void open_shared(const Hostile *hostile) {
+enum { SHARED_PARTS = 4 };
+
+/* What comes from the host, and goes to it, stays open: its threads write while records run. */
+static void shared_parts(const Hostile *hostile, uint8_t *first[SHARED_PARTS],
+                         size_t size_bytes[SHARED_PARTS]) {
   const PlanJob *job = &hostile->plan->jobs[0];
   size_t step_bytes = (size_t)job->accumulation * job->sample_bytes;
   uint8_t *device = hostile->arena[TIER_DEVICE], *host = hostile->arena[job->staging_tier];
-  ASAN_UNPOISON_MEMORY_REGION(device + job->control_offset, sizeof(Control));
-  ASAN_UNPOISON_MEMORY_REGION(device + job->samples_offset, step_bytes);
-  ASAN_UNPOISON_MEMORY_REGION(host + job->control_ring_offset,
-                              sizeof(ControlPair) * (size_t)job->control_slots);
-  ASAN_UNPOISON_MEMORY_REGION(host + job->staging_offset, step_bytes * (size_t)job->prefetch_steps);
+  first[0] = device + job->control_offset;
+  size_bytes[0] = sizeof(Control);
+  first[1] = device + job->samples_offset;
+  size_bytes[1] = step_bytes;
+  first[2] = host + job->control_ring_offset;
+  size_bytes[2] = sizeof(ControlPair) * (size_t)job->control_slots;
+  first[3] = host + job->staging_offset;
+  size_bytes[3] = step_bytes * (size_t)job->prefetch_steps;
+}
+
+/* Poisons the bytes that are not shared, those of parts before `part` being outside of them. */
+static void poison_from(const Hostile *hostile, uint8_t *at, uint8_t *end, int32_t part) {
+  uint8_t *first[SHARED_PARTS];
+  size_t size_bytes[SHARED_PARTS];
+  shared_parts(hostile, first, size_bytes);
+  for (; part < SHARED_PARTS && at < end; part++) {
+    uint8_t *open = first[part], *behind = open + size_bytes[part];
+    if (behind <= at || open >= end) continue;
+    if (open > at) poison_from(hostile, at, open, part + 1);
+    at = behind;
+  }
+  if (at < end) ASAN_POISON_MEMORY_REGION(at, (size_t)(end - at));
+}
+
+static void poison(const Hostile *hostile, void *at, size_t size_bytes) {
+  poison_from(hostile, at, (uint8_t *)at + size_bytes, 0);
 }
 
 bool hostile_start(Hostile *hostile, const Plan *plan, const PlanClass *class,
@@ -76,9 +100,8 @@ bool hostile_start(Hostile *hostile, const Plan *plan, const PlanClass *class,
     hostile->arena_bytes[tier] = plan_arena_bytes(plan, class, tier);
     if (hostile->arena_bytes[tier] == 0) continue;
     memset(arena[tier], nan_byte, hostile->arena_bytes[tier]);
-    ASAN_POISON_MEMORY_REGION(arena[tier], hostile->arena_bytes[tier]);
+    poison(hostile, arena[tier], hostile->arena_bytes[tier]);
   }
-  open_shared(hostile);
   return true;
 }
 
@@ -115,9 +138,8 @@ void hostile_fill(const Hostile *hostile, uint32_t program, uint32_t call, bool 
     uint8_t *at = hostile->arena[buffer->tier] + buffer->offset;
     ASAN_UNPOISON_MEMORY_REGION(at, buffer->size_bytes);
     memset(at, nan_byte, buffer->size_bytes);
-    ASAN_POISON_MEMORY_REGION(at, buffer->size_bytes);
+    poison(hostile, at, buffer->size_bytes);
   }
-  open_shared(hostile);
 }
 
 void hostile_allow(const Hostile *hostile, void *at, size_t size_bytes) {
@@ -126,8 +148,7 @@ void hostile_allow(const Hostile *hostile, void *at, size_t size_bytes) {
 }
 
 void hostile_forbid(const Hostile *hostile, void *at, size_t size_bytes) {
-  ASAN_POISON_MEMORY_REGION(at, size_bytes);
-  open_shared(hostile);
+  poison(hostile, at, size_bytes);
 }
 
 #endif

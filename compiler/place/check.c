@@ -45,7 +45,7 @@ bool place_check_tp(Compile *c, const Job *job, const Fabric *fabric, const Plac
   uint32_t axes = MESH_BIT(MESH_TP) | MESH_BIT(MESH_TP_GROUP);
   if (job->parallel.tp_across || place_is_in_domain(fabric, at, axes)) return true;
   int64_t tp = job->parallel.tp, ranks = domain_ranks(fabric), smaller = tp;
-  while (smaller > ranks || tp % smaller != 0)
+  while (smaller > 1 && (smaller > ranks || tp % smaller != 0))
     smaller--;
   Span span = job->origin[FIELD_parallel_tp].span;
   error_at(

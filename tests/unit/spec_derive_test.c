@@ -29,8 +29,10 @@ static bool derive(Compile *c, const char *const *overrides, int32_t count, Job 
   Machine machine = {.memory_bytes = (int64_t)12 << 30, .cores = 12};
   Cluster cluster;
   *job = spec_load(c, path, overrides, count);
-  return *job && spec_cluster(c, *job, &machine, &cluster) &&
-         spec_derive(c, *job, &cluster, &(ModelFacts){.positions = 64}, derived);
+  if (!*job || !spec_cluster(c, *job, &machine, &cluster)) return false;
+  cluster.ranks =
+      cluster.nodes * cluster.devices; /* compiler/place counts those of described nodes */
+  return spec_derive(c, *job, &cluster, &(ModelFacts){.positions = 64}, derived);
 }
 
 static void test_derived(void) {

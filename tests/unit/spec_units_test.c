@@ -22,7 +22,7 @@ static double latency_of(const char *text) {
   return units_latency(text, &number) ? number : -1;
 }
 
-int main(void) {
+static void test_numbers(void) {
   TEST("counts take decimal and binary scales, powers and exponents") {
     CHECK_NEAR(count_of("8"), 8, 0);
     CHECK_NEAR(count_of("16Mi"), 16777216, 0);
@@ -49,6 +49,9 @@ int main(void) {
     CHECK(units_rate("400Gb/s", &bits) && units_rate("50GB/s", &bytes));
     CHECK_NEAR(bits, bytes, 0);
   }
+}
+
+static void test_times(void) {
   TEST("durations add their parts") {
     CHECK_NEAR(seconds_of("30m"), 1800, 0);
     CHECK_NEAR(seconds_of("1d12h"), 129600, 0);
@@ -68,6 +71,11 @@ int main(void) {
     CHECK(units_amount("5us", "ns", &amount) && amount.unit == UNIT_NANOSECONDS);
     CHECK(!units_amount("5us", "s|steps", &amount));
   }
+}
+
+int main(void) {
+  test_numbers();
+  test_times();
   TEST("an amount is read only in units that its key allows") {
     Amount amount;
     CHECK(units_amount("512Ki tokens", "tokens|sequences|samples", &amount));

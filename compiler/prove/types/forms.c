@@ -69,8 +69,8 @@ static bool find_sizes(Groups *groups, const Written *written, uint32_t count, u
   while (group < groups->count && groups->size[group] != FORM_NONE)
     group++;
   if (group == groups->count) return sizes_fit(groups, written, count);
-  for (uint8_t size = 0; size <= GROUP_DIMS_MAX; size++) {
-    groups->size[group] = size;
+  for (int32_t size = 0; size <= GROUP_DIMS_MAX; size++) {
+    groups->size[group] = (uint8_t)size;
     if (find_sizes(groups, written, count, group + 1)) return true;
   }
   groups->size[group] = FORM_NONE;
@@ -133,7 +133,8 @@ static uint64_t labels_after(Groups *groups, const char *rules, const char *word
     at += strlen(word);
     if (*at == '@') return UINT64_MAX;
     uint32_t group = group_of(groups, *at);
-    labels |= ((1ull << groups->size[group]) - 1) << group * FORM_DIMS_MAX;
+    uint32_t size = groups->size[group];
+    if (size <= GROUP_DIMS_MAX) labels |= ((1ull << size) - 1) << group * FORM_DIMS_MAX;
   }
   return labels;
 }

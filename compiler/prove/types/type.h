@@ -95,8 +95,8 @@ void types_close(Types *types);
 /* The number of this type. 0, and out_of_memory, when there is no room. */
 uint32_t type_of(Types *types, const Type *type);
 
-/* The same of another layer and micro-batch. */
-uint32_t type_shifted(Types *types, uint32_t type, int32_t layers, int32_t microbatches);
+/* The number of the same type of another layer and micro-batch. */
+uint32_t type_shifted(Types *types, uint32_t number, int32_t layers, int32_t microbatches);
 
 /* For people: "h.*.ln_1, micro-batch +0, Shard(seq)@cp". Returns `text`. */
 const char *type_text(const Plan *plan, const Type *type, char text[TYPE_TEXT_BYTES]);
