@@ -13,9 +13,6 @@ const char *types_uncovered(const Plan *plan) {
   for (uint32_t axis = 0; axis < plan->axes_count; axis++)
     if (plan->axes[axis].size > 1 && plan->axes[axis].divides == DIVIDES_TOKENS)
       return "context parallelism";
-  for (uint32_t i = 0; i < plan->kernels_count; i++)
-    if (strcmp(plan_string(plan, plan->kernels[i].name), "pack") == 0)
-      return "collectives that are packed";
   return NULL;
 }
 
