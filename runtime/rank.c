@@ -42,6 +42,7 @@ typedef struct Rank {
   Arenas arena; /* a peer may read it until this rank has left */
   Replay replay;
   Comm *comm;
+  Flight *flight; /* where it writes what it does */
   RunStart start;
   Stage *stage;
   StageSetup stage_setup;
@@ -74,7 +75,7 @@ static int64_t now_ns(void) {
 }
 
 static void note_phase(const Rank *rank, FlightPhase phase, int64_t step) {
-  if (rank->run->boot->flight) flight_phase(rank->run->boot->flight, phase, step);
+  flight_phase(rank->flight, phase, step);
 }
 
 static bool meet(Rank *rank, Status *status) {
@@ -133,7 +134,7 @@ static bool open_rank(Rank *rank, Status *status) {
       .comm_beside = run->boot->ops->comm_beside(run->boot, rank->number),
       .kernels = {[PROCESSOR_DEVICE] = kernels_of(run->options->variant),
                   [PROCESSOR_HOST] = kernels_of(run->options->variant)},
-      .flight = run->boot->flight,
+      .flight = rank->flight,
   };
   memcpy(setup.arena, rank->arena.base, sizeof setup.arena);
   if (!programs_check(rank->plan, &run->mesh, status) ||
@@ -421,8 +422,7 @@ static void tell_end(Rank *rank, int64_t step, const ReplayLeft *left) {
   const ControlOut *out = &left->control;
   int64_t since_ns = underway->start_ns > rank->ended_ns ? underway->start_ns : rank->ended_ns;
   rank->ended_ns = now_ns();
-  Flight *flight = rank->run->boot->flight;
-  if (flight) flight_step_took(flight, rank->ended_ns - since_ns);
+  flight_step_took(rank->flight, rank->ended_ns - since_ns);
   if (rank->number != 0) return;
   report_step(rank->report, &(StepFacts){
                                 .step = step,
@@ -566,12 +566,14 @@ static bool keep_plan(const Run *run, Status *status) {
 
 static bool live(Rank *rank, Status *status) {
   const Run *run = rank->run;
-  if (!resume_find(run, rank->number, rank->comm, &rank->start, status) ||
-      !open_rank(rank, status) || !measure_peak(rank, status) || !run_init(rank, status) ||
+  note_phase(rank, FLIGHT_RESUMING, 0);
+  if (!resume_find(run, rank->number, rank->comm, &rank->start, status)) return false;
+  note_phase(rank, FLIGHT_RESTORING, rank->start.first_step - 1);
+  if (!open_rank(rank, status) || !measure_peak(rank, status) || !run_init(rank, status) ||
       !meet(rank, status))
     return false;
   /* All ranks are up and have their state: from here on files of earlier runs are touched. */
-  if (rank->number == 0) failure_clear(rank->plan, run->mesh.rank_count);
+  if (rank->number == 0) failure_clear(rank->plan);
   if (rank->number == 0 && (!resume_clear_way(run, rank->start.first_step, status) ||
                             !keep_plan(run, status) || !open_report(rank, status)))
     return false;
@@ -585,6 +587,7 @@ bool rank_main(void *context, int32_t number, Status *status) {
   const Run *run = context;
   Rank rank = {.run = run, .plan = run->plan, .job = &run->plan->jobs[0], .number = number};
   rank.comm = run->boot->ops->comm(run->boot, number, NULL);
+  rank.flight = run->boot->ops->flight(run->boot, number);
   bool done = live(&rank, status);
   run_steady_leave();
   if (done) status->code = rank.stopped ? STATUS_STOPPED : STATUS_DONE;

@@ -57,6 +57,15 @@ static bool lock_folders(Run *run, Status *status) {
   return folder_make(checkpoints, status) && lock_folder(&run->lock[1], checkpoints, status);
 }
 
+/* What fails from here on is written there. */
+static bool take_folders(Run *run, Status *status) {
+  int32_t first = run->boot->rank_first;
+  if (!lock_folders(run, status)) return false;
+  for (int32_t rank = first; rank < first + run->boot->rank_count; rank++)
+    flight_phase(run->boot->ops->flight(run->boot, rank), FLIGHT_OPENING, 0);
+  return true;
+}
+
 /* Better one line now than the kernel's out-of-memory killer when the last page is touched. The
  * first rank of a node speaks of all that are there. */
 static bool check_memory(const Run *run, Status *status) {
@@ -114,7 +123,7 @@ static bool check_device(const Run *run, Status *status) {
 static bool open_run(Run *run, Status *status) {
   const PlanJob *job = &run->plan->jobs[0];
   if (!check_device(run, status)) return false;
-  if (!mesh_read(&run->mesh, run->plan, status) || !boot(run, status) || !lock_folders(run, status))
+  if (!mesh_read(&run->mesh, run->plan, status) || !boot(run, status) || !take_folders(run, status))
     return false;
   run->last_step = job->steps;
   if (run->options->steps > 0 && run->options->steps < job->steps)

@@ -21,6 +21,8 @@ typedef struct BootOps {
   /* More of the same rank, one for the thread of each lane beside the main lane: what is called on
    * them meets only what peers call on theirs. They reduce on the calling thread. */
   CommLanes (*comm_beside)(Boot *self, int32_t rank);
+  /* Where a rank of this process writes what it does; it lives as long as the boot. */
+  Flight *(*flight)(Boot *self, int32_t rank);
   /* Runs `body` for the ranks of this process and returns when all have returned. True: `status` is
    * what a rank left there, and all end alike. False: it is that of the rank that failed first, an
    * echo only when there is nothing else. */
@@ -38,7 +40,6 @@ struct Boot {
   int32_t rank_count;
   int32_t first_core;  /* of the threads of the first of them; -1: let the system place them */
   const int32_t *node; /* of every rank of the job; NULL: all are in this process */
-  Flight *flight;      /* where the rank of this process writes what it does; NULL: nobody looks */
   char words[320];     /* where ranks are, for people; "" when they are threads */
 };
 

@@ -7,12 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/watch/failure.h"
+
 typedef struct Launch {
   BootRank *body;
   BootAbort *abort_all;
   void *context;
   pthread_mutex_t lock;
   bool failed;
+  int32_t cause; /* the rank that failed first */
   Status status;
 } Launch;
 
@@ -33,6 +36,7 @@ static void run_rank(Launch *launch, int32_t rank) {
   }
   bool first = !launch->failed || launch->status.code == STATUS_ECHO;
   if (first) launch->status = status;
+  if (first) launch->cause = rank;
   launch->failed = true;
   pthread_mutex_unlock(&launch->lock);
   if (first && status.code != STATUS_ECHO) launch->abort_all(launch->context);
@@ -54,33 +58,38 @@ static int start_thread(RankThread *rank) {
   return failure;
 }
 
-bool boot_local(int32_t rank_count, BootRank *body, BootAbort *abort_all, void *context,
-                Status *status) {
-  Launch launch = {.body = body, .abort_all = abort_all, .context = context};
+/* Whether all ended well; else `cause` is the rank that failed first. */
+static bool run_all(Launch *launch, int32_t rank_count, Status *status) {
   RankThread *ranks = calloc((size_t)rank_count, sizeof *ranks);
   if (!ranks)
     return status_fail(status, STATUS_WORLD, "not enough memory for %d ranks", rank_count);
-  pthread_mutex_init(&launch.lock, NULL);
+  pthread_mutex_init(&launch->lock, NULL);
   int32_t started = 1;
   for (; started < rank_count; started++) {
-    ranks[started] = (RankThread){.launch = &launch, .rank = started};
+    ranks[started] = (RankThread){.launch = launch, .rank = started};
     int failure = start_thread(&ranks[started]);
     if (failure == 0) continue;
-    pthread_mutex_lock(&launch.lock);
-    launch.failed = true;
-    (void)status_fail(&launch.status, STATUS_WORLD, "cannot start rank %d: %s", started,
+    pthread_mutex_lock(&launch->lock);
+    launch->failed = true;
+    (void)status_fail(&launch->status, STATUS_WORLD, "cannot start rank %d: %s", started,
                       strerror(failure));
-    pthread_mutex_unlock(&launch.lock);
-    abort_all(context);
+    pthread_mutex_unlock(&launch->lock);
+    launch->abort_all(launch->context);
     break;
   }
-  if (started == rank_count) run_rank(&launch, 0);
+  if (started == rank_count) run_rank(launch, 0);
   for (int32_t i = 1; i < started; i++)
     pthread_join(ranks[i].thread, NULL);
-  pthread_mutex_destroy(&launch.lock);
+  pthread_mutex_destroy(&launch->lock);
   free(ranks);
-  *status = launch.status;
-  return !launch.failed;
+  *status = launch->status;
+  return !launch->failed;
+}
+
+bool boot_local(int32_t rank_count, BootRank *body, BootAbort *abort_all, void *context,
+                Status *status) {
+  Launch launch = {.body = body, .abort_all = abort_all, .context = context};
+  return run_all(&launch, rank_count, status);
 }
 
 int32_t boot_first_core(int32_t rank_count, int32_t threads_per_rank) {
@@ -97,6 +106,9 @@ int32_t boot_first_core(int32_t rank_count, int32_t threads_per_rank) {
 typedef struct LocalBoot {
   Boot base;
   LocalWorld *world;
+  const Plan *plan;
+  const Mesh *mesh;
+  Flight *flight; /* of every rank */
 } LocalBoot;
 
 static LocalWorld *world_of(Boot *self) {
@@ -109,6 +121,10 @@ static Comm *boot_comm(Boot *self, int32_t rank, Threads *threads) {
 
 static CommLanes boot_comm_beside(Boot *self, int32_t rank) {
   return local_comm_beside(world_of(self), rank);
+}
+
+static Flight *boot_flight(Boot *self, int32_t rank) {
+  return &((LocalBoot *)self)->flight[rank];
 }
 
 /* The body has a context of its own, the abort another. */
@@ -128,24 +144,30 @@ static void abort_body(void *context) {
 }
 
 static bool boot_run(Boot *self, BootRank *body, void *context, Status *status) {
+  const LocalBoot *boot = (const LocalBoot *)self;
   BootBody all = {body, context, world_of(self)};
-  return boot_local(self->rank_count, run_body, abort_body, &all, status);
+  Launch launch = {.body = run_body, .abort_all = abort_body, .context = &all};
+  bool done = run_all(&launch, self->rank_count, status);
+  if (!done) failure_of_threads(boot->plan, boot->mesh, boot->flight, launch.cause, status);
+  return done;
 }
 
 /* They are all here, and none was started. */
 static void boot_abandon(Boot *self, Status *status) {
-  (void)self;
-  (void)status;
+  const LocalBoot *boot = (const LocalBoot *)self;
+  failure_of_threads(boot->plan, boot->mesh, boot->flight, 0, status);
 }
 
 static void boot_close(Boot *self) {
   local_world_free(world_of(self));
+  free(((LocalBoot *)self)->flight);
   free(self);
 }
 
 static const BootOps local_ops = {
     .comm = boot_comm,
     .comm_beside = boot_comm_beside,
+    .flight = boot_flight,
     .run = boot_run,
     .abandon = boot_abandon,
     .close = boot_close,
@@ -155,12 +177,15 @@ Boot *boot_local_new(const Plan *plan, const Mesh *mesh, int32_t threads_per_ran
                      CommDelay delay) {
   LocalBoot *boot = calloc(1, sizeof *boot);
   LocalWorld *world = boot ? local_world_new(plan, mesh, threads_per_rank) : NULL;
-  if (!world) {
+  Flight *flight = world ? calloc((size_t)mesh->rank_count, sizeof *flight) : NULL;
+  if (!flight) {
+    if (world) local_world_free(world);
     free(boot);
     return NULL;
   }
   local_world_delay(world, delay);
-  *boot = (LocalBoot){{.ops = &local_ops, .rank_count = mesh->rank_count}, world};
+  *boot =
+      (LocalBoot){{.ops = &local_ops, .rank_count = mesh->rank_count}, world, plan, mesh, flight};
   boot->base.first_core = boot_first_core(mesh->rank_count, threads_per_rank);
   return &boot->base;
 }

@@ -37,6 +37,11 @@ static CommLanes boot_comm_beside(Boot *self, int32_t rank) {
   return mpi_comm_beside(((PmixBoot *)self)->world);
 }
 
+static Flight *boot_flight(Boot *self, int32_t rank) {
+  (void)rank;
+  return watch_flight(((PmixBoot *)self)->watch);
+}
+
 static void boot_abandon(Boot *self, Status *status) {
   PmixBoot *boot = (PmixBoot *)self;
   boot->has_failed = true;
@@ -73,6 +78,7 @@ static void boot_close(Boot *self) {
 static const BootOps pmix_ops = {
     .comm = boot_comm,
     .comm_beside = boot_comm_beside,
+    .flight = boot_flight,
     .run = boot_run,
     .abandon = boot_abandon,
     .close = boot_close,
@@ -136,7 +142,6 @@ static bool open_watch(PmixBoot *boot, const BootPmixSetup *setup, Status *statu
                       .end = stop_waiting,
                       .context = boot};
   boot->watch = watch_open(&watch, &boot->client, status);
-  if (boot->watch) boot->base.flight = watch_flight(boot->watch);
   return boot->watch != NULL;
 }
 

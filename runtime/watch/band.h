@@ -18,6 +18,7 @@ typedef struct BandMessage {
   int32_t rank;                    /* who sends; of BAND_END, who is lost */
   int32_t code;                    /* exit code: of BAND_FAIL, its own; of BAND_END, the run's */
   uint8_t token[BAND_TOKEN_BYTES]; /* of BAND_HELLO */
+  uint32_t is_written;             /* of BAND_END: every rank writes what it has done, too */
   Beat beat;                       /* of BAND_BEAT */
   char text[BAND_TEXT_BYTES];      /* of BAND_FAIL and BAND_END: why */
 } BandMessage;

@@ -1,8 +1,10 @@
 /* failure.c -- the same facts as a line, as a document and as a screen. */
 #include "runtime/watch/failure.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -47,6 +49,12 @@ static int32_t who_waits(const Failure *failure) {
   return -1;
 }
 
+bool failure_is_written(const Failure *failure) {
+  int32_t phase = failure->view[0].beat.phase; /* its process has the lock */
+  bool is_refusal = failure->code == STATUS_USER || failure->code == STATUS_NOTHING_LEFT;
+  return phase != FLIGHT_STARTING && !(phase == FLIGHT_RESUMING && is_refusal);
+}
+
 /* ---- the line */
 
 void failure_describe(Failure *failure) {
@@ -82,7 +90,8 @@ static const char *what_next(const Failure *failure) {
 /* ---- files */
 
 static const char *path_of(const Plan *plan, const char *name, char path[PATH_BYTES]) {
-  (void)snprintf(path, PATH_BYTES, "%.4000s/%s", plan_string(plan, plan->jobs[0].run_dir), name);
+  (void)snprintf(path, PATH_BYTES, "%.3900s/%.255s", plan_string(plan, plan->jobs[0].run_dir),
+                 name);
   return path;
 }
 
@@ -186,13 +195,51 @@ void failure_write_flight(const Plan *plan, int32_t rank, const Flight *flight) 
   finish_file(&text, fresh, path);
 }
 
-void failure_clear(const Plan *plan, int32_t rank_count) {
-  char path[PATH_BYTES], name[32];
+/* "flight.17.json". The run before may have had more ranks. */
+static bool is_flight(const char *name) {
+  const char *end = strncmp(name, "flight.", 7) == 0 ? name + 7 : "";
+  size_t digits = strspn(end, "0123456789");
+  return digits > 0 && strcmp(end + digits, ".json") == 0;
+}
+
+void failure_clear(const Plan *plan) {
+  char path[PATH_BYTES];
+  DIR *folder = opendir(plan_string(plan, plan->jobs[0].run_dir));
   (void)unlink(path_of(plan, "failure.json", path));
-  for (int32_t rank = 0; rank < rank_count; rank++) {
-    (void)snprintf(name, sizeof name, "flight.%d.json", rank);
-    (void)unlink(path_of(plan, name, path));
+  for (struct dirent *entry; folder && (entry = readdir(folder)) != NULL;)
+    if (is_flight(entry->d_name)) (void)unlink(path_of(plan, entry->d_name, path));
+  if (folder) (void)closedir(folder);
+}
+
+/* ---- ranks that are threads */
+
+void failure_of_threads(const Plan *plan, const Mesh *mesh, const Flight *flight, int32_t rank,
+                        const Status *error) {
+  size_t ranks = (size_t)mesh->rank_count;
+  char host[256] = "?";
+  RankView *view = calloc(ranks, sizeof *view);
+  const char **node = calloc(ranks, sizeof *node);
+  (void)gethostname(host, sizeof host - 1);
+  for (size_t i = 0; view && node && i < ranks; i++) {
+    view[i].beat = flight_beat(&flight[i], plan);
+    node[i] = host;
   }
+  Failure failure = {.plan = plan,
+                     .mesh = mesh,
+                     .view = view,
+                     .node = node,
+                     .verdict = {LOSS_ERROR, rank},
+                     .error = error};
+  if (view && node) {
+    failure_describe(&failure);
+    if (failure_is_written(&failure)) {
+      failure_write(&failure);
+      for (int32_t i = 0; i < mesh->rank_count; i++)
+        failure_write_flight(plan, i, &flight[i]);
+    }
+  }
+  free(view);
+  free(node);
 }
 
 /* ---- the screen */
@@ -219,14 +266,14 @@ void failure_screen(const Failure *failure) {
   char where[WHERE_BYTES], line[WHERE_BYTES + FAILURE_TEXT_BYTES], head[32];
   Text text;
   text_start_screen(&text, STDERR_FILENO);
-  add_wrapped(&text, "lost", failure->text);
+  add_wrapped(&text, failure->verdict.loss == LOSS_ERROR ? "failed" : "lost", failure->text);
   for (int32_t rank = 0; rank < failure->mesh->rank_count && rank < SCREEN_RANKS; rank++) {
     where_is(failure, rank, where);
     (void)snprintf(head, sizeof head, "rank %d", rank);
     (void)snprintf(line, sizeof line, "%s%s",
                    rank == failure->verdict.rank ? "CAUSE, last heard of at "
-                   : rank == failure->waits      ? "waits for it: "
-                                                 : "",
+                   : rank == failure->waits      ? "echo, waits for it: "
+                                                 : "echo, ",
                    where);
     add_wrapped(&text, head, line);
   }
@@ -235,6 +282,6 @@ void failure_screen(const Failure *failure) {
   add_wrapped(&text, "next", what_next(failure));
   (void)snprintf(line, sizeof line, "%.300s/failure.json, flight.RANK.json",
                  plan_string(failure->plan, failure->plan->jobs[0].run_dir));
-  add_wrapped(&text, "report", line);
+  if (failure_is_written(failure)) add_wrapped(&text, "report", line);
   (void)text_flush(&text);
 }

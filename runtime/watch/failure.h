@@ -22,6 +22,10 @@ typedef struct Failure {
   int32_t code;                  /* of the run */
 } Failure;
 
+/* Whether the run's folder is this run's to write a report into: another run may have it, or a
+ * finished one be there. */
+bool failure_is_written(const Failure *failure);
+
 /* Fills what stands below `error`. */
 void failure_describe(Failure *failure);
 
@@ -34,7 +38,12 @@ void failure_screen(const Failure *failure);
 /* flight.RANK.json in the run's folder: the newest records of every lane. */
 void failure_write_flight(const Plan *plan, int32_t rank, const Flight *flight);
 
+/* All of it, of a run whose ranks are threads of this process; its caller says the error. `flight`
+ * is of every rank. */
+void failure_of_threads(const Plan *plan, const Mesh *mesh, const Flight *flight, int32_t rank,
+                        const Status *error);
+
 /* Removes these files of an earlier start. */
-void failure_clear(const Plan *plan, int32_t rank_count);
+void failure_clear(const Plan *plan);
 
 #endif

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "runtime/plan/plan_text.h"
 
@@ -70,6 +71,16 @@ FlightNow flight_now(const Flight *flight, uint32_t lane) {
   return now;
 }
 
+Beat flight_beat(const Flight *flight, const Plan *plan) {
+  Beat beat = {.step = flight->step,
+               .median_ns = flight->median_ns,
+               .phase = flight->phase,
+               .pid = (int32_t)getpid()};
+  for (uint32_t lane = 0; lane < plan->lanes_count; lane++)
+    beat.lane[lane] = flight_now(flight, lane);
+  return beat;
+}
+
 void flight_text(const Plan *plan, const FlightNow *now, uint32_t lane, char *text,
                  size_t text_bytes) {
   if (now->begun == 0 || now->record >= plan->records_count) {
@@ -92,7 +103,13 @@ void flight_text(const Plan *plan, const FlightNow *now, uint32_t lane, char *te
 }
 
 const char *flight_phase_name(int32_t phase) {
-  static const char *const name[FlightPhase_COUNT] = {"starting", "in a step", "validating",
-                                                      "saving", "ending"};
+  static const char *const name[FlightPhase_COUNT] = {"starting",
+                                                      "opening its files",
+                                                      "looking for a checkpoint",
+                                                      "taking up its state",
+                                                      "in a step",
+                                                      "validating",
+                                                      "saving",
+                                                      "ending"};
   return phase >= 0 && phase < FlightPhase_COUNT ? name[phase] : "?";
 }

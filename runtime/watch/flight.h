@@ -11,7 +11,10 @@
 enum { FLIGHT_ENTRIES = 128, FLIGHT_MEDIAN_STEPS = 20 };
 
 typedef enum FlightPhase {
-  FLIGHT_STARTING,
+  FLIGHT_STARTING, /* nothing in the run's folder is this run's */
+  FLIGHT_OPENING,  /* it is: rank 0 has the lock */
+  FLIGHT_RESUMING, /* it may turn out that what is there is not to be touched */
+  FLIGHT_RESTORING,
   FLIGHT_STEP,
   FLIGHT_VALIDATING,
   FLIGHT_SAVING,
@@ -49,6 +52,15 @@ typedef struct FlightNow {
   uint32_t is_running;
 } FlightNow;
 
+/* What a rank says of itself, in processes ten times a second. */
+typedef struct Beat {
+  int64_t step;
+  int64_t median_ns; /* of its steps; 0: not known yet */
+  int32_t phase;
+  int32_t pid;
+  FlightNow lane[PLAN_LANES_MAX];
+} Beat;
+
 void flight_begin(Flight *flight, uint32_t lane, uint32_t record, int32_t layer,
                   int64_t microbatch);
 void flight_end(Flight *flight, uint32_t lane);
@@ -57,6 +69,7 @@ void flight_phase(Flight *flight, FlightPhase phase, int64_t step);
 /* A step took so long. The first of a run is not counted: it warms up. */
 void flight_step_took(Flight *flight, int64_t step_ns);
 
+Beat flight_beat(const Flight *flight, const Plan *plan);
 FlightNow flight_now(const Flight *flight, uint32_t lane);
 
 /* "all_reduce h.* gradients over dp (lane dp, record 7, layer 3)": what a rank is doing. */

@@ -9,15 +9,6 @@
 
 enum { JUDGE_SILENT_MS = 3000, JUDGE_STUCK_LEAST_MS = 3000, JUDGE_STUCK_STEPS = 5 };
 
-/* What a rank says of itself, ten times a second. */
-typedef struct Beat {
-  int64_t step;
-  int64_t median_ns; /* of its steps; 0: not known yet */
-  int32_t phase;
-  int32_t pid;
-  FlightNow lane[PLAN_LANES_MAX];
-} Beat;
-
 typedef enum Loss {
   LOSS_NONE,
   LOSS_ERROR,  /* it failed, and has said why */

@@ -63,16 +63,6 @@ Flight *watch_flight(Watch *watch) {
 
 /* ---- what ranks say */
 
-static Beat own_beat(const Watch *watch) {
-  Beat beat = {.step = watch->flight.step,
-               .median_ns = watch->flight.median_ns,
-               .phase = watch->flight.phase,
-               .pid = (int32_t)getpid()};
-  for (uint32_t lane = 0; lane < watch->setup.plan->lanes_count; lane++)
-    beat.lane[lane] = flight_now(&watch->flight, lane);
-  return beat;
-}
-
 static void take_beat(Watch *watch, int32_t rank, const Beat *beat) {
   RankView *view = &watch->view[rank];
   view->heard_ms = now_ms();
@@ -151,7 +141,9 @@ static bool receive_all(Watch *watch) {
 /* ---- what this rank says */
 
 static void send_own(Watch *watch) {
-  BandMessage message = {.kind = BAND_BEAT, .rank = watch->rank, .beat = own_beat(watch)};
+  BandMessage message = {.kind = BAND_BEAT,
+                         .rank = watch->rank,
+                         .beat = flight_beat(&watch->flight, watch->setup.plan)};
   if (watch->view) take_beat(watch, watch->rank, &message.beat);
   for (int32_t i = 0; i < watch->band.peer_count; i++)
     if (watch->band.peer[i].rank >= 0 &&
@@ -183,10 +175,12 @@ static void report(Watch *watch, Verdict verdict) {
                      .now_ms = now_ms(),
                      .error = &watch->error};
   BandMessage end = {.kind = BAND_END, .rank = verdict.rank};
+  watch->view[watch->rank].beat = flight_beat(&watch->flight, watch->setup.plan);
   failure_describe(&failure);
-  failure_write(&failure);
-  if (verdict.loss != LOSS_ERROR) failure_screen(&failure);
   end.code = failure.code;
+  end.is_written = failure_is_written(&failure);
+  if (end.is_written) failure_write(&failure);
+  if (end.is_written || verdict.loss != LOSS_ERROR) failure_screen(&failure);
   (void)snprintf(end.text, sizeof end.text, "%s", failure.text);
   watch->reports = verdict.loss != LOSS_ERROR;
   band_send_all(&watch->band, &end);
@@ -216,7 +210,7 @@ static void check_alone(Watch *watch) {
 
 /* The main thread ends when its calls return; one that is in none is not waited for. */
 static void leave(Watch *watch) {
-  failure_write_flight(watch->setup.plan, watch->rank, &watch->flight);
+  if (watch->end.is_written) failure_write_flight(watch->setup.plan, watch->rank, &watch->flight);
   watch->setup.end(watch->setup.context);
   struct pollfd wait = {.fd = watch->wake[0], .events = POLLIN};
   char bytes[16];
