@@ -45,14 +45,25 @@ static void test_models(void) {
  *   H100  "NVIDIA H100 Tensor Core GPU", SXM:  FP32 67, BF16 1,979 with sparsity, half of it
  *         dense, which other sheets round to 989.4; 3.35 TB/s
  *   H200  "NVIDIA H200 Tensor Core GPU", SXM:  the H100's rates, 4.8 TB/s
- *   V100  "NVIDIA V100", SXM2 32 GB:           FP32 15.7 TFLOP/s, no BF16, 900 GB/s */
+ *         PCIe FP32 51, BF16 1,513 with sparsity, 2 TB/s; NVL 60, 1,671 with sparsity, 3.9 TB/s
+ *   V100  "NVIDIA V100", SXM2 16 and 32 GB:    FP32 15.7 TFLOP/s, no BF16, 900 GB/s
+ *   B200  Blackwell architecture, 1,000 W: FP32 80, BF16 2,250; DGX B200: 64 TB/s for eight
+ *   GB200 the same, 1,200 W: FP32 80, BF16 2,500; GB200 NVL72: 576 TB/s for 72. GB300: the same
+ *   L40S  "NVIDIA L40S": FP32 91.6, BF16 362.05 dense, 864 GB/s
+ * AMD's, matrix rates:
+ *   MI250X  "AMD Instinct MI250X", both dies: FP32 95.7, BF16 383, 3,276.8 GB/s; a rank has one
+ *   MI300X  "AMD Instinct MI300X": FP32 163.4, BF16 1,307.4, 5.3 TB/s */
 static const struct {
   const char *name, *param;
   double fp32_tflops, bf16_tflops, memory_gb_per_s;
 } devices[] = {
     {"a100-sxm-40", "bf16", 19.5, 312, 1555}, {"a100-sxm-80", "bf16", 19.5, 312, 2039},
     {"h100-sxm", "bf16", 67, 989.5, 3350},    {"h200-sxm", "bf16", 67, 989.5, 4800},
-    {"v100-32", "fp32", 15.7, 0, 900},
+    {"h100-pcie", "bf16", 51, 756.5, 2000},   {"h100-nvl", "bf16", 60, 835.5, 3900},
+    {"v100-16", "fp32", 15.7, 0, 900},        {"v100-32", "fp32", 15.7, 0, 900},
+    {"b200", "bf16", 80, 2250, 8000},         {"gb200", "bf16", 80, 2500, 8000},
+    {"gb300", "bf16", 80, 2500, 8000},        {"l40s", "bf16", 91.6, 362.05, 864},
+    {"mi250x", "bf16", 47.85, 191.5, 1638.4}, {"mi300x", "bf16", 163.4, 1307.4, 5300},
 };
 enum { DEVICE_COUNT = sizeof devices / sizeof *devices };
 

@@ -7,7 +7,7 @@ return job {
 }
 -- >>> exit 1
 job.lua:6:32: error[unknown-preset]: no device is named 'h100'; did you mean
-    'h100-sxm'?
+    'h100-nvl'?
     6 |   cluster = { "here", device = "h100" },
       |                                ^~~~~~
-        fix: "h100-sxm"
+        fix: "h100-nvl"

@@ -6,7 +6,9 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
-job.lua:5:13: error[unknown-preset]: no cluster is named 'dgx-b200'; the library
-    has: cpu-node dgx-a100 dgx-h100 dgx-h200 here
-    5 |   cluster = "dgx-b200",
-      |             ^~~~~~~~~~
+job.lua:4:25: error[batch-identity]: 8 sequences / (dp 8 x microbatch 2) = 0.50
+    passes, not whole
+    4 |   train     = { batch = "8 sequences", microbatch = 2, steps = 10 },
+      |                         ^~~~~~~~~~~~~
+        fix: batch = "16 sequences"
+    note: or keep the batch: microbatch = 1

@@ -1,9 +1,9 @@
 -- RUN: list
 -- >>> exit 0
   models          21 names
-  clusters        5 names
+  clusters        13 names
   sites           6 names
-  devices         6 names
+  devices         15 names
   ops             19 names
   optimizers      2 names
   schedules       3 names

@@ -2,8 +2,18 @@
 -- >>> exit 0
   a100-sxm-40     NVIDIA A100 SXM4 40GB
   a100-sxm-80     NVIDIA A100 SXM4 80GB
+  b200            NVIDIA B200 180GB of an HGX or DGX
+  gb200           NVIDIA GB200, one of the GPUs
+  gb300           NVIDIA GB300, one of the GPUs
+  h100-nvl        NVIDIA H100 NVL 94GB, one card of a bridged pair
+  h100-pcie       NVIDIA H100 PCIe 80GB
   h100-sxm        NVIDIA H100 SXM5 80GB
   h200-sxm        NVIDIA H200 SXM 141GB
+  l40s            NVIDIA L40S 48GB
+  mi250x          AMD MI250X, one of its two dies, which is what a rank has; for
+                  planning: kernels for it are not built
+  mi300x          AMD MI300X 192GB; for planning: kernels for it are not built
+  v100-16         NVIDIA V100 SXM2 16GB
   v100-32         NVIDIA V100 SXM2 32GB
   cpu             this machine's processor, by its cores
 

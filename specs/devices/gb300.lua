@@ -1,0 +1,3 @@
+-- NVIDIA GB300, one of the GPUs. Dense peaks; a GB300 NVL72 has 72 with 20 TB and 576 TB/s, which is the
+-- memory here; reserve: CUDA and NCCL.
+return { memory = "277GiB", reserve = "1.2GB", fp32 = "80TFLOP/s", bf16 = "2.5PFLOP/s", bandwidth = "8TB/s" }
