@@ -88,8 +88,8 @@ static void gather(Typing *t) {
     write_type(t, 1, &type);
 }
 
-/* The dim that the record says it scatters, which its numbers must bear out. */
-static bool scattered_dim(const Typing *t, uint32_t axes, uint32_t *dim) {
+/* The dim that the record says it cuts, which its numbers must bear out. */
+static bool new_cut(const Typing *t, uint32_t axes, uint32_t *dim) {
   uint32_t after = t->plan->meanings[t->at->meaning].after;
   for (uint32_t axis = 0; axis < axis_count(t); axis++)
     if ((axes >> axis & 1) != 0 && plan_layout_along(t->plan, after, axis, dim) == ALONG_CUT)
@@ -101,12 +101,48 @@ static void scatter(Typing *t) {
   Type type = read_type(t, 0);
   uint32_t axes = axes_of_comm(t, t->at->comm), dim = 0;
   if (!has_value(t, &type) || !add_up(t, &type)) return;
-  if (!scattered_dim(t, axes, &dim)) {
+  if (!new_cut(t, axes, &dim)) {
     refuse(t, "it does not say which dim it scatters");
     return;
   }
   cut(t, &type, axes, dim, CUT_BLOCK);
   if (pair_fits(t, &type, dim)) write_type(t, 1, &type);
+}
+
+/* ---- a cut that goes from one dim to another */
+
+/* The record's numbers [outer, a, middle, b, inner] stand for what lies before, between and behind
+ * the two dims; neighbours of one may be joined: they move alike. */
+static bool turn_fits(const Typing *t, const Type *x, const Type *y, uint32_t gets,
+                      uint32_t loses) {
+  bool back = loses < gets;
+  const int64_t *dims = record_dims(t);
+  if (t->at->dims_count != 5 || record_attrs(t)[0] != (double)back) return false;
+  uint32_t first = back ? loses : gets, second = back ? gets : loses;
+  int64_t outer = around(t, x, first).before;
+  int64_t a_middle = around(t, back ? y : x, second).before / outer;
+  Around b = around(t, back ? x : y, second);
+  return dims[0] == outer && dims[1] * dims[2] == a_middle &&
+         dims[3] * dims[4] == b.size * b.behind;
+}
+
+static void all_to_all(Typing *t) {
+  Type x = read_type(t, 0), y = x;
+  uint32_t axes = axes_of_comm(t, t->at->comm), gets = 0, loses = 0;
+  if (!has_value(t, &x)) return;
+  if (!uncut(t, &y, axes, &gets)) {
+    refuse_type(t, "it exchanges what these ranks do not have in blocks", &x);
+    return;
+  }
+  if (!new_cut(t, axes, &loses) || loses == gets) {
+    refuse(t, "it does not say which dim it cuts instead");
+    return;
+  }
+  cut(t, &y, axes, loses, CUT_BLOCK);
+  if (turn_fits(t, &x, &y, gets, loses))
+    write_type(t, 1, &y);
+  else
+    refuse_type(t, "its numbers move other dims of", &x);
 }
 
 /* ---- slices */
@@ -184,6 +220,8 @@ void type_conversion(Typing *t) {
     gather(t);
   else if (t->at->kind == RECORD_REDUCE_SCATTER && t->at->operands_count == 2)
     scatter(t);
+  else if (t->at->kind == RECORD_ALL_TO_ALL && t->at->operands_count == 2)
+    all_to_all(t);
   else if (t->at->kind == RECORD_KERNEL && record_contract(t)->row->role == ROLE_SLICE)
     slice(t);
   else

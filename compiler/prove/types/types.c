@@ -10,9 +10,12 @@
 const char *types_uncovered(const Plan *plan) {
   if (plan->regions_count == 0) return "a plan that states no model";
   if (plan->axes_count > TYPE_AXES_MAX) return "so many axes";
-  for (uint32_t axis = 0; axis < plan->axes_count; axis++)
-    if (plan->axes[axis].size > 1 && plan->axes[axis].divides == DIVIDES_TOKENS)
-      return "context parallelism";
+  for (uint32_t i = 0; i < plan->records_count; i++) {
+    const PlanRecord *record = &plan->records[i];
+    if (record->kind == RECORD_EXCHANGE && record->purpose != PURPOSE_TRANSFER &&
+        record->purpose != PURPOSE_REDUCE)
+      return "values that go round a ring";
+  }
   return NULL;
 }
 
