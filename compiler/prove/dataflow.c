@@ -242,36 +242,16 @@ static void run_program(Dataflow *d, const PlanProgram *program) {
   free(births.buffer);
 }
 
-/* The persistent buffer of the class that holds the bytes; PLAN_NONE and a finding when none does.
- */
-static uint32_t find_holder(const Dataflow *d, uint64_t first, uint64_t end, const char *what) {
+/* What the runtime writes by itself: the control block before every step. */
+static void write_control(Dataflow *d) {
   const PlanClass *class = d->view->class;
+  uint64_t control = d->view->plan->jobs[0].control_offset;
   for (uint32_t i = 0; i < class->buffers_count; i++) {
     const PlanBuffer *buffer = &d->view->plan->buffers[class->buffers_first + i];
-    if (buffer->program == PLAN_NONE && buffer_address(buffer) <= first &&
-        end <= buffer_address(buffer) + buffer->size_bytes)
-      return i;
+    if (buffer->program == PLAN_NONE && buffer_address(buffer) <= control &&
+        control + sizeof(Control) <= buffer_address(buffer) + buffer->size_bytes)
+      d->failed |= !add_span(&d->written[i], control, control + sizeof(Control));
   }
-  prove_finding(d->view, NULL, -1, "dataflow", "no persistent buffer holds %s", what);
-  return PLAN_NONE;
-}
-
-/* What the runtime writes by itself: the control block before every step, and the samples, which
- * loads read without an operand. */
-static void write_control(Dataflow *d) {
-  const PlanJob *job = d->view->plan->jobs;
-  uint64_t control = job->control_offset;
-  uint64_t host = plan_address(job->staging_tier, 0), device = plan_address(TIER_DEVICE, 0);
-  uint64_t pairs = host + job->control_ring_offset, ring = host + job->staging_offset;
-  uint64_t step_bytes = job->sample_bytes * (uint64_t)job->accumulation;
-  uint64_t samples = device + job->samples_offset;
-  uint32_t holder = find_holder(d, control, control + sizeof(Control), "the control block");
-  if (holder != PLAN_NONE)
-    d->failed |= !add_span(&d->written[holder], control, control + sizeof(Control));
-  find_holder(d, pairs, pairs + sizeof(ControlPair) * (uint64_t)job->control_slots,
-              "the ring of control");
-  find_holder(d, ring, ring + step_bytes * (uint64_t)job->prefetch_steps, "the staging ring");
-  find_holder(d, samples, samples + step_bytes, "the samples of a step");
 }
 
 /* init, then the programs, from nothing. */

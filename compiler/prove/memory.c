@@ -8,6 +8,7 @@
 
 #include "compiler/prove/sorted.h"
 #include "compiler/prove/walk.h"
+#include "runtime/plan/control.h"
 #include "runtime/plan/plan_text.h"
 
 typedef struct Live {
@@ -199,8 +200,32 @@ static bool sweep_program(View *view, uint32_t program_index) {
   return ready;
 }
 
+/* What the runtime reads and writes by itself lies in a persistent buffer. */
+static void check_holder(const View *view, uint64_t first, uint64_t size_bytes, const char *what) {
+  for (uint32_t i = 0; i < view->class->buffers_count; i++) {
+    const PlanBuffer *buffer = &view->plan->buffers[view->class->buffers_first + i];
+    if (buffer->program == PLAN_NONE && buffer_address(buffer) <= first &&
+        first + size_bytes <= buffer_address(buffer) + buffer->size_bytes)
+      return;
+  }
+  prove_finding(view, NULL, -1, "memory", "no persistent buffer holds %s", what);
+}
+
+static void check_holders(const View *view) {
+  const PlanJob *job = view->plan->jobs;
+  uint64_t host = plan_address(job->staging_tier, 0), device = plan_address(TIER_DEVICE, 0);
+  uint64_t step_bytes = job->sample_bytes * (uint64_t)job->accumulation;
+  check_holder(view, device + job->control_offset, sizeof(Control), "the control block");
+  check_holder(view, host + job->control_ring_offset,
+               sizeof(ControlPair) * (uint64_t)job->control_slots, "the ring of control");
+  check_holder(view, host + job->staging_offset, step_bytes * (uint64_t)job->prefetch_steps,
+               "the staging ring");
+  check_holder(view, device + job->samples_offset, step_bytes, "the samples of a step");
+}
+
 bool prove_memory(View *view) {
   bool ready = true;
+  check_holders(view);
   for (uint32_t i = 0; i < view->class->programs_count; i++)
     ready = sweep_program(view, view->class->programs_first + i) && ready;
   return ready;

@@ -2,11 +2,10 @@
 #include <string.h>
 
 #include "compiler/prove/types/typing.h"
+#include "runtime/plan/control.h"
+#include "runtime/plan/plan_text.h"
 
 /* ---- spans one by one */
-
-/* What becomes of one span. False: refused. */
-typedef bool Turn(Typing *t, Type *type);
 
 static const Span *next_span(const Spans *spans, uint64_t *from, uint64_t end) {
   uint32_t at = spans_find(spans, *from);
@@ -24,8 +23,7 @@ static Span same_elements(const Where *from, Span span, const Where *to) {
   return span;
 }
 
-/* Element by element from one operand to the other; what is nothing stays so. */
-static void turn_spans(Typing *t, uint32_t from, uint32_t to, Turn *turn) {
+void turn_spans(Typing *t, uint32_t from, uint32_t to, Turn *turn) {
   Where source = where(t, from), target = where(t, to);
   if (from != to) write_type(t, to, &(Type){0});
   const Span *found = NULL;
@@ -77,11 +75,17 @@ void type_all_reduce(Typing *t) {
   turn_spans(t, 0, 0, add_up);
 }
 
+/* Losses and requests of all ranks, once; plan_check and records: over all of them. */
 void type_control(Typing *t) {
-  if (t->at->kind != RECORD_ALL_REDUCE) {
-    refuse(t, "no rule says how it shares control values");
-    return;
-  }
+  Where at = where(t, 0);
+  uint64_t slots = plan_address(plan_tier(t->plan, TIER_DEVICE), t->plan->jobs[0].control_offset) +
+                   offsetof(Control, reduce);
+  uint64_t first = t->cells.at[at.reached->cell].first + at.first;
+  if (t->at->kind != RECORD_ALL_REDUCE || first != slots ||
+      at.end - at.first != sizeof(double) * REDUCE_SLOTS)
+    refuse(t, "it adds up what are not the control values");
+  if ((t->made & MADE_TOTALS) != 0) refuse(t, "the control values are added up again");
+  t->made |= MADE_TOTALS;
   type_all_reduce(t);
 }
 
@@ -114,8 +118,16 @@ static void put(Typing *t, Spans *spans, uint64_t first, uint64_t end, const Typ
   if (!t->refused && !spans_write(&t->types, spans, span)) t->types.out_of_memory = true;
 }
 
+/* A call of a layer moves that layer's tensors. */
+static bool of_this_layer(Typing *t, const Type *type) {
+  bool is = type->layer == TYPE_ANY || type->layer == 0 || t->walk.call->layer < 0;
+  char holds[TYPE_TEXT_BYTES];
+  if (!is) refuse(t, "it moves another layer: %s", type_text(t->plan, type, holds));
+  return is;
+}
+
 static bool is_sum_or_state(Typing *t, const Type *type, const RowMove *move) {
-  if (type->kind == TYPE_SUM || type->kind == TYPE_STATE) return true;
+  if (type->kind == TYPE_SUM || type->kind == TYPE_STATE) return of_this_layer(t, type);
   char holds[TYPE_TEXT_BYTES];
   refuse(t, "bytes %llu to %llu hold %s, not a tensor", (unsigned long long)move->whole_first,
          (unsigned long long)move->whole_end, type_text(t->plan, type, holds));

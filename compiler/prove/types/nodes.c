@@ -22,28 +22,6 @@ static uint32_t output_of(const Typing *t, const PlanNode *node, uint32_t index)
 
 /* ---- parts of a joined value: rows of them stand between rows of the others */
 
-typedef struct View2D {
-  int64_t rows, inner, stride;
-} View2D;
-
-static int64_t factor(const Typing *t, const uint8_t *dims, uint32_t count) {
-  int64_t product = 1;
-  for (uint32_t i = 0; i < count; i++)
-    product *= record_dims(t)[dims[i]];
-  return product;
-}
-
-/* How the kernel walks over its operand. False: it takes it as it lies. */
-static bool view_of(const Typing *t, uint32_t operand, View2D *view) {
-  const KernelContract *contract = record_contract(t);
-  if (contract == NULL || (int32_t)operand >= contract->operand_count) return false;
-  const KernelShape *shape = &contract->operands[operand].shape;
-  if (shape->kind != SHAPE_VIEW) return false;
-  *view = (View2D){factor(t, shape->rows, shape->rows_count),
-                   factor(t, shape->inner, shape->inner_count), record_dims(t)[shape->stride]};
-  return true;
-}
-
 /* The bytes of the parent that the operand would be a part of. */
 static bool parent_bytes(const Typing *t, uint32_t value, const Place *places, const Where *at,
                          const View2D *view, uint64_t *first, uint64_t *end) {

@@ -33,7 +33,14 @@ static void type_again(Typing *t) {
     type_node(t);
 }
 
-void type_record(Typing *t) {
+/* What a kernel leaves in its scratch is nothing to read. */
+static void spoil_scratch(Typing *t) {
+  const KernelContract *contract = record_contract(t);
+  for (uint32_t i = 0; i < t->at->operands_count && contract != NULL; i++)
+    if (contract->operands[i].access == KERNEL_SCRATCH) write_type(t, i, &(Type){0});
+}
+
+static void type_by_purpose(Typing *t) {
   if (t->at->kind == RECORD_LOAD && t->at->purpose == PURPOSE_LOAD) {
     type_load(t);
     return;
@@ -46,16 +53,17 @@ void type_record(Typing *t) {
   case PURPOSE_CONVERSION: type_conversion(t); return;
   case PURPOSE_INIT: type_init(t); return;
   case PURPOSE_CLEAR: type_clear(t); return;
-  case PURPOSE_NORM:
-    if (t->at->kind == RECORD_ALL_REDUCE)
-      type_all_reduce(t);
-    else
-      type_norm(t);
-    return;
+  case PURPOSE_NORM: type_norm(t); return;
   case PURPOSE_GATHER: type_gather(t); return;
   case PURPOSE_REDUCE: type_reduce(t); return;
   case PURPOSE_CONTROL: type_control(t); return;
   case PURPOSE_UPDATE: type_update(t); return;
   default: refuse(t, "no rule says what a record for %s does", Purpose_names[t->at->purpose]);
   }
+}
+
+void type_record(Typing *t) {
+  if (!check_targets(t)) return;
+  type_by_purpose(t);
+  spoil_scratch(t);
 }

@@ -216,6 +216,13 @@ static void write_squares(Typing *t, uint32_t operand, const Type *squares) {
   if (here > 0) (void)join_squares(t, &at.reached->spans, here - 1);
 }
 
+/* Other stages have other squares. */
+static void owe_stages(const Typing *t, Type *squares) {
+  for (uint32_t axis = 0; axis < t->plan->axes_count && axis < TYPE_AXES_MAX; axis++)
+    if (t->plan->axes[axis].divides == DIVIDES_DEPTH && t->plan->axes[axis].size > 1)
+      squares->place[axis] = (Place){.kind = PLACE_OWED, .style = REDUCE_SUM};
+}
+
 static void square(Typing *t) {
   Type gradient;
   if (!is_parameter(t, t->at->value) || !read_gradient(t, 0, &gradient)) return;
@@ -233,9 +240,7 @@ static void square(Typing *t) {
     if (gradient.place[axis].kind != PLACE_WHOLE)
       squares.place[axis] = (Place){.kind = PLACE_OWED, .style = REDUCE_SUM};
   }
-  for (uint32_t axis = 0; axis < t->plan->axes_count && axis < TYPE_AXES_MAX; axis++)
-    if (t->plan->axes[axis].divides == DIVIDES_DEPTH && t->plan->axes[axis].size > 1)
-      squares.place[axis] = (Place){.kind = PLACE_OWED, .style = REDUCE_SUM};
+  owe_stages(t, &squares);
   write_squares(t, 1, &squares);
 }
 
@@ -290,6 +295,25 @@ uint64_t all_squares(const Typing *t) {
   return sum;
 }
 
+/* Which numbers are added up over which ranks before the norm is taken of them. A stage has zeros
+ * where others have squares, so that its own types do not show what is missing. */
+static uint64_t norm_story(Typing *t) {
+  const Where at = where(t, 0);
+  const uint32_t norm = t->record;
+  uint64_t story = 0;
+  for (t->record = 0; t->record < norm; t->record++) {
+    t->at = walk_record(&t->walk, t->record);
+    if (t->at->purpose != PURPOSE_NORM || t->at->kind != RECORD_ALL_REDUCE ||
+        !walk_runs(&t->walk, t->at))
+      continue;
+    const Where sum = where(t, 0);
+    story = hash_mix(hash_mix(story, sum.first - at.first), sum.end - sum.first);
+    story = hash_mix(story, axes_of_comm(t, t->at->comm));
+  }
+  t->at = walk_record(&t->walk, norm);
+  return story;
+}
+
 static void take_root(Typing *t) {
   Type sum;
   if (!sum_squares(t, 0, &sum)) return;
@@ -304,9 +328,17 @@ static void take_root(Typing *t) {
     refuse(t, "the norm is not of the square of each gradient once");
   t->made |= MADE_NORM;
   t->squares = sum.squares;
+  uint64_t story = norm_story(t);
+  if (t->norm_story != 0 && t->norm_story != story)
+    refuse(t, "squares are added up over other ranks than on another stage");
+  t->norm_story = story;
 }
 
 void type_norm(Typing *t) {
+  if (t->at->kind == RECORD_ALL_REDUCE) {
+    type_all_reduce(t);
+    return;
+  }
   KernelRole role = t->at->kind == RECORD_KERNEL ? record_contract(t)->row->role : ROLE_NONE;
   Type sum;
   if (role == ROLE_SQUARE_SUM)
@@ -343,6 +375,13 @@ static uint32_t kind_of(const char *name) {
   return PLAN_NONE;
 }
 
+bool has_totals(const Typing *t) {
+  bool several = false;
+  for (uint32_t axis = 0; axis < t->plan->axes_count; axis++)
+    several = several || t->plan->axes[axis].size > 1;
+  return !several || (t->made & MADE_TOTALS) != 0;
+}
+
 void type_update(Typing *t) {
   const KernelContract *contract = record_contract(t);
   Type gradient;
@@ -351,6 +390,7 @@ void type_update(Typing *t) {
     return;
   }
   if ((t->made & MADE_NORM) == 0) refuse(t, "the norm is not known yet");
+  if (!has_totals(t)) refuse(t, "the control values are not known yet");
   if (t->refused || !is_parameter(t, t->at->value) || !read_gradient(t, 0, &gradient)) return;
   for (uint32_t i = 1; i < t->at->operands_count && !t->refused; i++) {
     uint32_t kind = kind_of(contract->operands[i].name);

@@ -248,7 +248,10 @@ void loss_end(Typing *t, const Held *held) {
   char holds[TYPE_TEXT_BYTES];
   bool elsewhere = found.kind == TYPE_NOTHING && has_stages(t); /* the control sum brings it */
   t->has_loss = t->has_loss || is_loss;
-  if (!is_loss && !elsewhere)
+  if (!has_totals(t))
+    refuse(t, "after %s the control values are of one rank alone",
+           ProgramKind_names[t->walk.program->kind]);
+  else if (!is_loss && !elsewhere)
     refuse(t, "after %s the control block holds %s; wanted: the loss of %lld micro-batches",
            ProgramKind_names[t->walk.program->kind], type_text(t->plan, &found, holds),
            (long long)t->microbatches);

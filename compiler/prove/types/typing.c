@@ -168,6 +168,17 @@ bool join_sums(Type *sum, const Type *other) {
   return joins;
 }
 
+/* Uses of one region are added in the order of its nodes, micro-batch by micro-batch, so that sums
+ * round alike. */
+static bool in_order(const Typing *t, const Type *sum, TypeUse use) {
+  const uint32_t *region = t->meaning.region_of;
+  for (uint32_t i = 0; i < sum->use_count; i++)
+    if (sum->use[i].node > use.node && region[sum->use[i].node] == region[use.node] &&
+        sum->use[i].end >= use.end)
+      return false;
+  return true;
+}
+
 void add_to_sum(Typing *t, uint32_t operand, Type *sum, uint32_t node) {
   bool is_first = (t->walk.call->flags & CALL_FIRST_MICROBATCH) != 0;
   sum->microbatch = TYPE_ANY;
@@ -181,7 +192,7 @@ void add_to_sum(Typing *t, uint32_t operand, Type *sum, uint32_t node) {
     }
     TypeUse use = sum->use[0];
     if (found.kind != TYPE_ZERO) *sum = found;
-    if (found.kind != TYPE_ZERO && !join_use(sum, use)) {
+    if (found.kind != TYPE_ZERO && (!in_order(t, sum, use) || !join_use(sum, use))) {
       Type wanted = {.kind = TYPE_SUM, .ref = sum->ref, .layer = sum->layer, .use_count = 1};
       wanted.use[0] = (TypeUse){node, USE_FROM_START, 0};
       refuse_operand(t, operand, &found, &wanted);

@@ -10,7 +10,7 @@
 enum { TYPING_BASES_MAX = 64, TYPING_JOINS_MAX = 64 };
 
 /* Control values that records make, in the order of a step: bits of `made`. */
-enum { MADE_NORM = 1u << 0, MADE_UPDATE = 1u << 1, MADE_TOTALS = 1u << 2 };
+enum { MADE_NORM = 1u << 0, MADE_TOTALS = 1u << 1 };
 
 /* A cell that the call reaches. */
 typedef struct Reached {
@@ -47,8 +47,9 @@ typedef struct Typing {
   /* What only all classes together show. */
   Join join[TYPING_JOINS_MAX];
   uint32_t join_count;
-  bool has_loss;    /* of this stage */
-  uint64_t squares; /* in the norm, of this stage */
+  bool has_loss;       /* of this stage */
+  uint64_t squares;    /* in the norm, of this stage */
+  uint64_t norm_story; /* how the last stage has added up squares of others; 0: none was seen */
 
   uint32_t record; /* within the segment */
   const PlanRecord *at;
@@ -66,6 +67,14 @@ typedef struct Where {
 } Where;
 
 Where where(Typing *t, uint32_t operand);
+
+/* Rows of an operand that others' rows may stand between; all numbers are of elements. */
+typedef struct View2D {
+  int64_t rows, inner, stride;
+} View2D;
+
+/* How the kernel walks over its operand. False: it takes it as it lies. */
+bool view_of(const Typing *t, uint32_t operand, View2D *view);
 
 /* The type of exactly the operand's bytes; of a piece of a row, PLACE_FLAT along its axes. */
 Type read_type(Typing *t, uint32_t operand);
@@ -105,6 +114,10 @@ static inline const KernelContract *record_contract(const Typing *t) {
   return t->at->kind == RECORD_KERNEL ? t->contract[t->at->kernel] : NULL;
 }
 
+/* What the record writes, it may write there: nothing else of it stands there, and the runtime
+ * does not either. Refuses it otherwise. */
+bool check_targets(Typing *t); /* targets.c */
+
 /* ---- rules, by what the record is for; each reads operands, refuses, or writes results */
 
 void type_node(Typing *t);       /* nodes.c: a node of the model, or a part of one */
@@ -124,8 +137,12 @@ bool join_sums(Type *sum, const Type *other);
 /* Whether every use of the value is in the sum, over all micro-batches. */
 bool sum_is_complete(const Typing *t, const Type *sum);
 
-void type_gather(Typing *t);        /* blocks.c: parameters of whole blocks */
-void type_reduce(Typing *t);        /* blocks.c: gradients of whole blocks */
+void type_gather(Typing *t); /* blocks.c: parameters of whole blocks */
+void type_reduce(Typing *t); /* blocks.c: gradients of whole blocks */
+/* What becomes of one span. False: refused. */
+typedef bool Turn(Typing *t, Type *type);
+/* Element by element from one operand to the other; what is nothing stays so: blocks.c. */
+void turn_spans(Typing *t, uint32_t from, uint32_t to, Turn *turn);
 bool add_up(Typing *t, Type *type); /* blocks.c: clears the summands along the record's axes */
 void type_all_reduce(Typing *t);    /* blocks.c: sums over ranks, in place */
 void type_control(Typing *t);       /* blocks.c: the loss, and requests */
@@ -136,6 +153,9 @@ void check_joins(Typing *t);
 
 /* The sum of the squares of all gradients: states.c. */
 uint64_t all_squares(const Typing *t);
+
+/* Whether losses and requests have been added up over all ranks, if there are several. */
+bool has_totals(const Typing *t);
 
 /* Whether the model is divided among stages. */
 bool has_stages(const Typing *t);
