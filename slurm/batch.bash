@@ -41,11 +41,11 @@ epilogue() {
     steps_s=$(sed -n 's/^{"step":\([0-9]*\),.*"step_ms":\([0-9.e+]*\),.*/\1 \2/p' "$run/metrics.jsonl" |
       awk '{ ms[$1] = $2 } END { for (step in ms) sum += ms[step]; printf "%.3f", sum / 1000 }')
   sed -n 's/.*"seconds":"\([0-9]*\)","nodes":"\([0-9]*\)".*/\1 \2/p' "$run/slurm/events.jsonl" |
-    awk -v steps_s="$steps_s" -v planned="$nodes" -v devices="$devices" -v price="$price" '
+    awk -v steps_s="$steps_s" -v planned="$nodes" -v gpus="$((devices > 0 ? ranks : 0))" -v price="$price" '
       { starts++; held_s += $1; node_s += $1 * $2 }
       END {
         printf "held %.3f node-hours in %d start%s", node_s / 3600, starts, starts == 1 ? "" : "s"
-        if (devices > 0) printf ", %.3f GPU-hours", node_s * devices / 3600
+        if (gpus > 0) printf ", %.3f GPU-hours", node_s * gpus / planned / 3600
         if (held_s > 0) printf ", %.0f %% of the time in steps", 100 * steps_s / held_s
         if (price > 0) printf ", $%.2f", node_s / 3600 * price
         printf "\n"
@@ -75,6 +75,7 @@ back_to_queue() { # WHY
   event end code requeue why "$1" seconds "$SECONDS" nodes "$SLURM_JOB_NUM_NODES" avoid "$avoid"
   say "$1: back into the queue${avoid:+, without $avoid}"
   epilogue
+  [ "$needs_hosts" -eq 0 ] || avoid='' # no other node stands in for one of these
   trap '' TERM
   if ! scontrol requeue "$SLURM_JOB_ID"; then
     say "Slurm does not take the job back; lockstep submit goes on from the last checkpoint"
@@ -110,11 +111,34 @@ newest_checkpoint() {
   printf '%s' "${all[-1]##*/}"
 }
 
+# A host for each rank, in the plan's order. What it does not name, another host than Slurm's first or a spare, comes last.
+write_hosts() { # FILE
+  local place held listed=() i
+  held=" $(scontrol show hostnames "$SLURM_JOB_NODELIST" | tr '\n' ' ')"
+  for place in $(scontrol show hostnames "${avoid:-none}"); do held=${held/ $place / }; done
+  for place in "${hosts[@]}"; do
+    case $held in *" ${place%:*} "*) ;; *) continue ;; esac
+    listed+=("$place")
+    held=${held/ ${place%:*} / }
+  done
+  for place in $held; do listed+=("$place:${hosts[0]##*:}"); done
+  for place in "${listed[@]:0:nodes}"; do
+    for ((i = 0; i < ${place##*:}; i++)); do echo "${place%:*}"; done
+  done >"$1"
+}
+
 # Runs all ranks once: their exit code in $code, what srun says in $messages.
 run_step() {
   messages=$logs/srun.$try.err
   event try number "$try" nodelist "$SLURM_JOB_NODELIST" avoid "$avoid"
-  srun "${step[@]}" ${avoid:+--exclude="$avoid"} --open-mode=append --output="$logs/rank.%t.$try.log" \
+  local leave_out=(${avoid:+--exclude="$avoid"})
+  if [ ${#hosts[@]} -gt 0 ]; then # instead of counts a node, and of what is left out
+    write_hosts "$logs/hosts.$try"
+    export SLURM_HOSTFILE=$logs/hosts.$try
+    unset SLURM_NTASKS_PER_NODE SLURM_TASKS_PER_NODE
+    leave_out=()
+  fi
+  srun "${step[@]}" "${leave_out[@]}" --open-mode=append --output="$logs/rank.%t.$try.log" \
     "${wrap[@]}" "$programs/lockstep-rank" "$plan" --no-plot 2>"$messages" &
   step_pid=$!
   [ "$at_limit" -eq 0 ] || kill -USR1 "$step_pid" 2>/dev/null || true

@@ -1,7 +1,9 @@
 /* launch.c -- a compiled job as what Slurm is asked for. */
 #include "slurm/launch.h"
 
+#include <ctype.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "compiler/explain/explain.h"
@@ -32,6 +34,12 @@ static void add(const Making *m, LaunchLines *lines, const char *name, const cha
 
 static const char *number(const Making *m, int64_t n) {
   return arena_printf(m->c->arena, "%lld", (long long)n);
+}
+
+static const Pair *find_pair(const PairList *pairs, const char *name) {
+  for (int32_t i = 0; i < pairs->count; i++)
+    if (strcmp(pairs->at[i].name, name) == 0) return &pairs->at[i];
+  return NULL;
 }
 
 /* ---- what the plan needs */
@@ -75,10 +83,49 @@ static bool add_signal(const Making *m) {
   return true;
 }
 
-/* Ranks of consecutive numbers stand on one node: then Slurm's own order is the plan's. */
-static bool is_block(const Plan *plan, int64_t ranks, int64_t node_ranks) {
-  for (int64_t rank = 0; rank < ranks; rank++)
-    if (plan_place(plan, (uint32_t)rank).node != rank / node_ranks) return false;
+static bool is_host(const char *name) {
+  for (const char *p = name; *p; p++)
+    if (!isalnum((unsigned char)*p) && !strchr("._-", *p)) return false;
+  return *name && *name != '-';
+}
+
+/* Hosts that the plan names stand in the order of their switches, which Slurm's need not be. False:
+ * reported. */
+static bool list_hosts(const Making *m) {
+  const Fabric *fabric = m->compiled->fabric;
+  m->launch->needs_hosts = fabric->kind_count > 1;
+  for (int64_t n = 0; fabric->nodes && n < fabric->node_count; n++) {
+    const FabricNode *node = &fabric->nodes[n];
+    if (!node->host) return true;
+    if (!is_host(node->host))
+      return error_at(m->c, m->compiled->cluster.switches_at, "topology-hosts",
+                      "\"%s\" is no name of a host: letters, digits, '.', '_' and '-'",
+                      text_plain(m->c->arena, node->host));
+    VEC_PUSH(m->c->arena, &m->launch->hosts,
+             arena_printf(m->c->arena, "%s:%d", node->host, fabric->kinds[node->kind].seat_count));
+  }
+  return true;
+}
+
+/* Slurm knows no types of nodes: it can be told which nodes, or that any will do. */
+static bool check_types(const Making *m) {
+  const Launch *launch = m->launch;
+  const Job *job = launch->job;
+  const PairList *own = &job->slurm.sbatch;
+  if (!launch->needs_hosts) return true;
+  const Pair *exclusive = find_pair(own, "exclusive");
+  if (launch->hosts.count == 0) {
+    error_at(m->c, m->compiled->cluster.at, "slurm-types",
+             "the cluster has nodes of several types, and nothing says which hosts these are");
+    fix_last(m->c, "hosts = \"n[01-04]\" in each of types, and switches");
+    return false;
+  }
+  if (job->slurm.spares > 0)
+    return error_at(m->c, field_place(job, FIELD_slurm_spares), "slurm-types",
+                    "no spare node stands in for nodes of several types");
+  if ((exclusive && exclusive->is_off) || find_pair(own, "oversubscribe"))
+    return error_at(m->c, exclusive ? exclusive->origin.span : m->compiled->cluster.at,
+                    "slurm-types", "nodes of several types are taken whole: exclusive stays");
   return true;
 }
 
@@ -98,6 +145,16 @@ static int64_t cores_of(const Making *m) {
   return job->cluster.cores > m->launch->devices ? job->cluster.cores / m->launch->devices : 1;
 }
 
+/* "n1,n2,n5", without their ranks. */
+static const char *hosts_text(const Making *m) {
+  const TextList *hosts = &m->launch->hosts;
+  const char *text = "";
+  for (int32_t i = 0; i < hosts->count; i++)
+    text = arena_printf(m->c->arena, "%s%s%.*s", text, i ? "," : "",
+                        (int)strcspn(hosts->at[i], ":"), hosts->at[i]);
+  return text;
+}
+
 static void add_sizes(const Making *m) {
   Launch *launch = m->launch;
   LaunchLines *out = &launch->directives;
@@ -107,6 +164,10 @@ static void add_sizes(const Making *m) {
   if (spares > 0)
     nodes = arena_printf(m->c->arena, "%s; and %lld of slurm.spares", nodes, (long long)spares);
   add(m, out, "--nodes", number(m, launch->nodes + spares), nodes);
+  if (launch->needs_hosts) {
+    add(m, out, "--nodelist", hosts_text(m), "cluster.types: each on its hosts, whole nodes");
+    return;
+  }
   add(m, out, "--ntasks-per-node", number(m, launch->node_ranks),
       because(m, FIELD_cluster_devices, "cluster.devices"));
   add(m, out, "--cpus-per-task", number(m, cores_of(m)),
@@ -145,7 +206,6 @@ static void add_texts(const Making *m) {
       {FIELD_slurm_partition, "--partition", "slurm.partition", job->slurm.partition},
       {FIELD_slurm_account, "--account", "slurm.account", job->slurm.account},
       {FIELD_slurm_qos, "--qos", "slurm.qos", job->slurm.qos},
-      {FIELD_slurm_exclude, "--exclude", "slurm.exclude", job->slurm.exclude},
   };
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
     if (job->set[texts[i].field])
@@ -153,13 +213,23 @@ static void add_texts(const Making *m) {
           because(m, texts[i].field, texts[i].key));
 }
 
-/* ---- options that a job or a site adds */
-
-static const Pair *find_pair(const PairList *pairs, const char *name) {
-  for (int32_t i = 0; i < pairs->count; i++)
-    if (strcmp(pairs->at[i].name, name) == 0) return &pairs->at[i];
-  return NULL;
+/* Hosts that take no ranks, whoever says so. */
+static void add_exclude(const Making *m) {
+  const Job *job = m->launch->job;
+  const char *own = job->set[FIELD_slurm_exclude] ? job->slurm.exclude : NULL;
+  const char *drained = m->launch->needs_hosts ? NULL : m->compiled->cluster.drained;
+  const char *why = own ? because(m, FIELD_slurm_exclude, "slurm.exclude") : NULL;
+  if (drained)
+    why = arena_printf(m->c->arena, "%scluster.drained",
+                       why ? arena_printf(m->c->arena, "%s; ", why) : "");
+  if (why)
+    add(m, &m->launch->directives, "--exclude",
+        arena_printf(m->c->arena, "%s%s%s", own ? own : "", own && drained ? "," : "",
+                     drained ? drained : ""),
+        why);
 }
+
+/* ---- options that a job or a site adds */
 
 static void add_pairs(const Making *m, const PairList *pairs, bool is_step) {
   LaunchLines *out = is_step ? &m->launch->step : &m->launch->directives;
@@ -195,6 +265,7 @@ static void add_directives(const Making *m) {
   add(m, out, "--time", time_text(m, job->slurm.time.value),
       because(m, FIELD_slurm_time, "slurm.time"));
   add_texts(m);
+  add_exclude(m);
   add_whole_nodes(m);
   add_pairs(m, &job->slurm.sbatch, false);
   add(m, out, job->slurm.requeue ? "--requeue" : "--no-requeue", NULL,
@@ -205,40 +276,76 @@ static void add_directives(const Making *m) {
 
 /* ---- the step of the ranks */
 
-/* "0xff": `count` cores from `first` on. */
-static const char *mask_text(Arena *arena, int64_t first, int64_t count) {
-  int64_t digits = (first + count + 3) / 4;
-  char *text = arena_alloc(arena, (size_t)digits + 3);
-  text[0] = '0';
-  text[1] = 'x';
-  for (int64_t i = 0; i < digits; i++) { /* the highest four cores first */
-    int64_t low = (digits - 1 - i) * 4;
-    int32_t digit = 0;
-    for (int32_t bit = 0; bit < 4; bit++)
-      if (low + bit >= first && low + bit < first + count) digit |= 1 << bit;
+/* Bit by bit, the lowest core first. */
+typedef VEC(bool) Cores;
+
+static void take_cores(const Making *m, Cores *cores, int64_t first, int64_t last) {
+  enum { CORES_MOST = 1 << 16 };
+  while (cores->count <= last && cores->count < CORES_MOST)
+    VEC_PUSH(m->c->arena, cores, false);
+  for (int64_t core = first; core <= last && core < cores->count; core++)
+    cores->at[core] = true;
+}
+
+/* "0-15,112-127" */
+static void take_list(const Making *m, Cores *cores, const char *list) {
+  while (*list) {
+    char *end;
+    long first = strtol(list, &end, 10), last = first;
+    if (*end == '-') last = strtol(end + 1, &end, 10);
+    take_cores(m, cores, first, last);
+    list = end + strspn(end, ",");
+  }
+}
+
+/* "0xff00" */
+static const char *mask_text(const Making *m, const Cores *cores) {
+  int32_t digits = (cores->count + 3) / 4;
+  char *text = arena_alloc(m->c->arena, (size_t)digits + 3);
+  memcpy(text, "0x", 2);
+  for (int32_t i = 0; i < digits; i++) { /* the highest four cores first */
+    int32_t low = (digits - 1 - i) * 4, digit = 0;
+    for (int32_t bit = 0; bit < 4 && low + bit < cores->count; bit++)
+      digit |= cores->at[low + bit] << bit;
     text[2 + i] = "0123456789abcdef"[digit];
+  }
+  text[2 + digits] = 0;
+  return text;
+}
+
+/* What the ranks of a node have, in order; NULL: a rank may use any core. */
+static const char *masks_text(const Making *m) {
+  const Plan *plan = m->launch->plan;
+  const char *text = "mask_cpu:";
+  for (int64_t i = 0; i < m->launch->node_ranks; i++) {
+    RankPlace place = plan_place(plan, (uint32_t)i);
+    int64_t first = place.run->core_first + i * cores_of(m);
+    const char *seat = place.seat ? plan_string(plan, place.seat->cores) : "";
+    Cores cores = {0};
+    if (*seat)
+      take_list(m, &cores, seat);
+    else if (place.seat)
+      return NULL;
+    else
+      take_cores(m, &cores, first, first + cores_of(m) - 1);
+    text = arena_printf(m->c->arena, "%s%s%s", text, i ? "," : "", mask_text(m, &cores));
   }
   return text;
 }
 
-static const char *masks_text(const Making *m) {
-  int64_t count = cores_of(m), first = m->launch->plan->places[0].core_first;
-  const char *text = "mask_cpu:";
-  for (int64_t i = 0; i < m->launch->node_ranks; i++)
-    text = arena_printf(m->c->arena, "%s%s%s", text, i ? "," : "",
-                        mask_text(m->c->arena, first + i * count, count));
-  return text;
-}
-
-/* Masks count the cores of a node: they hold where a node is the job's own and its cores are known.
- */
+/* Masks count the cores of a node as its system does: they hold where a node is the job's own, its
+ * cores are known, and all nodes are alike. */
 static void add_binding(const Making *m) {
-  const Job *job = m->launch->job;
+  const Launch *launch = m->launch;
+  const Job *job = launch->job;
   const Pair *exclusive = find_pair(&job->slurm.sbatch, "exclusive");
-  bool is_known = m->launch->node_ranks * cores_of(m) <= job->cluster.cores;
+  bool is_own = !(exclusive && exclusive->is_off) && !launch->needs_hosts;
+  bool is_known =
+      plan_place(launch->plan, 0).seat || launch->node_ranks * cores_of(m) <= job->cluster.cores;
   if (find_pair(&job->slurm.srun, "cpu-bind") || find_pair(&job->slurm.sbatch, "hint")) return;
-  if (m->launch->node_ranks > 1 && is_known && !(exclusive && exclusive->is_off))
-    add(m, &m->launch->step, "--cpu-bind", masks_text(m), "the plan's places");
+  if (launch->node_ranks == 1 || !is_known || !is_own) return;
+  const char *masks = masks_text(m);
+  if (masks) add(m, &m->launch->step, "--cpu-bind", masks, "the plan's places");
 }
 
 static const char *mounts_text(const Making *m) {
@@ -263,14 +370,17 @@ static void add_container(const Making *m) {
 static void add_step(const Making *m) {
   const Launch *launch = m->launch;
   LaunchLines *out = &m->launch->step;
-  bool in_blocks = is_block(launch->plan, launch->ranks, launch->node_ranks);
+  bool in_blocks = launch->hosts.count == 0;
   add(m, out, "--nodes", number(m, launch->nodes), "the plan's places");
   add(m, out, "--ntasks", number(m, launch->ranks), "the plan's ranks");
   if (in_blocks)
     add(m, out, "--ntasks-per-node", number(m, launch->node_ranks), "the plan's places");
   add(m, out, "--cpus-per-task", number(m, cores_of(m)),
       "repeated: srun does not take sbatch's everywhere");
-  add(m, out, "--distribution", in_blocks ? "block:block" : "arbitrary", "the plan's places");
+  if (in_blocks)
+    add(m, out, "--distribution", "block:block", "the plan's places");
+  else
+    add(m, out, "--distribution", "arbitrary", "hosts in the order of cluster.switches");
   add_binding(m);
   add(m, out, "--mpi", launch->job->slurm.mpi, because(m, FIELD_slurm_mpi, "slurm.mpi"));
   add(m, out, "--kill-on-bad-exit", "0", "ranks end each other, and say why first");
@@ -345,7 +455,7 @@ Launch *launch_make(Compile *c, const Compiled *compiled, const char *programs) 
                      .programs = job->set[FIELD_slurm_programs] ? job->slurm.programs : programs,
                      .nodes = compiled->cluster.nodes,
                      .node_ranks = compiled->cluster.devices,
-                     .ranks = compiled->cluster.nodes * compiled->cluster.devices,
+                     .ranks = compiled->cluster.ranks,
                      .devices = is_gpu ? compiled->cluster.devices : 0,
                      .checkpoint_bytes = checkpoint_bytes(compiled)};
   launch->plan_path = arena_printf(c->arena, "%s/%s.plan", job->log.dir, job->job.name);
@@ -353,6 +463,7 @@ Launch *launch_make(Compile *c, const Compiled *compiled, const char *programs) 
     refuse_no_time(c, job);
     return NULL;
   }
+  if (!list_hosts(&m) || !check_types(&m)) return NULL;
   add_directives(&m);
   if (!add_signal(&m)) return NULL;
   add_step(&m);

@@ -27,13 +27,17 @@ typedef struct Launch {
   int64_t devices;          /* GPUs a node; 0: ranks run on processors */
   int64_t checkpoint_bytes; /* of one checkpoint */
   int64_t lead_s;           /* the signal comes so long before the limit */
-  LaunchLines directives;   /* of sbatch */
+  TextList hosts; /* "n7:8" of each node: a host and its ranks, in the plan's order; none: the plan
+                     names no hosts, and ranks of consecutive numbers fill Slurm's nodes in order */
+  bool needs_hosts;       /* these and no others: nodes of several types */
+  LaunchLines directives; /* of sbatch */
   LaunchLines environment;
   LaunchLines step; /* options of srun */
 } Launch;
 
 /* `programs` when the job does not say slurm.programs. NULL when reported: the job has no
- * slurm.time, an option is unknown or derived, the limit is too short to save before it. */
+ * slurm.time, an option is unknown or derived, the limit is too short to save before it, its nodes
+ * are of several types that Slurm cannot tell apart. */
 Launch *launch_make(Compile *c, const Compiled *compiled, const char *programs);
 
 #endif

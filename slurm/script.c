@@ -113,6 +113,8 @@ static void print_variables(Compile *c, const Launch *launch, FILE *out) {
   print_number("nodes", launch->nodes, out);
   print_number("ranks", launch->ranks, out);
   print_number("devices", launch->devices, out);
+  print_list(c, "hosts", &launch->hosts, out);
+  print_number("needs_hosts", launch->needs_hosts, out);
   print_number("spares", job->slurm.spares, out);
   print_number("retries", job->slurm.retries, out);
   print_number("requeue", job->slurm.requeue, out);
