@@ -110,7 +110,7 @@ static void prove_classes(const Plan *plan, const Plan *unpacked, ProveReport *r
   if (ready && report->finding_count == 0) prove_all_replicas(views, plan->classes_count, links);
   for (uint32_t i = 0; ready && i < plan->classes_count && report->finding_count == 0; i++)
     prove_adjoint(&views[i]);
-  if (ready && report->finding_count == 0 && types_uncovered(plan) == NULL)
+  if (ready && report->finding_count == 0 && plan->regions_count > 0)
     prove_types(views, plan->classes_count);
 }
 

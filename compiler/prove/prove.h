@@ -62,10 +62,9 @@
  *   the mesh, summed over which uses; every record is a rule over types, and what has no rule is
  *   refused. Gradients are complete and alike cut before their update, each square is once in the
  *   norm, losses count once, and at the end of a step all that lasts is new and in its place.
- *   Plans with context parallelism or packed collectives are left out as a whole
- *   (types_uncovered), and then what follows holds of them.
+ *   Keys that go round a ring of ranks are told apart by whose they are.
  *
- * Not shown where types do not cover a plan: what only the compiler knows of the model. That a
+ * Not shown of a plan without a model: what only the compiler knows of the model. That a
  * value read forward is the right one among those of equal place, size and micro-batch, where
  * forward and backward agree; that attributes (positions, scales, which part of a table) are the
  * right numbers. Uses by kernels that adjoint.c has no rule for, values that several pieces make

@@ -73,7 +73,7 @@ static bool pair_fits(Typing *t, const Type *part, uint32_t dim) {
 }
 
 static bool has_value(Typing *t, const Type *type) {
-  if (type->kind == TYPE_VALUE && type->part != PART_VIEWS) return true;
+  if (type->kind == TYPE_VALUE && type->part != PART_VIEWS && !is_turned(type)) return true;
   refuse_type(t, "no rule says how to convert", type);
   return false;
 }
@@ -147,16 +147,6 @@ static void all_to_all(Typing *t) {
 
 /* ---- slices */
 
-/* Where each member's two runs begin: attrs 0 and 1, which vary with one communicator. */
-static double run_of(const Typing *t, uint32_t attr, int64_t member) {
-  double first = record_attrs(t)[attr];
-  for (uint32_t i = 0; i < t->at->varies_count; i++) {
-    const PlanVary *vary = &t->plan->varies[t->at->varies_first + i];
-    if (vary->attr == attr) first += vary_of(t, vary, member);
-  }
-  return first;
-}
-
 /* The communicator whose members have a part each. PLAN_NONE: there is none. */
 static uint32_t slice_comm(const Typing *t) {
   uint32_t comm = PLAN_NONE;
@@ -175,7 +165,7 @@ static bool slice_style(const Typing *t, uint32_t comm, int64_t whole, int64_t p
   int64_t half = part / 2, members = plan_comm_size(t->plan, comm);
   if (part * members != whole) return false;
   for (int64_t m = 0; m < members; m++) {
-    double first = run_of(t, 0, m), second = run_of(t, 1, m);
+    double first = attr_of(t, 0, m), second = attr_of(t, 1, m); /* its two runs */
     blocks = blocks && first == (double)(m * part) && second == (double)(m * part + half);
     zigzag = zigzag && first == (double)(m * half) && second == (double)(whole - (m + 1) * half);
   }
@@ -220,6 +210,8 @@ void type_conversion(Typing *t) {
     gather(t);
   else if (t->at->kind == RECORD_REDUCE_SCATTER && t->at->operands_count == 2)
     scatter(t);
+  else if (t->at->kind == RECORD_EXCHANGE)
+    type_ring(t);
   else if (t->at->kind == RECORD_ALL_TO_ALL && t->at->operands_count == 2)
     all_to_all(t);
   else if (t->at->kind == RECORD_KERNEL && record_contract(t)->row->role == ROLE_SLICE)

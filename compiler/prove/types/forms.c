@@ -178,6 +178,8 @@ bool form_of(const Typing *t, const PlanNode *node, Form *form) {
   form->free = labels_after(&groups, row->rules, "free ");
   form->heads = labels_after(&groups, row->rules, "heads ");
   form->groups = labels_after(&groups, row->rules, "groups ");
+  form->queries = labels_after(&groups, row->rules, "queries ");
+  form->keys = labels_after(&groups, row->rules, "keys ");
   bool adds_constant = strstr(row->rules, "shift") != NULL && record_attrs(t)[1] != 0;
   form->is_linear = strstr(row->rules, "linear") != NULL && !adds_constant;
   form->of = strstr(row->rules, "of 0") != NULL   ? 0

@@ -4,14 +4,6 @@
 
 #include "compiler/prove/types/forms.h"
 
-typedef struct NodeCall {
-  const PlanNode *node;
-  uint32_t region;
-  Form form;
-  Type in[FORM_SLOTS_MAX]; /* by operand */
-  int32_t microbatch;      /* TYPE_ANY: nothing that it reads is of a sample */
-} NodeCall;
-
 static uint32_t input_of(const Typing *t, const PlanNode *node, uint32_t index) {
   return t->plan->uses[node->inputs_first + index].value;
 }
@@ -99,6 +91,7 @@ static bool read_value(Typing *t, const NodeCall *c, uint32_t operand, uint32_t 
     return false;
   }
   bool in_time = found->layer == wanted.layer && !found->is_new &&
+                 (!is_turned(found) || c->form.keys != 0) &&
                  (found->microbatch == TYPE_ANY || found->microbatch == 0);
   bool as_stored = found->dtype == wanted.dtype && found->state == wanted.state &&
                    (wanted.kind != TYPE_VALUE || t->plan->values[value].dtype == wanted.dtype);
@@ -119,21 +112,8 @@ static bool read_inputs(Typing *t, NodeCall *c) {
 
 /* ---- places of the results */
 
-static bool has_label(const FormSlot *slot, uint8_t label, uint8_t *dim) {
-  for (*dim = 0; *dim < slot->dim_count; ++*dim)
-    if (slot->label[*dim] == label) return true;
-  return false;
-}
-
 static const char *axis_name(const Typing *t, uint32_t axis) {
   return plan_string(t->plan, t->plan->axes[axis].name);
-}
-
-static uint8_t label_of(uint64_t bits) {
-  uint8_t label = 0;
-  while (label < 63 && (bits >> label & 1) == 0)
-    label++;
-  return label;
 }
 
 /* Groups of heads are cut as heads are. */
@@ -248,6 +228,10 @@ static bool find_places(Typing *t, NodeCall *c, Type *out) {
   for (uint32_t axis = 0; axis < t->plan->axes_count && axis < TYPE_AXES_MAX; axis++) {
     Place joint;
     if (t->plan->axes[axis].size == 1) continue;
+    if (is_ring(t, c, axis)) {
+      if (!ring_places(t, c, axis, out)) return false;
+      continue;
+    }
     if (!join_places(t, c, axis, &joint)) return false;
     if (joint.kind == PLACE_CUT && !cut_alike(t, c, axis, &joint)) return false;
     cut_freely(t, c, axis, &joint);
@@ -429,6 +413,10 @@ void type_node(Typing *t) {
   NodeCall c = {.node = &t->plan->nodes[t->at->node], .region = t->meaning.region_of[t->at->node]};
   if (is_bias(t, c.node)) {
     add_bias(t, &c);
+    return;
+  }
+  if (is_ring_sum(t, c.node)) {
+    type_ring_sum(t, &c);
     return;
   }
   bool is_copy = strcmp(plan_string(t->plan, c.node->op), "copy") == 0; /* has a name of its own */

@@ -306,6 +306,12 @@ static const char *noun(const Type *type) {
   return type->kind == TYPE_SUM ? "sum" : "value";
 }
 
+static size_t add_ring(const Type *type, char *text, size_t used) {
+  if (type->ring.turn != 0) ADD(", of the rank %u back", type->ring.turn);
+  if (type->ring.count != 0) ADD(", made of %u from %u back", type->ring.count, type->ring.first);
+  return used;
+}
+
 static size_t add_uses(const Type *type, char *text, size_t used) {
   for (uint32_t i = 0; i < type->use_count; i++) {
     const TypeUse *use = &type->use[i];
@@ -332,6 +338,7 @@ const char *type_text(const Plan *plan, const Type *type, char text[TYPE_TEXT_BY
   if (type->microbatch != TYPE_ANY && type->microbatch != 0)
     ADD(", micro-batch %+d", type->microbatch);
   used = add_uses(type, text, used);
+  used = add_ring(type, text, used);
   for (uint32_t axis = 0; axis < plan->axes_count && axis < TYPE_AXES_MAX; axis++)
     if (plan->axes[axis].size > 1) used = add_place(plan, type, axis, text, used);
   return text;

@@ -46,6 +46,14 @@ typedef struct Place {
   uint8_t order; /* cut: how many cuts of this dim are outside this one */
 } Place;
 
+/* Of a value along the axis that divides tokens: whose it is, and of whom it is made. Members of a
+ * ring are counted back from the rank's own, modulo their number. */
+typedef struct Ring {
+  uint16_t turn;         /* it is the part of the member so many places back */
+  uint16_t first, count; /* what attention makes of these members' blocks only; count 0: of all */
+  uint16_t pad;
+} Ring;
+
 /* Micro-batches [first, end) as one node adds them to a sum. */
 typedef struct TypeUse {
   uint32_t node;
@@ -71,6 +79,7 @@ typedef struct Type {
   uint32_t mask; /* PART_VIEWS: which */
   int32_t layer, microbatch;
   Place place[TYPE_AXES_MAX];
+  Ring ring; /* VALUE */
   TypeUse use[TYPE_USES_MAX];
   int64_t piece;    /* PLACE_FLAT: elements of one rank's */
   uint64_t squares; /* SQUARES: sum of the hashes of what is in it, seen from `layer` */
@@ -91,6 +100,10 @@ typedef struct Types {
 
 bool types_open(Types *types);
 void types_close(Types *types);
+
+static inline bool is_turned(const Type *type) {
+  return type->ring.turn != 0 || type->ring.count != 0;
+}
 
 /* The number of this type. 0, and out_of_memory, when there is no room. */
 uint32_t type_of(Types *types, const Type *type);

@@ -7,18 +7,6 @@
 #include "compiler/prove/types/tensors.h"
 #include "runtime/plan/plan_text.h"
 
-const char *types_uncovered(const Plan *plan) {
-  if (plan->regions_count == 0) return "a plan that states no model";
-  if (plan->axes_count > TYPE_AXES_MAX) return "so many axes";
-  for (uint32_t i = 0; i < plan->records_count; i++) {
-    const PlanRecord *record = &plan->records[i];
-    if (record->kind == RECORD_EXCHANGE && record->purpose != PURPOSE_TRANSFER &&
-        record->purpose != PURPOSE_REDUCE)
-      return "values that go round a ring";
-  }
-  return NULL;
-}
-
 /* Of an evaluation: as many as its calls number. */
 static int64_t count_microbatches(const Plan *plan, const PlanProgram *program) {
   int64_t count = 0;
@@ -83,6 +71,10 @@ static void run_class(Typing *t, Effects *effects) {
 }
 
 void prove_types(const View *views, uint32_t count) {
+  if (views[0].plan->axes_count > TYPE_AXES_MAX) {
+    prove_finding(&views[0], NULL, -1, "types", "the mesh has more than %d axes", TYPE_AXES_MAX);
+    return;
+  }
   Typing *t = prove_array(&views[0], 1, sizeof *t);
   if (t == NULL) return;
   Effects effects = {0};

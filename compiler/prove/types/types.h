@@ -12,10 +12,7 @@
 
 #include "compiler/prove/walk.h"
 
-/* What the plan has that no rule covers yet; NULL: all of it is covered. */
-const char *types_uncovered(const Plan *plan);
-
-/* Adds findings of property "types". `views` of all classes are open. */
+/* Adds findings of property "types". `views` of all classes are open; the plan states a model. */
 void prove_types(const View *views, uint32_t count);
 
 #endif

@@ -38,6 +38,15 @@ double vary_of(const Typing *t, const PlanVary *vary, int64_t member) {
   return vary->values_count == 0 ? value : value + t->plan->reals[vary->values_first + member];
 }
 
+double attr_of(const Typing *t, uint32_t attr, int64_t member) {
+  double value = record_attrs(t)[attr];
+  for (uint32_t i = 0; i < t->at->varies_count; i++) {
+    const PlanVary *vary = &t->plan->varies[t->at->varies_first + i];
+    if (vary->attr == attr) value += vary_of(t, vary, member);
+  }
+  return value;
+}
+
 int64_t coordinate_of(const Typing *t, uint32_t comm, int64_t member, uint32_t axis) {
   for (uint32_t i = t->plan->axes_count; i-- > axis + 1;)
     if ((t->plan->comms[comm].axes_mask >> i & 1) != 0) member /= t->plan->axes[i].size;

@@ -86,6 +86,9 @@ uint32_t axes_of_comm(const Typing *t, uint32_t comm);
 /* What a member of its communicator adds to the attr. */
 double vary_of(const Typing *t, const PlanVary *vary, int64_t member);
 
+/* An attr as a member of the communicator by which it varies has it. */
+double attr_of(const Typing *t, uint32_t attr, int64_t member);
+
 /* The member's number along one axis of the communicator. */
 int64_t coordinate_of(const Typing *t, uint32_t comm, int64_t member, uint32_t axis);
 
@@ -122,6 +125,7 @@ bool check_targets(Typing *t); /* targets.c */
 
 void type_node(Typing *t);       /* nodes.c: a node of the model, or a part of one */
 void type_conversion(Typing *t); /* conversions.c: the same value in another layout */
+void type_ring(Typing *t);       /* ring.c: a value of another rank comes */
 void type_init(Typing *t);       /* states.c */
 void type_clear(Typing *t);
 void type_norm(Typing *t);
