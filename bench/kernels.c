@@ -277,12 +277,18 @@ static void measure_update(const Bench *b, const char *label, int64_t n) {
   measure(b, label, &i);
 }
 
+enum { THREADS_MOST = 256 };
+
 int main(int argc, char **argv) {
   static const Model models[] = {{"char B4 T256", 4, 256, 6, 384, 128},
                                  {"char B16 T256", 16, 256, 6, 384, 128},
                                  {"124M B4 T64", 4, 64, 12, 768, 50304},
                                  {"124M B4 T256", 4, 256, 12, 768, 50304}};
-  Bench b = {.threads = threads_new(argc > 1 ? (int32_t)strtol(argv[1], NULL, 10) : 2, 0)};
+  int32_t core[THREADS_MOST], threads = argc > 1 ? (int32_t)strtol(argv[1], NULL, 10) : 2;
+  for (int32_t i = 0; i < THREADS_MOST; i++)
+    core[i] = i;
+  if (threads < 1 || threads > THREADS_MOST) return 2;
+  Bench b = {.threads = threads_new(threads, core)};
   if (!b.threads) return 2;
   b.only = argc > 2 ? argv[2] : NULL;
   b.ceiling = ceiling_measure(b.threads);

@@ -65,7 +65,7 @@ static double best_of(KernelId id, bool bf16, const int64_t count[3], uint8_t *m
 bool product_measure(bool bf16, int32_t threads, double limit_s, double seconds[PRODUCT_PARTS]) {
   const int64_t x = ROWS * IN, w = (int64_t)IN * OUT, y = ROWS * OUT;
   uint8_t *memory = aligned_alloc(ALIGN_BYTES, (size_t)(4 * (x + w + y) + WORK_GEMM));
-  Threads *team = threads_new(threads, -1);
+  Threads *team = threads_new(threads, NULL);
   bool good = memory && team;
   if (good) {
     seconds[0] = best_of(KERNEL_linear, bf16, (int64_t[]){x, w, y}, memory, team, limit_s);

@@ -42,7 +42,6 @@ struct Threads {
   pthread_cond_t wake;
   pthread_cond_t done;
   int32_t count;
-  int32_t first_core;
   int32_t started; /* workers that exist; count - 1 once threads_new has succeeded */
   Worker worker[];
 };
@@ -57,11 +56,11 @@ static void pause_core(void) {
 
 /* A core outside this job's allowance leaves the thread where it is: placement is speed, not
  * meaning. */
-static void bind(pthread_t thread, int32_t first_core, int32_t number) {
-  if (first_core < 0) return;
+static void bind(pthread_t thread, const int32_t *core, int32_t number) {
+  if (core == NULL) return;
   cpu_set_t cores;
   CPU_ZERO(&cores);
-  CPU_SET((size_t)first_core + (size_t)number, &cores);
+  CPU_SET((size_t)core[number], &cores);
   (void)pthread_setaffinity_np(thread, sizeof cores, &cores);
 }
 
@@ -110,14 +109,14 @@ static void *worker_main(void *argument) {
   return NULL;
 }
 
-Threads *threads_new(int32_t count, int32_t first_core) {
+Threads *threads_new(int32_t count, const int32_t *core) {
   assert(count >= 1);
   size_t bytes = sizeof(Threads) + (size_t)(count - 1) * sizeof(Worker);
   bytes = (bytes + CACHE_LINE_BYTES - 1) / CACHE_LINE_BYTES * CACHE_LINE_BYTES;
   Threads *team = aligned_alloc(CACHE_LINE_BYTES, bytes);
   if (!team) return NULL;
 
-  *team = (Threads){.count = count, .first_core = first_core};
+  *team = (Threads){.count = count};
   atomic_init(&team->unclaimed, 0);
   atomic_init(&team->unfinished, 0);
   atomic_init(&team->sleepers, 0);
@@ -127,7 +126,7 @@ Threads *threads_new(int32_t count, int32_t first_core) {
   pthread_cond_init(&team->wake, NULL);
   pthread_cond_init(&team->done, NULL);
 
-  bind(pthread_self(), first_core, 0);
+  bind(pthread_self(), core, 0);
   for (int32_t i = 1; i < count; i++) {
     Worker *worker = &team->worker[i - 1];
     *worker = (Worker){.team = team, .number = i};
@@ -136,7 +135,7 @@ Threads *threads_new(int32_t count, int32_t first_core) {
       return NULL;
     }
     team->started = i;
-    bind(worker->thread, first_core, i);
+    bind(worker->thread, core, i);
   }
   return team;
 }

@@ -6,9 +6,9 @@
 
 typedef struct Threads Threads;
 
-/* A team of `count` threads including the caller (count >= 1). first_core >= 0 binds thread i to
- * core first_core + i; -1 leaves placement to the system. NULL when threads cannot be created. */
-Threads *threads_new(int32_t count, int32_t first_core);
+/* A team of `count` threads including the caller (count >= 1). Thread i is bound to processor
+ * core[i]; NULL leaves placement to the system. Returns NULL when threads cannot be created. */
+Threads *threads_new(int32_t count, const int32_t *core);
 void threads_free(Threads *team);
 int32_t threads_count(const Threads *team);
 

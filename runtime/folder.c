@@ -1,11 +1,34 @@
 /* folder.c -- one mkdir a slash. */
 #include "runtime/folder.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { PATH_BYTES = 4096 };
+
+/* Other names than those of every folder, and than that of a lock. */
+static bool holds_something(DIR *folder) {
+  for (struct dirent *item; (item = readdir(folder));)
+    if (strcmp(item->d_name, ".") != 0 && strcmp(item->d_name, "..") != 0 &&
+        strcmp(item->d_name, "lock") != 0)
+      return true;
+  return false;
+}
+
+void folder_remove_unused(const char *path) {
+  char lock[PATH_BYTES];
+  DIR *folder = opendir(path);
+  if (!folder) return;
+  bool is_used = holds_something(folder);
+  closedir(folder);
+  if (is_used) return;
+  if (snprintf(lock, sizeof lock, "%s/lock", path) < (int)sizeof lock) (void)unlink(lock);
+  (void)rmdir(path);
+}
 
 bool folder_make(const char *path, Status *status) {
   char part[PATH_BYTES];

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "runtime/boot/pmix.h"
+#include "runtime/folder.h"
 #include "runtime/launch/launch.h"
 #include "runtime/metrics/report.h"
 #include "runtime/metrics/text.h"
@@ -191,6 +192,13 @@ static bool is_preflight(int count, char **word) {
   return count > 2 && strncmp(word[2], "--preflight", strlen("--preflight")) == 0;
 }
 
+/* What was made for a run that did not start: its plan, and folders in which nothing else is. */
+static void remove_unstarted(const Plan *plan, const RunOptions *options) {
+  (void)unlink(options->plan_path);
+  folder_remove_unused(plan_string(plan, plan->jobs[0].checkpoint_dir));
+  folder_remove_unused(plan_string(plan, plan->jobs[0].run_dir));
+}
+
 /* A launcher removes the plan that is not kept, when all its ranks have ended. */
 static bool run(int count, char **word, Status *status) {
   Plan plan;
@@ -207,9 +215,9 @@ static bool run(int count, char **word, Status *status) {
     done = launch(&plan, &options, count, word, status);
   else if (done)
     done = run_job(&plan, &options, status);
-  plan_close(&plan);
   bool is_rank = !options.threads && boot_pmix_is_launched();
-  if (!done && options.keep_plan != NULL && !is_rank) (void)unlink(options.plan_path);
+  if (!done && options.keep_plan != NULL && !is_rank) remove_unstarted(&plan, &options);
+  plan_close(&plan);
   return done;
 }
 

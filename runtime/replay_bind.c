@@ -200,7 +200,7 @@ static bool clear_control(const Replay *replay, Status *status) {
 
 static bool open_device(Replay *replay, Status *status) {
   const ReplaySetup *setup = &replay->setup;
-  if (replay->queues_mask != 0) replay->threads_beside = threads_new(1, -1);
+  if (replay->queues_mask != 0) replay->threads_beside = threads_new(1, NULL);
   if (replay->queues_mask != 0 && !replay->threads_beside)
     return status_fail(status, STATUS_WORLD, "not enough memory to bind the plan");
   replay->device = device_cpu_open(

@@ -12,6 +12,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "runtime/process/wrap.h"
+
 /* ---- memory */
 typedef struct Arena Arena;
 Arena *arena_new(void);
@@ -108,13 +110,6 @@ void print_json_text(const char *text, FILE *out);
 /* The nearest of `count` words, as far off as a slip of the keyboard is, or NULL: the same
  * letters in words of up to three, one slip in five letters, two in eight, else three. */
 const char *nearest_word(const char *word, const char *const *words, int32_t count);
-
-/* ---- texts in a terminal */
-
-/* Prints `text` behind the `column` bytes that its line has already; lines break between words
- * before column `most` and go on at `indent`. Parts with two blanks between them stay whole where
- * they can. Ends the line. */
-void print_wrapped(FILE *out, const char *text, int32_t column, int32_t indent, int32_t most);
 
 /* ---- small things */
 uint64_t hash_text(

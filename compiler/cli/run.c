@@ -100,8 +100,38 @@ static ExitCode run_plan(const Options *options) {
   return become_rank(options, options->words.at[0], NULL);
 }
 
+/* Whether the table of options spells the value out, as "cpu" or "fast|reference" do, or counts
+ * with it; what is in capitals stands for any other. */
+static bool has_word(const Flag *flag, const char *value) {
+  const char *at = flag->value;
+  if (strcmp(at, "N") == 0)
+    return *value && value[strspn(value, "0123456789")] == 0 && value[strspn(value, "0")] != 0 &&
+           strlen(value) < 19;
+  if (at[strspn(at, "abcdefghijklmnopqrstuvwxyz|")] != 0) return true;
+  for (size_t width; *at; at += width + (at[width] == '|')) {
+    width = strcspn(at, "|");
+    if (strlen(value) == width && strncmp(at, value, width) == 0) return true;
+  }
+  return false;
+}
+
+/* Here, for lockstep-rank would say it after the compile. */
+static ExitCode check_rank_words(const Options *options) {
+  for (int32_t i = 0; i < flag_count; i++) {
+    const Flag *flag = &flags[i];
+    if (!flag->is_of_rank || flag->kind != FLAG_VALUE) continue;
+    const char *value = *(const char *const *)((const char *)options + flag->offset);
+    if (value == NULL || has_word(flag, value)) continue;
+    bool counts = strcmp(flag->value, "N") == 0;
+    return refuse(options, EXIT_USER, "%s wants %s, not '%.40s'", flag_first_name(flag),
+                  counts ? "a whole number above 0" : flag->value, value);
+  }
+  return EXIT_DONE;
+}
+
 ExitCode verb_run(const Options *options) {
   process_prepare("lockstep");
+  if (check_rank_words(options) != EXIT_DONE) return EXIT_USER;
   if (is_plan_file(options->words.at[0])) return run_plan(options);
   Compile *c = open_compile();
   if (!c) return EXIT_WORLD;

@@ -1,32 +1,18 @@
 /* agree.c -- every rank compares the same facts in the same order, so all come to the same end. */
 #include "runtime/boot/agree.h"
 
-#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "kernels/product.h"
 #include "runtime/plan/plan_place.h"
 
-/* Cores that follow one another can be given out by number. */
-static void read_cores(BootFacts *facts) {
-  cpu_set_t allowed;
-  CPU_ZERO(&allowed);
-  facts->first_core = -1;
-  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
-  facts->cores = CPU_COUNT(&allowed);
-  int32_t first = 0, inside = 0;
-  while (first < CPU_SETSIZE && !CPU_ISSET((size_t)first, &allowed))
-    first++;
-  while (first + inside < CPU_SETSIZE && CPU_ISSET((size_t)(first + inside), &allowed))
-    inside++;
-  if (inside == facts->cores) facts->first_core = first;
-}
-
 BootFacts facts_here(const Plan *plan, bool reference_kernels) {
   BootFacts facts = {.plan_id = plan->id, .plan_version = PLAN_VERSION};
   const ProductChoice *choice = product_choice();
-  read_cores(&facts);
+  Cores allowed = cores_allowed();
+  facts.cores = allowed.count;
+  facts.first_core = allowed.core[0];
   (void)snprintf(facts.version, sizeof facts.version, "%s", LOCKSTEP_VERSION);
   if (reference_kernels)
     (void)snprintf(facts.kernels, sizeof facts.kernels, "reference");
@@ -99,17 +85,13 @@ bool agree_places(const Plan *plan, const BootFacts *facts, int32_t rank_count, 
   return true;
 }
 
-int32_t agree_first_core(const BootFacts *facts, const int32_t *node, int32_t rank_count,
-                         int32_t rank, int32_t threads_per_rank) {
-  const BootFacts *own = &facts[rank];
-  int32_t before = 0, here = 0;
+Neighbours agree_neighbours(const BootFacts *facts, const int32_t *node, int32_t rank_count,
+                            int32_t rank) {
+  Neighbours here = {0};
   for (int32_t i = 0; i < rank_count; i++) {
-    if (node[i] != node[rank]) continue;
-    before += i < rank;
-    here++;
+    if (node[i] != node[rank] || facts[i].first_core != facts[rank].first_core) continue;
+    here.before += i < rank;
+    here.count++;
   }
-  if (own->first_core < 0) return -1;
-  if (own->cores == threads_per_rank) return own->first_core; /* the launcher gave it its own */
-  if (own->cores != here * threads_per_rank) return -1;
-  return own->first_core + before * threads_per_rank;
+  return here;
 }

@@ -3,6 +3,7 @@
 #ifndef LOCKSTEP_BOOT_AGREE_H
 #define LOCKSTEP_BOOT_AGREE_H
 
+#include "runtime/boot/cores.h"
 #include "runtime/mesh.h"
 #include "runtime/plan/plan.h"
 #include "runtime/status.h"
@@ -11,11 +12,11 @@
 typedef struct BootFacts {
   uint64_t plan_id;
   int32_t plan_version;
-  int32_t cores;      /* that it may use */
-  int32_t first_core; /* of them, when they follow one another, else -1 */
-  char version[32];   /* of lockstep-rank */
-  char kernels[96];   /* the variants of matrix products that its processor is given */
-  char node[256];     /* the launcher's name for it */
+  int32_t cores; /* that it may use */
+  int32_t first_core;
+  char version[32]; /* of lockstep-rank */
+  char kernels[96]; /* the variants of matrix products that its processor is given */
+  char node[256];   /* the launcher's name for it */
 } BootFacts;
 
 /* Of this process; its node is left empty. */
@@ -31,9 +32,9 @@ bool agree_versions(const BootFacts *facts, int32_t rank_count, Status *status);
 /* Whether ranks that the plan has on one node are, and no others with them. */
 bool agree_places(const Plan *plan, const BootFacts *facts, int32_t rank_count, Status *status);
 
-/* The first core of the threads of `rank`, when its node's ranks take exactly the cores that they
- * may use; else -1: let the system place them. */
-int32_t agree_first_core(const BootFacts *facts, const int32_t *node, int32_t rank_count,
-                         int32_t rank, int32_t threads_per_rank);
+/* The ranks on the node of `rank` that may use the same cores: a launcher may have dealt them out.
+ */
+Neighbours agree_neighbours(const BootFacts *facts, const int32_t *node, int32_t rank_count,
+                            int32_t rank);
 
 #endif

@@ -4,6 +4,7 @@
 #define LOCKSTEP_BOOT_H
 
 #include "kernels/threads.h"
+#include "runtime/boot/cores.h"
 #include "runtime/comm/comm.h"
 #include "runtime/status.h"
 #include "runtime/watch/flight.h"
@@ -38,7 +39,8 @@ struct Boot {
   const BootOps *ops;
   int32_t rank_first; /* of those of this process, which follow one another */
   int32_t rank_count;
-  int32_t first_core;  /* of the threads of the first of them; -1: let the system place them */
+  Neighbours here;     /* of the first of them */
+  Cores allowed;       /* to this process */
   const int32_t *node; /* of every rank of the job; NULL: all are in this process */
   char words[320];     /* where ranks are, for people; "" when they are threads */
 };

@@ -2,7 +2,6 @@
 #include "runtime/boot/local.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,17 +91,6 @@ bool boot_local(int32_t rank_count, BootRank *body, BootAbort *abort_all, void *
   return run_all(&launch, rank_count, status);
 }
 
-int32_t boot_first_core(int32_t rank_count, int32_t threads_per_rank) {
-  cpu_set_t allowed;
-  CPU_ZERO(&allowed);
-  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return -1;
-  int64_t wanted = (int64_t)rank_count * threads_per_rank;
-  if (wanted != CPU_COUNT(&allowed)) return -1;
-  for (int64_t core = 0; core < wanted; core++)
-    if (!CPU_ISSET((size_t)core, &allowed)) return -1;
-  return 0;
-}
-
 typedef struct LocalBoot {
   Boot base;
   LocalWorld *world;
@@ -186,6 +174,7 @@ Boot *boot_local_new(const Plan *plan, const Mesh *mesh, int32_t threads_per_ran
   local_world_delay(world, delay);
   *boot =
       (LocalBoot){{.ops = &local_ops, .rank_count = mesh->rank_count}, world, plan, mesh, flight};
-  boot->base.first_core = boot_first_core(mesh->rank_count, threads_per_rank);
+  boot->base.allowed = cores_allowed();
+  boot->base.here = (Neighbours){.before = 0, .count = mesh->rank_count};
   return &boot->base;
 }

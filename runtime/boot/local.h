@@ -17,9 +17,4 @@ typedef void BootAbort(void *context);
 bool boot_local(int32_t rank_count, BootRank *body, BootAbort *abort_all, void *context,
                 Status *status);
 
-/* The first core of a rank's threads when the job takes exactly the cores that this process may
- * use, else -1: let the system place them. (Two jobs that each take part of a machine must not meet
- * on its first cores.) Ask before any thread is bound. */
-int32_t boot_first_core(int32_t rank_count, int32_t threads_per_rank);
-
 #endif

@@ -120,10 +120,7 @@ static bool check_job(const PmixBoot *boot, const BootPmixSetup *setup, Status *
 
 /* Whether every rank of this node has cores of its own to wait on. */
 static bool has_cores(const PmixBoot *boot, int32_t threads) {
-  int64_t wanted = 0;
-  for (int32_t i = 0; i < boot->client.rank_count; i++)
-    if (boot->node[i] == boot->node[boot->client.rank]) wanted += threads;
-  return wanted <= boot->facts[boot->client.rank].cores;
+  return (int64_t)boot->base.here.count * threads <= boot->base.allowed.count;
 }
 
 static void tell_places(PmixBoot *boot, int32_t nodes) {
@@ -160,8 +157,8 @@ static bool join(PmixBoot *boot, const BootPmixSetup *setup, Status *status) {
   boot->base.node = boot->node;
   boot->base.rank_first = client->rank;
   boot->base.rank_count = 1;
-  boot->base.first_core =
-      agree_first_core(boot->facts, boot->node, client->rank_count, client->rank, threads);
+  boot->base.allowed = cores_allowed();
+  boot->base.here = agree_neighbours(boot->facts, boot->node, client->rank_count, client->rank);
   Deadline *deadline = deadline_begin(boot->who, "MPI_Init", DEADLINE_START_S);
   boot->world =
       mpi_world_open(setup->plan, setup->mesh, client->rank, has_cores(boot, threads), status);

@@ -70,6 +70,9 @@ static void add_record(const ReportSetup *setup, Text *text) {
   add_text(text, "device", plan_string(plan, job->device));
   add_text(text, "on", "cpu"); /* what the plan runs on: --on */
   add_text(text, "processor", processor);
+  add_text(text, "cores", *setup->cores ? setup->cores : NULL);
+  text_add(text, ",\n \"cores_wanted\": %d,\n \"cores_allowed\": %d", setup->cores_wanted,
+           setup->cores_allowed);
   add_text(text, "isa", setup->isa);
   add_text(text, "kernels", setup->kernels);
   text_add(text, PRODUCTS_LINE, setup->products[0], setup->products[1]);

@@ -74,6 +74,17 @@ static void banner_data(Report *report) {
     text_add(line, "unigram  entropy of the tokens %.3f nats\n", setup->unigram);
 }
 
+/* Goes on in the line of the ranks. */
+static void banner_cores(Report *report) {
+  const ReportSetup *setup = &report->setup;
+  Text *line = &report->line;
+  if (*setup->cores)
+    text_add(line, setup->ranks > 1 ? ", rank 0 on cores %s" : ", on cores %s", setup->cores);
+  if (setup->cores_wanted > setup->cores_allowed)
+    text_add(line, "\ncores    %d threads share %d: slower than planned, with the same numbers",
+             setup->cores_wanted, setup->cores_allowed);
+}
+
 static void banner(Report *report, const char *metrics_moved_to) {
   const ReportSetup *setup = &report->setup;
   const Plan *plan = setup->plan;
@@ -88,9 +99,10 @@ static void banner(Report *report, const char *metrics_moved_to) {
   if (job->target != TARGET_CPU)
     text_add(line, "on       this machine's processors, slowly: the plan is for %s\n",
              plan_string(plan, job->device));
-  text_add(line, "ranks    %d x %u thread%s, %s kernels\nmemory   %s", setup->ranks, job->threads,
-           job->threads == 1 ? "" : "s", setup->kernels,
-           text_bytes(a, (double)setup->arena_bytes / setup->ranks));
+  text_add(line, "ranks    %d x %u thread%s, %s kernels", setup->ranks, job->threads,
+           job->threads == 1 ? "" : "s", setup->kernels);
+  banner_cores(report);
+  text_add(line, "\nmemory   %s", text_bytes(a, (double)setup->arena_bytes / setup->ranks));
   text_add(line, setup->ranks > 1 ? " a rank, %s in all\n" : "\n",
            text_bytes(b, (double)setup->arena_bytes));
   if (setup->peak_flops_per_s > 0)

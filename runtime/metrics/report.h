@@ -18,6 +18,9 @@
 typedef struct ReportSetup {
   const Plan *plan;
   const char *kernels;     /* what runs: "fast" or "reference" */
+  const char *cores;       /* that rank 0's threads are bound to, "0-3"; "": none */
+  int32_t cores_wanted;    /* threads of the ranks on rank 0's machine */
+  int32_t cores_allowed;   /* to its process */
   const char *isa;         /* of fast kernels: "avx512", "avx2"; else "none" */
   const char *products[2]; /* variants of matrix products (kernels/product.h): of fp32, of bf16 */
   bool quiet;

@@ -6,10 +6,14 @@
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "runtime/process/plain.h"
+#include "runtime/process/wrap.h"
+
+enum { WARN_COLUMNS = 80, WARN_INDENT = 4 };
 
 void text_start(Text *text, int descriptor) {
   text->descriptor = descriptor;
@@ -98,6 +102,12 @@ void text_add(Text *text, const char *format, ...) {
   va_end(list);
 }
 
+/* A launcher writes the rank before each line, and its last one into the document of the run; a
+ * batch script repeats it. */
+static bool goes_to_launcher(void) {
+  return getenv("PMIX_RANK") != NULL || getenv("SLURM_JOB_ID") != NULL;
+}
+
 void text_warn(const char *format, ...) {
   Text text;
   text_start_screen(&text, STDERR_FILENO);
@@ -105,6 +115,12 @@ void text_warn(const char *format, ...) {
   va_start(list, format);
   add_list(&text, format, list);
   va_end(list);
+  if (!goes_to_launcher()) {
+    flockfile(stderr);
+    print_wrapped(stderr, text.bytes, 0, WARN_INDENT, WARN_COLUMNS);
+    funlockfile(stderr);
+    return;
+  }
   text_add(&text, "\n");
   (void)text_flush(&text);
 }

@@ -24,7 +24,7 @@ void text_start_screen(Text *text, int descriptor);
 void text_add(Text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 bool text_flush(Text *text);
 
-/* One line on stderr, at once. */
+/* On stderr, at once: lines break at 80 columns, but those of a process that a launcher reads. */
 void text_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* A double as JSON: null when it is not finite. */

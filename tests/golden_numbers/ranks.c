@@ -67,7 +67,7 @@ static bool run_step(World *world, int32_t rank, Replay *replay, Status *status)
 static bool run_rank(void *context, int32_t rank, Status *status) {
   World *world = context;
   Replay replay = {0};
-  Threads *threads = threads_new(1, -1);
+  Threads *threads = threads_new(1, NULL);
   if (!threads) return status_fail(status, STATUS_WORLD, "cannot start threads");
   bool done =
       bind_rank(world, rank, threads, &replay, status) && run_step(world, rank, &replay, status);

@@ -238,7 +238,7 @@ static bool open_member(Member *m, Arena *arena, Status *status) {
   if (!class) return status_fail(status, STATUS_OURS, "rank %d has no class", m->rank);
   if (!arena_open(arena, plan_arena_bytes(world->plan, class, TIER_DEVICE), status)) return false;
   memset(arena->base, 0xff, arena->size_bytes);
-  m->threads = threads_new((int32_t)job->threads, -1);
+  m->threads = threads_new((int32_t)job->threads, NULL);
   if (!m->threads) return status_fail(status, STATUS_WORLD, "cannot start threads");
   uint64_t random = mix(mix(world->how.seed, 7), (uint64_t)m->rank);
   m->comm = slow_comm(local_comm(world->local, m->rank, m->threads), random);

@@ -72,7 +72,7 @@ static bool open_member(Member *m, Arena *arena, Status *status) {
   const PlanClass *class = mesh_class(&fleet->mesh, fleet->plan, m->rank);
   if (!class) return status_fail(status, STATUS_OURS, "rank %d has no class", m->rank);
   if (!arena_open(arena, plan_arena_bytes(fleet->plan, class, TIER_DEVICE), status)) return false;
-  m->threads = threads_new((int32_t)fleet->plan->jobs[0].threads, -1);
+  m->threads = threads_new((int32_t)fleet->plan->jobs[0].threads, NULL);
   if (!m->threads) return status_fail(status, STATUS_WORLD, "cannot start threads");
   m->comm = local_comm(fleet->world, m->rank, m->threads);
   const ReplaySetup setup = {

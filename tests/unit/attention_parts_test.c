@@ -516,7 +516,7 @@ static void test_merge(DType out, DType out1, double tolerance) {
 }
 
 int main(void) {
-  team = threads_new(THREADS, -1);
+  team = threads_new(THREADS, NULL);
   for (variant = KERNEL_REFERENCE; variant <= KERNEL_FAST; variant++) {
     test_merge(DTYPE_F64, DTYPE_F64, 1e-14);
     test_merge(DTYPE_F32, DTYPE_F32, 1e-6);

@@ -142,7 +142,7 @@ static void check_pieces(uint32_t ranks, const int64_t *pair, int32_t pair_count
     world.share = pieces_share(&world.pieces);
     open_world(&world, ranks);
     for (uint32_t rank = 0; threads && rank < ranks; rank++)
-      world.threads[rank] = threads_new(2, -1);
+      world.threads[rank] = threads_new(2, NULL);
     run(&world, pieces_body);
     Place *place = malloc(sizeof *place * ELEMENTS_MAX);
     int64_t count = list_places(&world, place);

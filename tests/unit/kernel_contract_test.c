@@ -368,7 +368,7 @@ static bool is_elementwise(KernelRole role) {
 }
 
 int main(int argc, char **argv) {
-  team = threads_new(1, -1);
+  team = threads_new(1, NULL);
   catch_faults();
   for (KernelId id = 0; id < KERNEL_COUNT; id++) {
     const KernelContract *contract = contract_of(id);

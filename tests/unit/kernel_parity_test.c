@@ -141,7 +141,7 @@ static int64_t check_file(KernelVariant variant, Threads *threads) {
 }
 
 int main(void) {
-  Threads *threads = threads_new(2, -1);
+  Threads *threads = threads_new(2, NULL);
   TEST("the plain kernels agree with PyTorch") CHECK(check_file(KERNEL_REFERENCE, threads) > 100);
   TEST("the fast kernels agree with PyTorch") CHECK(check_file(KERNEL_FAST, threads) > 100);
   threads_free(threads);

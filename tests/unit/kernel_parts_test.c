@@ -454,7 +454,7 @@ static void test_slice(void) {
 }
 
 int main(void) {
-  team = threads_new(2, -1);
+  team = threads_new(2, NULL);
   for (variant = KERNEL_REFERENCE; variant <= KERNEL_FAST; variant++) {
     test_positions();
     test_rope();

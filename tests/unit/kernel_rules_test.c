@@ -289,7 +289,7 @@ static void test_pack(void) {
 }
 
 int main(void) {
-  team = threads_new(2, -1);
+  team = threads_new(2, NULL);
   for (variant = KERNEL_REFERENCE; variant <= KERNEL_FAST; variant++) {
     test_updates("adamw");
     test_updates("adamw_master");

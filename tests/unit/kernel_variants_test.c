@@ -147,7 +147,7 @@ int main(int argc, char **argv) {
   }
   printf("%s: fp32 %s, bf16 %s\n", choice->processor, product_name(choice->f32),
          product_name(choice->bf16));
-  Threads *team[2] = {threads_new(1, -1), threads_new(2, -1)};
+  Threads *team[2] = {threads_new(1, NULL), threads_new(2, NULL)};
   for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
     bool wanted = argc == 1;
     for (int k = 1; k < argc; k++)

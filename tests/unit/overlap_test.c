@@ -128,7 +128,7 @@ static void open_member(World *w, int32_t rank) {
   Status status = {0};
   Member *m = &w->members[rank];
   const PlanClass *class = mesh_class(&w->mesh, &w->plan, rank);
-  *m = (Member){.world = w, .threads = threads_new(1, -1)};
+  *m = (Member){.world = w, .threads = threads_new(1, NULL)};
   m->arena = aligned_alloc(256, (plan_arena_bytes(&w->plan, class, TIER_DEVICE) + 255) / 256 * 256);
   m->samples = calloc((size_t)w->plan.jobs[0].accumulation, w->plan.jobs[0].sample_bytes);
   m->comm = local_comm(w->local, rank, NULL);

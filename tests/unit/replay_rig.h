@@ -35,7 +35,7 @@ static inline void rig_open(Rig *rig, const Sketch *sketch) {
   CHECK(mesh_read(&rig->mesh, &rig->plan, &status));
   rig->world = local_world_new(&rig->plan, &rig->mesh, 1);
   for (int32_t rank = 0; rank < rig->mesh.rank_count; rank++) {
-    rig->threads[rank] = threads_new(1, -1);
+    rig->threads[rank] = threads_new(1, NULL);
     rig->arena[rank] = aligned_alloc(256, SKETCH_DATA_AT + SKETCH_DATA_BYTES);
     memset(rig->arena[rank], 0, SKETCH_DATA_AT);
     ReplaySetup setup = {.plan = &rig->plan,

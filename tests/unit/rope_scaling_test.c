@@ -60,7 +60,7 @@ static void check(KernelVariant variant, Threads *team, int64_t head, double fac
 #define PAIRS(list) (list), sizeof(list) / sizeof *(list)
 
 int main(void) {
-  Threads *team = threads_new(2, -1);
+  Threads *team = threads_new(2, NULL);
   for (KernelVariant variant = KERNEL_REFERENCE; variant <= KERNEL_FAST; variant++) {
     TEST("Llama 3.1: factor 8") {
       check(variant, team, 128, 8, PAIRS(llama_3_1));

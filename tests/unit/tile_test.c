@@ -207,7 +207,7 @@ static void check_shape(const Shape *s, Threads *threads) {
 }
 
 static void check_shapes(void) {
-  Threads *team[2] = {threads_new(1, -1), threads_new(2, -1)};
+  Threads *team[2] = {threads_new(1, NULL), threads_new(2, NULL)};
   for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
     for (int t = 0; t < 2; t++)
       check_shape(&shapes[i], team[t]);

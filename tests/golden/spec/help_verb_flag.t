@@ -12,7 +12,8 @@ usage: lockstep run JOB.lua|PLAN [options]
                         that experiment; never: from nothing; anyway: from the
                         newest, whatever differs; or a checkpoint's path,
                         whatever differs
-  --kernels KIND        fast, or reference: plain and slow
+  --kernels fast|reference
+                        which kernels to run; reference is plain and slow
   --on cpu              a plan for other devices too runs on this machine's
                         processors, as it is, and slowly; without this it is
                         refused

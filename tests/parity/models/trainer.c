@@ -46,7 +46,7 @@ bool trainer_open(Trainer *trainer, const Plan *plan, KernelVariant variant, Tra
   Status status = {0};
   if (!mesh_read(&trainer->mesh, plan, &status)) return say(&status);
   const PlanClass *class = mesh_class(&trainer->mesh, plan, 0);
-  trainer->threads = threads_new((int32_t)plan->jobs[0].threads, -1);
+  trainer->threads = threads_new((int32_t)plan->jobs[0].threads, NULL);
   trainer->world = local_world_new(plan, &trainer->mesh, (int32_t)plan->jobs[0].threads);
   if (!class || !trainer->threads || !trainer->world) return false;
   if (!arena_open(&trainer->arena, plan_arena_bytes(plan, class, TIER_DEVICE), &status))

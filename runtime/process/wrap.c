@@ -1,7 +1,8 @@
-/* wrap.c -- texts in a terminal: lines break between words. */
-#include <string.h>
+/* wrap.c -- parts that stand apart stay together. */
+#include "runtime/process/wrap.h"
 
-#include "compiler/base/base.h"
+#include <stdbool.h>
+#include <string.h>
 
 /* Parts, between which stand two blanks or more, stay together where a line has room for one. */
 static int32_t part_bytes(const char *text) {

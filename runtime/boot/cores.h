@@ -1,0 +1,39 @@
+/* cores.h -- which processors the threads of a rank are bound to. */
+#ifndef LOCKSTEP_BOOT_CORES_H
+#define LOCKSTEP_BOOT_CORES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "runtime/plan/plan.h"
+
+enum { CORES_MAX = 1024, CORES_TEXT_BYTES = 128 };
+
+/* In order, as the system counts. */
+typedef struct Cores {
+  int32_t count;
+  int32_t core[CORES_MAX];
+} Cores;
+
+/* The ranks of the job that may use the same processors of this machine. */
+typedef struct Neighbours {
+  int32_t before; /* the rank itself */
+  int32_t count;  /* with it */
+} Neighbours;
+
+/* Those that this process may use. Ask before any thread is bound. */
+Cores cores_allowed(void);
+
+/* "0-15,112-127"; false: this is no such list. Processors from CORES_MAX on are left out. */
+bool cores_parse(const char *text, Cores *cores);
+
+/* Shortened with "..." where it does not fit. */
+const char *cores_text(const Cores *cores, char text[CORES_TEXT_BYTES]);
+
+/* One for each thread of the rank: of those that its seat names; else, as the plan's place counts,
+ * of those that the process may use, when the ranks that share them take them all. None (count 0):
+ * the system places the threads. (Two jobs that each take part of a machine must not meet on its
+ * first cores.) */
+Cores cores_of_rank(const Plan *plan, int32_t rank, Neighbours here, const Cores *allowed);
+
+#endif

@@ -1,0 +1,122 @@
+/* rank_report.c -- what rank 0 tells of a run. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/product.h"
+#include "runtime/metrics/record.h"
+#include "runtime/programs.h"
+#include "runtime/rank_state.h"
+
+/* Of another variant the sums are rounded otherwise: the run is not bitwise what it would have
+ * been. A checkpoint given by its path may be of another folder, whose record is not read. */
+static void note_products(Rank *rank, const ReportSetup *setup, const char *before) {
+  char now[RECORD_PRODUCTS_BYTES];
+  (void)snprintf(now, sizeof now, "fp32 %s, bf16 %s", setup->products[0], setup->products[1]);
+  if (!rank->start.resumes || rank->run->options->resume == RESUME_PATH) return;
+  if (*before && strcmp(before, now) != 0)
+    report_note(rank->report,
+                "note     matrix products were %s and are %s: not bitwise the same run", before,
+                now);
+}
+
+bool rank_open_report(Rank *rank, Status *status) {
+  const Run *run = rank->run;
+  double peak = 0.0;
+  for (int32_t i = 0; i < run->mesh.rank_count; i++)
+    peak += rank->all[i].peak.flops_per_s;
+  uint64_t arena_bytes = 0;
+  for (int32_t i = 0; i < run->mesh.rank_count; i++)
+    arena_bytes += plan_arena_bytes(run->plan, mesh_class(&run->mesh, run->plan, i), TIER_DEVICE);
+  bool fast = run->options->variant == KERNEL_FAST;
+  const char *isa = fast ? kernel_isa() : "none";
+  Product f32 = fast ? product_choice()->f32 : PRODUCT_REFERENCE;
+  Product bf16 = fast ? product_choice()->bf16 : PRODUCT_REFERENCE;
+  char words[CORES_TEXT_BYTES];
+  Cores cores = rank_cores(rank);
+  ReportSetup setup = {
+      .plan = run->plan,
+      .kernels = strcmp(isa, "none") == 0 ? "reference" : "fast",
+      .cores = cores_text(&cores, words),
+      .cores_wanted =
+          run->boot->here.count * (int32_t)(rank->job->threads < 1 ? 1 : rank->job->threads),
+      .cores_allowed = run->boot->allowed.count,
+      .isa = isa,
+      .products = {product_name(f32), product_name(bf16)},
+      .quiet = run->options->quiet,
+      .plot = run->options->plot,
+      .json = run->options->json,
+      .ranks = run->mesh.rank_count,
+      .replicas = mesh_replicas(&run->mesh),
+      .first_step = rank->start.first_step,
+      .last_step = run->last_step,
+      .arena_bytes = arena_bytes,
+      .peak_flops_per_s = peak,
+      .peak_size = rank->facts.peak.size,
+      .unigram = samples_unigram_entropy(&run->train),
+      .train_tokens = run->train.tokens,
+      .resumed_from = rank->start.resumes ? rank->start.checkpoint.path : NULL,
+  };
+  rank->report = calloc(1, sizeof *rank->report);
+  if (!rank->report) return status_fail(status, STATUS_WORLD, "not enough memory for the report");
+  char products[RECORD_PRODUCTS_BYTES];
+  record_products_before(&setup, products);
+  if (!report_open(rank->report, &setup, status) || !record_write(&setup, status)) return false;
+  if (*run->boot->words) report_note(rank->report, "ranks    %s", run->boot->words);
+  note_products(rank, &setup, products);
+  if (rank->eval && !programs_reduce(rank->plan, rank->eval))
+    report_note(rank->report, "note     validation is of rank 0's share: the plan's eval_step does "
+                              "not reduce its loss over all ranks");
+  return true;
+}
+
+/* Memory is given out in blocks of PLAN_ALIGN_BYTES. */
+static uint64_t in_blocks(uint64_t bytes) {
+  return (bytes + PLAN_ALIGN_BYTES - 1) / PLAN_ALIGN_BYTES * PLAN_ALIGN_BYTES;
+}
+
+/* Control and samples are in use whether or not a record has touched them. */
+static uint64_t addressed_bytes(const Rank *rank) {
+  const PlanJob *job = rank->job;
+  uint64_t high = rank->replay.high_water_bytes;
+  uint64_t steps = job->staging_tier == TIER_DEVICE ? (uint64_t)job->prefetch_steps : 1;
+  uint64_t control_end = job->control_offset + sizeof(Control);
+  uint64_t samples_end =
+      job->samples_offset + steps * (uint64_t)job->accumulation * job->sample_bytes;
+  if (control_end > high) high = control_end;
+  if (samples_end > high) high = samples_end;
+  return in_blocks(high);
+}
+
+static uint64_t planned_bytes(const Rank *rank) {
+  uint64_t planned = 0;
+  for (uint32_t i = 0; i < rank->replay.class->programs_count; i++) {
+    const PlanProgram *program = &rank->plan->programs[rank->replay.class->programs_first + i];
+    uint64_t peak_bytes = plan_peak(rank->plan, program)->peak_bytes;
+    if (peak_bytes > planned) planned = peak_bytes;
+  }
+  return in_blocks(planned);
+}
+
+/* Gathered at the last meeting; the one that needs most is reported. */
+void rank_note_memory(Rank *rank) {
+  rank->facts.planned_bytes = planned_bytes(rank);
+  rank->facts.addressed_bytes = addressed_bytes(rank);
+  rank->facts.touched_bytes = 0;
+  if (rank->run->options->measure_memory)
+    rank->facts.touched_bytes = arena_touched_bytes(&rank->arena.tier[TIER_DEVICE]);
+}
+
+bool rank_close_report(Rank *rank, Status *status) {
+  RankFacts most = rank->all[0];
+  for (int32_t i = 1; i < rank->run->mesh.rank_count; i++)
+    if (rank->all[i].planned_bytes > most.planned_bytes) most = rank->all[i];
+  EndFacts facts = {
+      .stopped = rank->stopped,
+      .planned_bytes = most.planned_bytes,
+      .addressed_bytes = most.addressed_bytes,
+      .touched_bytes = most.touched_bytes,
+      .checkpoint = rank->saved_path[0] ? rank->saved_path : NULL,
+  };
+  return report_close(rank->report, &facts, status);
+}

@@ -1,0 +1,97 @@
+/* rank_state.h -- one rank, for the files that carry it through its life: rank.c opens and closes
+ * it, rank_steps.c trains, rank_save.c keeps its state, rank_report.c tells what it did. */
+#ifndef LOCKSTEP_RANK_STATE_H
+#define LOCKSTEP_RANK_STATE_H
+
+#include "runtime/data/stage.h"
+#include "runtime/device/arena.h"
+#include "runtime/metrics/report.h"
+#include "runtime/rank.h"
+#include "runtime/replay.h"
+#include "runtime/resume.h"
+
+/* A step between its start and its end. */
+typedef struct Underway {
+  int64_t start_ns;
+  int64_t data_wait_ns;
+} Underway;
+
+/* What the ranks tell each other of themselves. */
+typedef struct RankFacts {
+  Peak peak;
+  uint64_t planned_bytes;   /* in blocks as memory is given out */
+  uint64_t addressed_bytes; /* end of what records have named */
+  uint64_t touched_bytes;   /* in pages that somebody has used; 0 when it is not measured */
+} RankFacts;
+
+typedef struct Rank {
+  const Run *run;
+  const Plan *plan;
+  const PlanJob *job;
+  int32_t number;
+  Arenas arena; /* a peer may read it until this rank has left */
+  Replay replay;
+  Comm *comm;
+  Flight *flight; /* where it writes what it does */
+  RunStart start;
+  Stage *stage;
+  StageSetup stage_setup;
+  Threads *threads;
+  const PlanProgram *init;
+  const PlanProgram *train;
+  const PlanProgram *eval;
+  int64_t
+      started; /* the last step that was, and the last that has ended: the device may be ahead */
+  int64_t ended;
+  Underway underway[CONTROL_SLOTS_MAX];
+  int64_t ended_ns;   /* when `ended` did */
+  int64_t sent_bytes; /* up to then */
+  bool asks_stop; /* some rank was asked to: all hear it, a step late where the device is ahead */
+  bool asks_checkpoint;
+  int64_t saved_step; /* of the newest checkpoint that this run wrote or came from; 0: none */
+  int64_t saved_ns;   /* when */
+  char saved_path[CHECKPOINT_PATH_BYTES];
+  CheckpointStore store; /* of a rank that writes */
+  RankFacts facts;
+  RankFacts *all; /* of every rank, when they were gathered last */
+  Report *report; /* rank 0's, else NULL */
+  bool stopped;
+} Rank;
+
+int64_t rank_now_ns(void);
+void rank_note_phase(const Rank *rank, FlightPhase phase, int64_t step);
+
+/* Of its threads; none: the system places them. */
+Cores rank_cores(const Rank *rank);
+
+/* Of all ranks. False: another rank has failed. */
+bool rank_meet(Rank *rank, Status *status);
+/* Also a meeting: everybody's facts, in `all`. */
+bool rank_gather_facts(Rank *rank, Status *status);
+
+/* ---- rank_steps.c */
+
+/* Consumed by the steps before this one. */
+int64_t rank_samples_before(const Rank *rank, int64_t step);
+/* What the host sets of control before a step. */
+ControlIn rank_control_in(const Rank *rank, int64_t step);
+/* From the first step to the last, or to the one after which it is asked to stop. */
+bool rank_run_steps(Rank *rank, Status *status);
+
+/* ---- rank_save.c */
+
+/* Whether the job has any. */
+bool rank_checkpoints(const Rank *rank);
+bool rank_wants_checkpoint(const Rank *rank, int64_t step);
+bool rank_restore(Rank *rank, Status *status);
+bool rank_open_store(Rank *rank, Status *status);
+bool rank_save(Rank *rank, int64_t step, Status *status);
+
+/* ---- rank_report.c: of rank 0 */
+
+bool rank_open_report(Rank *rank, Status *status);
+bool rank_close_report(Rank *rank, Status *status);
+/* Of every rank, before the last meeting: what memory it has used. */
+void rank_note_memory(Rank *rank);
+
+#endif

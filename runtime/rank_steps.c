@@ -1,0 +1,173 @@
+/* rank_steps.c -- the steps of a rank, and what happens between them. */
+#include <math.h>
+
+#include "runtime/rank_state.h"
+#include "runtime/schedule.h"
+
+/* Consumed by the steps before this one. */
+int64_t rank_samples_before(const Rank *rank, int64_t step) {
+  int64_t steps = step - rank->start.first_step;
+  return rank->start.samples_before + (steps > 0 ? steps * rank->job->batch_samples : 0);
+}
+
+static int64_t data_wait_ns(const Rank *rank) {
+  return rank->stage ? stage_wait_ns(rank->stage) : 0;
+}
+
+ControlIn rank_control_in(const Rank *rank, int64_t step) {
+  return (ControlIn){
+      .lr = schedule_lr(rank->job, step),
+      .step = step,
+      .seed = rank->job->seed,
+      .samples_before = rank_samples_before(rank, step),
+      .microbatch_samples = rank->job->microbatch_samples,
+  };
+}
+
+static bool check_finite(const Rank *rank, int64_t step, const ControlOut *out, Status *status) {
+  double loss = out->reduce[REDUCE_LOSS] / out->reduce[REDUCE_COUNT];
+  const char *what = !isfinite(loss)                     ? "the loss"
+                     : out->reduce[REDUCE_FOUND_INF] > 0 ? "a gradient"
+                     : !isfinite(out->grad_norm)         ? "the gradient norm"
+                                                         : NULL;
+  if (!what) return true;
+  return status_fail(
+      status, STATUS_USER,
+      "rank %d step %lld: %s is not finite: the run has diverged. Lower optimizer.lr, lengthen "
+      "schedule.warmup or set optimizer.clip%s%s",
+      rank->number, (long long)step, what, rank->saved_step > 0 ? "; the last good state is " : "",
+      rank->saved_step > 0 ? rank->saved_path : "");
+}
+
+/* NULL with status code 0: the rank loads nothing. */
+static const void *take_samples(const Rank *rank, Status *status) {
+  status->code = 0;
+  return rank->stage ? stage_take(rank->stage, status) : NULL;
+}
+
+static void give_samples_back(const Rank *rank) {
+  if (rank->stage) stage_give_back(rank->stage);
+}
+
+/* The same samples whatever the degrees: what fills up the last pass does not count. */
+static bool validate(Rank *rank, int64_t step, Status *status) {
+  double loss = 0.0, count = 0.0;
+  const StageSetup *data = &rank->stage_setup;
+  rank_note_phase(rank, FLIGHT_VALIDATING, step);
+  for (int64_t pass = 0; pass < data->valid_passes; pass++) {
+    ControlIn in = rank_control_in(rank, step);
+    ReplayLeft left;
+    in.padded_samples = samples_padded(data->valid, data->replicas, data->replica, pass);
+    const void *samples = take_samples(rank, status);
+    if (status->code != 0 || !replay_run(&rank->replay, rank->eval, &in, samples, &left, status))
+      return false;
+    give_samples_back(rank);
+    rank->sent_bytes = left.sent_bytes;
+    loss += left.control.reduce[REDUCE_LOSS];
+    count += left.control.reduce[REDUCE_COUNT];
+  }
+  if (rank->number == 0) report_valid(rank->report, step, count > 0 ? loss / count : NAN);
+  return true;
+}
+
+static bool start_step(Rank *rank, int64_t step, Status *status) {
+  Underway *underway = &rank->underway[step % CONTROL_SLOTS_MAX];
+  ControlIn in = rank_control_in(rank, step);
+  in.reduce[REDUCE_STOP] = atomic_load(&run_stop_requested) ? 1.0 : 0.0;
+  in.reduce[REDUCE_CHECKPOINT] = rank_wants_checkpoint(rank, step) ? 1.0 : 0.0;
+  rank_note_phase(rank, FLIGHT_STEP, step);
+  underway->start_ns = rank_now_ns();
+  int64_t wait_ns = data_wait_ns(rank);
+  const void *samples = take_samples(rank, status);
+  underway->data_wait_ns = data_wait_ns(rank) - wait_ns;
+  rank->started = step;
+  return status->code == 0 && replay_start(&rank->replay, rank->train, &in, samples, status);
+}
+
+static void tell_end(Rank *rank, int64_t step, const ReplayLeft *left) {
+  const Underway *underway = &rank->underway[step % CONTROL_SLOTS_MAX];
+  const ControlOut *out = &left->control;
+  int64_t since_ns = underway->start_ns > rank->ended_ns ? underway->start_ns : rank->ended_ns;
+  rank->ended_ns = rank_now_ns();
+  flight_step_took(rank->flight, rank->ended_ns - since_ns);
+  if (rank->number != 0) return;
+  report_step(rank->report, &(StepFacts){
+                                .step = step,
+                                .loss = out->reduce[REDUCE_LOSS] / out->reduce[REDUCE_COUNT],
+                                .grad_norm = out->grad_norm,
+                                .lr = schedule_lr(rank->job, step),
+                                .step_ns = rank->ended_ns - since_ns,
+                                .data_wait_ns = underway->data_wait_ns,
+                                .comm_bytes = left->sent_bytes - rank->sent_bytes,
+                            });
+}
+
+static bool end_step(Rank *rank, int64_t step, Status *status) {
+  ReplayLeft left;
+  if (!replay_collect(&rank->replay, &left, status) ||
+      !check_finite(rank, step, &left.control, status))
+    return false;
+  give_samples_back(rank);
+  rank->ended = step;
+  rank->asks_stop |= left.control.reduce[REDUCE_STOP] > 0;
+  rank->asks_checkpoint |= left.control.reduce[REDUCE_CHECKPOINT] > 0;
+  tell_end(rank, step, &left);
+  rank->sent_bytes = left.sent_bytes;
+  return true;
+}
+
+/* Whether something happens between this step and the next, as far as is known when it was started:
+ * then the next waits for it. All ranks say the same. */
+static bool pauses_after(const Rank *rank, int64_t step) {
+  int64_t every = rank->job->checkpoint_every_steps;
+  return step == rank->start.first_step || step == rank->run->last_step ||
+         (rank->eval && stage_validates(&rank->stage_setup, step)) ||
+         (rank_checkpoints(rank) && every > 0 && step % every == 0) || rank->asks_stop ||
+         rank->asks_checkpoint;
+}
+
+/* Requests travelled with the control all-reduce: all ranks see the same ones after the same step.
+ * Nothing is under way, and the step was found finite. */
+static bool after_step(Rank *rank, int64_t step, Status *status) {
+  bool stop = rank->asks_stop && step < rank->run->last_step;
+  bool asked = rank->asks_checkpoint;
+  bool last = step == rank->run->last_step || stop;
+  rank->asks_checkpoint = false;
+  if (!stop && rank->eval && stage_validates(&rank->stage_setup, step) &&
+      !validate(rank, step, status))
+    return false;
+  if ((asked || (last && rank_checkpoints(rank))) && !rank_save(rank, step, status)) return false;
+  if (stop && rank->number == 0)
+    report_note(rank->report, "stopped  after step %lld, as asked%s", (long long)step,
+                rank_checkpoints(rank) ? "" : "; nothing is saved, for the job has no checkpoints");
+  rank->stopped = stop;
+  return true;
+}
+
+/* The step after which something happens ends before the next one starts; else the device may be
+ * ahead of the host by as many steps as control has slots for. */
+static bool run_next(Rank *rank, Status *status) {
+  int64_t ahead = rank->job->control_slots - 1;
+  if (!pauses_after(rank, rank->started) || rank->started == rank->ended)
+    if (!start_step(rank, rank->started + 1, status)) return false;
+  while (rank->started - rank->ended > ahead ||
+         (rank->started > rank->ended && pauses_after(rank, rank->started)))
+    if (!end_step(rank, rank->ended + 1, status)) return false;
+  return rank->started > rank->ended || after_step(rank, rank->ended, status);
+}
+
+bool rank_run_steps(Rank *rank, Status *status) {
+  const Run *run = rank->run;
+  rank->started = rank->ended = rank->start.first_step - 1;
+  while (rank->ended < run->last_step && !rank->stopped) {
+    if (!run_next(rank, status)) return false;
+    if (rank->started > rank->start.first_step) continue; /* the next one may be under way */
+    if (!rank_meet(rank, status)) return false;
+    run_steady_enter(run);
+  }
+  rank_note_memory(rank);
+  rank_note_phase(rank, FLIGHT_ENDING, run->last_step);
+  if (!rank_gather_facts(rank, status)) return false;
+  run_steady_leave();
+  return true;
+}
