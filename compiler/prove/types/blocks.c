@@ -27,6 +27,7 @@ void turn_spans(Typing *t, uint32_t from, uint32_t to, Turn *turn) {
   Where source = where(t, from), target = where(t, to);
   if (from != to) write_type(t, to, &(Type){0});
   const Span *found = NULL;
+  uint64_t next = source.first;
   for (uint64_t at = source.first;
        !t->refused && (found = next_span(&source.reached->spans, &at, source.end)) != NULL;) {
     Span span = *found;
@@ -34,6 +35,7 @@ void turn_spans(Typing *t, uint32_t from, uint32_t to, Turn *turn) {
     bool is_zero = type.kind == TYPE_ZERO;
     if (is_zero && span.first < source.first) span.first = source.first;
     if (is_zero && span.end > source.end) span.end = source.end;
+    if (span.first == next) next = span.end;
     if (span.first < source.first || span.end > source.end || type.dtype != source.operand->dtype) {
       refuse(t, "a tensor begins before operand %u, or ends behind it", from);
       return;
@@ -44,6 +46,9 @@ void turn_spans(Typing *t, uint32_t from, uint32_t to, Turn *turn) {
     span.type = type_of(&t->types, &type);
     if (!spans_write(&t->types, &target.reached->spans, span)) t->types.out_of_memory = true;
   }
+  if (next < source.end && t->at->purpose != PURPOSE_CONTROL) /* the runtime writes there, too */
+    refuse(t, "byte %llu of operand %u holds nothing known",
+           (unsigned long long)(next - source.first), from);
 }
 
 /* ---- sums over ranks */
@@ -55,8 +60,13 @@ bool add_up(Typing *t, Type *type) {
     return false;
   }
   bool may_be_whole = t->at->purpose == PURPOSE_CONTROL; /* numbers and their weights alike */
+  uint32_t own_axes = where(t, 0).own_axes;
   if (type->kind == TYPE_ZERO) return true;
   for (uint32_t axis = 0; axis < TYPE_AXES_MAX; axis++) {
+    if (type->place[axis].kind == PLACE_ROW && (own_axes >> axis & 1) == 0) {
+      refuse(t, "it adds up other ranks' pieces, of which nothing is known");
+      return false;
+    }
     if ((axes >> axis & 1) == 0) continue;
     bool is_owed = type->place[axis].kind == PLACE_OWED;
     bool is_whole = type->place[axis].kind == PLACE_WHOLE;
