@@ -22,8 +22,18 @@ static bool parse_rank(const char *text, int64_t *rank) {
   return end != text && !*end && *rank >= 0;
 }
 
+static int64_t count_ranks(const Compiled *compiled) {
+  const Derived *d = &compiled->derived;
+  return d->dp * d->tp * d->cp * d->pp;
+}
+
+static bool find_rank(const Compiled *compiled, const char *text, int64_t *rank) {
+  return parse_rank(text, rank) && *rank < count_ranks(compiled);
+}
+
 /* The picture goes to a file of its own, whole or not at all. */
-static ExitCode write_picture(const Compiled *compiled, const char *path, bool quiet) {
+static ExitCode write_picture(const Compiled *compiled, const Options *options) {
+  const char *path = options->svg;
   struct stat status;
   bool is_special = stat(path, &status) == 0 && !S_ISREG(status.st_mode); /* a pipe, a device */
   char temporary[PATH_MAX];
@@ -31,7 +41,8 @@ static ExitCode write_picture(const Compiled *compiled, const char *path, bool q
   if (length >= PATH_MAX) return complain(EXIT_USER, "--svg: the name is too long");
   errno = 0;
   FILE *out = fopen(temporary, "w");
-  bool is_good = out != NULL && timeline_svg(&compiled->plan, out);
+  bool is_good = out != NULL && (options->map ? explain_map_svg(compiled, out)
+                                              : timeline_svg(&compiled->plan, out));
   if (out != NULL) is_good = fclose(out) == 0 && is_good;
   if (is_good && !is_special) is_good = rename(temporary, path) == 0;
   int reason = errno;
@@ -40,7 +51,7 @@ static ExitCode write_picture(const Compiled *compiled, const char *path, bool q
     return complain(EXIT_WORLD, "cannot write %s%s%s", path, reason ? ": " : "",
                     reason ? strerror(reason) : "");
   fflush(stdout); /* whole lines, where both streams go to one place */
-  if (quiet) return EXIT_DONE;
+  if (options->quiet) return EXIT_DONE;
   fputs("wrote    ", stderr);
   print_plain(path, stderr);
   fputc('\n', stderr);
@@ -96,28 +107,55 @@ static ExitCode explain_launch(Compile *c, const Compiled *compiled) {
   return EXIT_DONE; /* or what is reported */
 }
 
-static ExitCode explain_one(const Options *options, Compile *c, const Compiled *compiled) {
+/* "rank=3": its memory; "place": why ranks are where they are. */
+static ExitCode explain_why(const Options *options, const Compiled *compiled) {
   int64_t rank;
+  if (strcmp(options->why, "place") == 0) {
+    explain_order(compiled, stdout);
+    return EXIT_DONE;
+  }
+  if (!find_rank(compiled, options->why, &rank))
+    return complain(EXIT_USER, "--why wants place, or rank=0 to rank=%lld, not '%.40s'",
+                    (long long)(count_ranks(compiled) - 1), options->why);
+  explain_rank(compiled, rank, stdout);
+  return EXIT_DONE;
+}
+
+static ExitCode explain_where(const Options *options, const Compiled *compiled) {
+  int64_t rank;
+  if (!find_rank(compiled, options->rank, &rank))
+    return complain(EXIT_USER, "--rank wants 0 to %lld, not '%.40s'",
+                    (long long)(count_ranks(compiled) - 1), options->rank);
+  explain_seat(compiled, rank, stdout);
+  return EXIT_DONE;
+}
+
+static ExitCode explain_places(const Options *options, const Compiled *compiled) {
+  if (options->json)
+    explain_map_json(compiled, stdout);
+  else
+    explain_map(compiled, stdout);
+  return options->svg ? write_picture(compiled, options) : EXIT_DONE;
+}
+
+static ExitCode explain_one(const Options *options, Compile *c, const Compiled *compiled) {
   if (options->why) {
-    const Derived *d = &compiled->derived;
-    int64_t ranks = d->dp * d->tp * d->cp * d->pp;
-    if (!parse_rank(options->why, &rank) || rank >= ranks)
-      return complain(EXIT_USER, "--why wants rank=0 to rank=%lld, not '%.40s'",
-                      (long long)(ranks - 1), options->why);
-    explain_rank(compiled, rank, stdout);
+    return explain_why(options, compiled);
+  } else if (options->rank) {
+    return explain_where(options, compiled);
   } else if (options->against.count > 0) {
     return explain_against(options, compiled);
+  } else if (options->map) {
+    return explain_places(options, compiled);
   } else if (options->json) {
     explain_json(compiled, stdout);
   } else if (options->layouts) {
     explain_layouts(compiled, stdout);
-  } else if (options->map) {
-    explain_map(compiled, stdout);
   } else if (options->launch) {
     return explain_launch(c, compiled);
   } else if (options->schedule || options->svg) {
     explain_schedule(compiled, stdout);
-    if (options->svg) return write_picture(compiled, options->svg, options->quiet);
+    if (options->svg) return write_picture(compiled, options);
   } else if (options->values) {
     help_values(c, compiled->job, NULL, stdout);
   } else if (options->words.count == 2) {
@@ -131,8 +169,8 @@ static ExitCode explain_one(const Options *options, Compile *c, const Compiled *
   return EXIT_DONE;
 }
 
-/* Says so when two screens are asked for. --svg draws what --schedule writes; --against has its own
- * JSON. */
+/* Says so when two screens are asked for. --svg draws what --schedule or --map writes; --against
+ * and --map have their own JSON. */
 static bool is_one_screen(const Options *options) {
   const struct {
     bool is_asked;
@@ -140,13 +178,15 @@ static bool is_one_screen(const Options *options) {
   } screens[] = {
       {options->words.count == 2, "a key"},
       {options->why != NULL, "--why"},
+      {options->rank != NULL, "--rank"},
       {options->values, "--values"},
       {options->layouts, "--layouts"},
       {options->map, "--map"},
       {options->launch, "--launch"},
-      {options->schedule || options->svg, options->schedule ? "--schedule" : "--svg"},
+      {options->schedule || (options->svg && !options->map),
+       options->schedule ? "--schedule" : "--svg"},
       {options->against.count > 0, "--against"},
-      {options->json && options->against.count == 0, "--json"},
+      {options->json && options->against.count == 0 && !options->map, "--json"},
   };
   const char *first = NULL;
   for (size_t i = 0; i < sizeof screens / sizeof *screens; i++) {

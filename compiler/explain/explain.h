@@ -24,8 +24,21 @@ void explain_layouts(const Compiled *compiled, FILE *out);
  * step as a timeline: `explain --schedule`. */
 void explain_schedule(const Compiled *compiled, FILE *out);
 
-/* Which rank is which coordinate, on which node: `explain --map`. */
+/* Which rank is which coordinate, on which node: `explain --map`, with --json for each rank, with
+ * --svg as a picture. */
 void explain_map(const Compiled *compiled, FILE *out);
+void explain_map_json(const Compiled *compiled, FILE *out);
+bool explain_map_svg(const Compiled *compiled, FILE *out); /* false: not all was written */
+
+/* Where one rank is, what it has and with whom it talks over what: `explain --rank N`. */
+void explain_seat(const Compiled *compiled, int64_t rank, FILE *out);
+
+/* Why ranks are where they are: every order of the axes with what it costs: `explain --why
+ * place`. */
+void explain_order(const Compiled *compiled, FILE *out);
+
+/* "dp tp cp pp, as asked: 12 ms ..."; NULL: the order is not the user's. */
+const char *order_price_text(const Compiled *compiled);
 
 /* Two settings of a job side by side: memory of a rank by kind, bytes that it sends in a step, time
  * of a step, and the differences. `changes` is what the second one says: `explain --against`. */

@@ -137,6 +137,8 @@ void explain_summary(const Compiled *compiled, FILE *out) {
            arena_printf(arena, "%-18s %s x %s, %lld threads a rank", cluster->name,
                         count_text(compiled, rank_count(compiled)), cluster->device,
                         (long long)cluster->threads));
+  const char *order = order_price_text(compiled);
+  if (order) put_line(out, "place", order);
   print_memory(compiled, out);
   print_time(compiled, out);
   print_proof(compiled, out);

@@ -113,7 +113,7 @@ typedef struct Search {
   const Mesh *mesh;
   const Demands *demands;
   Wish wish;
-  Tried tried[24]; /* 4! */
+  Tried tried[ORDERS_MOST];
   int32_t count;
 } Search;
 
@@ -241,11 +241,15 @@ Choice place_choose(const Fabric *fabric, const Mesh *mesh, const Demands *deman
   Choice choice = {.usual_s = s.tried[0].price.seconds, .orders = s.count};
   for (int32_t i = 0; i < s.count; i++)
     improve(&s, &s.tried[i]);
+  for (int32_t i = 0; i < s.count; i++)
+    choice.order[i] = (Alternative){s.tried[i].at->order, s.tried[i].price.seconds,
+                                    s.tried[i].price.leaves_domain};
   const Tried *best = best_of(&s), *taken = best;
   Placement *asked = wish.order ? place_in_order(fabric, mesh, wish.order) : NULL;
   for (int32_t i = 0; asked && i < s.count; i++)
     if (is_same_placement(s.tried[i].at, asked)) taken = &s.tried[i];
   choice.taken = taken->at;
+  choice.taken_order = (int32_t)(taken - s.tried);
   choice.taken_s = taken->price.seconds;
   choice.best = best->at->order;
   choice.best_s = best->price.seconds;

@@ -68,7 +68,7 @@ static void find_rails(const Seating *s, int32_t seat) {
     int32_t nic = s->host->nics.at[n];
     if (!is_rail(s, seat, nic)) continue;
     at->network_bytes_per_s += share_of(s, seat, nic);
-    at->rails++;
+    at->rails[n / 64] |= (uint64_t)1 << n % 64;
   }
   if (nearest < 0) return;
   double own = s->host->devices.at[gpu_of(s, seat)].pcie_gb_s * 1e9; /* of all rails together */

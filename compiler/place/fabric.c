@@ -29,6 +29,14 @@ static int64_t unit_of(const Level *level, int64_t node) {
   return level->unit ? level->unit[node] : node / level->unit_nodes;
 }
 
+int32_t rail_count(const uint64_t rails[RAIL_WORDS]) {
+  int32_t count = 0;
+  for (int32_t w = 0; w < RAIL_WORDS; w++)
+    for (uint64_t left = rails[w]; left; left &= left - 1)
+      count++;
+  return count;
+}
+
 int32_t fabric_distance(const Fabric *fabric, int64_t node, int64_t other) {
   if (node == other) return 0;
   for (int32_t level = fabric->level_count - 1; level >= 0; level--)

@@ -9,7 +9,7 @@
 #include "compiler/spec/job.h"
 #include "compiler/topology/node.h"
 
-enum { SEATS_MOST = 1024, LEVELS_MOST = 16 };
+enum { SEATS_MOST = 1024, LEVELS_MOST = 16, RAIL_WORDS = NICS_MOST / 64 };
 
 /* What one rank of a node has, as the node's description says. */
 typedef struct Seat {
@@ -17,7 +17,7 @@ typedef struct Seat {
   int32_t numa;                  /* as the operating system counts; -1: unknown */
   const char *pci, *nic, *cores; /* NULL: not described */
   LinkClass nic_class;
-  int32_t rails;              /* NICs that it has a share of */
+  uint64_t rails[RAIL_WORDS]; /* NICs that it has a share of, a bit for each of the node */
   double network_bytes_per_s; /* its share of them */
 } Seat;
 
@@ -71,6 +71,8 @@ const Fabric *fabric_make(Compile *c, Cluster *cluster);
 int64_t fabric_node_of_slot(const Fabric *fabric, int64_t slot);
 int64_t fabric_first_slot(const Fabric *fabric, int64_t node);
 int32_t fabric_kind_of(const Fabric *fabric, int64_t node);
+
+int32_t rail_count(const uint64_t rails[RAIL_WORDS]);
 
 /* 0: the same node; 1: nodes of one unit of the lowest level; 1 + n: of one unit of level n. */
 int32_t fabric_distance(const Fabric *fabric, int64_t node, int64_t other);

@@ -69,11 +69,20 @@ typedef struct Demands {
 /* Of the stage that communicates longest, in a step, one after the other; 0: no rate is known. */
 double place_seconds(const Fabric *fabric, const Placement *at, const Demands *demands);
 
+enum { ORDERS_MOST = 24 }; /* 4! */
+
+typedef struct Alternative {
+  Order order;        /* the first of those that place ranks alike */
+  double seconds;     /* place_seconds, on the best seats that were found for it */
+  bool leaves_domain; /* tp does, and was to stay */
+} Alternative;
+
 typedef struct Choice {
   Placement *taken;
   double taken_s, usual_s, best_s; /* usual: tp cp pp dp on seats in the order of their devices */
   Order best;
-  int32_t orders; /* looked at */
+  int32_t orders, taken_order; /* looked at; of them */
+  Alternative order[ORDERS_MOST];
 } Choice;
 
 typedef struct Wish {

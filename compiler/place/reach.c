@@ -60,14 +60,16 @@ static void find_parts(const Search *s, int64_t node, Parts *parts) {
 
 /* What the members of one communicator have on this node. */
 typedef struct Part {
-  int32_t seats[SEATS_MOST], count, rails;
+  int32_t seats[SEATS_MOST], count;
+  uint64_t rails[RAIL_WORDS];
   double network_bytes_per_s, least_share_bytes_per_s;
 } Part;
 
 static void fill_part(const Search *s, int32_t kind_index, const Parts *parts, int32_t number,
                       Part *part) {
   const NodeKind *kind = &s->fabric->kinds[kind_index];
-  part->count = part->rails = 0;
+  part->count = 0;
+  memset(part->rails, 0, sizeof part->rails);
   part->network_bytes_per_s = part->least_share_bytes_per_s = 0;
   for (int32_t p = 0; p < kind->seat_count; p++) {
     if (parts->of[p] != number) continue;
@@ -76,7 +78,8 @@ static void fill_part(const Search *s, int32_t kind_index, const Parts *parts, i
     part->seats[part->count++] = seat;
     part->network_bytes_per_s += share;
     part->least_share_bytes_per_s = least_known(part->least_share_bytes_per_s, share);
-    part->rails += kind->seats ? kind->seats[seat].rails : 0;
+    for (int32_t w = 0; kind->seats && w < RAIL_WORDS; w++)
+      part->rails[w] |= kind->seats[seat].rails[w];
   }
 }
 
@@ -112,7 +115,7 @@ static Reach reach_of_part(const Search *s, int32_t kind, int32_t distance, cons
   leave_node(s, part, distance, &ring, &pair);
   reach.ring_bytes_per_s = ring > 0 ? least_known(ring, inside.ring_bytes_per_s) : 0;
   reach.pair_bytes_per_s = pair > 0 ? least_known(pair, inside.pair_bytes_per_s) : 0;
-  reach.rails = part->rails;
+  reach.rails = rail_count(part->rails);
   return reach;
 }
 

@@ -337,6 +337,9 @@ static void test_orders(void) {
     Choice free_choice = place_choose(&fabric, &mesh, &demands, (Wish){NULL, false});
     CHECK_INT(asked.taken->stride[MESH_DP], 1);
     CHECK(asked.best_s == free_choice.taken_s && asked.taken_s > 2 * asked.best_s);
+    CHECK_INT(asked.orders, 2);
+    CHECK(asked.order[asked.taken_order].seconds == asked.taken_s);
+    CHECK(asked.order[1 - asked.taken_order].seconds == asked.best_s);
   }
   TEST("without rates the usual order is taken") {
     Fabric fabric = plain(arena, 2, 4, 0, 0);

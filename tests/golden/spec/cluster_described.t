@@ -39,9 +39,15 @@ return { device = "a100-sxm-80", nccl_topo = "./node.xml" }
 -- >>> exit 0
 4 ranks = tp 2 x cp 1 x pp 1 x dp 2
 axes fill nodes in this order: tp cp pp dp
-below: ranks of a stage and replica (tp x cp = 2), and their nodes
-nodes 0-1: 2 ranks each, on devices 0-1 and cores 0-1
+nodes 0-1: 2 ranks each on ./c.lua
+below, a-b is on every node, and a..b goes a step further on each
 
-       stage 0    
-dp 0   0-1 n0
-dp 1   2-3 n1
+nodes       ranks         tp           dp
+0-1         0-3           0-1          0..1
+
+node 0, GPU   0   1
+         tp   0   1
+         dp   0   0
+
+every rank by its replica, 0-9 a-z, from node to node
+n0     00 11

@@ -14,11 +14,16 @@ SwitchName=top Switches=leaf[1-2]
 -- >>> exit 0
 32 ranks = tp 4 x cp 1 x pp 2 x dp 4
 axes fill nodes in this order: tp cp pp dp
-below: ranks of a stage and replica (tp x cp = 4), and their nodes
 nodes 0-3: 8 ranks each, on devices 0-7 and cores 0-7
+below, a-b is on every node, and a..b goes a step further on each
 
-       stage 0    stage 1    
-dp 0   0-3 n0     4-7 n0
-dp 1   8-11 n1    12-15 n1
-dp 2   16-19 n2   20-23 n2
-dp 3   24-27 n3   28-31 n3
+nodes       ranks         tp           pp           dp
+0-3         0-31          0-3          0-1          0..3
+
+node 0, GPU   0   1   2   3   4   5   6   7
+         tp   0   1   2   3   0   1   2   3
+         pp   0   0   0   0   1   1   1   1
+         dp   0   0   0   0   0   0   0   0
+
+every rank by its stage, 0-9 a-z, from node to node
+n0     00001111 00001111 00001111 00001111

@@ -39,12 +39,17 @@ return { types = { { "dgx-h100", nodes = 1, devices = 4 }, { nodes = 2, device =
 -- >>> exit 0
 8 ranks = tp 2 x cp 1 x pp 1 x dp 4
 axes fill nodes in this order: tp cp pp dp
-below: ranks of a stage and replica (tp x cp = 2), and their nodes
 node 0: 4 ranks, on devices 0-3 and cores 0-3
-nodes 1-2: 2 ranks each, on devices 0-1 and cores 0-1
+nodes 1-2: 2 ranks each on type 2
+below, a-b is on every node, and a..b goes a step further on each
 
-       stage 0    
-dp 0   0-1 n0
-dp 1   2-3 n0
-dp 2   4-5 n1
-dp 3   6-7 n2
+nodes       ranks         tp           dp
+0           0-3           0-1          0-1
+1-2         4-7           0-1          2..3
+
+node 0, GPU   0   1   2   3
+         tp   0   1   0   1
+         dp   0   0   1   1
+
+every rank by its replica, 0-9 a-z, from node to node
+n0     0011 22 33

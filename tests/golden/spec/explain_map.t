@@ -10,9 +10,16 @@ return job {
 -- >>> exit 0
 8 ranks = tp 2 x cp 1 x pp 2 x dp 2
 axes fill nodes in this order: tp cp dp pp
-below: ranks of a stage and replica (tp x cp = 2), and their nodes
 nodes 0-1: 4 ranks each, on devices 0-3 and cores 0-3
+below, a-b is on every node, and a..b goes a step further on each
 
-       stage 0    stage 1    
-dp 0   0-1 n0     4-5 n1
-dp 1   2-3 n0     6-7 n1
+nodes       ranks         tp           pp           dp
+0-1         0-7           0-1          0..1         0-1
+
+node 0, GPU   0   1   2   3
+         tp   0   1   0   1
+         pp   0   0   0   0
+         dp   0   0   1   1
+
+every rank by its stage, 0-9 a-z, from node to node
+n0     0000 1111

@@ -34,8 +34,11 @@ lockstep VERB --help lists all options of a verb. Of several verbs are:
   -o PATH               compile: the plan file, else NAME.plan; tokenize: the
                         folder; topology gather: the file, else stdout; bench:
                         the table of processors, where it puts its row
-  --svg FILE            the timeline of --schedule, or the machine, as a picture
-                        too
+  --svg FILE            the timeline of --schedule, the ranks of --map, or the
+                        machine, as a picture too
+  --rank N              explain: where a rank is, what it has, with whom it
+                        talks over what, and why; logs: of this rank instead of
+                        rank 0
   --kernels             the variants of the matrix product: version says which
                         this processor is given, bench measures all and prints a
                         row for the table of processors

@@ -10,13 +10,19 @@ usage: lockstep explain JOB.lua [KEY] [options]
   --no-data             do not look for the data files
   --layouts             every communication: layout before and after, bytes
   --schedule            pipeline stages, bubble, the step as a timeline
-  --svg FILE            the timeline of --schedule, or the machine, as a picture
-                        too
-  --map                 which rank is which coordinate, on which node
+  --svg FILE            the timeline of --schedule, the ranks of --map, or the
+                        machine, as a picture too
+  --map                 which rank is which coordinate, on which node; with
+                        --json each rank
   --launch              what Slurm is asked for, and which key says so
-  --why rank=N          every buffer of a rank that is alive at its peak
+  --why rank=N|place    every buffer of a rank that is alive at its peak; or why
+                        ranks are where they are: other orders and what they
+                        cost
   --values              every key: its value, and where that came from
   --against KEY=VALUE   beside this job, the one that -D KEY=VALUE makes
+  --rank N              explain: where a rank is, what it has, with whom it
+                        talks over what, and why; logs: of this rank instead of
+                        rank 0
   --json                the answer on stdout as JSON
   -q, --quiet           nothing but results and errors
   --color WHEN          auto, always or never; NO_COLOR is heeded

@@ -1,0 +1,35 @@
+-- RUN: explain job.lua --map --json
+return job {
+  model = { "gpt2", layers = 4, width = 64, heads = 4, vocab = 64, positions = 16 },
+  data = "synthetic",
+  train = { batch = "8 sequences", steps = 10, microbatch = 1 },
+  optimizer = { "adamw", lr = 1e-3 },
+  cluster = { "frontier-like", nodes = 2 },
+  parallel = { tp = 2, pp = 2 },
+}
+-- >>> exit 0
+{"version":1,"order":"tp cp dp pp","communication_s":4.21272667e-06,
+ "orders":[{"order":"tp cp pp dp","communication_s":1.04821667e-05,"tp_leaves_domain":false},{"order":"tp cp dp pp","communication_s":4.21272667e-06,"tp_leaves_domain":false},{"order":"cp pp tp dp","communication_s":1.04821667e-05,"tp_leaves_domain":false},{"order":"cp pp dp tp","communication_s":7.20506e-06,"tp_leaves_domain":true},{"order":"cp dp pp tp","communication_s":7.20506e-06,"tp_leaves_domain":true},{"order":"cp dp tp pp","communication_s":4.21272667e-06,"tp_leaves_domain":false}],
+ "ranks":[
+  {"rank":0,"node":0,"device":0,"tp":0,"cp":0,"pp":0,"dp":0,"numa":3,"pci":"0000:c1:00.0","nic":"hsn0","cores":""},
+  {"rank":1,"node":0,"device":1,"tp":1,"cp":0,"pp":0,"dp":0,"numa":3,"pci":"0000:c6:00.0","nic":"hsn0","cores":""},
+  {"rank":2,"node":0,"device":2,"tp":0,"cp":0,"pp":0,"dp":1,"numa":1,"pci":"0000:c9:00.0","nic":"hsn1","cores":""},
+  {"rank":3,"node":0,"device":3,"tp":1,"cp":0,"pp":0,"dp":1,"numa":1,"pci":"0000:ce:00.0","nic":"hsn1","cores":""},
+  {"rank":4,"node":0,"device":4,"tp":0,"cp":0,"pp":0,"dp":2,"numa":0,"pci":"0000:d1:00.0","nic":"hsn2","cores":""},
+  {"rank":5,"node":0,"device":5,"tp":1,"cp":0,"pp":0,"dp":2,"numa":0,"pci":"0000:d6:00.0","nic":"hsn2","cores":""},
+  {"rank":6,"node":0,"device":6,"tp":0,"cp":0,"pp":0,"dp":3,"numa":2,"pci":"0000:d9:00.0","nic":"hsn3","cores":""},
+  {"rank":7,"node":0,"device":7,"tp":1,"cp":0,"pp":0,"dp":3,"numa":2,"pci":"0000:de:00.0","nic":"hsn3","cores":""},
+  {"rank":8,"node":1,"device":0,"tp":0,"cp":0,"pp":1,"dp":0,"numa":3,"pci":"0000:c1:00.0","nic":"hsn0","cores":""},
+  {"rank":9,"node":1,"device":1,"tp":1,"cp":0,"pp":1,"dp":0,"numa":3,"pci":"0000:c6:00.0","nic":"hsn0","cores":""},
+  {"rank":10,"node":1,"device":2,"tp":0,"cp":0,"pp":1,"dp":1,"numa":1,"pci":"0000:c9:00.0","nic":"hsn1","cores":""},
+  {"rank":11,"node":1,"device":3,"tp":1,"cp":0,"pp":1,"dp":1,"numa":1,"pci":"0000:ce:00.0","nic":"hsn1","cores":""},
+  {"rank":12,"node":1,"device":4,"tp":0,"cp":0,"pp":1,"dp":2,"numa":0,"pci":"0000:d1:00.0","nic":"hsn2","cores":""},
+  {"rank":13,"node":1,"device":5,"tp":1,"cp":0,"pp":1,"dp":2,"numa":0,"pci":"0000:d6:00.0","nic":"hsn2","cores":""},
+  {"rank":14,"node":1,"device":6,"tp":0,"cp":0,"pp":1,"dp":3,"numa":2,"pci":"0000:d9:00.0","nic":"hsn3","cores":""},
+  {"rank":15,"node":1,"device":7,"tp":1,"cp":0,"pp":1,"dp":3,"numa":2,"pci":"0000:de:00.0","nic":"hsn3","cores":""}]}
+job.lua:7:29: lint[bubble]: stages idle 33.3 % of a step: (pp-1) / (m + pp-1)
+    with m = 2 micro-batches
+    7 |   parallel = { tp = 2, pp = 2 },
+      |                             ^
+        fix: batch = "16 sequences"
+    note: m = 4: at most 20 %; m = 9: at most 10 %
