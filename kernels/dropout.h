@@ -2,6 +2,7 @@
 #ifndef LOCKSTEP_KERNELS_DROPOUT_H
 #define LOCKSTEP_KERNELS_DROPOUT_H
 
+#include "kernels/inline.h"
 #include "kernels/kernel.h"
 #include "kernels/runs.h"
 
@@ -13,27 +14,23 @@ typedef struct DropoutShape {
   Runs runs;
 } DropoutShape;
 
+/* sample_first is the caller's to add, as it is known when the kernel runs. */
 static inline DropoutShape dropout_shape(const KernelArgs *args) {
   const int64_t *dim = args->dim;
   const double *attr = args->attr;
-  return (DropoutShape){
-      .batch = dim[0],
-      .seq = dim[1],
-      .outer = dim[2],
-      .part = dim[3],
-      .inner = dim[4],
-      .all_seq = dim[7],
-      .all_parts = dim[8],
-      .token_first = (int64_t)attr[1],
-      .part_first = (int64_t)attr[4],
-      .sample_first = *args->sample_first,
-      .has_batch = dim[5],
-      .runs = {dim[6], (int64_t)attr[2], (int64_t)attr[3]},
-  };
+  DropoutShape shape = {dim[0], dim[1], dim[2], dim[3], dim[4], dim[7],
+                        dim[8], 0,      0,      0,      0,      {0, 0, 0}};
+  shape.token_first = (int64_t)attr[1];
+  shape.part_first = (int64_t)attr[4];
+  shape.has_batch = dim[5];
+  shape.runs.seq = dim[6];
+  shape.runs.first = (int64_t)attr[2];
+  shape.runs.second = (int64_t)attr[3];
+  return shape;
 }
 
 /* x[i] is this element of the mask. */
-static inline int64_t dropout_element(const DropoutShape *s, int64_t i) {
+KERNEL_INLINE int64_t dropout_element(const DropoutShape *s, int64_t i) {
   int64_t within = i % (s->part * s->inner), row = i / (s->part * s->inner);
   int64_t token = row / s->outer % s->seq, sample = row / s->outer / s->seq;
   int64_t number = s->has_batch ? s->sample_first + sample : 0;

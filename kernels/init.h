@@ -2,6 +2,7 @@
 #ifndef LOCKSTEP_KERNELS_INIT_H
 #define LOCKSTEP_KERNELS_INIT_H
 
+#include "kernels/inline.h"
 #include "kernels/kernel.h"
 
 /* `length` elements of out, from some i on: padding (0), or elements of the tensor that follow one
@@ -11,17 +12,33 @@ typedef struct InitRun {
   int64_t element, length;
 } InitRun;
 
-static inline InitRun init_run(const KernelArgs *args, int64_t i) {
-  int64_t n = args->dim[0], elements = args->dim[1], inner = args->dim[2], stride = args->dim[3];
-  int64_t all_elements = args->dim[4], f = (int64_t)args->attr[2] + i;
-  if (f >= elements) return (InitRun){true, 0, n - i};
-  int64_t length = inner - f % inner, left = elements - f;
+/* The part that a record makes: kernels.def says what the names mean. */
+typedef struct InitPart {
+  int64_t n, elements, inner, stride, all_elements, flat_first, first;
+} InitPart;
+
+static inline InitPart init_part(const KernelArgs *args) {
+  const int64_t *dim = args->dim;
+  InitPart part = {dim[0], dim[1], dim[2], dim[3], dim[4], 0, 0};
+  part.flat_first = (int64_t)args->attr[2];
+  part.first = (int64_t)args->attr[3];
+  return part;
+}
+
+KERNEL_INLINE InitRun init_run(const InitPart *part, int64_t i) {
+  InitRun run = {true, 0, part->n - i};
+  int64_t f = part->flat_first + i;
+  if (f >= part->elements) return run;
+  int64_t length = part->inner - f % part->inner, left = part->elements - f;
   if (length > left) length = left;
-  if (length > n - i) length = n - i;
-  int64_t element = f / inner * stride + (int64_t)args->attr[3] + f % inner;
-  int64_t real = all_elements - element;
-  if (real <= 0) return (InitRun){true, 0, length};
-  return (InitRun){false, element, length < real ? length : real};
+  if (length < run.length) run.length = length;
+  int64_t element = f / part->inner * part->stride + part->first + f % part->inner;
+  int64_t real = part->all_elements - element;
+  if (real <= 0) return run;
+  run.padding = false;
+  run.element = element;
+  if (real < run.length) run.length = real;
+  return run;
 }
 
 #endif

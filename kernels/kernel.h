@@ -34,6 +34,7 @@ typedef struct KernelArgs {
   void *state;      /* what prepare made for the record */
   Control *control; /* slots that the row names */
   Threads *threads;
+  void *stream; /* of a GPU: where the work is issued; NULL on a processor */
 } KernelArgs;
 
 /* How preparing or running ended. `why` then is a constant text, without a full stop. */

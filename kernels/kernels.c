@@ -1,9 +1,9 @@
 /* kernels.c -- the kernels of this machine's processors, by number. */
 #include "kernels/kernel.h"
+#include "kernels/prepare.h"
 #include "kernels/variants.h"
 
-/* Kernels of a CPU need nothing of their own; what they are given must be what they take it for. */
-static KernelStatus check_use(const Kernel *kernel, const KernelUse *use, void **state,
+KernelStatus kernel_check_use(const Kernel *kernel, const KernelUse *use, void **state,
                               const char **why) {
   const KernelContract *contract = contract_of(kernel->id);
   int32_t scratch = contract->row->workspace != NULL ? contract->operand_count - 1 : -1;
@@ -46,13 +46,13 @@ static KernelStatus check_use(const Kernel *kernel, const KernelUse *use, void *
 static const Kernel kernels[2][KERNEL_COUNT] = {
     [KERNEL_REFERENCE] =
         {
-#define KERNEL(name, ...) {KERNEL_##name, check_use, run_reference_##name, NULL},
+#define KERNEL(name, ...) {KERNEL_##name, kernel_check_use, run_reference_##name, NULL},
 #include "kernels/kernels.def"
 #undef KERNEL
         },
     [KERNEL_FAST] =
         {
-#define KERNEL(name, ...) {KERNEL_##name, check_use, run_fast_##name, NULL},
+#define KERNEL(name, ...) {KERNEL_##name, kernel_check_use, run_fast_##name, NULL},
 #include "kernels/kernels.def"
 #undef KERNEL
         },

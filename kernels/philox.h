@@ -13,8 +13,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "kernels/inline.h"
+
 /* The key's and both counters' lower halves come first, as in the paper's arrays of words. */
-static inline void philox4(uint64_t seed_key, uint64_t counter_high, uint64_t counter_low,
+KERNEL_INLINE void philox4(uint64_t seed_key, uint64_t counter_high, uint64_t counter_low,
                            uint32_t out[4]) {
   uint32_t key0 = (uint32_t)seed_key, key1 = (uint32_t)(seed_key >> 32);
   uint32_t c0 = (uint32_t)counter_low, c1 = (uint32_t)(counter_low >> 32);
@@ -35,7 +37,7 @@ static inline void philox4(uint64_t seed_key, uint64_t counter_high, uint64_t co
   out[3] = c3;
 }
 
-static inline uint64_t philox_splitmix(uint64_t x) {
+KERNEL_INLINE uint64_t philox_splitmix(uint64_t x) {
   x += 0x9E3779B97F4A7C15u;
   x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9u;
   x = (x ^ x >> 27) * 0x94D049BB133111EBu;
@@ -43,18 +45,18 @@ static inline uint64_t philox_splitmix(uint64_t x) {
 }
 
 /* One key from two; mix(a, b) and mix(b, a) are unrelated. */
-static inline uint64_t philox_mix(uint64_t a, uint64_t b) {
+KERNEL_INLINE uint64_t philox_mix(uint64_t a, uint64_t b) {
   return philox_splitmix(philox_splitmix(a) + b);
 }
 
 /* [0, 1) in steps of 2^-24: exact in f32 too. */
-static inline double philox_uniform(uint32_t word) {
+KERNEL_INLINE double philox_uniform(uint32_t word) {
   return (double)(word >> 8) * 0x1p-24;
 }
 
 /* Box-Muller: lanes 0, 1 give normals 0, 1 and lanes 2, 3 give normals 2, 3. The radius draws from
  * (0, 1]. */
-static inline void philox_normal4(const uint32_t word[4], double out[4]) {
+KERNEL_INLINE void philox_normal4(const uint32_t word[4], double out[4]) {
   for (int pair = 0; pair < 4; pair += 2) {
     double radius = sqrt(-2.0 * log(((double)word[pair] + 1.0) * 0x1p-32));
     double angle = 6.283185307179586476925286766559 * ((double)word[pair + 1] * 0x1p-32);
@@ -65,12 +67,12 @@ static inline void philox_normal4(const uint32_t word[4], double out[4]) {
 
 /* An element is dropped when its word is below the threshold: a share of round(rate * 2^32) / 2^32.
  */
-static inline uint32_t philox_threshold(double rate) {
+KERNEL_INLINE uint32_t philox_threshold(double rate) {
   double threshold = rate * 0x1p32 + 0.5;
   return threshold >= 0x1p32 ? UINT32_MAX : (uint32_t)threshold;
 }
 
-static inline bool philox_keep(uint64_t seed_key, int64_t step, int64_t element,
+KERNEL_INLINE bool philox_keep(uint64_t seed_key, int64_t step, int64_t element,
                                uint32_t threshold) {
   uint32_t word[4];
   philox4(seed_key, (uint64_t)step, (uint64_t)element / 4, word);

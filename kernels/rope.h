@@ -7,8 +7,9 @@
 #define LOCKSTEP_KERNELS_ROPE_H
 
 #include <math.h>
+#include <stdint.h>
 
-#include "kernels/kernel.h"
+#include "kernels/inline.h"
 
 enum {
   ROPE_BASE,
@@ -21,10 +22,10 @@ enum {
   ROPE_ORIGINAL_POSITIONS
 };
 
-static inline double rope_frequency(const KernelArgs *args, int64_t j) {
-  static const double circle = 6.283185307179586;
-  const double *attr = args->attr;
-  double frequency = pow(attr[ROPE_BASE], -2.0 * (double)j / (double)args->dim[3]);
+/* `attr` of the kernel, of heads `head` wide. */
+KERNEL_INLINE double rope_frequency(const double *attr, int64_t head, int64_t j) {
+  const double circle = 6.283185307179586;
+  double frequency = pow(attr[ROPE_BASE], -2.0 * (double)j / (double)head);
   if (attr[ROPE_FACTOR] <= 1) return frequency;
   double turns = attr[ROPE_ORIGINAL_POSITIONS] * frequency / circle;
   double low = attr[ROPE_LOW_FREQ], high = attr[ROPE_HIGH_FREQ];

@@ -5,22 +5,24 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "kernels/inline.h"
+
 typedef struct Runs {
   int64_t seq, first, second;
 } Runs;
 
-static inline int64_t runs_position(Runs runs, int64_t token) {
+KERNEL_INLINE int64_t runs_position(Runs runs, int64_t token) {
   int64_t half = runs.seq / 2;
   return token < half ? runs.first + token : runs.second + token - half;
 }
 
 /* The second run goes on where the first one ends. */
-static inline bool runs_joined(Runs runs) {
+KERNEL_INLINE bool runs_joined(Runs runs) {
   return runs.seq / 2 == 0 || runs.second == runs.first + runs.seq / 2;
 }
 
 /* Tokens from `token` on that stand one after another, at most `count`. */
-static inline int64_t runs_length(Runs runs, int64_t token, int64_t count) {
+KERNEL_INLINE int64_t runs_length(Runs runs, int64_t token, int64_t count) {
   int64_t left = runs.seq / 2 - token;
   return runs_joined(runs) || left <= 0 || count < left ? count : left;
 }

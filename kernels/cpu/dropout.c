@@ -50,6 +50,7 @@ void CPU(dropout)(const KernelArgs *args) {
             .scale = (float)(1 / (1 - args->attr[0])),
             .shape = dropout_shape(args)};
   const DropoutShape *s = &d.shape;
+  d.shape.sample_first = *args->sample_first;
   d.piece = dropout_piece(s);
   cpu_ranges(args, s->batch * s->seq * s->outer * s->part * s->inner, GRAIN_ELEMENTS, drop_range,
              &d);

@@ -34,8 +34,9 @@ static void draw_run(const KernelArgs *args, const Draw *d, int64_t first, int64
 }
 
 static void draw_range(const KernelArgs *args, const void *context, int64_t first, int64_t end) {
+  InitPart part = init_part(args);
   while (first < end) {
-    InitRun run = init_run(args, first);
+    InitRun run = init_run(&part, first);
     int64_t stop = min64(end, first + run.length);
     if (run.padding)
       fill(args, first, stop, 0);
@@ -61,9 +62,10 @@ void CPU(init_uniform)(const KernelArgs *args) {
 }
 
 static void fill_range(const KernelArgs *args, const void *context, int64_t first, int64_t end) {
+  InitPart part = init_part(args);
   (void)context;
   while (first < end) {
-    InitRun run = init_run(args, first);
+    InitRun run = init_run(&part, first);
     int64_t stop = min64(end, first + run.length);
     fill(args, first, stop, run.padding ? 0 : (float)args->attr[0]);
     first = stop;

@@ -32,7 +32,7 @@ static void position_range(const KernelArgs *args, const void *context, int64_t 
   Runs runs = {seq, (int64_t)args->attr[ROPE_FIRST], (int64_t)args->attr[ROPE_SECOND]};
   (void)context;
   for (int64_t j = 0; j < half; j++)
-    frequency[j] = rope_frequency(args, j);
+    frequency[j] = rope_frequency(args->attr, args->dim[3], j);
   for (int64_t s = first; s < end; s++) {
     double position = (double)runs_position(runs, s);
     for (int64_t j = 0; j < half; j++) {

@@ -11,6 +11,7 @@
 void reference_dropout(const KernelArgs *args) {
   Tensor x = tensor(args, 0), y = tensor(args, 1);
   DropoutShape shape = dropout_shape(args);
+  shape.sample_first = *args->sample_first;
   int64_t n = shape.batch * shape.seq * shape.outer * shape.part * shape.inner;
   uint64_t key = philox_mix(args->control->seed, args->key);
   uint32_t threshold = philox_threshold(args->attr[0]);

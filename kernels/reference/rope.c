@@ -14,7 +14,7 @@ void reference_rope(const KernelArgs *args) {
   Runs runs = {seq, (int64_t)args->attr[ROPE_FIRST], (int64_t)args->attr[ROPE_SECOND]};
   for (int64_t s = 0; s < seq; s++)
     for (int64_t j = 0; j < half; j++) {
-      double angle = (double)runs_position(runs, s) * rope_frequency(args, j);
+      double angle = (double)runs_position(runs, s) * rope_frequency(args->attr, head, j);
       double cosine = cos(angle), sine = sign * sin(angle);
       for (int64_t b = 0; b < batch; b++)
         for (int64_t h = 0; h < heads; h++) {

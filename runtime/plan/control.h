@@ -75,9 +75,15 @@ typedef struct ControlPair {
   ControlOut out;
 } ControlPair;
 
+#ifdef __CUDACC__
+#define CONTROL_INLINE static inline __host__ __device__
+#else
+#define CONTROL_INLINE static inline
+#endif
+
 /* Of `elements` of a micro-batch, sample by sample, those that count; the rest is padding at the
  * end. */
-static inline int64_t control_counted(const Control *control, int64_t elements) {
+CONTROL_INLINE int64_t control_counted(const Control *control, int64_t elements) {
   if (control->padded_samples <= 0 || control->microbatch_samples <= 0) return elements;
   if (control->padded_samples >= control->microbatch_samples) return 0;
   return elements / control->microbatch_samples *

@@ -25,12 +25,15 @@
  *   parity_cover_test queues [PART/PARTS [MS]]
  *                                        every case begun twice, the second time with delays of 0
  *                                        to MS (5) ms; tests/long/run does all parts
- *   parity_cover_test case 'dp=2 tp=4'   one case
- *   parity_cover_test job 'dp=2 tp=4'    its job file, on standard output */
+ *   parity_cover_test cuda [PART/PARTS]  every case with the kernels for GPUs, run on this
+ * processor, against one rank with its own; queues are threads parity_cover_test case 'dp=2 tp=4'
+ * one case parity_cover_test cuda-case 'dp=2'   one case, as cuda does parity_cover_test job 'dp=2
+ * tp=4'    its job file, on standard output */
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "kernels/cuda/variants.h"
 #include "kernels/philox.h"
 #include "tests/parity/case_job.h"
 #include "tests/parity/job_compile.h"
@@ -420,7 +423,9 @@ static void check_array(Cover *cover) {
 }
 
 /* Delays that are long beside what works take: queues run into orders that are rare otherwise. */
-static void check_queues_of(const Case *c, int64_t delay_most_ns) {
+static double delay_ms;
+
+static void check_queues(const Case *c) {
   static RunOf first, again;
   char text[CASE_TEXT_BYTES];
   JobCompile job;
@@ -431,7 +436,7 @@ static void check_queues_of(const Case *c, int64_t delay_most_ns) {
   CHECK(done);
   if (done) {
     CHECK(run_plan(&first, &job, QUEUES_STEPS, (FleetQueues){0}));
-    CHECK(run_plan(&again, &job, QUEUES_STEPS, AS_THREADS(delay_most_ns)));
+    CHECK(run_plan(&again, &job, QUEUES_STEPS, AS_THREADS((int64_t)(delay_ms * 1e6))));
     check_same_bits(&again, &first);
     check_same_values(&again.parameters, &first.parameters);
     CHECK(again.rank[0].valid_loss == first.rank[0].valid_loss);
@@ -443,14 +448,38 @@ static void check_queues_of(const Case *c, int64_t delay_most_ns) {
   fflush(stdout);
 }
 
-static void check_queues(Cover *cover, const char *which, double delay_ms) {
+/* `which`: PART/PARTS. */
+static void check_part(Cover *cover, const char *which, void check(const Case *)) {
   static Case cases[CASES_MAX];
   int32_t count = cover_make(cover, STRENGTH, cases, CASES_MAX), part = 1, parts = 1;
   bool good = sscanf(which, "%d/%d", &part, &parts) == 2 && part >= 1 && part <= parts;
   if (!good) printf("'%s' is no PART/PARTS\n", which);
-  CHECK(good && delay_ms > 0);
+  CHECK(good);
   for (int32_t i = part - 1; good && i < count; i += parts)
-    check_queues_of(&cases[i], (int64_t)(delay_ms * 1e6));
+    check(&cases[i]);
+}
+
+/* The kernels for GPUs sum in other orders, and nothing else may differ; nor may the order in which
+ * blocks and threads run, which is drawn anew in each run. */
+static void check_cuda(const Case *c) {
+  static RunOf got, again, want;
+  char text[CASE_TEXT_BYTES];
+  JobCompile job;
+  const char *error;
+  Shares shares = {0};
+  got = again = want = (RunOf){0};
+  case_print(c, text);
+  bool done = compile_case(&job, c, (CaseJob){0}, &error);
+  fleet_kernels = kernels_cuda();
+  done = done && run_plan(&got, &job, STEPS, (FleetQueues){0}) &&
+         run_plan(&again, &job, QUEUES_STEPS, AS_THREADS(DELAY_MOST_NS));
+  fleet_kernels = NULL;
+  if (done) check_same_bits(&again, &got);
+  job_compile_close(&job);
+  done = done && run_case(&want, c, (CaseJob){.alone = true});
+  if (done) compare_f32(&shares, &got, &want, c);
+  tell(text, &shares, done);
+  run_free(&got), run_free(&again), run_free(&want);
 }
 
 static void check_triples(Cover *cover) {
@@ -489,9 +518,17 @@ static int run_all(const char *what, const char *argument, const char *more) {
   if (!cover_open(&cover, PARITY_FOLDER "/refused.txt", RANKS_MAX, seed)) return 1;
   if (strcmp(what, "case") == 0) {
     check_listed(&argument, 1, check_f32);
+  } else if (strcmp(what, "cuda-case") == 0) {
+    check_listed(&argument, 1, check_cuda);
+  } else if (strcmp(what, "cuda") == 0) {
+    TEST("the kernels for GPUs train as those of this processor do") {
+      check_part(&cover, argument ? argument : "1/1", check_cuda);
+    }
   } else if (strcmp(what, "queues") == 0) {
     TEST("queues that wait at random train to the same bits") {
-      check_queues(&cover, argument ? argument : "1/1", more ? strtod(more, NULL) : 5);
+      delay_ms = more ? strtod(more, NULL) : 5;
+      CHECK(delay_ms > 0);
+      check_part(&cover, argument ? argument : "1/1", check_queues);
     }
   } else if (nightly) {
     printf("seed %llu\n", (unsigned long long)seed);

@@ -12,6 +12,8 @@
 #include "runtime/replay.h"
 #include "runtime/schedule.h"
 
+const Kernel *fleet_kernels;
+
 typedef struct Member {
   const Fleet *fleet;
   int32_t rank;
@@ -83,7 +85,7 @@ static bool open_member(Member *m, Arena *arena, Status *status) {
       .comm = m->comm,
       .comm_beside = local_comm_beside(fleet->world, m->rank),
       .threads = m->threads,
-      .kernels = {kernels_of(KERNEL_FAST)},
+      .kernels = {fleet_kernels != NULL ? fleet_kernels : kernels_of(KERNEL_FAST)},
       .issues_only = fleet->queues.are_threads,
       .delay_most_ns = fleet->queues.delay_most_ns,
       .delay_seed = fleet->queues.delay_seed,

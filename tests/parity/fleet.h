@@ -3,6 +3,7 @@
 #ifndef LOCKSTEP_TESTS_FLEET_H
 #define LOCKSTEP_TESTS_FLEET_H
 
+#include "kernels/kernel.h"
 #include "runtime/plan/plan.h"
 
 enum { FLEET_STEPS_MAX = 64, FLEET_RANKS_MAX = 32, FLEET_AXES_MAX = 8 };
@@ -24,6 +25,9 @@ typedef struct FleetQueues {
   int64_t delay_most_ns;
   uint64_t delay_seed;
 } FleetQueues;
+
+/* The kernels of all ranks' devices, by KernelId; NULL: the fast ones of this processor. */
+extern const Kernel *fleet_kernels;
 
 /* Called by one thread after step 1 and after the last step, while all ranks stand still and their
  * arenas may be read. */

@@ -97,13 +97,8 @@ static inline void call_fill(Call *call, int32_t operand, uint64_t seed) {
   }
 }
 
-static inline void call_run(Call *call, KernelVariant variant, Threads *threads) {
-  const Kernel *kernel = kernel_find(call->kernel, variant);
-  const char *why = NULL;
-  if (!kernel) {
-    printf("no kernel is called %s\n", call->kernel);
-    abort();
-  }
+/* False: the kernel says why. */
+static inline bool call_try(Call *call, const Kernel *kernel, Threads *threads, const char **why) {
   KernelArgs args = {
       .operand = call->operand,
       .dtype = call->dtype,
@@ -117,10 +112,15 @@ static inline void call_run(Call *call, KernelVariant variant, Threads *threads)
       .control = &call->control,
       .threads = threads,
   };
-  if (kernel->run(&args, &why) != KERNEL_DONE) {
-    printf("%s: %s\n", call->kernel, why);
-    abort();
-  }
+  return kernel->run(&args, why) == KERNEL_DONE;
+}
+
+static inline void call_run(Call *call, KernelVariant variant, Threads *threads) {
+  const Kernel *kernel = kernel_find(call->kernel, variant);
+  const char *why = "there is no such kernel";
+  if (kernel != NULL && call_try(call, kernel, threads, &why)) return;
+  printf("%s: %s\n", call->kernel, why);
+  abort();
 }
 
 #endif

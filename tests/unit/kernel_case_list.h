@@ -16,7 +16,8 @@
 
 #define NORM(name, eps)                                                                            \
   {name, {1, 1}, {eps}, 0}, {name, {1, 16}, {eps}, 0}, {name, {3, 7}, {eps}, 0},                   \
-      {name, {5, 33}, {eps}, 0}, {name, {37, 129}, {eps}, 0}, {                                    \
+      {name, {5, 33}, {eps}, 0}, {name, {37, 129}, {eps}, 0}, {name, {3, 2050}, {eps}, 0},         \
+      {name, {2, 5000}, {eps}, 0}, {                                                               \
     name, {130, 768}, {eps}, 0                                                                     \
   }
 

@@ -26,6 +26,9 @@ typedef struct KernelCase {
   int32_t in_place; /* operand that has the memory of operand 0; 0: none */
 } KernelCase;
 
+/* Whose scratch the cases have. */
+static KernelTarget case_target = KERNEL_TARGET_CPU;
+
 typedef struct CaseCall {
   Call call;
   const KernelContract *contract;
@@ -80,8 +83,7 @@ static inline void fill_ids(CaseCall *c, int32_t operand) {
 static inline void lay_scratch(CaseCall *c) {
   enum { KEPT_FROM_BYTES = 1 << 18, POISONED_BYTES = 1 << 16, THREADS_MOST = 2 };
   static Call kept;
-  int64_t bytes =
-      contract_workspace_bytes(c->contract, KERNEL_TARGET_CPU, c->call.dim, THREADS_MOST);
+  int64_t bytes = contract_workspace_bytes(c->contract, case_target, c->call.dim, THREADS_MOST);
   if (bytes >= KEPT_FROM_BYTES && (kept.operand_count == 0 || kept.bytes[0] != bytes)) {
     call_free(&kept);
     call_add(&kept, DTYPE_F64, bytes / 8);

@@ -1,0 +1,91 @@
+/* activation.cu -- element by element; see reference/activation.c for the formulas. */
+#include "kernels/cuda/cuda.h"
+
+struct Gelu {
+  static __device__ float inner(float x) {
+    return tanhf(0.79788456080286535588f * (x + 0.044715f * x * x * x));
+  }
+  static __device__ float value(float x) { return 0.5f * x * (1 + inner(x)); }
+  static __device__ float slope(float x) {
+    float t = inner(x), inner_slope = 0.79788456080286535588f * (1 + 3 * 0.044715f * x * x);
+    return 0.5f * (1 + t) + 0.5f * x * (1 - t * t) * inner_slope;
+  }
+};
+
+struct Silu {
+  static __device__ float value(float x) { return x / (1 + expf(-x)); }
+  static __device__ float slope(float x) {
+    float sigmoid = 1 / (1 + expf(-x));
+    return sigmoid * (1 + x * (1 - sigmoid));
+  }
+};
+
+struct Relu { /* a NaN stays one */
+  static __device__ float value(float x) { return x < 0 ? 0 : x; }
+  static __device__ float slope(float x) { return x > 0 ? 1.0f : 0.0f; }
+};
+
+struct Tanh {
+  static __device__ float value(float x) { return tanhf(x); }
+  static __device__ float slope(float x) {
+    float t = tanhf(x);
+    return 1 - t * t;
+  }
+};
+
+template <class F, class T> __global__ void forward(const T *x, T *y, int64_t n) {
+  for (EACH_ELEMENT(i, n))
+    put(y + i, F::value(to_float(x[i])));
+}
+
+template <class F, class T> __global__ void backward(const T *d_y, const T *x, T *d_x, int64_t n) {
+  for (EACH_ELEMENT(i, n))
+    put(d_x + i, to_float(d_y[i]) * F::slope(to_float(x[i])));
+}
+
+template <class F>
+static KernelStatus run_forward(const KernelArgs *args, const char **why, const char *name) {
+  return with_float(args->dtype[0], why, [=](auto number) {
+    typedef decltype(number) T;
+    Launch run(args, why, name);
+    run.flat(args->dim[0], forward<F, T>, (const T *)args->operand[0], (T *)args->operand[1],
+             args->dim[0]);
+    return run.status;
+  });
+}
+
+template <class F>
+static KernelStatus run_backward(const KernelArgs *args, const char **why, const char *name) {
+  return with_float(args->dtype[0], why, [=](auto number) {
+    typedef decltype(number) T;
+    Launch run(args, why, name);
+    run.flat(args->dim[0], backward<F, T>, (const T *)args->operand[0], (const T *)args->operand[1],
+             (T *)args->operand[2], args->dim[0]);
+    return run.status;
+  });
+}
+
+CUDA_KERNEL(gelu) {
+  return run_forward<Gelu>(args, why, "gelu");
+}
+CUDA_KERNEL(silu) {
+  return run_forward<Silu>(args, why, "silu");
+}
+CUDA_KERNEL(relu) {
+  return run_forward<Relu>(args, why, "relu");
+}
+CUDA_KERNEL(tanh) {
+  return run_forward<Tanh>(args, why, "tanh");
+}
+CUDA_KERNEL(gelu_backward) {
+  return run_backward<Gelu>(args, why, "gelu_backward");
+}
+CUDA_KERNEL(silu_backward) {
+  return run_backward<Silu>(args, why, "silu_backward");
+}
+CUDA_KERNEL(relu_backward) {
+  return run_backward<Relu>(args, why, "relu_backward");
+}
+CUDA_KERNEL(tanh_backward) {
+  return run_backward<Tanh>(args, why, "tanh_backward");
+}

@@ -1,0 +1,149 @@
+/* arithmetic.cu -- a op b with b broadcast, the sum that undoes a broadcast, and scale * x + shift.
+ */
+#include "kernels/cuda/cuda.h"
+
+enum { AXES_MAX = 8 };
+
+/* By value in a kernel's arguments. */
+struct Broadcast {
+  int64_t axes, count; /* count: elements of the larger tensor */
+  int64_t size[AXES_MAX], stride[AXES_MAX];
+};
+
+static bool broadcast_of(const KernelArgs *args, Broadcast *b, const char **why) {
+  *why = "kernels for GPUs take at most 8 axes";
+  b->axes = args->dim[0];
+  b->count = 1;
+  if (b->axes > AXES_MAX) return false;
+  for (int64_t axis = 0; axis < b->axes; axis++) {
+    b->size[axis] = args->dim[1 + axis];
+    b->stride[axis] = args->dim[1 + b->axes + axis];
+    b->count *= b->size[axis];
+  }
+  return true;
+}
+
+/* Where in the smaller tensor element i of the larger one finds its partner. */
+static __device__ int64_t partner(const Broadcast &b, int64_t i) {
+  int64_t at = 0;
+  for (int64_t axis = b.axes - 1; axis >= 0; axis--) {
+    at += i % b.size[axis] * b.stride[axis];
+    i /= b.size[axis];
+  }
+  return at;
+}
+
+struct Add {
+  static __device__ float value(float a, float b) { return a + b; }
+};
+struct Subtract {
+  static __device__ float value(float a, float b) { return a - b; }
+};
+struct Multiply {
+  static __device__ float value(float a, float b) { return a * b; }
+};
+
+template <class F, class A, class B, class Y>
+__global__ void combine(const A *a, const B *b, Y *y, Broadcast shape) {
+  for (EACH_ELEMENT(i, shape.count))
+    put(y + i, F::value(to_float(a[i]), to_float(b[partner(shape, i)])));
+}
+
+template <class F>
+static KernelStatus run_combine(const KernelArgs *args, const char **why, const char *name) {
+  Broadcast shape;
+  if (!broadcast_of(args, &shape, why)) return KERNEL_REFUSED;
+  return with_floats(args->dtype[0], args->dtype[1], why, [=](auto first, auto second) {
+    typedef decltype(first) A;
+    typedef decltype(second) B;
+    return with_float(args->dtype[2], why, [=](auto third) {
+      typedef decltype(third) Y;
+      Launch run(args, why, name);
+      run.flat(shape.count, combine<F, A, B, Y>, (const A *)args->operand[0],
+               (const B *)args->operand[1], (Y *)args->operand[2], shape);
+      return run.status;
+    });
+  });
+}
+
+CUDA_KERNEL(add) {
+  return run_combine<Add>(args, why, "add");
+}
+CUDA_KERNEL(subtract) {
+  return run_combine<Subtract>(args, why, "subtract");
+}
+CUDA_KERNEL(multiply) {
+  return run_combine<Multiply>(args, why, "multiply");
+}
+
+/* Element number `i` of the axes that are kept (or summed), in order, as an index into x. */
+static __device__ int64_t x_index(const Broadcast &b, bool kept, int64_t i) {
+  int64_t at = 0, x_stride = 1;
+  for (int64_t axis = b.axes - 1; axis >= 0; axis--) {
+    if ((b.stride[axis] != 0) == kept) {
+      at += i % b.size[axis] * x_stride;
+      i /= b.size[axis];
+    }
+    x_stride *= b.size[axis];
+  }
+  return at;
+}
+
+/* A thread for each element of y: neighbours read neighbours where the last axis is kept. */
+template <class T>
+__global__ void sum_columns(const T *x, T *y, Broadcast b, int64_t kept_count,
+                            int64_t summed_count) {
+  for (EACH_ELEMENT(kept, kept_count)) {
+    int64_t from = x_index(b, true, kept);
+    float sum = 0;
+    for (int64_t i = 0; i < summed_count; i++)
+      sum += to_float(x[from + x_index(b, false, i)]);
+    put(y + partner(b, from), sum);
+  }
+}
+
+/* A block for each element of y, where there are few. */
+template <class T> __global__ void sum_rows(const T *x, T *y, Broadcast b, int64_t summed_count) {
+  int64_t from = x_index(b, true, blockIdx.x);
+  float sum = 0;
+  for (int64_t i = threadIdx.x; i < summed_count; i += blockDim.x)
+    sum += to_float(x[from + x_index(b, false, i)]);
+  sum = block_sum(sum);
+  if (threadIdx.x == 0) put(y + partner(b, from), sum);
+}
+
+CUDA_KERNEL(sum_to) {
+  enum { FEW = 4096 };
+  Broadcast shape;
+  if (!broadcast_of(args, &shape, why)) return KERNEL_REFUSED;
+  int64_t kept = 1, summed = 1;
+  for (int64_t axis = 0; axis < shape.axes; axis++)
+    *(shape.stride[axis] != 0 ? &kept : &summed) *= shape.size[axis];
+  return with_float(args->dtype[0], why, [=](auto number) {
+    typedef decltype(number) T;
+    const T *x = (const T *)args->operand[0];
+    T *y = (T *)args->operand[1];
+    Launch run(args, why, "sum_to");
+    if (kept < FEW && summed > ROW_THREADS)
+      run.blocks(dim3((unsigned)kept), ROW_THREADS, sum_rows<T>, x, y, shape, summed);
+    else
+      run.flat(kept, sum_columns<T>, x, y, shape, kept, summed);
+    return run.status;
+  });
+}
+
+template <class T>
+__global__ void scale_shift(const T *x, T *y, int64_t n, float scale, float shift) {
+  for (EACH_ELEMENT(i, n))
+    put(y + i, scale * to_float(x[i]) + shift);
+}
+
+CUDA_KERNEL(affine) {
+  return with_float(args->dtype[0], why, [=](auto number) {
+    typedef decltype(number) T;
+    Launch run(args, why, "affine");
+    run.flat(args->dim[0], scale_shift<T>, (const T *)args->operand[0], (T *)args->operand[1],
+             args->dim[0], (float)args->attr[0], (float)args->attr[1]);
+    return run.status;
+  });
+}

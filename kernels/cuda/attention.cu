@@ -1,0 +1,409 @@
+/* attention.cu -- attention by tiles (arXiv:2205.14135), our own: the fallback, and the reference
+ * for a library's.
+ *
+ * A query (backward, for keys: a key) is one thread's, or a group of neighbouring threads' that
+ * share its columns. Keys and values pass through shared memory, where all threads of a warp read
+ * the same element at once. Heads up to 512 wide. */
+#include "kernels/cuda/cuda.h"
+extern "C" {
+#include "kernels/philox.h"
+#include "kernels/runs.h"
+}
+
+enum { THREADS = 128, TILE_FLOATS = 4096, TILE_MOST = 32, HEAD_MOST = 512 };
+
+struct Attention {
+  int64_t batch, seq, heads, kv_heads, head;
+  int64_t q_stride, k_stride, v_stride, out_stride;
+  int64_t d_q_stride, d_k_stride, d_v_stride;
+  Runs q_runs, k_runs; /* where q's tokens stand, and k's and v's */
+  bool causal;
+  float scale, keep_scale; /* keep_scale: 1 / (1 - rate) */
+  uint32_t threshold;
+  uint64_t record_key;
+  int64_t sample_first, head_first, all_heads, all_seq;
+  const Control *control;
+};
+
+static Attention attention_of(const KernelArgs *args) {
+  const int64_t *dim = args->dim;
+  const double *attr = args->attr;
+  Attention a = {};
+  a.batch = dim[0];
+  a.seq = dim[1];
+  a.heads = dim[2];
+  a.kv_heads = dim[3];
+  a.head = dim[4];
+  a.q_stride = dim[5];
+  a.k_stride = dim[6];
+  a.v_stride = dim[7];
+  a.out_stride = a.heads * a.head;
+  a.q_runs = {a.seq, (int64_t)attr[3], (int64_t)attr[4]};
+  a.k_runs = {a.seq, (int64_t)attr[5], (int64_t)attr[6]};
+  a.head_first = (int64_t)attr[7];
+  a.all_heads = (int64_t)attr[8];
+  a.all_seq = (int64_t)attr[9];
+  a.causal = attr[0] != 0;
+  a.scale = (float)attr[1];
+  a.keep_scale = (float)(1 / (1 - attr[2]));
+  a.threshold = philox_threshold(attr[2]);
+  a.record_key = args->key;
+  a.control = args->control;
+  a.sample_first = a.threshold > 0 ? *args->sample_first : 0;
+  return a;
+}
+
+/* What dropout multiplies probability (i, j) of a head by: 0 or 1 / (1 - rate). */
+static __device__ float mask(const Attention &a, uint64_t key, int64_t step, int64_t b, int64_t h,
+                             int64_t q_position, int64_t k_position) {
+  if (a.threshold == 0) return 1;
+  int64_t head = (a.sample_first + b) * a.all_heads + a.head_first + h;
+  int64_t element = (head * a.all_seq + q_position) * a.all_seq + k_position;
+  return philox_keep(key, step, element, a.threshold) ? a.keep_scale : 0;
+}
+
+/* Tokens first .. first + count - 1 of one head into shared memory, `width` floats each; zeros
+ * where there is no token or column. */
+template <class T>
+static __device__ void stage(float *to, const T *from, int64_t stride, int64_t first, int count,
+                             int64_t tokens, int width, int64_t head) {
+  for (int i = threadIdx.x; i < count * width; i += THREADS) {
+    int64_t token = first + i / width, c = i % width;
+    to[i] = token < tokens && c < head ? to_float(from[token * stride + c]) : 0;
+  }
+}
+
+/* The sum over the threads that share a row. */
+template <int GROUP> static __device__ float group_sum(float value) {
+  for (int lanes = GROUP / 2; lanes > 0; lanes /= 2)
+    value += __shfl_xor_sync(0xffffffffu, value, lanes);
+  return value;
+}
+
+/* Threads of a group have every GROUP-th column, so that neighbours read neighbours. */
+template <int COLUMNS, int GROUP> struct Row {
+  float at[COLUMNS];
+
+  __device__ void clear() {
+#pragma unroll
+    for (int c = 0; c < COLUMNS; c++)
+      at[c] = 0;
+  }
+  template <class T> __device__ void load(const T *row, bool is_there, int64_t head) {
+#pragma unroll
+    for (int c = 0; c < COLUMNS; c++) {
+      int64_t column = (int64_t)c * GROUP + threadIdx.x % GROUP;
+      at[c] = is_there && column < head ? to_float(row[column]) : 0;
+    }
+  }
+  template <class T> __device__ void store(T *row, int64_t head, float scale) const {
+#pragma unroll
+    for (int c = 0; c < COLUMNS; c++) {
+      int64_t column = (int64_t)c * GROUP + threadIdx.x % GROUP;
+      if (column < head) put(row + column, at[c] * scale);
+    }
+  }
+  __device__ float dot(const float *row) const {
+    float sum = 0;
+#pragma unroll
+    for (int c = 0; c < COLUMNS; c++)
+      sum += at[c] * row[c * GROUP + threadIdx.x % GROUP];
+    return group_sum<GROUP>(sum);
+  }
+  __device__ void add(float weight, const float *row) {
+#pragma unroll
+    for (int c = 0; c < COLUMNS; c++)
+      at[c] += weight * row[c * GROUP + threadIdx.x % GROUP];
+  }
+  __device__ void multiply(float factor) {
+#pragma unroll
+    for (int c = 0; c < COLUMNS; c++)
+      at[c] *= factor;
+  }
+};
+
+/* ---- forward ---- */
+
+/* grid: blocks of queries, heads, samples */
+template <class T, int COLUMNS, int GROUP>
+__global__ void __launch_bounds__(THREADS)
+    attend(const T *q, const T *k, const T *v, T *out, float *lse, Attention a) {
+  constexpr int WIDTH = COLUMNS * GROUP;
+  constexpr int TILE = TILE_FLOATS / WIDTH < TILE_MOST ? TILE_FLOATS / WIDTH : TILE_MOST;
+  SHARED(float, k_tile, TILE_FLOATS);
+  SHARED(float, v_tile, TILE_FLOATS);
+  int64_t b = blockIdx.z, h = blockIdx.y, kv_head = h / (a.heads / a.kv_heads);
+  int64_t queries = THREADS / GROUP, q_first = blockIdx.x * queries;
+  int64_t i = q_first + threadIdx.x / GROUP, token = b * a.seq + i;
+  bool is_there = i < a.seq;
+  int64_t q_position = runs_position(a.q_runs, is_there ? i : a.seq - 1);
+  int64_t q_last = q_first + queries < a.seq ? q_first + queries - 1 : a.seq - 1;
+  int64_t last_position = runs_position(a.q_runs, q_last);
+  uint64_t key = a.threshold > 0 ? philox_mix(a.control->seed, a.record_key) : 0;
+  int64_t step = a.threshold > 0 ? a.control->step : 0;
+  Row<COLUMNS, GROUP> query, sum;
+  query.load(q + token * a.q_stride + h * a.head, is_there, a.head);
+  sum.clear();
+  float highest = -INFINITY, weight = 0;
+  for (int64_t first = 0; first < a.seq; first += TILE) {
+    /* positions ascend with the token's number */
+    if (a.causal && runs_position(a.k_runs, first) > last_position) break;
+    stage(k_tile, k + b * a.seq * a.k_stride + kv_head * a.head, a.k_stride, first, TILE, a.seq,
+          WIDTH, a.head);
+    stage(v_tile, v + b * a.seq * a.v_stride + kv_head * a.head, a.v_stride, first, TILE, a.seq,
+          WIDTH, a.head);
+    __syncthreads();
+    float score[TILE], top = highest;
+    for (int j = 0; j < TILE; j++) {
+      int64_t k_token = first + j;
+      bool seen = k_token < a.seq && (!a.causal || runs_position(a.k_runs, k_token) <= q_position);
+      float dot = query.dot(k_tile + j * WIDTH) * a.scale;
+      score[j] = seen ? dot : -INFINITY;
+      top = score[j] > top ? score[j] : top;
+    }
+    if (top > -INFINITY) {
+      float shrink = expf(highest - top);
+      sum.multiply(shrink);
+      weight *= shrink;
+      highest = top;
+      for (int j = 0; j < TILE; j++) {
+        float p = expf(score[j] - top);
+        weight += p;
+        if (p > 0)
+          sum.add(p * mask(a, key, step, b, h, q_position, runs_position(a.k_runs, first + j)),
+                  v_tile + j * WIDTH);
+      }
+    }
+    __syncthreads();
+  }
+  if (!is_there) return;
+  sum.store(out + token * a.out_stride + h * a.head, a.head, weight > 0 ? 1 / weight : 0);
+  if (threadIdx.x % GROUP == 0)
+    lse[(b * a.heads + h) * a.seq + i] = weight > 0 ? highest + logf(weight) : -INFINITY;
+}
+
+/* ---- backward ---- */
+
+/* Of each row of probabilities: d_out . out. A thread a row. */
+template <class T>
+__global__ void row_terms(const T *d_out, const T *out, float *term, Attention a) {
+  for (EACH_ELEMENT(r, a.batch * a.heads * a.seq)) {
+    int64_t i = r % a.seq, h = r / a.seq % a.heads, b = r / a.seq / a.heads;
+    int64_t at = (b * a.seq + i) * a.out_stride + h * a.head;
+    float sum = 0;
+    for (int64_t c = 0; c < a.head; c++)
+      sum += to_float(d_out[at + c]) * to_float(out[at + c]);
+    term[r] = sum;
+  }
+}
+
+/* d_q: as forward, with the probabilities made again. */
+template <class T, int COLUMNS, int GROUP>
+__global__ void __launch_bounds__(THREADS)
+    slope_queries(const T *d_out, const T *q, const T *k, const T *v, const float *lse,
+                  const float *term, T *d_q, Attention a) {
+  constexpr int WIDTH = COLUMNS * GROUP;
+  constexpr int TILE = TILE_FLOATS / WIDTH < TILE_MOST ? TILE_FLOATS / WIDTH : TILE_MOST;
+  SHARED(float, k_tile, TILE_FLOATS);
+  SHARED(float, v_tile, TILE_FLOATS);
+  int64_t b = blockIdx.z, h = blockIdx.y, kv_head = h / (a.heads / a.kv_heads);
+  int64_t queries = THREADS / GROUP, q_first = blockIdx.x * queries;
+  int64_t i = q_first + threadIdx.x / GROUP, token = b * a.seq + i;
+  bool is_there = i < a.seq;
+  int64_t q_position = runs_position(a.q_runs, is_there ? i : a.seq - 1);
+  int64_t q_last = q_first + queries < a.seq ? q_first + queries - 1 : a.seq - 1;
+  int64_t last_position = runs_position(a.q_runs, q_last);
+  int64_t row = (b * a.heads + h) * a.seq + (is_there ? i : a.seq - 1);
+  float own_lse = lse[row], own_term = term[row];
+  uint64_t key = a.threshold > 0 ? philox_mix(a.control->seed, a.record_key) : 0;
+  int64_t step = a.threshold > 0 ? a.control->step : 0;
+  Row<COLUMNS, GROUP> query, d_row, sum;
+  query.load(q + token * a.q_stride + h * a.head, is_there, a.head);
+  d_row.load(d_out + token * a.out_stride + h * a.head, is_there, a.head);
+  sum.clear();
+  for (int64_t first = 0; first < a.seq; first += TILE) {
+    if (a.causal && runs_position(a.k_runs, first) > last_position) break;
+    stage(k_tile, k + b * a.seq * a.k_stride + kv_head * a.head, a.k_stride, first, TILE, a.seq,
+          WIDTH, a.head);
+    stage(v_tile, v + b * a.seq * a.v_stride + kv_head * a.head, a.v_stride, first, TILE, a.seq,
+          WIDTH, a.head);
+    __syncthreads();
+    for (int j = 0; j < TILE; j++) {
+      int64_t k_token = first + j, k_position = runs_position(a.k_runs, k_token);
+      bool seen = is_there && k_token < a.seq && (!a.causal || k_position <= q_position);
+      float score = query.dot(k_tile + j * WIDTH) * a.scale, d_p = d_row.dot(v_tile + j * WIDTH);
+      if (!seen) continue;
+      float keep = mask(a, key, step, b, h, q_position, k_position);
+      sum.add(expf(score - own_lse) * (keep * d_p - own_term), k_tile + j * WIDTH);
+    }
+    __syncthreads();
+  }
+  if (is_there) sum.store(d_q + token * a.d_q_stride + h * a.head, a.head, a.scale);
+}
+
+/* d_k and d_v: a key's thread walks over the queries of all heads that share it. */
+template <class T, int COLUMNS, int GROUP>
+__global__ void __launch_bounds__(THREADS)
+    slope_keys(const T *d_out, const T *q, const T *k, const T *v, const float *lse,
+               const float *term, T *d_k, T *d_v, Attention a) {
+  constexpr int WIDTH = COLUMNS * GROUP;
+  constexpr int TILE = TILE_FLOATS / WIDTH < TILE_MOST ? TILE_FLOATS / WIDTH : TILE_MOST;
+  SHARED(float, q_tile, TILE_FLOATS);
+  SHARED(float, d_tile, TILE_FLOATS);
+  SHARED(float, row_tile, 2 * TILE_MOST); /* lse, then terms */
+  int64_t b = blockIdx.z, kv_head = blockIdx.y, group = a.heads / a.kv_heads;
+  int64_t keys = THREADS / GROUP, k_first = blockIdx.x * keys;
+  int64_t j = k_first + threadIdx.x / GROUP, token = b * a.seq + j;
+  bool is_there = j < a.seq;
+  int64_t k_position = runs_position(a.k_runs, is_there ? j : a.seq - 1);
+  int64_t first_position = runs_position(a.k_runs, k_first);
+  uint64_t random_key = a.threshold > 0 ? philox_mix(a.control->seed, a.record_key) : 0;
+  int64_t step = a.threshold > 0 ? a.control->step : 0;
+  Row<COLUMNS, GROUP> key, value, k_sum, v_sum;
+  key.load(k + token * a.k_stride + kv_head * a.head, is_there, a.head);
+  value.load(v + token * a.v_stride + kv_head * a.head, is_there, a.head);
+  k_sum.clear();
+  v_sum.clear();
+  for (int64_t h = kv_head * group; h < (kv_head + 1) * group; h++)
+    for (int64_t first = 0; first < a.seq; first += TILE) {
+      int64_t last = first + TILE < a.seq ? first + TILE - 1 : a.seq - 1;
+      if (a.causal && runs_position(a.q_runs, last) < first_position) continue;
+      stage(q_tile, q + b * a.seq * a.q_stride + h * a.head, a.q_stride, first, TILE, a.seq, WIDTH,
+            a.head);
+      stage(d_tile, d_out + b * a.seq * a.out_stride + h * a.head, a.out_stride, first, TILE, a.seq,
+            WIDTH, a.head);
+      for (int i = threadIdx.x; i < TILE && first + i < a.seq; i += THREADS) {
+        row_tile[i] = lse[(b * a.heads + h) * a.seq + first + i];
+        row_tile[TILE_MOST + i] = term[(b * a.heads + h) * a.seq + first + i];
+      }
+      __syncthreads();
+      for (int i = 0; i < TILE; i++) {
+        int64_t q_token = first + i, q_position = runs_position(a.q_runs, q_token);
+        bool seen = is_there && q_token < a.seq && (!a.causal || k_position <= q_position);
+        float score = key.dot(q_tile + i * WIDTH) * a.scale, d_p = value.dot(d_tile + i * WIDTH);
+        if (!seen) continue;
+        float p = expf(score - row_tile[i]);
+        float keep = mask(a, random_key, step, b, h, q_position, k_position);
+        v_sum.add(p * keep, d_tile + i * WIDTH);
+        k_sum.add(p * (keep * d_p - row_tile[TILE_MOST + i]), q_tile + i * WIDTH);
+      }
+      __syncthreads();
+    }
+  if (!is_there) return;
+  k_sum.store(d_k + token * a.d_k_stride + kv_head * a.head, a.head, a.scale);
+  v_sum.store(d_v + token * a.d_v_stride + kv_head * a.head, a.head, 1);
+}
+
+/* ---- launching ---- */
+
+static dim3 grid_of(const Attention &a, int64_t rows_a_block, int64_t heads) {
+  return dim3((unsigned)((a.seq + rows_a_block - 1) / rows_a_block), (unsigned)heads,
+              (unsigned)a.batch);
+}
+
+static bool is_taken(const Attention &a, const char **why) {
+  *why = "attention for GPUs takes heads up to 512 wide, and 65,535 heads and samples";
+  return a.head <= HEAD_MOST && a.heads <= 65535 && a.batch <= 65535;
+}
+
+template <class T, int COLUMNS, int GROUP>
+static void launch_forward(Launch &run, const KernelArgs *args, const Attention &a) {
+  void *const *at = args->operand;
+  run.blocks(grid_of(a, THREADS / GROUP, a.heads), THREADS, attend<T, COLUMNS, GROUP>,
+             (const T *)at[0], (const T *)at[1], (const T *)at[2], (T *)at[3], (float *)at[4], a);
+}
+
+CUDA_KERNEL(attention) {
+  Attention a = attention_of(args);
+  if (!is_taken(a, why)) return KERNEL_REFUSED;
+  return with_float(args->dtype[0], why, [=](auto number) {
+    typedef decltype(number) T;
+    Launch run(args, why, "attention");
+    if (a.head <= 16)
+      launch_forward<T, 16, 1>(run, args, a);
+    else if (a.head <= 32)
+      launch_forward<T, 32, 1>(run, args, a);
+    else if (a.head <= 64)
+      launch_forward<T, 64, 1>(run, args, a);
+    else if (a.head <= 128)
+      launch_forward<T, 64, 2>(run, args, a);
+    else
+      launch_forward<T, 64, 8>(run, args, a);
+    return run.status;
+  });
+}
+
+/* The operands d_out q k v out lse d_q d_k d_v work stand at 0 .. 9. */
+template <class T, int COLUMNS, int GROUP>
+static void launch_backward(Launch &run, const KernelArgs *args, const Attention &a) {
+  void *const *at = args->operand;
+  const T *d_out = (const T *)at[0], *q = (const T *)at[1], *k = (const T *)at[2];
+  const T *v = (const T *)at[3], *out = (const T *)at[4];
+  const float *lse = (const float *)at[5];
+  float *term = (float *)at[9];
+  run.flat(a.batch * a.heads * a.seq, row_terms<T>, d_out, out, term, a);
+  run.blocks(grid_of(a, THREADS / GROUP, a.heads), THREADS, slope_queries<T, COLUMNS, GROUP>, d_out,
+             q, k, v, lse, term, (T *)at[6], a);
+  run.blocks(grid_of(a, THREADS / GROUP, a.kv_heads), THREADS, slope_keys<T, COLUMNS, GROUP>, d_out,
+             q, k, v, lse, term, (T *)at[7], (T *)at[8], a);
+}
+
+CUDA_KERNEL(attention_backward) {
+  Attention a = attention_of(args);
+  if (!is_taken(a, why)) return KERNEL_REFUSED;
+  a.d_q_stride = args->dim[8];
+  a.d_k_stride = args->dim[9];
+  a.d_v_stride = args->dim[10];
+  return with_float(args->dtype[0], why, [=](auto number) {
+    typedef decltype(number) T;
+    Launch run(args, why, "attention_backward");
+    if (a.head <= 16)
+      launch_backward<T, 16, 1>(run, args, a);
+    else if (a.head <= 32)
+      launch_backward<T, 32, 1>(run, args, a);
+    else if (a.head <= 64)
+      launch_backward<T, 32, 2>(run, args, a);
+    else if (a.head <= 128)
+      launch_backward<T, 32, 4>(run, args, a);
+    else
+      launch_backward<T, 32, 16>(run, args, a);
+    return run.status;
+  });
+}
+
+/* ---- two sets of keys ---- */
+
+/* A head of a token; see reference/attention_merge.c. */
+template <class T, class F>
+__global__ void merge_rows(F *out, float *lse, const T *out1, const float *lse1, int64_t rows,
+                           int64_t seq, int64_t heads, int64_t head, bool accumulate) {
+  int64_t r = blockIdx.x, h = r % heads, i = r / heads % seq, b = r / heads / seq;
+  int64_t row = (b * heads + h) * seq + i;
+  float before = accumulate ? lse[row] : -INFINITY, other = lse1[row];
+  __syncthreads(); /* everyone has the old lse */
+  if (r >= rows || (accumulate && other == -INFINITY)) return;
+  bool first = before == -INFINITY;
+  float highest = before > other ? before : other;
+  float weight = expf(before - highest), weight1 = expf(other - highest), sum = weight + weight1;
+  for (int64_t c = threadIdx.x; c < head; c += blockDim.x) {
+    float value = to_float(out1[r * head + c]);
+    F *at = out + r * head + c;
+    put(at, first ? value : (weight * to_float(*at) + weight1 * value) / sum);
+  }
+  if (threadIdx.x == 0) lse[row] = first ? other : highest + logf(sum);
+}
+
+CUDA_KERNEL(attention_merge) {
+  const int64_t *dim = args->dim;
+  return with_floats(args->dtype[2], args->dtype[0], why, [=](auto value, auto sum) {
+    typedef decltype(value) T;
+    typedef decltype(sum) F;
+    void *const *at = args->operand;
+    int64_t rows = dim[0] * dim[1] * dim[2];
+    Launch run(args, why, "attention_merge");
+    run.blocks(dim3((unsigned)rows), WARP_LANES, merge_rows<T, F>, (F *)at[0], (float *)at[1],
+               (const T *)at[2], (const float *)at[3], rows, dim[1], dim[2], dim[3],
+               args->accumulate);
+    return run.status;
+  });
+}

@@ -1,0 +1,115 @@
+/* copy.cu -- numbers moved, and rounded to another dtype. */
+#include "kernels/cuda/cuda.h"
+extern "C" {
+#include "kernels/runs.h"
+}
+
+template <class X, class Y> __global__ void convert(const X *x, Y *y, int64_t n) {
+  for (EACH_ELEMENT(i, n))
+    put(y + i, to_float(x[i]));
+}
+
+CUDA_KERNEL(cast) {
+  return with_floats(args->dtype[0], args->dtype[1], why, [=](auto from, auto to) {
+    typedef decltype(from) X;
+    typedef decltype(to) Y;
+    Launch run(args, why, "cast");
+    run.flat(args->dim[0], convert<X, Y>, (const X *)args->operand[0], (Y *)args->operand[1],
+             args->dim[0]);
+    return run.status;
+  });
+}
+
+/* Calls `body` with a number as large as one of `dtype`. */
+template <class Body> static KernelStatus with_size(uint32_t dtype, const char **why, Body body) {
+  switch (dtype_bytes((DType)dtype)) {
+  case 2: return body(uint16_t());
+  case 4: return body(uint32_t());
+  case 8: return body(uint64_t());
+  }
+  *why = "its dtype has another size";
+  return KERNEL_REFUSED;
+}
+
+template <class T>
+__global__ void copy_rows(const T *x, T *y, int64_t n, int64_t cols, int64_t x_stride,
+                          int64_t y_stride) {
+  for (EACH_ELEMENT(i, n))
+    y[i / cols * y_stride + i % cols] = x[i / cols * x_stride + i % cols];
+}
+
+CUDA_KERNEL(copy) {
+  const int64_t *dim = args->dim;
+  return with_size(args->dtype[0], why, [=](auto number) {
+    typedef decltype(number) T;
+    Launch run(args, why, "copy");
+    run.flat(dim[0] * dim[1], copy_rows<T>, (const T *)args->operand[0], (T *)args->operand[1],
+             dim[0] * dim[1], dim[1], dim[2], dim[3]);
+    return run.status;
+  });
+}
+
+template <class T>
+__global__ void take_part(const T *x, T *y, int64_t n, int64_t whole, int64_t inner, Runs runs) {
+  for (EACH_ELEMENT(i, n)) {
+    int64_t row = i / inner;
+    int64_t from = row / runs.seq * whole + runs_position(runs, row % runs.seq);
+    y[i] = x[from * inner + i % inner];
+  }
+}
+
+CUDA_KERNEL(slice) {
+  int64_t outer = args->dim[0], whole = args->dim[1], part = args->dim[2], inner = args->dim[3];
+  Runs runs = {part, (int64_t)args->attr[0], (int64_t)args->attr[1]};
+  return with_size(args->dtype[0], why, [=](auto number) {
+    typedef decltype(number) T;
+    Launch run(args, why, "slice");
+    run.flat(outer * part * inner, take_part<T>, (const T *)args->operand[0], (T *)args->operand[1],
+             outer * part * inner, whole, inner, runs);
+    return run.status;
+  });
+}
+
+/* The pieces of one pair: `times` pieces of `elements` for each member. */
+struct Pieces {
+  int64_t members, share; /* share: elements of a member in all pairs */
+  int64_t times, elements;
+  int64_t whole_first, member_first; /* where the pair begins, in the whole and in a member */
+};
+
+template <class T> __global__ void move_pieces(const T *x, T *y, Pieces p, bool packs) {
+  for (EACH_ELEMENT(i, p.times * p.members * p.elements)) {
+    int64_t piece = i / p.elements, member = piece % p.members, time = piece / p.members;
+    int64_t packed = member * p.share + p.member_first + time * p.elements + i % p.elements;
+    int64_t whole = p.whole_first + i;
+    y[packs ? packed : whole] = x[packs ? whole : packed];
+  }
+}
+
+static KernelStatus run_pieces(const KernelArgs *args, const char **why, const char *name,
+                               bool packs) {
+  const int64_t *dim = args->dim;
+  return with_size(args->dtype[0], why, [=](auto number) {
+    typedef decltype(number) T;
+    Launch run(args, why, name);
+    Pieces p = {dim[0], 0, 0, 0, 0, 0};
+    for (int64_t k = 0; k < dim[1]; k++)
+      p.share += dim[2 + 2 * k] * dim[3 + 2 * k];
+    for (int64_t k = 0; k < dim[1]; k++) {
+      p.times = dim[2 + 2 * k];
+      p.elements = dim[3 + 2 * k];
+      run.flat(p.times * p.members * p.elements, move_pieces<T>, (const T *)args->operand[0],
+               (T *)args->operand[1], p, packs);
+      p.whole_first += p.times * p.members * p.elements;
+      p.member_first += p.times * p.elements;
+    }
+    return run.status;
+  });
+}
+
+CUDA_KERNEL(pack) {
+  return run_pieces(args, why, "pack", true);
+}
+CUDA_KERNEL(unpack) {
+  return run_pieces(args, why, "unpack", false);
+}

@@ -1,0 +1,183 @@
+/* cuda.h -- what every file of kernels/cuda starts from.
+ *
+ * cuda_NAME is the kernel NAME of kernels.def on a GPU: it issues its work to the stream of its
+ * arguments and returns. The same sources are compiled by nvcc for GPUs, and by the host compiler
+ * with host/shim.h for tests. Values are f32 or bf16 and are computed with in f32; sums over rows
+ * have a fixed order, so that two runs are bitwise equal: no atomics. */
+#ifndef LOCKSTEP_KERNELS_CUDA_H
+#define LOCKSTEP_KERNELS_CUDA_H
+
+#ifdef __CUDACC__
+#include <cuda_runtime.h>
+#else
+#include "kernels/cuda/host/shim.h"
+#endif
+
+#ifndef _Static_assert
+#define _Static_assert static_assert /* C's word, in headers that C and C++ share */
+#endif
+extern "C" {
+#include "kernels/cuda/variants.h"
+}
+
+/* ---- numbers ---- */
+
+struct Bf16 {
+  uint16_t bits;
+};
+
+__device__ inline float to_float(float x) {
+  return x;
+}
+__device__ inline float to_float(Bf16 x) {
+  uint32_t wide = (uint32_t)x.bits << 16;
+  float value;
+  memcpy(&value, &wide, sizeof value);
+  return value;
+}
+
+__device__ inline void put(float *at, float value) {
+  *at = value;
+}
+/* As bf16_from_float: to nearest, ties to even; a NaN stays one. */
+__device__ inline void put(Bf16 *at, float value) {
+  uint32_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  bool is_nan = (bits & 0x7fffffffu) > 0x7f800000u;
+  at->bits = (uint16_t)(is_nan ? bits >> 16 | 0x40u : (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
+}
+
+template <class T> __device__ inline void put_or_add(T *at, float value, bool add) {
+  put(at, add ? to_float(*at) + value : value);
+}
+
+/* ---- threads ---- */
+
+enum { FLAT_THREADS = 256, ROW_THREADS = 128, WARP_LANES = 32, WARPS_MAX = 32 };
+
+/* Elements 0 .. n-1, shared out over all threads of the grid. */
+#define EACH_ELEMENT(i, n)                                                                         \
+  int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;                                      \
+  i < (n);                                                                                         \
+  i += (int64_t)gridDim.x * blockDim.x
+
+/* Memory that the threads of a block share. */
+#ifdef __CUDACC__
+#define SHARED(type, name, count) __shared__ type name[count]
+#else
+#define SHARED(type, name, count)                                                                  \
+  static const char name##_site = 0;                                                               \
+  type *name = (type *)shim::shared(&name##_site, sizeof(type) * (count))
+#endif
+
+template <class T> __device__ inline T warp_sum(T value) {
+  for (int lanes = WARP_LANES / 2; lanes > 0; lanes /= 2)
+    value += __shfl_xor_sync(0xffffffffu, value, lanes);
+  return value;
+}
+
+__device__ inline float warp_max(float value) {
+  for (int lanes = WARP_LANES / 2; lanes > 0; lanes /= 2) {
+    float other = __shfl_xor_sync(0xffffffffu, value, lanes);
+    value = other > value ? other : value;
+  }
+  return value;
+}
+
+/* Every thread of the block gets the sum, in the same order of terms each time. */
+template <class T> __device__ inline T block_sum(T value) {
+  SHARED(T, part, WARPS_MAX);
+  unsigned warp = threadIdx.x / WARP_LANES, warps = blockDim.x / WARP_LANES;
+  value = warp_sum(value);
+  __syncthreads(); /* the last sum has been read */
+  if (threadIdx.x % WARP_LANES == 0) part[warp] = value;
+  __syncthreads();
+  T sum = 0;
+  for (unsigned i = 0; i < warps; i++)
+    sum += part[i];
+  return sum;
+}
+
+__device__ inline float block_max(float value) {
+  SHARED(float, part, WARPS_MAX);
+  unsigned warp = threadIdx.x / WARP_LANES, warps = blockDim.x / WARP_LANES;
+  value = warp_max(value);
+  __syncthreads();
+  if (threadIdx.x % WARP_LANES == 0) part[warp] = value;
+  __syncthreads();
+  float highest = part[0];
+  for (unsigned i = 1; i < warps; i++)
+    highest = part[i] > highest ? part[i] : highest;
+  return highest;
+}
+
+/* ---- launching, on the host ---- */
+
+/* The launches of one call of a kernel, up to the first that fails. */
+class Launch {
+public:
+  Launch(const KernelArgs *args, const char **why, const char *name)
+      : status(KERNEL_DONE), args_(args), why_(why), name_(name) {}
+
+  /* A thread for each of n elements, or for several; the kernel has no barrier. */
+  template <class... P, class... A> void flat(int64_t n, void (*kernel)(P...), A... a) {
+    int64_t blocks = (n + FLAT_THREADS - 1) / FLAT_THREADS;
+    if (blocks > BLOCKS_MOST) blocks = BLOCKS_MOST;
+    if (n > 0) issue(dim3((unsigned)blocks), dim3(FLAT_THREADS), false, kernel, P(a)...);
+  }
+
+  /* A block for each number of the grid; kernels with barriers. */
+  template <class... P, class... A>
+  void blocks(dim3 grid, unsigned threads, void (*kernel)(P...), A... a) {
+    if (grid.x > 0 && grid.y > 0 && grid.z > 0) issue(grid, dim3(threads), true, kernel, P(a)...);
+  }
+
+  KernelStatus status;
+
+private:
+  enum { BLOCKS_MOST = 132 * 16 }; /* enough to fill the largest GPUs */
+
+  template <class... P>
+  void issue(dim3 grid, dim3 block, bool has_barriers, void (*kernel)(P...), P... p) {
+    if (status != KERNEL_DONE) return;
+#ifdef __CUDACC__
+    (void)has_barriers, (void)name_;
+    kernel<<<grid, block, 0, (cudaStream_t)args_->stream>>>(p...);
+    cudaError_t error = cudaGetLastError();
+    if (error == cudaSuccess) return;
+    *why_ = cudaGetErrorString(error);
+    status = KERNEL_FAILED;
+#else
+    (void)why_, (void)args_;
+    auto thread = [=] { kernel(p...); };
+    typedef decltype(thread) Thread;
+    shim::launch(
+        name_, grid, block, has_barriers, [](const void *t) { (*(const Thread *)t)(); }, &thread);
+#endif
+  }
+
+  const KernelArgs *args_;
+  const char **why_;
+  const char *name_;
+};
+
+/* Calls `body` with a number of the type that `dtype` says: float or Bf16. */
+template <class Body> KernelStatus with_float(uint32_t dtype, const char **why, Body body) {
+  if (dtype == DTYPE_F32) return body(float());
+  if (dtype == DTYPE_BF16) return body(Bf16());
+  *why = "kernels for GPUs take values in f32 and bf16 only";
+  return KERNEL_REFUSED;
+}
+
+template <class Body>
+KernelStatus with_floats(uint32_t first, uint32_t second, const char **why, Body body) {
+  return with_float(first, why, [&](auto a) {
+    return with_float(second, why, [&](auto b) { return body(a, b); });
+  });
+}
+
+/* cuda_NAME, and what its name is in errors. */
+#define CUDA_KERNEL(name)                                                                          \
+  extern "C" KernelStatus cuda_##name(const KernelArgs *args, const char **why)
+
+#endif

@@ -1,0 +1,268 @@
+/* shim.cpp -- blocks of fibers. */
+#include "kernels/cuda/host/shim.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <ucontext.h>
+#include <vector>
+
+#include "kernels/cuda/host/order.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/common_interface_defs.h>
+#endif
+#if defined(__SANITIZE_THREAD__)
+#include <sanitizer/tsan_interface.h>
+#endif
+
+thread_local dim3 threadIdx, blockIdx, blockDim, gridDim;
+
+namespace shim {
+namespace {
+
+enum { STACK_BYTES = 1 << 17, WARP = 32 };
+
+enum class State { READY, AT_BLOCK_BARRIER, AT_WARP_BARRIER, DONE };
+
+struct Fiber {
+  ucontext_t context;
+  std::unique_ptr<char[]> stack;
+  State state;
+  unsigned mask; /* of the warp barrier it waits at */
+#if defined(__SANITIZE_THREAD__)
+  void *tsan;
+#endif
+};
+
+/* One launch of one host thread. */
+struct Grid {
+  const char *name;
+  bool has_barriers;
+  Body *body;
+  const void *kernel;
+  unsigned thread_count, current;
+  std::vector<uint64_t> slots; /* 32 a warp */
+};
+
+struct Shared {
+  std::unique_ptr<char[]> bytes;
+  size_t size_bytes = 0;
+  uint64_t block = 0; /* that it was last cleared for */
+};
+
+thread_local std::vector<Fiber> fibers;
+thread_local Grid grid;
+thread_local ucontext_t scheduler;
+thread_local std::map<const void *, Shared> shared_memory;
+thread_local uint64_t blocks_begun;
+thread_local uint64_t random_state = 1;
+#if defined(__SANITIZE_ADDRESS__)
+thread_local const void *scheduler_stack;
+thread_local size_t scheduler_stack_bytes;
+#endif
+#if defined(__SANITIZE_THREAD__)
+thread_local void *scheduler_tsan;
+#endif
+
+[[noreturn]] void fail(const char *why) {
+  fprintf(stderr, "kernel %s, block (%u,%u,%u): %s\n", grid.name, blockIdx.x, blockIdx.y,
+          blockIdx.z, why);
+  abort();
+}
+
+uint64_t draw(uint64_t below) {
+  random_state = random_state * 6364136223846793005u + 1442695040888963407u;
+  return (random_state >> 33) % below;
+}
+
+dim3 thread_at(unsigned i) {
+  return dim3(i % blockDim.x, i / blockDim.x % blockDim.y, i / blockDim.x / blockDim.y);
+}
+
+void to_scheduler(bool ends) {
+  Fiber &self = fibers[grid.current];
+#if defined(__SANITIZE_ADDRESS__)
+  void *fake = nullptr;
+  __sanitizer_start_switch_fiber(ends ? nullptr : &fake, scheduler_stack, scheduler_stack_bytes);
+#endif
+#if defined(__SANITIZE_THREAD__)
+  __tsan_switch_to_fiber(scheduler_tsan, 0);
+#endif
+  (void)ends;
+  swapcontext(&self.context, &scheduler);
+#if defined(__SANITIZE_ADDRESS__)
+  __sanitizer_finish_switch_fiber(fake, nullptr, nullptr);
+#endif
+}
+
+void fiber_main() {
+#if defined(__SANITIZE_ADDRESS__)
+  __sanitizer_finish_switch_fiber(nullptr, &scheduler_stack, &scheduler_stack_bytes);
+#endif
+  grid.body(grid.kernel);
+  fibers[grid.current].state = State::DONE;
+  to_scheduler(true);
+}
+
+void prepare(unsigned i) {
+  Fiber &fiber = fibers[i];
+  if (!fiber.stack) fiber.stack.reset(new char[STACK_BYTES]);
+  getcontext(&fiber.context);
+  fiber.context.uc_stack.ss_sp = fiber.stack.get();
+  fiber.context.uc_stack.ss_size = STACK_BYTES;
+  fiber.context.uc_link = nullptr;
+  fiber.state = State::READY;
+  makecontext(&fiber.context, fiber_main, 0);
+#if defined(__SANITIZE_THREAD__)
+  fiber.tsan = __tsan_create_fiber(0);
+#endif
+}
+
+void resume(unsigned i) {
+  Fiber &fiber = fibers[i];
+  grid.current = i;
+  threadIdx = thread_at(i);
+#if defined(__SANITIZE_ADDRESS__)
+  void *fake = nullptr;
+  __sanitizer_start_switch_fiber(&fake, fiber.stack.get(), STACK_BYTES);
+#endif
+#if defined(__SANITIZE_THREAD__)
+  __tsan_switch_to_fiber(fiber.tsan, 0);
+#endif
+  swapcontext(&scheduler, &fiber.context);
+#if defined(__SANITIZE_ADDRESS__)
+  __sanitizer_finish_switch_fiber(fake, nullptr, nullptr);
+#endif
+}
+
+/* Lanes of a warp that are where its lane `i` waits. */
+unsigned waiting_lanes(unsigned i) {
+  unsigned first = i / WARP * WARP, lanes = 0;
+  for (unsigned k = first; k < first + WARP && k < grid.thread_count; k++)
+    if (fibers[k].state == State::AT_WARP_BARRIER && fibers[k].mask == fibers[i].mask)
+      lanes |= 1u << (k - first);
+  return lanes;
+}
+
+/* Lets those go on whose barrier is complete; false: nobody can. */
+bool release() {
+  bool any = false, all_at_block = true;
+  for (unsigned i = 0; i < grid.thread_count; i++)
+    all_at_block &= fibers[i].state == State::AT_BLOCK_BARRIER;
+  for (unsigned i = 0; all_at_block && i < grid.thread_count; i++)
+    fibers[i].state = State::READY, any = true;
+  for (unsigned first = 0; first < grid.thread_count; first += WARP)
+    for (unsigned i = first; i < first + WARP && i < grid.thread_count; i++) {
+      if (fibers[i].state != State::AT_WARP_BARRIER) continue;
+      unsigned mask = fibers[i].mask;
+      if ((waiting_lanes(i) & mask) != mask) continue;
+      for (unsigned k = first; k < first + WARP && k < grid.thread_count; k++)
+        if (mask >> (k - first) & 1u) fibers[k].state = State::READY, any = true;
+    }
+  return any;
+}
+
+void run_fibers() {
+  std::vector<unsigned> ready;
+  for (unsigned i = 0; i < grid.thread_count; i++)
+    prepare(i);
+  for (;;) {
+    ready.clear();
+    unsigned done = 0;
+    for (unsigned i = 0; i < grid.thread_count; i++) {
+      if (fibers[i].state == State::READY) ready.push_back(i);
+      done += fibers[i].state == State::DONE;
+    }
+    if (done == grid.thread_count) break;
+    if (ready.empty() && !release()) fail("some threads wait at a barrier that others never reach");
+    for (size_t left = ready.size(); left > 0; left--) {
+      std::swap(ready[draw(left)], ready[left - 1]);
+      resume(ready[left - 1]);
+    }
+  }
+#if defined(__SANITIZE_THREAD__)
+  for (unsigned i = 0; i < grid.thread_count; i++)
+    __tsan_destroy_fiber(fibers[i].tsan);
+#endif
+}
+
+void run_block() {
+  blocks_begun++;
+  if (grid.has_barriers) {
+    run_fibers();
+    return;
+  }
+  for (unsigned i = 0; i < grid.thread_count; i++) {
+    threadIdx = thread_at(i);
+    grid.body(grid.kernel);
+  }
+}
+
+} // namespace
+
+unsigned lane() {
+  return grid.current % WARP;
+}
+
+uint64_t *warp_slots() {
+  return &grid.slots[grid.current / WARP * WARP];
+}
+
+void *shared(const void *site, size_t size_bytes) {
+  Shared &memory = shared_memory[site];
+  if (memory.size_bytes < size_bytes) {
+    memory.bytes.reset(new char[size_bytes]);
+    memory.size_bytes = size_bytes;
+    memory.block = 0;
+  }
+  if (memory.block != blocks_begun) memset(memory.bytes.get(), 0xff, size_bytes);
+  memory.block = blocks_begun;
+  return memory.bytes.get();
+}
+
+void block_barrier() {
+  if (!grid.has_barriers) fail("it has a barrier, and was launched as one without");
+  fibers[grid.current].state = State::AT_BLOCK_BARRIER;
+  to_scheduler(false);
+}
+
+void warp_barrier(unsigned mask) {
+  if (!grid.has_barriers) fail("it has a warp exchange, and was launched as one without");
+  if (!(mask >> lane() & 1u)) fail("a thread is not of its own mask");
+  fibers[grid.current].mask = mask;
+  fibers[grid.current].state = State::AT_WARP_BARRIER;
+  to_scheduler(false);
+}
+
+void launch(const char *name, dim3 blocks, dim3 block, bool has_barriers, Body *body,
+            const void *kernel) {
+  blockDim = block;
+  gridDim = blocks;
+  unsigned threads = block.x * block.y * block.z;
+  grid = Grid{name, has_barriers, body, kernel, threads, 0, std::vector<uint64_t>(threads + WARP)};
+  if (threads == 0 || threads > 1024 || block.z > 64) fail("a block has 1 to 1024 threads");
+  if (blocks.x == 0 || blocks.y == 0 || blocks.z == 0 || blocks.y > 65535 || blocks.z > 65535 ||
+      blocks.x > 0x7fffffffu)
+    fail("the grid is empty, or larger than a GPU takes");
+  if (has_barriers && threads % WARP != 0) fail("its last warp is not whole");
+  if (has_barriers && fibers.size() < threads) fibers.resize(threads);
+#if defined(__SANITIZE_THREAD__)
+  scheduler_tsan = __tsan_get_current_fiber();
+#endif
+  uint64_t count = (uint64_t)blocks.x * blocks.y * blocks.z, start = draw(count);
+  uint64_t stride = count % 3 != 0 ? 3 : count % 5 != 0 ? 5 : 1; /* visits all: no common factor */
+  for (uint64_t i = 0; i < count; i++) {
+    uint64_t at = (start + i * stride) % count;
+    blockIdx = dim3((unsigned)(at % blocks.x), (unsigned)(at / blocks.x % blocks.y),
+                    (unsigned)(at / blocks.x / blocks.y));
+    run_block();
+  }
+}
+
+} // namespace shim
+
+extern "C" void cuda_host_order(uint64_t seed) {
+  shim::random_state = seed * 2 + 1;
+}

@@ -1,0 +1,138 @@
+/* linear.cu -- products of matrices by tiles: the plain way, and the reference for a library's.
+ *
+ * All four products are c[m,n] = sum over k of a(m,k) b(k,n), with strides of their own. A block
+ * makes a tile of 64 x 64, every thread 4 x 4 of it. */
+#include "kernels/cuda/cuda.h"
+
+enum { TILE = 64, TILE_DEPTH = 16, TILE_THREADS = 256, EACH = 4 };
+
+struct Product {
+  int64_t m, n, k;
+  int64_t a_m, a_k, b_k, b_n, c_m, c_n; /* strides in elements */
+  bool accumulate;
+};
+
+/* `depth` x 64 elements into shared memory, slowest the depth; zeros outside. */
+template <class T>
+static __device__ void stage(float *to, const T *from, int64_t first, int64_t count, int64_t stride,
+                             int64_t depth_first, int64_t depth, int64_t depth_stride) {
+  bool along_depth = depth_stride == 1; /* neighbouring threads read neighbours */
+  for (int i = threadIdx.x; i < TILE * TILE_DEPTH; i += TILE_THREADS) {
+    int d = along_depth ? i % TILE_DEPTH : i / TILE, e = along_depth ? i / TILE_DEPTH : i % TILE;
+    bool is_inside = first + e < count && depth_first + d < depth;
+    int64_t at = (first + e) * stride + (depth_first + d) * depth_stride;
+    to[d * (TILE + 1) + e] = is_inside ? to_float(from[at]) : 0;
+  }
+}
+
+template <class A, class B, class C>
+__global__ void __launch_bounds__(TILE_THREADS)
+    multiply_tiles(const A *a, const B *b, const C *bias, C *c, Product p) {
+  SHARED(float, a_tile, TILE_DEPTH *(TILE + 1));
+  SHARED(float, b_tile, TILE_DEPTH *(TILE + 1));
+  int64_t m_first = (int64_t)blockIdx.y * TILE, n_first = (int64_t)blockIdx.x * TILE;
+  int m0 = (int)threadIdx.x / (TILE / EACH), n0 = (int)threadIdx.x % (TILE / EACH);
+  float sum[EACH][EACH] = {};
+  for (int64_t k = 0; k < p.k; k += TILE_DEPTH) {
+    stage(a_tile, a, m_first, p.m, p.a_m, k, p.k, p.a_k);
+    stage(b_tile, b, n_first, p.n, p.b_n, k, p.k, p.b_k);
+    __syncthreads();
+    for (int d = 0; d < TILE_DEPTH; d++)
+      for (int i = 0; i < EACH; i++)
+        for (int j = 0; j < EACH; j++)
+          sum[i][j] += a_tile[d * (TILE + 1) + m0 + i * (TILE / EACH)] *
+                       b_tile[d * (TILE + 1) + n0 + j * (TILE / EACH)];
+    __syncthreads();
+  }
+  for (int i = 0; i < EACH; i++)
+    for (int j = 0; j < EACH; j++) {
+      int64_t m = m_first + m0 + i * (TILE / EACH), n = n_first + n0 + j * (TILE / EACH);
+      if (m >= p.m || n >= p.n) continue;
+      float value = bias != nullptr ? sum[i][j] + to_float(bias[n]) : sum[i][j];
+      put_or_add(c + m * p.c_m + n * p.c_n, value, p.accumulate);
+    }
+}
+
+/* Operands a and b share a type; c may have another. */
+static KernelStatus multiply(const KernelArgs *args, const char **why, const char *name, int a,
+                             int b, int bias, int c, Product p) {
+  return with_floats(args->dtype[a], args->dtype[c], why, [=](auto value, auto result) {
+    typedef decltype(value) T;
+    typedef decltype(result) C;
+    dim3 grid((unsigned)((p.n + TILE - 1) / TILE), (unsigned)((p.m + TILE - 1) / TILE));
+    Launch run(args, why, name);
+    run.blocks(grid, TILE_THREADS, multiply_tiles<T, T, C>, (const T *)args->operand[a],
+               (const T *)args->operand[b], bias < 0 ? nullptr : (const C *)args->operand[bias],
+               (C *)args->operand[c], p);
+    return run.status;
+  });
+}
+
+struct Sizes {
+  int64_t rows, in, out;
+  int64_t w_out, w_in; /* strides of the weight */
+};
+
+static Sizes sizes_of(const KernelArgs *args) {
+  const int64_t *dim = args->dim;
+  bool transposed = dim[3] != 0;
+  Sizes s = {dim[0], dim[1], dim[2], transposed ? 1 : dim[1], transposed ? dim[2] : 1};
+  return s;
+}
+
+static Product forward_product(const Sizes &s) {
+  Product p = {s.rows, s.out, s.in, s.in, 1, s.w_in, s.w_out, s.out, 1, false};
+  return p;
+}
+
+CUDA_KERNEL(linear) {
+  return multiply(args, why, "linear", 0, 1, -1, 2, forward_product(sizes_of(args)));
+}
+
+CUDA_KERNEL(linear_bias) {
+  return multiply(args, why, "linear_bias", 0, 1, 2, 3, forward_product(sizes_of(args)));
+}
+
+CUDA_KERNEL(linear_dx) {
+  Sizes s = sizes_of(args);
+  Product p = {s.rows, s.in, s.out, s.out, 1, s.w_out, s.w_in, s.in, 1, false};
+  return multiply(args, why, "linear_dx", 0, 1, -1, 2, p);
+}
+
+CUDA_KERNEL(linear_dw) {
+  Sizes s = sizes_of(args);
+  Product p = {s.out, s.in, s.rows, 1, s.out, s.in, 1, s.w_out, s.w_in, args->accumulate};
+  return multiply(args, why, "linear_dw", 1, 0, -1, 2, p);
+}
+
+/* 32 columns and 8 groups of rows a block. */
+enum { BIAS_COLUMNS = 32, BIAS_GROUPS = 8 };
+
+template <class T, class G>
+__global__ void sum_bias(const T *d_y, G *d_bias, int64_t rows, int64_t out, bool accumulate) {
+  SHARED(float, part, BIAS_COLUMNS *BIAS_GROUPS);
+  int64_t column = (int64_t)blockIdx.x * BIAS_COLUMNS + threadIdx.x % BIAS_COLUMNS;
+  unsigned group = threadIdx.x / BIAS_COLUMNS;
+  float sum = 0;
+  for (int64_t r = group; r < rows && column < out; r += BIAS_GROUPS)
+    sum += to_float(d_y[r * out + column]);
+  part[threadIdx.x] = sum;
+  __syncthreads();
+  if (group > 0 || column >= out) return;
+  for (unsigned i = 1; i < BIAS_GROUPS; i++)
+    sum += part[i * BIAS_COLUMNS + threadIdx.x];
+  put_or_add(d_bias + column, sum, accumulate);
+}
+
+CUDA_KERNEL(linear_db) {
+  int64_t rows = args->dim[0], out = args->dim[1];
+  return with_floats(args->dtype[0], args->dtype[1], why, [=](auto value, auto gradient) {
+    typedef decltype(value) T;
+    typedef decltype(gradient) G;
+    Launch run(args, why, "linear_db");
+    run.blocks(dim3((unsigned)((out + BIAS_COLUMNS - 1) / BIAS_COLUMNS)),
+               BIAS_COLUMNS * BIAS_GROUPS, sum_bias<T, G>, (const T *)args->operand[0],
+               (G *)args->operand[1], rows, out, args->accumulate);
+    return run.status;
+  });
+}

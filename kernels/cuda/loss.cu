@@ -1,0 +1,202 @@
+/* loss.cu -- cross-entropy, a block a row, the slopes over the logits; and squared error. */
+#include "kernels/cuda/cuda.h"
+
+/* ---- cross-entropy ---- */
+
+/* The part of the classes that logits hold. */
+struct Classes {
+  int64_t first, held, real; /* held: of a row of logits; real: those that are no padding */
+};
+
+static Classes classes_of(const KernelArgs *args, double first) {
+  Classes c = {(int64_t)first, args->dim[1], args->dim[2] - (int64_t)first};
+  if (c.real < 0) c.real = 0;
+  if (c.real > c.held) c.real = c.held;
+  return c;
+}
+
+struct RowSoftmax {
+  float highest, sum, at_target; /* sum of exp(logit - highest) */
+};
+
+/* By all threads of the block, which is the row's. */
+template <class T>
+static __device__ RowSoftmax local_softmax(const T *row, const Classes &c, int32_t target) {
+  RowSoftmax s = {-INFINITY, 0, 0};
+  for (int64_t k = threadIdx.x; k < c.real; k += blockDim.x) {
+    float logit = to_float(row[k]);
+    if (logit > s.highest) {
+      s.sum *= expf(s.highest - logit);
+      s.highest = logit;
+    }
+    s.sum += expf(logit - s.highest);
+  }
+  float highest = block_max(s.highest);
+  s.sum = block_sum(s.sum > 0 ? s.sum * expf(s.highest - highest) : s.sum);
+  s.highest = highest;
+  if (target >= c.first && target < c.first + c.real) s.at_target = to_float(row[target - c.first]);
+  return s;
+}
+
+/* stats[ranks,rows,3]: of all ranks together, added in their order. */
+static __device__ RowSoftmax gathered_softmax(const float *stats, int64_t ranks, int64_t rows,
+                                              int64_t row) {
+  RowSoftmax s = {-INFINITY, 0, 0};
+  for (int64_t k = 0; k < ranks; k++) {
+    float highest = stats[(k * rows + row) * 3];
+    s.highest = highest > s.highest ? highest : s.highest;
+  }
+  for (int64_t k = 0; k < ranks; k++) {
+    const float *of_rank = stats + (k * rows + row) * 3;
+    s.sum += of_rank[1] * expf(of_rank[0] - s.highest);
+    s.at_target += of_rank[2];
+  }
+  return s;
+}
+
+/* stats: null where logits hold all classes. */
+template <class T>
+__global__ void loss_row(T *logits, const int32_t *targets, const float *stats, double *row_loss,
+                         Classes c, int64_t rows, int64_t ranks, bool train, float scale) {
+  int64_t row = blockIdx.x;
+  int32_t target = targets[row];
+  T *own = logits + row * c.held;
+  RowSoftmax s = {0, 1, 0};
+  if (target >= 0)
+    s = stats != nullptr ? gathered_softmax(stats, ranks, rows, row)
+                         : local_softmax(own, c, target);
+  __syncthreads(); /* everyone has the target's logit */
+  float log_sum = logf(s.sum);
+  if (threadIdx.x == 0)
+    row_loss[row] = target >= 0 ? (double)(s.highest - s.at_target) + (double)log_sum : 0;
+  float lse = s.highest + log_sum;
+  for (int64_t k = threadIdx.x; train && k < c.held; k += blockDim.x) {
+    bool counted = target >= 0 && k < c.real;
+    float onehot = c.first + k == target ? 1.0f : 0.0f;
+    put(own + k, counted ? (expf(to_float(own[k]) - lse) - onehot) * scale : 0);
+  }
+}
+
+/* In order: each thread adds neighbouring rows, then the threads' sums are added. */
+__global__ void add_rows(const double *row_loss, const int32_t *targets, double *loss, int64_t rows,
+                         bool accumulate) {
+  int64_t each = (rows + blockDim.x - 1) / blockDim.x, first = threadIdx.x * each;
+  double sum = 0, weights = 0;
+  for (int64_t r = first; r < first + each && r < rows; r++) {
+    sum += row_loss[r];
+    weights += targets[r] >= 0;
+  }
+  sum = block_sum(sum);
+  weights = block_sum(weights);
+  if (threadIdx.x > 0) return;
+  loss[0] = accumulate ? loss[0] + sum : sum;
+  loss[1] = accumulate ? loss[1] + weights : weights;
+}
+
+/* parts: logits are some ranks' shares of the classes, from attr `first` on. */
+static KernelStatus cross_entropy(const KernelArgs *args, const char **why, const char *name,
+                                  bool parts, bool train) {
+  void *const *at = args->operand;
+  const int32_t *targets = (const int32_t *)at[1];
+  const float *stats = parts ? (const float *)at[2] : nullptr;
+  double *loss = (double *)at[parts ? 3 : 2], *row_loss = (double *)at[parts ? 4 : 3];
+  Classes c = classes_of(args, parts ? args->attr[1] : 0);
+  return with_float(args->dtype[0], why, [=](auto number) {
+    typedef decltype(number) T;
+    int64_t rows = args->dim[0], ranks = parts ? args->dim[3] : 1;
+    Launch run(args, why, name);
+    run.blocks(dim3((unsigned)rows), FLAT_THREADS, loss_row<T>, (T *)at[0], targets, stats,
+               row_loss, c, rows, ranks, train, train ? (float)args->attr[0] : 0);
+    run.blocks(dim3(1), FLAT_THREADS, add_rows, row_loss, targets, loss, rows, args->accumulate);
+    return run.status;
+  });
+}
+
+CUDA_KERNEL(cross_entropy) {
+  return cross_entropy(args, why, "cross_entropy", false, false);
+}
+CUDA_KERNEL(cross_entropy_train) {
+  return cross_entropy(args, why, "cross_entropy_train", false, true);
+}
+CUDA_KERNEL(cross_entropy_parts) {
+  return cross_entropy(args, why, "cross_entropy_parts", true, false);
+}
+CUDA_KERNEL(cross_entropy_parts_train) {
+  return cross_entropy(args, why, "cross_entropy_parts_train", true, true);
+}
+
+template <class T>
+__global__ void stats_row(const T *logits, const int32_t *targets, float *stats, Classes c) {
+  int64_t row = blockIdx.x;
+  RowSoftmax s = {0, 0, 0};
+  if (targets[row] >= 0) s = local_softmax(logits + row * c.held, c, targets[row]);
+  if (threadIdx.x > 0) return;
+  stats[row * 3] = s.highest;
+  stats[row * 3 + 1] = s.sum;
+  stats[row * 3 + 2] = s.at_target;
+}
+
+CUDA_KERNEL(cross_entropy_stats) {
+  return with_float(args->dtype[0], why, [=](auto number) {
+    typedef decltype(number) T;
+    Launch run(args, why, "cross_entropy_stats");
+    run.blocks(dim3((unsigned)args->dim[0]), FLAT_THREADS, stats_row<T>,
+               (const T *)args->operand[0], (const int32_t *)args->operand[1],
+               (float *)args->operand[2], classes_of(args, args->attr[0]));
+    return run.status;
+  });
+}
+
+/* ---- squared error ---- */
+
+/* A block for each WORK_SUM_BLOCK elements. d_y: null where there is no backward pass; control:
+ * null where there is no padding. */
+template <class T>
+__global__ void square_errors(const T *y, const T *target, T *d_y, double *block_sums, int64_t n,
+                              const Control *control, float scale) {
+  int64_t first = (int64_t)blockIdx.x * WORK_SUM_BLOCK, end = first + WORK_SUM_BLOCK;
+  int64_t counted = control != nullptr ? control_counted(control, n) : n;
+  double sum = 0;
+  for (int64_t i = first + threadIdx.x; i < end && i < counted; i += blockDim.x) {
+    float difference = to_float(y[i]) - to_float(target[i]);
+    sum += (double)difference * (double)difference;
+    if (d_y != nullptr) put(d_y + i, 2 * difference * scale);
+  }
+  sum = block_sum(sum);
+  if (threadIdx.x == 0) block_sums[blockIdx.x] = sum;
+}
+
+__global__ void add_errors(const double *block_sums, double *loss, int64_t n,
+                           const Control *control, bool accumulate) {
+  int64_t counted = control != nullptr ? control_counted(control, n) : n;
+  double sum = 0;
+  for (int64_t i = threadIdx.x; i * WORK_SUM_BLOCK < n; i += blockDim.x)
+    sum += block_sums[i];
+  sum = block_sum(sum);
+  if (threadIdx.x > 0) return;
+  loss[0] = accumulate ? loss[0] + sum : sum;
+  loss[1] = accumulate ? loss[1] + (double)counted : (double)counted;
+}
+
+static KernelStatus mse(const KernelArgs *args, const char **why, const char *name, bool train) {
+  void *const *at = args->operand;
+  int64_t n = args->dim[0], blocks = (n + WORK_SUM_BLOCK - 1) / WORK_SUM_BLOCK;
+  const Control *control = train ? nullptr : args->control;
+  double *loss = (double *)at[2], *block_sums = (double *)at[train ? 4 : 3];
+  return with_float(args->dtype[0], why, [=](auto number) {
+    typedef decltype(number) T;
+    Launch run(args, why, name);
+    run.blocks(dim3((unsigned)blocks), ROW_THREADS, square_errors<T>, (const T *)at[0],
+               (const T *)at[1], train ? (T *)at[3] : nullptr, block_sums, n, control,
+               train ? (float)args->attr[0] : 0);
+    run.blocks(dim3(1), ROW_THREADS, add_errors, block_sums, loss, n, control, args->accumulate);
+    return run.status;
+  });
+}
+
+CUDA_KERNEL(mse) {
+  return mse(args, why, "mse", false);
+}
+CUDA_KERNEL(mse_train) {
+  return mse(args, why, "mse_train", true);
+}

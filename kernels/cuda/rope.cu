@@ -1,0 +1,46 @@
+/* rope.cu -- a thread turns one pair of every head of a token. */
+#include "kernels/cuda/cuda.h"
+extern "C" {
+#include "kernels/rope.h"
+#include "kernels/runs.h"
+}
+
+struct Rope {
+  int64_t tokens, heads, head, x_stride, y_stride;
+  Runs runs;
+  double attr[KERNEL_ATTRS_MAX];
+};
+
+template <class X, class Y> __global__ void turn(const X *x, Y *y, Rope rope) {
+  int64_t half = rope.head / 2;
+  for (EACH_ELEMENT(i, rope.tokens * half)) {
+    int64_t token = i / half, j = i % half;
+    double position = (double)runs_position(rope.runs, token % rope.runs.seq);
+    double angle = position * rope_frequency(rope.attr, rope.head, j);
+    float cosine = (float)cos(angle), sine = (float)(rope.attr[ROPE_SIGN] * sin(angle));
+    for (int64_t h = 0; h < rope.heads; h++) {
+      const X *from = x + token * rope.x_stride + h * rope.head + j;
+      Y *to = y + token * rope.y_stride + h * rope.head + j;
+      float low = to_float(from[0]), high = to_float(from[half]);
+      put(to, low * cosine - high * sine);
+      put(to + half, high * cosine + low * sine);
+    }
+  }
+}
+
+CUDA_KERNEL(rope) {
+  const int64_t *dim = args->dim;
+  Rope rope = {dim[0] * dim[1], dim[2], dim[3], dim[4], dim[5], {0, 0, 0}, {0}};
+  memcpy(rope.attr, args->attr, (ROPE_ORIGINAL_POSITIONS + 1) * sizeof *rope.attr);
+  rope.runs.seq = dim[1];
+  rope.runs.first = (int64_t)args->attr[ROPE_FIRST];
+  rope.runs.second = (int64_t)args->attr[ROPE_SECOND];
+  return with_floats(args->dtype[0], args->dtype[1], why, [=](auto from, auto to) {
+    typedef decltype(from) X;
+    typedef decltype(to) Y;
+    Launch run(args, why, "rope");
+    run.flat(rope.tokens * (rope.head / 2), turn<X, Y>, (const X *)args->operand[0],
+             (Y *)args->operand[1], rope);
+    return run.status;
+  });
+}
