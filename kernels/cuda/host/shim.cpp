@@ -17,7 +17,7 @@
 #include <sanitizer/tsan_interface.h>
 #endif
 
-thread_local dim3 threadIdx, blockIdx, blockDim, gridDim;
+__thread Index threadIdx, blockIdx, blockDim, gridDim;
 
 namespace shim {
 namespace {
@@ -77,8 +77,8 @@ uint64_t draw(uint64_t below) {
   return (random_state >> 33) % below;
 }
 
-dim3 thread_at(unsigned i) {
-  return dim3(i % blockDim.x, i / blockDim.x % blockDim.y, i / blockDim.x / blockDim.y);
+Index thread_at(unsigned i) {
+  return {i % blockDim.x, i / blockDim.x % blockDim.y, i / blockDim.x / blockDim.y};
 }
 
 void to_scheduler(bool ends) {
@@ -238,8 +238,8 @@ void warp_barrier(unsigned mask) {
 
 void launch(const char *name, dim3 blocks, dim3 block, bool has_barriers, Body *body,
             const void *kernel) {
-  blockDim = block;
-  gridDim = blocks;
+  blockDim = {block.x, block.y, block.z};
+  gridDim = {blocks.x, blocks.y, blocks.z};
   unsigned threads = block.x * block.y * block.z;
   grid = Grid{name, has_barriers, body, kernel, threads, 0, std::vector<uint64_t>(threads + WARP)};
   if (threads == 0 || threads > 1024 || block.z > 64) fail("a block has 1 to 1024 threads");
@@ -255,8 +255,8 @@ void launch(const char *name, dim3 blocks, dim3 block, bool has_barriers, Body *
   uint64_t stride = count % 3 != 0 ? 3 : count % 5 != 0 ? 5 : 1; /* visits all: no common factor */
   for (uint64_t i = 0; i < count; i++) {
     uint64_t at = (start + i * stride) % count;
-    blockIdx = dim3((unsigned)(at % blocks.x), (unsigned)(at / blocks.x % blocks.y),
-                    (unsigned)(at / blocks.x / blocks.y));
+    blockIdx = {(unsigned)(at % blocks.x), (unsigned)(at / blocks.x % blocks.y),
+                (unsigned)(at / blocks.x / blocks.y)};
     run_block();
   }
 }

@@ -29,7 +29,10 @@ struct dim3 {
   constexpr dim3(unsigned x_ = 1, unsigned y_ = 1, unsigned z_ = 1) : x(x_), y(y_), z(z_) {}
 };
 
-extern thread_local dim3 threadIdx, blockIdx, blockDim, gridDim;
+struct Index { /* a plain struct: what has a constructor costs a call at each use */
+  unsigned x, y, z;
+};
+extern __thread Index threadIdx, blockIdx, blockDim, gridDim;
 
 namespace shim {
 
