@@ -315,6 +315,11 @@ static void change_operand(Edit *e, PlanRecord *record) {
   }
 }
 
+static void change_layout(Edit *e, PlanRecord *record) {
+  const PlanRecord *from = e->line->word_count > 4 ? another_record(e, 5) : record;
+  operand_at(e, record, number(e, 1))->layout = operand_at(e, from, number(e, 3))->layout;
+}
+
 static void choose_operands(Edit *e, PlanRecord *record) {
   uint32_t first = e->b->operands_count;
   for (int i = 1; i < e->line->word_count; i++)
@@ -415,6 +420,7 @@ static const Word words[] = {
     {"always", set_when, NULL, NULL},
     {"operand", change_operand, NULL, NULL},
     {"operands", choose_operands, NULL, NULL},
+    {"layout", change_layout, NULL, NULL},
     {"binding", NULL, change_binding, NULL},
     {"bindings", NULL, change_bindings, NULL},
     {"layer", NULL, change_layer, NULL},

@@ -22,6 +22,7 @@
  *                              segment
  *   operand I + BYTES          stands further on; `operand I stride BYTES`: from member to member
  *   operands I...              these only, in this order
+ *   layout I as J [of WHICH]   is said to be cut as operand J is, of this or of another record
  *
  *   call CALLS                 the calls that the next lines change. CALLS: [every | N] SEGMENT
  *                              [layer L] [microbatch M]

@@ -32,6 +32,22 @@ typedef struct NodeCall {
   int32_t microbatch;      /* TYPE_ANY: nothing that it reads is of a sample */
 } NodeCall;
 
+static inline uint32_t input_of(const Typing *t, const PlanNode *node, uint32_t index) {
+  return t->plan->uses[node->inputs_first + index].value;
+}
+
+static inline uint32_t output_of(const Typing *t, const PlanNode *node, uint32_t index) {
+  return t->plan->uses[node->outputs_first + index].value;
+}
+
+/* What stands in the operand goes into c->in. False: it is not this value; refused. */
+bool read_value(Typing *t, NodeCall *c, uint32_t operand, uint32_t value);
+
+/* ---- losses.c */
+
+bool is_shared_loss(const Typing *t);
+void type_shared_loss(Typing *t, NodeCall *c);
+
 /* The first label of the mask. */
 static inline uint8_t label_of(uint64_t bits) {
   uint8_t label = 0;

@@ -4,14 +4,6 @@
 
 #include "compiler/prove/types/forms.h"
 
-static uint32_t input_of(const Typing *t, const PlanNode *node, uint32_t index) {
-  return t->plan->uses[node->inputs_first + index].value;
-}
-
-static uint32_t output_of(const Typing *t, const PlanNode *node, uint32_t index) {
-  return t->plan->uses[node->outputs_first + index].value;
-}
-
 /* ---- parts of a joined value: rows of them stand between rows of the others */
 
 /* The bytes of the parent that the operand would be a part of. */
@@ -79,10 +71,13 @@ static bool write_part(Typing *t, uint32_t operand, uint32_t value, const Type *
 
 /* ---- operands that are read */
 
-/* What stands in the operand, if it is this value. */
-static bool read_value(Typing *t, const NodeCall *c, uint32_t operand, uint32_t value) {
+static const char *axis_name(const Typing *t, uint32_t axis) {
+  return plan_string(t->plan, t->plan->axes[axis].name);
+}
+
+bool read_value(Typing *t, NodeCall *c, uint32_t operand, uint32_t value) {
   Type wanted = {.dtype = (uint8_t)where(t, operand).operand->dtype, .microbatch = TYPE_ANY};
-  Type *found = (Type *)&c->in[operand];
+  Type *found = &c->in[operand];
   meaning_name(&t->meaning, c->region, value, &wanted);
   *found = read_type(t, operand);
   bool is_it = found->kind == wanted.kind && found->ref == wanted.ref && found->part == PART_ALL;
@@ -99,22 +94,38 @@ static bool read_value(Typing *t, const NodeCall *c, uint32_t operand, uint32_t 
   return in_time && as_stored;
 }
 
+/* A record's numbers are held against the layouts that the plan states: they must be those. Rows of
+ * numbers have dims of their own. */
+static bool is_as_said(Typing *t, const NodeCall *c, uint32_t operand, const Type *type) {
+  uint32_t layout = t->plan->operands[t->at->operands_first + operand].layout;
+  Place said[TYPE_AXES_MAX] = {0};
+  if (layout == PLAN_NONE || c->form.slot[operand].is_rows) return true;
+  layout_places(t->plan, layout, said);
+  for (uint32_t axis = 0; axis < t->plan->axes_count && axis < TYPE_AXES_MAX; axis++) {
+    Place place = type->place[axis];
+    if (t->plan->axes[axis].divides == DIVIDES_SAMPLES || place.kind == PLACE_OWED) continue;
+    if (memcmp(&said[axis], &place, sizeof place) == 0) continue;
+    char holds[TYPE_TEXT_BYTES];
+    refuse(t, "operand %u is said to be cut otherwise along %.16s: %s", operand, axis_name(t, axis),
+           type_text(t->plan, type, holds));
+    return false;
+  }
+  return true;
+}
+
 static bool read_inputs(Typing *t, NodeCall *c) {
   c->microbatch = TYPE_ANY;
   for (uint32_t i = 0; i < c->form.slot_count && i < t->at->operands_count; i++) {
     uint8_t input = c->form.slot[i].input;
     if (input == FORM_NONE) continue;
-    if (!read_value(t, c, i, input_of(t, c->node, input))) return false;
+    if (!read_value(t, c, i, input_of(t, c->node, input)) || !is_as_said(t, c, i, &c->in[i]))
+      return false;
     if (c->in[i].microbatch != TYPE_ANY) c->microbatch = c->in[i].microbatch;
   }
   return true;
 }
 
 /* ---- places of the results */
-
-static const char *axis_name(const Typing *t, uint32_t axis) {
-  return plan_string(t->plan, t->plan->axes[axis].name);
-}
 
 /* Groups of heads are cut as heads are. */
 static uint8_t head_label(const Form *form, uint8_t label) {
@@ -264,7 +275,7 @@ static void write_output(Typing *t, const NodeCall *c, uint32_t operand, Type *t
   type->microbatch = c->microbatch;
   meaning_name(&t->meaning, c->region, value, type);
   if (c->form.may_lack_bias && c->node->inputs_count == 3) type->part = PART_NO_BIAS;
-  if (!right_size(t, operand, value, type)) return;
+  if (!right_size(t, operand, value, type) || !is_as_said(t, c, operand, type)) return;
   if (type->kind == TYPE_SUM)
     add_to_sum(t, operand, type, t->at->node);
   else if (t->plan->values[value].dtype != type->dtype)
@@ -290,7 +301,7 @@ static bool all_there(Typing *t, const NodeCall *c) {
 }
 
 /* A row's bias, added to a linear that has been summed up. */
-static void add_bias(Typing *t, const NodeCall *c) {
+static void add_bias(Typing *t, NodeCall *c) {
   uint32_t y = output_of(t, c->node, 0), count = 0, bias_count = 0;
   Type wanted = {.dtype = (uint8_t)t->plan->values[y].dtype, .part = PART_NO_BIAS};
   meaning_name(&t->meaning, c->region, y, &wanted);
@@ -334,75 +345,6 @@ static void copy_part(Typing *t, const NodeCall *c) {
     return;
   }
   if (!write_part(t, 1, type.ref, &type)) write_type(t, 1, &type);
-}
-
-/* ---- a loss over classes that ranks share */
-
-static bool is_shared_loss(const Typing *t) {
-  KernelId id = record_contract(t)->id;
-  return id == KERNEL_cross_entropy_stats || id == KERNEL_cross_entropy_parts ||
-         id == KERNEL_cross_entropy_parts_train;
-}
-
-/* Statistics of these logits. Along the axes that cut classes, ranks have their own in `own`, and
- * all ranks' in `all`. The classes are the last dim. */
-static bool statistics(Typing *t, const NodeCall *c, Type *own, Type *all) {
-  uint32_t count = 0;
-  (void)meaning_dims(&t->meaning, input_of(t, c->node, 0), &count);
-  *own = c->in[0];
-  own->kind = TYPE_VALUE;
-  own->part = PART_STATISTICS;
-  own->dtype = DTYPE_F32;
-  *all = *own;
-  bool shared = false;
-  for (uint32_t axis = 0; axis < TYPE_AXES_MAX; axis++)
-    if (own->place[axis].kind == PLACE_CUT && own->place[axis].dim + 1u == count) {
-      all->place[axis] = (Place){0};
-      shared = true;
-    }
-  if (!shared) refuse(t, "ranks share no classes here");
-  return shared;
-}
-
-/* Rows are cut alike in logits and targets. */
-static bool rows_alike(Typing *t, const NodeCall *c) {
-  uint32_t count = 0;
-  (void)meaning_dims(&t->meaning, input_of(t, c->node, 1), &count);
-  for (uint32_t axis = 0; axis < TYPE_AXES_MAX; axis++) {
-    Place logits = c->in[0].place[axis], targets = c->in[1].place[axis];
-    if (logits.kind == PLACE_CUT && logits.dim >= count) logits = (Place){0};
-    if (logits.kind != PLACE_OWED && memcmp(&logits, &targets, sizeof logits) == 0) continue;
-    refuse(t, "logits and targets are not of the same rows");
-    return false;
-  }
-  return true;
-}
-
-static void type_shared_loss(Typing *t, NodeCall *c) {
-  Type own, all, out = {0}, loss = {.dtype = DTYPE_F64};
-  if (!read_value(t, c, 0, input_of(t, c->node, 0)) ||
-      !read_value(t, c, 1, input_of(t, c->node, 1)) || !rows_alike(t, c) ||
-      !statistics(t, c, &own, &all))
-    return;
-  if (record_contract(t)->id == KERNEL_cross_entropy_stats) {
-    write_type(t, 2, &own);
-    return;
-  }
-  Type found = read_type(t, 2);
-  if (memcmp(&found, &all, sizeof found) != 0) {
-    refuse_operand(t, 2, &found, &all);
-    return;
-  }
-  out = c->in[0];
-  if (c->node->outputs_count == 2) {
-    meaning_name(&t->meaning, c->region, output_of(t, c->node, 1), &out);
-    write_type(t, 0, &out);
-  }
-  meaning_name(&t->meaning, c->region, output_of(t, c->node, 0), &loss);
-  for (uint32_t axis = 0; axis < TYPE_AXES_MAX; axis++)
-    if (all.place[axis].kind == PLACE_CUT)
-      loss.place[axis] = (Place){.kind = PLACE_OWED, .style = REDUCE_SUM};
-  add_to_sum(t, 3, &loss, t->at->node);
 }
 
 void type_node(Typing *t) {

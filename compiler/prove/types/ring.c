@@ -142,7 +142,7 @@ static bool read_made(Typing *t, const NodeCall *c, uint32_t operand, Type *foun
   Type wanted = {.microbatch = TYPE_ANY};
   *found = read_type(t, operand);
   for (uint32_t i = 0; i < c->node->outputs_count; i++) {
-    uint32_t value = t->plan->uses[c->node->outputs_first + i].value;
+    uint32_t value = output_of(t, c->node, i);
     meaning_name(&t->meaning, c->region, value, &wanted);
     if (wanted.kind == TYPE_VALUE && found->kind == TYPE_VALUE && found->ref == wanted.ref &&
         found->layer == wanted.layer && found->part == PART_ALL &&
@@ -187,7 +187,7 @@ static void merge(Typing *t, const NodeCall *c) {
     else if (!join_parts(t, &sum[i], &block[i]))
       return;
   }
-  uint32_t out = t->plan->uses[c->node->outputs_first].value;
+  uint32_t out = output_of(t, c->node, 0);
   bool both = sum[0].ref == out && sum[1].ref != out;
   if (!both || memcmp(&sum[0].ring, &sum[1].ring, sizeof sum->ring) != 0 ||
       memcmp(&block[0].ring, &block[1].ring, sizeof block->ring) != 0) {
