@@ -1,11 +1,8 @@
 /* main.c -- lockstep-rank PLAN: trains as the plan says. */
 #include <errno.h>
-#include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "runtime/boot/pmix.h"
@@ -16,6 +13,7 @@
 #include "runtime/plan/plan_io.h"
 #include "runtime/preflight/preflight.h"
 #include "runtime/process/process.h"
+#include "runtime/process/requests.h"
 #include "runtime/run.h"
 
 static const char usage[] =
@@ -31,6 +29,8 @@ static const char usage[] =
     "  --processes                start a process for each rank, all on this machine\n"
     "  --threads                  all ranks in this process, also under srun --mpi=pmix, where\n"
     "                             each process is one rank\n"
+    "  --signal usr1|usr2|term    what a batch system sends before its time limit, instead of the\n"
+    "                             job's checkpoint.signal\n"
     "  --quiet                    errors only\n"
     "  --no-plot                  no loss curve in the terminal\n"
     "  --keep-plan PATH           rename PLAN to PATH when the run starts, remove it when it\n"
@@ -40,50 +40,10 @@ static const char usage[] =
     "  --preflight-judge ID FILE...\n"
     "                             are the nodes of these lines fit for the plan ID?\n"
     "  --version, --help\n"
-    "SIGINT, SIGTERM, SIGUSR1 and SIGHUP end the run after its step, saved; a second SIGINT or\n"
-    "SIGTERM ends it at once, unsaved.\n"
+    "SIGINT, SIGTERM, SIGHUP and the limit's signal end the run after its step, saved; a second\n"
+    "SIGINT or SIGTERM ends it at once, unsaved.\n"
     "exit: 0 done, 1 the job must change, 2 the machine failed and a retry may help, 3 a defect,\n"
     "      4 nothing left to do, 5 stopped as asked and saved, 6 ended because another rank did\n";
-
-/* timeout and batch systems send a signal to a process and once more to its group: what comes
- * within this time is the same request. */
-enum { SAME_REQUEST_MS = 1000 };
-
-static int64_t now_ms(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
-}
-
-/* The second request does not wait for the step: it ends the process as if nobody had caught the
- * signal, so that the shell sees which. A terminal that closes says so once and never means that.
- */
-static void on_signal(int number) {
-  static const char line[] = "\nstopping after this step; once more to stop at once, unsaved\n";
-  static _Atomic int64_t first_ms; /* 0: there was no request */
-  int failure = errno;             /* of what the signal interrupts */
-  int64_t before_ms = 0, ms = now_ms();
-  if (atomic_compare_exchange_strong(&first_ms, &before_ms, ms)) {
-    atomic_store(&run_stop_requested, true);
-    ssize_t ignored = write(STDERR_FILENO, line, sizeof line - 1);
-    (void)ignored;
-  } else if (number != SIGHUP && number != SIGUSR1 && ms - before_ms > SAME_REQUEST_MS) {
-    (void)signal(number, SIG_DFL);
-    (void)raise(number);
-  }
-  errno = failure;
-}
-
-/* nohup has the hang-up ignored, and it stays so. */
-static void catch_signals(void) {
-  struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART}, before;
-  sigemptyset(&action.sa_mask);
-  sigaction(SIGINT, &action, NULL);
-  sigaction(SIGTERM, &action, NULL);
-  sigaction(SIGUSR1, &action, NULL); /* what a batch system is told to send before its time limit */
-  if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
-    sigaction(SIGHUP, &action, NULL);
-}
 
 static bool parse_steps(const char *text, int64_t *steps, Status *status) {
   char *end;
@@ -108,6 +68,11 @@ static bool parse_value(RunOptions *options, const char *name, const char *value
            status_fail(status, STATUS_USER, "--on wants cpu, not '%s': there is no other device",
                        value);
   }
+  if (strcmp(name, "--signal") == 0) {
+    options->limit_signal = requests_signal(value);
+    return options->limit_signal != 0 ||
+           status_fail(status, STATUS_USER, "--signal wants usr1, usr2 or term, not '%s'", value);
+  }
   if (strcmp(name, "--keep-plan") == 0) {
     options->keep_plan = value;
     return true;
@@ -124,7 +89,7 @@ static bool parse_options(RunOptions *options, int count, char **word, Status *s
   for (int i = 2; i < count; i++) {
     bool takes_value = strcmp(word[i], "--steps") == 0 || strcmp(word[i], "--resume") == 0 ||
                        strcmp(word[i], "--kernels") == 0 || strcmp(word[i], "--on") == 0 ||
-                       strcmp(word[i], "--keep-plan") == 0;
+                       strcmp(word[i], "--signal") == 0 || strcmp(word[i], "--keep-plan") == 0;
     if (takes_value && i + 1 == count)
       return status_fail(status, STATUS_USER, "%s wants a value", word[i]);
     if (takes_value) {
@@ -171,6 +136,15 @@ static bool launch(const Plan *plan, const RunOptions *options, int count, char 
   return *status->text == 0;
 }
 
+static bool run(const Plan *plan, const RunOptions *options, Status *status) {
+  RequestsSetup requests = {options->limit_signal, run_ask_to_stop, run_stop_at_once};
+  if (!requests_open(&requests))
+    return status_fail(status, STATUS_WORLD, "no thread that waits for signals");
+  bool done = run_job(plan, options, status);
+  requests_close();
+  return done;
+}
+
 /* Looks at this node, or judges what all have said: two modes that run nothing. */
 static bool preflight(const Plan *plan, int count, char **word, Status *status) {
   if (strcmp(word[2], "--preflight") == 0) {
@@ -200,7 +174,7 @@ static void remove_unstarted(const Plan *plan, const RunOptions *options) {
 }
 
 /* A launcher removes the plan that is not kept, when all its ranks have ended. */
-static bool run(int count, char **word, Status *status) {
+static bool open_and_run(int count, char **word, Status *status) {
   Plan plan;
   if (!open_plan(&plan, word[1], status)) return false;
   if (is_preflight(count, word)) {
@@ -214,7 +188,7 @@ static bool run(int count, char **word, Status *status) {
   if (done && options.processes)
     done = launch(&plan, &options, count, word, status);
   else if (done)
-    done = run_job(&plan, &options, status);
+    done = run(&plan, &options, status);
   bool is_rank = !options.threads && boot_pmix_is_launched();
   if (!done && options.keep_plan != NULL && !is_rank) remove_unstarted(&plan, &options);
   plan_close(&plan);
@@ -235,9 +209,8 @@ int main(int count, char **word) {
     return STATUS_USER;
   }
   process_prepare("lockstep-rank");
-  catch_signals();
   Status status = {0};
-  if (run(count, word, &status)) return status.code;
+  if (open_and_run(count, word, &status)) return status.code;
   if (status.code == 0) status.code = STATUS_OURS;
   text_warn("lockstep-rank: %s", status.text);
   if (asks_json(count, word)) report_failure(&status);

@@ -91,6 +91,7 @@ static bool open_rank(Rank *rank, Status *status) {
   rank->init = replay_program(&rank->replay, PROGRAM_INIT);
   rank->train = replay_program(&rank->replay, PROGRAM_TRAIN_STEP);
   rank->eval = replay_program(&rank->replay, PROGRAM_EVAL_STEP);
+  if (rank->job->target == TARGET_CPU) flight_predict(rank->flight, rank->train->predicted_ns);
   if (!start_data(rank, status)) return false;
   int32_t count = rank->job->threads < 1 ? 1 : (int32_t)rank->job->threads;
   Cores cores = rank_cores(rank);

@@ -1,7 +1,10 @@
 /* run.c -- what a process does around its ranks. */
 #include "runtime/run.h"
 
+#include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "kernels/product.h"
@@ -10,12 +13,48 @@
 #include "runtime/device/arena.h"
 #include "runtime/folder.h"
 #include "runtime/metrics/text.h"
+#include "runtime/process/requests.h"
 #include "runtime/rank.h"
 
 atomic_bool run_stop_requested;
 atomic_bool run_is_steady;
 
 static _Atomic int32_t steady_ranks; /* of this process, that have done the first step */
+
+static pthread_mutex_t boot_lock = PTHREAD_MUTEX_INITIALIZER;
+static Boot *boot_now; /* of the run under way */
+
+static void set_boot(Boot *boot) {
+  pthread_mutex_lock(&boot_lock);
+  boot_now = boot;
+  pthread_mutex_unlock(&boot_lock);
+}
+
+/* Of what all processes are told, the one with rank 0 speaks. */
+static bool speaks(const Boot *boot) {
+  const char *rank = boot_pmix_is_launched() ? getenv("PMIX_RANK") : "0";
+  return boot ? boot->rank_first == 0 : strcmp(rank, "0") == 0;
+}
+
+void run_ask_to_stop(void) {
+  atomic_store(&run_stop_requested, true);
+  pthread_mutex_lock(&boot_lock);
+  if (speaks(boot_now)) text_warn("stopping after this step; once more to stop at once, unsaved");
+  pthread_mutex_unlock(&boot_lock);
+}
+
+void run_stop_at_once(int number) {
+  Status status;
+  (void)status_fail(&status, STATUS_SIGNAL + number,
+                    "stopped at once by a second %s: what was done since the last checkpoint is "
+                    "lost",
+                    requests_name(number));
+  pthread_mutex_lock(&boot_lock);
+  bool has_screen = boot_now && boot_now->node; /* the watchdog's */
+  if (speaks(boot_now) && !has_screen) text_warn("lockstep-rank: %s", status.text);
+  if (boot_now) boot_now->ops->abandon(boot_now, &status);
+  pthread_mutex_unlock(&boot_lock);
+}
 
 void run_steady_enter(const Run *run) {
   if (atomic_fetch_add(&steady_ranks, 1) + 1 == run->boot->rank_count)
@@ -26,10 +65,19 @@ void run_steady_leave(void) {
   atomic_store(&run_is_steady, false);
 }
 
+/* The plan keeps the job's word; one of another format has none. */
+static int limit_signal(const Plan *plan) {
+  for (uint32_t i = 0; i < plan->settings_count; i++)
+    if (strcmp(plan_string(plan, plan->settings[i].key), "checkpoint.signal") == 0)
+      return requests_signal(plan_string(plan, plan->settings[i].value));
+  return SIGUSR1;
+}
+
 RunOptions run_defaults(const Plan *plan) {
   return (RunOptions){
       .variant = KERNEL_FAST,
       .plot = true,
+      .limit_signal = limit_signal(plan),
       .measure_peak = true,
       .resume = (Resume)plan->jobs[0].resume,
       .resume_path = plan_string(plan, plan->jobs[0].resume_path),
@@ -123,8 +171,9 @@ static bool check_device(const Run *run, Status *status) {
 static bool open_run(Run *run, Status *status) {
   const PlanJob *job = &run->plan->jobs[0];
   if (!check_device(run, status)) return false;
-  if (!mesh_read(&run->mesh, run->plan, status) || !boot(run, status) || !take_folders(run, status))
-    return false;
+  if (!mesh_read(&run->mesh, run->plan, status) || !boot(run, status)) return false;
+  set_boot(run->boot);
+  if (!take_folders(run, status)) return false;
   run->last_step = job->steps;
   if (run->options->steps > 0 && run->options->steps < job->steps)
     run->last_step = run->options->steps;
@@ -136,6 +185,7 @@ static bool open_run(Run *run, Status *status) {
 }
 
 static void close_run(Run *run) {
+  set_boot(NULL);
   if (run->boot) run->boot->ops->close(run->boot);
   samples_close(&run->train);
   samples_close(&run->valid);

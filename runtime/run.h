@@ -12,9 +12,10 @@
 typedef struct RunOptions {
   int64_t steps; /* stop after this one; 0: where the plan ends */
   KernelVariant variant;
-  bool on_cpu;    /* also a plan that is for other devices */
-  bool processes; /* start a process for each rank here, and be none of them */
-  bool threads;   /* all ranks are threads, also where a launcher has started this process */
+  bool on_cpu;      /* also a plan that is for other devices */
+  bool processes;   /* start a process for each rank here, and be none of them */
+  bool threads;     /* all ranks are threads, also where a launcher has started this process */
+  int limit_signal; /* also a request to stop: of a batch system that comes to its limit */
   bool quiet;
   bool plot;
   bool json;
@@ -27,8 +28,14 @@ typedef struct RunOptions {
   CommDelay link_delay;    /* of every message between ranks; zero but in tests */
 } RunOptions;
 
-/* Raised by the signal handler, read by every rank's thread: finish the step, save, leave. */
+/* Raised by run_ask_to_stop, read by every rank's thread: finish the step, save, leave. */
 extern atomic_bool run_stop_requested;
+
+/* Called by another thread than run_job's, which waits for signals. */
+void run_ask_to_stop(void);
+/* A second `number` came: other processes are told, and a report is left. The caller then ends the
+ * process. */
+void run_stop_at_once(int number);
 
 /* Of this process: true from when all its ranks have done the first step until the first of them
  * has done the last one. Nothing may be allocated meanwhile. Tests watch it. */

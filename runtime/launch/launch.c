@@ -21,6 +21,7 @@
 #include "runtime/mesh.h"
 #include "runtime/metrics/text.h"
 #include "runtime/process/lock.h"
+#include "runtime/process/requests.h"
 
 /* From the end of a rank that failed to that of all: one that has spoken has told the others, one
  * that was killed must be missed first. */
@@ -32,7 +33,9 @@ typedef struct Launch {
   Child *child;
   int32_t count;
   int32_t live;
-  int32_t cause;      /* the rank that failed first; -1: none has */
+  int32_t cause; /* the rank that failed first; -1: none has */
+  Requests requests;
+  int stopped_by;     /* the signal of a second request; 0: none came */
   int64_t killing_ms; /* when those that are left are killed; 0: not */
   Document document;
 } Launch;
@@ -54,7 +57,7 @@ static void on_signal(int number) {
 }
 
 static bool catch_signals(Status *status) {
-  static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGCHLD};
+  static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGCHLD};
   struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART}, before;
   if (pipe2(wake, O_CLOEXEC | O_NONBLOCK) != 0)
     return status_fail(status, STATUS_WORLD, "no pipe for signals: %s", strerror(errno));
@@ -150,8 +153,13 @@ static void reap(Launch *launch) {
 /* What the user asks of the run, every rank is told; a step that all have done ends it. */
 static void take_signals(Launch *launch) {
   unsigned char number;
-  while (read(wake[0], &number, 1) == 1)
-    if (number != SIGCHLD) signal_all(launch, number);
+  while (read(wake[0], &number, 1) == 1) {
+    if (number == SIGCHLD) continue;
+    signal_all(launch, number);
+    if (requests_take(&launch->requests, number) != REQUEST_AT_ONCE) continue;
+    launch->stopped_by = number;
+    end_by(launch, MISSED_MS);
+  }
 }
 
 static int32_t poll_list(Launch *launch, struct pollfd *list, Lines **lines) {
@@ -200,9 +208,20 @@ static int32_t cause_of(const Launch *launch) {
   return launch->cause;
 }
 
+/* Rank 0 has said it. */
+static int32_t tell_stop(const Launch *launch) {
+  char how[64];
+  int32_t code = STATUS_SIGNAL + launch->stopped_by;
+  (void)snprintf(how, sizeof how, "stopped at once by a second %s",
+                 requests_name(launch->stopped_by));
+  if (launch->setup->json) document_failure(code, 0, how);
+  return code;
+}
+
 /* A rank that ended by itself has said why; one that was killed has not. */
 static int32_t tell_end(const Launch *launch) {
   int32_t cause = cause_of(launch), others = 0;
+  if (launch->stopped_by != 0) return tell_stop(launch);
   if (cause < 0) return child_code(&launch->child[0]);
   const Child *child = &launch->child[cause];
   char how[128], echo[64] = "";

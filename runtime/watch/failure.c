@@ -57,12 +57,24 @@ bool failure_is_written(const Failure *failure) {
 
 /* ---- the line */
 
+static bool is_stop(const Failure *failure) {
+  return failure->verdict.loss == LOSS_ERROR && failure->code > STATUS_SIGNAL;
+}
+
+static const char *loss_name(const Failure *failure) {
+  return is_stop(failure) ? "stopped" : loss_names[failure->verdict.loss];
+}
+
 void failure_describe(Failure *failure) {
   int32_t rank = failure->verdict.rank;
   const RankView *lost = &failure->view[rank];
   failure->waits = who_waits(failure);
   failure->code = failure->verdict.loss == LOSS_ERROR ? failure->error->code : STATUS_WORLD;
   char why[FAILURE_TEXT_BYTES - 320] = "speaks, but does not get on";
+  if (is_stop(failure)) {
+    (void)snprintf(failure->text, sizeof failure->text, "%.600s", failure->error->text);
+    return;
+  }
   if (failure->verdict.loss == LOSS_ERROR)
     (void)snprintf(why, sizeof why, "failed: %.600s", failure->error->text);
   if (failure->verdict.loss == LOSS_DEAD)
@@ -76,6 +88,7 @@ void failure_describe(Failure *failure) {
 }
 
 static const char *what_next(const Failure *failure) {
+  if (is_stop(failure)) return "the same command goes on from the last checkpoint";
   if (failure->verdict.loss == LOSS_ERROR)
     return failure->code == STATUS_WORLD
                ? "the same command goes on from the last checkpoint, when the machine can"
@@ -138,7 +151,7 @@ void failure_write(const Failure *failure) {
   Text text;
   if (!start_file(&text, path_of(failure->plan, "failure.json", path), fresh)) return;
   text_add(&text, "{\"outcome\":\"failed\",\"exit\":%d,\"loss\":\"%s\",\"rank\":%d,\"node\":",
-           failure->code, loss_names[failure->verdict.loss], failure->verdict.rank);
+           failure->code, loss_name(failure), failure->verdict.rank);
   text_add_json_string(&text, failure->node[failure->verdict.rank]);
   text_add(&text, ",\n \"cause\":");
   text_add_json_string(&text, failure->text);
@@ -266,7 +279,11 @@ void failure_screen(const Failure *failure) {
   char where[WHERE_BYTES], line[WHERE_BYTES + FAILURE_TEXT_BYTES], head[32];
   Text text;
   text_start_screen(&text, STDERR_FILENO);
-  add_wrapped(&text, failure->verdict.loss == LOSS_ERROR ? "failed" : "lost", failure->text);
+  add_wrapped(&text,
+              is_stop(failure)                      ? "stopped"
+              : failure->verdict.loss == LOSS_ERROR ? "failed"
+                                                    : "lost",
+              failure->text);
   for (int32_t rank = 0; rank < failure->mesh->rank_count && rank < SCREEN_RANKS; rank++) {
     where_is(failure, rank, where);
     (void)snprintf(head, sizeof head, "rank %d", rank);

@@ -50,13 +50,18 @@ static int by_size(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
+void flight_predict(Flight *flight, int64_t predicted_ns) {
+  flight->predicted_ns = predicted_ns;
+}
+
 void flight_step_took(Flight *flight, int64_t step_ns) {
   int32_t number = flight->steps_timed++ - 1;
+  if (number < 0) put(&flight->usual_ns, flight->predicted_ns);
   if (number < 0 || number >= FLIGHT_MEDIAN_STEPS) return;
   flight->step_ns[number] = step_ns;
   if (number + 1 < FLIGHT_MEDIAN_STEPS) return;
   qsort(flight->step_ns, FLIGHT_MEDIAN_STEPS, sizeof step_ns, by_size);
-  put(&flight->median_ns, flight->step_ns[FLIGHT_MEDIAN_STEPS / 2]);
+  put(&flight->usual_ns, flight->step_ns[FLIGHT_MEDIAN_STEPS / 2]);
 }
 
 FlightNow flight_now(const Flight *flight, uint32_t lane) {
@@ -73,7 +78,7 @@ FlightNow flight_now(const Flight *flight, uint32_t lane) {
 
 Beat flight_beat(const Flight *flight, const Plan *plan) {
   Beat beat = {.step = flight->step,
-               .median_ns = flight->median_ns,
+               .usual_ns = flight->usual_ns,
                .phase = flight->phase,
                .pid = (int32_t)getpid()};
   for (uint32_t lane = 0; lane < plan->lanes_count; lane++)

@@ -38,7 +38,10 @@ typedef struct FlightLane {
 typedef struct Flight {
   _Atomic int64_t step;
   _Atomic int32_t phase;
-  _Atomic int64_t median_ns; /* of the first FLIGHT_MEDIAN_STEPS steps; 0 before */
+  /* What a step takes: from the end of the first, which warms up, the plan's prediction, if there
+   * is one for this device; then the median of FLIGHT_MEDIAN_STEPS steps. 0: not known. */
+  _Atomic int64_t usual_ns;
+  int64_t predicted_ns;
   int64_t step_ns[FLIGHT_MEDIAN_STEPS];
   int32_t steps_timed;
   FlightLane lane[PLAN_LANES_MAX];
@@ -55,7 +58,7 @@ typedef struct FlightNow {
 /* What a rank says of itself, in processes ten times a second. */
 typedef struct Beat {
   int64_t step;
-  int64_t median_ns; /* of its steps; 0: not known yet */
+  int64_t usual_ns; /* of its steps; 0: not known yet */
   int32_t phase;
   int32_t pid;
   FlightNow lane[PLAN_LANES_MAX];
@@ -66,7 +69,10 @@ void flight_begin(Flight *flight, uint32_t lane, uint32_t record, int32_t layer,
 void flight_end(Flight *flight, uint32_t lane);
 
 void flight_phase(Flight *flight, FlightPhase phase, int64_t step);
-/* A step took so long. The first of a run is not counted: it warms up. */
+/* What the plan says of the rank's step on this device, in ns; 0: nothing. Before the first step.
+ */
+void flight_predict(Flight *flight, int64_t predicted_ns);
+/* A step took so long. The first of a run is not counted. */
 void flight_step_took(Flight *flight, int64_t step_ns);
 
 Beat flight_beat(const Flight *flight, const Plan *plan);

@@ -54,10 +54,10 @@ static bool is_in_step(const RankView *view) {
 /* Nobody has moved for the deadline, and all are in steps. */
 static bool stands_still(const RankView *view, int32_t ranks, int64_t now_ms) {
   for (int32_t i = 0; i < ranks; i++) {
-    int64_t most_ms = view[i].beat.median_ns / 1000000 * JUDGE_STUCK_STEPS;
+    int64_t most_ms = view[i].beat.usual_ns / 1000000 * JUDGE_STUCK_STEPS;
     if (most_ms < JUDGE_STUCK_LEAST_MS) most_ms = JUDGE_STUCK_LEAST_MS;
     if (!view[i].has_come || view[i].has_left || !is_in_step(&view[i]) ||
-        view[i].beat.median_ns == 0 || now_ms - view[i].moved_ms <= most_ms)
+        view[i].beat.usual_ns == 0 || now_ms - view[i].moved_ms <= most_ms)
       return false;
   }
   return true;

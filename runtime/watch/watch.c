@@ -46,8 +46,9 @@ struct Watch {
   bool is_told;    /* `own` has been sent */
   bool is_closing; /* the main thread is leaving */
   bool is_ended;
-  bool reports;  /* this rank has written the report */
-  bool is_quiet; /* a rank that listens has left in good order: the run is over */
+  bool has_written; /* this rank's part of the report, after the end */
+  bool reports;     /* this rank has written the report */
+  bool is_quiet;    /* a rank that listens has left in good order: the run is over */
   BandMessage end;
 };
 
@@ -212,6 +213,10 @@ static void check_alone(Watch *watch) {
 static void leave(Watch *watch) {
   if (watch->end.is_written) failure_write_flight(watch->setup.plan, watch->rank, &watch->flight);
   watch->setup.end(watch->setup.context);
+  pthread_mutex_lock(&watch->lock);
+  watch->has_written = true;
+  pthread_cond_broadcast(&watch->changed);
+  pthread_mutex_unlock(&watch->lock);
   struct pollfd wait = {.fd = watch->wake[0], .events = POLLIN};
   char bytes[16];
   for (int64_t until_ms = now_ms() + LEAVE_MS, left_ms; (left_ms = until_ms - now_ms()) > 0;) {
@@ -329,7 +334,7 @@ static void wait_told(Watch *watch) {
   struct timespec until;
   clock_gettime(CLOCK_MONOTONIC, &until);
   until.tv_sec += TOLD_MS / 1000;
-  while (!watch->is_ended &&
+  while (!watch->has_written &&
          pthread_cond_timedwait(&watch->changed, &watch->lock, &until) != ETIMEDOUT)
     continue;
 }

@@ -4,7 +4,7 @@
 #include "tests/unit/check.h"
 #include "tests/unit/plan_builder.h"
 
-enum { RANKS = 4, NOW_MS = 100000, MEDIAN_NS = 1000000 };
+enum { RANKS = 4, NOW_MS = 100000, USUAL_NS = 1000000 };
 
 static PlanBuilder builder;
 static Plan plan;
@@ -29,7 +29,7 @@ static void all_well(RankView view[RANKS]) {
   for (int32_t i = 0; i < RANKS; i++) {
     view[i] = (RankView){.has_come = true, .heard_ms = NOW_MS, .moved_ms = NOW_MS};
     view[i].beat.phase = FLIGHT_STEP;
-    view[i].beat.median_ns = MEDIAN_NS;
+    view[i].beat.usual_ns = USUAL_NS;
     view[i].beat.lane[0] = (FlightNow){.begun = 10, .record = 0, .is_running = 1};
   }
 }
@@ -84,6 +84,19 @@ static void check_losses(void) {
   }
 }
 
+static void check_usual(void) {
+  static Flight flight;
+  TEST("a step's time is the prediction after the first step, and the median when it is known") {
+    flight_predict(&flight, 7000);
+    CHECK_INT(flight_beat(&flight, &plan).usual_ns, 0);
+    flight_step_took(&flight, 90000);
+    CHECK_INT(flight_beat(&flight, &plan).usual_ns, 7000);
+    for (int32_t i = 0; i < FLIGHT_MEDIAN_STEPS; i++)
+      flight_step_took(&flight, i % 2 ? 2000 : 3000 + i);
+    CHECK_INT(flight_beat(&flight, &plan).usual_ns, 3000);
+  }
+}
+
 static void check_standstills(void) {
   RankView view[RANKS];
   TEST("a standstill is blamed on who is in no communication") {
@@ -95,15 +108,15 @@ static void check_standstills(void) {
     view[1].moved_ms = NOW_MS; /* somebody gets on */
     check_verdict(view, LOSS_NONE, -1);
   }
-  TEST("slow steps have five of their medians, and none are judged before it is known") {
+  TEST("slow steps have five of their usual times, and none are judged before it is known") {
     all_well(view);
     stand_still(view, 20000, 1);
     for (int32_t i = 0; i < RANKS; i++)
-      view[i].beat.median_ns = 4000000000;
+      view[i].beat.usual_ns = 4000000000;
     check_verdict(view, LOSS_NONE, -1);
     stand_still(view, 20001, 1);
     check_verdict(view, LOSS_STUCK, 1);
-    view[3].beat.median_ns = 0;
+    view[3].beat.usual_ns = 0;
     check_verdict(view, LOSS_NONE, -1);
   }
   TEST("saving and starting take as long as they take") {
@@ -127,6 +140,7 @@ static void check_standstills(void) {
 int main(void) {
   open_plan();
   check_losses();
+  check_usual();
   check_standstills();
   build_free(&builder);
   CHECK_DONE();

@@ -17,6 +17,8 @@ usage: lockstep run JOB.lua|PLAN [options]
   --on cpu              a plan for other devices too runs on this machine's
                         processors, as it is, and slowly; without this it is
                         refused
+  --signal SIGNAL       usr1, usr2 or term: what a batch system sends before its
+                        time limit, instead of the job's checkpoint.signal
   --processes           a process for each rank, all on this machine, instead of
                         threads of one
   --no-plot             no loss curve in the terminal
