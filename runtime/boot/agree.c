@@ -7,12 +7,14 @@
 #include "kernels/product.h"
 #include "runtime/plan/plan_place.h"
 
-BootFacts facts_here(const Plan *plan, bool reference_kernels) {
+BootFacts facts_here(const Plan *plan, int32_t rank, bool reference_kernels) {
   BootFacts facts = {.plan_id = plan->id, .plan_version = PLAN_VERSION};
   const ProductChoice *choice = product_choice();
   Cores allowed = cores_allowed();
   facts.cores = allowed.count;
   facts.first_core = allowed.core[0];
+  (void)seat_check(plan, rank, &allowed, "/sys", facts.seat);
+  seat_machine(facts.machine);
   (void)snprintf(facts.version, sizeof facts.version, "%s", LOCKSTEP_VERSION);
   if (reference_kernels)
     (void)snprintf(facts.kernels, sizeof facts.kernels, "reference");
@@ -82,6 +84,40 @@ bool agree_places(const Plan *plan, const BootFacts *facts, int32_t rank_count, 
       bool is = strcmp(facts[first].node, facts[rank].node) == 0;
       if (planned != is) return refuse_place(plan, facts, first, rank, status);
     }
+  return true;
+}
+
+static bool have_seats(const BootFacts *facts, int32_t rank_count, Status *status) {
+  int32_t first = -1, others = 0;
+  for (int32_t rank = 0; rank < rank_count; rank++) {
+    if (facts[rank].seat[0] == 0) continue;
+    if (first < 0) first = rank;
+    others++;
+  }
+  return first < 0 ||
+         status_fail(
+             status, STATUS_USER,
+             "rank %d on %s %s (%d of %d ranks are on nodes that are not as planned): put "
+             "the ranks on the nodes that were described, describe these (lockstep topology "
+             "gather) and compile again, or use --on cpu to run the plan wherever it is",
+             first, facts[first].node, facts[first].seat, others, rank_count);
+}
+
+bool agree_seats(const Plan *plan, const BootFacts *facts, int32_t rank_count, Status *status) {
+  if (!have_seats(facts, rank_count, status)) return false;
+  for (int32_t rank = 1; rank < rank_count; rank++) {
+    const char *kind = plan_string(plan, plan_place(plan, (uint32_t)rank).run->kind);
+    int32_t first = 0;
+    while (strcmp(plan_string(plan, plan_place(plan, (uint32_t)first).run->kind), kind) != 0)
+      first++;
+    if (strcmp(facts[first].machine, facts[rank].machine) != 0)
+      return status_fail(status, STATUS_USER,
+                         "ranks %d and %d are on nodes of the kind '%s' in the plan, but %s is %s "
+                         "and %s is %s: use nodes of one kind, describe both kinds in the cluster, "
+                         "or use --on cpu to run the plan wherever its ranks are",
+                         first, rank, kind, facts[first].node, facts[first].machine,
+                         facts[rank].node, facts[rank].machine);
+  }
   return true;
 }
 

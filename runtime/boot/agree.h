@@ -3,7 +3,7 @@
 #ifndef LOCKSTEP_BOOT_AGREE_H
 #define LOCKSTEP_BOOT_AGREE_H
 
-#include "runtime/boot/cores.h"
+#include "runtime/boot/seat.h"
 #include "runtime/mesh.h"
 #include "runtime/plan/plan.h"
 #include "runtime/status.h"
@@ -17,10 +17,12 @@ typedef struct BootFacts {
   char version[32]; /* of lockstep-rank */
   char kernels[96]; /* the variants of matrix products that its processor is given */
   char node[256];   /* the launcher's name for it */
+  char machine[SEAT_MACHINE_BYTES];
+  char seat[SEAT_WHY_BYTES]; /* what its node lacks of what the plan has there; "": nothing */
 } BootFacts;
 
-/* Of this process; its node is left empty. */
-BootFacts facts_here(const Plan *plan, bool reference_kernels);
+/* Of this process, which is `rank`; its node is left empty. */
+BootFacts facts_here(const Plan *plan, int32_t rank, bool reference_kernels);
 
 /* Numbers the nodes in the order of their first ranks. Returns how many there are. */
 int32_t agree_nodes(const BootFacts *facts, int32_t rank_count, int32_t *node);
@@ -31,6 +33,9 @@ bool agree_versions(const BootFacts *facts, int32_t rank_count, Status *status);
 
 /* Whether ranks that the plan has on one node are, and no others with them. */
 bool agree_places(const Plan *plan, const BootFacts *facts, int32_t rank_count, Status *status);
+
+/* Whether every node has what the plan names on it, and nodes of one kind are alike. */
+bool agree_seats(const Plan *plan, const BootFacts *facts, int32_t rank_count, Status *status);
 
 /* The ranks on the node of `rank` that may use the same cores: a launcher may have dealt them out.
  */

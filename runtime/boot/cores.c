@@ -61,7 +61,7 @@ const char *cores_text(const Cores *cores, char text[CORES_TEXT_BYTES]) {
   return text;
 }
 
-static bool holds(const Cores *cores, int32_t core) {
+bool cores_hold(const Cores *cores, int32_t core) {
   for (int32_t i = 0; i < cores->count; i++)
     if (cores->core[i] == core) return true;
   return false;
@@ -73,7 +73,7 @@ static bool sit(const PlanSeat *seat, const Plan *plan, const Cores *allowed, in
   Cores named;
   if (seat == NULL || !cores_parse(plan_string(plan, seat->cores), &named)) return false;
   for (int32_t i = 0; i < named.count && own->count < threads; i++)
-    if (holds(allowed, named.core[i])) add_core(own, named.core[i]);
+    if (cores_hold(allowed, named.core[i])) add_core(own, named.core[i]);
   if (own->count < threads) own->count = 0;
   return own->count > 0;
 }

@@ -27,6 +27,8 @@ Cores cores_allowed(void);
 /* "0-15,112-127"; false: this is no such list. Processors from CORES_MAX on are left out. */
 bool cores_parse(const char *text, Cores *cores);
 
+bool cores_hold(const Cores *cores, int32_t core);
+
 /* Shortened with "..." where it does not fit. */
 const char *cores_text(const Cores *cores, char text[CORES_TEXT_BYTES]);
 

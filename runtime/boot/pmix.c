@@ -94,7 +94,7 @@ static bool check_size(const Client *client, const Mesh *mesh, Status *status) {
 
 static bool show_facts(PmixBoot *boot, const BootPmixSetup *setup, Status *status) {
   int32_t ranks = boot->client.rank_count;
-  BootFacts own = facts_here(setup->plan, setup->reference_kernels);
+  BootFacts own = facts_here(setup->plan, boot->client.rank, setup->reference_kernels);
   memcpy(own.node, boot->client.node, sizeof own.node);
   boot->facts = calloc((size_t)ranks, sizeof *boot->facts);
   boot->node = calloc((size_t)ranks, sizeof *boot->node);
@@ -114,7 +114,8 @@ static bool leave_to_first(const Client *client, bool good, Status *status) {
 static bool check_job(const PmixBoot *boot, const BootPmixSetup *setup, Status *status) {
   int32_t ranks = boot->client.rank_count;
   bool good = agree_versions(boot->facts, ranks, status) &&
-              (setup->any_place || agree_places(setup->plan, boot->facts, ranks, status));
+              (setup->any_place || (agree_places(setup->plan, boot->facts, ranks, status) &&
+                                    agree_seats(setup->plan, boot->facts, ranks, status)));
   return leave_to_first(&boot->client, good, status);
 }
 
