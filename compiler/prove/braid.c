@@ -149,7 +149,7 @@ static void free_braid(Braid *braid) {
 
 /* Numbers of the rank, where the segment goes by them. */
 static uint64_t rank_of(const Braids *braids, const Walk *walk) {
-  return braids->moves[walk->call->segment] ? walk->view->repeats.rank : 0;
+  return braids->moves[walk->call->segment] ? walk->view->rank : 0;
 }
 
 Braid *braid_of(Braids *braids, const Walk *walk) {

@@ -96,7 +96,7 @@ static bool prepare(Communication *c) {
   return ready;
 }
 
-static void prove_kind(Communication *c, Links *links) {
+static void prove_kind(Communication *c) {
   View whole = {.plan = c->plan, .report = c->report};
   uint32_t classes = c->plan->classes_count;
   if (prepare(c)) {
@@ -107,7 +107,7 @@ static void prove_kind(Communication *c, Links *links) {
       for (uint32_t b = a + 1; b < classes; b++)
         if (share_any(c, a, b)) compare(c, a, b);
     }
-    timeline_run(c->plan, c->report, c->kind, c->sequences, c->group, links);
+    timeline_run(c->plan, c->report, c->kind, c->sequences, c->group);
   } else {
     prove_finding(&whole, NULL, -1, "communication",
                   "%s: too many communications to prove, or out of memory",
@@ -117,7 +117,7 @@ static void prove_kind(Communication *c, Links *links) {
     sequence_close(&c->sequences[k]);
 }
 
-void prove_communication(const Plan *plan, ProveReport *report, Links *links) {
+void prove_communication(const Plan *plan, ProveReport *report) {
   View whole = {.plan = plan, .report = report};
   Communication c = {.plan = plan, .report = report};
   c.sequences = prove_array(&whole, plan->classes_count, sizeof *c.sequences);
@@ -125,7 +125,7 @@ void prove_communication(const Plan *plan, ProveReport *report, Links *links) {
   if (c.sequences != NULL && c.group != NULL) {
     number_groups(&c);
     for (c.kind = 0; c.kind < ProgramKind_COUNT; c.kind++)
-      prove_kind(&c, links);
+      prove_kind(&c);
   }
   free(c.sequences), free(c.group);
 }

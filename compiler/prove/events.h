@@ -47,23 +47,10 @@ bool classes_share(const Plan *plan, uint32_t a, uint32_t b, uint32_t comm);
  * class do not all come to the same one. */
 uint32_t class_at_distance(const Plan *plan, uint32_t class, uint32_t comm, int64_t distance);
 
-/* Who went together: classes whose transfers met, for those who follow values from class to class.
- */
-typedef struct Link {
-  uint32_t from_class, from_record, from_operand; /* record: index into plan->records */
-  uint32_t to_class, to_record, to_operand;
-  uint32_t differs; /* axes along which what is sent differs between ranks; for replicas.c */
-} Link;
-
-struct Links {
-  Link *link; /* by target, once each; to be freed */
-  uint32_t count, capacity;
-};
-
 /* timeline.c: runs all classes against each other. `group` numbers, by comm and class, classes that
  * come together. */
 void timeline_run(const Plan *plan, ProveReport *report, ProgramKind kind, Sequence *sequences,
-                  const uint32_t *group, Links *links);
+                  const uint32_t *group);
 
 /* "classes[1] stage 1: call 3 record 2: exchange of h, 512 bytes" */
 enum { EVENT_TEXT_BYTES = 160 };

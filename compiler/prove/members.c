@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/prove/hash.h"
 #include "compiler/prove/walk.h"
 
 static void mark(bool *used, uint32_t comm) {
@@ -105,4 +106,11 @@ Members members_of(const View *view) {
   }
   free(used), free(seen);
   return members;
+}
+
+void view_from(View *view, const uint32_t *coordinate) {
+  memcpy(view->coordinate, coordinate, sizeof view->coordinate);
+  view->rank = 1;
+  for (uint32_t comm = 0; comm < view->plan->comms_count; comm++)
+    view->rank = hash_mix(view->rank, (uint64_t)view_member(view, comm));
 }

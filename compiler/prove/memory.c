@@ -235,10 +235,6 @@ void view_close(View *view) {
   for (int kind = 0; kind < ProgramKind_COUNT; kind++) {
     free(view->ledger[kind].base_first);
     free(view->ledger[kind].buffer_of);
-    free(view->repeats.told_call[kind]), free(view->repeats.told_all[kind]);
     view->ledger[kind] = (Ledger){0};
   }
-  free(view->repeats.told_buffer);
-  free(view->repeats.again), free(view->repeats.again_buffer);
-  view->repeats = (Repeats){0};
 }

@@ -1,7 +1,6 @@
 #include "compiler/prove/prove.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "compiler/prove/braid.h"
 #include "compiler/prove/derivatives/derivatives.h"
@@ -25,93 +24,44 @@ static void compare_ledgers(const View *first, const View *other) {
   }
 }
 
-/* What is worked out for one class and serves the others. */
-typedef struct All {
-  const Plan *unpacked; /* packed.h */
-  Told told;
-  Braids *braids;
-  Classes *classes;
-} All;
-
-/* Where everything lies, as the rank at these coordinates has it. False: a finding says why not. */
-static bool open_view(View *view, const uint32_t *coordinate, Told *told) {
-  memcpy(view->coordinate, coordinate, sizeof view->coordinate);
-  return prove_memory(view) && find_repeats(view, told);
+/* Where everything lies, as the rank at these coordinates has it, and that lanes do not meet there.
+ * False: a finding says why it is not known. */
+static bool prove_places(View *view, const uint32_t *coordinate, Braids *braids) {
+  view_from(view, coordinate);
+  if (!prove_memory(view)) return false;
+  prove_ordering(view, braids);
+  return true;
 }
 
-/* Properties of where things lie: of every rank that stands for others. From here on the view is of
- * the plan in which nothing is packed. */
-static void prove_places(View *view, const All *all) {
-  prove_ordering(view, all->braids);
-  view->plan = all->unpacked;
-  prove_dataflow(view);
-  prove_values(view);
-}
-
-/* `first` is left open. */
-static bool prove_class(View *first, All *all) {
-  const Plan *plan = first->plan;
+/* `first` is left open. What is wrong on the first rank is not told again of others. */
+static bool prove_class(View *first, Braids *braids) {
   Members members = members_of(first);
-  bool ready = members.count > 0 && open_view(first, members.coordinates[0], &all->told) &&
-               find_parts(first);
-  if (ready) {
-    prove_places(first, all);
-    prove_twins(first);
-    prove_step(first, all->classes);
-  }
-  /* What is wrong on the first rank is not told again of others. */
+  bool ready = members.count > 0 && prove_places(first, members.coordinates[0], braids);
   uint32_t findings = first->report->finding_count;
   for (uint32_t i = 1; ready && i < members.count && first->report->finding_count == findings;
        i++) {
-    View other = {.plan = plan, .report = first->report, .class = first->class};
-    if (open_view(&other, members.coordinates[i], &all->told)) {
-      compare_ledgers(first, &other);
-      prove_places(&other, all);
-    }
+    View other = {.plan = first->plan, .report = first->report, .class = first->class};
+    if (prove_places(&other, members.coordinates[i], braids)) compare_ledgers(first, &other);
     view_close(&other);
   }
   free(members.coordinates);
   return ready;
 }
 
-/* One pass over all classes; from the last to the first when `back`. */
-static bool follow_replicas(const View *views, uint32_t count, Links *links, bool back) {
-  bool changed = false;
-  for (uint32_t i = 0; i < count; i++)
-    changed = prove_replicas(&views[back ? count - 1 - i : i], links, back) || changed;
-  return changed;
-}
-
-/* Values go down the stages of a pipeline and gradients up, so that two passes usually do. What was
- * found counts when nothing changes any more. */
-static void prove_all_replicas(const View *views, uint32_t count, Links *links) {
-  ProveReport *report = views[0].report;
-  uint32_t findings = report->finding_count;
-  for (bool back = false; follow_replicas(views, count, links, back); back = !back)
-    report->finding_count = findings;
-}
-
-/* Class by class, then what only all of them show. */
-static void prove_classes(const Plan *plan, const Plan *unpacked, ProveReport *report, Links *links,
+/* Class by class, then what only all of them show: of the plan in which nothing is packed. */
+static void prove_classes(const Plan *plan, const Plan *unpacked, ProveReport *report,
                           View *views) {
   View whole = {.plan = plan, .report = report};
-  All all = {.unpacked = unpacked,
-             .braids = braids_open(&whole),
-             .classes = step_classes_open(unpacked, report, links)};
-  bool ready = all.braids != NULL && all.classes != NULL;
+  Braids *braids = braids_open(&whole);
+  bool ready = braids != NULL;
   for (uint32_t i = 0; i < plan->classes_count && ready; i++) {
     views[i] = (View){.plan = plan, .report = report, .class = &plan->classes[i]};
-    ready = prove_class(&views[i], &all);
+    ready = prove_class(&views[i], braids);
+    views[i].plan = unpacked;
   }
-  if (all.classes != NULL) step_classes_close(all.classes);
-  if (all.braids != NULL) braids_close(plan, all.braids);
-  free(all.told.story);
-  /* Where operands lie is known to be right from here on. */
-  if (ready && report->finding_count == 0) prove_all_replicas(views, plan->classes_count, links);
-  for (uint32_t i = 0; ready && i < plan->classes_count && report->finding_count == 0; i++)
-    prove_adjoint(&views[i]);
-  if (ready && report->finding_count == 0 && plan->regions_count > 0)
-    prove_types(views, plan->classes_count);
+  if (braids != NULL) braids_close(plan, braids);
+  /* What operands are, and where they lie, is known to be right from here on. */
+  if (ready && report->finding_count == 0) prove_types(views, plan->classes_count);
 }
 
 /* What a call of these flags runs of a segment. */
@@ -165,15 +115,6 @@ static void count(const Plan *plan, ProveReport *report) {
   }
 }
 
-/* Whatever the plan does is compared with the model that it carries. */
-static void prove_model(const Plan *plan, ProveReport *report) {
-  View view = {.plan = plan, .report = report};
-  if (plan->regions_count == 0 && plan->jobs[0].parameters > 0)
-    prove_finding(&view, NULL, -1, "derivatives", "the plan has parameters, but no model");
-  prove_derivatives(plan, report);
-  prove_evaluation(plan, report);
-}
-
 bool prove(const Plan *plan, ProveReport *report) {
   *report = (ProveReport){0};
   View whole = {.plan = plan, .report = report};
@@ -183,19 +124,18 @@ bool prove(const Plan *plan, ProveReport *report) {
     return false;
   }
   count(plan, report);
-  prove_model(plan, report);
+  prove_derivatives(plan, report);
+  prove_evaluation(plan, report);
   prove_shapes(plan, report);
   Unpacked unpacked;
   bool ready = unpacked_open(&whole, &unpacked);
   if (ready && plan->regions_count > 0) prove_records(&unpacked.plan, report);
-  Links links = {0};
-  prove_communication(plan, report, &links);
+  prove_communication(plan, report);
   View *views = prove_array(&whole, plan->classes_count, sizeof *views);
-  if (ready && views != NULL) prove_classes(plan, &unpacked.plan, report, &links, views);
+  if (ready && views != NULL) prove_classes(plan, &unpacked.plan, report, views);
   for (uint32_t i = 0; views != NULL && i < plan->classes_count; i++)
     view_close(&views[i]);
   free(views);
   unpacked_close(&unpacked);
-  free(links.link);
   return report->finding_count == 0;
 }

@@ -183,16 +183,6 @@ void prove_shapes(const Plan *plan, ProveReport *report) {
   free(contracts);
 }
 
-uint8_t *prove_roles(const View *view) {
-  const Plan *plan = view->plan;
-  uint8_t *roles = prove_array(view, plan->kernels_count, sizeof *roles);
-  for (uint32_t k = 0; roles != NULL && k < plan->kernels_count; k++) {
-    const KernelContract *contract = contract_find(plan_string(plan, plan->kernels[k].name));
-    roles[k] = (uint8_t)(contract == NULL ? ROLE_NONE : contract->row->role);
-  }
-  return roles;
-}
-
 const KernelContract **prove_contracts(const View *view) {
   const Plan *plan = view->plan;
   const KernelContract **contracts = prove_array(view, plan->kernels_count, sizeof *contracts);

@@ -3,8 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/prove/search.h"
-
 enum { LEAF_ITEMS = 512, LEAF_FIRST = 4 };
 
 static SortedLeaf *leaves(const Sorted *s) {
@@ -25,6 +23,19 @@ static uint64_t key_at(const SortedKind *kind, const SortedLeaf *leaf, uint32_t 
   return key;
 }
 
+/* Items of the leaf before the first one whose key is at least `least`. */
+static uint32_t find_in(const SortedKind *kind, const SortedLeaf *leaf, uint64_t least) {
+  uint32_t low = 0, high = leaf->count;
+  while (low < high) {
+    uint32_t middle = low + (high - low) / 2;
+    if (key_at(kind, leaf, middle) >= least)
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  return low;
+}
+
 uint32_t sorted_find(const SortedKind *kind, const Sorted *s, uint64_t least) {
   const SortedLeaf *leaf = leaves(s);
   uint32_t low = 0, high = leaves_count(s) - 1;
@@ -36,8 +47,7 @@ uint32_t sorted_find(const SortedKind *kind, const Sorted *s, uint64_t least) {
       low = middle + 1;
   }
   leaf += low;
-  return leaf->first +
-         search_items(leaf->items, leaf->count, kind->item_bytes, kind->key_at, least);
+  return leaf->first + find_in(kind, leaf, least);
 }
 
 /* The leaf that item `index` is in; the last one for the number behind all. */

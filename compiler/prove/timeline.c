@@ -25,7 +25,6 @@ typedef struct Timeline {
   ProgramKind kind;
   Sequence *sequences;
   const uint32_t *group;
-  Links *links;
 } Timeline;
 
 static Event *head_of(const Timeline *t, uint32_t class) {
@@ -49,46 +48,6 @@ static bool all_have_come(const Timeline *t, uint32_t class, const Event *event)
 }
 
 /* ---- exchanges */
-
-static void add_link(const Timeline *t, Link link) {
-  Links *links = t->links;
-  /* The same few records meet again and again: what is left is removed at the end. */
-  for (uint32_t i = 1; i <= 16 && i <= links->count; i++)
-    if (memcmp(&links->link[links->count - i], &link, sizeof link) == 0) return;
-  if (links->count == links->capacity) {
-    uint32_t capacity = links->capacity ? 2 * links->capacity : 64;
-    Link *grown = realloc(links->link, capacity * sizeof *grown);
-    if (grown == NULL) return; /* said where links are used: a value then comes from nowhere */
-    links->link = grown, links->capacity = capacity;
-  }
-  links->link[links->count++] = link;
-}
-
-static int compare_links(const void *a, const void *b) {
-  const Link *x = a, *y = b;
-  const uint32_t left[] = {x->to_class,   x->to_record,   x->to_operand,
-                           x->from_class, x->from_record, x->from_operand};
-  const uint32_t right[] = {y->to_class,   y->to_record,   y->to_operand,
-                            y->from_class, y->from_record, y->from_operand};
-  for (size_t i = 0; i < sizeof left / sizeof *left; i++)
-    if (left[i] != right[i]) return left[i] < right[i] ? -1 : 1;
-  return 0;
-}
-
-static void sort_links(Links *links) {
-  uint32_t count = 0;
-  if (links->count > 0) qsort(links->link, links->count, sizeof *links->link, compare_links);
-  for (uint32_t i = 0; i < links->count; i++)
-    if (count == 0 || compare_links(&links->link[count - 1], &links->link[i]) != 0)
-      links->link[count++] = links->link[i];
-  links->count = count;
-}
-
-static uint32_t plan_record(const Timeline *t, uint32_t class, const Event *event) {
-  const PlanCall *call =
-      &t->plan->calls[t->sequences[class].program->calls_first + event->position];
-  return t->plan->segments[call->segment].records_first + event->record;
-}
 
 static bool alike(const Transfer *send, const Transfer *receive) {
   bool activations = (send->kind == BUFFER_ACTIVATION && receive->kind == BUFFER_GRAD_ACTIVATION) ||
@@ -123,8 +82,6 @@ static void compare_posts(const Timeline *t, uint32_t from, const Transfer *send
 static void meet(const Timeline *t, uint32_t from, Transfer *send, uint32_t to, Transfer *receive) {
   send->done = receive->done = true;
   const Event *left = head_of(t, from), *right = head_of(t, to);
-  add_link(t, (Link){from, plan_record(t, from, left), send->operand, to, plan_record(t, to, right),
-                     receive->operand, 0});
   compare_posts(t, from, send, to, receive);
   if (alike(send, receive) && left->lane == right->lane) return;
   char sender[EVENT_TEXT_BYTES], receiver[EVENT_TEXT_BYTES];
@@ -190,14 +147,13 @@ static bool step_class(const Timeline *t, uint32_t class) {
 }
 
 void timeline_run(const Plan *plan, ProveReport *report, ProgramKind kind, Sequence *sequences,
-                  const uint32_t *group, Links *links) {
-  Timeline t = {plan, report, kind, sequences, group, links};
+                  const uint32_t *group) {
+  Timeline t = {plan, report, kind, sequences, group};
   for (bool moved = true; moved;) {
     moved = false;
     for (uint32_t k = 0; k < plan->classes_count; k++)
       moved = step_class(&t, k) || moved;
   }
-  sort_links(links);
   for (uint32_t k = 0; k < plan->classes_count; k++) {
     if (sequences[k].head == sequences[k].count) continue;
     char text[EVENT_TEXT_BYTES];

@@ -51,58 +51,12 @@ bool walk_next(Walk *walk) {
   return true;
 }
 
-int64_t walk_left_out(const View *view, const PlanProgram *program) {
-  int64_t left_out = 0;
-  for (uint32_t i = 0; i < program->loops_count; i++) {
-    const PlanLoop *loop = &view->plan->loops[program->loops_first + i];
-    if (loop->times > 2) left_out += (int64_t)(loop->times - 2) * (int64_t)loop->microbatch_stride;
-  }
-  return left_out;
-}
-
 const PlanProgram *view_program(const View *view, ProgramKind kind) {
   for (uint32_t i = 0; i < view->class->programs_count; i++) {
     const PlanProgram *program = &view->plan->programs[view->class->programs_first + i];
     if (program->kind == (uint32_t)kind) return program;
   }
   return NULL;
-}
-
-bool pieces_are_few(const Walk *walk, uint32_t record) {
-  enum { PIECES_MAX = 1 << 20 };
-  const PlanRecord *what = walk_record(walk, record);
-  const int64_t *pair = walk->view->plan->ints + what->dims_first;
-  int64_t count = 0;
-  for (uint32_t i = 0; i + 1 < what->dims_count && count <= PIECES_MAX; i += 2)
-    count += pair[i] > PIECES_MAX ? PIECES_MAX + 1 : pair[i];
-  if (count > PIECES_MAX)
-    prove_finding(walk->view, walk, record, "dataflow", "more than %d pieces in place", PIECES_MAX);
-  return count <= PIECES_MAX;
-}
-
-Pieces pieces_begin(const Walk *walk, const PlanRecord *record, uint64_t whole_first) {
-  const Plan *plan = walk->view->plan;
-  const PlanOperand *operand = &plan->operands[record->operands_first];
-  return (Pieces){.pair = plan->ints + record->dims_first,
-                  .pairs_left = record->dims_count / 2,
-                  .times_left = record->dims_count > 0 ? plan->ints[record->dims_first] : 0,
-                  .at = whole_first,
-                  .unit = (uint64_t)dtype_bytes((DType)operand->dtype),
-                  .members = plan_comm_size(plan, record->comm),
-                  .member = (uint64_t)view_member(walk->view, record->comm)};
-}
-
-bool pieces_range(Pieces *pieces, uint64_t *first, uint64_t *end) {
-  if (pieces->pairs_left == 0) return false;
-  uint64_t bytes = (uint64_t)pieces->pair[1] * pieces->unit; /* plan_check: the whole fits */
-  *first = pieces->at + pieces->member * bytes;
-  *end = *first + bytes;
-  pieces->at += pieces->members * bytes;
-  if (--pieces->times_left == 0) {
-    pieces->pair += 2;
-    if (--pieces->pairs_left > 0) pieces->times_left = pieces->pair[0];
-  }
-  return true;
 }
 
 /* "replicas train_step, call 12 (layer backward, layer 4, micro-batch 0), record 3 (linear_dw

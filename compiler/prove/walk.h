@@ -14,24 +14,14 @@ typedef struct Ledger {
   uint32_t *buffer_of; /* index into plan->buffers; PLAN_NONE: nothing that runs touches the base */
 } Ledger;
 
-/* What was looked at before under another name: repeats.c. */
-typedef struct Repeats {
-  bool *told_buffer;                  /* by buffer of the class: another had the same story */
-  bool *told_call[ProgramKind_COUNT]; /* by position: all its transient buffers are such */
-  bool *told_all[ProgramKind_COUNT];  /* by position: and the persistent ones */
-  bool *again;        /* by position in the train step: of a part that is like an earlier one */
-  bool *again_buffer; /* by buffer of the class: of such a part */
-  uint64_t rank;      /* hash of what records may know of the rank */
-} Repeats;
-
 /* A class seen from one set of coordinates. */
 typedef struct View {
   const Plan *plan;
   ProveReport *report;
   const PlanClass *class;
   uint32_t coordinate[PROVE_AXES_MAX];
+  uint64_t rank; /* hash of its numbers in all communicators */
   Ledger ledger[ProgramKind_COUNT];
-  Repeats repeats;
 } View;
 
 /* Coordinates that stand for all ranks of a class, the first rank first. To be freed. */
@@ -41,6 +31,9 @@ typedef struct Members {
 } Members;
 
 Members members_of(const View *view);
+
+/* Sees the class as the rank with these coordinates does. */
+void view_from(View *view, const uint32_t *coordinate);
 
 /* Where a walk is. A loop is walked twice: what a third iteration would do, the second has done.
  * Micro-batches are numbered as if the iterations left out did not exist, so that they stay
@@ -60,9 +53,6 @@ typedef struct Walk {
 
 Walk walk_begin(const View *view, const PlanProgram *program);
 bool walk_next(Walk *walk);
-
-/* The micro-batches that walking the whole program numbers. */
-int64_t walk_left_out(const View *view, const PlanProgram *program);
 
 const PlanProgram *view_program(const View *view, ProgramKind kind); /* NULL: the class has none */
 
@@ -105,26 +95,6 @@ static inline bool record_is_communication(const PlanRecord *record) {
   return record->kind != RECORD_KERNEL && record->kind != RECORD_LOAD;
 }
 
-/* A gather or scatter whose one operand is the whole: only the member's own pieces go in, or come
- * out. */
-static inline bool record_in_place(const PlanRecord *record) {
-  return (record->kind == RECORD_ALL_GATHER || record->kind == RECORD_REDUCE_SCATTER) &&
-         record->operands_count == 1;
-}
-
-/* The own pieces of an operand that is whole, one after another, as arena offsets. */
-typedef struct Pieces {
-  const int64_t *pair; /* (times, elements) */
-  uint32_t pairs_left;
-  int64_t times_left;
-  uint64_t at, unit, members, member; /* at: of the first member's piece */
-} Pieces;
-
-/* False, and a finding: more of them than can be looked at one by one. */
-bool pieces_are_few(const Walk *walk, uint32_t record);
-Pieces pieces_begin(const Walk *walk, const PlanRecord *record, uint64_t whole_first);
-bool pieces_range(Pieces *pieces, uint64_t *first, uint64_t *end);
-
 /* Adds a finding. `walk` says in which call, `record` which record of it; NULL and -1: none. */
 void prove_finding(const View *view, const Walk *walk, int64_t record, const char *property,
                    const char *format, ...) __attribute__((format(printf, 5, 6)));
@@ -143,51 +113,20 @@ BufferOrder order_buffers(const View *view, const PlanProgram *program, bool by_
 /* The contracts of the plan's kernels; NULL for one that kernels.def does not have. An array to be
  * freed, or NULL and a finding. */
 const KernelContract **prove_contracts(const View *view);
-/* The same of their KernelRoles. */
-uint8_t *prove_roles(const View *view);
 
 /* ---- the properties; each adds its findings */
 
 void prove_shapes(const Plan *plan, ProveReport *report);
 
-/* Adds what meets what in exchanges between classes: events.h. */
-typedef struct Links Links;
-void prove_communication(const Plan *plan, ProveReport *report, Links *links);
+void prove_communication(const Plan *plan, ProveReport *report);
 
 /* Fills view->ledger, which the ones after it read; false when that cannot be. view_close frees it.
  */
 bool prove_memory(View *view);
 
-/* Stories that were told, of all views: hashes in a table. */
-typedef struct Told {
-  uint64_t *story; /* to be freed */
-  size_t count, capacity;
-} Told;
-
-/* Adds the story. */
-bool told_before(Told *told, uint64_t story);
-
-/* Fills view->repeats, from the ledger, but for parts; false when that cannot be. */
-bool find_repeats(View *view, Told *told);
-/* Fills `again` and `again_buffer`. */
-bool find_parts(View *view);
 void view_close(View *view);
+
 typedef struct Braids Braids; /* braid.h: what it works out for one view serves the others */
 void prove_ordering(const View *view, Braids *braids);
-void prove_dataflow(const View *view);
-void prove_values(const View *view);
-void prove_twins(const View *view);
-void prove_adjoint(const View *view);
-
-/* Classes are followed in order, or `back`. True when a class that came before would now receive
- * something else: what was found then may be wrong. */
-bool prove_replicas(const View *view, Links *links, bool back);
-
-/* The step of one class after another, between open and close: what only all together show is
- * found at the end. */
-typedef struct Classes Classes;
-Classes *step_classes_open(const Plan *plan, ProveReport *report, const Links *links);
-void prove_step(const View *view, Classes *classes);
-void step_classes_close(Classes *classes);
 
 #endif

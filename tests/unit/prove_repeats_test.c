@@ -24,10 +24,17 @@ static void say(uint32_t call, const char *what) {
          b.strings + b.segments[b.calls[call].segment].name, what);
 }
 
-/* Does anything that the call runs go by the base? Scratch may lie anywhere in its buffer. */
+static bool is_called(uint32_t call, const char *name) {
+  return strcmp(b.strings + b.segments[b.calls[call].segment].name, name) == 0;
+}
+
+/* Does anything that the call runs go by the base? Scratch may lie anywhere in its buffer, and
+ * positions, which the beginning keeps, are those of every micro-batch. */
 static bool is_used(uint32_t call, uint32_t base) {
   const PlanSegment *segment = &b.segments[b.calls[call].segment];
   uint32_t kind = b.bases[segment->bases_first + base].kind;
+  const char *name = b.strings + b.bases[segment->bases_first + base].name;
+  if (is_called(call, "begin.backward") && strcmp(name, "kept") == 0) return false;
   if (kind == BUFFER_WORKSPACE || kind == BUFFER_COMM) return false;
   for (uint32_t r = 0; r < segment->records_count; r++) {
     const PlanRecord *record = &b.records[segment->records_first + r];
@@ -69,7 +76,7 @@ static int try_flags(uint32_t call) {
 
 static int try_layer(uint32_t call) {
   int32_t good = b.calls[call].layer;
-  if (good < 0) return 0;
+  if (good < 0 || is_called(call, "h.pad")) return 0; /* zeros are those of every layer */
   b.calls[call].layer = good == 0 ? 1 : 0;
   bool proven = is_proven();
   if (proven) say(call, "another layer");

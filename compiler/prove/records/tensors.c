@@ -138,8 +138,23 @@ static bool lasting_open(Lasting *l) {
   return true;
 }
 
+/* Losses are means over the samples of a step: there are as many as the job says. */
+static void check_batch(const Lasting *l) {
+  const PlanJob *job = l->plan->jobs;
+  int64_t batch = 0, replicas = 1;
+  for (uint32_t axis = 0; axis < l->plan->axes_count; axis++)
+    if (l->plan->axes[axis].divides == DIVIDES_SAMPLES) replicas *= l->plan->axes[axis].size;
+  if (__builtin_mul_overflow(job->microbatch_samples, job->accumulation, &batch) ||
+      __builtin_mul_overflow(batch, replicas, &batch) || batch != job->batch_samples)
+    prove_finding(&l->view, NULL, -1, "records",
+                  "batch of %lld samples is not %lld a micro-batch * %lld * %lld replicas",
+                  (long long)job->batch_samples, (long long)job->microbatch_samples,
+                  (long long)job->accumulation, (long long)replicas);
+}
+
 void prove_tensors(const Plan *plan, ProveReport *report) {
   Lasting l = {.plan = plan, .view = {.plan = plan, .report = report}};
+  check_batch(&l);
   if (lasting_open(&l))
     for (uint32_t i = 0; i < plan->classes_count; i++)
       check_class(&l, &plan->classes[i]);

@@ -78,7 +78,7 @@ static void join_reached(Cutting *c, const Walk *walk) {
     uint64_t size = c->view->plan->bases[walk->segment->bases_first + base].size_bytes;
     uint64_t end = walk_base(walk, base) + size;
     uint32_t last = c->fine.first[buffer - c->view->class->buffers_first + 1];
-    for (uint32_t i = typed_cell(c->view, &c->fine, buffer, walk_base(walk, base)) + 1;
+    for (uint32_t i = cell_at(c->view, &c->fine, buffer, walk_base(walk, base)) + 1;
          i < last && c->fine.at[i].first < end; i++)
       c->joined[i] = true;
   }
@@ -111,7 +111,7 @@ static void join(Cutting *c) {
   c->fine.first[buffers] = c->fine.count = kept;
 }
 
-bool typed_cells_open(const View *view, Cells *cells) {
+bool cells_open(const View *view, Cells *cells) {
   Cutting c = {.view = view};
   bool ready = list_starts(&c) && cut(&c);
   if (ready) {
@@ -124,12 +124,12 @@ bool typed_cells_open(const View *view, Cells *cells) {
   return ready;
 }
 
-void typed_cells_close(Cells *cells) {
+void cells_close(Cells *cells) {
   free(cells->at);
   free(cells->first);
 }
 
-uint32_t typed_cell(const View *view, const Cells *cells, uint32_t buffer, uint64_t address) {
+uint32_t cell_at(const View *view, const Cells *cells, uint32_t buffer, uint64_t address) {
   uint32_t number = buffer - view->class->buffers_first;
   uint32_t low = cells->first[number], high = cells->first[number + 1];
   while (low + 1 < high) {

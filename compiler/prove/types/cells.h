@@ -20,10 +20,10 @@ typedef struct Cells {
 
 /* Cuts buffers that last where layers of tensors begin, unless a base of some call reaches across.
  * False: out of memory, and a finding says so. */
-bool typed_cells_open(const View *view, Cells *cells);
-void typed_cells_close(Cells *cells);
+bool cells_open(const View *view, Cells *cells);
+void cells_close(Cells *cells);
 
 /* The cell of a buffer of the plan that an address is in. */
-uint32_t typed_cell(const View *view, const Cells *cells, uint32_t buffer, uint64_t address);
+uint32_t cell_at(const View *view, const Cells *cells, uint32_t buffer, uint64_t address);
 
 #endif

@@ -48,8 +48,12 @@ static bool reach(Typing *t) {
     uint32_t buffer = walk_buffer(&t->walk, base), i = 0;
     t->base_reached[base] = PLAN_NONE;
     if (buffer == PLAN_NONE) continue; /* nothing that runs touches it */
+    if (t->plan->bindings[t->walk.call->bindings_first + base].by != PLAN_NONE) {
+      refuse(t, "base %u stands elsewhere on each rank", base);
+      return false;
+    }
     uint64_t address = walk_base(&t->walk, base);
-    uint32_t cell = typed_cell(t->view, &t->cells, buffer, address);
+    uint32_t cell = cell_at(t->view, &t->cells, buffer, address);
     while (i < t->reached_count && t->reached[i].cell != cell)
       i++;
     if (i == t->reached_count) t->reached[t->reached_count++].cell = cell;

@@ -209,8 +209,12 @@ static bool join_squares(Typing *t, Spans *spans, uint32_t first) {
 
 /* What all layers leave is one span, however many there are. */
 static void write_squares(Typing *t, uint32_t operand, const Type *squares) {
-  write_type(t, operand, squares);
   Where at = where(t, operand);
+  uint32_t met = spans_find(&at.reached->spans, at.first);
+  if (met < at.reached->spans.count && at.reached->spans.at[met].first < at.end &&
+      t->types.type[at.reached->spans.at[met].type].kind == TYPE_SQUARES)
+    refuse(t, "squares that no sum has read stand there");
+  write_type(t, operand, squares);
   uint32_t here = spans_find(&at.reached->spans, at.first);
   (void)join_squares(t, &at.reached->spans, here);
   if (here > 0) (void)join_squares(t, &at.reached->spans, here - 1);
@@ -256,7 +260,18 @@ static bool add_squares(const Type *item, Type *sum) {
   return true;
 }
 
-/* Every number of the operand is a sum of squares, or zero. */
+/* Squares that are in a sum are nothing for another. */
+static void take_squares(Typing *t, uint32_t operand) {
+  Where at = where(t, operand);
+  Spans *spans = &at.reached->spans;
+  for (uint32_t i = spans_find(spans, at.first); i < spans->count && spans->at[i].first < at.end;)
+    if (t->types.type[spans->at[i].type].kind == TYPE_ZERO)
+      i++;
+    else
+      (void)spans_write(&t->types, spans, (Span){spans->at[i].first, spans->at[i].end, 0, 0});
+}
+
+/* Every number of the operand is a sum of squares, or zero. They are taken. */
 static bool sum_squares(Typing *t, uint32_t operand, Type *sum) {
   Where at = where(t, operand);
   const Spans *spans = &at.reached->spans;
@@ -274,7 +289,10 @@ static bool sum_squares(Typing *t, uint32_t operand, Type *sum) {
       break;
     next = spans->at[i].end;
   }
-  if (next >= at.end) return true;
+  if (next >= at.end) {
+    take_squares(t, operand);
+    return true;
+  }
   refuse(t, "byte %llu of operand %u is no sum of squares that the others can be added to",
          (unsigned long long)(next - at.first), operand);
   return false;

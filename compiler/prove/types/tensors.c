@@ -54,7 +54,7 @@ static bool stand(Typing *t, const PlanBuffer **list, uint32_t count, uint32_t t
       refuse(t, "tensor %.60s lies in no persistent buffer", plan_string(t->plan, at->name));
       return false;
     }
-    uint32_t cell = typed_cell(t->view, &t->cells, (uint32_t)(buffer - t->plan->buffers), address);
+    uint32_t cell = cell_at(t->view, &t->cells, (uint32_t)(buffer - t->plan->buffers), address);
     tensors->at[tensors->count++] =
         (Standing){tensor, cell, at->layer_first < 0 ? TYPE_ANY : at->layer_first + (int32_t)i,
                    address - t->cells.at[cell].first};
@@ -214,7 +214,7 @@ static uint32_t control_cell(const Typing *t, uint64_t address) {
     const PlanBuffer *buffer = &t->plan->buffers[t->view->class->buffers_first + i];
     if (buffer->program == PLAN_NONE && buffer->kind == BUFFER_CONTROL &&
         buffer_address(buffer) <= address && address - buffer_address(buffer) < buffer->size_bytes)
-      return typed_cell(t->view, &t->cells, t->view->class->buffers_first + i, address);
+      return cell_at(t->view, &t->cells, t->view->class->buffers_first + i, address);
   }
   return PLAN_NONE;
 }

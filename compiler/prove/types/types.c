@@ -56,16 +56,18 @@ static void check_stages(Typing *t, uint64_t squares, uint32_t losses) {
 
 static void run_class(Typing *t, Effects *effects) {
   Tensors tensors = {0};
-  bool ready = typed_cells_open(t->view, &t->cells) && tensors_open(t, &tensors);
+  bool ready = cells_open(t->view, &t->cells) && tensors_open(t, &tensors);
   Held *start = ready ? prove_array(t->view, t->cells.count, sizeof *start) : NULL;
   Held *held = ready ? prove_array(t->view, t->cells.count, sizeof *held) : NULL;
   if (start != NULL && held != NULL) {
-    run(t, effects, PROGRAM_INIT, start);
+    if (view_program(t->view, PROGRAM_SNAPSHOT) != NULL)
+      refuse(t, "no rule says what a snapshot does");
+    if (!t->refused) run(t, effects, PROGRAM_INIT, start);
     if (!t->refused) tensors_begin(t, &tensors, start);
     if (!t->refused) run_steps(t, effects, &tensors, start, held);
   }
   tensors_close(&tensors);
-  typed_cells_close(&t->cells);
+  cells_close(&t->cells);
   free(start);
   free(held);
 }
@@ -73,6 +75,10 @@ static void run_class(Typing *t, Effects *effects) {
 void prove_types(const View *views, uint32_t count) {
   if (views[0].plan->axes_count > TYPE_AXES_MAX) {
     prove_finding(&views[0], NULL, -1, "types", "the mesh has more than %d axes", TYPE_AXES_MAX);
+    return;
+  }
+  if (views[0].plan->regions_count == 0) {
+    prove_finding(&views[0], NULL, -1, "types", "the plan does not say what it should compute");
     return;
   }
   Typing *t = prove_array(&views[0], 1, sizeof *t);
