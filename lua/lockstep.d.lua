@@ -118,7 +118,7 @@
 ---@field requeue? boolean back into the queue when the limit comes or a node fails. Default: true
 ---@field margin? string time that stays between the last checkpoint and the limit. Default: 60s
 ---@field write? string what the file system takes of one checkpoint, for the time that the last one needs. Default: 1GB/s
----@field preflight? "quick"|"off" nodes are looked at before ranks start: program and plan the same, memory, /dev/shm, disk against checkpoints, clocks, data, rate of matrix products. Default: quick
+---@field preflight? "quick"|"off" nodes are looked at before ranks start: program and plan the same, memory, /dev/shm, disk against checkpoints, clocks, data, rate of matrix products, sums and exchanges between nodes. Default: quick
 ---@field modules? string|string[] module load ..., after module purge; by site. Default: none
 ---@field container? string image in which ranks run; by site. Default: none
 ---@field container_by? "pyxis"|"apptainer" what starts the container; by site. Default: pyxis

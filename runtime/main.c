@@ -11,6 +11,7 @@
 #include "runtime/metrics/report.h"
 #include "runtime/metrics/text.h"
 #include "runtime/plan/plan_io.h"
+#include "runtime/preflight/network.h"
 #include "runtime/preflight/preflight.h"
 #include "runtime/process/process.h"
 #include "runtime/process/requests.h"
@@ -36,7 +37,8 @@ static const char usage[] =
     "  --keep-plan PATH           rename PLAN to PATH when the run starts, remove it when it\n"
     "                             cannot\n"
     "  --json                     one JSON document on stdout, the lines of the run on stderr\n"
-    "  --preflight                what this node is, in one line; nothing runs\n"
+    "  --preflight                what this node is and, as one process of several nodes, how\n"
+    "                             they reach each other; nothing runs\n"
     "  --preflight-judge ID FILE...\n"
     "                             are the nodes of these lines fit for the plan ID?\n"
     "  --version, --help\n"
@@ -151,6 +153,7 @@ static bool preflight(const Plan *plan, int count, char **word, Status *status) 
     Preflight facts;
     preflight_look(plan, &facts);
     preflight_print(&facts, stdout);
+    if (fflush(stdout) == 0 && network_is_there()) return network_look(facts.node, stdout, status);
     return fflush(stdout) == 0 || status_fail(status, STATUS_WORLD, "stdout: cannot be written");
   }
   enum { FIRST_FILE = 4 };

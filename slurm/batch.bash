@@ -139,7 +139,7 @@ run_step() {
     leave_out=()
   fi
   srun "${step[@]}" "${leave_out[@]}" --open-mode=append --output="$logs/rank.%t.$try.log" \
-    "${wrap[@]}" "$programs/lockstep-rank" "$plan" --no-plot 2>"$messages" &
+    "${inside[@]}" "${wrap[@]}" "$programs/lockstep-rank" "$plan" --no-plot 2>"$messages" &
   step_pid=$!
   [ "$at_limit" -eq 0 ] || kill -USR1 "$step_pid" 2>/dev/null || true
   while kill -0 "$step_pid" 2>/dev/null; do wait "$step_pid" || true; done # a trap ends a wait
@@ -179,35 +179,36 @@ last_words() { # the newest line of a rank that has one, for the log and for sta
   done | grep -v 'another rank' | head -n 1 || true
 }
 
-# Each node says what it is, in a line; then one process reads all lines. Nodes that are not fit are left out by spares, or
-# from the queue; when none is, it is not the nodes.
+# Each node says what it is and how it reaches the others; then one process reads all lines. Nodes that are not fit are left
+# out by spares, or from the queue; when none is, it is not the nodes.
 look_at_nodes() {
-  local own=() option findings=$logs/preflight.txt answer=0 bad count
+  local own=() option findings=$logs/preflight.txt answer=0 verdict=0 bad count first
   for option in "${step[@]}"; do
-    case $option in --container* | --no-container*) own+=("$option") ;; esac
+    case $option in --container* | --no-container* | --mpi=*) own+=("$option") ;; esac
   done
-  srun --mpi=none --export=ALL --nodes="$SLURM_JOB_NUM_NODES" --ntasks="$SLURM_JOB_NUM_NODES" --ntasks-per-node=1 \
-    --output="$logs/preflight.%t.line" "${own[@]}" "$programs/lockstep-rank" "$plan" --preflight 2>"$logs/preflight.err" ||
-    answer=$?
-  if [ "$answer" -eq 0 ]; then
-    srun --mpi=none --export=ALL --nodes=1 --ntasks=1 --output="$findings" "${own[@]}" "$programs/lockstep-rank" "$plan" \
-      --preflight-judge "$plan_id" "$logs"/preflight.*.line 2>>"$logs/preflight.err" || answer=$?
-    cat "$findings"
-  fi
-  [ "$answer" -ne 0 ] || return 0
-  cat "$logs/preflight.err"
-  code=$answer
-  event failure code "$code" node "" why "$(sed -n 's/^\(bad [^:]*: .*\|all: .*\)/\1/p' "$findings" 2>/dev/null | head -n 1)"
-  [ "$code" -ne 1 ] || finish 1 "not tried: $(sed -n 's/^lockstep-rank: //p' "$findings" "$logs/preflight.err" 2>/dev/null | head -n 1)"
+  srun --export=ALL --nodes="$SLURM_JOB_NUM_NODES" --ntasks="$SLURM_JOB_NUM_NODES" --ntasks-per-node=1 --wait=60 \
+    --output="$logs/preflight.%t.line" --error="$logs/preflight.%t.err" "${own[@]}" "${inside[@]}" "$programs/lockstep-rank" "$plan" --preflight \
+    2>"$logs/preflight.err" || answer=$?
+  srun --export=ALL --nodes=1 --ntasks=1 --output="$findings" --error="$logs/preflight.judge.err" "${own[@]}" "${inside[@]}" "$programs/lockstep-rank" "$plan" \
+    --preflight-judge "$plan_id" "$logs"/preflight.*.line 2>>"$logs/preflight.err" || verdict=$?
+  cat "$findings" 2>/dev/null || true
+  [ $((answer + verdict)) -ne 0 ] || return 0
+  cat "$logs"/preflight.*err
+  first=$(grep -hE '^(bad [^:]*|all): ' "$findings" 2>/dev/null | sed 's/^bad //; q' || true)
+  [ -n "$first" ] || first=$(cat "$logs"/preflight.*err | sed -n 's/^lockstep-rank: //p' | head -n 1)
+  code=$verdict
+  [ "$code" -ne 0 ] || code=$answer
+  event failure code "$code" node "" why "$first"
+  [ "$code" -ne 1 ] || finish 1 "not tried: $first"
   bad=$(sed -n 's/^bad \([^:]*\):.*/\1/p' "$findings" 2>/dev/null | sort -u | paste -sd, || true)
   count=$(tr ',' '\n' <<<"$bad" | grep -c . || true)
-  if [ "$count" -eq 0 ] || [ "$count" -eq "$SLURM_JOB_NUM_NODES" ]; then finish "$code" "no node is fit for the plan"; fi
+  if [ "$count" -eq 0 ] || [ "$count" -eq "$SLURM_JOB_NUM_NODES" ]; then finish "$code" "no node is fit for the plan: $first"; fi
   avoid=$bad
   if [ "$count" -le "$spares" ]; then
     spares=$((spares - count))
     return 0
   fi
-  back_to_queue "nodes are not fit for the plan"
+  back_to_queue "not fit for the plan: $first"
 }
 
 if [ ${#modules[@]} -gt 0 ]; then

@@ -84,7 +84,7 @@ static void print_step(Compile *c, const Launch *launch, FILE *out) {
 }
 
 /* Apptainer is a command before the program; pyxis is options of srun. */
-static TextList wrap_words(Compile *c, const Job *job) {
+static TextList container_words(Compile *c, const Job *job) {
   TextList words = {0};
   if (job->set[FIELD_slurm_container] && job->slurm.container_by == CHOICE_APPTAINER) {
     VEC_PUSH(c->arena, &words, "apptainer");
@@ -96,14 +96,12 @@ static TextList wrap_words(Compile *c, const Job *job) {
     }
     VEC_PUSH(c->arena, &words, job->slurm.container);
   }
-  for (int32_t i = 0; i < job->slurm.wrap.count; i++)
-    VEC_PUSH(c->arena, &words, job->slurm.wrap.at[i]);
   return words;
 }
 
 static void print_variables(Compile *c, const Launch *launch, FILE *out) {
   const Job *job = launch->job;
-  TextList wrap = wrap_words(c, job);
+  TextList inside = container_words(c, job);
   fputs("\n# shellcheck disable=SC2016 # what stands in single quotes is meant as it is\n", out);
   print_word(c, "programs", launch->programs, out);
   print_word(c, "plan", launch->plan_path, out);
@@ -122,7 +120,8 @@ static void print_variables(Compile *c, const Launch *launch, FILE *out) {
   fprintf(out, "price=%.15g\n", job->set[FIELD_cluster_price] ? job->cluster.price.value : 0.0);
   print_word(c, "preflight", job->slurm.preflight == CHOICE_PREFLIGHT_OFF ? "off" : "quick", out);
   print_list(c, "modules", &job->slurm.modules, out);
-  print_list(c, "wrap", &wrap, out);
+  print_list(c, "inside", &inside, out);
+  print_list(c, "wrap", &job->slurm.wrap, out);
   print_step(c, launch, out);
 }
 

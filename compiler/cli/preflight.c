@@ -13,6 +13,7 @@
 
 typedef struct Look {
   const char *rank, *plan, *folder; /* lockstep-rank; the plan; where lines go */
+  const char *mpi;                  /* what srun --mpi= says */
 } Look;
 
 static ExitCode save_line(const Look *look, const char *text) {
@@ -28,11 +29,12 @@ static ExitCode save_line(const Look *look, const char *text) {
 static ExitCode ask_nodes(Arena *arena, const Look *look) {
   Command answer;
   const char *nodes = getenv("SLURM_JOB_NUM_NODES");
+  const char *mpi = arena_printf(arena, "--mpi=%s", look->mpi);
   const char *output = arena_printf(arena, "--output=%s/%%t.line", look->folder);
   if (getenv("SLURM_JOB_ID") && nodes)
-    command_run(&answer, (const char *const[]){"srun", "--mpi=none", "--ntasks-per-node=1",
-                                               "--ntasks", nodes, "--nodes", nodes, output,
-                                               look->rank, look->plan, "--preflight", NULL});
+    command_run(&answer, (const char *const[]){"srun", mpi, "--ntasks-per-node=1", "--ntasks",
+                                               nodes, "--nodes", nodes, output, look->rank,
+                                               look->plan, "--preflight", NULL});
   else
     command_run(&answer, (const char *const[]){look->rank, look->plan, "--preflight", NULL});
   if (answer.code != 0)
@@ -69,7 +71,8 @@ static ExitCode judge(Arena *arena, const Look *look, uint64_t id) {
 static ExitCode look_at(Compile *c, Compiled *compiled) {
   char programs[4096], why[PLAN_WHY_BYTES] = "";
   const char *folder = compiled->job->log.dir;
-  Look look = {.folder = arena_printf(c->arena, "%s/preflight.%d", folder, (int)getpid())};
+  Look look = {.folder = arena_printf(c->arena, "%s/preflight.%d", folder, (int)getpid()),
+               .mpi = compiled->job->slurm.mpi};
   look.plan = arena_printf(c->arena, "%s/%s.plan", look.folder, compiled->job->job.name);
   if (!own_folder(programs, sizeof programs)) return complain(EXIT_WORLD, "/proc is not mounted");
   look.rank = arena_printf(c->arena, "%s/lockstep-rank", programs);
@@ -78,7 +81,10 @@ static ExitCode look_at(Compile *c, Compiled *compiled) {
   ExitCode code = EXIT_DONE;
   if (!plan_write(&compiled->plan, look.plan, why)) code = complain(EXIT_WORLD, "%s", why);
   if (code == EXIT_DONE) code = ask_nodes(c->arena, &look);
-  if (code == EXIT_DONE) code = judge(c->arena, &look, plan_compute_id(&compiled->plan));
+  if (code == EXIT_DONE || code == EXIT_WORLD) { /* which node it was, their lines may say */
+    ExitCode judged = judge(c->arena, &look, plan_compute_id(&compiled->plan));
+    if (code == EXIT_DONE) code = judged;
+  }
   (void)unlink(look.plan);
   (void)rmdir(look.folder);
   return code;

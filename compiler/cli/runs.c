@@ -60,12 +60,24 @@ bool run_keep_job(const char *folder, const char *number) {
   return fclose(file) == 0 && is_good;
 }
 
+/* The text behind a quotation mark, in one line. */
+static const char *json_text(Arena *arena, const char *p) {
+  char *text = arena_alloc(arena, strlen(p) + 1), *to = text;
+  for (; *p && *p != '"'; p++) {
+    bool is_escape = *p == '\\' && p[1];
+    p += is_escape;
+    *to++ = is_escape && *p == 'n' ? ' ' : *p;
+  }
+  *to = 0;
+  return text;
+}
+
 const char *json_value(Arena *arena, const char *line, const char *key) {
   const char *at = strstr(line, arena_printf(arena, "\"%s\":", key));
   if (!at) return "";
   at += strlen(key) + 3;
   if (*at != '"') return arena_copy_n(arena, at, strcspn(at, ",}\n"));
-  return arena_copy_n(arena, at + 1, strcspn(at + 1, "\""));
+  return json_text(arena, at + 1);
 }
 
 const char *last_line(Arena *arena, const char *path, const char *begin) {

@@ -11,11 +11,12 @@ typedef struct RunStatus {
   const char *folder, *name;
   const char *state; /* "queued", "training", "done" ... */
   const char *why;   /* of an end or a failure, or "" */
+  const char *next;  /* what to do about a failure, or "" */
   const char *job, *restart, *nodes;
   int64_t step, steps; /* done; of the job */
   const char *loss;
   double step_s, tokens_per_s, left_s, limit_left_s; /* 0: unknown */
-  int64_t saved_step, failures, starts;
+  int64_t saved_step, failures, starts, tries;
 } RunStatus;
 
 static int64_t count_events(const char *folder, const char *event) {
@@ -48,6 +49,19 @@ static int64_t newest_checkpoint(Arena *arena, const char *folder) {
   return newest;
 }
 
+/* What ranks have left of a failure; the next start removes it. False: nothing. */
+static bool read_failure(Arena *arena, RunStatus *s) {
+  FILE *file = fopen(arena_printf(arena, "%s/failure.json", s->folder), "r");
+  char text[8192];
+  size_t count = file ? fread(text, 1, sizeof text - 1, file) : 0;
+  if (file) fclose(file);
+  text[count] = 0;
+  const char *cause = json_value(arena, text, "cause");
+  if (*cause) s->why = cause;
+  s->next = json_value(arena, text, "next");
+  return *cause != 0;
+}
+
 /* A start says what it ended with; without that it is running, or was lost without a word. */
 static void read_state(Arena *arena, RunStatus *s) {
   const char *event = run_event(arena, s->folder, NULL, "event");
@@ -69,6 +83,27 @@ static void read_state(Arena *arena, RunStatus *s) {
                                               : "failed";
   bool is_over = strcmp(event, "end") == 0;
   s->why = run_event(arena, s->folder, is_over ? "end" : "failure", "why");
+  if (strcmp(s->state, "done") != 0 && read_failure(arena, s) && !*event) s->state = "failed";
+}
+
+/* What a step of the newest 50 took. */
+static double step_seconds(const char *path) {
+  enum { NEWEST = 50 };
+  double took_s[NEWEST] = {0}, all_s = 0;
+  char *line = NULL;
+  size_t room = 0;
+  int64_t count = 0;
+  FILE *file = fopen(path, "r");
+  while (file && getline(&line, &room, file) > 0) {
+    const char *at = strstr(line, "\"step_ms\":");
+    if (at) took_s[count++ % NEWEST] = strtod(at + strlen("\"step_ms\":"), NULL) / 1000;
+  }
+  free(line);
+  if (file) fclose(file);
+  if (count > NEWEST) count = NEWEST;
+  for (int64_t i = 0; i < count; i++)
+    all_s += took_s[i];
+  return count > 0 ? all_s / (double)count : 0;
 }
 
 static void read_metrics(Arena *arena, RunStatus *s) {
@@ -79,13 +114,13 @@ static void read_metrics(Arena *arena, RunStatus *s) {
   s->steps = strtoll(json_value(arena, head, "steps"), NULL, 10);
   s->step = strtoll(json_value(arena, step, "step"), NULL, 10);
   s->loss = json_value(arena, step, "loss");
-  s->step_s = strtod(json_value(arena, step, "step_ms"), NULL) / 1000;
+  s->step_s = step_seconds(path);
   s->tokens_per_s = strtod(json_value(arena, step, "tokens_per_s"), NULL);
   s->left_s = (double)(s->steps - s->step) * s->step_s;
 }
 
 static void read_run(Arena *arena, const char *folder, RunStatus *s) {
-  *s = (RunStatus){.folder = folder};
+  *s = (RunStatus){.folder = folder, .next = ""};
   read_state(arena, s);
   read_metrics(arena, s);
   s->job = run_event(arena, folder, "start", "job");
@@ -99,6 +134,7 @@ static void read_run(Arena *arena, const char *folder, RunStatus *s) {
   s->saved_step = newest_checkpoint(arena, folder);
   s->failures = count_events(folder, "failure");
   s->starts = count_events(folder, "start");
+  s->tries = count_events(folder, "try");
 }
 
 /* ---- printing */
@@ -143,9 +179,11 @@ static void print_status(Arena *arena, const RunStatus *s, FILE *out) {
                          : "nothing yet");
   if (s->failures > 0 || s->starts > 1)
     line(out, "starts",
-         arena_printf(arena, "%lld, with %lld failures", (long long)s->starts,
+         arena_printf(arena, "%lld, retries %lld, failures %lld", (long long)s->starts,
+                      (long long)(s->tries > s->starts ? s->tries - s->starts : 0),
                       (long long)s->failures));
   if (*s->why && strcmp(s->why, "done") != 0) line(out, "why", text_plain(arena, s->why));
+  if (*s->next) line(out, "next", text_plain(arena, s->next));
 }
 
 static void print_json(const RunStatus *s, FILE *out) {
@@ -155,11 +193,15 @@ static void print_json(const RunStatus *s, FILE *out) {
   print_json_text(s->state, out);
   fputs(", \"why\": ", out);
   print_json_text(s->why, out);
+  fputs(", \"next\": ", out);
+  print_json_text(s->next, out);
   fprintf(out,
           ", \"job\": %s, \"step\": %lld, \"steps\": %lld, \"step_s\": %.9g, \"left_s\": %.9g, "
-          "\"limit_left_s\": %.9g, \"saved_step\": %lld, \"starts\": %lld, \"failures\": %lld}",
+          "\"limit_left_s\": %.9g, \"saved_step\": %lld, \"starts\": %lld, \"retries\": %lld, "
+          "\"failures\": %lld}",
           *s->job ? s->job : "null", (long long)s->step, (long long)s->steps, s->step_s, s->left_s,
-          s->limit_left_s, (long long)s->saved_step, (long long)s->starts, (long long)s->failures);
+          s->limit_left_s, (long long)s->saved_step, (long long)s->starts,
+          (long long)(s->tries > s->starts ? s->tries - s->starts : 0), (long long)s->failures);
 }
 
 /* Without a word: every run below runs/. */

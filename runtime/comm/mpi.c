@@ -155,7 +155,7 @@ static bool mpi_good(int result, const char *call, Status *status) {
 /* Open MPI 4 looks for Slurm's or mpirun's variables, and takes a process without them for a world
  * of its own even where PMIx is at hand. Waiting in MPI_Init must not starve who computes. What the
  * user has set stays. */
-static void prepare_environment(void) {
+void mpi_prepare_environment(void) {
   static const char *const set[][2] = {
       {"OMPI_MCA_schizo", "ompi"},
       {"OMPI_MCA_ess", "pmi"},
@@ -168,7 +168,7 @@ static void prepare_environment(void) {
 
 static bool start_mpi(const MpiWorld *world, Status *status) {
   int provided = 0, size = 0, rank = 0;
-  prepare_environment();
+  mpi_prepare_environment();
   if (!mpi_good(MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &provided), "MPI_Init", status))
     return false;
   (void)MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);

@@ -12,6 +12,9 @@
 
 typedef struct MpiWorld MpiWorld;
 
+/* What MPI_Init wants to find; what the user has set stays. mpi_world_open does it, too. */
+void mpi_prepare_environment(void);
+
 /* Brings MPI up; every rank of the job calls it. Refuses when MPI is not one world of all ranks in
  * the launcher's order, or cannot be called by several threads. `has_cores` tells waiters whether
  * there are cores to spin on. Once in a process. NULL: `status` says why. */

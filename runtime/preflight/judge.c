@@ -33,6 +33,7 @@ static bool parse_line(const char *line, Preflight *f) {
   } facts[] = {{" program=", 16, &f->program},   {" plan=", 16, &f->plan},
                {" cores=", 10, &f->cores},       {" memory=", 10, &f->memory},
                {" shm=", 10, &f->shm},           {" disk=", 10, &f->disk},
+               {" lacking=", 10, &f->lacking},   {" saved=", 10, &f->saved},
                {" clock_ms=", 10, &f->clock_ms}, {" mflops=", 10, &f->mflops}};
   const char *data = strstr(line, " data=");
   *f = (Preflight){0};
@@ -46,14 +47,17 @@ static bool parse_line(const char *line, Preflight *f) {
   return data != NULL;
 }
 
+/* A library may have written a warning before the line. */
 static bool read_line(const char *path, Preflight *f) {
-  char line[1024] = "";
+  char line[1024];
+  bool is_there = false;
   FILE *file = fopen(path, "r");
-  if (file == NULL) return false;
-  bool is_there = fgets(line, sizeof line, file) != NULL;
-  (void)fclose(file);
-  line[strcspn(line, "\n")] = 0;
-  return is_there && parse_line(line, f);
+  while (file != NULL && !is_there && fgets(line, sizeof line, file) != NULL) {
+    line[strcspn(line, "\n")] = 0;
+    is_there = parse_line(line, f);
+  }
+  if (file != NULL) (void)fclose(file);
+  return is_there;
 }
 
 /* ---- what a node must have */
@@ -71,10 +75,13 @@ static uint64_t node_arena_bytes(const Plan *plan) {
   return most * ranks;
 }
 
-/* Parameters and what the optimizer keeps of them, as the persistent tensors of the plan say. */
-static uint64_t checkpoint_bytes(const Plan *plan) {
+/* Parameters and what the optimizer keeps of them, as often as checkpoints are kept and once more:
+ * the oldest goes when the newest is whole. Those that are there need no more room. */
+static uint64_t checkpoints_bytes(const Plan *plan, const Preflight *f) {
   enum { MOST_BYTES_A_PARAMETER = 16 };
-  return (uint64_t)plan->jobs[0].parameters * MOST_BYTES_A_PARAMETER;
+  int64_t more = plan->jobs[0].checkpoint_keep + 1 - f->saved;
+  if (more < 1) more = 1;
+  return (uint64_t)plan->jobs[0].parameters * MOST_BYTES_A_PARAMETER * (uint64_t)more;
 }
 
 static void say_bad(Judge *j, const Preflight *f, const char *what) {
@@ -95,13 +102,34 @@ static void check_quantity(Judge *j, const Preflight *f, int64_t have, uint64_t 
   }
 }
 
+/* Cores that the ranks of a node use together; of nodes that differ, those of the smallest. */
+static int64_t planned_cores(const Plan *plan) {
+  int64_t least = INT64_MAX;
+  for (uint32_t i = 0; i < plan->places_count; i++) {
+    const PlanPlace *run = &plan->places[i];
+    uint32_t ranks = run->node_ranks < run->rank_count ? run->node_ranks : run->rank_count;
+    int64_t cores = (int64_t)ranks * run->core_count;
+    if (cores < least) least = cores;
+  }
+  return least;
+}
+
 static void check_node(Judge *j, const Preflight *f) {
   const PlanJob *job = &j->plan->jobs[0];
   bool saves = job->checkpoint_every_steps > 0 || job->checkpoint_every_s > 0;
+  if (f->lacking > 0) {
+    char text[128];
+    (void)snprintf(text, sizeof text, "%lld devices of the plan's places are not on it",
+                   (long long)f->lacking);
+    say_bad(j, f, text);
+  }
+  if (f->cores < planned_cores(j->plan))
+    fprintf(j->out, "slow %s: %" PRId64 " cores, the plan counts on %" PRId64 "\n", f->node,
+            f->cores, planned_cores(j->plan));
   if (f->memory > 0) check_quantity(j, f, f->memory, node_arena_bytes(j->plan), "memory");
   check_quantity(j, f, f->shm, SHM_LEAST_BYTES, "/dev/shm");
   if (saves)
-    check_quantity(j, f, f->disk, checkpoint_bytes(j->plan), "the file system of checkpoints");
+    check_quantity(j, f, f->disk, checkpoints_bytes(j->plan, f), "the file system of checkpoints");
 }
 
 /* ---- what nodes must have in common */
@@ -170,11 +198,13 @@ static bool check_data(Judge *j, Status *status) {
   return true;
 }
 
-static bool judge_nodes(Judge *j, Status *status) {
+static bool judge_nodes(Judge *j, char *const *paths, Status *status) {
   if (!check_data(j, status)) return false;
   for (int32_t i = 0; i < j->count; i++)
     check_node(j, &j->node[i]);
   compare_nodes(j);
+  if (!preflight_judge_network(j->plan, j->node, paths, j->count, j->out, &j->bad))
+    return status_fail(status, STATUS_WORLD, "not enough memory");
   return j->bad == 0 || status_fail(status, STATUS_WORLD, "%d of %d nodes are not fit for the plan",
                                     j->bad < j->count ? j->bad : j->count, j->count);
 }
@@ -188,7 +218,7 @@ bool preflight_judge(const Plan *plan, char *const *paths, int32_t count, FILE *
   for (int32_t i = 0; good && i < count; i++)
     good = read_line(paths[i], &judge.node[i]) ||
            status_fail(status, STATUS_WORLD, "%s: not what a node says before a run", paths[i]);
-  good = good && judge_nodes(&judge, status);
+  good = good && judge_nodes(&judge, paths, status);
   free(judge.node);
   return good;
 }

@@ -1,5 +1,6 @@
 /* look.c -- what one node is. */
 #include <fcntl.h>
+#include <glob.h>
 #include <inttypes.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -52,9 +53,35 @@ static int64_t free_bytes(const char *path) {
   return (int64_t)((uint64_t)status.f_bavail * status.f_frsize);
 }
 
+static int64_t count_checkpoints(const char *folder) {
+  char pattern[4200];
+  glob_t found = {0};
+  (void)snprintf(pattern, sizeof pattern, "%.4000s/step_*.ckpt", folder);
+  int64_t count = glob(pattern, GLOB_NOSORT, NULL, &found) == 0 ? (int64_t)found.gl_pathc : 0;
+  globfree(&found);
+  return count;
+}
+
 static int64_t count_cores(void) {
   cpu_set_t set;
   return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+/* Of the nodes that the plan describes, this is the one that it lacks least of. */
+static int64_t count_lacking(const Plan *plan) {
+  int64_t least = 0;
+  for (uint32_t i = 0; i < plan->places_count; i++) {
+    const PlanPlace *run = &plan->places[i];
+    int64_t lacking = 0;
+    for (uint32_t k = 0; k < run->seats_count; k++) {
+      char path[128];
+      const char *pci = plan_string(plan, plan->seats[run->seats_first + k].pci);
+      (void)snprintf(path, sizeof path, "/sys/bus/pci/devices/%.64s", pci);
+      lacking += *pci != 0 && access(path, F_OK) != 0;
+    }
+    if (i == 0 || lacking < least) least = lacking;
+  }
+  return least;
 }
 
 static void look_at_data(const Plan *plan, char why[200]) {
@@ -87,11 +114,13 @@ void preflight_look(const Plan *plan, Preflight *facts) {
                        .plan = plan->id,
                        .cores = count_cores(),
                        .memory = (int64_t)arena_available_bytes(),
+                       .lacking = count_lacking(plan),
                        .shm = free_bytes("/dev/shm")};
   name_node(facts->node);
   clock_gettime(CLOCK_REALTIME, &now);
   facts->clock_ms = now.tv_sec * 1000LL + now.tv_nsec / 1000000;
   facts->disk = folder_make(checkpoints, &ignored) ? free_bytes(checkpoints) : -1;
+  facts->saved = count_checkpoints(checkpoints);
   look_at_data(plan, facts->data);
   facts->mflops = measure_product(plan);
 }
@@ -99,7 +128,8 @@ void preflight_look(const Plan *plan, Preflight *facts) {
 void preflight_print(const Preflight *f, FILE *out) {
   fprintf(out,
           "%s program=%016" PRIx64 " plan=%016" PRIx64 " cores=%" PRId64 " memory=%" PRId64
-          " shm=%" PRId64 " disk=%" PRId64 " clock_ms=%" PRId64 " mflops=%" PRId64 " data=%s\n",
-          f->node, f->program, f->plan, f->cores, f->memory, f->shm, f->disk, f->clock_ms,
-          f->mflops, f->data);
+          " lacking=%" PRId64 " shm=%" PRId64 " disk=%" PRId64 " saved=%" PRId64
+          " clock_ms=%" PRId64 " mflops=%" PRId64 " data=%s\n",
+          f->node, f->program, f->plan, f->cores, f->memory, f->lacking, f->shm, f->disk, f->saved,
+          f->clock_ms, f->mflops, f->data);
 }

@@ -1,6 +1,6 @@
 /* preflight.h -- is a node fit for a plan? Each node says what it is in one line; all lines
- * together are judged once. No process talks to another here: the batch script runs one process a
- * node, then one that reads what they wrote.
+ * together are judged once. The batch script runs one process a node, which adds what it finds of
+ * the network (network.h), then one that reads what they wrote.
  *
  * A line is: node, then NAME=NUMBER for each fact, then data=REASON to the end of the line. */
 #ifndef LOCKSTEP_PREFLIGHT_H
@@ -17,8 +17,10 @@ typedef struct Preflight {
   uint64_t plan;    /* its id */
   int64_t cores;    /* that this process may use */
   int64_t memory;   /* bytes that the node has to give */
+  int64_t lacking;  /* devices of the plan's seats that are not on its PCI bus */
   int64_t shm;      /* bytes free in /dev/shm */
   int64_t disk;     /* bytes free where checkpoints go */
+  int64_t saved;    /* checkpoints that are there already */
   int64_t clock_ms; /* since 1970 */
   int64_t mflops;   /* of the matrix product, with the threads of one rank */
   char data[200];   /* why the data cannot be read, or "" */
@@ -33,5 +35,10 @@ void preflight_print(const Preflight *facts, FILE *out);
  * True: the run may start. Else status: STATUS_WORLD for nodes, STATUS_USER for the job. */
 bool preflight_judge(const Plan *plan, char *const *paths, int32_t count, FILE *out,
                      Status *status);
+
+/* The part of it about network.h's lines in the same files; adds bad nodes to `bad`. False: not
+ * enough memory. */
+bool preflight_judge_network(const Plan *plan, const Preflight *node, char *const *paths,
+                             int32_t count, FILE *out, int32_t *bad);
 
 #endif
