@@ -62,13 +62,21 @@ static bool read_failure(Arena *arena, RunStatus *s) {
   return *cause != 0;
 }
 
+static bool has_metrics(Arena *arena, const RunStatus *s) {
+  FILE *file = fopen(arena_printf(arena, "%s/metrics.jsonl", s->folder), "r");
+  if (file) fclose(file);
+  return file != NULL;
+}
+
 /* A start says what it ended with; without that it is running, or was lost without a word. */
 static void read_state(Arena *arena, RunStatus *s) {
   const char *event = run_event(arena, s->folder, NULL, "event");
   const char *code = run_event(arena, s->folder, "end", "code");
   s->state = "training";
   if (!*event)
-    s->state = run_last_job(s->folder) > 0 ? "queued" : "run without Slurm";
+    s->state = run_last_job(s->folder) > 0 ? "queued"
+               : has_metrics(arena, s)     ? "run without Slurm"
+                                           : "not submitted";
   else if (strcmp(event, "failure") == 0)
     s->state = "starting again";
   else if (strcmp(event, "limit") == 0)

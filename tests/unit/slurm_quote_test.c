@@ -7,80 +7,9 @@
 #include "slurm/options.h"
 #include "slurm/quote.h"
 #include "tests/unit/check.h"
+#include "tests/unit/hostile_text.h"
 
-enum { TEXTS = 10000, LONGEST = 24 };
-
-/* Pieces that a shell, or sbatch, would take for more than text. */
-static const char *const pieces[] = {"'",
-                                     "\"",
-                                     "\\",
-                                     "$(touch pwned)",
-                                     "`touch pwned`",
-                                     ";touch pwned;",
-                                     "|touch pwned|",
-                                     "#",
-                                     "# ",
-                                     " ",
-                                     "$HOME",
-                                     "${x:-a}",
-                                     "!!",
-                                     "*",
-                                     "~",
-                                     "&",
-                                     "(",
-                                     ")",
-                                     "[",
-                                     "<pwned",
-                                     ">pwned",
-                                     "{a,b}",
-                                     "%",
-                                     "=",
-                                     ",",
-                                     "a",
-                                     "-",
-                                     "--wrap=x",
-                                     "\\\\",
-                                     "'\\''",
-                                     "\xc3\xa9",
-                                     "hetjob",
-                                     ":",
-                                     "\t",
-                                     "\\ ",
-                                     "$'\\n'"};
-
-static uint64_t seed = 1;
-
-static uint32_t next(uint32_t below) {
-  seed = seed * 6364136223846793005u + 1442695040888963407u;
-  return (uint32_t)(seed >> 33) % below;
-}
-
-static const char *random_text(Arena *arena) {
-  const char *text = "";
-  for (uint32_t count = next(6); count > 0; count--)
-    text = arena_printf(arena, "%s%s", text, pieces[next(sizeof pieces / sizeof *pieces)]);
-  return text;
-}
-
-/* As sbatch takes one argument from a line: quotes group, a backslash takes the next byte as it is,
- * an unquoted # ends the line. Written from its description in sbatch(1) and checked against sbatch
- * itself by tests/slurm/cluster. */
-static const char *sbatch_argument(Arena *arena, const char *line) {
-  char *out = arena_alloc(arena, strlen(line) + 1), *end = out, quote = 0;
-  for (; *line && (quote || (*line != ' ' && *line != '\t')); line++) {
-    if (*line == '\\' && line[1])
-      *end++ = *++line;
-    else if (quote && *line == quote)
-      quote = 0;
-    else if (!quote && (*line == '"' || *line == '\''))
-      quote = *line;
-    else if (!quote && *line == '#')
-      break;
-    else
-      *end++ = *line;
-  }
-  return out;
-}
+enum { TEXTS = 10000 };
 
 static void check_bash(Arena *arena, const char *folder) {
   const char *path = arena_printf(arena, "%s/script", folder);
@@ -88,7 +17,7 @@ static void check_bash(Arena *arena, const char *folder) {
   FILE *script = fopen(path, "w");
   fprintf(script, "cd '%s' || exit 1\n", folder);
   for (int32_t i = 0; i < TEXTS; i++) {
-    want[i] = random_text(arena);
+    want[i] = hostile_text(arena);
     fprintf(script, "x=(a %s b)\nprintf '%%s\\0' \"${#x[@]}\" \"${x[1]}\"\n",
             quote_shell(arena, want[i]));
   }
@@ -111,7 +40,7 @@ static void check_bash(Arena *arena, const char *folder) {
 
 static void check_directives(Arena *arena) {
   for (int32_t i = 0; i < TEXTS; i++) {
-    const char *text = random_text(arena);
+    const char *text = hostile_text(arena);
     const char *line = arena_printf(arena, "%s # why", quote_directive(arena, text));
     CHECK_TEXT(sbatch_argument(arena, line), text);
   }
