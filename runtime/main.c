@@ -16,6 +16,7 @@
 #include "runtime/process/process.h"
 #include "runtime/process/requests.h"
 #include "runtime/run.h"
+#include "runtime/trace/trace.h"
 
 static const char usage[] =
     "usage: lockstep-rank PLAN [options]\n"
@@ -27,6 +28,9 @@ static const char usage[] =
     "  --kernels fast|reference   which kernels to run; reference is plain and slow\n"
     "  --measure-memory           count the pages of memory that the run touches; it runs slower\n"
     "  --on cpu                   a plan for other devices runs on this machine's processors too\n"
+    "  --ranks-every N            each rank keeps where the time of its steps goes, and ranks are\n"
+    "                             compared every N steps and at the end: who is slow, in what\n"
+    "  --trace A..B               each rank keeps when its records ran in steps A to B\n"
     "  --processes                start a process for each rank, all on this machine\n"
     "  --threads                  all ranks in this process, also under srun --mpi=pmix, where\n"
     "                             each process is one rank\n"
@@ -47,17 +51,23 @@ static const char usage[] =
     "exit: 0 done, 1 the job must change, 2 the machine failed and a retry may help, 3 a defect,\n"
     "      4 nothing left to do, 5 stopped as asked and saved, 6 ended because another rank did\n";
 
-static bool parse_steps(const char *text, int64_t *steps, Status *status) {
+static bool parse_count(const char *name, const char *text, int64_t *count, Status *status) {
   char *end;
   errno = 0;
-  *steps = strtoll(text, &end, 10);
-  if (errno || *end || end == text || *steps < 1)
-    return status_fail(status, STATUS_USER, "--steps wants a whole number above 0, not '%s'", text);
+  *count = strtoll(text, &end, 10);
+  if (errno || *end || end == text || *count < 1)
+    return status_fail(status, STATUS_USER, "%s wants a whole number above 0, not '%s'", name,
+                       text);
   return true;
 }
 
 static bool parse_value(RunOptions *options, const char *name, const char *value, Status *status) {
-  if (strcmp(name, "--steps") == 0) return parse_steps(value, &options->steps, status);
+  if (strcmp(name, "--steps") == 0) return parse_count(name, value, &options->steps, status);
+  if (strcmp(name, "--ranks-every") == 0)
+    return parse_count(name, value, &options->ranks_every, status);
+  if (strcmp(name, "--trace") == 0)
+    return trace_steps(value, &options->trace_first, &options->trace_last) ||
+           status_fail(status, STATUS_USER, "--trace wants steps, as 5 or 5..8, not '%s'", value);
   if (strcmp(name, "--kernels") == 0) {
     bool reference = strcmp(value, "reference") == 0;
     options->variant = reference ? KERNEL_REFERENCE : KERNEL_FAST;
@@ -87,11 +97,17 @@ static bool parse_value(RunOptions *options, const char *name, const char *value
   return true;
 }
 
+static bool takes_a_value(const char *word) {
+  static const char *const names[] = {"--steps",  "--resume",      "--kernels", "--on",
+                                      "--signal", "--ranks-every", "--trace",   "--keep-plan"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (strcmp(word, names[i]) == 0) return true;
+  return false;
+}
+
 static bool parse_options(RunOptions *options, int count, char **word, Status *status) {
   for (int i = 2; i < count; i++) {
-    bool takes_value = strcmp(word[i], "--steps") == 0 || strcmp(word[i], "--resume") == 0 ||
-                       strcmp(word[i], "--kernels") == 0 || strcmp(word[i], "--on") == 0 ||
-                       strcmp(word[i], "--signal") == 0 || strcmp(word[i], "--keep-plan") == 0;
+    bool takes_value = takes_a_value(word[i]);
     if (takes_value && i + 1 == count)
       return status_fail(status, STATUS_USER, "%s wants a value", word[i]);
     if (takes_value) {

@@ -102,12 +102,37 @@ static bool open_rank(Rank *rank, Status *status) {
   return true;
 }
 
+/* Before the first step. */
+static bool open_observe(Rank *rank, Status *status) {
+  const RunOptions *options = rank->run->options;
+  if (options->ranks_every == 0 && options->trace_first == 0) return true;
+  rank->observe = calloc(1, sizeof *rank->observe);
+  if (!rank->observe) return status_fail(status, STATUS_WORLD, "not enough memory for a rank");
+  ObserveSetup setup = {.plan = rank->plan,
+                        .mesh = &rank->run->mesh,
+                        .train = rank->train,
+                        .rank = rank->number,
+                        .every = options->ranks_every,
+                        .trace_first = options->trace_first,
+                        .trace_last = options->trace_last};
+  rank->flight->log = &rank->observe->log;
+  return observe_open(rank->observe, &setup, status);
+}
+
+static void close_observe(Rank *rank) {
+  if (!rank->observe) return;
+  rank->flight->log = NULL;
+  observe_close(rank->observe);
+  free(rank->observe);
+}
+
 /* Its own threads end before it leaves: they may read what peers have. */
 static void close_rank(Rank *rank) {
   checkpoint_store_close(&rank->store);
   stage_stop(rank->stage);
   threads_free(rank->threads);
   replay_free(&rank->replay);
+  close_observe(rank);
   rank->comm->ops->leave(rank->comm);
   arenas_close(&rank->arena);
   resume_close(&rank->start);
@@ -155,7 +180,7 @@ static bool live(Rank *rank, Status *status) {
   if (rank->number == 0 && (!resume_clear_way(run, rank->start.first_step, status) ||
                             !keep_plan(run, status) || !rank_open_report(rank, status)))
     return false;
-  if (!rank_open_store(rank, status)) return false;
+  if (!rank_open_store(rank, status) || !open_observe(rank, status)) return false;
   rank->saved_ns = rank_now_ns();
   if (!rank_run_steps(rank, status)) return false;
   return rank->number != 0 || rank_close_report(rank, status);

@@ -107,6 +107,14 @@ void rank_note_memory(Rank *rank) {
     rank->facts.touched_bytes = arena_touched_bytes(&rank->arena.tier[TIER_DEVICE]);
 }
 
+static void say_line(void *context, const char *line) {
+  report_note(context, "%s", line);
+}
+
+void rank_tell_stragglers(Rank *rank) {
+  stragglers_tell(&rank->observe->found, say_line, rank->report);
+}
+
 bool rank_close_report(Rank *rank, Status *status) {
   RankFacts most = rank->all[0];
   for (int32_t i = 1; i < rank->run->mesh.rank_count; i++)
@@ -116,6 +124,7 @@ bool rank_close_report(Rank *rank, Status *status) {
       .planned_bytes = most.planned_bytes,
       .addressed_bytes = most.addressed_bytes,
       .touched_bytes = most.touched_bytes,
+      .ranks = rank->run->options->ranks_every > 0 ? &rank->observe->found : NULL,
       .checkpoint = rank->saved_path[0] ? rank->saved_path : NULL,
   };
   return report_close(rank->report, &facts, status);

@@ -6,6 +6,7 @@
 #include "runtime/data/stage.h"
 #include "runtime/device/arena.h"
 #include "runtime/metrics/report.h"
+#include "runtime/observe/observe.h"
 #include "runtime/rank.h"
 #include "runtime/replay.h"
 #include "runtime/resume.h"
@@ -32,7 +33,8 @@ typedef struct Rank {
   Arenas arena; /* a peer may read it until this rank has left */
   Replay replay;
   Comm *comm;
-  Flight *flight; /* where it writes what it does */
+  Flight *flight;   /* where it writes what it does */
+  Observe *observe; /* NULL: nobody asked how its steps go */
   RunStart start;
   Stage *stage;
   StageSetup stage_setup;
@@ -91,6 +93,8 @@ bool rank_save(Rank *rank, int64_t step, Status *status);
 
 bool rank_open_report(Rank *rank, Status *status);
 bool rank_close_report(Rank *rank, Status *status);
+/* Lines for people of how ranks compare. */
+void rank_tell_stragglers(Rank *rank);
 /* Of every rank, before the last meeting: what memory it has used. */
 void rank_note_memory(Rank *rank);
 

@@ -1,5 +1,6 @@
 /* rank_steps.c -- the steps of a rank, and what happens between them. */
 #include <math.h>
+#include <time.h>
 
 #include "runtime/rank_state.h"
 #include "runtime/schedule.h"
@@ -52,6 +53,7 @@ static void give_samples_back(const Rank *rank) {
 /* The same samples whatever the degrees: what fills up the last pass does not count. */
 static bool validate(Rank *rank, int64_t step, Status *status) {
   double loss = 0.0, count = 0.0;
+  if (rank->observe) rank->observe->log.is_on = false;
   const StageSetup *data = &rank->stage_setup;
   rank_note_phase(rank, FLIGHT_VALIDATING, step);
   for (int64_t pass = 0; pass < data->valid_passes; pass++) {
@@ -70,6 +72,15 @@ static bool validate(Rank *rank, int64_t step, Status *status) {
   return true;
 }
 
+/* Tests make a rank slow. */
+static void delay_rank(const Rank *rank) {
+  const RankDelay *delay = &rank->run->options->rank_delay;
+  if (delay->step_ns == 0 || delay->rank != rank->number) return;
+  struct timespec left = {delay->step_ns / 1000000000, delay->step_ns % 1000000000};
+  while (nanosleep(&left, &left) != 0)
+    continue;
+}
+
 static bool start_step(Rank *rank, int64_t step, Status *status) {
   Underway *underway = &rank->underway[step % CONTROL_SLOTS_MAX];
   ControlIn in = rank_control_in(rank, step);
@@ -77,6 +88,8 @@ static bool start_step(Rank *rank, int64_t step, Status *status) {
   in.reduce[REDUCE_CHECKPOINT] = rank_wants_checkpoint(rank, step) ? 1.0 : 0.0;
   rank_note_phase(rank, FLIGHT_STEP, step);
   underway->start_ns = rank_now_ns();
+  if (rank->observe) rank->observe->log.is_on = true;
+  delay_rank(rank);
   int64_t wait_ns = data_wait_ns(rank);
   const void *samples = take_samples(rank, status);
   underway->data_wait_ns = data_wait_ns(rank) - wait_ns;
@@ -90,6 +103,9 @@ static void tell_end(Rank *rank, int64_t step, const ReplayLeft *left) {
   int64_t since_ns = underway->start_ns > rank->ended_ns ? underway->start_ns : rank->ended_ns;
   rank->ended_ns = rank_now_ns();
   flight_step_took(rank->flight, rank->ended_ns - since_ns);
+  StepSpan span = {
+      .begin_ns = since_ns, .end_ns = rank->ended_ns, .data_ns = underway->data_wait_ns};
+  if (rank->observe) observe_step(rank->observe, step, &span);
   if (rank->number != 0) return;
   report_step(rank->report, &(StepFacts){
                                 .step = step,
@@ -123,7 +139,16 @@ static bool pauses_after(const Rank *rank, int64_t step) {
   return step == rank->start.first_step || step == rank->run->last_step ||
          (rank->eval && stage_validates(&rank->stage_setup, step)) ||
          (rank_checkpoints(rank) && every > 0 && step % every == 0) || rank->asks_stop ||
-         rank->asks_checkpoint;
+         rank->asks_checkpoint || (rank->observe && observe_compares(rank->observe, step));
+}
+
+static bool compare_ranks(Rank *rank, Status *status) {
+  if (!observe_compare(rank->observe, rank->comm)) {
+    status->code = STATUS_ECHO;
+    return false;
+  }
+  if (rank->number == 0) rank_tell_stragglers(rank);
+  return true;
 }
 
 /* Requests travelled with the control all-reduce: all ranks see the same ones after the same step.
@@ -136,6 +161,9 @@ static bool after_step(Rank *rank, int64_t step, Status *status) {
   if (!stop && rank->eval && stage_validates(&rank->stage_setup, step) &&
       !validate(rank, step, status))
     return false;
+  if (!last && rank->observe && observe_compares(rank->observe, step) &&
+      !compare_ranks(rank, status))
+    return false;
   if ((asked || (last && rank_checkpoints(rank))) && !rank_save(rank, step, status)) return false;
   if (stop && rank->number == 0)
     report_note(rank->report, "stopped  after step %lld, as asked%s", (long long)step,
@@ -145,9 +173,9 @@ static bool after_step(Rank *rank, int64_t step, Status *status) {
 }
 
 /* The step after which something happens ends before the next one starts; else the device may be
- * ahead of the host by as many steps as control has slots for. */
+ * ahead of the host by as many steps as control has slots for. A step that is timed is alone. */
 static bool run_next(Rank *rank, Status *status) {
-  int64_t ahead = rank->job->control_slots - 1;
+  int64_t ahead = rank->observe ? 0 : rank->job->control_slots - 1;
   if (!pauses_after(rank, rank->started) || rank->started == rank->ended)
     if (!start_step(rank, rank->started + 1, status)) return false;
   while (rank->started - rank->ended > ahead ||
@@ -169,5 +197,5 @@ bool rank_run_steps(Rank *rank, Status *status) {
   rank_note_phase(rank, FLIGHT_ENDING, run->last_step);
   if (!rank_gather_facts(rank, status)) return false;
   run_steady_leave();
-  return true;
+  return rank->observe == NULL || run->options->ranks_every == 0 || compare_ranks(rank, status);
 }

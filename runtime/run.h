@@ -9,6 +9,12 @@
 #include "runtime/plan/plan.h"
 #include "runtime/status.h"
 
+/* A rank that takes so much longer for each step. */
+typedef struct RankDelay {
+  int32_t rank;
+  int64_t step_ns;
+} RankDelay;
+
 typedef struct RunOptions {
   int64_t steps; /* stop after this one; 0: where the plan ends */
   KernelVariant variant;
@@ -25,7 +31,10 @@ typedef struct RunOptions {
   const char *resume_path; /* of RESUME_PATH */
   const char *plan_path;   /* the file of the plan */
   const char *keep_plan;   /* the name it gets when all ranks are up; NULL: it stays where it is */
-  CommDelay link_delay;    /* of every message between ranks; zero but in tests */
+  int64_t ranks_every;     /* ranks keep their steps, and are compared so often; 0: they do not */
+  int64_t trace_first, trace_last; /* steps of which every record is kept; 0: none */
+  CommDelay link_delay;            /* of every message between ranks; zero but in tests */
+  RankDelay rank_delay;            /* the same of a rank */
 } RunOptions;
 
 /* Raised by run_ask_to_stop, read by every rank's thread: finish the step, save, leave. */

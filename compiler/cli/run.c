@@ -10,6 +10,7 @@
 #include "runtime/plan/plan_io.h"
 #include "runtime/process/lock.h"
 #include "runtime/process/process.h"
+#include "runtime/trace/trace.h"
 
 /* One line on stderr; with --json the document on stdout, too. Returns `code`. */
 static ExitCode refuse(const Options *options, ExitCode code, const char *format, ...)
@@ -107,6 +108,8 @@ static bool has_word(const Flag *flag, const char *value) {
   if (strcmp(at, "N") == 0)
     return *value && value[strspn(value, "0123456789")] == 0 && value[strspn(value, "0")] != 0 &&
            strlen(value) < 19;
+  int64_t first, last;
+  if (strcmp(at, "A..B") == 0) return trace_steps(value, &first, &last);
   if (at[strspn(at, "abcdefghijklmnopqrstuvwxyz|")] != 0) return true;
   for (size_t width; *at; at += width + (at[width] == '|')) {
     width = strcspn(at, "|");
@@ -122,9 +125,11 @@ static ExitCode check_rank_words(const Options *options) {
     if (!flag->is_of_rank || flag->kind != FLAG_VALUE) continue;
     const char *value = *(const char *const *)((const char *)options + flag->offset);
     if (value == NULL || has_word(flag, value)) continue;
-    bool counts = strcmp(flag->value, "N") == 0;
-    return refuse(options, EXIT_USER, "%s wants %s, not '%.40s'", flag_first_name(flag),
-                  counts ? "a whole number above 0" : flag->value, value);
+    const char *wanted = strcmp(flag->value, "N") == 0      ? "a whole number above 0"
+                         : strcmp(flag->value, "A..B") == 0 ? "steps, as 5 or 5..8"
+                                                            : flag->value;
+    return refuse(options, EXIT_USER, "%s wants %s, not '%.40s'", flag_first_name(flag), wanted,
+                  value);
   }
   return EXIT_DONE;
 }

@@ -155,6 +155,7 @@ static void add_summary(const Report *report, const EndFacts *facts, Text *text)
   else
     text_add(text, ",\"touched_bytes\":null");
   text_add(text, ",\"resident_bytes\":%llu", (unsigned long long)report_resident_bytes());
+  if (facts->ranks != NULL) stragglers_json(facts->ranks, text);
   text_add(text, ",\"checkpoint\":");
   if (facts->checkpoint)
     text_add_json_string(text, facts->checkpoint);

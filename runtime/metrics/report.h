@@ -12,6 +12,7 @@
 
 #include "runtime/metrics/peak.h"
 #include "runtime/metrics/plot.h"
+#include "runtime/observe/stragglers.h"
 #include "runtime/plan/plan.h"
 #include "runtime/status.h"
 
@@ -52,8 +53,9 @@ typedef struct EndFacts {
   bool stopped; /* by a request, before the last step */
   uint64_t planned_bytes;
   uint64_t addressed_bytes;
-  uint64_t touched_bytes; /* 0: not measured */
-  const char *checkpoint; /* NULL: none was written */
+  uint64_t touched_bytes;  /* 0: not measured */
+  const Stragglers *ranks; /* how they compare; NULL: nobody asked */
+  const char *checkpoint;  /* NULL: none was written */
 } EndFacts;
 
 typedef struct Report {

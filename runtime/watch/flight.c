@@ -37,7 +37,17 @@ void flight_begin(Flight *flight, uint32_t lane, uint32_t record, int32_t layer,
 void flight_end(Flight *flight, uint32_t lane) {
   FlightLane *of = &flight->lane[lane];
   uint64_t number = atomic_load_explicit(&of->begun, memory_order_relaxed);
-  put(&of->entry[(number - 1) % FLIGHT_ENTRIES].end_ns, now_ns());
+  FlightEntry *entry = &of->entry[(number - 1) % FLIGHT_ENTRIES];
+  int64_t end_ns = now_ns();
+  put(&entry->end_ns, end_ns);
+  if (flight->log != NULL)
+    steplog_add(flight->log, &(TraceEntry){.start_ns = entry->start_ns,
+                                           .end_ns = end_ns,
+                                           .step = entry->step,
+                                           .record = entry->record,
+                                           .lane = lane,
+                                           .layer = entry->layer,
+                                           .microbatch = entry->microbatch});
 }
 
 void flight_phase(Flight *flight, FlightPhase phase, int64_t step) {

@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "runtime/plan/plan.h"
+#include "runtime/observe/steplog.h"
 
 enum { FLIGHT_ENTRIES = 128, FLIGHT_MEDIAN_STEPS = 20 };
 
@@ -44,6 +44,7 @@ typedef struct Flight {
   int64_t predicted_ns;
   int64_t step_ns[FLIGHT_MEDIAN_STEPS];
   int32_t steps_timed;
+  StepLog *log; /* what ends goes there, too; NULL: nobody keeps it */
   FlightLane lane[PLAN_LANES_MAX];
 } Flight;
 

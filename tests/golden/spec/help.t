@@ -17,6 +17,8 @@ usage: lockstep VERB ... [options]
                           for it?
   rehearse JOB.lua        its way through a Slurm of this machine: small, with a
                           rank killed
+  trace RUN               when did each record run? the steps of run --trace,
+                          for Perfetto
   tokenize TEXT           bytes of a text as tokens
   topology FILE...        what is a machine or network? also: gather, check FILE
   bench                   which matrix product is the fastest here?
@@ -32,8 +34,9 @@ lockstep VERB --help lists all options of a verb. Of several verbs are:
                         by key, parallel.pipeline.chunks=4
   --no-data             do not look for the data files
   -o PATH               compile: the plan file, else NAME.plan; tokenize: the
-                        folder; topology gather: the file, else stdout; bench:
-                        the table of processors, where it puts its row
+                        folder; topology gather: the file, else stdout; trace:
+                        the file, else RUN/trace.json; bench: the table of
+                        processors, where it puts its row
   --svg FILE            the timeline of --schedule, the ranks of --map, or the
                         machine, as a picture too
   --rank N              explain: where a rank is, what it has, with whom it

@@ -17,8 +17,14 @@ usage: lockstep run JOB.lua|PLAN [options]
   --on cpu              a plan for other devices too runs on this machine's
                         processors, as it is, and slowly; without this it is
                         refused
-  --signal SIGNAL       usr1, usr2 or term: what a batch system sends before its
-                        time limit, instead of the job's checkpoint.signal
+  --signal usr1|usr2|term
+                        what a batch system sends before its time limit, instead
+                        of the job's checkpoint.signal
+  --ranks-every N       each rank keeps where the time of its steps goes, and
+                        ranks are compared every N steps and at the end: who is
+                        slow, and in what
+  --trace A..B          each rank keeps when its records ran in steps A to B,
+                        for lockstep trace
   --processes           a process for each rank, all on this machine, instead of
                         threads of one
   --no-plot             no loss curve in the terminal

@@ -1,0 +1,140 @@
+/* breakdown.c -- walks the main lane; in its gaps it looks for what the other lanes did. */
+#include "runtime/observe/breakdown.h"
+
+#include <stddef.h>
+
+typedef struct Walk {
+  Breakdown *of;
+  const Plan *plan;
+  const StepLog *log;
+  const StepSpan *span;
+  const RecordTimes *records;
+  int64_t cursor[PLAN_LANES_MAX]; /* entries before it ended before the gap */
+  int64_t rest_ns;                /* of the step, not given to a part yet */
+} Walk;
+
+static int64_t least(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
+static int64_t most(int64_t a, int64_t b) {
+  return a > b ? a : b;
+}
+
+static int64_t overlap_ns(const TraceEntry *entry, int64_t begin_ns, int64_t end_ns) {
+  return most(0, least(entry->end_ns, end_ns) - most(entry->start_ns, begin_ns));
+}
+
+/* The axis, or MESH_AXES_MAX when there are several. */
+static uint32_t axis_of(const Plan *plan, uint32_t comm) {
+  uint32_t mask = plan->comms[comm].axes_mask;
+  for (uint32_t axis = 0; axis < MESH_AXES_MAX; axis++)
+    if (mask == 1u << axis) return axis;
+  return MESH_AXES_MAX;
+}
+
+/* Of the rest of the step, so that parts never exceed it. */
+static void give(Walk *walk, int64_t *part, int64_t ns) {
+  ns = least(ns, walk->rest_ns);
+  *part += ns;
+  walk->rest_ns -= ns;
+}
+
+static void give_exposed(Walk *walk, const TraceEntry *entry, int64_t ns) {
+  const PlanRecord *record = &walk->plan->records[entry->record];
+  uint32_t axis = axis_of(walk->plan, record->comm);
+  bool is_stage = axis < MESH_AXES_MAX && walk->plan->axes[axis].divides == DIVIDES_DEPTH;
+  int64_t moving_ns = ns;
+  walk->records->sum_ns[entry->record] += ns;
+  if (is_stage && record->kind == RECORD_EXCHANGE)
+    moving_ns = least(ns, walk->records->fastest_ns[entry->record]);
+  give(walk, &walk->of->exposed_ns[axis], moving_ns);
+  give(walk, &walk->of->bubble_ns, ns - moving_ns);
+}
+
+static void give_compute(Walk *walk, const TraceEntry *entry, int64_t ns) {
+  walk->records->sum_ns[entry->record] += ns;
+  give(walk, &walk->of->compute_ns, ns);
+}
+
+/* The communication of this lane that overlaps the gap most. */
+static const TraceEntry *longest_beside(Walk *walk, uint32_t lane, int64_t begin_ns,
+                                        int64_t end_ns) {
+  const TraceEntry *entry = walk->log->lane[lane].entry, *best = NULL;
+  int64_t count = walk->log->lane[lane].step_count, best_ns = 0;
+  if (entry == NULL) return NULL;
+  while (walk->cursor[lane] < count && entry[walk->cursor[lane]].end_ns <= begin_ns)
+    walk->cursor[lane]++;
+  for (int64_t i = walk->cursor[lane]; i < count && entry[i].start_ns < end_ns; i++) {
+    int64_t ns = overlap_ns(&entry[i], begin_ns, end_ns);
+    bool is_better = ns > best_ns && walk->plan->records[entry[i].record].comm != PLAN_NONE;
+    if (!is_better) continue;
+    best = &entry[i];
+    best_ns = ns;
+  }
+  return best;
+}
+
+/* The main lane waits for what takes longest beside it. */
+static void give_gap(Walk *walk, int64_t begin_ns, int64_t end_ns) {
+  const TraceEntry *best = NULL;
+  if (end_ns <= begin_ns) return;
+  for (uint32_t lane = 0; lane < walk->plan->lanes_count; lane++) {
+    if (lane == plan_main_lane(walk->plan)) continue;
+    const TraceEntry *entry = longest_beside(walk, lane, begin_ns, end_ns);
+    bool is_better = entry != NULL && (best == NULL || overlap_ns(entry, begin_ns, end_ns) >
+                                                           overlap_ns(best, begin_ns, end_ns));
+    if (is_better) best = entry;
+  }
+  if (best != NULL) give_exposed(walk, best, overlap_ns(best, begin_ns, end_ns));
+}
+
+static void note_fastest(const Walk *walk) {
+  for (uint32_t lane = 0; lane < walk->plan->lanes_count; lane++) {
+    const TraceEntry *entry = walk->log->lane[lane].entry;
+    for (int64_t i = 0; entry != NULL && i < walk->log->lane[lane].step_count; i++) {
+      int64_t *fastest = &walk->records->fastest_ns[entry[i].record];
+      int64_t took_ns = most(1, entry[i].end_ns - entry[i].start_ns);
+      if (*fastest == 0 || took_ns < *fastest) *fastest = took_ns;
+    }
+  }
+}
+
+void breakdown_step(Breakdown *of, const Plan *plan, const StepLog *log, const StepSpan *span,
+                    const RecordTimes *records) {
+  *of = (Breakdown){.step_ns = span->end_ns - span->begin_ns};
+  Walk walk = {of, plan, log, span, records, {0}, of->step_ns};
+  uint32_t lane = plan_main_lane(plan);
+  const TraceEntry *entry = log->lane[lane].entry;
+  int64_t at_ns = span->begin_ns;
+  note_fastest(&walk);
+  for (int64_t i = 0; entry != NULL && i < log->lane[lane].step_count; i++) {
+    int64_t ns = overlap_ns(&entry[i], at_ns, span->end_ns);
+    give_gap(&walk, at_ns, least(entry[i].start_ns, span->end_ns));
+    if (plan->records[entry[i].record].comm != PLAN_NONE)
+      give_exposed(&walk, &entry[i], ns);
+    else
+      give_compute(&walk, &entry[i], ns);
+    at_ns = most(at_ns, entry[i].end_ns);
+  }
+  give_gap(&walk, at_ns, span->end_ns);
+  give(&walk, &of->data_ns, span->data_ns);
+  of->other_ns = walk.rest_ns;
+}
+
+void breakdown_add(Breakdown *to, const Breakdown *step) {
+  to->step_ns += step->step_ns;
+  to->compute_ns += step->compute_ns;
+  to->bubble_ns += step->bubble_ns;
+  to->data_ns += step->data_ns;
+  to->other_ns += step->other_ns;
+  for (int32_t axis = 0; axis <= MESH_AXES_MAX; axis++)
+    to->exposed_ns[axis] += step->exposed_ns[axis];
+}
+
+int64_t breakdown_exposed_ns(const Breakdown *of) {
+  int64_t sum_ns = 0;
+  for (int32_t axis = 0; axis <= MESH_AXES_MAX; axis++)
+    sum_ns += of->exposed_ns[axis];
+  return sum_ns;
+}

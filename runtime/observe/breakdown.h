@@ -1,0 +1,39 @@
+/* breakdown.h -- where the time of a rank's step went. The parts add up to the step. */
+#ifndef LOCKSTEP_OBSERVE_BREAKDOWN_H
+#define LOCKSTEP_OBSERVE_BREAKDOWN_H
+
+#include "runtime/mesh.h"
+#include "runtime/observe/steplog.h"
+
+/* Exposed communication is what the main lane did, or waited for, in place of computing. */
+typedef struct Breakdown {
+  int64_t step_ns;
+  int64_t compute_ns;                    /* kernels on the main lane */
+  int64_t exposed_ns[MESH_AXES_MAX + 1]; /* over each axis; last: over several at once */
+  int64_t bubble_ns;                     /* waiting in exchanges between stages of a pipeline */
+  int64_t data_ns;                       /* waiting for samples */
+  int64_t other_ns;                      /* between records, and around the step */
+} Breakdown;
+
+/* Of each of the plan's records. What an exchange takes when nobody is late is what it took at its
+ * fastest so far: the rest is bubble. */
+typedef struct RecordTimes {
+  int64_t *fastest_ns; /* 0: it has not run */
+  int64_t *sum_ns;     /* on the main lane, or waited for there */
+} RecordTimes;
+
+/* A step of a rank, from begin to end, whose records are in the log. */
+typedef struct StepSpan {
+  int64_t begin_ns, end_ns;
+  int64_t data_ns;
+} StepSpan;
+
+void breakdown_step(Breakdown *of, const Plan *plan, const StepLog *log, const StepSpan *span,
+                    const RecordTimes *records);
+
+void breakdown_add(Breakdown *to, const Breakdown *step);
+
+/* What is lost in communication over all axes, without the bubble. */
+int64_t breakdown_exposed_ns(const Breakdown *of);
+
+#endif

@@ -1,0 +1,45 @@
+/* observe.h -- what one rank did in its steps, on request: a line a step in ranks/RANK.jsonl of the
+ * run folder, the records of chosen steps in ranks/RANK.trace, and the facts by which ranks are
+ * compared. Nothing allocates between opening and closing. */
+#ifndef LOCKSTEP_OBSERVE_H
+#define LOCKSTEP_OBSERVE_H
+
+#include "runtime/comm/comm.h"
+#include "runtime/metrics/text.h"
+#include "runtime/observe/breakdown.h"
+#include "runtime/observe/stragglers.h"
+
+typedef struct ObserveSetup {
+  const Plan *plan;
+  const Mesh *mesh;
+  const PlanProgram *train;
+  int32_t rank;
+  int64_t every; /* ranks are compared after every so many steps, and at the end; 0: never */
+  int64_t trace_first, trace_last; /* steps; 0: none */
+} ObserveSetup;
+
+typedef struct Observe {
+  ObserveSetup setup;
+  StepLog log;
+  Text lines;    /* of ranks/RANK.jsonl */
+  int trace;     /* descriptor of ranks/RANK.trace; -1: none */
+  int failure;   /* errno of the first write that failed; 0: none */
+  int64_t steps; /* that have ended */
+  RankTimes times;
+  RecordTimes records; /* in all steps that count: not in the first, which warms up */
+  Stragglers found;
+} Observe;
+
+bool observe_open(Observe *observe, const ObserveSetup *setup, Status *status);
+void observe_close(Observe *observe);
+
+/* A step has ended, whose records are in the log; the next one has not begun. */
+void observe_step(Observe *observe, int64_t step, const StepSpan *span);
+
+/* Whether ranks are compared after this step. */
+bool observe_compares(const Observe *observe, int64_t step);
+
+/* All ranks call it, when nothing is under way. False: another rank has failed. */
+bool observe_compare(Observe *observe, Comm *comm);
+
+#endif

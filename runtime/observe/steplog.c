@@ -1,0 +1,62 @@
+/* steplog.c -- as many entries as the plan says. */
+#include "runtime/observe/steplog.h"
+
+#include <stdlib.h>
+
+#include "runtime/walk.h"
+
+typedef struct Counting {
+  const Plan *plan;
+  int64_t *times;
+} Counting;
+
+/* A WalkVisit. */
+static bool count_call(void *context, const Position *at, Status *status) {
+  const Counting *c = context;
+  const PlanSegment *segment = &c->plan->segments[at->call->segment];
+  (void)status;
+  for (uint32_t i = 0; i < segment->records_count; i++) {
+    uint32_t number = segment->records_first + i;
+    const PlanRecord *record = &c->plan->records[number];
+    bool runs = plan_when(record->when_all, record->when_none, at->call->flags);
+    if (runs && record->kind != RECORD_LOAD) c->times[number]++;
+  }
+  return true;
+}
+
+bool steplog_count(const Plan *plan, const PlanProgram *program, int64_t *times, Status *status) {
+  Counting counting = {plan, times};
+  return walk_calls(plan, program, count_call, &counting, status);
+}
+
+static bool open_lanes(StepLog *log, const Plan *plan, const int64_t *times) {
+  for (uint32_t i = 0; i < plan->records_count; i++)
+    log->lane[plan->records[i].lane].step_count += times[i];
+  for (uint32_t lane = 0; lane < plan->lanes_count; lane++) {
+    size_t count = (size_t)log->lane[lane].step_count;
+    if (count == 0) continue;
+    log->lane[lane].entry = calloc(count, sizeof *log->lane[lane].entry);
+    if (log->lane[lane].entry == NULL) return false;
+  }
+  return true;
+}
+
+bool steplog_open(StepLog *log, const Plan *plan, const PlanProgram *program, Status *status) {
+  *log = (StepLog){0};
+  int64_t *times = calloc(plan->records_count + 1, sizeof *times);
+  bool opened =
+      times != NULL && steplog_count(plan, program, times, status) && open_lanes(log, plan, times);
+  free(times);
+  return opened || status_fail(status, STATUS_WORLD, "not enough memory to time every record");
+}
+
+void steplog_close(StepLog *log) {
+  for (uint32_t lane = 0; lane < PLAN_LANES_MAX; lane++)
+    free(log->lane[lane].entry);
+}
+
+void steplog_add(StepLog *log, const TraceEntry *entry) {
+  StepLogLane *lane = &log->lane[entry->lane];
+  if (!log->is_on || lane->step_count == 0) return;
+  lane->entry[lane->count++ % lane->step_count] = *entry;
+}

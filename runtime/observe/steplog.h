@@ -1,0 +1,32 @@
+/* steplog.h -- when each record of the step that is under way ran. Memory is taken before the first
+ * step: a lane has the same number of records in every step. */
+#ifndef LOCKSTEP_OBSERVE_STEPLOG_H
+#define LOCKSTEP_OBSERVE_STEPLOG_H
+
+#include "runtime/plan/plan.h"
+#include "runtime/status.h"
+#include "runtime/trace/trace.h"
+
+/* The thread of the lane writes. */
+typedef struct StepLogLane {
+  int64_t step_count; /* records of a step */
+  int64_t count;      /* written so far */
+  TraceEntry *entry;  /* step_count of them, written over by the next step */
+} StepLogLane;
+
+typedef struct StepLog {
+  bool is_on; /* changed only while nothing is under way */
+  StepLogLane lane[PLAN_LANES_MAX];
+} StepLog;
+
+/* For runs of `program`, of which one at a time is under way. */
+bool steplog_open(StepLog *log, const Plan *plan, const PlanProgram *program, Status *status);
+void steplog_close(StepLog *log);
+
+void steplog_add(StepLog *log, const TraceEntry *entry);
+
+/* How often each record runs in a run of the program: `times` has room for all of the plan's.
+ * Loads, which are copies, are not counted. */
+bool steplog_count(const Plan *plan, const PlanProgram *program, int64_t *times, Status *status);
+
+#endif

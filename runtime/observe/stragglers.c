@@ -1,0 +1,311 @@
+/* stragglers.c -- own time is what is left of a step when the waiting for others is taken out. */
+#include "runtime/observe/stragglers.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LINE_BYTES = 160, GATHERED_BYTES_MAX = 64 << 20 };
+
+bool stragglers_open(Stragglers *s, const Plan *plan, const Mesh *mesh) {
+  size_t ranks = (size_t)mesh->rank_count, records = plan->records_count;
+  *s = (Stragglers){.plan = plan, .mesh = mesh, .count = mesh->rank_count};
+  s->times = calloc(ranks, sizeof *s->times);
+  s->own = calloc(ranks, sizeof *s->own);
+  bool is_named = ranks * records * sizeof(int64_t) <= GATHERED_BYTES_MAX;
+  if (is_named) s->record_ns = calloc(ranks * records + 1, sizeof *s->record_ns);
+  return s->times != NULL && s->own != NULL && (s->record_ns != NULL || !is_named);
+}
+
+void stragglers_close(Stragglers *s) {
+  free(s->times);
+  free(s->own);
+  free(s->record_ns);
+}
+
+static int64_t steps_of(const Stragglers *s, int32_t rank) {
+  return s->times[rank].steps > 0 ? s->times[rank].steps : 1;
+}
+
+static int64_t record_ns(const Stragglers *s, int32_t rank, uint32_t record) {
+  return s->record_ns[(size_t)rank * s->plan->records_count + record];
+}
+
+/* The shortest time that a rank was in it; ranks of other stages are never in it. */
+static int64_t shortest_ns(const Stragglers *s, uint32_t record) {
+  int64_t shortest = 0;
+  for (int32_t rank = 0; rank < s->count; rank++) {
+    int64_t ns = record_ns(s, rank, record);
+    if (ns > 0 && (shortest == 0 || ns < shortest)) shortest = ns;
+  }
+  return shortest;
+}
+
+/* Without the times of records: all that is exposed. */
+static void find_waits(Stragglers *s) {
+  for (int32_t rank = 0; rank < s->count; rank++)
+    s->own[rank] = (RankOwn){.rank = rank};
+  for (int32_t rank = 0; s->record_ns == NULL && rank < s->count; rank++)
+    s->own[rank].wait_ns = breakdown_exposed_ns(&s->times[rank].sum) + s->times[rank].sum.bubble_ns;
+  for (uint32_t i = 0; s->record_ns != NULL && i < s->plan->records_count; i++) {
+    if (s->plan->records[i].comm == PLAN_NONE) continue;
+    int64_t shortest = shortest_ns(s, i);
+    for (int32_t rank = 0; rank < s->count; rank++) {
+      int64_t ns = record_ns(s, rank, i);
+      if (ns > shortest) s->own[rank].wait_ns += ns - shortest;
+    }
+  }
+}
+
+static int by_own(const void *a, const void *b) {
+  const RankOwn *x = a, *y = b;
+  if (x->own_ns != y->own_ns) return x->own_ns < y->own_ns ? 1 : -1;
+  return (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+/* Of the ranks that do the same work: those of its class, or all when it is alone there. `own` is
+ * in order. The lower one of two. */
+static int64_t median_of(const Stragglers *s, int32_t rank) {
+  const PlanClass *class = mesh_class(s->mesh, s->plan, rank);
+  int32_t like = 0, seen = 0;
+  for (int32_t i = 0; i < s->count; i++)
+    like += mesh_class(s->mesh, s->plan, i) == class;
+  bool takes_all = like < 2;
+  int32_t wanted = (takes_all ? s->count : like) / 2;
+  for (int32_t i = 0; i < s->count; i++)
+    if (takes_all || mesh_class(s->mesh, s->plan, s->own[i].rank) == class)
+      if (seen++ == wanted) return s->own[i].own_ns;
+  return s->own[s->count - 1].own_ns;
+}
+
+void stragglers_judge(Stragglers *s) {
+  find_waits(s);
+  for (int32_t i = 0; i < s->count; i++) {
+    RankOwn *own = &s->own[i];
+    own->wait_ns /= steps_of(s, i);
+    own->own_ns = s->times[i].sum.step_ns / steps_of(s, i) - own->wait_ns;
+  }
+  qsort(s->own, (size_t)s->count, sizeof *s->own, by_own);
+  for (int32_t i = 0; i < s->count; i++) {
+    s->own[i].median_ns = median_of(s, s->own[i].rank);
+    s->own[i].is_slow = s->own[i].own_ns * 100 > s->own[i].median_ns * (100 + STRAGGLER_PERCENT);
+  }
+}
+
+/* ---- for people */
+
+typedef struct Teller {
+  const Stragglers *s;
+  StragglersSay *say;
+  void *context;
+} Teller;
+
+static Breakdown mean_of(const Stragglers *s) {
+  Breakdown mean = {0};
+  int64_t steps = 0;
+  for (int32_t rank = 0; rank < s->count; rank++) {
+    breakdown_add(&mean, &s->times[rank].sum);
+    steps += s->times[rank].steps;
+  }
+  if (steps == 0) return mean;
+  mean.step_ns /= steps;
+  mean.compute_ns /= steps;
+  mean.bubble_ns /= steps;
+  mean.data_ns /= steps;
+  for (int32_t axis = 0; axis <= MESH_AXES_MAX; axis++)
+    mean.exposed_ns[axis] /= steps;
+  mean.other_ns =
+      mean.step_ns - mean.compute_ns - mean.bubble_ns - mean.data_ns - breakdown_exposed_ns(&mean);
+  return mean;
+}
+
+/* Means over ranks; 0: a rank has no prediction. */
+static void predicted(const Stragglers *s, int64_t *compute_ns, int64_t *step_ns) {
+  *compute_ns = *step_ns = 0;
+  for (int32_t rank = 0; rank < s->count; rank++) {
+    *compute_ns += s->times[rank].predicted_compute_ns / s->count;
+    if (s->times[rank].predicted_step_ns > *step_ns) *step_ns = s->times[rank].predicted_step_ns;
+  }
+}
+
+static void tell_part(const Teller *t, const char *name, int64_t ns, int64_t step_ns,
+                      int64_t predicted_ns) {
+  char line[LINE_BYTES], beside[32] = "";
+  if (predicted_ns > 0)
+    (void)snprintf(beside, sizeof beside, "%12.3f ms", (double)predicted_ns / 1e6);
+  (void)snprintf(line, sizeof line, "         %-16.16s %12.3f ms %6.1f %%%s", name,
+                 (double)ns / 1e6, step_ns > 0 ? 100.0 * (double)ns / (double)step_ns : 0.0,
+                 beside);
+  t->say(t->context, line);
+}
+
+static void tell_breakdown(const Teller *t) {
+  const Plan *plan = t->s->plan;
+  Breakdown mean = mean_of(t->s);
+  char line[LINE_BYTES];
+  int64_t compute_ns, step_ns, lost_ns = mean.step_ns - mean.compute_ns;
+  predicted(t->s, &compute_ns, &step_ns);
+  (void)snprintf(line, sizeof line, "step     mean of %d rank%s and %lld steps%s", t->s->count,
+                 t->s->count == 1 ? "" : "s", (long long)t->s->times[0].steps,
+                 step_ns > 0 ? "                predicted" : "");
+  t->say(t->context, line);
+  tell_part(t, "compute", mean.compute_ns, mean.step_ns, compute_ns);
+  for (uint32_t axis = 0; axis < plan->axes_count; axis++) {
+    char name[32];
+    (void)snprintf(name, sizeof name, "exposed %.8s", plan_string(plan, plan->axes[axis].name));
+    if (plan->axes[axis].size > 1) tell_part(t, name, mean.exposed_ns[axis], mean.step_ns, 0);
+    if (plan->axes[axis].size > 1 && plan->axes[axis].divides == DIVIDES_DEPTH)
+      tell_part(t, "bubble", mean.bubble_ns, mean.step_ns, 0);
+  }
+  if (mean.exposed_ns[MESH_AXES_MAX] > 0)
+    tell_part(t, "exposed several", mean.exposed_ns[MESH_AXES_MAX], mean.step_ns, 0);
+  tell_part(t, "data", mean.data_ns, mean.step_ns, 0);
+  tell_part(t, "other", mean.other_ns, mean.step_ns, 0);
+  if (step_ns > compute_ns)
+    tell_part(t, "not compute", lost_ns, mean.step_ns, step_ns - compute_ns);
+  tell_part(t, "step", mean.step_ns, mean.step_ns, step_ns);
+}
+
+/* The kernel in which it lost most against the rank whose own time is the shortest. */
+static uint32_t slow_kernel(const Stragglers *s, const RankOwn *own, int64_t *lost_ns) {
+  int32_t best = s->own[s->count - 1].rank;
+  uint32_t found = PLAN_NONE;
+  *lost_ns = 0;
+  for (uint32_t i = 0; s->record_ns != NULL && i < s->plan->records_count; i++) {
+    if (s->plan->records[i].comm != PLAN_NONE) continue;
+    int64_t ns = record_ns(s, own->rank, i) / steps_of(s, own->rank) -
+                 record_ns(s, best, i) / steps_of(s, best);
+    if (ns <= *lost_ns) continue;
+    *lost_ns = ns;
+    found = i;
+  }
+  return found;
+}
+
+/* The communication in which the others waited longest. */
+static uint32_t slow_meeting(const Stragglers *s, int64_t *wait_ns) {
+  uint32_t found = PLAN_NONE;
+  *wait_ns = 0;
+  for (uint32_t i = 0; s->record_ns != NULL && i < s->plan->records_count; i++) {
+    if (s->plan->records[i].comm == PLAN_NONE) continue;
+    int64_t shortest = shortest_ns(s, i), most = 0;
+    for (int32_t rank = 0; rank < s->count; rank++)
+      if (record_ns(s, rank, i) - shortest > most) most = record_ns(s, rank, i) - shortest;
+    if (most <= *wait_ns) continue;
+    *wait_ns = most;
+    found = i;
+  }
+  *wait_ns /= steps_of(s, 0);
+  return found;
+}
+
+static void tell_slow(const Teller *t, const RankOwn *own) {
+  const Stragglers *s = t->s;
+  char line[LINE_BYTES];
+  int64_t kernel_ns, wait_ns, above_ns = own->own_ns - own->median_ns;
+  uint32_t kernel = slow_kernel(s, own, &kernel_ns), meeting = slow_meeting(s, &wait_ns);
+  (void)snprintf(line, sizeof line, "slow     rank %d on %.24s: its own time is %.2f x the median",
+                 own->rank, s->times[own->rank].node,
+                 (double)own->own_ns / (double)(own->median_ns > 0 ? own->median_ns : 1));
+  t->say(t->context, line);
+  bool in_kernel = kernel != PLAN_NONE && kernel_ns * 10 > above_ns;
+  if (in_kernel)
+    (void)snprintf(line, sizeof line, "         lost most in %.32s: %.3f ms a step",
+                   plan_string(s->plan, s->plan->records[kernel].path), (double)kernel_ns / 1e6);
+  else
+    (void)snprintf(line, sizeof line,
+                   "         lost between records: the host or its data is late");
+  t->say(t->context, line);
+  if (meeting == PLAN_NONE) return;
+  (void)snprintf(line, sizeof line, "         waited for in %.32s over %.8s: %.3f ms a step",
+                 plan_string(s->plan, s->plan->records[meeting].path),
+                 plan_string(s->plan, s->plan->comms[s->plan->records[meeting].comm].name),
+                 (double)wait_ns / 1e6);
+  t->say(t->context, line);
+}
+
+static void tell_ranks(const Teller *t) {
+  const Stragglers *s = t->s;
+  char line[LINE_BYTES];
+  (void)snprintf(line, sizeof line, "ranks       own time    compute   waits for others   node");
+  t->say(t->context, line);
+  for (int32_t i = 0; i < s->count && i < STRAGGLERS_SHOWN; i++) {
+    const RankOwn *own = &s->own[i];
+    const RankTimes *times = &s->times[own->rank];
+    (void)snprintf(line, sizeof line, "%8d %8.3f ms %7.3f ms %15.3f ms   %.24s", own->rank,
+                   (double)own->own_ns / 1e6,
+                   (double)(times->sum.compute_ns / steps_of(s, own->rank)) / 1e6,
+                   (double)own->wait_ns / 1e6, times->node);
+    t->say(t->context, line);
+  }
+  if (s->count <= STRAGGLERS_SHOWN) return;
+  (void)snprintf(line, sizeof line, "         and %d faster ones: summary.json",
+                 s->count - STRAGGLERS_SHOWN);
+  t->say(t->context, line);
+}
+
+void stragglers_tell(const Stragglers *s, StragglersSay *say, void *context) {
+  Teller teller = {s, say, context};
+  tell_breakdown(&teller);
+  if (s->count < 2) return;
+  tell_ranks(&teller);
+  if (!s->own[0].is_slow) {
+    char line[LINE_BYTES];
+    (void)snprintf(line, sizeof line, "slow     none: no own time is %d %% above the median",
+                   STRAGGLER_PERCENT);
+    say(context, line);
+  }
+  for (int32_t i = 0; i < s->count && i < STRAGGLERS_SHOWN && s->own[i].is_slow; i++)
+    tell_slow(&teller, &s->own[i]);
+}
+
+/* ---- for programs */
+
+static void add_ms(Text *text, const char *name, int64_t ns) {
+  text_add(text, ",\"%s\":%.6f", name, (double)ns / 1e6);
+}
+
+static void add_parts(const Stragglers *s, const Breakdown *mean, Text *text) {
+  const char *comma = "";
+  add_ms(text, "compute_ms", mean->compute_ns);
+  text_add(text, ",\"exposed_ms\":{");
+  for (uint32_t axis = 0; axis < s->plan->axes_count; axis++) {
+    if (s->plan->axes[axis].size == 1) continue;
+    text_add(text, "%s\"%s\":%.6f", comma, plan_string(s->plan, s->plan->axes[axis].name),
+             (double)mean->exposed_ns[axis] / 1e6);
+    comma = ",";
+  }
+  text_add(text, "%s\"several\":%.6f}", comma, (double)mean->exposed_ns[MESH_AXES_MAX] / 1e6);
+  add_ms(text, "bubble_ms", mean->bubble_ns);
+  add_ms(text, "data_wait_ms", mean->data_ns);
+  add_ms(text, "other_ms", mean->other_ns);
+}
+
+static void add_predicted(Text *text, const char *name, int64_t ns) {
+  if (ns > 0)
+    add_ms(text, name, ns);
+  else
+    text_add(text, ",\"%s\":null", name);
+}
+
+void stragglers_json(const Stragglers *s, Text *text) {
+  Breakdown mean = mean_of(s);
+  int64_t compute_ns, step_ns;
+  predicted(s, &compute_ns, &step_ns);
+  text_add(text, ",\"breakdown\":{\"steps\":%lld", (long long)s->times[0].steps);
+  add_ms(text, "step_ms", mean.step_ns);
+  add_parts(s, &mean, text);
+  add_predicted(text, "predicted_compute_ms", compute_ns);
+  add_predicted(text, "predicted_step_ms", step_ns);
+  text_add(text, "},\"ranks_by_own_time\":[");
+  for (int32_t i = 0; i < s->count; i++) {
+    const RankOwn *own = &s->own[i];
+    text_add(text, "%s{\"rank\":%d,\"node\":", i > 0 ? "," : "", own->rank);
+    text_add_json_string(text, s->times[own->rank].node);
+    add_ms(text, "own_ms", own->own_ns);
+    add_ms(text, "compute_ms", s->times[own->rank].sum.compute_ns / steps_of(s, own->rank));
+    add_ms(text, "wait_ms", own->wait_ns);
+    text_add(text, ",\"is_slow\":%s}", own->is_slow ? "true" : "false");
+  }
+  text_add(text, "]");
+}
