@@ -55,6 +55,10 @@ Placement *place_in_order(const Fabric *fabric, const Mesh *mesh, const Order *o
       at->stride[axis] = stride;
       stride *= mesh->size[axis];
     }
+  int64_t asked = MESH_BIT(MESH_AXES) * (mesh->size[MESH_PP] + 1);
+  at->farthest = ARENA_ARRAY(fabric->arena, int32_t, asked);
+  for (int64_t i = 0; i < asked; i++)
+    at->farthest[i] = -1;
   at->seats = ARENA_ARRAY(fabric->arena, int32_t *, fabric->kind_count);
   for (int32_t k = 0; k < fabric->kind_count; k++) {
     at->seats[k] = ARENA_ARRAY(fabric->arena, int32_t, fabric->kinds[k].seat_count);
@@ -81,16 +85,30 @@ static void add_demand(Price *price, const Demand *d, const Reach *reach) {
       d->ring_bytes * reach->ring_mean_s_per_byte + d->pair_bytes * reach->pair_mean_s_per_byte;
 }
 
+/* Reaches along axes, of the stage that was asked last. */
+typedef struct Known {
+  int32_t stage[MESH_BIT(MESH_AXES)]; /* and 1; 0: none */
+  Reach reach[MESH_BIT(MESH_AXES)];
+} Known;
+
+static const Reach *known_reach(Known *known, const Fabric *fabric, const Placement *at,
+                                uint32_t axes, int32_t stage) {
+  stage = place_alike_stage(fabric, at, axes, stage);
+  if (known->stage[axes] != stage + 1) known->reach[axes] = place_reach(fabric, at, axes, stage);
+  known->stage[axes] = stage + 1;
+  return &known->reach[axes];
+}
+
 /* Of the stage for which it is the largest. */
 static Price price_of(const Fabric *fabric, const Placement *at, const Demands *demands) {
   Price largest = {0};
+  Known known = {0};
   for (int32_t stage = 0; stage < demands->stages; stage++) {
     Price price = {0};
     for (int32_t i = 0; i < demands->count; i++) {
       const Demand *demand = &demands->at[i];
       if (demand->stage != stage) continue;
-      Reach reach = place_reach(fabric, at, demand->axes, stage);
-      add_demand(&price, demand, &reach);
+      add_demand(&price, demand, known_reach(&known, fabric, at, demand->axes, stage));
     }
     if (price.seconds > largest.seconds) largest = price;
   }
@@ -115,6 +133,7 @@ typedef struct Search {
   Wish wish;
   Tried tried[ORDERS_MOST];
   int32_t count;
+  int64_t *priced;
 } Search;
 
 /* What is less by so little is not worth another order than people expect. */
@@ -126,6 +145,7 @@ static bool is_better(Price price, Price than) {
 static Price price_in(const Search *s, const Placement *at) {
   Price price = price_of(s->fabric, at, s->demands);
   uint32_t tp = MESH_BIT(MESH_TP) | MESH_BIT(MESH_TP_GROUP);
+  ++*s->priced;
   price.leaves_domain = s->wish.keeps_tp && !place_is_in_domain(s->fabric, at, tp);
   return price;
 }
@@ -187,20 +207,22 @@ static bool swap_once(const Search *s, const Placement *at, int32_t kind, Price 
   return is_improved;
 }
 
-/* From several beginnings, all of them shuffled the same way in every run; the best stays. */
+/* From several beginnings, all of them shuffled the same way in every run, until some in a row
+ * bring nothing; the best stays. */
 static void improve_seats(const Search *s, Tried *tried, int32_t kind) {
-  enum { BEGINNINGS = 12, ROUNDS_MOST = 8 };
+  enum { BEGINNINGS = 12, ROUNDS_MOST = 8, IDLE_MOST = 5 };
   int32_t *seats = tried->at->seats[kind], count = s->fabric->kinds[kind].seat_count;
   size_t size_bytes = sizeof *seats * (size_t)count;
   int32_t *best = ARENA_ARRAY(s->fabric->arena, int32_t, count);
   memcpy(best, seats, size_bytes);
   uint32_t state = 1;
   Price least = tried->price;
-  for (int32_t beginning = 0; beginning < BEGINNINGS; beginning++) {
+  for (int32_t beginning = 0, idle = 0; beginning < BEGINNINGS && idle < IDLE_MOST; beginning++) {
     Price price = price_in(s, tried->at);
     for (int32_t round = 0; round < ROUNDS_MOST; round++)
       if (!swap_once(s, tried->at, kind, &price)) break;
-    if (is_lower(price, least)) least = price, memcpy(best, seats, size_bytes);
+    idle = is_lower(price, least) ? 0 : idle + 1;
+    if (idle == 0) least = price, memcpy(best, seats, size_bytes);
     for (int32_t i = count - 1; i > 0; i--) {
       state = state * 1664525 + 1013904223;
       swap_seats(seats, i, (int32_t)((state >> 8) % (uint32_t)(i + 1)));
@@ -235,10 +257,13 @@ static Tried *best_of(Search *s) {
 }
 
 Choice place_choose(const Fabric *fabric, const Mesh *mesh, const Demands *demands, Wish wish) {
+  Choice choice = {0};
   Search s = {.fabric = fabric, .mesh = mesh, .demands = demands, .wish = wish};
+  s.priced = &choice.priced;
   Order order = order_usual;
   try_orders(&s, &order, 0); /* the usual one first: it wins against equals */
-  Choice choice = {.usual_s = s.tried[0].price.seconds, .orders = s.count};
+  choice.usual_s = s.tried[0].price.seconds;
+  choice.orders = s.count;
   for (int32_t i = 0; i < s.count; i++)
     improve(&s, &s.tried[i]);
   for (int32_t i = 0; i < s.count; i++)

@@ -1,6 +1,7 @@
 #include "compiler/place/fabric.h"
 
 #include "compiler/place/describe.h"
+#include "compiler/place/rate.h"
 
 /* ---- asking one */
 
@@ -67,6 +68,7 @@ const Fabric *fabric_make(Compile *c, Cluster *cluster) {
   NodeKind *kinds = ARENA_ARRAY(c->arena, NodeKind, cluster->type_count);
   *fabric = (Fabric){.arena = c->arena,
                      .kinds = kinds,
+                     .memos = ARENA_ARRAY(c->arena, RateMemo *, cluster->type_count),
                      .kind_count = cluster->type_count,
                      .intra_latency_ns = cluster->intra_latency_ns,
                      .inter_latency_ns = cluster->inter_latency_ns};
@@ -77,6 +79,7 @@ const Fabric *fabric_make(Compile *c, Cluster *cluster) {
       return NULL;
     }
     fabric->is_fast |= is_fast(&kinds[k]);
+    fabric->memos[k] = rate_memo(c->arena);
   }
   if (!describe_network(c, cluster, fabric)) return NULL;
   count_cluster(cluster, fabric);

@@ -57,6 +57,7 @@ typedef struct Fabric {
   Arena *arena;
   int64_t node_count, slot_count;
   const NodeKind *kinds;
+  struct RateMemo **memos; /* by kind; NULL: nothing is remembered */
   int32_t kind_count, level_count;
   const FabricNode *nodes; /* NULL: all are of the first kind */
   Level levels[LEVELS_MOST];

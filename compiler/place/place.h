@@ -25,7 +25,8 @@ bool order_parse(const char *text, Order *order);
 typedef struct Placement {
   Order order;
   int64_t size[MESH_AXES], stride[MESH_AXES]; /* of the mesh; in slots */
-  int32_t **seats; /* by kind: the seat that each position of a node has */
+  int32_t **seats;   /* by kind: the seat that each position of a node has */
+  int32_t *farthest; /* remembered, by axes and stage: of fabric_distance; -1: not yet asked */
 } Placement;
 
 Placement *place_in_order(const Fabric *fabric, const Mesh *mesh, const Order *order);
@@ -53,6 +54,10 @@ typedef struct Reach {
 
 /* Communicators along the axes of the mask; stage: of these ranks alone, -1: of all. */
 Reach place_reach(const Fabric *fabric, const Placement *at, uint32_t axes, int32_t stage);
+
+/* A stage that has the same reach along the axes, itself or one before it: where nodes are alike
+ * and belong to one stage each, stages differ in distance alone. */
+int32_t place_alike_stage(const Fabric *fabric, const Placement *at, uint32_t axes, int32_t stage);
 
 /* What the ranks of a stage do along the axes of a mask in one step. */
 typedef struct Demand {
@@ -82,6 +87,7 @@ typedef struct Choice {
   double taken_s, usual_s, best_s; /* usual: tp cp pp dp on seats in the order of their devices */
   Order best;
   int32_t orders, taken_order; /* looked at; of them */
+  int64_t priced;              /* placements, those with other seats too */
   Alternative order[ORDERS_MOST];
 } Choice;
 

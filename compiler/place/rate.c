@@ -84,19 +84,56 @@ static const SeatPair *tree_bottleneck(const NodeKind *kind, const int32_t *seat
   return slowest;
 }
 
-NodeRate rate_of_seats(const NodeKind *kind, const int32_t *seats, int32_t count) {
+/* ---- what a set of seats has, in whatever order */
+
+enum { MEMO_SETS = 4096, MEMO_SEATS = 64 };
+
+struct RateMemo {
+  uint64_t set[MEMO_SETS]; /* a bit for each seat; 0: free */
+  NodeRate rate[MEMO_SETS];
+  int32_t count;
+};
+
+RateMemo *rate_memo(Arena *arena) {
+  return ARENA_NEW(arena, RateMemo);
+}
+
+static NodeRate rate_of_set(const NodeKind *kind, const int32_t *seats, int32_t count) {
+  const SeatPair *slowest = tree_bottleneck(kind, seats, count);
+  double direct = direct_rings(kind, seats, count);
+  bool is_direct = direct >= slowest->bytes_per_s;
+  return (NodeRate){.ring_bytes_per_s = is_direct ? direct : slowest->bytes_per_s,
+                    .is_slow = slowest->link_class > LINK_XGMI,
+                    .is_between_sockets = !is_direct && slowest->link_class == LINK_SYS};
+}
+
+static NodeRate remembered_rate(const NodeKind *kind, RateMemo *memo, const int32_t *seats,
+                                int32_t count) {
+  uint64_t set = 0;
+  if (!memo || kind->seat_count > MEMO_SEATS) return rate_of_set(kind, seats, count);
+  for (int32_t i = 0; i < count; i++)
+    set |= (uint64_t)1 << seats[i];
+  uint64_t at = set * 0x9E3779B97F4A7C15u >> 52; /* 4096 places */
+  while (memo->set[at] != 0 && memo->set[at] != set)
+    at = (at + 1) % MEMO_SETS;
+  if (memo->set[at] == set) return memo->rate[at];
+  NodeRate rate = rate_of_set(kind, seats, count);
+  if (memo->count < MEMO_SETS / 2) {
+    memo->set[at] = set;
+    memo->rate[at] = rate;
+    memo->count++;
+  }
+  return rate;
+}
+
+NodeRate rate_of_seats(const NodeKind *kind, RateMemo *memo, const int32_t *seats, int32_t count) {
   if (!kind->pairs || count > CUT_MOST)
     return (NodeRate){.ring_bytes_per_s = kind->intra_bytes_per_s,
                       .pair_bytes_per_s = kind->intra_bytes_per_s};
-  const SeatPair *slowest = tree_bottleneck(kind, seats, count);
-  double direct = direct_rings(kind, seats, count), next = 0;
+  NodeRate rate = remembered_rate(kind, memo, seats, count);
   for (int32_t i = 0; i < count; i++) {
-    double rate = pair_of(kind, seats[i], seats[(i + 1) % count])->bytes_per_s;
-    if (i == 0 || rate < next) next = rate;
+    double next = pair_of(kind, seats[i], seats[(i + 1) % count])->bytes_per_s;
+    if (i == 0 || next < rate.pair_bytes_per_s) rate.pair_bytes_per_s = next;
   }
-  bool is_direct = direct >= slowest->bytes_per_s;
-  return (NodeRate){.ring_bytes_per_s = is_direct ? direct : slowest->bytes_per_s,
-                    .pair_bytes_per_s = next,
-                    .is_slow = slowest->link_class > LINK_XGMI,
-                    .is_between_sockets = !is_direct && slowest->link_class == LINK_SYS};
+  return rate;
 }

@@ -11,8 +11,13 @@ typedef struct NodeRate {
   bool is_between_sockets; /* rings pass a path that the node has once, for all */
 } NodeRate;
 
-/* `seats`: two or more, in the order of the ranks. */
-NodeRate rate_of_seats(const NodeKind *kind, const int32_t *seats, int32_t count);
+/* What has been worked out for sets of seats of one kind: a search asks for the same ones over and
+ * over. */
+typedef struct RateMemo RateMemo;
+RateMemo *rate_memo(Arena *arena);
+
+/* `seats`: two or more, in the order of the ranks. memo: of this kind, or NULL. */
+NodeRate rate_of_seats(const NodeKind *kind, RateMemo *memo, const int32_t *seats, int32_t count);
 
 /* The smaller of two, where 0 is unknown. */
 static inline double least_known(double a, double b) {

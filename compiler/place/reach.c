@@ -42,6 +42,13 @@ static bool is_of_stage(const Search *s, int64_t slot) {
          coordinate_of(s->at, MESH_PP, slot) == s->stage;
 }
 
+/* Is the whole node another stage's? Said only where its first slot tells. */
+static bool is_of_others(const Search *s, int64_t node) {
+  int64_t seats = s->fabric->kinds[fabric_kind_of(s->fabric, node)].seat_count;
+  int64_t slot = fabric_first_slot(s->fabric, node), stride = s->at->stride[MESH_PP];
+  return slot % seats == 0 && stride % seats == 0 && !is_of_stage(s, slot);
+}
+
 static void find_parts(const Search *s, int64_t node, Parts *parts) {
   const NodeKind *kind = &s->fabric->kinds[fabric_kind_of(s->fabric, node)];
   int64_t slot = fabric_first_slot(s->fabric, node);
@@ -101,11 +108,16 @@ static void take_slower(double *rate, double other, bool is_first) {
   if (is_first || other < *rate) *rate = other; /* 0 is unknown, and makes the whole unknown */
 }
 
+static NodeRate rate_inside(const Search *s, int32_t kind, const Part *part) {
+  RateMemo *memo = s->fabric->memos ? s->fabric->memos[kind] : NULL;
+  return rate_of_seats(&s->fabric->kinds[kind], memo, part->seats, part->count);
+}
+
 static Reach reach_of_part(const Search *s, int32_t kind, int32_t distance, const Part *part,
                            double sharers) {
   NodeRate inside = {0};
   Reach reach = {.distance = distance, .node_members = part->count};
-  if (part->count > 1) inside = rate_of_seats(&s->fabric->kinds[kind], part->seats, part->count);
+  if (part->count > 1) inside = rate_inside(s, kind, part);
   if (inside.is_between_sockets) inside.ring_bytes_per_s /= sharers;
   reach.is_slow_inside = inside.is_slow;
   reach.ring_bytes_per_s = inside.ring_bytes_per_s;
@@ -137,8 +149,7 @@ static double count_sharers(const Search *s, int32_t kind, const Parts *parts) {
   if (!s->fabric->kinds[kind].pairs) return 1;
   for (int32_t i = 0; i < parts->count; i++) {
     fill_part(s, kind, parts, i, &part);
-    sharers += part.count > 1 &&
-               rate_of_seats(&s->fabric->kinds[kind], part.seats, part.count).is_between_sockets;
+    sharers += part.count > 1 && rate_inside(s, kind, &part).is_between_sockets;
   }
   return sharers > 1 ? sharers : 1;
 }
@@ -180,43 +191,79 @@ static bool is_even(const Search *s) {
 
 static bool next_first(const Search *s, int64_t *coordinate) {
   for (int32_t axis = MESH_AXES - 1; axis >= 0; axis--) {
-    if (has_axis(s->axes, axis)) continue;
+    if (has_axis(s->axes, axis) || (axis == MESH_PP && s->stage >= 0)) continue;
     if (++coordinate[axis] < s->at->size[axis]) return true;
     coordinate[axis] = 0;
   }
   return false;
 }
 
+/* Do whole communicators fill every node? */
+static bool is_inside_nodes(const Search *s) {
+  for (int32_t axis = 0; axis < MESH_AXES; axis++) {
+    int64_t span = s->at->stride[axis] * s->at->size[axis];
+    if (has_axis(s->axes, axis) && s->at->size[axis] > 1 &&
+        s->fabric->kinds[0].seat_count % span != 0)
+      return false;
+  }
+  return true;
+}
+
 /* The farthest of all communicators, by their first members. */
-static int32_t farthest_distance(const Search *s) {
+static int32_t find_farthest(const Search *s) {
   int64_t coordinate[MESH_AXES] = {0};
   int32_t farthest = 0;
+  if (is_inside_nodes(s)) return 0;
+  if (s->stage >= 0 && !has_axis(s->axes, MESH_PP)) coordinate[MESH_PP] = s->stage;
   do {
     int64_t slot = 0;
     for (int32_t axis = 0; axis < MESH_AXES; axis++)
       slot += coordinate[axis] * s->at->stride[axis];
-    int32_t distance = is_of_stage(s, slot) ? distance_of(s, slot) : 0;
+    int32_t distance = distance_of(s, slot);
     if (distance > farthest) farthest = distance;
   } while (farthest <= s->fabric->level_count && next_first(s, coordinate));
   return farthest;
 }
 
-Reach place_reach(const Fabric *fabric, const Placement *at, uint32_t axes, int32_t stage) {
+static int32_t farthest_distance(const Search *s) {
+  int64_t stages = s->at->size[MESH_PP];
+  int32_t *known = &s->at->farthest[s->axes * (stages + 1) + s->stage + 1];
+  if (*known < 0) *known = find_farthest(s);
+  return *known;
+}
+
+static Search search_of(const Fabric *fabric, const Placement *at, uint32_t axes, int32_t stage) {
   Search s = {.fabric = fabric, .at = at, .axes = axes, .stage = stage, .size = 1};
-  Reach all = {0};
-  int32_t parts = 0;
   for (int32_t axis = 0; axis < MESH_AXES; axis++) {
     if (!has_axis(axes, axis)) continue;
     s.size *= at->size[axis];
     s.last += (at->size[axis] - 1) * at->stride[axis];
   }
+  return s;
+}
+
+int32_t place_alike_stage(const Fabric *fabric, const Placement *at, uint32_t axes, int32_t stage) {
+  Search s = search_of(fabric, at, axes, stage);
+  if (has_axis(axes, MESH_PP)) return 0;
+  if (s.size == 1 || !is_even(&s) || at->stride[MESH_PP] % fabric->kinds[0].seat_count != 0)
+    return stage;
+  int32_t farthest = farthest_distance(&s);
+  for (s.stage = 0; s.stage < stage; s.stage++)
+    if (farthest_distance(&s) == farthest) return s.stage;
+  return stage;
+}
+
+Reach place_reach(const Fabric *fabric, const Placement *at, uint32_t axes, int32_t stage) {
+  Search s = search_of(fabric, at, axes, stage);
+  Reach all = {0};
+  int32_t parts = 0;
   if (s.size == 1) return all;
   if (is_even(&s)) {
     int64_t slot = stage > 0 && !has_axis(axes, MESH_PP) ? stage * at->stride[MESH_PP] : 0;
     visit_node(&s, fabric_node_of_slot(fabric, slot), farthest_distance(&s), &all, &parts);
   } else {
     for (int64_t node = 0; node < fabric->node_count; node++)
-      visit_node(&s, node, -1, &all, &parts);
+      if (!is_of_others(&s, node)) visit_node(&s, node, -1, &all, &parts);
   }
   all.latency_ns = all.distance > 0 ? fabric->inter_latency_ns : fabric->intra_latency_ns;
   if (parts > 0) all.ring_mean_s_per_byte /= parts, all.pair_mean_s_per_byte /= parts;

@@ -65,6 +65,7 @@ typedef struct Ranks {
   const Fabric *fabric;
   const Mesh *mesh;
   int32_t count, slot[RANKS_MOST];
+  RateMemo *memo;
 } Ranks;
 
 static int32_t coordinate(const Mesh *mesh, int32_t axis, int32_t rank) {
@@ -96,7 +97,7 @@ static NodeRate inside_rate(const Ranks *r, const int32_t *members, int32_t coun
     if (node_of(r, members[i]) == node)
       seats[n++] = (int32_t)(r->slot[members[i]] - fabric_first_slot(r->fabric, node));
   *found = n;
-  return n > 1 ? rate_of_seats(r->fabric->kinds, seats, n) : (NodeRate){0};
+  return n > 1 ? rate_of_seats(r->fabric->kinds, r->memo, seats, n) : (NodeRate){0};
 }
 
 static int32_t members_of(const Ranks *r, uint32_t axes, int32_t rank, int32_t *members) {
@@ -260,6 +261,7 @@ static void check_case(const Case *k) {
   Demands demands = demands_of_mesh(arena, &mesh, k->gigabytes);
   Choice choice = place_choose(&fabric, &mesh, &demands, (Wish){NULL, false});
   Ranks r = {.fabric = &fabric, .mesh = &mesh, .count = (int32_t)fabric.slot_count};
+  r.memo = rate_memo(arena);
   for (int32_t i = 0; i < r.count; i++)
     r.slot[i] = i;
   double least = least_price(&r, 1, &demands); /* every slot is like the first */
@@ -385,6 +387,31 @@ static void test_even(void) {
   }
 }
 
+/* What a search does is counted, not timed: it must not follow the number of ranks. */
+static void test_work(void) {
+  TEST("16,384 ranks under three levels of switches take as many prices as 256") {
+    Arena *arena = arena_new();
+    const double gigabytes[4] = {8, 2, 1, 4};
+    int64_t priced[2], ranks[2] = {256, 16384};
+    for (int32_t i = 0; i < 2; i++) {
+      Fabric tree = linked(arena, ranks[i] / 8, 8, cube_mesh);
+      add_level(&tree, "leaf", 8, 0, 1);
+      add_level(&tree, "group", 16, 0, 2);
+      Mesh mesh = mesh_of(4, 2, 4, ranks[i] / 32);
+      Demands demands = demands_of_mesh(arena, &mesh, gigabytes);
+      Choice choice = place_choose(&tree, &mesh, &demands, (Wish){NULL, false});
+      CHECK_INT(choice.orders, 24);
+      priced[i] = choice.priced;
+    }
+    CHECK(priced[0] > 24 && priced[1] < 2 * priced[0]);
+    Fabric alike = plain(arena, 2048, 8, 200, 20);
+    Mesh mesh = mesh_of(8, 1, 16, 128);
+    Demands demands = demands_of_mesh(arena, &mesh, gigabytes);
+    CHECK_INT(place_choose(&alike, &mesh, &demands, (Wish){NULL, false}).priced, 6);
+    arena_free(arena);
+  }
+}
+
 int main(void) {
   TEST("no placement is cheaper than the chosen one") {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
@@ -393,5 +420,6 @@ int main(void) {
   test_rails();
   test_orders();
   test_even();
+  test_work();
   CHECK_DONE();
 }
