@@ -7,6 +7,7 @@
 
 #include "compiler/cli/cli.h"
 #include "compiler/topology/here.h"
+#include "compiler/topology/read.h"
 #include "runtime/plan/plan_io.h"
 
 ExitCode complain(ExitCode code, const char *format, ...) {
@@ -97,6 +98,11 @@ static bool refuse_plan(Compile *c, const char *verb, const char *path) {
   return false;
 }
 
+void say_environment(const Compile *c) {
+  const char *setting = topology_environment(c->arena);
+  if (setting) complain(EXIT_DONE, "%s is set: that is described, and not this machine", setting);
+}
+
 bool compile_job(Compile *c, const Options *options, Compiled *compiled) {
   *compiled = (Compiled){0};
   const char *path = options->words.at[0];
@@ -109,7 +115,10 @@ bool compile_job(Compile *c, const Options *options, Compiled *compiled) {
     note_at(c, (Span){0}, "with --no-data, %s does not look for the data files", options->verb);
   if (job->data.format == 0) spec_data_assume(job);
   Machine machine = {.memory_bytes = (int64_t)1 << 33, .cores = 1};
-  if (strcmp(job->cluster.head_text, "here") == 0) machine = topology_here();
+  if (strcmp(job->cluster.head_text, "here") == 0) {
+    say_environment(c);
+    machine = topology_here();
+  }
   bool is_good = compile(c, job, &machine, compiled);
   if (is_good && !compile_failed(c) && !options->no_data)
     spec_data_ids(c, job, compiled->plan.jobs[0].vocab);

@@ -48,12 +48,6 @@ static ExitCode close_written(Written *w, bool quiet) {
   return EXIT_DONE;
 }
 
-/* hwloc may be told to describe another machine; that is not kept quiet. */
-static void say_environment(const Compile *c) {
-  const char *setting = topology_environment(c->arena);
-  if (setting) complain(EXIT_DONE, "%s is set: that is described, and not this machine", setting);
-}
-
 static ExitCode gather(Compile *c, const Options *options) {
   if (options->words.count > 1)
     return complain(EXIT_USER, "topology gather takes no file; -o FILE says where it goes");
@@ -142,6 +136,14 @@ static ExitCode draw(Compile *c, const Options *options, const Topology *all, in
   return close_written(&w, options->quiet);
 }
 
+/* "here" is this machine; a file of that name is ./here. */
+static bool read_one(Compile *c, const char *word, Topology *topology) {
+  if (strcmp(word, "here") != 0) return topology_read(c, word, topology);
+  say_environment(c);
+  *topology = (Topology){.path = "here", .node = topology_of_this_machine(c)};
+  return topology->node != NULL;
+}
+
 static ExitCode show(Compile *c, const Options *options) {
   if (options->out)
     return complain(EXIT_USER, "-o is where topology gather writes; --svg FILE draws");
@@ -149,7 +151,7 @@ static ExitCode show(Compile *c, const Options *options) {
   Topology *all = ARENA_ARRAY(c->arena, Topology, count);
   bool is_good = true;
   for (int32_t i = 0; i < count; i++)
-    is_good = topology_read(c, options->words.at[i], &all[i]) && is_good;
+    is_good = read_one(c, options->words.at[i], &all[i]) && is_good;
   if (!is_good) return EXIT_USER;
   if (options->json) {
     print_json(c, all, count);

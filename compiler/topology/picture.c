@@ -200,6 +200,41 @@ static void print_links(const Screen *s) {
     }
 }
 
+bool gpu_is_switched(const HostNode *node, int32_t gpu) {
+  for (int32_t other = 0; other < node->gpus.count; other++)
+    if (node->pairs[gpu * node->gpus.count + other].link_class == LINK_NVS) return true;
+  return false;
+}
+
+static void print_rule(FILE *out, const char *head, int32_t width) {
+  int32_t column = fprintf(out, "         +-%s%s%s", *head ? " " : "", head, *head ? " " : "");
+  for (; column < 9 + width - 1; column++)
+    fputc('-', out);
+  fputs("+\n", out);
+}
+
+/* The switches as a box of their own, on the GPUs that hang on them. */
+static void print_switches(const Screen *s) {
+  enum { CELL = 6, A_ROW = 8, WIDTH = CELL * A_ROW + 4 };
+  const HostNode *node = s->node;
+  int32_t shown = 0, count = node->nvswitches.count;
+  for (int32_t g = 0; g < node->gpus.count; g++) {
+    if (!gpu_is_switched(node, g)) continue;
+    if (shown == 0)
+      print_rule(s->out,
+                 count == 1 ? "NVSwitch0" : arena_printf(s->arena, "NVSwitch0 to %d", count - 1),
+                 WIDTH);
+    if (shown % A_ROW == 0) fputs("         | ", s->out);
+    char text[16];
+    snprintf(text, sizeof text, "GPU%d", g);
+    fprintf(s->out, "%-*s", CELL, text);
+    if (++shown % A_ROW == 0) fputs(" |\n", s->out);
+  }
+  if (shown == 0) return;
+  if (shown % A_ROW != 0) fprintf(s->out, "%*s |\n", CELL * (A_ROW - shown % A_ROW), "");
+  print_rule(s->out, "", WIDTH);
+}
+
 static void print_domains(const Screen *s) {
   const HostNode *node = s->node;
   if (node->domain_count == node->gpus.count) return; /* no fast links at all */
@@ -311,6 +346,7 @@ void node_print(Arena *arena, const HostNode *node, FILE *out) {
   print_head(&screen);
   print_packages(&screen);
   print_links(&screen);
+  print_switches(&screen);
   print_domains(&screen);
   print_rails(&screen);
   node_matrix(node, out);

@@ -20,6 +20,9 @@ typedef struct Differences {
 } Differences;
 Differences node_compare(Arena *arena, const HostNode *wanted, const HostNode *found);
 
+/* Do its links go to NVSwitches? */
+bool gpu_is_switched(const HostNode *node, int32_t gpu);
+
 /* "GPU3", "NIC0", "0000:15:00.0": in the arena. */
 const char *device_label(Arena *arena, const Device *device);
 

@@ -1,5 +1,5 @@
 /* svg.c -- a machine as a picture: packages and NUMA nodes as boxes, their GPUs and NICs in rows,
- * fast links as arcs below. */
+ * fast links as arcs below, NVSwitches as a box beside them. */
 #include "compiler/topology/picture.h"
 
 enum {
@@ -9,7 +9,9 @@ enum {
   GAP = 10,
   NUMA_HEAD = 34,
   PER_ROW = 4,
-  LETTER = 11
+  LETTER = 11,
+  ARCS = 60,
+  SWITCH = 90
 };
 
 static void print_text(FILE *out, const char *text) {
@@ -104,7 +106,7 @@ static void draw_links(const Drawing *d) {
   for (int32_t a = 0; a < n; a++)
     for (int32_t b = a + 1; b < n; b++) {
       const FastPair *pair = &node->pairs[a * n + b];
-      if (pair->link_class == LINK_SELF) continue;
+      if (pair->link_class == LINK_SELF || pair->link_class == LINK_NVS) continue;
       Spot x = d->spots[node->gpus.at[a]], y = d->spots[node->gpus.at[b]];
       char text[8];
       fprintf(
@@ -116,13 +118,41 @@ static void draw_links(const Drawing *d) {
     }
 }
 
+static bool has_switches(const HostNode *node) {
+  for (int32_t g = 0; g < node->gpus.count; g++)
+    if (gpu_is_switched(node, g)) return true;
+  return false;
+}
+
+/* One box for all, with a line from each GPU: in the gap below its row, so that none crosses a
+ * box. */
+static void draw_switches(const Drawing *d, int32_t top, int32_t bottom) {
+  const HostNode *node = d->node;
+  int32_t x = MARGIN + PER_ROW * (CELL + GAP) + GAP + ARCS, count = node->nvswitches.count;
+  fprintf(d->out,
+          "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"#f3e2c4\" "
+          "stroke=\"#555\"/>\n",
+          x, top, SWITCH, bottom - top);
+  label(d->out, x + 5, top + 16,
+        count == 1 ? "NVSwitch0" : arena_printf(d->arena, "NVSwitch0-%d", count - 1));
+  for (int32_t g = 0; g < node->gpus.count; g++) {
+    if (!gpu_is_switched(node, g)) continue;
+    Spot at = d->spots[node->gpus.at[g]];
+    int32_t column = (at.x - MARGIN - GAP) / (CELL + GAP);
+    fprintf(d->out,
+            "<path d=\"M%d %dV%dH%d\" fill=\"none\" stroke=\"#2a7\"><title>GPU%d</title></path>\n",
+            at.x, at.y, at.y + 2 + 2 * column, x, g);
+  }
+}
+
 void node_svg(Arena *arena, const HostNode *node, FILE *out) {
   Drawing d = {arena, node, out, ARENA_ARRAY(arena, Spot, node->devices.count + 1)};
   int32_t height = MARGIN + 20;
   for (int32_t i = -1; i < node->numas.count; i++)
     if (i >= 0 || rows_of(node, i) > 0)
       height += NUMA_HEAD + rows_of(node, i) * (CELL_HEIGHT + GAP) + 2 * GAP;
-  int32_t width = 2 * MARGIN + PER_ROW * (CELL + GAP) + GAP + 60;
+  bool is_boxed = has_switches(node);
+  int32_t width = 2 * MARGIN + PER_ROW * (CELL + GAP) + GAP + ARCS + (is_boxed ? SWITCH : 0);
   fprintf(out,
           "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
           "font-family=\"sans-serif\" "
@@ -132,7 +162,8 @@ void node_svg(Arena *arena, const HostNode *node, FILE *out) {
   int32_t y = MARGIN + 14;
   for (int32_t i = 0; i < node->numas.count; i++)
     y += draw_numa(&d, i, y);
-  if (rows_of(node, -1) > 0) draw_numa(&d, -1, y);
+  if (rows_of(node, -1) > 0) y += draw_numa(&d, -1, y);
+  if (is_boxed) draw_switches(&d, MARGIN + 14, y - GAP);
   draw_links(&d);
   fputs("</svg>\n", out);
 }

@@ -20,7 +20,8 @@ usage: lockstep VERB ... [options]
   trace RUN               when did each record run? the steps of run --trace,
                           for Perfetto
   tokenize TEXT           bytes of a text as tokens
-  topology FILE...        what is a machine or network? also: gather, check FILE
+  topology FILE...        what is a machine or network? also: here, gather,
+                          check FILE
   bench                   which matrix product is the fastest here?
   list [KIND]             which models, clusters, devices, ops ... are there?
   help [WORD]             what does this verb, key, name or diagnostic mean?
