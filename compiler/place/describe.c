@@ -218,6 +218,17 @@ static void apply_keys(const ClusterType *type, NodeKind *kind, Seat *seats) {
     seats[i].network_bytes_per_s = type->inter_bytes_per_s;
 }
 
+Seat *describe_seats(Compile *c, const HostNode *host, const HostNode *cores, NodeKind *kind) {
+  if (kind->seat_count == 0) kind->seat_count = host->gpus.count;
+  Seat *seats = ARENA_ARRAY(c->arena, Seat, kind->seat_count);
+  Seating seating = {c, host, cores, kind->seat_count, seats};
+  seat_devices(&seating);
+  kind->host = host;
+  kind->seats = seats;
+  kind->pairs = pair_seats(&seating);
+  return seats;
+}
+
 bool describe_kind(Compile *c, const Cluster *cluster, const ClusterType *type, NodeKind *kind) {
   bool is_good = true;
   *kind = (NodeKind){.name = type->name,
@@ -232,13 +243,6 @@ bool describe_kind(Compile *c, const Cluster *cluster, const ClusterType *type, 
   if (!is_good || !host || (cluster->target == TARGET_CPU && !is_open)) return is_good;
   if (!check_counts(c, cluster, type, host, nccl ? type->nccl_topo_at : type->hwloc_at))
     return false;
-  if (kind->seat_count == 0) kind->seat_count = host->gpus.count;
-  Seat *seats = ARENA_ARRAY(c->arena, Seat, kind->seat_count);
-  Seating seating = {c, host, hwloc ? hwloc : nccl, kind->seat_count, seats};
-  seat_devices(&seating);
-  kind->host = host;
-  kind->seats = seats;
-  kind->pairs = pair_seats(&seating);
-  apply_keys(type, kind, seats);
+  apply_keys(type, kind, describe_seats(c, host, hwloc ? hwloc : nccl, kind));
   return true;
 }

@@ -1,14 +1,40 @@
-/* topology_fuzz.c -- LINK: topology base
+/* topology_fuzz.c -- LINK: place topology base
  * Bytes as a description of a machine or a network: reading ends, with a picture or with
  * diagnostics. The first byte chooses between the readers of text. hwloc itself runs in a child
  * first, where it may stop. */
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "compiler/place/describe.h"
+#include "compiler/place/place.h"
 #include "compiler/topology/picture.h"
 #include "compiler/topology/read.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes);
+
+/* Four nodes like it take two stages and as many replicas as there is room for. */
+static void place_on(Compile *c, const HostNode *node) {
+  enum { SEATS_TRIED = 16 };
+  NodeKind kind = {.name = "node"};
+  if (node->gpus.count == 0) return;
+  if (node->gpus.count > SEATS_TRIED) kind.seat_count = SEATS_TRIED;
+  (void)describe_seats(c, node, node, &kind);
+  int32_t seats = kind.seat_count, tp = seats % 2 == 0 ? 2 : 1;
+  Fabric fabric = {.arena = c->arena,
+                   .node_count = 4,
+                   .slot_count = 4 * (int64_t)seats,
+                   .kinds = &kind,
+                   .kind_count = 1,
+                   .is_fast = true};
+  Mesh mesh = {{1, 2 * seats / tp, 2, 1, tp, 1}};
+  const Demand asked[] = {{MESH_BIT(MESH_TP), 0, 4e9, 9, 0, 0},
+                          {MESH_BIT(MESH_DP), 0, 1e9, 9, 0, 0},
+                          {MESH_BIT(MESH_PP), 1, 0, 0, 1e8, 9},
+                          {MESH_BIT(MESH_DP), 1, 1e9, 9, 0, 0}};
+  Demands demands = {asked, 4, 2};
+  Choice choice = place_choose(&fabric, &mesh, &demands, (Wish){NULL, false});
+  if (choice.taken_s > choice.usual_s * (1 + 1e-9)) abort(); /* worse than no search at all */
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes) {
   static FILE *ignored;
@@ -25,6 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size_bytes) {
       node_json(c->arena, topology.node, ignored);
       node_svg(c->arena, topology.node, ignored);
       node_compare(c->arena, topology.node, topology.node);
+      place_on(c, topology.node);
     }
     for (int32_t i = 0; i < topology.networks.count; i++) {
       switches_print(c->arena, &topology.networks.at[i], ignored);
