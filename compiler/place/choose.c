@@ -189,12 +189,15 @@ static bool is_lower(Price price, Price than) {
   return price.seconds <= than.seconds * (1 + 1e-9) && price.mean_s < than.mean_s * (1 - 1e-9);
 }
 
+/* A search ends after so many placements, whatever the machine: the best so far stays. */
+enum { PRICED_MOST = 20000 };
+
 /* Keeps every swap of two seats that helps; false: none does. */
 static bool swap_once(const Search *s, const Placement *at, int32_t kind, Price *price) {
   int32_t *seats = at->seats[kind], count = s->fabric->kinds[kind].seat_count;
   bool is_improved = false;
   for (int32_t a = 0; a < count; a++)
-    for (int32_t b = 0; b < a; b++) {
+    for (int32_t b = 0; b < a && *s->priced < PRICED_MOST; b++) {
       swap_seats(seats, a, b);
       Price now = price_in(s, at);
       bool helps = is_lower(now, *price);

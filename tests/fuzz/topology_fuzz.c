@@ -7,6 +7,7 @@
 
 #include "compiler/place/describe.h"
 #include "compiler/place/place.h"
+#include "compiler/place/rate.h"
 #include "compiler/topology/picture.h"
 #include "compiler/topology/read.h"
 
@@ -20,10 +21,12 @@ static void place_on(Compile *c, const HostNode *node) {
   if (node->gpus.count > SEATS_TRIED) kind.seat_count = SEATS_TRIED;
   (void)describe_seats(c, node, node, &kind);
   int32_t seats = kind.seat_count, tp = seats % 2 == 0 ? 2 : 1;
+  RateMemo *memo = rate_memo(c->arena);
   Fabric fabric = {.arena = c->arena,
                    .node_count = 4,
                    .slot_count = 4 * (int64_t)seats,
                    .kinds = &kind,
+                   .memos = &memo,
                    .kind_count = 1,
                    .is_fast = true};
   Mesh mesh = {{1, 2 * seats / tp, 2, 1, tp, 1}};
