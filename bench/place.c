@@ -2,7 +2,8 @@
  *   bench_place [JOB.lua]     examples/llama3_405b_cluster.lua
  *
  * 16,384 ranks on 2,048 nodes of eight, under a tree of three levels that is written for it, and a
- * few kinds of nodes. Processor time. Compiled once; then the choice is made again, best of five. */
+ * few kinds of nodes. Processor time. Compiled once; then the choice is made again, best of five.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>

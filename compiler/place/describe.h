@@ -7,8 +7,8 @@
 /* A type of nodes, with the files that it names. False: reported. */
 bool describe_kind(Compile *c, const Cluster *cluster, const ClusterType *type, NodeKind *kind);
 
-/* Seats on the GPUs of a node, the first ones where the kind has fewer; `cores`: a description of the
- * same node with cores. Returns the kind's seats. */
+/* Seats on the GPUs of a node, the first ones where the kind has fewer; `cores`: a description of
+ * the same node with cores. Returns the kind's seats. */
 Seat *describe_seats(Compile *c, const HostNode *host, const HostNode *cores, NodeKind *kind);
 
 /* Nodes, their order, and what joins them. kinds are there. False: reported. */
