@@ -168,7 +168,8 @@ static void print_node(const Compiled *compiled, FILE *out) {
 
 static char letter_of(uint32_t number) {
   static const char letters[] = "0123456789abcdefghijklmnopqrstuvwxyz";
-  return number < sizeof letters - 1 ? letters[number] : '+';
+  if (number >= sizeof letters - 1) return '+';
+  return letters[number];
 }
 
 /* Nodes in lines, of which as many stand in one as have room. */

@@ -140,6 +140,7 @@ static const char *members_text(Arena *arena, const Members *members) {
   enum { LISTED_MOST = 4 };
   int32_t count = members->ranks.count;
   const uint32_t *at = members->ranks.at;
+  if (count == 0) return "nobody"; /* a rank is a member of its own */
   if (at[count - 1] - at[0] + 1 == (uint32_t)count)
     return arena_printf(arena, "%u-%u", at[0], at[count - 1]);
   if (count > LISTED_MOST)
