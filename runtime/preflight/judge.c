@@ -211,14 +211,14 @@ static bool judge_nodes(Judge *j, char *const *paths, Status *status) {
 
 bool preflight_judge(const Plan *plan, char *const *paths, int32_t count, FILE *out,
                      Status *status) {
-  Judge judge = {.plan = plan, .count = count, .out = out};
-  judge.node = calloc((size_t)count, sizeof *judge.node);
-  if (judge.node == NULL) return status_fail(status, STATUS_WORLD, "not enough memory");
+  Preflight *node = calloc((size_t)count, sizeof *node);
+  Judge judge = {.plan = plan, .node = node, .count = count, .out = out};
+  if (node == NULL) return status_fail(status, STATUS_WORLD, "not enough memory");
   bool good = true;
   for (int32_t i = 0; good && i < count; i++)
-    good = read_line(paths[i], &judge.node[i]) ||
+    good = read_line(paths[i], &node[i]) ||
            status_fail(status, STATUS_WORLD, "%s: not what a node says before a run", paths[i]);
   good = good && judge_nodes(&judge, paths, status);
-  free(judge.node);
+  free(node);
   return good;
 }

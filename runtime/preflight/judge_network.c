@@ -28,20 +28,25 @@ typedef struct Judge {
 
 /* ---- reading */
 
+/* Behind " NAME="; -1: it is not there. */
+static int64_t number_of(const char *line, const char *name) {
+  const char *at = strstr(line, name);
+  return at != NULL ? strtoll(at + strlen(name), NULL, 10) : -1;
+}
+
 static bool add_meeting(Judge *j, int32_t node, const char *line) {
   Meeting m = {.node = node};
-  long long mbs = 0, wrong = 0;
-  int read = sscanf(line, "pair %127s mbs=%lld wrong=%lld", m.other, &mbs, &wrong);
+  bool is_named = sscanf(line, "pair %127s", m.other) == 1;
   if (j->meetings == j->room) {
     j->room = 2 * j->room + 64;
     Meeting *more = realloc(j->meeting, sizeof *more * (size_t)j->room);
     if (more == NULL) return false;
     j->meeting = more;
   }
-  m.is_open = read < 3;
-  m.mbs = mbs;
-  m.wrong = wrong;
-  if (read >= 1) j->meeting[j->meetings++] = m;
+  m.mbs = number_of(line, " mbs=");
+  m.wrong = number_of(line, " wrong=");
+  m.is_open = m.mbs < 0 || m.wrong < 0;
+  if (is_named) j->meeting[j->meetings++] = m;
   return true;
 }
 
@@ -51,8 +56,8 @@ static void say_bad(Judge *j, const char *node, const char *what) {
 }
 
 static void read_sum(Judge *j, int32_t node, const char *line) {
-  long long mbs = 0, wrong = 0;
-  if (sscanf(line, "network nodes=%*d wrong=%lld mbs=%lld", &wrong, &mbs) != 2) return;
+  int64_t mbs = number_of(line, " mbs="), wrong = number_of(line, " wrong=");
+  if (mbs < 0 || wrong < 0) return;
   if (wrong > 0) say_bad(j, j->node[node].node, "a sum over all nodes is wrong there");
   if (j->sum_mbs == 0 || mbs < j->sum_mbs) j->sum_mbs = mbs;
 }
