@@ -22,10 +22,11 @@
 #include "runtime/metrics/text.h"
 #include "runtime/process/lock.h"
 #include "runtime/process/requests.h"
+#include "runtime/watch/failure.h"
 
 /* From the end of a rank that failed to that of all: one that has spoken has told the others, one
  * that was killed must be missed first. */
-enum { TOLD_MS = 800, MISSED_MS = 3000, PROGRAM_BYTES = 4096 };
+enum { TOLD_MS = 800, MISSED_MS = 3000, ABORT_MS = 200, PROGRAM_BYTES = 4096 };
 
 typedef struct Launch {
   const LaunchSetup *setup;
@@ -34,6 +35,8 @@ typedef struct Launch {
   int32_t count;
   int32_t live;
   int32_t cause; /* the rank that failed first; -1: none has */
+  Mesh mesh;
+  int64_t began_s; /* of the epoch */
   Requests requests;
   int stopped_by;     /* the signal of a second request; 0: none came */
   int64_t killing_ms; /* when those that are left are killed; 0: not */
@@ -63,7 +66,8 @@ static bool catch_signals(Status *status) {
     return status_fail(status, STATUS_WORLD, "no pipe for signals: %s", strerror(errno));
   sigemptyset(&action.sa_mask);
   for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
-    if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+    if (numbers[i] != SIGHUP ||
+        (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN)) /* nohup */
       (void)sigaction(numbers[i], &action, NULL);
   return true;
 }
@@ -129,6 +133,12 @@ static void end_by(Launch *launch, int64_t grace_ms) {
   if (launch->killing_ms == 0 || at_ms < launch->killing_ms) launch->killing_ms = at_ms;
 }
 
+/* Whatever its code is, a retry may help: ranks of ours do not do it, libraries of theirs may. */
+static void note_abort(Launch *launch) {
+  if (launch->cause < 0) launch->cause = server_abort_rank();
+  end_by(launch, TOLD_MS);
+}
+
 static void note_end(Launch *launch, int32_t rank, int result) {
   Child *child = &launch->child[rank];
   child->pid = 0;
@@ -188,13 +198,13 @@ static void watch(Launch *launch, struct pollfd *list, Lines **lines) {
   for (int32_t count; (count = poll_list(launch, list, lines)) > 1 || launch->live > 0;) {
     int64_t left_ms = launch->killing_ms - now_ms();
     bool is_due = launch->killing_ms > 0 && left_ms <= 0;
-    int timeout = launch->killing_ms == 0 ? -1 : is_due ? 100 : (int)left_ms;
+    int timeout = launch->killing_ms == 0 ? ABORT_MS : is_due ? 100 : (int)left_ms;
     (void)poll(list, (nfds_t)count, timeout);
     take_signals(launch);
     reap(launch);
     for (int32_t i = 1; i < count; i++)
       if (list[i].revents) pass_output(launch, lines[i]);
-    if (server_abort_code() != 0) end_by(launch, TOLD_MS);
+    if (server_abort_code() != 0) note_abort(launch);
     if (launch->killing_ms > 0 && now_ms() >= launch->killing_ms) signal_all(launch, SIGKILL);
   }
 }
@@ -227,14 +237,22 @@ static int32_t tell_end(const Launch *launch) {
   char how[128], echo[64] = "";
   for (int32_t rank = 0; rank < launch->count; rank++)
     others += rank != cause && launch->child[rank].has_failed;
+  bool has_aborted = server_abort_code() != 0 && server_abort_rank() == cause;
   child_end_text(child, how, sizeof how);
+  if (has_aborted)
+    (void)snprintf(how, sizeof how, "called PMIx_Abort with code %d", server_abort_code());
   if (others > 0)
     (void)snprintf(echo, sizeof echo, "; %d other%s ended because of it", others,
                    others == 1 ? "" : "s");
-  if (WIFSIGNALED(child->result)) text_warn("lockstep-rank: rank %d %s%s", cause, how, echo);
-  int32_t code = child_code(child);
-  if (launch->setup->json)
-    document_failure(code, cause, WIFSIGNALED(child->result) ? how : child->errors.last);
+  bool has_spoken = !has_aborted && !WIFSIGNALED(child->result);
+  int32_t code = has_aborted ? STATUS_WORLD : child_code(child);
+  if (!has_spoken) {
+    Status error;
+    (void)status_fail(&error, code, "rank %d %s%s", cause, how, echo);
+    text_warn("lockstep-rank: %s", error.text);
+    failure_of_launcher(launch->setup->plan, &launch->mesh, cause, &error, launch->began_s);
+  }
+  if (launch->setup->json) document_failure(code, cause, !has_spoken ? how : child->errors.last);
   return code;
 }
 
@@ -276,10 +294,9 @@ static void pass_lock(const Plan *plan) {
 }
 
 int32_t launch_run(const LaunchSetup *setup, Status *status) {
-  Launch launch = {.setup = setup, .cause = -1};
-  Mesh mesh;
-  if (!mesh_read(&mesh, setup->plan, status)) return status->code;
-  launch.count = mesh.rank_count;
+  Launch launch = {.setup = setup, .cause = -1, .began_s = (int64_t)time(NULL)};
+  if (!mesh_read(&launch.mesh, setup->plan, status)) return status->code;
+  launch.count = launch.mesh.rank_count;
   if (!catch_signals(status)) return status->code;
   pass_lock(setup->plan);
   int32_t code =

@@ -19,6 +19,7 @@ extern char **environ;
 enum { JOB_INFOS = 9, RANK_INFOS = 6, HOST_BYTES = 256 };
 
 static _Atomic int32_t abort_code;
+static _Atomic int32_t abort_rank;
 static pmix_nspace_t nspace;
 
 /* ---- what clients ask */
@@ -43,8 +44,9 @@ static pmix_status_t on_finalized(const pmix_proc_t *process, void *object, pmix
 static pmix_status_t on_abort(const pmix_proc_t *process, void *object, int code,
                               const char message[], pmix_proc_t processes[], size_t count,
                               pmix_op_cbfunc_t done, void *context) {
-  (void)process, (void)object, (void)message, (void)processes, (void)count;
+  (void)object, (void)message, (void)processes, (void)count;
   int32_t none = 0;
+  if (atomic_load(&abort_code) == 0) atomic_store(&abort_rank, (int32_t)process->rank);
   (void)atomic_compare_exchange_strong(&abort_code, &none, code ? code : STATUS_WORLD);
   return answer(done, context);
 }
@@ -95,6 +97,10 @@ static pmix_server_module_t calls = {
 
 int32_t server_abort_code(void) {
   return atomic_load(&abort_code);
+}
+
+int32_t server_abort_rank(void) {
+  return atomic_load(&abort_rank);
 }
 
 /* ---- waiting for the library's thread */

@@ -26,5 +26,7 @@ void server_environment_free(char **environment);
 
 /* The exit code that a rank has asked the job to end with; 0: none has. */
 int32_t server_abort_code(void);
+/* Of that, the rank that called it. */
+int32_t server_abort_rank(void);
 
 #endif

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "runtime/metrics/text.h"
@@ -61,7 +62,23 @@ static bool is_stop(const Failure *failure) {
   return failure->verdict.loss == LOSS_ERROR && failure->code > STATUS_SIGNAL;
 }
 
+/* A rank that is lost, with all that are on its node. */
+static bool is_node(const Failure *failure) {
+  Loss loss = failure->verdict.loss;
+  return (loss == LOSS_DEAD || loss == LOSS_SILENT) &&
+         judge_node_is_lost(failure->view, failure->node, failure->mesh->rank_count,
+                            failure->verdict.rank, failure->now_ms);
+}
+
+/* Ranks on a lost node are no echoes: what took the first took them. */
+static const char *role_of(const Failure *failure, int32_t rank) {
+  if (rank == failure->verdict.rank) return "cause";
+  bool is_there = strcmp(failure->node[rank], failure->node[failure->verdict.rank]) == 0;
+  return is_there && is_node(failure) ? "lost" : "echo";
+}
+
 static const char *loss_name(const Failure *failure) {
+  if (is_node(failure)) return "node";
   return is_stop(failure) ? "stopped" : loss_names[failure->verdict.loss];
 }
 
@@ -83,11 +100,19 @@ void failure_describe(Failure *failure) {
     (void)snprintf(why, sizeof why,
                    "is silent for %.1f s: its process is stopped, or its node is lost",
                    (double)(failure->now_ms - lost->heard_ms) / 1e3);
-  (void)snprintf(failure->text, sizeof failure->text, "rank %d on %.200s (process %d) %s", rank,
-                 failure->node[rank], lost->beat.pid, why);
+  if (is_node(failure))
+    (void)snprintf(failure->text, sizeof failure->text,
+                   "node %.200s is lost with all its ranks, of which rank %d was missed first: it "
+                   "went down, or its network did",
+                   failure->node[rank], rank);
+  else
+    (void)snprintf(failure->text, sizeof failure->text, "rank %d on %.200s (process %d) %s", rank,
+                   failure->node[rank], lost->beat.pid, why);
 }
 
 static const char *what_next(const Failure *failure) {
+  if (is_node(failure))
+    return "start again without that node: the same command goes on from the last checkpoint";
   if (is_stop(failure)) return "the same command goes on from the last checkpoint";
   if (failure->verdict.loss == LOSS_ERROR)
     return failure->code == STATUS_WORLD
@@ -128,7 +153,7 @@ static void add_rank(const Failure *failure, int32_t rank, Text *text) {
   text_add(text, "%s\n  {\"rank\":%d,\"node\":", rank ? "," : "", rank);
   text_add_json_string(text, failure->node[rank]);
   text_add(text, ",\"process\":%d,\"role\":\"%s\",\"step\":%lld,\"at\":", view->beat.pid,
-           rank == failure->verdict.rank ? "cause" : "echo", (long long)view->beat.step);
+           role_of(failure, rank), (long long)view->beat.step);
   text_add_json_string(text, where);
   text_add(text, ",\"silent_ms\":%lld", (long long)(failure->now_ms - view->heard_ms));
   if (lane < PLAN_LANES_MAX) {
@@ -224,35 +249,71 @@ void failure_clear(const Plan *plan) {
   if (folder) (void)closedir(folder);
 }
 
-/* ---- ranks that are threads */
+/* ---- reports of who is no rank with a watchdog */
+
+typedef struct Plain {
+  Failure failure;
+  RankView *view;
+  const char **node;
+  char host[256];
+} Plain;
+
+static bool open_plain(Plain *plain, const Plan *plan, const Mesh *mesh, int32_t rank,
+                       const Status *error) {
+  size_t ranks = (size_t)mesh->rank_count;
+  *plain = (Plain){.host = "?"};
+  (void)gethostname(plain->host, sizeof plain->host - 1);
+  plain->view = calloc(ranks, sizeof *plain->view);
+  plain->node = calloc(ranks, sizeof *plain->node);
+  for (size_t i = 0; plain->node && i < ranks; i++)
+    plain->node[i] = plain->host;
+  plain->failure = (Failure){.plan = plan,
+                             .mesh = mesh,
+                             .view = plain->view,
+                             .node = plain->node,
+                             .verdict = {LOSS_ERROR, rank},
+                             .error = error};
+  return plain->view && plain->node;
+}
+
+static void close_plain(Plain *plain) {
+  free(plain->view);
+  free(plain->node);
+}
 
 void failure_of_threads(const Plan *plan, const Mesh *mesh, const Flight *flight, int32_t rank,
                         const Status *error) {
-  size_t ranks = (size_t)mesh->rank_count;
-  char host[256] = "?";
-  RankView *view = calloc(ranks, sizeof *view);
-  const char **node = calloc(ranks, sizeof *node);
-  (void)gethostname(host, sizeof host - 1);
-  for (size_t i = 0; view && node && i < ranks; i++) {
-    view[i].beat = flight_beat(&flight[i], plan);
-    node[i] = host;
-  }
-  Failure failure = {.plan = plan,
-                     .mesh = mesh,
-                     .view = view,
-                     .node = node,
-                     .verdict = {LOSS_ERROR, rank},
-                     .error = error};
-  if (view && node) {
-    failure_describe(&failure);
-    if (failure_is_written(&failure)) {
-      failure_write(&failure);
+  Plain plain;
+  if (open_plain(&plain, plan, mesh, rank, error)) {
+    for (int32_t i = 0; i < mesh->rank_count; i++)
+      plain.view[i].beat = flight_beat(&flight[i], plan);
+    failure_describe(&plain.failure);
+    if (failure_is_written(&plain.failure)) {
+      failure_write(&plain.failure);
       for (int32_t i = 0; i < mesh->rank_count; i++)
         failure_write_flight(plan, i, &flight[i]);
     }
   }
-  free(view);
-  free(node);
+  close_plain(&plain);
+}
+
+void failure_of_launcher(const Plan *plan, const Mesh *mesh, int32_t rank, const Status *error,
+                         int64_t since_s) {
+  char path[PATH_BYTES];
+  struct stat state;
+  Plain plain;
+  bool is_there =
+      stat(path_of(plan, "failure.json", path), &state) == 0 && state.st_mtime >= since_s;
+  if (is_there) return; /* by a rank, which knows more */
+  if (open_plain(&plain, plan, mesh, rank, error)) {
+    for (int32_t i = 0; i < mesh->rank_count; i++)
+      plain.view[i].beat.phase = FLIGHT_UNKNOWN;
+    failure_describe(&plain.failure);
+    (void)snprintf(plain.failure.text, sizeof plain.failure.text, "%.900s", error->text);
+    failure_write(&plain.failure);
+    failure_screen(&plain.failure);
+  }
+  close_plain(&plain);
 }
 
 /* ---- the screen */
@@ -287,11 +348,12 @@ void failure_screen(const Failure *failure) {
   for (int32_t rank = 0; rank < failure->mesh->rank_count && rank < SCREEN_RANKS; rank++) {
     where_is(failure, rank, where);
     (void)snprintf(head, sizeof head, "rank %d", rank);
-    (void)snprintf(line, sizeof line, "%s%s",
-                   rank == failure->verdict.rank ? "CAUSE, last heard of at "
-                   : rank == failure->waits      ? "echo, waits for it: "
-                                                 : "echo, ",
-                   where);
+    const char *role = role_of(failure, rank);
+    (void)snprintf(line, sizeof line, "%s%s%s",
+                   strcmp(role, "cause") == 0  ? "CAUSE, last heard of at "
+                   : strcmp(role, "lost") == 0 ? "lost with it, at "
+                                               : "echo, ",
+                   rank == failure->waits ? "waits for it: " : "", where);
     add_wrapped(&text, head, line);
   }
   if (failure->mesh->rank_count > SCREEN_RANKS)

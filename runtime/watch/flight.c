@@ -125,6 +125,7 @@ const char *flight_phase_name(int32_t phase) {
                                                       "in a step",
                                                       "validating",
                                                       "saving",
-                                                      "ending"};
+                                                      "ending",
+                                                      "unknown"};
   return phase >= 0 && phase < FlightPhase_COUNT ? name[phase] : "?";
 }

@@ -19,6 +19,7 @@ typedef enum FlightPhase {
   FLIGHT_VALIDATING,
   FLIGHT_SAVING,
   FLIGHT_ENDING,
+  FLIGHT_UNKNOWN, /* nobody has heard */
   FlightPhase_COUNT
 } FlightPhase;
 

@@ -2,6 +2,8 @@
  * standstill: what comes later in this order is what the others cause. */
 #include "runtime/watch/judge.h"
 
+#include <string.h>
+
 static Verdict earliest(const RankView *view, int32_t ranks, Loss loss) {
   Verdict found = {LOSS_NONE, -1};
   int64_t first_ms = INT64_MAX;
@@ -23,6 +25,25 @@ static Verdict most_silent(const RankView *view, int32_t ranks, int64_t now_ms) 
     found = (Verdict){LOSS_SILENT, i};
   }
   return found;
+}
+
+/* Of a node that goes away ranks are heard of until about the same time. */
+static bool is_away(const RankView *view, int64_t now_ms) {
+  enum { APART_MS = 500 };
+  if (!view->has_come || view->has_left) return false;
+  return view->closed_ms > 0 || now_ms - view->heard_ms > JUDGE_SILENT_MS - APART_MS;
+}
+
+bool judge_node_is_lost(const RankView *view, const char *const *node, int32_t rank_count,
+                        int32_t rank, int64_t now_ms) {
+  int32_t away = 0, others = 0;
+  for (int32_t i = 0; i < rank_count; i++) {
+    bool is_there = strcmp(node[i], node[rank]) == 0;
+    if (is_there && !is_away(&view[i], now_ms)) return false;
+    away += is_there;
+    others += !is_there;
+  }
+  return away > 1 && others > 0;
 }
 
 uint32_t judge_waiting(const Plan *plan, const Beat *beat) {

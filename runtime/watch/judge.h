@@ -36,6 +36,11 @@ typedef struct Verdict {
 /* The first that is lost. */
 Verdict judge(const Plan *plan, const Mesh *mesh, const RankView *view, int64_t now_ms);
 
+/* Whether `rank`, which is dead or silent, is lost with its whole node: all ranks there are, at
+ * least two, and there are other nodes. `node` is a name for each rank. */
+bool judge_node_is_lost(const RankView *view, const char *const *node, int32_t rank_count,
+                        int32_t rank, int64_t now_ms);
+
 /* The lane on which a rank is in a communication, and which; PLAN_LANES_MAX: it is in none. */
 uint32_t judge_waiting(const Plan *plan, const Beat *beat);
 

@@ -56,6 +56,19 @@ static void check_losses(void) {
     view[3] = (RankView){0}; /* not there yet */
     check_verdict(view, LOSS_NONE, -1);
   }
+  TEST("a node is lost when all its ranks are, and there is another") {
+    const char *two[RANKS] = {"n0", "n0", "n1", "n1"}, *one[RANKS] = {"n0", "n0", "n0", "n0"};
+    all_well(view);
+    view[3].closed_ms = NOW_MS - 10;
+    CHECK(!judge_node_is_lost(view, two, RANKS, 3, NOW_MS));
+    view[2].heard_ms = NOW_MS - JUDGE_SILENT_MS;
+    CHECK(judge_node_is_lost(view, two, RANKS, 3, NOW_MS));
+    CHECK(!judge_node_is_lost(view, one, RANKS, 3, NOW_MS));
+    view[2].has_left = true;
+    CHECK(!judge_node_is_lost(view, two, RANKS, 3, NOW_MS));
+    const char *own[RANKS] = {"n0", "n1", "n2", "n3"}; /* a rank that dies is not yet a node */
+    CHECK(!judge_node_is_lost(view, own, RANKS, 3, NOW_MS));
+  }
   TEST("a connection that ends without a word, the first of several, unless the rank has left") {
     all_well(view);
     view[1].closed_ms = NOW_MS - 5;
