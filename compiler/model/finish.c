@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "compiler/model/trace.h"
+#include "runtime/plan/limits.h"
 
 static void name_regions(Graph *g) {
   int32_t between = 0;
@@ -70,6 +71,27 @@ static bool check_parameters(const Graph *g, const bool *needed) {
   return last == NULL;
 }
 
+/* What a node that nothing is left of reads does not count. */
+static bool check_uses(const Graph *g) {
+  bool fits = true;
+  int32_t *uses = ARENA_ARRAY(g->compile->arena, int32_t, g->values.count + 1);
+  for (int32_t r = 0; r < g->regions.count; r++)
+    for (int32_t i = 0; i < g->regions.at[r].forward.count; i++) {
+      const Node *node = graph_node(g, g->regions.at[r].forward.at[i]);
+      for (int32_t k = 0; k < node->input_count; k++)
+        uses[node->inputs[k]]++;
+    }
+  for (int32_t i = 0; i < g->params.count; i++) {
+    const Param *param = &g->params.at[i];
+    if (uses[param->value] <= PARAMETER_USES_MAX) continue;
+    fits = error_at(g->compile, param->origin, "too-many-uses",
+                    "parameter '%s' is used %d times, which is more than %d: give some uses a "
+                    "weight of their own",
+                    param->name, uses[param->value], PARAMETER_USES_MAX);
+  }
+  return fits;
+}
+
 /* Positions are made where somebody may ask for them, so they may be left over. */
 static void tell_dropped(Trace *t, const bool *needed, const NodeList *dropped) {
   Graph *g = t->g;
@@ -98,7 +120,7 @@ static bool check_reach(Trace *t) {
     prune(g, region, needed, &dropped);
     if (i > 0 && needed[region->input]) need(g, needed, g->regions.at[i - 1].output);
   }
-  if (!check_parameters(g, needed)) return false;
+  if (!check_parameters(g, needed) || !check_uses(g)) return false;
   for (int32_t i = 0; i < g->regions.count; i++) {
     const Region *region = &g->regions.at[i];
     if (region->is_stack && !needed[region->output])

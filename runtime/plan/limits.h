@@ -1,7 +1,11 @@
-/* limits.h -- how much one kernel call may carry, in a plan and in a kernel. */
+/* limits.h -- how much a plan may carry. */
 #ifndef LOCKSTEP_PLAN_LIMITS_H
 #define LOCKSTEP_PLAN_LIMITS_H
 
+/* Of one call, in a plan and in a kernel. */
 enum { KERNEL_OPERANDS_MAX = 12, KERNEL_DIMS_MAX = 64, KERNEL_ATTRS_MAX = 12 };
+
+/* How often one layer of a model may use a parameter. */
+enum { PARAMETER_USES_MAX = 64 };
 
 #endif

@@ -234,10 +234,15 @@ static bool makes(const Plan *plan, uint32_t node, uint32_t value) {
   return false;
 }
 
-uint32_t use_order(const Meaning *meaning, uint32_t value, uint32_t node) {
+uint64_t use_bit(const Meaning *meaning, uint32_t value, uint32_t node) {
   uint32_t order = 0;
-  if (!makes(meaning->plan, node, value)) return PLAN_NONE;
+  if (!makes(meaning->plan, node, value)) return 0;
   for (uint32_t n = 0; n < node; n++)
     order += makes(meaning->plan, n, value);
-  return order;
+  return order < PARAMETER_USES_MAX ? 1ull << order : 0;
+}
+
+uint64_t all_uses(const Meaning *meaning, uint32_t value) {
+  uint32_t count = meaning->uses[value];
+  return count >= PARAMETER_USES_MAX ? UINT64_MAX : (1ull << count) - 1;
 }

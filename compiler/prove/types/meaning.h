@@ -39,8 +39,11 @@ void meaning_name(const Meaning *meaning, uint32_t region, uint32_t value, Type 
 uint32_t meaning_carried(const Meaning *meaning, ProgramKind program, uint32_t depth,
                          bool is_gradient);
 
-/* Which of the nodes that make the value this one is; PLAN_NONE: none of them. */
-uint32_t use_order(const Meaning *meaning, uint32_t value, uint32_t node);
+/* The bit of the node among those that make the value, in their order. 0: it is none of them, or
+ * behind PARAMETER_USES_MAX of them. */
+uint64_t use_bit(const Meaning *meaning, uint32_t value, uint32_t node);
+/* The bits of all of them. */
+uint64_t all_uses(const Meaning *meaning, uint32_t value);
 
 /* Its dims. */
 const PlanLayoutDim *meaning_dims(const Meaning *meaning, uint32_t value, uint32_t *count);

@@ -49,65 +49,45 @@ void type_transfer(Typing *t) {
 
 /* ---- a tied tensor: two stages each send the other what their uses add up to */
 
-/* The uses of a sum as bits, by their order among the nodes that add to it; all of the step. */
-static bool use_bits(const Typing *t, const Type *sum, uint32_t *bits) {
-  *bits = 0;
-  for (uint32_t i = 0; i < sum->use_count; i++) {
-    uint32_t order = use_order(&t->meaning, sum->ref, sum->use[i].node);
-    if (sum->use[i].first != USE_FROM_START ||
-        sum->use[i].end + t->walk.microbatch != t->microbatches || order >= 32)
-      return false;
-    *bits |= 1u << order;
-  }
-  return *bits != 0;
-}
-
-/* The uses that are not in `sum`. */
-static void other_uses(const Typing *t, Type *sum) {
-  Type other = *sum;
-  other.use_count = 0;
-  memset(other.use, 0, sizeof other.use);
-  for (uint32_t n = 0; n < t->plan->nodes_count && other.use_count < TYPE_USES_MAX; n++) {
-    bool is_there = false;
-    for (uint32_t i = 0; i < sum->use_count; i++)
-      is_there = is_there || sum->use[i].node == n;
-    if (!is_there && use_order(&t->meaning, sum->ref, n) != PLAN_NONE)
-      other.use[other.use_count++] = (TypeUse){n, USE_FROM_START, sum->use[0].end};
-  }
-  *sum = other;
+/* The uses that are in a sum, all of the step. */
+static bool uses_of(const Typing *t, const Type *sum, uint64_t *uses) {
+  bool all = sum->use_count == 1 && sum->use[0].first == USE_FROM_START &&
+             (int64_t)sum->use[0].end + t->walk.microbatch == t->microbatches;
+  *uses = all ? sum->use[0].nodes : 0;
+  return all;
 }
 
 /* A step is looked at more than once. */
 static void add_join(Typing *t, Join join) {
   for (uint32_t i = 0; i < t->join_count; i++)
     if (t->join[i].class == join.class && t->join[i].ref == join.ref &&
-        t->join[i].bits == join.bits)
+        t->join[i].uses == join.uses)
       return;
   t->join[t->join_count++] = join;
 }
 
 void type_join(Typing *t) {
   Type sum = t->at->operands_count == 2 ? read_type(t, 0) : (Type){0};
-  uint32_t bits = 0;
-  if (sum.kind != TYPE_SUM || sum.layer != TYPE_ANY || !use_bits(t, &sum, &bits) ||
+  uint64_t uses = 0;
+  if (sum.kind != TYPE_SUM || sum.layer != TYPE_ANY || !uses_of(t, &sum, &uses) ||
       t->join_count == TYPING_JOINS_MAX) {
     char holds[TYPE_TEXT_BYTES];
     refuse(t, "it sends no gradient of a whole step to the other stage: %s",
            type_text(t->plan, &sum, holds));
     return;
   }
-  add_join(t, (Join){t->view->class, sum.ref, bits});
-  other_uses(t, &sum);
+  add_join(t, (Join){t->view->class, sum.ref, uses});
+  sum.use[0].nodes = all_uses(&t->meaning, sum.ref) & ~uses;
   write_type(t, 1, &sum);
 }
 
 /* Two stages for each tied tensor, which have all of its uses between them, each once. */
 void check_joins(Typing *t) {
   for (uint32_t i = 0; i < t->join_count && !t->refused; i++) {
-    uint32_t all = (uint32_t)((1ull << t->meaning.uses[t->join[i].ref]) - 1), others = 0;
+    uint64_t all = all_uses(&t->meaning, t->join[i].ref), others = 0;
     for (uint32_t k = 0; k < t->join_count; k++)
-      if (k != i && t->join[k].ref == t->join[i].ref) others += t->join[k].bits;
-    if (others != (all & ~t->join[i].bits))
+      if (k != i && t->join[k].ref == t->join[i].ref) others += t->join[k].uses;
+    if (others != (all & ~t->join[i].uses))
       refuse(t, "stages do not have each use of %.60s once",
              plan_string(t->plan, t->plan->values[t->join[i].ref].name));
   }

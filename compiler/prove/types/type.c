@@ -315,10 +315,11 @@ static size_t add_ring(const Type *type, char *text, size_t used) {
 static size_t add_uses(const Type *type, char *text, size_t used) {
   for (uint32_t i = 0; i < type->use_count; i++) {
     const TypeUse *use = &type->use[i];
-    if (use->first == USE_FROM_START)
-      ADD(", node %u to %+d", use->node, use->end);
-    else
-      ADD(", node %u %+d to %+d", use->node, use->first, use->end);
+    ADD(", use");
+    for (uint32_t node = 0; node < PARAMETER_USES_MAX; node++)
+      if ((use->nodes >> node & 1) != 0) ADD(" %u", node + 1);
+    if (use->first != USE_FROM_START) ADD(" from %+d", use->first);
+    ADD(" to %+d", use->end);
   }
   return used;
 }

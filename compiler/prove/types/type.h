@@ -7,11 +7,12 @@
 #ifndef LOCKSTEP_PROVE_TYPE_H
 #define LOCKSTEP_PROVE_TYPE_H
 
+#include "runtime/plan/limits.h"
 #include "runtime/plan/plan.h"
 
 enum {
   TYPE_AXES_MAX = 8,
-  TYPE_USES_MAX = 6,
+  TYPE_USES_MAX = 4,
   TYPE_TEXT_BYTES = 120,
   TYPES_SHIFTED = 4096,
   /* of layer and microbatch: it has none */
@@ -54,9 +55,9 @@ typedef struct Ring {
   uint16_t pad;
 } Ring;
 
-/* Micro-batches [first, end) as one node adds them to a sum. */
+/* Micro-batches [first, end) as some nodes add them to a sum. */
 typedef struct TypeUse {
-  uint32_t node;
+  uint64_t nodes; /* bits: by their order among all that add to it */
   int32_t first, end;
 } TypeUse;
 

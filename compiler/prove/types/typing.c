@@ -141,19 +141,17 @@ void write_type(Typing *t, uint32_t operand, const Type *type) {
     t->types.out_of_memory = true;
 }
 
-static uint32_t find_use(const Type *sum, uint32_t node) {
-  uint32_t i = 0;
-  while (i < sum->use_count && sum->use[i].node < node)
-    i++;
-  return i;
+static bool comes_before(const TypeUse *a, const TypeUse *b) {
+  return a->end != b->end ? a->end < b->end : a->first < b->first;
 }
 
-/* Joins the micro-batches of one use: they follow each other. */
-static bool join_use(Type *sum, TypeUse use) {
-  uint32_t i = find_use(sum, use.node);
-  if (i < sum->use_count && sum->use[i].node == use.node) {
-    if (sum->use[i].end != use.first) return false;
-    sum->use[i].end = use.end;
+/* Nodes that have added the same micro-batches stand together. False: there is no room. */
+static bool insert_use(Type *sum, TypeUse use) {
+  uint32_t i = 0;
+  while (i < sum->use_count && comes_before(&sum->use[i], &use))
+    i++;
+  if (i < sum->use_count && !comes_before(&use, &sum->use[i])) {
+    sum->use[i].nodes |= use.nodes;
     return true;
   }
   if (sum->use_count == TYPE_USES_MAX) return false;
@@ -161,6 +159,32 @@ static bool join_use(Type *sum, TypeUse use) {
   sum->use[i] = use;
   sum->use_count++;
   return true;
+}
+
+static void remove_nodes(Type *sum, uint32_t i, uint64_t nodes) {
+  sum->use[i].nodes &= ~nodes;
+  if (sum->use[i].nodes != 0) return;
+  sum->use_count--;
+  memmove(sum->use + i, sum->use + i + 1, (sum->use_count - i) * sizeof *sum->use);
+  sum->use[sum->use_count] = (TypeUse){0};
+}
+
+/* Joins the micro-batches of some nodes: those of each follow each other. */
+static bool join_use(Type *sum, TypeUse use) {
+  TypeUse joined[TYPE_USES_MAX];
+  uint32_t count = 0;
+  for (uint32_t i = sum->use_count; i-- > 0;) {
+    uint64_t met = sum->use[i].nodes & use.nodes;
+    if (met == 0) continue;
+    if (sum->use[i].end != use.first) return false;
+    joined[count++] = (TypeUse){met, sum->use[i].first, use.end};
+    use.nodes &= ~met;
+    remove_nodes(sum, i, met);
+  }
+  bool fits = use.nodes == 0 || insert_use(sum, use);
+  while (count > 0 && fits)
+    fits = insert_use(sum, joined[--count]);
+  return fits;
 }
 
 /* The same tensor, in the same parts; its uses may differ. */
@@ -177,47 +201,46 @@ bool join_sums(Type *sum, const Type *other) {
   return joins;
 }
 
+/* Those behind this node, of its region, that add to the same sum. */
+static uint64_t uses_behind(const Typing *t, uint32_t value, uint32_t node) {
+  const uint32_t *region = t->meaning.region_of;
+  uint64_t behind = 0;
+  for (uint32_t n = node + 1; n < t->plan->nodes_count && region[n] == region[node]; n++)
+    behind |= use_bit(&t->meaning, value, n);
+  return behind;
+}
+
 /* Uses of one region are added in the order of its nodes, micro-batch by micro-batch, so that sums
  * round alike. */
-static bool in_order(const Typing *t, const Type *sum, TypeUse use) {
-  const uint32_t *region = t->meaning.region_of;
+static bool in_order(const Typing *t, const Type *sum, uint32_t node) {
+  uint64_t behind = uses_behind(t, sum->ref, node);
   for (uint32_t i = 0; i < sum->use_count; i++)
-    if (sum->use[i].node > use.node && region[sum->use[i].node] == region[use.node] &&
-        sum->use[i].end >= use.end)
-      return false;
+    if ((sum->use[i].nodes & behind) != 0 && sum->use[i].end > 0) return false;
   return true;
 }
 
 void add_to_sum(Typing *t, uint32_t operand, Type *sum, uint32_t node) {
   bool is_first = (t->walk.call->flags & CALL_FIRST_MICROBATCH) != 0;
+  const TypeUse use = {use_bit(&t->meaning, sum->ref, node), is_first ? USE_FROM_START : 0, 1};
+  const Type found = t->at->accumulate ? read_type(t, operand) : (Type){.kind = TYPE_ZERO};
   sum->microbatch = TYPE_ANY;
   sum->use_count = 0;
-  (void)join_use(sum, (TypeUse){node, 0, 1});
-  if (t->at->accumulate) {
-    const Type found = read_type(t, operand);
-    if (found.kind != TYPE_ZERO && !same_sum(&found, sum)) {
-      refuse_operand(t, operand, &found, sum);
-      return;
-    }
-    TypeUse use = sum->use[0];
-    if (found.kind != TYPE_ZERO) *sum = found;
-    if (found.kind != TYPE_ZERO && (!in_order(t, sum, use) || !join_use(sum, use))) {
-      Type wanted = {.kind = TYPE_SUM, .ref = sum->ref, .layer = sum->layer, .use_count = 1};
-      wanted.use[0] = (TypeUse){node, USE_FROM_START, 0};
-      refuse_operand(t, operand, &found, &wanted);
-      return;
-    }
+  if (found.kind != TYPE_ZERO && !same_sum(&found, sum)) {
+    refuse_operand(t, operand, &found, sum);
+    return;
   }
-  for (uint32_t i = 0; is_first && i < sum->use_count; i++)
-    if (sum->use[i].node == node && sum->use[i].first == 0) sum->use[i].first = USE_FROM_START;
+  if (found.kind != TYPE_ZERO) *sum = found;
+  if (use.nodes == 0 || !in_order(t, sum, node) || !join_use(sum, use)) {
+    Type wanted = {.kind = TYPE_SUM, .ref = sum->ref, .layer = sum->layer, .use_count = 1};
+    wanted.use[0] = (TypeUse){use.nodes, USE_FROM_START, 0};
+    refuse_operand(t, operand, &found, &wanted);
+    return;
+  }
   write_type(t, operand, sum);
 }
 
 bool sum_is_complete(const Typing *t, const Type *sum) {
-  int64_t call = t->walk.microbatch;
-  bool is_complete = sum->use_count == t->meaning.uses[sum->ref];
-  for (uint32_t i = 0; i < sum->use_count; i++)
-    is_complete = is_complete && sum->use[i].first == USE_FROM_START &&
-                  sum->use[i].end + call == t->microbatches;
-  return is_complete;
+  return sum->use_count == 1 && sum->use[0].nodes == all_uses(&t->meaning, sum->ref) &&
+         sum->use[0].first == USE_FROM_START &&
+         (int64_t)sum->use[0].end + t->walk.microbatch == t->microbatches;
 }

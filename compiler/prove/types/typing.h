@@ -21,7 +21,8 @@ typedef struct Reached {
 /* What a stage sends of a tied tensor's gradient. */
 typedef struct Join {
   const PlanClass *class;
-  uint32_t ref, bits; /* bits: which of the nodes that add to it, in their order */
+  uint32_t ref;
+  uint64_t uses; /* which of the nodes that add to it: bits in their order */
 } Join;
 
 typedef struct Typing {
