@@ -58,6 +58,22 @@ void turn_spans(Typing *t, uint32_t from, uint32_t to, Turn *turn) {
 
 /* ---- sums over ranks */
 
+/* Over the ranks of a layer first, then over those that have other samples and tokens: one order,
+ * so that sums round alike. */
+static bool layer_is_whole(Typing *t, const Type *type) {
+  const uint32_t axes = axes_of_comm(t, t->at->comm);
+  if (t->at->purpose != PURPOSE_REDUCE) return true;
+  for (uint32_t axis = 0; axis < t->plan->axes_count && axis < TYPE_AXES_MAX; axis++) {
+    bool divides_layer = t->plan->axes[axis].divides == DIVIDES_FEATURES;
+    if (!divides_layer || (axes >> axis & 1) != 0 || type->place[axis].kind != PLACE_OWED) continue;
+    refuse(t, "it adds up summands of %.16s, which are to be added up over %.16s first",
+           plan_string(t->plan, t->plan->comms[t->at->comm].name),
+           plan_string(t->plan, t->plan->axes[axis].name));
+    return false;
+  }
+  return true;
+}
+
 bool add_up(Typing *t, Type *type) {
   uint32_t axes = axes_of_comm(t, t->at->comm);
   if (t->plan->meanings[t->at->meaning].reduce != REDUCE_SUM) {
@@ -67,6 +83,7 @@ bool add_up(Typing *t, Type *type) {
   bool may_be_whole = t->at->purpose == PURPOSE_CONTROL; /* numbers and their weights alike */
   uint32_t own_axes = where(t, 0).own_axes;
   if (type->kind == TYPE_ZERO) return true;
+  if (!layer_is_whole(t, type)) return false;
   for (uint32_t axis = 0; axis < TYPE_AXES_MAX; axis++) {
     if (type->place[axis].kind == PLACE_ROW && (own_axes >> axis & 1) == 0) {
       refuse(t, "it adds up other ranks' pieces, of which nothing is known");
@@ -152,7 +169,7 @@ static bool is_sum_or_state(Typing *t, const Type *type, const RowMove *move) {
 static void scatter(Typing *t, const RowMove *move) {
   Type type = read_row(t, move->whole, move->whole_first, move->whole_end);
   bool in_place = move->piece == NULL;
-  if (!is_sum_or_state(t, &type, move) ||
+  if (!is_sum_or_state(t, &type, move) || !layer_is_whole(t, &type) ||
       !set_places(t, &type, PLACE_OWED, in_place ? PLACE_ROW : PLACE_FLAT))
     return;
   if (in_place) {

@@ -94,8 +94,9 @@ bool read_value(Typing *t, NodeCall *c, uint32_t operand, uint32_t value) {
   return in_time && as_stored;
 }
 
-/* A record's numbers are held against the layouts that the plan states: they must be those. Rows of
- * numbers have dims of their own. */
+/* A record's numbers are held against the layouts that the plan states: they must be those. What is
+ * said to be a summand is not added up earlier, which would round otherwise. Rows of numbers have
+ * dims of their own. */
 static bool is_as_said(Typing *t, const NodeCall *c, uint32_t operand, const Type *type) {
   uint32_t layout = t->plan->operands[t->at->operands_first + operand].layout;
   Place said[TYPE_AXES_MAX] = {0};
@@ -103,8 +104,9 @@ static bool is_as_said(Typing *t, const NodeCall *c, uint32_t operand, const Typ
   layout_places(t->plan, layout, said);
   for (uint32_t axis = 0; axis < t->plan->axes_count && axis < TYPE_AXES_MAX; axis++) {
     Place place = type->place[axis];
+    bool is_summand = (t->plan->layouts[layout].owed_axes >> axis & 1) != 0;
     if (t->plan->axes[axis].divides == DIVIDES_SAMPLES || place.kind == PLACE_OWED) continue;
-    if (memcmp(&said[axis], &place, sizeof place) == 0) continue;
+    if (!is_summand && memcmp(&said[axis], &place, sizeof place) == 0) continue;
     char holds[TYPE_TEXT_BYTES];
     refuse(t, "operand %u is said to be cut otherwise along %.16s: %s", operand, axis_name(t, axis),
            type_text(t->plan, type, holds));
