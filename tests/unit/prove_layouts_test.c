@@ -1,0 +1,307 @@
+/* LINK: prove plan_builder plan contract
+ * Typing rules of what is no node: conversions of a value from layout to layout, sums over
+ * micro-batches and uses, squares and updates. Each takes what it should, and refuses everything
+ * else that could stand there. */
+#include "tests/unit/typing_bench.h"
+
+static Bench bench;
+
+static Place place_of(const char *dims, char letter) {
+  if (letter == '.') return (Place){0};
+  if (letter == '+') return (Place){.kind = PLACE_OWED, .style = REDUCE_SUM};
+  return (Place){.kind = PLACE_CUT, .dim = (uint8_t)(strchr(dims, letter) - dims)};
+}
+
+/* All of an operand, whose size stays. */
+static void put_over(uint32_t operand, const Type *type) {
+  Span span = {0, bench.b.operands[operand].size_bytes, type_of(&bench.t.types, type), 0};
+  bench.t.reached[operand].spans.count = 0;
+  if (!spans_write(&bench.t.types, &bench.t.reached[operand].spans, span)) abort();
+}
+
+/* ---- conversions of a value [L, W] between the ranks of tp */
+
+enum { LETTERS = 4 };
+static const char letters[LETTERS + 1] = ".+LW";
+
+typedef struct Conversion {
+  RecordKind kind;
+  char from, to;
+  int64_t times, elements; /* pieces; 0: none are said */
+  const char *words;       /* of all that it does not take */
+} Conversion;
+
+static const Conversion conversions[] = {
+    {RECORD_ALL_REDUCE, '+', '.', 0, 0, "it adds up, over tp, what are no summands there"},
+    {RECORD_ALL_GATHER, 'L', '.', 1, 8, ""},
+    {RECORD_ALL_GATHER, 'W', '.', 4, 2, ""},
+    {RECORD_REDUCE_SCATTER, '+', 'L', 1, 8, "it adds up, over tp, what are no summands there"},
+    {RECORD_REDUCE_SCATTER, '+', 'W', 4, 2, "it adds up, over tp, what are no summands there"},
+};
+
+static uint32_t cut_layout(char letter) {
+  uint32_t layout = bench_layout(&bench, "LW");
+  PlanLayoutDim *dims = bench.b.layout_dims + bench.b.layouts[layout].dims_first;
+  if (letter != 'L' && letter != 'W') return layout;
+  dims[letter == 'W'].cuts_first = build_cuts(&bench.b, (PlanCut){0, CUT_BLOCK});
+  dims[letter == 'W'].cuts_count = 1;
+  return layout;
+}
+
+static void begin_conversion(const Conversion *c) {
+  bench_begin(&bench);
+  (void)bench_axis(&bench, "tp");
+  uint32_t value = bench_value(&bench, VALUE_ACTIVATION, "v", "LW");
+  bench_record(&bench, c->kind, NULL, PURPOSE_CONVERSION);
+  PlanRecord *record = &bench.b.records[0];
+  record->comm = 0;
+  PlanMeaning meaning = {.reduce = REDUCE_SUM, .after = cut_layout(c->to)};
+  record->meaning = build_meanings(&bench.b, meaning);
+  if (c->times > 0) bench_dim(&bench, c->times), bench_dim(&bench, c->elements);
+  (void)bench_operand(&bench, value, BUFFER_ACTIVATION);
+  if (c->kind != RECORD_ALL_REDUCE) (void)bench_operand(&bench, value, BUFFER_ACTIVATION);
+  bench_open(&bench);
+}
+
+static bool converts(const Conversion *c, char from) {
+  Type type = bench_type(0), wanted = type;
+  type.place[0] = place_of("LW", from), wanted.place[0] = place_of("LW", c->to);
+  uint32_t last = c->kind != RECORD_ALL_REDUCE;
+  if (last == 1) bench_size(&bench, 1, &wanted);
+  bench_put(&bench, 0, &type);
+  return bench_run(&bench) && bench_has(&bench, last, &wanted);
+}
+
+static void test_conversions(void) {
+  for (size_t i = 0; i < sizeof conversions / sizeof *conversions; i++) {
+    const Conversion *c = &conversions[i];
+    begin_conversion(c);
+    TEST("a conversion takes one layout and no other")
+    for (const char *from = letters; *from != '\0'; from++) {
+      CHECK(converts(c, *from) == (*from == c->from));
+      CHECK(bench.t.refused == (*from != c->from));
+      if (bench.t.refused && *c->words != '\0') findings_expect(&bench.report, c->words);
+    }
+    TEST("nothing is no value") {
+      bench.t.reached[0].spans.count = 0;
+      CHECK(!bench_run(&bench));
+    }
+    if (c->kind != RECORD_ALL_GATHER) TEST("the largest of summands is not their sum") {
+        bench.b.meanings[0].reduce = REDUCE_MAX;
+        CHECK(!converts(c, c->from));
+        findings_expect(&bench.report, "it does not add up");
+        bench.b.meanings[0].reduce = REDUCE_SUM;
+      }
+    if (c->times > 0) TEST("pieces of another dim") {
+        bench.b.ints[0] = c->times == 1 ? 2 : 1;
+        CHECK(!converts(c, c->from));
+        findings_expect(&bench.report, "its pieces are not the parts of a dim of: value v");
+      }
+    bench_close(&bench);
+  }
+}
+
+/* ---- sums of a weight's gradient, which two nodes make */
+
+enum { X, D_Y, GRADIENT, OTHER, PARAM };
+
+static void begin_sum(void) {
+  bench_begin(&bench);
+  (void)bench_axis(&bench, "tp");
+  bench_value(&bench, VALUE_ACTIVATION, "x", "LI");
+  bench_value(&bench, VALUE_ACTIVATION, "d_y", "LO");
+  bench_value(&bench, VALUE_PARAM_GRAD, "w", "OI");
+  bench_value(&bench, VALUE_PARAM_GRAD, "another", "OI");
+  bench_value(&bench, VALUE_PARAM, "w", "OI");
+}
+
+static void begin_use(void) {
+  begin_sum();
+  bench_record(&bench, RECORD_KERNEL, "linear_dw", PURPOSE_NODE);
+  for (int i = 0; i < 4; i++)
+    bench_dim(&bench, 0);
+  for (uint32_t value = X; value <= GRADIENT; value++)
+    (void)bench_operand(&bench, value, BUFFER_GRAD);
+  for (int i = 0; i < 2; i++)
+    bench_node(&bench, "linear_dw", (uint32_t[]){X, D_Y}, 2, (uint32_t[]){GRADIENT}, 1);
+  bench.b.records[0].node = 0;
+  bench.b.records[0].accumulate = 1;
+  bench_open(&bench);
+}
+
+static Type sum_of(uint64_t nodes, int32_t first, int32_t end) {
+  Type sum = {.kind = TYPE_SUM, .dtype = DTYPE_F32, .ref = GRADIENT, .microbatch = TYPE_ANY};
+  sum.use_count = 1;
+  sum.use[0] = (TypeUse){nodes, first, end};
+  return sum;
+}
+
+/* The first node adds this micro-batch to what is there. */
+static bool adds_to(const Type *found) {
+  Type x = bench_type(X), d_y = bench_type(D_Y);
+  const Type room = sum_of(1, 0, 1);
+  bench_put(&bench, 0, &x), bench_put(&bench, 1, &d_y), bench_size(&bench, 2, &room);
+  put_over(2, found);
+  return bench_run(&bench);
+}
+
+static void refuses_sum(Type found) {
+  CHECK(!adds_to(&found));
+  findings_expect(&bench.report, "operand 2 d_w holds...wanted: sum w");
+}
+
+static void test_sums(void) {
+  begin_use();
+  Type before = sum_of(1, USE_FROM_START, 0), after = sum_of(1, USE_FROM_START, 1), type;
+  TEST("micro-batches follow each other") {
+    CHECK(adds_to(&before) && bench_has(&bench, 2, &after));
+    refuses_sum(after);
+    refuses_sum(sum_of(1, USE_FROM_START, -1));
+  }
+  TEST("uses of a micro-batch are added in the order of their nodes") {
+    type = sum_of(3, USE_FROM_START, 0);
+    CHECK(adds_to(&type));
+    CHECK_INT(bench.t.types.type[bench.t.reached[2].spans.at[0].type].use_count, 2);
+    type.use[0] = (TypeUse){1, USE_FROM_START, 0};
+    type.use[1] = (TypeUse){2, USE_FROM_START, 1}, type.use_count = 2;
+    refuses_sum(type);
+  }
+  TEST("another tensor, layer, part or dtype cannot be added to") {
+    type = before, type.ref = OTHER;
+    refuses_sum(type);
+    type = before, type.layer = 1;
+    refuses_sum(type);
+    type = before, type.place[0] = place_of("OI", '+');
+    refuses_sum(type);
+    type = before, type.kind = TYPE_VALUE, type.use_count = 0;
+    refuses_sum(type);
+    refuses_sum((Type){0});
+  }
+  TEST("the first micro-batch begins the sum, or adds to zeros") {
+    Type zero = {.kind = TYPE_ZERO, .dtype = DTYPE_F32, .layer = TYPE_ANY, .microbatch = TYPE_ANY};
+    bench.b.calls[0].flags = CALL_FIRST_MICROBATCH;
+    CHECK(adds_to(&zero) && bench_has(&bench, 2, &after));
+    refuses_sum(before);
+    bench.b.records[0].accumulate = 0;
+    CHECK(adds_to(&before) && bench_has(&bench, 2, &after));
+  }
+  bench_close(&bench);
+}
+
+/* ---- squares and updates */
+
+static void begin_sink(const char *kernel, Purpose purpose, int operands) {
+  begin_sum();
+  bench_record(&bench, RECORD_KERNEL, kernel, purpose);
+  bench.b.records[0].value = PARAM;
+  for (int i = 0; i < operands; i++)
+    (void)bench_operand(&bench, PLAN_NONE, BUFFER_GRAD);
+  bench_node(&bench, "linear_dw", (uint32_t[]){X, D_Y}, 2, (uint32_t[]){GRADIENT}, 1);
+  bench_open(&bench);
+}
+
+/* Every wrong thing that may stand where the whole gradient should. */
+static void try_gradients(Type whole) {
+  Type type = whole;
+  type.use[0].end--;
+  bench_put(&bench, 0, &type);
+  bench_refuses(&bench, "operand 0...holds sum w...wanted: sum w");
+  type = whole, type.use[0].first = 0;
+  bench_put(&bench, 0, &type);
+  bench_refuses(&bench, "operand 0...holds sum w...wanted: sum w");
+  type = whole, type.ref = OTHER;
+  bench_put(&bench, 0, &type);
+  bench_refuses(&bench, "operand 0...holds sum another...wanted: sum w");
+  type = whole, type.layer = 1;
+  bench_put(&bench, 0, &type);
+  bench_refuses(&bench, "operand 0...layer +1...wanted: sum w");
+  type = whole, type.place[0] = place_of("OI", '+');
+  bench_put(&bench, 0, &type);
+  CHECK(!bench_run(&bench));
+  bench_put(&bench, 0, &whole);
+}
+
+static void test_squares(void) {
+  Type whole = sum_of(1, USE_FROM_START, BENCH_SIZE);
+  TEST("squares are of a whole gradient") {
+    begin_sink("square_sum", PURPOSE_NORM, 2);
+    try_gradients(whole);
+    bench.b.operands[1].size_bytes = 8;
+    CHECK(bench_run(&bench));
+    CHECK_INT(bench.t.types.type[bench.t.reached[1].spans.at[0].type].kind, TYPE_SQUARES);
+    whole.place[0] = place_of("OI", '+');
+    bench_put(&bench, 0, &whole);
+    bench_refuses(&bench, "squares of what is still to be added up");
+    bench_close(&bench);
+  }
+}
+
+static Type state(uint32_t kind) {
+  return (Type){.kind = TYPE_STATE,
+                .dtype = DTYPE_F32,
+                .ref = PARAM,
+                .state = (uint8_t)kind,
+                .microbatch = TYPE_ANY};
+}
+
+static void put_states(void) {
+  const Type param = state(BUFFER_PARAM), moment = state(BUFFER_MOMENT1);
+  bench_put(&bench, 1, &param), bench_put(&bench, 2, &moment);
+}
+
+static void refuses_state(uint32_t operand, Type type) {
+  put_states();
+  put_over(operand, &type);
+  bench_refuses(&bench, operand == 1 ? "operand 1 param holds...wanted: parameters (old) w"
+                                     : "operand 2 m holds...wanted: moment m (old) w");
+}
+
+static bool updates(void) {
+  Type param = state(BUFFER_PARAM), moment = state(BUFFER_MOMENT1);
+  param.is_new = moment.is_new = 1;
+  put_states();
+  return bench_run(&bench) && bench_has(&bench, 1, &param) && bench_has(&bench, 2, &moment);
+}
+
+static void test_updates(void) {
+  Type whole = sum_of(1, USE_FROM_START, BENCH_SIZE), type;
+  begin_sink("sgd", PURPOSE_UPDATE, 3);
+  TEST("an update waits for the norm of all ranks") {
+    bench_put(&bench, 0, &whole);
+    bench.t.made = MADE_TOTALS;
+    bench_refuses(&bench, "the norm is not known yet");
+    bench.t.made = MADE_NORM;
+    bench_refuses(&bench, "the control values are not known yet");
+    bench.t.made = MADE_NORM | MADE_TOTALS;
+    CHECK(updates());
+  }
+  TEST("it reads its own gradient, all of it") {
+    try_gradients(whole);
+    CHECK(updates());
+  }
+  TEST("it updates its own parameter and state, once, where the gradient is") {
+    for (uint32_t operand = 1; operand < 3; operand++) {
+      const Type right = state(operand == 1 ? BUFFER_PARAM : BUFFER_MOMENT1);
+      type = right, type.is_new = 1;
+      refuses_state(operand, type);
+      type = right, type.state = BUFFER_MOMENT2;
+      refuses_state(operand, type);
+      type = right, type.layer = 1;
+      refuses_state(operand, type);
+      type = right, type.place[0] = place_of("OI", '+');
+      refuses_state(operand, type);
+      refuses_state(operand, whole);
+      refuses_state(operand, (Type){0});
+    }
+    CHECK(updates());
+  }
+  bench_close(&bench);
+}
+
+int main(void) {
+  test_conversions();
+  test_sums();
+  test_squares();
+  test_updates();
+  CHECK_DONE();
+}
