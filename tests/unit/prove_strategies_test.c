@@ -390,7 +390,7 @@ static void test_once(void) {
     PlanRecord *first = record_of("h.backward", "linear_dw", 0);
     PlanRecord *second = record_of("h.backward", "linear_db", 0);
     *second = *first;
-    expect_finding("types: ...node 19 +2 to +3; wanted: sum h.*.mlp.c_proj.bias");
+    expect_finding("types: ...use 1 from +2 to +3; wanted: sum h.*.mlp.c_proj.bias");
   }
 }
 
