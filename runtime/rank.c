@@ -72,7 +72,10 @@ static bool open_rank(Rank *rank, Status *status) {
   if (!class) return status_fail(status, STATUS_OURS, "plan: rank %d has no class", rank->number);
   rank->all = calloc((size_t)run->mesh.rank_count, sizeof *rank->all);
   if (!rank->all) return status_fail(status, STATUS_WORLD, "not enough memory for a rank");
-  if (!arenas_open(&rank->arena, rank->plan, class, run->options->measure_memory, status))
+  const CudaPlugin *cuda = run->cuda;
+  if ((cuda != NULL && !cuda->choose(0, status)) ||
+      !arenas_open(&rank->arena, rank->plan, class, cuda != NULL ? &cuda->memory : NULL,
+                   run->options->measure_memory, status))
     return false;
   ReplaySetup setup = {
       .plan = rank->plan,
@@ -80,7 +83,9 @@ static bool open_rank(Rank *rank, Status *status) {
       .rank = rank->number,
       .comm = rank->comm,
       .comm_beside = run->boot->ops->comm_beside(run->boot, rank->number),
-      .kernels = {[PROCESSOR_DEVICE] = kernels_of(run->options->variant),
+      .open_device = cuda != NULL ? cuda->open : NULL,
+      .kernels = {[PROCESSOR_DEVICE] =
+                      cuda != NULL ? cuda->kernels() : kernels_of(run->options->variant),
                   [PROCESSOR_HOST] = kernels_of(run->options->variant)},
       .flight = rank->flight,
   };
@@ -145,7 +150,7 @@ static bool measure_peak(Rank *rank, Status *status) {
   const Run *run = rank->run;
   bool bf16 = strcmp(plan_string(rank->plan, rank->job->precision), "bf16") == 0;
   if (!rank_meet(rank, status)) return false;
-  if (run->options->measure_peak)
+  if (run->options->measure_peak && run->cuda == NULL)
     rank->facts.peak =
         peak_measure(run->options->variant, bf16 ? DTYPE_BF16 : DTYPE_F32, rank->threads);
   return rank_gather_facts(rank, status);

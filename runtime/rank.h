@@ -5,6 +5,7 @@
 #include "runtime/boot/boot.h"
 #include "runtime/checkpoint/checkpoint.h"
 #include "runtime/data/samples.h"
+#include "runtime/device/cuda/plugin.h"
 #include "runtime/mesh.h"
 #include "runtime/process/lock.h"
 #include "runtime/run.h"
@@ -20,6 +21,7 @@ typedef struct Run {
   int64_t last_step;
   uint64_t data_sum; /* of the training data */
   Lock lock[2];      /* of the run's folder and the checkpoints' */
+  const CudaPlugin *cuda; /* NULL: ranks train on processors */
 } Run;
 
 /* A BootRank: opens everything, runs all steps, closes everything. True: the status code is

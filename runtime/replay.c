@@ -38,7 +38,8 @@ static void resolve(const Replay *replay, const Position *at, const PlanRecord *
   }
 }
 
-static bool run_kernel(const Replay *replay, const Work *work, Threads *threads, Status *status) {
+static bool run_kernel(const Replay *replay, const Work *work, const Queue *queue,
+                       Threads *threads, Status *status) {
   const Plan *plan = replay->setup.plan;
   const PlanRecord *record = work->record;
   KernelArgs args = {
@@ -54,6 +55,7 @@ static bool run_kernel(const Replay *replay, const Work *work, Threads *threads,
       .state = replay->prepared[record - plan->records].state,
       .control = replay->control,
       .threads = threads,
+      .stream = replay->device->ops->stream(queue),
   };
   const char *why = NULL;
   KernelStatus ended = replay_kernel(replay, record)->run(&args, &why);
@@ -127,7 +129,7 @@ static Threads *threads_of(const Replay *replay, const Queue *queue) {
 static bool run_by_kind(Replay *replay, const Work *work, const Queue *queue, Status *status) {
   const PlanRecord *record = work->record;
   if (record->kind == RECORD_KERNEL)
-    return run_kernel(replay, work, threads_of(replay, queue), status);
+    return run_kernel(replay, work, queue, threads_of(replay, queue), status);
   if (run_comm(replay, record, work->operand)) return true;
   status->code = STATUS_ECHO; /* the rank that failed says why */
   return false;

@@ -24,6 +24,7 @@ typedef struct ReplaySetup {
   CommLanes comm_beside; /* a lane that has none runs on the caller, with `comm` */
   Threads *threads;
   const Kernel *kernels[Processor_COUNT]; /* each by KernelId; NULL: this process has none */
+  DeviceOpen *open_device;                /* NULL: device_cpu_open */
   Flight *flight;                         /* what runs is written there; NULL: nobody looks */
   /* For tests: every queue is a thread of its own, and waits up to so long before each work. */
   bool issues_only;

@@ -203,7 +203,8 @@ static bool open_device(Replay *replay, Status *status) {
   if (replay->queues_mask != 0) replay->threads_beside = threads_new(1, NULL);
   if (replay->queues_mask != 0 && !replay->threads_beside)
     return status_fail(status, STATUS_WORLD, "not enough memory to bind the plan");
-  replay->device = device_cpu_open(
+  DeviceOpen *open = setup->open_device != NULL ? setup->open_device : device_cpu_open;
+  replay->device = open(
       &(DeviceSetup){.lane_count = setup->plan->lanes_count,
                      .main_lane = replay->main_lane,
                      .queues_mask = replay->queues_mask,

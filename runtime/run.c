@@ -156,22 +156,35 @@ static bool boot(Run *run, Status *status) {
          status_fail(status, STATUS_WORLD, "not enough memory for %d ranks", run->mesh.rank_count);
 }
 
-/* A plan for other devices would train here too, but slowly, and its scratch is not for these
- * kernels: only who asks for that gets it. */
-static bool check_device(const Run *run, Status *status) {
+/* NULL: `status` says why ranks of this plan cannot have GPUs here. */
+static const CudaPlugin *find_gpu(const Run *run, Status *status) {
+  if (run->mesh.rank_count > 1) {
+    status_fail(status, STATUS_USER, "several ranks on GPUs need NCCL, which is not built in yet");
+    return NULL;
+  }
+  const CudaPlugin *cuda = cuda_plugin(status);
+  return cuda != NULL && cuda->choose(0, status) ? cuda : NULL;
+}
+
+/* A plan for other devices would train on processors too, but slowly, and its scratch is not for
+ * their kernels: only who asks for that gets it. */
+static bool find_device(Run *run, Status *status) {
   const PlanJob *job = &run->plan->jobs[0];
+  Status why;
   if (job->target == TARGET_CPU || run->options->on_cpu) return true;
-  return status_fail(status, STATUS_USER,
-                     "the plan is for %s, and this machine trains on its processors: --on cpu runs "
-                     "the very same plan on them, slowly; or compile the job with "
+  run->cuda = find_gpu(run, &why);
+  if (run->cuda != NULL) return true;
+  return status_fail(status, why.code,
+                     "the plan is for %s, and cannot run on one here: %s. --on cpu runs the very "
+                     "same plan on this machine's processors, slowly; or compile the job with "
                      "cluster = \"here\"",
-                     plan_string(run->plan, job->device));
+                     plan_string(run->plan, job->device), why.text);
 }
 
 static bool open_run(Run *run, Status *status) {
   const PlanJob *job = &run->plan->jobs[0];
-  if (!check_device(run, status)) return false;
-  if (!mesh_read(&run->mesh, run->plan, status) || !boot(run, status)) return false;
+  if (!mesh_read(&run->mesh, run->plan, status) || !find_device(run, status) || !boot(run, status))
+    return false;
   set_boot(run->boot);
   if (!take_folders(run, status)) return false;
   run->last_step = job->steps;

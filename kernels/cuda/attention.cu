@@ -10,7 +10,7 @@ extern "C" {
 #include "kernels/runs.h"
 }
 
-enum { THREADS = 128, TILE_FLOATS = 4096, TILE_MOST = 32, HEAD_MOST = 512 };
+enum { THREADS = 128, TILE_FLOATS = 4096, TILE_MOST = 16, HEAD_MOST = 512 };
 
 struct Attention {
   int64_t batch, seq, heads, kv_heads, head;
@@ -154,6 +154,7 @@ __global__ void __launch_bounds__(THREADS)
           WIDTH, a.head);
     __syncthreads();
     float score[TILE], top = highest;
+#pragma unroll
     for (int j = 0; j < TILE; j++) {
       int64_t k_token = first + j;
       bool seen = k_token < a.seq && (!a.causal || runs_position(a.k_runs, k_token) <= q_position);
@@ -166,6 +167,7 @@ __global__ void __launch_bounds__(THREADS)
       sum.multiply(shrink);
       weight *= shrink;
       highest = top;
+#pragma unroll
       for (int j = 0; j < TILE; j++) {
         float p = expf(score[j] - top);
         weight += p;
@@ -228,6 +230,7 @@ __global__ void __launch_bounds__(THREADS)
     stage(v_tile, v + b * a.seq * a.v_stride + kv_head * a.head, a.v_stride, first, TILE, a.seq,
           WIDTH, a.head);
     __syncthreads();
+#pragma unroll 2
     for (int j = 0; j < TILE; j++) {
       int64_t k_token = first + j, k_position = runs_position(a.k_runs, k_token);
       bool seen = is_there && k_token < a.seq && (!a.causal || k_position <= q_position);
@@ -277,6 +280,7 @@ __global__ void __launch_bounds__(THREADS)
         row_tile[TILE_MOST + i] = term[(b * a.heads + h) * a.seq + first + i];
       }
       __syncthreads();
+#pragma unroll 2
       for (int i = 0; i < TILE; i++) {
         int64_t q_token = first + i, q_position = runs_position(a.q_runs, q_token);
         bool seen = is_there && q_token < a.seq && (!a.causal || k_position <= q_position);

@@ -26,7 +26,7 @@ static __device__ void stage(float *to, const T *from, int64_t first, int64_t co
 }
 
 template <class A, class B, class C>
-__global__ void __launch_bounds__(TILE_THREADS)
+__global__ void __launch_bounds__(TILE_THREADS, 2)
     multiply_tiles(const A *a, const B *b, const C *bias, C *c, Product p) {
   SHARED(float, a_tile, TILE_DEPTH *(TILE + 1));
   SHARED(float, b_tile, TILE_DEPTH *(TILE + 1));
@@ -37,6 +37,7 @@ __global__ void __launch_bounds__(TILE_THREADS)
     stage(a_tile, a, m_first, p.m, p.a_m, k, p.k, p.a_k);
     stage(b_tile, b, n_first, p.n, p.b_n, k, p.k, p.b_k);
     __syncthreads();
+#pragma unroll 4
     for (int d = 0; d < TILE_DEPTH; d++)
       for (int i = 0; i < EACH; i++)
         for (int j = 0; j < EACH; j++)

@@ -60,13 +60,22 @@ void arena_close(Arena *arena) {
   *arena = (Arena){0};
 }
 
-bool arenas_open(Arenas *arenas, const Plan *plan, const PlanClass *class, bool untouched,
-                 Status *status) {
+static bool map_elsewhere(Arenas *arenas, Tier tier, size_t size_bytes, Status *status) {
+  void *at = NULL;
+  if (!arenas->of.map(tier, size_bytes, &at, status)) return false;
+  arenas->tier[tier] = (Arena){.base = at, .size_bytes = size_bytes};
+  return true;
+}
+
+bool arenas_open(Arenas *arenas, const Plan *plan, const PlanClass *class, const ArenaMap *of,
+                 bool untouched, Status *status) {
   *arenas = (Arenas){0};
+  if (of != NULL) arenas->of = *of;
   for (Tier tier = 0; tier < Tier_COUNT; tier++) {
     uint64_t size_bytes = plan_arena_bytes(plan, class, tier);
     if (size_bytes == 0) continue;
-    bool opened = untouched ? arena_open_untouched(&arenas->tier[tier], size_bytes, status)
+    bool opened = of != NULL  ? map_elsewhere(arenas, tier, size_bytes, status)
+                  : untouched ? arena_open_untouched(&arenas->tier[tier], size_bytes, status)
                             : arena_open(&arenas->tier[tier], size_bytes, status);
     if (!opened) return false;
     arenas->base[tier] = arenas->tier[tier].base;
@@ -76,7 +85,10 @@ bool arenas_open(Arenas *arenas, const Plan *plan, const PlanClass *class, bool 
 
 void arenas_close(Arenas *arenas) {
   for (Tier tier = 0; tier < Tier_COUNT; tier++)
-    arena_close(&arenas->tier[tier]);
+    if (arenas->of.map == NULL)
+      arena_close(&arenas->tier[tier]);
+    else if (arenas->base[tier] != NULL)
+      arenas->of.unmap(tier, arenas->base[tier]);
   *arenas = (Arenas){0};
 }
 

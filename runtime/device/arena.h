@@ -28,16 +28,23 @@ size_t arena_touched_bytes(const Arena *arena);
 
 void arena_close(Arena *arena);
 
+/* Memory that is not this process's own to map: zeroed. */
+typedef struct ArenaMap {
+  bool (*map)(Tier tier, size_t size_bytes, void **at, Status *status);
+  void (*unmap)(Tier tier, void *at);
+} ArenaMap;
+
 /* One for each kind of memory that the plan uses: on a processor that has one memory all are of it.
  */
 typedef struct Arenas {
   Arena tier[Tier_COUNT];
   uint8_t *base[Tier_COUNT]; /* NULL: the plan has none there */
+  ArenaMap of;               /* map NULL: a processor's */
 } Arenas;
 
-/* With `untouched` as arena_open_untouched. */
-bool arenas_open(Arenas *arenas, const Plan *plan, const PlanClass *class, bool untouched,
-                 Status *status);
+/* `of` NULL: memory of this processor; with `untouched` as arena_open_untouched. */
+bool arenas_open(Arenas *arenas, const Plan *plan, const PlanClass *class, const ArenaMap *of,
+                 bool untouched, Status *status);
 void arenas_close(Arenas *arenas);
 
 /* Bytes this process may still take, by the system's and the control group's account; 0 when

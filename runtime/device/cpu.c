@@ -292,6 +292,11 @@ static uint32_t cpu_lane(const Queue *queue) {
   return queue->lane;
 }
 
+static void *cpu_stream(const Queue *queue) {
+  (void)queue;
+  return NULL;
+}
+
 static Progress cpu_query(const Queue *queue, uint64_t number) {
   if (atomic_load(&queue->cpu->failed)) return PROGRESS_FAILED;
   return atomic_load(&queue->passed) > number ? PROGRESS_PASSED : PROGRESS_PENDING;
@@ -422,6 +427,7 @@ Device *device_cpu_open(const DeviceSetup *setup, Status *status) {
   static const DeviceOps ops = {
       .queue = cpu_queue,
       .lane = cpu_lane,
+      .stream = cpu_stream,
       .issue = cpu_issue,
       .host = cpu_host,
       .copy = cpu_copy,

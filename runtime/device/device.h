@@ -54,6 +54,7 @@ typedef struct DeviceOps {
   /* The lane's queue, or the main lane's where the lane has none. */
   Queue *(*queue)(Device *device, uint32_t lane);
   uint32_t (*lane)(const Queue *queue); /* whose queue it is */
+  void *(*stream)(const Queue *queue);  /* of a GPU: where kernels issue; NULL on a processor */
   /* False: a failure that is not this work's own has code STATUS_ECHO, unless it was not yet told.
    */
   bool (*issue)(Queue *queue, const Work *work, uint64_t number, Status *status);
@@ -94,7 +95,10 @@ struct Device {
   const DeviceOps *ops;
 };
 
+/* How a kind of device is opened. */
+typedef Device *DeviceOpen(const DeviceSetup *setup, Status *status);
+
 /* Queues as FIFOs of this process: cpu.c. NULL when it cannot start its threads. */
-Device *device_cpu_open(const DeviceSetup *setup, Status *status);
+DeviceOpen device_cpu_open;
 
 #endif

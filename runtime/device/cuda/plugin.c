@@ -1,0 +1,59 @@
+/* plugin.c -- which GPU, and its memory. */
+#include "kernels/cuda/variants.h"
+#include "runtime/device/cuda/cuda.h"
+
+bool cuda_done(cudaError_t error, const char *what, Status *status) {
+  return error == cudaSuccess ||
+         status_fail(status, STATUS_WORLD, "CUDA cannot %s: %s", what, cudaGetErrorString(error));
+}
+
+/* The kernels are compiled for compute capability 8.0 and 9.0 (CMakeLists.txt): code for 8.0 also
+ * runs on 8.6 and 8.9, and nothing of it on 10.0. */
+static bool has_kernels(const struct cudaDeviceProp *gpu) {
+  return gpu->major == 8 || (gpu->major == 9 && gpu->minor == 0);
+}
+
+static bool choose(int32_t ordinal, Status *status) {
+  struct cudaDeviceProp gpu;
+  int count = 0;
+  cudaError_t error = cudaGetDeviceCount(&count);
+  if (error == cudaErrorInsufficientDriver || error == cudaErrorNoDevice)
+    return status_fail(status, STATUS_USER, "no GPU can be used here: %s",
+                       cudaGetErrorString(error));
+  if (!cuda_done(error, "count the GPUs", status)) return false;
+  if (ordinal >= count)
+    return status_fail(status, STATUS_USER, "GPU %d is wanted, and %d can be seen here", ordinal,
+                       count);
+  if (!cuda_done(cudaGetDeviceProperties(&gpu, ordinal), "ask for a GPU's properties", status))
+    return false;
+  if (!has_kernels(&gpu))
+    return status_fail(status, STATUS_USER,
+                       "GPU %d is a %s of compute capability %d.%d: kernels are compiled for 8.x "
+                       "and 9.0",
+                       ordinal, gpu.name, gpu.major, gpu.minor);
+  return cuda_done(cudaSetDevice(ordinal), "use the GPU", status);
+}
+
+static bool map(Tier tier, size_t size_bytes, void **at, Status *status) {
+  if (tier != TIER_DEVICE)
+    return cuda_done(cudaHostAlloc(at, size_bytes, cudaHostAllocDefault), "pin memory of the host",
+                     status);
+  return cuda_done(cudaMalloc(at, size_bytes), "allocate the arena", status) &&
+         cuda_done(cudaMemset(*at, 0, size_bytes), "clear the arena", status);
+}
+
+static void unmap(Tier tier, void *at) {
+  if (tier == TIER_DEVICE)
+    (void)cudaFree(at);
+  else
+    (void)cudaFreeHost(at);
+}
+
+const CudaPlugin *lockstep_cuda_plugin(void) {
+  static const CudaPlugin plugin = {.version = CUDA_PLUGIN_VERSION,
+                                    .choose = choose,
+                                    .memory = {map, unmap},
+                                    .open = cuda_device_open,
+                                    .kernels = kernels_cuda};
+  return &plugin;
+}

@@ -1,0 +1,34 @@
+/* plugin.h -- what the CUDA back end gives to the runtime.
+ *
+ * It is a shared object of its own, lockstep_cuda.so, so that programs on machines without GPUs load
+ * no CUDA. Device memory is one allocation a tier; lanes are streams; marks are events. */
+#ifndef LOCKSTEP_CUDA_PLUGIN_H
+#define LOCKSTEP_CUDA_PLUGIN_H
+
+#include <stddef.h>
+
+#include "kernels/kernel.h"
+#include "runtime/device/device.h"
+
+/* Both sides were built from the same of these, or the plugin is refused. */
+enum { CUDA_PLUGIN_VERSION = 1 };
+
+typedef struct CudaPlugin {
+  uint32_t version;
+  /* Of the calling process: GPU number `ordinal` among those that it may see. False: no driver, no
+   * such GPU, or one that the kernels were not compiled for; `status` says which. */
+  bool (*choose)(int32_t ordinal, Status *status);
+  ArenaMap memory; /* the GPU's, or the host's where the GPU reaches it */
+  DeviceOpen *open;
+  const Kernel *(*kernels)(void);
+} CudaPlugin;
+
+/* The one symbol of the shared object. */
+#define CUDA_PLUGIN_SYMBOL "lockstep_cuda_plugin"
+const CudaPlugin *lockstep_cuda_plugin(void);
+
+/* The plugin beside this program or in its library folder, loaded once a process. NULL: `status`
+ * says what is missing. */
+const CudaPlugin *cuda_plugin(Status *status);
+
+#endif

@@ -1,0 +1,373 @@
+/* streams.c -- a device whose queues are CUDA streams.
+ *
+ * Work is issued on the calling thread: kernels enqueue themselves. A mark is an event, recorded
+ * when somebody first waits for it: what stands in the stream by then is waited for, too, which is
+ * more than asked but never a circle, for it was all issued before. Nothing blocks but await,
+ * finish and windows; these look again after short sleeps, so that a watchdog can end them. */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "runtime/device/cuda/cuda.h"
+
+enum { EVENTS = 64, LOOK_AGAIN_NS = 20000 };
+
+/* Everything up to `number` is done when the event is. */
+typedef struct Mark {
+  uint64_t number;
+  cudaEvent_t event;
+} Mark;
+
+typedef struct Cuda Cuda;
+
+struct Queue {
+  Cuda *cuda;
+  uint32_t lane;
+  cudaStream_t stream;
+  uint64_t issued; /* number of the last work */
+  bool has_work;
+  Mark mark[EVENTS]; /* the last ones, in the order of their numbers */
+  uint64_t marks;    /* that were recorded */
+};
+
+struct Graph {
+  cudaGraphExec_t exec;
+  uint64_t number_first, span; /* numbers that one replay takes */
+};
+
+struct Cuda {
+  Device base;
+  DeviceSetup setup;
+  Queue *of[PLAN_LANES_MAX];
+  Queue queues[PLAN_LANES_MAX];
+  bool is_capturing, is_spoiled;
+  uint64_t captured_first;
+  bool failed, is_told;
+  Status status; /* of the first failure */
+  void *window;  /* DEVICE_WINDOW_BYTES, pinned */
+  void *window_at;
+  uint64_t window_bytes;
+  Access window_access;
+};
+
+/* ---- failures */
+
+static bool tell(Cuda *cuda, Status *status) {
+  *status = cuda->status;
+  if (cuda->is_told) status->code = STATUS_ECHO;
+  cuda->is_told = true;
+  return false;
+}
+
+static bool fail(Cuda *cuda, const Status *why, Status *status) {
+  if (!cuda->failed) cuda->status = *why;
+  cuda->failed = true;
+  return tell(cuda, status);
+}
+
+static bool done(Cuda *cuda, cudaError_t error, const char *what, Status *status) {
+  Status why = {0};
+  return cuda_done(error, what, &why) || fail(cuda, &why, status);
+}
+
+/* ---- issuing */
+
+static void note(Queue *queue, uint64_t number) {
+  Cuda *cuda = queue->cuda;
+  if (cuda->is_capturing && cuda->captured_first == 0) cuda->captured_first = number;
+  queue->issued = number;
+  queue->has_work = true;
+}
+
+static bool cuda_issue(Queue *queue, const Work *work, uint64_t number, Status *status) {
+  Cuda *cuda = queue->cuda;
+  Status why = {0};
+  if (cuda->failed) return tell(cuda, status);
+  if (!work->run(work, queue, &why)) return fail(cuda, &why, status);
+  note(queue, number);
+  return true;
+}
+
+static bool cuda_copy(Queue *queue, void *to, const void *from, uint64_t size_bytes,
+                      uint64_t number, Status *status) {
+  Cuda *cuda = queue->cuda;
+  if (cuda->failed) return tell(cuda, status);
+  cudaError_t error = cudaMemcpyAsync(to, from, size_bytes, cudaMemcpyDefault, queue->stream);
+  note(queue, number);
+  return done(cuda, error, "issue a copy", status);
+}
+
+/* The event that says that work `number` is done: one that was recorded, or one from now. NULL:
+ * there is nothing to wait for. */
+static Mark *mark_of(Queue *queue, uint64_t number, Status *status) {
+  uint64_t first = queue->marks > EVENTS ? queue->marks - EVENTS : 0;
+  for (uint64_t i = first; i < queue->marks; i++)
+    if (queue->mark[i % EVENTS].number >= number) return &queue->mark[i % EVENTS];
+  if (!queue->has_work) return NULL;
+  Mark *mark = &queue->mark[queue->marks % EVENTS];
+  if (!done(queue->cuda, cudaEventRecord(mark->event, queue->stream), "record an event", status))
+    return NULL;
+  mark->number = queue->issued;
+  queue->marks++;
+  return mark;
+}
+
+static bool spoil(Cuda *cuda, const char *why, Status *status) {
+  cuda->is_spoiled = true;
+  return status_fail(status, STATUS_OURS, "%s", why);
+}
+
+static bool cuda_wait(Queue *queue, const Queue *other, uint64_t number, Status *status) {
+  Cuda *cuda = queue->cuda;
+  if (queue == other) return true;
+  if (cuda->failed) return tell(cuda, status);
+  if (cuda->is_capturing && (cuda->captured_first == 0 || number < cuda->captured_first))
+    return spoil(cuda, "a wait for work that is not captured cannot be captured", status);
+  const Mark *mark = mark_of(&cuda->queues[other->lane], number, status);
+  if (mark == NULL) return !cuda->failed;
+  return done(cuda, cudaStreamWaitEvent(queue->stream, mark->event, 0), "wait for an event",
+              status);
+}
+
+/* Loads and files: after what was issued before, while nothing of this queue runs. */
+static bool cuda_host(Queue *queue, const Work *work, uint64_t number, Status *status) {
+  Cuda *cuda = queue->cuda;
+  if (cuda->is_capturing) return spoil(cuda, "work of the host cannot be captured", status);
+  return done(cuda, cudaStreamSynchronize(queue->stream), "wait for a stream", status) &&
+         cuda_issue(queue, work, number, status);
+}
+
+static Queue *cuda_queue(Device *device, uint32_t lane) {
+  return ((Cuda *)device)->of[lane];
+}
+
+static uint32_t cuda_lane(const Queue *queue) {
+  return queue->lane;
+}
+
+static void *cuda_stream(const Queue *queue) {
+  return queue->stream;
+}
+
+/* ---- waiting */
+
+static void pause_briefly(void) {
+  nanosleep(&(struct timespec){0, LOOK_AGAIN_NS}, NULL);
+}
+
+static Progress cuda_query(const Queue *queue, uint64_t number) {
+  Status status;
+  Cuda *cuda = queue->cuda;
+  if (cuda->failed) return PROGRESS_FAILED;
+  const Mark *mark = mark_of(&cuda->queues[queue->lane], number, &status);
+  if (mark == NULL) return cuda->failed ? PROGRESS_FAILED : PROGRESS_PENDING;
+  cudaError_t error = cudaEventQuery(mark->event);
+  if (error == cudaErrorNotReady) return PROGRESS_PENDING;
+  if (error == cudaSuccess) return PROGRESS_PASSED;
+  Status why = {0};
+  (void)cuda_done(error, "finish its work", &why);
+  if (!cuda->failed) cuda->status = why;
+  cuda->failed = true;
+  return PROGRESS_FAILED;
+}
+
+static bool cuda_await(Queue *queue, uint64_t number, Status *status) {
+  Progress progress;
+  while ((progress = cuda_query(queue, number)) == PROGRESS_PENDING)
+    pause_briefly();
+  return progress == PROGRESS_PASSED || tell(queue->cuda, status);
+}
+
+static bool cuda_finish(Device *device, Status *status) {
+  Cuda *cuda = (Cuda *)device;
+  for (uint32_t lane = 0; lane < cuda->setup.lane_count; lane++) {
+    if (cuda->of[lane]->lane != lane) continue;
+    cudaError_t error;
+    while ((error = cudaStreamQuery(cuda->of[lane]->stream)) == cudaErrorNotReady)
+      pause_briefly();
+    if (!done(cuda, error, "finish its work", status)) return false;
+  }
+  return !cuda->failed || tell(cuda, status);
+}
+
+/* ---- windows */
+
+static void *cuda_open_window(Device *device, void *at, uint64_t size_bytes, Access access,
+                              Status *status) {
+  Cuda *cuda = (Cuda *)device;
+  if (size_bytes > DEVICE_WINDOW_BYTES) {
+    status_fail(status, STATUS_OURS, "a window of %llu bytes", (unsigned long long)size_bytes);
+    return NULL;
+  }
+  if (!cuda_finish(device, status)) return NULL;
+  cudaError_t error = cudaMemcpy(cuda->window, at, size_bytes, cudaMemcpyDefault);
+  if (!done(cuda, error, "read its memory", status)) return NULL;
+  cuda->window_at = at, cuda->window_bytes = size_bytes, cuda->window_access = access;
+  return cuda->window;
+}
+
+static bool cuda_close_window(Device *device, Status *status) {
+  Cuda *cuda = (Cuda *)device;
+  if (cuda->window_access == ACCESS_READ) return true;
+  return done(cuda,
+              cudaMemcpy(cuda->window_at, cuda->window, cuda->window_bytes, cudaMemcpyDefault),
+              "write its memory", status);
+}
+
+/* ---- capture */
+
+/* Events of a capture mean nothing outside of it. */
+static void forget_marks(Cuda *cuda) {
+  for (uint32_t lane = 0; lane < cuda->setup.lane_count; lane++)
+    cuda->queues[lane].marks = 0;
+}
+
+static bool cuda_capture(Device *device, Status *status) {
+  Cuda *cuda = (Cuda *)device;
+  cudaStream_t main = cuda->of[cuda->setup.main_lane]->stream;
+  if (cuda->is_capturing) return status_fail(status, STATUS_OURS, "a capture is under way");
+  if (!cuda_finish(device, status)) return false;
+  forget_marks(cuda);
+  cuda->is_spoiled = false;
+  cuda->captured_first = 0;
+  cuda->is_capturing = done(
+      cuda, cudaStreamBeginCapture(main, cudaStreamCaptureModeThreadLocal), "capture", status);
+  return cuda->is_capturing;
+}
+
+static void cuda_graph_free(Graph *graph) {
+  if (graph == NULL) return;
+  (void)cudaGraphExecDestroy(graph->exec);
+  free(graph);
+}
+
+static Graph *cuda_captured(Device *device, Status *status) {
+  Cuda *cuda = (Cuda *)device;
+  Queue *main = cuda->of[cuda->setup.main_lane];
+  cudaGraph_t captured = NULL;
+  if (!cuda->is_capturing) {
+    status_fail(status, STATUS_OURS, "nothing is being captured");
+    return NULL;
+  }
+  cuda->is_capturing = false;
+  forget_marks(cuda);
+  cudaError_t error = cudaStreamEndCapture(main->stream, &captured);
+  if (cuda->is_spoiled) {
+    if (captured != NULL) (void)cudaGraphDestroy(captured);
+    status_fail(status, STATUS_OURS, "the capture holds what cannot be captured");
+    return NULL;
+  }
+  if (!done(cuda, error, "end the capture", status)) return NULL;
+  Graph *graph = calloc(1, sizeof *graph);
+  if (graph == NULL) {
+    (void)cudaGraphDestroy(captured);
+    status_fail(status, STATUS_WORLD, "not enough memory to capture");
+    return NULL;
+  }
+  graph->number_first = cuda->captured_first;
+  graph->span = main->issued - cuda->captured_first;
+  error = cudaGraphInstantiate(&graph->exec, captured, 0);
+  (void)cudaGraphDestroy(captured);
+  if (done(cuda, error, "make a graph", status)) return graph;
+  free(graph);
+  return NULL;
+}
+
+static bool cuda_replay(Device *device, const Graph *graph, uint64_t number_first,
+                        Status *status) {
+  Cuda *cuda = (Cuda *)device;
+  Queue *main = cuda->of[cuda->setup.main_lane];
+  if (cuda->failed) return tell(cuda, status);
+  if (!done(cuda, cudaGraphLaunch(graph->exec, main->stream), "launch a graph", status))
+    return false;
+  note(main, number_first + graph->span);
+  return true;
+}
+
+/* ---- beginning and end */
+
+static void cuda_abort(Device *device) {
+  Cuda *cuda = (Cuda *)device;
+  Status status;
+  (void)fail(cuda, &(Status){.code = STATUS_ECHO}, &status);
+}
+
+static void close_queue(Queue *queue) {
+  for (int i = 0; i < EVENTS; i++)
+    if (queue->mark[i].event != NULL) (void)cudaEventDestroy(queue->mark[i].event);
+  if (queue->stream != NULL) (void)cudaStreamDestroy(queue->stream);
+}
+
+static void cuda_close(Device *device) {
+  Cuda *cuda = (Cuda *)device;
+  for (uint32_t lane = 0; lane < cuda->setup.lane_count; lane++)
+    close_queue(&cuda->queues[lane]);
+  if (cuda->window != NULL) (void)cudaFreeHost(cuda->window);
+  free(cuda);
+}
+
+/* What moves beside the computation comes first where both could run: it is short, and peers wait
+ * for it. */
+static bool open_queue(Cuda *cuda, uint32_t lane, Status *status) {
+  Queue *queue = &cuda->queues[lane];
+  int least = 0, greatest = 0;
+  cuda->of[lane] = queue;
+  if (!cuda_done(cudaDeviceGetStreamPriorityRange(&least, &greatest), "ask for priorities", status))
+    return false;
+  int priority = lane == cuda->setup.main_lane ? least : greatest;
+  if (!cuda_done(cudaStreamCreateWithPriority(&queue->stream, cudaStreamNonBlocking, priority),
+                 "make a stream", status))
+    return false;
+  for (int i = 0; i < EVENTS; i++)
+    if (!cuda_done(cudaEventCreateWithFlags(&queue->mark[i].event, cudaEventDisableTiming),
+                   "make an event", status))
+      return false;
+  return true;
+}
+
+static bool open_queues(Cuda *cuda, Status *status) {
+  const DeviceSetup *setup = &cuda->setup;
+  for (uint32_t lane = 0; lane < setup->lane_count; lane++)
+    cuda->queues[lane].cuda = cuda, cuda->queues[lane].lane = lane;
+  if (!open_queue(cuda, setup->main_lane, status)) return false;
+  for (uint32_t lane = 0; lane < setup->lane_count; lane++) {
+    if (lane == setup->main_lane) continue;
+    cuda->of[lane] = cuda->of[setup->main_lane];
+    if ((setup->queues_mask >> lane & 1u) != 0 && !open_queue(cuda, lane, status)) return false;
+  }
+  return cuda_done(cudaHostAlloc(&cuda->window, DEVICE_WINDOW_BYTES, cudaHostAllocDefault),
+                   "pin a window", status);
+}
+
+Device *cuda_device_open(const DeviceSetup *setup, Status *status) {
+  static const DeviceOps ops = {
+      .queue = cuda_queue,
+      .lane = cuda_lane,
+      .stream = cuda_stream,
+      .issue = cuda_issue,
+      .host = cuda_host,
+      .copy = cuda_copy,
+      .wait = cuda_wait,
+      .query = cuda_query,
+      .finish = cuda_finish,
+      .capture = cuda_capture,
+      .captured = cuda_captured,
+      .replay = cuda_replay,
+      .graph_free = cuda_graph_free,
+      .await = cuda_await,
+      .open_window = cuda_open_window,
+      .close_window = cuda_close_window,
+      .abort = cuda_abort,
+      .close = cuda_close,
+  };
+  Cuda *cuda = calloc(1, sizeof *cuda);
+  if (cuda == NULL) {
+    status_fail(status, STATUS_WORLD, "not enough memory for a device");
+    return NULL;
+  }
+  cuda->base.ops = &ops;
+  cuda->setup = *setup;
+  if (open_queues(cuda, status)) return &cuda->base;
+  cuda_close(&cuda->base);
+  return NULL;
+}
