@@ -19,8 +19,8 @@ typedef struct Run {
   Samples valid;
   Boot *boot;
   int64_t last_step;
-  uint64_t data_sum; /* of the training data */
-  Lock lock[2];      /* of the run's folder and the checkpoints' */
+  uint64_t data_sum;      /* of the training data */
+  Lock lock[2];           /* of the run's folder and the checkpoints' */
   const CudaPlugin *cuda; /* NULL: ranks train on processors */
 } Run;
 

@@ -16,7 +16,11 @@
 
 #include "tests/unit/kernel_cases.h"
 
+/* A processor of another kind draws normal numbers by other functions than the plain kernel. */
+static bool compare_draws_rounded;
+
 static inline bool moves_only(const char *kernel) {
+  if (compare_draws_rounded && strcmp(kernel, "init_normal") == 0) return false;
   static const char *const names[] = {
       "embedding", "positions", "relu", "relu_backward", "copy",         "cast",         "pack",
       "unpack",    "slice",     "sum",  "init_normal",   "init_uniform", "init_constant"};

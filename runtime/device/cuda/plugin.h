@@ -1,7 +1,7 @@
 /* plugin.h -- what the CUDA back end gives to the runtime.
  *
- * It is a shared object of its own, lockstep_cuda.so, so that programs on machines without GPUs load
- * no CUDA. Device memory is one allocation a tier; lanes are streams; marks are events. */
+ * It is a shared object of its own, lockstep_cuda.so, so that programs on machines without GPUs
+ * load no CUDA. Device memory is one allocation a tier; lanes are streams; marks are events. */
 #ifndef LOCKSTEP_CUDA_PLUGIN_H
 #define LOCKSTEP_CUDA_PLUGIN_H
 

@@ -230,8 +230,8 @@ static bool cuda_capture(Device *device, Status *status) {
   forget_marks(cuda);
   cuda->is_spoiled = false;
   cuda->captured_first = 0;
-  cuda->is_capturing = done(
-      cuda, cudaStreamBeginCapture(main, cudaStreamCaptureModeThreadLocal), "capture", status);
+  cuda->is_capturing =
+      done(cuda, cudaStreamBeginCapture(main, cudaStreamCaptureModeThreadLocal), "capture", status);
   return cuda->is_capturing;
 }
 
@@ -273,8 +273,7 @@ static Graph *cuda_captured(Device *device, Status *status) {
   return NULL;
 }
 
-static bool cuda_replay(Device *device, const Graph *graph, uint64_t number_first,
-                        Status *status) {
+static bool cuda_replay(Device *device, const Graph *graph, uint64_t number_first, Status *status) {
   Cuda *cuda = (Cuda *)device;
   Queue *main = cuda->of[cuda->setup.main_lane];
   if (cuda->failed) return tell(cuda, status);

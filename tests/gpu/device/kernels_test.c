@@ -1,0 +1,152 @@
+/* kernels_test.c -- the kernels on a GPU against the plain ones on the processor: every case of
+ * kernel_case_list.h, by the bounds of kernel_compare.h. Normal numbers are drawn by the GPU's own
+ * functions, whose last bit may differ: there one rounding is allowed.
+ *
+ * Exit status 77: there is no GPU here, or no CUDA back end; it says which. Arguments: names of
+ * kernels to run; all without. */
+#include "runtime/device/cuda/plugin.h"
+#include "tests/unit/check.h"
+#include "tests/unit/kernel_compare.h"
+
+enum { ALIGN_BYTES = 256 };
+
+static const CudaPlugin *cuda;
+static Device *device;
+
+static void stop(const Status *status) {
+  printf("%s\n", status->text);
+  exit(1);
+}
+
+/* In windows, as they have a largest size. */
+static void move(void *at, void *host, int64_t size_bytes, Access access) {
+  Status status = {0};
+  for (int64_t done = 0; done < size_bytes; done += DEVICE_WINDOW_BYTES) {
+    int64_t left = size_bytes - done;
+    size_t part = (size_t)(left < DEVICE_WINDOW_BYTES ? left : DEVICE_WINDOW_BYTES);
+    void *window = device->ops->open_window(device, (char *)at + done, part, access, &status);
+    if (window == NULL) stop(&status);
+    if (access == ACCESS_READ)
+      memcpy((char *)host + done, window, part);
+    else
+      memcpy(window, (char *)host + done, part);
+    if (!device->ops->close_window(device, &status)) stop(&status);
+  }
+}
+
+/* The call's operands and control in one piece of the GPU's memory. */
+typedef struct There {
+  char *base;
+  void *operand[KERNEL_OPERANDS_MAX];
+  Control *control;
+} There;
+
+static int64_t aligned(int64_t bytes) {
+  return (bytes + ALIGN_BYTES - 1) / ALIGN_BYTES * ALIGN_BYTES;
+}
+
+static There send(Call *call) {
+  There there = {0};
+  Status status = {0};
+  int64_t at = aligned(sizeof(Control));
+  for (int32_t i = 0; i < call->operand_count; i++)
+    at += aligned(call->bytes[i]);
+  void *base = NULL;
+  if (!cuda->memory.map(TIER_DEVICE, (size_t)at, &base, &status)) stop(&status);
+  there.base = base;
+  there.control = base;
+  at = aligned(sizeof(Control));
+  move(there.control, &call->control, sizeof call->control, ACCESS_WRITE);
+  for (int32_t i = 0; i < call->operand_count; i++) {
+    there.operand[i] = there.base + at;
+    for (int32_t k = 0; k < i; k++)
+      if (call->operand[k] == call->operand[i]) there.operand[i] = there.operand[k];
+    move(there.operand[i], call->operand[i], call->bytes[i], ACCESS_WRITE);
+    at += aligned(call->bytes[i]);
+  }
+  return there;
+}
+
+static void receive(Call *call, const There *there) {
+  move(there->control, &call->control, sizeof call->control, ACCESS_READ);
+  for (int32_t i = 0; i < call->operand_count; i++)
+    move(there->operand[i], call->operand[i], call->bytes[i], ACCESS_READ);
+  cuda->memory.unmap(TIER_DEVICE, there->base);
+}
+
+static bool run_there(CaseCall *c) {
+  Call *call = &c->call;
+  There there = send(call);
+  Status status = {0};
+  const char *why = "";
+  KernelArgs args = {
+      .operand = there.operand,
+      .dtype = call->dtype,
+      .bytes = call->bytes,
+      .dim = call->dim,
+      .attr = call->attr,
+      .operand_count = call->operand_count,
+      .accumulate = call->accumulate,
+      .key = call->key,
+      .sample_first = &call->sample_first,
+      .control = there.control,
+      .stream = device->ops->stream(device->ops->queue(device, 0)),
+  };
+  bool done = cuda->kernels()[c->contract->id].run(&args, &why) == KERNEL_DONE;
+  if (!done) printf("%s: %s\n", call->kernel, why);
+  if (!device->ops->finish(device, &status)) stop(&status);
+  receive(call, &there);
+  return done;
+}
+
+/* Two runs: there are no atomics, so the bytes are the same. */
+static void run_case(const KernelCase *kernel_case, Mode mode, bool accumulate) {
+  CaseCall plain, gpu, again;
+  uint64_t seed = 1000 + (uint64_t)(kernel_case - kernel_cases);
+  case_make(kernel_case, mode, seed, &plain);
+  case_make(kernel_case, mode, seed, &gpu);
+  case_make(kernel_case, mode, seed, &again);
+  plain.call.accumulate = gpu.call.accumulate = again.call.accumulate = accumulate;
+  call_run(&plain.call, KERNEL_REFERENCE, NULL);
+  bool good = run_there(&gpu) && run_there(&again);
+  if (good && !same_bytes(&gpu, &again)) good = !printf("two runs differ\n");
+  if (good && !same_control(&plain.call.control, &gpu.call.control))
+    good = !printf("control differs\n");
+  for (int32_t i = 0; good && i < plain.call.operand_count; i++)
+    good = compare(&plain, &gpu, i);
+  if (!good) {
+    check_failures++;
+    printf("  %s, %s, accumulate %d, case %d\n", plain.call.kernel, mode_names[mode], accumulate,
+           (int)(kernel_case - kernel_cases));
+  }
+  call_free(&plain.call), call_free(&gpu.call), call_free(&again.call);
+}
+
+static void run_kernel(const char *name) {
+  for (size_t i = 0; i < KERNEL_CASES; i++)
+    for (Mode mode = MODE_F32; mode < MODE_COUNT; mode++)
+      if (strcmp(kernel_cases[i].kernel, name) == 0)
+        run_case(&kernel_cases[i], mode, (i + mode) % 2);
+}
+
+int main(int argc, char **argv) {
+  Status status = {0};
+  cuda = cuda_plugin(&status);
+  if (cuda == NULL || !cuda->choose(0, &status)) {
+    printf("skipped: %s\n", status.text);
+    return status.code == STATUS_USER ? 77 : 1;
+  }
+  device = cuda->open(&(DeviceSetup){.lane_count = 1}, &status);
+  if (device == NULL) stop(&status);
+  case_target = KERNEL_TARGET_CUDA;
+  compare_draws_rounded = true;
+  for (KernelId id = 0; id < KERNEL_COUNT; id++) {
+    const char *name = contract_of(id)->row->name;
+    bool wanted = argc == 1;
+    for (int k = 1; k < argc; k++)
+      wanted |= strcmp(argv[k], name) == 0;
+    TEST(name) if (wanted) run_kernel(name);
+  }
+  device->ops->close(device);
+  CHECK_DONE();
+}
