@@ -204,14 +204,14 @@ static bool open_device(Replay *replay, Status *status) {
   if (replay->queues_mask != 0 && !replay->threads_beside)
     return status_fail(status, STATUS_WORLD, "not enough memory to bind the plan");
   DeviceOpen *open = setup->open_device != NULL ? setup->open_device : device_cpu_open;
-  replay->device = open(
-      &(DeviceSetup){.lane_count = setup->plan->lanes_count,
-                     .main_lane = replay->main_lane,
-                     .queues_mask = replay->queues_mask,
-                     .issues_only = setup->issues_only && !HOSTILE_RUNS_ALONE,
-                     .delay_most_ns = setup->delay_most_ns,
-                     .delay_seed = philox_mix(setup->delay_seed, (uint64_t)setup->rank)},
-      status);
+  replay->device =
+      open(&(DeviceSetup){.lane_count = setup->plan->lanes_count,
+                          .main_lane = replay->main_lane,
+                          .queues_mask = replay->queues_mask,
+                          .issues_only = setup->issues_only && !HOSTILE_RUNS_ALONE,
+                          .delay_most_ns = setup->delay_most_ns,
+                          .delay_seed = philox_mix(setup->delay_seed, (uint64_t)setup->rank)},
+           status);
   return replay->device != NULL;
 }
 
