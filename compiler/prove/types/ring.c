@@ -176,7 +176,7 @@ static void write_as(Typing *t, uint32_t operand, Type *type) {
 /* Operands 0 and 1 are all that is joined so far, 2 and 3 a block's: what attention makes, and the
  * statistics by which it is weighed. Both are of the same ranks. */
 static void merge(Typing *t, const NodeCall *c) {
-  Type sum[2], block[2];
+  Type sum[2] = {0}, block[2] = {0};
   for (uint32_t i = 0; i < 2; i++)
     if (!read_made(t, c, 2 + i, &block[i]) ||
         (t->at->accumulate != 0 && !read_made(t, c, i, &sum[i])))
@@ -199,7 +199,7 @@ static void merge(Typing *t, const NodeCall *c) {
 }
 
 void type_ring_sum(Typing *t, const NodeCall *c) {
-  Type sum, other;
+  Type sum = {0}, other = {0};
   KernelId id = record_contract(t)->id;
   if (id == KERNEL_attention_merge) {
     merge(t, c);
