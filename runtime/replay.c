@@ -38,8 +38,8 @@ static void resolve(const Replay *replay, const Position *at, const PlanRecord *
   }
 }
 
-static bool run_kernel(const Replay *replay, const Work *work, const Queue *queue,
-                       Threads *threads, Status *status) {
+static bool run_kernel(const Replay *replay, const Work *work, const Queue *queue, Threads *threads,
+                       Status *status) {
   const Plan *plan = replay->setup.plan;
   const PlanRecord *record = work->record;
   KernelArgs args = {

@@ -76,7 +76,7 @@ bool arenas_open(Arenas *arenas, const Plan *plan, const PlanClass *class, const
     if (size_bytes == 0) continue;
     bool opened = of != NULL  ? map_elsewhere(arenas, tier, size_bytes, status)
                   : untouched ? arena_open_untouched(&arenas->tier[tier], size_bytes, status)
-                            : arena_open(&arenas->tier[tier], size_bytes, status);
+                              : arena_open(&arenas->tier[tier], size_bytes, status);
     if (!opened) return false;
     arenas->base[tier] = arenas->tier[tier].base;
   }
