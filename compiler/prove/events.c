@@ -8,7 +8,6 @@
 #include "runtime/plan/plan_text.h"
 
 enum { EVENTS_MAX = 1 << 21 };
-enum { SEARCH_CALLS_MAX = 512 }; /* how far away the maker or reader of a transfer is looked for */
 
 /* ---- a place in the order in which calls run, every iteration of every loop being one */
 
@@ -42,23 +41,6 @@ static bool go_on(Cursor *at) {
     }
   }
   return at->position < at->program->calls_count;
-}
-
-static bool go_back(Cursor *at) {
-  const PlanLoop *loop = loop_here(at);
-  if (loop != NULL && at->position == loop->first_call && at->iteration > 0) {
-    at->iteration--;
-    at->position = loop->first_call + loop->call_count - 1;
-    return true;
-  }
-  if (at->position == 0) return false;
-  at->position--;
-  const PlanLoop *before = at->loop > 0 ? loop_of(at, at->loop - 1) : NULL;
-  if (before != NULL && at->position + 1 == before->first_call + before->call_count) {
-    at->loop--;
-    at->iteration = before->times - 1;
-  }
-  return true;
 }
 
 static Walk walk_at(const Cursor *at) {
@@ -130,46 +112,6 @@ static bool crosses(const View *view, const PlanRecord *record) {
 
 /* ---- transfers */
 
-static bool overlaps(const Walk *walk, const PlanOperand *operand, uint64_t first, uint64_t end) {
-  uint64_t at = walk_base(walk, operand->base) + view_operand(walk->view, operand);
-  return at < end && first < at + operand->size_bytes;
-}
-
-/* What of the call's records [first, end) made, or will read, the bytes; the nearest one. */
-static bool find_in_call(const Walk *walk, uint32_t first_record, uint32_t end_record,
-                         Transfer *transfer, uint64_t first, uint64_t end) {
-  const Plan *plan = walk->view->plan;
-  for (uint32_t n = first_record; n < end_record; n++) {
-    uint32_t r = transfer->is_send ? first_record + end_record - 1 - n : n;
-    const PlanRecord *record = walk_record(walk, r);
-    if (!walk_runs(walk, record)) continue;
-    for (uint32_t i = 0; i < record->operands_count; i++) {
-      const PlanOperand *operand = &plan->operands[record->operands_first + i];
-      bool uses = operand->access != (uint32_t)(transfer->is_send ? ACCESS_READ : ACCESS_WRITE);
-      if (!uses || !overlaps(walk, operand, first, end)) continue;
-      transfer->microbatch = walk->microbatch;
-      transfer->kind = plan->bases[walk->segment->bases_first + operand->base].kind;
-      return true;
-    }
-  }
-  return false;
-}
-
-/* The record nearest to the exchange that made what it sends, or will read what it receives: the
- * micro-batch of its call, and the kind of memory that it takes the bytes for. */
-static void find_user(Cursor at, uint32_t exchange, Transfer *transfer, uint64_t first,
-                      uint64_t end) {
-  Walk walk = walk_at(&at);
-  uint32_t count = walk.segment->records_count;
-  bool found = transfer->is_send ? find_in_call(&walk, 0, exchange, transfer, first, end)
-                                 : find_in_call(&walk, exchange + 1, count, transfer, first, end);
-  for (uint32_t tries = 0; tries < SEARCH_CALLS_MAX && !found; tries++) {
-    if (transfer->is_send ? !go_back(&at) : !go_on(&at)) return;
-    walk = walk_at(&at);
-    found = find_in_call(&walk, 0, walk.segment->records_count, transfer, first, end);
-  }
-}
-
 static bool grow(void **items, uint32_t count, uint32_t *capacity, size_t item_bytes) {
   if (count < *capacity) return true;
   uint32_t more = *capacity ? 2 * *capacity : 64;
@@ -179,20 +121,7 @@ static bool grow(void **items, uint32_t count, uint32_t *capacity, size_t item_b
   return true;
 }
 
-/* plan_check: a call has a post for each operand of its transfer. An exchange within stages, whose
- * partners are at the same place of the same list, has none. */
-static void read_post(const Walk *walk, uint32_t index, Transfer *transfer) {
-  const PlanCall *call = walk->call;
-  if (call->posts_count == 0) return;
-  transfer->post = walk->view->plan->posts[call->posts_first + transfer->operand];
-  if (transfer->microbatch >= 0 && transfer->post.microbatch != (uint32_t)transfer->microbatch)
-    prove_finding(walk->view, walk, index, "communication",
-                  "operand %u is said to be of micro-batch %u, but is %s in %d", transfer->operand,
-                  transfer->post.microbatch, transfer->is_send ? "made" : "read",
-                  transfer->microbatch);
-}
-
-static bool add_transfers(const Cursor *at, const Walk *walk, uint32_t index, Sequence *s) {
+static bool add_transfers(const Walk *walk, uint32_t index, Sequence *s) {
   const Plan *plan = walk->view->plan;
   const PlanRecord *record = walk_record(walk, index);
   uint32_t self = class_number(walk->view);
@@ -204,12 +133,9 @@ static bool add_transfers(const Cursor *at, const Walk *walk, uint32_t index, Se
                          .is_send = operand->access == ACCESS_READ,
                          .dtype = operand->dtype,
                          .operand = i,
-                         .bytes = operand->size_bytes,
-                         .microbatch = -1,
-                         .kind = BufferKind_COUNT};
-    uint64_t first = walk_base(walk, operand->base) + view_operand(walk->view, operand);
-    find_user(*at, index, &transfer, first, first + operand->size_bytes);
-    read_post(walk, index, &transfer);
+                         .bytes = operand->size_bytes};
+    /* plan_check: a post for each operand, but for exchanges within stages */
+    if (walk->call->posts_count > 0) transfer.post = plan->posts[walk->call->posts_first + i];
     if (!grow((void **)&s->transfers, s->transfer_count, &s->transfer_capacity,
               sizeof *s->transfers))
       return false;
@@ -219,7 +145,7 @@ static bool add_transfers(const Cursor *at, const Walk *walk, uint32_t index, Se
   return true;
 }
 
-static bool add_event(const Cursor *at, const Walk *walk, uint32_t index, Sequence *s) {
+static bool add_event(const Walk *walk, uint32_t index, Sequence *s) {
   const Plan *plan = walk->view->plan;
   const PlanRecord *record = walk_record(walk, index);
   if (s->count == EVENTS_MAX ||
@@ -239,7 +165,7 @@ static bool add_event(const Cursor *at, const Walk *walk, uint32_t index, Sequen
     event.dtype = plan->operands[record->operands_first + i].dtype;
   }
   s->events[s->count++] = event;
-  return record->kind != RECORD_EXCHANGE || add_transfers(at, walk, index, s);
+  return record->kind != RECORD_EXCHANGE || add_transfers(walk, index, s);
 }
 
 /* ---- what can be said of a communication by itself, whatever the call */
@@ -360,7 +286,7 @@ static bool collect_call(const Cursor *at, const uint8_t *talk, Sequence *s) {
   Walk walk = walk_at(at);
   for (uint32_t i = 0; i < walk.segment->records_count; i++)
     if (talk[walk.segment->records_first + i] == TALK_CROSSES &&
-        walk_runs(&walk, walk_record(&walk, i)) && !add_event(at, &walk, i, s))
+        walk_runs(&walk, walk_record(&walk, i)) && !add_event(&walk, i, s))
       return false;
   return true;
 }

@@ -14,9 +14,7 @@ typedef struct Transfer {
   bool is_send, done;
   uint32_t dtype, operand;
   uint64_t bytes;
-  int32_t microbatch; /* of the call that made what is sent, or first reads what came; -1: none */
-  uint32_t kind;      /* BufferKind that it has there */
-  PlanPost post;      /* what the call says that it is */
+  PlanPost post; /* what the call says that it is */
 } Transfer;
 
 typedef struct Event {

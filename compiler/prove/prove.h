@@ -48,7 +48,7 @@
 
 #include "runtime/plan/plan.h"
 
-enum { PROVE_FINDINGS_MAX = 32, PROVE_LINE_BYTES = 320 };
+enum { PROVE_FINDINGS_MAX = 32, PROVE_LINE_BYTES = 480 };
 
 typedef struct ProveReport {
   uint32_t finding_count; /* all of them; only the first PROVE_FINDINGS_MAX are kept */

@@ -50,12 +50,7 @@ static bool all_have_come(const Timeline *t, uint32_t class, const Event *event)
 /* ---- exchanges */
 
 static bool alike(const Transfer *send, const Transfer *receive) {
-  bool activations = (send->kind == BUFFER_ACTIVATION && receive->kind == BUFFER_GRAD_ACTIVATION) ||
-                     (receive->kind == BUFFER_ACTIVATION && send->kind == BUFFER_GRAD_ACTIVATION);
-  bool microbatches =
-      send->microbatch >= 0 && receive->microbatch >= 0 && send->microbatch != receive->microbatch;
-  return send->bytes == receive->bytes && send->dtype == receive->dtype && !activations &&
-         !microbatches;
+  return send->bytes == receive->bytes && send->dtype == receive->dtype;
 }
 
 /* "activations after 3 layers, micro-batch 2" */
@@ -89,11 +84,9 @@ static void meet(const Timeline *t, uint32_t from, Transfer *send, uint32_t to, 
   event_describe(t->plan, &t->sequences[to], to, t->sequences[to].head, receiver);
   View view = {.plan = t->plan, .report = t->report};
   prove_finding(&view, NULL, -1, "communication",
-                "%s: operand %u (%llu bytes, made in micro-batch %d) meets operand %u (%llu bytes, "
-                "read in %d) of %s",
-                sender, send->operand, (unsigned long long)send->bytes, send->microbatch,
-                receive->operand, (unsigned long long)receive->bytes, receive->microbatch,
-                receiver);
+                "%s: operand %u (%llu bytes) meets operand %u (%llu bytes) of %s", sender,
+                send->operand, (unsigned long long)send->bytes, receive->operand,
+                (unsigned long long)receive->bytes, receiver);
 }
 
 /* The first transfer of `class` to or from `peer` that has not met its other half. */

@@ -94,12 +94,26 @@ static void describe(const View *view, const Walk *walk, int64_t record, char *t
 #undef ADD
 }
 
+/* " (specs/models/gpt2.lua:9:15)", where the model asks for what the record does; or nothing. */
+static void describe_source(const View *view, const Walk *walk, int64_t record, char *text,
+                            size_t room) {
+  const Plan *plan = view->plan;
+  text[0] = '\0';
+  if (walk == NULL || walk->call == NULL || record < 0) return;
+  uint32_t number = walk_record(walk, (uint32_t)record)->node;
+  const PlanNode *node = number == PLAN_NONE ? NULL : &plan->nodes[number];
+  if (node != NULL && *plan_string(plan, node->file) != '\0')
+    (void)snprintf(text, room, " (%.80s:%u:%u)", plan_string(plan, node->file), node->line,
+                   node->column);
+}
+
 void prove_finding(const View *view, const Walk *walk, int64_t record, const char *property,
                    const char *format, ...) {
   ProveReport *report = view->report;
   if (report->finding_count++ >= PROVE_FINDINGS_MAX) return;
-  char where[PROVE_LINE_BYTES], what[PROVE_LINE_BYTES];
+  char where[PROVE_LINE_BYTES], what[PROVE_LINE_BYTES], source[PROVE_LINE_BYTES];
   describe(view, walk, record, where, sizeof where);
+  describe_source(view, walk, record, source, sizeof source);
   va_list list;
   va_start(list, format);
   vsnprintf(what, sizeof what, format, list);
@@ -107,7 +121,7 @@ void prove_finding(const View *view, const Walk *walk, int64_t record, const cha
   char *line = report->finding[report->finding_count - 1];
   int used = snprintf(line, PROVE_LINE_BYTES, "%s: %s%s", property, where, *where ? ": " : "");
   if (used >= 0 && used < PROVE_LINE_BYTES)
-    snprintf(line + used, (size_t)(PROVE_LINE_BYTES - used), "%s", what);
+    snprintf(line + used, (size_t)(PROVE_LINE_BYTES - used), "%s%s", what, source);
   for (char *at = line; *at != '\0'; at++)
     if ((unsigned char)*at < 0x20) *at = ' '; /* names of a hostile plan must not break the line */
 }

@@ -15,22 +15,16 @@ typedef struct Records {
 
 /* ---- findings */
 
-/* "(specs/models/gpt2.lua:9:15)" behind what is wrong. */
-static void report(const Records *r, const Case *c, const char *what) {
-  const char *file = c->node != NULL ? plan_string(c->plan, c->node->file) : "";
-  if (*file == '\0')
-    prove_finding(&r->view, &r->walk, r->index, "records", "%s", what);
-  else
-    prove_finding(&r->view, &r->walk, r->index, "records", "%s (%.100s:%u:%u)", what, file,
-                  c->node->line, c->node->column);
+static void report(const Records *r, const char *what) {
+  prove_finding(&r->view, &r->walk, r->index, "records", "%s", what);
 }
 
-static void report_number(const Records *r, const Case *c, const char *kind, const char *name,
-                          double found, double wanted) {
+static void report_number(const Records *r, const char *kind, const char *name, double found,
+                          double wanted) {
   char text[160];
   (void)snprintf(text, sizeof text, "%s %.24s is %.10g, and should be %.10g", kind, name, found,
                  wanted);
-  report(r, c, text);
+  report(r, text);
 }
 
 /* ---- what a record has */
@@ -112,12 +106,12 @@ static bool check_dims(const Records *r, const Case *c) {
   if (c->any_dims) return true;
   uint32_t count = dims_of(c, dims);
   if (count != c->dims_count) {
-    report_number(r, c, "number of", "dims", count, c->dims_count);
+    report_number(r, "number of", "dims", count, c->dims_count);
     return false;
   }
   for (uint32_t i = 0; i < count; i++) {
     if (dims[i] == c->dims[i]) continue;
-    report_number(r, c, "dim", dim_name(c, i), (double)dims[i], (double)c->dims[i]);
+    report_number(r, "dim", dim_name(c, i), (double)dims[i], (double)c->dims[i]);
     return false;
   }
   return true;
@@ -162,14 +156,14 @@ static bool any_turn_fits(Case *c, uint32_t axes) {
 
 static void check_attrs(const Records *r, Case *c) {
   if (c->record->attrs_count != c->attrs_count) {
-    report_number(r, c, "number of", "attrs", c->record->attrs_count, c->attrs_count);
+    report_number(r, "number of", "attrs", c->record->attrs_count, c->attrs_count);
     return;
   }
   uint32_t axes = c->axes | varying_axes(c);
   if (c->attrs_count == 0 && c->record->varies_count == 0) return;
   if (any_turn_fits(c, axes)) return;
   uint32_t i = other_attr(c);
-  report_number(r, c, "attr", attr_name(c, i), attr_at(c, i), c->attrs[i]);
+  report_number(r, "attr", attr_name(c, i), attr_at(c, i), c->attrs[i]);
 }
 
 /* ---- what else a kernel is told */
@@ -209,7 +203,7 @@ static void check_values(const Records *r, const Case *c) {
     if (operand->dtype != value->dtype && !wide) wrong = "has another dtype than the value";
     if (wrong == NULL) continue;
     (void)snprintf(text + used, sizeof text - used, "%s", wrong);
-    report(r, c, text);
+    report(r, text);
     return;
   }
 }
@@ -225,13 +219,13 @@ static void check_record(const Records *r, const PlanRecord *record) {
     return; /* shapes has said so */
   run_rule(&c);
   if (c.wrong[0] != '\0') {
-    report(r, &c, c.wrong);
+    report(r, c.wrong);
     return;
   }
   if (!check_dims(r, &c)) return;
   check_attrs(r, &c);
-  if (record->key != c.key) report(r, &c, "draws the random numbers of something else");
-  if (record->accumulate != 0 && !sums_up(&c)) report(r, &c, "adds to what its kernel assigns");
+  if (record->key != c.key) report(r, "draws the random numbers of something else");
+  if (record->accumulate != 0 && !sums_up(&c)) report(r, "adds to what its kernel assigns");
   if (is_of_node(&c) && !is_conversion(&c)) check_values(r, &c);
 }
 

@@ -28,7 +28,6 @@ void turn_spans(Typing *t, uint32_t from, uint32_t to, Turn *turn) {
   if (from != to) write_type(t, to, &(Type){0});
   const Span *found = NULL;
   uint64_t next = source.first;
-  char holds[TYPE_TEXT_BYTES];
   for (uint64_t at = source.first;
        !t->refused && (found = next_span(&source.reached->spans, &at, source.end)) != NULL;) {
     Span span = *found;
@@ -41,11 +40,7 @@ void turn_spans(Typing *t, uint32_t from, uint32_t to, Turn *turn) {
       refuse(t, "a tensor begins before operand %u, or ends behind it", from);
       return;
     }
-    for (uint32_t axis = 0; axis < TYPE_AXES_MAX && source.own_axes == 0; axis++)
-      if (type.place[axis].kind == PLACE_ROW)
-        refuse(t, "it reads other ranks' pieces, which are nothing: %s",
-               type_text(t->plan, &type, holds));
-    if (t->refused || !turn(t, &type)) return;
+    if (!turn(t, &type)) return;
     type.dtype = (uint8_t)target.operand->dtype;
     span = same_elements(&source, span, &target);
     span.type = type_of(&t->types, &type);
