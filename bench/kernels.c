@@ -110,7 +110,11 @@ static void measure(const Bench *b, const char *label, const Case *c) {
   args.attr = c->attr;
   args.operand_count = c->operands;
   args.accumulate = c->accumulate;
-  args.control = &control;
+  void *slots[KERNEL_CONTROLS_MAX];
+  const KernelContract *contract = contract_find(c->kernel);
+  for (int32_t i = 0; i < contract->control_count; i++)
+    slots[i] = control_value(&control, contract->controls[i].slot);
+  args.control = slots;
   args.threads = b->threads;
   double time = median_seconds(kernel_find(c->kernel, KERNEL_FAST), &args);
   double rate = c->flops > 0 ? c->flops / time : (double)moved / time;

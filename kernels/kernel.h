@@ -15,7 +15,6 @@
 
 #include "kernels/contract/contract.h"
 #include "kernels/threads.h"
-#include "runtime/plan/control.h"
 #include "runtime/plan/dtype.h"
 #include "runtime/plan/limits.h"
 
@@ -31,11 +30,20 @@ typedef struct KernelArgs {
   /* Number, within the step's global batch, of this micro-batch's first sample. By address, as
    * `control`: read when the kernel runs, so that captured work holds for every micro-batch. */
   const int64_t *sample_first;
-  void *state;      /* what prepare made for the record */
-  Control *control; /* slots that the row names */
+  void *state;          /* what prepare made for the record */
+  void *const *control; /* addresses of the slots that the row names, in its order */
   Threads *threads;
   void *stream; /* of a GPU: where the work is issued; NULL on a processor */
 } KernelArgs;
+
+/* Rows of kernels that draw numbers begin their control with "seed"; behind it is "step", where
+ * masks change from step to step. */
+static inline uint64_t kernel_seed(const KernelArgs *args) {
+  return *(const uint64_t *)args->control[0];
+}
+static inline int64_t kernel_step(const KernelArgs *args) {
+  return *(const int64_t *)args->control[1];
+}
 
 /* How preparing or running ended. `why` then is a constant text, without a full stop. */
 typedef enum KernelStatus {

@@ -4,8 +4,8 @@
  * Element i of a tensor uses lane i % 4 of the block whose low counter is i / 4, so any rank can
  * draw any part of it.
  *
- * The key is philox_mix(control->seed, args->key). The high counter is 0 for initial values and
- * control->step, 1 in the first step, for dropout. */
+ * The key is philox_mix(kernel_seed(args), args->key). The high counter is 0 for initial values and
+ * kernel_step(args), 1 in the first step, for dropout. */
 #ifndef LOCKSTEP_PHILOX_H
 #define LOCKSTEP_PHILOX_H
 

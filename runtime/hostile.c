@@ -51,11 +51,11 @@ static void shared_parts(const Hostile *hostile, uint8_t *first[SHARED_PARTS],
   size_t step_bytes = (size_t)job->accumulation * job->sample_bytes;
   uint8_t *device = hostile->arena[TIER_DEVICE], *host = hostile->arena[job->staging_tier];
   first[0] = device + job->control_offset;
-  size_bytes[0] = sizeof(Control);
+  size_bytes[0] = job->control_bytes;
   first[1] = device + job->samples_offset;
   size_bytes[1] = step_bytes;
   first[2] = host + job->control_ring_offset;
-  size_bytes[2] = sizeof(ControlPair) * (size_t)job->control_slots;
+  size_bytes[2] = 2 * job->control_bytes * (size_t)job->control_depth;
   first[3] = host + job->staging_offset;
   size_bytes[3] = step_bytes * (size_t)job->prefetch_steps;
 }

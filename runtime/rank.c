@@ -157,7 +157,7 @@ static bool measure_peak(Rank *rank, Status *status) {
 }
 
 static bool run_init(Rank *rank, Status *status) {
-  ControlIn in = rank_control_in(rank, 0);
+  Control in = rank_control_in(rank, 0);
   ReplayLeft left;
   if (!replay_run(&rank->replay, rank->init, &in, NULL, &left, status)) return false;
   rank->sent_bytes = left.sent_bytes;

@@ -80,7 +80,7 @@ static uint64_t addressed_bytes(const Rank *rank) {
   const PlanJob *job = rank->job;
   uint64_t high = rank->replay.high_water_bytes;
   uint64_t steps = job->staging_tier == TIER_DEVICE ? (uint64_t)job->prefetch_steps : 1;
-  uint64_t control_end = job->control_offset + sizeof(Control);
+  uint64_t control_end = job->control_offset + job->control_bytes;
   uint64_t samples_end =
       job->samples_offset + steps * (uint64_t)job->accumulation * job->sample_bytes;
   if (control_end > high) high = control_end;

@@ -34,7 +34,7 @@ static void allow_arenas(const Rank *rank, bool allowed) {
 /* Init writes everything that persists, padding included; a checkpoint then brings its tensors. */
 bool rank_restore(Rank *rank, Status *status) {
   const Checkpoint *checkpoint = &rank->start.checkpoint;
-  ControlLasting lasting = {.updates = checkpoint->header->updates};
+  Control lasting = {.updates = checkpoint->header->updates};
   allow_arenas(rank, true);
   bool restored = checkpoint_restore(checkpoint, rank->replay.device, rank->arena.base[TIER_DEVICE],
                                      rank->plan, rank->replay.class, status) &&

@@ -45,7 +45,7 @@ typedef struct Rank {
   int64_t
       started; /* the last step that was, and the last that has ended: the device may be ahead */
   int64_t ended;
-  Underway underway[CONTROL_SLOTS_MAX];
+  Underway underway[CONTROL_DEPTH_MAX];
   int64_t ended_ns;   /* when `ended` did */
   int64_t sent_bytes; /* up to then */
   bool asks_stop; /* some rank was asked to: all hear it, a step late where the device is ahead */
@@ -76,7 +76,7 @@ bool rank_gather_facts(Rank *rank, Status *status);
 /* Consumed by the steps before this one. */
 int64_t rank_samples_before(const Rank *rank, int64_t step);
 /* What the host sets of control before a step. */
-ControlIn rank_control_in(const Rank *rank, int64_t step);
+Control rank_control_in(const Rank *rank, int64_t step);
 /* From the first step to the last, or to the one after which it is asked to stop. */
 bool rank_run_steps(Rank *rank, Status *status);
 

@@ -15,22 +15,21 @@ static int64_t data_wait_ns(const Rank *rank) {
   return rank->stage ? stage_wait_ns(rank->stage) : 0;
 }
 
-ControlIn rank_control_in(const Rank *rank, int64_t step) {
-  return (ControlIn){
+Control rank_control_in(const Rank *rank, int64_t step) {
+  return (Control){
       .lr = schedule_lr(rank->job, step),
       .step = step,
       .seed = rank->job->seed,
-      .samples_before = rank_samples_before(rank, step),
       .microbatch_samples = rank->job->microbatch_samples,
   };
 }
 
-static bool check_finite(const Rank *rank, int64_t step, const ControlOut *out, Status *status) {
-  double loss = out->reduce[REDUCE_LOSS] / out->reduce[REDUCE_COUNT];
-  const char *what = !isfinite(loss)                     ? "the loss"
-                     : out->reduce[REDUCE_FOUND_INF] > 0 ? "a gradient"
-                     : !isfinite(out->grad_norm)         ? "the gradient norm"
-                                                         : NULL;
+static bool check_finite(const Rank *rank, int64_t step, const Control *out, Status *status) {
+  double loss = out->loss / out->count;
+  const char *what = !isfinite(loss)             ? "the loss"
+                     : out->found_inf > 0        ? "a gradient"
+                     : !isfinite(out->grad_norm) ? "the gradient norm"
+                                                 : NULL;
   if (!what) return true;
   return status_fail(
       status, STATUS_USER,
@@ -57,7 +56,7 @@ static bool validate(Rank *rank, int64_t step, Status *status) {
   const StageSetup *data = &rank->stage_setup;
   rank_note_phase(rank, FLIGHT_VALIDATING, step);
   for (int64_t pass = 0; pass < data->valid_passes; pass++) {
-    ControlIn in = rank_control_in(rank, step);
+    Control in = rank_control_in(rank, step);
     ReplayLeft left;
     in.padded_samples = samples_padded(data->valid, data->replicas, data->replica, pass);
     const void *samples = take_samples(rank, status);
@@ -65,8 +64,8 @@ static bool validate(Rank *rank, int64_t step, Status *status) {
       return false;
     give_samples_back(rank);
     rank->sent_bytes = left.sent_bytes;
-    loss += left.control.reduce[REDUCE_LOSS];
-    count += left.control.reduce[REDUCE_COUNT];
+    loss += left.control.loss;
+    count += left.control.count;
   }
   if (rank->number == 0) report_valid(rank->report, step, count > 0 ? loss / count : NAN);
   return true;
@@ -82,10 +81,10 @@ static void delay_rank(const Rank *rank) {
 }
 
 static bool start_step(Rank *rank, int64_t step, Status *status) {
-  Underway *underway = &rank->underway[step % CONTROL_SLOTS_MAX];
-  ControlIn in = rank_control_in(rank, step);
-  in.reduce[REDUCE_STOP] = atomic_load(&run_stop_requested) ? 1.0 : 0.0;
-  in.reduce[REDUCE_CHECKPOINT] = rank_wants_checkpoint(rank, step) ? 1.0 : 0.0;
+  Underway *underway = &rank->underway[step % CONTROL_DEPTH_MAX];
+  Control in = rank_control_in(rank, step);
+  in.stop = atomic_load(&run_stop_requested) ? 1.0 : 0.0;
+  in.checkpoint = rank_wants_checkpoint(rank, step) ? 1.0 : 0.0;
   rank_note_phase(rank, FLIGHT_STEP, step);
   underway->start_ns = rank_now_ns();
   if (rank->observe) rank->observe->log.is_on = true;
@@ -98,8 +97,8 @@ static bool start_step(Rank *rank, int64_t step, Status *status) {
 }
 
 static void tell_end(Rank *rank, int64_t step, const ReplayLeft *left) {
-  const Underway *underway = &rank->underway[step % CONTROL_SLOTS_MAX];
-  const ControlOut *out = &left->control;
+  const Underway *underway = &rank->underway[step % CONTROL_DEPTH_MAX];
+  const Control *out = &left->control;
   int64_t since_ns = underway->start_ns > rank->ended_ns ? underway->start_ns : rank->ended_ns;
   rank->ended_ns = rank_now_ns();
   flight_step_took(rank->flight, rank->ended_ns - since_ns);
@@ -109,7 +108,7 @@ static void tell_end(Rank *rank, int64_t step, const ReplayLeft *left) {
   if (rank->number != 0) return;
   report_step(rank->report, &(StepFacts){
                                 .step = step,
-                                .loss = out->reduce[REDUCE_LOSS] / out->reduce[REDUCE_COUNT],
+                                .loss = out->loss / out->count,
                                 .grad_norm = out->grad_norm,
                                 .lr = schedule_lr(rank->job, step),
                                 .step_ns = rank->ended_ns - since_ns,
@@ -125,8 +124,8 @@ static bool end_step(Rank *rank, int64_t step, Status *status) {
     return false;
   give_samples_back(rank);
   rank->ended = step;
-  rank->asks_stop |= left.control.reduce[REDUCE_STOP] > 0;
-  rank->asks_checkpoint |= left.control.reduce[REDUCE_CHECKPOINT] > 0;
+  rank->asks_stop |= left.control.stop > 0;
+  rank->asks_checkpoint |= left.control.checkpoint > 0;
   tell_end(rank, step, &left);
   rank->sent_bytes = left.sent_bytes;
   return true;
@@ -175,7 +174,7 @@ static bool after_step(Rank *rank, int64_t step, Status *status) {
 /* The step after which something happens ends before the next one starts; else the device may be
  * ahead of the host by as many steps as control has slots for. A step that is timed is alone. */
 static bool run_next(Rank *rank, Status *status) {
-  int64_t ahead = rank->observe ? 0 : rank->job->control_slots - 1;
+  int64_t ahead = rank->observe ? 0 : rank->job->control_depth - 1;
   if (!pauses_after(rank, rank->started) || rank->started == rank->ended)
     if (!start_step(rank, rank->started + 1, status)) return false;
   while (rank->started - rank->ended > ahead ||

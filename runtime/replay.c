@@ -53,7 +53,7 @@ static bool run_kernel(const Replay *replay, const Work *work, const Queue *queu
       .key = philox_mix(record->key, (uint64_t)work->layer + 1),
       .sample_first = &replay->sample_first[work->microbatch < 0 ? 0 : work->microbatch],
       .state = replay->prepared[record - plan->records].state,
-      .control = replay->control,
+      .control = replay->control_at + record->controls_first,
       .threads = threads,
       .stream = replay->device->ops->stream(queue),
   };
@@ -295,22 +295,28 @@ static bool meet_queues(const Replay *replay, bool others_wait, uint64_t number,
   return true;
 }
 
-static uint8_t *control_part(const Replay *replay, uint64_t offset) {
-  return (uint8_t *)replay->control + offset;
+/* The host's side of the run's control: what goes in, and behind it what comes out. */
+static uint8_t *control_in(const Replay *replay, int64_t run) {
+  const PlanJob *job = &replay->setup.plan->jobs[0];
+  return replay->control_ring + 2 * job->control_bytes * (uint64_t)(run % job->control_depth);
+}
+static uint8_t *control_out(const Replay *replay, int64_t run) {
+  return control_in(replay, run) + replay->setup.plan->jobs[0].control_bytes;
 }
 
 /* Control and samples come to the device; where it reads them in the host's memory, they stay. */
-static bool issue_in(Walker *walker, const PlanProgram *program, const ControlIn *set,
+static bool issue_in(Walker *walker, const PlanProgram *program, const Control *set,
                      Status *status) {
   Replay *replay = walker->replay;
   const PlanJob *job = &replay->setup.plan->jobs[0];
   const DeviceOps *ops = replay->device->ops;
   Queue *compute = ops->queue(replay->device, replay->main_lane);
-  ControlPair *pair = &replay->pair[replay->started % job->control_slots];
+  PlanBytes in = plan_slots_of_kinds(replay->setup.plan, SLOT_IN_OUT, SLOT_IN);
+  uint8_t *from = control_in(replay, replay->started);
   uint64_t number = next_number(replay);
-  pair->in = *set;
-  if (!ops->copy(compute, control_part(replay, CONTROL_IN_OFFSET), &pair->in, sizeof pair->in,
-                 number, status))
+  plan_control_store(replay->setup.plan, SLOT_IN_OUT, SLOT_IN, set, from);
+  if (!ops->copy(compute, replay->control + in.first, from + in.first, in.end - in.first, number,
+                 status))
     return false;
   uint64_t size_bytes = (uint64_t)replay->loads[program->kind] * job->sample_bytes;
   if (job->staging_tier != TIER_DEVICE && size_bytes > 0) {
@@ -336,17 +342,18 @@ static bool note_sent(const Work *work, Queue *queue, Status *status) {
 static bool issue_out(Replay *replay, Status *status) {
   const DeviceOps *ops = replay->device->ops;
   Queue *compute = ops->queue(replay->device, replay->main_lane);
-  int64_t slot = replay->started % replay->setup.plan->jobs[0].control_slots;
+  int64_t slot = replay->started % replay->setup.plan->jobs[0].control_depth;
   Work note = {.run = note_sent, .context = replay};
   note.operand[0] = &replay->left[slot].sent_bytes;
-  ControlOut *out = &replay->pair[slot].out;
+  PlanBytes out = plan_slots_of_kinds(replay->setup.plan, SLOT_OUT, SLOT_IN_OUT);
+  uint8_t *to = control_out(replay, replay->started);
   if (!meet_queues(replay, false, 0, status) ||
       !ops->issue(compute, &note, next_number(replay), status))
     return false;
   uint64_t number = next_number(replay);
   replay->end_number[slot] = number;
-  return ops->copy(compute, out, control_part(replay, CONTROL_OUT_OFFSET), sizeof *out, number,
-                   status);
+  return ops->copy(compute, to + out.first, replay->control + out.first, out.end - out.first,
+                   number, status);
 }
 
 /* What was issued before a failure ends, too: nobody is left with work of an earlier step. */
@@ -357,7 +364,7 @@ static bool end_failed(const Replay *replay, Status *status) {
   return false;
 }
 
-bool replay_start(Replay *replay, const PlanProgram *program, const ControlIn *set,
+bool replay_start(Replay *replay, const PlanProgram *program, const Control *set,
                   const void *samples, Status *status) {
   Walker walker = {replay, 0, samples};
   if (!issue_in(&walker, program, set, status)) return end_failed(replay, status);
@@ -371,34 +378,38 @@ bool replay_start(Replay *replay, const PlanProgram *program, const ControlIn *s
 
 bool replay_collect(Replay *replay, ReplayLeft *left, Status *status) {
   const DeviceOps *ops = replay->device->ops;
-  int64_t slot = replay->collected++ % replay->setup.plan->jobs[0].control_slots;
+  int64_t slot = replay->collected++ % replay->setup.plan->jobs[0].control_depth;
   if (!ops->await(ops->queue(replay->device, replay->main_lane), replay->end_number[slot], status))
     return end_failed(replay, status);
   *left = replay->left[slot];
-  left->control = replay->pair[slot].out;
+  plan_control_load(replay->setup.plan, SLOT_OUT, SLOT_IN_OUT,
+                    control_out(replay, replay->collected - 1), &left->control);
   return true;
 }
 
-bool replay_run(Replay *replay, const PlanProgram *program, const ControlIn *set,
-                const void *samples, ReplayLeft *left, Status *status) {
+bool replay_run(Replay *replay, const PlanProgram *program, const Control *set, const void *samples,
+                ReplayLeft *left, Status *status) {
   return replay_start(replay, program, set, samples, status) &&
          replay_collect(replay, left, status);
 }
 
-bool replay_read_lasting(const Replay *replay, ControlLasting *lasting, Status *status) {
+bool replay_read_lasting(const Replay *replay, Control *lasting, Status *status) {
   const DeviceOps *ops = replay->device->ops;
-  const ControlLasting *seen = ops->open_window(replay->device, &replay->control->lasting,
-                                                sizeof *seen, ACCESS_READ, status);
-  if (seen == NULL) return false;
-  *lasting = *seen;
+  const Plan *plan = replay->setup.plan;
+  const void *block = ops->open_window(replay->device, replay->control, plan->jobs[0].control_bytes,
+                                       ACCESS_READ, status);
+  if (block == NULL) return false;
+  plan_control_load(plan, SLOT_LASTING, SLOT_LASTING, block, lasting);
   return ops->close_window(replay->device, status);
 }
 
-bool replay_write_lasting(const Replay *replay, const ControlLasting *lasting, Status *status) {
+bool replay_write_lasting(const Replay *replay, const Control *lasting, Status *status) {
   const DeviceOps *ops = replay->device->ops;
-  ControlLasting *seen = ops->open_window(replay->device, &replay->control->lasting, sizeof *seen,
-                                          ACCESS_WRITE, status);
+  const Plan *plan = replay->setup.plan;
+  PlanBytes bytes = plan_slots_of_kinds(plan, SLOT_LASTING, SLOT_LASTING);
+  void *seen = ops->open_window(replay->device, replay->control + bytes.first,
+                                bytes.end - bytes.first, ACCESS_WRITE, status);
   if (seen == NULL) return false;
-  *seen = *lasting;
+  plan_control_store(plan, SLOT_LASTING, SLOT_LASTING, lasting, (uint8_t *)seen - bytes.first);
   return ops->close_window(replay->device, status);
 }

@@ -12,6 +12,7 @@
 #include "runtime/device/device.h"
 #include "runtime/hostile.h"
 #include "runtime/mesh.h"
+#include "runtime/plan/plan_control.h"
 #include "runtime/status.h"
 #include "runtime/watch/flight.h"
 
@@ -46,17 +47,18 @@ typedef struct ReplayKernel {
 
 /* What a run of a program has left. */
 typedef struct ReplayLeft {
-  ControlOut control;
+  Control control;    /* slots of kinds out and in_out */
   int64_t sent_bytes; /* by this rank since it was bound */
 } ReplayLeft;
 
 typedef struct Replay {
   ReplaySetup setup;
   const PlanClass *class;
-  Control *control;  /* an address of the device */
-  ControlPair *pair; /* the ring of the host's side, control_slots of them */
-  ReplayLeft left[CONTROL_SLOTS_MAX];
-  uint64_t end_number[CONTROL_SLOTS_MAX]; /* of the mark that a run has ended */
+  uint8_t *control; /* the block, an address of the device */
+  uint8_t
+      *control_ring; /* of the host's side: a block in and a block out for each of control_depth */
+  ReplayLeft left[CONTROL_DEPTH_MAX];
+  uint64_t end_number[CONTROL_DEPTH_MAX]; /* of the mark that a run has ended */
   int64_t started, collected;             /* runs of programs */
   int64_t loads[ProgramKind_COUNT];       /* micro-batches that each loads */
   int64_t microbatches;                   /* of the program that has most */
@@ -67,6 +69,7 @@ typedef struct Replay {
   const Kernel **kernel; /* by processor, then by the plan's number: replay_kernel */
   uint8_t **binding_at;  /* addresses in their tiers' arenas */
   uint64_t *operand_offset;
+  void **control_at; /* of controls: addresses of the device */
   uint32_t *operand_dtype;
   int64_t *operand_bytes;
   const double **attr;    /* of each record, as this rank has them */
@@ -100,19 +103,19 @@ const Kernel *replay_kernel(const Replay *replay, const PlanRecord *record);
 /* Issues a run of a program, which the host meanwhile may leave alone. `samples` are the
  * micro-batches that it loads, one after another as they are staged, where the device reads them;
  * NULL for a program that loads nothing. They stay until the run is collected. At most
- * control_slots runs are started and not collected. False: STATUS_ECHO means that another rank
+ * control_depth runs are started and not collected. False: STATUS_ECHO means that another rank
  * aborted the job. */
-bool replay_start(Replay *replay, const PlanProgram *program, const ControlIn *set,
+bool replay_start(Replay *replay, const PlanProgram *program, const Control *set,
                   const void *samples, Status *status);
 /* Waits for the oldest run that was started and not collected. */
 bool replay_collect(Replay *replay, ReplayLeft *left, Status *status);
 /* Both. */
-bool replay_run(Replay *replay, const PlanProgram *program, const ControlIn *set,
-                const void *samples, ReplayLeft *left, Status *status);
+bool replay_run(Replay *replay, const PlanProgram *program, const Control *set, const void *samples,
+                ReplayLeft *left, Status *status);
 
-/* What of control lasts, between runs: 0 before the first. */
-bool replay_read_lasting(const Replay *replay, ControlLasting *lasting, Status *status);
-bool replay_write_lasting(const Replay *replay, const ControlLasting *lasting, Status *status);
+/* The slots that last, between runs: 0 before the first. Others stay as they are. */
+bool replay_read_lasting(const Replay *replay, Control *lasting, Status *status);
+bool replay_write_lasting(const Replay *replay, const Control *lasting, Status *status);
 
 /* Says that the record's kernel was not prepared or did not run; false. */
 bool replay_kernel_fail(const Plan *plan, const PlanRecord *record, KernelStatus ended,

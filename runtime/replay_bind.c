@@ -54,6 +54,18 @@ static void release_kernels(const Replay *replay) {
   }
 }
 
+/* Whether a record has the slots of its kernel's row, in its order. */
+static bool control_fits(const Plan *plan, const PlanRecord *record,
+                         const KernelContract *contract) {
+  if (record->controls_count != (uint32_t)contract->control_count) return false;
+  for (int32_t i = 0; i < contract->control_count; i++) {
+    uint32_t slot = plan->controls[record->controls_first + (uint32_t)i].slot;
+    const char *name = plan_string(plan, plan->slots[slot].name);
+    if (strcmp(name, control_name(contract->controls[i].slot)) != 0) return false;
+  }
+  return true;
+}
+
 /* What must hold before a record may run, besides what the plan's own check has established. */
 static bool check_record(const Replay *replay, const Position *at, const PlanRecord *record,
                          Status *status) {
@@ -78,6 +90,10 @@ static bool check_record(const Replay *replay, const Position *at, const PlanRec
     return status_fail(status, STATUS_OURS, "this program has no kernel '%s' for lane %s (%s)",
                        plan_string(plan, plan->kernels[record->kernel].name),
                        plan_lane_name(plan, record->lane), path);
+  if (record->kind == RECORD_KERNEL &&
+      !control_fits(plan, record, contract_of(replay_kernel(replay, record)->id)))
+    return status_fail(status, STATUS_OURS, "plan: %s does not have the control slots of %s", path,
+                       plan_string(plan, plan->kernels[record->kernel].name));
   if (record->kind == RECORD_KERNEL) return prepare_kernel(replay, record, status);
   if (record->kind == RECORD_LOAD && record->operands_count != plan->inputs_count)
     return status_fail(status, STATUS_OURS, "plan: %s loads %u operands of %u inputs", path,
@@ -118,6 +134,7 @@ static bool allocate(Replay *replay, const Plan *plan) {
   replay->operand_offset = calloc(plan->operands_count + 1, sizeof *replay->operand_offset);
   replay->operand_dtype = calloc(plan->operands_count + 1, sizeof *replay->operand_dtype);
   replay->operand_bytes = calloc(plan->operands_count + 1, sizeof *replay->operand_bytes);
+  replay->control_at = calloc(plan->controls_count + 1, sizeof *replay->control_at);
   replay->attr = calloc(plan->records_count + 1, sizeof *replay->attr);
   replay->prepared = calloc(plan->records_count + 1, sizeof *replay->prepared);
   replay->count = calloc(plan->records_count + 1, sizeof *replay->count);
@@ -126,8 +143,8 @@ static bool allocate(Replay *replay, const Plan *plan) {
     if (plan->records[i].varies_count > 0) varying += plan->records[i].attrs_count;
   replay->varied = calloc(varying + 1, sizeof *replay->varied);
   return replay->kernel && replay->binding_at && replay->operand_offset && replay->operand_dtype &&
-         replay->operand_bytes && replay->attr && replay->prepared && replay->count &&
-         replay->varied;
+         replay->operand_bytes && replay->control_at && replay->attr && replay->prepared &&
+         replay->count && replay->varied;
 }
 
 /* Records without varies read the plan's own table; the others have copies, since records may
@@ -175,6 +192,8 @@ static void fill_tables(Replay *replay) {
     replay->operand_dtype[i] = operand->dtype;
     replay->operand_bytes[i] = (int64_t)operand->size_bytes;
   }
+  for (uint32_t i = 0; i < plan->controls_count; i++)
+    replay->control_at[i] = replay->control + plan->slots[plan->controls[i].slot].offset;
   fill_attrs(replay, coordinate);
 }
 
@@ -191,10 +210,13 @@ static bool fill_samples(Replay *replay) {
 /* What no program writes before the first one reads it. */
 static bool clear_control(const Replay *replay, Status *status) {
   const DeviceOps *ops = replay->device->ops;
-  Control *control =
-      ops->open_window(replay->device, replay->control, sizeof *control, ACCESS_WRITE, status);
-  if (control == NULL) return false;
-  *control = (Control){.clip_scale = 1};
+  const Plan *plan = replay->setup.plan;
+  const Control start = {.clip_scale = 1};
+  void *block = ops->open_window(replay->device, replay->control, plan->jobs[0].control_bytes,
+                                 ACCESS_WRITE, status);
+  if (block == NULL) return false;
+  memset(block, 0, plan->jobs[0].control_bytes);
+  plan_control_store(plan, SLOT_LASTING, SLOT_IN, &start, block);
   return ops->close_window(replay->device, status);
 }
 
@@ -226,9 +248,8 @@ bool replay_bind(Replay *replay, const ReplaySetup *setup, Status *status) {
   replay->replicas = mesh_replicas(setup->mesh);
   replay->replica = mesh_replica(setup->mesh, setup->rank);
   const PlanJob *job = &plan->jobs[0];
-  replay->control = (Control *)(void *)(setup->arena[TIER_DEVICE] + job->control_offset);
-  replay->pair =
-      (ControlPair *)(void *)(setup->arena[job->staging_tier] + job->control_ring_offset);
+  replay->control = setup->arena[TIER_DEVICE] + job->control_offset;
+  replay->control_ring = setup->arena[job->staging_tier] + job->control_ring_offset;
   if (!allocate(replay, plan))
     return status_fail(status, STATUS_WORLD, "not enough memory to bind the plan");
   fill_tables(replay);
@@ -253,6 +274,7 @@ void replay_free(Replay *replay) {
   free(replay->operand_offset);
   free(replay->operand_dtype);
   free(replay->operand_bytes);
+  free(replay->control_at);
   free(replay->attr);
   free(replay->varied);
   free(replay->sample_first);

@@ -6,7 +6,9 @@
 #include "compiler/cost/link.h"
 #include "compiler/cost/simulate.h"
 #include "compiler/emit/tables.h"
+#include "kernels/contract/contract.h"
 #include "runtime/csv/csv.h"
+#include "runtime/plan/plan_control.h"
 #include "runtime/plan/plan_flat.h"
 #include "runtime/plan/plan_place.h"
 
@@ -98,8 +100,9 @@ static void emit_job(Tables *t, const Draft *d, int64_t parameters) {
       .checkpoint_every_s = by_steps ? 0 : (int64_t)job->checkpoint.every.value,
       .checkpoint_keep = job->checkpoint.keep,
       .prefetch_steps = draft_prefetch_steps(d),
-      .control_slots = draft_control_slots(d),
+      .control_depth = draft_control_depth(d),
       .control_offset = (uint64_t)first->buffers.at[first->control_buffer].offset,
+      .control_bytes = DRAFT_CONTROL_BYTES,
       .control_ring_offset = (uint64_t)first->buffers.at[first->control_ring_buffer].offset,
       .samples_offset = (uint64_t)first->buffers.at[first->samples_buffer].offset,
       .staging_offset = (uint64_t)first->buffers.at[first->staging_buffer].offset,
@@ -148,6 +151,16 @@ static void emit_tiers(Tables *t, const Draft *d) {
                  (PlanTier){.alignment_bytes = PLAN_ALIGN_BYTES,
                             .kind = tier,
                             .path = table_string(t, "")});
+}
+
+static void emit_slots(Tables *t) {
+  for (ControlSlot i = 0; i < CONTROL_SLOT_COUNT; i++) {
+    PlanSlot slot = plan_slot_known(i);
+    slot.offset = (uint64_t)draft_slot_offset(i);
+    slot.name = table_string(t, control_name(i));
+    slot.unit = table_string(t, plan_slot_unit(i));
+    TABLE_PUSH(t, slots, slot);
+  }
 }
 
 /* A line of CSV: a name may hold a comma. */
@@ -202,6 +215,19 @@ static void emit_operands(Tables *t, const Draft *d, const Record *record, PlanR
                       .value = table_value(t, model, operand->value),
                       .layout = operand->layout ? table_layout(t, operand->layout) : PLAN_NONE});
   }
+}
+
+_Static_assert((int)KERNEL_READ == (int)ACCESS_READ && (int)KERNEL_WRITE == (int)ACCESS_WRITE &&
+                   (int)KERNEL_UPDATE == (int)ACCESS_UPDATE,
+               "what a row says of a control slot is what its records say");
+
+static void emit_controls(Tables *t, const Record *record, PlanRecord *out) {
+  const KernelContract *contract = contract_find(record->kernel);
+  out->controls_first = (uint32_t)t->controls.count;
+  out->controls_count = (uint32_t)contract->control_count;
+  for (int32_t i = 0; i < contract->control_count; i++) /* slots are in the order of control.h */
+    TABLE_PUSH(t, controls,
+               (PlanControl){contract->controls[i].slot, contract->controls[i].access});
 }
 
 /* Number, along `axes`, of the `member`-th rank along `all`, which has those axes and more. */
@@ -312,6 +338,7 @@ static void emit_record(Tables *t, const Draft *d, const Record *record) {
   for (int32_t i = 0; i < record->after.count; i++)
     TABLE_PUSH(t, edges, (PlanEdge){(uint32_t)record->after.at[i]});
   emit_operands(t, d, record, &out);
+  if (kernel) emit_controls(t, record, &out);
   emit_numbers(t, d, record, &out);
   if (!kernel && record->kind != RECORD_LOAD)
     out.flat_calls = plan_flat_calls(record->kind, t->ints.at + out.dims_first, out.dims_count);
@@ -543,6 +570,7 @@ Choice emit_plan(const Draft *d, int64_t parameters, Plan *plan) {
   emit_files(t, d);
   emit_tiers(t, d);
   table_lanes(t);
+  emit_slots(t);
   for (MeshAxis axis = MESH_REPLICATE; axis < MESH_AXES; axis++)
     TABLE_PUSH(t, axes,
                (PlanAxis){.size = (uint32_t)d->mesh.size[axis],

@@ -3,7 +3,6 @@
 #include <assert.h>
 
 #include "compiler/memory/memory.h"
-#include "runtime/plan/control.h"
 
 enum { VALUE_ALIGN_BYTES = 64 };
 
@@ -240,7 +239,7 @@ Home place_of(const Places *p, ValueId v) {
     return (Home){role, at->block, at->first * dtype_bytes(role_dtype(d, role)) + inside};
   }
   case BASE_DATA: return (Home){role, NO_ID, d->input_offsets[value->input] + inside};
-  case BASE_CONTROL: return (Home){role, NO_ID, (int64_t)offsetof(Control, reduce) + inside};
+  case BASE_CONTROL: return (Home){role, NO_ID, draft_slot_offset(CONTROL_loss) + inside};
   default: return (Home){role, NO_ID, inside};
   }
 }

@@ -5,7 +5,6 @@
  * one buffer per kind, layers one after another, so that layer l of a tensor stands at a constant
  * distance from layer l - 1. */
 #include "compiler/schedule/draft.h"
-#include "runtime/plan/control.h"
 
 enum { INPUT_ALIGN_BYTES = 64 };
 
@@ -92,9 +91,9 @@ static void place_host_side(Draft *d, Stage *stage) {
   bool apart = d->cluster->target != TARGET_CPU;
   Tier host = apart ? TIER_HOST : TIER_DEVICE;
   int64_t step_bytes = d->sample_bytes * d->derived.accumulation;
-  stage->control_buffer = persistent(d, stage, "control", BUFFER_CONTROL, (int64_t)sizeof(Control));
+  stage->control_buffer = persistent(d, stage, "control", BUFFER_CONTROL, DRAFT_CONTROL_BYTES);
   stage->control_ring_buffer = persistent_in(d, stage, host, "control in and out", BUFFER_CONTROL,
-                                             (int64_t)sizeof(ControlPair) * draft_control_slots(d));
+                                             2 * DRAFT_CONTROL_BYTES * draft_control_depth(d));
   stage->staging_buffer = persistent_in(d, stage, host, "staged steps", BUFFER_DATA,
                                         step_bytes * draft_prefetch_steps(d));
   stage->samples_buffer = apart ? persistent(d, stage, "samples of a step", BUFFER_DATA, step_bytes)
@@ -120,13 +119,13 @@ static void place_stage(Draft *d, Stage *stage) {
 
 /* A host that shares the device's memory sees at once what a step has left; another one reads while
  * the next step runs. */
-int64_t draft_control_slots(const Draft *d) {
-  return d->cluster->target == TARGET_CPU ? 1 : CONTROL_SLOTS_MAX;
+int64_t draft_control_depth(const Draft *d) {
+  return d->cluster->target == TARGET_CPU ? 1 : CONTROL_DEPTH_MAX;
 }
 
 int64_t draft_prefetch_steps(const Draft *d) {
-  int64_t slots = draft_control_slots(d);
-  return d->job->data.prefetch > slots ? d->job->data.prefetch : slots;
+  int64_t depth = draft_control_depth(d);
+  return d->job->data.prefetch > depth ? d->job->data.prefetch : depth;
 }
 
 void inputs_layout(Draft *d) {

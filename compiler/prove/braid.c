@@ -83,21 +83,20 @@ static Clock tick(const Plan *plan, Braid *braid, const PlanRecord *record, Cloc
   return *lane_now = clock;
 }
 
-/* Slots of the control block that the kernel reads or writes, where no operand says so. */
-static bool touch_control(const View *view, const KernelContract *contract, Touches *all,
-                          Touch touch) {
+static bool touch_control(const View *view, const PlanRecord *record, Touches *all, Touch touch) {
+  const Plan *plan = view->plan;
   bool done = true;
-  for (ControlSlot slot = 0; contract != NULL && slot < CONTROL_SLOT_COUNT; slot++) {
-    touch.write = (contract->control_writes >> slot & 1u) != 0;
-    if (!touch.write && (contract->control_reads >> slot & 1u) == 0) continue;
-    touch.first = view->plan->jobs[0].control_offset + control_place(slot)->offset_bytes;
-    touch.end = touch.first + control_place(slot)->size_bytes;
+  for (uint32_t i = 0; i < record->controls_count; i++) {
+    const PlanControl *control = &plan->controls[record->controls_first + i];
+    touch.write = control->access != ACCESS_READ;
+    touch.first = plan->jobs[0].control_offset + plan->slots[control->slot].offset;
+    touch.end = touch.first + CONTROL_SLOT_BYTES;
     done = done && add_touch(all, touch);
   }
   return done;
 }
 
-static bool touch_all(const Braids *braids, const Walk *walk, Braid *braid, uint32_t index) {
+static bool touch_all(const Walk *walk, Braid *braid, uint32_t index) {
   const View *view = walk->view;
   const PlanRecord *record = walk_record(walk, index);
   const Clock *clock = &braid->clock[index];
@@ -113,15 +112,14 @@ static bool touch_all(const Braids *braids, const Walk *walk, Braid *braid, uint
     done = done && add_touch(all, touch);
   }
   touch.base = BASE_NONE;
-  if (record->kind == RECORD_KERNEL)
-    done = done && touch_control(view, braids->contracts[record->kernel], all, touch);
+  done = done && touch_control(view, record, all, touch);
   touch.first = comm_space + record->comm;
   touch.end = touch.first + record_is_communication(record);
   touch.write = true;
   return done && add_touch(all, touch);
 }
 
-static bool fill(const Braids *braids, const Walk *walk, Braid *braid) {
+static bool fill(const Walk *walk, Braid *braid) {
   Clock lane_now[PLAN_LANES_MAX] = {{{0}, 0, false}};
   bool done = true;
   for (uint32_t i = 0; i < walk->segment->records_count && done; i++) {
@@ -129,7 +127,7 @@ static bool fill(const Braids *braids, const Walk *walk, Braid *braid) {
     if (!walk_runs(walk, record)) continue;
     braid->lanes |= 1u << record->lane;
     braid->clock[i] = tick(walk->view->plan, braid, record, &lane_now[record->lane]);
-    done = touch_all(braids, walk, braid, i);
+    done = touch_all(walk, braid, i);
   }
   for (uint32_t lane = 0; lane < walk->view->plan->lanes_count && done; lane++)
     done = keep_early(&braid->all[lane], &braid->early[lane]) &&
@@ -161,7 +159,7 @@ Braid *braid_of(Braids *braids, const Walk *walk) {
   if (braid == NULL) return NULL;
   *braid = (Braid){.segment = walk->call->segment, .flags = walk->call->flags, .rank = rank};
   braid->clock = calloc(walk->segment->records_count + 1, sizeof *braid->clock);
-  if (braid->clock == NULL || !fill(braids, walk, braid)) {
+  if (braid->clock == NULL || !fill(walk, braid)) {
     free_braid(braid);
     return NULL;
   }
@@ -186,8 +184,7 @@ Braids *braids_open(const View *view) {
   if (braids == NULL) return NULL;
   braids->of_segment = prove_array(view, plan->segments_count, sizeof(Braid *));
   braids->moves = prove_array(view, plan->segments_count, sizeof *braids->moves);
-  braids->contracts = prove_contracts(view);
-  if (braids->of_segment == NULL || braids->moves == NULL || braids->contracts == NULL) {
+  if (braids->of_segment == NULL || braids->moves == NULL) {
     braids_close(plan, braids);
     return NULL;
   }
@@ -202,5 +199,5 @@ void braids_close(const Plan *plan, Braids *braids) {
       next = braid->next;
       free_braid(braid);
     }
-  free(braids->of_segment), free(braids->moves), free(braids->contracts), free(braids);
+  free(braids->of_segment), free(braids->moves), free(braids);
 }

@@ -15,8 +15,7 @@ typedef struct Clock {
   bool runs;
 } Clock;
 
-/* Bases of their own: the control block, of which kernels.def says what a kernel uses though no
- * operand of its records does, and communicators, which are touched like bytes. */
+/* Of no base: control slots, and communicators, which are touched like bytes. */
 enum { BASE_NONE = UINT32_MAX };
 
 typedef struct Touch {
@@ -49,8 +48,7 @@ typedef struct Braid {
 /* All that were made. */
 struct Braids {
   Braid **of_segment;
-  bool *moves;                      /* by segment: what it reaches depends on the rank */
-  const KernelContract **contracts; /* by kernel */
+  bool *moves; /* by segment: what it reaches depends on the rank */
 };
 
 /* Where communicators stand, as if behind every arena. */

@@ -8,7 +8,6 @@
 
 #include "compiler/prove/sorted.h"
 #include "compiler/prove/walk.h"
-#include "runtime/plan/control.h"
 #include "runtime/plan/plan_text.h"
 
 typedef struct Live {
@@ -215,9 +214,9 @@ static void check_holders(const View *view) {
   const PlanJob *job = view->plan->jobs;
   uint64_t host = plan_address(job->staging_tier, 0), device = plan_address(TIER_DEVICE, 0);
   uint64_t step_bytes = job->sample_bytes * (uint64_t)job->accumulation;
-  check_holder(view, device + job->control_offset, sizeof(Control), "the control block");
+  check_holder(view, device + job->control_offset, job->control_bytes, "the control block");
   check_holder(view, host + job->control_ring_offset,
-               sizeof(ControlPair) * (uint64_t)job->control_slots, "the ring of control");
+               2 * job->control_bytes * (uint64_t)job->control_depth, "the ring of control");
   check_holder(view, host + job->staging_offset, step_bytes * (uint64_t)job->prefetch_steps,
                "the staging ring");
   check_holder(view, device + job->samples_offset, step_bytes, "the samples of a step");

@@ -11,6 +11,7 @@
 #include "compiler/place/place.h"
 #include "compiler/schedule/segment.h"
 #include "compiler/spec/job.h"
+#include "runtime/plan/control.h"
 
 /* Parameters whose squares are added over the same ranks: cut by tp and tp_group, by tp, by none.
  */
@@ -189,7 +190,12 @@ bool pieces_are_packed(const Draft *d);
 /* The steps of scheduling, in order; each one's preconditions are the ones before. */
 void blocks_layout(Draft *d); /* memory/blocks.c: which parameters stand where in a block */
 void inputs_layout(Draft *d); /* memory/state.c: inputs within a staged micro-batch */
-int64_t draft_control_slots(const Draft *d);  /* PlanJob.control_slots */
+/* Where plans of this compiler have a control slot, in the block. */
+static inline int64_t draft_slot_offset(ControlSlot slot) {
+  return (int64_t)CONTROL_SLOT_BYTES * (int64_t)slot;
+}
+enum { DRAFT_CONTROL_BYTES = CONTROL_SLOT_BYTES * CONTROL_SLOT_COUNT };
+int64_t draft_control_depth(const Draft *d);  /* PlanJob.control_depth */
 int64_t draft_prefetch_steps(const Draft *d); /* PlanJob.prefetch_steps */
 void segments_build(Draft *d, Graph *g,
                     RegionSegments *parts); /* schedule/segments.c: regions' lists */

@@ -17,16 +17,14 @@ static Touch touch_operand(const Draft *d, const Segment *segment, const Operand
 static Touches touches_of_record(const Draft *d, const Segment *segment, const Record *record) {
   const KernelContract *contract =
       record->kind == RECORD_KERNEL ? contract_find(record->kernel) : NULL;
-  Touch *at = ARENA_ARRAY(d->compile->arena, Touch, record->operand_count + CONTROL_SLOT_COUNT);
+  Touch *at = ARENA_ARRAY(d->compile->arena, Touch, record->operand_count + KERNEL_CONTROLS_MAX);
   int32_t count = 0;
   for (int32_t i = 0; i < record->operand_count; i++)
     at[count++] = touch_operand(d, segment, &record->operands[i]);
-  for (ControlSlot slot = 0; contract != NULL && slot < CONTROL_SLOT_COUNT; slot++) {
-    bool writes = (contract->control_writes & CONTROL_BIT(slot)) != 0;
-    if (!writes && (contract->control_reads & CONTROL_BIT(slot)) == 0) continue;
-    const ControlPlace *place = control_place(slot);
-    at[count++] =
-        (Touch){CONTROL_BASE, place->offset_bytes, place->offset_bytes + place->size_bytes, writes};
+  for (int32_t i = 0; contract != NULL && i < contract->control_count; i++) {
+    int64_t first = draft_slot_offset(contract->controls[i].slot);
+    bool writes = contract->controls[i].access != KERNEL_READ;
+    at[count++] = (Touch){CONTROL_BASE, first, first + CONTROL_SLOT_BYTES, writes};
   }
   return (Touches){at, count};
 }

@@ -1,6 +1,6 @@
 /* touches.h -- all that a record reads and writes: what edges must order.
  *
- * Its operands, and the slots of the control block that its kernel uses by kernels.def. */
+ * Its operands, and the control slots of its kernel's row in kernels.def. */
 #ifndef LOCKSTEP_TOUCHES_H
 #define LOCKSTEP_TOUCHES_H
 

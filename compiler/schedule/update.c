@@ -191,9 +191,10 @@ int32_t control_segment_build(Draft *d, const char *name) {
   Record *record =
       collective(d, segment, RECORD_ALL_REDUCE, PURPOSE_CONTROL, all, "loss, weights and requests");
   record->direction = DIRECTION_CONTROL;
-  int64_t size = REDUCE_SLOTS * dtype_bytes(DTYPE_F64);
-  int32_t base = segment_base(d, segment, BASE_CONTROL, NO_ID, (int64_t)sizeof(Control));
-  record_operand(record, base, (int64_t)offsetof(Control, reduce), size, DTYPE_F64, ACCESS_UPDATE);
+  int32_t base = segment_base(d, segment, BASE_CONTROL, NO_ID, DRAFT_CONTROL_BYTES);
+  int64_t first = draft_slot_offset(CONTROL_loss); /* all sums: they stand together */
+  int64_t end = draft_slot_offset(CONTROL_checkpoint) + CONTROL_SLOT_BYTES;
+  record_operand(record, base, first, end - first, DTYPE_F64, ACCESS_UPDATE);
   return segment;
 }
 

@@ -1,21 +1,7 @@
 /* contract.c -- asks rows that parse.c has read. */
 #include "kernels/contract/contract.h"
 
-#include <stddef.h>
 #include <string.h>
-
-#include "runtime/plan/control.h"
-
-static const ControlPlace places[CONTROL_SLOT_COUNT] = {
-#define CONTROL_SLOT(slot, field)                                                                  \
-  [CONTROL_##slot] = {#slot, offsetof(Control, field), sizeof(((Control *)NULL)->field)},
-    CONTROL_SLOTS(CONTROL_SLOT)
-#undef CONTROL_SLOT
-};
-
-const ControlPlace *control_place(ControlSlot slot) {
-  return &places[slot];
-}
 
 const KernelContract *contract_find(const char *kernel) {
   for (KernelId id = 0; id < KERNEL_COUNT; id++)
@@ -33,6 +19,22 @@ int32_t contract_operand(const KernelContract *contract, const char *name) {
   for (int32_t i = 0; i < contract->operand_count; i++)
     if (strcmp(contract->operands[i].name, name) == 0) return i;
   return -1;
+}
+
+uint32_t contract_control_reads(const KernelContract *contract) {
+  uint32_t slots = 0;
+  for (int32_t i = 0; i < contract->control_count; i++)
+    if (contract->controls[i].access != KERNEL_WRITE)
+      slots |= CONTROL_BIT(contract->controls[i].slot);
+  return slots;
+}
+
+uint32_t contract_control_writes(const KernelContract *contract) {
+  uint32_t slots = 0;
+  for (int32_t i = 0; i < contract->control_count; i++)
+    if (contract->controls[i].access != KERNEL_READ)
+      slots |= CONTROL_BIT(contract->controls[i].slot);
+  return slots;
 }
 
 static bool pieces_fit(const int64_t *dims, uint32_t count) {

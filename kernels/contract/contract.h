@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "kernels/contract/workspace.h"
+#include "runtime/plan/control.h"
 #include "runtime/plan/dtype.h"
 #include "runtime/plan/limits.h"
 
@@ -48,7 +49,8 @@ typedef enum KernelRole {
   ROLE_PACK /* pieces of members put together, or apart */
 } KernelRole;
 
-/* How an operand is used; kernels.def says what each means. */
+/* How an operand is used; kernels.def says what each means. The first three are Access of plan.h.
+ */
 typedef enum KernelAccess {
   KERNEL_READ,
   KERNEL_WRITE,
@@ -74,7 +76,12 @@ typedef enum KernelShapeKind {
   SHAPE_PIECES /* the pieces of all members */
 } KernelShapeKind;
 
-enum { SHAPE_FACTORS_MAX = 5, KERNEL_NAME_BYTES = 24, KERNEL_BACKWARD_MAX = 4 };
+enum {
+  SHAPE_FACTORS_MAX = 5,
+  KERNEL_NAME_BYTES = 24,
+  KERNEL_BACKWARD_MAX = 4,
+  KERNEL_CONTROLS_MAX = 4
+};
 
 /* Factors are numbers of dims. */
 typedef struct KernelShape {
@@ -99,46 +106,20 @@ typedef struct KernelNumber {
   bool is_flag; /* 0 or 1 */
 } KernelNumber;
 
-/* Slots of the control block (runtime/plan/control.h): CONTROL_BIT(CONTROL_lr) and so on. */
-#define CONTROL_SLOTS(S)                                                                           \
-  S(loss, reduce[REDUCE_LOSS])                                                                     \
-  S(count, reduce[REDUCE_COUNT])                                                                   \
-  S(found_inf, reduce[REDUCE_FOUND_INF])                                                           \
-  S(stop, reduce[REDUCE_STOP])                                                                     \
-  S(checkpoint, reduce[REDUCE_CHECKPOINT])                                                         \
-  S(updates, lasting.updates)                                                                      \
-  S(lr, lr)                                                                                        \
-  S(grad_norm, grad_norm)                                                                          \
-  S(clip_scale, clip_scale)                                                                        \
-  S(step, step)                                                                                    \
-  S(seed, seed)                                                                                    \
-  S(samples_before, samples_before)                                                                \
-  S(microbatch_samples, microbatch_samples)                                                        \
-  S(padded_samples, padded_samples)
-
-typedef enum ControlSlot {
-#define CONTROL_SLOT(name, field) CONTROL_##name,
-  CONTROL_SLOTS(CONTROL_SLOT)
-#undef CONTROL_SLOT
-      CONTROL_SLOT_COUNT
-} ControlSlot;
-#define CONTROL_BIT(slot) (1u << (slot))
-
-/* Where a slot stands in Control. */
-typedef struct ControlPlace {
-  const char *name;
-  uint32_t offset_bytes, size_bytes;
-} ControlPlace;
-const ControlPlace *control_place(ControlSlot slot);
-
 /* A row as it stands in kernels.def. */
 typedef struct KernelRow {
   const char *name;
   bool has_fast; /* beside the reference */
   KernelRole role;
-  const char *dims, *attrs, *operands, *backward, *about; /* NULL: none */
-  WorkspaceBytes *workspace;                              /* NULL: no scratch */
+  const char *dims, *attrs, *operands, *control, *backward, *about; /* NULL: none */
+  WorkspaceBytes *workspace;                                        /* NULL: no scratch */
 } KernelRow;
+
+/* A control slot as an operand. */
+typedef struct KernelControl {
+  ControlSlot slot;
+  KernelAccess access; /* READ, WRITE or UPDATE */
+} KernelControl;
 
 typedef struct KernelContract {
   const KernelRow *row;
@@ -149,7 +130,8 @@ typedef struct KernelContract {
   KernelNumber dims[KERNEL_DIMS_MAX], attrs[KERNEL_ATTRS_MAX];
   KernelOperand operands[KERNEL_OPERANDS_MAX];
   KernelId backward[KERNEL_BACKWARD_MAX];
-  uint32_t control_reads, control_writes; /* CONTROL_BITs */
+  int32_t control_count;
+  KernelControl controls[KERNEL_CONTROLS_MAX];
 } KernelContract;
 
 /* NULL: no kernel has that name. */
@@ -159,6 +141,10 @@ const KernelContract *contract_of(KernelId kernel);
 /* Number of the dim or operand of that name; -1: there is none. */
 int32_t contract_dim(const KernelContract *contract, const char *name);
 int32_t contract_operand(const KernelContract *contract, const char *name);
+
+/* CONTROL_BITs of the slots that it reads, or writes. */
+uint32_t contract_control_reads(const KernelContract *contract);
+uint32_t contract_control_writes(const KernelContract *contract);
 
 /* Whether a record with these dims is one of this kernel: their number is right, and flags are 0
  * or 1. */

@@ -72,12 +72,13 @@ static void print_numbers(FILE *out, const char *title, const KernelNumber *numb
   fputc('\n', out);
 }
 
-static void print_slots(FILE *out, const char *title, uint32_t slots) {
-  if (slots == 0) return;
-  fprintf(out, "- %s:", title);
-  for (ControlSlot slot = 0; slot < CONTROL_SLOT_COUNT; slot++)
-    if (slots & CONTROL_BIT(slot)) fprintf(out, " %s", control_place(slot)->name);
-  fputc('\n', out);
+static void print_control(FILE *out, const KernelContract *contract) {
+  static const char *const words[] = {
+      [KERNEL_READ] = "read", [KERNEL_WRITE] = "written", [KERNEL_UPDATE] = "updated"};
+  for (int32_t i = 0; i < contract->control_count; i++)
+    fprintf(out, "%s %s (%s)%s", i == 0 ? "- control slots:" : ",",
+            control_name(contract->controls[i].slot), words[contract->controls[i].access],
+            i + 1 == contract->control_count ? "\n" : "");
 }
 
 static void print_kernel(FILE *out, const KernelContract *contract) {
@@ -93,8 +94,7 @@ static void print_kernel(FILE *out, const KernelContract *contract) {
   if (contract->is_pieces) fputs("- dims: members, k, then k pairs (times, elements)\n", out);
   print_numbers(out, "dims", contract->dims, contract->dim_count);
   print_numbers(out, "attrs", contract->attrs, contract->attr_count);
-  print_slots(out, "reads of the control block", contract->control_reads);
-  print_slots(out, "writes to the control block", contract->control_writes);
+  print_control(out, contract);
   for (int32_t i = 0; i < contract->backward_count; i++)
     fprintf(out, "%s%s%s", i == 0 ? "- gradients: " : ", ",
             contract_of(contract->backward[i])->row->name,

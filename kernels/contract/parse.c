@@ -144,19 +144,26 @@ static bool take_access(Reader *r, KernelAccess *access) {
   return false;
 }
 
-static void take_slots(Reader *r, KernelAccess access) {
-  while (!take(r, "}")) {
-    char name[KERNEL_NAME_BYTES];
-    take_name(r, name);
-    ControlSlot slot = 0;
-    while (slot < CONTROL_SLOT_COUNT && strcmp(control_place(slot)->name, name) != 0)
-      slot++;
-    if (slot == CONTROL_SLOT_COUNT) fail(r, "a slot of the control block before");
-    if (access != KERNEL_WRITE) r->contract->control_reads |= CONTROL_BIT(slot);
-    if (access != KERNEL_READ) r->contract->control_writes |= CONTROL_BIT(slot);
-    skip_spaces(r);
+static ControlSlot take_slot(Reader *r) {
+  char name[KERNEL_NAME_BYTES];
+  take_name(r, name);
+  ControlSlot slot = 0;
+  while (slot < CONTROL_SLOT_COUNT && strcmp(control_name(slot), name) != 0)
+    slot++;
+  if (slot == CONTROL_SLOT_COUNT) fail(r, "a control slot before");
+  return slot;
+}
+
+static void read_control(Reader *r) {
+  KernelContract *contract = r->contract;
+  KernelAccess access = KERNEL_READ;
+  r->at = contract->row->control ? contract->row->control : "";
+  for (skip_spaces(r); *r->at != '\0'; skip_spaces(r)) {
+    if (take_access(r, &access)) continue;
+    if (access > KERNEL_UPDATE) fail(r, "read, write or update before");
+    if (contract->control_count == KERNEL_CONTROLS_MAX) fail(r, "fewer control slots");
+    contract->controls[contract->control_count++] = (KernelControl){take_slot(r), access};
   }
-  if (access > KERNEL_UPDATE) fail(r, "read, write or update before control");
 }
 
 static void take_over(Reader *r, KernelOperand *operand) {
@@ -191,9 +198,7 @@ static void read_operands(Reader *r) {
   r->at = contract->row->operands;
   for (skip_spaces(r); *r->at != '\0'; skip_spaces(r)) {
     if (take_access(r, &access)) continue;
-    if (take(r, "control{"))
-      take_slots(r, access);
-    else if (contract->operand_count > 0 && take(r, "over "))
+    if (contract->operand_count > 0 && take(r, "over "))
       take_over(r, &contract->operands[contract->operand_count - 1]);
     else
       take_operand(r, access);
@@ -229,6 +234,7 @@ static void parse_all(void) {
     contract->attr_count =
         read_numbers(&r, contract->row->attrs, contract->attrs, KERNEL_ATTRS_MAX);
     read_operands(&r);
+    read_control(&r);
     read_backward(&r);
   }
 }

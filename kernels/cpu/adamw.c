@@ -37,18 +37,19 @@ static void update_range(const KernelArgs *args, const void *context, int64_t fi
 }
 
 static void update(const KernelArgs *args, int32_t truth, bool rounding) {
-  const Control *control = args->control;
+  const double *lr = args->control[0];
+  const int64_t *updates = args->control[1];
+  const double *clip_scale = args->control[2], *found_inf = args->control[3];
   double beta1 = args->attr[0], beta2 = args->attr[1];
-  if (control->reduce[REDUCE_FOUND_INF] > 0) return;
-  double root_correction = sqrt(1 - pow(beta2, (double)control->lasting.updates));
+  if (*found_inf > 0) return;
+  double root_correction = sqrt(1 - pow(beta2, (double)*updates));
   Rates rates = {.beta1 = (float)beta1,
                  .one_minus_beta1 = (float)(1 - beta1),
                  .beta2 = (float)beta2,
                  .one_minus_beta2 = (float)(1 - beta2),
-                 .clip = (float)control->clip_scale,
-                 .keep = (float)(1 - control->lr * args->attr[3]),
-                 .step_size =
-                     (float)(control->lr / (1 - pow(beta1, (double)control->lasting.updates))),
+                 .clip = (float)*clip_scale,
+                 .keep = (float)(1 - *lr * args->attr[3]),
+                 .step_size = (float)(*lr / (1 - pow(beta1, (double)*updates))),
                  .inverse_root = (float)(1 / root_correction),
                  .eps = (float)args->attr[2],
                  .truth = truth,

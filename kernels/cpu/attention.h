@@ -52,7 +52,7 @@ static inline Attention attention_of(const KernelArgs *args, bool all_bf16) {
   a.threshold = philox_threshold(attr[2]);
   a.drop = a.threshold > 0;
   a.keep_scale = (float)(1 / (1 - attr[2]));
-  if (a.drop) a.key = philox_mix(args->control->seed, args->key);
+  if (a.drop) a.key = philox_mix(kernel_seed(args), args->key);
   return a;
 }
 
@@ -116,7 +116,7 @@ static inline void keep_factors(const Attention *a, int64_t b, int64_t h, int64_
                                 float keep[4][LANES]) {
   int64_t rows = ((*a->args->sample_first + b) * a->all_heads + a->head_first + h) * a->all_seq;
   int64_t row[LANES]; /* element of each query's position 0 */
-  uint64_t step = (uint64_t)a->args->control->step;
+  uint64_t step = (uint64_t)kernel_step(a->args);
   for (int l = 0; l < LANES; l++)
     row[l] = (rows + runs_position(a->q_runs, q0 + l)) * a->all_seq;
   int64_t position = runs_position(a->k_runs, j);

@@ -19,7 +19,7 @@ static void drop_piece(const KernelArgs *args, const Drop *d, int64_t first, int
   int64_t head = element % 4; /* elements of the first block that precede x[first] */
   float keep[PHILOX_ELEMENTS];
   for (int64_t i = first - head; i < end; i += PHILOX_ELEMENTS) {
-    philox_keep_factors(d->key, (uint64_t)args->control->step, (uint64_t)(element + (i - first)),
+    philox_keep_factors(d->key, (uint64_t)kernel_step(args), (uint64_t)(element + (i - first)),
                         d->threshold, d->scale, keep);
     int64_t from = max64(i, first), stop = min64(i + PHILOX_ELEMENTS, end);
     for (int64_t k = from; k < stop; k += LANES) {
@@ -45,7 +45,7 @@ void CPU(dropout)(const KernelArgs *args) {
     reference_dropout(args);
     return;
   }
-  Drop d = {.key = philox_mix(args->control->seed, args->key),
+  Drop d = {.key = philox_mix(kernel_seed(args), args->key),
             .threshold = philox_threshold(args->attr[0]),
             .scale = (float)(1 / (1 - args->attr[0])),
             .shape = dropout_shape(args)};

@@ -48,7 +48,7 @@ static void draw_range(const KernelArgs *args, const void *context, int64_t firs
 
 static bool draw(const KernelArgs *args, bool normal) {
   if (!cpu_floats(args, 1, 0)) return false;
-  Draw d = {philox_mix(args->control->seed, args->key), args->dtype[0] == DTYPE_BF16, normal};
+  Draw d = {philox_mix(kernel_seed(args), args->key), args->dtype[0] == DTYPE_BF16, normal};
   cpu_ranges(args, args->dim[0], GRAIN_ELEMENTS, draw_range, &d);
   return true;
 }

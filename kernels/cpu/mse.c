@@ -1,4 +1,6 @@
 /* mse.c -- squared differences in double, blocks added in order; the gradient in the same pass. */
+#include "kernels/mse.h"
+
 #include "kernels/cpu/ranges.h"
 #include "kernels/cpu/vec.h"
 
@@ -41,7 +43,7 @@ static void mse(const KernelArgs *args, const Mse *t) {
 
 void CPU(mse)(const KernelArgs *args) {
   if (cpu_floats(args, 2, 0))
-    mse(args, &(Mse){.n = control_counted(args->control, args->dim[0]),
+    mse(args, &(Mse){.n = mse_counted(args->dim[0], args->control[0], args->control[1]),
                      .block_sum = (double *)args->operand[3]});
   else
     reference_mse(args);

@@ -27,12 +27,13 @@ static void update_range(const KernelArgs *args, const void *context, int64_t fi
 }
 
 static void update(const KernelArgs *args, int32_t truth, bool rounding) {
-  const Control *control = args->control;
-  if (control->reduce[REDUCE_FOUND_INF] > 0) return;
+  const double *lr = args->control[0], *clip_scale = args->control[1];
+  const double *found_inf = args->control[2];
+  if (*found_inf > 0) return;
   Rates rates = {.momentum = (float)args->attr[0],
-                 .clip = (float)control->clip_scale,
-                 .keep = (float)(1 - control->lr * args->attr[1]),
-                 .lr = (float)control->lr,
+                 .clip = (float)*clip_scale,
+                 .keep = (float)(1 - *lr * args->attr[1]),
+                 .lr = (float)*lr,
                  .truth = truth,
                  .rounding = rounding};
   cpu_ranges(args, args->dim[0], GRAIN_STREAM, update_range, &rates);

@@ -22,7 +22,8 @@ struct Attention {
   uint32_t threshold;
   uint64_t record_key;
   int64_t sample_first, head_first, all_heads, all_seq;
-  const Control *control;
+  const uint64_t *seed; /* these two only where there is dropout */
+  const int64_t *step;
 };
 
 static Attention attention_of(const KernelArgs *args) {
@@ -48,7 +49,8 @@ static Attention attention_of(const KernelArgs *args) {
   a.keep_scale = (float)(1 / (1 - attr[2]));
   a.threshold = philox_threshold(attr[2]);
   a.record_key = args->key;
-  a.control = args->control;
+  a.seed = (const uint64_t *)args->control[0];
+  a.step = (const int64_t *)args->control[1];
   a.sample_first = a.threshold > 0 ? *args->sample_first : 0;
   return a;
 }
@@ -139,8 +141,8 @@ __global__ void __launch_bounds__(THREADS)
   int64_t q_position = runs_position(a.q_runs, is_there ? i : a.seq - 1);
   int64_t q_last = q_first + queries < a.seq ? q_first + queries - 1 : a.seq - 1;
   int64_t last_position = runs_position(a.q_runs, q_last);
-  uint64_t key = a.threshold > 0 ? philox_mix(a.control->seed, a.record_key) : 0;
-  int64_t step = a.threshold > 0 ? a.control->step : 0;
+  uint64_t key = a.threshold > 0 ? philox_mix(*a.seed, a.record_key) : 0;
+  int64_t step = a.threshold > 0 ? *a.step : 0;
   Row<COLUMNS, GROUP> query, sum;
   query.load(q + token * a.q_stride + h * a.head, is_there, a.head);
   sum.clear();
@@ -217,8 +219,8 @@ __global__ void __launch_bounds__(THREADS)
   int64_t last_position = runs_position(a.q_runs, q_last);
   int64_t row = (b * a.heads + h) * a.seq + (is_there ? i : a.seq - 1);
   float own_lse = lse[row], own_term = term[row];
-  uint64_t key = a.threshold > 0 ? philox_mix(a.control->seed, a.record_key) : 0;
-  int64_t step = a.threshold > 0 ? a.control->step : 0;
+  uint64_t key = a.threshold > 0 ? philox_mix(*a.seed, a.record_key) : 0;
+  int64_t step = a.threshold > 0 ? *a.step : 0;
   Row<COLUMNS, GROUP> query, d_row, sum;
   query.load(q + token * a.q_stride + h * a.head, is_there, a.head);
   d_row.load(d_out + token * a.out_stride + h * a.head, is_there, a.head);
@@ -260,8 +262,8 @@ __global__ void __launch_bounds__(THREADS)
   bool is_there = j < a.seq;
   int64_t k_position = runs_position(a.k_runs, is_there ? j : a.seq - 1);
   int64_t first_position = runs_position(a.k_runs, k_first);
-  uint64_t random_key = a.threshold > 0 ? philox_mix(a.control->seed, a.record_key) : 0;
-  int64_t step = a.threshold > 0 ? a.control->step : 0;
+  uint64_t random_key = a.threshold > 0 ? philox_mix(*a.seed, a.record_key) : 0;
+  int64_t step = a.threshold > 0 ? *a.step : 0;
   Row<COLUMNS, GROUP> key, value, k_sum, v_sum;
   key.load(k + token * a.k_stride + kv_head * a.head, is_there, a.head);
   value.load(v + token * a.v_stride + kv_head * a.head, is_there, a.head);

@@ -1,5 +1,8 @@
 /* loss.cu -- cross-entropy, a block a row, the slopes over the logits; and squared error. */
 #include "kernels/cuda/cuda.h"
+extern "C" {
+#include "kernels/mse.h"
+}
 
 /* ---- cross-entropy ---- */
 
@@ -149,13 +152,22 @@ CUDA_KERNEL(cross_entropy_stats) {
 
 /* ---- squared error ---- */
 
-/* A block for each WORK_SUM_BLOCK elements. d_y: null where there is no backward pass; control:
- * null where there is no padding. */
+/* Control slots, on the device; null where there is no padding. */
+struct Padding {
+  const int64_t *microbatch_samples, *padded_samples;
+};
+
+static __device__ int64_t counted_of(int64_t n, Padding padding) {
+  if (padding.padded_samples == nullptr) return n;
+  return mse_counted(n, padding.microbatch_samples, padding.padded_samples);
+}
+
+/* A block for each WORK_SUM_BLOCK elements. d_y: null where there is no backward pass. */
 template <class T>
 __global__ void square_errors(const T *y, const T *target, T *d_y, double *block_sums, int64_t n,
-                              const Control *control, float scale) {
+                              Padding padding, float scale) {
   int64_t first = (int64_t)blockIdx.x * WORK_SUM_BLOCK, end = first + WORK_SUM_BLOCK;
-  int64_t counted = control != nullptr ? control_counted(control, n) : n;
+  int64_t counted = counted_of(n, padding);
   double sum = 0;
   for (int64_t i = first + threadIdx.x; i < end && i < counted; i += blockDim.x) {
     float difference = to_float(y[i]) - to_float(target[i]);
@@ -166,9 +178,9 @@ __global__ void square_errors(const T *y, const T *target, T *d_y, double *block
   if (threadIdx.x == 0) block_sums[blockIdx.x] = sum;
 }
 
-__global__ void add_errors(const double *block_sums, double *loss, int64_t n,
-                           const Control *control, bool accumulate) {
-  int64_t counted = control != nullptr ? control_counted(control, n) : n;
+__global__ void add_errors(const double *block_sums, double *loss, int64_t n, Padding padding,
+                           bool accumulate) {
+  int64_t counted = counted_of(n, padding);
   double sum = 0;
   for (int64_t i = threadIdx.x; i * WORK_SUM_BLOCK < n; i += blockDim.x)
     sum += block_sums[i];
@@ -181,15 +193,16 @@ __global__ void add_errors(const double *block_sums, double *loss, int64_t n,
 static KernelStatus mse(const KernelArgs *args, const char **why, const char *name, bool train) {
   void *const *at = args->operand;
   int64_t n = args->dim[0], blocks = (n + WORK_SUM_BLOCK - 1) / WORK_SUM_BLOCK;
-  const Control *control = train ? nullptr : args->control;
+  Padding padding = {nullptr, nullptr};
+  if (!train) padding = {(const int64_t *)args->control[0], (const int64_t *)args->control[1]};
   double *loss = (double *)at[2], *block_sums = (double *)at[train ? 4 : 3];
   return with_float(args->dtype[0], why, [=](auto number) {
     typedef decltype(number) T;
     Launch run(args, why, name);
     run.blocks(dim3((unsigned)blocks), ROW_THREADS, square_errors<T>, (const T *)at[0],
-               (const T *)at[1], train ? (T *)at[3] : nullptr, block_sums, n, control,
+               (const T *)at[1], train ? (T *)at[3] : nullptr, block_sums, n, padding,
                train ? (float)args->attr[0] : 0);
-    run.blocks(dim3(1), ROW_THREADS, add_errors, block_sums, loss, n, control, args->accumulate);
+    run.blocks(dim3(1), ROW_THREADS, add_errors, block_sums, loss, n, padding, args->accumulate);
     return run.status;
   });
 }

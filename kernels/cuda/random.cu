@@ -7,11 +7,11 @@ extern "C" {
 }
 
 template <class T>
-__global__ void drop(const T *x, T *y, int64_t n, DropoutShape shape, const Control *control,
-                     uint64_t record_key, uint32_t threshold, float scale) {
-  uint64_t key = philox_mix(control->seed, record_key);
+__global__ void drop(const T *x, T *y, int64_t n, DropoutShape shape, const uint64_t *seed,
+                     const int64_t *step, uint64_t record_key, uint32_t threshold, float scale) {
+  uint64_t key = philox_mix(*seed, record_key);
   for (EACH_ELEMENT(i, n)) {
-    bool keep = philox_keep(key, control->step, dropout_element(&shape, i), threshold);
+    bool keep = philox_keep(key, *step, dropout_element(&shape, i), threshold);
     put(y + i, keep ? to_float(x[i]) * scale : 0);
   }
 }
@@ -24,8 +24,8 @@ CUDA_KERNEL(dropout) {
     int64_t n = shape.batch * shape.seq * shape.outer * shape.part * shape.inner;
     Launch run(args, why, "dropout");
     run.flat(n, drop<T>, (const T *)args->operand[0], (T *)args->operand[1], n, shape,
-             args->control, args->key, philox_threshold(args->attr[0]),
-             (float)(1 / (1 - args->attr[0])));
+             (const uint64_t *)args->control[0], (const int64_t *)args->control[1], args->key,
+             philox_threshold(args->attr[0]), (float)(1 / (1 - args->attr[0])));
     return run.status;
   });
 }
@@ -45,9 +45,9 @@ struct Uniform {
 };
 
 template <class Draw, class T>
-__global__ void draw(T *out, InitPart part, const Control *control, uint64_t record_key, double a,
+__global__ void draw(T *out, InitPart part, const uint64_t *seed, uint64_t record_key, double a,
                      double b) {
-  uint64_t key = philox_mix(control->seed, record_key);
+  uint64_t key = philox_mix(*seed, record_key);
   for (EACH_ELEMENT(i, part.n)) {
     InitRun run = init_run(&part, i);
     uint32_t word[4];
@@ -61,8 +61,8 @@ static KernelStatus run_draw(const KernelArgs *args, const char **why, const cha
   return with_float(args->dtype[0], why, [=](auto number) {
     typedef decltype(number) T;
     Launch run(args, why, name);
-    run.flat(args->dim[0], draw<Draw, T>, (T *)args->operand[0], init_part(args), args->control,
-             args->key, args->attr[0], args->attr[1]);
+    run.flat(args->dim[0], draw<Draw, T>, (T *)args->operand[0], init_part(args),
+             (const uint64_t *)args->control[0], args->key, args->attr[0], args->attr[1]);
     return run.status;
   });
 }

@@ -3,31 +3,43 @@
 
 /* ---- updates ---- */
 
+/* Control slots, on the device. */
+struct AdamWControl {
+  const double *lr;
+  const int64_t *updates;
+  const double *clip_scale, *found_inf;
+};
+
+static AdamWControl adamw_control(const KernelArgs *args) {
+  void *const *at = args->control;
+  return {(const double *)at[0], (const int64_t *)at[1], (const double *)at[2],
+          (const double *)at[3]};
+}
+
 /* The numbers of one step, the same for every element. */
 struct AdamWStep {
   float beta1, beta2, eps, shrink, step_size, root_correction, clip_scale;
 };
 
-static __device__ AdamWStep adamw_step(const Control *control, double beta1, double beta2,
-                                       double eps, double decay) {
-  double updates = (double)control->lasting.updates;
+static __device__ AdamWStep adamw_step(AdamWControl control, double beta1, double beta2, double eps,
+                                       double decay) {
+  double updates = (double)*control.updates;
   AdamWStep step;
   step.beta1 = (float)beta1;
   step.beta2 = (float)beta2;
   step.eps = (float)eps;
-  step.shrink = (float)(1 - control->lr * decay);
-  step.step_size = (float)(control->lr / (1 - pow(beta1, updates)));
+  step.shrink = (float)(1 - *control.lr * decay);
+  step.step_size = (float)(*control.lr / (1 - pow(beta1, updates)));
   step.root_correction = (float)sqrt(1 - pow(beta2, updates));
-  step.clip_scale = (float)control->clip_scale;
+  step.clip_scale = (float)*control.clip_scale;
   return step;
 }
 
 /* `master` is the truth where there is one, and `param` its rounding. */
 template <class G, class T>
 __global__ void adamw(const G *grad, T *param, float *m, float *v, float *master, int64_t n,
-                      const Control *control, double beta1, double beta2, double eps,
-                      double decay) {
-  if (control->reduce[REDUCE_FOUND_INF] > 0) return;
+                      AdamWControl control, double beta1, double beta2, double eps, double decay) {
+  if (*control.found_inf > 0) return;
   AdamWStep step = adamw_step(control, beta1, beta2, eps, decay);
   float beta1_rest = (float)(1 - beta1), beta2_rest = (float)(1 - beta2);
   for (EACH_ELEMENT(i, n)) {
@@ -52,7 +64,7 @@ static KernelStatus run_adamw(const KernelArgs *args, const char **why, const ch
     const double *attr = args->attr;
     Launch run(args, why, name);
     run.flat(args->dim[0], adamw<G, T>, (const G *)at[0], (T *)at[1], (float *)at[2],
-             (float *)at[3], master, args->dim[0], args->control, attr[0], attr[1], attr[2],
+             (float *)at[3], master, args->dim[0], adamw_control(args), attr[0], attr[1], attr[2],
              attr[3]);
     return run.status;
   });
@@ -67,10 +79,11 @@ CUDA_KERNEL(adamw_master) {
 
 template <class G, class T>
 __global__ void sgd(const G *grad, T *param, float *momentum, float *master, int64_t n,
-                    const Control *control, float kept, double decay) {
-  if (control->reduce[REDUCE_FOUND_INF] > 0) return;
-  float lr = (float)control->lr, shrink = (float)(1 - control->lr * decay);
-  float clip_scale = (float)control->clip_scale;
+                    const double *rate, const double *scale, const double *found_inf, float kept,
+                    double decay) {
+  if (*found_inf > 0) return;
+  float lr = (float)*rate, shrink = (float)(1 - *rate * decay);
+  float clip_scale = (float)*scale;
   for (EACH_ELEMENT(i, n)) {
     float m = kept * momentum[i] + to_float(grad[i]) * clip_scale;
     float p = (master != nullptr ? master[i] : to_float(param[i])) * shrink - lr * m;
@@ -88,7 +101,8 @@ static KernelStatus run_sgd(const KernelArgs *args, const char **why, const char
     void *const *at = args->operand;
     Launch run(args, why, name);
     run.flat(args->dim[0], sgd<G, T>, (const G *)at[0], (T *)at[1], (float *)at[2], master,
-             args->dim[0], args->control, (float)args->attr[0], args->attr[1]);
+             args->dim[0], (const double *)args->control[0], (const double *)args->control[1],
+             (const double *)args->control[2], (float)args->attr[0], args->attr[1]);
     return run.status;
   });
 }
@@ -161,20 +175,22 @@ CUDA_KERNEL(sum) {
   return run.status;
 }
 
-__global__ void take_norm(const double *partial, Control *control, int64_t n, double clip) {
+__global__ void take_norm(const double *partial, double *grad_norm, double *clip_scale,
+                          double *found_inf, int64_t *updates, int64_t n, double clip) {
   double sum = ordered_sum(partial, n);
   if (threadIdx.x > 0) return;
   double norm = sqrt(sum);
   bool is_number = norm - norm == 0;
-  control->grad_norm = norm;
-  control->clip_scale = is_number && clip > 0 && norm > clip ? clip / (norm + 1e-6) : 1;
-  control->lasting.updates += is_number;
-  if (!is_number) control->reduce[REDUCE_FOUND_INF] = 1;
+  *grad_norm = norm;
+  *clip_scale = is_number && clip > 0 && norm > clip ? clip / (norm + 1e-6) : 1;
+  *updates += is_number;
+  if (!is_number) *found_inf = 1;
 }
 
 CUDA_KERNEL(grad_norm) {
   Launch run(args, why, "grad_norm");
-  run.blocks(dim3(1), ROW_THREADS, take_norm, (const double *)args->operand[0], args->control,
-             args->dim[0], args->attr[0]);
+  run.blocks(dim3(1), ROW_THREADS, take_norm, (const double *)args->operand[0],
+             (double *)args->control[0], (double *)args->control[1], (double *)args->control[2],
+             (int64_t *)args->control[3], args->dim[0], args->attr[0]);
   return run.status;
 }

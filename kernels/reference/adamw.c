@@ -3,17 +3,19 @@
 #include "kernels/reference/access.h"
 
 static void adamw(const KernelArgs *args, Tensor truth, const Tensor *rounding) {
-  const Control *control = args->control;
-  if (control->reduce[REDUCE_FOUND_INF] > 0) return;
+  const double *lr = args->control[0];
+  const int64_t *updates = args->control[1];
+  const double *clip_scale = args->control[2], *found_inf = args->control[3];
+  if (*found_inf > 0) return;
   Tensor grad = tensor(args, 0), m_at = tensor(args, 2), v_at = tensor(args, 3);
   double beta1 = args->attr[0], beta2 = args->attr[1], eps = args->attr[2], decay = args->attr[3];
-  double step_size = control->lr / (1 - pow(beta1, (double)control->lasting.updates));
-  double root_correction = sqrt(1 - pow(beta2, (double)control->lasting.updates));
+  double step_size = *lr / (1 - pow(beta1, (double)*updates));
+  double root_correction = sqrt(1 - pow(beta2, (double)*updates));
   for (int64_t i = 0; i < args->dim[0]; i++) {
-    double g = load(grad, i) * control->clip_scale;
+    double g = load(grad, i) * *clip_scale;
     double m = beta1 * load(m_at, i) + (1 - beta1) * g;
     double v = beta2 * load(v_at, i) + (1 - beta2) * g * g;
-    double p = load(truth, i) * (1 - control->lr * decay);
+    double p = load(truth, i) * (1 - *lr * decay);
     p -= step_size * m / (sqrt(v) / root_correction + eps);
     store(m_at, i, m);
     store(v_at, i, v);

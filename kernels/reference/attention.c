@@ -55,8 +55,8 @@ static Attention attention_of(const KernelArgs *args, int32_t q) {
   a.keep_scale = 1 / (1 - attr[2]);
   a.threshold = philox_threshold(attr[2]);
   if (a.threshold > 0) { /* without dropout there may be neither */
-    a.key = philox_mix(args->control->seed, args->key);
-    a.step = args->control->step;
+    a.key = philox_mix(kernel_seed(args), args->key);
+    a.step = kernel_step(args);
     a.sample_first = *args->sample_first;
   }
   assert(a.heads % a.kv_heads == 0);

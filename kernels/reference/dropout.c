@@ -13,11 +13,11 @@ void reference_dropout(const KernelArgs *args) {
   DropoutShape shape = dropout_shape(args);
   shape.sample_first = *args->sample_first;
   int64_t n = shape.batch * shape.seq * shape.outer * shape.part * shape.inner;
-  uint64_t key = philox_mix(args->control->seed, args->key);
+  uint64_t key = philox_mix(kernel_seed(args), args->key);
   uint32_t threshold = philox_threshold(args->attr[0]);
   double scale = 1 / (1 - args->attr[0]);
   for (int64_t i = 0; i < n; i++) {
-    bool keep = philox_keep(key, args->control->step, dropout_element(&shape, i), threshold);
+    bool keep = philox_keep(key, kernel_step(args), dropout_element(&shape, i), threshold);
     store(y, i, keep ? load(x, i) * scale : 0);
   }
 }

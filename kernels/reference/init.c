@@ -18,7 +18,7 @@ static double value_of(const KernelArgs *args, Draw draw, uint64_t key, int64_t 
 
 static void init(const KernelArgs *args, Draw draw) {
   Tensor out = tensor(args, 0);
-  uint64_t key = draw == DRAW_CONSTANT ? 0 : philox_mix(args->control->seed, args->key);
+  uint64_t key = draw == DRAW_CONSTANT ? 0 : philox_mix(kernel_seed(args), args->key);
   InitPart part = init_part(args);
   for (int64_t i = 0; i < part.n; i++) {
     InitRun run = init_run(&part, i);

@@ -1,4 +1,6 @@
 /* mse.c -- the sum of squared differences and its gradient. */
+#include "kernels/mse.h"
+
 #include "kernels/reference/access.h"
 
 enum { BLOCK = 4096 };
@@ -22,7 +24,7 @@ static void mse(const KernelArgs *args, int64_t n, const Tensor *d_y, double *bl
 }
 
 void reference_mse(const KernelArgs *args) {
-  mse(args, control_counted(args->control, args->dim[0]), NULL, args->operand[3]);
+  mse(args, mse_counted(args->dim[0], args->control[0], args->control[1]), NULL, args->operand[3]);
 }
 
 void reference_mse_train(const KernelArgs *args) {

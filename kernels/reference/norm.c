@@ -31,15 +31,17 @@ void reference_sum(const KernelArgs *args) {
  * step. */
 void reference_grad_norm(const KernelArgs *args) {
   const double *partial = args->operand[0];
-  Control *control = args->control;
+  double *grad_norm = args->control[0], *clip_scale = args->control[1];
+  double *found_inf = args->control[2];
+  int64_t *updates = args->control[3];
   double clip = args->attr[0], sum = 0;
   for (int64_t i = 0; i < args->dim[0]; i++)
     sum += partial[i];
-  control->grad_norm = sqrt(sum);
-  control->clip_scale = 1;
-  control->lasting.updates += isfinite(control->grad_norm) != 0;
-  if (!isfinite(control->grad_norm))
-    control->reduce[REDUCE_FOUND_INF] = 1;
-  else if (clip > 0 && control->grad_norm > clip)
-    control->clip_scale = clip / (control->grad_norm + 1e-6);
+  *grad_norm = sqrt(sum);
+  *clip_scale = 1;
+  *updates += isfinite(*grad_norm) != 0;
+  if (!isfinite(*grad_norm))
+    *found_inf = 1;
+  else if (clip > 0 && *grad_norm > clip)
+    *clip_scale = clip / (*grad_norm + 1e-6);
 }

@@ -3,13 +3,14 @@
 #include "kernels/reference/access.h"
 
 static void sgd(const KernelArgs *args, Tensor truth, const Tensor *rounding) {
-  const Control *control = args->control;
-  if (control->reduce[REDUCE_FOUND_INF] > 0) return;
+  const double *lr = args->control[0], *clip_scale = args->control[1];
+  const double *found_inf = args->control[2];
+  if (*found_inf > 0) return;
   Tensor grad = tensor(args, 0), momentum = tensor(args, 2);
   for (int64_t i = 0; i < args->dim[0]; i++) {
-    double m = args->attr[0] * load(momentum, i) + load(grad, i) * control->clip_scale;
+    double m = args->attr[0] * load(momentum, i) + load(grad, i) * *clip_scale;
     store(momentum, i, m);
-    store(truth, i, load(truth, i) * (1 - control->lr * args->attr[1]) - control->lr * m);
+    store(truth, i, load(truth, i) * (1 - *lr * args->attr[1]) - *lr * m);
     if (rounding) store(*rounding, i, load(truth, i));
   }
 }

@@ -131,7 +131,7 @@ typedef struct CheckpointState {
   uint8_t *arena; /* reached through the device's windows */
   int64_t step;
   int64_t samples;
-  ControlLasting lasting;
+  Control lasting;
 } CheckpointState;
 
 /* Writes the rank's file: under its own name, but rank 0's under a temporary one. */

@@ -19,7 +19,7 @@
 
 #define PLAN_MAGIC "LOCKSTEP"
 #define PLAN_NONE  0xffffffffu
-enum { PLAN_VERSION = 4, PLAN_ALIGN_BYTES = 256 }; /* arena offsets of buffers are multiples */
+enum { PLAN_VERSION = 5, PLAN_ALIGN_BYTES = 256 }; /* arena offsets of buffers are multiples */
 enum { PLAN_LANES_MAX = 12 };
 
 /* Names of the enum constants appear in the text form: V(TIER_HOST, "host"). Append
@@ -59,6 +59,11 @@ enum { PLAN_LANES_MAX = 12 };
   E(Access) V(ACCESS_READ, "read") V(ACCESS_WRITE, "write") V(ACCESS_UPDATE, "update") \
   X(Access) \
   E(ReduceOp) V(REDUCE_SUM, "sum") V(REDUCE_MAX, "max") X(ReduceOp) \
+  E(SlotKind) V(SLOT_LASTING, "lasting") V(SLOT_OUT, "out") V(SLOT_IN_OUT, "in_out") \
+  V(SLOT_IN, "in") X(SlotKind) \
+  E(SlotType) V(SLOT_F64, "f64") V(SLOT_I64, "i64") V(SLOT_U64, "u64") X(SlotType) \
+  E(SlotWriter) V(SLOT_BY_HOST, "host") V(SLOT_BY_KERNEL, "kernel") X(SlotWriter) \
+  E(SlotReduce) V(SLOT_EQUAL, "equal") V(SLOT_SUM, "sum") X(SlotReduce) \
   E(Divides) V(DIVIDES_SAMPLES, "samples") V(DIVIDES_TOKENS, "tokens") \
   V(DIVIDES_DEPTH, "depth") V(DIVIDES_FEATURES, "features") V(DIVIDES_EXPERTS, "experts") \
   X(Divides) \
@@ -134,13 +139,13 @@ static inline bool plan_when(uint32_t when_all, uint32_t when_none, uint32_t fla
 /* clang-format off */
 #define PLAN_TABLES(T) \
   T(PlanJob, jobs) T(PlanSetting, settings) T(PlanInput, inputs) T(PlanFile, files) \
-  T(PlanTier, tiers) T(PlanLane, lanes) T(PlanAxis, axes) T(PlanPlace, places) T(PlanSeat, seats) \
+  T(PlanTier, tiers) T(PlanLane, lanes) T(PlanSlot, slots) T(PlanAxis, axes) T(PlanPlace, places) T(PlanSeat, seats) \
   T(PlanLayout, layouts) T(PlanLayoutDim, layout_dims) T(PlanCut, cuts) T(PlanRegion, regions) T(PlanValue, values) T(PlanNode, nodes) \
   T(PlanUse, uses) T(PlanParameter, parameters) T(PlanClass, classes) T(PlanArena, arenas) T(PlanBound, bounds) \
   T(PlanTensor, tensors) T(PlanBuffer, buffers) T(PlanProgram, programs) T(PlanPeak, peaks) \
   T(PlanLoop, loops) T(PlanCall, calls) T(PlanPost, posts) T(PlanBinding, bindings) \
   T(PlanWait, waits) T(PlanSegment, segments) T(PlanBase, bases) T(PlanRecord, records) \
-  T(PlanEdge, edges) T(PlanOperand, operands) T(PlanVary, varies) T(PlanKernel, kernels) T(PlanComm, comms) \
+  T(PlanEdge, edges) T(PlanOperand, operands) T(PlanControl, controls) T(PlanVary, varies) T(PlanKernel, kernels) T(PlanComm, comms) \
   T(PlanLink, links) T(PlanMeaning, meanings) \
   T(int64_t, ints) T(double, reals) T(char, strings)
 /* clang-format on */

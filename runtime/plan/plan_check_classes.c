@@ -93,16 +93,16 @@ static bool check_counts(const PlanJob *job, char *why) {
       {"checkpoint_every_steps", job->checkpoint_every_steps, 0},
       {"checkpoint_every_s", job->checkpoint_every_s, 0},
       {"checkpoint_keep", job->checkpoint_keep, 0},
-      {"control_slots", job->control_slots, 1},
-      {"prefetch_steps", job->prefetch_steps, job->control_slots},
+      {"control_depth", job->control_depth, 1},
+      {"prefetch_steps", job->prefetch_steps, job->control_depth},
       {"threads", job->threads, 1},
   };
   for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
     if (counts[i].value < counts[i].least)
       return plan_refuse(why, "jobs[0].%s: %lld, at least %lld", counts[i].name,
                          (long long)counts[i].value, (long long)counts[i].least);
-  if (job->control_slots > CONTROL_SLOTS_MAX)
-    return plan_refuse(why, "jobs[0].control_slots: %lld", (long long)job->control_slots);
+  if (job->control_depth > CONTROL_DEPTH_MAX)
+    return plan_refuse(why, "jobs[0].control_depth: %lld", (long long)job->control_depth);
   if (job->accumulation > INT32_MAX) /* calls count micro-batches in 32 bits */
     return plan_refuse(why, "jobs[0].accumulation: %lld", (long long)job->accumulation);
   return true;
@@ -205,11 +205,12 @@ static bool check_fixed_places(const Plan *plan, uint32_t index, char *why) {
   const PlanJob *job = plan->jobs;
   const PlanClass *class = &plan->classes[index];
   uint64_t staged = plan_arena_bytes(plan, class, (Tier)job->staging_tier);
-  uint64_t pairs = sizeof(ControlPair) * (uint64_t)job->control_slots;
-  if (job->control_offset % 8 != 0 ||
-      !add_fits(job->control_offset, sizeof(Control), plan_arena_bytes(plan, class, TIER_DEVICE)))
+  uint64_t pairs = 0;
+  if (job->control_offset % 8 != 0 || !add_fits(job->control_offset, job->control_bytes,
+                                                plan_arena_bytes(plan, class, TIER_DEVICE)))
     return plan_refuse(why, "classes[%u]: the control block does not lie in its arena", index);
-  if (job->control_ring_offset % 8 != 0 || !add_fits(job->control_ring_offset, pairs, staged))
+  if (__builtin_mul_overflow(job->control_bytes, 2 * (uint64_t)job->control_depth, &pairs) ||
+      job->control_ring_offset % 8 != 0 || !add_fits(job->control_ring_offset, pairs, staged))
     return plan_refuse(why, "classes[%u]: the ring of control does not lie in its arena", index);
   return check_staging(plan, index, why);
 }

@@ -87,6 +87,7 @@ static void print_flags(FILE *out, uint32_t flags) {
 #define NAME_segments(index) plan_string(plan, plan->segments[index].name)
 #define NAME_kernels(index)  plan_string(plan, plan->kernels[index].name)
 #define NAME_lanes(index)    plan_lane_name(plan, index)
+#define NAME_slots(index)    plan_string(plan, plan->slots[index].name)
 #define NAME_comms(index)    plan_string(plan, plan->comms[index].name)
 #define NAME_classes(index)  plan_string(plan, plan->classes[index].name)
 #define NAME_meanings(index) plan_string(plan, plan->meanings[index].value)
@@ -216,6 +217,13 @@ static void show_operand(const Printer *p, const PlanSegment *segment, const Pla
   putc('\n', p->out);
 }
 
+static void show_control(const Printer *p, const PlanControl *control) {
+  const Plan *plan = p->plan;
+  const PlanSlot *slot = &plan->slots[control->slot];
+  fprintf(p->out, "    %-6s %s %s @control %s\n", Access_names[control->access],
+          NAME_slots(control->slot), SlotType_names[slot->type], SlotKind_names[slot->kind]);
+}
+
 static void show_conditions(const Plan *plan, FILE *out, const PlanRecord *record) {
   if (record->when_all != 0) {
     fputs(" when ", out);
@@ -280,6 +288,8 @@ static void show_record(const Printer *p, const PlanSegment *segment, uint32_t p
   putc('\n', p->out);
   for (uint32_t i = 0; i < record->operands_count; i++)
     show_operand(p, segment, &plan->operands[record->operands_first + i]);
+  for (uint32_t i = 0; i < record->controls_count; i++)
+    show_control(p, &plan->controls[record->controls_first + i]);
 }
 
 static void show_segment(const Printer *p, const PlanSegment *segment) {

@@ -10,6 +10,7 @@ bool plan_refuse(char *why, const char *format, ...) __attribute__((format(print
 /* The parts of plan_check. Each relies on the ones before it having accepted. */
 bool plan_check_job(const Plan *plan, char *why);
 bool plan_check_mesh(const Plan *plan, char *why);
+bool plan_check_control(const Plan *plan, char *why);
 bool plan_check_places(const Plan *plan, char *why);
 bool plan_check_model(const Plan *plan, char *why);
 bool plan_check_segments(const Plan *plan, char *why);

@@ -38,7 +38,7 @@ static bool bind_rank(World *world, int32_t rank, Threads *threads, Replay *repl
 
 static bool run_program(Replay *replay, ProgramKind kind, int64_t step, Status *status) {
   const PlanJob *job = &replay->setup.plan->jobs[0];
-  ControlIn in = {.lr = 1e-3, .step = step};
+  Control in = {.lr = 1e-3, .step = step};
   ReplayLeft left;
   void *samples = calloc((size_t)job->accumulation, job->sample_bytes);
   if (!samples) abort();

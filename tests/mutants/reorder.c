@@ -80,25 +80,29 @@ static bool records_meet(const Order *o, const PlanCall *call, const PlanRecord 
   return false;
 }
 
-/* Slots of the control block that a kernel uses though no operand says so: kernels.def. */
+/* Slots of the control block that a record uses. */
 typedef struct Slots {
-  uint32_t used, written; /* CONTROL_BITs */
+  uint32_t used, written; /* by number of the plan */
 } Slots;
 
 static Slots slots_of(const Order *o, const PlanRecord *record) {
-  if (record->kind != RECORD_KERNEL) return (Slots){0, 0};
-  const KernelContract *contract = contract_find(name_of(o, record));
-  return (Slots){contract->control_reads | contract->control_writes, contract->control_writes};
+  Slots slots = {0, 0};
+  for (uint32_t i = 0; i < record->controls_count; i++) {
+    const PlanControl *control = &o->b->controls[record->controls_first + i];
+    slots.used |= 1u << control->slot;
+    if (control->access != ACCESS_READ) slots.written |= 1u << control->slot;
+  }
+  return slots;
 }
 
 static bool slots_meet(const Order *o, Slots slots, const PlanCall *call,
                        const PlanRecord *record) {
-  for (ControlSlot slot = 0; slot < CONTROL_SLOT_COUNT; slot++) {
-    uint64_t first = o->b->jobs[0].control_offset + control_place(slot)->offset_bytes;
-    Bytes bytes = {first, first + control_place(slot)->size_bytes};
-    for (uint32_t i = 0; (slots.used & CONTROL_BIT(slot)) && i < record->operands_count; i++) {
+  for (uint32_t slot = 0; slot < o->b->slots_count; slot++) {
+    uint64_t first = o->b->jobs[0].control_offset + o->b->slots[slot].offset;
+    Bytes bytes = {first, first + CONTROL_SLOT_BYTES};
+    for (uint32_t i = 0; (slots.used >> slot & 1u) && i < record->operands_count; i++) {
       const PlanOperand *operand = &o->b->operands[record->operands_first + i];
-      bool writes = operand->access != ACCESS_READ || (slots.written & CONTROL_BIT(slot));
+      bool writes = operand->access != ACCESS_READ || (slots.written >> slot & 1u);
       if (writes && meet(bytes, bytes_of(o, call, operand))) return true;
     }
   }

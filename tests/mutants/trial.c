@@ -273,14 +273,13 @@ static bool meet(const Member *m, Status *status) {
 }
 
 static bool run_program(const Member *m, Replay *replay, ProgramKind kind, int64_t step,
-                        ControlOut *out, Status *status) {
+                        Control *out, Status *status) {
   const PlanJob *job = &m->world->plan->jobs[0];
   if (!HOSTILE_RUNS_ALONE) poison(m);
-  const ControlIn in = {
+  const Control in = {
       .lr = schedule_lr(job, step),
       .step = step,
       .seed = job->seed,
-      .samples_before = step > 0 ? (step - 1) * job->batch_samples : 0,
   };
   bool loads = m->stage && kind != PROGRAM_INIT;
   const void *samples = loads ? stage_take(m->stage, status) : NULL;
@@ -358,11 +357,11 @@ static bool resume(const Member *m, Status *status) {
 
 static bool run_steps(Member *m, Result *result, Status *status) {
   Replay *replay = &m->replay;
-  ControlOut left;
+  Control left;
   if (!run_program(m, replay, PROGRAM_INIT, 0, &left, status)) return false;
   for (int64_t step = 1; step <= TRIAL_STEPS; step++) {
     if (!run_program(m, replay, PROGRAM_TRAIN_STEP, step, &left, status)) return false;
-    result->loss = left.reduce[REDUCE_LOSS] / left.reduce[REDUCE_COUNT];
+    result->loss = left.loss / left.count;
     result->norm = left.grad_norm;
     const double said[2] = {result->loss, result->norm};
     result->reports = hash_bytes(result->reports, (const uint8_t *)said, sizeof said);

@@ -100,13 +100,12 @@ static void close_member(Member *m) {
   replay_free(&m->replay);
 }
 
-static ControlIn control_in(const Member *m, int64_t step) {
+static Control control_in(const Member *m, int64_t step) {
   const PlanJob *job = &m->fleet->plan->jobs[0];
-  return (ControlIn){
+  return (Control){
       .lr = schedule_lr(job, step),
       .step = step,
       .seed = job->seed,
-      .samples_before = step > 0 ? (step - 1) * job->batch_samples : 0,
       .microbatch_samples = job->microbatch_samples,
   };
 }
@@ -121,7 +120,7 @@ static void note_memory(const Member *m) {
   const PlanJob *job = &plan->jobs[0];
   FleetRank *out = &m->fleet->ranks[m->rank];
   const uint64_t ends[] = {
-      job->control_offset + sizeof(Control),
+      job->control_offset + job->control_bytes,
       job->staging_offset + (uint64_t)(job->prefetch_steps * job->accumulation) * job->sample_bytes,
   };
   out->used_bytes = m->replay.high_water_bytes;
@@ -155,8 +154,8 @@ static bool let_look(const Member *m, int64_t step, Status *status) {
 }
 
 /* With what the stage has next, if the program loads anything. */
-static bool run_program(const Member *m, Replay *replay, ProgramKind kind, const ControlIn *in,
-                        ControlOut *out, Status *status) {
+static bool run_program(const Member *m, Replay *replay, ProgramKind kind, const Control *in,
+                        Control *out, Status *status) {
   bool loads = m->stage && kind != PROGRAM_INIT;
   const void *samples = loads ? stage_take(m->stage, status) : NULL;
   ReplayLeft left;
@@ -176,12 +175,12 @@ static bool validate(const Member *m, Replay *replay, Status *status) {
           replica = mesh_replica(&m->fleet->mesh, m->rank);
   const Samples *valid = &m->fleet->valid;
   for (int64_t pass = 0; validates && pass < samples_passes(valid, replicas); pass++) {
-    ControlIn in = control_in(m, m->fleet->steps);
-    ControlOut left;
+    Control in = control_in(m, m->fleet->steps);
+    Control left;
     in.padded_samples = samples_padded(valid, replicas, replica, pass);
     if (!run_program(m, replay, PROGRAM_EVAL_STEP, &in, &left, status)) return false;
-    loss += left.reduce[REDUCE_LOSS];
-    count += left.reduce[REDUCE_COUNT];
+    loss += left.loss;
+    count += left.count;
   }
   m->fleet->ranks[m->rank].valid_loss = count > 0 ? loss / count : 0;
   return true;
@@ -190,13 +189,13 @@ static bool validate(const Member *m, Replay *replay, Status *status) {
 static bool run_steps(const Member *m, Replay *replay, Status *status) {
   const Fleet *fleet = m->fleet;
   FleetRank *out = &fleet->ranks[m->rank];
-  ControlIn in = control_in(m, 0);
-  ControlOut left;
+  Control in = control_in(m, 0);
+  Control left;
   if (!run_program(m, replay, PROGRAM_INIT, &in, &left, status)) return false;
   for (int64_t step = 1; step <= fleet->steps; step++) {
     in = control_in(m, step);
     if (!run_program(m, replay, PROGRAM_TRAIN_STEP, &in, &left, status)) return false;
-    out->loss[step] = left.reduce[REDUCE_LOSS] / left.reduce[REDUCE_COUNT];
+    out->loss[step] = left.loss / left.count;
     out->norm[step] = left.grad_norm;
     if ((step == 1 || step == fleet->steps) && !let_look(m, step, status)) return false;
   }

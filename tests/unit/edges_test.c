@@ -50,24 +50,19 @@ int main(void) {
   TEST("what an operand writes to a slot orders the kernels that read it") {
     static const struct {
       const char *kernel;
-      size_t offset;
+      ControlSlot slot;
       bool waits;
-    } cases[] = {{"dropout", offsetof(Control, seed), true},
-                 {"dropout", offsetof(Control, step), true},
-                 {"attention", offsetof(Control, step), true},
-                 {"init_uniform", offsetof(Control, seed), true},
-                 {"init_uniform", offsetof(Control, step), false},
-                 {"init_constant", offsetof(Control, seed), false},
-                 {"sgd", offsetof(Control, step), false},
-                 {"adamw", offsetof(Control, lasting.updates), true},
-                 {"adamw", offsetof(Control, step), false},
-                 {"adamw", offsetof(Control, reduce), false}};
+    } cases[] = {{"dropout", CONTROL_seed, true},       {"dropout", CONTROL_step, true},
+                 {"attention", CONTROL_step, true},     {"init_uniform", CONTROL_seed, true},
+                 {"init_uniform", CONTROL_step, false}, {"init_constant", CONTROL_seed, false},
+                 {"sgd", CONTROL_step, false},          {"adamw", CONTROL_updates, true},
+                 {"adamw", CONTROL_step, false},        {"adamw", CONTROL_loss, false}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
       begin();
       Record *writer = segment_record(&draft, segment, RECORD_ALL_REDUCE, NULL, PURPOSE_CONTROL);
       writer->lane = LANE_DP;
-      int32_t base = segment_base(&draft, segment, BASE_CONTROL, NO_ID, sizeof(Control));
-      record_operand(writer, base, (int64_t)cases[i].offset, 8, DTYPE_F64, ACCESS_UPDATE);
+      int32_t base = segment_base(&draft, segment, BASE_CONTROL, NO_ID, DRAFT_CONTROL_BYTES);
+      record_operand(writer, base, draft_slot_offset(cases[i].slot), 8, DTYPE_F64, ACCESS_UPDATE);
       add(cases[i].kernel, LANE_COMPUTE);
       edges_build(&draft);
       if (second_waits() != cases[i].waits) printf("%s\n", cases[i].kernel);

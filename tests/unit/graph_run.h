@@ -81,7 +81,7 @@ static inline void run_fill_inputs(Run *run, int64_t vocab) {
 
 static inline Run run_new(Graph *g, int64_t group_layers) {
   Run run = {.g = g, .group_layers = group_layers};
-  run.control = (Control){.seed = 7, .step = 1, .lasting = {1}, .clip_scale = 1};
+  run.control = (Control){.seed = 7, .step = 1, .updates = 1, .clip_scale = 1};
   run_fill_params(&run);
   const Dim *vocab = &g->dims.at[graph_dim(g, "vocab")];
   run_fill_inputs(&run, vocab->real_size > 0 ? vocab->real_size : vocab->size);
@@ -162,8 +162,12 @@ static inline void run_lowered(Run *run, RegionId r, int64_t l, const Node *n, c
   args.key = philox_mix(hash_text(n->path), (uint64_t)l);
   int64_t sample_first = run->microbatch * 2; /* batch is 2 */
   args.sample_first = &sample_first;
-  args.control = &run->control;
   const Kernel *kernel = kernel_find(low->kernel, KERNEL_REFERENCE);
+  void *control[KERNEL_CONTROLS_MAX];
+  const KernelContract *contract = contract_find(low->kernel);
+  for (int32_t i = 0; i < contract->control_count; i++)
+    control[i] = control_value(&run->control, contract->controls[i].slot);
+  args.control = control;
   const char *why = NULL;
   assert(kernel);
   KernelStatus ended = kernel->run(&args, &why);

@@ -97,8 +97,17 @@ static inline void call_fill(Call *call, int32_t operand, uint64_t seed) {
   }
 }
 
+/* Addresses, in these values, of the slots that the kernel's row names. */
+static inline void control_addresses(const KernelContract *contract, Control *control,
+                                     void *at[KERNEL_CONTROLS_MAX]) {
+  for (int32_t i = 0; i < contract->control_count; i++)
+    at[i] = control_value(control, contract->controls[i].slot);
+}
+
 /* False: the kernel says why. */
 static inline bool call_try(Call *call, const Kernel *kernel, Threads *threads, const char **why) {
+  void *control[KERNEL_CONTROLS_MAX];
+  control_addresses(contract_of(kernel->id), &call->control, control);
   KernelArgs args = {
       .operand = call->operand,
       .dtype = call->dtype,
@@ -109,7 +118,7 @@ static inline bool call_try(Call *call, const Kernel *kernel, Threads *threads, 
       .accumulate = call->accumulate,
       .key = call->key,
       .sample_first = &call->sample_first,
-      .control = &call->control,
+      .control = control,
       .threads = threads,
   };
   return kernel->run(&args, why) == KERNEL_DONE;

@@ -153,7 +153,7 @@ static inline bool case_make(const KernelCase *from, Mode mode, uint64_t seed, C
   c->call.key = philox_mix(seed, 1);
   c->call.sample_first = 3;
   c->call.control =
-      (Control){.lr = 1e-2, .clip_scale = 0.75, .lasting = {3}, .step = 3, .seed = seed};
+      (Control){.lr = 1e-2, .clip_scale = 0.75, .updates = 3, .step = 3, .seed = seed};
   if (c->contract == NULL) return false;
   for (int32_t i = 0; i < c->contract->operand_count; i++)
     lay_operand(c, i);

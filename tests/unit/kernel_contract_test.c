@@ -2,7 +2,7 @@
  *
  * Every case of every kernel runs, plain and fast, on operands of exactly the size that the row
  * gives them, each in pages of its own. Pages around them may not be touched, those of operands
- * that are only read may not be written, and of the control block only declared slots may matter:
+ * that are only read may not be written, and of the control slots only declared ones may matter:
  * - pages behind an operand are out of bounds, then pages before it;
  * - what an operand that is written, or scratch, held before makes no difference;
  * - nor does a slot of the control block that the row does not name, and each that it names does
@@ -121,10 +121,9 @@ static void open_control(Run *run, const Twist *twist) {
   memcpy(run->control.at, &run->c.call.control, sizeof(Control));
   for (ControlSlot slot = 0; slot < CONTROL_SLOT_COUNT; slot++)
     if (twist->other_slots & CONTROL_BIT(slot))
-      memset((uint8_t *)run->control.at + control_place(slot)->offset_bytes, 0x3f,
-             control_place(slot)->size_bytes);
-  if (contract->control_writes == 0)
-    fence_protect(&run->control, contract->control_reads == 0 ? PROT_NONE : PROT_READ);
+      memset(control_value(run->control.at, slot), 0x3f, CONTROL_SLOT_BYTES);
+  if (contract_control_writes(contract) == 0)
+    fence_protect(&run->control, contract->control_count == 0 ? PROT_NONE : PROT_READ);
 }
 
 static void describe(const CaseCall *c, const Twist *twist) {
@@ -163,6 +162,8 @@ static bool run_fenced(Run *run, const CaseCall *from, const Twist *twist, Threa
   for (int32_t i = 1; call.shared[0] && i < call.operand_count; i++)
     if (from->call.operand[i] == from->call.operand[0]) call.operand[0] = call.operand[i];
   open_control(run, twist);
+  void *control[KERNEL_CONTROLS_MAX];
+  control_addresses(run->c.contract, run->control.at, control);
   KernelArgs args = {.operand = call.operand,
                      .dtype = call.dtype,
                      .bytes = call.bytes,
@@ -172,7 +173,7 @@ static bool run_fenced(Run *run, const CaseCall *from, const Twist *twist, Threa
                      .accumulate = call.accumulate,
                      .key = call.key,
                      .sample_first = &call.sample_first,
-                     .control = run->control.at,
+                     .control = control,
                      .threads = team};
   if (sigsetjmp(back, 1) != 0) {
     report_touch(run, twist);
@@ -211,12 +212,11 @@ static int32_t find_difference(const Run *a, const Run *b) {
     for (int64_t k = 0; k < call->bytes[i]; k++)
       if (x[k] != y[k] && !is_gap(&a->c, i, k)) return i;
   }
-  uint32_t wanted = a->c.contract->control_writes;
+  uint32_t wanted = contract_control_writes(a->c.contract);
   for (ControlSlot slot = 0; slot < CONTROL_SLOT_COUNT; slot++)
     if (wanted & CONTROL_BIT(slot)) {
-      uint32_t at = control_place(slot)->offset_bytes, bytes = control_place(slot)->size_bytes;
-      if (memcmp((uint8_t *)a->control.at + at, (uint8_t *)b->control.at + at, bytes) != 0)
-        return call->operand_count;
+      const void *x = control_value(a->control.at, slot), *y = control_value(b->control.at, slot);
+      if (memcmp(x, y, CONTROL_SLOT_BYTES) != 0) return call->operand_count;
     }
   return -1;
 }
@@ -233,7 +233,7 @@ static void check_same(const Run *a, const Run *b, const Twist *twist, const cha
 /* What the rows of a view do not hold, and slots that the kernel does not write, are as before. */
 static void check_kept(const Run *run, const CaseCall *from, const Twist *twist) {
   const Call *call = &run->c.call;
-  uint32_t others = ~run->c.contract->control_writes;
+  uint32_t others = ~contract_control_writes(run->c.contract);
   for (int32_t i = 0; i < call->operand_count; i++)
     for (int64_t k = 0; run->fence[i].pages != NULL && k < call->bytes[i]; k++)
       if (is_gap(from, i, k) &&
@@ -243,12 +243,12 @@ static void check_kept(const Run *run, const CaseCall *from, const Twist *twist)
         check_failures++;
         return;
       }
-  if (run->c.contract->control_writes == 0) return; /* its page was not to be written */
+  if (contract_control_writes(run->c.contract) == 0) return; /* its page was not to be written */
   for (ControlSlot slot = 0; slot < CONTROL_SLOT_COUNT; slot++)
     if (others & CONTROL_BIT(slot)) {
-      uint32_t at = control_place(slot)->offset_bytes;
-      CHECK(memcmp((uint8_t *)run->control.at + at, (uint8_t *)&call->control + at,
-                   control_place(slot)->size_bytes) == 0);
+      Control before = call->control;
+      CHECK(memcmp(control_value(run->control.at, slot), control_value(&before, slot),
+                   CONTROL_SLOT_BYTES) == 0);
     }
 }
 
@@ -270,7 +270,7 @@ static void find_slots(const CaseCall *from, const Run *plain) {
   for (ControlSlot slot = 0; slot < CONTROL_SLOT_COUNT; slot++) {
     Twist twist = {.variant = KERNEL_REFERENCE, .at_end = true, .other_slots = CONTROL_BIT(slot)};
     Run run;
-    if ((contract->control_reads & CONTROL_BIT(slot)) == 0) continue;
+    if ((contract_control_reads(contract) & CONTROL_BIT(slot)) == 0) continue;
     if (run_fenced(&run, from, &twist, team) && find_difference(plain, &run) >= 0)
       slots_that_matter[contract->id] |= CONTROL_BIT(slot);
     close_run(&run);
@@ -290,8 +290,9 @@ static void check_without_scratch(const CaseCall *from, const Run *plain, Kernel
 }
 
 static void check_variant(const CaseCall *from, KernelVariant variant) {
-  uint32_t undeclared = ~(from->contract->control_reads | from->contract->control_writes) &
-                        (CONTROL_BIT(CONTROL_SLOT_COUNT) - 1);
+  uint32_t undeclared =
+      ~(contract_control_reads(from->contract) | contract_control_writes(from->contract)) &
+      (CONTROL_BIT(CONTROL_SLOT_COUNT) - 1);
   Twist plainly = {.variant = variant, .at_end = true};
   Run plain;
   if (run_fenced(&plain, from, &plainly, team)) {
@@ -340,7 +341,7 @@ static void check_kernel(const KernelContract *contract) {
       call_free(&c.call);
     }
   }
-  CHECK_INT(slots_that_matter[contract->id], contract->control_reads);
+  CHECK_INT(slots_that_matter[contract->id], contract_control_reads(contract));
 }
 
 /* Of a backward kernel: its operands are values of the forward kernel, or gradients of them. */

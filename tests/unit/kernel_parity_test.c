@@ -56,7 +56,7 @@ static bool read_record(FILE *file, Record *r) {
   memcpy(r->call.attr, r->head.attr, sizeof r->head.attr);
   r->call.accumulate = r->head.accumulate != 0;
   r->call.control = (Control){
-      .lasting = {r->head.step},
+      .updates = r->head.step,
       .lr = r->head.lr,
       .clip_scale = r->head.clip_scale,
       .step = r->head.step,
@@ -121,7 +121,7 @@ static void check_record(Record *r, KernelVariant variant, Threads *threads) {
   if (!isnan(r->head.grad_norm_after)) {
     CHECK_NEAR(r->call.control.grad_norm, r->head.grad_norm_after, 1e-6 * r->head.grad_norm_after);
     CHECK_NEAR(r->call.control.clip_scale, r->head.clip_scale_after, 1e-6);
-    CHECK_INT(r->call.control.reduce[REDUCE_FOUND_INF], 0);
+    CHECK_INT(r->call.control.found_inf, 0);
   }
   call_free(&r->call);
   call_free(&r->want);

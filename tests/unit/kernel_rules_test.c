@@ -30,11 +30,11 @@ static void test_updates(const char *kernel) {
   TEST("no update writes anything in a step where a rank saw a gradient that is no number") {
     CaseCall c = make(kernel, DIMS(100), ATTRS(0.9, 0.9, 1e-8, 0.1), MODE_MIXED);
     CaseCall before = make(kernel, DIMS(100), ATTRS(0.9, 0.9, 1e-8, 0.1), MODE_MIXED);
-    c.call.control.reduce[REDUCE_FOUND_INF] = 2;
+    c.call.control.found_inf = 2;
     run(&c);
     for (int32_t i = 0; i < c.call.operand_count; i++)
       CHECK(same_memory(&c.call, i, &before.call, i));
-    c.call.control.reduce[REDUCE_FOUND_INF] = 0;
+    c.call.control.found_inf = 0;
     run(&c);
     CHECK(!same_memory(&c.call, 1, &before.call, 1));
     call_free(&c.call);
@@ -68,14 +68,14 @@ static void test_grad_norm(void) {
     c.call.attr[0] = 0;
     run(&c);
     CHECK_NEAR(c.call.control.clip_scale, 1, 0);
-    CHECK_NEAR(c.call.control.reduce[REDUCE_FOUND_INF], 0, 0);
+    CHECK_NEAR(c.call.control.found_inf, 0, 0);
   }
   TEST("infinities and NaNs raise found_inf") {
     for (int nan = 0; nan < 2; nan++) {
-      c.call.control.reduce[REDUCE_FOUND_INF] = 0;
+      c.call.control.found_inf = 0;
       partial[1] = nan ? (double)NAN : (double)INFINITY;
       run(&c);
-      CHECK_NEAR(c.call.control.reduce[REDUCE_FOUND_INF], 1, 0);
+      CHECK_NEAR(c.call.control.found_inf, 1, 0);
     }
   }
   call_free(&c.call);

@@ -87,7 +87,7 @@ static void fill(Member *m, uint8_t *staged) {
 static bool run_program(Member *m, ProgramKind kind, int32_t step, ReplayLeft *left,
                         Status *status) {
   const PlanJob *job = &m->world->plan.jobs[0];
-  ControlIn in = {.lr = job->lr, .step = step, .seed = job->seed};
+  Control in = {.lr = job->lr, .step = step, .seed = job->seed};
   for (int64_t load = 0; kind == PROGRAM_TRAIN_STEP && load < job->accumulation; load++)
     fill(m, m->samples + (uint64_t)load * job->sample_bytes);
   return replay_run(&m->replay, replay_program(&m->replay, kind), &in, m->samples, left, status);
@@ -107,8 +107,8 @@ static bool run_step(World *w, Member *m, int32_t rank, int32_t step, Status *st
   if (!run_program(m, kind, step, &left, status) || !m->comm->ops->barrier(m->comm)) return false;
   if (step == 0) return true;
   if (rank == 0) w->step_ms[step - 1] = now_ms() - start;
-  const ControlOut *out = &left.control;
-  m->loss[step - 1] = out->reduce[REDUCE_LOSS] / out->reduce[REDUCE_COUNT];
+  const Control *out = &left.control;
+  m->loss[step - 1] = out->loss / out->count;
   m->norm[step - 1] = out->grad_norm;
   return true;
 }

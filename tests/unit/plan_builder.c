@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/contract/contract.h"
+#include "runtime/plan/plan_control.h"
 #include "runtime/plan/plan_flat.h"
 
 static void *grown(void *items, uint32_t count, uint32_t *capacity, size_t item_bytes) {
@@ -123,6 +125,25 @@ static void build_lane(PlanBuilder *b, const char *name, uint32_t priority) {
   build_lanes(b, (PlanLane){PROCESSOR_DEVICE, priority, build_string(b, name)});
 }
 
+static void build_control(PlanBuilder *b) {
+  for (ControlSlot i = 0; i < CONTROL_SLOT_COUNT; i++) {
+    PlanSlot slot = plan_slot_known(i);
+    slot.offset = CONTROL_SLOT_BYTES * (uint64_t)i;
+    slot.name = build_string(b, control_name(i));
+    slot.unit = build_string(b, plan_slot_unit(i));
+    build_slots(b, slot);
+  }
+}
+
+void build_record_controls(PlanBuilder *b, uint32_t index) {
+  PlanRecord *record = &b->records[index];
+  const KernelContract *row = contract_find(b->strings + b->kernels[record->kernel].name);
+  record->controls_first = b->controls_count;
+  record->controls_count = (uint32_t)row->control_count;
+  for (int32_t i = 0; i < row->control_count; i++)
+    build_controls(b, (PlanControl){row->controls[i].slot, row->controls[i].access});
+}
+
 /* One kind of memory, as on a processor, and the lanes of lane.h. */
 void build_device(PlanBuilder *b) {
 #define BUILD_LANE(id, name, priority) build_lane(b, name, priority);
@@ -131,6 +152,7 @@ void build_device(PlanBuilder *b) {
   build_tiers(b, (PlanTier){.alignment_bytes = PLAN_ALIGN_BYTES,
                             .kind = TIER_DEVICE,
                             .path = build_string(b, "")});
+  build_control(b);
 }
 
 uint32_t build_strides(PlanBuilder *b) {

@@ -39,6 +39,8 @@ void build_free(PlanBuilder *builder);
 /* Record `index` starts only after record `after` of its segment. The tables stay in order, so this
  * moves the edges of later records. */
 void build_edge(PlanBuilder *builder, uint32_t index, uint32_t after);
+/* Gives record `index` the control slots of its kernel's row. */
+void build_record_controls(PlanBuilder *builder, uint32_t index);
 /* Appends a copy of record `index`, with edges of its own. */
 void build_record_like(PlanBuilder *builder, uint32_t index);
 
@@ -66,7 +68,7 @@ static inline uint32_t build_idle_lane(Plan *plan, PlanLane lanes[PLAN_LANES_MAX
   return plan->lanes_count++;
 }
 
-/* The one tier of plans made here, and their lanes. */
+/* The one tier of plans made here, their lanes, and all control slots. */
 void build_device(PlanBuilder *builder);
 
 typedef struct ExampleOptions {

@@ -9,7 +9,8 @@
 
 enum { ROWS = 8, WIDTH = 16, VOCAB = 32, VECTOR_BYTES = ROWS * WIDTH * 4 };
 enum { LAYER_ELEMENTS = WIDTH * WIDTH, TABLE_ELEMENTS = VOCAB * WIDTH, PREFETCH = 2 };
-enum { WORK_BYTES = 8 }; /* of sums of fewer elements than are added up at once */
+enum { SUM_BYTES = sizeof(double) * 5 }; /* slots that ranks add up */
+enum { WORK_BYTES = 8 };                 /* of sums of fewer elements than are added up at once */
 
 /* Where everything lies. The arena is control, staging, then per state kind the table and the
  * layers, then what a program uses for a while. */
@@ -68,7 +69,9 @@ static PlanRecord *kernel(Example *e, const char *name, const char *path) {
   for (what.kernel = 0; what.kernel < e->b->kernels_count; what.kernel++)
     if (e->b->kernels[what.kernel].name == text) break;
   if (what.kernel == e->b->kernels_count) build_kernels(e->b, (PlanKernel){text});
-  return record(e, what, path);
+  PlanRecord *made = record(e, what, path);
+  build_record_controls(e->b, e->b->records_count - 1);
+  return made;
 }
 
 static void operand(Example *e, uint32_t base_index, uint64_t offset, uint64_t size_bytes,
@@ -144,7 +147,7 @@ static void write_loss(Example *e, bool train) {
   kernel(e, train ? "mse_train" : "mse", "loss")->accumulate = 1;
   operand(e, y, 0, VECTOR_BYTES, DTYPE_F32, ACCESS_READ);
   operand(e, data, ROWS * 4, VECTOR_BYTES, DTYPE_F32, ACCESS_READ);
-  operand(e, control, offsetof(Control, reduce), 16, DTYPE_F64, ACCESS_UPDATE);
+  operand(e, control, offsetof(Control, loss), 16, DTYPE_F64, ACCESS_UPDATE);
   if (train) operand(e, d_y, 0, VECTOR_BYTES, DTYPE_F32, ACCESS_WRITE);
   operand(e, work, 0, WORK_BYTES, DTYPE_F64, ACCESS_WRITE);
   dim(e, ROWS * WIDTH);
@@ -248,9 +251,9 @@ static void write_segments(Example *e) {
   write_backward(e);
   e->reduce = open_segment(e, "reduce control");
   uint32_t control = base(e, "control", BUFFER_CONTROL, sizeof(Control));
-  write_all_reduce(e, control, REDUCE_SLOTS * 8, DTYPE_F64, plain, "loss, count, requests");
+  write_all_reduce(e, control, SUM_BYTES, DTYPE_F64, plain, "loss, count, requests");
   if (e->options.replicas > 1)
-    e->b->operands[e->b->operands_count - 1].offset = offsetof(Control, reduce);
+    e->b->operands[e->b->operands_count - 1].offset = offsetof(Control, loss);
   write_norm(e, "norm layer", "h.*.w", LAYER_ELEMENTS, &e->norm);
   write_norm(e, "norm table", "wte", TABLE_ELEMENTS, &e->norm_table);
   e->clip = open_segment(e, "clip");
@@ -426,7 +429,7 @@ static void write_state(Example *e) {
   static const char *const names[4] = {"gradients", "parameters", "m", "v"};
   e->program = PLAN_NONE;
   buffer(e, "control", BUFFER_CONTROL, -1, e->at.control, sizeof(Control), 0, 0);
-  buffer(e, "control in and out", BUFFER_CONTROL, -1, e->at.control_ring, sizeof(ControlPair), 0,
+  buffer(e, "control in and out", BUFFER_CONTROL, -1, e->at.control_ring, 2 * sizeof(Control), 0,
          0);
   buffer(e, "staging", BUFFER_DATA, -1, e->at.staging, ring_bytes(e), 0, 0);
   uint64_t stride = aligned(LAYER_ELEMENTS * 4);
@@ -498,7 +501,8 @@ static void write_job(Example *e) {
                  .accumulation = e->options.accumulation,
                  .sample_tokens = 1,
                  .prefetch_steps = PREFETCH,
-                 .control_slots = 1,
+                 .control_depth = 1,
+                 .control_bytes = sizeof(Control),
                  .lr = 1e-3,
                  .lr_floor = 0.1,
                  .threads = 1,
@@ -529,7 +533,7 @@ void build_example(PlanBuilder *builder, ExampleOptions options) {
   Example example = {.b = builder, .options = options}, *e = &example;
   uint64_t stride = aligned(LAYER_ELEMENTS * 4), at = aligned(sizeof(Control));
   e->at.control_ring = at;
-  e->at.staging = at += aligned(sizeof(ControlPair));
+  e->at.staging = at += aligned(2 * sizeof(Control));
   at = aligned(at + ring_bytes(e));
   for (int k = 0; k < 4; k++) {
     e->at.table[k] = at;

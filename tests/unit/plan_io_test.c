@@ -143,7 +143,7 @@ static void test_refusals(void) {
     expect_refusal("corrupt: 8 bytes after its end");
     bad[12] = PLAN_VERSION + 1;
     write_bytes(bad, count);
-    expect_refusal("plan format 5, but this program reads format 4");
+    expect_refusal("plan format 6, but this program reads format 5");
     memcpy(bad, good, count);
     bad[8] = 1, bad[9] = 2, bad[10] = 3, bad[11] = 4;
     write_bytes(bad, count);

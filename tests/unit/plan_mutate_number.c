@@ -283,7 +283,7 @@ static bool change_flag(Mutator *m) {
 
 static bool is_random(const Mutator *m, const PlanRecord *record) {
   const KernelContract *contract = contract_for(m, record);
-  return contract != NULL && (contract->control_reads & CONTROL_BIT(CONTROL_seed)) != 0;
+  return contract != NULL && (contract_control_reads(contract) & CONTROL_BIT(CONTROL_seed)) != 0;
 }
 
 static bool change_key(Mutator *m) {

@@ -19,7 +19,8 @@ static inline void sketch_begin(Sketch *s) {
   uint32_t none = build_string(b, "");
   PlanJob job = {
       .seed = 1, .steps = 1, .batch_samples = 1, .microbatch_samples = 1, .accumulation = 1};
-  job.sample_tokens = job.prefetch_steps = job.control_slots = job.threads = 1;
+  job.sample_tokens = job.prefetch_steps = job.control_depth = job.threads = 1;
+  job.control_bytes = sizeof(Control);
   job.control_ring_offset = 256;
   job.staging_offset = job.samples_offset = 768;
   job.name = job.model = job.reason = job.run_dir = job.checkpoint_dir = none;
@@ -63,6 +64,7 @@ static inline PlanRecord *sketch_kernel(Sketch *s, const char *name, Lane lane) 
   uint32_t kernel = build_kernels(&s->b, (PlanKernel){build_string(&s->b, name)});
   PlanRecord *record = sketch_record(s, RECORD_KERNEL, lane, PLAN_NONE);
   record->kernel = kernel;
+  build_record_controls(&s->b, s->b.records_count - 1);
   return record;
 }
 

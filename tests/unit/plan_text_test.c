@@ -118,7 +118,7 @@ static void test_refusals(void) {
   Plan plan = build_view(&builder);
   char *text = print(&plan, NULL), why[PLAN_WHY_BYTES];
   TEST("a broken line is named") {
-    expect_refusal(text, "lockstep plan 4", "lockstep plan 9", "another plan format");
+    expect_refusal(text, "lockstep plan 5", "lockstep plan 9", "another plan format");
     expect_refusal(text, "lockstep plan", "job {", "line 1: not a plan's text");
     expect_refusal(text, "jobs[0] seed=", "jobs[0] sead=", "line 5: seed= should stand");
     expect_refusal(text, "calls[3]", "calls[4]", "out of order");
@@ -154,6 +154,12 @@ static void test_segment(void) {
   PlanBuilder builder = {0};
   build_example(&builder, examples[1]);
   Plan plan = build_view(&builder);
+  TEST("control slots of a record are named behind its operands") {
+    char *text = print(&plan, "clip");
+    CHECK(strstr(text, "    write  grad_norm f64 @control out\n") != NULL);
+    CHECK(strstr(text, "    update updates i64 @control lasting\n") != NULL);
+    free(text);
+  }
   TEST("one segment is shown with its operands in place") {
     char *text = print(&plan, "table backward");
     CHECK_TEXT(

@@ -223,6 +223,23 @@ static void change_varies(Tally *tally, PlanRecord *record) {
   record->varies_count = all;
 }
 
+/* Every slot of the plan in the place of each, another access, and one less. */
+static void change_control(Tally *tally, PlanRecord *record) {
+  for (uint32_t i = 0; i < record->controls_count; i++) {
+    PlanControl *control = &b.controls[record->controls_first + i], was = *control;
+    for (control->slot = 0; control->slot < b.slots_count; control->slot++)
+      if (control->slot != was.slot) count(tally, record, "control slot", i);
+    *control = was;
+    control->access = (control->access + 1) % Access_COUNT;
+    count(tally, record, "access to control slot", i);
+    *control = was;
+  }
+  if (record->controls_count == 0) return;
+  record->controls_count--;
+  count(tally, record, "number of control slots", record->controls_count);
+  record->controls_count++;
+}
+
 static void change_kernel(Tally *tally, PlanRecord *record) {
   uint32_t was = record->kernel;
   for (uint32_t k = 0; record->kind == RECORD_KERNEL && k < b.kernels_count; k++) {
@@ -249,6 +266,7 @@ static void test_any(const char *model, const JobChanges *changes) {
     change_dims(&tally, record);
     change_attrs(&tally, record);
     change_varies(&tally, record);
+    change_control(&tally, record);
     change_kernel(&tally, record);
     change_rest(&tally, record);
   }

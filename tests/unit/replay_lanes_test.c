@@ -249,7 +249,7 @@ static void test_failure(Lane kernel_lane, Lane wait_lane) {
 static void test_ahead(bool are_threads) {
   Status status = {0};
   uint32_t segment = begin(1);
-  sketch.b.jobs[0].control_slots = sketch.b.jobs[0].prefetch_steps = 2;
+  sketch.b.jobs[0].control_depth = sketch.b.jobs[0].prefetch_steps = 2;
   sketch_kernel(&sketch, "sum", LANE_DP);
   sketch_operand(&sketch, 0, 8, DTYPE_F64, ACCESS_READ);
   sketch_operand(&sketch, 8, 8, DTYPE_F64, ACCESS_WRITE);
@@ -264,14 +264,14 @@ static void test_ahead(bool are_threads) {
   CHECK(replay_bind(replay, &setup, &status));
   const PlanProgram *program = replay_program(replay, PROGRAM_TRAIN_STEP);
   for (int32_t run = 0; run <= ROUNDS; run++) {
-    ControlIn in = {.reduce = {[REDUCE_STOP] = run}};
+    Control in = {.stop = run};
     ReplayLeft left;
     CHECK(replay_start(replay, program, &in, NULL, &status));
     if (run == 0) continue;
     CHECK(replay_collect(replay, &left, &status));
-    CHECK_NEAR(left.control.reduce[REDUCE_STOP], run - 1, 0);
+    CHECK_NEAR(left.control.stop, run - 1, 0);
   }
-  ControlLasting lasting = {41}, seen = {0};
+  Control lasting = {.updates = 41}, seen = {0};
   ReplayLeft left;
   CHECK(replay_collect(replay, &left, &status));
   CHECK(replay_write_lasting(replay, &lasting, &status));

@@ -63,7 +63,7 @@ static inline float *rig_data(const Rig *rig, int32_t rank) {
 static inline bool rig_step(Rig *rig, int32_t rank, Status *status) {
   Replay *replay = &rig->replay[rank];
   const PlanProgram *program = replay_program(replay, PROGRAM_TRAIN_STEP);
-  return replay_run(replay, program, &(ControlIn){0}, NULL, &rig->left[rank], status);
+  return replay_run(replay, program, &(Control){0}, NULL, &rig->left[rank], status);
 }
 
 static inline bool rig_body(void *context, int32_t rank, Status *status) {

@@ -146,7 +146,6 @@ static void check_kernel(const Shape *s, Call *call, const Product3 *p, Threads 
                        .dim = call->dim,
                        .attr = call->attr,
                        .operand_count = 4,
-                       .control = &call->control,
                        .threads = threads};
     memset(call->operand[2], 0xff, (size_t)call->bytes[2]);
     p->kernel[level](&args);

@@ -59,7 +59,7 @@ static uint64_t hash_numbers(uint64_t hash, const Applied *applied) {
   if (contract == NULL) return hash;
   for (uint32_t i = 0; i < EXPRESSION_ATTRS_MAX && contract->attr_count > 0; i++)
     hash = hash_real(hash, applied->attrs[i]);
-  bool draws = contract->control_reads & CONTROL_BIT(CONTROL_seed);
+  bool draws = contract_control_reads(contract) & CONTROL_BIT(CONTROL_seed);
   return draws ? hash_mix(hash, applied->path) : hash;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "compiler/prove/records/case.h"
+#include "runtime/plan/plan_text.h"
 
 typedef struct Records {
   View view;
@@ -208,6 +209,30 @@ static void check_values(const Records *r, const Case *c) {
   }
 }
 
+/* Its control slots are those of its kernel's row, in the row's order. */
+static bool check_control(const Records *r, const Case *c) {
+  const Plan *plan = c->plan;
+  uint32_t wanted = c->contract != NULL ? (uint32_t)c->contract->control_count : 0;
+  if (c->record->controls_count != wanted) {
+    report_number(r, c, "number of", "control slots", c->record->controls_count, wanted);
+    return false;
+  }
+  for (uint32_t i = 0; i < wanted; i++) {
+    const KernelControl *row = &c->contract->controls[i];
+    const PlanControl *control = &plan->controls[c->record->controls_first + i];
+    const char *name = case_text(c, plan->slots[control->slot].name);
+    if (strcmp(name, control_name(row->slot)) == 0 && control->access == (uint32_t)row->access)
+      continue;
+    char text[120];
+    (void)snprintf(text, sizeof text, "control slot %u: %s %.24s; its kernel wants %s %s", i,
+                   Access_names[control->access], name, Access_names[row->access],
+                   control_name(row->slot));
+    report(r, c, text);
+    return false;
+  }
+  return true;
+}
+
 static void check_record(const Records *r, const PlanRecord *record) {
   const Plan *plan = r->view.plan;
   Case c = {.plan = plan,
@@ -222,7 +247,7 @@ static void check_record(const Records *r, const PlanRecord *record) {
     report(r, c.wrong);
     return;
   }
-  if (!check_dims(r, &c)) return;
+  if (!check_control(r, &c) || !check_dims(r, &c)) return;
   check_attrs(r, &c);
   if (record->key != c.key) report(r, "draws the random numbers of something else");
   if (record->accumulate != 0 && !sums_up(&c)) report(r, "adds to what its kernel assigns");

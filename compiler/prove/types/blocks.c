@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "compiler/prove/types/typing.h"
-#include "runtime/plan/control.h"
+#include "runtime/plan/plan_control.h"
 #include "runtime/plan/plan_text.h"
 
 /* ---- spans one by one */
@@ -105,11 +105,11 @@ void type_all_reduce(Typing *t) {
 /* Losses and requests of all ranks, once; plan_check and records: over all of them. */
 void type_control(Typing *t) {
   Where at = where(t, 0);
-  uint64_t slots = plan_address(plan_tier(t->plan, TIER_DEVICE), t->plan->jobs[0].control_offset) +
-                   offsetof(Control, reduce);
+  PlanBytes sums = plan_slots_summed(t->plan);
+  uint64_t block = plan_address(plan_tier(t->plan, TIER_DEVICE), t->plan->jobs[0].control_offset);
   uint64_t first = t->cells.at[at.reached->cell].first + at.first;
-  if (t->at->kind != RECORD_ALL_REDUCE || first != slots ||
-      at.end - at.first != sizeof(double) * REDUCE_SLOTS)
+  if (t->at->kind != RECORD_ALL_REDUCE || first != block + sums.first ||
+      at.end - at.first != sums.end - sums.first)
     refuse(t, "it adds up what are not the control values");
   if ((t->made & MADE_TOTALS) != 0) refuse(t, "the control values are added up again");
   t->made |= MADE_TOTALS;

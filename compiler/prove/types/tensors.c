@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/plan/plan_control.h"
 #include "runtime/plan/plan_layout.h"
 #include "runtime/plan/plan_text.h"
 
@@ -229,7 +230,7 @@ bool has_stages(const Typing *t) {
 void loss_end(Typing *t, const Held *held) {
   enum { LOSS_BYTES = 2 * sizeof(double) };
   uint64_t address = plan_address(plan_tier(t->plan, TIER_DEVICE), t->plan->jobs[0].control_offset);
-  address += control_place(CONTROL_loss)->offset_bytes;
+  address += plan_slot(t->plan, CONTROL_loss)->offset;
   uint32_t index = control_cell(t, address);
   Type found = {0};
   Spans spans = {0};

@@ -20,9 +20,9 @@ return job {
    "scratch of one call":44041400,
    "gradients on the wire":12596224,
    "micro-batches":24576,
-   "what changes between steps":136,
+   "what changes between steps":104,
    "arena":1302780672,"budget":84269849190,"fits":true},
-  "sent_bytes":1885504644,"predicted_step_ns":5577210,"tokens_per_s":1468835},
+  "sent_bytes":1885504608,"predicted_step_ns":5577210,"tokens_per_s":1468835},
  "against":{"ranks":4,"memory":{
    "parameters":312799232,
    "gradients":625598464,
@@ -34,6 +34,6 @@ return job {
    "scratch of one call":35652792,
    "gradients on the wire":0,
    "micro-batches":24576,
-   "what changes between steps":136,
+   "what changes between steps":104,
    "arena":3275491072,"budget":84269849190,"fits":true},
-  "sent_bytes":938397792,"predicted_step_ns":5873234,"tokens_per_s":1394802}}
+  "sent_bytes":938397756,"predicted_step_ns":5873234,"tokens_per_s":1394802}}

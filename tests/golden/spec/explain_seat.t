@@ -18,13 +18,13 @@ layers   begin, h 0-1
 memory   34.2 MB: parameters 109 kB, gradients 217 kB, master 54.3 kB, moment m
            54.3 kB, moment v 54.3 kB, activations 18.8 kB, activation gradients
            2.05 kB, scratch of one call 33.6 MB, gradients on the wire 102 kB,
-           micro-batches 384 B, what changes between steps 136 B
+           micro-batches 384 B, what changes between steps 104 B
 
 talks along    with ranks          over                 GB/s one way sent a step
 tp             4-5                 XGMI                        144.0    47.1 kB
 dp             1 3 5 7             XGMI                         72.0     244 kB
 pp             5 13                the network                  12.5    6.14 kB
-dp+pp+tp       0-15                the network                 100.0      120 B
+dp+pp+tp       0-15                the network                 100.0       75 B
                                    a ring over 4 rails of a node
 dp+pp          1 3 .. 15 (8)       the network                  50.0       42 B
                                    a ring over 4 rails of a node
@@ -35,8 +35,8 @@ why there: of 6 orders in which axes fill nodes, by the communication of a step,
   cp dp tp pp         4.21 us     +0.0%
   tp cp pp dp         10.5 us   +148.8%
   cp pp tp dp         10.5 us   +148.8%
-  cp pp dp tp         7.21 us    +71.0%   tp leaves its fast links
-  cp dp pp tp         7.21 us    +71.0%   tp leaves its fast links
+  cp pp dp tp         7.20 us    +71.0%   tp leaves its fast links
+  cp dp pp tp         7.20 us    +71.0%   tp leaves its fast links
 tp cp pp dp on seats in the order of their devices: 15.8 us, 3.74 times as long
 job.lua:7:29: lint[bubble]: stages idle 33.3 % of a step: (pp-1) / (m + pp-1)
     with m = 2 micro-batches

@@ -14,8 +14,8 @@ why there: of 6 orders in which axes fill nodes, by the communication of a step,
   cp dp tp pp         4.21 us     +0.0%
   tp cp pp dp         10.5 us   +148.8%
   cp pp tp dp         10.5 us   +148.8%
-  cp pp dp tp         7.21 us    +71.0%   tp leaves its fast links
-  cp dp pp tp         7.21 us    +71.0%   tp leaves its fast links
+  cp pp dp tp         7.20 us    +71.0%   tp leaves its fast links
+  cp dp pp tp         7.20 us    +71.0%   tp leaves its fast links
 tp cp pp dp on seats in the order of their devices: 15.8 us, 3.74 times as long
 job.lua:7:29: lint[bubble]: stages idle 33.3 % of a step: (pp-1) / (m + pp-1)
     with m = 2 micro-batches

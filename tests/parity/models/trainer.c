@@ -28,7 +28,7 @@ static void fill(const Trainer *trainer, int64_t load, char *staged) {
 
 static bool run(Trainer *trainer, ProgramKind kind) {
   const PlanJob *job = &trainer->plan->jobs[0];
-  ControlIn in = {.lr = schedule_lr(job, trainer->step), .step = trainer->step, .seed = job->seed};
+  Control in = {.lr = schedule_lr(job, trainer->step), .step = trainer->step, .seed = job->seed};
   char *samples = calloc((size_t)job->accumulation, job->sample_bytes);
   if (!samples) return false;
   for (int64_t load = 0; kind == PROGRAM_TRAIN_STEP && load < job->accumulation; load++)
@@ -76,8 +76,7 @@ bool trainer_step(Trainer *trainer) {
 }
 
 double trainer_loss(const Trainer *trainer) {
-  const double *reduce = trainer->left.control.reduce;
-  return reduce[REDUCE_LOSS] / reduce[REDUCE_COUNT];
+  return trainer->left.control.loss / trainer->left.control.count;
 }
 
 double trainer_norm(const Trainer *trainer) {

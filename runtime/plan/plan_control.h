@@ -1,0 +1,31 @@
+/* plan_control.h -- the control slots of a plan, by the names that the runtime knows (control.h).
+ */
+#ifndef LOCKSTEP_PLAN_CONTROL_SLOTS_H
+#define LOCKSTEP_PLAN_CONTROL_SLOTS_H
+
+#include "runtime/plan/control.h"
+#include "runtime/plan/plan.h"
+
+/* What the slot is; its offset and strings are 0. */
+PlanSlot plan_slot_known(ControlSlot slot);
+const char *plan_slot_unit(ControlSlot slot);
+
+/* NULL: the plan has no such slot. */
+const PlanSlot *plan_slot(const Plan *plan, ControlSlot slot);
+
+/* Bytes of the control block. */
+typedef struct PlanBytes {
+  uint64_t first, end;
+} PlanBytes;
+
+/* From the first slot of a kind in [first, last] to the last one; empty: there is none. */
+PlanBytes plan_slots_of_kinds(const Plan *plan, SlotKind first, SlotKind last);
+PlanBytes plan_slots_summed(const Plan *plan);
+
+/* Between the host's values and a block: the slots of kinds in [first, last] that the plan has. */
+void plan_control_store(const Plan *plan, SlotKind first, SlotKind last, const Control *from,
+                        void *block);
+void plan_control_load(const Plan *plan, SlotKind first, SlotKind last, const void *block,
+                       Control *to);
+
+#endif
