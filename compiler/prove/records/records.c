@@ -214,7 +214,7 @@ static bool check_control(const Records *r, const Case *c) {
   const Plan *plan = c->plan;
   uint32_t wanted = c->contract != NULL ? (uint32_t)c->contract->control_count : 0;
   if (c->record->controls_count != wanted) {
-    report_number(r, c, "number of", "control slots", c->record->controls_count, wanted);
+    report_number(r, "number of", "control slots", c->record->controls_count, wanted);
     return false;
   }
   for (uint32_t i = 0; i < wanted; i++) {
@@ -227,7 +227,7 @@ static bool check_control(const Records *r, const Case *c) {
     (void)snprintf(text, sizeof text, "control slot %u: %s %.24s; its kernel wants %s %s", i,
                    Access_names[control->access], name, Access_names[row->access],
                    control_name(row->slot));
-    report(r, c, text);
+    report(r, text);
     return false;
   }
   return true;

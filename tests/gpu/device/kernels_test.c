@@ -79,6 +79,8 @@ static bool run_there(CaseCall *c) {
   There there = send(call);
   Status status = {0};
   const char *why = "";
+  void *control[KERNEL_CONTROLS_MAX];
+  control_addresses(c->contract, there.control, control);
   KernelArgs args = {
       .operand = there.operand,
       .dtype = call->dtype,
@@ -89,7 +91,7 @@ static bool run_there(CaseCall *c) {
       .accumulate = call->accumulate,
       .key = call->key,
       .sample_first = &call->sample_first,
-      .control = there.control,
+      .control = control,
       .stream = device->ops->stream(device->ops->queue(device, 0)),
   };
   bool done = cuda->kernels()[c->contract->id].run(&args, &why) == KERNEL_DONE;
