@@ -111,7 +111,7 @@ void prove_finding(const View *view, const Walk *walk, int64_t record, const cha
                    const char *format, ...) {
   ProveReport *report = view->report;
   if (report->finding_count++ >= PROVE_FINDINGS_MAX) return;
-  char where[PROVE_LINE_BYTES], what[PROVE_LINE_BYTES], source[PROVE_LINE_BYTES];
+  char where[PROVE_LINE_BYTES], what[PROVE_LINE_BYTES], source[128];
   describe(view, walk, record, where, sizeof where);
   describe_source(view, walk, record, source, sizeof source);
   va_list list;
@@ -120,8 +120,9 @@ void prove_finding(const View *view, const Walk *walk, int64_t record, const cha
   va_end(list);
   char *line = report->finding[report->finding_count - 1];
   int used = snprintf(line, PROVE_LINE_BYTES, "%s: %s%s", property, where, *where ? ": " : "");
-  if (used >= 0 && used < PROVE_LINE_BYTES)
-    snprintf(line + used, (size_t)(PROVE_LINE_BYTES - used), "%s%s", what, source);
+  int left = PROVE_LINE_BYTES - used - (int)strlen(source) - 1; /* the place is never cut off */
+  if (used >= 0 && left > 0)
+    snprintf(line + used, (size_t)(PROVE_LINE_BYTES - used), "%.*s%s", left, what, source);
   for (char *at = line; *at != '\0'; at++)
     if ((unsigned char)*at < 0x20) *at = ' '; /* names of a hostile plan must not break the line */
 }
