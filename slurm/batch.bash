@@ -96,7 +96,7 @@ on_limit() {
   at_limit=1
   say "the limit is near: ranks finish their step and save"
   event limit
-  [ -z "$step_pid" ] || kill -USR1 "$step_pid" 2>/dev/null || true # srun hands it on to every rank
+  [ -z "$step_pid" ] || kill -s "$signal" "$step_pid" 2>/dev/null || true # srun hands it on to every rank
 }
 on_term() { # scancel, a failed node, preemption: Slurm has told the ranks as well
   told_to_end=1
@@ -141,7 +141,7 @@ run_step() {
   srun "${step[@]}" "${leave_out[@]}" --open-mode=append --output="$logs/rank.%t.$try.log" \
     "${inside[@]}" "${wrap[@]}" "$programs/lockstep-rank" "$plan" --no-plot 2>"$messages" &
   step_pid=$!
-  [ "$at_limit" -eq 0 ] || kill -USR1 "$step_pid" 2>/dev/null || true
+  [ "$at_limit" -eq 0 ] || kill -s "$signal" "$step_pid" 2>/dev/null || true
   while kill -0 "$step_pid" 2>/dev/null; do wait "$step_pid" || true; done # a trap ends a wait
   code=0
   wait "$step_pid" || code=$?

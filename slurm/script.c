@@ -99,6 +99,13 @@ static TextList container_words(Compile *c, const Job *job) {
   return words;
 }
 
+/* What ranks wait for; srun hands it on. The script itself is told the limit by USR1. */
+static const char *rank_signal(const Job *job) {
+  static const char *const names[] = {
+      [CHOICE_USR1] = "USR1", [CHOICE_USR2] = "USR2", [CHOICE_TERM] = "TERM"};
+  return names[job->checkpoint.signal];
+}
+
 static void print_variables(Compile *c, const Launch *launch, FILE *out) {
   const Job *job = launch->job;
   TextList inside = container_words(c, job);
@@ -108,6 +115,7 @@ static void print_variables(Compile *c, const Launch *launch, FILE *out) {
   fprintf(out, "plan_id=%016llx\n", (unsigned long long)launch->plan_id);
   print_word(c, "run", job->log.dir, out);
   print_word(c, "checkpoints", job->checkpoint.path, out);
+  print_word(c, "signal", rank_signal(job), out);
   print_number("nodes", launch->nodes, out);
   print_number("ranks", launch->ranks, out);
   print_number("devices", launch->devices, out);

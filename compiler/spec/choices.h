@@ -37,6 +37,7 @@ typedef enum {
   CHOICE_SHARD_HYBRID
 } ShardChoice;                 /* parallel.shard */
 enum { ZERO_GROUP_NODE = -1 }; /* parallel.zero_group = "node" */
+typedef enum { CHOICE_USR1, CHOICE_USR2, CHOICE_TERM } SignalChoice; /* checkpoint.signal */
 typedef enum { CHOICE_PREFLIGHT_QUICK, CHOICE_PREFLIGHT_OFF } PreflightChoice; /* slurm.preflight */
 typedef enum { CHOICE_PYXIS, CHOICE_APPTAINER } ContainerChoice; /* slurm.container_by */
 typedef enum { CHOICE_GPUS_PER_NODE, CHOICE_GRES, CHOICE_GPUS_NONE } GpusChoice; /* slurm.gpus */

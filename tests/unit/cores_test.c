@@ -57,6 +57,7 @@ static void check_case(const Case *c) {
   CHECK(cores_parse(c->allowed, &allowed));
   Cores own = cores_of_rank(&plan, c->rank, c->here, &allowed);
   CHECK_TEXT(cores_text(&own, text), c->cores);
+  build_free(&sketch.b);
 }
 
 int main(void) {

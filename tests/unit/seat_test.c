@@ -85,6 +85,7 @@ static void check_seats(void) {
       CHECK(seat_check(&plan, 3, &allowed, system_root, why) == (*cases[i].why == 0));
       CHECK(strstr(why, cases[i].why) != NULL);
       CHECK((*why == 0) == (*cases[i].why == 0));
+      build_free(&sketch.b);
     }
   }
 }
@@ -126,6 +127,7 @@ static void check_all(void) {
     (void)snprintf(facts[3].machine, sizeof facts[3].machine, "%s", facts[2].machine);
     CHECK(agree_seats(&plan, facts, RANKS, &status));
   }
+  build_free(&sketch.b);
 }
 
 int main(void) {
