@@ -16,9 +16,11 @@ enum {
   TRIES = 3,
   ROUNDS_MOST = 64, /* of more nodes than that, each meets so many of the others */
   NAME_BYTES = 128,
-  START_S = 20,
+  START_S = 15,
+  NAMES_S = 5,
   SUM_S = 10,
-  PAIR_S = 20
+  PAIRS_S = 15,
+  FINISH_S = 5
 };
 
 typedef struct Network {
@@ -60,7 +62,7 @@ static int64_t count_wrong_sums(const Network *n) {
   return wrong;
 }
 
-static bool sum_all(const Network *n) {
+static bool sum_all(Network *n) {
   double best_s = 0;
   int64_t wrong = 0;
   fill(n, SUM_ELEMENTS);
@@ -112,7 +114,7 @@ static bool meet(const Network *n, int other) {
   return fflush(n->out) == 0;
 }
 
-static bool meet_all(const Network *n) {
+static bool meet_all(Network *n) {
   int rounds = n->count + n->count % 2 - 1, shown = rounds < ROUNDS_MOST ? rounds : ROUNDS_MOST;
   fill(n, PAIR_ELEMENTS);
   for (int i = 0; i < shown; i++) {
@@ -124,15 +126,14 @@ static bool meet_all(const Network *n) {
 
 /* ---- all of it */
 
-static bool within(const Network *n, const char *what, int32_t limit_s,
-                   bool (*part)(const Network *n)) {
+static bool within(Network *n, const char *what, int32_t limit_s, bool (*part)(Network *n)) {
   Deadline *deadline = deadline_begin(n->node, what, limit_s);
   bool good = part(n);
   deadline_end(deadline);
   return good;
 }
 
-static bool start(const Network *n) {
+static bool start(Network *n) {
   mpi_prepare_environment();
   if (MPI_Init(NULL, NULL)) return false;
   (void)MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
@@ -152,7 +153,7 @@ static bool learn_names(Network *n) {
                         MPI_COMM_WORLD);
 }
 
-static bool finish(const Network *n) {
+static bool finish(Network *n) {
   (void)n;
   return !MPI_Finalize();
 }
@@ -163,12 +164,13 @@ bool network_is_there(void) {
 
 bool network_look(const char *node, FILE *out, Status *status) {
   Network n = {.node = node, .out = out};
-  bool good = within(&n, "MPI_Init", START_S, start) && learn_names(&n) &&
+  bool good = within(&n, "MPI_Init", START_S, start) &&
+              within(&n, "the nodes' names", NAMES_S, learn_names) &&
               (n.count == 1 || (within(&n, "a sum over all nodes", SUM_S, sum_all) &&
-                                within(&n, "an exchange of two nodes", PAIR_S, meet_all)));
+                                within(&n, "an exchange of two nodes", PAIRS_S, meet_all)));
   free(n.name);
   free(n.sent);
   free(n.got);
-  good = good && within(&n, "MPI_Finalize", PAIR_S, finish);
+  good = good && within(&n, "MPI_Finalize", FINISH_S, finish);
   return good || status_fail(status, STATUS_WORLD, "%s: MPI fails between the nodes", node);
 }
