@@ -32,8 +32,8 @@ static void set_boot(Boot *boot) {
 
 /* Of what all processes are told, the one with rank 0 speaks. */
 static bool speaks(const Boot *boot) {
-  const char *rank = boot_pmix_is_launched() ? getenv("PMIX_RANK") : "0";
-  return boot ? boot->rank_first == 0 : strcmp(rank, "0") == 0;
+  const char *rank = getenv("PMIX_RANK");
+  return boot ? boot->rank_first == 0 : rank == NULL || strcmp(rank, "0") == 0;
 }
 
 void run_ask_to_stop(void) {

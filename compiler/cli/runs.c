@@ -66,7 +66,8 @@ static const char *json_text(Arena *arena, const char *p) {
   for (; *p && *p != '"'; p++) {
     bool is_escape = *p == '\\' && p[1];
     p += is_escape;
-    *to++ = is_escape && *p == 'n' ? ' ' : *p;
+    *to++ = *p;
+    if (is_escape && *p == 'n') to[-1] = ' ';
   }
   *to = 0;
   return text;

@@ -234,7 +234,7 @@ static void tell_ranks(const Teller *t) {
     const RankTimes *times = &s->times[own->rank];
     (void)snprintf(line, sizeof line, "%8d %8.3f ms %7.3f ms %15.3f ms   %.24s", own->rank,
                    (double)own->own_ns / 1e6,
-                   (double)(times->sum.compute_ns / steps_of(s, own->rank)) / 1e6,
+                   (double)times->sum.compute_ns / (double)steps_of(s, own->rank) / 1e6,
                    (double)own->wait_ns / 1e6, times->node);
     t->say(t->context, line);
   }
