@@ -168,8 +168,8 @@ static bool read_operands(const Typing *t, const PlanNode *node, const Row *row,
   return true;
 }
 
-bool form_of(const Typing *t, const PlanNode *node, Form *form) {
-  const Row *row = row_of(t);
+static bool read_form(const Typing *t, const PlanNode *node, const Row *row, bool adds_constant,
+                      Form *form) {
   Groups groups = {0};
   *form = (Form){0};
   if (row->operands == NULL || !read_operands(t, node, row, form, &groups)) return false;
@@ -180,11 +180,52 @@ bool form_of(const Typing *t, const PlanNode *node, Form *form) {
   form->groups = labels_after(&groups, row->rules, "groups ");
   form->queries = labels_after(&groups, row->rules, "queries ");
   form->keys = labels_after(&groups, row->rules, "keys ");
-  bool adds_constant = strstr(row->rules, "shift") != NULL && record_attrs(t)[1] != 0;
   form->is_linear = strstr(row->rules, "linear") != NULL && !adds_constant;
   form->of = strstr(row->rules, "of 0") != NULL   ? 0
              : strstr(row->rules, "of 1") != NULL ? 1
                                                   : FORM_NONE;
   form->may_lack_bias = strstr(row->rules, "bias") != NULL;
   return true;
+}
+
+/* ---- kept from record to record */
+
+enum { FORMS_OF_NODE = 4 }; /* forward, backward for two inputs, and one more */
+
+typedef struct KeptForm {
+  const Row *row; /* NULL: nothing is kept here */
+  bool adds_constant, fits;
+  Form form;
+} KeptForm;
+
+bool forms_open(Typing *t) {
+  t->forms = prove_array(t->view, (size_t)t->plan->nodes_count * FORMS_OF_NODE, sizeof(KeptForm));
+  return t->forms != NULL;
+}
+
+/* What is kept of this row and node, or room for it; NULL: there is none. */
+static KeptForm *kept_form(const Typing *t, const PlanNode *node, const Row *row,
+                           bool adds_constant) {
+  KeptForm *kept = t->forms;
+  if (kept == NULL) return NULL;
+  kept += (size_t)(node - t->plan->nodes) * FORMS_OF_NODE;
+  for (uint32_t i = 0; i < FORMS_OF_NODE; i++)
+    if (kept[i].row == NULL || (kept[i].row == row && kept[i].adds_constant == adds_constant))
+      return &kept[i];
+  return NULL;
+}
+
+bool form_of(const Typing *t, const PlanNode *node, Form *form) {
+  const Row *row = row_of(t);
+  bool adds_constant =
+      row->rules != NULL && strstr(row->rules, "shift") != NULL && record_attrs(t)[1] != 0;
+  KeptForm *kept = kept_form(t, node, row, adds_constant);
+  if (kept == NULL) return read_form(t, node, row, adds_constant, form);
+  if (kept->row == NULL) {
+    kept->fits = read_form(t, node, row, adds_constant, &kept->form);
+    kept->adds_constant = adds_constant;
+    kept->row = row;
+  }
+  *form = kept->form;
+  return kept->fits;
 }

@@ -74,6 +74,9 @@ bool ring_places(Typing *t, const NodeCall *c, uint32_t axis, Type *out);
 bool is_ring_sum(const Typing *t, const PlanNode *node);
 void type_ring_sum(Typing *t, const NodeCall *c);
 
+/* Forms are kept by node: t->forms, which the caller frees. Without, each is read anew. */
+bool forms_open(Typing *t);
+
 /* What the record's kernel makes of this node. False: there is no row for the kernel, or the node's
  * values do not have its dims. */
 bool form_of(const Typing *t, const PlanNode *node, Form *form);

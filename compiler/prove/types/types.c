@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/prove/types/forms.h"
 #include "compiler/prove/types/programs.h"
 #include "compiler/prove/types/tensors.h"
 #include "runtime/plan/plan_text.h"
@@ -88,7 +89,8 @@ void prove_types(const View *views, uint32_t count) {
   t->plan = views[0].plan;
   t->contract = prove_contracts(&views[0]);
   bool ready = meaning_open(&views[0], &t->meaning) && types_open(&t->types) &&
-               contents_open(&t->contents) && effects_open(&effects) && t->contract != NULL;
+               contents_open(&t->contents) && effects_open(&effects) && t->contract != NULL &&
+               forms_open(t);
   uint64_t squares = 0;
   uint32_t losses = 0;
   bool refused = false;
@@ -113,6 +115,7 @@ void prove_types(const View *views, uint32_t count) {
   contents_close(&t->contents);
   effects_close(&effects);
   free((void *)t->contract);
+  free(t->forms);
   free(t->tensor);
   free(t);
 }

@@ -33,6 +33,7 @@ typedef struct Typing {
   Types types;
   Contents contents;
   Cells cells; /* of the class */
+  void *forms; /* that were read: forms.c */
 
   Walk walk;            /* program, call, position */
   int64_t microbatches; /* of the program */
