@@ -172,7 +172,7 @@ static bool read_form(const Typing *t, const PlanNode *node, const Row *row, boo
                       Form *form) {
   Groups groups = {0};
   *form = (Form){0};
-  if (row->operands == NULL || !read_operands(t, node, row, form, &groups)) return false;
+  if (!read_operands(t, node, row, form, &groups)) return false;
   form->sums = labels_after(&groups, row->rules, "sum ");
   form->whole = labels_after(&groups, row->rules, "whole ");
   form->free = labels_after(&groups, row->rules, "free ");
@@ -217,8 +217,9 @@ static KeptForm *kept_form(const Typing *t, const PlanNode *node, const Row *row
 
 bool form_of(const Typing *t, const PlanNode *node, Form *form) {
   const Row *row = row_of(t);
-  bool adds_constant =
-      row->rules != NULL && strstr(row->rules, "shift") != NULL && record_attrs(t)[1] != 0;
+  *form = (Form){0};
+  if (row->operands == NULL) return false;
+  bool adds_constant = strstr(row->rules, "shift") != NULL && record_attrs(t)[1] != 0;
   KeptForm *kept = kept_form(t, node, row, adds_constant);
   if (kept == NULL) return read_form(t, node, row, adds_constant, form);
   if (kept->row == NULL) {
