@@ -33,6 +33,8 @@ static const Row rows[] = {
     {"pp 4", {"parallel.pp=4", "cluster.nodes=512"}},
     {"pp 8", {"parallel.pp=8", "cluster.nodes=1024"}},
     {"pp 16", {"parallel.pp=16", "cluster.nodes=2048"}},
+    {"pp 32",
+     {"parallel.pp=32", "parallel.pipeline={\"interleaved\", chunks=4}", "cluster.nodes=4096"}},
     {"cp 1", {"parallel.cp=1", "cluster.nodes=1024"}},
     {"cp 4", {"parallel.cp=4", "cluster.nodes=4096"}},
     {"cp 16", {"parallel.cp=16", "cluster.nodes=16384"}},

@@ -12,7 +12,7 @@
 #include <time.h>
 
 #include "bench/kernels_ceiling.h"
-#include "kernels/cpu/workspace.h"
+#include "kernels/contract/contract.h"
 #include "kernels/kernel.h"
 
 enum { RUNS_MAX = 101 };
@@ -92,15 +92,19 @@ static double median_seconds(const Kernel *kernel, const KernelArgs *args) {
   return time[runs / 2];
 }
 
-static void measure(const Bench *b, const char *label, const Case *c) {
+static void measure(const Bench *b, const char *label, Case *c) {
   if (b->only && strcmp(b->only, c->kernel) != 0) return;
   void *operand[KERNEL_OPERANDS_MAX];
   uint32_t dtype[KERNEL_OPERANDS_MAX];
   int64_t bytes[KERNEL_OPERANDS_MAX], moved = 0;
+  for (int32_t i = 0; i < c->operands; i++)
+    dtype[i] = c->operand[i].dtype == DTYPE_COUNT ? DTYPE_F32 : (uint32_t)c->operand[i].dtype;
+  WorkspaceUse use = {KERNEL_TARGET_CPU, c->dim, dtype, threads_count(b->threads)};
   for (int32_t i = 0; i < c->operands; i++) {
+    if (c->operand[i].dtype == DTYPE_COUNT)
+      c->operand[i].count = contract_workspace_bytes(contract_find(c->kernel), &use);
     operand[i] = new_operand(c, i);
     bytes[i] = bytes_of(c, i);
-    dtype[i] = c->operand[i].dtype == DTYPE_COUNT ? DTYPE_F32 : (uint32_t)c->operand[i].dtype;
     if (c->operand[i].dtype != DTYPE_COUNT) moved += bytes[i];
   }
   Control control = {.lr = 1e-3, .clip_scale = 1, .step = 10, .seed = 1};
@@ -144,7 +148,6 @@ static void measure_linear(const Bench *b, const Model *m, DType t, const char *
   snprintf(label, sizeof label, "%s %s %s", m->name, layer, dtype_name(t));
   c.operand[0].dtype = c.operand[1].dtype = c.operand[2].dtype = t;
   c.operand[3].dtype = DTYPE_COUNT;
-  c.operand[3].count = WORK_GEMM;
   c.operand[0].count = rows * in;
   c.operand[1].count = in * out;
   c.operand[2].count = rows * out;
@@ -165,7 +168,6 @@ static void measure_linear(const Bench *b, const Model *m, DType t, const char *
 static void measure_attention(const Bench *b, const Model *m, DType t) {
   char label[64];
   int64_t head = m->width / m->heads, n = m->batch * m->seq, wide = 3 * m->width;
-  int64_t threads = threads_count(b->threads);
   int64_t half_seq = m->seq / 2;
   double half = (double)half_seq;
   double flops = 2.0 * (double)n * (double)m->seq * (double)m->width; /* causal: half the pairs */
@@ -179,7 +181,6 @@ static void measure_attention(const Bench *b, const Model *m, DType t) {
   c.operand[4].dtype = DTYPE_F32;
   c.operand[4].count = n * m->heads;
   c.operand[5].dtype = DTYPE_COUNT;
-  c.operand[5].count = workspace_attention(KERNEL_TARGET_CPU, c.dim, threads);
   snprintf(label, sizeof label, "%s %s", m->name, dtype_name(t));
   measure(b, label, &c);
   Case d = {.kernel = "attention_backward",
@@ -198,7 +199,6 @@ static void measure_attention(const Bench *b, const Model *m, DType t) {
             .flops = 2.5 * flops,
             .bf16 = t == DTYPE_BF16};
   d.operand[9].dtype = DTYPE_COUNT;
-  d.operand[9].count = workspace_attention_backward(KERNEL_TARGET_CPU, d.dim, threads);
   measure(b, label, &d);
 }
 
@@ -219,7 +219,6 @@ static void measure_rows(const Bench *b, const Model *m, DType t) {
       .operand = {{t, n}, {t, n}, {t, width}, {f, 2 * rows}, {t, n}, {f, width}, {f, width}},
       .dim = {rows, width}};
   back.operand[7].dtype = DTYPE_COUNT;
-  back.operand[7].count = workspace_layernorm_backward(KERNEL_TARGET_CPU, back.dim, 1);
   measure(b, label, &back);
   Case gelu = {.kernel = "gelu", .operands = 2, .operand = {{t, 4 * n}, {t, 4 * n}}};
   gelu.dim[0] = 4 * n;

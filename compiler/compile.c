@@ -1,12 +1,13 @@
 #include "compiler/compile.h"
 
 #include <math.h>
-#include <string.h>
 
+#include "compiler/advice/advice.h"
 #include "compiler/cost/cost.h"
 #include "compiler/emit/emit.h"
 #include "compiler/grad/grad.h"
 #include "compiler/model/model.h"
+#include "compiler/pipelines/pipeline.h"
 #include "compiler/prove/prove.h"
 #include "compiler/shard/shard.h"
 
@@ -32,10 +33,11 @@ static Mesh mesh_of(const Derived *derived) {
 static Graph *make_graph(Draft *d, Model *model, bool training) {
   const Job *job = d->job;
   const Derived *derived = &d->derived;
+  /* model file -> ops of one micro-batch, blocks traced once */
   Graph *g =
       model_trace(d->compile, model, job->train.microbatch, derived->sample_tokens, training);
   if (g == NULL) return NULL;
-  if (training) d->graph_id = graph_identity(g);
+  if (training) d->graph_id = op_graph_identity(g);
   g->target = d->cluster->target;
   g->threads = (int32_t)d->cluster->threads;
   g->tp_at = job->origin[FIELD_parallel_tp].span;
@@ -44,10 +46,11 @@ static Graph *make_graph(Draft *d, Model *model, bool training) {
   if (training) d->parameters = model_parameters(g);
   graph_pad_dim(g, "vocab", job->model.vocab_multiple);
   if (training) {
+    /* + backward, parameter gradients */
     if (!grad_derive(g)) return NULL;
     d->flops_per_token = cost_flops_per_token(g, job->train.microbatch * derived->sample_tokens);
   }
-  graph_keep_logical(g);
+  graph_keep_logical(g); /* the model as it was, before anything is cut */
   d->mesh = mesh_of(derived);
   if (!shard_degrees(g, derived->tp, &d->mesh)) return NULL;
   g->mesh = d->mesh;
@@ -55,6 +58,7 @@ static Graph *make_graph(Draft *d, Model *model, bool training) {
                                 .regather = job->parallel.regather,
                                 .context = job->parallel.cp_kind == CHOICE_ULYSSES ? CONTEXT_ULYSSES
                                                                                    : CONTEXT_RING};
+  /* as one rank has it, + the collectives that layouts ask for */
   return shard_apply(g, options) ? g : NULL;
 }
 
@@ -68,7 +72,7 @@ static Draft *make_draft(Compile *c, const Job *job, const Compiled *known, Mode
                .derived = known->derived,
                .group_layers = recompute.group_layers,
                .has_master = job->precision.master == CHOICE_MASTER_FP32,
-               .has_moment2 = job->optimizer.head == CHOICE_ADAMW};
+               .has_moment2 = optimizer_rows[job->optimizer.head].moments > 1};
   d->fabric = known->fabric;
   d->train = make_graph(d, model, true); /* model description -> ops + backward, cut by layouts */
   if (d->train == NULL) return NULL;
@@ -77,7 +81,7 @@ static Draft *make_draft(Compile *c, const Job *job, const Compiled *known, Mode
   if (recompute.choice != CHOICE_RECOMPUTE_NONE) /* what backward computes again      */
     recompute_apply(d->train, recompute.group_layers > 1 ? RECOMPUTE_EVERY : RECOMPUTE_BLOCK,
                     recompute.group_layers);
-  if (d->derived.pp > 1 && job->parallel.pipeline == CHOICE_ZB_H1)
+  if (d->derived.pp > 1 && pipe_rules[job->parallel.pipeline].is_split)
     grad_split_weight(d->train); /* what only makes parameter gradients may wait      */
   if (job->data.valid.count > 0) {
     d->eval = make_graph(d, model, false);
@@ -151,155 +155,6 @@ static bool choose_draft(Compile *c, const Job *job, Model *model, Compiled *out
   return true;
 }
 
-/* ---- what to change when it does not fit: each rung is compiled on top of those above */
-
-typedef struct Rung {
-  const char *change;
-  bool (*apply)(Job *job, Derived *derived); /* false: already so, or it would not help */
-} Rung;
-
-static bool shrink_microbatch(Job *job, Derived *derived) {
-  bool changes = job->train.microbatch > 1;
-  derived->accumulation *= job->train.microbatch;
-  job->train.microbatch = 1;
-  return changes;
-}
-
-static bool recompute_blocks(Job *job, Derived *derived) {
-  (void)derived;
-  bool changes = job->memory.recompute != CHOICE_RECOMPUTE_BLOCK &&
-                 job->memory.recompute != CHOICE_RECOMPUTE_AUTO;
-  if (changes) job->memory.recompute = CHOICE_RECOMPUTE_BLOCK;
-  return changes;
-}
-
-static bool narrow_params(Job *job, Derived *derived) {
-  (void)derived;
-  bool changes = job->precision.param == CHOICE_FP32;
-  job->precision.param = job->precision.compute = CHOICE_BF16;
-  job->precision.master = CHOICE_MASTER_FP32;
-  return changes;
-}
-
-static bool narrow_grads(Job *job, Derived *derived) {
-  (void)derived;
-  bool changes = job->precision.grad == CHOICE_FP32;
-  job->precision.grad = job->precision.reduce = CHOICE_BF16;
-  return changes;
-}
-
-static bool shard_to(Job *job, Derived *derived, int64_t zero) {
-  int64_t ranks = derived->dp * derived->cp;
-  bool changes = ranks > 1 && derived->zero < zero;
-  if (!changes) return false;
-  if (derived->zero == 0) derived->shard_ranks = ranks;
-  job->parallel.zero = derived->zero = zero;
-  return true;
-}
-
-static bool shard_optimizer(Job *job, Derived *derived) {
-  return shard_to(job, derived, 1);
-}
-static bool shard_gradients(Job *job, Derived *derived) {
-  return shard_to(job, derived, 2);
-}
-static bool shard_parameters(Job *job, Derived *derived) {
-  return shard_to(job, derived, 3);
-}
-
-/* The order in which a user would try them: what costs least first. */
-static const Rung rungs[] = {
-    {"train.microbatch = 1", shrink_microbatch}, {"memory.recompute = \"block\"", recompute_blocks},
-    {"precision = \"bf16\"", narrow_params},     {"precision.grad = \"bf16\"", narrow_grads},
-    {"parallel.zero = 1", shard_optimizer},      {"parallel.zero = 2", shard_gradients},
-    {"parallel.zero = 3", shard_parameters}};
-
-typedef struct Step {
-  const char *change;
-  int64_t needs_bytes;
-} Step;
-
-enum { RUNG_COUNT = sizeof rungs / sizeof *rungs };
-
-/* Compiles each rung until one fits; one that saves nothing is left out. Returns how many were
- * climbed. */
-static int32_t climb(Compile *c, const Job *job, const Compiled *out, Step steps[RUNG_COUNT]) {
-  Job *changed = ARENA_NEW(c->arena, Job);
-  *changed = *job;
-  int32_t count = 0;
-  Derived derived = out->derived;
-  int64_t needs_bytes = out->draft->arena_bytes;
-  for (int32_t i = 0; i < RUNG_COUNT; i++) {
-    const Job before = *changed;
-    const Derived derived_before = derived;
-    if (!rungs[i].apply(changed, &derived)) continue;
-    Compiled trial = *out;
-    trial.derived = derived;
-    Model *model = model_open(c, changed); /* a model traces in its job's precision */
-    bool compiled = model != NULL && choose_draft(c, changed, model, &trial);
-    if (model != NULL) model_close(model);
-    if (!compiled) break;
-    if (trial.draft->arena_bytes >=
-        needs_bytes) { /* master weights may cost more than bf16 saves */
-      *changed = before;
-      derived = derived_before;
-      continue;
-    }
-    needs_bytes = trial.draft->arena_bytes;
-    steps[count++] = (Step){rungs[i].change, trial.draft->arena_bytes};
-    if (trial.draft->arena_bytes <= out->budget_bytes) break;
-  }
-  return count;
-}
-
-/* `parallel.zero = 3` as the command line takes it; nothing where the next step sets the key again.
- */
-static const char *option_of(Arena *arena, const Step *step, const Step *next) {
-  size_t width = strcspn(step->change, " ");
-  if (next != NULL && strncmp(step->change, next->change, width + 1) == 0) return "";
-  char *option = arena_printf(arena, " -D %s", step->change), *out = option + 4;
-  for (const char *p = step->change; *p != '\0'; p++)
-    if (*p != ' ' && *p != '"') *out++ = *p;
-  *out = '\0';
-  return option;
-}
-
-/* What a rank holds is too much for what the job says that it may hold; else the model is. */
-static Span place_of_budget(const Job *job) {
-  const FieldId keys[] = {FIELD_memory_budget, FIELD_cluster_memory};
-  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-    if (job->set[keys[i]] && job->origin[keys[i]].span.file != NULL)
-      return job->origin[keys[i]].span;
-  Span at = job->model.head_origin.span;
-  return at.file != NULL ? at : (Span){.file = job->path};
-}
-
-static void report_unfit(Compile *c, const Job *job, const Compiled *out) {
-  Step steps[RUNG_COUNT];
-  int32_t count = climb(c, job, out, steps); /* before the error: rooms stop once there is one */
-  bool fits = count > 0 && steps[count - 1].needs_bytes <= out->budget_bytes;
-  error_at(c, place_of_budget(job), "does-not-fit",
-           "a rank needs %s, its budget is %s (`lockstep explain` shows the table)",
-           format_bytes(c->arena, out->draft->arena_bytes),
-           format_bytes(c->arena, out->budget_bytes));
-  const char *all = "";
-  for (int32_t i = 0; i < count; i++) {
-    note_at(c, (Span){0}, "with %-26s it needs %s%s", steps[i].change,
-            format_bytes(c->arena, steps[i].needs_bytes),
-            steps[i].needs_bytes <= out->budget_bytes ? ": fits" : "");
-    all = arena_printf(c->arena, "%s%s", all,
-                       option_of(c->arena, &steps[i], i + 1 < count ? &steps[i + 1] : NULL));
-  }
-  if (!fits)
-    note_at(c, (Span){0},
-            "%s a rank are missing even then: a smaller model, or a device with more memory",
-            format_bytes(c->arena,
-                         (count > 0 ? steps[count - 1].needs_bytes : out->draft->arena_bytes) -
-                             out->budget_bytes));
-  else
-    fix_last(c, "%s", all + 1); /* behind its first blank */
-}
-
 /* A plan that cannot be proven never leaves the compiler. */
 static void prove_plan(Compile *c, const Job *job, Compiled *out) {
   out->proof = ARENA_NEW(c->arena, ProveReport);
@@ -349,7 +204,7 @@ bool compile(Compile *c, Job *job, const Machine *machine, Compiled *out) {
     out->choice = emit_plan(out->draft, out->parameters, &out->plan);
     spec_order(job, order_text(c->arena, &out->choice.taken->order));
     if (out->draft->arena_bytes > out->budget_bytes)
-      report_unfit(c, job, out);
+      advice_unfit(c, job, out, choose_draft);
     else if (place_check_tp(c, job, out->fabric, out->choice.taken))
       prove_plan(c, job, out);
   }

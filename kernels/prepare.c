@@ -5,6 +5,7 @@ KernelStatus kernel_check_use(const Kernel *kernel, const KernelUse *use, void *
                               const char **why) {
   const KernelContract *contract = contract_of(kernel->id);
   int32_t scratch = contract->row->workspace != NULL ? contract->operand_count - 1 : -1;
+  WorkspaceUse work = {use->target, use->dim, use->dtype, use->threads};
   *state = NULL;
   *why = NULL;
   if (!contract_operands_fit(contract, (uint32_t)use->operand_count))
@@ -17,7 +18,7 @@ KernelStatus kernel_check_use(const Kernel *kernel, const KernelUse *use, void *
     int64_t elements = i == scratch ? 0 : contract_elements(contract, i, use->dim);
     int64_t unit = dtype_bytes((DType)use->dtype[i]), bytes = 0;
     if (i == scratch)
-      bytes = contract_workspace_bytes(contract, use->target, use->dim, use->threads);
+      bytes = contract_workspace_bytes(contract, &work);
     else if (elements < 0 || __builtin_mul_overflow(elements, unit, &bytes))
       *why = "its dims are no sizes";
     if (use->bytes[i] < bytes)

@@ -28,6 +28,8 @@ typedef struct ProductChoice {
   uint32_t family, model; /* as in /proc/cpuinfo */
   char processor[96];     /* "AuthenticAMD family 26 model 2 (Zen 5)" */
   const char *because;    /* why these variants */
+  Product wanted;         /* by the table, where that cannot be used: */
+  const char *refusal;    /* why not, or NULL */
   char problem[160];      /* why LOCKSTEP_CPU cannot be followed, or ""; then nothing should run */
 } ProductChoice;
 
@@ -40,6 +42,10 @@ const char *product_name(Product product);
 
 /* Whether this processor and system can compute with it. */
 bool product_runs_here(Product product);
+
+/* Why it cannot be used in this process, or NULL: it runs here, and the system has given the
+ * process what it takes. Asks for that. */
+const char *product_refusal(Product product);
 
 enum { PRODUCT_PARTS = 3 }; /* of a step: the forward product, dx, dw */
 

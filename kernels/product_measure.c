@@ -41,7 +41,7 @@ static double best_of(KernelId id, bool bf16, const int64_t count[3], uint8_t *m
   int64_t bytes[4];
   void *operand[4];
   for (int i = 0; i < 4; i++) {
-    bytes[i] = i < 3 ? count[i] * dtype_bytes((DType)dtype) : WORK_GEMM;
+    bytes[i] = i < 3 ? count[i] * dtype_bytes((DType)dtype) : WORK_PRODUCT_MOST;
     operand[i] = memory;
     if (i < 2) fill(memory, bf16, count[i]);
     memory += bytes[i];
@@ -64,7 +64,7 @@ static double best_of(KernelId id, bool bf16, const int64_t count[3], uint8_t *m
 
 bool product_measure(bool bf16, int32_t threads, double limit_s, double seconds[PRODUCT_PARTS]) {
   const int64_t x = ROWS * IN, w = (int64_t)IN * OUT, y = ROWS * OUT;
-  uint8_t *memory = aligned_alloc(ALIGN_BYTES, (size_t)(4 * (x + w + y) + WORK_GEMM));
+  uint8_t *memory = aligned_alloc(ALIGN_BYTES, (size_t)(4 * (x + w + y) + WORK_PRODUCT_MOST));
   Threads *team = threads_new(threads, NULL);
   bool good = memory && team;
   if (good) {

@@ -26,13 +26,13 @@
 ---@field validate_steps? integer|string how much a validation reads, always the same samples whatever the degrees; derived: all of data.valid, at most its first 2^20 tokens (of a table, rows). Default: derived
 
 ---@class (exact) lockstep.optimizer
----@field [1]? "adamw"|"sgd" the update
+---@field [1]? "adamw"|"sgd"|"lion" the update
 ---@field lr? number peak learning rate. Default: required
----@field beta1? number adamw: decay of the first moment. Default: 0.9
----@field beta2? number adamw: decay of the second moment. Default: 0.95
+---@field beta1? number adamw: decay of the first moment; lion: the moment's share in a step. Default: 0.9
+---@field beta2? number adamw: decay of the second moment; lion: of the moment, 0.99 when it is not said. Default: 0.95
 ---@field eps? number adamw: added to the root of the second moment. Default: 1e-8
 ---@field momentum? number sgd: momentum. Default: 0.9
----@field weight_decay? number decoupled; weights that multiply or are looked up; biases and the weights of norms do not decay; derived: adamw 0.1, sgd 0. Default: derived
+---@field weight_decay? number decoupled; weights that multiply or are looked up; biases and the weights of norms do not decay; derived: adamw 0.1, sgd 0, lion 0.3. Default: derived
 ---@field clip? number largest global gradient norm, after reduction; 0 = off. Default: 1.0
 
 ---@class (exact) lockstep.schedule
@@ -60,7 +60,7 @@
 ---@field sequence? boolean tp cuts norms and residuals along the sequence; derived: tp > 1. Default: derived
 ---@field regather? boolean with sequence: backward gathers the inputs of tensor-parallel linears again instead of keeping them; 2 more gathers a layer, less memory. Default: false
 ---@field cp_kind? "ring"|"ulysses" how attention crosses cp: keys and values go round (ring), or heads are exchanged for tokens (ulysses: cp x tp divides heads and kv_heads). Default: ring
----@field pipeline? "gpipe"|"1f1b"|"interleaved"|"zb-h1"|{ [1]: "interleaved", chunks: integer } order of micro-batches; {"interleaved", chunks = N} gives each stage N chunks of layers. Default: 1f1b
+---@field pipeline? "gpipe"|"1f1b"|"interleaved"|"zb-h1"|"zb-v"|{ [1]: "interleaved", chunks: integer } order of micro-batches; {"interleaved", chunks = N} gives each stage N chunks of layers. Default: 1f1b
 ---@field stages? integer[] layers of each stage, or of each chunk in order when interleaved; derived: balanced. Default: derived
 ---@field zero? integer|string what dp x cp ranks share instead of repeating it: 0 nothing, 1 optimizer states, 2 also gradients, 3 also weights; derived: 1 when dp x cp > 1. Default: derived
 ---@field shard? "none"|"grad_op"|"full"|"hybrid" FSDP's words for zero 0, 2, 3, and 3 with zero_group = "node"; in place of zero. Default: derived
@@ -86,6 +86,7 @@
 ---@class (exact) lockstep.log
 ---@field dir? string the run directory {run}: plan, metrics, loss curve, checkpoints. Default: runs/{name}
 ---@field every? integer|string printed line; metrics.jsonl has every step. Default: 10
+---@field ranks_every? integer|string each rank keeps where the time of its steps goes, and ranks are compared so often and at the end, as with --ranks-every; 0: never. Default: 0
 
 ---@class (exact) lockstep.cluster
 ---@field [1]? string the machine: a library name or ./file.lua
@@ -110,15 +111,18 @@
 ---@field [1]? string the allocation on a cluster with Slurm; a site of specs/sites or ./file.lua may set all of its keys, and the job those that differ
 ---@field time? string limit of the job; sbatch and submit need it. Default: none
 ---@field partition? string where it runs; by site. Default: none
+---@field partitions? table<string, string|number|boolean> those that there are, as { gpu = "40 nodes, 24h", debug = true }: jobs that name another one, take more nodes or last longer are refused; by site. Default: none
+---@field features? string|string[] of nodes, which slurm.sbatch.constraint may name: others are refused; by site. Default: none
 ---@field account? string who pays; by site. Default: none
 ---@field qos? string quality of service; by site. Default: none
 ---@field exclude? string nodes to avoid, as n[01-04]; one that failed is added when the job is requeued. Default: none
 ---@field spares? integer|string nodes beyond those of the plan: a retry leaves out one that failed. Default: 0
 ---@field retries? integer|string starts again in the allocation when a machine failed, counted anew with every new checkpoint; what the job must change is never tried again. Default: 3
 ---@field requeue? boolean back into the queue when the limit comes or a node fails. Default: true
+---@field chain? integer|string jobs that submit queues, each of which starts when the one before it is over and goes on from what that one saved; derived: 1 while the job goes back into the queue by itself, else as many as the predicted time fills. Default: derived
 ---@field margin? string time that stays between the last checkpoint and the limit. Default: 60s
 ---@field write? string what the file system takes of one checkpoint, for the time that the last one needs. Default: 1GB/s
----@field preflight? "quick"|"off" nodes are looked at before ranks start: program and plan the same, memory, /dev/shm, disk against checkpoints, clocks, data, rate of matrix products, sums and exchanges between nodes. Default: quick
+---@field preflight? "full"|"quick"|"off" nodes are looked at before ranks start, for less than a minute: program and plan the same, memory, /dev/shm, disk against checkpoints, clocks, data, rate of matrix products, sums and exchanges between nodes; full also writes and reads back memory and a file where checkpoints go, compares samples from all over the data, keeps all cores busy, lets each pair of nodes meet, and compares network ports and drivers. Default: quick
 ---@field modules? string|string[] module load ..., after module purge; by site. Default: none
 ---@field container? string image in which ranks run; by site. Default: none
 ---@field container_by? "pyxis"|"apptainer" what starts the container; by site. Default: pyxis

@@ -104,10 +104,11 @@ function attention(q, k, v, options) end
 ---@return Value
 function rope(x, options) end
 
----GELU, its tanh form: 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))).
+---GELU: x times the share of a standard normal below x. As it is defined with "erf"; else its tanh form, 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))), as GPT-2 has it.
 ---@param x Value
+---@param form? "tanh"|"erf"
 ---@return Value
-function gelu(x) end
+function gelu(x, form) end
 
 ---x times sigmoid(x).
 ---@param x Value

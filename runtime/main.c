@@ -5,12 +5,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "runtime/boot/deadline.h"
 #include "runtime/boot/pmix.h"
 #include "runtime/folder.h"
 #include "runtime/launch/launch.h"
 #include "runtime/metrics/report.h"
 #include "runtime/metrics/text.h"
 #include "runtime/plan/plan_io.h"
+#include "runtime/preflight/full.h"
 #include "runtime/preflight/network.h"
 #include "runtime/preflight/preflight.h"
 #include "runtime/process/process.h"
@@ -41,10 +43,12 @@ static const char usage[] =
     "  --keep-plan PATH           rename PLAN to PATH when the run starts, remove it when it\n"
     "                             cannot\n"
     "  --json                     one JSON document on stdout, the lines of the run on stderr\n"
-    "  --preflight                what this node is and, as one process of several nodes, how\n"
-    "                             they reach each other; nothing runs\n"
-    "  --preflight-judge ID FILE...\n"
-    "                             are the nodes of these lines fit for the plan ID?\n"
+    "  --preflight [full]         what this node is and, as one process of several nodes, how\n"
+    "                             they reach each other; full: memory and disk are used, too,\n"
+    "                             data read, all cores busy; nothing runs\n"
+    "  --preflight-judge ID [--full] [--write=BYTES] FILE...\n"
+    "                             are the nodes of these lines fit for the plan ID, and for\n"
+    "                             checkpoints at so many bytes/s?\n"
     "  --version, --help\n"
     "SIGINT, SIGTERM, SIGHUP and the limit's signal end the run after its step, saved; a second\n"
     "SIGINT or SIGTERM ends it at once, unsaved.\n"
@@ -155,7 +159,8 @@ static bool launch(const Plan *plan, const RunOptions *options, int count, char 
 }
 
 static bool run(const Plan *plan, const RunOptions *options, Status *status) {
-  RequestsSetup requests = {options->limit_signal, run_ask_to_stop, run_stop_at_once};
+  RequestsSetup requests = {options->limit_signal, run_ask_to_stop, run_stop_at_once,
+                            run_lost_file};
   if (!requests_open(&requests))
     return status_fail(status, STATUS_WORLD, "no thread that waits for signals");
   bool done = run_job(plan, options, status);
@@ -163,22 +168,47 @@ static bool run(const Plan *plan, const RunOptions *options, Status *status) {
   return done;
 }
 
-/* Looks at this node, or judges what all have said: two modes that run nothing. */
-static bool preflight(const Plan *plan, int count, char **word, Status *status) {
-  if (strcmp(word[2], "--preflight") == 0) {
-    Preflight facts;
-    preflight_look(plan, &facts);
-    preflight_print(&facts, stdout);
-    if (fflush(stdout) == 0 && network_is_there()) return network_look(facts.node, stdout, status);
-    return fflush(stdout) == 0 || status_fail(status, STATUS_WORLD, "stdout: cannot be written");
+static bool look(const Plan *plan, bool is_full, Status *status) {
+  enum { LOOK_S = 55 };
+  static Preflight facts;
+  static Full full;
+  Deadline *deadline = deadline_begin(facts.node, "the look at it", LOOK_S, "it takes too long");
+  preflight_look(plan, &facts);
+  preflight_print(&facts, stdout);
+  bool good = fflush(stdout) == 0 || status_fail(status, STATUS_WORLD, "stdout: cannot be written");
+  if (good && network_is_there()) good = network_look(facts.node, is_full, stdout, status);
+  if (good && is_full) { /* last: nodes that take longer than others keep nobody waiting */
+    full_look(plan, &facts, &full);
+    full_print(&full, stdout);
+    good = fflush(stdout) == 0 || status_fail(status, STATUS_WORLD, "stdout: cannot be written");
   }
-  enum { FIRST_FILE = 4 };
-  if (count <= FIRST_FILE)
+  deadline_end(deadline);
+  return good;
+}
+
+static bool judge(const Plan *plan, int count, char **word, Status *status) {
+  static const char write[] = "--write=";
+  PreflightAsked asked = {0};
+  int first = 4;
+  if (first < count && strcmp(word[first], "--full") == 0) asked.is_full = true, first++;
+  if (first < count && strncmp(word[first], write, strlen(write)) == 0)
+    asked.write_bs = strtod(word[first++] + strlen(write), NULL);
+  if (count <= first)
     return status_fail(status, STATUS_USER, "--preflight-judge wants a plan's id and files");
   if (strtoull(word[3], NULL, 16) != plan->id)
     return status_fail(status, STATUS_USER, "%s is plan %016llx, not %s: submit the job again",
                        word[1], (unsigned long long)plan->id, word[3]);
-  return preflight_judge(plan, word + FIRST_FILE, count - FIRST_FILE, stdout, status);
+  return preflight_judge(plan, &asked, word + first, count - first, stdout, status);
+}
+
+/* Looks at this node, or judges what all have said: two modes that run nothing. */
+static bool preflight(const Plan *plan, int count, char **word, Status *status) {
+  if (strcmp(word[2], "--preflight-judge") == 0) return judge(plan, count, word, status);
+  bool is_full = count == 4 && strcmp(word[3], "full") == 0;
+  if (strcmp(word[2], "--preflight") != 0 || (count > 3 && !is_full))
+    return status_fail(status, STATUS_USER, "%s: after --preflight comes full, or nothing",
+                       count > 3 ? word[3] : word[2]);
+  return look(plan, is_full, status);
 }
 
 static bool is_preflight(int count, char **word) {

@@ -1,4 +1,4 @@
-/* mesh.c -- arithmetic on rank = the sum of coordinate x stride. */
+/* mesh.c -- arithmetic on rank = the sum of coordinate x stride, of each part of an axis. */
 #include "runtime/mesh.h"
 
 #include <string.h>
@@ -9,20 +9,25 @@ bool mesh_read(Mesh *mesh, const Plan *plan, Status *status) {
                        plan->axes_count, MESH_AXES_MAX);
   *mesh = (Mesh){.axis_count = (int32_t)plan->axes_count, .rank_count = 1};
   for (int32_t i = 0; i < mesh->axis_count; i++) {
-    uint32_t size = plan->axes[i].size;
+    const PlanAxis *axis = &plan->axes[i];
+    uint32_t size = axis->size;
     if (size == 0 || size > (uint32_t)(MESH_RANKS_MAX / mesh->rank_count))
       return status_fail(status, STATUS_OURS, "the plan's mesh axis %d has size %u", i, size);
     mesh->size[i] = (int32_t)size;
-    mesh->stride[i] = size > 1 ? (int32_t)plan->axes[i].rank_stride : 1;
+    mesh->near[i] = axis->near > 0 ? (int32_t)axis->near : mesh->size[i];
+    mesh->stride[i] = size > 1 ? (int32_t)axis->rank_stride : 1;
+    mesh->far_stride[i] = axis->near > 0 ? (int32_t)axis->far_stride : 1;
     mesh->rank_count *= (int32_t)size;
-    if (plan->axes[i].divides == DIVIDES_SAMPLES) mesh->replica_axes |= 1u << i;
+    if (axis->divides == DIVIDES_SAMPLES) mesh->replica_axes |= 1u << i;
   }
   return true;
 }
 
 void mesh_coordinates(const Mesh *mesh, int32_t rank, int32_t coordinate[MESH_AXES_MAX]) {
-  for (int32_t i = 0; i < mesh->axis_count; i++)
-    coordinate[i] = rank / mesh->stride[i] % mesh->size[i];
+  for (int32_t i = 0; i < mesh->axis_count; i++) {
+    int32_t near = mesh->near[i], groups = mesh->size[i] / near;
+    coordinate[i] = rank / mesh->stride[i] % near + rank / mesh->far_stride[i] % groups * near;
+  }
 }
 
 int32_t mesh_number(const Mesh *mesh, int32_t rank) {
@@ -45,6 +50,11 @@ MeshGroup mesh_group(const Mesh *mesh, uint32_t axes_mask, int32_t rank) {
     *count *= mesh->size[i];
   }
   return found;
+}
+
+uint32_t mesh_shared_axes(const Mesh *mesh, const Plan *plan) {
+  uint32_t all = (1u << mesh->axis_count) - 1;
+  return plan->jobs_count > 0 ? all & ~plan->jobs[0].state_axes : all;
 }
 
 int32_t mesh_replicas(const Mesh *mesh) {

@@ -5,12 +5,13 @@
 #include "runtime/plan/plan.h"
 #include "runtime/status.h"
 
-enum { MESH_AXES_MAX = 8, MESH_RANKS_MAX = 1 << 20 };
+enum { MESH_AXES_MAX = PLAN_AXES_MAX, MESH_RANKS_MAX = 1 << 20 };
 
 typedef struct Mesh {
   int32_t axis_count;
   int32_t size[MESH_AXES_MAX];
-  int32_t stride[MESH_AXES_MAX]; /* rank = the sum of coordinate x stride */
+  int32_t near[MESH_AXES_MAX], stride[MESH_AXES_MAX]; /* so many are a stride of ranks apart, */
+  int32_t far_stride[MESH_AXES_MAX];                  /* and the next as many this much further */
   int32_t rank_count;
   uint32_t replica_axes; /* bit i: axis i, whose name begins with "dp", divides the samples */
 } Mesh;
@@ -33,6 +34,9 @@ typedef struct MeshGroup {
 } MeshGroup;
 
 MeshGroup mesh_group(const Mesh *mesh, uint32_t axes_mask, int32_t rank);
+
+/* The axes along which ranks have the same part of the state. */
+uint32_t mesh_shared_axes(const Mesh *mesh, const Plan *plan);
 
 /* Replicas that divide the samples, and which of them `rank` is, in mesh order. */
 int32_t mesh_replicas(const Mesh *mesh);

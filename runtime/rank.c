@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "runtime/plan/plan_place.h"
 #include "runtime/programs.h"
 #include "runtime/rank_state.h"
 #include "runtime/watch/failure.h"
@@ -54,15 +55,43 @@ static bool start_data(Rank *rank, Status *status) {
       .ring = rank->arena.base[rank->job->staging_tier] + rank->job->staging_offset,
       .replicas = mesh_replicas(&run->mesh),
       .replica = mesh_replica(&run->mesh, rank->number),
-      .first_step = rank->start.first_step,
       .last_step = run->last_step,
-      .samples_before = rank->start.samples_before,
       .train_loads = rank->job->accumulation,
       .valid_passes = rank->eval ? samples_passes(&run->valid, mesh_replicas(&run->mesh)) : 0,
+      .is_held = true,
   };
   if (programs_count_loads(rank->plan, rank->train) == 0) return true;
   rank->stage = stage_start(&rank->stage_setup, status);
   return rank->stage != NULL;
+}
+
+/* A launcher may show a process its own GPU only. For trying NCCL without several GPUs, processes
+ * may share one: NCCL takes them for ranks of different nodes then, as each says it is one. */
+static uint32_t gpu_of(const Rank *rank) {
+  RankPlace place = plan_place(rank->plan, (uint32_t)rank->number);
+  uint32_t seen = rank->run->cuda->count(), device = place_device(&place);
+  if (rank->run->boot->rank_count > 1) return device;
+  if (getenv("LOCKSTEP_SHARE_GPUS") == NULL) return seen == 1 ? 0 : device;
+  char host[32];
+  (void)snprintf(host, sizeof host, "rank%d", rank->number);
+  (void)setenv("NCCL_HOSTID", host, 0);
+  return seen > 0 ? device % seen : device;
+}
+
+static bool open_gpu(Rank *rank, Status *status) {
+  const Run *run = rank->run;
+  if (run->cuda == NULL) return true;
+  if (!run->cuda->choose(gpu_of(rank), status)) return false;
+  if (run->nccl == NULL) return true;
+  rank->nccl = nccl_world_open(run->nccl, rank->plan, &run->mesh, rank->number, rank->comm, status);
+  return rank->nccl != NULL;
+}
+
+static void give_streams(const Rank *rank) {
+  Device *device = rank->replay.device;
+  if (rank->nccl == NULL) return;
+  for (uint32_t lane = 0; lane < rank->plan->lanes_count; lane++)
+    nccl_world_stream(rank->nccl, lane, device->ops->stream(device->ops->queue(device, lane)));
 }
 
 /* Threads come last: binding the caller must not bind what it creates afterwards. */
@@ -73,7 +102,7 @@ static bool open_rank(Rank *rank, Status *status) {
   rank->all = calloc((size_t)run->mesh.rank_count, sizeof *rank->all);
   if (!rank->all) return status_fail(status, STATUS_WORLD, "not enough memory for a rank");
   const CudaPlugin *cuda = run->cuda;
-  if ((cuda != NULL && !cuda->choose(0, status)) ||
+  if (!open_gpu(rank, status) ||
       !arenas_open(&rank->arena, rank->plan, class, cuda != NULL ? &cuda->memory : NULL,
                    run->options->measure_memory, status))
     return false;
@@ -81,8 +110,9 @@ static bool open_rank(Rank *rank, Status *status) {
       .plan = rank->plan,
       .mesh = &run->mesh,
       .rank = rank->number,
-      .comm = rank->comm,
-      .comm_beside = run->boot->ops->comm_beside(run->boot, rank->number),
+      .comm = rank->nccl != NULL ? nccl_comm(rank->nccl) : rank->comm,
+      .comm_beside = rank->nccl != NULL ? nccl_comm_beside(rank->nccl)
+                                        : run->boot->ops->comm_beside(run->boot, rank->number),
       .open_device = cuda != NULL ? cuda->open : NULL,
       .kernels = {[PROCESSOR_DEVICE] =
                       cuda != NULL ? cuda->kernels() : kernels_of(run->options->variant),
@@ -93,6 +123,7 @@ static bool open_rank(Rank *rank, Status *status) {
   if (!programs_check(rank->plan, &run->mesh, status) ||
       !replay_bind(&rank->replay, &setup, status))
     return false;
+  give_streams(rank);
   rank->init = replay_program(&rank->replay, PROGRAM_INIT);
   rank->train = replay_program(&rank->replay, PROGRAM_TRAIN_STEP);
   rank->eval = replay_program(&rank->replay, PROGRAM_EVAL_STEP);
@@ -137,6 +168,7 @@ static void close_rank(Rank *rank) {
   stage_stop(rank->stage);
   threads_free(rank->threads);
   replay_free(&rank->replay);
+  nccl_world_close(rank->nccl);
   close_observe(rank);
   rank->comm->ops->leave(rank->comm);
   arenas_close(&rank->arena);
@@ -161,7 +193,21 @@ static bool run_init(Rank *rank, Status *status) {
   ReplayLeft left;
   if (!replay_run(&rank->replay, rank->init, &in, NULL, &left, status)) return false;
   rank->sent_bytes = left.sent_bytes;
-  return !rank->start.resumes || rank_restore(rank, status);
+  return true;
+}
+
+/* Init writes everything that persists, padding included; a checkpoint then brings its tensors. One
+ * that is damaged, which shows while it is loaded, gives way to the one before: all ranks begin
+ * anew with that, or with nothing. */
+static bool take_state(Rank *rank, Status *status) {
+  for (;;) {
+    if (!run_init(rank, status)) return false;
+    if (!rank->start.resumes || rank_restore(rank, status)) return true;
+    if (status->code != 0) return false;
+    rank_note_phase(rank, FLIGHT_RESUMING, 0);
+    if (!resume_find(rank->run, rank->number, rank->comm, &rank->start, status)) return false;
+    rank_note_phase(rank, FLIGHT_RESTORING, rank->start.first_step - 1);
+  }
 }
 
 /* A run that is refused, or cannot start, leaves the plan of the one before in the folder. */
@@ -174,12 +220,14 @@ static bool keep_plan(const Run *run, Status *status) {
 
 static bool live(Rank *rank, Status *status) {
   const Run *run = rank->run;
+  resume_begin(&rank->start);
   rank_note_phase(rank, FLIGHT_RESUMING, 0);
   if (!resume_find(run, rank->number, rank->comm, &rank->start, status)) return false;
   rank_note_phase(rank, FLIGHT_RESTORING, rank->start.first_step - 1);
-  if (!open_rank(rank, status) || !measure_peak(rank, status) || !run_init(rank, status) ||
+  if (!open_rank(rank, status) || !measure_peak(rank, status) || !take_state(rank, status) ||
       !rank_meet(rank, status))
     return false;
+  if (rank->stage) stage_begin(rank->stage, rank->start.first_step, rank->start.samples_before);
   /* All ranks are up and have their state: from here on files of earlier runs are touched. */
   if (rank->number == 0) failure_clear(rank->plan);
   if (rank->number == 0 && (!resume_clear_way(run, rank->start.first_step, status) ||

@@ -4,6 +4,7 @@
 
 #include "runtime/boot/boot.h"
 #include "runtime/checkpoint/checkpoint.h"
+#include "runtime/comm/nccl_api.h"
 #include "runtime/data/samples.h"
 #include "runtime/device/cuda/plugin.h"
 #include "runtime/mesh.h"
@@ -22,6 +23,7 @@ typedef struct Run {
   uint64_t data_sum;      /* of the training data */
   Lock lock[2];           /* of the run's folder and the checkpoints' */
   const CudaPlugin *cuda; /* NULL: ranks train on processors */
+  const NcclApi *nccl;    /* NULL: they do, or there is one rank */
 } Run;
 
 /* A BootRank: opens everything, runs all steps, closes everything. True: the status code is

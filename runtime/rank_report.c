@@ -32,6 +32,7 @@ bool rank_open_report(Rank *rank, Status *status) {
   const char *isa = fast ? kernel_isa() : "none";
   Product f32 = fast ? product_choice()->f32 : PRODUCT_REFERENCE;
   Product bf16 = fast ? product_choice()->bf16 : PRODUCT_REFERENCE;
+  const char *refusal = fast ? product_choice()->refusal : NULL;
   char words[CORES_TEXT_BYTES];
   Cores cores = rank_cores(rank);
   ReportSetup setup = {
@@ -43,6 +44,7 @@ bool rank_open_report(Rank *rank, Status *status) {
       .cores_allowed = run->boot->allowed.count,
       .isa = isa,
       .products = {product_name(f32), product_name(bf16)},
+      .refused = {refusal ? product_name(product_choice()->wanted) : NULL, refusal},
       .quiet = run->options->quiet,
       .plot = run->options->plot,
       .json = run->options->json,

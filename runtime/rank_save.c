@@ -31,14 +31,16 @@ static void allow_arenas(const Rank *rank, bool allowed) {
   }
 }
 
-/* Init writes everything that persists, padding included; a checkpoint then brings its tensors. */
 bool rank_restore(Rank *rank, Status *status) {
-  const Checkpoint *checkpoint = &rank->start.checkpoint;
-  Control lasting = {.updates = checkpoint->header->updates};
+  RunStart *start = &rank->start;
+  CheckpointTarget target = {rank->replay.device, rank->arena.base[TIER_DEVICE],
+                             rank->replay.class};
   allow_arenas(rank, true);
-  bool restored = checkpoint_restore(checkpoint, rank->replay.device, rank->arena.base[TIER_DEVICE],
-                                     rank->plan, rank->replay.class, status) &&
-                  replay_write_lasting(&rank->replay, &lasting, status);
+  bool restored = resume_load(rank->run, rank->number, rank->comm, start, &target, status);
+  if (restored) {
+    Control lasting = {.updates = start->checkpoint.header->updates};
+    restored = replay_write_lasting(&rank->replay, &lasting, status);
+  }
   allow_arenas(rank, false);
   return restored;
 }

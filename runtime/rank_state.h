@@ -1,8 +1,10 @@
 /* rank_state.h -- one rank, for the files that carry it through its life: rank.c opens and closes
- * it, rank_steps.c trains, rank_save.c keeps its state, rank_report.c tells what it did. */
+ * it, rank_steps.c trains, rank_blame.c says where a number went wrong, rank_save.c keeps its
+ * state, rank_report.c tells what it did. */
 #ifndef LOCKSTEP_RANK_STATE_H
 #define LOCKSTEP_RANK_STATE_H
 
+#include "runtime/comm/nccl.h"
 #include "runtime/data/stage.h"
 #include "runtime/device/arena.h"
 #include "runtime/metrics/report.h"
@@ -15,6 +17,7 @@
 typedef struct Underway {
   int64_t start_ns;
   int64_t data_wait_ns;
+  const void *samples; /* given back when it has ended well */
 } Underway;
 
 /* What the ranks tell each other of themselves. */
@@ -33,6 +36,7 @@ typedef struct Rank {
   Arenas arena; /* a peer may read it until this rank has left */
   Replay replay;
   Comm *comm;
+  NcclWorld *nccl;  /* NULL: `comm` moves what records name */
   Flight *flight;   /* where it writes what it does */
   Observe *observe; /* NULL: nobody asked how its steps go */
   RunStart start;
@@ -80,11 +84,18 @@ Control rank_control_in(const Rank *rank, int64_t step);
 /* From the first step to the last, or to the one after which it is asked to stop. */
 bool rank_run_steps(Rank *rank, Status *status);
 
+/* ---- rank_blame.c */
+
+/* False: the step's loss or gradient is no number. The rank on which it began says so, and where;
+ * the others are its echoes. */
+bool rank_check_finite(Rank *rank, int64_t step, const Control *out, Status *status);
+
 /* ---- rank_save.c */
 
 /* Whether the job has any. */
 bool rank_checkpoints(const Rank *rank);
 bool rank_wants_checkpoint(const Rank *rank, int64_t step);
+/* False with status code 0: the checkpoint was damaged. */
 bool rank_restore(Rank *rank, Status *status);
 bool rank_open_store(Rank *rank, Status *status);
 bool rank_save(Rank *rank, int64_t step, Status *status);

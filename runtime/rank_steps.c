@@ -24,21 +24,6 @@ Control rank_control_in(const Rank *rank, int64_t step) {
   };
 }
 
-static bool check_finite(const Rank *rank, int64_t step, const Control *out, Status *status) {
-  double loss = out->loss / out->count;
-  const char *what = !isfinite(loss)             ? "the loss"
-                     : out->found_inf > 0        ? "a gradient"
-                     : !isfinite(out->grad_norm) ? "the gradient norm"
-                                                 : NULL;
-  if (!what) return true;
-  return status_fail(
-      status, STATUS_USER,
-      "rank %d step %lld: %s is not finite: the run has diverged. Lower optimizer.lr, lengthen "
-      "schedule.warmup or set optimizer.clip%s%s",
-      rank->number, (long long)step, what, rank->saved_step > 0 ? "; the last good state is " : "",
-      rank->saved_step > 0 ? rank->saved_path : "");
-}
-
 /* NULL with status code 0: the rank loads nothing. */
 static const void *take_samples(const Rank *rank, Status *status) {
   status->code = 0;
@@ -92,6 +77,7 @@ static bool start_step(Rank *rank, int64_t step, Status *status) {
   int64_t wait_ns = data_wait_ns(rank);
   const void *samples = take_samples(rank, status);
   underway->data_wait_ns = data_wait_ns(rank) - wait_ns;
+  underway->samples = samples;
   rank->started = step;
   return status->code == 0 && replay_start(&rank->replay, rank->train, &in, samples, status);
 }
@@ -120,7 +106,7 @@ static void tell_end(Rank *rank, int64_t step, const ReplayLeft *left) {
 static bool end_step(Rank *rank, int64_t step, Status *status) {
   ReplayLeft left;
   if (!replay_collect(&rank->replay, &left, status) ||
-      !check_finite(rank, step, &left.control, status))
+      !rank_check_finite(rank, step, &left.control, status))
     return false;
   give_samples_back(rank);
   rank->ended = step;

@@ -109,7 +109,8 @@ static bool run_collective(const Replay *replay, Comm *comm, const PlanRecord *r
   return comm->ops->all_reduce(comm, record->comm, operand[0], last, elements, reduce);
 }
 
-static bool run_comm(Replay *replay, const PlanRecord *record, void *const *operand) {
+static bool run_comm(Replay *replay, const PlanRecord *record, void *const *operand,
+                     Status *status) {
   Comm *beside = replay->setup.comm_beside.at[record->lane];
   Comm *comm = beside ? beside : replay->setup.comm;
   int64_t before = comm->sent_bytes;
@@ -117,7 +118,10 @@ static bool run_comm(Replay *replay, const PlanRecord *record, void *const *oper
              : record->kind == RECORD_ALL_TO_ALL ? run_all_to_all(replay, comm, record, operand)
                                                  : run_collective(replay, comm, record, operand);
   replay->count[record - replay->setup.plan->records].sent_bytes += comm->sent_bytes - before;
-  return ran;
+  if (ran) return true;
+  *status = comm->problem;
+  if (status->code == STATUS_DONE) status->code = STATUS_ECHO; /* the rank that failed says why */
+  return false;
 }
 
 /* Queues beside the compute queue have a team of their own: the rank's is at work beside them. */
@@ -130,9 +134,7 @@ static bool run_by_kind(Replay *replay, const Work *work, const Queue *queue, St
   const PlanRecord *record = work->record;
   if (record->kind == RECORD_KERNEL)
     return run_kernel(replay, work, queue, threads_of(replay, queue), status);
-  if (run_comm(replay, record, work->operand)) return true;
-  status->code = STATUS_ECHO; /* the rank that failed says why */
-  return false;
+  return run_comm(replay, record, work->operand, status);
 }
 
 /* A WorkRun. What fails for a reason of its own ends the job at once: another queue may be waiting
@@ -146,7 +148,9 @@ static bool run_record(const Work *work, Queue *queue, Status *status) {
   Flight *flight = replay->setup.flight;
   uint32_t number = (uint32_t)(record - replay->setup.plan->records);
   if (flight) flight_begin(flight, record->lane, number, work->layer, work->microbatch);
+  if (replay->watch) replay_watch(replay->watch, work, false);
   bool ran = run_by_kind(replay, work, queue, status);
+  if (replay->watch && ran) replay_watch(replay->watch, work, true);
   if (flight) flight_end(flight, record->lane);
   replay->count[record - replay->setup.plan->records].runs += ran;
   for (uint32_t i = 0; i < record->operands_count; i++)
@@ -314,7 +318,7 @@ static bool issue_in(Walker *walker, const PlanProgram *program, const Control *
   PlanBytes in = plan_slots_of_kinds(replay->setup.plan, SLOT_IN_OUT, SLOT_IN);
   uint8_t *from = control_in(replay, replay->started);
   uint64_t number = next_number(replay);
-  plan_control_store(replay->setup.plan, SLOT_IN_OUT, SLOT_IN, set, from);
+  plan_control_store(&replay->slots, SLOT_IN_OUT, SLOT_IN, set, from);
   if (!ops->copy(compute, replay->control + in.first, from + in.first, in.end - in.first, number,
                  status))
     return false;
@@ -382,7 +386,7 @@ bool replay_collect(Replay *replay, ReplayLeft *left, Status *status) {
   if (!ops->await(ops->queue(replay->device, replay->main_lane), replay->end_number[slot], status))
     return end_failed(replay, status);
   *left = replay->left[slot];
-  plan_control_load(replay->setup.plan, SLOT_OUT, SLOT_IN_OUT,
+  plan_control_load(&replay->slots, SLOT_OUT, SLOT_IN_OUT,
                     control_out(replay, replay->collected - 1), &left->control);
   return true;
 }
@@ -399,7 +403,7 @@ bool replay_read_lasting(const Replay *replay, Control *lasting, Status *status)
   const void *block = ops->open_window(replay->device, replay->control, plan->jobs[0].control_bytes,
                                        ACCESS_READ, status);
   if (block == NULL) return false;
-  plan_control_load(plan, SLOT_LASTING, SLOT_LASTING, block, lasting);
+  plan_control_load(&replay->slots, SLOT_LASTING, SLOT_LASTING, block, lasting);
   return ops->close_window(replay->device, status);
 }
 
@@ -410,6 +414,7 @@ bool replay_write_lasting(const Replay *replay, const Control *lasting, Status *
   void *seen = ops->open_window(replay->device, replay->control + bytes.first,
                                 bytes.end - bytes.first, ACCESS_WRITE, status);
   if (seen == NULL) return false;
-  plan_control_store(plan, SLOT_LASTING, SLOT_LASTING, lasting, (uint8_t *)seen - bytes.first);
+  plan_control_store(&replay->slots, SLOT_LASTING, SLOT_LASTING, lasting,
+                     (uint8_t *)seen - bytes.first);
   return ops->close_window(replay->device, status);
 }

@@ -45,6 +45,10 @@ typedef struct ReplayKernel {
   bool is_prepared;
 } ReplayKernel;
 
+/* What looks at records before and after they run (replay_look.h). */
+typedef struct ReplayWatch ReplayWatch;
+void replay_watch(ReplayWatch *watch, const Work *work, bool is_over);
+
 /* What a run of a program has left. */
 typedef struct ReplayLeft {
   Control control;    /* slots of kinds out and in_out */
@@ -54,6 +58,7 @@ typedef struct ReplayLeft {
 typedef struct Replay {
   ReplaySetup setup;
   const PlanClass *class;
+  PlanSlots slots;
   uint8_t *control; /* the block, an address of the device */
   uint8_t
       *control_ring; /* of the host's side: a block in and a block out for each of control_depth */
@@ -85,6 +90,7 @@ typedef struct Replay {
   uint64_t device_bytes;         /* of the device arena */
   uint64_t high_water_bytes;     /* end of the highest arena byte that a record has named so far */
   Hostile hostile;
+  ReplayWatch *watch; /* NULL: nobody looks */
 } Replay;
 
 /* The replay must stay where it is until it is freed. */

@@ -216,7 +216,7 @@ static bool clear_control(const Replay *replay, Status *status) {
                                  ACCESS_WRITE, status);
   if (block == NULL) return false;
   memset(block, 0, plan->jobs[0].control_bytes);
-  plan_control_store(plan, SLOT_LASTING, SLOT_IN, &start, block);
+  plan_control_store(&replay->slots, SLOT_LASTING, SLOT_IN, &start, block);
   return ops->close_window(replay->device, status);
 }
 
@@ -248,6 +248,7 @@ bool replay_bind(Replay *replay, const ReplaySetup *setup, Status *status) {
   replay->replicas = mesh_replicas(setup->mesh);
   replay->replica = mesh_replica(setup->mesh, setup->rank);
   const PlanJob *job = &plan->jobs[0];
+  replay->slots = plan_slots(setup->plan);
   replay->control = setup->arena[TIER_DEVICE] + job->control_offset;
   replay->control_ring = setup->arena[job->staging_tier] + job->control_ring_offset;
   if (!allocate(replay, plan))

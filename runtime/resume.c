@@ -105,8 +105,7 @@ static bool judge(const Run *run, const Checkpoint *checkpoint, const Checkpoint
 }
 
 /* A rate that jumps is what other steps or another schedule come to. */
-static void tell_changes(const Run *run, const Checkpoint *checkpoint,
-                         const CheckpointChanges *changes) {
+static void tell(const Run *run, const Checkpoint *checkpoint, const CheckpointChanges *changes) {
   char list[LIST_BYTES], line[LIST_BYTES + 96], ignored[1];
   const CheckpointHeader *header = checkpoint->header;
   double lr = schedule_lr(&run->plan->jobs[0], header->step);
@@ -145,30 +144,74 @@ static bool accept(const Run *run, int32_t rank, Comm *comm, const Checkpoint *o
     good = match(run, rank, own, &changes, status);
     good = all_agree(run, rank, comm, good, status);
   }
-  if (good && rank == 0) tell_changes(run, own, &changes);
   checkpoint_changes_free(&changes);
   return good;
 }
 
-bool resume_find(const Run *run, int32_t rank, Comm *comm, RunStart *start, Status *status) {
-  *start = (RunStart){.first_step = 1};
-  if (run->options->resume == RESUME_NEVER) return true;
-  CheckpointFault fault;
-  CheckpointSearch search = {
+static bool tell_changes(const Run *run, const Checkpoint *checkpoint, Status *status) {
+  CheckpointChanges changes;
+  if (!checkpoint_changes(checkpoint, run->plan, run->data_sum, &changes, status)) return false;
+  tell(run, checkpoint, &changes);
+  checkpoint_changes_free(&changes);
+  return true;
+}
+
+static CheckpointSearch search_of(const Run *run, int32_t rank, Comm *comm, RunStart *start) {
+  return (CheckpointSearch){
       .plan = run->plan,
       .mesh = &run->mesh,
       .rank = rank,
       .comm = comm,
       .path = run->options->resume == RESUME_PATH ? run->options->resume_path : NULL,
       .directory = plan_string(run->plan, run->plan->jobs[0].checkpoint_dir),
+      .below = &start->below,
       .skipped = warn_skipped,
   };
+}
+
+void resume_begin(RunStart *start) {
+  *start = (RunStart){.below = INT64_MAX, .first_step = 1};
+}
+
+/* What is damaged refuses nothing: a reason against it counts if its tensors are whole. True: it
+ * was skipped. */
+static bool is_no_reason(const CheckpointSearch *search, Checkpoint *own, Status *status) {
+  Status why = {0};
+  CheckpointFault fault;
+  if (checkpoint_verify(search, own, &fault, &why)) return false;
+  if (checkpoint_skip(search, own, fault, &why)) return true;
+  *status = why;
+  return false;
+}
+
+bool resume_find(const Run *run, int32_t rank, Comm *comm, RunStart *start, Status *status) {
+  CheckpointFault fault;
   Checkpoint *own = &start->checkpoint;
-  if (!checkpoint_find(&search, own, &fault, status)) return status->code == 0;
-  start->resumes = true;
-  start->first_step = own->header->step + 1;
-  start->samples_before = own->header->samples;
-  return accept(run, rank, comm, own, status);
+  CheckpointSearch search = search_of(run, rank, comm, start);
+  start->resumes = false;
+  start->first_step = 1;
+  start->samples_before = 0;
+  if (run->options->resume == RESUME_NEVER) return true;
+  do {
+    if (!checkpoint_find(&search, own, &fault, status)) return status->code == 0;
+    start->resumes = true;
+    start->first_step = own->header->step + 1;
+    start->samples_before = own->header->samples;
+    if (accept(run, rank, comm, own, status)) return true;
+    start->resumes = false;
+  } while (is_no_reason(&search, own, status));
+  return false;
+}
+
+bool resume_load(const Run *run, int32_t rank, Comm *comm, RunStart *start,
+                 const CheckpointTarget *target, Status *status) {
+  CheckpointFault fault;
+  CheckpointSearch search = search_of(run, rank, comm, start);
+  if (!checkpoint_restore(&search, &start->checkpoint, target, &fault, status)) {
+    if (checkpoint_skip(&search, &start->checkpoint, fault, status)) status->code = 0;
+    return false;
+  }
+  return rank != 0 || tell_changes(run, &start->checkpoint, status);
 }
 
 void resume_close(RunStart *start) {

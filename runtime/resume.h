@@ -3,21 +3,33 @@
 #ifndef LOCKSTEP_RESUME_H
 #define LOCKSTEP_RESUME_H
 
+#include "runtime/checkpoint/take.h"
 #include "runtime/rank.h"
 
 /* Where all ranks of a run begin, with the file from which this one has its state. */
 typedef struct RunStart {
   bool resumes;
   Checkpoint checkpoint; /* when it resumes */
+  int64_t below;         /* of an older one, should it turn out to be damaged */
   int64_t first_step;
   int64_t samples_before;
 } RunStart;
 
+/* At any checkpoint. */
+void resume_begin(RunStart *start);
+
 /* Called by all ranks together; touches nothing. A checkpoint that cannot be read stops the run
  * (STATUS_WORLD): only a damaged one gives way to the one before. A job that is another experiment
  * than the checkpoint's is refused with the keys that differ; one that has nothing left to do ends
- * with STATUS_NOTHING_LEFT. */
+ * with STATUS_NOTHING_LEFT. Called again after resume_load has said that a checkpoint is damaged,
+ * it goes on to the one before. */
 bool resume_find(const Run *run, int32_t rank, Comm *comm, RunStart *start, Status *status);
+
+/* Called by all ranks together, when memory is there: brings the tensors, while their checksums are
+ * compared, and says what is other than it was. False with status code 0: the checkpoint was
+ * damaged, and the state is of no use. */
+bool resume_load(const Run *run, int32_t rank, Comm *comm, RunStart *start,
+                 const CheckpointTarget *target, Status *status);
 void resume_close(RunStart *start);
 
 /* On rank 0, when all ranks are up: checkpoints of steps that this run will write anew are kept,

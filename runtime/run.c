@@ -43,17 +43,28 @@ void run_ask_to_stop(void) {
   pthread_mutex_unlock(&boot_lock);
 }
 
+/* Returns when the others know. */
+static void abandon(Status *status, bool is_said) {
+  pthread_mutex_lock(&boot_lock);
+  bool has_screen = boot_now && boot_now->node; /* the watchdog's */
+  if (speaks(boot_now) && !has_screen && !is_said) text_warn("lockstep-rank: %s", status->text);
+  if (boot_now) boot_now->ops->abandon(boot_now, status);
+  pthread_mutex_unlock(&boot_lock);
+}
+
 void run_stop_at_once(int number) {
   Status status;
   (void)status_fail(&status, STATUS_SIGNAL + number,
                     "stopped at once by a second %s: what was done since the last checkpoint is "
                     "lost",
                     requests_name(number));
-  pthread_mutex_lock(&boot_lock);
-  bool has_screen = boot_now && boot_now->node; /* the watchdog's */
-  if (speaks(boot_now) && !has_screen) text_warn("lockstep-rank: %s", status.text);
-  if (boot_now) boot_now->ops->abandon(boot_now, &status);
-  pthread_mutex_unlock(&boot_lock);
+  abandon(&status, false);
+}
+
+void run_lost_file(const char *why) {
+  Status status;
+  (void)status_fail(&status, STATUS_WORLD, "%s", why);
+  abandon(&status, true);
 }
 
 void run_steady_enter(const Run *run) {
@@ -65,12 +76,22 @@ void run_steady_leave(void) {
   atomic_store(&run_is_steady, false);
 }
 
-/* The plan keeps the job's word; one of another format has none. */
-static int limit_signal(const Plan *plan) {
+/* What the job says of a key, as the plan keeps it. NULL: the plan was made without one. */
+static const char *setting(const Plan *plan, const char *key) {
   for (uint32_t i = 0; i < plan->settings_count; i++)
-    if (strcmp(plan_string(plan, plan->settings[i].key), "checkpoint.signal") == 0)
-      return requests_signal(plan_string(plan, plan->settings[i].value));
-  return SIGUSR1;
+    if (strcmp(plan_string(plan, plan->settings[i].key), key) == 0)
+      return plan_string(plan, plan->settings[i].value);
+  return NULL;
+}
+
+static int limit_signal(const Plan *plan) {
+  const char *name = setting(plan, "checkpoint.signal");
+  return name ? requests_signal(name) : SIGUSR1;
+}
+
+static int64_t ranks_every(const Plan *plan) {
+  const char *steps = setting(plan, "log.ranks_every");
+  return steps ? strtoll(steps, NULL, 10) : 0;
 }
 
 RunOptions run_defaults(const Plan *plan) {
@@ -78,6 +99,7 @@ RunOptions run_defaults(const Plan *plan) {
       .variant = KERNEL_FAST,
       .plot = true,
       .limit_signal = limit_signal(plan),
+      .ranks_every = ranks_every(plan),
       .measure_peak = true,
       .resume = (Resume)plan->jobs[0].resume,
       .resume_path = plan_string(plan, plan->jobs[0].resume_path),
@@ -156,14 +178,14 @@ static bool boot(Run *run, Status *status) {
          status_fail(status, STATUS_WORLD, "not enough memory for %d ranks", run->mesh.rank_count);
 }
 
-/* NULL: `status` says why ranks of this plan cannot have GPUs here. */
-static const CudaPlugin *find_gpu(const Run *run, Status *status) {
-  if (run->mesh.rank_count > 1) {
-    status_fail(status, STATUS_USER, "several ranks on GPUs need NCCL, which is not built in yet");
-    return NULL;
-  }
+/* False: `status` says why ranks of this plan cannot have GPUs here. */
+static bool find_gpus(Run *run, Status *status) {
   const CudaPlugin *cuda = cuda_plugin(status);
-  return cuda != NULL && cuda->choose(0, status) ? cuda : NULL;
+  if (run->mesh.rank_count > 1) run->nccl = cuda != NULL ? nccl_library(status) : NULL;
+  if (cuda == NULL || (run->mesh.rank_count > 1 && run->nccl == NULL) || !cuda->choose(0, status))
+    return false;
+  run->cuda = cuda;
+  return true;
 }
 
 /* A plan for other devices would train on processors too, but slowly, and its scratch is not for
@@ -172,8 +194,7 @@ static bool find_device(Run *run, Status *status) {
   const PlanJob *job = &run->plan->jobs[0];
   Status why;
   if (job->target == TARGET_CPU || run->options->on_cpu) return true;
-  run->cuda = find_gpu(run, &why);
-  if (run->cuda != NULL) return true;
+  if (find_gpus(run, &why)) return true;
   return status_fail(status, why.code,
                      "the plan is for %s, and cannot run on one here: %s. --on cpu runs the very "
                      "same plan on this machine's processors, slowly; or compile the job with "

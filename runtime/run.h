@@ -45,6 +45,8 @@ void run_ask_to_stop(void);
 /* A second `number` came: other processes are told, and a report is left. The caller then ends the
  * process. */
 void run_stop_at_once(int number);
+/* The same when a mapped file was cut short: `why` names it. */
+void run_lost_file(const char *why);
 
 /* Of this process: true from when all its ranks have done the first step until the first of them
  * has done the last one. Nothing may be allocated meanwhile. Tests watch it. */

@@ -1,15 +1,19 @@
 # batch.bash -- the fixed half of a batch script: what lockstep sbatch prints after the variables that it sets. Ranks run
 # as one step; when it ends, its exit codes say what comes next:
-#   0, 4       done
+#   0          done
+#   4          nothing was left to do
 #   1, 3       the job or lockstep must change: never tried again
-#   5          stopped as asked and saved: at the limit the job goes back into the queue
+#   5          stopped as asked and saved: at the limit the next job of the chain goes on, or this one from the queue
 #   any other  a machine failed: tried again here, without its node where there are spares, or from the queue
 # shellcheck shell=bash disable=SC2034,SC2154
 
 set -euo pipefail
+ulimit -S -l hard && ulimit -S -n hard # memory that network cards read is locked; ranks have many connections
+ulimit -S -c 0
 job=$SLURM_JOB_ID restart=${SLURM_RESTART_COUNT:-0} try=0
 logs=$run/slurm/$job.$restart
-at_limit=0 told_to_end=0 step_pid='' avoid='' code=0
+pattern=${logs//%/%%} # in which srun fills in the rank
+at_limit=0 told_to_end=0 told=none step_pid='' avoid='' code=0 ended=0
 mkdir -p "$logs" 2>/dev/null || { echo "lockstep: cannot make $logs; submit from the folder of the job" >&2; exit 1; }
 
 say() { printf '%(%F %T)T %s\n' -1 "$*"; }
@@ -17,7 +21,7 @@ say() { printf '%(%F %T)T %s\n' -1 "$*"; }
 # A line of events.jsonl, which lockstep status reads: NAME [KEY TEXT]...
 event() {
   local line
-  printf -v line '{"time":%(%s)T,"job":%s,"restart":%s,"event":"%s"' -1 "$job" "$restart" "$1"
+  printf -v line '{"time":%.3f,"job":%s,"restart":%s,"event":"%s"' "$EPOCHREALTIME" "$job" "$restart" "$1"
   shift
   while [ $# -gt 0 ]; do
     line+=",\"$1\":\"${2//[\"\\]/}\""
@@ -26,12 +30,45 @@ event() {
   printf '%s}\n' "$line" >>"$run/slurm/events.jsonl"
 }
 
+# The text or number of KEY in such a line.
+value() { # LINE KEY
+  local rest=${1#*"\"$2\":"}
+  case $rest in
+  \"*) rest=${rest#\"} && printf '%s' "${rest%%\"*}" ;;
+  *) printf '%s' "${rest%%,*}" ;;
+  esac
+}
+
 # What a start ends with: how long it held its nodes, and what that was.
 finish() { # CODE WHAT
   event end code "$1" why "$2" seconds "$SECONDS" nodes "$SLURM_JOB_NUM_NODES"
   say "$2"
   epilogue
+  case $1 in 0 | 1 | 3 | 4) drop_chain ;; esac
   exit "$1"
+}
+
+# The jobs of a chain stand in slurm/job, in order: those that wait for this one.
+later_jobs() { sed "0,/^$job\$/d" "$run/slurm/job" 2>/dev/null || true; }
+
+# What is done, or must be mended first, no later job goes on with.
+drop_chain() {
+  local later
+  mapfile -t later < <(later_jobs)
+  [ ${#later[@]} -eq 0 ] || scancel "${later[@]}" || say "jobs ${later[*]} of the chain are still queued, for nothing"
+}
+
+# Slurm may start a job of a chain although the one before has ended the chain.
+heed_chain() {
+  local end before code why
+  end=$(grep '"event":"end"' "$run/slurm/events.jsonl" 2>/dev/null | tail -n 1 || true)
+  before=$(value "$end" job)
+  [ -n "$before" ] && sed "/^$job\$/,\$d" "$run/slurm/job" 2>/dev/null | grep -qx "$before" || return 0
+  code=$(value "$end" code) why=$(value "$end" why)
+  case $code in
+  0 | 4) finish 4 "nothing is left to do: job $before has finished the run" ;;
+  1 | 3) finish "$code" "job $before: $why" ;;
+  esac
 }
 
 # Of all starts of this run: node-hours, the share of them that was training, and their price.
@@ -57,8 +94,8 @@ close_lost_start() {
   local last start written nodes_then
   [ -s "$run/slurm/events.jsonl" ] || return 0
   last=$(tail -n 1 "$run/slurm/events.jsonl")
-  case $last in *'"event":"end"'*) return 0 ;; esac
-  start=$(sed -n 's/^{"time":\([0-9]*\),.*"event":"start".*/\1/p' "$run/slurm/events.jsonl" | tail -n 1)
+  case $last in *'"event":"end"'* | *'"event":"cancel"'*) return 0 ;; esac
+  start=$(sed -n 's/^{"time":\([0-9]*\)\..*"event":"start".*/\1/p' "$run/slurm/events.jsonl" | tail -n 1)
   nodes_then=$(sed -n 's/.*"event":"start".*"nodes":"\([0-9]*\)".*/\1/p' "$run/slurm/events.jsonl" | tail -n 1)
   written=$(stat -c %Y "$run/metrics.jsonl" 2>/dev/null || stat -c %Y "$run/slurm/events.jsonl")
   [ "$written" -ge "${start:-$written}" ] || written=$start
@@ -69,7 +106,9 @@ close_lost_start() {
 # Slurm ends this script while it is told which nodes to avoid, so the request comes first and TERM is ignored.
 back_to_queue() { # WHY
   if [ "$requeue" -eq 0 ]; then
-    say "slurm.requeue is off; lockstep submit goes on from the last checkpoint"
+    local next
+    next=$(later_jobs | sed -n 1p)
+    say "slurm.requeue is off; ${next:+job }${next:-lockstep submit} goes on from the last checkpoint"
     finish "$code" "$1"
   fi
   event end code requeue why "$1" seconds "$SECONDS" nodes "$SLURM_JOB_NUM_NODES" avoid "$avoid"
@@ -92,11 +131,36 @@ back_to_queue() { # WHY
   exit "$code"
 }
 
+# The limit ends this job: the next of the chain goes on, or this one from the queue.
+hand_over() { # WHY
+  local next
+  next=$(later_jobs | sed -n 1p)
+  [ -n "$next" ] || back_to_queue "$1"
+  code=5
+  event end code chain why "$1" seconds "$SECONDS" nodes "$SLURM_JOB_NUM_NODES"
+  say "$1: job $next goes on"
+  epilogue
+  exit 5
+}
+
 on_limit() {
   at_limit=1
   say "the limit is near: ranks finish their step and save"
   event limit
-  [ -z "$step_pid" ] || kill -s "$signal" "$step_pid" 2>/dev/null || true # srun hands it on to every rank
+  [ -z "$step_pid" ] || tell_ranks
+}
+
+# srun hands the signal on to every rank, once these train: sooner it would end what Slurm runs before them.
+tell_ranks() {
+  [ "$told" != "$step_pid" ] || return 0
+  told=$step_pid
+  while kill -0 "$step_pid" 2>/dev/null; do
+    if [ "$run/metrics.jsonl" -nt "$logs/try.$try" ]; then
+      kill -s "$signal" "$step_pid" 2>/dev/null
+      break
+    fi
+    sleep 0.2
+  done &
 }
 on_term() { # scancel, a failed node, preemption: Slurm has told the ranks as well
   told_to_end=1
@@ -127,9 +191,10 @@ write_hosts() { # FILE
   done >"$1"
 }
 
-# Runs all ranks once: their exit code in $code, what srun says in $messages.
+# Runs all ranks once: srun's exit code in $code, what it comes to in $ended, what srun says in $messages.
 run_step() {
   messages=$logs/srun.$try.err
+  : >"$logs/try.$try" # what is newer is of this try
   event try number "$try" nodelist "$SLURM_JOB_NODELIST" avoid "$avoid"
   local leave_out=(${avoid:+--exclude="$avoid"})
   if [ ${#hosts[@]} -gt 0 ]; then # instead of counts a node, and of what is left out
@@ -138,66 +203,102 @@ run_step() {
     unset SLURM_NTASKS_PER_NODE SLURM_TASKS_PER_NODE
     leave_out=()
   fi
-  srun "${step[@]}" "${leave_out[@]}" --open-mode=append --output="$logs/rank.%t.$try.log" \
+  srun "${step[@]}" "${leave_out[@]}" --open-mode=append --output="$pattern/rank.%t.$try.log" \
     "${inside[@]}" "${wrap[@]}" "$programs/lockstep-rank" "$plan" --no-plot 2>"$messages" &
   step_pid=$!
-  [ "$at_limit" -eq 0 ] || kill -s "$signal" "$step_pid" 2>/dev/null || true
+  [ "$at_limit" -eq 0 ] || tell_ranks
   while kill -0 "$step_pid" 2>/dev/null; do wait "$step_pid" || true; done # a trap ends a wait
   code=0
   wait "$step_pid" || code=$?
   step_pid=''
   cat "$messages"
+  ended=$(code_of_ranks)
 }
 
-# The node that failed, of what srun says; of ranks that were killed the first, for the others end because of it.
+# The node that failed, of what srun says; of ranks that were killed the first, for the others end because of it. Else of
+# what the ranks say: one that was lost, or fell silent.
 blamed_node() {
-  sed -nE 's/^srun: error: Node failure on ([^ ,]+).*/\1/p
-    s/^srun: error: ([^ :]+): tasks? [^:]*: (Killed|Bus error|Aborted|Segmentation fault).*/\1/p' "$1" | head -n 1 || true
+  local blamed
+  blamed=$(sed -nE 's/^srun: error: Node failure on ([^ ,]+).*/\1/p
+    s/^srun: error: ([^ :]+): tasks? [^:]*: (Killed|Bus error|Aborted|Segmentation fault).*/\1/p' "$messages" | sed -n 1p)
+  if [ -z "$blamed" ] && [ "$run/failure.json" -nt "$logs/try.$try" ]; then
+    blamed=$(sed -nE '1s/.*"loss":"(dead|silent|node)","rank":[0-9]+,"node":"([^"]*)".*/\2/p' "$run/failure.json")
+    scontrol show hostnames "$SLURM_JOB_NODELIST" | grep -qxF "${blamed:-none}" || blamed=''
+  fi
+  printf '%s' "$blamed"
 }
 
-# finished, wrong, stopped or failed. Ranks that end because another did leave 6, so each of the codes is looked at.
-verdict() {
-  case $code in
-  0 | 4) echo finished ;;
-  1 | 3) echo wrong ;;
-  *)
-    if grep -Eq '^srun: error: .*Exited with exit code (1|3)$' "$messages"; then
-      echo wrong
-    elif [ "$code" -eq 5 ]; then
-      echo stopped
-    else
-      echo failed
-    fi
-    ;;
-  esac
+# Whether srun says that a rank left one of these codes.
+has_left() { grep -Eq "^srun: error: .*Exited with exit code ($1)\$" "$messages"; }
+
+# What the step as a whole has left. Ranks that end because another did leave 6, and srun's code is the highest of all, so
+# each of the codes is looked at. A rank that calls the job wrong says why: other programs, as srun itself or a task prolog,
+# leave 1 for anything.
+code_of_ranks() {
+  local own=$code
+  [ "$code" -ne 0 ] || { echo 0 && return; }
+  [ "$code" -ne 6 ] || for own in 4 5 6; do ! has_left $own || break; done
+  ! has_left 2 || own=2
+  ! has_left 1 || own=1
+  ! has_left 3 || own=3
+  case $own in 1 | 3) [ -n "$(last_words)" ] || own=2 ;; esac
+  [ "$(unstarted "$logs"/rank.*."$try".log)" -lt "$ranks" ] || own=1 # no node has the program, or slurm.wrap's
+  echo "$own"
 }
 
-last_words() { # the newest line of a rank that has one, for the log and for status
+last_words() { # of the first rank that says more than that another has ended, for the log and for status
   local log
   for log in "$logs"/rank.*."$try".log; do
     [ ! -s "$log" ] || grep -h '^lockstep-rank: ' "$log" || true
-  done | grep -v 'another rank' | head -n 1 || true
+  done | grep -Ev '^lockstep-rank: ended because|another rank' | head -n 1 || true
+}
+
+# How many of these logs say that there was nothing to start.
+unstarted() { # LOG...
+  local log count=0
+  for log in "$@"; do
+    [ ! -s "$log" ] || ! grep -q '^slurmstepd.*: error: execve' "$log" || count=$((count + 1))
+  done
+  echo "$count"
+}
+
+# What Slurm says of a step whose ranks say nothing.
+slurm_words() { # LOG...
+  local log
+  for log in "$@"; do
+    [ ! -s "$log" ] || sed -nE 's/^(slurmstepd[^:]*|srun): error: //p' "$log"
+  done | grep -Ev ': tasks? [^:]*: (Exited|Killed|Terminated)' | sed -n 1p
+}
+
+reason() {
+  local why
+  why=$(last_words)
+  [ -n "$why" ] || why=$(slurm_words "$logs"/rank.*."$try".log "$messages" || true)
+  printf '%s' "${why:-srun ended with $code}"
 }
 
 # Each node says what it is and how it reaches the others; then one process reads all lines. Nodes that are not fit are left
 # out by spares, or from the queue; when none is, it is not the nodes.
 look_at_nodes() {
-  local own=() option findings=$logs/preflight.txt answer=0 verdict=0 bad count first
+  local own=() long=() judged=() option findings=$logs/preflight.txt answer=0 verdict=0 bad count first
+  [ "$preflight" != full ] || long=(full) judged=(--full "--write=$write")
   for option in "${step[@]}"; do
     case $option in --container* | --no-container* | --mpi=*) own+=("$option") ;; esac
   done
   srun --export=ALL --nodes="$SLURM_JOB_NUM_NODES" --ntasks="$SLURM_JOB_NUM_NODES" --ntasks-per-node=1 --wait=60 \
-    --output="$logs/preflight.%t.line" --error="$logs/preflight.%t.err" "${own[@]}" "${inside[@]}" "$programs/lockstep-rank" "$plan" --preflight \
+    --output="$pattern/preflight.%t.line" --error="$pattern/preflight.%t.err" "${own[@]}" "${inside[@]}" "$programs/lockstep-rank" "$plan" --preflight "${long[@]}" \
     2>"$logs/preflight.err" || answer=$?
-  srun --export=ALL --nodes=1 --ntasks=1 --output="$findings" --error="$logs/preflight.judge.err" "${own[@]}" "${inside[@]}" "$programs/lockstep-rank" "$plan" \
-    --preflight-judge "$plan_id" "$logs"/preflight.*.line 2>>"$logs/preflight.err" || verdict=$?
+  srun --export=ALL --nodes=1 --ntasks=1 --output="$pattern/preflight.txt" --error="$pattern/preflight.judge.err" "${own[@]}" "${inside[@]}" "$programs/lockstep-rank" "$plan" \
+    --preflight-judge "$plan_id" "${judged[@]}" "$logs"/preflight.*.line 2>>"$logs/preflight.err" || verdict=$?
   cat "$findings" 2>/dev/null || true
   [ $((answer + verdict)) -ne 0 ] || return 0
   cat "$logs"/preflight.*err
   first=$(grep -hE '^(bad [^:]*|all): ' "$findings" 2>/dev/null | sed 's/^bad //; q' || true)
-  [ -n "$first" ] || first=$(cat "$logs"/preflight.*err | sed -n 's/^lockstep-rank: //p' | head -n 1)
+  [ -n "$first" ] || first=$(cat "$logs"/preflight.*err | sed -n 's/^lockstep-rank: //p' | sed -n 1p)
+  [ -n "$first" ] || first=$(slurm_words "$logs"/preflight.*err || true)
   code=$verdict
   [ "$code" -ne 0 ] || code=$answer
+  [ "$(unstarted "$logs"/preflight.[0-9]*.err)" -lt "$SLURM_JOB_NUM_NODES" ] || code=1
   event failure code "$code" node "" why "$first"
   [ "$code" -ne 1 ] || finish 1 "not tried: $first"
   bad=$(sed -n 's/^bad \([^:]*\):.*/\1/p' "$findings" 2>/dev/null | sort -u | paste -sd, || true)
@@ -211,23 +312,24 @@ look_at_nodes() {
   back_to_queue "not fit for the plan: $first"
 }
 
+close_lost_start
+heed_chain
+event start nodes "$SLURM_JOB_NUM_NODES" nodelist "$SLURM_JOB_NODELIST" limit "$limit_s" ranks "$ranks"
+say "job $job, start $restart: $ranks ranks on $SLURM_JOB_NODELIST"
+
 if [ ${#modules[@]} -gt 0 ]; then
   set +u
   if ! command -v module >/dev/null; then
     # shellcheck disable=SC1091
     . /etc/profile.d/modules.sh 2>/dev/null || . /etc/profile.d/lmod.sh 2>/dev/null || true
   fi
-  command -v module >/dev/null || { echo "lockstep: slurm.modules, and there is no command module here" >&2; exit 1; }
+  command -v module >/dev/null || finish 1 "not tried: slurm.modules, and there is no command module on ${SLURMD_NODENAME:-this node}"
   module purge
-  module load "${modules[@]}"
+  module load "${modules[@]}" || finish 1 "not tried: module load ${modules[*]} fails"
   module -t list 2>&1
   set -u
 fi
-[ -s "$plan" ] || { echo "lockstep: $plan is missing; lockstep submit writes it" >&2; exit 1; }
-
-close_lost_start
-event start nodes "$SLURM_JOB_NUM_NODES" nodelist "$SLURM_JOB_NODELIST" limit "$limit_s" ranks "$ranks"
-say "job $job, start $restart: $ranks ranks on $SLURM_JOB_NODELIST"
+[ -s "$plan" ] || finish 1 "not tried: $plan is missing; lockstep submit writes it"
 
 [ "$preflight" = off ] || look_at_nodes
 failures=0 seen=$(newest_checkpoint)
@@ -236,20 +338,22 @@ while :; do
   newest=$(newest_checkpoint)
   [ "$newest" = "$seen" ] || failures=0 # what came further may fail as often again
   seen=$newest
-  end=$(verdict)
-  case $end in
-  finished) finish 0 "done" ;;
-  wrong) finish "$code" "not tried again: $(last_words)" ;;
-  stopped)
-    [ "$at_limit" -eq 1 ] && back_to_queue "saved before the limit"
-    finish "$code" "stopped as asked, and saved"
+  case $ended in
+  0) finish 0 "done" ;;
+  4) finish 4 "nothing is left to do" ;;
+  1 | 3) finish "$ended" "not tried again: $(reason)" ;;
+  5)
+    code=5
+    [ "$at_limit" -eq 1 ] && hand_over "saved before the limit"
+    finish 5 "stopped as asked, and saved"
     ;;
   esac
-  why=$(last_words)
-  bad=$(blamed_node "$messages")
-  event failure code "$code" node "$bad" why "${why:-srun ended with $code}"
-  say "a failure${bad:+ on $bad}: ${why:-srun ended with $code}"
-  [ "$at_limit" -eq 0 ] || back_to_queue "the limit came before ranks had saved"
+  why=$(reason)
+  bad=$(blamed_node)
+  event failure code "$code" node "$bad" why "$why" \
+    last_step "$(stat -c %.3Y "$run/metrics.jsonl" 2>/dev/null || true)"
+  say "a failure${bad:+ on $bad}: $why"
+  [ "$at_limit" -eq 0 ] || hand_over "the limit came before ranks had saved"
   [ "$told_to_end" -eq 0 ] || finish "$code" "ended by Slurm"
   failures=$((failures + 1))
   if [ -n "$bad" ] && [ "$spares" -gt 0 ]; then
@@ -262,9 +366,11 @@ while :; do
     continue
   fi
   [ -z "$bad" ] || avoid=${avoid:+$avoid,}$bad
-  if [ -n "$bad" ] && [ "$newest" != "$(cat "$run/slurm/last_requeue" 2>/dev/null || echo none)" ]; then
-    printf '%s' "$newest" >"$run/slurm/last_requeue" # from one checkpoint the queue is tried once
-    back_to_queue "$retries retries were not enough"
+  if [ "$newest" = "$(cat "$run/slurm/last_requeue" 2>/dev/null || echo none)" ]; then
+    drop_chain # from one checkpoint other nodes are tried once
+  elif [ -n "$bad" ] || [ -n "$(later_jobs)" ]; then
+    printf '%s' "$newest" >"$run/slurm/last_requeue"
+    [ -z "$bad" ] || back_to_queue "$retries retries were not enough"
   fi
   finish "$code" "given up: $failures failures without a new checkpoint"
 done

@@ -9,7 +9,9 @@
 #include "compiler/explain/explain.h"
 #include "runtime/plan/plan_io.h"
 #include "runtime/plan/plan_place.h"
+#include "slurm/environment.h"
 #include "slurm/options.h"
+#include "slurm/partitions.h"
 
 enum { STEPS_AHEAD = 2 };
 static const double SLOWER_THAN_PEAK = 4; /* a step, beside the time that no step undercuts */
@@ -49,7 +51,7 @@ static int64_t checkpoint_bytes(const Compiled *compiled) {
   const Job *job = compiled->job;
   int64_t param = job->precision.param == CHOICE_BF16 ? 2 : 4;
   int64_t master = job->precision.master == CHOICE_MASTER_FP32 ? 4 : 0;
-  int64_t moments = job->optimizer.head == CHOICE_ADAMW ? 8 : job->optimizer.momentum > 0 ? 4 : 0;
+  int64_t moments = 4 * optimizer_rows[job->optimizer.head].moments;
   return compiled->parameters * (param + master + moments);
 }
 
@@ -83,6 +85,26 @@ static bool add_signal(const Making *m) {
   return true;
 }
 
+/* A run that is longer than the limit goes on in the next job of a chain, where the job does not go
+ * back into the queue by itself. A job too many costs nothing: what is done takes the rest out. */
+static void add_chain(const Making *m) {
+  Launch *launch = m->launch;
+  const Job *job = launch->job;
+  double step_s = step_seconds(m->compiled) * SLOWER_THAN_PEAK;
+  double run_s = step_s * (double)m->compiled->derived.steps;
+  double each_s = job->slurm.time.value - (double)launch->lead_s;
+  const char *why = because(m, FIELD_slurm_chain, "slurm.chain");
+  launch->chain = job->set[FIELD_slurm_chain] ? job->slurm.chain : 1;
+  if (!job->set[FIELD_slurm_chain] && !job->slurm.requeue && run_s > each_s) {
+    launch->chain = (int64_t)fmin(ceil(run_s / each_s), CHAIN_MOST);
+    why = arena_printf(m->c->arena,
+                       "slurm.requeue is off; %s steps of %s, %s of each job for them; slurm.chain",
+                       format_count(m->c->arena, m->compiled->derived.steps),
+                       format_seconds(m->c->arena, step_s), format_seconds(m->c->arena, each_s));
+  }
+  if (launch->chain > 1) add(m, &launch->waits, "--dependency", "afterany:JOB", why);
+}
+
 static bool is_host(const char *name) {
   for (const char *p = name; *p; p++)
     if (!isalnum((unsigned char)*p) && !strchr("._-", *p)) return false;
@@ -94,15 +116,15 @@ static bool is_host(const char *name) {
 static bool list_hosts(const Making *m) {
   const Fabric *fabric = m->compiled->fabric;
   m->launch->needs_hosts = fabric->kind_count > 1;
-  for (int64_t n = 0; fabric->nodes && n < fabric->node_count; n++) {
-    const FabricNode *node = &fabric->nodes[n];
-    if (!node->host) return true;
-    if (!is_host(node->host))
+  for (int64_t n = 0; fabric->hosts && n < fabric->node_count; n++) {
+    const char *host = fabric->hosts[n];
+    if (!is_host(host))
       return error_at(m->c, m->compiled->cluster.switches_at, "topology-hosts",
                       "\"%s\" is no name of a host: letters, digits, '.', '_' and '-'",
-                      text_plain(m->c->arena, node->host));
+                      text_plain(m->c->arena, host));
     VEC_PUSH(m->c->arena, &m->launch->hosts,
-             arena_printf(m->c->arena, "%s:%d", node->host, fabric->kinds[node->kind].seat_count));
+             arena_printf(m->c->arena, "%s:%d", host,
+                          fabric->kinds[fabric_kind_of(fabric, n)].seat_count));
   }
   return true;
 }
@@ -253,12 +275,27 @@ static void add_whole_nodes(const Making *m) {
     add(m, out, "--exclusive", NULL, "default; slurm.sbatch = { exclusive = false }");
   if (!has_memory) add(m, out, "--mem", "0", "default: all of a node; slurm.sbatch.mem");
   if (!find_pair(own, "export")) add(m, out, "--export", "ALL", "default; slurm.sbatch.export");
+  if (m->launch->nodes + m->launch->job->slurm.spares > 1 && !find_pair(own, "wait-all-nodes"))
+    add(m, out, "--wait-all-nodes", "1",
+        "default: all have booted; slurm.sbatch['wait-all-nodes']");
+}
+
+/* Of a path whose "%" Slurm would fill in, the text that it makes the path of. */
+static const char *without_patterns(const Making *m, const char *path) {
+  char *text = arena_alloc(m->c->arena, 2 * strlen(path) + 1), *to = text;
+  for (; *path; path++) {
+    if (*path == '%') *to++ = '%';
+    *to++ = *path;
+  }
+  *to = 0;
+  return text;
 }
 
 static void add_directives(const Making *m) {
   const Job *job = m->launch->job;
   LaunchLines *out = &m->launch->directives;
-  const char *log = arena_printf(m->c->arena, "%s/slurm/%%j.log", job->log.dir);
+  const char *log =
+      arena_printf(m->c->arena, "%s/slurm/%%j.log", without_patterns(m, job->log.dir));
   add(m, out, "--job-name", job->job.name, because(m, FIELD_job_name, "name"));
   add_sizes(m);
   add_segment(m);
@@ -384,7 +421,7 @@ static void add_step(const Making *m) {
   add_binding(m);
   add(m, out, "--mpi", launch->job->slurm.mpi, because(m, FIELD_slurm_mpi, "slurm.mpi"));
   add(m, out, "--kill-on-bad-exit", "0", "ranks end each other, and say why first");
-  add(m, out, "--wait", "60", "what is left of a step a minute after its first rank ended");
+  add(m, out, "--wait", "10", "ranks leave together: one that does not is stuck");
   add(m, out, "--export", "ALL", "whatever sbatch was told");
   add(m, out, "--unbuffered", NULL, "lines come as they are written");
   add_container(m);
@@ -436,6 +473,12 @@ static void check_version(const Making *m) {
     }
 }
 
+/* What the site's profile says that there is not. */
+static void check_site(const Making *m) {
+  NodeGroups site;
+  if (partitions_of_site(m->c, m->launch->job, &site)) partitions_check(m->c, m->launch, &site);
+}
+
 static bool refuse_no_time(Compile *c, const Job *job) {
   Span at = job->slurm.head_origin.span;
   error_at(c, at.file ? at : (Span){.file = job->path}, "missing-key",
@@ -463,11 +506,14 @@ Launch *launch_make(Compile *c, const Compiled *compiled, const char *programs) 
     refuse_no_time(c, job);
     return NULL;
   }
+  environment_check(c, job);
   if (!list_hosts(&m) || !check_types(&m)) return NULL;
   add_directives(&m);
   if (!add_signal(&m)) return NULL;
+  add_chain(&m);
   add_step(&m);
   add_environment(&m);
   check_version(&m);
+  check_site(&m);
   return compile_failed(c) ? NULL : launch;
 }

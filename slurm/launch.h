@@ -16,6 +16,8 @@ typedef struct LaunchLine {
 } LaunchLine;
 typedef VEC(LaunchLine) LaunchLines;
 
+enum { CHAIN_MOST = 100 }; /* jobs of a chain */
+
 typedef struct Launch {
   const Job *job;
   const Plan *plan;
@@ -29,6 +31,8 @@ typedef struct Launch {
   int64_t lead_s;           /* the signal comes so long before the limit */
   TextList hosts; /* "n7:8" of each node: a host and its ranks, in the plan's order; none: the plan
                      names no hosts, and ranks of consecutive numbers fill Slurm's nodes in order */
+  int64_t chain;  /* jobs one after another; 1: none waits for another */
+  LaunchLines waits;      /* of sbatch, for each job of a chain but the first */
   bool needs_hosts;       /* these and no others: nodes of several types */
   LaunchLines directives; /* of sbatch */
   LaunchLines environment;

@@ -8,6 +8,9 @@
 /* One word of a shell: as it is, or in single quotes. */
 const char *quote_shell(Arena *arena, const char *text);
 
+/* The same of any text, also one with control characters: one word, and no line break in it. */
+const char *quote_line(Arena *arena, const char *text);
+
 /* One argument in a line of #SBATCH, as sbatch takes such lines apart: it knows blanks, both
  * quotes, the backslash and #; it expands nothing. */
 const char *quote_directive(Arena *arena, const char *text);

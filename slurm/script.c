@@ -38,13 +38,14 @@ static void print_reason(Arena *arena, const char *reason, FILE *out) {
   fputc('\n', out);
 }
 
-static void print_head(Compile *c, const Launch *launch, FILE *out) {
+static void print_head(Compile *c, const Launch *launch, const char *command, FILE *out) {
   const Job *job = launch->job;
   fprintf(out,
           "#!/bin/bash\n"
           "# %s: made by lockstep %s from %s. Change that, not this.\n"
+          "# by: %s\n"
           "# plan %016llx, %lld ranks on %lld nodes, in %s\n",
-          job->job.name, LOCKSTEP_VERSION, one_line(c->arena, job->path),
+          job->job.name, LOCKSTEP_VERSION, one_line(c->arena, job->path), command,
           (unsigned long long)launch->plan_id, (long long)launch->ranks, (long long)launch->nodes,
           one_line(c->arena, launch->plan_path));
   if (job->set[FIELD_job_reason]) print_reason(c->arena, job->job.reason, out);
@@ -54,6 +55,9 @@ static void print_head(Compile *c, const Launch *launch, FILE *out) {
     print_commented(out, arena_printf(c->arena, "#SBATCH %s", joined(c->arena, line, value)),
                     one_line(c->arena, line->why));
   }
+  if (launch->chain > 1)
+    fprintf(out, "# one of %lld jobs, each --dependency=afterany of the one before: %s\n",
+            (long long)launch->chain, one_line(c->arena, launch->waits.at[0].why));
 }
 
 /* ---- variables of the fixed half */
@@ -107,6 +111,9 @@ static const char *rank_signal(const Job *job) {
 }
 
 static void print_variables(Compile *c, const Launch *launch, FILE *out) {
+  static const char *const looks[] = {[CHOICE_PREFLIGHT_FULL] = "full",
+                                      [CHOICE_PREFLIGHT_QUICK] = "quick",
+                                      [CHOICE_PREFLIGHT_OFF] = "off"};
   const Job *job = launch->job;
   TextList inside = container_words(c, job);
   fputs("\n# shellcheck disable=SC2016 # what stands in single quotes is meant as it is\n", out);
@@ -126,7 +133,8 @@ static void print_variables(Compile *c, const Launch *launch, FILE *out) {
   print_number("requeue", job->slurm.requeue, out);
   print_number("limit_s", (int64_t)job->slurm.time.value, out);
   fprintf(out, "price=%.15g\n", job->set[FIELD_cluster_price] ? job->cluster.price.value : 0.0);
-  print_word(c, "preflight", job->slurm.preflight == CHOICE_PREFLIGHT_OFF ? "off" : "quick", out);
+  print_word(c, "preflight", looks[job->slurm.preflight], out);
+  fprintf(out, "write=%.0f\n", job->slurm.write);
   print_list(c, "modules", &job->slurm.modules, out);
   print_list(c, "inside", &inside, out);
   print_list(c, "wrap", &job->slurm.wrap, out);
@@ -145,13 +153,13 @@ static void print_environment(Compile *c, const Launch *launch, FILE *out) {
 
 /* ---- the fixed half */
 
-bool script_print(Compile *c, const Launch *launch, FILE *out) {
+bool script_print(Compile *c, const Launch *launch, const char *command, FILE *out) {
   const char *path = arena_printf(c->arena, "%s/../slurm/batch.bash", c->specs_dir);
   FILE *fixed = fopen(path, "r");
   if (!fixed)
     return error_at(c, (Span){.file = path}, "no-file",
                     "the library lacks its half of the script: %s", strerror(errno));
-  print_head(c, launch, out);
+  print_head(c, launch, command, out);
   print_variables(c, launch, out);
   print_environment(c, launch, out);
   char line[4096];
@@ -184,6 +192,19 @@ void launch_print(Compile *c, const Launch *launch, FILE *out) {
   print_lines(c, "sbatch", &launch->directives, out);
   print_lines(c, "srun, once for all ranks", &launch->step, out);
   print_lines(c, "environment", &launch->environment, out);
+  fprintf(out, "before ranks start: %s; slurm.preflight\n",
+          job->slurm.preflight == CHOICE_PREFLIGHT_OFF    ? "nodes are not looked at"
+          : job->slurm.preflight == CHOICE_PREFLIGHT_FULL ? "a full look at nodes"
+                                                          : "a quick look at nodes");
+  if (launch->chain > 1)
+    print_lines(c,
+                arena_printf(c->arena, "a chain of %lld jobs, each waits for the one before",
+                             (long long)launch->chain),
+                &launch->waits, out);
   fprintf(out, "a failure: %lld retries in the allocation%s\n", (long long)job->slurm.retries,
           job->slurm.requeue ? ", then back into the queue" : "");
+  fprintf(out, "the limit: ranks save, then %s\n",
+          launch->chain > 1    ? "the next job of the chain goes on"
+          : job->slurm.requeue ? "back into the queue"
+                               : "the job ends; slurm.requeue or slurm.chain goes on");
 }

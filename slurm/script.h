@@ -5,8 +5,9 @@
 
 #include "slurm/launch.h"
 
-/* False when reported: the library lacks batch.bash. */
-bool script_print(Compile *c, const Launch *launch, FILE *out);
+/* `command` is what made it, in one line, for its head. False when reported: the library lacks
+ * batch.bash. */
+bool script_print(Compile *c, const Launch *launch, const char *command, FILE *out);
 
 /* `explain --launch`: what Slurm is asked for, and the key that each line follows from. */
 void launch_print(Compile *c, const Launch *launch, FILE *out);

@@ -136,6 +136,51 @@ static void row_of(const Bench *bench, const ProductChoice *here, char row[ROW_B
                  gflops(PRODUCT_PARTS, sum_of(bench->seconds[1][best[1]])), bench->threads);
 }
 
+/* Of all threads together; 0: not measured. */
+static double copied_bytes_per_s(int32_t threads) {
+  enum { COPY_BYTES = 64 << 20, COPIES = 6 };
+  int ends[2];
+  double bytes_per_s = 0, rate;
+  if (pipe(ends) != 0) return 0;
+  fflush(NULL);
+  for (int32_t t = 0; t < threads; t++) {
+    if (fork() != 0) continue;
+    char *from = malloc(COPY_BYTES), *to = malloc(COPY_BYTES);
+    double best_s = 0;
+    if (!from || !to) _exit(1);
+    memset(from, 1, COPY_BYTES);
+    for (int i = 0; i < COPIES; i++) {
+      struct timespec start, end;
+      (void)clock_gettime(CLOCK_MONOTONIC, &start);
+      memcpy(to, from, COPY_BYTES);
+      from[i] = to[COPY_BYTES - 1];
+      (void)clock_gettime(CLOCK_MONOTONIC, &end);
+      double took_s =
+          (double)(end.tv_sec - start.tv_sec) + 1e-9 * (double)(end.tv_nsec - start.tv_nsec);
+      if (i == 1 || (i > 1 && took_s < best_s)) best_s = took_s; /* the first finds new pages */
+    }
+    rate = 2.0 * COPY_BYTES / best_s;
+    _exit(write(ends[1], &rate, sizeof rate) == (ssize_t)sizeof rate ? 0 : 1);
+  }
+  (void)close(ends[1]);
+  while (read(ends[0], &rate, sizeof rate) == (ssize_t)sizeof rate)
+    bytes_per_s += rate;
+  (void)close(ends[0]);
+  while (wait(NULL) > 0) {
+  }
+  return bytes_per_s;
+}
+
+static void print_device(const Bench *bench) {
+  double rate[2];
+  for (int i = 0; i < 2; i++)
+    rate[i] = gflops(PRODUCT_PARTS, sum_of(bench->seconds[i][fastest(bench, i)]));
+  printf("\nas a device file, for device = \"./mine.lua\" (on an idle machine):\n"
+         "return { cores = %d, fp32 = \"%.0fGFLOP/s\", bf16 = \"%.0fGFLOP/s\", bandwidth = "
+         "\"%.0fGB/s\" }\n",
+         bench->threads, rate[0], rate[1], copied_bytes_per_s(bench->threads) * 1e-9);
+}
+
 static void print_text(const Bench *bench, const ProductChoice *here, const char *row) {
   printf("%s, %d threads, GFLOP/s\n\n      variant       forward        dx        dw\n",
          here->processor, bench->threads);
@@ -148,6 +193,7 @@ static void print_text(const Bench *bench, const ProductChoice *here, const char
              p == fastest(bench, i) ? "  fastest" : "");
     }
   printf("\nfor kernels/cpu/processors.def:\n%s", row);
+  print_device(bench);
 }
 
 static void print_json(const Bench *bench, const ProductChoice *here) {

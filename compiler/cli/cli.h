@@ -18,8 +18,10 @@ typedef struct Words {
 
 typedef struct Options {
   const char *verb;
-  Words words;  /* what is neither verb nor option: the job file first */
-  bool colored; /* what --color means here */
+  Words words;                /* what is neither verb nor option: the job file first */
+  bool colored;               /* what --color means here */
+  const char *const *command; /* all words as they were given, the program's name first */
+  int32_t command_count;
 #define VERB(name, words, least, most, question)
 #define SWITCH(member, names, verbs, doc)       bool member;
 #define VALUE(member, names, value, verbs, doc) const char *member;
@@ -113,6 +115,11 @@ bool compile_job(Compile *c, const Options *options, Compiled *compiled);
 
 /* Diagnostics: text on stderr, or JSON on stdout. Returns the exit code that they mean. */
 ExitCode report(const Compile *c, const Options *options);
+ExitCode report_code(const Compile *c); /* without a word */
+
+/* The command line as a shell reads it, in one line: "lockstep sbatch job.lua -D slurm.time=12h".
+ */
+const char *command_line(Arena *arena, const Options *options);
 
 /* What is written to stdout is there: else says so, and the code is EXIT_WORLD. */
 ExitCode finish_output(ExitCode code);

@@ -7,8 +7,8 @@
 enum { COMMAND_LIMIT_S = 60, COMMAND_MISSING = 127, COMMAND_LATE = 124 };
 
 typedef struct Command {
-  int code;       /* exit status; COMMAND_MISSING: there is no such program; COMMAND_LATE: killed */
-  char out[8192]; /* stdout and stderr, as they came, cut to this length */
+  int code; /* exit status; COMMAND_MISSING: there is no such program; COMMAND_LATE: killed */
+  char out[65536]; /* stdout and stderr, as they came, cut to this length */
 } Command;
 
 /* Runs words[0] with its words, which a NULL ends, for COMMAND_LIMIT_S at most: without an answer

@@ -9,6 +9,7 @@
 #include "compiler/topology/here.h"
 #include "compiler/topology/read.h"
 #include "runtime/plan/plan_io.h"
+#include "slurm/quote.h"
 
 ExitCode complain(ExitCode code, const char *format, ...) {
   char text[8192]; /* paths of any length, and words around them */
@@ -29,6 +30,13 @@ ExitCode complain(ExitCode code, const char *format, ...) {
   print_wrapped(stderr, plain != NULL ? plain : "not enough memory", column, 4, COLUMNS_MOST);
   free(plain);
   return code;
+}
+
+const char *command_line(Arena *arena, const Options *options) {
+  const char *text = "lockstep";
+  for (int32_t i = 1; i < options->command_count; i++)
+    text = arena_printf(arena, "%s %s", text, quote_line(arena, options->command[i]));
+  return text;
 }
 
 bool own_folder(char *folder, size_t size_bytes) {
@@ -125,6 +133,10 @@ bool compile_job(Compile *c, const Options *options, Compiled *compiled) {
   return is_good && !compile_failed(c);
 }
 
+ExitCode report_code(const Compile *c) {
+  return c->is_defect ? EXIT_OURS : compile_failed(c) ? EXIT_USER : EXIT_DONE;
+}
+
 ExitCode report(const Compile *c, const Options *options) {
   bool failed = compile_failed(c);
   if (options->json) {
@@ -137,5 +149,5 @@ ExitCode report(const Compile *c, const Options *options) {
     int32_t errors = c->diags.error_count;
     if (failed && errors > 1 && !options->quiet) fprintf(stderr, "%d errors\n", errors);
   }
-  return c->is_defect ? EXIT_OURS : failed ? EXIT_USER : EXIT_DONE;
+  return report_code(c);
 }

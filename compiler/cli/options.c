@@ -248,7 +248,7 @@ static bool take_word(Options *options, const char *word) {
 }
 
 const Verb *options_parse(Options *options, int count, char **words) {
-  *options = (Options){0};
+  *options = (Options){.command = (const char *const *)words, .command_count = count};
   bool are_options_over = false;
   for (int i = 1; i < count; i++) {
     bool is_option = !are_options_over && words[i][0] == '-' && words[i][1];

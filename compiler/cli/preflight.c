@@ -14,6 +14,8 @@
 typedef struct Look {
   const char *rank, *plan, *folder; /* lockstep-rank; the plan; where lines go */
   const char *mpi;                  /* what srun --mpi= says */
+  bool is_full;
+  double write_bs; /* slurm.write */
 } Look;
 
 static ExitCode save_line(const Look *look, const char *text) {
@@ -31,12 +33,13 @@ static ExitCode ask_nodes(Arena *arena, const Look *look) {
   const char *nodes = getenv("SLURM_JOB_NUM_NODES");
   const char *mpi = arena_printf(arena, "--mpi=%s", look->mpi);
   const char *output = arena_printf(arena, "--output=%s/%%t.line", look->folder);
+  const char *full = look->is_full ? "full" : NULL;
   if (getenv("SLURM_JOB_ID") && nodes)
     command_run(&answer, (const char *const[]){"srun", mpi, "--ntasks-per-node=1", "--ntasks",
                                                nodes, "--nodes", nodes, output, look->rank,
-                                               look->plan, "--preflight", NULL});
+                                               look->plan, "--preflight", full, NULL});
   else
-    command_run(&answer, (const char *const[]){look->rank, look->plan, "--preflight", NULL});
+    command_run(&answer, (const char *const[]){look->rank, look->plan, "--preflight", full, NULL});
   if (answer.code != 0)
     return complain((ExitCode)(answer.code <= EXIT_OURS ? answer.code : EXIT_WORLD), "%s",
                     command_text(&answer));
@@ -52,6 +55,8 @@ static ExitCode judge(Arena *arena, const Look *look, uint64_t id) {
   words[count++] = look->plan;
   words[count++] = "--preflight-judge";
   words[count++] = arena_printf(arena, "%016llx", (unsigned long long)id);
+  if (look->is_full) words[count++] = "--full";
+  if (look->is_full) words[count++] = arena_printf(arena, "--write=%.0f", look->write_bs);
   if (glob(arena_printf(arena, "%s/*.line", look->folder), 0, NULL, &lines) != 0)
     return complain(EXIT_WORLD, "%s: no node has said what it is", look->folder);
   for (size_t i = 0; i < lines.gl_pathc && count < WORDS - 1; i++)
@@ -72,7 +77,9 @@ static ExitCode look_at(Compile *c, Compiled *compiled) {
   char programs[4096], why[PLAN_WHY_BYTES] = "";
   const char *folder = compiled->job->log.dir;
   Look look = {.folder = arena_printf(c->arena, "%s/preflight.%d", folder, (int)getpid()),
-               .mpi = compiled->job->slurm.mpi};
+               .mpi = compiled->job->slurm.mpi,
+               .is_full = compiled->job->slurm.preflight == CHOICE_PREFLIGHT_FULL,
+               .write_bs = compiled->job->slurm.write};
   look.plan = arena_printf(c->arena, "%s/%s.plan", look.folder, compiled->job->job.name);
   if (!own_folder(programs, sizeof programs)) return complain(EXIT_WORLD, "/proc is not mounted");
   look.rank = arena_printf(c->arena, "%s/lockstep-rank", programs);

@@ -1,11 +1,12 @@
 /* queue.c -- lockstep cancel and logs: of a run whose job is in Slurm's queue, or was. */
 #include <errno.h>
-#include <glob.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "compiler/cli/command.h"
 #include "compiler/cli/runs.h"
+#include "slurm/launch.h"
 
 /* ---- cancel */
 
@@ -15,35 +16,55 @@ static ExitCode say_slurm(Command *answer) {
   return complain(EXIT_WORLD, "Slurm: %s", command_text(answer));
 }
 
-/* Ranks that run are asked to save; who waits, or is to end --now, is taken out. */
-static ExitCode cancel(Arena *arena, const char *folder, int64_t job, bool is_now) {
-  const char *number = arena_printf(arena, "%lld", (long long)job);
-  Command state, answer;
-  command_run(&state, (const char *const[]){"squeue", "-h", "-j", number, "-o", "%T", NULL});
-  if (state.code == COMMAND_MISSING || state.code == COMMAND_LATE) return say_slurm(&state);
-  if (state.code != 0 || !*command_text(&state))
-    return complain(EXIT_USER, "%s: its job %s is over already", folder, number);
-  bool saves = strcmp(state.out, "RUNNING") == 0 && !is_now;
-  if (saves)
-    command_run(&answer, (const char *const[]){"scancel", "--signal=TERM", number, NULL});
-  else
-    command_run(&answer, (const char *const[]){"scancel", number, NULL});
+/* Asks scancel for `jobs`, with one more word unless that is NULL. */
+static ExitCode scancel(const char *word, const TextList *jobs, const char *what) {
+  const char *words[CHAIN_MOST + 3] = {"scancel"};
+  int32_t count = 1;
+  if (jobs->count == 0) return EXIT_DONE;
+  if (word) words[count++] = word;
+  for (int32_t i = 0; i < jobs->count && i < CHAIN_MOST; i++)
+    words[count++] = jobs->at[i];
+  Command answer;
+  command_run(&answer, words);
   if (answer.code != 0) return say_slurm(&answer);
-  printf("job %s: %s\n", number,
-         saves ? "ranks finish their step, save and end" : "taken out of the queue");
+  for (int32_t i = 0; i < jobs->count; i++)
+    printf("job %s: %s\n", jobs->at[i], what);
   return EXIT_DONE;
+}
+
+/* Ranks that run are asked to save; before that, who waits is taken out, for the next job of a
+ * chain would begin. --now takes out all. */
+static ExitCode cancel(Arena *arena, const char *folder, const TextList *jobs, bool is_now) {
+  const char *numbers = joined_texts(arena, jobs, ",");
+  Command state;
+  command_run(&state, (const char *const[]){"squeue", "-h", "-j", numbers, "-o", "%i %T", NULL});
+  if (state.code == COMMAND_MISSING || state.code == COMMAND_LATE) return say_slurm(&state);
+  TextList running = {0}, waiting = {0};
+  for (char *p = state.code == 0 ? state.out : ""; *p; p += strcspn(p, "\n"), p += *p == '\n') {
+    size_t width = strcspn(p, " \n");
+    bool saves = strncmp(p + width, " RUNNING", strlen(" RUNNING")) == 0 && !is_now;
+    VEC_PUSH(arena, saves ? &running : &waiting, arena_copy_n(arena, p, width));
+  }
+  if (running.count + waiting.count == 0)
+    return complain(EXIT_USER, "%s: its job %s is over already", folder, jobs->at[jobs->count - 1]);
+  ExitCode code = scancel(NULL, &waiting, is_now ? "ended at once" : "taken out of the queue");
+  if (code != EXIT_DONE) return code;
+  for (int32_t i = 0; i < waiting.count && running.count == 0; i++)
+    if (!run_keep_cancel(arena, folder, waiting.at[i]))
+      return complain(EXIT_WORLD, "%s/slurm/events.jsonl: %s", folder, strerror(errno));
+  return scancel("--signal=TERM", &running, "ranks finish their step, save and end");
 }
 
 ExitCode verb_cancel(const Options *options) {
   Compile *c = open_compile();
   if (!c) return EXIT_WORLD;
   const char *folder = run_folder(c, options, options->words.at[0]);
-  int64_t job = folder ? run_last_job(folder) : 0;
+  TextList jobs = folder ? run_jobs(c->arena, folder) : (TextList){0};
   ExitCode code = EXIT_USER;
-  if (folder && job == 0)
+  if (folder && jobs.count == 0)
     code = complain(EXIT_USER, "%s: no job of this run was submitted", folder);
   else if (folder)
-    code = cancel(c->arena, folder, job, options->now);
+    code = cancel(c->arena, folder, &jobs, options->now);
   compile_free(c);
   return code;
 }
@@ -56,12 +77,15 @@ static const char *log_path(Arena *arena, const char *folder, const char *rank) 
   const char *job = run_event(arena, folder, "try", "job"),
              *restart = run_event(arena, folder, "try", "restart");
   const char *try = run_event(arena, folder, "try", "number");
-  int64_t last = run_last_job(folder);
   const char *path = arena_printf(arena, "%s/slurm/%s.%s/rank.%s.%s.log", folder, job, restart,
                                   rank ? rank : "0", try);
   if (rank == NULL || access(path, R_OK) != 0) {
     if (rank != NULL) return NULL;
-    path = arena_printf(arena, "%s/slurm/%lld.log", folder, (long long)last);
+    const char *started = run_event(arena, folder, "start", "job");
+    TextList jobs = run_jobs(arena, folder);
+    if (jobs.count > 0 && strtoll(jobs.at[0], NULL, 10) > strtoll(started, NULL, 10))
+      started = jobs.at[0];
+    path = arena_printf(arena, "%s/slurm/%s.log", folder, started);
   }
   return access(path, R_OK) == 0 ? path : NULL;
 }
@@ -74,6 +98,10 @@ ExitCode verb_logs(const Options *options) {
   if (rank && strspn(rank, "0123456789") != strlen(rank))
     return complain(EXIT_USER, "--rank wants a number, not '%.40s'", rank);
   const char *path = folder ? log_path(c->arena, folder, rank) : NULL;
+  const char *ranks = folder ? run_event(c->arena, folder, "start", "ranks") : "";
+  if (folder && rank && *ranks && strtoll(rank, NULL, 10) >= strtoll(ranks, NULL, 10))
+    return complain(EXIT_USER, "%s has ranks 0 to %lld, and no rank %s", folder,
+                    strtoll(ranks, NULL, 10) - 1, rank);
   if (folder && !path)
     complain(EXIT_USER, "%s: %s has written nothing yet; lockstep status says how it is", folder,
              rank ? arena_printf(c->arena, "rank %s", rank) : "the script");

@@ -1,10 +1,12 @@
 /* runs.c -- see runs.h. */
 #include "compiler/cli/runs.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 bool folder_and_above(Arena *arena, const char *path) {
   char *part = arena_copy(arena, path);
@@ -22,42 +24,87 @@ static bool is_folder(const char *path) {
   return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
+/* The run below runs/ that a job of Slurm's belongs to, by its number; NULL: none does. */
+static const char *folder_of_job(Arena *arena, const char *number) {
+  const char *found = NULL;
+  DIR *directory = opendir("runs");
+  for (struct dirent *entry; directory && (entry = readdir(directory)) != NULL;) {
+    if (entry->d_name[0] == '.') continue;
+    const char *folder = arena_printf(arena, "runs/%s", entry->d_name);
+    TextList jobs = run_jobs(arena, folder);
+    bool is_its = strcmp(run_event(arena, folder, "start", "job"), number) == 0;
+    for (int32_t i = 0; i < jobs.count; i++)
+      is_its |= strcmp(jobs.at[i], number) == 0;
+    if (is_its) found = folder;
+  }
+  if (directory) closedir(directory);
+  return found;
+}
+
 const char *run_folder(Compile *c, const Options *options, const char *word) {
   size_t length = strlen(word);
+  const char *file = NULL;
   if (length > 4 && strcmp(word + length - 4, ".lua") == 0) {
     const Job *job = spec_load(c, word, options->overrides.at, options->overrides.count);
     if (!job) {
       report(c, options);
       return NULL;
     }
+    file = word;
     word = job->log.dir;
   }
   const char *below = arena_printf(c->arena, "runs/%s", word);
   if (is_folder(word)) return arena_copy(c->arena, word);
   if (is_folder(below)) return below;
-  complain(EXIT_USER,
-           "there is no run %s here, nor %s: name a run folder, a name in runs/ or a job file",
-           word, below);
+  bool is_number = *word && word[strspn(word, "0123456789")] == 0;
+  const char *of_job = is_number ? folder_of_job(c->arena, word) : NULL;
+  if (of_job) return of_job;
+  if (file)
+    complain(EXIT_USER, "%s has no run yet: there is no %s", file, word);
+  else
+    complain(
+        EXIT_USER,
+        "there is no run %s here, nor %s: name a run folder, a name in runs/, a job file or the "
+        "number of a job",
+        word, below);
   return NULL;
 }
 
-int64_t run_last_job(const char *folder) {
-  char path[4200], text[64] = "";
-  snprintf(path, sizeof path, "%s/slurm/job", folder);
-  FILE *file = fopen(path, "r");
-  if (!file) return 0;
-  bool is_there = fgets(text, sizeof text, file) != NULL;
-  fclose(file);
-  return is_there ? strtoll(text, NULL, 10) : 0;
+TextList run_jobs(Arena *arena, const char *folder) {
+  FILE *file = fopen(arena_printf(arena, "%s/slurm/job", folder), "r");
+  TextList jobs = {0};
+  char line[64];
+  while (file && fgets(line, sizeof line, file))
+    if (strtoll(line, NULL, 10) > 0)
+      VEC_PUSH(arena, &jobs, arena_copy_n(arena, line, strspn(line, "0123456789")));
+  if (file) fclose(file);
+  const char *by_hand = jobs.count == 0 ? run_event(arena, folder, "start", "job") : "";
+  if (*by_hand) VEC_PUSH(arena, &jobs, by_hand);
+  return jobs;
 }
 
-bool run_keep_job(const char *folder, const char *number) {
-  char path[4200];
-  snprintf(path, sizeof path, "%s/slurm/job", folder);
-  FILE *file = fopen(path, "w");
+bool run_keep_jobs(Arena *arena, const char *folder, const TextList *jobs) {
+  const char *path = arena_printf(arena, "%s/slurm/job", folder),
+             *fresh = arena_printf(arena, "%s.new", path);
+  FILE *file = fopen(fresh, "w");
   if (!file) return false;
-  bool is_good = fprintf(file, "%.*s\n", (int)strcspn(number, ";"), number) > 0;
-  return fclose(file) == 0 && is_good;
+  bool is_good = fprintf(file, "%s\n", joined_texts(arena, jobs, "\n")) > 0;
+  return fclose(file) == 0 && is_good && rename(fresh, path) == 0;
+}
+
+bool run_keep_cancel(Arena *arena, const char *folder, const char *job) {
+  FILE *file = fopen(arena_printf(arena, "%s/slurm/events.jsonl", folder), "a");
+  if (!file) return false;
+  fprintf(file, "{\"time\":%lld.000,\"job\":%s,\"event\":\"cancel\"}\n", (long long)time(NULL),
+          job);
+  return fclose(file) == 0;
+}
+
+const char *joined_texts(Arena *arena, const TextList *list, const char *separator) {
+  const char *text = "";
+  for (int32_t i = 0; i < list->count; i++)
+    text = arena_printf(arena, "%s%s%s", text, i ? separator : "", list->at[i]);
+  return text;
 }
 
 /* The text behind a quotation mark, in one line. */

@@ -8,13 +8,21 @@
 /* Makes a folder and those above it; false: errno says why. */
 bool folder_and_above(Arena *arena, const char *path);
 
-/* The run folder that a word of the command line means: a folder, a job file, or a name below
- * runs/. NULL when that was said. */
+/* The run folder that a word of the command line means: a folder, a job file, a name below runs/
+ * or the number of a job of such a run. NULL when that was said. */
 const char *run_folder(Compile *c, const Options *options, const char *word);
 
-/* The number of the job that was submitted last for a run; 0: none was. */
-int64_t run_last_job(const char *folder);
-bool run_keep_job(const char *folder, const char *number);
+/* The numbers of the jobs that were submitted last for a run, of a chain in its order; of a job
+ * that was given to sbatch by hand once it has started; none: none was. False of run_keep_jobs:
+ * errno says why. */
+TextList run_jobs(Arena *arena, const char *folder);
+bool run_keep_jobs(Arena *arena, const char *folder, const TextList *jobs);
+
+/* That a job was taken out of the queue, which no script of it will say. */
+bool run_keep_cancel(Arena *arena, const char *folder, const char *job);
+
+/* "12,13,14": as squeue reads them, with another separator as people do. */
+const char *joined_texts(Arena *arena, const TextList *list, const char *separator);
 
 /* Of the newest line of slurm/events.jsonl that has it, the text or number of "key"; "" when there
  * is none. `event`: only lines of this one, or NULL. */

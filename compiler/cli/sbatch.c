@@ -10,7 +10,7 @@ ExitCode verb_sbatch(const Options *options) {
   if (!own_folder(programs, sizeof programs)) return complain(EXIT_WORLD, "/proc is not mounted");
   bool is_good = compile_job(c, options, &compiled);
   const Launch *launch = is_good ? launch_make(c, &compiled, programs) : NULL;
-  if (launch) script_print(c, launch, stdout);
+  if (launch) script_print(c, launch, command_line(c->arena, options), stdout);
   ExitCode code = report(c, options);
   compile_free(c);
   return code;

@@ -1,7 +1,9 @@
 /* status.c -- lockstep status: how a run is, from the files of its folder and nothing else. */
 #include <dirent.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "compiler/cli/runs.h"
@@ -13,9 +15,11 @@ typedef struct RunStatus {
   const char *why;   /* of an end or a failure, or "" */
   const char *next;  /* what to do about a failure, or "" */
   const char *job, *restart, *nodes;
+  TextList jobs;       /* of a chain all, in its order */
   int64_t step, steps; /* done; of the job */
   const char *loss;
   double step_s, tokens_per_s, left_s, limit_left_s; /* 0: unknown */
+  double silent_s; /* of a run that trains: nothing was written for so long, and that is too long */
   int64_t saved_step, failures, starts, tries;
 } RunStatus;
 
@@ -68,27 +72,40 @@ static bool has_metrics(Arena *arena, const RunStatus *s) {
   return file != NULL;
 }
 
+/* Jobs were submitted since the newest start: they have not said anything yet. */
+static bool is_queued(Arena *arena, const RunStatus *s) {
+  const char *newest = run_event(arena, s->folder, NULL, "job");
+  return s->jobs.count > 0 && strtoll(s->jobs.at[0], NULL, 10) > strtoll(newest, NULL, 10);
+}
+
 /* A start says what it ended with; without that it is running, or was lost without a word. */
 static void read_state(Arena *arena, RunStatus *s) {
   const char *event = run_event(arena, s->folder, NULL, "event");
   const char *code = run_event(arena, s->folder, "end", "code");
   s->state = "training";
-  if (!*event)
-    s->state = run_last_job(s->folder) > 0 ? "queued"
-               : has_metrics(arena, s)     ? "run without Slurm"
-                                           : "not submitted";
+  s->why = "";
+  if (is_queued(arena, s))
+    s->state = "queued";
+  else if (!*event)
+    s->state = has_metrics(arena, s) ? "run without Slurm" : "not submitted";
+  else if (strcmp(event, "start") == 0)
+    s->state = "starting";
   else if (strcmp(event, "failure") == 0)
     s->state = "starting again";
+  else if (strcmp(event, "cancel") == 0)
+    s->state = "taken out of the queue";
   else if (strcmp(event, "limit") == 0)
     s->state = "saving before the limit";
   else if (strcmp(event, "term") == 0)
     s->state = "told to end";
   else if (strcmp(event, "end") == 0)
-    s->state = strcmp(code, "0") == 0         ? "done"
-               : strcmp(code, "requeue") == 0 ? "queued again"
-               : strcmp(code, "5") == 0       ? "stopped and saved"
-               : strcmp(code, "lost") == 0    ? "lost"
-                                              : "failed";
+    s->state = strcmp(code, "0") == 0 || strcmp(code, "4") == 0 ? "done"
+               : strcmp(code, "chain") == 0                     ? "queued: the next job goes on"
+               : strcmp(code, "requeue") == 0                   ? "queued again"
+               : strcmp(code, "5") == 0                         ? "stopped and saved"
+               : strcmp(code, "lost") == 0                      ? "lost"
+                                                                : "failed";
+  if (is_queued(arena, s)) return;
   bool is_over = strcmp(event, "end") == 0;
   s->why = run_event(arena, s->folder, is_over ? "end" : "failure", "why");
   if (strcmp(s->state, "done") != 0 && read_failure(arena, s) && !*event) s->state = "failed";
@@ -127,19 +144,45 @@ static void read_metrics(Arena *arena, RunStatus *s) {
   s->left_s = (double)(s->steps - s->step) * s->step_s;
 }
 
+/* When any of the run's files was written last; 0: there are none. */
+static double written_s(Arena *arena, const char *folder) {
+  static const char *const names[] = {"metrics.jsonl", "slurm/events.jsonl"};
+  double newest_s = 0;
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    struct stat status;
+    if (stat(arena_printf(arena, "%s/%s", folder, names[i]), &status) == 0 &&
+        (double)status.st_mtime > newest_s)
+      newest_s = (double)status.st_mtime;
+  }
+  return newest_s;
+}
+
+/* A job that is killed with its node says nothing more, and Slurm is not asked. */
+static void read_silence(Arena *arena, RunStatus *s) {
+  static const double LEAST_S = 300, STEPS = 20;
+  double silent_s = (double)time(NULL) - written_s(arena, s->folder);
+  double most_s = fmax(LEAST_S, STEPS * s->step_s);
+  bool is_running = strcmp(s->state, "training") == 0 || strcmp(s->state, "starting") == 0;
+  if (is_running && silent_s > most_s) s->silent_s = silent_s;
+}
+
 static void read_run(Arena *arena, const char *folder, RunStatus *s) {
   *s = (RunStatus){.folder = folder, .next = ""};
+  s->jobs = run_jobs(arena, folder);
+  s->job = run_event(arena, folder, "start", "job");
   read_state(arena, s);
   read_metrics(arena, s);
-  s->job = run_event(arena, folder, "start", "job");
-  if (!*s->job && run_last_job(folder) > 0)
-    s->job = arena_printf(arena, "%lld", (long long)run_last_job(folder));
+  bool is_waiting = is_queued(arena, s);
+  if (s->jobs.count > 0 && (is_waiting || !*s->job)) s->job = s->jobs.at[0];
   s->restart = run_event(arena, folder, "start", "restart");
-  s->nodes = run_event(arena, folder, "try", "nodelist");
+  s->nodes = is_waiting ? "" : run_event(arena, folder, "try", "nodelist");
   double began_s = strtod(run_event(arena, folder, "start", "time"), NULL);
   double limit_s = strtod(run_event(arena, folder, "start", "limit"), NULL);
   if (limit_s > 0) s->limit_left_s = began_s + limit_s - (double)time(NULL);
   s->saved_step = newest_checkpoint(arena, folder);
+  read_silence(arena, s);
+  if (is_waiting && *s->job)
+    s->next = arena_printf(arena, "squeue --start -j %s says when it could start", s->job);
   s->failures = count_events(folder, "failure");
   s->starts = count_events(folder, "start");
   s->tries = count_events(folder, "try");
@@ -163,6 +206,15 @@ static void line(FILE *out, const char *head, const char *text) {
   print_wrapped(out, text, column, COLUMN, COLUMNS_MOST);
 }
 
+/* "job 2 of 4: 12, 13, 14, 15" */
+static const char *chain_text(Arena *arena, const RunStatus *s) {
+  int32_t at = 0;
+  while (at + 1 < s->jobs.count && strcmp(s->jobs.at[at], s->job) != 0)
+    at++;
+  return arena_printf(arena, "job %d of %d: %s", at + 1, s->jobs.count,
+                      joined_texts(arena, &s->jobs, ", "));
+}
+
 static void print_status(Arena *arena, const RunStatus *s, FILE *out) {
   const char *job = *s->job ? arena_printf(arena, ", job %s", s->job) : "";
   const char *nodes = *s->nodes ? arena_printf(arena, ", on %s", s->nodes) : "";
@@ -182,9 +234,14 @@ static void print_status(Arena *arena, const RunStatus *s, FILE *out) {
                                          span_text(arena, s->limit_left_s),
                                          s->left_s > s->limit_left_s ? ", before the end" : "")
                           : ""));
+  if (s->silent_s > 0)
+    line(out, "silent",
+         arena_printf(arena, "nothing was written for %s; squeue -j %s says whether it still runs",
+                      span_text(arena, s->silent_s), s->job));
   line(out, "saved",
        s->saved_step > 0 ? arena_printf(arena, "step %s", format_count(arena, s->saved_step))
                          : "nothing yet");
+  if (s->jobs.count > 1) line(out, "chain", chain_text(arena, s));
   if (s->failures > 0 || s->starts > 1)
     line(out, "starts",
          arena_printf(arena, "%lld, retries %lld, failures %lld", (long long)s->starts,
@@ -194,7 +251,7 @@ static void print_status(Arena *arena, const RunStatus *s, FILE *out) {
   if (*s->next) line(out, "next", text_plain(arena, s->next));
 }
 
-static void print_json(const RunStatus *s, FILE *out) {
+static void print_json(Arena *arena, const RunStatus *s, FILE *out) {
   fputs("{\"version\": 1, \"run\": ", out);
   print_json_text(s->folder, out);
   fputs(", \"state\": ", out);
@@ -204,11 +261,14 @@ static void print_json(const RunStatus *s, FILE *out) {
   fputs(", \"next\": ", out);
   print_json_text(s->next, out);
   fprintf(out,
-          ", \"job\": %s, \"step\": %lld, \"steps\": %lld, \"step_s\": %.9g, \"left_s\": %.9g, "
-          "\"limit_left_s\": %.9g, \"saved_step\": %lld, \"starts\": %lld, \"retries\": %lld, "
+          ", \"job\": %s, \"jobs\": [%s], \"step\": %lld, \"steps\": %lld, \"step_s\": %.9g, "
+          "\"left_s\": %.9g, "
+          "\"limit_left_s\": %.9g, \"silent_s\": %.9g, \"saved_step\": %lld, \"starts\": %lld, "
+          "\"retries\": %lld, "
           "\"failures\": %lld}",
-          *s->job ? s->job : "null", (long long)s->step, (long long)s->steps, s->step_s, s->left_s,
-          s->limit_left_s, (long long)s->saved_step, (long long)s->starts,
+          *s->job ? s->job : "null", joined_texts(arena, &s->jobs, ", "), (long long)s->step,
+          (long long)s->steps, s->step_s, s->left_s, s->limit_left_s, s->silent_s,
+          (long long)s->saved_step, (long long)s->starts,
           (long long)(s->tries > s->starts ? s->tries - s->starts : 0), (long long)s->failures);
 }
 
@@ -236,20 +296,21 @@ ExitCode verb_status(const Options *options) {
     const char *folder = run_folder(c, options, options->words.at[i]);
     if (folder) VEC_PUSH(c->arena, &folders, folder);
   }
-  bool is_good = folders.count > 0;
+  bool is_good = folders.count > 0 && folders.count >= options->words.count;
   if (!is_good && options->words.count == 0) complain(EXIT_USER, "there are no runs in runs/");
-  if (is_good) qsort(folders.at, (size_t)folders.count, sizeof *folders.at, compare_texts);
-  if (options->json && is_good) putchar('[');
+  if (folders.count > 0)
+    qsort(folders.at, (size_t)folders.count, sizeof *folders.at, compare_texts);
+  if (options->json) putchar('[');
   for (int32_t i = 0; i < folders.count; i++) {
     RunStatus status;
     read_run(c->arena, folders.at[i], &status);
     if (i > 0) fputs(options->json ? ",\n" : "\n", stdout);
     if (options->json)
-      print_json(&status, stdout);
+      print_json(c->arena, &status, stdout);
     else
       print_status(c->arena, &status, stdout);
   }
-  if (options->json && is_good) puts("]");
+  if (options->json) puts("]");
   compile_free(c);
   return is_good ? EXIT_DONE : EXIT_USER;
 }

@@ -2,7 +2,9 @@
  * queue. With
  * --sweep once for each setting: nothing is submitted before all of them have been asked. */
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,6 +13,7 @@
 #include "compiler/cli/runs.h"
 #include "runtime/plan/plan_io.h"
 #include "slurm/options.h"
+#include "slurm/partitions.h"
 #include "slurm/script.h"
 
 typedef struct Submission {
@@ -18,9 +21,16 @@ typedef struct Submission {
   Compiled compiled;
   Launch *launch;
   const char *folder, *script; /* the script's path in the run folder */
+  const char *start;           /* when it could, as Slurm says */
+  TextList jobs;               /* in the queue, in the order of the chain */
 } Submission;
 
 /* ---- what this Slurm knows */
+
+typedef struct SlurmHere {
+  int32_t version; /* of Slurm, 2205 */
+  NodeGroups partitions;
+} SlurmHere;
 
 /* Slurm's words in one line. */
 static const char *slurm_text(Command *answer) {
@@ -39,15 +49,41 @@ static ExitCode refuse_slurm(Command *answer) {
   return complain(EXIT_WORLD, "Slurm: %s", slurm_text(answer));
 }
 
-/* 2205 of "slurm-wlm 22.05.8"; 0 when it was said that there is none. */
-static int32_t slurm_version(void) {
+/* 2205 of "slurm-wlm 22.05.8". */
+static ExitCode slurm_version(int32_t *version) {
   Command answer;
   command_run(&answer, (const char *const[]){"sbatch", "--version", NULL});
-  if (answer.code != 0) {
-    refuse_slurm(&answer);
-    return 0;
+  if (answer.code != 0) return refuse_slurm(&answer);
+  *version = version_read(answer.out);
+  if (*version > 0) return EXIT_DONE;
+  return complain(EXIT_WORLD, "sbatch --version says no version: %s", command_text(&answer));
+}
+
+/* Its partitions; none when it does not say: sbatch --test-only will. */
+static NodeGroups slurm_partitions(Arena *arena) {
+  Command answer;
+  NodeGroups groups = {0};
+  command_run(&answer,
+              (const char *const[]){"sinfo", "--all", "--noheader", PARTITIONS_FORMAT, NULL});
+  bool is_whole = strlen(answer.out) + 1 < sizeof answer.out;
+  if (answer.code == 0 && is_whole) partitions_of_sinfo(arena, answer.out, &groups);
+  return groups;
+}
+
+/* sbatch does not look at what srun will be asked for. Where srun lists nothing, nothing is known.
+ */
+static ExitCode check_mpi(const Launch *launch) {
+  const char *mpi = launch->job->slurm.mpi, *between = " \t\n,:";
+  Command answer;
+  command_run(&answer, (const char *const[]){"srun", "--mpi=list", NULL});
+  if (answer.code != 0) return EXIT_DONE;
+  for (const char *p = answer.out; *p; p += strspn(p, between)) {
+    size_t width = strcspn(p, between);
+    if (width == strlen(mpi) && strncmp(p, mpi, width) == 0) return EXIT_DONE;
+    p += width;
   }
-  return version_read(answer.out);
+  return complain(EXIT_USER, "slurm.mpi is %s, and this Slurm has no such plug-in: %s", mpi,
+                  slurm_text(&answer));
 }
 
 /* srun lists what plug-ins add to it. */
@@ -90,31 +126,50 @@ static int32_t drop_unknown(Submission *s, int32_t version) {
 
 /* ---- one job */
 
-static ExitCode write_files(Submission *s) {
+static ExitCode write_files(Submission *s, const Options *options) {
   const char *fresh = arena_printf(s->c->arena, "%s.new", s->script);
   char why[PLAN_WHY_BYTES] = "";
   if (!plan_write(&s->compiled.plan, s->launch->plan_path, why))
     return complain(EXIT_WORLD, "%s", why);
   FILE *out = fopen(fresh, "w");
-  bool is_good = out && script_print(s->c, s->launch, out);
+  bool is_good = out && script_print(s->c, s->launch, command_line(s->c->arena, options), out);
   if (out) is_good = fclose(out) == 0 && is_good;
   if (is_good && rename(fresh, s->script) == 0) return EXIT_DONE;
   return complain(EXIT_WORLD, "cannot write %s: %s", s->script, strerror(errno));
 }
 
-/* The run's last job is over, or there was none: two jobs of one folder would disturb each other.
- */
+/* One submit of a folder at a time, until this process ends: two would each find no job in the
+ * queue. Where a file system has no locks, nothing stops them. */
+static ExitCode lock_folder(const Submission *s, const char *below) {
+  int folder = open(below, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0 || flock(folder, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return EXIT_DONE;
+  return complain(EXIT_USER, "%s: another lockstep submit of this run is under way", s->folder);
+}
+
+/* Slurm fills in what follows a % in the script's folder, too, and then cannot open its log. */
+static ExitCode check_folder(const Submission *s) {
+  char here[4096];
+  if (*s->folder == '/' || !getcwd(here, sizeof here) || !strchr(here, '%')) return EXIT_DONE;
+  return complain(
+      EXIT_USER, "%s: Slurm fills in what follows a %% in the folder of a job: submit from another",
+      here);
+}
+
+/* The run's last jobs are over, or there were none: two of one folder would disturb each other. */
 static ExitCode check_queue(const Submission *s) {
-  int64_t job = run_last_job(s->folder);
-  if (job <= 0) return EXIT_DONE;
+  TextList jobs = run_jobs(s->c->arena, s->folder);
+  if (jobs.count == 0) return EXIT_DONE;
   Command answer;
-  const char *number = arena_printf(s->c->arena, "%lld", (long long)job);
-  command_run(&answer, (const char *const[]){"squeue", "-h", "-j", number, "-o", "%T", NULL});
-  if (answer.code != 0 || !*command_text(&answer)) return EXIT_DONE; /* Slurm has forgotten it */
+  const char *numbers = joined_texts(s->c->arena, &jobs, ",");
+  command_run(&answer, (const char *const[]){"squeue", "-h", "-j", numbers, "-o", "%i %T", NULL});
+  char *first = answer.out, *state = strchr(first, ' ');
+  if (answer.code != 0 || !state) return EXIT_DONE; /* Slurm has forgotten them */
+  *state++ = 0;
+  state[strcspn(state, "\n")] = 0;
   return complain(EXIT_USER,
-                  "%s: job %lld of this run is %s; lockstep cancel %s ends it, another name makes "
+                  "%s: job %s of this run is %s; lockstep cancel %s ends it, another name makes "
                   "another run",
-                  s->folder, (long long)job, command_text(&answer), s->folder);
+                  s->folder, first, state, s->folder);
 }
 
 static ExitCode ask_slurm(Submission *s, bool is_quiet) {
@@ -124,27 +179,51 @@ static ExitCode ask_slurm(Submission *s, bool is_quiet) {
   const char *text = slurm_text(&answer);
   if (answer.code != 0) return complain(EXIT_USER, "Slurm refuses the job: %s", text);
   const char *start = strstr(text, "to start at");
+  if (start) s->start = arena_copy_n(s->c->arena, start + 12, strcspn(start + 12, " "));
+  int32_t column = is_quiet ? 0 : printf("%-9s", "asked");
   if (!is_quiet)
-    printf("%-8s %s could %s\n", "asked", s->launch->job->job.name, start ? start + 3 : text);
+    print_wrapped(stdout,
+                  arena_printf(s->c->arena, "%s could %s", s->launch->job->job.name,
+                               start ? start + 3 : text),
+                  column, column, COLUMNS_MOST);
   return EXIT_DONE;
 }
 
-static ExitCode prepare(const Options *options, Submission *s, int32_t version) {
+/* Two settings in one folder would write over each other. */
+static ExitCode check_folders(const Submission *all, const Submission *last) {
+  for (const Submission *s = all; s < last; s++)
+    if (strcmp(s->folder, last->folder) == 0)
+      return complain(EXIT_USER,
+                      "--sweep: two settings have the run folder %s; log.dir says {name}, or "
+                      "nothing",
+                      last->folder);
+  return EXIT_DONE;
+}
+
+/* The settings before `s` begin at `all`. */
+static ExitCode prepare(const Options *options, const Submission *all, Submission *s,
+                        const SlurmHere *cluster) {
   char programs[4096];
   if (!own_folder(programs, sizeof programs)) return complain(EXIT_WORLD, "/proc is not mounted");
   if (compile_job(s->c, options, &s->compiled))
     s->launch = launch_make(s->c, &s->compiled, programs);
-  ExitCode code = report(s->c, options);
-  if (code != EXIT_DONE) return code;
+  if (s->launch) partitions_check(s->c, s->launch, &cluster->partitions);
+  ExitCode code = options->json ? report_code(s->c) : report(s->c, options);
+  if (code != EXIT_DONE || !s->launch) return code;
   s->folder = s->compiled.job->log.dir;
   s->script = arena_printf(s->c->arena, "%s/slurm/%s.sbatch", s->folder, s->compiled.job->job.name);
   const char *below = arena_printf(s->c->arena, "%s/slurm", s->folder);
   if (!folder_and_above(s->c->arena, below))
-    return complain(EXIT_WORLD, "%s: %s", below, strerror(errno));
-  code = check_queue(s);
-  int32_t dropped = code == EXIT_DONE ? drop_unknown(s, version) : 0;
-  if (code == EXIT_DONE) code = write_files(s);
-  if (code == EXIT_DONE) code = ask_slurm(s, options->quiet);
+    return complain(EXIT_WORLD, "cannot make the run folder %s: %s; log.dir says where it is",
+                    below, strerror(errno));
+  code = check_folders(all, s);
+  if (code == EXIT_DONE) code = check_folder(s);
+  if (code == EXIT_DONE) code = check_mpi(s->launch);
+  if (code == EXIT_DONE) code = lock_folder(s, below);
+  if (code == EXIT_DONE) code = check_queue(s);
+  int32_t dropped = code == EXIT_DONE ? drop_unknown(s, cluster->version) : 0;
+  if (code == EXIT_DONE) code = write_files(s, options);
+  if (code == EXIT_DONE) code = ask_slurm(s, options->quiet || options->json);
   if (dropped > 0 && code == EXIT_DONE)
     code = complain(EXIT_USER,
                     "%d options were left out of what Slurm was asked; nothing is "
@@ -154,20 +233,73 @@ static ExitCode prepare(const Options *options, Submission *s, int32_t version) 
   return code;
 }
 
-static ExitCode submit(const Submission *s, const Options *options) {
+/* Into the queue, behind the job `after` unless that is NULL: its number, or NULL when that failed
+ * and was said. */
+static const char *queue_one(const Submission *s, const char *after) {
   Command answer;
-  command_run(&answer, (const char *const[]){"sbatch", "--parsable", s->script, NULL});
-  if (answer.code == COMMAND_MISSING || answer.code == COMMAND_LATE) return refuse_slurm(&answer);
+  const char *words[5] = {"sbatch", "--parsable"};
+  int32_t count = 2;
+  if (after) words[count++] = arena_printf(s->c->arena, "--dependency=afterany:%s", after);
+  words[count] = s->script;
+  command_run(&answer, words);
   const char *number = slurm_text(&answer);
-  if (answer.code != 0) return complain(EXIT_USER, "Slurm refuses the job: %s", number);
-  if (!run_keep_job(s->folder, number))
-    return complain(EXIT_WORLD, "%s/slurm/job: %s", s->folder, strerror(errno));
-  if (options->json)
-    printf("{\"version\": 1, \"job\": %.*s, \"run\": \"%s\"}\n", (int)strcspn(number, ";"), number,
-           s->folder);
+  if (answer.code == 0) return arena_copy_n(s->c->arena, number, strspn(number, "0123456789"));
+  if (answer.code == COMMAND_MISSING || answer.code == COMMAND_LATE)
+    refuse_slurm(&answer);
   else
-    printf("%-8s job %s: %s\n", "queued", number, s->folder);
-  return EXIT_DONE;
+    complain(EXIT_USER, "Slurm refuses the job: %s", number);
+  return NULL;
+}
+
+static void say_queued(const Submission *s) {
+  const TextList *jobs = &s->jobs;
+  printf("%-8s job%s %s: %s%s\n", "queued", jobs->count > 1 ? "s" : "",
+         joined_texts(s->c->arena, jobs, ", "), s->folder,
+         jobs->count > 1 ? ", each after the one before" : "");
+}
+
+static ExitCode submit(Submission *s, const Options *options) {
+  TextList *jobs = &s->jobs;
+  ExitCode code = EXIT_DONE;
+  while (jobs->count < s->launch->chain && code == EXIT_DONE) {
+    const char *number = queue_one(s, jobs->count > 0 ? jobs->at[jobs->count - 1] : NULL);
+    if (!number) {
+      code = EXIT_USER;
+      break;
+    }
+    VEC_PUSH(s->c->arena, jobs, number);
+    if (!run_keep_jobs(s->c->arena, s->folder, jobs))
+      code = complain(EXIT_WORLD, "%s/slurm/job: %s", s->folder, strerror(errno));
+  }
+  if (jobs->count > 0 && !options->json) say_queued(s);
+  if (code != EXIT_DONE && jobs->count > 0)
+    complain(code, "the chain has %d of %lld jobs; lockstep cancel %s takes them out", jobs->count,
+             (long long)s->launch->chain, s->folder);
+  return code;
+}
+
+/* One document of all settings: what is wrong, and for each its folder, when it could start, its
+ * jobs. */
+static void print_json(Compile *c, const Submission *all, int32_t count, ExitCode code) {
+  bool is_first = true;
+  for (int32_t i = 0; i < count; i++)
+    for (int32_t k = 0; k < all[i].c->diags.list.count; k++)
+      VEC_PUSH(c->arena, &c->diags.list, all[i].c->diags.list.at[k]);
+  printf("{\"version\": 1, \"ok\": %s, \"exit\": %d, \"diagnostics\": ",
+         code == EXIT_DONE ? "true" : "false", (int)code);
+  diags_print_json(&c->diags, stdout);
+  fputs(", \"runs\": [", stdout);
+  for (int32_t i = 0; i < count; i++) {
+    const Submission *s = &all[i];
+    if (!s->folder) continue;
+    fputs(is_first ? "{\"run\": " : ", {\"run\": ", stdout);
+    print_json_text(s->folder, stdout);
+    fputs(", \"start\": ", stdout);
+    print_json_text(s->start, stdout);
+    printf(", \"jobs\": [%s]}", joined_texts(c->arena, &s->jobs, ", "));
+    is_first = false;
+  }
+  puts("]}");
 }
 
 /* ---- sweeps: every combination of the values */
@@ -233,18 +365,6 @@ static ExitCode check_sweeps(Arena *arena, const Options *options, int32_t *sett
   return EXIT_DONE;
 }
 
-/* Two settings in one folder would write over each other. */
-static ExitCode check_folders(const Submission *all, int32_t count) {
-  for (int32_t i = 0; i < count; i++)
-    for (int32_t k = 0; k < i; k++)
-      if (strcmp(all[i].folder, all[k].folder) == 0)
-        return complain(EXIT_USER,
-                        "--sweep: two settings have the run folder %s; log.dir says {name}, or "
-                        "nothing",
-                        all[i].folder);
-  return EXIT_DONE;
-}
-
 /* The name of the job, which settings add to. */
 static const char *base_name(Compile *c, const Options *options) {
   const Job *job =
@@ -252,27 +372,53 @@ static const char *base_name(Compile *c, const Options *options) {
   return job ? job->job.name : NULL;
 }
 
+/* --chain N is -D slurm.chain=N. */
+static bool chain_option(Arena *arena, const Options *options, Options *out) {
+  *out = *options;
+  if (!options->chain) return true;
+  if (out->overrides.count == WORDS_MAX) return false;
+  out->overrides.at[out->overrides.count++] = arena_printf(arena, "slurm.chain=%s", options->chain);
+  return true;
+}
+
+/* Every setting asked, then every one into the queue. */
+static ExitCode submit_all(Compile *c, const Options *options, const SlurmHere *cluster,
+                           Submission *all, int32_t settings, int32_t *made) {
+  const char *base = base_name(c, options);
+  if (!base) return options->json ? report_code(c) : report(c, options);
+  ExitCode code = EXIT_DONE;
+  while (code == EXIT_DONE && *made < settings) {
+    Submission *s = &all[*made];
+    Options one;
+    s->c = open_compile();
+    if (!s->c) return EXIT_WORLD;
+    (*made)++;
+    code = sweep_options(c->arena, options, *made - 1, base, &one)
+               ? prepare(&one, all, s, cluster)
+               : complain(EXIT_USER, "more than %d words", WORDS_MAX);
+  }
+  for (int32_t i = 0; code == EXIT_DONE && !options->test_only && i < *made; i++)
+    code = submit(&all[i], options);
+  return code;
+}
+
 ExitCode verb_submit(const Options *options) {
-  int32_t version = slurm_version(), settings = 0;
-  if (version == 0) return EXIT_WORLD;
+  int32_t settings = 0, made = 0;
   Compile *c = open_compile();
   if (!c) return EXIT_WORLD;
-  ExitCode code = check_sweeps(c->arena, options, &settings);
-  const char *base = code == EXIT_DONE ? base_name(c, options) : NULL;
-  if (code == EXIT_DONE && !base) code = report(c, options);
-  Submission *all = ARENA_ARRAY(c->arena, Submission, settings > 0 ? settings : 1);
-  int32_t made = 0;
-  for (; code == EXIT_DONE && made < settings; made++) {
-    Options one;
-    all[made].c = open_compile();
-    if (!sweep_options(c->arena, options, made, base, &one))
-      code = complain(EXIT_USER, "more than %d words", WORDS_MAX);
-    else
-      code = all[made].c ? prepare(&one, &all[made], version) : EXIT_WORLD;
+  SlurmHere cluster = {0};
+  Options with_chain;
+  Submission *all = NULL;
+  ExitCode code = slurm_version(&cluster.version);
+  if (code == EXIT_DONE && !chain_option(c->arena, options, &with_chain))
+    code = complain(EXIT_USER, "more than %d words", WORDS_MAX);
+  if (code == EXIT_DONE) code = check_sweeps(c->arena, &with_chain, &settings);
+  if (code == EXIT_DONE) {
+    cluster.partitions = slurm_partitions(c->arena);
+    all = ARENA_ARRAY(c->arena, Submission, settings);
+    code = submit_all(c, &with_chain, &cluster, all, settings, &made);
   }
-  if (code == EXIT_DONE) code = check_folders(all, made);
-  for (int32_t i = 0; code == EXIT_DONE && !options->test_only && i < made; i++)
-    code = submit(&all[i], options);
+  if (options->json) print_json(c, all, made, code);
   for (int32_t i = 0; i < made; i++)
     compile_free(all[i].c);
   compile_free(c);

@@ -19,6 +19,7 @@ static void print_text(const ProductChoice *choice) {
   if (!choice) return;
   printf("\nprocessor  %s\n", choice->processor);
   printf("fp32       %s\nbf16       %s\n", product_name(choice->f32), product_name(choice->bf16));
+  if (choice->refusal) printf("not        %s: %s\n", product_name(choice->wanted), choice->refusal);
   printf("because    %s\n\nvariants of the matrix product, for LOCKSTEP_CPU:\n", choice->because);
   for (Product p = PRODUCT_REFERENCE; p <= PRODUCT_AMX_EMULATED; p++) {
     const char *missing = p == PRODUCT_AMX_BF16 ? "not on this processor: emulated when forced"

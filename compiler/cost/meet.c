@@ -24,7 +24,7 @@ static int32_t class_at(const Plan *plan, const int32_t *coordinate) {
   return -1;
 }
 
-static int32_t class_at_distance(const Simulation *s, Runner *r, uint32_t comm, int64_t distance) {
+static int32_t find_at_distance(const Simulation *s, Runner *r, uint32_t comm, int64_t distance) {
   int32_t peer = -1;
   for (uint32_t a = 0; a < s->plan->axes_count; a++) {
     if ((s->plan->comms[comm].axes_mask >> a & 1U) == 0) continue;
@@ -34,6 +34,15 @@ static int32_t class_at_distance(const Simulation *s, Runner *r, uint32_t comm, 
     r->coordinate[a] = (int32_t)here;
   }
   return peer;
+}
+
+static int32_t class_at_distance(const Simulation *s, Runner *r, uint32_t comm, int64_t distance) {
+  for (int32_t i = 0; i < r->peers.count; i++)
+    if (r->peers.at[i].comm == comm && r->peers.at[i].distance == distance)
+      return r->peers.at[i].class;
+  int32_t class = find_at_distance(s, r, comm, distance);
+  VEC_PUSH(s->arena, &r->peers, (Peer){comm, distance, class});
+  return class;
 }
 
 static Times *times_of(const Simulation *s, bool sends, uint32_t class, uint32_t peer) {

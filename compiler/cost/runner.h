@@ -10,8 +10,10 @@ typedef struct Profile {
   bool is_plain; /* one lane, no other class */
   uint32_t lane;
   int64_t total_ns;
-  int64_t *ns;     /* by record: how long it takes */
-  int64_t *end_ns; /* by record: after the call's start; of a plain one */
+  const PlanRecord *last; /* that runs */
+  LaneParts parts;        /* on a plain one's lane */
+  int64_t *ns;            /* by record: how long it takes */
+  int64_t *end_ns;        /* by record: after the call's start; of a plain one */
   struct Profile *next;
 } Profile;
 
@@ -21,6 +23,13 @@ typedef struct Pending {
   int32_t number;
   bool is_send;
 } Pending;
+
+/* The class that a class comes to. */
+typedef struct Peer {
+  uint32_t comm;
+  int64_t distance;
+  int32_t class; /* -1: none */
+} Peer;
 
 typedef struct Times {
   VEC(int64_t) at;
@@ -41,6 +50,7 @@ typedef struct Runner {
   uint32_t call, record, iteration, loop; /* of the program, its segment; loop: next or current */
   uint32_t lanes_begun;                   /* of the call */
   int64_t free_ns[PLAN_LANES_MAX];        /* when the lane's last record was over */
+  const PlanRecord *last[PLAN_LANES_MAX]; /* that record */
   int64_t *end_ns;                        /* by record of the call */
   int32_t *targets;                       /* by call: the first wait for one of its records */
   LaneTimes *times;
@@ -48,6 +58,7 @@ typedef struct Runner {
   bool has_met;  /* and so have the others, at `met_ns` */
   int64_t start_ns, met_ns;
   VEC(Pending) pending;    /* of the exchange it stands at */
+  VEC(Peer) peers;         /* found so far */
   uint32_t lanes_iterated; /* those of this iteration */
   IterationEnd before;     /* the iteration before */
 } Runner;

@@ -17,6 +17,42 @@ static bool runs(const PlanRecord *record, const PlanCall *call) {
   return plan_when(record->when_all, record->when_none, call->flags);
 }
 
+/* ---- parts */
+
+/* Of its sums: over several axes at once is the last. */
+static uint32_t axis_of(const Plan *plan, const PlanRecord *record) {
+  uint32_t mask = plan->comms[record->comm].axes_mask, axis = 0;
+  while (axis < PLAN_AXES_MAX && mask != 1U << axis)
+    axis++;
+  return axis;
+}
+
+/* Of a communication `took_ns` went into moving bytes; the rest, between stages, is bubble. */
+static void add_exposed(const Plan *plan, LaneParts *parts, const PlanRecord *record,
+                        int64_t took_ns, int64_t moving_ns) {
+  uint32_t axis = axis_of(plan, record);
+  bool is_stage = axis < plan->axes_count && plan->axes[axis].divides == DIVIDES_DEPTH &&
+                  record->kind == RECORD_EXCHANGE;
+  if (!is_stage || moving_ns > took_ns) moving_ns = took_ns;
+  parts->exposed_ns[axis] += moving_ns;
+  parts->bubble_ns += took_ns - moving_ns;
+}
+
+static void add_record(const Plan *plan, LaneParts *parts, const PlanRecord *record,
+                       int64_t took_ns) {
+  if (is_communication(record))
+    add_exposed(plan, parts, record, took_ns, took_ns);
+  else
+    parts->compute_ns += took_ns;
+}
+
+static void add_parts(LaneParts *to, const LaneParts *parts) {
+  to->compute_ns += parts->compute_ns;
+  to->bubble_ns += parts->bubble_ns;
+  for (uint32_t axis = 0; axis <= PLAN_AXES_MAX; axis++)
+    to->exposed_ns[axis] += parts->exposed_ns[axis];
+}
+
 /* ---- profiles */
 
 static Profile *make_profile(const Simulation *s, uint32_t class, const PlanCall *call) {
@@ -35,6 +71,8 @@ static Profile *make_profile(const Simulation *s, uint32_t class, const PlanCall
     profile->ns[i] = price_ns(s->plan, class, record);
     profile->total_ns += profile->ns[i];
     profile->end_ns[i] = profile->total_ns;
+    profile->last = record;
+    add_record(s->plan, &profile->parts, record, profile->ns[i]);
   }
   return profile;
 }
@@ -59,13 +97,30 @@ static const PlanLoop *current_loop(const Simulation *s, const Runner *r) {
   return r->call >= loop->first_call ? loop : NULL;
 }
 
+static const PlanRecord *awaited(const Simulation *s, const Runner *r, const PlanWait *wait) {
+  const PlanCall *call = &s->plan->calls[r->program->calls_first + wait->call];
+  return &s->plan->records[s->plan->segments[call->segment].records_first + wait->record];
+}
+
+/* When a lane may begin, and what it has waited for; NULL: for nothing. */
+typedef struct Ready {
+  int64_t at_ns;
+  const PlanRecord *late;
+} Ready;
+
+static void wait_until(Ready *ready, int64_t at_ns, const PlanRecord *late) {
+  if (at_ns > ready->at_ns) *ready = (Ready){at_ns, late};
+}
+
 /* When the lane may begin the call, but for edges inside it. */
-static int64_t call_ready_ns(const Simulation *s, const Runner *r, uint32_t lane) {
+static Ready call_ready(const Simulation *s, const Runner *r, uint32_t lane) {
   const PlanCall *call = current_call(s, r);
-  int64_t ready = r->free_ns[lane];
-  for (uint32_t i = 0; i < call->waits_count; i++)
-    if (s->plan->waits[call->waits_first + i].lane == lane)
-      ready = later(ready, s->ready_ns[call->waits_first + i]);
+  Ready ready = {r->free_ns[lane], NULL};
+  for (uint32_t i = 0; i < call->waits_count; i++) {
+    const PlanWait *wait = &s->plan->waits[call->waits_first + i];
+    if (wait->lane == lane)
+      wait_until(&ready, s->ready_ns[call->waits_first + i], awaited(s, r, wait));
+  }
   return ready;
 }
 
@@ -87,38 +142,47 @@ static void hand_out(const Simulation *s, const Runner *r, uint32_t lane, const 
   s->sink->take(s->sink->state, &stretch);
 }
 
-/* The lane stands still until `start_ns`. */
-static int64_t stand_still(const Simulation *s, Runner *r, uint32_t lane, int64_t start_ns) {
-  if (lane == s->main_lane) r->times->exposed_ns += start_ns - r->free_ns[lane];
-  return start_ns;
+/* The lane stands still until it is ready. */
+static int64_t stand_still(const Simulation *s, Runner *r, uint32_t lane, Ready ready) {
+  int64_t took_ns = ready.at_ns - r->free_ns[lane];
+  if (lane != s->main_lane) return ready.at_ns;
+  r->times->exposed_ns += took_ns;
+  if (took_ns > 0 && ready.late != NULL && is_communication(ready.late))
+    add_exposed(s->plan, &r->times->parts, ready.late, took_ns,
+                price_ns(s->plan, r->class_alike, ready.late));
+  return ready.at_ns;
 }
 
 static int64_t begin_record(const Simulation *s, Runner *r, const PlanRecord *record) {
   const PlanSegment *segment = &s->plan->segments[current_call(s, r)->segment];
   bool first = (r->lanes_begun >> record->lane & 1U) == 0;
-  int64_t start = first ? call_ready_ns(s, r, record->lane) : r->free_ns[record->lane];
+  Ready ready = first ? call_ready(s, r, record->lane) : (Ready){r->free_ns[record->lane], NULL};
   for (uint32_t i = 0; i < record->after_count; i++) {
     uint32_t after = s->plan->edges[record->after_first + i].record;
-    if (runs(&s->plan->records[segment->records_first + after], current_call(s, r)))
-      start = later(start, r->end_ns[after]);
+    const PlanRecord *before = &s->plan->records[segment->records_first + after];
+    if (runs(before, current_call(s, r))) wait_until(&ready, r->end_ns[after], before);
   }
   r->lanes_begun |= 1U << record->lane;
-  return stand_still(s, r, record->lane, start);
+  return stand_still(s, r, record->lane, ready);
 }
 
 static void end_record(const Simulation *s, Runner *r, const PlanRecord *record, int64_t start_ns) {
   int64_t took = r->profile->ns[r->record], end = start_ns + took;
   r->times->busy_ns[record->lane] += took;
   r->free_ns[record->lane] = r->end_ns[r->record] = end;
+  r->last[record->lane] = record;
+  if (record->lane == s->main_lane) add_record(s->plan, &r->times->parts, record, took);
   for (int32_t w = r->targets[r->call]; w >= 0; w = s->next_target[w])
     if (s->plan->waits[w].record == r->record) s->ready_ns[w] = end;
   hand_out(s, r, record->lane, record, start_ns);
 }
 
 static void run_plain(const Simulation *s, Runner *r, const Profile *profile) {
-  int64_t start = stand_still(s, r, profile->lane, call_ready_ns(s, r, profile->lane));
+  int64_t start = stand_still(s, r, profile->lane, call_ready(s, r, profile->lane));
   r->times->busy_ns[profile->lane] += profile->total_ns;
   r->free_ns[profile->lane] = start + profile->total_ns;
+  r->last[profile->lane] = profile->last;
+  if (profile->lane == s->main_lane) add_parts(&r->times->parts, &profile->parts);
   r->lanes_begun |= 1U << profile->lane;
   for (int32_t w = r->targets[r->call]; w >= 0; w = s->next_target[w])
     s->ready_ns[w] = start + profile->end_ns[s->plan->waits[w].record];
@@ -170,6 +234,11 @@ static void leave_out(const Simulation *s, Runner *r, const PlanLoop *loop, int6
     r->times->busy_ns[lane] += times * (r->times->busy_ns[lane] - before->busy_ns[lane]);
   }
   r->times->exposed_ns += times * (r->times->exposed_ns - before->exposed_ns);
+  LaneParts *parts = &r->times->parts;
+  parts->compute_ns += times * (parts->compute_ns - before->parts.compute_ns);
+  parts->bubble_ns += times * (parts->bubble_ns - before->parts.bubble_ns);
+  for (uint32_t axis = 0; axis <= PLAN_AXES_MAX; axis++)
+    parts->exposed_ns[axis] += times * (parts->exposed_ns[axis] - before->parts.exposed_ns[axis]);
   for (uint32_t call = loop->first_call; call < loop->first_call + loop->call_count; call++)
     for (int32_t w = r->targets[call]; w >= 0; w = s->next_target[w])
       s->ready_ns[w] += times * took_ns;
@@ -213,7 +282,10 @@ static bool communicate(const Simulation *s, uint32_t class, const PlanRecord *r
   }
   if (!r->has_met) meet_others(s, class, record);
   if (!r->has_met) return false;
-  if (record->lane == s->main_lane) r->times->apart_ns += r->met_ns - r->start_ns;
+  if (record->lane == s->main_lane) {
+    r->times->apart_ns += r->met_ns - r->start_ns;
+    add_exposed(s->plan, &r->times->parts, record, r->met_ns - r->start_ns, 0);
+  }
   r->has_come = r->has_met = false;
   end_record(s, r, record, r->met_ns);
   return true;
@@ -253,11 +325,12 @@ static bool run_until_wait(const Simulation *s, uint32_t class) {
 }
 
 /* The program is over when all its lanes are. */
-static void end_program(Runner *r, uint32_t main_lane) {
+static void end_program(const Simulation *s, Runner *r) {
   if (r->program == NULL) return;
+  Ready end = {r->free_ns[s->main_lane], NULL};
   for (int32_t lane = 0; lane < PLAN_LANES_MAX; lane++)
-    r->times->span_ns = later(r->times->span_ns, r->free_ns[lane]);
-  r->times->exposed_ns += r->times->span_ns - r->free_ns[main_lane];
+    wait_until(&end, r->free_ns[lane], r->last[lane]);
+  r->times->span_ns = stand_still(s, r, s->main_lane, end);
   r->times->is_stuck = r->call < r->program->calls_count;
 }
 
@@ -333,6 +406,6 @@ LaneTimes *simulate_stretches(Arena *arena, const Plan *plan, ProgramKind kind,
       moved = run_until_wait(&s, c) || moved;
   }
   for (uint32_t c = 0; c < classes; c++)
-    end_program(&s.runners[c], s.main_lane);
+    end_program(&s, &s.runners[c]);
   return times;
 }

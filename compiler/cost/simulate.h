@@ -13,11 +13,20 @@
 #include "compiler/base/base.h"
 #include "compiler/cost/price.h"
 
+/* What the main lane did, as far as it is known: the rest of its time it waited for the host. */
+typedef struct LaneParts {
+  int64_t compute_ns;
+  int64_t exposed_ns[PLAN_AXES_MAX + 1]; /* in communication over an axis, or waiting for it; last:
+                                            over several at once */
+  int64_t bubble_ns; /* in exchanges between stages of a pipeline, beyond what they take */
+} LaneParts;
+
 typedef struct LaneTimes {
   int64_t span_ns;    /* until every lane is done */
   int64_t exposed_ns; /* of it, the main lane waits for other lanes, at the end included */
   int64_t apart_ns; /* of it, the main lane waits for other classes in communications of its own */
   int64_t busy_ns[PLAN_LANES_MAX];
+  LaneParts parts;
   bool is_stuck; /* it waits for other classes for ever: the plan does not pass `prove` */
 } LaneTimes;
 

@@ -4,7 +4,6 @@
 
 #include "compiler/cost/cost.h"
 #include "compiler/cost/link.h"
-#include "compiler/cost/simulate.h"
 #include "compiler/emit/tables.h"
 #include "kernels/contract/contract.h"
 #include "runtime/csv/csv.h"
@@ -62,7 +61,7 @@ static uint32_t token_count(const Graph *g) {
 }
 
 static void set_optimizer(PlanJob *record, const Job *job) {
-  record->optimizer = job->optimizer.head == CHOICE_ADAMW ? OPTIMIZER_ADAMW : OPTIMIZER_SGD;
+  record->optimizer = (uint32_t)job->optimizer.head;
   record->lr = job->optimizer.lr;
   record->beta1 = job->optimizer.beta1;
   record->beta2 = job->optimizer.beta2;
@@ -435,7 +434,7 @@ static void emit_programs(Tables *t, const Draft *d, const Stage *stage,
       const Loop *loop = &program->loops.at[i];
       TABLE_PUSH(t, loops,
                  (PlanLoop){(uint32_t)loop->first_call, (uint32_t)loop->call_count,
-                            (uint32_t)loop->times, 1});
+                            (uint32_t)loop->times, (uint32_t)loop->microbatch_stride});
     }
   }
 }
@@ -546,20 +545,6 @@ static void emit_class(Tables *t, const Draft *d, const Stage *stage) {
   TABLE_PUSH(t, classes, class);
 }
 
-/* How long programs take follows from the whole plan. */
-static void predict_programs(Tables *t, const Plan *plan) {
-  for (int32_t kind = 0; kind < ProgramKind_COUNT; kind++) {
-    const LaneTimes *times = simulate(t->arena, plan, (ProgramKind)kind);
-    for (int32_t c = 0; c < t->classes.count; c++) {
-      const PlanClass *class = &t->classes.at[c];
-      for (uint32_t i = 0; i < class->programs_count; i++) {
-        PlanProgram *program = &t->programs.at[class->programs_first + i];
-        if (program->kind == (uint32_t)kind) program->predicted_ns = times[c].span_ns;
-      }
-    }
-  }
-}
-
 Choice emit_plan(const Draft *d, int64_t parameters, Plan *plan) {
   Tables *t = ARENA_NEW(d->compile->arena, Tables);
   t->arena = d->compile->arena;
@@ -584,6 +569,7 @@ Choice emit_plan(const Draft *d, int64_t parameters, Plan *plan) {
     emit_class(t, d, &d->stages[s]);
   Choice choice = emit_places(t, d);
   table_view(t, plan);
-  predict_programs(t, plan);
+  emit_predictions(t, plan);
+  table_view(t, plan);
   return choice;
 }

@@ -17,26 +17,19 @@ static uint32_t emit_seats(Tables *t, const NodeKind *kind, const int32_t *seats
   return first;
 }
 
-/* One run for nodes of one kind that stand next to each other. */
 static void emit_runs(Tables *t, const Draft *d, const uint32_t *seats_first) {
   const Fabric *fabric = d->fabric;
-  int64_t step = fabric->nodes ? 1 : fabric->node_count;
-  for (int64_t node = 0; node < fabric->node_count; node += step) {
-    int32_t k = fabric_kind_of(fabric, node);
-    const NodeKind *kind = &fabric->kinds[k];
-    PlanPlace *last = t->places.count > 0 ? &t->places.at[t->places.count - 1] : NULL;
-    uint32_t slots = (uint32_t)(kind->seat_count * step);
-    if (last && fabric_kind_of(fabric, node - 1) == k) {
-      last->rank_count += slots;
-      continue;
-    }
+  for (int32_t i = 0; i < fabric->run_count; i++) {
+    const NodeRun *run = &fabric->runs[i];
+    const NodeKind *kind = &fabric->kinds[run->kind];
+    int64_t end = i + 1 < fabric->run_count ? run[1].slot_first : fabric->slot_count;
     TABLE_PUSH(t, places,
-               (PlanPlace){.rank_first = (uint32_t)fabric_first_slot(fabric, node),
-                           .rank_count = slots,
-                           .node_first = (uint32_t)node,
+               (PlanPlace){.rank_first = (uint32_t)run->slot_first,
+                           .rank_count = (uint32_t)(end - run->slot_first),
+                           .node_first = (uint32_t)run->node_first,
                            .node_ranks = (uint32_t)kind->seat_count,
                            .core_count = (uint32_t)d->cluster->threads,
-                           .seats_first = seats_first[k],
+                           .seats_first = seats_first[run->kind],
                            .seats_count = kind->seats ? (uint32_t)kind->seat_count : 0,
                            .kind = table_string(t, kind->name)});
   }
@@ -53,9 +46,22 @@ static void emit_links(Tables *t, const Draft *d, const Placement *at) {
     }
 }
 
+static void emit_strides(Tables *t, const Placement *at) {
+  for (int32_t i = 0; i < at->digit_count; i++) {
+    const Digit *digit = &at->digit[i];
+    PlanAxis *axis = &t->axes.at[digit->axis];
+    if (digit->weight == 1)
+      axis->rank_stride = (uint32_t)digit->stride;
+    else
+      axis->near = (uint32_t)digit->weight, axis->far_stride = (uint32_t)digit->stride;
+  }
+}
+
 /* NULL: the best. Groups of a node are whole replicas of one only in the usual order. */
-static const Order *wanted_order(Arena *arena, const Job *job) {
+static const Order *wanted_order(const Draft *d, Arena *arena) {
+  const Job *job = d->job;
   Order *order = ARENA_NEW(arena, Order);
+  if (!place_check_parts(d->compile, job, d->fabric, &d->mesh)) return NULL;
   if (job->set[FIELD_parallel_order] && order_parse(job->parallel.order, order)) return order;
   return job->parallel.zero_group == ZERO_GROUP_NODE ? &order_usual : NULL;
 }
@@ -65,9 +71,8 @@ Choice emit_places(Tables *t, const Draft *d) {
   table_view(t, &plan);
   Demands demands = demands_of(t->arena, &plan);
   Choice choice = place_choose(d->fabric, &d->mesh, &demands,
-                               (Wish){wanted_order(t->arena, d->job), !d->job->parallel.tp_across});
-  for (MeshAxis axis = MESH_REPLICATE; axis < MESH_AXES; axis++)
-    t->axes.at[axis].rank_stride = (uint32_t)choice.taken->stride[axis];
+                               (Wish){wanted_order(d, t->arena), !d->job->parallel.tp_across});
+  emit_strides(t, choice.taken);
   uint32_t *seats_first = ARENA_ARRAY(t->arena, uint32_t, d->fabric->kind_count);
   for (int32_t k = 0; k < d->fabric->kind_count; k++)
     seats_first[k] = emit_seats(t, &d->fabric->kinds[k], choice.taken->seats[k]);

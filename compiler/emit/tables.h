@@ -37,6 +37,9 @@ uint32_t table_node(const Tables *t, const Graph *model, NodeId n);
 /* The plan that they are so far. */
 void table_view(const Tables *t, Plan *plan);
 
+/* How long programs take, and in what; it follows from the whole plan. */
+void emit_predictions(Tables *t, const Plan *plan);
+
 /* Chooses where ranks are (place/), and writes places, seats and links; all else is there. */
 Choice emit_places(Tables *t, const Draft *d);
 

@@ -1,7 +1,7 @@
 /* json.c -- what a compile found out, for programs. */
 #include "compiler/explain/words.h"
 #include "compiler/explain/work.h"
-#include "compiler/schedule/pipeline.h"
+#include "compiler/pipelines/pipeline.h"
 
 static void print_class(const Compiled *compiled, const Work *work, uint32_t class, FILE *out) {
   Peak peak = find_peak(compiled, class);

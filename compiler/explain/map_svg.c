@@ -17,7 +17,7 @@ typedef struct Sheet {
 
 /* Hues as far apart as the golden angle takes them, so that neighbours differ. */
 static void put_colour(uint32_t number, FILE *out) {
-  fprintf(out, "hsl(%u,65%%,%u%%)", (unsigned)(number * 137 % 360), 60 + number % 3 * 10);
+  fprintf(out, "hsl(%u,65%%,%u%%)", (unsigned)(number * 137 % 360), 58 + number % 3 * 8);
 }
 
 static uint32_t most_seats(const Plan *plan) {
@@ -79,14 +79,37 @@ static void draw_rank(const Sheet *s, uint32_t rank) {
   fputs("</title></rect>\n", s->out);
 }
 
+/* Nodes until the colours begin anew; 1: they do not change. */
+static uint32_t period_of(const Compiled *compiled) {
+  const Plan *plan = &compiled->plan;
+  uint32_t count = (uint32_t)rank_count(compiled), shown = (uint32_t)where_shown(compiled);
+  bool has_changed = false;
+  for (uint32_t rank = 0; rank < count; rank++) {
+    RankPlace place = plan_place(plan, rank);
+    uint32_t at = where_is(plan, rank).at[shown];
+    if (place.position == 0 && has_changed && at == 0) return place.node;
+    has_changed |= at != 0;
+  }
+  return 1;
+}
+
+/* Rows that begin alike, where the picture does not become much wider or narrower. */
+static uint32_t nodes_across(const Sheet *s) {
+  double ratio = (double)box_height(s) / box_width(s);
+  uint32_t across = (uint32_t)ceil(sqrt(WIDE / 2.0 * ratio * s->nodes));
+  uint32_t period = period_of(s->compiled);
+  if (period >= 2 * across) return across;
+  uint32_t times = (across + period / 2) / period;
+  return (times > 0 ? times : 1) * period;
+}
+
 bool explain_map_svg(const Compiled *compiled, FILE *out) {
   const Plan *plan = &compiled->plan;
   uint32_t count = (uint32_t)rank_count(compiled);
   Sheet s = {.compiled = compiled, .out = out, .seats = most_seats(plan)};
   s.nodes = plan_place(plan, count - 1).node + 1;
   s.wide = s.seats <= 4 ? s.seats : (uint32_t)ceil(sqrt(2.0 * s.seats));
-  double ratio = (double)box_height(&s) / box_width(&s);
-  s.across = (uint32_t)ceil(sqrt(WIDE / 2.0 * ratio * s.nodes));
+  s.across = nodes_across(&s);
   uint32_t entries = (uint32_t)where_size(compiled, where_shown(compiled));
   if (entries > LEGEND_MOST) entries = 0;
   s.top = MARGIN + 2 * HEAD + legend_rows(&s, entries) * (SQUARE + GAP);

@@ -57,7 +57,9 @@ static const char *row_note(const Compiled *compiled, const MemoryRow *row, int6
     return d->has_master ? sharded(compiled, 1, "fp32: the optimizer's own copy", 0, "")
                          : no_master(d);
   case BUFFER_MOMENT1: return sharded(compiled, 1, "fp32", 0, "");
-  case BUFFER_MOMENT2: return d->has_moment2 ? sharded(compiled, 1, "fp32", 0, "") : "none: sgd";
+  case BUFFER_MOMENT2:
+    if (d->has_moment2) return sharded(compiled, 1, "fp32", 0, "");
+    return arena_printf(arena, "none: %s", optimizer_rows[d->job->optimizer.head].name);
   case BUFFER_ACTIVATION:
     return arena_printf(arena, "%s, recompute %s", dtype_name(d->train->compute_dtype),
                         recompute_text(compiled));

@@ -32,7 +32,8 @@ static void print_alternative(const Compiled *compiled, const Alternative *at, F
   Arena *arena = compiled->draft->compile->arena;
   fprintf(out, "  %-14s %12s", order_text(arena, &at->order), format_seconds(arena, at->seconds));
   fprintf(out, " %+8.1f%%", 100 * (at->seconds / choice->taken_s - 1));
-  if (at->leaves_domain) fputs("   tp leaves its fast links", out);
+  if (at->leaves_domain)
+    fprintf(out, "   tp leaves its %s", compiled->fabric->is_fast ? "fast links" : "node");
   fputs(at == &choice->order[choice->taken_order] ? "   <- taken\n" : "\n", out);
 }
 

@@ -4,7 +4,7 @@
 #include "compiler/explain/timeline.h"
 #include "compiler/explain/words.h"
 #include "compiler/explain/work.h"
-#include "compiler/schedule/pipeline.h"
+#include "compiler/pipelines/pipeline.h"
 
 /* Most bytes of activations alive at once on a stage, of those whose name ends with `word`. */
 static int64_t most_alive(const Compiled *compiled, uint32_t class) {
@@ -30,7 +30,8 @@ static const char *layers_text(const Compiled *compiled, int32_t stage) {
   const Draft *d = compiled->draft;
   Arena *arena = d->compile->arena;
   const char *text = "";
-  for (int32_t c = stage; c < d->chunk_count; c += d->stage_count) {
+  for (int32_t k = 0; k < draft_chunks(d); k++) {
+    int32_t c = draft_chunk(d, stage, k);
     int32_t layers = 0;
     const char *ends = "";
     for (int32_t u = d->chunk_first[c]; u < d->chunk_first[c + 1]; u++) {

@@ -24,7 +24,7 @@ static const Seat *seat_of(const Compiled *compiled, const RankPlace *place, int
 
 static const char *node_text(const Compiled *compiled, const RankPlace *place) {
   const Fabric *fabric = compiled->fabric;
-  const char *host = fabric->nodes ? fabric->nodes[place->node].host : NULL;
+  const char *host = fabric->hosts ? fabric->hosts[place->node] : NULL;
   Arena *arena = compiled->draft->compile->arena;
   return arena_printf(arena, "%u of %lld%s%s, %s", place->node, (long long)fabric->node_count,
                       host ? ", " : "", host ? host : "",
@@ -86,7 +86,8 @@ static const char *layers_text(const Compiled *compiled, uint32_t stage) {
   const Draft *d = compiled->draft;
   Arena *arena = d->compile->arena;
   const char *text = "";
-  for (int32_t c = (int32_t)stage; c < d->chunk_count; c += d->stage_count)
+  for (int32_t k = 0; k < draft_chunks(d); k++) {
+    int32_t c = draft_chunk(d, (int32_t)stage, k);
     for (int32_t u = d->chunk_first[c]; u < d->chunk_first[c + 1];) {
       const Link *first = &d->links[u];
       const Region *region = &d->train->regions.at[first->region];
@@ -98,6 +99,7 @@ static const char *layers_text(const Compiled *compiled, uint32_t stage) {
       text = arena_printf(arena, "%s %lld", text, (long long)first->layer);
       if (last != first) text = arena_printf(arena, "%s-%lld", text, (long long)last->layer);
     }
+  }
   return text;
 }
 

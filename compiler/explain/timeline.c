@@ -102,9 +102,16 @@ static BoxKind kind_of(const Plan *plan, const Stretch *stretch) {
 
 /* ---- boxes */
 
+/* Layers of one chunk follow each other, in either direction; those of two chunks do not. */
+static bool is_beside(const Box *last, const Box *box) {
+  if (last->layer_first < 0 || box->layer_first < 0) return true;
+  return box->layer_first >= last->layer_first - 1 && box->layer_last <= last->layer_last + 1;
+}
+
 static bool belongs_to(const Box *last, const Box *box) {
   return last->end == box->start && last->kind == box->kind &&
          last->microbatch == box->microbatch &&
+         (box->kind > BOX_RECOMPUTE || is_beside(last, box)) &&
          (box->kind != BOX_COMMUNICATION || last->segment == box->segment);
 }
 

@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "compiler/pipelines/pipeline.h"
+
 bool buffer_alive(const PlanBuffer *buffer, uint32_t program, uint32_t call) {
   if (buffer->program == PLAN_NONE) return true;
   return buffer->program == program && buffer->first_call <= call && call <= buffer->last_call;
@@ -76,11 +78,10 @@ const char *recompute_text(const Compiled *compiled) {
 }
 
 const char *pipeline_text(const Compiled *compiled) {
-  static const char *const names[] = {"gpipe", "1f1b", "interleaved", "zb-h1"};
   if (compiled->derived.pp == 1) return "-";
-  const char *name = names[compiled->job->parallel.pipeline];
-  if (compiled->derived.chunks == 1) return name;
-  return arena_printf(compiled->draft->compile->arena, "%s x%lld", name,
+  const PipeRule *rule = &pipe_rules[compiled->job->parallel.pipeline];
+  if (rule->chunks > 0) return rule->word;
+  return arena_printf(compiled->draft->compile->arena, "%s x%lld", rule->word,
                       (long long)compiled->derived.chunks);
 }
 

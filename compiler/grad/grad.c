@@ -87,7 +87,7 @@ NodeId grad_append(Grad *b, const Node *of, OpKind op, const ValueId *inputs,
     node.inputs[node.input_count] = inputs[node.input_count];
   for (; outputs && outputs[node.output_count] != NO_ID; node.output_count++)
     node.outputs[node.output_count] = outputs[node.output_count];
-  NodeId id = graph_append(g, b->list, node);
+  NodeId id = op_append(g, b->list, node);
   assert(id != NO_ID); /* shapes of gradients follow from shapes that were checked */
   return id;
 }

@@ -70,7 +70,7 @@ static void copy_before(Graph *g, NodeList *list, int32_t position, int32_t k) {
                .path = n.path,
                .clone_of = NO_ID,
                .origin = n.origin};
-  NodeId copy_id = graph_append(g, &made, copy);
+  NodeId copy_id = op_append(g, &made, copy);
   ValueId fresh = graph_node(g, copy_id)->outputs[0];
   for (int32_t i = 0; i < n.output_count; i++)
     if (graph_value(g, n.outputs[i])->view_of == n.inputs[k])

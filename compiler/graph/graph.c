@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "compiler/ops/op.h"
-
 Graph *graph_new(Compile *c, bool training) {
   Graph *g = ARENA_NEW(c->arena, Graph);
   g->compile = c;
@@ -166,18 +164,4 @@ Divides mesh_axis_divides(MeshAxis axis) {
 
 bool region_feeds_back(const Graph *g, RegionId r) {
   return r > 0 && g->regions.at[r - 1].d_output != NO_ID;
-}
-
-NodeId graph_append(Graph *g, NodeList *list, Node node) {
-  op_dense_inputs(g, list, &node);
-  if (!op_def(node.op)->shape(g, &node)) return NO_ID;
-  VEC_PUSH(g->compile->arena, &g->nodes, node);
-  NodeId id = g->nodes.count - 1;
-  for (int32_t i = 0; i < node.output_count; i++) {
-    Value *out = graph_value(g, node.outputs[i]);
-    if (out->producer == NO_ID) out->producer = id;
-    if (out->region == NO_ID) out->region = node.region;
-  }
-  VEC_PUSH(g->compile->arena, list, id);
-  return id;
 }

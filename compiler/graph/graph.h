@@ -180,12 +180,6 @@ static inline Node *graph_node(const Graph *g, NodeId n) {
   return &g->nodes.at[n];
 }
 
-/* Equal for models that compute the same from the same initial values, whatever their files look
- * like; of a graph as it was traced, before anything is cut. Batch, context and threads do not
- * count.
- */
-uint64_t graph_identity(const Graph *g);
-
 int64_t value_elements(const Graph *g, ValueId v);
 int64_t value_bytes(const Graph *g, ValueId v);
 int64_t value_rows(const Graph *g, ValueId v);     /* product of carried dims: tokens */
@@ -199,8 +193,5 @@ Divides mesh_axis_divides(MeshAxis axis);
 
 /* Whether something before the region wants the gradient of its input. */
 bool region_feeds_back(const Graph *g, RegionId r);
-
-/* Appends a node to `list`; its op's shape rule makes the outputs (op.h). NO_ID when reported. */
-NodeId graph_append(Graph *g, NodeList *list, Node node);
 
 #endif

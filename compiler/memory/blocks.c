@@ -46,6 +46,8 @@ static int32_t find_block(Draft *d, ParamId p, bool *reads) {
   bool tied = reader_first != reader_last, whole = stays_whole(d, param);
   int64_t zero = d->derived.shard_ranks > 1 ? d->derived.zero : 0;
   bool shards_params = zero == 3 && !whole;
+  /* Two chunks of one stage make the gradients of a micro-batch at two times. */
+  bool is_made_twice = tied && d->mesh.size[MESH_PP] > 1 && !draft_ends_apart(d);
   for (int32_t b = 0; b < d->blocks.count && !tied; b++) {
     const Block *block = &d->blocks.at[b];
     if (!block->tied && block->region == param->region && block->shards_params == shards_params)
@@ -63,7 +65,8 @@ static int32_t find_block(Draft *d, ParamId p, bool *reads) {
                    .reader_last = reader_last,
                    .tied = tied,
                    .shards_state = zero > 0,
-                   .shards_grads = zero >= 2 && d->job->parallel.zero_reduce == CHOICE_REDUCE_MICRO,
+                   .shards_grads = zero >= 2 && !is_made_twice &&
+                                   d->job->parallel.zero_reduce == CHOICE_REDUCE_MICRO,
                    .shards_params = shards_params,
                    .layers = g->regions.at[param->region].repeat,
                    .init = NO_ID,

@@ -106,7 +106,7 @@ static void keep_exchanges(Places *p) {
   for (ListKind list = LIST_FORWARD; list < LIST_KINDS; list++) {
     const NodeList *nodes = region_list(p->region, list);
     for (int32_t i = 0; i < nodes->count; i++)
-      if (graph_node(p->graph, nodes->at[i])->op == OP_exchange) keep_sent(p, list, i);
+      if (op_def(graph_node(p->graph, nodes->at[i])->op)->is_sent) keep_sent(p, list, i);
   }
 }
 

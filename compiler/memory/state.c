@@ -36,7 +36,8 @@ static void find_layers(const Draft *d, const Stage *stage, int32_t b, StageBloc
   held->position = ARENA_ARRAY(d->compile->arena, int32_t, block->layers);
   for (int64_t l = 0; l < block->layers; l++)
     held->position[l] = -1;
-  for (int32_t c = stage->number; c < d->chunk_count; c += d->stage_count)
+  for (int32_t k = 0; k < draft_chunks(d); k++) {
+    int32_t c = draft_chunk(d, stage->number, k);
     for (int32_t u = d->chunk_first[c]; u < d->chunk_first[c + 1]; u++) {
       const Link *link = &d->links[u];
       if (!block->reads[link->region]) continue;
@@ -44,6 +45,7 @@ static void find_layers(const Draft *d, const Stage *stage, int32_t b, StageBloc
       int64_t layer = block->tied ? 0 : link->layer;
       if (held->position[layer] < 0) held->position[layer] = held->held++;
     }
+  }
 }
 
 static bool persists(const Draft *d, const Block *block, BaseRole role) {

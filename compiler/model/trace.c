@@ -81,7 +81,7 @@ ValueId trace_append(Trace *t, OpKind op, const char *path, const ValueId *input
     node.inputs[node.input_count] = inputs[node.input_count];
   for (int32_t i = 0; attrs != NULL && i < NODE_ATTRS_MAX; i++)
     node.attrs[i] = attrs[i];
-  NodeId id = graph_append(t->g, &t->g->regions.at[t->region].forward, node);
+  NodeId id = op_append(t->g, &t->g->regions.at[t->region].forward, node);
   if (id == NO_ID) blame_attr(t, &node);
   return id == NO_ID ? NO_ID : graph_node(t->g, id)->outputs[0];
 }

@@ -112,24 +112,55 @@ static int call_weight(lua_State *L) {
 
 /* ---- one value in, one out */
 
-static int unary(lua_State *L, const char *name, OpKind op) {
-  Trace *t = trace_enter(L, name);
-  ValueId x;
-  if (!value_argument(t, 1, &x)) return value_push(t, NO_ID);
-  return value_push(t, trace_append(t, op, name, INPUTS(x), NULL));
+/* The op that model files call so; NO_ID: none. Without a form, the first. */
+static int32_t op_called(const char *call, const char *form) {
+  for (int32_t op = 0; op < OP_COUNT; op++) {
+    const OpDef *def = op_def(op);
+    if (def->call == NULL || strcmp(def->call, call) != 0) continue;
+    if (form == NULL || (def->form != NULL && strcmp(def->form, form) == 0)) return op;
+  }
+  return NO_ID;
 }
 
-static int call_gelu(lua_State *L) {
-  return unary(L, "gelu", OP_gelu);
+static bool has_forms(int32_t op) {
+  return op_def(op)->form != NULL;
 }
-static int call_silu(lua_State *L) {
-  return unary(L, "silu", OP_silu);
+
+/* "tanh"|"erf" */
+static const char *forms_of(Trace *t, int32_t op) {
+  Arena *arena = t->g->compile->arena;
+  const char *call = op_def(op)->call, *text = "";
+  for (int32_t i = op; i < OP_COUNT; i++)
+    if (op_def(i)->call != NULL && strcmp(op_def(i)->call, call) == 0)
+      text = arena_printf(arena, "%s%s\"%s\"", text, i == op ? "" : "|", op_def(i)->form);
+  return text;
 }
-static int call_relu(lua_State *L) {
-  return unary(L, "relu", OP_relu);
+
+static const char *op_usage(Trace *t, int32_t op) {
+  Arena *arena = t->g->compile->arena;
+  if (!has_forms(op)) return arena_printf(arena, "%s(x)", op_def(op)->call);
+  return arena_printf(arena, "%s(x, %s)", op_def(op)->call, forms_of(t, op));
 }
-static int call_tanh(lua_State *L) {
-  return unary(L, "tanh", OP_tanh);
+
+static int wrong_form(Trace *t, int32_t op) {
+  const char *got = value_what(t, 2), *call = op_def(op)->call;
+  const char *fix = arena_printf(t->g->compile->arena, "%s(x, \"%s\")", call, op_def(op)->form);
+  return trace_fault(t, "op-form", fix, "%s: argument 2 is %s; got %s", call, forms_of(t, op), got);
+}
+
+/* Every op that has a call: which, the closure knows. */
+static int call_op(lua_State *L) {
+  int32_t op = (int32_t)lua_tointeger(L, lua_upvalueindex(2));
+  const char *call = op_def(op)->call;
+  Trace *t = trace_enter(L, call);
+  ValueId x;
+  if (!value_argument(t, 1, &x)) return value_push(t, NO_ID);
+  if (has_forms(op) && !lua_isnoneornil(L, 2)) {
+    int32_t asked = lua_type(L, 2) == LUA_TSTRING ? op_called(call, lua_tostring(L, 2)) : NO_ID;
+    if (asked == NO_ID) return wrong_form(t, op);
+    op = asked;
+  }
+  return value_push(t, trace_append(t, op, call, INPUTS(x), NULL));
 }
 
 static int call_dropout(lua_State *L) {
@@ -192,15 +223,18 @@ static int call_model(lua_State *L) {
   return 1;
 }
 
-/* Every call: how it is written, how many arguments that is, and what a reader of other tools'
- * manuals should know of the arguments that it does not take. */
-static const struct {
+/* A call: how it is written, how many arguments that is, and what a reader of other tools' manuals
+ * should know of the arguments that it does not take. */
+typedef struct Call {
   const char *name;
   lua_CFunction function;
   const char *usage;
   int arguments;
   const char *hint;
-} calls[] = {
+} Call;
+
+/* All but those that OpDefs name. */
+static const Call calls[] = {
     {"model", call_model, "model { ... }", 1, NULL},
     {"input", call_input, "input(name, dims, \"ids\")", 3, NULL},
     {"positions", call_positions, "positions(ids)", 1, "they begin with 0"},
@@ -212,10 +246,6 @@ static const struct {
     {"rmsnorm", call_rmsnorm, "rmsnorm(name, x, { eps })", 3, NULL},
     {"attention", call_attention, "attention(q, k, v, { causal, dropout, scale })", 4, NULL},
     {"rope", call_rope, "rope(x, { base, factor, ... })", 2, NULL},
-    {"gelu", call_gelu, "gelu(x)", 1, "gelu is the tanh form; there is no other"},
-    {"silu", call_silu, "silu(x)", 1, NULL},
-    {"relu", call_relu, "relu(x)", 1, NULL},
-    {"tanh", call_tanh, "tanh(x)", 1, NULL},
     {"dropout", call_dropout, "dropout(x, rate)", 2, "validation runs without it by itself"},
     {"split", call_split, "split(x, name)", 2, NULL},
     {"stack", call_stack, "stack(name, layers, x, function(x, m) ... end)", 4,
@@ -226,29 +256,41 @@ static const struct {
 };
 enum { CALL_COUNT = sizeof calls / sizeof *calls };
 
-/* What Lua would drop in silence: `gelu(x, "erf")`, or the other pieces of gelu(split(x, "two")).
- */
+static Call call_named(Trace *t, const char *name) {
+  for (size_t i = 0; i < CALL_COUNT; i++)
+    if (strcmp(calls[i].name, name) == 0) return calls[i];
+  int32_t op = op_called(name, NULL);
+  if (op == NO_ID) return (Call){0};
+  return (Call){name, call_op, op_usage(t, op), has_forms(op) ? 2 : 1, NULL};
+}
+
+/* What Lua would drop in silence: `silu(x, true)`, or the other pieces of gelu(split(x, "two")). */
 void check_argument_count(Trace *t) {
-  for (size_t i = 0; i < CALL_COUNT; i++) {
-    if (strcmp(calls[i].name, t->op) != 0) continue;
-    int extra = calls[i].arguments + 1;
-    while (extra <= lua_gettop(t->L) && lua_isnil(t->L, extra))
-      extra++;
-    if (extra > lua_gettop(t->L)) return;
-    const char *fix = strchr(calls[i].usage, '{') == NULL ? calls[i].usage : NULL;
-    trace_fault(t, "extra-argument", fix, "%s takes %d argument%s; argument %d is %s",
-                calls[i].usage, calls[i].arguments, calls[i].arguments == 1 ? "" : "s", extra,
-                value_what(t, extra));
-    if (calls[i].hint != NULL) note_at(t->g->compile, (Span){0}, "%s", calls[i].hint);
-    lua_pop(t->L, 1); /* the void value: the call goes on, and may find more */
-  }
+  Call call = call_named(t, t->op);
+  int extra = call.arguments + 1;
+  while (extra <= lua_gettop(t->L) && lua_isnil(t->L, extra))
+    extra++;
+  if (call.name == NULL || extra > lua_gettop(t->L)) return;
+  const char *fix = strpbrk(call.usage, "{|") == NULL ? call.usage : NULL;
+  trace_fault(t, "extra-argument", fix, "%s takes %d argument%s; argument %d is %s", call.usage,
+              call.arguments, call.arguments == 1 ? "" : "s", extra, value_what(t, extra));
+  if (call.hint != NULL) note_at(t->g->compile, (Span){0}, "%s", call.hint);
+  lua_pop(t->L, 1); /* the void value: the call goes on, and may find more */
+}
+
+static void add_call(Model *model, const char *name, lua_CFunction function, int32_t op) {
+  lua_pushlightuserdata(model->L, model);
+  lua_pushinteger(model->L, op);
+  lua_pushcclosure(model->L, function, 2);
+  sandbox_add_value(model->L, name);
 }
 
 void vocabulary_register(Model *model) {
-  for (size_t i = 0; i < CALL_COUNT; i++) {
-    lua_pushlightuserdata(model->L, model);
-    lua_pushcclosure(model->L, calls[i].function, 1);
-    sandbox_add_value(model->L, calls[i].name);
+  for (size_t i = 0; i < CALL_COUNT; i++)
+    add_call(model, calls[i].name, calls[i].function, NO_ID);
+  for (int32_t op = 0; op < OP_COUNT; op++) {
+    const char *call = op_def(op)->call;
+    if (call != NULL && op_called(call, NULL) == op) add_call(model, call, call_op, op);
   }
   values_register(model);
 }

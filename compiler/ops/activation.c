@@ -1,6 +1,7 @@
 /* activation.c -- y = f(x), element by element; d_x = d_y f'(x), from x, so that y may go.
  *
- * gelu in its tanh form, silu(x) = x / (1 + exp(-x)), relu, tanh. */
+ * gelu in its tanh form and, gelu_erf, as it is defined; silu(x) = x / (1 + exp(-x)), relu, tanh.
+ */
 #include "compiler/ops/rule.h"
 
 static void backward(Grad *b, const Node *n, OpKind op) {
@@ -8,7 +9,7 @@ static void backward(Grad *b, const Node *n, OpKind op) {
   if (grad_needed(b, x)) grad_add(b, x, rule_grad1(b, n, op, grad_output(b, n, 0), x, x));
 }
 
-#define ACTIVATION(f, source)                                                                      \
+#define ACTIVATION(f, source, ...)                                                                 \
   static void f##_rule(Grad *b, const Node *n) {                                                   \
     backward(b, n, OP_##f##_backward);                                                             \
   }                                                                                                \
@@ -17,14 +18,16 @@ static void backward(Grad *b, const Node *n, OpKind op) {
                         .backward = f##_rule,                                                      \
                         .lower = lower_elements,                                                   \
                         .in_place = 0,                                                             \
-                        .paper = (source)};                                                        \
+                        .paper = (source),                                                         \
+                        __VA_ARGS__};                                                              \
   const OpDef op_##f##_backward = {.name = #f "_backward",                                         \
                                    .shape = rule_given,                                            \
                                    .lower = lower_elements,                                        \
                                    .in_place = 0,                                                  \
                                    .paper = (source)};
 
-ACTIVATION(gelu, "arXiv:1606.08415")
-ACTIVATION(silu, "arXiv:1702.03118")
-ACTIVATION(relu, NULL)
-ACTIVATION(tanh, NULL)
+ACTIVATION(gelu, "arXiv:1606.08415", .call = "gelu", .form = "tanh")
+ACTIVATION(gelu_erf, "arXiv:1606.08415", .call = "gelu", .form = "erf")
+ACTIVATION(silu, "arXiv:1702.03118", .call = "silu")
+ACTIVATION(relu, NULL, .call = "relu")
+ACTIVATION(tanh, NULL, .call = "tanh")

@@ -13,6 +13,7 @@
  * first block). Backward of a block reads the merged ones. */
 #include <math.h>
 
+#include "compiler/ops/divide.h"
 #include "compiler/ops/rule.h"
 
 enum { CAUSAL, SCALE, DROPOUT, MEMBERS_BACK };
@@ -174,6 +175,7 @@ const OpDef op_attention = {.name = "attention",
                             .lower = lower,
                             .in_place = -1,
                             .reads_views = 7,
+                            .divide = divide_attention,
                             .paper = "arXiv:2205.14135, arXiv:2305.13245",
                             .layout = LAYOUT_HEADS | LAYOUT_WHOLE_TOKENS};
 const OpDef op_attention_backward = {.name = "attention_backward",
@@ -182,6 +184,7 @@ const OpDef op_attention_backward = {.name = "attention_backward",
                                      .in_place = -1,
                                      .reads_views = 7 << 1,
                                      .writes_views = 7,
+                                     .divide = divide_attention_backward,
                                      .layout = LAYOUT_HEADS | LAYOUT_WHOLE_TOKENS};
 const OpDef op_attention_merge = {
     .name = "attention_merge", .shape = rule_given, .lower = lower_merge, .in_place = -1};

@@ -122,5 +122,6 @@ const OpDef op_exchange = {.name = "exchange",
                            .shape = rule_given,
                            .lower = lower_exchange,
                            .in_place = -1,
+                           .is_sent = true,
                            .layout = LAYOUT_LINEAR | LAYOUT_CONVERTS | LAYOUT_SAME_PLACES |
                                      LAYOUT_WHOLE_TOKENS};

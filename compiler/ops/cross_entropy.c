@@ -9,6 +9,7 @@
  * Where ranks share the classes, shard/ replaces the node: cross_entropy_stats says what a rank's
  * own classes contribute to each token's log-sum-exp, and cross_entropy_parts reads what all of
  * them say; no logit leaves its rank. */
+#include "compiler/ops/divide.h"
 #include "compiler/ops/rule.h"
 
 static bool inputs_fit(Graph *g, const Node *n) {
@@ -86,6 +87,7 @@ const OpDef op_cross_entropy = {.name = "cross_entropy",
                                 .lower = lower,
                                 .in_place = -1,
                                 .overwrites = 1,
+                                .divide = divide_cross_entropy,
                                 .layout = LAYOUT_WHOLE_FEATURES};
 const OpDef op_cross_entropy_stats = {
     .name = "cross_entropy_stats", .shape = rule_given, .lower = lower_stats, .in_place = -1};

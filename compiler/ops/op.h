@@ -78,8 +78,10 @@ enum {
   LAYOUT_CONVERTS = 1u << 5,       /* attrs[0]: the axes along which it changes the layout */
 };
 
-/* Backward bookkeeping, grad/grad.h. */
+/* Backward bookkeeping, backward.h. */
 typedef struct Grad Grad;
+/* A pass that cuts a graph, divide.h. */
+typedef struct Shard Shard;
 
 typedef struct OpDef {
   const char *name;
@@ -87,7 +89,8 @@ typedef struct OpDef {
    * output_count. False when reported with error_at(n->origin). Nodes made by backward rules have
    * their outputs set already when output_count > 0; then shape only checks. */
   bool (*shape)(Graph *g, Node *n);
-  /* Appends the nodes that compute the gradients of n's inputs (grad.h). NULL: not differentiable.
+  /* Appends the nodes that compute the gradients of n's inputs (backward.h). NULL: not
+   * differentiable.
    */
   void (*backward)(Grad *b, const Node *n);
   /* op_lower has filled in the defaults: the kernel of the op's name, inputs READ, then outputs
@@ -100,8 +103,16 @@ typedef struct OpDef {
   uint32_t reads_views;  /* bit i: input i may have a row stride; others get a dense copy first */
   uint32_t writes_views; /* bit i: output i may have a row stride */
   uint32_t overwrites;   /* bit i: in training input i is destroyed; an output is a view of it */
+  bool is_sent;          /* other ranks take input 0 from where it is, while later nodes run */
   uint32_t layout;       /* LAYOUT_*: what shard/ must know beyond names */
-  const char *paper;     /* source of the formulas, or NULL */
+  /* Appends n as a rank has it, where names do not say how it is cut; its inputs are the latest.
+   * Then nothing else is done about n. False, or NULL: names say it. */
+  bool (*divide)(Shard *pass, Node *n);
+  const char *paper; /* source of the formulas, or NULL */
+  /* How model files call an op that makes one value of one value: call(x), or call(x, "form") where
+   * ops share a call; the first of them in ops.def is the one without a form. NULL: no such call.
+   */
+  const char *call, *form;
 } OpDef;
 
 #define OP(name) OP_##name,
@@ -124,7 +135,16 @@ void op_lower(const Graph *g, const Node *n, Lowered *out);
  * of `n`. */
 ValueId op_dense(Graph *g, NodeList *list, const Node *n, ValueId v);
 
-/* Gives every input that the op cannot read with a stride a dense copy. graph_append does this. */
+/* Gives every input that the op cannot read with a stride a dense copy. op_append does this. */
 void op_dense_inputs(Graph *g, NodeList *list, Node *n);
+
+/* Appends a node to `list`; its op's shape rule makes the outputs (op.h). NO_ID when reported. */
+NodeId op_append(Graph *g, NodeList *list, Node node);
+
+/* Equal for models that compute the same from the same initial values, whatever their files look
+ * like; of a graph as it was traced, before anything is cut. Batch, context and threads do not
+ * count.
+ */
+uint64_t op_graph_identity(const Graph *g);
 
 #endif

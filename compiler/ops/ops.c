@@ -24,13 +24,15 @@ static void add_contract(const Graph *g, Lowered *out) {
   const KernelContract *contract = contract_find(out->kernel);
   assert(contract != NULL && contract_dims_fit(contract, out->dims, (uint32_t)out->dim_count));
   assert(out->operand_count + (contract->row->workspace != NULL) == contract->operand_count);
+  uint32_t dtypes[LOWERED_OPERANDS_MAX];
   for (int32_t i = 0; i < out->operand_count; i++) {
     KernelAccess access = contract->operands[i].access;
     if (access == KERNEL_UPDATE) out->access[i] = ACCESS_UPDATE;
     assert((access == KERNEL_READ) == (out->access[i] == ACCESS_READ));
+    dtypes[i] = graph_value(g, out->operands[i])->dtype;
   }
-  out->workspace_bytes =
-      contract_workspace_bytes(contract, (KernelTarget)g->target, out->dims, g->threads);
+  WorkspaceUse use = {(KernelTarget)g->target, out->dims, dtypes, g->threads};
+  out->workspace_bytes = contract_workspace_bytes(contract, &use);
 }
 
 void op_lower(const Graph *g, const Node *n, Lowered *out) {
@@ -66,7 +68,7 @@ ValueId op_dense(Graph *g, NodeList *list, const Node *n, ValueId v) {
                .clone_of = NO_ID,
                .origin = n->origin};
   copy.logical = n->logical;
-  NodeId id = graph_append(g, list, copy);
+  NodeId id = op_append(g, list, copy);
   if (id == NO_ID) return v;
   ValueId dense = graph_node(g, id)->outputs[0];
   graph_value(g, dense)->logical = graph_value(g, v)->logical;
@@ -78,4 +80,18 @@ void op_dense_inputs(Graph *g, NodeList *list, Node *n) {
   uint32_t reads_views = op_def(n->op)->reads_views;
   for (int32_t i = 0; i < n->input_count; i++)
     if (!(reads_views >> i & 1)) n->inputs[i] = op_dense(g, list, n, n->inputs[i]);
+}
+
+NodeId op_append(Graph *g, NodeList *list, Node node) {
+  op_dense_inputs(g, list, &node);
+  if (!op_def(node.op)->shape(g, &node)) return NO_ID;
+  VEC_PUSH(g->compile->arena, &g->nodes, node);
+  NodeId id = g->nodes.count - 1;
+  for (int32_t i = 0; i < node.output_count; i++) {
+    Value *out = graph_value(g, node.outputs[i]);
+    if (out->producer == NO_ID) out->producer = id;
+    if (out->region == NO_ID) out->region = node.region;
+  }
+  VEC_PUSH(g->compile->arena, list, id);
+  return id;
 }

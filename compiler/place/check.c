@@ -11,13 +11,27 @@ bool place_check_order(Compile *c, const Job *job) {
     fix_last(c, "order = \"tp cp pp dp\"");
     return false;
   }
-  bool is_usual = true;
+  bool is_usual = order.count == ORDER_WORDS;
   for (int32_t i = 0; i < ORDER_WORDS; i++)
-    is_usual &= order.word[i] == order_usual.word[i];
+    is_usual &= order.term[i].word == order_usual.term[i].word;
   if (is_usual || job->parallel.zero_group != ZERO_GROUP_NODE) return true;
   error_at(c, at, "order",
            "groups of zero_group = \"node\" are on one node in the order tp cp pp dp");
   fix_last(c, "remove order");
+  return false;
+}
+
+/* When degrees are known. */
+bool place_check_parts(Compile *c, const Job *job, const Fabric *fabric, const Mesh *mesh) {
+  Order order;
+  if (!job->set[FIELD_parallel_order] || !order_parse(job->parallel.order, &order)) return true;
+  if (place_in_order(fabric, mesh, &order)) return true;
+  error_at(c, job->origin[FIELD_parallel_order].span, "order",
+           "a part of \"%s\" does not divide its axis: tp %lld, cp %lld, pp %lld, dp %lld",
+           text_plain(c->arena, job->parallel.order), (long long)order_word_size(mesh, ORDER_TP),
+           (long long)order_word_size(mesh, ORDER_CP), (long long)order_word_size(mesh, ORDER_PP),
+           (long long)order_word_size(mesh, ORDER_DP));
+  fix_last(c, "order = \"tp cp pp dp\"");
   return false;
 }
 
@@ -26,6 +40,19 @@ bool place_is_in_domain(const Fabric *fabric, const Placement *at, uint32_t axes
   bool has_block = fabric->level_count > 0 && fabric->levels[0].bytes_per_s > 0;
   if (!fabric->is_fast || reach.node_members == 0) return true;
   return reach.distance <= (has_block ? 1 : 0) && !reach.is_slow_inside;
+}
+
+/* Nodes of the smallest NVLink domain: one that has trays missing, where there is one. */
+static int64_t block_nodes(const Fabric *fabric) {
+  const Level *level = &fabric->levels[0];
+  if (!level->unit) return level->unit_nodes;
+  int64_t least = fabric->node_count;
+  for (int64_t n = 0, first = 0; n < fabric->node_count; n++) {
+    bool is_last = n + 1 == fabric->node_count || level->unit[n + 1] != level->unit[n];
+    if (is_last && n + 1 - first < least) least = n + 1 - first;
+    if (is_last) first = n + 1;
+  }
+  return least;
 }
 
 /* Ranks that are joined at most: those of a node, of an NVLink domain, of a node's part. */
@@ -38,7 +65,7 @@ static int64_t domain_ranks(const Fabric *fabric) {
     if (least == 0 || ranks < least) least = ranks;
   }
   bool has_block = fabric->level_count > 0 && fabric->levels[0].bytes_per_s > 0;
-  return has_block ? least * fabric->levels[0].unit_nodes : least;
+  return has_block ? least * block_nodes(fabric) : least;
 }
 
 bool place_check_tp(Compile *c, const Job *job, const Fabric *fabric, const Placement *at) {
@@ -54,7 +81,7 @@ bool place_check_tp(Compile *c, const Job *job, const Fabric *fabric, const Plac
       (long long)tp, (long long)ranks);
   if (smaller < tp)
     fix_last(c, "tp = %lld", (long long)smaller);
-  else
+  else if (job->set[FIELD_parallel_order])
     fix_last(c, "remove order");
   note_at(c, (Span){0}, "parallel.tp_across = true takes it as it is");
   return false;

@@ -1,72 +1,12 @@
 /* choose.c -- the order of axes and the seats of neighbours that communicate in the least time.
  *
- * All orders of the four words are looked at, at most 24. Where the links of a node are not all
- * alike, seats are swapped two by two as long as that helps, for the best orders. */
+ * All orders of the four words are looked at, at most 24; then those in which nodes hold parts of
+ * several axes, the best of each. Where the links of a node are not all alike, seats are swapped
+ * two by two as long as that helps, for every order that is left. */
+#include <assert.h>
 #include <string.h>
 
 #include "compiler/place/place.h"
-
-const Order order_usual = {{ORDER_TP, ORDER_CP, ORDER_PP, ORDER_DP}};
-
-static const struct {
-  const char *name;
-  int32_t axes[2]; /* innermost first; the second may be missing */
-} words[ORDER_WORDS] = {
-    [ORDER_TP] = {"tp", {MESH_TP_GROUP, MESH_TP}},
-    [ORDER_CP] = {"cp", {MESH_CP, -1}},
-    [ORDER_PP] = {"pp", {MESH_PP, -1}},
-    [ORDER_DP] = {"dp", {MESH_DP, MESH_REPLICATE}},
-};
-
-const char *order_text(Arena *arena, const Order *order) {
-  const char *text = "";
-  for (int32_t i = 0; i < ORDER_WORDS; i++)
-    text = arena_printf(arena, "%s%s%s", text, i > 0 ? " " : "", words[order->word[i]].name);
-  return text;
-}
-
-bool order_parse(const char *text, Order *order) {
-  bool is_used[ORDER_WORDS] = {false};
-  int32_t count = 0;
-  for (text += strspn(text, " "); *text != '\0'; text += strspn(text, " ")) {
-    size_t length = strcspn(text, " ");
-    int32_t word = 0;
-    while (word < ORDER_WORDS && (length != 2 || strncmp(words[word].name, text, 2) != 0))
-      word++;
-    if (word == ORDER_WORDS || is_used[word]) return false;
-    is_used[word] = true;
-    order->word[count++] = (OrderWord)word;
-    text += length;
-  }
-  return count == ORDER_WORDS;
-}
-
-/* ---- a placement */
-
-Placement *place_in_order(const Fabric *fabric, const Mesh *mesh, const Order *order) {
-  Placement *at = ARENA_NEW(fabric->arena, Placement);
-  int64_t stride = 1;
-  at->order = *order;
-  for (int32_t i = 0; i < ORDER_WORDS; i++)
-    for (int32_t j = 0; j < 2; j++) {
-      int32_t axis = words[order->word[i]].axes[j];
-      if (axis < 0) continue;
-      at->size[axis] = mesh->size[axis];
-      at->stride[axis] = stride;
-      stride *= mesh->size[axis];
-    }
-  int64_t asked = MESH_BIT(MESH_AXES) * (mesh->size[MESH_PP] + 1);
-  at->farthest = ARENA_ARRAY(fabric->arena, int32_t, asked);
-  for (int64_t i = 0; i < asked; i++)
-    at->farthest[i] = -1;
-  at->seats = ARENA_ARRAY(fabric->arena, int32_t *, fabric->kind_count);
-  for (int32_t k = 0; k < fabric->kind_count; k++) {
-    at->seats[k] = ARENA_ARRAY(fabric->arena, int32_t, fabric->kinds[k].seat_count);
-    for (int32_t p = 0; p < fabric->kinds[k].seat_count; p++)
-      at->seats[k][p] = p;
-  }
-  return at;
-}
 
 typedef struct Price {
   bool leaves_domain;     /* tp does, and should not */
@@ -102,7 +42,8 @@ static const Reach *known_reach(Known *known, const Fabric *fabric, const Placem
 /* Of the stage for which it is the largest. */
 static Price price_of(const Fabric *fabric, const Placement *at, const Demands *demands) {
   Price largest = {0};
-  Known known = {0};
+  Known known;
+  memset(known.stage, 0, sizeof known.stage);
   for (int32_t stage = 0; stage < demands->stages; stage++) {
     Price price = {0};
     for (int32_t i = 0; i < demands->count; i++) {
@@ -142,36 +83,137 @@ static bool is_better(Price price, Price than) {
   return price.seconds < than.seconds * (1 - 1e-3);
 }
 
+/* In a domain of fast links; without any, on a node. */
+static bool is_kept_near(const Fabric *fabric, const Placement *at, uint32_t axes) {
+  if (fabric->is_fast) return place_is_in_domain(fabric, at, axes);
+  return place_reach(fabric, at, axes, -1).distance == 0;
+}
+
 static Price price_in(const Search *s, const Placement *at) {
   Price price = price_of(s->fabric, at, s->demands);
   uint32_t tp = MESH_BIT(MESH_TP) | MESH_BIT(MESH_TP_GROUP);
   ++*s->priced;
-  price.leaves_domain = s->wish.keeps_tp && !place_is_in_domain(s->fabric, at, tp);
+  price.leaves_domain = s->wish.keeps_tp && !is_kept_near(s->fabric, at, tp);
   return price;
 }
 
 static bool is_same_placement(const Placement *a, const Placement *b) {
-  for (int32_t axis = 0; axis < MESH_AXES; axis++)
-    if (a->size[axis] > 1 && a->stride[axis] != b->stride[axis]) return false;
-  return true;
+  bool is_same = a->digit_count == b->digit_count;
+  for (int32_t i = 0; is_same && i < a->digit_count; i++)
+    is_same = a->digit[i].axis == b->digit[i].axis && a->digit[i].size == b->digit[i].size;
+  return is_same;
+}
+
+static bool is_tried(const Search *s, const Placement *at) {
+  for (int32_t i = 0; i < s->count; i++)
+    if (is_same_placement(s->tried[i].at, at)) return true;
+  return false;
 }
 
 static void try_order(Search *s, const Order *order) {
   Placement *at = place_in_order(s->fabric, s->mesh, order);
-  for (int32_t i = 0; i < s->count; i++)
-    if (is_same_placement(s->tried[i].at, at)) return;
-  s->tried[s->count++] = (Tried){at, price_in(s, at)};
+  if (s->count < ORDERS_MOST && !is_tried(s, at))
+    s->tried[s->count++] = (Tried){at, price_in(s, at)};
 }
 
-/* All orders that begin with the first `fixed` words. */
+/* All orders that have the first `fixed` terms of this one. */
 static void try_orders(Search *s, Order *order, int32_t fixed) {
-  if (fixed == ORDER_WORDS) try_order(s, order);
-  for (int32_t i = fixed; i < ORDER_WORDS; i++) {
-    OrderWord kept = order->word[fixed];
-    order->word[fixed] = order->word[i], order->word[i] = kept;
+  if (fixed == order->count) try_order(s, order);
+  for (int32_t i = fixed; i < order->count; i++) {
+    OrderTerm kept = order->term[fixed];
+    order->term[fixed] = order->term[i], order->term[i] = kept;
     try_orders(s, order, fixed + 1);
-    kept = order->word[fixed];
-    order->word[fixed] = order->word[i], order->word[i] = kept;
+    kept = order->term[fixed];
+    order->term[fixed] = order->term[i], order->term[i] = kept;
+  }
+}
+
+/* ---- axes in parts: what of each a node holds */
+
+typedef struct Fill {
+  Order order;
+  int32_t inside; /* terms of a node */
+  Price price;
+} Fill;
+
+enum { FILLS_KEPT = 4 };
+
+/* The best ones, best first. */
+typedef struct Fills {
+  Fill at[FILLS_KEPT];
+  int32_t count;
+} Fills;
+
+static void keep_fill(Fills *fills, const Fill *fill) {
+  int32_t i = fills->count < FILLS_KEPT ? fills->count++ : FILLS_KEPT;
+  for (; i > 0 && is_better(fill->price, fills->at[i - 1].price); i--)
+    if (i < FILLS_KEPT) fills->at[i] = fills->at[i - 1];
+  if (i < FILLS_KEPT) fills->at[i] = *fill;
+}
+
+/* The parts first, then what is left, in the usual order. */
+static Order order_of_parts(const Mesh *mesh, const int64_t part[ORDER_WORDS], int32_t *inside) {
+  Order order = {.count = 0};
+  bool is_whole[ORDER_WORDS];
+  for (int32_t w = 0; w < ORDER_WORDS; w++) {
+    is_whole[w] = part[w] > 1 && part[w] == order_word_size(mesh, (OrderWord)w);
+    if (part[w] > 1)
+      order.term[order.count++] = (OrderTerm){(OrderWord)w, is_whole[w] ? 0 : part[w]};
+  }
+  *inside = order.count;
+  for (int32_t w = 0; w < ORDER_WORDS; w++)
+    if (!is_whole[w]) order.term[order.count++] = (OrderTerm){(OrderWord)w, 0};
+  return order;
+}
+
+/* A fill is worth what it is with the best word next to it. */
+static void price_fill(const Search *s, const int64_t part[ORDER_WORDS], Fills *fills) {
+  Fill fill = {0};
+  fill.order = order_of_parts(s->mesh, part, &fill.inside);
+  for (int32_t i = fill.inside; i < fill.order.count; i++) {
+    Order order = fill.order;
+    order.term[fill.inside] = fill.order.term[i], order.term[i] = fill.order.term[fill.inside];
+    const Placement *at = place_in_order(s->fabric, s->mesh, &order);
+    if (!at) return;
+    Price price = price_in(s, at);
+    if (i == fill.inside || is_better(price, fill.price)) fill.price = price;
+  }
+  keep_fill(fills, &fill);
+}
+
+/* All ways to give the words from this one on parts that fill `room` slots. */
+static void try_fills(const Search *s, int64_t part[ORDER_WORDS], int32_t word, int64_t room,
+                      Fills *fills) {
+  if (word == ORDER_WORDS) {
+    if (room == 1) price_fill(s, part, fills);
+    return;
+  }
+  int64_t size = order_word_size(s->mesh, (OrderWord)word);
+  for (part[word] = 1; part[word] <= room && part[word] <= size; part[word]++)
+    if (room % part[word] == 0 && size % part[word] == 0)
+      try_fills(s, part, word + 1, room / part[word], fills);
+}
+
+/* What every node has room for, whatever its kind. */
+static int64_t common_seats(const Fabric *fabric) {
+  int64_t common = 0;
+  for (int32_t k = 0; k < fabric->kind_count; k++) {
+    int64_t other = fabric->kinds[k].seat_count;
+    while (other > 0) {
+      int64_t rest = common % other;
+      common = other;
+      other = rest;
+    }
+  }
+  return common;
+}
+
+static void try_parts(Search *s) {
+  Fills fills = {0};
+  int64_t part[ORDER_WORDS];
+  try_fills(s, part, 0, common_seats(s->fabric), &fills);
+  for (int32_t i = 0; i < fills.count; i++) {
+    try_orders(s, &fills.at[i].order, fills.at[i].inside);
   }
 }
 
@@ -213,22 +255,23 @@ static bool swap_once(const Search *s, const Placement *at, int32_t kind, Price 
 /* From several beginnings, all of them shuffled the same way in every run, until some in a row
  * bring nothing; the best stays. */
 static void improve_seats(const Search *s, Tried *tried, int32_t kind) {
-  enum { BEGINNINGS = 12, ROUNDS_MOST = 8, IDLE_MOST = 5 };
+  enum { BEGINNINGS = 12, ROUNDS_MOST = 8, IDLE_MOST = 5, ALONE = 5 };
   int32_t *seats = tried->at->seats[kind], count = s->fabric->kinds[kind].seat_count;
   size_t size_bytes = sizeof *seats * (size_t)count;
   int32_t *best = ARENA_ARRAY(s->fabric->arena, int32_t, count);
   memcpy(best, seats, size_bytes);
   uint32_t state = 1;
   Price least = tried->price;
-  for (int32_t beginning = 0, idle = 0; beginning < BEGINNINGS && idle < IDLE_MOST; beginning++) {
+  int32_t more = s->fabric->node_count == 1 ? ALONE : 1; /* seats are all there is to choose */
+  for (int32_t i = 0, idle = 0; i < BEGINNINGS * more && idle < IDLE_MOST * more; i++) {
     Price price = price_in(s, tried->at);
     for (int32_t round = 0; round < ROUNDS_MOST; round++)
       if (!swap_once(s, tried->at, kind, &price)) break;
     idle = is_lower(price, least) ? 0 : idle + 1;
     if (idle == 0) least = price, memcpy(best, seats, size_bytes);
-    for (int32_t i = count - 1; i > 0; i--) {
+    for (int32_t p = count - 1; p > 0; p--) {
       state = state * 1664525 + 1013904223;
-      swap_seats(seats, i, (int32_t)((state >> 8) % (uint32_t)(i + 1)));
+      swap_seats(seats, p, (int32_t)((state >> 8) % (uint32_t)(p + 1)));
     }
   }
   memcpy(seats, best, size_bytes);
@@ -265,6 +308,8 @@ Choice place_choose(const Fabric *fabric, const Mesh *mesh, const Demands *deman
   s.priced = &choice.priced;
   Order order = order_usual;
   try_orders(&s, &order, 0); /* the usual one first: it wins against equals */
+  if (wish.order) try_order(&s, wish.order);
+  try_parts(&s);
   choice.usual_s = s.tried[0].price.seconds;
   choice.orders = s.count;
   for (int32_t i = 0; i < s.count; i++)
@@ -276,6 +321,7 @@ Choice place_choose(const Fabric *fabric, const Mesh *mesh, const Demands *deman
   Placement *asked = wish.order ? place_in_order(fabric, mesh, wish.order) : NULL;
   for (int32_t i = 0; asked && i < s.count; i++)
     if (is_same_placement(s.tried[i].at, asked)) taken = &s.tried[i];
+  assert(taken->at && best->at);
   choice.taken = taken->at;
   choice.taken_order = (int32_t)(taken - s.tried);
   choice.taken_s = taken->price.seconds;

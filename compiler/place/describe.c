@@ -41,14 +41,25 @@ static LinkClass nearest_nic_class(const Seating *s, int32_t seat) {
   for (int32_t n = 0; n < s->host->nics.count; n++) {
     int32_t nic = s->host->nics.at[n];
     LinkClass class = topology_link_class(s->host, gpu_of(s, seat), nic);
-    if (s->host->devices.at[nic].is_fabric && class < nearest) nearest = class;
+    if (topology_is_rail(&s->host->devices.at[nic]) && class < nearest) nearest = class;
   }
   return nearest;
 }
 
 static bool is_rail(const Seating *s, int32_t seat, int32_t nic) {
-  return s->host->devices.at[nic].is_fabric &&
+  return topology_is_rail(&s->host->devices.at[nic]) &&
          topology_link_class(s->host, gpu_of(s, seat), nic) == s->seats[seat].nic_class;
+}
+
+/* Ports and functions of a card, which share its PCIe link. */
+static int32_t functions_of(const Seating *s, int32_t nic) {
+  int32_t count = 0;
+  for (int32_t n = 0; n < s->host->nics.count; n++) {
+    const Device *other = &s->host->devices.at[s->host->nics.at[n]];
+    bool is_same = topology_is_same_card(other, &s->host->devices.at[nic]);
+    count += s->host->nics.at[n] == nic || (is_same && topology_is_rail(other));
+  }
+  return count;
 }
 
 /* A NIC is shared by all seats to which none is nearer. */
@@ -57,7 +68,7 @@ static double share_of(const Seating *s, int32_t seat, int32_t nic) {
   for (int32_t other = 0; other < s->count; other++)
     users += is_rail(s, other, nic);
   double rate = s->host->devices.at[nic].rate_gbit_s / 8;
-  double path = topology_bandwidth(s->host, gpu_of(s, seat), nic);
+  double path = topology_bandwidth(s->host, gpu_of(s, seat), nic) / functions_of(s, nic);
   return least_known(rate > 0 ? rate / users : path / users, path) * 1e9;
 }
 
@@ -130,10 +141,39 @@ static void deal_cores(const Seating *s, const Near *near, bool *is_taken) {
   }
 }
 
+/* NCCL has masks of CPUs and no cores. Linux numbers the second threads of cores in a run of their
+ * own, so each seat at a NUMA node has an equal part of every run. */
+static void deal_mask(const Seating *s, int32_t numa, CpuSet *taken) {
+  int32_t seats[GPUS_MOST], count = 0;
+  CpuSet *left = cpuset_new(s->c->arena);
+  for (int32_t seat = 0; seat < s->count; seat++) {
+    int32_t device = device_with_cores(s, seat);
+    if (device >= 0 && s->cores->devices.at[device].numa == numa) seats[count++] = seat;
+  }
+  if (count == 0) return;
+  (void)cpuset_take(left, s->cores->numas.at[numa].cpus);
+  cpuset_remove(left, taken);
+  (void)cpuset_take(taken, left);
+  for (int32_t i = 0; i < count; i++) {
+    CpuSet *part = cpuset_part(s->c->arena, left, i, count);
+    if (!cpuset_is_empty(part)) s->seats[seats[i]].cores = cpuset_text(s->c->arena, part);
+  }
+}
+
+static void find_masks(const Seating *s) {
+  CpuSet *taken = cpuset_new(s->c->arena);
+  for (int32_t numa = 0; numa < s->cores->numas.count; numa++)
+    deal_mask(s, numa, taken);
+}
+
 /* Seats with fewer cores near them choose first. */
 static void find_cores(const Seating *s) {
   VEC(Near) all = {0};
-  if (!s->cores || s->cores->cores.count == 0) return;
+  if (!s->cores) return;
+  if (s->cores->cores.count == 0) {
+    find_masks(s);
+    return;
+  }
   for (int32_t seat = 0; seat < s->count; seat++) {
     Near near = near_of(s, device_with_cores(s, seat));
     int32_t at = 0;

@@ -5,25 +5,32 @@
 
 /* ---- asking one */
 
-int64_t fabric_node_of_slot(const Fabric *fabric, int64_t slot) {
-  if (!fabric->nodes) return slot / fabric->kinds[0].seat_count;
-  int64_t low = 0, high = fabric->node_count;
-  while (high - low > 1) { /* the last node that begins at or before the slot */
-    int64_t middle = low + (high - low) / 2;
-    if (fabric->nodes[middle].slot_first <= slot)
+/* The last run that begins at or before the node; or, where it is not negative, the slot. */
+static const NodeRun *run_of(const Fabric *fabric, int64_t node, int64_t slot) {
+  int32_t low = 0, high = fabric->run_count;
+  while (high - low > 1) {
+    int32_t middle = low + (high - low) / 2;
+    const NodeRun *run = &fabric->runs[middle];
+    if (slot >= 0 ? run->slot_first <= slot : run->node_first <= node)
       low = middle;
     else
       high = middle;
   }
-  return low;
+  return &fabric->runs[low];
+}
+
+int64_t fabric_node_of_slot(const Fabric *fabric, int64_t slot) {
+  const NodeRun *run = run_of(fabric, 0, slot);
+  return run->node_first + (slot - run->slot_first) / fabric->kinds[run->kind].seat_count;
 }
 
 int64_t fabric_first_slot(const Fabric *fabric, int64_t node) {
-  return fabric->nodes ? fabric->nodes[node].slot_first : node * fabric->kinds[0].seat_count;
+  const NodeRun *run = run_of(fabric, node, -1);
+  return run->slot_first + (node - run->node_first) * fabric->kinds[run->kind].seat_count;
 }
 
 int32_t fabric_kind_of(const Fabric *fabric, int64_t node) {
-  return fabric->nodes ? fabric->nodes[node].kind : 0;
+  return run_of(fabric, node, -1)->kind;
 }
 
 static int64_t unit_of(const Level *level, int64_t node) {

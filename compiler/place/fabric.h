@@ -48,10 +48,11 @@ typedef struct Level {
   double taper;       /* what crosses units gets so much less; 1: nothing is lost */
 } Level;
 
-typedef struct FabricNode {
-  int32_t kind, slot_first;
-  const char *host; /* NULL: not named */
-} FabricNode;
+/* Nodes of one kind that stand next to each other. */
+typedef struct NodeRun {
+  int64_t node_first, slot_first;
+  int32_t kind;
+} NodeRun;
 
 typedef struct Fabric {
   Arena *arena;
@@ -59,7 +60,9 @@ typedef struct Fabric {
   const NodeKind *kinds;
   struct RateMemo **memos; /* by kind; NULL: nothing is remembered */
   int32_t kind_count, level_count;
-  const FabricNode *nodes; /* NULL: all are of the first kind */
+  int32_t run_count;
+  const NodeRun *runs;      /* in order */
+  const char *const *hosts; /* of each node; NULL: not named */
   Level levels[LEVELS_MOST];
   int64_t intra_latency_ns, inter_latency_ns; /* of a message; 0: unknown */
   bool is_fast; /* nodes have links that are faster than the network, as far as is known */

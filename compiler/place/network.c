@@ -9,7 +9,8 @@ enum { NODES_MOST = 1 << 20 };
 
 typedef struct Host {
   const char *name;
-  int32_t leaf; /* its switch */
+  int32_t leaf;   /* its switch */
+  int32_t number; /* among the hosts of its switch, drained ones counted */
 } Host;
 
 typedef struct Hosts {
@@ -89,9 +90,10 @@ typedef struct Walk {
 
 static void walk_switch(Walk *w, int32_t at) {
   int32_t first = w->hosts.list.count;
-  for (int32_t h = w->first_host[at]; h >= 0; h = w->next_host[h])
+  int32_t number = 0;
+  for (int32_t h = w->first_host[at]; h >= 0; h = w->next_host[h], number++)
     if (!has_name(w->drained, w->network->hosts.at[h]))
-      VEC_PUSH(w->c->arena, &w->hosts.list, (Host){w->network->hosts.at[h], at});
+      VEC_PUSH(w->c->arena, &w->hosts.list, (Host){w->network->hosts.at[h], at, number});
   for (int32_t child = w->first_child[at]; child >= 0; child = w->next_child[child])
     walk_switch(w, child);
   int32_t count = w->hosts.list.count - first;
@@ -164,6 +166,24 @@ static void add_levels(Fabric *fabric, const Switches *network, const Hosts *hos
   }
 }
 
+/* An NVLink domain lies within a block, or a leaf switch that has room for one: where a node is
+ * missing, the next domain begins all the same. */
+static void split_blocks(Fabric *fabric, const Switches *network, const Hosts *hosts,
+                         int64_t block) {
+  int32_t *unit = ARENA_ARRAY(fabric->arena, int32_t, fabric->node_count), count = 0;
+  if (block <= 1) return;
+  for (int32_t i = 0; i < network->list.count; i++) {
+    const Switch *at = &network->list.at[i];
+    if (network->kind == NETWORK_TREE && at->level == 0 && at->host_count < block) return;
+  }
+  for (int64_t n = 1; n < fabric->node_count; n++) {
+    const Host *host = &hosts->list.at[n], *before = host - 1;
+    count += host->leaf != before->leaf || host->number / block != before->number / block;
+    unit[n] = count;
+  }
+  fabric->levels[0].unit = unit;
+}
+
 /* An NVLink domain of several nodes is joined by links inside, at the rate of a node's own. */
 static void add_block(Fabric *fabric, const Cluster *cluster) {
   if (cluster->block <= 1) return;
@@ -187,12 +207,30 @@ static int32_t named_kind(const Names *names, int32_t types, const char *host) {
   return -1;
 }
 
+typedef struct Runs {
+  VEC(NodeRun) list;
+} Runs;
+
+static void add_node(Fabric *fabric, int64_t node, int32_t kind, Runs *runs) {
+  const NodeRun *last = runs->list.count > 0 ? &runs->list.at[runs->list.count - 1] : NULL;
+  if (!last || last->kind != kind)
+    VEC_PUSH(fabric->arena, &runs->list, (NodeRun){node, fabric->slot_count, kind});
+  fabric->slot_count += fabric->kinds[kind].seat_count;
+}
+
+static const char **name_nodes(const Fabric *fabric, const Hosts *hosts) {
+  const char **names = ARENA_ARRAY(fabric->arena, const char *, fabric->node_count);
+  for (int64_t n = 0; n < fabric->node_count; n++)
+    names[n] = hosts->list.at[n].name;
+  return names;
+}
+
 /* Types that name hosts have these; the others are dealt in order. */
 static bool deal_kinds(Compile *c, const Cluster *cluster, Fabric *fabric, const Hosts *hosts) {
   int32_t count = cluster->type_count;
   Names *names = ARENA_ARRAY(c->arena, Names, count);
   int64_t *left = ARENA_ARRAY(c->arena, int64_t, count);
-  FabricNode *nodes = ARENA_ARRAY(c->arena, FabricNode, fabric->node_count);
+  Runs runs = {0};
   for (int32_t k = 0; k < count; k++) {
     if (!list_type_hosts(c, &cluster->types[k], &names[k])) return false;
     left[k] = cluster->types[k].hosts ? 0 : cluster->types[k].nodes;
@@ -207,10 +245,11 @@ static bool deal_kinds(Compile *c, const Cluster *cluster, Fabric *fabric, const
       return error_at(c, cluster->at, "topology-hosts", "no type of nodes has %s",
                       host ? host : "the last nodes");
     left[kind] -= !cluster->types[kind].hosts;
-    nodes[n] = (FabricNode){kind, (int32_t)fabric->slot_count, host};
-    fabric->slot_count += fabric->kinds[kind].seat_count;
+    add_node(fabric, n, kind, &runs);
   }
-  fabric->nodes = nodes;
+  fabric->runs = runs.list.at;
+  fabric->run_count = runs.list.count;
+  fabric->hosts = hosts ? name_nodes(fabric, hosts) : NULL;
   return true;
 }
 
@@ -245,6 +284,7 @@ static bool describe_switches(Compile *c, const Cluster *cluster, Fabric *fabric
   if (hosts.list.count < wanted || hosts.list.count == 0)
     return refuse_count(c, cluster, wanted, hosts.list.count);
   fabric->node_count = wanted > 0 ? wanted : hosts.list.count;
+  split_blocks(fabric, network, &hosts, cluster->block);
   add_levels(fabric, network, &hosts, (double)cluster->taper);
   return deal_kinds(c, cluster, fabric, &hosts);
 }
@@ -263,7 +303,5 @@ bool describe_network(Compile *c, const Cluster *cluster, Fabric *fabric) {
   }
   if (fabric->node_count > NODES_MOST)
     return error_at(c, cluster->at, "range", "more than %d nodes", NODES_MOST);
-  if (fabric->kind_count > 1) return deal_kinds(c, cluster, fabric, NULL);
-  fabric->slot_count = fabric->node_count * fabric->kinds[0].seat_count;
-  return true;
+  return deal_kinds(c, cluster, fabric, NULL);
 }

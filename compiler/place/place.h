@@ -13,22 +13,43 @@
 /* Axes in the words of parallel.order; replicas that repeat states go outside those that share
  * them. */
 typedef enum OrderWord { ORDER_TP, ORDER_CP, ORDER_PP, ORDER_DP, ORDER_WORDS } OrderWord;
+typedef struct OrderTerm {
+  OrderWord word;
+  int64_t part; /* so many neighbours of the word; 0: all of it that is left */
+} OrderTerm;
+
+enum { TERMS_MOST = 2 * ORDER_WORDS };
+
+/* Innermost first: each word once, or twice, then with its part first. */
 typedef struct Order {
-  OrderWord word[ORDER_WORDS]; /* innermost first */
+  OrderTerm term[TERMS_MOST];
+  int32_t count;
 } Order;
 extern const Order order_usual; /* tp cp pp dp */
 const char *order_text(Arena *arena, const Order *order);
 
-/* Texts of words, innermost first; each once. False: they are not. */
+/* Reads words as order_text writes them: "tp cp pp dp", "dp*2 tp cp pp dp". False: they are not. */
 bool order_parse(const char *text, Order *order);
+
+int64_t order_word_size(const Mesh *mesh, OrderWord word);
+
+/* A coordinate, or one of its two parts: slot = the sum of digit x stride, coordinate = the sum of
+ * its digits x weight. */
+typedef struct Digit {
+  int32_t axis;
+  int64_t size, stride, weight;
+} Digit;
 
 typedef struct Placement {
   Order order;
-  int64_t size[MESH_AXES], stride[MESH_AXES]; /* of the mesh; in slots */
-  int32_t **seats;   /* by kind: the seat that each position of a node has */
-  int32_t *farthest; /* remembered, by axes and stage: of fabric_distance; -1: not yet asked */
+  int64_t size[MESH_AXES];    /* of the mesh */
+  Digit digit[2 * MESH_AXES]; /* innermost first; none of size 1 */
+  int32_t digit_count;
+  int32_t **seats;              /* by kind: the seat that each position of a node has */
+  struct NodeClasses **classes; /* remembered, by axes; NULL: not yet asked */
 } Placement;
 
+/* NULL: a part of the order does not divide its axis. */
 Placement *place_in_order(const Fabric *fabric, const Mesh *mesh, const Order *order);
 
 /* Whether the members of every communicator along the axes are joined by NVLink, xGMI or what else
@@ -37,6 +58,7 @@ bool place_is_in_domain(const Fabric *fabric, const Placement *at, uint32_t axes
 
 /* The order that the job asks for, checked; its tp, too, when ranks are placed. False: reported. */
 bool place_check_order(Compile *c, const Job *job);
+bool place_check_parts(Compile *c, const Job *job, const Fabric *fabric, const Mesh *mesh);
 bool place_check_tp(Compile *c, const Job *job, const Fabric *fabric, const Placement *at);
 
 /* What the ranks of a communicator have of it: the slowest of them. */
@@ -55,8 +77,7 @@ typedef struct Reach {
 /* Communicators along the axes of the mask; stage: of these ranks alone, -1: of all. */
 Reach place_reach(const Fabric *fabric, const Placement *at, uint32_t axes, int32_t stage);
 
-/* A stage that has the same reach along the axes, itself or one before it: where nodes are alike
- * and belong to one stage each, stages differ in distance alone. */
+/* A stage that has the same reach along the axes, itself or one before it. */
 int32_t place_alike_stage(const Fabric *fabric, const Placement *at, uint32_t axes, int32_t stage);
 
 /* What the ranks of a stage do along the axes of a mask in one step. */
@@ -74,7 +95,7 @@ typedef struct Demands {
 /* Of the stage that communicates longest, in a step, one after the other; 0: no rate is known. */
 double place_seconds(const Fabric *fabric, const Placement *at, const Demands *demands);
 
-enum { ORDERS_MOST = 24 }; /* 4! */
+enum { ORDERS_WHOLE = 24, ORDERS_MOST = ORDERS_WHOLE + 12 }; /* 4!; and with axes in parts */
 
 typedef struct Alternative {
   Order order;        /* the first of those that place ranks alike */
@@ -93,7 +114,8 @@ typedef struct Choice {
 
 typedef struct Wish {
   const Order *order; /* the user's; NULL: the best */
-  bool keeps_tp;      /* tp stays in a domain of fast links where any order can have it so */
+  bool keeps_tp;      /* tp stays in a domain of fast links, or on a node where there are none,
+                         where any order can have it so */
 } Wish;
 
 /* Of equals the usual order is taken. */

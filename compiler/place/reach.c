@@ -1,10 +1,10 @@
 /* reach.c -- what lies between the members of a communicator.
  *
- * Communicators of a mask that share a node are found by their first slot. Where nodes are alike
- * and axes fill them evenly, one node stands for all. */
+ * Communicators of a mask that share a node are found by their first slot; of nodes that are alike
+ * one stands for all. */
 #include <string.h>
 
-#include "compiler/place/place.h"
+#include "compiler/place/alike.h"
 #include "compiler/place/rate.h"
 
 /* Members of communicators on one node. */
@@ -22,31 +22,18 @@ typedef struct Search {
   int64_t size, last; /* of a communicator: members; slots from the first to the last */
 } Search;
 
-static int64_t coordinate_of(const Placement *at, int32_t axis, int64_t slot) {
-  return at->size[axis] > 1 ? slot / at->stride[axis] % at->size[axis] : 0;
-}
-
-static bool has_axis(uint32_t axes, int32_t axis) {
-  return (axes >> axis & 1u) != 0;
-}
-
 static int64_t first_slot_of(const Search *s, int64_t slot) {
   int64_t first = slot;
-  for (int32_t axis = 0; axis < MESH_AXES; axis++)
-    if (has_axis(s->axes, axis)) first -= coordinate_of(s->at, axis, slot) * s->at->stride[axis];
+  for (int32_t i = 0; i < s->at->digit_count; i++) {
+    const Digit *digit = &s->at->digit[i];
+    if (has_axis(s->axes, digit->axis)) first -= digit_of(digit, slot) * digit->stride;
+  }
   return first;
 }
 
 static bool is_of_stage(const Search *s, int64_t slot) {
   return s->stage < 0 || has_axis(s->axes, MESH_PP) ||
          coordinate_of(s->at, MESH_PP, slot) == s->stage;
-}
-
-/* Is the whole node another stage's? Said only where its first slot tells. */
-static bool is_of_others(const Search *s, int64_t node) {
-  int64_t seats = s->fabric->kinds[fabric_kind_of(s->fabric, node)].seat_count;
-  int64_t slot = fabric_first_slot(s->fabric, node), stride = s->at->stride[MESH_PP];
-  return slot % seats == 0 && stride % seats == 0 && !is_of_stage(s, slot);
 }
 
 static void find_parts(const Search *s, int64_t node, Parts *parts) {
@@ -131,9 +118,9 @@ static Reach reach_of_part(const Search *s, int32_t kind, int32_t distance, cons
   return reach;
 }
 
-static void join_reach(Reach *all, const Reach *part, bool is_first) {
-  if (part->ring_bytes_per_s > 0) all->ring_mean_s_per_byte += 1 / part->ring_bytes_per_s;
-  if (part->pair_bytes_per_s > 0) all->pair_mean_s_per_byte += 1 / part->pair_bytes_per_s;
+static void join_reach(Reach *all, const Reach *part, double count, bool is_first) {
+  if (part->ring_bytes_per_s > 0) all->ring_mean_s_per_byte += count / part->ring_bytes_per_s;
+  if (part->pair_bytes_per_s > 0) all->pair_mean_s_per_byte += count / part->pair_bytes_per_s;
   take_slower(&all->ring_bytes_per_s, part->ring_bytes_per_s, is_first);
   take_slower(&all->pair_bytes_per_s, part->pair_bytes_per_s, is_first);
   all->is_slow_inside |= part->is_slow_inside;
@@ -154,118 +141,52 @@ static double count_sharers(const Search *s, int32_t kind, const Parts *parts) {
   return sharers > 1 ? sharers : 1;
 }
 
-/* Nodes ascend with slots, so the first member and the last say how far it goes. */
-static int32_t distance_of(const Search *s, int64_t first_slot) {
-  return fabric_distance(s->fabric, fabric_node_of_slot(s->fabric, first_slot),
-                         fabric_node_of_slot(s->fabric, first_slot + s->last));
-}
-
-/* Adds the communicators of a node; `parts_seen` counts them. */
-static void visit_node(const Search *s, int64_t node, int32_t distance, Reach *all,
-                       int32_t *parts_seen) {
+/* Adds the communicators of a class of nodes; `seen` counts them. */
+static void visit_nodes(const Search *s, const NodeClass *class, Reach *all, int64_t *seen) {
   Parts parts;
   Part part;
-  int32_t kind = fabric_kind_of(s->fabric, node);
-  find_parts(s, node, &parts);
-  double sharers = count_sharers(s, kind, &parts);
-  for (int32_t i = 0; i < parts.count; i++) {
-    fill_part(s, kind, &parts, i, &part);
-    int32_t farthest = distance >= 0 ? distance : distance_of(s, parts.first_slot[i]);
-    Reach reach = reach_of_part(s, kind, farthest, &part, sharers);
-    join_reach(all, &reach, (*parts_seen)++ == 0);
+  memset(parts.of, -1, sizeof parts.of);
+  find_parts(s, class->node, &parts);
+  double sharers = count_sharers(s, class->kind, &parts);
+  for (int32_t i = 0; i < parts.count; i++, *seen += class->count) {
+    fill_part(s, class->kind, &parts, i, &part);
+    int32_t distance = distance_from(s->fabric, parts.first_slot[i], s->last);
+    Reach reach = reach_of_part(s, class->kind, distance, &part, sharers);
+    join_reach(all, &reach, (double)class->count, *seen == 0);
   }
-}
-
-/* ---- one node for all */
-
-/* Does every node hold the same pieces of every axis? */
-static bool is_even(const Search *s) {
-  int64_t seats = s->fabric->kinds[0].seat_count;
-  if (s->fabric->kind_count > 1) return false;
-  for (int32_t axis = 0; axis < MESH_AXES; axis++) {
-    int64_t stride = s->at->stride[axis];
-    if (s->at->size[axis] > 1 && seats % stride != 0 && stride % seats != 0) return false;
-  }
-  return true;
-}
-
-static bool next_first(const Search *s, int64_t *coordinate) {
-  for (int32_t axis = MESH_AXES - 1; axis >= 0; axis--) {
-    if (has_axis(s->axes, axis) || (axis == MESH_PP && s->stage >= 0)) continue;
-    if (++coordinate[axis] < s->at->size[axis]) return true;
-    coordinate[axis] = 0;
-  }
-  return false;
-}
-
-/* Do whole communicators fill every node? */
-static bool is_inside_nodes(const Search *s) {
-  for (int32_t axis = 0; axis < MESH_AXES; axis++) {
-    int64_t span = s->at->stride[axis] * s->at->size[axis];
-    if (has_axis(s->axes, axis) && s->at->size[axis] > 1 &&
-        s->fabric->kinds[0].seat_count % span != 0)
-      return false;
-  }
-  return true;
-}
-
-/* The farthest of all communicators, by their first members. */
-static int32_t find_farthest(const Search *s) {
-  int64_t coordinate[MESH_AXES] = {0};
-  int32_t farthest = 0;
-  if (is_inside_nodes(s)) return 0;
-  if (s->stage >= 0 && !has_axis(s->axes, MESH_PP)) coordinate[MESH_PP] = s->stage;
-  do {
-    int64_t slot = 0;
-    for (int32_t axis = 0; axis < MESH_AXES; axis++)
-      slot += coordinate[axis] * s->at->stride[axis];
-    int32_t distance = distance_of(s, slot);
-    if (distance > farthest) farthest = distance;
-  } while (farthest <= s->fabric->level_count && next_first(s, coordinate));
-  return farthest;
-}
-
-static int32_t farthest_distance(const Search *s) {
-  int64_t stages = s->at->size[MESH_PP];
-  int32_t *known = &s->at->farthest[s->axes * (stages + 1) + s->stage + 1];
-  if (*known < 0) *known = find_farthest(s);
-  return *known;
 }
 
 static Search search_of(const Fabric *fabric, const Placement *at, uint32_t axes, int32_t stage) {
   Search s = {.fabric = fabric, .at = at, .axes = axes, .stage = stage, .size = 1};
-  for (int32_t axis = 0; axis < MESH_AXES; axis++) {
-    if (!has_axis(axes, axis)) continue;
-    s.size *= at->size[axis];
-    s.last += (at->size[axis] - 1) * at->stride[axis];
+  for (int32_t i = 0; i < at->digit_count; i++) {
+    const Digit *digit = &at->digit[i];
+    if (!has_axis(axes, digit->axis)) continue;
+    s.size *= digit->size;
+    s.last += (digit->size - 1) * digit->stride;
   }
   return s;
 }
 
 int32_t place_alike_stage(const Fabric *fabric, const Placement *at, uint32_t axes, int32_t stage) {
-  Search s = search_of(fabric, at, axes, stage);
-  if (has_axis(axes, MESH_PP)) return 0;
-  if (s.size == 1 || !is_even(&s) || at->stride[MESH_PP] % fabric->kinds[0].seat_count != 0)
-    return stage;
-  int32_t farthest = farthest_distance(&s);
-  for (s.stage = 0; s.stage < stage; s.stage++)
-    if (farthest_distance(&s) == farthest) return s.stage;
-  return stage;
+  return has_axis(axes, MESH_PP) ? 0 : alike_nodes(fabric, at, axes)->like[stage];
 }
 
 Reach place_reach(const Fabric *fabric, const Placement *at, uint32_t axes, int32_t stage) {
   Search s = search_of(fabric, at, axes, stage);
   Reach all = {0};
-  int32_t parts = 0;
+  int64_t seen = 0;
   if (s.size == 1) return all;
-  if (is_even(&s)) {
-    int64_t slot = stage > 0 && !has_axis(axes, MESH_PP) ? stage * at->stride[MESH_PP] : 0;
-    visit_node(&s, fabric_node_of_slot(fabric, slot), farthest_distance(&s), &all, &parts);
-  } else {
-    for (int64_t node = 0; node < fabric->node_count; node++)
-      if (!is_of_others(&s, node)) visit_node(&s, node, -1, &all, &parts);
+  const NodeClasses *classes = alike_nodes(fabric, at, axes);
+  for (int32_t i = 0; i < classes->list.count; i++) {
+    const NodeClass *class = &classes->list.at[i];
+    bool is_new = class->stage < 0 || classes->like[class->stage] == class->stage;
+    if (class->stage < 0 || class->stage == stage || (stage < 0 && is_new))
+      visit_nodes(&s, class, &all, &seen);
   }
   all.latency_ns = all.distance > 0 ? fabric->inter_latency_ns : fabric->intra_latency_ns;
-  if (parts > 0) all.ring_mean_s_per_byte /= parts, all.pair_mean_s_per_byte /= parts;
+  if (seen > 0) {
+    all.ring_mean_s_per_byte /= (double)seen;
+    all.pair_mean_s_per_byte /= (double)seen;
+  }
   return all;
 }

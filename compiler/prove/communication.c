@@ -1,131 +1,407 @@
-/* communication.c -- one order of communications.
+/* communication.c -- one order of communications, and one end for all: every class runs its list,
+ * and waits where the others are not yet.
  *
- * Ranks of one class issue the same lists, so classes are what is compared. Two classes share a
- * communicator when some group of it has ranks of both: when their boxes meet on every axis that
- * the communicator holds fixed. Whatever communicators two classes share, collectives on them come
- * in one order, equal one by one. Exchanges match transfer by transfer, where they meet:
- * timeline.c. */
+ * The transport assumed is the weakest: a rank runs its communications one at a time, in list
+ * order, a collective blocks until every member has come, an exchange until every one of its
+ * transfers has met its other half in an exchange that the partner has come to. Lanes and edges
+ * order a part of what the list orders, so what ends here ends with more freedom, and two lanes
+ * that would wait for each other across ranks do so here. As replay is deterministic, one run that
+ * ends is enough.
+ *
+ * It is run on the quotient mesh, one walker for each class, for ranks of one class issue the same
+ * lists: between them a communication needs no partner that is not at the same place of the same
+ * list. So walkers stop only at what crosses classes, and only loops in which something does are
+ * walked to their end. Two classes share a communicator when some group of it has ranks of both:
+ * when their boxes meet on every axis that the communicator holds fixed. Whoever some rank of a
+ * class waits for comes together with it; collectives on which classes meet are equal. An exchange
+ * leads all ranks of a class to ranks of one class. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/prove/events.h"
+#include "compiler/prove/walk.h"
+#include "runtime/plan/plan_layout.h"
 #include "runtime/plan/plan_text.h"
 
+enum { CROSSINGS_MAX = 1 << 21, HEAD_TEXT_BYTES = 160 };
+
+/* Where a class is: at a communication with other classes. */
+typedef struct Head {
+  View view;
+  Walk walk;
+  const PlanRecord *record;             /* NULL: it has no more */
+  uint32_t index;                       /* of the record in its segment */
+  uint32_t crossings, crossings_before; /* so far; before the loop */
+  uint32_t met; /* operands of an exchange that have met their other half: bits */
+} Head;
+
 typedef struct Communication {
+  View view; /* without a class */
   const Plan *plan;
-  ProveReport *report;
-  ProgramKind kind;
-  Sequence *sequences; /* by class */
-  uint32_t *group;     /* by comm and class: classes that must come together have one number */
+  Head *heads;      /* by class */
+  uint32_t *group;  /* by comm and class: who must come together has one number; NONE: alone */
+  uint32_t *looked; /* by segment: the last class that it was looked at for, and one */
 } Communication;
 
-/* Numbers the classes of every communicator: sharing is passed on, as waiting is. */
-static void number_groups(Communication *c) {
-  uint32_t classes = c->plan->classes_count;
-  for (uint32_t comm = 0; comm < c->plan->comms_count; comm++) {
-    uint32_t *group = c->group + (size_t)comm * classes;
-    for (uint32_t i = 0; i < classes; i++)
-      group[i] = i;
-    for (uint32_t i = 0; i < classes; i++) {
-      for (uint32_t k = 0; k < i; k++) {
-        uint32_t from = group[i], to = group[k];
-        if (from == to || !classes_share(c->plan, i, k, comm)) continue;
-        for (uint32_t j = 0; j <= i; j++)
-          if (group[j] == from) group[j] = to;
-      }
+/* ---- which classes meet */
+
+/* Do some ranks of classes a and b stand in one group of the communicator? */
+static bool classes_share(const Plan *plan, uint32_t a, uint32_t b, uint32_t comm) {
+  for (uint32_t axis = 0; axis < plan->axes_count; axis++) {
+    if (plan->comms[comm].axes_mask >> axis & 1) continue;
+    const PlanBound *x = &plan->bounds[plan->classes[a].bounds_first + axis];
+    const PlanBound *y = &plan->bounds[plan->classes[b].bounds_first + axis];
+    if (x->end <= y->first || y->end <= x->first) return false;
+  }
+  return true;
+}
+
+/* Numbers the classes of a communicator: sharing is passed on, as waiting is. */
+static void number_groups(const Communication *c, uint32_t comm) {
+  uint32_t classes = c->plan->classes_count, *group = c->group + (size_t)comm * classes;
+  for (uint32_t i = 0; i < classes; i++) {
+    group[i] = PLAN_NONE;
+    for (uint32_t k = 0; k < i; k++) {
+      if (!classes_share(c->plan, i, k, comm)) continue;
+      if (group[k] == PLAN_NONE) group[k] = k;
+      uint32_t from = group[i], to = group[k];
+      group[i] = to;
+      for (uint32_t j = 0; j < i && from != PLAN_NONE; j++)
+        if (group[j] == from) group[j] = to;
     }
   }
 }
 
-/* The next collective, from `at`, that class `a` shares with class `b`. */
-static uint32_t next_shared(const Communication *c, uint32_t a, uint32_t b, uint32_t at) {
-  const Sequence *s = &c->sequences[a];
-  while (at < s->count && (s->events[at].kind == RECORD_EXCHANGE ||
-                           !classes_share(c->plan, a, b, s->events[at].comm)))
-    at++;
-  return at;
+static uint32_t group_of(const Communication *c, uint32_t class, uint32_t comm) {
+  return c->group[(size_t)comm * c->plan->classes_count + class];
 }
 
-static bool same_text(const Plan *plan, uint32_t a, uint32_t b) {
-  return a == b || strcmp(plan_string(plan, a), plan_string(plan, b)) == 0;
+static int64_t modulo(int64_t value, int64_t size) {
+  return ((value % size) + size) % size;
 }
+
+uint32_t class_at_distance(const Plan *plan, uint32_t class, uint32_t comm, int64_t distance) {
+  uint32_t axis = 0;
+  while ((plan->comms[comm].axes_mask >> axis & 1) == 0)
+    axis++;
+  int64_t size = plan->axes[axis].size;
+  const PlanBound *from = &plan->bounds[plan->classes[class].bounds_first];
+  int64_t width = from[axis].end - from[axis].first;
+  if (modulo(distance, size) == 0 || width == size) return class;
+  int64_t first = modulo(from[axis].first + modulo(distance, size), size);
+  for (uint32_t k = 0; k < plan->classes_count; k++) {
+    const PlanBound *to = &plan->bounds[plan->classes[k].bounds_first];
+    bool same = to[axis].first == first && to[axis].end - to[axis].first == width;
+    for (uint32_t other = 0; other < plan->axes_count && same; other++)
+      same = other == axis ||
+             (to[other].first == from[other].first && to[other].end == from[other].end);
+    if (same) return k;
+  }
+  return PLAN_NONE;
+}
+
+/* Of an operand of an exchange: where it goes to, or comes from. */
+static uint32_t peer_of(const Plan *plan, uint32_t class, const PlanRecord *record, uint32_t i) {
+  return class_at_distance(plan, class, record->comm, plan->ints[record->dims_first + i]);
+}
+
+/* Does the communication of this class concern another class? */
+static bool crosses(const Communication *c, uint32_t class, const PlanRecord *record) {
+  if (record->kind != RECORD_EXCHANGE) return group_of(c, class, record->comm) != PLAN_NONE;
+  for (uint32_t i = 0; i < record->operands_count; i++)
+    if (peer_of(c->plan, class, record, i) != class) return true;
+  return false;
+}
+
+/* ---- transfers: what is sent so far ahead is received from so far behind, the n-th as the n-th */
+
+static const PlanOperand *operand_of(const Plan *plan, const PlanRecord *record, uint32_t i) {
+  return &plan->operands[record->operands_first + i];
+}
+
+static bool is_sent(const Plan *plan, const PlanRecord *record, uint32_t i) {
+  return operand_of(plan, record, i)->access == ACCESS_READ;
+}
+
+/* The other half of operand `i` among those of `other` that have met none; PLAN_NONE: none is. */
+static uint32_t half_of(const Plan *plan, const PlanRecord *record, uint32_t i,
+                        const PlanRecord *other, uint32_t met) {
+  int64_t distance = plan->ints[record->dims_first + i], size = plan_comm_size(plan, record->comm);
+  for (uint32_t k = 0; k < other->operands_count; k++)
+    if ((met >> k & 1) == 0 && is_sent(plan, other, k) != is_sent(plan, record, i) &&
+        modulo(distance + modulo(plan->ints[other->dims_first + k], size), size) == 0)
+      return k;
+  return PLAN_NONE;
+}
+
+static bool same_bytes(const PlanOperand *a, const PlanOperand *b) {
+  return a->size_bytes == b->size_bytes && a->dtype == b->dtype;
+}
+
+/* ---- what can be said of a communication by itself, whatever the call */
+
+static void check_exchange(const Walk *walk, uint32_t index) {
+  const Plan *plan = walk->view->plan;
+  const PlanRecord *record = walk_record(walk, index);
+  uint32_t self = (uint32_t)(walk->view->class - plan->classes), met = 0;
+  for (uint32_t i = 0; i < record->operands_count; i++) {
+    long long distance = plan->ints[record->dims_first + i];
+    uint32_t peer = peer_of(plan, self, record, i);
+    if (peer == PLAN_NONE)
+      prove_finding(walk->view, walk, index, "communication",
+                    "operand %u, distance %lld, does not lead all ranks to ranks of one class", i,
+                    distance);
+    if (peer != self || (met >> i & 1) != 0) continue;
+    uint32_t half = half_of(plan, record, i, record, met);
+    if (half == PLAN_NONE ||
+        !same_bytes(operand_of(plan, record, i), operand_of(plan, record, half)))
+      prove_finding(walk->view, walk, index, "communication",
+                    "operand %u is sent %lld ahead, and nothing alike is received from there", i,
+                    distance);
+    if (half != PLAN_NONE) met |= 1u << i | 1u << half;
+  }
+}
+
+/* Layouts change along the axes over which ranks communicate, and along no other. An exchange moves
+ * what stays as it is. */
+static void check_meaning(const Walk *walk, uint32_t index) {
+  const Plan *plan = walk->view->plan;
+  const PlanRecord *record = walk_record(walk, index);
+  if (record->meaning == PLAN_NONE) {
+    prove_finding(walk->view, walk, index, "communication", "does not say what it means");
+    return;
+  }
+  const PlanMeaning *meaning = &plan->meanings[record->meaning];
+  uint32_t changes = plan_layout_changes(plan, meaning->before, meaning->after), used = 0;
+  for (uint32_t axis = 0; axis < plan->axes_count; axis++)
+    if (plan->axes[axis].size > 1) used |= 1u << axis;
+  uint32_t over = plan->comms[record->comm].axes_mask & used;
+  char text[PLAN_LAYOUT_BYTES];
+  if ((changes & used) != over && !(record->kind == RECORD_EXCHANGE && changes == 0))
+    prove_finding(walk->view, walk, index, "communication", "of %.40s, but over %.40s",
+                  plan_layout_text(plan, meaning->before, changes, text),
+                  plan_string(plan, plan->comms[record->comm].name));
+}
+
+/* Each segment is looked at once for each class that calls it. */
+static void check_segment(const Walk *walk) {
+  for (uint32_t i = 0; i < walk->segment->records_count; i++) {
+    const PlanRecord *record = walk_record(walk, i);
+    if (!record_is_communication(record) || (record->when_all & record->when_none) != 0) continue;
+    check_meaning(walk, i);
+    if (record->kind == RECORD_EXCHANGE) check_exchange(walk, i);
+  }
+}
+
+static void check_class(const Communication *c, uint32_t class) {
+  View view = {.plan = c->plan, .report = c->view.report, .class = &c->plan->classes[class]};
+  for (uint32_t i = 0; i < view.class->programs_count; i++) {
+    const PlanProgram *program = &c->plan->programs[view.class->programs_first + i];
+    Walk walk = walk_begin(&view, program, WALK_ONCE);
+    while (walk_next(&walk)) {
+      uint32_t *looked = &c->looked[walk.call->segment];
+      if (*looked != class + 1) check_segment(&walk);
+      *looked = class + 1;
+    }
+  }
+}
+
+/* ---- walkers */
+
+/* The next record. What crosses in no record of a loop's first iteration crosses in none of the
+ * others. */
+static bool next_record(Head *h) {
+  h->index++;
+  while (h->walk.segment == NULL || h->index >= h->walk.segment->records_count) {
+    const PlanLoop *loop = h->walk.loop;
+    h->walk.iterations = h->crossings > h->crossings_before ? WALK_ALL : WALK_ONCE;
+    if (!walk_next(&h->walk)) return false;
+    if (h->walk.loop != loop) h->crossings_before = h->crossings;
+    h->index = 0;
+  }
+  return true;
+}
+
+static void advance(const Communication *c, uint32_t class) {
+  Head *h = &c->heads[class];
+  h->record = NULL, h->met = 0;
+  while (h->record == NULL && next_record(h)) {
+    const PlanRecord *record = walk_record(&h->walk, h->index);
+    if (record_is_communication(record) && walk_runs(&h->walk, record) && crosses(c, class, record))
+      h->record = record;
+  }
+  if (h->record == NULL || ++h->crossings < CROSSINGS_MAX) return;
+  prove_finding(&h->view, NULL, -1, "communication", "too many communications to prove");
+  h->record = NULL;
+}
+
+/* "classes[1] stage 1: call 3 record 2: exchange of h, 512 bytes" */
+static void describe_head(const Communication *c, uint32_t class, char text[HEAD_TEXT_BYTES]) {
+  const Plan *plan = c->plan;
+  const Head *h = &c->heads[class];
+  const char *name = plan_string(plan, plan->classes[class].name), *about = "?";
+  if (h->record == NULL) {
+    snprintf(text, HEAD_TEXT_BYTES, "classes[%u] %.30s has no more", class, name);
+    return;
+  }
+  if (h->record->meaning != PLAN_NONE)
+    about = plan_string(plan, plan->meanings[h->record->meaning].value);
+  snprintf(text, HEAD_TEXT_BYTES, "classes[%u] %.20s: call %u record %u: %s of %.30s, %llu bytes",
+           class, name, h->walk.position, h->index, RecordKind_names[h->record->kind], about,
+           (unsigned long long)operand_of(plan, h->record, 0)->size_bytes);
+}
+
+/* "A, but B": of what two classes are at. */
+static void find(const Communication *c, uint32_t a, const char *what, uint32_t b) {
+  char one[HEAD_TEXT_BYTES], other[HEAD_TEXT_BYTES];
+  describe_head(c, a, one);
+  describe_head(c, b, other);
+  prove_finding(&c->view, NULL, -1, "communication", "%s, but %s%s", one, what, other);
+}
+
+/* ---- collectives */
 
 static bool same_meaning(const Plan *plan, uint32_t a, uint32_t b) {
   if (a == b || a == PLAN_NONE || b == PLAN_NONE) return a == b;
   const PlanMeaning *x = &plan->meanings[a], *y = &plan->meanings[b];
-  return x->reduce == y->reduce && x->direction == y->direction &&
-         same_text(plan, x->value, y->value) && x->before == y->before && x->after == y->after;
+  return x->reduce == y->reduce && x->direction == y->direction && x->before == y->before &&
+         x->after == y->after &&
+         strcmp(plan_string(plan, x->value), plan_string(plan, y->value)) == 0;
 }
 
-static bool same_event(const Plan *plan, const Event *a, const Event *b) {
-  return a->comm == b->comm && a->kind == b->kind && a->lane == b->lane && a->dtype == b->dtype &&
-         same_meaning(plan, a->meaning, b->meaning) && a->bytes[0] == b->bytes[0] &&
-         a->bytes[1] == b->bytes[1] && a->layer == b->layer && a->microbatch == b->microbatch;
+static bool same_collective(const Plan *plan, const Head *a, const Head *b) {
+  const PlanRecord *x = a->record, *y = b->record;
+  bool same = x->kind == y->kind && x->lane == y->lane && x->operands_count == y->operands_count &&
+              same_meaning(plan, x->meaning, y->meaning) &&
+              a->walk.call->layer == b->walk.call->layer &&
+              a->walk.microbatch == b->walk.microbatch;
+  for (uint32_t i = 0; i < x->operands_count && same; i++)
+    same = same_bytes(operand_of(plan, x, i), operand_of(plan, y, i));
+  return same;
 }
 
-static void compare(const Communication *c, uint32_t a, uint32_t b) {
-  uint32_t at = 0, other = 0;
-  const Sequence *x = &c->sequences[a], *y = &c->sequences[b];
-  for (;; at++, other++) {
-    at = next_shared(c, a, b, at);
-    other = next_shared(c, b, a, other);
-    if (at == x->count && other == y->count) return;
-    if (at < x->count && other < y->count && same_event(c->plan, &x->events[at], &y->events[other]))
-      continue;
-    char left[EVENT_TEXT_BYTES], right[EVENT_TEXT_BYTES];
-    event_describe(c->plan, x, a, at, left);
-    event_describe(c->plan, y, b, other, right);
-    View view = {.plan = c->plan, .report = c->report};
-    prove_finding(&view, NULL, -1, "communication", "%s, but %s", left, right);
-    return;
+/* Goes on when all classes of the group stand at a collective of its communicator, which should be
+ * the same one. False: not all have come. */
+static bool collective(const Communication *c, uint32_t class) {
+  uint32_t comm = c->heads[class].record->comm, group = group_of(c, class, comm);
+  for (uint32_t k = 0; k < c->plan->classes_count; k++) {
+    const PlanRecord *other = c->heads[k].record;
+    if (group_of(c, k, comm) == group &&
+        (other == NULL || other->comm != comm || other->kind == RECORD_EXCHANGE))
+      return false;
   }
+  for (uint32_t k = 0; k < c->plan->classes_count; k++)
+    if (group_of(c, k, comm) == group && !same_collective(c->plan, &c->heads[class], &c->heads[k]))
+      find(c, class, "", k);
+  for (uint32_t k = 0; k < c->plan->classes_count; k++)
+    if (group_of(c, k, comm) == group) advance(c, k);
+  return true;
 }
 
-static bool share_any(const Communication *c, uint32_t a, uint32_t b) {
-  for (uint32_t comm = 0; comm < c->plan->comms_count; comm++)
-    if (classes_share(c->plan, a, b, comm)) return true;
-  return false;
+/* ---- exchanges */
+
+/* What the call says of the operand; plan_check: of each, but for exchanges within stages. */
+static PlanPost post_of(const Head *h, uint32_t operand) {
+  if (h->walk.call->posts_count == 0) return (PlanPost){0};
+  PlanPost post = h->view.plan->posts[h->walk.call->posts_first + operand];
+  post.microbatch += walk_grown(&h->walk);
+  return post;
 }
 
-static bool prepare(Communication *c) {
-  bool ready = true;
-  for (uint32_t k = 0; k < c->plan->classes_count && ready; k++) {
-    View view = {.plan = c->plan, .report = c->report, .class = &c->plan->classes[k]};
-    ready = sequence_collect(&view, c->kind, &c->sequences[k]);
+/* "activations after 3 layers, micro-batch 2 meets activations after ...: " */
+static void meet(const Communication *c, uint32_t from, uint32_t i, uint32_t to, uint32_t k) {
+  const Head *a = &c->heads[from], *b = &c->heads[to];
+  const PlanOperand *send = operand_of(c->plan, a->record, i);
+  const PlanOperand *receive = operand_of(c->plan, b->record, k);
+  PlanPost sent = post_of(a, i), awaited = post_of(b, k);
+  char text[HEAD_TEXT_BYTES];
+  if (memcmp(&sent, &awaited, sizeof sent) != 0) {
+    (void)snprintf(text, sizeof text,
+                   "%s after %u layers, micro-batch %u meets %s after %u layers, micro-batch %u: ",
+                   BufferKind_names[sent.kind], sent.depth, sent.microbatch,
+                   BufferKind_names[awaited.kind], awaited.depth, awaited.microbatch);
+    find(c, from, text, to);
   }
-  return ready;
+  if (same_bytes(send, receive) && a->record->lane == b->record->lane) return;
+  (void)snprintf(text, sizeof text, "operand %u (%llu bytes) meets operand %u (%llu bytes) of ", i,
+                 (unsigned long long)send->size_bytes, k, (unsigned long long)receive->size_bytes);
+  find(c, from, text, to);
 }
 
-static void prove_kind(Communication *c) {
-  View whole = {.plan = c->plan, .report = c->report};
-  uint32_t classes = c->plan->classes_count;
-  if (prepare(c)) {
-    for (uint32_t a = 0; a < classes; a++) {
-      if ((c->sequences[a].program == NULL) != (c->sequences[0].program == NULL))
-        prove_finding(&whole, NULL, -1, "communication", "classes[%u] has no %s, or alone has one",
-                      a, ProgramKind_names[c->kind]);
-      for (uint32_t b = a + 1; b < classes; b++)
-        if (share_any(c, a, b)) compare(c, a, b);
-    }
-    timeline_run(c->plan, c->report, c->kind, c->sequences, c->group);
-  } else {
-    prove_finding(&whole, NULL, -1, "communication",
-                  "%s: too many communications to prove, or out of memory",
-                  ProgramKind_names[c->kind]);
+/* Goes on when every transfer to or from another class is over. False: one is not. */
+static bool exchange(const Communication *c, uint32_t class) {
+  Head *own = &c->heads[class];
+  bool over = true;
+  for (uint32_t i = 0; i < own->record->operands_count; i++) {
+    uint32_t peer = peer_of(c->plan, class, own->record, i);
+    if ((own->met >> i & 1) != 0 || peer == class || peer == PLAN_NONE) continue;
+    Head *other = &c->heads[peer];
+    bool there = other->record != NULL && other->record->kind == RECORD_EXCHANGE &&
+                 other->record->comm == own->record->comm;
+    uint32_t half = there ? half_of(c->plan, own->record, i, other->record, other->met) : PLAN_NONE;
+    over = over && half != PLAN_NONE;
+    if (half == PLAN_NONE) continue;
+    own->met |= 1u << i, other->met |= 1u << half;
+    if (is_sent(c->plan, own->record, i))
+      meet(c, class, i, peer, half);
+    else
+      meet(c, peer, half, class, i);
   }
-  for (uint32_t k = 0; k < classes; k++)
-    sequence_close(&c->sequences[k]);
+  if (over) advance(c, class);
+  return over;
+}
+
+/* ---- all of them */
+
+/* True: the class has got further. */
+static bool step(const Communication *c, uint32_t class) {
+  const Head *h = &c->heads[class];
+  bool moved = false, goes_on = true;
+  while (goes_on && h->record != NULL) {
+    goes_on = h->record->kind == RECORD_EXCHANGE ? exchange(c, class) : collective(c, class);
+    moved = moved || goes_on;
+  }
+  return moved;
+}
+
+static void prove_kind(const Communication *c, ProgramKind kind) {
+  for (uint32_t k = 0; k < c->plan->classes_count; k++) {
+    Head *h = &c->heads[k];
+    *h = (Head){.view = c->view, .index = UINT32_MAX};
+    h->view.class = &c->plan->classes[k];
+    const PlanProgram *program = view_program(&h->view, kind);
+    h->walk = walk_begin(&h->view, program, WALK_ONCE);
+    if (program != NULL) advance(c, k);
+    if ((program == NULL) != (c->heads[0].walk.program == NULL))
+      prove_finding(&c->view, NULL, -1, "communication", "classes[%u] has no %s, or alone has one",
+                    k, ProgramKind_names[kind]);
+  }
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (uint32_t k = 0; k < c->plan->classes_count; k++)
+      moved = step(c, k) || moved;
+  }
+  for (uint32_t k = 0; k < c->plan->classes_count; k++) {
+    char text[HEAD_TEXT_BYTES];
+    describe_head(c, k, text);
+    if (c->heads[k].record != NULL)
+      prove_finding(&c->view, NULL, -1, "timeline", "%s does not end: %s waits for ever",
+                    ProgramKind_names[kind], text);
+  }
 }
 
 void prove_communication(const Plan *plan, ProveReport *report) {
-  View whole = {.plan = plan, .report = report};
-  Communication c = {.plan = plan, .report = report};
-  c.sequences = prove_array(&whole, plan->classes_count, sizeof *c.sequences);
-  c.group = prove_array(&whole, (size_t)plan->comms_count * plan->classes_count, sizeof *c.group);
-  if (c.sequences != NULL && c.group != NULL) {
-    number_groups(&c);
-    for (c.kind = 0; c.kind < ProgramKind_COUNT; c.kind++)
-      prove_kind(&c);
+  Communication c = {.view = {.plan = plan, .report = report}, .plan = plan};
+  c.heads = prove_array(&c.view, plan->classes_count, sizeof *c.heads);
+  c.group = prove_array(&c.view, (size_t)plan->comms_count * plan->classes_count, sizeof *c.group);
+  c.looked = prove_array(&c.view, plan->segments_count, sizeof *c.looked);
+  if (c.heads != NULL && c.group != NULL && c.looked != NULL) {
+    for (uint32_t comm = 0; comm < plan->comms_count; comm++)
+      number_groups(&c, comm);
+    for (uint32_t k = 0; k < plan->classes_count; k++)
+      check_class(&c, k);
+    for (ProgramKind kind = 0; kind < ProgramKind_COUNT; kind++)
+      prove_kind(&c, kind);
   }
-  free(c.sequences), free(c.group);
+  free(c.heads), free(c.group), free(c.looked);
 }

@@ -1,85 +1,59 @@
 /* memory.c -- the ledger against itself, against every access, and against the recorded peaks.
  *
- * One sweep over the calls of a program keeps the live buffers sorted by offset: they never
- * overlap, so neighbours are all that a new buffer is compared with, and an access is found by
- * bisection. */
+ * One sweep over the calls of a program keeps the live buffers by address: they never overlap, so a
+ * new buffer meets the next one or none, and an access is found in one. */
 #include <stdlib.h>
-#include <string.h>
 
-#include "compiler/prove/sorted.h"
+#include "compiler/prove/intervals.h"
 #include "compiler/prove/walk.h"
 #include "runtime/plan/plan_text.h"
-
-typedef struct Live {
-  uint64_t first, end;
-  uint32_t buffer;
-} Live;
 
 typedef struct Sweep {
   const View *view;
   const PlanProgram *program;
-  uint32_t program_index;
   bool first_program; /* persistent buffers are compared with each other once */
-  Sorted live;        /* of Live, by offset, disjoint */
+  uint8_t *use;       /* by buffer of the class: bits of BaseUse */
+  Intervals live;     /* their numbers are those of buffers */
   struct {
     uint64_t live_bytes, most_bytes, peak_bytes;
   } tier[Tier_COUNT];
-  BufferOrder births, deaths;
 } Sweep;
-
-static const SortedKind live_kind = SORTED_KIND(Live, end);
 
 static uint64_t rounded(uint64_t bytes) {
   return (bytes + PLAN_ALIGN_BYTES - 1) / PLAN_ALIGN_BYTES * PLAN_ALIGN_BYTES;
 }
 
-/* The first live buffer that ends after `offset`. */
-static uint32_t find_after(const Sweep *s, uint64_t offset) {
-  return sorted_find(&live_kind, &s->live, offset + 1);
-}
-
-/* NULL behind the last one. */
-static const Live *live_at(const Sweep *s, uint32_t index) {
-  return index < s->live.count ? sorted_at(&live_kind, &s->live, index) : NULL;
-}
-
-static bool is_persistent(const Sweep *s, uint32_t buffer) {
-  return s->view->plan->buffers[buffer].program == PLAN_NONE;
+static void report_shared(const Sweep *s, uint32_t index, const Interval *met) {
+  const Plan *plan = s->view->plan;
+  const PlanBuffer *buffer = &plan->buffers[index], *other = &plan->buffers[met->number];
+  unsigned long long from = buffer->offset;
+  if (met->first > buffer_address(buffer)) from += met->first - buffer_address(buffer);
+  prove_finding(s->view, NULL, -1, "memory",
+                "buffers[%u] %.40s (calls %u to %u) and buffers[%u] %.40s (calls %u to %u) "
+                "share bytes from %llu on",
+                index, plan_string(plan, buffer->name), buffer->first_call, buffer->last_call,
+                met->number, plan_string(plan, other->name), other->first_call, other->last_call,
+                from);
 }
 
 static bool begin_life(Sweep *s, uint32_t index) {
-  const Plan *plan = s->view->plan;
-  const PlanBuffer *buffer = &plan->buffers[index];
+  const PlanBuffer *buffer = &s->view->plan->buffers[index];
   uint64_t first = buffer_address(buffer), end = first + buffer->size_bytes;
   uint64_t peak_bytes = buffer->offset + buffer->size_bytes; /* plan_check: within the arena */
   s->tier[buffer->tier].live_bytes += rounded(buffer->size_bytes);
   if (peak_bytes > s->tier[buffer->tier].peak_bytes) s->tier[buffer->tier].peak_bytes = peak_bytes;
-  if (buffer->size_bytes == 0) return true;
-  uint32_t at = find_after(s, first);
-  const Live *other = live_at(s, at);
-  if (other != NULL && other->first < end) {
-    uint64_t from = buffer->offset + (other->first > first ? other->first - first : 0);
-    if (s->first_program || !is_persistent(s, index))
-      prove_finding(s->view, NULL, -1, "memory",
-                    "buffers[%u] %.40s (calls %u to %u) and buffers[%u] %.40s (calls %u to %u) "
-                    "share bytes from %llu on",
-                    index, plan_string(plan, buffer->name), buffer->first_call, buffer->last_call,
-                    other->buffer, plan_string(plan, plan->buffers[other->buffer].name),
-                    plan->buffers[other->buffer].first_call, plan->buffers[other->buffer].last_call,
-                    (unsigned long long)from);
-    return true; /* not listed: the list stays disjoint */
-  }
-  const Live life = {first, end, index};
-  return sorted_replace(&live_kind, &s->live, at, 0, &life, 1);
+  const Interval *other = intervals_find(&s->live, first);
+  if (other == NULL || other->first >= end || first == end)
+    return intervals_put(&s->live, (Interval){first, end, index});
+  if (s->first_program || buffer->program != PLAN_NONE) report_shared(s, index, other);
+  return true;
 }
 
 static void end_life(Sweep *s, uint32_t index) {
   const PlanBuffer *buffer = &s->view->plan->buffers[index];
   s->tier[buffer->tier].live_bytes -= rounded(buffer->size_bytes);
-  uint32_t at = find_after(s, buffer_address(buffer));
-  const Live *life = live_at(s, at);
-  if (buffer->size_bytes == 0 || life == NULL || life->buffer != index) return;
-  sorted_replace(&live_kind, &s->live, at, 1, NULL, 0);
+  const Interval *life = intervals_find(&s->live, buffer_address(buffer));
+  if (life != NULL && life->number == index) intervals_remove(&s->live, life->first);
 }
 
 /* What the running records of a call reach through base `index`; false: nothing. */
@@ -93,9 +67,10 @@ static bool reach(const Walk *walk, uint32_t index, uint64_t *first, uint64_t *e
     for (uint32_t i = 0; i < record->operands_count; i++) {
       const PlanOperand *operand = &view->plan->operands[record->operands_first + i];
       if (operand->base != index || operand->size_bytes == 0) continue;
-      uint64_t offset = walk_base(walk, index) + view_operand(view, operand);
-      if (!any || offset < *first) *first = offset;
-      if (!any || offset + operand->size_bytes > *end) *end = offset + operand->size_bytes;
+      uint64_t at = walk_base(walk, index);
+      if (!any || at + operand->offset < *first) *first = at + operand->offset;
+      if (!any || at + operand_end(view->plan, operand) > *end)
+        *end = at + operand_end(view->plan, operand);
       if (!any) *record_at = r;
       any = true;
     }
@@ -103,41 +78,61 @@ static bool reach(const Walk *walk, uint32_t index, uint64_t *first, uint64_t *e
   return any;
 }
 
-/* A whole base in one live buffer is the usual case and needs no look at the records. */
-static uint32_t locate(const Sweep *s, const Walk *walk, uint32_t index) {
-  const Plan *plan = s->view->plan;
-  uint64_t first = walk_base(walk, index);
-  uint64_t end = first + plan->bases[walk->segment->bases_first + index].size_bytes;
-  uint32_t record = 0;
-  const Live *live = live_at(s, find_after(s, first));
-  if (live != NULL && live->first <= first && end <= live->end) return live->buffer;
-  if (!reach(walk, index, &first, &end, &record)) return PLAN_NONE;
-  live = live_at(s, find_after(s, first));
-  if (live != NULL && live->first <= first && end <= live->end) return live->buffer;
-  const char *name = plan_string(plan, plan->bases[walk->segment->bases_first + index].name);
-  prove_finding(s->view, walk, record, "memory",
-                "bytes [%llu..%llu) of base %.40s are no part of one buffer that is live",
-                (unsigned long long)first, (unsigned long long)end, name);
-  return PLAN_NONE;
+/* The live buffer that holds these bytes; PLAN_NONE: none does. */
+static uint32_t holder_of(const Sweep *s, uint64_t first, uint64_t end) {
+  const Interval *live = intervals_find(&s->live, first);
+  return live != NULL && live->first <= first && end <= live->end ? live->number : PLAN_NONE;
 }
 
-static bool sweep_calls(Sweep *s, Ledger *ledger) {
-  /* Positions, not iterations: lifetimes are stated by position. */
-  PlanProgram straight = *s->program;
-  straight.loops_count = 0;
-  Walk walk = walk_begin(s->view, &straight);
+/* A whole base in one live buffer is the usual case and needs no look at the records. */
+static uint32_t locate(const Sweep *s, const Walk *walk, uint32_t index) {
+  const PlanBase *base = &s->view->plan->bases[walk->segment->bases_first + index];
+  uint64_t first = walk_base(walk, index), end = first + base->size_bytes;
+  uint32_t record = 0, buffer = holder_of(s, first, end);
+  if (s->view->plan->bindings[walk->call->bindings_first + index].by != PLAN_NONE)
+    prove_finding(s->view, walk, -1, "memory", "base %.40s stands elsewhere on other ranks",
+                  plan_string(s->view->plan, base->name));
+  if (buffer != PLAN_NONE || !reach(walk, index, &first, &end, &record)) return buffer;
+  buffer = holder_of(s, first, end);
+  if (buffer == PLAN_NONE)
+    prove_finding(s->view, walk, record, "memory",
+                  "bytes [%llu..%llu) of base %.40s are no part of one buffer that is live",
+                  (unsigned long long)first, (unsigned long long)end,
+                  plan_string(s->view->plan, base->name));
+  return buffer;
+}
+
+/* What packs has its buffers to itself, for types do not see what it writes there. */
+static void check_use(const Sweep *s, const Walk *walk, uint32_t index, uint32_t buffer) {
+  const Plan *plan = s->view->plan;
+  uint32_t base = walk->segment->bases_first + index;
+  if (buffer == PLAN_NONE) return;
+  uint8_t *use = &s->use[buffer - s->view->class->buffers_first], before = *use;
+  *use |= s->view->base_use[base];
+  if (*use != before && *use == (BASE_PACKS | BASE_HOLDS))
+    prove_finding(s->view, walk, -1, "memory", "base %.40s: packed pieces and values share %.40s",
+                  plan_string(plan, plan->bases[base].name),
+                  plan_string(plan, plan->buffers[buffer].name));
+}
+
+/* Each call once: lifetimes are stated by position. */
+static bool sweep_calls(Sweep *s, const BufferOrder *births, const BufferOrder *deaths,
+                        Ledger *ledger) {
+  Walk walk = walk_begin(s->view, s->program, WALK_ONCE);
   uint32_t base_count = 0;
   while (walk_next(&walk)) {
-    for (uint32_t i = s->births.first[walk.position]; i < s->births.first[walk.position + 1]; i++)
-      if (!begin_life(s, s->births.buffer[i])) return false;
+    for (uint32_t i = births->first[walk.position]; i < births->first[walk.position + 1]; i++)
+      if (!begin_life(s, births->buffer[i])) return false;
     for (int32_t tier = 0; tier < Tier_COUNT; tier++)
       if (s->tier[tier].live_bytes > s->tier[tier].most_bytes)
         s->tier[tier].most_bytes = s->tier[tier].live_bytes;
     ledger->base_first[walk.position] = base_count;
-    for (uint32_t i = 0; i < walk.segment->bases_count; i++)
-      ledger->buffer_of[base_count++] = locate(s, &walk, i);
-    for (uint32_t i = s->deaths.first[walk.position]; i < s->deaths.first[walk.position + 1]; i++)
-      end_life(s, s->deaths.buffer[i]);
+    for (uint32_t i = 0; i < walk.segment->bases_count; i++) {
+      ledger->buffer_of[base_count] = locate(s, &walk, i);
+      check_use(s, &walk, i, ledger->buffer_of[base_count++]);
+    }
+    for (uint32_t i = deaths->first[walk.position]; i < deaths->first[walk.position + 1]; i++)
+      end_life(s, deaths->buffer[i]);
   }
   return true;
 }
@@ -162,40 +157,37 @@ static void check_peak(const Sweep *s, const Walk *where, uint32_t tier) {
 }
 
 static void check_peaks(const Sweep *s) {
-  Walk where = walk_begin(s->view, s->program);
+  Walk where = walk_begin(s->view, s->program, WALK_ONCE);
   for (uint32_t tier = 0; tier < s->view->plan->tiers_count; tier++)
     check_peak(s, &where, tier);
 }
 
-static bool sweep_program(View *view, uint32_t program_index) {
-  const Plan *plan = view->plan;
-  const PlanClass *class = view->class;
-  Sweep s = {.view = view,
-             .program = &plan->programs[program_index],
-             .program_index = program_index,
-             .first_program = program_index == class->programs_first};
-  size_t calls = s.program->calls_count, buffers = class->buffers_count, bases = 0;
-  for (uint32_t i = 0; i < calls; i++)
-    bases += plan->calls[s.program->calls_first + i].bindings_count;
-  Ledger *ledger = &view->ledger[s.program->kind];
-  *ledger = (Ledger){prove_array(view, calls, sizeof(uint32_t)),
+static bool sweep(Sweep *s, const BufferOrder *births, const BufferOrder *deaths, Ledger *ledger) {
+  const PlanClass *class = s->view->class;
+  bool done = true;
+  for (uint32_t i = class->buffers_first; i < class->buffers_first + class->buffers_count; i++)
+    if (s->view->plan->buffers[i].program == PLAN_NONE) done = done && begin_life(s, i);
+  return done && sweep_calls(s, births, deaths, ledger);
+}
+
+static bool sweep_program(View *view, const PlanProgram *program, bool is_first, uint8_t *use) {
+  Sweep s = {.view = view, .program = program, .first_program = is_first, .use = use};
+  size_t bases = 0;
+  for (uint32_t i = 0; i < program->calls_count; i++)
+    bases += view->plan->calls[program->calls_first + i].bindings_count;
+  Ledger *ledger = &view->ledger[program->kind];
+  *ledger = (Ledger){prove_array(view, program->calls_count, sizeof(uint32_t)),
                      prove_array(view, bases, sizeof(uint32_t))};
-  s.births = order_buffers(view, s.program, true);
-  s.deaths = order_buffers(view, s.program, false);
-  bool ready = ledger->base_first && ledger->buffer_of && s.births.buffer && s.deaths.buffer;
-  if (ready) {
-    bool swept = true;
-    for (uint32_t i = 0; i < buffers && swept; i++)
-      if (is_persistent(&s, class->buffers_first + i))
-        swept = begin_life(&s, class->buffers_first + i);
-    ready = swept && sweep_calls(&s, ledger);
-    if (ready)
-      check_peaks(&s);
-    else
-      prove_finding(view, NULL, -1, "memory", "out of memory while proving");
-  }
-  sorted_free(&s.live);
-  free(s.births.buffer), free(s.deaths.buffer);
+  BufferOrder births = order_buffers(view, program, true);
+  BufferOrder deaths = order_buffers(view, program, false);
+  bool ready = ledger->base_first && ledger->buffer_of && births.buffer && deaths.buffer;
+  ready = ready && sweep(&s, &births, &deaths, ledger);
+  if (ready)
+    check_peaks(&s);
+  else
+    prove_finding(view, NULL, -1, "memory", "out of memory while proving");
+  intervals_free(&s.live);
+  free(births.buffer), free(deaths.buffer);
   return ready;
 }
 
@@ -223,10 +215,14 @@ static void check_holders(const View *view) {
 }
 
 bool prove_memory(View *view) {
-  bool ready = true;
+  uint8_t *use = prove_array(view, view->class->buffers_count, sizeof *use);
+  bool ready = use != NULL;
   check_holders(view);
-  for (uint32_t i = 0; i < view->class->programs_count; i++)
-    ready = sweep_program(view, view->class->programs_first + i) && ready;
+  for (uint32_t i = 0; i < view->class->programs_count && use != NULL; i++)
+    ready =
+        sweep_program(view, &view->plan->programs[view->class->programs_first + i], i == 0, use) &&
+        ready;
+  free(use);
   return ready;
 }
 

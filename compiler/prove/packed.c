@@ -1,92 +1,57 @@
-#include "compiler/prove/packed.h"
-
+/* packed.c -- a plan as it would be if collectives moved pieces.
+ *
+ * pack, a collective of one run a member and unpack do together what the collective with pieces
+ * does. Here the three are held against each other, and what is left to judge is that collective:
+ * who follows values need not know that they were packed on the way. Records stand where they
+ * stood; pack and unpack never run. What they hand on stands in buffers of its own (memory.c), for
+ * types do not see it. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/prove/walk.h"
+
 typedef struct Packing {
   const View *view;
+  const Plan *plan;
   const KernelContract **contracts;
-  Unpacked *out;
   const PlanSegment *segment;
-  uint32_t operands_count, ints_count, reals_count;
+  Unpacked *out;
+  Plan *plan_out; /* its tables have room for what is added */
+  PlanRecord *records;
+  PlanOperand *operands;
+  int64_t *ints;
+  double *reals;
 } Packing;
 
-/* The number of the kernel that the record at this place of the segment runs; KERNEL_COUNT: none of
- * pack and unpack. */
-static KernelId mover_at(const Packing *p, uint32_t position) {
-  if (position >= p->segment->records_count) return KERNEL_COUNT;
-  const PlanRecord *record = &p->view->plan->records[p->segment->records_first + position];
-  if (record->kind != RECORD_KERNEL || p->contracts[record->kernel] == NULL) return KERNEL_COUNT;
-  const KernelContract *contract = p->contracts[record->kernel];
-  return contract->row->role == ROLE_PACK ? contract->id : KERNEL_COUNT;
+/* The record at this place of the segment, if it packs or unpacks; NULL: it does not. */
+static const PlanRecord *mover_at(const Packing *p, uint32_t position) {
+  if (position >= p->segment->records_count) return NULL;
+  const PlanRecord *record = &p->plan->records[p->segment->records_first + position];
+  if (record->kind != RECORD_KERNEL || p->contracts[record->kernel] == NULL) return NULL;
+  return p->contracts[record->kernel]->row->role == ROLE_PACK ? record : NULL;
 }
 
-static void find(const Packing *p, uint32_t position, const char *what) {
-  PlanCall call = {.segment = (uint32_t)(p->segment - p->view->plan->segments), .layer = -1};
-  PlanProgram program = {.calls_count = 1};
-  Walk walk = {.view = p->view, .program = &program, .call = &call, .segment = p->segment};
-  call.microbatch = -1;
-  prove_finding(p->view, &walk, position, "packing", "%s", what);
+static const PlanRecord *beside(const Packing *p, uint32_t position, KernelId kernel) {
+  const PlanRecord *mover = mover_at(p, position);
+  return mover != NULL && p->contracts[mover->kernel]->id == kernel ? mover : NULL;
 }
 
-/* ---- one of the three hands its bytes to the next */
+static const PlanOperand *operand_of(const Packing *p, const PlanRecord *record, uint32_t i) {
+  return &p->plan->operands[record->operands_first + i];
+}
 
 static bool same_place(const PlanOperand *a, const PlanOperand *b) {
   return a->base == b->base && a->offset == b->offset && a->size_bytes == b->size_bytes &&
          a->member_stride == b->member_stride && a->by == b->by && a->dtype == b->dtype;
 }
 
-static bool runs_alike(const PlanRecord *a, const PlanRecord *b) {
-  return a->lane == b->lane && a->when_all == b->when_all && a->when_none == b->when_none;
-}
-
-static const PlanOperand *operand_of(const Packing *p, const PlanRecord *record, uint32_t i) {
-  return &p->view->plan->operands[record->operands_first + i];
-}
-
-/* In memory that holds nothing else: whoever reads it besides finds there what nobody wrote. */
 static bool hands_on(const Packing *p, const PlanRecord *from, uint32_t out, const PlanRecord *to) {
-  const PlanOperand *left = operand_of(p, from, out), *right = operand_of(p, to, 0);
-  const PlanBase *base = &p->view->plan->bases[p->segment->bases_first + left->base];
-  return runs_alike(from, to) && same_place(left, right) && base->kind == BUFFER_COMM;
+  const PlanOperand *left = operand_of(p, from, out);
+  return from->lane == to->lane && from->when_all == to->when_all &&
+         from->when_none == to->when_none && same_place(left, operand_of(p, to, 0));
 }
 
-/* ---- a collective and what stands around it */
-
-/* Pieces of one side, as pairs; of a side that is not packed, one piece. */
-typedef struct Side {
-  const PlanRecord *mover; /* NULL: none */
-  int64_t whole[2];
-  const int64_t *pair;
-  uint32_t count;
-} Side;
-
-static int64_t pair_elements(const int64_t *pair, uint32_t count) {
-  int64_t share = 0;
-  for (uint32_t i = 0; i < count; i++)
-    share += pair[2 * i] * pair[2 * i + 1];
-  return share;
-}
-
-/* Whether the dims of a mover are the members and the share of the collective: no more than
- * plan_check and the contract let through, so nothing overflows. */
-static bool take_side(const Packing *p, const PlanRecord *mover, const PlanRecord *flat,
-                      int64_t share, Side *side) {
-  const Plan *plan = p->view->plan;
-  *side = (Side){.mover = mover, .whole = {1, share}, .count = 1};
-  if (mover == NULL) return true;
-  const int64_t *dims = plan->ints + mover->dims_first;
-  const KernelContract *contract = p->contracts[mover->kernel];
-  int64_t elements = -1;
-  if (mover->operands_count != 2 || mover->accumulate != 0) return false;
-  if (contract_dims_fit(contract, dims, mover->dims_count))
-    elements = contract_elements(contract, 0, dims);
-  if (elements < 0 || dims[0] != (int64_t)plan_comm_size(plan, flat->comm)) return false;
-  side->pair = dims + 2, side->count = (uint32_t)dims[1];
-  return pair_elements(side->pair, side->count) == share;
-}
-
-/* Of a collective of one piece; 0: it has several. */
+/* Elements that a member has of a collective of one piece; 0: it has several. */
 static int64_t flat_share(const Plan *plan, const PlanRecord *record) {
   const int64_t *dims = plan->ints + record->dims_first;
   if (record->flat_calls != 1) return 0;
@@ -95,107 +60,106 @@ static int64_t flat_share(const Plan *plan, const PlanRecord *record) {
   return has_pieces ? dims[1] : 0;
 }
 
+/* Whether the dims of a mover (members, k, k pairs) are the members and the share of the
+ * collective: no more than plan_check and the contract let through, so nothing overflows. */
+static bool fits(const Packing *p, const PlanRecord *mover, const PlanRecord *flat) {
+  const int64_t *dims = p->plan->ints + mover->dims_first;
+  const KernelContract *contract = p->contracts[mover->kernel];
+  int64_t share = 0;
+  if (mover->operands_count != 2 || mover->accumulate != 0 ||
+      !contract_dims_fit(contract, dims, mover->dims_count) ||
+      contract_elements(contract, 0, dims) < 0 ||
+      dims[0] != (int64_t)plan_comm_size(p->plan, flat->comm))
+    return false;
+  for (int64_t i = 0; i < dims[1]; i++)
+    share += dims[2 + 2 * i] * dims[3 + 2 * i];
+  return share == flat_share(p->plan, flat);
+}
+
 /* ---- the collective that they are together */
 
 static void add_operand(Packing *p, const PlanOperand *operand, Access access) {
-  PlanOperand *added = &p->out->operands[p->operands_count++];
+  PlanOperand *added = &p->operands[p->plan_out->operands_count++];
   *added = *operand;
   added->access = access;
 }
 
-static void add_pieces(Packing *p, PlanRecord *record, const Side *side) {
-  const int64_t *pair = side->pair != NULL ? side->pair : side->whole;
-  record->dims_count = 2 * side->count;
-  for (uint32_t i = 0; i < record->dims_count; i++)
-    p->out->ints[p->ints_count++] = pair[i];
+/* Pieces are those of the side that has the parts of all members; in place, both sides have. */
+static bool join_pieces(Packing *p, PlanRecord *record, const PlanRecord *pack,
+                        const PlanRecord *unpack) {
+  const PlanRecord *whole = record->kind == RECORD_ALL_GATHER ? unpack : pack;
+  const PlanRecord *share = whole == pack ? unpack : pack;
+  bool in_place = record->operands_count == 1;
+  if (whole == NULL || in_place != (share != NULL)) return false;
+  record->dims_first = whole->dims_first + 2, record->dims_count = whole->dims_count - 2;
+  return !in_place || (whole->dims_count == share->dims_count &&
+                       memcmp(p->plan->ints + whole->dims_first, p->plan->ints + share->dims_first,
+                              whole->dims_count * sizeof(int64_t)) == 0 &&
+                       same_place(operand_of(p, pack, 0), operand_of(p, unpack, 1)));
 }
 
-/* Many pieces on one side, fewer on the other, each of as many of them. False: they do not fit. */
-static bool add_turn(Packing *p, PlanRecord *record, const Side *x, const Side *y) {
-  const int64_t *from = x->pair != NULL ? x->pair : x->whole;
-  const int64_t *to = y->pair != NULL ? y->pair : y->whole;
-  bool back = from[0] < to[0];
+/* Many pieces on one side, fewer on the other, each of as many of them. */
+static bool join_turn(Packing *p, PlanRecord *record, const PlanRecord *pack,
+                      const PlanRecord *unpack) {
+  const int64_t one[4] = {0, 1, 1, flat_share(p->plan, record)}, *ints = p->plan->ints;
+  const int64_t *from = pack != NULL ? ints + pack->dims_first : one;
+  const int64_t *to = unpack != NULL ? ints + unpack->dims_first : one;
+  bool back = from[2] < to[2];
   const int64_t *many = back ? to : from, *few = back ? from : to;
-  if (x->count != 1 || y->count != 1 || many[0] % few[0] != 0) return false;
-  const int64_t dims[5] = {few[0], many[0] / few[0], 1, 1, many[1]};
-  memcpy(p->out->ints + p->ints_count, dims, sizeof dims);
-  p->ints_count += 5;
-  record->dims_count = 5;
-  record->attrs_first = p->reals_count, record->attrs_count = 1;
-  p->out->reals[p->reals_count++] = back;
+  if (from[1] != 1 || to[1] != 1 || many[2] % few[2] != 0 || record->operands_count != 2)
+    return false;
+  const int64_t dims[5] = {few[2], many[2] / few[2], 1, 1, many[3]};
+  record->dims_first = p->plan_out->ints_count, record->dims_count = 5;
+  memcpy(p->ints + p->plan_out->ints_count, dims, sizeof dims);
+  p->plan_out->ints_count += record->dims_count;
+  record->attrs_first = p->plan_out->reals_count++, record->attrs_count = 1;
+  p->reals[record->attrs_first] = back;
   return true;
 }
 
-static bool add_operands(Packing *p, const PlanRecord *flat, const Side *x, const Side *y) {
-  const PlanOperand *from = operand_of(p, x->mover != NULL ? x->mover : flat, 0);
-  if (flat->operands_count == 2) {
-    add_operand(p, from, ACCESS_READ);
-    add_operand(p, operand_of(p, y->mover != NULL ? y->mover : flat, 1), ACCESS_WRITE);
-    return true;
-  }
-  if (x->mover == NULL || y->mover == NULL) return false;
-  add_operand(p, from, ACCESS_UPDATE);
-  return same_place(from, operand_of(p, y->mover, 1));
+/* A mover that belongs to a collective runs no more. `packed`: its operand that is. */
+static void leave_out(Packing *p, const PlanRecord *mover, uint32_t packed) {
+  if (mover == NULL) return;
+  p->out->use[p->segment->bases_first + operand_of(p, mover, packed)->base] |= BASE_PACKS;
+  PlanRecord *record = &p->records[mover - p->plan->records];
+  record->when_all = record->when_none = CALL_FIRST_MICROBATCH;
 }
 
-static bool join(Packing *p, uint32_t position, const Side *x, const Side *y) {
-  PlanRecord *record = &p->out->records[p->segment->records_first + position];
+/* The record at `position` becomes what it is together with the movers around it, if it is a
+ * collective and they belong to it. */
+static void join(Packing *p, uint32_t position) {
+  PlanRecord *record = &p->records[p->segment->records_first + position];
   const PlanRecord flat = *record;
-  bool gathers = flat.kind == RECORD_ALL_GATHER;
-  record->operands_first = p->operands_count;
-  record->dims_first = p->ints_count;
-  if (!add_operands(p, &flat, x, y)) return false;
-  if (flat.kind == RECORD_ALL_TO_ALL) return add_turn(p, record, x, y);
-  const Side *whole = gathers ? y : x, *share = gathers ? x : y;
-  bool same = flat.operands_count == 2
-                  ? share->mover == NULL
-                  : share->pair != NULL && whole->pair != NULL && share->count == whole->count &&
-                        memcmp(share->pair, whole->pair, 2 * sizeof(int64_t) * share->count) == 0;
-  add_pieces(p, record, whole);
-  return same;
-}
-
-/* The mover beside a collective, if it is one and they fit. */
-static const PlanRecord *beside(const Packing *p, uint32_t position, KernelId kernel) {
-  return mover_at(p, position) == kernel
-             ? &p->view->plan->records[p->segment->records_first + position]
-             : NULL;
-}
-
-/* Whether the movers around the collective at `position` belong to it; they never run from here on.
- */
-static bool unpack(Packing *p, uint32_t position) {
-  const PlanRecord *flat = &p->view->plan->records[p->segment->records_first + position];
   const PlanRecord *pack = position > 0 ? beside(p, position - 1, KERNEL_pack) : NULL;
-  const PlanRecord *unpacks = beside(p, position + 1, KERNEL_unpack);
-  int64_t share = flat_share(p->view->plan, flat);
-  Side x, y;
-  if ((pack == NULL && unpacks == NULL) || share == 0) return false;
-  if (!take_side(p, pack, flat, share, &x) || !take_side(p, unpacks, flat, share, &y)) return false;
-  if (pack != NULL && !hands_on(p, pack, 1, flat)) return false;
-  if (unpacks != NULL && !hands_on(p, flat, flat->operands_count - 1, unpacks)) return false;
-  if (!join(p, position, &x, &y)) return false;
-  const PlanRecord *movers[2] = {pack, unpacks};
-  for (uint32_t i = 0; i < 2; i++) {
-    if (movers[i] == NULL) continue;
-    PlanRecord *out = &p->out->records[movers[i] - p->view->plan->records];
-    out->when_all = out->when_none = CALL_FIRST_MICROBATCH;
-  }
-  return true;
-}
-
-static bool is_left(const Packing *p, uint32_t position) {
-  const PlanRecord *record = &p->out->records[p->segment->records_first + position];
-  return mover_at(p, position) != KERNEL_COUNT &&
-         (record->when_all == 0 || record->when_all != record->when_none);
+  const PlanRecord *unpack = beside(p, position + 1, KERNEL_unpack);
+  uint32_t last = flat.operands_count - 1;
+  if ((pack == NULL && unpack == NULL) || flat_share(p->plan, &flat) == 0 ||
+      (pack != NULL && (!fits(p, pack, &flat) || !hands_on(p, pack, 1, &flat))) ||
+      (unpack != NULL && (!fits(p, unpack, &flat) || !hands_on(p, &flat, last, unpack))))
+    return;
+  record->operands_first = p->plan_out->operands_count;
+  add_operand(p, operand_of(p, pack != NULL ? pack : &flat, 0),
+              last == 0 ? ACCESS_UPDATE : ACCESS_READ);
+  if (last == 1) add_operand(p, operand_of(p, unpack != NULL ? unpack : &flat, 1), ACCESS_WRITE);
+  if (flat.kind == RECORD_ALL_TO_ALL ? join_turn(p, record, pack, unpack)
+                                     : join_pieces(p, record, pack, unpack))
+    leave_out(p, pack, 1), leave_out(p, unpack, 0);
 }
 
 static void unpack_segment(Packing *p) {
+  Walk walk = walk_segment(p->view, p->segment);
   for (uint32_t i = 0; i < p->segment->records_count; i++)
-    (void)unpack(p, i);
-  for (uint32_t i = 0; i < p->segment->records_count; i++)
-    if (is_left(p, i))
-      find(p, i, "no collective beside it moves what it packs, or what it would unpack");
+    join(p, i);
+  for (uint32_t i = 0; i < p->segment->records_count; i++) {
+    const PlanRecord *record = &p->records[p->segment->records_first + i];
+    if ((record->when_all & record->when_none) != 0) continue;
+    for (uint32_t k = 0; k < record->operands_count; k++)
+      p->out->use[p->segment->bases_first + p->operands[record->operands_first + k].base] |=
+          BASE_HOLDS;
+    if (mover_at(p, i) != NULL)
+      prove_finding(p->view, &walk, i, "packing",
+                    "no collective beside it moves what it packs, or what it would unpack");
+  }
 }
 
 /* ---- all of them */
@@ -207,44 +171,32 @@ static void *copied(const View *view, const void *items, uint32_t count, size_t 
   return copy;
 }
 
+/* Of each record at most two operands, five dims and a direction are added. */
 bool unpacked_open(const View *view, Unpacked *unpacked) {
   const Plan *plan = view->plan;
-  /* Of each record at most two operands, pairs of one mover, and a direction are added. */
-  uint32_t dims = 0;
-  for (uint32_t i = 0; i < plan->records_count; i++)
-    if (plan->records[i].kind == RECORD_KERNEL) dims += plan->records[i].dims_count;
-  *unpacked = (Unpacked){.plan = *plan};
-  unpacked->records = copied(view, plan->records, plan->records_count, sizeof *plan->records, 0);
-  unpacked->operands = copied(view, plan->operands, plan->operands_count, sizeof *plan->operands,
-                              2 * plan->records_count);
-  unpacked->ints = copied(view, plan->ints, plan->ints_count, sizeof *plan->ints,
-                          dims + 5 * plan->records_count);
-  unpacked->reals =
-      copied(view, plan->reals, plan->reals_count, sizeof *plan->reals, plan->records_count);
-  Packing p = {view,
-               prove_contracts(view),
-               unpacked,
-               NULL,
-               plan->operands_count,
-               plan->ints_count,
-               plan->reals_count};
-  bool ready = unpacked->records && unpacked->operands && unpacked->ints && unpacked->reals &&
-               p.contracts != NULL;
+  Plan *out = &unpacked->plan;
+  uint32_t count = plan->records_count;
+  Packing p = {.view = view, .plan = plan, .contracts = prove_contracts(view)};
+  p.out = unpacked, p.plan_out = out;
+  p.records = copied(view, plan->records, count, sizeof *plan->records, 0);
+  p.operands =
+      copied(view, plan->operands, plan->operands_count, sizeof *plan->operands, 2 * count);
+  p.ints = copied(view, plan->ints, plan->ints_count, sizeof *plan->ints, 5 * count);
+  p.reals = copied(view, plan->reals, plan->reals_count, sizeof *plan->reals, count);
+  unpacked->use = prove_array(view, plan->bases_count, sizeof *unpacked->use);
+  *out = *plan;
+  out->records = p.records, out->operands = p.operands, out->ints = p.ints, out->reals = p.reals;
+  bool ready = p.contracts && p.records && p.operands && p.ints && p.reals && unpacked->use;
   for (uint32_t s = 0; ready && s < plan->segments_count; s++) {
     p.segment = &plan->segments[s];
     unpack_segment(&p);
   }
-  unpacked->plan.records = unpacked->records;
-  unpacked->plan.operands = unpacked->operands, unpacked->plan.operands_count = p.operands_count;
-  unpacked->plan.ints = unpacked->ints, unpacked->plan.ints_count = p.ints_count;
-  unpacked->plan.reals = unpacked->reals, unpacked->plan.reals_count = p.reals_count;
   free(p.contracts);
   return ready;
 }
 
 void unpacked_close(Unpacked *unpacked) {
-  free(unpacked->records);
-  free(unpacked->operands);
-  free(unpacked->ints);
-  free(unpacked->reals);
+  const Plan *plan = &unpacked->plan;
+  free((void *)plan->records), free((void *)plan->operands);
+  free((void *)plan->ints), free((void *)plan->reals), free(unpacked->use);
 }

@@ -8,23 +8,21 @@
  *   one loss on, through what goes from region to region. What has no row is refused. Evaluation is
  *   what is trained, without dropout.
  * - records: every record is what its node, or its purpose, makes it: its kernel is one that may
- *   carry out the op (records/rows.def), and its dims, attrs, dtypes, random key and differences
- *   between ranks follow from the node, the job's settings and the cuts of its operands. Parameters
- *   begin as the model says, updates and clip are the job's. What has no row is refused.
+ *   carry out the op (records/rows.def), and its dims, attrs, random key, control slots and
+ *   differences between ranks follow from the node, the job's settings and the cuts of its
+ * operands. Parameters begin as the model says, updates and clip are the job's. What has no row is
+ * refused.
  * - shapes: operands are as large as their kernel's dims make them, scratch as the compiler gives
- *   it, read and written as the kernel does; a slice lies in its whole on every rank. (What
- *   collectives and exchanges move: plan_check.)
- * - packing: what packs and unpacks stands beside a collective that moves just that, in memory
- *   of its own. To records and types the three are one collective (packed.h).
- * - communication: ranks that share communicators issue the same collectives in one order,
- *   equal in kind, lane, bytes, dtype, meaning, layer and micro-batch. What an exchange
- *   sends and what meets it are equal in lane, bytes and dtype, and what is made in one
- *   micro-batch is read in the same; within a class every distance has its opposite.
- * - timeline: every program ends when each rank runs its communications one at a time, in
- *   list order, and each blocks until its partners have come. Loops that concern several
- *   classes are run to their end.
+ *   it, read and written as the kernel does. (What collectives and exchanges move: plan_check.)
+ * - packing: what packs and unpacks stands beside a collective that moves just that, in buffers
+ *   of its own. To records and types the three are one collective (packed.c).
+ * - communication, timeline: every program ends when each rank runs its communications one at a
+ *   time, in list order, and each blocks until its partners have come. Collectives that meet are
+ *   equal in kind, lane, bytes, dtype, meaning, layer and micro-batch; what an exchange sends and
+ *   what meets it in lane, bytes, dtype and what the calls say that it is; within a class every
+ *   distance has its opposite. Loops that concern several classes are run to their end.
  * - memory: buffers share bytes only when their lifetimes do not meet; what a call reaches
- *   through a base lies in one buffer that is live then, the same on every rank of a class;
+ *   through a base lies in one buffer that is live then;
  *   recorded peaks are the real ones, and fit. Rings, control and samples, which the runtime
  *   writes, lie in buffers of their own.
  * - ordering: records on different lanes touch the same bytes, one writing, or the same
@@ -39,10 +37,10 @@
  *   scratch is, may not be read. A plan that states no model cannot be judged, and is refused.
  *   Judged last, when nothing else was found.
  *
- * Types hold of all ranks of a class at once. Where bytes lie is looked at for the first, second
- * and last members of each communicator: members.c says why these stand for the others. Memory and
- * ordering look at two iterations of a loop; types go by induction. Names and sums are hashes of 64
- * bits. tests/mutants looks for what slips through. */
+ * All of it holds of every rank of a class at once: where an operand goes by the rank, memory and
+ * ordering take it for the whole row of its members. They look at two iterations of a loop; types
+ * go by induction. Names and sums are hashes of 64 bits. tests/mutants looks for what slips
+ * through. */
 #ifndef LOCKSTEP_PROVE_H
 #define LOCKSTEP_PROVE_H
 

@@ -13,21 +13,24 @@ static const PlanLoop *loop_at(const Walk *walk, uint32_t index) {
              : NULL;
 }
 
-Walk walk_begin(const View *view, const PlanProgram *program) {
-  return (Walk){.view = view, .program = program, .position = UINT32_MAX};
+Walk walk_begin(const View *view, const PlanProgram *program, uint32_t iterations) {
+  return (Walk){.view = view, .program = program, .position = UINT32_MAX, .iterations = iterations};
 }
 
-/* Steps over the end of a loop's body: back to its start once, then on, leaving out the rest. */
+Walk walk_segment(const View *view, const PlanSegment *segment) {
+  static const PlanProgram program = {.calls_count = 1};
+  static const PlanCall call = {.layer = -1, .microbatch = -1};
+  return (Walk){.view = view, .program = &program, .call = &call, .segment = segment};
+}
+
+/* Steps over the end of a loop's body: back to its start, or on. */
 static void end_body(Walk *walk) {
   const PlanLoop *loop = walk->loop;
   if (loop == NULL || walk->position != loop->first_call + loop->call_count) return;
-  if (walk->iteration == 0 && loop->times > 1) {
-    walk->iteration = 1;
+  if (++walk->iteration < loop->times && walk->iteration < walk->iterations) {
     walk->position = loop->first_call;
     return;
   }
-  if (loop->times > 2)
-    walk->left_out += (int64_t)(loop->times - 2) * (int64_t)loop->microbatch_stride;
   walk->iteration = 0;
   walk->loop = NULL;
   walk->next_loop++;
@@ -42,12 +45,8 @@ bool walk_next(Walk *walk) {
   if (walk->loop == NULL && next != NULL && next->first_call == walk->position) walk->loop = next;
   walk->call = &plan->calls[walk->program->calls_first + walk->position];
   walk->segment = &plan->segments[walk->call->segment];
-  int64_t number = walk->call->microbatch;
-  if (number >= 0) {
-    number -= walk->left_out;
-    if (walk->loop != NULL) number += (int64_t)walk->iteration * walk->loop->microbatch_stride;
-  }
-  walk->microbatch = number < INT32_MIN ? INT32_MIN : (int32_t)number;
+  walk->microbatch = walk->call->microbatch;
+  if (walk->microbatch >= 0) walk->microbatch += (int32_t)walk_grown(walk);
   return true;
 }
 
@@ -80,7 +79,7 @@ static void describe(const View *view, const Walk *walk, int64_t record, char *t
   if (view->class != NULL)
     ADD(", call %u (%.40s", walk->position, plan_string(plan, walk->segment->name));
   else
-    ADD("segment (%.40s", plan_string(plan, walk->segment->name)); /* of any call */
+    ADD("segment (%.40s", plan_string(plan, walk->segment->name));
   if (walk->call->layer >= 0) ADD(", layer %d", walk->call->layer);
   if (walk->call->microbatch >= 0) ADD(", micro-batch %d", walk->call->microbatch);
   if (walk->iteration > 0) ADD(", second iteration");
@@ -156,4 +155,11 @@ BufferOrder order_buffers(const View *view, const PlanProgram *program, bool by_
       end[c + 1] += end[c];
   }
   return order;
+}
+const KernelContract **prove_contracts(const View *view) {
+  const Plan *plan = view->plan;
+  const KernelContract **contracts = prove_array(view, plan->kernels_count, sizeof *contracts);
+  for (uint32_t k = 0; contracts != NULL && k < plan->kernels_count; k++)
+    contracts[k] = contract_find(plan_string(plan, plan->kernels[k].name));
+  return contracts;
 }

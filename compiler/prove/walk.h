@@ -5,54 +5,51 @@
 #include "compiler/prove/prove.h"
 #include "kernels/contract/contract.h"
 
-/* Coordinates of a view: offsets may depend on them. */
-enum { PROVE_AXES_MAX = 32 };
-
 /* Which buffer of the ledger each base of each call lies in; made by prove_memory. */
 typedef struct Ledger {
   uint32_t *base_first; /* by position of the call: where its bases begin in buffer_of */
   uint32_t *buffer_of; /* index into plan->buffers; PLAN_NONE: nothing that runs touches the base */
 } Ledger;
 
-/* A class seen from one set of coordinates. */
+/* Of a base, and of a buffer that one stands in: packed pieces, or values that types follow. */
+typedef enum BaseUse { BASE_PACKS = 1, BASE_HOLDS = 2 } BaseUse;
+
+/* A class. Its ranks differ only in which member of a row an operand is. */
 typedef struct View {
   const Plan *plan;
   ProveReport *report;
   const PlanClass *class;
-  uint32_t coordinate[PROVE_AXES_MAX];
-  uint64_t rank; /* hash of its numbers in all communicators */
+  const uint8_t *base_use; /* Unpacked */
   Ledger ledger[ProgramKind_COUNT];
 } View;
 
-/* Coordinates that stand for all ranks of a class, the first rank first. To be freed. */
-typedef struct Members {
-  uint32_t (*coordinates)[PROVE_AXES_MAX]; /* NULL: a finding says why */
-  uint32_t count;
-} Members;
-
-Members members_of(const View *view);
-
-/* Sees the class as the rank with these coordinates does. */
-void view_from(View *view, const uint32_t *coordinate);
-
-/* Where a walk is. A loop is walked twice: what a third iteration would do, the second has done.
- * Micro-batches are numbered as if the iterations left out did not exist, so that they stay
- * consecutive. */
+/* Where a walk is. */
 typedef struct Walk {
   const View *view;
   const PlanProgram *program;
   const PlanCall *call;
   const PlanSegment *segment;
-  uint32_t position;  /* of the call in the program */
-  uint32_t iteration; /* 0 or 1 */
-  int32_t microbatch; /* consecutive number; -1: none */
-  int64_t left_out;   /* micro-batches of iterations not walked, so far */
+  uint32_t position;   /* of the call in the program */
+  uint32_t iteration;  /* of its loop */
+  uint32_t iterations; /* of a loop, at most, that are walked */
+  int32_t microbatch;  /* -1: none */
   uint32_t next_loop;
   const PlanLoop *loop; /* that the call is in, or NULL */
 } Walk;
 
-Walk walk_begin(const View *view, const PlanProgram *program);
+/* How often the body of a loop is walked. What a third iteration would meet, the second has met. */
+enum { WALK_ONCE = 1, WALK_TWICE = 2, WALK_ALL = INT32_MAX };
+
+Walk walk_begin(const View *view, const PlanProgram *program, uint32_t iterations);
 bool walk_next(Walk *walk);
+
+/* Micro-batches that the loop has gone on by; plan_check: they fit. */
+static inline uint32_t walk_grown(const Walk *walk) {
+  return walk->loop == NULL ? 0 : walk->iteration * walk->loop->microbatch_stride;
+}
+
+/* The records of a segment, as of any call of it: for what is the same in all. */
+Walk walk_segment(const View *view, const PlanSegment *segment);
 
 const PlanProgram *view_program(const View *view, ProgramKind kind); /* NULL: the class has none */
 
@@ -60,20 +57,14 @@ static inline bool walk_runs(const Walk *walk, const PlanRecord *record) {
   return plan_when(record->when_all, record->when_none, walk->call->flags);
 }
 
-static inline int64_t view_member(const View *view, uint32_t comm) {
-  return (int64_t)plan_member(view->plan, comm, (const int32_t *)view->coordinate);
-}
-
 static inline uint64_t buffer_address(const PlanBuffer *buffer) {
   return plan_address(buffer->tier, buffer->offset);
 }
 
-/* Address (plan_address) of base `index` of the current call. */
+/* Address (plan_address) of base `index` of the current call, the same on all ranks: memory. */
 static inline uint64_t walk_base(const Walk *walk, uint32_t index) {
   const PlanBinding *binding = &walk->view->plan->bindings[walk->call->bindings_first + index];
-  uint64_t address = plan_address(binding->tier, binding->offset);
-  if (binding->by == PLAN_NONE) return address;
-  return address + (uint64_t)(view_member(walk->view, binding->by) * binding->member_stride);
+  return plan_address(binding->tier, binding->offset);
 }
 
 static inline uint32_t walk_buffer(const Walk *walk, uint32_t base) {
@@ -81,10 +72,10 @@ static inline uint32_t walk_buffer(const Walk *walk, uint32_t base) {
   return ledger->buffer_of[ledger->base_first[walk->position] + base];
 }
 
-/* Offset of an operand from its base. */
-static inline uint64_t view_operand(const View *view, const PlanOperand *operand) {
-  if (operand->by == PLAN_NONE) return operand->offset;
-  return operand->offset + (uint64_t)(view_member(view, operand->by) * operand->member_stride);
+/* Where an operand begins in its base, and ends: on one rank or another, all members of its row. */
+static inline uint64_t operand_end(const Plan *plan, const PlanOperand *operand) {
+  uint64_t members = operand->by == PLAN_NONE ? 1 : plan_comm_size(plan, operand->by);
+  return operand->offset + (members - 1) * (uint64_t)operand->member_stride + operand->size_bytes;
 }
 
 static inline const PlanRecord *walk_record(const Walk *walk, uint32_t index) {
@@ -94,6 +85,10 @@ static inline const PlanRecord *walk_record(const Walk *walk, uint32_t index) {
 static inline bool record_is_communication(const PlanRecord *record) {
   return record->kind != RECORD_KERNEL && record->kind != RECORD_LOAD;
 }
+
+/* The class `distance` further along the only axis of the communicator; PLAN_NONE: ranks of the
+ * class do not all come to the same one. communication.c */
+uint32_t class_at_distance(const Plan *plan, uint32_t class, uint32_t comm, int64_t distance);
 
 /* Adds a finding. `walk` says in which call, `record` which record of it; NULL and -1: none. */
 void prove_finding(const View *view, const Walk *walk, int64_t record, const char *property,
@@ -116,7 +111,25 @@ const KernelContract **prove_contracts(const View *view);
 
 /* ---- the properties; each adds its findings */
 
-void prove_shapes(const Plan *plan, ProveReport *report);
+/* The plan as it would be if collectives moved pieces, in tables of its own. Findings name what
+ * packs for none of them. False: out of memory, a finding. */
+typedef struct Unpacked {
+  Plan plan;
+  uint8_t *use; /* by base: what touches it, bits of BaseUse */
+} Unpacked;
+
+bool unpacked_open(const View *view, Unpacked *unpacked);
+void unpacked_close(Unpacked *unpacked);
+
+/* The backward nodes of a plan's model are the derivatives of its forward nodes. Judged once, on
+ * the model before anything was cut. And what is evaluated is what is trained, without dropout. */
+void prove_derivatives(const Plan *plan, ProveReport *report);
+void prove_evaluation(const Plan *plan, ProveReport *report);
+
+/* Every record is as large as its kernel says, and what its node, or its purpose, makes it. What
+ * stands in operands, and what is moved where, is the types': dims that follow from these sizes are
+ * not looked at. */
+void prove_records(const Plan *plan, ProveReport *report);
 
 void prove_communication(const Plan *plan, ProveReport *report);
 
@@ -126,7 +139,8 @@ bool prove_memory(View *view);
 
 void view_close(View *view);
 
-typedef struct Braids Braids; /* braid.h: what it works out for one view serves the others */
-void prove_ordering(const View *view, Braids *braids);
+/* clocks.h: what is worked out for one view serves the others. */
+typedef struct KeptClocks KeptClocks;
+void prove_ordering(const View *view, KeptClocks *kept);
 
 #endif

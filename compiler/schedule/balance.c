@@ -72,6 +72,68 @@ int32_t *balance_cut(Arena *arena, const BalanceChain *chain, int32_t groups) {
   return boundaries;
 }
 
+/* ---- groups of one stage */
+
+typedef struct Evenness {
+  double highest, stages, groups; /* of stages; sums of squares */
+} Evenness;
+
+static Evenness evenness_of(const Cutter *c, const int32_t *stage, const int32_t *at,
+                            double *cost) {
+  Evenness even = {0};
+  for (int32_t g = 0; g < c->groups; g++)
+    cost[g] = 0;
+  for (int32_t g = 0; g < c->groups; g++) {
+    double own = c->cost_before[at[g + 1]] - c->cost_before[at[g]];
+    cost[stage[g]] += own;
+    even.groups += own * own;
+  }
+  for (int32_t s = 0; s < c->groups; s++) {
+    even.highest = fmax(even.highest, cost[s]);
+    even.stages += cost[s] * cost[s];
+  }
+  return even;
+}
+
+static bool is_less(double a, double b) {
+  return a < b * (1 - 1e-9);
+}
+
+static bool is_more_even(Evenness a, Evenness b) {
+  if (is_less(a.highest, b.highest) || is_less(b.highest, a.highest)) return a.highest < b.highest;
+  if (is_less(a.stages, b.stages) || is_less(b.stages, a.stages)) return a.stages < b.stages;
+  return is_less(a.groups, b.groups);
+}
+
+static bool has_layers(const Cutter *c, const int32_t *at, int32_t group) {
+  int32_t layers = c->layers_before[at[group + 1]] - c->layers_before[at[group]];
+  return at[group + 1] > at[group] && layers >= c->layers_least;
+}
+
+void balance_stages(Arena *arena, const BalanceChain *chain, const int32_t *stage, int32_t groups,
+                    int32_t *boundaries) {
+  Cutter c = cutter_make(arena, chain, groups);
+  double *cost = ARENA_ARRAY(arena, double, groups);
+  Evenness best = evenness_of(&c, stage, boundaries, cost);
+  for (bool is_moved = true; is_moved;) {
+    is_moved = false;
+    for (int32_t g = 1; g < groups; g++)
+      for (int32_t step = -1; step <= 1; step += 2) {
+        boundaries[g] += step;
+        bool fits = has_layers(&c, boundaries, g - 1) && has_layers(&c, boundaries, g);
+        Evenness even = fits ? evenness_of(&c, stage, boundaries, cost) : best;
+        bool helps = is_more_even(even, best);
+        if (helps)
+          best = even;
+        else
+          boundaries[g] -= step;
+        is_moved |= helps;
+      }
+  }
+}
+
+/* ---- a cut that is said */
+
 static bool list_fits(Arena *arena, const BalanceChain *chain, const int32_t *layers,
                       int32_t layers_count, int32_t groups, const char **why) {
   int64_t sum = 0;

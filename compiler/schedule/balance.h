@@ -19,6 +19,12 @@ typedef struct BalanceChain {
  * has a layer when there are enough of them. NULL: fewer units than groups. */
 int32_t *balance_cut(Arena *arena, const BalanceChain *chain, int32_t groups);
 
+/* Moves boundaries, one unit at a time as long as that helps, so that what one stage has in all is
+ * even: `stage` of each group says whose it is. First the most expensive stage gets cheaper, then
+ * the sum of squares of stages, then that of groups. */
+void balance_stages(Arena *arena, const BalanceChain *chain, const int32_t *stage, int32_t groups,
+                    int32_t *boundaries);
+
 /* The cut that a list of layers per group says: what stands before a layer goes to the first
  * group, what stands behind one to the layer's group. NULL, and a line in *why, when the list does
  * not fit the chain. */

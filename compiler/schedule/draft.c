@@ -33,6 +33,10 @@ Record *segment_record(Draft *d, int32_t segment, RecordKind kind, const char *k
   return &seg->records.at[seg->records.count - 1];
 }
 
+Record *segment_kernel(Draft *d, int32_t segment, KernelId kernel, Purpose purpose) {
+  return segment_record(d, segment, RECORD_KERNEL, contract_of(kernel)->row->name, purpose);
+}
+
 void record_param(const Draft *d, Record *record, ParamId p) {
   record->model = d->train->logical;
   record->value = d->train->logical->params.at[p].value;

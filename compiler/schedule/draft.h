@@ -8,6 +8,7 @@
 #define LOCKSTEP_DRAFT_H
 
 #include "compiler/graph/graph.h"
+#include "compiler/pipelines/pipeline.h"
 #include "compiler/place/place.h"
 #include "compiler/schedule/segment.h"
 #include "compiler/spec/job.h"
@@ -43,7 +44,8 @@ typedef struct Call {
   int32_t segment, layer, microbatch;
   uint32_t flags;
   BufferBinding *bindings; /* one per base of the segment */
-  const PlanPost *posts;   /* of a transfer: one for each operand */
+  int32_t binding_count;
+  const PlanPost *posts; /* of a transfer: one for each operand */
   int32_t post_count;
   VEC(Wait) waits;
 } Call;
@@ -51,6 +53,7 @@ typedef struct Call {
 typedef struct Loop {
   int32_t first_call, call_count;
   int64_t times;
+  int32_t microbatch_stride; /* from one time to the next */
 } Loop;
 
 typedef struct Program {
@@ -79,7 +82,7 @@ typedef struct Block {
   RegionId reader_first, reader_last; /* of these */
   bool tied;
   /* Over shard_ranks: optimizer state (ZeRO 1 on), gradients in every micro-batch (2 on; not when
-   * they wait for the step's end), parameters (3). */
+   * they wait for the step's end, or for another chunk of their stage), parameters (3). */
   bool shards_state, shards_grads, shards_params;
   int64_t layers;
   VEC(ParamId) params;
@@ -150,7 +153,7 @@ struct Draft {
   Link *links;
   int32_t link_count;
   int32_t *chunk_first; /* links of chunk c: [chunk_first[c], chunk_first[c + 1]) */
-  int32_t chunk_count;  /* stages x chunks of a stage; chunk c is on stage c % stages */
+  int32_t chunk_count;  /* stages x chunks of a stage */
   Stage *stages;
   int32_t stage_count;
   bool uses[Tier_COUNT];
@@ -210,7 +213,25 @@ void timeline_build(Draft *d); /* schedule/timeline.c: calls and transient buffe
 void memory_pack(Draft *d);    /* memory/pack.c: offsets */
 void edges_build(Draft *d);    /* schedule/edges.c: what waits for what on other lanes */
 
+/* Where chunks of the model are: a stage has draft_chunks of them, its k-th is the model's
+ * draft_chunk, and draft_stage holds a chunk of the model, all as pipeline.h has it. */
+static inline int32_t draft_chunks(const Draft *d) {
+  return d->chunk_count / d->stage_count;
+}
+static inline PipeKind draft_pipe_kind(const Draft *d) {
+  return (PipeKind)d->job->parallel.pipeline;
+}
+static inline int32_t draft_chunk(const Draft *d, int32_t stage, int32_t k) {
+  return pipeline_chunk_of(draft_pipe_kind(d), d->stage_count, stage, k);
+}
+static inline int32_t draft_stage(const Draft *d, int32_t chunk) {
+  return pipeline_stage_of(draft_pipe_kind(d), d->stage_count, chunk);
+}
+
+/* Whether the model's first and last chunk stand on two stages; before stages are cut, too. */
+bool draft_ends_apart(const Draft *d);
+
 /* The order of a pipeline's stages (pipeline.h); NULL without a pipeline. */
-const struct Pipeline *draft_pipeline(const Draft *d);
+const Pipeline *draft_pipeline(const Draft *d);
 
 #endif

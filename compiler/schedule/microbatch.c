@@ -4,8 +4,8 @@
 
 /* ---- forward */
 
-static const char *region_name(const Timeline *t, RegionId r, const char *word) {
-  return arena_printf(t->draft->compile->arena, "%s %s", t->graph->regions.at[r].name, word);
+static const char *region_name(Timeline *t, RegionId r, const char *word) {
+  return timeline_name(t, t->graph->regions.at[r].name, word);
 }
 
 static bool chunk_loads(const Timeline *t) {
@@ -36,7 +36,7 @@ static void forward_link(Timeline *t, int32_t u, int32_t microbatch, uint32_t fl
 }
 
 void timeline_forward(Timeline *t, int32_t microbatch, uint32_t flags) {
-  if (chunk_loads(t)) {
+  if (t->flight->data == NO_ID && chunk_loads(t)) {
     t->flight->data = timeline_buffer(t, "micro-batch", BUFFER_DATA, t->draft->sample_bytes, -1);
     timeline_call_block(t, t->load_segment, NO_ID, -1, microbatch, flags);
   }

@@ -75,9 +75,9 @@ static bool is_packed(const Record *record) {
 /* ---- the three records */
 
 /* pack or unpack, for the collective `of`. */
-static Record *add_mover(Draft *d, int32_t segment, const char *kernel, const Record *of,
+static Record *add_mover(Draft *d, int32_t segment, KernelId kernel, const Record *of,
                          const Side *side) {
-  Record *record = segment_record(d, segment, RECORD_KERNEL, kernel, of->purpose);
+  Record *record = segment_kernel(d, segment, kernel, of->purpose);
   record->path = of->path;
   record->model = of->model, record->node = of->node, record->value = of->value;
   record->lane = of->lane;
@@ -110,7 +110,7 @@ static Operand add_pack(Draft *d, int32_t segment, const Record *of, const Side 
   const Operand *from = &of->operands[0];
   if (!is_scattered(side)) return *from;
   Operand packed = packed_operand(d, segment, from, BASE_PACKED);
-  Record *record = add_mover(d, segment, "pack", of, side);
+  Record *record = add_mover(d, segment, KERNEL_pack, of, side);
   add_operand(record, from, ACCESS_READ);
   add_operand(record, &packed, ACCESS_WRITE);
   return packed;
@@ -118,7 +118,7 @@ static Operand add_pack(Draft *d, int32_t segment, const Record *of, const Side 
 
 static void add_unpack(Draft *d, int32_t segment, const Record *of, const Side *side,
                        const Operand *packed) {
-  Record *record = add_mover(d, segment, "unpack", of, side);
+  Record *record = add_mover(d, segment, KERNEL_unpack, of, side);
   add_operand(record, packed, ACCESS_READ);
   add_operand(record, &of->operands[of->operand_count - 1], ACCESS_WRITE);
 }

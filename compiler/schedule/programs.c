@@ -3,12 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "compiler/schedule/pipeline.h"
 #include "compiler/schedule/timeline.h"
-
-static int32_t global_chunk(const Draft *d, const Stage *stage, int32_t local) {
-  return stage->number + local * d->stage_count;
-}
 
 /* ---- exchanges between stages */
 
@@ -19,7 +14,12 @@ typedef struct Transfer {
 
 enum { TRANSFERS_MAX = 8 };
 
-/* One segment for all exchanges that move the same kinds of values the same ways. */
+/* What makes exchanges one: the way and the bytes of each transfer. */
+typedef struct ExchangeKind {
+  int64_t transfers[TRANSFERS_MAX][3];
+  int32_t count, segment;
+} ExchangeKind;
+
 /* What stages hand on. */
 static Layout carried_layout(const Graph *g) {
   for (RegionId r = 0; r < g->regions.count; r++)
@@ -27,8 +27,9 @@ static Layout carried_layout(const Graph *g) {
   return (Layout){0};
 }
 
-static int32_t exchange_segment(Timeline *t, const Transfer *transfers, int32_t count,
-                                const int32_t *buffers) {
+/* One segment for all exchanges that move the same kinds of values the same ways. */
+static int32_t add_exchange_segment(Timeline *t, const Transfer *transfers, int32_t count,
+                                    const int32_t *buffers) {
   Draft *d = t->draft;
   DType dtype = d->train->compute_dtype;
   const char *name = "exchange";
@@ -59,16 +60,38 @@ typedef struct Flights {
   Timeline *t;
   Flight **at; /* by local chunk and micro-batch; NULL: not begun */
   int32_t microbatches;
+  VEC(ExchangeKind) kinds;
 } Flights;
 
 static Flight *flight_of(const Flights *flights, int32_t chunk, int32_t microbatch) {
   Flight **flight = &flights->at[chunk * flights->microbatches + microbatch];
-  timeline_chunk(flights->t, global_chunk(flights->t->draft, flights->t->stage, chunk));
+  timeline_chunk(flights->t, draft_chunk(flights->t->draft, flights->t->stage->number, chunk));
   if (*flight == NULL) *flight = flight_new(flights->t);
   return *flight;
 }
 
-static void exchange(const Flights *flights, const Transfer *transfers, int32_t count) {
+/* There are few kinds, and thousands of exchanges: a name is printed once a kind. */
+static int32_t exchange_segment(Flights *flights, const Transfer *transfers, int32_t count,
+                                const int32_t *buffers) {
+  const Buffer *buffer = flights->t->stage->buffers.at;
+  ExchangeKind kind = {.count = count};
+  for (int32_t i = 0; i < count; i++) {
+    kind.transfers[i][0] = transfers[i].is_send + 2 * transfers[i].is_gradient;
+    kind.transfers[i][1] = transfers[i].distance;
+    kind.transfers[i][2] = buffer[buffers[i]].size_bytes;
+  }
+  for (int32_t i = 0; i < flights->kinds.count; i++) {
+    const ExchangeKind *other = &flights->kinds.at[i];
+    if (other->count == count &&
+        memcmp(other->transfers, kind.transfers, sizeof kind.transfers) == 0)
+      return other->segment;
+  }
+  kind.segment = add_exchange_segment(flights->t, transfers, count, buffers);
+  VEC_PUSH(flights->t->draft->compile->arena, &flights->kinds, kind);
+  return kind.segment;
+}
+
+static void exchange(Flights *flights, const Transfer *transfers, int32_t count) {
   Timeline *t = flights->t;
   int32_t buffers[TRANSFERS_MAX];
   PlanPost *posts = ARENA_ARRAY(t->draft->compile->arena, PlanPost, count);
@@ -76,7 +99,7 @@ static void exchange(const Flights *flights, const Transfer *transfers, int32_t 
   for (int32_t i = 0; i < count; i++) {
     const Transfer *transfer = &transfers[i];
     Flight *flight = flight_of(flights, transfer->chunk, transfer->microbatch);
-    int32_t chunk = global_chunk(t->draft, t->stage, transfer->chunk);
+    int32_t chunk = draft_chunk(t->draft, t->stage->number, transfer->chunk);
     bool at_end = transfer->is_send != transfer->is_gradient;
     buffers[i] = timeline_carry(t, flight, chunk, transfer->is_gradient, at_end);
     posts[i] =
@@ -84,15 +107,42 @@ static void exchange(const Flights *flights, const Transfer *transfers, int32_t 
                    .depth = (uint32_t)t->draft->chunk_first[at_end ? chunk + 1 : chunk],
                    .microbatch = (uint32_t)transfer->microbatch};
   }
-  timeline_exchange(t, exchange_segment(t, transfers, count, buffers), buffers, posts, count);
+  timeline_exchange(t, exchange_segment(flights, transfers, count, buffers), buffers, posts, count);
 }
 
 /* ---- train */
+
+/* What one stage's chunk hands to the next one on the same stage needs no transfer: it is one
+ * buffer of both flights. */
+static void hand_over(const Flights *flights, const PipeStep *step) {
+  const Draft *d = flights->t->draft;
+  int32_t stage = flights->t->stage->number, here = draft_chunk(d, stage, step->chunk);
+  int32_t from = step->action == PIPE_FORWARD ? here - 1 : here + 1;
+  if (step->action == PIPE_WEIGHT || from < 0 || from == d->chunk_count ||
+      draft_stage(d, from) != stage)
+    return;
+  int32_t links = d->chunk_first[from + 1] - d->chunk_first[from];
+  const Flight *source = flight_of(flights, from / d->stage_count, step->microbatch);
+  Flight *flight = flight_of(flights, step->chunk, step->microbatch);
+  if (step->action == PIPE_FORWARD)
+    flight->carry[0] = source->carry[links];
+  else
+    flight->d_carry[d->chunk_first[here + 1] - d->chunk_first[here]] = source->d_carry[0];
+}
+
+/* What a micro-batch's earlier chunk on this stage has loaded is there for the later ones. */
+static void share_data(const Flights *flights, const PipeStep *step) {
+  Flight *flight = flight_of(flights, step->chunk, step->microbatch);
+  for (int32_t k = 0; k < step->chunk && flight->data == NO_ID; k++)
+    flight->data = flight_of(flights, k, step->microbatch)->data;
+}
 
 static void run_step(const Flights *flights, const PipeStep *step) {
   uint32_t flags = (step->microbatch == 0 ? CALL_FIRST_MICROBATCH : 0) |
                    (step->microbatch == flights->microbatches - 1 ? CALL_LAST_MICROBATCH : 0);
   Timeline *t = flights->t;
+  hand_over(flights, step);
+  share_data(flights, step);
   t->flight = flight_of(flights, step->chunk, step->microbatch);
   switch (step->action) {
   case PIPE_FORWARD: timeline_forward(t, step->microbatch, flags); break;
@@ -101,7 +151,7 @@ static void run_step(const Flights *flights, const PipeStep *step) {
   }
 }
 
-static void run_exchange(const Flights *flights, const PipeStage *plan, const PipeExchange *set) {
+static void run_exchange(Flights *flights, const PipeStage *plan, const PipeExchange *set) {
   Transfer transfers[TRANSFERS_MAX];
   assert(set->transfer_count <= TRANSFERS_MAX);
   for (int32_t i = 0; i < set->transfer_count; i++) {
@@ -115,8 +165,9 @@ static void run_exchange(const Flights *flights, const PipeStage *plan, const Pi
 static void pipeline_microbatches(Timeline *t, const Pipeline *pipeline) {
   Draft *d = t->draft;
   const PipeStage *plan = &pipeline->stages[t->stage->number];
-  int32_t chunks = d->chunk_count / d->stage_count, m = (int32_t)d->derived.accumulation;
-  Flights flights = {t, ARENA_ARRAY(d->compile->arena, Flight *, chunks * m + 1), m};
+  int32_t chunks = draft_chunks(d), m = (int32_t)d->derived.accumulation;
+  Flights flights = {
+      .t = t, .at = ARENA_ARRAY(d->compile->arena, Flight *, chunks * m + 1), .microbatches = m};
   int32_t next = 0;
   for (int32_t s = 0; s <= plan->step_count; s++) {
     for (; next < plan->exchanges.count && plan->exchanges.at[next].steps_before == s; next++)
@@ -148,7 +199,7 @@ static void serial_microbatches(Timeline *t) {
     one_microbatch(t, 1, 0);
     if (count > 3)
       VEC_PUSH(t->draft->compile->arena, &program->loops,
-               (Loop){first, timeline_here(t) - first, count - 2});
+               (Loop){first, timeline_here(t) - first, count - 2, 1});
   }
   one_microbatch(t, count - 1, CALL_LAST_MICROBATCH);
 }
@@ -205,6 +256,7 @@ static void build_train(Draft *d, Stage *stage, const Pipeline *pipeline, int32_
   timeline_call(&t, control, NO_ID, -1);
   each_layer(&t, update_of);
   each_layer(&t, gather_of);
+  if (pipeline != NULL) timeline_rotate(&t);
 }
 
 static void build_init(Draft *d, Stage *stage) {
@@ -214,33 +266,35 @@ static void build_init(Draft *d, Stage *stage) {
   each_layer(&t, gather_of);
 }
 
+static int32_t distance(const Draft *d, int32_t from, int32_t to) {
+  return pipeline_distance(draft_pipe_kind(d), d->stage_count, from, to);
+}
+
 /* One micro-batch through all chunks, in the model's order. */
 static void build_eval(Draft *d, Stage *stage, int32_t load, int32_t control) {
   Timeline t;
   timeline_open(&t, d, stage, PROGRAM_EVAL_STEP);
   t.load_segment = load;
-  int32_t chunks = d->chunk_count / d->stage_count;
-  Flights flights = {&t, ARENA_ARRAY(d->compile->arena, Flight *, chunks + 1), 1};
+  int32_t chunks = draft_chunks(d);
+  Flights flights = {
+      .t = &t, .at = ARENA_ARRAY(d->compile->arena, Flight *, chunks + 1), .microbatches = 1};
   for (int32_t k = 0; k < chunks; k++) {
-    int32_t chunk = global_chunk(d, stage, k);
-    if (chunk > 0) exchange(&flights, &(Transfer){false, false, -1, k, 0}, 1);
-    t.flight = flight_of(&flights, k, 0);
-    timeline_forward(&t, 0, CALL_FIRST_MICROBATCH | CALL_LAST_MICROBATCH);
-    if (chunk < d->chunk_count - 1) exchange(&flights, &(Transfer){true, false, 1, k, 0}, 1);
+    int32_t chunk = draft_chunk(d, stage->number, k);
+    int32_t before = chunk > 0 ? distance(d, chunk, chunk - 1) : 0;
+    int32_t behind = chunk < d->chunk_count - 1 ? distance(d, chunk, chunk + 1) : 0;
+    if (before != 0) exchange(&flights, &(Transfer){false, false, before, k, 0}, 1);
+    run_step(&flights, &(PipeStep){PIPE_FORWARD, k, 0, 0});
+    if (behind != 0) exchange(&flights, &(Transfer){true, false, behind, k, 0}, 1);
   }
   timeline_call(&t, control, NO_ID, -1);
 }
 
 const Pipeline *draft_pipeline(const Draft *d) {
-  static const PipeKind kinds[] = {[CHOICE_GPIPE] = PIPE_GPIPE,
-                                   [CHOICE_1F1B] = PIPE_1F1B,
-                                   [CHOICE_INTERLEAVED] = PIPE_INTERLEAVED,
-                                   [CHOICE_ZB_H1] = PIPE_ZB_H1};
   if (d->stage_count == 1) return NULL;
   return pipeline_make(d->compile->arena,
-                       (PipeShape){.kind = kinds[d->job->parallel.pipeline],
+                       (PipeShape){.kind = draft_pipe_kind(d),
                                    .stages = d->stage_count,
-                                   .chunks = d->chunk_count / d->stage_count,
+                                   .chunks = draft_chunks(d),
                                    .microbatches = (int32_t)d->derived.accumulation,
                                    .costs = {1, 1, 1}});
 }

@@ -221,7 +221,7 @@ static DType wire_dtype(const Draft *d) {
 }
 
 static Record *cast_record(Draft *d, int32_t segment, int64_t elements) {
-  Record *record = segment_record(d, segment, RECORD_KERNEL, "cast", PURPOSE_REDUCE);
+  Record *record = segment_kernel(d, segment, KERNEL_cast, PURPOSE_REDUCE);
   record->direction = DIRECTION_UPDATE;
   record_dim(record, elements);
   return record;
@@ -308,7 +308,7 @@ static void reduce_in_place(Draft *d, int32_t segment, const Run *run, const cha
 
 /* Adds what stands in the wire's shard to the gradients' shard. */
 static void add_shard(Draft *d, int32_t segment, const Run *run) {
-  Record *record = segment_record(d, segment, RECORD_KERNEL, "add", PURPOSE_REDUCE);
+  Record *record = segment_kernel(d, segment, KERNEL_add, PURPOSE_REDUCE);
   record->direction = DIRECTION_UPDATE;
   record->when_none = CALL_FIRST_MICROBATCH;
   record_dim(record, 1);
@@ -385,7 +385,7 @@ static int32_t build_pad(Draft *d, int32_t b) {
     int64_t padding = at->piece * d->derived.shard_ranks - at->elements;
     if (padding == 0) continue;
     if (segment == NO_ID) segment = block_segment(d, b, "pad");
-    Record *record = segment_record(d, segment, RECORD_KERNEL, "init_constant", PURPOSE_CLEAR);
+    Record *record = segment_kernel(d, segment, KERNEL_init_constant, PURPOSE_CLEAR);
     record->direction = DIRECTION_BACKWARD;
     for (int32_t k = 0; k < 5; k++)
       record_dim(record, padding);
@@ -402,7 +402,7 @@ static int32_t build_pad(Draft *d, int32_t b) {
 static int32_t build_clear(Draft *d, int32_t b) {
   int64_t bytes = block_bytes(d, &d->blocks.at[b], BASE_GRAD);
   int32_t segment = block_segment(d, b, "clear");
-  Record *record = segment_record(d, segment, RECORD_KERNEL, "init_constant", PURPOSE_CLEAR);
+  Record *record = segment_kernel(d, segment, KERNEL_init_constant, PURPOSE_CLEAR);
   record->direction = DIRECTION_BACKWARD;
   if (!d->blocks.at[b].shards_grads) record->when_all = CALL_FIRST_MICROBATCH;
   for (int32_t i = 0; i < 5; i++)
@@ -439,7 +439,7 @@ static int32_t build_join(Draft *d, int32_t b, bool to_last) {
   record_operand(record, wire, 0, bytes, dtype, ACCESS_WRITE);
   record_dim(record, distance);
   record_dim(record, distance);
-  record = segment_record(d, segment, RECORD_KERNEL, "add", PURPOSE_REDUCE);
+  record = segment_kernel(d, segment, KERNEL_add, PURPOSE_REDUCE);
   record->direction = DIRECTION_UPDATE;
   record_dim(record, 1);
   record_dim(record, elements);
@@ -454,7 +454,7 @@ static int32_t build_join(Draft *d, int32_t b, bool to_last) {
 void reduce_segments_build(Draft *d, int32_t b) {
   int32_t gather = build_gather(d, b), regather = build_regather(d, b);
   int32_t reduce = build_reduce(d, b);
-  int32_t clear = d->blocks.at[b].tied && d->mesh.size[MESH_PP] > 1 ? build_clear(d, b) : NO_ID;
+  int32_t clear = d->blocks.at[b].tied && draft_ends_apart(d) ? build_clear(d, b) : NO_ID;
   int32_t pad = build_pad(d, b);
   if (mesh_used(&d->mesh, BATCH_AXES) != 0) { /* else all that is left is along tp */
     if (gather != NO_ID) segment_set_lane(d, gather, LANE_DP);

@@ -8,6 +8,7 @@
 #include "compiler/graph/layout.h"
 #include "compiler/ops/op.h"
 #include "compiler/schedule/lane.h"
+#include "kernels/contract/contract.h"
 
 typedef struct Draft Draft;
 
@@ -98,6 +99,7 @@ int32_t segment_add(Draft *d, const char *name);
 int32_t segment_base(Draft *d, int32_t segment, BaseRole role, int32_t number, int64_t end_bytes);
 Record *segment_record(Draft *d, int32_t segment, RecordKind kind, const char *kernel,
                        Purpose purpose);
+Record *segment_kernel(Draft *d, int32_t segment, KernelId kernel, Purpose purpose);
 /* The record is about a parameter: its gradient, its state. */
 void record_param(const Draft *d, Record *record, ParamId p);
 /* A layout of its own for the record. */

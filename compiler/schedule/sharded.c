@@ -29,8 +29,7 @@ void sharded_gather(Timeline *t, int32_t u, bool backward, int32_t microbatch, u
     int64_t layer = block_layer(block, link->layer);
     int32_t *slot = &t->gathered[t->slot_first[b] + layer];
     if (*slot != NO_ID) continue;
-    const char *name =
-        arena_printf(t->draft->compile->arena, "%s parameters, gathered", block->name);
+    const char *name = timeline_name(t, block->name, "parameters, gathered");
     *slot = timeline_buffer(t, name, BUFFER_PARAM, block_bytes(t->draft, block, BASE_PARAM), layer);
     if (backward && link->group_last) flags |= CALL_GROUP_LAST;
     timeline_call_block(t, backward ? block->regather : block->gather, b, layer, microbatch, flags);
@@ -98,12 +97,14 @@ void sharded_gather_ahead(Timeline *t, int32_t u, int32_t step, int32_t microbat
 static RegionId edge_reader(const Timeline *t, const Block *block, bool last) {
   RegionId found = NO_ID;
   const Draft *d = t->draft;
-  for (int32_t c = t->stage->number; c < d->chunk_count; c += d->stage_count)
+  for (int32_t k = 0; k < draft_chunks(d); k++) {
+    int32_t c = draft_chunk(d, t->stage->number, k);
     for (int32_t u = d->chunk_first[c]; u < d->chunk_first[c + 1]; u++) {
       RegionId r = d->links[u].region;
       if (!block->reads[r]) continue;
       if (found == NO_ID || (last ? r > found : r < found)) found = r;
     }
+  }
   return found;
 }
 

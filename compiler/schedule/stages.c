@@ -52,6 +52,21 @@ static bool check_tied(Draft *d) {
   return true;
 }
 
+bool draft_ends_apart(const Draft *d) {
+  int32_t stages = (int32_t)d->mesh.size[MESH_PP];
+  int32_t last = stages * (int32_t)d->derived.chunks - 1;
+  return pipeline_stage_of(draft_pipe_kind(d), stages, last) != 0;
+}
+
+static const int32_t *stages_of_chunks(const Draft *d) {
+  int32_t *stage = ARENA_ARRAY(d->compile->arena, int32_t, d->chunk_count);
+  for (int32_t chunk = 0; chunk < d->chunk_count; chunk++)
+    stage[chunk] = draft_stage(d, chunk);
+  return stage;
+}
+
+/* Of a folded chain the first stage has both ends of the model: chunks that are alike would leave
+ * it with the most to do. */
 static bool cut_chunks(Draft *d) {
   Arena *arena = d->compile->arena;
   double *costs = ARENA_ARRAY(arena, double, d->link_count);
@@ -66,6 +81,8 @@ static bool cut_chunks(Draft *d) {
   const Span at = d->job->origin[FIELD_parallel_stages].span;
   if (listed->count == 0) {
     d->chunk_first = balance_cut(arena, &chain, d->chunk_count);
+    if (d->chunk_first != NULL && pipe_rules[draft_pipe_kind(d)].is_folded)
+      balance_stages(arena, &chain, stages_of_chunks(d), d->chunk_count, d->chunk_first);
     return d->chunk_first != NULL ||
            error_at(d->compile, d->job->origin[FIELD_parallel_pp].span, "stages",
                     "a model of %d pieces (its layers and ends) cannot be cut into %d stages",

@@ -18,6 +18,15 @@ int32_t timeline_here(const Timeline *t) {
   return t->stage->programs[t->kind].calls.count;
 }
 
+const char *timeline_name(Timeline *t, const char *of, const char *word) {
+  Arena *arena = t->draft->compile->arena;
+  for (int32_t i = 0; i < t->names.count; i++)
+    if (t->names.at[i].of == of && t->names.at[i].word == word) return t->names.at[i].text;
+  const char *text = arena_printf(arena, "%s %s", of, word);
+  VEC_PUSH(arena, &t->names, (BufferName){of, word, text});
+  return text;
+}
+
 int32_t timeline_buffer(Timeline *t, const char *name, BufferKind kind, int64_t size_bytes,
                         int64_t layer) {
   return buffer_add(t->draft, t->stage,
@@ -59,7 +68,7 @@ static BufferBinding bind_block(Timeline *t, const SegmentBase *base, const Plac
   }
   if (base->role == BASE_PARAM) return (BufferBinding){t->gathered[slot], 0};
   assert(base->role == BASE_GRAD);
-  const char *name = arena_printf(d->compile->arena, "%s gradients, whole", block->name);
+  const char *name = timeline_name(t, block->name, "gradients, whole");
   return (BufferBinding){
       timeline_buffer_if(t, &t->flight->grads[slot], name, BUFFER_GRAD, base->size_bytes, layer),
       0};
@@ -214,7 +223,8 @@ static void add_call(Timeline *t, int32_t segment, Place at) {
                   .layer = (int32_t)at.layer,
                   .microbatch = at.microbatch,
                   .flags = at.flags,
-                  .bindings = bindings});
+                  .bindings = bindings,
+                  .binding_count = seg->bases.count});
 }
 
 void timeline_call_link(Timeline *t, int32_t segment, int32_t u, int32_t microbatch, uint32_t flags,

@@ -17,6 +17,11 @@ typedef struct Flight {
 
 typedef VEC(int32_t) BufferList;
 
+/* "h output": buffers come by the thousand, their names are few. */
+typedef struct BufferName {
+  const char *of, *word, *text;
+} BufferName;
+
 typedef struct Timeline {
   Draft *draft;
   Stage *stage;
@@ -29,6 +34,7 @@ typedef struct Timeline {
   int32_t slot_count;
   int32_t *gathered; /* by slot: whole parameters of a layer that are there now */
   int32_t load_segment;
+  VEC(BufferName) names;
   BufferList reducing, sending; /* what the last reduction or exchange may still be at work on */
 } Timeline;
 
@@ -54,7 +60,13 @@ void timeline_call(Timeline *t, int32_t segment, int32_t b, int64_t layer);
 void timeline_exchange(Timeline *t, int32_t segment, const int32_t *buffers, const PlanPost *posts,
                        int32_t count);
 
+/* When the program is whole: calls that come round again become a loop, where there are any. */
+void timeline_rotate(Timeline *t);
+
 /* ---- for microbatch.c and sharded.c */
+
+/* Of what stands for good: both texts are known again by where they are. */
+const char *timeline_name(Timeline *t, const char *of, const char *word);
 
 /* A buffer that lives from the next call to the last one that binds it; _if: when *slot has none
  * and size_bytes > 0. */

@@ -3,13 +3,15 @@
  * One segment per block of parameters, for one of its layers. Every parameter tensor has its own
  * records, so padding between tensors never enters a sum or an update; of a sharded tensor a rank
  * works on its own piece. */
+#include <string.h>
+
 #include "compiler/schedule/block.h"
 #include "kernels/contract/contract.h"
 #include "runtime/plan/control.h"
 
-static Record *param_record(Draft *d, int32_t segment, const char *kernel, Purpose purpose,
+static Record *param_record(Draft *d, int32_t segment, KernelId kernel, Purpose purpose,
                             ParamId p) {
-  Record *record = segment_record(d, segment, RECORD_KERNEL, kernel, purpose);
+  Record *record = segment_kernel(d, segment, kernel, purpose);
   record_param(d, record, p);
   record->path = d->train->params.at[p].name;
   record->direction = DIRECTION_UPDATE;
@@ -18,7 +20,8 @@ static Record *param_record(Draft *d, int32_t segment, const char *kernel, Purpo
 
 /* ---- initial values */
 
-static const char *const init_kernels[] = {"init_normal", "init_uniform", "init_constant"};
+static const KernelId init_kernels[] = {KERNEL_init_normal, KERNEL_init_uniform,
+                                        KERNEL_init_constant};
 
 /* Which elements of the whole tensor a rank's are: kernels.def, init.c. */
 typedef struct Cut {
@@ -72,7 +75,7 @@ static void init_param(Draft *d, int32_t segment, ParamId p) {
   BaseRole stored = block->shards_params ? BASE_PARAM_SHARD : BASE_PARAM;
   own_operand(d, segment, record, p, d->has_master ? BASE_MASTER : stored, ACCESS_WRITE);
   if (!d->has_master) return;
-  record = param_record(d, segment, "cast", PURPOSE_INIT, p);
+  record = param_record(d, segment, KERNEL_cast, PURPOSE_INIT, p);
   record_dim(record, own_elements(d, p));
   own_operand(d, segment, record, p, BASE_MASTER, ACCESS_READ);
   own_operand(d, segment, record, p, stored, ACCESS_WRITE);
@@ -82,7 +85,7 @@ static void init_param(Draft *d, int32_t segment, ParamId p) {
 static void zero_block(Draft *d, int32_t segment, int32_t b, BaseRole role) {
   int64_t bytes = block_stride_bytes(d, &d->blocks.at[b], role);
   int64_t elements = bytes / dtype_bytes(role_dtype(d, role));
-  Record *record = segment_record(d, segment, RECORD_KERNEL, "init_constant", PURPOSE_CLEAR);
+  Record *record = segment_kernel(d, segment, KERNEL_init_constant, PURPOSE_CLEAR);
   for (int32_t i = 0; i < 5; i++)
     record_dim(record, elements);
   for (int32_t i = 0; i < 4; i++)
@@ -109,19 +112,19 @@ static int32_t build_init(Draft *d, int32_t b) {
 
 static int32_t build_norm(Draft *d, int32_t b) {
   const int64_t f64 = dtype_bytes(DTYPE_F64);
-  int32_t segment = block_segment(d, b, "square_sum");
+  int32_t segment = block_segment(d, b, contract_of(KERNEL_square_sum)->row->name);
   for (int32_t i = 0; i < d->blocks.at[b].params.count; i++) {
     ParamId p = d->blocks.at[b].params.at[i];
     const ParamPlace *at = &d->params[p];
-    Record *record = param_record(d, segment, "square_sum", PURPOSE_NORM, p);
+    Record *record = param_record(d, segment, KERNEL_square_sum, PURPOSE_NORM, p);
     record_dim(record, own_elements(d, p));
     own_operand(d, segment, record, p, own_grad(d, b), ACCESS_READ);
     int64_t slots = d->blocks.at[b].partials[at->norm_group] * f64;
     int32_t base = partials_base(d, segment, b, at->norm_group, slots);
     record_operand(record, base, at->partial * f64, f64, DTYPE_F64, ACCESS_WRITE);
-    int64_t work =
-        contract_workspace_bytes(contract_of(KERNEL_square_sum), (KernelTarget)d->cluster->target,
-                                 record->dims, d->train->threads);
+    const uint32_t dtypes[] = {d->train->grad_dtype, DTYPE_F64};
+    WorkspaceUse use = {(KernelTarget)d->cluster->target, record->dims, dtypes, d->train->threads};
+    int64_t work = contract_workspace_bytes(contract_of(KERNEL_square_sum), &use);
     record_operand(record, segment_base(d, segment, BASE_SCRATCH, NO_ID, work), 0, work, DTYPE_F64,
                    ACCESS_WRITE);
   }
@@ -142,7 +145,7 @@ static void sum_group(Draft *d, const Stage *stage, int32_t segment, int32_t gro
   const int64_t f64 = dtype_bytes(DTYPE_F64);
   int64_t count = stage->partial_count[group];
   if (count == 0) return;
-  Record *record = segment_record(d, segment, RECORD_KERNEL, "sum", PURPOSE_NORM);
+  Record *record = segment_kernel(d, segment, KERNEL_sum, PURPOSE_NORM);
   record->direction = DIRECTION_UPDATE;
   record_dim(record, count);
   int32_t base = partials_base(d, segment, NO_ID, group, count * f64);
@@ -164,7 +167,7 @@ static void add_norms(Draft *d, int32_t segment, int32_t first, int32_t count, u
 int32_t clip_segment_build(Draft *d, const Stage *stage) {
   const int64_t f64 = dtype_bytes(DTYPE_F64);
   int32_t segment = segment_add(d, "clip");
-  Record *zero = segment_record(d, segment, RECORD_KERNEL, "init_constant", PURPOSE_CLEAR);
+  Record *zero = segment_kernel(d, segment, KERNEL_init_constant, PURPOSE_CLEAR);
   for (int32_t i = 0; i < 5; i++)
     record_dim(zero, NORM_GROUPS);
   for (int32_t i = 0; i < 4; i++)
@@ -176,7 +179,7 @@ int32_t clip_segment_build(Draft *d, const Stage *stage) {
   add_norms(d, segment, 0, NORM_GROUPS, shared);
   for (int32_t group = 0; group < NORM_GROUPS; group++)
     if (group_exists(d, group)) add_norms(d, segment, group, 1, norm_group_axes(group));
-  Record *record = segment_record(d, segment, RECORD_KERNEL, "grad_norm", PURPOSE_NORM);
+  Record *record = segment_kernel(d, segment, KERNEL_grad_norm, PURPOSE_NORM);
   record->direction = DIRECTION_UPDATE;
   record_dim(record, NORM_GROUPS);
   record_attr(record, d->job->optimizer.clip);
@@ -200,27 +203,42 @@ int32_t control_segment_build(Draft *d, const char *name) {
 
 /* ---- update */
 
+/* The job's number that an attr of an update's kernel names. */
+static double update_number(const Job *job, const char *name, bool decays) {
+  const struct {
+    const char *name;
+    double value;
+  } numbers[] = {{"beta1", job->optimizer.beta1},
+                 {"beta2", job->optimizer.beta2},
+                 {"eps", job->optimizer.eps},
+                 {"momentum", job->optimizer.momentum},
+                 {"decay", decays ? job->optimizer.weight_decay : 0}};
+  size_t i = 0;
+  while (strcmp(numbers[i].name, name) != 0)
+    i++;
+  return numbers[i].value;
+}
+
+static BaseRole update_state(const char *operand) {
+  return *operand == 'v' ? BASE_MOMENT2 : strcmp(operand, "m") == 0 ? BASE_MOMENT1 : BASE_MASTER;
+}
+
 static void update_param(Draft *d, int32_t segment, ParamId p) {
-  bool adamw = d->job->optimizer.head == CHOICE_ADAMW;
-  const char *const kernels[2][2] = {{"sgd", "sgd_master"}, {"adamw", "adamw_master"}};
-  Record *record = param_record(d, segment, kernels[adamw][d->has_master], PURPOSE_UPDATE, p);
+  enum { GRAD, PARAM, STATES };
+  const char *name =
+      arena_printf(d->compile->arena, "%s%s", optimizer_rows[d->job->optimizer.head].name,
+                   d->has_master ? "_master" : "");
+  const KernelContract *kernel = contract_find(name);
+  Record *record = param_record(d, segment, kernel->id, PURPOSE_UPDATE, p);
   int32_t b = d->params[p].block;
-  double decay = d->train->params.at[p].decay ? d->job->optimizer.weight_decay : 0;
   record_dim(record, own_elements(d, p));
-  if (adamw) {
-    record_attr(record, d->job->optimizer.beta1);
-    record_attr(record, d->job->optimizer.beta2);
-    record_attr(record, d->job->optimizer.eps);
-  } else {
-    record_attr(record, d->job->optimizer.momentum);
-  }
-  record_attr(record, decay);
+  for (int32_t i = 0; i < kernel->attr_count; i++)
+    record_attr(record, update_number(d->job, kernel->attrs[i].name, d->train->params.at[p].decay));
   BaseRole stored = d->blocks.at[b].shards_params ? BASE_PARAM_SHARD : BASE_PARAM;
   own_operand(d, segment, record, p, own_grad(d, b), ACCESS_READ);
   own_operand(d, segment, record, p, stored, d->has_master ? ACCESS_WRITE : ACCESS_UPDATE);
-  own_operand(d, segment, record, p, BASE_MOMENT1, ACCESS_UPDATE);
-  if (adamw) own_operand(d, segment, record, p, BASE_MOMENT2, ACCESS_UPDATE);
-  if (d->has_master) own_operand(d, segment, record, p, BASE_MASTER, ACCESS_UPDATE);
+  for (int32_t i = STATES; i < kernel->operand_count; i++)
+    own_operand(d, segment, record, p, update_state(kernel->operands[i].name), ACCESS_UPDATE);
 }
 
 static int32_t build_update(Draft *d, int32_t b) {

@@ -9,7 +9,7 @@ static int64_t at_least_one(int64_t n) {
 
 /* Of attention: a head dim of its inputs, 0 of q and 1 of k; NO_ID when there is no attention. */
 static DimId heads_of(const Graph *g, const Node *n, int32_t input) {
-  if (n->op != OP_attention) return NO_ID;
+  if (!(op_def(n->op)->layout & LAYOUT_HEADS)) return NO_ID;
   const Value *value = graph_value(g, n->inputs[input]);
   return value->dims[value->dim_count - 2];
 }

@@ -234,7 +234,8 @@ static void cut_node(Shard *s, NodeId id) {
   Node n = *graph_node(g, id), asked = n;
   for (int32_t i = 0; i < n.input_count; i++)
     n.inputs[i] = latest(s, n.inputs[i]);
-  if (s->everywhere ? context_attention(s, &n) : vocabulary_loss(s, &n)) return;
+  const OpDef *def = op_def(n.op);
+  if (def->divide != NULL && def->divide(s, &n)) return;
   settle_inputs(s, &n);
   meet_cut(s, &n, choose_cut(s, &n));
   move_views(s, &asked, &n);

@@ -1,69 +1,11 @@
-/* pass.h -- one pass over a graph: cutting along cp, or along tp and tp_group. Private to shard/.
- */
+/* pass.h -- what the files of shard/ know of each other, beside ops/divide.h. Private to shard/. */
 #ifndef LOCKSTEP_SHARD_PASS_H
 #define LOCKSTEP_SHARD_PASS_H
 
-#include "compiler/ops/op.h"
+#include "compiler/ops/divide.h"
 #include "compiler/shard/shard.h"
 
-typedef struct Conversion {
-  ValueId from, result;
-  OpKind op;
-  DimId dim; /* the part that came or went; NO_ID of an all-reduce */
-} Conversion;
-
-typedef VEC(ValueId) ValueMap; /* by value: another one, or NO_ID */
-
-typedef struct Shard {
-  Graph *g;
-  uint32_t axes;   /* MESH_BITs of this pass with more than one rank */
-  bool everywhere; /* all that has seq is cut from the start: cp */
-  ShardOptions options;
-  int32_t dim_count; /* before the pass */
-  DimId *part;       /* by dim of before: the rank's part of it, or NO_ID */
-  VEC(DimId) base;   /* by dim of this pass, less dim_count: what it is the part of */
-  DimId seq;         /* that tokens are cut along: what an earlier pass left of it */
-  bool is_backward;  /* the list under way is */
-  RegionId region;
-  NodeList *out;
-  VEC(Conversion) made; /* in this region: shared by all readers */
-  ValueMap instead;     /* read this one */
-  ValueMap inside;      /* of what attention reads and makes: with all tokens, some heads */
-} Shard;
-
-ValueId map_get(const ValueMap *map, ValueId v); /* v itself when it has no other */
-void map_set(Shard *s, ValueMap *map, ValueId v, ValueId other);
-
-/* ---- layouts along this pass's axes */
-DimId part_of(const Shard *s, DimId dim);                   /* NO_ID: stays whole */
-DimId base_of(const Shard *s, DimId part);                  /* NO_ID: not of this pass */
-uint32_t axes_of(const Shard *s, DimId part);               /* along which it is cut */
-DimId cut_of(const Shard *s, ValueId v);                    /* the part among its dims, or NO_ID */
-int32_t place_of_dim(const Shard *s, ValueId v, DimId dim); /* -1: not there */
-uint32_t partial_of(const Shard *s, ValueId v);
-bool is_param(const Shard *s, ValueId v);
-bool can_cut_seq(const Shard *s, ValueId v);
-
-/* ---- conversions: each is made once and serves all readers */
-ValueId convert(Shard *s, ValueId v, OpKind op, uint32_t axes, DimId dim, const Node *reader);
-/* Sums that are not in `keep` are made; cut along seq where that may be and is asked for. */
-ValueId settle(Shard *s, ValueId v, uint32_t keep, bool may_cut, const Node *reader);
-ValueId as_carried(Shard *s, ValueId v, const Node *reader);
-ValueId latest(const Shard *s, ValueId v); /* what to read for v: its sum, when that stands in it */
-
-/* ---- nodes */
-NodeId push_node(Shard *s, Node node); /* inputs that need it become dense */
-/* A node of `op` on behalf of `of`; inputs and outputs end with NO_ID. */
-NodeId push_op(Shard *s, const Node *of, OpKind op, const ValueId *inputs, const ValueId *outputs);
-ValueId owned(Shard *s, ValueId v, const Node *reader); /* v, or a copy where it is a view */
-ValueId value_as(Shard *s, ValueId like, DType dtype);
 void cut_list(Shard *s, NodeList *list);
-void settle_inputs(Shard *s, Node *n);
-
-/* context.c: attention when every rank has some tokens of a sample. False: not one of its nodes. */
-bool context_attention(Shard *s, Node *n);
-/* loss.c: a loss over classes that ranks share. False: not such a node. */
-bool vocabulary_loss(Shard *s, Node *n);
 
 /* degrees.c: all sizes that this pass divides. False when reported. */
 bool check_tensor_degrees(const Graph *g, const Mesh *mesh);

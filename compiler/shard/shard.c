@@ -134,7 +134,7 @@ static void make_tensor_parts(Shard *s) {
 static bool is_heads_dim(const Graph *g, DimId d) {
   for (NodeId n = 0; n < g->nodes.count; n++) {
     const Node *node = graph_node(g, n);
-    for (int32_t i = 0; node->op == OP_attention && i < 2; i++) {
+    for (int32_t i = 0; (op_def(node->op)->layout & LAYOUT_HEADS) && i < 2; i++) {
       const Value *value = graph_value(g, node->inputs[i]);
       if (value->dims[value->dim_count - 2] == d) return true;
     }

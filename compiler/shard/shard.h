@@ -20,18 +20,7 @@
 #define LOCKSTEP_SHARD_H
 
 #include "compiler/graph/graph.h"
-
-typedef enum ContextKind {
-  CONTEXT_RING,   /* zig-zag parts of seq; k and v travel around */
-  CONTEXT_ULYSSES /* contiguous parts; attention has all tokens of some heads */
-} ContextKind;
-
-typedef struct ShardOptions {
-  bool sequence; /* the carried value is cut along seq by tp (sequence parallel) */
-  bool regather; /* backward gathers the input of a cut linear again instead of keeping the gathered
-                    one */
-  ContextKind context;
-} ShardOptions;
+#include "compiler/ops/divide.h"
 
 /* Cuts along g->mesh, forward and (in a training graph) backward. False when reported: all sizes
  * that a degree does not divide, each by the name of its dimension. */

@@ -50,6 +50,7 @@ static const Range ranges[] = {
     {FIELD_checkpoint_every, 0, 1e12, true},
     {FIELD_checkpoint_keep, 1, 1e6, false},
     {FIELD_log_every, 1, 1e12, false},
+    {FIELD_log_ranks_every, 0, 1e12, false},
     {FIELD_cluster_nodes, 1, 1 << 20, false},
     {FIELD_cluster_devices, 1, 1024, false},
     {FIELD_cluster_memory, 1 << 20, 1e18, false},
@@ -62,6 +63,7 @@ static const Range ranges[] = {
     {FIELD_slurm_time, 60, 366.0 * 86400, false},
     {FIELD_slurm_spares, 0, 1 << 16, false},
     {FIELD_slurm_retries, 0, 1000, false},
+    {FIELD_slurm_chain, 1, 100, false},
     {FIELD_slurm_margin, 0, 86400, false},
     {FIELD_slurm_write, 1, 1e15, false},
     {FIELD_slurm_block, 1, 1 << 16, false},
@@ -93,12 +95,21 @@ bool refuse_type(Compile *c, const Value *value, int32_t field) {
   return false;
 }
 
+/* In which the range is said. */
+static const char *range_unit(const FieldInfo *info) {
+  return info->kind == KIND_BYTES                                       ? " bytes"
+         : info->kind == KIND_RATE                                      ? " bytes/s"
+         : info->kind == KIND_AMOUNT && strcmp(info->values, "s") == 0  ? " s"
+         : info->kind == KIND_AMOUNT && strcmp(info->values, "ns") == 0 ? " ns"
+                                                                        : "";
+}
+
 static bool refuse_range(Compile *c, const Value *value, const Range *range) {
   bool is_share = strcmp(spec_fields[range->field].values, "fraction of lr") == 0;
-  error_at(c, value->origin.span, "range", "%s is %s%s%.16g to %.16g; got %s",
+  error_at(c, value->origin.span, "range", "%s is %s%s%.16g to %.16g%s; got %s",
            field_name(c->arena, range->field), is_share ? "a fraction of lr, " : "",
            range->is_open ? "above " : "", range->least, range->most,
-           raw_show(c->arena, value->raw));
+           range_unit(&spec_fields[range->field]), raw_show(c->arena, value->raw));
   say_derived(c, value, range->field);
   return false;
 }
@@ -266,6 +277,17 @@ static void fix_numbered(Compile *c, const Numbered *n) {
   fix_last(c, "%s = { \"%s\", %s = 2 }", spec_fields[n->field].key, n->word, n->key);
 }
 
+/* Of a word that has no number. Nobody may have written it: the number alone can be told by -D. */
+static bool refuse_numbered(Compile *c, const Value *value, const Numbered *n, const char *word) {
+  error_at(c, value->origin.span, "wrong-type", "%s: only \"%s\" says %s",
+           field_name(c->arena, n->field), n->word, n->asks);
+  if (strcmp(word, spec_fields[n->field].initial) == 0)
+    fix_numbered(c, n);
+  else
+    fix_last(c, "%s = \"%s\"", spec_fields[n->field].key, word);
+  return false;
+}
+
 static bool check_numbered(Compile *c, const Value *value, const Numbered *n, Job *job) {
   enum { MOST = 1000000 };
   const Raw *raw = value->raw;
@@ -277,6 +299,8 @@ static bool check_numbered(Compile *c, const Value *value, const Numbered *n, Jo
                           : NULL;
   double count = 0;
   bool is_good = strcmp(word, n->word) == 0 && number && read_whole(number, &count);
+  if (strcmp(word, n->word) != 0 && word_index(spec_fields[n->field].values, word) >= 0)
+    return refuse_numbered(c, value, n, word);
   if (!is_good)
     error_at(c, value->origin.span, "wrong-type", "%s: expected a word, or { \"%s\", %s = N }",
              name, n->word, n->key);

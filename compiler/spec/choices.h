@@ -1,9 +1,9 @@
-/* choices.h -- the words of fields.def as numbers: a value of a CHOICE is the index of its word. */
+/* choices.h -- the words of fields.def as numbers: a value of a CHOICE is the index of its word.
+ * Those of parallel.pipeline are PipeKind, of pipelines.def. */
 #ifndef LOCKSTEP_CHOICES_H
 #define LOCKSTEP_CHOICES_H
 
 typedef enum { CHOICE_TOKENS, CHOICE_TABLE, CHOICE_SYNTHETIC } DataChoice;     /* data.head */
-typedef enum { CHOICE_ADAMW, CHOICE_SGD } OptimizerChoice;                     /* optimizer.head */
 typedef enum { CHOICE_CONSTANT, CHOICE_LINEAR, CHOICE_COSINE } ScheduleChoice; /* schedule.head */
 typedef enum { CHOICE_FP32, CHOICE_BF16 } PrecisionChoice;                     /* precision.* */
 typedef enum { CHOICE_MASTER_FP32, CHOICE_MASTER_NONE } MasterChoice; /* precision.master */
@@ -13,13 +13,7 @@ typedef enum {
   CHOICE_RECOMPUTE_SQRT,
   CHOICE_RECOMPUTE_AUTO,
   CHOICE_RECOMPUTE_EVERY
-} RecomputeChoice; /* memory.recompute */
-typedef enum {
-  CHOICE_GPIPE,
-  CHOICE_1F1B,
-  CHOICE_INTERLEAVED,
-  CHOICE_ZB_H1
-} PipelineChoice;                                          /* parallel.pipeline */
+} RecomputeChoice;                                         /* memory.recompute */
 typedef enum { CHOICE_RING, CHOICE_ULYSSES } CpKindChoice; /* parallel.cp_kind */
 typedef enum {
   CHOICE_REDUCE_MICRO,
@@ -38,7 +32,11 @@ typedef enum {
 } ShardChoice;                 /* parallel.shard */
 enum { ZERO_GROUP_NODE = -1 }; /* parallel.zero_group = "node" */
 typedef enum { CHOICE_USR1, CHOICE_USR2, CHOICE_TERM } SignalChoice; /* checkpoint.signal */
-typedef enum { CHOICE_PREFLIGHT_QUICK, CHOICE_PREFLIGHT_OFF } PreflightChoice; /* slurm.preflight */
+typedef enum {
+  CHOICE_PREFLIGHT_FULL,
+  CHOICE_PREFLIGHT_QUICK,
+  CHOICE_PREFLIGHT_OFF
+} PreflightChoice;                                               /* slurm.preflight */
 typedef enum { CHOICE_PYXIS, CHOICE_APPTAINER } ContainerChoice; /* slurm.container_by */
 typedef enum { CHOICE_GPUS_PER_NODE, CHOICE_GRES, CHOICE_GPUS_NONE } GpusChoice; /* slurm.gpus */
 

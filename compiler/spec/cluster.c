@@ -150,8 +150,8 @@ static double least(double a, double b) {
 static bool join_device(Compile *c, Cluster *cluster, const Facts *type, const Facts *device,
                         Span at) {
   const char *name = type->text[FACT_DEVICE];
-  if (!name || strcmp(name, "cpu") == 0)
-    return error_at(c, at, "wrong-type", "types: each names its device, from specs/devices");
+  if (!name || strcmp(name, "cpu") == 0 || device->is_known[DEVICE_CORES])
+    return error_at(c, at, "wrong-type", "types: each names its GPU, from specs/devices");
   bool is_first = cluster->device == NULL;
   cluster->device = is_first || strcmp(cluster->device, name) == 0
                         ? name
@@ -269,11 +269,12 @@ static bool read_one_type(Compile *c, lua_State *L, Job *job, const Machine *mac
   settle_device(job, facts);
   cluster->device = job->cluster.device;
   Span device_at = job->origin[FIELD_cluster_device].span;
-  bool is_cpu = strcmp(cluster->device, "cpu") == 0;
-  cluster->target = is_cpu ? TARGET_CPU : TARGET_CUDA;
-  if (!is_cpu && !facts_read(c, L, "devices", cluster->device, ".",
-                             device_at.file ? device_at : cluster->at, &device))
+  bool is_plain = strcmp(cluster->device, "cpu") == 0;
+  if (!is_plain && !facts_read(c, L, "devices", cluster->device, ".",
+                               device_at.file ? device_at : cluster->at, &device))
     return false;
+  bool is_cpu = is_plain || device.is_known[DEVICE_CORES];
+  cluster->target = is_cpu ? TARGET_CPU : TARGET_CUDA;
   ClusterType *type = ARENA_NEW(c->arena, ClusterType);
   *type = type_of_job(job, facts, cluster);
   settle_counts(job, facts, !is_cpu && (type->hwloc || type->nccl_topo), cluster);
@@ -288,9 +289,11 @@ static bool read_one_type(Compile *c, lua_State *L, Job *job, const Machine *mac
       settle(job, FIELD_cluster_cores, facts, CLUSTER_CORES,
              is_here && machine ? machine->cores : 1, is_here ? "this machine's" : "not known: 1");
   cluster->threads = is_cpu && cores > sharers ? cores / sharers : 1;
-  cluster->flops_fp32 = fact_of(&device, DEVICE_FP32);
-  cluster->flops_bf16 = fact_of(&device, DEVICE_BF16);
-  cluster->memory_bytes_per_s = fact_of(&device, DEVICE_BANDWIDTH);
+  double share =
+      device.is_known[DEVICE_CORES] ? (double)cluster->threads / device.number[DEVICE_CORES] : 1;
+  cluster->flops_fp32 = fact_of(&device, DEVICE_FP32) * share;
+  cluster->flops_bf16 = fact_of(&device, DEVICE_BF16) * share;
+  cluster->memory_bytes_per_s = fact_of(&device, DEVICE_BANDWIDTH) * share;
   return check_device(c, job, cluster, is_cpu);
 }
 

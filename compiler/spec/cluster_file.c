@@ -27,7 +27,7 @@ static const Key cluster_keys[] = {
 static const Key device_keys[] = {
     {"memory", units_bytes, "\"80GiB\""},      {"reserve", units_bytes, "\"1.2GB\""},
     {"fp32", units_flops, "\"67TFLOP/s\""},    {"bf16", units_flops, "\"989TFLOP/s\""},
-    {"bandwidth", units_rate, "\"3.35TB/s\""},
+    {"bandwidth", units_rate, "\"3.35TB/s\""}, {"cores", NULL, "a whole number"},
 };
 enum {
   CLUSTER_KEYS = sizeof cluster_keys / sizeof *cluster_keys,

@@ -17,7 +17,14 @@ enum {
   CLUSTER_BLOCK,
   CLUSTER_TAPER,
 };
-enum { DEVICE_MEMORY, DEVICE_RESERVE, DEVICE_FP32, DEVICE_BF16, DEVICE_BANDWIDTH };
+enum {
+  DEVICE_MEMORY,
+  DEVICE_RESERVE,
+  DEVICE_FP32,
+  DEVICE_BF16,
+  DEVICE_BANDWIDTH,
+  DEVICE_CORES /* that the rates are of: the device is a processor */
+};
 enum {
   FACT_DEVICE,
   FACT_HWLOC,

@@ -161,14 +161,19 @@ static bool refuse_degrees(Compile *c, Job *job, const Cluster *cluster) {
   return false;
 }
 
+int64_t chunks_of(const Job *job) {
+  int32_t chunks = pipe_rules[job->parallel.pipeline].chunks;
+  if (job->parallel.pp == 1) return 1;
+  return chunks > 0 ? chunks : job->pipeline_chunks;
+}
+
 bool derive_degrees(Compile *c, Job *job, const Cluster *cluster, Derived *out) {
   int64_t ranks = cluster->ranks;
   int64_t product = job->parallel.tp * job->parallel.cp * job->parallel.pp;
   out->tp = job->parallel.tp;
   out->cp = job->parallel.cp;
   out->pp = job->parallel.pp;
-  bool is_interleaved = out->pp > 1 && job->parallel.pipeline == CHOICE_INTERLEAVED;
-  out->chunks = is_interleaved ? job->pipeline_chunks : 1;
+  out->chunks = chunks_of(job);
   if (ranks % product != 0) return refuse_degrees(c, job, cluster);
   out->dp = ranks / product;
   const char *rule = ranks_text(c->arena, cluster);
@@ -270,30 +275,32 @@ bool derive_cuts(Compile *c, Job *job, const ModelFacts *model, bool has_seq, De
 /* ---- waiting */
 
 /* Micro-batches with which stages idle for at most `share` of a step. */
-static int64_t enough_microbatches(const Derived *out, double overlap, double share) {
+static int64_t enough_microbatches(PipeKind kind, const Derived *out, double overlap,
+                                   double share) {
   double least = (double)(out->pp - 1) * (1 / share - 1) / overlap;
-  int64_t count = (int64_t)least;
+  int64_t count = (int64_t)least, fewest = pipeline_least(kind, (int32_t)out->pp);
   if ((double)count < least - 1e-9) count++;
-  return out->chunks > 1 ? round_up(count, out->pp) : count;
+  return round_up(count > fewest ? count : fewest, pipeline_group(kind, (int32_t)out->pp));
 }
 
 void lint_bubble(Compile *c, const Job *job, const Derived *out, const char *unit) {
   if (out->pp == 1) return;
-  /* zb-h1 fills what a backward without weight gradients leaves: a third of it stays, if forward
-   * and the two parts of backward take equally long. */
-  bool is_filled = job->parallel.pipeline == CHOICE_ZB_H1;
-  double overlap = is_filled ? 3 : (double)out->chunks;
+  /* Where backward is split, weight gradients fill what would be idle: a third of it stays, if
+   * forward and the two parts of backward take equally long. */
+  PipeKind kind = (PipeKind)job->parallel.pipeline;
+  int64_t filled = pipe_rules[kind].is_split ? 3 : 1;
+  double overlap = (double)(filled * out->chunks);
   double waits = (double)(out->pp - 1);
   double share = waits / (overlap * (double)out->accumulation + waits);
   if (share <= 0.2) return;
-  const char *formula = is_filled         ? "(pp-1) / (3 m + pp-1)"
-                        : out->chunks > 1 ? "(pp-1) / (chunks m + pp-1)"
-                                          : "(pp-1) / (m + pp-1)";
-  int64_t fair = enough_microbatches(out, overlap, 0.2);
-  int64_t good = enough_microbatches(out, overlap, 0.1);
+  const char *times = filled > 1        ? arena_printf(c->arena, "%g ", overlap)
+                      : out->chunks > 1 ? "chunks "
+                                        : "";
+  int64_t fair = enough_microbatches(kind, out, overlap, 0.2);
+  int64_t good = enough_microbatches(kind, out, overlap, 0.1);
   lint_at(c, field_place(job, FIELD_parallel_pp), "bubble",
-          "stages idle %.1f %% of a step: %s with m = %lld micro-batches", share * 100, formula,
-          (long long)out->accumulation);
+          "stages idle %.1f %% of a step: (pp-1) / (%sm + pp-1) with m = %lld micro-batches",
+          share * 100, times, (long long)out->accumulation);
   bool is_tokens = job->train.batch.unit == UNIT_TOKENS;
   double batch = (double)fair * (double)(out->dp * job->train.microbatch);
   if (is_tokens) batch *= (double)out->sample_tokens;

@@ -59,11 +59,20 @@ static bool refuse_batch_unit(Deriving *d, const char *needs) {
   return false;
 }
 
-/* Samples that every batch is a multiple of: interleaved stages take micro-batches in groups of pp.
- */
+/* Micro-batches that stages of the job's pipeline take at a time, and at least. */
+static int64_t group_of(const Deriving *d) {
+  int32_t stages = (int32_t)d->out->pp;
+  return stages == 1 ? 1 : pipeline_group((PipeKind)d->job->parallel.pipeline, stages);
+}
+
+static int64_t least_of(const Deriving *d) {
+  int32_t stages = (int32_t)d->out->pp;
+  return stages == 1 ? 1 : pipeline_least((PipeKind)d->job->parallel.pipeline, stages);
+}
+
+/* Samples that every batch is a multiple of. */
 static int64_t batch_step(const Deriving *d) {
-  int64_t pass = d->out->dp * d->job->train.microbatch;
-  return d->out->chunks > 1 ? pass * d->out->pp : pass;
+  return d->out->dp * d->job->train.microbatch * group_of(d);
 }
 
 static bool derive_samples(Deriving *d) {
@@ -87,12 +96,12 @@ static bool derive_samples(Deriving *d) {
 
 static void fix_batch(Deriving *d) {
   int64_t samples = d->out->batch_samples, step = batch_step(d);
-  int64_t below = samples / step * step;
-  fix_last(d->c, "batch = \"%s\"", batch_text(d, below + step));
-  if (below > 0) note_at(d->c, (Span){0}, "nearest below: \"%s\"", batch_text(d, below));
+  int64_t below = samples / step * step, least = least_of(d) * step;
+  fix_last(d->c, "batch = \"%s\"", batch_text(d, below + step > least ? below + step : least));
+  if (below >= least) note_at(d->c, (Span){0}, "nearest below: \"%s\"", batch_text(d, below));
   int64_t micro = d->job->train.microbatch, groups = step / micro;
   for (int64_t m = micro < samples ? micro : samples; m > 0; m--) /* or keep the batch */
-    if (m != micro && samples % (m * groups) == 0) {
+    if (m != micro && samples % (m * groups) == 0 && samples / (m * groups) >= least_of(d)) {
       note_at(d->c, (Span){0}, "or keep the batch: microbatch = %lld", (long long)m);
       break;
     }
@@ -113,12 +122,23 @@ static bool check_microbatches(Deriving *d) {
   return false;
 }
 
+static bool refuse_few(Deriving *d) {
+  const char *word = pipe_rules[d->job->parallel.pipeline].word;
+  error_at(d->c, field_place(d->job, FIELD_train_batch), "batch-identity",
+           "%lld micro-batches are too few: %s on %lld stages takes %lld or more",
+           (long long)d->out->accumulation, word, (long long)d->out->pp, (long long)least_of(d));
+  fix_batch(d);
+  return false;
+}
+
 static bool derive_accumulation(Deriving *d) {
   int64_t samples = d->out->batch_samples, dp = d->out->dp, micro = d->job->train.microbatch;
   int64_t pass = dp * micro;
   Span at = field_place(d->job, FIELD_train_batch);
   d->out->accumulation = samples / pass;
-  if (samples > 0 && samples % batch_step(d) == 0) return check_microbatches(d);
+  bool is_whole = samples > 0 && samples % batch_step(d) == 0;
+  if (is_whole && d->out->accumulation < least_of(d)) return refuse_few(d);
+  if (is_whole) return check_microbatches(d);
   if (samples % pass == 0 && samples > 0)
     error_at(d->c, at, "batch-identity",
              "%lld micro-batches are not a multiple of pp %lld, and interleaved stages take pp at "

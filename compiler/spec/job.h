@@ -5,6 +5,7 @@
 
 #include "compiler/base/base.h"
 #include "compiler/spec/choices.h"
+#include "runtime/plan/optimizers.h"
 #include "runtime/plan/plan.h"
 
 typedef enum Unit {

@@ -5,17 +5,15 @@
 
 /* Far beyond what any model was trained with, an order of magnitude left. */
 static void lint_rate(Compile *c, const Job *job) {
-  bool is_sgd = job->optimizer.head == CHOICE_SGD;
-  double lr = job->optimizer.lr, most = is_sgd ? 10 : 0.1;
+  const OptimizerRow *row = &optimizer_rows[job->optimizer.head];
+  double lr = job->optimizer.lr;
   Span at = field_place(job, FIELD_optimizer_lr);
-  if (lr == 0) {
+  if (lr == 0)
     lint_at(c, at, "learning-rate", "optimizer.lr is 0: no parameter changes");
-    fix_last(c, "lr = %s", is_sgd ? "0.1" : "6e-4");
-  } else if (lr > most) {
+  else if (lr > row->most_lr)
     lint_at(c, at, "learning-rate", "optimizer.lr = %g: %s diverges far below; usual are %s", lr,
-            is_sgd ? "sgd" : "adamw", is_sgd ? "0.01 to 1" : "1e-5 to 1e-2");
-    fix_last(c, "lr = %s", is_sgd ? "0.1" : "6e-4");
-  }
+            row->name, row->usual_lrs);
+  if (lr == 0 || lr > row->most_lr) fix_last(c, "lr = %s", row->usual_lr);
 }
 
 /* min_lr = 3e-5 of other tools, written as floor. */

@@ -24,14 +24,13 @@ static void check_owners(Compile *c, Job *job) {
 
 static void check_stages(Compile *c, Job *job) {
   if (job->parallel.pp == 1 || !field_is_said(job, FIELD_parallel_stages)) return;
-  bool is_interleaved = job->parallel.pipeline == CHOICE_INTERLEAVED;
-  int64_t chunks = is_interleaved ? job->pipeline_chunks : 1;
+  int64_t chunks = chunks_of(job);
   int64_t parts = job->parallel.pp * chunks;
   int64_t count = job->parallel.stages.count;
   if (count == parts) return;
-  const char *product = is_interleaved ? arena_printf(c->arena, " x chunks %lld = %lld",
-                                                      (long long)chunks, (long long)parts)
-                                       : "";
+  const char *product = chunks > 1 ? arena_printf(c->arena, " x chunks %lld = %lld",
+                                                  (long long)chunks, (long long)parts)
+                                   : "";
   error_at(c, job->origin[FIELD_parallel_stages].span, "stages",
            "parallel.stages has %lld counts of layers for pp %lld%s", (long long)count,
            (long long)job->parallel.pp, product);

@@ -11,24 +11,39 @@ static void refuse_beside(Compile *c, const Job *job, int32_t field, const char 
   refuse_useless(c, job, field, owner, arena_printf(c->arena, "%s is \"%s\"", section, word));
 }
 
+/* "adamw and lion": the optimizers that a key is for. */
+static const char *owners_of(Compile *c, const char *key) {
+  const char *text = "";
+  for (size_t i = 0; i < sizeof optimizer_rows / sizeof *optimizer_rows; i++)
+    if (word_index(optimizer_rows[i].attrs, key) >= 0)
+      text = arena_printf(c->arena, "%s%s%s", text, *text ? " and " : "", optimizer_rows[i].name);
+  return text;
+}
+
+static void check_optimizer_key(Compile *c, Job *job, int32_t field, bool below_one) {
+  const char *key = spec_fields[field].key, *word = job->optimizer.head_text;
+  if (word_index(optimizer_rows[job->optimizer.head].attrs, key) < 0)
+    refuse_beside(c, job, field, owners_of(c, key), "optimizer", word);
+  if (below_one && *(double *)field_at(job, field) >= 1)
+    error_at(c, job->origin[field].span, "range", "%s is below 1: a mean needs new values",
+             field_name(c->arena, field));
+}
+
+static void derive_number(Compile *c, Job *job, int32_t field, double value) {
+  if (job->set[field]) return;
+  *(double *)field_at(job, field) = value;
+  const char *name = optimizer_rows[job->optimizer.head].name;
+  field_derive(job, field, arena_printf(c->arena, "%s: %g", name, value));
+}
+
 static void check_optimizer(Compile *c, Job *job) {
-  bool is_sgd = job->optimizer.head == CHOICE_SGD;
-  const char *word = job->optimizer.head_text;
-  static const int32_t adamw_keys[] = {FIELD_optimizer_beta1, FIELD_optimizer_beta2,
-                                       FIELD_optimizer_eps};
-  for (size_t i = 0; is_sgd && i < sizeof adamw_keys / sizeof *adamw_keys; i++)
-    refuse_beside(c, job, adamw_keys[i], "adamw", "optimizer", word);
-  if (!is_sgd) refuse_beside(c, job, FIELD_optimizer_momentum, "sgd", "optimizer", word);
-  static const int32_t below_one[] = {FIELD_optimizer_beta1, FIELD_optimizer_beta2,
-                                      FIELD_optimizer_momentum};
-  for (size_t i = 0; i < sizeof below_one / sizeof *below_one; i++)
-    if (*(double *)field_at(job, below_one[i]) >= 1)
-      error_at(c, job->origin[below_one[i]].span, "range", "%s is below 1: a mean needs new values",
-               field_name(c->arena, below_one[i]));
-  if (!job->set[FIELD_optimizer_weight_decay]) {
-    job->optimizer.weight_decay = is_sgd ? 0 : 0.1;
-    field_derive(job, FIELD_optimizer_weight_decay, is_sgd ? "sgd: 0" : "adamw: 0.1");
-  }
+  const OptimizerRow *row = &optimizer_rows[job->optimizer.head];
+  check_optimizer_key(c, job, FIELD_optimizer_beta1, true);
+  check_optimizer_key(c, job, FIELD_optimizer_beta2, true);
+  check_optimizer_key(c, job, FIELD_optimizer_eps, false);
+  check_optimizer_key(c, job, FIELD_optimizer_momentum, true);
+  if (row->beta2 > 0) derive_number(c, job, FIELD_optimizer_beta2, row->beta2);
+  derive_number(c, job, FIELD_optimizer_weight_decay, row->decay);
 }
 
 static void check_schedule(Compile *c, Job *job) {

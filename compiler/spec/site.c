@@ -58,6 +58,12 @@ static bool is_option_name(const char *name) {
   return *name && *name != '-' && !name[strspn(name, "abcdefghijklmnopqrstuvwxyz-0123456789")];
 }
 
+/* Slurm takes any; these need no quotes anywhere. */
+static bool is_partition_name(const char *name) {
+  size_t good = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_-.0123456789");
+  return *name && !name[good];
+}
+
 /* mail_type and --mail-type are mail-type. */
 static const char *option_name(Arena *arena, const char *name) {
   char *plain = arena_copy(arena, name + (strncmp(name, "--", 2) == 0 ? 2 : 0));
@@ -67,21 +73,25 @@ static const char *option_name(Arena *arena, const char *name) {
 }
 
 static bool refuse_pair_name(Compile *c, const Value *value, int32_t field, const char *name) {
-  bool is_environment = field == FIELD_slurm_env;
+  const char *what = field == FIELD_slurm_env ? "the environment: letters, digits and _"
+                     : field == FIELD_slurm_partitions
+                         ? "a partition: letters, digits, _, - and ."
+                         : "an option: the long one, of small letters, digits and -";
   return error_at(c, value->origin.span, "name", "%s: \"%s\" is no name of %s",
-                  field_name(c->arena, field), text_show(c->arena, name),
-                  is_environment ? "the environment: letters, digits and _"
-                                 : "an option: the long one, of small letters, digits and -");
+                  field_name(c->arena, field), text_show(c->arena, name), what);
 }
 
 static bool add_pair(Compile *c, const Value *value, const RawEntry *entry, int32_t field,
                      PairList *list) {
   const Raw *raw = entry->value;
   bool is_environment = field == FIELD_slurm_env;
-  const char *name = is_environment ? entry->key : option_name(c->arena, entry->key);
+  bool is_option = field == FIELD_slurm_sbatch || field == FIELD_slurm_srun;
+  const char *name = is_option ? option_name(c->arena, entry->key) : entry->key;
   Pair pair = {.name = name, .origin = value->origin};
-  if (is_environment ? !is_environment_name(name) : !is_option_name(name))
-    return refuse_pair_name(c, value, field, entry->key);
+  bool is_good = is_option        ? is_option_name(name)
+                 : is_environment ? is_environment_name(name)
+                                  : is_partition_name(name);
+  if (!is_good) return refuse_pair_name(c, value, field, entry->key);
   bool is_word = raw->kind == RAW_TEXT && raw->is_typed;
   bool is_true = is_word ? strcmp(raw->text, "true") == 0 : raw->number != 0;
   if (raw->kind == RAW_NUMBER) pair.text = arena_printf(c->arena, "%.15g", raw->number);

@@ -5,6 +5,7 @@
 
 #include <lua.h>
 
+#include "compiler/pipelines/pipeline.h"
 #include "compiler/spec/job.h"
 #include "compiler/spec/span.h"
 
@@ -189,6 +190,8 @@ void refuse_useless(Compile *c, const Job *job, int32_t field, const char *owner
                     const char *state);
 
 /* ---- degrees (degrees.c, shards.c): parts of spec_derive */
+
+int64_t chunks_of(const Job *job); /* model chunks of a pipeline stage */
 
 /* tp, cp, pp and dp, whose product is the cluster's ranks. */
 bool derive_degrees(Compile *c, Job *job, const Cluster *cluster, Derived *out);

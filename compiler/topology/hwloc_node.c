@@ -1,5 +1,6 @@
 #include "compiler/topology/hwloc_node.h"
 
+#include <hwloc/cpukinds.h>
 #include <hwloc/distances.h>
 #include <math.h>
 #include <stdlib.h>
@@ -92,8 +93,47 @@ static bool read_memory(Walk *w) {
     VEC_PUSH(w->c->arena, &w->node->numas, numa);
   }
   clear_alone(w->node);
+  hwloc_obj_t root = hwloc_get_root_obj(w->from);
+  int32_t counted = root->complete_nodeset ? hwloc_bitmap_weight(root->complete_nodeset) : 0;
+  if (counted > w->node->numas.count) w->node->memory_only_absent = counted - w->node->numas.count;
+  return true;
+}
+
+/* What the machine has and its cgroup does not allow. */
+static bool read_barred(Walk *w) {
+  hwloc_bitmap_t barred = hwloc_bitmap_alloc();
+  hwloc_bitmap_andnot(barred, hwloc_get_root_obj(w->from)->cpuset,
+                      hwloc_topology_get_allowed_cpuset(w->from));
+  if (!hwloc_bitmap_iszero(barred)) w->node->barred = cpuset_new(w->c->arena);
+  bool is_good = !w->node->barred || read_cpus(w, barred, w->node->barred);
+  hwloc_bitmap_free(barred);
+  return is_good;
+}
+
+/* As Intel names them; kinds by clock alone are cores that are alike but for their best speed. */
+static int32_t count_core_types(const Walk *w) {
+  enum { TYPES_MOST = 8 };
+  const char *types[TYPES_MOST];
+  int32_t count = 0;
+  for (int kind = 0; kind < hwloc_cpukinds_get_nr(w->from, 0); kind++) {
+    unsigned info_count = 0;
+    struct hwloc_info_s *infos = NULL;
+    if (hwloc_cpukinds_get_info(w->from, (unsigned)kind, NULL, NULL, &info_count, &infos, 0) != 0)
+      continue;
+    for (unsigned i = 0; i < info_count && count < TYPES_MOST; i++) {
+      bool is_known = strcmp(infos[i].name, "CoreType") != 0;
+      for (int32_t t = 0; t < count; t++)
+        is_known |= strcmp(types[t], infos[i].value) == 0;
+      if (!is_known) types[count++] = infos[i].value;
+    }
+  }
+  return count;
+}
+
+/* A core that is barred whole is none. */
+static bool read_cores(Walk *w) {
   CpuSet *taken = cpuset_new(w->c->arena);
-  object = NULL;
+  hwloc_obj_t object = NULL;
   while ((object = hwloc_get_next_obj_by_type(w->from, HWLOC_OBJ_CORE, object))) {
     Core core = {.package = package_around(w, object->cpuset),
                  .numa = numa_around(w, object->cpuset),
@@ -102,11 +142,10 @@ static bool read_memory(Walk *w) {
     if (cpuset_take(taken, core.cpus))
       return error_at(w->c, w->span, "topology-value", "two cores have CPU %s",
                       cpuset_text(w->c->arena, core.cpus));
-    VEC_PUSH(w->c->arena, &w->node->cores, core);
+    if (w->node->barred) cpuset_remove(core.cpus, w->node->barred);
+    if (!cpuset_is_empty(core.cpus)) VEC_PUSH(w->c->arena, &w->node->cores, core);
   }
-  hwloc_obj_t root = hwloc_get_root_obj(w->from);
-  int32_t counted = root->complete_nodeset ? hwloc_bitmap_weight(root->complete_nodeset) : 0;
-  if (counted > w->node->numas.count) w->node->memory_only_absent = counted - w->node->numas.count;
+  w->node->core_kinds = count_core_types(w);
   return true;
 }
 
@@ -209,10 +248,36 @@ static void read_gpu_os(Walk *w, hwloc_obj_t os, Device *device) {
   if (sms > 0 && sms < 4096) device->sms = (int32_t)sms;
 }
 
+/* Verbs say of each port whether it is active (4); down, where none is. */
+static bool are_ports_down(const Walk *w, hwloc_obj_t os) {
+  enum { PORTS_MOST = 8 };
+  int32_t said = 0, active = 0;
+  for (int32_t port = 1; port <= PORTS_MOST; port++) {
+    const char *state = info(w, os, arena_printf(w->c->arena, "Port%dState", port));
+    said += state != NULL;
+    active += state && strcmp(state, "4") == 0;
+  }
+  return said > 0 && active == 0;
+}
+
 static void read_nic_os(Walk *w, hwloc_obj_t os, Device *device) {
   bool is_verbs = os->attr->osdev.type == HWLOC_OBJ_OSDEV_OPENFABRICS;
+  if (is_verbs) device->is_down = are_ports_down(w, os);
   if (os->name && (is_verbs || !device->name)) device->name = arena_copy(w->c->arena, os->name);
   device->is_fabric |= is_verbs;
+}
+
+/* Names of one library on one PCI device, the most of any: parts of it are devices of their own. */
+static int32_t count_instances(hwloc_obj_t object) {
+  static const char *const kinds[] = {"nvml", "rsmi", "cuda"};
+  int32_t most = 0;
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+    int32_t count = 0;
+    for (hwloc_obj_t os = object->io_first_child; os; os = os->next_sibling)
+      count += os->type == HWLOC_OBJ_OS_DEVICE && os->name && strncmp(os->name, kinds[i], 4) == 0;
+    if (count > most) most = count;
+  }
+  return most;
 }
 
 static void read_os_devices(Walk *w, hwloc_obj_t object, Device *device) {
@@ -221,6 +286,9 @@ static void read_os_devices(Walk *w, hwloc_obj_t object, Device *device) {
     if (device->kind == DEVICE_GPU) read_gpu_os(w, os, device);
     if (device->kind == DEVICE_NIC) read_nic_os(w, os, device);
   }
+  if (device->kind != DEVICE_GPU) return;
+  device->instances = count_instances(object);
+  if (device->instances > 1) device->memory_bytes = device->sms = 0; /* of a part: not its own */
 }
 
 /* False: nothing that matters here (disks, the screen of a service processor). */
@@ -304,7 +372,8 @@ static void read_matrix(Walk *w, const char *name, LinkKind kind) {
 bool node_of_hwloc(Compile *c, Span span, hwloc_topology_t topology, HostNode *node) {
   Walk w = {.c = c, .span = span, .from = topology, .node = node};
   read_machine(&w);
-  if (!read_memory(&w) || !read_devices(&w, hwloc_get_root_obj(topology))) return false;
+  if (!read_memory(&w) || !read_barred(&w) || !read_cores(&w)) return false;
+  if (!read_devices(&w, hwloc_get_root_obj(topology))) return false;
   read_matrix(&w, "NVLinkBandwidth", LINKS_NVLINK);
   read_matrix(&w, "XGMIBandwidth", LINKS_XGMI);
   return true;

@@ -5,8 +5,7 @@
 
 /* ---- class */
 
-/* Do the two sit on one card: are their addresses alike up to the function? */
-static bool is_same_card(const Device *a, const Device *b) {
+bool topology_is_same_card(const Device *a, const Device *b) {
   if (!a->pci || !b->pci) return false;
   size_t length = strcspn(a->pci, ".");
   return length == strcspn(b->pci, ".") && strncmp(a->pci, b->pci, length) == 0;
@@ -24,7 +23,7 @@ static int32_t common_bridge(const HostNode *node, int32_t a, int32_t b) {
 
 static LinkClass pci_class(const HostNode *node, int32_t a, int32_t b) {
   const Device *x = &node->devices.at[a], *y = &node->devices.at[b];
-  if (is_same_card(x, y) && x->parent == y->parent) return LINK_PIX;
+  if (topology_is_same_card(x, y) && x->parent == y->parent) return LINK_PIX;
   if (common_bridge(node, a, b) >= 0) return x->parent == y->parent ? LINK_PIX : LINK_PXB;
   if (x->host >= 0 && x->host == y->host) return LINK_PHB;
   if (x->numa >= 0 || y->numa >= 0) return x->numa == y->numa ? LINK_NODE : LINK_SYS;
@@ -85,9 +84,11 @@ static double least_known(double a, double b) {
   return b <= 0 || a < b ? a : b;
 }
 
-/* From a device up to a bridge, which is left out; -1: up to the host bridge. */
+/* From a device up to a bridge, which is left out; -1: up to the host bridge. NVLink-C2C is never
+ * the narrow part of a path. */
 static double climb_gb_s(const HostNode *node, int32_t device, int32_t bridge) {
   double least = 0;
+  if (node->devices.at[device].is_c2c) return 0;
   for (; device >= 0 && device != bridge; device = node->devices.at[device].parent)
     least = least_known(least, node->devices.at[device].pcie_gb_s);
   return least;
@@ -124,13 +125,17 @@ static bool is_nearer(const HostNode *node, int32_t gpu, int32_t n, int32_t best
   return is_one != is_other ? is_one : users[n] < users[best];
 }
 
+bool topology_is_rail(const Device *nic) {
+  return nic->is_fabric && !nic->is_down;
+}
+
 /* Dealt GPU by GPU: what is near to several is taken by them in turn. */
 int32_t topology_near_nic(const HostNode *node, int32_t gpu) {
   int32_t users[NICS_MOST] = {0}, chosen = -1;
   for (int32_t g = 0; g <= gpu && g < node->gpus.count; g++) {
     int32_t best = -1;
     for (int32_t n = 0; n < node->nics.count; n++)
-      if (node->devices.at[node->nics.at[n]].is_fabric &&
+      if (topology_is_rail(&node->devices.at[node->nics.at[n]]) &&
           (best < 0 || is_nearer(node, g, n, best, users)))
         best = n;
     chosen = best < 0 ? -1 : node->nics.at[best];

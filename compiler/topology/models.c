@@ -54,6 +54,8 @@ double pcie_generation_gb_s(int32_t generation) {
 
 static void complete_gpu(Device *device) {
   const GpuModel *model = gpu_model(device->vendor_id, device->device_id);
+  if (model) device->is_c2c |= model->pcie_generation == 0;
+  if (device->is_c2c) device->pcie_gb_s = 0; /* its PCIe link is for configuration */
   if (!model) return;
   if (!device->model) device->model = model->name;
   if (device->memory_bytes == 0) device->memory_bytes = (int64_t)model->memory_gb * 1000000000;

@@ -58,6 +58,8 @@ static bool read_gpu(Reader *r, const xmlNode *gpu, int32_t device) {
   Device *to = &r->node->devices.at[device];
   to->kind = DEVICE_GPU;
   to->source_number = (int32_t)dev;
+  for (const xmlNode *child = gpu->children; child; child = child->next)
+    to->is_c2c |= xml_is(child, "c2c");
   if (xml_attr(gpu, "gcn")) to->sms = (int32_t)sm; /* RCCL counts compute units, NCCL a version */
   return read_links_of(r, gpu, device);
 }
@@ -195,6 +197,22 @@ static bool check_host(Reader *r, const xmlNode *cpu) {
   return true;
 }
 
+/* Of a NIC that is no PCI device, as in some virtual machines. */
+static bool read_plain_nic(Reader *r, const xmlNode *nic) {
+  if (r->node->devices.count == DEVICES_MOST)
+    return error_at(r->c, at(r, nic), "topology-limit", "more than %d devices", DEVICES_MOST);
+  Device device = {.kind = DEVICE_NIC,
+                   .number = -1,
+                   .source_number = -1,
+                   .parent = -1,
+                   .host = r->host,
+                   .package = -1,
+                   .numa = r->node->numas.count - 1,
+                   .is_fabric = true};
+  VEC_PUSH(r->c->arena, &r->node->devices, device);
+  return read_nic(r, nic, r->node->devices.count - 1);
+}
+
 static bool read_cpu(Reader *r, const xmlNode *cpu) {
   int64_t numa;
   if (!check_host(r, cpu)) return false;
@@ -212,8 +230,12 @@ static bool read_cpu(Reader *r, const xmlNode *cpu) {
            (NumaNode){.os_index = (int32_t)numa, .package = -1, .cpus = cpus});
   r->host = r->node->numas.count - 1;
   read_maker(r, cpu);
-  for (const xmlNode *child = cpu->children; child; child = child->next)
-    if (xml_is(child, "pci") && !read_pci(r, child, -1)) return false;
+  for (const xmlNode *child = cpu->children; child; child = child->next) {
+    bool is_good = xml_is(child, "pci")   ? read_pci(r, child, -1)
+                   : xml_is(child, "nic") ? read_plain_nic(r, child)
+                                          : true;
+    if (!is_good) return false;
+  }
   return true;
 }
 

@@ -44,11 +44,28 @@ bool cpuset_take(CpuSet *into, const CpuSet *added) {
   return is_shared;
 }
 
+void cpuset_remove(CpuSet *from, const CpuSet *removed) {
+  for (size_t i = 0; i < sizeof from->words / sizeof *from->words; i++)
+    from->words[i] &= ~removed->words[i];
+}
+
 int32_t cpuset_count(const CpuSet *set) {
   int32_t count = 0;
   for (size_t i = 0; i < sizeof set->words / sizeof *set->words; i++)
     count += __builtin_popcountll(set->words[i]);
   return count;
+}
+
+CpuSet *cpuset_part(Arena *arena, const CpuSet *set, int32_t part, int32_t parts) {
+  CpuSet *found = cpuset_new(arena);
+  for (int32_t first = 0, last; first < CPUS_MOST; first = last + 1) {
+    for (last = first; cpuset_has(set, last);)
+      last++;
+    int32_t each = (last - first) / parts;
+    for (int32_t cpu = first + part * each; cpu < first + (part + 1) * each; cpu++)
+      (void)cpuset_add(found, cpu);
+  }
+  return found;
 }
 
 const char *cpuset_text(Arena *arena, const CpuSet *set) {

@@ -61,6 +61,9 @@ typedef struct Device {
   double rate_gbit_s;            /* of a NIC; 0: unknown */
   bool is_rate_nominal;          /* not said by the source: what its model can do */
   bool is_fabric;                /* of a NIC: InfiniBand, RoCE, Slingshot, EFA, Omni-Path */
+  bool is_down;                  /* of a NIC: the source says so of all its ports */
+  bool is_c2c;                   /* of a GPU: joined to its processor by NVLink-C2C, not by PCIe */
+  int32_t instances;             /* of a GPU: parts that the driver shows as devices (MIG) */
 } Device;
 
 typedef enum LinkKind { LINKS_NVLINK, LINKS_XGMI } LinkKind;
@@ -101,6 +104,8 @@ typedef struct HostNode {
   const char *cpu;    /* model, or NULL */
   CpuMaker maker;
   int32_t memory_only_absent; /* NUMA nodes that the source counts and does not describe */
+  CpuSet *barred;             /* CPUs that a cgroup keeps from use; NULL: none */
+  int32_t core_kinds;         /* that differ in speed; 0: the source does not say */
   VEC(Package) packages;
   VEC(NumaNode) numas;
   VEC(Core) cores;
@@ -120,7 +125,9 @@ bool cpuset_is_empty(const CpuSet *set);
 bool cpuset_equal(const CpuSet *a, const CpuSet *b);
 bool cpuset_is_within(const CpuSet *inner, const CpuSet *outer);
 bool cpuset_take(CpuSet *into, const CpuSet *added); /* true: some were in it already */
+void cpuset_remove(CpuSet *from, const CpuSet *removed);
 int32_t cpuset_count(const CpuSet *set);
+CpuSet *cpuset_part(Arena *arena, const CpuSet *set, int32_t part, int32_t parts); /* of each run */
 const char *cpuset_text(Arena *arena, const CpuSet *set); /* "0-55,112-167"; "none" */
 
 /* Looks up models, numbers the devices, pairs the GPUs and finds their domains. Reports and returns
@@ -140,8 +147,14 @@ int32_t topology_link_count(const HostNode *node, int32_t a, int32_t b);
  * do not say. Constants and where they are from: link.c. */
 double topology_bandwidth(const HostNode *node, int32_t a, int32_t b);
 
+/* Do the two sit on one card: are their addresses alike up to the function? */
+bool topology_is_same_card(const Device *a, const Device *b);
+
+/* Whether a NIC carries training: of a fabric, and not down. */
+bool topology_is_rail(const Device *nic);
+
 /* The NIC that a GPU (its number) should use: nearest by class; of equals, the one with fewer GPUs
- * before this one. A device, or -1 where the machine has no fabric NIC. */
+ * before this one. A device, or -1 where the machine has no rail. */
 int32_t topology_near_nic(const HostNode *node, int32_t gpu);
 
 /* Cores near a device: those of its NUMA node, else of its package, else all. Returns how many;

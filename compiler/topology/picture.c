@@ -45,6 +45,8 @@ static const char *details(const Screen *s, const Device *device) {
     text = arena_printf(s->arena, "%.24s", device->name);
   if (device->model)
     text = arena_printf(s->arena, "%s%s%.40s", text, *text ? "  " : "", device->model);
+  else if (device->kind == DEVICE_GPU && device->vendor_id > 0)
+    text = arena_printf(s->arena, "%04x:%04x", device->vendor_id, device->device_id);
   if (device->memory_bytes > 0)
     text = arena_printf(s->arena, "%s  %s", text, format_bytes(s->arena, device->memory_bytes));
   if (device->sms > 0) text = arena_printf(s->arena, "%s  %d units", text, device->sms);
@@ -53,6 +55,8 @@ static const char *details(const Screen *s, const Device *device) {
                         device->is_rate_nominal ? "up to " : "", device->rate_gbit_s);
   if (device->kind == DEVICE_NIC && !device->is_fabric)
     text = arena_printf(s->arena, "%s  no fabric", text);
+  if (device->is_c2c) text = arena_printf(s->arena, "%s  C2C", text);
+  if (device->is_down) text = arena_printf(s->arena, "%s  down", text);
   if (device->pcie_gb_s > 0 && device->kind != DEVICE_NVSWITCH)
     text = arena_printf(s->arena, "%s  PCIe %.1f GB/s", text, device->pcie_gb_s);
   return text + strspn(text, " ");
@@ -61,7 +65,8 @@ static const char *details(const Screen *s, const Device *device) {
 static void print_device(const Screen *s, const Device *device, int32_t depth) {
   const char *text = details(s, device), *label = device_label(s->arena, device);
   const char *address = device_address(s->node, device);
-  line(s, depth, arena_printf(s->arena, "%-6s %s%s%s", label, address, *text ? "  " : "", text));
+  const char *gap = *address && *text ? "  " : "";
+  line(s, depth, arena_printf(s->arena, "%-6s %s%s%s", label, address, gap, text));
 }
 
 static void print_below(const Screen *s, int32_t parent, int32_t depth);
@@ -112,7 +117,7 @@ static void print_numa(const Screen *s, int32_t index, int32_t depth) {
   if (numa->memory_bytes > 0)
     text = arena_printf(s->arena, "%s  %s", text, format_bytes(s->arena, numa->memory_bytes));
   int32_t cores = cores_of(s->node, index), cpus = cpuset_count(numa->cpus);
-  if (cores > 0) text = arena_printf(s->arena, "%s  %d cores", text, cores);
+  if (cores > 0) text = arena_printf(s->arena, "%s  %d core%s", text, cores, cores == 1 ? "" : "s");
   if (cpus == 0)
     text = arena_printf(s->arena, "%s  no CPUs", text);
   else

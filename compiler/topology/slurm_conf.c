@@ -12,8 +12,11 @@ enum { LINE_BYTES_MOST = 65536 };
 
 typedef struct Conf {
   Compile *c;
-  Span span; /* of the line */
+  Span span; /* of the line, the first of those that are joined */
   Switches *network;
+  const char *at; /* the rest of the text */
+  int32_t line;   /* read so far */
+  char *joined;   /* the line without its comment */
 } Conf;
 
 static bool add_block_sizes(Conf *conf, const char *text) {
@@ -67,6 +70,8 @@ static bool read_line(Conf *conf, char *line) {
       return error_at(conf->c, conf->span, "topology-value",
                       "'%.40s' is neither Key=Value of Slurm's topology.conf nor XML", word);
     *value++ = 0;
+    size_t length = strlen(value);
+    if (length > 1 && value[0] == '"' && value[length - 1] == '"') value[length - 1] = 0, value++;
     has_words = true;
     is_size |= strcasecmp(word, "BlockSizes") == 0;
     if (!take(conf, word, arena_copy(conf->c->arena, value), &added)) return false;
@@ -75,19 +80,32 @@ static bool read_line(Conf *conf, char *line) {
   return switches_add(conf->c, conf->span, conf->network, added);
 }
 
+/* A backslash at the end joins a line and the next. */
+static bool next_line(Conf *conf) {
+  size_t length = 0;
+  conf->span.line = conf->line + 1;
+  for (bool is_joined = true; is_joined && *conf->at;) {
+    size_t whole = strcspn(conf->at, "\n"), said = strcspn(conf->at, "#\n");
+    while (said > 0 && isspace((unsigned char)conf->at[said - 1]))
+      said--;
+    is_joined = said > 0 && conf->at[said - 1] == '\\';
+    if (is_joined) said--;
+    if (length + said > LINE_BYTES_MOST)
+      return error_at(conf->c, conf->span, "topology-limit", "a line of more than 64 KiB");
+    memcpy(conf->joined + length, conf->at, said);
+    length += said;
+    conf->at += whole + (conf->at[whole] == '\n');
+    conf->line++;
+  }
+  conf->joined[length] = 0;
+  return true;
+}
+
 bool slurm_conf_read(Compile *c, const char *path, const char *text, SwitchesList *networks) {
   Switches network = {.is_default = true, .line = 1};
-  Conf conf = {c, {.file = path, .line = 0}, &network};
-  for (const char *at = text; *at;) {
-    size_t length = strcspn(at, "\n");
-    conf.span.line++;
-    if (length > LINE_BYTES_MOST)
-      return error_at(c, conf.span, "topology-limit", "a line of more than 64 KiB");
-    char *line = arena_copy_n(c->arena, at, length);
-    line[strcspn(line, "#")] = 0;
-    if (!read_line(&conf, line)) return false;
-    at += length + (at[length] == '\n');
-  }
+  Conf conf = {c, {.file = path}, &network, text, 0, arena_alloc(c->arena, LINE_BYTES_MOST + 1)};
+  while (*conf.at)
+    if (!next_line(&conf) || !read_line(&conf, conf.joined)) return false;
   if (!switches_finish(c, (Span){.file = path}, &network)) return false;
   VEC_PUSH(c->arena, networks, network);
   return true;

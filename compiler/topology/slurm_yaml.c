@@ -30,6 +30,14 @@ static bool refuse(Yaml *y, int32_t line, const char *what) {
   return error_at(y->c, (Span){.file = y->path, .line = line}, "topology-yaml", "%s", what);
 }
 
+static bool has_tag(const yaml_event_t *event) {
+  const yaml_char_t *tag = event->type == YAML_SCALAR_EVENT ? event->data.scalar.tag
+                           : event->type == YAML_SEQUENCE_START_EVENT
+                               ? event->data.sequence_start.tag
+                               : event->data.mapping_start.tag;
+  return tag != NULL;
+}
+
 /* Takes one event; `open` are the lists and maps around it. */
 static bool take_event(Yaml *y, const yaml_event_t *event, int32_t *open, int32_t *depth) {
   int32_t line = (int32_t)event->start_mark.line + 1;
@@ -41,6 +49,7 @@ static bool take_event(Yaml *y, const yaml_event_t *event, int32_t *open, int32_
     return refuse(y, line, "aliases are not read: write the value where it stands");
   if (is_end) return --*depth, true;
   if (!is_scalar && !is_start) return true;
+  if (has_tag(event)) return refuse(y, line, "tags are not read: write the value alone");
   if (y->values.count == VALUES_MOST) return refuse(y, line, "more than 200,000 values");
   Value value = {.kind = event->type, .line = line};
   if (is_scalar) value.text = arena_copy(y->c->arena, (const char *)event->data.scalar.value);
@@ -87,6 +96,27 @@ static const Value *get(const Yaml *y, const Value *map, const char *key) {
   return NULL;
 }
 
+/* Keys are words of the list, " a b ", each once: what is mistyped must not count as absent. */
+static bool check_keys(Yaml *y, const Value *map, const char *words) {
+  for (int32_t i = 0; map->kind == YAML_MAPPING_START_EVENT && i < map->items.count; i += 2) {
+    const Value *key = &y->values.at[map->items.at[i]];
+    const char *name = key->text ? key->text : "";
+    if (!*name || strchr(name, ' ') || !strstr(words, arena_printf(y->c->arena, " %s ", name)))
+      return refuse(y, key->line,
+                    arena_printf(y->c->arena, "'%.40s' is no key here; these are:%s", name, words));
+    if (get(y, map, name) != &y->values.at[map->items.at[i + 1]])
+      return refuse(y, key->line, arena_printf(y->c->arena, "%s stands here twice", name));
+  }
+  return true;
+}
+
+static bool get_flag(Yaml *y, const Value *map, const char *key, bool *flag) {
+  const Value *value = get(y, map, key);
+  *flag = value && value->text && strcmp(value->text, "true") == 0;
+  if (!value || *flag || (value->text && strcmp(value->text, "false") == 0)) return true;
+  return refuse(y, value->line, arena_printf(y->c->arena, "%s is true or false", key));
+}
+
 static const char *get_text(const Yaml *y, const Value *map, const char *key) {
   const Value *value = get(y, map, key);
   return value && value->text && *value->text ? value->text : NULL;
@@ -112,9 +142,11 @@ static bool get_number(Yaml *y, const Value *value, int64_t *number) {
 
 static bool read_dims(Yaml *y, const Value *map, Switch *added) {
   static const char *const axes[] = {"x", "y", "z"};
+  const Value *dims = get(y, map, "dims");
+  if (dims && !check_keys(y, dims, " x y z ")) return false;
   for (int32_t i = 0; i < 3; i++) {
     int64_t size;
-    const Value *value = get(y, get(y, map, "dims"), axes[i]);
+    const Value *value = get(y, dims, axes[i]);
     if (!value) return refuse(y, map->line, "a torus has dims: x, y and z");
     if (!get_number(y, value, &size)) return false;
     added->dims[i] = (int32_t)size;
@@ -125,12 +157,25 @@ static bool read_dims(Yaml *y, const Value *map, Switch *added) {
 typedef struct Shape {
   const char *word, *list, *name;
   NetworkKind kind;
+  const char *keys, *member_keys;
 } Shape;
+
+static const Shape shapes[] = {
+    {"tree", "switches", "switch", NETWORK_TREE, " switches ",
+     " switch children nodes link_speed "},
+    {"block", "blocks", "block", NETWORK_BLOCK, " block_sizes blocks ", " block nodes "},
+    {"ring", "rings", "ring", NETWORK_RING, " rings ", " ring nodes "},
+    {"torus3d", "toruses", "name", NETWORK_TORUS, " toruses ", " name dims nodes placements "},
+    {"flat", "", "", NETWORK_FLAT, " alpha_step_rank ", ""}};
+
+enum { SHAPES = sizeof shapes / sizeof *shapes };
 
 static bool read_members(Yaml *y, const Value *body, const Shape *shape, Switches *network) {
   const Value *list = get(y, body, shape->list);
+  if (!check_keys(y, body, shape->keys)) return false;
   for (int32_t i = 0; i < item_count(list); i++) {
     const Value *at = item(y, list, i);
+    if (!check_keys(y, at, shape->member_keys)) return false;
     Switch added = {.name = get_text(y, at, shape->name),
                     .line = at->line,
                     .hosts = get_text(y, at, "nodes"),
@@ -148,27 +193,48 @@ static bool read_members(Yaml *y, const Value *body, const Shape *shape, Switche
   return true;
 }
 
-static bool read_topology(Yaml *y, const Value *map, SwitchesList *networks) {
-  static const Shape shapes[] = {{"tree", "switches", "switch", NETWORK_TREE},
-                                 {"block", "blocks", "block", NETWORK_BLOCK},
-                                 {"ring", "rings", "ring", NETWORK_RING},
-                                 {"torus3d", "toruses", "name", NETWORK_TORUS},
-                                 {"flat", "", "", NETWORK_FLAT}};
-  const char *is_default = get_text(y, map, "cluster_default");
-  Switches network = {.name = get_text(y, map, "topology"),
-                      .is_default = is_default && strcmp(is_default, "true") == 0,
-                      .line = map->line};
-  if (!network.name) return refuse(y, map->line, "a topology has a name: topology: NAME");
-  for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
-    const Value *body = get(y, map, shapes[i].word);
-    if (!body) continue;
-    network.kind = shapes[i].kind;
-    if (!read_members(y, body, &shapes[i], &network)) return false;
-    if (!switches_finish(y->c, (Span){.file = y->path, .line = map->line}, &network)) return false;
-    VEC_PUSH(y->c->arena, networks, network);
-    return true;
+/* NULL: reported. */
+static const Shape *shape_of(Yaml *y, const Value *map) {
+  const Shape *found = NULL;
+  bool is_flat = true;
+  for (int32_t i = 0; i < SHAPES; i++) {
+    if (!get(y, map, shapes[i].word)) continue;
+    if (found) {
+      refuse(y, map->line,
+             arena_printf(y->c->arena, "a topology is a %s or a %s, not both", found->word,
+                          shapes[i].word));
+      return NULL;
+    }
+    found = &shapes[i];
   }
-  return refuse(y, map->line, "a topology is a tree, block, flat, ring or torus3d");
+  const Value *body = found ? get(y, map, found->word) : NULL;
+  if (body && found->kind == NETWORK_FLAT && body->text && !get_flag(y, map, "flat", &is_flat))
+    return NULL;
+  if (!found || !is_flat)
+    refuse(y, map->line, "a topology is a tree, block, flat, ring or torus3d");
+  return is_flat ? found : NULL;
+}
+
+static bool read_topology(Yaml *y, const Value *map, SwitchesList *networks) {
+  Switches network = {.name = get_text(y, map, "topology"), .line = map->line};
+  Span span = {.file = y->path, .line = map->line};
+  if (!network.name) return refuse(y, map->line, "a topology has a name: topology: NAME");
+  if (!check_keys(y, map, " topology cluster_default tree block flat ring torus3d ")) return false;
+  if (!get_flag(y, map, "cluster_default", &network.is_default)) return false;
+  for (int32_t i = 0; i < networks->count; i++) {
+    const Switches *other = &networks->at[i];
+    if (strcmp(other->name, network.name) == 0)
+      return refuse(y, map->line, "two topologies have this name");
+    if (other->is_default && network.is_default)
+      return refuse(y, map->line, "two topologies are the cluster's default");
+  }
+  const Shape *shape = shape_of(y, map);
+  if (!shape) return false;
+  network.kind = shape->kind;
+  if (!read_members(y, get(y, map, shape->word), shape, &network)) return false;
+  if (!switches_finish(y->c, span, &network)) return false;
+  VEC_PUSH(y->c->arena, networks, network);
+  return true;
 }
 
 bool slurm_yaml_read(Compile *c, const char *path, const char *text, size_t size_bytes,

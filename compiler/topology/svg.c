@@ -1,17 +1,22 @@
 /* svg.c -- a machine as a picture: packages and NUMA nodes as boxes, their GPUs and NICs in rows,
- * fast links as arcs below, NVSwitches as a box beside them. */
+ * NVSwitches as a box beside them, direct links as lines in a ring of the GPUs. */
+#include <math.h>
+#include <string.h>
+
 #include "compiler/topology/picture.h"
 
 enum {
   MARGIN = 20,
-  CELL = 112,
+  CELL = 120,
   CELL_HEIGHT = 44,
   GAP = 10,
   NUMA_HEAD = 34,
   PER_ROW = 4,
   LETTER = 11,
-  ARCS = 60,
-  SWITCH = 90
+  LINES = 60,
+  SWITCH = 90,
+  RING = 220,
+  DOT = 17
 };
 
 static void print_text(FILE *out, const char *text) {
@@ -61,12 +66,17 @@ static void draw_device(const Drawing *d, int32_t index, Spot at) {
   const Device *device = &d->node->devices.at[index];
   fprintf(d->out,
           "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"%s\" stroke=\"#555\"/>\n",
-          at.x, at.y, CELL, CELL_HEIGHT, device->kind == DEVICE_GPU ? "#cfe8cf" : "#cfdcf0");
+          at.x, at.y, CELL, CELL_HEIGHT,
+          device->is_down              ? "#e2e2e2"
+          : device->kind == DEVICE_GPU ? "#cfe8cf"
+                                       : "#cfdcf0");
   label(d->out, at.x + 5, at.y + 16,
         arena_printf(d->arena, "%s %s", device_label(d->arena, device),
                      device_address(d->node, device)));
   const char *below = device->kind == DEVICE_NIC && device->name ? device->name : device->model;
-  if (below) label(d->out, at.x + 5, at.y + 33, arena_printf(d->arena, "%.15s", below));
+  if (below)
+    label(d->out, at.x + 5, at.y + 33,
+          arena_printf(d->arena, "%.15s%s", below, device->is_down ? "   down" : ""));
   d->spots[index] = (Spot){at.x + CELL / 2, at.y + CELL_HEIGHT};
 }
 
@@ -81,9 +91,11 @@ static int32_t draw_numa(const Drawing *d, int32_t numa, int32_t y) {
   const char *head = "near several NUMA nodes";
   if (numa >= 0) {
     const NumaNode *at = &d->node->numas.at[numa];
-    head = arena_printf(d->arena, "NUMA %d   %s   %d CPUs", at->os_index,
+    int32_t cpus = cpuset_count(at->cpus);
+    head = arena_printf(d->arena, "NUMA %d   %s   %s", at->os_index,
                         at->memory_bytes > 0 ? format_bytes(d->arena, at->memory_bytes) : "",
-                        cpuset_count(at->cpus));
+                        cpus > 0 ? arena_printf(d->arena, "%d CPUs", cpus) : "no CPUs");
+    if (at->os_index < 0) head = arena_printf(d->arena, "no NUMA   %d CPUs", cpus);
     if (at->package >= 0)
       head = arena_printf(d->arena, "package %d   %s", d->node->packages.at[at->package].os_index,
                           head);
@@ -99,24 +111,69 @@ static int32_t draw_numa(const Drawing *d, int32_t numa, int32_t y) {
   return height + GAP;
 }
 
-/* Arcs bow to the right, the further apart the more. */
-static void draw_links(const Drawing *d) {
-  const HostNode *node = d->node;
-  int32_t n = node->gpus.count, right = MARGIN + PER_ROW * (CELL + GAP) + GAP;
-  for (int32_t a = 0; a < n; a++)
-    for (int32_t b = a + 1; b < n; b++) {
-      const FastPair *pair = &node->pairs[a * n + b];
-      if (pair->link_class == LINK_SELF || pair->link_class == LINK_NVS) continue;
-      Spot x = d->spots[node->gpus.at[a]], y = d->spots[node->gpus.at[b]];
-      char text[8];
-      fprintf(
-          d->out,
-          "<path d=\"M%d %d Q%d %d %d %d\" fill=\"none\" stroke=\"#2a7\" stroke-opacity=\"0.5\">"
-          "<title>GPU%d GPU%d %s</title></path>\n",
-          x.x, x.y, right + 4 * (b - a), (x.y + y.y) / 2, y.x, y.y, a, b,
-          topology_link_text(node, node->gpus.at[a], node->gpus.at[b], text));
-    }
+/* ---- direct links: a ring, so that no line passes through a box */
+
+static bool is_direct(const FastPair *pair) {
+  return pair->link_class != LINK_SELF && pair->link_class != LINK_NVS;
 }
+
+static bool has_direct(const HostNode *node) {
+  for (int32_t i = 0; i < node->gpus.count * node->gpus.count; i++)
+    if (is_direct(&node->pairs[i])) return true;
+  return false;
+}
+
+static Spot ring_spot(const HostNode *node, int32_t gpu, Spot corner) {
+  double turn = 2 * acos(-1) * gpu / node->gpus.count, radius = RING / 2.0 - DOT;
+  return (Spot){corner.x + RING / 2 + (int32_t)lround(radius * sin(turn)),
+                corner.y + RING / 2 - (int32_t)lround(radius * cos(turn))};
+}
+
+/* More links, a thicker line. */
+static void draw_link(const Drawing *d, int32_t a, int32_t b, Spot corner) {
+  const HostNode *node = d->node;
+  const FastPair *pair = &node->pairs[a * node->gpus.count + b];
+  Spot from = ring_spot(node, a, corner), to = ring_spot(node, b, corner);
+  char text[8];
+  fprintf(d->out,
+          "<line x1=\"%d\" y1=\"%d\" x2=\"%d\" y2=\"%d\" stroke=\"#2a7\" "
+          "stroke-width=\"%.1f\"><title>GPU%d GPU%d %s</title></line>\n",
+          from.x, from.y, to.x, to.y, 0.2 + 1.2 * sqrt(pair->count > 0 ? pair->count : 1), a, b,
+          topology_link_text(node, node->gpus.at[a], node->gpus.at[b], text));
+}
+
+/* "NV1, NV2": each once. */
+static const char *list_links(const Drawing *d) {
+  const HostNode *node = d->node;
+  const char *all = ""; /* each word behind a comma and a blank */
+  for (int32_t i = 0; i < node->gpus.count * node->gpus.count; i++) {
+    char text[8];
+    if (!is_direct(&node->pairs[i])) continue;
+    const char *word = topology_link_text(node, node->gpus.at[i / node->gpus.count],
+                                          node->gpus.at[i % node->gpus.count], text);
+    if (!strstr(arena_printf(d->arena, "%s,", all), arena_printf(d->arena, " %s,", word)))
+      all = arena_printf(d->arena, "%s, %s", all, word);
+  }
+  return all + strspn(all, ", ");
+}
+
+static void draw_ring(const Drawing *d, Spot corner) {
+  int32_t count = d->node->gpus.count;
+  for (int32_t a = 0; a < count; a++)
+    for (int32_t b = a + 1; b < count; b++)
+      if (is_direct(&d->node->pairs[a * count + b])) draw_link(d, a, b, corner);
+  for (int32_t g = 0; g < count; g++) {
+    Spot at = ring_spot(d->node, g, corner);
+    fprintf(d->out,
+            "<circle cx=\"%d\" cy=\"%d\" r=\"%d\" fill=\"#cfe8cf\" stroke=\"#555\"/>\n"
+            "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">%d</text>\n",
+            at.x, at.y, DOT - 5, at.x, at.y + 4, g);
+  }
+  label(d->out, corner.x, corner.y + RING + 16,
+        arena_printf(d->arena, "links between GPUs: %s", list_links(d)));
+}
+
+/* ---- NVSwitches */
 
 static bool has_switches(const HostNode *node) {
   for (int32_t g = 0; g < node->gpus.count; g++)
@@ -128,7 +185,7 @@ static bool has_switches(const HostNode *node) {
  * box. */
 static void draw_switches(const Drawing *d, int32_t top, int32_t bottom) {
   const HostNode *node = d->node;
-  int32_t x = MARGIN + PER_ROW * (CELL + GAP) + GAP + ARCS, count = node->nvswitches.count;
+  int32_t x = MARGIN + PER_ROW * (CELL + GAP) + GAP + LINES, count = node->nvswitches.count;
   fprintf(d->out,
           "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"#f3e2c4\" "
           "stroke=\"#555\"/>\n",
@@ -151,8 +208,12 @@ void node_svg(Arena *arena, const HostNode *node, FILE *out) {
   for (int32_t i = -1; i < node->numas.count; i++)
     if (i >= 0 || rows_of(node, i) > 0)
       height += NUMA_HEAD + rows_of(node, i) * (CELL_HEIGHT + GAP) + 2 * GAP;
-  bool is_boxed = has_switches(node);
-  int32_t width = 2 * MARGIN + PER_ROW * (CELL + GAP) + GAP + ARCS + (is_boxed ? SWITCH : 0);
+  bool is_boxed = has_switches(node), is_ringed = has_direct(node);
+  int32_t width = 2 * MARGIN + PER_ROW * (CELL + GAP) + GAP, least = 2 * MARGIN + RING + 40;
+  if (is_boxed) width += LINES + SWITCH;
+  Spot ring = {width, MARGIN + 14};
+  if (is_ringed) width += RING + MARGIN;
+  if (is_ringed && height < least) height = least;
   fprintf(out,
           "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
           "font-family=\"sans-serif\" "
@@ -164,6 +225,6 @@ void node_svg(Arena *arena, const HostNode *node, FILE *out) {
     y += draw_numa(&d, i, y);
   if (rows_of(node, -1) > 0) y += draw_numa(&d, -1, y);
   if (is_boxed) draw_switches(&d, MARGIN + 14, y - GAP);
-  draw_links(&d);
+  if (is_ringed) draw_ring(&d, ring);
   fputs("</svg>\n", out);
 }

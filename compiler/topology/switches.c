@@ -280,13 +280,16 @@ void switches_print(Arena *arena, const Switches *network, FILE *out) {
   fprintf(out, "network  %s", network_kind_name(network->kind));
   if (network->name)
     fprintf(out, "  %.40s%s", network->name, network->is_default ? " (default)" : "");
-  if (network->list.count > 0)
-    fprintf(out, "  %d nodes, %d %s", network->hosts.count, network->list.count,
-            network->kind == NETWORK_TREE    ? "switches"
-            : network->kind == NETWORK_BLOCK ? "blocks"
-            : network->kind == NETWORK_RING  ? "rings"
-                                             : "toruses");
-  if (network->kind == NETWORK_TREE) fprintf(out, ", %d levels", levels);
+  int32_t count = network->list.count;
+  static const char *const members[][2] = {[NETWORK_TREE] = {"switch", "switches"},
+                                           [NETWORK_BLOCK] = {"block", "blocks"},
+                                           [NETWORK_FLAT] = {"", ""},
+                                           [NETWORK_RING] = {"ring", "rings"},
+                                           [NETWORK_TORUS] = {"torus", "toruses"}};
+  if (count > 0)
+    fprintf(out, "  %d node%s, %d %s", network->hosts.count, network->hosts.count == 1 ? "" : "s",
+            count, members[network->kind][count > 1]);
+  if (network->kind == NETWORK_TREE) fprintf(out, ", %d level%s", levels, levels == 1 ? "" : "s");
   fputc('\n', out);
   if (network->block_sizes.count > 0) {
     fprintf(out, "  block sizes");

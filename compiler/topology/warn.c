@@ -108,7 +108,7 @@ static bool has_narrow_link(const Look *look, int32_t number) {
 }
 
 static bool has_unknown_pcie(const Look *look, int32_t number) {
-  return gpu(look, number)->pcie_gb_s <= 0;
+  return gpu(look, number)->pcie_gb_s <= 0 && !gpu(look, number)->is_c2c;
 }
 
 static void look_at_pcie(Look *look) {
@@ -116,9 +116,9 @@ static void look_at_pcie(Look *look) {
   if (pick(look, has_unknown_pcie, &count))
     warn(look, "pcie-unknown",
          arena_printf(look->arena,
-                      "the PCIe links of %d GPUs have no speed or no width here, as in "
+                      "the PCIe links of %d GPU%s have no speed or no width here, as in "
                       "virtual machines: paths over them are not priced",
-                      count));
+                      count, count == 1 ? "" : "s"));
   const char *names = pick(look, has_narrow_link, &count);
   for (int32_t g = 0; names && g < look->node->gpus.count; g++) {
     if (!has_narrow_link(look, g)) continue;
@@ -161,12 +161,24 @@ static bool has_far_nic(const Look *look, int32_t number) {
 static int32_t fabric_nics(const HostNode *node) {
   int32_t count = 0;
   for (int32_t i = 0; i < node->nics.count; i++)
-    count += node->devices.at[node->nics.at[i]].is_fabric;
+    count += topology_is_rail(&node->devices.at[node->nics.at[i]]);
   return count;
+}
+
+static void look_at_ports(Look *look) {
+  const char *names = NULL;
+  for (int32_t i = 0; i < look->node->nics.count; i++)
+    if (look->node->devices.at[look->node->nics.at[i]].is_down)
+      names = names ? arena_printf(look->arena, "%s, NIC%d", names, i)
+                    : arena_printf(look->arena, "NIC%d", i);
+  if (names)
+    warn(look, "nic-down",
+         arena_printf(look->arena, "%s: no port is active; no GPU uses it", names));
 }
 
 static void look_at_nics(Look *look) {
   int32_t count;
+  look_at_ports(look);
   const char *names = pick(look, has_far_nic, &count);
   if (names)
     warn(look, "far-nic",
@@ -180,14 +192,14 @@ static void look_at_nics(Look *look) {
 
 static void look_at_memory(Look *look) {
   const HostNode *node = look->node;
-  int64_t least = 0, most = 0;
+  int64_t least = INT64_MAX, most = 0;
   for (int32_t i = 0; i < node->numas.count; i++) {
     if (cpuset_is_empty(node->numas.at[i].cpus)) continue;
     int64_t bytes = near_memory_bytes(look, i);
-    if (i == 0 || bytes < least) least = bytes;
+    if (bytes < least) least = bytes;
     if (bytes > most) most = bytes;
   }
-  if (most > 0 && least * 4 < most * 3)
+  if (most > 0 && least / 3 < most / 4)
     warn(look, "numa-memory",
          arena_printf(look->arena, "NUMA nodes are unequal: %s to %s of memory",
                       format_bytes(look->arena, least), format_bytes(look->arena, most)));
@@ -228,6 +240,36 @@ static void look_at_balance(Look *look) {
   }
 }
 
+/* ---- what ranks cannot have alike */
+
+static void look_at_cores(Look *look) {
+  const HostNode *node = look->node;
+  if (node->barred)
+    warn(look, "cpus-barred",
+         arena_printf(look->arena, "CPUs %.200s are not allowed (cgroup): ranks do not get them",
+                      cpuset_text(look->arena, node->barred)));
+  if (node->core_kinds > 1)
+    warn(look, "core-kinds",
+         arena_printf(look->arena,
+                      "cores of %d kinds: threads on the slower ones hold up the others",
+                      node->core_kinds));
+}
+
+static bool is_divided(const Look *look, int32_t number) {
+  return gpu(look, number)->instances > 1;
+}
+
+static void look_at_instances(Look *look) {
+  int32_t count;
+  const char *names = pick(look, is_divided, &count);
+  if (names)
+    warn(look, "gpu-divided",
+         arena_printf(look->arena,
+                      "%s: divided into instances (MIG), which have no links between them; memory "
+                      "and units shown are of the whole",
+                      names));
+}
+
 Warnings topology_warnings(Arena *arena, const HostNode *node) {
   Look look = {.arena = arena, .node = node};
   look_at_links(&look);
@@ -238,5 +280,7 @@ Warnings topology_warnings(Arena *arena, const HostNode *node) {
   look_at_memory(&look);
   look_at_balance(&look);
   look_at_numa(&look);
+  look_at_cores(&look);
+  look_at_instances(&look);
   return look.found;
 }

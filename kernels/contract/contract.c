@@ -131,8 +131,7 @@ bool contract_dtype_fits(const KernelContract *contract, int32_t operand, const 
   return is_float(dtype);
 }
 
-int64_t contract_workspace_bytes(const KernelContract *contract, KernelTarget target,
-                                 const int64_t *dims, int64_t threads) {
+int64_t contract_workspace_bytes(const KernelContract *contract, const WorkspaceUse *use) {
   WorkspaceBytes *workspace = contract->row->workspace;
-  return workspace == NULL ? 0 : workspace(target, dims, threads);
+  return workspace == NULL ? 0 : workspace(use);
 }

@@ -161,8 +161,7 @@ int64_t contract_elements(const KernelContract *contract, int32_t operand, const
 bool contract_dtype_fits(const KernelContract *contract, int32_t operand, const uint32_t *dtypes);
 
 /* Bytes of the scratch operand; 0: the kernel has none. dims must fit. */
-int64_t contract_workspace_bytes(const KernelContract *contract, KernelTarget target,
-                                 const int64_t *dims, int64_t threads);
+int64_t contract_workspace_bytes(const KernelContract *contract, const WorkspaceUse *use);
 
 /* The rows as a page of Markdown: docs/kernels.md. */
 void contract_page(FILE *out);

@@ -1,28 +1,55 @@
 #include "kernels/contract/workspace.h"
 
-int64_t workspace_gemm(KernelTarget target, const int64_t *dims, int64_t threads) {
-  (void)dims, (void)threads;
-  return target == KERNEL_TARGET_CUDA ? WORK_GEMM_CUDA : WORK_GEMM;
+#include "kernels/contract/blocks.h"
+#include "runtime/plan/dtype.h"
+
+/* Operands 0 and 1 are the factors, `result` is theirs. A library's share does not follow from the
+ * shape. */
+static int64_t product(const WorkspaceUse *use, int64_t m, int64_t n, int64_t k, int32_t result) {
+  if (use->target == KERNEL_TARGET_CUDA) return WORK_PRODUCT_CUDA;
+  bool factors = use->dtypes[0] == DTYPE_BF16 && use->dtypes[1] == DTYPE_BF16;
+  return product_bytes(m, n, k, factors, use->dtypes[result] == DTYPE_BF16);
 }
 
-/* `vectors` gradients of weights: column sums, in rows of whole vectors. */
-static int64_t norm_backward(int64_t vectors, int64_t width) {
-  return WORK_NORM_BLOCKS * vectors * ((width + 15) / 16 * 16) * 4;
+int64_t workspace_linear(const WorkspaceUse *use) {
+  return product(use, use->dims[0], use->dims[2], use->dims[1], 2);
 }
 
-int64_t workspace_layernorm_backward(KernelTarget target, const int64_t *dims, int64_t threads) {
-  (void)target, (void)threads;
-  return norm_backward(2, dims[1]);
+int64_t workspace_linear_bias(const WorkspaceUse *use) {
+  return product(use, use->dims[0], use->dims[2], use->dims[1], 3);
 }
 
-int64_t workspace_rmsnorm_backward(KernelTarget target, const int64_t *dims, int64_t threads) {
-  (void)target, (void)threads;
-  return norm_backward(1, dims[1]);
+int64_t workspace_linear_dx(const WorkspaceUse *use) {
+  return product(use, use->dims[0], use->dims[1], use->dims[2], 2);
 }
 
-int64_t workspace_attention(KernelTarget target, const int64_t *dims, int64_t threads) {
-  (void)dims;
-  return target == KERNEL_TARGET_CUDA ? WORK_ATTENTION_CUDA : threads * WORK_ATTENTION_THREAD;
+int64_t workspace_linear_dw(const WorkspaceUse *use) {
+  int64_t in = use->dims[1], out = use->dims[2];
+  bool transposed = use->dims[3] != 0;
+  return product(use, transposed ? in : out, transposed ? out : in, use->dims[0], 2);
+}
+
+/* On a GPU there are as many blocks of rows as there may be, and as there are rows. */
+static int64_t norm_backward(const WorkspaceUse *use, int64_t vectors) {
+  int64_t rows = use->dims[0], width = use->dims[1];
+  if (use->target != KERNEL_TARGET_CUDA) return norm_work_bytes(rows, width, vectors);
+  return (rows < WORK_NORM_BLOCKS ? rows : WORK_NORM_BLOCKS) * vectors * whole_sixteens(width) * 4;
+}
+
+int64_t workspace_layernorm_backward(const WorkspaceUse *use) {
+  return norm_backward(use, 2);
+}
+
+int64_t workspace_rmsnorm_backward(const WorkspaceUse *use) {
+  return norm_backward(use, 1);
+}
+
+/* Wider heads are the reference's. */
+int64_t workspace_attention(const WorkspaceUse *use) {
+  if (use->target == KERNEL_TARGET_CUDA) return WORK_ATTENTION_CUDA;
+  if (use->dims[4] > HEAD_MAX) return 0;
+  ForwardBlocks blocks = forward_blocks(use->dims, use->dtypes[0] == DTYPE_BF16, use->threads);
+  return blocks.threads * blocks.thread_bytes;
 }
 
 /* cuDNN sums d_q in fp32, keeps one term a row, and with grouped heads d_k and d_v of every query
@@ -33,22 +60,19 @@ static int64_t attention_backward_cuda(const int64_t *dims) {
   return WORK_ATTENTION_CUDA + rows * 4 + rows * head * 4 + grouped;
 }
 
-/* d_q and the row terms of one group of heads are summed over blocks of keys. */
-int64_t workspace_attention_backward(KernelTarget target, const int64_t *dims, int64_t threads) {
-  int64_t seq = dims[1], heads = dims[2], kv_heads = dims[3], head = dims[4];
-  if (kv_heads == 0) return 0;
-  if (target == KERNEL_TARGET_CUDA) return attention_backward_cuda(dims);
-  int64_t group = heads / kv_heads, padded = (head + 15) / 16 * 16;
-  return threads * (WORK_ATTENTION_THREAD + 4 * group * (seq + 48) * (padded + 1));
+int64_t workspace_attention_backward(const WorkspaceUse *use) {
+  if (use->dims[3] == 0) return 0; /* heads of keys */
+  if (use->target == KERNEL_TARGET_CUDA) return attention_backward_cuda(use->dims);
+  if (use->dims[4] > HEAD_MAX) return 0;
+  BackwardBlocks blocks = backward_blocks(use->dims, use->threads);
+  return blocks.threads * blocks.thread_bytes;
 }
 
 /* cross_entropy and its kin: an f64 for every row. */
-int64_t workspace_rows(KernelTarget target, const int64_t *dims, int64_t threads) {
-  (void)target, (void)threads;
-  return 8 * dims[0];
+int64_t workspace_rows(const WorkspaceUse *use) {
+  return 8 * use->dims[0];
 }
 
-int64_t workspace_sum(KernelTarget target, const int64_t *dims, int64_t threads) {
-  (void)target, (void)threads;
-  return 8 * (1 + dims[0] / WORK_SUM_BLOCK);
+int64_t workspace_sum(const WorkspaceUse *use) {
+  return 8 * (1 + use->dims[0] / WORK_SUM_BLOCK);
 }

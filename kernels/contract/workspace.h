@@ -1,7 +1,8 @@
 /* workspace.h -- bytes of the scratch operand of a kernel: `.workspace` of kernels.def.
  *
- * The compiler gives as much, the proof asks for as much, and the kernels count on it: a kernel
- * that is given less uses smaller blocks, or the reference, and rounds otherwise. */
+ * The compiler gives as much, the proof asks for as much, and the kernels count on it: it is what
+ * the shape can make a kernel touch, whichever of its variants a run chooses. A kernel that is
+ * given less is the reference, and rounds otherwise. */
 #ifndef LOCKSTEP_KERNELS_WORKSPACE_H
 #define LOCKSTEP_KERNELS_WORKSPACE_H
 
@@ -15,30 +16,37 @@ typedef enum KernelTarget {
 } KernelTarget;
 
 enum {
-  /* linear, linear_bias, linear_dx, linear_dw: packed panels of both factors and, where a bf16
-   * result sums over more than one block of k, the partial sums. The same for every shape. */
-  WORK_GEMM = 16 << 20,
+  /* linear, linear_bias, linear_dx, linear_dw: the most that packed panels of both factors take
+   * and, where a bf16 result sums over more than one block of k, the partial sums (blocks.h). */
+  WORK_PRODUCT_MOST = 16 << 20,
   /* The same on a GPU: what cublasLt is given as the most that an algorithm may use. NVIDIA
    * recommends 32 MiB on Hopper (cuBLAS documentation, cublasSetWorkspace). */
-  WORK_GEMM_CUDA = 32 << 20,
+  WORK_PRODUCT_CUDA = 32 << 20,
 
-  /* layernorm_backward, rmsnorm_backward: column sums of 32 blocks of rows. */
+  /* layernorm_backward, rmsnorm_backward: column sums of 32 blocks of rows, at most. */
   WORK_NORM_BLOCKS = 32,
 
-  /* attention, attention_backward: every thread's blocks. Heads up to 128 wide. */
-  WORK_ATTENTION_THREAD = 1 << 20,
-  /* What cuDNN's attention asks for besides the arrays below, on sm_90. */
+  /* What cuDNN's attention asks for besides its arrays (workspace.c), on sm_90. */
   WORK_ATTENTION_CUDA = 256,
 
   /* mse, square_sum: an f64 for every block of elements. */
   WORK_SUM_BLOCK = 4096
 };
 
-/* One function for each way to need scratch. A kernel that runs on another processor than the plan
- * was made for takes what it is given: see above. `dims` are the record's, `threads` the rank's. */
-typedef int64_t WorkspaceBytes(KernelTarget target, const int64_t *dims, int64_t threads);
+/* What a record's scratch depends on. */
+typedef struct WorkspaceUse {
+  KernelTarget target; /* that the plan is for */
+  const int64_t *dims;
+  const uint32_t *dtypes; /* of its operands; that of the scratch is not read */
+  int64_t threads;        /* of the rank */
+} WorkspaceUse;
 
-WorkspaceBytes workspace_gemm, workspace_layernorm_backward, workspace_rmsnorm_backward,
-    workspace_attention, workspace_attention_backward, workspace_rows, workspace_sum;
+/* One function for each way to need scratch. A kernel that runs on another processor than the plan
+ * was made for takes what it is given: see above. */
+typedef int64_t WorkspaceBytes(const WorkspaceUse *use);
+
+WorkspaceBytes workspace_linear, workspace_linear_bias, workspace_linear_dx, workspace_linear_dw,
+    workspace_layernorm_backward, workspace_rmsnorm_backward, workspace_attention,
+    workspace_attention_backward, workspace_rows, workspace_sum;
 
 #endif

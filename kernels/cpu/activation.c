@@ -1,4 +1,4 @@
-/* activation.c -- gelu, silu, relu, tanh and their slopes, sixteen at a time.
+/* activation.c -- gelu in both forms, silu, relu, tanh and their slopes, sixteen at a time.
  *
  * gelu's tanh form is x * sigmoid(2u), u = sqrt(2/pi) (x + 0.044715 x^3), which keeps its relative
  * accuracy where 1 + tanh would cancel. */
@@ -22,6 +22,36 @@ ALWAYS_INLINE Vec gelu_slope(Vec x) {
   Vec s = gelu_sigmoid(x), one = v_set(1.0f);
   Vec inner = v_fma(v_mul(x, x), v_set(3.0f * GELU_2U_3), v_set(GELU_2U_1));
   return v_fma(v_mul(v_mul(x, inner), s), v_sub(one, s), s);
+}
+
+/* e^(-x^2 / 2), which is the slope's other half, and the share of a standard normal below x: e t
+ * P(t) beyond |x|, t = 1 / (1 + 0.4 |x| / sqrt(2)). P fits erfc(z) e^(z^2) / 2t, z = |x| / sqrt(2),
+ * within 4e-9 over 0 < t <= 1 (Chebyshev interpolation), so the tail keeps its relative accuracy.
+ */
+ALWAYS_INLINE Vec normal_below(Vec x, Vec e) {
+  static const float fit[] = {-0.0149347148643f, 0.0719227239032f,  -0.121526019185f,
+                              0.0734084523191f,  -0.0269021711275f, 0.0435632307551f,
+                              0.0590466038691f,  0.0859454764949f,  0.103800339529f,
+                              0.112838159411f,   0.112837915724f};
+  Vec one = v_set(1.0f), t = v_div(one, v_fma(v_abs(x), v_set(0.28284271247f), one));
+  Vec p = v_set(fit[0]);
+  for (size_t i = 1; i < sizeof fit / sizeof *fit; i++)
+    p = v_fma(p, t, v_set(fit[i]));
+  Vec tail = v_mul(v_mul(p, t), e);
+  return v_less_select(x, v_set(0.0f), tail, v_sub(one, tail));
+}
+
+ALWAYS_INLINE Vec normal_fall(Vec x) {
+  return v_exp(v_mul(v_set(-0.5f), v_mul(x, x)));
+}
+
+ALWAYS_INLINE Vec gelu_erf_value(Vec x) {
+  return v_mul(x, normal_below(x, normal_fall(x)));
+}
+
+ALWAYS_INLINE Vec gelu_erf_slope(Vec x) {
+  Vec e = normal_fall(x);
+  return v_fma(v_mul(x, v_set(0.39894228040143268f)), e, normal_below(x, e));
 }
 
 ALWAYS_INLINE Vec silu_value(Vec x) {
@@ -104,6 +134,7 @@ ALWAYS_INLINE Vec tanh_slope(Vec x) {
   }
 
 ACTIVATION(gelu)
+ACTIVATION(gelu_erf)
 ACTIVATION(silu)
 ACTIVATION(relu)
 ACTIVATION(tanh)

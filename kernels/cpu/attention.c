@@ -6,29 +6,32 @@
 #include <float.h>
 #include <math.h>
 
-#include "kernels/cpu/workspace.h"
-
-enum { QUERY_PANELS = 6 };
-
-/* One thread's blocks; sizes for f32 and the widest head. */
+/* One thread's blocks. A panel of q, and of out, begins 48 padded heads behind the one before. */
 typedef struct Scratch {
-  float q[QUERY_PANELS][HEAD_MAX * QUERY_PANEL];
-  float out[QUERY_PANELS][HEAD_MAX * QUERY_PANEL]; /* [head][48]: transposed, not yet normalised */
-  float k[KEY_BLOCK * HEAD_MAX];
-  float v[KEY_BLOCK * HEAD_MAX];
-  float scores[KEY_BLOCK * QUERY_PANEL]; /* then probabilities */
-  float paired[KEY_BLOCK / 2 * QUERY_PANEL];
-  float highest[QUERY_PANELS][QUERY_PANEL];
-  float sum[QUERY_PANELS][QUERY_PANEL];
+  float *q;
+  float *out; /* [head][48]: transposed, not yet normalised */
+  float *k, *v;
+  float *scores; /* then probabilities */
+  float *paired;
+  float *highest, *sum; /* 48 a panel */
 } Scratch;
-
-_Static_assert(sizeof(Scratch) <= WORK_ATTENTION_THREAD, "the workspace holds a thread's blocks");
 
 typedef struct Forward {
   Attention a;
-  int64_t blocks;        /* of queries, per head */
-  int64_t block_queries; /* a multiple of 48 */
+  ForwardBlocks blocks;
 } Forward;
+
+static Scratch scratch_of(const Forward *f, int64_t task, int32_t worker) {
+  const ForwardBlocks *b = &f->blocks;
+  float *at = attention_part(f->a.args, 5, b->thread_bytes, b->threads, task, worker);
+  return (Scratch){at + b->q,      at + b->out,    at + b->k,       at + b->v,
+                   at + b->scores, at + b->paired, at + b->highest, at + b->sum};
+}
+
+/* Where a panel of q or of out begins. */
+static int64_t panel_first(const Attention *a, int64_t panel) {
+  return panel * QUERY_PANEL * a->padded;
+}
 
 /* A panel of queries against a block of keys. */
 typedef struct Step {
@@ -85,7 +88,8 @@ static void drop_column(const Step *t, float *scores, int64_t j) {
 /* Probabilities as a packed panel: f32 as they stand (when 48 wide), else in units of the panel. */
 static const float *pack_probabilities(const Step *t, Scratch *s, int64_t vectors) {
   float *p = s->scores;
-  if (!t->a->pairs) {
+  int64_t units = gemm_units(t->a->kind, t->keys);
+  if (!t->a->kind.pairs) {
     if (vectors < QUERY_VECTORS)
       for (int64_t key = 0; key < t->keys; key++)
         memmove(p + key * vectors * LANES, p + key * QUERY_PANEL,
@@ -98,46 +102,67 @@ static const float *pack_probabilities(const Step *t, Scratch *s, int64_t vector
       Vec second = key + 1 < t->keys ? v_load(first + QUERY_PANEL) : v_set(0);
       v_store(s->paired + (key / 2 * vectors + j) * LANES, v_pairs(v_load(first), second));
     }
+  int64_t packed = (t->keys + 1) / 2, row = vectors * LANES;
+  memset(s->paired + packed * row, 0, (size_t)((units - packed) * row) * sizeof *s->paired);
   return s->paired;
 }
 
-static void panel_step(const Step *t, Scratch *s, int64_t panel, int64_t block_units) {
+/* out[element][query] = v^T p, added to what blocks before gave, corrected. `depth`: units of v. */
+static void add_values(const Step *t, Scratch *s, int64_t panel, int64_t depth, int64_t vectors,
+                       const Vec *correction) {
   const Attention *a = t->a;
-  int64_t vectors = ceil_div(t->queries, LANES), units = units_of(a, t->keys);
-  GemmMicro *micro = CPU(gemm_micro)(a->pairs, vectors);
-  for (int64_t key = 0; key < t->keys; key += PANEL_ROWS)
-    micro(s->k + key * a->units, s->q[panel], a->units, s->scores + key * QUERY_PANEL);
-  Vec correction[QUERY_VECTORS];
-  for (int64_t j = 0; j < vectors; j++) {
-    correction[j] = softmax_column(t, s->scores, j, s->highest[panel], s->sum[panel]);
-    if (a->drop) drop_column(t, s->scores, j);
-  }
-  const float *p = pack_probabilities(t, s, vectors);
-  for (int64_t d = 0; d < a->head; d += PANEL_ROWS) {
-    float tile[TILE] __attribute__((aligned(64)));
-    micro(s->v + d * block_units, p, units, tile);
-    for (int64_t i = 0; i < PANEL_ROWS; i++)
+  int64_t step = gemm_rows(a->kind);
+  float sums[ROWS_MAX * QUERY_PANEL] __attribute__((aligned(64)));
+  PanelTask task = {.a = s->v,
+                    .depth = depth,
+                    .b = pack_probabilities(t, s, vectors),
+                    .columns = vectors * LANES,
+                    .end = gemm_units(a->kind, t->keys),
+                    .sums = sums};
+  for (; task.row < a->head; task.row += step) {
+    task.rows = min64(step, a->padded - task.row);
+    gemm_panel(a->kind, &task);
+    for (int64_t i = 0; i < task.rows; i++)
       for (int64_t j = 0; j < vectors; j++) {
-        float *out = s->out[panel] + (d + i) * QUERY_PANEL + j * LANES;
-        Vec add = v_load(tile + i * QUERY_PANEL + j * LANES);
+        float *out = s->out + panel_first(a, panel) + (task.row + i) * QUERY_PANEL + j * LANES;
+        Vec add = v_load(sums + i * QUERY_PANEL + j * LANES);
         v_store(out, t->k0 == 0 ? add : v_fma(v_load(out), correction[j], add));
       }
   }
 }
 
+static void panel_step(const Step *t, Scratch *s, int64_t panel, int64_t depth) {
+  int64_t vectors = ceil_div(t->queries, LANES);
+  Vec correction[QUERY_VECTORS];
+  gemm_panel(t->a->kind, &(PanelTask){.a = s->k,
+                                      .depth = t->a->units,
+                                      .rows = t->keys,
+                                      .b = s->q + panel_first(t->a, panel),
+                                      .columns = vectors * LANES,
+                                      .end = t->a->units,
+                                      .sums = s->scores});
+  for (int64_t j = 0; j < vectors; j++) {
+    correction[j] = softmax_column(t, s->scores, j, s->highest + panel * QUERY_PANEL,
+                                   s->sum + panel * QUERY_PANEL);
+    if (t->a->drop) drop_column(t, s->scores, j);
+  }
+  add_values(t, s, panel, depth, vectors, correction);
+}
+
 static void write_panel(const Step *t, Scratch *s, int64_t panel) {
   const Attention *a = t->a;
   float *lse = (float *)a->args->operand[4] + (t->b * a->heads + t->h) * a->seq + t->q0;
+  const float *sum = s->sum + panel * QUERY_PANEL, *highest = s->highest + panel * QUERY_PANEL;
   float factor[QUERY_PANEL];
   for (int64_t q = 0; q < t->queries; q++) {
     bool sees = visible_keys(a, t->q0 + q) > 0;
-    factor[q] = sees ? 1 / s->sum[panel][q] : 0;
-    lse[q] = sees ? s->highest[panel][q] + logf(s->sum[panel][q]) : -INFINITY;
+    factor[q] = sees ? 1 / sum[q] : 0;
+    lse[q] = sees ? highest[q] + logf(sum[q]) : -INFINITY;
   }
   int64_t stride = a->heads * a->head;
   int64_t first = (t->b * a->seq + t->q0) * stride + t->h * a->head;
-  write_queries(a, s->out[panel], factor, t->queries, a->args->operand[3], first, stride,
-                a->args->dtype[3] == DTYPE_BF16);
+  write_queries(a, s->out + panel_first(a, panel), factor, t->queries, a->args->operand[3], first,
+                stride, a->args->dtype[3] == DTYPE_BF16);
 }
 
 /* The p-th panel of a block of queries. */
@@ -153,23 +178,26 @@ static int64_t keys_seen(const Step *t) {
 }
 
 static void begin_panel(const Step *t, Scratch *s, int64_t panel, const Factor *q) {
-  pack_columns(t->a, q, t->q0, t->queries, 0, t->a->head, s->q[panel]);
+  CPU(gemm_pack_columns)
+  (t->a->kind, q, t->q0, t->queries, 0, t->a->head, s->q + panel_first(t->a, panel));
   for (int i = 0; i < QUERY_PANEL; i++) {
-    s->highest[panel][i] = -FLT_MAX; /* finite, for queries that see no key */
-    s->sum[panel][i] = 0;
+    s->highest[panel * QUERY_PANEL + i] = -FLT_MAX; /* finite, for queries that see no key */
+    s->sum[panel * QUERY_PANEL + i] = 0;
   }
   if (keys_seen(t) == 0) /* it will meet no block */
-    memset(s->out[panel], 0, (size_t)(t->a->padded * QUERY_PANEL) * sizeof **s->out);
+    memset(s->out + panel_first(t->a, panel), 0,
+           (size_t)(t->a->padded * QUERY_PANEL) * sizeof *s->out);
 }
 
 static void block_task(void *context, int64_t task, int32_t worker) {
   const Forward *f = (const Forward *)context;
   const Attention *a = &f->a;
   const int64_t *dim = a->args->dim;
-  Scratch *s = (Scratch *)((char *)a->args->operand[5] + worker * (int64_t)WORK_ATTENTION_THREAD);
-  Step block = {.a = a, .b = task / f->blocks / a->heads, .h = task / f->blocks % a->heads};
-  block.q0 = task % f->blocks * f->block_queries;
-  block.queries = min64(f->block_queries, a->seq - block.q0);
+  Scratch scratch = scratch_of(f, task, worker), *s = &scratch;
+  int64_t blocks = f->blocks.count, block_queries = f->blocks.panels * QUERY_PANEL;
+  Step block = {.a = a, .b = task / blocks / a->heads, .h = task / blocks % a->heads};
+  block.q0 = task % blocks * block_queries;
+  block.queries = min64(block_queries, a->seq - block.q0);
   int64_t kv_head = block.h / (a->heads / a->kv_heads);
   int64_t panels = ceil_div(block.queries, QUERY_PANEL), all_keys = keys_seen(&block);
   Factor q = head_tokens(a, 0, block.b, block.h, dim[5]);
@@ -179,17 +207,19 @@ static void block_task(void *context, int64_t task, int32_t worker) {
     Step step = panel_of(&block, p);
     begin_panel(&step, s, p, &q);
   }
+  CPU(gemm_begin)(a->kind);
   for (int64_t k0 = 0; k0 < all_keys; k0 += KEY_BLOCK) {
     int64_t keys = min64(KEY_BLOCK, all_keys - k0);
-    pack_rows(a, &k, k0, keys, 0, a->head, s->k);
-    pack_rows(a, &v, 0, a->head, k0, keys, s->v);
+    CPU(gemm_pack_rows)(a->kind, &k, k0, keys, 0, a->head, s->k);
+    CPU(gemm_pack_rows)(a->kind, &v, 0, a->head, k0, keys, s->v);
     for (int64_t p = 0; p < panels; p++) {
       Step step = panel_of(&block, p);
       step.k0 = k0;
       step.keys = min64(keys, keys_seen(&step) - k0);
-      if (step.keys > 0) panel_step(&step, s, p, units_of(a, keys));
+      if (step.keys > 0) panel_step(&step, s, p, gemm_units(a->kind, keys));
     }
   }
+  CPU(gemm_end)(a->kind);
   for (int64_t p = 0; p < panels; p++) {
     Step step = panel_of(&block, p);
     write_panel(&step, s, p);
@@ -199,16 +229,15 @@ static void block_task(void *context, int64_t task, int32_t worker) {
 void CPU(attention)(const KernelArgs *args) {
   bool bf16 =
       args->dtype[0] == DTYPE_BF16 && args->dtype[1] == DTYPE_BF16 && args->dtype[2] == DTYPE_BF16;
-  if (!cpu_floats(args, 4, 0) || args->dtype[4] != DTYPE_F32 || args->dim[4] > HEAD_MAX ||
-      cpu_scratch_bytes(args, 5) <
-          workspace_attention(KERNEL_TARGET_CPU, args->dim, threads_count(args->threads))) {
+  if (!cpu_floats(args, 4, 0) || args->dtype[4] != DTYPE_F32 || args->dim[4] > HEAD_MAX) {
     reference_attention(args);
     return;
   }
-  Forward f = {.a = attention_of(args, bf16)};
-  int64_t panels = ceil_div(f.a.seq, QUERY_PANEL);
-  f.blocks = ceil_div(panels, QUERY_PANELS);
-  f.block_queries = ceil_div(panels, f.blocks) * QUERY_PANEL;
-  f.blocks = ceil_div(f.a.seq, f.block_queries);
-  threads_run(args->threads, f.a.batch * f.a.heads * f.blocks, block_task, &f);
+  Forward f = {.a = attention_of(args, bf16),
+               .blocks = forward_blocks(args->dim, bf16, threads_count(args->threads))};
+  if (cpu_scratch_bytes(args, 5) < f.blocks.threads * f.blocks.thread_bytes) {
+    reference_attention(args);
+    return;
+  }
+  threads_run(args->threads, f.a.batch * f.a.heads * f.blocks.count, block_task, &f);
 }

@@ -13,19 +13,15 @@
 #include "kernels/cpu/philox_lanes.h"
 #include "kernels/runs.h"
 
-enum {
-  HEAD_MAX = 128,
-  KEY_BLOCK = 128,
-  QUERY_PANEL = PANEL_COLUMNS,
-  QUERY_VECTORS = QUERY_PANEL / LANES
-};
+enum { QUERY_VECTORS = QUERY_PANEL / LANES };
 
 typedef struct Attention {
   const KernelArgs *args;
   int64_t batch, seq, heads, kv_heads, head;
   int64_t padded; /* head, rounded up to 16 */
   int64_t units;  /* of one row of q or k */
-  bool pairs, causal, drop;
+  GemmKind kind;
+  bool causal, drop;
   float scale, keep_scale;
   Runs q_runs, k_runs;                    /* where q's tokens stand, and k's and v's */
   int64_t head_first, all_heads, all_seq; /* of the whole that dropout is numbered by */
@@ -39,8 +35,8 @@ static inline Attention attention_of(const KernelArgs *args, bool all_bf16) {
   a.kv_heads = dim[3];
   a.head = dim[4];
   a.padded = ceil_div(a.head, LANES) * LANES;
-  a.pairs = all_bf16 && gemm_has_pairs();
-  a.units = a.pairs ? ceil_div(a.head, 2) : a.head;
+  a.kind = gemm_kind(all_bf16);
+  a.units = gemm_units(a.kind, a.head);
   const double *attr = args->attr;
   a.causal = attr[0] != 0;
   a.scale = (float)attr[1];
@@ -56,9 +52,11 @@ static inline Attention attention_of(const KernelArgs *args, bool all_bf16) {
   return a;
 }
 
-/* Units of `count` keys or queries that are summed over. */
-static inline int64_t units_of(const Attention *a, int64_t count) {
-  return a->pairs ? (count + 1) / 2 : count;
+/* A thread's part of the scratch. With fewer tasks than threads the parts are the tasks'. */
+static inline float *attention_part(const KernelArgs *args, int32_t operand, int64_t thread_bytes,
+                                    int64_t parts, int64_t task, int32_t worker) {
+  int64_t part = parts < threads_count(args->threads) ? task : worker;
+  return (float *)((char *)args->operand[operand] + part * thread_bytes);
 }
 
 /* One head of operand `i`, whose tokens are `stride` apart: lines are tokens, k runs over the head.
@@ -73,18 +71,6 @@ static inline Factor head_tokens(const Attention *a, int32_t i, int64_t b, int64
 /* The same head with its elements as lines and k running over the tokens. */
 static inline Factor flip(Factor f) {
   return (Factor){f.data, f.k_stride, f.line_stride, f.bf16};
-}
-
-/* Lines first .. first+count-1 as panels of eight rows. */
-static inline void pack_rows(const Attention *a, const Factor *f, int64_t first, int64_t count,
-                             int64_t k0, int64_t k, float *to) {
-  CPU(gemm_pack)(f, first, count, k0, k, a->pairs, pack_row_panels(to, units_of(a, k)));
-}
-
-/* Lines first .. first+count-1 as one panel of columns, count <= 48. */
-static inline void pack_columns(const Attention *a, const Factor *f, int64_t first, int64_t count,
-                                int64_t k0, int64_t k, float *to) {
-  CPU(gemm_pack)(f, first, count, k0, k, a->pairs, pack_column_panel(to, count));
 }
 
 /* How many keys query q sees: the first ones. Grows with q. */

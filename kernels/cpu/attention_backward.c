@@ -7,40 +7,33 @@
  * d_k = d_s^T q. A pair that is masked adds nothing: no key's block meets queries before the first
  * that sees it, and p becomes 0 whatever lse is. */
 #include "kernels/cpu/attention.h"
-#include "kernels/cpu/workspace.h"
 
-enum { QUERY_PANELS = 3, QUERY_BLOCK = QUERY_PANELS * QUERY_PANEL };
-
-/* Scores' gradients as they come out of the element-wise part, in the type they are multiplied in.
- */
-typedef union Slopes {
-  float f32[KEY_BLOCK][QUERY_BLOCK];
-  uint16_t bf16[KEY_BLOCK][QUERY_BLOCK];
-} Slopes;
-
-/* One thread's blocks; sizes for f32 and the widest head. */
+/* One thread's blocks. */
 typedef struct Scratch {
-  float k[KEY_BLOCK * HEAD_MAX], v[KEY_BLOCK * HEAD_MAX]; /* rows: keys */
-  float k_flipped[HEAD_MAX * KEY_BLOCK];                  /* rows: elements of the head */
-  float d_k[KEY_BLOCK * HEAD_MAX], d_v[KEY_BLOCK * HEAD_MAX];
-  float q[QUERY_PANELS][HEAD_MAX * QUERY_PANEL], d_out[QUERY_PANELS][HEAD_MAX * QUERY_PANEL];
-  float q_flipped[HEAD_MAX * QUERY_BLOCK], d_out_flipped[HEAD_MAX * QUERY_BLOCK];
-  Slopes p, d_s;
-  float packed[KEY_BLOCK * QUERY_BLOCK];
-  float last_key[QUERY_PANEL]; /* that each query of the panel sees */
+  float *k, *v;     /* rows: keys */
+  float *k_flipped; /* rows: elements of the head */
+  float *d_k, *d_v; /* [keys][padded] */
+  float *q, *d_out; /* panels, 48 padded heads apart */
+  float *q_flipped, *d_out_flipped;
+  /* Scores' gradients as they come out of the element-wise part, in the type they are multiplied
+   * in: f32, or bf16 in half the room. */
+  void *p, *d_s; /* [keys][slope_row] */
+  float *packed;
+  float *last_key; /* that each query of the panel sees */
 } Scratch;
-
-_Static_assert(sizeof(Scratch) <= WORK_ATTENTION_THREAD, "the workspace holds a thread's blocks");
 
 typedef struct Backward {
   Attention a;
-  int64_t thread_bytes, group, panels; /* panels of queries in a sequence */
+  BackwardBlocks blocks;
+  int64_t group;
 } Backward;
 
 /* What a task works on; changes as it goes through groups and blocks. */
 typedef struct Place {
   const Attention *a;
-  Scratch *s;
+  const BackwardBlocks *blocks;
+  float *memory; /* the thread's */
+  Scratch s;
   float *d_q;   /* of head h: [panels][padded][48] */
   float *delta; /* of head h: [seq] */
   int64_t b, h, kv_head;
@@ -72,11 +65,12 @@ static void row_terms(const Place *t) {
   }
 }
 
-static void put_slope(const Place *t, Slopes *to, int64_t key, int64_t column, Vec x) {
-  if (t->a->pairs)
-    v_store_bf16(&to->bf16[key][column], x);
+static void put_slope(const Place *t, void *to, int64_t key, int64_t column, Vec x) {
+  int64_t at = key * t->blocks->slope_row + column;
+  if (t->a->kind.pairs)
+    v_store_bf16((uint16_t *)to + at, x);
   else
-    v_store(&to->f32[key][column], x);
+    v_store((float *)to + at, x);
 }
 
 /* Eight keys of one column of sixteen queries: p and d_s from the scores and d_p. */
@@ -87,7 +81,7 @@ static void slope_rows(const Place *t, int64_t panel, int64_t j, int64_t key, co
   int64_t n = min64(LANES, t->q0 + t->queries - q0);
   const float *lse_at = (const float *)a->args->operand[5] + (t->b * a->heads + t->h) * a->seq;
   Vec minus = v_neg(v_get_n(lse_at, q0, n, false)), delta = v_get_n(t->delta, q0, n, false);
-  const float *last_key = t->s->last_key + j * LANES;
+  const float *last_key = t->s.last_key + j * LANES;
   Vec number = v_load(last_key), scale = v_set(a->scale), zero = v_set(0);
   bool masked = (float)(t->k0 + key + PANEL_ROWS - 1) > *last_key; /* the first query's */
   float keep[PANEL_ROWS][LANES];
@@ -105,8 +99,8 @@ static void slope_rows(const Place *t, int64_t panel, int64_t j, int64_t key, co
       kept = v_keep_product(p, v_load(keep[i]));
       slope = v_keep_product(slope, v_load(keep[i]));
     }
-    put_slope(t, &t->s->p, key + i, column, kept);
-    put_slope(t, &t->s->d_s, key + i, column, v_mul(v_mul(p, v_sub(slope, delta)), scale));
+    put_slope(t, t->s.p, key + i, column, kept);
+    put_slope(t, t->s.d_s, key + i, column, v_mul(v_mul(p, v_sub(slope, delta)), scale));
   }
 }
 
@@ -119,52 +113,75 @@ static int64_t seen_keys(const Place *t, int64_t first, int64_t queries) {
 /* p and d_s of one panel of queries against the block of keys; keys no query sees become 0. */
 static void slope_panel(const Place *t, int64_t panel) {
   const Attention *a = t->a;
-  Scratch *s = t->s;
+  const Scratch *s = &t->s;
   int64_t first = panel * QUERY_PANEL, queries = min64(QUERY_PANEL, t->queries - first);
-  int64_t vectors = ceil_div(queries, LANES), key = 0;
-  int64_t seen = seen_keys(t, first, queries);
-  GemmMicro *micro = CPU(gemm_micro)(a->pairs, vectors);
+  int64_t vectors = ceil_div(queries, LANES), step = gemm_rows(a->kind), key = 0;
+  int64_t seen = ceil_div(seen_keys(t, first, queries), PANEL_ROWS) * PANEL_ROWS;
+  float scores[ROWS_MAX * QUERY_PANEL] __attribute__((aligned(64)));
+  float d_p[ROWS_MAX * QUERY_PANEL] __attribute__((aligned(64)));
+  PanelTask by_k = {.a = s->k,
+                    .depth = a->units,
+                    .b = s->q + panel * QUERY_PANEL * a->padded,
+                    .columns = vectors * LANES,
+                    .end = a->units,
+                    .sums = scores};
+  PanelTask by_v = by_k;
+  by_v.a = s->v;
+  by_v.b = s->d_out + panel * QUERY_PANEL * a->padded;
+  by_v.sums = d_p;
   for (int64_t j = 0; j < vectors; j++)
     v_store(s->last_key + j * LANES, last_keys(a, t->q0 + first + j * LANES));
-  for (; key < seen; key += PANEL_ROWS) {
-    float scores[TILE] __attribute__((aligned(64))), d_p[TILE] __attribute__((aligned(64)));
-    micro(s->k + key * a->units, s->q[panel], a->units, scores);
-    micro(s->v + key * a->units, s->d_out[panel], a->units, d_p);
-    for (int64_t j = 0; j < vectors; j++)
-      slope_rows(t, panel, j, key, scores, d_p);
+  for (; by_k.row < seen; by_v.row = by_k.row += step) {
+    by_v.rows = by_k.rows = min64(step, seen - by_k.row);
+    gemm_panel(a->kind, &by_k);
+    gemm_panel(a->kind, &by_v);
+    for (int64_t i = 0; i < by_k.rows; i += PANEL_ROWS, key += PANEL_ROWS)
+      for (int64_t j = 0; j < vectors; j++)
+        slope_rows(t, panel, j, key, scores + i * QUERY_PANEL, d_p + i * QUERY_PANEL);
   }
   for (; key < t->keys; key++)
     for (int64_t j = 0; j < vectors; j++) {
-      put_slope(t, &s->p, key, first + j * LANES, v_set(0));
-      put_slope(t, &s->d_s, key, first + j * LANES, v_set(0));
+      put_slope(t, s->p, key, first + j * LANES, v_set(0));
+      put_slope(t, s->d_s, key, first + j * LANES, v_set(0));
     }
 }
 
-static Factor slopes_factor(const Place *t, const Slopes *slopes) {
-  return (Factor){slopes, QUERY_BLOCK, 1, t->a->pairs};
+static Factor slopes_factor(const Place *t, const void *slopes) {
+  return (Factor){slopes, t->blocks->slope_row, 1, t->a->kind.pairs};
+}
+
+/* Units of queries before the first that sees `key`: nothing is to be summed there. */
+static int64_t unseen_units(const Place *t, int64_t key) {
+  GemmKind kind = t->a->kind;
+  int64_t queries = max64(0, first_query(t->a, t->k0 + key) - t->q0);
+  int64_t units = kind.pairs ? queries / 2 : queries;
+  return kind.tiles ? units / TILE_UNITS * TILE_UNITS : units;
 }
 
 /* to[key][head] += slopes^T . flipped, over the block's queries. */
-static void add_key_gradient(const Place *t, const Slopes *slopes, const float *flipped,
-                             float *to) {
+static void add_key_gradient(const Place *t, const void *slopes, const float *flipped, float *to) {
   const Attention *a = t->a;
   Factor rows = slopes_factor(t, slopes);
-  int64_t units = units_of(a, t->queries);
-  pack_rows(a, &rows, 0, t->keys, 0, t->queries, t->s->packed);
+  int64_t units = gemm_units(a->kind, t->queries), step = gemm_rows(a->kind);
+  float sums[ROWS_MAX * PANEL_COLUMNS] __attribute__((aligned(64)));
+  CPU(gemm_pack_rows)(a->kind, &rows, 0, t->keys, 0, t->queries, t->s.packed);
   for (int64_t d = 0; d < a->head; d += PANEL_COLUMNS) {
     int64_t vectors = ceil_div(min64(PANEL_COLUMNS, a->head - d), LANES);
-    GemmMicro *micro = CPU(gemm_micro)(a->pairs, vectors);
-    for (int64_t key = 0; key < t->keys; key += PANEL_ROWS) {
-      float tile[TILE] __attribute__((aligned(64)));
-      /* Queries before the first of these keys do not see them. */
-      int64_t skip = max64(0, first_query(a, t->k0 + key) - t->q0) / (a->pairs ? 2 : 1);
-      if (skip >= units) break; /* nor does any see those after them */
-      micro(t->s->packed + key * units + skip * PANEL_ROWS,
-            flipped + d * units + skip * vectors * LANES, units - skip, tile);
-      for (int64_t i = 0; i < PANEL_ROWS; i++)
+    PanelTask task = {.a = t->s.packed,
+                      .depth = units,
+                      .b = flipped + d * units,
+                      .columns = vectors * LANES,
+                      .end = units,
+                      .sums = sums};
+    for (; task.row < t->keys; task.row += step) {
+      task.first = unseen_units(t, task.row);
+      if (task.first >= units) break; /* nor does any query see the keys after them */
+      task.rows = min64(step, t->keys - task.row);
+      gemm_panel(a->kind, &task);
+      for (int64_t i = 0; i < task.rows; i++)
         for (int64_t j = 0; j < vectors; j++) {
-          float *sum = to + (key + i) * HEAD_MAX + d + j * LANES;
-          v_store(sum, v_add(v_load(sum), v_load(tile + i * PANEL_COLUMNS + j * LANES)));
+          float *sum = to + (task.row + i) * a->padded + d + j * LANES;
+          v_store(sum, v_add(v_load(sum), v_load(sums + i * PANEL_COLUMNS + j * LANES)));
         }
     }
   }
@@ -174,19 +191,25 @@ static void add_key_gradient(const Place *t, const Slopes *slopes, const float *
 static void add_query_gradient(const Place *t, int64_t panel) {
   const Attention *a = t->a;
   int64_t first = panel * QUERY_PANEL, queries = min64(QUERY_PANEL, t->queries - first);
-  int64_t seen = seen_keys(t, first, queries);
-  int64_t vectors = ceil_div(queries, LANES), block_units = units_of(a, t->keys);
-  Factor columns = flip(slopes_factor(t, &t->s->d_s));
-  pack_columns(a, &columns, first, vectors * LANES, 0, seen, t->s->packed);
-  GemmMicro *micro = CPU(gemm_micro)(a->pairs, vectors);
+  int64_t seen = seen_keys(t, first, queries), step = gemm_rows(a->kind);
+  int64_t vectors = ceil_div(queries, LANES);
+  float sums[ROWS_MAX * QUERY_PANEL] __attribute__((aligned(64)));
+  Factor columns = flip(slopes_factor(t, t->s.d_s));
+  CPU(gemm_pack_columns)(a->kind, &columns, first, vectors * LANES, 0, seen, t->s.packed);
   float *d_q = t->d_q + (t->q0 + first) / QUERY_PANEL * a->padded * QUERY_PANEL;
-  for (int64_t d = 0; d < a->head; d += PANEL_ROWS) {
-    float tile[TILE] __attribute__((aligned(64)));
-    micro(t->s->k_flipped + d * block_units, t->s->packed, units_of(a, seen), tile);
-    for (int64_t i = 0; i < PANEL_ROWS; i++)
+  PanelTask task = {.a = t->s.k_flipped,
+                    .depth = gemm_units(a->kind, t->keys),
+                    .b = t->s.packed,
+                    .columns = vectors * LANES,
+                    .end = gemm_units(a->kind, seen),
+                    .sums = sums};
+  for (; task.row < a->head; task.row += step) {
+    task.rows = min64(step, a->padded - task.row);
+    gemm_panel(a->kind, &task);
+    for (int64_t i = 0; i < task.rows; i++)
       for (int64_t j = 0; j < vectors; j++) {
-        float *sum = d_q + (d + i) * QUERY_PANEL + j * LANES;
-        Vec add = v_load(tile + i * QUERY_PANEL + j * LANES);
+        float *sum = d_q + (task.row + i) * QUERY_PANEL + j * LANES;
+        Vec add = v_load(sums + i * QUERY_PANEL + j * LANES);
         v_store(sum, t->k0 == 0 ? add : v_add(v_load(sum), add));
       }
   }
@@ -194,23 +217,26 @@ static void add_query_gradient(const Place *t, int64_t panel) {
 
 static void query_block(const Place *t) {
   const Attention *a = t->a;
-  Scratch *s = t->s;
+  const Scratch *s = &t->s;
   Factor q = operand_head(t, 1), d_out = operand_head(t, 0);
   Factor q_flipped = flip(q), d_out_flipped = flip(d_out);
-  int64_t units = units_of(a, t->queries), panels = ceil_div(t->queries, QUERY_PANEL);
+  int64_t units = gemm_units(a->kind, t->queries), panels = ceil_div(t->queries, QUERY_PANEL);
   for (int64_t p = 0; p < panels; p++) {
     int64_t first = p * QUERY_PANEL, count = min64(QUERY_PANEL, t->queries - first);
-    pack_columns(a, &q, t->q0 + first, count, 0, a->head, s->q[p]);
-    pack_columns(a, &d_out, t->q0 + first, count, 0, a->head, s->d_out[p]);
+    int64_t panel = first * a->padded;
+    CPU(gemm_pack_columns)(a->kind, &q, t->q0 + first, count, 0, a->head, s->q + panel);
+    CPU(gemm_pack_columns)(a->kind, &d_out, t->q0 + first, count, 0, a->head, s->d_out + panel);
     slope_panel(t, p);
   }
   for (int64_t d = 0; d < a->head; d += PANEL_COLUMNS) {
     int64_t count = min64(PANEL_COLUMNS, a->head - d);
-    pack_columns(a, &q_flipped, d, count, t->q0, t->queries, s->q_flipped + d * units);
-    pack_columns(a, &d_out_flipped, d, count, t->q0, t->queries, s->d_out_flipped + d * units);
+    CPU(gemm_pack_columns)
+    (a->kind, &q_flipped, d, count, t->q0, t->queries, s->q_flipped + d * units);
+    CPU(gemm_pack_columns)
+    (a->kind, &d_out_flipped, d, count, t->q0, t->queries, s->d_out_flipped + d * units);
   }
-  add_key_gradient(t, &s->p, s->d_out_flipped, s->d_v);
-  add_key_gradient(t, &s->d_s, s->q_flipped, s->d_k);
+  add_key_gradient(t, s->p, s->d_out_flipped, s->d_v);
+  add_key_gradient(t, s->d_s, s->q_flipped, s->d_k);
   for (int64_t p = 0; p < panels; p++)
     add_query_gradient(t, p);
 }
@@ -221,7 +247,7 @@ static void write_keys(const Place *t, const float *from, int32_t i, int64_t str
   for (int64_t key = 0; key < t->keys; key++) {
     int64_t to = (t->b * a->seq + t->k0 + key) * stride + t->kv_head * a->head;
     for (int64_t d = 0; d < a->head; d += LANES)
-      v_put_n(a->args->operand[i], to + d, a->head - d, bf16, v_load(from + key * HEAD_MAX + d));
+      v_put_n(a->args->operand[i], to + d, a->head - d, bf16, v_load(from + key * a->padded + d));
   }
 }
 
@@ -239,11 +265,9 @@ static void write_query_gradients(const Place *t) {
 
 /* Sets t to the group's member-th query head. */
 static void select_head(Place *t, const Backward *f, int64_t member) {
-  int64_t d_q_size = f->panels * QUERY_PANEL * t->a->padded;
-  float *first = (float *)(t->s + 1);
   t->h = t->kv_head * f->group + member;
-  t->d_q = first + member * d_q_size;
-  t->delta = first + f->group * d_q_size + member * t->a->seq;
+  t->d_q = t->memory + f->blocks.d_q + member * f->blocks.d_q_next;
+  t->delta = t->memory + f->blocks.delta + member * f->blocks.delta_next;
 }
 
 /* Where the blocks of queries that meet the keys from k0 on begin: at a panel. */
@@ -254,19 +278,19 @@ static int64_t first_block(const Attention *a, int64_t k0) {
 
 static void key_block(Place *t, const Backward *f) {
   const Attention *a = t->a;
-  Scratch *s = t->s;
+  const Scratch *s = &t->s;
   Factor k = operand_head(t, 2), v = operand_head(t, 3), k_flipped = flip(k);
-  pack_rows(a, &k, t->k0, t->keys, 0, a->head, s->k);
-  pack_rows(a, &v, t->k0, t->keys, 0, a->head, s->v);
-  pack_rows(a, &k_flipped, 0, a->head, t->k0, t->keys, s->k_flipped);
+  CPU(gemm_pack_rows)(a->kind, &k, t->k0, t->keys, 0, a->head, s->k);
+  CPU(gemm_pack_rows)(a->kind, &v, t->k0, t->keys, 0, a->head, s->v);
+  CPU(gemm_pack_rows)(a->kind, &k_flipped, 0, a->head, t->k0, t->keys, s->k_flipped);
   int64_t first = first_block(a, t->k0);
-  memset(s->d_k, 0, sizeof s->d_k);
-  memset(s->d_v, 0, sizeof s->d_v);
+  memset(s->d_k, 0, (size_t)(t->keys * a->padded) * sizeof *s->d_k);
+  memset(s->d_v, 0, (size_t)(t->keys * a->padded) * sizeof *s->d_v);
   for (int64_t member = 0; member < f->group; member++) {
     select_head(t, f, member);
     if (t->k0 == 0) memset(t->d_q, 0, (size_t)(first * a->padded) * sizeof *t->d_q);
-    for (t->q0 = first; t->q0 < a->seq; t->q0 += QUERY_BLOCK) {
-      t->queries = min64(QUERY_BLOCK, a->seq - t->q0);
+    for (t->q0 = first; t->q0 < a->seq; t->q0 += BACKWARD_QUERIES) {
+      t->queries = min64(BACKWARD_QUERIES, a->seq - t->q0);
       query_block(t);
     }
   }
@@ -274,19 +298,38 @@ static void key_block(Place *t, const Backward *f) {
   write_keys(t, s->d_v, 8, a->args->dim[10]);
 }
 
+static Scratch scratch_at(const BackwardBlocks *b, float *at) {
+  return (Scratch){.k = at + b->k,
+                   .v = at + b->v,
+                   .k_flipped = at + b->k_flipped,
+                   .d_k = at + b->d_k,
+                   .d_v = at + b->d_v,
+                   .q = at + b->q,
+                   .d_out = at + b->d_out,
+                   .q_flipped = at + b->q_flipped,
+                   .d_out_flipped = at + b->d_out_flipped,
+                   .p = at + b->p,
+                   .d_s = at + b->d_s,
+                   .packed = at + b->packed,
+                   .last_key = at + b->last_key};
+}
+
 static void head_task(void *context, int64_t task, int32_t worker) {
   const Backward *f = (const Backward *)context;
   const Attention *a = &f->a;
-  Place t = {.a = a, .b = task / a->kv_heads, .kv_head = task % a->kv_heads};
-  t.s = (Scratch *)((char *)a->args->operand[9] + worker * f->thread_bytes);
+  Place t = {.a = a, .blocks = &f->blocks, .b = task / a->kv_heads, .kv_head = task % a->kv_heads};
+  t.memory = attention_part(a->args, 9, f->blocks.thread_bytes, f->blocks.threads, task, worker);
+  t.s = scratch_at(&f->blocks, t.memory);
   for (int64_t member = 0; member < f->group; member++) {
     select_head(&t, f, member);
     row_terms(&t);
   }
+  CPU(gemm_begin)(a->kind);
   for (t.k0 = 0; t.k0 < a->seq; t.k0 += KEY_BLOCK) {
     t.keys = min64(KEY_BLOCK, a->seq - t.k0);
     key_block(&t, f);
   }
+  CPU(gemm_end)(a->kind);
   for (int64_t member = 0; member < f->group; member++) {
     select_head(&t, f, member);
     write_query_gradients(&t);
@@ -297,17 +340,16 @@ void CPU(attention_backward)(const KernelArgs *args) {
   bool bf16 = true;
   for (int i = 0; i < 4; i++)
     bf16 = bf16 && args->dtype[i] == DTYPE_BF16;
-  int64_t threads = threads_count(args->threads), head = args->dim[4];
-  int64_t group = args->dim[2] / args->dim[3];
-  int64_t need = workspace_attention_backward(KERNEL_TARGET_CPU, args->dim, threads);
-  if (!cpu_floats(args, 9, 1u << 5) || args->dtype[5] != DTYPE_F32 || head > HEAD_MAX ||
-      cpu_scratch_bytes(args, 9) < need) {
+  if (!cpu_floats(args, 9, 1u << 5) || args->dtype[5] != DTYPE_F32 || args->dim[4] > HEAD_MAX) {
     reference_attention_backward(args);
     return;
   }
   Backward f = {.a = attention_of(args, bf16),
-                .thread_bytes = need / threads / 64 * 64,
-                .group = group,
-                .panels = ceil_div(args->dim[1], QUERY_PANEL)};
+                .blocks = backward_blocks(args->dim, threads_count(args->threads)),
+                .group = args->dim[2] / args->dim[3]};
+  if (cpu_scratch_bytes(args, 9) < f.blocks.threads * f.blocks.thread_bytes) {
+    reference_attention_backward(args);
+    return;
+  }
   threads_run(args->threads, f.a.batch * f.a.kv_heads, head_task, &f);
 }

@@ -11,15 +11,12 @@
 #ifndef LOCKSTEP_KERNELS_CPU_GEMM_H
 #define LOCKSTEP_KERNELS_CPU_GEMM_H
 
+#include "kernels/contract/blocks.h"
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/vec.h"
 #include "kernels/product.h"
 
-enum {
-  PANEL_ROWS = 8,     /* of a */
-  PANEL_COLUMNS = 48, /* of b; the last panel has 16, 32 or 48 */
-  TILE = PANEL_ROWS * PANEL_COLUMNS
-};
+enum { PANEL_ROWS = 8 /* of a */ };
 
 /* A factor seen as lines (rows of a, columns of b) along k; one of the strides is 1. */
 typedef struct Factor {
@@ -37,11 +34,12 @@ typedef struct Gemm {
   const void *bias; /* [n] or NULL */
   bool bias_bf16;
   void *work;
-  int64_t work_bytes; /* >= WORK_GEMM_LEAST */
+  int64_t work_bytes; /* those of its product_blocks, or more */
   Threads *threads;
 } Gemm;
 
-void CPU(gemm)(const Gemm *g);
+/* False, and nothing is done: the scratch is too small. */
+bool CPU(gemm)(const Gemm *g);
 
 /* Where packed units go: unit u of the i-th group of sixteen lines to to + i * group + u * stride,
  * sixteen of them; or, with `half`, eight there and eight at `half` further on. */
@@ -55,49 +53,70 @@ typedef struct PackTarget {
 void CPU(gemm_pack)(const Factor *x, int64_t line, int64_t lines, int64_t k0, int64_t k, bool pairs,
                     PackTarget target);
 
-/* Panels of 8 rows, `units` deep; one panel of up to 48 columns. */
-static inline PackTarget pack_row_panels(float *to, int64_t units) {
-  return (PackTarget){to, PANEL_ROWS, LANES * units, PANEL_ROWS * units};
-}
-static inline PackTarget pack_column_panel(float *to, int64_t columns) {
-  return (PackTarget){to, (columns + LANES - 1) / LANES * LANES, LANES, 0};
-}
-
-/* tile[8,48] = sum over `units` of panels a[units,8] and b[units,16*vectors]. Tile rows are 48
- * apart. */
-typedef void GemmMicro(const float *a, const float *b, int64_t units, float *tile);
-
-/* The inner kernel for panels of 16 * vectors columns. */
-GemmMicro *CPU(gemm_micro)(bool pairs, int64_t vectors);
-
-/* Whether bf16 is multiplied in pairs by dot products. Never below AVX-512. */
-static inline bool gemm_has_pairs(void) {
-  return product_choice()->bf16 == PRODUCT_AVX512_BF16;
-}
-
-/* ---- by tiles (gemm_tile.c); panels of whole registers, zeros where lines or k are missing ----
+/* ---- panels, of whichever kind the variant multiplies -----------------------------------------
  */
 
-enum { TILE_UNITS = 16, TILE_PANEL = 32 /* rows, and columns */ };
+/* The kind for factors that are all bf16, or not. Pairs never below AVX-512, but in tiles. */
+static inline GemmKind gemm_kind(bool all_bf16) {
+  Product product = all_bf16 ? product_choice()->bf16 : product_choice()->f32;
+  bool emulated = product == PRODUCT_AMX_EMULATED;
+  bool tiles = product == PRODUCT_AMX_BF16 || emulated;
+  return (GemmKind){tiles || product == PRODUCT_AVX512_BF16, tiles, emulated};
+}
 
-/* Packs lines line .. line+lines-1 of bf16, elements k0 .. k0+k-1, to sixteen lines times
- * `ceil(k/32) * 16` units a group: as rows of a, as columns of b. */
-void CPU(gemm_pack_tile_rows)(const Factor *x, int64_t line, int64_t lines, int64_t k0, int64_t k,
-                              float *to);
-void CPU(gemm_pack_tile_columns)(const Factor *x, int64_t line, int64_t lines, int64_t k0,
-                                 int64_t k, float *to);
+/* Rows of c that are computed at once. */
+static inline int64_t gemm_rows(GemmKind kind) {
+  return kind.tiles ? ROWS_MAX : PANEL_ROWS;
+}
 
-/* sums[32,32] = a . b over `units`, a multiple of 16. Beyond `rows` or `columns` of up to 16 sums
- * are 0 and the second group is not read. */
-typedef struct TileTask {
-  const float *a, *b; /* packed */
-  int64_t units, rows, columns;
-  float *sums;
-} TileTask;
-void CPU(gemm_tiles)(const TileTask *task, bool emulated);
+/* Lines line .. line+lines-1 of x, elements k0 .. k0+k-1, packed as rows of a. Row i, a multiple of
+ * 16, begins at to + i * gemm_units(kind, k). Missing lines and elements are 0. */
+void CPU(gemm_pack_rows)(GemmKind kind, const Factor *x, int64_t line, int64_t lines, int64_t k0,
+                         int64_t k, float *to);
 
-/* Around a thread's products: the processor's registers are taken, and given back. */
-void CPU(gemm_tiles_begin)(bool emulated);
-void CPU(gemm_tiles_end)(bool emulated);
+/* The same lines as one panel of columns, 1 to 48, rounded up to whole sixteens: unit u of all of
+ * them begins at to + u * columns. */
+void CPU(gemm_pack_columns)(GemmKind kind, const Factor *x, int64_t line, int64_t columns,
+                            int64_t k0, int64_t k, float *to);
+
+/* Some panels of a by one panel of b. */
+typedef struct PanelTask {
+  const float *a;           /* packed rows, `depth` units deep */
+  int64_t depth, row, rows; /* row: a multiple of gemm_rows; rows: those from it on, any number */
+  const float *b;
+  int64_t columns;    /* a multiple of 16 */
+  int64_t first, end; /* units that are summed over; by tiles, multiples of 16 */
+  bool add;           /* sums go on from what they are; by tiles alone */
+  float *sums;        /* [rows,columns] with room for whole panels, rows 48 apart */
+} PanelTask;
+
+/* sums[8,48] = a . b over `units`; the panel of b has 16 * vectors columns. */
+typedef void GemmMicro(const float *a, const float *b, int64_t units, float *sums);
+GemmMicro *CPU(gemm_micro)(bool pairs, int64_t vectors);
+
+/* The same by tiles, for up to 32 rows. */
+void CPU(gemm_tiles)(const PanelTask *t, bool emulated);
+
+/* sums = a . b, or += with `add`: with the same bits as if it were one sum. Rows of the last panel
+ * that are missing come out as 0, or are not written. */
+static inline void gemm_panel(GemmKind kind, const PanelTask *t) {
+  if (kind.tiles) {
+    PanelTask part = *t;
+    for (; part.rows > 0; part.rows -= ROWS_MAX, part.row += ROWS_MAX) {
+      CPU(gemm_tiles)(&part, kind.emulated);
+      part.sums += ROWS_MAX * PANEL_COLUMNS;
+    }
+    return;
+  }
+  GemmMicro *micro = CPU(gemm_micro)(kind.pairs, t->columns / LANES);
+  const float *a = t->a + t->row * t->depth + t->first * PANEL_ROWS;
+  const float *b = t->b + t->first * t->columns;
+  for (int64_t i = 0; i < t->rows; i += PANEL_ROWS)
+    micro(a + i * t->depth, b, t->end - t->first, t->sums + i * PANEL_COLUMNS);
+}
+
+/* Around a thread's products by tiles: the processor's registers are taken, and given back. */
+void CPU(gemm_begin)(GemmKind kind);
+void CPU(gemm_end)(GemmKind kind);
 
 #endif

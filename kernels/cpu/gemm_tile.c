@@ -1,8 +1,9 @@
-/* gemm_tile.c -- panels and the inner kernel of products by tiles. See tile.h.
+/* gemm_tile.c -- panels, and the inner kernel of products by tiles. See tile.h.
  *
- * Sixteen lines by sixteen units (32 elements of k) are one register and one block of 1 KiB. Of a,
- * a block has the lines down and the units across; of b the other way round, as tdpbf16ps takes
- * them. The blocks of sixteen lines follow each other along k, then come the next sixteen. */
+ * Sixteen lines by sixteen units (32 elements of k) are one register. Of a, it is a block of 1 KiB
+ * with the lines down and the units across: the blocks of sixteen lines follow each other along k,
+ * then come the next sixteen. Of b, it is a square of the panel, whose rows are units: as tdpbf16ps
+ * takes it. */
 #include "kernels/cpu/gemm.h"
 #include "kernels/cpu/tile.h"
 
@@ -26,7 +27,7 @@ static void turn_block(const Factor *x, int64_t line, int64_t lines, int64_t k0,
   if (k < 2 * TILE_SIDE) memset(units, 0, sizeof units);
   CPU(gemm_pack)
   (x, line, min64(lines, TILE_SIDE), k0, min64(k, 2 * TILE_SIDE), true,
-   pack_column_panel(units, TILE_SIDE));
+   (PackTarget){units, TILE_SIDE, 0, 0});
   for (int i = 0; i < TILE_SIDE; i++)
     r[i] = v_load(units + i * TILE_SIDE);
   v_transpose16(r);
@@ -34,12 +35,18 @@ static void turn_block(const Factor *x, int64_t line, int64_t lines, int64_t k0,
     v_store(to + i * TILE_SIDE, r[i]);
 }
 
-void CPU(gemm_pack_tile_rows)(const Factor *x, int64_t line, int64_t lines, int64_t k0, int64_t k,
-                              float *to) {
-  int64_t group = ceil_div(k, 2 * TILE_SIDE) * BLOCK;
+void CPU(gemm_pack_rows)(GemmKind kind, const Factor *x, int64_t line, int64_t lines, int64_t k0,
+                         int64_t k, float *to) {
+  int64_t units = gemm_units(kind, k);
+  if (!kind.tiles) {
+    CPU(gemm_pack)
+    (x, line, lines, k0, k, kind.pairs,
+     (PackTarget){to, PANEL_ROWS, LANES * units, PANEL_ROWS * units});
+    return;
+  }
   for (int64_t u = 0; u < k; u += 2 * TILE_SIDE, to += BLOCK)
     for (int64_t i = 0; i < lines; i += TILE_SIDE) {
-      float *block = to + i / TILE_SIDE * group;
+      float *block = to + i * units;
       if (x->k_stride == 1)
         copy_block(x, line + i, lines - i, k0 + u, k - u, block);
       else
@@ -47,55 +54,86 @@ void CPU(gemm_pack_tile_rows)(const Factor *x, int64_t line, int64_t lines, int6
     }
 }
 
-void CPU(gemm_pack_tile_columns)(const Factor *x, int64_t line, int64_t lines, int64_t k0,
-                                 int64_t k, float *to) {
-  int64_t units = ceil_div(k, 2), group = ceil_div(units, TILE_SIDE) * BLOCK;
-  CPU(gemm_pack)(x, line, lines, k0, k, true, (PackTarget){to, TILE_SIDE, group, 0});
-  for (int64_t i = 0; i < lines; i += TILE_SIDE, to += group)
-    memset(to + units * TILE_SIDE, 0, (size_t)(group - units * TILE_SIDE) * sizeof *to);
+void CPU(gemm_pack_columns)(GemmKind kind, const Factor *x, int64_t line, int64_t columns,
+                            int64_t k0, int64_t k, float *to) {
+  int64_t width = ceil_div(columns, LANES) * LANES, units = kind.pairs ? ceil_div(k, 2) : k;
+  CPU(gemm_pack)(x, line, columns, k0, k, kind.pairs, (PackTarget){to, width, LANES, 0});
+  int64_t missing = gemm_units(kind, k) - units;
+  if (missing > 0) memset(to + units * width, 0, (size_t)(missing * width) * sizeof *to);
 }
 
+/* One or two sixteens of rows, and of columns. */
+typedef struct TileTask {
+  const float *a; /* the first sixteen rows, */
+  int64_t a_next; /* and the second so much further on */
+  const float *b;
+  int64_t b_row; /* from one unit of the panel to the next */
+  int64_t units;
+  bool two_rows, two_columns, add;
+  float *sums;
+} TileTask;
+
 /* Four sums in registers 0 to 3; two blocks of a in 4 and 5, two of b in 6 and 7: every block that
- * is loaded is used twice. The second row or column of blocks may be missing. */
+ * is loaded is used twice. */
 ALWAYS_INLINE void multiply(TileFile *file, const TileTask *t) {
   const float *a = t->a, *b = t->b;
-  enum { ROW = 4 * TILE_SIDE, OUT = 4 * TILE_PANEL };
+  const size_t a_row = sizeof *a * TILE_SIDE, b_row = sizeof *b * (size_t)t->b_row;
+  const size_t sums_row = sizeof *t->sums * PANEL_COLUMNS;
+  float *second = t->sums + TILE_SIDE * PANEL_COLUMNS;
   TILE_ZERO(file, 0);
   TILE_ZERO(file, 1);
   TILE_ZERO(file, 2);
   TILE_ZERO(file, 3);
-  for (int64_t u = 0; u < t->units; u += TILE_SIDE, a += BLOCK, b += BLOCK) {
-    TILE_LOAD(file, 4, a, ROW);
-    TILE_LOAD(file, 6, b, ROW);
+  if (t->add) {
+    TILE_LOAD(file, 0, t->sums, sums_row);
+    if (t->two_columns) TILE_LOAD(file, 1, t->sums + TILE_SIDE, sums_row);
+    if (t->two_rows) TILE_LOAD(file, 2, second, sums_row);
+    if (t->two_rows && t->two_columns) TILE_LOAD(file, 3, second + TILE_SIDE, sums_row);
+  }
+  for (int64_t u = 0; u < t->units; u += TILE_SIDE, a += BLOCK, b += TILE_SIDE * t->b_row) {
+    TILE_LOAD(file, 4, a, a_row);
+    TILE_LOAD(file, 6, b, b_row);
     TILE_DOT(file, 0, 4, 6);
-    if (t->columns > TILE_SIDE) {
-      TILE_LOAD(file, 7, b + t->units * TILE_SIDE, ROW);
+    if (t->two_columns) {
+      TILE_LOAD(file, 7, b + TILE_SIDE, b_row);
       TILE_DOT(file, 1, 4, 7);
     }
-    if (t->rows > TILE_SIDE) {
-      TILE_LOAD(file, 5, a + t->units * TILE_SIDE, ROW);
+    if (t->two_rows) {
+      TILE_LOAD(file, 5, a + t->a_next, a_row);
       TILE_DOT(file, 2, 5, 6);
-      if (t->columns > TILE_SIDE) TILE_DOT(file, 3, 5, 7);
+      if (t->two_columns) TILE_DOT(file, 3, 5, 7);
     }
   }
-  TILE_STORE(file, 0, t->sums, OUT);
-  TILE_STORE(file, 1, t->sums + TILE_SIDE, OUT);
-  TILE_STORE(file, 2, t->sums + TILE_SIDE * TILE_PANEL, OUT);
-  TILE_STORE(file, 3, t->sums + TILE_SIDE * TILE_PANEL + TILE_SIDE, OUT);
+  TILE_STORE(file, 0, t->sums, sums_row);
+  if (t->two_columns) TILE_STORE(file, 1, t->sums + TILE_SIDE, sums_row);
+  if (t->two_rows) TILE_STORE(file, 2, second, sums_row);
+  if (t->two_rows && t->two_columns) TILE_STORE(file, 3, second + TILE_SIDE, sums_row);
 }
 
-void CPU(gemm_tiles)(const TileTask *task, bool emulated) {
+/* Panels of 48 columns are multiplied as 32 and 16. */
+void CPU(gemm_tiles)(const PanelTask *t, bool emulated) {
+  TileTask task = {.a = t->a + t->row * t->depth + t->first * TILE_SIDE,
+                   .a_next = t->depth * TILE_SIDE,
+                   .b_row = t->columns,
+                   .units = t->end - t->first,
+                   .two_rows = t->rows > TILE_SIDE,
+                   .add = t->add};
   TileFile file;
-  if (emulated)
-    multiply(&file, task);
-  else
-    multiply(NULL, task);
+  for (int64_t column = 0; column < t->columns; column += 2 * TILE_SIDE) {
+    task.b = t->b + t->first * t->columns + column;
+    task.sums = t->sums + column;
+    task.two_columns = t->columns - column > TILE_SIDE;
+    if (emulated)
+      multiply(&file, &task);
+    else
+      multiply(NULL, &task);
+  }
 }
 
-void CPU(gemm_tiles_begin)(bool emulated) {
-  if (!emulated) tiles_begin();
+void CPU(gemm_begin)(GemmKind kind) {
+  if (kind.tiles && !kind.emulated) tiles_begin();
 }
 
-void CPU(gemm_tiles_end)(bool emulated) {
-  if (!emulated) tiles_end();
+void CPU(gemm_end)(GemmKind kind) {
+  if (kind.tiles && !kind.emulated) tiles_end();
 }

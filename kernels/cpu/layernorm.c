@@ -4,9 +4,9 @@
  * is fixed, so the sums do not depend on the threads. */
 #include <math.h>
 
+#include "kernels/contract/blocks.h"
 #include "kernels/cpu/ranges.h"
 #include "kernels/cpu/vec.h"
-#include "kernels/cpu/workspace.h"
 
 typedef struct Shape {
   bool x_bf16, weight_bf16, bias_bf16, y_bf16, d_y_bf16, d_x_bf16;
@@ -117,7 +117,7 @@ static void add_blocks(const KernelArgs *args, const void *context, int64_t firs
 void CPU(layernorm_backward)(const KernelArgs *args) {
   int64_t rows = args->dim[0], width = args->dim[1];
   if (!cpu_floats(args, 7, 0) || args->dtype[3] != DTYPE_F32 ||
-      cpu_scratch_bytes(args, 7) < workspace_layernorm_backward(KERNEL_TARGET_CPU, args->dim, 1)) {
+      cpu_scratch_bytes(args, 7) < norm_work_bytes(rows, width, 2)) {
     reference_layernorm_backward(args);
     return;
   }
@@ -127,7 +127,7 @@ void CPU(layernorm_backward)(const KernelArgs *args) {
              .d_x_bf16 = args->dtype[4] == DTYPE_BF16,
              .width = width,
              .rows = rows,
-             .block_rows = max64(1, ceil_div(rows, WORK_NORM_BLOCKS))};
+             .block_rows = norm_block_rows(rows)};
   cpu_ranges(args, rows, s.block_rows, backward_rows, &s);
-  cpu_ranges(args, width, WORK_NORM_COLUMNS, add_blocks, &s);
+  cpu_ranges(args, width, GRAIN_COLUMNS, add_blocks, &s);
 }

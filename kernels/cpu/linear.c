@@ -1,7 +1,6 @@
 /* linear.c -- y = x . w^T and its three gradients: one GEMM each, with the factors' strides. */
 #include "kernels/cpu/columns.h"
 #include "kernels/cpu/gemm.h"
-#include "kernels/cpu/workspace.h"
 
 /* Element (line, k) of an operand stored [lines,k], or [k,lines] when `flipped`. */
 static Factor factor(const KernelArgs *args, int32_t operand, int64_t lines, int64_t k,
@@ -12,84 +11,62 @@ static Factor factor(const KernelArgs *args, int32_t operand, int64_t lines, int
                   .bf16 = args->dtype[operand] == DTYPE_BF16};
 }
 
-static bool can_gemm(const KernelArgs *args, int32_t work) {
-  return cpu_floats(args, work, 0) && cpu_scratch_bytes(args, work) >= WORK_GEMM_LEAST;
-}
-
-static void run(const KernelArgs *args, Gemm g, int32_t out, int32_t work) {
+/* False: with these dtypes, or so little scratch, the reference does it. */
+static bool run(const KernelArgs *args, Gemm g, int32_t out, int32_t work) {
+  if (!cpu_floats(args, work, 0)) return false;
   g.c = args->operand[out];
   g.c_bf16 = args->dtype[out] == DTYPE_BF16;
-  g.work = args->operand[work];
-  g.work_bytes = args->bytes[work];
+  g.work_bytes = cpu_scratch_bytes(args, work);
+  g.work = g.work_bytes > 0 ? args->operand[work] : NULL;
   g.threads = args->threads;
-  CPU(gemm)(&g);
+  return CPU(gemm)(&g);
 }
 
 void CPU(linear)(const KernelArgs *args) {
-  if (!can_gemm(args, 3)) {
-    reference_linear(args);
-    return;
-  }
   int64_t rows = args->dim[0], in = args->dim[1], out = args->dim[2];
-  run(args,
-      (Gemm){.m = rows,
-             .n = out,
-             .k = in,
-             .a = factor(args, 0, rows, in, false),
-             .b = factor(args, 1, out, in, args->dim[3])},
-      2, 3);
+  Gemm g = {.m = rows,
+            .n = out,
+            .k = in,
+            .a = factor(args, 0, rows, in, false),
+            .b = factor(args, 1, out, in, args->dim[3])};
+  if (!run(args, g, 2, 3)) reference_linear(args);
 }
 
 void CPU(linear_bias)(const KernelArgs *args) {
-  if (!can_gemm(args, 4)) {
-    reference_linear_bias(args);
-    return;
-  }
   int64_t rows = args->dim[0], in = args->dim[1], out = args->dim[2];
-  run(args,
-      (Gemm){.m = rows,
-             .n = out,
-             .k = in,
-             .a = factor(args, 0, rows, in, false),
-             .b = factor(args, 1, out, in, args->dim[3]),
-             .bias = args->operand[2],
-             .bias_bf16 = args->dtype[2] == DTYPE_BF16},
-      3, 4);
+  Gemm g = {.m = rows,
+            .n = out,
+            .k = in,
+            .a = factor(args, 0, rows, in, false),
+            .b = factor(args, 1, out, in, args->dim[3]),
+            .bias = args->operand[2],
+            .bias_bf16 = args->dtype[2] == DTYPE_BF16};
+  if (!run(args, g, 3, 4)) reference_linear_bias(args);
 }
 
 /* d_x[rows,in] = d_y[rows,out] . w: the sum runs over out. */
 void CPU(linear_dx)(const KernelArgs *args) {
-  if (!can_gemm(args, 3)) {
-    reference_linear_dx(args);
-    return;
-  }
   int64_t rows = args->dim[0], in = args->dim[1], out = args->dim[2];
-  run(args,
-      (Gemm){.m = rows,
-             .n = in,
-             .k = out,
-             .a = factor(args, 0, rows, out, false),
-             .b = factor(args, 1, in, out, !args->dim[3])},
-      2, 3);
+  Gemm g = {.m = rows,
+            .n = in,
+            .k = out,
+            .a = factor(args, 0, rows, out, false),
+            .b = factor(args, 1, in, out, !args->dim[3])};
+  if (!run(args, g, 2, 3)) reference_linear_dx(args);
 }
 
 /* d_w[out,in] = d_y^T . x, or d_w[in,out] = x^T . d_y: the sum runs over rows. */
 void CPU(linear_dw)(const KernelArgs *args) {
-  if (!can_gemm(args, 3)) {
-    reference_linear_dw(args);
-    return;
-  }
   int64_t rows = args->dim[0], in = args->dim[1], out = args->dim[2];
   bool transposed = args->dim[3] != 0;
   Factor x = factor(args, 0, in, rows, true), d_y = factor(args, 1, out, rows, true);
-  run(args,
-      (Gemm){.m = transposed ? in : out,
-             .n = transposed ? out : in,
-             .k = rows,
-             .a = transposed ? x : d_y,
-             .b = transposed ? d_y : x,
-             .accumulate = args->accumulate},
-      2, 3);
+  Gemm g = {.m = transposed ? in : out,
+            .n = transposed ? out : in,
+            .k = rows,
+            .a = transposed ? x : d_y,
+            .b = transposed ? d_y : x,
+            .accumulate = args->accumulate};
+  if (!run(args, g, 2, 3)) reference_linear_dw(args);
 }
 
 void CPU(linear_db)(const KernelArgs *args) {

@@ -121,17 +121,21 @@ static Product widest_f32(void) {
                                            : PRODUCT_REFERENCE;
 }
 
-static bool can_use(Product product) {
-  return product_runs_here(product) && (product != PRODUCT_AMX_BF16 || ask_for_tiles());
+const char *product_refusal(Product product) {
+  if (!product_runs_here(product)) return "this processor or system does not have it";
+  if (product == PRODUCT_AMX_BF16 && !ask_for_tiles())
+    return "the system does not give tile registers to this process (arch_prctl)";
+  return NULL;
 }
 
 static void choose_by_processor(ProductChoice *choice, const ProcessorRow *row) {
   choice->f32 = choice->bf16 = widest_f32();
   choice->because = "not in the table of processors: the widest fp32 multiply-adds";
   if (row == NULL) return;
-  choice->because = "it hides what the table of processors has for it: the widest fp32 "
-                    "multiply-adds";
-  if (!can_use(row->f32) || !can_use(row->bf16)) return;
+  choice->wanted = product_refusal(row->f32) ? row->f32 : row->bf16;
+  choice->refusal = product_refusal(choice->wanted);
+  choice->because = "the table's variant cannot be used: the widest fp32 multiply-adds";
+  if (choice->refusal) return;
   choice->f32 = row->f32;
   choice->bf16 = row->bf16;
   choice->because = row->because;
@@ -151,9 +155,9 @@ static void force(ProductChoice *choice, const char *name) {
                    name);
     return;
   }
-  if (!can_use(wanted)) {
-    (void)snprintf(choice->problem, sizeof choice->problem,
-                   "LOCKSTEP_CPU=%s: this processor or system does not have it", name);
+  const char *refusal = product_refusal(wanted);
+  if (refusal) {
+    (void)snprintf(choice->problem, sizeof choice->problem, "LOCKSTEP_CPU=%s: %s", name, refusal);
     return;
   }
   choice->bf16 = wanted;

@@ -30,7 +30,8 @@ static inline void cpu_ranges(const KernelArgs *args, int64_t n, int64_t grain, 
 
 enum {
   GRAIN_ELEMENTS = 1 << 14, /* of element-wise work: tens of microseconds, a part of the cache */
-  GRAIN_STREAM = 1 << 16    /* where every operand comes from memory */
+  GRAIN_STREAM = 1 << 16,   /* where every operand comes from memory */
+  GRAIN_COLUMNS = 256       /* where each is a sum over blocks of rows */
 };
 
 /* Rows per task such that a task has about GRAIN_ELEMENTS. */

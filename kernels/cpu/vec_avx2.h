@@ -146,10 +146,13 @@ ALWAYS_INLINE void v_transpose16(Vec r[16]) {
   for (int i = 0; i < LANES; i++)
     r[i] = v_load(to[i]);
 }
-/* Never called: gemm_has_pairs is false at this level. */
+/* Bits of bf16 pairs: `first` rounded in the low halves, `second` in the high ones. */
+ALWAYS_INLINE __m256 v_pairs_half(__m256 first, __m256 second) {
+  __m256i high = _mm256_slli_epi32(v_round_bits(second), 16);
+  return _mm256_castsi256_ps(_mm256_or_si256(v_round_bits(first), high));
+}
 ALWAYS_INLINE Vec v_pairs(Vec first, Vec second) {
-  (void)second;
-  return first;
+  return VEC_BOTH(v_pairs_half(first.low, second.low), v_pairs_half(first.high, second.high));
 }
 
 /* 32 neighbouring bf16 as the sixteen at even and the sixteen at odd places. */

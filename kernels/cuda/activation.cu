@@ -12,6 +12,14 @@ struct Gelu {
   }
 };
 
+struct GeluErf {
+  static __device__ float below(float x) { return 0.5f * erfcf(-0.70710678118654752440f * x); }
+  static __device__ float value(float x) { return x * below(x); }
+  static __device__ float slope(float x) {
+    return below(x) + x * 0.39894228040143267794f * expf(-0.5f * x * x);
+  }
+};
+
 struct Silu {
   static __device__ float value(float x) { return x / (1 + expf(-x)); }
   static __device__ float slope(float x) {
@@ -68,6 +76,9 @@ static KernelStatus run_backward(const KernelArgs *args, const char **why, const
 CUDA_KERNEL(gelu) {
   return run_forward<Gelu>(args, why, "gelu");
 }
+CUDA_KERNEL(gelu_erf) {
+  return run_forward<GeluErf>(args, why, "gelu_erf");
+}
 CUDA_KERNEL(silu) {
   return run_forward<Silu>(args, why, "silu");
 }
@@ -79,6 +90,9 @@ CUDA_KERNEL(tanh) {
 }
 CUDA_KERNEL(gelu_backward) {
   return run_backward<Gelu>(args, why, "gelu_backward");
+}
+CUDA_KERNEL(gelu_erf_backward) {
+  return run_backward<GeluErf>(args, why, "gelu_erf_backward");
 }
 CUDA_KERNEL(silu_backward) {
   return run_backward<Silu>(args, why, "silu_backward");

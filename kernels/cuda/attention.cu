@@ -10,7 +10,7 @@ extern "C" {
 #include "kernels/runs.h"
 }
 
-enum { THREADS = 128, TILE_FLOATS = 4096, TILE_MOST = 16, HEAD_MOST = 512 };
+enum { THREADS = 128, TILE_FLOATS = 4096, TILE_MOST = 16, HEAD_MOST = 512, COLUMNS_MOST = 32 };
 
 struct Attention {
   int64_t batch, seq, heads, kv_heads, head;
@@ -82,8 +82,19 @@ template <int GROUP> static __device__ float group_sum(float value) {
   return value;
 }
 
+/* Heads up to WIDTH wide: the columns of a thread, the threads that share a row, and the rows of a
+ * tile in shared memory. More columns a thread spill where four rows are kept. */
+template <int WIDTH_> struct Split {
+  static constexpr int WIDTH = WIDTH_;
+  static constexpr int COLUMNS = WIDTH < COLUMNS_MOST ? WIDTH : COLUMNS_MOST;
+  static constexpr int GROUP = WIDTH / COLUMNS;
+  static constexpr int ROWS = THREADS / GROUP;
+  static constexpr int TILE = TILE_FLOATS / WIDTH < TILE_MOST ? TILE_FLOATS / WIDTH : TILE_MOST;
+};
+
 /* Threads of a group have every GROUP-th column, so that neighbours read neighbours. */
-template <int COLUMNS, int GROUP> struct Row {
+template <class S> struct Row {
+  static constexpr int COLUMNS = S::COLUMNS, GROUP = S::GROUP;
   float at[COLUMNS];
 
   __device__ void clear() {
@@ -124,66 +135,110 @@ template <int COLUMNS, int GROUP> struct Row {
   }
 };
 
+/* The query of a thread's row. Only is_there and the row's own memory are apart from its neighbours:
+ * a thread beyond the last query goes along, for the tiles' sake. */
+struct Query {
+  int sample, head, kv_head;
+  int i, position, last_position; /* the last of the block */
+  bool is_there;
+  uint64_t key;
+  int64_t step;
+};
+
+template <int ROWS, int GROUP> static __device__ Query query_of(const Attention &a) {
+  Query query;
+  query.sample = (int)blockIdx.z;
+  query.head = (int)blockIdx.y;
+  query.kv_head = (int)(query.head / (a.heads / a.kv_heads));
+  int64_t first = (int64_t)blockIdx.x * ROWS;
+  query.i = (int)(first + threadIdx.x / GROUP);
+  query.is_there = query.i < a.seq;
+  query.position = (int)runs_position(a.q_runs, query.is_there ? query.i : a.seq - 1);
+  int64_t last = first + ROWS < a.seq ? first + ROWS - 1 : a.seq - 1;
+  query.last_position = (int)runs_position(a.q_runs, last);
+  query.key = a.threshold > 0 ? philox_mix(*a.seed, a.record_key) : 0;
+  query.step = a.threshold > 0 ? *a.step : 0;
+  return query;
+}
+
+/* Keys and values first .. of the query's head. False, the same for the whole block: all of them
+ * are in the future, and so are those after them, as positions ascend with the token's number. */
+template <class T, class S>
+static __device__ bool stage_keys(float *k_tile, float *v_tile, const T *k, const T *v,
+                                  const Attention &a, const Query &query, int64_t first) {
+  if (a.causal && runs_position(a.k_runs, first) > query.last_position) return false;
+  k += query.sample * a.seq * a.k_stride + query.kv_head * a.head;
+  v += query.sample * a.seq * a.v_stride + query.kv_head * a.head;
+  stage(k_tile, k, a.k_stride, first, S::TILE, a.seq, S::WIDTH, a.head);
+  stage(v_tile, v, a.v_stride, first, S::TILE, a.seq, S::WIDTH, a.head);
+  __syncthreads();
+  return true;
+}
+
+static __device__ bool sees(const Attention &a, const Query &query, int64_t k_token) {
+  return k_token < a.seq && (!a.causal || runs_position(a.k_runs, k_token) <= query.position);
+}
+
+/* What dropout multiplies the probability of a key by. */
+static __device__ float keep(const Attention &a, const Query &query, int64_t k_token) {
+  return mask(a, query.key, query.step, query.sample, query.head, query.position,
+              runs_position(a.k_runs, k_token));
+}
+
 /* ---- forward ---- */
 
-/* grid: blocks of queries, heads, samples */
-template <class T, int COLUMNS, int GROUP>
-__global__ void __launch_bounds__(THREADS)
-    attend(const T *q, const T *k, const T *v, T *out, float *lse, Attention a) {
-  constexpr int WIDTH = COLUMNS * GROUP;
-  constexpr int TILE = TILE_FLOATS / WIDTH < TILE_MOST ? TILE_FLOATS / WIDTH : TILE_MOST;
-  SHARED(float, k_tile, TILE_FLOATS);
-  SHARED(float, v_tile, TILE_FLOATS);
-  int64_t b = blockIdx.z, h = blockIdx.y, kv_head = h / (a.heads / a.kv_heads);
-  int64_t queries = THREADS / GROUP, q_first = blockIdx.x * queries;
-  int64_t i = q_first + threadIdx.x / GROUP, token = b * a.seq + i;
-  bool is_there = i < a.seq;
-  int64_t q_position = runs_position(a.q_runs, is_there ? i : a.seq - 1);
-  int64_t q_last = q_first + queries < a.seq ? q_first + queries - 1 : a.seq - 1;
-  int64_t last_position = runs_position(a.q_runs, q_last);
-  uint64_t key = a.threshold > 0 ? philox_mix(*a.seed, a.record_key) : 0;
-  int64_t step = a.threshold > 0 ? *a.step : 0;
-  Row<COLUMNS, GROUP> query, sum;
-  query.load(q + token * a.q_stride + h * a.head, is_there, a.head);
-  sum.clear();
+/* A softmax over the tiles met so far: `sum` and `weight` are by exp(score - highest). */
+template <class S> struct Softmax {
+  Row<S> sum;
   float highest = -INFINITY, weight = 0;
-  for (int64_t first = 0; first < a.seq; first += TILE) {
-    /* positions ascend with the token's number */
-    if (a.causal && runs_position(a.k_runs, first) > last_position) break;
-    stage(k_tile, k + b * a.seq * a.k_stride + kv_head * a.head, a.k_stride, first, TILE, a.seq,
-          WIDTH, a.head);
-    stage(v_tile, v + b * a.seq * a.v_stride + kv_head * a.head, a.v_stride, first, TILE, a.seq,
-          WIDTH, a.head);
-    __syncthreads();
-    float score[TILE], top = highest;
+
+  __device__ void take(const Attention &a, const Query &query, const Row<S> &row,
+                       const float *k_tile, const float *v_tile, int64_t first) {
+    float score[S::TILE], top = highest;
 #pragma unroll
-    for (int j = 0; j < TILE; j++) {
-      int64_t k_token = first + j;
-      bool seen = k_token < a.seq && (!a.causal || runs_position(a.k_runs, k_token) <= q_position);
-      float dot = query.dot(k_tile + j * WIDTH) * a.scale;
-      score[j] = seen ? dot : -INFINITY;
+    for (int j = 0; j < S::TILE; j++) {
+      float dot = row.dot(k_tile + j * S::WIDTH) * a.scale;
+      score[j] = sees(a, query, first + j) ? dot : -INFINITY;
       top = score[j] > top ? score[j] : top;
     }
-    if (top > -INFINITY) {
-      float shrink = expf(highest - top);
-      sum.multiply(shrink);
-      weight *= shrink;
-      highest = top;
+    if (top == -INFINITY) return;
+    float shrink = expf(highest - top);
+    sum.multiply(shrink);
+    weight *= shrink;
+    highest = top;
 #pragma unroll
-      for (int j = 0; j < TILE; j++) {
-        float p = expf(score[j] - top);
-        weight += p;
-        if (p > 0)
-          sum.add(p * mask(a, key, step, b, h, q_position, runs_position(a.k_runs, first + j)),
-                  v_tile + j * WIDTH);
-      }
+    for (int j = 0; j < S::TILE; j++) {
+      float p = expf(score[j] - top);
+      weight += p;
+      if (p > 0) sum.add(p * keep(a, query, first + j), v_tile + j * S::WIDTH);
     }
+  }
+};
+
+/* grid: blocks of queries, heads, samples */
+template <class T, class S>
+__global__ void __launch_bounds__(THREADS)
+    attend(const T *q, const T *k, const T *v, T *out, float *lse, Attention a) {
+  SHARED(float, k_tile, TILE_FLOATS);
+  SHARED(float, v_tile, TILE_FLOATS);
+  Query query = query_of<S::ROWS, S::GROUP>(a);
+  int64_t token = query.sample * a.seq + query.i;
+  Row<S> row;
+  Softmax<S> softmax;
+  row.load(q + token * a.q_stride + query.head * a.head, query.is_there, a.head);
+  softmax.sum.clear();
+  for (int64_t first = 0; first < a.seq; first += S::TILE) {
+    if (!stage_keys<T, S>(k_tile, v_tile, k, v, a, query, first)) break;
+    softmax.take(a, query, row, k_tile, v_tile, first);
     __syncthreads();
   }
-  if (!is_there) return;
-  sum.store(out + token * a.out_stride + h * a.head, a.head, weight > 0 ? 1 / weight : 0);
-  if (threadIdx.x % GROUP == 0)
-    lse[(b * a.heads + h) * a.seq + i] = weight > 0 ? highest + logf(weight) : -INFINITY;
+  if (!query.is_there) return;
+  float weight = softmax.weight;
+  T *to = out + token * a.out_stride + query.head * a.head;
+  softmax.sum.store(to, a.head, weight > 0 ? 1 / weight : 0);
+  if (threadIdx.x % S::GROUP > 0) return;
+  lse[(query.sample * a.heads + query.head) * a.seq + query.i] =
+      weight > 0 ? softmax.highest + logf(weight) : -INFINITY;
 }
 
 /* ---- backward ---- */
@@ -202,69 +257,53 @@ __global__ void row_terms(const T *d_out, const T *out, float *term, Attention a
 }
 
 /* d_q: as forward, with the probabilities made again. */
-template <class T, int COLUMNS, int GROUP>
+template <class T, class S>
 __global__ void __launch_bounds__(THREADS)
     slope_queries(const T *d_out, const T *q, const T *k, const T *v, const float *lse,
                   const float *term, T *d_q, Attention a) {
-  constexpr int WIDTH = COLUMNS * GROUP;
-  constexpr int TILE = TILE_FLOATS / WIDTH < TILE_MOST ? TILE_FLOATS / WIDTH : TILE_MOST;
   SHARED(float, k_tile, TILE_FLOATS);
   SHARED(float, v_tile, TILE_FLOATS);
-  int64_t b = blockIdx.z, h = blockIdx.y, kv_head = h / (a.heads / a.kv_heads);
-  int64_t queries = THREADS / GROUP, q_first = blockIdx.x * queries;
-  int64_t i = q_first + threadIdx.x / GROUP, token = b * a.seq + i;
-  bool is_there = i < a.seq;
-  int64_t q_position = runs_position(a.q_runs, is_there ? i : a.seq - 1);
-  int64_t q_last = q_first + queries < a.seq ? q_first + queries - 1 : a.seq - 1;
-  int64_t last_position = runs_position(a.q_runs, q_last);
-  int64_t row = (b * a.heads + h) * a.seq + (is_there ? i : a.seq - 1);
-  float own_lse = lse[row], own_term = term[row];
-  uint64_t key = a.threshold > 0 ? philox_mix(*a.seed, a.record_key) : 0;
-  int64_t step = a.threshold > 0 ? *a.step : 0;
-  Row<COLUMNS, GROUP> query, d_row, sum;
-  query.load(q + token * a.q_stride + h * a.head, is_there, a.head);
-  d_row.load(d_out + token * a.out_stride + h * a.head, is_there, a.head);
+  Query query = query_of<S::ROWS, S::GROUP>(a);
+  int64_t token = query.sample * a.seq + query.i, i = query.is_there ? query.i : a.seq - 1;
+  int64_t probabilities = (query.sample * a.heads + query.head) * a.seq + i;
+  float own_lse = lse[probabilities], own_term = term[probabilities];
+  Row<S> row, d_row, sum;
+  row.load(q + token * a.q_stride + query.head * a.head, query.is_there, a.head);
+  d_row.load(d_out + token * a.out_stride + query.head * a.head, query.is_there, a.head);
   sum.clear();
-  for (int64_t first = 0; first < a.seq; first += TILE) {
-    if (a.causal && runs_position(a.k_runs, first) > last_position) break;
-    stage(k_tile, k + b * a.seq * a.k_stride + kv_head * a.head, a.k_stride, first, TILE, a.seq,
-          WIDTH, a.head);
-    stage(v_tile, v + b * a.seq * a.v_stride + kv_head * a.head, a.v_stride, first, TILE, a.seq,
-          WIDTH, a.head);
-    __syncthreads();
+  for (int64_t first = 0; first < a.seq; first += S::TILE) {
+    if (!stage_keys<T, S>(k_tile, v_tile, k, v, a, query, first)) break;
 #pragma unroll 2
-    for (int j = 0; j < TILE; j++) {
-      int64_t k_token = first + j, k_position = runs_position(a.k_runs, k_token);
-      bool seen = is_there && k_token < a.seq && (!a.causal || k_position <= q_position);
-      float score = query.dot(k_tile + j * WIDTH) * a.scale, d_p = d_row.dot(v_tile + j * WIDTH);
-      if (!seen) continue;
-      float keep = mask(a, key, step, b, h, q_position, k_position);
-      sum.add(expf(score - own_lse) * (keep * d_p - own_term), k_tile + j * WIDTH);
+    for (int j = 0; j < S::TILE; j++) {
+      const float *key = k_tile + j * S::WIDTH, *value = v_tile + j * S::WIDTH;
+      float score = row.dot(key) * a.scale, d_p = d_row.dot(value);
+      if (!query.is_there || !sees(a, query, first + j)) continue;
+      sum.add(expf(score - own_lse) * (keep(a, query, first + j) * d_p - own_term), key);
     }
     __syncthreads();
   }
-  if (is_there) sum.store(d_q + token * a.d_q_stride + h * a.head, a.head, a.scale);
+  if (query.is_there)
+    sum.store(d_q + token * a.d_q_stride + query.head * a.head, a.head, a.scale);
 }
 
 /* d_k and d_v: a key's thread walks over the queries of all heads that share it. */
-template <class T, int COLUMNS, int GROUP>
+template <class T, class S>
 __global__ void __launch_bounds__(THREADS)
     slope_keys(const T *d_out, const T *q, const T *k, const T *v, const float *lse,
                const float *term, T *d_k, T *d_v, Attention a) {
-  constexpr int WIDTH = COLUMNS * GROUP;
-  constexpr int TILE = TILE_FLOATS / WIDTH < TILE_MOST ? TILE_FLOATS / WIDTH : TILE_MOST;
+  constexpr int TILE = S::TILE, WIDTH = S::WIDTH;
   SHARED(float, q_tile, TILE_FLOATS);
   SHARED(float, d_tile, TILE_FLOATS);
   SHARED(float, row_tile, 2 * TILE_MOST); /* lse, then terms */
   int64_t b = blockIdx.z, kv_head = blockIdx.y, group = a.heads / a.kv_heads;
-  int64_t keys = THREADS / GROUP, k_first = blockIdx.x * keys;
-  int64_t j = k_first + threadIdx.x / GROUP, token = b * a.seq + j;
+  int64_t k_first = (int64_t)blockIdx.x * S::ROWS;
+  int64_t j = k_first + threadIdx.x / S::GROUP, token = b * a.seq + j;
   bool is_there = j < a.seq;
   int64_t k_position = runs_position(a.k_runs, is_there ? j : a.seq - 1);
   int64_t first_position = runs_position(a.k_runs, k_first);
   uint64_t random_key = a.threshold > 0 ? philox_mix(*a.seed, a.record_key) : 0;
   int64_t step = a.threshold > 0 ? *a.step : 0;
-  Row<COLUMNS, GROUP> key, value, k_sum, v_sum;
+  Row<S> key, value, k_sum, v_sum;
   key.load(k + token * a.k_stride + kv_head * a.head, is_there, a.head);
   value.load(v + token * a.v_stride + kv_head * a.head, is_there, a.head);
   k_sum.clear();
@@ -289,9 +328,9 @@ __global__ void __launch_bounds__(THREADS)
         float score = key.dot(q_tile + i * WIDTH) * a.scale, d_p = value.dot(d_tile + i * WIDTH);
         if (!seen) continue;
         float p = expf(score - row_tile[i]);
-        float keep = mask(a, random_key, step, b, h, q_position, k_position);
-        v_sum.add(p * keep, d_tile + i * WIDTH);
-        k_sum.add(p * (keep * d_p - row_tile[TILE_MOST + i]), q_tile + i * WIDTH);
+        float kept = mask(a, random_key, step, b, h, q_position, k_position);
+        v_sum.add(p * kept, d_tile + i * WIDTH);
+        k_sum.add(p * (kept * d_p - row_tile[TILE_MOST + i]), q_tile + i * WIDTH);
       }
       __syncthreads();
     }
@@ -308,15 +347,22 @@ static dim3 grid_of(const Attention &a, int64_t rows_a_block, int64_t heads) {
 }
 
 static bool is_taken(const Attention &a, const char **why) {
-  *why = "attention for GPUs takes heads up to 512 wide, and 65,535 heads and samples";
-  return a.head <= HEAD_MOST && a.heads <= 65535 && a.batch <= 65535;
+  *why = "attention for GPUs takes heads up to 512 wide, 65,535 heads and samples, and 2^30 tokens";
+  return a.head <= HEAD_MOST && a.heads <= 65535 && a.batch <= 65535 && a.seq <= 1 << 30;
 }
 
-template <class T, int COLUMNS, int GROUP>
-static void launch_forward(Launch &run, const KernelArgs *args, const Attention &a) {
-  void *const *at = args->operand;
-  run.blocks(grid_of(a, THREADS / GROUP, a.heads), THREADS, attend<T, COLUMNS, GROUP>,
-             (const T *)at[0], (const T *)at[1], (const T *)at[2], (T *)at[3], (float *)at[4], a);
+/* Runs `run` with the split for heads of this width. */
+template <class Run> static void with_split(int64_t head, Run run) {
+  if (head <= 16)
+    run(Split<16>());
+  else if (head <= 32)
+    run(Split<32>());
+  else if (head <= 64)
+    run(Split<64>());
+  else if (head <= 128)
+    run(Split<128>());
+  else
+    run(Split<HEAD_MOST>());
 }
 
 CUDA_KERNEL(attention) {
@@ -324,23 +370,19 @@ CUDA_KERNEL(attention) {
   if (!is_taken(a, why)) return KERNEL_REFUSED;
   return with_float(args->dtype[0], why, [=](auto number) {
     typedef decltype(number) T;
+    void *const *at = args->operand;
     Launch run(args, why, "attention");
-    if (a.head <= 16)
-      launch_forward<T, 16, 1>(run, args, a);
-    else if (a.head <= 32)
-      launch_forward<T, 32, 1>(run, args, a);
-    else if (a.head <= 64)
-      launch_forward<T, 64, 1>(run, args, a);
-    else if (a.head <= 128)
-      launch_forward<T, 64, 2>(run, args, a);
-    else
-      launch_forward<T, 64, 8>(run, args, a);
+    with_split(a.head, [&](auto split) {
+      typedef decltype(split) S;
+      run.blocks(grid_of(a, S::ROWS, a.heads), THREADS, attend<T, S>, (const T *)at[0],
+                 (const T *)at[1], (const T *)at[2], (T *)at[3], (float *)at[4], a);
+    });
     return run.status;
   });
 }
 
 /* The operands d_out q k v out lse d_q d_k d_v work stand at 0 .. 9. */
-template <class T, int COLUMNS, int GROUP>
+template <class T>
 static void launch_backward(Launch &run, const KernelArgs *args, const Attention &a) {
   void *const *at = args->operand;
   const T *d_out = (const T *)at[0], *q = (const T *)at[1], *k = (const T *)at[2];
@@ -348,10 +390,13 @@ static void launch_backward(Launch &run, const KernelArgs *args, const Attention
   const float *lse = (const float *)at[5];
   float *term = (float *)at[9];
   run.flat(a.batch * a.heads * a.seq, row_terms<T>, d_out, out, term, a);
-  run.blocks(grid_of(a, THREADS / GROUP, a.heads), THREADS, slope_queries<T, COLUMNS, GROUP>, d_out,
-             q, k, v, lse, term, (T *)at[6], a);
-  run.blocks(grid_of(a, THREADS / GROUP, a.kv_heads), THREADS, slope_keys<T, COLUMNS, GROUP>, d_out,
-             q, k, v, lse, term, (T *)at[7], (T *)at[8], a);
+  with_split(a.head, [&](auto split) {
+    typedef decltype(split) S;
+    run.blocks(grid_of(a, S::ROWS, a.heads), THREADS, slope_queries<T, S>, d_out, q, k, v, lse,
+               term, (T *)at[6], a);
+    run.blocks(grid_of(a, S::ROWS, a.kv_heads), THREADS, slope_keys<T, S>, d_out, q, k, v, lse,
+               term, (T *)at[7], (T *)at[8], a);
+  });
 }
 
 CUDA_KERNEL(attention_backward) {
@@ -361,18 +406,8 @@ CUDA_KERNEL(attention_backward) {
   a.d_k_stride = args->dim[9];
   a.d_v_stride = args->dim[10];
   return with_float(args->dtype[0], why, [=](auto number) {
-    typedef decltype(number) T;
     Launch run(args, why, "attention_backward");
-    if (a.head <= 16)
-      launch_backward<T, 16, 1>(run, args, a);
-    else if (a.head <= 32)
-      launch_backward<T, 32, 1>(run, args, a);
-    else if (a.head <= 64)
-      launch_backward<T, 32, 2>(run, args, a);
-    else if (a.head <= 128)
-      launch_backward<T, 32, 4>(run, args, a);
-    else
-      launch_backward<T, 32, 16>(run, args, a);
+    launch_backward<decltype(number)>(run, args, a);
     return run.status;
   });
 }

@@ -1,4 +1,4 @@
-/* update.cu -- AdamW and SGD, and the gradient's norm. */
+/* update.cu -- AdamW, SGD and Lion, and the gradient's norm. */
 #include "kernels/cuda/cuda.h"
 
 /* ---- updates ---- */
@@ -112,6 +112,46 @@ CUDA_KERNEL(sgd) {
 }
 CUDA_KERNEL(sgd_master) {
   return run_sgd(args, why, "sgd_master", (float *)args->operand[3]);
+}
+
+template <class G, class T>
+__global__ void lion(const G *grad, T *param, float *moment, float *master, int64_t n,
+                     const double *rate, const double *scale, const double *found_inf, float beta1,
+                     float beta2, double decay) {
+  if (*found_inf > 0) return;
+  float lr = (float)*rate, shrink = (float)(1 - *rate * decay);
+  float clip_scale = (float)*scale;
+  for (EACH_ELEMENT(i, n)) {
+    float g = to_float(grad[i]) * clip_scale, m = moment[i];
+    float mixed = beta1 * m + (1 - beta1) * g;
+    float sign = mixed > 0 ? 1.0f : mixed < 0 ? -1.0f : mixed; /* a NaN stays one */
+    float p = (master != nullptr ? master[i] : to_float(param[i])) * shrink - lr * sign;
+    moment[i] = beta2 * m + (1 - beta2) * g;
+    if (master != nullptr) master[i] = p;
+    put(param + i, p);
+  }
+}
+
+static KernelStatus run_lion(const KernelArgs *args, const char **why, const char *name,
+                             float *master) {
+  return with_floats(args->dtype[0], args->dtype[1], why, [=](auto gradient, auto value) {
+    typedef decltype(gradient) G;
+    typedef decltype(value) T;
+    void *const *at = args->operand;
+    Launch run(args, why, name);
+    run.flat(args->dim[0], lion<G, T>, (const G *)at[0], (T *)at[1], (float *)at[2], master,
+             args->dim[0], (const double *)args->control[0], (const double *)args->control[1],
+             (const double *)args->control[2], (float)args->attr[0], (float)args->attr[1],
+             args->attr[2]);
+    return run.status;
+  });
+}
+
+CUDA_KERNEL(lion) {
+  return run_lion(args, why, "lion", nullptr);
+}
+CUDA_KERNEL(lion_master) {
+  return run_lion(args, why, "lion_master", (float *)args->operand[3]);
 }
 
 /* ---- the norm ---- */

@@ -67,7 +67,8 @@ bool client_open(Client *client, Status *status) {
   pmix_proc_t own;
   *client = (Client){0};
   guess_identity(client);
-  Deadline *deadline = deadline_begin(who(client, me), "PMIx_Init", DEADLINE_START_S);
+  Deadline *deadline =
+      deadline_begin(who(client, me), "PMIx_Init", DEADLINE_START_S, deadline_of_others);
   pmix_status_t result = PMIx_Init(&own, NULL, 0);
   deadline_end(deadline);
   if (!good(client, result, "PMIx_Init", status)) return false;
@@ -83,7 +84,8 @@ bool client_barrier(Client *client, Status *status) {
   bool collect = true;
   pmix_info_t info;
   PMIX_INFO_LOAD(&info, PMIX_COLLECT_DATA, &collect, PMIX_BOOL);
-  Deadline *deadline = deadline_begin(who(client, me), "PMIx_Fence", DEADLINE_START_S);
+  Deadline *deadline =
+      deadline_begin(who(client, me), "PMIx_Fence", DEADLINE_START_S, deadline_of_others);
   pmix_status_t result = PMIx_Fence(NULL, 0, &info, 1);
   deadline_end(deadline);
   return good(client, result, "PMIx_Fence", status);
@@ -119,7 +121,8 @@ bool client_exchange(Client *client, const char *key, const void *own, void *all
                      Status *status) {
   char me[WHO_BYTES];
   if (!show(client, key, own, size_bytes, status) || !client_barrier(client, status)) return false;
-  Deadline *deadline = deadline_begin(who(client, me), "PMIx_Get", DEADLINE_START_S);
+  Deadline *deadline =
+      deadline_begin(who(client, me), "PMIx_Get", DEADLINE_START_S, deadline_of_others);
   bool seen = true;
   for (int32_t rank = 0; rank < client->rank_count && seen; rank++)
     seen = see(client, key, rank, (char *)all + (size_t)rank * size_bytes, size_bytes, status);
@@ -134,7 +137,8 @@ void client_abort(Client *client, const Status *status) {
 void client_close(Client *client) {
   char me[WHO_BYTES];
   if (!client->is_open) return;
-  Deadline *deadline = deadline_begin(who(client, me), "PMIx_Finalize", DEADLINE_START_S);
+  Deadline *deadline =
+      deadline_begin(who(client, me), "PMIx_Finalize", DEADLINE_START_S, deadline_of_others);
   (void)PMIx_Finalize(NULL, 0);
   deadline_end(deadline);
   client->is_open = false;

@@ -20,8 +20,11 @@ struct Deadline {
   struct timespec until;
   const char *who;
   const char *what;
+  const char *why;
   int32_t seconds;
 };
+
+const char deadline_of_others[] = "another rank never came, or the launcher does not answer";
 
 static void *wait_for_end(void *argument) {
   Deadline *deadline = argument;
@@ -32,9 +35,8 @@ static void *wait_for_end(void *argument) {
   bool missed = !deadline->is_over;
   pthread_mutex_unlock(&deadline->lock);
   if (!missed) return NULL;
-  text_warn("lockstep-rank: %s: %s has not returned after %d s: another rank never came, or the "
-            "launcher does not answer",
-            deadline->who, deadline->what, deadline->seconds);
+  text_warn("lockstep-rank: %s: %s has not returned after %d s: %s", deadline->who, deadline->what,
+            deadline->seconds, deadline->why);
   _exit(STATUS_WORLD);
 }
 
@@ -56,11 +58,12 @@ static bool start(Deadline *deadline) {
 }
 
 /* Without memory for it, or a thread, there is no limit: that is no reason not to start. */
-Deadline *deadline_begin(const char *who, const char *what, int32_t seconds) {
+Deadline *deadline_begin(const char *who, const char *what, int32_t seconds, const char *why) {
   Deadline *deadline = calloc(1, sizeof *deadline);
   if (!deadline) return NULL;
   deadline->who = who;
   deadline->what = what;
+  deadline->why = why;
   deadline->seconds = seconds;
   if (start(deadline)) return deadline;
   free(deadline);

@@ -8,9 +8,12 @@ enum { DEADLINE_START_S = 120 }; /* of every step of starting and ending */
 
 typedef struct Deadline Deadline;
 
+/* Why a call of starting and ending does not return. */
+extern const char deadline_of_others[];
+
 /* From here on the process has so long until deadline_end, else it says so in a line that begins
- * with `who` and ends with exit code 2. `who` and `what` live until then. */
-Deadline *deadline_begin(const char *who, const char *what, int32_t seconds);
+ * with `who`, names `what` and ends with `why`, and its exit code is 2. All live until then. */
+Deadline *deadline_begin(const char *who, const char *what, int32_t seconds, const char *why);
 void deadline_end(Deadline *deadline);
 
 #endif

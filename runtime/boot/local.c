@@ -51,6 +51,7 @@ static void *thread_main(void *argument) {
 static int start_thread(RankThread *rank) {
   sigset_t all, before;
   sigfillset(&all);
+  sigdelset(&all, SIGBUS); /* of the thread that reads a file which was cut short */
   pthread_sigmask(SIG_SETMASK, &all, &before);
   int failure = pthread_create(&rank->thread, NULL, thread_main, rank);
   pthread_sigmask(SIG_SETMASK, &before, NULL);

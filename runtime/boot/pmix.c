@@ -65,7 +65,8 @@ static void boot_close(Boot *self) {
   PmixBoot *boot = (PmixBoot *)self;
   if (boot->has_failed && boot->world) mpi_world_abort(boot->world);
   if (boot->watch) watch_close(boot->watch);
-  Deadline *deadline = deadline_begin(boot->who, "MPI_Finalize", DEADLINE_START_S);
+  Deadline *deadline =
+      deadline_begin(boot->who, "MPI_Finalize", DEADLINE_START_S, deadline_of_others);
   if (boot->world) mpi_world_close(boot->world);
   deadline_end(deadline);
   if (!boot->has_failed) client_close(&boot->client);
@@ -160,7 +161,7 @@ static bool join(PmixBoot *boot, const BootPmixSetup *setup, Status *status) {
   boot->base.rank_count = 1;
   boot->base.allowed = cores_allowed();
   boot->base.here = agree_neighbours(boot->facts, boot->node, client->rank_count, client->rank);
-  Deadline *deadline = deadline_begin(boot->who, "MPI_Init", DEADLINE_START_S);
+  Deadline *deadline = deadline_begin(boot->who, "MPI_Init", DEADLINE_START_S, deadline_of_others);
   boot->world =
       mpi_world_open(setup->plan, setup->mesh, client->rank, has_cores(boot, threads), status);
   deadline_end(deadline);

@@ -144,10 +144,14 @@ bool checkpoint_publish(const CheckpointStore *store, int64_t step, Status *stat
  * for parts without its file are no checkpoint. */
 void checkpoint_remove_oldest(CheckpointStore *store, int64_t step);
 
-/* One file of a checkpoint that was read and is whole. */
+/* What a rank has of a checkpoint: header and table of the file with its part of the state. The
+ * first of the ranks that have the same part has opened it, and reads for all of them. */
 typedef struct Checkpoint {
   char *path;
-  void *block; /* holds what the rest points to */
+  bool is_reader;
+  int descriptor; /* of the reader: the file is opened once */
+  void *block;    /* holds what the rest points to */
+  uint64_t block_bytes;
   const CheckpointHeader *header;
   const CheckpointPart *part; /* NULL: the file has all of the state */
   const CheckpointEntry *entry;
@@ -164,32 +168,18 @@ typedef enum CheckpointFault {
   CHECKPOINT_DAMAGED  /* it was read, and is not what was written: an older one may serve */
 } CheckpointFault;
 
-/* Reads the file's header and table. What a header says is believed only as far as the file is
- * long. False: `fault` says what kind of failure `status` tells of. */
+/* Opens a file, to be its reader, and reads header and table. What a header says is believed only
+ * as far as the file is long. False: `fault` says what kind of failure `status` tells of. */
 bool checkpoint_open(Checkpoint *checkpoint, const char *path, CheckpointFault *fault,
                      Status *status);
-/* Reads its tensors and compares their checksums. */
-bool checkpoint_verify(const Checkpoint *checkpoint, CheckpointFault *fault, Status *status);
+/* Of the block that another rank has read. False: no memory. */
+bool checkpoint_receive(Checkpoint *checkpoint, const char *path, uint64_t block_bytes,
+                        Status *status);
+/* When the block is there: where its parts are. */
+void checkpoint_view(Checkpoint *checkpoint);
+/* On the reader: reads the tensors and compares their checksums. */
+bool checkpoint_sums(const Checkpoint *checkpoint, CheckpointFault *fault, Status *status);
 void checkpoint_close(Checkpoint *checkpoint);
-
-/* What a rank looks for. All ranks of the job look together. */
-typedef struct CheckpointSearch {
-  const Plan *plan;
-  const Mesh *mesh;
-  int32_t rank;
-  Comm *comm;
-  const char *path;      /* rank 0's file of the one to take; NULL: the newest whole one */
-  const char *directory; /* of which it is the newest */
-  void (*skipped)(const char *why); /* called on rank 0, with a line about each newer damaged one */
-} CheckpointSearch;
-
-/* Rank 0 picks a checkpoint; each rank opens the file that has its part of the state, and who wrote
- * one verifies it. All take it, or none: what one rank finds damaged gives way to the one before on
- * all. True: `own` is this rank's file. False with status code 0: there is none. False with another
- * code: the one that was picked, or the directory, cannot be read, or is of another format; the
- * first rank to which this happened has `fault` and the reason, the others an echo. */
-bool checkpoint_find(const CheckpointSearch *search, Checkpoint *own, CheckpointFault *fault,
-                     Status *status);
 
 /* State in parts is of a mesh: another one would have to cut the tensors anew. `part` NULL: of
  * whole state. */
@@ -225,9 +215,9 @@ int32_t checkpoint_changes_text(const CheckpointChanges *changes, uint32_t effec
 bool checkpoint_match(const Checkpoint *own, const Plan *plan, const PlanClass *class,
                       const CheckpointChanges *changes, Status *status);
 
-/* Reads the tensors of a rank of this class, and checks them again; the rest is in the header. */
-bool checkpoint_restore(const Checkpoint *own, Device *device, uint8_t *arena, const Plan *plan,
-                        const PlanClass *class, Status *status);
+/* False: the tensor is not what was written; NULL: one without a name. */
+bool checkpoint_damaged(const char *path, const char *tensor, CheckpointFault *fault,
+                        Status *status);
 
 /* Reads from a file. False: `fault` and `status` say why. Short files are damaged. */
 bool checkpoint_read(int descriptor, const char *path, void *bytes, size_t count, uint64_t offset,

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/checkpoint/checkpoint.h"
+#include "runtime/checkpoint/take.h"
 
 /* The greatest step below `below` that has a file, or -1. False: the directory cannot be read. */
 static bool newest_below(const char *directory, int64_t below, int64_t *newest, Status *status) {
@@ -70,28 +70,59 @@ static bool is_of(const Checkpoint *own, const Head *head, int32_t writer) {
          own->header->plan_id == head->header.plan_id;
 }
 
-/* On the other ranks. When the mesh is another one, rank 0's file says so on every rank. */
-static bool open_beside(const Head *head, int32_t writer, Checkpoint *own, CheckpointFault *fault,
-                        Status *status) {
+/* What a rank has to do with the files of a checkpoint. */
+typedef struct Role {
+  bool in_place;  /* it is cut as the plan is; else rank 0's file says so on every rank */
+  int32_t writer; /* whose part this rank has */
+  bool is_reader; /* the first of those that have it */
   char path[CHECKPOINT_PATH_BYTES];
-  if (writer > 0)
-    (void)snprintf(path, sizeof path, "%.*s.r%05d", CHECKPOINT_PATH_BYTES - 16, head->path, writer);
+} Role;
+
+static Role role_of(const CheckpointSearch *search, const Head *head) {
+  Role role = {.in_place = checkpoint_same_mesh(head->in_parts ? &head->part : NULL, search->plan)};
+  if (role.in_place)
+    role.writer = checkpoint_writer(search->mesh, search->plan->jobs[0].state_axes, search->rank);
+  role.is_reader = role.writer == mesh_number(search->mesh, search->rank);
+  if (role.writer > 0)
+    (void)snprintf(role.path, sizeof role.path, "%.*s.r%05d", CHECKPOINT_PATH_BYTES - 16,
+                   head->path, role.writer);
   else
-    (void)snprintf(path, sizeof path, "%s", head->path);
-  if (!checkpoint_open(own, path, fault, status)) {
+    (void)snprintf(role.path, sizeof role.path, "%s", head->path);
+  return role;
+}
+
+/* On a reader that is not rank 0. */
+static bool open_beside(const Head *head, const Role *role, Checkpoint *own, CheckpointFault *fault,
+                        Status *status) {
+  if (!checkpoint_open(own, role->path, fault, status)) {
     if (*fault == CHECKPOINT_ABSENT) *fault = CHECKPOINT_DAMAGED; /* not whole */
     return false;
   }
-  if (is_of(own, head, writer)) return true;
+  if (is_of(own, head, role->writer)) return true;
   *fault = CHECKPOINT_DAMAGED;
-  return status_fail(status, STATUS_USER, "%s: is not of the same checkpoint as %s", path,
+  return status_fail(status, STATUS_USER, "%s: is not of the same checkpoint as %s", role->path,
                      head->path);
 }
 
-/* Whose part this rank reads, when the checkpoint is cut as the plan is; else that of rank 0. */
-static int32_t writer_of(const CheckpointSearch *search, const Head *head) {
-  if (!head->in_parts || !checkpoint_same_mesh(&head->part, search->plan)) return 0;
-  return checkpoint_writer(search->mesh, search->plan->jobs[0].state_axes, search->rank);
+static bool share(const CheckpointSearch *search, const Role *role, void *bytes,
+                  uint64_t size_bytes) {
+  Comm *comm = search->comm;
+  return role->in_place ? comm->ops->share_bytes(comm, bytes, size_bytes)
+                        : comm->ops->broadcast_bytes(comm, 0, bytes, size_bytes);
+}
+
+/* The reader's table, on all that have its part of the state; nothing where it could not be opened.
+ * False: this rank cannot go on, or others cannot. */
+static bool share_table(const CheckpointSearch *search, const Role *role, Checkpoint *own,
+                        Status *status) {
+  uint64_t block_bytes = own->block_bytes;
+  status->code = STATUS_ECHO;
+  if (!share(search, role, &block_bytes, sizeof block_bytes)) return false;
+  if (block_bytes == 0) return true;
+  if (!role->is_reader && !checkpoint_receive(own, role->path, block_bytes, status)) return false;
+  if (!share(search, role, own->block, block_bytes)) return false;
+  if (!role->is_reader) checkpoint_view(own);
+  return true;
 }
 
 /* What went wrong, and where. */
@@ -119,16 +150,28 @@ static bool agree(const CheckpointSearch *search, Verdict *verdict, Status *stat
   return told;
 }
 
+/* All have the first verdict that is not good. */
+static bool settle(const CheckpointSearch *search, Verdict *verdict, CheckpointFault *fault,
+                   Status *status) {
+  if (!agree(search, verdict, status)) return false;
+  *fault = (CheckpointFault)verdict->fault;
+  if (*fault == CHECKPOINT_WHOLE) return true;
+  *status = verdict->status;
+  if (search->rank != verdict->rank) status->code = STATUS_ECHO;
+  return false;
+}
+
 /* Opens what rank 0 has picked, on every rank. */
-static void open_picked(const CheckpointSearch *search, const Head *head, Checkpoint *own,
-                        Verdict *verdict) {
-  CheckpointFault fault = (CheckpointFault)verdict->fault;
-  int32_t writer = writer_of(search, head);
-  bool open = fault == CHECKPOINT_WHOLE &&
-              (search->rank == 0 || open_beside(head, writer, own, &fault, &verdict->status));
-  if (open && writer == mesh_number(search->mesh, search->rank))
-    open = checkpoint_verify(own, &fault, &verdict->status);
-  verdict->fault = open ? CHECKPOINT_WHOLE : (int32_t)fault;
+static bool open_picked(const CheckpointSearch *search, const Head *head, Checkpoint *own,
+                        Verdict *verdict, Status *status) {
+  CheckpointFault fault = CHECKPOINT_WHOLE;
+  Role role = role_of(search, head);
+  if (role.is_reader && search->rank != 0 &&
+      !open_beside(head, &role, own, &fault, &verdict->status)) {
+    checkpoint_close(own);
+    verdict->fault = (int32_t)fault;
+  }
+  return share_table(search, &role, own, status);
 }
 
 /* False with status code 0: there is none. False with `fault` CHECKPOINT_DAMAGED: all know why. */
@@ -151,26 +194,43 @@ static bool try_one(const CheckpointSearch *search, int64_t *step, Checkpoint *o
   if (!search->comm->ops->broadcast_bytes(search->comm, 0, &head, sizeof head)) return false;
   status->code = 0;
   if (head.state == HEAD_NONE) return false;
-  if (head.state == HEAD_PICKED) open_picked(search, &head, own, &verdict);
-  if (!agree(search, &verdict, status)) return false;
-  *fault = (CheckpointFault)verdict.fault;
-  if (*fault == CHECKPOINT_WHOLE) return true;
-  *status = verdict.status;
-  if (search->rank != verdict.rank) status->code = STATUS_ECHO;
-  return false;
+  if (head.state == HEAD_PICKED && !open_picked(search, &head, own, &verdict, status)) return false;
+  return settle(search, &verdict, fault, status);
+}
+
+bool checkpoint_skip(const CheckpointSearch *search, Checkpoint *own, CheckpointFault fault,
+                     Status *status) {
+  bool skips = fault == CHECKPOINT_DAMAGED && !search->path;
+  checkpoint_close(own);
+  if (skips && search->rank == 0) search->skipped(status->text);
+  if (!skips && status->code == STATUS_ECHO) status->text[0] = 0; /* one rank has said it */
+  return skips;
 }
 
 bool checkpoint_find(const CheckpointSearch *search, Checkpoint *own, CheckpointFault *fault,
                      Status *status) {
-  int64_t step = INT64_MAX;
-  while (!try_one(search, &step, own, fault, status)) {
-    checkpoint_close(own);
-    if (*fault == CHECKPOINT_DAMAGED && !search->path) {
-      if (search->rank == 0) search->skipped(status->text);
-      continue;
-    }
-    if (status->code == STATUS_ECHO) status->text[0] = 0; /* one rank has said it */
+  while (!try_one(search, search->below, own, fault, status))
+    if (!checkpoint_skip(search, own, *fault, status)) return false;
+  return true;
+}
+
+bool checkpoint_verify(const CheckpointSearch *search, const Checkpoint *own,
+                       CheckpointFault *fault, Status *status) {
+  Verdict verdict = {0};
+  *fault = CHECKPOINT_WHOLE;
+  if (own->is_reader && !checkpoint_sums(own, fault, &verdict.status))
+    verdict.fault = (int32_t)*fault;
+  return settle(search, &verdict, fault, status);
+}
+
+bool checkpoint_restore(const CheckpointSearch *search, const Checkpoint *own,
+                        const CheckpointTarget *target, CheckpointFault *fault, Status *status) {
+  Verdict verdict = {0};
+  *fault = CHECKPOINT_WHOLE;
+  if (!checkpoint_install(search, own, target, fault, &verdict.status)) {
+    *status = verdict.status;
     return false;
   }
-  return true;
+  verdict.fault = (int32_t)*fault;
+  return settle(search, &verdict, fault, status);
 }

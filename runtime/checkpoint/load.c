@@ -113,6 +113,20 @@ static bool check_settings(const Reading *file, const Checkpoint *checkpoint) {
   return true;
 }
 
+static bool check_entries(const Reading *file, const Checkpoint *checkpoint) {
+  const CheckpointHeader *header = checkpoint->header;
+  for (uint32_t i = 0; i < header->entry_count; i++) {
+    const CheckpointEntry *entry = &checkpoint->entry[i];
+    bool named = is_text(header, checkpoint->text, entry->name);
+    bool inside =
+        entry->offset <= file->file_bytes && entry->size_bytes <= file->file_bytes - entry->offset;
+    if (!named || !inside)
+      return checkpoint_damaged(file->path, named ? checkpoint->text + entry->name : NULL,
+                                file->fault, file->status);
+  }
+  return true;
+}
+
 static bool read_table(Reading *file, Checkpoint *checkpoint) {
   CheckpointHeader header;
   uint64_t table_bytes = 0;
@@ -126,31 +140,44 @@ static bool read_table(Reading *file, Checkpoint *checkpoint) {
   uint8_t *table = block + sizeof header;
   memcpy(block, &header, sizeof header);
   checkpoint->block = block;
-  checkpoint->header = checkpoint->block;
+  checkpoint->block_bytes = sizeof header + table_bytes;
   if (!checkpoint_read(file->descriptor, file->path, table, table_bytes, sizeof header, file->fault,
                        file->status))
     return false;
   if (checksum(table, table_bytes) != header.table_sum)
     return damaged(file, "its table of tensors is damaged");
-  const CheckpointPart *part = (const CheckpointPart *)(const void *)table;
-  checkpoint->part = header.part_count > 0 ? part : NULL;
-  checkpoint->entry = (const CheckpointEntry *)(const void *)(part + header.part_count);
+  checkpoint_view(checkpoint);
+  return check_settings(file, checkpoint) && check_entries(file, checkpoint);
+}
+
+bool checkpoint_damaged(const char *path, const char *tensor, CheckpointFault *fault,
+                        Status *status) {
+  *fault = CHECKPOINT_DAMAGED;
+  return status_fail(status, STATUS_USER, "%s: tensor %s is damaged", path,
+                     tensor != NULL ? tensor : "without a name");
+}
+
+void checkpoint_view(Checkpoint *checkpoint) {
+  const CheckpointHeader *header = checkpoint->block;
+  const CheckpointPart *part = (const CheckpointPart *)(const void *)(header + 1);
+  checkpoint->header = header;
+  checkpoint->part = header->part_count > 0 ? part : NULL;
+  checkpoint->entry = (const CheckpointEntry *)(const void *)(part + header->part_count);
   checkpoint->setting =
-      (const CheckpointSetting *)(const void *)(checkpoint->entry + header.entry_count);
-  checkpoint->text = (const char *)(checkpoint->setting + header.setting_count);
-  return check_settings(file, checkpoint);
+      (const CheckpointSetting *)(const void *)(checkpoint->entry + header->entry_count);
+  checkpoint->text = (const char *)(checkpoint->setting + header->setting_count);
 }
 
 /* The checksum of what the file has of a tensor. */
-static bool sum_tensor(const Reading *file, const CheckpointEntry *entry, uint8_t *piece,
-                       uint64_t *sum) {
+static bool sum_tensor(const Checkpoint *from, const CheckpointEntry *entry, uint8_t *piece,
+                       uint64_t *sum, CheckpointFault *fault, Status *status) {
   Checksum running;
   checksum_begin(&running);
   for (uint64_t done = 0; done < entry->size_bytes;) {
     uint64_t left = entry->size_bytes - done;
     size_t take = left < PIECE_BYTES ? (size_t)left : PIECE_BYTES;
-    if (!checkpoint_read(file->descriptor, file->path, piece, take, entry->offset + done,
-                         file->fault, file->status))
+    if (!checkpoint_read(from->descriptor, from->path, piece, take, entry->offset + done, fault,
+                         status))
       return false;
     checksum_add(&running, piece, take);
     done += take;
@@ -159,46 +186,42 @@ static bool sum_tensor(const Reading *file, const CheckpointEntry *entry, uint8_
   return true;
 }
 
-static bool check_tensors(const Reading *file, const Checkpoint *checkpoint, uint8_t *piece) {
-  const CheckpointHeader *header = checkpoint->header;
-  for (uint32_t i = 0; i < header->entry_count; i++) {
-    const CheckpointEntry *entry = &checkpoint->entry[i];
-    bool named = is_text(header, checkpoint->text, entry->name);
-    bool inside =
-        entry->offset <= file->file_bytes && entry->size_bytes <= file->file_bytes - entry->offset;
-    uint64_t sum = 0;
-    if (named && inside && !sum_tensor(file, entry, piece, &sum)) return false;
-    if (named && inside && sum == entry->sum) continue;
-    *file->fault = CHECKPOINT_DAMAGED;
-    return status_fail(file->status, STATUS_USER, "%s: tensor %s is damaged", file->path,
-                       named ? checkpoint->text + entry->name : "without a name");
-  }
-  return true;
-}
-
-bool checkpoint_open(Checkpoint *checkpoint, const char *path, CheckpointFault *fault,
-                     Status *status) {
-  *checkpoint = (Checkpoint){.path = strdup(path)};
-  Reading file = {.path = path, .descriptor = -1, .fault = fault, .status = status};
-  bool good = checkpoint->path ? open_file(&file) && read_table(&file, checkpoint)
-                               : unread(fault, path, ENOMEM, status);
-  if (file.descriptor >= 0) close(file.descriptor);
-  if (!good) checkpoint_close(checkpoint);
-  return good;
-}
-
-bool checkpoint_verify(const Checkpoint *checkpoint, CheckpointFault *fault, Status *status) {
-  const char *path = checkpoint->path;
-  Reading file = {.path = path, .descriptor = -1, .fault = fault, .status = status};
+bool checkpoint_sums(const Checkpoint *checkpoint, CheckpointFault *fault, Status *status) {
   uint8_t *piece = malloc(PIECE_BYTES);
-  bool good = piece ? open_file(&file) && check_tensors(&file, checkpoint, piece)
-                    : unread(fault, path, ENOMEM, status);
-  if (file.descriptor >= 0) close(file.descriptor);
+  bool good = piece || unread(fault, checkpoint->path, ENOMEM, status);
+  for (uint32_t i = 0; good && i < checkpoint->header->entry_count; i++) {
+    const CheckpointEntry *entry = &checkpoint->entry[i];
+    uint64_t sum = 0;
+    good = sum_tensor(checkpoint, entry, piece, &sum, fault, status) &&
+           (sum == entry->sum ||
+            checkpoint_damaged(checkpoint->path, checkpoint->text + entry->name, fault, status));
+  }
   free(piece);
   return good;
 }
 
+bool checkpoint_open(Checkpoint *checkpoint, const char *path, CheckpointFault *fault,
+                     Status *status) {
+  *checkpoint = (Checkpoint){.path = strdup(path), .is_reader = true, .descriptor = -1};
+  Reading file = {.path = path, .descriptor = -1, .fault = fault, .status = status};
+  bool good = checkpoint->path ? open_file(&file) && read_table(&file, checkpoint)
+                               : unread(fault, path, ENOMEM, status);
+  checkpoint->descriptor = file.descriptor;
+  if (!good) checkpoint_close(checkpoint);
+  return good;
+}
+
+bool checkpoint_receive(Checkpoint *checkpoint, const char *path, uint64_t block_bytes,
+                        Status *status) {
+  *checkpoint =
+      (Checkpoint){.path = strdup(path), .block = malloc(block_bytes), .block_bytes = block_bytes};
+  if (checkpoint->path && checkpoint->block) return true;
+  checkpoint_close(checkpoint);
+  return status_fail(status, STATUS_WORLD, "%s: not enough memory to open it", path);
+}
+
 void checkpoint_close(Checkpoint *checkpoint) {
+  if (checkpoint->is_reader && checkpoint->descriptor >= 0) close(checkpoint->descriptor);
   free(checkpoint->block);
   free(checkpoint->path);
   *checkpoint = (Checkpoint){0};

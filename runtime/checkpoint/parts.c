@@ -1,13 +1,9 @@
-/* parts.c -- what a rank has of a checkpoint: whether it fits the plan, and reading it. */
-#include <errno.h>
-#include <fcntl.h>
+/* parts.c -- what a rank has of a checkpoint: whether it fits the plan. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "runtime/checkpoint/checkpoint.h"
-#include "runtime/checkpoint/checksum.h"
 
 enum { MESH_TEXT_BYTES = 160 };
 
@@ -109,60 +105,4 @@ bool checkpoint_match(const Checkpoint *own, const Plan *plan, const PlanClass *
                      "-D name=..., or --resume never",
                      own->path, experiment, experiments > 0 && layouts > 0 ? ", " : "", layout,
                      experiments > 0 ? "has other tensors" : "is cut differently");
-}
-
-/* A rank's tensors while they are read. */
-typedef struct Restoring {
-  const Checkpoint *checkpoint;
-  uint32_t entry;
-  Device *device;
-  uint8_t *arena;
-  int descriptor;
-  Status *status;
-} Restoring;
-
-/* Up to a window of what the file has at `offset`. */
-static bool restore_piece(const Restoring *restoring, uint8_t *to, size_t count, uint64_t offset,
-                          Checksum *sum) {
-  const DeviceOps *ops = restoring->device->ops;
-  Status *status = restoring->status;
-  CheckpointFault fault;
-  void *bytes = ops->open_window(restoring->device, to, count, ACCESS_WRITE, status);
-  if (bytes == NULL || !checkpoint_read(restoring->descriptor, restoring->checkpoint->path, bytes,
-                                        count, offset, &fault, status))
-    return false;
-  checksum_add(sum, bytes, count);
-  return ops->close_window(restoring->device, status);
-}
-
-static bool restore_tensor(void *context, const PlanTensor *tensor, int32_t layer,
-                           uint64_t offset) {
-  (void)layer;
-  Restoring *restoring = context;
-  const Checkpoint *from = restoring->checkpoint;
-  const CheckpointEntry *entry = &from->entry[restoring->entry++];
-  Checksum sum;
-  checksum_begin(&sum);
-  for (uint64_t done = 0; done < tensor->size_bytes;) {
-    uint64_t left = tensor->size_bytes - done;
-    size_t take = left < DEVICE_WINDOW_BYTES ? (size_t)left : DEVICE_WINDOW_BYTES;
-    if (!restore_piece(restoring, restoring->arena + offset + done, take, entry->offset + done,
-                       &sum))
-      return false;
-    done += take;
-  }
-  return checksum_end(&sum) == entry->sum ||
-         status_fail(restoring->status, STATUS_WORLD, "%s: changed while it was read", from->path);
-}
-
-bool checkpoint_restore(const Checkpoint *own, Device *device, uint8_t *arena, const Plan *plan,
-                        const PlanClass *class, Status *status) {
-  Restoring restoring = {.checkpoint = own, .device = device, .arena = arena, .status = status};
-  restoring.descriptor = open(restoring.checkpoint->path, O_RDONLY | O_CLOEXEC);
-  if (restoring.descriptor < 0)
-    return status_fail(status, STATUS_WORLD, "%s: cannot be read: %s", restoring.checkpoint->path,
-                       strerror(errno));
-  bool restored = checkpoint_each(plan, class, restore_tensor, &restoring);
-  close(restoring.descriptor);
-  return restored;
 }

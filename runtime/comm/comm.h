@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "runtime/plan/plan.h"
+#include "runtime/status.h"
 
 typedef struct Comm Comm;
 
@@ -70,6 +71,10 @@ typedef struct CommOps {
   bool (*gather_bytes)(Comm *self, const void *from, void *to, size_t size_bytes);
   /* Over all ranks of the job: `bytes` of every rank become those of `root`. */
   bool (*broadcast_bytes)(Comm *self, int32_t root, void *bytes, size_t size_bytes);
+  /* Among the ranks that have the same part of the state (PlanJob.state_axes): `bytes` of all
+   * become those of the first. Every rank of the job calls it, in a group as often as the group
+   * likes. */
+  bool (*share_bytes)(Comm *self, void *bytes, size_t size_bytes);
   /* The last call of a rank, also after an abort, when no thread of it is in another one. Returns
    * when no peer reads this rank's memory any more. A rank that fails aborts before. */
   void (*leave)(Comm *self);
@@ -85,6 +90,8 @@ struct Comm {
   /* Bytes of this rank's memory that other ranks have copied or reduced, counted by whoever copies,
    * where it copies; complete when a call returns. What a rank takes of its own is not sent. */
   int64_t sent_bytes;
+  /* Why a call returned false, where that was this rank's own failure; code 0: it was not. */
+  Status problem;
 };
 
 /* Those of one rank for the threads that run lanes beside the main lane; NULL: the lane has none.

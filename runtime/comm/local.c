@@ -39,6 +39,8 @@ struct LocalWorld {
   uint32_t comm_count;
   uint32_t *axes_mask; /* of each communicator */
   GroupList *groups;   /* of each communicator and channel */
+  GroupList sharers;   /* of ranks that have the same part of the state */
+  uint32_t shared_axes;
   Barrier all;
   const void **shown; /* by each rank to all others, between two meetings */
   pthread_mutex_t door;
@@ -236,6 +238,18 @@ static bool local_broadcast_bytes(Comm *self, int32_t root, void *bytes, size_t 
   return barrier_wait(&world->all);
 }
 
+static bool local_share_bytes(Comm *self, void *bytes, size_t size_bytes) {
+  const LocalComm *local = (const LocalComm *)self;
+  LocalWorld *world = local->world;
+  MeshGroup where = mesh_group(&world->mesh, world->shared_axes, local->rank);
+  Meeting at = {&world->sharers.at[where.group], where.member};
+  if (at.member == 0) self->sent_bytes += (at.group->count - 1) * (int64_t)size_bytes;
+  if (at.group->count == 1) return true;
+  if (!publish(at, bytes, bytes, true)) return false;
+  if (at.member != 0) memcpy(bytes, at.group->x[0], size_bytes);
+  return barrier_wait(&at.group->barrier);
+}
+
 /* No barrier: it must hold after an abort, and when not all ranks have come. Who comes after an
  * abort reads nothing of its peers. */
 static void local_leave(Comm *self) {
@@ -266,16 +280,17 @@ static const CommOps local_ops = {
     .barrier = local_barrier,
     .gather_bytes = local_gather_bytes,
     .broadcast_bytes = local_broadcast_bytes,
+    .share_bytes = local_share_bytes,
     .leave = local_leave,
     .abort = local_abort,
     .members = local_members,
 };
 
-static bool open_groups(LocalWorld *world, uint32_t comm, int32_t spins) {
-  MeshGroup shape = mesh_group(&world->mesh, world->axes_mask[comm / CHANNELS], 0);
+static bool open_groups(LocalWorld *world, uint32_t axes_mask, int32_t spins, GroupList *list) {
+  MeshGroup shape = mesh_group(&world->mesh, axes_mask, 0);
   Group *groups = calloc((size_t)shape.group_count, sizeof *groups);
   if (!groups) return false;
-  world->groups[comm] = (GroupList){groups, shape.group_count};
+  *list = (GroupList){groups, shape.group_count};
   for (int32_t i = 0; i < shape.group_count; i++)
     if (!group_open(&groups[i], shape.member_count, spins, &world->delay)) return false;
   return true;
@@ -287,6 +302,7 @@ LocalWorld *local_world_new(const Plan *plan, const Mesh *mesh, int32_t threads_
   bool cores = (int64_t)mesh->rank_count * threads_per_rank <= sysconf(_SC_NPROCESSORS_ONLN);
   int32_t spins = cores ? SPINS_WITH_CORES : SPINS_WITHOUT_CORES;
   world->mesh = *mesh;
+  world->shared_axes = mesh_shared_axes(mesh, plan);
   barrier_open(&world->all, mesh->rank_count, spins);
   pthread_mutex_init(&world->door, NULL);
   pthread_cond_init(&world->left, NULL);
@@ -303,19 +319,23 @@ LocalWorld *local_world_new(const Plan *plan, const Mesh *mesh, int32_t threads_
   for (uint32_t i = 0; opened && i < plan->comms_count; i++)
     world->axes_mask[i] = plan->comms[i].axes_mask;
   for (uint32_t i = 0; opened && i < CHANNELS * plan->comms_count; i++)
-    opened = open_groups(world, i, spins);
-  if (opened) return world;
+    opened = open_groups(world, world->axes_mask[i / CHANNELS], spins, &world->groups[i]);
+  if (opened && open_groups(world, world->shared_axes, spins, &world->sharers)) return world;
   local_world_free(world);
   return NULL;
 }
 
+static void close_groups(const GroupList *list) {
+  for (int32_t group = 0; group < list->count; group++)
+    group_close(&list->at[group]);
+  free(list->at);
+}
+
 void local_world_free(LocalWorld *world) {
   if (!world) return;
-  for (uint32_t i = 0; world->groups && i < CHANNELS * world->comm_count; i++) {
-    for (int32_t group = 0; group < world->groups[i].count; group++)
-      group_close(&world->groups[i].at[group]);
-    free(world->groups[i].at);
-  }
+  for (uint32_t i = 0; world->groups && i < CHANNELS * world->comm_count; i++)
+    close_groups(&world->groups[i]);
+  close_groups(&world->sharers);
   barrier_close(&world->all);
   pthread_cond_destroy(&world->left);
   pthread_mutex_destroy(&world->door);
@@ -333,7 +353,7 @@ void local_world_delay(LocalWorld *world, CommDelay delay) {
 
 static Comm *open_comm(LocalWorld *world, int32_t rank, uint32_t lane, Threads *threads) {
   LocalComm *local = &world->ranks[(size_t)world->lane_count * (size_t)rank + lane];
-  *local = (LocalComm){{&local_ops, 0}, world, rank, lane != world->main_lane, threads};
+  *local = (LocalComm){{.ops = &local_ops}, world, rank, lane != world->main_lane, threads};
   return &local->base;
 }
 
@@ -356,9 +376,14 @@ CommLanes local_comm_beside(LocalWorld *world, int32_t rank) {
   return lanes;
 }
 
+static void break_groups(const GroupList *list) {
+  for (int32_t group = 0; group < list->count; group++)
+    group_break(&list->at[group]);
+}
+
 void local_world_abort(LocalWorld *world) {
   barrier_break(&world->all);
   for (uint32_t i = 0; i < CHANNELS * world->comm_count; i++)
-    for (int32_t group = 0; group < world->groups[i].count; group++)
-      group_break(&world->groups[i].at[group]);
+    break_groups(&world->groups[i]);
+  break_groups(&world->sharers);
 }

@@ -27,7 +27,8 @@ struct MpiWorld {
   Mesh mesh;
   int32_t rank;
   MPI_Comm all;
-  MpiGroup *group; /* of each of the plan's communicators, lane after lane */
+  MpiGroup sharers; /* ranks that have the same part of the state */
+  MpiGroup *group;  /* of each of the plan's communicators, lane after lane */
   MpiComm lane[PLAN_LANES_MAX];
   atomic_bool is_aborted;
 };
@@ -113,6 +114,16 @@ static bool broadcast_bytes(Comm *comm, int32_t root, void *bytes, size_t size_b
   return wire_finish(wire);
 }
 
+static bool share_bytes(Comm *comm, void *bytes, size_t size_bytes) {
+  MpiComm *self = (MpiComm *)comm;
+  Wire *wire = &self->mover.wire;
+  MpiGroup at = self->world->sharers;
+  if (at.count == 1) return true;
+  if (at.member == 0) self->base.sent_bytes += (at.count - 1) * (int64_t)size_bytes;
+  wire_note(wire, MPI_Ibcast(bytes, (int)size_bytes, MPI_BYTE, 0, at.comm, wire_request(wire)));
+  return wire_finish(wire);
+}
+
 /* Nobody reads another's memory: what was sent has left when the call that sent it returned. */
 static void leave(Comm *comm) {
   (void)comm;
@@ -137,6 +148,7 @@ static const CommOps mpi_ops = {
     .barrier = barrier,
     .gather_bytes = gather_bytes,
     .broadcast_bytes = broadcast_bytes,
+    .share_bytes = share_bytes,
     .leave = leave,
     .abort = abort_job,
     .members = members,
@@ -184,21 +196,19 @@ static bool start_mpi(const MpiWorld *world, Status *status) {
                      "MPI cannot be called by several threads (MPI_THREAD_MULTIPLE)");
 }
 
-/* Lanes on which records of the plan use the communicator. */
-static uint32_t lanes_of(const Plan *plan, uint32_t comm) {
-  uint32_t mask = 0;
-  for (uint32_t i = 0; i < plan->records_count; i++) {
-    const PlanRecord *record = &plan->records[i];
-    bool moves = record->kind != RECORD_KERNEL && record->kind != RECORD_LOAD;
-    if (moves && record->comm == comm) mask |= 1u << record->lane;
-  }
-  return mask;
+/* Every rank of the job makes the same calls in the same order: all of it follows from the plan. */
+static bool split_sharers(MpiWorld *world, Status *status) {
+  MeshGroup at = mesh_group(&world->mesh, mesh_shared_axes(&world->mesh, world->plan), world->rank);
+  MpiGroup *group = &world->sharers;
+  *group = (MpiGroup){MPI_COMM_NULL, at.member_count, at.member};
+  return at.member_count == 1 ||
+         mpi_good(MPI_Comm_split(world->all, at.group, at.member, &group->comm), "MPI_Comm_split",
+                  status);
 }
 
-/* Every rank of the job makes the same calls in the same order: all of it follows from the plan. */
 static bool split(MpiWorld *world, uint32_t comm, Status *status) {
   MeshGroup at = mesh_group(&world->mesh, world->plan->comms[comm].axes_mask, world->rank);
-  uint32_t lanes = lanes_of(world->plan, comm);
+  uint32_t lanes = plan_comm_lanes(world->plan, comm);
   for (uint32_t lane = 0; lane < world->plan->lanes_count; lane++) {
     MpiGroup *group = group_of(world, comm, lane);
     *group = (MpiGroup){MPI_COMM_NULL, at.member_count, at.member};
@@ -239,6 +249,7 @@ static bool open_world(MpiWorld *world, bool has_cores, Status *status) {
     return false;
   for (uint32_t comm = 0; comm < world->plan->comms_count; comm++)
     if (!split(world, comm, status)) return false;
+  if (!split_sharers(world, status)) return false;
   return open_lanes(world, has_cores, status);
 }
 
@@ -259,6 +270,7 @@ MpiWorld *mpi_world_open(const Plan *plan, const Mesh *mesh, int32_t rank, bool 
 static void close_groups(MpiWorld *world) {
   for (uint32_t i = 0; i < world->plan->comms_count * world->plan->lanes_count; i++)
     if (world->group[i].comm != MPI_COMM_NULL) (void)MPI_Comm_free(&world->group[i].comm);
+  if (world->sharers.comm != MPI_COMM_NULL) (void)MPI_Comm_free(&world->sharers.comm);
   (void)MPI_Comm_free(&world->all);
 }
 

@@ -90,8 +90,18 @@ static bool produce_validation(Stage *stage) {
   return true;
 }
 
+static bool wait_to_begin(Stage *stage) {
+  pthread_mutex_lock(&stage->lock);
+  while (stage->setup.is_held && !stage->stop)
+    pthread_cond_wait(&stage->emptied, &stage->lock);
+  bool stop = stage->stop;
+  pthread_mutex_unlock(&stage->lock);
+  return !stop;
+}
+
 static void *stage_main(void *argument) {
   Stage *stage = argument;
+  if (!wait_to_begin(stage)) return NULL;
   const StageSetup *setup = &stage->setup;
   int64_t position = setup->samples_before;
   for (int64_t step = setup->first_step; step <= setup->last_step; step++) {
@@ -118,6 +128,15 @@ Stage *stage_start(const StageSetup *setup, Status *status) {
   (void)status_fail(status, STATUS_WORLD, "cannot start the data thread: %s", strerror(failure));
   free(stage);
   return NULL;
+}
+
+void stage_begin(Stage *stage, int64_t first_step, int64_t samples_before) {
+  pthread_mutex_lock(&stage->lock);
+  stage->setup.first_step = first_step;
+  stage->setup.samples_before = samples_before;
+  stage->setup.is_held = false;
+  pthread_cond_signal(&stage->emptied);
+  pthread_mutex_unlock(&stage->lock);
 }
 
 void stage_stop(Stage *stage) {

@@ -22,12 +22,15 @@ typedef struct StageSetup {
   int64_t samples_before; /* consumed before first_step */
   int64_t train_loads;    /* of one rank in a step */
   int64_t valid_passes;   /* of a validation, a micro-batch each; 0: never validates */
+  bool is_held;           /* first_step and samples_before come with stage_begin */
 } StageSetup;
 
 /* Whether the run validates after `step`: every validate_every steps and after the last. */
 bool stage_validates(const StageSetup *setup, int64_t step);
 
 Stage *stage_start(const StageSetup *setup, Status *status);
+/* Of a stage that is held: where it begins. */
+void stage_begin(Stage *stage, int64_t first_step, int64_t samples_before);
 void stage_stop(Stage *stage);
 
 /* The micro-batches of the next run of a program, one after another, which stay until they are

@@ -7,7 +7,7 @@
 
 #include "kernels/bf16.h"
 
-enum { SIZE_FIRST = 64, SIZE_LAST = 1024, WORK_BYTES = 64 << 20, ALIGN_BYTES = 64 };
+enum { SIZE_FIRST = 64, SIZE_LAST = 1024, ALIGN_BYTES = 64 };
 
 static const double time_limit_s = 0.25, size_limit_s = 0.02;
 
@@ -39,7 +39,7 @@ Peak peak_measure(KernelVariant variant, DType dtype, Threads *threads) {
   Peak peak = {0};
   const Kernel *linear = &kernels_of(variant)[KERNEL_linear];
   size_t matrix_bytes = (size_t)SIZE_LAST * SIZE_LAST * sizeof(float);
-  uint8_t *memory = aligned_alloc(ALIGN_BYTES, 3 * matrix_bytes + WORK_BYTES);
+  uint8_t *memory = aligned_alloc(ALIGN_BYTES, 3 * matrix_bytes + WORK_PRODUCT_MOST);
   if (!memory) return peak;
   void *operand[4];
   for (int i = 0; i < 4; i++)
@@ -50,7 +50,7 @@ Peak peak_measure(KernelVariant variant, DType dtype, Threads *threads) {
   double start_s = now_s();
   for (int64_t size = SIZE_FIRST; size <= SIZE_LAST; size *= 2) {
     int64_t bytes = size * size * dtype_bytes(dtype);
-    int64_t operand_bytes[4] = {bytes, bytes, bytes, WORK_BYTES};
+    int64_t operand_bytes[4] = {bytes, bytes, bytes, WORK_PRODUCT_MOST};
     int64_t dim[4] = {size, size, size, 0};
     KernelArgs args = {.operand = operand,
                        .dtype = dtypes,

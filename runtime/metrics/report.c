@@ -85,6 +85,13 @@ static void banner_cores(Report *report) {
              setup->cores_wanted, setup->cores_allowed);
 }
 
+static void banner_refused(Report *report) {
+  const ReportSetup *setup = &report->setup;
+  if (setup->refused[0])
+    text_add(&report->line, "products %s and not %s:\n         %s\n", setup->products[1],
+             setup->refused[0], setup->refused[1]);
+}
+
 static void banner(Report *report, const char *metrics_moved_to) {
   const ReportSetup *setup = &report->setup;
   const Plan *plan = setup->plan;
@@ -105,6 +112,7 @@ static void banner(Report *report, const char *metrics_moved_to) {
   text_add(line, "\nmemory   %s", text_bytes(a, (double)setup->arena_bytes / setup->ranks));
   text_add(line, setup->ranks > 1 ? " a rank, %s in all\n" : "\n",
            text_bytes(b, (double)setup->arena_bytes));
+  banner_refused(report);
   if (setup->peak_flops_per_s > 0)
     text_add(line, "peak     %sFLOP/s measured: linear %d x %d x %d in %s on all ranks\n",
              text_count(a, setup->peak_flops_per_s), setup->peak_size, setup->peak_size,

@@ -24,6 +24,7 @@ typedef struct ReportSetup {
   int32_t cores_allowed;   /* to its process */
   const char *isa;         /* of fast kernels: "avx512", "avx2"; else "none" */
   const char *products[2]; /* variants of matrix products (kernels/product.h): of fp32, of bf16 */
+  const char *refused[2];  /* a variant that is better here, and why it is not used; or NULL */
   bool quiet;
   bool plot;
   bool json;

@@ -122,6 +122,19 @@ void breakdown_step(Breakdown *of, const Plan *plan, const StepLog *log, const S
   of->other_ns = walk.rest_ns;
 }
 
+Breakdown breakdown_predicted(const Plan *plan, const PlanProgram *program) {
+  Breakdown of = {.step_ns = program->predicted_ns, .other_ns = program->predicted_ns};
+  for (uint32_t i = program->parts_first; i < program->parts_first + program->parts_count; i++) {
+    const PlanPart *part = &plan->parts[i];
+    uint32_t axis = part->axis < MESH_AXES_MAX ? part->axis : MESH_AXES_MAX;
+    *(part->kind == PART_COMPUTE  ? &of.compute_ns
+      : part->kind == PART_BUBBLE ? &of.bubble_ns
+                                  : &of.exposed_ns[axis]) += part->predicted_ns;
+    of.other_ns -= part->predicted_ns;
+  }
+  return of;
+}
+
 void breakdown_add(Breakdown *to, const Breakdown *step) {
   to->step_ns += step->step_ns;
   to->compute_ns += step->compute_ns;

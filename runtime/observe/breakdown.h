@@ -31,6 +31,9 @@ typedef struct StepSpan {
 void breakdown_step(Breakdown *of, const Plan *plan, const StepLog *log, const StepSpan *span,
                     const RecordTimes *records);
 
+/* What the plan says of a step; all 0: it has no rates of its device. */
+Breakdown breakdown_predicted(const Plan *plan, const PlanProgram *program);
+
 void breakdown_add(Breakdown *to, const Breakdown *step);
 
 /* What is lost in communication over all axes, without the bubble. */

@@ -127,26 +127,11 @@ static bool open_lines(Observe *observe, Status *status) {
 
 /* ---- life */
 
-/* 0 where the plan knows no rates of the device. */
-static bool predict(Observe *observe, Status *status) {
-  const Plan *plan = observe->setup.plan;
-  RankTimes *times = &observe->times;
-  int64_t *runs = observe->records.sum_ns; /* free until the first step */
-  if (!steplog_count(plan, observe->setup.train, runs, status)) return false;
-  for (uint32_t i = 0; i < plan->records_count; i++) {
-    const PlanRecord *record = &plan->records[i];
-    bool computes = record->kind == RECORD_KERNEL && record->lane == plan_main_lane(plan);
-    if (computes) times->predicted_compute_ns += runs[i] * record->predicted_ns;
-    runs[i] = 0;
-  }
-  times->predicted_step_ns = observe->setup.train->predicted_ns;
-  return true;
-}
-
 bool observe_open(Observe *observe, const ObserveSetup *setup, Status *status) {
   const Plan *plan = setup->plan;
   *observe = (Observe){.setup = *setup, .trace = -1};
   name_node(observe->times.node);
+  observe->times.predicted = breakdown_predicted(plan, setup->train);
   size_t records = plan->records_count + 1;
   observe->records.fastest_ns = calloc(records, sizeof(int64_t));
   observe->records.sum_ns = calloc(records, sizeof(int64_t));
@@ -155,8 +140,8 @@ bool observe_open(Observe *observe, const ObserveSetup *setup, Status *status) {
   if (!has_memory)
     return status_fail(status, STATUS_WORLD, "not enough memory to compare %d ranks",
                        setup->mesh->rank_count);
-  return steplog_open(&observe->log, plan, setup->train, status) && predict(observe, status) &&
-         open_lines(observe, status) && open_trace(observe, status);
+  return steplog_open(&observe->log, plan, setup->train, status) && open_lines(observe, status) &&
+         open_trace(observe, status);
 }
 
 void observe_close(Observe *observe) {

@@ -100,6 +100,18 @@ typedef struct Teller {
   void *context;
 } Teller;
 
+static void divide(Breakdown *sum, int64_t by) {
+  if (by == 0) return;
+  sum->step_ns /= by;
+  sum->compute_ns /= by;
+  sum->bubble_ns /= by;
+  sum->data_ns /= by;
+  for (int32_t axis = 0; axis <= MESH_AXES_MAX; axis++)
+    sum->exposed_ns[axis] /= by;
+  sum->other_ns =
+      sum->step_ns - sum->compute_ns - sum->bubble_ns - sum->data_ns - breakdown_exposed_ns(sum);
+}
+
 static Breakdown mean_of(const Stragglers *s) {
   Breakdown mean = {0};
   int64_t steps = 0;
@@ -107,63 +119,70 @@ static Breakdown mean_of(const Stragglers *s) {
     breakdown_add(&mean, &s->times[rank].sum);
     steps += s->times[rank].steps;
   }
-  if (steps == 0) return mean;
-  mean.step_ns /= steps;
-  mean.compute_ns /= steps;
-  mean.bubble_ns /= steps;
-  mean.data_ns /= steps;
-  for (int32_t axis = 0; axis <= MESH_AXES_MAX; axis++)
-    mean.exposed_ns[axis] /= steps;
-  mean.other_ns =
-      mean.step_ns - mean.compute_ns - mean.bubble_ns - mean.data_ns - breakdown_exposed_ns(&mean);
+  divide(&mean, steps);
   return mean;
 }
 
-/* Means over ranks; 0: a rank has no prediction. */
-static void predicted(const Stragglers *s, int64_t *compute_ns, int64_t *step_ns) {
-  *compute_ns = *step_ns = 0;
-  for (int32_t rank = 0; rank < s->count; rank++) {
-    *compute_ns += s->times[rank].predicted_compute_ns / s->count;
-    if (s->times[rank].predicted_step_ns > *step_ns) *step_ns = s->times[rank].predicted_step_ns;
-  }
+/* Mean over ranks; a step of which is 0 where the plan has no rates of its device. */
+static Breakdown predicted_of(const Stragglers *s) {
+  Breakdown mean = {0};
+  for (int32_t rank = 0; rank < s->count; rank++)
+    breakdown_add(&mean, &s->times[rank].predicted);
+  divide(&mean, s->count);
+  return mean;
 }
 
-static void tell_part(const Teller *t, const char *name, int64_t ns, int64_t step_ns,
-                      int64_t predicted_ns) {
+/* Parts of the measured step, and of the predicted one. */
+typedef struct Beside {
+  const Teller *t;
+  Breakdown mean, predicted;
+} Beside;
+
+static void tell_part(const Beside *b, const char *name, int64_t ns, int64_t predicted_ns) {
   char line[LINE_BYTES], beside[32] = "";
-  if (predicted_ns > 0)
+  int64_t step_ns = b->mean.step_ns;
+  if (b->predicted.step_ns > 0)
     (void)snprintf(beside, sizeof beside, "%12.3f ms", (double)predicted_ns / 1e6);
   (void)snprintf(line, sizeof line, "         %-16.16s %12.3f ms %6.1f %%%s", name,
                  (double)ns / 1e6, step_ns > 0 ? 100.0 * (double)ns / (double)step_ns : 0.0,
                  beside);
-  t->say(t->context, line);
+  b->t->say(b->t->context, line);
+}
+
+static void tell_axes(const Beside *b) {
+  const Plan *plan = b->t->s->plan;
+  const Breakdown *mean = &b->mean, *predicted = &b->predicted;
+  for (uint32_t axis = 0; axis < plan->axes_count; axis++) {
+    char name[32];
+    if (plan->axes[axis].size == 1) continue;
+    (void)snprintf(name, sizeof name, "exposed %.8s", plan_string(plan, plan->axes[axis].name));
+    tell_part(b, name, mean->exposed_ns[axis], predicted->exposed_ns[axis]);
+    if (plan->axes[axis].divides == DIVIDES_DEPTH)
+      tell_part(b, "bubble", mean->bubble_ns, predicted->bubble_ns);
+  }
+  int64_t several_ns = mean->exposed_ns[MESH_AXES_MAX];
+  int64_t predicted_ns = predicted->exposed_ns[MESH_AXES_MAX];
+  if (several_ns > 0 || predicted_ns > 0) tell_part(b, "exposed several", several_ns, predicted_ns);
 }
 
 static void tell_breakdown(const Teller *t) {
+  Beside b = {t, mean_of(t->s), predicted_of(t->s)};
   const Plan *plan = t->s->plan;
-  Breakdown mean = mean_of(t->s);
+  bool has_rates = b.predicted.step_ns > 0;
   char line[LINE_BYTES];
-  int64_t compute_ns, step_ns, lost_ns = mean.step_ns - mean.compute_ns;
-  predicted(t->s, &compute_ns, &step_ns);
   (void)snprintf(line, sizeof line, "step     mean of %d rank%s and %lld steps%s", t->s->count,
                  t->s->count == 1 ? "" : "s", (long long)t->s->times[0].steps,
-                 step_ns > 0 ? "                predicted" : "");
+                 has_rates ? "                predicted" : "");
   t->say(t->context, line);
-  tell_part(t, "compute", mean.compute_ns, mean.step_ns, compute_ns);
-  for (uint32_t axis = 0; axis < plan->axes_count; axis++) {
-    char name[32];
-    (void)snprintf(name, sizeof name, "exposed %.8s", plan_string(plan, plan->axes[axis].name));
-    if (plan->axes[axis].size > 1) tell_part(t, name, mean.exposed_ns[axis], mean.step_ns, 0);
-    if (plan->axes[axis].size > 1 && plan->axes[axis].divides == DIVIDES_DEPTH)
-      tell_part(t, "bubble", mean.bubble_ns, mean.step_ns, 0);
-  }
-  if (mean.exposed_ns[MESH_AXES_MAX] > 0)
-    tell_part(t, "exposed several", mean.exposed_ns[MESH_AXES_MAX], mean.step_ns, 0);
-  tell_part(t, "data", mean.data_ns, mean.step_ns, 0);
-  tell_part(t, "other", mean.other_ns, mean.step_ns, 0);
-  if (step_ns > compute_ns)
-    tell_part(t, "not compute", lost_ns, mean.step_ns, step_ns - compute_ns);
-  tell_part(t, "step", mean.step_ns, mean.step_ns, step_ns);
+  tell_part(&b, "compute", b.mean.compute_ns, b.predicted.compute_ns);
+  tell_axes(&b);
+  tell_part(&b, "data", b.mean.data_ns, b.predicted.data_ns);
+  tell_part(&b, "other", b.mean.other_ns, b.predicted.other_ns);
+  tell_part(&b, "step", b.mean.step_ns, b.predicted.step_ns);
+  if (has_rates) return;
+  (void)snprintf(line, sizeof line, "         nothing is predicted: the plan has no rates of %.24s",
+                 plan_string(plan, plan->jobs[0].device));
+  t->say(t->context, line);
 }
 
 /* The kernel in which it lost most against the rank whose own time is the shortest. */
@@ -267,6 +286,7 @@ static void add_ms(Text *text, const char *name, int64_t ns) {
 
 static void add_parts(const Stragglers *s, const Breakdown *mean, Text *text) {
   const char *comma = "";
+  add_ms(text, "step_ms", mean->step_ns);
   add_ms(text, "compute_ms", mean->compute_ns);
   text_add(text, ",\"exposed_ms\":{");
   for (uint32_t axis = 0; axis < s->plan->axes_count; axis++) {
@@ -281,22 +301,22 @@ static void add_parts(const Stragglers *s, const Breakdown *mean, Text *text) {
   add_ms(text, "other_ms", mean->other_ns);
 }
 
-static void add_predicted(Text *text, const char *name, int64_t ns) {
-  if (ns > 0)
-    add_ms(text, name, ns);
-  else
-    text_add(text, ",\"%s\":null", name);
+/* The parts of the measured step, then the same of the predicted one. */
+static void add_breakdown(const Stragglers *s, Text *text) {
+  Breakdown mean = mean_of(s), predicted = predicted_of(s);
+  text_add(text, ",\"breakdown\":{\"steps\":%lld", (long long)s->times[0].steps);
+  add_parts(s, &mean, text);
+  text_add(text, ",\"predicted\":");
+  if (predicted.step_ns > 0) {
+    text_add(text, "{\"steps\":1");
+    add_parts(s, &predicted, text);
+    text_add(text, "}");
+  } else
+    text_add(text, "null");
 }
 
 void stragglers_json(const Stragglers *s, Text *text) {
-  Breakdown mean = mean_of(s);
-  int64_t compute_ns, step_ns;
-  predicted(s, &compute_ns, &step_ns);
-  text_add(text, ",\"breakdown\":{\"steps\":%lld", (long long)s->times[0].steps);
-  add_ms(text, "step_ms", mean.step_ns);
-  add_parts(s, &mean, text);
-  add_predicted(text, "predicted_compute_ms", compute_ns);
-  add_predicted(text, "predicted_step_ms", step_ns);
+  add_breakdown(s, text);
   text_add(text, "},\"ranks_by_own_time\":[");
   for (int32_t i = 0; i < s->count; i++) {
     const RankOwn *own = &s->own[i];

@@ -13,8 +13,7 @@ typedef struct RankTimes {
   char node[TRACE_NODE_BYTES];
   int64_t steps;
   Breakdown sum;
-  int64_t predicted_compute_ns; /* of one step; 0: the plan has no rates of this machine */
-  int64_t predicted_step_ns;
+  Breakdown predicted; /* of one step; all 0: the plan has no rates of its device */
 } RankTimes;
 
 typedef struct RankOwn {

@@ -16,11 +16,12 @@
 #include <stdint.h>
 
 #include "runtime/plan/dtype.h"
+#include "runtime/plan/optimizers.h"
 
 #define PLAN_MAGIC "LOCKSTEP"
 #define PLAN_NONE  0xffffffffu
-enum { PLAN_VERSION = 5, PLAN_ALIGN_BYTES = 256 }; /* arena offsets of buffers are multiples */
-enum { PLAN_LANES_MAX = 12 };
+enum { PLAN_VERSION = 7, PLAN_ALIGN_BYTES = 256 }; /* arena offsets of buffers are multiples */
+enum { PLAN_LANES_MAX = 12, PLAN_AXES_MAX = 8 };
 
 /* Names of the enum constants appear in the text form: V(TIER_HOST, "host"). Append
  * only. */
@@ -37,7 +38,7 @@ enum { PLAN_LANES_MAX = 12 };
   E(SettingEffect) V(SETTING_EXPERIMENT, "experiment") V(SETTING_MODEL, "model") \
   V(SETTING_SCHEDULE, "schedule") V(SETTING_LAYOUT, "layout") V(SETTING_SAFE, "safe") \
   X(SettingEffect) \
-  E(Optimizer) V(OPTIMIZER_ADAMW, "adamw") V(OPTIMIZER_SGD, "sgd") X(Optimizer) \
+  E(Optimizer) OPTIMIZERS(OPTIMIZER_VALUE, V) X(Optimizer) \
   E(InitKind) V(INIT_NORMAL, "normal") V(INIT_UNIFORM, "uniform") \
   V(INIT_CONSTANT, "constant") X(InitKind) \
   E(InputRole) V(INPUT_TOKENS, "tokens") V(INPUT_TARGETS, "targets") \
@@ -51,6 +52,8 @@ enum { PLAN_LANES_MAX = 12 };
   E(Tier) V(TIER_DEVICE, "device") V(TIER_HOST, "host") V(TIER_FILE, "file") X(Tier) \
   E(ProgramKind) V(PROGRAM_INIT, "init") V(PROGRAM_TRAIN_STEP, "train_step") \
   V(PROGRAM_EVAL_STEP, "eval_step") V(PROGRAM_SNAPSHOT, "snapshot") X(ProgramKind) \
+  E(PartKind) V(PART_COMPUTE, "compute") V(PART_EXPOSED, "exposed") V(PART_BUBBLE, "bubble") \
+  X(PartKind) \
   E(Processor) V(PROCESSOR_DEVICE, "device") V(PROCESSOR_HOST, "host") X(Processor) \
   E(RecordKind) V(RECORD_KERNEL, "kernel") V(RECORD_ALL_REDUCE, "all_reduce") \
   V(RECORD_ALL_GATHER, "all_gather") V(RECORD_REDUCE_SCATTER, "reduce_scatter") \
@@ -143,6 +146,7 @@ static inline bool plan_when(uint32_t when_all, uint32_t when_none, uint32_t fla
   T(PlanLayout, layouts) T(PlanLayoutDim, layout_dims) T(PlanCut, cuts) T(PlanRegion, regions) T(PlanValue, values) T(PlanNode, nodes) \
   T(PlanUse, uses) T(PlanParameter, parameters) T(PlanClass, classes) T(PlanArena, arenas) T(PlanBound, bounds) \
   T(PlanTensor, tensors) T(PlanBuffer, buffers) T(PlanProgram, programs) T(PlanPeak, peaks) \
+  T(PlanPart, parts) \
   T(PlanLoop, loops) T(PlanCall, calls) T(PlanPost, posts) T(PlanBinding, bindings) \
   T(PlanWait, waits) T(PlanSegment, segments) T(PlanBase, bases) T(PlanRecord, records) \
   T(PlanEdge, edges) T(PlanOperand, operands) T(PlanControl, controls) T(PlanVary, varies) T(PlanKernel, kernels) T(PlanComm, comms) \
@@ -203,6 +207,17 @@ static inline uint32_t plan_member(const Plan *plan, uint32_t comm, const int32_
 
 static inline const char *plan_string(const Plan *plan, uint32_t offset) {
   return plan->strings + offset;
+}
+
+/* A bit for each lane on which records use the communicator. */
+static inline uint32_t plan_comm_lanes(const Plan *plan, uint32_t comm) {
+  uint32_t mask = 0;
+  for (uint32_t i = 0; i < plan->records_count; i++) {
+    const PlanRecord *record = &plan->records[i];
+    bool moves = record->kind != RECORD_KERNEL && record->kind != RECORD_LOAD;
+    if (moves && record->comm == comm) mask |= 1u << record->lane;
+  }
+  return mask;
 }
 
 /* The lane of priority 0. */

@@ -95,6 +95,7 @@ static bool check_owners(const Plan *plan, char *why) {
   OWNS(classes, buffers)
   OWNS(classes, tensors)
   OWNS(programs, peaks)
+  OWNS(programs, parts)
   OWNS(programs, calls)
   OWNS(programs, loops)
   OWNS(calls, waits)

@@ -6,7 +6,7 @@
 #include "runtime/plan/plan_text.h"
 #include "runtime/plan/plan_why.h"
 
-enum { AXES_MAX = 32, STAGING_ALIGN_BYTES = 64, BINDING_ALIGN_BYTES = 8 };
+enum { STAGING_ALIGN_BYTES = 64, BINDING_ALIGN_BYTES = 8 };
 
 static bool add_fits(uint64_t a, uint64_t b, uint64_t limit) {
   return a <= limit && b <= limit - a;
@@ -356,6 +356,14 @@ static bool check_call(const Plan *plan, const PlanClass *class, const PlanProgr
   return check_posts(plan, index, why);
 }
 
+/* The call's micro-batch, and those of its posts, when the loop has added `growth`. */
+static bool microbatches_fit(const Plan *plan, const PlanCall *call, int64_t growth) {
+  if (call->microbatch > INT32_MAX - growth) return false;
+  for (uint32_t i = 0; i < call->posts_count; i++)
+    if (plan->posts[call->posts_first + i].microbatch > INT32_MAX - growth) return false;
+  return true;
+}
+
 static bool check_loops(const Plan *plan, const PlanProgram *program, char *why) {
   uint32_t end = 0;
   for (uint32_t i = 0; i < program->loops_count; i++) {
@@ -371,8 +379,26 @@ static bool check_loops(const Plan *plan, const PlanProgram *program, char *why)
         growth > INT32_MAX)
       return plan_refuse(why, "loops[%u]: micro-batch numbers overflow", index);
     for (uint32_t c = loop->first_call; c < end; c++)
-      if (plan->calls[program->calls_first + c].microbatch > INT32_MAX - growth)
+      if (!microbatches_fit(plan, &plan->calls[program->calls_first + c], growth))
         return plan_refuse(why, "loops[%u]: micro-batch numbers overflow", index);
+  }
+  return true;
+}
+
+/* Each at most once, and together no more than there is. */
+static bool check_parts(const Plan *plan, const PlanProgram *program, char *why) {
+  int64_t left_ns = program->predicted_ns;
+  for (uint32_t i = program->parts_first; i < program->parts_first + program->parts_count; i++) {
+    const PlanPart *part = &plan->parts[i];
+    if (part->predicted_ns < 0 || part->predicted_ns > left_ns)
+      return plan_refuse(why, "parts[%u]: %lld ns of %lld that are left", i,
+                         (long long)part->predicted_ns, (long long)left_ns);
+    if (part->axis != PLAN_NONE && part->kind != PART_EXPOSED)
+      return plan_refuse(why, "parts[%u]: %s over an axis", i, PartKind_names[part->kind]);
+    for (uint32_t before = program->parts_first; before < i; before++)
+      if (plan->parts[before].kind == part->kind && plan->parts[before].axis == part->axis)
+        return plan_refuse(why, "parts[%u]: a second one", i);
+    left_ns -= part->predicted_ns;
   }
   return true;
 }
@@ -382,7 +408,7 @@ static bool check_program(const Plan *plan, const PlanClass *class, uint32_t ind
   if (program->peaks_count != plan->tiers_count)
     return plan_refuse(why, "programs[%u]: %u peaks in %u tiers", index, program->peaks_count,
                        plan->tiers_count);
-  if (!check_loops(plan, program, why)) return false;
+  if (!check_parts(plan, program, why) || !check_loops(plan, program, why)) return false;
   for (uint32_t i = 0; i < program->calls_count; i++)
     if (!check_call(plan, class, program, i, why)) return false;
   return true;

@@ -3,23 +3,58 @@
 
 #include "runtime/plan/plan_why.h"
 
-/* An axis passes over all ranks of the axes inside it: then coordinates and ranks are one to one.
- */
-static bool check_stride(const Plan *plan, uint32_t index, char *why) {
-  const PlanAxis *axis = &plan->axes[index];
-  uint64_t inside = 1;
-  if (axis->size == 1) return true;
+/* Every rank has one coordinate in each part of an axis. */
+typedef struct AxisPart {
+  uint32_t axis, size, stride;
+} AxisPart;
+
+static uint32_t list_parts(const Plan *plan, AxisPart *parts) {
+  uint32_t count = 0;
   for (uint32_t i = 0; i < plan->axes_count; i++) {
-    const PlanAxis *other = &plan->axes[i];
-    bool is_equal = other->rank_stride == axis->rank_stride && other->size > 1 && i != index;
-    if (is_equal)
-      return plan_refuse(why, "axes[%u]: the rank stride %u is that of axes[%u]", index,
-                         axis->rank_stride, i);
-    if (other->size > 1 && other->rank_stride < axis->rank_stride) inside *= other->size;
+    const PlanAxis *axis = &plan->axes[i];
+    uint32_t near = axis->near > 0 ? axis->near : axis->size;
+    if (axis->size == 1) continue;
+    parts[count++] = (AxisPart){i, near, axis->rank_stride};
+    if (axis->near > 0) parts[count++] = (AxisPart){i, axis->size / near, axis->far_stride};
   }
-  return axis->rank_stride == inside ||
-         plan_refuse(why, "axes[%u]: a rank stride of %u, but %llu ranks are inside", index,
-                     axis->rank_stride, (unsigned long long)inside);
+  return count;
+}
+
+static bool check_near(const Plan *plan, uint32_t index, char *why) {
+  const PlanAxis *axis = &plan->axes[index];
+  if (axis->near == 0)
+    return axis->far_stride == 0 ||
+           plan_refuse(why, "axes[%u]: a far stride of %u, and nothing is near", index,
+                       axis->far_stride);
+  return (axis->near > 1 && axis->near < axis->size && axis->size % axis->near == 0) ||
+         plan_refuse(why, "axes[%u]: %u of %u are near", index, axis->near, axis->size);
+}
+
+/* A part passes over all ranks of the parts inside it: then coordinates and ranks are one to one.
+ */
+static bool check_part(const AxisPart *parts, uint32_t count, uint32_t index, char *why) {
+  const AxisPart *part = &parts[index];
+  uint64_t inside = 1;
+  for (uint32_t i = 0; i < count; i++) {
+    const AxisPart *other = &parts[i];
+    if (other->stride == part->stride && i != index)
+      return plan_refuse(why, "axes[%u]: the rank stride %u is that of axes[%u]", part->axis,
+                         part->stride, other->axis);
+    if (other->stride < part->stride) inside *= other->size;
+  }
+  return part->stride == inside ||
+         plan_refuse(why, "axes[%u]: a rank stride of %u, but %llu ranks are inside", part->axis,
+                     part->stride, (unsigned long long)inside);
+}
+
+static bool check_strides(const Plan *plan, char *why) {
+  AxisPart parts[2 * AXES_MAX];
+  for (uint32_t i = 0; i < plan->axes_count; i++)
+    if (!check_near(plan, i, why)) return false;
+  uint32_t count = list_parts(plan, parts);
+  for (uint32_t i = 0; i < count; i++)
+    if (!check_part(parts, count, i, why)) return false;
+  return true;
 }
 
 enum { SEATS_MOST = 1024 };
@@ -74,8 +109,7 @@ static bool check_link(const Plan *plan, uint32_t index, char *why) {
 
 bool plan_check_places(const Plan *plan, char *why) {
   uint64_t ranks = 0, nodes = 0, all = 1;
-  for (uint32_t i = 0; i < plan->axes_count; i++)
-    if (!check_stride(plan, i, why)) return false;
+  if (!check_strides(plan, why)) return false;
   for (uint32_t i = 0; i < plan->places_count; i++)
     if (!check_place(plan, i, &ranks, &nodes, why)) return false;
   for (uint32_t axis = 0; axis < plan->axes_count; axis++)

@@ -36,6 +36,13 @@ const PlanSlot *plan_slot(const Plan *plan, ControlSlot slot) {
   return NULL;
 }
 
+PlanSlots plan_slots(const Plan *plan) {
+  PlanSlots slots;
+  for (ControlSlot i = 0; i < CONTROL_SLOT_COUNT; i++)
+    slots.at[i] = plan_slot(plan, i);
+  return slots;
+}
+
 static void widen(PlanBytes *bytes, const PlanSlot *slot) {
   if (bytes->end == 0) bytes->first = slot->offset;
   bytes->end = slot->offset + CONTROL_SLOT_BYTES;
@@ -60,20 +67,20 @@ static bool is_of_kinds(const PlanSlot *slot, SlotKind first, SlotKind last) {
   return slot != NULL && slot->kind >= (uint32_t)first && slot->kind <= (uint32_t)last;
 }
 
-void plan_control_store(const Plan *plan, SlotKind first, SlotKind last, const Control *from,
+void plan_control_store(const PlanSlots *slots, SlotKind first, SlotKind last, const Control *from,
                         void *block) {
   Control values = *from;
   for (ControlSlot i = 0; i < CONTROL_SLOT_COUNT; i++) {
-    const PlanSlot *slot = plan_slot(plan, i);
+    const PlanSlot *slot = slots->at[i];
     if (is_of_kinds(slot, first, last))
       memcpy((uint8_t *)block + slot->offset, control_value(&values, i), CONTROL_SLOT_BYTES);
   }
 }
 
-void plan_control_load(const Plan *plan, SlotKind first, SlotKind last, const void *block,
+void plan_control_load(const PlanSlots *slots, SlotKind first, SlotKind last, const void *block,
                        Control *to) {
   for (ControlSlot i = 0; i < CONTROL_SLOT_COUNT; i++) {
-    const PlanSlot *slot = plan_slot(plan, i);
+    const PlanSlot *slot = slots->at[i];
     if (is_of_kinds(slot, first, last))
       memcpy(control_value(to, i), (const uint8_t *)block + slot->offset, CONTROL_SLOT_BYTES);
   }

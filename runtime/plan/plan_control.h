@@ -22,10 +22,17 @@ typedef struct PlanBytes {
 PlanBytes plan_slots_of_kinds(const Plan *plan, SlotKind first, SlotKind last);
 PlanBytes plan_slots_summed(const Plan *plan);
 
-/* Between the host's values and a block: the slots of kinds in [first, last] that the plan has. */
-void plan_control_store(const Plan *plan, SlotKind first, SlotKind last, const Control *from,
+/* The slots by what this program knows them as; NULL: the plan has none. They are the plan's. */
+typedef struct PlanSlots {
+  const PlanSlot *at[CONTROL_SLOT_COUNT];
+} PlanSlots;
+
+PlanSlots plan_slots(const Plan *plan);
+
+/* Between the host's values and a block: the slots of kinds in [first, last] that there are. */
+void plan_control_store(const PlanSlots *slots, SlotKind first, SlotKind last, const Control *from,
                         void *block);
-void plan_control_load(const Plan *plan, SlotKind first, SlotKind last, const void *block,
+void plan_control_load(const PlanSlots *slots, SlotKind first, SlotKind last, const void *block,
                        Control *to);
 
 #endif

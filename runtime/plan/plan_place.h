@@ -8,7 +8,16 @@
 
 static inline uint32_t plan_coordinate(const Plan *plan, uint32_t rank, uint32_t axis) {
   const PlanAxis *at = &plan->axes[axis];
-  return at->size > 1 ? rank / at->rank_stride % at->size : 0;
+  if (at->size == 1) return 0;
+  if (at->near == 0) return rank / at->rank_stride % at->size;
+  return rank / at->rank_stride % at->near +
+         rank / at->far_stride % (at->size / at->near) * at->near;
+}
+
+/* What the coordinate adds to the rank. */
+static inline uint32_t plan_axis_ranks(const PlanAxis *axis, uint32_t coordinate) {
+  if (axis->near == 0) return coordinate * axis->rank_stride;
+  return coordinate % axis->near * axis->rank_stride + coordinate / axis->near * axis->far_stride;
 }
 
 typedef struct RankPlace {

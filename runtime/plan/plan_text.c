@@ -87,6 +87,7 @@ static void print_flags(FILE *out, uint32_t flags) {
 #define NAME_segments(index) plan_string(plan, plan->segments[index].name)
 #define NAME_kernels(index)  plan_string(plan, plan->kernels[index].name)
 #define NAME_lanes(index)    plan_lane_name(plan, index)
+#define NAME_axes(index)     plan_string(plan, plan->axes[index].name)
 #define NAME_slots(index)    plan_string(plan, plan->slots[index].name)
 #define NAME_comms(index)    plan_string(plan, plan->comms[index].name)
 #define NAME_classes(index)  plan_string(plan, plan->classes[index].name)

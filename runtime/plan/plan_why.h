@@ -4,6 +4,8 @@
 
 #include "runtime/plan/plan_io.h"
 
+enum { AXES_MAX = 32 }; /* a mask of axes has 32 bits */
+
 /* Writes the line, cut to PLAN_WHY_BYTES, and returns false. */
 bool plan_refuse(char *why, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

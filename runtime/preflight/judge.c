@@ -10,6 +10,7 @@ enum { SHM_LEAST_BYTES = 64 << 20, CLOCKS_APART_MS = 5000, NODES_TO_COMPARE = 3 
 
 typedef struct Judge {
   const Plan *plan;
+  const PreflightAsked *asked;
   Preflight *node;
   int32_t count, bad;
   FILE *out;
@@ -62,7 +63,7 @@ static bool read_line(const char *path, Preflight *f) {
 
 /* ---- what a node must have */
 
-static uint64_t node_arena_bytes(const Plan *plan) {
+uint64_t preflight_node_bytes(const Plan *plan) {
   uint64_t most = 0;
   for (uint32_t i = 0; i < plan->classes_count; i++) {
     uint64_t all = 0;
@@ -126,7 +127,7 @@ static void check_node(Judge *j, const Preflight *f) {
   if (f->cores < planned_cores(j->plan))
     fprintf(j->out, "slow %s: %" PRId64 " cores, the plan counts on %" PRId64 "\n", f->node,
             f->cores, planned_cores(j->plan));
-  if (f->memory > 0) check_quantity(j, f, f->memory, node_arena_bytes(j->plan), "memory");
+  if (f->memory > 0) check_quantity(j, f, f->memory, preflight_node_bytes(j->plan), "memory");
   check_quantity(j, f, f->shm, SHM_LEAST_BYTES, "/dev/shm");
   if (saves)
     check_quantity(j, f, f->disk, checkpoints_bytes(j->plan, f), "the file system of checkpoints");
@@ -203,16 +204,18 @@ static bool judge_nodes(Judge *j, char *const *paths, Status *status) {
   for (int32_t i = 0; i < j->count; i++)
     check_node(j, &j->node[i]);
   compare_nodes(j);
-  if (!preflight_judge_network(j->plan, j->node, paths, j->count, j->out, &j->bad))
+  if (!preflight_judge_network(j->plan, j->node, paths, j->count, j->out, &j->bad) ||
+      (j->asked->is_full &&
+       !preflight_judge_full(j->plan, j->asked, j->node, paths, j->count, j->out, &j->bad)))
     return status_fail(status, STATUS_WORLD, "not enough memory");
   return j->bad == 0 || status_fail(status, STATUS_WORLD, "%d of %d nodes are not fit for the plan",
                                     j->bad < j->count ? j->bad : j->count, j->count);
 }
 
-bool preflight_judge(const Plan *plan, char *const *paths, int32_t count, FILE *out,
-                     Status *status) {
+bool preflight_judge(const Plan *plan, const PreflightAsked *asked, char *const *paths,
+                     int32_t count, FILE *out, Status *status) {
   Preflight *node = calloc((size_t)count, sizeof *node);
-  Judge judge = {.plan = plan, .node = node, .count = count, .out = out};
+  Judge judge = {.plan = plan, .asked = asked, .node = node, .count = count, .out = out};
   if (node == NULL) return status_fail(status, STATUS_WORLD, "not enough memory");
   bool good = true;
   for (int32_t i = 0; good && i < count; i++)

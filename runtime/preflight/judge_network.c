@@ -159,7 +159,7 @@ static double planned_bytes_per_s(const Plan *plan) {
     bool crosses = false;
     for (uint32_t axis = 0; axis < plan->axes_count; axis++) {
       const PlanAxis *a = &plan->axes[axis];
-      uint32_t last = a->rank_stride * (a->size - 1);
+      uint32_t last = plan_axis_ranks(a, a->size - 1);
       if ((mask & 1u << axis) != 0 && a->size > 1)
         crosses |= plan_place(plan, last).node != plan_place(plan, 0).node;
     }

@@ -1,6 +1,7 @@
 /* network.c -- sums and exchanges between nodes, through MPI. */
 #include "runtime/preflight/network.h"
 
+#include <limits.h>
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,7 @@ enum {
   SUM_ELEMENTS = 4 << 20,
   PAIR_ELEMENTS = 1 << 20,
   TRIES = 3,
-  ROUNDS_MOST = 64, /* of more nodes than that, each meets so many of the others */
+  ROUNDS_MOST = 64, /* of more nodes than that, each meets so many of the others, unless told */
   NAME_BYTES = 128,
   START_S = 15,
   NAMES_S = 5,
@@ -27,6 +28,7 @@ typedef struct Network {
   const char *node;
   FILE *out;
   int rank, count;
+  int rounds_most;          /* in which pairs meet */
   char (*name)[NAME_BYTES]; /* of every process's node */
   float *sent, *got;
 } Network;
@@ -115,7 +117,8 @@ static bool meet(const Network *n, int other) {
 }
 
 static bool meet_all(Network *n) {
-  int rounds = n->count + n->count % 2 - 1, shown = rounds < ROUNDS_MOST ? rounds : ROUNDS_MOST;
+  int rounds = n->count + n->count % 2 - 1,
+      shown = rounds < n->rounds_most ? rounds : n->rounds_most;
   fill(n, PAIR_ELEMENTS);
   for (int i = 0; i < shown; i++) {
     int other = partner_of(n->rank, n->count, (int)((int64_t)i * rounds / shown));
@@ -127,7 +130,7 @@ static bool meet_all(Network *n) {
 /* ---- all of it */
 
 static bool within(Network *n, const char *what, int32_t limit_s, bool (*part)(Network *n)) {
-  Deadline *deadline = deadline_begin(n->node, what, limit_s);
+  Deadline *deadline = deadline_begin(n->node, what, limit_s, deadline_of_others);
   bool good = part(n);
   deadline_end(deadline);
   return good;
@@ -162,8 +165,8 @@ bool network_is_there(void) {
   return boot_pmix_is_launched();
 }
 
-bool network_look(const char *node, FILE *out, Status *status) {
-  Network n = {.node = node, .out = out};
+bool network_look(const char *node, bool all_pairs, FILE *out, Status *status) {
+  Network n = {.node = node, .out = out, .rounds_most = all_pairs ? INT_MAX : ROUNDS_MOST};
   bool good = within(&n, "MPI_Init", START_S, start) &&
               within(&n, "the nodes' names", NAMES_S, learn_names) &&
               (n.count == 1 || (within(&n, "a sum over all nodes", SUM_S, sum_all) &&

@@ -15,7 +15,8 @@
 /* Whether this process was started as one of several, and can reach the others. */
 bool network_is_there(void);
 
-/* At most 50 s: then the process ends with a line on stderr, and code 2. */
-bool network_look(const char *node, FILE *out, Status *status);
+/* At most 50 s: then the process ends with a line on stderr, and code 2. `all_pairs`: also of more
+ * than 65 nodes each meets all others. */
+bool network_look(const char *node, bool all_pairs, FILE *out, Status *status);
 
 #endif

@@ -30,15 +30,28 @@ typedef struct Preflight {
 void preflight_look(const Plan *plan, Preflight *facts);
 void preflight_print(const Preflight *facts, FILE *out);
 
+/* What the ranks of a node take of memory, where that is most. */
+uint64_t preflight_node_bytes(const Plan *plan);
+
+/* What the judge is told beside the plan. */
+typedef struct PreflightAsked {
+  bool is_full;    /* each node has looked long (full.h) */
+  double write_bs; /* what the job counts on when a checkpoint is written, in bytes/s; 0: nothing */
+} PreflightAsked;
+
 /* Reads lines of `paths`, one a node, and prints a line for each finding: "bad NODE: ..." where a
  * node should not be used, "all: ..." where the job must change, "slow NODE: ..." as a warning.
  * True: the run may start. Else status: STATUS_WORLD for nodes, STATUS_USER for the job. */
-bool preflight_judge(const Plan *plan, char *const *paths, int32_t count, FILE *out,
-                     Status *status);
+bool preflight_judge(const Plan *plan, const PreflightAsked *asked, char *const *paths,
+                     int32_t count, FILE *out, Status *status);
 
 /* The part of it about network.h's lines in the same files; adds bad nodes to `bad`. False: not
  * enough memory. */
 bool preflight_judge_network(const Plan *plan, const Preflight *node, char *const *paths,
                              int32_t count, FILE *out, int32_t *bad);
+
+/* And about full.h's. */
+bool preflight_judge_full(const Plan *plan, const PreflightAsked *asked, const Preflight *node,
+                          char *const *paths, int32_t count, FILE *out, int32_t *bad);
 
 #endif

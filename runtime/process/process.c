@@ -2,6 +2,7 @@
 #include "runtime/process/process.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -12,7 +13,7 @@
 
 #include "runtime/process/plain.h"
 
-enum { LINE_BYTES = 8192, EXIT_OF_THE_WORLD = 2 };
+enum { LINE_BYTES = 8192, EXIT_OF_THE_WORLD = 2, LAST_WORDS_MS = 5000 };
 
 static const char *program_name = "lockstep";
 
@@ -28,6 +29,7 @@ typedef struct MapReader {
 static MapReader reader;
 static char message[LINE_BYTES + 512];
 static atomic_flag is_reporting = ATOMIC_FLAG_INIT;
+static void (*lost_file_hook)(void);
 
 static bool next_byte(char *byte) {
   if (reader.at == reader.have) {
@@ -100,21 +102,43 @@ static void add_number(uint64_t number) {
   add_text(digits + at);
 }
 
-static void say_lost(const char *path, uint64_t byte) {
+static void describe_lost(const char *path, uint64_t byte) {
   struct stat state;
-  add_text(program_name);
-  add_text(": ");
   add_name(path);
   if (stat(path, &state) == 0 && (uint64_t)state.st_size <= byte) {
     add_text(": was cut short to ");
     add_number((uint64_t)state.st_size);
     add_text(" bytes while it was in use; byte ");
     add_number(byte);
-    add_text(" is needed. Put the whole file back and start again\n");
+    add_text(" is needed. Put the whole file back and start again");
   } else
-    add_text(": cannot be read any more: its disk or network failed while it was in use\n");
-  ssize_t ignored = write(STDERR_FILENO, message, strlen(message));
+    add_text(": cannot be read any more: its disk or network failed while it was in use");
+}
+
+static void say(const char *text) {
+  ssize_t ignored = write(STDERR_FILENO, text, strlen(text));
   (void)ignored;
+}
+
+const char *process_lost_file(void) {
+  return message;
+}
+
+void process_on_lost_file(void (*hook)(void)) {
+  lost_file_hook = hook;
+}
+
+/* The hook ends the process when it has done its part. */
+static void end_without_file(void) {
+  say(program_name);
+  say(": ");
+  say(message);
+  say("\n");
+  if (lost_file_hook) {
+    lost_file_hook();
+    (void)poll(NULL, 0, LAST_WORDS_MS);
+  }
+  _exit(EXIT_OF_THE_WORLD);
 }
 
 /* The maps of the process know every mapped file by name, whoever mapped it. */
@@ -128,8 +152,8 @@ static void on_bus_error(int number, siginfo_t *info, void *context) {
   while (reader.descriptor >= 0 && !path && next_line())
     path = file_at(reader.line, (uint64_t)(uintptr_t)info->si_addr, &byte);
   if (path) {
-    say_lost(path, byte);
-    _exit(EXIT_OF_THE_WORLD);
+    describe_lost(path, byte);
+    end_without_file();
   }
   /* Not a file's memory: a defect. Returning runs the instruction again, without this handler. */
   (void)signal(number, SIG_DFL);

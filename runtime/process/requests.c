@@ -9,6 +9,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "runtime/process/process.h"
+
+#define LOST_FILE SIGRTMIN /* of this process to itself */
+
+enum { EXIT_OF_THE_WORLD = 2 };
+
 static RequestsSetup on;
 static sigset_t waited;
 static _Atomic int ending; /* the signal of the second request */
@@ -65,6 +71,10 @@ static void *wait_for_signals(void *argument) {
   Requests requests = {0};
   for (int number;;) {
     if (sigwait(&waited, &number) != 0) continue;
+    if (number == LOST_FILE) {
+      on.lost_file(process_lost_file());
+      _exit(EXIT_OF_THE_WORLD);
+    }
     Request request = requests_take(&requests, number);
     if (request == REQUEST_STOP) on.stop();
     if (request != REQUEST_AT_ONCE) continue;
@@ -73,6 +83,11 @@ static void *wait_for_signals(void *argument) {
     end_by(number);
   }
   return NULL;
+}
+
+/* In a signal handler. */
+static void raise_lost_file(void) {
+  (void)kill(getpid(), LOST_FILE);
 }
 
 static bool is_ignored(int number) {
@@ -87,8 +102,10 @@ bool requests_open(const RequestsSetup *setup) {
   sigaddset(&waited, SIGINT);
   sigaddset(&waited, SIGTERM);
   sigaddset(&waited, on.limit_signal);
+  sigaddset(&waited, LOST_FILE);
   if (!is_ignored(SIGHUP)) sigaddset(&waited, SIGHUP);
   (void)pthread_sigmask(SIG_BLOCK, &waited, NULL);
+  process_on_lost_file(raise_lost_file);
   return pthread_create(&thread, NULL, wait_for_signals, NULL) == 0 && pthread_detach(thread) == 0;
 }
 

@@ -30,6 +30,7 @@ typedef struct RequestsSetup {
   int limit_signal;            /* what a batch system is told to send before its time limit */
   void (*stop)(void);          /* after this step, with a checkpoint */
   void (*at_once)(int number); /* the last words: then the process ends as the signal ends it */
+  void (*lost_file)(const char *why); /* the last words of a process whose mapped file was cut */
 } RequestsSetup;
 
 /* SIGINT, SIGTERM, SIGHUP and the limit's are blocked in all threads that begin from here on, and

@@ -111,7 +111,8 @@ static uint32_t peer_of(const Plan *plan, uint32_t rank, uint32_t comm, int64_t 
     axis++;
   int64_t size = plan->axes[axis].size, at = plan_coordinate(plan, rank, axis);
   int64_t to = ((at + distance) % size + size) % size;
-  return (uint32_t)((int64_t)rank + (to - at) * plan->axes[axis].rank_stride);
+  return rank - plan_axis_ranks(&plan->axes[axis], (uint32_t)at) +
+         plan_axis_ranks(&plan->axes[axis], (uint32_t)to);
 }
 
 static const Trace *trace_of(const Printer *p, uint32_t rank) {

@@ -8,14 +8,16 @@
 #include <net/if.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { CONNECT_MS = 5000, SEND_MS = 50, BACKLOG = 1024 };
+enum { CONNECT_MS = 5000, SEND_MS = 50, BACKLOG = 4096, STRANGERS = 8, OTHER_FILES = 256 };
 
 /* Where a listener can be reached, as every rank learns it through PMIx. */
 typedef struct Address {
@@ -25,9 +27,23 @@ typedef struct Address {
   uint8_t token[BAND_TOKEN_BYTES];
 } Address;
 
-bool band_listens(int32_t rank, int32_t rank_count) {
-  return rank == 0 || rank == rank_count - 1;
+bool band_is_root(const Band *band, int32_t rank) {
+  return rank == 0 || rank == band->rank_count - 1;
 }
+
+bool band_is_agent(const Band *band) {
+  return band->rank == band->first_here || band->rank == band->last_here;
+}
+
+static bool is_here(const Band *band, int32_t rank) {
+  return band->node[rank] == band->node[band->rank];
+}
+
+bool band_is_charge(const Band *band, int32_t rank) {
+  return is_here(band, rank) && rank != band->first_here && rank != band->last_here;
+}
+
+/* ---- who connects to whom */
 
 /* Of this host, its own to itself last. */
 static void list_addresses(Address *address) {
@@ -85,12 +101,11 @@ static int connect_one(uint32_t host, uint16_t port) {
   return -1;
 }
 
-static bool connect_to(Band *band, const Address *address, int32_t rank, bool is_here,
-                       Status *status) {
+static bool connect_to(Band *band, const Address *address, int32_t rank, Status *status) {
   BandPeer *peer = &band->peer[band->peer_count];
   BandMessage hello = {.kind = BAND_HELLO, .rank = band->rank};
   memcpy(hello.token, address->token, sizeof hello.token);
-  int got = is_here ? connect_one(htonl(INADDR_LOOPBACK), address->port) : -1;
+  int got = is_here(band, rank) ? connect_one(htonl(INADDR_LOOPBACK), address->port) : -1;
   for (uint32_t i = 0; i < address->count && i < BAND_ADDRESSES && got < 0; i++)
     got = connect_one(address->at[i], address->port);
   if (got < 0)
@@ -98,32 +113,73 @@ static bool connect_to(Band *band, const Address *address, int32_t rank, bool is
                        "the watchdog cannot reach rank %d over TCP: nodes of a job must reach "
                        "each other's ports",
                        rank);
-  *peer = (BandPeer){.socket = got, .rank = rank};
+  *peer = (BandPeer){.socket = got, .rank = rank, .is_up = true};
   band->peer_count++;
-  band_send(peer, &hello);
+  band_send(band, peer, &hello);
   return true;
 }
 
-static bool connect_all(Band *band, const Address *address, const int32_t *node, Status *status) {
-  int32_t last = band->rank_count - 1;
-  for (int32_t i = 0; i < BAND_LISTENERS; i++) {
-    int32_t to = i == 0 ? 0 : last;
-    if (to == band->rank || (i > 0 && last == 0)) continue;
-    if (!connect_to(band, &address[to], to, node[to] == node[band->rank], status)) return false;
+static bool is_connected(const Band *band, int32_t rank) {
+  for (int32_t i = 0; i < band->peer_count; i++)
+    if (band->peer[i].rank == rank) return true;
+  return rank == band->rank;
+}
+
+/* To the agents of the node, and as one of them to the roots. */
+static bool connect_all(Band *band, const Address *address, Status *status) {
+  const int32_t to[BAND_UP_MAX] = {band->first_here, band->last_here, 0, band->rank_count - 1};
+  for (int32_t i = 0; i < (band_is_agent(band) ? BAND_UP_MAX : 2); i++)
+    if (!is_connected(band, to[i]) && !connect_to(band, &address[to[i]], to[i], status))
+      return false;
+  return true;
+}
+
+/* First and last rank of every node: its agents. */
+static bool count_peers(Band *band) {
+  int32_t ranks = band->rank_count, heads = 0, here = 0;
+  int32_t *last = malloc((size_t)ranks * sizeof *last);
+  if (!last) return false;
+  for (int32_t i = 0; i < ranks; i++)
+    last[i] = -1;
+  for (int32_t i = 0; i < ranks; i++) {
+    heads += last[band->node[i]] < 0;
+    last[band->node[i]] = i;
+    if (!is_here(band, i)) continue;
+    if (here++ == 0) band->first_here = i;
+    band->last_here = i;
   }
+  free(last);
+  band->peer_room = BAND_UP_MAX;
+  if (band_is_agent(band)) band->peer_room += here + STRANGERS;
+  if (band_is_root(band, band->rank)) band->peer_room += 2 * heads;
   return true;
 }
 
-bool band_open(Band *band, Client *client, const int32_t *node, Status *status) {
+/* A root holds two connections a node: more than the 1,024 files that many systems start with. */
+static void allow_files(const Band *band) {
+  struct rlimit limit;
+  rlim_t wanted = (rlim_t)band->peer_room + OTHER_FILES;
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted) return;
+  limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
+  (void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+bool band_open(Band *band, Client *client, const int32_t *node, uint32_t lanes_count,
+               Status *status) {
   int32_t ranks = client->rank_count;
   Address own = {0}, *all = calloc((size_t)ranks, sizeof *all);
-  *band = (Band){.rank = client->rank, .rank_count = ranks, .listener = -1};
-  band->peer = calloc((size_t)ranks + BAND_LISTENERS, sizeof *band->peer);
+  *band = (Band){.rank = client->rank,
+                 .rank_count = ranks,
+                 .node = node,
+                 .lanes_count = lanes_count,
+                 .listener = -1};
+  if (all && count_peers(band)) band->peer = calloc((size_t)band->peer_room, sizeof *band->peer);
   bool opened = all && band->peer;
   if (!opened) (void)status_fail(status, STATUS_WORLD, "not enough memory for %d ranks", ranks);
-  if (opened && band_listens(client->rank, ranks)) opened = listen_here(band, &own, status);
+  allow_files(band);
+  if (opened && band_is_agent(band)) opened = listen_here(band, &own, status);
   opened = opened && client_exchange(client, "lockstep.band", &own, all, sizeof own, status) &&
-           connect_all(band, all, node, status);
+           connect_all(band, all, status);
   free(all);
   return opened;
 }
@@ -135,36 +191,68 @@ void band_close(Band *band) {
   free(band->peer);
 }
 
-void band_accept(Band *band) {
+bool band_accept(Band *band) {
   int one = 1, got = accept4(band->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-  if (got < 0) return;
-  if (band->peer_count == band->rank_count + BAND_LISTENERS) { /* nobody of this job */
+  if (got < 0) return false;
+  if (band->peer_count == band->peer_room) { /* nobody of this job */
     (void)close(got);
-    return;
+    return true;
   }
   (void)setsockopt(got, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
   band->peer[band->peer_count++] = (BandPeer){.socket = got, .rank = -1};
+  return true;
 }
 
-BandGot band_receive(BandPeer *peer, BandMessage *message) {
-  char *to = (char *)&peer->message + peer->have;
-  ssize_t got = recv(peer->socket, to, sizeof peer->message - peer->have, MSG_DONTWAIT);
-  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return BAND_NOTHING;
-  if (got <= 0) return BAND_GONE;
-  peer->have += (size_t)got;
-  if (peer->have < sizeof peer->message) return BAND_NOTHING;
-  peer->have = 0;
-  *message = peer->message;
-  message->text[BAND_TEXT_BYTES - 1] = 0;
+/* ---- messages */
+
+enum { HEAD_BYTES = offsetof(BandMessage, token) };
+
+static uint32_t size_of(const Band *band, const BandMessage *message) {
+  switch (message->kind) {
+  case BAND_HELLO: return HEAD_BYTES + BAND_TOKEN_BYTES;
+  case BAND_BEAT:
+    return HEAD_BYTES + (uint32_t)(offsetof(Beat, lane) + band->lanes_count * sizeof(FlightNow));
+  case BAND_FAIL:
+  case BAND_END: return HEAD_BYTES + (uint32_t)strlen(message->text) + 1;
+  default: return HEAD_BYTES;
+  }
+}
+
+/* What is not sent is 0: lanes that the plan does not have. */
+static BandGot take_whole(BandPeer *peer, BandMessage *message) {
+  uint32_t size_bytes;
+  if (peer->have < sizeof size_bytes) return BAND_NOTHING;
+  memcpy(&size_bytes, peer->bytes, sizeof size_bytes);
+  if (size_bytes < HEAD_BYTES || size_bytes > sizeof *message) return BAND_GONE;
+  if (peer->have < size_bytes) return BAND_NOTHING;
+  memset(message, 0, sizeof *message);
+  memcpy(message, peer->bytes, size_bytes);
+  peer->have -= size_bytes;
+  memmove(peer->bytes, peer->bytes + size_bytes, peer->have);
+  if (message->kind == BAND_FAIL || message->kind == BAND_END)
+    message->text[BAND_TEXT_BYTES - 1] = 0;
   return BAND_MESSAGE;
 }
 
+BandGot band_receive(BandPeer *peer, BandMessage *message) {
+  for (;;) {
+    BandGot taken = take_whole(peer, message);
+    if (taken != BAND_NOTHING) return taken;
+    ssize_t got =
+        recv(peer->socket, peer->bytes + peer->have, sizeof peer->bytes - peer->have, MSG_DONTWAIT);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return BAND_NOTHING;
+    if (got <= 0) return BAND_GONE;
+    peer->have += (size_t)got;
+  }
+}
+
 /* A message that has begun is ended: half of one would spoil all that follow. */
-void band_send(BandPeer *peer, const BandMessage *message) {
+void band_send(const Band *band, BandPeer *peer, BandMessage *message) {
   const char *from = (const char *)message;
-  for (size_t done = 0; done < sizeof *message && peer->socket >= 0;) {
+  message->size_bytes = size_of(band, message);
+  for (size_t done = 0; done < message->size_bytes && peer->socket >= 0;) {
     ssize_t sent =
-        send(peer->socket, from + done, sizeof *message - done, MSG_DONTWAIT | MSG_NOSIGNAL);
+        send(peer->socket, from + done, message->size_bytes - done, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (sent > 0) done += (size_t)sent;
     if (sent > 0 || (sent < 0 && errno == EINTR)) continue;
     if (sent < 0 && errno == EAGAIN && done == 0) return;
@@ -175,7 +263,27 @@ void band_send(BandPeer *peer, const BandMessage *message) {
   }
 }
 
-void band_send_all(Band *band, const BandMessage *message) {
+void band_send_all(Band *band, BandMessage *message) {
   for (int32_t i = 0; i < band->peer_count; i++)
-    if (band->peer[i].rank >= 0) band_send(&band->peer[i], message);
+    if (band->peer[i].rank >= 0) band_send(band, &band->peer[i], message);
+}
+
+void band_send_up(Band *band, BandMessage *message) {
+  for (int32_t i = 0; i < band->peer_count; i++)
+    if (band->peer[i].is_up) band_send(band, &band->peer[i], message);
+}
+
+void band_send_away(Band *band, BandMessage *message) {
+  for (int32_t i = 0; i < band->peer_count; i++) {
+    BandPeer *peer = &band->peer[i];
+    if (peer->is_up && !is_here(band, peer->rank)) band_send(band, peer, message);
+  }
+}
+
+void band_send_down(Band *band, BandMessage *message) {
+  for (int32_t i = 0; i < band->peer_count; i++) {
+    BandPeer *peer = &band->peer[i];
+    if (!peer->is_up && peer->rank >= 0 && is_here(band, peer->rank))
+      band_send(band, peer, message);
+  }
 }

@@ -1,7 +1,7 @@
-/* watch.c -- one thread: it sends what this rank does, and on a rank that listens it judges what
- * all do.
+/* watch.c -- one thread: it sends what this rank does; on an agent it passes on what ranks of its
+ * node say; on a root it judges what all do.
  *
- * The first rank reports. The last listens too and reports when the first is the one that is lost,
+ * The first rank reports. The last judges too and reports when the first is the one that is lost,
  * or does not do it. */
 #include "runtime/watch/watch.h"
 
@@ -25,7 +25,11 @@ enum {
   SETTLE_MS = 200,  /* from a loss to its report: others come to where they wait */
   SECOND_MS = 1000, /* the last rank leaves the first so long to report */
   LEAVE_MS = 500,   /* from the report to the end of a process that does not end by itself */
-  TOLD_MS = 2000    /* a rank that has failed waits so long for the report */
+  TOLD_MS = 2000,   /* a rank that has failed waits so long for the report */
+  SPEAK_MS =
+      500, /* the last agent of a node passes on beats when the first is silent for so long */
+  STAY_MS = 2000, /* an agent waits so long for the ranks of its node to leave first */
+  PACE_MS = 5     /* beats of many ranks are read together */
 };
 
 struct Watch {
@@ -33,11 +37,14 @@ struct Watch {
   int32_t rank;
   Band band;
   Flight flight;
-  RankView *view; /* of every rank; only where this rank listens */
+  RankView *view; /* of every rank; only of a root */
   struct pollfd *poll;
   pthread_t thread;
   int wake[2];
-  int64_t lost_ms; /* when a loss was first seen; 0: none was */
+  int32_t polled;         /* peers in `poll` */
+  int64_t first_heard_ms; /* of the first agent of this node */
+  int64_t stays_until_ms; /* while it is closing; 0: it is not */
+  int64_t lost_ms;        /* when a loss was first seen; 0: none was */
   int32_t failures;
   Status error; /* what the rank that failed first has said */
   pthread_mutex_t lock;
@@ -48,7 +55,7 @@ struct Watch {
   bool is_ended;
   bool has_written; /* this rank's part of the report, after the end */
   bool reports;     /* this rank has written the report */
-  bool is_quiet;    /* a rank that listens has left in good order: the run is over */
+  bool is_quiet;    /* an agent or a root has left in good order: the run is over */
   BandMessage end;
 };
 
@@ -78,21 +85,66 @@ static bool is_of_job(const Watch *watch, const BandMessage *message) {
          memcmp(message->token, watch->band.token, BAND_TOKEN_BYTES) == 0;
 }
 
+/* Ranks of this node hear of it from its agents. */
 static void set_end(Watch *watch, const BandMessage *message) {
+  BandMessage down = *message;
   pthread_mutex_lock(&watch->lock);
-  if (!watch->is_ended) watch->end = *message;
+  bool is_first = !watch->is_ended;
+  if (is_first) watch->end = *message;
   watch->is_ended = true;
   pthread_cond_broadcast(&watch->changed);
   pthread_mutex_unlock(&watch->lock);
+  if (is_first) band_send_down(&watch->band, &down);
 }
 
-/* A rank that listens is told twice by another that does. */
+/* A root is told by both agents of a node. */
 static void note_failure(Watch *watch, int32_t rank, const BandMessage *message) {
   if (watch->view[rank].failed > 0) return;
   watch->view[rank].failed = ++watch->failures;
   if (watch->failures > 1) return;
   watch->error.code = message->code;
   (void)snprintf(watch->error.text, sizeof watch->error.text, "%s", message->text);
+}
+
+static void set_closed(RankView *view) {
+  if (view->closed_ms == 0) view->closed_ms = now_ms();
+}
+
+/* When all agents of a node are gone, nothing is heard of its other ranks any more. */
+static void note_closed(Watch *watch, int32_t rank) {
+  const int32_t *node = watch->band.node;
+  int32_t first = -1, last = -1;
+  if (!watch->view) return;
+  set_closed(&watch->view[rank]);
+  for (int32_t i = 0; i < watch->band.rank_count; i++)
+    if (node[i] == node[rank]) {
+      if (first < 0) first = i;
+      last = i;
+    }
+  const RankView *view = watch->view;
+  bool are_lost = view[first].closed_ms > 0 && !view[first].has_left && view[last].closed_ms > 0 &&
+                  !view[last].has_left;
+  for (int32_t i = first; i <= last && are_lost; i++)
+    if (node[i] == node[rank] && !view[i].has_left) set_closed(&watch->view[i]);
+}
+
+static void take_view(Watch *watch, const BandMessage *message) {
+  RankView *view = &watch->view[message->rank];
+  if (message->kind == BAND_BEAT) take_beat(watch, message->rank, &message->beat);
+  if (message->kind == BAND_LEAVE) view->has_left = true;
+  if (message->kind == BAND_FAIL) note_failure(watch, message->rank, message);
+  if (message->kind == BAND_LOST) note_closed(watch, message->rank);
+}
+
+/* To the roots, when they are elsewhere. Beats come once: from the first agent, and from the last
+ * when that one does not speak. */
+static void pass_on(Watch *watch, const BandPeer *from, const BandMessage *message) {
+  const Band *band = &watch->band;
+  BandMessage away = *message;
+  if (!band_is_agent(band) || from->rank != message->rank || !band_is_charge(band, from->rank))
+    return;
+  bool speaks = band->rank == band->first_here || now_ms() - watch->first_heard_ms > SPEAK_MS;
+  if (message->kind != BAND_BEAT || speaks) band_send_away(&watch->band, &away);
 }
 
 /* False: nothing more is read of this peer. */
@@ -102,13 +154,16 @@ static bool take_message(Watch *watch, BandPeer *peer, const BandMessage *messag
     peer->rank = message->rank;
     return true;
   }
-  if (message->kind == BAND_END) set_end(watch, message);
-  if (message->kind == BAND_LEAVE) watch->is_quiet = true;
-  if (!watch->view) return true;
-  RankView *view = &watch->view[peer->rank];
-  if (message->kind == BAND_BEAT) take_beat(watch, peer->rank, &message->beat);
-  if (message->kind == BAND_LEAVE) view->has_left = true;
-  if (message->kind == BAND_FAIL) note_failure(watch, peer->rank, message);
+  if (message->rank < 0 || message->rank >= watch->band.rank_count) return false;
+  if (peer->rank == watch->band.first_here) watch->first_heard_ms = now_ms();
+  if (message->kind == BAND_END) {
+    set_end(watch, message);
+    return true;
+  }
+  if (message->kind == BAND_LEAVE && peer->is_up) watch->is_quiet = true;
+  if (message->kind == BAND_LEAVE) peer->has_left = true;
+  pass_on(watch, peer, message);
+  if (watch->view) take_view(watch, message);
   return true;
 }
 
@@ -119,24 +174,29 @@ static void lose_peer(Watch *watch, BandPeer *peer) {
     *peer = watch->band.peer[--watch->band.peer_count];
     return;
   }
-  if (watch->view && watch->view[peer->rank].closed_ms == 0)
-    watch->view[peer->rank].closed_ms = now_ms();
+  note_closed(watch, peer->rank);
+  BandMessage lost = {.kind = BAND_LOST, .rank = peer->rank};
+  if (!peer->has_left && band_is_agent(&watch->band) && band_is_charge(&watch->band, peer->rank))
+    band_send_away(&watch->band, &lost);
 }
 
-/* Whether there was anything. */
-static bool receive_from(Watch *watch, BandPeer *peer) {
+static void receive_from(Watch *watch, BandPeer *peer) {
   BandMessage message;
-  BandGot got = peer->socket < 0 ? BAND_NOTHING : band_receive(peer, &message);
-  if (got == BAND_GONE || (got == BAND_MESSAGE && !take_message(watch, peer, &message)))
+  BandGot got = BAND_MESSAGE;
+  while (got == BAND_MESSAGE && peer->socket >= 0) {
+    got = band_receive(peer, &message);
+    bool is_good =
+        got == BAND_NOTHING || (got == BAND_MESSAGE && take_message(watch, peer, &message));
+    if (is_good) continue;
     lose_peer(watch, peer);
-  return got != BAND_NOTHING;
+    return;
+  }
 }
 
-static bool receive_all(Watch *watch) {
-  bool any = false;
-  for (int32_t i = watch->band.peer_count; i-- > 0;)
-    any = receive_from(watch, &watch->band.peer[i]) || any;
-  return any;
+/* Of the last first: one that is taken out gets the last in its place. */
+static void receive_all(Watch *watch) {
+  for (int32_t i = watch->polled; i-- > 0;)
+    if (watch->poll[i + 2].revents != 0) receive_from(watch, &watch->band.peer[i]);
 }
 
 /* ---- what this rank says */
@@ -146,10 +206,7 @@ static void send_own(Watch *watch) {
                          .rank = watch->rank,
                          .beat = flight_beat(&watch->flight, watch->setup.plan)};
   if (watch->view) take_beat(watch, watch->rank, &message.beat);
-  for (int32_t i = 0; i < watch->band.peer_count; i++)
-    if (watch->band.peer[i].rank >= 0 &&
-        band_listens(watch->band.peer[i].rank, watch->band.rank_count))
-      band_send(&watch->band.peer[i], &message);
+  band_send_up(&watch->band, &message);
 }
 
 static void tell_failure(Watch *watch) {
@@ -188,7 +245,9 @@ static void report(Watch *watch, Verdict verdict) {
   set_end(watch, &end);
 }
 
+/* What is seen after the end is what the end causes. */
 static void judge_all(Watch *watch) {
+  if (watch->is_ended) return; /* set by this very thread */
   Verdict verdict = judge(watch->setup.plan, watch->setup.mesh, watch->view, now_ms());
   if (verdict.loss == LOSS_NONE) {
     watch->lost_ms = 0;
@@ -199,13 +258,22 @@ static void judge_all(Watch *watch) {
   if (now_ms() - watch->lost_ms >= (is_first ? SETTLE_MS : SECOND_MS)) report(watch, verdict);
 }
 
+/* Agents wait for a word of the roots, others for one of the agents of their node. */
+static bool may_hear(const Watch *watch) {
+  const Band *band = &watch->band;
+  for (int32_t i = 0; i < band->peer_count; i++) {
+    const BandPeer *peer = &band->peer[i];
+    bool counts = peer->is_up && (!band_is_agent(band) || band_is_root(band, peer->rank));
+    if (counts && peer->socket >= 0) return true;
+  }
+  return false;
+}
+
 /* A rank to which nobody speaks any more has nobody to report for it. */
 static void check_alone(Watch *watch) {
   BandMessage end = {.kind = BAND_END, .rank = 0, .code = STATUS_WORLD};
-  for (int32_t i = 0; i < watch->band.peer_count; i++)
-    if (watch->band.peer[i].socket >= 0) return;
-  (void)snprintf(end.text, sizeof end.text,
-                 "the ranks that watch, the first and the last, are gone");
+  if (may_hear(watch)) return;
+  (void)snprintf(end.text, sizeof end.text, "the ranks that watch this one are gone");
   set_end(watch, &end);
 }
 
@@ -238,36 +306,53 @@ static void wait_for_news(Watch *watch, int64_t until_ms) {
   watch->poll[count++] = (struct pollfd){.fd = watch->band.listener, .events = POLLIN};
   for (int32_t i = 0; i < watch->band.peer_count; i++)
     watch->poll[count++] = (struct pollfd){.fd = watch->band.peer[i].socket, .events = POLLIN};
+  watch->polled = watch->band.peer_count;
   int64_t left_ms = until_ms - now_ms();
   (void)poll(watch->poll, (nfds_t)count, left_ms > 0 ? (int)left_ms : 0);
   char bytes[16];
-  (void)!read(watch->wake[0], bytes, sizeof bytes);
+  if (read(watch->wake[0], bytes, sizeof bytes) > 0) return;
+  struct timespec pace = {.tv_nsec = PACE_MS * 1000000L};
+  (void)nanosleep(&pace, NULL);
+}
+
+/* What ranks of its node say at the end goes through an agent. */
+static bool is_waited_for(const Watch *watch) {
+  if (now_ms() >= watch->stays_until_ms) return false;
+  for (int32_t i = 0; i < watch->band.peer_count; i++) {
+    const BandPeer *peer = &watch->band.peer[i];
+    bool is_up = peer->is_up || peer->rank < 0 || !band_is_charge(&watch->band, peer->rank);
+    if (!is_up && peer->socket >= 0 && !peer->has_left) return true;
+  }
+  return false;
 }
 
 static bool is_over(Watch *watch) {
   pthread_mutex_lock(&watch->lock);
   bool is_closing = watch->is_closing, is_ended = watch->is_ended;
+  bool has_failed = watch->own.code != 0;
   pthread_mutex_unlock(&watch->lock);
   if (is_ended) leave(watch);
-  return is_closing || is_ended;
+  if (is_closing && watch->stays_until_ms == 0) watch->stays_until_ms = now_ms() + STAY_MS;
+  return is_ended || (is_closing && (has_failed || !is_waited_for(watch)));
 }
 
-/* Only what has all been read is judged: after a pause of this very process there is much that it
- * has not heard yet. */
+/* All that has come is read before it is judged: after a pause of this very process there is much
+ * that it has not heard yet. */
 static void *watch_thread(void *argument) {
   Watch *watch = argument;
   for (int64_t beat_ms = now_ms(); !is_over(watch);) {
     wait_for_news(watch, beat_ms);
-    if (watch->band.listener >= 0) band_accept(&watch->band);
+    receive_all(watch);
+    while (watch->band.listener >= 0 && band_accept(&watch->band))
+      continue;
     tell_failure(watch);
-    bool has_more = receive_all(watch);
     if (now_ms() >= beat_ms) {
       send_own(watch);
       beat_ms = now_ms() + BEAT_MS;
     }
-    if (watch->view && !has_more)
+    if (watch->view)
       judge_all(watch);
-    else if (!watch->view && !watch->is_quiet)
+    else if (!watch->is_quiet)
       check_alone(watch);
   }
   return NULL;
@@ -284,15 +369,18 @@ static bool start_thread(Watch *watch, Status *status) {
 }
 
 static bool open_parts(Watch *watch, Client *client, Status *status) {
-  size_t ranks = (size_t)client->rank_count;
+  Band *band = &watch->band;
   if (pipe2(watch->wake, O_CLOEXEC | O_NONBLOCK) != 0)
     return status_fail(status, STATUS_WORLD, "no pipe for the watchdog: %s", strerror(errno));
-  watch->poll = calloc(ranks + BAND_LISTENERS + 2, sizeof *watch->poll);
-  if (band_listens(watch->rank, client->rank_count))
-    watch->view = calloc(ranks, sizeof *watch->view);
-  if (!watch->poll || (band_listens(watch->rank, client->rank_count) && !watch->view))
+  if (!band_open(band, client, watch->setup.node, watch->setup.plan->lanes_count, status))
+    return false;
+  watch->first_heard_ms = now_ms();
+  watch->poll = calloc((size_t)band->peer_room + 2, sizeof *watch->poll);
+  bool judges = band_is_root(band, watch->rank);
+  if (judges) watch->view = calloc((size_t)client->rank_count, sizeof *watch->view);
+  if (!watch->poll || (judges && !watch->view))
     return status_fail(status, STATUS_WORLD, "not enough memory for the watchdog");
-  return band_open(&watch->band, client, watch->setup.node, status) && start_thread(watch, status);
+  return start_thread(watch, status);
 }
 
 static void free_watch(Watch *watch) {

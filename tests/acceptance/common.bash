@@ -8,6 +8,11 @@ failed=0
 fail() { printf 'FAILED: %s\n' "$*"; failed=1; }
 skip() { printf 'skipped: %s\n' "$*"; exit 0; }
 
+# Whether the build's ranks may be processes: it had PMIx and MPI, and -DPROCESSES=OFF was not given.
+has_processes() { grep -q '^WITH_PROCESSES:INTERNAL=ON' "$build/CMakeCache.txt"; }
+# The thread sanitizer takes MPI, which is not built for it, for our fault.
+has_thread_sanitizer() { grep -q '^SANITIZE:STRING=thread' "$build/CMakeCache.txt"; }
+
 # English of a kind, for tests that only need bytes: this project's own text, as tokens in $folder/tokens.
 make_tokens() {
   cat "$source_folder"/docs/*.md "$source_folder"/compiler/*/*.[ch] >"$folder/text"

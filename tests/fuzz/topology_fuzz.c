@@ -28,6 +28,8 @@ static void place_on(Compile *c, const HostNode *node) {
                    .kinds = &kind,
                    .memos = &memo,
                    .kind_count = 1,
+                   .run_count = 1,
+                   .runs = &(NodeRun){0},
                    .is_fast = true};
   Mesh mesh = {{1, 2 * seats / tp, 2, 1, tp, 1}};
   const Demand asked[] = {{MESH_BIT(MESH_TP), 0, 4e9, 9, 0, 0},

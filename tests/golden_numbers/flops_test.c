@@ -97,11 +97,13 @@ static bool is_listed(const char *file) {
 static void test_devices(void) {
   for (int32_t i = 0; i < DEVICE_COUNT; i++)
     TEST(devices[i].name) check_device(i);
+  /* Of processors, "cpu-...", the rates are measured: the file says where and when. */
   TEST("no device is without published numbers") {
     DIR *folder = opendir(SPECS_FOLDER "/devices");
     CHECK(folder);
     for (struct dirent *file; folder && (file = readdir(folder));)
-      if (strstr(file->d_name, ".lua") && !is_listed(file->d_name))
+      if (strstr(file->d_name, ".lua") && strncmp(file->d_name, "cpu-", 4) != 0 &&
+          !is_listed(file->d_name))
         CHECK_TEXT(file->d_name, "a device of the table");
     if (folder) (void)closedir(folder);
   }

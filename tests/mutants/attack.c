@@ -305,13 +305,18 @@ static void change_operand(Edit *e, PlanRecord *record) {
     operand->offset += (uint64_t)(int64_t)number(e, 3);
   } else if (is_word(e, 2, "stride")) {
     operand->member_stride = (int64_t)number(e, 3);
+  } else if (is_word(e, 2, "piece")) {
+    const Plan plan = build_view(e->b);
+    operand->by = comm_called(e, word(e, 3));
+    operand->size_bytes /= (uint64_t)plan_comm_size(&plan, operand->by);
+    operand->member_stride = (int64_t)operand->size_bytes;
   } else if (is_word(e, 2, "as")) {
     const PlanRecord *from = e->line->word_count > 4 ? another_record(e, 5) : record;
     PlanOperand was = *operand;
     *operand = *operand_at(e, from, number(e, 3));
     operand->access = was.access;
   } else {
-    wrong(e, "as, + or stride is meant to be here");
+    wrong(e, "as, +, stride or piece is meant to be here");
   }
 }
 

@@ -21,6 +21,7 @@
  *   operand I as J [of WHICH]  stands where operand J does, of this or of another record of the
  *                              segment
  *   operand I + BYTES          stands further on; `operand I stride BYTES`: from member to member
+ *   operand I piece COMM       each member has one piece of it
  *   operands I...              these only, in this order
  *   layout I as J [of WHICH]   is said to be cut as operand J is, of this or of another record
  *
@@ -36,6 +37,7 @@
  *   set FIELD NUMBER           of the job: batch_samples, accumulation, microbatch_samples
  *
  *   named WORD...              one finding of the refusal has all of these words
+ *   says "TEXT"                and this is how people read it; several lines are one text
  *
  * Words with spaces stand in double quotes. */
 #ifndef LOCKSTEP_TESTS_ATTACK_H
@@ -56,9 +58,9 @@ typedef struct Attack {
   const char *path;
   char *title;
   Strategy job;
-  int line_count, named_count;
+  int line_count, named_count, says_count; /* says_count 0: any text will do */
   AttackLine line[ATTACK_LINES_MAX];
-  char *named[ATTACK_WORDS_MAX];
+  char *named[ATTACK_WORDS_MAX], *says[ATTACK_LINES_MAX];
 } Attack;
 
 /* Takes the next attack off *rest, which is changed and lives as long as the attack. False: there

@@ -22,10 +22,20 @@ static bool has_all(const Attack *attack, const char *finding) {
   return true;
 }
 
-/* The finding that has all words; NULL: none has. */
+static bool is_said(const Attack *attack, const char *finding) {
+  for (int i = 0; i < attack->says_count; i++) {
+    size_t length = strlen(attack->says[i]);
+    if (strncmp(finding, attack->says[i], length) != 0) return false;
+    finding += length;
+  }
+  return attack->says_count == 0 || *finding == '\0';
+}
+
+/* The finding that has all words, and the text; NULL: none has. */
 static const char *named(const Attack *attack, const ProveReport *report) {
   for (uint32_t i = 0; i < report->finding_count && i < PROVE_FINDINGS_MAX; i++)
-    if (has_all(attack, report->finding[i])) return report->finding[i];
+    if (has_all(attack, report->finding[i]) && is_said(attack, report->finding[i]))
+      return report->finding[i];
   return NULL;
 }
 

@@ -14,6 +14,7 @@ enum { PATH_BYTES = 128 };
   "model = { \"gpt2\", layers = 4, width = 32, heads = 4, vocab = 64, positions = 32 }, "
 #define BF16      "precision = { \"bf16\", reduce = \"bf16\" }, "
 #define RECOMPUTE "memory = { recompute = \"block\" }, "
+#define GPUS      "cluster = \"dgx-h100\", " /* what lies in many pieces is packed */
 const Strategy strategies[] = {
     {"zero0", "gpt2", 2, "zero = 0", ""},
     {"zero1", "gpt2", 2, "zero = 1", ""},
@@ -28,6 +29,7 @@ const Strategy strategies[] = {
     {"1f1b", "llama", 2, "pp = 2, pipeline = \"1f1b\"", ""},
     {"interleaved", "gpt2", 2, "pp = 2, pipeline = { \"interleaved\", chunks = 2 }", FOUR_LAYERS},
     {"zb-h1", "gpt2", 2, "pp = 2, pipeline = \"zb-h1\"", ""},
+    {"zb-v", "gpt2", 2, "pp = 2, pipeline = \"zb-v\"", FOUR_LAYERS},
     {"mix", "gpt2", 16, "dp = 2, tp = 2, cp = 2, cp_kind = \"ring\", pp = 2, zero = 2", ""},
     {"zero3+tp", "llama", 4, "dp = 2, tp = 2, zero = 3, zero_keep = \"0B\"", ""},
     {"zero3, per step", "gpt2", 2, "zero = 3, zero_reshard = \"step\", zero_reduce = \"step\"", ""},
@@ -39,6 +41,7 @@ const Strategy strategies[] = {
      "model = { \"llama\", layers = 4, width = 32, heads = 4, kv_heads = 2, ffn = 64, vocab = 64 "
      "}, "},
     {"zb-h1+tp", "llama", 4, "tp = 2, pp = 2, pipeline = \"zb-h1\"", RECOMPUTE},
+    {"packed", "gpt2", 8, "dp = 2, tp = 4, zero = 3, zero_keep = \"0B\", sequence = true", GPUS},
 };
 const size_t strategies_count = sizeof strategies / sizeof *strategies;
 
@@ -61,8 +64,10 @@ void strategy_write_job(FILE *out, const Strategy *s) {
   fprintf(out,
           "  train = { batch = \"%d sequences\", microbatch = 1, context = 16, steps = %d },\n",
           microbatches_of(s) * replicas_of(s), TRIAL_STEPS);
-  fprintf(out, "  parallel = { %s },\n  cluster = { \"here\", devices = %d },\n}\n", s->parallel,
-          s->devices);
+  fprintf(out, "  parallel = { %s },\n", s->parallel);
+  if (strstr(s->more, "cluster") == NULL)
+    fprintf(out, "  cluster = { \"here\", devices = %d },\n", s->devices);
+  fputs("}\n", out);
 }
 
 bool strategy_compile(const Strategy *s, const char *folder, JobCompile *job) {

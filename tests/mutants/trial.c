@@ -1,6 +1,7 @@
 #include "tests/mutants/trial.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,14 +41,17 @@ static void lag_by_clock(void) {
   lag(mix(1, (uint64_t)now.tv_nsec));
 }
 
-static KernelStatus run_slowly(const KernelArgs *args, const char **why, KernelId id) {
+static KernelStatus run_slowly(const KernelArgs *args, const char **why, const Kernel *kernel) {
   lag_by_clock();
-  return kernels_of(KERNEL_FAST)[id].run(args, why);
+  return kernel->run(args, why);
 }
 
 #define KERNEL(name, ...)                                                                          \
   static KernelStatus slow_##name(const KernelArgs *args, const char **why) {                      \
-    return run_slowly(args, why, KERNEL_##name);                                                   \
+    return run_slowly(args, why, &kernels_of(KERNEL_FAST)[KERNEL_##name]);                         \
+  }                                                                                                \
+  static KernelStatus plain_##name(const KernelArgs *args, const char **why) {                     \
+    return run_slowly(args, why, &kernels_of(KERNEL_REFERENCE)[KERNEL_##name]);                    \
   }
 #include "kernels/kernels.def"
 #undef KERNEL
@@ -58,11 +62,24 @@ static KernelStatus prepare_fast(const Kernel *kernel, const KernelUse *use, voi
   return fast->prepare(fast, use, state, why);
 }
 
-/* The fast kernels, each after a while. */
-static const Kernel slow_kernels[KERNEL_COUNT] = {
+static KernelStatus prepare_plain(const Kernel *kernel, const KernelUse *use, void **state,
+                                  const char **why) {
+  const Kernel *plain = &kernels_of(KERNEL_REFERENCE)[kernel->id];
+  return plain->prepare(plain, use, state, why);
+}
+
+/* The fast kernels, each after a while; and those for plans for GPUs, which have other scratch. */
+static const Kernel slow_kernels[2][KERNEL_COUNT] = {
+    {
 #define KERNEL(name, ...) {KERNEL_##name, prepare_fast, slow_##name, NULL},
 #include "kernels/kernels.def"
 #undef KERNEL
+    },
+    {
+#define KERNEL(name, ...) {KERNEL_##name, prepare_plain, plain_##name, NULL},
+#include "kernels/kernels.def"
+#undef KERNEL
+    },
 };
 
 /* A comm that waits before it does what the other one does. */
@@ -123,6 +140,11 @@ static bool slow_broadcast_bytes(Comm *self, int32_t root, void *bytes, size_t s
   return to->ops->broadcast_bytes(to, root, bytes, size_bytes);
 }
 
+static bool slow_share_bytes(Comm *self, void *bytes, size_t size_bytes) {
+  Comm *to = late(self);
+  return to->ops->share_bytes(to, bytes, size_bytes);
+}
+
 static void slow_leave(Comm *self) {
   Comm *to = late(self);
   to->ops->leave(to);
@@ -147,6 +169,7 @@ static const CommOps slow_ops = {
     .barrier = slow_barrier,
     .gather_bytes = slow_gather_bytes,
     .broadcast_bytes = slow_broadcast_bytes,
+    .share_bytes = slow_share_bytes,
     .leave = slow_leave,
     .abort = slow_abort,
     .members = slow_members,
@@ -166,7 +189,7 @@ typedef struct World {
   Mesh mesh;
   Samples samples;
   LocalWorld *local;
-  Arena arena[RANKS_MAX]; /* a peer may still read one when its rank has left */
+  Arenas arena[RANKS_MAX]; /* a peer may still read one when its rank has left */
   Result result[RANKS_MAX];
 } World;
 
@@ -201,7 +224,7 @@ static bool start_data(Member *m, Status *status) {
   const StageSetup setup = {
       .plan = world->plan,
       .train = &world->samples,
-      .ring = world->arena[m->rank].base + job->staging_offset,
+      .ring = world->arena[m->rank].base[job->staging_tier] + job->staging_offset,
       .replicas = mesh_replicas(&world->mesh),
       .replica = mesh_replica(&world->mesh, m->rank),
       .first_step = 1,
@@ -216,13 +239,13 @@ static bool start_data(Member *m, Status *status) {
 static void poison(const Member *m) {
   const Plan *plan = m->world->plan;
   const PlanClass *class = m->replay.class;
-  const Arena *arena = &m->world->arena[m->rank];
+  const Arena *arena = &m->world->arena[m->rank].tier[TIER_DEVICE];
   for (uint64_t at = 0; at < arena->size_bytes;) {
     uint64_t next = arena->size_bytes, held = at;
     for (uint32_t i = 0; i < class->buffers_count; i++) {
       const PlanBuffer *buffer = &plan->buffers[class->buffers_first + i];
       uint64_t end = buffer->offset + buffer->size_bytes;
-      if (buffer->program != PLAN_NONE || end <= at) continue;
+      if (buffer->program != PLAN_NONE || buffer->tier != TIER_DEVICE || end <= at) continue;
       if (buffer->offset <= at && end > held) held = end;
       if (buffer->offset > at && buffer->offset < next) next = buffer->offset;
     }
@@ -231,30 +254,31 @@ static void poison(const Member *m) {
   }
 }
 
-static bool open_member(Member *m, Arena *arena, Status *status) {
+static bool open_member(Member *m, Arenas *arena, Status *status) {
   const World *world = m->world;
   const PlanJob *job = &world->plan->jobs[0];
   const PlanClass *class = mesh_class(&world->mesh, world->plan, m->rank);
   if (!class) return status_fail(status, STATUS_OURS, "rank %d has no class", m->rank);
-  if (!arena_open(arena, plan_arena_bytes(world->plan, class, TIER_DEVICE), status)) return false;
-  memset(arena->base, 0xff, arena->size_bytes);
+  if (!arenas_open(arena, world->plan, class, NULL, false, status)) return false;
+  memset(arena->base[TIER_DEVICE], 0xff, arena->tier[TIER_DEVICE].size_bytes);
   m->threads = threads_new((int32_t)job->threads, NULL);
   if (!m->threads) return status_fail(status, STATUS_WORLD, "cannot start threads");
   uint64_t random = mix(mix(world->how.seed, 7), (uint64_t)m->rank);
   m->comm = slow_comm(local_comm(world->local, m->rank, m->threads), random);
-  const ReplaySetup setup = {
+  const Kernel *kernels = slow_kernels[job->target != TARGET_CPU];
+  ReplaySetup setup = {
       .plan = world->plan,
       .mesh = &world->mesh,
       .rank = m->rank,
-      .arena = {arena->base},
       .comm = &m->comm.base,
       .comm_beside = slow_beside(m, random),
       .threads = m->threads,
-      .kernels = {slow_kernels},
+      .kernels = {kernels, kernels},
       .issues_only = world->how.on_queues,
       .delay_most_ns = world->how.on_queues ? QUEUE_DELAY_NS : 0,
       .delay_seed = random,
   };
+  memcpy(setup.arena, arena->base, sizeof setup.arena);
   return replay_bind(&m->replay, &setup, status) && start_data(m, status);
 }
 
@@ -312,7 +336,7 @@ static bool is_state(uint32_t kind) {
 static uint64_t hash_state(const Member *m) {
   const Plan *good = m->world->good;
   const PlanClass *class = mesh_class(&m->world->mesh, good, m->rank);
-  const Arena *arena = &m->world->arena[m->rank];
+  const Arena *arena = &m->world->arena[m->rank].tier[TIER_DEVICE];
   uint64_t hash = 3;
   for (uint32_t i = 0; i < class->tensors_count; i++) {
     const PlanTensor *tensor = &good->tensors[class->tensors_first + i];
@@ -327,8 +351,8 @@ static uint64_t hash_state(const Member *m) {
 static void copy_state(const Member *m, int32_t rank) {
   const Plan *plan = m->world->plan;
   const PlanClass *class = mesh_class(&m->world->mesh, plan, rank);
-  const uint8_t *from = m->world->arena[rank].base;
-  uint8_t *to = m->world->arena[m->rank].base;
+  const uint8_t *from = m->world->arena[rank].base[TIER_DEVICE];
+  uint8_t *to = m->world->arena[m->rank].base[TIER_DEVICE];
   for (uint32_t i = 0; i < class->tensors_count; i++) {
     const PlanTensor *tensor = &plan->tensors[class->tensors_first + i];
     const PlanTensor *mine = &plan->tensors[m->replay.class->tensors_first + i];
@@ -342,7 +366,7 @@ static void copy_state(const Member *m, int32_t rank) {
 static bool resume(const Member *m, Status *status) {
   const World *world = m->world;
   int32_t writer = checkpoint_writer(&world->mesh, world->plan->jobs[0].state_axes, m->rank);
-  const Arena *arena = &world->arena[m->rank];
+  const Arena *arena = &world->arena[m->rank].tier[TIER_DEVICE];
   hostile_allow(&m->replay.hostile, arena->base, arena->size_bytes); /* others read there, too */
   if (!meet(m, status)) return false;
   if (mesh_class(&world->mesh, world->plan, writer)->tensors_count !=
@@ -368,7 +392,7 @@ static bool run_steps(Member *m, Result *result, Status *status) {
     if (step < TRIAL_STEPS && !resume(m, status)) return false;
   }
   if (!meet(m, status)) return false;
-  const Arena *arena = &m->world->arena[m->rank];
+  const Arena *arena = &m->world->arena[m->rank].tier[TIER_DEVICE];
   hostile_allow(&replay->hostile, arena->base, arena->size_bytes);
   result->state = hash_state(m);
   return true;
@@ -415,7 +439,25 @@ static Trial run_here(const Plan *plan, const Plan *good, TrialHow how) {
   return trial; /* the process ends here: nothing is freed */
 }
 
-/* An alarm ends the child, with all its threads, wherever they wait. */
+/* Ends the child, with all its threads, wherever they wait. Time is counted in rounds of waiting
+ * and working by a thread of its own, so that it goes slower where the child gets less of a
+ * processor.
+ */
+static void *watch(void *limit_s) {
+  enum { ROUND_MS = 20, WORK_NS = 500000, ROUNDS_OF_S = 1000 / ROUND_MS };
+  const struct timespec wait = {0, ROUND_MS * 1000000};
+  struct timespec from, now;
+  for (unsigned left = *(const unsigned *)limit_s * ROUNDS_OF_S; left > 0; left--) {
+    (void)nanosleep(&wait, NULL);
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &from);
+    do
+      (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    while ((now.tv_sec - from.tv_sec) * 1000000000 + now.tv_nsec - from.tv_nsec < WORK_NS);
+  }
+  (void)kill(getpid(), SIGALRM);
+  return NULL;
+}
+
 Trial trial_run(const Plan *plan, const Plan *good, TrialHow how) {
   int ends[2];
   fflush(stdout);
@@ -423,7 +465,8 @@ Trial trial_run(const Plan *plan, const Plan *good, TrialHow how) {
   pid_t child = fork();
   if (child < 0) abort();
   if (child == 0) {
-    alarm(how.limit_s);
+    pthread_t watcher;
+    if (pthread_create(&watcher, NULL, watch, &how.limit_s) != 0) abort();
     Trial trial = run_here(plan, good, how);
     fflush(stdout);
     _exit(write(ends[1], &trial, sizeof trial) == (ssize_t)sizeof trial ? 0 : 1);

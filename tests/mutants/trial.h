@@ -24,7 +24,7 @@ typedef struct Trial {
 /* How a plan is run. */
 typedef struct TrialHow {
   uint64_t seed;    /* of delays */
-  unsigned limit_s; /* who takes longer, hangs */
+  unsigned limit_s; /* who takes longer, hangs; on a machine of its own */
   bool on_queues;   /* each lane is a thread that waits before each work, so that only edges and
                        waits order them */
 } TrialHow;

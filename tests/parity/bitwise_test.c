@@ -120,6 +120,9 @@ int main(void) {
   TEST("f32, four ranks, SGD") {
     check_job("llama", "cluster.devices=4", "optimizer=sgd", "optimizer.lr=0.1");
   }
+  TEST("f32, four ranks, Lion") {
+    check_job("llama", "cluster.devices=4", "optimizer=lion", "optimizer.lr=1e-4");
+  }
   TEST("bf16 with master weights, two ranks") {
     check_job("gpt2", "cluster.devices=2", "model.dropout=0.1", "precision=bf16");
   }

@@ -30,7 +30,7 @@ static void write_model(FILE *out, const Case *c) {
 /* Eight layers, unevenly. */
 static const char *stages_of(const Case *c) {
   bool two = case_is(c, FACTOR_PP, "2");
-  if (case_is(c, FACTOR_PIPELINE, "interleaved"))
+  if (case_is(c, FACTOR_PIPELINE, "interleaved") || case_is(c, FACTOR_PIPELINE, "zb-v"))
     return two ? "3, 2, 2, 1" : "1, 1, 1, 1, 1, 1, 1, 1";
   return two ? "5, 3" : "1, 3, 2, 2";
 }
@@ -65,7 +65,7 @@ static void write_parallel(FILE *out, const Case *c) {
   if (!case_is(c, FACTOR_CP, "1"))
     fprintf(out, ", cp = 2, cp_kind = \"%s\"", case_is(c, FACTOR_CP, "ring") ? "ring" : "ulysses");
   write_zero(out, c);
-  static const char *const kinds[] = {"gpipe", "1f1b", "zb-h1"};
+  static const char *const kinds[] = {"gpipe", "1f1b", "zb-h1", "zb-v"};
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
     if (case_is(c, FACTOR_PIPELINE, kinds[i])) fprintf(out, ", pipeline = \"%s\"", kinds[i]);
   if (case_is(c, FACTOR_PIPELINE, "interleaved"))
@@ -90,12 +90,14 @@ static void write_recompute(FILE *out, const Case *c) {
 }
 
 /* AdamW moves a number by lr whatever the size of its gradient: where that is nothing but rounding,
- * eps keeps it from being a step. */
+ * eps keeps it from being a step. With 1e-5, one number of 2,000 of an embedding, of a token that
+ * comes late, was 2 bounds off in one of 400 random cases: its gradient differed by 7e-8, rms 0.04.
+ */
 static void write_optimizer(FILE *out, const Case *c, double lr) {
   bool sgd = case_is(c, FACTOR_OPTIMIZER, "sgd");
   fprintf(out, "  optimizer = { \"%s\", lr = %.17g, clip = %s%s },\n", sgd ? "sgd" : "adamw",
           lr > 0 ? lr : case_lr(c), case_is(c, FACTOR_CLIP, "on") ? "0.5" : "0",
-          sgd ? "" : ", eps = 1e-5");
+          sgd ? "" : ", eps = 1e-4");
 }
 
 static void write_train(FILE *out, const Case *c, const CaseJob *job) {

@@ -22,11 +22,11 @@
   F(RESHARD, "reshard", "- chunk step") \
   F(REDUCE, "reduce", "- step") \
   F(BUCKET, "bucket", "- small") \
-  F(PIPELINE, "pipeline", "- gpipe 1f1b interleaved zb-h1") /* interleaved: two chunks a stage */ \
+  F(PIPELINE, "pipeline", "- gpipe 1f1b interleaved zb-h1 zb-v") /* interleaved: two chunks a stage */ \
   F(LAYERS, "layers", "4 7 listed") /* listed: eight, unevenly over the stages */ \
   F(SEQUENCE, "sequence", "- off on regather") \
   F(RECOMPUTE, "recompute", "none block sqrt every") /* every: groups of three */ \
-  F(ACCUMULATION, "m", "1 2 3 4 6") \
+  F(ACCUMULATION, "m", "1 2 3 4 6 8") \
   F(MICROBATCH, "micro", "1 2") \
   F(KV_HEADS, "kv", "- 2 1") /* -: eight, as heads */ \
   F(DROPOUT, "dropout", "- on") \

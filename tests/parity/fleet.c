@@ -6,19 +6,23 @@
 
 #include "runtime/boot/local.h"
 #include "runtime/comm/local.h"
+#include "runtime/comm/nccl.h"
 #include "runtime/data/stage.h"
 #include "runtime/device/arena.h"
 #include "runtime/programs.h"
 #include "runtime/replay.h"
 #include "runtime/schedule.h"
+#include "tests/unit/nccl_stand_in.h"
 
 const Kernel *fleet_kernels;
+const NcclApi *fleet_nccl;
 
 typedef struct Member {
   const Fleet *fleet;
   int32_t rank;
   Replay replay;
   Comm *comm;
+  NcclWorld *nccl; /* NULL: everything moves by `comm` */
   Threads *threads;
   Stage *stage;
 } Member;
@@ -77,13 +81,17 @@ static bool open_member(Member *m, Arena *arena, Status *status) {
   m->threads = threads_new((int32_t)fleet->plan->jobs[0].threads, NULL);
   if (!m->threads) return status_fail(status, STATUS_WORLD, "cannot start threads");
   m->comm = local_comm(fleet->world, m->rank, m->threads);
+  if (fleet_nccl != NULL &&
+      !(m->nccl = nccl_world_open(fleet_nccl, fleet->plan, &fleet->mesh, m->rank, m->comm, status)))
+    return false;
   const ReplaySetup setup = {
       .plan = fleet->plan,
       .mesh = &fleet->mesh,
       .rank = m->rank,
       .arena = {arena->base},
-      .comm = m->comm,
-      .comm_beside = local_comm_beside(fleet->world, m->rank),
+      .comm = m->nccl != NULL ? nccl_comm(m->nccl) : m->comm,
+      .comm_beside =
+          m->nccl != NULL ? nccl_comm_beside(m->nccl) : local_comm_beside(fleet->world, m->rank),
       .threads = m->threads,
       .kernels = {fleet_kernels != NULL ? fleet_kernels : kernels_of(KERNEL_FAST)},
       .issues_only = fleet->queues.are_threads,
@@ -98,6 +106,7 @@ static void close_member(Member *m) {
   stage_stop(m->stage);
   threads_free(m->threads);
   replay_free(&m->replay);
+  nccl_world_close(m->nccl);
 }
 
 static Control control_in(const Member *m, int64_t step) {
@@ -215,6 +224,7 @@ static bool run_rank(void *context, int32_t rank, Status *status) {
 
 static void abort_all(void *context) {
   local_world_abort(((Fleet *)context)->world);
+  if (fleet_nccl != NULL) nccl_stand_in_break();
 }
 
 static bool open_fleet(Fleet *fleet, Status *status) {

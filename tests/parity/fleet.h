@@ -4,6 +4,7 @@
 #define LOCKSTEP_TESTS_FLEET_H
 
 #include "kernels/kernel.h"
+#include "runtime/comm/nccl_api.h"
 #include "runtime/plan/plan.h"
 
 enum { FLEET_STEPS_MAX = 64, FLEET_RANKS_MAX = 32, FLEET_AXES_MAX = 8 };
@@ -28,6 +29,9 @@ typedef struct FleetQueues {
 
 /* The kernels of all ranks' devices, by KernelId; NULL: the fast ones of this processor. */
 extern const Kernel *fleet_kernels;
+
+/* What ranks move data with: NCCL's stand-in, or NULL: what threads of one process have. */
+extern const NcclApi *fleet_nccl;
 
 /* Called by one thread after step 1 and after the last step, while all ranks stand still and their
  * arenas may be read. */

@@ -90,7 +90,20 @@ static void check_summary(bool predicts) {
   const char *slow = strstr(ranks, "\"is_slow\":");
   CHECK(slow && strncmp(slow, "\"is_slow\":true", strlen("\"is_slow\":true")) == 0);
   CHECK(number_after(ranks, "\"own_ms\":") >= SLOW_MS);
-  CHECK_INT(strstr(text, "\"predicted_step_ms\":null") == NULL, predicts);
+  const char *predicted = strstr(text, "\"predicted\":");
+  CHECK(predicted != NULL);
+  if (!predicted) return;
+  CHECK_INT(strncmp(predicted, "\"predicted\":{", strlen("\"predicted\":{")) == 0, predicts);
+  if (!predicts) return;
+  /* Part beside part, and the parts are the step. */
+  CHECK(number_after(predicted, "\"step_ms\":") > 0);
+  CHECK(number_after(predicted, "\"compute_ms\":") > 0);
+  CHECK(number_after(predicted, "\"dp\":") > 0);
+  CHECK_NEAR(number_after(predicted, "\"compute_ms\":") + number_after(predicted, "\"dp\":") +
+                 number_after(predicted, "\"several\":") +
+                 number_after(predicted, "\"bubble_ms\":") +
+                 number_after(predicted, "\"other_ms\":"),
+             number_after(predicted, "\"step_ms\":"), 1e-4);
 }
 
 static void check_slow(bool predicts, const char *const *more) {

@@ -4,7 +4,7 @@
  * With rms that of the whole's operand, |parts - whole| is at most 1e-5 (rms + |whole|) in f32,
  * 1e-12 (rms + |whole|) in f64, and 2^-5 rms + 2^-7 |whole| in bf16, whose gradients' parts are f32
  * as the sums over a ring are. Cut heads agree to the bit. */
-#include "kernels/cpu/workspace.h"
+#include "kernels/contract/contract.h"
 #include "kernels/runs.h"
 #include "tests/unit/check.h"
 #include "tests/unit/kernel_call.h"
@@ -86,7 +86,9 @@ static int32_t add_poisoned(Call *call, DType dtype, int64_t count) {
   return i;
 }
 
-static void run_with_work(Call *call, int64_t bytes) {
+static void run_with_work(Call *call, KernelId kernel) {
+  WorkspaceUse use = {KERNEL_TARGET_CPU, call->dim, call->dtype, THREADS};
+  int64_t bytes = contract_workspace_bytes(contract_of(kernel), &use);
   add_poisoned(call, DTYPE_F64, (bytes + 7) / 8);
   call_run(call, variant, team);
 }
@@ -95,7 +97,7 @@ static void run_forward(const Shape *s, const Part *part, Call *call, DType valu
   int64_t rows = s->batch * part->q.seq * part->heads;
   add_poisoned(call, value, rows * s->head);
   add_poisoned(call, stat_dtype(value), rows);
-  run_with_work(call, workspace_attention(KERNEL_TARGET_CPU, call->dim, THREADS));
+  run_with_work(call, KERNEL_attention);
 }
 
 static void run_backward(const Shape *s, const Part *part, Call *call, DType gradient) {
@@ -103,7 +105,7 @@ static void run_backward(const Shape *s, const Part *part, Call *call, DType gra
   add_poisoned(call, gradient, tokens * part->heads * s->head);
   add_poisoned(call, gradient, tokens * part->kv_heads * s->head);
   add_poisoned(call, gradient, tokens * part->kv_heads * s->head);
-  run_with_work(call, workspace_attention_backward(KERNEL_TARGET_CPU, call->dim, THREADS));
+  run_with_work(call, KERNEL_attention_backward);
 }
 
 /* q, k, v and d_out at random, and what comes of them without any cut. */

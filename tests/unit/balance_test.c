@@ -69,6 +69,38 @@ static void check_random(Arena *arena) {
   }
 }
 
+/* The most expensive stage of a cut into a folded chain of chunks, two a stage. */
+static double highest_stage(const BalanceChain *chain, const int32_t *at, int32_t stages) {
+  double most = 0;
+  for (int32_t s = 0; s < stages; s++) {
+    double cost = 0;
+    for (int32_t u = 0; u < chain->unit_count; u++)
+      if ((u >= at[s] && u < at[s + 1]) || (u >= at[2 * stages - 1 - s] && u < at[2 * stages - s]))
+        cost += chain->costs[u];
+    most = fmax(most, cost);
+  }
+  return most;
+}
+
+/* An expensive head: chunks alike leave the first stage with more, and it is told to hand layers
+ * on. No stage need have a layer more than the mean. */
+static void check_folded(Arena *arena) {
+  enum { STAGES = 4, LAYERS = 24 };
+  Chain c;
+  int32_t stage[2 * STAGES];
+  chain_make(&c, LAYERS, 0.2, 5);
+  for (int32_t k = 0; k < 2 * STAGES; k++)
+    stage[k] = k < STAGES ? k : 2 * STAGES - 1 - k;
+  int32_t *at = balance_cut(arena, &c.chain, 2 * STAGES);
+  double before = highest_stage(&c.chain, at, STAGES), mean = (LAYERS + 5.2) / STAGES;
+  balance_stages(arena, &c.chain, stage, 2 * STAGES, at);
+  double after = highest_stage(&c.chain, at, STAGES);
+  CHECK(before > mean + 1 && after <= mean + 1);
+  CHECK(at[0] == 0 && at[2 * STAGES] == LAYERS + 2);
+  for (int32_t g = 0; g < 2 * STAGES; g++)
+    CHECK(at[g] < at[g + 1]);
+}
+
 static void check_lists(Arena *arena) {
   Chain c;
   const char *why = NULL;
@@ -123,6 +155,9 @@ int main(void) {
     srand(2);
     for (int i = 0; i < 200; i++)
       check_random(arena);
+  }
+  TEST("a stage that has both ends of the model has fewer of its layers") {
+    check_folded(arena);
   }
   TEST("lists of layers become boundaries, or say what is wrong with them")
   check_lists(arena);

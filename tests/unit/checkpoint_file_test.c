@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "runtime/checkpoint/checkpoint.h"
 #include "runtime/checkpoint/checksum.h"
 #include "tests/unit/check.h"
 #include "tests/unit/checkpoint_set.h"
@@ -69,18 +68,6 @@ static void note_skipped(const char *why) {
   (void)snprintf(skipped_text, sizeof skipped_text, "%s", why);
 }
 
-/* Flips one bit. */
-static void damage(const char *file_path, long at) {
-  FILE *file = fopen(file_path, "r+b");
-  if (!file) abort();
-  fseek(file, at, at < 0 ? SEEK_END : SEEK_SET);
-  long place = ftell(file);
-  int byte = fgetc(file);
-  fseek(file, place, SEEK_SET);
-  fputc(byte ^ 0x10, file);
-  fclose(file);
-}
-
 static void test_round_trip(void) {
   Plan plan = example(3);
   CheckpointSet checkpoint;
@@ -95,7 +82,7 @@ static void test_round_trip(void) {
     CHECK(set_match(&checkpoint, &plan, &mesh, &no_changes, &status));
     uint8_t *arena[2] = {filled_arena(&plan, 7), filled_arena(&plan, 99)};
     CHECK(!checkpoint_each(&plan, &plan.classes[0], same_layer, arena));
-    CHECK(set_restore(&checkpoint, 0, arena[1], &plan, &status));
+    CHECK(set_restore(&checkpoint, &arena[1], &plan, &status));
     CHECK(checkpoint_each(&plan, &plan.classes[0], same_layer, arena));
     free(arena[0]);
     free(arena[1]);
@@ -158,13 +145,17 @@ static const char *part_path(int step, int rank) {
   return path;
 }
 
-static void check_restored(const Plan *plan, const CheckpointSet *set, int step) {
+static void check_restored(const Plan *plan, CheckpointSet *set, int step) {
   static const int32_t owner[8] = {0, 1, 0, 1, 4, 5, 4, 5};
+  uint8_t *state[8];
+  Status status = {0};
+  for (int32_t rank = 0; rank < 8; rank++)
+    state[rank] = filled_arena(plan, 99);
+  CHECK(set_restore(set, state, plan, &status));
   for (int32_t rank = 0; rank < 8; rank++) {
-    uint8_t *arena[2] = {filled_arena(plan, step + owner[rank]), filled_arena(plan, 99)};
+    uint8_t *arena[2] = {filled_arena(plan, step + owner[rank]), state[rank]};
     CHECK_INT(checkpoint_writer(&mesh, 5, rank), owner[rank]);
-    Status status = {0};
-    CHECK(set_restore(set, rank, arena[1], plan, &status));
+    CHECK_INT(set->at[rank].is_reader, owner[rank] == rank);
     CHECK(checkpoint_each(plan, &plan->classes[0], same_layer, arena));
     free(arena[0]);
     free(arena[1]);
@@ -183,6 +174,20 @@ static void test_parts(void) {
     CHECK(set_match(&set, &plan, &mesh, &no_changes, &status));
     check_restored(&plan, &set, 22);
     set_close(&set);
+  }
+  TEST("a part that is found damaged while it is loaded is so for every rank") {
+    uint8_t *state[8];
+    CHECK(set_open(&set, step_path(22), &plan, &status));
+    damage(part_path(22, 4), -1);
+    for (int32_t rank = 0; rank < 8; rank++)
+      state[rank] = filled_arena(&plan, 99);
+    CHECK(!set_restore(&set, state, &plan, &status));
+    CHECK_INT(set.fault, CHECKPOINT_DAMAGED);
+    CHECK(strstr(status.text, ".ckpt.r00004: tensor"));
+    for (int32_t rank = 0; rank < 8; rank++)
+      free(state[rank]);
+    set_close(&set);
+    damage(part_path(22, 4), -1); /* as it was */
   }
   TEST("parts are removed with their checkpoint, each by the rank that wrote it") {
     removers = 3;

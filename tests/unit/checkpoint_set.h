@@ -5,12 +5,12 @@
 #include <string.h>
 
 #include "runtime/boot/local.h"
-#include "runtime/checkpoint/checkpoint.h"
+#include "runtime/checkpoint/take.h"
 #include "tests/unit/check.h"
 
 enum { SET_RANKS_MAX = 16 };
 
-/* What every rank has opened. */
+/* What every rank has opened, and what of it is whole. */
 typedef struct CheckpointSet {
   Checkpoint at[SET_RANKS_MAX];
   CheckpointFault fault; /* when it could not be opened */
@@ -27,9 +27,16 @@ typedef struct SetLook {
 static inline bool set_body(void *context, int32_t rank, Status *status) {
   SetLook *look = context;
   CheckpointSearch search = look->search;
+  CheckpointFault *fault = &look->fault[rank];
+  Checkpoint *own = &look->set->at[rank];
+  int64_t below = INT64_MAX;
   search.rank = rank;
   search.comm = look->boot->ops->comm(look->boot, rank, NULL);
-  bool found = checkpoint_find(&search, &look->set->at[rank], &look->fault[rank], status);
+  search.below = &below;
+  bool found = checkpoint_find(&search, own, fault, status);
+  while (found && !checkpoint_verify(&search, own, fault, status))
+    found = checkpoint_skip(&search, own, *fault, status) &&
+            checkpoint_find(&search, own, fault, status);
   look->none[rank] = !found && status->code == 0;
   return found || status->code == 0;
 }
@@ -81,12 +88,51 @@ static inline bool set_write(CheckpointStore *store, uint8_t *arena, int64_t ste
   return written;
 }
 
-static inline bool set_restore(const CheckpointSet *set, int32_t rank, uint8_t *arena,
-                               const Plan *plan, Status *status) {
-  Device *device = device_cpu_open(&(DeviceSetup){0}, status);
+/* Flips one bit. */
+static inline void damage(const char *file_path, long at) {
+  FILE *file = fopen(file_path, "r+b");
+  if (!file) abort();
+  fseek(file, at, at < 0 ? SEEK_END : SEEK_SET);
+  long place = ftell(file);
+  int byte = fgetc(file);
+  fseek(file, place, SEEK_SET);
+  fputc(byte ^ 0x10, file);
+  fclose(file);
+}
+
+/* Every rank's state. */
+typedef struct SetLoad {
+  const CheckpointSet *set;
+  uint8_t *const *arena;
+  const Plan *plan;
+  const Mesh *mesh;
+  Boot *boot;
+  CheckpointFault fault[SET_RANKS_MAX];
+} SetLoad;
+
+static inline bool set_load_body(void *context, int32_t rank, Status *status) {
+  SetLoad *load = context;
+  CheckpointSearch search = {.plan = load->plan, .mesh = load->mesh, .rank = rank};
+  search.comm = load->boot->ops->comm(load->boot, rank, NULL);
+  CheckpointTarget target = {device_cpu_open(&(DeviceSetup){0}, status), load->arena[rank],
+                             &load->plan->classes[0]};
   bool restored =
-      checkpoint_restore(&set->at[rank], device, arena, plan, &plan->classes[0], status);
-  device->ops->close(device);
+      checkpoint_restore(&search, &load->set->at[rank], &target, &load->fault[rank], status);
+  target.device->ops->close(target.device);
+  return restored;
+}
+
+static inline bool set_restore(CheckpointSet *set, uint8_t *const *arena, const Plan *plan,
+                               Status *status) {
+  Mesh mesh;
+  SetLoad load = {.set = set, .arena = arena, .plan = plan, .mesh = &mesh};
+  CHECK(mesh_read(&mesh, plan, status));
+  load.boot = boot_local_new(plan, &mesh, 1, (CommDelay){0});
+  bool restored = load.boot->ops->run(load.boot, set_load_body, &load, status);
+  load.boot->ops->close(load.boot);
+  for (int32_t rank = 0; rank < mesh.rank_count; rank++)
+    CHECK_INT(load.fault[rank], load.fault[0]);
+  set->fault = load.fault[0];
   return restored;
 }
 

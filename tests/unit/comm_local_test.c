@@ -37,6 +37,7 @@ static LocalWorld *open_world(World *world, uint32_t outer, uint32_t inner) {
     build_comms(&builder, (PlanComm){order[mask], build_string(&builder, "comm")});
   }
   build_device(&builder);
+  build_jobs(&builder, (PlanJob){.state_axes = 2});
   Plan plan = build_view(&builder);
   Status status;
   CHECK(mesh_read(&world->mesh, &plan, &status));
@@ -170,6 +171,20 @@ static bool crowd_body(void *context, int32_t rank, Status *status) {
   return good || status_fail(status, STATUS_OURS, "rank %d computed something else", rank);
 }
 
+/* State is cut along the inner axis: the first of each column shares, and columns need not share
+ * as often as each other. */
+static bool share_twice(Comm *comm, int32_t rank, int64_t *own) {
+  int64_t before = comm->sent_bytes;
+  int32_t column = rank % 2, times = 1 + column;
+  bool good = true;
+  for (int32_t i = 0; good && i < times; i++) {
+    own[0] = 1000 * rank + i;
+    good = comm->ops->share_bytes(comm, own, sizeof *own) && own[0] == 1000 * column + i;
+  }
+  int64_t sent_bytes = rank == column ? times * 2 * (int64_t)sizeof *own : 0;
+  return good && comm->sent_bytes - before == sent_bytes;
+}
+
 /* What each has, from each, and after that each its own memory: a rank that leaves frees what its
  * peers have read. */
 static bool bytes_body(void *context, int32_t rank, Status *status) {
@@ -189,6 +204,7 @@ static bool bytes_body(void *context, int32_t rank, Status *status) {
       good = own[i] == 110 * root + i;
   }
   world->sent_bytes[rank] = comm->sent_bytes;
+  good = good && share_twice(comm, rank, own);
   comm->ops->leave(comm);
   free(own);
   free(all);

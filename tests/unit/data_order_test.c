@@ -136,8 +136,10 @@ static void stage_step(int64_t microbatch, int32_t replicas, int64_t loads, int6
   builder.jobs[0].accumulation = loads;
   uint8_t *ring = malloc(2 * (uint64_t)loads * sample_bytes);
   for (int32_t replica = 0; replica < replicas; replica++) {
-    StageSetup setup = {&plan, &train, &valid, ring, replicas, replica, 1, steps, 0, loads, 0};
+    StageSetup setup = {&plan, &train, &valid, ring,  replicas, replica,
+                        0,     steps,  0,      loads, 0,        true};
     Stage *stage = stage_start(&setup, &status);
+    stage_begin(stage, 1, 0);
     const uint8_t *step = NULL;
     for (int64_t i = 0; i < steps * loads; i++) {
       if (i % loads == 0) step = stage_take(stage, &status);
@@ -184,7 +186,9 @@ static void test_stage(void) {
     Status status;
     CHECK(samples_open(&train, &plan, false, &status));
     uint8_t *ring = malloc(2 * plan.jobs[0].sample_bytes);
-    StageSetup setup = {&plan, &train, &train, ring, 1, 0, 1, 1000000, 0, 1, 0};
+    StageSetup setup = {&plan, &train, &train, ring, 1, 0, 1, 1000000, 0, 1, 0, false};
+    stage_stop(stage_start(&setup, &status));
+    setup.is_held = true;
     stage_stop(stage_start(&setup, &status));
     free(ring);
     samples_close(&train);

@@ -117,7 +117,7 @@ static inline ValueId add_node(Builder *b, OpKind op, const char *path, const Va
   for (; inputs[node.input_count] != NO_ID; node.input_count++)
     node.inputs[node.input_count] = inputs[node.input_count];
   if (attrs) memcpy(node.attrs, attrs, sizeof node.attrs);
-  NodeId id = graph_append(b->g, &b->g->regions.at[b->region].forward, node);
+  NodeId id = op_append(b->g, &b->g->regions.at[b->region].forward, node);
   return id == NO_ID ? NO_ID : graph_node(b->g, id)->outputs[0];
 }
 

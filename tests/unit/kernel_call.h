@@ -104,11 +104,9 @@ static inline void control_addresses(const KernelContract *contract, Control *co
     at[i] = control_value(control, contract->controls[i].slot);
 }
 
-/* False: the kernel says why. */
-static inline bool call_try(Call *call, const Kernel *kernel, Threads *threads, const char **why) {
-  void *control[KERNEL_CONTROLS_MAX];
-  control_addresses(contract_of(kernel->id), &call->control, control);
-  KernelArgs args = {
+/* `control` has the addresses of the slots, and lives as long as the arguments. */
+static inline KernelArgs call_args(Call *call, void **control) {
+  return (KernelArgs){
       .operand = call->operand,
       .dtype = call->dtype,
       .bytes = call->bytes,
@@ -119,8 +117,15 @@ static inline bool call_try(Call *call, const Kernel *kernel, Threads *threads, 
       .key = call->key,
       .sample_first = &call->sample_first,
       .control = control,
-      .threads = threads,
   };
+}
+
+/* False: the kernel says why. */
+static inline bool call_try(Call *call, const Kernel *kernel, Threads *threads, const char **why) {
+  void *control[KERNEL_CONTROLS_MAX];
+  control_addresses(contract_of(kernel->id), &call->control, control);
+  KernelArgs args = call_args(call, control);
+  args.threads = threads;
   return kernel->run(&args, why) == KERNEL_DONE;
 }
 

@@ -45,7 +45,7 @@
 
 /* attrs of attention over whole sequences, with all heads */
 #define WHOLE(causal, scale, dropout, heads, seq)                                                  \
-  { causal, scale, dropout, 0, (seq) / 2, 0, (seq) / 2, 0, heads, seq }
+  { causal, scale, dropout, 0, (seq) >> 1, 0, (seq) >> 1, 0, heads, seq }
 
 /* dims: batch seq heads kv_heads head, strides of q, k, v. The last ones have parts of longer
  * sequences, every query with keys to see: of members 2 and 1 of 4; of 1 and 0 of 2; of neither. */
@@ -212,6 +212,10 @@ static const KernelCase kernel_cases[] = {
     WIDE_NORM("layernorm_backward", 0),
     WIDE_NORM("rmsnorm", 1e-6),
     WIDE_NORM("rmsnorm_backward", 0),
+    UNARY("gelu_erf", 1),
+    UNARY("gelu_erf_backward", 2),
+    BLOCKS("lion", 0.9, 0.99, 0.1, 0),
+    BLOCKS("lion_master", 0.95, 0.98, 0, 0),
 };
 
 enum { KERNEL_CASES = sizeof kernel_cases / sizeof *kernel_cases };

@@ -83,7 +83,8 @@ static inline void fill_ids(CaseCall *c, int32_t operand) {
 static inline void lay_scratch(CaseCall *c) {
   enum { KEPT_FROM_BYTES = 1 << 18, POISONED_BYTES = 1 << 16, THREADS_MOST = 2 };
   static Call kept;
-  int64_t bytes = contract_workspace_bytes(c->contract, case_target, c->call.dim, THREADS_MOST);
+  WorkspaceUse use = {case_target, c->call.dim, c->call.dtype, THREADS_MOST};
+  int64_t bytes = contract_workspace_bytes(c->contract, &use);
   if (bytes >= KEPT_FROM_BYTES && (kept.operand_count == 0 || kept.bytes[0] != bytes)) {
     call_free(&kept);
     call_add(&kept, DTYPE_F64, bytes / 8);

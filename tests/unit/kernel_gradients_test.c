@@ -86,6 +86,7 @@ static const Rule rules[] = {
      "D 0 1 2 3 4 g0 g1 g2 W",
      1},
     UNARY_RULE(gelu),
+    UNARY_RULE(gelu_erf),
     UNARY_RULE(silu),
     UNARY_RULE(relu),
     UNARY_RULE(tanh),

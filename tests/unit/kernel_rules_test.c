@@ -295,8 +295,11 @@ int main(void) {
     test_updates("adamw_master");
     test_updates("sgd");
     test_updates("sgd_master");
+    test_updates("lion");
+    test_updates("lion_master");
     test_master("adamw_master", 4);
     test_master("sgd_master", 3);
+    test_master("lion_master", 3);
     test_grad_norm();
     test_square_sum(MODE_F32);
     test_square_sum(MODE_BF16);

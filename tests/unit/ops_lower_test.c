@@ -60,16 +60,17 @@ static void test_numbers(void) {
   Builder b = builder_new(true, DTYPE_F32);
   build_llama(&b, 2);
   CHECK(grad_derive(b.g));
-  TEST("scratch is what the kernels ask for: 2 threads, width 8, 5 tokens, 4 heads of 2 in groups "
-       "of 2") {
-    CHECK_INT(lower_first(b.g, OP_linear).workspace_bytes, 16 << 20);
-    CHECK_INT(lower_first(b.g, OP_linear_dx).workspace_bytes, 16 << 20);
-    CHECK_INT(lower_first(b.g, OP_linear_dw).workspace_bytes, 16 << 20);
-    CHECK_INT(lower_first(b.g, OP_rmsnorm_backward).workspace_bytes,
-              32 * 16 * 4); /* 32 blocks of rows, columns up to 16, f32 */
-    CHECK_INT(lower_first(b.g, OP_attention).workspace_bytes, 2 << 20);
+  TEST("scratch is what the kernels ask for: 2 threads, width 8, 2 x 5 tokens, 4 heads of 2 in "
+       "groups of 2, 11 tokens in the vocabulary; lines come in sixteens") {
+    CHECK_INT(lower_first(b.g, OP_linear).workspace_bytes, (16 + 16) * 8 * 4);
+    CHECK_INT(lower_first(b.g, OP_linear_dx).workspace_bytes, (16 + 16) * 11 * 4);
+    CHECK_INT(lower_first(b.g, OP_linear_dw).workspace_bytes, (16 + 16) * 10 * 4);
+    CHECK_INT(lower_first(b.g, OP_rmsnorm_backward).workspace_bytes, 10 * 16 * 4); /* a row each */
+    int64_t block = 16 * 16, panel = 48 * 16; /* of keys or queries; 48 queries */
+    CHECK_INT(lower_first(b.g, OP_attention).workspace_bytes,
+              2 * 4 * (3 * block + 2 * panel + 2 * 48));
     CHECK_INT(lower_first(b.g, OP_attention_backward).workspace_bytes,
-              (2 << 20) + 2 * 2 * (5 + 48) * (16 + 1) * 4); /* and d_q, row terms of a group */
+              2 * 4 * (12 * block + 48 + 2 * panel + 16)); /* d_q and row terms of a group */
   }
   TEST("flops: multiply-add is two; causal attention is half the square; backward 2.5 times") {
     CHECK_INT(lower_first(b.g, OP_linear).flops, 2 * 10 * 8 * 8);
@@ -87,7 +88,7 @@ static void test_numbers(void) {
       CHECK_INT(low.dims[i], 24);
     CHECK(low.random);
     CHECK_INT(lower_first(b.g, OP_layernorm_backward).workspace_bytes,
-              2 * 32 * 16 * 4); /* d_weight and d_bias */
+              2 * 10 * 16 * 4); /* d_weight and d_bias */
   }
   TEST("a bias has a kernel of its own") {
     Lowered low = lower_first(b.g, OP_linear);

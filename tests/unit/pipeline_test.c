@@ -1,12 +1,12 @@
 /* Pipeline schedules: bubbles and activations in flight as the papers say, every micro-batch once,
- * and exchanges that cannot deadlock.   LINK: schedule base */
+ * and exchanges that cannot deadlock.   LINK: pipelines base */
 #include <stdlib.h>
 
-#include "compiler/schedule/pipeline.h"
+#include "compiler/pipelines/pipeline.h"
 #include "tests/unit/check.h"
 
 static PipeShape shape_of(PipeKind kind, int32_t stages, int32_t chunks, int32_t microbatches) {
-  return (PipeShape){kind, stages, chunks, microbatches, {1, 1, kind == PIPE_ZB_H1}};
+  return (PipeShape){kind, stages, chunks, microbatches, {1, 1, pipe_rules[kind].is_split}};
 }
 
 static int64_t bubble(PipeShape shape, PipeCosts costs) {
@@ -19,6 +19,10 @@ static int64_t bubble(PipeShape shape, PipeCosts costs) {
 
 static const PipeCosts costs_tried[] = {{1, 1, 1}, {2, 2, 2}, {1, 2, 1}, {2, 3, 1}, {10, 14, 10}};
 enum { COSTS_TRIED = sizeof costs_tried / sizeof *costs_tried };
+
+static int64_t most(int64_t a, int64_t b) {
+  return a > b ? a : b;
+}
 
 static void check_bubbles(int32_t p, int32_t m) {
   for (int i = 0; i < COSTS_TRIED; i++) {
@@ -33,6 +37,9 @@ static void check_bubbles(int32_t p, int32_t m) {
       int64_t wanted = (p - 1) * (stage.forward + stage.backward + stage.weight) / v;
       CHECK_INT(bubble(shape_of(PIPE_INTERLEAVED, p, v, m), c), wanted);
     }
+    if (m >= 2 * p - 1) /* costs of one of a stage's two chunks; F is at most B */
+      CHECK_INT(bubble(shape_of(PIPE_ZB_V, p, 2, m), c),
+                (p - 1) * most(c.backward, 2 * (c.backward - c.weight)));
   }
 }
 
@@ -56,6 +63,26 @@ static void check_in_flight(int32_t p, int32_t m) {
     const Pipeline *many = pipeline_make(arena, shape_of(PIPE_INTERLEAVED, p, v, m));
     for (int32_t i = 0; i < p; i++)
       CHECK_INT(many->stages[i].in_flight, least(m * v, 2 * (p - i - 1) + (v - 1) * p + 1));
+  }
+  for (int32_t i = 0; m >= 2 * p - 1 && i < p; i++) /* as much on every stage as 1f1b's first has */
+    CHECK_INT(pipeline_make(arena, shape_of(PIPE_ZB_V, p, 2, m))->stages[i].kept, 2 * p);
+  arena_free(arena);
+}
+
+/* The first stage has both ends of the model and never waits; the others wait for the first forward
+ * to come and for the last gradient to go, a chunk's tick for each stage on the way. */
+static void check_folded(int32_t p, int32_t m) {
+  Arena *arena = arena_new();
+  PipeShape shape = shape_of(PIPE_ZB_V, p, 2, m);
+  const Pipeline *pipeline = pipeline_make(arena, shape);
+  CHECK_INT(pipeline->span_ticks, 6 * m + p - 1);
+  for (int32_t i = 0; i < p; i++) {
+    const PipeStep *first = &pipeline->stages[i].steps[0];
+    CHECK_INT(first->tick, i);
+    CHECK_INT(pipeline_stage_of(PIPE_ZB_V, p, i), i);
+    CHECK_INT(pipeline_stage_of(PIPE_ZB_V, p, p + i), p - 1 - i);
+    for (int32_t k = 0; k < 2; k++)
+      CHECK_INT(pipeline_stage_of(PIPE_ZB_V, p, pipeline_chunk_of(PIPE_ZB_V, p, i, k)), i);
   }
   arena_free(arena);
 }
@@ -128,7 +155,7 @@ static int32_t position(const PipeStage *stage, PipeAction action, int32_t chunk
 static void check_steps(const Pipeline *pipeline, int32_t stage) {
   const PipeShape *shape = &pipeline->shape;
   const PipeStage *s = &pipeline->stages[stage];
-  bool split = shape->kind == PIPE_ZB_H1;
+  bool split = pipe_rules[shape->kind].is_split;
   CHECK_INT(s->step_count, shape->chunks * shape->microbatches * (split ? 3 : 2));
   for (int32_t c = 0; c < shape->chunks; c++) {
     int32_t last[PIPE_ACTION_COUNT] = {-1, -1, -1};
@@ -160,7 +187,8 @@ static void check_transfers(const Pipeline *pipeline, int32_t stage) {
       PipeTransfer t = s->transfers.at[exchange->transfer_first + i];
       int32_t at = position(s, t.is_gradient ? PIPE_BACKWARD : PIPE_FORWARD, t.chunk, t.microbatch);
       CHECK(t.is_send ? at == exchange->steps_before - 1 : at >= exchange->steps_before);
-      CHECK_INT(t.distance, (t.is_send ? 1 : -1) * (t.is_gradient ? -1 : 1));
+      int32_t way = pipe_rules[shape->kind].is_folded && t.chunk == 1 ? -1 : 1;
+      CHECK_INT(t.distance, way * (t.is_send ? 1 : -1) * (t.is_gradient ? -1 : 1));
       int32_t peer;
       PipeTransfer other = mirrored(pipeline, stage, t, &peer);
       int32_t there = exchange_with(&pipeline->stages[peer], other);
@@ -170,7 +198,9 @@ static void check_transfers(const Pipeline *pipeline, int32_t stage) {
     }
   }
   if (shape->stages == 1) return;
-  int32_t ends = (stage == 0) + (stage == shape->stages - 1); /* the model's own ends */
+  /* The model's own ends; folded, both are on the first stage, and the last one's turn is too. */
+  int32_t ends = (stage == 0) + (stage == shape->stages - 1);
+  if (pipe_rules[shape->kind].is_folded) ends *= 2;
   int32_t wanted = shape->microbatches * (2 * shape->chunks - ends);
   CHECK_INT(sends, wanted);
   CHECK_INT(receives, wanted);
@@ -294,6 +324,10 @@ static PipeShape random_shape(void) {
     m = p * (1 + rand() % 3);
     v = 1 + rand() % 4;
   }
+  if (kind == PIPE_ZB_V) {
+    m += 2 * p - 2;
+    v = 2;
+  }
   PipeCosts costs = {1 + rand() % 5, 1 + rand() % 5, 1 + rand() % 5};
   return (PipeShape){kind, p, v, m, costs};
 }
@@ -310,7 +344,7 @@ static void check_random(void) {
   check_replay(pipeline);
   if (check_failures > before)
     printf("  that was %s, %d stages, %d chunks, %d micro-batches, costs %d %d %d\n",
-           pipeline_kind_name(shape.kind), shape.stages, shape.chunks, shape.microbatches,
+           pipe_rules[shape.kind].word, shape.stages, shape.chunks, shape.microbatches,
            (int)shape.costs.forward, (int)shape.costs.backward, (int)shape.costs.weight);
   arena_free(arena);
 }
@@ -333,23 +367,23 @@ static int64_t enough(PipeKind kind, int32_t stages, int32_t chunks, double most
 
 static void check_enough(PipeKind kind, int32_t p) {
   static const PipeCosts costs[] = {{1, 1, 1}, {2, 3, 1}, {3, 4, 2}};
-  static const double most[] = {0.2, 0.1, 0.05};
-  int32_t chunks = kind == PIPE_INTERLEAVED ? 2 : 1;
+  static const double shares[] = {0.2, 0.1, 0.05};
+  int32_t chunks = pipe_rules[kind].chunks == 1 ? 1 : 2;
   for (int i = 0; i < 9; i++) {
     Arena *arena = arena_new();
     PipeShape shape = {kind, p, chunks, 1, costs[i % 3]};
-    shape.microbatches = (int32_t)pipeline_microbatches_for(&shape, most[i / 3]);
+    shape.microbatches = (int32_t)pipeline_microbatches_for(&shape, shares[i / 3]);
     if (shape.microbatches >= p) /* with fewer zb-h1 has nothing to fill up with */
-      CHECK(pipeline_bubble_share(pipeline_make(arena, shape)) <= most[i / 3] + 1e-9);
-    shape.microbatches -= chunks > 1 ? p : 1;
-    if (shape.microbatches > 0)
-      CHECK(pipeline_bubble_share(pipeline_make(arena, shape)) > most[i / 3]);
+      CHECK(pipeline_bubble_share(pipeline_make(arena, shape)) <= shares[i / 3] + 1e-9);
+    shape.microbatches -= pipeline_group(kind, p);
+    if (shape.microbatches >= pipeline_least(kind, p))
+      CHECK(pipeline_bubble_share(pipeline_make(arena, shape)) > shares[i / 3]);
     arena_free(arena);
   }
 }
 
 int main(void) {
-  TEST("the bubble is (p-1)(F+B), a v-th of it, or (p-1)(F+B-W)")
+  TEST("the bubble is (p-1)(F+B), a v-th of it, (p-1)(F+B-W), or (p-1) max(B, 2(B-W)) / 2")
   for (int32_t p = 2; p <= 8; p *= 2)
     for (int32_t m = p; m <= 4 * p; m *= 2)
       check_bubbles(p, m);
@@ -357,6 +391,10 @@ int main(void) {
   for (int32_t p = 2; p <= 8; p *= 2)
     for (int32_t m = 1; m <= 4 * p; m++)
       check_in_flight(p, m);
+  TEST("folded: idle only for the first forward to come and the last gradient to go")
+  for (int32_t p = 2; p <= 16; p *= 2)
+    for (int32_t m = 2 * p - 1; m <= 4 * p; m++)
+      check_folded(p, m);
   TEST("senders that wait for receivers hardly lengthen the step")
   for (int32_t p = 2; p <= 8; p *= 2)
     for (int32_t m = p; m <= 4 * p; m *= 2)
@@ -380,6 +418,8 @@ int main(void) {
     CHECK_INT(enough(PIPE_INTERLEAVED, 8, 2, 0.20), 16); /* 14 would do, but 8 must divide */
     CHECK_INT(enough(PIPE_1F1B, 1, 1, 0.10), 1);
     CHECK_INT(enough(PIPE_ZB_H1, 4, 1, 0.10), 9); /* a third */
+    CHECK_INT(enough(PIPE_ZB_V, 4, 2, 0.10), 7);  /* 2 p - 1: with fewer there is no order */
+    CHECK_INT(enough(PIPE_ZB_V, 4, 2, 0.05), 10); /* a sixth of 1f1b's 57 */
   }
   TEST("so many are enough, and the next fewer are not")
   for (int kind = 0; kind < PIPE_KIND_COUNT; kind++)

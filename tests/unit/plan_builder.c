@@ -112,7 +112,7 @@ PlanAxis build_axis_named(PlanBuilder *b, const char *name, uint32_t size) {
                     : strcmp(name, "cp") == 0     ? DIVIDES_TOKENS
                     : strncmp(name, "tp", 2) == 0 ? DIVIDES_FEATURES
                                                   : DIVIDES_SAMPLES;
-  return (PlanAxis){size, divides, build_string(b, name), 0};
+  return (PlanAxis){.size = size, .divides = divides, .name = build_string(b, name)};
 }
 
 uint32_t build_layout(PlanBuilder *b, uint32_t owed_axes) {
@@ -173,7 +173,8 @@ void build_one_node(PlanBuilder *b, int64_t latency_ns, double bytes_per_s) {
       build_links(b, (PlanLink){bytes_per_s, bytes_per_s, latency_ns, class, comm});
 }
 
-static PlanPeak peak_of(const PlanBuilder *b, const PlanClass *class, uint32_t index) {
+static PlanPeak peak_of(const PlanBuilder *b, const PlanClass *class, uint32_t index,
+                        uint32_t tier) {
   const PlanProgram *program = &b->programs[index];
   PlanPeak peak = {0};
   for (uint32_t call = 0; call == 0 || call < program->calls_count; call++) {
@@ -181,6 +182,7 @@ static PlanPeak peak_of(const PlanBuilder *b, const PlanClass *class, uint32_t i
     for (uint32_t i = 0; i < class->buffers_count; i++) {
       const PlanBuffer *buffer = &b->buffers[class->buffers_first + i];
       bool persistent = buffer->program == PLAN_NONE;
+      if (buffer->tier != tier) continue;
       if (!persistent &&
           (buffer->program != index || buffer->first_call > call || buffer->last_call < call))
         continue;
@@ -198,8 +200,9 @@ void build_peaks_of_programs(PlanBuilder *b) {
   for (uint32_t c = 0; c < b->classes_count; c++)
     for (uint32_t p = 0; p < b->classes[c].programs_count; p++) {
       uint32_t index = b->classes[c].programs_first + p;
-      PlanPeak peak = peak_of(b, &b->classes[c], index);
-      b->programs[index].peaks_first = build_peaks(b, peak);
-      b->programs[index].peaks_count = 1;
+      b->programs[index].peaks_first = b->peaks_count;
+      for (uint32_t tier = 0; tier < b->tiers_count; tier++)
+        (void)build_peaks(b, peak_of(b, &b->classes[c], index, b->tiers[tier].kind));
+      b->programs[index].peaks_count = b->tiers_count;
     }
 }

@@ -298,6 +298,36 @@ static void test_nodes(void) {
     }
     expect(NULL);
   }
+}
+
+static void test_axes_in_parts(void) {
+  TEST("an axis in two parts has another axis between them") {
+    all_reduce();
+    sketch.b.axes[0].rank_stride = 2; /* tp*2 dp tp */
+    sketch.b.axes[1].near = 2, sketch.b.axes[1].far_stride = 4;
+    Plan plan = build_view(&sketch.b);
+    for (uint32_t rank = 0; rank < 8; rank++) {
+      CHECK_INT(plan_coordinate(&plan, rank, 0), rank / 2 % 2);
+      CHECK_INT(plan_coordinate(&plan, rank, 1), rank % 2 + rank / 4 * 2);
+      CHECK_INT(plan_axis_ranks(&plan.axes[0], rank / 2 % 2) +
+                    plan_axis_ranks(&plan.axes[1], rank % 2 + rank / 4 * 2),
+                rank);
+    }
+    expect(NULL);
+  }
+  TEST("parts that do not divide their axis are refused") {
+    all_reduce(), sketch.b.axes[1].near = 3;
+    expect("axes[1]: 3 of 4 are near");
+    all_reduce(), sketch.b.axes[1].near = 4;
+    expect("axes[1]: 4 of 4 are near");
+    all_reduce(), sketch.b.axes[1].far_stride = 4;
+    expect("axes[1]: a far stride of 4, and nothing is near");
+    all_reduce(), sketch.b.axes[1].near = 2, sketch.b.axes[1].far_stride = 8;
+    expect("axes[0]: a rank stride of 4, but 2 ranks are inside");
+  }
+}
+
+static void test_seats(void) {
   TEST("axes whose slots overlap or leave gaps are refused") {
     all_reduce(), sketch.b.axes[0].rank_stride = 1;
     expect("axes[0]: the rank stride 1 is that of axes[1]");
@@ -369,6 +399,8 @@ int main(void) {
   test_slots();
   test_places();
   test_nodes();
+  test_axes_in_parts();
+  test_seats();
   test_job();
   test_collectives();
   test_lanes();

@@ -74,8 +74,8 @@ static void test_round_trip(void) {
     char *bytes1 = read_file(&count1);
     PlanBuilder again = {0};
     build_example(&again, usual);
-    Plan twin = build_view(&again);
-    CHECK(plan_write(&twin, path, why));
+    Plan same = build_view(&again);
+    CHECK(plan_write(&same, path, why));
     char *bytes2 = read_file(&count2);
     CHECK(count1 == count2 && memcmp(bytes1, bytes2, count1) == 0);
     free(bytes1), free(bytes2), build_free(&again);
@@ -143,7 +143,7 @@ static void test_refusals(void) {
     expect_refusal("corrupt: 8 bytes after its end");
     bad[12] = PLAN_VERSION + 1;
     write_bytes(bad, count);
-    expect_refusal("plan format 6, but this program reads format 5");
+    expect_refusal("plan format 8, but this program reads format 7");
     memcpy(bad, good, count);
     bad[8] = 1, bad[9] = 2, bad[10] = 3, bad[11] = 4;
     write_bytes(bad, count);
@@ -155,6 +155,33 @@ static void test_refusals(void) {
     rmdir(path);
   }
   free(good), free(bad), build_free(&builder);
+}
+
+/* How files begin that earlier programs wrote, in formats 3 and 5: header and first tables. */
+static const uint8_t earlier[][64] = {
+    {0x4c, 0x4f, 0x43, 0x4b, 0x53, 0x54, 0x45, 0x50, 0x04, 0x03, 0x02, 0x01, 0x03,
+     0x00, 0x00, 0x00, 0x4b, 0xf0, 0x01, 0xb0, 0x8d, 0xf7, 0x44, 0xe3, 0xe8, 0x3b,
+     0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x27, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+     0x00, 0x98, 0x02, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00,
+     0x00, 0x01, 0x00, 0x00, 0x98, 0x03, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00},
+    {0x4c, 0x4f, 0x43, 0x4b, 0x53, 0x54, 0x45, 0x50, 0x04, 0x03, 0x02, 0x01, 0x05,
+     0x00, 0x00, 0x00, 0x63, 0xb6, 0xe9, 0x31, 0x06, 0x56, 0xfa, 0x10, 0x48, 0x60,
+     0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x2c, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+     0x00, 0xe8, 0x02, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00,
+     0x58, 0x01, 0x00, 0x00, 0x40, 0x04, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00},
+};
+
+static void test_earlier(void) {
+  static const char *const refusals[] = {
+      "plan format 3, but this program reads format 7: compile the job again",
+      "plan format 5, but this program reads format 7: compile the job again"};
+  TEST("plans of earlier programs are refused, with what to do") {
+    for (size_t i = 0; i < sizeof earlier / sizeof *earlier; i++) {
+      write_bytes((const char *)earlier[i], sizeof earlier[i]);
+      expect_refusal(refusals[i]);
+    }
+  }
+  unlink(path);
 }
 
 /* Not a check: the number is for people, a slow machine is no failure. */
@@ -181,6 +208,7 @@ int main(void) {
   snprintf(path, sizeof path, "%s/test.plan", folder);
   test_round_trip();
   test_refusals();
+  test_earlier();
   show_hash_speed();
   unlink(path), rmdir(folder);
   CHECK_DONE();

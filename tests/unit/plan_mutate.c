@@ -25,18 +25,18 @@ static bool drop_record(Mutator *m) {
                      mutant_record_name(m, record), m->b->strings + record->path);
 }
 
-/* A twin of the call's segment, with bases and records of its own. */
+/* A copied of the call's segment, with bases and records of its own. */
 static PlanSegment *twin_of(Mutator *m, const PlanCall *call, uint32_t room) {
   PlanBuilder *b = m->b;
-  PlanSegment twin = b->segments[call->segment], old = twin;
-  twin.bases_first = b->bases_count;
+  PlanSegment copied = b->segments[call->segment], old = copied;
+  copied.bases_first = b->bases_count;
   for (uint32_t i = 0; i < old.bases_count; i++)
     build_bases(b, b->bases[old.bases_first + i]);
-  twin.records_first = b->records_count;
-  twin.records_count = old.records_count + room;
+  copied.records_first = b->records_count;
+  copied.records_count = old.records_count + room;
   for (uint32_t i = 0; i < old.records_count + room; i++)
     build_record_like(b, old.records_first + (i < old.records_count ? i : 0));
-  return &b->segments[build_segments(b, twin)];
+  return &b->segments[build_segments(b, copied)];
 }
 
 /* A record that runs in this call; false: none found. */
@@ -55,10 +55,10 @@ static bool drop_call(Mutator *m) {
   uint32_t any = 0;
   if (call == NULL || !running_record(m, call, &any)) return false;
   const char *name = mutant_call_name(m, call);
-  const PlanSegment *twin = twin_of(m, call, 0);
-  for (uint32_t i = 0; i < twin->records_count; i++)
-    never(&m->b->records[twin->records_first + i]);
-  call->segment = NUMBER(m, segments, twin);
+  const PlanSegment *copied = twin_of(m, call, 0);
+  for (uint32_t i = 0; i < copied->records_count; i++)
+    never(&m->b->records[copied->records_first + i]);
+  call->segment = NUMBER(m, segments, copied);
   return mutant_said(m, "call %u (%s) does nothing", NUMBER(m, calls, call), name);
 }
 
@@ -66,12 +66,12 @@ static bool drop_one_record_of_one_call(Mutator *m) {
   PlanCall *call = pick_call(m);
   uint32_t index = 0;
   if (call == NULL || !running_record(m, call, &index)) return false;
-  const PlanSegment *twin = twin_of(m, call, 0);
-  never(&m->b->records[twin->records_first + index]);
-  call->segment = NUMBER(m, segments, twin);
+  const PlanSegment *copied = twin_of(m, call, 0);
+  never(&m->b->records[copied->records_first + index]);
+  call->segment = NUMBER(m, segments, copied);
   return mutant_said(m, "call %u (%s) leaves record %u (%s) out", NUMBER(m, calls, call),
                      mutant_call_name(m, call), index,
-                     mutant_record_name(m, &m->b->records[twin->records_first + index]));
+                     mutant_record_name(m, &m->b->records[copied->records_first + index]));
 }
 
 /* ---- duplicate */
@@ -98,13 +98,13 @@ static bool duplicate_record(Mutator *m) {
   PlanCall *call = pick_call(m);
   uint32_t index = 0;
   if (call == NULL || !running_record(m, call, &index)) return false;
-  const PlanSegment *twin = twin_of(m, call, 1);
-  PlanRecord *records = &m->b->records[twin->records_first];
-  for (uint32_t i = twin->records_count - 1; i > index; i--) {
+  const PlanSegment *copied = twin_of(m, call, 1);
+  PlanRecord *records = &m->b->records[copied->records_first];
+  for (uint32_t i = copied->records_count - 1; i > index; i--) {
     records[i] = records[i - 1];
     if (i > index + 1) shift_edges(m, &records[i], index);
   }
-  call->segment = NUMBER(m, segments, twin);
+  call->segment = NUMBER(m, segments, copied);
   return mutant_said(m, "call %u (%s) runs record %u (%s) twice", NUMBER(m, calls, call),
                      mutant_call_name(m, call), index, mutant_record_name(m, &records[index]));
 }

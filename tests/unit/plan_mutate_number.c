@@ -57,16 +57,14 @@ static bool has_kernel(const Mutator *m, const PlanRecord *record) {
   return contract_for(m, record) != NULL;
 }
 
-static int64_t workspace(const Mutator *m, const KernelContract *contract, const int64_t *dims) {
-  const PlanJob *job = &m->b->jobs[0];
-  return contract_workspace_bytes(contract, (KernelTarget)job->target, dims, job->threads);
-}
-
 /* Whether the operand is as long for `other`, as whose operand `index` it would serve. */
 static bool operand_would_do(const Mutator *m, const PlanOperand *operand,
-                             const KernelContract *other, int32_t index, const int64_t *dims) {
+                             const KernelContract *other, int32_t index, const int64_t *dims,
+                             const uint32_t *dtypes) {
+  const PlanJob *job = &m->b->jobs[0];
+  WorkspaceUse use = {(KernelTarget)job->target, dims, dtypes, job->threads};
   if (other->operands[index].access == KERNEL_SCRATCH)
-    return workspace(m, other, dims) == (int64_t)operand->size_bytes;
+    return contract_workspace_bytes(other, &use) == (int64_t)operand->size_bytes;
   return contract_elements(other, index, dims) * (int64_t)dtype_bytes(operand->dtype) ==
          (int64_t)operand->size_bytes;
 }
@@ -84,7 +82,7 @@ static bool would_do(const Mutator *m, const PlanRecord *record, const KernelCon
     dtypes[i] = operand[i + (i >= without)].dtype;
   for (uint32_t i = 0; i < count; i++)
     if (!contract_dtype_fits(other, (int32_t)i, dtypes) ||
-        !operand_would_do(m, &operand[i + (i >= without)], other, (int32_t)i, dims))
+        !operand_would_do(m, &operand[i + (i >= without)], other, (int32_t)i, dims, dtypes))
       return false;
   return true;
 }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "compiler/prove/records/records.h"
+#include "compiler/prove/prove.h"
 #include "kernels/contract/contract.h"
 #include "runtime/plan/plan_io.h"
 #include "runtime/plan/plan_text.h"
@@ -32,9 +32,7 @@ static void begin(const char *model, const JobChanges *changes) {
 
 static bool passes(void) {
   Plan plan = build_view(&b);
-  report = (ProveReport){0};
-  prove_records(&plan, &report);
-  return report.finding_count == 0;
+  return prove(&plan, &report);
 }
 
 static void expect(const char *words) {
@@ -89,12 +87,48 @@ static void test_roles(void) {
     b.reals[record->attrs_first + 3] = 0;
     CHECK(passes());
     record->kernel = kernel_named("sgd");
+    record->operands_count = 3, record->attrs_count = 2;
     expect("the job's optimizer is adamw");
   }
   TEST("a clip that is not the job's") {
     BEGIN("gpt2", NULL);
     b.reals[record_of("grad_norm", PURPOSE_NORM, 0)->attrs_first] = 5;
     expect("attr clip is 5, and should be 0.5");
+  }
+}
+
+static PlanVary *vary_of(const PlanRecord *record, uint32_t attr) {
+  for (uint32_t i = record->varies_first; i < record->varies_first + record->varies_count; i++)
+    if (b.varies[i].attr == attr) return &b.varies[i];
+  printf("attr %u does not vary\n", attr);
+  abort();
+}
+
+static void test_numbers(void) {
+  enum { INNER = 2, STRIDE = 3, ALL = 4, FLAT_FIRST = 2, FIRST = 3 };
+  TEST("ranks that divide a tensor begin with the numbers of the same part") {
+    BEGIN("gpt2", "cluster.devices=2", "parallel.tp=2");
+    vary_of(record_of("init_normal", PURPOSE_INIT, 0), FIRST)->stride = 0;
+    expect("init_normal wte.weight): attr first is 0, and should be");
+  }
+  TEST("ranks of a piece of the row begin with the numbers of the next") {
+    BEGIN("gpt2", "cluster.devices=2", "parallel.zero=3");
+    vary_of(record_of("init_normal", PURPOSE_INIT, 0), FLAT_FIRST)->stride *= 2;
+    expect("attr flat_first is");
+  }
+  TEST("numbers of all ranks begin further on") {
+    BEGIN("gpt2", NULL);
+    b.reals[record_of("init_normal", PURPOSE_INIT, 0)->attrs_first + FIRST] = 1;
+    expect("attr first is 1, and should be 0");
+  }
+  TEST("other rows, or another number of elements") {
+    static const int dims[] = {INNER, STRIDE, ALL};
+    static const char *const words[] = {"dim inner is", "dim stride is", "dim all_elements is"};
+    for (int i = 0; i < 3; i++) {
+      BEGIN("gpt2", "cluster.devices=2", "parallel.tp=2");
+      b.ints[record_of("init_normal", PURPOSE_INIT, 0)->dims_first + (uint32_t)dims[i]] *= 2;
+      expect(words[i]);
+    }
   }
 }
 
@@ -139,7 +173,7 @@ static void test_lasting(void) {
     BEGIN("gpt2", "cluster.devices=2", "parallel.pp=2", "train.microbatch=1");
     PlanJob job = b.jobs[0];
     b.jobs[0].state_axes = 0;
-    expect("state_axes: leaves out pp, along which ranks have other layers");
+    expect("state_axes: classes[0] would write the state of classes[1]");
     b.jobs[0] = job;
     CHECK(passes());
   }
@@ -150,14 +184,14 @@ static void test_lasting(void) {
       i++;
     CHECK(b.layouts[b.tensors[i].layout].flat_axes != 0 && b.layouts[whole].flat_axes == 0);
     b.tensors[i].layout = whole;
-    expect("moment m wte.weight: is said to be cut otherwise than its update has it");
+    expect("wte.weight: 1024 elements, but its layout gives a rank 2048");
   }
   TEST("a layer that begins twice, another never") {
     BEGIN("gpt2", NULL);
     for (uint32_t i = 0; i < b.calls_count; i++)
       if (strcmp(b.strings + b.segments[b.calls[i].segment].name, "h.init") == 0)
         b.calls[i].layer = 1;
-    expect("parameters h.*.ln_1.weight: does not begin once in each of its layers");
+    expect("after init tensor h.*.ln_1.weight holds");
   }
 }
 
@@ -301,6 +335,7 @@ static void test_strategies(void) {
 int main(void) {
   if (mkdtemp(folder) == NULL) return 1;
   test_roles();
+  test_numbers();
   test_nodes();
   test_lasting();
   test_strategies();

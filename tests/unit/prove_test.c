@@ -153,7 +153,8 @@ static void test_shapes(void) {
   TEST("scratch of another size than the compiler's is found: sums would round otherwise") {
     usual();
     operand_of("loss", 0, 4)->size_bytes /= 2;
-    expect_finding("shapes: segment (loss), record 0 (mse_train loss): 4 bytes of scratch, not 8");
+    expect_finding(
+        "shapes: segment (loss), record 0 (mse_train loss): operand 4 has 4 bytes of scratch");
     usual();
     record_of("loss", 0)->operands_count--;
     expect_finding("shapes: segment (loss), record 0 (mse_train loss): 4 operands");
@@ -306,6 +307,15 @@ static void test_ordering(void) {
     usual();
     call_of(0, "clip", 0)->waits_count = 0;
     expect_finding("ordering: ...adamw h.*.w): reads bytes...that lane dp writes in call");
+  }
+  TEST("of so many layers that none is looked at one by one") {
+    begin(400, 2, 4, 1, false);
+    expect_good();
+    call_of(0, "norm layer", 0)->waits_count = 0;
+    expect_finding("ordering: ...square_sum h.*.w): reads bytes...that lane dp writes");
+    begin(400, 2, 4, 1, false);
+    record_of("layer backward", 2)->after_count = 1;
+    expect_finding("ordering: ...all_reduce...lane compute writes");
   }
   TEST("an edge from a record that does not run orders nothing") {
     usual();

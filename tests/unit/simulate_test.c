@@ -128,6 +128,11 @@ static void check_random(uint32_t seed) {
     if (seen.end_ns[lane] > last_ns) last_ns = seen.end_ns[lane];
   }
   CHECK_INT(last_ns, whole.span_ns);
+  int64_t parts_ns = whole.parts.compute_ns + whole.parts.bubble_ns;
+  for (int32_t axis = 0; axis <= PLAN_AXES_MAX; axis++)
+    parts_ns += whole.parts.exposed_ns[axis];
+  CHECK(parts_ns >= whole.busy_ns[LANE_COMPUTE] && parts_ns <= whole.span_ns);
+  CHECK(memcmp(&short_way.parts, &whole.parts, sizeof whole.parts) == 0);
   if (check_failures > failures) printf("seed %u\n", seed);
   build_free(&s.b);
   arena_free(arena);
@@ -276,7 +281,62 @@ static void test_links(void) {
   }
 }
 
+/* Of the main lane: what it computes, waits for on an axis, and waits for another stage. */
+static void test_parts(void) {
+  TEST("waiting for a lane beside is exposed over the axis of what runs there") {
+    Arena *arena = arena_new();
+    Sketch s;
+    begin(&s);
+    uint32_t gather = sketch_segment(&s);
+    all_reduce(&s, LANE_DP, 20);
+    uint32_t compute = single(&s, LANE_COMPUTE, 7);
+    sketch_call(&s, gather, -1);
+    sketch_call(&s, compute, -1);
+    sketch_call(&s, compute, -1);
+    sketch_wait(&s, LANE_COMPUTE, 0, 0, 0);
+    sketch_class(&s, 0, 2);
+    build_one_node(&s.b, 0, 1e9);
+    LaneTimes times = times_of(arena, &s);
+    CHECK_INT(times.span_ns, 20 + 7);
+    CHECK_INT(times.parts.compute_ns, 2 * 7);
+    CHECK_INT(times.parts.exposed_ns[0], 20 - 7);
+    CHECK_INT(times.parts.bubble_ns, 0);
+    build_free(&s.b);
+    arena_free(arena);
+  }
+  TEST("a stage that waits for the one before it has a bubble, beyond what the bytes take") {
+    Arena *arena = arena_new();
+    Sketch s;
+    sketch_begin(&s);
+    sketch_axis(&s, "pp", 2);
+    sketch_comm(&s, 1);
+    for (uint32_t c = 0; c < 2; c++) {
+      if (c == 0) sketch_call(&s, single(&s, LANE_COMPUTE, 30), -1);
+      uint32_t exchange = sketch_segment(&s);
+      sketch_record(&s, RECORD_EXCHANGE, LANE_COMPUTE, 0);
+      sketch_operand(&s, 0, 64, DTYPE_F32, c == 0 ? ACCESS_READ : ACCESS_WRITE);
+      sketch_dim(&s, c == 0 ? 1 : -1);
+      sketch_call(&s, exchange, -1);
+      if (c == 1) sketch_call(&s, single(&s, LANE_COMPUTE, 5), -1);
+      sketch_class(&s, c, c + 1);
+    }
+    build_one_node(&s.b, 0, 8e9); /* 64 bytes take 8 ns */
+    Plan plan = build_view(&s.b);
+    LaneTimes *times = simulate(arena, &plan, PROGRAM_TRAIN_STEP);
+    CHECK_INT(times[0].parts.compute_ns, 30);
+    CHECK_INT(times[0].parts.exposed_ns[0], 8);
+    CHECK_INT(times[0].parts.bubble_ns, 0);
+    CHECK_INT(times[1].span_ns, 30 + 8 + 5);
+    CHECK_INT(times[1].parts.compute_ns, 5);
+    CHECK_INT(times[1].parts.exposed_ns[0], 8);
+    CHECK_INT(times[1].parts.bubble_ns, 30);
+    build_free(&s.b);
+    arena_free(arena);
+  }
+}
+
 int main(void) {
+  test_parts();
   test_links();
   test_loops();
   test_late();

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "slurm/quote.h"
 #include "slurm/script.h"
 #include "tests/unit/check.h"
 #include "tests/unit/hostile_text.h"
@@ -96,14 +97,16 @@ static void expect_list(Bash *bash, const char *name, const TextList *list) {
 }
 
 /* The half that the job makes, then a look at what it has set. */
-static void ask_bash(Bash *bash, const Launch *launch, const char *script) {
+static void ask_bash(Bash *bash, const Launch *launch, const char *script, const char *word) {
   const Job *job = launch->job;
   TextList step = {0};
   for (int32_t i = 0; i < launch->step.count; i++)
     VEC_PUSH(bash->arena, &step, joined(bash->arena, &launch->step.at[i]));
-  const char *end = strstr(script, "\nset -euo pipefail\n");
-  CHECK(end != NULL);
+  const char *end = strstr(script, "\nset -euo pipefail\n"), *by = strstr(script, "\n# by: ");
+  CHECK(end != NULL && by != NULL);
   if (end) fwrite(script, 1, (size_t)(end - script) + 1, bash->script);
+  if (by) fprintf(bash->script, "set -- %.*s\n", (int)strcspn(by + 7, "\n"), by + 7);
+  expect(bash, "\"$3\"", word);
   expect_list(bash, "step", &step);
   expect_list(bash, "modules", &job->slurm.modules);
   expect_list(bash, "wrap", &job->slurm.wrap);
@@ -115,10 +118,11 @@ static void ask_bash(Bash *bash, const Launch *launch, const char *script) {
 
 /* ---- one spec */
 
-static void print_script(Compile *c, const Launch *launch, char **text) {
+static void print_script(Compile *c, const Launch *launch, const char *word, char **text) {
   size_t size = 0;
   FILE *out = open_memstream(text, &size);
-  script_print(c, launch, out);
+  const char *command = arena_printf(c->arena, "lockstep sbatch %s", quote_line(c->arena, word));
+  script_print(c, launch, command, out);
   fclose(out);
 }
 
@@ -135,12 +139,14 @@ static bool check_spec(Bash *bash, const Compiled *compiled) {
     return false;
   }
   char *script = NULL, *again = NULL;
-  print_script(c, launch, &script);
-  print_script(c, launch, &again);
+  const char *word = arena_printf(c->arena, "%s%s", hostile_text(c->arena),
+                                  hostile_number(2) ? "\n#SBATCH --nodes=9\x1b\xff" : "'");
+  print_script(c, launch, word, &script);
+  print_script(c, launch, word, &again);
   CHECK(is_head_right(c->arena, launch, script));
   CHECK(strcmp(script, again) == 0);
   bash->arena = c->arena;
-  ask_bash(bash, launch, script);
+  ask_bash(bash, launch, script, word);
   free(script);
   free(again);
   compile_free(c);

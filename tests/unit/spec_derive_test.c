@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "compiler/pipelines/pipeline.h"
 #include "compiler/spec/job.h"
 #include "tests/unit/check.h"
 
@@ -114,7 +115,7 @@ static void test_degrees(void) {
     CHECK_INT(d.shard_ranks, 8);
     CHECK(d.sequence);
     CHECK(!job->parallel.regather);
-    CHECK_INT(job->parallel.pipeline, CHOICE_1F1B);
+    CHECK_INT(job->parallel.pipeline, PIPE_1F1B);
     CHECK_INT(job->parallel.cp_kind, CHOICE_RING);
     CHECK_INT(job->parallel.stages.count, 2);
     CHECK_INT(job->parallel.stages.at[1], 1);

@@ -3,10 +3,13 @@
  * both, where it has them. */
 #include <stdlib.h>
 
+#include "kernels/contract/blocks.h"
+#include "kernels/contract/workspace.h"
 #include "kernels/cpu/tile.h"
 #include "kernels/product.h"
 #include "tests/unit/check.h"
 #include "tests/unit/kernel_call.h"
+#include "tests/unit/tile_sum.h"
 
 #if defined(__x86_64__)
 
@@ -17,17 +20,11 @@ void cpu_linear_dx_avx512(const KernelArgs *args);
 void cpu_linear_dw_avx2(const KernelArgs *args);
 void cpu_linear_dw_avx512(const KernelArgs *args);
 
-enum { WORK_BYTES = 16 << 20, LEVELS = 2 };
+enum { LEVELS = 2, GEMM_BLOCK = 2048 /* of k, summed apart */ };
 
 typedef void LinearKernel(const KernelArgs *args);
 
 /* ---- one pair of registers */
-
-static uint32_t bits_of(float value) {
-  uint32_t bits;
-  memcpy(&bits, &value, sizeof bits);
-  return bits;
-}
 
 static uint32_t pair(float even, float odd) {
   return bf16_from_float(even) | (uint32_t)bf16_from_float(odd) << 16;
@@ -96,38 +93,10 @@ typedef struct Shape {
 } Shape;
 
 static const Shape shapes[] = {
-    {1, 1, 1, false},      {16, 32, 16, false},  {17, 33, 31, false},
-    {32, 64, 32, true},    {33, 95, 65, true},   {48, 48, 16, false},
-    {64, 2100, 40, false}, {100, 70, 130, true}, {7, 31, 4500, true},
+    {1, 1, 1, false},    {16, 32, 16, false},   {17, 33, 31, false},   {32, 64, 32, true},
+    {33, 95, 65, true},  {48, 48, 16, false},   {64, 2100, 40, false}, {100, 70, 130, true},
+    {7, 31, 4500, true}, {3, 33, 50257, false}, /* GPT-2's head */
 };
-
-/* Element (line, k) of a factor. */
-typedef struct Lines {
-  const uint16_t *data;
-  int64_t line_stride, k_stride;
-} Lines;
-
-static float element(const Lines *x, int64_t line, int64_t k, int64_t depth) {
-  return k < depth ? bf16_to_float(x->data[line * x->line_stride + k * x->k_stride]) : 0;
-}
-
-/* As registers add it, 32 elements of k at a time; blocks of 2048 are summed apart. */
-static float sum_of(const Lines *a, int64_t i, const Lines *b, int64_t j, int64_t depth) {
-  float total = 0;
-  for (int64_t k0 = 0; k0 < depth; k0 += 2048) {
-    float c = 0;
-    for (int64_t k = k0; k < k0 + 2048 && k < depth; k += 32) {
-      float even = 0, odd = 0;
-      for (int64_t u = k; u < k + 32; u += 2) {
-        even = fmaf(element(a, i, u, depth), element(b, j, u, depth), even);
-        odd = fmaf(element(a, i, u + 1, depth), element(b, j, u + 1, depth), odd);
-      }
-      c += even + odd;
-    }
-    total += c;
-  }
-  return total;
-}
 
 typedef struct Product3 {
   const char *name;
@@ -148,12 +117,13 @@ static void check_kernel(const Shape *s, Call *call, const Product3 *p, Threads 
                        .operand_count = 4,
                        .threads = threads};
     memset(call->operand[2], 0xff, (size_t)call->bytes[2]);
+    call->bytes[3] = product_bytes(p->m, p->n, p->k, true, false);
     p->kernel[level](&args);
     const float *c = call->operand[2];
     int64_t wrong = 0;
     for (int64_t e = 0; e < p->m * p->n; e++) {
-      float want = sum_of(&p->a, e / p->n, &p->b, e % p->n, p->k);
-      wrong += bits_of(c[e]) != bits_of(want);
+      float want = tile_sum(&p->a, e / p->n, &p->b, e % p->n, p->k, GEMM_BLOCK);
+      wrong += tile_bits(c[e]) != tile_bits(want);
     }
     if (wrong > 0)
       printf("%s, %lld x %lld x %lld, level %d: %lld elements\n", p->name, (long long)s->rows,
@@ -167,7 +137,7 @@ static Call call_of(const Shape *s, int64_t left, int64_t right, int64_t result)
   call_fill(&call, call_add(&call, DTYPE_BF16, left), 1);
   call_fill(&call, call_add(&call, DTYPE_BF16, right), 2);
   call_add(&call, DTYPE_F32, result);
-  call_add(&call, DTYPE_F32, WORK_BYTES / 4);
+  call_add(&call, DTYPE_F32, WORK_PRODUCT_MOST / 4);
   return call;
 }
 

@@ -3,7 +3,7 @@
 
 #include "compiler/explain/timeline.h"
 #include "compiler/explain/timeline_boxes.h"
-#include "compiler/schedule/pipeline.h"
+#include "compiler/pipelines/pipeline.h"
 #include "tests/unit/check.h"
 #include "tests/unit/plan_builder.h"
 
@@ -69,6 +69,10 @@ static void add_call(PlanBuilder *b, uint32_t segment, int32_t layer, int32_t mi
   build_calls(b, (PlanCall){.segment = segment, .layer = layer, .microbatch = microbatch});
 }
 
+static int32_t model_chunk(const Pipeline *pipeline, int32_t stage, int32_t k) {
+  return pipeline_chunk_of(pipeline->shape.kind, pipeline->shape.stages, stage, k);
+}
+
 static void add_stage(PlanBuilder *b, const Pipeline *pipeline, int32_t number,
                       const uint32_t *steps, Costs costs) {
   const PipeStage *stage = &pipeline->stages[number];
@@ -79,11 +83,11 @@ static void add_stage(PlanBuilder *b, const Pipeline *pipeline, int32_t number,
       add_call(b, exchange_segment(b, stage, &stage->exchanges.at[e], costs), -1, -1);
     if (i == stage->step_count) break;
     const PipeStep *step = &stage->steps[i];
-    int32_t layer = step->chunk * pipeline->shape.stages + number; /* one for each model chunk */
+    int32_t layer = model_chunk(pipeline, number, step->chunk); /* one for each */
     add_call(b, steps[step->action], layer, step->microbatch);
   }
   for (int32_t c = 0; costs.updates && c < pipeline->shape.chunks; c++)
-    add_call(b, steps[PIPE_ACTION_COUNT], c * pipeline->shape.stages + number, -1);
+    add_call(b, steps[PIPE_ACTION_COUNT], model_chunk(pipeline, number, c), -1);
   program.calls_count = b->calls_count - program.calls_first;
   char name[32];
   snprintf(name, sizeof name, "stage %d", number);
@@ -99,7 +103,7 @@ static void add_stage(PlanBuilder *b, const Pipeline *pipeline, int32_t number,
 
 static void build_pipeline(PlanBuilder *b, const Pipeline *pipeline, Costs costs) {
   const PipeCosts *ticks = &pipeline->shape.costs;
-  bool split = pipeline->shape.kind == PIPE_ZB_H1;
+  bool split = pipe_rules[pipeline->shape.kind].is_split;
   build_device(b);
   build_axes(b, build_axis_named(b, "pp", (uint32_t)pipeline->shape.stages));
   build_comms(b, (PlanComm){1, build_string(b, "pp")});
@@ -235,7 +239,8 @@ static void check_schedule(PipeShape shape) {
 static const PipeShape shapes[PIPE_KIND_COUNT] = {{PIPE_GPIPE, 4, 1, 8, {1, 1, 1}},
                                                   {PIPE_1F1B, 4, 1, 8, {1, 1, 1}},
                                                   {PIPE_INTERLEAVED, 4, 2, 8, {1, 1, 1}},
-                                                  {PIPE_ZB_H1, 4, 1, 8, {1, 1, 1}}};
+                                                  {PIPE_ZB_H1, 4, 1, 8, {1, 1, 1}},
+                                                  {PIPE_ZB_V, 4, 2, 8, {1, 1, 1}}};
 
 static void check_units(void) {
   static const Costs costs[] = {{.flops = 5000000000}, {.ns = 0}, {.ns = 2000, .wire_ns = 1000}};
@@ -322,7 +327,8 @@ static void check_lanes(void) {
   arena_free(arena);
 }
 
-/* Only an interleaved pipeline has boxes that are paler, and says so. */
+/* Where stages have several chunks, boxes of the later ones are paler, and the picture says so. The
+ * last stage of a folded chain has one run of layers: its two chunks meet there. */
 static void check_paler(void) {
   for (int kind = 0; kind < PIPE_KIND_COUNT; kind++) {
     Arena *arena = arena_new();
@@ -330,9 +336,10 @@ static void check_paler(void) {
     build_pipeline(&b, pipeline_make(arena, shapes[kind]), (Costs){.ns = 1000, .updates = true});
     Plan plan = build_view(&b);
     char *svg = svg_of(&plan);
-    bool has_chunks = kind == PIPE_INTERLEAVED;
-    /* Forward and backward of 8 micro-batches on 4 stages, and the legend. */
-    CHECK_INT(count_of(svg, "fill-opacity=\"0.60\""), has_chunks ? 8 * 4 * 2 + 1 : 0);
+    bool has_chunks = shapes[kind].chunks > 1;
+    int paler = 4 - pipe_rules[kind].is_folded, actions = 2 + pipe_rules[kind].is_split;
+    /* What is done with 8 micro-batches on so many of 4 stages, and the legend. */
+    CHECK_INT(count_of(svg, "fill-opacity=\"0.60\""), has_chunks ? 8 * paler * actions + 1 : 0);
     CHECK_INT(count_of(svg, "paler: a later chunk"), has_chunks);
     free(svg);
     build_free(&b);
@@ -406,7 +413,7 @@ static int draw(const char *kind, const char *form) {
   Arena *arena = arena_new();
   PlanBuilder b = {0};
   for (int i = 0; i < PIPE_KIND_COUNT; i++)
-    if (strcmp(pipeline_kind_name((PipeKind)i), kind) == 0)
+    if (strcmp(pipe_rules[i].word, kind) == 0)
       build_pipeline(&b, pipeline_make(arena, shapes[i]),
                      (Costs){.ns = 1000000 * 2 / shapes[i].chunks});
   Plan plan = build_view(&b);

@@ -158,6 +158,7 @@ static inline void bench_close(Bench *bench) {
   meaning_close(&bench->t.meaning);
   types_close(&bench->t.types);
   free((void *)bench->t.contract);
+  free(bench->t.forms);
   build_free(&bench->b);
 }
 

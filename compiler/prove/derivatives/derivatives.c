@@ -1,18 +1,14 @@
-#include "compiler/prove/derivatives/derivatives.h"
-
+/* derivatives.c -- the backward nodes of a plan's model are the derivatives of its forward nodes.
+ *
+ * Forward nodes say what the gradient of everything is: the sum, over all uses, of what the rows of
+ * derivatives.def say, from the loss on. Backward nodes must make exactly that of every parameter,
+ * and of what goes from region to region. What has no row is refused by name. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/prove/derivatives/expression.h"
+#include "compiler/prove/derivatives/gradients.h"
 #include "compiler/prove/hash.h"
 #include "compiler/prove/walk.h"
-
-/* What the rules have asked for: open addressing. */
-typedef struct Asked {
-  Sum *sum;
-  uint32_t *value; /* whose gradient it is; PLAN_NONE: a part of one */
-  uint32_t capacity;
-} Asked;
 
 typedef struct Model {
   const Plan *plan;
@@ -20,13 +16,10 @@ typedef struct Model {
   const PlanRegion *region;
   Sum *name;         /* by value: what it is made of */
   Sum *wanted;       /* by value: its gradient, as the rules have it */
-  uint8_t *made;     /* by value: MADE_* */
-  uint32_t *made_by; /* by value: the node that made it */
-  Asked asked;
+  uint32_t *made_by; /* by value: the node that made it, and one; 0: none has */
+  Asked asked;       /* of the region */
   uint32_t losses;
 } Model;
-
-enum { MADE_NOT, MADE_FORWARD, MADE_BACKWARD };
 
 /* ---- findings */
 
@@ -52,69 +45,25 @@ static void report_parameter(const Model *m, uint32_t value, const char *why) {
 
 /* ---- what the rules ask for */
 
-static uint32_t slot_of(const Asked *asked, Sum sum) {
-  uint32_t at = (uint32_t)(hash_mix(7, sum) % asked->capacity);
-  while (asked->sum[at] != 0 && asked->sum[at] != sum)
-    at = (at + 1) % asked->capacity;
-  return at;
-}
-
-static void ask(Asked *asked, Sum sum, uint32_t value) {
-  if (sum == 0) return;
-  uint32_t at = slot_of(asked, sum);
-  if (asked->sum[at] == 0) asked->value[at] = PLAN_NONE;
-  asked->sum[at] = sum;
-  if (value != PLAN_NONE) asked->value[at] = value;
-}
-
-static void ask_part(void *model, Sum sum) {
-  ask(&((Model *)model)->asked, sum, PLAN_NONE);
-}
-
-static bool is_asked(const Model *m, Sum sum) {
-  return sum == 0 || m->asked.sum[slot_of(&m->asked, sum)] == sum;
-}
-
-static uint32_t use(const Model *m, uint32_t first, uint32_t index) {
-  return m->plan->uses[first + index].value;
-}
-
-typedef struct Row {
-  const char *op;
-  uint32_t input;
-  const char *gradient; /* NULL: none */
-} Row;
-
-static const Row rows[] = {
-#define GRADIENT(op, input, expression) {#op, input, expression},
-#define NO_GRADIENT(op, input)          {#op, input, NULL},
-#include "compiler/prove/derivatives/derivatives.def"
-};
-
-static const Row *row_of(const char *op, uint32_t input) {
-  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-    if (rows[i].input == input && strcmp(rows[i].op, op) == 0) return &rows[i];
-  return NULL;
+/* NULL: nobody has asked for it. */
+static const struct AskedSum *asked_for(const Model *m, Sum sum) {
+  const struct AskedSum *found = NULL;
+  for (uint32_t i = 0; i < m->asked.count; i++)
+    if (m->asked.at[i].sum == sum && (found == NULL || found->value == PLAN_NONE))
+      found = &m->asked.at[i];
+  return found;
 }
 
 /* What one use of a value adds to its gradient. */
 static void want_of_use(Model *m, const PlanNode *node, uint32_t input) {
-  const Plan *plan = m->plan;
-  uint32_t value = use(m, node->inputs_first, input);
-  const Row *row = row_of(plan_string(plan, node->op), input);
-  if (row == NULL) {
-    report(m, node, "derivatives.def has no row for its input ", value);
-    return;
-  }
-  bool ids = plan->values[value].dtype == DTYPE_I32;
-  if (ids != (row->gradient == NULL)) report(m, node, "ids and numbers are mixed up in ", value);
-  if (ids || row->gradient == NULL) return;
-  Around around = {plan, node, m->name, m->wanted, ask_part, m};
+  uint32_t value = node_input(m->plan, node, input);
+  Use use = {m->plan, node, input, m->name, m->wanted, &m->asked, false};
   Sum sum;
-  if (!expression_read(&around, row->gradient, input, &sum)) {
+  if (!gradient_of(&use, &sum))
+    report(m, node, "derivatives.def has no row for its input ", value);
+  else if (use.lacks)
     report(m, node, "its row in derivatives.def asks for what it lacks, for ", value);
-    return;
-  }
+  if (sum == 0) return;
   ask(&m->asked, sum, value);
   m->wanted[value] += sum;
   ask(&m->asked, m->wanted[value], value);
@@ -124,7 +73,7 @@ static void want_of_use(Model *m, const PlanNode *node, uint32_t input) {
 static bool leads_to_loss(Model *m, const PlanNode *node) {
   bool reached = false;
   for (uint32_t i = 0; i < node->outputs_count; i++) {
-    uint32_t value = use(m, node->outputs_first, i);
+    uint32_t value = node_output(m->plan, node, i);
     bool loss = m->plan->values[value].kind == VALUE_LOSS;
     m->losses += loss;
     if (loss && m->wanted[value] != 0)
@@ -136,6 +85,7 @@ static bool leads_to_loss(Model *m, const PlanNode *node) {
 
 static void want(Model *m) {
   const PlanRegion *region = m->region;
+  m->asked.count = 0;
   if (region->output != PLAN_NONE && region->d_output != PLAN_NONE) {
     m->wanted[region->output] = hash_mix(11, region->output);
     ask(&m->asked, m->wanted[region->output], region->output);
@@ -150,80 +100,50 @@ static void want(Model *m) {
 
 /* ---- what nodes make */
 
-static bool is_given(const Model *m, uint32_t value) {
-  uint32_t kind = m->plan->values[value].kind;
-  return kind == VALUE_PARAM || kind == VALUE_INPUT || value == m->region->input;
-}
-
 /* Layers have parameters of their own, and nothing else has them. */
-static void check_parameter(const Model *m, const PlanNode *node, uint32_t value) {
-  const PlanValue *of = &m->plan->values[value];
-  if (of->kind != VALUE_PARAM || of->region == PLAN_NONE) return;
-  const PlanRegion *home = &m->plan->regions[of->region];
-  if (home != m->region && (home->is_stack || m->region->is_stack))
-    report(m, node, "reads a parameter of other layers: ", value);
-}
-
-static void check_reads(const Model *m, const PlanNode *node, bool backward) {
+static void check_parameters_of(const Model *m, const PlanNode *node) {
   for (uint32_t i = 0; i < node->inputs_count; i++) {
-    uint32_t value = use(m, node->inputs_first, i);
-    bool there = is_given(m, value) || m->made[value] == MADE_FORWARD ||
-                 (backward && (m->made[value] == MADE_BACKWARD || value == m->region->d_output));
-    if (!there) report(m, node, "reads what is not made before it: ", value);
-    check_parameter(m, node, value);
+    const PlanValue *of = &m->plan->values[node_input(m->plan, node, i)];
+    if (of->kind != VALUE_PARAM || of->region == PLAN_NONE) continue;
+    const PlanRegion *home = &m->plan->regions[of->region];
+    if (home != m->region && (home->is_stack || m->region->is_stack))
+      report(m, node, "reads a parameter of other layers: ", node_input(m->plan, node, i));
   }
 }
 
-static void make(Model *m, const PlanNode *node, uint32_t value, uint8_t made) {
-  bool sums_up = made == MADE_BACKWARD && m->plan->values[value].kind == VALUE_PARAM_GRAD;
-  if (!sums_up && (m->made[value] != MADE_NOT || is_given(m, value)))
+/* Gradients of parameters are added up; everything else is made once. */
+static void make(Model *m, const PlanNode *node, uint32_t value) {
+  uint32_t kind = m->plan->values[value].kind;
+  bool is_given = kind == VALUE_PARAM || kind == VALUE_INPUT || value == m->region->input;
+  if (is_given || (kind != VALUE_PARAM_GRAD && m->made_by[value] != 0))
     report(m, node, "makes what is there already: ", value);
-  m->made[value] = made;
-  m->made_by[value] = (uint32_t)(node - m->plan->nodes);
+  m->made_by[value] = (uint32_t)(node - m->plan->nodes) + 1;
 }
 
 /* Copies are what they copy. */
 static void go_forward(Model *m) {
   for (uint32_t i = 0; i < m->region->forward_count; i++) {
     const PlanNode *node = &m->plan->nodes[m->region->forward_first + i];
-    check_reads(m, node, false);
+    check_parameters_of(m, node);
     for (uint32_t k = 0; k < node->outputs_count; k++)
-      make(m, node, use(m, node->outputs_first, k), MADE_FORWARD);
+      make(m, node, node_output(m->plan, node, k));
     if (strcmp(plan_string(m->plan, node->op), "copy") == 0 && node->inputs_count == 1)
-      m->name[use(m, node->outputs_first, 0)] = m->name[use(m, node->inputs_first, 0)];
+      m->name[node_output(m->plan, node, 0)] = m->name[node_input(m->plan, node, 0)];
   }
-}
-
-static Applied applied_of(const Model *m, const PlanNode *node, uint32_t output) {
-  const Plan *plan = m->plan;
-  Applied applied = {.op = plan_string(plan, node->op),
-                     .path = node->path,
-                     .output = output,
-                     .to = plan->values[use(m, node->outputs_first, output)].layout};
-  for (uint32_t i = 0; i < node->inputs_count && i < EXPRESSION_INPUTS_MAX; i++)
-    applied.inputs[applied.input_count++] = m->name[use(m, node->inputs_first, i)];
-  for (uint32_t i = 0; i < EXPRESSION_ATTRS_MAX; i++)
-    applied.attrs[i] = node_attr(plan, node, i);
-  if (node->inputs_count == 0) return applied;
-  applied.from = plan->values[use(m, node->inputs_first, 0)].layout;
-  if (node->inputs_count > 1) {
-    uint32_t second = plan->values[use(m, node->inputs_first, 1)].layout;
-    applied.broadcasts = !layouts_alike(plan, applied.from, second);
-  }
-  return applied;
 }
 
 /* What is wrong with a node that makes what no row asks for: more often than not, one of the
  * gradients that it reads is. */
 static void report_unasked(const Model *m, const PlanNode *node) {
   for (uint32_t i = 0; i < node->inputs_count; i++) {
-    uint32_t value = use(m, node->inputs_first, i);
-    if (m->made[value] != MADE_BACKWARD || is_asked(m, m->name[value])) continue;
-    report(m, &m->plan->nodes[m->made_by[value]], "makes what is not a whole gradient: ", value);
+    uint32_t value = node_input(m->plan, node, i), by = m->made_by[value];
+    bool backward = by != 0 && by - 1 >= m->region->backward_first &&
+                    by - 1 < m->region->backward_first + m->region->backward_count;
+    if (!backward || asked_for(m, m->name[value]) != NULL) continue;
+    report(m, &m->plan->nodes[by - 1], "makes what is not a whole gradient: ", value);
     return;
   }
-  report(m, node,
-         "makes what no row of derivatives.def asks for: ", use(m, node->outputs_first, 0));
+  report(m, node, "makes what no row of derivatives.def asks for: ", node_output(m->plan, node, 0));
 }
 
 /* A gradient is like what it is of. */
@@ -234,31 +154,28 @@ static void check_like(const Model *m, const PlanNode *node, uint32_t made, uint
   if (!same) report(m, node, "its result has not the dims or the dtype of ", of);
 }
 
-/* False: reported. */
-static bool check_asked(const Model *m, const PlanNode *node, uint32_t made, Sum sum) {
-  if (!is_asked(m, sum)) {
-    report_unasked(m, node);
-    return false;
-  }
-  uint32_t of = m->asked.value[slot_of(&m->asked, sum)];
-  if (sum == 0 || of == PLAN_NONE) return true;
-  check_like(m, node, made, of);
-  return true;
+/* Sums and multiples count where they are used: they need not be asked for. */
+static bool is_sum(const char *op) {
+  static const char *const sums[] = {"add", "subtract", "affine", "copy"};
+  for (size_t i = 0; i < sizeof sums / sizeof *sums; i++)
+    if (strcmp(op, sums[i]) == 0) return true;
+  return false;
 }
 
 static void run_backward(Model *m, const PlanNode *node) {
-  check_reads(m, node, true);
-  bool sums = expression_is_sum(plan_string(m->plan, node->op)), told = false;
+  bool sums = is_sum(plan_string(m->plan, node->op)), told = false;
+  check_parameters_of(m, node);
   for (uint32_t i = 0; i < node->outputs_count; i++) {
-    uint32_t value = use(m, node->outputs_first, i);
-    Applied applied = applied_of(m, node, i);
-    Sum sum = expression_apply(m->plan, &applied);
-    if (!sums && !told) told = !check_asked(m, node, value, sum);
-    if (m->plan->values[value].kind == VALUE_PARAM_GRAD)
-      m->name[value] += sum; /* all uses add up */
-    else
-      m->name[value] = sum;
-    make(m, node, value, MADE_BACKWARD);
+    uint32_t value = node_output(m->plan, node, i);
+    Applied applied = applied_of(m->plan, node, i, m->name);
+    Sum sum = apply(m->plan, &applied);
+    const struct AskedSum *asked = sum == 0 || sums ? NULL : asked_for(m, sum);
+    if (asked != NULL && asked->value != PLAN_NONE) check_like(m, node, value, asked->value);
+    if (asked == NULL && sum != 0 && !sums && !told) report_unasked(m, node);
+    told = told || asked == NULL;
+    bool adds_up = m->plan->values[value].kind == VALUE_PARAM_GRAD; /* all uses */
+    m->name[value] = sum + (adds_up ? m->name[value] : 0);
+    make(m, node, value);
   }
 }
 
@@ -266,7 +183,7 @@ static bool reads_parameters(const Model *m) {
   for (uint32_t i = 0; i < m->region->forward_count; i++) {
     const PlanNode *node = &m->plan->nodes[m->region->forward_first + i];
     for (uint32_t k = 0; k < node->inputs_count; k++)
-      if (m->plan->values[use(m, node->inputs_first, k)].kind == VALUE_PARAM) return true;
+      if (m->plan->values[node_input(m->plan, node, k)].kind == VALUE_PARAM) return true;
   }
   return false;
 }
@@ -281,8 +198,6 @@ static void check_carried(const Model *m) {
   if (region->input == PLAN_NONE || m->name[region->d_input] != m->wanted[region->input])
     report_region(m, "hands back what is not the gradient of its input, ",
                   plan_string(m->plan, m->plan->values[region->d_input].name));
-  if (m->made[region->d_input] != MADE_BACKWARD && region->d_input != region->d_output)
-    report_region(m, "hands back a gradient that it has not made", "");
 }
 
 static void go_backward(Model *m) {
@@ -335,7 +250,7 @@ static void check_parameters(const Model *m) {
     uint32_t d = 0;
     while (d < plan->values_count && !is_gradient_of(m, d, v))
       d++;
-    if (d == plan->values_count || m->made[d] != MADE_BACKWARD)
+    if (d == plan->values_count || m->made_by[d] == 0)
       report_parameter(m, v, "has no gradient");
     else if (m->name[d] != m->wanted[v])
       report_parameter(m, v, "has a gradient that is not the sum over its uses");
@@ -361,15 +276,10 @@ static void prove_model(Model *m, const PlanRegion *first, uint32_t count) {
 
 static bool model_open(Model *m) {
   const Plan *plan = m->plan;
-  m->asked.capacity = 8 * (plan->uses_count + plan->regions_count) + 64;
   m->name = prove_array(&m->view, plan->values_count, sizeof *m->name);
   m->wanted = prove_array(&m->view, plan->values_count, sizeof *m->wanted);
-  m->made = prove_array(&m->view, plan->values_count, sizeof *m->made);
   m->made_by = prove_array(&m->view, plan->values_count, sizeof *m->made_by);
-  m->asked.sum = prove_array(&m->view, m->asked.capacity, sizeof *m->asked.sum);
-  m->asked.value = prove_array(&m->view, m->asked.capacity, sizeof *m->asked.value);
-  if (!m->name || !m->wanted || !m->made || !m->made_by || !m->asked.sum || !m->asked.value)
-    return false;
+  if (!m->name || !m->wanted || !m->made_by) return false;
   for (uint32_t v = 0; v < plan->values_count; v++)
     if (plan->values[v].kind != VALUE_PARAM_GRAD) m->name[v] = hash_mix(3, v);
   return true;
@@ -385,6 +295,7 @@ void prove_derivatives(const Plan *plan, ProveReport *report) {
     count++;
   const PlanRegion *trained = plan->regions + first;
   if (model_open(&m) && count > 0) prove_model(&m, trained, count);
-  free(m.name), free(m.wanted), free(m.made), free(m.made_by);
-  free(m.asked.sum), free(m.asked.value);
+  if (m.asked.out_of_memory)
+    prove_finding(&m.view, NULL, -1, "derivatives", "out of memory while proving");
+  free(m.name), free(m.wanted), free(m.made_by), free(m.asked.at);
 }

@@ -1,10 +1,9 @@
-#include "compiler/prove/records/records.h"
-
-#include <stdio.h>
+/* records.c -- every record is what its kernel, and its node or its purpose, make it: looked at
+ * once, whatever the number of its calls, and at every place of the mesh on which it depends. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/prove/records/case.h"
+#include "compiler/prove/records/rules.h"
 #include "runtime/plan/plan_text.h"
 
 typedef struct Records {
@@ -14,21 +13,103 @@ typedef struct Records {
   uint32_t index;
 } Records;
 
-/* ---- findings */
-
-static void report(const Records *r, const char *what) {
-  prove_finding(&r->view, &r->walk, r->index, "records", "%s", what);
+static void report(const Records *r, const char *property, const char *what) {
+  prove_finding(&r->view, &r->walk, r->index, property, "%s", what);
 }
 
-static void report_number(const Records *r, const char *kind, const char *name, double found,
-                          double wanted) {
-  char text[160];
-  (void)snprintf(text, sizeof text, "%s %.24s is %.10g, and should be %.10g", kind, name, found,
-                 wanted);
-  report(r, text);
+static void report_number(const Records *r, const char *kind, const KernelNumber *name,
+                          double found, double wanted) {
+  prove_finding(&r->view, &r->walk, r->index, "records", "%s %.24s is %.10g, and should be %.10g",
+                kind, name != NULL ? name->name : "", found, wanted);
 }
 
-/* ---- what a record has */
+/* ---- shapes: what a kernel takes its operands to be, they are */
+
+static bool access_fits(KernelAccess wanted, const PlanRecord *record, uint32_t access) {
+  switch (wanted) {
+  case KERNEL_READ: return access == ACCESS_READ;
+  case KERNEL_UPDATE: return access == ACCESS_UPDATE;
+  case KERNEL_SUM: return access == (record->accumulate ? ACCESS_UPDATE : ACCESS_WRITE);
+  case KERNEL_KEEP: return access != ACCESS_READ;
+  case KERNEL_WRITE:
+  case KERNEL_SCRATCH: break;
+  }
+  return access == ACCESS_WRITE;
+}
+
+/* -1: more than there can be. */
+static int64_t operand_bytes(const Plan *plan, const PlanRecord *record,
+                             const KernelContract *contract, int32_t operand,
+                             const uint32_t *dtypes) {
+  const int64_t *dims = plan->ints + record->dims_first;
+  const PlanJob *job = &plan->jobs[0];
+  WorkspaceUse use = {(KernelTarget)job->target, dims, dtypes, job->threads};
+  if (contract->operands[operand].access == KERNEL_SCRATCH)
+    return contract_workspace_bytes(contract, &use);
+  int64_t elements = contract_elements(contract, operand, dims), bytes = 0;
+  int64_t unit = dtype_bytes((DType)dtypes[operand]);
+  return elements < 0 || __builtin_mul_overflow(elements, unit, &bytes) ? -1 : bytes;
+}
+
+static void check_operand(const Records *r, const Case *c, int32_t i, const uint32_t *dtypes) {
+  const PlanOperand *operand = &c->plan->operands[c->record->operands_first + (uint32_t)i];
+  KernelAccess access = c->contract->operands[i].access;
+  int64_t bytes = operand_bytes(c->plan, c->record, c->contract, i, dtypes);
+  if ((uint64_t)bytes != operand->size_bytes)
+    prove_finding(&r->view, &r->walk, r->index, "shapes",
+                  access == KERNEL_SCRATCH ? "operand %d has %llu bytes of scratch, not %lld"
+                                           : "operand %d has %llu bytes, but its dims say %lld",
+                  i, (unsigned long long)operand->size_bytes, (long long)bytes);
+  if (!access_fits(access, c->record, operand->access) ||
+      !contract_dtype_fits(c->contract, i, dtypes))
+    prove_finding(&r->view, &r->walk, r->index, "shapes",
+                  "operand %d is used in another way, or has another dtype", i);
+}
+
+/* Kernels go by their dims, everything else in the proof by the sizes of operands: were the two to
+ * differ, a kernel would touch bytes that no property looked at. Scratch has as many bytes as the
+ * compiler gives: a kernel cuts its sums into as many parts as fit, and with less room rounds
+ * otherwise. What collectives and exchanges move is plan_check's: it knows their pairs. */
+static bool check_shapes(const Records *r, const Case *c) {
+  const PlanRecord *record = c->record;
+  uint32_t findings = r->view.report->finding_count, dtypes[KERNEL_OPERANDS_MAX];
+  if (record->kind != RECORD_KERNEL) return true;
+  if (c->contract == NULL)
+    report(r, "shapes", "no contract is known for this kernel");
+  else if (!contract_dims_fit(c->contract, c->plan->ints + record->dims_first, record->dims_count))
+    report(r, "shapes", "its dims are not those of the kernel");
+  else if (!contract_operands_fit(c->contract, record->operands_count))
+    prove_finding(&r->view, &r->walk, r->index, "shapes", "%u operands, not its kernel's number",
+                  record->operands_count);
+  else if (record->attrs_count != (uint32_t)c->contract->attr_count)
+    report(r, "shapes", "its attrs are not as many as the kernel's");
+  if (r->view.report->finding_count > findings) return false;
+  for (uint32_t i = 0; i < record->operands_count; i++)
+    dtypes[i] = c->plan->operands[record->operands_first + i].dtype;
+  for (uint32_t i = 0; i < record->operands_count; i++)
+    check_operand(r, c, (int32_t)i, dtypes);
+  return r->view.report->finding_count == findings;
+}
+
+/* ---- dims */
+
+/* A broadcast's sizes and strides may be merged, or not. */
+static bool check_dims(const Records *r, const Case *c) {
+  int64_t dims[KERNEL_DIMS_MAX] = {0};
+  if (c->dims_count == 0) return true;
+  uint32_t count = c->record->dims_count; /* as many as the kernel may have: shapes */
+  memcpy(dims, c->plan->ints + c->record->dims_first, count * sizeof *dims);
+  if (c->contract->is_broadcast) broadcast_merge(dims, &count);
+  for (uint32_t i = 0; i < c->dims_count; i++) {
+    if (c->dims[i] == DIM_BY_SIZE || dims[i] == c->dims[i]) continue;
+    report_number(r, "dim", c->contract->is_broadcast ? NULL : &c->contract->dims[i],
+                  (double)dims[i], (double)c->dims[i]);
+    return false;
+  }
+  return true;
+}
+
+/* ---- attrs */
 
 static double attr_at(const Case *c, uint32_t attr) {
   const Plan *plan = c->plan;
@@ -54,73 +135,10 @@ static uint32_t varying_axes(const Case *c) {
 static bool next_coordinate(Case *c, uint32_t axes) {
   for (uint32_t axis = 0; axis < c->plan->axes_count; axis++) {
     if ((axes >> axis & 1u) == 0) continue;
-    if (++c->coordinate[axis] < axis_size(c, axis)) return true;
+    if (++c->coordinate[axis] < c->plan->axes[axis].size) return true;
     c->coordinate[axis] = 0;
   }
   return false;
-}
-
-/* ---- what it should have */
-
-static bool is_of_node(const Case *c) {
-  uint32_t purpose = c->record->purpose;
-  return purpose == PURPOSE_NODE || purpose == PURPOSE_PART || purpose == PURPOSE_RECOMPUTE;
-}
-
-/* What is done again for backward may be a node, a part of one, or a conversion. */
-static bool is_conversion(const Case *c) {
-  if (c->record->purpose != PURPOSE_RECOMPUTE) return c->record->purpose == PURPOSE_CONVERSION;
-  return c->record->kind != RECORD_KERNEL ||
-         (c->contract != NULL && c->contract->id == KERNEL_slice);
-}
-
-static void run_rule(Case *c) {
-  c->dims_count = c->attrs_count = 0;
-  if (is_conversion(c)) {
-    rule_of_conversion(c);
-  } else if (!is_of_node(c)) {
-    rule_of_role(c);
-  } else if (c->node == NULL || c->contract == NULL) {
-    case_wrong(c, "carries out no node");
-  } else if (!rule_of_node(c)) {
-    case_wrong(c, "no row of rows.def lets this kernel carry out the op %.24s",
-               case_text(c, c->node->op));
-  }
-}
-
-static const char *dim_name(const Case *c, uint32_t i) {
-  bool named = c->contract != NULL && (int32_t)i < c->contract->dim_count;
-  return named ? c->contract->dims[i].name : "";
-}
-
-/* A broadcast's sizes and strides may be merged, or not. */
-static uint32_t dims_of(const Case *c, int64_t dims[KERNEL_DIMS_MAX]) {
-  uint32_t count = c->record->dims_count;
-  if (count > KERNEL_DIMS_MAX) return count;
-  memcpy(dims, c->plan->ints + c->record->dims_first, count * sizeof *dims);
-  if (c->contract != NULL && c->contract->is_broadcast && count > 0) broadcast_merge(dims, &count);
-  return count;
-}
-
-static bool check_dims(const Records *r, const Case *c) {
-  int64_t dims[KERNEL_DIMS_MAX] = {0};
-  if (c->any_dims) return true;
-  uint32_t count = dims_of(c, dims);
-  if (count != c->dims_count) {
-    report_number(r, "number of", "dims", count, c->dims_count);
-    return false;
-  }
-  for (uint32_t i = 0; i < count; i++) {
-    if (dims[i] == c->dims[i]) continue;
-    report_number(r, "dim", dim_name(c, i), (double)dims[i], (double)c->dims[i]);
-    return false;
-  }
-  return true;
-}
-
-static const char *attr_name(const Case *c, uint32_t i) {
-  bool named = c->contract != NULL && (int32_t)i < c->contract->attr_count;
-  return named ? c->contract->attrs[i].name : "";
 }
 
 /* The first attr that is another at this place of the mesh; attrs_count: none is. */
@@ -144,10 +162,10 @@ static bool attrs_fit(Case *c, uint32_t axes) {
 /* A block of keys in a ring may be that of any member, but of one. */
 static bool any_turn_fits(Case *c, uint32_t axes) {
   int64_t turns = 1;
-  bool turns_round = c->contract != NULL && c->contract->row->role == ROLE_ATTENTION;
+  bool turns_round = c->contract->row->role == ROLE_ATTENTION;
   for (uint32_t axis = 0; turns_round && axis < c->plan->axes_count; axis++)
     if ((c->axes >> axis & 1u) != 0 && c->plan->axes[axis].divides == DIVIDES_TOKENS)
-      turns = axis_size(c, axis);
+      turns = c->plan->axes[axis].size;
   for (c->turn = 0; c->turn < turns; c->turn++)
     if (attrs_fit(c, axes)) return true;
   c->turn = 0;
@@ -156,15 +174,9 @@ static bool any_turn_fits(Case *c, uint32_t axes) {
 }
 
 static void check_attrs(const Records *r, Case *c) {
-  if (c->record->attrs_count != c->attrs_count) {
-    report_number(r, "number of", "attrs", c->record->attrs_count, c->attrs_count);
-    return;
-  }
-  uint32_t axes = c->axes | varying_axes(c);
-  if (c->attrs_count == 0 && c->record->varies_count == 0) return;
-  if (any_turn_fits(c, axes)) return;
+  if (c->attrs_count == 0 || any_turn_fits(c, c->axes | varying_axes(c))) return;
   uint32_t i = other_attr(c);
-  report_number(r, "attr", attr_name(c, i), attr_at(c, i), c->attrs[i]);
+  report_number(r, "attr", &c->contract->attrs[i], attr_at(c, i), c->attrs[i]);
 }
 
 /* ---- what else a kernel is told */
@@ -175,59 +187,24 @@ static bool sums_up(const Case *c) {
   return false;
 }
 
-/* The node's value that a record of it has as an operand: inputs, then outputs. */
-static uint32_t value_at(const Case *c, uint32_t operand) {
-  if (operand < c->node->inputs_count) return node_input(c, operand);
-  operand -= c->node->inputs_count;
-  return operand < c->node->outputs_count ? node_output(c, operand) : PLAN_NONE;
-}
-
-static bool is_among(const Case *c, uint32_t value) {
-  for (uint32_t i = 0; i < c->node->inputs_count + c->node->outputs_count; i++)
-    if (value_at(c, i) == value) return true;
-  return false;
-}
-
-/* Operands are of values that the node has, in their dtype; sums over a ring may be wider. */
-static void check_values(const Records *r, const Case *c) {
-  for (uint32_t i = 0; i < c->record->operands_count; i++) {
-    const PlanOperand *operand = case_operand(c, i);
-    if (operand->value == PLAN_NONE) continue;
-    const PlanValue *value = &c->plan->values[operand->value];
-    char text[120];
-    (void)snprintf(text, sizeof text, "operand %u, %.60s, ", i, case_text(c, value->name));
-    size_t used = strlen(text);
-    const char *wrong = NULL;
-    bool wide = c->record->purpose != PURPOSE_NODE && operand->dtype == DTYPE_F32 &&
-                strncmp(case_text(c, c->node->op), "attention", 9) == 0;
-    if (!is_among(c, operand->value)) wrong = "is no value of the node";
-    if (operand->dtype != value->dtype && !wide) wrong = "has another dtype than the value";
-    if (wrong == NULL) continue;
-    (void)snprintf(text + used, sizeof text - used, "%s", wrong);
-    report(r, text);
-    return;
-  }
-}
-
 /* Its control slots are those of its kernel's row, in the row's order. */
 static bool check_control(const Records *r, const Case *c) {
   const Plan *plan = c->plan;
   uint32_t wanted = c->contract != NULL ? (uint32_t)c->contract->control_count : 0;
   if (c->record->controls_count != wanted) {
-    report_number(r, "number of", "control slots", c->record->controls_count, wanted);
+    report_number(r, "number of control slots", NULL, c->record->controls_count, wanted);
     return false;
   }
   for (uint32_t i = 0; i < wanted; i++) {
     const KernelControl *row = &c->contract->controls[i];
     const PlanControl *control = &plan->controls[c->record->controls_first + i];
-    const char *name = case_text(c, plan->slots[control->slot].name);
+    const char *name = plan_string(plan, plan->slots[control->slot].name);
     if (strcmp(name, control_name(row->slot)) == 0 && control->access == (uint32_t)row->access)
       continue;
-    char text[120];
-    (void)snprintf(text, sizeof text, "control slot %u: %s %.24s; its kernel wants %s %s", i,
-                   Access_names[control->access], name, Access_names[row->access],
-                   control_name(row->slot));
-    report(r, text);
+    prove_finding(&r->view, &r->walk, r->index, "records",
+                  "control slot %u: %s %.24s; its kernel wants %s %s", i,
+                  Access_names[control->access], name, Access_names[row->access],
+                  control_name(row->slot));
     return false;
   }
   return true;
@@ -239,36 +216,45 @@ static void check_record(const Records *r, const PlanRecord *record) {
             .record = record,
             .node = record->node == PLAN_NONE ? NULL : &plan->nodes[record->node],
             .contract = record->kind == RECORD_KERNEL ? r->contracts[record->kernel] : NULL};
-  if (c.contract != NULL &&
-      !contract_dims_fit(c.contract, plan->ints + record->dims_first, record->dims_count))
-    return; /* shapes has said so */
+  bool runs = (record->when_all & record->when_none) == 0; /* or it packs: packed.c */
+  if (!check_shapes(r, &c) || plan->regions_count == 0 || !runs) return;
   run_rule(&c);
   if (c.wrong[0] != '\0') {
-    report(r, c.wrong);
+    report(r, "records", c.wrong);
     return;
   }
   if (!check_control(r, &c) || !check_dims(r, &c)) return;
   check_attrs(r, &c);
-  if (record->key != c.key) report(r, "draws the random numbers of something else");
-  if (record->accumulate != 0 && !sums_up(&c)) report(r, "adds to what its kernel assigns");
-  if (is_of_node(&c) && !is_conversion(&c)) check_values(r, &c);
+  if (record->key != c.key) report(r, "records", "draws the random numbers of something else");
+  if (record->accumulate != 0 && !sums_up(&c))
+    report(r, "records", "adds to what its kernel assigns");
 }
 
-/* What never runs is what packs, judged with its collective: packed.h. */
-void prove_records(const Plan *plan, ProveReport *report) {
-  Records r = {.view = {.plan = plan, .report = report}};
+/* ---- the job */
+
+/* Losses are means over the samples of a step: there are as many as the job says. */
+static void check_batch(const View *view) {
+  const PlanJob *job = view->plan->jobs;
+  int64_t batch = 0, replicas = 1;
+  for (uint32_t axis = 0; axis < view->plan->axes_count; axis++)
+    if (view->plan->axes[axis].divides == DIVIDES_SAMPLES) replicas *= view->plan->axes[axis].size;
+  if (__builtin_mul_overflow(job->microbatch_samples, job->accumulation, &batch) ||
+      __builtin_mul_overflow(batch, replicas, &batch) || batch != job->batch_samples)
+    prove_finding(view, NULL, -1, "records",
+                  "batch of %lld samples is not %lld a micro-batch * %lld * %lld replicas",
+                  (long long)job->batch_samples, (long long)job->microbatch_samples,
+                  (long long)job->accumulation, (long long)replicas);
+}
+
+/* Records are looked at once, whatever the number of their calls. */
+void prove_records(const Plan *plan, ProveReport *report_to) {
+  Records r = {.view = {.plan = plan, .report = report_to}};
   r.contracts = prove_contracts(&r.view);
-  PlanCall call = {.layer = -1, .microbatch = -1};
-  PlanProgram program = {.calls_count = 1};
+  if (plan->regions_count > 0) check_batch(&r.view);
   for (uint32_t s = 0; r.contracts != NULL && s < plan->segments_count; s++) {
-    call.segment = s;
-    r.walk =
-        (Walk){.view = &r.view, .program = &program, .call = &call, .segment = &plan->segments[s]};
-    for (r.index = 0; r.index < r.walk.segment->records_count; r.index++) {
-      const PlanRecord *record = walk_record(&r.walk, r.index);
-      if ((record->when_all & record->when_none) == 0) check_record(&r, record);
-    }
+    r.walk = walk_segment(&r.view, &plan->segments[s]);
+    for (r.index = 0; r.index < r.walk.segment->records_count; r.index++)
+      check_record(&r, walk_record(&r.walk, r.index));
   }
   free(r.contracts);
-  prove_tensors(plan, report);
 }

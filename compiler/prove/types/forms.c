@@ -2,231 +2,216 @@
 
 #include <string.h>
 
-typedef struct Row {
-  const char *operands, *rules; /* NULL: the kernel carries out no node */
-} Row;
+typedef struct FormRow {
+  const char *op; /* NULL: any */
+  KernelId kernel;
+  bool transposed;
+  const char *operands, *rules;
+} FormRow;
 
-#define FORM(kernel, operands, rules) [KERNEL_##kernel] = {operands, rules},
-#define TRANSPOSED(kernel, operands, rules)
-static const Row rows[KERNEL_COUNT] = {
+#define FORM(kernel, operands, rules)       {NULL, KERNEL_##kernel, false, operands, rules},
+#define TRANSPOSED(kernel, operands, rules) {NULL, KERNEL_##kernel, true, operands, rules},
+#define OF_OP(op, kernel, operands, rules)  {#op, KERNEL_##kernel, false, operands, rules},
+static const FormRow rows[] = {
 #include "compiler/prove/types/forms.def"
 };
-#undef FORM
-#undef TRANSPOSED
-#define FORM(kernel, operands, rules)
-#define TRANSPOSED(kernel, operands, rules) [KERNEL_##kernel] = {operands, rules},
-static const Row transposed[KERNEL_COUNT] = {
-#include "compiler/prove/types/forms.def"
-};
-#undef FORM
-#undef TRANSPOSED
+
+/* x to y; d_y and x, or y, to d_x. */
+static const FormRow activation = {.operands = "<0E >0E", .rules = ""};
+static const FormRow slope = {.operands = "<0E <1E >0E", .rules = "of 0"};
 
 /* Products say in a fourth number that their weight stands the other way round. */
-static const Row *row_of(const Typing *t) {
-  KernelId id = record_contract(t)->id;
-  bool turns = transposed[id].operands != NULL && t->at->dims_count > 3 && record_dims(t)[3] != 0;
-  return turns ? &transposed[id] : &rows[id];
+static bool is_transposed(const Typing *t) {
+  return record_contract(t)->row->role == ROLE_LINEAR && t->at->dims_count > 3 &&
+         record_dims(t)[3] != 0;
 }
 
-enum { GROUPS_MAX = 8, GROUP_DIMS_MAX = 6 };
+static const FormRow *row_of(const Typing *t, const PlanNode *node) {
+  const KernelContract *contract = record_contract(t);
+  const KernelId kernel = contract->id;
+  const bool transposed = is_transposed(t);
+  if (contract->row->role == ROLE_ACTIVATION)
+    return contract->operand_count == 2 ? &activation : &slope;
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    if (rows[i].kernel == kernel && rows[i].transposed == transposed &&
+        (rows[i].op == NULL || is_op(t->plan, node, rows[i].op)))
+      return &rows[i];
+  return NULL;
+}
 
-/* Letters of a row, and how many dims each stands for. */
-typedef struct Groups {
-  char letter[GROUPS_MAX];
-  uint8_t size[GROUPS_MAX];
-  uint32_t count;
-} Groups;
+/* ---- rules */
 
-/* One operand as it is written: its letters, and the value of the node that it is. */
+static const char *after(const Form *form, const char *rule) {
+  const char *at = strstr(form->rules, rule);
+  return at == NULL ? NULL : at + strlen(rule) + 1;
+}
+
+bool form_has(const Form *form, const char *rule) {
+  return strstr(form->rules, rule) != NULL;
+}
+
+bool form_says(const Form *form, const char *rule, uint32_t label) {
+  const char *letters = after(form, rule);
+  return letters != NULL &&
+         memchr(letters, (int)(label / FORM_DIMS_MAX), strcspn(letters, " ")) != NULL;
+}
+
+uint32_t form_label(const Form *form, const char *rule) {
+  const char *letter = after(form, rule);
+  return letter == NULL ? 0 : (uint32_t)*letter * FORM_DIMS_MAX;
+}
+
+uint32_t form_joint(const Form *form, uint32_t label, bool goes_round) {
+  const char *pairs[] = {after(form, "share"), goes_round ? after(form, "ring") : NULL};
+  for (uint32_t i = 0; i < 2; i++)
+    if (pairs[i] != NULL && label / FORM_DIMS_MAX == (uint32_t)pairs[i][0])
+      return (uint32_t)pairs[i][1] * FORM_DIMS_MAX + label % FORM_DIMS_MAX;
+  return label;
+}
+
+/* ---- operands */
+
+/* An operand as it is written: its letters, and how many dims the value has. */
 typedef struct Written {
   const char *letters;
-  uint32_t letter_count, dims; /* dims: of the value; PLAN_NONE: no matter */
+  uint32_t letter_count, dims; /* dims: PLAN_NONE: no matter */
 } Written;
 
-static uint32_t group_of(Groups *groups, char letter) {
-  for (uint32_t i = 0; i < groups->count; i++)
-    if (groups->letter[i] == letter) return i;
-  if (groups->count == GROUPS_MAX) return GROUPS_MAX - 1;
-  bool is_capital = letter >= 'A' && letter <= 'Z';
-  groups->letter[groups->count] = letter;
-  groups->size[groups->count] = is_capital ? FORM_NONE : 1;
-  return groups->count++;
+/* A row while it is read: capitals, and how many dims each stands for. */
+typedef struct Reading {
+  const Typing *t;
+  const PlanNode *node;
+  Form *form;
+  Written written[FORM_SLOTS_MAX];
+  uint8_t size[128]; /* by letter */
+} Reading;
+
+static bool take(const Reading *r, bool from_outputs, char number, uint32_t *value) {
+  uint32_t first = from_outputs ? r->node->outputs_first : r->node->inputs_first;
+  uint32_t count = from_outputs ? r->node->outputs_count : r->node->inputs_count;
+  uint32_t index = (uint32_t)(number - '0');
+  if (index < count) *value = r->t->plan->uses[first + index].value;
+  return index < count;
 }
 
-static bool sizes_fit(Groups *groups, const Written *written, uint32_t count) {
-  for (uint32_t i = 0; i < count; i++) {
-    uint32_t dims = 0;
-    if (written[i].dims == PLAN_NONE) continue;
-    for (uint32_t k = 0; k < written[i].letter_count; k++)
-      dims += groups->size[group_of(groups, written[i].letters[k])];
-    if (dims != written[i].dims) return false;
+/* Which values of the node it is. False: the node has no such. */
+static bool read_marks(Reading *r, const char **at, FormSlot *slot) {
+  Form *form = r->form;
+  bool statistics = **at == '%', fits = true;
+  *slot = (FormSlot){.in = PLAN_NONE, .out = PLAN_NONE};
+  for (*at += statistics; **at != '\0' && strchr("<^~>", **at) != NULL; *at += 2) {
+    const char mark = **at, number = (*at)[1];
+    bool is_made = mark == '>';
+    fits = fits && take(r, (is_made && !statistics) || mark == '~', number,
+                        is_made ? &slot->out : &slot->in);
+    form->inputs += (mark == '<' && !statistics) || mark == '^';
+    form->outputs += is_made && !statistics;
+    form->makes_part = form->makes_part || (statistics && is_made) || mark == '~';
+    if (mark == '~') slot->part = PART_NO_BIAS;
+    if (is_made && form_has(form, "bias") && r->node->inputs_count == 3) slot->part = PART_NO_BIAS;
+    if (!is_made) slot->passes = form_says(form, "of", (uint32_t)number * FORM_DIMS_MAX);
+  }
+  if (statistics) slot->part = PART_STATISTICS;
+  return fits;
+}
+
+static uint32_t value_of(const FormSlot *slot) {
+  return slot->in != PLAN_NONE ? slot->in : slot->out;
+}
+
+static bool read_operands(Reading *r, const char *at) {
+  for (; *at != '\0' && r->form->slot_count < FORM_SLOTS_MAX; at += *at == ' ') {
+    Written *written = &r->written[r->form->slot_count];
+    FormSlot *slot = &r->form->slot[r->form->slot_count++];
+    if (!read_marks(r, &at, slot)) return false;
+    slot->is_rows = *at == '=' || slot->part == PART_STATISTICS;
+    written->letters = at += *at == '=';
+    at += written->letter_count = (uint32_t)strcspn(at, " ");
+    written->dims = PLAN_NONE;
+    if (value_of(slot) != PLAN_NONE && written->letter_count > 0 && !slot->is_rows)
+      (void)meaning_dims(&r->t->meaning, value_of(slot), &written->dims);
   }
   return true;
 }
 
-/* Tries all numbers of dims for the capitals: there are at most three. */
-static bool find_sizes(Groups *groups, const Written *written, uint32_t count, uint32_t group) {
-  while (group < groups->count && groups->size[group] != FORM_NONE)
-    group++;
-  if (group == groups->count) return sizes_fit(groups, written, count);
-  for (int32_t size = 0; size <= GROUP_DIMS_MAX; size++) {
-    groups->size[group] = (uint8_t)size;
-    if (find_sizes(groups, written, count, group + 1)) return true;
+static bool sizes_fit(const Reading *r) {
+  for (uint32_t i = 0; i < r->form->slot_count; i++) {
+    const Written *written = &r->written[i];
+    uint32_t dims = 0;
+    for (uint32_t k = 0; k < written->letter_count; k++)
+      dims += r->size[(unsigned char)written->letters[k]];
+    if (written->dims != PLAN_NONE && dims != written->dims) return false;
   }
-  groups->size[group] = FORM_NONE;
+  return true;
+}
+
+/* Tries all numbers of dims for the capitals from this one on: there are at most three. */
+static bool find_sizes(Reading *r, const char *operands) {
+  while (*operands != '\0' &&
+         (*operands < 'A' || *operands > 'Z' || r->size[(unsigned char)*operands] <= FORM_DIMS_MAX))
+    operands++;
+  if (*operands == '\0') return sizes_fit(r);
+  uint8_t *size = &r->size[(unsigned char)*operands];
+  for (*size = 0; *size <= FORM_DIMS_MAX - 2; ++*size)
+    if (find_sizes(r, operands + 1)) return true;
+  *size = UINT8_MAX;
   return false;
 }
 
-static void set_labels(Groups *groups, const Written *written, FormSlot *slot) {
-  for (uint32_t k = 0; k < written->letter_count; k++) {
-    uint32_t group = group_of(groups, written->letters[k]);
-    for (uint8_t i = 0; i < groups->size[group] && slot->dim_count < FORM_DIMS_MAX; i++)
-      slot->label[slot->dim_count++] = (uint8_t)(group * FORM_DIMS_MAX + i);
-  }
-}
-
-static uint32_t value_of(const Typing *t, const PlanNode *node, const FormSlot *slot) {
-  const PlanUse *uses = t->plan->uses;
-  if (slot->input < node->inputs_count) return uses[node->inputs_first + slot->input].value;
-  return uses[node->outputs_first + slot->output].value;
+static void set_labels(Reading *r, uint32_t operand) {
+  FormSlot *slot = &r->form->slot[operand];
+  const Written *written = &r->written[operand];
+  for (uint32_t k = 0; k < written->letter_count; k++)
+    for (uint8_t i = 0; i < r->size[(unsigned char)written->letters[k]]; i++)
+      if (slot->dim_count < FORM_DIMS_MAX)
+        slot->label[slot->dim_count++] = (uint16_t)(written->letters[k] * FORM_DIMS_MAX + i);
 }
 
 /* Dims meet by name: labels are those of the value with most of them, the node's first input. */
-static bool labels_by_name(const Typing *t, const PlanNode *node, FormSlot *slot) {
+static bool labels_by_name(const Reading *r, FormSlot *slot) {
+  const Plan *plan = r->t->plan;
   uint32_t count = 0, first_count = 0;
-  const PlanLayoutDim *dims = meaning_dims(&t->meaning, value_of(t, node, slot), &count);
+  const PlanLayoutDim *dims = meaning_dims(&r->t->meaning, value_of(slot), &count);
   const PlanLayoutDim *first =
-      meaning_dims(&t->meaning, t->plan->uses[node->inputs_first].value, &first_count);
+      meaning_dims(&r->t->meaning, plan->uses[r->node->inputs_first].value, &first_count);
   for (uint32_t i = 0; i < count && i < FORM_DIMS_MAX; i++) {
     uint32_t k = 0;
     while (k < first_count &&
-           strcmp(plan_string(t->plan, dims[i].name), plan_string(t->plan, first[k].name)) != 0)
+           strcmp(plan_string(plan, dims[i].name), plan_string(plan, first[k].name)) != 0)
       k++;
     if (k == first_count) return false;
-    slot->label[slot->dim_count++] = (uint8_t)k;
+    slot->label[slot->dim_count++] = (uint16_t)('@' * FORM_DIMS_MAX + k);
   }
   return count <= FORM_DIMS_MAX;
 }
 
-static const char *read_slot(const char *at, FormSlot *slot, Written *written) {
-  *slot = (FormSlot){.input = FORM_NONE, .output = FORM_NONE};
-  if (*at == '<' || *at == '^') {
-    slot->input = (uint8_t)(at[1] - '0');
-    at += 2;
-  }
-  if (*at == '>') {
-    slot->output = (uint8_t)(at[1] - '0');
-    at += 2;
-  }
-  if (*at == '-') at++;
-  slot->is_rows = *at == '=';
-  at += slot->is_rows;
-  written->letters = at;
-  written->letter_count = (uint32_t)strcspn(at, " ");
-  return at + written->letter_count;
-}
-
-/* Labels of the dims behind a word of the rules. */
-static uint64_t labels_after(Groups *groups, const char *rules, const char *word) {
-  uint64_t labels = 0;
-  for (const char *at = rules; (at = strstr(at, word)) != NULL;) {
-    at += strlen(word);
-    if (*at == '@') return UINT64_MAX;
-    uint32_t group = group_of(groups, *at);
-    uint32_t size = groups->size[group];
-    if (size <= GROUP_DIMS_MAX) labels |= ((1ull << size) - 1) << group * FORM_DIMS_MAX;
-  }
-  return labels;
-}
-
-static bool read_operands(const Typing *t, const PlanNode *node, const Row *row, Form *form,
-                          Groups *groups) {
-  Written written[FORM_SLOTS_MAX] = {0};
+static bool read_form(const Typing *t, const PlanNode *node, const FormRow *row, Form *form) {
+  Reading r = {.t = t, .node = node, .form = form};
+  memset(r.size, 1, sizeof r.size);
+  memset(r.size + 'A', UINT8_MAX, 'Z' - 'A' + 1);
+  *form = (Form){.row = row, .rules = row->rules};
+  if (!read_operands(&r, row->operands)) return false;
   bool by_name = strchr(row->operands, '@') != NULL;
-  for (const char *at = row->operands; *at != '\0' && form->slot_count < FORM_SLOTS_MAX;) {
-    FormSlot *slot = &form->slot[form->slot_count];
-    Written *what = &written[form->slot_count++];
-    at = read_slot(at, slot, what);
-    at += *at == ' ';
-    bool is_input = slot->input != FORM_NONE, is_output = slot->output != FORM_NONE;
-    what->dims = PLAN_NONE;
-    if (!is_input && !is_output) continue;
-    if ((is_input && slot->input >= node->inputs_count) ||
-        (is_output && slot->output >= node->outputs_count))
-      return false;
-    if (by_name && !labels_by_name(t, node, slot)) return false;
-    for (uint32_t k = 0; k < what->letter_count && !by_name; k++)
-      (void)group_of(groups, what->letters[k]);
-    if (what->letter_count > 0 && !slot->is_rows)
-      (void)meaning_dims(&t->meaning, value_of(t, node, slot), &what->dims);
-  }
-  if (by_name) return true;
-  if (!find_sizes(groups, written, form->slot_count, 0)) return false;
-  for (uint32_t i = 0; i < form->slot_count; i++)
-    if (form->slot[i].input != FORM_NONE || form->slot[i].output != FORM_NONE)
-      set_labels(groups, &written[i], &form->slot[i]);
-  return true;
+  bool fits = by_name || find_sizes(&r, row->operands);
+  for (uint32_t i = 0; i < form->slot_count && fits; i++)
+    if (by_name)
+      fits = labels_by_name(&r, &form->slot[i]);
+    else if (value_of(&form->slot[i]) != PLAN_NONE)
+      set_labels(&r, i);
+  return fits;
 }
-
-static bool read_form(const Typing *t, const PlanNode *node, const Row *row, bool adds_constant,
-                      Form *form) {
-  Groups groups = {0};
-  *form = (Form){0};
-  if (!read_operands(t, node, row, form, &groups)) return false;
-  form->sums = labels_after(&groups, row->rules, "sum ");
-  form->whole = labels_after(&groups, row->rules, "whole ");
-  form->free = labels_after(&groups, row->rules, "free ");
-  form->heads = labels_after(&groups, row->rules, "heads ");
-  form->groups = labels_after(&groups, row->rules, "groups ");
-  form->queries = labels_after(&groups, row->rules, "queries ");
-  form->keys = labels_after(&groups, row->rules, "keys ");
-  form->is_linear = strstr(row->rules, "linear") != NULL && !adds_constant;
-  form->of = strstr(row->rules, "of 0") != NULL   ? 0
-             : strstr(row->rules, "of 1") != NULL ? 1
-                                                  : FORM_NONE;
-  form->may_lack_bias = strstr(row->rules, "bias") != NULL;
-  return true;
-}
-
-/* ---- kept from record to record */
 
 enum { FORMS_OF_NODE = 4 }; /* forward, backward for two inputs, and one more */
 
-typedef struct KeptForm {
-  const Row *row; /* NULL: nothing is kept here */
-  bool adds_constant, fits;
-  Form form;
-} KeptForm;
-
-bool forms_open(Typing *t) {
-  t->forms = prove_array(t->view, (size_t)t->plan->nodes_count * FORMS_OF_NODE, sizeof(KeptForm));
-  return t->forms != NULL;
-}
-
-/* What is kept of this row and node, or room for it; NULL: there is none. */
-static KeptForm *kept_form(const Typing *t, const PlanNode *node, const Row *row,
-                           bool adds_constant) {
-  KeptForm *kept = t->forms;
-  if (kept == NULL) return NULL;
-  kept += (size_t)(node - t->plan->nodes) * FORMS_OF_NODE;
-  for (uint32_t i = 0; i < FORMS_OF_NODE; i++)
-    if (kept[i].row == NULL || (kept[i].row == row && kept[i].adds_constant == adds_constant))
-      return &kept[i];
-  return NULL;
-}
-
-bool form_of(const Typing *t, const PlanNode *node, Form *form) {
-  const Row *row = row_of(t);
-  *form = (Form){0};
-  if (row->operands == NULL) return false;
-  bool adds_constant = strstr(row->rules, "shift") != NULL && record_attrs(t)[1] != 0;
-  KeptForm *kept = kept_form(t, node, row, adds_constant);
-  if (kept == NULL) return read_form(t, node, row, adds_constant, form);
-  if (kept->row == NULL) {
-    kept->fits = read_form(t, node, row, adds_constant, &kept->form);
-    kept->adds_constant = adds_constant;
-    kept->row = row;
-  }
-  *form = kept->form;
-  return kept->fits;
+const Form *form_of(Typing *t, const PlanNode *node) {
+  const FormRow *row = row_of(t, node);
+  if (t->forms == NULL)
+    t->forms = prove_array(t->view, (size_t)t->plan->nodes_count * FORMS_OF_NODE, sizeof(Form));
+  if (t->forms == NULL || row == NULL) return NULL;
+  Form *kept = (Form *)t->forms + (size_t)(node - t->plan->nodes) * FORMS_OF_NODE;
+  uint32_t i = 0;
+  while (i < FORMS_OF_NODE - 1 && kept[i].row != NULL && kept[i].row != row)
+    i++;
+  if (kept[i].row != row) kept[i].fits = read_form(t, node, row, &kept[i]);
+  return kept[i].fits ? &kept[i] : NULL;
 }

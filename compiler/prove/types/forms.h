@@ -1,84 +1,80 @@
-/* forms.h -- rows of forms.def, read. Private to compiler/prove/types. */
+/* forms.h -- rows of forms.def, read for a node, and where its values are cut. Private to
+ * compiler/prove/types. */
 #ifndef LOCKSTEP_PROVE_FORMS_H
 #define LOCKSTEP_PROVE_FORMS_H
 
 #include "compiler/prove/types/typing.h"
 
-enum { FORM_SLOTS_MAX = 12, FORM_DIMS_MAX = 8, FORM_NONE = 255 };
+enum { FORM_SLOTS_MAX = 12, FORM_DIMS_MAX = 8 };
 
 /* One operand of a kernel. */
 typedef struct FormSlot {
-  uint8_t input, output; /* number among the node's; FORM_NONE: it is none */
-  bool is_rows;          /* its dims are those of rows */
+  uint32_t in, out; /* values that are read, made; PLAN_NONE: none */
+  uint8_t part;     /* TypePart: what of the value */
   uint8_t dim_count;
-  uint8_t label[FORM_DIMS_MAX]; /* by dim: equal ones are the same dim */
+  bool is_rows;                  /* its dims are those of rows */
+  bool passes;                   /* summands of it may pass through */
+  uint16_t label[FORM_DIMS_MAX]; /* by dim, a letter and which of its dims; equal: the same dim */
 } FormSlot;
 
 typedef struct Form {
-  uint32_t slot_count;
+  const struct FormRow *row; /* of forms.def */
+  const char *rules;
+  bool fits;       /* the node has the values that the row asks for */
+  bool makes_part; /* of the node only: others do the rest */
+  uint32_t slot_count, inputs, outputs;
   FormSlot slot[FORM_SLOTS_MAX];
-  uint64_t sums, whole, free; /* bits of labels */
-  uint64_t heads, groups;     /* bits of one label each, or 0 */
-  uint64_t queries, keys;     /* the same */
-  bool is_linear, may_lack_bias;
-  uint8_t of; /* input that it is linear in; FORM_NONE: none */
 } Form;
+
+/* What the record's kernel makes of this node. NULL: there is no row for the kernel, or the node's
+ * values do not have its dims. Kept by node in t->forms, which the caller frees. */
+const Form *form_of(Typing *t, const PlanNode *node);
+
+/* Whether there is such a rule; whether it names this label. */
+bool form_has(const Form *form, const char *rule);
+bool form_says(const Form *form, const char *rule, uint32_t label);
+
+/* The first label that it names; 0: there is no such rule. */
+uint32_t form_label(const Form *form, const char *rule);
+
+/* The label by which all dims go that are cut together; `goes_round`: along an axis of a ring. */
+uint32_t form_joint(const Form *form, uint32_t label, bool goes_round);
+
+/* ---- a record of a node: nodes.c */
 
 typedef struct NodeCall {
   const PlanNode *node;
   uint32_t region;
-  Form form;
-  Type in[FORM_SLOTS_MAX]; /* by operand */
+  const Form *form;
+  Type in[FORM_SLOTS_MAX]; /* by operand that is read */
   int32_t microbatch;      /* TYPE_ANY: nothing that it reads is of a sample */
 } NodeCall;
 
-static inline uint32_t input_of(const Typing *t, const PlanNode *node, uint32_t index) {
-  return t->plan->uses[node->inputs_first + index].value;
-}
+/* What all operands say of one axis. */
+typedef struct Joint {
+  uint8_t kind, style, order; /* as of a Place */
+  bool goes_round;            /* the label is cut by tokens, and keys come from all ranks */
+  uint32_t label;             /* PLACE_CUT: form_joint */
+} Joint;
 
-static inline uint32_t output_of(const Typing *t, const PlanNode *node, uint32_t index) {
-  return t->plan->uses[node->outputs_first + index].value;
-}
+/* ---- parts.c: views of a joined value, whose rows stand between rows of others */
 
-/* What stands in the operand goes into c->in. False: it is not this value; refused. */
-bool read_value(Typing *t, NodeCall *c, uint32_t operand, uint32_t value);
-
-/* ---- losses.c */
-
-bool is_shared_loss(const Typing *t);
-void type_shared_loss(Typing *t, NodeCall *c);
-
-/* The first label of the mask. */
-static inline uint8_t label_of(uint64_t bits) {
-  uint8_t label = 0;
-  while (label < 63 && (bits >> label & 1) == 0)
-    label++;
-  return label;
-}
-
-static inline bool has_label(const FormSlot *slot, uint8_t label, uint8_t *dim) {
-  for (*dim = 0; *dim < slot->dim_count; ++*dim)
-    if (slot->label[*dim] == label) return true;
-  return false;
-}
+/* The type of a part, read out of its parent. False: it is no such part. */
+bool read_part(Typing *t, uint32_t operand, uint32_t value, Type *type);
+/* Writes a part where it belongs in its parent, beside the parts that stand there. False: it is
+ * none, and lies by itself. */
+bool write_part(Typing *t, uint32_t operand, uint32_t value, const Type *type);
 
 /* ---- ring.c: queries of a rank meet the keys of one after another */
 
-/* Whether a query or a key is cut along the axis, which divides tokens. */
-bool is_ring(const Typing *t, const NodeCall *c, uint32_t axis);
-
-/* Places and ring of the results, `out` by operand. False: refused. */
-bool ring_places(Typing *t, const NodeCall *c, uint32_t axis, Type *out);
+/* Checks that keys are of one block, and taken to stand where it does; `turn`: whose it is. False:
+ * refused. */
+bool ring_meets(Typing *t, const NodeCall *c, uint32_t axis, uint16_t *turn);
+/* Of what ranks' blocks a result is made. */
+Ring ring_of_result(const Form *form, const FormSlot *slot, uint16_t turn);
 
 /* Whether the record joins what attention makes of several blocks, or casts it. */
 bool is_ring_sum(const Typing *t, const PlanNode *node);
 void type_ring_sum(Typing *t, const NodeCall *c);
-
-/* Forms are kept by node: t->forms, which the caller frees. Without, each is read anew. */
-bool forms_open(Typing *t);
-
-/* What the record's kernel makes of this node. False: there is no row for the kernel, or the node's
- * values do not have its dims. */
-bool form_of(const Typing *t, const PlanNode *node, Form *form);
 
 #endif

@@ -3,10 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_op(const Plan *plan, const PlanNode *node, const char *op) {
-  return strcmp(plan_string(plan, node->op), op) == 0;
-}
-
 const PlanLayoutDim *meaning_dims(const Meaning *meaning, uint32_t value, uint32_t *count) {
   const PlanLayout *layout = &meaning->plan->layouts[meaning->plan->values[value].layout];
   *count = layout->dims_count;
@@ -26,8 +22,8 @@ static void find_slices(Meaning *meaning, const PlanNode *node) {
     (void)meaning_dims(meaning, value, &dims);
     (void)meaning_dims(meaning, parent, &parent_dims);
     if (plan->values[value].view_of != parent) continue;
-    meaning->slice[value] = (Slice){parent, i, count, (uint32_t)plan->reals[node->attrs_first],
-                                    dims + 1 == parent_dims};
+    meaning->value[value].slice = (Slice){
+        parent, i, count, (uint32_t)plan->reals[node->attrs_first], dims + 1 == parent_dims};
   }
 }
 
@@ -38,7 +34,7 @@ static void find_nodes(Meaning *meaning, uint32_t region, uint32_t first, uint32
     meaning->region_of[n] = region;
     find_slices(meaning, node);
     for (uint32_t i = 0; i < node->outputs_count; i++)
-      meaning->uses[plan->uses[node->outputs_first + i].value]++;
+      meaning->value[plan->uses[node->outputs_first + i].value].uses++;
   }
 }
 
@@ -61,22 +57,7 @@ static void find_carried(Meaning *meaning, const PlanRegion *region) {
   const uint32_t value[] = {region->input, region->output, region->d_input, region->d_output};
   for (uint32_t i = 0; i < 4; i++)
     if (value[i] != PLAN_NONE)
-      meaning->carried[value[i]] = first_carried(meaning->plan, value[i], i >= 2);
-}
-
-static bool allocate(const View *view, Meaning *meaning) {
-  const Plan *plan = view->plan;
-  *meaning = (Meaning){.plan = plan};
-  meaning->carried = prove_array(view, plan->values_count, sizeof *meaning->carried);
-  meaning->depth = prove_array(view, plan->regions_count, sizeof *meaning->depth);
-  meaning->region_of = prove_array(view, plan->nodes_count, sizeof *meaning->region_of);
-  meaning->slice = prove_array(view, plan->values_count, sizeof *meaning->slice);
-  meaning->uses = prove_array(view, plan->values_count, sizeof *meaning->uses);
-  meaning->parameter = prove_array(view, plan->values_count, sizeof *meaning->parameter);
-  meaning->same = prove_array(view, plan->values_count, sizeof *meaning->same);
-  return meaning->carried != NULL && meaning->same != NULL && meaning->parameter != NULL &&
-         meaning->depth != NULL && meaning->region_of != NULL && meaning->slice != NULL &&
-         meaning->uses != NULL;
+      meaning->value[value[i]].carried = first_carried(meaning->plan, value[i], i >= 2);
 }
 
 /* The first value of that kind and name. */
@@ -90,22 +71,24 @@ static uint32_t find_named(const Plan *plan, ValueKind kind, uint32_t like) {
 }
 
 /* Names join what programs have in common, and a gradient to its parameter. */
-static void find_names(Meaning *meaning) {
-  const Plan *plan = meaning->plan;
-  for (uint32_t i = 0; i < plan->values_count; i++) {
-    ValueKind kind = (ValueKind)plan->values[i].kind;
-    bool is_shared = kind == VALUE_PARAM || kind == VALUE_INPUT;
-    meaning->same[i] = is_shared ? find_named(plan, kind, i) : i;
-    meaning->parameter[i] = kind == VALUE_PARAM_GRAD ? find_named(plan, VALUE_PARAM, i) : PLAN_NONE;
-  }
+static ValueMeaning named(const Plan *plan, uint32_t value) {
+  const ValueKind kind = (ValueKind)plan->values[value].kind;
+  bool is_shared = kind == VALUE_PARAM || kind == VALUE_INPUT;
+  return (ValueMeaning){.slice.parent = PLAN_NONE,
+                        .same = is_shared ? find_named(plan, kind, value) : value,
+                        .parameter = kind == VALUE_PARAM_GRAD ? find_named(plan, VALUE_PARAM, value)
+                                                              : PLAN_NONE};
 }
 
 bool meaning_open(const View *view, Meaning *meaning) {
   const Plan *plan = view->plan;
-  if (!allocate(view, meaning)) return false;
+  *meaning = (Meaning){.plan = plan};
+  meaning->value = prove_array(view, plan->values_count, sizeof *meaning->value);
+  meaning->depth = prove_array(view, plan->regions_count, sizeof *meaning->depth);
+  meaning->region_of = prove_array(view, plan->nodes_count, sizeof *meaning->region_of);
+  if (meaning->value == NULL || meaning->depth == NULL || meaning->region_of == NULL) return false;
   for (uint32_t i = 0; i < plan->values_count; i++)
-    meaning->slice[i].parent = PLAN_NONE;
-  find_names(meaning);
+    meaning->value[i] = named(plan, i);
   uint32_t depth[ProgramKind_COUNT] = {0};
   for (uint32_t i = 0; i < plan->regions_count; i++) {
     const PlanRegion *region = &plan->regions[i];
@@ -119,13 +102,9 @@ bool meaning_open(const View *view, Meaning *meaning) {
 }
 
 void meaning_close(Meaning *meaning) {
+  free(meaning->value);
   free(meaning->depth);
   free(meaning->region_of);
-  free(meaning->slice);
-  free(meaning->uses);
-  free(meaning->parameter);
-  free(meaning->same);
-  free(meaning->carried);
 }
 
 uint32_t meaning_carried(const Meaning *meaning, ProgramKind program, uint32_t depth,
@@ -136,7 +115,7 @@ uint32_t meaning_carried(const Meaning *meaning, ProgramKind program, uint32_t d
         depth > meaning->depth[i] + region->repeat)
       continue;
     uint32_t value = is_gradient ? region->d_output : region->output;
-    return value == PLAN_NONE ? PLAN_NONE : meaning->carried[value];
+    return value == PLAN_NONE ? PLAN_NONE : meaning->value[value].carried;
   }
   return PLAN_NONE;
 }
@@ -144,7 +123,7 @@ uint32_t meaning_carried(const Meaning *meaning, ProgramKind program, uint32_t d
 static void name_carried(const Meaning *meaning, uint32_t region, uint32_t value, Type *type) {
   const PlanRegion *at = &meaning->plan->regions[region];
   bool is_behind = value == at->output || value == at->d_output;
-  type->ref = meaning->carried[value];
+  type->ref = meaning->value[value].carried;
   type->layer = (int32_t)meaning->depth[region] + is_behind;
 }
 
@@ -155,7 +134,7 @@ void meaning_name(const Meaning *meaning, uint32_t region, uint32_t value, Type 
                : named->kind == VALUE_PARAM_GRAD || named->kind == VALUE_LOSS ? TYPE_SUM
                                                                               : TYPE_VALUE;
   type->state = named->kind == VALUE_PARAM ? BUFFER_PARAM : 0;
-  type->ref = meaning->same[value];
+  type->ref = meaning->value[value].same;
   bool layered = named->region != PLAN_NONE && meaning->plan->regions[named->region].is_stack;
   type->layer = layered ? 0 : TYPE_ANY;
   if (value == at->input || value == at->output || value == at->d_input || value == at->d_output)
@@ -187,46 +166,6 @@ int64_t meaning_elements(const Meaning *meaning, uint32_t value, const Place *pl
   return elements;
 }
 
-static int64_t product(const Meaning *meaning, uint32_t value, const Place *places, uint32_t from) {
-  uint32_t count = 0;
-  const PlanLayoutDim *dims = meaning_dims(meaning, value, &count);
-  int64_t elements = 1;
-  for (uint32_t i = from; i < count; i++)
-    elements *= dims[i].size / parts_of(meaning->plan, places, i);
-  return elements;
-}
-
-void meaning_row(const Meaning *meaning, uint32_t value, const Place *places, int64_t *inner,
-                 int64_t *before, int64_t *stride) {
-  const Slice *slice = &meaning->slice[value];
-  Place whole[TYPE_AXES_MAX];
-  meaning_whole_places(meaning, value, places, whole);
-  *inner = product(meaning, value, places, slice->at);
-  *stride = product(meaning, slice->parent, whole, slice->at);
-  *before = *inner * slice->index;
-}
-
-bool meaning_part_places(const Meaning *meaning, uint32_t value, const Place *parent, Place *part) {
-  const Slice *slice = &meaning->slice[value];
-  for (uint32_t axis = 0; axis < TYPE_AXES_MAX; axis++) {
-    part[axis] = parent[axis];
-    if (parent[axis].kind != PLACE_CUT) continue;
-    if (parent[axis].dim == slice->at) return false;
-    if (slice->drops && parent[axis].dim > slice->at) part[axis].dim--;
-  }
-  return true;
-}
-
-void meaning_whole_places(const Meaning *meaning, uint32_t value, const Place *part,
-                          Place *parent) {
-  const Slice *slice = &meaning->slice[value];
-  for (uint32_t axis = 0; axis < TYPE_AXES_MAX; axis++) {
-    parent[axis] = part[axis];
-    if (part[axis].kind == PLACE_CUT && slice->drops && part[axis].dim >= slice->at)
-      parent[axis].dim++;
-  }
-}
-
 static bool makes(const Plan *plan, uint32_t node, uint32_t value) {
   const PlanNode *at = &plan->nodes[node];
   for (uint32_t i = 0; i < at->outputs_count; i++)
@@ -243,6 +182,6 @@ uint64_t use_bit(const Meaning *meaning, uint32_t value, uint32_t node) {
 }
 
 uint64_t all_uses(const Meaning *meaning, uint32_t value) {
-  uint32_t count = meaning->uses[value];
+  uint32_t count = meaning->value[value].uses;
   return count >= PARAMETER_USES_MAX ? UINT64_MAX : (1ull << count) - 1;
 }

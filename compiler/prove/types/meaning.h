@@ -3,6 +3,8 @@
 #ifndef LOCKSTEP_PROVE_MEANING_H
 #define LOCKSTEP_PROVE_MEANING_H
 
+#include <string.h>
+
 #include "compiler/prove/types/type.h"
 #include "compiler/prove/walk.h"
 
@@ -14,17 +16,22 @@ typedef struct Slice {
   bool drops;                    /* the part lacks that dim */
 } Slice;
 
+/* What names and nodes say of a value. */
+typedef struct ValueMeaning {
+  Slice slice;
+  uint32_t same;      /* of parameters and inputs, the first of that name, as evaluation has values
+                         of its own; else itself */
+  uint32_t carried;   /* of what goes from region to region: the first such of its dims, which has
+                         the name of all */
+  uint32_t parameter; /* of a gradient; else PLAN_NONE */
+  uint32_t uses;      /* how many nodes make it, or add to it */
+} ValueMeaning;
+
 typedef struct Meaning {
   const Plan *plan;
+  ValueMeaning *value; /* by value */
   uint32_t *depth;     /* by region: layers and ends of the model before it */
   uint32_t *region_of; /* by node */
-  Slice *slice;        /* by value */
-  uint32_t *carried;   /* by value that goes from region to region: the first such of its dims,
-                          which has the name of all */
-  uint32_t *uses;      /* by value: how many nodes make it, or add to it */
-  uint32_t *parameter; /* by value: of a gradient, its parameter; else PLAN_NONE */
-  uint32_t *same; /* by value: of parameters and inputs, the first of that name, as evaluation has
-                     values of its own; else itself */
 } Meaning;
 
 /* False: a finding says why not. */
@@ -54,13 +61,8 @@ int64_t meaning_size(const Meaning *meaning, uint32_t value, const Place *places
 /* Elements of a value on one rank that has these places. */
 int64_t meaning_elements(const Meaning *meaning, uint32_t value, const Place *places);
 
-/* Of a part: elements of one row in it, before it in a row, and in a row of its parent. */
-void meaning_row(const Meaning *meaning, uint32_t value, const Place *places, int64_t *inner,
-                 int64_t *before, int64_t *stride);
-
-/* Places of a part from those of its parent. False: the dim that is split is cut. */
-bool meaning_part_places(const Meaning *meaning, uint32_t value, const Place *parent, Place *part);
-/* And back. */
-void meaning_whole_places(const Meaning *meaning, uint32_t value, const Place *part, Place *parent);
+static inline bool is_op(const Plan *plan, const PlanNode *node, const char *op) {
+  return strcmp(plan_string(plan, node->op), op) == 0;
+}
 
 #endif

@@ -14,37 +14,24 @@ static bool flags_fit(const Typing *t) {
 }
 
 /* A buffer whose life begins holds nothing. */
-static void begin_lives(const Typing *t, const BufferOrder *births, Held *held) {
-  for (uint32_t i = births->first[t->walk.position]; i < births->first[t->walk.position + 1]; i++) {
-    uint32_t buffer = births->buffer[i] - t->view->class->buffers_first;
-    for (uint32_t k = t->cells.first[buffer]; k < t->cells.first[buffer + 1]; k++)
-      held[k] = (Held){0};
-  }
+static void begin_lives(const Typing *t, const BufferOrder *births) {
+  for (uint32_t i = births->first[t->walk.position]; i < births->first[t->walk.position + 1]; i++)
+    t->held[t->cells.of_buffer[births->buffer[i] - t->view->class->buffers_first]] = (Held){0};
 }
 
-static void run_one(Typing *t, Effects *effects, const BufferOrder *births, uint32_t position,
-                    int64_t added, Held *held) {
+static void run_one(Typing *t, const BufferOrder *births, uint32_t position, int64_t added) {
   Walk *walk = &t->walk;
   walk->position = position;
   walk->call = &t->plan->calls[walk->program->calls_first + position];
   walk->segment = &t->plan->segments[walk->call->segment];
-  int64_t number = walk->call->microbatch < 0 ? -1 : walk->call->microbatch + added;
-  walk->microbatch = (int32_t)number;
+  walk->microbatch = walk->call->microbatch < 0 ? -1 : (int32_t)(walk->call->microbatch + added);
   t->added = added;
-  begin_lives(t, births, held);
-  if (!flags_fit(t))
+  begin_lives(t, births);
+  if (flags_fit(t))
+    run_call(t);
+  else
     refuse(t, "its flags are not those of micro-batch %d of %lld", walk->microbatch,
            (long long)t->microbatches);
-  else
-    run_call(t, effects, held);
-}
-
-static void run_body(Typing *t, Effects *effects, const BufferOrder *births, const PlanLoop *loop,
-                     uint32_t iteration, Held *held) {
-  t->walk.iteration = iteration > 0;
-  for (uint32_t i = 0; i < loop->call_count && !t->refused; i++)
-    run_one(t, effects, births, loop->first_call + i, (int64_t)iteration * loop->microbatch_stride,
-            held);
 }
 
 /* Whether an iteration left what the one before had left, its micro-batches counted on. */
@@ -57,41 +44,43 @@ static bool moved_on(const Held *before, const Held *after, uint32_t count, uint
   return true;
 }
 
-/* What the iterations left out would do: the same again, of later micro-batches. */
-static void skip_iterations(Held *before, Held *held, uint32_t count, uint32_t left) {
-  for (uint32_t i = 0; i < count; i++)
-    held[i].microbatch += (held[i].microbatch - before[i].microbatch) * (int32_t)left;
-}
-
-static void run_loop(Typing *t, Effects *effects, const BufferOrder *births, const PlanLoop *loop,
-                     Held *held) {
-  uint32_t count = t->cells.count;
+/* Once an iteration has done what the one before did, those that are left would do the same again,
+ * of later micro-batches. */
+static void run_loop(Typing *t, const BufferOrder *births, const PlanLoop *loop) {
+  const uint32_t count = t->cells.count;
   Held *before = prove_array(t->view, count, sizeof *before);
   for (uint32_t i = 0; i < loop->times && before != NULL && !t->refused; i++) {
-    memcpy(before, held, count * sizeof *before);
-    run_body(t, effects, births, loop, i, held);
-    if (i == 0 || i + 1 == loop->times || !moved_on(before, held, count, loop->microbatch_stride))
+    memcpy(before, t->held, count * sizeof *before);
+    t->walk.iteration = i > 0;
+    for (uint32_t k = 0; k < loop->call_count && !t->refused; k++)
+      run_one(t, births, loop->first_call + k, (int64_t)i * loop->microbatch_stride);
+    if (i == 0 || i + 1 == loop->times ||
+        !moved_on(before, t->held, count, loop->microbatch_stride))
       continue;
-    skip_iterations(before, held, count, loop->times - i - 1);
+    for (uint32_t cell = 0; cell < count; cell++)
+      t->held[cell].microbatch +=
+          (t->held[cell].microbatch - before[cell].microbatch) * (int32_t)(loop->times - i - 1);
     break;
   }
+  t->refused = t->refused || before == NULL;
   t->walk.iteration = 0;
   free(before);
 }
 
-void run_program(Typing *t, Effects *effects, const PlanProgram *program, Held *held) {
+void run_program(Typing *t, const PlanProgram *program, Held *held) {
   BufferOrder births = order_buffers(t->view, program, true);
   t->walk = (Walk){.view = t->view, .program = program};
+  t->held = held;
   t->made = 0;
   uint32_t next = 0;
   for (uint32_t i = 0; i < program->calls_count && births.buffer != NULL && !t->refused;) {
     const PlanLoop *loop = &t->plan->loops[program->loops_first + next];
     if (next < program->loops_count && loop->first_call == i) {
-      run_loop(t, effects, &births, loop, held);
+      run_loop(t, &births, loop);
       i += loop->call_count;
       next++;
     } else {
-      run_one(t, effects, &births, i++, 0, held);
+      run_one(t, &births, i++, 0);
     }
   }
   t->walk.call = NULL;

@@ -11,94 +11,46 @@
 
 enum { RING_MOST = UINT16_MAX, SENT_MOST = 8 };
 
-static uint32_t ring_size(const Typing *t, uint32_t axis) {
-  return t->plan->axes[axis].size;
-}
-
 /* ---- a block meets queries */
 
-static bool is_cut_by(const NodeCall *c, uint32_t operand, uint32_t axis, uint64_t label) {
-  const FormSlot *slot = &c->form.slot[operand];
-  const Place *place = &c->in[operand].place[axis];
-  return slot->input != FORM_NONE && place->kind == PLACE_CUT && place->dim < slot->dim_count &&
-         slot->label[place->dim] == label_of(label);
-}
-
-bool is_ring(const Typing *t, const NodeCall *c, uint32_t axis) {
-  bool any = false;
-  for (uint32_t i = 0; i < c->form.slot_count && c->form.keys != 0; i++)
-    any = any || is_cut_by(c, i, axis, c->form.queries) || is_cut_by(c, i, axis, c->form.keys);
-  return any && t->plan->axes[axis].divides == DIVIDES_TOKENS && ring_size(t, axis) <= RING_MOST;
-}
-
-static bool varies_along(const Typing *t, uint32_t first_attr, uint32_t end_attr, uint32_t axis) {
-  for (uint32_t i = 0; i < t->at->varies_count; i++) {
-    const PlanVary *vary = &t->plan->varies[t->at->varies_first + i];
-    bool is_one = vary->attr >= first_attr && vary->attr < end_attr;
-    if (is_one && axes_of_comm(t, vary->by) != 1u << axis) return false;
-  }
-  return true;
-}
-
-/* The record takes the block's tokens to stand where those of the rank `turn` places back do. */
+/* The record takes the block's tokens to stand where those of the rank `turn` places back do: they
+ * are those of some rank, and of one so many places back on all of them (records); here, which. */
 static bool stands_there(const Typing *t, uint32_t axis, uint32_t turn) {
   enum { QUERIES = 3, KEYS = 5, END = 7 }; /* two runs each */
-  uint32_t count = ring_size(t, axis);
-  if (!varies_along(t, QUERIES, END, axis)) return false;
-  for (uint32_t m = 0; m < count; m++)
-    for (uint32_t run = 0; run < 2; run++)
-      if (attr_of(t, KEYS + run, m) != attr_of(t, QUERIES + run, (m + count - turn) % count))
-        return false;
-  return true;
+  uint32_t count = t->plan->axes[axis].size;
+  for (uint32_t i = 0; i < t->at->varies_count; i++) {
+    const PlanVary *vary = &t->plan->varies[t->at->varies_first + i];
+    bool is_run = vary->attr >= QUERIES && vary->attr < END;
+    if (is_run && axes_of_comm(t, vary->by) != 1u << axis) return false;
+  }
+  return attr_of(t, KEYS, 0) == attr_of(t, QUERIES, (count - turn) % count);
 }
 
-/* All operands are cut by tokens, in one way; keys are of one block. */
-static bool read_block(Typing *t, const NodeCall *c, uint32_t axis, Place *cut, uint16_t *turn) {
-  bool has_keys = false, has_any = false;
-  for (uint32_t i = 0; i < c->form.slot_count; i++) {
-    if (c->form.slot[i].input == FORM_NONE) continue;
-    bool is_key = is_cut_by(c, i, axis, c->form.keys);
+bool ring_meets(Typing *t, const NodeCall *c, uint32_t axis, uint16_t *turn) {
+  const uint32_t keys = form_label(c->form, "ring");
+  bool has_keys = false;
+  for (uint32_t i = 0; i < c->form->slot_count; i++) {
+    const FormSlot *slot = &c->form->slot[i];
+    if (slot->in == PLAN_NONE) continue;
     const Ring *ring = &c->in[i].ring;
-    Place place = c->in[i].place[axis];
-    place.dim = 0;
-    bool fits = is_key || is_cut_by(c, i, axis, c->form.queries);
-    fits = fits && ring->count == 0 && (is_key || ring->turn == 0);
-    fits = fits && (!has_any || memcmp(cut, &place, sizeof place) == 0);
-    fits = fits && (!is_key || !has_keys || ring->turn == *turn);
-    if (!fits) {
-      char holds[TYPE_TEXT_BYTES];
-      refuse(t, "operand %u does not fit the others in the ring: %s", i,
-             type_text(t->plan, &c->in[i], holds));
-      return false;
-    }
+    bool is_key = slot->label[c->in[i].place[axis].dim] == keys;
+    if (ring->count != 0 || (!is_key && ring->turn != 0) ||
+        (is_key && has_keys && ring->turn != *turn))
+      return refuse_found(t, &c->in[i], "an operand does not fit the others in the ring");
     if (is_key) *turn = ring->turn;
     has_keys = has_keys || is_key;
-    has_any = true;
-    *cut = place;
   }
-  return has_keys;
+  if (t->plan->axes[axis].size <= RING_MOST && stands_there(t, axis, *turn)) return true;
+  return refuse(t, "its keys are those of the rank %u back, and it takes them to stand elsewhere",
+                *turn);
 }
 
-bool ring_places(Typing *t, const NodeCall *c, uint32_t axis, Type *out) {
-  uint16_t turn = 0;
-  Place cut = {0};
-  if (!read_block(t, c, axis, &cut, &turn)) return false;
-  if (!stands_there(t, axis, turn)) {
-    refuse(t, "its keys are those of the rank %u back, and it takes them to stand elsewhere", turn);
-    return false;
-  }
-  for (uint32_t i = 0; i < c->form.slot_count; i++) {
-    const FormSlot *slot = &c->form.slot[i];
-    if (slot->output == FORM_NONE) continue;
-    out[i].place[axis] = cut;
-    if (has_label(slot, label_of(c->form.queries), &out[i].place[axis].dim))
-      out[i].ring = (Ring){.first = turn, .count = 1};
-    else if (has_label(slot, label_of(c->form.keys), &out[i].place[axis].dim))
-      out[i].ring = (Ring){.turn = turn, .count = 1};
-    else
-      refuse(t, "result %u has neither queries nor keys", i);
-  }
-  return !t->refused;
+Ring ring_of_result(const Form *form, const FormSlot *slot, uint16_t turn) {
+  const uint32_t keys = form_label(form, "ring");
+  bool is_key = false;
+  for (uint32_t dim = 0; dim < slot->dim_count; dim++)
+    is_key = is_key || slot->label[dim] == keys;
+  return is_key ? (Ring){.turn = turn, .count = 1} : (Ring){.first = turn, .count = 1};
 }
 
 /* ---- parts are joined */
@@ -116,25 +68,17 @@ static bool join_rings(Ring *ring, const Ring *other, uint32_t ranks) {
   return true;
 }
 
-/* The axis that divides tokens; axes_count: no one does. */
+/* The axis that divides tokens; axes_count: none does. */
 static uint32_t token_axis(const Typing *t) {
-  uint32_t axis = 0;
-  while (axis < t->plan->axes_count && axis < TYPE_AXES_MAX &&
-         (t->plan->axes[axis].divides != DIVIDES_TOKENS || t->plan->axes[axis].size == 1))
-    axis++;
-  return axis < TYPE_AXES_MAX ? axis : t->plan->axes_count;
-}
-
-static bool is_op(const Typing *t, const PlanNode *node, const char *op) {
-  return strcmp(plan_string(t->plan, node->op), op) == 0;
+  const uint32_t axes = axes_dividing(t, DIVIDES_TOKENS);
+  return axes == 0 ? t->plan->axes_count : (uint32_t)__builtin_ctz(axes);
 }
 
 /* By its softmax forward; as a sum backward. */
 bool is_ring_sum(const Typing *t, const PlanNode *node) {
   KernelId id = record_contract(t)->id;
-  bool forward = is_op(t, node, "attention"), backward = is_op(t, node, "attention_backward");
-  if (forward) return id == KERNEL_attention_merge || id == KERNEL_cast;
-  return backward && (id == KERNEL_add || id == KERNEL_cast);
+  if (is_op(t->plan, node, "attention")) return id == KERNEL_attention_merge || id == KERNEL_cast;
+  return is_op(t->plan, node, "attention_backward") && (id == KERNEL_add || id == KERNEL_cast);
 }
 
 /* What stands in the operand, if the node makes it, or a part of it. */
@@ -142,15 +86,13 @@ static bool read_made(Typing *t, const NodeCall *c, uint32_t operand, Type *foun
   Type wanted = {.microbatch = TYPE_ANY};
   *found = read_type(t, operand);
   for (uint32_t i = 0; i < c->node->outputs_count; i++) {
-    uint32_t value = output_of(t, c->node, i);
-    meaning_name(&t->meaning, c->region, value, &wanted);
+    meaning_name(&t->meaning, c->region, t->plan->uses[c->node->outputs_first + i].value, &wanted);
     if (wanted.kind == TYPE_VALUE && found->kind == TYPE_VALUE && found->ref == wanted.ref &&
         found->layer == wanted.layer && found->part == PART_ALL &&
         (found->microbatch == TYPE_ANY || found->microbatch == 0))
       return true;
   }
-  refuse_operand(t, operand, found, &wanted);
-  return false;
+  return refuse_operand(t, operand, found, &wanted);
 }
 
 /* Puts into `sum` what both are together; they may have different widths. */
@@ -160,16 +102,13 @@ static bool join_parts(Typing *t, Type *sum, const Type *other) {
   alike.ring = joined.ring = (Ring){0};
   alike.dtype = joined.dtype;
   if (axis < t->plan->axes_count && memcmp(&alike, &joined, sizeof joined) == 0 &&
-      join_rings(&sum->ring, &other->ring, ring_size(t, axis)))
+      join_rings(&sum->ring, &other->ring, t->plan->axes[axis].size))
     return true;
-  char one[TYPE_TEXT_BYTES], two[TYPE_TEXT_BYTES];
-  refuse(t, "%s; cannot be joined with: %s", type_text(t->plan, other, two),
-         type_text(t->plan, sum, one));
-  return false;
+  return refuse_found(t, sum, "%s; cannot be joined with", told(t, other));
 }
 
 static void write_as(Typing *t, uint32_t operand, Type *type) {
-  type->dtype = (uint8_t)where(t, operand).operand->dtype;
+  type->dtype = (uint8_t)operand_at(t, operand)->dtype;
   write_type(t, operand, type);
 }
 
@@ -187,14 +126,12 @@ static void merge(Typing *t, const NodeCall *c) {
     else if (!join_parts(t, &sum[i], &block[i]))
       return;
   }
-  uint32_t out = output_of(t, c->node, 0);
-  bool both = sum[0].ref == out && sum[1].ref != out;
-  if (!both || memcmp(&sum[0].ring, &sum[1].ring, sizeof sum->ring) != 0 ||
-      memcmp(&block[0].ring, &block[1].ring, sizeof block->ring) != 0) {
+  uint32_t out = t->plan->uses[c->node->outputs_first].value;
+  if (sum[0].ref != out || sum[1].ref == out ||
+      memcmp(&sum[0].ring, &sum[1].ring, sizeof sum->ring) != 0 ||
+      memcmp(&block[0].ring, &block[1].ring, sizeof block->ring) != 0)
     refuse(t, "what is joined and what it is weighed by are not of the same ranks");
-    return;
-  }
-  for (uint32_t i = 0; i < 2; i++)
+  for (uint32_t i = 0; i < 2 && !t->refused; i++)
     write_as(t, i, &sum[i]);
 }
 
@@ -213,43 +150,35 @@ void type_ring_sum(Typing *t, const NodeCall *c) {
 
 /* ---- everything goes on to another rank */
 
-static uint16_t further(uint16_t back, int64_t distance, uint32_t ranks) {
-  int64_t size = ranks;
-  return (uint16_t)(((back + distance) % size + size) % size);
-}
-
 /* What comes from `distance` places back, as it is there. */
-static bool receive(Typing *t, uint32_t operand, int64_t distance, Type *type) {
-  uint32_t axis = token_axis(t);
+static void receive(Typing *t, uint32_t operand, int64_t distance, Type *type) {
+  const uint32_t axis = token_axis(t);
   *type = read_type(t, operand);
   if (axis == t->plan->axes_count || axes_of_comm(t, t->at->comm) != 1u << axis ||
-      ring_size(t, axis) > RING_MOST || type->kind != TYPE_VALUE || type->part != PART_ALL ||
-      type->place[axis].kind != PLACE_CUT) {
-    char holds[TYPE_TEXT_BYTES];
-    refuse(t, "operand %u goes round no ring of tokens: %s", operand,
-           type_text(t->plan, type, holds));
-    return false;
+      type->kind != TYPE_VALUE || type->part != PART_ALL || type->place[axis].kind != PLACE_CUT) {
+    refuse_found(t, type, "it sends what goes round no ring of tokens");
+    return;
   }
-  type->ring.turn = further(type->ring.turn, distance, ring_size(t, axis));
-  if (type->ring.count != 0)
-    type->ring.first = further(type->ring.first, distance, ring_size(t, axis));
-  return true;
+  const int64_t ranks = t->plan->axes[axis].size;
+  Ring *ring = &type->ring;
+  ring->turn = (uint16_t)(((ring->turn + distance) % ranks + ranks) % ranks);
+  if (ring->count != 0)
+    ring->first = (uint16_t)(((ring->first + distance) % ranks + ranks) % ranks);
 }
 
-/* The first half of the operands is sent, the other comes, from as far as the first goes. */
+/* The first half of the operands is sent to the next rank, the other comes from the one before. */
 void type_ring(Typing *t) {
   uint32_t half = t->at->operands_count / 2;
   const int64_t *distance = record_dims(t);
-  const PlanOperand *operand = &t->plan->operands[t->at->operands_first];
   Type come[SENT_MOST];
-  bool fits = t->at->operands_count == 2 * half && half > 0 && half <= SENT_MOST &&
-              t->at->dims_count == 2 * half;
+  bool fits = half <= SENT_MOST;
   for (uint32_t i = 0; i < half && fits; i++)
-    fits = operand[i].access == ACCESS_READ && operand[half + i].access == ACCESS_WRITE &&
-           distance[i] == -distance[half + i];
-  if (!fits) refuse(t, "what comes is not what goes");
+    fits = operand_at(t, i)->access == ACCESS_READ &&
+           operand_at(t, half + i)->access == ACCESS_WRITE && distance[i] == 1 &&
+           distance[half + i] == -1;
+  if (!fits) refuse(t, "it does not send to the next rank what comes from the one before");
   for (uint32_t i = 0; i < half && !t->refused; i++)
-    (void)receive(t, i, distance[i], &come[i]);
+    receive(t, i, distance[i], &come[i]);
   for (uint32_t i = 0; i < half && !t->refused; i++)
     write_type(t, half + i, &come[i]);
 }

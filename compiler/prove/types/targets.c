@@ -60,22 +60,16 @@ static bool counts(const Typing *t, uint32_t target) {
           (int32_t)target == contract_operand(contract, "loss"));
 }
 
-/* Steps' samples and the control block are the runtime's. */
 static bool is_ours(Typing *t, uint32_t target) {
-  const PlanBuffer *buffer = &t->plan->buffers[t->cells.at[where(t, target).reached->cell].buffer];
-  bool taken =
-      buffer->program == PLAN_NONE &&
-      (buffer->kind == BUFFER_DATA || (buffer->kind == BUFFER_CONTROL && !counts(t, target)));
-  if (taken)
-    refuse(t, "writes operand %u where the runtime does: %.40s", target,
-           plan_string(t->plan, buffer->name));
-  return !taken;
+  const PlanBuffer *buffer = where(t, target).reached->buffer;
+  if (!is_of_runtime(buffer) || (buffer->kind == BUFFER_CONTROL && counts(t, target))) return true;
+  return refuse(t, "writes operand %u where the runtime does: %.40s", target,
+                plan_string(t->plan, buffer->name));
 }
 
 bool check_targets(Typing *t) {
-  for (uint32_t i = 0; i < t->at->operands_count && !t->refused; i++)
-    if (t->plan->operands[t->at->operands_first + i].access != ACCESS_READ &&
-        (!is_ours(t, i) || !stands_apart(t, i)))
+  for (uint32_t i = 0; i < t->at->operands_count; i++)
+    if (operand_at(t, i)->access != ACCESS_READ && (!is_ours(t, i) || !stands_apart(t, i)))
       return false;
   return !t->refused;
 }

@@ -11,15 +11,13 @@ static Type posted(const Typing *t, uint32_t operand, const PlanPost *post) {
   bool is_gradient = post->kind == BUFFER_GRAD_ACTIVATION;
   int32_t layer = t->walk.call->layer < 0 ? 0 : t->walk.call->layer;
   Type type = {.kind = TYPE_VALUE,
-               .dtype = (uint8_t)t->plan->operands[t->at->operands_first + operand].dtype,
+               .dtype = (uint8_t)operand_at(t, operand)->dtype,
                .ref = meaning_carried(&t->meaning, (ProgramKind)t->walk.program->kind, post->depth,
                                       is_gradient),
                .layer = (int32_t)post->depth - layer,
                .microbatch = (int32_t)(post->microbatch + t->added) - t->walk.microbatch};
   layout_places(t->plan, meaning->before, type.place);
-  for (uint32_t axis = 0; axis < t->plan->axes_count && axis < TYPE_AXES_MAX; axis++)
-    if (t->plan->axes[axis].divides == DIVIDES_SAMPLES && t->plan->axes[axis].size > 1)
-      type.place[axis] = (Place){.kind = PLACE_CUT};
+  cut_samples(t, &type);
   return type;
 }
 
@@ -40,7 +38,7 @@ void type_transfer(Typing *t) {
              post->depth);
       return;
     }
-    if (t->plan->operands[t->at->operands_first + i].access != ACCESS_READ)
+    if (operand_at(t, i)->access != ACCESS_READ)
       write_type(t, i, &wanted);
     else if (memcmp(&found, &wanted, sizeof found) != 0)
       refuse_operand(t, i, &found, &wanted);
@@ -49,46 +47,46 @@ void type_transfer(Typing *t) {
 
 /* ---- a tied tensor: two stages each send the other what their uses add up to */
 
-/* The uses that are in a sum, all of the step. */
-static bool uses_of(const Typing *t, const Type *sum, uint64_t *uses) {
-  bool all = sum->use_count == 1 && sum->use[0].first == USE_FROM_START &&
-             (int64_t)sum->use[0].end + t->walk.microbatch == t->microbatches;
-  *uses = all ? sum->use[0].nodes : 0;
-  return all;
+static bool has_join(const Typing *t, Join wanted) {
+  for (uint32_t i = 0; i < t->join_count; i++)
+    if (t->join[i].class == wanted.class && t->join[i].peer == wanted.peer &&
+        t->join[i].ref == wanted.ref && t->join[i].uses == wanted.uses)
+      return true;
+  return false;
 }
 
 /* A step is looked at more than once. */
 static void add_join(Typing *t, Join join) {
-  for (uint32_t i = 0; i < t->join_count; i++)
-    if (t->join[i].class == join.class && t->join[i].ref == join.ref &&
-        t->join[i].uses == join.uses)
-      return;
-  t->join[t->join_count++] = join;
+  if (!has_join(t, join)) t->join[t->join_count++] = join;
 }
 
 void type_join(Typing *t) {
   Type sum = t->at->operands_count == 2 ? read_type(t, 0) : (Type){0};
-  uint64_t uses = 0;
-  if (sum.kind != TYPE_SUM || sum.layer != TYPE_ANY || !uses_of(t, &sum, &uses) ||
+  if (sum.kind != TYPE_SUM || sum.layer != TYPE_ANY || !is_whole_step(t, &sum) ||
       t->join_count == TYPING_JOINS_MAX) {
-    char holds[TYPE_TEXT_BYTES];
-    refuse(t, "it sends no gradient of a whole step to the other stage: %s",
-           type_text(t->plan, &sum, holds));
+    refuse_found(t, &sum, "it sends no gradient of a whole step to the other stage");
     return;
   }
-  add_join(t, (Join){t->view->class, sum.ref, uses});
-  sum.use[0].nodes = all_uses(&t->meaning, sum.ref) & ~uses;
+  uint32_t own = (uint32_t)(t->view->class - t->plan->classes);
+  uint32_t to = class_at_distance(t->plan, own, t->at->comm, record_dims(t)[0]);
+  if (to == PLAN_NONE || class_at_distance(t->plan, own, t->at->comm, record_dims(t)[1]) != to) {
+    refuse(t, "it sends to one stage and receives from another");
+    return;
+  }
+  t->tells_class = true;
+  add_join(t, (Join){own, to, sum.ref, sum.use[0].nodes});
+  sum.use[0].nodes = all_uses(&t->meaning, sum.ref) & ~sum.use[0].nodes;
   write_type(t, 1, &sum);
 }
 
-/* Two stages for each tied tensor, which have all of its uses between them, each once. */
+/* Two stages for each tied tensor, which have all of its uses between them, each once, and send to
+ * each other. */
 void check_joins(Typing *t) {
   for (uint32_t i = 0; i < t->join_count && !t->refused; i++) {
-    uint64_t all = all_uses(&t->meaning, t->join[i].ref), others = 0;
-    for (uint32_t k = 0; k < t->join_count; k++)
-      if (k != i && t->join[k].ref == t->join[i].ref) others += t->join[k].uses;
-    if (others != (all & ~t->join[i].uses))
-      refuse(t, "stages do not have each use of %.60s once",
-             plan_string(t->plan, t->plan->values[t->join[i].ref].name));
+    const Join *join = &t->join[i];
+    uint64_t others = all_uses(&t->meaning, join->ref) & ~join->uses;
+    if (!has_join(t, (Join){join->peer, join->class, join->ref, others}))
+      refuse(t, "stages do not have each use of %.60s once, and send it to each other",
+             plan_string(t->plan, t->plan->values[join->ref].name));
   }
 }

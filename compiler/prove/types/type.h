@@ -7,6 +7,7 @@
 #ifndef LOCKSTEP_PROVE_TYPE_H
 #define LOCKSTEP_PROVE_TYPE_H
 
+#include "compiler/prove/types/pool.h"
 #include "runtime/plan/limits.h"
 #include "runtime/plan/plan.h"
 
@@ -70,12 +71,12 @@ typedef enum TypePart {
 } TypePart;
 
 typedef struct Type {
-  uint8_t kind, dtype, narrowest; /* narrowest: dtype that its numbers came through */
-  uint8_t is_new;                 /* STATE: after the update of this step */
-  uint8_t state;                  /* STATE: BufferKind */
-  uint8_t part;                   /* VALUE: TypePart */
-  uint8_t use_count;              /* SUM */
-  uint8_t pad;
+  uint8_t kind, dtype;
+  uint8_t is_new;    /* STATE: after the update of this step */
+  uint8_t state;     /* STATE: BufferKind */
+  uint8_t part;      /* VALUE: TypePart */
+  uint8_t use_count; /* SUM */
+  uint16_t pad;
   uint32_t ref;  /* value of the plan; CONTROL: ControlMade bits */
   uint32_t mask; /* PART_VIEWS: which */
   int32_t layer, microbatch;
@@ -86,12 +87,10 @@ typedef struct Type {
   uint64_t squares; /* SQUARES: sum of the hashes of what is in it, seen from `layer` */
 } Type;
 
-/* All types, and what is made of them; grows, freed at the end. */
+/* All types, and what buffers hold. */
 typedef struct Types {
-  Type *type;
-  uint32_t count, capacity;
-  uint32_t *slot; /* hash table of numbers + 1 */
-  uint32_t slot_count;
+  Type *type; /* by number; moves when one more comes */
+  Pool types, contents;
   bool out_of_memory;
   struct Shifted {
     uint32_t from, to; /* from 0: free */
@@ -112,8 +111,8 @@ uint32_t type_of(Types *types, const Type *type);
 /* The number of the same type of another layer and micro-batch. */
 uint32_t type_shifted(Types *types, uint32_t number, int32_t layers, int32_t microbatches);
 
-/* For people: "h.*.ln_1, micro-batch +0, Shard(seq)@cp". Returns `text`. */
-const char *type_text(const Plan *plan, const Type *type, char text[TYPE_TEXT_BYTES]);
+/* For people: "h.*.ln_1, micro-batch +0, Shard(seq)@cp". Returns `bytes`. */
+const char *type_text(const Plan *plan, const Type *type, char bytes[TYPE_TEXT_BYTES]);
 
 /* ---- what a buffer holds */
 
@@ -126,7 +125,8 @@ typedef struct Span {
 /* Sorted, disjoint; what is in no span is TYPE_NOTHING. */
 typedef struct Spans {
   Span *at;
-  uint32_t count, capacity;
+  size_t capacity;
+  uint32_t count;
 } Spans;
 
 /* The type of exactly these bytes, of any part of zeros; 0: several, or nothing. */
@@ -138,33 +138,17 @@ bool spans_write(const Types *types, Spans *spans, Span span);
 /* The number of spans before the first that ends after `offset`. */
 uint32_t spans_find(const Spans *spans, uint64_t offset);
 
-/* Contents, hash-consed: equal spans have equal numbers; 0 is an empty buffer. */
-typedef struct Contents {
-  Span *span;
-  uint32_t span_count, span_capacity;
-  struct Content {
-    uint32_t first, count;
-    uint64_t hash;
-  } * content;
-  uint32_t count, capacity;
-  uint32_t *slot;
-  uint32_t slot_count;
-} Contents;
-
-/* What a buffer holds: contents whose types are relative to a layer and a micro-batch. */
+/* What a buffer holds: spans whose types are relative to a layer and a micro-batch. Equal ones have
+ * equal numbers; all zero is an empty buffer. */
 typedef struct Held {
   uint32_t content;
   int32_t layer, microbatch;
 } Held;
 
-bool contents_open(Contents *contents);
-void contents_close(Contents *contents);
-
 /* Shifts the spans' types so that their least layer and micro-batch are 0. */
-Held contents_keep(Contents *contents, Types *types, Spans *spans);
+Held contents_keep(Types *types, Spans *spans);
 
-/* Fills `spans` with what stands in a buffer, as seen from a call. False: out of memory. */
-bool contents_spans(const Contents *contents, Types *types, Held held, int32_t layer,
-                    int32_t microbatch, Spans *spans);
+/* Fills `spans` with what stands in a buffer, as seen from a call. */
+void contents_spans(Types *types, Held held, int32_t layer, int32_t microbatch, Spans *spans);
 
 #endif

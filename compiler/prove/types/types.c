@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/prove/types/forms.h"
 #include "compiler/prove/types/programs.h"
 #include "compiler/prove/types/tensors.h"
 #include "runtime/plan/plan_text.h"
@@ -19,30 +18,30 @@ static int64_t count_microbatches(const Plan *plan, const PlanProgram *program) 
   return count;
 }
 
-static void run(Typing *t, Effects *effects, ProgramKind kind, Held *held) {
+static void run(Typing *t, ProgramKind kind, Held *held) {
   const PlanProgram *program = view_program(t->view, kind);
   if (program == NULL) {
     refuse(t, "there is no %s", ProgramKind_names[kind]);
     return;
   }
   t->microbatches = count_microbatches(t->plan, program);
-  run_program(t, effects, program, held);
-  if (!t->refused && kind != PROGRAM_INIT) loss_end(t, held);
+  run_program(t, program, held);
+  if (!t->refused && kind != PROGRAM_INIT) loss_check(t, held);
+  if (!t->refused) tensors_check(t, held);
 }
 
-/* Steps until one finds what the one before it has found. */
-static void run_steps(Typing *t, Effects *effects, const Tensors *tensors, Held *start,
-                      Held *held) {
-  size_t bytes = t->cells.count * sizeof *held;
-  do {
-    memcpy(held, start, bytes);
-    run(t, effects, PROGRAM_TRAIN_STEP, held);
-    if (!t->refused) tensors_end(t, tensors, held, true);
-  } while (!t->refused && tensors_meet(t, start, held));
-  if (t->refused || view_program(t->view, PROGRAM_EVAL_STEP) == NULL) return;
-  memcpy(held, start, bytes);
-  run(t, effects, PROGRAM_EVAL_STEP, held);
-  if (!t->refused) tensors_end(t, tensors, held, false);
+/* Steps and evaluations, until each finds what any of them, or init, leaves. */
+static void run_steps(Typing *t, Held *start, Held *held) {
+  static const ProgramKind kinds[] = {PROGRAM_TRAIN_STEP, PROGRAM_EVAL_STEP};
+  for (bool changed = true; changed && !t->refused;) {
+    changed = false;
+    for (uint32_t i = 0; i < 2 && !t->refused; i++) {
+      if (kinds[i] == PROGRAM_EVAL_STEP && view_program(t->view, kinds[i]) == NULL) continue;
+      memcpy(held, start, t->cells.count * sizeof *held);
+      run(t, kinds[i], held);
+      changed = (!t->refused && tensors_meet(t, start, held)) || changed;
+    }
+  }
 }
 
 /* What only all stages together show. */
@@ -55,19 +54,18 @@ static void check_stages(Typing *t, uint64_t squares, uint32_t losses) {
   if (!t->refused && losses != 1) refuse(t, "%u classes of ranks make a loss, not one", losses);
 }
 
-static void run_class(Typing *t, Effects *effects) {
-  Tensors tensors = {0};
-  bool ready = cells_open(t->view, &t->cells) && tensors_open(t, &tensors);
+static void run_class(Typing *t) {
+  bool ready = cells_open(t->view, &t->cells);
   Held *start = ready ? prove_array(t->view, t->cells.count, sizeof *start) : NULL;
   Held *held = ready ? prove_array(t->view, t->cells.count, sizeof *held) : NULL;
-  if (start != NULL && held != NULL) {
+  if (start == NULL || held == NULL) {
+    t->types.out_of_memory = true;
+  } else {
     if (view_program(t->view, PROGRAM_SNAPSHOT) != NULL)
       refuse(t, "no rule says what a snapshot does");
-    if (!t->refused) run(t, effects, PROGRAM_INIT, start);
-    if (!t->refused) tensors_begin(t, &tensors, start);
-    if (!t->refused) run_steps(t, effects, &tensors, start, held);
+    if (!t->refused) run(t, PROGRAM_INIT, start);
+    if (!t->refused) run_steps(t, start, held);
   }
-  tensors_close(&tensors);
   cells_close(&t->cells);
   free(start);
   free(held);
@@ -84,23 +82,19 @@ void prove_types(const View *views, uint32_t count) {
   }
   Typing *t = prove_array(&views[0], 1, sizeof *t);
   if (t == NULL) return;
-  Effects effects = {0};
   t->view = &views[0];
   t->plan = views[0].plan;
   t->contract = prove_contracts(&views[0]);
-  bool ready = meaning_open(&views[0], &t->meaning) && types_open(&t->types) &&
-               contents_open(&t->contents) && effects_open(&effects) && t->contract != NULL &&
-               forms_open(t);
+  bool ready = meaning_open(&views[0], &t->meaning) && types_open(&t->types) && t->contract != NULL;
   uint64_t squares = 0;
   uint32_t losses = 0;
   bool refused = false;
   for (uint32_t i = 0; i < count && ready; i++) {
     t->view = &views[i];
     t->refused = false;
-    effects_forget(&effects);
     t->squares = 0;
     t->has_loss = false;
-    run_class(t, &effects);
+    run_class(t);
     squares += t->squares;
     losses += t->has_loss;
     refused = refused || t->refused;
@@ -112,10 +106,8 @@ void prove_types(const View *views, uint32_t count) {
     free(t->reached[i].spans.at);
   meaning_close(&t->meaning);
   types_close(&t->types);
-  contents_close(&t->contents);
-  effects_close(&effects);
+  effects_close(&t->effects);
   free((void *)t->contract);
   free(t->forms);
-  free(t->tensor);
   free(t);
 }

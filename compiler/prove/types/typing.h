@@ -14,16 +14,24 @@ enum { MADE_NORM = 1u << 0, MADE_TOTALS = 1u << 1 };
 
 /* A cell that the call reaches. */
 typedef struct Reached {
+  const PlanBuffer *buffer;
   uint32_t cell;
   Spans spans; /* from the start of the cell; types relative to the call */
 } Reached;
 
-/* What a stage sends of a tied tensor's gradient. */
+/* What a stage sends of a tied tensor's gradient, and to which class. */
 typedef struct Join {
-  const PlanClass *class;
+  uint32_t class, peer;
   uint32_t ref;
   uint64_t uses; /* which of the nodes that add to it: bits in their order */
 } Join;
+
+/* What calls that were looked at before did: by segment, flags, and what they found, whatever their
+ * class. All zero is none. */
+typedef struct Effects {
+  Pool found, left; /* found: the tag is the number of what it left, + 1; 0: nothing is known.
+                       left: what is made, and what each cell reached holds then */
+} Effects;
 
 typedef struct Typing {
   const View *view;
@@ -31,9 +39,10 @@ typedef struct Typing {
   const KernelContract **contract; /* by kernel of the plan */
   Meaning meaning;
   Types types;
-  Contents contents;
-  Cells cells; /* of the class */
   void *forms; /* that were read: forms.c */
+  Effects effects;
+  Cells cells; /* of the class */
+  Held *held;  /* by cell */
 
   Walk walk;            /* program, call, position */
   int64_t microbatches; /* of the program */
@@ -42,9 +51,14 @@ typedef struct Typing {
   uint32_t reached_count;
   uint32_t base_reached[TYPING_BASES_MAX]; /* by base of the segment */
   uint64_t base_offset[TYPING_BASES_MAX];  /* from the start of its cell */
-
+  bool tells_class;   /* the call says something of its class: it is not one with other classes' */
   int64_t added;      /* to the micro-batches of the call, by iterations of its loop */
   uint32_t next_post; /* of the call */
+  uint32_t record;    /* within the segment */
+  const PlanRecord *at;          /* NULL: none is at hand */
+  bool refused;                  /* a finding says why: nothing more is said of this class */
+  char text[2][TYPE_TEXT_BYTES]; /* told */
+  uint32_t next_text;
 
   /* What only all classes together show. */
   Join join[TYPING_JOINS_MAX];
@@ -52,59 +66,31 @@ typedef struct Typing {
   bool has_loss;       /* of this stage */
   uint64_t squares;    /* in the norm, of this stage */
   uint64_t norm_story; /* how the last stage has added up squares of others; 0: none was seen */
-
-  uint32_t record; /* within the segment */
-  const PlanRecord *at;
-  uint32_t *tensor; /* by BufferKind and value: of the class; PLAN_NONE: it has none */
-  bool refused;     /* a finding says why: nothing more is said of this class */
 } Typing;
 
-/* An operand: which bytes of which cell. Where ranks have one piece each of a row, all of the
- * row. */
-typedef struct Where {
-  Reached *reached;
-  uint64_t first, end;
-  const PlanOperand *operand;
-  uint32_t own_axes; /* mask: members of these have pieces of the row; 0: it is no row */
-} Where;
+/* ---- findings: findings.c. The first reason stands; nothing more is said of the class. All are
+ * false, for rules to return. */
 
-Where where(Typing *t, uint32_t operand);
+bool refuse(Typing *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Of what stands in the first operand: "WHY: TYPE", and who wrote it. */
+bool refuse_found(Typing *t, const Type *type, const char *why, ...)
+    __attribute__((format(printf, 3, 4)));
+/* "operand 2 (weight) holds FOUND; wanted: WANTED", and who wrote it. */
+bool refuse_operand(Typing *t, uint32_t operand, const Type *found, const Type *wanted);
+/* Of what stands at these addresses; `about` is told by its place in the model file. */
+bool refuse_at(Typing *t, const Type *about, const Span *bytes, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+/* "WHY along AXIS: TYPE", or without a type. */
+bool refuse_along(Typing *t, uint32_t axis, const char *why, const Type *type);
 
-/* Rows of an operand that others' rows may stand between; all numbers are of elements. */
-typedef struct View2D {
-  int64_t rows, inner, stride;
-} View2D;
+/* The text of a type; of the last two only. */
+const char *told(Typing *t, const Type *type);
 
-/* How the kernel walks over its operand. False: it takes it as it lies. */
-bool view_of(const Typing *t, uint32_t operand, View2D *view);
+/* ---- the record at hand */
 
-/* The type of exactly the operand's bytes; of a piece of a row, PLACE_FLAT along its axes. */
-Type read_type(Typing *t, uint32_t operand);
-void write_type(Typing *t, uint32_t operand, const Type *type);
-
-/* Mask of the axes of a communicator that have more than one rank. */
-uint32_t axes_of_comm(const Typing *t, uint32_t comm);
-
-/* What a member of its communicator adds to the attr. */
-double vary_of(const Typing *t, const PlanVary *vary, int64_t member);
-
-/* An attr as a member of the communicator by which it varies has it. */
-double attr_of(const Typing *t, uint32_t attr, int64_t member);
-
-/* The member's number along one axis of the communicator. */
-int64_t coordinate_of(const Typing *t, uint32_t comm, int64_t member, uint32_t axis);
-
-/* The tensor that a row of pieces holds: its elements, and zeros behind them. TYPE_NOTHING: it is
- * no such row. */
-Type read_row(Typing *t, const Spans *spans, uint64_t first, uint64_t end);
-
-/* Writes the elements of a whole tensor and the zeros behind them. */
-void write_row(Typing *t, Spans *spans, uint64_t first, uint64_t end, const Type *type);
-
-/* The first reason stands. */
-void refuse(Typing *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* "operand 2 (weight) holds FOUND, wanted WANTED" */
-void refuse_operand(Typing *t, uint32_t operand, const Type *found, const Type *wanted);
+static inline const PlanOperand *operand_at(const Typing *t, uint32_t operand) {
+  return &t->plan->operands[t->at->operands_first + operand];
+}
 
 static inline const int64_t *record_dims(const Typing *t) {
   return t->plan->ints + t->at->dims_first;
@@ -119,19 +105,102 @@ static inline const KernelContract *record_contract(const Typing *t) {
   return t->at->kind == RECORD_KERNEL ? t->contract[t->at->kernel] : NULL;
 }
 
+/* Masks of axes with more than one rank: of a communicator; that divide this. */
+uint32_t axes_of_comm(const Typing *t, uint32_t comm);
+uint32_t axes_dividing(const Typing *t, Divides what);
+
+/* Samples are divided among the ranks of some axes, whatever the layout says. */
+void cut_samples(const Typing *t, Type *type);
+
+/* An attr as a member of the communicator by which it varies has it. */
+double attr_of(const Typing *t, uint32_t attr, int64_t member);
+
+/* Rows of an operand that others' rows may stand between; all numbers are of elements. */
+typedef struct View2D {
+  int64_t rows, inner, stride;
+} View2D;
+
+/* How the kernel walks over its operand. False: it takes it as it lies. */
+bool view_of(const Typing *t, uint32_t operand, View2D *view);
+
+/* Sets places as a layout of the plan says. */
+void layout_places(const Plan *plan, uint32_t layout, Place *places);
+
+/* Places as the layout of the operand says. False: refused; it says none, or not of this value. */
+bool said_places(Typing *t, uint32_t operand, uint32_t value, Place *places);
+
+/* A record's numbers are held against the layouts that the plan states: they must be those. What is
+ * said to be a summand is not added up earlier, which would round otherwise. */
+bool is_as_said(Typing *t, uint32_t operand, const Type *type);
+
+/* Whether the operand has as many elements as a rank has of the value. False: refused. */
+bool right_size(Typing *t, uint32_t operand, uint32_t value, const Type *type);
+
 /* What the record writes, it may write there: nothing else of it stands there, and the runtime
  * does not either. Refuses it otherwise. */
 bool check_targets(Typing *t); /* targets.c */
 
+/* ---- what stands in its operands */
+
+/* The address at which a cell begins. */
+static inline uint64_t cell_start(const Typing *t, uint32_t cell) {
+  return t->cells.at == NULL ? 0 : t->cells.at[cell].first;
+}
+
+/* Steps' samples and the control block are the runtime's. */
+static inline bool is_of_runtime(const PlanBuffer *buffer) {
+  return buffer->program == PLAN_NONE &&
+         (buffer->kind == BUFFER_DATA || buffer->kind == BUFFER_CONTROL);
+}
+
+/* Which bytes of which cell. Where ranks have one piece each of a row, all of the row. */
+typedef struct Where {
+  Reached *reached;
+  uint64_t first, end;
+  const PlanOperand *operand;
+  uint32_t own_axes; /* mask: members of these have pieces of the row; 0: it is no row */
+} Where;
+
+Where where(Typing *t, uint32_t operand);
+/* The same, for rules that know of no pieces of a row: refuses them. */
+Where all_of(Typing *t, uint32_t operand);
+
+/* The type of exactly the operand's bytes; of a piece of a row, PLACE_FLAT along its axes. */
+Type read_type(Typing *t, uint32_t operand);
+void write_type(Typing *t, uint32_t operand, const Type *type);
+
+/* These bytes hold this, and no longer what they held. */
+void put(Typing *t, Spans *spans, uint64_t first, uint64_t end, const Type *type);
+
+/* The span at an offset, or the next one; of zeros, what is in the operand. False: none is in it.
+ */
+bool next_span(const Typing *t, const Where *at, uint64_t offset, Span *span);
+
+/* The tensor that a row of pieces holds: its elements, and zeros behind them. TYPE_NOTHING: it is
+ * no such row. */
+Type read_row(Typing *t, const Spans *spans, uint64_t first, uint64_t end);
+void write_row(Typing *t, Spans *spans, uint64_t first, uint64_t end, const Type *type);
+
+static inline Type zeros(DType dtype) {
+  return (Type){
+      .kind = TYPE_ZERO, .dtype = (uint8_t)dtype, .layer = TYPE_ANY, .microbatch = TYPE_ANY};
+}
+
 /* ---- rules, by what the record is for; each reads operands, refuses, or writes results */
 
 void type_node(Typing *t);       /* nodes.c: a node of the model, or a part of one */
-void type_conversion(Typing *t); /* conversions.c: the same value in another layout */
+void type_move(Typing *t);       /* moves.c: values in another layout, parameters, gradients */
+void type_all_reduce(Typing *t); /* sums over ranks, in place */
+void type_control(Typing *t);    /* the loss, and requests */
 void type_ring(Typing *t);       /* ring.c: a value of another rank comes */
+void type_transfer(Typing *t);   /* transfers.c: between stages */
+void type_join(Typing *t);       /* gradients of a tied tensor */
 void type_init(Typing *t);       /* states.c */
 void type_clear(Typing *t);
-void type_norm(Typing *t);
 void type_update(Typing *t);
+void type_norm(Typing *t); /* norm.c */
+
+/* ---- sums.c */
 
 /* Adds what a node makes of this micro-batch to a sum, or begins one: record's `accumulate`. */
 void add_to_sum(Typing *t, uint32_t operand, Type *sum, uint32_t node);
@@ -140,37 +209,30 @@ void add_to_sum(Typing *t, uint32_t operand, Type *sum, uint32_t node);
  * leave out some in between. */
 bool join_sums(Type *sum, const Type *other);
 
-/* Whether every use of the value is in the sum, over all micro-batches. */
+/* Whether some uses of the value are in the sum over all micro-batches; whether every use is. */
+bool is_whole_step(const Typing *t, const Type *sum);
 bool sum_is_complete(const Typing *t, const Type *sum);
 
-void type_gather(Typing *t); /* blocks.c: parameters of whole blocks */
-void type_reduce(Typing *t); /* blocks.c: gradients of whole blocks */
-/* What becomes of one span. False: refused. */
-typedef bool Turn(Typing *t, Type *type);
-/* Element by element from one operand to the other; what is nothing stays so: blocks.c. */
-void turn_spans(Typing *t, uint32_t from, uint32_t to, Turn *turn);
-bool add_up(Typing *t, Type *type); /* blocks.c: clears the summands along the record's axes */
-void type_all_reduce(Typing *t);    /* blocks.c: sums over ranks, in place */
-void type_control(Typing *t);       /* blocks.c: the loss, and requests */
+/* ---- what sinks ask for */
 
-void type_transfer(Typing *t); /* transfers.c: between stages */
-void type_join(Typing *t);     /* transfers.c: gradients of a tied tensor */
-void check_joins(Typing *t);
+/* Refuses a record that is about no parameter. */
+bool is_parameter(Typing *t, uint32_t value);
 
-/* The sum of the squares of all gradients: states.c. */
-uint64_t all_squares(const Typing *t);
+/* The gradient of the record's parameter, with every micro-batch of every use in it. False:
+ * refused. */
+bool read_gradient(Typing *t, uint32_t operand, Type *found);
 
 /* Whether losses and requests have been added up over all ranks, if there are several. */
 bool has_totals(const Typing *t);
 
-/* Whether the model is divided among stages. */
-bool has_stages(const Typing *t);
+static inline bool has_stages(const Typing *t) {
+  return axes_dividing(t, DIVIDES_DEPTH) != 0;
+}
 
-/* Sets places as a layout of the plan says. */
-void layout_places(const Plan *plan, uint32_t layout, Place *places);
+/* The sum of the squares of all gradients: norm.c. */
+uint64_t all_squares(const Typing *t);
 
-/* Sets places and piece of a STATE as the class's table of tensors says; its layout there. False:
- * it has no such tensor. */
-bool tensor_places(const Typing *t, Type *state, uint32_t *layout);
+/* Stages have each use of a tied tensor once: transfers.c. Refuses it otherwise. */
+void check_joins(Typing *t);
 
 #endif

@@ -13,7 +13,12 @@ static bool has_kernels(const struct cudaDeviceProp *gpu) {
   return gpu->major == 8 || (gpu->major == 9 && gpu->minor == 0);
 }
 
-static bool choose(int32_t ordinal, Status *status) {
+static uint32_t count_gpus(void) {
+  int count = 0;
+  return cudaGetDeviceCount(&count) == cudaSuccess ? (uint32_t)count : 0;
+}
+
+static bool choose(uint32_t device, Status *status) {
   struct cudaDeviceProp gpu;
   int count = 0;
   cudaError_t error = cudaGetDeviceCount(&count);
@@ -21,6 +26,7 @@ static bool choose(int32_t ordinal, Status *status) {
     return status_fail(status, STATUS_USER, "no GPU can be used here: %s",
                        cudaGetErrorString(error));
   if (!cuda_done(error, "count the GPUs", status)) return false;
+  int ordinal = (int)device;
   if (ordinal >= count)
     return status_fail(status, STATUS_USER, "GPU %d is wanted, and %d can be seen here", ordinal,
                        count);
@@ -51,6 +57,7 @@ static void unmap(Tier tier, void *at) {
 
 const CudaPlugin *lockstep_cuda_plugin(void) {
   static const CudaPlugin plugin = {.version = CUDA_PLUGIN_VERSION,
+                                    .count = count_gpus,
                                     .choose = choose,
                                     .memory = {map, unmap},
                                     .open = cuda_device_open,

@@ -11,13 +11,15 @@
 #include "runtime/device/device.h"
 
 /* Both sides were built from the same of these, or the plugin is refused. */
-enum { CUDA_PLUGIN_VERSION = 1 };
+enum { CUDA_PLUGIN_VERSION = 2 };
 
 typedef struct CudaPlugin {
   uint32_t version;
-  /* Of the calling process: GPU number `ordinal` among those that it may see. False: no driver, no
-   * such GPU, or one that the kernels were not compiled for; `status` says which. */
-  bool (*choose)(int32_t ordinal, Status *status);
+  /* GPUs that this process may see. */
+  uint32_t (*count)(void);
+  /* Of the calling thread: one of them, as the driver counts. False: no driver, no such GPU, or one
+   * that the kernels were not compiled for; `status` says which. */
+  bool (*choose)(uint32_t device, Status *status);
   ArenaMap memory; /* the GPU's, or the host's where the GPU reaches it */
   DeviceOpen *open;
   const Kernel *(*kernels)(void);

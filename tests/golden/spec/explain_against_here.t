@@ -17,12 +17,12 @@ M_opt    master                        0.156400    0.156400   +0.000000
          moment m                      0.156400    0.156400   +0.000000
          moment v                      0.156400    0.156400   +0.000000
 M_act    activations                   0.370004    0.416231   -0.046227  -11.1%
-         activation gradients          0.004194    0.002097   +0.002097 +100.0%
-work     scratch of one call           0.027264    0.018876   +0.008389  +44.4%
+         activation gradients          0.004194    0.000000   +0.004194
+work     scratch of one call           0.025167    0.016778   +0.008389  +50.0%
 comm     gradients on the wire         0.012596    0.000000   +0.012596
 data     micro-batches                 0.000041    0.000041   +0.000000
 control  what changes between steps    0.000000    0.000000   +0.000000
-         arena                         1.286020    1.844842   -0.558822  -30.3%
+         arena                         1.283923    1.842745   -0.558822  -30.3%
 budget   of a rank                    70.000000   70.000000   +0.000000
 sent     by a rank in a step           1.885505    0.703798   +1.181706 +167.9%
          over dp                       1.885505    0.703798   +1.181706 +167.9%

@@ -13,7 +13,7 @@ batch    8 sequences        = dp 1 x microbatch 1 x accumulation 8
 ranks    1                  = tp 1 x cp 1 x pp 1 x dp 1   zero 0
 passes   one stage          recompute none   precision bf16
 cluster  cpu-node           1 x cpu, 16 threads a rank
-memory   17.4 MB            of 60.1 GB a rank (0 %); packing 0.0 % above bound
+memory   890 kB             of 60.1 GB a rank (0 %); packing 0.0 % above bound
 proof    ok                 1 ranks, 1 classes, 0 communicators, 872 accesses
 run      10 steps           of 512 = 5,120 tokens
 reason   one rank is enough for a model of this size, and whoever reads the
@@ -27,11 +27,11 @@ M_opt    master                       0.000093  fp32: the optimizer's own copy
          moment v                     0.000093  fp32
 M_act    activations                  0.000068  bf16, recompute none
          activation gradients         0.000008
-work     scratch of one call          0.016916
+work     scratch of one call          0.000387
 comm     gradients on the wire        0.000000
 data     micro-batches                0.000009  steps staged: 2
 control  what changes between steps   0.000000
 packing  gaps at the peak             0.000001  peak / most alive = 1.0000
-         arena                        0.017418  17,418,240 bytes, one allocation
+         arena                        0.000890  889,600 bytes, one allocation
 budget   of a rank                   60.129542  cpu, 8.59 GB outside the arena
-states   18.13 bytes a parameter; a rank is 375.91 times its parameters' bytes
+states   18.13 bytes a parameter; a rank is 19.20 times its parameters' bytes

@@ -11,7 +11,7 @@ return job {
 rank     5 of 16
 node     0 of 2, frontier-like
 device   GPU 5, mi250x, 0000:d6:00.0, NUMA node 0
-cores    any: the node's description has none
+cores    8-15,72-79
 NIC      hsn2, PIX, 12.5 GB/s its share
 is       tp 1 of 2, cp 0 of 1, pp 0 of 2, dp 2 of 4
 layers   begin, h 0-1

@@ -7,11 +7,11 @@ return job {
   precision = "fp32",
 }
 -- >>> exit 1
-job.lua:6:23: error[does-not-fit]: a rank needs 21.8 MB, its budget is 1.00 MB
+job.lua:6:23: error[does-not-fit]: a rank needs 5.34 MB, its budget is 1.00 MB
     (`lockstep explain` shows the table)
     6 |   memory = { budget = "1MB" },
       |                       ^~~~~
-    note: with train.microbatch = 1       it needs 21.3 MB
-    note: with precision.grad = "bf16"    it needs 20.8 MB
-    note: 19.8 MB a rank are missing even then: a smaller model, or a device
+    note: with train.microbatch = 1       it needs 4.78 MB
+    note: with precision.grad = "bf16"    it needs 4.29 MB
+    note: 3.29 MB a rank are missing even then: a smaller model, or a device
     with more memory

@@ -3,9 +3,9 @@
   models          21 names
   clusters        13 names
   sites           6 names
-  devices         15 names
+  devices         16 names
   ops             19 names
-  optimizers      2 names
+  optimizers      3 names
   schedules       3 names
 
 lockstep list KIND lists them

@@ -3,6 +3,8 @@
   a100-sxm-40     NVIDIA A100 SXM4 40GB
   a100-sxm-80     NVIDIA A100 SXM4 80GB
   b200            NVIDIA B200 180GB of an HGX or DGX
+  cpu-zen5        AMD Zen 5 (EPYC), with the rates that "cpu" lacks: two cores
+                  of an idle machine, 2026-11-21
   gb200           NVIDIA GB200, one of the GPUs
   gb300           NVIDIA GB300, one of the GPUs
   h100-nvl        NVIDIA H100 NVL 94GB, one card of a bridged pair

@@ -11,8 +11,7 @@
   attention       Softmax of q k / sqrt(head), times v, for each head; kv_heads
                   may be fewer than heads
   rope            Rotary positions, halves rotated
-  gelu            GELU, its tanh form: 0.5 x (1 + tanh(sqrt(2 / pi) (x +
-                  0.044715 x^3)))
+  gelu            GELU: x times the share of a standard normal below x
   silu            x times sigmoid(x)
   relu            The larger of x and 0
   tanh            The hyperbolic tangent

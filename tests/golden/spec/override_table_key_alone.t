@@ -8,6 +8,6 @@ return job {
   parallel = { pp = 2, pipeline = { "interleaved", chunks = 2 } },
 }
 -- >>> exit 1
--D parallel.pipeline.chunks=4: error[wrong-type]: parallel.pipeline: expected a
-    word, or { "interleaved", chunks = N }
+-D parallel.pipeline.chunks=4: error[wrong-type]: parallel.pipeline: only
+    "interleaved" says how many chunks of layers a stage has
         fix: pipeline = { "interleaved", chunks = 2 }

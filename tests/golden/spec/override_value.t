@@ -9,7 +9,7 @@ return job {
 -D data.shuffle=maybe: error[wrong-type]: data.shuffle: expected true or false;
     got "maybe"
 -D optimizer=adamm: error[unknown-word]: optimizer: "adamm" is none of: adamw
-    sgd
+    sgd lion
         fix: optimizer = "adamw"
 -D train.steps=many: error[unit]: train.steps: expected 1000, "10Gi tokens" or
     "3 epochs"; got "many"

@@ -8,7 +8,7 @@ return job {
 }
 -- >>> exit 1
 job.lua:7:35: error[unknown-word]: parallel.pipeline: "1f2b" is none of: gpipe
-    1f1b interleaved zb-h1
+    1f1b interleaved zb-h1 zb-v
     7 |   parallel = { pp = 2, pipeline = "1f2b" },
       |                                   ^~~~~~
         fix: pipeline = "1f1b"

@@ -5,7 +5,8 @@ return job {
   optimizer = { "sgd", lr = 1e-3, beta1 = 0.9, eps = 1e-8 },
 }
 -- >>> exit 1
-job.lua:5:43: error[conflict]: optimizer.beta1 is for adamw; optimizer is "sgd"
+job.lua:5:43: error[conflict]: optimizer.beta1 is for adamw and lion; optimizer
+    is "sgd"
     5 |   optimizer = { "sgd", lr = 1e-3, beta1 = 0.9, eps = 1e-8 },
       |                                           ^~~
         fix: remove beta1

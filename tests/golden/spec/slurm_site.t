@@ -13,12 +13,15 @@ return { "cpu", partition = "large", scratch = "/scratch/us", env = { NCCL_DEBUG
 slurm                  ./site.lua              job: job.lua:7:13
 slurm.time             86400s                  job: job.lua:7:34
 slurm.partition        small                   job: job.lua:7:102
+slurm.partitions       none                    default
+slurm.features         none                    default
 slurm.account          none                    default
 slurm.qos              none                    default
 slurm.exclude          none                    default
 slurm.spares           0                       default
 slurm.retries          3                       default
 slurm.requeue          true                    default
+slurm.chain            none                    derived
 slurm.margin           60s                     default
 slurm.write            1 GB/s                  default
 slurm.preflight        quick                   default

@@ -8,7 +8,7 @@ return job {
   memory = { recompute = "blocks" },
 }
 -- >>> exit 1
-job.lua:5:17: error[unknown-word]: optimizer: "adam" is none of: adamw sgd
+job.lua:5:17: error[unknown-word]: optimizer: "adam" is none of: adamw sgd lion
     5 |   optimizer = { "adam", lr = 1e-3 },
       |                 ^~~~~~
         fix: optimizer = "adamw"

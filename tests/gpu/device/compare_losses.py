@@ -1,4 +1,4 @@
-"""Compares the losses of two runs of one plan: compare_losses.py GPU.jsonl CPU.jsonl
+"""Compares the losses of two runs of one plan: compare_losses.py NAME GPU.jsonl CPU.jsonl
 
 In fp32 the two differ in the order of their sums only: 1e-5 relative in step 1, and 1e-3 in all
 steps, for what differs is fed back. Prints one line of JSON; exit status 1 when they differ more.
@@ -16,14 +16,14 @@ def losses(path):
 
 
 def main():
-    gpu, cpu = losses(sys.argv[1]), losses(sys.argv[2])
+    gpu, cpu = losses(sys.argv[2]), losses(sys.argv[3])
     steps = sorted(set(gpu) & set(cpu))
     if not steps or set(gpu) != set(cpu):
         print("the two runs have other steps", file=sys.stderr)
         return 1
     far = [abs(gpu[step] / cpu[step] - 1) for step in steps]
     good = far[0] <= FIRST and max(far) <= ALL
-    print(json.dumps({"test": "train", "steps": len(steps), "first_step_relative": far[0],
+    print(json.dumps({"test": sys.argv[1], "steps": len(steps), "first_step_relative": far[0],
                       "worst_relative": max(far), "gpu_loss": gpu[steps[-1]],
                       "cpu_loss": cpu[steps[-1]], "ok": good}))
     return 0 if good else 1

@@ -1,12 +1,10 @@
-/* kernels_test.c -- the kernels on a GPU against the plain ones on the processor: every case of
- * kernel_case_list.h, by the bounds of kernel_compare.h. Normal numbers are drawn by the GPU's own
- * functions, whose last bit may differ: there one rounding is allowed.
+/* kernels_test.c -- the kernels on a GPU against the plain ones on the processor. Normal numbers
+ * are drawn by the GPU's own functions, whose last bit may differ: there one rounding is allowed.
  *
  * Exit status 77: there is no GPU here, or no CUDA back end; it says which. Arguments: names of
  * kernels to run; all without. */
 #include "runtime/device/cuda/plugin.h"
-#include "tests/unit/check.h"
-#include "tests/unit/kernel_compare.h"
+#include "tests/unit/kernel_against.h"
 
 enum { ALIGN_BYTES = 256 };
 
@@ -74,61 +72,22 @@ static void receive(Call *call, const There *there) {
   cuda->memory.unmap(TIER_DEVICE, there->base);
 }
 
-static bool run_there(CaseCall *c) {
+static bool run_on_gpu(CaseCall *c, int time) {
+  (void)time;
   Call *call = &c->call;
   There there = send(call);
   Status status = {0};
   const char *why = "";
   void *control[KERNEL_CONTROLS_MAX];
   control_addresses(c->contract, there.control, control);
-  KernelArgs args = {
-      .operand = there.operand,
-      .dtype = call->dtype,
-      .bytes = call->bytes,
-      .dim = call->dim,
-      .attr = call->attr,
-      .operand_count = call->operand_count,
-      .accumulate = call->accumulate,
-      .key = call->key,
-      .sample_first = &call->sample_first,
-      .control = control,
-      .stream = device->ops->stream(device->ops->queue(device, 0)),
-  };
+  KernelArgs args = call_args(call, control);
+  args.operand = there.operand;
+  args.stream = device->ops->stream(device->ops->queue(device, 0));
   bool done = cuda->kernels()[c->contract->id].run(&args, &why) == KERNEL_DONE;
   if (!done) printf("%s: %s\n", call->kernel, why);
   if (!device->ops->finish(device, &status)) stop(&status);
   receive(call, &there);
   return done;
-}
-
-/* Two runs: there are no atomics, so the bytes are the same. */
-static void run_case(const KernelCase *kernel_case, Mode mode, bool accumulate) {
-  CaseCall plain, gpu, again;
-  uint64_t seed = 1000 + (uint64_t)(kernel_case - kernel_cases);
-  case_make(kernel_case, mode, seed, &plain);
-  case_make(kernel_case, mode, seed, &gpu);
-  case_make(kernel_case, mode, seed, &again);
-  plain.call.accumulate = gpu.call.accumulate = again.call.accumulate = accumulate;
-  call_run(&plain.call, KERNEL_REFERENCE, NULL);
-  bool good = run_there(&gpu) && run_there(&again);
-  if (good && !same_bytes(&gpu, &again)) good = !printf("two runs differ\n");
-  if (good && !same_control(&plain.call.control, &gpu.call.control))
-    good = !printf("control differs\n");
-  for (int32_t i = 0; good && i < plain.call.operand_count; i++)
-    good = compare(&plain, &gpu, i);
-  if (!good) {
-    check_failures++;
-    printf("  %s, %s, accumulate %d, case %d\n", plain.call.kernel, mode_names[mode], accumulate,
-           (int)(kernel_case - kernel_cases));
-  }
-  call_free(&plain.call), call_free(&gpu.call), call_free(&again.call);
-}
-
-static void run_kernel(const char *name) {
-  for (size_t i = 0; i < KERNEL_CASES; i++)
-    for (Mode mode = MODE_F32; mode < MODE_COUNT; mode++)
-      if (strcmp(kernel_cases[i].kernel, name) == 0)
-        run_case(&kernel_cases[i], mode, (i + mode) % 2);
 }
 
 int main(int argc, char **argv) {
@@ -140,15 +99,8 @@ int main(int argc, char **argv) {
   }
   device = cuda->open(&(DeviceSetup){.lane_count = 1}, &status);
   if (device == NULL) stop(&status);
-  case_target = KERNEL_TARGET_CUDA;
   compare_draws_rounded = true;
-  for (KernelId id = 0; id < KERNEL_COUNT; id++) {
-    const char *name = contract_of(id)->row->name;
-    bool wanted = argc == 1;
-    for (int k = 1; k < argc; k++)
-      wanted |= strcmp(argv[k], name) == 0;
-    TEST(name) if (wanted) run_kernel(name);
-  }
+  kernels_against(KERNEL_TARGET_CUDA, argc - 1, argv + 1, run_on_gpu);
   device->ops->close(device);
   CHECK_DONE();
 }

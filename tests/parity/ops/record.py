@@ -200,9 +200,11 @@ def attention(bf16, batch, seq, heads, kv_heads, head, causal):
          [inp(d_out), inp(q), inp(k), inp(v), inp(y), inp(lse, 0), out(d_q), out(d_k), out(d_v), work()], bf16)
 
 
-def activations(bf16):
-    for name, f in [("gelu", lambda x: F.gelu(x, approximate="tanh")), ("silu", F.silu), ("relu", F.relu),
-                    ("tanh", torch.tanh)]:
+ACTIVATIONS = [("gelu", lambda x: F.gelu(x, approximate="tanh")), ("silu", F.silu), ("relu", F.relu), ("tanh", torch.tanh)]
+
+
+def activations(bf16, kinds):
+    for name, f in kinds:
         x = torch.cat([rand(120) * 3, torch.tensor([0.0, -0.0, 30.0, -30.0, 100.0, -100.0])])
         x = (x.bfloat16().float() if bf16 else x).requires_grad_()
         d_y = rand(x.numel(), bf16=bf16)
@@ -303,6 +305,23 @@ def sgd():
             m = m_after
 
 
+def lion():
+    """PyTorch has none: algorithm 2 of arXiv:2302.06675, in its words, with PyTorch's operations."""
+    for beta1, beta2, decay in [(0.9, 0.99, 0.0), (0.95, 0.98, 0.5)]:
+        n, lr = 20, 0.01
+        p, m = torch.randn(n), torch.zeros(n)
+        for step in range(1, 4):
+            grad, scale = torch.randn(n), 0.25 if step == 2 else 1.0
+            g = grad * scale
+            after = p - lr * (torch.sign(m * beta1 + g * (1 - beta1)) + decay * p)
+            m_after = m * beta2 + g * (1 - beta2)
+            control = dict(lr=lr, clip_scale=scale, step=step)
+            emit("lion", [n], [beta1, beta2, decay], [inp(grad), both(p, after), both(m, m_after)], **control)
+            emit("lion_master", [n], [beta1, beta2, decay],
+                 [inp(grad), both(p, after, 1), both(m, m_after), both(p, after)], **control)
+            p, m = after, m_after
+
+
 def rounding():
     bits = torch.randint(-2**31, 2**31, (300,), dtype=torch.int64).to(torch.int32)
     edges = [0, 0x3F808000, 0x3F818000, 0x3F807FFF, 0x3F808001, 0x7F7FFFFF, 0x7F800000, 0x00000001, 0x00008000,
@@ -327,7 +346,7 @@ def main():
         attention(bf16, 2, 6, 2, 2, 4, False)
         attention(bf16, 2, 7, 4, 2, 8, True)
         attention(bf16, 1, 29, 2, 1, 6, True)
-        activations(bf16)
+        activations(bf16, ACTIVATIONS)
         arithmetic(bf16)
         cross_entropy(bf16, 9, 37, 37)
         mse(bf16)
@@ -337,6 +356,9 @@ def main():
     rounding()
     for bf16 in (False, True):  # last: what is drawn before stays as it was
         cross_entropy(bf16, 5, 40, 37)
+    for bf16 in (False, True):
+        activations(bf16, [("gelu_erf", F.gelu)])
+    lion()
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "ops.bin")
     with open(path, "wb") as f:
         f.write(b"LSOPS002" + b"".join(cases))

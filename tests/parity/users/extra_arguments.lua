@@ -6,7 +6,8 @@ return model {
     local w = weight("w", { "width", "outputs" }, { init = "normal" }, true)
     local x = embedding("wte", tokens, { "vocab", "width" }, { padding_idx = 0 })
     local p = embedding("wpe", positions(tokens, 1), { "vocab", "width" })
-    x = gelu(x + p, "erf")
+    x = x + p
+    local _ = gelu(x, "quick")
     x = silu(x, true) + relu(x, { inplace = true }) + tanh(x, 1)
     x = dropout(x, 0.1, true)
     x = rmsnorm("n", x, { eps = 1e-6 }, "fp32") + layernorm("l", x, 1e-6)
@@ -37,53 +38,52 @@ return model {
 --       |                                ^~~~~~~~~
 --         fix: positions(ids)
 --     note: they begin with 0
--- extra_arguments.lua:9:9: error[extra-argument]: gelu(x) takes 1 argument;
---     argument 2 is the text "erf"
---     9 |     x = gelu(x + p, "erf")
---       |         ^~~~
---         fix: gelu(x)
---     note: gelu is the tanh form; there is no other
--- extra_arguments.lua:10:9: error[extra-argument]: silu(x) takes 1 argument;
+-- extra_arguments.lua:10:15: error[op-form]: gelu: argument 2 is "tanh"|"erf"; got
+--     the text "quick"
+--    10 |     local _ = gelu(x, "quick")
+--       |               ^~~~
+--         fix: gelu(x, "tanh")
+-- extra_arguments.lua:11:9: error[extra-argument]: silu(x) takes 1 argument;
 --     argument 2 is true
---    10 |     x = silu(x, true) + relu(x, { inplace = true }) + tanh(x, 1)
+--    11 |     x = silu(x, true) + relu(x, { inplace = true }) + tanh(x, 1)
 --       |         ^~~~
 --         fix: silu(x)
--- extra_arguments.lua:10:25: error[extra-argument]: relu(x) takes 1 argument;
+-- extra_arguments.lua:11:25: error[extra-argument]: relu(x) takes 1 argument;
 --     argument 2 is the table { inplace = ... }
---    10 |     x = silu(x, true) + relu(x, { inplace = true }) + tanh(x, 1)
+--    11 |     x = silu(x, true) + relu(x, { inplace = true }) + tanh(x, 1)
 --       |                         ^~~~
 --         fix: relu(x)
--- extra_arguments.lua:10:55: error[extra-argument]: tanh(x) takes 1 argument;
+-- extra_arguments.lua:11:55: error[extra-argument]: tanh(x) takes 1 argument;
 --     argument 2 is the number 1
---    10 |     x = silu(x, true) + relu(x, { inplace = true }) + tanh(x, 1)
+--    11 |     x = silu(x, true) + relu(x, { inplace = true }) + tanh(x, 1)
 --       |                                                       ^~~~
 --         fix: tanh(x)
--- extra_arguments.lua:11:9: error[extra-argument]: dropout(x, rate) takes 2
+-- extra_arguments.lua:12:9: error[extra-argument]: dropout(x, rate) takes 2
 --     arguments; argument 3 is true
---    11 |     x = dropout(x, 0.1, true)
+--    12 |     x = dropout(x, 0.1, true)
 --       |         ^~~~~~~
 --         fix: dropout(x, rate)
 --     note: validation runs without it by itself
--- extra_arguments.lua:12:9: error[extra-argument]: rmsnorm(name, x, { eps }) takes
+-- extra_arguments.lua:13:9: error[extra-argument]: rmsnorm(name, x, { eps }) takes
 --     3 arguments; argument 4 is the text "fp32"
---    12 |     x = rmsnorm("n", x, { eps = 1e-6 }, "fp32") + layernorm("l", x, 1e-6)
+--    13 |     x = rmsnorm("n", x, { eps = 1e-6 }, "fp32") + layernorm("l", x, 1e-6)
 --       |         ^~~~~~~
--- extra_arguments.lua:12:51: error[not-options]: layernorm: argument 3 holds
+-- extra_arguments.lua:13:51: error[not-options]: layernorm: argument 3 holds
 --     options, { eps = ... }; got the number 1e-06
---    12 |     x = rmsnorm("n", x, { eps = 1e-6 }, "fp32") + layernorm("l", x, 1e-6)
+--    13 |     x = rmsnorm("n", x, { eps = 1e-6 }, "fp32") + layernorm("l", x, 1e-6)
 --       |                                                   ^~~~~~~~~
 --         fix: { eps = 1e-06 }
--- extra_arguments.lua:14:9: error[extra-argument]: linear(name, x, out, { bias,
+-- extra_arguments.lua:15:9: error[extra-argument]: linear(name, x, out, { bias,
 --     init }) takes 4 arguments; argument 5 is the number 3
---    14 |     x = linear(w, linear("o", x, "width", nil, "x"), nil, nil, 3)
+--    15 |     x = linear(w, linear("o", x, "width", nil, "x"), nil, nil, 3)
 --       |         ^~~~~~
--- extra_arguments.lua:14:9: error[extra-argument]: linear(name, x, out, { bias,
+-- extra_arguments.lua:15:9: error[extra-argument]: linear(name, x, out, { bias,
 --     init }) takes 4 arguments; argument 5 is the text "x"
---    14 |     x = linear(w, linear("o", x, "width", nil, "x"), nil, nil, 3)
+--    15 |     x = linear(w, linear("o", x, "width", nil, "x"), nil, nil, 3)
 --       |         ^~~~~~
--- extra_arguments.lua:15:12: error[extra-argument]: cross_entropy(logits, targets)
+-- extra_arguments.lua:16:12: error[extra-argument]: cross_entropy(logits, targets)
 --     takes 2 arguments; argument 3 is the text "mean"
---    15 |     return cross_entropy(linear("head", x, "vocab"), targets, "mean")
+--    16 |     return cross_entropy(linear("head", x, "vocab"), targets, "mean")
 --       |            ^~~~~~~~~~~~~
 --         fix: cross_entropy(logits, targets)
 --     note: it is the mean over all targets: no label smoothing, class weights or

@@ -1,0 +1,16 @@
+/* advice.h -- what to change when a plan does not fit: a ladder of changes, each compiled on top of
+ * those above, until one fits. */
+#ifndef LOCKSTEP_ADVICE_H
+#define LOCKSTEP_ADVICE_H
+
+#include "compiler/compile.h"
+#include "compiler/model/model.h"
+
+/* Compiles a job as far as its memory is known, into out->draft. False when reported. */
+typedef bool Fit(Compile *c, const Job *job, Model *model, Compiled *out);
+
+/* Reports `does-not-fit` where the job sets the budget, with what each rung would need, and as its
+ * fix the options that make it fit. */
+void advice_unfit(Compile *c, const Job *job, const Compiled *out, Fit *fit);
+
+#endif

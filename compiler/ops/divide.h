@@ -1,0 +1,79 @@
+/* divide.h -- one pass over a graph, cutting along cp, or along tp and tp_group, as an op sees it
+ * that has a way of its own to be cut (OpDef.divide). shard/ makes the passes and has these
+ * functions. */
+#ifndef LOCKSTEP_DIVIDE_H
+#define LOCKSTEP_DIVIDE_H
+
+#include "compiler/ops/op.h"
+
+typedef enum ContextKind {
+  CONTEXT_RING,   /* zig-zag parts of seq; k and v travel around */
+  CONTEXT_ULYSSES /* contiguous parts; attention has all tokens of some heads */
+} ContextKind;
+
+typedef struct ShardOptions {
+  bool sequence; /* the carried value is cut along seq by tp (sequence parallel) */
+  bool regather; /* backward gathers the input of a cut linear again instead of keeping the gathered
+                    one */
+  ContextKind context;
+} ShardOptions;
+
+typedef struct Conversion {
+  ValueId from, result;
+  OpKind op;
+  DimId dim; /* the part that came or went; NO_ID of an all-reduce */
+} Conversion;
+
+typedef VEC(ValueId) ValueMap; /* by value: another one, or NO_ID */
+
+struct Shard {
+  Graph *g;
+  uint32_t axes;   /* MESH_BITs of this pass with more than one rank */
+  bool everywhere; /* all that has seq is cut from the start: cp */
+  ShardOptions options;
+  int32_t dim_count; /* before the pass */
+  DimId *part;       /* by dim of before: the rank's part of it, or NO_ID */
+  VEC(DimId) base;   /* by dim of this pass, less dim_count: what it is the part of */
+  DimId seq;         /* that tokens are cut along: what an earlier pass left of it */
+  bool is_backward;  /* the list under way is */
+  RegionId region;
+  NodeList *out;
+  VEC(Conversion) made; /* in this region: shared by all readers */
+  ValueMap instead;     /* read this one */
+  ValueMap inside;      /* of what attention reads and makes: with all tokens, some heads */
+};
+
+ValueId map_get(const ValueMap *map, ValueId v); /* v itself when it has no other */
+void map_set(Shard *s, ValueMap *map, ValueId v, ValueId other);
+
+/* ---- layouts along this pass's axes */
+DimId part_of(const Shard *s, DimId dim);                   /* NO_ID: stays whole */
+DimId base_of(const Shard *s, DimId part);                  /* NO_ID: not of this pass */
+uint32_t axes_of(const Shard *s, DimId part);               /* along which it is cut */
+DimId cut_of(const Shard *s, ValueId v);                    /* the part among its dims, or NO_ID */
+int32_t place_of_dim(const Shard *s, ValueId v, DimId dim); /* -1: not there */
+uint32_t partial_of(const Shard *s, ValueId v);
+bool is_param(const Shard *s, ValueId v);
+bool can_cut_seq(const Shard *s, ValueId v);
+
+/* ---- conversions: each is made once and serves all readers */
+ValueId convert(Shard *s, ValueId v, OpKind op, uint32_t axes, DimId dim, const Node *reader);
+/* Sums that are not in `keep` are made; cut along seq where that may be and is asked for. */
+ValueId settle(Shard *s, ValueId v, uint32_t keep, bool may_cut, const Node *reader);
+ValueId as_carried(Shard *s, ValueId v, const Node *reader);
+ValueId latest(const Shard *s, ValueId v); /* what to read for v: its sum, when that stands in it */
+
+/* ---- nodes */
+NodeId push_node(Shard *s, Node node); /* inputs that need it become dense */
+/* A node of `op` on behalf of `of`; inputs and outputs end with NO_ID. */
+NodeId push_op(Shard *s, const Node *of, OpKind op, const ValueId *inputs, const ValueId *outputs);
+ValueId owned(Shard *s, ValueId v, const Node *reader); /* v, or a copy where it is a view */
+ValueId value_as(Shard *s, ValueId like, DType dtype);
+void settle_inputs(Shard *s, Node *n);
+
+/* ---- ops that have a way of their own; false: not in this pass, or not this node */
+bool divide_attention(Shard *s, Node *n); /* attention_divide.c */
+bool divide_attention_backward(Shard *s, Node *n);
+bool divide_cross_entropy(Shard *s, Node *n); /* cross_entropy_divide.c */
+
+#endif

@@ -1,0 +1,61 @@
+/* clocks.h -- the lanes of one segment, as calls of equal flags run it: what its records know of
+ * each other, and what they touch that others may meet. Private to compiler/prove.
+ *
+ * Worked out once for all calls, because only the places of bases and what lanes know when they
+ * come to the call differ from call to call. */
+#ifndef LOCKSTEP_PROVE_CLOCKS_H
+#define LOCKSTEP_PROVE_CLOCKS_H
+
+#include "compiler/prove/walk.h"
+
+/* How far every lane has come, for certain, when a record starts (vector clocks, Mattern 1988). */
+typedef struct Clock {
+  uint32_t number[PLAN_LANES_MAX]; /* of each lane's records of this call; 0: none of them */
+  uint32_t entries; /* lanes: what they knew when they came to the call is known, too */
+  bool runs;
+} Clock;
+
+/* Of no base: control slots, and communicators, which are touched like bytes. */
+enum { BASE_NONE = UINT32_MAX };
+
+typedef struct Touch {
+  uint64_t first, end; /* from the base; with BASE_NONE from the arena's beginning */
+  uint32_t base;
+  uint32_t record, number; /* number: in its lane and call, from 1 */
+  uint32_t entries;        /* of the record's clock */
+  bool write;
+} Touch;
+
+typedef struct Touches {
+  Touch *at;
+  uint32_t count, capacity;
+} Touches;
+
+typedef struct Clocks {
+  uint32_t flags;
+  uint32_t lanes; /* mask: that have records here */
+  uint32_t count[PLAN_LANES_MAX];
+  Clock *clock; /* by record */
+  /* By lane: all touches; those that no earlier one of the lane stands for, when what came before
+   * the call is asked for; and, the last first, those that no later one stands for, when what
+   * comes after it asks. */
+  Touches all[PLAN_LANES_MAX], early[PLAN_LANES_MAX], late[PLAN_LANES_MAX];
+  bool proven; /* its lanes do not race among themselves, where bases do not meet */
+  struct Clocks *next;
+} Clocks;
+
+/* All that were made, for the views of all classes. */
+typedef struct KeptClocks {
+  Clocks **of_segment;
+} KeptClocks;
+
+/* Where communicators stand, as if behind every arena. */
+static const uint64_t comm_space = UINT64_MAX / 2;
+
+bool clocks_open(const View *view, KeptClocks *kept); /* false, and a finding: out of memory */
+void clocks_close(const Plan *plan, KeptClocks *kept);
+
+/* Of the call that the walk is at; NULL: out of memory. */
+Clocks *clocks_of(KeptClocks *kept, const Walk *walk);
+
+#endif

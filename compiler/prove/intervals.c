@@ -1,0 +1,109 @@
+#include "compiler/prove/intervals.h"
+
+#include <stdlib.h>
+
+typedef struct IntervalNode {
+  Interval interval;
+  uint32_t left, right, priority; /* left: also the next that is free */
+} IntervalNode;
+
+const Interval *intervals_find(const Intervals *set, uint64_t offset) {
+  const Interval *found = NULL;
+  for (uint32_t at = set->root; at != 0;) {
+    const IntervalNode *node = &set->node[at];
+    if (node->interval.end > offset) found = &node->interval;
+    at = found == &node->interval ? node->left : node->right;
+  }
+  return found;
+}
+
+/* Those that begin below `first` go to the left, the others to the right. */
+static void split(Intervals *set, uint32_t at, uint64_t first, uint32_t *left, uint32_t *right) {
+  while (at != 0) {
+    IntervalNode *node = &set->node[at];
+    if (node->interval.first < first) {
+      *left = at;
+      left = &node->right;
+      at = node->right;
+    } else {
+      *right = at;
+      right = &node->left;
+      at = node->left;
+    }
+  }
+  *left = *right = 0;
+}
+
+static uint32_t merge(Intervals *set, uint32_t left, uint32_t right) {
+  uint32_t root = 0, *hole = &root;
+  while (left != 0 && right != 0) {
+    IntervalNode *a = &set->node[left], *b = &set->node[right];
+    bool left_is_above = a->priority > b->priority;
+    *hole = left_is_above ? left : right;
+    hole = left_is_above ? &a->right : &b->left;
+    if (left_is_above)
+      left = a->right;
+    else
+      right = b->left;
+  }
+  *hole = left != 0 ? left : right;
+  return root;
+}
+
+/* Room for `more` nodes, so that what follows cannot fail. */
+static bool reserve(Intervals *set, uint32_t more) {
+  if (set->count + more < set->capacity) return true;
+  uint32_t capacity = 2 * set->capacity + 16;
+  IntervalNode *grown = realloc(set->node, capacity * sizeof *grown);
+  if (grown == NULL) return false;
+  set->node = grown, set->capacity = capacity;
+  return true;
+}
+
+static uint32_t random_of(uint32_t number) { /* all are different: the steps are bijections */
+  number = (number ^ number >> 16) * 0x7feb352du;
+  number = (number ^ number >> 15) * 0x846ca68bu;
+  return number ^ number >> 16;
+}
+
+static void insert(Intervals *set, Interval interval) {
+  uint32_t at = set->free, left = 0, right = 0;
+  if (at != 0)
+    set->free = set->node[at].left;
+  else
+    at = ++set->count;
+  set->node[at] = (IntervalNode){.interval = interval, .priority = random_of(at)};
+  split(set, set->root, interval.first, &left, &right);
+  set->root = merge(set, merge(set, left, at), right);
+}
+
+void intervals_remove(Intervals *set, uint64_t first) {
+  uint32_t left = 0, middle = 0, right = 0;
+  split(set, set->root, first, &left, &right);
+  split(set, right, first + 1, &middle, &right);
+  if (middle != 0) {
+    set->node[middle].left = set->free;
+    set->free = middle;
+  }
+  set->root = merge(set, left, right);
+}
+
+bool intervals_put(Intervals *set, Interval interval) {
+  const Interval *met = NULL;
+  if (interval.first >= interval.end) return true;
+  if (!reserve(set, 3)) return false;
+  while ((met = intervals_find(set, interval.first)) != NULL && met->first < interval.end) {
+    Interval old = *met, before = old, behind = old;
+    before.end = interval.first, behind.first = interval.end;
+    intervals_remove(set, old.first);
+    if (before.first < before.end) insert(set, before);
+    if (behind.first < behind.end) insert(set, behind);
+  }
+  insert(set, interval);
+  return true;
+}
+
+void intervals_free(Intervals *set) {
+  free(set->node);
+  *set = (Intervals){0};
+}

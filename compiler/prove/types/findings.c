@@ -1,0 +1,169 @@
+/* findings.c -- what a finding says: why, the record that wrote last where a wrong type stands, and
+ * the place in the model or job file that asks for it. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "compiler/prove/types/typing.h"
+#include "runtime/plan/plan_text.h"
+
+/* ---- who wrote there */
+
+static bool writes(const Walk *walk, const PlanRecord *record, const Span *bytes) {
+  const Plan *plan = walk->view->plan;
+  for (uint32_t i = record->operands_first; i < record->operands_first + record->operands_count;
+       i++) {
+    const PlanOperand *at = &plan->operands[i];
+    uint64_t base = walk_base(walk, at->base);
+    if (at->access != ACCESS_READ && base + at->offset < bytes->end &&
+        bytes->first < base + operand_end(plan, at))
+      return walk_runs(walk, record);
+  }
+  return false;
+}
+
+/* Up to the record at hand, or to the end of the program. */
+static void add_writer(const Typing *t, const Span *bytes, char *text, size_t room) {
+  Walk walk = walk_begin(t->view, t->walk.program, WALK_TWICE), last = walk;
+  uint32_t record = PLAN_NONE;
+  for (bool is_here = false; !is_here && walk_next(&walk);) {
+    is_here = t->walk.call != NULL && walk.position == t->walk.position &&
+              walk.iteration == t->walk.iteration;
+    for (uint32_t r = 0; r < (is_here ? t->record : walk.segment->records_count); r++)
+      if (writes(&walk, walk_record(&walk, r), bytes)) last = walk, record = r;
+  }
+  if (record == PLAN_NONE) {
+    (void)snprintf(text, room, "; nothing in %s writes there before it",
+                   ProgramKind_names[walk.program->kind]);
+    return;
+  }
+  const PlanRecord *at = walk_record(&last, record);
+  (void)snprintf(text, room, "; written last by call %u (%.40s), record %u (%.24s %.60s)",
+                 last.position, plan_string(t->plan, last.segment->name), record,
+                 at->kind == RECORD_KERNEL ? plan_string(t->plan, t->plan->kernels[at->kernel].name)
+                                           : RecordKind_names[at->kind],
+                 plan_string(t->plan, at->path));
+}
+
+/* ---- the place in a file */
+
+static bool is_among(const Plan *plan, uint32_t first, uint32_t count, uint32_t value) {
+  for (uint32_t i = first; i < first + count; i++)
+    if (plan->uses[i].value == value) return true;
+  return false;
+}
+
+/* The first node that makes the value, or reads the parameter. NULL: none. */
+static const PlanNode *node_of(const Typing *t, uint32_t value) {
+  const Plan *plan = t->plan;
+  if (value < plan->values_count && plan->values[value].kind == VALUE_PARAM_GRAD)
+    value = t->meaning.value[value].parameter;
+  if (value >= plan->values_count) return NULL;
+  bool is_read = plan->values[value].kind == VALUE_PARAM;
+  for (const PlanNode *node = plan->nodes; node < plan->nodes + plan->nodes_count; node++)
+    if (*plan_string(plan, node->file) != '\0' &&
+        (is_read ? is_among(plan, node->inputs_first, node->inputs_count, value)
+                 : is_among(plan, node->outputs_first, node->outputs_count, value)))
+      return node;
+  return NULL;
+}
+
+/* The key of the job by which there are such records. */
+static const char *key_of(const PlanRecord *record) {
+  switch (record == NULL ? PURPOSE_NODE : (Purpose)record->purpose) {
+  case PURPOSE_NORM: return "optimizer.clip";
+  case PURPOSE_GATHER:
+  case PURPOSE_REDUCE: return "parallel.zero";
+  case PURPOSE_TRANSFER: return "parallel.pp";
+  case PURPOSE_CONTROL: return "parallel.dp";
+  default: return "model";
+  }
+}
+
+static void add_source(const Typing *t, uint32_t value, char *text, size_t room) {
+  const PlanNode *node = node_of(t, value);
+  if (node != NULL) {
+    (void)snprintf(text, room, " (%.80s:%u:%u)", plan_string(t->plan, node->file), node->line,
+                   node->column);
+    return;
+  }
+  for (uint32_t i = 0; i < t->plan->settings_count; i++) {
+    const PlanSetting *setting = &t->plan->settings[i];
+    if (strcmp(plan_string(t->plan, setting->key), key_of(t->at)) == 0)
+      (void)snprintf(text, room, " (%s, %.80s)", key_of(t->at),
+                     plan_string(t->plan, setting->origin));
+  }
+}
+
+/* ---- findings */
+
+/* A record of a node has its place in the file already. */
+static bool report(Typing *t, const Type *about, const Span *bytes, const char *format,
+                   va_list list) {
+  char why[PROVE_LINE_BYTES] = "", writer[TYPE_TEXT_BYTES * 2] = "", source[TYPE_TEXT_BYTES] = "";
+  bool named = about != NULL && about->kind >= TYPE_VALUE && about->kind <= TYPE_SUM;
+  if (t->refused) return false;
+  t->refused = true;
+  (void)vsnprintf(why, sizeof why, format, list);
+  if (bytes != NULL) add_writer(t, bytes, writer, sizeof writer);
+  if (t->at == NULL || t->at->node == PLAN_NONE)
+    add_source(t,
+               named           ? about->ref
+               : t->at != NULL ? t->at->value
+                               : PLAN_NONE,
+               source, sizeof source);
+  prove_finding(t->view, t->walk.call != NULL ? &t->walk : NULL,
+                t->at != NULL ? (int64_t)t->record : -1, "types", "%s%s%s", why, writer, source);
+  return false;
+}
+
+bool refuse(Typing *t, const char *format, ...) {
+  va_list list;
+  va_start(list, format);
+  (void)report(t, NULL, NULL, format, list);
+  va_end(list);
+  return false;
+}
+
+bool refuse_at(Typing *t, const Type *about, const Span *bytes, const char *format, ...) {
+  va_list list;
+  va_start(list, format);
+  (void)report(t, about, bytes, format, list);
+  va_end(list);
+  return false;
+}
+
+const char *told(Typing *t, const Type *type) {
+  return type_text(t->plan, type, t->text[t->next_text ^= 1]);
+}
+
+/* Addresses of an operand. */
+static Span bytes_of(Typing *t, uint32_t operand) {
+  const Where at = where(t, operand);
+  const uint64_t start = cell_start(t, at.reached->cell);
+  return (Span){.first = start + at.first, .end = start + at.end};
+}
+
+bool refuse_operand(Typing *t, uint32_t operand, const Type *found, const Type *wanted) {
+  const KernelContract *contract = record_contract(t);
+  bool named = contract != NULL && (int32_t)operand < contract->operand_count;
+  const Span bytes = bytes_of(t, operand);
+  return refuse_at(t, wanted, &bytes, "operand %u%s%s holds %s; wanted: %s", operand,
+                   named ? " " : "", named ? contract->operands[operand].name : "", told(t, found),
+                   told(t, wanted));
+}
+
+bool refuse_found(Typing *t, const Type *type, const char *why, ...) {
+  char text[PROVE_LINE_BYTES];
+  const Span bytes = bytes_of(t, 0);
+  va_list list;
+  va_start(list, why);
+  (void)vsnprintf(text, sizeof text, why, list);
+  va_end(list);
+  return refuse_at(t, type, &bytes, "%s: %s", text, told(t, type));
+}
+
+bool refuse_along(Typing *t, uint32_t axis, const char *why, const Type *type) {
+  return refuse(t, "%s along %.16s%s%s", why, plan_string(t->plan, t->plan->axes[axis].name),
+                type != NULL ? ": " : "", type != NULL ? told(t, type) : "");
+}

@@ -1,0 +1,408 @@
+/* moves.c -- what collectives make of values and of tensors of whole blocks: added up over ranks,
+ * gathered, scattered, cut along another dim. What comes of it follows from the record's ranks and
+ * numbers, and must be what is said. */
+#include <string.h>
+
+#include "compiler/prove/types/typing.h"
+#include "runtime/plan/plan_control.h"
+
+/* ---- sums over ranks */
+
+/* Gradients are added up over the ranks of a layer first, then over those that have other samples
+ * and tokens: one order, so that sums round alike. */
+static bool layer_is_whole(Typing *t, const Type *type) {
+  const uint32_t layer = axes_dividing(t, DIVIDES_FEATURES) & ~axes_of_comm(t, t->at->comm);
+  if (type->kind != TYPE_SUM || t->plan->values[type->ref].kind != VALUE_PARAM_GRAD) return true;
+  for (uint32_t axis = 0; axis < t->plan->axes_count; axis++)
+    if ((layer >> axis & 1) != 0 && type->place[axis].kind == PLACE_OWED)
+      return refuse_along(t, axis, "it adds up others before what are summands", type);
+  return true;
+}
+
+/* Clears the summands along the record's axes. */
+static bool add_up(Typing *t, Type *type) {
+  uint32_t axes = axes_of_comm(t, t->at->comm), own_axes = where(t, 0).own_axes;
+  bool may_be_whole = t->at->purpose == PURPOSE_CONTROL; /* numbers and their weights alike */
+  const Type found = *type;
+  if (t->plan->meanings[t->at->meaning].reduce != REDUCE_SUM)
+    return refuse(t, "it does not add up");
+  if (!layer_is_whole(t, type)) return false;
+  for (uint32_t axis = 0; axis < t->plan->axes_count && type->kind != TYPE_ZERO; axis++) {
+    const PlaceKind kind = (PlaceKind)type->place[axis].kind;
+    if ((kind == PLACE_ROW) != ((own_axes >> axis & 1) != 0))
+      return refuse_along(t, axis, "it adds up other pieces than a rank has of its own", &found);
+    if ((axes >> axis & 1) == 0) continue;
+    if (kind != PLACE_OWED && !(kind == PLACE_WHOLE && may_be_whole))
+      return refuse_along(t, axis, "it adds up what are no summands", &found);
+    type->place[axis] = (Place){0};
+  }
+  return true;
+}
+
+/* ---- tensor by tensor, in place or from operands to operands */
+
+/* What becomes of a tensor, and of the same elements of a second operand. False: refused. */
+typedef bool Rule(Typing *t, Type *type, const Type *other);
+
+static Type type_at(const Typing *t, const Where *at, const Span *span) {
+  return t->types.type[spans_read(&t->types, &at->reached->spans, span->first, span->end)];
+}
+
+/* The elements of a span of one operand, in another. */
+static Span same_elements(const Where *from, Span span, const Where *to) {
+  uint64_t bytes = (uint64_t)dtype_bytes((DType)from->operand->dtype);
+  uint64_t to_bytes = (uint64_t)dtype_bytes((DType)to->operand->dtype);
+  span.end = to->first + (span.end - from->first) / bytes * to_bytes;
+  span.first = to->first + (span.first - from->first) / bytes * to_bytes;
+  return span;
+}
+
+static void turn_piece(Typing *t, uint32_t inputs, uint32_t to, Rule *rule) {
+  Type type = read_type(t, 0), other = read_type(t, inputs - 1);
+  if (type.dtype != operand_at(t, 0)->dtype || other.dtype != operand_at(t, inputs - 1)->dtype)
+    refuse_found(t, &type, "it takes for other numbers");
+  type.dtype = other.dtype = (uint8_t)operand_at(t, to)->dtype;
+  if (!t->refused && rule(t, &type, &other)) write_type(t, to, &type);
+}
+
+/* Element by element from one or two operands to another: one tensor of which ranks have pieces of
+ * a row, or all that stand there. */
+static void turn_tensors(Typing *t, uint32_t inputs, uint32_t to, Rule *rule) {
+  const Where from = where(t, 0), second = where(t, inputs - 1), target = where(t, to);
+  const bool has_gaps = t->at->purpose == PURPOSE_CONTROL; /* the runtime writes there, too */
+  if ((from.own_axes | second.own_axes | target.own_axes) != 0 && t->at->kind == RECORD_KERNEL) {
+    turn_piece(t, inputs, to, rule);
+    return;
+  }
+  uint64_t at = from.first;
+  for (Span span; !t->refused && next_span(t, &from, at, &span); at = span.end) {
+    const Span met = same_elements(&from, span, &second),
+               made = same_elements(&from, span, &target);
+    Type type = t->types.type[span.type], other = type_at(t, &second, &met);
+    if ((span.first > at && !has_gaps) || span.first < from.first || span.end > from.end ||
+        type.dtype != from.operand->dtype || other.dtype != second.operand->dtype)
+      break;
+    type.dtype = other.dtype = (uint8_t)target.operand->dtype;
+    if (!rule(t, &type, &other)) return;
+    put(t, &target.reached->spans, made.first, made.end, &type);
+  }
+  if (at < from.end && !has_gaps)
+    refuse(t, "byte %llu of operand 0 holds no tensor that begins and ends in it",
+           (unsigned long long)(at - from.first));
+}
+
+static bool add_up_each(Typing *t, Type *type, const Type *other) {
+  (void)other;
+  return add_up(t, type);
+}
+
+void type_all_reduce(Typing *t) {
+  turn_tensors(t, 1, 0, add_up_each);
+}
+
+/* Losses and requests of all ranks, once; plan_check and records: over all of them. */
+void type_control(Typing *t) {
+  Where at = all_of(t, 0);
+  PlanBytes sums = plan_slots_summed(t->plan);
+  uint64_t block = plan_address(plan_tier(t->plan, TIER_DEVICE), t->plan->jobs[0].control_offset);
+  uint64_t first = cell_start(t, at.reached->cell) + at.first;
+  t->tells_class = true;
+  if (t->at->kind != RECORD_ALL_REDUCE || first != block + sums.first ||
+      at.end - at.first != sums.end - sums.first)
+    refuse(t, "it adds up what are not the control values");
+  if ((t->made & MADE_TOTALS) != 0) refuse(t, "the control values are added up again");
+  t->made |= MADE_TOTALS;
+  type_all_reduce(t);
+}
+
+/* ---- parts of a dim */
+
+/* Sizes around a dim, of what one rank has. */
+typedef struct Around {
+  int64_t before, size, behind;
+} Around;
+
+static Around around(const Typing *t, const Type *type, uint32_t dim) {
+  Around around = {1, 1, 1};
+  uint32_t count = 0;
+  (void)meaning_dims(&t->meaning, type->ref, &count);
+  for (uint32_t i = 0; i < count; i++)
+    *(i < dim    ? &around.before
+      : i == dim ? &around.size
+                 : &around.behind) *= meaning_size(&t->meaning, type->ref, type->place, i);
+  return around;
+}
+
+static uint8_t cuts_of(const Typing *t, const Type *type, uint32_t dim) {
+  uint8_t cuts = 0;
+  for (uint32_t axis = 0; axis < t->plan->axes_count; axis++)
+    if (type->place[axis].kind == PLACE_CUT && type->place[axis].dim == dim &&
+        t->plan->axes[axis].divides != DIVIDES_SAMPLES)
+      cuts++;
+  return cuts;
+}
+
+/* Cuts a dim along all axes of the mask, inside of what cuts it already. */
+static void cut(const Typing *t, Type *type, uint32_t axes, uint32_t dim, CutStyle style) {
+  uint8_t order = cuts_of(t, type, dim);
+  for (; axes != 0; axes &= axes - 1)
+    type->place[__builtin_ctz(axes)] = (Place){PLACE_CUT, (uint8_t)dim, (uint8_t)style, order++};
+}
+
+/* Undoes the innermost cuts, which are those along the axes, in blocks. False: refused. */
+static bool uncut(Typing *t, Type *type, uint32_t axes, uint32_t *dim) {
+  const Type found = *type;
+  *dim = axes == 0 ? 0 : type->place[__builtin_ctz(axes)].dim;
+  uint8_t order = cuts_of(t, type, *dim);
+  for (uint32_t axis = t->plan->axes_count; axis-- > 0;) {
+    if ((axes >> axis & 1) == 0) continue;
+    const Place wanted = {PLACE_CUT, (uint8_t)*dim, CUT_BLOCK, --order};
+    if (memcmp(&type->place[axis], &wanted, sizeof wanted) != 0)
+      return refuse_found(t, &found, "it moves what these ranks do not have in blocks");
+    type->place[axis] = (Place){0};
+  }
+  return true;
+}
+
+/* Cuts it in blocks along the dim that the record says that it cuts. False: refused. */
+static bool cut_as_said(Typing *t, Type *type, uint32_t axes, uint32_t *dim) {
+  Place after[TYPE_AXES_MAX];
+  layout_places(t->plan, t->plan->meanings[t->at->meaning].after, after);
+  uint32_t axis = 0;
+  while (axis < t->plan->axes_count && ((axes >> axis & 1) == 0 || after[axis].kind != PLACE_CUT))
+    axis++;
+  if (axis == t->plan->axes_count) return refuse(t, "it does not say which dim it cuts");
+  *dim = after[axis].dim;
+  cut(t, type, axes, *dim, CUT_BLOCK);
+  return true;
+}
+
+/* Whether the record moves a part of this dim of each rank, as its pair of numbers says. What ranks
+ * know of their classes, the last dim, stands rank by rank. */
+static bool pair_fits(Typing *t, const Type *part, uint32_t dim) {
+  const Around of = around(t, part, dim);
+  const int64_t *pair = record_dims(t);
+  uint32_t count = 0;
+  (void)meaning_dims(&t->meaning, part->ref, &count);
+  bool fits = part->part == PART_STATISTICS
+                  ? pair[0] == 1 && dim + 1 == count
+                  : pair[0] == of.before && pair[1] == of.size * of.behind;
+  return (fits && t->at->dims_count == 2) ||
+         refuse_found(t, part, "its pieces are not the parts of a dim of");
+}
+
+static bool move_value(Typing *t, bool gathers, Type *type) {
+  const uint32_t axes = axes_of_comm(t, t->at->comm);
+  const Type was = *type;
+  uint32_t dim = 0;
+  if (type->part == PART_VIEWS || is_turned(type) || (type->part == PART_STATISTICS && !gathers))
+    return refuse_found(t, type, "no rule says how to convert");
+  return gathers ? uncut(t, type, axes, &dim) && pair_fits(t, &was, dim)
+                 : add_up(t, type) && cut_as_said(t, type, axes, &dim) && pair_fits(t, type, dim);
+}
+
+/* ---- pieces of a row */
+
+/* A call of a layer moves that layer's tensors. */
+static bool is_tensor(Typing *t, const Type *type, const Span *whole) {
+  if (type->kind != TYPE_SUM && type->kind != TYPE_STATE)
+    return refuse(t, "bytes %llu to %llu hold %s, not a tensor", (unsigned long long)whole->first,
+                  (unsigned long long)whole->end, told(t, type));
+  if (type->layer != TYPE_ANY && type->layer != 0 && t->walk.call->layer >= 0)
+    return refuse_found(t, type, "it moves another layer");
+  return true;
+}
+
+/* Ranks have `part` of it, before or afterwards: so many elements. */
+static bool move_tensor(Typing *t, bool gathers, PlaceKind part, int64_t elements, Type *type) {
+  const PlaceKind from = gathers ? part : PLACE_WHOLE, to = gathers ? PLACE_WHOLE : part;
+  if (!gathers && !add_up(t, type)) return false;
+  if (gathers && part == PLACE_FLAT && type->piece != elements)
+    return refuse(t, "it gathers pieces of %lld elements as %lld", (long long)type->piece,
+                  (long long)elements);
+  for (uint32_t axes = axes_of_comm(t, t->at->comm); axes != 0; axes &= axes - 1) {
+    Place *place = &type->place[__builtin_ctz(axes)];
+    if (place->kind != from)
+      return refuse_along(t, (uint32_t)__builtin_ctz(axes), "it moves what ranks do not have so",
+                          type);
+    *place = (Place){.kind = (uint8_t)to};
+  }
+  type->piece = !gathers && part == PLACE_FLAT ? elements : 0;
+  return true;
+}
+
+/* One value or tensor: all of it, and a rank's own part. */
+typedef struct Move {
+  bool gathers;                    /* parts to the whole; or the other way round */
+  const Where *whole_at, *part_at; /* part_at: NULL when that stands in the whole */
+  Span whole, part;
+  const int64_t *pair; /* of the record's numbers */
+} Move;
+
+static void move_one(Typing *t, const Move *m) {
+  const PlaceKind part = m->part_at == NULL ? PLACE_ROW : PLACE_FLAT;
+  const bool to_part = !m->gathers && m->part_at != NULL;
+  Spans *spans = &m->whole_at->reached->spans;
+  Type type = m->gathers && m->part_at != NULL ? type_at(t, m->part_at, &m->part)
+                                               : read_row(t, spans, m->whole.first, m->whole.end);
+  if (type.kind == TYPE_VALUE && m->part_at != NULL) {
+    if (!move_value(t, m->gathers, &type) ||
+        !(type.part == PART_STATISTICS || is_as_said(t, 1, &type)))
+      return;
+  } else if (m->pair[0] != 1) {
+    refuse(t, "a tensor's pieces lie apart");
+    return;
+  } else if (!is_tensor(t, &type, &m->whole) ||
+             !move_tensor(t, m->gathers, part, m->pair[1], &type)) {
+    return;
+  }
+  if (to_part)
+    put(t, &m->part_at->reached->spans, m->part.first, m->part.end, &type);
+  else if (type.kind == TYPE_VALUE)
+    put(t, spans, m->whole.first, m->whole.end, &type);
+  else
+    write_row(t, spans, m->whole.first, m->whole.end, &type);
+}
+
+/* Goes over the record's pairs: a value or tensor each. */
+static void move_all(Typing *t, bool gathers) {
+  const bool in_place = t->at->operands_count == 1;
+  const Where first = all_of(t, 0), second = all_of(t, in_place ? 0 : 1);
+  Move m = {.gathers = gathers,
+            .whole_at = gathers ? &second : &first,
+            .part_at = in_place  ? NULL
+                       : gathers ? &first
+                                 : &second,
+            .pair = record_dims(t)};
+  m.whole.first = m.whole_at->first;
+  m.part.first = in_place ? 0 : m.part_at->first;
+  for (uint32_t i = 0; i + 1 < t->at->dims_count && !t->refused; i += 2, m.pair += 2) {
+    uint64_t bytes =
+        (uint64_t)(m.pair[0] * m.pair[1] * dtype_bytes((DType)m.whole_at->operand->dtype));
+    m.whole.end = m.whole.first + bytes * plan_comm_size(t->plan, t->at->comm);
+    m.part.end = m.part.first + bytes;
+    move_one(t, &m);
+    m.whole.first = m.whole.end;
+    m.part.first = m.part.end;
+  }
+}
+
+/* ---- a value that is cut along another dim */
+
+/* The record's numbers [outer, a, middle, b, inner] stand for what lies before, between and behind
+ * the two dims; neighbours of one may be joined: they move alike. */
+static bool turn_fits(const Typing *t, const Type *x, const Type *y, uint32_t gets,
+                      uint32_t loses) {
+  bool back = loses < gets;
+  const int64_t *dims = record_dims(t);
+  if (t->at->dims_count != 5 || record_attrs(t)[0] != (double)back) return false;
+  uint32_t first = back ? loses : gets, second = back ? gets : loses;
+  int64_t outer = around(t, x, first).before;
+  int64_t a_middle = around(t, back ? y : x, second).before / outer;
+  Around b = around(t, back ? x : y, second);
+  return dims[0] == outer && dims[1] * dims[2] == a_middle &&
+         dims[3] * dims[4] == b.size * b.behind;
+}
+
+static bool all_to_all(Typing *t, Type *type) {
+  const Type x = *type;
+  uint32_t axes = axes_of_comm(t, t->at->comm), gets = 0, loses = 0;
+  if (!uncut(t, type, axes, &gets) || !cut_as_said(t, type, axes, &loses)) return false;
+  return (loses != gets && turn_fits(t, &x, type, gets, loses)) ||
+         refuse_found(t, &x, "its numbers move other dims of");
+}
+
+/* How the record cuts a row of `whole` into parts, one for each member of the communicator by which
+ * it varies. False: in no way that layouts have. */
+static bool slice_style(const Typing *t, uint32_t comm, int64_t whole, int64_t part,
+                        CutStyle *style) {
+  bool blocks = true, zigzag = true;
+  int64_t half = part / 2, members = plan_comm_size(t->plan, comm);
+  if (part * members != whole) return false;
+  for (uint32_t i = 0; i < t->at->varies_count; i++)
+    if (t->plan->varies[t->at->varies_first + i].by != comm) return false;
+  for (int64_t m = 0; m < members; m++) {
+    double first = attr_of(t, 0, m), second = attr_of(t, 1, m); /* its two runs */
+    blocks = blocks && first == (double)(m * part) && second == (double)(m * part + half);
+    zigzag = zigzag && first == (double)(m * half) && second == (double)(whole - (m + 1) * half);
+  }
+  *style = zigzag && !blocks ? CUT_ZIGZAG : CUT_BLOCK;
+  return blocks || zigzag;
+}
+
+static bool slices_dim(const Typing *t, const Type *type, uint32_t dim) {
+  const int64_t *dims = record_dims(t);
+  Around of = around(t, type, dim);
+  return dims[0] == of.before && dims[1] == of.size && dims[3] == of.behind;
+}
+
+static bool slice(Typing *t, Type *type) {
+  const uint32_t varies = t->at->varies_count;
+  uint32_t comm = varies == 0 ? PLAN_NONE : t->plan->varies[t->at->varies_first].by;
+  uint32_t count = 0, dim = 0, axes = varies == 0 ? 0 : axes_of_comm(t, comm);
+  CutStyle style = CUT_BLOCK;
+  (void)meaning_dims(&t->meaning, type->ref, &count);
+  while (dim < count && !slices_dim(t, type, dim))
+    dim++;
+  const int64_t *dims = record_dims(t);
+  bool fits = dim < count && varies > 0 && slice_style(t, comm, dims[1], dims[2], &style);
+  for (uint32_t axis = 0; axis < t->plan->axes_count; axis++)
+    fits = fits && ((axes >> axis & 1) == 0 || type->place[axis].kind == PLACE_WHOLE);
+  if (fits) cut(t, type, axes, dim, style);
+  return fits ||
+         refuse_found(t, type, "its numbers cut no whole dim into equal parts, one a rank, of");
+}
+
+static void turn_value(Typing *t, bool turn(Typing *t, Type *type)) {
+  Type type = read_type(t, 0);
+  if (type.kind != TYPE_VALUE || (type.part != PART_ALL && type.part != PART_NO_BIAS) ||
+      is_turned(&type))
+    refuse_found(t, &type, "no rule says how to convert");
+  else if (turn(t, &type) && is_as_said(t, 1, &type))
+    write_type(t, 1, &type);
+}
+
+/* ---- gradients of a tensor, element by element */
+
+static bool keep_sums(Typing *t, Type *type, const Type *other) {
+  (void)other;
+  return type->kind == TYPE_ZERO || type->kind == TYPE_SUM ||
+         refuse_found(t, type, "it casts what is no gradient");
+}
+
+/* Of one tensor, over micro-batches or uses that follow each other. */
+static bool add_sums(Typing *t, Type *sum, const Type *other) {
+  bool zeros = sum->kind == TYPE_ZERO && other->kind == TYPE_ZERO;
+  return zeros || join_sums(sum, other) ||
+         refuse_found(t, sum, "%s; cannot be added to", told(t, other));
+}
+
+static void type_kernel(Typing *t) {
+  const KernelRole role = record_contract(t)->row->role;
+  const bool reduces = t->at->purpose == PURPOSE_REDUCE; /* records judge its numbers */
+  if (reduces && role == ROLE_ADD)
+    turn_tensors(t, 2, 2, add_sums);
+  else if (reduces && role == ROLE_CAST)
+    turn_tensors(t, 1, 1, keep_sums);
+  else if (role == ROLE_SLICE)
+    turn_value(t, slice);
+  else
+    refuse(t, "no rule says what it moves");
+}
+
+void type_move(Typing *t) {
+  switch ((RecordKind)t->at->kind) {
+  case RECORD_KERNEL: type_kernel(t); return;
+  case RECORD_ALL_REDUCE: type_all_reduce(t); return;
+  case RECORD_ALL_GATHER: move_all(t, true); return;
+  case RECORD_REDUCE_SCATTER: move_all(t, false); return;
+  case RECORD_ALL_TO_ALL: turn_value(t, all_to_all); return;
+  case RECORD_EXCHANGE:
+    if (t->at->purpose == PURPOSE_REDUCE)
+      type_join(t);
+    else
+      type_ring(t);
+    return;
+  default: refuse(t, "no rule says what it moves");
+  }
+}

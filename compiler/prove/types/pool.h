@@ -1,0 +1,40 @@
+/* pool.h -- rows of bytes, each kept once: equal rows have equal numbers, from 0 on in the order in
+ * which they came. Private to compiler/prove/types. */
+#ifndef LOCKSTEP_PROVE_POOL_H
+#define LOCKSTEP_PROVE_POOL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { POOL_NONE = UINT32_MAX };
+
+typedef struct Pool {
+  unsigned char *bytes; /* of all rows, one behind the other */
+  size_t used, capacity;
+  struct PoolRow {
+    size_t first;
+    uint32_t size;
+    uint32_t tag; /* the caller's; 0 at first */
+    uint64_t hash;
+  } * row;
+  uint32_t count, row_capacity;
+  uint32_t *slot; /* hash table of numbers + 1 */
+  uint32_t slot_count;
+} Pool;
+
+/* All zero is an empty one. The number of a row, whose size is a multiple of 8. POOL_NONE: out of
+ * memory. */
+uint32_t pool_number(Pool *pool, const void *bytes, size_t size);
+
+/* Valid until the next row comes. */
+static inline const void *pool_row(const Pool *pool, uint32_t number) {
+  return pool->bytes + pool->row[number].first;
+}
+
+void pool_close(Pool *pool);
+
+/* Room for `wanted` items in an array that grows. False: out of memory. */
+bool pool_room(void *array, size_t *capacity, size_t wanted, size_t item_bytes);
+
+#endif

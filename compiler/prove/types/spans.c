@@ -1,0 +1,90 @@
+/* spans.c -- what a buffer holds, byte by byte. */
+#include <string.h>
+
+#include "compiler/prove/types/type.h"
+
+_Static_assert(sizeof(Span) % sizeof(uint64_t) == 0, "hashed and compared as bytes");
+
+uint32_t spans_find(const Spans *spans, uint64_t offset) {
+  uint32_t low = 0, high = spans->count;
+  while (low < high) {
+    uint32_t middle = low + (high - low) / 2;
+    if (spans->at[middle].end > offset)
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  return low;
+}
+
+uint32_t spans_read(const Types *types, const Spans *spans, uint64_t first, uint64_t end) {
+  uint32_t at = spans_find(spans, first);
+  if (at == spans->count || spans->at[at].first > first || spans->at[at].end < end) return 0;
+  const Span *span = &spans->at[at];
+  if (span->first == first && span->end == end) return span->type;
+  return types->type[span->type].kind == TYPE_ZERO ? span->type : 0;
+}
+
+static bool insert(Spans *spans, uint32_t at, Span span) {
+  if (span.first >= span.end || span.type == 0) return true;
+  if (!pool_room(&spans->at, &spans->capacity, spans->count + 1, sizeof span)) return false;
+  memmove(spans->at + at + 1, spans->at + at, (spans->count - at) * sizeof span);
+  spans->at[at] = span;
+  spans->count++;
+  return true;
+}
+
+bool spans_write(const Types *types, Spans *spans, Span span) {
+  uint32_t at = spans_find(spans, span.first), end = at;
+  Span left = {0}, right = {0}; /* the rest of zeros */
+  for (; end < spans->count && spans->at[end].first < span.end; end++) {
+    Span was = spans->at[end];
+    if (types->type[was.type].kind != TYPE_ZERO) continue;
+    if (was.first < span.first) left = (Span){was.first, span.first, was.type, 0};
+    if (was.end > span.end) right = (Span){span.end, was.end, was.type, 0};
+  }
+  if (spans->count > end)
+    memmove(spans->at + at, spans->at + end, (spans->count - end) * sizeof span);
+  spans->count -= end - at;
+  return insert(spans, at, right) && insert(spans, at, span) && insert(spans, at, left);
+}
+
+/* ---- contents */
+
+static void least(int32_t *number, int32_t other) {
+  if (other != TYPE_ANY && (*number == TYPE_ANY || other < *number)) *number = other;
+}
+
+Held contents_keep(Types *types, Spans *spans) {
+  Held held = {.layer = TYPE_ANY, .microbatch = TYPE_ANY};
+  for (uint32_t i = 0; i < spans->count; i++) {
+    const Type *type = &types->type[spans->at[i].type];
+    least(&held.layer, type->layer);
+    least(&held.microbatch, type->microbatch);
+    for (uint32_t use = 0; use < type->use_count; use++)
+      least(&held.microbatch, type->use[use].end);
+  }
+  if (held.layer == TYPE_ANY) held.layer = 0;
+  if (held.microbatch == TYPE_ANY) held.microbatch = 0;
+  for (uint32_t i = 0; i < spans->count; i++)
+    spans->at[i].type = type_shifted(types, spans->at[i].type, -held.layer, -held.microbatch);
+  held.content = pool_number(&types->contents, spans->at, spans->count * sizeof *spans->at);
+  if (held.content != POOL_NONE) return held;
+  types->out_of_memory = true;
+  return (Held){0};
+}
+
+void contents_spans(Types *types, Held held, int32_t layer, int32_t microbatch, Spans *spans) {
+  uint32_t count = types->contents.row[held.content].size / (uint32_t)sizeof(Span);
+  spans->count = 0;
+  if (!pool_room(&spans->at, &spans->capacity, count, sizeof *spans->at)) {
+    types->out_of_memory = true;
+    return;
+  }
+  if (count > 0)
+    memcpy(spans->at, pool_row(&types->contents, held.content), count * sizeof *spans->at);
+  for (spans->count = 0; spans->count < count; spans->count++) {
+    uint32_t *type = &spans->at[spans->count].type;
+    *type = type_shifted(types, *type, held.layer - layer, held.microbatch - microbatch);
+  }
+}

@@ -1,0 +1,97 @@
+/* sums.c -- sums over micro-batches: gradients, to which several nodes may add, and losses. */
+#include <string.h>
+
+#include "compiler/prove/types/typing.h"
+
+static bool comes_before(const TypeUse *a, const TypeUse *b) {
+  return a->end != b->end ? a->end < b->end : a->first < b->first;
+}
+
+/* Nodes that have added the same micro-batches stand together. False: there is no room. */
+static bool insert_use(Type *sum, TypeUse use) {
+  uint32_t i = 0;
+  while (i < sum->use_count && comes_before(&sum->use[i], &use))
+    i++;
+  if (use.nodes == 0) return true;
+  if (i < sum->use_count && !comes_before(&use, &sum->use[i])) {
+    sum->use[i].nodes |= use.nodes;
+    return true;
+  }
+  if (sum->use_count == TYPE_USES_MAX) return false;
+  memmove(sum->use + i + 1, sum->use + i, (sum->use_count - i) * sizeof *sum->use);
+  sum->use[i] = use;
+  sum->use_count++;
+  return true;
+}
+
+/* Joins the micro-batches of some nodes: those of each follow each other. */
+static bool join_use(Type *sum, TypeUse use) {
+  const Type was = *sum;
+  bool fits = true;
+  memset(sum->use, 0, sizeof sum->use);
+  sum->use_count = 0;
+  for (uint32_t i = 0; i < was.use_count && fits; i++) {
+    const TypeUse *at = &was.use[i];
+    uint64_t met = at->nodes & use.nodes;
+    fits = (met == 0 || at->end == use.first) &&
+           insert_use(sum, (TypeUse){at->nodes & ~met, at->first, at->end}) &&
+           insert_use(sum, (TypeUse){met, at->first, use.end});
+    use.nodes &= ~met;
+  }
+  return fits && insert_use(sum, use);
+}
+
+/* The same tensor, in the same parts; its uses may differ. */
+static bool same_sum(const Type *a, const Type *b) {
+  return a->kind == b->kind && a->ref == b->ref && a->layer == b->layer && a->dtype == b->dtype &&
+         a->part == b->part && a->piece == b->piece &&
+         memcmp(a->place, b->place, sizeof a->place) == 0;
+}
+
+bool join_sums(Type *sum, const Type *other) {
+  bool joins = sum->kind == TYPE_SUM && same_sum(sum, other);
+  for (uint32_t i = 0; i < other->use_count && joins; i++)
+    joins = join_use(sum, other->use[i]);
+  return joins;
+}
+
+/* Uses of one region are added in the order of its nodes, micro-batch by micro-batch, so that sums
+ * round alike. */
+static bool in_order(const Typing *t, const Type *sum, uint32_t node) {
+  const uint32_t *region = t->meaning.region_of;
+  uint64_t behind = 0; /* nodes behind this one, of its region */
+  for (uint32_t n = node + 1; n < t->plan->nodes_count && region[n] == region[node]; n++)
+    behind |= use_bit(&t->meaning, sum->ref, n);
+  for (uint32_t i = 0; i < sum->use_count; i++)
+    if ((sum->use[i].nodes & behind) != 0 && sum->use[i].end > 0) return false;
+  return true;
+}
+
+void add_to_sum(Typing *t, uint32_t operand, Type *sum, uint32_t node) {
+  bool is_first = (t->walk.call->flags & CALL_FIRST_MICROBATCH) != 0;
+  const TypeUse use = {use_bit(&t->meaning, sum->ref, node), is_first ? USE_FROM_START : 0, 1};
+  const Type found = t->at->accumulate ? read_type(t, operand) : zeros(DTYPE_F32);
+  sum->microbatch = TYPE_ANY;
+  bool fits = found.kind == TYPE_ZERO || same_sum(&found, sum);
+  Type wanted = {.kind = TYPE_SUM,
+                 .dtype = sum->dtype,
+                 .ref = sum->ref,
+                 .layer = sum->layer,
+                 .use_count = 1,
+                 .use = {{use.nodes, USE_FROM_START, 0}}};
+  memcpy(wanted.place, sum->place, sizeof wanted.place);
+  if (found.kind == TYPE_SUM) *sum = found;
+  if (fits && use.nodes != 0 && in_order(t, sum, node) && join_use(sum, use))
+    write_type(t, operand, sum);
+  else
+    refuse_operand(t, operand, &found, &wanted);
+}
+
+bool is_whole_step(const Typing *t, const Type *sum) {
+  return sum->use_count == 1 && sum->use[0].first == USE_FROM_START &&
+         (int64_t)sum->use[0].end + t->walk.microbatch == t->microbatches;
+}
+
+bool sum_is_complete(const Typing *t, const Type *sum) {
+  return is_whole_step(t, sum) && sum->use[0].nodes == all_uses(&t->meaning, sum->ref);
+}

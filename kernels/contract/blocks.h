@@ -1,0 +1,98 @@
+/* blocks.h -- what the fast kernels of processors pack at once, by shape: said once, for those who
+ * give them scratch (workspace.c) and for the kernels that fill it.
+ *
+ * Which variant of the product runs is known when a run begins, not when a plan is made: a plan
+ * gives what any of them needs (product_bytes, and attention's dims rounded up to whole tiles). */
+#ifndef LOCKSTEP_KERNELS_BLOCKS_H
+#define LOCKSTEP_KERNELS_BLOCKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+  PANEL_COLUMNS = 48, /* of b; the last panel has 16, 32 or 48 */
+  TILE_LINES = 16,
+  TILE_UNITS = 16,
+  ROWS_MAX = 2 * TILE_LINES /* of c, computed at once by tiles */
+};
+
+/* How a product is multiplied. */
+typedef struct GemmKind {
+  bool pairs;           /* a unit is two bf16 of a line, else one f32 */
+  bool tiles, emulated; /* pairs multiplied in tile registers (kernels/cpu/tile.h) */
+} GemmKind;
+
+static inline int64_t whole_sixteens(int64_t n) {
+  return (n + 15) / 16 * 16;
+}
+
+/* 4-byte units that k elements of a line are packed to: whole registers of them. */
+static inline int64_t gemm_units(GemmKind kind, int64_t k) {
+  int64_t units = kind.pairs ? (k + 1) / 2 : k;
+  return kind.tiles ? (units + TILE_UNITS - 1) / TILE_UNITS * TILE_UNITS : units;
+}
+
+/* Columns that are best computed at once: as many accumulators as there are registers for. */
+static inline int64_t gemm_columns(GemmKind kind) {
+  return kind.tiles ? 2 * TILE_LINES : PANEL_COLUMNS;
+}
+
+/* ---- products: c[m,n] = a[m,k] . b[k,n] */
+
+/* The largest block, and what it takes of the scratch: panels of a, then of b, then sums. */
+typedef struct ProductBlocks {
+  int64_t rows, columns; /* of c: whole sixteens */
+  int64_t units;         /* of k */
+  bool sums;             /* k is in several blocks, and c cannot hold what they add up to */
+} ProductBlocks;
+
+/* `narrow`: c is bf16. Of large products the blocks take 16 MiB at most. */
+ProductBlocks product_blocks(GemmKind kind, int64_t m, int64_t n, int64_t k, bool narrow);
+int64_t product_blocks_bytes(const ProductBlocks *blocks);
+
+/* The most that a variant needs for factors of this kind. */
+int64_t product_bytes(int64_t m, int64_t n, int64_t k, bool factors_bf16, bool narrow);
+
+/* ---- attention: where a thread's blocks stand in its part of the scratch, in floats */
+
+enum {
+  HEAD_MAX = 128,
+  KEY_BLOCK = 128,
+  QUERY_PANEL = PANEL_COLUMNS,
+  FORWARD_PANELS = 6, /* of queries, at once */
+  BACKWARD_PANELS = 3,
+  BACKWARD_QUERIES = BACKWARD_PANELS * QUERY_PANEL
+};
+
+/* Of queries of one head, one task of the forward pass. */
+typedef struct ForwardBlocks {
+  int64_t count; /* per head */
+  int64_t panels;
+  int64_t q, out, k, v, scores, paired, highest, sum;
+  int64_t thread_bytes;
+  int64_t threads; /* that may have something to do */
+} ForwardBlocks;
+
+typedef struct BackwardBlocks {
+  int64_t slope_row; /* from key to key */
+  int64_t k, v, k_flipped, d_k, d_v, q, d_out, q_flipped, d_out_flipped;
+  int64_t p, d_s, packed, last_key;
+  int64_t d_q, delta;           /* of the first of a group's heads, */
+  int64_t d_q_next, delta_next; /* and from one head to the next */
+  int64_t thread_bytes;
+  int64_t threads;
+} BackwardBlocks;
+
+/* `dims` as in kernels.def. */
+ForwardBlocks forward_blocks(const int64_t *dims, bool bf16, int64_t threads);
+BackwardBlocks backward_blocks(const int64_t *dims, int64_t threads);
+
+/* ---- the backward of norms */
+
+/* Blocks of rows whose column sums are kept apart, and the rows of each. */
+int64_t norm_block_rows(int64_t rows);
+
+/* `vectors` gradients of weights. */
+int64_t norm_work_bytes(int64_t rows, int64_t width, int64_t vectors);
+
+#endif

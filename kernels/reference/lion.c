@@ -1,0 +1,32 @@
+/* lion.c -- Lion, algorithm 2 of arXiv:2302.06675: the sign of what beta1 mixes is the step, then
+ * beta2 moves the moment; the decay is decoupled. */
+#include "kernels/reference/access.h"
+
+/* A NaN stays one. */
+static double sign_of(double x) {
+  return x > 0 ? 1 : x < 0 ? -1 : x;
+}
+
+static void lion(const KernelArgs *args, Tensor truth, const Tensor *rounding) {
+  const double *lr = args->control[0], *clip_scale = args->control[1];
+  const double *found_inf = args->control[2];
+  if (*found_inf > 0) return;
+  Tensor grad = tensor(args, 0), m_at = tensor(args, 2);
+  double beta1 = args->attr[0], beta2 = args->attr[1], decay = args->attr[2];
+  for (int64_t i = 0; i < args->dim[0]; i++) {
+    double g = load(grad, i) * *clip_scale, m = load(m_at, i);
+    double step = sign_of(beta1 * m + (1 - beta1) * g);
+    store(m_at, i, beta2 * m + (1 - beta2) * g);
+    store(truth, i, load(truth, i) * (1 - *lr * decay) - *lr * step);
+    if (rounding) store(*rounding, i, load(truth, i));
+  }
+}
+
+void reference_lion(const KernelArgs *args) {
+  lion(args, tensor(args, 1), NULL);
+}
+
+void reference_lion_master(const KernelArgs *args) {
+  Tensor param = tensor(args, 1);
+  lion(args, tensor(args, 3), &param);
+}

@@ -1,0 +1,65 @@
+/* install.c -- a checkpoint's tensors, from their file into the state of every rank that has them.
+ *
+ * The first rank that has a part of the state reads its file, piece by piece, to where the state
+ * is, and the others get each piece from there. Whoever cannot read on still shares what it has,
+ * for the others wait for it: that it is of no use all hear afterwards. */
+#include "runtime/checkpoint/checksum.h"
+#include "runtime/checkpoint/take.h"
+
+typedef struct Installing {
+  const CheckpointSearch *search;
+  const Checkpoint *from;
+  const CheckpointTarget *target;
+  uint32_t entry;
+  CheckpointFault *fault;
+  Status *status;
+} Installing;
+
+/* Up to a window of what the file has at `offset`. */
+static bool install_piece(const Installing *installing, uint8_t *to, size_t count, uint64_t offset,
+                          Checksum *sum) {
+  const Checkpoint *from = installing->from;
+  Device *device = installing->target->device;
+  Comm *comm = installing->search->comm;
+  Status *status = installing->status;
+  void *bytes = device->ops->open_window(device, to, count, ACCESS_WRITE, status);
+  if (bytes == NULL) return false;
+  if (from->is_reader && *installing->fault == CHECKPOINT_WHOLE)
+    (void)checkpoint_read(from->descriptor, from->path, bytes, count, offset, installing->fault,
+                          status);
+  if (!comm->ops->share_bytes(comm, bytes, count)) {
+    status->code = STATUS_ECHO;
+    return false;
+  }
+  checksum_add(sum, bytes, count);
+  return device->ops->close_window(device, status);
+}
+
+static bool install_tensor(void *context, const PlanTensor *tensor, int32_t layer,
+                           uint64_t offset) {
+  (void)layer;
+  Installing *installing = context;
+  const Checkpoint *from = installing->from;
+  const CheckpointEntry *entry = &from->entry[installing->entry++];
+  Checksum sum;
+  checksum_begin(&sum);
+  for (uint64_t done = 0; done < tensor->size_bytes;) {
+    uint64_t left = tensor->size_bytes - done;
+    size_t take = left < DEVICE_WINDOW_BYTES ? (size_t)left : DEVICE_WINDOW_BYTES;
+    if (!install_piece(installing, installing->target->arena + offset + done, take,
+                       entry->offset + done, &sum))
+      return false;
+    done += take;
+  }
+  if (*installing->fault == CHECKPOINT_WHOLE && checksum_end(&sum) != entry->sum)
+    (void)checkpoint_damaged(from->path, from->text + entry->name, installing->fault,
+                             installing->status);
+  return true;
+}
+
+bool checkpoint_install(const CheckpointSearch *search, const Checkpoint *own,
+                        const CheckpointTarget *target, CheckpointFault *fault, Status *status) {
+  Installing installing = {
+      .search = search, .from = own, .target = target, .fault = fault, .status = status};
+  return checkpoint_each(search->plan, target->class, install_tensor, &installing);
+}

@@ -1,0 +1,393 @@
+#include "runtime/comm/nccl.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "runtime/comm/pieces.h"
+
+enum {
+  MEMBERS_AN_ID = 256, /* more would all connect to one thread */
+  MOVES_A_GROUP = 512,
+  LOOK_AGAIN_NS = 20000
+};
+
+typedef struct NcclComm {
+  Comm base;
+  NcclWorld *world;
+  uint32_t lane;
+  void *stream;
+  int moves; /* in the group that is open */
+  int error; /* of the group's first call that failed */
+} NcclComm;
+
+/* One of the plan's communicators on one lane. */
+typedef struct NcclGroup {
+  NcclHandle *handle; /* NULL: nobody else is in it, or the lane does not use it */
+  int32_t count, member;
+} NcclGroup;
+
+struct NcclWorld {
+  const NcclApi *api;
+  const Plan *plan;
+  Mesh mesh;
+  int32_t rank;
+  Comm *host;
+  NcclGroup *group; /* of each of the plan's communicators, lane after lane */
+  NcclComm lane[PLAN_LANES_MAX];
+  atomic_bool is_aborted;
+};
+
+static NcclGroup *group_of(const NcclWorld *world, uint32_t comm, uint32_t lane) {
+  return &world->group[(size_t)comm * world->plan->lanes_count + lane];
+}
+
+static int nccl_dtype(DType dtype) {
+  switch (dtype) {
+  case DTYPE_F32: return NCCL_FLOAT32;
+  case DTYPE_BF16: return NCCL_BFLOAT16;
+  case DTYPE_I32: return NCCL_INT32;
+  case DTYPE_F64: return NCCL_FLOAT64;
+  case DTYPE_COUNT: break;
+  }
+  abort();
+}
+
+static int nccl_reduce(ReduceOp reduce) {
+  return reduce == REDUCE_MAX ? NCCL_MAX : NCCL_SUM;
+}
+
+/* ---- groups of calls */
+
+static bool nccl_good(const NcclWorld *world, int result, const char *call, Status *status) {
+  if (result == NCCL_DONE) return true;
+  if (atomic_load(&world->is_aborted) || result == NCCL_REMOTE_ERROR)
+    return status_fail(status, STATUS_ECHO, "%s: another rank ended", call);
+  return status_fail(status, STATUS_WORLD, "%s: %s (NCCL_DEBUG=WARN tells more)", call,
+                     world->api->error_string(result));
+}
+
+/* Nonblocking communicators may still be at work when a call returns, and take no other until they
+ * are not. */
+static int settle(NcclWorld *world, NcclHandle *handle, int result) {
+  while (result == NCCL_UNDER_WAY && !atomic_load(&world->is_aborted)) {
+    nanosleep(&(struct timespec){0, LOOK_AGAIN_NS}, NULL);
+    int error = world->api->async_error(handle, &result);
+    if (error != NCCL_DONE) return error;
+  }
+  return result;
+}
+
+static void begin(NcclComm *self) {
+  self->moves = 0;
+  self->error = self->world->api->group_start();
+}
+
+static void note(NcclComm *self, int result) {
+  if (self->error == NCCL_DONE && result != NCCL_UNDER_WAY) self->error = result;
+}
+
+static bool end(NcclComm *self, const NcclGroup *group) {
+  NcclWorld *world = self->world;
+  int result = settle(world, group->handle, world->api->group_end());
+  if (self->error == NCCL_DONE) self->error = result;
+  if (atomic_load(&world->is_aborted)) return false;
+  return nccl_good(world, self->error, "NCCL", &self->base.problem);
+}
+
+/* Before so many moves are added that all members add between the same two calls: a group holds
+ * only so many, and what two members do with each other stands in one. */
+static bool make_room(NcclComm *self, const NcclGroup *group, int moves) {
+  self->moves += moves;
+  if (self->moves <= MOVES_A_GROUP || self->moves == moves) return true;
+  if (!end(self, group)) return false;
+  begin(self);
+  self->moves = moves;
+  return true;
+}
+
+/* ---- the plan's collectives; alone in their communicator, members have what they send */
+
+static bool all_reduce(Comm *comm, uint32_t number, const void *x, void *y, CommElements elements,
+                       ReduceOp reduce) {
+  NcclComm *self = (NcclComm *)comm;
+  const NcclApi *api = self->world->api;
+  const NcclGroup *group = group_of(self->world, number, self->lane);
+  int64_t bytes = elements.count * dtype_bytes(elements.dtype);
+  self->base.sent_bytes += 2 * bytes * (group->count - 1) / group->count;
+  begin(self);
+  note(self, api->all_reduce(x, y, (size_t)elements.count, nccl_dtype(elements.dtype),
+                             nccl_reduce(reduce), group->handle, self->stream));
+  return end(self, group);
+}
+
+/* Members' pieces alternate in the whole, so that each is a broadcast of its own. */
+static bool gather_pieces(NcclComm *self, const NcclGroup *group, const char *x, char *y,
+                          const CommPieces *pieces) {
+  int64_t unit = dtype_bytes(pieces->dtype);
+  PieceWalk walk = pieces_walk(pieces, 0, pieces_share(pieces));
+  Piece piece;
+  begin(self);
+  while (pieces_next(&walk, &piece))
+    for (int32_t root = 0; root < group->count; root++) {
+      char *to = y + piece_whole_at(&piece, group->count, root) * unit;
+      const char *own = x != NULL ? x + piece.share_at * unit : to;
+      if (!make_room(self, group, 1)) return false;
+      note(self, self->world->api->broadcast(root == group->member ? own : to, to,
+                                             (size_t)piece.count, nccl_dtype(pieces->dtype), root,
+                                             group->handle, self->stream));
+    }
+  return end(self, group);
+}
+
+static bool is_one_piece(const CommPieces *pieces) {
+  return pieces->pair_count == 1 && pieces->pair[0] == 1;
+}
+
+static bool all_gather(Comm *comm, uint32_t number, const void *x, void *y,
+                       const CommPieces *pieces) {
+  NcclComm *self = (NcclComm *)comm;
+  const NcclGroup *group = group_of(self->world, number, self->lane);
+  int64_t share = pieces_share(pieces), unit = dtype_bytes(pieces->dtype);
+  self->base.sent_bytes += (group->count - 1) * share * unit;
+  if (!is_one_piece(pieces)) return gather_pieces(self, group, x, y, pieces);
+  const void *own = x != NULL ? x : (char *)y + group->member * share * unit;
+  begin(self);
+  note(self, self->world->api->all_gather(own, y, (size_t)share, nccl_dtype(pieces->dtype),
+                                          group->handle, self->stream));
+  return end(self, group);
+}
+
+static bool scatter_pieces(NcclComm *self, const NcclGroup *group, char *x, char *y,
+                           const CommPieces *pieces, ReduceOp reduce) {
+  int64_t unit = dtype_bytes(pieces->dtype);
+  PieceWalk walk = pieces_walk(pieces, 0, pieces_share(pieces));
+  Piece piece;
+  begin(self);
+  while (pieces_next(&walk, &piece))
+    for (int32_t root = 0; root < group->count; root++) {
+      char *from = x + piece_whole_at(&piece, group->count, root) * unit;
+      char *to = y != NULL && root == group->member ? y + piece.share_at * unit : from;
+      if (!make_room(self, group, 1)) return false;
+      note(self, self->world->api->reduce(from, to, (size_t)piece.count, nccl_dtype(pieces->dtype),
+                                          nccl_reduce(reduce), root, group->handle, self->stream));
+    }
+  return end(self, group);
+}
+
+static bool reduce_scatter(Comm *comm, uint32_t number, void *x, void *y, const CommPieces *pieces,
+                           ReduceOp reduce) {
+  NcclComm *self = (NcclComm *)comm;
+  const NcclGroup *group = group_of(self->world, number, self->lane);
+  int64_t share = pieces_share(pieces), unit = dtype_bytes(pieces->dtype);
+  self->base.sent_bytes += (group->count - 1) * share * unit;
+  if (!is_one_piece(pieces)) return scatter_pieces(self, group, x, y, pieces, reduce);
+  void *to = y != NULL ? y : (char *)x + group->member * share * unit;
+  begin(self);
+  note(self, self->world->api->reduce_scatter(x, to, (size_t)share, nccl_dtype(pieces->dtype),
+                                              nccl_reduce(reduce), group->handle, self->stream));
+  return end(self, group);
+}
+
+/* Run by run: right, and slow where runs are short. All members cut groups between runs. */
+static bool all_to_all(Comm *comm, uint32_t number, const void *x, void *y, const CommTurn *turn) {
+  NcclComm *self = (NcclComm *)comm;
+  const NcclApi *api = self->world->api;
+  const NcclGroup *group = group_of(self->world, number, self->lane);
+  int64_t unit = dtype_bytes(turn->dtype), run_bytes = turn->b * turn->inner * unit;
+  self->base.sent_bytes += (group->count - 1) * turn_runs(turn) * run_bytes;
+  begin(self);
+  for (int64_t run = 0; run < turn_runs(turn); run++) {
+    if (!make_room(self, group, 2 * group->count)) return false;
+    for (int32_t i = 0; i < group->count; i++) {
+      TurnRun out = turn_run(turn, group->count, group->member, i, run);
+      TurnRun in = turn_run(turn, group->count, i, group->member, run);
+      note(self, api->send((const char *)x + out.x_at * unit, (size_t)run_bytes, NCCL_UINT8, i,
+                           group->handle, self->stream));
+      note(self, api->receive((char *)y + in.y_at * unit, (size_t)run_bytes, NCCL_UINT8, i,
+                              group->handle, self->stream));
+    }
+  }
+  return end(self, group);
+}
+
+static bool exchange(Comm *comm, uint32_t number, const CommPost *post, int32_t count) {
+  NcclComm *self = (NcclComm *)comm;
+  const NcclApi *api = self->world->api;
+  const NcclGroup *group = group_of(self->world, number, self->lane);
+  begin(self);
+  for (int32_t i = 0; i < count; i++) {
+    int64_t peer = (group->member + post[i].distance % group->count) % group->count;
+    int to = (int)(peer < 0 ? peer + group->count : peer);
+    size_t bytes = (size_t)post[i].size_bytes;
+    if (post[i].is_sent && to != group->member) self->base.sent_bytes += post[i].size_bytes;
+    note(self, post[i].is_sent
+                   ? api->send(post[i].at, bytes, NCCL_UINT8, to, group->handle, self->stream)
+                   : api->receive(post[i].at, bytes, NCCL_UINT8, to, group->handle, self->stream));
+  }
+  return end(self, group);
+}
+
+/* ---- over all ranks: between their hosts */
+
+static Comm *host_of(Comm *comm) {
+  return ((NcclComm *)comm)->world->host;
+}
+
+static bool barrier(Comm *comm) {
+  return host_of(comm)->ops->barrier(host_of(comm));
+}
+
+static bool gather_bytes(Comm *comm, const void *from, void *to, size_t size_bytes) {
+  return host_of(comm)->ops->gather_bytes(host_of(comm), from, to, size_bytes);
+}
+
+static bool broadcast_bytes(Comm *comm, int32_t root, void *bytes, size_t size_bytes) {
+  return host_of(comm)->ops->broadcast_bytes(host_of(comm), root, bytes, size_bytes);
+}
+
+static bool share_bytes(Comm *comm, void *bytes, size_t size_bytes) {
+  return host_of(comm)->ops->share_bytes(host_of(comm), bytes, size_bytes);
+}
+
+static void leave(Comm *comm) {
+  host_of(comm)->ops->leave(host_of(comm));
+}
+
+static void abort_job(Comm *comm) {
+  atomic_store(&((NcclComm *)comm)->world->is_aborted, true);
+  host_of(comm)->ops->abort(host_of(comm));
+}
+
+static int32_t members(const Comm *comm, uint32_t number) {
+  const NcclComm *self = (const NcclComm *)comm;
+  const NcclWorld *world = self->world;
+  return mesh_group(&world->mesh, world->plan->comms[number].axes_mask, world->rank).member_count;
+}
+
+static const CommOps nccl_ops = {
+    .all_reduce = all_reduce,
+    .all_gather = all_gather,
+    .reduce_scatter = reduce_scatter,
+    .all_to_all = all_to_all,
+    .exchange = exchange,
+    .barrier = barrier,
+    .gather_bytes = gather_bytes,
+    .broadcast_bytes = broadcast_bytes,
+    .share_bytes = share_bytes,
+    .leave = leave,
+    .abort = abort_job,
+    .members = members,
+};
+
+/* ---- opening */
+
+static int32_t ids_of(int32_t members_count) {
+  return (members_count + MEMBERS_AN_ID - 1) / MEMBERS_AN_ID;
+}
+
+/* The first member of the id's block, as NCCL deals them: the first blocks have one more. */
+static int32_t id_maker(int32_t members_count, int32_t id) {
+  int32_t ids = ids_of(members_count), more = members_count % ids;
+  return id * (members_count / ids) + (id < more ? id : more);
+}
+
+/* The ids of this rank's group: each maker puts its own where all ranks look for it. */
+static bool gather_ids(NcclWorld *world, const MeshGroup *at, uint32_t axes_mask, NcclId *ids,
+                       Status *status) {
+  NcclId own = {{0}}, *all = calloc((size_t)world->mesh.rank_count, sizeof *all);
+  int32_t count = ids_of(at->member_count);
+  if (all == NULL) return status_fail(status, STATUS_WORLD, "not enough memory for NCCL's ids");
+  bool good = true;
+  for (int32_t id = 0; good && id < count; id++)
+    if (id_maker(at->member_count, id) == at->member)
+      good = nccl_good(world, world->api->get_unique_id(&own), "ncclGetUniqueId", status);
+  if (good && !world->host->ops->gather_bytes(world->host, &own, all, sizeof own))
+    good = status_fail(status, STATUS_ECHO, "aborted");
+  for (int32_t rank = 0; good && rank < world->mesh.rank_count; rank++) {
+    MeshGroup other = mesh_group(&world->mesh, axes_mask, rank);
+    for (int32_t id = 0; other.group == at->group && id < count; id++)
+      if (id_maker(at->member_count, id) == other.member) ids[id] = all[rank];
+  }
+  free(all);
+  return good;
+}
+
+static bool open_group(NcclWorld *world, uint32_t comm, uint32_t lane, Status *status) {
+  uint32_t axes_mask = world->plan->comms[comm].axes_mask;
+  MeshGroup at = mesh_group(&world->mesh, axes_mask, world->rank);
+  NcclGroup *group = group_of(world, comm, lane);
+  *group = (NcclGroup){NULL, at.member_count, at.member};
+  if ((plan_comm_lanes(world->plan, comm) >> lane & 1u) == 0) return true;
+  NcclConfig config = {sizeof config, (unsigned)NCCL_CONFIG_MAGIC, NCCL_CONFIG_VERSION, 0};
+  NcclId *ids = calloc((size_t)ids_of(at.member_count), sizeof *ids);
+  if (ids == NULL) return status_fail(status, STATUS_WORLD, "not enough memory for NCCL's ids");
+  bool good = gather_ids(world, &at, axes_mask, ids, status);
+  if (good) {
+    int result = world->api->init_rank(&group->handle, at.member_count, at.member,
+                                       ids_of(at.member_count), ids, &config);
+    good = nccl_good(world, settle(world, group->handle, result), "ncclCommInitRank", status);
+  }
+  free(ids);
+  return good;
+}
+
+/* Every rank makes the same calls in the same order: all of it follows from the plan. */
+static bool open_groups(NcclWorld *world, Status *status) {
+  for (uint32_t comm = 0; comm < world->plan->comms_count; comm++)
+    for (uint32_t lane = 0; lane < world->plan->lanes_count; lane++)
+      if (!open_group(world, comm, lane, status)) return false;
+  return true;
+}
+
+NcclWorld *nccl_world_open(const NcclApi *api, const Plan *plan, const Mesh *mesh, int32_t rank,
+                           Comm *host, Status *status) {
+  NcclWorld *world = calloc(1, sizeof *world);
+  if (world != NULL) {
+    *world = (NcclWorld){.api = api, .plan = plan, .mesh = *mesh, .rank = rank, .host = host};
+    world->group = calloc((size_t)plan->comms_count * plan->lanes_count + 1, sizeof *world->group);
+    for (uint32_t lane = 0; lane < plan->lanes_count; lane++)
+      world->lane[lane] = (NcclComm){.base = {.ops = &nccl_ops}, .world = world, .lane = lane};
+    if (world->group != NULL && open_groups(world, status)) return world;
+  }
+  if (world == NULL || world->group == NULL)
+    (void)status_fail(status, STATUS_WORLD, "not enough memory for NCCL");
+  if (world != NULL) atomic_store(&world->is_aborted, true);
+  nccl_world_close(world);
+  return NULL;
+}
+
+static void close_group(const NcclWorld *world, const NcclGroup *group) {
+  if (group->handle == NULL) return;
+  if (atomic_load(&world->is_aborted)) {
+    (void)world->api->abort(group->handle);
+    return;
+  }
+  (void)settle((NcclWorld *)(uintptr_t)world, group->handle, world->api->finalize(group->handle));
+  (void)world->api->destroy(group->handle);
+}
+
+void nccl_world_close(NcclWorld *world) {
+  if (world == NULL) return;
+  uint32_t groups = world->plan->comms_count * world->plan->lanes_count;
+  for (uint32_t i = 0; world->group != NULL && i < groups; i++)
+    close_group(world, &world->group[i]);
+  free(world->group);
+  free(world);
+}
+
+void nccl_world_stream(NcclWorld *world, uint32_t lane, void *stream) {
+  world->lane[lane].stream = stream;
+}
+
+Comm *nccl_comm(NcclWorld *world) {
+  return &world->lane[plan_main_lane(world->plan)].base;
+}
+
+CommLanes nccl_comm_beside(NcclWorld *world) {
+  CommLanes lanes = {{NULL}};
+  for (uint32_t lane = 0; lane < world->plan->lanes_count; lane++)
+    if (lane != plan_main_lane(world->plan)) lanes.at[lane] = &world->lane[lane].base;
+  return lanes;
+}

@@ -1,0 +1,32 @@
+/* nccl.h -- communication between ranks on GPUs, through NCCL.
+ *
+ * Calls issue to the stream of their lane and return; what they move has moved when the stream's
+ * next event has passed. NCCL sums in an order of its own: results are equal on all members, but
+ * not bitwise those of ranks on processors, and bf16 rounds at every hop. */
+#ifndef LOCKSTEP_COMM_NCCL_H
+#define LOCKSTEP_COMM_NCCL_H
+
+#include "runtime/comm/comm.h"
+#include "runtime/comm/nccl_api.h"
+#include "runtime/mesh.h"
+
+typedef struct NcclWorld NcclWorld;
+
+/* A communicator of NCCL for each of the plan's that this rank is in with others, and each lane
+ * that uses it. Every rank of the job calls it, on a thread that has chosen its GPU. `host` carries
+ * the ids, and from then on what the ranks' hosts tell each other (barrier, bytes, abort); it lives
+ * as long as the world. NULL: `status` says why. */
+NcclWorld *nccl_world_open(const NcclApi *api, const Plan *plan, const Mesh *mesh, int32_t rank,
+                           Comm *host, Status *status);
+
+/* Nothing is under way, or the job was aborted. NULL is fine. */
+void nccl_world_close(NcclWorld *world);
+
+/* Before the first call: where what is called on the lane's comm is issued. */
+void nccl_world_stream(NcclWorld *world, uint32_t lane, void *stream);
+
+/* Of the main lane, and of the lanes beside it; they live as long as the world. */
+Comm *nccl_comm(NcclWorld *world);
+CommLanes nccl_comm_beside(NcclWorld *world);
+
+#endif

@@ -1,0 +1,77 @@
+/* nccl_library.c -- finds and loads NCCL. */
+#include <dlfcn.h>
+#include <pthread.h>
+
+#include "runtime/comm/nccl_api.h"
+
+enum { VERSION_LEAST = 22700 }; /* before it, fewer ids than ranks are not taken reliably */
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static NcclApi api;
+static Status problem;
+static bool is_loaded;
+
+static void *open_library(void) {
+  static const char *const places[] = {"libnccl.so.2", "/usr/local/cuda/lib64/libnccl.so.2"};
+  void *library = NULL;
+  for (size_t i = 0; i < sizeof places / sizeof *places && library == NULL; i++)
+    library = dlopen(places[i], RTLD_NOW | RTLD_LOCAL);
+  return library;
+}
+
+static bool find_calls(void *library) {
+  const struct {
+    const char *name;
+    void *to; /* a function pointer of the table */
+  } calls[] = {
+      {"ncclGetVersion", &api.get_version},
+      {"ncclGetUniqueId", &api.get_unique_id},
+      {"ncclCommInitRankScalable", &api.init_rank},
+      {"ncclCommFinalize", &api.finalize},
+      {"ncclCommDestroy", &api.destroy},
+      {"ncclCommAbort", &api.abort},
+      {"ncclCommGetAsyncError", &api.async_error},
+      {"ncclGetErrorString", &api.error_string},
+      {"ncclGroupStart", &api.group_start},
+      {"ncclGroupEnd", &api.group_end},
+      {"ncclAllReduce", &api.all_reduce},
+      {"ncclAllGather", &api.all_gather},
+      {"ncclReduceScatter", &api.reduce_scatter},
+      {"ncclBroadcast", &api.broadcast},
+      {"ncclReduce", &api.reduce},
+      {"ncclSend", &api.send},
+      {"ncclRecv", &api.receive},
+  };
+  for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+    void *call = dlsym(library, calls[i].name);
+    if (call == NULL)
+      return status_fail(&problem, STATUS_USER, "this NCCL has no %s: install 2.27 or later",
+                         calls[i].name);
+    *(void **)calls[i].to = call;
+  }
+  return true;
+}
+
+static void load(void) {
+  int version = 0;
+  void *library = open_library();
+  if (library == NULL) {
+    status_fail(&problem, STATUS_USER,
+                "NCCL cannot be loaded (%s): install libnccl2, or add its folder to "
+                "LD_LIBRARY_PATH",
+                dlerror());
+    return;
+  }
+  if (!find_calls(library)) return;
+  is_loaded = api.get_version(&version) == NCCL_DONE && version >= VERSION_LEAST;
+  if (!is_loaded)
+    status_fail(&problem, STATUS_USER, "NCCL %d.%d.%d is too old: install 2.27 or later",
+                version / 10000, version / 100 % 100, version % 100);
+}
+
+const NcclApi *nccl_library(Status *status) {
+  pthread_once(&once, load);
+  if (is_loaded) return &api;
+  *status = problem;
+  return NULL;
+}

@@ -1,0 +1,143 @@
+/* environment.c -- see environment.h, and environment.def for the names. */
+#include "slurm/environment.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef enum Reads {
+  READS_NUMBER,
+  READS_TEXT,
+  READS_WORD,
+  READS_CAPITAL,
+  READS_OTHER,
+  READS_OWN
+} Reads;
+
+typedef struct Row {
+  Reads reads;
+  const char *prefix, *names; /* separated by blanks, each behind the prefix */
+  const char *more;           /* words, or what to say */
+} Row;
+
+#define NUMBERS(prefix, names) {READS_NUMBER, prefix, names, NULL},
+#define TEXTS(prefix, names)   {READS_TEXT, prefix, names, NULL},
+#define WORDS(name, words)     {READS_WORD, "", name, words},
+#define CAPITALS(name, words)  {READS_CAPITAL, "", name, words},
+#define OTHERS(name, what)     {READS_OTHER, "", name, what},
+#define OWN(names)             {READS_OWN, "", names, NULL},
+static const Row rows[] = {
+#include "slurm/environment.def"
+};
+
+enum { ROWS = sizeof rows / sizeof *rows };
+
+/* ---- the table */
+
+/* The next of words that blanks separate, in `*list`; NULL: there is none. */
+static const char *next_word(Arena *arena, const char **list) {
+  *list += strspn(*list, " ");
+  size_t width = strcspn(*list, " ");
+  const char *word = width > 0 ? arena_copy_n(arena, *list, width) : NULL;
+  *list += width;
+  return word;
+}
+
+static bool is_listed(Arena *arena, const char *list, const char *word) {
+  for (const char *p = list, *one; (one = next_word(arena, &p)) != NULL;)
+    if (strcmp(one, word) == 0) return true;
+  return false;
+}
+
+static const Row *find(Arena *arena, const char *name) {
+  for (int32_t i = 0; i < ROWS; i++) {
+    size_t width = strlen(rows[i].prefix);
+    if (strncmp(name, rows[i].prefix, width) == 0 && is_listed(arena, rows[i].names, name + width))
+      return &rows[i];
+  }
+  return NULL;
+}
+
+static TextList known_names(Arena *arena) {
+  TextList known = {0};
+  for (int32_t i = 0; i < ROWS; i++)
+    for (const char *p = rows[i].names, *one; (one = next_word(arena, &p)) != NULL;)
+      if (rows[i].reads <= READS_CAPITAL)
+        VEC_PUSH(arena, &known, arena_printf(arena, "%s%s", rows[i].prefix, one));
+  return known;
+}
+
+/* ---- names */
+
+static bool begins_with(const char *text, const char *begin) {
+  return strncmp(text, begin, strlen(begin)) == 0;
+}
+
+/* Variables of the script begin with a small letter; so do those of proxies, which it has not. */
+static bool is_of_script(const char *name) {
+  size_t length = strlen(name), width = strlen("_proxy");
+  bool is_proxy = length > width && strcmp(name + length - width, "_proxy") == 0;
+  return *name >= 'a' && *name <= 'z' && !is_proxy;
+}
+
+static void warn_unknown(Compile *c, const Pair *pair) {
+  const char *library = begins_with(pair->name, "NCCL_") ? "NCCL" : "libfabric";
+  TextList known = known_names(c->arena);
+  const char *near = nearest_word(pair->name, known.at, known.count);
+  lint_at(c, pair->origin.span, "slurm-env", "slurm.env: %s has no %s that is known here%s%s%s",
+          library, pair->name, near ? "; did you mean " : "; it would say nothing of it",
+          near ? near : "", near ? "?" : "");
+}
+
+/* ---- values */
+
+static const char *in_capitals(Arena *arena, const char *text) {
+  char *capitals = arena_copy(arena, text);
+  for (char *p = capitals; *p; p++)
+    *p = (char)toupper((unsigned char)*p);
+  return capitals;
+}
+
+static bool is_whole_number(const char *text) {
+  char *end;
+  errno = 0;
+  (void)strtoll(text, &end, 0);
+  return end != text && *end == 0 && errno == 0;
+}
+
+static void check_value(Compile *c, const Pair *pair, const Row *row) {
+  const char *text = pair->text ? pair->text : "", *plain = text_plain(c->arena, text);
+  bool is_word = row->reads == READS_WORD || row->reads == READS_CAPITAL;
+  if (row->reads == READS_CAPITAL) text = in_capitals(c->arena, text);
+  if (row->reads == READS_NUMBER && !is_whole_number(text)) {
+    error_at(c, pair->origin.span, "slurm-env",
+             "slurm.env: NCCL reads %s as a whole number; got \"%s\"", pair->name, plain);
+  } else if (is_word && !is_listed(c->arena, row->more, text)) {
+    error_at(c, pair->origin.span, "slurm-env", "slurm.env: %s is one of %s; got \"%s\"",
+             pair->name, row->more, plain);
+  } else if (row->reads == READS_OTHER) {
+    lint_at(c, pair->origin.span, "slurm-env", "slurm.env: %s is %s", pair->name, row->more);
+  }
+}
+
+static void check_pair(Compile *c, const Pair *pair) {
+  const Row *row = find(c->arena, pair->name);
+  bool is_library = begins_with(pair->name, "NCCL_") || begins_with(pair->name, "FI_");
+  bool is_own = is_of_script(pair->name) || (row && row->reads == READS_OWN);
+  if (is_own && !pair->is_off)
+    error_at(
+        c, pair->origin.span, "slurm-env",
+        "slurm.env: the script needs %s for itself; slurm.wrap = { \"env\", \"%s=...\" } sets it "
+        "for the ranks",
+        pair->name, pair->name);
+  else if (row && !pair->is_off)
+    check_value(c, pair, row);
+  else if (!row && !is_own && is_library)
+    warn_unknown(c, pair);
+}
+
+void environment_check(Compile *c, const Job *job) {
+  for (int32_t i = 0; i < job->slurm.env.count; i++)
+    check_pair(c, &job->slurm.env.at[i]);
+}

@@ -1,0 +1,19 @@
+/* nccl_stand_in.h -- NCCL for tests without GPUs: ranks are threads, memory is the host's, and a
+ * call is done when its group ends. It is stricter than the library: members of a communicator make
+ * the same calls with equal counts, kinds, reductions and roots, sends meet receives of their size,
+ * operands in place stand where the library wants them, a communicator that is under way takes no
+ * call, and neither does an aborted one. Whoever breaks this gets an error, as do its peers. */
+#ifndef LOCKSTEP_TESTS_NCCL_STAND_IN_H
+#define LOCKSTEP_TESTS_NCCL_STAND_IN_H
+
+#include "runtime/comm/nccl_api.h"
+
+const NcclApi *nccl_stand_in(void);
+
+/* Whoever waits in a group gets an error, as after an abort. */
+void nccl_stand_in_break(void);
+
+/* Communicators that are open now, of all ranks. */
+int nccl_stand_in_open(void);
+
+#endif
