@@ -97,7 +97,7 @@ static void tell_dropped(Trace *t, const bool *needed, const NodeList *dropped) 
   Graph *g = t->g;
   for (int32_t i = 0; i < dropped->count; i++) {
     const Node *node = graph_node(g, dropped->at[i]);
-    if (node->op != OP_positions)
+    if (!op_def(node->op)->is_position)
       lint_at(g->compile, node->origin, "unused-value",
               "%s: nothing uses this result; it is left out", op_def(node->op)->name);
   }

@@ -20,8 +20,8 @@ static bool check_table(Trace *t, const Node *n) {
   GraphInput *input = &g->inputs.at[ids->input];
   if (input->role == INPUT_TARGETS)
     return error_at(g->compile, n->origin, "wrong-ids",
-                    "embedding: '%s' are what the model is to say; it cannot be told them",
-                    input->name);
+                    "%s: '%s' are what the model is to say; it cannot be told them",
+                    op_def(n->op)->name, input->name);
   bound(input, g->dims.at[table->dims[0]].size);
   return true;
 }
@@ -30,7 +30,7 @@ static bool check_table(Trace *t, const Node *n) {
 static const Node *token_table(const Graph *g) {
   for (NodeId i = 0; i < g->nodes.count; i++) {
     const Node *n = graph_node(g, i);
-    if (n->op != OP_embedding) continue;
+    if (op_def(n->op)->ids != IDS_OF_ROWS) continue;
     const Value *ids = graph_value(g, n->inputs[1]);
     if (ids->kind == VALUE_INPUT && g->inputs.at[ids->input].role == INPUT_TOKENS) return n;
   }
@@ -44,12 +44,12 @@ static bool check_classes(Trace *t, const Node *loss, const Dim *classes) {
   if (look_up == NULL) return true;
   const Dim *rows = &g->dims.at[graph_value(g, look_up->inputs[0])->dims[0]];
   if (classes->size >= rows->size) return true;
+  const char *name = op_def(loss->op)->name;
   error_at(g->compile, loss->origin, "loss-shape",
-           "cross_entropy: targets are tokens, %lld of them (%s), but the logits %s have %lld "
-           "classes",
+           "%s: targets are tokens, %lld of them (%s), but the logits %s have %lld classes", name,
            (long long)rows->size, rows->name, list_features(g, loss->inputs[0]),
            (long long)classes->size);
-  fix_last(g->compile, "cross_entropy(linear(\"head\", x, \"%s\"), targets)", rows->name);
+  fix_last(g->compile, "%s(linear(\"head\", x, \"%s\"), targets)", name, rows->name);
   note_at(g->compile, look_up->origin, "tokens are looked up here");
   return false;
 }
@@ -59,11 +59,10 @@ static bool check_loss(Trace *t, const Node *n) {
   const Value *ids = graph_value(g, n->inputs[1]);
   GraphInput *input = ids->kind == VALUE_INPUT ? &g->inputs.at[ids->input] : NULL;
   if (input == NULL || input->role == INPUT_TOKENS) {
-    error_at(g->compile, n->origin, "wrong-ids",
-             input == NULL ? "cross_entropy: positions are counted, not learned; targets come from "
+    error_at(g->compile, n->origin, "wrong-ids", "%s: %s", op_def(n->op)->name,
+             input == NULL ? "positions are counted, not learned; targets come from "
                              "input(\"targets\", { \"batch\", \"seq\" }, \"ids\")"
-                           : "cross_entropy: these are the tokens that the model sees, not those "
-                             "that come next");
+                           : "these are the tokens that the model sees, not those that come next");
     fix_last(g->compile, "input(\"targets\", { \"batch\", \"seq\" }, \"ids\")");
     return false;
   }
@@ -81,8 +80,9 @@ bool trace_check_ids(Trace *t) {
     const NodeList *list = &g->regions.at[r].forward;
     for (int32_t i = 0; i < list->count; i++) {
       const Node *n = graph_node(g, list->at[i]);
-      if (n->op == OP_embedding) good = check_table(t, n) && good;
-      if (n->op == OP_cross_entropy) good = check_loss(t, n) && good;
+      IdsOf ids = op_def(n->op)->ids;
+      if (ids == IDS_OF_ROWS) good = check_table(t, n) && good;
+      if (ids == IDS_OF_CLASSES) good = check_loss(t, n) && good;
     }
   }
   return good;

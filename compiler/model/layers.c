@@ -167,7 +167,7 @@ static bool table_argument(Trace *t, ParamId *table, const char **path) {
 
 static bool check_positions(Trace *t, const Param *table, ValueId ids) {
   const Value *value = graph_value(t->g, ids);
-  if (value->producer == NO_ID || graph_node(t->g, value->producer)->op != OP_positions)
+  if (value->producer == NO_ID || !op_def(graph_node(t->g, value->producer)->op)->is_position)
     return true;
   int64_t rows = t->g->dims.at[table->dims[0]].size;
   if (rows >= t->context) return true;
@@ -199,9 +199,10 @@ int call_embedding(lua_State *L) {
 
 /* ---- norms */
 
-static int norm(lua_State *L, const char *op_name, OpKind op, double eps) {
+static int norm(lua_State *L, OpKind op, bool has_bias) {
   static const char *const keys[] = {"eps", NULL};
-  Trace *t = trace_enter(L, op_name);
+  Trace *t = trace_enter(L, op_def(op)->name);
+  double eps = 1e-5;
   const char *name;
   ValueId x, bias_value = NO_ID;
   DimList features;
@@ -215,7 +216,7 @@ static int norm(lua_State *L, const char *op_name, OpKind op, double eps) {
   }
   ParamId weight = param_constant(t, suffixed(t, name, ".weight"), &features, 1);
   if (weight == NO_ID) return value_push(t, NO_ID);
-  if (op == OP_layernorm) {
+  if (has_bias) {
     ParamId bias = param_constant(t, suffixed(t, name, ".bias"), &features, 0);
     if (bias == NO_ID) return value_push(t, NO_ID);
     bias_value = t->g->params.at[bias].value;
@@ -225,10 +226,10 @@ static int norm(lua_State *L, const char *op_name, OpKind op, double eps) {
 }
 
 int call_layernorm(lua_State *L) {
-  return norm(L, "layernorm", OP_layernorm, 1e-5);
+  return norm(L, OP_layernorm, true);
 }
 int call_rmsnorm(lua_State *L) {
-  return norm(L, "rmsnorm", OP_rmsnorm, 1e-5);
+  return norm(L, OP_rmsnorm, false);
 }
 
 /* ---- attention, rope, split: the ops check the dimensions themselves */

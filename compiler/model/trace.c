@@ -63,10 +63,10 @@ const char *trace_path(Trace *t, const char *base) {
 /* Ops check the numbers that they are given; the job may have set them. */
 static void blame_attr(Trace *t, const Node *node) {
   const Diag *last = &t->g->compile->diags.list.at[t->g->compile->diags.list.count - 1];
-  bool rate = strcmp(last->name, "dropout-rate") == 0;
-  if (rate) blame_number(t->model, node->attrs[node->op == OP_attention ? 2 : 0]);
-  if (strcmp(last->name, "rope-base") == 0) blame_number(t->model, node->attrs[0]);
-  if (strcmp(last->name, "rope-scaling") == 0) blame_number(t->model, node->attrs[2]);
+  const AttrBlame *blame = op_def(node->op)->blames;
+  for (; blame != NULL && blame->diagnostic != NULL; blame++)
+    if (strcmp(last->name, blame->diagnostic) == 0)
+      blame_number(t->model, node->attrs[blame->attr]);
 }
 
 ValueId trace_append(Trace *t, OpKind op, const char *path, const ValueId *inputs,

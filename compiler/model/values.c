@@ -138,7 +138,7 @@ static ValueId positions_here(Trace *t) {
 static bool in_reach(Trace *t, ValueId *v) {
   const Value *value = graph_value(t->g, *v);
   if (value->kind == VALUE_INPUT || value->region == t->region) return true;
-  if (value->producer != NO_ID && graph_node(t->g, value->producer)->op == OP_positions) {
+  if (value->producer != NO_ID && op_def(graph_node(t->g, value->producer)->op)->is_position) {
     *v = positions_here(t);
     return *v != NO_ID;
   }
@@ -260,21 +260,31 @@ static int number_operand(lua_State *L) {
   return first == second ? 0 : first ? 1 : 2;
 }
 
-static int merge(Trace *t, OpKind op) {
-  ValueId a, b;
-  bool good = value_argument(t, 1, &a);
-  if (!value_argument(t, 2, &b) || !good) return value_push(t, NO_ID);
-  if (op == OP_subtract && !contains_all(t->g, a, b) && contains_all(t->g, b, a)) {
-    /* a - b = -b + a: the second operand is the one that repeats */
-    ValueId first = a;
-    a = trace_append(t, OP_affine, "affine", INPUTS(b), ATTRS(-1, 0));
-    b = first;
-    op = OP_add;
-    if (a == NO_ID) return value_push(t, NO_ID);
-  }
+static bool both_operands(Trace *t, ValueId *a, ValueId *b) {
+  bool good = value_argument(t, 1, a);
+  return value_argument(t, 2, b) && good;
+}
+
+static int append_merge(Trace *t, OpKind op, ValueId a, ValueId b) {
   ValueId y = trace_append(t, op, t->op, INPUTS(a, b), NULL);
   if (y == NO_ID) explain_merge(t, a, b);
   return value_push(t, y);
+}
+
+static int merge(Trace *t, OpKind op) {
+  ValueId a, b;
+  return both_operands(t, &a, &b) ? append_merge(t, op, a, b) : value_push(t, NO_ID);
+}
+
+/* Ops repeat their second operand over dims that it lacks. Where the first lacks some, a - b is
+ * -b + a. */
+static int merge_difference(Trace *t) {
+  ValueId a, b;
+  if (!both_operands(t, &a, &b)) return value_push(t, NO_ID);
+  if (contains_all(t->g, a, b) || !contains_all(t->g, b, a))
+    return append_merge(t, OP_subtract, a, b);
+  ValueId negated = trace_append(t, OP_affine, "affine", INPUTS(b), ATTRS(-1, 0));
+  return negated == NO_ID ? value_push(t, NO_ID) : append_merge(t, OP_add, negated, a);
 }
 
 static int value_add(lua_State *L) {
@@ -290,7 +300,7 @@ static int value_subtract(lua_State *L) {
   Trace *t = trace_enter(L, "subtract");
   int number = number_operand(L);
   ValueId x;
-  if (number == 0) return merge(t, OP_subtract);
+  if (number == 0) return merge_difference(t);
   if (!value_argument(t, 3 - number, &x)) return value_push(t, NO_ID);
   double n = lua_tonumber(L, number);
   return number == 2 ? affine(t, x, 1, -n) : affine(t, x, -1, n);

@@ -145,6 +145,10 @@ static void lower_affine(const Graph *g, const Node *n, Lowered *out) {
   LOWER_ATTRS(out, n->attrs[0], n->attrs[1]);
 }
 
+static uint32_t affine_layout(const double *attrs) {
+  return attrs[1] == 0 ? LAYOUT_LINEAR : 0; /* with a shift, a sum of summands has many shifts */
+}
+
 static void backward_affine(Grad *b, const Node *n) {
   ValueId x = n->inputs[0];
   if (grad_needed(b, x)) grad_add(b, x, scaled(b, n, grad_output(b, n, 0), n->attrs[0]));
@@ -165,7 +169,9 @@ const OpDef op_multiply = {.name = "multiply",
                            .shape = shape_commuting,
                            .backward = backward_multiply,
                            .lower = lower,
-                           .in_place = 0};
+                           .in_place = 0,
+                           .layout = LAYOUT_AS_FORWARD,
+                           .gradient_of = &op_multiply};
 const OpDef op_sum_to = {.name = "sum_to",
                          .shape = rule_given,
                          .lower = lower_sum_to,
@@ -175,4 +181,5 @@ const OpDef op_affine = {.name = "affine",
                          .shape = rule_output_like_input,
                          .backward = backward_affine,
                          .lower = lower_affine,
-                         .in_place = 0};
+                         .in_place = 0,
+                         .layout_with = affine_layout};

@@ -176,6 +176,7 @@ const OpDef op_attention = {.name = "attention",
                             .in_place = -1,
                             .reads_views = 7,
                             .divide = divide_attention,
+                            .blames = (const AttrBlame[]){{"dropout-rate", DROPOUT}, {0}},
                             .paper = "arXiv:2205.14135, arXiv:2305.13245",
                             .layout = LAYOUT_HEADS | LAYOUT_WHOLE_TOKENS};
 const OpDef op_attention_backward = {.name = "attention_backward",

@@ -96,12 +96,13 @@ const OpDef op_all_reduce = {.name = "all_reduce",
                              .shape = rule_given,
                              .lower = lower_all_reduce,
                              .in_place = -1,
+                             .overwrites = 1,
                              .layout = LAYOUT_LINEAR | LAYOUT_CONVERTS};
 const OpDef op_all_gather = {.name = "all_gather",
                              .shape = rule_given,
                              .lower = lower_all_gather,
                              .in_place = -1,
-                             .layout = LAYOUT_LINEAR | LAYOUT_CONVERTS};
+                             .layout = LAYOUT_LINEAR | LAYOUT_CONVERTS | LAYOUT_MAKES_WHOLE};
 const OpDef op_reduce_scatter = {.name = "reduce_scatter",
                                  .shape = rule_given,
                                  .lower = lower_reduce_scatter,

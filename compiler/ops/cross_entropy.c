@@ -88,6 +88,7 @@ const OpDef op_cross_entropy = {.name = "cross_entropy",
                                 .in_place = -1,
                                 .overwrites = 1,
                                 .divide = divide_cross_entropy,
+                                .ids = IDS_OF_CLASSES,
                                 .layout = LAYOUT_WHOLE_FEATURES};
 const OpDef op_cross_entropy_stats = {
     .name = "cross_entropy_stats", .shape = rule_given, .lower = lower_stats, .in_place = -1};

@@ -65,13 +65,16 @@ ValueId latest(const Shard *s, ValueId v); /* what to read for v: its sum, when 
 
 /* ---- nodes */
 NodeId push_node(Shard *s, Node node); /* inputs that need it become dense */
+/* Node `id`, which has become n. */
+void push_cut(Shard *s, NodeId id, Node *n);
 /* A node of `op` on behalf of `of`; inputs and outputs end with NO_ID. */
 NodeId push_op(Shard *s, const Node *of, OpKind op, const ValueId *inputs, const ValueId *outputs);
 ValueId owned(Shard *s, ValueId v, const Node *reader); /* v, or a copy where it is a view */
 ValueId value_as(Shard *s, ValueId like, DType dtype);
 void settle_inputs(Shard *s, Node *n);
 
-/* ---- ops that have a way of their own; false: not in this pass, or not this node */
+/* ---- OpDef.divide of ops that have a way of their own; false: not in this pass, or not this node
+ */
 bool divide_attention(Shard *s, Node *n); /* attention_divide.c */
 bool divide_attention_backward(Shard *s, Node *n);
 bool divide_cross_entropy(Shard *s, Node *n); /* cross_entropy_divide.c */

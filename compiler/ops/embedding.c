@@ -10,8 +10,7 @@
 /* Positions are known here: the last one must have a row. Other ids are the data's business. */
 static bool enough_rows(Graph *g, const Node *n, const Value *table, const Value *ids) {
   if (ids->producer == NO_ID) return true;
-  const Node *maker = graph_node(g, ids->producer);
-  if (maker->op != OP_positions) return true;
+  if (!op_def(graph_node(g, ids->producer)->op)->is_position) return true;
   int64_t rows = g->dims.at[table->dims[0]].size;
   int64_t end = g->dims.at[ids->dims[0]].size;
   if (rows >= end) return true;
@@ -79,9 +78,16 @@ static void lower_positions(const Graph *g, const Node *n, Lowered *out) {
   lower_runs(g, out, 0, seq);
 }
 
-const OpDef op_embedding = {
-    .name = "embedding", .shape = shape, .backward = backward, .lower = lower, .in_place = -1};
+const OpDef op_embedding = {.name = "embedding",
+                            .shape = shape,
+                            .backward = backward,
+                            .lower = lower,
+                            .in_place = -1,
+                            .ids = IDS_OF_ROWS};
 const OpDef op_embedding_backward = {
     .name = "embedding_backward", .shape = rule_given, .lower = lower_backward, .in_place = -1};
-const OpDef op_positions = {
-    .name = "positions", .shape = shape_positions, .lower = lower_positions, .in_place = -1};
+const OpDef op_positions = {.name = "positions",
+                            .shape = shape_positions,
+                            .lower = lower_positions,
+                            .in_place = -1,
+                            .is_position = true};

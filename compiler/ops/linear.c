@@ -6,6 +6,7 @@
  * handle used the other way round is [in..., out...] and called transposed (a head tied to an
  * embedding is not: [vocab, width] maps width to vocab as it stands). Nothing is ever reshaped:
  * several names may be on either side. */
+#include "compiler/ops/divide.h"
 #include "compiler/ops/rule.h"
 
 typedef struct Parts {
@@ -106,13 +107,31 @@ static void lower_db(const Graph *g, const Node *n, Lowered *out) {
   LOWER_DIMS(out, value_rows(g, n->inputs[0]), value_features(g, n->inputs[0]));
 }
 
-const OpDef op_linear = {
-    .name = "linear", .shape = shape, .backward = backward, .lower = lower, .in_place = -1};
+/* Where ranks hold summands, the bias is added once: to their sum. */
+static void append_linear(Shard *s, NodeId id, const Node *asked, Node *n) {
+  (void)asked;
+  ValueId y = n->outputs[0], bias = n->inputs[2];
+  bool is_last = n->input_count > 2 && partial_of(s, y) != 0;
+  if (is_last) n->input_count = 2;
+  push_cut(s, id, n);
+  if (!is_last) return;
+  ValueId sum = as_carried(s, y, n), with_bias = value_as(s, sum, graph_value(s->g, sum)->dtype);
+  push_op(s, n, OP_add, (const ValueId[]){sum, bias, NO_ID}, (const ValueId[]){with_bias, NO_ID});
+  map_set(s, &s->instead, y, with_bias);
+}
+
+const OpDef op_linear = {.name = "linear",
+                         .shape = shape,
+                         .backward = backward,
+                         .lower = lower,
+                         .in_place = -1,
+                         .append = append_linear};
 const OpDef op_linear_dx = {.name = "linear_dx",
                             .shape = rule_given,
                             .lower = lower_dx,
                             .in_place = -1,
-                            .layout = LAYOUT_BILINEAR};
+                            .layout = LAYOUT_BILINEAR,
+                            .gradient_of = &op_linear};
 const OpDef op_linear_dw = {.name = "linear_dw",
                             .shape = rule_given,
                             .lower = lower_dw,

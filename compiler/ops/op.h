@@ -6,16 +6,23 @@
  *
  * Forward nodes, with their inputs in order and their attrs by index; weights are VALUE_PARAM:
  *
- *   embedding        table, ids
- *   positions        (no inputs)
- *   linear           x, weight [, bias]
- *   layernorm        x, weight, bias      eps
- *   rmsnorm          x, weight            eps
- *   rope             x                    base, sign, factor, low_freq, high_freq,
- * original_positions attention        q, k, v              causal, scale (0: 1/sqrt(head)), dropout
- * rate gelu silu ...    x add subtract     a, b multiply         a, b affine           x scale,
- * shift dropout          x                    rate split            x                    which of
- * its dims (counted from 0) is cut cross_entropy    logits, target ids mse              y, target
+ *   op              inputs                 attrs
+ *
+ *   embedding       table, ids
+ *   positions
+ *   linear          x, weight [, bias]
+ *   layernorm       x, weight, bias        eps
+ *   rmsnorm         x, weight              eps
+ *   rope            x                      base, sign, and the four of its scaling (rope.c)
+ *   attention       q, k, v                causal, scale (0: 1/sqrt(head)), dropout rate
+ *   gelu silu ...   x
+ *   add subtract    a, b
+ *   multiply        a, b
+ *   affine          x                      scale, shift
+ *   dropout         x                      rate
+ *   split           x                      which of its dims (counted from 0) is cut
+ *   cross_entropy   logits, target ids
+ *   mse             y, target
  *
  * shard/ adds, when ranks share what a node works on: all_reduce, all_gather, reduce_scatter,
  * slice, all_to_all, exchange (convert.c); cross_entropy_stats and _parts; attention_merge; cast.
@@ -67,16 +74,31 @@ typedef struct Lowered {
   bool random; /* the record gets a key from the node's path */
 } Lowered;
 
-/* What an op's names do not say about layouts. */
+/* What an op's names of dims do not say about layouts. */
 enum {
   LAYOUT_LINEAR = 1u << 0,         /* summands may pass when all inputs are summands */
   LAYOUT_WHOLE_FEATURES = 1u << 1, /* it runs over all features of a token */
   LAYOUT_HEADS = 1u << 2,          /* its inputs' cut names belong together: heads and kv_heads */
   LAYOUT_BILINEAR = 1u << 3,       /* linear in each input: summands may pass in one of them */
   LAYOUT_SAME_PLACES = 1u << 4,    /* dim i of the output is cut where dim i of the input is */
-  LAYOUT_WHOLE_TOKENS = 1u << 6,   /* it needs all tokens that cp leaves a rank */
-  LAYOUT_CONVERTS = 1u << 5,       /* attrs[0]: the axes along which it changes the layout */
+  LAYOUT_WHOLE_TOKENS = 1u << 5,   /* it needs all tokens that cp leaves a rank */
+  LAYOUT_CONVERTS = 1u << 6,       /* attrs[0]: the axes along which it changes the layout */
+  LAYOUT_MAKES_WHOLE = 1u << 7,    /* a conversion: dim attrs[1] is cut before and whole after */
+  LAYOUT_AS_FORWARD = 1u << 8,     /* cut as what it is the gradient of, whatever its inputs are */
 };
+
+/* What the ids of input 1 count, when that input is ids. */
+typedef enum IdsOf {
+  IDS_OF_NOTHING,
+  IDS_OF_ROWS,   /* of input 0, a table */
+  IDS_OF_CLASSES /* features of input 0; the ids are what the model is to say */
+} IdsOf;
+
+/* The attr that a refusal is about: where the job has set it, its line is shown. */
+typedef struct AttrBlame {
+  const char *diagnostic; /* its name in diagnostics.def */
+  int32_t attr;
+} AttrBlame;
 
 /* Backward bookkeeping, backward.h. */
 typedef struct Grad Grad;
@@ -105,10 +127,18 @@ typedef struct OpDef {
   uint32_t overwrites;   /* bit i: in training input i is destroyed; an output is a view of it */
   bool is_sent;          /* other ranks take input 0 from where it is, while later nodes run */
   uint32_t layout;       /* LAYOUT_*: what shard/ must know beyond names */
+  uint32_t (*layout_with)(const double *attrs); /* more of them, by the attrs; or NULL */
+  const struct OpDef *gradient_of; /* in backward it makes a gradient of this op; or NULL */
   /* Appends n as a rank has it, where names do not say how it is cut; its inputs are the latest.
    * Then nothing else is done about n. False, or NULL: names say it. */
   bool (*divide)(Shard *pass, Node *n);
-  const char *paper; /* source of the formulas, or NULL */
+  /* Appends node `id`, which has become n, its inputs and outputs cut; `asked` is n with the inputs
+   * as they were before. NULL: push_cut. */
+  void (*append)(Shard *pass, NodeId id, const Node *asked, Node *n);
+  IdsOf ids;
+  bool is_position;        /* it numbers tokens: every region that asks makes its own */
+  const AttrBlame *blames; /* ends with {0}; or NULL */
+  const char *paper;       /* source of the formulas, or NULL */
   /* How model files call an op that makes one value of one value: call(x), or call(x, "form") where
    * ops share a call; the first of them in ops.def is the one without a form. NULL: no such call.
    */
@@ -127,6 +157,9 @@ typedef enum OpKind {
 #undef OP
 
 const OpDef *op_def(int32_t op);
+
+/* LAYOUT_* of a node: what its op says, and what its attrs add. */
+uint32_t op_layout(const Node *n);
 
 /* Fills `out` for one node: defaults first, then the op's own rule. */
 void op_lower(const Graph *g, const Node *n, Lowered *out);

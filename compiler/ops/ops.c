@@ -15,6 +15,11 @@ const OpDef *op_def(int32_t op) {
   return table[op];
 }
 
+uint32_t op_layout(const Node *n) {
+  const OpDef *def = op_def(n->op);
+  return def->layout | (def->layout_with != NULL ? def->layout_with(n->attrs) : 0);
+}
+
 _Static_assert((int)TARGET_CUDA == (int)KERNEL_TARGET_CUDA &&
                    (int)Target_COUNT == (int)KERNEL_TARGET_COUNT,
                "one order of processors");

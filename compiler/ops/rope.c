@@ -72,4 +72,7 @@ const OpDef op_rope = {.name = "rope",
                        .reads_views = 1,
                        .writes_views = 1,
                        .paper = "arXiv:2104.09864",
-                       .layout = LAYOUT_LINEAR | LAYOUT_WHOLE_TOKENS};
+                       .layout = LAYOUT_LINEAR | LAYOUT_WHOLE_TOKENS | LAYOUT_AS_FORWARD,
+                       .gradient_of = &op_rope,
+                       .blames =
+                           (const AttrBlame[]){{"rope-base", BASE}, {"rope-scaling", FACTOR}, {0}}};

@@ -6,6 +6,7 @@
  *
  * inputs: x. attrs: which dim of x. Another feature than the first would scatter the pieces:
  * refused. */
+#include "compiler/ops/divide.h"
 #include "compiler/ops/rule.h"
 
 static bool cut_fits(Graph *g, const Node *n, DimId cut) {
@@ -92,6 +93,27 @@ static void lower_nothing(const Graph *g, const Node *n, Lowered *out) {
   out->kernel = NULL;
 }
 
+/* Pieces of a join are views of what it makes. One that was converted is not any more: it is copied
+ * there, and what it was converted from gets storage of its own. */
+static void append_join(Shard *s, NodeId id, const Node *asked, Node *n) {
+  Graph *g = s->g;
+  ValueId whole = n->outputs[0], root = graph_value(g, whole)->view_of;
+  int64_t offset = root == NO_ID ? 0 : graph_value(g, whole)->view_offset;
+  if (root == NO_ID) root = whole;
+  for (int32_t i = 0; i < n->input_count; i++) {
+    ValueId v = n->inputs[i];
+    if (graph_value(g, v)->view_of == root) continue;
+    Value *before = graph_value(g, asked->inputs[i]);
+    if (before->view_of == root) before->view_of = NO_ID, before->view_offset = 0;
+    ValueId piece = value_as(s, v, graph_value(g, v)->dtype);
+    graph_value(g, piece)->view_of = root;
+    graph_value(g, piece)->view_offset = offset + i * value_features(g, v);
+    push_op(s, n, OP_copy, (const ValueId[]){v, NO_ID}, (const ValueId[]){piece, NO_ID});
+    n->inputs[i] = piece;
+  }
+  push_cut(s, id, n);
+}
+
 const OpDef op_split = {.name = "split",
                         .shape = shape,
                         .backward = backward,
@@ -104,4 +126,6 @@ const OpDef op_join = {.name = "join",
                        .lower = lower_nothing,
                        .in_place = -1,
                        .reads_views = (1u << NODE_OUTPUTS_MAX) - 1,
-                       .layout = LAYOUT_LINEAR};
+                       .layout = LAYOUT_LINEAR | LAYOUT_AS_FORWARD,
+                       .gradient_of = &op_split,
+                       .append = append_join};

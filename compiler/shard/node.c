@@ -2,8 +2,7 @@
 #include "compiler/shard/pass.h"
 
 static bool has_layout(const Node *n, uint32_t layout) {
-  bool scales = n->op == OP_affine && n->attrs[1] == 0; /* then it is linear */
-  return ((op_def(n->op)->layout | (scales ? LAYOUT_LINEAR : 0)) & layout) != 0;
+  return (op_layout(n) & layout) != 0;
 }
 
 /* ---- what a node asks of its inputs */
@@ -18,20 +17,13 @@ static ValueId output_with_statistics(const Shard *s, const Node *n) {
   return NO_ID;
 }
 
-/* The operation whose gradient a node makes on the parts that the operation worked on: by the
- * kernel that went forward, drawing the same masks; joining what it split. -1: of none. */
-static int32_t works_as(const Node *n) {
-  bool again = n->op == OP_dropout || n->op == OP_rope || n->op == OP_multiply;
-  return again ? n->op : n->op == OP_join ? OP_split : -1;
-}
-
-/* What that operation made, or the linear of a linear_dx; NO_ID: there is none. */
+/* What the operation made whose gradient this node makes; NO_ID: there is none. */
 static ValueId went_forward(const Shard *s, const Node *n) {
-  int32_t op = n->op == OP_linear_dx ? OP_linear : works_as(n);
+  const OpDef *of = op_def(n->op)->gradient_of;
   const NodeList *forward = &s->g->regions.at[s->region].forward;
-  for (int32_t i = 0; s->is_backward && !s->everywhere && op >= 0 && i < forward->count; i++) {
+  for (int32_t i = 0; s->is_backward && !s->everywhere && of != NULL && i < forward->count; i++) {
     const Node *then = graph_node(s->g, forward->at[i]);
-    if (then->op == op && then->path == n->path) return then->outputs[0];
+    if (op_def(then->op) == of && then->path == n->path) return then->outputs[0];
   }
   return NO_ID;
 }
@@ -55,7 +47,8 @@ static DimId choose_cut(const Shard *s, const Node *n) {
       feature = cut;
   }
   ValueId then = went_forward(s, n);
-  if (then != NO_ID && (works_as(n) >= 0 || feature == NO_ID)) return cut_of(s, then);
+  if (then != NO_ID && (has_layout(n, LAYOUT_AS_FORWARD) || feature == NO_ID))
+    return cut_of(s, then);
   if (has_layout(n, LAYOUT_WHOLE_FEATURES)) return carried;
   if (has_layout(n, LAYOUT_WHOLE_TOKENS) && !s->everywhere) return feature;
   return feature != NO_ID ? feature : carried;
@@ -191,35 +184,6 @@ static void cut_outputs(Shard *s, const Node *n) {
   }
 }
 
-/* A bias is added once, to the settled sum. */
-static void add_bias_after(Shard *s, const Node *linear, ValueId bias) {
-  ValueId y = linear->outputs[0], settled = as_carried(s, y, linear);
-  ValueId sum = value_as(s, settled, graph_value(s->g, settled)->dtype);
-  push_op(s, linear, OP_add, (const ValueId[]){settled, bias, NO_ID},
-          (const ValueId[]){sum, NO_ID});
-  map_set(s, &s->instead, y, sum);
-}
-
-/* The pieces of a join stand in what it makes. One that was converted does not yet: it is copied
- * there, and what it was made from gets a storage of its own. */
-static void place_pieces(Shard *s, const Node *asked, Node *n) {
-  Graph *g = s->g;
-  ValueId whole = n->outputs[0], root = graph_value(g, whole)->view_of;
-  int64_t offset = root == NO_ID ? 0 : graph_value(g, whole)->view_offset;
-  if (root == NO_ID) root = whole;
-  for (int32_t i = 0; i < n->input_count; i++) {
-    ValueId v = n->inputs[i];
-    if (graph_value(g, v)->view_of == root) continue;
-    Value *before = graph_value(g, asked->inputs[i]);
-    if (before->view_of == root) before->view_of = NO_ID, before->view_offset = 0;
-    ValueId piece = value_as(s, v, graph_value(g, v)->dtype);
-    graph_value(g, piece)->view_of = root;
-    graph_value(g, piece)->view_offset = offset + i * value_features(g, v);
-    push_op(s, n, OP_copy, (const ValueId[]){v, NO_ID}, (const ValueId[]){piece, NO_ID});
-    n->inputs[i] = piece;
-  }
-}
-
 /* Outputs that stood in an input (a loss overwrites its logits) stand in what replaced it. */
 static void move_views(Shard *s, const Node *asked, const Node *n) {
   for (int32_t i = 0; i < n->output_count; i++) {
@@ -230,8 +194,7 @@ static void move_views(Shard *s, const Node *asked, const Node *n) {
 }
 
 static void cut_node(Shard *s, NodeId id) {
-  Graph *g = s->g;
-  Node n = *graph_node(g, id), asked = n;
+  Node n = *graph_node(s->g, id), asked = n;
   for (int32_t i = 0; i < n.input_count; i++)
     n.inputs[i] = latest(s, n.inputs[i]);
   const OpDef *def = op_def(n.op);
@@ -240,16 +203,10 @@ static void cut_node(Shard *s, NodeId id) {
   meet_cut(s, &n, choose_cut(s, &n));
   move_views(s, &asked, &n);
   cut_outputs(s, &n);
-  if (n.op == OP_join) place_pieces(s, &asked, &n);
-  ValueId bias = NO_ID;
-  if (n.op == OP_linear && n.input_count > 2 && partial_of(s, n.outputs[0]) != 0) {
-    bias = n.inputs[2];
-    n.input_count = 2;
-  }
-  op_dense_inputs(g, s->out, &n);
-  *graph_node(g, id) = n;
-  VEC_PUSH(g->compile->arena, s->out, id);
-  if (bias != NO_ID) add_bias_after(s, &n, bias);
+  if (def->append != NULL)
+    def->append(s, id, &asked, &n);
+  else
+    push_cut(s, id, &n);
 }
 
 void cut_list(Shard *s, NodeList *list) {

@@ -73,6 +73,12 @@ NodeId push_node(Shard *s, Node node) {
   return id;
 }
 
+void push_cut(Shard *s, NodeId id, Node *n) {
+  op_dense_inputs(s->g, s->out, n);
+  *graph_node(s->g, id) = *n;
+  VEC_PUSH(s->g->compile->arena, s->out, id);
+}
+
 NodeId push_op(Shard *s, const Node *of, OpKind op, const ValueId *inputs, const ValueId *outputs) {
   Node node = {.op = op,
                .region = s->region,
@@ -126,12 +132,13 @@ ValueId convert(Shard *s, ValueId v, OpKind op, uint32_t axes, DimId dim, const 
   ValueId from = op_dense(g, s->out, reader, v);
   Value value = *graph_value(g, from);
   DimId base = dim == NO_ID ? NO_ID : base_of(s, dim);
-  int32_t at = dim == NO_ID ? -1 : place_of_dim(s, from, op == OP_all_gather ? dim : base);
+  bool makes_whole = (op_def(op)->layout & LAYOUT_MAKES_WHOLE) != 0;
+  int32_t at = dim == NO_ID ? -1 : place_of_dim(s, from, makes_whole ? dim : base);
   value.partial = graph_value(g, v)->partial & ~axes;
-  value.view_of = op == OP_all_reduce ? from : NO_ID;
+  value.view_of = op_def(op)->overwrites & 1 ? from : NO_ID;
   value.view_offset = 0;
   value.kind = VALUE_ACTIVATION;
-  if (at >= 0) value.dims[at] = op == OP_all_gather ? base : dim;
+  if (at >= 0) value.dims[at] = makes_whole ? base : dim;
   ValueId result = graph_add_value(g, value);
   /* A part over no axes is the whole: of the one key head that ranks share. */
   Node node = {.op = axes != 0 ? (int32_t)op : OP_copy,

@@ -41,13 +41,17 @@ static void cut_forward(Shard *s) {
   }
 }
 
-/* Does backward read what this node made, when it wants its input so converted? What was summed in
- * place must not be summed once more; what was gathered is kept, unless backward shall gather too.
+static bool makes_whole(const Node *n) {
+  return (op_def(n->op)->layout & LAYOUT_MAKES_WHOLE) != 0;
+}
+
+/* Whether backward reads what this conversion made, where it wants the same one. What was summed in
+ * place must not be summed again; what was gathered is kept, unless the job asks to gather again.
  */
 static bool serves_backward(const Shard *s, const Node *n) {
   bool mine = (op_def(n->op)->layout & LAYOUT_CONVERTS) != 0 &&
               ((uint32_t)n->attrs[0] & s->axes) != 0 && n->input_count == 1;
-  return mine && !(n->op == OP_all_gather && s->options.regather);
+  return mine && !(makes_whole(n) && s->options.regather);
 }
 
 static void find_forward_conversions(Shard *s) {
@@ -56,12 +60,10 @@ static void find_forward_conversions(Shard *s) {
   for (int32_t i = 0; i < forward->count; i++) {
     const Node *n = graph_node(s->g, forward->at[i]);
     if (!serves_backward(s, n)) continue;
-    DimId before = cut_of(s, n->inputs[0]), after = cut_of(s, n->outputs[0]);
+    bool has_dim = n->attrs[1] >= 0;
+    DimId dim = has_dim ? cut_of(s, makes_whole(n) ? n->inputs[0] : n->outputs[0]) : NO_ID;
     VEC_PUSH(s->g->compile->arena, &s->made,
-             (Conversion){n->inputs[0], n->outputs[0], (OpKind)n->op,
-                          n->op == OP_all_reduce   ? NO_ID
-                          : n->op == OP_all_gather ? before
-                                                   : after});
+             (Conversion){n->inputs[0], n->outputs[0], (OpKind)n->op, dim});
   }
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "kernels/bf16.h"
+#include "kernels/contract/contract.h"
 #include "kernels/philox.h"
 #include "runtime/data/permute.h"
 
@@ -24,7 +25,8 @@ static const uint64_t epoch_key = 0x65706f6368, synthetic_key = 0x73796e7468;
  * cross-entropy, and only there. */
 static bool has_short(const Samples *samples) {
   const Plan *plan = samples->plan;
-  return samples->valid && strcmp(plan_string(plan, plan->jobs[0].loss), "cross_entropy") == 0;
+  const KernelContract *loss = contract_find(plan_string(plan, plan->jobs[0].loss));
+  return samples->valid && loss != NULL && loss->id == KERNEL_cross_entropy;
 }
 
 static bool open_tokens(Samples *samples, const Plan *plan, Status *status) {
