@@ -1,33 +1,19 @@
 #include "compiler/compile.h"
 
-#include <math.h>
-
 #include "compiler/advice/advice.h"
+#include "compiler/advice/fit.h"
+#include "compiler/calls/calls.h"
 #include "compiler/cost/cost.h"
+#include "compiler/edges/edges.h"
 #include "compiler/emit/emit.h"
 #include "compiler/grad/grad.h"
+#include "compiler/memory/memory.h"
 #include "compiler/model/model.h"
 #include "compiler/pipelines/pipeline.h"
 #include "compiler/prove/prove.h"
+#include "compiler/segments/segments.h"
 #include "compiler/shard/shard.h"
-
-typedef struct Recompute {
-  RecomputeChoice choice; /* none, block or every */
-  int64_t group_layers;   /* 0: none */
-} Recompute;
-
-static Mesh mesh_of(const Derived *derived) {
-  Mesh mesh = {0};
-  int64_t ranks = derived->dp * derived->cp;
-  bool hybrid = derived->zero > 0 && derived->shard_ranks > 1;
-  mesh.size[MESH_REPLICATE] = hybrid ? ranks / derived->shard_ranks : 1;
-  mesh.size[MESH_DP] = derived->dp / mesh.size[MESH_REPLICATE];
-  mesh.size[MESH_PP] = derived->pp;
-  mesh.size[MESH_CP] = derived->cp;
-  mesh.size[MESH_TP] = derived->tp;
-  mesh.size[MESH_TP_GROUP] = 1;
-  return mesh;
-}
+#include "compiler/stages/stages.h"
 
 /* A traced model with its backward, cut over the mesh. NULL when reported. */
 static Graph *make_graph(Draft *d, Model *model, bool training) {
@@ -37,21 +23,19 @@ static Graph *make_graph(Draft *d, Model *model, bool training) {
   Graph *g =
       model_trace(d->compile, model, job->train.microbatch, derived->sample_tokens, training);
   if (g == NULL) return NULL;
+  if (training) d->parameters = model_parameters(g);
   if (training) d->graph_id = op_graph_identity(g);
   g->target = d->cluster->target;
   g->threads = (int32_t)d->cluster->threads;
   g->tp_at = job->origin[FIELD_parallel_tp].span;
   g->cp_at = job->origin[FIELD_parallel_cp].span;
   g->loss_count = derived->batch_samples * derived->sample_tokens;
-  if (training) d->parameters = model_parameters(g);
   graph_pad_dim(g, "vocab", job->model.vocab_multiple);
-  if (training) {
-    /* + backward, parameter gradients */
-    if (!grad_derive(g)) return NULL;
+  if (training && !grad_derive(g)) return NULL; /* + backward, parameter gradients */
+  graph_keep_logical(g);                        /* the model as it was, before anything is cut */
+  if (training)
     d->flops_per_token = cost_flops_per_token(g, job->train.microbatch * derived->sample_tokens);
-  }
-  graph_keep_logical(g); /* the model as it was, before anything is cut */
-  d->mesh = mesh_of(derived);
+  d->mesh = draft_mesh(derived);
   if (!shard_degrees(g, derived->tp, &d->mesh)) return NULL;
   g->mesh = d->mesh;
   const ShardOptions options = {.sequence = derived->sequence,
@@ -62,7 +46,7 @@ static Graph *make_graph(Draft *d, Model *model, bool training) {
   return shard_apply(g, options) ? g : NULL;
 }
 
-/* One pass through the house: what every loop below repeats. NULL when reported. */
+/* One pass through the rooms: what every loop repeats. NULL when reported. */
 static Draft *make_draft(Compile *c, const Job *job, const Compiled *known, Model *model,
                          Recompute recompute) {
   Draft *d = ARENA_NEW(c->arena, Draft);
@@ -76,8 +60,6 @@ static Draft *make_draft(Compile *c, const Job *job, const Compiled *known, Mode
   d->fabric = known->fabric;
   d->train = make_graph(d, model, true); /* model description -> ops + backward, cut by layouts */
   if (d->train == NULL) return NULL;
-  d->usual = place_in_order(d->fabric, &d->mesh, &order_usual);
-  d->reaches = ARENA_ARRAY(c->arena, Reach, MESH_BIT(MESH_AXES));
   if (recompute.choice != CHOICE_RECOMPUTE_NONE) /* what backward computes again      */
     recompute_apply(d->train, recompute.group_layers > 1 ? RECOMPUTE_EVERY : RECOMPUTE_BLOCK,
                     recompute.group_layers);
@@ -87,6 +69,8 @@ static Draft *make_draft(Compile *c, const Job *job, const Compiled *known, Mode
     d->eval = make_graph(d, model, false);
     if (d->eval == NULL) return NULL;
   }
+  d->usual = place_in_order(d->fabric, &d->mesh, &order_usual); /* what lies between ranks        */
+  d->reaches = ARENA_ARRAY(c->arena, Reach, MESH_BIT(MESH_AXES));
   d->train_parts = ARENA_ARRAY(c->arena, RegionSegments, d->train->regions.count);
   d->eval_parts = ARENA_ARRAY(c->arena, RegionSegments, d->train->regions.count);
 
@@ -99,60 +83,14 @@ static Draft *make_draft(Compile *c, const Job *job, const Compiled *known, Mode
   cost_segments(d);                /* how long they take                        */
   if (!stages_cut(d)) return NULL; /* layers -> pipeline stages                 */
   state_layout(d);                 /* parameters, gradients, optimizer state    */
-  timeline_build(d);               /* calls, and the lifetimes of their buffers */
+  calls_build(d);                  /* calls, and the lifetimes of their buffers */
   memory_pack(d);                  /* lifetimes -> offsets                      */
   edges_build(d);                  /* what waits for what on other lanes        */
   return d;
 }
 
-static int64_t layers_of(Model *model) {
-  return (int64_t)model_size(model, "layers", 1);
-}
-
-/* What memory.recompute asks for, in the order in which to try: cheapest first. */
-static int32_t candidates(const Job *job, Model *model, Recompute out[3]) {
-  int64_t root = (int64_t)lround(sqrt((double)layers_of(model)));
-  const Recompute none = {CHOICE_RECOMPUTE_NONE, 0}, block = {CHOICE_RECOMPUTE_BLOCK, 1};
-  const Recompute by_root = {CHOICE_RECOMPUTE_EVERY, root > 1 ? root : 1};
-  switch (job->memory.recompute) {
-  case CHOICE_RECOMPUTE_NONE: out[0] = none; return 1;
-  case CHOICE_RECOMPUTE_BLOCK: out[0] = block; return 1;
-  case CHOICE_RECOMPUTE_SQRT: out[0] = by_root; return 1;
-  case CHOICE_RECOMPUTE_EVERY:
-    out[0] = (Recompute){CHOICE_RECOMPUTE_EVERY, job->recompute_blocks};
-    return 1;
-  default:
-    out[0] = none;
-    out[1] = block;
-    out[2] = by_root;
-    return 3;
-  }
-}
-
-static int64_t budget_of(const Job *job, const Cluster *cluster) {
-  int64_t whole = cluster->memory_bytes - cluster->reserve_bytes;
-  if (!job->set[FIELD_memory_budget]) return whole;
-  if (job->memory.budget.unit == UNIT_PERCENT)
-    return (int64_t)((double)cluster->memory_bytes * job->memory.budget.value / 100);
-  return (int64_t)job->memory.budget.value;
-}
-
-/* Takes the first candidate that fits; when none does, the one that needs least. */
 static bool choose_draft(Compile *c, const Job *job, Model *model, Compiled *out) {
-  Recompute tries[3];
-  int32_t count = candidates(job, model, tries);
-  out->draft = NULL;
-  for (int32_t i = 0; i < count; i++) {
-    Draft *d = make_draft(c, job, out, model, tries[i]);
-    if (d == NULL) return false;
-    if (out->draft == NULL || d->arena_bytes < out->draft->arena_bytes) {
-      out->draft = d;
-      out->recompute = tries[i].choice;
-      out->group_layers = tries[i].group_layers;
-    }
-    if (d->arena_bytes <= out->budget_bytes) break;
-  }
-  return true;
+  return fit_draft(c, job, model, out, make_draft);
 }
 
 /* A plan that cannot be proven never leaves the compiler. */
@@ -164,24 +102,6 @@ static void prove_plan(Compile *c, const Job *job, Compiled *out) {
            "the plan breaks a promise; this is a defect of lockstep");
   for (uint32_t i = 0; i < out->proof->finding_count && i < PROVE_FINDINGS_MAX; i++)
     note_at(c, (Span){0}, "%s", out->proof->finding[i]);
-}
-
-/* What a run would find when it opens the data, before there is any. */
-static bool check_inputs(Compile *c, const Job *job, Graph *g) {
-  DataInputs inputs = {0};
-  for (int32_t i = 0; i < g->inputs.count; i++) {
-    const GraphInput *input = &g->inputs.at[i];
-    const Value *value = graph_value(g, input->value);
-    DataInput out = {.name = input->name,
-                     .elements = value_elements(g, input->value) / job->train.microbatch,
-                     .is_ids = value->dtype == DTYPE_I32,
-                     .vocab = g->inputs.at[i].vocab,
-                     .is_stream = input->role != INPUT_COLUMNS,
-                     .at = input->at};
-    if (value->dim_count == 2) out.feature = g->dims.at[value->dims[1]].name;
-    VEC_PUSH(c->arena, &inputs, out);
-  }
-  return spec_data_inputs(c, job, &inputs, graph_dim(g, "vocab") != NO_ID);
 }
 
 bool compile(Compile *c, Job *job, const Machine *machine, Compiled *out) {
@@ -196,8 +116,8 @@ bool compile(Compile *c, Job *job, const Machine *machine, Compiled *out) {
   const ModelFacts facts = {.positions = (int64_t)model_size(model, "positions", 0),
                             .heads = (int64_t)model_size(model, "heads", 0)};
   bool ok = spec_derive(c, job, &out->cluster, &facts, &out->derived);
-  out->budget_bytes = ok ? budget_of(job, &out->cluster) : 0;
-  if (ok) ok = choose_draft(c, job, model, out) && check_inputs(c, job, out->draft->train);
+  out->budget_bytes = ok ? fit_budget(job, &out->cluster) : 0;
+  if (ok) ok = choose_draft(c, job, model, out) && model_check_inputs(c, job, out->draft->train);
   if (ok) {
     out->parameters = out->draft->parameters;
     out->flops_per_token = out->draft->flops_per_token;

@@ -6,8 +6,8 @@
 #ifndef LOCKSTEP_COMPILE_H
 #define LOCKSTEP_COMPILE_H
 
+#include "compiler/draft/draft.h"
 #include "compiler/prove/prove.h"
-#include "compiler/schedule/draft.h"
 #include "runtime/plan/plan.h"
 
 typedef struct Compiled {

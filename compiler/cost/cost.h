@@ -6,7 +6,7 @@
 #ifndef LOCKSTEP_COST_H
 #define LOCKSTEP_COST_H
 
-#include "compiler/schedule/draft.h"
+#include "compiler/draft/draft.h"
 
 /* The larger of flops / peak and bytes / bandwidth; 0 of what is no kernel. */
 int64_t cost_kernel_ns(const Draft *d, const Record *record);

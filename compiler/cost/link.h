@@ -3,8 +3,8 @@
 #ifndef LOCKSTEP_COST_LINK_H
 #define LOCKSTEP_COST_LINK_H
 
+#include "compiler/draft/draft.h"
 #include "compiler/place/place.h"
-#include "compiler/schedule/draft.h"
 
 /* Its class and comm are the caller's to fill. */
 PlanLink link_of(const Reach *reach);

@@ -5,7 +5,7 @@
 #ifndef LOCKSTEP_EMIT_H
 #define LOCKSTEP_EMIT_H
 
-#include "compiler/schedule/draft.h"
+#include "compiler/draft/draft.h"
 
 /* All tables stand in the compile's arena. Where ranks are is chosen here, because what they ask of
  * their communicators is known no sooner. */

@@ -2,7 +2,7 @@
 #ifndef LOCKSTEP_EMIT_TABLES_H
 #define LOCKSTEP_EMIT_TABLES_H
 
-#include "compiler/schedule/draft.h"
+#include "compiler/draft/draft.h"
 
 typedef struct Tables {
   Arena *arena;

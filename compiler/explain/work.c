@@ -1,7 +1,7 @@
 #include "compiler/explain/work.h"
 
 #include "compiler/explain/words.h"
-#include "compiler/schedule/balance.h"
+#include "compiler/stages/balance.h"
 
 /* Segments of the plan are those of the draft, in order. */
 static RegionId *regions_of_segments(const Draft *d) {

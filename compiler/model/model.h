@@ -23,6 +23,10 @@ double model_size(const Model *model, const char *name, double absent);
  * when reported. */
 Graph *model_trace(Compile *c, Model *model, int64_t microbatch, int64_t context, bool training);
 
+/* Holds the model's inputs against the job's data, as a run will when it opens them. False when
+ * reported. */
+bool model_check_inputs(Compile *c, const Job *job, Graph *g);
+
 /* Parameters of the whole model: each layer counted. */
 int64_t model_parameters(const Graph *g);
 

@@ -2,7 +2,7 @@
 #ifndef LOCKSTEP_TESTS_TENSORS_H
 #define LOCKSTEP_TESTS_TENSORS_H
 
-#include "compiler/schedule/draft.h"
+#include "compiler/draft/draft.h"
 #include "tests/parity/fleet.h"
 
 /* One layer of a parameter, or of its gradient, as one rank alone would have it. */

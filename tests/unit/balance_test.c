@@ -1,7 +1,7 @@
-/* Cutting a chain of links into pipeline stages.   LINK: schedule base */
+/* Cutting a chain of links into pipeline stages.   LINK: stages base */
 #include <stdlib.h>
 
-#include "compiler/schedule/balance.h"
+#include "compiler/stages/balance.h"
 #include "tests/unit/check.h"
 
 enum { UNITS_MAX = 40 };

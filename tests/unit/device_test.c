@@ -6,7 +6,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "compiler/schedule/lane.h"
+#include "compiler/draft/lane.h"
 #include "runtime/device/device.h"
 #include "tests/unit/check.h"
 

@@ -1,6 +1,7 @@
-/* LINK: schedule memory grad ops graph base contract -- what waits for what: bytes of operands, and
+/* LINK: edges draft grad ops graph base contract -- what waits for what: bytes of operands, and
  * slots of the control block that no operand names. */
-#include "compiler/schedule/touches.h"
+#include "compiler/edges/edges.h"
+#include "compiler/edges/touches.h"
 #include "runtime/plan/control.h"
 #include "tests/unit/check.h"
 

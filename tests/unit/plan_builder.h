@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "compiler/schedule/lane.h"
+#include "compiler/draft/lane.h"
 #include "runtime/plan/plan.h"
 
 /* Writable tables of a plan. Zeroed = empty. Mutate them freely, then take a view. */

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "compiler/draft/lane.h"
 #include "compiler/explain/timeline.h"
 #include "compiler/explain/timeline_boxes.h"
-#include "compiler/schedule/lane.h"
 #include "tests/parity/job_plan.h"
 #include "tests/unit/check.h"
 

@@ -1,4 +1,4 @@
-/* Pictures of a plan's train step.   LINK: explain plan_builder plan schedule base */
+/* Pictures of a plan's train step.   LINK: explain plan_builder plan base */
 #include <stdlib.h>
 
 #include "compiler/explain/timeline.h"

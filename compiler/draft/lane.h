@@ -2,8 +2,8 @@
  *
  * What stands still without it is more urgent: the ring's next keys and what another stage waits
  * for, before gathers and reductions, which have a layer's time. */
-#ifndef LOCKSTEP_SCHEDULE_LANE_H
-#define LOCKSTEP_SCHEDULE_LANE_H
+#ifndef LOCKSTEP_LANE_H
+#define LOCKSTEP_LANE_H
 
 #define LANES(L) L(COMPUTE, "compute", 0) L(CP, "cp", 2) L(DP, "dp", 1) L(PP, "pp", 2)
 

@@ -1,8 +1,8 @@
-/* block.h -- what the segments of a block of parameters share. Private to schedule/. */
+/* block.h -- what the segments of a block of parameters share. Private to segments/. */
 #ifndef LOCKSTEP_BLOCK_H
 #define LOCKSTEP_BLOCK_H
 
-#include "compiler/schedule/draft.h"
+#include "compiler/draft/draft.h"
 #include "kernels/contract/contract.h"
 
 /* Pairs that the dims of one pack have room for. */

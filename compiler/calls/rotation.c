@@ -12,7 +12,7 @@
  * round. They share a berth, so none of them lived while another did. */
 #include <string.h>
 
-#include "compiler/schedule/timeline.h"
+#include "compiler/calls/program.h"
 
 /* Buffers that could be each other. */
 typedef struct Kind {
@@ -254,7 +254,7 @@ static void join_calls(const Rotation *r, const int32_t *number) {
   VEC_PUSH(r->arena, &r->program->loops, (Loop){r->first, r->period, r->times, r->stride});
 }
 
-void timeline_rotate(Timeline *t) {
+void calls_rotate(Calls *t) {
   Stage *stage = t->stage;
   Rotation r = {.arena = t->draft->compile->arena,
                 .program = &stage->programs[t->kind],

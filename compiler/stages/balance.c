@@ -1,6 +1,6 @@
 /* balance.c -- dynamic programming over (groups, units): the cheapest way to cut the first u units
  * into g groups extends a cheapest way to cut fewer units into g - 1. */
-#include "compiler/schedule/balance.h"
+#include "compiler/stages/balance.h"
 
 #include <math.h>
 

@@ -11,7 +11,7 @@
  *
  * Collectives move runs of parameters of at most parallel.bucket bytes of gradients. (Rajbhandari
  * et al., arXiv:1910.02054; Zhao et al., arXiv:2304.11277.) */
-#include "compiler/schedule/block.h"
+#include "compiler/segments/block.h"
 
 int32_t block_segment(Draft *d, int32_t b, const char *word) {
   return segment_add(d, arena_printf(d->compile->arena, "%s.%s", d->blocks.at[b].name, word));

@@ -4,9 +4,7 @@
  * Control and staging come first: they stand at the same place on every stage. Then every block has
  * one buffer per kind, layers one after another, so that layer l of a tensor stands at a constant
  * distance from layer l - 1. */
-#include "compiler/schedule/draft.h"
-
-enum { INPUT_ALIGN_BYTES = 64 };
+#include "compiler/stages/stages.h"
 
 static int32_t persistent_in(Draft *d, Stage *stage, Tier tier, const char *name, BufferKind kind,
                              int64_t size_bytes) {
@@ -117,26 +115,6 @@ static void place_stage(Draft *d, Stage *stage) {
                                                      stage->partial_count[group] * f64);
   stage->norms_buffer =
       persistent(d, stage, "squares by group", BUFFER_WORKSPACE, NORM_GROUPS * f64);
-}
-
-/* A host that shares the device's memory sees at once what a step has left; another one reads while
- * the next step runs. */
-int64_t draft_control_depth(const Draft *d) {
-  return d->cluster->target == TARGET_CPU ? 1 : CONTROL_DEPTH_MAX;
-}
-
-int64_t draft_prefetch_steps(const Draft *d) {
-  int64_t depth = draft_control_depth(d);
-  return d->job->data.prefetch > depth ? d->job->data.prefetch : depth;
-}
-
-void inputs_layout(Draft *d) {
-  const Graph *g = d->train;
-  d->input_offsets = ARENA_ARRAY(d->compile->arena, int64_t, g->inputs.count);
-  for (int32_t i = 0; i < g->inputs.count; i++) {
-    d->input_offsets[i] = d->sample_bytes;
-    d->sample_bytes += round_up(value_bytes(g, g->inputs.at[i].value), INPUT_ALIGN_BYTES);
-  }
 }
 
 void state_layout(Draft *d) {

@@ -1,14 +1,14 @@
 /* microbatch.c -- one micro-batch on one chunk of the model: forward, backward, and, where they
  * wait, weights' gradients. */
-#include "compiler/schedule/timeline.h"
+#include "compiler/calls/program.h"
 
 /* ---- forward */
 
-static const char *region_name(Timeline *t, RegionId r, const char *word) {
-  return timeline_name(t, t->graph->regions.at[r].name, word);
+static const char *region_name(Calls *t, RegionId r, const char *word) {
+  return calls_name(t, t->graph->regions.at[r].name, word);
 }
 
-static bool chunk_loads(const Timeline *t) {
+static bool chunk_loads(const Calls *t) {
   for (int32_t u = t->first; u < t->end; u++) {
     const RegionSegments *parts = &t->parts[t->draft->links[u].region];
     const int32_t segments[] = {parts->forward, parts->recompute, parts->backward, parts->weight};
@@ -22,23 +22,23 @@ static bool chunk_loads(const Timeline *t) {
   return false;
 }
 
-static void forward_link(Timeline *t, int32_t u, int32_t microbatch, uint32_t flags) {
+static void forward_link(Calls *t, int32_t u, int32_t microbatch, uint32_t flags) {
   const Link *link = &t->draft->links[u];
   const RegionSegments *parts = &t->parts[link->region];
   int32_t i = u - t->first;
   sharded_gather_ahead(t, u, 1, microbatch, flags);
-  timeline_buffer_if(t, &t->flight->carry[i + 1], region_name(t, link->region, "output"),
-                     BUFFER_ACTIVATION, parts->output_bytes, link->layer);
-  timeline_buffer_if(t, &t->flight->frame[i], region_name(t, link->region, "kept for backward"),
-                     BUFFER_ACTIVATION, parts->frame_bytes, link->layer);
-  timeline_call_link(t, parts->forward, u, microbatch, flags, false);
+  calls_buffer_if(t, &t->flight->carry[i + 1], region_name(t, link->region, "output"),
+                  BUFFER_ACTIVATION, parts->output_bytes, link->layer);
+  calls_buffer_if(t, &t->flight->frame[i], region_name(t, link->region, "kept for backward"),
+                  BUFFER_ACTIVATION, parts->frame_bytes, link->layer);
+  calls_add_link(t, parts->forward, u, microbatch, flags, false);
   sharded_release(t, u, CHOICE_RESHARD_LAYER);
 }
 
-void timeline_forward(Timeline *t, int32_t microbatch, uint32_t flags) {
+void calls_forward(Calls *t, int32_t microbatch, uint32_t flags) {
   if (t->flight->data == NO_ID && chunk_loads(t)) {
-    t->flight->data = timeline_buffer(t, "micro-batch", BUFFER_DATA, t->draft->sample_bytes, -1);
-    timeline_call_block(t, t->load_segment, NO_ID, -1, microbatch, flags);
+    t->flight->data = calls_buffer(t, "micro-batch", BUFFER_DATA, t->draft->sample_bytes, -1);
+    calls_add_block(t, t->load_segment, NO_ID, -1, microbatch, flags);
   }
   for (int32_t u = t->first; u < t->end; u++)
     forward_link(t, u, microbatch, flags);
@@ -48,7 +48,7 @@ void timeline_forward(Timeline *t, int32_t microbatch, uint32_t flags) {
 
 /* Layers [first, end) of one group: each makes its kept values and, but for the last, its output
  * again. */
-static void recompute_group(Timeline *t, int32_t first, int32_t end, int32_t microbatch,
+static void recompute_group(Calls *t, int32_t first, int32_t end, int32_t microbatch,
                             uint32_t flags) {
   Flight *f = t->flight;
   for (int32_t u = first; u < end; u++) {
@@ -57,43 +57,43 @@ static void recompute_group(Timeline *t, int32_t first, int32_t end, int32_t mic
     int32_t i = u - t->first;
     if (parts->recompute == NO_ID) continue;
     sharded_gather(t, u, true, microbatch, flags);
-    timeline_buffer_if(t, &f->recompute_frame[i], region_name(t, link->region, "recomputed"),
-                       BUFFER_ACTIVATION, parts->recompute_frame_bytes, link->layer);
+    calls_buffer_if(t, &f->recompute_frame[i], region_name(t, link->region, "recomputed"),
+                    BUFFER_ACTIVATION, parts->recompute_frame_bytes, link->layer);
     if (u + 1 < end || parts->backward_reads_output)
-      timeline_buffer_if(t, &f->again[i + 1], region_name(t, link->region, "output, recomputed"),
-                         BUFFER_ACTIVATION, parts->output_bytes, link->layer);
-    timeline_call_link(t, parts->recompute, u, microbatch, flags, true);
+      calls_buffer_if(t, &f->again[i + 1], region_name(t, link->region, "output, recomputed"),
+                      BUFFER_ACTIVATION, parts->output_bytes, link->layer);
+    calls_add_link(t, parts->recompute, u, microbatch, flags, true);
   }
 }
 
-static bool is_split(const Timeline *t) {
+static bool is_split(const Calls *t) {
   for (RegionId r = 0; r < t->graph->regions.count; r++)
     if (t->parts[r].weight != NO_ID) return true;
   return false;
 }
 
-static void backward_link(Timeline *t, int32_t u, int32_t microbatch, uint32_t flags) {
+static void backward_link(Calls *t, int32_t u, int32_t microbatch, uint32_t flags) {
   const Link *link = &t->draft->links[u];
   const RegionSegments *parts = &t->parts[link->region];
   Flight *f = t->flight;
   int32_t i = u - t->first;
   sharded_gather_ahead(t, u, -1, microbatch, flags);
-  if (timeline_wants_input_gradient(t, u))
-    timeline_buffer_if(t, &f->d_carry[i], region_name(t, link->region, "input gradient"),
-                       BUFFER_GRAD_ACTIVATION, parts->d_input_bytes, link->layer);
-  timeline_buffer_if(t, &f->weight_frame[i], region_name(t, link->region, "kept for weights"),
-                     BUFFER_GRAD_ACTIVATION, parts->weight_frame_bytes, link->layer);
+  if (calls_wants_input_gradient(t, u))
+    calls_buffer_if(t, &f->d_carry[i], region_name(t, link->region, "input gradient"),
+                    BUFFER_GRAD_ACTIVATION, parts->d_input_bytes, link->layer);
+  calls_buffer_if(t, &f->weight_frame[i], region_name(t, link->region, "kept for weights"),
+                  BUFFER_GRAD_ACTIVATION, parts->weight_frame_bytes, link->layer);
   sharded_clear(t, u, microbatch, flags);
-  timeline_call_link(t, parts->backward, u, microbatch, flags, false);
+  calls_add_link(t, parts->backward, u, microbatch, flags, false);
   sharded_release(t, u, CHOICE_RESHARD_CHUNK);
   if (!is_split(t)) sharded_reduce(t, u, microbatch, flags);
 }
 
-static bool is_recomputed(const Timeline *t, int32_t u) {
+static bool is_recomputed(const Calls *t, int32_t u) {
   return t->parts[t->draft->links[u].region].recompute != NO_ID;
 }
 
-void timeline_backward(Timeline *t, int32_t microbatch, uint32_t flags) {
+void calls_backward(Calls *t, int32_t microbatch, uint32_t flags) {
   const Link *links = t->draft->links;
   for (int32_t end = t->end; end > t->first;) {
     int32_t first = end - 1;
@@ -109,9 +109,9 @@ void timeline_backward(Timeline *t, int32_t microbatch, uint32_t flags) {
   }
 }
 
-void timeline_weight(Timeline *t, int32_t microbatch, uint32_t flags) {
+void calls_weight(Calls *t, int32_t microbatch, uint32_t flags) {
   for (int32_t u = t->end - 1; u >= t->first; u--) {
-    timeline_call_link(t, t->parts[t->draft->links[u].region].weight, u, microbatch, flags, false);
+    calls_add_link(t, t->parts[t->draft->links[u].region].weight, u, microbatch, flags, false);
     sharded_reduce(t, u, microbatch, flags);
   }
 }

@@ -1,4 +1,4 @@
-#include "compiler/schedule/draft.h"
+#include "compiler/draft/draft.h"
 
 #include <assert.h>
 

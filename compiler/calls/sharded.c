@@ -1,6 +1,6 @@
 /* sharded.c -- what comes and goes around a layer: whole parameters of sharded blocks before it is
  * computed, its gradients after it. */
-#include "compiler/schedule/timeline.h"
+#include "compiler/calls/program.h"
 
 /* ---- whole parameters of sharded blocks: there before use, gone after it */
 
@@ -8,7 +8,7 @@ bool block_is_read(const Link *link, const Block *block) {
   return block->reads[link->region];
 }
 
-static bool reads_params(const Timeline *t, int32_t segment, int32_t b) {
+static bool reads_params(const Calls *t, int32_t segment, int32_t b) {
   if (segment == NO_ID) return false;
   const Segment *at = &t->draft->segments.at[segment];
   for (int32_t i = 0; i < at->bases.count; i++)
@@ -16,7 +16,7 @@ static bool reads_params(const Timeline *t, int32_t segment, int32_t b) {
   return false;
 }
 
-void sharded_gather(Timeline *t, int32_t u, bool backward, int32_t microbatch, uint32_t flags) {
+void sharded_gather(Calls *t, int32_t u, bool backward, int32_t microbatch, uint32_t flags) {
   const Link *link = &t->draft->links[u];
   const RegionSegments *parts = &t->parts[link->region];
   for (int32_t b = 0; b < t->draft->blocks.count; b++) {
@@ -29,15 +29,15 @@ void sharded_gather(Timeline *t, int32_t u, bool backward, int32_t microbatch, u
     int64_t layer = block_layer(block, link->layer);
     int32_t *slot = &t->gathered[t->slot_first[b] + layer];
     if (*slot != NO_ID) continue;
-    const char *name = timeline_name(t, block->name, "parameters, gathered");
-    *slot = timeline_buffer(t, name, BUFFER_PARAM, block_bytes(t->draft, block, BASE_PARAM), layer);
+    const char *name = calls_name(t, block->name, "parameters, gathered");
+    *slot = calls_buffer(t, name, BUFFER_PARAM, block_bytes(t->draft, block, BASE_PARAM), layer);
     if (backward && link->group_last) flags |= CALL_GROUP_LAST;
-    timeline_call_block(t, backward ? block->regather : block->gather, b, layer, microbatch, flags);
+    calls_add_block(t, backward ? block->regather : block->gather, b, layer, microbatch, flags);
   }
 }
 
 /* What is gathered stays until its layer, its backward or the step is over, as was asked. */
-void sharded_release(Timeline *t, int32_t u, ZeroReshardChoice over) {
+void sharded_release(Calls *t, int32_t u, ZeroReshardChoice over) {
   if (t->graph->training && t->draft->job->parallel.zero_reshard > (int32_t)over) return;
   const Link *link = &t->draft->links[u];
   for (int32_t b = 0; b < t->draft->blocks.count; b++) {
@@ -49,7 +49,7 @@ void sharded_release(Timeline *t, int32_t u, ZeroReshardChoice over) {
 
 /* ---- units: what is gathered at once, one link or as many in a row as reach parallel.zero_unit */
 
-static int64_t gathered_bytes(const Timeline *t, int32_t u) {
+static int64_t gathered_bytes(const Calls *t, int32_t u) {
   int64_t bytes = 0;
   for (int32_t b = 0; b < t->draft->blocks.count; b++) {
     const Block *block = &t->draft->blocks.at[b];
@@ -64,7 +64,7 @@ typedef struct LinkUnit {
   int32_t first, end;
 } LinkUnit;
 
-static LinkUnit unit_of(const Timeline *t, int32_t u) {
+static LinkUnit unit_of(const Calls *t, int32_t u) {
   int64_t want = t->draft->job->parallel.zero_unit, bytes = 0;
   LinkUnit unit = {t->first, t->first};
   while (unit.end < t->end) {
@@ -80,8 +80,7 @@ static LinkUnit unit_of(const Timeline *t, int32_t u) {
 
 /* Gathers for link u's unit and as many units ahead of it as asked; step is +1 forward, -1
  * backward. */
-void sharded_gather_ahead(Timeline *t, int32_t u, int32_t step, int32_t microbatch,
-                          uint32_t flags) {
+void sharded_gather_ahead(Calls *t, int32_t u, int32_t step, int32_t microbatch, uint32_t flags) {
   if (t->draft->derived.zero != 3) return;
   for (int64_t ahead = 0; ahead <= t->draft->job->parallel.zero_prefetch; ahead++) {
     if (u < t->first || u >= t->end) return;
@@ -94,7 +93,7 @@ void sharded_gather_ahead(Timeline *t, int32_t u, int32_t step, int32_t microbat
 /* ---- gradients */
 
 /* Regions of this stage that read a tied block: the first and the last, by the model's order. */
-static RegionId edge_reader(const Timeline *t, const Block *block, bool last) {
+static RegionId edge_reader(const Calls *t, const Block *block, bool last) {
   RegionId found = NO_ID;
   const Draft *d = t->draft;
   for (int32_t k = 0; k < draft_chunks(d); k++) {
@@ -110,7 +109,7 @@ static RegionId edge_reader(const Timeline *t, const Block *block, bool last) {
 
 /* Before a layer's first contribution: gradients to which this stage only adds begin at zero, and
  * so does padding in memory that held something else. */
-void sharded_clear(Timeline *t, int32_t u, int32_t microbatch, uint32_t flags) {
+void sharded_clear(Calls *t, int32_t u, int32_t microbatch, uint32_t flags) {
   const Link *link = &t->draft->links[u];
   for (int32_t b = 0; b < t->draft->blocks.count; b++) {
     const Block *block = &t->draft->blocks.at[b];
@@ -119,13 +118,13 @@ void sharded_clear(Timeline *t, int32_t u, int32_t microbatch, uint32_t flags) {
     if (last != link->region) continue;
     bool assigned_elsewhere = block->reader_last > last;
     int32_t segment = assigned_elsewhere ? block->clear : block->pad;
-    timeline_call_block(t, segment, b, block_layer(block, link->layer), microbatch, flags);
+    calls_add_block(t, segment, b, block_layer(block, link->layer), microbatch, flags);
   }
 }
 
 /* What has all contributions of this micro-batch leaves: every time into a shard, else in the last
  * micro-batch. */
-void sharded_reduce(Timeline *t, int32_t u, int32_t microbatch, uint32_t flags) {
+void sharded_reduce(Calls *t, int32_t u, int32_t microbatch, uint32_t flags) {
   const Link *link = &t->draft->links[u];
   bool begun = false;
   for (int32_t b = 0; b < t->draft->blocks.count; b++) {
@@ -133,8 +132,8 @@ void sharded_reduce(Timeline *t, int32_t u, int32_t microbatch, uint32_t flags) 
     if (block->reduce == NO_ID || !block_is_read(link, block)) continue;
     if (!block->shards_grads && (flags & CALL_LAST_MICROBATCH) == 0) continue;
     if (block->tied && edge_reader(t, block, false) != link->region) continue;
-    if (!begun) timeline_let_go(t, &t->reducing);
+    if (!begun) calls_let_go(t, &t->reducing);
     begun = true;
-    timeline_call_block(t, block->reduce, b, block_layer(block, link->layer), microbatch, flags);
+    calls_add_block(t, block->reduce, b, block_layer(block, link->layer), microbatch, flags);
   }
 }

@@ -1,6 +1,7 @@
 /* stages.c -- the model as a chain of layers, cut into chunks, dealt to pipeline stages. */
-#include "compiler/schedule/balance.h"
-#include "compiler/schedule/draft.h"
+#include "compiler/stages/stages.h"
+
+#include "compiler/stages/balance.h"
 
 static void make_links(Draft *d) {
   const Graph *g = d->train;
@@ -50,12 +51,6 @@ static bool check_tied(Draft *d) {
                           d->train->params.at[block->params.at[0]].name);
   }
   return true;
-}
-
-bool draft_ends_apart(const Draft *d) {
-  int32_t stages = (int32_t)d->mesh.size[MESH_PP];
-  int32_t last = stages * (int32_t)d->derived.chunks - 1;
-  return pipeline_stage_of(draft_pipe_kind(d), stages, last) != 0;
 }
 
 static const int32_t *stages_of_chunks(const Draft *d) {

@@ -1,4 +1,4 @@
-#include "compiler/schedule/timeline.h"
+#include "compiler/calls/program.h"
 
 #include <assert.h>
 
@@ -14,11 +14,11 @@ typedef struct Place {
 
 /* ---- buffers live from their first to their last call */
 
-int32_t timeline_here(const Timeline *t) {
+int32_t calls_here(const Calls *t) {
   return t->stage->programs[t->kind].calls.count;
 }
 
-const char *timeline_name(Timeline *t, const char *of, const char *word) {
+const char *calls_name(Calls *t, const char *of, const char *word) {
   Arena *arena = t->draft->compile->arena;
   for (int32_t i = 0; i < t->names.count; i++)
     if (t->names.at[i].of == of && t->names.at[i].word == word) return t->names.at[i].text;
@@ -27,25 +27,25 @@ const char *timeline_name(Timeline *t, const char *of, const char *word) {
   return text;
 }
 
-int32_t timeline_buffer(Timeline *t, const char *name, BufferKind kind, int64_t size_bytes,
-                        int64_t layer) {
+int32_t calls_buffer(Calls *t, const char *name, BufferKind kind, int64_t size_bytes,
+                     int64_t layer) {
   return buffer_add(t->draft, t->stage,
                     (Buffer){.name = name,
                              .kind = kind,
                              .size_bytes = size_bytes,
                              .program = t->kind,
-                             .first_call = timeline_here(t),
-                             .last_call = timeline_here(t),
+                             .first_call = calls_here(t),
+                             .last_call = calls_here(t),
                              .layer = (int32_t)layer});
 }
 
-int32_t timeline_buffer_if(Timeline *t, int32_t *slot, const char *name, BufferKind kind,
-                           int64_t size_bytes, int64_t layer) {
-  if (*slot == NO_ID && size_bytes > 0) *slot = timeline_buffer(t, name, kind, size_bytes, layer);
+int32_t calls_buffer_if(Calls *t, int32_t *slot, const char *name, BufferKind kind,
+                        int64_t size_bytes, int64_t layer) {
+  if (*slot == NO_ID && size_bytes > 0) *slot = calls_buffer(t, name, kind, size_bytes, layer);
   return *slot;
 }
 
-static bool is_stack(const Timeline *t, RegionId r) {
+static bool is_stack(const Calls *t, RegionId r) {
   return t->graph->regions.at[r].is_stack;
 }
 
@@ -55,7 +55,7 @@ int64_t block_layer(const Block *block, int64_t layer) {
   return block->layers > 1 ? layer : 0;
 }
 
-static BufferBinding bind_block(Timeline *t, const SegmentBase *base, const Place *at) {
+static BufferBinding bind_block(Calls *t, const SegmentBase *base, const Place *at) {
   const Draft *d = t->draft;
   const Block *block = &d->blocks.at[base->number];
   const StageBlock *held = &t->stage->blocks[base->number];
@@ -68,13 +68,12 @@ static BufferBinding bind_block(Timeline *t, const SegmentBase *base, const Plac
   }
   if (base->role == BASE_PARAM) return (BufferBinding){t->gathered[slot], 0};
   assert(base->role == BASE_GRAD);
-  const char *name = timeline_name(t, block->name, "gradients, whole");
+  const char *name = calls_name(t, block->name, "gradients, whole");
   return (BufferBinding){
-      timeline_buffer_if(t, &t->flight->grads[slot], name, BUFFER_GRAD, base->size_bytes, layer),
-      0};
+      calls_buffer_if(t, &t->flight->grads[slot], name, BUFFER_GRAD, base->size_bytes, layer), 0};
 }
 
-static BufferBinding bind_partials(const Timeline *t, const SegmentBase *base, const Place *at) {
+static BufferBinding bind_partials(const Calls *t, const SegmentBase *base, const Place *at) {
   const int64_t f64 = dtype_bytes(DTYPE_F64);
   if (base->number < 0) return (BufferBinding){t->stage->partials_buffer[-1 - base->number], 0};
   int32_t b = base->number / NORM_GROUPS, group = base->number % NORM_GROUPS;
@@ -86,12 +85,12 @@ static BufferBinding bind_partials(const Timeline *t, const SegmentBase *base, c
 }
 
 /* The model's own input wants no gradient; a layer that has more layers before it does. */
-bool timeline_wants_input_gradient(const Timeline *t, int32_t u) {
+bool calls_wants_input_gradient(const Calls *t, int32_t u) {
   const Link *link = &t->draft->links[u];
   return !link->first || region_feeds_back(t->graph, link->region);
 }
 
-static BufferBinding bind_carried(const Timeline *t, const SegmentBase *base, const Place *at) {
+static BufferBinding bind_carried(const Calls *t, const SegmentBase *base, const Place *at) {
   const Flight *f = t->flight;
   int32_t i = at->link - t->first;
   assert(at->link != NO_ID && f != NULL);
@@ -105,12 +104,12 @@ static BufferBinding bind_carried(const Timeline *t, const SegmentBase *base, co
     /* The last of a group makes no output again: nothing runs that touches this base. */
     return (BufferBinding){at->recompute ? f->carry[i] : f->carry[i + 1], 0};
   case BASE_D_INPUT: /* of the model's first layer: nothing runs that touches it */
-    return (BufferBinding){f->d_carry[timeline_wants_input_gradient(t, at->link) ? i : i + 1], 0};
+    return (BufferBinding){f->d_carry[calls_wants_input_gradient(t, at->link) ? i : i + 1], 0};
   default: return (BufferBinding){f->d_carry[i + 1], 0};
   }
 }
 
-static BufferBinding bind_base(Timeline *t, const SegmentBase *base, const Place *at) {
+static BufferBinding bind_base(Calls *t, const SegmentBase *base, const Place *at) {
   switch (base->role) {
   case BASE_PARAM:
   case BASE_GRAD:
@@ -128,22 +127,22 @@ static BufferBinding bind_base(Timeline *t, const SegmentBase *base, const Place
     return (BufferBinding){at->transfers[base->number], 0};
   case BASE_SCRATCH:
     return (BufferBinding){
-        timeline_buffer(t, "scratch", BUFFER_WORKSPACE, base->size_bytes, at->layer), 0};
+        calls_buffer(t, "scratch", BUFFER_WORKSPACE, base->size_bytes, at->layer), 0};
   case BASE_WIRE:
   case BASE_WIRE_SHARD:
     return (BufferBinding){
-        timeline_buffer(t, "gradients on the wire", BUFFER_COMM, base->size_bytes, at->layer), 0};
+        calls_buffer(t, "gradients on the wire", BUFFER_COMM, base->size_bytes, at->layer), 0};
   case BASE_PACKED:
   case BASE_RECEIVED:
     return (BufferBinding){
-        timeline_buffer(t, "packed pieces", BUFFER_COMM, base->size_bytes, at->layer), 0};
+        calls_buffer(t, "packed pieces", BUFFER_COMM, base->size_bytes, at->layer), 0};
   default: return bind_carried(t, base, at);
   }
 }
 
-static void touch(Timeline *t, int32_t buffer) {
+static void touch(Calls *t, int32_t buffer) {
   Buffer *b = &t->stage->buffers.at[buffer];
-  if (b->program == t->kind) b->last_call = timeline_here(t);
+  if (b->program == t->kind) b->last_call = calls_here(t);
 }
 
 /* ---- what goes on beside the computation: one reduction and one exchange may be outstanding
@@ -151,10 +150,10 @@ static void touch(Timeline *t, int32_t buffer) {
  * Their buffers live until the next one begins, so that nothing takes their bytes, and so waits for
  * them, earlier. */
 
-void timeline_let_go(Timeline *t, BufferList *list) {
+void calls_let_go(Calls *t, BufferList *list) {
   for (int32_t i = 0; i < list->count; i++) {
     Buffer *b = &t->stage->buffers.at[list->at[i]];
-    if (b->last_call < timeline_here(t) - 1) b->last_call = timeline_here(t) - 1;
+    if (b->last_call < calls_here(t) - 1) b->last_call = calls_here(t) - 1;
   }
   list->count = 0;
 }
@@ -172,7 +171,7 @@ static bool has_role(const Segment *segment, BaseRole role) {
   return false;
 }
 
-static void hold(Timeline *t, int32_t buffer, const Segment *segment, int32_t base) {
+static void hold(Calls *t, int32_t buffer, const Segment *segment, int32_t base) {
   BaseRole role = segment->bases.at[base].role;
   bool reduces = segment->records.at[0].lane == LANE_DP && has_role(segment, BASE_GRAD);
   bool reduced = role == BASE_WIRE || role == BASE_WIRE_SHARD ||
@@ -202,7 +201,7 @@ static int32_t stand_in(const Segment *segment, int32_t base, uint32_t flags) {
   return NO_ID;
 }
 
-static void add_call(Timeline *t, int32_t segment, Place at) {
+static void add_call(Calls *t, int32_t segment, Place at) {
   if (segment == NO_ID) return;
   Draft *d = t->draft;
   const Segment *seg = &d->segments.at[segment];
@@ -227,8 +226,8 @@ static void add_call(Timeline *t, int32_t segment, Place at) {
                   .binding_count = seg->bases.count});
 }
 
-void timeline_call_link(Timeline *t, int32_t segment, int32_t u, int32_t microbatch, uint32_t flags,
-                        bool recompute) {
+void calls_add_link(Calls *t, int32_t segment, int32_t u, int32_t microbatch, uint32_t flags,
+                    bool recompute) {
   const Link *link = &t->draft->links[u];
   if (link->first) flags |= CALL_FIRST_LAYER;
   if (link->last) flags |= CALL_LAST_LAYER;
@@ -242,8 +241,8 @@ void timeline_call_link(Timeline *t, int32_t segment, int32_t u, int32_t microba
                    .recompute = recompute});
 }
 
-void timeline_call_block(Timeline *t, int32_t segment, int32_t b, int64_t layer, int32_t microbatch,
-                         uint32_t flags) {
+void calls_add_block(Calls *t, int32_t segment, int32_t b, int64_t layer, int32_t microbatch,
+                     uint32_t flags) {
   bool stack = b != NO_ID && is_stack(t, t->draft->blocks.at[b].region);
   add_call(t, segment,
            (Place){.link = NO_ID,
@@ -253,13 +252,13 @@ void timeline_call_block(Timeline *t, int32_t segment, int32_t b, int64_t layer,
                    .flags = flags});
 }
 
-void timeline_call(Timeline *t, int32_t segment, int32_t b, int64_t layer) {
-  timeline_call_block(t, segment, b, layer, -1, 0);
+void calls_add(Calls *t, int32_t segment, int32_t b, int64_t layer) {
+  calls_add_block(t, segment, b, layer, -1, 0);
 }
 
-void timeline_exchange(Timeline *t, int32_t segment, const int32_t *buffers, const PlanPost *posts,
-                       int32_t count) {
-  timeline_let_go(t, &t->sending);
+void calls_exchange(Calls *t, int32_t segment, const int32_t *buffers, const PlanPost *posts,
+                    int32_t count) {
+  calls_let_go(t, &t->sending);
   add_call(
       t, segment,
       (Place){.link = NO_ID, .block = NO_ID, .layer = -1, .microbatch = -1, .transfers = buffers});
@@ -271,8 +270,8 @@ void timeline_exchange(Timeline *t, int32_t segment, const int32_t *buffers, con
 
 /* ---- flights */
 
-void timeline_open(Timeline *t, Draft *d, Stage *stage, ProgramKind kind) {
-  *t = (Timeline){.draft = d, .stage = stage, .kind = (int32_t)kind, .load_segment = NO_ID};
+void calls_open(Calls *t, Draft *d, Stage *stage, ProgramKind kind) {
+  *t = (Calls){.draft = d, .stage = stage, .kind = (int32_t)kind, .load_segment = NO_ID};
   bool eval = kind == PROGRAM_EVAL_STEP;
   t->graph = eval ? d->eval : d->train;
   t->parts = eval ? d->eval_parts : d->train_parts;
@@ -287,12 +286,12 @@ void timeline_open(Timeline *t, Draft *d, Stage *stage, ProgramKind kind) {
     t->gathered[i] = NO_ID;
 }
 
-void timeline_chunk(Timeline *t, int32_t chunk) {
+void calls_chunk(Calls *t, int32_t chunk) {
   t->first = t->draft->chunk_first[chunk];
   t->end = t->draft->chunk_first[chunk + 1];
 }
 
-Flight *flight_new(Timeline *t) {
+Flight *flight_new(Calls *t) {
   Arena *arena = t->draft->compile->arena;
   int32_t links = t->end - t->first;
   Flight *f = ARENA_NEW(arena, Flight);
@@ -305,7 +304,7 @@ Flight *flight_new(Timeline *t) {
   return f;
 }
 
-void flight_clear(Timeline *t, Flight *f) {
+void flight_clear(Calls *t, Flight *f) {
   for (int32_t i = 0; i <= t->end - t->first; i++)
     f->carry[i] = f->again[i] = f->d_carry[i] = f->frame[i] = f->recompute_frame[i] =
         f->weight_frame[i] = NO_ID;
@@ -314,7 +313,7 @@ void flight_clear(Timeline *t, Flight *f) {
   f->data = NO_ID;
 }
 
-int32_t timeline_carry(Timeline *t, Flight *flight, int32_t chunk, bool gradient, bool at_end) {
+int32_t calls_carry(Calls *t, Flight *flight, int32_t chunk, bool gradient, bool at_end) {
   const Draft *d = t->draft;
   int32_t first = d->chunk_first[chunk], end = d->chunk_first[chunk + 1];
   const Link *link = &d->links[at_end ? end - 1 : first];
@@ -322,7 +321,6 @@ int32_t timeline_carry(Timeline *t, Flight *flight, int32_t chunk, bool gradient
   int64_t bytes = at_end ? (gradient ? parts->d_output_bytes : parts->output_bytes)
                          : (gradient ? parts->d_input_bytes : parts->input_bytes);
   int32_t *slot = &(gradient ? flight->d_carry : flight->carry)[at_end ? end - first : 0];
-  return timeline_buffer_if(t, slot, gradient ? "gradient of a stage" : "activation of a stage",
-                            gradient ? BUFFER_GRAD_ACTIVATION : BUFFER_ACTIVATION, bytes,
-                            link->layer);
+  return calls_buffer_if(t, slot, gradient ? "gradient of a stage" : "activation of a stage",
+                         gradient ? BUFFER_GRAD_ACTIVATION : BUFFER_ACTIVATION, bytes, link->layer);
 }

@@ -5,9 +5,9 @@
 #ifndef LOCKSTEP_SEGMENT_H
 #define LOCKSTEP_SEGMENT_H
 
+#include "compiler/draft/lane.h"
 #include "compiler/graph/layout.h"
 #include "compiler/ops/op.h"
-#include "compiler/schedule/lane.h"
 #include "kernels/contract/contract.h"
 
 typedef struct Draft Draft;

@@ -5,7 +5,8 @@
  * works on its own piece. */
 #include <string.h>
 
-#include "compiler/schedule/block.h"
+#include "compiler/segments/block.h"
+#include "compiler/segments/segments.h"
 #include "kernels/contract/contract.h"
 #include "runtime/plan/control.h"
 
@@ -246,6 +247,19 @@ static int32_t build_update(Draft *d, int32_t b) {
   for (int32_t i = 0; i < d->blocks.at[b].params.count; i++)
     update_param(d, segment, d->blocks.at[b].params.at[i]);
   return segment;
+}
+
+/* ---- the micro-batch */
+
+enum { INPUT_ALIGN_BYTES = 64 };
+
+void inputs_layout(Draft *d) {
+  const Graph *g = d->train;
+  d->input_offsets = ARENA_ARRAY(d->compile->arena, int64_t, g->inputs.count);
+  for (int32_t i = 0; i < g->inputs.count; i++) {
+    d->input_offsets[i] = d->sample_bytes;
+    d->sample_bytes += round_up(value_bytes(g, g->inputs.at[i].value), INPUT_ALIGN_BYTES);
+  }
 }
 
 int32_t load_segment_build(Draft *d, const Graph *g, const char *name) {

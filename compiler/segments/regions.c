@@ -1,8 +1,9 @@
-/* segments.c -- the lists of every region as straight-line code, written once whatever the number
+/* regions.c -- the lists of every region as straight-line code, written once whatever the number
  * of layers. */
 #include <string.h>
 
-#include "compiler/memory/place.h"
+#include "compiler/segments/segments.h"
+#include "compiler/segments/storage.h"
 #include "kernels/contract/contract.h"
 
 static Lowered *lower_list(const Draft *d, const Graph *g, const NodeList *list) {

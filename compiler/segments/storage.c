@@ -1,8 +1,8 @@
-#include "compiler/memory/place.h"
+#include "compiler/segments/storage.h"
 
 #include <assert.h>
 
-#include "compiler/memory/memory.h"
+#include "compiler/memory/pack.h"
 
 enum { VALUE_ALIGN_BYTES = 64 };
 

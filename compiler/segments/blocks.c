@@ -3,7 +3,7 @@
  * A block is laid out the same for parameters, gradients and optimizer state; only element sizes
  * differ. A sharded parameter is padded to ranks x piece elements, so that every rank's records are
  * the same: piece r belongs to the r-th rank. Padding is zero and stays zero. */
-#include "compiler/schedule/draft.h"
+#include "compiler/segments/segments.h"
 
 /* Pieces begin at multiples of this: 64 bytes of the narrowest dtype. */
 enum { PIECE_GRAIN_ELEMENTS = 32 };
@@ -117,60 +117,4 @@ void blocks_layout(Draft *d) {
     block->stride_elements = round_up(block->elements, PLAN_ALIGN_BYTES / 2);
     block->shard_stride_elements = round_up(block->shard_elements, PLAN_ALIGN_BYTES / 2);
   }
-}
-
-/* ---- answers */
-
-uint32_t param_cut_axes(const Graph *g, ParamId p) {
-  const Param *param = &g->params.at[p];
-  uint32_t cut = 0;
-  for (int32_t i = 0; i < param->dim_count; i++)
-    for (DimId d = param->dims[i]; g->dims.at[d].is_part; d = g->dims.at[d].whole)
-      cut |= MESH_BIT(g->dims.at[d].mesh);
-  return cut & TENSOR_AXES;
-}
-
-uint32_t norm_group_axes(int32_t group) {
-  static const uint32_t axes[NORM_GROUPS] = {TENSOR_AXES, MESH_BIT(MESH_TP), 0};
-  return axes[group];
-}
-
-DType role_dtype(const Draft *d, BaseRole role) {
-  switch (role) {
-  case BASE_PARAM:
-  case BASE_PARAM_SHARD: return d->train->param_dtype;
-  case BASE_GRAD:
-  case BASE_GRAD_SHARD: return d->train->grad_dtype;
-  default: return DTYPE_F32;
-  }
-}
-
-bool role_is_shard(const Block *block, BaseRole role) {
-  if (role == BASE_PARAM_SHARD || role == BASE_GRAD_SHARD) return true;
-  return block->shards_state && role != BASE_PARAM && role != BASE_GRAD;
-}
-
-int64_t block_bytes(const Draft *d, const Block *block, BaseRole role) {
-  int64_t elements = role_is_shard(block, role) ? block->shard_elements : block->elements;
-  return elements * dtype_bytes(role_dtype(d, role));
-}
-
-int64_t block_stride_bytes(const Draft *d, const Block *block, BaseRole role) {
-  int64_t elements =
-      role_is_shard(block, role) ? block->shard_stride_elements : block->stride_elements;
-  return elements * dtype_bytes(role_dtype(d, role));
-}
-
-int64_t mesh_count(const Mesh *mesh, uint32_t axes) {
-  int64_t count = 1;
-  for (int32_t axis = 0; axis < MESH_AXES; axis++)
-    if (axes & MESH_BIT(axis)) count *= mesh->size[axis];
-  return count;
-}
-
-uint32_t mesh_used(const Mesh *mesh, uint32_t axes) {
-  uint32_t used = 0;
-  for (int32_t axis = 0; axis < MESH_AXES; axis++)
-    if (axes & MESH_BIT(axis) && mesh->size[axis] > 1) used |= MESH_BIT(axis);
-  return used;
 }

@@ -1,12 +1,12 @@
-/* timeline.h -- calls of one program of one stage, and the buffers that live between them. Private
- * to schedule/.
+/* program.h -- calls of one program of one stage, and the buffers that live between them. Private
+ * to calls/.
  *
  * A flight is one micro-batch on one chunk of the model, from what comes in to the last gradient
  * that leaves. carry[i] is the value before the chunk's link i, d_carry[i] its gradient. */
-#ifndef LOCKSTEP_TIMELINE_H
-#define LOCKSTEP_TIMELINE_H
+#ifndef LOCKSTEP_CALLS_PROGRAM_H
+#define LOCKSTEP_CALLS_PROGRAM_H
 
-#include "compiler/schedule/draft.h"
+#include "compiler/draft/draft.h"
 
 typedef struct Flight {
   int32_t *carry, *again, *d_carry; /* buffers by link, one more than links; again: recomputed */
@@ -22,7 +22,7 @@ typedef struct BufferName {
   const char *of, *word, *text;
 } BufferName;
 
-typedef struct Timeline {
+typedef struct Calls {
   Draft *draft;
   Stage *stage;
   int32_t kind; /* ProgramKind */
@@ -36,65 +36,65 @@ typedef struct Timeline {
   int32_t load_segment;
   VEC(BufferName) names;
   BufferList reducing, sending; /* what the last reduction or exchange may still be at work on */
-} Timeline;
+} Calls;
 
-void timeline_open(Timeline *t, Draft *d, Stage *stage, ProgramKind kind);
+void calls_open(Calls *t, Draft *d, Stage *stage, ProgramKind kind);
 
-int32_t timeline_here(const Timeline *t); /* position of the next call */
+int32_t calls_here(const Calls *t); /* position of the next call */
 
 /* Sets the chunk at work; a flight is made empty for it. */
-void timeline_chunk(Timeline *t, int32_t chunk);
-Flight *flight_new(Timeline *t);
-void flight_clear(Timeline *t, Flight *flight);
+void calls_chunk(Calls *t, int32_t chunk);
+Flight *flight_new(Calls *t);
+void flight_clear(Calls *t, Flight *flight);
 
-void timeline_forward(Timeline *t, int32_t microbatch, uint32_t flags);
+void calls_forward(Calls *t, int32_t microbatch, uint32_t flags);
 /* Without a split, weights' gradients too; gradients then leave as their block's ZeRO stage says.
  */
-void timeline_backward(Timeline *t, int32_t microbatch, uint32_t flags);
-void timeline_weight(Timeline *t, int32_t microbatch, uint32_t flags);
+void calls_backward(Calls *t, int32_t microbatch, uint32_t flags);
+void calls_weight(Calls *t, int32_t microbatch, uint32_t flags);
 
 /* A segment that belongs to no link: of layer `layer` of block b, or of nothing (NO_ID). */
-void timeline_call(Timeline *t, int32_t segment, int32_t b, int64_t layer);
+void calls_add(Calls *t, int32_t segment, int32_t b, int64_t layer);
 
 /* A call whose transfers are bound to the given buffers, and are what the posts say. */
-void timeline_exchange(Timeline *t, int32_t segment, const int32_t *buffers, const PlanPost *posts,
-                       int32_t count);
+void calls_exchange(Calls *t, int32_t segment, const int32_t *buffers, const PlanPost *posts,
+                    int32_t count);
 
 /* When the program is whole: calls that come round again become a loop, where there are any. */
-void timeline_rotate(Timeline *t);
+void calls_rotate(Calls *t);
 
 /* ---- for microbatch.c and sharded.c */
 
 /* Of what stands for good: both texts are known again by where they are. */
-const char *timeline_name(Timeline *t, const char *of, const char *word);
+const char *calls_name(Calls *t, const char *of, const char *word);
 
 /* A buffer that lives from the next call to the last one that binds it; _if: when *slot has none
  * and size_bytes > 0. */
-int32_t timeline_buffer(Timeline *t, const char *name, BufferKind kind, int64_t size_bytes,
-                        int64_t layer);
-int32_t timeline_buffer_if(Timeline *t, int32_t *slot, const char *name, BufferKind kind,
-                           int64_t size_bytes, int64_t layer);
-void timeline_call_link(Timeline *t, int32_t segment, int32_t u, int32_t microbatch, uint32_t flags,
-                        bool recompute);
-void timeline_call_block(Timeline *t, int32_t segment, int32_t b, int64_t layer, int32_t microbatch,
-                         uint32_t flags);
+int32_t calls_buffer(Calls *t, const char *name, BufferKind kind, int64_t size_bytes,
+                     int64_t layer);
+int32_t calls_buffer_if(Calls *t, int32_t *slot, const char *name, BufferKind kind,
+                        int64_t size_bytes, int64_t layer);
+void calls_add_link(Calls *t, int32_t segment, int32_t u, int32_t microbatch, uint32_t flags,
+                    bool recompute);
+void calls_add_block(Calls *t, int32_t segment, int32_t b, int64_t layer, int32_t microbatch,
+                     uint32_t flags);
 /* Buffers held until now for a reduction or exchange beside the computation may be reused. */
-void timeline_let_go(Timeline *t, BufferList *list);
-bool timeline_wants_input_gradient(const Timeline *t, int32_t u);
+void calls_let_go(Calls *t, BufferList *list);
+bool calls_wants_input_gradient(const Calls *t, int32_t u);
 
 int64_t block_layer(const Block *block, int64_t layer); /* 0 where a block has no layers */
 bool block_is_read(const Link *link, const Block *block);
 
 /* Whole parameters for link u (backward: what backward reads); with those ahead of it: step +1
  * forward, -1 backward. */
-void sharded_gather(Timeline *t, int32_t u, bool backward, int32_t microbatch, uint32_t flags);
-void sharded_gather_ahead(Timeline *t, int32_t u, int32_t step, int32_t microbatch, uint32_t flags);
+void sharded_gather(Calls *t, int32_t u, bool backward, int32_t microbatch, uint32_t flags);
+void sharded_gather_ahead(Calls *t, int32_t u, int32_t step, int32_t microbatch, uint32_t flags);
 /* They stay until `over`, as was asked. */
-void sharded_release(Timeline *t, int32_t u, ZeroReshardChoice over);
-void sharded_clear(Timeline *t, int32_t u, int32_t microbatch, uint32_t flags);
-void sharded_reduce(Timeline *t, int32_t u, int32_t microbatch, uint32_t flags);
+void sharded_release(Calls *t, int32_t u, ZeroReshardChoice over);
+void sharded_clear(Calls *t, int32_t u, int32_t microbatch, uint32_t flags);
+void sharded_reduce(Calls *t, int32_t u, int32_t microbatch, uint32_t flags);
 
 /* The buffer for what a chunk takes from another stage or makes; made when not there yet. */
-int32_t timeline_carry(Timeline *t, Flight *flight, int32_t chunk, bool gradient, bool at_end);
+int32_t calls_carry(Calls *t, Flight *flight, int32_t chunk, bool gradient, bool at_end);
 
 #endif

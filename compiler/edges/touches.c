@@ -1,4 +1,4 @@
-#include "compiler/schedule/touches.h"
+#include "compiler/edges/touches.h"
 
 #include "kernels/contract/contract.h"
 

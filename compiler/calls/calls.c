@@ -1,9 +1,12 @@
-/* programs.c -- init, train_step and eval_step of every pipeline stage: what runs in which order.
+/* calls.c -- init, train_step and eval_step of every pipeline stage: what runs in which order.
  */
+#include "compiler/calls/calls.h"
+
 #include <assert.h>
 #include <string.h>
 
-#include "compiler/schedule/timeline.h"
+#include "compiler/calls/program.h"
+#include "compiler/segments/segments.h"
 
 /* ---- exchanges between stages */
 
@@ -28,7 +31,7 @@ static Layout carried_layout(const Graph *g) {
 }
 
 /* One segment for all exchanges that move the same kinds of values the same ways. */
-static int32_t add_exchange_segment(Timeline *t, const Transfer *transfers, int32_t count,
+static int32_t add_exchange_segment(Calls *t, const Transfer *transfers, int32_t count,
                                     const int32_t *buffers) {
   Draft *d = t->draft;
   DType dtype = d->train->compute_dtype;
@@ -57,7 +60,7 @@ static int32_t add_exchange_segment(Timeline *t, const Transfer *transfers, int3
 }
 
 typedef struct Flights {
-  Timeline *t;
+  Calls *t;
   Flight **at; /* by local chunk and micro-batch; NULL: not begun */
   int32_t microbatches;
   VEC(ExchangeKind) kinds;
@@ -65,7 +68,7 @@ typedef struct Flights {
 
 static Flight *flight_of(const Flights *flights, int32_t chunk, int32_t microbatch) {
   Flight **flight = &flights->at[chunk * flights->microbatches + microbatch];
-  timeline_chunk(flights->t, draft_chunk(flights->t->draft, flights->t->stage->number, chunk));
+  calls_chunk(flights->t, draft_chunk(flights->t->draft, flights->t->stage->number, chunk));
   if (*flight == NULL) *flight = flight_new(flights->t);
   return *flight;
 }
@@ -92,7 +95,7 @@ static int32_t exchange_segment(Flights *flights, const Transfer *transfers, int
 }
 
 static void exchange(Flights *flights, const Transfer *transfers, int32_t count) {
-  Timeline *t = flights->t;
+  Calls *t = flights->t;
   int32_t buffers[TRANSFERS_MAX];
   PlanPost *posts = ARENA_ARRAY(t->draft->compile->arena, PlanPost, count);
   assert(count <= TRANSFERS_MAX);
@@ -101,13 +104,13 @@ static void exchange(Flights *flights, const Transfer *transfers, int32_t count)
     Flight *flight = flight_of(flights, transfer->chunk, transfer->microbatch);
     int32_t chunk = draft_chunk(t->draft, t->stage->number, transfer->chunk);
     bool at_end = transfer->is_send != transfer->is_gradient;
-    buffers[i] = timeline_carry(t, flight, chunk, transfer->is_gradient, at_end);
+    buffers[i] = calls_carry(t, flight, chunk, transfer->is_gradient, at_end);
     posts[i] =
         (PlanPost){.kind = transfer->is_gradient ? BUFFER_GRAD_ACTIVATION : BUFFER_ACTIVATION,
                    .depth = (uint32_t)t->draft->chunk_first[at_end ? chunk + 1 : chunk],
                    .microbatch = (uint32_t)transfer->microbatch};
   }
-  timeline_exchange(t, exchange_segment(flights, transfers, count, buffers), buffers, posts, count);
+  calls_exchange(t, exchange_segment(flights, transfers, count, buffers), buffers, posts, count);
 }
 
 /* ---- train */
@@ -140,14 +143,14 @@ static void share_data(const Flights *flights, const PipeStep *step) {
 static void run_step(const Flights *flights, const PipeStep *step) {
   uint32_t flags = (step->microbatch == 0 ? CALL_FIRST_MICROBATCH : 0) |
                    (step->microbatch == flights->microbatches - 1 ? CALL_LAST_MICROBATCH : 0);
-  Timeline *t = flights->t;
+  Calls *t = flights->t;
   hand_over(flights, step);
   share_data(flights, step);
   t->flight = flight_of(flights, step->chunk, step->microbatch);
   switch (step->action) {
-  case PIPE_FORWARD: timeline_forward(t, step->microbatch, flags); break;
-  case PIPE_BACKWARD: timeline_backward(t, step->microbatch, flags); break;
-  default: timeline_weight(t, step->microbatch, flags); break;
+  case PIPE_FORWARD: calls_forward(t, step->microbatch, flags); break;
+  case PIPE_BACKWARD: calls_backward(t, step->microbatch, flags); break;
+  default: calls_weight(t, step->microbatch, flags); break;
   }
 }
 
@@ -162,7 +165,7 @@ static void run_exchange(Flights *flights, const PipeStage *plan, const PipeExch
   exchange(flights, transfers, set->transfer_count);
 }
 
-static void pipeline_microbatches(Timeline *t, const Pipeline *pipeline) {
+static void pipeline_microbatches(Calls *t, const Pipeline *pipeline) {
   Draft *d = t->draft;
   const PipeStage *plan = &pipeline->stages[t->stage->number];
   int32_t chunks = draft_chunks(d), m = (int32_t)d->derived.accumulation;
@@ -176,18 +179,18 @@ static void pipeline_microbatches(Timeline *t, const Pipeline *pipeline) {
   }
 }
 
-static void one_microbatch(Timeline *t, int32_t microbatch, uint32_t flags) {
+static void one_microbatch(Calls *t, int32_t microbatch, uint32_t flags) {
   flight_clear(t, t->flight);
-  timeline_forward(t, microbatch, flags);
-  if (t->graph->training) timeline_backward(t, microbatch, flags);
+  calls_forward(t, microbatch, flags);
+  if (t->graph->training) calls_backward(t, microbatch, flags);
 }
 
 /* Without a pipeline micro-batches run one after another: the first, the middle ones (one loop),
  * the last. */
-static void serial_microbatches(Timeline *t) {
+static void serial_microbatches(Calls *t) {
   Program *program = &t->stage->programs[t->kind];
   int32_t count = (int32_t)t->draft->derived.accumulation;
-  timeline_chunk(t, 0);
+  calls_chunk(t, 0);
   t->flight = flight_new(t);
   if (count == 1) {
     one_microbatch(t, 0, CALL_FIRST_MICROBATCH | CALL_LAST_MICROBATCH);
@@ -195,11 +198,11 @@ static void serial_microbatches(Timeline *t) {
   }
   one_microbatch(t, 0, CALL_FIRST_MICROBATCH);
   if (count > 2) {
-    int32_t first = timeline_here(t);
+    int32_t first = calls_here(t);
     one_microbatch(t, 1, 0);
     if (count > 3)
       VEC_PUSH(t->draft->compile->arena, &program->loops,
-               (Loop){first, timeline_here(t) - first, count - 2, 1});
+               (Loop){first, calls_here(t) - first, count - 2, 1});
   }
   one_microbatch(t, count - 1, CALL_LAST_MICROBATCH);
 }
@@ -217,34 +220,34 @@ static int32_t gather_of(const Block *block) {
 }
 
 /* One call for every layer that the stage holds. */
-static void each_layer(Timeline *t, SegmentOf *segment_of) {
+static void each_layer(Calls *t, SegmentOf *segment_of) {
   for (int32_t b = 0; b < t->draft->blocks.count; b++)
     for (int64_t l = 0; l < t->draft->blocks.at[b].layers; l++)
       if (t->stage->blocks[b].position[l] >= 0)
-        timeline_call(t, segment_of(&t->draft->blocks.at[b]), b, l);
+        calls_add(t, segment_of(&t->draft->blocks.at[b]), b, l);
 }
 
 /* Squares, in the order in which reductions end: only the last one has to be waited for. */
-static void each_norm(Timeline *t) {
+static void each_norm(Calls *t) {
   for (int32_t b = t->draft->blocks.count - 1; b >= 0; b--) {
     const StageBlock *held = &t->stage->blocks[b];
     for (int64_t l = t->draft->blocks.at[b].layers - 1; held->in_norm && l >= 0; l--)
-      if (held->position[l] >= 0) timeline_call(t, t->draft->blocks.at[b].norm, b, l);
+      if (held->position[l] >= 0) calls_add(t, t->draft->blocks.at[b].norm, b, l);
   }
 }
 
 /* A tied parameter's gradients of the two stages that hold it become their sum on both. */
-static void join_tied(Timeline *t) {
+static void join_tied(Calls *t) {
   for (int32_t b = 0; b < t->draft->blocks.count; b++) {
     if (t->stage->blocks[b].held == 0 || t->draft->blocks.at[b].join[0] == NO_ID) continue;
-    timeline_call(t, t->draft->blocks.at[b].join[t->stage->number > 0], b, 0);
+    calls_add(t, t->draft->blocks.at[b].join[t->stage->number > 0], b, 0);
   }
 }
 
 static void build_train(Draft *d, Stage *stage, const Pipeline *pipeline, int32_t load,
                         int32_t control) {
-  Timeline t;
-  timeline_open(&t, d, stage, PROGRAM_TRAIN_STEP);
+  Calls t;
+  calls_open(&t, d, stage, PROGRAM_TRAIN_STEP);
   t.load_segment = load;
   if (pipeline != NULL)
     pipeline_microbatches(&t, pipeline);
@@ -252,16 +255,16 @@ static void build_train(Draft *d, Stage *stage, const Pipeline *pipeline, int32_
     serial_microbatches(&t);
   join_tied(&t);
   each_norm(&t);
-  timeline_call(&t, clip_segment_build(d, stage), NO_ID, -1);
-  timeline_call(&t, control, NO_ID, -1);
+  calls_add(&t, clip_segment_build(d, stage), NO_ID, -1);
+  calls_add(&t, control, NO_ID, -1);
   each_layer(&t, update_of);
   each_layer(&t, gather_of);
-  if (pipeline != NULL) timeline_rotate(&t);
+  if (pipeline != NULL) calls_rotate(&t);
 }
 
 static void build_init(Draft *d, Stage *stage) {
-  Timeline t;
-  timeline_open(&t, d, stage, PROGRAM_INIT);
+  Calls t;
+  calls_open(&t, d, stage, PROGRAM_INIT);
   each_layer(&t, init_of);
   each_layer(&t, gather_of);
 }
@@ -272,8 +275,8 @@ static int32_t distance(const Draft *d, int32_t from, int32_t to) {
 
 /* One micro-batch through all chunks, in the model's order. */
 static void build_eval(Draft *d, Stage *stage, int32_t load, int32_t control) {
-  Timeline t;
-  timeline_open(&t, d, stage, PROGRAM_EVAL_STEP);
+  Calls t;
+  calls_open(&t, d, stage, PROGRAM_EVAL_STEP);
   t.load_segment = load;
   int32_t chunks = draft_chunks(d);
   Flights flights = {
@@ -286,20 +289,10 @@ static void build_eval(Draft *d, Stage *stage, int32_t load, int32_t control) {
     run_step(&flights, &(PipeStep){PIPE_FORWARD, k, 0, 0});
     if (behind != 0) exchange(&flights, &(Transfer){true, false, behind, k, 0}, 1);
   }
-  timeline_call(&t, control, NO_ID, -1);
+  calls_add(&t, control, NO_ID, -1);
 }
 
-const Pipeline *draft_pipeline(const Draft *d) {
-  if (d->stage_count == 1) return NULL;
-  return pipeline_make(d->compile->arena,
-                       (PipeShape){.kind = draft_pipe_kind(d),
-                                   .stages = d->stage_count,
-                                   .chunks = draft_chunks(d),
-                                   .microbatches = (int32_t)d->derived.accumulation,
-                                   .costs = {1, 1, 1}});
-}
-
-void timeline_build(Draft *d) {
+void calls_build(Draft *d) {
   const Pipeline *pipeline = draft_pipeline(d);
   int32_t load = load_segment_build(d, d->train, "load");
   int32_t control = control_segment_build(d, "control");

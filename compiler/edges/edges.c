@@ -18,11 +18,13 @@
  * what is before it on its lanes and by edges is earlier. One thread for all lanes beside compute
  * is one lane more. And since matching communications are on one lane everywhere, and lanes keep
  * list order, the k-th call of one member still meets the k-th of the others. */
+#include "compiler/edges/edges.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/schedule/touches.h"
+#include "compiler/edges/touches.h"
 
 /* Where in time a record is: visits of calls count from 1, 0 is before the program. */
 typedef int64_t Mark;

@@ -1,4 +1,5 @@
 /* draft.h -- segments, calls and buffers while they are being made: the plan before it has bytes.
+ * What the rooms behind shard/ fill in, one after another, and emit/ writes.
  *
  * A segment is the straight-line code of one list of one region (forward, recompute, backward) or
  * of a piece of the step (load, reduce, norm, update). Its operands name a base and an offset. A
@@ -7,10 +8,10 @@
 #ifndef LOCKSTEP_DRAFT_H
 #define LOCKSTEP_DRAFT_H
 
+#include "compiler/draft/segment.h"
 #include "compiler/graph/graph.h"
 #include "compiler/pipelines/pipeline.h"
 #include "compiler/place/place.h"
-#include "compiler/schedule/segment.h"
 #include "compiler/spec/job.h"
 #include "runtime/plan/control.h"
 
@@ -167,6 +168,10 @@ static inline bool record_runs(const Record *record, uint32_t flags) {
   return (flags & record->when_all) == record->when_all && (flags & record->when_none) == 0;
 }
 
+/* ---- what follows from it: sizes.c */
+
+/* All ranks of tp along its axis: shard_degrees says what of them tp_group has. */
+Mesh draft_mesh(const Derived *derived);
 /* Ranks along the axes of a mask. */
 int64_t mesh_count(const Mesh *mesh, uint32_t axes);
 /* The axes of a mask that have more than one rank. */
@@ -190,9 +195,6 @@ uint64_t record_flat_calls(const Record *record);
 /* Whether collectives of many pieces are packed. */
 bool pieces_are_packed(const Draft *d);
 
-/* The steps of scheduling, in order; each one's preconditions are the ones before. */
-void blocks_layout(Draft *d); /* memory/blocks.c: which parameters stand where in a block */
-void inputs_layout(Draft *d); /* memory/state.c: inputs within a staged micro-batch */
 /* Where plans of this compiler have a control slot, in the block. */
 static inline int64_t draft_slot_offset(ControlSlot slot) {
   return (int64_t)CONTROL_SLOT_BYTES * (int64_t)slot;
@@ -200,18 +202,6 @@ static inline int64_t draft_slot_offset(ControlSlot slot) {
 enum { DRAFT_CONTROL_BYTES = CONTROL_SLOT_BYTES * CONTROL_SLOT_COUNT };
 int64_t draft_control_depth(const Draft *d);  /* PlanJob.control_depth */
 int64_t draft_prefetch_steps(const Draft *d); /* PlanJob.prefetch_steps */
-void segments_build(Draft *d, Graph *g,
-                    RegionSegments *parts); /* schedule/segments.c: regions' lists */
-void block_segments_build(Draft *d); /* schedule/reduce.c, update.c: init, gather, reduce, ... */
-void pieces_pack(Draft *d);          /* schedule/pieces.c: many pieces travel in one */
-int32_t load_segment_build(Draft *d, const Graph *g, const char *name); /* schedule/update.c */
-int32_t clip_segment_build(Draft *d, const Stage *stage);               /* schedule/update.c */
-int32_t control_segment_build(Draft *d, const char *name);              /* NO_ID on one rank */
-bool stages_cut(Draft *d);     /* schedule/stages.c: links, chunks, stages; false when reported */
-void state_layout(Draft *d);   /* memory/state.c: persistent buffers of every stage */
-void timeline_build(Draft *d); /* schedule/timeline.c: calls and transient buffers */
-void memory_pack(Draft *d);    /* memory/pack.c: offsets */
-void edges_build(Draft *d);    /* schedule/edges.c: what waits for what on other lanes */
 
 /* Where chunks of the model are: a stage has draft_chunks of them, its k-th is the model's
  * draft_chunk, and draft_stage holds a chunk of the model, all as pipeline.h has it. */

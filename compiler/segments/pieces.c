@@ -9,15 +9,10 @@
  * depend on it. */
 #include <string.h>
 
-#include "compiler/schedule/draft.h"
-#include "runtime/plan/plan_flat.h"
+#include "compiler/segments/segments.h"
 
 /* Above so many pieces packing costs less than their calls. */
 enum { PIECES_MOST = 8 };
-
-bool pieces_are_packed(const Draft *d) {
-  return d->cluster->target == TARGET_CUDA;
-}
 
 /* ---- pieces of the two sides of a collective, as pairs (times, elements) of one member */
 
@@ -58,12 +53,6 @@ static int64_t share_elements(const Side *side) {
   for (int32_t i = 0; i < side->count; i++)
     share += side->pair[2 * i] * side->pair[2 * i + 1];
   return share;
-}
-
-uint64_t record_flat_calls(const Record *record) {
-  bool is_pieces = record->pieces != NULL;
-  return plan_flat_calls(record->kind, is_pieces ? record->pieces : record->dims,
-                         (uint32_t)(is_pieces ? 2 * record->piece_count : record->dim_count));
 }
 
 static bool is_packed(const Record *record) {

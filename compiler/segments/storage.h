@@ -1,14 +1,14 @@
-/* place.h -- where each value of one region stands: which base register, which offset.
+/* storage.h -- where each value of one region stands: which base register, which offset.
  *
  * In:   a region with forward, recompute and backward lists.
  * Out:  a home per value. Values that forward (or recompute) makes and a later list reads share the
  * frame; all others are scratch of their list, packed by lifetime over its nodes, what an exchange
  * sends until what it receives is read. Views stand inside their root; an op that works in place
  * takes over the storage of an input that nothing reads again. */
-#ifndef LOCKSTEP_PLACE_H
-#define LOCKSTEP_PLACE_H
+#ifndef LOCKSTEP_STORAGE_H
+#define LOCKSTEP_STORAGE_H
 
-#include "compiler/schedule/draft.h"
+#include "compiler/draft/draft.h"
 
 typedef enum ListKind {
   LIST_FORWARD,

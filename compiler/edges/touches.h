@@ -4,7 +4,7 @@
 #ifndef LOCKSTEP_TOUCHES_H
 #define LOCKSTEP_TOUCHES_H
 
-#include "compiler/schedule/draft.h"
+#include "compiler/draft/draft.h"
 
 /* The control block is the same bytes under every segment base of its role, and under none. */
 enum { CONTROL_BASE = -1 };

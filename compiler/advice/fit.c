@@ -1,0 +1,48 @@
+#include "compiler/advice/fit.h"
+
+#include <math.h>
+
+int64_t fit_budget(const Job *job, const Cluster *cluster) {
+  int64_t whole = cluster->memory_bytes - cluster->reserve_bytes;
+  if (!job->set[FIELD_memory_budget]) return whole;
+  if (job->memory.budget.unit == UNIT_PERCENT)
+    return (int64_t)((double)cluster->memory_bytes * job->memory.budget.value / 100);
+  return (int64_t)job->memory.budget.value;
+}
+
+/* What memory.recompute asks for, in the order in which to try: cheapest first. */
+static int32_t candidates(const Job *job, Model *model, Recompute out[3]) {
+  int64_t root = (int64_t)lround(sqrt(model_size(model, "layers", 1)));
+  const Recompute none = {CHOICE_RECOMPUTE_NONE, 0}, block = {CHOICE_RECOMPUTE_BLOCK, 1};
+  const Recompute by_root = {CHOICE_RECOMPUTE_EVERY, root > 1 ? root : 1};
+  switch (job->memory.recompute) {
+  case CHOICE_RECOMPUTE_NONE: out[0] = none; return 1;
+  case CHOICE_RECOMPUTE_BLOCK: out[0] = block; return 1;
+  case CHOICE_RECOMPUTE_SQRT: out[0] = by_root; return 1;
+  case CHOICE_RECOMPUTE_EVERY:
+    out[0] = (Recompute){CHOICE_RECOMPUTE_EVERY, job->recompute_blocks};
+    return 1;
+  default:
+    out[0] = none;
+    out[1] = block;
+    out[2] = by_root;
+    return 3;
+  }
+}
+
+bool fit_draft(Compile *c, const Job *job, Model *model, Compiled *out, MakeDraft *make) {
+  Recompute tries[3];
+  int32_t count = candidates(job, model, tries);
+  out->draft = NULL;
+  for (int32_t i = 0; i < count; i++) {
+    Draft *d = make(c, job, out, model, tries[i]);
+    if (d == NULL) return false;
+    if (out->draft == NULL || d->arena_bytes < out->draft->arena_bytes) {
+      out->draft = d;
+      out->recompute = tries[i].choice;
+      out->group_layers = tries[i].group_layers;
+    }
+    if (d->arena_bytes <= out->budget_bytes) break;
+  }
+  return true;
+}

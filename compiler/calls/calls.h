@@ -1,0 +1,13 @@
+/* calls.h -- which segments run, in what order, on which buffers: init, train_step and eval_step of
+ * every pipeline stage.
+ *
+ * In:   a draft with stages and what persists on them.   Out: calls and loops of every program,
+ * and the buffers that live between calls, with their lifetimes. */
+#ifndef LOCKSTEP_CALLS_H
+#define LOCKSTEP_CALLS_H
+
+#include "compiler/draft/draft.h"
+
+void calls_build(Draft *d);
+
+#endif

@@ -1,0 +1,118 @@
+/* sizes.c -- numbers that follow from a draft, for all rooms that fill it in: of meshes, of blocks
+ * of parameters, of what host and device share, of the order of stages. */
+#include "compiler/draft/draft.h"
+#include "runtime/plan/plan_flat.h"
+
+/* ---- the mesh */
+
+Mesh draft_mesh(const Derived *derived) {
+  Mesh mesh = {0};
+  int64_t ranks = derived->dp * derived->cp;
+  bool hybrid = derived->zero > 0 && derived->shard_ranks > 1;
+  mesh.size[MESH_REPLICATE] = hybrid ? ranks / derived->shard_ranks : 1;
+  mesh.size[MESH_DP] = derived->dp / mesh.size[MESH_REPLICATE];
+  mesh.size[MESH_PP] = derived->pp;
+  mesh.size[MESH_CP] = derived->cp;
+  mesh.size[MESH_TP] = derived->tp;
+  mesh.size[MESH_TP_GROUP] = 1;
+  return mesh;
+}
+
+int64_t mesh_count(const Mesh *mesh, uint32_t axes) {
+  int64_t count = 1;
+  for (int32_t axis = 0; axis < MESH_AXES; axis++)
+    if (axes & MESH_BIT(axis)) count *= mesh->size[axis];
+  return count;
+}
+
+uint32_t mesh_used(const Mesh *mesh, uint32_t axes) {
+  uint32_t used = 0;
+  for (int32_t axis = 0; axis < MESH_AXES; axis++)
+    if (axes & MESH_BIT(axis) && mesh->size[axis] > 1) used |= MESH_BIT(axis);
+  return used;
+}
+
+/* ---- parameters */
+
+uint32_t param_cut_axes(const Graph *g, ParamId p) {
+  const Param *param = &g->params.at[p];
+  uint32_t cut = 0;
+  for (int32_t i = 0; i < param->dim_count; i++)
+    for (DimId d = param->dims[i]; g->dims.at[d].is_part; d = g->dims.at[d].whole)
+      cut |= MESH_BIT(g->dims.at[d].mesh);
+  return cut & TENSOR_AXES;
+}
+
+uint32_t norm_group_axes(int32_t group) {
+  static const uint32_t axes[NORM_GROUPS] = {TENSOR_AXES, MESH_BIT(MESH_TP), 0};
+  return axes[group];
+}
+
+DType role_dtype(const Draft *d, BaseRole role) {
+  switch (role) {
+  case BASE_PARAM:
+  case BASE_PARAM_SHARD: return d->train->param_dtype;
+  case BASE_GRAD:
+  case BASE_GRAD_SHARD: return d->train->grad_dtype;
+  default: return DTYPE_F32;
+  }
+}
+
+bool role_is_shard(const Block *block, BaseRole role) {
+  if (role == BASE_PARAM_SHARD || role == BASE_GRAD_SHARD) return true;
+  return block->shards_state && role != BASE_PARAM && role != BASE_GRAD;
+}
+
+int64_t block_bytes(const Draft *d, const Block *block, BaseRole role) {
+  int64_t elements = role_is_shard(block, role) ? block->shard_elements : block->elements;
+  return elements * dtype_bytes(role_dtype(d, role));
+}
+
+int64_t block_stride_bytes(const Draft *d, const Block *block, BaseRole role) {
+  int64_t elements =
+      role_is_shard(block, role) ? block->shard_stride_elements : block->stride_elements;
+  return elements * dtype_bytes(role_dtype(d, role));
+}
+
+/* ---- collectives */
+
+bool pieces_are_packed(const Draft *d) {
+  return d->cluster->target == TARGET_CUDA;
+}
+
+uint64_t record_flat_calls(const Record *record) {
+  bool is_pieces = record->pieces != NULL;
+  return plan_flat_calls(record->kind, is_pieces ? record->pieces : record->dims,
+                         (uint32_t)(is_pieces ? 2 * record->piece_count : record->dim_count));
+}
+
+/* ---- host and device */
+
+/* A host that shares the device's memory sees at once what a step has left; another one reads while
+ * the next step runs. */
+int64_t draft_control_depth(const Draft *d) {
+  return d->cluster->target == TARGET_CPU ? 1 : CONTROL_DEPTH_MAX;
+}
+
+int64_t draft_prefetch_steps(const Draft *d) {
+  int64_t depth = draft_control_depth(d);
+  return d->job->data.prefetch > depth ? d->job->data.prefetch : depth;
+}
+
+/* ---- stages */
+
+bool draft_ends_apart(const Draft *d) {
+  int32_t stages = (int32_t)d->mesh.size[MESH_PP];
+  int32_t last = stages * (int32_t)d->derived.chunks - 1;
+  return pipeline_stage_of(draft_pipe_kind(d), stages, last) != 0;
+}
+
+const Pipeline *draft_pipeline(const Draft *d) {
+  if (d->stage_count == 1) return NULL;
+  return pipeline_make(d->compile->arena,
+                       (PipeShape){.kind = draft_pipe_kind(d),
+                                   .stages = d->stage_count,
+                                   .chunks = draft_chunks(d),
+                                   .microbatches = (int32_t)d->derived.accumulation,
+                                   .costs = {1, 1, 1}});
+}
