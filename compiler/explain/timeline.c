@@ -100,6 +100,65 @@ static BoxKind kind_of(const Plan *plan, const Stretch *stretch) {
   return kind_by_name(plan_string(plan, segment->name), call->microbatch);
 }
 
+/* ---- chunks: layers that a row always works through in one go
+ *
+ * A plan does not say where a chunk ends, but its order shows it: in it, one kind of work for one
+ * micro-batch goes over all layers of a chunk. Two chunks that meet (the last stage of a folded
+ * chain has such) may follow each other for one micro-batch, but not always. */
+
+typedef struct ChunkMap {
+  bool *begins;   /* by layer: work on some micro-batch begins there */
+  int32_t *chunk; /* by layer; -1: the row does not have it */
+  int32_t layers, count;
+} ChunkMap;
+
+/* An update is of the layers of all chunks. */
+static bool is_of_chunk(const Box *box) {
+  return box->kind <= BOX_RECOMPUTE && box->layer_first >= 0;
+}
+
+/* Recomputed layers are among those of their backward. */
+static bool is_same_work(const Box *a, const Box *b) {
+  return a->kind == b->kind && a->microbatch == b->microbatch;
+}
+
+static void note_begins(ChunkMap *map, const TimelineLane *lane) {
+  const Box *work = NULL; /* the first box of it */
+  int32_t first = 0, last = 0;
+  for (int32_t i = 0; i <= lane->boxes.count; i++) {
+    const Box *box = i < lane->boxes.count ? &lane->boxes.at[i] : NULL;
+    if (box != NULL && (!is_of_chunk(box) || box->kind == BOX_RECOMPUTE)) continue;
+    if (work != NULL && (box == NULL || !is_same_work(work, box))) {
+      map->begins[first] = map->begins[last + 1] = true;
+      work = NULL;
+    }
+    if (box == NULL) break;
+    if (work == NULL) work = box, first = box->layer_first, last = box->layer_last;
+    if (box->layer_first < first) first = box->layer_first;
+    if (box->layer_last > last) last = box->layer_last;
+  }
+}
+
+static ChunkMap map_chunks(Arena *arena, const TimelineLane *lane) {
+  ChunkMap map = {0};
+  for (int32_t i = 0; i < lane->boxes.count; i++)
+    if (lane->boxes.at[i].layer_last >= map.layers) map.layers = lane->boxes.at[i].layer_last + 1;
+  map.begins = ARENA_ARRAY(arena, bool, map.layers + 1);
+  map.chunk = ARENA_ARRAY(arena, int32_t, map.layers + 1);
+  bool *has = ARENA_ARRAY(arena, bool, map.layers + 1);
+  for (int32_t i = 0; i < lane->boxes.count; i++)
+    for (int32_t l = lane->boxes.at[i].layer_first;
+         is_of_chunk(&lane->boxes.at[i]) && l <= lane->boxes.at[i].layer_last; l++)
+      has[l] = true;
+  note_begins(&map, lane);
+  for (int32_t l = 0; l < map.layers; l++) {
+    bool is_new = has[l] && (l == 0 || !has[l - 1] || map.begins[l]);
+    map.count += is_new;
+    map.chunk[l] = has[l] ? map.count - 1 : -1;
+  }
+  return map;
+}
+
 /* ---- boxes */
 
 /* Layers of one chunk follow each other, in either direction; those of two chunks do not. */
@@ -108,11 +167,45 @@ static bool is_beside(const Box *last, const Box *box) {
   return box->layer_first >= last->layer_first - 1 && box->layer_last <= last->layer_last + 1;
 }
 
+static bool is_of_one_chunk(const Box *last, const Box *box) {
+  return last->chunk < 0 || box->chunk < 0 || last->chunk == box->chunk;
+}
+
 static bool belongs_to(const Box *last, const Box *box) {
   return last->end == box->start && last->kind == box->kind &&
          last->microbatch == box->microbatch &&
-         (box->kind > BOX_RECOMPUTE || is_beside(last, box)) &&
+         (box->kind > BOX_RECOMPUTE || (is_beside(last, box) && is_of_one_chunk(last, box))) &&
          (box->kind != BOX_COMMUNICATION || last->segment == box->segment);
+}
+
+static void grow(Box *box, const Box *by) {
+  box->end = by->end;
+  if (by->layer_first < 0) return;
+  if (box->layer_first < 0 || by->layer_first < box->layer_first)
+    box->layer_first = by->layer_first;
+  if (by->layer_last > box->layer_last) box->layer_last = by->layer_last;
+  if (box->chunk < 0) box->chunk = by->chunk;
+}
+
+static void join_boxes(TimelineLane *lane, const ChunkMap *map) {
+  int32_t count = 0;
+  for (int32_t i = 0; i < lane->boxes.count; i++) {
+    Box box = lane->boxes.at[i];
+    box.chunk =
+        is_of_chunk(&box) && box.layer_last < map->layers ? map->chunk[box.layer_first] : -1;
+    if (count > 0 && belongs_to(&lane->boxes.at[count - 1], &box))
+      grow(&lane->boxes.at[count - 1], &box);
+    else
+      lane->boxes.at[count++] = box;
+  }
+  lane->boxes.count = count;
+}
+
+static void join_row(Arena *arena, const Timeline *timeline, TimelineRow *row) {
+  ChunkMap map = map_chunks(arena, &row->lanes[timeline->main]);
+  row->chunk_count = map.count;
+  for (uint32_t lane = 0; lane < PLAN_LANES_MAX; lane++)
+    join_boxes(&row->lanes[lane], &map);
 }
 
 typedef struct Drawing {
@@ -120,30 +213,22 @@ typedef struct Drawing {
   Timeline *timeline;
 } Drawing;
 
-/* The lane's last box grows, or a new one begins. */
+/* A box for each stretch: chunks are known when all are there. */
 static void take_stretch(void *state, const Stretch *stretch) {
   const Drawing *drawing = state;
   const PlanCall *call = stretch->call;
   TimelineLane *lane = &drawing->timeline->rows[stretch->class].lanes[stretch->lane];
   if (stretch->end_ns <= stretch->start_ns) return;
   lane->busy += stretch->end_ns - stretch->start_ns;
-  Box box = {.start = stretch->start_ns,
-             .end = stretch->end_ns,
-             .kind = kind_of(drawing->timeline->plan, stretch),
-             .microbatch = stretch->microbatch,
-             .layer_first = call->layer,
-             .layer_last = call->layer,
-             .segment = call->segment};
-  Box *last = lane->boxes.count > 0 ? &lane->boxes.at[lane->boxes.count - 1] : NULL;
-  if (last == NULL || !belongs_to(last, &box)) {
-    VEC_PUSH(drawing->arena, &lane->boxes, box);
-    return;
-  }
-  last->end = box.end;
-  if (box.layer_first < 0) return;
-  if (last->layer_first < 0 || box.layer_first < last->layer_first)
-    last->layer_first = box.layer_first;
-  if (box.layer_last > last->layer_last) last->layer_last = box.layer_last;
+  VEC_PUSH(drawing->arena, &lane->boxes,
+           (Box){.start = stretch->start_ns,
+                 .end = stretch->end_ns,
+                 .kind = kind_of(drawing->timeline->plan, stretch),
+                 .microbatch = stretch->microbatch,
+                 .layer_first = call->layer,
+                 .layer_last = call->layer,
+                 .chunk = -1,
+                 .segment = call->segment});
 }
 
 static void find_lanes(Timeline *timeline) {
@@ -173,6 +258,7 @@ Timeline *timeline_make(Arena *arena, const Plan *plan) {
   for (int32_t row = 0; row < timeline->row_count; row++) {
     if (times[row].span_ns > timeline->span) timeline->span = times[row].span_ns;
     timeline->is_stuck |= times[row].is_stuck;
+    join_row(arena, timeline, &timeline->rows[row]);
   }
   find_lanes(timeline);
   return timeline;

@@ -18,13 +18,14 @@ typedef enum BoxKind {
 
 typedef enum TimelineUnit { UNIT_NS, UNIT_FLOPS, UNIT_KERNELS } TimelineUnit;
 
-/* What one lane runs without a pause: consecutive calls of one kind and micro-batch; of
- * communications, those of one segment. */
+/* What one lane runs without a pause: consecutive calls of one kind, micro-batch and chunk of
+ * layers; of communications, those of one segment. */
 typedef struct Box {
   int64_t start, end; /* in units */
   BoxKind kind;
   int32_t microbatch;              /* -1: none */
   int32_t layer_first, layer_last; /* -1: none */
+  int32_t chunk;                   /* of those that its row has, by layers; -1: of none */
   uint32_t segment;                /* of the first call */
 } Box;
 
@@ -36,6 +37,7 @@ typedef struct TimelineLane {
 typedef struct TimelineRow {
   const char *name;
   TimelineLane lanes[PLAN_LANES_MAX];
+  int32_t chunk_count;
 } TimelineRow;
 
 typedef struct Timeline {

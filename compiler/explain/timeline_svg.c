@@ -77,40 +77,9 @@ static double text_width(const char *text) {
 
 /* ---- boxes */
 
-/* The chunks of a row: runs of layers that it has, between layers that others have. */
-typedef struct Chunks {
-  int32_t *of_layer;
-  int32_t count;
-} Chunks;
-
-/* An update is of the layers of all chunks. */
-static bool is_of_chunk(const Box *box) {
-  return box->kind <= BOX_RECOMPUTE && box->layer_first >= 0;
-}
-
-static Chunks chunks_of(Arena *arena, const TimelineLane *lane) {
-  int32_t layers = 0;
-  for (int32_t i = 0; i < lane->boxes.count; i++)
-    if (lane->boxes.at[i].layer_last >= layers) layers = lane->boxes.at[i].layer_last + 1;
-  Chunks chunks = {ARENA_ARRAY(arena, int32_t, layers + 1), 0};
-  for (int32_t i = 0; i < lane->boxes.count; i++) {
-    const Box *box = &lane->boxes.at[i];
-    for (int32_t l = box->layer_first; is_of_chunk(box) && l <= box->layer_last; l++)
-      chunks.of_layer[l] = 1;
-  }
-  for (int32_t l = 0, had = 0; l < layers; l++) {
-    bool has = chunks.of_layer[l] != 0;
-    chunks.count += has && !had;
-    chunks.of_layer[l] = chunks.count - 1;
-    had = has;
-  }
-  return chunks;
-}
-
-/* Later chunks are paler. */
-static double opacity_of(const Box *box, Chunks chunks) {
-  if (!is_of_chunk(box) || chunks.count < 2) return 1;
-  return 1 - 0.4 * chunks.of_layer[box->layer_first] / (chunks.count - 1);
+/* Later chunks are paler. `chunks` are those of the row. */
+static double opacity_of(const Box *box, int32_t chunks) {
+  return box->chunk < 0 || chunks < 2 ? 1 : 1 - 0.4 * box->chunk / (chunks - 1);
 }
 
 static void put_tooltip(const Picture *p, const Box *box) {
@@ -167,14 +136,15 @@ static void put_thin_box(const Picture *p, const Box *box, double y) {
   fputs("</rect>", p->out);
 }
 
-static void put_lane(const Picture *p, const TimelineLane *lane, double y, const Chunks *chunks) {
+/* chunks 0: of a lane beside computation. */
+static void put_lane(const Picture *p, const TimelineLane *lane, double y, int32_t chunks) {
   double drawn_to = -1;
   for (int32_t i = 0; i < lane->boxes.count; i++) {
     const Box *box = &lane->boxes.at[i];
     if (x_of(p, box->end) < drawn_to + 0.2) continue; /* nobody would see it */
     fputs("<g>", p->out);
-    if (chunks != NULL)
-      put_box(p, box, y, opacity_of(box, *chunks));
+    if (chunks > 0)
+      put_box(p, box, y, opacity_of(box, chunks));
     else
       put_thin_box(p, box, y);
     fputs("</g>\n", p->out);
@@ -185,10 +155,9 @@ static void put_lane(const Picture *p, const TimelineLane *lane, double y, const
 static void put_row(const Picture *p, int32_t number) {
   const TimelineRow *row = &p->timeline->rows[number];
   double y = y_of(p, number);
-  Chunks chunks = chunks_of(p->arena, &row->lanes[p->timeline->main]);
   put_rect(p, p->left, y, p->width, ROW, "fill=\"#eceef1\"/>\n");
   put_text(p, p->left - 8, y + ROW / 2.0 + 4, " text-anchor=\"end\"", row->name);
-  put_lane(p, &row->lanes[p->timeline->main], y, &chunks);
+  put_lane(p, &row->lanes[p->timeline->main], y, row->chunk_count > 0 ? row->chunk_count : 1);
   y += ROW;
   for (int32_t i = 0; i < p->timeline->beside_count; i++) {
     uint32_t lane = p->timeline->beside[i];
@@ -196,7 +165,7 @@ static void put_row(const Picture *p, int32_t number) {
     put_rect(p, p->left, y, p->width, STRIP, "fill=\"#f4f5f7\"/>\n");
     put_text(p, p->left - 8, y + STRIP, " text-anchor=\"end\" font-size=\"9\" fill=\"#666666\"",
              plan_lane_name(p->timeline->plan, lane));
-    put_lane(p, &row->lanes[lane], y, NULL);
+    put_lane(p, &row->lanes[lane], y, 0);
     y += STRIP;
   }
 }
@@ -261,7 +230,7 @@ static Picture lay_out(Arena *arena, const Timeline *t, FILE *out) {
     longest = fmax(longest, text_width(t->rows[i].name));
     const TimelineLane *main_lane = &t->rows[i].lanes[t->main];
     if (main_lane->boxes.count > boxes) boxes = main_lane->boxes.count;
-    has_chunks |= chunks_of(arena, main_lane).count > 1;
+    has_chunks |= t->rows[i].chunk_count > 1;
   }
   double width = boxes < WIDTH_MOST / PIXELS_PER_BOX ? boxes * PIXELS_PER_BOX : WIDTH_MOST;
   if (width < WIDTH_LEAST) width = WIDTH_LEAST;
