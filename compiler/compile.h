@@ -1,8 +1,8 @@
 /* compile.h -- (job, cluster) -> plan or diagnostics: a pure function. No globals, no clock, no
  * environment.
  *
- * Every harder question is a loop around it: `recompute = "auto"` here, compiler/advice
- * after "does not fit". */
+ * Every harder question is a loop around it, and compiler/advice has them:
+ * `recompute = "auto"`, and what to change after "does not fit". */
 #ifndef LOCKSTEP_COMPILE_H
 #define LOCKSTEP_COMPILE_H
 

@@ -114,5 +114,5 @@ const Pipeline *draft_pipeline(const Draft *d) {
                                    .stages = d->stage_count,
                                    .chunks = draft_chunks(d),
                                    .microbatches = (int32_t)d->derived.accumulation,
-                                   .costs = {1, 1, 1}});
+                                   .costs = pipe_costs_even});
 }

@@ -69,6 +69,8 @@ static int64_t cost_of(const PipeShape *shape, PipeAction action) {
   return is_split(shape) ? costs->backward : costs->backward + costs->weight;
 }
 
+const PipeCosts pipe_costs_even = {1, 1, 1};
+
 /* ---- simulation */
 
 typedef struct Worker {
@@ -232,21 +234,37 @@ double pipeline_bubble_share(const Pipeline *pipeline) {
   return (double)pipeline->bubble_ticks / (double)pipeline->span_ticks;
 }
 
-/* Idle ticks do not grow with micro-batches, once there are enough to fill what can be filled. */
-static int64_t idle_ticks(PipeShape shape) {
+/* So many micro-batches fill what can be filled. */
+static int32_t enough_microbatches(const PipeShape *shape) {
+  int32_t least = pipeline_least(shape->kind, shape->stages);
+  return least > shape->stages ? least : shape->stages;
+}
+
+/* Of at most `microbatches`: idle ticks do not grow once there are enough. */
+static int64_t idle_ticks(PipeShape shape, int32_t microbatches) {
   Arena *arena = arena_new();
-  int32_t least = pipeline_least(shape.kind, shape.stages);
-  shape.microbatches = least > shape.stages ? least : shape.stages;
+  int32_t enough = enough_microbatches(&shape);
+  shape.microbatches = microbatches < enough ? microbatches : enough;
   int64_t ticks = pipeline_make(arena, shape)->bubble_ticks;
   arena_free(arena);
   return ticks;
 }
 
+/* A stage's work for one micro-batch. */
+static int64_t microbatch_ticks(const PipeShape *shape) {
+  const PipeCosts *costs = &shape->costs;
+  return shape->chunks * (costs->forward + costs->backward + costs->weight);
+}
+
+double pipeline_idle_share(const PipeShape *shape) {
+  double idle = (double)idle_ticks(*shape, shape->microbatches);
+  return idle / (idle + (double)(microbatch_ticks(shape) * shape->microbatches));
+}
+
 int64_t pipeline_microbatches_for(const PipeShape *shape, double share) {
   assert(share > 0 && share <= 1);
-  const PipeCosts *costs = &shape->costs;
-  double busy = shape->chunks * (double)(costs->forward + costs->backward + costs->weight);
-  double exact = (double)idle_ticks(*shape) * (1 - share) / (share * busy);
+  double idle = (double)idle_ticks(*shape, INT32_MAX);
+  double exact = idle * (1 - share) / (share * (double)microbatch_ticks(shape));
   int64_t count = (int64_t)(exact - 1e-9 * exact); /* 4 (p-1) for 20 %, not one more by rounding */
   if ((double)count < exact - 1e-9 * exact) count++;
   int64_t least = pipeline_least(shape->kind, shape->stages);

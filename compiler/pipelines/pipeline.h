@@ -73,6 +73,9 @@ typedef struct PipeCosts {
   int64_t forward, backward, weight;
 } PipeCosts;
 
+/* Forward, input gradients and weight gradients take equally long: while nothing is measured. */
+extern const PipeCosts pipe_costs_even;
+
 typedef struct PipeShape {
   PipeKind kind;
   int32_t stages, chunks; /* chunks of a stage */
@@ -127,6 +130,9 @@ Pipeline *pipeline_make(Arena *arena, PipeShape shape);
 
 /* Idle share of a stage's time, 0 to 1. */
 double pipeline_bubble_share(const Pipeline *pipeline);
+
+/* The same without making the pipeline: it takes as long for many micro-batches as for few. */
+double pipeline_idle_share(const PipeShape *shape);
 
 /* How many micro-batches bring the bubble down to `share` of the time, whatever the shape's own: as
  * many as the order takes, and as fill it. 0 < share <= 1. */

@@ -1,6 +1,7 @@
 /* degrees.c -- ranks = dp x cp x tp x pp, what cp and tp cut sequences into, and how long stages of
  * a pipeline wait for each other. */
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 #include "compiler/spec/spec_room.h"
@@ -274,33 +275,23 @@ bool derive_cuts(Compile *c, Job *job, const ModelFacts *model, bool has_seq, De
 
 /* ---- waiting */
 
-/* Micro-batches with which stages idle for at most `share` of a step. */
-static int64_t enough_microbatches(PipeKind kind, const Derived *out, double overlap,
-                                   double share) {
-  double least = (double)(out->pp - 1) * (1 / share - 1) / overlap;
-  int64_t count = (int64_t)least, fewest = pipeline_least(kind, (int32_t)out->pp);
-  if ((double)count < least - 1e-9) count++;
-  return round_up(count > fewest ? count : fewest, pipeline_group(kind, (int32_t)out->pp));
-}
-
 void lint_bubble(Compile *c, const Job *job, const Derived *out, const char *unit) {
   if (out->pp == 1) return;
-  /* Where backward is split, weight gradients fill what would be idle: a third of it stays, if
-   * forward and the two parts of backward take equally long. */
-  PipeKind kind = (PipeKind)job->parallel.pipeline;
-  int64_t filled = pipe_rules[kind].is_split ? 3 : 1;
-  double overlap = (double)(filled * out->chunks);
-  double waits = (double)(out->pp - 1);
-  double share = waits / (overlap * (double)out->accumulation + waits);
+  const PipeShape shape = {.kind = (PipeKind)job->parallel.pipeline,
+                           .stages = (int32_t)out->pp,
+                           .chunks = (int32_t)out->chunks,
+                           .microbatches = (int32_t)out->accumulation,
+                           .costs = pipe_costs_even};
+  double share = pipeline_idle_share(&shape), waits = (double)(out->pp - 1);
   if (share <= 0.2) return;
-  const char *times = filled > 1        ? arena_printf(c->arena, "%g ", overlap)
-                      : out->chunks > 1 ? "chunks "
-                                        : "";
-  int64_t fair = enough_microbatches(kind, out, overlap, 0.2);
-  int64_t good = enough_microbatches(kind, out, overlap, 0.1);
+  /* Each micro-batch is as much work as so many of the waits that pp-1 stages add up to. */
+  double times = (1 / share - 1) * waits / (double)out->accumulation;
+  int64_t fair = pipeline_microbatches_for(&shape, 0.2);
+  int64_t good = pipeline_microbatches_for(&shape, 0.1);
   lint_at(c, field_place(job, FIELD_parallel_pp), "bubble",
           "stages idle %.1f %% of a step: (pp-1) / (%sm + pp-1) with m = %lld micro-batches",
-          share * 100, times, (long long)out->accumulation);
+          share * 100, fabs(times - 1) < 1e-9 ? "" : arena_printf(c->arena, "%.3g ", times),
+          (long long)out->accumulation);
   bool is_tokens = job->train.batch.unit == UNIT_TOKENS;
   double batch = (double)fair * (double)(out->dp * job->train.microbatch);
   if (is_tokens) batch *= (double)out->sample_tokens;

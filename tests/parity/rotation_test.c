@@ -36,6 +36,8 @@ static const Case cases[] = {
     {"1f1b", "16 sequences", "40 sequences",
      JOB("cluster.devices=4", "parallel.pp=2", "parallel.tp=2", "model.dropout=0.1")},
     {"zb-h1", "24 sequences", "48 sequences", JOB("cluster.devices=2", "parallel.pp=2")},
+    {"zb-v", "24 sequences", "48 sequences",
+     JOB("cluster.devices=2", "parallel.pp=2", "model.layers=4")},
 };
 
 static bool plan_case(const Case *c, const char *pipeline, const char *batch, Plan *plan) {

@@ -107,7 +107,9 @@ static void check_meetings(int32_t p, int32_t m) {
 
 static double share(PipeKind kind, int32_t p, int32_t m) {
   Arena *arena = arena_new();
-  double idle = pipeline_bubble_share(pipeline_make(arena, shape_of(kind, p, 1, m)));
+  const PipeShape shape = shape_of(kind, p, 1, m);
+  double idle = pipeline_bubble_share(pipeline_make(arena, shape));
+  CHECK_NEAR(pipeline_idle_share(&shape), idle, 1e-12);
   arena_free(arena);
   return idle;
 }
@@ -373,8 +375,10 @@ static void check_enough(PipeKind kind, int32_t p) {
     Arena *arena = arena_new();
     PipeShape shape = {kind, p, chunks, 1, costs[i % 3]};
     shape.microbatches = (int32_t)pipeline_microbatches_for(&shape, shares[i / 3]);
+    double idle = pipeline_bubble_share(pipeline_make(arena, shape));
     if (shape.microbatches >= p) /* with fewer zb-h1 has nothing to fill up with */
-      CHECK(pipeline_bubble_share(pipeline_make(arena, shape)) <= shares[i / 3] + 1e-9);
+      CHECK(idle <= shares[i / 3] + 1e-9);
+    CHECK_NEAR(pipeline_idle_share(&shape), idle, 1e-9);
     shape.microbatches -= pipeline_group(kind, p);
     if (shape.microbatches >= pipeline_least(kind, p))
       CHECK(pipeline_bubble_share(pipeline_make(arena, shape)) > shares[i / 3]);
