@@ -17,13 +17,13 @@ typedef struct Transfer {
 
 enum { TRANSFERS_MAX = 8 };
 
-/* What makes exchanges one: the way and the bytes of each transfer. */
+/* Exchanges that agree in this share a segment: direction, distance and bytes of each transfer. */
 typedef struct ExchangeKind {
   int64_t transfers[TRANSFERS_MAX][3];
   int32_t count, segment;
 } ExchangeKind;
 
-/* What stages hand on. */
+/* The layout of what a stage hands to the next one. */
 static Layout carried_layout(const Graph *g) {
   for (RegionId r = 0; r < g->regions.count; r++)
     if (g->regions.at[r].output != NO_ID) return value_layout(g, g->regions.at[r].output);
@@ -133,7 +133,7 @@ static void hand_over(const Flights *flights, const PipeStep *step) {
     flight->d_carry[d->chunk_first[here + 1] - d->chunk_first[here]] = source->d_carry[0];
 }
 
-/* What a micro-batch's earlier chunk on this stage has loaded is there for the later ones. */
+/* Samples that a micro-batch's earlier chunk has loaded on this stage serve the later ones, too. */
 static void share_data(const Flights *flights, const PipeStep *step) {
   Flight *flight = flight_of(flights, step->chunk, step->microbatch);
   for (int32_t k = 0; k < step->chunk && flight->data == NO_ID; k++)
@@ -219,7 +219,7 @@ static int32_t gather_of(const Block *block) {
   return block->shards_params ? NO_ID : block->gather;
 }
 
-/* One call for every layer that the stage holds. */
+/* One call for every layer of the stage. */
 static void each_layer(Calls *t, SegmentOf *segment_of) {
   for (int32_t b = 0; b < t->draft->blocks.count; b++)
     for (int64_t l = 0; l < t->draft->blocks.at[b].layers; l++)
@@ -227,7 +227,7 @@ static void each_layer(Calls *t, SegmentOf *segment_of) {
         calls_add(t, segment_of(&t->draft->blocks.at[b]), b, l);
 }
 
-/* Squares, in the order in which reductions end: only the last one has to be waited for. */
+/* Squares, in the order in which reductions end, so that only the last one is waited for. */
 static void each_norm(Calls *t) {
   for (int32_t b = t->draft->blocks.count - 1; b >= 0; b--) {
     const StageBlock *held = &t->stage->blocks[b];

@@ -23,7 +23,7 @@ static bool chunk_loads(const Calls *t) {
 }
 
 static void forward_link(Calls *t, int32_t u, int32_t microbatch, uint32_t flags) {
-  const Link *link = &t->draft->links[u];
+  const LayerUse *link = &t->draft->links[u];
   const RegionSegments *parts = &t->parts[link->region];
   int32_t i = u - t->first;
   sharded_gather_ahead(t, u, 1, microbatch, flags);
@@ -52,7 +52,7 @@ static void recompute_group(Calls *t, int32_t first, int32_t end, int32_t microb
                             uint32_t flags) {
   Flight *f = t->flight;
   for (int32_t u = first; u < end; u++) {
-    const Link *link = &t->draft->links[u];
+    const LayerUse *link = &t->draft->links[u];
     const RegionSegments *parts = &t->parts[link->region];
     int32_t i = u - t->first;
     if (parts->recompute == NO_ID) continue;
@@ -73,7 +73,7 @@ static bool is_split(const Calls *t) {
 }
 
 static void backward_link(Calls *t, int32_t u, int32_t microbatch, uint32_t flags) {
-  const Link *link = &t->draft->links[u];
+  const LayerUse *link = &t->draft->links[u];
   const RegionSegments *parts = &t->parts[link->region];
   Flight *f = t->flight;
   int32_t i = u - t->first;
@@ -94,7 +94,7 @@ static bool is_recomputed(const Calls *t, int32_t u) {
 }
 
 void calls_backward(Calls *t, int32_t microbatch, uint32_t flags) {
-  const Link *links = t->draft->links;
+  const LayerUse *links = t->draft->links;
   for (int32_t end = t->end; end > t->first;) {
     int32_t first = end - 1;
     if (is_recomputed(t, first)) {

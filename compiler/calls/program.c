@@ -2,7 +2,7 @@
 
 #include <assert.h>
 
-typedef struct Place {
+typedef struct CallTarget {
   int32_t link;  /* NO_ID: a call of no link */
   int32_t block; /* of a call of no link; NO_ID */
   int64_t layer; /* -1: of none */
@@ -10,7 +10,7 @@ typedef struct Place {
   uint32_t flags;
   bool recompute;
   const int32_t *transfers; /* buffers */
-} Place;
+} CallTarget;
 
 /* ---- buffers live from their first to their last call */
 
@@ -55,7 +55,7 @@ int64_t block_layer(const Block *block, int64_t layer) {
   return block->layers > 1 ? layer : 0;
 }
 
-static BufferBinding bind_block(Calls *t, const SegmentBase *base, const Place *at) {
+static BufferBinding bind_block(Calls *t, const SegmentBase *base, const CallTarget *at) {
   const Draft *d = t->draft;
   const Block *block = &d->blocks.at[base->number];
   const StageBlock *held = &t->stage->blocks[base->number];
@@ -73,7 +73,7 @@ static BufferBinding bind_block(Calls *t, const SegmentBase *base, const Place *
       calls_buffer_if(t, &t->flight->grads[slot], name, BUFFER_GRAD, base->size_bytes, layer), 0};
 }
 
-static BufferBinding bind_partials(const Calls *t, const SegmentBase *base, const Place *at) {
+static BufferBinding bind_partials(const Calls *t, const SegmentBase *base, const CallTarget *at) {
   const int64_t f64 = dtype_bytes(DTYPE_F64);
   if (base->number < 0) return (BufferBinding){t->stage->partials_buffer[-1 - base->number], 0};
   int32_t b = base->number / NORM_GROUPS, group = base->number % NORM_GROUPS;
@@ -86,11 +86,11 @@ static BufferBinding bind_partials(const Calls *t, const SegmentBase *base, cons
 
 /* The model's own input wants no gradient; a layer that has more layers before it does. */
 bool calls_wants_input_gradient(const Calls *t, int32_t u) {
-  const Link *link = &t->draft->links[u];
+  const LayerUse *link = &t->draft->links[u];
   return !link->first || region_feeds_back(t->graph, link->region);
 }
 
-static BufferBinding bind_carried(const Calls *t, const SegmentBase *base, const Place *at) {
+static BufferBinding bind_carried(const Calls *t, const SegmentBase *base, const CallTarget *at) {
   const Flight *f = t->flight;
   int32_t i = at->link - t->first;
   assert(at->link != NO_ID && f != NULL);
@@ -101,15 +101,16 @@ static BufferBinding bind_carried(const Calls *t, const SegmentBase *base, const
   case BASE_INPUT: return (BufferBinding){f->again[i] != NO_ID ? f->again[i] : f->carry[i], 0};
   case BASE_OUTPUT:
     if (f->again[i + 1] != NO_ID) return (BufferBinding){f->again[i + 1], 0};
-    /* The last of a group makes no output again: nothing runs that touches this base. */
+    /* The last layer of a group does not make its output again: nothing that runs touches this
+     * base. */
     return (BufferBinding){at->recompute ? f->carry[i] : f->carry[i + 1], 0};
-  case BASE_D_INPUT: /* of the model's first layer: nothing runs that touches it */
+  case BASE_D_INPUT: /* of the model's first layer: nothing that runs touches it */
     return (BufferBinding){f->d_carry[calls_wants_input_gradient(t, at->link) ? i : i + 1], 0};
   default: return (BufferBinding){f->d_carry[i + 1], 0};
   }
 }
 
-static BufferBinding bind_base(Calls *t, const SegmentBase *base, const Place *at) {
+static BufferBinding bind_base(Calls *t, const SegmentBase *base, const CallTarget *at) {
   switch (base->role) {
   case BASE_PARAM:
   case BASE_GRAD:
@@ -147,8 +148,8 @@ static void touch(Calls *t, int32_t buffer) {
 
 /* ---- what goes on beside the computation: one reduction and one exchange may be outstanding
  *
- * Their buffers live until the next one begins, so that nothing takes their bytes, and so waits for
- * them, earlier. */
+ * Their buffers live until the next one begins: were their bytes reused earlier, computation would
+ * wait for it. */
 
 void calls_let_go(Calls *t, BufferList *list) {
   for (int32_t i = 0; i < list->count; i++) {
@@ -191,8 +192,9 @@ static bool is_touched(const Segment *segment, int32_t base, uint32_t flags) {
   return false;
 }
 
-/* Where gradients would arrive to be added, in a micro-batch that assigns them: no memory for what
- * nothing touches; the gradients themselves are as large. NO_ID: it is touched. */
+/* In a micro-batch that assigns gradients nothing touches the buffer in which others arrive to be
+ * added. It gets no memory then, but the gradients' own binding, which is as large. NO_ID: it is
+ * touched. */
 static int32_t stand_in(const Segment *segment, int32_t base, uint32_t flags) {
   if (segment->bases.at[base].role != BASE_WIRE_SHARD || is_touched(segment, base, flags))
     return NO_ID;
@@ -201,7 +203,7 @@ static int32_t stand_in(const Segment *segment, int32_t base, uint32_t flags) {
   return NO_ID;
 }
 
-static void add_call(Calls *t, int32_t segment, Place at) {
+static void add_call(Calls *t, int32_t segment, CallTarget at) {
   if (segment == NO_ID) return;
   Draft *d = t->draft;
   const Segment *seg = &d->segments.at[segment];
@@ -228,28 +230,28 @@ static void add_call(Calls *t, int32_t segment, Place at) {
 
 void calls_add_link(Calls *t, int32_t segment, int32_t u, int32_t microbatch, uint32_t flags,
                     bool recompute) {
-  const Link *link = &t->draft->links[u];
+  const LayerUse *link = &t->draft->links[u];
   if (link->first) flags |= CALL_FIRST_LAYER;
   if (link->last) flags |= CALL_LAST_LAYER;
   if (link->group_last) flags |= CALL_GROUP_LAST;
   add_call(t, segment,
-           (Place){.link = u,
-                   .block = NO_ID,
-                   .layer = is_stack(t, link->region) ? link->layer : -1,
-                   .microbatch = microbatch,
-                   .flags = flags,
-                   .recompute = recompute});
+           (CallTarget){.link = u,
+                        .block = NO_ID,
+                        .layer = is_stack(t, link->region) ? link->layer : -1,
+                        .microbatch = microbatch,
+                        .flags = flags,
+                        .recompute = recompute});
 }
 
 void calls_add_block(Calls *t, int32_t segment, int32_t b, int64_t layer, int32_t microbatch,
                      uint32_t flags) {
   bool stack = b != NO_ID && is_stack(t, t->draft->blocks.at[b].region);
   add_call(t, segment,
-           (Place){.link = NO_ID,
-                   .block = b,
-                   .layer = stack ? layer : -1,
-                   .microbatch = microbatch,
-                   .flags = flags});
+           (CallTarget){.link = NO_ID,
+                        .block = b,
+                        .layer = stack ? layer : -1,
+                        .microbatch = microbatch,
+                        .flags = flags});
 }
 
 void calls_add(Calls *t, int32_t segment, int32_t b, int64_t layer) {
@@ -259,9 +261,9 @@ void calls_add(Calls *t, int32_t segment, int32_t b, int64_t layer) {
 void calls_exchange(Calls *t, int32_t segment, const int32_t *buffers, const PlanPost *posts,
                     int32_t count) {
   calls_let_go(t, &t->sending);
-  add_call(
-      t, segment,
-      (Place){.link = NO_ID, .block = NO_ID, .layer = -1, .microbatch = -1, .transfers = buffers});
+  add_call(t, segment,
+           (CallTarget){
+               .link = NO_ID, .block = NO_ID, .layer = -1, .microbatch = -1, .transfers = buffers});
   Program *program = &t->stage->programs[t->kind];
   Call *call = &program->calls.at[program->calls.count - 1];
   call->posts = posts;
@@ -316,7 +318,7 @@ void flight_clear(Calls *t, Flight *f) {
 int32_t calls_carry(Calls *t, Flight *flight, int32_t chunk, bool gradient, bool at_end) {
   const Draft *d = t->draft;
   int32_t first = d->chunk_first[chunk], end = d->chunk_first[chunk + 1];
-  const Link *link = &d->links[at_end ? end - 1 : first];
+  const LayerUse *link = &d->links[at_end ? end - 1 : first];
   const RegionSegments *parts = &t->parts[link->region];
   int64_t bytes = at_end ? (gradient ? parts->d_output_bytes : parts->output_bytes)
                          : (gradient ? parts->d_input_bytes : parts->input_bytes);

@@ -65,7 +65,7 @@ void calls_rotate(Calls *t);
 
 /* ---- for microbatch.c and sharded.c */
 
-/* Of what stands for good: both texts are known again by where they are. */
+/* "of word". Both texts last as long as the compile, and are compared by address. */
 const char *calls_name(Calls *t, const char *of, const char *word);
 
 /* A buffer that lives from the next call to the last one that binds it; _if: when *slot has none
@@ -83,13 +83,13 @@ void calls_let_go(Calls *t, BufferList *list);
 bool calls_wants_input_gradient(const Calls *t, int32_t u);
 
 int64_t block_layer(const Block *block, int64_t layer); /* 0 where a block has no layers */
-bool block_is_read(const Link *link, const Block *block);
+bool block_is_read(const LayerUse *link, const Block *block);
 
 /* Whole parameters for link u (backward: what backward reads); with those ahead of it: step +1
  * forward, -1 backward. */
 void sharded_gather(Calls *t, int32_t u, bool backward, int32_t microbatch, uint32_t flags);
 void sharded_gather_ahead(Calls *t, int32_t u, int32_t step, int32_t microbatch, uint32_t flags);
-/* They stay until `over`, as was asked. */
+/* They stay until `over`, or longer, as parallel.zero_reshard says. */
 void sharded_release(Calls *t, int32_t u, ZeroReshardChoice over);
 void sharded_clear(Calls *t, int32_t u, int32_t microbatch, uint32_t flags);
 void sharded_reduce(Calls *t, int32_t u, int32_t microbatch, uint32_t flags);

@@ -1,15 +1,15 @@
 /* rotation.c -- the steady state of a pipeline, written once.
  *
  * In the middle of a step every iteration does what the one before did, a micro-batch later and in
- * other buffers: those of the micro-batches in flight take turns. When they have been round once,
- * the same calls come again with the same buffers. So the body of the loop is one round, and a base
- * stands still: it needs no rule by which it moves.
+ * other buffers: those of the micro-batches in flight take turns. After one round of turns the same
+ * calls come again with the same buffers. So the body of the loop is one round, and its bindings
+ * are constant: there is no rule by which a base moves.
  *
  * It is found before buffers have offsets. Buffers that are alike and do not live at once share a
- * berth: one that is born takes the berth that was left last. Calls are the same again when their
- * bases stand in the same berths. The buffers that they bind in each round then become one, which
- * lives where any of them did, and through the whole loop when one of them is alive from round to
- * round. They share a berth, so none of them lived while another did. */
+ * slot: a new one takes the slot that was freed last. Calls are the same again when their
+ * bases stand in the same slots. The buffers that they bind in each round then become one, which
+ * lives whenever any of them did, and through the whole loop when one of them outlives its round.
+ * They share a slot, so none of them lived while another did. */
 #include <string.h>
 
 #include "compiler/calls/program.h"
@@ -17,7 +17,7 @@
 /* Buffers that could be each other. */
 typedef struct Kind {
   const Buffer *example;
-  BufferList left; /* berths that are free */
+  BufferList left; /* free slots */
 } Kind;
 
 typedef struct Rotation {
@@ -25,14 +25,14 @@ typedef struct Rotation {
   Program *program;
   Buffer *buffers;
   int32_t first_buffer, end_buffer; /* of the program; those before them persist */
-  int32_t *berth, *kind;            /* by buffer */
+  int32_t *slot, *kind;             /* by buffer */
   VEC(Kind) kinds;
-  int32_t berth_count;
+  int32_t slot_count;
   int32_t first, period, times; /* the calls of a round, and how often they come */
   int32_t stride;               /* micro-batches of a round */
 } Rotation;
 
-/* ---- berths */
+/* ---- slots */
 
 static bool alike(const Buffer *a, const Buffer *b) {
   return a->size_bytes == b->size_bytes && a->layer == b->layer && a->kind == b->kind &&
@@ -46,7 +46,7 @@ static int32_t kind_of(Rotation *r, const Buffer *buffer) {
   return r->kinds.count - 1;
 }
 
-/* Those that die at a call, in a list. */
+/* Buffers by the call at which they end. */
 typedef struct Deaths {
   int32_t *first, *next; /* by call; by buffer. NO_ID: the end */
   int32_t call;          /* those before it have left */
@@ -66,19 +66,19 @@ static Deaths deaths_of(const Rotation *r) {
   return deaths;
 }
 
-static void leave_berths(Rotation *r, Deaths *deaths, int32_t before_call) {
+static void free_slots(Rotation *r, Deaths *deaths, int32_t before_call) {
   for (; deaths->call < before_call; deaths->call++)
     for (int32_t b = deaths->first[deaths->call]; b != NO_ID; b = deaths->next[b])
-      VEC_PUSH(r->arena, &r->kinds.at[r->kind[b]].left, r->berth[b]);
+      VEC_PUSH(r->arena, &r->kinds.at[r->kind[b]].left, r->slot[b]);
 }
 
-static void take_berths(Rotation *r) {
+static void take_slots(Rotation *r) {
   Deaths deaths = deaths_of(r);
   for (int32_t b = r->first_buffer; b < r->end_buffer; b++) {
-    leave_berths(r, &deaths, r->buffers[b].first_call);
+    free_slots(r, &deaths, r->buffers[b].first_call);
     r->kind[b] = kind_of(r, &r->buffers[b]);
     Kind *kind = &r->kinds.at[r->kind[b]];
-    r->berth[b] = kind->left.count > 0 ? kind->left.at[--kind->left.count] : r->berth_count++;
+    r->slot[b] = kind->left.count > 0 ? kind->left.at[--kind->left.count] : r->slot_count++;
   }
 }
 
@@ -91,7 +91,7 @@ static bool is_own(const Rotation *r, int32_t buffer) {
 static bool same_place(const Rotation *r, const BufferBinding *a, const BufferBinding *b) {
   if (a->offset_bytes != b->offset_bytes) return false;
   if (!is_own(r, a->buffer) || !is_own(r, b->buffer)) return a->buffer == b->buffer;
-  return r->berth[a->buffer] == r->berth[b->buffer];
+  return r->slot[a->buffer] == r->slot[b->buffer];
 }
 
 /* Whether call b is call a, `stride` micro-batches later. */
@@ -189,7 +189,7 @@ static int32_t root_of(int32_t *root, int32_t buffer) {
   return buffer;
 }
 
-/* The earlier one stands for both. */
+/* The earlier one is kept. */
 static void unite(int32_t *root, int32_t a, int32_t b) {
   int32_t x = root_of(root, a), y = root_of(root, b);
   root[x > y ? x : y] = x > y ? y : x;
@@ -208,8 +208,8 @@ static int32_t *unite_rounds(const Rotation *r) {
   return root;
 }
 
-/* A life that a round leaves to the next begins before the loop: where a life begins there is
- * nothing yet. */
+/* A buffer that one round leaves to the next is there before the loop: its lifetime begins before
+ * it. */
 static void move_life(const Rotation *r, Buffer *buffer) {
   bool is_carried = round_of(r, buffer->first_call) != round_of(r, buffer->last_call);
   buffer->first_call = moved(r, buffer->first_call);
@@ -225,7 +225,7 @@ static void join_lives(Buffer *into, const Buffer *other) {
   if (other->last_call > into->last_call) into->last_call = other->last_call;
 }
 
-/* Leaves those that stand for themselves. Returns their new numbers, by buffer. */
+/* Keeps the first of those that became one. Returns the new numbers, by old ones. */
 static int32_t *join_buffers(Rotation *r, int32_t *root) {
   int32_t *number = ARENA_ARRAY(r->arena, int32_t, r->end_buffer);
   int32_t count = r->first_buffer;
@@ -263,9 +263,9 @@ void calls_rotate(Calls *t) {
                 .end_buffer = stage->buffers.count};
   while (r.first_buffer > 0 && r.buffers[r.first_buffer - 1].program == t->kind)
     r.first_buffer--;
-  r.berth = ARENA_ARRAY(r.arena, int32_t, r.end_buffer + 1);
+  r.slot = ARENA_ARRAY(r.arena, int32_t, r.end_buffer + 1);
   r.kind = ARENA_ARRAY(r.arena, int32_t, r.end_buffer + 1);
-  take_berths(&r);
+  take_slots(&r);
   if (!find_rounds(&r)) return;
   join_calls(&r, join_buffers(&r, unite_rounds(&r)));
   stage->buffers.count = r.end_buffer;

@@ -1,10 +1,10 @@
-/* sharded.c -- what comes and goes around a layer: whole parameters of sharded blocks before it is
- * computed, its gradients after it. */
+/* sharded.c -- collectives around a layer: whole parameters of sharded blocks come before it is
+ * computed, its gradients leave after it. */
 #include "compiler/calls/program.h"
 
-/* ---- whole parameters of sharded blocks: there before use, gone after it */
+/* ---- whole parameters of sharded blocks */
 
-bool block_is_read(const Link *link, const Block *block) {
+bool block_is_read(const LayerUse *link, const Block *block) {
   return block->reads[link->region];
 }
 
@@ -17,7 +17,7 @@ static bool reads_params(const Calls *t, int32_t segment, int32_t b) {
 }
 
 void sharded_gather(Calls *t, int32_t u, bool backward, int32_t microbatch, uint32_t flags) {
-  const Link *link = &t->draft->links[u];
+  const LayerUse *link = &t->draft->links[u];
   const RegionSegments *parts = &t->parts[link->region];
   for (int32_t b = 0; b < t->draft->blocks.count; b++) {
     const Block *block = &t->draft->blocks.at[b];
@@ -36,10 +36,11 @@ void sharded_gather(Calls *t, int32_t u, bool backward, int32_t microbatch, uint
   }
 }
 
-/* What is gathered stays until its layer, its backward or the step is over, as was asked. */
+/* What is gathered stays until its layer, its backward or the step is over (parallel.zero_reshard).
+ */
 void sharded_release(Calls *t, int32_t u, ZeroReshardChoice over) {
   if (t->graph->training && t->draft->job->parallel.zero_reshard > (int32_t)over) return;
-  const Link *link = &t->draft->links[u];
+  const LayerUse *link = &t->draft->links[u];
   for (int32_t b = 0; b < t->draft->blocks.count; b++) {
     const Block *block = &t->draft->blocks.at[b];
     if (block_is_read(link, block))
@@ -92,7 +93,7 @@ void sharded_gather_ahead(Calls *t, int32_t u, int32_t step, int32_t microbatch,
 
 /* ---- gradients */
 
-/* Regions of this stage that read a tied block: the first and the last, by the model's order. */
+/* The first or the last region of this stage that reads a tied block, in the model's order. */
 static RegionId edge_reader(const Calls *t, const Block *block, bool last) {
   RegionId found = NO_ID;
   const Draft *d = t->draft;
@@ -110,7 +111,7 @@ static RegionId edge_reader(const Calls *t, const Block *block, bool last) {
 /* Before a layer's first contribution: gradients to which this stage only adds begin at zero, and
  * so does padding in memory that held something else. */
 void sharded_clear(Calls *t, int32_t u, int32_t microbatch, uint32_t flags) {
-  const Link *link = &t->draft->links[u];
+  const LayerUse *link = &t->draft->links[u];
   for (int32_t b = 0; b < t->draft->blocks.count; b++) {
     const Block *block = &t->draft->blocks.at[b];
     if (!block_is_read(link, block)) continue;
@@ -122,10 +123,10 @@ void sharded_clear(Calls *t, int32_t u, int32_t microbatch, uint32_t flags) {
   }
 }
 
-/* What has all contributions of this micro-batch leaves: every time into a shard, else in the last
- * micro-batch. */
+/* Gradients that have all contributions of this micro-batch are reduced: in every micro-batch into
+ * a shard, else only in the last one. */
 void sharded_reduce(Calls *t, int32_t u, int32_t microbatch, uint32_t flags) {
-  const Link *link = &t->draft->links[u];
+  const LayerUse *link = &t->draft->links[u];
   bool begun = false;
   for (int32_t b = 0; b < t->draft->blocks.count; b++) {
     const Block *block = &t->draft->blocks.at[b];

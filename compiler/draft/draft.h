@@ -123,12 +123,12 @@ typedef struct Stage {
 } Stage;
 
 /* One layer of one region, in the order of the model. */
-typedef struct Link {
+typedef struct LayerUse {
   RegionId region;
   int64_t layer;    /* of its region */
   bool first, last; /* of its stack */
   bool group_last;  /* last of its recompute group */
-} Link;
+} LayerUse;
 
 struct Draft {
   Compile *compile;
@@ -151,7 +151,7 @@ struct Draft {
   RegionSegments *train_parts, *eval_parts; /* by region */
   int64_t *input_offsets;                   /* by input: within the staged micro-batch */
   int64_t sample_bytes;
-  Link *links;
+  LayerUse *links;
   int32_t link_count;
   int32_t *chunk_first; /* links of chunk c: [chunk_first[c], chunk_first[c + 1]) */
   int32_t chunk_count;  /* stages x chunks of a stage */

@@ -1,7 +1,7 @@
 /* lane.h -- the lanes that plans made here have: rows of the plan's table, in this order.
  *
- * What stands still without it is more urgent: the ring's next keys and what another stage waits
- * for, before gathers and reductions, which have a layer's time. */
+ * Urgent lanes first: computation stops when a ring's next keys or another stage's values are late;
+ * gathers and reductions have a layer's time. */
 #ifndef LOCKSTEP_LANE_H
 #define LOCKSTEP_LANE_H
 

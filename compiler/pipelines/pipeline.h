@@ -119,8 +119,8 @@ typedef struct PipeStage {
 typedef struct Pipeline {
   PipeShape shape;
   PipeStage *stages;
-  int64_t
-      span_ticks; /* first step's start to last step's end when no sender waits, as papers count */
+  int64_t span_ticks; /* from the first step's start to the last one's end when senders do not wait,
+                         as papers count */
   int64_t bubble_ticks;  /* of them, how many a stage is idle: the same for all */
   int64_t meeting_ticks; /* the span when senders wait for receivers: that of the steps' ticks */
 } Pipeline;

@@ -13,7 +13,7 @@ int32_t block_segment(Draft *d, int32_t b, const char *word);
 /* Elements of a parameter that one rank updates: all, or its piece. */
 int64_t own_elements(const Draft *d, ParamId p);
 
-/* Where the gradients stand that a rank updates from. */
+/* Where a rank finds the gradients that it updates from. */
 BaseRole own_grad(const Draft *d, int32_t b);
 
 /* Appends the rank's own elements of parameter p in `role`: all of it, its piece within the whole,

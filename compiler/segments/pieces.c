@@ -1,4 +1,4 @@
-/* pieces.c -- what lies in many pieces travels in one.
+/* pieces.c -- collectives of many pieces, each packed into one.
  *
  * A library's collective moves one run of memory a member, so a record of many pieces would be as
  * many calls. On GPUs it becomes three records instead: pack puts each member's pieces together in

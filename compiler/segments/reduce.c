@@ -59,7 +59,8 @@ int32_t partials_base(Draft *d, int32_t segment, int32_t b, int32_t group, int64
   return segment_base(d, segment, BASE_PARTIALS, number, size_bytes);
 }
 
-/* Whole blocks of parameters: what is reduced is owed, what is gathered or scattered is flat. */
+/* On whole blocks of parameters. Layouts: before a reduction ranks owe their summands; pieces are
+ * flat. */
 Record *collective(Draft *d, int32_t segment, RecordKind kind, Purpose purpose, uint32_t axes,
                    const char *meaning) {
   Record *record = segment_record(d, segment, kind, NULL, purpose);
@@ -306,7 +307,7 @@ static void reduce_in_place(Draft *d, int32_t segment, const Run *run, const cha
   add_replicas(d, segment, run, meaning, 0);
 }
 
-/* Adds what stands in the wire's shard to the gradients' shard. */
+/* Adds the shard that has arrived to the gradients' shard. */
 static void add_shard(Draft *d, int32_t segment, const Run *run) {
   Record *record = segment_kernel(d, segment, KERNEL_add, PURPOSE_REDUCE);
   record->direction = DIRECTION_UPDATE;

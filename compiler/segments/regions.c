@@ -13,25 +13,25 @@ static Lowered *lower_list(const Draft *d, const Graph *g, const NodeList *list)
   return lowered;
 }
 
-static void add_operands(Draft *d, int32_t segment, Record *record, const Places *places,
+static void add_operands(Draft *d, int32_t segment, Record *record, const Storage *storage,
                          const Lowered *low) {
   const KernelContract *contract =
       record->kind == RECORD_KERNEL ? contract_find(low->kernel) : NULL;
   for (int32_t i = 0; i < low->operand_count; i++) {
     ValueId v = low->operands[i];
-    Home home = place_of(places, v);
-    int64_t size = place_span_bytes(places, v);
-    int64_t end = home.role == BASE_PARAM || home.role == BASE_GRAD
-                      ? block_bytes(d, &d->blocks.at[home.number], home.role)
-                      : home.offset_bytes + size;
-    int32_t base = segment_base(d, segment, home.role, home.number, end);
+    Address address = storage_address(storage, v);
+    int64_t size = storage_span_bytes(storage, v);
+    int64_t end = address.role == BASE_PARAM || address.role == BASE_GRAD
+                      ? block_bytes(d, &d->blocks.at[address.number], address.role)
+                      : address.offset_bytes + size;
+    int32_t base = segment_base(d, segment, address.role, address.number, end);
     Access access = low->access[i];
     if (record->accumulate && contract != NULL && contract->operands[i].access == KERNEL_SUM)
       access = ACCESS_UPDATE;
-    Operand *operand = record_operand(record, base, home.offset_bytes, size,
-                                      graph_value(places->graph, v)->dtype, access);
-    operand->value = graph_value(places->graph, v)->logical;
-    operand->layout = layout_of(d, value_layout(places->graph, v));
+    Operand *operand = record_operand(record, base, address.offset_bytes, size,
+                                      graph_value(storage->graph, v)->dtype, access);
+    operand->value = graph_value(storage->graph, v)->logical;
+    operand->layout = layout_of(d, value_layout(storage->graph, v));
   }
 }
 
@@ -50,7 +50,7 @@ static Accumulate accumulate_of(const Draft *d, const Graph *g, const Node *n) {
 
 typedef struct Emission {
   Draft *draft;
-  const Places *places;
+  const Storage *storage;
   int32_t segment;
   ListKind list;
   bool *spared; /* by position: not run where the call has this flag */
@@ -66,7 +66,7 @@ static void add_meaning(const Emission *e, Record *record, const Node *n, const 
   record->direction = directions[e->list];
   if (low->kind == RECORD_KERNEL) return;
   record->meaning = n->path;
-  const Graph *g = e->places->graph;
+  const Graph *g = e->storage->graph;
   Layout before = value_layout(g, n->inputs[0]), after = value_layout(g, n->outputs[0]);
   if (graph_value(g, n->inputs[0])->extra_elements > 0) { /* its ranks' own, one after another */
     before = after;
@@ -88,8 +88,8 @@ static Purpose purpose_of(const Graph *g, NodeId id) {
 
 static void emit_variant(const Emission *e, int32_t at, const Lowered *low, uint32_t when_all,
                          uint32_t when_none, bool accumulate) {
-  const Graph *g = e->places->graph;
-  NodeId id = region_list(e->places->region, e->list)->at[at];
+  const Graph *g = e->storage->graph;
+  NodeId id = region_list(e->storage->region, e->list)->at[at];
   const Node *n = graph_node(g, id);
   Record *record = segment_record(e->draft, e->segment, low->kind, low->kernel, purpose_of(g, id));
   record->path = n->path;
@@ -104,9 +104,9 @@ static void emit_variant(const Emission *e, int32_t at, const Lowered *low, uint
   record->random = low->random;
   record->flops = low->flops;
   add_meaning(e, record, n, low);
-  add_operands(e->draft, e->segment, record, e->places, low);
+  add_operands(e->draft, e->segment, record, e->storage, low);
   if (low->workspace_bytes > 0) {
-    int64_t offset = e->places->workspace_offset[e->list][at];
+    int64_t offset = e->storage->workspace_offset[e->list][at];
     int32_t base =
         segment_base(e->draft, e->segment, BASE_SCRATCH, NO_ID, offset + low->workspace_bytes);
     record_operand(record, base, offset, low->workspace_bytes, DTYPE_F32, ACCESS_WRITE);
@@ -122,8 +122,8 @@ static void emit_variant(const Emission *e, int32_t at, const Lowered *low, uint
 
 static void emit_node(const Emission *e, int32_t at, const Lowered *low) {
   if (low->kernel == NULL && low->kind == RECORD_KERNEL) return;
-  const Graph *g = e->places->graph;
-  const Node *n = graph_node(g, region_list(e->places->region, e->list)->at[at]);
+  const Graph *g = e->storage->graph;
+  const Node *n = graph_node(g, region_list(e->storage->region, e->list)->at[at]);
   Accumulate accumulate = accumulate_of(e->draft, g, n);
   if (accumulate == ACCUMULATE_AFTER_FIRST) {
     emit_variant(e, at, low, CALL_FIRST_MICROBATCH, 0, false);
@@ -181,8 +181,8 @@ static bool *find_only_input(Draft *d, const Graph *g, const Region *region) {
 /* What need not run in some layers: the last of a recompute group makes no output again, and where
  * a stack begins at the model's input, its first layer makes no gradient of it. */
 static void find_spared(Emission *e) {
-  const Graph *g = e->places->graph;
-  const Region *region = e->places->region;
+  const Graph *g = e->storage->graph;
+  const Region *region = e->storage->region;
   if (e->list == LIST_RECOMPUTE && region->output_recomputed) {
     e->spared = find_only_output(e->draft, g, region);
     e->spared_when = CALL_GROUP_LAST;
@@ -193,14 +193,14 @@ static void find_spared(Emission *e) {
   }
 }
 
-static int32_t build_list(Draft *d, const Places *places, ListKind list, const Lowered *lowered) {
+static int32_t build_list(Draft *d, const Storage *storage, ListKind list, const Lowered *lowered) {
   static const char *const words[LIST_KINDS] = {"forward", "recompute", "backward", "weight"};
-  const NodeList *nodes = region_list(places->region, list);
+  const NodeList *nodes = region_list(storage->region, list);
   if (nodes->count == 0) return NO_ID;
-  const char *suffix = places->graph->training ? "" : ".eval";
+  const char *suffix = storage->graph->training ? "" : ".eval";
   const char *name =
-      arena_printf(d->compile->arena, "%s.%s%s", places->region->name, words[list], suffix);
-  Emission e = {.draft = d, .places = places, .segment = segment_add(d, name), .list = list};
+      arena_printf(d->compile->arena, "%s.%s%s", storage->region->name, words[list], suffix);
+  Emission e = {.draft = d, .storage = storage, .segment = segment_add(d, name), .list = list};
   find_spared(&e);
   for (int32_t i = 0; i < nodes->count; i++)
     emit_node(&e, i, &lowered[i]);
@@ -217,21 +217,21 @@ void segments_build(Draft *d, Graph *g, RegionSegments *parts) {
     Lowered *lowered[LIST_KINDS];
     for (ListKind list = LIST_FORWARD; list < LIST_KINDS; list++)
       lowered[list] = lower_list(d, g, region_list(region, list));
-    const Places *places = places_make(d, g, region, lowered);
+    const Storage *storage = storage_assign(d, g, region, lowered);
     parts[r] = (RegionSegments){
-        .forward = build_list(d, places, LIST_FORWARD, lowered[LIST_FORWARD]),
-        .recompute = build_list(d, places, LIST_RECOMPUTE, lowered[LIST_RECOMPUTE]),
-        .backward = build_list(d, places, LIST_BACKWARD, lowered[LIST_BACKWARD]),
-        .weight = build_list(d, places, LIST_WEIGHT, lowered[LIST_WEIGHT]),
-        .frame_bytes = places->frame_bytes,
-        .recompute_frame_bytes = places->recompute_frame_bytes,
-        .weight_frame_bytes = places->weight_frame_bytes,
+        .forward = build_list(d, storage, LIST_FORWARD, lowered[LIST_FORWARD]),
+        .recompute = build_list(d, storage, LIST_RECOMPUTE, lowered[LIST_RECOMPUTE]),
+        .backward = build_list(d, storage, LIST_BACKWARD, lowered[LIST_BACKWARD]),
+        .weight = build_list(d, storage, LIST_WEIGHT, lowered[LIST_WEIGHT]),
+        .frame_bytes = storage->frame_bytes,
+        .recompute_frame_bytes = storage->recompute_frame_bytes,
+        .weight_frame_bytes = storage->weight_frame_bytes,
         .input_bytes = bytes_or_zero(g, region->input),
         .output_bytes = bytes_or_zero(g, region->output),
         .d_input_bytes = bytes_or_zero(g, region->d_input),
         .d_output_bytes = bytes_or_zero(g, region->d_output),
-        .backward_reads_input = places->backward_reads_input,
-        .backward_reads_output = places->backward_reads_output,
+        .backward_reads_input = storage->backward_reads_input,
+        .backward_reads_output = storage->backward_reads_output,
     };
   }
 }

@@ -12,17 +12,17 @@ const NodeList *region_list(const Region *region, ListKind list) {
   return lists[list];
 }
 
-static ValueId storage_of(const Places *p, ValueId v) {
+static ValueId storage_of(const Storage *p, ValueId v) {
   for (;;) {
     ValueId up = graph_value(p->graph, v)->view_of;
-    if (up == NO_ID) up = p->storage[v];
+    if (up == NO_ID) up = p->owner[v];
     if (up == v) return v;
     v = up;
   }
 }
 
 /* Values with a base of their own; everything else is frame or scratch. */
-static bool special_role(const Places *p, ValueId v, BaseRole *role) {
+static bool special_role(const Storage *p, ValueId v, BaseRole *role) {
   const Value *value = graph_value(p->graph, v);
   const Region *r = p->region;
   switch (value->kind) {
@@ -47,14 +47,14 @@ static bool special_role(const Places *p, ValueId v, BaseRole *role) {
 
 /* ---- who makes and reads what, where */
 
-static void note_made(Places *p, ValueId v, ListKind list, int32_t at) {
+static void note_made(Storage *p, ValueId v, ListKind list, int32_t at) {
   ValueUse *use = &p->use[storage_of(p, v)];
   if (!use->made) *use = (ValueUse){.made = true, .list = list, .first = at, .last = at};
   if (use->list == list && at > use->last) use->last = at;
   if (use->list == list && at < use->first) use->first = at;
 }
 
-static void note_read(Places *p, ValueId v, ListKind list, int32_t at) {
+static void note_read(Storage *p, ValueId v, ListKind list, int32_t at) {
   ValueId root = storage_of(p, v);
   BaseRole role;
   ValueUse *use = &p->use[root];
@@ -66,7 +66,7 @@ static void note_read(Places *p, ValueId v, ListKind list, int32_t at) {
     p->backward_reads_output = true;
 }
 
-static void note_uses(Places *p) {
+static void note_uses(Storage *p) {
   for (ListKind list = LIST_FORWARD; list < LIST_KINDS; list++) {
     const NodeList *nodes = region_list(p->region, list);
     for (int32_t i = 0; i < nodes->count; i++) {
@@ -79,17 +79,17 @@ static void note_uses(Places *p) {
   }
 }
 
-/* ---- exchanges run beside the computation: what they send is in use until somebody needs what
- * they receive, so that nothing takes its bytes, and so waits, before */
+/* ---- exchanges run beside the computation: what they send counts as in use until a node reads
+ * what they receive. Were its bytes reused earlier, computation would wait there */
 
-static bool reads_output(const Places *p, const Node *reader, const Node *n) {
+static bool reads_output(const Storage *p, const Node *reader, const Node *n) {
   for (int32_t i = 0; i < reader->input_count; i++)
     for (int32_t k = 0; k < n->output_count; k++)
       if (storage_of(p, reader->inputs[i]) == storage_of(p, n->outputs[k])) return true;
   return false;
 }
 
-static void keep_sent(Places *p, ListKind list, int32_t at) {
+static void keep_sent(Storage *p, ListKind list, int32_t at) {
   const NodeList *nodes = region_list(p->region, list);
   const Node *n = graph_node(p->graph, nodes->at[at]);
   int32_t waiter = at + 1;
@@ -102,7 +102,7 @@ static void keep_sent(Places *p, ListKind list, int32_t at) {
   }
 }
 
-static void keep_exchanges(Places *p) {
+static void keep_exchanges(Storage *p) {
   for (ListKind list = LIST_FORWARD; list < LIST_KINDS; list++) {
     const NodeList *nodes = region_list(p->region, list);
     for (int32_t i = 0; i < nodes->count; i++)
@@ -112,7 +112,7 @@ static void keep_exchanges(Places *p) {
 
 /* ---- in place: output 0 takes over an input that dies at this node */
 
-static bool can_take(const Places *p, const Node *n, ListKind list, int32_t at, ValueId in,
+static bool can_take(const Storage *p, const Node *n, ListKind list, int32_t at, ValueId in,
                      ValueId out) {
   BaseRole role;
   if (in == out || storage_of(p, in) != in || storage_of(p, out) != out) return false;
@@ -120,8 +120,8 @@ static bool can_take(const Places *p, const Node *n, ListKind list, int32_t at, 
   const ValueUse *use = &p->use[in];
   if (!use->made || use->list != list || use->escapes || use->last != at) return false;
   if (value_bytes(p->graph, in) != value_bytes(p->graph, out)) return false;
-  /* The output's storage must be free since the input was made: carried values of this call always
-   * are, except the gradient of the output, which is read until backward is done with it. */
+  /* The output's bytes must be free from when the input is made. Those of carried values are, but
+   * for the gradient of the output, which backward reads. */
   if (special_role(p, out, &role) && role != BASE_OUTPUT && role != BASE_D_INPUT) return false;
   /* The last layer of a recompute group has no output buffer: only the node that makes it may write
    * there. */
@@ -131,12 +131,12 @@ static bool can_take(const Places *p, const Node *n, ListKind list, int32_t at, 
   return true;
 }
 
-static void take_over(Places *p, ValueId in, ValueId out) {
-  p->storage[in] = out;
+static void take_over(Storage *p, ValueId in, ValueId out) {
+  p->owner[in] = out;
   if (p->use[in].first < p->use[out].first) p->use[out].first = p->use[in].first;
 }
 
-static void work_in_place(Places *p) {
+static void work_in_place(Storage *p) {
   for (ListKind list = LIST_FORWARD; list < LIST_KINDS; list++) {
     const NodeList *nodes = region_list(p->region, list);
     for (int32_t i = 0; i < nodes->count; i++) {
@@ -151,7 +151,7 @@ static void work_in_place(Places *p) {
 
 /* ---- offsets */
 
-static void place_frames(Places *p) {
+static void place_frames(Storage *p) {
   for (ValueId v = 0; v < p->graph->values.count; v++) {
     BaseRole role;
     const ValueUse *use = &p->use[v];
@@ -164,7 +164,7 @@ static void place_frames(Places *p) {
   }
 }
 
-static void place_scratch(Places *p, Arena *arena, ListKind list, const Lowered *lowered) {
+static void place_scratch(Storage *p, Arena *arena, ListKind list, const Lowered *lowered) {
   int32_t nodes = region_list(p->region, list)->count, count = 0;
   PackItem *items = ARENA_ARRAY(arena, PackItem, p->graph->values.count + nodes);
   ValueId *owner = ARENA_ARRAY(arena, ValueId, p->graph->values.count + 1);
@@ -188,16 +188,16 @@ static void place_scratch(Places *p, Arena *arena, ListKind list, const Lowered 
     p->workspace_offset[list][i] = items[values + i].offset;
 }
 
-Places *places_make(Draft *d, const Graph *g, const Region *region,
-                    Lowered *const lowered[LIST_KINDS]) {
+Storage *storage_assign(Draft *d, const Graph *g, const Region *region,
+                        Lowered *const lowered[LIST_KINDS]) {
   Arena *arena = d->compile->arena;
-  Places *p = ARENA_NEW(arena, Places);
-  *p = (Places){.draft = d, .graph = g, .region = region};
-  p->storage = ARENA_ARRAY(arena, ValueId, g->values.count);
+  Storage *p = ARENA_NEW(arena, Storage);
+  *p = (Storage){.draft = d, .graph = g, .region = region};
+  p->owner = ARENA_ARRAY(arena, ValueId, g->values.count);
   p->use = ARENA_ARRAY(arena, ValueUse, g->values.count);
   p->offset = ARENA_ARRAY(arena, int64_t, g->values.count);
   for (ValueId v = 0; v < g->values.count; v++)
-    p->storage[v] = v;
+    p->owner[v] = v;
   note_uses(p);
   keep_exchanges(p);
   work_in_place(p);
@@ -217,7 +217,7 @@ static int64_t view_bytes(const Graph *g, ValueId v) {
   return elements * dtype_bytes(dtype);
 }
 
-Home place_of(const Places *p, ValueId v) {
+Address storage_address(const Storage *p, ValueId v) {
   ValueId root = storage_of(p, v);
   const Value *value = graph_value(p->graph, root);
   int64_t inside = view_bytes(p->graph, v);
@@ -229,22 +229,22 @@ Home place_of(const Places *p, ValueId v) {
            : use->list == LIST_FORWARD   ? BASE_FRAME
            : use->list == LIST_RECOMPUTE ? BASE_RECOMPUTE_FRAME
                                          : BASE_WEIGHT_FRAME;
-    return (Home){role, NO_ID, p->offset[root] + inside};
+    return (Address){role, NO_ID, p->offset[root] + inside};
   }
   const Draft *d = p->draft;
   switch (role) {
   case BASE_PARAM:
   case BASE_GRAD: {
     const ParamPlace *at = &d->params[value->param];
-    return (Home){role, at->block, at->first * dtype_bytes(role_dtype(d, role)) + inside};
+    return (Address){role, at->block, at->first * dtype_bytes(role_dtype(d, role)) + inside};
   }
-  case BASE_DATA: return (Home){role, NO_ID, d->input_offsets[value->input] + inside};
-  case BASE_CONTROL: return (Home){role, NO_ID, draft_slot_offset(CONTROL_loss) + inside};
-  default: return (Home){role, NO_ID, inside};
+  case BASE_DATA: return (Address){role, NO_ID, d->input_offsets[value->input] + inside};
+  case BASE_CONTROL: return (Address){role, NO_ID, draft_slot_offset(CONTROL_loss) + inside};
+  default: return (Address){role, NO_ID, inside};
   }
 }
 
-int64_t place_span_bytes(const Places *p, ValueId v) {
+int64_t storage_span_bytes(const Storage *p, ValueId v) {
   const Graph *g = p->graph;
   if (graph_value(g, v)->view_of == NO_ID) return value_bytes(g, v);
   int64_t elements = (value_rows(g, v) - 1) * value_row_stride(g, v) + value_features(g, v);

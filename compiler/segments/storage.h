@@ -1,10 +1,10 @@
-/* storage.h -- where each value of one region stands: which base register, which offset.
+/* storage.h -- where each value of one region lies: which base register, which offset.
  *
  * In:   a region with forward, recompute and backward lists.
- * Out:  a home per value. Values that forward (or recompute) makes and a later list reads share the
- * frame; all others are scratch of their list, packed by lifetime over its nodes, what an exchange
- * sends until what it receives is read. Views stand inside their root; an op that works in place
- * takes over the storage of an input that nothing reads again. */
+ * Out:  an address per value. Values that forward (or recompute) makes and a later list reads share
+ * the frame; all others are scratch of their list, packed by lifetime over its nodes; what an
+ * exchange sends lives until a node reads what it receives. Views lie inside their root; an op that
+ * works in place takes over the storage of an input that nothing reads again. */
 #ifndef LOCKSTEP_STORAGE_H
 #define LOCKSTEP_STORAGE_H
 
@@ -18,11 +18,11 @@ typedef enum ListKind {
   LIST_KINDS
 } ListKind;
 
-typedef struct Home {
+typedef struct Address {
   BaseRole role;
   int32_t number; /* of parameters: their block */
   int64_t offset_bytes;
-} Home;
+} Address;
 
 typedef struct ValueUse {
   bool made, read;
@@ -31,26 +31,26 @@ typedef struct ValueUse {
   bool escapes;        /* read in another list */
 } ValueUse;
 
-typedef struct Places {
+typedef struct Storage {
   const Draft *draft;
   const Graph *graph;
   const Region *region;
-  ValueId *storage;                      /* by value: whose storage it took over, or itself */
-  ValueUse *use;                         /* by storage */
-  int64_t *offset;                       /* by storage: in its frame or scratch */
+  ValueId *owner;                        /* by value: the one whose bytes it has, or itself */
+  ValueUse *use;                         /* by owner */
+  int64_t *offset;                       /* by owner: in its frame or scratch */
   int64_t *workspace_offset[LIST_KINDS]; /* by position in the list */
   int64_t scratch_bytes[LIST_KINDS], frame_bytes, recompute_frame_bytes, weight_frame_bytes;
   bool backward_reads_input, backward_reads_output;
-} Places;
+} Storage;
 
 const NodeList *region_list(const Region *region, ListKind list);
 
 /* `lowered[list][i]`: node i of the list as a kernel call, for workspaces. */
-Places *places_make(Draft *d, const Graph *g, const Region *region,
-                    Lowered *const lowered[LIST_KINDS]);
+Storage *storage_assign(Draft *d, const Graph *g, const Region *region,
+                        Lowered *const lowered[LIST_KINDS]);
 
-Home place_of(const Places *places, ValueId v);
-int64_t place_span_bytes(const Places *places,
-                         ValueId v); /* from the first to the last byte it touches */
+Address storage_address(const Storage *places, ValueId v);
+int64_t storage_span_bytes(const Storage *places,
+                           ValueId v); /* from the first to the last byte it touches */
 
 #endif

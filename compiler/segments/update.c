@@ -24,7 +24,7 @@ static Record *param_record(Draft *d, int32_t segment, KernelId kernel, Purpose 
 static const KernelId init_kernels[] = {KERNEL_init_normal, KERNEL_init_uniform,
                                         KERNEL_init_constant};
 
-/* Which elements of the whole tensor a rank's are: kernels.def, init.c. */
+/* Which elements of the whole tensor a rank has, as the init kernels count them (kernels.def). */
 typedef struct Cut {
   int64_t inner, stride, all_elements;
   int64_t first[MESH_AXES]; /* by axis: elements from member to member */
@@ -82,7 +82,7 @@ static void init_param(Draft *d, int32_t segment, ParamId p) {
   own_operand(d, segment, record, p, stored, ACCESS_WRITE);
 }
 
-/* Whole layers, padding included: what collectives move must have been written. */
+/* Whole layers, padding included: collectives move the padding, too, so it must hold something. */
 static void zero_block(Draft *d, int32_t segment, int32_t b, BaseRole role) {
   int64_t bytes = block_stride_bytes(d, &d->blocks.at[b], role);
   int64_t elements = bytes / dtype_bytes(role_dtype(d, role));

@@ -1,4 +1,4 @@
-/* degrees.c -- which degrees a model's sizes allow; all that do not fit are told in one go. */
+/* degrees.c -- which degrees a model's sizes allow; all that do not fit are reported at once. */
 #include <string.h>
 
 #include "compiler/shard/pass.h"
@@ -63,7 +63,7 @@ static bool check_dim(const Graph *g, DimId d, int64_t tp) {
   return false;
 }
 
-/* A square matrix, of one name to the same name: which of the two is cut, its names cannot say. */
+/* A parameter that has one name twice: the name does not say which of the two is cut. */
 static bool check_squares(const Graph *g, int64_t tp) {
   bool good = true;
   for (ParamId p = 0; p < g->params.count; p++) {

@@ -55,7 +55,8 @@ static DimId choose_cut(const Shard *s, const Node *n) {
 }
 
 /* Sums that may wait: over axes along which all inputs of a linear node, or one of a bilinear one,
- * are summands. A part of a summand is none, so not along those of `cut`, on which the node works.
+ * are summands. Not along those of `cut`, on which the node works: parts of different summands do
+ * not add up.
  */
 static uint32_t waiting_sums(const Shard *s, const Node *n, DimId cut) {
   uint32_t all = s->axes, any = 0;

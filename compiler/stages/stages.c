@@ -9,16 +9,16 @@ static void make_links(Draft *d) {
   for (RegionId r = 0; r < g->regions.count; r++)
     count += g->regions.at[r].repeat;
   d->link_count = (int32_t)count;
-  d->links = ARENA_ARRAY(d->compile->arena, Link, count + 1);
+  d->links = ARENA_ARRAY(d->compile->arena, LayerUse, count + 1);
   for (RegionId r = 0, u = 0; r < g->regions.count; r++) {
     int64_t n = g->regions.at[r].repeat;
     for (int64_t l = 0; l < n; l++)
-      d->links[u++] = (Link){r, l, l == 0, l == n - 1, (l + 1) % group == 0 || l == n - 1};
+      d->links[u++] = (LayerUse){r, l, l == 0, l == n - 1, (l + 1) % group == 0 || l == n - 1};
   }
 }
 
 /* What ranks spend their time on in one link and micro-batch: predicted, or the FLOPs. */
-static double link_cost(const Draft *d, const Link *link, bool predicted) {
+static double link_cost(const Draft *d, const LayerUse *link, bool predicted) {
   const RegionSegments *parts = &d->train_parts[link->region];
   const int32_t segments[] = {parts->forward, parts->recompute, parts->backward, parts->weight};
   double cost = 0;

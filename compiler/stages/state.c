@@ -37,7 +37,7 @@ static void find_layers(const Draft *d, const Stage *stage, int32_t b, StageBloc
   for (int32_t k = 0; k < draft_chunks(d); k++) {
     int32_t c = draft_chunk(d, stage->number, k);
     for (int32_t u = d->chunk_first[c]; u < d->chunk_first[c + 1]; u++) {
-      const Link *link = &d->links[u];
+      const LayerUse *link = &d->links[u];
       if (!block->reads[link->region]) continue;
       held->in_norm |= link->region == block->reader_first;
       int64_t layer = block->tied ? 0 : link->layer;
