@@ -1,6 +1,6 @@
 /* nccl_api.h -- the calls of NCCL that ranks on GPUs make, by address: the library is loaded when a
  * job needs it, and tests put another in its place. Types and numbers are those of nccl.h (2.27 and
- * later); tests/unit/nccl_library_test.c holds them to the header where there is one. */
+ * later); tests/unit/comm/nccl_library_test.c holds them to the header where there is one. */
 #ifndef LOCKSTEP_NCCL_API_H
 #define LOCKSTEP_NCCL_API_H
 

@@ -10,8 +10,9 @@
 /* "specs" -> the repository's: this file's name is absolute, as cmake names its sources. */
 static const char *in_repository(Arena *arena, const char *path) {
   static const char here[] = __FILE__;
-  return arena_printf(arena, "%.*s%s", (int)(sizeof here - sizeof "tests/unit/model_trace_test.c"),
-                      here, path);
+  return arena_printf(arena, "%.*s%s",
+                      (int)(sizeof here - sizeof "tests/unit/model/model_trace_test.c"), here,
+                      path);
 }
 
 typedef struct Traced {
