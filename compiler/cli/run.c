@@ -96,7 +96,7 @@ static ExitCode write_plan(const Options *options, Arena *arena, Compiled *compi
 static ExitCode run_plan(const Options *options) {
   if (options->overrides.count > 0)
     return refuse(options, EXIT_USER,
-                  "-D changes a job, and %.200s is a plan; compile the job anew",
+                  "-D changes a job, and %.200s is a plan; compile the job again",
                   options->words.at[0]);
   return become_rank(options, options->words.at[0], NULL);
 }

@@ -320,7 +320,7 @@ static bool refuse_choice(Compile *c, const Value *value, int32_t field) {
   const FieldInfo *info = &spec_fields[field];
   const char *name = field_name(c->arena, field), *word = value->raw->text;
   const char *near = meant_word(c->arena, name, info->values, word);
-  error_at(c, value->origin.span, "unknown-word", "%s: \"%s\" is none of: %s", name,
+  error_at(c, value->origin.span, "unknown-word", "%s: \"%s\" is not one of: %s", name,
            text_show(c->arena, word), info->values);
   if (near) fix_last(c, "%s = \"%s\"", info->key, near);
   return false;

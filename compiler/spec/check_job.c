@@ -40,7 +40,7 @@ static bool set_head(Compile *c, int32_t section, const Value *head, Job *job) {
     bool is_fp16 = section == SECTION_precision && strcmp(word, "fp16") == 0;
     const char *near = meant_word(c->arena, info->name, info->head, word);
     error_at(c, head->origin.span, is_fp16 ? "not-built" : "unknown-word",
-             is_fp16 ? "%s \"%s\" is not built yet; there are: %s" : "%s: \"%s\" is none of: %s",
+             is_fp16 ? "%s \"%s\" is not built yet; there are: %s" : "%s: \"%s\" is not one of: %s",
              info->name, text_show(c->arena, word), info->head);
     if (near) fix_last(c, "%s = \"%s\"", info->name, near);
     if (!near && section == SECTION_data && strpbrk(word, "./") && !strpbrk(word, "\"\\"))

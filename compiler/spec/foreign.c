@@ -157,7 +157,7 @@ static bool habit_backtick(Scan *s, Foreign *found) {
   if (*s->at != '`') return false;
   size_t length = strcspn(s->at + 1, "`\r\n");
   const char *fix = arena_printf(s->arena, "\"%.*s\"", (int)length, s->at + 1);
-  return say(s, (int32_t)length + 2, found, "a text stands in quotes, not in backticks", fix);
+  return say(s, (int32_t)length + 2, found, "text is written in quotes, not in backticks", fix);
 }
 
 static const char *lua_comment(Scan *s, const char *text) {

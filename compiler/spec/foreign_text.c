@@ -100,7 +100,7 @@ bool foreign_letter(Arena *arena, const char *line, const char *at, int32_t *len
   const Letter *letter = FIND(quotes, at);
   found->fix = NULL;
   if (letter) {
-    found->message = arena_printf(arena, "%s is %s; a text stands in straight quotes: \"gpt2\"",
+    found->message = arena_printf(arena, "%s is %s; text is written in straight quotes: \"gpt2\"",
                                   shown, letter->name);
     found->fix = straight_text(arena, at, line_end, length);
     return true;

@@ -141,7 +141,7 @@ static bool refuse_split_number(Compile *c, const SectionInfo *info, const Raw *
     Span at = before->value;
     if (at.line == behind->value.line) at.length = behind->value.column + digits - at.column;
     error_at(c, at, "wrong-type", "%s: a comma separates values; %s", before->path,
-             is_decimal ? "a number has a point" : "digits stand together");
+             is_decimal ? "a number has a point" : "digits are not grouped");
     fix_last(c, "%s = %.0f%s%0*.0f", key, whole->number, is_decimal ? "." : "", (int)digits,
              item->number);
     return true;

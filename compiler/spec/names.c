@@ -266,15 +266,15 @@ static Meant refuse_unknown(Compile *c, Span at, int32_t section, const char *na
     return section < 0 ? meant_by_path(c->arena, near)
                        : (Meant){section, field_find((SectionId)section, near)};
   } else if (whole >= 0) {
-    error_at(c, at, kind, "%s: no such key; %s is a section, which stands beside %s, not in it",
-             full, name, spec_sections[section].name);
+    error_at(c, at, kind, "%s: no such key; %s is a section, which goes beside %s, not in it", full,
+             name, spec_sections[section].name);
     const char *value = raw ? raw_write(c->arena, raw) : NULL;
     fix_last(c, "job { %s = %s }", name, value ? value : "{ }");
     return (Meant){whole, -1};
   } else if (moved >= 0) {
     bool is_job = other == SECTION_job;
     error_at(c, at, kind, "%s: no such %s; %s%s", full, what,
-             is_job ? "it stands in job itself" : "section ",
+             is_job ? "it belongs in job itself" : "section ",
              is_job ? "" : arena_printf(c->arena, "%s has it", spec_sections[other].name));
     fix_key(c, moved, value_for(c->arena, moved, raw), raw);
     return (Meant){other, moved};

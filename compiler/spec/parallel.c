@@ -49,7 +49,7 @@ static void settle_shard(Compile *c, Job *job) {
   int64_t zero = zeros[job->parallel.shard];
   Span at = job->origin[FIELD_parallel_shard].span;
   if (field_is_said(job, FIELD_parallel_zero)) {
-    error_at(c, at, "conflict", "parallel.shard is another word for zero; zero = %lld stands too",
+    error_at(c, at, "conflict", "parallel.shard is another word for zero; zero = %lld is set, too",
              (long long)job->parallel.zero);
     fix_last(c, "remove shard");
     return;
@@ -57,7 +57,7 @@ static void settle_shard(Compile *c, Job *job) {
   if (is_hybrid && field_is_said(job, FIELD_parallel_zero_group)) {
     error_at(c, at, "conflict",
              "shard = \"hybrid\" is zero = 3 with zero_group = \"node\"; "
-             "zero_group stands too");
+             "zero_group is set, too");
     fix_last(c, "zero = 3");
     return;
   }

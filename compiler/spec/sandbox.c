@@ -351,7 +351,7 @@ static char *read_source(Compile *c, const char *path, Span at) {
 
 static void explain_syntax(Compile *c, const char *text, const char *word) {
   if (strstr(text, "<eof> expected"))
-    note_at(c, (Span){0}, "nothing stands behind a return; or a }, ) or end above is one too many");
+    note_at(c, (Span){0}, "nothing may follow a return; or a }, ) or end above is one too many");
   if (strstr(text, "'}' expected") && word && is_word_byte(word[0]))
     note_at(c, (Span){0}, "a comma may be missing before '%s'", word);
   if (strstr(text, "near <eof>") && !strstr(text, "to close"))

@@ -80,7 +80,7 @@ static const Absent absents[] = {
     {"len", "#list is the length of a list or a text", NULL},
     {"range", "for i = 1, n do ... end counts", NULL},
     {"dict", "a table is { key = value }", NULL},
-    {"this", "values stand in local variables", NULL},
+    {"this", "values go into local variables", NULL},
 };
 
 static const Absent *find_absent(const char *name) {
@@ -219,18 +219,18 @@ static bool is_joined(const Use *use, const char *name) {
 
 /* Fills message and fix of a name that is known nowhere. */
 static void explain_unknown(Arena *arena, const Use *use, const char *name, Diag *diag) {
-  const char *reason = "a word that is meant as text stands in quotes";
+  const char *reason = "text is written in quotes";
   const char *path = use->text ? path_at(arena, use->text) : NULL;
   diag->fix = arena_printf(arena, "\"%.60s\"", path ? path : name);
   if (is_called(use, name)) {
     int32_t line = line_of_definition(use, name);
     diag->fix = NULL;
-    reason = "no function has this name; one of your own stands above its use";
+    reason = "no function has this name; one of your own must be defined above its use";
     if (line > 0)
-      reason =
-          arena_printf(arena, "the function in line %d stands below its use: move it above", line);
+      reason = arena_printf(
+          arena, "the function in line %d is defined below its use: move it above", line);
   } else if (is_joined(use, name)) {
-    reason = "no local variable above has this name; a text stands in quotes";
+    reason = "no local variable above has this name; text is written in quotes";
   }
   diag->message = arena_printf(arena, "nothing is named '%.40s' here;\n    %s", name, reason);
 }

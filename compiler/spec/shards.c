@@ -97,9 +97,10 @@ static bool group_of_node(Compile *c, const Job *job, const Cluster *cluster, De
   }
   out->shard_ranks = cluster->devices / (out->tp * out->pp);
   if (cluster->devices % replica == 0 && out->shard_ranks > 1) return true;
-  const char *sentence = cluster->devices % replica != 0
-                             ? "the devices of a node are not whole replicas"
-                             : "a node holds one rank of dp x cp, which has nobody to share with";
+  const char *sentence =
+      cluster->devices % replica != 0
+          ? "the devices of a node are not whole replicas"
+          : "a node holds one rank of dp x cp, so there is no other to share with";
   error_at(c, at, "zero-group",
            "zero_group = \"node\": %s: %lld devices, tp %lld x cp %lld x pp %lld", sentence,
            (long long)cluster->devices, (long long)out->tp, (long long)out->cp, (long long)out->pp);

@@ -106,7 +106,7 @@ static bool check_twice(Compile *c, const Job *job) {
         const char *first = all->at[seen.at[s].field].input;
         return error_at(c, job->origin[FIELD_data_columns].span, "data",
                         seen.at[s].field == i
-                            ? "column '%s' stands twice in %s"
+                            ? "column '%s' is listed twice in %s"
                             : "column '%s' feeds both %s and %s: a column feeds one input; a model "
                               "that sees its target learns only that",
                         text_show(c->arena, name), first, all->at[i].input);

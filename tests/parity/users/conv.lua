@@ -7,6 +7,6 @@ return model {
 }
 -- >>> expected
 -- conv.lua:5:31: error[unknown-name]: nothing is named 'conv1d' here;
---     no function has this name; one of your own stands above its use
+--     no function has this name; one of your own must be defined above its use
 --     5 |     return mse(linear("last", conv1d("c", x, "channels", 3), "outputs"), y)
 --       |                               ^~~~~~

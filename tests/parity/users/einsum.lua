@@ -7,7 +7,7 @@ return model {
 }
 -- >>> expected
 -- einsum.lua:5:16: error[unknown-name]: nothing is named 'torch' here;
---     a word that is meant as text stands in quotes
+--     text is written in quotes
 --     5 |     return mse(torch.nn.Linear(4, 1)(x), y)
 --       |                ^~~~~
 --         fix: "torch"

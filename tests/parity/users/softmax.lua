@@ -7,6 +7,6 @@ return model {
 }
 -- >>> expected
 -- softmax.lua:5:26: error[unknown-name]: nothing is named 'softmax' here;
---     no function has this name; one of your own stands above its use
+--     no function has this name; one of your own must be defined above its use
 --     5 |     return cross_entropy(softmax(linear("last", x, "classes")), y)
 --       |                          ^~~~~~~
