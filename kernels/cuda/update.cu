@@ -77,81 +77,84 @@ CUDA_KERNEL(adamw_master) {
   return run_adamw(args, why, "adamw_master", (float *)args->operand[4]);
 }
 
+/* The numbers of one step of SGD or Lion. */
+struct MomentStep {
+  float lr, shrink, clip_scale;
+};
+
+/* What the two have in common: one moment, and these control slots. */
+struct MomentControl {
+  const double *lr, *clip_scale, *found_inf;
+};
+
+static __device__ MomentStep moment_step(MomentControl control, double decay) {
+  double lr = *control.lr;
+  return {(float)lr, (float)(1 - lr * decay), (float)*control.clip_scale};
+}
+
 template <class G, class T>
 __global__ void sgd(const G *grad, T *param, float *momentum, float *master, int64_t n,
-                    const double *rate, const double *scale, const double *found_inf, float kept,
-                    double decay) {
-  if (*found_inf > 0) return;
-  float lr = (float)*rate, shrink = (float)(1 - *rate * decay);
-  float clip_scale = (float)*scale;
+                    MomentControl control, float kept, float unused, double decay) {
+  (void)unused;
+  if (*control.found_inf > 0) return;
+  MomentStep step = moment_step(control, decay);
   for (EACH_ELEMENT(i, n)) {
-    float m = kept * momentum[i] + to_float(grad[i]) * clip_scale;
-    float p = (master != nullptr ? master[i] : to_float(param[i])) * shrink - lr * m;
+    float m = kept * momentum[i] + to_float(grad[i]) * step.clip_scale;
+    float p = (master != nullptr ? master[i] : to_float(param[i])) * step.shrink - step.lr * m;
     momentum[i] = m;
     if (master != nullptr) master[i] = p;
     put(param + i, p);
   }
 }
 
-static KernelStatus run_sgd(const KernelArgs *args, const char **why, const char *name,
-                            float *master) {
-  return with_floats(args->dtype[0], args->dtype[1], why, [=](auto gradient, auto value) {
-    typedef decltype(gradient) G;
-    typedef decltype(value) T;
-    void *const *at = args->operand;
-    Launch run(args, why, name);
-    run.flat(args->dim[0], sgd<G, T>, (const G *)at[0], (T *)at[1], (float *)at[2], master,
-             args->dim[0], (const double *)args->control[0], (const double *)args->control[1],
-             (const double *)args->control[2], (float)args->attr[0], args->attr[1]);
-    return run.status;
-  });
-}
-
-CUDA_KERNEL(sgd) {
-  return run_sgd(args, why, "sgd", nullptr);
-}
-CUDA_KERNEL(sgd_master) {
-  return run_sgd(args, why, "sgd_master", (float *)args->operand[3]);
-}
-
 template <class G, class T>
 __global__ void lion(const G *grad, T *param, float *moment, float *master, int64_t n,
-                     const double *rate, const double *scale, const double *found_inf, float beta1,
-                     float beta2, double decay) {
-  if (*found_inf > 0) return;
-  float lr = (float)*rate, shrink = (float)(1 - *rate * decay);
-  float clip_scale = (float)*scale;
+                     MomentControl control, float beta1, float beta2, double decay) {
+  if (*control.found_inf > 0) return;
+  MomentStep step = moment_step(control, decay);
   for (EACH_ELEMENT(i, n)) {
-    float g = to_float(grad[i]) * clip_scale, m = moment[i];
+    float g = to_float(grad[i]) * step.clip_scale, m = moment[i];
     float mixed = beta1 * m + (1 - beta1) * g;
     float sign = mixed > 0 ? 1.0f : mixed < 0 ? -1.0f : mixed; /* a NaN stays one */
-    float p = (master != nullptr ? master[i] : to_float(param[i])) * shrink - lr * sign;
+    float p = (master != nullptr ? master[i] : to_float(param[i])) * step.shrink - step.lr * sign;
     moment[i] = beta2 * m + (1 - beta2) * g;
     if (master != nullptr) master[i] = p;
     put(param + i, p);
   }
 }
 
-static KernelStatus run_lion(const KernelArgs *args, const char **why, const char *name,
-                             float *master) {
+/* Operands: the gradient, the parameter, one moment, and the master copy where there is one. */
+enum Moment { MOMENT_SGD, MOMENT_LION };
+
+static KernelStatus run_moment(const KernelArgs *args, const char **why, const char *name,
+                               Moment kind, bool has_master) {
   return with_floats(args->dtype[0], args->dtype[1], why, [=](auto gradient, auto value) {
     typedef decltype(gradient) G;
     typedef decltype(value) T;
     void *const *at = args->operand;
+    const double *attr = args->attr;
+    MomentControl control = {(const double *)args->control[0], (const double *)args->control[1],
+                             (const double *)args->control[2]};
+    bool is_sgd = kind == MOMENT_SGD;
     Launch run(args, why, name);
-    run.flat(args->dim[0], lion<G, T>, (const G *)at[0], (T *)at[1], (float *)at[2], master,
-             args->dim[0], (const double *)args->control[0], (const double *)args->control[1],
-             (const double *)args->control[2], (float)args->attr[0], (float)args->attr[1],
-             args->attr[2]);
+    run.flat(args->dim[0], is_sgd ? sgd<G, T> : lion<G, T>, (const G *)at[0], (T *)at[1],
+             (float *)at[2], has_master ? (float *)at[3] : nullptr, args->dim[0], control, attr[0],
+             is_sgd ? 0 : attr[1], is_sgd ? attr[1] : attr[2]);
     return run.status;
   });
 }
 
+CUDA_KERNEL(sgd) {
+  return run_moment(args, why, "sgd", MOMENT_SGD, false);
+}
+CUDA_KERNEL(sgd_master) {
+  return run_moment(args, why, "sgd_master", MOMENT_SGD, true);
+}
 CUDA_KERNEL(lion) {
-  return run_lion(args, why, "lion", nullptr);
+  return run_moment(args, why, "lion", MOMENT_LION, false);
 }
 CUDA_KERNEL(lion_master) {
-  return run_lion(args, why, "lion_master", (float *)args->operand[3]);
+  return run_moment(args, why, "lion_master", MOMENT_LION, true);
 }
 
 /* ---- the norm ---- */
