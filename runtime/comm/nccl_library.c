@@ -1,8 +1,8 @@
 /* nccl_library.c -- finds and loads NCCL. */
-#include <dlfcn.h>
 #include <pthread.h>
 
 #include "runtime/comm/nccl_api.h"
+#include "runtime/library.h"
 
 enum { VERSION_LEAST = 22700 }; /* before it, fewer ids than ranks are not taken reliably */
 
@@ -11,19 +11,9 @@ static NcclApi api;
 static Status problem;
 static bool is_loaded;
 
-static void *open_library(void) {
+static bool find_calls(void) {
   static const char *const places[] = {"libnccl.so.2", "/usr/local/cuda/lib64/libnccl.so.2"};
-  void *library = NULL;
-  for (size_t i = 0; i < sizeof places / sizeof *places && library == NULL; i++)
-    library = dlopen(places[i], RTLD_NOW | RTLD_LOCAL);
-  return library;
-}
-
-static bool find_calls(void *library) {
-  const struct {
-    const char *name;
-    void *to; /* a function pointer of the table */
-  } calls[] = {
+  const LibraryCall calls[] = {
       {"ncclGetVersion", &api.get_version},
       {"ncclGetUniqueId", &api.get_unique_id},
       {"ncclCommInitRankScalable", &api.init_rank},
@@ -42,27 +32,21 @@ static bool find_calls(void *library) {
       {"ncclSend", &api.send},
       {"ncclRecv", &api.receive},
   };
-  for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
-    void *call = dlsym(library, calls[i].name);
-    if (call == NULL)
-      return status_fail(&problem, STATUS_USER, "this NCCL has no %s: install 2.27 or later",
-                         calls[i].name);
-    *(void **)calls[i].to = call;
-  }
-  return true;
+  const Library nccl = {
+      .name = "NCCL",
+      .places = places,
+      .place_count = sizeof places / sizeof *places,
+      .calls = calls,
+      .call_count = sizeof calls / sizeof *calls,
+      .missing = "install libnccl2, or add its folder to LD_LIBRARY_PATH",
+      .older = "install 2.27 or later",
+  };
+  return library_load(&nccl, &problem);
 }
 
 static void load(void) {
   int version = 0;
-  void *library = open_library();
-  if (library == NULL) {
-    status_fail(&problem, STATUS_USER,
-                "NCCL cannot be loaded (%s): install libnccl2, or add its folder to "
-                "LD_LIBRARY_PATH",
-                dlerror());
-    return;
-  }
-  if (!find_calls(library)) return;
+  if (!find_calls()) return;
   is_loaded = api.get_version(&version) == NCCL_DONE && version >= VERSION_LEAST;
   if (!is_loaded)
     status_fail(&problem, STATUS_USER, "NCCL %d.%d.%d is too old: install 2.27 or later",

@@ -1,0 +1,27 @@
+/* library.h -- a library that is loaded when a job needs it: a table of its calls. */
+#ifndef LOCKSTEP_LIBRARY_H
+#define LOCKSTEP_LIBRARY_H
+
+#include <stddef.h>
+
+#include "runtime/status.h"
+
+typedef struct LibraryCall {
+  const char *name;
+  void *to; /* a function pointer of the table */
+} LibraryCall;
+
+typedef struct Library {
+  const char *name; /* in messages */
+  const char *const *places;
+  size_t place_count; /* tried in their order, each as dlopen takes it */
+  const LibraryCall *calls;
+  size_t call_count;
+  const char *missing; /* what to do where no place has it */
+  const char *older;   /* what to do where it lacks a call */
+} Library;
+
+/* Fills the table. The library stays loaded. */
+bool library_load(const Library *library, Status *status);
+
+#endif
