@@ -61,6 +61,7 @@ typedef struct KernelUse {
   const double *attr;
   int32_t operand_count, dim_count, attr_count;
   int64_t threads;
+  int64_t align_bytes; /* a power of two: all addresses that its calls give are multiples of it */
 } KernelUse;
 
 /* A kernel on one processor. */

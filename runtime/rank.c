@@ -65,35 +65,6 @@ static bool start_data(Rank *rank, Status *status) {
   return rank->stage != NULL;
 }
 
-/* A launcher may show a process its own GPU only. For trying NCCL without several GPUs, processes
- * may share one: NCCL takes them for ranks of different nodes then, as each says it is one. */
-static uint32_t gpu_of(const Rank *rank) {
-  RankPlace place = plan_place(rank->plan, (uint32_t)rank->number);
-  uint32_t seen = rank->run->cuda->count(), device = place_device(&place);
-  if (rank->run->boot->rank_count > 1) return device;
-  if (getenv("LOCKSTEP_SHARE_GPUS") == NULL) return seen == 1 ? 0 : device;
-  char host[32];
-  (void)snprintf(host, sizeof host, "rank%d", rank->number);
-  (void)setenv("NCCL_HOSTID", host, 0);
-  return seen > 0 ? device % seen : device;
-}
-
-static bool open_gpu(Rank *rank, Status *status) {
-  const Run *run = rank->run;
-  if (run->cuda == NULL) return true;
-  if (!run->cuda->choose(gpu_of(rank), status)) return false;
-  if (run->nccl == NULL) return true;
-  rank->nccl = nccl_world_open(run->nccl, rank->plan, &run->mesh, rank->number, rank->comm, status);
-  return rank->nccl != NULL;
-}
-
-static void give_streams(const Rank *rank) {
-  Device *device = rank->replay.device;
-  if (rank->nccl == NULL) return;
-  for (uint32_t lane = 0; lane < rank->plan->lanes_count; lane++)
-    nccl_world_stream(rank->nccl, lane, device->ops->stream(device->ops->queue(device, lane)));
-}
-
 /* Threads come last: binding the caller must not bind what it creates afterwards. */
 static bool open_rank(Rank *rank, Status *status) {
   const Run *run = rank->run;
@@ -102,7 +73,7 @@ static bool open_rank(Rank *rank, Status *status) {
   rank->all = calloc((size_t)run->mesh.rank_count, sizeof *rank->all);
   if (!rank->all) return status_fail(status, STATUS_WORLD, "not enough memory for a rank");
   const CudaPlugin *cuda = run->cuda;
-  if (!open_gpu(rank, status) ||
+  if (!rank_open_gpu(rank, status) ||
       !arenas_open(&rank->arena, rank->plan, class, cuda != NULL ? &cuda->memory : NULL,
                    run->options->measure_memory, status))
     return false;
@@ -115,7 +86,7 @@ static bool open_rank(Rank *rank, Status *status) {
                                         : run->boot->ops->comm_beside(run->boot, rank->number),
       .open_device = cuda != NULL ? cuda->open : NULL,
       .kernels = {[PROCESSOR_DEVICE] =
-                      cuda != NULL ? cuda->kernels() : kernels_of(run->options->variant),
+                      cuda != NULL ? run->cuda_kernels : kernels_of(run->options->variant),
                   [PROCESSOR_HOST] = kernels_of(run->options->variant)},
       .flight = rank->flight,
   };
@@ -123,7 +94,7 @@ static bool open_rank(Rank *rank, Status *status) {
   if (!programs_check(rank->plan, &run->mesh, status) ||
       !replay_bind(&rank->replay, &setup, status))
     return false;
-  give_streams(rank);
+  rank_give_streams(rank);
   rank->init = replay_program(&rank->replay, PROGRAM_INIT);
   rank->train = replay_program(&rank->replay, PROGRAM_TRAIN_STEP);
   rank->eval = replay_program(&rank->replay, PROGRAM_EVAL_STEP);
@@ -230,8 +201,9 @@ static bool live(Rank *rank, Status *status) {
   if (rank->stage) stage_begin(rank->stage, rank->start.first_step, rank->start.samples_before);
   /* All ranks are up and have their state: from here on files of earlier runs are touched. */
   if (rank->number == 0) failure_clear(rank->plan);
-  if (rank->number == 0 && (!resume_clear_way(run, rank->start.first_step, status) ||
-                            !keep_plan(run, status) || !rank_open_report(rank, status)))
+  if (rank->number == 0 &&
+      (!resume_clear_way(run, rank->start.first_step, status) || !keep_plan(run, status) ||
+       !rank_open_report(rank, status) || !rank_keep_choices(rank, status)))
     return false;
   if (!rank_open_store(rank, status) || !open_observe(rank, status)) return false;
   rank->saved_ns = rank_now_ns();

@@ -75,6 +75,16 @@ bool rank_meet(Rank *rank, Status *status);
 /* Also a meeting: everybody's facts, in `all`. */
 bool rank_gather_facts(Rank *rank, Status *status);
 
+/* ---- rank_gpu.c: of a rank on processors they do nothing */
+
+/* Chooses its GPU, and opens NCCL where there are others. Before its memory is mapped. */
+bool rank_open_gpu(Rank *rank, Status *status);
+/* After it is bound. */
+void rank_give_streams(const Rank *rank);
+/* Which algorithms products have got, beside the plan: by the rank that reports, when all are
+ * bound. */
+bool rank_keep_choices(const Rank *rank, Status *status);
+
 /* ---- rank_steps.c */
 
 /* Consumed by the steps before this one. */

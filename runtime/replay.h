@@ -42,6 +42,8 @@ typedef struct ReplayCount {
 /* What its kernel made for a record. */
 typedef struct ReplayKernel {
   void *state;
+  uintptr_t addresses; /* of the operands of all its calls, their bits together */
+  bool is_used;
   bool is_prepared;
 } ReplayKernel;
 

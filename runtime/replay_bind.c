@@ -21,12 +21,17 @@ const Kernel *replay_kernel(const Replay *replay, const PlanRecord *record) {
   return replay->kernel[plan->lanes[record->lane].processor * plan->kernels_count + record->kernel];
 }
 
+/* Blocks of an arena are no further aligned. */
+static int64_t alignment(uintptr_t addresses) {
+  uintptr_t lowest = (addresses | PLAN_ALIGN_BYTES) & -(addresses | PLAN_ALIGN_BYTES);
+  return (int64_t)lowest;
+}
+
 /* Once a record, whatever the number of its calls. */
 static bool prepare_kernel(const Replay *replay, const PlanRecord *record, Status *status) {
   const Plan *plan = replay->setup.plan;
   const Kernel *kernel = replay_kernel(replay, record);
   ReplayKernel *prepared = &replay->prepared[record - plan->records];
-  if (prepared->is_prepared) return true;
   KernelUse use = {
       .target = (KernelTarget)plan->jobs[0].target,
       .dtype = replay->operand_dtype + record->operands_first,
@@ -37,11 +42,21 @@ static bool prepare_kernel(const Replay *replay, const PlanRecord *record, Statu
       .dim_count = (int32_t)record->dims_count,
       .attr_count = (int32_t)record->attrs_count,
       .threads = plan->jobs[0].threads,
+      .align_bytes = alignment(prepared->addresses),
   };
   const char *why = NULL;
   KernelStatus ended = kernel->prepare(kernel, &use, &prepared->state, &why);
   prepared->is_prepared = ended == KERNEL_DONE;
   return ended == KERNEL_DONE || replay_kernel_fail(plan, record, ended, why, status);
+}
+
+/* What the programs' calls have shown to be used. */
+static bool prepare_kernels(const Replay *replay, Status *status) {
+  const Plan *plan = replay->setup.plan;
+  for (uint32_t i = 0; i < plan->records_count; i++)
+    if (replay->prepared[i].is_used && !prepare_kernel(replay, &plan->records[i], status))
+      return false;
+  return true;
 }
 
 static void release_kernels(const Replay *replay) {
@@ -64,6 +79,18 @@ static bool control_fits(const Plan *plan, const PlanRecord *record,
     if (strcmp(name, control_name(contract->controls[i].slot)) != 0) return false;
   }
   return true;
+}
+
+static void note_use(const Replay *replay, const Position *at, const PlanRecord *record) {
+  const Plan *plan = replay->setup.plan;
+  ReplayKernel *prepared = &replay->prepared[record - plan->records];
+  prepared->is_used = true;
+  for (uint32_t i = 0; i < record->operands_count; i++) {
+    uint32_t number = record->operands_first + i;
+    const uint8_t *base =
+        replay->binding_at[at->call->bindings_first + plan->operands[number].base];
+    prepared->addresses |= (uintptr_t)base + replay->operand_offset[number];
+  }
 }
 
 /* What must hold before a record may run, besides what the plan's own check has established. */
@@ -94,7 +121,10 @@ static bool check_record(const Replay *replay, const Position *at, const PlanRec
       !control_fits(plan, record, contract_of(replay_kernel(replay, record)->id)))
     return status_fail(status, STATUS_OURS, "plan: %s does not have the control slots of %s", path,
                        plan_string(plan, plan->kernels[record->kernel].name));
-  if (record->kind == RECORD_KERNEL) return prepare_kernel(replay, record, status);
+  if (record->kind == RECORD_KERNEL) {
+    note_use(replay, at, record);
+    return true;
+  }
   if (record->kind == RECORD_LOAD && record->operands_count != plan->inputs_count)
     return status_fail(status, STATUS_OURS, "plan: %s loads %u operands of %u inputs", path,
                        record->operands_count, plan->inputs_count);
@@ -258,6 +288,7 @@ bool replay_bind(Replay *replay, const ReplaySetup *setup, Status *status) {
     uint32_t number = replay->class->programs_first + i;
     if (!walk_calls(plan, &plan->programs[number], check_call, replay, status)) return false;
   }
+  if (!prepare_kernels(replay, status)) return false;
   if (!fill_samples(replay) ||
       !hostile_start(&replay->hostile, plan, replay->class, replay->setup.arena))
     return status_fail(status, STATUS_WORLD, "not enough memory to bind the plan");

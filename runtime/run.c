@@ -180,10 +180,13 @@ static bool boot(Run *run, Status *status) {
 
 /* False: `status` says why ranks of this plan cannot have GPUs here. */
 static bool find_gpus(Run *run, Status *status) {
-  const CudaPlugin *cuda = cuda_plugin(status);
-  if (run->mesh.rank_count > 1) run->nccl = cuda != NULL ? nccl_library(status) : NULL;
-  if (cuda == NULL || (run->mesh.rank_count > 1 && run->nccl == NULL) || !cuda->choose(0, status))
-    return false;
+  const RunOptions *options = run->options;
+  const CudaPlugin *cuda = options->cuda != NULL ? options->cuda : cuda_plugin(status);
+  if (cuda == NULL) return false;
+  if (run->mesh.rank_count > 1) run->nccl = cuda->nccl != NULL ? cuda->nccl : nccl_library(status);
+  if ((run->mesh.rank_count > 1 && run->nccl == NULL) || !cuda->choose(0, status)) return false;
+  run->cuda_kernels = cuda->kernels(options->variant, status);
+  if (run->cuda_kernels == NULL || !rank_read_choices(cuda, options, status)) return false;
   run->cuda = cuda;
   return true;
 }

@@ -18,8 +18,9 @@ typedef struct RankDelay {
 typedef struct RunOptions {
   int64_t steps; /* stop after this one; 0: where the plan ends */
   KernelVariant variant;
-  bool on_cpu;      /* also a plan that is for other devices */
-  bool processes;   /* start a process for each rank here, and be none of them */
+  bool on_cpu;                   /* also a plan that is for other devices */
+  const struct CudaPlugin *cuda; /* in place of the one that is loaded; NULL but in tests */
+  bool processes;                /* start a process for each rank here, and be none of them */
   bool threads;     /* all ranks are threads, also where a launcher has started this process */
   int limit_signal; /* also a request to stop: of a batch system that comes to its limit */
   bool quiet;

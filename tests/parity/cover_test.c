@@ -34,12 +34,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "kernels/cuda/variants.h"
 #include "kernels/philox.h"
 #include "tests/parity/case_job.h"
 #include "tests/parity/job_compile.h"
 #include "tests/parity/tensors.h"
 #include "tests/unit/check.h"
+#include "tests/unit/lt_stand_in.h"
 #include "tests/unit/nccl_stand_in.h"
 
 #ifdef __SANITIZE_THREAD__
@@ -461,25 +461,27 @@ static void check_part(Cover *cover, const char *which, void check(const Case *)
     check(&cases[i]);
 }
 
-/* As on GPUs, by this processor: their kernels, and NCCL's stand-in between the ranks. The kernels
- * sum in other orders, and nothing else may differ; nor may the order in which blocks and threads
- * run, which is drawn anew in each run. */
+/* As on GPUs, by this processor: their kernels, with the stand-ins of cublasLt below them and of
+ * NCCL between the ranks. The kernels sum in other orders, and nothing else may differ; nor may the
+ * order in which blocks and threads run, which is drawn anew in each run. */
 static void check_cuda(const Case *c) {
   static RunOf got, again, want;
   char text[CASE_TEXT_BYTES];
   JobCompile job;
   const char *error;
   Shares shares = {0};
+  int64_t products = lt_stand_in_count();
   got = again = want = (RunOf){0};
   case_print(c, text);
   bool done = compile_case(&job, c, (CaseJob){0}, &error);
-  fleet_kernels = kernels_cuda();
+  fleet_kernels = lt_stand_in_kernels();
   fleet_nccl = nccl_stand_in();
   done = done && run_plan(&got, &job, STEPS, (FleetQueues){0}) &&
          run_plan(&again, &job, QUEUES_STEPS, AS_THREADS(DELAY_MOST_NS));
   fleet_kernels = NULL;
   fleet_nccl = NULL;
   CHECK_INT(nccl_stand_in_open(), 0);
+  CHECK(lt_stand_in_count() > products);
   if (done) check_same_bits(&again, &got);
   job_compile_close(&job);
   done = done && run_case(&want, c, (CaseJob){.alone = true});

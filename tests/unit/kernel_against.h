@@ -10,6 +10,21 @@
 /* Runs a call on the other target; `time` is 1, then 2. False: it printed why not. */
 typedef bool RunElsewhere(CaseCall *c, int time);
 
+/* The call as a record of a plan for that target has it. */
+static inline KernelUse case_use(const CaseCall *c) {
+  const Call *call = &c->call;
+  return (KernelUse){.target = case_target,
+                     .dtype = call->dtype,
+                     .bytes = call->bytes,
+                     .dim = call->dim,
+                     .attr = call->attr,
+                     .operand_count = call->operand_count,
+                     .dim_count = c->contract->dim_count,
+                     .attr_count = c->contract->attr_count,
+                     .threads = 1,
+                     .align_bytes = CALL_ALIGN_BYTES};
+}
+
 static inline void case_against(const KernelCase *kernel_case, Mode mode, bool accumulate,
                                 RunElsewhere *run) {
   CaseCall plain, other, again, *all[] = {&plain, &other, &again};

@@ -1,6 +1,12 @@
 /* plugin.c -- which GPU, and its memory. */
+#include <pthread.h>
+#include <stdio.h>
+
+#include "kernels/cuda/choices.h"
+#include "kernels/cuda/products.h"
 #include "kernels/cuda/variants.h"
 #include "runtime/device/cuda/cuda.h"
+#include "runtime/device/lt_library.h"
 
 bool cuda_done(cudaError_t error, const char *what, Status *status) {
   return error == cudaSuccess ||
@@ -55,12 +61,46 @@ static void unmap(Tier tier, void *at) {
     (void)cudaFreeHost(at);
 }
 
+/* Of the calling thread, as choose has set it. */
+static int32_t current_gpu(const char **name) {
+  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+  static char names[PRODUCT_GPUS_MAX][CHOICE_GPU_BYTES];
+  struct cudaDeviceProp gpu;
+  int device = -1;
+  if (cudaGetDevice(&device) != cudaSuccess || device >= PRODUCT_GPUS_MAX) return -1;
+  pthread_mutex_lock(&lock);
+  if (names[device][0] == '\0' && cudaGetDeviceProperties(&gpu, device) == cudaSuccess)
+    (void)snprintf(names[device], CHOICE_GPU_BYTES, "%.*s", CHOICE_GPU_BYTES - 1, gpu.name);
+  pthread_mutex_unlock(&lock);
+  *name = names[device];
+  return device;
+}
+
+static const Kernel *kernels(KernelVariant variant, Status *status) {
+  if (variant == KERNEL_REFERENCE) return kernels_cuda();
+  const LtApi *lt = lt_library(NULL, status);
+  return lt != NULL ? kernels_cuda_with(lt, current_gpu) : NULL;
+}
+
+static bool read_choices(const char *path, Status *status) {
+  char why[CHOICES_WHY_BYTES];
+  return choices_read(path, why) || status_fail(status, STATUS_USER, "%s", why);
+}
+
+static bool write_choices(const char *path, Status *status) {
+  char why[CHOICES_WHY_BYTES];
+  return choices_write(path, why) || status_fail(status, STATUS_WORLD, "%s", why);
+}
+
 const CudaPlugin *lockstep_cuda_plugin(void) {
   static const CudaPlugin plugin = {.version = CUDA_PLUGIN_VERSION,
                                     .count = count_gpus,
                                     .choose = choose,
                                     .memory = {map, unmap},
                                     .open = cuda_device_open,
-                                    .kernels = kernels_cuda};
+                                    .kernels = kernels,
+                                    .read_choices = read_choices,
+                                    .write_choices = write_choices,
+                                    .count_choices = choices_count};
   return &plugin;
 }

@@ -8,10 +8,11 @@
 #include <stddef.h>
 
 #include "kernels/kernel.h"
+#include "runtime/comm/nccl_api.h"
 #include "runtime/device/device.h"
 
 /* Both sides were built from the same of these, or the plugin is refused. */
-enum { CUDA_PLUGIN_VERSION = 2 };
+enum { CUDA_PLUGIN_VERSION = 3 };
 
 typedef struct CudaPlugin {
   uint32_t version;
@@ -22,7 +23,15 @@ typedef struct CudaPlugin {
   bool (*choose)(uint32_t device, Status *status);
   ArenaMap memory; /* the GPU's, or the host's where the GPU reaches it */
   DeviceOpen *open;
-  const Kernel *(*kernels)(void);
+  /* The fast ones make products through cublasLt, the reference's are all our own. NULL: `status`
+   * says which library is missing. */
+  const Kernel *(*kernels)(KernelVariant variant, Status *status);
+  /* Which algorithms products have (choices.h): read before the first plan is bound, written after
+   * it. `path` is beside the plan. */
+  bool (*read_choices)(const char *path, Status *status);
+  bool (*write_choices)(const char *path, Status *status);
+  int32_t (*count_choices)(int32_t *added);
+  const NcclApi *nccl; /* between its ranks; NULL: the library */
 } CudaPlugin;
 
 /* The one symbol of the shared object. */

@@ -10,6 +10,7 @@ enum { ALIGN_BYTES = 256 };
 
 static const CudaPlugin *cuda;
 static Device *device;
+static const Kernel *kernels;
 
 static void stop(const Status *status) {
   printf("%s\n", status->text);
@@ -83,9 +84,13 @@ static bool run_on_gpu(CaseCall *c, int time) {
   KernelArgs args = call_args(call, control);
   args.operand = there.operand;
   args.stream = device->ops->stream(device->ops->queue(device, 0));
-  bool done = cuda->kernels()[c->contract->id].run(&args, &why) == KERNEL_DONE;
+  const Kernel *kernel = &kernels[c->contract->id];
+  const KernelUse use = case_use(c);
+  bool done = kernel->prepare(kernel, &use, &args.state, &why) == KERNEL_DONE &&
+              kernel->run(&args, &why) == KERNEL_DONE;
   if (!done) printf("%s: %s\n", call->kernel, why);
   if (!device->ops->finish(device, &status)) stop(&status);
+  if (kernel->release != NULL) kernel->release(args.state);
   receive(call, &there);
   return done;
 }
@@ -100,7 +105,12 @@ int main(int argc, char **argv) {
   device = cuda->open(&(DeviceSetup){.lane_count = 1}, &status);
   if (device == NULL) stop(&status);
   compare_draws_rounded = true;
-  kernels_against(KERNEL_TARGET_CUDA, argc - 1, argv + 1, run_on_gpu);
+  for (KernelVariant variant = KERNEL_REFERENCE; variant <= KERNEL_FAST; variant++) {
+    kernels = cuda->kernels(variant, &status);
+    if (kernels == NULL) stop(&status);
+    printf("products %s\n", variant == KERNEL_FAST ? "through cublasLt" : "of our own");
+    kernels_against(KERNEL_TARGET_CUDA, argc - 1, argv + 1, run_on_gpu);
+  }
   device->ops->close(device);
   CHECK_DONE();
 }

@@ -1,0 +1,168 @@
+#include "kernels/cuda/choices.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LINE_BYTES = 640 };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static ProductChoice *all;
+static int32_t count, room, added_count;
+
+static bool same_shape(const ProductShape *a, const ProductShape *b) {
+  return strcmp(a->gpu, b->gpu) == 0 && a->version == b->version && a->m == b->m && a->n == b->n &&
+         a->k == b->k && a->transpose_a == b->transpose_a && a->transpose_b == b->transpose_b &&
+         a->factors == b->factors && a->result == b->result && a->epilogue == b->epilogue &&
+         a->align_bytes == b->align_bytes && a->workspace_most == b->workspace_most;
+}
+
+static ProductChoice *find(const ProductShape *shape) {
+  for (int32_t i = 0; i < count; i++)
+    if (same_shape(&all[i].shape, shape)) return &all[i];
+  return NULL;
+}
+
+bool choices_find(const ProductShape *shape, ProductChoice *choice) {
+  pthread_mutex_lock(&lock);
+  const ProductChoice *found = find(shape);
+  if (found != NULL) *choice = *found;
+  pthread_mutex_unlock(&lock);
+  return found != NULL;
+}
+
+static bool add(const ProductChoice *choice) {
+  ProductChoice *at = find(&choice->shape);
+  if (at == NULL && count == room) {
+    int32_t larger = room > 0 ? 2 * room : 16;
+    ProductChoice *more = realloc(all, (size_t)larger * sizeof *more);
+    if (more == NULL) return false;
+    all = more, room = larger;
+  }
+  if (at == NULL) at = &all[count++];
+  *at = *choice;
+  added_count++;
+  return true;
+}
+
+bool choices_add(const ProductChoice *choice) {
+  pthread_mutex_lock(&lock);
+  bool done = add(choice);
+  pthread_mutex_unlock(&lock);
+  return done;
+}
+
+int32_t choices_count(int32_t *added) {
+  pthread_mutex_lock(&lock);
+  int32_t now = count;
+  *added = added_count;
+  pthread_mutex_unlock(&lock);
+  return now;
+}
+
+void choices_clear(void) {
+  pthread_mutex_lock(&lock);
+  free(all);
+  all = NULL, count = 0, room = 0, added_count = 0;
+  pthread_mutex_unlock(&lock);
+}
+
+/* ---- the file */
+
+static const char *type_name(int32_t type) {
+  return type == LT_BF16 ? "bf16" : "f32";
+}
+
+static void write_line(FILE *file, const ProductChoice *choice) {
+  const ProductShape *s = &choice->shape;
+  const uint64_t *data = choice->algorithm.data;
+  fprintf(file,
+          "m %" PRId64 " n %" PRId64 " k %" PRId64 " %c%c %s to %s %s align %" PRIu32
+          " most %" PRIu64 ": algorithm %" PRId32 " tile %" PRId32 " stages %" PRId32
+          " split %" PRId32 " workspace %" PRIu64 " =",
+          s->m, s->n, s->k, s->transpose_a ? 'T' : 'N', s->transpose_b ? 'T' : 'N',
+          type_name(s->factors), type_name(s->result),
+          s->epilogue == LT_EPILOGUE_BIAS ? "bias" : "plain", s->align_bytes, s->workspace_most,
+          choice->id, choice->tile, choice->stages, choice->split_k, choice->workspace_bytes);
+  for (int i = 0; i < 8; i++)
+    fprintf(file, " %016" PRIx64, data[i]);
+  fprintf(file, " cublasLt %" PRIu64 " on %s\n", s->version, s->gpu);
+}
+
+static bool read_type(const char *word, int32_t *type) {
+  *type = strcmp(word, "bf16") == 0 ? LT_BF16 : LT_F32;
+  return *type == LT_BF16 || strcmp(word, "f32") == 0;
+}
+
+/* As write_line writes it. */
+static bool read_line(const char *line, ProductChoice *choice) {
+  *choice = (ProductChoice){0};
+  ProductShape *s = &choice->shape;
+  uint64_t *data = choice->algorithm.data;
+  char a, b, factors[8], result[8], epilogue[8];
+  int used = 0;
+  if (sscanf(line, /* NOLINT(cert-err34-c): the numbers are our own, and checked by the library */
+             "m %" SCNd64 " n %" SCNd64 " k %" SCNd64 " %c%c %7s to %7s %7s align %" SCNu32
+             " most %" SCNu64 ": algorithm %" SCNd32 " tile %" SCNd32 " stages %" SCNd32
+             " split %" SCNd32 " workspace %" SCNu64 " =%n",
+             &s->m, &s->n, &s->k, &a, &b, factors, result, epilogue, &s->align_bytes,
+             &s->workspace_most, &choice->id, &choice->tile, &choice->stages, &choice->split_k,
+             &choice->workspace_bytes, &used) != 15 ||
+      used == 0)
+    return false;
+  const char *rest = line + used;
+  if (sscanf(rest, /* NOLINT(cert-err34-c) */
+             " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64
+             " %" SCNx64 " cublasLt %" SCNu64 " on %95[^\n]",
+             &data[0], &data[1], &data[2], &data[3], &data[4], &data[5], &data[6], &data[7],
+             &s->version, s->gpu) != 10)
+    return false;
+  s->transpose_a = a == 'T', s->transpose_b = b == 'T';
+  s->epilogue = strcmp(epilogue, "bias") == 0 ? LT_EPILOGUE_BIAS : LT_EPILOGUE_NONE;
+  return read_type(factors, &s->factors) && read_type(result, &s->result) &&
+         strchr(line, '\n') != NULL;
+}
+
+bool choices_read(const char *path, char why[CHOICES_WHY_BYTES]) {
+  FILE *file = fopen(path, "r");
+  if (file == NULL && errno == ENOENT) return true;
+  bool good = file != NULL;
+  if (!good) (void)snprintf(why, CHOICES_WHY_BYTES, "%s cannot be read: %s", path, strerror(errno));
+  char line[LINE_BYTES];
+  for (int number = 1; good && fgets(line, sizeof line, file) != NULL; number++) {
+    ProductChoice choice;
+    good = read_line(line, &choice) && choices_add(&choice);
+    if (!good)
+      (void)snprintf(why, CHOICES_WHY_BYTES,
+                     "%s:%d does not say how a product is made: delete the file, and algorithms "
+                     "are chosen anew",
+                     path, number);
+  }
+  if (file != NULL) (void)fclose(file);
+  pthread_mutex_lock(&lock);
+  added_count = 0;
+  pthread_mutex_unlock(&lock);
+  return good;
+}
+
+bool choices_write(const char *path, char why[CHOICES_WHY_BYTES]) {
+  char beside[4200];
+  (void)snprintf(beside, sizeof beside, "%s.%d", path, (int)getpid());
+  FILE *file = fopen(beside, "w");
+  pthread_mutex_lock(&lock);
+  for (int32_t i = 0; file != NULL && i < count; i++)
+    write_line(file, &all[i]);
+  added_count = 0;
+  pthread_mutex_unlock(&lock);
+  bool done = file != NULL;
+  if (file != NULL) done = !ferror(file);
+  if (file != NULL) done &= fclose(file) == 0;
+  if (done && rename(beside, path) == 0) return true;
+  (void)snprintf(why, CHOICES_WHY_BYTES, "%s cannot be written: %s", path, strerror(errno));
+  (void)unlink(beside);
+  return false;
+}

@@ -1,0 +1,82 @@
+/* lt_api.h -- the calls of cublasLt that products of matrices make, by address: the library is
+ * loaded when a job needs it, and tests put another in its place. Types and numbers are those of
+ * cublasLt.h (12 and later); tests/unit/lt_library_test.c holds them to the header where there is
+ * one. */
+#ifndef LOCKSTEP_LT_API_H
+#define LOCKSTEP_LT_API_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct LtHandle LtHandle;         /* cublasLtHandle_t: of one GPU, for all threads */
+typedef struct LtOperation LtOperation;   /* cublasLtMatmulDesc_t */
+typedef struct LtLayout LtLayout;         /* cublasLtMatrixLayout_t */
+typedef struct LtPreference LtPreference; /* cublasLtMatmulPreference_t */
+
+typedef struct LtAlgorithm {
+  uint64_t data[8];
+} LtAlgorithm;
+
+typedef struct LtCandidate {
+  LtAlgorithm algorithm;
+  size_t workspace_bytes;
+  int status; /* the rest holds when it is LT_DONE */
+  float waves;
+  int reserved[4];
+} LtCandidate;
+
+enum { LT_DONE = 0, LT_INVALID = 7, LT_NOT_SUPPORTED = 15 };
+enum { LT_F32 = 0, LT_BF16 = 14, LT_COMPUTE_F32 = 68 };
+enum { LT_PLAIN = 0, LT_TRANSPOSED = 1 };
+enum { LT_EPILOGUE_NONE = 1, LT_EPILOGUE_BIAS = 4 };
+/* Parts of a sum over k are added up in f32, or there are none. */
+enum { LT_REDUCE_IN_F32 = 2 };
+
+/* Attributes. */
+enum { LT_TRANSPOSE_A = 3, LT_TRANSPOSE_B = 4, LT_EPILOGUE = 7, LT_BIAS = 8 };
+enum {
+  LT_WORKSPACE_MOST = 1,
+  LT_REDUCTIONS = 3,
+  LT_ALIGN_A = 5,
+  LT_ALIGN_B = 6,
+  LT_ALIGN_C = 7,
+  LT_ALIGN_D = 8
+};
+enum {
+  LT_ALGORITHM_ID = 0,
+  LT_ALGORITHM_TILE = 1,
+  LT_ALGORITHM_SPLIT_K = 2,
+  LT_ALGORITHM_STAGES = 6
+};
+
+/* Matrices stand column after column; d = alpha op(a) op(b) + beta c. `stream` is a cudaStream_t.
+ * As in cublasLt.h. */
+typedef struct LtApi {
+  size_t (*get_version)(void);
+  const char *(*status_string)(int status);
+  int (*create)(LtHandle **handle);
+  int (*operation_create)(LtOperation **operation, int compute, int scale);
+  int (*operation_set)(LtOperation *operation, int attribute, const void *value, size_t size_bytes);
+  int (*operation_destroy)(LtOperation *operation);
+  int (*layout_create)(LtLayout **layout, int type, uint64_t rows, uint64_t columns,
+                       int64_t leading);
+  int (*layout_destroy)(LtLayout *layout);
+  int (*preference_create)(LtPreference **preference);
+  int (*preference_set)(LtPreference *preference, int attribute, const void *value,
+                        size_t size_bytes);
+  int (*preference_destroy)(LtPreference *preference);
+  int (*heuristic)(LtHandle *handle, LtOperation *operation, LtLayout *a, LtLayout *b, LtLayout *c,
+                   LtLayout *d, LtPreference *preference, int wanted, LtCandidate *candidates,
+                   int *found);
+  int (*check)(LtHandle *handle, LtOperation *operation, LtLayout *a, LtLayout *b, LtLayout *c,
+               LtLayout *d, const LtAlgorithm *algorithm, LtCandidate *candidate);
+  int (*algorithm_get)(const LtAlgorithm *algorithm, int attribute, void *value, size_t size_bytes,
+                       size_t *written);
+  int (*multiply)(LtHandle *handle, LtOperation *operation, const void *alpha, const void *a,
+                  LtLayout *a_layout, const void *b, LtLayout *b_layout, const void *beta,
+                  const void *c, LtLayout *c_layout, void *d, LtLayout *d_layout,
+                  const LtAlgorithm *algorithm, void *workspace, size_t workspace_bytes,
+                  void *stream);
+} LtApi;
+
+#endif

@@ -1,0 +1,318 @@
+#include "kernels/cuda/products.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/cuda/choices.h"
+#include "kernels/cuda/variants.h"
+#include "kernels/prepare.h"
+
+/* Which operand is what: a and b are factors of d. */
+typedef struct Parts {
+  int32_t a, b, bias, d; /* bias: -1 where there is none */
+} Parts;
+
+/* What a record needs at every call. */
+typedef struct Product {
+  Parts parts;
+  LtHandle *handle;
+  LtOperation *operation;
+  LtLayout *a, *b, *d;
+  LtAlgorithm algorithm;
+  bool may_add; /* to what stands in d */
+} Product;
+
+static struct {
+  pthread_mutex_t lock;
+  const LtApi *api;
+  ProductGpu *gpu;
+  LtHandle *handle[PRODUCT_GPUS_MAX];
+  Kernel kernels[KERNEL_COUNT];
+} lt = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* ---- what to multiply: the library's matrices stand column after column, ours row after row, so
+ * that each of ours is its transposed one there */
+
+typedef struct Matrices {
+  Parts parts;
+  int64_t m, n, k, lead_a, lead_b;
+  int32_t transpose_a, transpose_b;
+} Matrices;
+
+static Matrices forward(const int64_t *dim, int32_t bias) {
+  int64_t rows = dim[0], in = dim[1], out = dim[2];
+  bool transposed = dim[3] != 0;
+  return (Matrices){.parts = {1, 0, bias, bias < 0 ? 2 : 3},
+                    .m = out,
+                    .n = rows,
+                    .k = in,
+                    .lead_a = transposed ? out : in,
+                    .lead_b = in,
+                    .transpose_a = transposed ? LT_PLAIN : LT_TRANSPOSED,
+                    .transpose_b = LT_PLAIN};
+}
+
+static Matrices backward_x(const int64_t *dim) {
+  int64_t rows = dim[0], in = dim[1], out = dim[2];
+  bool transposed = dim[3] != 0;
+  return (Matrices){.parts = {1, 0, -1, 2},
+                    .m = in,
+                    .n = rows,
+                    .k = out,
+                    .lead_a = transposed ? out : in,
+                    .lead_b = out,
+                    .transpose_a = transposed ? LT_TRANSPOSED : LT_PLAIN,
+                    .transpose_b = LT_PLAIN};
+}
+
+static Matrices backward_w(const int64_t *dim) {
+  int64_t rows = dim[0], in = dim[1], out = dim[2];
+  bool transposed = dim[3] != 0;
+  return (Matrices){.parts = {transposed ? 1 : 0, transposed ? 0 : 1, -1, 2},
+                    .m = transposed ? out : in,
+                    .n = transposed ? in : out,
+                    .k = rows,
+                    .lead_a = transposed ? out : in,
+                    .lead_b = transposed ? in : out,
+                    .transpose_a = LT_PLAIN,
+                    .transpose_b = LT_TRANSPOSED};
+}
+
+static Matrices matrices_of(KernelId id, const int64_t *dim) {
+  if (id == KERNEL_linear_dx) return backward_x(dim);
+  if (id == KERNEL_linear_dw) return backward_w(dim);
+  return forward(dim, id == KERNEL_linear_bias ? 2 : -1);
+}
+
+/* ---- preparing: the first call that fails says why */
+
+typedef struct Making {
+  const LtApi *api;
+  int status;
+} Making;
+
+static bool made(Making *making, int status) {
+  if (making->status == LT_DONE) making->status = status;
+  return making->status == LT_DONE;
+}
+
+static int32_t lt_type(uint32_t dtype) {
+  return dtype == DTYPE_BF16 ? LT_BF16 : LT_F32;
+}
+
+static LtHandle *handle_of(Making *making, int32_t gpu) {
+  pthread_mutex_lock(&lt.lock);
+  if (lt.handle[gpu] == NULL) (void)made(making, making->api->create(&lt.handle[gpu]));
+  LtHandle *handle = lt.handle[gpu];
+  pthread_mutex_unlock(&lt.lock);
+  return handle;
+}
+
+static void set(Making *making, LtOperation *operation, int attribute, int32_t value) {
+  if (making->status == LT_DONE)
+    (void)made(making, making->api->operation_set(operation, attribute, &value, sizeof value));
+}
+
+static void layout(Making *making, LtLayout **at, int32_t type, int64_t rows, int64_t columns,
+                   int64_t leading) {
+  if (making->status == LT_DONE)
+    (void)made(making,
+               making->api->layout_create(at, type, (uint64_t)rows, (uint64_t)columns, leading));
+}
+
+static void describe(Making *making, Product *product, const Matrices *x,
+                     const ProductShape *shape) {
+  if (!made(making, making->api->operation_create(&product->operation, LT_COMPUTE_F32, LT_F32)))
+    return;
+  set(making, product->operation, LT_TRANSPOSE_A, x->transpose_a);
+  set(making, product->operation, LT_TRANSPOSE_B, x->transpose_b);
+  set(making, product->operation, LT_EPILOGUE, shape->epilogue);
+  if (x->parts.bias >= 0) { /* an address of the alignment that the heuristic may count on */
+    const void *like = (const void *)(uintptr_t)shape->align_bytes;
+    (void)made(making, making->api->operation_set(product->operation, LT_BIAS, &like, sizeof like));
+  }
+  bool a_turned = x->transpose_a != LT_PLAIN, b_turned = x->transpose_b != LT_PLAIN;
+  layout(making, &product->a, shape->factors, a_turned ? x->k : x->m, a_turned ? x->m : x->k,
+         x->lead_a);
+  layout(making, &product->b, shape->factors, b_turned ? x->n : x->k, b_turned ? x->k : x->n,
+         x->lead_b);
+  layout(making, &product->d, shape->result, x->m, x->n, x->m);
+}
+
+static void prefer(Making *making, LtPreference *preference, int attribute, const void *value,
+                   size_t size_bytes) {
+  if (making->status == LT_DONE)
+    (void)made(making, making->api->preference_set(preference, attribute, value, size_bytes));
+}
+
+static void look_up(Making *making, const LtAlgorithm *algorithm, int attribute, int32_t *value) {
+  size_t written = 0;
+  *value = -1;
+  if (making->api->algorithm_get(algorithm, attribute, value, sizeof *value, &written) != LT_DONE)
+    *value = -1; /* an algorithm need not have it */
+}
+
+/* The library's first advice. */
+static void ask(Making *making, const Product *product, ProductChoice *choice) {
+  const LtApi *api = making->api;
+  const ProductShape *shape = &choice->shape;
+  const uint32_t in_f32 = LT_REDUCE_IN_F32;
+  LtPreference *preference = NULL;
+  LtCandidate first = {.status = LT_NOT_SUPPORTED};
+  int found = 0;
+  if (!made(making, api->preference_create(&preference))) return;
+  prefer(making, preference, LT_WORKSPACE_MOST, &shape->workspace_most,
+         sizeof shape->workspace_most);
+  prefer(making, preference, LT_REDUCTIONS, &in_f32, sizeof in_f32);
+  for (int align = LT_ALIGN_A; align <= LT_ALIGN_D; align++)
+    prefer(making, preference, align, &shape->align_bytes, sizeof shape->align_bytes);
+  if (making->status == LT_DONE &&
+      made(making, api->heuristic(product->handle, product->operation, product->a, product->b,
+                                  product->d, product->d, preference, 1, &first, &found)))
+    (void)made(making, found > 0 ? first.status : LT_NOT_SUPPORTED);
+  (void)api->preference_destroy(preference);
+  if (making->status != LT_DONE) return;
+  choice->algorithm = first.algorithm;
+  choice->workspace_bytes = first.workspace_bytes;
+  look_up(making, &first.algorithm, LT_ALGORITHM_ID, &choice->id);
+  look_up(making, &first.algorithm, LT_ALGORITHM_TILE, &choice->tile);
+  look_up(making, &first.algorithm, LT_ALGORITHM_STAGES, &choice->stages);
+  look_up(making, &first.algorithm, LT_ALGORITHM_SPLIT_K, &choice->split_k);
+}
+
+/* A choice that was kept is taken if the library takes it for this shape and scratch. */
+static bool still_holds(Making *making, const Product *product, const ProductChoice *kept) {
+  LtCandidate candidate = {.status = LT_NOT_SUPPORTED};
+  return making->api->check(product->handle, product->operation, product->a, product->b, product->d,
+                            product->d, &kept->algorithm, &candidate) == LT_DONE &&
+         candidate.workspace_bytes <= kept->shape.workspace_most;
+}
+
+static void choose(Making *making, Product *product, const ProductShape *shape) {
+  ProductChoice choice = {0};
+  if (!choices_find(shape, &choice) || !still_holds(making, product, &choice)) {
+    choice = (ProductChoice){.shape = *shape};
+    ask(making, product, &choice);
+    if (making->status == LT_DONE) (void)choices_add(&choice);
+  }
+  product->algorithm = choice.algorithm;
+}
+
+static ProductShape shape_of(const Making *making, const KernelUse *use, const Matrices *x,
+                             const char *gpu, bool has_work) {
+  ProductShape shape = {
+      .version = making->api->get_version(),
+      .m = x->m,
+      .n = x->n,
+      .k = x->k,
+      .transpose_a = x->transpose_a,
+      .transpose_b = x->transpose_b,
+      .factors = lt_type(use->dtype[x->parts.a]),
+      .result = lt_type(use->dtype[x->parts.d]),
+      .epilogue = x->parts.bias < 0 ? LT_EPILOGUE_NONE : LT_EPILOGUE_BIAS,
+      .align_bytes = (uint32_t)use->align_bytes,
+      .workspace_most = has_work ? (uint64_t)use->bytes[use->operand_count - 1] : 0,
+  };
+  (void)snprintf(shape.gpu, sizeof shape.gpu, "%s", gpu);
+  return shape;
+}
+
+static void release(void *state) {
+  Product *product = state;
+  if (product == NULL) return;
+  if (product->operation != NULL) (void)lt.api->operation_destroy(product->operation);
+  LtLayout *layouts[] = {product->a, product->b, product->d};
+  for (int i = 0; i < 3; i++)
+    if (layouts[i] != NULL) (void)lt.api->layout_destroy(layouts[i]);
+  free(product);
+}
+
+/* The types that the library multiplies with sums in f32. */
+static bool has_types(uint32_t factors, uint32_t result) {
+  return factors == DTYPE_BF16 ? result == DTYPE_BF16 || result == DTYPE_F32
+                               : factors == DTYPE_F32 && result == DTYPE_F32;
+}
+
+/* Empty products, and types that the library does not have, are left to the plain kernel: it makes
+ * or refuses them. */
+static KernelStatus prepare(const Kernel *kernel, const KernelUse *use, void **state,
+                            const char **why) {
+  KernelStatus checked = kernel_check_use(kernel, use, state, why);
+  if (checked != KERNEL_DONE) return checked;
+  Matrices x = matrices_of(kernel->id, use->dim);
+  bool is_empty = x.m == 0 || x.n == 0 || x.k == 0;
+  if (is_empty || !has_types(use->dtype[x.parts.a], use->dtype[x.parts.d])) return KERNEL_DONE;
+  const char *name = "";
+  int32_t gpu = lt.gpu(&name);
+  Product *product = calloc(1, sizeof *product);
+  *why = product == NULL ? "there is no memory for it" : "the process has more GPUs than expected";
+  if (product == NULL || gpu < 0 || gpu >= PRODUCT_GPUS_MAX) {
+    free(product);
+    return KERNEL_FAILED;
+  }
+  Making making = {.api = lt.api};
+  ProductShape shape = shape_of(&making, use, &x, name, use->operand_count > x.parts.d + 1);
+  product->parts = x.parts;
+  product->may_add = kernel->id == KERNEL_linear_dw;
+  product->handle = handle_of(&making, gpu);
+  if (making.status == LT_DONE) describe(&making, product, &x, &shape);
+  if (making.status == LT_DONE) choose(&making, product, &shape);
+  if (making.status == LT_DONE) {
+    *state = product;
+    return KERNEL_DONE;
+  }
+  *why = making.status == LT_NOT_SUPPORTED
+             ? "cublasLt has no algorithm for it within the scratch that the plan gives"
+             : lt.api->status_string(making.status);
+  release(product);
+  return KERNEL_FAILED;
+}
+
+/* ---- running */
+
+static KernelStatus run(const KernelArgs *args, const char **why) {
+  const Product *product = args->state;
+  const Parts *at = &product->parts;
+  const float one = 1, beta = product->may_add && args->accumulate ? 1 : 0;
+  bool has_work = args->operand_count > at->d + 1;
+  int32_t work = args->operand_count - 1;
+  int status = LT_DONE;
+  if (at->bias >= 0)
+    status = lt.api->operation_set(product->operation, LT_BIAS, &args->operand[at->bias],
+                                   sizeof(void *));
+  if (status == LT_DONE)
+    status = lt.api->multiply(product->handle, product->operation, &one, args->operand[at->a],
+                              product->a, args->operand[at->b], product->b, &beta,
+                              args->operand[at->d], product->d, args->operand[at->d], product->d,
+                              &product->algorithm, has_work ? args->operand[work] : NULL,
+                              has_work ? (size_t)args->bytes[work] : 0, args->stream);
+  if (status == LT_DONE) return KERNEL_DONE;
+  *why = lt.api->status_string(status);
+  return KERNEL_FAILED;
+}
+
+#define THROUGH_LIBRARY(name)                                                                      \
+  static KernelStatus run_##name(const KernelArgs *args, const char **why) {                       \
+    return args->state != NULL ? run(args, why) : cuda_##name(args, why);                          \
+  }
+THROUGH_LIBRARY(linear)
+THROUGH_LIBRARY(linear_bias)
+THROUGH_LIBRARY(linear_dx)
+THROUGH_LIBRARY(linear_dw)
+
+const Kernel *kernels_cuda_with(const LtApi *api, ProductGpu *gpu) {
+  pthread_mutex_lock(&lt.lock);
+  if (lt.api == NULL) {
+    lt.api = api, lt.gpu = gpu;
+    memcpy(lt.kernels, kernels_cuda(), sizeof lt.kernels);
+    lt.kernels[KERNEL_linear] = (Kernel){KERNEL_linear, prepare, run_linear, release};
+    lt.kernels[KERNEL_linear_bias] =
+        (Kernel){KERNEL_linear_bias, prepare, run_linear_bias, release};
+    lt.kernels[KERNEL_linear_dx] = (Kernel){KERNEL_linear_dx, prepare, run_linear_dx, release};
+    lt.kernels[KERNEL_linear_dw] = (Kernel){KERNEL_linear_dw, prepare, run_linear_dw, release};
+  }
+  pthread_mutex_unlock(&lt.lock);
+  return lt.kernels;
+}

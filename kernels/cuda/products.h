@@ -1,0 +1,21 @@
+/* products.h -- the products of linear layers through cublasLt.
+ *
+ * A record's algorithm is chosen once, when it is bound: the one that is kept for its shape
+ * (choices.h), or the library's first advice within the scratch that the plan gives. Sums are f32,
+ * also where parts of one are added up; so the same algorithm gives the same bits. */
+#ifndef LOCKSTEP_CUDA_PRODUCTS_H
+#define LOCKSTEP_CUDA_PRODUCTS_H
+
+#include "kernels/cuda/lt_api.h"
+#include "kernels/kernel.h"
+
+enum { PRODUCT_GPUS_MAX = 64 };
+
+/* The GPU of the calling thread, from 0; `name` is what it is called, in memory that stays. */
+typedef int32_t ProductGpu(const char **name);
+
+/* The kernels of a GPU, by KernelId: linear, linear_bias, linear_dx and linear_dw through the
+ * library, the others as kernels_cuda has them. One library a process. */
+const Kernel *kernels_cuda_with(const LtApi *api, ProductGpu *gpu);
+
+#endif

@@ -1,0 +1,395 @@
+/* lt_stand_in.c -- see lt_stand_in.h. */
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/bf16.h"
+#include "kernels/cuda/lt_api.h"
+
+enum { MAGIC = 0x1757, ALIGN_VECTORS = 16, SPLIT_FROM = 32, WORKSPACE_ALIGN = 16 };
+
+struct LtHandle {
+  int32_t opened;
+};
+
+struct LtOperation {
+  int32_t compute, scale, transpose_a, transpose_b, epilogue;
+  const void *bias;
+};
+
+struct LtLayout {
+  int32_t type;
+  int64_t rows, columns, leading;
+};
+
+struct LtPreference {
+  uint64_t workspace_most;
+  uint32_t reductions, align[4];
+};
+
+/* What LtAlgorithm.data holds. */
+typedef struct Algorithm {
+  uint64_t magic, id, split, workspace_bytes, shape, align_bytes, unused[2];
+} Algorithm;
+_Static_assert(sizeof(Algorithm) == sizeof(LtAlgorithm), "an algorithm fills its place");
+
+static atomic_llong products;
+static atomic_bool knows_nothing;
+
+int64_t lt_stand_in_products(void);
+int64_t lt_stand_in_products(void) {
+  return atomic_load(&products);
+}
+
+void lt_stand_in_knows(bool knows);
+void lt_stand_in_knows(bool knows) {
+  atomic_store(&knows_nothing, !knows);
+}
+
+static int refuse(int status, const char *why) {
+  fprintf(stderr, "cublasLt's stand-in: %s\n", why);
+  return status;
+}
+
+/* ---- descriptors */
+
+size_t cublasLtGetVersion(void);
+size_t cublasLtGetVersion(void) {
+  return 130100;
+}
+
+const char *cublasLtGetStatusString(int status);
+const char *cublasLtGetStatusString(int status) {
+  return status == LT_DONE            ? "CUBLAS_STATUS_SUCCESS"
+         : status == LT_NOT_SUPPORTED ? "CUBLAS_STATUS_NOT_SUPPORTED"
+                                      : "CUBLAS_STATUS_INVALID_VALUE";
+}
+
+int cublasLtCreate(LtHandle **handle);
+int cublasLtCreate(LtHandle **handle) {
+  static LtHandle only;
+  only.opened++;
+  *handle = &only;
+  return LT_DONE;
+}
+
+int cublasLtMatmulDescCreate(LtOperation **operation, int compute, int scale);
+int cublasLtMatmulDescCreate(LtOperation **operation, int compute, int scale) {
+  *operation = calloc(1, sizeof **operation);
+  if (*operation == NULL) return LT_INVALID;
+  **operation = (LtOperation){.compute = compute, .scale = scale, .epilogue = LT_EPILOGUE_NONE};
+  return LT_DONE;
+}
+
+int cublasLtMatmulDescSetAttribute(LtOperation *operation, int attribute, const void *value,
+                                   size_t size_bytes);
+int cublasLtMatmulDescSetAttribute(LtOperation *operation, int attribute, const void *value,
+                                   size_t size_bytes) {
+  void *at = attribute == LT_TRANSPOSE_A   ? (void *)&operation->transpose_a
+             : attribute == LT_TRANSPOSE_B ? (void *)&operation->transpose_b
+             : attribute == LT_EPILOGUE    ? (void *)&operation->epilogue
+             : attribute == LT_BIAS        ? (void *)&operation->bias
+                                           : NULL;
+  size_t size = attribute == LT_BIAS ? sizeof(void *) : sizeof(int32_t);
+  if (at == NULL || size_bytes != size)
+    return refuse(LT_INVALID, "an attribute that an operation does not have");
+  memcpy(at, value, size);
+  return LT_DONE;
+}
+
+int cublasLtMatmulDescDestroy(LtOperation *operation);
+int cublasLtMatmulDescDestroy(LtOperation *operation) {
+  free(operation);
+  return LT_DONE;
+}
+
+int cublasLtMatrixLayoutCreate(LtLayout **layout, int type, uint64_t rows, uint64_t columns,
+                               int64_t leading);
+int cublasLtMatrixLayoutCreate(LtLayout **layout, int type, uint64_t rows, uint64_t columns,
+                               int64_t leading) {
+  if (rows == 0 || columns == 0 || leading < (int64_t)rows)
+    return refuse(LT_INVALID, "a matrix whose columns are longer than its leading dimension");
+  if (type != LT_F32 && type != LT_BF16) return refuse(LT_INVALID, "a matrix of another type");
+  *layout = calloc(1, sizeof **layout);
+  if (*layout == NULL) return LT_INVALID;
+  **layout = (LtLayout){type, (int64_t)rows, (int64_t)columns, leading};
+  return LT_DONE;
+}
+
+int cublasLtMatrixLayoutDestroy(LtLayout *layout);
+int cublasLtMatrixLayoutDestroy(LtLayout *layout) {
+  free(layout);
+  return LT_DONE;
+}
+
+int cublasLtMatmulPreferenceCreate(LtPreference **preference);
+int cublasLtMatmulPreferenceCreate(LtPreference **preference) {
+  *preference = calloc(1, sizeof **preference);
+  if (*preference == NULL) return LT_INVALID;
+  **preference = (LtPreference){.reductions = 7, .align = {256, 256, 256, 256}};
+  return LT_DONE;
+}
+
+int cublasLtMatmulPreferenceSetAttribute(LtPreference *preference, int attribute, const void *value,
+                                         size_t size_bytes);
+int cublasLtMatmulPreferenceSetAttribute(LtPreference *preference, int attribute, const void *value,
+                                         size_t size_bytes) {
+  bool aligns = attribute >= LT_ALIGN_A && attribute <= LT_ALIGN_D;
+  void *at = attribute == LT_WORKSPACE_MOST ? (void *)&preference->workspace_most
+             : attribute == LT_REDUCTIONS   ? (void *)&preference->reductions
+             : aligns                       ? (void *)&preference->align[attribute - LT_ALIGN_A]
+                                            : NULL;
+  size_t size = attribute == LT_WORKSPACE_MOST ? sizeof(uint64_t) : sizeof(uint32_t);
+  if (at == NULL || size_bytes != size)
+    return refuse(LT_INVALID, "an attribute that a preference does not have");
+  memcpy(at, value, size);
+  return LT_DONE;
+}
+
+int cublasLtMatmulPreferenceDestroy(LtPreference *preference);
+int cublasLtMatmulPreferenceDestroy(LtPreference *preference) {
+  free(preference);
+  return LT_DONE;
+}
+
+/* ---- algorithms */
+
+static int64_t element_bytes(const LtLayout *layout) {
+  return layout->type == LT_BF16 ? 2 : 4;
+}
+
+typedef struct Sizes {
+  int64_t m, n, k;
+} Sizes;
+
+static bool fits(const LtOperation *operation, const LtLayout *a, const LtLayout *b,
+                 const LtLayout *c, const LtLayout *d, Sizes *sizes) {
+  bool a_turned = operation->transpose_a == LT_TRANSPOSED;
+  bool b_turned = operation->transpose_b == LT_TRANSPOSED;
+  *sizes = (Sizes){a_turned ? a->columns : a->rows, b_turned ? b->rows : b->columns,
+                   a_turned ? a->rows : a->columns};
+  bool joins = (b_turned ? b->columns : b->rows) == sizes->k;
+  bool results = d->rows == sizes->m && d->columns == sizes->n && c->rows == d->rows &&
+                 c->columns == d->columns && c->type == d->type && c->leading == d->leading;
+  bool types = a->type == b->type && (d->type == LT_F32 || a->type == LT_BF16) &&
+               operation->compute == LT_COMPUTE_F32 && operation->scale == LT_F32;
+  return joins && results && types;
+}
+
+static uint64_t mix(uint64_t hash, uint64_t number) {
+  return (hash ^ number) * 1099511628211u + 7;
+}
+
+static uint64_t shape_of(const LtOperation *operation, const LtLayout *a, const LtLayout *b,
+                         const LtLayout *d, const Sizes *sizes) {
+  const uint64_t numbers[] = {
+      (uint64_t)sizes->m,
+      (uint64_t)sizes->n,
+      (uint64_t)sizes->k,
+      (uint64_t)a->leading,
+      (uint64_t)b->leading,
+      (uint64_t)d->leading,
+      (uint64_t)a->type,
+      (uint64_t)d->type,
+      (uint64_t)(operation->transpose_a * 2 + operation->transpose_b),
+      (uint64_t)operation->epilogue,
+  };
+  uint64_t hash = 14695981039346656037u;
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+    hash = mix(hash, numbers[i]);
+  return hash;
+}
+
+static bool in_vectors(const LtLayout *layout) {
+  return layout->leading * element_bytes(layout) % ALIGN_VECTORS == 0;
+}
+
+/* By the addresses that it may count on, and the scratch that it may have. */
+static Algorithm advise(const LtOperation *operation, const LtLayout *a, const LtLayout *b,
+                        const LtLayout *d, const LtPreference *preference, const Sizes *sizes) {
+  uint32_t align = 256;
+  for (int i = 0; i < 4; i++)
+    if (preference->align[i] < align) align = preference->align[i];
+  bool vectors = align >= ALIGN_VECTORS && in_vectors(a) && in_vectors(b) && in_vectors(d);
+  uint64_t parts_bytes = (uint64_t)(2 * sizes->m * sizes->n) * sizeof(float);
+  bool splits = sizes->k >= SPLIT_FROM && parts_bytes <= preference->workspace_most &&
+                (preference->reductions & LT_REDUCE_IN_F32) != 0;
+  return (Algorithm){.magic = MAGIC,
+                     .id = vectors ? 66 : 1,
+                     .split = splits ? 2 : 1,
+                     .workspace_bytes = splits ? parts_bytes : 0,
+                     .shape = shape_of(operation, a, b, d, sizes),
+                     .align_bytes = vectors ? ALIGN_VECTORS : (uint64_t)element_bytes(d)};
+}
+
+static void offer(LtCandidate *candidate, const Algorithm *algorithm) {
+  *candidate =
+      (LtCandidate){.workspace_bytes = algorithm->workspace_bytes, .status = LT_DONE, .waves = 1};
+  memcpy(&candidate->algorithm, algorithm, sizeof *algorithm);
+}
+
+int cublasLtMatmulAlgoGetHeuristic(LtHandle *handle, LtOperation *operation, LtLayout *a,
+                                   LtLayout *b, LtLayout *c, LtLayout *d, LtPreference *preference,
+                                   int wanted, LtCandidate *candidates, int *found);
+int cublasLtMatmulAlgoGetHeuristic(LtHandle *handle, LtOperation *operation, LtLayout *a,
+                                   LtLayout *b, LtLayout *c, LtLayout *d, LtPreference *preference,
+                                   int wanted, LtCandidate *candidates, int *found) {
+  Sizes sizes;
+  *found = 0;
+  if (handle == NULL || handle->opened == 0 || wanted < 1) return LT_INVALID;
+  if (!fits(operation, a, b, c, d, &sizes))
+    return refuse(LT_INVALID, "matrices that do not fit each other");
+  if (operation->epilogue == LT_EPILOGUE_BIAS &&
+      (uintptr_t)operation->bias % (uintptr_t)element_bytes(d) != 0)
+    return refuse(LT_INVALID, "a bias between two elements");
+  if (atomic_load(&knows_nothing)) return LT_NOT_SUPPORTED;
+  Algorithm algorithm = advise(operation, a, b, d, preference, &sizes);
+  offer(&candidates[0], &algorithm);
+  *found = 1;
+  return LT_DONE;
+}
+
+static bool holds_for(const Algorithm *algorithm, const LtOperation *operation, const LtLayout *a,
+                      const LtLayout *b, const LtLayout *c, const LtLayout *d, Sizes *sizes) {
+  return fits(operation, a, b, c, d, sizes) && algorithm->magic == MAGIC &&
+         algorithm->shape == shape_of(operation, a, b, d, sizes);
+}
+
+int cublasLtMatmulAlgoCheck(LtHandle *handle, LtOperation *operation, LtLayout *a, LtLayout *b,
+                            LtLayout *c, LtLayout *d, const LtAlgorithm *algorithm,
+                            LtCandidate *candidate);
+int cublasLtMatmulAlgoCheck(LtHandle *handle, LtOperation *operation, LtLayout *a, LtLayout *b,
+                            LtLayout *c, LtLayout *d, const LtAlgorithm *algorithm,
+                            LtCandidate *candidate) {
+  Algorithm mine;
+  Sizes sizes;
+  memcpy(&mine, algorithm, sizeof mine);
+  if (handle == NULL || !holds_for(&mine, operation, a, b, c, d, &sizes)) return LT_INVALID;
+  offer(candidate, &mine);
+  return LT_DONE;
+}
+
+int cublasLtMatmulAlgoConfigGetAttribute(const LtAlgorithm *algorithm, int attribute, void *value,
+                                         size_t size_bytes, size_t *written);
+int cublasLtMatmulAlgoConfigGetAttribute(const LtAlgorithm *algorithm, int attribute, void *value,
+                                         size_t size_bytes, size_t *written) {
+  Algorithm mine;
+  memcpy(&mine, algorithm, sizeof mine);
+  int32_t number = attribute == LT_ALGORITHM_ID        ? (int32_t)mine.id
+                   : attribute == LT_ALGORITHM_SPLIT_K ? (int32_t)mine.split
+                                                       : 0;
+  if (size_bytes != sizeof number) return LT_INVALID;
+  memcpy(value, &number, sizeof number);
+  *written = sizeof number;
+  return LT_DONE;
+}
+
+/* ---- products */
+
+static float read_at(const void *base, const LtLayout *layout, int64_t row, int64_t column) {
+  int64_t at = column * layout->leading + row;
+  return layout->type == LT_BF16 ? bf16_to_float(((const uint16_t *)base)[at])
+                                 : ((const float *)base)[at];
+}
+
+static void write_at(void *base, const LtLayout *layout, int64_t row, int64_t column, float value) {
+  int64_t at = column * layout->leading + row;
+  if (layout->type == LT_BF16)
+    ((uint16_t *)base)[at] = bf16_from_float(value);
+  else
+    ((float *)base)[at] = value;
+}
+
+typedef struct Call {
+  const LtOperation *operation;
+  const void *a, *b;
+  const LtLayout *a_layout, *b_layout, *d_layout;
+  void *d;
+  Sizes sizes;
+  float alpha, beta;
+} Call;
+
+static float sum_over(const Call *call, int64_t i, int64_t j, int64_t from, int64_t to) {
+  bool a_turned = call->operation->transpose_a == LT_TRANSPOSED;
+  bool b_turned = call->operation->transpose_b == LT_TRANSPOSED;
+  float sum = 0;
+  for (int64_t k = from; k < to; k++)
+    sum += read_at(call->a, call->a_layout, a_turned ? k : i, a_turned ? i : k) *
+           read_at(call->b, call->b_layout, b_turned ? j : k, b_turned ? k : j);
+  return sum;
+}
+
+static void finish(const Call *call, int64_t i, int64_t j, float sum) {
+  float value = call->alpha * sum;
+  if (call->beta != 0) value += call->beta * read_at(call->d, call->d_layout, i, j);
+  if (call->operation->epilogue == LT_EPILOGUE_BIAS) {
+    const LtLayout vector = {call->d_layout->type, call->sizes.m, 1, call->sizes.m};
+    value += read_at(call->operation->bias, &vector, i, 0);
+  }
+  write_at(call->d, call->d_layout, i, j, value);
+}
+
+static void multiply(const Call *call, const Algorithm *algorithm, float *parts) {
+  const Sizes *sizes = &call->sizes;
+  int64_t split = (int64_t)algorithm->split, count = sizes->m * sizes->n;
+  for (int64_t part = 0; split > 1 && part < split; part++)
+    for (int64_t at = 0; at < count; at++)
+      parts[part * count + at] = sum_over(call, at % sizes->m, at / sizes->m,
+                                          part * sizes->k / split, (part + 1) * sizes->k / split);
+  for (int64_t at = 0; at < count; at++) {
+    int64_t i = at % sizes->m, j = at / sizes->m;
+    float sum = split > 1 ? 0 : sum_over(call, i, j, 0, sizes->k);
+    for (int64_t part = 0; split > 1 && part < split; part++)
+      sum += parts[part * count + at];
+    finish(call, i, j, sum);
+  }
+}
+
+static int64_t extent_bytes(const LtLayout *layout) {
+  return ((layout->columns - 1) * layout->leading + layout->rows) * element_bytes(layout);
+}
+
+static bool overlap(const void *x, int64_t x_bytes, const void *y, int64_t y_bytes) {
+  uintptr_t a = (uintptr_t)x, b = (uintptr_t)y;
+  return x != NULL && y != NULL && a < b + (uintptr_t)y_bytes && b < a + (uintptr_t)x_bytes;
+}
+
+int cublasLtMatmul(LtHandle *handle, LtOperation *operation, const void *alpha, const void *a,
+                   LtLayout *a_layout, const void *b, LtLayout *b_layout, const void *beta,
+                   const void *c, LtLayout *c_layout, void *d, LtLayout *d_layout,
+                   const LtAlgorithm *algorithm, void *workspace, size_t workspace_bytes,
+                   void *stream);
+int cublasLtMatmul(LtHandle *handle, LtOperation *operation, const void *alpha, const void *a,
+                   LtLayout *a_layout, const void *b, LtLayout *b_layout, const void *beta,
+                   const void *c, LtLayout *c_layout, void *d, LtLayout *d_layout,
+                   const LtAlgorithm *algorithm, void *workspace, size_t workspace_bytes,
+                   void *stream) {
+  Algorithm mine;
+  Call call = {operation, a, b, a_layout, b_layout, d_layout, d, {0, 0, 0}, 0, 0};
+  memcpy(&mine, algorithm, sizeof mine);
+  (void)stream;
+  if (handle == NULL ||
+      !holds_for(&mine, operation, a_layout, b_layout, c_layout, d_layout, &call.sizes))
+    return refuse(LT_INVALID, "an algorithm of another shape");
+  uintptr_t addresses = (uintptr_t)a | (uintptr_t)b | (uintptr_t)d;
+  if (addresses % mine.align_bytes != 0 || c != d)
+    return refuse(LT_NOT_SUPPORTED, "addresses that are less aligned than was said");
+  if (workspace_bytes < mine.workspace_bytes ||
+      (mine.workspace_bytes > 0 && (uintptr_t)workspace % WORKSPACE_ALIGN != 0))
+    return refuse(LT_INVALID, "scratch that is too small, or not aligned");
+  if (operation->epilogue == LT_EPILOGUE_BIAS && operation->bias == NULL)
+    return refuse(LT_INVALID, "a bias without an address");
+  int64_t d_bytes = extent_bytes(d_layout);
+  if (overlap(d, d_bytes, a, extent_bytes(a_layout)) ||
+      overlap(d, d_bytes, b, extent_bytes(b_layout)) ||
+      overlap(d, d_bytes, workspace, (int64_t)workspace_bytes))
+    return refuse(LT_INVALID, "a result that overlaps what is read");
+  memcpy(&call.alpha, alpha, sizeof call.alpha);
+  memcpy(&call.beta, beta, sizeof call.beta);
+  if (mine.workspace_bytes > 0) memset(workspace, 0xff, mine.workspace_bytes);
+  multiply(&call, &mine, workspace);
+  atomic_fetch_add(&products, 1);
+  return LT_DONE;
+}
