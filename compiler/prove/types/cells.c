@@ -2,17 +2,14 @@
 
 #include <stdlib.h>
 
-#include "compiler/prove/intervals.h"
-
 /* Bytes that are reached together, and all that are reached with some of them. False: no memory. */
 static bool join(Intervals *reached, uint64_t first, uint64_t end) {
   const Interval *met = NULL;
-  while ((met = intervals_find(reached, first)) != NULL && met->first < end) {
-    const Interval old = *met;
-    if (old.first <= first && end <= old.end) return true;
-    if (old.first < first) first = old.first;
-    if (old.end > end) end = old.end;
-    intervals_remove(reached, old.first);
+  for (uint64_t at = first; (met = intervals_find(reached, at)) != NULL && met->first < end;
+       at = met->end) {
+    if (met->first <= first && end <= met->end) return true;
+    if (met->first < first) first = met->first;
+    if (met->end > end) end = met->end;
   }
   return intervals_put(reached, (Interval){.first = first, .end = end});
 }
@@ -69,46 +66,32 @@ static bool join_lasting(const View *view, const Cells *cells, Intervals *reache
 }
 
 bool cells_open(const View *view, Cells *cells) {
-  const PlanClass *class = view->class;
-  Intervals lasting = {0};
-  *cells = (Cells){.of_buffer = prove_array(view, class->buffers_count, sizeof(uint32_t))};
-  bool ready = list_tensors(view, cells) && join_lasting(view, cells, &lasting);
-  cells->at = prove_array(view, lasting.count + class->buffers_count, sizeof *cells->at);
-  ready = ready && cells->at != NULL && cells->of_buffer != NULL;
-  for (const Interval *met = intervals_find(&lasting, 0); ready && met != NULL;
-       met = intervals_find(&lasting, met->end))
-    cells->at[cells->count++] = (Cell){met->first, met->end};
-  cells->lasting_count = cells->count;
-  intervals_free(&lasting);
-  for (uint32_t i = 0; i < class->buffers_count && ready; i++) {
-    const PlanBuffer *buffer = &view->plan->buffers[class->buffers_first + i];
-    uint64_t first = buffer_address(buffer);
-    if (buffer->program == PLAN_NONE) continue;
-    cells->of_buffer[i] = cells->count;
-    cells->at[cells->count++] = (Cell){first, first + buffer->size_bytes};
+  *cells = (Cells){0};
+  if (!list_tensors(view, cells) || !join_lasting(view, cells, &cells->lasting)) return false;
+  Interval at = {0};
+  for (const Interval *met; (met = intervals_find(&cells->lasting, at.end)) != NULL;) {
+    at = (Interval){met->first, met->end, cells->lasting_count++};
+    if (!intervals_put(&cells->lasting, at)) return false;
   }
-  return ready;
+  cells->count = cells->lasting_count + view->class->buffers_count;
+  return true;
 }
 
 void cells_close(Cells *cells) {
-  free(cells->at);
-  free(cells->of_buffer);
+  intervals_free(&cells->lasting);
   free(cells->standing);
 }
 
-uint32_t lasting_cell(const Cells *cells, uint64_t address) {
-  uint32_t low = 0, high = cells->lasting_count;
-  while (low < high) {
-    uint32_t middle = low + (high - low) / 2;
-    if (cells->at[middle].end <= address)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low < cells->lasting_count && cells->at[low].first <= address ? low : PLAN_NONE;
+const Interval *lasting_cell(const Cells *cells, uint64_t address) {
+  const Interval *in = intervals_find(&cells->lasting, address);
+  return in != NULL && in->first <= address ? in : NULL;
 }
 
-uint32_t cell_at(const View *view, const Cells *cells, uint32_t buffer, uint64_t address) {
-  if (view->plan->buffers[buffer].program == PLAN_NONE) return lasting_cell(cells, address);
-  return cells->of_buffer[buffer - view->class->buffers_first];
+uint32_t cell_at(const View *view, const Cells *cells, uint32_t buffer, uint64_t address,
+                 uint64_t *start) {
+  const PlanBuffer *at = &view->plan->buffers[buffer];
+  const Interval *in = at->program == PLAN_NONE ? lasting_cell(cells, address) : NULL;
+  if (at->program == PLAN_NONE && in == NULL) return PLAN_NONE;
+  *start = in != NULL ? in->first : buffer_address(at);
+  return in != NULL ? in->number : cell_of_buffer(view, cells, buffer);
 }

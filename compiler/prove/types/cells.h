@@ -5,11 +5,8 @@
 #ifndef LOCKSTEP_PROVE_CELLS_H
 #define LOCKSTEP_PROVE_CELLS_H
 
+#include "compiler/prove/intervals.h"
 #include "compiler/prove/walk.h"
-
-typedef struct Cell {
-  uint64_t first, end; /* addresses */
-} Cell;
 
 /* A layer of a tensor. */
 typedef struct Standing {
@@ -18,12 +15,11 @@ typedef struct Standing {
   int32_t layer;   /* -1: not of a stack */
 } Standing;
 
-/* First those that last, by address; then those of programs, a buffer each. */
+/* First those that last, by address; then one for each buffer of the class. */
 typedef struct Cells {
-  Cell *at;
+  Intervals lasting; /* addresses; their numbers are the cells' */
   uint32_t count, lasting_count;
-  uint32_t *of_buffer; /* by buffer of the class: the cell of one that does not last */
-  Standing *standing;  /* every layer of every tensor, by address */
+  Standing *standing; /* every layer of every tensor, by address */
   uint32_t standing_count;
 } Cells;
 
@@ -32,10 +28,17 @@ typedef struct Cells {
 bool cells_open(const View *view, Cells *cells);
 void cells_close(Cells *cells);
 
-/* The lasting cell that an address is in; PLAN_NONE: none is reached there. */
-uint32_t lasting_cell(const Cells *cells, uint64_t address);
+/* The lasting cell that an address is in; NULL: none is reached there. */
+const Interval *lasting_cell(const Cells *cells, uint64_t address);
 
-/* The cell of a buffer of the plan that an address is in. */
-uint32_t cell_at(const View *view, const Cells *cells, uint32_t buffer, uint64_t address);
+/* Of a buffer that does not last. */
+static inline uint32_t cell_of_buffer(const View *view, const Cells *cells, uint32_t buffer) {
+  return cells->lasting_count + buffer - view->class->buffers_first;
+}
+
+/* The cell of a buffer that an address is in, and where it begins. PLAN_NONE: none is reached
+ * there. */
+uint32_t cell_at(const View *view, const Cells *cells, uint32_t buffer, uint64_t address,
+                 uint64_t *start);
 
 #endif

@@ -8,23 +8,15 @@
 
 enum { POSTS_MAX = 16 };
 
-/* What a call finds; what it leaves. Hashed as bytes, of what is used. */
+/* What a call finds. Hashed as bytes, of what is used. */
 typedef struct Found {
   uint32_t segment, flags, program, made, is_layer, is_microbatch;
   struct FoundItem { /* of each base, then of each post */
     uint64_t offset;
     Held held;
-    uint32_t reached, kind, pad; /* kind: of the buffer, where rules ask for it; of the post */
+    uint32_t reached, kind; /* kind: of the buffer, where rules ask for it; of the post */
   } item[TYPING_BASES_MAX + POSTS_MAX];
 } Found;
-
-typedef struct Left {
-  uint32_t made, pad;
-  struct LeftCell {
-    Held held;
-    uint32_t pad;
-  } cell[TYPING_BASES_MAX];
-} Left;
 
 void effects_close(Effects *effects) {
   pool_close(&effects->found);
@@ -37,12 +29,12 @@ static int32_t call_layer(const Typing *t) {
 
 static Held seen_from_call(const Typing *t, Held held) {
   if (held.content == 0) return (Held){0};
-  return (Held){held.content, held.layer - call_layer(t), held.microbatch - t->walk.microbatch};
+  return (Held){held.content, held.layer - call_layer(t), held.microbatch - t->walk.microbatch, 0};
 }
 
 static Held seen_by_all(const Typing *t, Held held) {
   if (held.content == 0) return (Held){0};
-  return (Held){held.content, held.layer + call_layer(t), held.microbatch + t->walk.microbatch};
+  return (Held){held.content, held.layer + call_layer(t), held.microbatch + t->walk.microbatch, 0};
 }
 
 /* Which cells the call's bases are in. False: refused. */
@@ -51,17 +43,20 @@ static bool reach(Typing *t) {
   if (t->walk.segment->bases_count > TYPING_BASES_MAX || t->walk.call->posts_count > POSTS_MAX)
     return refuse(t, "more than %d bases or %d posts", TYPING_BASES_MAX, POSTS_MAX);
   for (uint32_t base = 0; base < t->walk.segment->bases_count; base++) {
-    uint32_t buffer = walk_buffer(&t->walk, base), i = 0;
+    const uint32_t buffer = walk_buffer(&t->walk, base);
+    const uint64_t address = walk_base(&t->walk, base);
+    uint64_t start = 0;
+    uint32_t cell = PLAN_NONE, i = 0;
+    if (buffer != PLAN_NONE) cell = cell_at(t->view, &t->cells, buffer, address, &start);
     t->base_reached[base] = PLAN_NONE;
-    uint64_t address = walk_base(&t->walk, base);
-    uint32_t cell = buffer == PLAN_NONE ? PLAN_NONE : cell_at(t->view, &t->cells, buffer, address);
     if (cell == PLAN_NONE) continue; /* nothing that runs touches it */
     while (i < t->reached_count && t->reached[i].cell != cell)
       i++;
     if (i == t->reached_count) t->reached[t->reached_count++].cell = cell;
     t->reached[i].buffer = &t->plan->buffers[buffer];
+    t->reached[i].start = start;
     t->base_reached[base] = i;
-    t->base_offset[base] = address - t->cells.at[cell].first;
+    t->base_offset[base] = address - start;
   }
   return true;
 }
@@ -88,30 +83,29 @@ static uint32_t number_found(Typing *t) {
     const PlanPost *post = &t->plan->posts[call->posts_first + i];
     *item = (struct FoundItem){
         .kind = post->kind,
-        .held = {1, (int32_t)post->depth, (int32_t)(post->microbatch + t->added)}};
+        .held = {1, (int32_t)post->depth, (int32_t)(post->microbatch + t->added), 0}};
     item->held = seen_from_call(t, item->held);
   }
   return pool_number(&t->effects.found, &found,
                      offsetof(Found, item) + (size_t)(item - found.item) * sizeof *item);
 }
 
-/* Remembers what the call left in the cells that it reaches. */
+/* Remembers what the call left: what is made, then each cell that it reaches. */
 static void keep_effect(Typing *t, uint32_t number) {
-  Left left = {.made = t->made};
+  Held left[TYPING_BASES_MAX + 1] = {{.content = t->made}};
   for (uint32_t i = 0; i < t->reached_count; i++)
-    left.cell[i].held = seen_from_call(t, t->held[t->reached[i].cell]);
-  uint32_t kept = pool_number(&t->effects.left, &left,
-                              offsetof(Left, cell) + t->reached_count * sizeof *left.cell);
+    left[i + 1] = seen_from_call(t, t->held[t->reached[i].cell]);
+  uint32_t kept = pool_number(&t->effects.left, left, (t->reached_count + 1) * sizeof *left);
   if (kept == POOL_NONE)
     t->types.out_of_memory = true;
   else
     t->effects.found.row[number].tag = kept + 1;
 }
 
-static void apply_effect(Typing *t, const Left *left) {
-  t->made = left->made;
+static void apply_effect(Typing *t, const Held *left) {
+  t->made = left[0].content;
   for (uint32_t i = 0; i < t->reached_count; i++)
-    t->held[t->reached[i].cell] = seen_by_all(t, left->cell[i].held);
+    t->held[t->reached[i].cell] = seen_by_all(t, left[i + 1]);
 }
 
 static void run_records(Typing *t) {

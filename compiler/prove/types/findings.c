@@ -140,7 +140,7 @@ const char *told(Typing *t, const Type *type) {
 /* Addresses of an operand. */
 static Span bytes_of(Typing *t, uint32_t operand) {
   const Where at = where(t, operand);
-  const uint64_t start = cell_start(t, at.reached->cell);
+  const uint64_t start = at.reached->start;
   return (Span){.first = start + at.first, .end = start + at.end};
 }
 

@@ -105,7 +105,7 @@ void type_control(Typing *t) {
   Where at = all_of(t, 0);
   PlanBytes sums = plan_slots_summed(t->plan);
   uint64_t block = plan_address(plan_tier(t->plan, TIER_DEVICE), t->plan->jobs[0].control_offset);
-  uint64_t first = cell_start(t, at.reached->cell) + at.first;
+  uint64_t first = at.reached->start + at.first;
   t->tells_class = true;
   if (t->at->kind != RECORD_ALL_REDUCE || first != block + sums.first ||
       at.end - at.first != sums.end - sums.first)

@@ -106,7 +106,7 @@ static bool sum_squares(Typing *t, Type *sum) {
   for (Span span; next < at.end && next_span(t, &at, next, &span); next = span.end)
     if (span.first != next || span.end > at.end || !add_squares(&t->types.type[span.type], sum))
       break;
-  const uint64_t start = cell_start(t, at.reached->cell);
+  const uint64_t start = at.reached->start;
   const Span bytes = {.first = start + next, .end = start + next + 1};
   if (next < at.end)
     (void)refuse_at(t, sum, &bytes,

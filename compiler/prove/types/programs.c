@@ -16,7 +16,7 @@ static bool flags_fit(const Typing *t) {
 /* A buffer whose life begins holds nothing. */
 static void begin_lives(const Typing *t, const BufferOrder *births) {
   for (uint32_t i = births->first[t->walk.position]; i < births->first[t->walk.position + 1]; i++)
-    t->held[t->cells.of_buffer[births->buffer[i] - t->view->class->buffers_first]] = (Held){0};
+    t->held[cell_of_buffer(t->view, &t->cells, births->buffer[i])] = (Held){0};
 }
 
 static void run_one(Typing *t, const BufferOrder *births, uint32_t position, int64_t added) {

@@ -1,8 +1,8 @@
-#include "compiler/prove/types/tensors.h"
-
+/* tensors.c -- what lasts, between programs: by the plan's table of tensors. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/prove/types/programs.h"
 #include "runtime/plan/plan_control.h"
 #include "runtime/plan/plan_text.h"
 
@@ -48,31 +48,34 @@ void tensors_check(Typing *t, Held *held) {
   const Cells *cells = &t->cells;
   Spans spans = {0};
   for (uint32_t i = 0; i < cells->standing_count && !t->refused;) {
-    const uint32_t cell = lasting_cell(cells, cells->standing[i].first);
-    contents_spans(&t->types, held[cell], 0, 0, &spans);
-    for (; i < cells->standing_count && cells->standing[i].first < cells->at[cell].end; i++)
-      check_tensor(t, &cells->standing[i], cells->at[cell].first, &spans);
-    held[cell] = contents_keep(&t->types, &spans);
+    const Interval *in = lasting_cell(cells, cells->standing[i].first);
+    contents_spans(&t->types, held[in->number], 0, 0, &spans);
+    for (; i < cells->standing_count && cells->standing[i].first < in->end; i++)
+      check_tensor(t, &cells->standing[i], in->first, &spans);
+    held[in->number] = contents_keep(&t->types, &spans);
   }
   free(spans.at);
+}
+
+/* What stands at these addresses, as seen from behind the last micro-batch. */
+static Type found_at(Typing *t, const Held *held, const Span *bytes) {
+  const Interval *in = lasting_cell(&t->cells, bytes->first);
+  Spans spans = {0};
+  if (in == NULL) return (Type){0};
+  contents_spans(&t->types, held[in->number], 0, -1, &spans);
+  uint32_t type = spans_read(&t->types, &spans, bytes->first - in->first, bytes->end - in->first);
+  free(spans.at);
+  return t->types.type[type];
 }
 
 /* The loss and its weight stand in the control block one after the other. */
 void loss_check(Typing *t, const Held *held) {
   enum { LOSS_BYTES = 2 * sizeof(double) };
-  Span bytes = {.first =
-                    plan_address(plan_tier(t->plan, TIER_DEVICE), t->plan->jobs[0].control_offset)};
-  bytes.first += plan_slot(t->plan, CONTROL_loss)->offset;
-  bytes.end = bytes.first + LOSS_BYTES;
-  const uint32_t cell = lasting_cell(&t->cells, bytes.first);
-  Spans spans = {0};
-  Type found = {0};
-  if (cell != PLAN_NONE) {
-    const uint64_t start = cell_start(t, cell);
-    contents_spans(&t->types, held[cell], 0, -1, &spans);
-    found = t->types.type[spans_read(&t->types, &spans, bytes.first - start, bytes.end - start)];
-  }
-  free(spans.at);
+  const uint64_t first =
+      plan_address(plan_tier(t->plan, TIER_DEVICE), t->plan->jobs[0].control_offset) +
+      plan_slot(t->plan, CONTROL_loss)->offset;
+  const Span bytes = {.first = first, .end = first + LOSS_BYTES};
+  const Type found = found_at(t, held, &bytes);
   t->walk.microbatch = -1;
   bool is_loss = found.kind == TYPE_SUM && t->plan->values[found.ref].kind == VALUE_LOSS &&
                  sum_is_complete(t, &found);
@@ -89,25 +92,17 @@ void loss_check(Typing *t, const Held *held) {
               program, told(t, &found), (long long)t->microbatches);
 }
 
-/* Puts into `both` what two buffers have in common: states, and zeros where both have them. Nothing
- * else lasts from step to step. */
-static bool keep_common(const Types *types, const Spans *from, const Spans *other, Spans *both) {
-  both->count = 0;
+/* Puts into `both` what lasts from step to step, states and zeros, of what stands in `from`, and in
+ * the other too. */
+static void keep_common(Types *types, const Spans *from, const Spans *other, Spans *both) {
   for (uint32_t i = 0; i < from->count; i++) {
-    Span span = from->at[i];
-    bool is_zero = types->type[span.type].kind == TYPE_ZERO;
-    if (!is_zero && types->type[span.type].kind != TYPE_STATE) continue;
-    for (uint32_t k = spans_find(other, span.first);
-         k < other->count && other->at[k].first < span.end; k++) {
-      const Span *meets = &other->at[k];
-      Span common = {meets->first > span.first ? meets->first : span.first,
-                     meets->end < span.end ? meets->end : span.end, span.type, 0};
-      bool is_whole = meets->first == span.first && meets->end == span.end;
-      if (meets->type == span.type && (is_zero || is_whole) && !spans_write(types, both, common))
-        return false;
-    }
+    const Span *span = &from->at[i];
+    const uint8_t kind = types->type[span->type].kind;
+    if ((kind == TYPE_ZERO || kind == TYPE_STATE) &&
+        spans_read(types, other, span->first, span->end) == span->type &&
+        !spans_write(types, both, *span))
+      types->out_of_memory = true;
   }
-  return true;
 }
 
 bool tensors_meet(Typing *t, Held *start, const Held *end) {
@@ -117,7 +112,9 @@ bool tensors_meet(Typing *t, Held *start, const Held *end) {
     if (memcmp(&start[i], &end[i], sizeof start[i]) == 0) continue;
     contents_spans(&t->types, start[i], 0, 0, &mine);
     contents_spans(&t->types, end[i], 0, 0, &other);
-    if (!keep_common(&t->types, &mine, &other, &both)) t->types.out_of_memory = true;
+    both.count = 0;
+    keep_common(&t->types, &mine, &other, &both);
+    keep_common(&t->types, &other, &mine, &both); /* zeros may be part of the other's */
     Held now = contents_keep(&t->types, &both);
     changed = changed || memcmp(&now, &start[i], sizeof now) != 0;
     start[i] = now;

@@ -143,6 +143,7 @@ uint32_t spans_find(const Spans *spans, uint64_t offset);
 typedef struct Held {
   uint32_t content;
   int32_t layer, microbatch;
+  uint32_t pad;
 } Held;
 
 /* Shifts the spans' types so that their least layer and micro-batch are 0. */

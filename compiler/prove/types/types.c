@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "compiler/prove/types/programs.h"
-#include "compiler/prove/types/tensors.h"
 #include "runtime/plan/plan_text.h"
 
 /* Of an evaluation: as many as its calls number. */
@@ -56,16 +55,13 @@ static void check_stages(Typing *t, uint64_t squares, uint32_t losses) {
 
 static void run_class(Typing *t) {
   bool ready = cells_open(t->view, &t->cells);
-  Held *start = ready ? prove_array(t->view, t->cells.count, sizeof *start) : NULL;
-  Held *held = ready ? prove_array(t->view, t->cells.count, sizeof *held) : NULL;
-  if (start == NULL || held == NULL) {
-    t->types.out_of_memory = true;
-  } else {
-    if (view_program(t->view, PROGRAM_SNAPSHOT) != NULL)
-      refuse(t, "no rule says what a snapshot does");
-    if (!t->refused) run(t, PROGRAM_INIT, start);
-    if (!t->refused) run_steps(t, start, held);
-  }
+  Held *start = prove_array(t->view, t->cells.count, sizeof *start);
+  Held *held = prove_array(t->view, t->cells.count, sizeof *held);
+  t->refused = !ready || start == NULL || held == NULL;
+  if (view_program(t->view, PROGRAM_SNAPSHOT) != NULL)
+    refuse(t, "no rule says what a snapshot does");
+  if (!t->refused) run(t, PROGRAM_INIT, start);
+  if (!t->refused) run_steps(t, start, held);
   cells_close(&t->cells);
   free(start);
   free(held);
@@ -91,7 +87,6 @@ void prove_types(const View *views, uint32_t count) {
   bool refused = false;
   for (uint32_t i = 0; i < count && ready; i++) {
     t->view = &views[i];
-    t->refused = false;
     t->squares = 0;
     t->has_loss = false;
     run_class(t);

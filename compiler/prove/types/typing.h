@@ -16,7 +16,8 @@ enum { MADE_NORM = 1u << 0, MADE_TOTALS = 1u << 1 };
 typedef struct Reached {
   const PlanBuffer *buffer;
   uint32_t cell;
-  Spans spans; /* from the start of the cell; types relative to the call */
+  uint64_t start; /* address of the cell */
+  Spans spans;    /* from the start of the cell; types relative to the call */
 } Reached;
 
 /* What a stage sends of a tied tensor's gradient, and to which class. */
@@ -141,11 +142,6 @@ bool right_size(Typing *t, uint32_t operand, uint32_t value, const Type *type);
 bool check_targets(Typing *t); /* targets.c */
 
 /* ---- what stands in its operands */
-
-/* The address at which a cell begins. */
-static inline uint64_t cell_start(const Typing *t, uint32_t cell) {
-  return t->cells.at == NULL ? 0 : t->cells.at[cell].first;
-}
 
 /* Steps' samples and the control block are the runtime's. */
 static inline bool is_of_runtime(const PlanBuffer *buffer) {
