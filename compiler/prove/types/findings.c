@@ -98,13 +98,15 @@ static void add_source(const Typing *t, uint32_t value, char *text, size_t room)
 /* ---- findings */
 
 /* A record of a node has its place in the file already. */
-static bool report(Typing *t, const Type *about, const Span *bytes, const char *format,
-                   va_list list) {
+bool refuse_at(Typing *t, const Type *about, const Span *bytes, const char *format, ...) {
   char why[PROVE_LINE_BYTES] = "", writer[TYPE_TEXT_BYTES * 2] = "", source[TYPE_TEXT_BYTES] = "";
   bool named = about != NULL && about->kind >= TYPE_VALUE && about->kind <= TYPE_SUM;
+  va_list list;
   if (t->refused) return false;
   t->refused = true;
+  va_start(list, format);
   (void)vsnprintf(why, sizeof why, format, list);
+  va_end(list);
   if (bytes != NULL) add_writer(t, bytes, writer, sizeof writer);
   if (t->at == NULL || t->at->node == PLAN_NONE)
     add_source(t,
@@ -117,22 +119,6 @@ static bool report(Typing *t, const Type *about, const Span *bytes, const char *
   return false;
 }
 
-bool refuse(Typing *t, const char *format, ...) {
-  va_list list;
-  va_start(list, format);
-  (void)report(t, NULL, NULL, format, list);
-  va_end(list);
-  return false;
-}
-
-bool refuse_at(Typing *t, const Type *about, const Span *bytes, const char *format, ...) {
-  va_list list;
-  va_start(list, format);
-  (void)report(t, about, bytes, format, list);
-  va_end(list);
-  return false;
-}
-
 const char *told(Typing *t, const Type *type) {
   return type_text(t->plan, type, t->text[t->next_text ^= 1]);
 }
@@ -140,8 +126,7 @@ const char *told(Typing *t, const Type *type) {
 /* Addresses of an operand. */
 static Span bytes_of(Typing *t, uint32_t operand) {
   const Where at = where(t, operand);
-  const uint64_t start = at.reached->start;
-  return (Span){.first = start + at.first, .end = start + at.end};
+  return (Span){.first = at.reached->start + at.first, .end = at.reached->start + at.end};
 }
 
 bool refuse_operand(Typing *t, uint32_t operand, const Type *found, const Type *wanted) {
@@ -153,14 +138,14 @@ bool refuse_operand(Typing *t, uint32_t operand, const Type *found, const Type *
                    told(t, wanted));
 }
 
-bool refuse_found(Typing *t, const Type *type, const char *why, ...) {
-  char text[PROVE_LINE_BYTES];
+bool refuse_found(Typing *t, const Type *type, const char *why) {
   const Span bytes = bytes_of(t, 0);
-  va_list list;
-  va_start(list, why);
-  (void)vsnprintf(text, sizeof text, why, list);
-  va_end(list);
-  return refuse_at(t, type, &bytes, "%s: %s", text, told(t, type));
+  return refuse_at(t, type, &bytes, "%s: %s", why, told(t, type));
+}
+
+bool refuse_joined(Typing *t, const Type *type, const Type *other, const char *why) {
+  const Span bytes = bytes_of(t, 0);
+  return refuse_at(t, type, &bytes, "%s; cannot be %s: %s", told(t, other), why, told(t, type));
 }
 
 bool refuse_along(Typing *t, uint32_t axis, const char *why, const Type *type) {

@@ -33,22 +33,20 @@ static void find_nodes(Meaning *meaning, uint32_t region, uint32_t first, uint32
     const PlanNode *node = &plan->nodes[n];
     meaning->region_of[n] = region;
     find_slices(meaning, node);
-    for (uint32_t i = 0; i < node->outputs_count; i++)
-      meaning->value[plan->uses[node->outputs_first + i].value].uses++;
+    for (uint32_t i = node->outputs_first; i < node->outputs_first + node->outputs_count; i++)
+      meaning->order[i] = meaning->value[plan->uses[i].value].uses++;
   }
 }
 
-static bool same_dims(const Plan *plan, uint32_t value, uint32_t other) {
-  return plan->values[value].layout == plan->values[other].layout;
-}
-
+/* What goes from region to region has the name of the first such of its dims. */
 static uint32_t first_carried(const Plan *plan, uint32_t value, bool is_gradient) {
   for (uint32_t i = 0; i < plan->regions_count; i++) {
     const PlanRegion *region = &plan->regions[i];
-    uint32_t input = is_gradient ? region->d_input : region->input;
-    uint32_t output = is_gradient ? region->d_output : region->output;
-    if (output != PLAN_NONE && same_dims(plan, output, value)) return output;
-    if (input != PLAN_NONE && same_dims(plan, input, value)) return input;
+    const uint32_t ends[] = {is_gradient ? region->d_output : region->output,
+                             is_gradient ? region->d_input : region->input};
+    for (uint32_t k = 0; k < 2; k++)
+      if (ends[k] != PLAN_NONE && plan->values[ends[k]].layout == plan->values[value].layout)
+        return ends[k];
   }
   return value;
 }
@@ -57,7 +55,7 @@ static void find_carried(Meaning *meaning, const PlanRegion *region) {
   const uint32_t value[] = {region->input, region->output, region->d_input, region->d_output};
   for (uint32_t i = 0; i < 4; i++)
     if (value[i] != PLAN_NONE)
-      meaning->value[value[i]].carried = first_carried(meaning->plan, value[i], i >= 2);
+      meaning->value[value[i]].same = first_carried(meaning->plan, value[i], i >= 2);
 }
 
 /* The first value of that kind and name. */
@@ -86,7 +84,10 @@ bool meaning_open(const View *view, Meaning *meaning) {
   meaning->value = prove_array(view, plan->values_count, sizeof *meaning->value);
   meaning->depth = prove_array(view, plan->regions_count, sizeof *meaning->depth);
   meaning->region_of = prove_array(view, plan->nodes_count, sizeof *meaning->region_of);
-  if (meaning->value == NULL || meaning->depth == NULL || meaning->region_of == NULL) return false;
+  meaning->order = prove_array(view, plan->uses_count, sizeof *meaning->order);
+  if (meaning->value == NULL || meaning->depth == NULL || meaning->region_of == NULL ||
+      meaning->order == NULL)
+    return false;
   for (uint32_t i = 0; i < plan->values_count; i++)
     meaning->value[i] = named(plan, i);
   uint32_t depth[ProgramKind_COUNT] = {0};
@@ -105,6 +106,7 @@ void meaning_close(Meaning *meaning) {
   free(meaning->value);
   free(meaning->depth);
   free(meaning->region_of);
+  free(meaning->order);
 }
 
 uint32_t meaning_carried(const Meaning *meaning, ProgramKind program, uint32_t depth,
@@ -115,16 +117,9 @@ uint32_t meaning_carried(const Meaning *meaning, ProgramKind program, uint32_t d
         depth > meaning->depth[i] + region->repeat)
       continue;
     uint32_t value = is_gradient ? region->d_output : region->output;
-    return value == PLAN_NONE ? PLAN_NONE : meaning->value[value].carried;
+    return value == PLAN_NONE ? PLAN_NONE : meaning->value[value].same;
   }
   return PLAN_NONE;
-}
-
-static void name_carried(const Meaning *meaning, uint32_t region, uint32_t value, Type *type) {
-  const PlanRegion *at = &meaning->plan->regions[region];
-  bool is_behind = value == at->output || value == at->d_output;
-  type->ref = meaning->value[value].carried;
-  type->layer = (int32_t)meaning->depth[region] + is_behind;
 }
 
 void meaning_name(const Meaning *meaning, uint32_t region, uint32_t value, Type *type) {
@@ -137,8 +132,9 @@ void meaning_name(const Meaning *meaning, uint32_t region, uint32_t value, Type 
   type->ref = meaning->value[value].same;
   bool layered = named->region != PLAN_NONE && meaning->plan->regions[named->region].is_stack;
   type->layer = layered ? 0 : TYPE_ANY;
-  if (value == at->input || value == at->output || value == at->d_input || value == at->d_output)
-    name_carried(meaning, region, value, type);
+  bool is_behind = value == at->output || value == at->d_output;
+  if (is_behind || value == at->input || value == at->d_input)
+    type->layer = (int32_t)meaning->depth[region] + is_behind;
 }
 
 static int64_t parts_of(const Plan *plan, const Place *places, uint32_t dim) {
@@ -166,19 +162,12 @@ int64_t meaning_elements(const Meaning *meaning, uint32_t value, const Place *pl
   return elements;
 }
 
-static bool makes(const Plan *plan, uint32_t node, uint32_t value) {
-  const PlanNode *at = &plan->nodes[node];
-  for (uint32_t i = 0; i < at->outputs_count; i++)
-    if (plan->uses[at->outputs_first + i].value == value) return true;
-  return false;
-}
-
 uint64_t use_bit(const Meaning *meaning, uint32_t value, uint32_t node) {
-  uint32_t order = 0;
-  if (!makes(meaning->plan, node, value)) return 0;
-  for (uint32_t n = 0; n < node; n++)
-    order += makes(meaning->plan, n, value);
-  return order < PARAMETER_USES_MAX ? 1ull << order : 0;
+  const PlanNode *at = &meaning->plan->nodes[node];
+  for (uint32_t i = at->outputs_first; i < at->outputs_first + at->outputs_count; i++)
+    if (meaning->plan->uses[i].value == value)
+      return meaning->order[i] < PARAMETER_USES_MAX ? 1ull << meaning->order[i] : 0;
+  return 0;
 }
 
 uint64_t all_uses(const Meaning *meaning, uint32_t value) {

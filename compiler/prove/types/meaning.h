@@ -19,10 +19,9 @@ typedef struct Slice {
 /* What names and nodes say of a value. */
 typedef struct ValueMeaning {
   Slice slice;
-  uint32_t same;      /* of parameters and inputs, the first of that name, as evaluation has values
-                         of its own; else itself */
-  uint32_t carried;   /* of what goes from region to region: the first such of its dims, which has
-                         the name of all */
+  uint32_t same; /* the value by whose name it goes: of parameters and inputs, the first of their
+                    name, as evaluation has values of its own; of what goes from region to
+                    region, the first such of its dims; else itself */
   uint32_t parameter; /* of a gradient; else PLAN_NONE */
   uint32_t uses;      /* how many nodes make it, or add to it */
 } ValueMeaning;
@@ -32,6 +31,7 @@ typedef struct Meaning {
   ValueMeaning *value; /* by value */
   uint32_t *depth;     /* by region: layers and ends of the model before it */
   uint32_t *region_of; /* by node */
+  uint32_t *order;     /* by output of a node, as in plan->uses: among those that make its value */
 } Meaning;
 
 /* False: a finding says why not. */

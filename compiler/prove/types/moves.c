@@ -373,8 +373,8 @@ static bool keep_sums(Typing *t, Type *type, const Type *other) {
 /* Of one tensor, over micro-batches or uses that follow each other. */
 static bool add_sums(Typing *t, Type *sum, const Type *other) {
   bool zeros = sum->kind == TYPE_ZERO && other->kind == TYPE_ZERO;
-  return zeros || join_sums(sum, other) ||
-         refuse_found(t, sum, "%s; cannot be added to", told(t, other));
+  return zeros || (sum->kind == TYPE_SUM && join_parts(t, sum, other)) ||
+         refuse_joined(t, sum, other, "added to");
 }
 
 static void type_kernel(Typing *t) {

@@ -55,19 +55,6 @@ Ring ring_of_result(const Form *form, const FormSlot *slot, uint16_t turn) {
 
 /* ---- parts are joined */
 
-/* Of two runs of ranks that follow each other. */
-static bool join_rings(Ring *ring, const Ring *other, uint32_t ranks) {
-  uint32_t count = (uint32_t)ring->count + other->count;
-  if (ring->turn != other->turn || ring->count == 0 || other->count == 0 || count > ranks)
-    return false;
-  bool behind = (ring->first + ring->count) % ranks == other->first;
-  bool before = (other->first + other->count) % ranks == ring->first;
-  if (!behind && !before) return false;
-  ring->first = count == ranks ? 0 : behind ? ring->first : other->first;
-  ring->count = count == ranks ? 0 : (uint16_t)count;
-  return true;
-}
-
 /* The axis that divides tokens; axes_count: none does. */
 static uint32_t token_axis(const Typing *t) {
   const uint32_t axes = axes_dividing(t, DIVIDES_TOKENS);
@@ -96,55 +83,35 @@ static bool read_made(Typing *t, const NodeCall *c, uint32_t operand, Type *foun
 }
 
 /* Puts into `sum` what both are together; they may have different widths. */
-static bool join_parts(Typing *t, Type *sum, const Type *other) {
-  Type alike = *other, joined = *sum;
-  uint32_t axis = token_axis(t);
-  alike.ring = joined.ring = (Ring){0};
-  alike.dtype = joined.dtype;
-  if (axis < t->plan->axes_count && memcmp(&alike, &joined, sizeof joined) == 0 &&
-      join_rings(&sum->ring, &other->ring, t->plan->axes[axis].size))
-    return true;
-  return refuse_found(t, sum, "%s; cannot be joined with", told(t, other));
+static bool join_block(Typing *t, Type *sum, const Type *block) {
+  Type alike = *block;
+  alike.dtype = sum->dtype;
+  return join_parts(t, sum, &alike) || refuse_joined(t, sum, block, "joined with");
 }
 
-static void write_as(Typing *t, uint32_t operand, Type *type) {
-  type->dtype = (uint8_t)operand_at(t, operand)->dtype;
-  write_type(t, operand, type);
-}
-
-/* Operands 0 and 1 are all that is joined so far, 2 and 3 a block's: what attention makes, and the
- * statistics by which it is weighed. Both are of the same ranks. */
-static void merge(Typing *t, const NodeCall *c) {
+/* What attention makes is merged with the statistics by which it is weighed: operands 0 and 1 are
+ * all that is joined so far, 2 and 3 a block's. Sums have one of each. */
+void type_ring_sum(Typing *t, const NodeCall *c) {
+  const KernelId id = record_contract(t)->id;
+  const bool merges = id == KERNEL_attention_merge;
+  const bool adds = merges ? t->at->accumulate != 0 : id == KERNEL_add;
+  const uint32_t count = merges ? 2 : 1, block_at = merges ? 2 : adds;
   Type sum[2] = {0}, block[2] = {0};
-  for (uint32_t i = 0; i < 2; i++)
-    if (!read_made(t, c, 2 + i, &block[i]) ||
-        (t->at->accumulate != 0 && !read_made(t, c, i, &sum[i])))
-      return;
-  for (uint32_t i = 0; i < 2; i++) {
-    if (t->at->accumulate == 0)
-      sum[i] = block[i];
-    else if (!join_parts(t, &sum[i], &block[i]))
-      return;
+  for (uint32_t i = 0; i < count; i++)
+    if (!read_made(t, c, block_at + i, &block[i]) || (adds && !read_made(t, c, i, &sum[i]))) return;
+  for (uint32_t i = 0; i < count; i++) {
+    if (!adds) sum[i] = block[i];
+    if (adds && !join_block(t, &sum[i], &block[i])) return;
   }
   uint32_t out = t->plan->uses[c->node->outputs_first].value;
-  if (sum[0].ref != out || sum[1].ref == out ||
-      memcmp(&sum[0].ring, &sum[1].ring, sizeof sum->ring) != 0 ||
-      memcmp(&block[0].ring, &block[1].ring, sizeof block->ring) != 0)
+  if (merges && (sum[0].ref != out || sum[1].ref == out ||
+                 memcmp(&sum[0].ring, &sum[1].ring, sizeof sum->ring) != 0 ||
+                 memcmp(&block[0].ring, &block[1].ring, sizeof block->ring) != 0))
     refuse(t, "what is joined and what it is weighed by are not of the same ranks");
-  for (uint32_t i = 0; i < 2 && !t->refused; i++)
-    write_as(t, i, &sum[i]);
-}
-
-void type_ring_sum(Typing *t, const NodeCall *c) {
-  Type sum = {0}, other = {0};
-  KernelId id = record_contract(t)->id;
-  if (id == KERNEL_attention_merge) {
-    merge(t, c);
-  } else if (id == KERNEL_cast) {
-    if (read_made(t, c, 0, &sum)) write_as(t, 1, &sum);
-  } else if (read_made(t, c, 0, &sum) && read_made(t, c, 1, &other) &&
-             join_parts(t, &sum, &other)) {
-    write_as(t, 2, &sum);
+  for (uint32_t i = 0; i < count && !t->refused; i++) {
+    const uint32_t target = merges ? i : block_at + 1;
+    sum[i].dtype = (uint8_t)operand_at(t, target)->dtype;
+    write_type(t, target, &sum[i]);
   }
 }
 

@@ -1,4 +1,5 @@
-/* sums.c -- sums over micro-batches: gradients, to which several nodes may add, and losses. */
+/* sums.c -- what is added up part by part: over micro-batches, as gradients, to which several nodes
+ * may add, and losses; over blocks of a ring. */
 #include <string.h>
 
 #include "compiler/prove/types/typing.h"
@@ -41,18 +42,36 @@ static bool join_use(Type *sum, TypeUse use) {
   return fits && insert_use(sum, use);
 }
 
-/* The same tensor, in the same parts; its uses may differ. */
-static bool same_sum(const Type *a, const Type *b) {
-  return a->kind == b->kind && a->ref == b->ref && a->layer == b->layer && a->dtype == b->dtype &&
-         a->part == b->part && a->piece == b->piece &&
-         memcmp(a->place, b->place, sizeof a->place) == 0;
+/* Of two runs of ranks that follow each other. */
+static bool join_rings(const Typing *t, Ring *ring, const Ring *other) {
+  const uint32_t axes = axes_dividing(t, DIVIDES_TOKENS);
+  const uint32_t ranks = axes == 0 ? 0 : t->plan->axes[__builtin_ctz(axes)].size;
+  const uint32_t count = (uint32_t)ring->count + other->count;
+  if (ring->turn != other->turn || ring->count == 0 || other->count == 0 || count > ranks)
+    return false;
+  bool behind = (ring->first + ring->count) % ranks == other->first;
+  bool before = (other->first + other->count) % ranks == ring->first;
+  if (!behind && !before) return false;
+  ring->first = count == ranks ? 0 : behind ? ring->first : other->first;
+  ring->count = count == ranks ? 0 : (uint16_t)count;
+  return true;
 }
 
-bool join_sums(Type *sum, const Type *other) {
-  bool joins = sum->kind == TYPE_SUM && same_sum(sum, other);
+/* Of one tensor or value, laid out alike; what is added up in them may differ. */
+static bool same_whole(Type a, Type b) {
+  memset(a.use, 0, sizeof a.use);
+  memset(b.use, 0, sizeof b.use);
+  a.use_count = b.use_count = 0;
+  a.ring = b.ring = (Ring){0};
+  return memcmp(&a, &b, sizeof a) == 0;
+}
+
+bool join_parts(const Typing *t, Type *sum, const Type *other) {
+  bool joins = same_whole(*sum, *other);
+  if (sum->kind == TYPE_VALUE) return joins && join_rings(t, &sum->ring, &other->ring);
   for (uint32_t i = 0; i < other->use_count && joins; i++)
     joins = join_use(sum, other->use[i]);
-  return joins;
+  return joins && sum->kind == TYPE_SUM;
 }
 
 /* Uses of one region are added in the order of its nodes, micro-batch by micro-batch, so that sums
@@ -72,7 +91,7 @@ void add_to_sum(Typing *t, uint32_t operand, Type *sum, uint32_t node) {
   const TypeUse use = {use_bit(&t->meaning, sum->ref, node), is_first ? USE_FROM_START : 0, 1};
   const Type found = t->at->accumulate ? read_type(t, operand) : zeros(DTYPE_F32);
   sum->microbatch = TYPE_ANY;
-  bool fits = found.kind == TYPE_ZERO || same_sum(&found, sum);
+  bool fits = found.kind == TYPE_ZERO || same_whole(found, *sum);
   Type wanted = {.kind = TYPE_SUM,
                  .dtype = sum->dtype,
                  .ref = sum->ref,

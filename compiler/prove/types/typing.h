@@ -72,15 +72,16 @@ typedef struct Typing {
 /* ---- findings: findings.c. The first reason stands; nothing more is said of the class. All are
  * false, for rules to return. */
 
-bool refuse(Typing *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Of what stands in the first operand: "WHY: TYPE", and who wrote it. */
-bool refuse_found(Typing *t, const Type *type, const char *why, ...)
-    __attribute__((format(printf, 3, 4)));
-/* "operand 2 (weight) holds FOUND; wanted: WANTED", and who wrote it. */
-bool refuse_operand(Typing *t, uint32_t operand, const Type *found, const Type *wanted);
+#define refuse(t, ...) refuse_at(t, NULL, NULL, __VA_ARGS__)
 /* Of what stands at these addresses; `about` is told by its place in the model file. */
 bool refuse_at(Typing *t, const Type *about, const Span *bytes, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+/* Of what stands in the first operand: "WHY: TYPE", and who wrote it. */
+bool refuse_found(Typing *t, const Type *type, const char *why);
+/* "OTHER; cannot be WHY: TYPE". */
+bool refuse_joined(Typing *t, const Type *type, const Type *other, const char *why);
+/* "operand 2 (weight) holds FOUND; wanted: WANTED", and who wrote it. */
+bool refuse_operand(Typing *t, uint32_t operand, const Type *found, const Type *wanted);
 /* "WHY along AXIS: TYPE", or without a type. */
 bool refuse_along(Typing *t, uint32_t axis, const char *why, const Type *type);
 
@@ -201,9 +202,9 @@ void type_norm(Typing *t); /* norm.c */
 /* Adds what a node makes of this micro-batch to a sum, or begins one: record's `accumulate`. */
 void add_to_sum(Typing *t, uint32_t operand, Type *sum, uint32_t node);
 
-/* Adds the other's micro-batches and uses. False: they are no sums of one tensor, or overlap, or
- * leave out some in between. */
-bool join_sums(Type *sum, const Type *other);
+/* Adds the other's micro-batches and uses, or blocks. False: they are no parts of one sum, or
+ * overlap, or leave out some in between. */
+bool join_parts(const Typing *t, Type *sum, const Type *other);
 
 /* Whether some uses of the value are in the sum over all micro-batches; whether every use is. */
 bool is_whole_step(const Typing *t, const Type *sum);
