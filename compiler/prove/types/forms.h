@@ -50,21 +50,6 @@ typedef struct NodeCall {
   int32_t microbatch;      /* TYPE_ANY: nothing that it reads is of a sample */
 } NodeCall;
 
-/* What all operands say of one axis. */
-typedef struct Joint {
-  uint8_t kind, style, order; /* as of a Place */
-  bool goes_round;            /* the label is cut by tokens, and keys come from all ranks */
-  uint32_t label;             /* PLACE_CUT: form_joint */
-} Joint;
-
-/* ---- parts.c: views of a joined value, whose rows stand between rows of others */
-
-/* The type of a part, read out of its parent. False: it is no such part. */
-bool read_part(Typing *t, uint32_t operand, uint32_t value, Type *type);
-/* Writes a part where it belongs in its parent, beside the parts that stand there. False: it is
- * none, and lies by itself. */
-bool write_part(Typing *t, uint32_t operand, uint32_t value, const Type *type);
-
 /* ---- ring.c: queries of a rank meet the keys of one after another */
 
 /* Checks that keys are of one block, and taken to stand where it does; `turn`: whose it is. False:

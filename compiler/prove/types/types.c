@@ -4,7 +4,136 @@
 #include <string.h>
 
 #include "compiler/prove/types/programs.h"
+#include "runtime/plan/plan_control.h"
 #include "runtime/plan/plan_text.h"
+
+/* ---- what lasts, between programs: by the plan's table of tensors */
+
+/* The type that the table of tensors says. */
+static Type tensor_type(const Typing *t, const Standing *at) {
+  const PlanTensor *tensor = &t->plan->tensors[at->tensor];
+  Type type = {.kind = TYPE_STATE,
+               .dtype = (uint8_t)tensor->dtype,
+               .state = (uint8_t)tensor->kind,
+               .ref = tensor->value,
+               .layer = at->layer < 0 ? TYPE_ANY : at->layer,
+               .microbatch = TYPE_ANY};
+  type.piece = t->plan->layouts[tensor->layout].piece;
+  layout_places(t->plan, tensor->layout, type.place);
+  return type;
+}
+
+/* What a program leaves there. */
+static Type left_type(const Type *state, ProgramKind kind) {
+  Type left = *state;
+  bool is_moment = state->state == BUFFER_MOMENT1 || state->state == BUFFER_MOMENT2;
+  if (kind == PROGRAM_INIT && is_moment) left = zeros((DType)state->dtype);
+  left.is_new = kind == PROGRAM_TRAIN_STEP;
+  return left;
+}
+
+static void check_tensor(Typing *t, const Standing *at, uint64_t start, Spans *spans) {
+  const PlanTensor *tensor = &t->plan->tensors[at->tensor];
+  const ProgramKind kind = (ProgramKind)t->walk.program->kind;
+  const Type state = tensor_type(t, at), wanted = left_type(&state, kind);
+  const Span bytes = {.first = at->first, .end = at->first + tensor->size_bytes};
+  const uint64_t first = bytes.first - start, end = bytes.end - start;
+  const Type *found = &t->types.type[spans_read(&t->types, spans, first, end)];
+  if (tensor->kind == BUFFER_GRAD) return; /* nothing that a later step reads */
+  if (memcmp(found, &wanted, sizeof wanted) != 0)
+    (void)refuse_at(t, &state, &bytes, "after %s tensor %.60s holds %s; wanted: %s",
+                    ProgramKind_names[kind], plan_string(t->plan, tensor->name), told(t, found),
+                    told(t, &wanted));
+  put(t, spans, first, end, &state);
+}
+
+/* What the program has left, which is over: after init every tensor has its values, and a moment
+ * zeros; after a step all is updated, and from now on the old; evaluation changes nothing. Refuses
+ * what is not so. */
+static void tensors_check(Typing *t, Held *held) {
+  const Cells *cells = &t->cells;
+  Spans spans = {0};
+  for (uint32_t i = 0; i < cells->standing_count && !t->refused;) {
+    const Interval *in = lasting_cell(cells, cells->standing[i].first);
+    contents_spans(&t->types, held[in->number], 0, 0, &spans);
+    for (; i < cells->standing_count && cells->standing[i].first < in->end; i++)
+      check_tensor(t, &cells->standing[i], in->first, &spans);
+    held[in->number] = contents_keep(&t->types, &spans);
+  }
+  free(spans.at);
+}
+
+/* What stands at these addresses, as seen from behind the last micro-batch. */
+static Type found_at(Typing *t, const Held *held, const Span *bytes) {
+  const Interval *in = lasting_cell(&t->cells, bytes->first);
+  Spans spans = {0};
+  if (in == NULL) return (Type){0};
+  contents_spans(&t->types, held[in->number], 0, -1, &spans);
+  uint32_t type = spans_read(&t->types, &spans, bytes->first - in->first, bytes->end - in->first);
+  free(spans.at);
+  return t->types.type[type];
+}
+
+/* The loss of every micro-batch, with its weight behind it, stands in the control block, added up
+ * over all ranks. */
+static void loss_check(Typing *t, const Held *held) {
+  enum { LOSS_BYTES = 2 * sizeof(double) };
+  const uint64_t first =
+      plan_address(plan_tier(t->plan, TIER_DEVICE), t->plan->jobs[0].control_offset) +
+      plan_slot(t->plan, CONTROL_loss)->offset;
+  const Span bytes = {.first = first, .end = first + LOSS_BYTES};
+  const Type found = found_at(t, held, &bytes);
+  t->walk.microbatch = -1;
+  bool is_loss = found.kind == TYPE_SUM && t->plan->values[found.ref].kind == VALUE_LOSS &&
+                 sum_is_complete(t, &found);
+  for (uint32_t axis = 0; axis < t->plan->axes_count; axis++)
+    is_loss = is_loss && found.place[axis].kind == PLACE_WHOLE;
+  bool elsewhere = found.kind == TYPE_NOTHING && has_stages(t); /* the control sum brings it */
+  const char *program = ProgramKind_names[t->walk.program->kind];
+  t->has_loss = t->has_loss || is_loss;
+  if (!has_totals(t))
+    refuse_at(t, &found, NULL, "after %s the control values are of one rank alone", program);
+  else if (!is_loss && !elsewhere)
+    refuse_at(t, &found, &bytes,
+              "after %s the control block holds %s; wanted: the loss of %lld micro-batches",
+              program, told(t, &found), (long long)t->microbatches);
+}
+
+/* Puts into `both` what lasts from step to step, states and zeros, of what stands in `from`, and in
+ * the other too. */
+static void keep_common(Types *types, const Spans *from, const Spans *other, Spans *both) {
+  for (uint32_t i = 0; i < from->count; i++) {
+    const Span *span = &from->at[i];
+    const uint8_t kind = types->type[span->type].kind;
+    if ((kind == TYPE_ZERO || kind == TYPE_STATE) &&
+        spans_read(types, other, span->first, span->end) == span->type &&
+        !spans_write(types, both, *span))
+      types->out_of_memory = true;
+  }
+}
+
+/* What a step finds is what both leave: what differs is nothing to read. True: `start` changed. */
+static bool tensors_meet(Typing *t, Held *start, const Held *end) {
+  bool changed = false;
+  Spans mine = {0}, other = {0}, both = {0};
+  for (uint32_t i = 0; i < t->cells.lasting_count; i++) {
+    if (memcmp(&start[i], &end[i], sizeof start[i]) == 0) continue;
+    contents_spans(&t->types, start[i], 0, 0, &mine);
+    contents_spans(&t->types, end[i], 0, 0, &other);
+    both.count = 0;
+    keep_common(&t->types, &mine, &other, &both);
+    keep_common(&t->types, &other, &mine, &both); /* zeros may be part of the other's */
+    Held now = contents_keep(&t->types, &both);
+    changed = changed || memcmp(&now, &start[i], sizeof now) != 0;
+    start[i] = now;
+  }
+  free(mine.at);
+  free(both.at);
+  free(other.at);
+  return changed;
+}
+
+/* ---- programs of a class */
 
 /* Of an evaluation: as many as its calls number. */
 static int64_t count_microbatches(const Plan *plan, const PlanProgram *program) {

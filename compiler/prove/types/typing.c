@@ -38,6 +38,24 @@ double attr_of(const Typing *t, uint32_t attr, int64_t member) {
 
 /* ---- what the plan says of operands */
 
+static int64_t factor(const Typing *t, const uint8_t *dims, uint32_t count) {
+  int64_t product = 1;
+  for (uint32_t i = 0; i < count; i++)
+    product *= record_dims(t)[dims[i]];
+  return product;
+}
+
+/* How the kernel walks over its operand. False: it takes it as it lies. */
+bool view_of(const Typing *t, uint32_t operand, View2D *view) {
+  const KernelContract *contract = record_contract(t);
+  if (contract == NULL || (int32_t)operand >= contract->operand_count) return false;
+  const KernelShape *shape = &contract->operands[operand].shape;
+  if (shape->kind != SHAPE_VIEW) return false;
+  *view = (View2D){factor(t, shape->rows, shape->rows_count),
+                   factor(t, shape->inner, shape->inner_count), record_dims(t)[shape->stride]};
+  return true;
+}
+
 void layout_places(const Plan *plan, uint32_t layout, Place *places) {
   const PlanLayout *at = &plan->layouts[layout];
   for (uint32_t axis = 0; axis < plan->axes_count; axis++) {

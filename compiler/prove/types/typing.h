@@ -138,10 +138,6 @@ bool is_as_said(Typing *t, uint32_t operand, const Type *type);
 /* Whether the operand has as many elements as a rank has of the value. False: refused. */
 bool right_size(Typing *t, uint32_t operand, uint32_t value, const Type *type);
 
-/* What the record writes, it may write there: nothing else of it stands there, and the runtime
- * does not either. Refuses it otherwise. */
-bool check_targets(Typing *t); /* targets.c */
-
 /* ---- what stands in its operands */
 
 /* Steps' samples and the control block are the runtime's. */
