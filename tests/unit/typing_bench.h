@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#include "compiler/prove/types/programs.h"
+#include "compiler/prove/types/typing.h"
 #include "tests/unit/findings.h"
 #include "tests/unit/plan_builder.h"
 

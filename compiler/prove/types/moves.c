@@ -20,10 +20,11 @@ static bool layer_is_whole(Typing *t, const Type *type) {
 }
 
 /* Clears the summands along the record's axes. */
-static bool add_up(Typing *t, Type *type) {
+static bool add_up(Typing *t, Type *type, const Type *other) {
   uint32_t axes = axes_of_comm(t, t->at->comm), own_axes = where(t, 0).own_axes;
   bool may_be_whole = t->at->purpose == PURPOSE_CONTROL; /* numbers and their weights alike */
   const Type found = *type;
+  (void)other;
   if (t->plan->meanings[t->at->meaning].reduce != REDUCE_SUM)
     return refuse(t, "it does not add up");
   if (!layer_is_whole(t, type)) return false;
@@ -91,13 +92,8 @@ static void turn_tensors(Typing *t, uint32_t inputs, uint32_t to, Rule *rule) {
            (unsigned long long)(at - from.first));
 }
 
-static bool add_up_each(Typing *t, Type *type, const Type *other) {
-  (void)other;
-  return add_up(t, type);
-}
-
 void type_all_reduce(Typing *t) {
-  turn_tensors(t, 1, 0, add_up_each);
+  turn_tensors(t, 1, 0, add_up);
 }
 
 /* Losses and requests of all ranks, once; plan_check and records: over all of them. */
@@ -197,8 +193,9 @@ static bool move_value(Typing *t, bool gathers, Type *type) {
   uint32_t dim = 0;
   if (type->part == PART_VIEWS || is_turned(type) || (type->part == PART_STATISTICS && !gathers))
     return refuse_found(t, type, "no rule says how to convert");
-  return gathers ? uncut(t, type, axes, &dim) && pair_fits(t, &was, dim)
-                 : add_up(t, type) && cut_as_said(t, type, axes, &dim) && pair_fits(t, type, dim);
+  return gathers
+             ? uncut(t, type, axes, &dim) && pair_fits(t, &was, dim)
+             : add_up(t, type, NULL) && cut_as_said(t, type, axes, &dim) && pair_fits(t, type, dim);
 }
 
 /* ---- pieces of a row */
@@ -216,7 +213,7 @@ static bool is_tensor(Typing *t, const Type *type, const Span *whole) {
 /* Ranks have `part` of it, before or afterwards: so many elements. */
 static bool move_tensor(Typing *t, bool gathers, PlaceKind part, int64_t elements, Type *type) {
   const PlaceKind from = gathers ? part : PLACE_WHOLE, to = gathers ? PLACE_WHOLE : part;
-  if (!gathers && !add_up(t, type)) return false;
+  if (!gathers && !add_up(t, type, NULL)) return false;
   if (gathers && part == PLACE_FLAT && type->piece != elements)
     return refuse(t, "it gathers pieces of %lld elements as %lld", (long long)type->piece,
                   (long long)elements);
@@ -231,59 +228,40 @@ static bool move_tensor(Typing *t, bool gathers, PlaceKind part, int64_t element
   return true;
 }
 
-/* One value or tensor: all of it, and a rank's own part. */
-typedef struct Move {
-  bool gathers;                    /* parts to the whole; or the other way round */
-  const Where *whole_at, *part_at; /* part_at: NULL when that stands in the whole */
-  Span whole, part;
-  const int64_t *pair; /* of the record's numbers */
-} Move;
-
-static void move_one(Typing *t, const Move *m) {
-  const PlaceKind part = m->part_at == NULL ? PLACE_ROW : PLACE_FLAT;
-  const bool to_part = !m->gathers && m->part_at != NULL;
-  Spans *spans = &m->whole_at->reached->spans;
-  Type type = m->gathers && m->part_at != NULL ? type_at(t, m->part_at, &m->part)
-                                               : read_row(t, spans, m->whole.first, m->whole.end);
-  if (type.kind == TYPE_VALUE && m->part_at != NULL) {
-    if (!move_value(t, m->gathers, &type) ||
-        !(type.part == PART_STATISTICS || is_as_said(t, 1, &type)))
-      return;
-  } else if (m->pair[0] != 1) {
-    refuse(t, "a tensor's pieces lie apart");
-    return;
-  } else if (!is_tensor(t, &type, &m->whole) ||
-             !move_tensor(t, m->gathers, part, m->pair[1], &type)) {
-    return;
-  }
-  if (to_part)
-    put(t, &m->part_at->reached->spans, m->part.first, m->part.end, &type);
-  else if (type.kind == TYPE_VALUE)
-    put(t, spans, m->whole.first, m->whole.end, &type);
-  else
-    write_row(t, spans, m->whole.first, m->whole.end, &type);
+/* A value that comes as parts of a dim, or a tensor that comes as pieces; false: refused. */
+static bool move_one(Typing *t, bool gathers, PlaceKind part, const Span *whole,
+                     const int64_t *pair, Type *type) {
+  if (type->kind == TYPE_VALUE && part == PLACE_FLAT)
+    return move_value(t, gathers, type) &&
+           (type->part == PART_STATISTICS || is_as_said(t, 1, type));
+  if (pair[0] != 1) return refuse(t, "a tensor's pieces lie apart");
+  return is_tensor(t, type, whole) && move_tensor(t, gathers, part, pair[1], type);
 }
 
-/* Goes over the record's pairs: a value or tensor each. */
+/* Goes over the record's pairs: a value or tensor each, all of it and a rank's part, which stands
+ * in the whole when there is one operand. */
 static void move_all(Typing *t, bool gathers) {
   const bool in_place = t->at->operands_count == 1;
   const Where first = all_of(t, 0), second = all_of(t, in_place ? 0 : 1);
-  Move m = {.gathers = gathers,
-            .whole_at = gathers ? &second : &first,
-            .part_at = in_place  ? NULL
-                       : gathers ? &first
-                                 : &second,
-            .pair = record_dims(t)};
-  m.whole.first = m.whole_at->first;
-  m.part.first = in_place ? 0 : m.part_at->first;
-  for (uint32_t i = 0; i + 1 < t->at->dims_count && !t->refused; i += 2, m.pair += 2) {
-    uint64_t bytes =
-        (uint64_t)(m.pair[0] * m.pair[1] * dtype_bytes((DType)m.whole_at->operand->dtype));
-    m.whole.end = m.whole.first + bytes * plan_comm_size(t->plan, t->at->comm);
-    m.part.end = m.part.first + bytes;
-    move_one(t, &m);
-    m.whole.first = m.whole.end;
-    m.part.first = m.part.end;
+  const Where *from = &first, *to = in_place ? &first : &second;
+  Span whole = {.first = gathers ? to->first : from->first};
+  Span part = {.first = gathers ? from->first : to->first};
+  const Span *read = gathers && !in_place ? &part : &whole;
+  const int64_t *pair = record_dims(t);
+  for (uint32_t i = 0; i + 1 < t->at->dims_count && !t->refused; i += 2, pair += 2) {
+    uint64_t bytes = (uint64_t)(pair[0] * pair[1] * dtype_bytes((DType)from->operand->dtype));
+    whole.end = whole.first + bytes * plan_comm_size(t->plan, t->at->comm);
+    part.end = part.first + bytes;
+    Type type = read_row(t, &from->reached->spans, read->first, read->end);
+    if (!move_one(t, gathers, in_place ? PLACE_ROW : PLACE_FLAT, &whole, pair, &type)) return;
+    if (!gathers && !in_place)
+      put(t, &to->reached->spans, part.first, part.end, &type);
+    else if (type.kind == TYPE_VALUE)
+      put(t, &to->reached->spans, whole.first, whole.end, &type);
+    else
+      write_row(t, &to->reached->spans, whole.first, whole.end, &type);
+    whole.first = whole.end;
+    part.first = part.end;
   }
 }
 

@@ -65,7 +65,7 @@ static void write_squares(Typing *t, const Type *squares) {
 static void square(Typing *t) {
   const Place owed = {.kind = PLACE_OWED, .style = REDUCE_SUM};
   Type gradient;
-  if (!is_parameter(t, t->at->value) || !read_gradient(t, 0, &gradient)) return;
+  if (!read_gradient(t, 0, &gradient)) return;
   Type squares = {.kind = TYPE_SQUARES,
                   .dtype = DTYPE_F64,
                   .ref = t->at->value,

@@ -1,11 +1,11 @@
 /* programs.c -- the calls of a program in order; loops by induction. A call is looked at once for
  * all calls that find the same: what it does follows from its segment, its flags, and what stands
  * where its bases point, all relative to its layer and micro-batch. */
-#include "compiler/prove/types/programs.h"
-
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "compiler/prove/types/typing.h"
 
 enum { POSTS_MAX = 16 };
 
@@ -18,11 +18,6 @@ typedef struct Found {
     uint32_t reached, kind; /* kind: of the buffer, where rules ask for it; of the post */
   } item[TYPING_BASES_MAX + POSTS_MAX];
 } Found;
-
-void effects_close(Effects *effects) {
-  pool_close(&effects->found);
-  pool_close(&effects->left);
-}
 
 static int32_t call_layer(const Typing *t) {
   return t->walk.call->layer < 0 ? 0 : t->walk.call->layer;
@@ -87,7 +82,7 @@ static uint32_t number_found(Typing *t) {
         .held = {1, (int32_t)post->depth, (int32_t)(post->microbatch + t->added), 0}};
     item->held = seen_from_call(t, item->held);
   }
-  return pool_number(&t->effects.found, &found,
+  return pool_number(&t->found, &found,
                      offsetof(Found, item) + (size_t)(item - found.item) * sizeof *item);
 }
 
@@ -96,11 +91,11 @@ static void keep_effect(Typing *t, uint32_t number) {
   Held left[TYPING_BASES_MAX + 1] = {{.content = t->made}};
   for (uint32_t i = 0; i < t->reached_count; i++)
     left[i + 1] = seen_from_call(t, t->held[t->reached[i].cell]);
-  uint32_t kept = pool_number(&t->effects.left, left, (t->reached_count + 1) * sizeof *left);
+  uint32_t kept = pool_number(&t->left, left, (t->reached_count + 1) * sizeof *left);
   if (kept == POOL_NONE)
     t->types.out_of_memory = true;
   else
-    t->effects.found.row[number].tag = kept + 1;
+    t->found.row[number].tag = kept + 1;
 }
 
 static void apply_effect(Typing *t, const Held *left) {
@@ -136,9 +131,9 @@ static void run_call(Typing *t) {
     t->types.out_of_memory = t->refused = true;
     return;
   }
-  const uint32_t known = t->effects.found.row[number].tag;
+  const uint32_t known = t->found.row[number].tag;
   if (known != 0) {
-    apply_effect(t, pool_row(&t->effects.left, known - 1));
+    apply_effect(t, pool_row(&t->left, known - 1));
     return;
   }
   look_at(t);

@@ -1,5 +1,5 @@
 /* records.c -- where a record writes, and which rule it is under. */
-#include "compiler/prove/types/programs.h"
+#include "compiler/prove/types/typing.h"
 #include "runtime/plan/plan_text.h"
 
 /* ---- where it writes */

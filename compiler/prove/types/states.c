@@ -4,7 +4,7 @@
 #include "compiler/prove/types/typing.h"
 #include "runtime/plan/plan_text.h"
 
-bool is_parameter(Typing *t, uint32_t value) {
+static bool is_parameter(Typing *t, uint32_t value) {
   bool is = value != PLAN_NONE && t->plan->values[value].kind == VALUE_PARAM;
   return is || refuse(t, "it names no parameter");
 }
@@ -22,6 +22,7 @@ static Type state_of(const Typing *t, uint32_t kind, uint32_t operand, const Typ
 }
 
 bool read_gradient(Typing *t, uint32_t operand, Type *found) {
+  if (!is_parameter(t, t->at->value)) return false;
   *found = read_type(t, operand);
   Type wanted = state_of(t, 0, operand, found);
   wanted.kind = TYPE_SUM;
@@ -102,7 +103,7 @@ void type_update(Typing *t) {
   Type gradient;
   if ((t->made & MADE_NORM) == 0) refuse(t, "the norm is not known yet");
   if (!has_totals(t)) refuse(t, "the control values are not known yet");
-  if (t->refused || !is_parameter(t, t->at->value) || !read_gradient(t, 0, &gradient)) return;
+  if (t->refused || !read_gradient(t, 0, &gradient)) return;
   for (uint32_t i = 1; i < t->at->operands_count; i++) {
     uint32_t kind = kind_of(contract->operands[i].name);
     if (kind == PLAN_NONE) refuse(t, "no rule says what operand %u is", i);

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/prove/types/programs.h"
+#include "compiler/prove/types/typing.h"
 #include "runtime/plan/plan_control.h"
 #include "runtime/plan/plan_text.h"
 
@@ -230,7 +230,8 @@ void prove_types(const View *views, uint32_t count) {
     free(t->reached[i].spans.at);
   meaning_close(&t->meaning);
   types_close(&t->types);
-  effects_close(&t->effects);
+  pool_close(&t->found);
+  pool_close(&t->left);
   free((void *)t->contract);
   free(t->forms);
   free(t);

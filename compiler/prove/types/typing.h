@@ -27,23 +27,16 @@ typedef struct Join {
   uint64_t uses; /* which of the nodes that add to it: bits in their order */
 } Join;
 
-/* What calls that were looked at before did: by segment, flags, and what they found, whatever their
- * class. All zero is none. */
-typedef struct Effects {
-  Pool found, left; /* found: the tag is the number of what it left, + 1; 0: nothing is known.
-                       left: what is made, and what each cell reached holds then */
-} Effects;
-
 typedef struct Typing {
   const View *view;
   const Plan *plan;
   const KernelContract **contract; /* by kernel of the plan */
   Meaning meaning;
   Types types;
-  void *forms; /* that were read: forms.c */
-  Effects effects;
-  Cells cells; /* of the class */
-  Held *held;  /* by cell */
+  void *forms;      /* that were read: forms.c */
+  Pool found, left; /* of calls that were looked at, whatever their class: programs.c */
+  Cells cells;      /* of the class */
+  Held *held;       /* by cell */
 
   Walk walk;            /* program, call, position */
   int64_t microbatches; /* of the program */
@@ -69,6 +62,24 @@ typedef struct Typing {
   uint64_t norm_story; /* how the last stage has added up squares of others; 0: none was seen */
 } Typing;
 
+/* A program to its end: programs.c. One record: records.c. */
+void run_program(Typing *t, const PlanProgram *program, Held *held);
+void type_record(Typing *t);
+
+/* ---- rules, by what the record is for; each reads operands, refuses, or writes results */
+
+void type_node(Typing *t);       /* nodes.c: a node of the model, or a part of one */
+void type_move(Typing *t);       /* moves.c: values in another layout, parameters, gradients */
+void type_all_reduce(Typing *t); /* sums over ranks, in place */
+void type_control(Typing *t);    /* the loss, and requests */
+void type_ring(Typing *t);       /* ring.c: a value of another rank comes */
+void type_transfer(Typing *t);   /* transfers.c: between stages */
+void type_join(Typing *t);       /* gradients of a tied tensor */
+void type_init(Typing *t);       /* states.c */
+void type_clear(Typing *t);
+void type_update(Typing *t);
+void type_norm(Typing *t); /* norm.c */
+
 /* ---- findings: findings.c. The first reason stands; nothing more is said of the class. All are
  * false, for rules to return. */
 
@@ -88,7 +99,7 @@ bool refuse_along(Typing *t, uint32_t axis, const char *why, const Type *type);
 /* The text of a type; of the last two only. */
 const char *told(Typing *t, const Type *type);
 
-/* ---- the record at hand */
+/* ---- the record at hand: typing.c */
 
 static inline const PlanOperand *operand_at(const Typing *t, uint32_t operand) {
   return &t->plan->operands[t->at->operands_first + operand];
@@ -107,23 +118,19 @@ static inline const KernelContract *record_contract(const Typing *t) {
   return t->at->kind == RECORD_KERNEL ? t->contract[t->at->kernel] : NULL;
 }
 
+/* An attr as a member of the communicator by which it varies has it. */
+double attr_of(const Typing *t, uint32_t attr, int64_t member);
+
 /* Masks of axes with more than one rank: of a communicator; that divide this. */
 uint32_t axes_of_comm(const Typing *t, uint32_t comm);
 uint32_t axes_dividing(const Typing *t, Divides what);
 
+static inline bool has_stages(const Typing *t) {
+  return axes_dividing(t, DIVIDES_DEPTH) != 0;
+}
+
 /* Samples are divided among the ranks of some axes, whatever the layout says. */
 void cut_samples(const Typing *t, Type *type);
-
-/* An attr as a member of the communicator by which it varies has it. */
-double attr_of(const Typing *t, uint32_t attr, int64_t member);
-
-/* Rows of an operand that others' rows may stand between; all numbers are of elements. */
-typedef struct View2D {
-  int64_t rows, inner, stride;
-} View2D;
-
-/* How the kernel walks over its operand. False: it takes it as it lies. */
-bool view_of(const Typing *t, uint32_t operand, View2D *view);
 
 /* Sets places as a layout of the plan says. */
 void layout_places(const Plan *plan, uint32_t layout, Place *places);
@@ -138,13 +145,7 @@ bool is_as_said(Typing *t, uint32_t operand, const Type *type);
 /* Whether the operand has as many elements as a rank has of the value. False: refused. */
 bool right_size(Typing *t, uint32_t operand, uint32_t value, const Type *type);
 
-/* ---- what stands in its operands */
-
-/* Steps' samples and the control block are the runtime's. */
-static inline bool is_of_runtime(const PlanBuffer *buffer) {
-  return buffer->program == PLAN_NONE &&
-         (buffer->kind == BUFFER_DATA || buffer->kind == BUFFER_CONTROL);
-}
+/* ---- what stands in its operands: typing.c */
 
 /* Which bytes of which cell. Where ranks have one piece each of a row, all of the row. */
 typedef struct Where {
@@ -157,6 +158,14 @@ typedef struct Where {
 Where where(Typing *t, uint32_t operand);
 /* The same, for rules that know of no pieces of a row: refuses them. */
 Where all_of(Typing *t, uint32_t operand);
+
+/* Rows of an operand that others' rows may stand between; all numbers are of elements. */
+typedef struct View2D {
+  int64_t rows, inner, stride;
+} View2D;
+
+/* How the kernel walks over its operand. False: it takes it as it lies. */
+bool view_of(const Typing *t, uint32_t operand, View2D *view);
 
 /* The type of exactly the operand's bytes; of a piece of a row, PLACE_FLAT along its axes. */
 Type read_type(Typing *t, uint32_t operand);
@@ -179,21 +188,13 @@ static inline Type zeros(DType dtype) {
       .kind = TYPE_ZERO, .dtype = (uint8_t)dtype, .layer = TYPE_ANY, .microbatch = TYPE_ANY};
 }
 
-/* ---- rules, by what the record is for; each reads operands, refuses, or writes results */
+/* Steps' samples and the control block are the runtime's. */
+static inline bool is_of_runtime(const PlanBuffer *buffer) {
+  return buffer->program == PLAN_NONE &&
+         (buffer->kind == BUFFER_DATA || buffer->kind == BUFFER_CONTROL);
+}
 
-void type_node(Typing *t);       /* nodes.c: a node of the model, or a part of one */
-void type_move(Typing *t);       /* moves.c: values in another layout, parameters, gradients */
-void type_all_reduce(Typing *t); /* sums over ranks, in place */
-void type_control(Typing *t);    /* the loss, and requests */
-void type_ring(Typing *t);       /* ring.c: a value of another rank comes */
-void type_transfer(Typing *t);   /* transfers.c: between stages */
-void type_join(Typing *t);       /* gradients of a tied tensor */
-void type_init(Typing *t);       /* states.c */
-void type_clear(Typing *t);
-void type_update(Typing *t);
-void type_norm(Typing *t); /* norm.c */
-
-/* ---- sums.c */
+/* ---- what is added up: sums.c */
 
 /* Adds what a node makes of this micro-batch to a sum, or begins one: record's `accumulate`. */
 void add_to_sum(Typing *t, uint32_t operand, Type *sum, uint32_t node);
@@ -206,21 +207,14 @@ bool join_parts(const Typing *t, Type *sum, const Type *other);
 bool is_whole_step(const Typing *t, const Type *sum);
 bool sum_is_complete(const Typing *t, const Type *sum);
 
-/* ---- what sinks ask for */
-
-/* Refuses a record that is about no parameter. */
-bool is_parameter(Typing *t, uint32_t value);
+/* ---- what sinks ask for: states.c */
 
 /* The gradient of the record's parameter, with every micro-batch of every use in it. False:
- * refused. */
+ * refused, as is a record that is about no parameter. */
 bool read_gradient(Typing *t, uint32_t operand, Type *found);
 
 /* Whether losses and requests have been added up over all ranks, if there are several. */
 bool has_totals(const Typing *t);
-
-static inline bool has_stages(const Typing *t) {
-  return axes_dividing(t, DIVIDES_DEPTH) != 0;
-}
 
 /* The sum of the squares of all gradients: norm.c. */
 uint64_t all_squares(const Typing *t);
