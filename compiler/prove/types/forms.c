@@ -20,16 +20,11 @@ static const FormRow rows[] = {
 static const FormRow activation = {.operands = "<0E >0E", .rules = ""};
 static const FormRow slope = {.operands = "<0E <1E >0E", .rules = "of 0"};
 
-/* Products say in a fourth number that their weight stands the other way round. */
-static bool is_transposed(const Typing *t) {
-  return record_contract(t)->row->role == ROLE_LINEAR && t->at->dims_count > 3 &&
-         record_dims(t)[3] != 0;
-}
-
 static const FormRow *row_of(const Typing *t, const PlanNode *node) {
   const KernelContract *contract = record_contract(t);
   const KernelId kernel = contract->id;
-  const bool transposed = is_transposed(t);
+  const bool transposed = /* products say so in a fourth number */
+      contract->row->role == ROLE_LINEAR && t->at->dims_count > 3 && record_dims(t)[3] != 0;
   if (contract->row->role == ROLE_ACTIVATION)
     return contract->operand_count == 2 ? &activation : &slope;
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
@@ -71,18 +66,11 @@ uint32_t form_joint(const Form *form, uint32_t label, bool goes_round) {
 
 /* ---- operands */
 
-/* An operand as it is written: its letters, and how many dims the value has. */
-typedef struct Written {
-  const char *letters;
-  uint32_t letter_count, dims; /* dims: PLAN_NONE: no matter */
-} Written;
-
 /* A row while it is read: capitals, and how many dims each stands for. */
 typedef struct Reading {
   const Typing *t;
   const PlanNode *node;
   Form *form;
-  Written written[FORM_SLOTS_MAX];
   uint8_t size[128]; /* by letter */
 } Reading;
 
@@ -121,26 +109,24 @@ static uint32_t value_of(const FormSlot *slot) {
 
 static bool read_operands(Reading *r, const char *at) {
   for (; *at != '\0' && r->form->slot_count < FORM_SLOTS_MAX; at += *at == ' ') {
-    Written *written = &r->written[r->form->slot_count];
     FormSlot *slot = &r->form->slot[r->form->slot_count++];
     if (!read_marks(r, &at, slot)) return false;
     slot->is_rows = *at == '=' || slot->part == PART_STATISTICS;
-    written->letters = at += *at == '=';
-    at += written->letter_count = (uint32_t)strcspn(at, " ");
-    written->dims = PLAN_NONE;
-    if (value_of(slot) != PLAN_NONE && written->letter_count > 0 && !slot->is_rows)
-      (void)meaning_dims(&r->t->meaning, value_of(slot), &written->dims);
+    slot->letters = at += *at == '=';
+    at += slot->letter_count = (uint32_t)strcspn(at, " ");
   }
   return true;
 }
 
 static bool sizes_fit(const Reading *r) {
   for (uint32_t i = 0; i < r->form->slot_count; i++) {
-    const Written *written = &r->written[i];
-    uint32_t dims = 0;
-    for (uint32_t k = 0; k < written->letter_count; k++)
-      dims += r->size[(unsigned char)written->letters[k]];
-    if (written->dims != PLAN_NONE && dims != written->dims) return false;
+    const FormSlot *slot = &r->form->slot[i];
+    uint32_t dims = 0, wanted = 0;
+    if (value_of(slot) == PLAN_NONE || slot->letter_count == 0 || slot->is_rows) continue;
+    (void)meaning_dims(&r->t->meaning, value_of(slot), &dims);
+    for (uint32_t k = 0; k < slot->letter_count; k++)
+      wanted += r->size[(unsigned char)slot->letters[k]];
+    if (dims != wanted) return false;
   }
   return true;
 }
@@ -158,13 +144,11 @@ static bool find_sizes(Reading *r, const char *operands) {
   return false;
 }
 
-static void set_labels(Reading *r, uint32_t operand) {
-  FormSlot *slot = &r->form->slot[operand];
-  const Written *written = &r->written[operand];
-  for (uint32_t k = 0; k < written->letter_count; k++)
-    for (uint8_t i = 0; i < r->size[(unsigned char)written->letters[k]]; i++)
+static void set_labels(const Reading *r, FormSlot *slot) {
+  for (uint32_t k = 0; k < slot->letter_count; k++)
+    for (uint8_t i = 0; i < r->size[(unsigned char)slot->letters[k]]; i++)
       if (slot->dim_count < FORM_DIMS_MAX)
-        slot->label[slot->dim_count++] = (uint16_t)(written->letters[k] * FORM_DIMS_MAX + i);
+        slot->label[slot->dim_count++] = (uint16_t)(slot->letters[k] * FORM_DIMS_MAX + i);
 }
 
 /* Dims meet by name: labels are those of the value with most of them, the node's first input. */
@@ -197,7 +181,7 @@ static bool read_form(const Typing *t, const PlanNode *node, const FormRow *row,
     if (by_name)
       fits = labels_by_name(&r, &form->slot[i]);
     else if (value_of(&form->slot[i]) != PLAN_NONE)
-      set_labels(&r, i);
+      set_labels(&r, &form->slot[i]);
   return fits;
 }
 

@@ -9,8 +9,10 @@ enum { FORM_SLOTS_MAX = 12, FORM_DIMS_MAX = 8 };
 
 /* One operand of a kernel. */
 typedef struct FormSlot {
-  uint32_t in, out; /* values that are read, made; PLAN_NONE: none */
-  uint8_t part;     /* TypePart: what of the value */
+  uint32_t in, out;    /* values that are read, made; PLAN_NONE: none */
+  const char *letters; /* of the row */
+  uint32_t letter_count;
+  uint8_t part; /* TypePart: what of the value */
   uint8_t dim_count;
   bool is_rows;                  /* its dims are those of rows */
   bool passes;                   /* summands of it may pass through */

@@ -6,53 +6,45 @@
 
 /* ---- views: parts of a joined value, equal ones, whose rows stand between rows of the others */
 
-/* How the operand lies in its parent, if it has the value's part with these places: the parent's
- * bytes. False: it lies otherwise. */
-static bool parent_bytes(const Typing *t, uint32_t value, const Place *places, const Where *at,
-                         const View2D *view, Span *parent) {
+/* The bytes of the value's parent, if the operand lies in it as a part with these places does. */
+static bool parent_bytes(Typing *t, uint32_t operand, uint32_t value, const Place *places,
+                         Span *parent) {
   const Slice *slice = &t->meaning.value[value].slice;
+  const Where at = where(t, operand);
+  View2D view;
   uint32_t dims = 0;
+  if (slice->parent == PLAN_NONE || at.own_axes != 0 || !view_of(t, operand, &view)) return false;
   (void)meaning_dims(&t->meaning, value, &dims);
-  int64_t inner = 1, bytes = dtype_bytes((DType)at->operand->dtype);
+  int64_t inner = 1, bytes = dtype_bytes((DType)at.operand->dtype);
   for (uint32_t i = slice->at; i < dims; i++)
     inner *= meaning_size(&t->meaning, value, places, i);
   uint64_t before = (uint64_t)(inner * slice->index * bytes);
-  if (inner != view->inner || inner * slice->count != view->stride || before > at->first)
-    return false;
-  parent->first = at->first - before;
-  parent->end = parent->first + (uint64_t)(view->rows * view->stride * bytes);
-  return true;
-}
-
-/* Places of a part from those of its parent. False: the dim that is split is cut. */
-static bool part_places(const Slice *slice, const Place *parent, Place *part) {
-  for (uint32_t axis = 0; axis < TYPE_AXES_MAX; axis++) {
-    part[axis] = parent[axis];
-    if (parent[axis].kind != PLACE_CUT) continue;
-    if (parent[axis].dim == slice->at) return false;
-    if (slice->drops && parent[axis].dim > slice->at) part[axis].dim--;
-  }
+  if (inner != view.inner || inner * slice->count != view.stride || before > at.first) return false;
+  parent->first = at.first - before;
+  parent->end = parent->first + (uint64_t)(view.rows * view.stride * bytes);
   return true;
 }
 
 /* The type of a part, read out of its parent. False: it is no such part. */
 static bool read_part(Typing *t, uint32_t operand, uint32_t value, Type *type) {
   const Slice *slice = &t->meaning.value[value].slice;
-  Where at = where(t, operand);
-  View2D view;
-  if (slice->parent == PLAN_NONE || at.own_axes != 0 || !view_of(t, operand, &view)) return false;
+  const Where at = where(t, operand);
   const Spans *spans = &at.reached->spans;
-  uint32_t i = spans_find(spans, at.first);
-  if (i == spans->count || spans->at[i].first > at.first) return false;
-  const Type *parent = &t->types.type[spans->at[i].type];
+  const uint32_t i = spans_find(spans, at.first);
   Span bytes;
-  bool has = parent->part == PART_ALL ||
-             (parent->part == PART_VIEWS && (parent->mask >> slice->index & 1) != 0);
-  *type = *parent;
-  if (parent->kind != TYPE_VALUE || parent->ref != slice->parent || !has ||
-      !part_places(slice, parent->place, type->place) ||
-      !parent_bytes(t, value, type->place, &at, &view, &bytes) ||
-      bytes.first != spans->at[i].first || bytes.end != spans->at[i].end)
+  if (slice->parent == PLAN_NONE || i == spans->count || spans->at[i].first > at.first)
+    return false;
+  *type = t->types.type[spans->at[i].type];
+  bool has =
+      type->part == PART_ALL || (type->part == PART_VIEWS && (type->mask >> slice->index & 1) != 0);
+  if (type->kind != TYPE_VALUE || type->ref != slice->parent || !has) return false;
+  for (uint32_t axis = 0; axis < TYPE_AXES_MAX; axis++) {
+    Place *place = &type->place[axis];
+    if (place->kind == PLACE_CUT && place->dim == slice->at) return false; /* that is split */
+    if (place->kind == PLACE_CUT && place->dim > slice->at) place->dim -= slice->drops;
+  }
+  if (!parent_bytes(t, operand, value, type->place, &bytes) || bytes.first != spans->at[i].first ||
+      bytes.end != spans->at[i].end)
     return false;
   type->ref = value;
   type->part = PART_ALL;
@@ -64,37 +56,31 @@ static bool read_part(Typing *t, uint32_t operand, uint32_t value, Type *type) {
  * none, and lies by itself. */
 static bool write_part(Typing *t, uint32_t operand, uint32_t value, const Type *type) {
   const Slice *slice = &t->meaning.value[value].slice;
-  Where at = where(t, operand);
-  View2D view;
-  Span bytes = {0};
-  if (slice->parent == PLAN_NONE || at.own_axes != 0 || !view_of(t, operand, &view) ||
-      view.inner == view.stride || !parent_bytes(t, value, type->place, &at, &view, &bytes))
-    return false;
+  Spans *spans = &where(t, operand).reached->spans;
+  Span bytes;
+  if (slice->count < 2 || !parent_bytes(t, operand, value, type->place, &bytes)) return false;
+  const Type *found = &t->types.type[spans_read(&t->types, spans, bytes.first, bytes.end)];
   Type parent = *type;
   parent.ref = slice->parent;
   parent.part = PART_VIEWS;
-  for (uint32_t axis = 0; axis < TYPE_AXES_MAX; axis++)
-    if (type->place[axis].kind == PLACE_CUT && slice->drops && type->place[axis].dim >= slice->at)
-      parent.place[axis].dim++;
-  const Type *found =
-      &t->types.type[spans_read(&t->types, &at.reached->spans, bytes.first, bytes.end)];
   parent.mask = found->mask;
+  for (uint32_t axis = 0; axis < TYPE_AXES_MAX; axis++)
+    if (type->place[axis].kind == PLACE_CUT && type->place[axis].dim >= slice->at)
+      parent.place[axis].dim += slice->drops;
   if (memcmp(found, &parent, sizeof parent) != 0) parent.mask = 0;
   parent.mask |= 1u << slice->index;
   if (parent.mask == (1u << slice->count) - 1) {
     parent.part = PART_ALL;
     parent.mask = 0;
   }
-  put(t, &at.reached->spans, bytes.first, bytes.end, &parent);
+  put(t, spans, bytes.first, bytes.end, &parent);
   return true;
 }
 
 /* ---- operands that are read */
 
-static bool is_stored_as(const Typing *t, const Type *found, const Type *wanted, uint32_t value) {
-  DType dtype = found->part == PART_STATISTICS ? DTYPE_F32 : (DType)t->plan->values[value].dtype;
-  return found->dtype == wanted->dtype && found->state == wanted->state &&
-         (found->kind != TYPE_VALUE || found->dtype == dtype);
+static uint32_t stored_as(const Typing *t, const FormSlot *slot, uint32_t value) {
+  return slot->part == PART_STATISTICS ? DTYPE_F32 : t->plan->values[value].dtype;
 }
 
 /* What stands in the operand goes into c->in. False: it is not this value; refused. */
@@ -108,7 +94,8 @@ static bool read_value(Typing *t, NodeCall *c, uint32_t operand, const FormSlot 
   is_it = (is_it || read_part(t, operand, slot->in, found)) && found->layer == wanted.layer &&
           !found->is_new && (!is_turned(found) || form_has(c->form, "ring")) &&
           (found->microbatch == TYPE_ANY || found->microbatch == 0) &&
-          is_stored_as(t, found, &wanted, slot->in);
+          found->dtype == wanted.dtype && found->state == wanted.state &&
+          (found->kind != TYPE_VALUE || found->dtype == stored_as(t, slot, slot->in));
   return is_it || refuse_operand(t, operand, found, &wanted);
 }
 
@@ -197,32 +184,25 @@ static bool cut_alike(Typing *t, const NodeCall *c, uint32_t axis, const Joint *
   return refuse_along(t, axis, "the kernel needs whole what is cut", NULL);
 }
 
-static uint8_t axes_before(uint32_t axes, uint32_t axis) {
-  return (uint8_t)__builtin_popcount(axes & ((1u << axis) - 1));
-}
-
 /* A result that is cut though nothing is that it is made of: the record's `first` differs. */
 static void cut_freely(const Typing *t, const NodeCall *c, uint32_t axis, Joint *joint) {
   for (uint32_t i = 0; i < t->at->varies_count; i++) {
     const PlanVary *vary = &t->plan->varies[t->at->varies_first + i];
     uint32_t axes = axes_of_comm(t, vary->by), label = form_label(c->form, "free");
     if (label == 0 || (axes >> axis & 1) == 0) continue;
+    const uint32_t outside = axes & ((1u << axis) - 1);
     if (joint->kind == PLACE_WHOLE)
-      *joint = (Joint){PLACE_CUT, CUT_BLOCK, axes_before(axes, axis), false, label};
+      *joint = (Joint){PLACE_CUT, CUT_BLOCK, (uint8_t)__builtin_popcount(outside), false, label};
     if (joint->label == label && vary->stride < 0) joint->style = CUT_ZIGZAG;
   }
-}
-
-/* Along an axis that divides tokens, queries meet the keys of all ranks. */
-static bool goes_round(const Typing *t, const NodeCall *c, uint32_t axis) {
-  return t->plan->axes[axis].divides == DIVIDES_TOKENS && form_has(c->form, "ring");
 }
 
 static bool join_axes(Typing *t, const NodeCall *c, Joint *joint, uint16_t *turn) {
   for (uint32_t axis = 0; axis < t->plan->axes_count; axis++) {
     joint[axis] = (Joint){0};
     if (t->plan->axes[axis].size == 1) continue;
-    joint[axis].goes_round = goes_round(t, c, axis);
+    joint[axis].goes_round = /* queries meet the keys of all ranks */
+        t->plan->axes[axis].divides == DIVIDES_TOKENS && form_has(c->form, "ring");
     if (!join_inputs(t, c, axis, &joint[axis])) return false;
     joint[axis].goes_round = joint[axis].goes_round && joint[axis].kind == PLACE_CUT &&
                              form_says(c->form, "ring", joint[axis].label);
@@ -268,7 +248,6 @@ static bool place_output(Typing *t, const NodeCall *c, uint32_t axis, const Form
 static void write_output(Typing *t, const NodeCall *c, uint32_t operand, const Joint *joint,
                          uint16_t turn) {
   const FormSlot *slot = &c->form->slot[operand];
-  const PlanValue *value = &t->plan->values[slot->out];
   Type type = {.dtype = (uint8_t)operand_at(t, operand)->dtype,
                .part = slot->part,
                .microbatch = c->microbatch};
@@ -277,14 +256,13 @@ static void write_output(Typing *t, const NodeCall *c, uint32_t operand, const J
     if (!place_output(t, c, axis, slot, &joint[axis], &type)) return;
     if (joint[axis].goes_round) type.ring = ring_of_result(c->form, slot, turn);
   }
-  bool statistics = slot->part == PART_STATISTICS;
-  if (!statistics && (!right_size(t, operand, slot->out, &type) ||
-                      (!slot->is_rows && !is_as_said(t, operand, &type))))
+  if (slot->part != PART_STATISTICS && (!right_size(t, operand, slot->out, &type) ||
+                                        (!slot->is_rows && !is_as_said(t, operand, &type))))
     return;
   if (type.kind == TYPE_SUM)
     add_to_sum(t, operand, &type, t->at->node);
-  else if (type.dtype != (statistics ? DTYPE_F32 : value->dtype))
-    refuse(t, "%.40s is made in %s", plan_string(t->plan, value->name),
+  else if (type.dtype != stored_as(t, slot, slot->out))
+    refuse(t, "%.40s is made in %s", plan_string(t->plan, t->plan->values[slot->out].name),
            dtype_name((DType)type.dtype));
   else if (!write_part(t, operand, slot->out, &type))
     write_type(t, operand, &type);

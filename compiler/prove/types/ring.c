@@ -117,8 +117,8 @@ void type_ring_sum(Typing *t, const NodeCall *c) {
 
 /* ---- everything goes on to another rank */
 
-/* What comes from `distance` places back, as it is there. */
-static void receive(Typing *t, uint32_t operand, int64_t distance, Type *type) {
+/* What comes from the rank before, as it is there. */
+static void receive(Typing *t, uint32_t operand, Type *type) {
   const uint32_t axis = token_axis(t);
   *type = read_type(t, operand);
   if (axis == t->plan->axes_count || axes_of_comm(t, t->at->comm) != 1u << axis ||
@@ -126,11 +126,10 @@ static void receive(Typing *t, uint32_t operand, int64_t distance, Type *type) {
     refuse_found(t, type, "it sends what goes round no ring of tokens");
     return;
   }
-  const int64_t ranks = t->plan->axes[axis].size;
+  const uint32_t ranks = t->plan->axes[axis].size;
   Ring *ring = &type->ring;
-  ring->turn = (uint16_t)(((ring->turn + distance) % ranks + ranks) % ranks);
-  if (ring->count != 0)
-    ring->first = (uint16_t)(((ring->first + distance) % ranks + ranks) % ranks);
+  ring->turn = (uint16_t)((ring->turn + 1u) % ranks);
+  if (ring->count != 0) ring->first = (uint16_t)((ring->first + 1u) % ranks);
 }
 
 /* The first half of the operands is sent to the next rank, the other comes from the one before. */
@@ -145,7 +144,7 @@ void type_ring(Typing *t) {
            distance[half + i] == -1;
   if (!fits) refuse(t, "it does not send to the next rank what comes from the one before");
   for (uint32_t i = 0; i < half && !t->refused; i++)
-    receive(t, i, distance[i], &come[i]);
+    receive(t, i, &come[i]);
   for (uint32_t i = 0; i < half && !t->refused; i++)
     write_type(t, half + i, &come[i]);
 }

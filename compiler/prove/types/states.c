@@ -5,8 +5,8 @@
 #include "runtime/plan/plan_text.h"
 
 static bool is_parameter(Typing *t, uint32_t value) {
-  bool is = value != PLAN_NONE && t->plan->values[value].kind == VALUE_PARAM;
-  return is || refuse(t, "it names no parameter");
+  return (value != PLAN_NONE && t->plan->values[value].kind == VALUE_PARAM) ||
+         refuse(t, "it names no parameter");
 }
 
 /* The record's parameter, as a tensor of this kind has it, laid out as the type is. */
@@ -78,17 +78,16 @@ void type_clear(Typing *t) {
 
 /* ---- updates */
 
+/* Which tensor an operand of that name is. */
 static uint32_t kind_of(const char *name) {
-  static const struct {
-    const char *name;
-    uint32_t kind;
-  } kinds[] = {{"param", BUFFER_PARAM},
-               {"m", BUFFER_MOMENT1},
-               {"v", BUFFER_MOMENT2},
-               {"master", BUFFER_MASTER}};
-  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-    if (name != NULL && strcmp(kinds[i].name, name) == 0) return kinds[i].kind;
-  return PLAN_NONE;
+  static const char *const names[BufferKind_COUNT] = {[BUFFER_PARAM] = "param",
+                                                      [BUFFER_MOMENT1] = "m",
+                                                      [BUFFER_MOMENT2] = "v",
+                                                      [BUFFER_MASTER] = "master"};
+  uint32_t kind = 0;
+  while (kind < BufferKind_COUNT && (names[kind] == NULL || strcmp(names[kind], name) != 0))
+    kind++;
+  return kind;
 }
 
 bool has_totals(const Typing *t) {
@@ -106,7 +105,7 @@ void type_update(Typing *t) {
   if (t->refused || !read_gradient(t, 0, &gradient)) return;
   for (uint32_t i = 1; i < t->at->operands_count; i++) {
     uint32_t kind = kind_of(contract->operands[i].name);
-    if (kind == PLAN_NONE) refuse(t, "no rule says what operand %u is", i);
+    if (kind == BufferKind_COUNT) refuse(t, "no rule says what operand %u is", i);
     if (t->refused || !read_state(t, i, kind, &gradient)) return;
     Type state = state_of(t, kind, i, &gradient);
     state.is_new = 1;

@@ -49,15 +49,8 @@ void type_transfer(Typing *t) {
 
 static bool has_join(const Typing *t, Join wanted) {
   for (uint32_t i = 0; i < t->join_count; i++)
-    if (t->join[i].class == wanted.class && t->join[i].peer == wanted.peer &&
-        t->join[i].ref == wanted.ref && t->join[i].uses == wanted.uses)
-      return true;
+    if (memcmp(&t->join[i], &wanted, sizeof wanted) == 0) return true;
   return false;
-}
-
-/* A step is looked at more than once. */
-static void add_join(Typing *t, Join join) {
-  if (!has_join(t, join)) t->join[t->join_count++] = join;
 }
 
 void type_join(Typing *t) {
@@ -74,7 +67,8 @@ void type_join(Typing *t) {
     return;
   }
   t->tells_class = true;
-  add_join(t, (Join){own, to, sum.ref, sum.use[0].nodes});
+  const Join join = {own, to, sum.ref, 0, sum.use[0].nodes};
+  if (!has_join(t, join)) t->join[t->join_count++] = join; /* a step is looked at more than once */
   sum.use[0].nodes = all_uses(&t->meaning, sum.ref) & ~sum.use[0].nodes;
   write_type(t, 1, &sum);
 }
@@ -85,7 +79,7 @@ void check_joins(Typing *t) {
   for (uint32_t i = 0; i < t->join_count && !t->refused; i++) {
     const Join *join = &t->join[i];
     uint64_t others = all_uses(&t->meaning, join->ref) & ~join->uses;
-    if (!has_join(t, (Join){join->peer, join->class, join->ref, others}))
+    if (!has_join(t, (Join){join->peer, join->class, join->ref, 0, others}))
       refuse(t, "stages do not have each use of %.60s once, and send it to each other",
              plan_string(t->plan, t->plan->values[join->ref].name));
   }

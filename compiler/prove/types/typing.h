@@ -23,7 +23,7 @@ typedef struct Reached {
 /* What a stage sends of a tied tensor's gradient, and to which class. */
 typedef struct Join {
   uint32_t class, peer;
-  uint32_t ref;
+  uint32_t ref, pad;
   uint64_t uses; /* which of the nodes that add to it: bits in their order */
 } Join;
 
