@@ -45,10 +45,6 @@ static bool add_up(Typing *t, Type *type, const Type *other) {
 /* What becomes of a tensor, and of the same elements of a second operand. False: refused. */
 typedef bool Rule(Typing *t, Type *type, const Type *other);
 
-static Type type_at(const Typing *t, const Where *at, const Span *span) {
-  return t->types.type[spans_read(&t->types, &at->reached->spans, span->first, span->end)];
-}
-
 /* The elements of a span of one operand, in another. */
 static Span same_elements(const Where *from, Span span, const Where *to) {
   uint64_t bytes = (uint64_t)dtype_bytes((DType)from->operand->dtype);
@@ -58,28 +54,25 @@ static Span same_elements(const Where *from, Span span, const Where *to) {
   return span;
 }
 
-static void turn_piece(Typing *t, uint32_t inputs, uint32_t to, Rule *rule) {
-  Type type = read_type(t, 0), other = read_type(t, inputs - 1);
-  if (type.dtype != operand_at(t, 0)->dtype || other.dtype != operand_at(t, inputs - 1)->dtype)
-    refuse_found(t, &type, "it takes for other numbers");
-  type.dtype = other.dtype = (uint8_t)operand_at(t, to)->dtype;
-  if (!t->refused && rule(t, &type, &other)) write_type(t, to, &type);
-}
-
 /* Element by element from one or two operands to another: one tensor of which ranks have pieces of
  * a row, or all that stand there. */
 static void turn_tensors(Typing *t, uint32_t inputs, uint32_t to, Rule *rule) {
   const Where from = where(t, 0), second = where(t, inputs - 1), target = where(t, to);
   const bool has_gaps = t->at->purpose == PURPOSE_CONTROL; /* the runtime writes there, too */
+  uint64_t at = from.first;
   if ((from.own_axes | second.own_axes | target.own_axes) != 0 && t->at->kind == RECORD_KERNEL) {
-    turn_piece(t, inputs, to, rule);
+    Type type = read_type(t, 0), other = read_type(t, inputs - 1);
+    if (type.dtype != from.operand->dtype || other.dtype != second.operand->dtype)
+      refuse_found(t, &type, "it takes for other numbers");
+    type.dtype = other.dtype = (uint8_t)target.operand->dtype;
+    if (!t->refused && rule(t, &type, &other)) write_type(t, to, &type);
     return;
   }
-  uint64_t at = from.first;
   for (Span span; !t->refused && next_span(t, &from, at, &span); at = span.end) {
-    const Span met = same_elements(&from, span, &second),
-               made = same_elements(&from, span, &target);
-    Type type = t->types.type[span.type], other = type_at(t, &second, &met);
+    const Span met = same_elements(&from, span, &second);
+    const Span made = same_elements(&from, span, &target);
+    Type type = t->types.type[span.type];
+    Type other = t->types.type[spans_read(&t->types, &second.reached->spans, met.first, met.end)];
     if ((span.first > at && !has_gaps) || span.first < from.first || span.end > from.end ||
         type.dtype != from.operand->dtype || other.dtype != second.operand->dtype)
       break;
@@ -138,38 +131,33 @@ static uint8_t cuts_of(const Typing *t, const Type *type, uint32_t dim) {
   return cuts;
 }
 
-/* Cuts a dim along all axes of the mask, inside of what cuts it already. */
-static void cut(const Typing *t, Type *type, uint32_t axes, uint32_t dim, CutStyle style) {
-  uint8_t order = cuts_of(t, type, dim);
-  for (; axes != 0; axes &= axes - 1)
-    type->place[__builtin_ctz(axes)] = (Place){PLACE_CUT, (uint8_t)dim, (uint8_t)style, order++};
-}
-
-/* Undoes the innermost cuts, which are those along the axes, in blocks. False: refused. */
-static bool uncut(Typing *t, Type *type, uint32_t axes, uint32_t *dim) {
-  const Type found = *type;
+/* The dim that is cut along all these axes, in blocks and inside of its other cuts: so pieces of
+ * their ranks follow each other. False: none is. */
+static bool cut_in_blocks(const Typing *t, const Type *type, uint32_t axes, uint32_t *dim) {
   *dim = axes == 0 ? 0 : type->place[__builtin_ctz(axes)].dim;
   uint8_t order = cuts_of(t, type, *dim);
   for (uint32_t axis = t->plan->axes_count; axis-- > 0;) {
     if ((axes >> axis & 1) == 0) continue;
     const Place wanted = {PLACE_CUT, (uint8_t)*dim, CUT_BLOCK, --order};
-    if (memcmp(&type->place[axis], &wanted, sizeof wanted) != 0)
-      return refuse_found(t, &found, "it moves what these ranks do not have in blocks");
-    type->place[axis] = (Place){0};
+    if (memcmp(&type->place[axis], &wanted, sizeof wanted) != 0) return false;
   }
   return true;
 }
 
-/* Cuts it in blocks along the dim that the record says that it cuts. False: refused. */
-static bool cut_as_said(Typing *t, Type *type, uint32_t axes, uint32_t *dim) {
+/* Along the record's axes, the places that it is said to have after it. */
+static bool place_as_said(Typing *t, Type *type, uint32_t axes, uint32_t *dim) {
   Place after[TYPE_AXES_MAX];
   layout_places(t->plan, t->plan->meanings[t->at->meaning].after, after);
-  uint32_t axis = 0;
-  while (axis < t->plan->axes_count && ((axes >> axis & 1) == 0 || after[axis].kind != PLACE_CUT))
-    axis++;
-  if (axis == t->plan->axes_count) return refuse(t, "it does not say which dim it cuts");
-  *dim = after[axis].dim;
-  cut(t, type, axes, *dim, CUT_BLOCK);
+  for (uint32_t left = axes; left != 0; left &= left - 1)
+    type->place[__builtin_ctz(left)] = after[__builtin_ctz(left)];
+  return cut_in_blocks(t, type, axes, dim) || refuse(t, "it does not say which dim it cuts");
+}
+
+static bool uncut(Typing *t, Type *type, uint32_t axes, uint32_t *dim) {
+  if (!cut_in_blocks(t, type, axes, dim))
+    return refuse_found(t, type, "it moves what these ranks do not have in blocks");
+  for (; axes != 0; axes &= axes - 1)
+    type->place[__builtin_ctz(axes)] = (Place){0};
   return true;
 }
 
@@ -193,9 +181,9 @@ static bool move_value(Typing *t, bool gathers, Type *type) {
   uint32_t dim = 0;
   if (type->part == PART_VIEWS || is_turned(type) || (type->part == PART_STATISTICS && !gathers))
     return refuse_found(t, type, "no rule says how to convert");
-  return gathers
-             ? uncut(t, type, axes, &dim) && pair_fits(t, &was, dim)
-             : add_up(t, type, NULL) && cut_as_said(t, type, axes, &dim) && pair_fits(t, type, dim);
+  return gathers ? uncut(t, type, axes, &dim) && pair_fits(t, &was, dim)
+                 : add_up(t, type, NULL) && place_as_said(t, type, axes, &dim) &&
+                       pair_fits(t, type, dim);
 }
 
 /* ---- pieces of a row */
@@ -285,7 +273,7 @@ static bool turn_fits(const Typing *t, const Type *x, const Type *y, uint32_t ge
 static bool all_to_all(Typing *t, Type *type) {
   const Type x = *type;
   uint32_t axes = axes_of_comm(t, t->at->comm), gets = 0, loses = 0;
-  if (!uncut(t, type, axes, &gets) || !cut_as_said(t, type, axes, &loses)) return false;
+  if (!uncut(t, type, axes, &gets) || !place_as_said(t, type, axes, &loses)) return false;
   return (loses != gets && turn_fits(t, &x, type, gets, loses)) ||
          refuse_found(t, &x, "its numbers move other dims of");
 }
@@ -324,9 +312,12 @@ static bool slice(Typing *t, Type *type) {
     dim++;
   const int64_t *dims = record_dims(t);
   bool fits = dim < count && varies > 0 && slice_style(t, comm, dims[1], dims[2], &style);
-  for (uint32_t axis = 0; axis < t->plan->axes_count; axis++)
-    fits = fits && ((axes >> axis & 1) == 0 || type->place[axis].kind == PLACE_WHOLE);
-  if (fits) cut(t, type, axes, dim, style);
+  uint8_t order = cuts_of(t, type, dim);
+  for (; axes != 0 && fits; axes &= axes - 1) {
+    Place *place = &type->place[__builtin_ctz(axes)];
+    fits = place->kind == PLACE_WHOLE;
+    if (fits) *place = (Place){PLACE_CUT, (uint8_t)dim, (uint8_t)style, order++};
+  }
   return fits ||
          refuse_found(t, type, "its numbers cut no whole dim into equal parts, one a rank, of");
 }

@@ -72,11 +72,12 @@ static void square(Typing *t) {
                   .layer = gradient.layer,
                   .microbatch = TYPE_ANY,
                   .squares = square_hash(t->at->value, gradient.layer != TYPE_ANY)};
+  const uint32_t stages = axes_dividing(t, DIVIDES_DEPTH);
   for (uint32_t axis = 0; axis < t->plan->axes_count; axis++) {
-    bool has_stages = (axes_dividing(t, DIVIDES_DEPTH) >> axis & 1) != 0;
     if (gradient.place[axis].kind == PLACE_OWED)
       refuse_found(t, &gradient, "squares of what is still to be added up");
-    if (gradient.place[axis].kind != PLACE_WHOLE || has_stages) squares.place[axis] = owed;
+    if (gradient.place[axis].kind != PLACE_WHOLE || (stages >> axis & 1) != 0)
+      squares.place[axis] = owed;
   }
   write_squares(t, &squares);
 }

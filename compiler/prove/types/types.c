@@ -23,23 +23,17 @@ static Type tensor_type(const Typing *t, const Standing *at) {
   return type;
 }
 
-/* What a program leaves there. */
-static Type left_type(const Type *state, ProgramKind kind) {
-  Type left = *state;
-  bool is_moment = state->state == BUFFER_MOMENT1 || state->state == BUFFER_MOMENT2;
-  if (kind == PROGRAM_INIT && is_moment) left = zeros((DType)state->dtype);
-  left.is_new = kind == PROGRAM_TRAIN_STEP;
-  return left;
-}
-
 static void check_tensor(Typing *t, const Standing *at, uint64_t start, Spans *spans) {
   const PlanTensor *tensor = &t->plan->tensors[at->tensor];
   const ProgramKind kind = (ProgramKind)t->walk.program->kind;
-  const Type state = tensor_type(t, at), wanted = left_type(&state, kind);
+  const Type state = tensor_type(t, at);
+  const bool is_moment = tensor->kind == BUFFER_MOMENT1 || tensor->kind == BUFFER_MOMENT2;
+  Type wanted = kind == PROGRAM_INIT && is_moment ? zeros((DType)tensor->dtype) : state;
   const Span bytes = {.first = at->first, .end = at->first + tensor->size_bytes};
   const uint64_t first = bytes.first - start, end = bytes.end - start;
   const Type *found = &t->types.type[spans_read(&t->types, spans, first, end)];
   if (tensor->kind == BUFFER_GRAD) return; /* nothing that a later step reads */
+  wanted.is_new = kind == PROGRAM_TRAIN_STEP;
   if (memcmp(found, &wanted, sizeof wanted) != 0)
     (void)refuse_at(t, &state, &bytes, "after %s tensor %.60s holds %s; wanted: %s",
                     ProgramKind_names[kind], plan_string(t->plan, tensor->name), told(t, found),
@@ -187,6 +181,7 @@ static void run_class(Typing *t) {
   Held *start = prove_array(t->view, t->cells.count, sizeof *start);
   Held *held = prove_array(t->view, t->cells.count, sizeof *held);
   t->refused = !ready || start == NULL || held == NULL;
+  t->types.out_of_memory = t->types.out_of_memory || t->refused;
   if (view_program(t->view, PROGRAM_SNAPSHOT) != NULL)
     refuse(t, "no rule says what a snapshot does");
   if (!t->refused) run(t, PROGRAM_INIT, start);
@@ -197,12 +192,12 @@ static void run_class(Typing *t) {
 }
 
 void prove_types(const View *views, uint32_t count) {
-  if (views[0].plan->axes_count > TYPE_AXES_MAX) {
-    prove_finding(&views[0], NULL, -1, "types", "the mesh has more than %d axes", TYPE_AXES_MAX);
-    return;
-  }
-  if (views[0].plan->regions_count == 0) {
-    prove_finding(&views[0], NULL, -1, "types", "the plan does not say what it should compute");
+  const char *why = views[0].plan->axes_count > TYPE_AXES_MAX ? "the mesh has too many axes"
+                    : views[0].plan->regions_count == 0
+                        ? "the plan does not say what it should compute"
+                        : NULL;
+  if (why != NULL) {
+    prove_finding(&views[0], NULL, -1, "types", "%s", why);
     return;
   }
   Typing *t = prove_array(&views[0], 1, sizeof *t);
