@@ -16,13 +16,15 @@ bool pool_room(void *array, size_t *capacity, size_t wanted, size_t item_bytes) 
   return true;
 }
 
+/* Fast rather than strong: rows are compared, too. */
 static uint64_t hash_bytes(const void *bytes, size_t size) {
   uint64_t hash = size, word = 0;
   for (size_t i = 0; i + sizeof word <= size; i += sizeof word) {
     memcpy(&word, (const char *)bytes + i, sizeof word);
-    hash = hash_mix(hash, word);
+    hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+    hash ^= hash >> 29;
   }
-  return hash;
+  return hash_mix(hash, size);
 }
 
 /* The slot of an equal row, or the free one where it belongs. */

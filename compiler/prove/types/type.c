@@ -37,8 +37,10 @@ static void shift(int32_t *number, int32_t by) {
   if (*number != TYPE_ANY) *number += by; /* USE_FROM_START is the same number */
 }
 
-static uint32_t make_shifted(Types *types, uint32_t number, int32_t layers, int32_t microbatches) {
+uint32_t type_shifted(Types *types, uint32_t number, int32_t layers, int32_t microbatches) {
   Type type = types->type[number];
+  bool is_fixed = type.layer == TYPE_ANY && type.microbatch == TYPE_ANY && type.use_count == 0;
+  if ((layers == 0 && microbatches == 0) || is_fixed) return number;
   shift(&type.layer, layers);
   shift(&type.microbatch, microbatches);
   for (uint32_t i = 0; i < type.use_count; i++) {
@@ -46,19 +48,6 @@ static uint32_t make_shifted(Types *types, uint32_t number, int32_t layers, int3
     shift(&type.use[i].end, microbatches);
   }
   return type_of(types, &type);
-}
-
-uint32_t type_shifted(Types *types, uint32_t number, int32_t layers, int32_t microbatches) {
-  const Type *type = &types->type[number];
-  bool is_fixed = type->layer == TYPE_ANY && type->microbatch == TYPE_ANY && type->use_count == 0;
-  if ((layers == 0 && microbatches == 0) || is_fixed) return number;
-  uint64_t hash = hash_mix(hash_mix(number, (uint32_t)layers), (uint32_t)microbatches);
-  struct Shifted *last = &types->shifted[hash & (TYPES_SHIFTED - 1)];
-  if (last->from != number || last->layers != layers || last->microbatches != microbatches) {
-    uint32_t to = make_shifted(types, number, layers, microbatches);
-    *last = (struct Shifted){number, to, layers, microbatches};
-  }
-  return last->to;
 }
 
 /* ---- for people */

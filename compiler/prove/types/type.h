@@ -15,7 +15,6 @@ enum {
   TYPE_AXES_MAX = 8,
   TYPE_USES_MAX = 4,
   TYPE_TEXT_BYTES = 120,
-  TYPES_SHIFTED = 4096,
   /* of layer and microbatch: it has none */
   TYPE_ANY = INT32_MIN,
   /* of a use: from the first micro-batch of the step, whatever the call's is */
@@ -92,10 +91,6 @@ typedef struct Types {
   Type *type; /* by number; moves when one more comes */
   Pool types, contents;
   bool out_of_memory;
-  struct Shifted {
-    uint32_t from, to; /* from 0: free */
-    int32_t layers, microbatches;
-  } shifted[TYPES_SHIFTED]; /* by hash: what was asked for last */
 } Types;
 
 bool types_open(Types *types);
