@@ -2,42 +2,6 @@
 
 #include <stdlib.h>
 
-/* ---- touches */
-
-static bool add_touch(Touches *touches, Touch touch) {
-  if (touch.first == touch.end) return true;
-  if (touches->count == touches->capacity) {
-    uint32_t capacity = 2 * touches->capacity + 8;
-    Touch *grown = realloc(touches->at, capacity * sizeof *grown);
-    if (grown == NULL) return false;
-    touches->at = grown, touches->capacity = capacity;
-  }
-  touches->at[touches->count++] = touch;
-  return true;
-}
-
-/* Whoever is ordered with `more` is ordered with `touch`. */
-static bool stands_for(const Touch *more, const Touch *touch) {
-  return more->base == touch->base && more->first <= touch->first && touch->end <= more->end &&
-         more->write >= touch->write;
-}
-
-/* Keeps what none that is kept already stands for: on one lane the later knows no less. */
-static bool keep(Touches *kept, const Touch *touch) {
-  for (uint32_t k = 0; k < kept->count; k++)
-    if (stands_for(&kept->at[k], touch)) return true;
-  return add_touch(kept, *touch);
-}
-
-static bool sum_up(Clocks *clocks, uint32_t lane) {
-  const Touches *all = &clocks->all[lane];
-  bool done = true;
-  for (uint32_t i = 0; i < all->count; i++)
-    done = done && keep(&clocks->early[lane], &all->at[i]) &&
-           keep(&clocks->late[lane], &all->at[all->count - 1 - i]);
-  return done;
-}
-
 /* ---- one record after the other */
 
 static void join(Clock *clock, const Clock *other) {
@@ -57,20 +21,35 @@ static Clock tick(const Plan *plan, Clocks *clocks, const PlanRecord *record, Cl
   return *lane_now = clock;
 }
 
-static bool touch_all(const Walk *walk, Clocks *clocks, uint32_t index) {
+static void run_records(const Walk *walk, Clocks *clocks) {
+  Clock lane_now[PLAN_LANES_MAX] = {{{0}, 0, false}};
+  for (uint32_t i = 0; i < walk->segment->records_count; i++) {
+    const PlanRecord *record = walk_record(walk, i);
+    if (!walk_runs(walk, record)) continue;
+    clocks->lanes |= 1u << record->lane;
+    clocks->last[record->lane] = i;
+    clocks->clock[i] = tick(walk->view->plan, clocks, record, &lane_now[record->lane]);
+  }
+}
+
+/* ---- touches */
+
+static void add_touch(Touches *touches, Touch touch) {
+  if (touch.first != touch.end) touches->at[touches->count++] = touch;
+}
+
+static void touch_all(const Walk *walk, const Clocks *clocks, uint32_t index, Touches *all) {
   const Plan *plan = walk->view->plan;
   const PlanRecord *record = walk_record(walk, index);
   const Clock *clock = &clocks->clock[index];
-  Touches *all = &clocks->all[record->lane];
   Touch touch = {.record = index, .number = clock->number[record->lane], .entries = clock->entries};
-  bool done = true;
   for (uint32_t i = 0; i < record->operands_count; i++) {
     const PlanOperand *operand = &plan->operands[record->operands_first + i];
     touch.base = operand->base;
     touch.first = operand->offset;
     touch.end = operand->size_bytes == 0 ? touch.first : operand_end(plan, operand);
     touch.write = operand->access != ACCESS_READ;
-    done = done && add_touch(all, touch);
+    add_touch(all, touch);
   }
   touch.base = BASE_NONE;
   for (uint32_t i = 0; i < record->controls_count; i++) {
@@ -78,63 +57,76 @@ static bool touch_all(const Walk *walk, Clocks *clocks, uint32_t index) {
     touch.first = plan->jobs[0].control_offset + plan->slots[control->slot].offset;
     touch.end = touch.first + CONTROL_SLOT_BYTES;
     touch.write = control->access != ACCESS_READ;
-    done = done && add_touch(all, touch);
+    add_touch(all, touch);
   }
   touch.first = comm_space + record->comm;
   touch.end = touch.first + record_is_communication(record);
   touch.write = true;
-  return done && add_touch(all, touch);
+  add_touch(all, touch);
 }
 
-static bool fill(const Walk *walk, Clocks *clocks) {
-  Clock lane_now[PLAN_LANES_MAX] = {{{0}, 0, false}};
-  bool done = true;
-  for (uint32_t i = 0; i < walk->segment->records_count && done; i++) {
-    const PlanRecord *record = walk_record(walk, i);
-    if (!walk_runs(walk, record)) continue;
-    clocks->lanes |= 1u << record->lane;
-    clocks->clock[i] = tick(walk->view->plan, clocks, record, &lane_now[record->lane]);
-    done = touch_all(walk, clocks, i);
+static size_t most_touches(const Walk *walk) {
+  size_t most = 0;
+  for (uint32_t i = 0; i < walk->segment->records_count; i++)
+    most += (size_t)walk_record(walk, i)->operands_count + walk_record(walk, i)->controls_count + 1;
+  return most;
+}
+
+/* Keeps what none that is kept already stands for: on one lane the later knows no less, so whoever
+ * is ordered with the one is ordered with the other. */
+static void keep(Touches *kept, const Touch *touch) {
+  for (uint32_t k = 0; k < kept->count; k++) {
+    const Touch *more = &kept->at[k];
+    if (more->base == touch->base && more->first <= touch->first && touch->end <= more->end &&
+        more->write >= touch->write)
+      return;
   }
-  for (uint32_t lane = 0; lane < PLAN_LANES_MAX && done; lane++)
-    done = sum_up(clocks, lane);
-  return done;
+  add_touch(kept, *touch);
+}
+
+/* Lane by lane: each list begins where the one before ends. */
+static void list_touches(const Walk *walk, Clocks *clocks) {
+  Touch *next = clocks->touch;
+  for (uint32_t lane = 0; lane < PLAN_LANES_MAX; lane++) {
+    Touches *all = &clocks->all[lane], *early = &clocks->early[lane], *late = &clocks->late[lane];
+    all->at = next;
+    for (uint32_t i = 0; i < walk->segment->records_count; i++)
+      if (clocks->clock[i].runs && walk_record(walk, i)->lane == lane)
+        touch_all(walk, clocks, i, all);
+    early->at = all->at + all->count;
+    for (uint32_t i = 0; i < all->count; i++)
+      keep(early, &all->at[i]);
+    late->at = early->at + early->count;
+    for (uint32_t i = all->count; i-- > 0;)
+      keep(late, &all->at[i]);
+    next = late->at + late->count;
+  }
 }
 
 /* ---- all of them */
 
-static void free_clocks(Clocks *clocks) {
-  for (uint32_t lane = 0; lane < PLAN_LANES_MAX; lane++)
-    free(clocks->all[lane].at), free(clocks->early[lane].at), free(clocks->late[lane].at);
-  free(clocks->clock), free(clocks);
-}
-
-Clocks *clocks_of(KeptClocks *kept, const Walk *walk) {
-  Clocks **first = &kept->of_segment[walk->call->segment];
+Clocks *clocks_of(Clocks **of_segment, const Walk *walk) {
+  Clocks **first = &of_segment[walk->call->segment];
   for (Clocks *clocks = *first; clocks != NULL; clocks = clocks->next)
     if (clocks->flags == walk->call->flags) return clocks;
   Clocks *clocks = calloc(1, sizeof *clocks);
   if (clocks == NULL) return NULL;
   clocks->flags = walk->call->flags;
   clocks->clock = calloc(walk->segment->records_count + 1, sizeof *clocks->clock);
-  if (clocks->clock == NULL || !fill(walk, clocks)) {
-    free_clocks(clocks);
+  clocks->touch = calloc(3 * most_touches(walk) + 1, sizeof *clocks->touch);
+  if (clocks->clock == NULL || clocks->touch == NULL) {
+    clocks_free(clocks);
     return NULL;
   }
+  run_records(walk, clocks);
+  list_touches(walk, clocks);
   clocks->next = *first;
   return *first = clocks;
 }
 
-bool clocks_open(const View *view, KeptClocks *kept) {
-  kept->of_segment = prove_array(view, view->plan->segments_count, sizeof(Clocks *));
-  return kept->of_segment != NULL;
-}
-
-void clocks_close(const Plan *plan, KeptClocks *kept) {
-  for (uint32_t i = 0; kept->of_segment != NULL && i < plan->segments_count; i++)
-    for (Clocks *clocks = kept->of_segment[i], *next = NULL; clocks != NULL; clocks = next) {
-      next = clocks->next;
-      free_clocks(clocks);
-    }
-  free(kept->of_segment);
+void clocks_free(Clocks *first) {
+  for (Clocks *next = NULL; first != NULL; first = next) {
+    next = first->next;
+    free(first->clock), free(first->touch), free(first);
+  }
 }

@@ -27,15 +27,17 @@ typedef struct Touch {
 } Touch;
 
 typedef struct Touches {
-  Touch *at;
-  uint32_t count, capacity;
+  Touch *at; /* a part of Clocks.touch */
+  uint32_t count;
 } Touches;
 
 typedef struct Clocks {
   uint32_t flags;
-  uint32_t lanes; /* mask: that have records here */
-  uint32_t count[PLAN_LANES_MAX];
-  Clock *clock; /* by record */
+  uint32_t lanes;                 /* mask: that have records here */
+  uint32_t count[PLAN_LANES_MAX]; /* of records */
+  uint32_t last[PLAN_LANES_MAX];  /* the lane's last record, which knows most */
+  Clock *clock;                   /* by record */
+  Touch *touch;
   /* By lane: all touches; those that no earlier one of the lane stands for, when what came before
    * the call is asked for; and, the last first, those that no later one stands for, when what
    * comes after it asks. */
@@ -44,18 +46,12 @@ typedef struct Clocks {
   struct Clocks *next;
 } Clocks;
 
-/* All that were made, for the views of all classes. */
-typedef struct KeptClocks {
-  Clocks **of_segment;
-} KeptClocks;
-
 /* Where communicators stand, as if behind every arena. */
 static const uint64_t comm_space = UINT64_MAX / 2;
 
-bool clocks_open(const View *view, KeptClocks *kept); /* false, and a finding: out of memory */
-void clocks_close(const Plan *plan, KeptClocks *kept);
-
-/* Of the call that the walk is at; NULL: out of memory. */
-Clocks *clocks_of(KeptClocks *kept, const Walk *walk);
+/* Of the call that the walk is at: kept for others by its segment, in an array of all; NULL: out of
+ * memory. clocks_free frees one segment's. */
+Clocks *clocks_of(Clocks **of_segment, const Walk *walk);
+void clocks_free(Clocks *first);
 
 #endif

@@ -31,6 +31,7 @@ typedef struct Head {
   Walk walk;
   const PlanRecord *record;             /* NULL: it has no more */
   uint32_t index;                       /* of the record in its segment */
+  bool is_new;                          /* the class has not come to this segment before */
   uint32_t crossings, crossings_before; /* so far; before the loop */
   uint32_t met; /* operands of an exchange that have met their other half: bits */
 } Head;
@@ -38,9 +39,9 @@ typedef struct Head {
 typedef struct Communication {
   View view; /* without a class */
   const Plan *plan;
-  Head *heads;      /* by class */
-  uint32_t *group;  /* by comm and class: who must come together has one number; NONE: alone */
-  uint32_t *looked; /* by segment: the last class that it was looked at for, and one */
+  Head *heads;     /* by class */
+  uint32_t *group; /* by comm and class: who must come together has one number; NONE: alone */
+  bool *looked_at; /* by class and segment: by itself */
 } Communication;
 
 /* ---- which classes meet */
@@ -140,6 +141,7 @@ static bool same_bytes(const PlanOperand *a, const PlanOperand *b) {
 
 /* ---- what can be said of a communication by itself, whatever the call */
 
+/* What goes from ranks of the class to ranks of the class comes from there in the same record. */
 static void check_exchange(const Walk *walk, uint32_t index) {
   const Plan *plan = walk->view->plan;
   const PlanRecord *record = walk_record(walk, index);
@@ -183,34 +185,12 @@ static void check_meaning(const Walk *walk, uint32_t index) {
                   plan_string(plan, plan->comms[record->comm].name));
 }
 
-/* Each segment is looked at once for each class that calls it. */
-static void check_segment(const Walk *walk) {
-  for (uint32_t i = 0; i < walk->segment->records_count; i++) {
-    const PlanRecord *record = walk_record(walk, i);
-    if (!record_is_communication(record) || (record->when_all & record->when_none) != 0) continue;
-    check_meaning(walk, i);
-    if (record->kind == RECORD_EXCHANGE) check_exchange(walk, i);
-  }
-}
-
-static void check_class(const Communication *c, uint32_t class) {
-  View view = {.plan = c->plan, .report = c->view.report, .class = &c->plan->classes[class]};
-  for (uint32_t i = 0; i < view.class->programs_count; i++) {
-    const PlanProgram *program = &c->plan->programs[view.class->programs_first + i];
-    Walk walk = walk_begin(&view, program, WALK_ONCE);
-    while (walk_next(&walk)) {
-      uint32_t *looked = &c->looked[walk.call->segment];
-      if (*looked != class + 1) check_segment(&walk);
-      *looked = class + 1;
-    }
-  }
-}
-
 /* ---- walkers */
 
 /* The next record. What crosses in no record of a loop's first iteration crosses in none of the
  * others. */
-static bool next_record(Head *h) {
+static bool next_record(const Communication *c, uint32_t class) {
+  Head *h = &c->heads[class];
   h->index++;
   while (h->walk.segment == NULL || h->index >= h->walk.segment->records_count) {
     const PlanLoop *loop = h->walk.loop;
@@ -218,6 +198,9 @@ static bool next_record(Head *h) {
     if (!walk_next(&h->walk)) return false;
     if (h->walk.loop != loop) h->crossings_before = h->crossings;
     h->index = 0;
+    bool *looked_at = &c->looked_at[class * (size_t)c->plan->segments_count];
+    h->is_new = !looked_at[h->walk.call->segment];
+    looked_at[h->walk.call->segment] = true;
   }
   return true;
 }
@@ -225,10 +208,14 @@ static bool next_record(Head *h) {
 static void advance(const Communication *c, uint32_t class) {
   Head *h = &c->heads[class];
   h->record = NULL, h->met = 0;
-  while (h->record == NULL && next_record(h)) {
+  while (h->record == NULL && next_record(c, class)) {
     const PlanRecord *record = walk_record(&h->walk, h->index);
-    if (record_is_communication(record) && walk_runs(&h->walk, record) && crosses(c, class, record))
-      h->record = record;
+    if (!record_is_communication(record)) continue;
+    if (h->is_new && (record->when_all & record->when_none) == 0) {
+      check_meaning(&h->walk, h->index);
+      if (record->kind == RECORD_EXCHANGE) check_exchange(&h->walk, h->index);
+    }
+    if (walk_runs(&h->walk, record) && crosses(c, class, record)) h->record = record;
   }
   if (h->record == NULL || ++h->crossings < CROSSINGS_MAX) return;
   prove_finding(&h->view, NULL, -1, "communication", "too many communications to prove");
@@ -394,14 +381,12 @@ void prove_communication(const Plan *plan, ProveReport *report) {
   Communication c = {.view = {.plan = plan, .report = report}, .plan = plan};
   c.heads = prove_array(&c.view, plan->classes_count, sizeof *c.heads);
   c.group = prove_array(&c.view, (size_t)plan->comms_count * plan->classes_count, sizeof *c.group);
-  c.looked = prove_array(&c.view, plan->segments_count, sizeof *c.looked);
-  if (c.heads != NULL && c.group != NULL && c.looked != NULL) {
+  c.looked_at = prove_array(&c.view, (size_t)plan->classes_count * plan->segments_count, 1);
+  if (c.heads != NULL && c.group != NULL && c.looked_at != NULL) {
     for (uint32_t comm = 0; comm < plan->comms_count; comm++)
       number_groups(&c, comm);
-    for (uint32_t k = 0; k < plan->classes_count; k++)
-      check_class(&c, k);
     for (ProgramKind kind = 0; kind < ProgramKind_COUNT; kind++)
       prove_kind(&c, kind);
   }
-  free(c.heads), free(c.group), free(c.looked);
+  free(c.heads), free(c.group), free(c.looked_at);
 }

@@ -1,7 +1,7 @@
 /* memory.c -- the ledger against itself, against every access, and against the recorded peaks.
  *
- * One sweep over the calls of a program keeps the live buffers by address: they never overlap, so a
- * new buffer meets the next one or none, and an access is found in one. */
+ * One sweep over the calls of a program keeps by address who had each byte last: a new buffer takes
+ * over what it covers, none of which may be live, and an access is found in one that is. */
 #include <stdlib.h>
 
 #include "compiler/prove/intervals.h"
@@ -12,15 +12,17 @@ typedef struct Sweep {
   const View *view;
   const PlanProgram *program;
   bool first_program; /* persistent buffers are compared with each other once */
-  uint8_t *use;       /* by buffer of the class: bits of BaseUse */
-  Intervals live;     /* their numbers are those of buffers */
-  struct {
-    uint64_t live_bytes, most_bytes, peak_bytes;
-  } tier[Tier_COUNT];
+  uint32_t call;      /* its position */
+  Intervals owners;   /* their numbers are those of buffers */
 } Sweep;
 
 static uint64_t rounded(uint64_t bytes) {
   return (bytes + PLAN_ALIGN_BYTES - 1) / PLAN_ALIGN_BYTES * PLAN_ALIGN_BYTES;
+}
+
+static bool is_live(const Sweep *s, uint32_t index) {
+  const PlanBuffer *buffer = &s->view->plan->buffers[index];
+  return buffer->program == PLAN_NONE || s->call <= buffer->last_call;
 }
 
 static void report_shared(const Sweep *s, uint32_t index, const Interval *met) {
@@ -39,155 +41,155 @@ static void report_shared(const Sweep *s, uint32_t index, const Interval *met) {
 static bool begin_life(Sweep *s, uint32_t index) {
   const PlanBuffer *buffer = &s->view->plan->buffers[index];
   uint64_t first = buffer_address(buffer), end = first + buffer->size_bytes;
-  uint64_t peak_bytes = buffer->offset + buffer->size_bytes; /* plan_check: within the arena */
-  s->tier[buffer->tier].live_bytes += rounded(buffer->size_bytes);
-  if (peak_bytes > s->tier[buffer->tier].peak_bytes) s->tier[buffer->tier].peak_bytes = peak_bytes;
-  const Interval *other = intervals_find(&s->live, first);
-  if (other == NULL || other->first >= end || first == end)
-    return intervals_put(&s->live, (Interval){first, end, index});
-  if (s->first_program || buffer->program != PLAN_NONE) report_shared(s, index, other);
+  const Interval *met = intervals_find(&s->owners, first);
+  while (met != NULL && met->first < end && !is_live(s, met->number))
+    met = intervals_find(&s->owners, met->end);
+  if (met == NULL || met->first >= end || first == end)
+    return intervals_put(&s->owners, (Interval){first, end, index});
+  if (s->first_program || buffer->program != PLAN_NONE) report_shared(s, index, met);
   return true;
-}
-
-static void end_life(Sweep *s, uint32_t index) {
-  const PlanBuffer *buffer = &s->view->plan->buffers[index];
-  s->tier[buffer->tier].live_bytes -= rounded(buffer->size_bytes);
-  const Interval *life = intervals_find(&s->live, buffer_address(buffer));
-  if (life != NULL && life->number == index) intervals_remove(&s->live, life->first);
-}
-
-/* What the running records of a call reach through base `index`; false: nothing. */
-static bool reach(const Walk *walk, uint32_t index, uint64_t *first, uint64_t *end,
-                  uint32_t *record_at) {
-  const View *view = walk->view;
-  bool any = false;
-  for (uint32_t r = 0; r < walk->segment->records_count; r++) {
-    const PlanRecord *record = walk_record(walk, r);
-    if (!walk_runs(walk, record)) continue;
-    for (uint32_t i = 0; i < record->operands_count; i++) {
-      const PlanOperand *operand = &view->plan->operands[record->operands_first + i];
-      if (operand->base != index || operand->size_bytes == 0) continue;
-      uint64_t at = walk_base(walk, index);
-      if (!any || at + operand->offset < *first) *first = at + operand->offset;
-      if (!any || at + operand_end(view->plan, operand) > *end)
-        *end = at + operand_end(view->plan, operand);
-      if (!any) *record_at = r;
-      any = true;
-    }
-  }
-  return any;
 }
 
 /* The live buffer that holds these bytes; PLAN_NONE: none does. */
 static uint32_t holder_of(const Sweep *s, uint64_t first, uint64_t end) {
-  const Interval *live = intervals_find(&s->live, first);
-  return live != NULL && live->first <= first && end <= live->end ? live->number : PLAN_NONE;
+  const Interval *owner = intervals_find(&s->owners, first);
+  bool held = owner != NULL && owner->first <= first && end <= owner->end;
+  return held && is_live(s, owner->number) ? owner->number : PLAN_NONE;
+}
+
+/* The buffer that holds what running records reach through the base. */
+static uint32_t locate_operands(const Sweep *s, const Walk *walk, uint32_t index) {
+  const Plan *plan = s->view->plan;
+  uint32_t found = PLAN_NONE;
+  for (uint32_t r = 0; r < walk->segment->records_count; r++) {
+    const PlanRecord *record = walk_record(walk, r);
+    if (!walk_runs(walk, record)) continue;
+    for (uint32_t i = 0; i < record->operands_count; i++) {
+      const PlanOperand *operand = &plan->operands[record->operands_first + i];
+      if (operand->base != index || operand->size_bytes == 0) continue;
+      uint64_t base = walk_base(walk, index), first = base + operand->offset;
+      uint64_t end = base + operand_end(plan, operand);
+      uint32_t holder = holder_of(s, first, end);
+      if (holder != PLAN_NONE && (found == PLAN_NONE || found == holder)) {
+        found = holder;
+        continue;
+      }
+      prove_finding(s->view, walk, r, "memory",
+                    "bytes [%llu..%llu) of base %.40s are no part of one buffer that is live",
+                    (unsigned long long)first, (unsigned long long)end,
+                    plan_string(plan, plan->bases[walk->segment->bases_first + index].name));
+      return PLAN_NONE;
+    }
+  }
+  return found;
 }
 
 /* A whole base in one live buffer is the usual case and needs no look at the records. */
 static uint32_t locate(const Sweep *s, const Walk *walk, uint32_t index) {
-  const PlanBase *base = &s->view->plan->bases[walk->segment->bases_first + index];
-  uint64_t first = walk_base(walk, index), end = first + base->size_bytes;
-  uint32_t record = 0, buffer = holder_of(s, first, end);
-  if (s->view->plan->bindings[walk->call->bindings_first + index].by != PLAN_NONE)
-    prove_finding(s->view, walk, -1, "memory", "base %.40s stands elsewhere on other ranks",
-                  plan_string(s->view->plan, base->name));
-  if (buffer != PLAN_NONE || !reach(walk, index, &first, &end, &record)) return buffer;
-  buffer = holder_of(s, first, end);
-  if (buffer == PLAN_NONE)
-    prove_finding(s->view, walk, record, "memory",
-                  "bytes [%llu..%llu) of base %.40s are no part of one buffer that is live",
-                  (unsigned long long)first, (unsigned long long)end,
-                  plan_string(s->view->plan, base->name));
-  return buffer;
-}
-
-/* What packs has its buffers to itself, for types do not see what it writes there. */
-static void check_use(const Sweep *s, const Walk *walk, uint32_t index, uint32_t buffer) {
   const Plan *plan = s->view->plan;
-  uint32_t base = walk->segment->bases_first + index;
-  if (buffer == PLAN_NONE) return;
-  uint8_t *use = &s->use[buffer - s->view->class->buffers_first], before = *use;
-  *use |= s->view->base_use[base];
-  if (*use != before && *use == (BASE_PACKS | BASE_HOLDS))
-    prove_finding(s->view, walk, -1, "memory", "base %.40s: packed pieces and values share %.40s",
-                  plan_string(plan, plan->bases[base].name),
-                  plan_string(plan, plan->buffers[buffer].name));
+  const PlanBase *base = &plan->bases[walk->segment->bases_first + index];
+  uint64_t first = walk_base(walk, index);
+  uint32_t buffer = holder_of(s, first, first + base->size_bytes);
+  if (plan->bindings[walk->call->bindings_first + index].by != PLAN_NONE)
+    prove_finding(s->view, walk, -1, "memory", "base %.40s stands elsewhere on other ranks",
+                  plan_string(plan, base->name));
+  return buffer != PLAN_NONE ? buffer : locate_operands(s, walk, index);
 }
 
 /* Each call once: lifetimes are stated by position. */
-static bool sweep_calls(Sweep *s, const BufferOrder *births, const BufferOrder *deaths,
-                        Ledger *ledger) {
+static bool sweep_calls(Sweep *s, Ledger *ledger) {
+  const BufferOrder *births = &ledger->births;
   Walk walk = walk_begin(s->view, s->program, WALK_ONCE);
   uint32_t base_count = 0;
   while (walk_next(&walk)) {
-    for (uint32_t i = births->first[walk.position]; i < births->first[walk.position + 1]; i++)
+    s->call = walk.position;
+    for (uint32_t i = births->first[s->call]; i < births->first[s->call + 1]; i++)
       if (!begin_life(s, births->buffer[i])) return false;
-    for (int32_t tier = 0; tier < Tier_COUNT; tier++)
-      if (s->tier[tier].live_bytes > s->tier[tier].most_bytes)
-        s->tier[tier].most_bytes = s->tier[tier].live_bytes;
-    ledger->base_first[walk.position] = base_count;
-    for (uint32_t i = 0; i < walk.segment->bases_count; i++) {
-      ledger->buffer_of[base_count] = locate(s, &walk, i);
-      check_use(s, &walk, i, ledger->buffer_of[base_count++]);
-    }
-    for (uint32_t i = deaths->first[walk.position]; i < deaths->first[walk.position + 1]; i++)
-      end_life(s, deaths->buffer[i]);
+    ledger->base_first[s->call] = base_count;
+    for (uint32_t i = 0; i < walk.segment->bases_count; i++)
+      ledger->buffer_of[base_count++] = locate(s, &walk, i);
   }
   return true;
 }
 
-static void check_peak(const Sweep *s, const Walk *where, uint32_t tier) {
-  const Plan *plan = s->view->plan;
-  uint32_t kind = plan->tiers[tier].kind;
-  const PlanPeak *recorded = &plan->peaks[s->program->peaks_first + tier];
-  uint64_t arena_bytes = plan->arenas[s->view->class->arenas_first + tier].size_bytes;
-  uint64_t peak_bytes = s->tier[kind].peak_bytes, most_bytes = s->tier[kind].most_bytes;
-  if (s->tier[kind].live_bytes > most_bytes) most_bytes = s->tier[kind].live_bytes;
-  if (rounded(peak_bytes) > rounded(arena_bytes))
-    prove_finding(s->view, where, -1, "memory", "peak %llu bytes, but the %s arena has %llu",
-                  (unsigned long long)peak_bytes, Tier_names[kind],
-                  (unsigned long long)arena_bytes);
-  if (rounded(recorded->peak_bytes) != rounded(peak_bytes))
-    prove_finding(s->view, where, -1, "memory", "peak is %llu bytes, recorded %llu",
-                  (unsigned long long)peak_bytes, (unsigned long long)recorded->peak_bytes);
-  if (rounded(recorded->live_bytes) != most_bytes)
-    prove_finding(s->view, where, -1, "memory", "most bytes live at once are %llu, recorded %llu",
-                  (unsigned long long)most_bytes, (unsigned long long)recorded->live_bytes);
+/* ---- peaks */
+
+/* What the buffers of a program, and those that last, need of a tier: up to which byte, and how
+ * many at once. `change` has a zero for each call, and one more. */
+static PlanPeak need(const View *view, uint32_t program, uint32_t tier, int64_t *change) {
+  const PlanClass *class = view->class;
+  const PlanBuffer *buffer = &view->plan->buffers[class->buffers_first];
+  PlanPeak peak = {0};
+  for (const PlanBuffer *end = buffer + class->buffers_count; buffer < end; buffer++) {
+    bool lasts = buffer->program == PLAN_NONE;
+    if (buffer->tier != tier || (!lasts && buffer->program != program)) continue;
+    uint64_t top = buffer->offset + buffer->size_bytes; /* plan_check: within the arena */
+    if (top > peak.peak_bytes) peak.peak_bytes = top;
+    change[lasts ? 0 : buffer->first_call] += (int64_t)rounded(buffer->size_bytes);
+    if (!lasts) change[buffer->last_call + 1] -= (int64_t)rounded(buffer->size_bytes);
+  }
+  int64_t live_bytes = 0;
+  for (uint32_t call = 0; call <= view->plan->programs[program].calls_count; call++) {
+    live_bytes += change[call], change[call] = 0;
+    if (live_bytes > (int64_t)peak.live_bytes) peak.live_bytes = (uint64_t)live_bytes;
+  }
+  return peak;
 }
 
-static void check_peaks(const Sweep *s) {
-  Walk where = walk_begin(s->view, s->program, WALK_ONCE);
-  for (uint32_t tier = 0; tier < s->view->plan->tiers_count; tier++)
-    check_peak(s, &where, tier);
+static void check_peaks(const View *view, const PlanProgram *program) {
+  const Plan *plan = view->plan;
+  Walk where = walk_begin(view, program, WALK_ONCE);
+  int64_t *change = prove_array(view, program->calls_count, sizeof *change);
+  for (uint32_t tier = 0; tier < plan->tiers_count && change != NULL; tier++) {
+    const PlanPeak *recorded = &plan->peaks[program->peaks_first + tier];
+    PlanPeak is = need(view, (uint32_t)(program - plan->programs), plan->tiers[tier].kind, change);
+    if (rounded(recorded->peak_bytes) != rounded(is.peak_bytes))
+      prove_finding(view, &where, -1, "memory", "peak is %llu bytes, recorded %llu",
+                    (unsigned long long)is.peak_bytes, (unsigned long long)recorded->peak_bytes);
+    if (rounded(recorded->live_bytes) != is.live_bytes)
+      prove_finding(view, &where, -1, "memory", "most bytes live at once are %llu, recorded %llu",
+                    (unsigned long long)is.live_bytes, (unsigned long long)recorded->live_bytes);
+  }
+  free(change);
 }
 
-static bool sweep(Sweep *s, const BufferOrder *births, const BufferOrder *deaths, Ledger *ledger) {
-  const PlanClass *class = s->view->class;
-  bool done = true;
-  for (uint32_t i = class->buffers_first; i < class->buffers_first + class->buffers_count; i++)
-    if (s->view->plan->buffers[i].program == PLAN_NONE) done = done && begin_life(s, i);
-  return done && sweep_calls(s, births, deaths, ledger);
+/* ---- programs */
+
+/* A counting sort: of each call, `end` moves from where its buffers begin to where they end. */
+static bool order_births(const View *view, const PlanProgram *program, BufferOrder *births) {
+  const PlanClass *class = view->class;
+  const PlanBuffer *buffers = view->plan->buffers;
+  uint32_t first = class->buffers_first, count = class->buffers_count;
+  uint32_t index = (uint32_t)(program - view->plan->programs), calls = program->calls_count;
+  births->buffer = prove_array(view, (size_t)count + calls + 2, sizeof(uint32_t));
+  if (births->buffer == NULL) return false;
+  births->first = births->buffer + count;
+  uint32_t *end = births->first + 1;
+  for (uint32_t i = first; i < first + count; i++)
+    if (buffers[i].program == index) end[buffers[i].first_call + 1]++;
+  for (uint32_t call = 0; call < calls; call++)
+    end[call + 1] += end[call];
+  for (uint32_t i = first; i < first + count; i++)
+    if (buffers[i].program == index) births->buffer[end[buffers[i].first_call]++] = i;
+  return true;
 }
 
-static bool sweep_program(View *view, const PlanProgram *program, bool is_first, uint8_t *use) {
-  Sweep s = {.view = view, .program = program, .first_program = is_first, .use = use};
+static bool sweep_program(View *view, const PlanProgram *program, bool is_first) {
+  const PlanClass *class = view->class;
+  Sweep s = {.view = view, .program = program, .first_program = is_first};
+  Ledger *ledger = &view->ledger[program->kind];
   size_t bases = 0;
   for (uint32_t i = 0; i < program->calls_count; i++)
     bases += view->plan->calls[program->calls_first + i].bindings_count;
-  Ledger *ledger = &view->ledger[program->kind];
-  *ledger = (Ledger){prove_array(view, program->calls_count, sizeof(uint32_t)),
-                     prove_array(view, bases, sizeof(uint32_t))};
-  BufferOrder births = order_buffers(view, program, true);
-  BufferOrder deaths = order_buffers(view, program, false);
-  bool ready = ledger->base_first && ledger->buffer_of && births.buffer && deaths.buffer;
-  ready = ready && sweep(&s, &births, &deaths, ledger);
-  if (ready)
-    check_peaks(&s);
-  else
-    prove_finding(view, NULL, -1, "memory", "out of memory while proving");
-  intervals_free(&s.live);
-  free(births.buffer), free(deaths.buffer);
+  ledger->base_first = prove_array(view, program->calls_count, sizeof(uint32_t));
+  ledger->buffer_of = prove_array(view, bases, sizeof(uint32_t));
+  bool ready = ledger->base_first && ledger->buffer_of;
+  ready = order_births(view, program, &ledger->births) && ready;
+  for (uint32_t i = class->buffers_first; i < class->buffers_first + class->buffers_count; i++)
+    if (view->plan->buffers[i].program == PLAN_NONE) ready = ready && begin_life(&s, i);
+  ready = ready && sweep_calls(&s, ledger);
+  if (!ready) prove_finding(view, NULL, -1, "memory", "out of memory while proving");
+  intervals_free(&s.owners);
   return ready;
 }
 
@@ -215,14 +217,13 @@ static void check_holders(const View *view) {
 }
 
 bool prove_memory(View *view) {
-  uint8_t *use = prove_array(view, view->class->buffers_count, sizeof *use);
-  bool ready = use != NULL;
+  bool ready = true;
   check_holders(view);
-  for (uint32_t i = 0; i < view->class->programs_count && use != NULL; i++)
-    ready =
-        sweep_program(view, &view->plan->programs[view->class->programs_first + i], i == 0, use) &&
-        ready;
-  free(use);
+  for (uint32_t i = 0; i < view->class->programs_count; i++) {
+    const PlanProgram *program = &view->plan->programs[view->class->programs_first + i];
+    ready = sweep_program(view, program, i == 0) && ready;
+    check_peaks(view, program);
+  }
   return ready;
 }
 
@@ -230,6 +231,6 @@ void view_close(View *view) {
   for (int kind = 0; kind < ProgramKind_COUNT; kind++) {
     free(view->ledger[kind].base_first);
     free(view->ledger[kind].buffer_of);
-    view->ledger[kind] = (Ledger){0};
+    free(view->ledger[kind].births.buffer);
   }
 }

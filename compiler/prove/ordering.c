@@ -45,7 +45,7 @@ typedef struct LaneLog {
 
 typedef struct Ordering {
   const View *view;
-  KeptClocks *kept;
+  Clocks **kept; /* by segment, for all classes */
   Walk walk;
   Run *runs; /* by call position, for two iterations */
   LaneLog lanes[PLAN_LANES_MAX];
@@ -247,18 +247,7 @@ static void run_call(Ordering *o, Clocks *clocks) {
   EACH_LANE(lane, clocks->lanes) {
     o->failed = o->failed || !remember(o, &o->lanes[lane], run, lane);
     o->number[lane] += clocks->count[lane];
-  }
-}
-
-/* The last record of each lane of the call knows most. */
-static void leave_call(Ordering *o, const Clocks *clocks) {
-  const Run *run = run_at(o, o->walk.position, o->walk.iteration);
-  uint32_t left = clocks->lanes;
-  for (uint32_t i = o->walk.segment->records_count; i-- > 0 && left != 0;) {
-    uint32_t lane = walk_record(&o->walk, i)->lane;
-    if (!clocks->clock[i].runs || (left >> lane & 1u) == 0) continue;
-    left &= ~(1u << lane);
-    join(o, run, i, lane);
+    join(o, run, clocks->last[lane], lane);
   }
 }
 
@@ -269,12 +258,11 @@ static void run_program(Ordering *o, const PlanProgram *program) {
     o->failed |= clocks == NULL;
     if (o->failed) break;
     run_call(o, clocks);
-    leave_call(o, clocks);
   }
   if (o->failed) prove_finding(o->view, NULL, -1, "ordering", "out of memory while proving");
 }
 
-static void prove_program(const View *view, const PlanProgram *program, KeptClocks *kept) {
+static void prove_program(const View *view, const PlanProgram *program, Clocks **kept) {
   Ordering o = {.view = view, .kept = kept, .lanes_used = (1u << view->plan->lanes_count) - 1};
   o.runs = prove_array(view, 2 * (size_t)program->calls_count, sizeof *o.runs);
   if (o.runs != NULL) run_program(&o, program);
@@ -285,7 +273,13 @@ static void prove_program(const View *view, const PlanProgram *program, KeptCloc
   free(o.runs);
 }
 
-void prove_ordering(const View *view, KeptClocks *kept) {
-  for (uint32_t i = 0; i < view->class->programs_count; i++)
-    prove_program(view, &view->plan->programs[view->class->programs_first + i], kept);
+void prove_ordering(const View *views, uint32_t count) {
+  const Plan *plan = views[0].plan;
+  Clocks **kept = prove_array(&views[0], plan->segments_count, sizeof *kept);
+  for (const View *view = views; kept != NULL && view < views + count; view++)
+    for (uint32_t i = 0; i < view->class->programs_count; i++)
+      prove_program(view, &plan->programs[view->class->programs_first + i], kept);
+  for (uint32_t i = 0; kept != NULL && i < plan->segments_count; i++)
+    clocks_free(kept[i]);
+  free(kept);
 }

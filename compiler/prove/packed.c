@@ -3,8 +3,7 @@
  * pack, a collective of one run a member and unpack do together what the collective with pieces
  * does. Here the three are held against each other, and what is left to judge is that collective:
  * who follows values need not know that they were packed on the way. Records stand where they
- * stood; pack and unpack never run. What they hand on stands in buffers of its own (memory.c), for
- * types do not see it. */
+ * stood; pack and unpack never run. What they hand on is scratch of the collective. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,25 +14,19 @@ typedef struct Packing {
   const Plan *plan;
   const KernelContract **contracts;
   const PlanSegment *segment;
-  Unpacked *out;
-  Plan *plan_out; /* its tables have room for what is added */
+  Plan *out; /* these of its tables are its own, with room for what is added: */
   PlanRecord *records;
   PlanOperand *operands;
   int64_t *ints;
   double *reals;
 } Packing;
 
-/* The record at this place of the segment, if it packs or unpacks; NULL: it does not. */
-static const PlanRecord *mover_at(const Packing *p, uint32_t position) {
+/* The record at this place of the segment, if it is of the kernel; NULL: it is not. */
+static const PlanRecord *mover_at(const Packing *p, uint32_t position, KernelId kernel) {
   if (position >= p->segment->records_count) return NULL;
   const PlanRecord *record = &p->plan->records[p->segment->records_first + position];
   if (record->kind != RECORD_KERNEL || p->contracts[record->kernel] == NULL) return NULL;
-  return p->contracts[record->kernel]->row->role == ROLE_PACK ? record : NULL;
-}
-
-static const PlanRecord *beside(const Packing *p, uint32_t position, KernelId kernel) {
-  const PlanRecord *mover = mover_at(p, position);
-  return mover != NULL && p->contracts[mover->kernel]->id == kernel ? mover : NULL;
+  return p->contracts[record->kernel]->id == kernel ? record : NULL;
 }
 
 static const PlanOperand *operand_of(const Packing *p, const PlanRecord *record, uint32_t i) {
@@ -45,12 +38,6 @@ static bool same_place(const PlanOperand *a, const PlanOperand *b) {
          a->member_stride == b->member_stride && a->by == b->by && a->dtype == b->dtype;
 }
 
-static bool hands_on(const Packing *p, const PlanRecord *from, uint32_t out, const PlanRecord *to) {
-  const PlanOperand *left = operand_of(p, from, out);
-  return from->lane == to->lane && from->when_all == to->when_all &&
-         from->when_none == to->when_none && same_place(left, operand_of(p, to, 0));
-}
-
 /* Elements that a member has of a collective of one piece; 0: it has several. */
 static int64_t flat_share(const Plan *plan, const PlanRecord *record) {
   const int64_t *dims = plan->ints + record->dims_first;
@@ -60,32 +47,26 @@ static int64_t flat_share(const Plan *plan, const PlanRecord *record) {
   return has_pieces ? dims[1] : 0;
 }
 
-/* Whether the dims of a mover (members, k, k pairs) are the members and the share of the
- * collective: no more than plan_check and the contract let through, so nothing overflows. */
-static bool fits(const Packing *p, const PlanRecord *mover, const PlanRecord *flat) {
+/* Whether the mover hands its operand `packed` to the collective's operand `end`, or takes it from
+ * there: the same bytes of the same members, whenever and where the collective runs. No more than
+ * plan_check and the contract let through, so nothing overflows. */
+static bool fits(const Packing *p, const PlanRecord *mover, uint32_t packed, const PlanRecord *flat,
+                 uint32_t end) {
   const int64_t *dims = p->plan->ints + mover->dims_first;
   const KernelContract *contract = p->contracts[mover->kernel];
-  int64_t share = 0;
-  if (mover->operands_count != 2 || mover->accumulate != 0 ||
-      !contract_dims_fit(contract, dims, mover->dims_count) ||
-      contract_elements(contract, 0, dims) < 0 ||
-      dims[0] != (int64_t)plan_comm_size(p->plan, flat->comm))
-    return false;
-  for (int64_t i = 0; i < dims[1]; i++)
-    share += dims[2 + 2 * i] * dims[3 + 2 * i];
-  return share == flat_share(p->plan, flat);
+  int64_t members = plan_comm_size(p->plan, flat->comm);
+  return mover->operands_count == 2 && mover->accumulate == 0 &&
+         contract_dims_fit(contract, dims, mover->dims_count) && dims[0] == members &&
+         contract_elements(contract, 0, dims) == members * flat_share(p->plan, flat) &&
+         mover->lane == flat->lane && mover->when_all == flat->when_all &&
+         mover->when_none == flat->when_none &&
+         same_place(operand_of(p, mover, packed), operand_of(p, flat, end));
 }
 
 /* ---- the collective that they are together */
 
-static void add_operand(Packing *p, const PlanOperand *operand, Access access) {
-  PlanOperand *added = &p->operands[p->plan_out->operands_count++];
-  *added = *operand;
-  added->access = access;
-}
-
 /* Pieces are those of the side that has the parts of all members; in place, both sides have. */
-static bool join_pieces(Packing *p, PlanRecord *record, const PlanRecord *pack,
+static bool join_pieces(const Packing *p, PlanRecord *record, const PlanRecord *pack,
                         const PlanRecord *unpack) {
   const PlanRecord *whole = record->kind == RECORD_ALL_GATHER ? unpack : pack;
   const PlanRecord *share = whole == pack ? unpack : pack;
@@ -109,41 +90,52 @@ static bool join_turn(Packing *p, PlanRecord *record, const PlanRecord *pack,
   if (from[1] != 1 || to[1] != 1 || many[2] % few[2] != 0 || record->operands_count != 2)
     return false;
   const int64_t dims[5] = {few[2], many[2] / few[2], 1, 1, many[3]};
-  record->dims_first = p->plan_out->ints_count, record->dims_count = 5;
-  memcpy(p->ints + p->plan_out->ints_count, dims, sizeof dims);
-  p->plan_out->ints_count += record->dims_count;
-  record->attrs_first = p->plan_out->reals_count++, record->attrs_count = 1;
+  record->dims_first = p->out->ints_count, record->dims_count = 5;
+  memcpy(p->ints + p->out->ints_count, dims, sizeof dims);
+  p->out->ints_count += record->dims_count;
+  record->attrs_first = p->out->reals_count++, record->attrs_count = 1;
   p->reals[record->attrs_first] = back;
   return true;
 }
 
-/* A mover that belongs to a collective runs no more. `packed`: its operand that is. */
-static void leave_out(Packing *p, const PlanRecord *mover, uint32_t packed) {
-  if (mover == NULL) return;
-  p->out->use[p->segment->bases_first + operand_of(p, mover, packed)->base] |= BASE_PACKS;
-  PlanRecord *record = &p->records[mover - p->plan->records];
-  record->when_all = record->when_none = CALL_FIRST_MICROBATCH;
+static void add_operand(Packing *p, PlanRecord *record, const PlanOperand *operand,
+                        uint32_t access) {
+  PlanOperand *added = &p->operands[p->out->operands_count++];
+  *added = *operand;
+  added->access = access;
+  record->operands_count++;
+}
+
+/* It works on what is packed, and on what will have been unpacked; what is between is scratch. */
+static void join_operands(Packing *p, PlanRecord *record, const PlanRecord *pack,
+                          const PlanRecord *unpack) {
+  const PlanRecord flat = *record;
+  uint32_t last = flat.operands_count - 1;
+  record->operands_first = p->out->operands_count, record->operands_count = 0;
+  add_operand(p, record, operand_of(p, pack != NULL ? pack : &flat, 0),
+              operand_of(p, &flat, 0)->access);
+  if (last > 0)
+    add_operand(p, record, operand_of(p, unpack != NULL ? unpack : &flat, 1), ACCESS_WRITE);
+  for (uint32_t i = 0; i <= last; i++)
+    if ((i == 0 ? pack : unpack) != NULL)
+      add_operand(p, record, operand_of(p, &flat, i), ACCESS_SCRATCH);
 }
 
 /* The record at `position` becomes what it is together with the movers around it, if it is a
- * collective and they belong to it. */
+ * collective and they belong to it; they run no more. */
 static void join(Packing *p, uint32_t position) {
   PlanRecord *record = &p->records[p->segment->records_first + position];
-  const PlanRecord flat = *record;
-  const PlanRecord *pack = position > 0 ? beside(p, position - 1, KERNEL_pack) : NULL;
-  const PlanRecord *unpack = beside(p, position + 1, KERNEL_unpack);
-  uint32_t last = flat.operands_count - 1;
-  if ((pack == NULL && unpack == NULL) || flat_share(p->plan, &flat) == 0 ||
-      (pack != NULL && (!fits(p, pack, &flat) || !hands_on(p, pack, 1, &flat))) ||
-      (unpack != NULL && (!fits(p, unpack, &flat) || !hands_on(p, &flat, last, unpack))))
+  const PlanRecord *pack = mover_at(p, position - 1, KERNEL_pack);
+  const PlanRecord *unpack = mover_at(p, position + 1, KERNEL_unpack);
+  if ((pack == NULL && unpack == NULL) || flat_share(p->plan, record) == 0 ||
+      (pack != NULL && !fits(p, pack, 1, record, 0)) ||
+      (unpack != NULL && !fits(p, unpack, 0, record, record->operands_count - 1)) ||
+      !(record->kind == RECORD_ALL_TO_ALL ? join_turn(p, record, pack, unpack)
+                                          : join_pieces(p, record, pack, unpack)))
     return;
-  record->operands_first = p->plan_out->operands_count;
-  add_operand(p, operand_of(p, pack != NULL ? pack : &flat, 0),
-              last == 0 ? ACCESS_UPDATE : ACCESS_READ);
-  if (last == 1) add_operand(p, operand_of(p, unpack != NULL ? unpack : &flat, 1), ACCESS_WRITE);
-  if (flat.kind == RECORD_ALL_TO_ALL ? join_turn(p, record, pack, unpack)
-                                     : join_pieces(p, record, pack, unpack))
-    leave_out(p, pack, 1), leave_out(p, unpack, 0);
+  join_operands(p, record, pack, unpack);
+  if (pack != NULL) record[-1].when_all = record[-1].when_none = CALL_FIRST_MICROBATCH;
+  if (unpack != NULL) record[1].when_all = record[1].when_none = CALL_FIRST_MICROBATCH;
 }
 
 static void unpack_segment(Packing *p) {
@@ -152,11 +144,8 @@ static void unpack_segment(Packing *p) {
     join(p, i);
   for (uint32_t i = 0; i < p->segment->records_count; i++) {
     const PlanRecord *record = &p->records[p->segment->records_first + i];
-    if ((record->when_all & record->when_none) != 0) continue;
-    for (uint32_t k = 0; k < record->operands_count; k++)
-      p->out->use[p->segment->bases_first + p->operands[record->operands_first + k].base] |=
-          BASE_HOLDS;
-    if (mover_at(p, i) != NULL)
+    bool moves = mover_at(p, i, KERNEL_pack) != NULL || mover_at(p, i, KERNEL_unpack) != NULL;
+    if (moves && (record->when_all & record->when_none) == 0)
       prove_finding(p->view, &walk, i, "packing",
                     "no collective beside it moves what it packs, or what it would unpack");
   }
@@ -171,22 +160,20 @@ static void *copied(const View *view, const void *items, uint32_t count, size_t 
   return copy;
 }
 
-/* Of each record at most two operands, five dims and a direction are added. */
-bool unpacked_open(const View *view, Unpacked *unpacked) {
+/* Of each record at most four operands, five dims and a direction are added. */
+bool unpacked_open(const View *view, Plan *unpacked) {
   const Plan *plan = view->plan;
-  Plan *out = &unpacked->plan;
   uint32_t count = plan->records_count;
-  Packing p = {.view = view, .plan = plan, .contracts = prove_contracts(view)};
-  p.out = unpacked, p.plan_out = out;
+  Packing p = {.view = view, .plan = plan, .contracts = prove_contracts(view), .out = unpacked};
   p.records = copied(view, plan->records, count, sizeof *plan->records, 0);
   p.operands =
-      copied(view, plan->operands, plan->operands_count, sizeof *plan->operands, 2 * count);
+      copied(view, plan->operands, plan->operands_count, sizeof *plan->operands, 4 * count);
   p.ints = copied(view, plan->ints, plan->ints_count, sizeof *plan->ints, 5 * count);
   p.reals = copied(view, plan->reals, plan->reals_count, sizeof *plan->reals, count);
-  unpacked->use = prove_array(view, plan->bases_count, sizeof *unpacked->use);
-  *out = *plan;
-  out->records = p.records, out->operands = p.operands, out->ints = p.ints, out->reals = p.reals;
-  bool ready = p.contracts && p.records && p.operands && p.ints && p.reals && unpacked->use;
+  *unpacked = *plan;
+  unpacked->records = p.records, unpacked->operands = p.operands;
+  unpacked->ints = p.ints, unpacked->reals = p.reals;
+  bool ready = p.contracts && p.records && p.operands && p.ints && p.reals;
   for (uint32_t s = 0; ready && s < plan->segments_count; s++) {
     p.segment = &plan->segments[s];
     unpack_segment(&p);
@@ -195,8 +182,7 @@ bool unpacked_open(const View *view, Unpacked *unpacked) {
   return ready;
 }
 
-void unpacked_close(Unpacked *unpacked) {
-  const Plan *plan = &unpacked->plan;
-  free((void *)plan->records), free((void *)plan->operands);
-  free((void *)plan->ints), free((void *)plan->reals), free(unpacked->use);
+void unpacked_close(const Plan *unpacked) {
+  free((void *)unpacked->records), free((void *)unpacked->operands);
+  free((void *)unpacked->ints), free((void *)unpacked->reals);
 }

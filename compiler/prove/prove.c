@@ -2,25 +2,21 @@
 
 #include <stdlib.h>
 
-#include "compiler/prove/clocks.h"
 #include "compiler/prove/types/types.h"
 #include "compiler/prove/walk.h"
 #include "runtime/plan/plan_io.h"
 
 /* Class by class, then what only all of them show: of the plan in which nothing is packed. */
-static void prove_classes(const Plan *plan, const Unpacked *unpacked, ProveReport *report,
+static void prove_classes(const Plan *plan, const Plan *unpacked, ProveReport *report,
                           View *views) {
-  View whole = {.plan = plan, .report = report};
-  KeptClocks kept;
-  bool ready = clocks_open(&whole, &kept);
-  for (uint32_t i = 0; i < plan->classes_count && ready; i++) {
-    views[i] = (View){
-        .plan = plan, .report = report, .class = &plan->classes[i], .base_use = unpacked->use};
-    ready = prove_memory(&views[i]);
-    if (ready) prove_ordering(&views[i], &kept);
-    views[i].plan = &unpacked->plan;
+  bool ready = true;
+  for (uint32_t i = 0; i < plan->classes_count; i++) {
+    views[i] = (View){.plan = plan, .report = report, .class = &plan->classes[i]};
+    ready = ready && prove_memory(&views[i]);
   }
-  clocks_close(plan, &kept);
+  if (ready) prove_ordering(views, plan->classes_count);
+  for (uint32_t i = 0; i < plan->classes_count; i++)
+    views[i].plan = unpacked;
   /* What operands are, and where they lie, is known to be right from here on. */
   if (ready && report->finding_count == 0) prove_types(views, plan->classes_count);
 }
@@ -66,9 +62,9 @@ bool prove(const Plan *plan, ProveReport *report) {
   count(plan, report);
   prove_derivatives(plan, report);
   prove_evaluation(plan, report);
-  Unpacked unpacked;
+  Plan unpacked;
   bool ready = unpacked_open(&whole, &unpacked);
-  if (ready) prove_records(&unpacked.plan, report);
+  if (ready) prove_records(&unpacked, report);
   prove_communication(plan, report);
   View *views = prove_array(&whole, plan->classes_count, sizeof *views);
   if (ready && views != NULL) prove_classes(plan, &unpacked, report, views);

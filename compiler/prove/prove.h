@@ -14,8 +14,8 @@
  * refused.
  * - shapes: operands are as large as their kernel's dims make them, scratch as the compiler gives
  *   it, read and written as the kernel does. (What collectives and exchanges move: plan_check.)
- * - packing: what packs and unpacks stands beside a collective that moves just that, in buffers
- *   of its own. To records and types the three are one collective (packed.c).
+ * - packing: what packs and unpacks stands beside a collective that moves just that. To records and
+ *   types the three are one collective, which packs into scratch of its own (packed.c).
  * - communication, timeline: every program ends when each rank runs its communications one at a
  *   time, in list order, and each blocks until its partners have come. Collectives that meet are
  *   equal in kind, lane, bytes, dtype, meaning, layer and micro-batch; what an exchange sends and

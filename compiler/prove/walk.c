@@ -132,30 +132,6 @@ void *prove_array(const View *view, size_t count, size_t item_bytes) {
   return array;
 }
 
-BufferOrder order_buffers(const View *view, const PlanProgram *program, bool by_first_call) {
-  const PlanClass *class = view->class;
-  const PlanBuffer *buffers = view->plan->buffers + class->buffers_first;
-  uint32_t program_index = (uint32_t)(program - view->plan->programs);
-  uint32_t count = class->buffers_count, calls = program->calls_count;
-  BufferOrder order = {prove_array(view, (size_t)count + calls + 2, sizeof(uint32_t)), NULL};
-  if (order.buffer == NULL) return order;
-  order.first = order.buffer + count;
-  uint32_t *end =
-      order.first + 1; /* a counting sort: end[c] moves from the start of c to its end */
-  for (int pass = 0; pass < 2; pass++) {
-    for (uint32_t i = 0; i < count; i++) {
-      if (buffers[i].program != program_index) continue;
-      uint32_t call = by_first_call ? buffers[i].first_call : buffers[i].last_call;
-      if (pass == 0)
-        end[call + 1]++;
-      else
-        order.buffer[end[call]++] = class->buffers_first + i;
-    }
-    for (uint32_t c = 0; pass == 0 && c < calls; c++)
-      end[c + 1] += end[c];
-  }
-  return order;
-}
 const KernelContract **prove_contracts(const View *view) {
   const Plan *plan = view->plan;
   const KernelContract **contracts = prove_array(view, plan->kernels_count, sizeof *contracts);

@@ -5,21 +5,24 @@
 #include "compiler/prove/prove.h"
 #include "kernels/contract/contract.h"
 
-/* Which buffer of the ledger each base of each call lies in; made by prove_memory. */
+/* The buffers of a program by the call at which their life begins. */
+typedef struct BufferOrder {
+  uint32_t *buffer; /* indices into plan->buffers */
+  uint32_t *first;  /* by call position, and one more: where its buffers begin; in the same block */
+} BufferOrder;
+
+/* Which buffer each base of each call lies in; made by prove_memory. */
 typedef struct Ledger {
   uint32_t *base_first; /* by position of the call: where its bases begin in buffer_of */
   uint32_t *buffer_of; /* index into plan->buffers; PLAN_NONE: nothing that runs touches the base */
+  BufferOrder births;
 } Ledger;
-
-/* Of a base, and of a buffer that one stands in: packed pieces, or values that types follow. */
-typedef enum BaseUse { BASE_PACKS = 1, BASE_HOLDS = 2 } BaseUse;
 
 /* A class. Its ranks differ only in which member of a row an operand is. */
 typedef struct View {
   const Plan *plan;
   ProveReport *report;
   const PlanClass *class;
-  const uint8_t *base_use; /* Unpacked */
   Ledger ledger[ProgramKind_COUNT];
 } View;
 
@@ -97,29 +100,19 @@ void prove_finding(const View *view, const Walk *walk, int64_t record, const cha
 /* Memory of a property: zeroed, or a finding and NULL. Freed by the caller. */
 void *prove_array(const View *view, size_t count, size_t item_bytes);
 
-/* The buffers of a program by the call at which their life begins, or ends. */
-typedef struct BufferOrder {
-  uint32_t *buffer; /* indices into plan->buffers; NULL: a finding says why. To be freed */
-  uint32_t *first;  /* by call position, and one more: where its buffers begin; in the same block */
-} BufferOrder;
-
-BufferOrder order_buffers(const View *view, const PlanProgram *program, bool by_first_call);
-
 /* The contracts of the plan's kernels; NULL for one that kernels.def does not have. An array to be
  * freed, or NULL and a finding. */
 const KernelContract **prove_contracts(const View *view);
 
 /* ---- the properties; each adds its findings */
 
-/* The plan as it would be if collectives moved pieces, in tables of its own. Findings name what
- * packs for none of them. False: out of memory, a finding. */
-typedef struct Unpacked {
-  Plan plan;
-  uint8_t *use; /* by base: what touches it, bits of BaseUse */
-} Unpacked;
+/* The plan as it would be if collectives moved pieces, with tables of its own where it differs.
+ * Findings name what packs for none of them. False: out of memory, a finding. Close it anyway. */
+bool unpacked_open(const View *view, Plan *unpacked);
+void unpacked_close(const Plan *unpacked);
 
-bool unpacked_open(const View *view, Unpacked *unpacked);
-void unpacked_close(Unpacked *unpacked);
+/* Beside Access, in such a plan: operands behind a collective's own, which it packs into. */
+enum { ACCESS_SCRATCH = Access_COUNT };
 
 /* The backward nodes of a plan's model are the derivatives of its forward nodes. Judged once, on
  * the model before anything was cut. And what is evaluated is what is trained, without dropout. */
@@ -139,8 +132,7 @@ bool prove_memory(View *view);
 
 void view_close(View *view);
 
-/* clocks.h: what is worked out for one view serves the others. */
-typedef struct KeptClocks KeptClocks;
-void prove_ordering(const View *view, KeptClocks *kept);
+/* Of all classes: what is worked out for one view serves the others. */
+void prove_ordering(const View *views, uint32_t count);
 
 #endif

@@ -236,7 +236,7 @@ static void check_proof(void) {
   CHECK(is_found_when(&plan, not_beside));
   CHECK(is_found_when(&plan, sometimes));
   CHECK(is_found_when(&plan, from_elsewhere));
-  CHECK(is_found_as(&plan, in_memory_of_others, "packed pieces and values share"));
+  CHECK(is_found_as(&plan, in_memory_of_others, "writes operand 2 where operand 0 stands"));
   CHECK(is_found_when(&plan, of_more_members));
   CHECK(is_found_when(&plan, wrong_way));
   CHECK(is_found_when(&plan, twice));

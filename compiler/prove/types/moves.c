@@ -229,7 +229,7 @@ static bool move_one(Typing *t, bool gathers, PlaceKind part, const Span *whole,
 /* Goes over the record's pairs: a value or tensor each, all of it and a rank's part, which stands
  * in the whole when there is one operand. */
 static void move_all(Typing *t, bool gathers) {
-  const bool in_place = t->at->operands_count == 1;
+  const bool in_place = operand_at(t, 0)->access == ACCESS_UPDATE;
   const Where first = all_of(t, 0), second = all_of(t, in_place ? 0 : 1);
   const Where *from = &first, *to = in_place ? &first : &second;
   Span whole = {.first = gathers ? to->first : from->first};

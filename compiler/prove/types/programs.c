@@ -206,21 +206,20 @@ static void run_loop(Typing *t, const BufferOrder *births, const PlanLoop *loop)
 }
 
 void run_program(Typing *t, const PlanProgram *program, Held *held) {
-  BufferOrder births = order_buffers(t->view, program, true);
+  const BufferOrder *births = &t->view->ledger[program->kind].births;
   t->walk = (Walk){.view = t->view, .program = program};
   t->held = held;
   t->made = 0;
   uint32_t next = 0;
-  for (uint32_t i = 0; i < program->calls_count && births.buffer != NULL && !t->refused;) {
+  for (uint32_t i = 0; i < program->calls_count && !t->refused;) {
     const PlanLoop *loop = &t->plan->loops[program->loops_first + next];
     if (next < program->loops_count && loop->first_call == i) {
-      run_loop(t, &births, loop);
+      run_loop(t, births, loop);
       i += loop->call_count;
       next++;
     } else {
-      run_one(t, &births, i++, 0);
+      run_one(t, births, i++, 0);
     }
   }
   t->walk.call = NULL;
-  free(births.buffer);
 }

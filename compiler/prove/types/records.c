@@ -92,11 +92,13 @@ static void type_again(Typing *t) {
     type_node(t);
 }
 
-/* What a kernel leaves in its scratch is nothing to read. */
+/* What a kernel leaves in its scratch, and a collective where it packs, is nothing to read. */
 static void spoil_scratch(Typing *t) {
   const KernelContract *contract = record_contract(t);
-  for (uint32_t i = 0; i < t->at->operands_count && contract != NULL; i++)
-    if (contract->operands[i].access == KERNEL_SCRATCH) write_type(t, i, &(Type){0});
+  for (uint32_t i = 0; i < t->at->operands_count; i++)
+    if (operand_at(t, i)->access == ACCESS_SCRATCH ||
+        (contract != NULL && contract->operands[i].access == KERNEL_SCRATCH))
+      write_type(t, i, &(Type){0});
 }
 
 /* By purpose; NULL: no rule says what such a record does. */
