@@ -1,7 +1,6 @@
 #include "compiler/prove/derivatives/gradients.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "compiler/prove/hash.h"
@@ -63,18 +62,32 @@ static bool is_zero(const Applied *applied) {
   return is_op(applied, "join") ? zeros == applied->input_count : zeros > 0;
 }
 
-Sum apply(const Plan *plan, const Applied *applied) {
+/* Whether it is a sum of its inputs, or a whole multiple of one, whatever their dims. */
+static bool add_up(const Plan *plan, const Applied *applied, Sum *sum) {
   enum { WHOLE_MAX = 1 << 20 };
   const Sum *in = applied->inputs;
   double scale = applied->attrs[0];
-  if (is_op(applied, "copy")) return in[0];
-  if (is_op(applied, "add") && !applied->broadcasts) return in[0] + in[1];
-  if (is_op(applied, "subtract") && !applied->broadcasts) return in[0] - in[1];
-  if (is_op(applied, "affine") && applied->attrs[1] == 0 && fabs(scale) < WHOLE_MAX &&
-      scale == nearbyint(scale))
-    return in[0] * (uint64_t)(int64_t)scale;
-  if (is_op(applied, "sum_to") && layouts_alike(plan, applied->from, applied->to)) return in[0];
-  if (is_zero(applied)) return 0;
+  if (is_op(applied, "copy"))
+    *sum = in[0];
+  else if (is_op(applied, "add") && !applied->broadcasts)
+    *sum = in[0] + in[1];
+  else if (is_op(applied, "subtract") && !applied->broadcasts)
+    *sum = in[0] - in[1];
+  else if (is_op(applied, "affine") && applied->attrs[1] == 0 && fabs(scale) < WHOLE_MAX &&
+           scale == nearbyint(scale))
+    *sum = in[0] * (uint64_t)(int64_t)scale;
+  else if (is_op(applied, "sum_to") && layouts_alike(plan, applied->from, applied->to))
+    *sum = in[0];
+  else
+    return false;
+  return true;
+}
+
+Sum apply(const Plan *plan, Applied *applied) {
+  const Sum *in = applied->inputs;
+  Sum sum = 0;
+  applied->is_sum = add_up(plan, applied, &sum);
+  if (applied->is_sum || is_zero(applied)) return sum;
   uint64_t hash = hash_word(applied->op);
   if (is_op(applied, "sum_to")) hash = hash_dims(plan, hash, applied->to);
   hash = hash_mix(hash_numbers(hash, applied), applied->output);
@@ -101,14 +114,15 @@ Applied applied_of(const Plan *plan, const PlanNode *node, uint32_t output, cons
 }
 
 void ask(Asked *asked, Sum sum, uint32_t value) {
-  if (asked->count == asked->capacity) {
-    uint32_t capacity = 2 * asked->capacity + 64;
-    struct AskedSum *grown = realloc(asked->at, capacity * sizeof *grown);
-    asked->out_of_memory = asked->out_of_memory || grown == NULL;
-    if (grown == NULL) return;
-    asked->at = grown, asked->capacity = capacity;
-  }
-  asked->at[asked->count++] = (struct AskedSum){sum, value};
+  if (asked->count < asked->most) asked->at[asked->count++] = (struct AskedSum){sum, value};
+}
+
+const struct AskedSum *asked_for(const Asked *asked, Sum sum) {
+  const struct AskedSum *found = NULL;
+  for (uint32_t i = 0; i < asked->count; i++)
+    if (asked->at[i].sum == sum && (found == NULL || found->value == PLAN_NONE))
+      found = &asked->at[i];
+  return found;
 }
 
 /* ---- the words of derivatives.def */

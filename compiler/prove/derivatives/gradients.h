@@ -19,24 +19,29 @@ typedef struct Applied {
   uint32_t path;     /* of the node: names its random numbers */
   uint32_t from, to; /* layouts of input 0 and of the result */
   bool broadcasts;   /* inputs 0 and 1 have other dims */
+  bool is_sum;       /* out: of its inputs, or a multiple of one */
 } Applied;
 
 /* A node, whose inputs have these numbers, by value. */
 Applied applied_of(const Plan *plan, const PlanNode *node, uint32_t output, const Sum *name);
 
-Sum apply(const Plan *plan, const Applied *applied);
+Sum apply(const Plan *plan, Applied *applied);
 
-/* What rules ask for; grows, freed by its owner. */
+/* What rules ask for: of each use two ops, their gradient, and the sum so far. */
+enum { ASKED_OF_USE = 4 };
+
 typedef struct Asked {
   struct AskedSum {
     Sum sum;
     uint32_t value; /* whose gradient it is; PLAN_NONE: a part of one */
   } * at;
-  uint32_t count, capacity;
-  bool out_of_memory;
+  uint32_t count, most;
 } Asked;
 
 void ask(Asked *asked, Sum sum, uint32_t value);
+
+/* NULL: nobody has asked for it. */
+const struct AskedSum *asked_for(const Asked *asked, Sum sum);
 
 /* One use of a value: an input of a forward node. */
 typedef struct Use {
@@ -55,6 +60,14 @@ bool gradient_of(Use *use, Sum *sum);
 
 /* Same names and sizes. */
 bool layouts_alike(const Plan *plan, uint32_t a, uint32_t b);
+
+/* Regions that are trained come first. */
+static inline uint32_t regions_trained(const Plan *plan) {
+  uint32_t count = 0;
+  while (count < plan->regions_count && plan->regions[count].program == PROGRAM_TRAIN_STEP)
+    count++;
+  return count;
+}
 
 static inline uint32_t node_input(const Plan *plan, const PlanNode *node, uint32_t i) {
   return plan->uses[node->inputs_first + i].value;
