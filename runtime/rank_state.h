@@ -1,6 +1,6 @@
 /* rank_state.h -- one rank, for the files that carry it through its life: rank.c opens and closes
- * it, rank_steps.c trains, rank_blame.c says where a number went wrong, rank_save.c keeps its
- * state, rank_report.c tells what it did. */
+ * it, rank_steps.c trains, rank_asked.c hears requests, rank_blame.c says where a number went
+ * wrong, rank_save.c keeps its state, rank_report.c tells what it did. */
 #ifndef LOCKSTEP_RANK_STATE_H
 #define LOCKSTEP_RANK_STATE_H
 
@@ -9,6 +9,7 @@
 #include "runtime/device/arena.h"
 #include "runtime/metrics/report.h"
 #include "runtime/observe/observe.h"
+#include "runtime/process/asked.h"
 #include "runtime/rank.h"
 #include "runtime/replay.h"
 #include "runtime/resume.h"
@@ -27,6 +28,14 @@ typedef struct RankFacts {
   uint64_t addressed_bytes; /* end of what records have named */
   uint64_t touched_bytes;   /* in pages that somebody has used; 0 when it is not measured */
 } RankFacts;
+
+/* How far a request by a file is. */
+typedef enum AskedState {
+  ASKED_NOT,
+  ASKED_SEEN,
+  ASKED_SENT, /* to all ranks */
+  ASKED_STAYS /* it is done, and its file cannot be removed */
+} AskedState;
 
 typedef struct Rank {
   const Run *run;
@@ -54,6 +63,8 @@ typedef struct Rank {
   int64_t sent_bytes; /* up to then */
   bool asks_stop; /* some rank was asked to: all hear it, a step late where the device is ahead */
   bool asks_checkpoint;
+  AskedState asked[ASKED_COUNT]; /* rank 0's */
+  int64_t looked_ns;             /* for them */
   int64_t saved_step; /* of the newest checkpoint that this run wrote or came from; 0: none */
   int64_t saved_ns;   /* when */
   char saved_path[CHECKPOINT_PATH_BYTES];
@@ -99,6 +110,12 @@ bool rank_run_steps(Rank *rank, Status *status);
 /* False: the step's loss or gradient is no number. The rank on which it began says so, and where;
  * the others are its echoes. */
 bool rank_check_finite(Rank *rank, int64_t step, const Control *out, Status *status);
+
+/* ---- rank_asked.c: of rank 0 */
+
+void rank_look_for_requests(Rank *rank);
+/* What the file asked for has been done: it is removed. */
+void rank_request_done(Rank *rank, Asked what);
 
 /* ---- rank_save.c */
 

@@ -65,11 +65,21 @@ static void delay_rank(const Rank *rank) {
     continue;
 }
 
+/* What is asked of all ranks with this step. A checkpoint is asked for once: the device may be
+ * ahead of the host by steps that were started meanwhile. */
+static void ask_all(Rank *rank, int64_t step, Control *in) {
+  rank_look_for_requests(rank);
+  bool asks_stop = rank->asked[ASKED_STOP] == ASKED_SEEN || atomic_load(&run_stop_requested);
+  bool asks_save = rank->asked[ASKED_SAVE] == ASKED_SEEN;
+  if (asks_save) rank->asked[ASKED_SAVE] = ASKED_SENT;
+  in->stop = asks_stop ? 1.0 : 0.0;
+  in->checkpoint = asks_save || rank_wants_checkpoint(rank, step) ? 1.0 : 0.0;
+}
+
 static bool start_step(Rank *rank, int64_t step, Status *status) {
   Underway *underway = &rank->underway[step % CONTROL_DEPTH_MAX];
   Control in = rank_control_in(rank, step);
-  in.stop = atomic_load(&run_stop_requested) ? 1.0 : 0.0;
-  in.checkpoint = rank_wants_checkpoint(rank, step) ? 1.0 : 0.0;
+  ask_all(rank, step, &in);
   rank_note_phase(rank, FLIGHT_STEP, step);
   underway->start_ns = rank_now_ns();
   if (rank->observe) rank->observe->log.is_on = true;
@@ -136,6 +146,21 @@ static bool compare_ranks(Rank *rank, Status *status) {
   return true;
 }
 
+/* Says what ended the run, and takes away the files that asked for what was done. */
+static void tell_requests(Rank *rank, int64_t step, bool saved, bool last) {
+  bool by_file = rank->asked[ASKED_STOP] == ASKED_SEEN;
+  if (rank->asked[ASKED_SAVE] == ASKED_SENT && !rank_checkpoints(rank))
+    report_note(rank->report, "note     nothing is saved, for the job has no checkpoints");
+  if (saved || last) rank_request_done(rank, ASKED_SAVE);
+  if (!last) return;
+  if (rank->stopped)
+    report_note(rank->report, "stopped  after step %lld, as asked%s%s%s%s", (long long)step,
+                by_file ? " by " : "", by_file ? plan_string(rank->plan, rank->job->run_dir) : "",
+                by_file ? "/stop" : "",
+                rank_checkpoints(rank) ? "" : "; nothing is saved, for the job has no checkpoints");
+  rank_request_done(rank, ASKED_STOP);
+}
+
 /* Requests travelled with the control all-reduce: all ranks see the same ones after the same step.
  * Nothing is under way, and the step was found finite. */
 static bool after_step(Rank *rank, int64_t step, Status *status) {
@@ -149,11 +174,9 @@ static bool after_step(Rank *rank, int64_t step, Status *status) {
   if (!last && rank->observe && observe_compares(rank->observe, step) &&
       !compare_ranks(rank, status))
     return false;
-  if ((asked || (last && rank_checkpoints(rank))) && !rank_save(rank, step, status)) return false;
-  if (stop && rank->number == 0)
-    report_note(rank->report, "stopped  after step %lld, as asked%s", (long long)step,
-                rank_checkpoints(rank) ? "" : "; nothing is saved, for the job has no checkpoints");
+  if ((asked || last) && rank_checkpoints(rank) && !rank_save(rank, step, status)) return false;
   rank->stopped = stop;
+  if (rank->number == 0) tell_requests(rank, step, asked, last);
   return true;
 }
 

@@ -8,6 +8,7 @@
 #include "compiler/cli/runs.h"
 #include "compiler/explain/explain.h"
 #include "runtime/plan/plan_io.h"
+#include "runtime/process/asked.h"
 #include "runtime/process/lock.h"
 #include "runtime/process/process.h"
 #include "runtime/trace/trace.h"
@@ -81,12 +82,14 @@ static ExitCode write_plan(const Options *options, Arena *arena, Compiled *compi
   char held[LOCK_WHY_BYTES] = "", why[PLAN_WHY_BYTES] = "";
   Lock lock;
   snprintf(file->path, sizeof file->path, "%s/%s.plan", folder, compiled->job->job.name);
-  snprintf(file->fresh, sizeof file->fresh, "%s.new", file->path);
   if (!folder_and_above(arena, folder))
     return refuse(options, EXIT_WORLD, "%s: %s", folder, strerror(errno));
   LockResult result = lock_take(&lock, folder, held);
   if (result != LOCK_TAKEN)
     return refuse(options, result == LOCK_HELD ? EXIT_USER : EXIT_WORLD, "%s", held);
+  if (!asked_forget(folder, file->fresh))
+    return refuse(options, EXIT_WORLD, "%s cannot be removed: %s", file->fresh, strerror(errno));
+  snprintf(file->fresh, sizeof file->fresh, "%s.new", file->path);
   if (!plan_write(&compiled->plan, file->fresh, why)) return refuse(options, EXIT_WORLD, "%s", why);
   if (!options->quiet && !options->json) explain_summary(compiled, stdout);
   return EXIT_DONE;
