@@ -178,7 +178,7 @@ static bool look(const Plan *plan, bool is_full, Status *status) {
   bool good = fflush(stdout) == 0 || status_fail(status, STATUS_WORLD, "stdout: cannot be written");
   if (good && network_is_there()) good = network_look(facts.node, is_full, stdout, status);
   if (good && is_full) { /* last: nodes that take longer than others keep nobody waiting */
-    full_look(plan, &facts, &full);
+    full_look(plan, &facts, &full, stdout);
     full_print(&full, stdout);
     good = fflush(stdout) == 0 || status_fail(status, STATUS_WORLD, "stdout: cannot be written");
   }

@@ -14,6 +14,7 @@
 #include "runtime/boot/deadline.h"
 #include "runtime/checkpoint/checksum.h"
 #include "runtime/data/samples.h"
+#include "runtime/preflight/gpus.h"
 #include "runtime/preflight/scratch.h"
 
 enum { THREADS_MOST = 64, PART_S = 20 };
@@ -204,7 +205,16 @@ static void name_driver(char driver[64]) {
 
 /* ---- all of it */
 
-void full_look(const Plan *plan, const Preflight *facts, Full *full) {
+static void look_at_gpus(const Plan *plan, const Preflight *facts, FILE *out) {
+  static Gpus gpus;
+  if (plan->jobs[0].target == TARGET_CPU) return;
+  Deadline *deadline = deadline_begin(facts->node, "its GPUs", PART_S, slow_part);
+  gpus_look(&gpus);
+  deadline_end(deadline);
+  gpus_print(&gpus, out);
+}
+
+void full_look(const Plan *plan, const Preflight *facts, Full *full, FILE *out) {
   *full = (Full){0};
   Deadline *deadline = deadline_begin(facts->node, "its memory", PART_S, slow_part);
   use_memory(plan, facts, full);
@@ -219,6 +229,7 @@ void full_look(const Plan *plan, const Preflight *facts, Full *full) {
   full_ports("/sys", full->ports);
   full->down = count_down(plan, full->ports);
   name_driver(full->driver);
+  look_at_gpus(plan, facts, out);
 }
 
 void full_print(const Full *f, FILE *out) {

@@ -1,6 +1,7 @@
 /* full.h -- the longer look at a node, slurm.preflight = "full": memory is written and read back,
  * so is a file where checkpoints go, samples are read from all over the data, all cores compute at
- * once, and the ports of its network cards and the driver of its GPUs are named.
+ * once, the ports of its network cards and the driver of its GPUs are named, and where the plan is
+ * for GPUs NVML is asked about each.
  *
  * It is the last line of what a node says: "full NAME=NUMBER...", then driver=NAME, ports=LIST and
  * fault=REASON to the end of the line. */
@@ -27,8 +28,8 @@ typedef struct Full {
 } Full;
 
 /* Mostly a few seconds; each part has a limit, after which the process ends with a line on stderr,
- * and code 2. `facts` is what the short look has found. */
-void full_look(const Plan *plan, const Preflight *facts, Full *full);
+ * and code 2. `facts` is what the short look has found. Lines about GPUs (gpus.h) go to `out`. */
+void full_look(const Plan *plan, const Preflight *facts, Full *full, FILE *out);
 void full_print(const Full *full, FILE *out);
 
 /* Of `system`, which is /sys: ports of InfiniBand and RoCE that are up. */

@@ -4,6 +4,7 @@
 
 #include "runtime/metrics/text.h"
 #include "runtime/preflight/full.h"
+#include "runtime/preflight/line.h"
 
 enum { NODES_TO_COMPARE = 3, RATE_DISK_BYTES = 64 << 20 };
 static const double SLOW_CORES = 0.8, SLOW_DISK = 0.5;
@@ -25,19 +26,6 @@ static void say_bad(Judge *j, int32_t node, const char *what) {
 
 /* ---- reading */
 
-/* Behind " NAME="; -1: it is not there. */
-static int64_t number_of(const char *line, const char *name) {
-  const char *at = strstr(line, name);
-  return at != NULL ? strtoll(at + strlen(name), NULL, 10) : -1;
-}
-
-/* The same up to a blank. */
-static void word_of(const char *line, const char *name, char *word, size_t size_bytes) {
-  const char *at = strstr(line, name);
-  at = at != NULL ? at + strlen(name) : "";
-  (void)snprintf(word, size_bytes, "%.*s", (int)strcspn(at, " \n"), at);
-}
-
 static bool parse_line(const char *line, Full *f) {
   const struct {
     const char *name;
@@ -46,16 +34,15 @@ static bool parse_line(const char *line, Full *f) {
       {" memory=", &f->memory},     {" memory_wrong=", &f->memory_wrong}, {" disk=", &f->disk},
       {" disk_mbs=", &f->disk_mbs}, {" disk_wrong=", &f->disk_wrong},     {" mflops=", &f->mflops},
       {" down=", &f->down}};
-  const char *fault = strstr(line, " fault=");
   char samples[32];
-  if (strncmp(line, "full ", strlen("full ")) != 0 || fault == NULL) return false;
+  if (strncmp(line, "full ", strlen("full ")) != 0 || strstr(line, " fault=") == NULL) return false;
   for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
     if ((*facts[i].to = number_of(line, facts[i].name)) < 0) return false;
   word_of(line, " samples=", samples, sizeof samples);
   f->samples = strtoull(samples, NULL, 16);
   word_of(line, " driver=", f->driver, sizeof f->driver);
   word_of(line, " ports=", f->ports, sizeof f->ports);
-  (void)snprintf(f->fault, sizeof f->fault, "%.*s", (int)strcspn(fault + 7, "\n"), fault + 7);
+  rest_of(line, " fault=", f->fault, sizeof f->fault);
   return true;
 }
 
@@ -198,6 +185,8 @@ bool preflight_judge_full(const Plan *plan, const PreflightAsked *asked, const P
     judge_rate(&j, disk_rate, SLOW_DISK, "writing of checkpoints");
     judge_write(&j);
   }
+  if (good && is_whole && plan->jobs[0].target != TARGET_CPU)
+    good = preflight_judge_gpus(plan, node, paths, count, out, &j.bad);
   free(full);
   free(rate);
   *bad += j.bad;

@@ -5,6 +5,7 @@
 
 #include "runtime/metrics/text.h"
 #include "runtime/plan/plan_place.h"
+#include "runtime/preflight/line.h"
 #include "runtime/preflight/preflight.h"
 
 enum { MEETINGS_TO_COMPARE = 3, NAME_BYTES = 128 };
@@ -27,12 +28,6 @@ typedef struct Judge {
 } Judge;
 
 /* ---- reading */
-
-/* Behind " NAME="; -1: it is not there. */
-static int64_t number_of(const char *line, const char *name) {
-  const char *at = strstr(line, name);
-  return at != NULL ? strtoll(at + strlen(name), NULL, 10) : -1;
-}
 
 static bool add_meeting(Judge *j, int32_t node, const char *line) {
   Meeting m = {.node = node};

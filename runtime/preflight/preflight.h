@@ -40,8 +40,9 @@ typedef struct PreflightAsked {
 } PreflightAsked;
 
 /* Reads lines of `paths`, one a node, and prints a line for each finding: "bad NODE: ..." where a
- * node should not be used, "all: ..." where the job must change, "slow NODE: ..." as a warning.
- * True: the run may start. Else status: STATUS_WORLD for nodes, STATUS_USER for the job. */
+ * node should not be used, "all: ..." where the job must change, "slow NODE: ..." and "note all:
+ * ..." as warnings. True: the run may start. Else status: STATUS_WORLD for nodes, STATUS_USER for
+ * the job. */
 bool preflight_judge(const Plan *plan, const PreflightAsked *asked, char *const *paths,
                      int32_t count, FILE *out, Status *status);
 
@@ -49,6 +50,10 @@ bool preflight_judge(const Plan *plan, const PreflightAsked *asked, char *const 
  * enough memory. */
 bool preflight_judge_network(const Plan *plan, const Preflight *node, char *const *paths,
                              int32_t count, FILE *out, int32_t *bad);
+
+/* About gpus.h's, of plans for GPUs. */
+bool preflight_judge_gpus(const Plan *plan, const Preflight *node, char *const *paths,
+                          int32_t count, FILE *out, int32_t *bad);
 
 /* And about full.h's. */
 bool preflight_judge_full(const Plan *plan, const PreflightAsked *asked, const Preflight *node,

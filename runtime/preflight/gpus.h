@@ -1,0 +1,35 @@
+/* gpus.h -- what NVML, the library of NVIDIA's driver, says of a node's GPUs; it is loaded when a
+ * plan for GPUs is looked at long.
+ *
+ * One line "gpus count=N absent=REASON", then one for each GPU: "gpu I memory=BYTES ..." and
+ * fault=REASON to the end of the line. -1 is what a GPU does not tell. */
+#ifndef LOCKSTEP_PREFLIGHT_GPUS_H
+#define LOCKSTEP_PREFLIGHT_GPUS_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+enum { GPUS_MOST = 64, GPUS_TEXT_BYTES = 120 };
+
+/* Why its clocks are lower than they could be. */
+enum { GPU_HOT = 1, GPU_POWER_BRAKE = 2, GPU_SLOWED = 4 };
+
+typedef struct Gpu {
+  int64_t memory, free;  /* bytes */
+  int64_t mhz, most_mhz; /* of its multiprocessors: what applications are given; what it could */
+  int64_t errors;        /* of memory, uncorrected since the driver was loaded */
+  int64_t broken;        /* 1: rows of memory wait for a reset to be replaced, or cannot be */
+  int64_t slowed;        /* GPU_HOT ... */
+  char fault[GPUS_TEXT_BYTES]; /* why nothing is known of it, or "" */
+} Gpu;
+
+typedef struct Gpus {
+  int32_t count;                /* -1: NVML is not there */
+  char absent[GPUS_TEXT_BYTES]; /* and why */
+  Gpu gpu[GPUS_MOST];
+} Gpus;
+
+void gpus_look(Gpus *gpus);
+void gpus_print(const Gpus *gpus, FILE *out);
+
+#endif

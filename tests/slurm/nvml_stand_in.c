@@ -1,0 +1,78 @@
+/* nvml_stand_in.c -- NVML for machines without GPUs: as many as the environment says, each of them
+ * sound unless the environment says otherwise of GPU 1. */
+#include <stdlib.h>
+
+enum { DONE = 0, NOT_SUPPORTED = 3, LOST = 15 };
+enum { SM_CLOCK = 1, APPLICATIONS = 1, UNCORRECTED = 1, SINCE_LOADED = 0 };
+static const char gpu_1, other_gpu; /* what device handles point to */
+
+typedef unsigned long long Count;
+
+static Count said(const char *name, Count otherwise) {
+  const char *text = getenv(name);
+  return text ? strtoull(text, NULL, 0) : otherwise;
+}
+
+/* Of GPU 1 what the environment says. */
+static Count of(const void *device, const char *name, Count otherwise) {
+  return device == &gpu_1 ? said(name, otherwise) : otherwise;
+}
+
+static int opened;
+
+int nvmlInit_v2(void) {
+  opened++;
+  return (int)said("NVML_INIT", DONE);
+}
+
+int nvmlShutdown(void) {
+  return --opened == 0 ? DONE : NOT_SUPPORTED;
+}
+
+const char *nvmlErrorString(int error) {
+  return error == LOST ? "GPU is lost" : error == 9 ? "Driver Not Loaded" : "Not Supported";
+}
+
+int nvmlDeviceGetCount_v2(unsigned *count) {
+  *count = (unsigned)said("NVML_COUNT", 2);
+  return opened ? DONE : NOT_SUPPORTED;
+}
+
+int nvmlDeviceGetHandleByIndex_v2(unsigned number, const void **device) {
+  *device = number == 1 ? &gpu_1 : &other_gpu;
+  return number == 1 && said("NVML_LOST", 0) ? LOST : DONE;
+}
+
+int nvmlDeviceGetMemoryInfo(const void *device, Count memory[3]) {
+  memory[0] = 80000000000u;
+  memory[1] = of(device, "NVML_FREE", 79000000000u);
+  memory[2] = memory[0] - memory[1];
+  return DONE;
+}
+
+int nvmlDeviceGetMaxClockInfo(const void *device, int type, unsigned *mhz) {
+  *mhz = 1980;
+  return device && type == SM_CLOCK ? DONE : NOT_SUPPORTED;
+}
+
+int nvmlDeviceGetClock(const void *device, int type, int id, unsigned *mhz) {
+  *mhz = (unsigned)of(device, "NVML_MHZ", 1980);
+  return type == SM_CLOCK && id == APPLICATIONS ? DONE : NOT_SUPPORTED;
+}
+
+int nvmlDeviceGetTotalEccErrors(const void *device, int type, int since, Count *count) {
+  *count = of(device, "NVML_ERRORS", 0);
+  return type == UNCORRECTED && since == SINCE_LOADED ? DONE : NOT_SUPPORTED;
+}
+
+int nvmlDeviceGetRemappedRows(const void *device, unsigned *corrected, unsigned *uncorrected,
+                              unsigned *waits, unsigned *failed) {
+  *corrected = *uncorrected = *failed = 0;
+  *waits = (unsigned)of(device, "NVML_WAITS", 0);
+  return DONE;
+}
+
+int nvmlDeviceGetCurrentClocksThrottleReasons(const void *device, Count *why) {
+  *why = of(device, "NVML_SLOWED", 1); /* idle */
+  return DONE;
+}
