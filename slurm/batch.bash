@@ -10,6 +10,7 @@
 set -euo pipefail
 ulimit -S -l hard && ulimit -S -n hard # memory that network cards read is locked; ranks have many connections
 ulimit -S -c 0
+umask "${SLURM_UMASK:-$(umask)}" # which srun hands on to ranks; it is the shell's that submitted, or slurm.umask
 job=$SLURM_JOB_ID restart=${SLURM_RESTART_COUNT:-0} try=0
 logs=$run/slurm/$job.$restart
 pattern=${logs//%/%%} # in which srun fills in the rank
@@ -40,8 +41,8 @@ value() { # LINE KEY
 }
 
 # What a start ends with: how long it held its nodes, and what that was.
-finish() { # CODE WHAT
-  event end code "$1" why "$2" seconds "$SECONDS" nodes "$SLURM_JOB_NUM_NODES"
+finish() { # CODE WHAT [CODE-OF-THE-EVENT]
+  event end code "${3:-$1}" why "$2" seconds "$SECONDS" nodes "$SLURM_JOB_NUM_NODES"
   say "$2"
   epilogue
   case $1 in 0 | 1 | 3 | 4) drop_chain ;; esac
@@ -57,6 +58,17 @@ drop_chain() {
   mapfile -t later < <(later_jobs)
   [ ${#later[@]} -eq 0 ] || scancel "${later[@]}" || say "jobs ${later[*]} of the chain are still queued, for nothing"
 }
+
+# A file in the run folder asks the run to stop. Ranks heed it and take it away; while none run, this does.
+heed_stop() {
+  [ -e "$run/stop" ] || return 0
+  rm -f "$run/stop" || say "$run/stop cannot be removed: it stops the next start, too"
+  drop_chain
+  finish 5 "stopped as asked by $run/stop" stop
+}
+
+# Ranks say what stopped them. After such a file nobody goes on: no later job, nor this one though its limit is near.
+stopped_by_file() { grep -qs '^stopped .*, as asked by ' "$logs/rank.0.$try.log"; }
 
 # Slurm may start a job of a chain although the one before has ended the chain.
 heed_chain() {
@@ -331,6 +343,7 @@ if [ ${#modules[@]} -gt 0 ]; then
 fi
 [ -s "$plan" ] || finish 1 "not tried: $plan is missing; lockstep submit writes it"
 
+heed_stop
 [ "$preflight" = off ] || look_at_nodes
 failures=0 seen=$(newest_checkpoint)
 while :; do
@@ -344,6 +357,10 @@ while :; do
   1 | 3) finish "$ended" "not tried again: $(reason)" ;;
   5)
     code=5
+    if stopped_by_file; then
+      drop_chain
+      finish 5 "stopped as asked by $run/stop, and saved"
+    fi
     [ "$at_limit" -eq 1 ] && hand_over "saved before the limit"
     finish 5 "stopped as asked, and saved"
     ;;
@@ -353,6 +370,7 @@ while :; do
   event failure code "$code" node "$bad" why "$why" \
     last_step "$(stat -c %.3Y "$run/metrics.jsonl" 2>/dev/null || true)"
   say "a failure${bad:+ on $bad}: $why"
+  heed_stop
   [ "$at_limit" -eq 0 ] || hand_over "the limit came before ranks had saved"
   [ "$told_to_end" -eq 0 ] || finish "$code" "ended by Slurm"
   failures=$((failures + 1))

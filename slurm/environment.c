@@ -81,13 +81,23 @@ static bool is_of_script(const char *name) {
   return *name >= 'a' && *name <= 'z' && !is_proxy;
 }
 
+/* Of these libraries every name should be in the table. */
+static const struct {
+  const char *prefix, *name;
+  bool is_silent; /* about names that it does not know */
+} libraries[] = {{"NCCL_", "NCCL", true}, {"FI_", "libfabric", true}, {"UCX_", "UCX", false}};
+
 static void warn_unknown(Compile *c, const Pair *pair) {
-  const char *library = begins_with(pair->name, "NCCL_") ? "NCCL" : "libfabric";
   TextList known = known_names(c->arena);
   const char *near = nearest_word(pair->name, known.at, known.count);
-  lint_at(c, pair->origin.span, "slurm-env", "slurm.env: %s has no %s that is known here%s%s%s",
-          library, pair->name, near ? "; did you mean " : "; it would say nothing of it",
-          near ? near : "", near ? "?" : "");
+  for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++)
+    if (begins_with(pair->name, libraries[i].prefix))
+      lint_at(c, pair->origin.span, "slurm-env", "slurm.env: %s has no %s that is known here%s%s%s",
+              libraries[i].name, pair->name,
+              near                     ? "; did you mean "
+              : libraries[i].is_silent ? "; it would say nothing of it"
+                                       : "",
+              near ? near : "", near ? "?" : "");
 }
 
 /* ---- values */
@@ -123,7 +133,6 @@ static void check_value(Compile *c, const Pair *pair, const Row *row) {
 
 static void check_pair(Compile *c, const Pair *pair) {
   const Row *row = find(c->arena, pair->name);
-  bool is_library = begins_with(pair->name, "NCCL_") || begins_with(pair->name, "FI_");
   bool is_own = is_of_script(pair->name) || (row && row->reads == READS_OWN);
   if (is_own && !pair->is_off)
     error_at(
@@ -133,7 +142,7 @@ static void check_pair(Compile *c, const Pair *pair) {
         pair->name, pair->name);
   else if (row && !pair->is_off)
     check_value(c, pair, row);
-  else if (!row && !is_own && is_library)
+  else if (!row && !is_own)
     warn_unknown(c, pair);
 }
 

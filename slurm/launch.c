@@ -440,6 +440,9 @@ static void add_environment(const Making *m) {
     add(m, out, "NCCL_DEBUG", "WARN", "default");
   if (!find_pair(own, "OMP_NUM_THREADS"))
     add(m, out, "OMP_NUM_THREADS", "1", "default: the plan counts threads itself");
+  if (m->launch->umask >= 0)
+    add(m, out, "SLURM_UMASK", arena_printf(m->c->arena, "%04o", (unsigned)m->launch->umask),
+        because(m, FIELD_slurm_umask, "slurm.umask"));
   for (int32_t i = 0; i < own->count; i++) {
     const Pair *pair = &own->at[i];
     const char *origin = library_text(m->c, origin_text(m->c->arena, &pair->origin));
@@ -449,6 +452,26 @@ static void add_environment(const Making *m) {
 }
 
 /* ---- the whole */
+
+/* False when reported. */
+static bool read_umask(const Making *m) {
+  const Job *job = m->launch->job;
+  char *end;
+  m->launch->umask = -1;
+  if (!job->set[FIELD_slurm_umask]) return true;
+  long mask = strtol(job->slurm.umask, &end, 8);
+  bool is_octal = job->slurm.umask[strspn(job->slurm.umask, "01234567")] == 0;
+  if (!is_octal || end == job->slurm.umask || mask > 0777)
+    return error_at(m->c, field_place(job, FIELD_slurm_umask), "wrong-type",
+                    "slurm.umask is written in octal digits, as \"027\"; got \"%s\"",
+                    text_plain(m->c->arena, job->slurm.umask));
+  if (mask & 0700)
+    return error_at(m->c, field_place(job, FIELD_slurm_umask), "wrong-type",
+                    "slurm.umask %s would keep you from the files of your own run",
+                    job->slurm.umask);
+  m->launch->umask = (int32_t)mask;
+  return true;
+}
 
 /* Options that the site's Slurm does not know are refused here, not by its sbatch. */
 static void check_version(const Making *m) {
@@ -507,7 +530,7 @@ Launch *launch_make(Compile *c, const Compiled *compiled, const char *programs) 
     return NULL;
   }
   environment_check(c, job);
-  if (!list_hosts(&m) || !check_types(&m)) return NULL;
+  if (!list_hosts(&m) || !check_types(&m) || !read_umask(&m)) return NULL;
   add_directives(&m);
   if (!add_signal(&m)) return NULL;
   add_chain(&m);

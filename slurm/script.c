@@ -38,15 +38,39 @@ static void print_reason(Arena *arena, const char *reason, FILE *out) {
   fputc('\n', out);
 }
 
+static uint32_t crc_add(uint32_t sum, int byte, uint32_t polynomial) {
+  sum ^= (uint32_t)byte << 24;
+  for (int bit = 0; bit < 8; bit++)
+    sum = sum & 0x80000000u ? sum << 1 ^ polynomial : sum << 1;
+  return sum;
+}
+
+/* What `cksum FILE` prints of it: the CRC of POSIX, and bytes. "" when it cannot be read. */
+static const char *file_sum(Arena *arena, const char *path) {
+  enum { POLYNOMIAL = 0x04c11db7 };
+  uint32_t sum = 0;
+  int64_t size_bytes = 0;
+  FILE *file = fopen(path, "rb");
+  if (!file) return "";
+  for (int byte; (byte = getc(file)) != EOF; size_bytes++)
+    sum = crc_add(sum, byte, POLYNOMIAL);
+  fclose(file);
+  for (int64_t left = size_bytes; left > 0; left >>= 8)
+    sum = crc_add(sum, (int)(left & 0xff), POLYNOMIAL);
+  return arena_printf(arena, " (cksum %lld %lld)", (long long)(uint32_t)~sum,
+                      (long long)size_bytes);
+}
+
 static void print_head(Compile *c, const Launch *launch, const char *command, FILE *out) {
   const Job *job = launch->job;
   fprintf(out,
           "#!/bin/bash\n"
-          "# %s: made by lockstep %s from %s. Change that, not this.\n"
+          "# %s: made by lockstep %s from %s%s. Change that, not this.\n"
           "# by: %s\n"
           "# plan %016llx, %lld ranks on %lld nodes, in %s\n",
-          job->job.name, LOCKSTEP_VERSION, one_line(c->arena, job->path), command,
-          (unsigned long long)launch->plan_id, (long long)launch->ranks, (long long)launch->nodes,
+          job->job.name, LOCKSTEP_VERSION, one_line(c->arena, job->path),
+          file_sum(c->arena, job->path), command, (unsigned long long)launch->plan_id,
+          (long long)launch->ranks, (long long)launch->nodes,
           one_line(c->arena, launch->plan_path));
   if (job->set[FIELD_job_reason]) print_reason(c->arena, job->job.reason, out);
   for (int32_t i = 0; i < launch->directives.count; i++) {

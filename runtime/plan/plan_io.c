@@ -146,6 +146,13 @@ static bool is_special(const char *path) {
   return stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
 }
 
+/* As open would give it. There is no way to ask for the mask but to set one. */
+static bool give_rights(int file) {
+  mode_t mask = umask(022);
+  (void)umask(mask);
+  return fchmod(file, 0666 & ~mask) == 0;
+}
+
 bool plan_write(Plan *plan, const char *path, char why[PLAN_WHY_BYTES]) {
   char reason[PLAN_WHY_BYTES];
   if (!plan_check(plan, reason)) return plan_refuse(why, "%.100s: %.150s", path, reason);
@@ -158,7 +165,7 @@ bool plan_write(Plan *plan, const char *path, char why[PLAN_WHY_BYTES]) {
   int file = mkostemp(temporary, O_CLOEXEC);
   if (file < 0) return plan_refuse(why, "%.150s: %s", path, strerror(errno));
 
-  bool written = write_tables(file, plan, &header) && fchmod(file, 0644) == 0;
+  bool written = write_tables(file, plan, &header) && give_rights(file);
   written = close(file) == 0 && written;
   written = written && rename(temporary, path) == 0;
   if (!written) {

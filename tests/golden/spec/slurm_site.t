@@ -30,6 +30,7 @@ slurm.container        none                    default
 slurm.container_by     pyxis                   default
 slurm.mounts           none                    default
 slurm.env              NCCL_DEBUG=INFO NCCL_NET=false job: job.lua:7:47
+slurm.umask            none                    default
 slurm.scratch          /scratch/us             preset: site.lua:1:48
 slurm.sbatch           exclusive=true hint=nomultithread mem=0 preset:
                                                SPECS/sites/cpu.lua:2:34
