@@ -83,6 +83,10 @@ static ExitCode look_at(Compile *c, Compiled *compiled) {
   look.plan = arena_printf(c->arena, "%s/%s.plan", look.folder, compiled->job->job.name);
   if (!own_folder(programs, sizeof programs)) return complain(EXIT_WORLD, "/proc is not mounted");
   look.rank = arena_printf(c->arena, "%s/lockstep-rank", programs);
+  const char *checkpoints =
+      compiled->job->checkpoint.path; /* where nodes make sure that there is one */
+  size_t there = folders_there(c->arena, look.folder),
+         saved_there = folders_there(c->arena, checkpoints);
   if (!folder_and_above(c->arena, look.folder))
     return complain(EXIT_WORLD, "%s: %s", look.folder, strerror(errno));
   ExitCode code = EXIT_DONE;
@@ -93,7 +97,8 @@ static ExitCode look_at(Compile *c, Compiled *compiled) {
     if (code == EXIT_DONE) code = judged;
   }
   (void)unlink(look.plan);
-  (void)rmdir(look.folder);
+  folders_remove(c->arena, checkpoints, saved_there);
+  folders_remove(c->arena, look.folder, there);
   return code;
 }
 

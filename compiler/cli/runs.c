@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 bool folder_and_above(Arena *arena, const char *path) {
   char *part = arena_copy(arena, path);
@@ -22,6 +23,27 @@ bool folder_and_above(Arena *arena, const char *path) {
 static bool is_folder(const char *path) {
   struct stat status;
   return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+/* Cuts the last name off. False: there is only one. */
+static bool cut_name(char *path) {
+  char *slash = strrchr(path, '/');
+  if (slash == NULL || slash == path) return false;
+  *slash = 0;
+  return true;
+}
+
+size_t folders_there(Arena *arena, const char *path) {
+  char *part = arena_copy(arena, path);
+  while (!is_folder(part))
+    if (!cut_name(part)) return 0;
+  return strlen(part);
+}
+
+void folders_remove(Arena *arena, const char *path, size_t there) {
+  char *part = arena_copy(arena, path);
+  while (strlen(part) > there && rmdir(part) == 0 && cut_name(part))
+    continue;
 }
 
 /* The run below runs/ that a job of Slurm's belongs to, by its number; NULL: none does. */

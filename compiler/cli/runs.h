@@ -8,6 +8,12 @@
 /* Makes a folder and those above it; false: errno says why. */
 bool folder_and_above(Arena *arena, const char *path);
 
+/* How many letters of `path`, from its beginning, name a folder that is there. */
+size_t folders_there(Arena *arena, const char *path);
+
+/* Removes the folder and those above it that have more letters, up to one that is not empty. */
+void folders_remove(Arena *arena, const char *path, size_t there);
+
 /* The run folder that a word of the command line means: a folder, a job file, a name below runs/
  * or the number of a job of such a run. NULL when that was said. */
 const char *run_folder(Compile *c, const Options *options, const char *word);

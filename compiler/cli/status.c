@@ -1,4 +1,5 @@
-/* status.c -- lockstep status: how a run is, from the files of its folder and nothing else. */
+/* status.c -- lockstep status: how a run is, from the files of its folder and nothing else, unless
+ * --ask is given. */
 #include <dirent.h>
 #include <math.h>
 #include <stdlib.h>
@@ -6,6 +7,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "compiler/cli/command.h"
 #include "compiler/cli/runs.h"
 
 /* What events.jsonl, metrics.jsonl and the folder of checkpoints say. */
@@ -15,6 +17,7 @@ typedef struct RunStatus {
   const char *why;   /* of an end or a failure, or "" */
   const char *next;  /* what to do about a failure, or "" */
   const char *job, *restart, *nodes;
+  const char *slurm;   /* what Slurm says of the job; NULL: it was not asked */
   TextList jobs;       /* of a chain all, in its order */
   int64_t step, steps; /* done; of the job */
   const char *loss;
@@ -78,6 +81,17 @@ static bool is_queued(Arena *arena, const RunStatus *s) {
   return s->jobs.count > 0 && strtoll(s->jobs.at[0], NULL, 10) > strtoll(newest, NULL, 10);
 }
 
+/* A script begins with a line of events.jsonl. What else stands in Slurm's log then is of Slurm, or
+ * of a script that could not begin. "": nothing does. */
+static const char *unstarted_words(Arena *arena, const RunStatus *s) {
+  char line[300] = "";
+  FILE *log = fopen(arena_printf(arena, "%s/slurm/%s.log", s->folder, s->jobs.at[0]), "r");
+  while (log && fgets(line, sizeof line, log) && line[strspn(line, " \n")] == 0)
+    continue;
+  if (log) fclose(log);
+  return arena_copy_n(arena, line, strcspn(line, "\n"));
+}
+
 /* A start says what it ended with; without that it is running, or was lost without a word. */
 static void read_state(Arena *arena, RunStatus *s) {
   const char *event = run_event(arena, s->folder, NULL, "event");
@@ -103,9 +117,14 @@ static void read_state(Arena *arena, RunStatus *s) {
                : strcmp(code, "chain") == 0                     ? "queued: the next job goes on"
                : strcmp(code, "requeue") == 0                   ? "queued again"
                : strcmp(code, "5") == 0                         ? "stopped and saved"
+               : strcmp(code, "stop") == 0                      ? "stopped"
                : strcmp(code, "lost") == 0                      ? "lost"
                                                                 : "failed";
-  if (is_queued(arena, s)) return;
+  if (is_queued(arena, s)) {
+    s->why = unstarted_words(arena, s);
+    if (*s->why) s->state = "failed before its script began";
+    return;
+  }
   bool is_over = strcmp(event, "end") == 0;
   s->why = run_event(arena, s->folder, is_over ? "end" : "failure", "why");
   if (strcmp(s->state, "done") != 0 && read_failure(arena, s) && !*event) s->state = "failed";
@@ -181,11 +200,43 @@ static void read_run(Arena *arena, const char *folder, RunStatus *s) {
   if (limit_s > 0) s->limit_left_s = began_s + limit_s - (double)time(NULL);
   s->saved_step = newest_checkpoint(arena, folder);
   read_silence(arena, s);
-  if (is_waiting && *s->job)
-    s->next = arena_printf(arena, "squeue --start -j %s says when it could start", s->job);
+  if (strcmp(s->state, "queued") == 0)
+    s->next = arena_printf(arena,
+                           "squeue --start -j %s says when it could start, status --ask whether "
+                           "it still waits: one that Slurm could not start says nothing here",
+                           s->job);
   s->failures = count_events(folder, "failure");
   s->starts = count_events(folder, "start");
   s->tries = count_events(folder, "try");
+}
+
+/* ---- Slurm, with --ask */
+
+/* "12 PENDING Priority; 13 PENDING Dependency"; of jobs that squeue has forgotten what sacct has.
+ */
+static const char *ask_slurm(Arena *arena, const char *jobs) {
+  Command answer;
+  command_run(&answer, (const char *const[]){"squeue", "--noheader", "--states=all", "-j", jobs,
+                                             "-o", "%i %T %r", NULL});
+  if (answer.code == COMMAND_MISSING) return "squeue is not on this machine";
+  if (answer.code == COMMAND_LATE) return "no answer";
+  if (answer.code != 0 || !*command_text(&answer))
+    command_run(&answer, (const char *const[]){"sacct", "--noheader", "-X", "-P", "--delimiter= ",
+                                               "-j", jobs, "-o", "JobID,State,ExitCode", NULL});
+  if (answer.code != 0 || !*command_text(&answer)) return "it knows the job no longer";
+  for (char *p = answer.out; *p; p++)
+    if (*p == '\n') *p = ';';
+  return arena_copy(arena, answer.out);
+}
+
+/* The files say no end of the job: it waits, or runs, or was lost without a word. */
+static bool is_open(Arena *arena, const RunStatus *s) {
+  const char *event = run_event(arena, s->folder, NULL, "event");
+  const char *code = run_event(arena, s->folder, "end", "code");
+  bool has_ended =
+      strcmp(event, "cancel") == 0 ||
+      (strcmp(event, "end") == 0 && strcmp(code, "requeue") != 0 && strcmp(code, "chain") != 0);
+  return *s->job && (is_queued(arena, s) || (*event && !has_ended));
 }
 
 /* ---- printing */
@@ -234,6 +285,7 @@ static void print_status(Arena *arena, const RunStatus *s, FILE *out) {
                                          span_text(arena, s->limit_left_s),
                                          s->left_s > s->limit_left_s ? ", before the end" : "")
                           : ""));
+  if (s->slurm) line(out, "slurm", text_plain(arena, s->slurm));
   if (s->silent_s > 0)
     line(out, "silent",
          arena_printf(arena, "nothing was written for %s; squeue -j %s says whether it still runs",
@@ -260,6 +312,8 @@ static void print_json(Arena *arena, const RunStatus *s, FILE *out) {
   print_json_text(s->why, out);
   fputs(", \"next\": ", out);
   print_json_text(s->next, out);
+  fputs(", \"slurm\": ", out);
+  print_json_text(s->slurm, out);
   fprintf(out,
           ", \"job\": %s, \"jobs\": [%s], \"step\": %lld, \"steps\": %lld, \"step_s\": %.9g, "
           "\"left_s\": %.9g, "
@@ -304,6 +358,9 @@ ExitCode verb_status(const Options *options) {
   for (int32_t i = 0; i < folders.count; i++) {
     RunStatus status;
     read_run(c->arena, folders.at[i], &status);
+    if (options->ask && is_open(c->arena, &status))
+      status.slurm = ask_slurm(
+          c->arena, status.jobs.count > 0 ? joined_texts(c->arena, &status.jobs, ",") : status.job);
     if (i > 0) fputs(options->json ? ",\n" : "\n", stdout);
     if (options->json)
       print_json(c->arena, &status, stdout);

@@ -1,6 +1,7 @@
 /* submit.c -- lockstep submit: plan and script into the run folder, asked of Slurm, and into its
- * queue. With
- * --sweep once for each setting: nothing is submitted before all of them have been asked. */
+ * queue. With --sweep once for each setting: nothing is submitted before all of them have been
+ * asked. Until then what is written has names of its own, and of what is not submitted nothing
+ * stays. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include "compiler/cli/command.h"
 #include "compiler/cli/runs.h"
 #include "runtime/plan/plan_io.h"
+#include "runtime/process/asked.h"
 #include "slurm/options.h"
 #include "slurm/partitions.h"
 #include "slurm/script.h"
@@ -20,9 +22,14 @@ typedef struct Submission {
   Compile *c;
   Compiled compiled;
   Launch *launch;
-  const char *folder, *script; /* the script's path in the run folder */
-  const char *start;           /* when it could, as Slurm says */
-  TextList jobs;               /* in the queue, in the order of the chain */
+  const char *folder, *below;            /* the run folder, and slurm in it */
+  bool is_locked;                        /* no other submit writes there */
+  bool is_own;                           /* no other submit writes there */
+  size_t there;                          /* letters of `below` that were there before */
+  const char *script;                    /* its path in the run folder */
+  const char *asked_script, *asked_plan; /* the same, before they are submitted */
+  const char *start;                     /* when it could, as Slurm says */
+  TextList jobs;                         /* in the queue, in the order of the chain */
 } Submission;
 
 /* ---- what this Slurm knows */
@@ -127,22 +134,58 @@ static int32_t drop_unknown(Submission *s, int32_t version) {
 /* ---- one job */
 
 static ExitCode write_files(Submission *s, const Options *options) {
-  const char *fresh = arena_printf(s->c->arena, "%s.new", s->script);
   char why[PLAN_WHY_BYTES] = "";
-  if (!plan_write(&s->compiled.plan, s->launch->plan_path, why))
-    return complain(EXIT_WORLD, "%s", why);
-  FILE *out = fopen(fresh, "w");
+  if (!plan_write(&s->compiled.plan, s->asked_plan, why)) return complain(EXIT_WORLD, "%s", why);
+  FILE *out = fopen(s->asked_script, "w");
   bool is_good = out && script_print(s->c, s->launch, command_line(s->c->arena, options), out);
   if (out) is_good = fclose(out) == 0 && is_good;
-  if (is_good && rename(fresh, s->script) == 0) return EXIT_DONE;
-  return complain(EXIT_WORLD, "cannot write %s: %s", s->script, strerror(errno));
+  if (is_good) return EXIT_DONE;
+  return complain(EXIT_WORLD, "cannot write %s: %s", s->asked_script, strerror(errno));
+}
+
+/* What was asked is what will run; requests to the run of before are not meant for it. */
+static ExitCode keep_files(const Submission *s) {
+  char request[ASKED_PATH_BYTES];
+  if (!asked_forget(s->folder, request))
+    return complain(EXIT_WORLD, "%s cannot be removed: %s", request, strerror(errno));
+  if (rename(s->asked_plan, s->launch->plan_path) == 0 && rename(s->asked_script, s->script) == 0)
+    return EXIT_DONE;
+  return complain(EXIT_WORLD, "%s: %s", s->folder, strerror(errno));
+}
+
+/* Of a setting that was not submitted. Without the lock they are another's. */
+static void remove_files(const Submission *s) {
+  if (!s->is_own) return;
+  (void)unlink(s->asked_plan);
+  (void)unlink(s->asked_script);
+  if (s->jobs.count > 0) return;
+  if (s->there < strlen(s->folder)) { /* a run folder that is new: kept, and then refused */
+    (void)unlink(s->launch->plan_path);
+    (void)unlink(s->script);
+  }
+  folders_remove(s->c->arena, s->below, s->there);
+}
+
+static ExitCode make_folder(Submission *s) {
+  Arena *arena = s->c->arena;
+  if (s->launch->umask >= 0) (void)umask((mode_t)s->launch->umask);
+  const char *below = arena_printf(arena, "%s/slurm", s->folder);
+  s->there = folders_there(arena, below);
+  s->script = arena_printf(arena, "%s/%s.sbatch", below, s->compiled.job->job.name);
+  s->asked_script = arena_printf(arena, "%s.asked", s->script);
+  s->asked_plan = arena_printf(arena, "%s.asked", s->launch->plan_path);
+  s->below = below;
+  if (folder_and_above(arena, below)) return EXIT_DONE;
+  return complain(EXIT_WORLD, "cannot make the run folder %s: %s; log.dir says where it is", below,
+                  strerror(errno));
 }
 
 /* One submit of a folder at a time, until this process ends: two would each find no job in the
  * queue. Where a file system has no locks, nothing stops them. */
-static ExitCode lock_folder(const Submission *s, const char *below) {
-  int folder = open(below, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (folder < 0 || flock(folder, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return EXIT_DONE;
+static ExitCode lock_folder(Submission *s) {
+  int folder = open(s->below, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  s->is_own = folder < 0 || flock(folder, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+  if (s->is_own) return EXIT_DONE;
   return complain(EXIT_USER, "%s: another lockstep submit of this run is under way", s->folder);
 }
 
@@ -174,7 +217,7 @@ static ExitCode check_queue(const Submission *s) {
 
 static ExitCode ask_slurm(Submission *s, bool is_quiet) {
   Command answer;
-  command_run(&answer, (const char *const[]){"sbatch", "--test-only", s->script, NULL});
+  command_run(&answer, (const char *const[]){"sbatch", "--test-only", s->asked_script, NULL});
   if (answer.code == COMMAND_MISSING || answer.code == COMMAND_LATE) return refuse_slurm(&answer);
   const char *text = slurm_text(&answer);
   if (answer.code != 0) return complain(EXIT_USER, "Slurm refuses the job: %s", text);
@@ -211,15 +254,11 @@ static ExitCode prepare(const Options *options, const Submission *all, Submissio
   ExitCode code = options->json ? report_code(s->c) : report(s->c, options);
   if (code != EXIT_DONE || !s->launch) return code;
   s->folder = s->compiled.job->log.dir;
-  s->script = arena_printf(s->c->arena, "%s/slurm/%s.sbatch", s->folder, s->compiled.job->job.name);
-  const char *below = arena_printf(s->c->arena, "%s/slurm", s->folder);
-  if (!folder_and_above(s->c->arena, below))
-    return complain(EXIT_WORLD, "cannot make the run folder %s: %s; log.dir says where it is",
-                    below, strerror(errno));
   code = check_folders(all, s);
   if (code == EXIT_DONE) code = check_folder(s);
   if (code == EXIT_DONE) code = check_mpi(s->launch);
-  if (code == EXIT_DONE) code = lock_folder(s, below);
+  if (code == EXIT_DONE) code = make_folder(s);
+  if (code == EXIT_DONE) code = lock_folder(s);
   if (code == EXIT_DONE) code = check_queue(s);
   int32_t dropped = code == EXIT_DONE ? drop_unknown(s, cluster->version) : 0;
   if (code == EXIT_DONE) code = write_files(s, options);
@@ -229,7 +268,6 @@ static ExitCode prepare(const Options *options, const Submission *all, Submissio
                     "%d options were left out of what Slurm was asked; nothing is "
                     "submitted without them",
                     dropped);
-  if (dropped > 0) (void)unlink(s->script);
   return code;
 }
 
@@ -260,7 +298,7 @@ static void say_queued(const Submission *s) {
 
 static ExitCode submit(Submission *s, const Options *options) {
   TextList *jobs = &s->jobs;
-  ExitCode code = EXIT_DONE;
+  ExitCode code = keep_files(s);
   while (jobs->count < s->launch->chain && code == EXIT_DONE) {
     const char *number = queue_one(s, jobs->count > 0 ? jobs->at[jobs->count - 1] : NULL);
     if (!number) {
@@ -272,7 +310,7 @@ static ExitCode submit(Submission *s, const Options *options) {
       code = complain(EXIT_WORLD, "%s/slurm/job: %s", s->folder, strerror(errno));
   }
   if (jobs->count > 0 && !options->json) say_queued(s);
-  if (code != EXIT_DONE && jobs->count > 0)
+  if (code != EXIT_DONE && jobs->count > 0 && s->launch->chain > 1)
     complain(code, "the chain has %d of %lld jobs; lockstep cancel %s takes them out", jobs->count,
              (long long)s->launch->chain, s->folder);
   return code;
@@ -399,6 +437,8 @@ static ExitCode submit_all(Compile *c, const Options *options, const SlurmHere *
   }
   for (int32_t i = 0; code == EXIT_DONE && !options->test_only && i < *made; i++)
     code = submit(&all[i], options);
+  for (int32_t i = *made - 1; i >= 0; i--)
+    remove_files(&all[i]);
   return code;
 }
 
