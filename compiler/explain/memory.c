@@ -31,6 +31,26 @@ static const char *sharded(const Compiled *compiled, int64_t from_stage, const c
   return arena_printf(arena, "%s and %s %s", text, bytes_text(compiled, passing_bytes), passing);
 }
 
+/* Blocks whose gradients stay whole until the step ends, though ZeRO shares gradients: of a tied
+ * weight that two chunks of a stage read, or all, with zero_reduce = "step". */
+static const char *gradients_text(const Compiled *compiled, const char *text,
+                                  int64_t passing_bytes) {
+  const Draft *d = compiled->draft;
+  Arena *arena = d->compile->arena;
+  const char *whole = "";
+  bool any_shared = false;
+  if (d->derived.zero < 2 || d->derived.shard_ranks == 1) return text;
+  for (int32_t b = 0; b < d->blocks.count; b++) {
+    const Block *block = &d->blocks.at[b];
+    any_shared |= block->shards_grads;
+    if (!block->shards_grads)
+      whole = arena_printf(arena, "%s%s%s", whole, *whole == '\0' ? "" : ", ", block->name);
+  }
+  if (!any_shared) return arena_printf(arena, "%s; whole until the step ends", text);
+  text = sharded(compiled, 2, text, passing_bytes, "not yet reduced");
+  return *whole == '\0' ? text : arena_printf(arena, "%s; %s: whole", text, whole);
+}
+
 /* A job without a master copy updates its parameters where they are, in whatever they are. */
 static const char *no_master(const Draft *d) {
   bool is_fp32 = d->train->param_dtype == DTYPE_F32;
@@ -48,11 +68,11 @@ static const char *row_note(const Compiled *compiled, const MemoryRow *row, int6
                                 dtype_name(d->train->param_dtype)),
                    passing_bytes, "gathered");
   case BUFFER_GRAD:
-    return sharded(compiled, 2,
-                   arena_printf(arena, "%s; %lld pass%s", dtype_name(d->train->grad_dtype),
-                                (long long)compiled->derived.accumulation,
-                                compiled->derived.accumulation == 1 ? "" : "es"),
-                   passing_bytes, "not yet reduced");
+    return gradients_text(compiled,
+                          arena_printf(arena, "%s; %lld pass%s", dtype_name(d->train->grad_dtype),
+                                       (long long)compiled->derived.accumulation,
+                                       compiled->derived.accumulation == 1 ? "" : "es"),
+                          passing_bytes);
   case BUFFER_MASTER:
     return d->has_master ? sharded(compiled, 1, "fp32: the optimizer's own copy", 0, "")
                          : no_master(d);
