@@ -75,6 +75,19 @@ Record *collective(Draft *d, int32_t segment, RecordKind kind, Purpose purpose, 
   return record;
 }
 
+Record *clear_record(Draft *d, int32_t segment, int64_t elements) {
+  enum {
+    DIMS = 5,
+    ATTRS = 4
+  }; /* of KERNEL_init_constant: where in a whole tensor does not matter */
+  Record *record = segment_kernel(d, segment, KERNEL_init_constant, PURPOSE_CLEAR);
+  for (int32_t i = 0; i < DIMS; i++)
+    record_dim(record, elements);
+  for (int32_t i = 0; i < ATTRS; i++)
+    record_attr(record, 0);
+  return record;
+}
+
 /* ---- runs of parameters that one collective moves */
 
 typedef struct Run {
@@ -386,12 +399,8 @@ static int32_t build_pad(Draft *d, int32_t b) {
     int64_t padding = at->piece * d->derived.shard_ranks - at->elements;
     if (padding == 0) continue;
     if (segment == NO_ID) segment = block_segment(d, b, "pad");
-    Record *record = segment_kernel(d, segment, KERNEL_init_constant, PURPOSE_CLEAR);
+    Record *record = clear_record(d, segment, padding);
     record->direction = DIRECTION_BACKWARD;
-    for (int32_t k = 0; k < 5; k++)
-      record_dim(record, padding);
-    for (int32_t k = 0; k < 4; k++)
-      record_attr(record, 0);
     record_operand(record, segment_base(d, segment, BASE_GRAD, b, bytes),
                    (at->first + at->elements) * width, padding * width, dtype, ACCESS_WRITE);
   }
@@ -403,13 +412,9 @@ static int32_t build_pad(Draft *d, int32_t b) {
 static int32_t build_clear(Draft *d, int32_t b) {
   int64_t bytes = block_bytes(d, &d->blocks.at[b], BASE_GRAD);
   int32_t segment = block_segment(d, b, "clear");
-  Record *record = segment_kernel(d, segment, KERNEL_init_constant, PURPOSE_CLEAR);
+  Record *record = clear_record(d, segment, d->blocks.at[b].elements);
   record->direction = DIRECTION_BACKWARD;
   if (!d->blocks.at[b].shards_grads) record->when_all = CALL_FIRST_MICROBATCH;
-  for (int32_t i = 0; i < 5; i++)
-    record_dim(record, d->blocks.at[b].elements);
-  for (int32_t i = 0; i < 4; i++)
-    record_attr(record, 0);
   record_operand(record, segment_base(d, segment, BASE_GRAD, b, bytes), 0, bytes,
                  d->train->grad_dtype, ACCESS_WRITE);
   return segment;

@@ -86,11 +86,7 @@ static void init_param(Draft *d, int32_t segment, ParamId p) {
 static void zero_block(Draft *d, int32_t segment, int32_t b, BaseRole role) {
   int64_t bytes = block_stride_bytes(d, &d->blocks.at[b], role);
   int64_t elements = bytes / dtype_bytes(role_dtype(d, role));
-  Record *record = segment_kernel(d, segment, KERNEL_init_constant, PURPOSE_CLEAR);
-  for (int32_t i = 0; i < 5; i++)
-    record_dim(record, elements);
-  for (int32_t i = 0; i < 4; i++)
-    record_attr(record, 0);
+  Record *record = clear_record(d, segment, elements);
   int32_t base = segment_base(d, segment, role, b, bytes);
   record_operand(record, base, 0, bytes, role_dtype(d, role), ACCESS_WRITE);
 }
@@ -168,11 +164,7 @@ static void add_norms(Draft *d, int32_t segment, int32_t first, int32_t count, u
 int32_t clip_segment_build(Draft *d, const Stage *stage) {
   const int64_t f64 = dtype_bytes(DTYPE_F64);
   int32_t segment = segment_add(d, "clip");
-  Record *zero = segment_kernel(d, segment, KERNEL_init_constant, PURPOSE_CLEAR);
-  for (int32_t i = 0; i < 5; i++)
-    record_dim(zero, NORM_GROUPS);
-  for (int32_t i = 0; i < 4; i++)
-    record_attr(zero, 0);
+  Record *zero = clear_record(d, segment, NORM_GROUPS);
   record_operand(zero, norms_base(d, segment), 0, NORM_GROUPS * f64, DTYPE_F64, ACCESS_WRITE);
   for (int32_t group = 0; group < NORM_GROUPS; group++)
     sum_group(d, stage, segment, group);
