@@ -3,13 +3,6 @@
 
 #include <string.h>
 
-const PlanProgram *programs_find(const Plan *plan, const PlanClass *class, ProgramKind kind) {
-  for (uint32_t i = 0; i < class->programs_count; i++)
-    if (plan->programs[class->programs_first + i].kind == kind)
-      return &plan->programs[class->programs_first + i];
-  return NULL;
-}
-
 static int64_t times_of(const Plan *plan, const PlanProgram *program, uint32_t call) {
   for (uint32_t i = 0; i < program->loops_count; i++) {
     const PlanLoop *loop = &plan->loops[program->loops_first + i];
@@ -34,7 +27,7 @@ int64_t programs_count_loads(const Plan *plan, const PlanProgram *program) {
 }
 
 static int64_t class_loads(const Plan *plan, const PlanClass *class, ProgramKind kind) {
-  const PlanProgram *program = programs_find(plan, class, kind);
+  const PlanProgram *program = plan_program(plan, class, kind);
   return program ? programs_count_loads(plan, program) : 0;
 }
 
@@ -51,10 +44,9 @@ int64_t programs_loads(const Plan *plan, ProgramKind kind) {
 static bool check_class(const Plan *plan, const PlanClass *class, const int64_t loads[2],
                         Status *status) {
   const char *name = plan_string(plan, class->name);
-  bool has_eval = programs_find(plan, class, PROGRAM_EVAL_STEP) != NULL;
-  if (!programs_find(plan, class, PROGRAM_INIT) ||
-      !programs_find(plan, class, PROGRAM_TRAIN_STEP) ||
-      has_eval != (programs_find(plan, &plan->classes[0], PROGRAM_EVAL_STEP) != NULL))
+  bool has_eval = plan_program(plan, class, PROGRAM_EVAL_STEP) != NULL;
+  if (!plan_program(plan, class, PROGRAM_INIT) || !plan_program(plan, class, PROGRAM_TRAIN_STEP) ||
+      has_eval != (plan_program(plan, &plan->classes[0], PROGRAM_EVAL_STEP) != NULL))
     return status_fail(status, STATUS_OURS, "plan: class %s lacks a program", name);
   int64_t train = class_loads(plan, class, PROGRAM_TRAIN_STEP);
   int64_t eval = class_loads(plan, class, PROGRAM_EVAL_STEP);

@@ -7,9 +7,6 @@
 #include "runtime/plan/plan.h"
 #include "runtime/status.h"
 
-/* The program of the class, or NULL. */
-const PlanProgram *programs_find(const Plan *plan, const PlanClass *class, ProgramKind kind);
-
 /* How often one run of the program loads a micro-batch. */
 int64_t programs_count_loads(const Plan *plan, const PlanProgram *program);
 

@@ -315,7 +315,7 @@ void replay_free(Replay *replay) {
 }
 
 const PlanProgram *replay_program(const Replay *replay, ProgramKind kind) {
-  return programs_find(replay->setup.plan, replay->class, kind);
+  return plan_program(replay->setup.plan, replay->class, kind);
 }
 
 const ReplayCount *replay_count(const Replay *replay, uint32_t record) {

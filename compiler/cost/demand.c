@@ -31,14 +31,6 @@ void count_records(Arena *arena, const Plan *plan, const PlanProgram *program, i
     }
 }
 
-static const PlanProgram *train_step(const Plan *plan, uint32_t class) {
-  const PlanClass *at = &plan->classes[class];
-  for (uint32_t i = 0; i < at->programs_count; i++)
-    if (plan->programs[at->programs_first + i].kind == PROGRAM_TRAIN_STEP)
-      return &plan->programs[at->programs_first + i];
-  return NULL;
-}
-
 static void add_record(Demand *demand, const Plan *plan, const PlanRecord *record, int64_t times) {
   Traffic traffic = traffic_of(plan, record);
   double n = (double)times;
@@ -51,7 +43,7 @@ static void add_record(Demand *demand, const Plan *plan, const PlanRecord *recor
 Demands demands_of(Arena *arena, const Plan *plan) {
   VEC(Demand) all = {0};
   for (uint32_t class = 0; class < plan->classes_count; class ++) {
-    const PlanProgram *program = train_step(plan, class);
+    const PlanProgram *program = plan_program(plan, &plan->classes[class], PROGRAM_TRAIN_STEP);
     int64_t *times = ARENA_ARRAY(arena, int64_t, plan->records_count + 1);
     int32_t first = all.count;
     if (program != NULL) count_records(arena, plan, program, times);

@@ -6,14 +6,18 @@ void traffic_add(Traffic *t, double size_bytes, Access access) {
   *(access == ACCESS_READ ? &t->sends : &t->receives) += 1;
 }
 
-double traffic_bytes(const Traffic *t) {
+double traffic_sent_bytes(const Traffic *t) {
   double n = t->members;
   switch (t->kind) {
   case RECORD_ALL_REDUCE: return 2 * (n - 1) / n * t->largest_bytes;
-  case RECORD_EXCHANGE:
-    return t->sent_bytes > t->received_bytes ? t->sent_bytes : t->received_bytes;
+  case RECORD_EXCHANGE: return t->sent_bytes;
   default: return (n - 1) / n * t->largest_bytes;
   }
+}
+
+double traffic_bytes(const Traffic *t) {
+  bool comes = t->kind == RECORD_EXCHANGE && t->received_bytes > t->sent_bytes;
+  return comes ? t->received_bytes : traffic_sent_bytes(t);
 }
 
 double traffic_messages(const Traffic *t) {

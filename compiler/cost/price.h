@@ -33,7 +33,8 @@ static inline bool traffic_is_pairwise(const Traffic *t) {
   return t->kind == RECORD_EXCHANGE || t->kind == RECORD_ALL_TO_ALL;
 }
 
-double traffic_bytes(const Traffic *t); /* one way, of one rank */
+double traffic_sent_bytes(const Traffic *t); /* by one rank, in rings */
+double traffic_bytes(const Traffic *t);      /* the same, or what comes where that is more */
 double traffic_messages(const Traffic *t);
 
 #endif

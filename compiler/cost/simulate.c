@@ -359,9 +359,7 @@ static void open_runner(const Simulation *s, uint32_t c, ProgramKind kind, LaneT
   r->coordinate = ARENA_ARRAY(s->arena, int32_t, plan->axes_count + 1);
   for (uint32_t a = 0; a < plan->axes_count; a++)
     r->coordinate[a] = (int32_t)plan->bounds[class->bounds_first + a].first;
-  for (uint32_t i = 0; i < class->programs_count; i++)
-    if (plan->programs[class->programs_first + i].kind == (uint32_t)kind)
-      r->program = &plan->programs[class->programs_first + i];
+  r->program = plan_program(plan, class, kind);
   if (r->program == NULL) return;
   r->targets = ARENA_ARRAY(s->arena, int32_t, r->program->calls_count + 1);
   for (uint32_t i = 0; i < r->program->calls_count; i++)

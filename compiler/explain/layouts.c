@@ -19,20 +19,13 @@ static const char *const kind_words[RecordKind_COUNT] = {
 
 /* Of the whole value that its communicator holds; of an exchange, what is sent. */
 static uint64_t whole_bytes(const Plan *plan, const PlanRecord *record) {
-  uint64_t most = 0, sent = 0;
-  for (uint32_t i = 0; i < record->operands_count; i++) {
-    const PlanOperand *operand = &plan->operands[record->operands_first + i];
-    if (operand->size_bytes > most) most = operand->size_bytes;
-    if (operand->access == ACCESS_READ) sent += operand->size_bytes;
-  }
-  return record->kind == RECORD_EXCHANGE ? sent : most;
+  Traffic traffic = traffic_of(plan, record);
+  return (uint64_t)(record->kind == RECORD_EXCHANGE ? traffic.sent_bytes : traffic.largest_bytes);
 }
 
-/* What one rank sends, by rings. */
 static double sent_bytes(const Plan *plan, const PlanRecord *record) {
-  double n = plan_comm_size(plan, record->comm), whole = (double)whole_bytes(plan, record);
-  if (record->kind == RECORD_EXCHANGE) return whole;
-  return (record->kind == RECORD_ALL_REDUCE ? 2 : 1) * (n - 1) / n * whole;
+  Traffic traffic = traffic_of(plan, record);
+  return traffic_sent_bytes(&traffic);
 }
 
 static bool is_exchange(const PlanRecord *record) {

@@ -10,13 +10,6 @@ static bool runs(const PlanRecord *record, const PlanCall *call) {
 
 /* ---- how long */
 
-static const PlanProgram *train_step_of(const Plan *plan, const PlanClass *class) {
-  for (uint32_t i = 0; i < class->programs_count; i++)
-    if (plan->programs[class->programs_first + i].kind == PROGRAM_TRAIN_STEP)
-      return &plan->programs[class->programs_first + i];
-  return NULL;
-}
-
 static TimelineUnit unit_of_program(const Plan *plan, uint32_t class, const PlanProgram *program) {
   TimelineUnit unit = UNIT_KERNELS;
   for (uint32_t i = 0; i < program->calls_count; i++) {
@@ -37,7 +30,7 @@ static bool choose_unit(const Plan *plan, TimelineUnit *unit) {
   bool any = false;
   *unit = UNIT_KERNELS;
   for (uint32_t c = 0; c < plan->classes_count; c++) {
-    const PlanProgram *program = train_step_of(plan, &plan->classes[c]);
+    const PlanProgram *program = plan_program(plan, &plan->classes[c], PROGRAM_TRAIN_STEP);
     if (program == NULL) continue;
     TimelineUnit own = unit_of_program(plan, c, program);
     if (own < *unit) *unit = own;

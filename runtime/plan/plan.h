@@ -220,6 +220,15 @@ static inline uint32_t plan_comm_lanes(const Plan *plan, uint32_t comm) {
   return mask;
 }
 
+/* NULL: the class has none of this kind. */
+static inline const PlanProgram *plan_program(const Plan *plan, const PlanClass *class,
+                                              ProgramKind kind) {
+  for (uint32_t i = 0; i < class->programs_count; i++)
+    if (plan->programs[class->programs_first + i].kind == (uint32_t)kind)
+      return &plan->programs[class->programs_first + i];
+  return NULL;
+}
+
 /* The lane of priority 0. */
 static inline uint32_t plan_main_lane(const Plan *plan) {
   uint32_t lane = 0;
