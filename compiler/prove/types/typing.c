@@ -149,7 +149,7 @@ void put(Typing *t, Spans *spans, uint64_t first, uint64_t end, const Type *type
 bool next_span(const Typing *t, const Where *at, uint64_t offset, Span *span) {
   const Spans *spans = &at->reached->spans;
   uint32_t i = spans_find(spans, offset);
-  if (i == spans->count || spans->at[i].first >= at->end) return false;
+  if (i == spans->count || offset >= at->end || spans->at[i].first >= at->end) return false;
   *span = spans->at[i];
   if (t->types.type[span->type].kind != TYPE_ZERO) return true;
   if (span->first < offset) span->first = offset;
