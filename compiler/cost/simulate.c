@@ -353,7 +353,7 @@ static void open_runner(const Simulation *s, uint32_t c, ProgramKind kind, LaneT
   const PlanClass *class = &plan->classes[c];
   Runner *r = &s->runners[c];
   uint32_t records = 0, waits = 0;
-  while (!same_links(plan, r->class_alike, c)) /* at last it is its own */
+  while (!same_links(plan, r->class_alike, c)) /* ends at c itself */
     r->class_alike++;
   r->times = times;
   r->coordinate = ARENA_ARRAY(s->arena, int32_t, plan->axes_count + 1);

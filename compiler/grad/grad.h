@@ -18,8 +18,8 @@ typedef enum RecomputeKind { RECOMPUTE_NONE, RECOMPUTE_BLOCK, RECOMPUTE_EVERY } 
  * output. The carried input itself is never recomputed. */
 void recompute_apply(Graph *g, RecomputeKind kind, int64_t group_layers);
 
-/* Moves what only makes parameter gradients from region->backward to region->weight, in order, so
- * that a schedule may run it later. After shard_apply and recompute_apply. */
+/* Moves nodes that only make parameter gradients from region->backward to region->weight, in order,
+ * so that a schedule may run it later. After shard_apply and recompute_apply. */
 void grad_split_weight(Graph *g);
 
 #endif

@@ -1,5 +1,5 @@
-/* split.c -- backward in two: what other layers and stages wait for, and what only makes parameter
- * gradients and may be run later (arXiv:2401.10241).
+/* split.c -- backward in two: nodes that other layers and stages wait for, and nodes that only make
+ * parameter gradients and may be run later (arXiv:2401.10241).
  *
  * A node may wait when all it makes is parameter gradients, or values that only waiting nodes read.
  * It may not when a later node writes into what it reads, or when a contribution to the same

@@ -1,9 +1,9 @@
 /* graph.h -- the op graph of one micro-batch on one replica: nodes over values with named
  * dimensions.
  *
- * A model is a chain of regions: what stands before a stack, the stack's block (traced once,
- * repeated `repeat` times), what stands between and after. One value is carried from region to
- * region; a block takes what it returns. Node and value ids index growable arrays, so they stay
+ * A model is a chain of regions: what comes before a stack, the stack's block (traced once,
+ * repeated `repeat` times), what comes between stacks and after. One value is carried from region
+ * to region; a block takes what it returns. Node and value ids index growable arrays, so they stay
  * valid while the graph grows. */
 #ifndef LOCKSTEP_GRAPH_H
 #define LOCKSTEP_GRAPH_H
@@ -118,7 +118,7 @@ typedef struct Region {
   NodeList recompute; /* clones that backward reads instead, when the region is recomputed; dead
                          ones gone */
   NodeList backward;
-  NodeList weight;        /* of backward, what only makes parameter gradients, when it may wait */
+  NodeList weight; /* of backward: nodes that only make parameter gradients, where these may wait */
   ValueId output_again;   /* recompute's clone of output when groups have more than one layer; else
                              NO_ID */
   bool output_recomputed; /* recompute also makes the region's output again (groups of more than one

@@ -160,7 +160,7 @@ static void read_family(Chain *chain, lua_State *L) {
   lua_pop(L, 2);
 }
 
-/* The count that a preset or the job asserts. False when it is none. */
+/* The count that a preset or the job asserts. False when it is not a count. */
 static bool publish(Model *model, const ModelSize *params) {
   if (params->kind != SIZE_NUMBER || !(params->number >= 1 && params->number <= 0x1p53))
     return false;

@@ -1,6 +1,5 @@
-/* divide.h -- one pass over a graph, cutting along cp, or along tp and tp_group, as an op sees it
- * that has a way of its own to be cut (OpDef.divide). shard/ makes the passes and has these
- * functions. */
+/* divide.h -- what an op that has its own way to be cut (OpDef.divide, OpDef.append) sees of a pass
+ * along cp, or along tp and tp_group. shard/ makes the passes and has these functions. */
 #ifndef LOCKSTEP_DIVIDE_H
 #define LOCKSTEP_DIVIDE_H
 

@@ -74,7 +74,7 @@ typedef struct Lowered {
   bool random; /* the record gets a key from the node's path */
 } Lowered;
 
-/* What an op's names of dims do not say about layouts. */
+/* What the names of an op's dims do not say about its layouts. */
 enum {
   LAYOUT_LINEAR = 1u << 0,         /* summands may pass when all inputs are summands */
   LAYOUT_WHOLE_FEATURES = 1u << 1, /* it runs over all features of a token */
@@ -125,7 +125,7 @@ typedef struct OpDef {
   uint32_t reads_views;  /* bit i: input i may have a row stride; others get a dense copy first */
   uint32_t writes_views; /* bit i: output i may have a row stride */
   uint32_t overwrites;   /* bit i: in training input i is destroyed; an output is a view of it */
-  bool is_sent;          /* other ranks take input 0 from where it is, while later nodes run */
+  bool is_sent;          /* other ranks read input 0 in place while later nodes run */
   uint32_t layout;       /* LAYOUT_*: what shard/ must know beyond names */
   uint32_t (*layout_with)(const double *attrs); /* more of them, by the attrs; or NULL */
   const struct OpDef *gradient_of; /* in backward it makes a gradient of this op; or NULL */

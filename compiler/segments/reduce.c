@@ -213,7 +213,7 @@ static bool backward_reads(const Draft *d, const Run *run, bool but_last) {
   return false;
 }
 
-/* For backward: not what only forward reads, such as biases. */
+/* For backward, without what only forward reads, such as biases. */
 static int32_t build_regather(Draft *d, int32_t b) {
   if (!d->blocks.at[b].shards_params) return NO_ID;
   int32_t segment = NO_ID;

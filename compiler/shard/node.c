@@ -17,7 +17,7 @@ static ValueId output_with_statistics(const Shard *s, const Node *n) {
   return NO_ID;
 }
 
-/* What the operation made whose gradient this node makes; NO_ID: there is none. */
+/* The output of the forward node whose gradient n makes; NO_ID: there is no such node. */
 static ValueId went_forward(const Shard *s, const Node *n) {
   const OpDef *of = op_def(n->op)->gradient_of;
   const NodeList *forward = &s->g->regions.at[s->region].forward;
@@ -80,7 +80,7 @@ void settle_inputs(Shard *s, Node *n) {
     n->inputs[i] = settle(s, n->inputs[i], keep, may_cut, n);
 }
 
-/* The part that v shall have where the node works on `cut`: of heads or kv_heads, each has its own.
+/* The part that v must have where the node works on `cut`: heads and kv_heads have one each.
  * What goes to other ranks is cut before, always. */
 static DimId part_for(const Shard *s, const Node *n, ValueId v, DimId cut) {
   bool heads = cut != NO_ID && !s->g->dims.at[cut].carried && has_layout(n, LAYOUT_HEADS);

@@ -1,4 +1,4 @@
-/* pass.h -- what the files of shard/ know of each other, beside ops/divide.h. Private to shard/. */
+/* pass.h -- what the files of shard/ share, beside ops/divide.h. Private to shard/. */
 #ifndef LOCKSTEP_SHARD_PASS_H
 #define LOCKSTEP_SHARD_PASS_H
 

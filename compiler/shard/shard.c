@@ -1,5 +1,5 @@
-/* shard.c -- the passes: dims and parameters are cut, then regions forward and backward; what is
- * carried between regions is settled and owns its storage. */
+/* shard.c -- the passes: dims and parameters are cut, then regions forward and backward; carried
+ * values are settled (no sums left to make) and own their storage. */
 #include "compiler/shard/shard.h"
 
 #include <assert.h>

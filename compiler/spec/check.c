@@ -343,7 +343,7 @@ static bool check_choice(Compile *c, const Value *value, int32_t field, Job *job
   return true;
 }
 
-/* A value whose unit is missing or is none of the key's. */
+/* A value whose unit is missing, or not one that the key takes. */
 static bool refuse_unit(Compile *c, const Value *value, int32_t field) {
   const FieldInfo *info = &spec_fields[field];
   bool is_bare = value->raw->kind == RAW_NUMBER && isfinite(value->raw->number) &&

@@ -75,7 +75,7 @@ static void help_section(Compile *c, int32_t section, FILE *out) {
   }
 }
 
-/* A name that is none of ours: say what refuse_name would. */
+/* A name that is not ours: says what refuse_name would. */
 static bool help_foreign(Compile *c, const char *word, FILE *out) {
   const char *dot = strchr(word, '.');
   int32_t section = -1;

@@ -109,7 +109,7 @@ const char *text_show(Arena *arena, const char *text) {
   char *shown = arena_copy_n(arena, text, strnlen(text, SHOWN_BYTES));
   for (char *p = shown; *p; p++)
     if ((unsigned char)*p < 0x20 || *p == 0x7f) *p = '?';
-  size_t length = strlen(shown); /* no half of a UTF-8 letter, and no byte that is none */
+  size_t length = strlen(shown); /* neither half of a UTF-8 letter nor a byte that is not one */
   const char *bad = text_find_bad(shown, shown + length);
   if (bad) shown[length = (size_t)(bad - shown)] = 0;
   return strlen(text) > length ? arena_printf(arena, "%s...", shown) : shown;

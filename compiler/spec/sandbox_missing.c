@@ -1,5 +1,5 @@
-/* sandbox_missing.c -- what a file is told about a name that does not exist: another language's
- * word, a slip, a text without quotes, a function that stands below its use. */
+/* sandbox_missing.c -- what the message about a name that does not exist says: another language's
+ * word, a slip, a text without quotes, a function defined below its use. */
 #include <ctype.h>
 #include <lauxlib.h>
 #include <string.h>
