@@ -16,11 +16,12 @@ static char character_of(const Box *box) {
   return (char)(first + box->microbatch % 10);
 }
 
-/* What fills most of [start, end); when that is nothing: '.', or of a lane `beside` computation
- * that did something '-'. *at: the lane's first box that does not end before. */
+/* What fills most of [start, end), in boxes of one character that follow each other; when that is
+ * nothing: '.', or of a lane `beside` computation that did something '-'. *at: the lane's first box
+ * that does not end before. */
 static char column(const TimelineLane *lane, double start, double end, bool beside, int32_t *at) {
-  double idle = end - start, most = 0;
-  char shown = '.';
+  double idle = end - start, most = 0, length = 0;
+  char shown = '.', last = '\0';
   while (*at < lane->boxes.count && (double)lane->boxes.at[*at].end <= start)
     ++*at;
   for (int32_t i = *at; i < lane->boxes.count && (double)lane->boxes.at[i].start < end; i++) {
@@ -28,9 +29,12 @@ static char column(const TimelineLane *lane, double start, double end, bool besi
     double from = (double)box->start > start ? (double)box->start : start;
     double to = (double)box->end < end ? (double)box->end : end;
     idle -= to - from;
-    if (to - from <= most) continue;
-    most = to - from;
-    shown = character_of(box);
+    bool goes_on = i > *at && (box - 1)->end == box->start && character_of(box) == last;
+    length = (goes_on ? length : 0) + to - from;
+    last = character_of(box);
+    if (length <= most) continue;
+    most = length;
+    shown = last;
   }
   if (most >= idle) return shown;
   return (char)(beside && most > 0 ? '-' : '.');
