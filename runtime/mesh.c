@@ -52,6 +52,10 @@ MeshGroup mesh_group(const Mesh *mesh, uint32_t axes_mask, int32_t rank) {
   return found;
 }
 
+MeshGroup mesh_comm(const Mesh *mesh, const Plan *plan, uint32_t comm, int32_t rank) {
+  return mesh_group(mesh, plan->comms[comm].axes_mask, rank);
+}
+
 uint32_t mesh_shared_axes(const Mesh *mesh, const Plan *plan) {
   uint32_t all = (1u << mesh->axis_count) - 1;
   return plan->jobs_count > 0 ? all & ~plan->jobs[0].state_axes : all;

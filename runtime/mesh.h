@@ -34,6 +34,8 @@ typedef struct MeshGroup {
 } MeshGroup;
 
 MeshGroup mesh_group(const Mesh *mesh, uint32_t axes_mask, int32_t rank);
+/* The same of one of the plan's communicators. */
+MeshGroup mesh_comm(const Mesh *mesh, const Plan *plan, uint32_t comm, int32_t rank);
 
 /* The axes along which ranks have the same part of the state. */
 uint32_t mesh_shared_axes(const Mesh *mesh, const Plan *plan);

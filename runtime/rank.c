@@ -89,6 +89,8 @@ static bool open_rank(Rank *rank, Status *status) {
                       cuda != NULL ? run->cuda_kernels : kernels_of(run->options->variant),
                   [PROCESSOR_HOST] = kernels_of(run->options->variant)},
       .flight = rank->flight,
+      .look = rank->nccl != NULL ? nccl_world_look : NULL,
+      .look_context = rank->nccl,
   };
   memcpy(setup.arena, rank->arena.base, sizeof setup.arena);
   if (!programs_check(rank->plan, &run->mesh, status) ||
@@ -220,6 +222,7 @@ bool rank_main(void *context, int32_t number, Status *status) {
   run_steady_leave();
   if (done) status->code = rank.stopped ? STATUS_STOPPED : STATUS_DONE;
   if (!done && status->code != STATUS_ECHO) rank.comm->ops->abort(rank.comm);
+  if (!done) nccl_world_abort(rank.nccl); /* or what is under way would be waited for */
   close_rank(&rank);
   return done;
 }

@@ -27,6 +27,8 @@ typedef struct ReplaySetup {
   const Kernel *kernels[Processor_COUNT]; /* each by KernelId; NULL: this process has none */
   DeviceOpen *open_device;                /* NULL: device_cpu_open */
   Flight *flight;                         /* what runs is written there; NULL: nobody looks */
+  DeviceLook *look;                       /* as in DeviceSetup */
+  void *look_context;
   /* For tests: every queue is a thread of its own, and waits up to so long before each work. */
   bool issues_only;
   int64_t delay_most_ns;

@@ -260,6 +260,8 @@ static bool open_device(Replay *replay, Status *status) {
       open(&(DeviceSetup){.lane_count = setup->plan->lanes_count,
                           .main_lane = replay->main_lane,
                           .queues_mask = replay->queues_mask,
+                          .look = setup->look,
+                          .look_context = setup->look_context,
                           .issues_only = setup->issues_only && !HOSTILE_RUNS_ALONE,
                           .delay_most_ns = setup->delay_most_ns,
                           .delay_seed = philox_mix(setup->delay_seed, (uint64_t)setup->rank)},

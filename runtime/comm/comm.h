@@ -80,6 +80,8 @@ typedef struct CommOps {
   void (*leave)(Comm *self);
   /* Makes every present and future call of every rank return false. */
   void (*abort)(Comm *self);
+  /* Whether some rank called it, as far as this one has heard. Of any thread. */
+  bool (*is_aborted)(const Comm *self);
   /* Ranks of the communicator `comm` that this rank is in. */
   int32_t (*members)(const Comm *self, uint32_t comm);
 } CommOps;

@@ -271,6 +271,10 @@ static int32_t local_members(const Comm *self, uint32_t comm) {
   return meeting(self, comm).group->count;
 }
 
+static bool local_is_aborted(const Comm *self) {
+  return atomic_load(&((const LocalComm *)self)->world->all.broken);
+}
+
 static const CommOps local_ops = {
     .all_reduce = local_all_reduce,
     .all_gather = local_all_gather,
@@ -283,6 +287,7 @@ static const CommOps local_ops = {
     .share_bytes = local_share_bytes,
     .leave = local_leave,
     .abort = local_abort,
+    .is_aborted = local_is_aborted,
     .members = local_members,
 };
 

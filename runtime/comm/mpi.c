@@ -133,10 +133,14 @@ static void abort_job(Comm *comm) {
   mpi_world_abort(((MpiComm *)comm)->world);
 }
 
+static bool is_aborted(const Comm *comm) {
+  return atomic_load(&((const MpiComm *)comm)->world->is_aborted);
+}
+
 static int32_t members(const Comm *comm, uint32_t number) {
   const MpiComm *self = (const MpiComm *)comm;
   const MpiWorld *world = self->world;
-  return mesh_group(&world->mesh, world->plan->comms[number].axes_mask, world->rank).member_count;
+  return mesh_comm(&world->mesh, world->plan, number, world->rank).member_count;
 }
 
 static const CommOps mpi_ops = {
@@ -151,6 +155,7 @@ static const CommOps mpi_ops = {
     .share_bytes = share_bytes,
     .leave = leave,
     .abort = abort_job,
+    .is_aborted = is_aborted,
     .members = members,
 };
 
@@ -207,7 +212,7 @@ static bool split_sharers(MpiWorld *world, Status *status) {
 }
 
 static bool split(MpiWorld *world, uint32_t comm, Status *status) {
-  MeshGroup at = mesh_group(&world->mesh, world->plan->comms[comm].axes_mask, world->rank);
+  MeshGroup at = mesh_comm(&world->mesh, world->plan, comm, world->rank);
   uint32_t lanes = plan_comm_lanes(world->plan, comm);
   for (uint32_t lane = 0; lane < world->plan->lanes_count; lane++) {
     MpiGroup *group = group_of(world, comm, lane);

@@ -37,6 +37,7 @@ struct NcclWorld {
   NcclGroup *group; /* of each of the plan's communicators, lane after lane */
   NcclComm lane[PLAN_LANES_MAX];
   atomic_bool is_aborted;
+  bool is_gone; /* its communicators are */
 };
 
 static NcclGroup *group_of(const NcclWorld *world, uint32_t comm, uint32_t lane) {
@@ -260,10 +261,15 @@ static void abort_job(Comm *comm) {
   host_of(comm)->ops->abort(host_of(comm));
 }
 
+static bool is_aborted(const Comm *comm) {
+  const NcclWorld *world = ((const NcclComm *)comm)->world;
+  return atomic_load(&world->is_aborted) || world->host->ops->is_aborted(world->host);
+}
+
 static int32_t members(const Comm *comm, uint32_t number) {
   const NcclComm *self = (const NcclComm *)comm;
   const NcclWorld *world = self->world;
-  return mesh_group(&world->mesh, world->plan->comms[number].axes_mask, world->rank).member_count;
+  return mesh_comm(&world->mesh, world->plan, number, world->rank).member_count;
 }
 
 static const CommOps nccl_ops = {
@@ -278,6 +284,7 @@ static const CommOps nccl_ops = {
     .share_bytes = share_bytes,
     .leave = leave,
     .abort = abort_job,
+    .is_aborted = is_aborted,
     .members = members,
 };
 
@@ -316,7 +323,7 @@ static bool gather_ids(NcclWorld *world, const MeshGroup *at, uint32_t axes_mask
 
 static bool open_group(NcclWorld *world, uint32_t comm, uint32_t lane, Status *status) {
   uint32_t axes_mask = world->plan->comms[comm].axes_mask;
-  MeshGroup at = mesh_group(&world->mesh, axes_mask, world->rank);
+  MeshGroup at = mesh_comm(&world->mesh, world->plan, comm, world->rank);
   NcclGroup *group = group_of(world, comm, lane);
   *group = (NcclGroup){NULL, at.member_count, at.member};
   if ((plan_comm_lanes(world->plan, comm) >> lane & 1u) == 0) return true;
@@ -358,20 +365,57 @@ NcclWorld *nccl_world_open(const NcclApi *api, const Plan *plan, const Mesh *mes
   return NULL;
 }
 
-static void close_group(const NcclWorld *world, const NcclGroup *group) {
+/* ---- while the device is waited for, and the end */
+
+static uint32_t group_count(const NcclWorld *world) {
+  return world->group != NULL ? world->plan->comms_count * world->plan->lanes_count : 0;
+}
+
+static bool look_at(const NcclWorld *world, uint32_t number, Status *status) {
+  const Plan *plan = world->plan;
+  const NcclGroup *group = &world->group[number];
+  int error = NCCL_DONE;
+  if (group->handle == NULL) return true;
+  int result = world->api->async_error(group->handle, &error);
+  if (result == NCCL_DONE) result = error;
+  if (result == NCCL_DONE || result == NCCL_UNDER_WAY) return true;
+  const PlanComm *comm = &plan->comms[number / plan->lanes_count];
+  return status_fail(status, STATUS_WORLD,
+                     "NCCL, communicator %s on lane %s, while its work was under way: %s "
+                     "(NCCL_DEBUG=WARN tells more)",
+                     plan_string(plan, comm->name),
+                     plan_lane_name(plan, number % plan->lanes_count),
+                     world->api->error_string(result));
+}
+
+bool nccl_world_look(void *context, Status *status) {
+  const NcclWorld *world = context;
+  if (atomic_load(&world->is_aborted) || world->host->ops->is_aborted(world->host))
+    return status_fail(status, STATUS_ECHO, "NCCL: another rank ended");
+  for (uint32_t i = 0; i < group_count(world); i++)
+    if (!look_at(world, i, status)) return false;
+  return true;
+}
+
+/* Once: a communicator that was aborted is gone. */
+void nccl_world_abort(NcclWorld *world) {
+  if (world == NULL || world->is_gone) return;
+  atomic_store(&world->is_aborted, true);
+  world->is_gone = true;
+  for (uint32_t i = 0; i < group_count(world); i++)
+    if (world->group[i].handle != NULL) (void)world->api->abort(world->group[i].handle);
+}
+
+static void close_group(NcclWorld *world, const NcclGroup *group) {
   if (group->handle == NULL) return;
-  if (atomic_load(&world->is_aborted)) {
-    (void)world->api->abort(group->handle);
-    return;
-  }
-  (void)settle((NcclWorld *)(uintptr_t)world, group->handle, world->api->finalize(group->handle));
+  (void)settle(world, group->handle, world->api->finalize(group->handle));
   (void)world->api->destroy(group->handle);
 }
 
 void nccl_world_close(NcclWorld *world) {
   if (world == NULL) return;
-  uint32_t groups = world->plan->comms_count * world->plan->lanes_count;
-  for (uint32_t i = 0; world->group != NULL && i < groups; i++)
+  if (atomic_load(&world->is_aborted)) nccl_world_abort(world);
+  for (uint32_t i = 0; !world->is_gone && i < group_count(world); i++)
     close_group(world, &world->group[i]);
   free(world->group);
   free(world);

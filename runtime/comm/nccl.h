@@ -19,7 +19,16 @@ typedef struct NcclWorld NcclWorld;
 NcclWorld *nccl_world_open(const NcclApi *api, const Plan *plan, const Mesh *mesh, int32_t rank,
                            Comm *host, Status *status);
 
-/* Nothing is under way, or the job was aborted. NULL is fine. */
+/* A DeviceLook (device.h), for a device that is waited for: false where a communicator has failed
+ * after its call was issued, as when a peer is gone, or another rank has aborted the job. What was
+ * issued then never ends: `status` says why, and the caller aborts. */
+bool nccl_world_look(void *world, Status *status);
+
+/* The job has failed: what is under way ends, with whatever it has. After it the world is only
+ * closed. NULL is fine. */
+void nccl_world_abort(NcclWorld *world);
+
+/* Nothing is under way, or the world was aborted. NULL is fine. */
 void nccl_world_close(NcclWorld *world);
 
 /* Before the first call: where what is called on the lane's comm is issued. */

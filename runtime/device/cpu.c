@@ -18,7 +18,7 @@
 #include "kernels/philox.h"
 #include "runtime/device/device.h"
 
-enum { RING = 256, SPINS = 200 };
+enum { RING = 256, SPINS = 200, LOOK_AGAIN_NS = 100000 };
 
 typedef enum EntryKind { ENTRY_WORK, ENTRY_WAIT, ENTRY_COPY } EntryKind;
 
@@ -160,6 +160,19 @@ static bool tell(Cpu *cpu, Status *status) {
   cpu->is_told = cpu->is_told || status->code != STATUS_ECHO;
   pthread_mutex_unlock(&cpu->lock);
   return false;
+}
+
+/* By the issuer, in await and finish: it asks meanwhile whether the end can still come. */
+static void wait_looking(Cpu *cpu, Until *until, const Queue *queue, uint64_t number) {
+  Status why = {0};
+  if (cpu->setup.look == NULL) {
+    wait_until(cpu, &cpu->issuer, until, queue, number);
+    return;
+  }
+  while (!until(queue, number) && !atomic_load(&cpu->failed)) {
+    if (!cpu->setup.look(cpu->setup.look_context, &why)) fail(cpu, &why);
+    nanosleep(&(struct timespec){0, LOOK_AGAIN_NS}, NULL);
+  }
 }
 
 /* Some queues are slower than others by a seed's whim: a queue with few works would otherwise
@@ -308,7 +321,7 @@ static bool cpu_finish(Device *device, Status *status) {
   while (!compute->has_thread && compute->ring != NULL && !is_empty(compute, 0))
     run_head(compute);
   for (uint32_t lane = 0; lane < cpu->setup.lane_count; lane++)
-    if (cpu->of[lane]->has_thread) wait_until(cpu, &cpu->issuer, is_empty, cpu->of[lane], 0);
+    if (cpu->of[lane]->has_thread) wait_looking(cpu, is_empty, cpu->of[lane], 0);
   return !atomic_load(&cpu->failed) || tell(cpu, status);
 }
 
@@ -319,7 +332,7 @@ static bool cpu_await(Queue *queue, uint64_t number, Status *status) {
     if (!compute->has_thread && compute->ring != NULL && !is_empty(compute, 0))
       run_head(compute);
     else
-      wait_until(cpu, &cpu->issuer, has_passed, queue, number);
+      wait_looking(cpu, has_passed, queue, number);
   return !atomic_load(&cpu->failed) || tell(cpu, status);
 }
 

@@ -36,9 +36,16 @@ struct Work {
   void *operand[KERNEL_OPERANDS_MAX];
 };
 
+/* False: what was issued may never end, and `status` says why. */
+typedef bool DeviceLook(void *context, Status *status);
+
 typedef struct DeviceSetup {
   uint32_t lane_count, main_lane;
   uint32_t queues_mask; /* bit per lane that has a queue of its own; the main lane always has */
+  /* Asked by whoever waits for the device, again and again until what it waits for is there; NULL:
+   * nobody is. What it says is the device's failure. */
+  DeviceLook *look;
+  void *look_context;
   /* For tests: every queue is a thread of its own, which waits up to so long before each work; some
    * wait a small part of it only, as the seed has it. */
   bool issues_only;

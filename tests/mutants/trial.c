@@ -155,6 +155,11 @@ static void slow_abort(Comm *self) {
   to->ops->abort(to);
 }
 
+static bool slow_is_aborted(const Comm *self) {
+  const Comm *to = ((const SlowComm *)self)->comm;
+  return to->ops->is_aborted(to);
+}
+
 static int32_t slow_members(const Comm *self, uint32_t comm) {
   const Comm *to = ((const SlowComm *)self)->comm;
   return to->ops->members(to, comm);
@@ -172,6 +177,7 @@ static const CommOps slow_ops = {
     .share_bytes = slow_share_bytes,
     .leave = slow_leave,
     .abort = slow_abort,
+    .is_aborted = slow_is_aborted,
     .members = slow_members,
 };
 

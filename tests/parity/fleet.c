@@ -94,6 +94,8 @@ static bool open_member(Member *m, Arena *arena, Status *status) {
           m->nccl != NULL ? nccl_comm_beside(m->nccl) : local_comm_beside(fleet->world, m->rank),
       .threads = m->threads,
       .kernels = {fleet_kernels != NULL ? fleet_kernels : kernels_of(KERNEL_FAST)},
+      .look = m->nccl != NULL ? nccl_world_look : NULL,
+      .look_context = m->nccl,
       .issues_only = fleet->queues.are_threads,
       .delay_most_ns = fleet->queues.delay_most_ns,
       .delay_seed = fleet->queues.delay_seed,
@@ -102,9 +104,10 @@ static bool open_member(Member *m, Arena *arena, Status *status) {
 }
 
 /* Data first: its thread writes into the arena, and reads the plan. */
-static void close_member(Member *m) {
+static void close_member(Member *m, bool done) {
   stage_stop(m->stage);
   threads_free(m->threads);
+  if (!done) nccl_world_abort(m->nccl);
   replay_free(&m->replay);
   nccl_world_close(m->nccl);
 }
@@ -218,7 +221,7 @@ static bool run_rank(void *context, int32_t rank, Status *status) {
   Member m = {.fleet = fleet, .rank = rank};
   bool done = open_member(&m, &fleet->arena[rank], status) && meet(&m, status) &&
               run_steps(&m, &m.replay, status);
-  close_member(&m);
+  close_member(&m, done);
   return done;
 }
 

@@ -4,11 +4,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "runtime/comm/barrier.h"
 #include "runtime/comm/reduce.h"
 
-enum { OPS_MAX = 4096, UNDER_WAY_MAX = 3, SPINS = 100 };
+enum { OPS_MAX = 4096, UNDER_WAY_MAX = 3, SPINS = 100, LOOK_AGAIN_NS = 50000 };
 enum { SYSTEM_ERROR = 2, INTERNAL_ERROR = 3, INVALID_USAGE = 5 };
 
 typedef enum Kind { ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER, BROADCAST, REDUCE, SEND, RECEIVE } Kind;
@@ -35,14 +36,20 @@ typedef struct Meeting {
 
 struct NcclHandle {
   Meeting *meeting;
-  int rank, under_way; /* times that async_error still says so */
-  bool is_aborted, is_finalized;
+  int rank;
+  atomic_int under_way; /* times that async_error still says so */
+  atomic_int failure;   /* what it says instead */
+  bool is_finalized;
+  atomic_bool is_aborted;
+  int inside;       /* a thread that is in a group: it plays the part of what runs on a GPU */
+  NcclHandle *next; /* of the aborted ones */
   uint32_t random;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static Meeting *meetings;
-static atomic_int ids, open_handles;
+static atomic_int ids, open_handles, failing_rank, failing_call;
+static NcclHandle *aborted; /* kept, as a thread may be about to call */
 static _Thread_local int depth;
 static _Thread_local NcclHandle *grouped;
 static _Thread_local Op *queued;
@@ -57,6 +64,11 @@ void nccl_stand_in_break(void) {
   for (Meeting *meeting = meetings; meeting != NULL; meeting = meeting->next)
     barrier_break(&meeting->barrier);
   pthread_mutex_unlock(&lock);
+}
+
+void nccl_stand_in_fail(int rank, int call) {
+  atomic_store(&failing_rank, rank);
+  atomic_store(&failing_call, call);
 }
 
 static size_t bytes_of(int dtype) {
@@ -150,21 +162,36 @@ static int destroy(NcclHandle *comm) {
   return was_finalized ? NCCL_DONE : wrong("destroyed before it was finalized");
 }
 
+/* What hangs in a group ends first. */
 static int abort_comm(NcclHandle *comm) {
-  barrier_break(&comm->meeting->barrier);
+  atomic_store(&comm->is_aborted, true);
+  for (bool is_inside = true; is_inside;) {
+    barrier_break(&comm->meeting->barrier);
+    pthread_mutex_lock(&lock);
+    is_inside = comm->inside > 0;
+    pthread_mutex_unlock(&lock);
+    if (is_inside) nanosleep(&(struct timespec){0, LOOK_AGAIN_NS}, NULL);
+  }
   leave_meeting(comm->meeting);
-  free(comm);
+  pthread_mutex_lock(&lock);
+  comm->next = aborted;
+  aborted = comm;
+  pthread_mutex_unlock(&lock);
   return NCCL_DONE;
 }
 
 static int async_error(NcclHandle *comm, int *error) {
-  *error = comm->under_way > 0 ? NCCL_UNDER_WAY : NCCL_DONE;
-  if (comm->under_way > 0) comm->under_way--;
+  int left = atomic_load(&comm->under_way);
+  *error = atomic_load(&comm->failure);
+  if (*error != NCCL_DONE) return NCCL_DONE;
+  *error = left > 0 ? NCCL_UNDER_WAY : NCCL_DONE;
+  if (left > 0) atomic_compare_exchange_strong(&comm->under_way, &left, left - 1);
   return NCCL_DONE;
 }
 
 static const char *error_string(int error) {
   return error == INVALID_USAGE       ? "invalid usage"
+         : error == SYSTEM_ERROR      ? "unhandled system error"
          : error == NCCL_REMOTE_ERROR ? "remote error"
                                       : "an error";
 }
@@ -270,6 +297,20 @@ static bool meet(NcclHandle *comm, int error) {
   return barrier_wait(&comm->meeting->barrier) && atomic_load(&comm->meeting->error) == NCCL_DONE;
 }
 
+/* Whether the group that begins now is the one that shall fail. */
+static bool is_failing(const NcclHandle *comm) {
+  return comm->rank == atomic_load(&failing_rank) && atomic_load(&failing_call) > 0 &&
+         atomic_fetch_sub(&failing_call, 1) == 1;
+}
+
+/* Until it is aborted, as a kernel that waits for a peer that is gone. */
+static int hang(NcclHandle *comm) {
+  atomic_store(&comm->failure, SYSTEM_ERROR);
+  while (!atomic_load(&comm->is_aborted))
+    nanosleep(&(struct timespec){0, LOOK_AGAIN_NS}, NULL);
+  return NCCL_DONE;
+}
+
 static int run_ops(NcclHandle *comm, Op *ops, int count) {
   Meeting *meeting = comm->meeting;
   int error = NCCL_DONE;
@@ -301,12 +342,31 @@ static int group_start(void) {
   return queued != NULL ? NCCL_DONE : SYSTEM_ERROR;
 }
 
+/* Also of a communicator that is aborted by then: the caller leaves it either way. */
+static bool enter(NcclHandle *comm) {
+  pthread_mutex_lock(&lock);
+  bool is_aborted = atomic_load(&comm->is_aborted);
+  comm->inside++;
+  pthread_mutex_unlock(&lock);
+  return !is_aborted;
+}
+
+static void leave(NcclHandle *comm) {
+  pthread_mutex_lock(&lock);
+  comm->inside--;
+  pthread_mutex_unlock(&lock);
+}
+
 /* Done, and now and then said to be under way for some looks more. */
 static int group_end(void) {
   if (depth == 0) return wrong("a group ends that did not begin");
   if (--depth > 0) return NCCL_DONE;
   NcclHandle *comm = grouped;
-  int result = comm != NULL ? run_ops(comm, queued, queued_count) : NCCL_DONE;
+  int result = comm == NULL       ? NCCL_DONE
+               : !enter(comm)     ? NCCL_REMOTE_ERROR
+               : is_failing(comm) ? hang(comm)
+                                  : run_ops(comm, queued, queued_count);
+  if (comm != NULL) leave(comm);
   free(queued);
   queued = NULL;
   if (comm == NULL || result != NCCL_DONE) return result;
@@ -317,6 +377,7 @@ static int group_end(void) {
 
 static int add(NcclHandle *comm, Op op) {
   if (comm == NULL) return wrong("no communicator");
+  if (atomic_load(&comm->is_aborted)) return NCCL_REMOTE_ERROR;
   if (depth == 0) return wrong("a call outside of a group");
   if (comm->under_way > 0) return wrong("a call while the one before is under way");
   if (comm->is_finalized) return wrong("a call after the end");

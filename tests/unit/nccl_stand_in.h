@@ -13,6 +13,11 @@ const NcclApi *nccl_stand_in(void);
 /* Whoever waits in a group gets an error, as after an abort. */
 void nccl_stand_in_break(void);
 
+/* From then on: the rank's call that many from now (1 is the next, of any communicator) neither
+ * ends nor says why; only async_error does, as where a network fails. Ranks are those of the
+ * communicator. 0: none. */
+void nccl_stand_in_fail(int rank, int call);
+
 /* Communicators that are open now, of all ranks. */
 int nccl_stand_in_open(void);
 

@@ -151,6 +151,13 @@ static void *cuda_stream(const Queue *queue) {
 
 /* ---- waiting */
 
+/* Between two looks at what is awaited. */
+static bool looks_good(Cuda *cuda, Status *status) {
+  Status why = {0};
+  if (cuda->setup.look == NULL || cuda->setup.look(cuda->setup.look_context, &why)) return true;
+  return fail(cuda, &why, status);
+}
+
 static void pause_briefly(void) {
   nanosleep(&(struct timespec){0, LOOK_AGAIN_NS}, NULL);
 }
@@ -173,8 +180,10 @@ static Progress cuda_query(const Queue *queue, uint64_t number) {
 
 static bool cuda_await(Queue *queue, uint64_t number, Status *status) {
   Progress progress;
-  while ((progress = cuda_query(queue, number)) == PROGRESS_PENDING)
+  while ((progress = cuda_query(queue, number)) == PROGRESS_PENDING) {
+    if (!looks_good(queue->cuda, status)) return false;
     pause_briefly();
+  }
   return progress == PROGRESS_PASSED || tell(queue->cuda, status);
 }
 
@@ -183,8 +192,11 @@ static bool cuda_finish(Device *device, Status *status) {
   for (uint32_t lane = 0; lane < cuda->setup.lane_count; lane++) {
     if (cuda->of[lane]->lane != lane) continue;
     cudaError_t error;
-    while ((error = cudaStreamQuery(cuda->of[lane]->stream)) == cudaErrorNotReady)
+    while ((error = cudaStreamQuery(cuda->of[lane]->stream)) == cudaErrorNotReady) {
+      if (cuda->failed) return tell(cuda, status);
+      if (!looks_good(cuda, status)) return false;
       pause_briefly();
+    }
     if (!done(cuda, error, "finish its work", status)) return false;
   }
   return !cuda->failed || tell(cuda, status);

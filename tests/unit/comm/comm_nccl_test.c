@@ -8,17 +8,27 @@
 #include "runtime/comm/local.h"
 #include "runtime/comm/nccl.h"
 #include "runtime/comm/pieces.h"
+#include "runtime/device/device.h"
 #include "tests/unit/check.h"
 #include "tests/unit/nccl_stand_in.h"
 #include "tests/unit/plan_builder.h"
 
-enum { OUTER = 2, INNER = 3, RANKS = OUTER * INNER, MEMBERS_MOST = RANKS, FLOATS = 4096 };
+enum {
+  CALLS = 12,
+  OUTER = 2,
+  INNER = 3,
+  RANKS = OUTER * INNER,
+  MEMBERS_MOST = RANKS,
+  FLOATS = 4096
+};
 
 typedef struct World {
   Plan plan;
   Mesh mesh;
   LocalWorld *local;
   bool is_broken; /* rank 1 calls for another number of elements */
+  bool is_async;  /* calls are issued to a device, which is waited for */
+  int calls_done; /* of those, by rank 0 */
 } World;
 
 /* One call, the same for all members. */
@@ -158,6 +168,47 @@ static bool break_contract(Comm *nccl, int32_t rank, Status *status) {
   return good;
 }
 
+typedef struct Issued {
+  Comm *comm;
+  Arrays arrays;
+  int done;
+} Issued;
+
+static bool run_issued(const Work *work, Queue *queue, Status *status) {
+  Issued *issued = work->context;
+  (void)queue;
+  bool done = call(issued->comm, &cases[0], &issued->arrays, 0);
+  issued->done += done;
+  *status = issued->comm->problem;
+  if (!done && status->code == 0) status->code = STATUS_ECHO;
+  return done;
+}
+
+/* As a rank does: it issues more than will ever end, and waits. */
+static bool issue_and_wait(World *world, NcclWorld *nccl, int32_t rank, Status *status) {
+  Issued *issued = calloc(1, sizeof *issued);
+  const Work work = {.run = run_issued, .context = issued};
+  issued->comm = nccl_comm(nccl);
+  Device *device = device_cpu_open(&(DeviceSetup){.lane_count = world->plan.lanes_count,
+                                                  .main_lane = plan_main_lane(&world->plan),
+                                                  .issues_only = true,
+                                                  .look = nccl_world_look,
+                                                  .look_context = nccl},
+                                   status);
+  if (device == NULL) abort();
+  Queue *queue = device->ops->queue(device, plan_main_lane(&world->plan));
+  bool good = true;
+  for (uint64_t number = 1; good && number <= CALLS; number++)
+    good = device->ops->issue(queue, &work, number, status);
+  good = good && device->ops->await(queue, CALLS, status);
+  if (!good && status->code != STATUS_ECHO) issued->comm->ops->abort(issued->comm);
+  if (!good) nccl_world_abort(nccl);
+  device->ops->close(device);
+  if (rank == 0) world->calls_done = issued->done;
+  free(issued);
+  return good;
+}
+
 static bool rank_body(void *context, int32_t rank, Status *status) {
   World *world = context;
   Comm *local = local_comm(world->local, rank, NULL);
@@ -165,8 +216,9 @@ static bool rank_body(void *context, int32_t rank, Status *status) {
       nccl_world_open(nccl_stand_in(), &world->plan, &world->mesh, rank, local, status);
   if (nccl == NULL) return false;
   Comm *comm = nccl_comm(nccl);
-  bool good = world->is_broken ? break_contract(comm, rank, status)
-                               : run_cases(world, local, comm, rank, status);
+  bool good = world->is_async    ? issue_and_wait(world, nccl, rank, status)
+              : world->is_broken ? break_contract(comm, rank, status)
+                                 : run_cases(world, local, comm, rank, status);
   if (!good) comm->ops->abort(comm);
   nccl_world_close(nccl);
   return good;
@@ -177,31 +229,50 @@ static void abort_world(void *context) {
   nccl_stand_in_break();
 }
 
-static bool run_world(bool is_broken, Status *status) {
+static bool run_world(World how, Status *status, int *calls_done) {
   PlanBuilder *builder = calloc(1, sizeof *builder);
-  World world = {.is_broken = is_broken};
+  World world = how;
   world.plan = make_plan(builder);
   CHECK(mesh_read(&world.mesh, &world.plan, status));
   world.local = local_world_new(&world.plan, &world.mesh, 1);
   bool good = boot_local(RANKS, rank_body, abort_world, &world, status);
   local_world_free(world.local);
+  *calls_done = world.calls_done;
   build_free(builder);
   free(builder);
   return good;
 }
 
 int main(void) {
+  int calls_done = 0;
   TEST("every call moves what threads of one process move") {
     Status status = {0};
-    CHECK(run_world(false, &status));
+    CHECK(run_world((World){0}, &status, &calls_done));
     CHECK_TEXT(status.text, "");
     CHECK_INT(nccl_stand_in_open(), 0);
   }
   TEST("a rank that calls for something else ends the job, and says why") {
     Status status = {0};
-    CHECK(!run_world(true, &status));
+    CHECK(!run_world((World){.is_broken = true}, &status, &calls_done));
     CHECK_TEXT(status.text, "NCCL: invalid usage (NCCL_DEBUG=WARN tells more)");
     CHECK_INT(status.code, STATUS_WORLD);
+    CHECK_INT(nccl_stand_in_open(), 0);
+  }
+  TEST("what was issued is awaited, while communicators are looked at") {
+    Status status = {0};
+    CHECK(run_world((World){.is_async = true}, &status, &calls_done));
+    CHECK_INT(calls_done, CALLS);
+    CHECK_INT(nccl_stand_in_open(), 0);
+  }
+  TEST("an error while a call is under way ends the wait of every rank, and says where it is") {
+    Status status = {0};
+    nccl_stand_in_fail(2, 5);
+    CHECK(!run_world((World){.is_async = true}, &status, &calls_done));
+    CHECK_TEXT(status.text,
+               "NCCL, communicator comm on lane compute, while its work was under way: "
+               "unhandled system error (NCCL_DEBUG=WARN tells more)");
+    CHECK_INT(status.code, STATUS_WORLD);
+    CHECK_INT(calls_done, 4);
     CHECK_INT(nccl_stand_in_open(), 0);
   }
   CHECK_DONE();
