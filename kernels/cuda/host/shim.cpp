@@ -1,6 +1,7 @@
 /* shim.cpp -- blocks of fibers. */
 #include "kernels/cuda/host/shim.h"
 
+#include <csetjmp>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -24,11 +25,24 @@ namespace {
 
 enum { STACK_BYTES = 1 << 17, WARP = 32 };
 
+/* Sanitizers are told of each switch, and each fiber is made anew for each block. Without them a
+ * fiber is made once a thread and runs one body after another, and switching is a jump: a context
+ * of the system asks the kernel for the signal mask each time. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SHIM_JUMPS 0
+#else
+#define SHIM_JUMPS 1
+#endif
+
 enum class State { READY, AT_BLOCK_BARRIER, AT_WARP_BARRIER, DONE };
 
 struct Fiber {
   ucontext_t context;
   std::unique_ptr<char[]> stack;
+#if SHIM_JUMPS
+  jmp_buf at; /* where it goes on */
+  bool is_begun = false;
+#endif
   State state;
   unsigned mask; /* of the warp barrier it waits at */
 #if defined(__SANITIZE_THREAD__)
@@ -54,7 +68,11 @@ struct Shared {
 
 thread_local std::vector<Fiber> fibers;
 thread_local Grid grid;
+#if SHIM_JUMPS
+thread_local jmp_buf scheduler_at;
+#else
 thread_local ucontext_t scheduler;
+#endif
 thread_local std::map<const void *, Shared> shared_memory;
 thread_local uint64_t blocks_begun;
 thread_local uint64_t random_state = 1;
@@ -80,6 +98,45 @@ uint64_t draw(uint64_t below) {
 Index thread_at(unsigned i) {
   return {i % blockDim.x, i / blockDim.x % blockDim.y, i / blockDim.x / blockDim.y};
 }
+
+#if SHIM_JUMPS
+
+void to_scheduler(bool ends) {
+  (void)ends;
+  if (_setjmp(fibers[grid.current].at) == 0) _longjmp(scheduler_at, 1);
+}
+
+void fiber_main() {
+  for (;;) {
+    grid.body(grid.kernel);
+    fibers[grid.current].state = State::DONE;
+    to_scheduler(true);
+  }
+}
+
+void prepare(unsigned i) {
+  Fiber &fiber = fibers[i];
+  fiber.state = State::READY;
+  if (fiber.is_begun) return;
+  fiber.stack.reset(new char[STACK_BYTES]);
+  getcontext(&fiber.context);
+  fiber.context.uc_stack.ss_sp = fiber.stack.get();
+  fiber.context.uc_stack.ss_size = STACK_BYTES;
+  fiber.context.uc_link = nullptr;
+  makecontext(&fiber.context, fiber_main, 0);
+}
+
+void resume(unsigned i) {
+  Fiber &fiber = fibers[i];
+  grid.current = i;
+  threadIdx = thread_at(i);
+  if (_setjmp(scheduler_at) != 0) return;
+  if (fiber.is_begun) _longjmp(fiber.at, 1);
+  fiber.is_begun = true;
+  setcontext(&fiber.context);
+}
+
+#else
 
 void to_scheduler(bool ends) {
   Fiber &self = fibers[grid.current];
@@ -136,6 +193,8 @@ void resume(unsigned i) {
   __sanitizer_finish_switch_fiber(fake, nullptr, nullptr);
 #endif
 }
+
+#endif
 
 /* Lanes of a warp that are where its lane `i` waits. */
 unsigned waiting_lanes(unsigned i) {
