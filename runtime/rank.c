@@ -65,6 +65,12 @@ static bool start_data(Rank *rank, Status *status) {
   return rank->stage != NULL;
 }
 
+/* Whether it keeps when its records ran. */
+static bool observes(const Rank *rank) {
+  const RunOptions *options = rank->run->options;
+  return options->ranks_every != 0 || options->trace_first != 0;
+}
+
 /* Threads come last: binding the caller must not bind what it creates afterwards. */
 static bool open_rank(Rank *rank, Status *status) {
   const Run *run = rank->run;
@@ -89,6 +95,7 @@ static bool open_rank(Rank *rank, Status *status) {
                       cuda != NULL ? run->cuda_kernels : kernels_of(run->options->variant),
                   [PROCESSOR_HOST] = kernels_of(run->options->variant)},
       .flight = rank->flight,
+      .graphs = cuda != NULL && run->options->graphs && !observes(rank),
       .look = rank->nccl != NULL ? nccl_world_look : NULL,
       .look_context = rank->nccl,
   };
@@ -114,7 +121,7 @@ static bool open_rank(Rank *rank, Status *status) {
 /* Before the first step. */
 static bool open_observe(Rank *rank, Status *status) {
   const RunOptions *options = rank->run->options;
-  if (options->ranks_every == 0 && options->trace_first == 0) return true;
+  if (!observes(rank)) return true;
   rank->observe = calloc(1, sizeof *rank->observe);
   if (!rank->observe) return status_fail(status, STATUS_WORLD, "not enough memory for a rank");
   ObserveSetup setup = {.plan = rank->plan,

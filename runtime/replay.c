@@ -10,6 +10,7 @@
 
 #include "kernels/philox.h"
 #include "runtime/data/samples.h"
+#include "runtime/replay_graph.h"
 #include "runtime/walk.h"
 
 /* A segment has fewer records, a record fewer operands, each of which may be a copy of its own;
@@ -19,6 +20,7 @@ _Static_assert((int)KERNEL_OPERANDS_MAX <= (int)LAST_PART + 1, "each operand of 
 
 typedef struct Walker {
   Replay *replay;
+  const PlanProgram *program;
   uint64_t number_first; /* of the first call's record 0 */
   const uint8_t *samples;
 } Walker;
@@ -276,10 +278,15 @@ static bool issue_call(void *context, const Position *at, Status *status) {
   return true;
 }
 
+const char *replay_work_name(const Work *work) {
+  const Replay *replay = work->context;
+  if (work->record == NULL) return "between records";
+  return plan_string(replay->setup.plan, work->record->path);
+}
+
 /* ---- around a run */
 
-/* A number after all that were given out. */
-static uint64_t next_number(Replay *replay) {
+uint64_t replay_next_number(Replay *replay) {
   replay->numbers += 1u << (PLACE_RECORD_BITS + PLACE_PART_BITS);
   return replay->numbers;
 }
@@ -317,7 +324,7 @@ static bool issue_in(Walker *walker, const PlanProgram *program, const Control *
   Queue *compute = ops->queue(replay->device, replay->main_lane);
   PlanBytes in = plan_slots_of_kinds(replay->setup.plan, SLOT_IN_OUT, SLOT_IN);
   uint8_t *from = control_in(replay, replay->started);
-  uint64_t number = next_number(replay);
+  uint64_t number = replay_next_number(replay);
   plan_control_store(&replay->slots, SLOT_IN_OUT, SLOT_IN, set, from);
   if (!ops->copy(compute, replay->control + in.first, from + in.first, in.end - in.first, number,
                  status))
@@ -325,7 +332,7 @@ static bool issue_in(Walker *walker, const PlanProgram *program, const Control *
   uint64_t size_bytes = (uint64_t)replay->loads[program->kind] * job->sample_bytes;
   if (job->staging_tier != TIER_DEVICE && size_bytes > 0) {
     uint8_t *to = replay->setup.arena[TIER_DEVICE] + job->samples_offset;
-    number = next_number(replay);
+    number = replay_next_number(replay);
     if (!ops->copy(compute, to, walker->samples, size_bytes, number, status)) return false;
     walker->samples = to;
   }
@@ -352,9 +359,9 @@ static bool issue_out(Replay *replay, Status *status) {
   PlanBytes out = plan_slots_of_kinds(replay->setup.plan, SLOT_OUT, SLOT_IN_OUT);
   uint8_t *to = control_out(replay, replay->started);
   if (!meet_queues(replay, false, 0, status) ||
-      !ops->issue(compute, &note, next_number(replay), status))
+      !ops->issue(compute, &note, replay_next_number(replay), status))
     return false;
-  uint64_t number = next_number(replay);
+  uint64_t number = replay_next_number(replay);
   replay->end_number[slot] = number;
   return ops->copy(compute, to + out.first, replay->control + out.first, out.end - out.first,
                    number, status);
@@ -368,14 +375,22 @@ static bool end_failed(const Replay *replay, Status *status) {
   return false;
 }
 
+/* A ReplayIssue. */
+static bool issue_calls(void *context, Status *status) {
+  Walker *walker = context;
+  walker->number_first = replay_next_number(walker->replay);
+  return walk_calls(walker->replay->setup.plan, walker->program, issue_call, walker, status);
+}
+
 bool replay_start(Replay *replay, const PlanProgram *program, const Control *set,
                   const void *samples, Status *status) {
-  Walker walker = {replay, 0, samples};
+  Walker walker = {replay, program, 0, samples};
   if (!issue_in(&walker, program, set, status)) return end_failed(replay, status);
-  walker.number_first = next_number(replay);
-  if (!walk_calls(replay->setup.plan, program, issue_call, &walker, status) ||
-      !issue_out(replay, status))
-    return end_failed(replay, status);
+  bool issued = replay_graph_fits(replay, program)
+                    ? replay_graph_run(replay, program, issue_calls, &walker, status)
+                    : issue_calls(&walker, status);
+  if (!issued || !issue_out(replay, status)) return end_failed(replay, status);
+  replay->graph[program->kind].runs++;
   replay->started++;
   return true;
 }

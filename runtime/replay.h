@@ -27,7 +27,8 @@ typedef struct ReplaySetup {
   const Kernel *kernels[Processor_COUNT]; /* each by KernelId; NULL: this process has none */
   DeviceOpen *open_device;                /* NULL: device_cpu_open */
   Flight *flight;                         /* what runs is written there; NULL: nobody looks */
-  DeviceLook *look;                       /* as in DeviceSetup */
+  bool graphs;      /* runs after the first are graphs, where replay_graph.h says that they fit */
+  DeviceLook *look; /* as in DeviceSetup */
   void *look_context;
   /* For tests: every queue is a thread of its own, and waits up to so long before each work. */
   bool issues_only;
@@ -52,6 +53,14 @@ typedef struct ReplayKernel {
 /* What looks at records before and after they run (replay_look.h). */
 typedef struct ReplayWatch ReplayWatch;
 void replay_watch(ReplayWatch *watch, const Work *work, bool is_over);
+
+/* A program as a graph (replay_graph.h). */
+typedef struct ReplayGraph {
+  Graph *graph; /* NULL: none was made */
+  uint64_t number_first, span;
+  ReplayCount *counted;
+  int64_t runs; /* of the program */
+} ReplayGraph;
 
 /* What a run of a program has left. */
 typedef struct ReplayLeft {
@@ -91,8 +100,9 @@ typedef struct Replay {
   Device *device;
   uint64_t numbers;              /* of work so far: the next run's first */
   uint64_t last[PLAN_LANES_MAX]; /* number of the last work on each queue */
-  uint64_t device_bytes;         /* of the device arena */
-  uint64_t high_water_bytes;     /* end of the highest arena byte that a record has named so far */
+  ReplayGraph graph[ProgramKind_COUNT];
+  uint64_t device_bytes;     /* of the device arena */
+  uint64_t high_water_bytes; /* end of the highest arena byte that a record has named so far */
   Hostile hostile;
   ReplayWatch *watch; /* NULL: nobody looks */
 } Replay;
@@ -126,6 +136,12 @@ bool replay_run(Replay *replay, const PlanProgram *program, const Control *set, 
 /* The slots that last, between runs: 0 before the first. Others stay as they are. */
 bool replay_read_lasting(const Replay *replay, Control *lasting, Status *status);
 bool replay_write_lasting(const Replay *replay, const Control *lasting, Status *status);
+
+/* Of a work that is a record, its path; of others, what they do. */
+const char *replay_work_name(const Work *work);
+
+/* A number after all that were given out. */
+uint64_t replay_next_number(Replay *replay);
 
 /* Says that the record's kernel was not prepared or did not run; false. */
 bool replay_kernel_fail(const Plan *plan, const PlanRecord *record, KernelStatus ended,

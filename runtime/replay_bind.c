@@ -7,6 +7,7 @@
 #include "kernels/philox.h"
 #include "runtime/programs.h"
 #include "runtime/replay.h"
+#include "runtime/replay_graph.h"
 #include "runtime/walk.h"
 
 bool replay_kernel_fail(const Plan *plan, const PlanRecord *record, KernelStatus ended,
@@ -261,6 +262,7 @@ static bool open_device(Replay *replay, Status *status) {
                           .main_lane = replay->main_lane,
                           .queues_mask = replay->queues_mask,
                           .look = setup->look,
+                          .name = replay_work_name,
                           .look_context = setup->look_context,
                           .issues_only = setup->issues_only && !HOSTILE_RUNS_ALONE,
                           .delay_most_ns = setup->delay_most_ns,
@@ -298,6 +300,7 @@ bool replay_bind(Replay *replay, const ReplaySetup *setup, Status *status) {
 }
 
 void replay_free(Replay *replay) {
+  if (replay->device) replay_graph_free(replay);
   if (replay->device) replay->device->ops->close(replay->device);
   threads_free(replay->threads_beside);
   hostile_stop(&replay->hostile);

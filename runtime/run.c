@@ -101,6 +101,7 @@ RunOptions run_defaults(const Plan *plan) {
       .limit_signal = limit_signal(plan),
       .ranks_every = ranks_every(plan),
       .measure_peak = true,
+      .graphs = getenv("LOCKSTEP_GRAPHS") != NULL,
       .resume = (Resume)plan->jobs[0].resume,
       .resume_path = plan_string(plan, plan->jobs[0].resume_path),
   };

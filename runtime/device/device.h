@@ -46,6 +46,8 @@ typedef struct DeviceSetup {
    * nobody is. What it says is the device's failure. */
   DeviceLook *look;
   void *look_context;
+  /* What a work is called in a profiler's timeline; NULL: nothing is. Text that stays. */
+  const char *(*name)(const Work *work);
   /* For tests: every queue is a thread of its own, which waits up to so long before each work; some
    * wait a small part of it only, as the seed has it. */
   bool issues_only;

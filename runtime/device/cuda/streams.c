@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "runtime/device/cuda/cuda.h"
+#include "runtime/device/cuda/ranges.h"
 
 enum { EVENTS = 64, LOOK_AGAIN_NS = 20000 };
 
@@ -83,7 +84,10 @@ static bool cuda_issue(Queue *queue, const Work *work, uint64_t number, Status *
   Cuda *cuda = queue->cuda;
   Status why = {0};
   if (cuda->failed) return tell(cuda, status);
-  if (!work->run(work, queue, &why)) return fail(cuda, &why, status);
+  if (cuda->setup.name != NULL) range_begin(cuda->setup.name(work));
+  bool issued = work->run(work, queue, &why);
+  if (cuda->setup.name != NULL) range_end();
+  if (!issued) return fail(cuda, &why, status);
   note(queue, number);
   return true;
 }

@@ -1,0 +1,118 @@
+#include "runtime/replay_graph.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/walk.h"
+
+/* What a program would issue. */
+typedef struct Extent {
+  const Replay *replay;
+  int64_t nodes;
+  uint32_t lanes_mask; /* that have queues beside the main lane's */
+} Extent;
+
+static bool measure_call(void *context, const Position *at, Status *status) {
+  Extent *extent = context;
+  const Plan *plan = extent->replay->setup.plan;
+  const PlanSegment *segment = &plan->segments[at->call->segment];
+  (void)status;
+  for (uint32_t i = 0; i < segment->records_count; i++) {
+    const PlanRecord *record = &plan->records[segment->records_first + i];
+    if (!plan_when(record->when_all, record->when_none, at->call->flags)) continue;
+    extent->nodes += record->kind == RECORD_LOAD ? record->operands_count : 1;
+    extent->lanes_mask |= extent->replay->queues_mask & 1u << record->lane;
+  }
+  return true;
+}
+
+static Extent measure(const Replay *replay, const PlanProgram *program) {
+  Status status = {0};
+  Extent extent = {.replay = replay};
+  (void)walk_calls(replay->setup.plan, program, measure_call, &extent, &status);
+  return extent;
+}
+
+bool replay_graph_fits(const Replay *replay, const PlanProgram *program) {
+  const ReplayGraph *made = &replay->graph[program->kind];
+  if (!replay->setup.graphs || HOSTILE_RUNS_ALONE || replay->watch != NULL) return false;
+  if (replay->setup.plan->jobs[0].staging_tier == TIER_DEVICE) return false;
+  if (made->graph != NULL) return true;
+  return made->runs > 0 && measure(replay, program).nodes <= REPLAY_GRAPH_NODES_MAX;
+}
+
+/* A WorkRun: a place in the main lane's queue that others can wait for. */
+static bool pass(const Work *work, Queue *queue, Status *status) {
+  (void)work, (void)queue, (void)status;
+  return true;
+}
+
+/* From one work of the main lane, over every lane that has work, to another. */
+static bool issue_all(Replay *replay, uint32_t lanes_mask, uint64_t first, ReplayIssue *issue,
+                      void *walker, Status *status) {
+  const DeviceOps *ops = replay->device->ops;
+  Queue *compute = ops->queue(replay->device, replay->main_lane);
+  const Work place = {.run = pass};
+  if (!ops->issue(compute, &place, first, status)) return false;
+  for (uint32_t lane = 0; lane < PLAN_LANES_MAX; lane++)
+    if ((lanes_mask >> lane & 1u) != 0 &&
+        !ops->wait(ops->queue(replay->device, lane), compute, first, status))
+      return false;
+  if (!issue(walker, status)) return false;
+  for (uint32_t lane = 0; lane < PLAN_LANES_MAX; lane++)
+    if ((lanes_mask >> lane & 1u) != 0 &&
+        !ops->wait(compute, ops->queue(replay->device, lane), replay->last[lane], status))
+      return false;
+  return ops->issue(compute, &place, replay_next_number(replay), status);
+}
+
+/* What capturing has counted: on a GPU, where work is captured by running it, all of a run; on a
+ * processor what is counted when it is issued. A replay counts the rest by itself. */
+static void note_counts(ReplayCount *counts, const Replay *replay, int sign) {
+  for (uint32_t i = 0; i < replay->setup.plan->records_count; i++) {
+    counts[i].runs += sign * replay->count[i].runs;
+    counts[i].sent_bytes += sign * replay->count[i].sent_bytes;
+  }
+}
+
+static bool make(Replay *replay, const PlanProgram *program, ReplayIssue *issue, void *walker,
+                 Status *status) {
+  const DeviceOps *ops = replay->device->ops;
+  ReplayGraph *made = &replay->graph[program->kind];
+  uint32_t lanes_mask = measure(replay, program).lanes_mask;
+  made->counted = calloc(replay->setup.plan->records_count + 1, sizeof *made->counted);
+  if (made->counted == NULL) return status_fail(status, STATUS_WORLD, "not enough memory to bind");
+  note_counts(made->counted, replay, -1);
+  if (!ops->capture(replay->device, status)) return false;
+  made->number_first = replay_next_number(replay);
+  Status ended = {0};
+  bool issued = issue_all(replay, lanes_mask, made->number_first, issue, walker, status);
+  made->span = replay->numbers - made->number_first;
+  made->graph = ops->captured(replay->device, issued ? status : &ended);
+  note_counts(made->counted, replay, 1);
+  return issued && made->graph != NULL;
+}
+
+bool replay_graph_run(Replay *replay, const PlanProgram *program, ReplayIssue *issue, void *walker,
+                      Status *status) {
+  ReplayGraph *made = &replay->graph[program->kind];
+  bool is_new = made->graph == NULL;
+  if (is_new && !make(replay, program, issue, walker, status)) return false;
+  for (uint32_t i = 0; !is_new && i < replay->setup.plan->records_count; i++) {
+    replay->count[i].runs += made->counted[i].runs;
+    replay->count[i].sent_bytes += made->counted[i].sent_bytes;
+  }
+  uint64_t first = is_new ? made->number_first : replay_next_number(replay);
+  replay->numbers = first + made->span;
+  /* The main lane waits for all others before the graph ends: nobody need wait for them again. */
+  memset(replay->last, 0, sizeof replay->last);
+  return replay->device->ops->replay(replay->device, made->graph, first, status);
+}
+
+void replay_graph_free(Replay *replay) {
+  for (int kind = 0; kind < ProgramKind_COUNT; kind++) {
+    free(replay->graph[kind].counted);
+    if (replay->graph[kind].graph == NULL) continue;
+    replay->device->ops->graph_free(replay->graph[kind].graph);
+  }
+}
