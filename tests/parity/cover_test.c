@@ -26,10 +26,12 @@
  *   parity_cover_test queues [PART/PARTS [MS]]
  *                                        every case begun twice, the second time with delays of 0
  *                                        to MS (5) ms; tests/long/run does all parts
+ *   parity_cover_test cuda-few           a few cases, as cuda does
  *   parity_cover_test cuda [PART/PARTS]  every case with the kernels for GPUs, run on this
- * processor, against one rank with its own; queues are threads parity_cover_test case 'dp=2 tp=4'
- * one case parity_cover_test cuda-case 'dp=2'   one case, as cuda does parity_cover_test job 'dp=2
- * tp=4'    its job file, on standard output */
+ *                                        processor, against one rank with its own
+ *   parity_cover_test case 'dp=2 tp=4'   one case
+ *   parity_cover_test cuda-case 'dp=2'   one case, as cuda does
+ *   parity_cover_test job 'dp=2 tp=4'    its job file, on standard output */
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -490,6 +492,14 @@ static void check_cuda(const Case *c) {
   run_free(&got), run_free(&again), run_free(&want);
 }
 
+/* For every run of the tests, as all cases take minutes: between them every way to divide a job,
+ * and every kernel of the three models. */
+static const char *const cuda_cases[] = {
+    "model=llama dp=2 tp=2 zero=3 m=2 micro=1",
+    "model=gpt2 cp=ring pp=2 dropout=on m=2 micro=2 recompute=block",
+    "model=tied cp=ulysses dp=2 zero=1 optimizer=adamw",
+};
+
 static void check_triples(Cover *cover) {
   for (int32_t i = 0; i < TRIPLES; i++) {
     Case c = cover_triple(cover);
@@ -543,6 +553,10 @@ static int run_all(const char *what, const char *argument, const char *more) {
   } else if (strcmp(what, "cuda") == 0) {
     TEST("the kernels for GPUs train as those of this processor do") {
       check_part(&cover, argument ? argument : "1/1", check_cuda);
+    }
+  } else if (strcmp(what, "cuda-few") == 0) {
+    TEST("the kernels for GPUs train as those of this processor do, in a few cases") {
+      check_listed(cuda_cases, sizeof cuda_cases / sizeof *cuda_cases, check_cuda);
     }
   } else if (strcmp(what, "queues") == 0) {
     TEST("queues that wait at random train to the same bits") {
