@@ -1,7 +1,7 @@
-/* mesh.c -- arithmetic on rank = the sum of coordinate x stride, of each part of an axis. */
+/* mesh.c -- arithmetic on the coordinates that a plan gives ranks. */
 #include "runtime/mesh.h"
 
-#include <string.h>
+#include "runtime/plan/plan_place.h"
 
 bool mesh_read(Mesh *mesh, const Plan *plan, Status *status) {
   if (plan->axes_count > MESH_AXES_MAX)
@@ -13,10 +13,8 @@ bool mesh_read(Mesh *mesh, const Plan *plan, Status *status) {
     uint32_t size = axis->size;
     if (size == 0 || size > (uint32_t)(MESH_RANKS_MAX / mesh->rank_count))
       return status_fail(status, STATUS_OURS, "the plan's mesh axis %d has size %u", i, size);
+    mesh->axes[i] = *axis;
     mesh->size[i] = (int32_t)size;
-    mesh->near[i] = axis->near > 0 ? (int32_t)axis->near : mesh->size[i];
-    mesh->stride[i] = size > 1 ? (int32_t)axis->rank_stride : 1;
-    mesh->far_stride[i] = axis->near > 0 ? (int32_t)axis->far_stride : 1;
     mesh->rank_count *= (int32_t)size;
     if (axis->divides == DIVIDES_SAMPLES) mesh->replica_axes |= 1u << i;
   }
@@ -24,10 +22,8 @@ bool mesh_read(Mesh *mesh, const Plan *plan, Status *status) {
 }
 
 void mesh_coordinates(const Mesh *mesh, int32_t rank, int32_t coordinate[MESH_AXES_MAX]) {
-  for (int32_t i = 0; i < mesh->axis_count; i++) {
-    int32_t near = mesh->near[i], groups = mesh->size[i] / near;
-    coordinate[i] = rank / mesh->stride[i] % near + rank / mesh->far_stride[i] % groups * near;
-  }
+  for (int32_t i = 0; i < mesh->axis_count; i++)
+    coordinate[i] = (int32_t)axes_coordinate(mesh->axes, (uint32_t)rank, (uint32_t)i);
 }
 
 int32_t mesh_number(const Mesh *mesh, int32_t rank) {

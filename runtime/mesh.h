@@ -10,8 +10,7 @@ enum { MESH_AXES_MAX = PLAN_AXES_MAX, MESH_RANKS_MAX = 1 << 20 };
 typedef struct Mesh {
   int32_t axis_count;
   int32_t size[MESH_AXES_MAX];
-  int32_t near[MESH_AXES_MAX], stride[MESH_AXES_MAX]; /* so many are a stride of ranks apart, */
-  int32_t far_stride[MESH_AXES_MAX];                  /* and the next as many this much further */
+  PlanAxis axes[MESH_AXES_MAX]; /* whose strides say which coordinates a rank has */
   int32_t rank_count;
   uint32_t replica_axes; /* bit i: axis i, whose name begins with "dp", divides the samples */
 } Mesh;

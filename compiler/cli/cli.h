@@ -103,8 +103,9 @@ extern const char *const exit_meanings[];
 /* Says it on stderr; returns `code`. */
 ExitCode complain(ExitCode code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* hwloc may be told to describe another machine; that is heeded, and never kept quiet. */
-void say_environment(const Compile *c);
+/* hwloc may be told to describe another machine; that is heeded, and never kept quiet. False: it
+ * cannot be, reported. */
+bool say_environment(Compile *c);
 
 /* The library found, or NULL when that was reported. */
 Compile *open_compile(void);

@@ -106,9 +106,11 @@ static bool refuse_plan(Compile *c, const char *verb, const char *path) {
   return false;
 }
 
-void say_environment(const Compile *c) {
+bool say_environment(Compile *c) {
   const char *setting = topology_environment(c->arena);
+  if (!topology_environment_works(c)) return false;
   if (setting) complain(EXIT_DONE, "%s is set: that is described, and not this machine", setting);
+  return true;
 }
 
 bool compile_job(Compile *c, const Options *options, Compiled *compiled) {
@@ -124,7 +126,7 @@ bool compile_job(Compile *c, const Options *options, Compiled *compiled) {
   if (job->data.format == 0) spec_data_assume(job);
   Machine machine = {.memory_bytes = (int64_t)1 << 33, .cores = 1};
   if (strcmp(job->cluster.head_text, "here") == 0) {
-    say_environment(c);
+    if (!say_environment(c)) return false;
     machine = topology_here();
   }
   bool is_good = compile(c, job, &machine, compiled);

@@ -53,7 +53,7 @@ static ExitCode gather(Compile *c, const Options *options) {
     return complain(EXIT_USER, "topology gather takes no file; -o FILE says where it goes");
   if (options->svg || options->json)
     return complain(EXIT_USER, "topology gather writes XML: no --svg, no --json");
-  say_environment(c);
+  if (!say_environment(c)) return EXIT_WORLD;
   const char *text = topology_gather(c);
   if (!text) return EXIT_WORLD;
   if (!options->out) {
@@ -91,7 +91,7 @@ static ExitCode check(Compile *c, const Options *options) {
   if (!topology_read(c, options->words.at[1], &wanted)) return EXIT_USER;
   if (!wanted.node)
     return complain(EXIT_USER, "%s describes a network; check compares machines", wanted.path);
-  say_environment(c);
+  if (!say_environment(c)) return EXIT_WORLD;
   const HostNode *here = topology_of_this_machine(c);
   if (!here) return EXIT_WORLD;
   Differences found = node_compare(c->arena, wanted.node, here);
@@ -139,7 +139,7 @@ static ExitCode draw(Compile *c, const Options *options, const Topology *all, in
 /* "here" is this machine; a file of that name is ./here. */
 static bool read_one(Compile *c, const char *word, Topology *topology) {
   if (strcmp(word, "here") != 0) return topology_read(c, word, topology);
-  say_environment(c);
+  if (!say_environment(c)) return false;
   *topology = (Topology){.path = "here", .node = topology_of_this_machine(c)};
   return topology->node != NULL;
 }

@@ -54,6 +54,8 @@ static void emit_strides(Tables *t, const Placement *at) {
       axis->rank_stride = (uint32_t)digit->stride;
     else
       axis->near = (uint32_t)digit->weight, axis->far_stride = (uint32_t)digit->stride;
+    if ((at->slant >> i & 1u) != 0)
+      t->axes.at[at->digit[at->slanted].axis].slant_axes |= 1u << digit->axis;
   }
 }
 

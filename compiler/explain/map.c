@@ -214,7 +214,10 @@ void explain_map(const Compiled *compiled, FILE *out) {
   const char *price = order_price_text(compiled);
   if (price) print_wrapped(out, price, 0, 4, SCREEN_COLUMNS);
   print_places(&compiled->plan, out);
-  fputs("below, a-b is on every node, and a..b goes a step further on each\n\n", out);
+  fputs("below, a-b is on every node, and a..b goes a step further on each\n", out);
+  if (compiled->choice.taken->slant != 0)
+    fputs("on a slant a node has some of a-b with others: see the node and the grid\n", out);
+  fputc('\n', out);
   print_runs(compiled, out);
   print_node(compiled, out);
   if (rank_count(compiled) > 1) print_grid(compiled, out);

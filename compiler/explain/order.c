@@ -1,6 +1,7 @@
 /* order.c -- why ranks are where they are: every order of the axes that places them differently, by
  * what a step communicates then. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "compiler/explain/words.h"
 
@@ -27,10 +28,24 @@ static int by_price(const void *a, const void *b) {
   return (x->seconds > y->seconds) - (x->seconds < y->seconds);
 }
 
-static void print_alternative(const Compiled *compiled, const Alternative *at, FILE *out) {
+/* Of the column of orders. */
+static int32_t order_width(const Compiled *compiled) {
+  enum { WIDTH_LEAST = 14, WIDTH_MOST = 28 };
+  const Choice *choice = &compiled->choice;
+  int32_t width = WIDTH_LEAST;
+  for (int32_t i = 0; i < choice->orders; i++) {
+    const char *text = order_text(compiled->draft->compile->arena, &choice->order[i].order);
+    if ((int32_t)strlen(text) > width) width = (int32_t)strlen(text);
+  }
+  return width < WIDTH_MOST ? width : WIDTH_MOST;
+}
+
+static void print_alternative(const Compiled *compiled, const Alternative *at, int32_t width,
+                              FILE *out) {
   const Choice *choice = &compiled->choice;
   Arena *arena = compiled->draft->compile->arena;
-  fprintf(out, "  %-14s %12s", order_text(arena, &at->order), format_seconds(arena, at->seconds));
+  fprintf(out, "  %-*s %12s", width, order_text(arena, &at->order),
+          format_seconds(arena, at->seconds));
   fprintf(out, " %+8.1f%%", 100 * (at->seconds / choice->taken_s - 1));
   if (at->leaves_domain)
     fprintf(out, "   tp leaves its %s", compiled->fabric->is_fast ? "fast links" : "node");
@@ -63,7 +78,7 @@ void explain_order(const Compiled *compiled, FILE *out) {
                              choice->orders, choice->orders == 1 ? "" : "s"),
                 0, 4, SCREEN_COLUMNS);
   for (int32_t i = 0; i < choice->orders; i++)
-    print_alternative(compiled, sorted[i], out);
+    print_alternative(compiled, sorted[i], order_width(compiled), out);
   if (choice->usual_s > choice->taken_s * (1 + 1e-3))
     print_wrapped(
         out,

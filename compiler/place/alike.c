@@ -5,51 +5,98 @@ typedef struct Walk {
   const Fabric *fabric;
   const Placement *at;
   uint32_t axes;
-  int64_t span, total; /* slots from the first member to the last; of all */
+  int64_t total; /* slots */
 } Walk;
 
-/* The smallest block of slots, of those that axes repeat, that has the whole node. */
+/* ---- how far a communicator goes */
+
+bool alike_is_diagonal(const Placement *at, uint32_t axes) {
+  bool is_slanting = false;
+  for (int32_t i = 0; at->slant >> i != 0; i++)
+    is_slanting |= (at->slant >> i & 1u) != 0 && has_axis(axes, at->digit[i].axis);
+  return is_slanting && !has_axis(axes, at->digit[at->slanted].axis);
+}
+
+typedef struct Extent {
+  int64_t first, last; /* slots */
+} Extent;
+
+/* How far members on a diagonal turn the slanted digit. */
+static int64_t most_turn(const Placement *at, uint32_t axes) {
+  int64_t most = 0;
+  for (int32_t i = 0; at->slant >> i != 0; i++)
+    if ((at->slant >> i & 1u) != 0 && has_axis(axes, at->digit[i].axis))
+      most += at->digit[i].size - 1;
+  return most;
+}
+
+/* They go down from the digit that the first of them has, and around where there is none left. */
+static Extent diagonal_extent(const Placement *at, uint32_t axes, int64_t slot) {
+  const Digit *digit = &at->digit[at->slanted];
+  int64_t own = digit_of(digit, slot), most = most_turn(at, axes);
+  int64_t first = (own + turn_of(at, axes, slot)) % digit->size;
+  bool is_around = first < most;
+  int64_t low = is_around ? 0 : first - most, high = is_around ? digit->size - 1 : first;
+  return (Extent){(low - own) * digit->stride, (high - own) * digit->stride};
+}
+
+static Extent extent_of(const Placement *at, uint32_t axes, int64_t slot) {
+  Extent extent = {slot, slot};
+  for (int32_t i = 0; i < at->digit_count; i++) {
+    const Digit *digit = &at->digit[i];
+    if (!has_axis(axes, digit->axis)) continue;
+    int64_t own = digit_of(digit, slot);
+    extent.first -= own * digit->stride;
+    extent.last += (digit->size - 1 - own) * digit->stride;
+  }
+  if (at->slant == 0 || !alike_is_diagonal(at, axes)) return extent;
+  Extent diagonal = diagonal_extent(at, axes, slot);
+  return (Extent){extent.first + diagonal.first, extent.last + diagonal.last};
+}
+
+/* Nodes ascend with slots, so the first and the last say how far it goes. */
+int32_t alike_distance(const Fabric *fabric, const Placement *at, uint32_t axes, int64_t slot) {
+  Extent extent = extent_of(at, axes, slot);
+  return fabric_distance(fabric, fabric_node_of_slot(fabric, extent.first),
+                         fabric_node_of_slot(fabric, extent.last));
+}
+
+/* ---- classes */
+
+static bool are_stages_slanted(const Walk *w) {
+  return w->at->slant != 0 && w->at->digit[w->at->slanted].axis == MESH_PP;
+}
+
+/* The smallest block of slots, of those that axes repeat, that has the whole node; and, of slanted
+ * stages, all. */
 static int64_t block_of(const Walk *w, int64_t slot, int64_t seats) {
-  int64_t block = w->total;
+  int64_t block = w->total, least = seats;
+  const Digit *slanted = &w->at->digit[w->at->slanted];
+  if (are_stages_slanted(w)) least = slanted->stride * slanted->size;
   for (int32_t i = 0; i < w->at->digit_count; i++) {
     int64_t stride = w->at->digit[i].stride;
-    bool has_node = stride >= seats && slot % stride + seats <= stride;
+    bool has_node = stride >= least && slot % stride + seats <= stride;
     if (has_node && stride < block) block = stride;
   }
   return block;
 }
 
-/* The first member's slot, looked for along the axes whose strides are in [from, to). */
-static int64_t first_along(const Walk *w, int64_t slot, int64_t from, int64_t to) {
-  int64_t first = slot;
-  for (int32_t i = 0; i < w->at->digit_count; i++) {
-    const Digit *digit = &w->at->digit[i];
-    if (has_axis(w->axes, digit->axis) && digit->stride >= from && digit->stride < to)
-      first -= digit_of(digit, slot) * digit->stride;
-  }
-  return first;
-}
-
 /* The least stride of stages; all slots, where there is one. */
 static int64_t stage_stride(const Walk *w) {
-  for (int32_t i = 0; i < w->at->digit_count; i++)
-    if (w->at->digit[i].axis == MESH_PP) return w->at->digit[i].stride;
-  return w->total;
-}
-
-static int32_t distance_of(const Walk *w, int64_t slot, int64_t block) {
-  int64_t first = first_along(w, slot, block, w->total + 1);
-  return distance_from(w->fabric, first, w->span);
+  int64_t least = w->total;
+  for (int32_t i = 0; i < w->at->digit_count; i++) {
+    const Digit *digit = &w->at->digit[i];
+    bool turns = are_stages_slanted(w) && (w->at->slant >> i & 1u) != 0;
+    if ((digit->axis == MESH_PP || turns) && digit->stride < least) least = digit->stride;
+  }
+  return least;
 }
 
 /* Of each position. */
-static uint64_t mix_distances(const Walk *w, int64_t slot, int64_t seats, const NodeClass *at) {
-  int64_t first = first_along(w, slot - at->offset, at->block, w->total + 1);
+static uint64_t mix_distances(const Walk *w, int64_t slot, int64_t seats) {
   uint64_t mixed = 0;
-  for (int64_t p = at->offset; p < at->offset + seats; p++) {
-    int64_t inside = first_along(w, p, 0, at->block);
-    mixed = mixed * 31 + (uint64_t)distance_from(w->fabric, first + inside, w->span);
-  }
+  for (int64_t p = 0; p < seats; p++)
+    mixed = mixed * 31 + (uint64_t)alike_distance(w->fabric, w->at, w->axes, slot + p);
   return mixed;
 }
 
@@ -85,10 +132,16 @@ static NodeClass *class_like(const Walk *w, NodeClasses *classes, const NodeClas
 
 /* ---- nodes that are blocks: all communicators of one go between the same two */
 
+/* Do communicators on a diagonal go once around? Then all of a node go through the same nodes. */
+static bool goes_around(const Placement *at, uint32_t axes) {
+  return !alike_is_diagonal(at, axes) || most_turn(at, axes) >= at->digit[at->slanted].size - 1;
+}
+
 /* Do nodes of the run hold whole pieces of every axis? */
 static bool are_blocks(const Walk *w, const NodeRun *run) {
   int64_t seats = w->fabric->kinds[run->kind].seat_count;
   bool are = run->slot_first % seats == 0;
+  if (w->at->slant != 0) are &= !are_stages_slanted(w) && goes_around(w->at, w->axes);
   for (int32_t i = 0; i < w->at->digit_count; i++) {
     int64_t stride = w->at->digit[i].stride;
     are &= seats % stride == 0 || stride % seats == 0;
@@ -107,13 +160,13 @@ static int64_t stage_end(const Walk *w, const NodeClass *at, int64_t slot, int64
 /* What goes farther is not faster, so the farthest node stands for all. */
 static void count_blocks(const Walk *w, NodeClasses *classes, const NodeRun *run, int64_t end) {
   int64_t seats = w->fabric->kinds[run->kind].seat_count;
-  int32_t most = w->span < seats ? 0 : w->fabric->level_count + 1;
+  int32_t most = extent_of(w->at, w->axes, 0).last < seats ? 0 : w->fabric->level_count + 1;
   for (int64_t slot = run->slot_first, next; slot < end; slot = next) {
     NodeClass node = describe(w, run, slot), *class = class_like(w, classes, &node);
     next = stage_end(w, &node, slot, end);
     class->count += (next - slot) / seats;
     for (int64_t at = slot; at < next && class->farthest < most; at += seats) {
-      int32_t distance = distance_of(w, at, seats);
+      int32_t distance = alike_distance(w->fabric, w->at, w->axes, at);
       if (distance <= class->farthest) continue;
       class->farthest = distance;
       class->node = node.node + (at - slot) / seats;
@@ -127,7 +180,7 @@ static void count_others(const Walk *w, NodeClasses *classes, const NodeRun *run
   int64_t seats = w->fabric->kinds[run->kind].seat_count;
   for (int64_t slot = run->slot_first; slot < end; slot += seats) {
     NodeClass node = describe(w, run, slot);
-    node.distances = mix_distances(w, slot, seats, &node);
+    node.distances = mix_distances(w, slot, seats);
     class_like(w, classes, &node)->count++;
   }
 }
@@ -178,8 +231,6 @@ const NodeClasses *alike_nodes(const Fabric *fabric, const Placement *at, uint32
   NodeClasses **known = &at->classes[axes];
   if (*known) return *known;
   Walk w = {.fabric = fabric, .at = at, .axes = axes, .total = fabric->slot_count};
-  for (int32_t i = 0; i < at->digit_count; i++)
-    if (has_axis(axes, at->digit[i].axis)) w.span += (at->digit[i].size - 1) * at->digit[i].stride;
   *known = ARENA_NEW(fabric->arena, NodeClasses);
   count_nodes(&w, *known);
   compare_stages(&w, *known);

@@ -24,27 +24,40 @@ typedef struct NodeClasses {
 /* Of communicators along the axes; whatever seats positions have. Worked out once. */
 const NodeClasses *alike_nodes(const Fabric *fabric, const Placement *at, uint32_t axes);
 
-static inline int64_t digit_of(const Digit *digit, int64_t slot) {
-  return slot / digit->stride % digit->size;
-}
-
-static inline int64_t coordinate_of(const Placement *at, int32_t axis, int64_t slot) {
-  int64_t coordinate = 0;
-  for (int32_t i = 0; i < at->digit_count; i++)
-    if (at->digit[i].axis == axis)
-      coordinate += digit_of(&at->digit[i], slot) * at->digit[i].weight;
-  return coordinate;
-}
-
 static inline bool has_axis(uint32_t axes, int32_t axis) {
   return (axes >> axis & 1u) != 0;
 }
 
-/* Of the communicator whose first member has the slot; `span`: slots from its first member to the
- * last. Nodes ascend with slots, so these two say how far it goes. */
-static inline int32_t distance_from(const Fabric *fabric, int64_t first, int64_t span) {
-  return fabric_distance(fabric, fabric_node_of_slot(fabric, first),
-                         fabric_node_of_slot(fabric, first + span));
+static inline int64_t digit_of(const Digit *digit, int64_t slot) {
+  return slot / digit->stride % digit->size;
 }
+
+/* By how much the digits that slant, of these axes, turn the slanted one. */
+static inline int64_t turn_of(const Placement *at, uint32_t axes, int64_t slot) {
+  int64_t turn = 0;
+  for (int32_t i = 0; at->slant >> i != 0; i++)
+    if ((at->slant >> i & 1u) != 0 && has_axis(axes, at->digit[i].axis))
+      turn += digit_of(&at->digit[i], slot);
+  return turn;
+}
+
+static inline int64_t coordinate_of(const Placement *at, int32_t axis, int64_t slot) {
+  int64_t coordinate = 0;
+  for (int32_t i = 0; i < at->digit_count; i++) {
+    const Digit *digit = &at->digit[i];
+    if (digit->axis != axis) continue;
+    int64_t own = digit_of(digit, slot);
+    if (at->slant != 0 && i == at->slanted)
+      own = (own + turn_of(at, UINT32_MAX, slot)) % digit->size;
+    coordinate += own * digit->weight;
+  }
+  return coordinate;
+}
+
+/* Do members of a communicator along the axes have the slanted digit for being slanted alone? */
+bool alike_is_diagonal(const Placement *at, uint32_t axes);
+
+/* How far the communicator goes that has the slot. */
+int32_t alike_distance(const Fabric *fabric, const Placement *at, uint32_t axes, int64_t slot);
 
 #endif

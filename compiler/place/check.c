@@ -1,4 +1,6 @@
 /* check.c -- what a user may want of a placement, and what takes a word of theirs. */
+#include <string.h>
+
 #include "compiler/place/place.h"
 
 bool place_check_order(Compile *c, const Job *job) {
@@ -9,11 +11,13 @@ bool place_check_order(Compile *c, const Job *job) {
     error_at(c, at, "order", "order names tp, cp, pp and dp once each, innermost first; got \"%s\"",
              text_plain(c->arena, job->parallel.order));
     fix_last(c, "order = \"tp cp pp dp\"");
+    if (strchr(job->parallel.order, '-'))
+      note_at(c, (Span){0}, "one axis may be on a slant, by axes inside it: dp*2 tp cp pp dp-tp");
     return false;
   }
   bool is_usual = order.count == ORDER_WORDS;
   for (int32_t i = 0; i < ORDER_WORDS; i++)
-    is_usual &= order.term[i].word == order_usual.term[i].word;
+    is_usual &= order.term[i].word == order_usual.term[i].word && order.term[i].slant == 0;
   if (is_usual || job->parallel.zero_group != ZERO_GROUP_NODE) return true;
   error_at(c, at, "order",
            "groups of zero_group = \"node\" are on one node in the order tp cp pp dp");
@@ -72,8 +76,12 @@ bool place_check_tp(Compile *c, const Job *job, const Fabric *fabric, const Plac
   uint32_t axes = MESH_BIT(MESH_TP) | MESH_BIT(MESH_TP_GROUP);
   if (job->parallel.tp_across || place_is_in_domain(fabric, at, axes)) return true;
   int64_t tp = job->parallel.tp, ranks = domain_ranks(fabric), smaller = tp;
+  bool is_asked =
+      job->set[FIELD_parallel_order] && job->origin[FIELD_parallel_order].kind != ORIGIN_DERIVED;
   while (smaller > 1 && (smaller > ranks || tp % smaller != 0))
     smaller--;
+  while (!is_asked && smaller > 1 && (ranks % smaller != 0 || tp % smaller != 0))
+    smaller--; /* whatever the order, one of more straddles two domains */
   Span span = job->origin[FIELD_parallel_tp].span;
   error_at(
       c, span.file ? span : job->cluster.head_origin.span, "tp-across-domains",
@@ -81,7 +89,7 @@ bool place_check_tp(Compile *c, const Job *job, const Fabric *fabric, const Plac
       (long long)tp, (long long)ranks);
   if (smaller < tp)
     fix_last(c, "tp = %lld", (long long)smaller);
-  else if (job->set[FIELD_parallel_order])
+  else if (is_asked)
     fix_last(c, "remove order");
   note_at(c, (Span){0}, "parallel.tp_across = true takes it as it is");
   return false;

@@ -2,11 +2,14 @@
  *
  * All orders of the four words are looked at, at most 24; then those in which nodes hold parts of
  * several axes, the best of each. Where the links of a node are not all alike, seats are swapped
- * two by two as long as that helps, for every order that is left. */
+ * two by two as long as that helps, for every order that is left. Where a path of a node is slower
+ * than the network, all of these are slanted in every way, and the best ones go through the same.
+ */
 #include <assert.h>
 #include <string.h>
 
 #include "compiler/place/place.h"
+#include "compiler/place/rate.h"
 
 typedef struct Price {
   bool leaves_domain;     /* tp does, and should not */
@@ -98,7 +101,8 @@ static Price price_in(const Search *s, const Placement *at) {
 }
 
 static bool is_same_placement(const Placement *a, const Placement *b) {
-  bool is_same = a->digit_count == b->digit_count;
+  bool is_same = a->digit_count == b->digit_count && a->slant == b->slant;
+  if (is_same && a->slant != 0) is_same = a->slanted == b->slanted;
   for (int32_t i = 0; is_same && i < a->digit_count; i++)
     is_same = a->digit[i].axis == b->digit[i].axis && a->digit[i].size == b->digit[i].size;
   return is_same;
@@ -112,7 +116,7 @@ static bool is_tried(const Search *s, const Placement *at) {
 
 static void try_order(Search *s, const Order *order) {
   Placement *at = place_in_order(s->fabric, s->mesh, order);
-  if (s->count < ORDERS_MOST && !is_tried(s, at))
+  if (s->count < ORDERS_STRAIGHT && !is_tried(s, at))
     s->tried[s->count++] = (Tried){at, price_in(s, at)};
 }
 
@@ -158,11 +162,11 @@ static Order order_of_parts(const Mesh *mesh, const int64_t part[ORDER_WORDS], i
   for (int32_t w = 0; w < ORDER_WORDS; w++) {
     is_whole[w] = part[w] > 1 && part[w] == order_word_size(mesh, (OrderWord)w);
     if (part[w] > 1)
-      order.term[order.count++] = (OrderTerm){(OrderWord)w, is_whole[w] ? 0 : part[w]};
+      order.term[order.count++] = (OrderTerm){(OrderWord)w, is_whole[w] ? 0 : part[w], 0};
   }
   *inside = order.count;
   for (int32_t w = 0; w < ORDER_WORDS; w++)
-    if (!is_whole[w]) order.term[order.count++] = (OrderTerm){(OrderWord)w, 0};
+    if (!is_whole[w]) order.term[order.count++] = (OrderTerm){(OrderWord)w, 0, 0};
   return order;
 }
 
@@ -234,19 +238,28 @@ static bool is_lower(Price price, Price than) {
 /* A search ends after so many placements, whatever the machine: the best so far stays. */
 enum { PRICED_MOST = 20000 };
 
-/* Keeps every swap of two seats that helps; false: none does. */
-static bool swap_once(const Search *s, const Placement *at, int32_t kind, Price *price) {
+/* Swaps two seats, or turns round all from one to the other. Done again, it is undone. */
+static void move_seats(int32_t *seats, int32_t a, int32_t b, bool is_turn) {
+  swap_seats(seats, a, b);
+  for (a--, b++; is_turn && b < a; a--, b++)
+    swap_seats(seats, a, b);
+}
+
+/* Keeps every move that helps; false: none does. A long chain of neighbours, alone on a node, is
+ * not mended by swaps. */
+static bool move_once(const Search *s, const Placement *at, int32_t kind, Price *price) {
   int32_t *seats = at->seats[kind], count = s->fabric->kinds[kind].seat_count;
+  int32_t moves = s->fabric->node_count == 1 ? 2 : 1;
   bool is_improved = false;
   for (int32_t a = 0; a < count; a++)
-    for (int32_t b = 0; b < a && *s->priced < PRICED_MOST; b++) {
-      swap_seats(seats, a, b);
+    for (int32_t i = 0; i < a * moves && *s->priced < PRICED_MOST; i++) {
+      move_seats(seats, a, i / moves, i % moves == 1);
       Price now = price_in(s, at);
       bool helps = is_lower(now, *price);
       if (helps)
         *price = now;
       else
-        swap_seats(seats, a, b);
+        move_seats(seats, a, i / moves, i % moves == 1);
       is_improved |= helps;
     }
   return is_improved;
@@ -266,7 +279,7 @@ static void improve_seats(const Search *s, Tried *tried, int32_t kind) {
   for (int32_t i = 0, idle = 0; i < BEGINNINGS * more && idle < IDLE_MOST * more; i++) {
     Price price = price_in(s, tried->at);
     for (int32_t round = 0; round < ROUNDS_MOST; round++)
-      if (!swap_once(s, tried->at, kind, &price)) break;
+      if (!move_once(s, tried->at, kind, &price)) break;
     idle = is_lower(price, least) ? 0 : idle + 1;
     if (idle == 0) least = price, memcpy(best, seats, size_bytes);
     for (int32_t p = count - 1; p > 0; p--) {
@@ -295,6 +308,92 @@ static void improve(const Search *s, Tried *tried) {
   }
 }
 
+/* ---- axes on a slant */
+
+/* Is a path of the node slower than what a rank has of the network, or of links between nodes? */
+static bool is_slow_inside(const Fabric *fabric, const NodeKind *kind) {
+  double share = kind->network_bytes_per_s, slowest = kind->intra_bytes_per_s;
+  for (int32_t i = 0; kind->seats && i < kind->seat_count; i++)
+    if (i == 0 || kind->seats[i].network_bytes_per_s < share)
+      share = kind->seats[i].network_bytes_per_s;
+  if (fabric->level_count > 0 && fabric->levels[0].bytes_per_s > share)
+    share = fabric->levels[0].bytes_per_s;
+  for (int32_t i = 1; kind->pairs && i < kind->seat_count * kind->seat_count; i++) {
+    double rate = kind->pairs[i].bytes_per_s;
+    if (kind->pairs[i].link_class == LINK_SYS) rate /= (double)kind->seat_count / 2; /* shared */
+    if (i % (kind->seat_count + 1) != 0) slowest = least_known(slowest, rate);
+  }
+  return slowest > 0 && slowest < share;
+}
+
+/* Axes may leave nodes together where what is slow inside is slower than the network. */
+static bool may_slant(const Search *s) {
+  bool may = false;
+  for (int32_t k = 0; k < s->fabric->kind_count; k++)
+    may |= is_slow_inside(s->fabric, &s->fabric->kinds[k]);
+  return may && s->fabric->node_count > 1;
+}
+
+/* A digit that crosses nodes, by digits that do not. */
+static bool is_useful_slant(const Search *s, const Placement *at) {
+  int64_t seats = common_seats(s->fabric);
+  bool is_useful = at->slant != 0 && at->digit[at->slanted].stride >= seats;
+  for (int32_t i = 0; i < at->digit_count; i++)
+    if ((at->slant >> i & 1u) != 0) is_useful &= at->digit[i].stride * at->digit[i].size <= seats;
+  return is_useful;
+}
+
+enum { SLANTS_KEPT = ORDERS_MOST - ORDERS_STRAIGHT };
+
+typedef struct Slants {
+  Tried at[SLANTS_KEPT];
+  int32_t count;
+} Slants;
+
+static void keep_slant(Slants *slants, Tried slant) {
+  int32_t i = slants->count < SLANTS_KEPT ? slants->count++ : SLANTS_KEPT;
+  for (; i > 0 && is_lower(slant.price, slants->at[i - 1].price); i--)
+    if (i < SLANTS_KEPT) slants->at[i] = slants->at[i - 1];
+  if (i < SLANTS_KEPT) slants->at[i] = slant;
+}
+
+/* On the seats that helped without a slant. */
+static void price_slant(const Search *s, const Order *order, const Placement *like,
+                        Slants *slants) {
+  Placement *at = place_in_order(s->fabric, s->mesh, order);
+  if (!at || !is_useful_slant(s, at) || is_tried(s, at)) return;
+  for (int32_t i = 0; i < slants->count; i++)
+    if (is_same_placement(slants->at[i].at, at)) return;
+  for (int32_t k = 0; k < s->fabric->kind_count; k++)
+    memcpy(at->seats[k], like->seats[k],
+           sizeof **at->seats * (size_t)s->fabric->kinds[k].seat_count);
+  keep_slant(slants, (Tried){at, price_in(s, at)});
+}
+
+/* Every word slanted by one or two that are inside it. */
+static void slant_order(const Search *s, Order order, const Placement *like, Slants *slants) {
+  uint32_t inside = 0;
+  for (int32_t i = 0; i < order.count; i++) {
+    OrderTerm *term = &order.term[i];
+    uint32_t others = inside & ~(1u << term->word);
+    for (uint32_t slant = 1; slant <= others && term->part == 0; slant++) {
+      if ((slant & ~others) != 0 || __builtin_popcount(slant) > 2) continue;
+      term->slant = slant;
+      price_slant(s, &order, like, slants);
+      term->slant = 0;
+    }
+    if (order_word_size(s->mesh, term->word) > 1) inside |= 1u << term->word;
+  }
+}
+
+static void try_slants(Search *s, const Placement *like) {
+  Slants slants = {.count = 0};
+  for (int32_t i = 0; i < s->count; i++)
+    if (s->tried[i].at->slant == 0) slant_order(s, s->tried[i].at->order, like, &slants);
+  for (int32_t i = 0; i < slants.count; i++)
+    s->tried[s->count++] = slants.at[i];
+}
+
 static Tried *best_of(Search *s) {
   Tried *best = &s->tried[0];
   for (int32_t i = 1; i < s->count; i++)
@@ -311,9 +410,13 @@ Choice place_choose(const Fabric *fabric, const Mesh *mesh, const Demands *deman
   if (wish.order) try_order(&s, wish.order);
   try_parts(&s);
   choice.usual_s = s.tried[0].price.seconds;
-  choice.orders = s.count;
-  for (int32_t i = 0; i < s.count; i++)
+  int32_t straight = s.count;
+  for (int32_t i = 0; i < straight; i++)
     improve(&s, &s.tried[i]);
+  if (may_slant(&s)) try_slants(&s, best_of(&s)->at);
+  for (int32_t i = straight; i < s.count; i++)
+    improve(&s, &s.tried[i]);
+  choice.orders = s.count;
   for (int32_t i = 0; i < s.count; i++)
     choice.order[i] = (Alternative){s.tried[i].at->order, s.tried[i].price.seconds,
                                     s.tried[i].price.leaves_domain};

@@ -250,6 +250,17 @@ static bool check_counts(Compile *c, const Cluster *cluster, const ClusterType *
   return false;
 }
 
+/* hwloc's file may lack its I/O devices. */
+static bool check_both(Compile *c, const ClusterType *type, const HostNode *hwloc,
+                       const HostNode *nccl) {
+  if (!hwloc || !nccl || hwloc->gpus.count == 0 || hwloc->gpus.count == nccl->gpus.count)
+    return true;
+  error_at(c, type->hwloc_at, "topology-devices",
+           "%s describes %d GPUs and %s %d: they are not of one machine", type->hwloc,
+           hwloc->gpus.count, type->nccl_topo, nccl->gpus.count);
+  return false;
+}
+
 /* Keys that stand nearer to the job than the files are believed. */
 static void apply_keys(const ClusterType *type, NodeKind *kind, Seat *seats) {
   if (type->is_intra_nearer) kind->pairs = NULL;
@@ -281,6 +292,7 @@ bool describe_kind(Compile *c, const Cluster *cluster, const ClusterType *type, 
   const HostNode *host = nccl ? nccl : hwloc;
   bool is_open = host && host->gpus.count > 0 && !cluster->is_device_said;
   if (!is_good || !host || (cluster->target == TARGET_CPU && !is_open)) return is_good;
+  if (!check_both(c, type, hwloc, nccl)) return false;
   if (!check_counts(c, cluster, type, host, nccl ? type->nccl_topo_at : type->hwloc_at))
     return false;
   apply_keys(type, kind, describe_seats(c, host, hwloc ? hwloc : nccl, kind));

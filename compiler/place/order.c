@@ -4,7 +4,8 @@
 
 #include "compiler/place/place.h"
 
-const Order order_usual = {{{ORDER_TP, 0}, {ORDER_CP, 0}, {ORDER_PP, 0}, {ORDER_DP, 0}}, 4};
+const Order order_usual = {{{ORDER_TP, 0, 0}, {ORDER_CP, 0, 0}, {ORDER_PP, 0, 0}, {ORDER_DP, 0, 0}},
+                           4};
 
 static const struct {
   const char *name;
@@ -24,26 +25,42 @@ const char *order_text(Arena *arena, const Order *order) {
     const OrderTerm *term = &order->term[i];
     text = arena_printf(arena, "%s%s%s", text, i > 0 ? " " : "", words[term->word].name);
     if (term->part > 0) text = arena_printf(arena, "%s*%lld", text, (long long)term->part);
+    for (int32_t w = 0; w < ORDER_WORDS; w++)
+      if ((term->slant >> w & 1u) != 0) text = arena_printf(arena, "%s-%s", text, words[w].name);
   }
   return text;
 }
 
-/* "tp", or "tp*2". */
+static bool word_parse(const char *text, size_t length, int32_t *word) {
+  *word = 0;
+  while (*word < ORDER_WORDS && (length < 2 || strncmp(words[*word].name, text, 2) != 0))
+    ++*word;
+  return *word < ORDER_WORDS;
+}
+
+/* "tp", "tp*2", or "tp-cp-dp": with the words that it is slanted by. */
 static bool term_parse(const char *text, size_t length, OrderTerm *term) {
   enum { PART_DIGITS_MOST = 6 };
-  int32_t word = 0;
-  while (word < ORDER_WORDS && (length < 2 || strncmp(words[word].name, text, 2) != 0))
-    word++;
-  *term = (OrderTerm){(OrderWord)word, 0};
-  if (word == ORDER_WORDS || length == 2) return word < ORDER_WORDS;
-  size_t digits = strspn(text + 3, "0123456789");
-  if (text[2] != '*' || digits + 3 != length || digits > PART_DIGITS_MOST) return false;
-  term->part = strtoll(text + 3, NULL, 10);
-  return term->part > 1;
+  int32_t word, by;
+  if (!word_parse(text, length, &word)) return false;
+  *term = (OrderTerm){.word = (OrderWord)word};
+  if (length > 2 && text[2] == '*') {
+    size_t digits = strspn(text + 3, "0123456789");
+    term->part = digits > 0 ? strtoll(text + 3, NULL, 10) : 0;
+    return digits + 3 == length && digits <= PART_DIGITS_MOST && term->part > 1;
+  }
+  for (text += 2, length -= 2; length > 0; text += 3, length -= 3) {
+    if (text[0] != '-' || !word_parse(text + 1, length - 1, &by)) return false;
+    if ((term->slant >> by & 1u) != 0) return false;
+    term->slant |= 1u << by;
+  }
+  return true;
 }
 
 bool order_parse(const char *text, Order *order) {
   int32_t parts[ORDER_WORDS] = {0}, whole[ORDER_WORDS] = {0}, wholes = 0;
+  uint32_t inside = 0;
+  bool is_slanted = false;
   *order = (Order){.count = 0};
   for (text += strspn(text, " "); *text != '\0'; text += strspn(text, " ")) {
     size_t length = strcspn(text, " ");
@@ -51,6 +68,10 @@ bool order_parse(const char *text, Order *order) {
     if (order->count == TERMS_MOST || !term_parse(text, length, &term)) return false;
     if (whole[term.word] || (term.part > 0 && parts[term.word]++)) return false;
     if (term.part == 0) whole[term.word] = 1, wholes++;
+    inside &= ~(1u << term.word); /* an axis is not slanted by itself */
+    if ((term.slant & ~inside) != 0 || (term.slant != 0 && is_slanted)) return false;
+    is_slanted |= term.slant != 0;
+    inside |= 1u << term.word;
     order->term[order->count++] = term;
     text += length;
   }
@@ -81,6 +102,22 @@ static void add_digit(Placement *at, int32_t axis, int64_t size) {
   at->digit_count++;
 }
 
+/* The word's last digit is slanted by the first ones of others; those of size 1 turn nothing. */
+static void add_slant(Placement *at, const OrderTerm *term) {
+  int32_t last = at->digit_count - 1;
+  const int32_t *axes = words[term->word].axes;
+  if (last < 0 || (at->digit[last].axis != axes[0] && at->digit[last].axis != axes[1])) return;
+  for (int32_t word = 0; word < ORDER_WORDS; word++) {
+    int32_t first = 0;
+    if ((term->slant >> word & 1u) == 0) continue;
+    while (first < last && at->digit[first].axis != words[word].axes[0] &&
+           at->digit[first].axis != words[word].axes[1])
+      first++;
+    if (first < last) at->slant |= 1u << first;
+  }
+  at->slanted = last;
+}
+
 /* False: the part does not divide what is left of the word. */
 static bool add_term(Placement *at, const OrderTerm *term) {
   int64_t wanted = term->part;
@@ -93,6 +130,7 @@ static bool add_term(Placement *at, const OrderTerm *term) {
     add_digit(at, axis, taken);
     wanted /= taken;
   }
+  if (term->slant != 0) add_slant(at, term);
   return term->part == 0 || wanted == 1;
 }
 

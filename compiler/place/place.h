@@ -15,12 +15,13 @@
 typedef enum OrderWord { ORDER_TP, ORDER_CP, ORDER_PP, ORDER_DP, ORDER_WORDS } OrderWord;
 typedef struct OrderTerm {
   OrderWord word;
-  int64_t part; /* so many neighbours of the word; 0: all of it that is left */
+  int64_t part;   /* so many neighbours of the word; 0: all of it that is left */
+  uint32_t slant; /* a bit for each word inside it whose first part it is slanted by, see Digit */
 } OrderTerm;
 
 enum { TERMS_MOST = 2 * ORDER_WORDS };
 
-/* Innermost first: each word once, or twice, then with its part first. */
+/* Innermost first: each word once, or twice, then with its part first. One may be slanted. */
 typedef struct Order {
   OrderTerm term[TERMS_MOST];
   int32_t count;
@@ -28,13 +29,18 @@ typedef struct Order {
 extern const Order order_usual; /* tp cp pp dp */
 const char *order_text(Arena *arena, const Order *order);
 
-/* Reads words as order_text writes them: "tp cp pp dp", "dp*2 tp cp pp dp". False: they are not. */
+/* Reads words as order_text writes them: "tp cp pp dp", "dp*2 tp cp pp dp", "dp*2 tp cp pp dp-tp".
+ * False: they are not. */
 bool order_parse(const char *text, Order *order);
 
 int64_t order_word_size(const Mesh *mesh, OrderWord word);
 
 /* A coordinate, or one of its two parts: slot = the sum of digit x stride, coordinate = the sum of
- * its digits x weight. */
+ * its digits x weight.
+ *
+ * Of a slanted coordinate the last part is turned by other digits, once around at its size: a node
+ * that holds tp 0 of some replicas holds tp 1 of others, so that two axes cross nodes and neither
+ * crosses what is slow inside. */
 typedef struct Digit {
   int32_t axis;
   int64_t size, stride, weight;
@@ -45,6 +51,8 @@ typedef struct Placement {
   int64_t size[MESH_AXES];    /* of the mesh */
   Digit digit[2 * MESH_AXES]; /* innermost first; none of size 1 */
   int32_t digit_count;
+  int32_t slanted;              /* the digit that is the coordinate's less those of `slant`; */
+  uint32_t slant;               /* bits of digits, the first parts of their axes; 0: none is */
   int32_t **seats;              /* by kind: the seat that each position of a node has */
   struct NodeClasses **classes; /* remembered, by axes; NULL: not yet asked */
 } Placement;
@@ -95,7 +103,8 @@ typedef struct Demands {
 /* Of the stage that communicates longest, in a step, one after the other; 0: no rate is known. */
 double place_seconds(const Fabric *fabric, const Placement *at, const Demands *demands);
 
-enum { ORDERS_WHOLE = 24, ORDERS_MOST = ORDERS_WHOLE + 12 }; /* 4!; and with axes in parts */
+/* 4!; and with axes in parts; and slanted */
+enum { ORDERS_WHOLE = 24, ORDERS_STRAIGHT = ORDERS_WHOLE + 12, ORDERS_MOST = ORDERS_STRAIGHT + 8 };
 
 typedef struct Alternative {
   Order order;        /* the first of those that place ranks alike */

@@ -11,6 +11,7 @@
 typedef struct Parts {
   int32_t of[SEATS_MOST]; /* each position: its communicator on this node; -1: another stage */
   int64_t first_slot[SEATS_MOST]; /* of each communicator's first member, wherever it is */
+  int64_t own_slot[SEATS_MOST];   /* of a member that is here */
   int32_t count;
 } Parts;
 
@@ -19,8 +20,16 @@ typedef struct Search {
   const Placement *at;
   uint32_t axes;
   int32_t stage;
-  int64_t size, last; /* of a communicator: members; slots from the first to the last */
+  int64_t size; /* members of a communicator */
+  bool is_diagonal;
 } Search;
+
+/* From the slanted digit of a member on a diagonal to that of the first, whom nothing turns. */
+static int64_t back_slots(const Search *s, int64_t slot) {
+  const Digit *digit = &s->at->digit[s->at->slanted];
+  int64_t own = digit_of(digit, slot);
+  return ((own + turn_of(s->at, s->axes, slot)) % digit->size - own) * digit->stride;
+}
 
 static int64_t first_slot_of(const Search *s, int64_t slot) {
   int64_t first = slot;
@@ -28,7 +37,7 @@ static int64_t first_slot_of(const Search *s, int64_t slot) {
     const Digit *digit = &s->at->digit[i];
     if (has_axis(s->axes, digit->axis)) first -= digit_of(digit, slot) * digit->stride;
   }
-  return first;
+  return s->is_diagonal ? first + back_slots(s, slot) : first;
 }
 
 static bool is_of_stage(const Search *s, int64_t slot) {
@@ -47,7 +56,11 @@ static void find_parts(const Search *s, int64_t node, Parts *parts) {
     int32_t part = 0;
     while (part < parts->count && parts->first_slot[part] != first)
       part++;
-    if (part == parts->count) parts->first_slot[parts->count++] = first;
+    if (part == parts->count) {
+      parts->first_slot[part] = first;
+      parts->own_slot[part] = slot;
+      parts->count++;
+    }
     parts->of[p] = part;
   }
 }
@@ -150,7 +163,7 @@ static void visit_nodes(const Search *s, const NodeClass *class, Reach *all, int
   double sharers = count_sharers(s, class->kind, &parts);
   for (int32_t i = 0; i < parts.count; i++, *seen += class->count) {
     fill_part(s, class->kind, &parts, i, &part);
-    int32_t distance = distance_from(s->fabric, parts.first_slot[i], s->last);
+    int32_t distance = alike_distance(s->fabric, s->at, s->axes, parts.own_slot[i]);
     Reach reach = reach_of_part(s, class->kind, distance, &part, sharers);
     join_reach(all, &reach, (double)class->count, *seen == 0);
   }
@@ -158,11 +171,11 @@ static void visit_nodes(const Search *s, const NodeClass *class, Reach *all, int
 
 static Search search_of(const Fabric *fabric, const Placement *at, uint32_t axes, int32_t stage) {
   Search s = {.fabric = fabric, .at = at, .axes = axes, .stage = stage, .size = 1};
+  s.is_diagonal = at->slant != 0 && alike_is_diagonal(at, axes);
   for (int32_t i = 0; i < at->digit_count; i++) {
     const Digit *digit = &at->digit[i];
     if (!has_axis(axes, digit->axis)) continue;
     s.size *= digit->size;
-    s.last += (digit->size - 1) * digit->stride;
   }
   return s;
 }

@@ -116,6 +116,20 @@ const char *topology_environment(Arena *arena) {
   return NULL;
 }
 
+bool topology_environment_works(Compile *c) {
+  const char *setting = topology_environment(c->arena);
+  bool is_root = setting && strncmp(setting, "HWLOC_FSROOT", strlen("HWLOC_FSROOT")) == 0;
+  if (!setting || is_root || getenv("HWLOC_THISSYSTEM")) return true; /* may well be this machine */
+  hwloc_topology_t topology;
+  if (hwloc_topology_init(&topology) != 0) return true;
+  bool works = hwloc_topology_load(topology) == 0 && !hwloc_topology_is_thissystem(topology);
+  hwloc_topology_destroy(topology);
+  return works ||
+         error_at(c, (Span){0}, "topology-file",
+                  "%s is set, and hwloc %x.%x cannot use it: unset it, or mend it", setting,
+                  (unsigned)HWLOC_API_VERSION >> 16, (unsigned)HWLOC_API_VERSION >> 8 & 0xff);
+}
+
 static hwloc_topology_t load_this(Compile *c) {
   hwloc_topology_t topology = open_topology();
   if (topology && hwloc_topology_load(topology) == 0) return topology;

@@ -34,4 +34,7 @@ const char *topology_gather(Compile *c);
  * ("HWLOC_XMLFILE=h100.xml"), or NULL. It is honoured; whoever shows the result says so. */
 const char *topology_environment(Arena *arena);
 
+/* hwloc takes no notice of a setting that it cannot use. False: so it is, reported. */
+bool topology_environment_works(Compile *c);
+
 #endif

@@ -132,8 +132,10 @@ static void refuse_malformed(Compile *c, const char *path, const xmlError *error
   char why[160];
   snprintf(why, sizeof why, "%s", error->message ? error->message : "it ends too early");
   why[strcspn(why, "\n")] = 0;
-  bool is_deep = strstr(why, "depth") != NULL;
-  error_at(c, span, is_deep ? "topology-hostile" : "topology-xml", "this is not XML: %s", why);
+  if (strstr(why, "depth"))
+    refuse_bytes(c, span, "more than 64 tags deep");
+  else
+    error_at(c, span, "topology-xml", "this is not XML: %s", why);
 }
 
 static void stay_silent(void *context, xmlErrorPtr error) {

@@ -30,6 +30,19 @@ static bool check_near(const Plan *plan, uint32_t index, char *why) {
          plan_refuse(why, "axes[%u]: %u of %u are near", index, axis->near, axis->size);
 }
 
+/* One turns the other, never in a circle: then coordinates follow from the rank, and back. */
+static bool check_slant(const Plan *plan, uint32_t index, char *why) {
+  const PlanAxis *axis = &plan->axes[index];
+  for (uint32_t i = 0; i < AXES_MAX; i++) {
+    if ((axis->slant_axes >> i & 1u) == 0) continue;
+    if (i >= plan->axes_count || i >= PLAN_AXES_MAX || i == index)
+      return plan_refuse(why, "axes[%u]: slanted by axes[%u], which is no other axis", index, i);
+    if (plan->axes[i].slant_axes != 0)
+      return plan_refuse(why, "axes[%u]: slanted by axes[%u], which is slanted itself", index, i);
+  }
+  return true;
+}
+
 /* A part passes over all ranks of the parts inside it: then coordinates and ranks are one to one.
  */
 static bool check_part(const AxisPart *parts, uint32_t count, uint32_t index, char *why) {
@@ -50,7 +63,7 @@ static bool check_part(const AxisPart *parts, uint32_t count, uint32_t index, ch
 static bool check_strides(const Plan *plan, char *why) {
   AxisPart parts[2 * AXES_MAX];
   for (uint32_t i = 0; i < plan->axes_count; i++)
-    if (!check_near(plan, i, why)) return false;
+    if (!check_near(plan, i, why) || !check_slant(plan, i, why)) return false;
   uint32_t count = list_parts(plan, parts);
   for (uint32_t i = 0; i < count; i++)
     if (!check_part(parts, count, i, why)) return false;

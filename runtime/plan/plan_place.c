@@ -1,5 +1,67 @@
 #include "runtime/plan/plan_place.h"
 
+/* ---- coordinates: digits of the rank */
+
+typedef struct Part {
+  uint32_t size, stride;
+} Part;
+
+static Part first_part(const PlanAxis *axis) {
+  return (Part){axis->near > 0 ? axis->near : axis->size, axis->size > 1 ? axis->rank_stride : 1};
+}
+
+static Part last_part(const PlanAxis *axis) {
+  if (axis->near == 0) return first_part(axis);
+  return (Part){axis->size / axis->near, axis->far_stride};
+}
+
+static uint32_t digit_of(Part part, uint32_t rank) {
+  return rank / part.stride % part.size;
+}
+
+/* By how much other axes turn the last part of this one. */
+static uint32_t turn_of(const PlanAxis *axes, uint32_t rank, uint32_t axis) {
+  uint32_t turn = 0;
+  for (uint32_t i = 0; i < PLAN_AXES_MAX; i++)
+    if ((axes[axis].slant_axes >> i & 1u) != 0) turn += digit_of(first_part(&axes[i]), rank);
+  return turn;
+}
+
+uint32_t axes_coordinate(const PlanAxis *axes, uint32_t rank, uint32_t axis) {
+  const PlanAxis *at = &axes[axis];
+  Part last = last_part(at);
+  uint32_t turned = (digit_of(last, rank) + turn_of(axes, rank, axis)) % last.size;
+  return at->near == 0 ? turned : digit_of(first_part(at), rank) + turned * at->near;
+}
+
+/* The rank with another digit. */
+static uint32_t with_digit(uint32_t rank, Part part, uint32_t digit) {
+  return rank - digit_of(part, rank) * part.stride + digit * part.stride;
+}
+
+/* So many back, once around. */
+static uint32_t turned_back(uint32_t digit, uint32_t turn, uint32_t size) {
+  return (digit + size - turn % size) % size;
+}
+
+uint32_t plan_rank_along(const Plan *plan, uint32_t rank, uint32_t axis, uint32_t coordinate) {
+  const PlanAxis *at = &plan->axes[axis];
+  Part first = first_part(at), last = last_part(at);
+  uint32_t to = rank, own = at->near == 0 ? coordinate : coordinate / at->near;
+  if (at->near > 0) to = with_digit(to, first, coordinate % at->near);
+  to = with_digit(to, last, turned_back(own, turn_of(plan->axes, rank, axis), last.size));
+  for (uint32_t i = 0; i < plan->axes_count; i++) { /* what it slants keeps its coordinate */
+    Part slanted = last_part(&plan->axes[i]);
+    if ((plan->axes[i].slant_axes >> axis & 1u) == 0) continue;
+    uint32_t stays = digit_of(slanted, rank) + digit_of(first, rank);
+    to = with_digit(to, slanted,
+                    turned_back(stays % slanted.size, digit_of(first, to), slanted.size));
+  }
+  return to;
+}
+
+/* ---- nodes */
+
 RankPlace plan_place(const Plan *plan, uint32_t rank) {
   uint32_t low = 0, high = plan->places_count;
   while (high - low > 1) { /* the last run that begins at or before the rank */

@@ -6,19 +6,15 @@
 
 #include "runtime/plan/plan.h"
 
+/* Of a plan's axes, all of them. */
+uint32_t axes_coordinate(const PlanAxis *axes, uint32_t rank, uint32_t axis);
+
 static inline uint32_t plan_coordinate(const Plan *plan, uint32_t rank, uint32_t axis) {
-  const PlanAxis *at = &plan->axes[axis];
-  if (at->size == 1) return 0;
-  if (at->near == 0) return rank / at->rank_stride % at->size;
-  return rank / at->rank_stride % at->near +
-         rank / at->far_stride % (at->size / at->near) * at->near;
+  return axes_coordinate(plan->axes, rank, axis);
 }
 
-/* What the coordinate adds to the rank. */
-static inline uint32_t plan_axis_ranks(const PlanAxis *axis, uint32_t coordinate) {
-  if (axis->near == 0) return coordinate * axis->rank_stride;
-  return coordinate % axis->near * axis->rank_stride + coordinate / axis->near * axis->far_stride;
-}
+/* The rank that differs in this one coordinate. */
+uint32_t plan_rank_along(const Plan *plan, uint32_t rank, uint32_t axis, uint32_t coordinate);
 
 typedef struct RankPlace {
   const PlanPlace *run;

@@ -146,18 +146,22 @@ static void judge_rates(const Judge *j) {
   }
 }
 
+/* Do ranks along the axis leave the node of the first? */
+static bool leaves_node(const Plan *plan, uint32_t axis) {
+  bool leaves = false;
+  for (uint32_t at = 1; at < plan->axes[axis].size && !leaves; at++)
+    leaves = plan_place(plan, plan_rank_along(plan, 0, axis, at)).node != plan_place(plan, 0).node;
+  return leaves;
+}
+
 /* What the plan counts on between nodes, all NICs of a node together; 0: it is not known. */
 static double planned_bytes_per_s(const Plan *plan) {
   double most = 0;
   for (uint32_t i = 0; i < plan->links_count; i++) {
     uint32_t mask = plan->comms[plan->links[i].comm].axes_mask;
     bool crosses = false;
-    for (uint32_t axis = 0; axis < plan->axes_count; axis++) {
-      const PlanAxis *a = &plan->axes[axis];
-      uint32_t last = plan_axis_ranks(a, a->size - 1);
-      if ((mask & 1u << axis) != 0 && a->size > 1)
-        crosses |= plan_place(plan, last).node != plan_place(plan, 0).node;
-    }
+    for (uint32_t axis = 0; axis < plan->axes_count; axis++)
+      if ((mask & 1u << axis) != 0) crosses |= leaves_node(plan, axis);
     if (crosses && plan->links[i].bytes_per_s > most) most = plan->links[i].bytes_per_s;
   }
   return most;

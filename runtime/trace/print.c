@@ -111,8 +111,7 @@ static uint32_t peer_of(const Plan *plan, uint32_t rank, uint32_t comm, int64_t 
     axis++;
   int64_t size = plan->axes[axis].size, at = plan_coordinate(plan, rank, axis);
   int64_t to = ((at + distance) % size + size) % size;
-  return rank - plan_axis_ranks(&plan->axes[axis], (uint32_t)at) +
-         plan_axis_ranks(&plan->axes[axis], (uint32_t)to);
+  return plan_rank_along(plan, rank, axis, (uint32_t)to);
 }
 
 static const Trace *trace_of(const Printer *p, uint32_t rank) {

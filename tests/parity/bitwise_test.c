@@ -1,6 +1,6 @@
-/* bitwise_test.c -- the same bits: of a run and its repetition, and of a run that stopped and went
- * on. Checkpoints hold every persistent number, so their files are compared, and with them the
- * losses and norms of all steps. */
+/* bitwise_test.c -- the same bits: of a run and its repetition, of a run that stopped and went
+ * on, and of ranks that stand otherwise. Checkpoints hold every persistent number, so their files
+ * are compared, and with them the losses and norms of all steps. */
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -108,6 +108,40 @@ static void check_plan_bytes(void) {
   plan_close(&second);
 }
 
+enum { ORDER_STEPS = 6 };
+
+/* Eight ranks in the order, and some steps of them. */
+static void run_in_order(const char *order, const char *pp, RunRecord *record) {
+  char log_dir[128], plan_path[128], order_text[80];
+  (void)snprintf(log_dir, sizeof log_dir, "log.dir=%s/run", folder);
+  (void)snprintf(plan_path, sizeof plan_path, "%s/job.plan", folder);
+  (void)snprintf(order_text, sizeof order_text, "parallel.order=%s", order);
+  JobChanges changes = {{log_dir, "train.batch=8 sequences", "train.microbatch=1", "train.steps=6",
+                         "cluster.devices=8", "parallel.tp=2", pp, order_text}};
+  Plan plan;
+  bool planned = job_plan("gpt2", &changes, plan_path, &plan);
+  CHECK(planned);
+  if (!planned) return;
+  uint32_t slants = 0;
+  for (uint32_t axis = 0; axis < plan.axes_count; axis++)
+    slants |= plan.axes[axis].slant_axes;
+  CHECK((slants != 0) == (strchr(order, '-') != NULL));
+  forget_run();
+  CHECK(job_run(&plan, 0, record));
+  CHECK_INT(record->last_step, ORDER_STEPS);
+  plan_close(&plan);
+}
+
+static void check_order(const char *order, const char *pp) {
+  static RunRecord usual, other;
+  run_in_order("tp cp pp dp", pp, &usual);
+  run_in_order(order, pp, &other);
+  for (int64_t step = 1; step <= ORDER_STEPS; step++) {
+    CHECK(other.loss[step] == usual.loss[step]);
+    CHECK(other.norm[step] == usual.norm[step]);
+  }
+}
+
 int main(void) {
   (void)snprintf(folder, sizeof folder, "/tmp/lockstep_bitwise_%d", (int)getpid());
   job_folder(folder, TOKENS, VOCAB);
@@ -125,6 +159,12 @@ int main(void) {
   }
   TEST("bf16 with master weights, two ranks") {
     check_job("gpt2", "cluster.devices=2", "model.dropout=0.1", "precision=bf16");
+  }
+  TEST("where ranks stand changes no bit: parts, slants by one axis and by two") {
+    check_order("dp*2 tp cp pp dp", "parallel.pp=1");
+    check_order("dp*2 tp cp pp dp-tp", "parallel.pp=1");
+    check_order("tp dp pp-tp cp", "parallel.pp=2");
+    check_order("tp pp cp dp-tp-pp", "parallel.pp=2");
   }
   job_folder_remove(folder);
   CHECK_DONE();

@@ -1,52 +1,7 @@
 /* Where ranks are: on small machines no placement at all is cheaper than the chosen one, and one
  * node stands for all only where they are alike.   LINK: place base */
-#include <string.h>
-
-#include "compiler/place/place.h"
-#include "compiler/place/rate.h"
 #include "tests/unit/check.h"
-
-enum { RANKS_MOST = 16, KINDS_MOST = 2, MASKS = 1 << MESH_AXES };
-
-/* ---- machines */
-
-static const double giga = 1e9;
-
-/* Nodes of equal seats, all pairs alike, a NIC for each seat. */
-static Fabric plain(Arena *arena, int64_t nodes, int32_t seats, double intra, double network) {
-  NodeKind *kind = ARENA_NEW(arena, NodeKind);
-  NodeRun *run = ARENA_NEW(arena, NodeRun);
-  *kind = (NodeKind){.name = "plain",
-                     .seat_count = seats,
-                     .intra_bytes_per_s = intra * giga,
-                     .network_bytes_per_s = network * giga};
-  return (Fabric){.arena = arena,
-                  .node_count = nodes,
-                  .slot_count = nodes * seats,
-                  .kinds = kind,
-                  .kind_count = 1,
-                  .runs = run,
-                  .run_count = 1,
-                  .is_fast = true};
-}
-
-/* Links by pair of seats, "nnn..." row by row: digits are direct links of 25 GB/s, '-' is PCIe, 's'
- * the path between sockets. */
-static Fabric linked(Arena *arena, int64_t nodes, int32_t seats, const char *rows) {
-  Fabric fabric = plain(arena, nodes, seats, 0, 6);
-  NodeKind *kind = ARENA_NEW(arena, NodeKind);
-  SeatPair *pairs = ARENA_ARRAY(arena, SeatPair, seats * seats);
-  for (int32_t i = 0; i < seats * seats; i++) {
-    bool is_direct = rows[i] >= '1' && rows[i] <= '9';
-    double rate = is_direct ? 25.0 * (rows[i] - '0') : rows[i] == '-' ? 12 : 9;
-    LinkClass link_class = is_direct ? LINK_NV : rows[i] == '-' ? LINK_PHB : LINK_SYS;
-    pairs[i] = (SeatPair){rate * giga, link_class, is_direct};
-  }
-  *kind = *fabric.kinds;
-  kind->pairs = pairs;
-  fabric.kinds = kind;
-  return fabric;
-}
+#include "tests/unit/place_by_rank.h"
 
 static const char cube_mesh[] = "X1122sss"
                                 "1X21s2ss"
@@ -56,11 +11,6 @@ static const char cube_mesh[] = "X1122sss"
                                 "s2ss1X21"
                                 "ss1s12X2"
                                 "sss1212X";
-
-static void add_level(Fabric *fabric, const char *name, int64_t nodes, double fast, double taper) {
-  fabric->levels[fabric->level_count++] =
-      (Level){.name = name, .unit_nodes = nodes, .bytes_per_s = fast * giga, .taper = taper};
-}
 
 /* Behind all nodes, one of another kind. */
 static void add_kind(Fabric *fabric, int32_t seats, double intra, double network) {
@@ -76,173 +26,6 @@ static void add_kind(Fabric *fabric, int32_t seats, double intra, double network
   fabric->runs = runs, fabric->run_count = 2;
   fabric->node_count++;
   fabric->slot_count += seats;
-}
-
-/* ---- the price of any placement: each rank's slot, rank by rank */
-
-typedef struct Ranks {
-  const Fabric *fabric;
-  const Mesh *mesh;
-  int32_t count, slot[RANKS_MOST];
-  RateMemo *memo[KINDS_MOST];
-} Ranks;
-
-static int32_t coordinate(const Mesh *mesh, int32_t axis, int32_t rank) {
-  for (int32_t a = MESH_AXES - 1; a > axis; a--)
-    rank /= (int32_t)mesh->size[a];
-  return rank % (int32_t)mesh->size[axis];
-}
-
-static bool is_together(const Mesh *mesh, uint32_t axes, int32_t a, int32_t b) {
-  for (int32_t axis = 0; axis < MESH_AXES; axis++)
-    if ((axes >> axis & 1u) == 0 && coordinate(mesh, axis, a) != coordinate(mesh, axis, b))
-      return false;
-  return true;
-}
-
-typedef struct Rates {
-  double ring, pair;
-} Rates;
-
-static int64_t node_of(const Ranks *r, int32_t rank) {
-  return fabric_node_of_slot(r->fabric, r->slot[rank]);
-}
-
-/* Of the communicator's members on one node. */
-static NodeRate inside_rate(const Ranks *r, const int32_t *members, int32_t count, int64_t node,
-                            int32_t *found) {
-  int32_t seats[RANKS_MOST], n = 0;
-  for (int32_t i = 0; i < count; i++)
-    if (node_of(r, members[i]) == node)
-      seats[n++] = (int32_t)(r->slot[members[i]] - fabric_first_slot(r->fabric, node));
-  *found = n;
-  if (n < 2) return (NodeRate){0};
-  int32_t kind = fabric_kind_of(r->fabric, node);
-  return rate_of_seats(&r->fabric->kinds[kind], r->memo[kind], seats, n);
-}
-
-static int32_t members_of(const Ranks *r, uint32_t axes, int32_t rank, int32_t *members) {
-  int32_t count = 0;
-  for (int32_t other = 0; other < r->count; other++)
-    if (is_together(r->mesh, axes, rank, other)) members[count++] = other;
-  return count;
-}
-
-/* How many communicators of the mask pass between the sockets of a node. */
-static int32_t sharers(const Ranks *r, uint32_t axes, int64_t node, int32_t stage) {
-  int32_t count = 0, members[RANKS_MOST], found;
-  for (int32_t rank = 0; rank < r->count; rank++) {
-    bool is_other = !(axes >> MESH_PP & 1u) && coordinate(r->mesh, MESH_PP, rank) != stage;
-    int32_t n = members_of(r, axes, rank, members);
-    bool is_first = true;
-    for (int32_t i = 0; i < n && members[i] != rank; i++)
-      is_first &= node_of(r, members[i]) != node;
-    if (is_other || !is_first || node_of(r, rank) != node) continue;
-    count += inside_rate(r, members, n, node, &found).is_between_sockets;
-  }
-  return count > 1 ? count : 1;
-}
-
-static Rates rates_of(const Ranks *r, uint32_t axes, int32_t rank, int32_t stage) {
-  int32_t members[RANKS_MOST], count = members_of(r, axes, rank, members), farthest = 0;
-  Rates rates = {1e30, 1e30};
-  for (int32_t i = 0; i < count; i++)
-    for (int32_t j = 0; j < count; j++) {
-      int32_t d = fabric_distance(r->fabric, node_of(r, members[i]), node_of(r, members[j]));
-      if (d > farthest) farthest = d;
-    }
-  for (int32_t i = 0; i < count; i++) {
-    int32_t found;
-    int64_t node = node_of(r, members[i]);
-    NodeRate inside = inside_rate(r, members, count, node, &found);
-    const NodeKind *kind = &r->fabric->kinds[fabric_kind_of(r->fabric, node)];
-    double ring = inside.ring_bytes_per_s, share = kind->network_bytes_per_s;
-    if (inside.is_between_sockets) ring /= sharers(r, axes, node, stage);
-    if (found > 1 && ring < rates.ring) rates.ring = ring;
-    if (found > 1 && inside.pair_bytes_per_s < rates.pair) rates.pair = inside.pair_bytes_per_s;
-    if (found == count) continue;
-    const Level *level = farthest > 1 ? &r->fabric->levels[farthest - 2] : NULL;
-    bool is_fast = farthest == 1 && r->fabric->level_count && r->fabric->levels[0].bytes_per_s > 0;
-    double taper = level ? level->taper : 1;
-    double out = is_fast ? r->fabric->levels[0].bytes_per_s : found * share / taper;
-    double one = is_fast ? r->fabric->levels[0].bytes_per_s : share / taper;
-    if (out < rates.ring) rates.ring = out;
-    if (one < rates.pair) rates.pair = one;
-  }
-  return rates;
-}
-
-static double price(const Ranks *r, const Demands *demands) {
-  double longest = 0;
-  for (int32_t stage = 0; stage < demands->stages; stage++) {
-    double seconds = 0;
-    for (int32_t i = 0; i < demands->count; i++) {
-      const Demand *d = &demands->at[i];
-      if (d->stage != stage) continue;
-      Rates slowest = {1e30, 1e30};
-      for (int32_t rank = 0; rank < r->count; rank++) {
-        if (!(d->axes >> MESH_PP & 1u) && coordinate(r->mesh, MESH_PP, rank) != stage) continue;
-        Rates rates = rates_of(r, d->axes, rank, stage);
-        if (rates.ring < slowest.ring) slowest.ring = rates.ring;
-        if (rates.pair < slowest.pair) slowest.pair = rates.pair;
-      }
-      seconds += d->ring_bytes / slowest.ring + d->pair_bytes / slowest.pair;
-    }
-    if (seconds > longest) longest = seconds;
-  }
-  return longest;
-}
-
-static double price_of_placement(const Fabric *fabric, const Mesh *mesh, const Placement *at,
-                                 const Demands *demands) {
-  Ranks r = {.fabric = fabric, .mesh = mesh, .count = (int32_t)fabric->slot_count};
-  for (int32_t rank = 0; rank < r.count; rank++) {
-    int64_t slot = 0;
-    for (int32_t i = 0; i < at->digit_count; i++) {
-      const Digit *d = &at->digit[i];
-      slot += coordinate(mesh, d->axis, rank) / d->weight % d->size * d->stride;
-    }
-    int64_t node = fabric_node_of_slot(fabric, slot), first = fabric_first_slot(fabric, node);
-    r.slot[rank] = (int32_t)(first + at->seats[fabric_kind_of(fabric, node)][slot - first]);
-  }
-  return price(&r, demands);
-}
-
-/* The least price of all ways to give ranks from `from` on the slots that are left. */
-static double least_price(Ranks *r, int32_t from, const Demands *demands) {
-  if (from == r->count) return price(r, demands);
-  double least = 1e30;
-  for (int32_t i = from; i < r->count; i++) {
-    int32_t kept = r->slot[from];
-    r->slot[from] = r->slot[i], r->slot[i] = kept;
-    double seconds = least_price(r, from + 1, demands);
-    if (seconds < least) least = seconds;
-    kept = r->slot[from];
-    r->slot[from] = r->slot[i], r->slot[i] = kept;
-  }
-  return least;
-}
-
-static Mesh mesh_of(int64_t tp, int64_t cp, int64_t pp, int64_t dp) {
-  Mesh mesh = {{1, dp, pp, cp, tp, 1}};
-  return mesh;
-}
-
-/* Along every axis, GB of a step: rings of tp and dp, pairs of cp and pp. */
-static Demands demands_of_mesh(Arena *arena, const Mesh *mesh, const double gigabytes[4]) {
-  static const MeshAxis axes[] = {MESH_TP, MESH_CP, MESH_PP, MESH_DP};
-  int32_t stages = (int32_t)mesh->size[MESH_PP], count = 0;
-  Demand *at = ARENA_ARRAY(arena, Demand, 4 * stages);
-  for (int32_t stage = 0; stage < stages; stage++)
-    for (int32_t i = 0; i < 4; i++) {
-      if (mesh->size[axes[i]] == 1) continue;
-      bool is_pair = axes[i] == MESH_CP || axes[i] == MESH_PP;
-      at[count++] = (Demand){.axes = MESH_BIT(axes[i]),
-                             .stage = stage,
-                             .ring_bytes = is_pair ? 0 : gigabytes[i] * giga,
-                             .pair_bytes = is_pair ? gigabytes[i] * giga : 0};
-    }
-  return (Demands){at, count, stages};
 }
 
 /* ---- tests */
@@ -316,14 +99,10 @@ static void check_case(const Case *k) {
   Mesh mesh = mesh_of(k->tp, k->cp, k->pp, k->dp);
   Demands demands = demands_of_mesh(arena, &mesh, k->gigabytes);
   Choice choice = place_choose(&fabric, &mesh, &demands, (Wish){NULL, false});
-  Ranks r = {.fabric = &fabric, .mesh = &mesh, .count = (int32_t)fabric.slot_count};
-  for (int32_t i = 0; i < fabric.kind_count; i++)
-    r.memo[i] = rate_memo(arena);
-  for (int32_t i = 0; i < r.count; i++)
-    r.slot[i] = i;
+  Ranks r = ranks_of(&fabric, &mesh, &demands);
   int32_t fixed = fabric.kind_count == 1; /* then every slot is like the first */
-  double least = least_price(&r, fixed, &demands);
-  double own = price_of_placement(&fabric, &mesh, choice.taken, &demands);
+  double least = least_price(&r, fixed, &demands, 1e30);
+  double own = price_of_placement(&r, &mesh, choice.taken, &demands);
   bool is_equal = own > choice.taken_s * (1 - 1e-9) && own < choice.taken_s * (1 + 1e-9);
   CHECK(is_equal);
   CHECK(choice.taken_s <= least * 1.01 && choice.taken_s >= least * (1 - 1e-9));

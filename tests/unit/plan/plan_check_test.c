@@ -300,6 +300,46 @@ static void test_nodes(void) {
   }
 }
 
+/* One coordinate is another, and all others stay. */
+static void check_along(const Plan *plan) {
+  for (uint32_t rank = 0; rank < 8; rank++)
+    for (uint32_t axis = 0; axis < 2; axis++)
+      for (uint32_t at = 0; at < plan->axes[axis].size; at++) {
+        uint32_t to = plan_rank_along(plan, rank, axis, at);
+        CHECK_INT(plan_coordinate(plan, to, axis), at);
+        CHECK_INT(plan_coordinate(plan, to, 1 - axis), plan_coordinate(plan, rank, 1 - axis));
+      }
+}
+
+static void test_slanted_axes(void) {
+  TEST("the last part of a slanted axis is turned by the first part of another") {
+    all_reduce();
+    sketch.b.axes[0].slant_axes = 2; /* tp dp-tp */
+    Plan plan = build_view(&sketch.b);
+    for (uint32_t rank = 0; rank < 8; rank++) {
+      CHECK_INT(plan_coordinate(&plan, rank, 0), (rank / 4 + rank % 4) % 2);
+      CHECK_INT(plan_coordinate(&plan, rank, 1), rank % 4);
+    }
+    check_along(&plan);
+    expect(NULL);
+    all_reduce(), sketch.b.axes[0].rank_stride = 2; /* tp*2 dp tp-dp */
+    sketch.b.axes[1].near = 2, sketch.b.axes[1].far_stride = 4, sketch.b.axes[1].slant_axes = 1;
+    plan = build_view(&sketch.b);
+    for (uint32_t rank = 0; rank < 8; rank++)
+      CHECK_INT(plan_coordinate(&plan, rank, 1), rank % 2 + (rank / 4 + rank / 2) % 2 * 2);
+    check_along(&plan);
+    expect(NULL);
+  }
+  TEST("an axis is slanted by others that are straight") {
+    all_reduce(), sketch.b.axes[0].slant_axes = 1;
+    expect("axes[0]: slanted by axes[0], which is no other axis");
+    all_reduce(), sketch.b.axes[0].slant_axes = 1u << 31;
+    expect("axes[0]: slanted by axes[31], which is no other axis");
+    all_reduce(), sketch.b.axes[0].slant_axes = 2, sketch.b.axes[1].slant_axes = 1;
+    expect("axes[0]: slanted by axes[1], which is slanted itself");
+  }
+}
+
 static void test_axes_in_parts(void) {
   TEST("an axis in two parts has another axis between them") {
     all_reduce();
@@ -309,10 +349,8 @@ static void test_axes_in_parts(void) {
     for (uint32_t rank = 0; rank < 8; rank++) {
       CHECK_INT(plan_coordinate(&plan, rank, 0), rank / 2 % 2);
       CHECK_INT(plan_coordinate(&plan, rank, 1), rank % 2 + rank / 4 * 2);
-      CHECK_INT(plan_axis_ranks(&plan.axes[0], rank / 2 % 2) +
-                    plan_axis_ranks(&plan.axes[1], rank % 2 + rank / 4 * 2),
-                rank);
     }
+    check_along(&plan);
     expect(NULL);
   }
   TEST("parts that do not divide their axis are refused") {
@@ -400,6 +438,7 @@ int main(void) {
   test_places();
   test_nodes();
   test_axes_in_parts();
+  test_slanted_axes();
   test_seats();
   test_job();
   test_collectives();
