@@ -13,10 +13,10 @@
 #include "runtime/replay_graph.h"
 #include "runtime/walk.h"
 
-/* A segment has fewer records, a record fewer operands, each of which may be a copy of its own;
- * what waits for a record waits for its last part. */
-enum { PLACE_RECORD_BITS = 16, PLACE_PART_BITS = 4, LAST_PART = (1 << PLACE_PART_BITS) - 1 };
-_Static_assert((int)KERNEL_OPERANDS_MAX <= (int)LAST_PART + 1, "each operand of a load has a part");
+/* Each operand of a record may be a copy of its own, a part; what waits for a record waits for its
+ * last part. */
+enum { PARTS = 16, LAST_PART = PARTS - 1 };
+_Static_assert((int)KERNEL_OPERANDS_MAX <= (int)PARTS, "each operand of a load has a part");
 
 typedef struct Walker {
   Replay *replay;
@@ -166,7 +166,7 @@ static bool run_record(const Work *work, Queue *queue, Status *status) {
 
 /* Of a record's part 0. */
 static uint64_t number_of(const Walker *walker, uint64_t running, uint32_t record) {
-  return walker->number_first + ((running << PLACE_RECORD_BITS | record) << PLACE_PART_BITS);
+  return walker->number_first + (running * walker->replay->records_most + record) * PARTS;
 }
 
 static Queue *queue_of(const Replay *replay, const PlanRecord *record) {
@@ -287,7 +287,7 @@ const char *replay_work_name(const Work *work) {
 /* ---- around a run */
 
 uint64_t replay_next_number(Replay *replay) {
-  replay->numbers += 1u << (PLACE_RECORD_BITS + PLACE_PART_BITS);
+  replay->numbers += replay->records_most * PARTS;
   return replay->numbers;
 }
 

@@ -94,6 +94,7 @@ typedef struct Replay {
   double *varied;         /* those that differ from the plan's table */
   ReplayKernel *prepared; /* of each record */
   ReplayCount *count;     /* of each record */
+  uint64_t records_most;  /* of a segment of the plan */
   uint32_t main_lane;
   uint32_t queues_mask;    /* bit of each lane that has a queue beside the main lane's */
   Threads *threads_beside; /* their team of one; NULL: there are none */

@@ -271,12 +271,20 @@ static bool open_device(Replay *replay, Status *status) {
   return replay->device != NULL;
 }
 
+static uint64_t most_records(const Plan *plan) {
+  uint64_t most = 1;
+  for (uint32_t i = 0; i < plan->segments_count; i++)
+    if (plan->segments[i].records_count > most) most = plan->segments[i].records_count;
+  return most;
+}
+
 bool replay_bind(Replay *replay, const ReplaySetup *setup, Status *status) {
   const Plan *plan = setup->plan;
   *replay = (Replay){.setup = *setup};
   replay->class = mesh_class(setup->mesh, plan, setup->rank);
   if (!replay->class || plan->jobs_count != 1)
     return status_fail(status, STATUS_OURS, "plan: rank %d has no class", setup->rank);
+  replay->records_most = most_records(plan);
   replay->main_lane = plan_main_lane(plan);
   replay->device_bytes = plan_arena_bytes(plan, replay->class, TIER_DEVICE);
   replay->replicas = mesh_replicas(setup->mesh);

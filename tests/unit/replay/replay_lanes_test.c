@@ -245,6 +245,31 @@ static void test_failure(Lane kernel_lane, Lane wait_lane) {
   end();
 }
 
+/* So many that 16 bits do not number them. The last records before the edge take long, so whoever
+ * does not wait for them comes too early. */
+static void test_long_segment(void) {
+  enum { RECORDS = 65600, SLOW = 60, SLOW_FLOATS = 8192, CALLS = 2, OUT = 12000 };
+  Status status;
+  uint32_t segment = begin(1);
+  for (uint32_t i = 0; i < RECORDS - 1; i++) {
+    PlanRecord *record = increment(0, 0);
+    if (i + SLOW < RECORDS - 1) continue;
+    for (uint32_t k = 0; k < 2; k++)
+      sketch.b.operands[record->operands_first + k].size_bytes = 4 * SLOW_FLOATS;
+    sketch.b.ints[record->dims_first] = SLOW_FLOATS;
+  }
+  after(all_reduce(0, OUT, LANE_DP), RECORDS - 2);
+  for (int32_t i = 0; i < CALLS; i++) {
+    sketch_call(&sketch, segment, -1);
+    if (i > 0) sketch_wait(&sketch, LANE_COMPUTE, (uint32_t)i - 1, RECORDS - 1, 0);
+  }
+  sketch_class(&sketch, 0, 1);
+  rig_open(&rig, &sketch);
+  CHECK(rig_run(&rig, &status));
+  CHECK_NEAR(rig_data(&rig, 0)[OUT], CALLS * (RECORDS - 1), 0);
+  end();
+}
+
 /* A run's control goes in and comes out while the one before is not yet collected. */
 static void test_ahead(bool are_threads) {
   Status status = {0};
@@ -288,6 +313,7 @@ int main(void) {
   test_edges();
   test_edges_beside();
   test_beside();
+  TEST("edges hold in a segment of more than 65,536 records, in every call") test_long_segment();
   if (!HOSTILE_RUNS_ALONE) {
     TEST("a lane that waits for a peer holds no other lane up") test_apart();
     TEST("a failure on one lane ends the others, and is the one that is reported") {
