@@ -162,8 +162,8 @@ static bool join(PmixBoot *boot, const BootPmixSetup *setup, Status *status) {
   boot->base.allowed = cores_allowed();
   boot->base.here = agree_neighbours(boot->facts, boot->node, client->rank_count, client->rank);
   Deadline *deadline = deadline_begin(boot->who, "MPI_Init", DEADLINE_START_S, deadline_of_others);
-  boot->world =
-      mpi_world_open(setup->plan, setup->mesh, client->rank, has_cores(boot, threads), status);
+  boot->world = mpi_world_open(setup->plan, setup->mesh, client->rank, boot->node,
+                               has_cores(boot, threads), status);
   deadline_end(deadline);
   return boot->world != NULL;
 }

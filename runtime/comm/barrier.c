@@ -1,31 +1,35 @@
 /* barrier.c -- the last to arrive starts a new round and wakes those who sleep. */
 #include "runtime/comm/barrier.h"
 
+#include <limits.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { SLEEP_NS = 5000000 }; /* until a sleeper looks again whether all was given up */
+
+/* In memory of several processes, so none of the forms that are private to one. */
+static void sleep_while(_Atomic uint32_t *word, uint32_t value) {
+  struct timespec most = {.tv_nsec = SLEEP_NS};
+  (void)syscall(SYS_futex, word, FUTEX_WAIT, value, &most, NULL, 0);
+}
+
+static void wake_all(_Atomic uint32_t *word) {
+  (void)syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
 void barrier_open(Barrier *barrier, int32_t count, int32_t spins) {
   atomic_init(&barrier->arrived, 0);
   atomic_init(&barrier->round, 0);
   atomic_init(&barrier->sleepers, 0);
   atomic_init(&barrier->broken, false);
-  pthread_mutex_init(&barrier->lock, NULL);
-  pthread_cond_init(&barrier->wake, NULL);
   barrier->count = count;
   barrier->spins = spins;
 }
 
-void barrier_close(Barrier *barrier) {
-  pthread_cond_destroy(&barrier->wake);
-  pthread_mutex_destroy(&barrier->lock);
-}
-
-static void wake_sleepers(Barrier *barrier) {
-  if (atomic_load(&barrier->sleepers) == 0) return;
-  pthread_mutex_lock(&barrier->lock);
-  pthread_cond_broadcast(&barrier->wake);
-  pthread_mutex_unlock(&barrier->lock);
-}
-
-static bool is_over(Barrier *barrier, uint32_t round) {
-  return atomic_load(&barrier->round) != round || atomic_load(&barrier->broken);
+static bool is_over(Barrier *barrier, uint32_t round, const atomic_bool *given_up) {
+  return atomic_load(&barrier->round) != round || atomic_load(given_up);
 }
 
 static void pause_core(void) {
@@ -36,33 +40,34 @@ static void pause_core(void) {
 #endif
 }
 
-/* A sleeper raises `sleepers` before it looks at `round` for the last time, and the last to arrive
+/* A sleeper raises `sleepers` before the system looks at `round` for it, and the last to arrive
  * changes `round` before it looks at `sleepers`: one of the two always sees the other. */
-bool barrier_wait(Barrier *barrier) {
+bool barrier_wait_unless(Barrier *barrier, const atomic_bool *given_up) {
   uint32_t round = atomic_load(&barrier->round);
-  if (atomic_load(&barrier->broken)) return false;
+  if (atomic_load(given_up)) return false;
   if (atomic_fetch_add(&barrier->arrived, 1) + 1 == barrier->count) {
     atomic_store(&barrier->arrived, 0);
     atomic_fetch_add(&barrier->round, 1);
-    wake_sleepers(barrier);
+    if (atomic_load(&barrier->sleepers) != 0) wake_all(&barrier->round);
     return true;
   }
-  for (int32_t spin = 0; spin < barrier->spins && !is_over(barrier, round); spin++)
+  for (int32_t spin = 0; spin < barrier->spins && !is_over(barrier, round, given_up); spin++)
     pause_core();
-  if (!is_over(barrier, round)) {
-    pthread_mutex_lock(&barrier->lock);
+  if (!is_over(barrier, round, given_up)) {
     atomic_fetch_add(&barrier->sleepers, 1);
-    while (!is_over(barrier, round))
-      pthread_cond_wait(&barrier->wake, &barrier->lock);
+    while (!is_over(barrier, round, given_up))
+      sleep_while(&barrier->round, round);
     atomic_fetch_sub(&barrier->sleepers, 1);
-    pthread_mutex_unlock(&barrier->lock);
   }
   return atomic_load(&barrier->round) != round;
 }
 
+bool barrier_wait(Barrier *barrier) {
+  return barrier_wait_unless(barrier, &barrier->broken);
+}
+
+/* Who goes to sleep in this moment wakes a little later by itself. */
 void barrier_break(Barrier *barrier) {
   atomic_store(&barrier->broken, true);
-  pthread_mutex_lock(&barrier->lock);
-  pthread_cond_broadcast(&barrier->wake);
-  pthread_mutex_unlock(&barrier->lock);
+  wake_all(&barrier->round);
 }

@@ -29,7 +29,6 @@ bool group_open(Group *group, int32_t count, int32_t spins, const CommDelay *del
 
 void group_close(Group *group) {
   if (group->count == 0) return; /* it was never opened */
-  barrier_close(&group->barrier);
   pthread_cond_destroy(&group->moved);
   pthread_mutex_destroy(&group->lock);
   free(group->board);

@@ -3,6 +3,8 @@
 #ifndef LOCKSTEP_GROUP_H
 #define LOCKSTEP_GROUP_H
 
+#include <pthread.h>
+
 #include "runtime/comm/barrier.h"
 #include "runtime/comm/comm.h"
 

@@ -341,7 +341,6 @@ void local_world_free(LocalWorld *world) {
   for (uint32_t i = 0; world->groups && i < CHANNELS * world->comm_count; i++)
     close_groups(&world->groups[i]);
   close_groups(&world->sharers);
-  barrier_close(&world->all);
   pthread_cond_destroy(&world->left);
   pthread_mutex_destroy(&world->door);
   free(world->shown);

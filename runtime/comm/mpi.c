@@ -1,4 +1,5 @@
-/* mpi.c -- a communicator of MPI for each of the plan's and each lane that uses it, by splits. */
+/* mpi.c -- a communicator of MPI for each of the plan's and each lane that uses it, by splits.
+ * Where all members are on one node collectives go through memory that they share. */
 #include "runtime/comm/mpi.h"
 
 #include <assert.h>
@@ -7,12 +8,14 @@
 #include <string.h>
 
 #include "runtime/comm/mpi_moves.h"
+#include "runtime/comm/near.h"
 
 enum {
   SLOTS_BYTES = 4 << 20,
   SLOT_LEAST_BYTES = 4096,
   SPINS_WITH_CORES = 2000,
-  SPINS_WITHOUT_CORES = 4
+  SPINS_WITHOUT_CORES = 4,
+  NEAR_SPINS_WITHOUT_CORES = 16
 };
 
 typedef struct MpiComm {
@@ -20,6 +23,7 @@ typedef struct MpiComm {
   MpiWorld *world;
   uint32_t lane;
   MpiMover mover;
+  NearMover near;
 } MpiComm;
 
 struct MpiWorld {
@@ -29,6 +33,7 @@ struct MpiWorld {
   MPI_Comm all;
   MpiGroup sharers; /* ranks that have the same part of the state */
   MpiGroup *group;  /* of each of the plan's communicators, lane after lane */
+  Near *near;       /* NULL: ranks share no memory */
   MpiComm lane[PLAN_LANES_MAX];
   atomic_bool is_aborted;
 };
@@ -43,36 +48,53 @@ static MpiGroup meeting(MpiComm *self, uint32_t comm) {
   return at;
 }
 
+static NearGroup near(const MpiComm *self, uint32_t comm) {
+  const Near *all = self->world->near;
+  return all ? near_group(all, comm, self->lane) : (NearGroup){0};
+}
+
 /* Counts what was sent, whether or not the call ended well. */
 static bool count_sent(MpiComm *self, bool done) {
-  self->base.sent_bytes += self->mover.wire.sent_bytes;
+  self->base.sent_bytes += self->mover.wire.sent_bytes + self->near.sent_bytes;
   self->mover.wire.sent_bytes = 0;
+  self->near.sent_bytes = 0;
   return done;
 }
 
 static bool all_reduce(Comm *comm, uint32_t number, const void *x, void *y, CommElements elements,
                        ReduceOp reduce) {
   MpiComm *self = (MpiComm *)comm;
-  return count_sent(self,
-                    mpi_all_reduce(&self->mover, meeting(self, number), x, y, elements, reduce));
+  NearGroup here = near(self, number);
+  return count_sent(self, here.barrier ? near_all_reduce(&self->near, here, x, y, elements, reduce)
+                                       : mpi_all_reduce(&self->mover, meeting(self, number), x, y,
+                                                        elements, reduce));
 }
 
 static bool all_gather(Comm *comm, uint32_t number, const void *x, void *y,
                        const CommPieces *pieces) {
   MpiComm *self = (MpiComm *)comm;
-  return count_sent(self, mpi_all_gather(&self->mover, meeting(self, number), x, y, pieces));
+  NearGroup here = near(self, number);
+  return count_sent(self, here.barrier
+                              ? near_all_gather(&self->near, here, x, y, pieces)
+                              : mpi_all_gather(&self->mover, meeting(self, number), x, y, pieces));
 }
 
 static bool reduce_scatter(Comm *comm, uint32_t number, void *x, void *y, const CommPieces *pieces,
                            ReduceOp reduce) {
   MpiComm *self = (MpiComm *)comm;
-  return count_sent(self,
-                    mpi_reduce_scatter(&self->mover, meeting(self, number), x, y, pieces, reduce));
+  NearGroup here = near(self, number);
+  return count_sent(
+      self, here.barrier
+                ? near_reduce_scatter(&self->near, here, x, y, pieces, reduce)
+                : mpi_reduce_scatter(&self->mover, meeting(self, number), x, y, pieces, reduce));
 }
 
 static bool all_to_all(Comm *comm, uint32_t number, const void *x, void *y, const CommTurn *turn) {
   MpiComm *self = (MpiComm *)comm;
-  return count_sent(self, mpi_all_to_all(&self->mover, meeting(self, number), x, y, turn));
+  NearGroup here = near(self, number);
+  return count_sent(self, here.barrier
+                              ? near_all_to_all(&self->near, here, x, y, turn)
+                              : mpi_all_to_all(&self->mover, meeting(self, number), x, y, turn));
 }
 
 /* What goes to the sender itself does not travel. */
@@ -236,6 +258,9 @@ static bool open_lane(MpiWorld *world, uint32_t lane, bool has_cores) {
   mover->incoming = malloc((size_t)mover->all_slots_bytes);
   mover->outgoing = malloc((size_t)mover->all_slots_bytes);
   mover->source = calloc((size_t)ranks, sizeof *mover->source);
+  self->near = (NearMover){.window_bytes = near_window_bytes(),
+                           .source = mover->source,
+                           .is_aborted = &world->is_aborted};
   return wire_open(&mover->wire, 2 * ranks + 2 * COMM_POSTS_MAX,
                    has_cores ? SPINS_WITH_CORES : SPINS_WITHOUT_CORES, &world->is_aborted) &&
          mover->incoming && mover->outgoing && mover->source;
@@ -248,23 +273,30 @@ static bool open_lanes(MpiWorld *world, bool has_cores, Status *status) {
   return true;
 }
 
-static bool open_world(MpiWorld *world, bool has_cores, Status *status) {
+static bool open_world(MpiWorld *world, const int32_t *node, bool has_cores, Status *status) {
   if (!start_mpi(world, status) ||
       !mpi_good(MPI_Comm_dup(MPI_COMM_WORLD, &world->all), "MPI_Comm_dup", status))
     return false;
   for (uint32_t comm = 0; comm < world->plan->comms_count; comm++)
     if (!split(world, comm, status)) return false;
   if (!split_sharers(world, status)) return false;
+  NearSetup setup = {.plan = world->plan,
+                     .mesh = &world->mesh,
+                     .rank = world->rank,
+                     .node = node,
+                     .all = world->all,
+                     .spins = has_cores ? SPINS_WITH_CORES : NEAR_SPINS_WITHOUT_CORES};
+  world->near = near_open(&setup);
   return open_lanes(world, has_cores, status);
 }
 
-MpiWorld *mpi_world_open(const Plan *plan, const Mesh *mesh, int32_t rank, bool has_cores,
-                         Status *status) {
+MpiWorld *mpi_world_open(const Plan *plan, const Mesh *mesh, int32_t rank, const int32_t *node,
+                         bool has_cores, Status *status) {
   MpiWorld *world = calloc(1, sizeof *world);
   size_t groups = (size_t)plan->comms_count * plan->lanes_count + 1;
   if (world) *world = (MpiWorld){.plan = plan, .mesh = *mesh, .rank = rank};
   if (world) world->group = calloc(groups, sizeof *world->group);
-  if (world && world->group && open_world(world, has_cores, status)) return world;
+  if (world && world->group && open_world(world, node, has_cores, status)) return world;
   if (!world || !world->group)
     (void)status_fail(status, STATUS_WORLD, "not enough memory for %d ranks", mesh->rank_count);
   if (world) mpi_world_abort(world);
@@ -291,6 +323,7 @@ void mpi_world_close(MpiWorld *world) {
     free(mover->outgoing);
     free(mover->source);
   }
+  near_close(world->near);
   free(world->group);
   free(world);
 }
@@ -299,6 +332,7 @@ Comm *mpi_comm(MpiWorld *world, Threads *threads) {
   MpiComm *self = &world->lane[plan_main_lane(world->plan)];
   self->base.ops = &mpi_ops;
   self->mover.threads = threads;
+  self->near.threads = threads;
   return &self->base;
 }
 

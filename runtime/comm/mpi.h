@@ -1,7 +1,8 @@
 /* mpi.h -- communication between ranks that are processes, through MPI.
  *
  * MPI only carries bytes: members send each other parts, and each reduces its own in member order
- * (reduce.h), so that results are bitwise those of ranks that are threads. */
+ * (reduce.h), so that results are bitwise those of ranks that are threads. Collectives of ranks of
+ * one node go through memory that they share instead (near.h), where the system lets them. */
 #ifndef LOCKSTEP_COMM_MPI_H
 #define LOCKSTEP_COMM_MPI_H
 
@@ -16,10 +17,11 @@ typedef struct MpiWorld MpiWorld;
 void mpi_prepare_environment(void);
 
 /* Brings MPI up; every rank of the job calls it. Refuses when MPI is not one world of all ranks in
- * the launcher's order, or cannot be called by several threads. `has_cores` tells waiters whether
- * there are cores to spin on. Once in a process. NULL: `status` says why. */
-MpiWorld *mpi_world_open(const Plan *plan, const Mesh *mesh, int32_t rank, bool has_cores,
-                         Status *status);
+ * the launcher's order, or cannot be called by several threads. `node` is of every rank;
+ * `has_cores` tells waiters whether there are cores to spin on. Once in a process. NULL: `status`
+ * says why. */
+MpiWorld *mpi_world_open(const Plan *plan, const Mesh *mesh, int32_t rank, const int32_t *node,
+                         bool has_cores, Status *status);
 
 /* After an abort MPI is left as it is, for it would wait for peers that are gone. */
 void mpi_world_close(MpiWorld *world);

@@ -25,12 +25,6 @@ static char *outgoing(const MpiMover *mover, MpiGroup at, int32_t to) {
   return mover->outgoing + to * slot_bytes(mover, at);
 }
 
-/* Of a part, what the pass that begins at its element `first` moves. */
-static CommPart pass_of(CommPart part, int64_t first, int64_t most) {
-  int64_t left = part.count > first ? part.count - first : 0;
-  return (CommPart){part.first + first, left < most ? left : most};
-}
-
 /* What stands at `own` here and in the slots of the others, in member order. */
 static void reduce_slots(const MpiMover *mover, MpiGroup at, const void *own, void *y,
                          CommElements elements, ReduceOp reduce) {
@@ -45,9 +39,9 @@ static void reduce_slots(const MpiMover *mover, MpiGroup at, const void *own, vo
 static bool scatter_parts(MpiMover *mover, MpiGroup at, const char *x, char *y,
                           CommElements elements, ReduceOp reduce, int64_t first) {
   int64_t unit = dtype_bytes(elements.dtype), most = slot_bytes(mover, at) / unit;
-  CommPart mine = pass_of(comm_part(elements.count, at.count, at.member), first, most);
+  CommPart mine = comm_part_pass(comm_part(elements.count, at.count, at.member), first, most);
   for (int32_t i = 0; i < at.count; i++) {
-    CommPart part = pass_of(comm_part(elements.count, at.count, i), first, most);
+    CommPart part = comm_part_pass(comm_part(elements.count, at.count, i), first, most);
     if (i == at.member) continue;
     wire_receive(&mover->wire, at.comm, i, incoming(mover, at, i), mine.count * unit);
     wire_send(&mover->wire, at.comm, i, x + part.first * unit, part.count * unit);
@@ -86,15 +80,8 @@ bool mpi_all_reduce(MpiMover *mover, MpiGroup at, const void *x, void *y, CommEl
 
 /* ---- pieces */
 
-/* Elements of a share, with where the pieces of them stand in the whole. */
-typedef struct Span {
-  const CommPieces *pieces;
-  int32_t members;
-  CommPart part;
-} Span;
-
 /* Where the span stands in a whole, as the pieces of `member`; NULL: not in one piece. */
-static char *one_piece(const Span *span, void *whole, int32_t member) {
+static char *one_piece(const PieceSpan *span, void *whole, int32_t member) {
   PieceWalk walk = pieces_walk(span->pieces, span->part.first, span->part.first + span->part.count);
   Piece piece;
   if (!pieces_next(&walk, &piece) || piece.count != span->part.count) return NULL;
@@ -102,27 +89,16 @@ static char *one_piece(const Span *span, void *whole, int32_t member) {
          piece_whole_at(&piece, span->members, member) * dtype_bytes(span->pieces->dtype);
 }
 
-/* Between the pieces of `member` in a whole, and one row. */
-static void copy_span(const Span *span, char *whole, int32_t member, char *row, bool to_row) {
-  assert(whole && row);
-  int64_t unit = dtype_bytes(span->pieces->dtype);
-  PieceWalk walk = pieces_walk(span->pieces, span->part.first, span->part.first + span->part.count);
-  for (Piece piece; pieces_next(&walk, &piece);) {
-    char *stands = whole + piece_whole_at(&piece, span->members, member) * unit;
-    char *in_row = row + (piece.share_at - span->part.first) * unit;
-    memcpy(to_row ? in_row : stands, to_row ? stands : in_row, (size_t)(piece.count * unit));
-  }
-}
-
 /* The span of `member` in one row: where it stands, or copied to `slot`. */
-static char *as_row(const Span *span, void *whole, int32_t member, char *slot) {
+static char *as_row(const PieceSpan *span, void *whole, int32_t member, char *slot) {
   char *row = one_piece(span, whole, member);
   if (row) return row;
-  copy_span(span, whole, member, slot, true);
+  piece_span_copy(span, whole, member, slot, true);
   return slot;
 }
 
-static bool gather_pass(MpiMover *mover, MpiGroup at, const char *x, char *y, const Span *span) {
+static bool gather_pass(MpiMover *mover, MpiGroup at, const char *x, char *y,
+                        const PieceSpan *span) {
   int64_t unit = dtype_bytes(span->pieces->dtype), size_bytes = span->part.count * unit;
   const char *own =
       x ? x + span->part.first * unit : as_row(span, y, at.member, outgoing(mover, at, at.member));
@@ -132,11 +108,11 @@ static bool gather_pass(MpiMover *mover, MpiGroup at, const char *x, char *y, co
     wire_receive(&mover->wire, at.comm, i, direct ? direct : incoming(mover, at, i), size_bytes);
     wire_send(&mover->wire, at.comm, i, own, size_bytes);
   }
-  if (x) copy_span(span, y, at.member, (char *)(uintptr_t)own, false);
+  if (x) piece_span_copy(span, y, at.member, (char *)(uintptr_t)own, false);
   if (!wire_finish(&mover->wire)) return false;
   for (int32_t i = 0; i < at.count; i++)
     if (i != at.member && !one_piece(span, y, i))
-      copy_span(span, y, i, incoming(mover, at, i), false);
+      piece_span_copy(span, y, i, incoming(mover, at, i), false);
   return true;
 }
 
@@ -145,14 +121,14 @@ bool mpi_all_gather(MpiMover *mover, MpiGroup at, const void *x, void *y,
   CommPart share = {0, pieces_share(pieces)};
   int64_t most = slot_bytes(mover, at) / dtype_bytes(pieces->dtype);
   for (int64_t first = 0; first < share.count; first += most) {
-    Span span = {pieces, at.count, pass_of(share, first, most)};
+    PieceSpan span = {pieces, at.count, comm_part_pass(share, first, most)};
     if (!gather_pass(mover, at, x, y, &span)) return false;
   }
   return true;
 }
 
 /* In place, the sums come to where this member's pieces stand in x. */
-static bool scatter_pass(MpiMover *mover, MpiGroup at, char *x, char *y, const Span *span,
+static bool scatter_pass(MpiMover *mover, MpiGroup at, char *x, char *y, const PieceSpan *span,
                          ReduceOp reduce) {
   int64_t unit = dtype_bytes(span->pieces->dtype), size_bytes = span->part.count * unit;
   for (int32_t i = 0; i < at.count; i++) {
@@ -164,7 +140,7 @@ static bool scatter_pass(MpiMover *mover, MpiGroup at, char *x, char *y, const S
   if (!wire_finish(&mover->wire)) return false;
   char *to = y ? y + span->part.first * unit : own;
   reduce_slots(mover, at, own, to, (CommElements){span->part.count, span->pieces->dtype}, reduce);
-  if (to == slot) copy_span(span, x, at.member, slot, false);
+  if (to == slot) piece_span_copy(span, x, at.member, slot, false);
   return true;
 }
 
@@ -173,7 +149,7 @@ bool mpi_reduce_scatter(MpiMover *mover, MpiGroup at, void *x, void *y, const Co
   CommPart share = {0, pieces_share(pieces)};
   int64_t most = slot_bytes(mover, at) / dtype_bytes(pieces->dtype);
   for (int64_t first = 0; first < share.count; first += most) {
-    Span span = {pieces, at.count, pass_of(share, first, most)};
+    PieceSpan span = {pieces, at.count, comm_part_pass(share, first, most)};
     if (!scatter_pass(mover, at, x, y, &span, reduce)) return false;
   }
   return true;
@@ -181,39 +157,20 @@ bool mpi_reduce_scatter(MpiMover *mover, MpiGroup at, void *x, void *y, const Co
 
 /* ---- all-to-all */
 
-/* One member's elements for another, in one row: those of `part`. */
-typedef struct Turned {
-  const CommTurn *turn;
-  int32_t members, from, to;
-  CommPart part;
-} Turned;
-
-static void copy_turned(const Turned *turned, char *array, char *row, bool to_row) {
-  int64_t run = turned->turn->b * turned->turn->inner, unit = dtype_bytes(turned->turn->dtype);
-  int64_t end = turned->part.first + turned->part.count;
-  for (int64_t at = turned->part.first, next; at < end; at = next) {
-    next = (at / run + 1) * run < end ? (at / run + 1) * run : end;
-    TurnRun where = turn_run(turned->turn, turned->members, turned->from, turned->to, at / run);
-    char *stands = array + ((to_row ? where.x_at : where.y_at) + at % run) * unit;
-    char *in_row = row + (at - turned->part.first) * unit;
-    memcpy(to_row ? in_row : stands, to_row ? stands : in_row, (size_t)((next - at) * unit));
-  }
-}
-
 static bool turn_pass(MpiMover *mover, MpiGroup at, char *x, char *y, const CommTurn *turn,
                       CommPart part) {
   int64_t size_bytes = part.count * dtype_bytes(turn->dtype);
   for (int32_t i = 0; i < at.count; i++) {
-    Turned out = {turn, at.count, at.member, i, part};
-    copy_turned(&out, x, outgoing(mover, at, i), true);
+    TurnSpan out = {turn, at.count, at.member, i, part};
+    turn_span_copy(&out, x, outgoing(mover, at, i), true);
     if (i == at.member) continue;
     wire_receive(&mover->wire, at.comm, i, incoming(mover, at, i), size_bytes);
     wire_send(&mover->wire, at.comm, i, outgoing(mover, at, i), size_bytes);
   }
   if (!wire_finish(&mover->wire)) return false;
   for (int32_t i = 0; i < at.count; i++) {
-    Turned in = {turn, at.count, i, at.member, part};
-    copy_turned(&in, y, i == at.member ? outgoing(mover, at, i) : incoming(mover, at, i), false);
+    TurnSpan in = {turn, at.count, i, at.member, part};
+    turn_span_copy(&in, y, i == at.member ? outgoing(mover, at, i) : incoming(mover, at, i), false);
   }
   return true;
 }
@@ -222,7 +179,7 @@ bool mpi_all_to_all(MpiMover *mover, MpiGroup at, const void *x, void *y, const 
   CommPart all = {0, turn_runs(turn) * turn->b * turn->inner};
   int64_t most = slot_bytes(mover, at) / dtype_bytes(turn->dtype);
   for (int64_t first = 0; first < all.count; first += most)
-    if (!turn_pass(mover, at, (char *)(uintptr_t)x, y, turn, pass_of(all, first, most)))
+    if (!turn_pass(mover, at, (char *)(uintptr_t)x, y, turn, comm_part_pass(all, first, most)))
       return false;
   return true;
 }

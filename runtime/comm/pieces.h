@@ -14,6 +14,9 @@ typedef struct CommPart {
 /* Part `part` of so many: about equal, and no cache line has two writers. */
 CommPart comm_part(int64_t count, int32_t parts, int32_t part);
 
+/* Of a part, what a pass that begins at its element `first` and moves `most` of them moves. */
+CommPart comm_part_pass(CommPart part, int64_t first, int64_t most);
+
 /* Elements of one member's share. */
 int64_t pieces_share(const CommPieces *pieces);
 
@@ -42,6 +45,16 @@ static inline int64_t piece_whole_at(const Piece *piece, int32_t members, int32_
   return members * piece->start + member * piece->elements + piece->share_at - piece->start;
 }
 
+/* Elements of a share, of which a pass moves these. */
+typedef struct PieceSpan {
+  const CommPieces *pieces;
+  int32_t members;
+  CommPart part;
+} PieceSpan;
+
+/* Between the pieces of `member` in a whole, and one row. */
+void piece_span_copy(const PieceSpan *span, void *whole, int32_t member, void *row, bool to_row);
+
 /* An all-to-all moves as many runs of b * inner elements from every member to every other. */
 static inline int64_t turn_runs(const CommTurn *turn) {
   return turn->outer * turn->a * turn->middle;
@@ -54,5 +67,15 @@ typedef struct TurnRun {
 } TurnRun;
 
 TurnRun turn_run(const CommTurn *turn, int32_t members, int32_t from, int32_t to, int64_t run);
+
+/* One member's elements for another, of which a pass moves these. */
+typedef struct TurnSpan {
+  const CommTurn *turn;
+  int32_t members, from, to;
+  CommPart part;
+} TurnSpan;
+
+/* Between where they stand, in the x of the one or the y of the other, and one row. */
+void turn_span_copy(const TurnSpan *span, void *array, void *row, bool to_row);
 
 #endif

@@ -1,5 +1,6 @@
 #include "tests/unit/nccl_stand_in.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -122,7 +123,6 @@ static void leave_meeting(Meeting *meeting) {
     while (*at != meeting)
       at = &(*at)->next;
     *at = meeting->next;
-    barrier_close(&meeting->barrier);
     free(meeting->ops);
     free(meeting->op_count);
     free(meeting);

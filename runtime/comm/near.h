@@ -1,0 +1,33 @@
+/* near.h -- which communicators have all their members on one node, and the memory that these
+ * members share. */
+#ifndef LOCKSTEP_COMM_NEAR_H
+#define LOCKSTEP_COMM_NEAR_H
+
+#include <mpi.h>
+
+#include "runtime/comm/near_moves.h"
+#include "runtime/mesh.h"
+
+typedef struct Near Near;
+
+typedef struct NearSetup {
+  const Plan *plan;
+  const Mesh *mesh;
+  int32_t rank;
+  const int32_t *node; /* of every rank */
+  MPI_Comm all;        /* every rank of the job, in order */
+  int32_t spins;       /* as of a barrier */
+} NearSetup;
+
+/* Every rank of the job calls it, and for all or for none it is not NULL: some systems let no
+ * process see memory of another. */
+Near *near_open(const NearSetup *setup);
+void near_close(Near *near);
+
+/* The group of this rank; its barrier is NULL where members are on other nodes, or it is alone. */
+NearGroup near_group(const Near *near, uint32_t comm, uint32_t lane);
+
+/* Of the window that each rank has for each lane. */
+int64_t near_window_bytes(void);
+
+#endif
