@@ -110,6 +110,7 @@ static void tell_end(Rank *rank, int64_t step, const ReplayLeft *left) {
                                 .step_ns = rank->ended_ns - since_ns,
                                 .data_wait_ns = underway->data_wait_ns,
                                 .comm_bytes = left->sent_bytes - rank->sent_bytes,
+                                .went = rank->observe ? &rank->observe->newest : NULL,
                             });
 }
 

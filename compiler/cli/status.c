@@ -10,6 +10,14 @@
 #include "compiler/cli/command.h"
 #include "compiler/cli/runs.h"
 
+enum { STEPS_NEWEST = 50, PARTS_MOST = 16 };
+
+/* Where the time of a step went, on average. */
+typedef struct StepPart {
+  const char *name; /* "exposed_dp" */
+  double ms;
+} StepPart;
+
 /* What events.jsonl, metrics.jsonl and the folder of checkpoints say. */
 typedef struct RunStatus {
   const char *folder, *name;
@@ -21,6 +29,8 @@ typedef struct RunStatus {
   TextList jobs;       /* of a chain all, in its order */
   int64_t step, steps; /* done; of the job */
   const char *loss;
+  StepPart part[PARTS_MOST]; /* of the newest steps; none when they were not kept */
+  int32_t part_count;
   double step_s, tokens_per_s, left_s, limit_left_s; /* 0: unknown */
   double silent_s; /* of a run that trains: nothing was written for so long, and that is too long */
   int64_t saved_step, failures, starts, tries;
@@ -130,24 +140,76 @@ static void read_state(Arena *arena, RunStatus *s) {
   if (strcmp(s->state, "done") != 0 && read_failure(arena, s) && !*event) s->state = "failed";
 }
 
-/* What a step of the newest 50 took. */
-static double step_seconds(const char *path) {
-  enum { NEWEST = 50 };
-  double took_s[NEWEST] = {0}, all_s = 0;
+/* Lines of the newest steps, which the caller frees; how many. */
+static int32_t newest_steps(const char *path, char *newest[STEPS_NEWEST]) {
   char *line = NULL;
   size_t room = 0;
   int64_t count = 0;
   FILE *file = fopen(path, "r");
   while (file && getline(&line, &room, file) > 0) {
-    const char *at = strstr(line, "\"step_ms\":");
-    if (at) took_s[count++ % NEWEST] = strtod(at + strlen("\"step_ms\":"), NULL) / 1000;
+    if (strncmp(line, "{\"step\":", 8) != 0 || !strchr(line, '\n')) continue;
+    char **at = &newest[count++ % STEPS_NEWEST];
+    free(*at);
+    *at = strdup(line);
   }
   free(line);
   if (file) fclose(file);
-  if (count > NEWEST) count = NEWEST;
-  for (int64_t i = 0; i < count; i++)
-    all_s += took_s[i];
-  return count > 0 ? all_s / (double)count : 0;
+  return count < STEPS_NEWEST ? (int32_t)count : STEPS_NEWEST;
+}
+
+/* The sum of a field, "_ms" included, over lines; 0 in a line that does not have it. */
+static double sum_ms(char *const *line, int32_t count, const char *name, size_t length) {
+  double sum = 0;
+  for (int32_t i = 0; i < count; i++)
+    for (const char *at = line[i]; at && (at = strstr(at, ",\"")) != NULL; at += 2)
+      if (strncmp(at + 2, name, length) == 0 && at[2 + length] == '"')
+        sum += strtod(at + 2 + length + 2, NULL);
+  return sum;
+}
+
+/* The parts of a step, which the newest lines have when they were kept: "data_wait" and its like.
+ */
+static void read_parts(Arena *arena, char *const *line, int32_t count, RunStatus *s) {
+  bool is_kept = count > 0 && strstr(line[0], ",\"compute_ms\":") != NULL;
+  for (const char *at = is_kept ? line[0] : NULL; at && (at = strstr(at, ",\"")) != NULL; at += 2) {
+    size_t length = strcspn(at + 2, "\"");
+    bool is_part = length > 3 && strncmp(at + 2 + length - 3, "_ms", 3) == 0 &&
+                   strncmp(at + 2, "step_ms", length) != 0 && s->part_count < PARTS_MOST;
+    if (is_part)
+      s->part[s->part_count++] = (StepPart){arena_copy_n(arena, at + 2, length - 3),
+                                            sum_ms(line, count, at + 2, length) / count};
+  }
+}
+
+/* "compute 81 %, exposed dp 12 %, tp 5 %, other 2 %": what is not named took less than half a
+ * percent. */
+static const char *parts_text(Arena *arena, const RunStatus *s) {
+  static const char exposed[] = "exposed_";
+  const char *text = "";
+  bool is_exposed = false;
+  for (int32_t i = 0; i < s->part_count; i++) {
+    const char *name = s->part[i].name;
+    double share = s->step_s > 0 ? s->part[i].ms / (10 * s->step_s) : 0;
+    if (share < 0.5) continue;
+    bool goes_on = is_exposed && strncmp(name, exposed, strlen(exposed)) == 0;
+    is_exposed = strncmp(name, exposed, strlen(exposed)) == 0;
+    char *words = arena_copy(arena, goes_on ? name + strlen(exposed) : name);
+    for (char *p = words; *p; p++)
+      if (*p == '_') *p = ' ';
+    text = arena_printf(arena, "%s%s%s %.0f %%", text, *text ? ", " : "", words, share);
+  }
+  return text;
+}
+
+/* What a step of the newest took, and where the time went. */
+static void read_steps(Arena *arena, const char *path, RunStatus *s) {
+  char *newest[STEPS_NEWEST] = {NULL};
+  int32_t count = newest_steps(path, newest);
+  double all_ms = sum_ms(newest, count, "step_ms", strlen("step_ms"));
+  s->step_s = count > 0 ? all_ms / 1000 / count : 0;
+  read_parts(arena, newest, count, s);
+  for (int32_t i = 0; i < count; i++)
+    free(newest[i]);
 }
 
 static void read_metrics(Arena *arena, RunStatus *s) {
@@ -158,7 +220,7 @@ static void read_metrics(Arena *arena, RunStatus *s) {
   s->steps = strtoll(json_value(arena, head, "steps"), NULL, 10);
   s->step = strtoll(json_value(arena, step, "step"), NULL, 10);
   s->loss = json_value(arena, step, "loss");
-  s->step_s = step_seconds(path);
+  read_steps(arena, path, s);
   s->tokens_per_s = strtod(json_value(arena, step, "tokens_per_s"), NULL);
   s->left_s = (double)(s->steps - s->step) * s->step_s;
 }
@@ -276,6 +338,7 @@ static void print_status(Arena *arena, const RunStatus *s, FILE *out) {
          arena_printf(arena, "%s of %s   loss %s   %s tokens/s", format_count(arena, s->step),
                       format_count(arena, s->steps), *s->loss ? s->loss : "none",
                       format_count(arena, (int64_t)s->tokens_per_s)));
+  if (s->part_count > 0) line(out, "time", parts_text(arena, s));
   bool is_running = strcmp(s->state, "training") == 0;
   if (is_running && s->left_s > 0)
     line(out, "left",
@@ -319,11 +382,14 @@ static void print_json(Arena *arena, const RunStatus *s, FILE *out) {
           "\"left_s\": %.9g, "
           "\"limit_left_s\": %.9g, \"silent_s\": %.9g, \"saved_step\": %lld, \"starts\": %lld, "
           "\"retries\": %lld, "
-          "\"failures\": %lld}",
+          "\"failures\": %lld, \"parts_ms\": {",
           *s->job ? s->job : "null", joined_texts(arena, &s->jobs, ", "), (long long)s->step,
           (long long)s->steps, s->step_s, s->left_s, s->limit_left_s, s->silent_s,
           (long long)s->saved_step, (long long)s->starts,
           (long long)(s->tries > s->starts ? s->tries - s->starts : 0), (long long)s->failures);
+  for (int32_t i = 0; i < s->part_count; i++)
+    fprintf(out, "%s\"%s\": %.9g", i > 0 ? ", " : "", s->part[i].name, s->part[i].ms);
+  fputs("}}", out);
 }
 
 /* Without a word: every run below runs/. */

@@ -118,18 +118,21 @@ static size_t all_members(const NearSetup *setup) {
   return members;
 }
 
+static bool take_memory(Near *near) {
+  const NearSetup *setup = &near->setup;
+  near->seen = calloc((size_t)setup->mesh->rank_count, sizeof *near->seen);
+  near->group = calloc(group_count(setup->plan) + 1, sizeof *near->group);
+  near->member_window = calloc(all_members(setup), sizeof *near->member_window);
+  return near->seen && near->group && near->member_window;
+}
+
 Near *near_open(const NearSetup *setup) {
-  size_t ranks = (size_t)setup->mesh->rank_count;
   Near *near = calloc(1, sizeof *near);
-  int32_t *member = calloc(ranks, sizeof *member);
-  if (near) {
-    near->setup = *setup;
-    near->seen = calloc(ranks, sizeof *near->seen);
-    near->group = calloc(group_count(setup->plan) + 1, sizeof *near->group);
-    near->member_window = calloc(all_members(setup), sizeof *near->member_window);
-  }
-  bool good = all_agree(setup, near && member && near->seen && near->group && near->member_window);
-  good = good && meet(near);
+  int32_t *member = calloc((size_t)setup->mesh->rank_count, sizeof *member);
+  if (near) near->setup = *setup;
+  bool has_memory = near && member && take_memory(near);
+  bool all_have = all_agree(setup, has_memory);
+  bool good = has_memory && all_have && meet(near);
   if (good) join_groups(near, member);
   free(member);
   if (good) return near;

@@ -109,7 +109,9 @@ void report_files_step(Report *report, const StepFacts *facts, double tokens_per
   add_number(text, "mfu", mfu);
   add_number(text, "step_ms", (double)facts->step_ns / 1e6);
   add_number(text, "data_wait_ms", (double)facts->data_wait_ns / 1e6);
-  text_add(text, ",\"comm_bytes\":%lld}\n", (long long)facts->comm_bytes);
+  text_add(text, ",\"comm_bytes\":%lld", (long long)facts->comm_bytes);
+  if (facts->went) breakdown_print(facts->went, report->setup.plan, text);
+  text_add(text, "}\n");
   (void)write_line(report);
 }
 

@@ -47,7 +47,8 @@ typedef struct StepFacts {
   double lr;
   int64_t step_ns;
   int64_t data_wait_ns;
-  int64_t comm_bytes; /* sent by rank 0 */
+  int64_t comm_bytes;    /* sent by rank 0 */
+  const Breakdown *went; /* where rank 0's time went; NULL: nobody kept it */
 } StepFacts;
 
 typedef struct EndFacts {

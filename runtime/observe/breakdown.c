@@ -2,6 +2,7 @@
 #include "runtime/observe/breakdown.h"
 
 #include <stddef.h>
+#include <stdio.h>
 
 typedef struct Walk {
   Breakdown *of;
@@ -143,6 +144,23 @@ void breakdown_add(Breakdown *to, const Breakdown *step) {
   to->other_ns += step->other_ns;
   for (int32_t axis = 0; axis <= MESH_AXES_MAX; axis++)
     to->exposed_ns[axis] += step->exposed_ns[axis];
+}
+
+static void print_ms(Text *text, const char *name, int64_t ns) {
+  text_add(text, ",\"%s\":%.6f", name, (double)ns / 1e6);
+}
+
+void breakdown_print(const Breakdown *of, const Plan *plan, Text *text) {
+  print_ms(text, "compute_ms", of->compute_ns);
+  for (uint32_t axis = 0; axis < plan->axes_count; axis++) {
+    char name[96];
+    if (plan->axes[axis].size == 1) continue;
+    (void)snprintf(name, sizeof name, "exposed_%.64s_ms", plan_string(plan, plan->axes[axis].name));
+    print_ms(text, name, of->exposed_ns[axis]);
+  }
+  print_ms(text, "exposed_several_ms", of->exposed_ns[MESH_AXES_MAX]);
+  print_ms(text, "bubble_ms", of->bubble_ns);
+  print_ms(text, "other_ms", of->other_ns);
 }
 
 int64_t breakdown_exposed_ns(const Breakdown *of) {

@@ -3,6 +3,7 @@
 #define LOCKSTEP_OBSERVE_BREAKDOWN_H
 
 #include "runtime/mesh.h"
+#include "runtime/metrics/text.h"
 #include "runtime/observe/steplog.h"
 
 /* Exposed communication is what the main lane did, or waited for, in place of computing. */
@@ -35,6 +36,10 @@ void breakdown_step(Breakdown *of, const Plan *plan, const StepLog *log, const S
 Breakdown breakdown_predicted(const Plan *plan, const PlanProgram *program);
 
 void breakdown_add(Breakdown *to, const Breakdown *step);
+
+/* The parts as fields of a JSON object, with a comma before each; without the wait for samples, for
+ * that is known of every step. */
+void breakdown_print(const Breakdown *of, const Plan *plan, Text *text);
 
 /* What is lost in communication over all axes, without the bubble. */
 int64_t breakdown_exposed_ns(const Breakdown *of);

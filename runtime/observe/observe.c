@@ -85,26 +85,12 @@ static void write_trace(Observe *observe) {
   }
 }
 
-static void add_ms(Text *text, const char *name, int64_t ns) {
-  text_add(text, ",\"%s\":%.6f", name, (double)ns / 1e6);
-}
-
 static void write_line(Observe *observe, int64_t step, const Breakdown *of) {
-  const Plan *plan = observe->setup.plan;
   Text *text = &observe->lines;
   text_add(text, "{\"step\":%lld", (long long)step);
-  add_ms(text, "step_ms", of->step_ns);
-  add_ms(text, "compute_ms", of->compute_ns);
-  for (uint32_t axis = 0; axis < plan->axes_count; axis++) {
-    char name[96];
-    if (plan->axes[axis].size == 1) continue;
-    (void)snprintf(name, sizeof name, "exposed_%.64s_ms", plan_string(plan, plan->axes[axis].name));
-    add_ms(text, name, of->exposed_ns[axis]);
-  }
-  add_ms(text, "exposed_several_ms", of->exposed_ns[MESH_AXES_MAX]);
-  add_ms(text, "bubble_ms", of->bubble_ns);
-  add_ms(text, "data_wait_ms", of->data_ns);
-  add_ms(text, "other_ms", of->other_ns);
+  text_add(text, ",\"step_ms\":%.6f", (double)of->step_ns / 1e6);
+  breakdown_print(of, observe->setup.plan, text);
+  text_add(text, ",\"data_wait_ms\":%.6f", (double)of->data_ns / 1e6);
   text_add(text, "}\n");
   errno = 0;
   note_failure(observe, text_flush(text));
@@ -170,6 +156,7 @@ void observe_step(Observe *observe, int64_t step, const StepSpan *span) {
   if (observe->steps++ == 1) begin_sums(observe); /* the first step warms up */
   breakdown_step(&of, setup->plan, &observe->log, span, &observe->records);
   breakdown_add(&observe->times.sum, &of);
+  observe->newest = of;
   observe->times.steps++;
   if (setup->every > 0) write_line(observe, step, &of);
   if (observe->trace >= 0 && step >= setup->trace_first && step <= setup->trace_last)

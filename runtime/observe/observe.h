@@ -25,6 +25,7 @@ typedef struct Observe {
   int trace;     /* descriptor of ranks/RANK.trace; -1: none */
   int failure;   /* errno of the first write that failed; 0: none */
   int64_t steps; /* that have ended */
+  Breakdown newest;
   RankTimes times;
   RecordTimes records; /* in all steps that count: not in the first, which warms up */
   Stragglers found;
