@@ -15,7 +15,7 @@ job=$SLURM_JOB_ID restart=${SLURM_RESTART_COUNT:-0} try=0
 logs=$run/slurm/$job.$restart
 pattern=${logs//%/%%} # in which srun fills in the rank
 at_limit=0 told_to_end=0 told=none step_pid='' avoid='' code=0 ended=0
-mkdir -p "$logs" 2>/dev/null || { echo "lockstep: cannot make $logs; submit from the folder of the job" >&2; exit 1; }
+mkdir -p "$logs" || { echo "lockstep: the run folder is looked for from $PWD: submit from the folder of the job" >&2; exit 1; }
 
 say() { printf '%(%F %T)T %s\n' -1 "$*"; }
 
