@@ -3,7 +3,6 @@
 
 #include <poll.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -53,6 +52,17 @@ void command_run(Command *command, const char *const *words) {
   if (!is_done) (void)kill(child, SIGKILL);
   (void)waitpid(child, &status, 0);
   command->code = !is_done ? COMMAND_LATE : WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+}
+
+bool command_is_unreachable(const Command *command) {
+  return command->code == COMMAND_MISSING || command->code == COMMAND_LATE ||
+         (command->code != 0 && (strstr(command->out, "Unable to contact slurm controller") ||
+                                 strstr(command->out, "Socket timed out")));
+}
+
+bool command_is_forgotten(const Command *command) {
+  return command->code == 0 ? command->out[strspn(command->out, " \n")] == 0
+                            : strstr(command->out, "Invalid job id") != NULL;
 }
 
 const char *command_text(Command *command) {

@@ -2,6 +2,7 @@
 #ifndef LOCKSTEP_COMMAND_H
 #define LOCKSTEP_COMMAND_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum { COMMAND_LIMIT_S = 60, COMMAND_MISSING = 127, COMMAND_LATE = 124 };
@@ -14,6 +15,11 @@ typedef struct Command {
 /* Runs words[0] with its words, which a NULL ends, for COMMAND_LIMIT_S at most: without an answer
  * Slurm's programs wait for ever. */
 void command_run(Command *command, const char *const *words);
+
+/* What Slurm's programs say when it is not there, and when they have never heard of a job, or no
+ * longer: both end with code 1. */
+bool command_is_unreachable(const Command *command);
+bool command_is_forgotten(const Command *command);
 
 /* Without line ends at its end; for messages. */
 const char *command_text(Command *command);

@@ -38,7 +38,7 @@ static ExitCode cancel(Arena *arena, const char *folder, const TextList *jobs, b
   const char *numbers = joined_texts(arena, jobs, ",");
   Command state;
   command_run(&state, (const char *const[]){"squeue", "-h", "-j", numbers, "-o", "%i %T", NULL});
-  if (state.code == COMMAND_MISSING || state.code == COMMAND_LATE) return say_slurm(&state);
+  if (state.code != 0 && !command_is_forgotten(&state)) return say_slurm(&state);
   TextList running = {0}, waiting = {0};
   for (char *p = state.code == 0 ? state.out : ""; *p; p += strcspn(p, "\n"), p += *p == '\n') {
     size_t width = strcspn(p, " \n");

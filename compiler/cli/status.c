@@ -274,21 +274,36 @@ static void read_run(Arena *arena, const char *folder, RunStatus *s) {
 
 /* ---- Slurm, with --ask */
 
+/* Whether what squeue says has a job in it that waits or runs. */
+static bool has_live_job(const char *words) {
+  static const char *const states[] = {" PENDING",    " CONFIGURING", " RUNNING",  " SUSPENDED",
+                                       " COMPLETING", " REQUEUE",     " RESIZING", " STAGE_OUT"};
+  for (size_t i = 0; i < sizeof states / sizeof *states; i++)
+    if (strstr(words, states[i])) return true;
+  return false;
+}
+
 /* "12 PENDING Priority; 13 PENDING Dependency"; of jobs that squeue has forgotten what sacct has.
  */
-static const char *ask_slurm(Arena *arena, const char *jobs) {
+static void ask_slurm(Arena *arena, RunStatus *s) {
+  const char *jobs = s->jobs.count > 0 ? joined_texts(arena, &s->jobs, ",") : s->job;
   Command answer;
   command_run(&answer, (const char *const[]){"squeue", "--noheader", "--states=all", "-j", jobs,
                                              "-o", "%i %T %r", NULL});
-  if (answer.code == COMMAND_MISSING) return "squeue is not on this machine";
-  if (answer.code == COMMAND_LATE) return "no answer";
-  if (answer.code != 0 || !*command_text(&answer))
+  bool is_forgotten = command_is_forgotten(&answer);
+  if (is_forgotten)
     command_run(&answer, (const char *const[]){"sacct", "--noheader", "-X", "-P", "--delimiter= ",
                                                "-j", jobs, "-o", "JobID,State,ExitCode", NULL});
-  if (answer.code != 0 || !*command_text(&answer)) return "it knows the job no longer";
+  bool is_known = answer.code == 0 && *command_text(&answer);
+  s->slurm =
+      answer.code == COMMAND_MISSING ? "squeue is not on this machine" : "it does not answer";
+  if (!is_known && !is_forgotten) return;
   for (char *p = answer.out; *p; p++)
     if (*p == '\n') *p = ';';
-  return arena_copy(arena, answer.out);
+  s->slurm = is_known ? arena_copy(arena, answer.out) : "it knows the job no longer";
+  if (has_live_job(s->slurm)) return;
+  s->state = "over, without a word of its own";
+  s->next = "lockstep submit takes the job up again";
 }
 
 /* The files say no end of the job: it waits, or runs, or was lost without a word. */
@@ -424,9 +439,7 @@ ExitCode verb_status(const Options *options) {
   for (int32_t i = 0; i < folders.count; i++) {
     RunStatus status;
     read_run(c->arena, folders.at[i], &status);
-    if (options->ask && is_open(c->arena, &status))
-      status.slurm = ask_slurm(
-          c->arena, status.jobs.count > 0 ? joined_texts(c->arena, &status.jobs, ",") : status.job);
+    if (options->ask && is_open(c->arena, &status)) ask_slurm(c->arena, &status);
     if (i > 0) fputs(options->json ? ",\n" : "\n", stdout);
     if (options->json)
       print_json(c->arena, &status, stdout);

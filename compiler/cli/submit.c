@@ -206,6 +206,7 @@ static ExitCode check_queue(const Submission *s) {
   const char *numbers = joined_texts(s->c->arena, &jobs, ",");
   command_run(&answer, (const char *const[]){"squeue", "-h", "-j", numbers, "-o", "%i %T", NULL});
   char *first = answer.out, *state = strchr(first, ' ');
+  if (command_is_unreachable(&answer)) return refuse_slurm(&answer);
   if (answer.code != 0 || !state) return EXIT_DONE; /* Slurm has forgotten them */
   *state++ = 0;
   state[strcspn(state, "\n")] = 0;
@@ -218,7 +219,7 @@ static ExitCode check_queue(const Submission *s) {
 static ExitCode ask_slurm(Submission *s, bool is_quiet) {
   Command answer;
   command_run(&answer, (const char *const[]){"sbatch", "--test-only", s->asked_script, NULL});
-  if (answer.code == COMMAND_MISSING || answer.code == COMMAND_LATE) return refuse_slurm(&answer);
+  if (command_is_unreachable(&answer)) return refuse_slurm(&answer);
   const char *text = slurm_text(&answer);
   if (answer.code != 0) return complain(EXIT_USER, "Slurm refuses the job: %s", text);
   const char *start = strstr(text, "to start at");
@@ -237,8 +238,8 @@ static ExitCode check_folders(const Submission *all, const Submission *last) {
   for (const Submission *s = all; s < last; s++)
     if (strcmp(s->folder, last->folder) == 0)
       return complain(EXIT_USER,
-                      "--sweep: two settings have the run folder %s; log.dir says {name}, or "
-                      "nothing",
+                      "--sweep: two settings have the run folder %s: a value is there twice, or "
+                      "log.dir has no {name}",
                       last->folder);
   return EXIT_DONE;
 }
@@ -282,7 +283,7 @@ static const char *queue_one(const Submission *s, const char *after) {
   command_run(&answer, words);
   const char *number = slurm_text(&answer);
   if (answer.code == 0) return arena_copy_n(s->c->arena, number, strspn(number, "0123456789"));
-  if (answer.code == COMMAND_MISSING || answer.code == COMMAND_LATE)
+  if (command_is_unreachable(&answer))
     refuse_slurm(&answer);
   else
     complain(EXIT_USER, "Slurm refuses the job: %s", number);
