@@ -122,12 +122,12 @@
 ---@field chain? integer|string jobs that submit queues, each of which starts when the one before it is over and goes on from what that one saved; derived: 1 while the job goes back into the queue by itself, else as many as the predicted time fills. Default: derived
 ---@field margin? string time that stays between the last checkpoint and the limit. Default: 60s
 ---@field write? string what the file system takes of one checkpoint, for the time that the last one needs. Default: 1GB/s
----@field preflight? "full"|"quick"|"off" nodes are looked at before ranks start, for less than a minute: program and plan the same, memory, /dev/shm, disk against checkpoints, clocks, data, rate of matrix products, sums and exchanges between nodes; full also writes and reads back memory and a file where checkpoints go, compares samples from all over the data, keeps all cores busy, lets each pair of nodes meet, and compares network ports and drivers. Default: quick
+---@field preflight? "full"|"quick"|"off" nodes are looked at before ranks start, for less than a minute: program and plan the same, memory, /dev/shm, disk against checkpoints, clocks, data, rate of matrix products, sums and exchanges between nodes; full also writes and reads back memory and a file where checkpoints go, compares samples from all over the data, keeps all cores busy, lets each pair of nodes meet, compares network ports and drivers, and asks NVML about GPUs. Default: quick
 ---@field modules? string|string[] module load ..., after module purge; by site. Default: none
 ---@field container? string image in which ranks run; by site. Default: none
 ---@field container_by? "pyxis"|"apptainer" what starts the container; by site. Default: pyxis
 ---@field mounts? string|string[] what the container sees, as from:to or from:to:ro; by site. Default: none
----@field env? table<string, string|number|boolean> environment of the ranks; NCCL_*, FI_* keep their own names. Default: none
+---@field env? table<string, string|number|boolean> environment of the ranks; NCCL_*, FI_*, UCX_* keep their own names. Default: none
 ---@field umask? string rights that files of the run are made without, as 027 or 002; none: those of the shell that submits; by site. Default: none
 ---@field scratch? string stands for {scratch} in any path; by site. Default: none
 ---@field sbatch? table<string, string|number|boolean> other options of sbatch, as ['mail-type'] = "END"; exclusive = true has no value; false leaves out what the site says. Default: none
