@@ -20,6 +20,7 @@ static Count of(const void *device, const char *name, Count otherwise) {
 
 static int opened;
 
+/* NOLINTBEGIN(readability-identifier-naming): the library's names */
 int nvmlInit_v2(void) {
   opened++;
   return (int)said("NVML_INIT", DONE);
@@ -76,3 +77,4 @@ int nvmlDeviceGetCurrentClocksThrottleReasons(const void *device, Count *why) {
   *why = of(device, "NVML_SLOWED", 1); /* idle */
   return DONE;
 }
+/* NOLINTEND(readability-identifier-naming) */
