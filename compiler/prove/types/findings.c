@@ -28,7 +28,7 @@ static void add_writer(const Typing *t, const Span *bytes, char *text, size_t ro
   uint32_t record = PLAN_NONE;
   for (bool is_here = false; !is_here && walk_next(&walk);) {
     is_here = t->walk.call != NULL && walk.position == t->walk.position &&
-              walk.iteration == t->walk.iteration;
+              walk.iteration == (t->walk.iteration > 0);
     for (uint32_t r = 0; r < (is_here ? t->record : walk.segment->records_count); r++)
       if (writes(&walk, walk_record(&walk, r), bytes)) last = walk, record = r;
   }

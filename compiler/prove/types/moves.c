@@ -150,7 +150,8 @@ static bool place_as_said(Typing *t, Type *type, uint32_t axes, uint32_t *dim) {
   layout_places(t->plan, t->plan->meanings[t->at->meaning].after, after);
   for (uint32_t left = axes; left != 0; left &= left - 1)
     type->place[__builtin_ctz(left)] = after[__builtin_ctz(left)];
-  return cut_in_blocks(t, type, axes, dim) || refuse(t, "it does not say which dim it cuts");
+  return (axes != 0 && cut_in_blocks(t, type, axes, dim)) ||
+         refuse(t, "it does not say which dim it cuts");
 }
 
 static bool uncut(Typing *t, Type *type, uint32_t axes, uint32_t *dim) {

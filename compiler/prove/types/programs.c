@@ -23,14 +23,11 @@ static int32_t call_layer(const Typing *t) {
   return t->walk.call->layer < 0 ? 0 : t->walk.call->layer;
 }
 
-static Held seen_from_call(const Typing *t, Held held) {
+/* A call sees what is held from its layer and micro-batch; `away`: -1, or 1 for what all see. */
+static Held seen(const Typing *t, Held held, int32_t away) {
   if (held.content == 0) return (Held){0};
-  return (Held){held.content, held.layer - call_layer(t), held.microbatch - t->walk.microbatch, 0};
-}
-
-static Held seen_by_all(const Typing *t, Held held) {
-  if (held.content == 0) return (Held){0};
-  return (Held){held.content, held.layer + call_layer(t), held.microbatch + t->walk.microbatch, 0};
+  return (Held){held.content, held.layer + away * call_layer(t),
+                held.microbatch + away * t->walk.microbatch, 0};
 }
 
 /* Which cells the call's bases are in. False: refused. */
@@ -73,14 +70,14 @@ static uint32_t number_found(Typing *t) {
     if (i == PLAN_NONE) continue;
     item->offset = t->base_offset[base];
     item->kind = is_of_runtime(t->reached[i].buffer) ? t->reached[i].buffer->kind : PLAN_NONE;
-    item->held = seen_from_call(t, t->held[t->reached[i].cell]);
+    item->held = seen(t, t->held[t->reached[i].cell], -1);
   }
   for (uint32_t i = 0; i < call->posts_count; i++, item++) {
     const PlanPost *post = &t->plan->posts[call->posts_first + i];
     *item = (struct FoundItem){
         .kind = post->kind,
-        .held = {1, (int32_t)post->depth, (int32_t)(post->microbatch + t->added), 0}};
-    item->held = seen_from_call(t, item->held);
+        .held = {1, (int32_t)post->depth, (int32_t)(post->microbatch + walk_grown(&t->walk)), 0}};
+    item->held = seen(t, item->held, -1);
   }
   return pool_number(&t->found, &found,
                      offsetof(Found, item) + (size_t)(item - found.item) * sizeof *item);
@@ -90,7 +87,7 @@ static uint32_t number_found(Typing *t) {
 static void keep_effect(Typing *t, uint32_t number) {
   Held left[TYPING_BASES_MAX + 1] = {{.content = t->made}};
   for (uint32_t i = 0; i < t->reached_count; i++)
-    left[i + 1] = seen_from_call(t, t->held[t->reached[i].cell]);
+    left[i + 1] = seen(t, t->held[t->reached[i].cell], -1);
   uint32_t kept = pool_number(&t->left, left, (t->reached_count + 1) * sizeof *left);
   if (kept == POOL_NONE)
     t->types.out_of_memory = true;
@@ -101,7 +98,7 @@ static void keep_effect(Typing *t, uint32_t number) {
 static void apply_effect(Typing *t, const Held *left) {
   t->made = left[0].content;
   for (uint32_t i = 0; i < t->reached_count; i++)
-    t->held[t->reached[i].cell] = seen_by_all(t, left[i + 1]);
+    t->held[t->reached[i].cell] = seen(t, left[i + 1], 1);
 }
 
 static void run_records(Typing *t) {
@@ -121,7 +118,7 @@ static void look_at(Typing *t) {
                    &t->reached[i].spans);
   if (!t->types.out_of_memory) run_records(t);
   for (uint32_t i = 0; i < t->reached_count; i++)
-    t->held[t->reached[i].cell] = seen_by_all(t, contents_keep(&t->types, &t->reached[i].spans));
+    t->held[t->reached[i].cell] = seen(t, contents_keep(&t->types, &t->reached[i].spans), 1);
 }
 
 static void run_call(Typing *t) {
@@ -157,18 +154,12 @@ static void begin_lives(const Typing *t, const BufferOrder *births) {
     t->held[cell_of_buffer(t->view, &t->cells, births->buffer[i])] = (Held){0};
 }
 
-static void run_one(Typing *t, const BufferOrder *births, uint32_t position, int64_t added) {
-  Walk *walk = &t->walk;
-  walk->position = position;
-  walk->call = &t->plan->calls[walk->program->calls_first + position];
-  walk->segment = &t->plan->segments[walk->call->segment];
-  walk->microbatch = walk->call->microbatch < 0 ? -1 : (int32_t)(walk->call->microbatch + added);
-  t->added = added;
+static void run_one(Typing *t, const BufferOrder *births) {
   begin_lives(t, births);
   if (flags_fit(t))
     run_call(t);
   else
-    refuse(t, "its flags are not those of micro-batch %d of %lld", walk->microbatch,
+    refuse(t, "its flags are not those of micro-batch %d of %lld", t->walk.microbatch,
            (long long)t->microbatches);
 }
 
@@ -184,42 +175,31 @@ static bool moved_on(const Held *before, const Held *after, uint32_t count, uint
 
 /* Once an iteration has done what the one before did, those that are left would do the same again,
  * of later micro-batches. */
-static void run_loop(Typing *t, const BufferOrder *births, const PlanLoop *loop) {
-  const uint32_t count = t->cells.count;
-  Held *before = prove_array(t->view, count, sizeof *before);
-  for (uint32_t i = 0; i < loop->times && before != NULL && !t->refused; i++) {
-    memcpy(before, t->held, count * sizeof *before);
-    t->walk.iteration = i > 0;
-    for (uint32_t k = 0; k < loop->call_count && !t->refused; k++)
-      run_one(t, births, loop->first_call + k, (int64_t)i * loop->microbatch_stride);
-    if (i == 0 || i + 1 == loop->times ||
-        !moved_on(before, t->held, count, loop->microbatch_stride))
-      continue;
-    for (uint32_t cell = 0; cell < count; cell++)
-      t->held[cell].microbatch +=
-          (t->held[cell].microbatch - before[cell].microbatch) * (int32_t)(loop->times - i - 1);
-    break;
-  }
-  t->refused = t->refused || before == NULL;
-  t->walk.iteration = 0;
-  free(before);
+static void end_iteration(Typing *t, const Held *before) {
+  const int32_t left = (int32_t)(t->walk.loop->times - t->walk.iteration - 1);
+  if (t->walk.iteration == 0 || left == 0 ||
+      !moved_on(before, t->held, t->cells.count, t->walk.loop->microbatch_stride))
+    return;
+  for (uint32_t cell = 0; cell < t->cells.count; cell++)
+    t->held[cell].microbatch += (t->held[cell].microbatch - before[cell].microbatch) * left;
+  t->walk.iterations = t->walk.iteration + 1;
 }
 
 void run_program(Typing *t, const PlanProgram *program, Held *held) {
   const BufferOrder *births = &t->view->ledger[program->kind].births;
-  t->walk = (Walk){.view = t->view, .program = program};
+  Held *before = prove_array(t->view, t->cells.count, sizeof *before);
+  t->walk = walk_begin(t->view, program, WALK_ALL);
   t->held = held;
   t->made = 0;
-  uint32_t next = 0;
-  for (uint32_t i = 0; i < program->calls_count && !t->refused;) {
-    const PlanLoop *loop = &t->plan->loops[program->loops_first + next];
-    if (next < program->loops_count && loop->first_call == i) {
-      run_loop(t, births, loop);
-      i += loop->call_count;
-      next++;
-    } else {
-      run_one(t, births, i++, 0);
-    }
+  t->refused = before == NULL;
+  while (!t->refused && walk_next(&t->walk)) {
+    const PlanLoop *loop = t->walk.loop;
+    const uint32_t at = loop == NULL ? 0 : t->walk.position - loop->first_call;
+    if (at == 0 && t->walk.iteration == 0) t->walk.iterations = WALK_ALL;
+    if (at == 0 && loop != NULL) memcpy(before, held, t->cells.count * sizeof *before);
+    run_one(t, births);
+    if (loop != NULL && at + 1 == loop->call_count && !t->refused) end_iteration(t, before);
   }
   t->walk.call = NULL;
+  free(before);
 }

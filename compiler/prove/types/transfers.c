@@ -15,7 +15,8 @@ static Type posted(const Typing *t, uint32_t operand, const PlanPost *post) {
                .ref = meaning_carried(&t->meaning, (ProgramKind)t->walk.program->kind, post->depth,
                                       is_gradient),
                .layer = (int32_t)post->depth - layer,
-               .microbatch = (int32_t)(post->microbatch + t->added) - t->walk.microbatch};
+               .microbatch =
+                   (int32_t)(post->microbatch + walk_grown(&t->walk)) - t->walk.microbatch};
   layout_places(t->plan, meaning->before, type.place);
   cut_samples(t, &type);
   return type;

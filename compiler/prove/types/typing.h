@@ -46,7 +46,6 @@ typedef struct Typing {
   uint32_t base_reached[TYPING_BASES_MAX]; /* by base of the segment */
   uint64_t base_offset[TYPING_BASES_MAX];  /* from the start of its cell */
   bool tells_class;   /* the call says something of its class: it is not one with other classes' */
-  int64_t added;      /* to the micro-batches of the call, by iterations of its loop */
   uint32_t next_post; /* of the call */
   uint32_t record;    /* within the segment */
   const PlanRecord *at;          /* NULL: none is at hand */

@@ -301,6 +301,7 @@ static bool transfers(const Type *to_send, const Type *come) {
 }
 
 static void test_transfers(void) {
+  static const PlanLoop loop = {.microbatch_stride = 1};
   begin_transfer();
   Type sent = bench_type(VALUE), come = bench_type(GRADIENT + 1), other;
   sent.layer = 1, come.layer = DEEPEST;
@@ -309,12 +310,11 @@ static void test_transfers(void) {
     bench.b.posts[1].microbatch = 3;
     come.microbatch = 3;
     CHECK(transfers(&sent, &come));
-    bench.t.added = 1; /* an iteration later */
-    come.microbatch = 4;
+    sent.microbatch = 1, come.microbatch = 4;
     CHECK(!transfers(&sent, &come));
-    sent.microbatch = 1;
+    bench.t.walk.loop = &loop, bench.t.walk.iteration = 1; /* an iteration later */
     CHECK(transfers(&sent, &come));
-    bench.t.added = 0, sent.microbatch = 0, come.microbatch = 3;
+    bench.t.walk.loop = NULL, bench.t.walk.iteration = 0, sent.microbatch = 0, come.microbatch = 3;
   }
   TEST("nothing else may be sent") {
     other = sent, other.microbatch = 1;
