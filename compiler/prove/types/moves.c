@@ -347,9 +347,10 @@ static bool add_sums(Typing *t, Type *sum, const Type *other) {
          refuse_joined(t, sum, other, "added to");
 }
 
+/* Of what a reduction adds or casts, records judge the numbers. */
 static void type_kernel(Typing *t) {
   const KernelRole role = record_contract(t)->row->role;
-  const bool reduces = t->at->purpose == PURPOSE_REDUCE; /* records judge its numbers */
+  const bool reduces = t->at->purpose == PURPOSE_REDUCE;
   if (reduces && role == ROLE_ADD)
     turn_tensors(t, 2, 2, add_sums);
   else if (reduces && role == ROLE_CAST)
@@ -361,18 +362,14 @@ static void type_kernel(Typing *t) {
 }
 
 void type_move(Typing *t) {
+  const bool joins = t->at->purpose == PURPOSE_REDUCE;
   switch ((RecordKind)t->at->kind) {
   case RECORD_KERNEL: type_kernel(t); return;
   case RECORD_ALL_REDUCE: type_all_reduce(t); return;
   case RECORD_ALL_GATHER: move_all(t, true); return;
   case RECORD_REDUCE_SCATTER: move_all(t, false); return;
   case RECORD_ALL_TO_ALL: turn_value(t, all_to_all); return;
-  case RECORD_EXCHANGE:
-    if (t->at->purpose == PURPOSE_REDUCE)
-      type_join(t);
-    else
-      type_ring(t);
-    return;
+  case RECORD_EXCHANGE: (joins ? type_join : type_ring)(t); return;
   default: refuse(t, "no rule says what it moves");
   }
 }

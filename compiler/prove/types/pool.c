@@ -55,14 +55,12 @@ static bool more_slots(Pool *pool) {
 
 uint32_t pool_number(Pool *pool, const void *bytes, size_t size) {
   uint64_t hash = hash_bytes(bytes, size);
-  size_t rows = pool->row_capacity;
   if (!more_slots(pool)) return POOL_NONE;
   uint32_t *slot = find_slot(pool, bytes, size, hash);
   if (*slot != 0) return *slot - 1;
   if (!pool_room(&pool->bytes, &pool->capacity, pool->used + size, 1) ||
-      !pool_room(&pool->row, &rows, pool->count + 1, sizeof *pool->row))
+      !pool_room(&pool->row, &pool->row_capacity, pool->count + 1, sizeof *pool->row))
     return POOL_NONE;
-  pool->row_capacity = (uint32_t)rows;
   pool->row[pool->count] = (struct PoolRow){pool->used, (uint32_t)size, 0, hash};
   if (size > 0) memcpy(pool->bytes + pool->used, bytes, size);
   pool->used += size;

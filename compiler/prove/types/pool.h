@@ -18,7 +18,8 @@ typedef struct Pool {
     uint32_t tag; /* the caller's; 0 at first */
     uint64_t hash;
   } * row;
-  uint32_t count, row_capacity;
+  uint32_t count;
+  size_t row_capacity;
   uint32_t *slot; /* hash table of numbers + 1 */
   uint32_t slot_count;
 } Pool;

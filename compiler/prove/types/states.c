@@ -44,12 +44,6 @@ static bool read_state(Typing *t, uint32_t operand, uint32_t kind, const Type *l
 
 /* ---- initial values */
 
-/* From a master, rounded. */
-static void init_by_cast(Typing *t) {
-  const Type master = read_type(t, 0), param = state_of(t, BUFFER_PARAM, 1, &master);
-  if (read_state(t, 0, BUFFER_MASTER, &master)) write_type(t, 1, &param);
-}
-
 /* By random numbers, or one number, for each element that the layout says: records. */
 static void init_elements(Typing *t) {
   const PlanBase *base = &t->plan->bases[t->walk.segment->bases_first + operand_at(t, 0)->base];
@@ -64,10 +58,12 @@ static void init_elements(Typing *t) {
 
 void type_init(Typing *t) {
   if (!is_parameter(t, t->at->value)) return;
-  if (record_contract(t)->row->role == ROLE_CAST)
-    init_by_cast(t);
-  else
+  if (record_contract(t)->row->role != ROLE_CAST) {
     init_elements(t);
+    return;
+  }
+  const Type master = read_type(t, 0), rounded = state_of(t, BUFFER_PARAM, 1, &master);
+  if (read_state(t, 0, BUFFER_MASTER, &master)) write_type(t, 1, &rounded);
 }
 
 /* Records: it fills with zeros. */

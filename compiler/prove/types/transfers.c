@@ -22,27 +22,24 @@ static Type posted(const Typing *t, uint32_t operand, const PlanPost *post) {
   return type;
 }
 
+static void transfer(Typing *t, uint32_t operand, const PlanPost *post) {
+  const Type wanted = posted(t, operand, post), found = read_type(t, operand);
+  if (wanted.ref == PLAN_NONE)
+    refuse(t, "operand %u is said to be behind layer %u, where nothing is carried", operand,
+           post->depth);
+  else if (operand_at(t, operand)->access != ACCESS_READ)
+    write_type(t, operand, &wanted);
+  else if (memcmp(&found, &wanted, sizeof found) != 0)
+    refuse_operand(t, operand, &found, &wanted);
+}
+
 void type_transfer(Typing *t) {
-  if (t->at->kind != RECORD_EXCHANGE) {
-    refuse(t, "no rule says what it transfers");
-    return;
-  }
+  if (t->at->kind != RECORD_EXCHANGE) refuse(t, "no rule says what it transfers");
   for (uint32_t i = 0; i < t->at->operands_count && !t->refused; i++) {
-    const PlanPost *post = &t->plan->posts[t->walk.call->posts_first + t->next_post];
-    if (t->next_post++ >= t->walk.call->posts_count) {
+    if (t->next_post == t->walk.call->posts_count)
       refuse(t, "operand %u has no post", i);
-      return;
-    }
-    Type wanted = posted(t, i, post), found = read_type(t, i);
-    if (wanted.ref == PLAN_NONE) {
-      refuse(t, "operand %u is said to be behind layer %u, where nothing is carried", i,
-             post->depth);
-      return;
-    }
-    if (operand_at(t, i)->access != ACCESS_READ)
-      write_type(t, i, &wanted);
-    else if (memcmp(&found, &wanted, sizeof found) != 0)
-      refuse_operand(t, i, &found, &wanted);
+    else
+      transfer(t, i, &t->plan->posts[t->walk.call->posts_first + t->next_post++]);
   }
 }
 
