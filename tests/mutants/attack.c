@@ -352,6 +352,15 @@ static void change_bindings(Edit *e, PlanCall *call) {
     *binding_at(e, call, i) = *binding_at(e, from, i);
 }
 
+/* The two change places, but each place keeps its waits. */
+static void change_places(Edit *e, PlanCall *call) {
+  PlanCall *other = &e->b->calls[another(e, 2, call_is, e->b->calls_count)], was = *call,
+           is = *other;
+  *call = is, *other = was;
+  call->waits_first = was.waits_first, call->waits_count = was.waits_count;
+  other->waits_first = is.waits_first, other->waits_count = is.waits_count;
+}
+
 static void change_layer(Edit *e, PlanCall *call) {
   call->layer = (int32_t)changed(e, 1, call->layer);
 }
@@ -428,6 +437,7 @@ static const Word words[] = {
     {"layout", change_layout, NULL, NULL},
     {"binding", NULL, change_binding, NULL},
     {"bindings", NULL, change_bindings, NULL},
+    {"swap", NULL, change_places, NULL},
     {"layer", NULL, change_layer, NULL},
     {"microbatch", NULL, change_microbatch, NULL},
     {"post", NULL, change_post, NULL},

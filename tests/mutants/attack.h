@@ -3,7 +3,8 @@
  *
  *   attack TITLE               begins one; the lines below belong to it. # begins a comment
  *   on STRATEGY                the plan of strategies.h; or
- *   job MODEL DEVICES PARALLEL MORE   another one, as strategies.h has them
+ *   job MODEL DEVICES PARALLEL MORE   another one, as strategies.h has them; words.u8 and others.u8
+ *                              stand beside it, tokens below 64
  *
  *   take WHICH                 the records that the next lines change. WHICH: [every | N] KIND
  *                              [in SEGMENT] [of PATH] [for PURPOSE], patterns; KIND is a kernel or
@@ -29,6 +30,7 @@
  *                              [layer L] [microbatch M]
  *   binding I as J [of CALLS]  base I points where J does, of this or of another call
  *   bindings of CALLS          all of them
+ *   swap with CALLS            changes places with another call; what places wait for stays
  *   layer = + NUMBER           as `microbatch ...`
  *   post I FIELD NUMBER        what a transfer says of its operand I: depth or microbatch grows
  *

@@ -102,13 +102,35 @@ static void run_file(const char *path, bool show, Count *count) {
   free(text);
 }
 
+/* What a job may train and validate on stands beside it: words.u8 and others.u8. */
+static void write_words(const char *name, int seed) {
+  enum { WORDS = 4000, VOCAB = 64 };
+  char path[80];
+  (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+  FILE *file = fopen(path, "wb");
+  if (file == NULL) exit(1);
+  for (int i = 0; i < WORDS; i++)
+    (void)fputc((i * i / 7 + seed) % VOCAB, file);
+  (void)fclose(file);
+}
+
+static void remove_words(const char *name) {
+  char path[80];
+  (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+  (void)unlink(path);
+}
+
 int main(int argc, char **argv) {
   bool show = argc > 1 && strcmp(argv[1], "show") == 0;
   Count count = {0};
   (void)snprintf(folder, sizeof folder, "/tmp/lockstep_attacks.XXXXXX");
   if (mkdtemp(folder) == NULL) return 1;
+  write_words("words.u8", 0);
+  write_words("others.u8", 1);
   for (int i = 1 + show; i < argc; i++)
     run_file(argv[i], show, &count);
+  remove_words("words.u8");
+  remove_words("others.u8");
   (void)rmdir(folder);
   printf("%d attacks, %d refused, %d with the record named\n", count.attacks, count.refused,
          count.good);

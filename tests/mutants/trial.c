@@ -192,8 +192,10 @@ typedef struct Result {
 typedef struct World {
   const Plan *plan, *good;
   TrialHow how;
+  Plan data; /* the plan, but every step is followed by a validation, if there are any */
+  PlanJob data_job;
   Mesh mesh;
-  Samples samples;
+  Samples samples, valid;
   LocalWorld *local;
   Arenas arena[RANKS_MAX]; /* a peer may still read one when its rank has left */
   Result result[RANKS_MAX];
@@ -222,20 +224,27 @@ static CommLanes slow_beside(Member *m, uint64_t random) {
   return lanes;
 }
 
+static int64_t validation_passes(const Member *m) {
+  bool validates = replay_program(&m->replay, PROGRAM_EVAL_STEP) != NULL;
+  return validates ? samples_passes(&m->world->valid, mesh_replicas(&m->world->mesh)) : 0;
+}
+
 static bool start_data(Member *m, Status *status) {
   const World *world = m->world;
   const PlanJob *job = &world->plan->jobs[0];
   if (programs_count_loads(world->plan, replay_program(&m->replay, PROGRAM_TRAIN_STEP)) == 0)
     return true; /* a stage of the pipeline that needs no samples */
   const StageSetup setup = {
-      .plan = world->plan,
+      .plan = &world->data,
       .train = &world->samples,
+      .valid = &world->valid,
       .ring = world->arena[m->rank].base[job->staging_tier] + job->staging_offset,
       .replicas = mesh_replicas(&world->mesh),
       .replica = mesh_replica(&world->mesh, m->rank),
       .first_step = 1,
       .last_step = TRIAL_STEPS,
       .train_loads = job->accumulation,
+      .valid_passes = validation_passes(m),
   };
   m->stage = stage_start(&setup, status);
   return m->stage != NULL;
@@ -303,13 +312,14 @@ static bool meet(const Member *m, Status *status) {
 }
 
 static bool run_program(const Member *m, Replay *replay, ProgramKind kind, int64_t step,
-                        Control *out, Status *status) {
+                        int64_t padded_samples, Control *out, Status *status) {
   const PlanJob *job = &m->world->plan->jobs[0];
   if (!HOSTILE_RUNS_ALONE) poison(m);
   const Control in = {
       .lr = schedule_lr(job, step),
       .step = step,
       .seed = job->seed,
+      .padded_samples = padded_samples,
   };
   bool loads = m->stage && kind != PROGRAM_INIT;
   const void *samples = loads ? stage_take(m->stage, status) : NULL;
@@ -385,16 +395,30 @@ static bool resume(const Member *m, Status *status) {
   return true;
 }
 
+static bool validate(Member *m, int64_t step, Result *result, Status *status) {
+  const World *world = m->world;
+  int32_t replicas = mesh_replicas(&world->mesh), replica = mesh_replica(&world->mesh, m->rank);
+  for (int64_t pass = 0; pass < validation_passes(m); pass++) {
+    int64_t padded = samples_padded(&world->valid, replicas, replica, pass);
+    Control left;
+    if (!run_program(m, &m->replay, PROGRAM_EVAL_STEP, step, padded, &left, status)) return false;
+    const double said[2] = {left.loss, left.count};
+    result->reports = hash_bytes(result->reports, (const uint8_t *)said, sizeof said);
+  }
+  return true;
+}
+
 static bool run_steps(Member *m, Result *result, Status *status) {
   Replay *replay = &m->replay;
   Control left;
-  if (!run_program(m, replay, PROGRAM_INIT, 0, &left, status)) return false;
+  if (!run_program(m, replay, PROGRAM_INIT, 0, 0, &left, status)) return false;
   for (int64_t step = 1; step <= TRIAL_STEPS; step++) {
-    if (!run_program(m, replay, PROGRAM_TRAIN_STEP, step, &left, status)) return false;
+    if (!run_program(m, replay, PROGRAM_TRAIN_STEP, step, 0, &left, status)) return false;
     result->loss = left.loss / left.count;
     result->norm = left.grad_norm;
     const double said[2] = {result->loss, result->norm};
     result->reports = hash_bytes(result->reports, (const uint8_t *)said, sizeof said);
+    if (!validate(m, step, result, status)) return false;
     if (step < TRIAL_STEPS && !resume(m, status)) return false;
   }
   if (!meet(m, status)) return false;
@@ -423,7 +447,12 @@ static bool run_world(World *world, Status *status) {
   if (!mesh_read(&world->mesh, world->plan, status)) return false;
   if (world->mesh.rank_count > RANKS_MAX)
     return status_fail(status, STATUS_OURS, "%d ranks are too many", world->mesh.rank_count);
-  if (!samples_open(&world->samples, world->plan, false, status)) return false;
+  world->data = *world->plan, world->data_job = world->plan->jobs[0];
+  world->data_job.validate_every = 1;
+  world->data.jobs = &world->data_job;
+  if (!samples_open(&world->samples, world->plan, false, status) ||
+      !samples_open(&world->valid, world->plan, true, status))
+    return false;
   world->local = local_world_new(world->plan, &world->mesh, (int32_t)world->plan->jobs[0].threads);
   if (!world->local) return status_fail(status, STATUS_WORLD, "not enough memory for the world");
   return boot_local(world->mesh.rank_count, run_rank, abort_all, world, status);

@@ -4,7 +4,8 @@
  * and communications wait now and then, so that lanes and ranks meet in another order every time,
  * and bytes that no record has written yet are NaN: the whole arena before init, all but persistent
  * buffers before each step (a HOSTILE build: each buffer whenever its life begins). Between steps
- * the ranks go on from the state that a checkpoint would have of them. */
+ * the ranks go on from the state that a checkpoint would have of them. A plan that evaluates does
+ * so after each step. */
 #ifndef LOCKSTEP_TESTS_TRIAL_H
 #define LOCKSTEP_TESTS_TRIAL_H
 
@@ -17,7 +18,7 @@ typedef enum TrialEnd { TRIAL_DONE, TRIAL_REFUSED, TRIAL_HUNG, TRIAL_CRASHED } T
 typedef struct Trial {
   TrialEnd end;
   double loss, norm; /* of rank 0 in the last step */
-  uint64_t reports;  /* losses and norms of all ranks and steps, as one number */
+  uint64_t reports;  /* losses and norms of all ranks, steps and evaluations, as one number */
   uint64_t state;    /* parameters, master copies and moments of all ranks, the same */
 } Trial;
 

@@ -186,6 +186,16 @@ static void in_memory_of_others(Broken *b) {
       &b->bindings[call->bindings_first] - b->plan.segments[call->segment].bases_first;
   bindings[b->base] = bindings[from];
 }
+/* Every call receives what it unpacks where it has packed. */
+static void received_where_packed(Broken *b) {
+  for (uint32_t i = 0; i < b->plan.calls_count; i++) {
+    const PlanCall *call = &b->plan.calls[i];
+    const PlanSegment *segment = &b->plan.segments[call->segment];
+    if (b->base - segment->bases_first < segment->bases_count)
+      b->bindings[call->bindings_first + base_of(&b->plan, b->unpack, 0) - segment->bases_first] =
+          b->bindings[call->bindings_first + b->base - segment->bases_first];
+  }
+}
 static void of_more_members(Broken *b) {
   b->ints[b->records[b->pack].dims_first] *= 2;
   b->ints[b->records[b->pack].dims_first + 2] /= 2;
@@ -240,6 +250,16 @@ static void check_proof(void) {
   CHECK(is_found_when(&plan, of_more_members));
   CHECK(is_found_when(&plan, wrong_way));
   CHECK(is_found_when(&plan, twice));
+  plan_close(&plan);
+  static const char *const turned[] = {"train.batch=24 sequences",
+                                       "train.microbatch=12",
+                                       "cluster.devices=2",
+                                       "parallel.cp=2",
+                                       "parallel.cp_kind=ulysses",
+                                       "parallel.zero=0",
+                                       NULL};
+  if (!make_plan("cluster=dgx-h100", turned, &plan)) return;
+  CHECK(is_found_as(&plan, received_where_packed, "writes operand 2 where operand 3 stands"));
   plan_close(&plan);
 }
 
