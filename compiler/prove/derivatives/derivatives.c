@@ -164,28 +164,15 @@ static void run_backward(Model *m, const PlanNode *node) {
   }
 }
 
-/* Layers that have parameters hand a gradient on to those before them. */
-static bool must_carry(const Model *m) {
-  if (!m->region->is_stack || m->region->repeat <= 1) return false;
-  for (uint32_t v = 0; v < m->plan->values_count; v++) {
-    const PlanValue *value = &m->plan->values[v];
-    if (value->kind == VALUE_PARAM && value->region != PLAN_NONE &&
-        &m->plan->regions[value->region] == m->region)
-      return true;
-  }
-  return false;
-}
-
 static void go_backward(Model *m) {
   const PlanRegion *region = m->region;
   for (uint32_t i = 0; i < region->backward_count; i++)
     run_backward(m, &m->plan->nodes[region->backward_first + i]);
-  if (region->d_input == PLAN_NONE) {
-    if (must_carry(m)) report(m, NULL, "makes no gradient for the layers before it", "");
-  } else if (region->input == PLAN_NONE || m->name[region->d_input] != m->wanted[region->input]) {
+  /* Where none is handed back, layers before this one find none to read: types. */
+  if (region->d_input != PLAN_NONE &&
+      (region->input == PLAN_NONE || m->name[region->d_input] != m->wanted[region->input]))
     report(m, NULL, "hands back what is not the gradient of its input, ",
            name_of(m, region->d_input));
-  }
 }
 
 /* ---- regions and what they share */

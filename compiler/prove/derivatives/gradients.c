@@ -67,7 +67,8 @@ static bool add_up(const Plan *plan, const Applied *applied, Sum *sum) {
   enum { WHOLE_MAX = 1 << 20 };
   const Sum *in = applied->inputs;
   double scale = applied->attrs[0];
-  if (is_op(applied, "copy"))
+  if (is_op(applied, "copy") ||
+      (is_op(applied, "sum_to") && layouts_alike(plan, applied->from, applied->to)))
     *sum = in[0];
   else if (is_op(applied, "add") && !applied->broadcasts)
     *sum = in[0] + in[1];
@@ -76,8 +77,6 @@ static bool add_up(const Plan *plan, const Applied *applied, Sum *sum) {
   else if (is_op(applied, "affine") && applied->attrs[1] == 0 && fabs(scale) < WHOLE_MAX &&
            scale == nearbyint(scale))
     *sum = in[0] * (uint64_t)(int64_t)scale;
-  else if (is_op(applied, "sum_to") && layouts_alike(plan, applied->from, applied->to))
-    *sum = in[0];
   else
     return false;
   return true;
