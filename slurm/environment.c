@@ -88,16 +88,18 @@ static const struct {
 } libraries[] = {{"NCCL_", "NCCL", true}, {"FI_", "libfabric", true}, {"UCX_", "UCX", false}};
 
 static void warn_unknown(Compile *c, const Pair *pair) {
+  size_t i = 0, count = sizeof libraries / sizeof *libraries;
+  while (i < count && !begins_with(pair->name, libraries[i].prefix))
+    i++;
+  if (i == count) return; /* of the job's own programs */
   TextList known = known_names(c->arena);
   const char *near = nearest_word(pair->name, known.at, known.count);
-  for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++)
-    if (begins_with(pair->name, libraries[i].prefix))
-      lint_at(c, pair->origin.span, "slurm-env", "slurm.env: %s has no %s that is known here%s%s%s",
-              libraries[i].name, pair->name,
-              near                     ? "; did you mean "
-              : libraries[i].is_silent ? "; it would say nothing of it"
-                                       : "",
-              near ? near : "", near ? "?" : "");
+  lint_at(c, pair->origin.span, "slurm-env", "slurm.env: %s has no %s that is known here%s%s%s",
+          libraries[i].name, pair->name,
+          near                     ? "; did you mean "
+          : libraries[i].is_silent ? "; it would say nothing of it"
+                                   : "",
+          near ? near : "", near ? "?" : "");
 }
 
 /* ---- values */
