@@ -37,7 +37,7 @@ bool choices_find(const ProductShape *shape, ProductChoice *choice) {
 
 static bool add(const ProductChoice *choice) {
   ProductChoice *at = find(&choice->shape);
-  if (at == NULL && count == room) {
+  if (at == NULL && (all == NULL || count == room)) {
     int32_t larger = room > 0 ? 2 * room : 16;
     ProductChoice *more = realloc(all, (size_t)larger * sizeof *more);
     if (more == NULL) return false;

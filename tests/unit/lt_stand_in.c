@@ -53,6 +53,9 @@ static int refuse(int status, const char *why) {
   return status;
 }
 
+/* NOLINTBEGIN(readability-identifier-naming,readability-function-size): the names and arguments are
+ * the library's */
+
 /* ---- descriptors */
 
 size_t cublasLtGetVersion(void);
@@ -393,3 +396,4 @@ int cublasLtMatmul(LtHandle *handle, LtOperation *operation, const void *alpha, 
   atomic_fetch_add(&products, 1);
   return LT_DONE;
 }
+/* NOLINTEND(readability-identifier-naming,readability-function-size) */

@@ -10,6 +10,8 @@
 
 enum { ROWS = 8, IN = 64, OUT = 16, WORK_BYTES = 1 << 16 };
 
+static char path[64];
+
 static const int64_t dims[] = {ROWS, IN, OUT, 0};
 
 static bool prepare(KernelId id, int64_t align_bytes, bool has_work, void **state,
@@ -32,7 +34,7 @@ static void release(KernelId id, void *state) {
 }
 
 /* The last choice that was added, as the file has it. */
-static void last_line(const char *path, char line[640]) {
+static void last_line(char line[640]) {
   char why[CHOICES_WHY_BYTES];
   CHECK(choices_write(path, why));
   FILE *file = fopen(path, "r");
@@ -63,11 +65,10 @@ static bool run(const float *x, const float *w, float *y, void *work, void *stat
   return lt_stand_in_kernels()[KERNEL_linear].run(&args, why) == KERNEL_DONE;
 }
 
-int main(void) {
-  char path[64], line[640], why_file[CHOICES_WHY_BYTES];
+static void check_choosing(void) {
   const char *why = "";
   void *state = NULL;
-  (void)snprintf(path, sizeof path, "/tmp/lockstep_products_%d", (int)getpid());
+  char line[640];
   TEST("a shape is asked for once") {
     for (int i = 0; i < 3; i++) {
       CHECK(prepare(KERNEL_linear, 16, true, &state, &why));
@@ -77,7 +78,7 @@ int main(void) {
     }
   }
   TEST("with scratch the sum is split, and the file says so") {
-    last_line(path, line);
+    last_line(line);
     CHECK(strstr(line, "m 16 n 8 k 64 TN f32 to f32 plain align 16") != NULL);
     CHECK(strstr(line, "algorithm 66 tile 0 stages 0 split 2 workspace 1024 =") != NULL);
     CHECK(strstr(line, "cublasLt 130100 on stand-in GPU\n") != NULL);
@@ -85,15 +86,22 @@ int main(void) {
   TEST("without scratch it is not") {
     CHECK(prepare(KERNEL_linear, 16, false, &state, &why));
     release(KERNEL_linear, state);
-    last_line(path, line);
+    last_line(line);
     CHECK(strstr(line, "split 1 workspace 0 =") != NULL);
   }
   TEST("addresses that are less aligned get another algorithm") {
     CHECK(prepare(KERNEL_linear, 4, true, &state, &why));
     release(KERNEL_linear, state);
-    last_line(path, line);
+    last_line(line);
     CHECK(strstr(line, "align 4") != NULL && strstr(line, ": algorithm 1 ") != NULL);
   }
+}
+
+static void check_keeping(void) {
+  const char *why = "";
+  void *state = NULL;
+  char line[640];
+  char why_file[CHOICES_WHY_BYTES];
   TEST("what the file keeps is taken, and nothing is asked for") {
     choices_clear();
     CHECK(choices_read(path, why_file));
@@ -134,6 +142,11 @@ int main(void) {
     CHECK(strstr(why_file, ":4 does not say how a product is made: delete the file") != NULL);
     (void)unlink(path);
   }
+}
+
+static void check_running(void) {
+  const char *why = "";
+  void *state = NULL;
   TEST("scratch is the plan's, and a call whose scratch moved off its alignment fails by name") {
     static _Alignas(256) float x[ROWS * IN], w[OUT * IN], y[ROWS * OUT], work[WORK_BYTES / 4];
     for (int i = 0; i < ROWS * IN; i++)
@@ -155,6 +168,13 @@ int main(void) {
     CHECK_TEXT(why, "CUBLAS_STATUS_NOT_SUPPORTED");
     release(KERNEL_linear, state);
   }
+}
+
+int main(void) {
+  (void)snprintf(path, sizeof path, "/tmp/lockstep_products_%d", (int)getpid());
+  check_choosing();
+  check_keeping();
+  check_running();
   choices_clear();
   CHECK_DONE();
 }
