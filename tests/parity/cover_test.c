@@ -170,32 +170,6 @@ static void raise_to(double *share, double far, double allowed) {
   if (!(part <= *share)) *share = part; /* a NaN stays */
 }
 
-static double rms_of(const Tensor *tensor) {
-  double squares = 0;
-  for (int64_t i = 0; i < tensor->count; i++)
-    squares += (double)tensor->values[i] * (double)tensor->values[i];
-  return sqrt(squares / (double)tensor->count);
-}
-
-static double farthest(const Tensor *a, const Tensor *b) {
-  double far = 0;
-  for (int64_t i = 0; i < a->count; i++) {
-    double here = fabs((double)a->values[i] - (double)b->values[i]);
-    if (!(here <= far)) far = here;
-  }
-  return far;
-}
-
-/* Root of squares. */
-static double distance(const Tensor *a, const Tensor *b) {
-  double squares = 0;
-  for (int64_t i = 0; i < a->count; i++) {
-    double here = (double)a->values[i] - (double)b->values[i];
-    squares += here * here;
-  }
-  return sqrt(squares);
-}
-
 static void note(double *share, double far, double allowed, char worst[128], const char *name) {
   double before = *share;
   raise_to(share, far, allowed);
@@ -243,11 +217,11 @@ static void compare_f32(Shares *shares, const RunOf *got, const RunOf *want, con
   if (!same_tensors(&got->parameters, &want->parameters)) return;
   for (int32_t i = 0; i < want->gradients.count; i++) {
     const Tensor *g = &want->gradients.at[i], *p = &want->parameters.at[i];
-    note(&shares->gradient, farthest(&got->gradients.at[i], g),
-         GRADIENT * rms_of(g) + GRADIENT_LEAST, shares->worst[0], g->name);
+    note(&shares->gradient, tensor_farthest(&got->gradients.at[i], g),
+         GRADIENT * tensor_rms(g) + GRADIENT_LEAST, shares->worst[0], g->name);
     if (sgd || !has_no_gradient(p->name))
-      note(&shares->parameter, farthest(&got->parameters.at[i], p),
-           PARAMETER * (rms_of(p) + case_lr(c) * STEPS), shares->worst[1], p->name);
+      note(&shares->parameter, tensor_farthest(&got->parameters.at[i], p),
+           PARAMETER * (tensor_rms(p) + case_lr(c) * STEPS), shares->worst[1], p->name);
   }
 }
 
@@ -267,8 +241,8 @@ static void compare_bf16(Shares *shares, const RunOf *got, const RunOf *alone, c
   if (!same_tensors(&got->gradients, &alone->gradients)) return;
   for (int32_t i = 0; i < alone->gradients.count; i++) {
     const Tensor *g = &alone->gradients.at[i];
-    note(&shares->gradient, distance(&got->gradients.at[i], g),
-         STRAY * distance(g, &exact->gradients.at[i]), shares->worst[0], g->name);
+    note(&shares->gradient, tensor_distance(&got->gradients.at[i], g),
+         STRAY * tensor_distance(g, &exact->gradients.at[i]), shares->worst[0], g->name);
   }
 }
 

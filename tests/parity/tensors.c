@@ -1,5 +1,6 @@
 #include "tests/parity/tensors.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -193,4 +194,29 @@ bool tensors_read(Tensors *tensors, const Draft *draft, const Fleet *fleet, Base
   for (int32_t i = 0; good && i < tensors->count; i++)
     good = is_whole(&tensors->at[i]);
   return good;
+}
+
+double tensor_rms(const Tensor *tensor) {
+  double squares = 0;
+  for (int64_t i = 0; i < tensor->count; i++)
+    squares += (double)tensor->values[i] * (double)tensor->values[i];
+  return sqrt(squares / (double)tensor->count);
+}
+
+double tensor_farthest(const Tensor *a, const Tensor *b) {
+  double far = 0;
+  for (int64_t i = 0; i < a->count; i++) {
+    double here = fabs((double)a->values[i] - (double)b->values[i]);
+    if (!(here <= far)) far = here;
+  }
+  return far;
+}
+
+double tensor_distance(const Tensor *a, const Tensor *b) {
+  double squares = 0;
+  for (int64_t i = 0; i < a->count; i++) {
+    double here = (double)a->values[i] - (double)b->values[i];
+    squares += here * here;
+  }
+  return sqrt(squares);
 }

@@ -24,4 +24,11 @@ typedef struct Tensors {
 bool tensors_read(Tensors *tensors, const Draft *draft, const Fleet *fleet, BaseRole role);
 void tensors_free(Tensors *tensors);
 
+/* Root of the mean square. */
+double tensor_rms(const Tensor *tensor);
+/* Of two tensors of one shape: the most that a number differs by, and the root of the squares of
+ * all. */
+double tensor_farthest(const Tensor *a, const Tensor *b);
+double tensor_distance(const Tensor *a, const Tensor *b);
+
 #endif
