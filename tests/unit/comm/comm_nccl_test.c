@@ -272,7 +272,7 @@ int main(void) {
                "NCCL, communicator comm on lane compute, while its work was under way: "
                "unhandled system error (NCCL_DEBUG=WARN tells more)");
     CHECK_INT(status.code, STATUS_WORLD);
-    CHECK_INT(calls_done, 4);
+    CHECK(calls_done == 3 || calls_done == 4); /* the end of the fourth may not be seen any more */
     CHECK_INT(nccl_stand_in_open(), 0);
   }
   CHECK_DONE();
