@@ -15,7 +15,7 @@ typedef struct Transfer {
   int32_t distance, chunk, microbatch; /* chunk: local */
 } Transfer;
 
-enum { TRANSFERS_MAX = 8 };
+enum { TRANSFERS_MAX = 8 }; /* of one exchange: pipeline.h says that there are three at most */
 
 /* Exchanges that agree in this share a segment: direction, distance and bytes of each transfer. */
 typedef struct ExchangeKind {

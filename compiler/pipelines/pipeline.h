@@ -100,6 +100,8 @@ typedef struct PipeTransfer {
   int32_t microbatch;
 } PipeTransfer;
 
+/* Three transfers at most: in a tick a stage hands over one output, and each of its two neighbours
+ * one to it. */
 typedef struct PipeExchange {
   int64_t tick;
   int32_t steps_before; /* it runs before steps[steps_before] and after the one before that */

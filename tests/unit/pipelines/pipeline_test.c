@@ -181,6 +181,7 @@ static void check_transfers(const Pipeline *pipeline, int32_t stage) {
   for (int32_t e = 0; e < s->exchanges.count; e++) {
     const PipeExchange *exchange = &s->exchanges.at[e];
     int32_t next = exchange->steps_before;
+    CHECK(exchange->transfer_count >= 1 && exchange->transfer_count <= 3);
     CHECK(e == 0 || s->exchanges.at[e - 1].tick < exchange->tick);
     CHECK(next == s->step_count || s->steps[next].tick >= exchange->tick);
     CHECK(next == 0 || s->steps[next - 1].tick < exchange->tick);
