@@ -1,9 +1,13 @@
 /* comm.h -- what a rank asks of its peers. Every implementation has every entry.
  *
  * A communicator of the plan is a sub-mesh; `comm` is its index in the plan's table. All members
- * call the same entries in the same order. Sums run in member order whatever the sizes: results are
- * bitwise equal on all members and from run to run. bf16 is summed in f32 and rounded once. False =
- * the job is being aborted: leave quietly. */
+ * call the same entries in the same order. A Comm belongs to one lane and is called by the works of
+ * its queue. On processors a communication is over when its call returns; on a GPU it is in the
+ * lane's stream then, in order with what is issued there before and after.
+ *
+ * Sums run in member order whatever the sizes: results are bitwise equal on all members and from
+ * run to run. bf16 is summed in f32 and rounded once. False = the job is being aborted: leave
+ * quietly. */
 #ifndef LOCKSTEP_COMM_H
 #define LOCKSTEP_COMM_H
 
