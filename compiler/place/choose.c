@@ -326,9 +326,12 @@ static bool is_slow_inside(const Fabric *fabric, const NodeKind *kind) {
   return slowest > 0 && slowest < share;
 }
 
-/* Axes may leave nodes together where what is slow inside is slower than the network. */
+/* Axes may leave nodes together where what is slow inside is slower than the network. On a slant
+ * nodes are seldom alike, so each of them is looked at. */
 static bool may_slant(const Search *s) {
+  enum { NODES_SLANTED_MOST = 32 };
   bool may = false;
+  if (s->fabric->node_count > NODES_SLANTED_MOST) return false;
   for (int32_t k = 0; k < s->fabric->kind_count; k++)
     may |= is_slow_inside(s->fabric, &s->fabric->kinds[k]);
   return may && s->fabric->node_count > 1;
@@ -386,19 +389,24 @@ static void slant_order(const Search *s, Order order, const Placement *like, Sla
   }
 }
 
-static void try_slants(Search *s, const Placement *like) {
-  Slants slants = {.count = 0};
-  for (int32_t i = 0; i < s->count; i++)
-    if (s->tried[i].at->slant == 0) slant_order(s, s->tried[i].at->order, like, &slants);
-  for (int32_t i = 0; i < slants.count; i++)
-    s->tried[s->count++] = slants.at[i];
-}
-
 static Tried *best_of(Search *s) {
   Tried *best = &s->tried[0];
   for (int32_t i = 1; i < s->count; i++)
     if (is_better(s->tried[i].price, best->price)) best = &s->tried[i];
   return best;
+}
+
+/* Those stay that are better than all before. */
+static void try_slants(Search *s) {
+  Slants slants = {.count = 0};
+  int32_t straight = s->count;
+  const Placement *like = best_of(s)->at;
+  for (int32_t i = 0; i < straight; i++)
+    if (s->tried[i].at->slant == 0) slant_order(s, s->tried[i].at->order, like, &slants);
+  for (int32_t i = 0; i < slants.count; i++) {
+    improve(s, &slants.at[i]);
+    if (is_better(slants.at[i].price, best_of(s)->price)) s->tried[s->count++] = slants.at[i];
+  }
 }
 
 Choice place_choose(const Fabric *fabric, const Mesh *mesh, const Demands *demands, Wish wish) {
@@ -410,12 +418,9 @@ Choice place_choose(const Fabric *fabric, const Mesh *mesh, const Demands *deman
   if (wish.order) try_order(&s, wish.order);
   try_parts(&s);
   choice.usual_s = s.tried[0].price.seconds;
-  int32_t straight = s.count;
-  for (int32_t i = 0; i < straight; i++)
+  for (int32_t i = 0; i < s.count; i++)
     improve(&s, &s.tried[i]);
-  if (may_slant(&s)) try_slants(&s, best_of(&s)->at);
-  for (int32_t i = straight; i < s.count; i++)
-    improve(&s, &s.tried[i]);
+  if (may_slant(&s)) try_slants(&s);
   choice.orders = s.count;
   for (int32_t i = 0; i < s.count; i++)
     choice.order[i] = (Alternative){s.tried[i].at->order, s.tried[i].price.seconds,

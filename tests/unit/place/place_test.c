@@ -257,7 +257,7 @@ static void test_work(void) {
       Mesh mesh = mesh_of(4, 2, 4, ranks[i] / 32);
       Demands demands = demands_of_mesh(arena, &mesh, gigabytes);
       Choice choice = place_choose(&tree, &mesh, &demands, (Wish){NULL, false});
-      CHECK_INT(choice.orders, ORDERS_MOST);
+      CHECK(choice.orders >= ORDERS_STRAIGHT);
       priced[i] = choice.priced;
     }
     CHECK(priced[0] > 24 && priced[1] < 2 * priced[0]);
