@@ -98,15 +98,13 @@ static void add_source(const Typing *t, uint32_t value, char *text, size_t room)
 /* ---- findings */
 
 /* A record of a node has its place in the file already. */
-bool refuse_at(Typing *t, const Type *about, const Span *bytes, const char *format, ...) {
+static bool report(Typing *t, const Type *about, const Span *bytes, const char *format,
+                   va_list list) {
   char why[PROVE_LINE_BYTES] = "", writer[TYPE_TEXT_BYTES * 2] = "", source[TYPE_TEXT_BYTES] = "";
   bool named = about != NULL && about->kind >= TYPE_VALUE && about->kind <= TYPE_SUM;
-  va_list list;
   if (t->refused) return false;
   t->refused = true;
-  va_start(list, format);
   (void)vsnprintf(why, sizeof why, format, list);
-  va_end(list);
   if (bytes != NULL) add_writer(t, bytes, writer, sizeof writer);
   if (t->at == NULL || t->at->node == PLAN_NONE)
     add_source(t,
@@ -116,6 +114,22 @@ bool refuse_at(Typing *t, const Type *about, const Span *bytes, const char *form
                source, sizeof source);
   prove_finding(t->view, t->walk.call != NULL ? &t->walk : NULL,
                 t->at != NULL ? (int64_t)t->record : -1, "types", "%s%s%s", why, writer, source);
+  return false;
+}
+
+bool refuse(Typing *t, const char *format, ...) {
+  va_list list;
+  va_start(list, format);
+  (void)report(t, NULL, NULL, format, list);
+  va_end(list);
+  return false;
+}
+
+bool refuse_at(Typing *t, const Type *about, const Span *bytes, const char *format, ...) {
+  va_list list;
+  va_start(list, format);
+  (void)report(t, about, bytes, format, list);
+  va_end(list);
   return false;
 }
 

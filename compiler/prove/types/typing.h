@@ -82,7 +82,7 @@ void type_norm(Typing *t); /* norm.c */
 /* ---- findings: findings.c. The first reason stands; nothing more is said of the class. All are
  * false, for rules to return. */
 
-#define refuse(t, ...) refuse_at(t, NULL, NULL, __VA_ARGS__)
+bool refuse(Typing *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Of what stands at these addresses; `about` is told by its place in the model file. */
 bool refuse_at(Typing *t, const Type *about, const Span *bytes, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
