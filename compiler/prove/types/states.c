@@ -81,7 +81,8 @@ static uint32_t kind_of(const char *name) {
                                                       [BUFFER_MOMENT2] = "v",
                                                       [BUFFER_MASTER] = "master"};
   uint32_t kind = 0;
-  while (kind < BufferKind_COUNT && (names[kind] == NULL || strcmp(names[kind], name) != 0))
+  while (kind < BufferKind_COUNT &&
+         (name == NULL || names[kind] == NULL || strcmp(names[kind], name) != 0))
     kind++;
   return kind;
 }

@@ -45,7 +45,7 @@ static bool join_use(Type *sum, TypeUse use) {
 /* Of two runs of ranks that follow each other. */
 static bool join_rings(const Typing *t, Ring *ring, const Ring *other) {
   const uint32_t axes = axes_dividing(t, DIVIDES_TOKENS);
-  const uint32_t ranks = axes == 0 ? 0 : t->plan->axes[__builtin_ctz(axes)].size;
+  const uint32_t ranks = axes == 0 ? 1 : t->plan->axes[__builtin_ctz(axes)].size;
   const uint32_t count = (uint32_t)ring->count + other->count;
   if (ring->turn != other->turn || ring->count == 0 || other->count == 0 || count > ranks)
     return false;
