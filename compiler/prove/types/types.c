@@ -185,7 +185,7 @@ static void run_class(Typing *t) {
   if (view_program(t->view, PROGRAM_SNAPSHOT) != NULL)
     refuse(t, "no rule says what a snapshot does");
   if (!t->refused) run(t, PROGRAM_INIT, start);
-  if (!t->refused) run_steps(t, start, held);
+  if (!t->refused && start != NULL && held != NULL) run_steps(t, start, held);
   cells_close(&t->cells);
   free(start);
   free(held);
