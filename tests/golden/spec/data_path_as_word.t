@@ -5,7 +5,7 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
-job.lua:3:15: error[unknown-word]: data: "data/train.bin" is none of: tokens
+job.lua:3:15: error[unknown-word]: data: "data/train.bin" is not one of: tokens
     table synthetic
     3 |   data      = "data/train.bin",
       |               ^~~~~~~~~~~~~~~~

@@ -9,3 +9,37 @@ return job {
   cluster   = { "dgx-h100", devices = 4 },
 }
 -- >>> exit 0
+model    gpt2               724,096 parameters   4.33 MFLOP/token
+batch    16 sequences       = dp 2 x microbatch 1 x accumulation 8
+ranks    4                  = tp 1 x cp 1 x pp 2 x dp 2   zero 2
+passes   zb-v               recompute none   precision bf16
+cluster  dgx-h100           4 x h100-sxm, 1 threads a rank
+memory   39.3 MB to 39.4 MB of 84.3 GB a rank (0 %); packing 0.0 % above bound
+time     57.0 us            a step at the device's peaks: no step is faster
+                            4,491,306 tokens/s
+proof    ok                 4 ranks, 2 classes, 3 communicators, 9824 accesses
+run      4 steps            of 256 = 1,024 tokens   at least 228 us
+
+memory of one rank at the peak of a step, GB = 1e9 bytes
+                                       stage 0    stage 1
+M_model  parameters                   0.000849   0.000601  724,096 x bf16
+M_grad   gradients                    0.001890   0.002601
+M_opt    master                       0.000849   0.000602
+         moment m                     0.000849   0.000602  fp32; 1/2 (zero 2)
+         moment v                     0.000849   0.000602  fp32; 1/2 (zero 2)
+M_act    activations                  0.000295   0.000283  bf16, recompute none
+         activation gradients         0.000023   0.000170
+work     scratch of one call          0.033557   0.033557
+comm     gradients on the wire        0.000200   0.000300
+data     micro-batches                0.000001   0.000001  steps staged: 2
+control  what changes between steps   0.000000   0.000000
+packing  gaps at the peak             0.000002   0.000001
+         arena                        0.039364   0.039320
+host     pinned                       0.000003   0.000003  staged micro-batches
+budget   of a rank                   84.269849  84.269849
+gradients: fp32; 8 passes; 1/2 (zero 2) and 2.00 MB not yet reduced; tied
+    wte.weight: whole
+master: fp32: the optimizer's own copy; 1/2 (zero 2)
+gaps at the peak: peak / most alive = 1.0000
+arena: 39,364,352 bytes, one allocation
+of a rank: h100-sxm, 1.20 GB outside the arena

@@ -5,7 +5,7 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
-job.lua:4:25: error[syntax]: a text stands in quotes, not in backticks
+job.lua:4:25: error[syntax]: text is written in quotes, not in backticks
     4 |   train     = { batch = `8 sequences`, microbatch = 2, steps = 10 },
       |                         ^~~~~~~~~~~~~
         fix: "8 sequences"

@@ -5,7 +5,7 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
-job.lua:4:25: error[syntax]: « is a typographic quote; a text stands in
+job.lua:4:25: error[syntax]: « is a typographic quote; text is written in
     straight quotes: "gpt2"
     4 |   train     = { batch = «8 sequences», microbatch = 2, steps = 10 },
       |                         ^~~~~~~~~~~~~

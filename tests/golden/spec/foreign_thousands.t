@@ -6,7 +6,7 @@ return job {
 }
 -- >>> exit 1
 job.lua:4:64: error[wrong-type]: train.steps: a comma separates values; digits
-    stand together
+    are not grouped
     4 | "8 sequences", microbatch = 2, steps = 10,000 },
       |                                        ^~~~~~
         fix: steps = 10000

@@ -6,7 +6,7 @@ return job {
 }
 -- >>> exit 1
 job.lua:4:68: error[unknown-key]: train.optimizer: no such key; optimizer is a
-    section, which stands beside train, not in it
+    section, which goes beside train, not in it
     4 | equences", microbatch = 2, steps = 10, optimizer = { lr = 1 } },
       |                                        ^~~~~~~~~
         fix: job { optimizer = { lr = 1 } }

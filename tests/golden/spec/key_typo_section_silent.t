@@ -5,7 +5,7 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
-job.lua:3:15: error[unknown-word]: data: "syntetic" is none of: tokens table
+job.lua:3:15: error[unknown-word]: data: "syntetic" is not one of: tokens table
     synthetic
     3 |   data      = "syntetic",
       |               ^~~~~~~~~~

@@ -8,8 +8,8 @@ return job {
   parallel = { pp = 4, pipeline = { "interleaved", chunks = 2 } },
 }
 -- >>> exit 0
-job.lua:7:21: lint[bubble]: stages idle 27.3 % of a step: (pp-1) / (chunks m +
-    pp-1) with m = 4 micro-batches
+job.lua:7:21: lint[bubble]: stages idle 27.3 % of a step: (pp-1) / (2 m + pp-1)
+    with m = 4 micro-batches
     7 |   parallel = { pp = 4, pipeline = { "interleaved", chunks = 2 } },
       |                     ^
         fix: batch = "8 sequences"

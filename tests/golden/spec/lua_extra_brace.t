@@ -8,4 +8,4 @@ return job {
 job.lua:5:13: error[syntax]: <eof> expected near '='
     5 |   optimizer = { "adamw", lr = 1e-3 },
       |             ^
-    note: nothing stands behind a return; or a }, ) or end above is one too many
+    note: nothing may follow a return; or a }, ) or end above is one too many

@@ -15,6 +15,6 @@ return model {
 }
 -- >>> exit 1
 other.lua:2:10: error[unknown-name]: nothing is named 'norm_head' here;
-    the function in line 4 stands below its use: move it above
+    the function in line 4 is defined below its use: move it above
     2 |   return norm_head(h)
       |          ^~~~~~~~~

@@ -6,7 +6,7 @@ return job {
 }
 -- >>> exit 1
 job.lua:3:35: error[unknown-name]: nothing is named 'split' here;
-    no local variable above has this name; a text stands in quotes
+    no local variable above has this name; text is written in quotes
     3 |   data      = { train = "tok/" .. split, format = "u8" },
       |                                   ^~~~~
         fix: "split"

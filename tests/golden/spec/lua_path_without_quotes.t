@@ -6,7 +6,7 @@ return job {
 }
 -- >>> exit 1
 job.lua:3:25: error[unknown-name]: nothing is named 'data' here;
-    a word that is meant as text stands in quotes
+    text is written in quotes
     3 |   data      = { train = data/train.u8 },
       |                         ^~~~
         fix: "data/train.u8"

@@ -14,4 +14,4 @@ return job {
 job.lua:7:1: error[syntax]: <eof> expected near 'return'
     7 | return job {
       | ^~~~~~
-    note: nothing stands behind a return; or a }, ) or end above is one too many
+    note: nothing may follow a return; or a }, ) or end above is one too many

@@ -6,7 +6,7 @@ return job {
 }
 -- >>> exit 1
 job.lua:5:17: error[unknown-name]: nothing is named 'adamw' here;
-    a word that is meant as text stands in quotes
+    text is written in quotes
     5 |   optimizer = { adamw, lr = 1e-3 },
       |                 ^~~~~
         fix: "adamw"

@@ -12,7 +12,7 @@ return job {
     end: 20 million instructions were run; a usual file needs hundreds
 -D parallel.pipeline={"interleaved", chunks=many}: error[unknown-name]: nothing
     is named 'many' here;
-    a word that is meant as text stands in quotes
+    text is written in quotes
         fix: "many"
 -D parallel.stages={nil + 1}: error[lua-error]: attempt to perform arithmetic on
     a nil value

@@ -8,7 +8,7 @@ return job {
 -- >>> exit 1
 -D data.shuffle=maybe: error[wrong-type]: data.shuffle: expected true or false;
     got "maybe"
--D optimizer=adamm: error[unknown-word]: optimizer: "adamm" is none of: adamw
+-D optimizer=adamm: error[unknown-word]: optimizer: "adamm" is not one of: adamw
     sgd lion
         fix: optimizer = "adamw"
 -D train.steps=many: error[unit]: train.steps: expected 1000, "10Gi tokens" or

@@ -7,8 +7,8 @@ return job {
   parallel = { pp = 2, pipeline = "1f2b" },
 }
 -- >>> exit 1
-job.lua:7:35: error[unknown-word]: parallel.pipeline: "1f2b" is none of: gpipe
-    1f1b interleaved zb-h1 zb-v
+job.lua:7:35: error[unknown-word]: parallel.pipeline: "1f2b" is not one of:
+    gpipe 1f1b interleaved zb-h1 zb-v
     7 |   parallel = { pp = 2, pipeline = "1f2b" },
       |                                   ^~~~~~
         fix: pipeline = "1f1b"

@@ -7,8 +7,8 @@ return job {
   slurm = { time = "24h", preflight = "ful" },
 }
 -- >>> exit 1
-job.lua:6:39: error[unknown-word]: slurm.preflight: "ful" is none of: full quick
-    off
+job.lua:6:39: error[unknown-word]: slurm.preflight: "ful" is not one of: full
+    quick off
     6 |   slurm = { time = "24h", preflight = "ful" },
       |                                       ^~~~~
         fix: preflight = "full"

@@ -9,6 +9,6 @@ return job {
 -- FILE: m.lua
 return model { sizes = { inputs = 2, outputs = 1 }, forward = function(m) return mse(linear("w", input("x", { "batch", "inputs" }), "outputs"), input("y", { "batch", "outputs" })) end }
 -- >>> exit 1
-job.lua:3:48: error[data]: column 'a' stands twice in x
+job.lua:3:48: error[data]: column 'a' is listed twice in x
     3 |   data = { "table", train = "t.csv", columns = { x = { "a", "a" }, y = "c" } },
       |                                                ^

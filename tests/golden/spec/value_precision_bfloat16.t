@@ -6,7 +6,8 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
-job.lua:5:15: error[unknown-word]: precision: "bfloat16" is none of: fp32 bf16
+job.lua:5:15: error[unknown-word]: precision: "bfloat16" is not one of: fp32
+    bf16
     5 |   precision = "bfloat16",
       |               ^~~~~~~~~~
         fix: precision = "bf16"

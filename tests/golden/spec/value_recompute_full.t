@@ -6,7 +6,7 @@ return job {
   memory = { recompute = "full" },
 }
 -- >>> exit 1
-job.lua:6:26: error[unknown-word]: memory.recompute: "full" is none of: none
+job.lua:6:26: error[unknown-word]: memory.recompute: "full" is not one of: none
     block sqrt auto every
     6 |   memory = { recompute = "full" },
       |                          ^~~~~~

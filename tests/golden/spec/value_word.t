@@ -8,12 +8,13 @@ return job {
   memory = { recompute = "blocks" },
 }
 -- >>> exit 1
-job.lua:5:17: error[unknown-word]: optimizer: "adam" is none of: adamw sgd lion
+job.lua:5:17: error[unknown-word]: optimizer: "adam" is not one of: adamw sgd
+    lion
     5 |   optimizer = { "adam", lr = 1e-3 },
       |                 ^~~~~~
         fix: optimizer = "adamw"
-job.lua:6:14: error[unknown-word]: schedule: "cosin" is none of: constant linear
-    cosine
+job.lua:6:14: error[unknown-word]: schedule: "cosin" is not one of: constant
+    linear cosine
     6 |   schedule = "cosin",
       |              ^~~~~~~
         fix: schedule = "cosine"
@@ -23,8 +24,8 @@ job.lua:7:15: error[not-built]: precision "fp16" is not built yet; there are:
       |               ^~~~~~
         fix: precision = "bf16"
     note: bf16 is as narrow, and has the range of fp32
-job.lua:8:26: error[unknown-word]: memory.recompute: "blocks" is none of: none
-    block sqrt auto every
+job.lua:8:26: error[unknown-word]: memory.recompute: "blocks" is not one of:
+    none block sqrt auto every
     8 |   memory = { recompute = "blocks" },
       |                          ^~~~~~~~
         fix: recompute = "block"

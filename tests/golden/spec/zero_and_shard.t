@@ -8,7 +8,7 @@ return job {
 }
 -- >>> exit 1
 job.lua:7:34: error[conflict]: parallel.shard is another word for zero; zero = 3
-    stands too
+    is set, too
     7 |   parallel = { zero = 3, shard = "full" },
       |                                  ^~~~~~
         fix: remove shard

@@ -8,7 +8,7 @@ return job {
 }
 -- >>> exit 1
 job.lua:7:32: error[zero-group]: zero_group = "node": a node holds one rank of
-    dp x cp, which has nobody to share with: 8 devices, tp 8 x cp 1 x pp 1
+    dp x cp, so there is no other to share with: 8 devices, tp 8 x cp 1 x pp 1
     7 |   parallel = { tp = 8, shard = "hybrid" },
       |                                ^~~~~~~~
         fix: shard = "full"

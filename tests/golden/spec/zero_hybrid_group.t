@@ -8,7 +8,7 @@ return job {
 }
 -- >>> exit 1
 job.lua:7:24: error[conflict]: shard = "hybrid" is zero = 3 with zero_group =
-    "node"; zero_group stands too
+    "node"; zero_group is set, too
     7 |   parallel = { shard = "hybrid", zero_group = 4 },
       |                        ^~~~~~~~
         fix: zero = 3

@@ -7,7 +7,7 @@ return job {
   parallel = { shard = "zero3" },
 }
 -- >>> exit 1
-job.lua:7:24: error[unknown-word]: parallel.shard: "zero3" is none of: none
+job.lua:7:24: error[unknown-word]: parallel.shard: "zero3" is not one of: none
     grad_op full hybrid
     7 |   parallel = { shard = "zero3" },
       |                        ^~~~~~~
