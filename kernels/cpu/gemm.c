@@ -40,7 +40,7 @@ static void pack_task(void *context, int64_t task, int32_t worker) {
    t->b + first * t->units);
 }
 
-/* Adds what else belongs to the tile's elements and writes them where they go. */
+/* What else belongs to the elements of a tile is added, and they are written where they go. */
 static void finish_tile(const Block *t, const float *tile, int64_t row, int64_t rows,
                         int64_t column) {
   const Gemm *g = t->g;
@@ -65,6 +65,37 @@ static void finish_tile(const Block *t, const float *tile, int64_t row, int64_t 
   }
 }
 
+/* The same where nothing is summed up outside of c, and vectors are whole: nearly every tile. What
+ * cannot change within a tile is decided before it, which was 3 % of a small model's step. */
+ALWAYS_INLINE void finish_vectors(const Block *t, const float *tile, int64_t row, int64_t rows,
+                                  int64_t column, int64_t vectors, bool c_bf16) {
+  const Gemm *g = t->g;
+  bool add = g->accumulate || !t->first, has_bias = t->last && g->bias;
+  Vec bias[PANEL_COLUMNS / LANES];
+  for (int64_t v = 0; has_bias && v < vectors; v++)
+    bias[v] = v_get(g->bias, t->n0 + column + v * LANES, g->bias_bf16);
+  int64_t c = (t->m0 + row) * g->n + t->n0 + column;
+  for (int64_t i = 0; i < rows; i++, c += g->n) {
+    for (int64_t v = 0; v < vectors; v++) {
+      Vec x = v_load(tile + i * PANEL_COLUMNS + v * LANES);
+      if (has_bias) x = v_add(x, bias[v]);
+      if (add) x = v_add(v_get(g->c, c + v * LANES, c_bf16), x);
+      v_put(g->c, c + v * LANES, c_bf16, x);
+    }
+  }
+}
+
+static void write_tile(const Block *t, const float *tile, int64_t row, int64_t rows,
+                       int64_t column) {
+  int64_t columns = min64(gemm_columns(t->kind), t->columns - column);
+  if (t->sums || columns % LANES != 0)
+    finish_tile(t, tile, row, rows, column);
+  else if (t->g->c_bf16)
+    finish_vectors(t, tile, row, rows, column, columns / LANES, true);
+  else
+    finish_vectors(t, tile, row, rows, column, columns / LANES, false);
+}
+
 /* Rows row .. row+rows-1 of one panel of columns, TASK_ROWS at most. */
 static void multiply_panels(const Block *t, int64_t row, int64_t rows, int64_t column) {
   float sums[TASK_ROWS * PANEL_COLUMNS] __attribute__((aligned(64)));
@@ -81,7 +112,7 @@ static void multiply_panels(const Block *t, int64_t row, int64_t rows, int64_t c
     task.add = task.first > 0;
     gemm_panel(t->kind, &task);
   }
-  finish_tile(t, sums, row, rows, column);
+  write_tile(t, sums, row, rows, column);
 }
 
 static void multiply_task(void *context, int64_t task, int32_t worker) {
