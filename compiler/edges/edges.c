@@ -40,12 +40,14 @@ typedef struct Use {
   Lane lane;
   int64_t first, end;            /* of all of them, within the base */
   int32_t last_read, last_write; /* records; NO_ID */
+  int32_t next;                  /* use of the same base; NO_ID */
 } Use;
 
 /* A segment as calls of the same flags run it. */
 typedef struct Profile {
   uint32_t flags;
   VEC(Use) uses;
+  int32_t *first_use;     /* by base, the control block's is the last; NO_ID */
   uint32_t lanes;         /* bit per lane that has records */
   Lane order[Lane_COUNT]; /* of the lanes' first records */
   int32_t lane_count;
@@ -115,18 +117,59 @@ static bool is_implied(const Segment *segment, int32_t i, int32_t j) {
   return false;
 }
 
+/* Records of a segment that touch a base, in list order. */
+typedef VEC(int32_t) Numbers;
+typedef struct Touched {
+  Numbers readers, writers;
+} Touched;
+
+/* Those of them that are still to be looked at. */
+typedef struct Before {
+  const int32_t *at;
+  int32_t count;
+} Before;
+
+/* The latest of all lists, which is taken from each; NO_ID: none is left. */
+static int32_t take_latest(Before *lists, int32_t count) {
+  int32_t latest = NO_ID;
+  for (int32_t k = 0; k < count; k++)
+    if (lists[k].count > 0 && lists[k].at[lists[k].count - 1] > latest)
+      latest = lists[k].at[lists[k].count - 1];
+  for (int32_t k = 0; k < count; k++)
+    while (lists[k].count > 0 && lists[k].at[lists[k].count - 1] == latest)
+      lists[k].count--;
+  return latest;
+}
+
+static Touched *touched_by(const Segment *segment, Touched *of_base, const Touch *touch) {
+  return &of_base[touch->base == CONTROL_BASE ? segment->bases.count : touch->base];
+}
+
 /* Of each other lane the latest record that record i conflicts with, and earlier ones while those
  * found may be left out. */
-static void order_record(Arena *arena, const Touches *touches, Segment *segment, int32_t i) {
+static void order_record(Arena *arena, const Touches *touches, Segment *segment, uint32_t lanes,
+                         Touched *of_base, int32_t i) {
   Record *record = &segment->records.at[i];
+  Before *before = ARENA_ARRAY(arena, Before, 2 * touches[i].count + 1);
+  int32_t lists = 0;
+  for (int32_t t = 0; t < touches[i].count; t++) {
+    const Touched *touched = touched_by(segment, of_base, &touches[i].at[t]);
+    before[lists++] = (Before){touched->writers.at, touched->writers.count};
+    if (touches[i].at[t].writes)
+      before[lists++] = (Before){touched->readers.at, touched->readers.count};
+  }
   uint32_t settled = 1u << record->lane;
-  for (int32_t j = i - 1; j >= 0; j--) {
+  for (int32_t j; settled != lanes && (j = take_latest(before, lists)) != NO_ID;) {
     const Record *other = &segment->records.at[j];
     if ((settled >> other->lane & 1) != 0 || never_together(record, other) ||
         !conflict(&touches[i], &touches[j]))
       continue;
     if (!is_implied(segment, i, j)) VEC_PUSH(arena, &record->after, j);
     if (runs_with(other, record)) settled |= 1u << other->lane;
+  }
+  for (int32_t t = 0; t < touches[i].count; t++) {
+    Touched *touched = touched_by(segment, of_base, &touches[i].at[t]);
+    VEC_PUSH(arena, touches[i].at[t].writes ? &touched->writers : &touched->readers, i);
   }
 }
 
@@ -141,17 +184,29 @@ static bool is_one_lane(uint32_t lanes) {
   return (lanes & (lanes - 1)) == 0;
 }
 
+static void order_segment(Arena *arena, const Touches *touches, Segment *segment) {
+  uint32_t lanes = lanes_of(segment);
+  if (is_one_lane(lanes)) return;
+  Touched *of_base = ARENA_ARRAY(arena, Touched, segment->bases.count + 1);
+  for (int32_t i = 0; i < segment->records.count; i++)
+    order_record(arena, touches, segment, lanes, of_base, i);
+}
+
 /* ---- profiles */
 
 /* The bytes of a base count as one, but for scratch, of which records use parts at different times,
  * and control, whose slots have nothing to do with each other. */
 static Use *use_of(const Draft *d, const Segment *segment, Profile *profile, Use part) {
-  bool apart = part.base == CONTROL_BASE || segment->bases.at[part.base].role == BASE_SCRATCH;
-  for (int32_t i = 0; i < profile->uses.count; i++) {
-    Use *use = &profile->uses.at[i];
+  bool is_control = part.base == CONTROL_BASE;
+  bool apart = is_control || segment->bases.at[part.base].role == BASE_SCRATCH;
+  int32_t *link = &profile->first_use[is_control ? segment->bases.count : part.base];
+  while (*link != NO_ID) {
+    Use *use = &profile->uses.at[*link];
     bool meets = part.first < use->end && use->first < part.end;
-    if (use->base == part.base && use->lane == part.lane && (meets || !apart)) return use;
+    if (use->lane == part.lane && (meets || !apart)) return use;
+    link = &use->next;
   }
+  *link = profile->uses.count;
   VEC_PUSH(d->compile->arena, &profile->uses, part);
   return &profile->uses.at[profile->uses.count - 1];
 }
@@ -160,8 +215,13 @@ static void note_touches(const Draft *d, const Segment *segment, Profile *profil
                          const Touches *touches, int32_t number) {
   for (int32_t i = 0; i < touches->count; i++) {
     const Touch *touch = &touches->at[i];
-    Use part = {touch->base, segment->records.at[number].lane, touch->first, touch->end, NO_ID,
-                NO_ID};
+    Use part = {.base = touch->base,
+                .lane = segment->records.at[number].lane,
+                .first = touch->first,
+                .end = touch->end,
+                .last_read = NO_ID,
+                .last_write = NO_ID,
+                .next = NO_ID};
     if (part.first == part.end) continue;
     Use *use = use_of(d, segment, profile, part);
     if (part.first < use->first) use->first = part.first;
@@ -196,6 +256,9 @@ static Profile *make_profile(const Draft *d, const Segment *segment, const Touch
   profile->flags = flags;
   profile->over = arena_alloc(arena, sizeof *profile->over * (size_t)(segment->records.count + 1));
   profile->runs = ARENA_ARRAY(arena, bool, segment->records.count + 1);
+  profile->first_use = ARENA_ARRAY(arena, int32_t, segment->bases.count + 1);
+  for (int32_t base = 0; base <= segment->bases.count; base++)
+    profile->first_use[base] = NO_ID;
   for (int32_t lane = 0; lane < Lane_COUNT; lane++)
     profile->last[lane] = NO_ID;
   for (int32_t i = 0; i < segment->records.count; i++) {
@@ -422,11 +485,9 @@ void edges_build(Draft *d) {
     Segment *segment = &d->segments.at[s];
     assert(segment->records.count < MARK_RECORDS);
     e.touches[s] = touches_of(d, segment);
-    for (int32_t i = 0; i < segment->records.count; i++) {
+    for (int32_t i = 0; i < segment->records.count; i++)
       e.flags[s] |= segment->records.at[i].when_all | segment->records.at[i].when_none;
-      if (!is_one_lane(lanes_of(segment)))
-        order_record(d->compile->arena, e.touches[s], segment, i);
-    }
+    order_segment(d->compile->arena, e.touches[s], segment);
   }
   for (int32_t s = 0; s < d->stage_count; s++) {
     e.stage = &d->stages[s];
