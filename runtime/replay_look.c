@@ -48,21 +48,11 @@ static bool control_is_good(const Replay *replay, const PlanRecord *record, bool
   return true;
 }
 
-static int64_t product(const int64_t *dim, const uint8_t *factor, uint8_t count) {
-  int64_t of = 1;
-  for (uint8_t i = 0; i < count; i++)
-    of *= dim[factor[i]];
-  return of;
-}
-
 /* What lies between the rows of a view belongs to others, and may be anything. */
-static bool view_is_good(const Replay *replay, const PlanRecord *record, const KernelShape *shape,
-                         const void *at, DType dtype) {
-  const int64_t *dim = replay->setup.plan->ints + record->dims_first;
-  int64_t rows = product(dim, shape->rows, shape->rows_count), unit = dtype_bytes(dtype);
-  int64_t inner_bytes = product(dim, shape->inner, shape->inner_count) * unit;
-  for (int64_t row = 0; row < rows; row++)
-    if (!are_numbers((const uint8_t *)at + row * dim[shape->stride] * unit, dtype, inner_bytes))
+static bool view_is_good(const KernelView *view, const void *at, DType dtype) {
+  int64_t unit = dtype_bytes(dtype);
+  for (int64_t row = 0; row < view->rows; row++)
+    if (!are_numbers((const uint8_t *)at + row * view->stride * unit, dtype, view->inner * unit))
       return false;
   return true;
 }
@@ -74,10 +64,11 @@ static bool operand_is_good(const Replay *replay, const Work *work, uint32_t i) 
   DType dtype = (DType)replay->operand_dtype[number];
   if (record->kind == RECORD_KERNEL) {
     const KernelContract *contract = contract_of(replay_kernel(replay, record)->id);
-    const KernelOperand *operand = &contract->operands[i];
-    if (operand->access == KERNEL_SCRATCH) return true;
-    if (operand->shape.kind == SHAPE_VIEW)
-      return view_is_good(replay, record, &operand->shape, work->operand[i], dtype);
+    const int64_t *dims = replay->setup.plan->ints + record->dims_first;
+    KernelView view;
+    if (contract->operands[i].access == KERNEL_SCRATCH) return true;
+    if (contract_view(contract, (int32_t)i, dims, &view))
+      return view_is_good(&view, work->operand[i], dtype);
   }
   return are_numbers(work->operand[i], dtype, replay->operand_bytes[number]);
 }

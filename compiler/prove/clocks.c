@@ -34,8 +34,10 @@ static void run_records(const Walk *walk, Clocks *clocks) {
 
 /* ---- touches */
 
-static void add_touch(Touches *touches, Touch touch) {
-  if (touch.first != touch.end) touches->at[touches->count++] = touch;
+static void add_touch(Touches *touches, Touch touch, uint64_t bytes, uint32_t access) {
+  touch.end = touch.first + bytes;
+  touch.write = access != ACCESS_READ;
+  if (bytes > 0) touches->at[touches->count++] = touch;
 }
 
 static void touch_all(const Walk *walk, const Clocks *clocks, uint32_t index, Touches *all) {
@@ -44,25 +46,19 @@ static void touch_all(const Walk *walk, const Clocks *clocks, uint32_t index, To
   const Clock *clock = &clocks->clock[index];
   Touch touch = {.record = index, .number = clock->number[record->lane], .entries = clock->entries};
   for (uint32_t i = 0; i < record->operands_count; i++) {
-    const PlanOperand *operand = &plan->operands[record->operands_first + i];
-    touch.base = operand->base;
-    touch.first = operand->offset;
-    touch.end = operand->size_bytes == 0 ? touch.first : operand_end(plan, operand);
-    touch.write = operand->access != ACCESS_READ;
-    add_touch(all, touch);
+    const PlanOperand *operand = record_operand(plan, record, i);
+    uint64_t bytes = operand_end(plan, operand) - operand->offset;
+    touch.base = operand->base, touch.first = operand->offset;
+    add_touch(all, touch, operand->size_bytes == 0 ? 0 : bytes, operand->access);
   }
   touch.base = BASE_NONE;
   for (uint32_t i = 0; i < record->controls_count; i++) {
     const PlanControl *control = &plan->controls[record->controls_first + i];
     touch.first = plan->jobs[0].control_offset + plan->slots[control->slot].offset;
-    touch.end = touch.first + CONTROL_SLOT_BYTES;
-    touch.write = control->access != ACCESS_READ;
-    add_touch(all, touch);
+    add_touch(all, touch, CONTROL_SLOT_BYTES, control->access);
   }
   touch.first = comm_space + record->comm;
-  touch.end = touch.first + record_is_communication(record);
-  touch.write = true;
-  add_touch(all, touch);
+  add_touch(all, touch, record_is_communication(record), ACCESS_WRITE);
 }
 
 static size_t most_touches(const Walk *walk) {
@@ -81,7 +77,7 @@ static void keep(Touches *kept, const Touch *touch) {
         more->write >= touch->write)
       return;
   }
-  add_touch(kept, *touch);
+  kept->at[kept->count++] = *touch;
 }
 
 /* Lane by lane: each list begins where the one before ends. */

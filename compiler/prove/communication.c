@@ -21,6 +21,7 @@
 
 #include "compiler/prove/walk.h"
 #include "runtime/plan/plan_layout.h"
+#include "runtime/plan/plan_place.h"
 #include "runtime/plan/plan_text.h"
 
 enum { CROSSINGS_MAX = 1 << 21, HEAD_TEXT_BYTES = 160 };
@@ -46,24 +47,15 @@ typedef struct Communication {
 
 /* ---- which classes meet */
 
-/* Do some ranks of classes a and b stand in one group of the communicator? */
-static bool classes_share(const Plan *plan, uint32_t a, uint32_t b, uint32_t comm) {
-  for (uint32_t axis = 0; axis < plan->axes_count; axis++) {
-    if (plan->comms[comm].axes_mask >> axis & 1) continue;
-    const PlanBound *x = &plan->bounds[plan->classes[a].bounds_first + axis];
-    const PlanBound *y = &plan->bounds[plan->classes[b].bounds_first + axis];
-    if (x->end <= y->first || y->end <= x->first) return false;
-  }
-  return true;
-}
-
 /* Numbers the classes of a communicator: sharing is passed on, as waiting is. */
 static void number_groups(const Communication *c, uint32_t comm) {
+  const PlanClass *class = c->plan->classes;
   uint32_t classes = c->plan->classes_count, *group = c->group + (size_t)comm * classes;
   for (uint32_t i = 0; i < classes; i++) {
     group[i] = PLAN_NONE;
     for (uint32_t k = 0; k < i; k++) {
-      if (!classes_share(c->plan, i, k, comm)) continue;
+      if (!plan_classes_meet(c->plan, &class[i], &class[k], ~c->plan->comms[comm].axes_mask))
+        continue;
       if (group[k] == PLAN_NONE) group[k] = k;
       uint32_t from = group[i], to = group[k];
       group[i] = to;
@@ -116,12 +108,8 @@ static bool crosses(const Communication *c, uint32_t class, const PlanRecord *re
 
 /* ---- transfers: what is sent so far ahead is received from so far behind, the n-th as the n-th */
 
-static const PlanOperand *operand_of(const Plan *plan, const PlanRecord *record, uint32_t i) {
-  return &plan->operands[record->operands_first + i];
-}
-
 static bool is_sent(const Plan *plan, const PlanRecord *record, uint32_t i) {
-  return operand_of(plan, record, i)->access == ACCESS_READ;
+  return record_operand(plan, record, i)->access == ACCESS_READ;
 }
 
 /* The other half of operand `i` among those of `other` that have met none; PLAN_NONE: none is. */
@@ -156,7 +144,7 @@ static void check_exchange(const Walk *walk, uint32_t index) {
     if (peer != self || (met >> i & 1) != 0) continue;
     uint32_t half = half_of(plan, record, i, record, met);
     if (half == PLAN_NONE ||
-        !same_bytes(operand_of(plan, record, i), operand_of(plan, record, half)))
+        !same_bytes(record_operand(plan, record, i), record_operand(plan, record, half)))
       prove_finding(walk->view, walk, index, "communication",
                     "operand %u is sent %lld ahead, and nothing alike is received from there", i,
                     distance);
@@ -174,10 +162,8 @@ static void check_meaning(const Walk *walk, uint32_t index) {
     return;
   }
   const PlanMeaning *meaning = &plan->meanings[record->meaning];
-  uint32_t changes = plan_layout_changes(plan, meaning->before, meaning->after), used = 0;
-  for (uint32_t axis = 0; axis < plan->axes_count; axis++)
-    if (plan->axes[axis].size > 1) used |= 1u << axis;
-  uint32_t over = plan->comms[record->comm].axes_mask & used;
+  uint32_t used = mesh_axes(plan), over = plan->comms[record->comm].axes_mask & used;
+  uint32_t changes = plan_layout_changes(plan, meaning->before, meaning->after);
   char text[PLAN_LAYOUT_BYTES];
   if ((changes & used) != over && !(record->kind == RECORD_EXCHANGE && changes == 0))
     prove_finding(walk->view, walk, index, "communication", "of %.40s, but over %.40s",
@@ -235,7 +221,7 @@ static void describe_head(const Communication *c, uint32_t class, char text[HEAD
     about = plan_string(plan, plan->meanings[h->record->meaning].value);
   snprintf(text, HEAD_TEXT_BYTES, "classes[%u] %.20s: call %u record %u: %s of %.30s, %llu bytes",
            class, name, h->walk.position, h->index, RecordKind_names[h->record->kind], about,
-           (unsigned long long)operand_of(plan, h->record, 0)->size_bytes);
+           (unsigned long long)record_operand(plan, h->record, 0)->size_bytes);
 }
 
 /* "A, but B": of what two classes are at. */
@@ -263,7 +249,7 @@ static bool same_collective(const Plan *plan, const Head *a, const Head *b) {
               a->walk.call->layer == b->walk.call->layer &&
               a->walk.microbatch == b->walk.microbatch;
   for (uint32_t i = 0; i < x->operands_count && same; i++)
-    same = same_bytes(operand_of(plan, x, i), operand_of(plan, y, i));
+    same = same_bytes(record_operand(plan, x, i), record_operand(plan, y, i));
   return same;
 }
 
@@ -298,8 +284,8 @@ static PlanPost post_of(const Head *h, uint32_t operand) {
 /* "activations after 3 layers, micro-batch 2 meets activations after ...: " */
 static void meet(const Communication *c, uint32_t from, uint32_t i, uint32_t to, uint32_t k) {
   const Head *a = &c->heads[from], *b = &c->heads[to];
-  const PlanOperand *send = operand_of(c->plan, a->record, i);
-  const PlanOperand *receive = operand_of(c->plan, b->record, k);
+  const PlanOperand *send = record_operand(c->plan, a->record, i);
+  const PlanOperand *receive = record_operand(c->plan, b->record, k);
   PlanPost sent = post_of(a, i), awaited = post_of(b, k);
   char text[HEAD_TEXT_BYTES];
   if (memcmp(&sent, &awaited, sizeof sent) != 0) {
@@ -356,7 +342,7 @@ static void prove_kind(const Communication *c, ProgramKind kind) {
     Head *h = &c->heads[k];
     *h = (Head){.view = c->view, .index = UINT32_MAX};
     h->view.class = &c->plan->classes[k];
-    const PlanProgram *program = view_program(&h->view, kind);
+    const PlanProgram *program = plan_program(c->plan, h->view.class, kind);
     h->walk = walk_begin(&h->view, program, WALK_ONCE);
     if (program != NULL) advance(c, k);
     if ((program == NULL) != (c->heads[0].walk.program == NULL))
@@ -377,8 +363,9 @@ static void prove_kind(const Communication *c, ProgramKind kind) {
   }
 }
 
-void prove_communication(const Plan *plan, ProveReport *report) {
-  Communication c = {.view = {.plan = plan, .report = report}, .plan = plan};
+void prove_communication(const View *view) {
+  const Plan *plan = view->plan;
+  Communication c = {.view = *view, .plan = plan};
   c.heads = prove_array(&c.view, plan->classes_count, sizeof *c.heads);
   c.group = prove_array(&c.view, (size_t)plan->comms_count * plan->classes_count, sizeof *c.group);
   c.looked_at = prove_array(&c.view, (size_t)plan->classes_count * plan->segments_count, 1);

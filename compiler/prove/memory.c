@@ -98,13 +98,12 @@ static uint32_t locate(const Sweep *s, const Walk *walk, uint32_t index) {
 
 /* Each call once: lifetimes are stated by position. */
 static bool sweep_calls(Sweep *s, Ledger *ledger) {
-  const BufferOrder *births = &ledger->births;
   Walk walk = walk_begin(s->view, s->program, WALK_ONCE);
   uint32_t base_count = 0;
   while (walk_next(&walk)) {
     s->call = walk.position;
-    for (uint32_t i = births->first[s->call]; i < births->first[s->call + 1]; i++)
-      if (!begin_life(s, births->buffer[i])) return false;
+    for (uint32_t i = ledger->birth_first[s->call]; i < ledger->birth_first[s->call + 1]; i++)
+      if (!begin_life(s, ledger->born[i])) return false;
     ledger->base_first[s->call] = base_count;
     for (uint32_t i = 0; i < walk.segment->bases_count; i++)
       ledger->buffer_of[base_count++] = locate(s, &walk, i);
@@ -155,22 +154,27 @@ static void check_peaks(const View *view, const PlanProgram *program) {
 
 /* ---- programs */
 
-/* A counting sort: of each call, `end` moves from where its buffers begin to where they end. */
-static bool order_births(const View *view, const PlanProgram *program, BufferOrder *births) {
+/* A counting sort: of each call, `end` moves from where its births begin to where they end. */
+static bool open_ledger(const View *view, const PlanProgram *program, Ledger *ledger) {
   const PlanClass *class = view->class;
   const PlanBuffer *buffers = view->plan->buffers;
   uint32_t first = class->buffers_first, count = class->buffers_count;
   uint32_t index = (uint32_t)(program - view->plan->programs), calls = program->calls_count;
-  births->buffer = prove_array(view, (size_t)count + calls + 2, sizeof(uint32_t));
-  if (births->buffer == NULL) return false;
-  births->first = births->buffer + count;
-  uint32_t *end = births->first + 1;
+  size_t bases = 0;
+  for (uint32_t i = 0; i < calls; i++)
+    bases += view->plan->calls[program->calls_first + i].bindings_count;
+  ledger->base_first = prove_array(view, 2 * (size_t)calls + 2 + bases + count, sizeof(uint32_t));
+  if (ledger->base_first == NULL) return false;
+  ledger->birth_first = ledger->base_first + calls;
+  ledger->buffer_of = ledger->birth_first + calls + 2;
+  ledger->born = ledger->buffer_of + bases;
+  uint32_t *end = ledger->birth_first + 1;
   for (uint32_t i = first; i < first + count; i++)
     if (buffers[i].program == index) end[buffers[i].first_call + 1]++;
   for (uint32_t call = 0; call < calls; call++)
     end[call + 1] += end[call];
   for (uint32_t i = first; i < first + count; i++)
-    if (buffers[i].program == index) births->buffer[end[buffers[i].first_call]++] = i;
+    if (buffers[i].program == index) ledger->born[end[buffers[i].first_call]++] = i;
   return true;
 }
 
@@ -178,13 +182,7 @@ static bool sweep_program(View *view, const PlanProgram *program, bool is_first)
   const PlanClass *class = view->class;
   Sweep s = {.view = view, .program = program, .first_program = is_first};
   Ledger *ledger = &view->ledger[program->kind];
-  size_t bases = 0;
-  for (uint32_t i = 0; i < program->calls_count; i++)
-    bases += view->plan->calls[program->calls_first + i].bindings_count;
-  ledger->base_first = prove_array(view, program->calls_count, sizeof(uint32_t));
-  ledger->buffer_of = prove_array(view, bases, sizeof(uint32_t));
-  bool ready = ledger->base_first && ledger->buffer_of;
-  ready = order_births(view, program, &ledger->births) && ready;
+  bool ready = open_ledger(view, program, ledger);
   for (uint32_t i = class->buffers_first; i < class->buffers_first + class->buffers_count; i++)
     if (view->plan->buffers[i].program == PLAN_NONE) ready = ready && begin_life(&s, i);
   ready = ready && sweep_calls(&s, ledger);
@@ -228,9 +226,6 @@ bool prove_memory(View *view) {
 }
 
 void view_close(View *view) {
-  for (int kind = 0; kind < ProgramKind_COUNT; kind++) {
+  for (int kind = 0; kind < ProgramKind_COUNT; kind++)
     free(view->ledger[kind].base_first);
-    free(view->ledger[kind].buffer_of);
-    free(view->ledger[kind].births.buffer);
-  }
 }

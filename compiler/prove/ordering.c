@@ -26,17 +26,9 @@ typedef struct Run {
   uint32_t before[PLAN_LANES_MAX]; /* records of the lane in calls before */
 } Run;
 
-/* A touch of a call: where in memory. */
-typedef struct Place {
-  uint64_t first, end;
-  uint32_t number; /* of its record in the lane, from the program's beginning */
-  uint32_t position, record;
-  bool write;
-} Place;
-
 /* What one lane touched, in the order of its records. */
 typedef struct LaneLog {
-  Place *at;
+  Touch *at;
   uint32_t count, capacity;
   uint32_t over[PLAN_LANES_MAX]; /* by lane: those before this one are known there to be over */
   uint32_t mapped;               /* those before this one are in the maps, or over for everybody */
@@ -55,11 +47,6 @@ typedef struct Ordering {
   bool failed;
 } Ordering;
 
-#define EACH_LANE(lane, mask)                                                                      \
-  for (uint32_t lane##_left = (mask), lane = 0;                                                    \
-       lane##_left != 0 && (lane = (uint32_t)__builtin_ctz(lane##_left), true);                    \
-       lane##_left &= lane##_left - 1)
-
 static Run *run_at(const Ordering *o, uint32_t position, uint32_t iteration) {
   return &o->runs[iteration * o->walk.program->calls_count + position];
 }
@@ -69,7 +56,7 @@ static Run *run_at(const Ordering *o, uint32_t position, uint32_t iteration) {
 /* Of lane `of`, by records whose clock has these entries. */
 static uint32_t known_by(const Run *run, uint32_t entries, uint32_t of) {
   uint32_t most = 0;
-  EACH_LANE(lane, entries)
+  EACH_BIT(lane, entries)
   if (run->known[lane][of] > most) most = run->known[lane][of];
   return most;
 }
@@ -78,7 +65,7 @@ static uint32_t known_by(const Run *run, uint32_t entries, uint32_t of) {
 static void join(Ordering *o, const Run *run, uint32_t record, uint32_t lane) {
   if (run->clocks == NULL || !run->clocks->clock[record].runs) return;
   const Clock *clock = &run->clocks->clock[record];
-  EACH_LANE(of, o->lanes_used) {
+  EACH_BIT(of, o->lanes_used) {
     uint32_t known = clock->number[of] > 0 ? run->before[of] + clock->number[of]
                                            : known_by(run, clock->entries, of);
     if (known > o->known[lane][of]) o->known[lane][of] = known;
@@ -101,19 +88,21 @@ static void join_waits(Ordering *o, const Clocks *clocks) {
 
 /* ---- races */
 
-/* Of the current call, by which the lane has done `before` records. */
-static Place place_of(const Ordering *o, const Touch *touch, uint32_t before) {
+/* A touch of the current call where it stands in memory; its lane has done `before` records. */
+static Touch place_of(const Ordering *o, const Touch *touch, uint32_t before) {
   uint64_t at = touch->base == BASE_NONE ? 0 : walk_base(&o->walk, touch->base);
-  return (Place){at + touch->first, at + touch->end, before + touch->number,
-                 o->walk.position,  touch->record,   touch->write};
+  Touch place = *touch;
+  place.first += at, place.end += at;
+  place.number += before, place.position = o->walk.position;
+  return place;
 }
 
-static bool meet(const Place *a, const Place *b) {
+static bool meet(const Touch *a, const Touch *b) {
   return a->first < b->end && b->first < a->end && (a->write || b->write);
 }
 
 /* `by` comes later in the list, and does not know the other to be over. */
-static void report(const Ordering *o, const Place *by, uint32_t of, const Place *other) {
+static void report(const Ordering *o, const Touch *by, uint32_t of, const Touch *other) {
   const char *lane = plan_lane_name(o->view->plan, of);
   if (by->first >= comm_space) {
     prove_finding(o->view, &o->walk, by->record, "ordering",
@@ -132,11 +121,11 @@ static void report(const Ordering *o, const Place *by, uint32_t of, const Place 
 static void check_inside(const Ordering *o, const Clocks *clocks, uint32_t by, uint32_t of) {
   for (uint32_t i = 0; i < clocks->all[by].count; i++) {
     const Touch *touch = &clocks->all[by].at[i];
-    Place place = place_of(o, touch, 0);
+    Touch place = place_of(o, touch, 0);
     for (uint32_t k = 0; k < clocks->all[of].count; k++) {
       const Touch *other = &clocks->all[of].at[k];
       if (other->record >= touch->record) break;
-      Place earlier = place_of(o, other, 0);
+      Touch earlier = place_of(o, other, 0);
       if (earlier.number <= clocks->clock[touch->record].number[of] || !meet(&place, &earlier))
         continue;
       report(o, &place, of, &earlier);
@@ -162,11 +151,11 @@ static bool bases_meet(const Ordering *o) {
 static bool map_all(const Ordering *o, LaneLog *log, uint32_t of) {
   uint32_t over = log->count; /* for everybody */
   bool done = true;
-  EACH_LANE(by, o->lanes_used & ~(1u << of))
+  EACH_BIT(by, o->lanes_used & ~(1u << of))
   if (log->over[by] < over) over = log->over[by];
   if (log->mapped < over) log->mapped = over;
   for (; log->mapped < log->count; log->mapped++) {
-    const Place *at = &log->at[log->mapped];
+    const Touch *at = &log->at[log->mapped];
     const Interval span = {at->first, at->end, log->mapped};
     done = done && intervals_put(&log->touched, span) &&
            (!at->write || intervals_put(&log->written, span));
@@ -175,7 +164,7 @@ static bool map_all(const Ordering *o, LaneLog *log, uint32_t of) {
 }
 
 /* The first that meets the place, and is not known to be over; NULL: there is none. */
-static const Place *find_mapped(const LaneLog *log, const Place *place, uint32_t known) {
+static const Touch *find_mapped(const LaneLog *log, const Touch *place, uint32_t known) {
   const Intervals *map = place->write ? &log->touched : &log->written;
   const Interval *met = NULL;
   for (uint64_t next = place->first;
@@ -184,7 +173,7 @@ static const Place *find_mapped(const LaneLog *log, const Place *place, uint32_t
   return NULL;
 }
 
-static const Place *find_among(const LaneLog *log, uint32_t by, const Place *place,
+static const Touch *find_among(const LaneLog *log, uint32_t by, const Touch *place,
                                uint32_t known) {
   for (uint32_t n = log->over[by]; n < log->count; n++)
     if (meet(place, &log->at[n]) && log->at[n].number > known) return &log->at[n];
@@ -203,9 +192,9 @@ static void check_before(Ordering *o, const Run *run, uint32_t by, uint32_t of) 
   bool by_maps = log->count - log->over[by] > LOOKED_AT_MAX;
   o->failed = o->failed || (by_maps && !map_all(o, log, of));
   for (uint32_t i = 0; i < early->count && log->over[by] < log->count; i++) {
-    Place place = place_of(o, &early->at[i], run->before[by]);
+    Touch place = place_of(o, &early->at[i], run->before[by]);
     uint32_t known = known_by(run, early->at[i].entries, of);
-    const Place *met =
+    const Touch *met =
         by_maps ? find_mapped(log, &place, known) : find_among(log, by, &place, known);
     if (met == NULL) continue;
     report(o, &place, of, met);
@@ -218,7 +207,7 @@ static bool remember(const Ordering *o, LaneLog *log, const Run *run, uint32_t l
   const Touches *late = &run->clocks->late[lane];
   if (log->count + late->count > log->capacity) {
     uint32_t capacity = 2 * log->capacity + late->count + 64;
-    Place *grown = realloc(log->at, capacity * sizeof *grown);
+    Touch *grown = realloc(log->at, capacity * sizeof *grown);
     if (grown == NULL) return false;
     log->at = grown, log->capacity = capacity;
   }
@@ -237,14 +226,14 @@ static void run_call(Ordering *o, Clocks *clocks) {
   memcpy(run->before, o->number, sizeof run->before);
   bool alone = (clocks->lanes & (clocks->lanes - 1)) == 0;
   bool inside = !alone && (!clocks->proven || bases_meet(o));
-  EACH_LANE(by, clocks->lanes) {
-    EACH_LANE(of, o->lanes_used & ~(1u << by)) {
+  EACH_BIT(by, clocks->lanes) {
+    EACH_BIT(of, o->lanes_used & ~(1u << by)) {
       check_before(o, run, by, of);
       if (inside && (clocks->lanes >> of & 1u)) check_inside(o, clocks, by, of);
     }
   }
   clocks->proven = true;
-  EACH_LANE(lane, clocks->lanes) {
+  EACH_BIT(lane, clocks->lanes) {
     o->failed = o->failed || !remember(o, &o->lanes[lane], run, lane);
     o->number[lane] += clocks->count[lane];
     join(o, run, clocks->last[lane], lane);
@@ -266,7 +255,7 @@ static void prove_program(const View *view, const PlanProgram *program, Clocks *
   Ordering o = {.view = view, .kept = kept, .lanes_used = (1u << view->plan->lanes_count) - 1};
   o.runs = prove_array(view, 2 * (size_t)program->calls_count, sizeof *o.runs);
   if (o.runs != NULL) run_program(&o, program);
-  EACH_LANE(lane, o.lanes_used) {
+  EACH_BIT(lane, o.lanes_used) {
     intervals_free(&o.lanes[lane].written), intervals_free(&o.lanes[lane].touched);
     free(o.lanes[lane].at);
   }

@@ -12,7 +12,6 @@
 typedef struct Packing {
   const View *view;
   const Plan *plan;
-  const KernelContract **contracts;
   const PlanSegment *segment;
   Plan *out; /* these of its tables are its own, with room for what is added: */
   PlanRecord *records;
@@ -25,12 +24,8 @@ typedef struct Packing {
 static const PlanRecord *mover_at(const Packing *p, uint32_t position, KernelId kernel) {
   if (position >= p->segment->records_count) return NULL;
   const PlanRecord *record = &p->plan->records[p->segment->records_first + position];
-  if (record->kind != RECORD_KERNEL || p->contracts[record->kernel] == NULL) return NULL;
-  return p->contracts[record->kernel]->id == kernel ? record : NULL;
-}
-
-static const PlanOperand *operand_of(const Packing *p, const PlanRecord *record, uint32_t i) {
-  return &p->plan->operands[record->operands_first + i];
+  const KernelContract *contract = contract_at(p->view, record);
+  return contract != NULL && contract->id == kernel ? record : NULL;
 }
 
 static bool same_place(const PlanOperand *a, const PlanOperand *b) {
@@ -53,14 +48,14 @@ static int64_t flat_share(const Plan *plan, const PlanRecord *record) {
 static bool fits(const Packing *p, const PlanRecord *mover, uint32_t packed, const PlanRecord *flat,
                  uint32_t end) {
   const int64_t *dims = p->plan->ints + mover->dims_first;
-  const KernelContract *contract = p->contracts[mover->kernel];
+  const KernelContract *contract = contract_at(p->view, mover);
   int64_t members = plan_comm_size(p->plan, flat->comm);
   return mover->operands_count == 2 && mover->accumulate == 0 &&
          contract_dims_fit(contract, dims, mover->dims_count) && dims[0] == members &&
          contract_elements(contract, 0, dims) == members * flat_share(p->plan, flat) &&
          mover->lane == flat->lane && mover->when_all == flat->when_all &&
          mover->when_none == flat->when_none &&
-         same_place(operand_of(p, mover, packed), operand_of(p, flat, end));
+         same_place(record_operand(p->plan, mover, packed), record_operand(p->plan, flat, end));
 }
 
 /* ---- the collective that they are together */
@@ -73,10 +68,11 @@ static bool join_pieces(const Packing *p, PlanRecord *record, const PlanRecord *
   bool in_place = record->operands_count == 1;
   if (whole == NULL || in_place != (share != NULL)) return false;
   record->dims_first = whole->dims_first + 2, record->dims_count = whole->dims_count - 2;
-  return !in_place || (whole->dims_count == share->dims_count &&
-                       memcmp(p->plan->ints + whole->dims_first, p->plan->ints + share->dims_first,
-                              whole->dims_count * sizeof(int64_t)) == 0 &&
-                       same_place(operand_of(p, pack, 0), operand_of(p, unpack, 1)));
+  return !in_place ||
+         (whole->dims_count == share->dims_count &&
+          memcmp(p->plan->ints + whole->dims_first, p->plan->ints + share->dims_first,
+                 whole->dims_count * sizeof(int64_t)) == 0 &&
+          same_place(record_operand(p->plan, pack, 0), record_operand(p->plan, unpack, 1)));
 }
 
 /* Many pieces on one side, fewer on the other, each of as many of them. */
@@ -112,13 +108,14 @@ static void join_operands(Packing *p, PlanRecord *record, const PlanRecord *pack
   const PlanRecord flat = *record;
   uint32_t last = flat.operands_count - 1;
   record->operands_first = p->out->operands_count, record->operands_count = 0;
-  add_operand(p, record, operand_of(p, pack != NULL ? pack : &flat, 0),
-              operand_of(p, &flat, 0)->access);
+  add_operand(p, record, record_operand(p->plan, pack != NULL ? pack : &flat, 0),
+              record_operand(p->plan, &flat, 0)->access);
   if (last > 0)
-    add_operand(p, record, operand_of(p, unpack != NULL ? unpack : &flat, 1), ACCESS_WRITE);
+    add_operand(p, record, record_operand(p->plan, unpack != NULL ? unpack : &flat, 1),
+                ACCESS_WRITE);
   for (uint32_t i = 0; i <= last; i++)
     if ((i == 0 ? pack : unpack) != NULL)
-      add_operand(p, record, operand_of(p, &flat, i), ACCESS_SCRATCH);
+      add_operand(p, record, record_operand(p->plan, &flat, i), ACCESS_SCRATCH);
 }
 
 /* The record at `position` becomes what it is together with the movers around it, if it is a
@@ -164,7 +161,7 @@ static void *copied(const View *view, const void *items, uint32_t count, size_t 
 bool unpacked_open(const View *view, Plan *unpacked) {
   const Plan *plan = view->plan;
   uint32_t count = plan->records_count;
-  Packing p = {.view = view, .plan = plan, .contracts = prove_contracts(view), .out = unpacked};
+  Packing p = {.view = view, .plan = plan, .out = unpacked};
   p.records = copied(view, plan->records, count, sizeof *plan->records, 0);
   p.operands =
       copied(view, plan->operands, plan->operands_count, sizeof *plan->operands, 4 * count);
@@ -173,12 +170,11 @@ bool unpacked_open(const View *view, Plan *unpacked) {
   *unpacked = *plan;
   unpacked->records = p.records, unpacked->operands = p.operands;
   unpacked->ints = p.ints, unpacked->reals = p.reals;
-  bool ready = p.contracts && p.records && p.operands && p.ints && p.reals;
+  bool ready = p.records && p.operands && p.ints && p.reals;
   for (uint32_t s = 0; ready && s < plan->segments_count; s++) {
     p.segment = &plan->segments[s];
     unpack_segment(&p);
   }
-  free(p.contracts);
   return ready;
 }
 

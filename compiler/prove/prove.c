@@ -2,23 +2,25 @@
 
 #include <stdlib.h>
 
-#include "compiler/prove/types/types.h"
 #include "compiler/prove/walk.h"
 #include "runtime/plan/plan_io.h"
 
 /* Class by class, then what only all of them show: of the plan in which nothing is packed. */
-static void prove_classes(const Plan *plan, const Plan *unpacked, ProveReport *report,
-                          View *views) {
+static void prove_classes(const View *whole, const Plan *unpacked, View *views) {
+  const uint32_t count = whole->plan->classes_count;
   bool ready = true;
-  for (uint32_t i = 0; i < plan->classes_count; i++) {
-    views[i] = (View){.plan = plan, .report = report, .class = &plan->classes[i]};
+  for (uint32_t i = 0; i < count; i++) {
+    views[i] = *whole;
+    views[i].class = &whole->plan->classes[i];
     ready = ready && prove_memory(&views[i]);
   }
-  if (ready) prove_ordering(views, plan->classes_count);
-  for (uint32_t i = 0; i < plan->classes_count; i++)
+  if (ready) prove_ordering(views, count);
+  for (uint32_t i = 0; i < count; i++)
     views[i].plan = unpacked;
   /* What operands are, and where they lie, is known to be right from here on. */
-  if (ready && report->finding_count == 0) prove_types(views, plan->classes_count);
+  if (ready && whole->report->finding_count == 0) prove_types(views, count);
+  for (uint32_t i = 0; i < count; i++)
+    view_close(&views[i]);
 }
 
 static void count_call(const Walk *walk, ProveReport *report) {
@@ -62,15 +64,16 @@ bool prove(const Plan *plan, ProveReport *report) {
   count(plan, report);
   prove_derivatives(plan, report);
   prove_evaluation(plan, report);
-  Plan unpacked;
-  bool ready = unpacked_open(&whole, &unpacked);
-  if (ready) prove_records(&unpacked, report);
-  prove_communication(plan, report);
-  View *views = prove_array(&whole, plan->classes_count, sizeof *views);
-  if (ready && views != NULL) prove_classes(plan, &unpacked, report, views);
-  for (uint32_t i = 0; views != NULL && i < plan->classes_count; i++)
-    view_close(&views[i]);
+  Plan unpacked = {0};
+  whole.contract = prove_contracts(&whole);
+  View *views = prove_array(&whole, plan->classes_count, sizeof *views), flat = whole;
+  bool ready = whole.contract != NULL && unpacked_open(&whole, &unpacked);
+  flat.plan = &unpacked;
+  if (ready) prove_records(&flat);
+  prove_communication(&whole);
+  if (ready && views != NULL) prove_classes(&whole, &unpacked, views);
   free(views);
+  free(whole.contract);
   unpacked_close(&unpacked);
   return report->finding_count == 0;
 }

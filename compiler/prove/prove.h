@@ -8,7 +8,7 @@
  *   one loss on, through what goes from region to region. What has no row is refused. Evaluation is
  *   what is trained, without dropout.
  * - records: every record is what its node, or its purpose, makes it: its kernel is one that may
- *   carry out the op (records/rows.def), and its dims, attrs, random key, control slots and
+ *   carry out the op (rules.def), and its dims, attrs, random key, control slots and
  *   differences between ranks follow from the node, the job's settings and the cuts of its
  * operands. Parameters begin as the model says, updates and clip are the job's. What has no row is
  * refused.
@@ -27,7 +27,7 @@
  *   writes, lie in buffers of their own.
  * - ordering: records on different lanes touch the same bytes, one writing, or the same
  *   communicator, only if edges order them.
- * - types: memory holds the model's values where the model needs them (types/types.h). Every span
+ * - types: memory holds the model's values where the model needs them (types/types.c). Every span
  *   of a buffer has a type: which value, layer and micro-batch, in which parts along the axes of
  *   the mesh, summed over which uses; every record is a rule over types, and what has no rule is
  *   refused. Gradients are complete and alike cut before their update, each square is once in the

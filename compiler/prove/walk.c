@@ -50,79 +50,107 @@ bool walk_next(Walk *walk) {
   return true;
 }
 
-const PlanProgram *view_program(const View *view, ProgramKind kind) {
-  for (uint32_t i = 0; i < view->class->programs_count; i++) {
-    const PlanProgram *program = &view->plan->programs[view->class->programs_first + i];
-    if (program->kind == (uint32_t)kind) return program;
+void line_add(Line *text, const char *format, ...) {
+  va_list list;
+  va_start(list, format);
+  int added = vsnprintf(text->at + text->used, text->room - text->used, format, list);
+  va_end(list);
+  text->used += added < 0 ? 0 : (size_t)added;
+  if (text->used >= text->room) text->used = text->room - 1;
+}
+
+void line_add_record(Line *text, const Walk *walk, uint32_t index) {
+  const Plan *plan = walk->view->plan;
+  const PlanRecord *record = walk_record(walk, index);
+  line_add(text, ", record %u (%.24s %.60s)", index,
+           record->kind == RECORD_KERNEL ? plan_string(plan, plan->kernels[record->kernel].name)
+                                         : RecordKind_names[record->kind],
+           plan_string(plan, record->path));
+}
+
+uint32_t value_named(const Plan *plan, ValueKind kind, uint32_t like) {
+  const char *name = plan_string(plan, plan->values[like].name);
+  for (uint32_t i = 0; i < plan->values_count; i++)
+    if (plan->values[i].kind == (uint32_t)kind &&
+        strcmp(name, plan_string(plan, plan->values[i].name)) == 0)
+      return i;
+  return PLAN_NONE;
+}
+
+double attr_of_member(const Plan *plan, const PlanRecord *record, uint32_t attr, uint32_t member) {
+  double value = plan->reals[record->attrs_first + attr];
+  for (uint32_t i = 0; i < record->varies_count; i++) {
+    const PlanVary *vary = &plan->varies[record->varies_first + i];
+    if (vary->attr != attr) continue;
+    value += vary->stride * member;
+    if (vary->values_count > 0) value += plan->reals[vary->values_first + member];
   }
-  return NULL;
+  return value;
+}
+
+bool layouts_alike(const Plan *plan, uint32_t a, uint32_t b) {
+  const PlanLayout *one = &plan->layouts[a], *other = &plan->layouts[b];
+  if (one->dims_count != other->dims_count) return false;
+  for (uint32_t i = 0; i < one->dims_count; i++) {
+    const PlanLayoutDim *x = &plan->layout_dims[one->dims_first + i];
+    const PlanLayoutDim *y = &plan->layout_dims[other->dims_first + i];
+    if (x->size != y->size || x->real_size != y->real_size || x->name != y->name) return false;
+  }
+  return true;
 }
 
 /* "replicas train_step, call 12 (layer backward, layer 4, micro-batch 0), record 3 (linear_dw
  * h.*.w)" */
-static void describe(const View *view, const Walk *walk, int64_t record, char *text, size_t room) {
+static void describe(const View *view, const Walk *walk, int64_t record, Line *text) {
   const Plan *plan = view->plan;
-  size_t used = 0;
-#define ADD(...)                                                                                   \
-  do {                                                                                             \
-    int added_ = snprintf(text + used, room - used, __VA_ARGS__);                                  \
-    used += added_ < 0 ? 0 : (size_t)added_ < room - used ? (size_t)added_ : room - used - 1;      \
-  } while (0)
-  text[0] = '\0';
-  if (walk == NULL) {
-    if (view->class != NULL) ADD("%.40s", plan_string(plan, view->class->name));
-    return;
-  }
+  const bool has_calls = walk != NULL && walk->call != NULL;
+  if (view->class != NULL) line_add(text, "%.40s", plan_string(plan, view->class->name));
+  if (view->class != NULL && walk != NULL)
+    line_add(text, " %s", ProgramKind_names[walk->program->kind]);
+  if (!has_calls) return;
   if (view->class != NULL)
-    ADD("%.40s %s", plan_string(plan, view->class->name), ProgramKind_names[walk->program->kind]);
-  if (walk->call == NULL) return;
-  if (view->class != NULL)
-    ADD(", call %u (%.40s", walk->position, plan_string(plan, walk->segment->name));
+    line_add(text, ", call %u", walk->position);
   else
-    ADD("segment (%.40s", plan_string(plan, walk->segment->name));
-  if (walk->call->layer >= 0) ADD(", layer %d", walk->call->layer);
-  if (walk->call->microbatch >= 0) ADD(", micro-batch %d", walk->call->microbatch);
-  if (walk->iteration > 0) ADD(", second iteration");
-  ADD(")");
-  if (record < 0) return;
-  const PlanRecord *what = walk_record(walk, (uint32_t)record);
-  ADD(", record %u (%.24s %.60s)", (uint32_t)record,
-      what->kind == RECORD_KERNEL ? plan_string(plan, plan->kernels[what->kernel].name)
-                                  : RecordKind_names[what->kind],
-      plan_string(plan, what->path));
-#undef ADD
+    line_add(text, "segment");
+  line_add(text, " (%.40s", plan_string(plan, walk->segment->name));
+  if (walk->call->layer >= 0) line_add(text, ", layer %d", walk->call->layer);
+  if (walk->call->microbatch >= 0) line_add(text, ", micro-batch %d", walk->call->microbatch);
+  line_add(text, walk->iteration > 0 ? ", second iteration)" : ")");
+  if (record >= 0) line_add_record(text, walk, (uint32_t)record);
 }
 
-/* " (specs/models/gpt2.lua:9:15)", where the model asks for what the record does; or nothing. */
-static void describe_source(const View *view, const Walk *walk, int64_t record, char *text,
-                            size_t room) {
-  const Plan *plan = view->plan;
+const char *node_source(const Plan *plan, const PlanNode *node, char text[SOURCE_BYTES]) {
   text[0] = '\0';
-  if (walk == NULL || walk->call == NULL || record < 0) return;
-  uint32_t number = walk_record(walk, (uint32_t)record)->node;
-  const PlanNode *node = number == PLAN_NONE ? NULL : &plan->nodes[number];
   if (node != NULL && *plan_string(plan, node->file) != '\0')
-    (void)snprintf(text, room, " (%.80s:%u:%u)", plan_string(plan, node->file), node->line,
+    (void)snprintf(text, SOURCE_BYTES, " (%.80s:%u:%u)", plan_string(plan, node->file), node->line,
                    node->column);
+  return text;
+}
+
+/* NULL: it says nothing of a record, or of one that carries out none. */
+static const PlanNode *node_at(const View *view, const Walk *walk, int64_t record) {
+  if (walk == NULL || walk->call == NULL || record < 0) return NULL;
+  uint32_t node = walk_record(walk, (uint32_t)record)->node;
+  return node == PLAN_NONE ? NULL : &view->plan->nodes[node];
 }
 
 void prove_finding(const View *view, const Walk *walk, int64_t record, const char *property,
                    const char *format, ...) {
   ProveReport *report = view->report;
   if (report->finding_count++ >= PROVE_FINDINGS_MAX) return;
-  char where[PROVE_LINE_BYTES], what[PROVE_LINE_BYTES], source[128];
-  describe(view, walk, record, where, sizeof where);
-  describe_source(view, walk, record, source, sizeof source);
+  char where[PROVE_LINE_BYTES] = "", what[PROVE_LINE_BYTES], source[SOURCE_BYTES];
+  Line place = {where, sizeof where, 0};
+  Line line = {report->finding[report->finding_count - 1], PROVE_LINE_BYTES, 0};
+  describe(view, walk, record, &place);
+  (void)node_source(view->plan, node_at(view, walk, record), source);
   va_list list;
   va_start(list, format);
   vsnprintf(what, sizeof what, format, list);
   va_end(list);
-  char *line = report->finding[report->finding_count - 1];
-  int used = snprintf(line, PROVE_LINE_BYTES, "%s: %s%s", property, where, *where ? ": " : "");
-  int left = PROVE_LINE_BYTES - used - (int)strlen(source) - 1; /* the place is never cut off */
-  if (used >= 0 && left > 0)
-    snprintf(line + used, (size_t)(PROVE_LINE_BYTES - used), "%.*s%s", left, what, source);
-  for (char *at = line; *at != '\0'; at++)
+  line_add(&line, "%s: %s%s", property, where, *where ? ": " : "");
+  int left = (int)(line.room - line.used - strlen(source)) - 1; /* the place is never cut off */
+  if (left > 0) line_add(&line, "%.*s%s", left, what, source);
+  for (char *at = line.at; *at != '\0'; at++)
     if ((unsigned char)*at < 0x20) *at = ' '; /* names of a hostile plan must not break the line */
 }
 

@@ -5,23 +5,20 @@
 #include "compiler/prove/prove.h"
 #include "kernels/contract/contract.h"
 
-/* The buffers of a program by the call at which their life begins. */
-typedef struct BufferOrder {
-  uint32_t *buffer; /* indices into plan->buffers */
-  uint32_t *first;  /* by call position, and one more: where its buffers begin; in the same block */
-} BufferOrder;
-
-/* Which buffer each base of each call lies in; made by prove_memory. */
+/* Which buffer each base of each call lies in, and at which call the life of each begins; made by
+ * prove_memory. All in one block. Buffers are indices into plan->buffers. */
 typedef struct Ledger {
-  uint32_t *base_first; /* by position of the call: where its bases begin in buffer_of */
-  uint32_t *buffer_of; /* index into plan->buffers; PLAN_NONE: nothing that runs touches the base */
-  BufferOrder births;
+  uint32_t *base_first;  /* by position of the call: where its bases begin in buffer_of */
+  uint32_t *buffer_of;   /* PLAN_NONE: nothing that runs touches the base */
+  uint32_t *birth_first; /* by position, and one more: where its births begin in born */
+  uint32_t *born;
 } Ledger;
 
 /* A class. Its ranks differ only in which member of a row an operand is. */
 typedef struct View {
   const Plan *plan;
   ProveReport *report;
+  const KernelContract **contract; /* by kernel of the plan; NULL: kernels.def lacks it */
   const PlanClass *class;
   Ledger ledger[ProgramKind_COUNT];
 } View;
@@ -54,8 +51,6 @@ static inline uint32_t walk_grown(const Walk *walk) {
 /* The records of a segment, as of any call of it: for what is the same in all. */
 Walk walk_segment(const View *view, const PlanSegment *segment);
 
-const PlanProgram *view_program(const View *view, ProgramKind kind); /* NULL: the class has none */
-
 static inline bool walk_runs(const Walk *walk, const PlanRecord *record) {
   return plan_when(record->when_all, record->when_none, walk->call->flags);
 }
@@ -81,6 +76,16 @@ static inline uint64_t operand_end(const Plan *plan, const PlanOperand *operand)
   return operand->offset + (members - 1) * (uint64_t)operand->member_stride + operand->size_bytes;
 }
 
+/* NULL: it is a communication or a load, or nothing is known of its kernel. */
+static inline const KernelContract *contract_at(const View *view, const PlanRecord *record) {
+  return record->kind == RECORD_KERNEL ? view->contract[record->kernel] : NULL;
+}
+
+static inline const PlanOperand *record_operand(const Plan *plan, const PlanRecord *record,
+                                                uint32_t i) {
+  return &plan->operands[record->operands_first + i];
+}
+
 static inline const PlanRecord *walk_record(const Walk *walk, uint32_t index) {
   return &walk->view->plan->records[walk->segment->records_first + index];
 }
@@ -89,19 +94,63 @@ static inline bool record_is_communication(const PlanRecord *record) {
   return record->kind != RECORD_KERNEL && record->kind != RECORD_LOAD;
 }
 
+/* `bit` is each number of a mask. */
+#define EACH_BIT(bit, mask)                                                                        \
+  for (uint32_t bit##_left = (mask), bit = 0;                                                      \
+       bit##_left != 0 && (bit = (uint32_t)__builtin_ctz(bit##_left), true);                       \
+       bit##_left &= bit##_left - 1)
+
+/* Mask of the axes that have more than one rank. */
+static inline uint32_t mesh_axes(const Plan *plan) {
+  uint32_t axes = 0;
+  for (uint32_t axis = 0; axis < plan->axes_count; axis++)
+    axes |= (uint32_t)(plan->axes[axis].size > 1) << axis;
+  return axes;
+}
+
+/* Same names and sizes of all dims. */
+bool layouts_alike(const Plan *plan, uint32_t a, uint32_t b);
+
+/* The first value of this kind with the name of another; PLAN_NONE: none has it. */
+uint32_t value_named(const Plan *plan, ValueKind kind, uint32_t like);
+
+/* An attr of a record as this member of the communicator by which it varies has it. */
+double attr_of_member(const Plan *plan, const PlanRecord *record, uint32_t attr, uint32_t member);
+
 /* The class `distance` further along the only axis of the communicator; PLAN_NONE: ranks of the
  * class do not all come to the same one. communication.c */
 uint32_t class_at_distance(const Plan *plan, uint32_t class, uint32_t comm, int64_t distance);
+
+/* Words one after another, as far as there is room; all zero but for `at` and `room` at first. */
+typedef struct Line {
+  char *at;
+  size_t room, used;
+} Line;
+
+void line_add(Line *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* ", record 3 (linear_dw h.*.w)" of the segment that the walk is at. */
+void line_add_record(Line *text, const Walk *walk, uint32_t index);
+
+/* " (specs/models/gpt2.lua:9:15)", where the model asks for the node; "": nowhere. Returns `text`.
+ */
+enum { SOURCE_BYTES = 128 };
+const char *node_source(const Plan *plan, const PlanNode *node, char text[SOURCE_BYTES]);
 
 /* Adds a finding. `walk` says in which call, `record` which record of it; NULL and -1: none. */
 void prove_finding(const View *view, const Walk *walk, int64_t record, const char *property,
                    const char *format, ...) __attribute__((format(printf, 5, 6)));
 
+/* 64 bits that stand for a sequence of numbers: of those before, and one more. */
+static inline uint64_t hash_mix(uint64_t hash, uint64_t value) {
+  hash = (hash ^ hash >> 32) * 0xd6e8feb86659fd93u + value;
+  hash = (hash ^ hash >> 29) * 0x9e3779b97f4a7c15u;
+  return hash ^ hash >> 32;
+}
+
 /* Memory of a property: zeroed, or a finding and NULL. Freed by the caller. */
 void *prove_array(const View *view, size_t count, size_t item_bytes);
 
-/* The contracts of the plan's kernels; NULL for one that kernels.def does not have. An array to be
- * freed, or NULL and a finding. */
+/* An array for View.contract, to be freed; or NULL and a finding. */
 const KernelContract **prove_contracts(const View *view);
 
 /* ---- the properties; each adds its findings */
@@ -122,9 +171,9 @@ void prove_evaluation(const Plan *plan, ProveReport *report);
 /* Every record is as large as its kernel says, and what its node, or its purpose, makes it. What
  * stands in operands, and what is moved where, is the types': dims that follow from these sizes are
  * not looked at. */
-void prove_records(const Plan *plan, ProveReport *report);
+void prove_records(const View *view);
 
-void prove_communication(const Plan *plan, ProveReport *report);
+void prove_communication(const View *view);
 
 /* Fills view->ledger, which the ones after it read; false when that cannot be. view_close frees it.
  */
@@ -132,7 +181,8 @@ bool prove_memory(View *view);
 
 void view_close(View *view);
 
-/* Of all classes: what is worked out for one view serves the others. */
+/* Of all classes: what is worked out for one view serves the others. Types are judged last. */
 void prove_ordering(const View *views, uint32_t count);
+void prove_types(const View *views, uint32_t count);
 
 #endif

@@ -82,12 +82,19 @@ static int64_t product_of(const uint8_t *factors, uint32_t count, const int64_t 
   return product;
 }
 
+bool contract_view(const KernelContract *contract, int32_t operand, const int64_t *dims,
+                   KernelView *view) {
+  const KernelShape *shape = &contract->operands[operand].shape;
+  if (shape->kind != SHAPE_VIEW) return false;
+  *view = (KernelView){product_of(shape->rows, shape->rows_count, dims),
+                       product_of(shape->inner, shape->inner_count, dims), dims[shape->stride]};
+  return true;
+}
+
 /* From the first element of the first row to the last of the last. */
-static int64_t view_elements(const KernelShape *shape, const int64_t *dims) {
-  int64_t rows = product_of(shape->rows, shape->rows_count, dims);
-  int64_t inner = product_of(shape->inner, shape->inner_count, dims);
-  if (rows == 0 || inner == 0) return 0;
-  return rows < 0 ? -1 : plus(times(rows - 1, dims[shape->stride]), inner);
+static int64_t view_elements(const KernelView *view) {
+  if (view->rows == 0 || view->inner == 0) return 0;
+  return view->rows < 0 ? -1 : plus(times(view->rows - 1, view->stride), view->inner);
 }
 
 static int64_t broadcast_elements(KernelShapeKind kind, const int64_t *dims) {
@@ -109,7 +116,8 @@ static int64_t piece_elements(const int64_t *dims) {
 
 int64_t contract_elements(const KernelContract *contract, int32_t operand, const int64_t *dims) {
   const KernelShape *shape = &contract->operands[operand].shape;
-  if (shape->kind == SHAPE_VIEW) return view_elements(shape, dims);
+  KernelView view;
+  if (contract_view(contract, operand, dims, &view)) return view_elements(&view);
   if (shape->kind == SHAPE_PIECES) return piece_elements(dims);
   if (shape->kind != SHAPE_DENSE) return broadcast_elements(shape->kind, dims);
   return times(product_of(shape->rows, shape->rows_count, dims), shape->times);

@@ -157,6 +157,15 @@ bool contract_operands_fit(const KernelContract *contract, uint32_t count);
  * or there are more than can be counted. Not of scratch. */
 int64_t contract_elements(const KernelContract *contract, int32_t operand, const int64_t *dims);
 
+/* Rows of an operand that others' rows may stand between; all numbers are of elements. */
+typedef struct KernelView {
+  int64_t rows, inner, stride;
+} KernelView;
+
+/* How the kernel walks over its operand; dims must fit. False: it takes it as it lies. */
+bool contract_view(const KernelContract *contract, int32_t operand, const int64_t *dims,
+                   KernelView *view);
+
 /* Whether an operand may have this dtype, in a record whose operands have `dtypes`. */
 bool contract_dtype_fits(const KernelContract *contract, int32_t operand, const uint32_t *dtypes);
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "runtime/plan/control.h"
+#include "runtime/plan/plan_place.h"
 #include "runtime/plan/plan_text.h"
 #include "runtime/plan/plan_why.h"
 
@@ -10,15 +11,6 @@ enum { STAGING_ALIGN_BYTES = 64, BINDING_ALIGN_BYTES = 8 };
 
 static bool add_fits(uint64_t a, uint64_t b, uint64_t limit) {
   return a <= limit && b <= limit - a;
-}
-
-static bool overlap(const Plan *plan, const PlanClass *a, const PlanClass *b) {
-  for (uint32_t axis = 0; axis < plan->axes_count; axis++) {
-    const PlanBound *x = &plan->bounds[a->bounds_first + axis];
-    const PlanBound *y = &plan->bounds[b->bounds_first + axis];
-    if (x->end <= y->first || y->end <= x->first) return false;
-  }
-  return true;
 }
 
 static bool check_box(const Plan *plan, uint32_t index, char *why) {
@@ -60,7 +52,7 @@ bool plan_check_mesh(const Plan *plan, char *why) {
                        (unsigned long long)ranks);
   for (uint32_t i = 0; i < plan->classes_count; i++)
     for (uint32_t j = i + 1; j < plan->classes_count; j++)
-      if (overlap(plan, &plan->classes[i], &plan->classes[j]))
+      if (plan_classes_meet(plan, &plan->classes[i], &plan->classes[j], UINT32_MAX))
         return plan_refuse(why, "classes[%u] and classes[%u] share ranks", i, j);
   for (uint32_t i = 0; i < plan->comms_count; i++)
     if (((uint64_t)plan->comms[i].axes_mask >> plan->axes_count) != 0)

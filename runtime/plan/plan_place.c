@@ -60,6 +60,15 @@ uint32_t plan_rank_along(const Plan *plan, uint32_t rank, uint32_t axis, uint32_
   return to;
 }
 
+bool plan_classes_meet(const Plan *plan, const PlanClass *a, const PlanClass *b, uint32_t axes) {
+  for (uint32_t axis = 0; axis < plan->axes_count; axis++) {
+    const PlanBound *x = &plan->bounds[a->bounds_first + axis];
+    const PlanBound *y = &plan->bounds[b->bounds_first + axis];
+    if ((axes >> axis & 1u) != 0 && (x->end <= y->first || y->end <= x->first)) return false;
+  }
+  return true;
+}
+
 /* ---- nodes */
 
 RankPlace plan_place(const Plan *plan, uint32_t rank) {

@@ -138,8 +138,9 @@ static inline void bench_open(Bench *bench) {
   bench->view =
       (View){.plan = &bench->plan, .report = &bench->report, .class = &bench->plan.classes[0]};
   *t = (Typing){.view = &bench->view, .plan = &bench->plan, .microbatches = BENCH_SIZE};
-  t->contract = prove_contracts(&bench->view);
-  if (!meaning_open(&bench->view, &t->meaning) || !types_open(&t->types) || t->contract == NULL)
+  bench->view.contract = prove_contracts(&bench->view);
+  if (!meaning_open(&bench->view, &t->meaning) || !types_open(&t->types) ||
+      bench->view.contract == NULL)
     abort();
   t->walk = (Walk){.view = &bench->view,
                    .program = &bench->plan.programs[0],
@@ -157,7 +158,7 @@ static inline void bench_close(Bench *bench) {
     free(bench->t.reached[i].spans.at);
   meaning_close(&bench->t.meaning);
   types_close(&bench->t.types);
-  free((void *)bench->t.contract);
+  free(bench->view.contract);
   free(bench->t.forms);
   build_free(&bench->b);
 }

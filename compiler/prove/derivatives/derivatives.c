@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "compiler/prove/derivatives/gradients.h"
-#include "compiler/prove/hash.h"
 #include "compiler/prove/walk.h"
+#include "kernels/contract/contract.h"
 
 typedef struct Model {
   const Plan *plan;
@@ -31,14 +31,13 @@ static const char *name_of(const Model *m, uint32_t value) {
 static void report(const Model *m, const PlanNode *node, const char *why, const char *of) {
   const Plan *plan = m->plan;
   const char *region = plan_string(plan, m->region->name);
-  if (node == NULL) {
+  char source[SOURCE_BYTES];
+  if (node == NULL)
     prove_finding(&m->view, NULL, -1, "derivatives", "%.40s: %s%.80s", region, why, of);
-    return;
-  }
-  const char *file = plan_string(plan, node->file);
-  prove_finding(&m->view, NULL, -1, "derivatives", "%.40s, %s of %.60s (%.80s:%u:%u): %s%.60s",
-                region, plan_string(plan, node->op), plan_string(plan, node->path),
-                *file ? file : "made by lockstep", node->line, node->column, why, of);
+  else
+    prove_finding(&m->view, NULL, -1, "derivatives", "%.40s, %s of %.60s%s: %s%.60s", region,
+                  plan_string(plan, node->op), plan_string(plan, node->path),
+                  node_source(plan, node, source), why, of);
 }
 
 /* ---- what the rules ask for */
@@ -199,15 +198,6 @@ static bool check_chain(const Model *m, const PlanRegion *next) {
   return false;
 }
 
-/* PLAN_NONE: nothing is. */
-static uint32_t gradient_value(const Plan *plan, const PlanValue *of) {
-  for (uint32_t d = 0; d < plan->values_count; d++)
-    if (plan->values[d].kind == VALUE_PARAM_GRAD && plan->values[d].name == of->name &&
-        plan->values[d].region == of->region)
-      return d;
-  return PLAN_NONE;
-}
-
 static void check_parameters(const Model *m) {
   const Plan *plan = m->plan;
   for (uint32_t v = 0; v < plan->values_count; v++) {
@@ -215,7 +205,7 @@ static void check_parameters(const Model *m) {
     if (of->kind != VALUE_PARAM || of->region == PLAN_NONE ||
         plan->regions[of->region].program != PROGRAM_TRAIN_STEP)
       continue;
-    uint32_t d = gradient_value(plan, of);
+    uint32_t d = value_named(plan, VALUE_PARAM_GRAD, v);
     const char *why = d == PLAN_NONE || m->made_by[d] == 0 ? "has no gradient"
                       : m->name[d] != m->wanted[v]
                           ? "has a gradient that is not the sum over its uses"
@@ -255,4 +245,75 @@ void prove_derivatives(const Plan *plan, ProveReport *report) {
     if (plan->values[v].kind != VALUE_PARAM_GRAD) m.name[v] = hash_mix(3, v);
   if (ready && count > 0) prove_model(&m, count);
   free(m.name), free(m.wanted), free(m.made_by), free(m.asked.at);
+}
+
+/* ---- evaluation: from region to region the same results of the same inputs and parameters as in
+ * training, but nothing is dropped out. Nodes that lead nowhere may be left over. */
+
+/* Where training drops out, it would be like evaluation if it did not. */
+static void keep_all(Applied *applied) {
+  const KernelContract *contract = contract_find(applied->op);
+  if (strcmp(applied->op, "dropout") == 0) applied->op = "copy";
+  for (int32_t i = 0; contract != NULL && i < contract->attr_count && i < APPLIED_ATTRS_MAX; i++)
+    if (strcmp(contract->attrs[i].name, "dropout") == 0) applied->attrs[i] = 0;
+}
+
+/* What the region hands on of its input, or the losses that it ends in. */
+static Sum run(const Model *m, const PlanRegion *region, Sum input) {
+  Sum losses = 0;
+  if (region->input != PLAN_NONE) m->name[region->input] = input;
+  for (uint32_t i = 0; i < region->forward_count; i++) {
+    const PlanNode *node = &m->plan->nodes[region->forward_first + i];
+    for (uint32_t k = 0; k < node->outputs_count; k++) {
+      uint32_t value = node_output(m->plan, node, k);
+      Applied applied = applied_of(m->plan, node, k, m->name);
+      if (region->program == PROGRAM_TRAIN_STEP) keep_all(&applied);
+      m->name[value] = apply(m->plan, &applied);
+      if (m->plan->values[value].kind == VALUE_LOSS) losses += m->name[value];
+    }
+  }
+  return region->output != PLAN_NONE ? m->name[region->output] : losses;
+}
+
+static bool is_in_both(const Model *m, uint32_t value) {
+  for (uint32_t v = 0; v < m->plan->values_count; v++)
+    if (v != value && m->name[v] == m->name[value]) return true;
+  return false;
+}
+
+/* Names the first node that training does not have. */
+static void report_other(const Model *m) {
+  const PlanNode *node = &m->plan->nodes[m->region->forward_first];
+  const PlanNode *end = node + m->region->forward_count;
+  while (node < end && is_in_both(m, node_output(m->plan, node, 0)))
+    node++;
+  if (node < end)
+    report(m, node, "is evaluated, but is not computed in training", "");
+  else
+    report(m, NULL, "what is evaluated is not what is trained", "");
+}
+
+/* Inputs and parameters go by name. */
+void prove_evaluation(const Plan *plan, ProveReport *report_to) {
+  Model m = {.plan = plan, .view = {.plan = plan, .report = report_to}};
+  uint32_t trained = regions_trained(plan), evaluated = plan->regions_count - trained;
+  if (evaluated != 0 && evaluated != trained)
+    prove_finding(&m.view, NULL, -1, "derivatives", "%u regions are evaluated, %u trained",
+                  evaluated, trained);
+  if (evaluated != trained) return;
+  m.name = prove_array(&m.view, plan->values_count, sizeof *m.name);
+  for (uint32_t v = 0; v < plan->values_count && m.name != NULL; v++) {
+    const PlanValue *value = &plan->values[v];
+    bool is_named = value->kind == VALUE_INPUT || value->kind == VALUE_PARAM;
+    m.name[v] = is_named ? hash_mix(value->kind, value->name) : hash_mix(3, v);
+  }
+  for (uint32_t r = 0; r < trained && m.name != NULL; r++) {
+    const PlanRegion *train = &plan->regions[r];
+    m.region = train + trained;
+    bool ends_alike = (train->output == PLAN_NONE) == (m.region->output == PLAN_NONE);
+    if (run(&m, train, hash_mix(5, r)) != run(&m, m.region, hash_mix(5, r)) || !ends_alike ||
+        train->repeat != m.region->repeat)
+      report_other(&m);
+  }
+  free(m.name);
 }

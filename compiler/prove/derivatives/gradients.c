@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "compiler/prove/hash.h"
+#include "compiler/prove/walk.h"
 #include "kernels/contract/contract.h"
 
 /* ---- what an op makes of its inputs */
@@ -20,17 +20,6 @@ static uint64_t hash_real(uint64_t hash, double value) {
   value += 0.0; /* -0 is 0 */
   memcpy(&bits, &value, sizeof bits);
   return hash_mix(hash, bits);
-}
-
-bool layouts_alike(const Plan *plan, uint32_t a, uint32_t b) {
-  const PlanLayout *one = &plan->layouts[a], *other = &plan->layouts[b];
-  if (one->dims_count != other->dims_count) return false;
-  for (uint32_t i = 0; i < one->dims_count; i++) {
-    const PlanLayoutDim *of = &plan->layout_dims[one->dims_first + i];
-    const PlanLayoutDim *as = &plan->layout_dims[other->dims_first + i];
-    if (of->name != as->name || of->size != as->size) return false;
-  }
-  return true;
 }
 
 static uint64_t hash_dims(const Plan *plan, uint64_t hash, uint32_t layout) {

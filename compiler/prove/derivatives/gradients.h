@@ -58,9 +58,6 @@ typedef struct Use {
  * is no row. */
 bool gradient_of(Use *use, Sum *sum);
 
-/* Same names and sizes. */
-bool layouts_alike(const Plan *plan, uint32_t a, uint32_t b);
-
 /* Regions that are trained come first. */
 static inline uint32_t regions_trained(const Plan *plan) {
   uint32_t count = 0;

@@ -8,19 +8,17 @@
 
 typedef struct Records {
   View view;
-  const KernelContract **contracts;
   Walk walk; /* the segment as of any call */
   uint32_t index;
 } Records;
 
-static void report(const Records *r, const char *property, const char *what) {
-  prove_finding(&r->view, &r->walk, r->index, property, "%s", what);
-}
+/* Adds one about the record at hand. */
+#define FINDING(r, ...) prove_finding(&(r)->view, &(r)->walk, (r)->index, __VA_ARGS__)
 
 static void report_number(const Records *r, const char *kind, const KernelNumber *name,
                           double found, double wanted) {
-  prove_finding(&r->view, &r->walk, r->index, "records", "%s %.24s is %.10g, and should be %.10g",
-                kind, name != NULL ? name->name : "", found, wanted);
+  FINDING(r, "records", "%s %.24s is %.10g, and should be %.10g", kind,
+          name != NULL ? name->name : "", found, wanted);
 }
 
 /* ---- shapes: what a kernel takes its operands to be, they are */
@@ -56,14 +54,13 @@ static void check_operand(const Records *r, const Case *c, int32_t i, const uint
   KernelAccess access = c->contract->operands[i].access;
   int64_t bytes = operand_bytes(c->plan, c->record, c->contract, i, dtypes);
   if ((uint64_t)bytes != operand->size_bytes)
-    prove_finding(&r->view, &r->walk, r->index, "shapes",
-                  access == KERNEL_SCRATCH ? "operand %d has %llu bytes of scratch, not %lld"
-                                           : "operand %d has %llu bytes, but its dims say %lld",
-                  i, (unsigned long long)operand->size_bytes, (long long)bytes);
+    FINDING(r, "shapes",
+            access == KERNEL_SCRATCH ? "operand %d has %llu bytes of scratch, not %lld"
+                                     : "operand %d has %llu bytes, but its dims say %lld",
+            i, (unsigned long long)operand->size_bytes, (long long)bytes);
   if (!access_fits(access, c->record, operand->access) ||
       !contract_dtype_fits(c->contract, i, dtypes))
-    prove_finding(&r->view, &r->walk, r->index, "shapes",
-                  "operand %d is used in another way, or has another dtype", i);
+    FINDING(r, "shapes", "operand %d is used in another way, or has another dtype", i);
 }
 
 /* Kernels go by their dims, everything else in the proof by the sizes of operands: were the two to
@@ -75,14 +72,13 @@ static bool check_shapes(const Records *r, const Case *c) {
   uint32_t findings = r->view.report->finding_count, dtypes[KERNEL_OPERANDS_MAX];
   if (record->kind != RECORD_KERNEL) return true;
   if (c->contract == NULL)
-    report(r, "shapes", "no contract is known for this kernel");
+    FINDING(r, "shapes", "no contract is known for this kernel");
   else if (!contract_dims_fit(c->contract, c->plan->ints + record->dims_first, record->dims_count))
-    report(r, "shapes", "its dims are not those of the kernel");
+    FINDING(r, "shapes", "its dims are not those of the kernel");
   else if (!contract_operands_fit(c->contract, record->operands_count))
-    prove_finding(&r->view, &r->walk, r->index, "shapes", "%u operands, not its kernel's number",
-                  record->operands_count);
+    FINDING(r, "shapes", "%u operands, not its kernel's number", record->operands_count);
   else if (record->attrs_count != (uint32_t)c->contract->attr_count)
-    report(r, "shapes", "its attrs are not as many as the kernel's");
+    FINDING(r, "shapes", "its attrs are not as many as the kernel's");
   if (r->view.report->finding_count > findings) return false;
   for (uint32_t i = 0; i < record->operands_count; i++)
     dtypes[i] = c->plan->operands[record->operands_first + i].dtype;
@@ -111,17 +107,14 @@ static bool check_dims(const Records *r, const Case *c) {
 
 /* ---- attrs */
 
+/* plan_check: it varies once, if at all. */
 static double attr_at(const Case *c, uint32_t attr) {
-  const Plan *plan = c->plan;
-  double value = plan->reals[c->record->attrs_first + attr];
+  uint32_t member = 0;
   for (uint32_t i = 0; i < c->record->varies_count; i++) {
-    const PlanVary *vary = &plan->varies[c->record->varies_first + i];
-    if (vary->attr != attr) continue;
-    uint32_t member = plan_member(plan, vary->by, (const int32_t *)c->coordinate);
-    value += vary->stride * member;
-    if (member < vary->values_count) value += plan->reals[vary->values_first + member];
+    const PlanVary *vary = &c->plan->varies[c->record->varies_first + i];
+    if (vary->attr == attr) member = plan_member(c->plan, vary->by, (const int32_t *)c->coordinate);
   }
-  return value;
+  return attr_of_member(c->plan, c->record, attr, member);
 }
 
 static uint32_t varying_axes(const Case *c) {
@@ -201,10 +194,9 @@ static bool check_control(const Records *r, const Case *c) {
     const char *name = plan_string(plan, plan->slots[control->slot].name);
     if (strcmp(name, control_name(row->slot)) == 0 && control->access == (uint32_t)row->access)
       continue;
-    prove_finding(&r->view, &r->walk, r->index, "records",
-                  "control slot %u: %s %.24s; its kernel wants %s %s", i,
-                  Access_names[control->access], name, Access_names[row->access],
-                  control_name(row->slot));
+    FINDING(r, "records", "control slot %u: %s %.24s; its kernel wants %s %s", i,
+            Access_names[control->access], name, Access_names[row->access],
+            control_name(row->slot));
     return false;
   }
   return true;
@@ -215,19 +207,19 @@ static void check_record(const Records *r, const PlanRecord *record) {
   Case c = {.plan = plan,
             .record = record,
             .node = record->node == PLAN_NONE ? NULL : &plan->nodes[record->node],
-            .contract = record->kind == RECORD_KERNEL ? r->contracts[record->kernel] : NULL};
+            .contract = contract_at(&r->view, record)};
   bool runs = (record->when_all & record->when_none) == 0; /* or it packs: packed.c */
   if (!check_shapes(r, &c) || plan->regions_count == 0 || !runs) return;
   run_rule(&c);
   if (c.wrong[0] != '\0') {
-    report(r, "records", c.wrong);
+    FINDING(r, "records", "%s", c.wrong);
     return;
   }
   if (!check_control(r, &c) || !check_dims(r, &c)) return;
   check_attrs(r, &c);
-  if (record->key != c.key) report(r, "records", "draws the random numbers of something else");
+  if (record->key != c.key) FINDING(r, "records", "draws the random numbers of something else");
   if (record->accumulate != 0 && !sums_up(&c))
-    report(r, "records", "adds to what its kernel assigns");
+    FINDING(r, "records", "adds to what its kernel assigns");
 }
 
 /* ---- the job */
@@ -247,14 +239,12 @@ static void check_batch(const View *view) {
 }
 
 /* Records are looked at once, whatever the number of their calls. */
-void prove_records(const Plan *plan, ProveReport *report_to) {
-  Records r = {.view = {.plan = plan, .report = report_to}};
-  r.contracts = prove_contracts(&r.view);
-  if (plan->regions_count > 0) check_batch(&r.view);
-  for (uint32_t s = 0; r.contracts != NULL && s < plan->segments_count; s++) {
-    r.walk = walk_segment(&r.view, &plan->segments[s]);
+void prove_records(const View *view) {
+  Records r = {.view = *view};
+  if (view->plan->regions_count > 0) check_batch(view);
+  for (uint32_t s = 0; s < view->plan->segments_count; s++) {
+    r.walk = walk_segment(view, &view->plan->segments[s]);
     for (r.index = 0; r.index < r.walk.segment->records_count; r.index++)
       check_record(&r, walk_record(&r.walk, r.index));
   }
-  free(r.contracts);
 }

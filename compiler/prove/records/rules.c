@@ -1,5 +1,6 @@
 /* rules.c -- what the numbers of a record are: of one that carries out a node, functions of the
- * node and of how its values are cut, by the words of rows.def; of others, of what they are for. */
+ * node and of how its values are cut, by the words of rules.def; of others, of what they are for.
+ */
 #include "compiler/prove/records/rules.h"
 
 #include <stdarg.h>
@@ -128,7 +129,7 @@ static void runs_of(Case *c, const Dim *seq, uint32_t cuts, int64_t back) {
   attr(c, (double)(zigzag ? seq->size - size / 2 - first / 2 : first + size / 2));
 }
 
-/* ---- the words of rows.def */
+/* ---- the words of rules.def */
 
 static double of_node(const Case *c, uint32_t i) {
   return i < c->node->attrs_count ? c->plan->reals[c->node->attrs_first + i] : 0;
@@ -275,32 +276,33 @@ static void dropout(Case *c) {
 
 static void rule_of_node(Case *c) {
   const char *op = text_of(c, c->node->op);
-#define BY_SIZE           (void)0
-#define BROADCAST         broadcast(c)
-#define PRODUCT(x, w)     features(c, x, w)
-#define HEADS(q, k)       heads(c, q, k)
-#define CLASSES           classes(c)
-#define NODE(n)           attr(c, of_node(c, n))
-#define FIRST(x, index)   attr(c, (double)first_of(c, dim_at(c, x, index), 0))
-#define WHOLE(x, index)   attr(c, (double)dim_at(c, x, index)->size)
-#define TOKENS(x)         attr(c, (double)part_of(c, x).seq->size)
-#define RUNS(x, back)     runs(c, x, back)
-#define TURN              c->turn
-#define SCALE_OF_ROWS     scale(c, 1)
-#define SCALE_OF_ELEMENTS scale(c, features_of_loss(c))
-#define DRAWS(n)          c->key = of_node(c, n) > 0 ? c->node->key : 0
-#define TRAINS(is)        trains(c, is)
-#define DROPOUT           dropout(c)
-#define ROW(name, number, ...)                                                                     \
+#define BY_SIZE                               (void)0
+#define BROADCAST                             broadcast(c)
+#define PRODUCT(x, w)                         features(c, x, w)
+#define HEADS(q, k)                           heads(c, q, k)
+#define CLASSES                               classes(c)
+#define NODE(n)                               attr(c, of_node(c, n))
+#define FIRST(x, index)                       attr(c, (double)first_of(c, dim_at(c, x, index), 0))
+#define WHOLE(x, index)                       attr(c, (double)dim_at(c, x, index)->size)
+#define TOKENS(x)                             attr(c, (double)part_of(c, x).seq->size)
+#define RUNS(x, back)                         runs(c, x, back)
+#define TURN                                  c->turn
+#define SCALE_OF_ROWS                         scale(c, 1)
+#define SCALE_OF_ELEMENTS                     scale(c, features_of_loss(c))
+#define DRAWS(n)                              c->key = of_node(c, n) > 0 ? c->node->key : 0
+#define TRAINS(is)                            trains(c, is)
+#define DROPOUT                               dropout(c)
+#define ROW(op, kernel, operands, rules, ...) PART(op, kernel, __VA_ARGS__)
+#define PART(name, number, ...)                                                                    \
   if (c->contract->id == KERNEL_##number && strcmp(op, #name) == 0) {                              \
     __VA_ARGS__;                                                                                   \
     return;                                                                                        \
   }
-#include "compiler/prove/records/rows.def"
+#include "compiler/prove/rules.def"
   bool is_copy = c->contract->id == KERNEL_copy && c->record->purpose != PURPOSE_NODE;
   bool is_its_own = strcmp(c->contract->row->name, op) == 0 && c->contract->attr_count == 0;
   if (!is_copy && !is_its_own)
-    wrong(c, "no row of rows.def lets this kernel carry out the op %.24s", op);
+    wrong(c, "no row of rules.def lets this kernel carry out the op %.24s", op);
 }
 
 /* ---- what is no node's */
@@ -407,10 +409,8 @@ static void add(Case *c) {
 
 /* Losses, weights and requests of all ranks. */
 static void control(Case *c) {
-  uint32_t all = 0;
-  for (uint32_t axis = 0; axis < c->plan->axes_count; axis++)
-    if (c->plan->axes[axis].size > 1) all |= 1u << axis;
-  if (c->record->comm == PLAN_NONE || c->plan->comms[c->record->comm].axes_mask != all)
+  if (c->record->comm == PLAN_NONE ||
+      c->plan->comms[c->record->comm].axes_mask != mesh_axes(c->plan))
     wrong(c, "does not reach every rank");
 }
 

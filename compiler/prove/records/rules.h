@@ -28,7 +28,7 @@ typedef struct Case {
   char wrong[160]; /* why the record is refused whatever its numbers; "" */
 } Case;
 
-/* By rows.def for what carries out a node, else by what the record is there for. */
+/* By rules.def for what carries out a node, else by what the record is there for. */
 void run_rule(Case *c);
 
 /* Sizes and strides of a broadcast, neighbours that lie one behind the other merged. */

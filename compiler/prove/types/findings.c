@@ -23,7 +23,7 @@ static bool writes(const Walk *walk, const PlanRecord *record, const Span *bytes
 }
 
 /* Up to the record at hand, or to the end of the program. */
-static void add_writer(const Typing *t, const Span *bytes, char *text, size_t room) {
+static void add_writer(const Typing *t, const Span *bytes, Line *text) {
   Walk walk = walk_begin(t->view, t->walk.program, WALK_TWICE), last = walk;
   uint32_t record = PLAN_NONE;
   for (bool is_here = false; !is_here && walk_next(&walk);) {
@@ -33,16 +33,12 @@ static void add_writer(const Typing *t, const Span *bytes, char *text, size_t ro
       if (writes(&walk, walk_record(&walk, r), bytes)) last = walk, record = r;
   }
   if (record == PLAN_NONE) {
-    (void)snprintf(text, room, "; nothing in %s writes there before it",
-                   ProgramKind_names[walk.program->kind]);
+    line_add(text, "; nothing in %s writes there before it", ProgramKind_names[walk.program->kind]);
     return;
   }
-  const PlanRecord *at = walk_record(&last, record);
-  (void)snprintf(text, room, "; written last by call %u (%.40s), record %u (%.24s %.60s)",
-                 last.position, plan_string(t->plan, last.segment->name), record,
-                 at->kind == RECORD_KERNEL ? plan_string(t->plan, t->plan->kernels[at->kernel].name)
-                                           : RecordKind_names[at->kind],
-                 plan_string(t->plan, at->path));
+  line_add(text, "; written last by call %u (%.40s)", last.position,
+           plan_string(t->plan, last.segment->name));
+  line_add_record(text, &last, record);
 }
 
 /* ---- the place in a file */
@@ -80,18 +76,14 @@ static const char *key_of(const PlanRecord *record) {
   }
 }
 
-static void add_source(const Typing *t, uint32_t value, char *text, size_t room) {
+static void add_source(const Typing *t, uint32_t value, Line *text) {
+  char source[SOURCE_BYTES];
   const PlanNode *node = node_of(t, value);
-  if (node != NULL) {
-    (void)snprintf(text, room, " (%.80s:%u:%u)", plan_string(t->plan, node->file), node->line,
-                   node->column);
-    return;
-  }
-  for (uint32_t i = 0; i < t->plan->settings_count; i++) {
+  line_add(text, "%s", node_source(t->plan, node, source));
+  for (uint32_t i = 0; i < t->plan->settings_count && node == NULL; i++) {
     const PlanSetting *setting = &t->plan->settings[i];
     if (strcmp(plan_string(t->plan, setting->key), key_of(t->at)) == 0)
-      (void)snprintf(text, room, " (%s, %.80s)", key_of(t->at),
-                     plan_string(t->plan, setting->origin));
+      line_add(text, " (%s, %.80s)", key_of(t->at), plan_string(t->plan, setting->origin));
   }
 }
 
@@ -100,20 +92,17 @@ static void add_source(const Typing *t, uint32_t value, char *text, size_t room)
 /* A record of a node has its place in the file already. */
 static bool report(Typing *t, const Type *about, const Span *bytes, const char *format,
                    va_list list) {
-  char why[PROVE_LINE_BYTES] = "", writer[TYPE_TEXT_BYTES * 2] = "", source[TYPE_TEXT_BYTES] = "";
+  char why[PROVE_LINE_BYTES] = "", more[PROVE_LINE_BYTES] = "";
+  Line text = {more, sizeof more, 0};
   bool named = about != NULL && about->kind >= TYPE_VALUE && about->kind <= TYPE_SUM;
   if (t->refused) return false;
   t->refused = true;
   (void)vsnprintf(why, sizeof why, format, list);
-  if (bytes != NULL) add_writer(t, bytes, writer, sizeof writer);
+  if (bytes != NULL) add_writer(t, bytes, &text);
   if (t->at == NULL || t->at->node == PLAN_NONE)
-    add_source(t,
-               named           ? about->ref
-               : t->at != NULL ? t->at->value
-                               : PLAN_NONE,
-               source, sizeof source);
+    add_source(t, named ? about->ref : t->at != NULL ? t->at->value : PLAN_NONE, &text);
   prove_finding(t->view, t->walk.call != NULL ? &t->walk : NULL,
-                t->at != NULL ? (int64_t)t->record : -1, "types", "%s%s%s", why, writer, source);
+                t->at != NULL ? (int64_t)t->record : -1, "types", "%s%s", why, more);
   return false;
 }
 

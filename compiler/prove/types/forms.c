@@ -3,17 +3,15 @@
 #include <string.h>
 
 typedef struct FormRow {
-  const char *op; /* NULL: any */
+  const char *op;
   KernelId kernel;
-  bool transposed;
   const char *operands, *rules;
 } FormRow;
 
-#define FORM(kernel, operands, rules)       {NULL, KERNEL_##kernel, false, operands, rules},
-#define TRANSPOSED(kernel, operands, rules) {NULL, KERNEL_##kernel, true, operands, rules},
-#define OF_OP(op, kernel, operands, rules)  {#op, KERNEL_##kernel, false, operands, rules},
+#define ROW(op, kernel, operands, rules, ...) {#op, KERNEL_##kernel, operands, rules},
+#define PART(op, kernel, ...)
 static const FormRow rows[] = {
-#include "compiler/prove/types/forms.def"
+#include "compiler/prove/rules.def"
 };
 
 /* x to y; d_y and x, or y, to d_x. */
@@ -22,15 +20,10 @@ static const FormRow slope = {.operands = "<0E <1E >0E", .rules = "of 0"};
 
 static const FormRow *row_of(const Typing *t, const PlanNode *node) {
   const KernelContract *contract = record_contract(t);
-  const KernelId kernel = contract->id;
-  const bool transposed = /* products say so in a fourth number */
-      contract->row->role == ROLE_LINEAR && t->at->dims_count > 3 && record_dims(t)[3] != 0;
   if (contract->row->role == ROLE_ACTIVATION)
     return contract->operand_count == 2 ? &activation : &slope;
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-    if (rows[i].kernel == kernel && rows[i].transposed == transposed &&
-        (rows[i].op == NULL || is_op(t->plan, node, rows[i].op)))
-      return &rows[i];
+    if (rows[i].kernel == contract->id && is_op(t->plan, node, rows[i].op)) return &rows[i];
   return NULL;
 }
 
@@ -112,7 +105,8 @@ static bool read_operands(Reading *r, const char *at) {
     FormSlot *slot = &r->form->slot[r->form->slot_count++];
     if (!read_marks(r, &at, slot)) return false;
     slot->is_rows = *at == '=' || slot->part == PART_STATISTICS;
-    slot->letters = at += *at == '=';
+    slot->turns = *at == '/' && r->form->transposed;
+    slot->letters = at += *at == '=' || *at == '/';
     at += slot->letter_count = (uint32_t)strcspn(at, " ");
   }
   return true;
@@ -145,10 +139,12 @@ static bool find_sizes(Reading *r, const char *operands) {
 }
 
 static void set_labels(const Reading *r, FormSlot *slot) {
-  for (uint32_t k = 0; k < slot->letter_count; k++)
-    for (uint8_t i = 0; i < r->size[(unsigned char)slot->letters[k]]; i++)
+  for (uint32_t k = 0; k < slot->letter_count; k++) {
+    const char letter = slot->letters[slot->turns ? slot->letter_count - 1 - k : k];
+    for (uint8_t i = 0; i < r->size[(unsigned char)letter]; i++)
       if (slot->dim_count < FORM_DIMS_MAX)
-        slot->label[slot->dim_count++] = (uint16_t)(slot->letters[k] * FORM_DIMS_MAX + i);
+        slot->label[slot->dim_count++] = (uint16_t)(letter * FORM_DIMS_MAX + i);
+  }
 }
 
 /* Dims meet by name: labels are those of the value with most of them, the node's first input. */
@@ -169,11 +165,11 @@ static bool labels_by_name(const Reading *r, FormSlot *slot) {
   return count <= FORM_DIMS_MAX;
 }
 
-static bool read_form(const Typing *t, const PlanNode *node, const FormRow *row, Form *form) {
+static bool read_form(const Typing *t, const PlanNode *node, Form *form) {
+  const FormRow *row = form->row;
   Reading r = {.t = t, .node = node, .form = form};
   memset(r.size, 1, sizeof r.size);
   memset(r.size + 'A', UINT8_MAX, 'Z' - 'A' + 1);
-  *form = (Form){.row = row, .rules = row->rules};
   if (!read_operands(&r, row->operands)) return false;
   bool by_name = strchr(row->operands, '@') != NULL;
   bool fits = by_name || find_sizes(&r, row->operands);
@@ -189,13 +185,20 @@ enum { FORMS_OF_NODE = 4 }; /* forward, backward for two inputs, and one more */
 
 const Form *form_of(Typing *t, const PlanNode *node) {
   const FormRow *row = row_of(t, node);
+  const bool transposed = /* products say so in a fourth number */
+      record_contract(t)->row->role == ROLE_LINEAR && t->at->dims_count > 3 &&
+      record_dims(t)[3] != 0;
   if (t->forms == NULL)
     t->forms = prove_array(t->view, (size_t)t->plan->nodes_count * FORMS_OF_NODE, sizeof(Form));
   if (t->forms == NULL || row == NULL) return NULL;
   Form *kept = (Form *)t->forms + (size_t)(node - t->plan->nodes) * FORMS_OF_NODE;
   uint32_t i = 0;
-  while (i < FORMS_OF_NODE - 1 && kept[i].row != NULL && kept[i].row != row)
+  while (i < FORMS_OF_NODE - 1 && kept[i].row != NULL &&
+         (kept[i].row != row || kept[i].transposed != transposed))
     i++;
-  if (kept[i].row != row) kept[i].fits = read_form(t, node, row, &kept[i]);
+  if (kept[i].row != row || kept[i].transposed != transposed) {
+    kept[i] = (Form){.row = row, .rules = row->rules, .transposed = transposed};
+    kept[i].fits = read_form(t, node, &kept[i]);
+  }
   return kept[i].fits ? &kept[i] : NULL;
 }

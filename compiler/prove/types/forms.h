@@ -1,4 +1,4 @@
-/* forms.h -- rows of forms.def, read for a node, and where its values are cut. Private to
+/* forms.h -- rows of rules.def, read for a node, and where its values are cut. Private to
  * compiler/prove/types. */
 #ifndef LOCKSTEP_PROVE_FORMS_H
 #define LOCKSTEP_PROVE_FORMS_H
@@ -15,13 +15,15 @@ typedef struct FormSlot {
   uint8_t part; /* TypePart: what of the value */
   uint8_t dim_count;
   bool is_rows;                  /* its dims are those of rows */
+  bool turns;                    /* its letters stand the other way round */
   bool passes;                   /* summands of it may pass through */
   uint16_t label[FORM_DIMS_MAX]; /* by dim, a letter and which of its dims; equal: the same dim */
 } FormSlot;
 
 typedef struct Form {
-  const struct FormRow *row; /* of forms.def */
+  const struct FormRow *row; /* of rules.def */
   const char *rules;
+  bool transposed; /* a product with a weight that stands the other way round */
   bool fits;       /* the node has the values that the row asks for */
   bool makes_part; /* of the node only: others do the rest */
   uint32_t slot_count, inputs, outputs;

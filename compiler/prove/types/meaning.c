@@ -58,24 +58,14 @@ static void find_carried(Meaning *meaning, const PlanRegion *region) {
       meaning->value[value[i]].same = first_carried(meaning->plan, value[i], i >= 2);
 }
 
-/* The first value of that kind and name. */
-static uint32_t find_named(const Plan *plan, ValueKind kind, uint32_t like) {
-  const char *name = plan_string(plan, plan->values[like].name);
-  for (uint32_t i = 0; i < plan->values_count; i++)
-    if (plan->values[i].kind == (uint32_t)kind &&
-        strcmp(name, plan_string(plan, plan->values[i].name)) == 0)
-      return i;
-  return PLAN_NONE;
-}
-
 /* Names join what programs have in common, and a gradient to its parameter. */
 static ValueMeaning named(const Plan *plan, uint32_t value) {
   const ValueKind kind = (ValueKind)plan->values[value].kind;
   bool is_shared = kind == VALUE_PARAM || kind == VALUE_INPUT;
-  return (ValueMeaning){.slice.parent = PLAN_NONE,
-                        .same = is_shared ? find_named(plan, kind, value) : value,
-                        .parameter = kind == VALUE_PARAM_GRAD ? find_named(plan, VALUE_PARAM, value)
-                                                              : PLAN_NONE};
+  return (ValueMeaning){
+      .slice.parent = PLAN_NONE,
+      .same = is_shared ? value_named(plan, kind, value) : value,
+      .parameter = kind == VALUE_PARAM_GRAD ? value_named(plan, VALUE_PARAM, value) : PLAN_NONE};
 }
 
 bool meaning_open(const View *view, Meaning *meaning) {

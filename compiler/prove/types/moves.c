@@ -148,8 +148,8 @@ static bool cut_in_blocks(const Typing *t, const Type *type, uint32_t axes, uint
 static bool place_as_said(Typing *t, Type *type, uint32_t axes, uint32_t *dim) {
   Place after[TYPE_AXES_MAX];
   layout_places(t->plan, t->plan->meanings[t->at->meaning].after, after);
-  for (uint32_t left = axes; left != 0; left &= left - 1)
-    type->place[__builtin_ctz(left)] = after[__builtin_ctz(left)];
+  EACH_BIT(axis, axes)
+  type->place[axis] = after[axis];
   return (axes != 0 && cut_in_blocks(t, type, axes, dim)) ||
          refuse(t, "it does not say which dim it cuts");
 }
@@ -157,8 +157,8 @@ static bool place_as_said(Typing *t, Type *type, uint32_t axes, uint32_t *dim) {
 static bool uncut(Typing *t, Type *type, uint32_t axes, uint32_t *dim) {
   if (!cut_in_blocks(t, type, axes, dim))
     return refuse_found(t, type, "it moves what these ranks do not have in blocks");
-  for (; axes != 0; axes &= axes - 1)
-    type->place[__builtin_ctz(axes)] = (Place){0};
+  EACH_BIT(axis, axes)
+  type->place[axis] = (Place){0};
   return true;
 }
 
@@ -206,12 +206,10 @@ static bool move_tensor(Typing *t, bool gathers, PlaceKind part, int64_t element
   if (gathers && part == PLACE_FLAT && type->piece != elements)
     return refuse(t, "it gathers pieces of %lld elements as %lld", (long long)type->piece,
                   (long long)elements);
-  for (uint32_t axes = axes_of_comm(t, t->at->comm); axes != 0; axes &= axes - 1) {
-    Place *place = &type->place[__builtin_ctz(axes)];
-    if (place->kind != from)
-      return refuse_along(t, (uint32_t)__builtin_ctz(axes), "it moves what ranks do not have so",
-                          type);
-    *place = (Place){.kind = (uint8_t)to};
+  EACH_BIT(axis, axes_of_comm(t, t->at->comm)) {
+    if (type->place[axis].kind != from)
+      return refuse_along(t, axis, "it moves what ranks do not have so", type);
+    type->place[axis] = (Place){.kind = (uint8_t)to};
   }
   type->piece = !gathers && part == PLACE_FLAT ? elements : 0;
   return true;
@@ -289,7 +287,8 @@ static bool slice_style(const Typing *t, uint32_t comm, int64_t whole, int64_t p
   for (uint32_t i = 0; i < t->at->varies_count; i++)
     if (t->plan->varies[t->at->varies_first + i].by != comm) return false;
   for (int64_t m = 0; m < members; m++) {
-    double first = attr_of(t, 0, m), second = attr_of(t, 1, m); /* its two runs */
+    double first = attr_of_member(t->plan, t->at, 0, (uint32_t)m),
+           second = attr_of_member(t->plan, t->at, 1, (uint32_t)m); /* its two runs */
     blocks = blocks && first == (double)(m * part) && second == (double)(m * part + half);
     zigzag = zigzag && first == (double)(m * half) && second == (double)(whole - (m + 1) * half);
   }
@@ -314,10 +313,9 @@ static bool slice(Typing *t, Type *type) {
   const int64_t *dims = record_dims(t);
   bool fits = dim < count && varies > 0 && slice_style(t, comm, dims[1], dims[2], &style);
   uint8_t order = cuts_of(t, type, dim);
-  for (; axes != 0 && fits; axes &= axes - 1) {
-    Place *place = &type->place[__builtin_ctz(axes)];
-    fits = place->kind == PLACE_WHOLE;
-    if (fits) *place = (Place){PLACE_CUT, (uint8_t)dim, (uint8_t)style, order++};
+  EACH_BIT(axis, fits ? axes : 0) {
+    fits = fits && type->place[axis].kind == PLACE_WHOLE;
+    type->place[axis] = (Place){PLACE_CUT, (uint8_t)dim, (uint8_t)style, order++};
   }
   return fits ||
          refuse_found(t, type, "its numbers cut no whole dim into equal parts, one a rank, of");

@@ -11,7 +11,7 @@ static bool parent_bytes(Typing *t, uint32_t operand, uint32_t value, const Plac
                          Span *parent) {
   const Slice *slice = &t->meaning.value[value].slice;
   const Where at = where(t, operand);
-  View2D view;
+  KernelView view;
   uint32_t dims = 0;
   if (slice->parent == PLAN_NONE || at.own_axes != 0 || !view_of(t, operand, &view)) return false;
   (void)meaning_dims(&t->meaning, value, &dims);

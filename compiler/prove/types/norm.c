@@ -3,7 +3,6 @@
  * Numbers that hold squares are sets, told by a hash that is a sum over what is in them. */
 #include <string.h>
 
-#include "compiler/prove/hash.h"
 #include "compiler/prove/types/typing.h"
 
 /* Of a layer of a parameter, as seen from it; added up, of a set. */

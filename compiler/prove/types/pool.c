@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/prove/hash.h"
+#include "compiler/prove/walk.h"
 
 bool pool_room(void *array, size_t *capacity, size_t wanted, size_t item_bytes) {
   void **at = array;

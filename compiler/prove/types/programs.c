@@ -7,7 +7,7 @@
 
 #include "compiler/prove/types/typing.h"
 
-enum { POSTS_MAX = 16 };
+enum { POSTS_MAX = KERNEL_OPERANDS_MAX }; /* plan_check: one for each operand of an exchange */
 
 /* What a call finds. Hashed as bytes, of what is used. */
 typedef struct Found {
@@ -33,8 +33,8 @@ static Held seen(const Typing *t, Held held, int32_t away) {
 /* Which cells the call's bases are in. False: refused. */
 static bool reach(Typing *t) {
   t->reached_count = 0;
-  if (t->walk.segment->bases_count > TYPING_BASES_MAX || t->walk.call->posts_count > POSTS_MAX)
-    return refuse(t, "more than %d bases or %d posts", TYPING_BASES_MAX, POSTS_MAX);
+  if (t->walk.segment->bases_count > TYPING_BASES_MAX)
+    return refuse(t, "more than %d bases", TYPING_BASES_MAX);
   for (uint32_t base = 0; base < t->walk.segment->bases_count; base++) {
     const uint32_t buffer = walk_buffer(&t->walk, base);
     const uint64_t address = walk_base(&t->walk, base);
@@ -111,7 +111,6 @@ static void run_records(Typing *t) {
 }
 
 static void look_at(Typing *t) {
-  t->next_post = 0;
   t->tells_class = false;
   for (uint32_t i = 0; i < t->reached_count; i++)
     contents_spans(&t->types, t->held[t->reached[i].cell], call_layer(t), t->walk.microbatch,
@@ -148,14 +147,11 @@ static bool flags_fit(const Typing *t) {
          microbatch < t->microbatches;
 }
 
-/* A buffer whose life begins holds nothing. */
-static void begin_lives(const Typing *t, const BufferOrder *births) {
-  for (uint32_t i = births->first[t->walk.position]; i < births->first[t->walk.position + 1]; i++)
-    t->held[cell_of_buffer(t->view, &t->cells, births->buffer[i])] = (Held){0};
-}
-
-static void run_one(Typing *t, const BufferOrder *births) {
-  begin_lives(t, births);
+static void run_one(Typing *t) {
+  const Ledger *ledger = &t->view->ledger[t->walk.program->kind];
+  const uint32_t *first = &ledger->birth_first[t->walk.position];
+  for (uint32_t i = first[0]; i < first[1]; i++) /* a buffer whose life begins holds nothing */
+    t->held[cell_of_buffer(t->view, &t->cells, ledger->born[i])] = (Held){0};
   if (flags_fit(t))
     run_call(t);
   else
@@ -186,7 +182,6 @@ static void end_iteration(Typing *t, const Held *before) {
 }
 
 void run_program(Typing *t, const PlanProgram *program, Held *held) {
-  const BufferOrder *births = &t->view->ledger[program->kind].births;
   Held *before = prove_array(t->view, t->cells.count, sizeof *before);
   t->walk = walk_begin(t->view, program, WALK_ALL);
   t->held = held;
@@ -197,7 +192,7 @@ void run_program(Typing *t, const PlanProgram *program, Held *held) {
     const uint32_t at = loop == NULL ? 0 : t->walk.position - loop->first_call;
     if (at == 0 && t->walk.iteration == 0) t->walk.iterations = WALK_ALL;
     if (at == 0 && loop != NULL) memcpy(before, held, t->cells.count * sizeof *before);
-    run_one(t, births);
+    run_one(t);
     if (loop != NULL && at + 1 == loop->call_count && !t->refused) end_iteration(t, before);
   }
   t->walk.call = NULL;

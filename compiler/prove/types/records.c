@@ -6,7 +6,7 @@
 
 /* Rows of one stride, whose places in it do not meet. */
 static bool is_between(const Typing *t, uint32_t a, uint32_t b, const Where *at, const Where *to) {
-  View2D x, y;
+  KernelView x, y;
   if (!view_of(t, a, &x) || !view_of(t, b, &y) || x.stride != y.stride) return false;
   if (at->operand->dtype != to->operand->dtype || x.stride <= 0) return false;
   int64_t bytes = dtype_bytes((DType)at->operand->dtype), stride = x.stride * bytes;

@@ -23,7 +23,8 @@ static bool stands_there(const Typing *t, uint32_t axis, uint32_t turn) {
     bool is_run = vary->attr >= QUERIES && vary->attr < END;
     if (is_run && axes_of_comm(t, vary->by) != 1u << axis) return false;
   }
-  return attr_of(t, KEYS, 0) == attr_of(t, QUERIES, (count - turn) % count);
+  return attr_of_member(t->plan, t->at, KEYS, 0) ==
+         attr_of_member(t->plan, t->at, QUERIES, (count - turn) % count);
 }
 
 bool ring_meets(Typing *t, const NodeCall *c, uint32_t axis, uint16_t *turn) {

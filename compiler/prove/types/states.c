@@ -88,10 +88,7 @@ static uint32_t kind_of(const char *name) {
 }
 
 bool has_totals(const Typing *t) {
-  uint64_t ranks = 1;
-  for (uint32_t axis = 0; axis < t->plan->axes_count; axis++)
-    ranks *= t->plan->axes[axis].size;
-  return ranks == 1 || (t->made & MADE_TOTALS) != 0;
+  return mesh_axes(t->plan) == 0 || (t->made & MADE_TOTALS) != 0;
 }
 
 void type_update(Typing *t) {

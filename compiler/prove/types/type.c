@@ -1,10 +1,8 @@
 #include "compiler/prove/types/type.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "compiler/prove/hash.h"
+#include "compiler/prove/walk.h"
 #include "runtime/plan/plan_text.h"
 
 _Static_assert(sizeof(Type) % sizeof(uint64_t) == 0, "hashed and compared as bytes");
@@ -52,21 +50,7 @@ uint32_t type_shifted(Types *types, uint32_t number, int32_t layers, int32_t mic
 
 /* ---- for people */
 
-typedef struct Text {
-  char *at;
-  size_t used;
-} Text;
-
-__attribute__((format(printf, 2, 3))) static void add(Text *text, const char *format, ...) {
-  va_list list;
-  va_start(list, format);
-  int added = vsnprintf(text->at + text->used, TYPE_TEXT_BYTES - text->used, format, list);
-  va_end(list);
-  text->used += added < 0 ? 0 : (size_t)added;
-  if (text->used >= TYPE_TEXT_BYTES) text->used = TYPE_TEXT_BYTES - 1;
-}
-
-static void add_place(const Plan *plan, const Type *type, uint32_t axis, Text *text) {
+static void add_place(const Plan *plan, const Type *type, uint32_t axis, Line *text) {
   static const char *const how[] = {[PLACE_CUT] = "cut",
                                     [PLACE_FLAT] = "in pieces",
                                     [PLACE_OWED] = "summands",
@@ -75,29 +59,30 @@ static void add_place(const Plan *plan, const Type *type, uint32_t axis, Text *t
   const PlanLayout *layout = &plan->layouts[plan->values[type->ref].layout];
   bool named = place->kind == PLACE_CUT && place->dim < layout->dims_count;
   if (place->kind == PLACE_WHOLE) return;
-  add(text, ", %.16s%s%s by %.16s",
-      named ? plan_string(plan, plan->layout_dims[layout->dims_first + place->dim].name) : "",
-      named ? " " : "", how[place->kind], plan_string(plan, plan->axes[axis].name));
+  line_add(text, ", %.16s%s%s by %.16s",
+           named ? plan_string(plan, plan->layout_dims[layout->dims_first + place->dim].name) : "",
+           named ? " " : "", how[place->kind], plan_string(plan, plan->axes[axis].name));
 }
 
-static void add_value(const Plan *plan, const Type *type, Text *text) {
+static void add_value(const Plan *plan, const Type *type, Line *text) {
   static const char *const parts[] = {[PART_NO_BIAS] = " without its bias",
                                       [PART_STATISTICS] = " statistics",
                                       [PART_VIEWS] = " in parts"};
-  if (type->kind == TYPE_STATE) add(text, " (%s)", type->is_new ? "new" : "old");
-  if (type->kind <= TYPE_SUM) add(text, " %.40s", plan_string(plan, plan->values[type->ref].name));
-  if (type->part != PART_ALL) add(text, "%s", parts[type->part]);
-  add(text, " %s", dtype_name(type->dtype));
+  if (type->kind == TYPE_STATE) line_add(text, " (%s)", type->is_new ? "new" : "old");
+  if (type->kind <= TYPE_SUM)
+    line_add(text, " %.40s", plan_string(plan, plan->values[type->ref].name));
+  if (type->part != PART_ALL) line_add(text, "%s", parts[type->part]);
+  line_add(text, " %s", dtype_name(type->dtype));
 }
 
-static void add_uses(const Type *type, Text *text) {
+static void add_uses(const Type *type, Line *text) {
   for (uint32_t i = 0; i < type->use_count; i++) {
     const TypeUse *use = &type->use[i];
-    add(text, ", use");
+    line_add(text, ", use");
     for (uint32_t node = 0; node < PARAMETER_USES_MAX; node++)
-      if ((use->nodes >> node & 1) != 0) add(text, " %u", node + 1);
-    if (use->first != USE_FROM_START) add(text, " from %+d", use->first);
-    add(text, " to %+d", use->end);
+      if ((use->nodes >> node & 1) != 0) line_add(text, " %u", node + 1);
+    if (use->first != USE_FROM_START) line_add(text, " from %+d", use->first);
+    line_add(text, " to %+d", use->end);
   }
 }
 
@@ -107,17 +92,18 @@ const char *type_text(const Plan *plan, const Type *type, char bytes[TYPE_TEXT_B
                                       [TYPE_VALUE] = "value",
                                       [TYPE_SUM] = "sum",
                                       [TYPE_SQUARES] = "squares of gradients"};
-  Text text = {.at = bytes};
-  add(&text, "%s", type->kind == TYPE_STATE ? BufferKind_names[type->state] : nouns[type->kind]);
+  Line text = {bytes, TYPE_TEXT_BYTES, 0};
+  line_add(&text, "%s",
+           type->kind == TYPE_STATE ? BufferKind_names[type->state] : nouns[type->kind]);
   if (type->kind < TYPE_VALUE) return bytes;
   add_value(plan, type, &text);
-  if (type->layer != TYPE_ANY && type->layer != 0) add(&text, ", layer %+d", type->layer);
+  if (type->layer != TYPE_ANY && type->layer != 0) line_add(&text, ", layer %+d", type->layer);
   if (type->microbatch != TYPE_ANY && type->microbatch != 0)
-    add(&text, ", micro-batch %+d", type->microbatch);
+    line_add(&text, ", micro-batch %+d", type->microbatch);
   add_uses(type, &text);
-  if (type->ring.turn != 0) add(&text, ", of the rank %u back", type->ring.turn);
+  if (type->ring.turn != 0) line_add(&text, ", of the rank %u back", type->ring.turn);
   if (type->ring.count != 0)
-    add(&text, ", made of %u from %u back", type->ring.count, type->ring.first);
+    line_add(&text, ", made of %u from %u back", type->ring.count, type->ring.first);
   for (uint32_t axis = 0; axis < plan->axes_count && type->kind <= TYPE_SUM; axis++)
     add_place(plan, type, axis, &text);
   return bytes;

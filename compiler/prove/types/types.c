@@ -1,4 +1,12 @@
-#include "compiler/prove/types/types.h"
+/* types.c -- the proof by types: that the plan computes the model that it states.
+ *
+ * Memory is typed: every span of a buffer holds a value of the model, of a layer, a micro-batch and
+ * a place along the axes of the mesh, or nothing that may be read. Every record is a typing rule:
+ * its operands must hold its node's values, and its results get theirs. What has no rule is
+ * refused. Nodes are the model: that backward is the derivative of forward is shown of them, and
+ * that a record is a faithful call of its node's kernel is shown of it, elsewhere.
+ *
+ * At the end of a step every parameter, master and moment is new, in its place; before it, old. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -141,7 +149,7 @@ static int64_t count_microbatches(const Plan *plan, const PlanProgram *program) 
 }
 
 static void run(Typing *t, ProgramKind kind, Held *held) {
-  const PlanProgram *program = view_program(t->view, kind);
+  const PlanProgram *program = plan_program(t->plan, t->view->class, kind);
   if (program == NULL) {
     refuse(t, "there is no %s", ProgramKind_names[kind]);
     return;
@@ -158,7 +166,8 @@ static void run_steps(Typing *t, Held *start, Held *held) {
   for (bool changed = true; changed && !t->refused;) {
     changed = false;
     for (uint32_t i = 0; i < 2 && !t->refused; i++) {
-      if (kinds[i] == PROGRAM_EVAL_STEP && view_program(t->view, kinds[i]) == NULL) continue;
+      if (kinds[i] == PROGRAM_EVAL_STEP && plan_program(t->plan, t->view->class, kinds[i]) == NULL)
+        continue;
       memcpy(held, start, t->cells.count * sizeof *held);
       run(t, kinds[i], held);
       changed = (!t->refused && tensors_meet(t, start, held)) || changed;
@@ -182,7 +191,7 @@ static void run_class(Typing *t) {
   Held *held = prove_array(t->view, t->cells.count, sizeof *held);
   t->refused = !ready || start == NULL || held == NULL;
   t->types.out_of_memory = t->types.out_of_memory || t->refused;
-  if (view_program(t->view, PROGRAM_SNAPSHOT) != NULL)
+  if (plan_program(t->plan, t->view->class, PROGRAM_SNAPSHOT) != NULL)
     refuse(t, "no rule says what a snapshot does");
   if (!t->refused) run(t, PROGRAM_INIT, start);
   if (!t->refused && start != NULL && held != NULL) run_steps(t, start, held);
@@ -204,8 +213,7 @@ void prove_types(const View *views, uint32_t count) {
   if (t == NULL) return;
   t->view = &views[0];
   t->plan = views[0].plan;
-  t->contract = prove_contracts(&views[0]);
-  bool ready = meaning_open(&views[0], &t->meaning) && types_open(&t->types) && t->contract != NULL;
+  bool ready = meaning_open(&views[0], &t->meaning) && types_open(&t->types);
   uint64_t squares = 0;
   uint32_t losses = 0;
   bool refused = false;
@@ -227,7 +235,6 @@ void prove_types(const View *views, uint32_t count) {
   types_close(&t->types);
   pool_close(&t->found);
   pool_close(&t->left);
-  free((void *)t->contract);
   free(t->forms);
   free(t);
 }

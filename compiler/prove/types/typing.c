@@ -5,55 +5,27 @@
 /* ---- ranks */
 
 uint32_t axes_of_comm(const Typing *t, uint32_t comm) {
-  uint32_t axes = 0;
-  for (uint32_t axis = 0; axis < t->plan->axes_count; axis++)
-    if ((t->plan->comms[comm].axes_mask >> axis & 1) != 0 && t->plan->axes[axis].size > 1)
-      axes |= 1u << axis;
-  return axes;
+  return t->plan->comms[comm].axes_mask & mesh_axes(t->plan);
 }
 
 uint32_t axes_dividing(const Typing *t, Divides what) {
   uint32_t axes = 0;
-  for (uint32_t axis = 0; axis < t->plan->axes_count; axis++)
-    if (t->plan->axes[axis].divides == (uint32_t)what && t->plan->axes[axis].size > 1)
-      axes |= 1u << axis;
+  EACH_BIT(axis, mesh_axes(t->plan))
+  axes |= (uint32_t)(t->plan->axes[axis].divides == (uint32_t)what) << axis;
   return axes;
 }
 
 void cut_samples(const Typing *t, Type *type) {
-  for (uint32_t axes = axes_dividing(t, DIVIDES_SAMPLES); axes != 0; axes &= axes - 1)
-    type->place[__builtin_ctz(axes)] = (Place){.kind = PLACE_CUT};
-}
-
-double attr_of(const Typing *t, uint32_t attr, int64_t member) {
-  double value = record_attrs(t)[attr];
-  for (uint32_t i = 0; i < t->at->varies_count; i++) {
-    const PlanVary *vary = &t->plan->varies[t->at->varies_first + i];
-    if (vary->attr != attr) continue;
-    value += (double)member * vary->stride;
-    if (vary->values_count > 0) value += t->plan->reals[vary->values_first + member];
-  }
-  return value;
+  EACH_BIT(axis, axes_dividing(t, DIVIDES_SAMPLES))
+  type->place[axis] = (Place){.kind = PLACE_CUT};
 }
 
 /* ---- what the plan says of operands */
 
-static int64_t factor(const Typing *t, const uint8_t *dims, uint32_t count) {
-  int64_t product = 1;
-  for (uint32_t i = 0; i < count; i++)
-    product *= record_dims(t)[dims[i]];
-  return product;
-}
-
-/* How the kernel walks over its operand. False: it takes it as it lies. */
-bool view_of(const Typing *t, uint32_t operand, View2D *view) {
+bool view_of(const Typing *t, uint32_t operand, KernelView *view) {
   const KernelContract *contract = record_contract(t);
-  if (contract == NULL || (int32_t)operand >= contract->operand_count) return false;
-  const KernelShape *shape = &contract->operands[operand].shape;
-  if (shape->kind != SHAPE_VIEW) return false;
-  *view = (View2D){factor(t, shape->rows, shape->rows_count),
-                   factor(t, shape->inner, shape->inner_count), record_dims(t)[shape->stride]};
-  return true;
+  return contract != NULL && (int32_t)operand < contract->operand_count &&
+         contract_view(contract, (int32_t)operand, record_dims(t), view);
 }
 
 void layout_places(const Plan *plan, uint32_t layout, Place *places) {
@@ -72,20 +44,9 @@ void layout_places(const Plan *plan, uint32_t layout, Place *places) {
   }
 }
 
-static bool same_dims(const Plan *plan, uint32_t layout, uint32_t other) {
-  const PlanLayout *a = &plan->layouts[layout], *b = &plan->layouts[other];
-  if (a->dims_count != b->dims_count) return false;
-  for (uint32_t i = 0; i < a->dims_count; i++) {
-    const PlanLayoutDim *x = &plan->layout_dims[a->dims_first + i];
-    const PlanLayoutDim *y = &plan->layout_dims[b->dims_first + i];
-    if (x->size != y->size || x->real_size != y->real_size || x->name != y->name) return false;
-  }
-  return true;
-}
-
 bool said_places(Typing *t, uint32_t operand, uint32_t value, Place *places) {
   uint32_t layout = operand_at(t, operand)->layout;
-  if (layout == PLAN_NONE || !same_dims(t->plan, layout, t->plan->values[value].layout))
+  if (layout == PLAN_NONE || !layouts_alike(t->plan, layout, t->plan->values[value].layout))
     return refuse(t, "the plan does not say how operand %u has %.40s", operand,
                   plan_string(t->plan, t->plan->values[value].name));
   layout_places(t->plan, layout, places);
@@ -109,7 +70,7 @@ bool is_as_said(Typing *t, uint32_t operand, const Type *type) {
 
 bool right_size(Typing *t, uint32_t operand, uint32_t value, const Type *type) {
   Where at = where(t, operand);
-  View2D view;
+  KernelView view;
   int64_t elements = (int64_t)(at.end - at.first) / dtype_bytes((DType)at.operand->dtype);
   if (view_of(t, operand, &view)) elements = view.rows * view.inner;
   int64_t wanted = meaning_elements(&t->meaning, value, type->place);

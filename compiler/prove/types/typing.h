@@ -30,7 +30,6 @@ typedef struct Join {
 typedef struct Typing {
   const View *view;
   const Plan *plan;
-  const KernelContract **contract; /* by kernel of the plan */
   Meaning meaning;
   Types types;
   void *forms;      /* that were read: forms.c */
@@ -45,9 +44,8 @@ typedef struct Typing {
   uint32_t reached_count;
   uint32_t base_reached[TYPING_BASES_MAX]; /* by base of the segment */
   uint64_t base_offset[TYPING_BASES_MAX];  /* from the start of its cell */
-  bool tells_class;   /* the call says something of its class: it is not one with other classes' */
-  uint32_t next_post; /* of the call */
-  uint32_t record;    /* within the segment */
+  bool tells_class; /* the call says something of its class: it is not one with other classes' */
+  uint32_t record;  /* within the segment */
   const PlanRecord *at;          /* NULL: none is at hand */
   bool refused;                  /* a finding says why: nothing more is said of this class */
   char text[2][TYPE_TEXT_BYTES]; /* told */
@@ -114,11 +112,8 @@ static inline const double *record_attrs(const Typing *t) {
 
 /* NULL: a communication or a load. */
 static inline const KernelContract *record_contract(const Typing *t) {
-  return t->at->kind == RECORD_KERNEL ? t->contract[t->at->kernel] : NULL;
+  return contract_at(t->view, t->at);
 }
-
-/* An attr as a member of the communicator by which it varies has it. */
-double attr_of(const Typing *t, uint32_t attr, int64_t member);
 
 /* Masks of axes with more than one rank: of a communicator; that divide this. */
 uint32_t axes_of_comm(const Typing *t, uint32_t comm);
@@ -158,13 +153,8 @@ Where where(Typing *t, uint32_t operand);
 /* The same, for rules that know of no pieces of a row: refuses them. */
 Where all_of(Typing *t, uint32_t operand);
 
-/* Rows of an operand that others' rows may stand between; all numbers are of elements. */
-typedef struct View2D {
-  int64_t rows, inner, stride;
-} View2D;
-
 /* How the kernel walks over its operand. False: it takes it as it lies. */
-bool view_of(const Typing *t, uint32_t operand, View2D *view);
+bool view_of(const Typing *t, uint32_t operand, KernelView *view);
 
 /* The type of exactly the operand's bytes; of a piece of a row, PLACE_FLAT along its axes. */
 Type read_type(Typing *t, uint32_t operand);

@@ -136,7 +136,7 @@ static void test_nodes(void) {
   TEST("another op of the same shape") {
     BEGIN("gpt2", NULL);
     record_of("gelu", PURPOSE_NODE, 0)->kernel = kernel_named("silu");
-    expect("no row of rows.def lets this kernel carry out the op gelu...gpt2.lua:14:13");
+    expect("no row of rules.def lets this kernel carry out the op gelu...gpt2.lua:14:13");
   }
   TEST("another loss scale") {
     BEGIN("gpt2", NULL);
