@@ -1,21 +1,34 @@
 /* On machines and for jobs drawn at random, no placement at all takes 1 % less than the chosen one.
  * Nodes have two sockets, the path between them is slower or faster than the network, seats are
- * numbered by socket or not.   LINK: place base */
+ * numbered by socket or not; or links are scrambled: any two seats have any.   LINK: place base
+ *   place_sweep_test [JOBS SEED]     so many of each shape, and how many are off, as a table */
+#include <stdlib.h>
+
 #include "tests/unit/check.h"
 #include "tests/unit/place_by_rank.h"
 
-static uint32_t state = 1;
+/* SplitMix64: jobs do not come again, as they do from the low bits of a congruence. */
+static uint64_t state = 1;
 
 static int32_t draw(int32_t below) {
-  state = state * 1664525u + 1013904223u;
-  return (int32_t)((state >> 8) % (uint32_t)below);
+  state += 0x9E3779B97F4A7C15u;
+  uint64_t mixed = (state ^ state >> 30) * 0xBF58476D1CE4E5B9u;
+  mixed = (mixed ^ mixed >> 27) * 0x94D049BB133111EBu;
+  return (int32_t)((mixed >> 32) * (uint64_t)below >> 32);
 }
 
 static double draw_of(const double *from, int32_t count) {
   return from[draw(count)];
 }
 
-enum { SEATS_DRAWN_MOST = 4 };
+enum { SEATS_DRAWN_MOST = 8 };
+
+/* Nodes are alike; of scrambled ones any two seats are joined by whatever is drawn. */
+typedef struct Shape {
+  int64_t nodes;
+  int32_t seats, jobs;
+  bool is_scrambled;
+} Shape;
 
 /* Which socket each seat is on. */
 static void draw_sockets(int32_t seats, int32_t *socket) {
@@ -28,16 +41,25 @@ static void draw_sockets(int32_t seats, int32_t *socket) {
 }
 
 /* PCIe or links in each socket, a slower path between the two. */
-static Fabric draw_machine(Arena *arena, int64_t nodes, int32_t seats) {
-  static const double network[] = {3, 6, 12, 25}, between[] = {3, 6, 9};
-  char rows[SEATS_DRAWN_MOST * SEATS_DRAWN_MOST + 1] = "";
-  int32_t socket[SEATS_DRAWN_MOST];
+static void draw_rows(const Shape *shape, char *rows) {
+  static const char any[] = {'1', '2', '-', 's'};
+  int32_t socket[SEATS_DRAWN_MOST], seats = shape->seats;
   draw_sockets(seats, socket);
   const char inside[] = {draw(2) == 0 ? '-' : '2', draw(2) == 0 ? '-' : '2'};
   for (int32_t a = 0; a < seats; a++)
-    for (int32_t b = 0; b < seats; b++)
-      rows[a * seats + b] = (char)(a == b ? 'X' : socket[a] == socket[b] ? inside[socket[a]] : 's');
-  Fabric fabric = linked(arena, nodes, seats, rows);
+    for (int32_t b = 0; b <= a; b++) {
+      char row = (char)(socket[a] == socket[b] ? inside[socket[a]] : 's');
+      if (shape->is_scrambled) row = any[draw(4)];
+      rows[a * seats + b] = rows[b * seats + a] = (char)(a == b ? 'X' : row);
+    }
+}
+
+static Fabric draw_machine(Arena *arena, const Shape *shape) {
+  static const double network[] = {3, 6, 12, 25}, between[] = {3, 6, 9};
+  char rows[SEATS_DRAWN_MOST * SEATS_DRAWN_MOST + 1] = "";
+  int32_t seats = shape->seats;
+  draw_rows(shape, rows);
+  Fabric fabric = linked(arena, shape->nodes, seats, rows);
   NodeKind *kind = ARENA_NEW(arena, NodeKind);
   SeatPair *pairs = ARENA_ARRAY(arena, SeatPair, seats * seats);
   double slow = draw_of(between, 3) * giga;
@@ -49,7 +71,7 @@ static Fabric draw_machine(Arena *arena, int64_t nodes, int32_t seats) {
   kind->pairs = pairs;
   kind->network_bytes_per_s = draw_of(network, 4) * giga;
   fabric.kinds = kind;
-  if (nodes > 3 && draw(2) == 0) add_level(&fabric, "leaf", 2, 0, 3);
+  if (shape->nodes > 3 && draw(2) == 0) add_level(&fabric, "leaf", 2, 0, 3);
   return fabric;
 }
 
@@ -83,11 +105,17 @@ static void check_words(const Fabric *fabric, const Mesh *mesh, const Placement 
   CHECK(again && is_same(again, at));
 }
 
-/* Was the chosen one on a slant? */
-static bool check_drawn(int64_t nodes, int32_t seats) {
+/* What came of one job. */
+typedef struct Drawn {
+  bool is_slanted;
+  double off; /* the chosen one's time / the least of all */
+} Drawn;
+
+static Drawn check_drawn(const Shape *shape) {
   static const double sent[] = {1, 2, 4, 8};
   Arena *arena = arena_new();
-  Fabric fabric = draw_machine(arena, nodes, seats);
+  uint64_t began = state;
+  Fabric fabric = draw_machine(arena, shape);
   Mesh mesh = draw_mesh(fabric.slot_count);
   double gigabytes[4];
   for (int32_t i = 0; i < 4; i++)
@@ -102,27 +130,66 @@ static bool check_drawn(int64_t nodes, int32_t seats) {
   CHECK(is_equal);
   CHECK(is_least);
   if (!is_equal || !is_least)
-    printf("%lld nodes of %d, tp %lld cp %lld pp %lld dp %lld: %s %.4g s, by rank %.4g, "
-           "least %.4g\n",
-           (long long)nodes, seats, (long long)mesh.size[MESH_TP], (long long)mesh.size[MESH_CP],
-           (long long)mesh.size[MESH_PP], (long long)mesh.size[MESH_DP],
+    printf("%lld nodes of %d%s, tp %lld cp %lld pp %lld dp %lld, drawn from %llu: %s %.4g s, "
+           "by rank %.4g, least %.4g\n",
+           (long long)shape->nodes, shape->seats, shape->is_scrambled ? " scrambled" : "",
+           (long long)mesh.size[MESH_TP], (long long)mesh.size[MESH_CP],
+           (long long)mesh.size[MESH_PP], (long long)mesh.size[MESH_DP], (unsigned long long)began,
            order_text(arena, &choice.taken->order), choice.taken_s, own, least);
   check_words(&fabric, &mesh, choice.taken);
-  bool is_slanted = choice.taken->slant != 0;
+  Drawn drawn = {choice.taken->slant != 0, choice.taken_s / least};
   arena_free(arena);
-  return is_slanted;
+  return drawn;
 }
 
-int main(void) {
-  static const struct {
-    int64_t nodes;
-    int32_t seats, jobs;
-  } shapes[] = {{2, 2, 200}, {2, 3, 200}, {3, 2, 200}, {2, 4, 20}, {4, 2, 20}};
+/* How many of them are on a slant. */
+static int32_t check_shape(const Shape *shape) {
+  int32_t slanted = 0;
+  for (int32_t job = 0; job < shape->jobs; job++)
+    slanted += check_drawn(shape).is_slanted;
+  return slanted;
+}
+
+/* Many of each shape, from a seed of the caller's. */
+static void sweep(int32_t jobs) {
+  static const Shape shapes[] = {{2, 2, 0, false}, {2, 3, 0, false}, {3, 2, 0, false},
+                                 {2, 4, 0, false}, {4, 2, 0, false}, {1, 8, 0, false},
+                                 {2, 2, 0, true},  {2, 3, 0, true},  {3, 2, 0, true},
+                                 {2, 4, 0, true},  {4, 2, 0, true},  {1, 8, 0, true}};
+  printf("%-24s %8s %8s %8s %9s %9s\n", "nodes", "jobs", "slanted", "off 1 %", "off 0.1 %",
+         "worst");
+  for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+    int32_t slanted = 0, off = 0, little = 0;
+    double worst = 1;
+    for (int32_t job = 0; job < jobs; job++) {
+      Drawn drawn = check_drawn(&shapes[i]);
+      slanted += drawn.is_slanted;
+      off += drawn.off > 1.01;
+      little += drawn.off > 1.001;
+      if (drawn.off > worst) worst = drawn.off;
+    }
+    printf("%lld of %d%-18s %8d %8d %8d %9d %7.2f %%\n", (long long)shapes[i].nodes,
+           shapes[i].seats, shapes[i].is_scrambled ? ", scrambled" : "", jobs, slanted, off, little,
+           (worst - 1) * 100);
+    fflush(stdout);
+  }
+}
+
+int main(int count, char **words) {
+  static const Shape shapes[] = {{2, 2, 200, false},
+                                 {2, 3, 200, false},
+                                 {3, 2, 200, false},
+                                 {2, 4, 20, false},
+                                 {4, 2, 20, false}};
   int32_t slanted = 0;
   TEST("no placement takes 1 % less than the chosen one") {
+    if (count == 3) {
+      state = strtoull(words[2], NULL, 10);
+      sweep(atoi(words[1]));
+      break;
+    }
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
-      for (int32_t job = 0; job < shapes[i].jobs; job++)
-        slanted += check_drawn(shapes[i].nodes, shapes[i].seats);
+      slanted += check_shape(&shapes[i]);
     CHECK(slanted > 50);
   }
   CHECK_DONE();
