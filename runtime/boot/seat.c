@@ -16,6 +16,12 @@ static bool has_file(const char *system, const char *folder, const char *name) {
   return access(path, F_OK) == 0;
 }
 
+/* A description names a NIC by its verbs device, its network interface, or its address. */
+static bool has_nic(const char *system, const char *nic) {
+  return has_file(system, "class/infiniband", nic) || has_file(system, "class/net", nic) ||
+         has_file(system, "bus/pci/devices", nic);
+}
+
 static bool lacks(char why[SEAT_WHY_BYTES], const char *what, const char *name, const char *kind) {
   (void)snprintf(why, SEAT_WHY_BYTES, "has no %s %.64s, which the plan gives it on a node '%.64s'",
                  what, name, kind);
@@ -46,7 +52,7 @@ bool seat_check(const Plan *plan, int32_t rank, const Cores *allowed, const char
   if (place.seat == NULL) return true;
   const char *pci = plan_string(plan, place.seat->pci), *nic = plan_string(plan, place.seat->nic);
   if (*pci && !has_file(system, "bus/pci/devices", pci)) return lacks(why, "PCI device", pci, kind);
-  if (*nic && !has_file(system, "class/infiniband", nic)) return lacks(why, "NIC", nic, kind);
+  if (*nic && !has_nic(system, nic)) return lacks(why, "NIC", nic, kind);
   return check_cores(plan, plan_string(plan, place.seat->cores), allowed, why);
 }
 

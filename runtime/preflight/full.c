@@ -184,14 +184,24 @@ void full_ports(const char *system, char ports[FULL_PORTS_BYTES]) {
   if (!*ports) (void)snprintf(ports, FULL_PORTS_BYTES, "none");
 }
 
+/* Named by its verbs device, its network interface, or its address, of which no state is known. */
+static bool is_up(const char *nic, const char *ports) {
+  char named[80], path[160], state[16];
+  (void)snprintf(named, sizeof named, "%.64s/", nic);
+  if (strstr(ports, named) != NULL) return true;
+  (void)snprintf(path, sizeof path, "/sys/class/net/%.64s/operstate", nic);
+  first_line(path, state, sizeof state);
+  if (*state) return strcmp(state, "up") == 0;
+  (void)snprintf(path, sizeof path, "/sys/bus/pci/devices/%.64s", nic);
+  return access(path, F_OK) == 0;
+}
+
 /* Of plans whose nodes are all of one kind: another kind's cards need not be here. */
 static int64_t count_down(const Plan *plan, const char *ports) {
   int64_t down = 0;
   for (uint32_t i = 0; i < plan->seats_count && plan->places_count == 1; i++) {
-    char named[80];
     const char *nic = plan_string(plan, plan->seats[i].nic);
-    (void)snprintf(named, sizeof named, "%.64s/", nic);
-    down += *nic != 0 && strstr(ports, named) == NULL;
+    down += *nic != 0 && !is_up(nic, ports);
   }
   return down;
 }

@@ -28,6 +28,8 @@ static const Case cases[] = {
     {"all is there", "0000:1b:00.0", "mlx5_0", "0-3", "0-7", ""},
     {"nothing is named", "", "", "", "5", ""},
     {"another device", "0000:9a:00.0", "", "", "0-7", "has no PCI device 0000:9a:00.0, which"},
+    {"a network interface", "", "hsn0", "", "0-7", ""},
+    {"a NIC without a name", "", "0000:1b:00.0", "", "0-7", ""},
     {"another NIC", "0000:1b:00.0", "mlx5_9", "", "0-7", "has no NIC mlx5_9, which"},
     {"the kind is said", "0000:9a:00.0", "", "", "0-7", "on a node 'dgx'"},
     {"other processors", "", "", "16-31", "0-7",
@@ -44,9 +46,15 @@ static void make(const char *folder) {
 }
 
 static void make_system(void) {
-  static const char *const folders[] = {
-      "bus",   "bus/pci",          "bus/pci/devices",        "bus/pci/devices/0000:1b:00.0",
-      "class", "class/infiniband", "class/infiniband/mlx5_0"};
+  static const char *const folders[] = {"bus",
+                                        "bus/pci",
+                                        "bus/pci/devices",
+                                        "bus/pci/devices/0000:1b:00.0",
+                                        "class",
+                                        "class/infiniband",
+                                        "class/infiniband/mlx5_0",
+                                        "class/net",
+                                        "class/net/hsn0"};
   CHECK(mkdtemp(system_root) != NULL);
   for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++)
     make(folders[i]);
