@@ -266,8 +266,8 @@ static bool move_once(const Search *s, const Placement *at, int32_t kind, Price 
 }
 
 /* From several beginnings, all of them shuffled the same way in every run, until some in a row
- * bring nothing; the best stays. */
-static void improve_seats(const Search *s, Tried *tried, int32_t kind) {
+ * bring nothing; the best stays. Seats that were found for such a node already are the only one. */
+static void improve_seats(const Search *s, Tried *tried, int32_t kind, bool is_found) {
   enum { BEGINNINGS = 12, ROUNDS_MOST = 8, IDLE_MOST = 5, ALONE = 5 };
   int32_t *seats = tried->at->seats[kind], count = s->fabric->kinds[kind].seat_count;
   size_t size_bytes = sizeof *seats * (size_t)count;
@@ -276,7 +276,8 @@ static void improve_seats(const Search *s, Tried *tried, int32_t kind) {
   uint32_t state = 1;
   Price least = tried->price;
   int32_t more = s->fabric->node_count == 1 ? ALONE : 1; /* seats are all there is to choose */
-  for (int32_t i = 0, idle = 0; i < BEGINNINGS * more && idle < IDLE_MOST * more; i++) {
+  int32_t beginnings = is_found ? 1 : BEGINNINGS * more;
+  for (int32_t i = 0, idle = 0; i < beginnings && idle < IDLE_MOST * more; i++) {
     Price price = price_in(s, tried->at);
     for (int32_t round = 0; round < ROUNDS_MOST; round++)
       if (!move_once(s, tried->at, kind, &price)) break;
@@ -300,11 +301,44 @@ static bool are_pairs_alike(const NodeKind *kind) {
   return true;
 }
 
+/* Do nodes of so many seats hold the same of every axis? */
+static bool is_alike_inside(const Placement *a, const Placement *b, int64_t seats) {
+  bool is_alike = a->slant == 0 && b->slant == 0;
+  for (int32_t i = 0; is_alike; i++) {
+    bool is_a = i < a->digit_count && a->digit[i].stride < seats,
+         is_b = i < b->digit_count && b->digit[i].stride < seats;
+    if (!is_a && !is_b) break;
+    is_alike = is_a && is_b && a->digit[i].axis == b->digit[i].axis;
+    int64_t left = is_alike ? seats / a->digit[i].stride : 0;
+    is_alike = is_alike && (a->digit[i].size == b->digit[i].size ||
+                            (a->digit[i].size >= left && b->digit[i].size >= left));
+  }
+  return is_alike;
+}
+
+/* The seats of an order before it whose nodes hold the same, unless they are worse here. */
+static bool take_found(const Search *s, Tried *tried, int32_t kind) {
+  int32_t seats = s->fabric->kinds[kind].seat_count, before = 0;
+  while (before < s->count && &s->tried[before] != tried &&
+         !is_alike_inside(s->tried[before].at, tried->at, seats))
+    before++;
+  if (s->fabric->node_count == 1 || before == s->count || &s->tried[before] == tried) return false;
+  int32_t *own = tried->at->seats[kind];
+  tried->at->seats[kind] = s->tried[before].at->seats[kind];
+  Price price = price_in(s, tried->at);
+  tried->at->seats[kind] = own;
+  if (is_lower(tried->price, price)) return false;
+  memcpy(own, s->tried[before].at->seats[kind], sizeof *own * (size_t)seats);
+  tried->price = price;
+  return true;
+}
+
 static void improve(const Search *s, Tried *tried) {
   enum { SEATS_SWAPPED_MOST = 32 };
   for (int32_t kind = 0; kind < s->fabric->kind_count; kind++) {
     const NodeKind *at = &s->fabric->kinds[kind];
-    if (!are_pairs_alike(at) && at->seat_count <= SEATS_SWAPPED_MOST) improve_seats(s, tried, kind);
+    if (are_pairs_alike(at) || at->seat_count > SEATS_SWAPPED_MOST) continue;
+    improve_seats(s, tried, kind, take_found(s, tried, kind));
   }
 }
 
