@@ -72,6 +72,42 @@ static int64_t domain_ranks(const Fabric *fabric) {
   return has_block ? least * block_nodes(fabric) : least;
 }
 
+enum { ODD_HOSTS_MOST = 32 };
+
+/* How many nodes the NVLink domain has that begins at a node. */
+static int64_t domain_nodes(const Fabric *fabric, int64_t first) {
+  const Level *level = &fabric->levels[0];
+  int64_t end = level->unit ? first + 1 : first + level->unit_nodes;
+  while (level->unit && end < fabric->node_count && level->unit[end] == level->unit[first])
+    end++;
+  return (end < fabric->node_count ? end : fabric->node_count) - first;
+}
+
+/* Hosts that are too many for whole groups in their NVLink domain, "t017,t054": without them no
+ * group straddles two domains. NULL: they have no names, or all of them are. */
+static const char *odd_hosts(Arena *arena, const Fabric *fabric, int64_t group_nodes) {
+  const char *text = NULL;
+  int64_t odd = 0;
+  for (int64_t first = 0, count; first < fabric->node_count; first += count) {
+    count = domain_nodes(fabric, first);
+    for (int64_t n = first + count - count % group_nodes; n < first + count; n++, odd++)
+      if (fabric->hosts && odd < ODD_HOSTS_MOST)
+        text = arena_printf(arena, "%s%s%s", text ? text : "", text ? "," : "", fabric->hosts[n]);
+  }
+  return odd < fabric->node_count && odd <= ODD_HOSTS_MOST ? text : NULL;
+}
+
+/* For groups that fill several nodes, and domains that they do not fill: `drained` that leaves out
+ * what is too much; NULL: there is none. */
+static const char *drained_for(Compile *c, const Job *job, const Fabric *fabric) {
+  bool has_block = fabric->level_count > 0 && fabric->levels[0].bytes_per_s > 0;
+  int64_t seats = fabric->kinds[0].seat_count, tp = job->parallel.tp;
+  if (!has_block || fabric->kind_count > 1 || tp % seats != 0) return NULL;
+  const char *odd = odd_hosts(c->arena, fabric, tp / seats);
+  const char *drained = job->set[FIELD_cluster_drained] ? job->cluster.drained : NULL;
+  return odd && drained ? arena_printf(c->arena, "%s,%s", drained, odd) : odd;
+}
+
 bool place_check_tp(Compile *c, const Job *job, const Fabric *fabric, const Placement *at) {
   uint32_t axes = MESH_BIT(MESH_TP) | MESH_BIT(MESH_TP_GROUP);
   if (job->parallel.tp_across || place_is_in_domain(fabric, at, axes)) return true;
@@ -87,10 +123,16 @@ bool place_check_tp(Compile *c, const Job *job, const Fabric *fabric, const Plac
       c, span.file ? span : job->cluster.head_origin.span, "tp-across-domains",
       "tp %lld reaches over links that are slower than those of a domain, which joins %lld ranks",
       (long long)tp, (long long)ranks);
+  const char *drained = is_asked ? NULL : drained_for(c, job, fabric);
   if (smaller < tp)
     fix_last(c, "tp = %lld", (long long)smaller);
+  else if (drained)
+    fix_last(c, "drained = \"%s\"", drained);
   else if (is_asked)
     fix_last(c, "remove order");
+  if (drained)
+    note_at(c, (Span){0}, "drained = \"%s\" leaves out nodes that are too many for whole groups",
+            drained);
   note_at(c, (Span){0}, "parallel.tp_across = true takes it as it is");
   return false;
 }

@@ -36,19 +36,16 @@ static SeatPair *pair_seats(const Seating *s) {
 
 /* ---- NICs */
 
-static LinkClass nearest_nic_class(const Seating *s, int32_t seat) {
-  LinkClass nearest = LINK_SYS;
-  for (int32_t n = 0; n < s->host->nics.count; n++) {
-    int32_t nic = s->host->nics.at[n];
-    LinkClass class = topology_link_class(s->host, gpu_of(s, seat), nic);
-    if (topology_is_rail(&s->host->devices.at[nic]) && class < nearest) nearest = class;
-  }
-  return nearest;
+static void find_rails(const Seating *s, int32_t seat) {
+  Seat *at = &s->seats[seat];
+  bool is_rail[NICS_MOST];
+  at->nic_class = topology_rails(s->host, seat, is_rail);
+  for (int32_t n = 0; n < s->host->nics.count; n++)
+    if (is_rail[n]) at->rails[n / 64] |= (uint64_t)1 << n % 64;
 }
 
-static bool is_rail(const Seating *s, int32_t seat, int32_t nic) {
-  return topology_is_rail(&s->host->devices.at[nic]) &&
-         topology_link_class(s->host, gpu_of(s, seat), nic) == s->seats[seat].nic_class;
+static bool is_rail(const Seating *s, int32_t seat, int32_t n) {
+  return (s->seats[seat].rails[n / 64] >> n % 64 & 1u) != 0;
 }
 
 /* Ports and functions of a card, which share its PCIe link. */
@@ -57,30 +54,27 @@ static int32_t functions_of(const Seating *s, int32_t nic) {
   for (int32_t n = 0; n < s->host->nics.count; n++) {
     const Device *other = &s->host->devices.at[s->host->nics.at[n]];
     bool is_same = topology_is_same_card(other, &s->host->devices.at[nic]);
-    count += s->host->nics.at[n] == nic || (is_same && topology_is_rail(other));
+    count += s->host->nics.at[n] == nic || (is_same && topology_carries(other));
   }
   return count;
 }
 
-/* A NIC is shared by all seats to which none is nearer. */
-static double share_of(const Seating *s, int32_t seat, int32_t nic) {
-  int32_t users = 0;
+/* A NIC is shared by all seats whose rail it is. */
+static double share_of(const Seating *s, int32_t seat, int32_t n) {
+  int32_t users = 0, nic = s->host->nics.at[n];
   for (int32_t other = 0; other < s->count; other++)
-    users += is_rail(s, other, nic);
+    users += is_rail(s, other, n);
   double rate = s->host->devices.at[nic].rate_gbit_s / 8;
   double path = topology_bandwidth(s->host, gpu_of(s, seat), nic) / functions_of(s, nic);
   return least_known(rate > 0 ? rate / users : path / users, path) * 1e9;
 }
 
-static void find_rails(const Seating *s, int32_t seat) {
+/* When all seats have their rails. */
+static void find_share(const Seating *s, int32_t seat) {
   Seat *at = &s->seats[seat];
   int32_t nearest = topology_near_nic(s->host, seat);
-  for (int32_t n = 0; n < s->host->nics.count; n++) {
-    int32_t nic = s->host->nics.at[n];
-    if (!is_rail(s, seat, nic)) continue;
-    at->network_bytes_per_s += share_of(s, seat, nic);
-    at->rails[n / 64] |= (uint64_t)1 << n % 64;
-  }
+  for (int32_t n = 0; n < s->host->nics.count; n++)
+    if (is_rail(s, seat, n)) at->network_bytes_per_s += share_of(s, seat, n);
   if (nearest < 0) return;
   double own = s->host->devices.at[gpu_of(s, seat)].pcie_gb_s * 1e9; /* of all rails together */
   at->network_bytes_per_s = least_known(at->network_bytes_per_s, own);
@@ -204,13 +198,11 @@ static int32_t numa_of(const Seating *s, int32_t seat) {
 static void seat_devices(const Seating *s) {
   for (int32_t seat = 0; seat < s->count; seat++) {
     const Device *gpu = &s->host->devices.at[gpu_of(s, seat)];
-    s->seats[seat] = (Seat){.device = gpu->number,
-                            .numa = numa_of(s, seat),
-                            .pci = gpu->pci,
-                            .nic_class = nearest_nic_class(s, seat)};
+    s->seats[seat] = (Seat){.device = gpu->number, .numa = numa_of(s, seat), .pci = gpu->pci};
+    find_rails(s, seat);
   }
   for (int32_t seat = 0; seat < s->count; seat++)
-    find_rails(s, seat);
+    find_share(s, seat);
   find_cores(s);
 }
 
@@ -228,18 +220,33 @@ static const HostNode *read_node(Compile *c, const char *path, Span at, bool *is
   return *is_good ? topology.node : NULL;
 }
 
+/* Instances of a GPU (MIG) have neither links nor their own memory in a description. */
+static bool check_whole(Compile *c, const HostNode *host, const char *path, Span at) {
+  for (int32_t g = 0; g < host->gpus.count; g++) {
+    const Device *gpu = &host->devices.at[host->gpus.at[g]];
+    if (gpu->instances < 2) continue;
+    error_at(c, at, "topology-devices", "GPU%d of %s is divided into %d instances (MIG)", g, path,
+             gpu->instances);
+    fix_last(c, "describe the machine with MIG off, or devices, memory and intra as numbers");
+    return false;
+  }
+  return true;
+}
+
 static bool check_counts(Compile *c, const Cluster *cluster, const ClusterType *type,
                          const HostNode *host, Span at) {
   const char *path = type->nccl_topo ? type->nccl_topo : type->hwloc;
-  if (host->gpus.count == 0)
-    return error_at(c, at, "topology-devices",
-                    "%s describes no GPUs; it may be exported without "
-                    "I/O devices",
-                    path);
+  if (host->gpus.count == 0) {
+    error_at(c, at, "topology-devices",
+             "%s describes no GPUs; it may be exported without I/O devices", path);
+    fix_last(c, "on that machine: lockstep topology gather -o node.xml");
+    return false;
+  }
+  if (!check_whole(c, host, path, at)) return false;
   if (!cluster->is_device_said) {
     error_at(c, at, "topology-devices",
              "%s describes %d GPUs, and the cluster's device is not said", path, host->gpus.count);
-    fix_last(c, "device = \"h100-sxm\"");
+    fix_last(c, "device = \"h100-sxm\", or what lockstep list devices has for them");
     return false;
   }
   if (type->devices <= host->gpus.count) return true;
@@ -258,6 +265,7 @@ static bool check_both(Compile *c, const ClusterType *type, const HostNode *hwlo
   error_at(c, type->hwloc_at, "topology-devices",
            "%s describes %d GPUs and %s %d: they are not of one machine", type->hwloc,
            hwloc->gpus.count, type->nccl_topo, nccl->gpus.count);
+  fix_last(c, "two descriptions of one machine, or nccl_topo alone");
   return false;
 }
 

@@ -83,6 +83,7 @@ const Fabric *fabric_make(Compile *c, Cluster *cluster) {
     if (!describe_kind(c, cluster, &cluster->types[k], &kinds[k])) return NULL;
     if (kinds[k].seat_count > SEATS_MOST) {
       error_at(c, cluster->at, "range", "more than %d devices a node", SEATS_MOST);
+      fix_last(c, "devices = %d", SEATS_MOST);
       return NULL;
     }
     fabric->is_fast |= is_fast(&kinds[k]);

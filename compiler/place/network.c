@@ -28,7 +28,8 @@ static const Switches *read_switches(Compile *c, const Cluster *cluster) {
   if (topology.networks.count == 0) {
     error_at(c, cluster->switches_at, "topology-kind", "%s describes a node, not a network",
              cluster->switches);
-    fix_last(c, "hwloc = \"%s\"", cluster->switches);
+    bool is_hwloc = strncmp(topology.node->source, "hwloc", strlen("hwloc")) == 0;
+    fix_last(c, "%s = \"%s\"", is_hwloc ? "hwloc" : "nccl_topo", cluster->switches);
     return NULL;
   }
   const Switches *network = &topology.networks.at[0];
@@ -38,6 +39,7 @@ static const Switches *read_switches(Compile *c, const Cluster *cluster) {
   error_at(c, cluster->switches_at, "topology-kind",
            "%s is a %s, whose paths have no price here; a tree, blocks or a flat network have",
            cluster->switches, network_kind_name(network->kind));
+  fix_last(c, "nodes = %d, without switches: all equally far", network->hosts.count);
   return NULL;
 }
 
@@ -57,20 +59,28 @@ static bool has_name(const Names *names, const char *name) {
                                           sizeof *names->list.at, by_name) != NULL;
 }
 
-static bool check_drained(Compile *c, const Cluster *cluster, const Switches *network,
-                          const Names *drained) {
+static Names sorted_hosts(Compile *c, const Switches *network) {
   Names hosts = {0};
   for (int32_t h = 0; h < network->hosts.count; h++)
     VEC_PUSH(c->arena, &hosts.list, network->hosts.at[h]);
   if (hosts.list.count > 0)
     qsort(hosts.list.at, (size_t)hosts.list.count, sizeof *hosts.list.at, by_name);
-  for (int32_t i = 0; i < drained->list.count; i++) {
-    const char *name = drained->list.at[i];
-    if (has_name(&hosts, name)) continue;
-    error_at(c, cluster->drained_at, "topology-hosts", "%s, which is drained, is no host of %s",
-             name, cluster->switches);
-    const char *near = nearest_word(name, hosts.list.at, hosts.list.count);
-    if (near) fix_last(c, "%s", near);
+  return hosts;
+}
+
+/* What the cluster names, drained or of a type, is there. */
+static bool check_names(Compile *c, const Cluster *cluster, const Names *hosts, const Names *named,
+                        Span at, const char *who) {
+  for (int32_t i = 0; i < named->list.count; i++) {
+    const char *name = named->list.at[i];
+    if (has_name(hosts, name)) continue;
+    error_at(c, at, "topology-hosts", "%s, which %s, is no host of %s", name, who,
+             cluster->switches);
+    const char *near = nearest_word(name, hosts->list.at, hosts->list.count);
+    if (near)
+      fix_last(c, "%s", near);
+    else
+      fix_last(c, "remove %s", name);
     return false;
   }
   return true;
@@ -196,15 +206,43 @@ static void add_block(Fabric *fabric, const Cluster *cluster) {
 
 /* ---- kinds of nodes */
 
-static bool list_type_hosts(Compile *c, const ClusterType *type, Names *names) {
-  return !type->hosts || expand_sorted(c, type->hosts_at, type->hosts, names);
-}
-
 /* The type that names the host; -1: none does. */
 static int32_t named_kind(const Names *names, int32_t types, const char *host) {
   for (int32_t k = 0; host && k < types; k++)
     if (has_name(&names[k], host)) return k;
   return -1;
+}
+
+static bool list_type_hosts(Compile *c, const Cluster *cluster, int32_t kind, const Names *hosts,
+                            Names *names) {
+  const ClusterType *type = &cluster->types[kind];
+  if (!type->hosts) return true;
+  if (!expand_sorted(c, type->hosts_at, type->hosts, &names[kind])) return false;
+  for (int32_t other = 0; other < kind; other++)
+    for (int32_t i = 0; i < names[kind].list.count; i++) {
+      const char *name = names[kind].list.at[i];
+      if (!has_name(&names[other], name)) continue;
+      error_at(c, type->hosts_at, "topology-hosts", "%s is of this type and of another", name);
+      note_at(c, cluster->types[other].hosts_at, "here");
+      fix_last(c, "name it once");
+      return false;
+    }
+  return check_names(c, cluster, hosts, &names[kind], type->hosts_at, "a type has");
+}
+
+/* Whom no type names, and how many there are. */
+static bool refuse_typeless(Compile *c, const Cluster *cluster, const Fabric *fabric,
+                            const Hosts *hosts, const Names *names, int64_t first) {
+  int64_t count = 0;
+  for (int64_t n = first; n < fabric->node_count; n++)
+    count += named_kind(names, cluster->type_count, hosts->list.at[n].name) < 0;
+  Span at = cluster->types[0].hosts_at;
+  error_at(c, at.file ? at : cluster->at, "topology-hosts", "no type of nodes has %s%s",
+           hosts->list.at[first].name,
+           count > 1 ? arena_printf(c->arena, " and %lld more", (long long)count - 1) : "");
+  fix_last(c, "one type more: { \"dgx-h100\", nodes = %lld }, or drained = \"%s\"",
+           (long long)count, hosts->list.at[first].name);
+  return false;
 }
 
 typedef struct Runs {
@@ -226,24 +264,24 @@ static const char **name_nodes(const Fabric *fabric, const Hosts *hosts) {
 }
 
 /* Types that name hosts have these; the others are dealt in order. */
-static bool deal_kinds(Compile *c, const Cluster *cluster, Fabric *fabric, const Hosts *hosts) {
+static bool deal_kinds(Compile *c, const Cluster *cluster, Fabric *fabric, const Hosts *hosts,
+                       const Names *all) {
   int32_t count = cluster->type_count;
   Names *names = ARENA_ARRAY(c->arena, Names, count);
   int64_t *left = ARENA_ARRAY(c->arena, int64_t, count);
   Runs runs = {0};
   for (int32_t k = 0; k < count; k++) {
-    if (!list_type_hosts(c, &cluster->types[k], &names[k])) return false;
-    left[k] = cluster->types[k].hosts ? 0 : cluster->types[k].nodes;
-    if (count == 1) left[k] = fabric->node_count;
+    bool is_open = !cluster->types[k].hosts;
+    if (!list_type_hosts(c, cluster, k, all, names)) return false;
+    left[k] = is_open ? cluster->types[k].nodes : 0;
+    if (is_open && count == 1) left[k] = fabric->node_count;
   }
   for (int64_t n = 0; n < fabric->node_count; n++) {
     const char *host = hosts ? hosts->list.at[n].name : NULL;
     int32_t kind = named_kind(names, count, host);
     for (int32_t k = 0; kind < 0 && k < count; k++)
       if (left[k] > 0) kind = k;
-    if (kind < 0)
-      return error_at(c, cluster->at, "topology-hosts", "no type of nodes has %s",
-                      host ? host : "the last nodes");
+    if (kind < 0) return refuse_typeless(c, cluster, fabric, hosts, names, n);
     left[kind] -= !cluster->types[kind].hosts;
     add_node(fabric, n, kind, &runs);
   }
@@ -278,7 +316,8 @@ static bool describe_switches(Compile *c, const Cluster *cluster, Fabric *fabric
   if (!network) return false;
   if (cluster->drained && !expand_sorted(c, cluster->drained_at, cluster->drained, &drained))
     return false;
-  if (!check_drained(c, cluster, network, &drained)) return false;
+  const Names all = sorted_hosts(c, network);
+  if (!check_names(c, cluster, &all, &drained, cluster->drained_at, "is drained")) return false;
   int64_t wanted = count_wanted(cluster);
   Hosts hosts = pick_hosts(c, network, &drained, wanted);
   if (hosts.list.count < wanted || hosts.list.count == 0)
@@ -286,22 +325,29 @@ static bool describe_switches(Compile *c, const Cluster *cluster, Fabric *fabric
   fabric->node_count = wanted > 0 ? wanted : hosts.list.count;
   split_blocks(fabric, network, &hosts, cluster->block);
   add_levels(fabric, network, &hosts, (double)cluster->taper);
-  return deal_kinds(c, cluster, fabric, &hosts);
+  return deal_kinds(c, cluster, fabric, &hosts, &all);
+}
+
+static bool refuse_hosts(Compile *c, Span at, const char *what) {
+  error_at(c, at, "topology-hosts", "%s, and the cluster has none", what);
+  fix_last(c, "switches = \"./topology.conf\", or nodes = in its place");
+  return false;
 }
 
 bool describe_network(Compile *c, const Cluster *cluster, Fabric *fabric) {
   add_block(fabric, cluster);
   if (cluster->switches) return describe_switches(c, cluster, fabric);
   if (cluster->drained)
-    return error_at(c, cluster->drained_at, "topology-hosts",
-                    "drained names hosts of switches, and the cluster has none");
+    return refuse_hosts(c, cluster->drained_at, "drained names hosts of switches");
   for (int32_t k = 0; k < cluster->type_count; k++) {
     if (cluster->types[k].hosts)
-      return error_at(c, cluster->types[k].hosts_at, "topology-hosts",
-                      "hosts of a type are hosts of switches, and the cluster has none");
+      return refuse_hosts(c, cluster->types[k].hosts_at, "hosts of a type are hosts of switches");
     fabric->node_count += cluster->types[k].nodes;
   }
-  if (fabric->node_count > NODES_MOST)
-    return error_at(c, cluster->at, "range", "more than %d nodes", NODES_MOST);
-  return deal_kinds(c, cluster, fabric, NULL);
+  if (fabric->node_count > NODES_MOST) {
+    error_at(c, cluster->at, "range", "more than %d nodes", NODES_MOST);
+    fix_last(c, "nodes = %d", NODES_MOST);
+    return false;
+  }
+  return deal_kinds(c, cluster, fabric, NULL, NULL);
 }

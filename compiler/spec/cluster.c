@@ -135,10 +135,13 @@ static bool refuse_beside_types(Compile *c, const Job *job) {
       FIELD_cluster_nodes, FIELD_cluster_devices, FIELD_cluster_device, FIELD_cluster_memory,
       FIELD_cluster_intra, FIELD_cluster_inter,   FIELD_cluster_hwloc,  FIELD_cluster_nccl_topo};
   for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
-    if (is_own(job, fields[i]))
-      return error_at(c, job->origin[fields[i]].span, "conflict",
-                      "%s: %s has types of nodes, and each says its own",
-                      field_name(c->arena, fields[i]), job->cluster.head_text);
+    if (is_own(job, fields[i])) {
+      error_at(c, job->origin[fields[i]].span, "conflict",
+               "%s: %s has types of nodes, and each says its own", field_name(c->arena, fields[i]),
+               job->cluster.head_text);
+      fix_last(c, "remove it, and say it in %s", job->cluster.head_text);
+      return false;
+    }
   return true;
 }
 
@@ -150,8 +153,11 @@ static double least(double a, double b) {
 static bool join_device(Compile *c, Cluster *cluster, const Facts *type, const Facts *device,
                         Span at) {
   const char *name = type->text[FACT_DEVICE];
-  if (!name || strcmp(name, "cpu") == 0 || device->is_known[DEVICE_CORES])
-    return error_at(c, at, "wrong-type", "types: each names its GPU, from specs/devices");
+  if (!name || strcmp(name, "cpu") == 0 || device->is_known[DEVICE_CORES]) {
+    error_at(c, at, "wrong-type", "types: each names its GPU, from specs/devices");
+    fix_last(c, "device = \"h100-sxm\"");
+    return false;
+  }
   bool is_first = cluster->device == NULL;
   cluster->device = is_first || strcmp(cluster->device, name) == 0
                         ? name
@@ -199,8 +205,10 @@ static bool add_type(Compile *c, lua_State *L, const Facts *facts, int32_t numbe
   type->is_inter_nearer = is_nearer(&none, FIELD_cluster_inter, &own, CLUSTER_INTER);
   bool is_open = type->devices == 0 && !type->hwloc && !type->nccl_topo;
   if (type->nodes == 0 && !type->hosts) type->nodes = 1;
-  return is_open ? error_at(c, at, "missing-key", "types: devices, or a file that describes a node")
-                 : true;
+  if (!is_open) return true;
+  error_at(c, at, "missing-key", "types: devices, or a file that describes a node");
+  fix_last(c, "devices = 8");
+  return false;
 }
 
 static void settle_number(Job *job, int32_t field, int64_t value, Origin origin) {

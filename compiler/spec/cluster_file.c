@@ -17,17 +17,23 @@ typedef struct Key {
   const char *example;
 } Key;
 
+static const char whole[] = "a whole number from 1 on";
 static const Key cluster_keys[] = {
-    {"nodes", NULL, "a whole number"},           {"devices", NULL, "a whole number"},
-    {"cores", NULL, "a whole number"},           {"memory", units_bytes, "\"80GiB\""},
-    {"intra", units_rate, "\"450GB/s\""},        {"inter", units_rate, "\"400Gb/s\""},
-    {"intra_latency", units_latency, "\"5us\""}, {"inter_latency", units_latency, "\"10us\""},
-    {"block", NULL, "a whole number"},           {"taper", NULL, "a whole number"},
+    {"nodes", NULL, whole},
+    {"devices", NULL, whole},
+    {"cores", NULL, whole},
+    {"memory", units_bytes, "\"80GiB\""},
+    {"intra", units_rate, "\"450GB/s\""},
+    {"inter", units_rate, "\"400Gb/s\""},
+    {"intra_latency", units_latency, "\"5us\""},
+    {"inter_latency", units_latency, "\"10us\""},
+    {"block", NULL, whole},
+    {"taper", NULL, whole},
 };
 static const Key device_keys[] = {
     {"memory", units_bytes, "\"80GiB\""},      {"reserve", units_bytes, "\"1.2GB\""},
     {"fp32", units_flops, "\"67TFLOP/s\""},    {"bf16", units_flops, "\"989TFLOP/s\""},
-    {"bandwidth", units_rate, "\"3.35TB/s\""}, {"cores", NULL, "a whole number"},
+    {"bandwidth", units_rate, "\"3.35TB/s\""}, {"cores", NULL, whole},
 };
 enum {
   CLUSTER_KEYS = sizeof cluster_keys / sizeof *cluster_keys,
@@ -80,6 +86,7 @@ static void read_number(Compile *c, const Place *place, const RawEntry *entry, c
   if (!is_good || !(number >= 1 && number <= 1e18)) {
     error_at(c, at, "wrong-type", "%s: expected %s; got %s", entry->key, key->example,
              raw_show(c->arena, entry->value));
+    fix_last(c, "%s = %s", entry->key, key->parse ? key->example : "1");
     return;
   }
   if (facts->is_known[i]) return;
@@ -95,6 +102,7 @@ static void read_text(Compile *c, const Place *place, const RawEntry *entry, int
   if (entry->value->kind != RAW_TEXT) {
     error_at(c, at, "wrong-type", "%s: expected %s; got %s", entry->key, text_keys[i].expected,
              raw_show(c->arena, entry->value));
+    fix_last(c, "%s = \"...\"", entry->key);
     return;
   }
   const char *text = entry->value->text, *folder = place->file->directory;
@@ -160,18 +168,25 @@ static bool read_chain(Compile *c, lua_State *L, bool is_cluster, const char *na
                        const char *directory, Span at, int32_t depth, Facts *facts) {
   int32_t errors = c->diags.error_count;
   for (; name; depth++) {
-    if (depth == LONGEST_CHAIN)
-      return error_at(c, at, "base-cycle", "cluster files that begin with each other without end");
+    if (depth == LONGEST_CHAIN) {
+      error_at(c, at, "base-cycle", "cluster files that begin with each other without end");
+      fix_last(c, "begin one of them with none, or with a cluster of the library");
+      return false;
+    }
     const char *path = sandbox_find(c, is_cluster ? "clusters" : "devices", name, directory, at);
     if (!path) return false;
     SpecFile file = spec_file_read(c, L, path, "return", at);
     if (!file.spans || c->diags.error_count > errors) return false;
-    if (!file.raw)
-      return error_at(c, (Span){.file = path}, "wrong-type", "a %s file ends with: return { ... }",
-                      is_cluster ? "cluster" : "device");
+    if (!file.raw) {
+      error_at(c, (Span){.file = path}, "wrong-type", "a %s file ends with a table",
+               is_cluster ? "cluster" : "device");
+      fix_last(c, "return { ... }");
+      return false;
+    }
     read_table(c, &(Place){&file, "", depth, is_cluster}, file.raw, facts);
     if (c->diags.error_count > errors) return false;
     name = is_cluster ? base_of(file.raw) : NULL;
+    if (name) at = span_of_value(file.spans, "1");
     directory = file.directory;
   }
   return true;

@@ -111,33 +111,52 @@ double topology_bandwidth(const HostNode *node, int32_t a, int32_t b) {
 
 /* ---- near */
 
-/* Is NIC `n` better for a GPU than `best`? By class, then socket, then how many GPUs it has
- * already. */
-static bool is_nearer(const HostNode *node, int32_t gpu, int32_t n, int32_t best,
-                      const int32_t *users) {
+bool topology_carries(const Device *nic) {
+  return nic->is_fabric && !nic->is_down;
+}
+
+LinkClass topology_rails(const HostNode *node, int32_t gpu, bool *is_rail) {
+  int32_t device = node->gpus.at[gpu];
+  LinkClass nearest = LINK_SYS;
+  double rates[NICS_MOST], fastest = 0;
+  for (int32_t n = 0; n < node->nics.count; n++) {
+    LinkClass class = topology_link_class(node, device, node->nics.at[n]);
+    if (topology_carries(&node->devices.at[node->nics.at[n]]) && class < nearest) nearest = class;
+  }
+  for (int32_t n = 0; n < node->nics.count; n++) {
+    int32_t nic = node->nics.at[n];
+    is_rail[n] = topology_carries(&node->devices.at[nic]) &&
+                 topology_link_class(node, device, nic) == nearest;
+    rates[n] = is_rail[n] ? topology_bandwidth(node, device, nic) : 0;
+    if (rates[n] > fastest) fastest = rates[n];
+  }
+  for (int32_t n = 0; n < node->nics.count; n++)
+    if (rates[n] > 0 && rates[n] < fastest / 2) is_rail[n] = false;
+  return nearest;
+}
+
+/* Is rail `n` better for a GPU than rail `best`? By socket, then how many GPUs it has already, then
+ * what it carries. */
+static bool is_better_rail(const HostNode *node, int32_t gpu, int32_t n, int32_t best,
+                           const int32_t *users) {
   int32_t one = node->nics.at[n], other = node->nics.at[best], device = node->gpus.at[gpu];
-  LinkClass one_class = topology_link_class(node, device, one),
-            other_class = topology_link_class(node, device, other);
-  if (one_class != other_class) return one_class < other_class;
   int32_t package = node->devices.at[device].package;
   bool is_one = package >= 0 && node->devices.at[one].package == package,
        is_other = package >= 0 && node->devices.at[other].package == package;
-  return is_one != is_other ? is_one : users[n] < users[best];
-}
-
-bool topology_is_rail(const Device *nic) {
-  return nic->is_fabric && !nic->is_down;
+  if (is_one != is_other) return is_one;
+  if (users[n] != users[best]) return users[n] < users[best];
+  return topology_bandwidth(node, device, one) > topology_bandwidth(node, device, other);
 }
 
 /* Dealt GPU by GPU: what is near to several is taken by them in turn. */
 int32_t topology_near_nic(const HostNode *node, int32_t gpu) {
   int32_t users[NICS_MOST] = {0}, chosen = -1;
+  bool is_rail[NICS_MOST];
   for (int32_t g = 0; g <= gpu && g < node->gpus.count; g++) {
     int32_t best = -1;
+    (void)topology_rails(node, g, is_rail);
     for (int32_t n = 0; n < node->nics.count; n++)
-      if (topology_is_rail(&node->devices.at[node->nics.at[n]]) &&
-          (best < 0 || is_nearer(node, g, n, best, users)))
-        best = n;
+      if (is_rail[n] && (best < 0 || is_better_rail(node, g, n, best, users))) best = n;
     chosen = best < 0 ? -1 : node->nics.at[best];
     if (best >= 0) users[best]++;
   }

@@ -100,14 +100,21 @@ static bool read_ids(Reader *r, const xmlNode *pci, Device *device, uint32_t *cl
     return error_at(r->c, at(r, pci), "topology-value",
                     "busid=\"%.40s\" is no PCI address such as 0000:1b:00.0", busid ? busid : "");
   device->pci = small_letters(r->c->arena, busid);
-  if (find_pci(r->node, device->pci) >= 0)
-    return error_at(r->c, at(r, pci), "topology-duplicate", "%s stands in the file twice",
-                    device->pci);
+  int32_t other = find_pci(r->node, device->pci);
+  if (other >= 0) {
+    error_at(r->c, at(r, pci), "topology-duplicate", "%s stands in the file twice", device->pci);
+    if (r->node->devices.at[other].kind == DEVICE_GPU)
+      fix_last(r->c, "a dump of the machine with undivided GPUs (MIG off)");
+    return false;
+  }
+  enum { LANES_MOST = 64, LANES_UNKNOWN = 255 }; /* as Linux says of a link to nowhere */
   int64_t lanes;
-  bool is_good = xml_hex(r->c, r->path, pci, "class", class_id) &&
-                 xml_hex(r->c, r->path, pci, "vendor", &device->vendor_id) &&
-                 xml_hex(r->c, r->path, pci, "device", &device->device_id) &&
-                 xml_number(r->c, r->path, pci, (XmlNumber){"link_width", 0, 64, 0}, &lanes);
+  bool is_good =
+      xml_hex(r->c, r->path, pci, "class", class_id) &&
+      xml_hex(r->c, r->path, pci, "vendor", &device->vendor_id) &&
+      xml_hex(r->c, r->path, pci, "device", &device->device_id) &&
+      xml_number(r->c, r->path, pci, (XmlNumber){"link_width", 0, LANES_UNKNOWN, 0}, &lanes);
+  if (lanes > LANES_MOST) lanes = 0;
   const char *speed = xml_attr(pci, "link_speed");
   if (is_good && speed) device->pcie_gb_s = pcie_gb_s(strtod(speed, NULL), (int32_t)lanes);
   if (is_emulated(device)) device->pcie_gb_s = 0;
@@ -291,6 +298,15 @@ static bool add_wire(Reader *r, const Wire *wire) {
   return true;
 }
 
+/* NCCL passes over a device outside of a <cpu>; here that is said. */
+static bool is_outside(Reader *r, const xmlNode *child) {
+  if (!xml_is(child, "pci") && !xml_is(child, "nic") && !xml_is(child, "gpu")) return false;
+  error_at(r->c, at(r, child), "topology-value", "<%s> stands outside of a <cpu>",
+           (const char *)child->name);
+  fix_last(r->c, "move it into the <cpu> of its NUMA node");
+  return true;
+}
+
 bool nccl_read(Compile *c, const char *path, const xmlNode *root, HostNode *node) {
   Reader r = {.c = c, .path = path, .node = node};
   const char *version = xml_attr(root, "version");
@@ -299,10 +315,15 @@ bool nccl_read(Compile *c, const char *path, const xmlNode *root, HostNode *node
                     "NCCL topology version \"%.20s\"; 1 (NCCL) and 2 (RCCL) are read",
                     version ? version : "");
   node->source = *version == '1' ? "NCCL topology 1" : "RCCL topology 2";
-  for (const xmlNode *child = root->children; child; child = child->next)
+  for (const xmlNode *child = root->children; child; child = child->next) {
+    if (is_outside(&r, child)) return false;
     if (xml_is(child, "cpu") && !read_cpu(&r, child)) return false;
-  if (node->numas.count == 0)
-    return error_at(c, xml_span(path, root), "topology-value", "the file describes no <cpu>");
+  }
+  if (node->numas.count == 0) {
+    error_at(c, xml_span(path, root), "topology-value", "the file describes no <cpu>");
+    fix_last(c, "<cpu numaid=\"0\"> around the <pci> of each NUMA node");
+    return false;
+  }
   for (int32_t i = 0; i < r.wires.count; i++)
     if (!add_wire(&r, &r.wires.at[i])) return false;
   return true;

@@ -151,10 +151,15 @@ double topology_bandwidth(const HostNode *node, int32_t a, int32_t b);
 bool topology_is_same_card(const Device *a, const Device *b);
 
 /* Whether a NIC carries training: of a fabric, and not down. */
-bool topology_is_rail(const Device *nic);
+bool topology_carries(const Device *nic);
 
-/* The NIC that a GPU (its number) should use: nearest by class; of equals, the one with fewer GPUs
- * before this one. A device, or -1 where the machine has no rail. */
+/* The NICs that a GPU (its number) should use: those of the nearest class that carry at least half
+ * of what the fastest of them does, so that a port for the board's keeper is none. Fills `is_rail`
+ * for each NIC; returns the class. */
+LinkClass topology_rails(const HostNode *node, int32_t gpu, bool *is_rail);
+
+/* The one of them for a GPU that uses one: of its socket, then the one with fewer GPUs before this
+ * one, then the faster. A device, or -1 where the machine has no rail. */
 int32_t topology_near_nic(const HostNode *node, int32_t gpu);
 
 /* Cores near a device: those of its NUMA node, else of its package, else all. Returns how many;

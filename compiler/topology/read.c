@@ -56,6 +56,16 @@ static Span place(const char *path, const char *bytes, const char *at) {
 
 /* ---- kinds */
 
+static const char from_hwloc[] = "on that machine: lockstep topology gather -o node.xml";
+static const char from_nccl[] =
+    "on that machine, of any NCCL program: NCCL_TOPO_DUMP_FILE=node.xml";
+
+/* Where the error says nothing better: the file again, from its machine. */
+static void fix_otherwise(Compile *c, const char *fix) {
+  const Diag *last = &c->diags.list.at[c->diags.list.count - 1];
+  if (last->severity == SEVERITY_ERROR && !last->fix) fix_last(c, "%s", fix);
+}
+
 static bool read_hwloc(Compile *c, const char *path, xmlDoc *document, HostNode *node) {
   const xmlNode *root = xmlDocGetRootElement(document);
   return hwloc_screen(c, path, root) && hwloc_read(c, path, document, node);
@@ -64,10 +74,13 @@ static bool read_hwloc(Compile *c, const char *path, xmlDoc *document, HostNode 
 static bool read_xml(Compile *c, const char *path, const char *bytes, size_t size_bytes,
                      Topology *topology) {
   xmlDoc *document = xml_read(c, path, bytes, size_bytes);
-  if (!document) return false;
+  if (!document) {
+    fix_otherwise(c, from_hwloc);
+    return false;
+  }
   const xmlNode *root = xmlDocGetRootElement(document);
   HostNode *node = ARENA_NEW(c->arena, HostNode);
-  bool is_good = false;
+  bool is_good = false, is_nccl = xml_is(root, "system") || xml_is(root, "graphs");
   if (xml_is(root, "topology"))
     is_good = read_hwloc(c, path, document, node);
   else if (xml_is(root, "system"))
@@ -77,6 +90,7 @@ static bool read_xml(Compile *c, const char *path, const char *bytes, size_t siz
              "<%.40s> is neither hwloc's <topology> nor NCCL's <system>", (const char *)root->name);
   if (is_good) is_good = node_finish(c, (Span){.file = path}, node);
   xmlFreeDoc(document);
+  if (!is_good) fix_otherwise(c, is_nccl ? from_nccl : from_hwloc);
   if (is_good) topology->node = node;
   return is_good;
 }
@@ -111,7 +125,7 @@ bool topology_read_bytes(Compile *c, const char *path, const char *bytes, size_t
   if (is_matrix(bytes)) {
     error_at(c, (Span){.file = path}, "topology-kind",
              "a matrix of nvidia-smi topo has no sizes, speeds or addresses");
-    fix_last(c, "on that machine: lockstep topology gather -o node.xml");
+    fix_last(c, "%s", from_hwloc);
     return false;
   }
   if (is_yaml(path, first))

@@ -26,13 +26,26 @@ static bool add_block_sizes(Conf *conf, const char *text) {
     long long size = strtoll(at, &end, 10);
     bool is_good =
         end != at && errno == 0 && size > 0 && size <= HOSTS_MOST && (!*end || *end == ',');
-    if (!is_good || conf->network->block_sizes.count == 32)
-      return error_at(conf->c, conf->span, "topology-value",
-                      "BlockSizes=%.40s: numbers of nodes from 1 to %d are wanted", text,
-                      HOSTS_MOST);
+    if (!is_good || conf->network->block_sizes.count == 32) {
+      error_at(conf->c, conf->span, "topology-value",
+               "BlockSizes=%.40s: numbers of nodes from 1 to %d are wanted", text, HOSTS_MOST);
+      fix_last(conf->c, "BlockSizes=4,16");
+      return false;
+    }
     VEC_PUSH(conf->c->arena, &conf->network->block_sizes, size);
     at = *end ? end + 1 : end;
   }
+  return true;
+}
+
+/* Slurm takes the last of two, and says so in its log. */
+static bool take_once(Conf *conf, const char *key, const char *value, const char **to) {
+  if (*to) {
+    error_at(conf->c, conf->span, "topology-value", "%.40s stands in the line twice", key);
+    fix_last(conf->c, "%s=%.40s,%.40s", key, *to, value);
+    return false;
+  }
+  *to = value;
   return true;
 }
 
@@ -41,22 +54,27 @@ static bool take(Conf *conf, const char *key, const char *value, Switch *added) 
   if (strcasecmp(key, "SwitchName") == 0 || strcasecmp(key, "BlockName") == 0) {
     bool is_block = strcasecmp(key, "BlockName") == 0;
     NetworkKind kind = is_block ? NETWORK_BLOCK : NETWORK_TREE;
-    if (conf->network->list.count > 0 && conf->network->kind != kind)
-      return error_at(conf->c, conf->span, "topology-switches",
-                      "a file holds switches or blocks, not both");
+    if (conf->network->list.count > 0 && conf->network->kind != kind) {
+      error_at(conf->c, conf->span, "topology-switches",
+               "a file holds switches or blocks, not both");
+      fix_last(conf->c, "one file of each");
+      return false;
+    }
     conf->network->kind = kind;
-    added->name = value;
-    return true;
+    return take_once(conf, key, value, &added->name);
   }
-  if (strcasecmp(key, "Switches") == 0) return added->children = value, true;
-  if (strcasecmp(key, "Nodes") == 0) return added->hosts = value, true;
+  if (strcasecmp(key, "Switches") == 0) return take_once(conf, key, value, &added->children);
+  if (strcasecmp(key, "Nodes") == 0) return take_once(conf, key, value, &added->hosts);
   if (strcasecmp(key, "BlockSizes") == 0) return add_block_sizes(conf, value);
   if (strcasecmp(key, "LinkSpeed") == 0) return true;
   static const char *const keys[] = {"SwitchName", "BlockName",  "Switches",
                                      "Nodes",      "BlockSizes", "LinkSpeed"};
   const char *near = nearest_word(key, keys, sizeof keys / sizeof *keys);
   error_at(conf->c, conf->span, "topology-value", "'%.40s' is no key of topology.conf", key);
-  if (near) fix_last(conf->c, "%s=", near);
+  if (near)
+    fix_last(conf->c, "%s=", near);
+  else
+    fix_last(conf->c, "remove it: a line is SwitchName=s1 Nodes=n[1-4], say");
   return false;
 }
 
@@ -66,9 +84,14 @@ static bool read_line(Conf *conf, char *line) {
   char *rest = NULL;
   for (char *word = strtok_r(line, " \t\r", &rest); word; word = strtok_r(NULL, " \t\r", &rest)) {
     char *value = strchr(word, '=');
-    if (!value)
-      return error_at(conf->c, conf->span, "topology-value",
-                      "'%.40s' is neither Key=Value of Slurm's topology.conf nor XML", word);
+    if (!value) {
+      error_at(conf->c, conf->span, "topology-value",
+               "'%.40s' is neither Key=Value of Slurm's topology.conf nor XML", word);
+      fix_last(conf->c, conf->network->list.count > 0 || has_words
+                            ? "no blanks in a value: Nodes=n[1-2],n4"
+                            : "a line is SwitchName=s1 Nodes=n[1-4], say");
+      return false;
+    }
     *value++ = 0;
     size_t length = strlen(value);
     if (length > 1 && value[0] == '"' && value[length - 1] == '"') value[length - 1] = 0, value++;

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <yaml.h>
 
 #include "compiler/topology/switches.h"
@@ -30,6 +31,12 @@ static bool refuse(Yaml *y, int32_t line, const char *what) {
   return error_at(y->c, (Span){.file = y->path, .line = line}, "topology-yaml", "%s", what);
 }
 
+static bool refuse_for(Yaml *y, int32_t line, const char *what, const char *fix) {
+  refuse(y, line, what);
+  fix_last(y->c, "%s", fix);
+  return false;
+}
+
 static bool has_tag(const yaml_event_t *event) {
   const yaml_char_t *tag = event->type == YAML_SCALAR_EVENT ? event->data.scalar.tag
                            : event->type == YAML_SEQUENCE_START_EVENT
@@ -46,14 +53,15 @@ static bool take_event(Yaml *y, const yaml_event_t *event, int32_t *open, int32_
   bool is_start =
       event->type == YAML_SEQUENCE_START_EVENT || event->type == YAML_MAPPING_START_EVENT;
   if (event->type == YAML_ALIAS_EVENT)
-    return refuse(y, line, "aliases are not read: write the value where it stands");
+    return refuse_for(y, line, "aliases are not read", "write the value where it stands");
   if (is_end) return --*depth, true;
   if (!is_scalar && !is_start) return true;
-  if (has_tag(event)) return refuse(y, line, "tags are not read: write the value alone");
+  if (has_tag(event)) return refuse_for(y, line, "tags are not read", "write the value alone");
   if (y->values.count == VALUES_MOST) return refuse(y, line, "more than 200,000 values");
   Value value = {.kind = event->type, .line = line};
   if (is_scalar) value.text = arena_copy(y->c->arena, (const char *)event->data.scalar.value);
-  if (y->values.count > 0 && *depth == 0) return refuse(y, line, "the file holds two documents");
+  if (y->values.count > 0 && *depth == 0)
+    return refuse_for(y, line, "the file holds two documents", "all topologies in one list");
   VEC_PUSH(y->c->arena, &y->values, value);
   int32_t index = y->values.count - 1;
   if (*depth > 0) VEC_PUSH(y->c->arena, &y->values.at[open[*depth - 1]].items, index);
@@ -102,24 +110,41 @@ static bool check_keys(Yaml *y, const Value *map, const char *words) {
     const Value *key = &y->values.at[map->items.at[i]];
     const char *name = key->text ? key->text : "";
     if (!*name || strchr(name, ' ') || !strstr(words, arena_printf(y->c->arena, " %s ", name)))
-      return refuse(y, key->line,
-                    arena_printf(y->c->arena, "'%.40s' is no key here; these are:%s", name, words));
+      return refuse_for(y, key->line,
+                        arena_printf(y->c->arena, "'%.40s' is no key of this place", name),
+                        *words ? arena_printf(y->c->arena, "one of%s", words) : "remove it");
     if (get(y, map, name) != &y->values.at[map->items.at[i + 1]])
-      return refuse(y, key->line, arena_printf(y->c->arena, "%s stands here twice", name));
+      return refuse_for(y, key->line, arena_printf(y->c->arena, "%s stands here twice", name),
+                        "remove one");
   }
   return true;
 }
 
-static bool get_flag(Yaml *y, const Value *map, const char *key, bool *flag) {
-  const Value *value = get(y, map, key);
-  *flag = value && value->text && strcmp(value->text, "true") == 0;
-  if (!value || *flag || (value->text && strcmp(value->text, "false") == 0)) return true;
-  return refuse(y, value->line, arena_printf(y->c->arena, "%s is true or false", key));
+/* As YAML 1.1 writes them, and Slurm reads them. */
+static bool is_one_of(const char *text, const char *const *words) {
+  for (; text && *words; words++)
+    if (strcasecmp(text, *words) == 0) return true;
+  return false;
 }
 
-static const char *get_text(const Yaml *y, const Value *map, const char *key) {
+static bool get_flag(Yaml *y, const Value *map, const char *key, bool *flag) {
+  static const char *const yes[] = {"true", "yes", "on", NULL}, *const no[] = {"false", "no", "off",
+                                                                               NULL};
   const Value *value = get(y, map, key);
-  return value && value->text && *value->text ? value->text : NULL;
+  *flag = value && is_one_of(value->text, yes);
+  if (!value || *flag || is_one_of(value->text, no)) return true;
+  return refuse_for(y, value->line, arena_printf(y->c->arena, "%s is true or false", key),
+                    arena_printf(y->c->arena, "%s: true", key));
+}
+
+/* NULL where there is none, or an empty one. False: it is a list or a map. */
+static bool get_text(Yaml *y, const Value *map, const char *key, const char *example,
+                     const char **text) {
+  const Value *value = get(y, map, key);
+  *text = value && value->text && *value->text ? value->text : NULL;
+  if (!value || value->text) return true;
+  return refuse_for(y, value->line, arena_printf(y->c->arena, "%s is one text, not a list", key),
+                    arena_printf(y->c->arena, "%s: %s", key, example));
 }
 
 /* The items of a list; absent or no list: none. */
@@ -147,7 +172,8 @@ static bool read_dims(Yaml *y, const Value *map, Switch *added) {
   for (int32_t i = 0; i < 3; i++) {
     int64_t size;
     const Value *value = get(y, dims, axes[i]);
-    if (!value) return refuse(y, map->line, "a torus has dims: x, y and z");
+    if (!value)
+      return refuse_for(y, map->line, "a torus has dims: x, y and z", "dims: {x: 4, y: 4, z: 4}");
     if (!get_number(y, value, &size)) return false;
     added->dims[i] = (int32_t)size;
   }
@@ -176,10 +202,11 @@ static bool read_members(Yaml *y, const Value *body, const Shape *shape, Switche
   for (int32_t i = 0; i < item_count(list); i++) {
     const Value *at = item(y, list, i);
     if (!check_keys(y, at, shape->member_keys)) return false;
-    Switch added = {.name = get_text(y, at, shape->name),
-                    .line = at->line,
-                    .hosts = get_text(y, at, "nodes"),
-                    .children = get_text(y, at, "children")};
+    Switch added = {.line = at->line};
+    if (!get_text(y, at, shape->name, "NAME", &added.name) ||
+        !get_text(y, at, "nodes", "n[01-16]", &added.hosts) ||
+        !get_text(y, at, "children", "s[1-4]", &added.children))
+      return false;
     if (shape->kind == NETWORK_TORUS && !read_dims(y, at, &added)) return false;
     if (!switches_add(y->c, (Span){.file = y->path, .line = at->line}, network, added))
       return false;
@@ -211,22 +238,25 @@ static const Shape *shape_of(Yaml *y, const Value *map) {
   if (body && found->kind == NETWORK_FLAT && body->text && !get_flag(y, map, "flat", &is_flat))
     return NULL;
   if (!found || !is_flat)
-    refuse(y, map->line, "a topology is a tree, block, flat, ring or torus3d");
+    refuse_for(y, map->line, "a topology is a tree, block, flat, ring or torus3d", "flat: true");
   return is_flat ? found : NULL;
 }
 
 static bool read_topology(Yaml *y, const Value *map, SwitchesList *networks) {
-  Switches network = {.name = get_text(y, map, "topology"), .line = map->line};
+  Switches network = {.line = map->line};
   Span span = {.file = y->path, .line = map->line};
-  if (!network.name) return refuse(y, map->line, "a topology has a name: topology: NAME");
+  if (!get_text(y, map, "topology", "NAME", &network.name)) return false;
+  if (!network.name) return refuse_for(y, map->line, "a topology has a name", "topology: NAME");
   if (!check_keys(y, map, " topology cluster_default tree block flat ring torus3d ")) return false;
   if (!get_flag(y, map, "cluster_default", &network.is_default)) return false;
   for (int32_t i = 0; i < networks->count; i++) {
     const Switches *other = &networks->at[i];
     if (strcmp(other->name, network.name) == 0)
-      return refuse(y, map->line, "two topologies have this name");
+      return refuse_for(y, map->line, "two topologies have this name",
+                        arena_printf(y->c->arena, "topology: %.40s2", network.name));
     if (other->is_default && network.is_default)
-      return refuse(y, map->line, "two topologies are the cluster's default");
+      return refuse_for(y, map->line, "two topologies are the cluster's default",
+                        "cluster_default: false");
   }
   const Shape *shape = shape_of(y, map);
   if (!shape) return false;
@@ -243,7 +273,7 @@ bool slurm_yaml_read(Compile *c, const char *path, const char *text, size_t size
   if (!parse(&y, text, size_bytes)) return false;
   const Value *root = y.values.count > 0 ? &y.values.at[0] : NULL;
   if (item_count(root) == 0)
-    return refuse(&y, 1, "a list of topologies is wanted: - topology: NAME");
+    return refuse_for(&y, 1, "a list of topologies is wanted", "- topology: NAME");
   if (item_count(root) > 64) return refuse(&y, 1, "more than 64 topologies");
   for (int32_t i = 0; i < item_count(root); i++)
     if (!read_topology(&y, item(&y, root, i), networks)) return false;

@@ -21,7 +21,14 @@ typedef struct Expansion {
 } Expansion;
 
 static bool refuse_list(const Expansion *e, const char *why) {
-  return error_at(e->c, e->span, "topology-hosts", "'%.60s' is no list of hosts: %s", e->text, why);
+  error_at(e->c, e->span, "topology-hosts", "'%.60s' is no list of hosts: %s", e->text, why);
+  fix_last(e->c, "as in n[01-04,07],login");
+  return false;
+}
+
+static bool refuse_length(const Expansion *e) {
+  return error_at(e->c, e->span, "topology-hosts", "'%.60s' names more than %d hosts", e->text,
+                  e->most);
 }
 
 static bool expand(Expansion *e, const char *done, const char *rest);
@@ -39,7 +46,7 @@ static bool expand_range(Expansion *e, const char *done, const char *range, cons
   }
   if (*end != ',' && *end != ']') return refuse_list(e, "a bracket holds numbers and ranges");
   if (last < first) return refuse_list(e, "a range runs upwards");
-  if (last - first >= e->most) return refuse_list(e, "it is too long");
+  if (last - first >= e->most) return refuse_length(e);
   for (long number = first; number <= last; number++)
     if (!expand(e, arena_printf(e->c->arena, "%s%0*ld", done, (int)width, number), after))
       return false;
@@ -52,7 +59,7 @@ static bool expand(Expansion *e, const char *done, const char *rest) {
   const char *open = strchr(rest, '[');
   if (strlen(done) > 256) return refuse_list(e, "a name is too long");
   if (!open) {
-    if (e->names->list.count >= e->most) return refuse_list(e, "it is too long");
+    if (e->names->list.count >= e->most) return refuse_length(e);
     VEC_PUSH(e->c->arena, &e->names->list, arena_printf(e->c->arena, "%s%s", done, rest));
     return true;
   }
@@ -96,8 +103,11 @@ static Span span_of(Span file, const Switch *at) {
 }
 
 bool switches_add(Compile *c, Span span, Switches *network, Switch added) {
-  if (!added.name || !*added.name)
-    return error_at(c, span, "topology-switches", "a switch or block without a name");
+  if (!added.name || !*added.name) {
+    error_at(c, span, "topology-switches", "a switch or block without a name");
+    fix_last(c, network->kind == NETWORK_BLOCK ? "BlockName=b1" : "SwitchName=s1");
+    return false;
+  }
   if (network->list.count == SWITCHES_MOST)
     return error_at(c, span, "topology-limit", "more than %d switches", SWITCHES_MOST);
   added.parent = -1;
@@ -136,6 +146,19 @@ static Entry *sorted_switches(Compile *c, Span span, const Switches *network) {
   return entries;
 }
 
+/* The switch that may have been meant. */
+static void fix_near(Compile *c, const Switches *network, const char *name) {
+  int32_t count = network->list.count;
+  const char **names = ARENA_ARRAY(c->arena, const char *, count + 1);
+  for (int32_t i = 0; i < count; i++)
+    names[i] = network->list.at[i].name;
+  const char *near = nearest_word(name, names, count);
+  if (near)
+    fix_last(c, "%.60s", near);
+  else
+    fix_last(c, "a line of its own: SwitchName=%.60s Nodes=...", name);
+}
+
 static bool tie_children(Compile *c, Span span, Switches *network, const Entry *entries) {
   size_t count = (size_t)network->list.count;
   for (int32_t i = 0; i < network->list.count; i++) {
@@ -147,10 +170,13 @@ static bool tie_children(Compile *c, Span span, Switches *network, const Entry *
     for (int32_t n = 0; n < names.list.count; n++) {
       const Entry wanted = {names.list.at[n], 0};
       const Entry *found = bsearch(&wanted, entries, count, sizeof *entries, compare_names);
-      if (!found)
-        return error_at(c, line, "topology-switches",
-                        "%.60s names the switch %.60s, which the file does not have", parent->name,
-                        wanted.name);
+      if (!found) {
+        error_at(c, line, "topology-switches",
+                 "%.60s names the switch %.60s, which the file does not have", parent->name,
+                 wanted.name);
+        fix_near(c, network, wanted.name);
+        return false;
+      }
       Switch *child = &network->list.at[found->index];
       if (child->parent >= 0)
         return error_at(c, line, "topology-switches", "%.60s is below both %.60s and %.60s",
@@ -168,9 +194,12 @@ static bool find_levels(Compile *c, Span span, Switches *network) {
     int32_t level = 0, up = i;
     for (; up >= 0; up = network->list.at[up].parent, level++) {
       Switch *at = &network->list.at[up];
-      if (level > 64)
-        return error_at(c, span_of(span, at), "topology-switches",
-                        "%.60s is above itself, or the tree has more than 64 levels", at->name);
+      if (level > 64) {
+        error_at(c, span_of(span, at), "topology-switches",
+                 "%.60s is above itself, or the tree has more than 64 levels", at->name);
+        fix_last(c, "each switch stands below one that is not below it");
+        return false;
+      }
       if (at->level < level) at->level = level;
       at->total_hosts += network->list.at[i].host_count;
     }
@@ -213,14 +242,18 @@ static bool check_hosts(Compile *c, Span span, const Switches *network) {
 
 bool switches_finish(Compile *c, Span span, Switches *network) {
   if (network->kind == NETWORK_FLAT) return true;
-  if (network->list.count == 0)
-    return error_at(c, span, "topology-switches", "the file describes no switch and no block");
+  if (network->list.count == 0) {
+    error_at(c, span, "topology-switches", "the file describes no switch and no block");
+    fix_last(c, "SwitchName=s1 Nodes=n[1-4]");
+    return false;
+  }
   for (int32_t i = 0; i < network->list.count; i++) {
     const Switch *at = &network->list.at[i];
-    if (!at->hosts == !at->children)
-      return error_at(c, span_of(span, at), "topology-switches", "%.60s has %s", at->name,
-                      at->hosts ? "both nodes and switches: a switch has one of them"
-                                : "neither nodes nor switches");
+    if (!at->hosts != !at->children) continue;
+    error_at(c, span_of(span, at), "topology-switches", "%.60s has %s", at->name,
+             at->hosts ? "both nodes and switches" : "neither nodes nor switches");
+    fix_last(c, "a switch has one of them: its nodes, or the switches below it");
+    return false;
   }
   const Entry *entries = sorted_switches(c, span, network);
   return entries && expand_hosts(c, span, network) && tie_children(c, span, network, entries) &&

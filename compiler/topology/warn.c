@@ -95,16 +95,21 @@ static double expected_gb_s(const Device *device) {
   return model ? pcie_generation_gb_s(model->pcie_generation) : 0;
 }
 
-/* Generations and lanes come in powers of two: less than three quarters is one less of them. */
-static bool has_narrow_link(const Look *look, int32_t number) {
-  const Device *at = gpu(look, number);
+/* Of the model, or the best of those like it. */
+static double most_pcie_gb_s(const Look *look, const Device *at) {
   double most = expected_gb_s(at);
   for (int32_t g = 0; g < look->node->gpus.count; g++) {
     const Device *other = gpu(look, g);
     bool is_alike = other->vendor_id == at->vendor_id && other->device_id == at->device_id;
     if (is_alike && other->pcie_gb_s > most) most = other->pcie_gb_s;
   }
-  return at->pcie_gb_s > 0 && at->pcie_gb_s < 0.75 * most;
+  return most;
+}
+
+/* Generations and lanes come in powers of two: less than three quarters is one less of them. */
+static bool has_narrow_link(const Look *look, int32_t number) {
+  const Device *at = gpu(look, number);
+  return at->pcie_gb_s > 0 && at->pcie_gb_s < 0.75 * most_pcie_gb_s(look, at);
 }
 
 static bool has_unknown_pcie(const Look *look, int32_t number) {
@@ -122,12 +127,11 @@ static void look_at_pcie(Look *look) {
   const char *names = pick(look, has_narrow_link, &count);
   for (int32_t g = 0; names && g < look->node->gpus.count; g++) {
     if (!has_narrow_link(look, g)) continue;
-    double most = expected_gb_s(gpu(look, g));
     warn(look, "narrow-pcie",
          arena_printf(look->arena,
                       "%s: PCIe at %.1f GB/s of %.1f. An idle GPU slows its link: gather under "
                       "load, else look for lanes that are lost",
-                      names, gpu(look, g)->pcie_gb_s, most > 0 ? most : gpu(look, 0)->pcie_gb_s));
+                      names, gpu(look, g)->pcie_gb_s, most_pcie_gb_s(look, gpu(look, g))));
     return;
   }
 }
@@ -161,7 +165,7 @@ static bool has_far_nic(const Look *look, int32_t number) {
 static int32_t fabric_nics(const HostNode *node) {
   int32_t count = 0;
   for (int32_t i = 0; i < node->nics.count; i++)
-    count += topology_is_rail(&node->devices.at[node->nics.at[i]]);
+    count += topology_carries(&node->devices.at[node->nics.at[i]]);
   return count;
 }
 

@@ -41,4 +41,4 @@ c.lua:1:22: error[topology-devices]: node.xml describes 2 GPUs, and the
     cluster's device is not said
     1 | return { nccl_topo = "node.xml" }
       |                      ^~~~~~~~~~
-        fix: device = "h100-sxm"
+        fix: device = "h100-sxm", or what lockstep list devices has for them

@@ -15,4 +15,5 @@ mine.lua:1:33: error[unknown-key]: devces: no such key of this file
 mine.lua:1:54: error[wrong-type]: memory: expected "80GiB"; got "lots"
     1 | return { "dgx-h100", nodes = 2, devces = 4, memory = "lots" }
       |                                                      ^~~~~~
+        fix: memory = "80GiB"
 2 errors

@@ -8,7 +8,8 @@ return job {
 -- FILE: c.lua
 return { "./c.lua" }
 -- >>> exit 1
-job.lua:6:13: error[base-cycle]: cluster files that begin with each other
-    without end
-    6 |   cluster = "./c.lua",
-      |             ^~~~~~~~~
+c.lua:1:10: error[base-cycle]: cluster files that begin with each other without
+    end
+    1 | return { "./c.lua" }
+      |          ^~~~~~~~~
+        fix: begin one of them with none, or with a cluster of the library

@@ -12,13 +12,17 @@ c.lua:1:19: error[wrong-type]: device: expected a name of specs/devices or
     "cpu"; got 5
     1 | return { device = 5, nodes = 1.5, inter = "fast", cores = 0 }
       |                   ^
-c.lua:1:30: error[wrong-type]: nodes: expected a whole number; got 1.5
+        fix: device = "..."
+c.lua:1:30: error[wrong-type]: nodes: expected a whole number from 1 on; got 1.5
     1 | return { device = 5, nodes = 1.5, inter = "fast", cores = 0 }
       |                              ^~~
+        fix: nodes = 1
 c.lua:1:43: error[wrong-type]: inter: expected "400Gb/s"; got "fast"
     1 | return { device = 5, nodes = 1.5, inter = "fast", cores = 0 }
       |                                           ^~~~~~
-c.lua:1:59: error[wrong-type]: cores: expected a whole number; got 0
+        fix: inter = "400Gb/s"
+c.lua:1:59: error[wrong-type]: cores: expected a whole number from 1 on; got 0
     1 | return { device = 5, nodes = 1.5, inter = "fast", cores = 0 }
       |                                                           ^
+        fix: cores = 1
 4 errors

@@ -38,4 +38,4 @@ return job {
 job.lua:6:38: error[topology-kind]: node.xml describes a node, not a network
     6 |   cluster = { "dgx-a100", switches = "node.xml" },
       |                                      ^~~~~~~~~~
-        fix: hwloc = "node.xml"
+        fix: nccl_topo = "node.xml"

@@ -20,4 +20,5 @@ job.lua:8:21: error[tp-across-domains]: tp 8 reaches over links that are slower
     8 |   parallel = { tp = 8 },
       |                     ^
         fix: tp = 4
+    note: drained = "a1,c2" leaves out nodes that are too many for whole groups
     note: parallel.tp_across = true takes it as it is

@@ -14,3 +14,4 @@ job.lua:6:34: error[conflict]: cluster.nodes: ./c.lua has types of nodes, and
     each says its own
     6 |   cluster = { "./c.lua", nodes = 2 },
       |                                  ^
+        fix: remove it, and say it in ./c.lua

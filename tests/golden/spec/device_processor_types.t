@@ -14,3 +14,4 @@ return { cores = 4, fp32 = "100GFLOP/s", bf16 = "200GFLOP/s", bandwidth = "20GB/
 c.lua:1:20: error[wrong-type]: types: each names its GPU, from specs/devices
     1 | return { types = { { nodes = 1, devices = 1, device = "./core.lua" } } }
       |                    ^
+        fix: device = "h100-sxm"

@@ -1,0 +1,20 @@
+-- RUN: compile job.lua --no-data
+return job {
+  model = { "gpt2", layers = 4, width = 64, heads = 4, vocab = 64, positions = 16 },
+  data = "synthetic",
+  train = { batch = "32 sequences", steps = 10, microbatch = 1 },
+  optimizer = { "adamw", lr = 1e-3 },
+  cluster = "./c.lua",
+}
+-- FILE: c.lua
+return { switches = "./tree.conf", types = { { "dgx-h100", hosts = "n[1-3]" }, { "dgx-a100", hosts = "n[3-4]" } } }
+-- FILE: tree.conf
+SwitchName=leaf1 Nodes=n[1-2]
+SwitchName=leaf2 Nodes=n[3-4]
+SwitchName=top Switches=leaf[1-2]
+-- >>> exit 1
+c.lua:1:102: error[topology-hosts]: n3 is of this type and of another
+    1 | ts = "n[1-3]" }, { "dgx-a100", hosts = "n[3-4]" } } }
+      |                                        ^~~~~~~~
+        fix: name it once
+    c.lua:1:68: note: here
