@@ -33,11 +33,13 @@ static const char *node_text(const Compiled *compiled, const RankPlace *place) {
 
 static const char *device_text(const Compiled *compiled, const RankPlace *place) {
   Arena *arena = compiled->draft->compile->arena;
-  if (compiled->plan.jobs[0].target == TARGET_CPU) return "the node's processor";
+  bool is_cpu = compiled->plan.jobs[0].target == TARGET_CPU;
   const char *text =
-      arena_printf(arena, "GPU %u, %s", place_device(place), compiled->cluster.device);
+      is_cpu ? "the node's processor"
+             : arena_printf(arena, "GPU %u, %s", place_device(place), compiled->cluster.device);
   if (!place->seat) return text;
-  text = arena_printf(arena, "%s, %s", text, plan_string(&compiled->plan, place->seat->pci));
+  if (!is_cpu)
+    text = arena_printf(arena, "%s, %s", text, plan_string(&compiled->plan, place->seat->pci));
   return place->seat->numa == PLAN_NONE
              ? text
              : arena_printf(arena, "%s, NUMA node %u", text, place->seat->numa);

@@ -269,6 +269,73 @@ static bool check_both(Compile *c, const ClusterType *type, const HostNode *hwlo
   return false;
 }
 
+/* ---- nodes of processors: ranks have equal runs of cores */
+
+static const char *cores_of_run(Compile *c, const HostNode *host, int32_t first, int32_t count,
+                                int32_t *numa) {
+  CpuSet *cpus = cpuset_new(c->arena);
+  *numa = host->cores.at[first].numa;
+  for (int32_t i = first; i < first + count; i++) {
+    CpuSet *one = cpuset_first(c->arena, host->cores.at[i].cpus);
+    (void)cpuset_take(cpus, one);
+    if (host->cores.at[i].numa != *numa) *numa = -1;
+  }
+  return cpuset_text(c->arena, cpus);
+}
+
+/* Of its NUMA node, else the first; -1: none. */
+static int32_t nic_at(const HostNode *host, int32_t numa) {
+  int32_t found = -1;
+  for (int32_t n = 0; n < host->nics.count; n++) {
+    const Device *nic = &host->devices.at[host->nics.at[n]];
+    if (!topology_carries(nic)) continue;
+    if (found < 0 || (numa >= 0 && nic->numa == numa && host->devices.at[found].numa != numa))
+      found = host->nics.at[n];
+  }
+  return found;
+}
+
+/* Every rank has an equal share of all NICs. */
+static double nics_bytes_per_s(const HostNode *host) {
+  double gbit_s = 0;
+  for (int32_t n = 0; n < host->nics.count; n++) {
+    const Device *nic = &host->devices.at[host->nics.at[n]];
+    if (topology_carries(nic)) gbit_s += nic->rate_gbit_s;
+  }
+  return gbit_s / 8 * 1e9;
+}
+
+static bool describe_processors(Compile *c, const Cluster *cluster, const ClusterType *type,
+                                const HostNode *host, NodeKind *kind) {
+  int32_t count = kind->seat_count, cores = host->cores.count;
+  if (cores == 0) return true;
+  if (cores < count) {
+    error_at(c, cluster->devices_at.file ? cluster->devices_at : type->hwloc_at, "topology-devices",
+             "%d ranks a node, and %s describes %d cores", count, type->hwloc, cores);
+    fix_last(c, "devices = %d", cores);
+    return false;
+  }
+  Seat *seats = ARENA_ARRAY(c->arena, Seat, count);
+  double rate = type->inter_bytes_per_s > 0 ? type->inter_bytes_per_s
+                                            : nics_bytes_per_s(host) / (double)count;
+  for (int32_t i = 0; i < count; i++) {
+    int32_t numa, nic;
+    seats[i] = (Seat){.device = i, .numa = -1, .network_bytes_per_s = rate};
+    seats[i].cores = cores_of_run(c, host, i * (cores / count), cores / count, &numa);
+    if (numa >= 0) seats[i].numa = host->numas.at[numa].os_index;
+    if ((nic = nic_at(host, numa)) < 0) continue;
+    const Device *at = &host->devices.at[nic];
+    seats[i].nic = at->name ? at->name : at->pci;
+    seats[i].nic_class = numa >= 0 && at->numa == numa ? LINK_NODE : LINK_SYS;
+    for (int32_t n = 0; n < host->nics.count; n++)
+      if (topology_carries(&host->devices.at[host->nics.at[n]]))
+        seats[i].rails[n / 64] |= (uint64_t)1 << n % 64;
+  }
+  kind->host = host;
+  kind->seats = seats;
+  return true;
+}
+
 /* Keys that stand nearer to the job than the files are believed. */
 static void apply_keys(const ClusterType *type, NodeKind *kind, Seat *seats) {
   if (type->is_intra_nearer) kind->pairs = NULL;
@@ -299,7 +366,9 @@ bool describe_kind(Compile *c, const Cluster *cluster, const ClusterType *type, 
       is_good ? read_node(c, type->nccl_topo, type->nccl_topo_at, &is_good) : NULL;
   const HostNode *host = nccl ? nccl : hwloc;
   bool is_open = host && host->gpus.count > 0 && !cluster->is_device_said;
-  if (!is_good || !host || (cluster->target == TARGET_CPU && !is_open)) return is_good;
+  if (!is_good || !host) return is_good;
+  if (cluster->target == TARGET_CPU && !is_open)
+    return describe_processors(c, cluster, type, host, kind);
   if (!check_both(c, type, hwloc, nccl)) return false;
   if (!check_counts(c, cluster, type, host, nccl ? type->nccl_topo_at : type->hwloc_at))
     return false;

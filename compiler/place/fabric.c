@@ -68,6 +68,8 @@ static void count_cluster(Cluster *cluster, const Fabric *fabric) {
   for (int32_t k = 0; k < fabric->kind_count; k++)
     if (fabric->kinds[k].seat_count > cluster->devices)
       cluster->devices = fabric->kinds[k].seat_count;
+  const HostNode *host = fabric->kinds[0].host;
+  if (cluster->target == TARGET_CPU && host) cluster->cores_described = host->cores.count;
 }
 
 const Fabric *fabric_make(Compile *c, Cluster *cluster) {

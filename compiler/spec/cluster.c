@@ -225,8 +225,22 @@ void spec_order(Job *job, const char *order) {
       (Origin){ORIGIN_DERIVED, {0}, "communicates for the least time"};
 }
 
-void spec_cluster_counts(Job *job, const Cluster *cluster) {
+/* Cores that the job and the cluster leave open are those of the node's description. */
+static void settle_cores(Job *job, Cluster *cluster, Origin derived) {
+  bool is_open = job->origin[FIELD_cluster_cores].kind == ORIGIN_DERIVED &&
+                 strcmp(job->cluster.head_text, "here") != 0;
+  if (cluster->cores_described == 0 || !is_open) return;
+  settle_number(job, FIELD_cluster_cores, cluster->cores_described, derived);
+  double before = (double)cluster->threads;
+  cluster->threads = cluster->cores_described / cluster->devices;
+  cluster->flops_fp32 *= (double)cluster->threads / before;
+  cluster->flops_bf16 *= (double)cluster->threads / before;
+  cluster->memory_bytes_per_s *= (double)cluster->threads / before;
+}
+
+void spec_cluster_counts(Job *job, Cluster *cluster) {
   const Origin derived = {ORIGIN_DERIVED, {0}, "what the cluster's files describe"};
+  settle_cores(job, cluster, derived);
   if (job->cluster.nodes != cluster->nodes)
     settle_number(job, FIELD_cluster_nodes, cluster->nodes, derived);
   if (job->cluster.devices != cluster->devices)

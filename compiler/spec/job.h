@@ -151,6 +151,7 @@ typedef struct Cluster {
   int64_t memory_bytes;          /* of one rank */
   int64_t reserve_bytes;         /* of it, outside the arena */
   int64_t threads;               /* of one rank */
+  int64_t cores_described;       /* of a node of processors, by its file; 0: none says it */
   double flops_fp32, flops_bf16; /* dense peak per rank, FLOP/s; 0 = unknown */
   double memory_bytes_per_s;     /* 0 = unknown */
   int64_t intra_latency_ns;      /* of a message between ranks of a node; 0 = unknown */
@@ -241,6 +242,6 @@ bool spec_cluster(Compile *c, Job *job, const Machine *machine, Cluster *cluster
 void spec_order(Job *job, const char *order);
 
 /* Counts that the cluster's files say, which place/ has read, as values of the job's keys. */
-void spec_cluster_counts(Job *job, const Cluster *cluster);
+void spec_cluster_counts(Job *job, Cluster *cluster);
 
 #endif

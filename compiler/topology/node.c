@@ -56,6 +56,15 @@ int32_t cpuset_count(const CpuSet *set) {
   return count;
 }
 
+CpuSet *cpuset_first(Arena *arena, const CpuSet *set) {
+  CpuSet *first = cpuset_new(arena);
+  int32_t cpu = 0;
+  while (cpu < CPUS_MOST && !cpuset_has(set, cpu))
+    cpu++;
+  (void)cpuset_add(first, cpu);
+  return first;
+}
+
 CpuSet *cpuset_part(Arena *arena, const CpuSet *set, int32_t part, int32_t parts) {
   CpuSet *found = cpuset_new(arena);
   for (int32_t first = 0, last; first < CPUS_MOST; first = last + 1) {

@@ -127,6 +127,7 @@ bool cpuset_is_within(const CpuSet *inner, const CpuSet *outer);
 bool cpuset_take(CpuSet *into, const CpuSet *added); /* true: some were in it already */
 void cpuset_remove(CpuSet *from, const CpuSet *removed);
 int32_t cpuset_count(const CpuSet *set);
+CpuSet *cpuset_first(Arena *arena, const CpuSet *set); /* the lowest alone */
 CpuSet *cpuset_part(Arena *arena, const CpuSet *set, int32_t part, int32_t parts); /* of each run */
 const char *cpuset_text(Arena *arena, const CpuSet *set); /* "0-55,112-167"; "none" */
 
