@@ -3,6 +3,7 @@
 #ifndef LOCKSTEP_PROCESS_REQUESTS_H
 #define LOCKSTEP_PROCESS_REQUESTS_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -33,8 +34,13 @@ typedef struct RequestsSetup {
   void (*lost_file)(const char *why); /* the last words of a process whose mapped file was cut */
 } RequestsSetup;
 
-/* SIGINT, SIGTERM, SIGHUP and the limit's are blocked in all threads that begin from here on, and
- * one thread waits for them. Under nohup the hang-up stays ignored. False: there is no thread. */
+/* Every signal that some job takes for a request. Who starts a process that will call
+ * requests_open, and passes such signals on, blocks them in it: what comes early waits there. */
+void requests_may_be(sigset_t *set);
+
+/* SIGINT, SIGTERM, SIGHUP and the limit's, and no others, are blocked in all threads that begin
+ * from here on, and one thread waits for them. Under nohup the hang-up stays ignored. False: there
+ * is no thread. */
 bool requests_open(const RequestsSetup *setup);
 
 /* Returns unless a second request has come, which ends the process. */
