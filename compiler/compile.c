@@ -125,8 +125,10 @@ bool compile(Compile *c, Job *job, const Machine *machine, Compiled *out) {
     spec_order(job, order_text(c->arena, &out->choice.taken->order));
     if (out->draft->arena_bytes > out->budget_bytes)
       advice_unfit(c, job, out, choose_draft);
-    else if (place_check_tp(c, job, out->fabric, out->choice.taken))
+    else if (place_check_tp(c, job, out->fabric, out->choice.taken)) {
+      advice_outside(c, job, out);
       prove_plan(c, job, out);
+    }
   }
   model_close(model);
   return ok && !compile_failed(c);

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "compiler/cost/communicators.h"
+
 typedef struct Rung {
   const char *change;
   bool (*apply)(Job *job, Derived *derived); /* false: already so, or it would not help */
@@ -149,4 +151,33 @@ void advice_unfit(Compile *c, const Job *job, const Compiled *out, Fit *fit) {
                              out->budget_bytes));
   else
     fix_last(c, "%s", all + 1); /* behind its first blank */
+}
+
+/* What a process takes of a GPU before NCCL does: its context, and the code of kernels and
+ * libraries. A guess. */
+#define CONTEXT_BYTES ((int64_t)600 << 20)
+
+void advice_outside(Compile *c, const Job *job, const Compiled *out) {
+  const Plan *plan = &out->plan;
+  int64_t missing_bytes = 0, nccl_bytes = 0;
+  if (plan->jobs[0].target != TARGET_CUDA) return;
+  for (uint32_t i = 0; i < plan->classes_count; i++) {
+    Communicators all = communicators_of(c->arena, plan, i);
+    int64_t arena_bytes = (int64_t)plan_arena_bytes(plan, &plan->classes[i], TIER_DEVICE);
+    int64_t over = arena_bytes + all.size_bytes + CONTEXT_BYTES - out->cluster.memory_bytes;
+    if (all.count == 0 || over <= missing_bytes) continue;
+    missing_bytes = over;
+    nccl_bytes = all.size_bytes;
+  }
+  if (missing_bytes == 0) return;
+  lint_at(c, place_of_budget(job), "outside-arena",
+          "the arena leaves a GPU %s less than NCCL's communicators (%s, an estimate) and CUDA "
+          "(%s) may take",
+          format_bytes(c->arena, missing_bytes), format_bytes(c->arena, nccl_bytes),
+          format_bytes(c->arena, CONTEXT_BYTES));
+  int64_t budget_bytes = out->draft->arena_bytes - missing_bytes;
+  if (budget_bytes > 0)
+    fix_last(c, "memory = { budget = \"%lldMB\" }", (long long)budget_bytes / 1000000);
+  note_at(c, (Span){0},
+          "NCCL_MAX_CTAS=8 in the environment makes its buffers a third, or less, and it slower");
 }

@@ -6,7 +6,7 @@
 
 #include "compiler/cost/demand.h"
 #include "compiler/cost/price.h"
-#include "compiler/explain/words.h"
+#include "compiler/explain/communicators.h"
 #include "runtime/plan/plan_layout.h"
 
 static const char *const kind_words[RecordKind_COUNT] = {
@@ -360,4 +360,5 @@ void explain_layouts(const Compiled *compiled, FILE *out) {
     print_group(&l, &l.groups.at[i], out);
   print_totals(&l, out);
   print_ring(compiled, out);
+  explain_communicators(compiled, out);
 }

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/explain/words.h"
+#include "compiler/explain/communicators.h"
 #include "runtime/plan/plan_place.h"
 
 const MemoryRow memory_rows[MEMORY_ROWS] = {
@@ -200,6 +200,22 @@ static void print_packing(Table *table) {
   if (others) print_row(table, "", "other programs need more", more, "validation");
 }
 
+/* Outside the arena: ranks on GPUs have it besides. */
+static void print_communicators(Table *table) {
+  Arena *arena = table->compiled->draft->compile->arena;
+  double estimate[COLUMNS_MAX] = {0};
+  int32_t count = 0;
+  for (uint32_t i = 0; i < table->columns.count; i++) {
+    Communicators all = explain_communicators_of(table->compiled, table->columns.class[i]);
+    estimate[i] = (double)all.size_bytes;
+    count = all.count;
+  }
+  if (count > 0)
+    print_row(table, "nccl", "buffers, estimated", estimate,
+              arena_printf(arena, "%d communicator%s (--layouts), outside the arena", count,
+                           count == 1 ? "" : "s"));
+}
+
 static void print_limits(Table *table) {
   const Compiled *compiled = table->compiled;
   Arena *arena = compiled->draft->compile->arena;
@@ -216,6 +232,7 @@ static void print_limits(Table *table) {
             arena_printf(arena, "%s bytes, one allocation",
                          count_text(compiled, compiled->draft->arena_bytes)));
   if (is_pinned) print_row(table, "host", "pinned", pinned, "staged micro-batches");
+  print_communicators(table);
   print_row(table, "budget", "of a rank", budget,
             arena_printf(arena, "%s, %s outside the arena", compiled->cluster.device,
                          bytes_text(compiled, compiled->cluster.reserve_bytes)));

@@ -36,6 +36,7 @@ control  what changes between steps   0.000000   0.000000   0.000000   0.000000
 packing  gaps at the peak             0.000001   0.000001   0.000001   0.000001
          arena                        0.053696   0.051721   0.049123   0.049752
 host     pinned                       0.000009   0.000009   0.000009   0.000009
+nccl     buffers, estimated           1.711276   1.711276   1.711276   1.711276
 budget   of a rank                   84.269849  84.269849  84.269849  84.269849
 parameters: 6,400,512 x bf16
 gradients: fp32; 8 passes
@@ -47,6 +48,7 @@ micro-batches: steps staged: 2
 gaps at the peak: peak / most alive = 1.0000
 arena: 53,695,744 bytes, one allocation
 pinned: staged micro-batches
+buffers, estimated: 2 communicators (--layouts), outside the arena
 of a rank: h100-sxm, 1.20 GB outside the arena
 job.lua:6:21: lint[bubble]: stages idle 46.7 % of a step: (pp-1) / (m + pp-1)
     with m = 8 micro-batches

@@ -36,10 +36,12 @@ control  what changes between steps   0.000000   0.000000
 packing  gaps at the peak             0.000002   0.000001
          arena                        0.039364   0.039320
 host     pinned                       0.000003   0.000003  staged micro-batches
+nccl     buffers, estimated           1.610613   1.610613
 budget   of a rank                   84.269849  84.269849
 gradients: fp32; 8 passes; 1/2 (zero 2) and 2.00 MB not yet reduced; tied
     wte.weight: whole
 master: fp32: the optimizer's own copy; 1/2 (zero 2)
 gaps at the peak: peak / most alive = 1.0000
 arena: 39,364,352 bytes, one allocation
+buffers, estimated: 3 communicators (--layouts), outside the arena
 of a rank: h100-sxm, 1.20 GB outside the arena

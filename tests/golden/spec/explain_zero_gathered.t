@@ -34,8 +34,10 @@ control  what changes between steps   0.000000
 packing  gaps at the peak             0.000000  peak / most alive = 1.0000
          arena                        0.052444  52,444,416 bytes, one allocation
 host     pinned                       0.000002  staged micro-batches
+nccl     buffers, estimated           1.207960
 budget   of a rank                   84.269849
 parameters: 3,241,472 x bf16; 1/8 (zero 3) and 3.15 MB gathered
 gradients: fp32; 1 pass; 1/8 (zero 3) and 6.58 MB not yet reduced
 master: fp32: the optimizer's own copy; 1/8 (zero 3)
+buffers, estimated: 2 communicators (--layouts), outside the arena
 of a rank: h100-sxm, 1.20 GB outside the arena

@@ -37,10 +37,12 @@ control  what changes between steps   0.000000   0.000000
 packing  gaps at the peak             0.000001   0.000001
          arena                        0.034174   0.034168
 host     pinned                       0.000001   0.000001  staged micro-batches
+nccl     buffers, estimated           4.026532   4.026532
 budget   of a rank                   67.412103  67.412103
 master: fp32: the optimizer's own copy; 1/4 (zero 1)
 gaps at the peak: peak / most alive = 1.0000
 arena: 34,173,952 bytes, one allocation
+buffers, estimated: 6 communicators (--layouts), outside the arena
 of a rank: mi250x, 1.20 GB outside the arena
 job.lua:7:29: lint[bubble]: stages idle 33.3 % of a step: (pp-1) / (m + pp-1)
     with m = 2 micro-batches

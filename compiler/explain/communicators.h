@@ -1,0 +1,17 @@
+/* communicators.h -- what the screens say of NCCL's communicators. Private to explain/. */
+#ifndef LOCKSTEP_EXPLAIN_COMMUNICATORS_H
+#define LOCKSTEP_EXPLAIN_COMMUNICATORS_H
+
+#include "compiler/cost/communicators.h"
+#include "compiler/explain/words.h"
+
+/* None of a plan for processors, or of one rank. */
+Communicators explain_communicators_of(const Compiled *compiled, uint32_t class);
+
+/* A line for each, of a plan for GPUs. */
+void explain_communicators(const Compiled *compiled, FILE *out);
+
+/* "communicators":[...], of one class; empty where there are none. */
+void explain_communicators_json(const Compiled *compiled, uint32_t class, FILE *out);
+
+#endif

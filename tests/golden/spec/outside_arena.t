@@ -1,0 +1,18 @@
+-- RUN: check job.lua
+return job {
+  model = { "gpt2", layers = 8, width = 1024, heads = 16, vocab = 256, positions = 64 },
+  data = "synthetic",
+  train = { batch = "56 sequences", steps = 10 },
+  optimizer = { "adamw", lr = 1e-3 },
+  parallel = { pp = 8 },
+  cluster = { "dgx-h100", memory = "2.5GB" },
+}
+-- >>> exit 0
+job.lua:7:36: lint[outside-arena]: the arena leaves a GPU 125 MB less than
+    NCCL's communicators (1.71 GB, an estimate) and CUDA (629 MB) may take
+    7 |   cluster = { "dgx-h100", memory = "2.5GB" },
+      |                                    ^~~~~~~
+        fix: memory = { budget = "159MB" }
+    note: NCCL_MAX_CTAS=8 in the environment makes its buffers a third, or less,
+    and it slower
+job.lua: right
