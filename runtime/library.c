@@ -16,5 +16,7 @@ bool library_load(const Library *library, Status *status) {
                          library->calls[i].name, library->older);
     *(void **)library->calls[i].to = call;
   }
+  for (size_t i = 0; i < library->more_count; i++)
+    *(void **)library->more[i].to = dlsym(object, library->more[i].name);
   return true;
 }

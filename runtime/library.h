@@ -17,6 +17,8 @@ typedef struct Library {
   size_t place_count; /* tried in their order, each as dlopen takes it */
   const LibraryCall *calls;
   size_t call_count;
+  const LibraryCall *more; /* that older ones lack: NULL in the table then */
+  size_t more_count;
   const char *missing; /* what to do where no place has it */
   const char *older;   /* what to do where it lacks a call */
 } Library;

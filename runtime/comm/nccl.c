@@ -26,6 +26,7 @@ typedef struct NcclComm {
 typedef struct NcclGroup {
   NcclHandle *handle; /* NULL: nobody else is in it, or the lane does not use it */
   int32_t count, member;
+  void *held; /* the rank's memory, as the handle knows it; or NULL */
 } NcclGroup;
 
 struct NcclWorld {
@@ -325,7 +326,7 @@ static bool open_group(NcclWorld *world, uint32_t comm, uint32_t lane, Status *s
   uint32_t axes_mask = world->plan->comms[comm].axes_mask;
   MeshGroup at = mesh_comm(&world->mesh, world->plan, comm, world->rank);
   NcclGroup *group = group_of(world, comm, lane);
-  *group = (NcclGroup){NULL, at.member_count, at.member};
+  *group = (NcclGroup){NULL, at.member_count, at.member, NULL};
   if ((plan_comm_lanes(world->plan, comm) >> lane & 1u) == 0) return true;
   NcclConfig config = {sizeof config, (unsigned)NCCL_CONFIG_MAGIC, NCCL_CONFIG_VERSION, 0};
   NcclId *ids = calloc((size_t)ids_of(at.member_count), sizeof *ids);
@@ -406,8 +407,23 @@ void nccl_world_abort(NcclWorld *world) {
     if (world->group[i].handle != NULL) (void)world->api->abort(world->group[i].handle);
 }
 
+int32_t nccl_world_hold(NcclWorld *world, void *at, size_t size_bytes) {
+  const NcclApi *api = world->api;
+  int32_t taken = 0;
+  for (uint32_t i = 0; api->hold != NULL && i < group_count(world); i++) {
+    NcclGroup *group = &world->group[i];
+    if (group->handle == NULL) continue;
+    int result =
+        settle(world, group->handle, api->hold(group->handle, at, size_bytes, &group->held));
+    if (result != NCCL_DONE) group->held = NULL;
+    taken += result == NCCL_DONE && group->held != NULL;
+  }
+  return taken;
+}
+
 static void close_group(NcclWorld *world, const NcclGroup *group) {
   if (group->handle == NULL) return;
+  if (group->held != NULL) (void)world->api->let_go(group->handle, group->held);
   (void)settle(world, group->handle, world->api->finalize(group->handle));
   (void)world->api->destroy(group->handle);
 }

@@ -19,6 +19,12 @@ typedef struct NcclWorld NcclWorld;
 NcclWorld *nccl_world_open(const NcclApi *api, const Plan *plan, const Mesh *mesh, int32_t rank,
                            Comm *host, Status *status);
 
+/* Every communicator is told of this memory, so that NCCL may read and write there without buffers
+ * of its own where the network and the GPUs allow it: ncclCommRegister. Before the first call;
+ * until the world is closed. The results are the same. Returns how many communicators have taken
+ * it; 0: the library cannot, or none did. */
+int32_t nccl_world_hold(NcclWorld *world, void *at, size_t size_bytes);
+
 /* A DeviceLook (device.h), for a device that is waited for: false where a communicator has failed
  * after its call was issued, as when a peer is gone, or another rank has aborted the job. What was
  * issued then never ends: `status` says why, and the caller aborts. */

@@ -53,6 +53,9 @@ typedef struct NcclApi {
                 NcclHandle *comm, void *stream);
   int (*send)(const void *x, size_t count, int dtype, int peer, NcclHandle *comm, void *stream);
   int (*receive)(void *y, size_t count, int dtype, int peer, NcclHandle *comm, void *stream);
+  /* Both or none: NULL. */
+  int (*hold)(NcclHandle *comm, void *at, size_t size_bytes, void **held);
+  int (*let_go)(NcclHandle *comm, void *held);
 } NcclApi;
 
 /* The library, loaded once a process: libnccl.so.2 as the loader finds it, or in the CUDA toolkit's

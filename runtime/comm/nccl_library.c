@@ -32,16 +32,21 @@ static bool find_calls(void) {
       {"ncclSend", &api.send},
       {"ncclRecv", &api.receive},
   };
+  const LibraryCall more[] = {{"ncclCommRegister", &api.hold}, {"ncclCommDeregister", &api.let_go}};
   const Library nccl = {
       .name = "NCCL",
       .places = places,
       .place_count = sizeof places / sizeof *places,
       .calls = calls,
       .call_count = sizeof calls / sizeof *calls,
+      .more = more,
+      .more_count = sizeof more / sizeof *more,
       .missing = "install libnccl2, or add its folder to LD_LIBRARY_PATH",
       .older = "install 2.27 or later",
   };
-  return library_load(&nccl, &problem);
+  bool loaded = library_load(&nccl, &problem);
+  if (api.let_go == NULL) api.hold = NULL;
+  return loaded;
 }
 
 static void load(void) {

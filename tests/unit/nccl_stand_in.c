@@ -41,6 +41,8 @@ struct NcclHandle {
   atomic_int under_way; /* times that async_error still says so */
   atomic_int failure;   /* what it says instead */
   bool is_finalized;
+  char *held; /* memory that it was told of */
+  size_t held_bytes;
   atomic_bool is_aborted;
   int inside;       /* a thread that is in a group: it plays the part of what runs on a GPU */
   NcclHandle *next; /* of the aborted ones */
@@ -49,12 +51,17 @@ struct NcclHandle {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static Meeting *meetings;
+static atomic_int held_count;
 static atomic_int ids, open_handles, failing_rank, failing_call;
 static NcclHandle *aborted; /* kept, as a thread may be about to call */
 static _Thread_local int depth;
 static _Thread_local NcclHandle *grouped;
 static _Thread_local Op *queued;
 static _Thread_local int queued_count;
+
+int nccl_stand_in_held(void) {
+  return atomic_exchange(&held_count, 0);
+}
 
 int nccl_stand_in_open(void) {
   return atomic_load(&open_handles);
@@ -149,7 +156,27 @@ static int init_rank(NcclHandle **comm, int ranks, int rank, int id_count, NcclI
   return barrier_wait(&meeting->barrier) ? NCCL_DONE : NCCL_REMOTE_ERROR;
 }
 
+/* Once, and of memory that is there: the first and the last byte are read. */
+static int hold(NcclHandle *comm, void *at, size_t size_bytes, void **held) {
+  if (comm->held != NULL || at == NULL || size_bytes == 0)
+    return wrong("memory held twice, or none");
+  volatile char read = ((const char *)at)[0];
+  read = ((const char *)at)[size_bytes - 1];
+  (void)read;
+  comm->held = at, comm->held_bytes = size_bytes;
+  *held = comm;
+  atomic_fetch_add(&held_count, 1);
+  return NCCL_DONE;
+}
+
+static int let_go(NcclHandle *comm, void *held) {
+  if (held != comm || comm->held == NULL) return wrong("memory let go that was not held");
+  comm->held = NULL;
+  return NCCL_DONE;
+}
+
 static int finalize(NcclHandle *comm) {
+  if (comm->held != NULL) return wrong("finalized while it holds memory");
   if (comm->under_way > 0 || comm->is_aborted) return wrong("finalized while under way");
   comm->is_finalized = true;
   return NCCL_DONE;
@@ -451,6 +478,8 @@ const NcclApi *nccl_stand_in(void) {
       .reduce = reduce_to,
       .send = send_to,
       .receive = receive_from,
+      .hold = hold,
+      .let_go = let_go,
   };
   return &api;
 }

@@ -18,6 +18,9 @@ void nccl_stand_in_break(void);
  * communicator. 0: none. */
 void nccl_stand_in_fail(int rank, int call);
 
+/* Communicators that were told of memory, since the last call. */
+int nccl_stand_in_held(void);
+
 /* Communicators that are open now, of all ranks. */
 int nccl_stand_in_open(void);
 
