@@ -83,6 +83,7 @@ static bool open_rank(Rank *rank, Status *status) {
       !arenas_open(&rank->arena, rank->plan, class, cuda != NULL ? &cuda->memory : NULL,
                    run->options->measure_memory, status))
     return false;
+  rank_hold_arena(rank);
   ReplaySetup setup = {
       .plan = rank->plan,
       .mesh = &run->mesh,
@@ -153,6 +154,7 @@ static void close_rank(Rank *rank) {
   rank->comm->ops->leave(rank->comm);
   arenas_close(&rank->arena);
   resume_close(&rank->start);
+  gpu_watch_close(&rank->watch);
   free(rank->all);
   free(rank->report);
 }

@@ -23,10 +23,18 @@ static uint32_t gpu_of(const Rank *rank) {
 bool rank_open_gpu(Rank *rank, Status *status) {
   const Run *run = rank->run;
   if (run->cuda == NULL) return true;
-  if (!run->cuda->choose(gpu_of(rank), status)) return false;
+  if (!run->cuda->choose(gpu_of(rank), status) || !run->cuda->describe(&rank->gpu, status))
+    return false;
   if (run->nccl == NULL) return true;
   rank->nccl = nccl_world_open(run->nccl, rank->plan, &run->mesh, rank->number, rank->comm, status);
   return rank->nccl != NULL;
+}
+
+void rank_hold_arena(Rank *rank) {
+  const PlanClass *class = mesh_class(&rank->run->mesh, rank->plan, rank->number);
+  if (rank->nccl == NULL || !rank->run->options->holds_arena) return;
+  rank->holding = nccl_world_hold(rank->nccl, rank->arena.base[TIER_DEVICE],
+                                  plan_arena_bytes(rank->plan, class, TIER_DEVICE));
 }
 
 void rank_give_streams(const Rank *rank) {
@@ -34,6 +42,24 @@ void rank_give_streams(const Rank *rank) {
   if (rank->nccl == NULL) return;
   for (uint32_t lane = 0; lane < rank->plan->lanes_count; lane++)
     nccl_world_stream(rank->nccl, lane, device->ops->stream(device->ops->queue(device, lane)));
+}
+
+void rank_watch_gpu(Rank *rank) {
+  const CudaPlugin *cuda = rank->run->cuda;
+  char why[NVML_WHY_BYTES];
+  if (rank->nccl != NULL && rank->run->options->holds_arena)
+    report_note(rank->report, "nccl     %d communicators of rank 0 have taken its arena (register)",
+                rank->holding);
+  if (cuda == NULL || gpu_watch_open(&rank->watch, rank->gpu.pci, why)) return;
+  report_note(rank->report, "note     no power and clocks of the GPU in metrics.jsonl: %s", why);
+}
+
+/* Its own arena counted, and what other programs have there. */
+int64_t rank_gpu_used_bytes(const Rank *rank) {
+  GpuFacts now;
+  Status status;
+  if (rank->run->cuda == NULL || !rank->run->cuda->describe(&now, &status)) return -1;
+  return (int64_t)(now.memory_bytes - now.free_bytes);
 }
 
 /* Beside the plan, under the name that the plan gets. */
@@ -44,7 +70,7 @@ static bool choices_path(const RunOptions *options, char path[PATH_BYTES]) {
 
 bool rank_read_choices(const CudaPlugin *cuda, const RunOptions *options, Status *status) {
   char path[PATH_BYTES];
-  return !choices_path(options, path) || cuda->read_choices(path, status);
+  return !choices_path(options, path) || cuda->read_choices(path, options->deterministic, status);
 }
 
 bool rank_keep_choices(const Rank *rank, Status *status) {

@@ -20,6 +20,11 @@ static void note_products(Rank *rank, const ReportSetup *setup, const char *befo
                 now);
 }
 
+static int nccl_version(const NcclApi *nccl) {
+  int version = 0;
+  return nccl != NULL && nccl->get_version(&version) == NCCL_DONE ? version : 0;
+}
+
 bool rank_open_report(Rank *rank, Status *status) {
   const Run *run = rank->run;
   double peak = 0.0;
@@ -43,6 +48,10 @@ bool rank_open_report(Rank *rank, Status *status) {
           run->boot->here.count * (int32_t)(rank->job->threads < 1 ? 1 : rank->job->threads),
       .cores_allowed = run->boot->allowed.count,
       .isa = isa,
+      .on = run->cuda != NULL ? "gpu" : "cpu",
+      .gpu = run->cuda != NULL ? &rank->gpu : NULL,
+      .nccl_version = nccl_version(run->nccl),
+      .is_deterministic = run->cuda == NULL || run->options->deterministic,
       .products = {product_name(f32), product_name(bf16)},
       .refused = {refusal ? product_name(product_choice()->wanted) : NULL, refusal},
       .quiet = run->options->quiet,
@@ -66,6 +75,7 @@ bool rank_open_report(Rank *rank, Status *status) {
   if (!report_open(rank->report, &setup, status) || !record_write(&setup, status)) return false;
   if (*run->boot->words) report_note(rank->report, "ranks    %s", run->boot->words);
   note_products(rank, &setup, products);
+  rank_watch_gpu(rank);
   if (rank->eval && !programs_reduce(rank->plan, rank->eval))
     report_note(rank->report, "note     validation is of rank 0's share: the plan's eval_step does "
                               "not reduce its loss over all ranks");
@@ -117,11 +127,17 @@ void rank_tell_stragglers(Rank *rank) {
   stragglers_tell(&rank->observe->found, say_line, rank->report);
 }
 
+static int64_t own_arena_bytes(const Rank *rank) {
+  return (int64_t)plan_arena_bytes(rank->plan, rank->replay.class, TIER_DEVICE);
+}
+
 bool rank_close_report(Rank *rank, Status *status) {
   RankFacts most = rank->all[0];
   for (int32_t i = 1; i < rank->run->mesh.rank_count; i++)
     if (rank->all[i].planned_bytes > most.planned_bytes) most = rank->all[i];
+  int64_t used_bytes = rank_gpu_used_bytes(rank);
   EndFacts facts = {
+      .gpu_outside_bytes = used_bytes < 0 ? -1 : used_bytes - own_arena_bytes(rank),
       .stopped = rank->stopped,
       .planned_bytes = most.planned_bytes,
       .addressed_bytes = most.addressed_bytes,

@@ -7,6 +7,7 @@
 #include "runtime/comm/nccl.h"
 #include "runtime/data/stage.h"
 #include "runtime/device/arena.h"
+#include "runtime/device/gpu_watch.h"
 #include "runtime/metrics/report.h"
 #include "runtime/observe/observe.h"
 #include "runtime/process/asked.h"
@@ -70,8 +71,11 @@ typedef struct Rank {
   char saved_path[CHECKPOINT_PATH_BYTES];
   CheckpointStore store; /* of a rank that writes */
   RankFacts facts;
-  RankFacts *all; /* of every rank, when they were gathered last */
-  Report *report; /* rank 0's, else NULL */
+  RankFacts *all;  /* of every rank, when they were gathered last */
+  Report *report;  /* rank 0's, else NULL */
+  int32_t holding; /* communicators that were told of its arena */
+  GpuFacts gpu;    /* of a rank that has one */
+  GpuWatch watch;  /* rank 0's, of its GPU */
   bool stopped;
 } Rank;
 
@@ -90,8 +94,14 @@ bool rank_gather_facts(Rank *rank, Status *status);
 
 /* Chooses its GPU, and opens NCCL where there are others. Before its memory is mapped. */
 bool rank_open_gpu(Rank *rank, Status *status);
+/* With its memory mapped: NCCL is told of it, where that was asked for. */
+void rank_hold_arena(Rank *rank);
 /* After it is bound. */
 void rank_give_streams(const Rank *rank);
+/* Of rank 0, with its report open: NVML is asked from now on, until gpu_watch_close. */
+void rank_watch_gpu(Rank *rank);
+/* Of the GPU's memory, by whomever; -1: it has none, or does not tell. */
+int64_t rank_gpu_used_bytes(const Rank *rank);
 /* Which algorithms products have got, beside the plan: by the rank that reports, when all are
  * bound. */
 bool rank_keep_choices(const Rank *rank, Status *status);

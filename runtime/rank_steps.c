@@ -102,6 +102,8 @@ static void tell_end(Rank *rank, int64_t step, const ReplayLeft *left) {
       .begin_ns = since_ns, .end_ns = rank->ended_ns, .data_ns = underway->data_wait_ns};
   if (rank->observe) observe_step(rank->observe, step, &span);
   if (rank->number != 0) return;
+  GpuSample gpu;
+  bool is_sampled = gpu_watch_look(&rank->watch, rank->ended_ns, &gpu);
   report_step(rank->report, &(StepFacts){
                                 .step = step,
                                 .loss = out->loss / out->count,
@@ -111,6 +113,7 @@ static void tell_end(Rank *rank, int64_t step, const ReplayLeft *left) {
                                 .data_wait_ns = underway->data_wait_ns,
                                 .comm_bytes = left->sent_bytes - rank->sent_bytes,
                                 .went = rank->observe ? &rank->observe->newest : NULL,
+                                .gpu = is_sampled ? &gpu : NULL,
                             });
 }
 

@@ -102,6 +102,8 @@ RunOptions run_defaults(const Plan *plan) {
       .ranks_every = ranks_every(plan),
       .measure_peak = true,
       .graphs = getenv("LOCKSTEP_GRAPHS") != NULL,
+      .holds_arena = getenv("LOCKSTEP_NCCL_REGISTER") != NULL,
+      .deterministic = getenv("LOCKSTEP_DETERMINISTIC") != NULL,
       .resume = (Resume)plan->jobs[0].resume,
       .resume_path = plan_string(plan, plan->jobs[0].resume_path),
   };
@@ -149,7 +151,8 @@ static bool check_memory(const Run *run, Status *status) {
     if (node && node[rank] != node[own]) continue;
     if (ranks++ == 0) first = rank;
     for (Tier tier = 0; tier < Tier_COUNT; tier++)
-      needed += plan_arena_bytes(run->plan, class, tier);
+      if (run->cuda == NULL || tier != TIER_DEVICE)
+        needed += plan_arena_bytes(run->plan, class, tier);
   }
   size_t available = arena_available_bytes();
   if (first != own || available == 0 || needed <= available) return true;
@@ -179,13 +182,22 @@ static bool boot(Run *run, Status *status) {
          status_fail(status, STATUS_WORLD, "not enough memory for %d ranks", run->mesh.rank_count);
 }
 
+/* Sums inside NVSwitches and network switches may differ from call to call; what NCCL adds up
+ * itself, in rings and trees, does not. Read by NCCL when a communicator is made. */
+static void keep_sums_out_of_switches(void) {
+  (void)setenv("NCCL_NVLS_ENABLE", "0", 1);
+  (void)setenv("NCCL_COLLNET_ENABLE", "0", 1);
+}
+
 /* False: `status` says why ranks of this plan cannot have GPUs here. */
 static bool find_gpus(Run *run, Status *status) {
   const RunOptions *options = run->options;
   const CudaPlugin *cuda = options->cuda != NULL ? options->cuda : cuda_plugin(status);
   if (cuda == NULL) return false;
+  if (!cuda->choose(0, status)) return false; /* first: who has no driver lacks all the rest */
+  if (options->deterministic) keep_sums_out_of_switches();
   if (run->mesh.rank_count > 1) run->nccl = cuda->nccl != NULL ? cuda->nccl : nccl_library(status);
-  if ((run->mesh.rank_count > 1 && run->nccl == NULL) || !cuda->choose(0, status)) return false;
+  if (run->mesh.rank_count > 1 && run->nccl == NULL) return false;
   run->cuda_kernels = cuda->kernels(options->variant, status);
   if (run->cuda_kernels == NULL || !rank_read_choices(cuda, options, status)) return false;
   run->cuda = cuda;

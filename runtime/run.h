@@ -18,8 +18,10 @@ typedef struct RankDelay {
 typedef struct RunOptions {
   int64_t steps; /* stop after this one; 0: where the plan ends */
   KernelVariant variant;
-  bool on_cpu; /* also a plan that is for other devices */
-  bool graphs; /* of a plan for GPUs: steps after the first are graphs, else all are issued */
+  bool on_cpu;      /* also a plan that is for other devices */
+  bool graphs;      /* of a plan for GPUs: steps after the first are graphs, else all are issued */
+  bool holds_arena; /* of a plan for GPUs: NCCL is told of the arena (nccl_world_hold) */
+  bool deterministic; /* of a plan for GPUs: only what gives the same bits again, at some speed */
   const struct CudaPlugin *cuda; /* in place of the one that is loaded; NULL but in tests */
   bool processes;                /* start a process for each rank here, and be none of them */
   bool threads;     /* all ranks are threads, also where a launcher has started this process */

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@ enum { LINE_BYTES = 640 };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static ProductChoice *all;
 static int32_t count, room, added_count;
+static atomic_bool holds;
 
 static bool same_shape(const ProductShape *a, const ProductShape *b) {
   return strcmp(a->gpu, b->gpu) == 0 && a->version == b->version && a->m == b->m && a->n == b->n &&
@@ -69,6 +71,14 @@ void choices_clear(void) {
   free(all);
   all = NULL, count = 0, room = 0, added_count = 0;
   pthread_mutex_unlock(&lock);
+}
+
+void choices_hold(bool always) {
+  atomic_store(&holds, always);
+}
+
+bool choices_are_held(void) {
+  return atomic_load(&holds);
 }
 
 /* ---- the file */

@@ -34,6 +34,11 @@ bool choices_add(const ProductChoice *choice);
 int32_t choices_count(int32_t *added);
 void choices_clear(void);
 
+/* From now on a choice that is kept, and that the library no longer takes, is an error, and no
+ * reason to choose anew: where a run shall round as the one before. */
+void choices_hold(bool always);
+bool choices_are_held(void);
+
 /* Adds what the file has; none there is fine. False: `why` says which line is no choice. */
 bool choices_read(const char *path, char why[CHOICES_WHY_BYTES]);
 /* All of them, in place of the file that is there: a reader sees the old one or the new one. */

@@ -190,14 +190,19 @@ static bool still_holds(Making *making, const Product *product, const ProductCho
          candidate.workspace_bytes <= kept->shape.workspace_most;
 }
 
-static void choose(Making *making, Product *product, const ProductShape *shape) {
+/* False: a choice does not hold that has to. */
+static bool choose(Making *making, Product *product, const ProductShape *shape) {
   ProductChoice choice = {0};
-  if (!choices_find(shape, &choice) || !still_holds(making, product, &choice)) {
+  bool is_kept = choices_find(shape, &choice),
+       holds = is_kept && still_holds(making, product, &choice);
+  if (is_kept && !holds && choices_are_held()) return false;
+  if (!holds) {
     choice = (ProductChoice){.shape = *shape};
     ask(making, product, &choice);
     if (making->status == LT_DONE) (void)choices_add(&choice);
   }
   product->algorithm = choice.algorithm;
+  return true;
 }
 
 static ProductShape shape_of(const Making *making, const KernelUse *use, const Matrices *x,
@@ -258,12 +263,14 @@ static KernelStatus prepare(const Kernel *kernel, const KernelUse *use, void **s
   product->may_add = kernel->id == KERNEL_linear_dw;
   product->handle = handle_of(&making, gpu);
   if (making.status == LT_DONE) describe(&making, product, &x, &shape);
-  if (making.status == LT_DONE) choose(&making, product, &shape);
-  if (making.status == LT_DONE) {
+  bool holds = making.status != LT_DONE || choose(&making, product, &shape);
+  if (making.status == LT_DONE && holds) {
     *state = product;
     return KERNEL_DONE;
   }
-  *why = making.status == LT_NOT_SUPPORTED
+  *why = !holds ? "cublasLt does not take the algorithm any more that is kept for it, and another "
+                  "one would round otherwise"
+         : making.status == LT_NOT_SUPPORTED
              ? "cublasLt has no algorithm for it within the scratch that the plan gives"
              : lt.api->status_string(making.status);
   release(product);

@@ -51,7 +51,7 @@ static void add_identity(const Report *report, Text *text) {
            setup->ranks, setup->replicas, job->threads, setup->kernels, setup->isa);
   text_add(text, ",\"device\":");
   text_add_json_string(text, plan_string(plan, job->device));
-  text_add(text, ",\"on\":\"cpu\""); /* what the plan runs on: --on */
+  text_add(text, ",\"on\":\"%s\"", setup->on);
   text_add(text, ",\"parameters\":%lld,\"flops_per_token\":%lld", (long long)job->parameters,
            (long long)job->flops_per_token);
   add_number(text, "peak_flops_per_s", setup->peak_flops_per_s);
@@ -99,6 +99,26 @@ bool report_files_open(Report *report, History *history, Status *status) {
                                            strerror(report->metrics_failure));
 }
 
+/* What it does not tell is null. */
+static void add_gpu(const GpuSample *gpu, Text *text) {
+  const struct {
+    const char *name;
+    double value;
+  } all[] = {
+      {"watts", gpu->watts},
+      {"sm_mhz", (double)gpu->sm_mhz},
+      {"memory_mhz", (double)gpu->memory_mhz},
+      {"celsius", (double)gpu->celsius},
+      {"used_bytes", (double)gpu->used_bytes},
+      {"slowed", (double)gpu->slowed},
+  };
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+    text_add(text, "%s\"%s\":", i > 0 ? "," : ",\"gpu\":{", all[i].name);
+    text_add_json_number(text, all[i].value < 0 ? NAN : all[i].value);
+  }
+  text_add(text, "}");
+}
+
 void report_files_step(Report *report, const StepFacts *facts, double tokens_per_s, double mfu) {
   Text *text = &report->metrics;
   text_add(text, "{\"step\":%lld", (long long)facts->step);
@@ -111,6 +131,7 @@ void report_files_step(Report *report, const StepFacts *facts, double tokens_per
   add_number(text, "data_wait_ms", (double)facts->data_wait_ns / 1e6);
   text_add(text, ",\"comm_bytes\":%lld", (long long)facts->comm_bytes);
   if (facts->went) breakdown_print(facts->went, report->setup.plan, text);
+  if (facts->gpu) add_gpu(facts->gpu, text);
   text_add(text, "}\n");
   (void)write_line(report);
 }
@@ -156,6 +177,8 @@ static void add_summary(const Report *report, const EndFacts *facts, Text *text)
     text_add(text, ",\"touched_bytes\":%llu", (unsigned long long)facts->touched_bytes);
   else
     text_add(text, ",\"touched_bytes\":null");
+  add_number(text, "gpu_outside_bytes",
+             facts->gpu_outside_bytes < 0 ? NAN : (double)facts->gpu_outside_bytes);
   text_add(text, ",\"resident_bytes\":%llu", (unsigned long long)report_resident_bytes());
   if (facts->ranks != NULL) stragglers_json(facts->ranks, text);
   text_add(text, ",\"checkpoint\":");

@@ -68,7 +68,12 @@ static void add_record(const ReportSetup *setup, Text *text) {
   add_text(text, "resumed_from", setup->resumed_from);
   text_add(text, ",\n \"ranks\": %d,\n \"threads\": %u", setup->ranks, job->threads);
   add_text(text, "device", plan_string(plan, job->device));
-  add_text(text, "on", "cpu"); /* what the plan runs on: --on */
+  add_text(text, "on", setup->on);
+  if (setup->gpu != NULL) {
+    add_text(text, "gpu", setup->gpu->name);
+    text_add(text, ",\n \"nccl_version\": %d", setup->nccl_version);
+    text_add(text, ",\n \"deterministic\": %s", setup->is_deterministic ? "true" : "false");
+  }
   add_text(text, "processor", processor);
   add_text(text, "cores", *setup->cores ? setup->cores : NULL);
   text_add(text, ",\n \"cores_wanted\": %d,\n \"cores_allowed\": %d", setup->cores_wanted,

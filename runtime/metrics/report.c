@@ -103,7 +103,10 @@ static void banner(Report *report, const char *metrics_moved_to) {
            plan_string(plan, job->model), text_grouped(a, job->parameters),
            plan_string(plan, job->precision));
   banner_data(report);
-  if (job->target != TARGET_CPU)
+  if (setup->gpu != NULL)
+    text_add(line, "on       GPUs, of rank 0 %s at %s%s\n", setup->gpu->name, setup->gpu->pci,
+             setup->is_deterministic ? ", deterministic" : "");
+  else if (job->target != TARGET_CPU)
     text_add(line, "on       this machine's processors, slowly: the plan is for %s\n",
              plan_string(plan, job->device));
   text_add(line, "ranks    %d x %u thread%s, %s kernels", setup->ranks, job->threads,
@@ -256,6 +259,10 @@ static void summary_lines(Report *report, const EndFacts *facts) {
   if (facts->touched_bytes > 0)
     text_add(line, ", %s in touched pages", text_grouped(a, (int64_t)facts->touched_bytes));
   text_add(line, "\n");
+  if (facts->gpu_outside_bytes >= 0)
+    text_add(line,
+             "outside  %s of rank 0's GPU in use beside the arena: CUDA, NCCL, other programs\n",
+             text_bytes(a, (double)facts->gpu_outside_bytes));
   text_add(line, "process  %s resident at most\n", text_bytes(a, (double)report_resident_bytes()));
   const PlanJob *job = &report->setup.plan->jobs[0];
   text_add(line, "wrote    %s/{metrics.jsonl,summary.json,loss.svg}\n",

@@ -10,6 +10,8 @@
 #ifndef LOCKSTEP_METRICS_REPORT_H
 #define LOCKSTEP_METRICS_REPORT_H
 
+#include "runtime/device/cuda/plugin.h"
+#include "runtime/device/gpu_watch.h"
 #include "runtime/metrics/peak.h"
 #include "runtime/metrics/plot.h"
 #include "runtime/observe/stragglers.h"
@@ -22,6 +24,10 @@ typedef struct ReportSetup {
   const char *cores;       /* that rank 0's threads are bound to, "0-3"; "": none */
   int32_t cores_wanted;    /* threads of the ranks on rank 0's machine */
   int32_t cores_allowed;   /* to its process */
+  const char *on;          /* what the plan runs on: "cpu", "gpu" */
+  const GpuFacts *gpu;     /* rank 0's; NULL: it has none */
+  int nccl_version;        /* as NCCL counts; 0: ranks do without */
+  bool is_deterministic;   /* two runs have the same bits, as far as it is in our hands */
   const char *isa;         /* of fast kernels: "avx512", "avx2"; else "none" */
   const char *products[2]; /* variants of matrix products (kernels/product.h): of fp32, of bf16 */
   const char *refused[2];  /* a variant that is better here, and why it is not used; or NULL */
@@ -49,15 +55,17 @@ typedef struct StepFacts {
   int64_t data_wait_ns;
   int64_t comm_bytes;    /* sent by rank 0 */
   const Breakdown *went; /* where rank 0's time went; NULL: nobody kept it */
+  const GpuSample *gpu;  /* how its GPU is; NULL: not asked now */
 } StepFacts;
 
 typedef struct EndFacts {
   bool stopped; /* by a request, before the last step */
   uint64_t planned_bytes;
   uint64_t addressed_bytes;
-  uint64_t touched_bytes;  /* 0: not measured */
-  const Stragglers *ranks; /* how they compare; NULL: nobody asked */
-  const char *checkpoint;  /* NULL: none was written */
+  uint64_t touched_bytes;    /* 0: not measured */
+  int64_t gpu_outside_bytes; /* used of rank 0's GPU beside its arena; -1: not known */
+  const Stragglers *ranks;   /* how they compare; NULL: nobody asked */
+  const char *checkpoint;    /* NULL: none was written */
 } EndFacts;
 
 typedef struct Report {

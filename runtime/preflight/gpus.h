@@ -9,7 +9,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { GPUS_MOST = 64, GPUS_TEXT_BYTES = 120 };
+#include "runtime/device/nvml.h"
+
+enum { GPUS_MOST = 64, GPUS_TEXT_BYTES = NVML_WHY_BYTES };
 
 /* Why its clocks are lower than they could be. */
 enum { GPU_HOT = 1, GPU_POWER_BRAKE = 2, GPU_SLOWED = 4 };

@@ -3,101 +3,24 @@
  * stand-ins of cublasLt and NCCL. The same plan trains with this processor's kernels to the same
  * losses, to rounding. What a GPU, its driver and these libraries would do is not seen. */
 #include <math.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "kernels/cuda/choices.h"
-#include "kernels/cuda/variants.h"
-#include "runtime/device/cuda/plugin.h"
 #include "runtime/hostile.h"
 #include "runtime/plan/plan_io.h"
+#include "tests/parity/cuda_host.h"
 #include "tests/parity/job_plan.h"
 #include "tests/parity/job_run.h"
 #include "tests/unit/check.h"
 #include "tests/unit/lt_stand_in.h"
 #include "tests/unit/nccl_stand_in.h"
 
-enum { STEPS = 3, PAGE_BYTES = 2 << 20, DELAY_MOST_NS = 20000 };
+enum { STEPS = 3, DELAY_MOST_NS = 20000 };
 
 static char folder[64], plan_path[128];
-
-/* ---- a GPU of this processor */
-
-static uint32_t count_gpus(void) {
-  return 8;
-}
-
-static bool choose(uint32_t device, Status *status) {
-  return device < count_gpus() || status_fail(status, STATUS_OURS, "GPU %u", device);
-}
-
-static bool map(Tier tier, size_t size_bytes, void **at, Status *status) {
-  size_t whole = (size_bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
-  *at = aligned_alloc(PAGE_BYTES, whole);
-  if (*at == NULL) return status_fail(status, STATUS_WORLD, "no memory");
-  memset(*at, tier == TIER_DEVICE ? 0 : 0xff, whole); /* pinned memory is not cleared */
-  return true;
-}
-
-static void unmap(Tier tier, void *at) {
-  (void)tier;
-  free(at);
-}
-
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static const DeviceOps *uncounted;
-static DeviceOps counted;
-static atomic_int replays;
-
-static bool replay_counted(Device *device, const Graph *graph, uint64_t number_first,
-                           Status *status) {
-  atomic_fetch_add(&replays, 1);
-  return uncounted->replay(device, graph, number_first, status);
-}
-
-/* Streams: what is issued runs beside the issuer, some of it late; in a hostile build, which opens
- * to a record what it may touch while it is issued, at once. */
-static Device *open_streams(const DeviceSetup *setup, Status *status) {
-  DeviceSetup with = *setup;
-  with.issues_only = !HOSTILE_RUNS_ALONE;
-  with.delay_most_ns = DELAY_MOST_NS;
-  Device *device = device_cpu_open(&with, status);
-  if (device == NULL) return NULL;
-  pthread_mutex_lock(&lock);
-  if (uncounted == NULL) counted = *device->ops, uncounted = device->ops;
-  counted.replay = replay_counted;
-  pthread_mutex_unlock(&lock);
-  device->ops = &counted;
-  return device;
-}
-
-static const Kernel *kernels(KernelVariant variant, Status *status) {
-  (void)status;
-  return variant == KERNEL_FAST ? lt_stand_in_kernels() : kernels_cuda();
-}
-
-static bool read_choices(const char *path, Status *status) {
-  char why[CHOICES_WHY_BYTES];
-  return choices_read(path, why) || status_fail(status, STATUS_USER, "%s", why);
-}
-
-static bool write_choices(const char *path, Status *status) {
-  char why[CHOICES_WHY_BYTES];
-  return choices_write(path, why) || status_fail(status, STATUS_WORLD, "%s", why);
-}
-
-static CudaPlugin host = {.version = CUDA_PLUGIN_VERSION,
-                          .count = count_gpus,
-                          .choose = choose,
-                          .memory = {map, unmap},
-                          .open = open_streams,
-                          .kernels = kernels,
-                          .read_choices = read_choices,
-                          .write_choices = write_choices,
-                          .count_choices = choices_count};
+static const CudaPlugin *host;
 
 /* ---- runs */
 
@@ -126,12 +49,14 @@ static RunOptions options_of(const Plan *plan, const CudaPlugin *cuda) {
   return options;
 }
 
-static bool uses_graphs;
+static bool uses_graphs, holds_arena, is_deterministic;
 
 static bool train(const Plan *plan, const CudaPlugin *cuda, KernelVariant variant,
                   RunRecord *record) {
   RunOptions options = options_of(plan, cuda);
   options.graphs = uses_graphs;
+  options.holds_arena = holds_arena;
+  options.deterministic = is_deterministic;
   options.ranks_every = 0;
   options.variant = variant;
   choices_clear();
@@ -158,7 +83,7 @@ static void check_job(const char *const *more, double most) {
   Plan plan;
   if (!make_plan(&plan, more)) return;
   int64_t before = lt_stand_in_count();
-  if (train(&plan, &host, KERNEL_FAST, &gpu) && train(&plan, &host, KERNEL_FAST, &again) &&
+  if (train(&plan, host, KERNEL_FAST, &gpu) && train(&plan, host, KERNEL_FAST, &again) &&
       train(&plan, NULL, KERNEL_FAST, &processor)) {
     CHECK(lt_stand_in_count() > before);
     CHECK(gpu.loss[STEPS] < gpu.loss[1]);
@@ -177,13 +102,13 @@ static void check_choices(void) {
   (void)snprintf(path, sizeof path, "%s.products", plan_path);
   (void)unlink(path);
   if (!make_plan(&plan, (const char *[]){"cluster.devices=1", NULL})) return;
-  if (train(&plan, &host, KERNEL_FAST, &first)) {
+  if (train(&plan, host, KERNEL_FAST, &first)) {
     CHECK(access(path, R_OK) == 0);
     lt_stand_in_knows(false);
-    if (train(&plan, &host, KERNEL_FAST, &kept)) check_same(&kept, &first);
+    if (train(&plan, host, KERNEL_FAST, &kept)) check_same(&kept, &first);
     lt_stand_in_knows(true);
     int64_t before = lt_stand_in_count();
-    if (train(&plan, &host, KERNEL_REFERENCE, &plain)) check_close(&plain, &first, 1e-5);
+    if (train(&plan, host, KERNEL_REFERENCE, &plain)) check_close(&plain, &first, 1e-5);
     CHECK_INT(lt_stand_in_count(), before);
   }
   plan_close(&plan);
@@ -194,18 +119,73 @@ static void check_graphs(int32_t ranks, const char *const *more) {
   static RunRecord issued, replayed;
   Plan plan;
   if (!make_plan(&plan, more)) return;
-  bool done = train(&plan, &host, KERNEL_FAST, &issued);
-  CHECK_INT(atomic_load(&replays), 0);
+  bool done = train(&plan, host, KERNEL_FAST, &issued);
+  CHECK_INT(cuda_host_replays(), 0);
   uses_graphs = true;
-  if (done && train(&plan, &host, KERNEL_FAST, &replayed)) {
+  if (done && train(&plan, host, KERNEL_FAST, &replayed)) {
     check_same(&replayed, &issued);
-    CHECK_INT(atomic_load(&replays), ranks * (STEPS - 1));
+    CHECK_INT(cuda_host_replays(), ranks * (STEPS - 1));
     for (int step = 1; step <= STEPS; step++)
       CHECK(replayed.comm_bytes[step] == issued.comm_bytes[step]);
     CHECK(replayed.addressed_bytes == issued.addressed_bytes);
   }
   uses_graphs = false;
-  atomic_store(&replays, 0);
+  plan_close(&plan);
+}
+
+/* NCCL is told of every rank's arena once a communicator, and the numbers stay. */
+static void check_held(void) {
+  static RunRecord plain, held;
+  Plan plan;
+  if (!make_plan(&plan, (const char *[]){"cluster.devices=2", "parallel.zero=3", NULL})) return;
+  bool done = train(&plan, host, KERNEL_FAST, &plain);
+  CHECK_INT(nccl_stand_in_held(), 0);
+  holds_arena = true;
+  if (done && train(&plan, host, KERNEL_FAST, &held)) check_same(&held, &plain);
+  holds_arena = false;
+  CHECK(plan.comms_count > 1);
+  CHECK_INT(nccl_stand_in_held(), 2 * (int)plan.comms_count);
+  plan_close(&plan);
+}
+
+/* Gives every kept algorithm another number than the library knows it by. */
+static void spoil_choices(const char *path) {
+  static char text[1 << 16];
+  FILE *file = fopen(path, "r");
+  size_t length = file != NULL ? fread(text, 1, sizeof text - 1, file) : 0;
+  CHECK(length > 0);
+  if (file != NULL) (void)fclose(file);
+  for (char *at = text; (at = strstr(at, " = ")) != NULL; at++)
+    at[3] = at[3] == 'f' ? '0' : 'f';
+  file = fopen(path, "w");
+  CHECK(file != NULL && fwrite(text, 1, length, file) == length);
+  if (file != NULL) (void)fclose(file);
+}
+
+/* Two runs of two ranks from the same kept algorithms have the same bits; and where the library
+ * does not take one of them, a deterministic run ends, and another chooses anew. */
+static void check_deterministic(void) {
+  static RunRecord first, again, anew;
+  Plan plan;
+  Status status = {0};
+  char path[160];
+  (void)snprintf(path, sizeof path, "%s.products", plan_path);
+  (void)unlink(path);
+  if (!make_plan(&plan, (const char *[]){"cluster.devices=2", "parallel.tp=2", NULL})) return;
+  is_deterministic = true;
+  if (train(&plan, host, KERNEL_FAST, &first) && train(&plan, host, KERNEL_FAST, &again))
+    check_same(&again, &first);
+  CHECK_TEXT(getenv("NCCL_NVLS_ENABLE"), "0");
+  CHECK_TEXT(getenv("NCCL_COLLNET_ENABLE"), "0");
+  spoil_choices(path);
+  RunOptions options = options_of(&plan, host);
+  options.deterministic = true;
+  choices_clear();
+  CHECK(!run_job(&plan, &options, &status));
+  CHECK(strstr(status.text, "does not take the algorithm any more that is kept") != NULL);
+  CHECK_INT(nccl_stand_in_open(), 0);
+  is_deterministic = false;
+  if (train(&plan, host, KERNEL_FAST, &anew)) check_same(&anew, &first);
   plan_close(&plan);
 }
 
@@ -213,7 +193,7 @@ static void check_failure(void) {
   Plan plan;
   Status status = {0};
   if (!make_plan(&plan, (const char *[]){"cluster.devices=2", "parallel.dp=2", NULL})) return;
-  RunOptions options = options_of(&plan, &host);
+  RunOptions options = options_of(&plan, host);
   nccl_stand_in_fail(1, 9);
   CHECK(!run_job(&plan, &options, &status));
   CHECK_INT(status.code, STATUS_WORLD);
@@ -226,7 +206,7 @@ int main(void) {
   (void)snprintf(folder, sizeof folder, "/tmp/lockstep_cuda_run_%d", (int)getpid());
   (void)snprintf(plan_path, sizeof plan_path, "%s/job.plan", folder);
   job_folder(folder, 1, 2);
-  host.nccl = nccl_stand_in();
+  host = cuda_host_plugin(DELAY_MOST_NS);
   TEST("a GPT trains on one GPU as on this processor") {
     check_job((const char *[]){"cluster.devices=1", NULL}, 1e-5);
   }
@@ -238,6 +218,12 @@ int main(void) {
   }
   TEST("algorithms are kept beside the plan") {
     check_choices();
+  }
+  TEST("a deterministic run takes the kept algorithms, or none") {
+    check_deterministic();
+  }
+  TEST("NCCL is told of arenas, and lets go of them") {
+    check_held();
   }
   if (!HOSTILE_RUNS_ALONE) { /* nothing is under way there, and nothing captured */
     TEST("steps as graphs are the same steps") {

@@ -1,9 +1,10 @@
 /* nvml_stand_in.c -- NVML for machines without GPUs: as many as the environment says, each of them
  * sound unless the environment says otherwise of GPU 1. */
 #include <stdlib.h>
+#include <string.h>
 
 enum { DONE = 0, NOT_SUPPORTED = 3, LOST = 15 };
-enum { SM_CLOCK = 1, APPLICATIONS = 1, UNCORRECTED = 1, SINCE_LOADED = 0 };
+enum { SM_CLOCK = 1, MEMORY_CLOCK = 2, APPLICATIONS = 1, UNCORRECTED = 1, SINCE_LOADED = 0 };
 static const char gpu_1, other_gpu; /* what device handles point to */
 
 typedef unsigned long long Count;
@@ -42,6 +43,27 @@ int nvmlDeviceGetCount_v2(unsigned *count) {
 int nvmlDeviceGetHandleByIndex_v2(unsigned number, const void **device) {
   *device = number == 1 ? &gpu_1 : &other_gpu;
   return number == 1 && said("NVML_LOST", 0) ? LOST : DONE;
+}
+
+/* GPU 1 is at 0000:01:00.0, and no other anywhere. */
+int nvmlDeviceGetHandleByPciBusId_v2(const char *pci, const void **device) {
+  *device = &gpu_1;
+  return strcmp(pci, "0000:01:00.0") == 0 ? DONE : NOT_SUPPORTED;
+}
+
+int nvmlDeviceGetPowerUsage(const void *device, unsigned *milliwatts) {
+  *milliwatts = (unsigned)of(device, "NVML_MILLIWATTS", 412500);
+  return DONE;
+}
+
+int nvmlDeviceGetClockInfo(const void *device, int type, unsigned *mhz) {
+  *mhz = type == SM_CLOCK ? 1755 : 2619;
+  return device && (type == SM_CLOCK || type == MEMORY_CLOCK) ? DONE : NOT_SUPPORTED;
+}
+
+int nvmlDeviceGetTemperature(const void *device, int of_what, unsigned *celsius) {
+  *celsius = 0;
+  return device && of_what == 0 ? NOT_SUPPORTED : DONE; /* this GPU does not tell */
 }
 
 int nvmlDeviceGetMemoryInfo(const void *device, Count memory[3]) {

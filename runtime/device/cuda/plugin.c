@@ -1,6 +1,7 @@
 /* plugin.c -- which GPU, and its memory. */
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "kernels/cuda/choices.h"
 #include "kernels/cuda/products.h"
@@ -24,13 +25,30 @@ static uint32_t count_gpus(void) {
   return cudaGetDeviceCount(&count) == cudaSuccess ? (uint32_t)count : 0;
 }
 
+/* Which of the three is missing: the driver, one that is new enough, or a GPU. */
+static bool has_none(cudaError_t error, Status *status) {
+  const char *seen = getenv("CUDA_VISIBLE_DEVICES");
+  int version = 0;
+  if (cudaDriverGetVersion(&version) != cudaSuccess) version = 0;
+  if (version == 0)
+    return status_fail(status, STATUS_USER, "NVIDIA's driver (libcuda.so.1) is not installed here");
+  if (error == cudaErrorInsufficientDriver)
+    return status_fail(
+        status, STATUS_USER,
+        "NVIDIA's driver is for CUDA %d.%d, and lockstep_cuda.so was built with CUDA "
+        "%d.%d: install a newer driver, or build with an older CUDA",
+        version / 1000, version % 1000 / 10, CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10);
+  return status_fail(status, STATUS_USER, "NVIDIA's driver finds no GPU here%s%s%s",
+                     seen != NULL ? "; CUDA_VISIBLE_DEVICES is \"" : "", seen != NULL ? seen : "",
+                     seen != NULL ? "\"" : "");
+}
+
 static bool choose(uint32_t device, Status *status) {
   struct cudaDeviceProp gpu;
   int count = 0;
   cudaError_t error = cudaGetDeviceCount(&count);
   if (error == cudaErrorInsufficientDriver || error == cudaErrorNoDevice)
-    return status_fail(status, STATUS_USER, "no GPU can be used here: %s",
-                       cudaGetErrorString(error));
+    return has_none(error, status);
   if (!cuda_done(error, "count the GPUs", status)) return false;
   int ordinal = (int)device;
   if (ordinal >= count)
@@ -46,11 +64,23 @@ static bool choose(uint32_t device, Status *status) {
   return cuda_done(cudaSetDevice(ordinal), "use the GPU", status);
 }
 
+/* Nothing of it is there when memory is short: how much is free then says more than the error. */
+static bool allocate(size_t size_bytes, void **at, Status *status) {
+  size_t free_bytes = 0, all_bytes = 0;
+  cudaError_t error = cudaMalloc(at, size_bytes);
+  if (error != cudaErrorMemoryAllocation || cudaMemGetInfo(&free_bytes, &all_bytes) != cudaSuccess)
+    return cuda_done(error, "allocate the arena", status);
+  return status_fail(status, STATUS_USER,
+                     "the arena is %zu bytes, and of the GPU's %zu bytes %zu are free: end what "
+                     "else runs on it, or compile with a memory.budget below that",
+                     size_bytes, all_bytes, free_bytes);
+}
+
 static bool map(Tier tier, size_t size_bytes, void **at, Status *status) {
   if (tier != TIER_DEVICE)
     return cuda_done(cudaHostAlloc(at, size_bytes, cudaHostAllocDefault), "pin memory of the host",
                      status);
-  return cuda_done(cudaMalloc(at, size_bytes), "allocate the arena", status) &&
+  return allocate(size_bytes, at, status) &&
          cuda_done(cudaMemset(*at, 0, size_bytes), "clear the arena", status);
 }
 
@@ -59,6 +89,23 @@ static void unmap(Tier tier, void *at) {
     (void)cudaFree(at);
   else
     (void)cudaFreeHost(at);
+}
+
+static bool describe(GpuFacts *facts, Status *status) {
+  struct cudaDeviceProp gpu;
+  size_t free_bytes = 0, all_bytes = 0;
+  int device = 0;
+  *facts = (GpuFacts){.name = ""};
+  if (!cuda_done(cudaGetDevice(&device), "tell which GPU it has", status) ||
+      !cuda_done(cudaGetDeviceProperties(&gpu, device), "ask for a GPU's properties", status) ||
+      !cuda_done(cudaDeviceGetPCIBusId(facts->pci, sizeof facts->pci, device),
+                 "ask for a GPU's address", status) ||
+      !cuda_done(cudaMemGetInfo(&free_bytes, &all_bytes), "ask for a GPU's memory", status))
+    return false;
+  (void)snprintf(facts->name, sizeof facts->name, "%.*s", (int)sizeof facts->name - 1, gpu.name);
+  facts->memory_bytes = all_bytes;
+  facts->free_bytes = free_bytes;
+  return true;
 }
 
 /* Of the calling thread, as choose has set it. */
@@ -82,8 +129,9 @@ static const Kernel *kernels(KernelVariant variant, Status *status) {
   return lt != NULL ? kernels_cuda_with(lt, current_gpu) : NULL;
 }
 
-static bool read_choices(const char *path, Status *status) {
+static bool read_choices(const char *path, bool must_hold, Status *status) {
   char why[CHOICES_WHY_BYTES];
+  choices_hold(must_hold);
   return choices_read(path, why) || status_fail(status, STATUS_USER, "%s", why);
 }
 
@@ -96,6 +144,7 @@ const CudaPlugin *lockstep_cuda_plugin(void) {
   static const CudaPlugin plugin = {.version = CUDA_PLUGIN_VERSION,
                                     .count = count_gpus,
                                     .choose = choose,
+                                    .describe = describe,
                                     .memory = {map, unmap},
                                     .open = cuda_device_open,
                                     .kernels = kernels,

@@ -12,7 +12,13 @@
 #include "runtime/device/device.h"
 
 /* Both sides were built from the same of these, or the plugin is refused. */
-enum { CUDA_PLUGIN_VERSION = 3 };
+enum { CUDA_PLUGIN_VERSION = 4 };
+
+/* A GPU as the driver describes it. */
+typedef struct GpuFacts {
+  char name[96], pci[32]; /* "NVIDIA H100 80GB HBM3", "0000:1b:00.0" */
+  uint64_t memory_bytes, free_bytes;
+} GpuFacts;
 
 typedef struct CudaPlugin {
   uint32_t version;
@@ -21,14 +27,16 @@ typedef struct CudaPlugin {
   /* Of the calling thread: one of them, as the driver counts. False: no driver, no such GPU, or one
    * that the kernels were not compiled for; `status` says which. */
   bool (*choose)(uint32_t device, Status *status);
+  /* The calling thread's, as choose has set it, and how much of its memory is free now. */
+  bool (*describe)(GpuFacts *facts, Status *status);
   ArenaMap memory; /* the GPU's, or the host's where the GPU reaches it */
   DeviceOpen *open;
   /* The fast ones make products through cublasLt, the reference's are all our own. NULL: `status`
    * says which library is missing. */
   const Kernel *(*kernels)(KernelVariant variant, Status *status);
   /* Which algorithms products have (choices.h): read before the first plan is bound, written after
-   * it. `path` is beside the plan. */
-  bool (*read_choices)(const char *path, Status *status);
+   * it. `path` is beside the plan; `must_hold`: one that the library does not take is an error. */
+  bool (*read_choices)(const char *path, bool must_hold, Status *status);
   bool (*write_choices)(const char *path, Status *status);
   int32_t (*count_choices)(int32_t *added);
   const NcclApi *nccl; /* between its ranks; NULL: the library */

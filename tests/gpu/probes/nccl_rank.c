@@ -38,6 +38,14 @@ static void nap(void) {
   nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
 }
 
+/* Of the GPU's memory, by all ranks that share it: what NCCL took is the difference between two
+ * records. It connects ranks when a collective first needs it. */
+static void record_memory(Results *results) {
+  size_t free_bytes = 0, all_bytes = 0;
+  if (cudaMemGetInfo(&free_bytes, &all_bytes) == cudaSuccess)
+    record_integer(results, "gpu_used_bytes", (int64_t)(all_bytes - free_bytes));
+}
+
 /* A communicator made with blocking = 0 is ready when it no longer says ncclInProgress. */
 static bool wait_comm(ncclComm_t comm) {
   double deadline_s = now_s() + DEADLINE_S;
@@ -187,6 +195,7 @@ static bool run_collective(Rank *rank, const Collective *collective, NumberType 
                  : probe_fail(__FILE__, __LINE__, "out of host memory");
   free(host);
   device_reset(&rank->device);
+  record_memory(rank->results);
   record_end(rank->results, ok);
   return ok;
 }
@@ -212,6 +221,7 @@ static bool record_join(Rank *rank, const NcclRank *told) {
   record_text(rank->results, "kind", told->expect_refusal ? "refusal" : "join");
   record_integer(rank->results, "rank", told->rank);
   int version = 0;
+  record_memory(rank->results);
   (void)ncclGetVersion(&version);
   record_integer(rank->results, "nccl_version", version);
   double start_s = now_s();

@@ -1,0 +1,110 @@
+#include "tests/parity/cuda_host.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/cuda/choices.h"
+#include "kernels/cuda/variants.h"
+#include "runtime/hostile.h"
+#include "tests/unit/lt_stand_in.h"
+#include "tests/unit/nccl_stand_in.h"
+
+enum { PAGE_BYTES = 2 << 20, GPUS = 64 };
+
+static uint32_t count_gpus(void) {
+  return GPUS;
+}
+
+static bool choose(uint32_t device, Status *status) {
+  return device < GPUS || status_fail(status, STATUS_OURS, "GPU %u", device);
+}
+
+static _Thread_local size_t arena_bytes; /* of the rank whose thread this is */
+
+/* All that the arena leaves is free, but for what CUDA and libraries would have taken. */
+static bool describe(GpuFacts *facts, Status *status) {
+  (void)status;
+  *facts = (GpuFacts){.name = "stand-in GPU", .pci = "0000:01:00.0", .memory_bytes = 80000000000u};
+  facts->free_bytes = facts->memory_bytes - arena_bytes - CUDA_HOST_OUTSIDE_BYTES;
+  return true;
+}
+
+static bool map(Tier tier, size_t size_bytes, void **at, Status *status) {
+  size_t whole = (size_bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+  if (tier == TIER_DEVICE) arena_bytes = size_bytes;
+  *at = aligned_alloc(PAGE_BYTES, whole);
+  if (*at == NULL) return status_fail(status, STATUS_WORLD, "no memory");
+  memset(*at, tier == TIER_DEVICE ? 0 : 0xff, whole); /* pinned memory is not cleared */
+  return true;
+}
+
+static void unmap(Tier tier, void *at) {
+  (void)tier;
+  free(at);
+}
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static const DeviceOps *uncounted;
+static DeviceOps counted;
+static atomic_int replays;
+static int64_t delay_ns;
+
+int cuda_host_replays(void) {
+  return atomic_exchange(&replays, 0);
+}
+
+static bool replay_counted(Device *device, const Graph *graph, uint64_t number_first,
+                           Status *status) {
+  atomic_fetch_add(&replays, 1);
+  return uncounted->replay(device, graph, number_first, status);
+}
+
+/* What is issued runs beside the issuer, some of it late; in a hostile build, which opens to a
+ * record what it may touch while it is issued, at once. */
+static Device *open_streams(const DeviceSetup *setup, Status *status) {
+  DeviceSetup with = *setup;
+  with.issues_only = !HOSTILE_RUNS_ALONE;
+  with.delay_most_ns = delay_ns;
+  Device *device = device_cpu_open(&with, status);
+  if (device == NULL) return NULL;
+  pthread_mutex_lock(&lock);
+  if (uncounted == NULL) counted = *device->ops, uncounted = device->ops;
+  counted.replay = replay_counted;
+  pthread_mutex_unlock(&lock);
+  device->ops = &counted;
+  return device;
+}
+
+static const Kernel *kernels(KernelVariant variant, Status *status) {
+  (void)status;
+  return variant == KERNEL_FAST ? lt_stand_in_kernels() : kernels_cuda();
+}
+
+static bool read_choices(const char *path, bool must_hold, Status *status) {
+  char why[CHOICES_WHY_BYTES];
+  choices_hold(must_hold);
+  return choices_read(path, why) || status_fail(status, STATUS_USER, "%s", why);
+}
+
+static bool write_choices(const char *path, Status *status) {
+  char why[CHOICES_WHY_BYTES];
+  return choices_write(path, why) || status_fail(status, STATUS_WORLD, "%s", why);
+}
+
+const CudaPlugin *cuda_host_plugin(int64_t delay_most_ns) {
+  static CudaPlugin plugin = {.version = CUDA_PLUGIN_VERSION,
+                              .count = count_gpus,
+                              .choose = choose,
+                              .describe = describe,
+                              .memory = {map, unmap},
+                              .open = open_streams,
+                              .kernels = kernels,
+                              .read_choices = read_choices,
+                              .write_choices = write_choices,
+                              .count_choices = choices_count};
+  plugin.nccl = nccl_stand_in();
+  delay_ns = delay_most_ns;
+  return &plugin;
+}

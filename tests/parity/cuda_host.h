@@ -1,0 +1,18 @@
+/* cuda_host.h -- a back end for GPUs that is this processor: the sources of its kernels by the shim
+ * (kernels/cuda/host), streams that are threads, memory of the host, and stand-ins for cublasLt and
+ * NCCL. What a GPU, its driver and these libraries would do is not seen. */
+#ifndef LOCKSTEP_TESTS_CUDA_HOST_H
+#define LOCKSTEP_TESTS_CUDA_HOST_H
+
+#include "runtime/device/cuda/plugin.h"
+
+/* What its GPU has in use beside a rank's arena. */
+enum { CUDA_HOST_OUTSIDE_BYTES = 700000000 };
+
+/* Every work of a stream may wait so long before it runs; 0: none does. */
+const CudaPlugin *cuda_host_plugin(int64_t delay_most_ns);
+
+/* Graphs that were replayed since the last call. */
+int cuda_host_replays(void);
+
+#endif
