@@ -29,7 +29,7 @@ static void put_candidates(Compile *c, FILE *out) {
   fputs("'; return ;;\n"
         "    --color) echo 'auto always never'; return ;;\n"
         "    --kernels) [ \"$1\" != run ] || { echo 'fast reference'; return; } ;;\n"
-        "    --on) echo 'cpu'; return ;;\n"
+        "    --on) echo 'cpu cuda-host'; return ;;\n"
         "    --resume) echo 'auto never anyway'; return ;;\n"
         "    --completion) echo 'bash zsh'; return ;;\n"
         "  esac\n  case $1 in\n    '') echo '",

@@ -45,19 +45,27 @@ static int32_t add_rank_options(const Options *options, const char **words, int3
   return count;
 }
 
+/* The kernels for GPUs on this machine's processors: another program, which tests have too. */
+static bool is_on_cuda_host(const Options *options) {
+  return options->on != NULL && strcmp(options->on, "cuda-host") == 0;
+}
+
 /* The exit code from here on is lockstep-rank's. Returns only when it failed. `keep_plan` is the
  * name that lockstep-rank gives the plan when the run starts; NULL: none. */
 static ExitCode become_rank(const Options *options, const char *plan_path, const char *keep_plan) {
   char folder[4096], program[4200];
+  bool on_cuda_host = is_on_cuda_host(options);
+  Options passed = *options;
+  if (on_cuda_host) passed.on = NULL; /* it has no other processor to be on */
   if (!own_folder(folder, sizeof folder))
     return refuse(options, EXIT_WORLD, "/proc is not mounted");
-  snprintf(program, sizeof program, "%s/lockstep-rank", folder);
+  snprintf(program, sizeof program, "%s/lockstep-rank%s", folder, on_cuda_host ? "-cuda-host" : "");
   const char *words[64]; /* more than twice the options */
   int32_t count = 0;
   words[count++] = program;
   words[count++] = plan_path;
   if (keep_plan != NULL) words[count++] = "--keep-plan", words[count++] = keep_plan;
-  count = add_rank_options(options, words, count);
+  count = add_rank_options(&passed, words, count);
   if (options->quiet) words[count++] = "--quiet";
   if (options->json) words[count++] = "--json";
   words[count] = NULL;
@@ -66,6 +74,12 @@ static ExitCode become_rank(const Options *options, const char *plan_path, const
   execv(program, (char *const *)words);
   int failure = errno;
   if (keep_plan != NULL) (void)unlink(plan_path);
+  if (on_cuda_host && failure == ENOENT)
+    return refuse(
+        options, EXIT_USER,
+        "--on cuda-host is for trying the kernels for GPUs where Lockstep was built: %s is "
+        "not there",
+        program);
   return refuse(options, EXIT_WORLD, "%s: %s", program, strerror(failure));
 }
 
@@ -113,7 +127,7 @@ static bool has_word(const Flag *flag, const char *value) {
            strlen(value) < 19;
   int64_t first, last;
   if (strcmp(at, "A..B") == 0) return trace_steps(value, &first, &last);
-  if (at[strspn(at, "abcdefghijklmnopqrstuvwxyz|")] != 0) return true;
+  if (at[strspn(at, "abcdefghijklmnopqrstuvwxyz|-")] != 0) return true;
   for (size_t width; *at; at += width + (at[width] == '|')) {
     width = strcspn(at, "|");
     if (strlen(value) == width && strncmp(at, value, width) == 0) return true;
@@ -149,6 +163,10 @@ ExitCode verb_run(const Options *options) {
   said.json = options->json && !is_good; /* the document of a run that starts is the run's */
   ExitCode code = report(c, &said);
   RunPlan file;
+  if (is_good && is_on_cuda_host(options) && compiled.plan.jobs[0].target == TARGET_CPU)
+    is_good = false, code = refuse(options, EXIT_USER,
+                                   "--on cuda-host runs kernels for GPUs, and the job is for "
+                                   "processors: -D cluster=dgx-h100 compiles it for GPUs");
   if (is_good) code = write_plan(options, c->arena, &compiled, &file);
   compile_free(c);
   return code == EXIT_DONE ? become_rank(options, file.fresh, file.path) : code;

@@ -14,9 +14,11 @@ usage: lockstep run JOB.lua|PLAN [options]
                         whatever differs
   --kernels fast|reference
                         which kernels to run; reference is plain and slow
-  --on cpu              a plan for other devices too runs on this machine's
+  --on cpu|cuda-host    a plan for other devices too runs on this machine's
                         processors, as it is, and slowly; without this it is
-                        refused
+                        refused. cuda-host: by the kernels for GPUs, compiled
+                        for processors, and stand-ins for their libraries; more
+                        slowly yet, and only from a build folder
   --signal usr1|usr2|term
                         what a batch system sends before its time limit, instead
                         of the job's checkpoint.signal
