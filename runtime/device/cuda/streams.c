@@ -80,6 +80,16 @@ static void note(Queue *queue, uint64_t number) {
   queue->has_work = true;
 }
 
+/* An error of the GPU comes to light in a later call, which looks like its cause. */
+static void doubt(const Queue *queue, Status *why) {
+  if (queue->cuda->is_capturing || why->code == STATUS_ECHO) return;
+  cudaError_t error = cudaStreamQuery(queue->stream);
+  if (error == cudaSuccess || error == cudaErrorNotReady) return;
+  Status said = *why;
+  (void)status_fail(why, said.code,
+                    "%s; or work before it, which CUDA_LAUNCH_BLOCKING=1 tells apart", said.text);
+}
+
 static bool cuda_issue(Queue *queue, const Work *work, uint64_t number, Status *status) {
   Cuda *cuda = queue->cuda;
   Status why = {0};
@@ -87,6 +97,7 @@ static bool cuda_issue(Queue *queue, const Work *work, uint64_t number, Status *
   if (cuda->setup.name != NULL) range_begin(cuda->setup.name(work));
   bool issued = work->run(work, queue, &why);
   if (cuda->setup.name != NULL) range_end();
+  if (!issued) doubt(queue, &why);
   if (!issued) return fail(cuda, &why, status);
   note(queue, number);
   return true;
@@ -166,6 +177,8 @@ static void pause_briefly(void) {
   nanosleep(&(struct timespec){0, LOOK_AGAIN_NS}, NULL);
 }
 
+static const char unfinished[] = "finish its work (CUDA_LAUNCH_BLOCKING=1 has the record named)";
+
 static Progress cuda_query(const Queue *queue, uint64_t number) {
   Status status;
   Cuda *cuda = queue->cuda;
@@ -176,7 +189,7 @@ static Progress cuda_query(const Queue *queue, uint64_t number) {
   if (error == cudaErrorNotReady) return PROGRESS_PENDING;
   if (error == cudaSuccess) return PROGRESS_PASSED;
   Status why = {0};
-  (void)cuda_done(error, "finish its work", &why);
+  (void)cuda_done(error, unfinished, &why);
   if (!cuda->failed) cuda->status = why;
   cuda->failed = true;
   return PROGRESS_FAILED;
@@ -201,7 +214,7 @@ static bool cuda_finish(Device *device, Status *status) {
       if (!looks_good(cuda, status)) return false;
       pause_briefly();
     }
-    if (!done(cuda, error, "finish its work", status)) return false;
+    if (!done(cuda, error, unfinished, status)) return false;
   }
   return !cuda->failed || tell(cuda, status);
 }
