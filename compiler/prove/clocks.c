@@ -1,6 +1,7 @@
 #include "compiler/prove/clocks.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- one record after the other */
 
@@ -69,19 +70,22 @@ static size_t most_touches(const Walk *walk) {
 }
 
 /* Keeps what none that is kept already stands for: on one lane the later knows no less, so whoever
- * is ordered with the one is ordered with the other. */
-static void keep(Touches *kept, const Touch *touch) {
-  for (uint32_t k = 0; k < kept->count; k++) {
-    const Touch *more = &kept->at[k];
-    if (more->base == touch->base && more->first <= touch->first && touch->end <= more->end &&
-        more->write >= touch->write)
+ * is ordered with the one is ordered with the other. Those that begin at one byte are looked at. */
+static void keep(Touches *kept, uint32_t *lists, size_t list_count, Touch touch) {
+  uint32_t *last = &lists[hash_mix(hash_mix(1, touch.base), touch.first) % list_count];
+  for (uint32_t k = *last; k != 0; k = kept->at[k - 1].before) {
+    const Touch *more = &kept->at[k - 1];
+    if (more->base == touch.base && more->first == touch.first && touch.end <= more->end &&
+        more->write >= touch.write)
       return;
   }
-  kept->at[kept->count++] = *touch;
+  touch.before = *last;
+  kept->at[kept->count++] = touch;
+  *last = kept->count;
 }
 
 /* Lane by lane: each list begins where the one before ends. */
-static void list_touches(const Walk *walk, Clocks *clocks) {
+static void list_touches(const Walk *walk, Clocks *clocks, uint32_t *lists) {
   Touch *next = clocks->touch;
   for (uint32_t lane = 0; lane < PLAN_LANES_MAX; lane++) {
     Touches *all = &clocks->all[lane], *early = &clocks->early[lane], *late = &clocks->late[lane];
@@ -90,11 +94,13 @@ static void list_touches(const Walk *walk, Clocks *clocks) {
       if (clocks->clock[i].runs && walk_record(walk, i)->lane == lane)
         touch_all(walk, clocks, i, all);
     early->at = all->at + all->count;
+    memset(lists, 0, all->count * sizeof *lists);
     for (uint32_t i = 0; i < all->count; i++)
-      keep(early, &all->at[i]);
+      keep(early, lists, all->count, all->at[i]);
     late->at = early->at + early->count;
+    memset(lists, 0, all->count * sizeof *lists);
     for (uint32_t i = all->count; i-- > 0;)
-      keep(late, &all->at[i]);
+      keep(late, lists, all->count, all->at[i]);
     next = late->at + late->count;
   }
 }
@@ -110,12 +116,15 @@ Clocks *clocks_of(Clocks **of_segment, const Walk *walk) {
   clocks->flags = walk->call->flags;
   clocks->clock = calloc(walk->segment->records_count + 1, sizeof *clocks->clock);
   clocks->touch = calloc(3 * most_touches(walk) + 1, sizeof *clocks->touch);
-  if (clocks->clock == NULL || clocks->touch == NULL) {
-    clocks_free(clocks);
+  uint32_t *lists =
+      calloc(most_touches(walk) + 1, sizeof *lists); /* by hash: the last that is kept */
+  if (clocks->clock == NULL || clocks->touch == NULL || lists == NULL) {
+    clocks_free(clocks), free(lists);
     return NULL;
   }
   run_records(walk, clocks);
-  list_touches(walk, clocks);
+  list_touches(walk, clocks, lists);
+  free(lists);
   clocks->next = *first;
   return *first = clocks;
 }

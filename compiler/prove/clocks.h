@@ -22,6 +22,7 @@ typedef struct Touch {
   uint64_t first, end; /* from the base; with BASE_NONE from the arena's beginning */
   uint32_t base;
   uint32_t record, number; /* number: in its lane and call, from 1; once placed, in the program */
+  uint32_t before;         /* kept before it, of the same hash; from 1 */
   uint32_t entries;        /* of the record's clock */
   uint32_t position;       /* once placed: of the call */
   bool write;

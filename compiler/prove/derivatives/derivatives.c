@@ -225,6 +225,7 @@ static void prove_model(Model *m, uint32_t count) {
   for (uint32_t i = count; i-- > 0 && is_chain;) {
     m->region = &m->plan->regions[i];
     want(m);
+    asked_sort(&m->asked);
     go_backward(m);
   }
   if (is_chain && m->losses != 1)

@@ -1,6 +1,7 @@
 #include "compiler/prove/derivatives/gradients.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "compiler/prove/walk.h"
@@ -102,15 +103,33 @@ Applied applied_of(const Plan *plan, const PlanNode *node, uint32_t output, cons
 }
 
 void ask(Asked *asked, Sum sum, uint32_t value) {
-  if (asked->count < asked->most) asked->at[asked->count++] = (struct AskedSum){sum, value};
+  if (asked->count == asked->most) return;
+  asked->at[asked->count] = (struct AskedSum){sum, value, asked->count};
+  asked->count++;
+}
+
+/* Of equal sums those that are whole gradients first, and of them the one that was asked first. */
+static int in_order(const void *a, const void *b) {
+  const struct AskedSum *x = a, *y = b;
+  if (x->sum != y->sum) return x->sum < y->sum ? -1 : 1;
+  if ((x->value == PLAN_NONE) != (y->value == PLAN_NONE)) return x->value == PLAN_NONE ? 1 : -1;
+  return (x->number > y->number) - (x->number < y->number);
+}
+
+void asked_sort(Asked *asked) {
+  if (asked->count > 0) qsort(asked->at, asked->count, sizeof *asked->at, in_order);
 }
 
 const struct AskedSum *asked_for(const Asked *asked, Sum sum) {
-  const struct AskedSum *found = NULL;
-  for (uint32_t i = 0; i < asked->count; i++)
-    if (asked->at[i].sum == sum && (found == NULL || found->value == PLAN_NONE))
-      found = &asked->at[i];
-  return found;
+  uint32_t low = 0, high = asked->count;
+  while (low < high) {
+    uint32_t middle = low + (high - low) / 2;
+    if (asked->at[middle].sum < sum)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low < asked->count && asked->at[low].sum == sum ? &asked->at[low] : NULL;
 }
 
 /* ---- the words of derivatives.def */

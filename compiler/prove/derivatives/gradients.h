@@ -33,14 +33,16 @@ enum { ASKED_OF_USE = 4 };
 typedef struct Asked {
   struct AskedSum {
     Sum sum;
-    uint32_t value; /* whose gradient it is; PLAN_NONE: a part of one */
+    uint32_t value;  /* whose gradient it is; PLAN_NONE: a part of one */
+    uint32_t number; /* as they were asked for */
   } * at;
   uint32_t count, most;
 } Asked;
 
 void ask(Asked *asked, Sum sum, uint32_t value);
 
-/* NULL: nobody has asked for it. */
+/* When all is asked for; then asked_for finds: NULL, nobody has. */
+void asked_sort(Asked *asked);
 const struct AskedSum *asked_for(const Asked *asked, Sum sum);
 
 /* One use of a value: an input of a forward node. */
