@@ -5,8 +5,8 @@
 #include "compiler/prove/walk.h"
 #include "runtime/plan/plan_io.h"
 
-/* Class by class, then what only all of them show: of the plan in which nothing is packed. */
-static void prove_classes(const View *whole, const Plan *unpacked, View *views) {
+/* Class by class, then what only all of them show. */
+static void prove_classes(const View *whole, View *views) {
   const uint32_t count = whole->plan->classes_count;
   bool ready = true;
   for (uint32_t i = 0; i < count; i++) {
@@ -15,8 +15,6 @@ static void prove_classes(const View *whole, const Plan *unpacked, View *views) 
     ready = ready && prove_memory(&views[i]);
   }
   if (ready) prove_ordering(views, count);
-  for (uint32_t i = 0; i < count; i++)
-    views[i].plan = unpacked;
   /* What operands are, and where they lie, is known to be right from here on. */
   if (ready && whole->report->finding_count == 0) prove_types(views, count);
   for (uint32_t i = 0; i < count; i++)
@@ -64,16 +62,12 @@ bool prove(const Plan *plan, ProveReport *report) {
   count(plan, report);
   prove_derivatives(plan, report);
   prove_evaluation(plan, report);
-  Plan unpacked = {0};
   whole.contract = prove_contracts(&whole);
-  View *views = prove_array(&whole, plan->classes_count, sizeof *views), flat = whole;
-  bool ready = whole.contract != NULL && unpacked_open(&whole, &unpacked);
-  flat.plan = &unpacked;
-  if (ready) prove_records(&flat);
+  View *views = prove_array(&whole, plan->classes_count, sizeof *views);
+  if (whole.contract != NULL) prove_records(&whole);
   prove_communication(&whole);
-  if (ready && views != NULL) prove_classes(&whole, &unpacked, views);
+  if (whole.contract != NULL && views != NULL) prove_classes(&whole, views);
   free(views);
   free(whole.contract);
-  unpacked_close(&unpacked);
   return report->finding_count == 0;
 }

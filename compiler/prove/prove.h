@@ -14,8 +14,6 @@
  * refused.
  * - shapes: operands are as large as their kernel's dims make them, scratch as the compiler gives
  *   it, read and written as the kernel does. (What collectives and exchanges move: plan_check.)
- * - packing: what packs and unpacks stands beside a collective that moves just that. To records and
- *   types the three are one collective, which packs into scratch of its own (packed.c).
  * - communication, timeline: every program ends when each rank runs its communications one at a
  *   time, in list order, and each blocks until its partners have come. Collectives that meet are
  *   equal in kind, lane, bytes, dtype, meaning, layer and micro-batch; what an exchange sends and
@@ -32,10 +30,11 @@
  *   the mesh, summed over which uses; every record is a rule over types, and what has no rule is
  *   refused. Gradients are complete and alike cut before their update, each square is once in the
  *   norm, losses count once, and at the end of a step all that lasts is new and in its place.
- *   Keys that go round a ring of ranks are told apart by whose they are. Every byte that is read
- *   was therefore written, by init or in its step, and is the right one: a span without a type, as
- *   scratch is, may not be read. A plan that states no model cannot be judged, and is refused.
- *   Judged last, when nothing else was found.
+ *   Keys that go round a ring of ranks are told apart by whose they are. What packs and unpacks
+ *   stands beside a collective that moves just that, and is judged with it as one. Every byte that
+ * is read was therefore written, by init or in its step, and is the right one: a span without a
+ * type, as scratch is, may not be read. A plan that states no model cannot be judged, and is
+ * refused. Judged last, when nothing else was found.
  *
  * All of it holds of every rank of a class at once: where an operand goes by the rank, memory and
  * ordering take it for the whole row of its members. They look at two iterations of a loop; types

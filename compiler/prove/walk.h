@@ -155,14 +155,6 @@ const KernelContract **prove_contracts(const View *view);
 
 /* ---- the properties; each adds its findings */
 
-/* The plan as it would be if collectives moved pieces, with tables of its own where it differs.
- * Findings name what packs for none of them. False: out of memory, a finding. Close it anyway. */
-bool unpacked_open(const View *view, Plan *unpacked);
-void unpacked_close(const Plan *unpacked);
-
-/* Beside Access, in such a plan: operands behind a collective's own, which it packs into. */
-enum { ACCESS_SCRATCH = Access_COUNT };
-
 /* The backward nodes of a plan's model are the derivatives of its forward nodes. Judged once, on
  * the model before anything was cut. And what is evaluated is what is trained, without dropout. */
 void prove_derivatives(const Plan *plan, ProveReport *report);

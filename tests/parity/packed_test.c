@@ -234,7 +234,7 @@ static bool is_found_as(const Plan *plan, void (*break_it)(Broken *b), const cha
 }
 
 static bool is_found_when(const Plan *plan, void (*break_it)(Broken *b)) {
-  return is_found_as(plan, break_it, "packing: ");
+  return is_found_as(plan, break_it, "what it packs, or what it would unpack");
 }
 
 static void check_proof(void) {
@@ -243,9 +243,9 @@ static void check_proof(void) {
   Plan plan;
   if (!make_plan("cluster=dgx-h100", more, &plan)) return;
   CHECK(!is_found(&plan, ""));
-  CHECK(is_found_when(&plan, not_beside));
+  CHECK(is_found_as(&plan, not_beside, "nothing orders the two"));
   CHECK(is_found_when(&plan, sometimes));
-  CHECK(is_found_when(&plan, from_elsewhere));
+  CHECK(is_found_as(&plan, from_elsewhere, "are no part of one buffer that is live"));
   CHECK(is_found_as(&plan, in_memory_of_others, "writes operand 2 where operand 0 stands"));
   CHECK(is_found_when(&plan, of_more_members));
   CHECK(is_found_when(&plan, wrong_way));

@@ -208,7 +208,7 @@ static void check_record(const Records *r, const PlanRecord *record) {
             .record = record,
             .node = record->node == PLAN_NONE ? NULL : &plan->nodes[record->node],
             .contract = contract_at(&r->view, record)};
-  bool runs = (record->when_all & record->when_none) == 0; /* or it packs: packed.c */
+  bool runs = (record->when_all & record->when_none) == 0;
   if (!check_shapes(r, &c) || plan->regions_count == 0 || !runs) return;
   run_rule(&c);
   if (c.wrong[0] != '\0') {

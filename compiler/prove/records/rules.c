@@ -433,7 +433,8 @@ static void rule_of_role(Case *c) {
 static bool is_of_node(const Case *c) {
   uint32_t purpose = c->record->purpose;
   if (purpose == PURPOSE_RECOMPUTE) /* of a node, a part of one, or a conversion */
-    return c->contract != NULL && !is_kernel(c, KERNEL_slice);
+    return c->contract != NULL && !is_kernel(c, KERNEL_slice) &&
+           c->contract->row->role != ROLE_PACK;
   return purpose == PURPOSE_NODE || purpose == PURPOSE_PART;
 }
 

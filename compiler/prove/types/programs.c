@@ -105,7 +105,7 @@ static void run_records(Typing *t) {
   for (uint32_t r = 0; r < t->walk.segment->records_count && !t->refused; r++) {
     t->record = r;
     t->at = walk_record(&t->walk, r);
-    if (walk_runs(&t->walk, t->at)) type_record(t);
+    if (walk_runs(&t->walk, t->at) && join_packed(t)) type_record(t);
   }
   t->at = NULL;
 }

@@ -27,6 +27,18 @@ typedef struct Join {
   uint64_t uses; /* which of the nodes that add to it: bits in their order */
 } Join;
 
+/* A collective of pieces, made of one of one run a member and what packs around it. */
+typedef struct Joined {
+  PlanRecord record; /* but for operands and numbers: */
+  PlanOperand operand[4];
+  const int64_t *dims;
+  int64_t turn[5]; /* dims of an all-to-all */
+  double back;     /* and its direction */
+} Joined;
+
+/* Beside Access: what it packs into. */
+enum { ACCESS_SCRATCH = Access_COUNT };
+
 typedef struct Typing {
   const View *view;
   const Plan *plan;
@@ -46,7 +58,8 @@ typedef struct Typing {
   uint64_t base_offset[TYPING_BASES_MAX];  /* from the start of its cell */
   bool tells_class; /* the call says something of its class: it is not one with other classes' */
   uint32_t record;  /* within the segment */
-  const PlanRecord *at;          /* NULL: none is at hand */
+  const PlanRecord *at; /* NULL: none is at hand; &joined.record: several together */
+  Joined joined;
   bool refused;                  /* a finding says why: nothing more is said of this class */
   char text[2][TYPE_TEXT_BYTES]; /* told */
   uint32_t next_text;
@@ -62,6 +75,10 @@ typedef struct Typing {
 /* A program to its end: programs.c. One record: records.c. */
 void run_program(Typing *t, const PlanProgram *program, Held *held);
 void type_record(Typing *t);
+
+/* Goes over to what the record at hand is together with those that pack around it: packed.c. False:
+ * it packs for one beside it, which is looked at for both; or it is refused. */
+bool join_packed(Typing *t);
 
 /* ---- rules, by what the record is for; each reads operands, refuses, or writes results */
 
@@ -99,15 +116,16 @@ const char *told(Typing *t, const Type *type);
 /* ---- the record at hand: typing.c */
 
 static inline const PlanOperand *operand_at(const Typing *t, uint32_t operand) {
-  return &t->plan->operands[t->at->operands_first + operand];
+  return t->at == &t->joined.record ? &t->joined.operand[operand]
+                                    : record_operand(t->plan, t->at, operand);
 }
 
 static inline const int64_t *record_dims(const Typing *t) {
-  return t->plan->ints + t->at->dims_first;
+  return t->at == &t->joined.record ? t->joined.dims : t->plan->ints + t->at->dims_first;
 }
 
 static inline const double *record_attrs(const Typing *t) {
-  return t->plan->reals + t->at->attrs_first;
+  return t->at == &t->joined.record ? &t->joined.back : t->plan->reals + t->at->attrs_first;
 }
 
 /* NULL: a communication or a load. */
