@@ -49,13 +49,14 @@ static const SeatPair *pair_of(const NodeKind *kind, int32_t a, int32_t b) {
 }
 
 static double direct_rings(const NodeKind *kind, const int32_t *seats, int32_t count) {
-  Cut cut = {.count = count};
+  Cut cut; /* 128 KiB, of which few are used: not cleared */
   double least = 0;
+  cut.count = count;
   for (int32_t i = 0; i < count; i++) {
     cut.alive[i] = i;
     for (int32_t j = 0; j < count; j++) {
       const SeatPair *pair = pair_of(kind, seats[i], seats[j]);
-      if (i != j && pair->is_direct) cut.weight[i][j] = pair->bytes_per_s;
+      cut.weight[i][j] = i != j && pair->is_direct ? pair->bytes_per_s : 0;
     }
   }
   for (bool is_first = true; cut.count > 1; is_first = false) {

@@ -158,7 +158,7 @@ static double count_sharers(const Search *s, int32_t kind, const Parts *parts) {
 static void visit_nodes(const Search *s, const NodeClass *class, Reach *all, int64_t *seen) {
   Parts parts;
   Part part;
-  memset(parts.of, -1, sizeof parts.of);
+  memset(parts.of, -1, sizeof *parts.of * (size_t)s->fabric->kinds[class->kind].seat_count);
   find_parts(s, class->node, &parts);
   double sharers = count_sharers(s, class->kind, &parts);
   for (int32_t i = 0; i < parts.count; i++, *seen += class->count) {
