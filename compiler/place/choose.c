@@ -236,32 +236,48 @@ static bool is_lower(Price price, Price than) {
 }
 
 /* A search ends after so many placements, whatever the machine: the best so far stays. */
-enum { PRICED_MOST = 20000 };
+enum { PRICED_MOST = 20000, SEATS_SWAPPED_MOST = 32 };
 
-/* Swaps two seats, or turns round all from one to the other. Done again, it is undone. */
-static void move_seats(int32_t *seats, int32_t a, int32_t b, bool is_turn) {
-  swap_seats(seats, a, b);
-  for (a--, b++; is_turn && b < a; a--, b++)
-    swap_seats(seats, a, b);
+/* Swaps two seats, turns round all from one to the other, or puts the first behind the other. */
+typedef enum Move { MOVE_SWAP, MOVE_TURN, MOVE_SHIFT, MOVES } Move;
+
+static void move_seats(int32_t *seats, int32_t from, int32_t to, Move move) {
+  if (move == MOVE_SHIFT) {
+    for (; from < to; from++)
+      swap_seats(seats, from, from + 1);
+    return;
+  }
+  swap_seats(seats, from, to);
+  for (from++, to--; move == MOVE_TURN && from < to; from++, to--)
+    swap_seats(seats, from, to);
+}
+
+static bool keep_move(const Search *s, const Placement *at, int32_t kind, int32_t from, int32_t to,
+                      Move move, Price *price) {
+  int32_t *seats = at->seats[kind], before[SEATS_SWAPPED_MOST];
+  size_t size_bytes = sizeof *seats * (size_t)s->fabric->kinds[kind].seat_count;
+  if (*s->priced >= PRICED_MOST) return false;
+  memcpy(before, seats, size_bytes);
+  move_seats(seats, from, to, move);
+  Price now = price_in(s, at);
+  bool helps = is_lower(now, *price);
+  if (helps)
+    *price = now;
+  else
+    memcpy(seats, before, size_bytes);
+  return helps;
 }
 
 /* Keeps every move that helps; false: none does. A long chain of neighbours, alone on a node, is
  * not mended by swaps. */
 static bool move_once(const Search *s, const Placement *at, int32_t kind, Price *price) {
-  int32_t *seats = at->seats[kind], count = s->fabric->kinds[kind].seat_count;
-  int32_t moves = s->fabric->node_count == 1 ? 2 : 1;
+  int32_t count = s->fabric->kinds[kind].seat_count;
+  Move end = s->fabric->node_count == 1 ? MOVES : MOVE_TURN;
   bool is_improved = false;
-  for (int32_t a = 0; a < count; a++)
-    for (int32_t i = 0; i < a * moves && *s->priced < PRICED_MOST; i++) {
-      move_seats(seats, a, i / moves, i % moves == 1);
-      Price now = price_in(s, at);
-      bool helps = is_lower(now, *price);
-      if (helps)
-        *price = now;
-      else
-        move_seats(seats, a, i / moves, i % moves == 1);
-      is_improved |= helps;
-    }
+  for (int32_t to = 0; to < count; to++)
+    for (int32_t from = 0; from < to; from++)
+      for (Move move = MOVE_SWAP; move < end; move++)
+        is_improved |= keep_move(s, at, kind, from, to, move, price);
   return is_improved;
 }
 
@@ -334,7 +350,6 @@ static bool take_found(const Search *s, Tried *tried, int32_t kind) {
 }
 
 static void improve(const Search *s, Tried *tried) {
-  enum { SEATS_SWAPPED_MOST = 32 };
   for (int32_t kind = 0; kind < s->fabric->kind_count; kind++) {
     const NodeKind *at = &s->fabric->kinds[kind];
     if (are_pairs_alike(at) || at->seat_count > SEATS_SWAPPED_MOST) continue;
