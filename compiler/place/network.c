@@ -1,4 +1,5 @@
 /* network.c -- nodes in the order of their switches, with the levels above them. */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -234,6 +235,7 @@ static bool list_type_hosts(Compile *c, const Cluster *cluster, int32_t kind, co
 static bool refuse_typeless(Compile *c, const Cluster *cluster, const Fabric *fabric,
                             const Hosts *hosts, const Names *names, int64_t first) {
   int64_t count = 0;
+  assert(hosts && hosts->list.at); /* without switches, nodes are those of the types */
   for (int64_t n = first; n < fabric->node_count; n++)
     count += named_kind(names, cluster->type_count, hosts->list.at[n].name) < 0;
   Span at = cluster->types[0].hosts_at;

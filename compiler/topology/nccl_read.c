@@ -108,7 +108,7 @@ static bool read_ids(Reader *r, const xmlNode *pci, Device *device, uint32_t *cl
     return false;
   }
   enum { LANES_MOST = 64, LANES_UNKNOWN = 255 }; /* as Linux says of a link to nowhere */
-  int64_t lanes;
+  int64_t lanes = 0;
   bool is_good =
       xml_hex(r->c, r->path, pci, "class", class_id) &&
       xml_hex(r->c, r->path, pci, "vendor", &device->vendor_id) &&
