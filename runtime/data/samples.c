@@ -1,6 +1,7 @@
 /* samples.c -- windows over concatenated token files, rows of tables, and synthetic samples. */
 #include "runtime/data/samples.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -29,6 +30,13 @@ static bool has_short(const Samples *samples) {
   return samples->valid && loss != NULL && loss->id == KERNEL_cross_entropy;
 }
 
+/* A disk or network that fails is no mistake of the job's: a retry may help. */
+static int32_t code_of(int failure) {
+  bool is_world = failure == EIO || failure == ESTALE || failure == ETIMEDOUT ||
+                  failure == ENOMEM || failure == EMFILE || failure == ENFILE;
+  return is_world ? STATUS_WORLD : STATUS_USER;
+}
+
 static bool open_tokens(Samples *samples, const Plan *plan, Status *status) {
   samples->file = calloc(plan->files_count + 1, sizeof *samples->file);
   if (!samples->file) return status_fail(status, STATUS_WORLD, "not enough memory to open data");
@@ -38,8 +46,9 @@ static bool open_tokens(Samples *samples, const Plan *plan, Status *status) {
     SampleFile *file = &samples->file[samples->file_count];
     file->path = plan_string(plan, plan->files[i].path);
     file->first = samples->tokens;
+    errno = 0;
     if (!tokens_open(&file->tokens, file->path, (DataFormat)plan->files[i].format, why))
-      return status_fail(status, STATUS_USER, "%s", why);
+      return status_fail(status, code_of(errno), "%s", why);
     samples->file_count++;
     samples->tokens += file->tokens.count;
   }
