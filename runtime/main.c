@@ -153,7 +153,7 @@ static bool open_plan(Plan *plan, const char *path, Status *status) {
 
 static bool launch(const Plan *plan, const RunOptions *options, int count, char **word,
                    Status *status) {
-  LaunchSetup setup = {plan, word, count, options->keep_plan, options->json};
+  LaunchSetup setup = {plan, word, count, options->keep_plan, options->limit_signal, options->json};
   status->code = launch_run(&setup, status);
   return *status->text == 0;
 }

@@ -10,8 +10,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "runtime/process/requests.h"
-
 typedef struct Pipes {
   int out[2];
   int errors[2];
@@ -22,13 +20,9 @@ static void close_ends(Pipes *pipes, int end) {
   if (pipes->errors[end] >= 0) (void)close(pipes->errors[end]);
 }
 
-/* In the new process: only what a signal handler may call, for the launcher has threads. Requests
- * wait until the rank can take them: by default they would end it, and the run with it. */
+/* In the new process: only what a signal handler may call, for the launcher has threads. */
 static void become(const Pipes *pipes, pid_t launcher, const char *program, char *const *word,
                    char *const *environment) {
-  sigset_t requests;
-  requests_may_be(&requests);
-  (void)sigprocmask(SIG_SETMASK, &requests, NULL);
   (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != launcher) _exit(STATUS_ECHO); /* it died before that took effect */
   if (pipes->out[1] >= 0) (void)dup2(pipes->out[1], STDOUT_FILENO);
@@ -44,14 +38,10 @@ bool child_start(Child *child, int32_t rank, const char *program, char *const *w
                  char *const *environment, bool takes_stdout, Status *status) {
   Pipes pipes = {{-1, -1}, {-1, -1}};
   pid_t launcher = getpid(), pid = -1;
-  sigset_t requests, before;
-  requests_may_be(&requests);
-  (void)pthread_sigmask(SIG_BLOCK, &requests, &before);
   if ((takes_stdout || pipe2(pipes.out, O_CLOEXEC) == 0) && pipe2(pipes.errors, O_CLOEXEC) == 0)
     pid = fork();
   if (pid == 0) become(&pipes, launcher, program, word, environment);
   int failure = errno;
-  (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
   close_ends(&pipes, 1);
   if (pid < 0) {
     close_ends(&pipes, 0);

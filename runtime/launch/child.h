@@ -11,12 +11,13 @@ typedef struct Child {
   pid_t pid;  /* 0: it has ended, or was not started */
   int result; /* of waitpid, when it has ended */
   bool has_failed;
-  Lines out; /* of rank 0 only with --json: a document; else its stdout is ours */
+  bool was_killed; /* by a signal that is not this launcher's */
+  Lines out;       /* of rank 0 only with --json: a document; else its stdout is ours */
   Lines errors;
 } Child;
 
-/* Starts `program` with these words and environment. It dies with its launcher. `takes_stdout`: its
- * stdout is the caller's. */
+/* Starts `program` with these words and environment; signals that are blocked here are blocked
+ * there. It dies with its launcher. `takes_stdout`: its stdout is the caller's. */
 bool child_start(Child *child, int32_t rank, const char *program, char *const *word,
                  char *const *environment, bool takes_stdout, Status *status);
 

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -107,14 +108,20 @@ static bool start_rank(Launch *launch, const char *program, int32_t rank, Status
   return started;
 }
 
+/* Ranks begin with requests blocked: until they can take one it would end them, and the run. */
 static bool start_all(Launch *launch, Status *status) {
   char program[PROGRAM_BYTES];
+  sigset_t requests, before;
   ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
   if (length < 0) return status_fail(status, STATUS_WORLD, "/proc/self/exe: %s", strerror(errno));
   program[length] = 0;
-  for (int32_t rank = 0; rank < launch->count; rank++)
-    if (!start_rank(launch, program, rank, status)) return false;
-  return true;
+  requests_signals(&requests, launch->setup->limit_signal);
+  (void)pthread_sigmask(SIG_BLOCK, &requests, &before);
+  bool started = true;
+  for (int32_t rank = 0; rank < launch->count && started; rank++)
+    started = start_rank(launch, program, rank, status);
+  (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+  return started;
 }
 
 /* ---- watching */
@@ -148,6 +155,7 @@ static void note_end(Launch *launch, int32_t rank, int result) {
   if (is_good(code)) return;
   bool was_killed_here = launch->killing_ms > 0 && now_ms() >= launch->killing_ms;
   child->has_failed = true;
+  child->was_killed = WIFSIGNALED(result) && !was_killed_here;
   end_by(launch, WIFSIGNALED(result) ? MISSED_MS : TOLD_MS);
   if (launch->cause < 0 && code != STATUS_ECHO && !was_killed_here) launch->cause = rank;
 }
@@ -230,18 +238,22 @@ static int32_t tell_stop(const Launch *launch) {
 
 /* A rank that ended by itself has said why; one that was killed has not. */
 static int32_t tell_end(const Launch *launch) {
-  int32_t cause = cause_of(launch), others = 0;
+  int32_t cause = cause_of(launch), others = 0, killed = 0;
   if (launch->stopped_by != 0) return tell_stop(launch);
   if (cause < 0) return child_code(&launch->child[0]);
   const Child *child = &launch->child[cause];
   char how[128], echo[64] = "";
-  for (int32_t rank = 0; rank < launch->count; rank++)
+  for (int32_t rank = 0; rank < launch->count; rank++) {
     others += rank != cause && launch->child[rank].has_failed;
+    killed += rank != cause && launch->child[rank].was_killed;
+  }
   bool has_aborted = server_abort_code() != 0 && server_abort_rank() == cause;
   child_end_text(child, how, sizeof how);
   if (has_aborted)
     (void)snprintf(how, sizeof how, "called PMIx_Abort with code %d", server_abort_code());
-  if (others > 0)
+  if (killed > 0)
+    (void)snprintf(echo, sizeof echo, "; so were %d of the %d others", killed, launch->count - 1);
+  else if (others > 0)
     (void)snprintf(echo, sizeof echo, "; %d other%s ended because of it", others,
                    others == 1 ? "" : "s");
   bool has_spoken = !has_aborted && !WIFSIGNALED(child->result);
@@ -250,7 +262,8 @@ static int32_t tell_end(const Launch *launch) {
     Status error;
     (void)status_fail(&error, code, "rank %d %s%s", cause, how, echo);
     text_warn("lockstep-rank: %s", error.text);
-    failure_of_launcher(launch->setup->plan, &launch->mesh, cause, &error, launch->began_s);
+    Verdict verdict = {has_aborted ? LOSS_ERROR : LOSS_DEAD, cause};
+    failure_of_launcher(launch->setup->plan, &launch->mesh, verdict, &error, launch->began_s);
   }
   if (launch->setup->json) document_failure(code, cause, !has_spoken ? how : child->errors.last);
   return code;

@@ -17,6 +17,7 @@ typedef struct LaunchSetup {
   char *const *word; /* of this process's command line */
   int32_t word_count;
   const char *keep_plan; /* given to rank 0 alone; NULL: none */
+  int limit_signal;      /* a request, as in requests.h */
   bool json; /* rank 0's stdout is one document, replaced by one that says what failed */
 } LaunchSetup;
 

@@ -95,22 +95,21 @@ static bool is_ignored(int number) {
   return sigaction(number, NULL, &before) == 0 && before.sa_handler == SIG_IGN;
 }
 
-void requests_may_be(sigset_t *set) {
+void requests_signals(sigset_t *set, int limit_signal) {
   sigemptyset(set);
-  for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
-    sigaddset(set, signals[i].number);
+  sigaddset(set, SIGINT);
+  sigaddset(set, SIGTERM);
+  sigaddset(set, SIGHUP);
+  sigaddset(set, limit_signal);
 }
 
 bool requests_open(const RequestsSetup *setup) {
   pthread_t thread;
   on = *setup;
-  sigemptyset(&waited);
-  sigaddset(&waited, SIGINT);
-  sigaddset(&waited, SIGTERM);
-  sigaddset(&waited, on.limit_signal);
+  requests_signals(&waited, on.limit_signal);
   sigaddset(&waited, LOST_FILE);
-  if (!is_ignored(SIGHUP)) sigaddset(&waited, SIGHUP);
-  (void)pthread_sigmask(SIG_SETMASK, &waited, NULL);
+  if (is_ignored(SIGHUP)) sigdelset(&waited, SIGHUP);
+  (void)pthread_sigmask(SIG_BLOCK, &waited, NULL);
   process_on_lost_file(raise_lost_file);
   return pthread_create(&thread, NULL, wait_for_signals, NULL) == 0 && pthread_detach(thread) == 0;
 }

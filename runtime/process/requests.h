@@ -34,13 +34,12 @@ typedef struct RequestsSetup {
   void (*lost_file)(const char *why); /* the last words of a process whose mapped file was cut */
 } RequestsSetup;
 
-/* Every signal that some job takes for a request. Who starts a process that will call
- * requests_open, and passes such signals on, blocks them in it: what comes early waits there. */
-void requests_may_be(sigset_t *set);
+/* SIGINT, SIGTERM, SIGHUP and the limit's. Who starts a process that will call requests_open, and
+ * passes such signals on, begins it with these blocked: what comes early waits there. */
+void requests_signals(sigset_t *set, int limit_signal);
 
-/* SIGINT, SIGTERM, SIGHUP and the limit's, and no others, are blocked in all threads that begin
- * from here on, and one thread waits for them. Under nohup the hang-up stays ignored. False: there
- * is no thread. */
+/* Those are blocked in all threads that begin from here on, and one thread waits for them. Under
+ * nohup the hang-up stays ignored. False: there is no thread. */
 bool requests_open(const RequestsSetup *setup);
 
 /* Returns unless a second request has come, which ends the process. */

@@ -70,8 +70,11 @@ static bool is_node(const Failure *failure) {
                             failure->verdict.rank, failure->now_ms);
 }
 
-/* Ranks on a lost node are no echoes: what took the first took them. */
+/* Ranks on a lost node are no echoes: what took the first took them. Of a stop no rank is the
+ * cause.
+ */
 static const char *role_of(const Failure *failure, int32_t rank) {
+  if (is_stop(failure)) return "stopped";
   if (rank == failure->verdict.rank) return "cause";
   bool is_there = strcmp(failure->node[rank], failure->node[failure->verdict.rank]) == 0;
   return is_there && is_node(failure) ? "lost" : "echo";
@@ -116,8 +119,12 @@ static const char *what_next(const Failure *failure) {
   if (is_stop(failure)) return "the same command goes on from the last checkpoint";
   if (failure->verdict.loss == LOSS_ERROR)
     return failure->code == STATUS_WORLD
-               ? "the same command goes on from the last checkpoint, when the machine can"
+               ? "see to what the message names, then start again: the same command goes on from "
+                 "the last checkpoint"
                : "mend what the message says, then start again";
+  if (failure->verdict.loss == LOSS_SILENT)
+    return "see whether that node answers, and what may have stopped the process there, then start "
+           "again: the same command goes on from the last checkpoint";
   if (failure->verdict.loss == LOSS_STUCK)
     return "look at that rank's node (disk, memory, GPU), then start again: the same command goes "
            "on from the last checkpoint";
@@ -297,7 +304,7 @@ void failure_of_threads(const Plan *plan, const Mesh *mesh, const Flight *flight
   close_plain(&plain);
 }
 
-void failure_of_launcher(const Plan *plan, const Mesh *mesh, int32_t rank, const Status *error,
+void failure_of_launcher(const Plan *plan, const Mesh *mesh, Verdict verdict, const Status *error,
                          int64_t since_s) {
   char path[PATH_BYTES];
   struct stat state;
@@ -305,7 +312,8 @@ void failure_of_launcher(const Plan *plan, const Mesh *mesh, int32_t rank, const
   bool is_there =
       stat(path_of(plan, "failure.json", path), &state) == 0 && state.st_mtime >= since_s;
   if (is_there) return; /* by a rank, which knows more */
-  if (open_plain(&plain, plan, mesh, rank, error)) {
+  if (open_plain(&plain, plan, mesh, verdict.rank, error)) {
+    plain.failure.verdict = verdict;
     for (int32_t i = 0; i < mesh->rank_count; i++)
       plain.view[i].beat.phase = FLIGHT_UNKNOWN;
     failure_describe(&plain.failure);
@@ -336,8 +344,29 @@ static void add_wrapped(Text *text, const char *head, const char *words) {
   }
 }
 
+/* "rank 3   echo, step 5, in all_reduce ..." */
+static void add_ranks(const Failure *failure, Text *text) {
+  char where[WHERE_BYTES], line[WHERE_BYTES + 64], head[32];
+  for (int32_t rank = 0; rank < failure->mesh->rank_count && rank < SCREEN_RANKS; rank++) {
+    where_is(failure, rank, where);
+    (void)snprintf(head, sizeof head, "rank %d", rank);
+    const char *role = role_of(failure, rank);
+    bool waits = rank == failure->waits && !is_stop(failure);
+    (void)snprintf(line, sizeof line, "%s%s%s",
+                   strcmp(role, "cause") == 0     ? "CAUSE, last heard of at "
+                   : strcmp(role, "lost") == 0    ? "lost with it, at "
+                   : strcmp(role, "stopped") == 0 ? ""
+                                                  : "echo, ",
+                   waits ? "waits for it: " : "", where);
+    add_wrapped(text, head, line);
+  }
+  if (failure->mesh->rank_count > SCREEN_RANKS)
+    text_add(text, "         and %d more\n", failure->mesh->rank_count - SCREEN_RANKS);
+}
+
 void failure_screen(const Failure *failure) {
-  char where[WHERE_BYTES], line[WHERE_BYTES + FAILURE_TEXT_BYTES], head[32];
+  bool is_known = failure->view[0].beat.phase != FLIGHT_UNKNOWN; /* a launcher has not heard */
+  char line[WHERE_BYTES];
   Text text;
   text_start_screen(&text, STDERR_FILENO);
   add_wrapped(&text,
@@ -345,22 +374,11 @@ void failure_screen(const Failure *failure) {
               : failure->verdict.loss == LOSS_ERROR ? "failed"
                                                     : "lost",
               failure->text);
-  for (int32_t rank = 0; rank < failure->mesh->rank_count && rank < SCREEN_RANKS; rank++) {
-    where_is(failure, rank, where);
-    (void)snprintf(head, sizeof head, "rank %d", rank);
-    const char *role = role_of(failure, rank);
-    (void)snprintf(line, sizeof line, "%s%s%s",
-                   strcmp(role, "cause") == 0  ? "CAUSE, last heard of at "
-                   : strcmp(role, "lost") == 0 ? "lost with it, at "
-                                               : "echo, ",
-                   rank == failure->waits ? "waits for it: " : "", where);
-    add_wrapped(&text, head, line);
-  }
-  if (failure->mesh->rank_count > SCREEN_RANKS)
-    text_add(&text, "         and %d more\n", failure->mesh->rank_count - SCREEN_RANKS);
+  if (is_known) add_ranks(failure, &text);
   add_wrapped(&text, "next", what_next(failure));
-  (void)snprintf(line, sizeof line, "%.300s/failure.json, flight.RANK.json",
-                 plan_string(failure->plan, failure->plan->jobs[0].run_dir));
+  (void)snprintf(line, sizeof line, "%.300s/failure.json%s",
+                 plan_string(failure->plan, failure->plan->jobs[0].run_dir),
+                 is_known ? ", flight.RANK.json" : "");
   if (failure_is_written(failure)) add_wrapped(&text, "report", line);
   (void)text_flush(&text);
 }

@@ -43,9 +43,9 @@ void failure_write_flight(const Plan *plan, int32_t rank, const Flight *flight);
 void failure_of_threads(const Plan *plan, const Mesh *mesh, const Flight *flight, int32_t rank,
                         const Status *error);
 
-/* By the launcher of processes, when all have ended because `rank` did and none of them could write
- * since `since_s` (of the epoch): file and screen. */
-void failure_of_launcher(const Plan *plan, const Mesh *mesh, int32_t rank, const Status *error,
+/* By the launcher of processes, when all have ended because this rank did and none of them could
+ * write since `since_s` (of the epoch): file and screen. `error` is what is known. */
+void failure_of_launcher(const Plan *plan, const Mesh *mesh, Verdict verdict, const Status *error,
                          int64_t since_s);
 
 /* Removes these files of an earlier start. */

@@ -254,7 +254,9 @@ static void judge_all(Watch *watch) {
     return;
   }
   if (watch->lost_ms == 0) watch->lost_ms = now_ms();
-  bool is_first = watch->rank == 0 || verdict.rank == 0;
+  bool first_is_lost =
+      verdict.rank == 0 && (verdict.loss == LOSS_DEAD || verdict.loss == LOSS_SILENT);
+  bool is_first = watch->rank == 0 || first_is_lost; /* one that failed speaks for itself */
   if (now_ms() - watch->lost_ms >= (is_first ? SETTLE_MS : SECOND_MS)) report(watch, verdict);
 }
 
