@@ -160,9 +160,8 @@ static int init_rank(NcclHandle **comm, int ranks, int rank, int id_count, NcclI
 static int hold(NcclHandle *comm, void *at, size_t size_bytes, void **held) {
   if (comm->held != NULL || at == NULL || size_bytes == 0)
     return wrong("memory held twice, or none");
-  volatile char read = ((const char *)at)[0];
-  read = ((const char *)at)[size_bytes - 1];
-  (void)read;
+  const volatile char *memory = at;
+  (void)memory[0], (void)memory[size_bytes - 1];
   comm->held = at, comm->held_bytes = size_bytes;
   *held = comm;
   atomic_fetch_add(&held_count, 1);
