@@ -2,6 +2,7 @@
 
 #include "compiler/advice/advice.h"
 #include "compiler/advice/fit.h"
+#include "compiler/backward/backward.h"
 #include "compiler/calls/calls.h"
 #include "compiler/cost/cost.h"
 #include "compiler/edges/edges.h"
@@ -15,77 +16,87 @@
 #include "compiler/shard/shard.h"
 #include "compiler/stages/stages.h"
 
-/* A traced model with its backward, cut over the mesh. NULL when reported. */
-static Graph *make_graph(Draft *d, Model *model, bool training) {
-  const Job *job = d->job;
-  const Derived *derived = &d->derived;
+/* A model before anything is cut. */
+typedef struct Whole {
+  Graph *graph; /* NULL when reported */
+  int64_t parameters, flops_per_token;
+  uint64_t identity;
+} Whole;
+
+static Whole whole_graph(Compile *c, const Job *job, const Compiled *known, Model *model,
+                         bool training) {
+  const Derived *derived = &known->derived;
+  int64_t samples = job->train.microbatch;
   /* model file -> ops of one micro-batch, blocks traced once */
-  Graph *g =
-      model_trace(d->compile, model, job->train.microbatch, derived->sample_tokens, training);
-  if (g == NULL) return NULL;
-  if (training) d->parameters = model_parameters(g);
-  if (training) d->graph_id = op_graph_identity(g);
-  g->target = d->cluster->target;
-  g->threads = (int32_t)d->cluster->threads;
+  Graph *g = model_trace(c, model, samples, derived->sample_tokens, training);
+  if (g == NULL) return (Whole){0};
+  Whole whole = {g, model_parameters(g), 0, op_graph_identity(g)};
+  g->target = known->cluster.target;
+  g->threads = (int32_t)known->cluster.threads;
   g->tp_at = job->origin[FIELD_parallel_tp].span;
   g->cp_at = job->origin[FIELD_parallel_cp].span;
   g->loss_count = derived->batch_samples * derived->sample_tokens;
   graph_pad_dim(g, "vocab", job->model.vocab_multiple);
-  if (training && !grad_derive(g)) return NULL; /* + backward, parameter gradients */
-  graph_keep_logical(g);                        /* the model as it was, before anything is cut */
-  if (training)
-    d->flops_per_token = cost_flops_per_token(g, job->train.microbatch * derived->sample_tokens);
-  d->mesh = draft_mesh(derived);
-  if (!shard_degrees(g, derived->tp, &d->mesh)) return NULL;
-  g->mesh = d->mesh;
+  if (training && !grad_derive(g)) return (Whole){0}; /* + backward, parameter gradients */
+  whole.flops_per_token = op_flops_per_token(g, samples * derived->sample_tokens);
+  return whole;
+}
+
+/* The graph becomes what one rank has. False when reported. */
+static bool cut_graph(Graph *g, const Job *job, const Derived *derived) {
   const ShardOptions options = {.sequence = derived->sequence,
                                 .regather = job->parallel.regather,
                                 .context = job->parallel.cp_kind == CHOICE_ULYSSES ? CONTEXT_ULYSSES
                                                                                    : CONTEXT_RING};
-  /* as one rank has it, + the collectives that layouts ask for */
-  return shard_apply(g, options) ? g : NULL;
+  graph_keep_logical(g); /* the model as it was */
+  g->mesh = draft_mesh(derived);
+  if (!shard_degrees(g, derived->tp, &g->mesh)) return false; /* ranks that share key-value heads */
+  return shard_apply(g, options); /* as one rank has it, + the collectives that layouts ask for */
 }
 
 /* One pass through the rooms: what every loop repeats. NULL when reported. */
 static Draft *make_draft(Compile *c, const Job *job, const Compiled *known, Model *model,
                          Recompute recompute) {
+  const Derived *derived = &known->derived;
+  bool validates = job->data.valid.count > 0;
+  Whole train = whole_graph(c, job, known, model, true);
+  if (train.graph == NULL || !cut_graph(train.graph, job, derived)) return NULL;
+  Whole eval = validates ? whole_graph(c, job, known, model, false) : (Whole){0};
+  if (validates && (eval.graph == NULL || !cut_graph(eval.graph, job, derived))) return NULL;
+  if (recompute.choice != CHOICE_RECOMPUTE_NONE) /* what backward computes again */
+    recompute_apply(train.graph, recompute.group_layers > 1 ? RECOMPUTE_EVERY : RECOMPUTE_BLOCK,
+                    recompute.group_layers);
+  if (derived->pp > 1 && pipe_rules[job->parallel.pipeline].is_split)
+    backward_split(train.graph); /* what only makes parameter gradients may wait */
+
   Draft *d = ARENA_NEW(c->arena, Draft);
   *d = (Draft){.compile = c,
                .job = job,
                .cluster = &known->cluster,
-               .derived = known->derived,
+               .fabric = known->fabric,
+               .derived = *derived,
                .group_layers = recompute.group_layers,
                .has_master = job->precision.master == CHOICE_MASTER_FP32,
-               .has_moment2 = optimizer_rows[job->optimizer.head].moments > 1};
-  d->fabric = known->fabric;
-  d->train = make_graph(d, model, true); /* model description -> ops + backward, cut by layouts */
-  if (d->train == NULL) return NULL;
-  if (recompute.choice != CHOICE_RECOMPUTE_NONE) /* what backward computes again      */
-    recompute_apply(d->train, recompute.group_layers > 1 ? RECOMPUTE_EVERY : RECOMPUTE_BLOCK,
-                    recompute.group_layers);
-  if (d->derived.pp > 1 && pipe_rules[job->parallel.pipeline].is_split)
-    grad_split_weight(d->train); /* what only makes parameter gradients may wait      */
-  if (job->data.valid.count > 0) {
-    d->eval = make_graph(d, model, false);
-    if (d->eval == NULL) return NULL;
-  }
-  d->usual = place_in_order(d->fabric, &d->mesh, &order_usual); /* what lies between ranks        */
-  d->reaches = ARENA_ARRAY(c->arena, Reach, MESH_BIT(MESH_AXES));
-  d->train_parts = ARENA_ARRAY(c->arena, RegionSegments, d->train->regions.count);
-  d->eval_parts = ARENA_ARRAY(c->arena, RegionSegments, d->train->regions.count);
-
-  blocks_layout(d);                            /* parameters that are treated alike         */
-  inputs_layout(d);                            /* the micro-batch                           */
-  segments_build(d, d->train, d->train_parts); /* ops -> straight-line code per layer kind  */
-  if (d->eval != NULL) segments_build(d, d->eval, d->eval_parts);
-  block_segments_build(d);         /* init, gather, reduce, norm, update        */
-  pieces_pack(d);                  /* collectives of many pieces: one run a member  */
-  cost_segments(d);                /* how long they take                        */
-  if (!stages_cut(d)) return NULL; /* layers -> pipeline stages                 */
-  state_layout(d);                 /* parameters, gradients, optimizer state    */
+               .has_moment2 = optimizer_rows[job->optimizer.head].moments > 1,
+               .train = train.graph,
+               .eval = eval.graph,
+               .mesh = train.graph->mesh,
+               .parameters = train.parameters,
+               .graph_id = train.identity,
+               .flops_per_token = train.flops_per_token};
+  d->usual = place_in_order(d->fabric, &d->mesh, &order_usual); /* what lies between ranks */
+  blocks_layout(d);                /* parameters that are treated alike */
+  inputs_layout(d);                /* the micro-batch */
+  region_segments_build(d);        /* ops -> straight-line code per layer kind */
+  block_segments_build(d);         /* init, gather, reduce, norm, update */
+  step_segments_build(d);          /* load; what all ranks agree on */
+  pieces_pack(d);                  /* collectives of many pieces: one run a member */
+  cost_segments(d);                /* how long they take */
+  if (!stages_cut(d)) return NULL; /* layers -> pipeline stages */
+  state_layout(d);                 /* parameters, gradients, optimizer state */
   calls_build(d);                  /* calls, and the lifetimes of their buffers */
-  memory_pack(d);                  /* lifetimes -> offsets                      */
-  edges_build(d);                  /* what waits for what on other lanes        */
+  memory_pack(d);                  /* lifetimes -> offsets */
+  edges_build(d);                  /* what waits for what on other lanes */
   return d;
 }
 

@@ -16,7 +16,7 @@ typedef struct Compiled {
   const Fabric *fabric;
   Derived derived;
   int64_t parameters;        /* of the whole model */
-  int64_t flops_per_token;   /* as cost_flops_per_token counts */
+  int64_t flops_per_token;   /* as op_flops_per_token counts */
   int64_t budget_bytes;      /* of one rank */
   RecomputeChoice recompute; /* chosen: none, block or every */
   int64_t group_layers;      /* of every */

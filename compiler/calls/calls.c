@@ -6,58 +6,15 @@
 #include <string.h>
 
 #include "compiler/calls/program.h"
-#include "compiler/segments/segments.h"
+#include "compiler/calls/stage_segments.h"
 
 /* ---- exchanges between stages */
-
-typedef struct Transfer {
-  bool is_send, is_gradient;
-  int32_t distance, chunk, microbatch; /* chunk: local */
-} Transfer;
-
-enum { TRANSFERS_MAX = 8 }; /* of one exchange: pipeline.h says that there are three at most */
 
 /* Exchanges that agree in this share a segment: direction, distance and bytes of each transfer. */
 typedef struct ExchangeKind {
   int64_t transfers[TRANSFERS_MAX][3];
   int32_t count, segment;
 } ExchangeKind;
-
-/* The layout of what a stage hands to the next one. */
-static Layout carried_layout(const Graph *g) {
-  for (RegionId r = 0; r < g->regions.count; r++)
-    if (g->regions.at[r].output != NO_ID) return value_layout(g, g->regions.at[r].output);
-  return (Layout){0};
-}
-
-/* One segment for all exchanges that move the same kinds of values the same ways. */
-static int32_t add_exchange_segment(Calls *t, const Transfer *transfers, int32_t count,
-                                    const int32_t *buffers) {
-  Draft *d = t->draft;
-  DType dtype = d->train->compute_dtype;
-  const char *name = "exchange";
-  for (int32_t i = 0; i < count; i++)
-    name = arena_printf(d->compile->arena, "%s %s.%s.%+d.%lld", name,
-                        transfers[i].is_send ? "send" : "receive",
-                        transfers[i].is_gradient ? "gradient" : "activation", transfers[i].distance,
-                        (long long)t->stage->buffers.at[buffers[i]].size_bytes);
-  for (int32_t s = 0; s < d->segments.count; s++)
-    if (strcmp(d->segments.at[s].name, name) == 0) return s;
-  int32_t segment = segment_add(d, name);
-  Record *record = segment_record(d, segment, RECORD_EXCHANGE, NULL, PURPOSE_TRANSFER);
-  record->meaning = "carried between stages";
-  record->layout_before = record->layout_after = layout_of(d, carried_layout(d->train));
-  record->axes = MESH_BIT(MESH_PP);
-  record->lane = LANE_PP;
-  record->direction = DIRECTION_FORWARD;
-  for (int32_t i = 0; i < count; i++) {
-    int64_t bytes = t->stage->buffers.at[buffers[i]].size_bytes;
-    record_dim(record, transfers[i].distance);
-    record_operand(record, segment_base(d, segment, BASE_TRANSFER, i, bytes), 0, bytes, dtype,
-                   transfers[i].is_send ? ACCESS_READ : ACCESS_WRITE);
-  }
-  return segment;
-}
 
 typedef struct Flights {
   Calls *t;
@@ -89,7 +46,8 @@ static int32_t exchange_segment(Flights *flights, const Transfer *transfers, int
         memcmp(other->transfers, kind.transfers, sizeof kind.transfers) == 0)
       return other->segment;
   }
-  kind.segment = add_exchange_segment(flights->t, transfers, count, buffers);
+  kind.segment =
+      exchange_segment_build(flights->t->draft, flights->t->stage, transfers, count, buffers);
   VEC_PUSH(flights->t->draft->compile->arena, &flights->kinds, kind);
   return kind.segment;
 }
@@ -124,11 +82,11 @@ static void hand_over(const Flights *flights, const PipeStep *step) {
   if (step->action == PIPE_WEIGHT || from < 0 || from == d->chunk_count ||
       draft_stage(d, from) != stage)
     return;
-  int32_t links = d->chunk_first[from + 1] - d->chunk_first[from];
+  int32_t layers = d->chunk_first[from + 1] - d->chunk_first[from];
   const Flight *source = flight_of(flights, from / d->stage_count, step->microbatch);
   Flight *flight = flight_of(flights, step->chunk, step->microbatch);
   if (step->action == PIPE_FORWARD)
-    flight->carry[0] = source->carry[links];
+    flight->carry[0] = source->carry[layers];
   else
     flight->d_carry[d->chunk_first[here + 1] - d->chunk_first[here]] = source->d_carry[0];
 }
@@ -244,11 +202,9 @@ static void join_tied(Calls *t) {
   }
 }
 
-static void build_train(Draft *d, Stage *stage, const Pipeline *pipeline, int32_t load,
-                        int32_t control) {
+static void build_train(Draft *d, Stage *stage, const Pipeline *pipeline) {
   Calls t;
   calls_open(&t, d, stage, PROGRAM_TRAIN_STEP);
-  t.load_segment = load;
   if (pipeline != NULL)
     pipeline_microbatches(&t, pipeline);
   else
@@ -256,7 +212,7 @@ static void build_train(Draft *d, Stage *stage, const Pipeline *pipeline, int32_
   join_tied(&t);
   each_norm(&t);
   calls_add(&t, clip_segment_build(d, stage), NO_ID, -1);
-  calls_add(&t, control, NO_ID, -1);
+  calls_add(&t, t.ends->control, NO_ID, -1);
   each_layer(&t, update_of);
   each_layer(&t, gather_of);
   if (pipeline != NULL) calls_rotate(&t);
@@ -274,10 +230,9 @@ static int32_t distance(const Draft *d, int32_t from, int32_t to) {
 }
 
 /* One micro-batch through all chunks, in the model's order. */
-static void build_eval(Draft *d, Stage *stage, int32_t load, int32_t control) {
+static void build_eval(Draft *d, Stage *stage) {
   Calls t;
   calls_open(&t, d, stage, PROGRAM_EVAL_STEP);
-  t.load_segment = load;
   int32_t chunks = draft_chunks(d);
   Flights flights = {
       .t = &t, .at = ARENA_ARRAY(d->compile->arena, Flight *, chunks + 1), .microbatches = 1};
@@ -289,18 +244,14 @@ static void build_eval(Draft *d, Stage *stage, int32_t load, int32_t control) {
     run_step(&flights, &(PipeStep){PIPE_FORWARD, k, 0, 0});
     if (behind != 0) exchange(&flights, &(Transfer){true, false, behind, k, 0}, 1);
   }
-  calls_add(&t, control, NO_ID, -1);
+  calls_add(&t, t.ends->control, NO_ID, -1);
 }
 
 void calls_build(Draft *d) {
   const Pipeline *pipeline = draft_pipeline(d);
-  int32_t load = load_segment_build(d, d->train, "load");
-  int32_t control = control_segment_build(d, "control");
-  int32_t load_eval = d->eval != NULL ? load_segment_build(d, d->eval, "load.eval") : NO_ID;
-  int32_t control_eval = d->eval != NULL ? control_segment_build(d, "control.eval") : NO_ID;
   for (int32_t s = 0; s < d->stage_count; s++) {
     build_init(d, &d->stages[s]);
-    build_train(d, &d->stages[s], pipeline, load, control);
-    if (d->eval != NULL) build_eval(d, &d->stages[s], load_eval, control_eval);
+    build_train(d, &d->stages[s], pipeline);
+    if (d->eval != NULL) build_eval(d, &d->stages[s]);
   }
 }

@@ -3,8 +3,8 @@
 #include <assert.h>
 
 typedef struct CallTarget {
-  int32_t link;  /* NO_ID: a call of no link */
-  int32_t block; /* of a call of no link; NO_ID */
+  int32_t use;   /* NO_ID: a call of no layer */
+  int32_t block; /* of a call of no layer; NO_ID */
   int64_t layer; /* -1: of none */
   int32_t microbatch;
   uint32_t flags;
@@ -86,14 +86,14 @@ static BufferBinding bind_partials(const Calls *t, const SegmentBase *base, cons
 
 /* The model's own input wants no gradient; a layer that has more layers before it does. */
 bool calls_wants_input_gradient(const Calls *t, int32_t u) {
-  const LayerUse *link = &t->draft->links[u];
-  return !link->first || region_feeds_back(t->graph, link->region);
+  const LayerUse *use = &t->draft->chain[u];
+  return !use->first || region_feeds_back(t->graph, use->region);
 }
 
 static BufferBinding bind_carried(const Calls *t, const SegmentBase *base, const CallTarget *at) {
   const Flight *f = t->flight;
-  int32_t i = at->link - t->first;
-  assert(at->link != NO_ID && f != NULL);
+  int32_t i = at->use - t->first;
+  assert(at->use != NO_ID && f != NULL);
   switch (base->role) {
   case BASE_FRAME: return (BufferBinding){f->frame[i], 0};
   case BASE_RECOMPUTE_FRAME: return (BufferBinding){f->recompute_frame[i], 0};
@@ -105,7 +105,7 @@ static BufferBinding bind_carried(const Calls *t, const SegmentBase *base, const
      * base. */
     return (BufferBinding){at->recompute ? f->carry[i] : f->carry[i + 1], 0};
   case BASE_D_INPUT: /* of the model's first layer: nothing that runs touches it */
-    return (BufferBinding){f->d_carry[calls_wants_input_gradient(t, at->link) ? i : i + 1], 0};
+    return (BufferBinding){f->d_carry[calls_wants_input_gradient(t, at->use) ? i : i + 1], 0};
   default: return (BufferBinding){f->d_carry[i + 1], 0};
   }
 }
@@ -228,16 +228,16 @@ static void add_call(Calls *t, int32_t segment, CallTarget at) {
                   .binding_count = seg->bases.count});
 }
 
-void calls_add_link(Calls *t, int32_t segment, int32_t u, int32_t microbatch, uint32_t flags,
-                    bool recompute) {
-  const LayerUse *link = &t->draft->links[u];
-  if (link->first) flags |= CALL_FIRST_LAYER;
-  if (link->last) flags |= CALL_LAST_LAYER;
-  if (link->group_last) flags |= CALL_GROUP_LAST;
+void calls_add_layer(Calls *t, int32_t segment, int32_t u, int32_t microbatch, uint32_t flags,
+                     bool recompute) {
+  const LayerUse *use = &t->draft->chain[u];
+  if (use->first) flags |= CALL_FIRST_LAYER;
+  if (use->last) flags |= CALL_LAST_LAYER;
+  if (use->group_last) flags |= CALL_GROUP_LAST;
   add_call(t, segment,
-           (CallTarget){.link = u,
+           (CallTarget){.use = u,
                         .block = NO_ID,
-                        .layer = is_stack(t, link->region) ? link->layer : -1,
+                        .layer = is_stack(t, use->region) ? use->layer : -1,
                         .microbatch = microbatch,
                         .flags = flags,
                         .recompute = recompute});
@@ -247,7 +247,7 @@ void calls_add_block(Calls *t, int32_t segment, int32_t b, int64_t layer, int32_
                      uint32_t flags) {
   bool stack = b != NO_ID && is_stack(t, t->draft->blocks.at[b].region);
   add_call(t, segment,
-           (CallTarget){.link = NO_ID,
+           (CallTarget){.use = NO_ID,
                         .block = b,
                         .layer = stack ? layer : -1,
                         .microbatch = microbatch,
@@ -263,7 +263,7 @@ void calls_exchange(Calls *t, int32_t segment, const int32_t *buffers, const Pla
   calls_let_go(t, &t->sending);
   add_call(t, segment,
            (CallTarget){
-               .link = NO_ID, .block = NO_ID, .layer = -1, .microbatch = -1, .transfers = buffers});
+               .use = NO_ID, .block = NO_ID, .layer = -1, .microbatch = -1, .transfers = buffers});
   Program *program = &t->stage->programs[t->kind];
   Call *call = &program->calls.at[program->calls.count - 1];
   call->posts = posts;
@@ -273,10 +273,11 @@ void calls_exchange(Calls *t, int32_t segment, const int32_t *buffers, const Pla
 /* ---- flights */
 
 void calls_open(Calls *t, Draft *d, Stage *stage, ProgramKind kind) {
-  *t = (Calls){.draft = d, .stage = stage, .kind = (int32_t)kind, .load_segment = NO_ID};
+  *t = (Calls){.draft = d, .stage = stage, .kind = (int32_t)kind};
   bool eval = kind == PROGRAM_EVAL_STEP;
   t->graph = eval ? d->eval : d->train;
   t->parts = eval ? d->eval_parts : d->train_parts;
+  t->ends = eval ? &d->eval_ends : &d->train_ends;
   stage->programs[kind].exists = true;
   t->slot_first = ARENA_ARRAY(d->compile->arena, int32_t, d->blocks.count + 1);
   for (int32_t b = 0; b < d->blocks.count; b++) {
@@ -295,12 +296,12 @@ void calls_chunk(Calls *t, int32_t chunk) {
 
 Flight *flight_new(Calls *t) {
   Arena *arena = t->draft->compile->arena;
-  int32_t links = t->end - t->first;
+  int32_t layers = t->end - t->first;
   Flight *f = ARENA_NEW(arena, Flight);
-  int32_t **by_link[] = {&f->carry, &f->again,           &f->d_carry,
-                         &f->frame, &f->recompute_frame, &f->weight_frame};
-  for (size_t i = 0; i < sizeof by_link / sizeof *by_link; i++)
-    *by_link[i] = ARENA_ARRAY(arena, int32_t, links + 1);
+  int32_t **by_use[] = {&f->carry, &f->again,           &f->d_carry,
+                        &f->frame, &f->recompute_frame, &f->weight_frame};
+  for (size_t i = 0; i < sizeof by_use / sizeof *by_use; i++)
+    *by_use[i] = ARENA_ARRAY(arena, int32_t, layers + 1);
   f->grads = ARENA_ARRAY(arena, int32_t, t->slot_count + 1);
   flight_clear(t, f);
   return f;
@@ -318,11 +319,11 @@ void flight_clear(Calls *t, Flight *f) {
 int32_t calls_carry(Calls *t, Flight *flight, int32_t chunk, bool gradient, bool at_end) {
   const Draft *d = t->draft;
   int32_t first = d->chunk_first[chunk], end = d->chunk_first[chunk + 1];
-  const LayerUse *link = &d->links[at_end ? end - 1 : first];
-  const RegionSegments *parts = &t->parts[link->region];
+  const LayerUse *use = &d->chain[at_end ? end - 1 : first];
+  const RegionSegments *parts = &t->parts[use->region];
   int64_t bytes = at_end ? (gradient ? parts->d_output_bytes : parts->output_bytes)
                          : (gradient ? parts->d_input_bytes : parts->input_bytes);
   int32_t *slot = &(gradient ? flight->d_carry : flight->carry)[at_end ? end - first : 0];
   return calls_buffer_if(t, slot, gradient ? "gradient of a stage" : "activation of a stage",
-                         gradient ? BUFFER_GRAD_ACTIVATION : BUFFER_ACTIVATION, bytes, link->layer);
+                         gradient ? BUFFER_GRAD_ACTIVATION : BUFFER_ACTIVATION, bytes, use->layer);
 }

@@ -2,15 +2,15 @@
  * to calls/.
  *
  * A flight is one micro-batch on one chunk of the model, from what comes in to the last gradient
- * that leaves. carry[i] is the value before the chunk's link i, d_carry[i] its gradient. */
+ * that leaves. carry[i] is the value before the chunk's layer i, d_carry[i] its gradient. */
 #ifndef LOCKSTEP_CALLS_PROGRAM_H
 #define LOCKSTEP_CALLS_PROGRAM_H
 
 #include "compiler/draft/draft.h"
 
 typedef struct Flight {
-  int32_t *carry, *again, *d_carry; /* buffers by link, one more than links; again: recomputed */
-  int32_t *frame, *recompute_frame, *weight_frame; /* by link */
+  int32_t *carry, *again, *d_carry; /* buffers by layer, one more than layers; again: recomputed */
+  int32_t *frame, *recompute_frame, *weight_frame; /* by layer */
   int32_t *grads; /* by slot: whole gradients of a layer on their way into a shard */
   int32_t data;
 } Flight;
@@ -28,12 +28,12 @@ typedef struct Calls {
   int32_t kind; /* ProgramKind */
   const Graph *graph;
   const RegionSegments *parts;
-  int32_t first, end;  /* links of the chunk at work */
+  const StepSegments *ends;
+  int32_t first, end;  /* layers of the chunk at work */
   Flight *flight;      /* at work */
   int32_t *slot_first; /* by block: slot of its layer 0 */
   int32_t slot_count;
   int32_t *gathered; /* by slot: whole parameters of a layer that are there now */
-  int32_t load_segment;
   VEC(BufferName) names;
   BufferList reducing, sending; /* what the last reduction or exchange may still be at work on */
 } Calls;
@@ -53,7 +53,7 @@ void calls_forward(Calls *t, int32_t microbatch, uint32_t flags);
 void calls_backward(Calls *t, int32_t microbatch, uint32_t flags);
 void calls_weight(Calls *t, int32_t microbatch, uint32_t flags);
 
-/* A segment that belongs to no link: of layer `layer` of block b, or of nothing (NO_ID). */
+/* A segment that belongs to no layer: of layer `layer` of block b, or of nothing (NO_ID). */
 void calls_add(Calls *t, int32_t segment, int32_t b, int64_t layer);
 
 /* A call whose transfers are bound to the given buffers, and are what the posts say. */
@@ -74,8 +74,8 @@ int32_t calls_buffer(Calls *t, const char *name, BufferKind kind, int64_t size_b
                      int64_t layer);
 int32_t calls_buffer_if(Calls *t, int32_t *slot, const char *name, BufferKind kind,
                         int64_t size_bytes, int64_t layer);
-void calls_add_link(Calls *t, int32_t segment, int32_t u, int32_t microbatch, uint32_t flags,
-                    bool recompute);
+void calls_add_layer(Calls *t, int32_t segment, int32_t u, int32_t microbatch, uint32_t flags,
+                     bool recompute);
 void calls_add_block(Calls *t, int32_t segment, int32_t b, int64_t layer, int32_t microbatch,
                      uint32_t flags);
 /* Buffers held until now for a reduction or exchange beside the computation may be reused. */
@@ -83,9 +83,9 @@ void calls_let_go(Calls *t, BufferList *list);
 bool calls_wants_input_gradient(const Calls *t, int32_t u);
 
 int64_t block_layer(const Block *block, int64_t layer); /* 0 where a block has no layers */
-bool block_is_read(const LayerUse *link, const Block *block);
+bool block_is_read(const LayerUse *use, const Block *block);
 
-/* Whole parameters for link u (backward: what backward reads); with those ahead of it: step +1
+/* Whole parameters for layer u (backward: what backward reads); with those ahead of it: step +1
  * forward, -1 backward. */
 void sharded_gather(Calls *t, int32_t u, bool backward, int32_t microbatch, uint32_t flags);
 void sharded_gather_ahead(Calls *t, int32_t u, int32_t step, int32_t microbatch, uint32_t flags);

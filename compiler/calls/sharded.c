@@ -4,8 +4,8 @@
 
 /* ---- whole parameters of sharded blocks */
 
-bool block_is_read(const LayerUse *link, const Block *block) {
-  return block->reads[link->region];
+bool block_is_read(const LayerUse *use, const Block *block) {
+  return block->reads[use->region];
 }
 
 static bool reads_params(const Calls *t, int32_t segment, int32_t b) {
@@ -17,21 +17,21 @@ static bool reads_params(const Calls *t, int32_t segment, int32_t b) {
 }
 
 void sharded_gather(Calls *t, int32_t u, bool backward, int32_t microbatch, uint32_t flags) {
-  const LayerUse *link = &t->draft->links[u];
-  const RegionSegments *parts = &t->parts[link->region];
+  const LayerUse *use = &t->draft->chain[u];
+  const RegionSegments *parts = &t->parts[use->region];
   for (int32_t b = 0; b < t->draft->blocks.count; b++) {
     const Block *block = &t->draft->blocks.at[b];
-    if (!block->shards_params || !block_is_read(link, block)) continue;
+    if (!block->shards_params || !block_is_read(use, block)) continue;
     bool read = backward
                     ? reads_params(t, parts->recompute, b) || reads_params(t, parts->backward, b)
                     : reads_params(t, parts->forward, b);
     if (!read) continue;
-    int64_t layer = block_layer(block, link->layer);
+    int64_t layer = block_layer(block, use->layer);
     int32_t *slot = &t->gathered[t->slot_first[b] + layer];
     if (*slot != NO_ID) continue;
     const char *name = calls_name(t, block->name, "parameters, gathered");
     *slot = calls_buffer(t, name, BUFFER_PARAM, block_bytes(t->draft, block, BASE_PARAM), layer);
-    if (backward && link->group_last) flags |= CALL_GROUP_LAST;
+    if (backward && use->group_last) flags |= CALL_GROUP_LAST;
     calls_add_block(t, backward ? block->regather : block->gather, b, layer, microbatch, flags);
   }
 }
@@ -40,34 +40,35 @@ void sharded_gather(Calls *t, int32_t u, bool backward, int32_t microbatch, uint
  */
 void sharded_release(Calls *t, int32_t u, ZeroReshardChoice over) {
   if (t->graph->training && t->draft->job->parallel.zero_reshard > (int32_t)over) return;
-  const LayerUse *link = &t->draft->links[u];
+  const LayerUse *use = &t->draft->chain[u];
   for (int32_t b = 0; b < t->draft->blocks.count; b++) {
     const Block *block = &t->draft->blocks.at[b];
-    if (block_is_read(link, block))
-      t->gathered[t->slot_first[b] + block_layer(block, link->layer)] = NO_ID;
+    if (block_is_read(use, block))
+      t->gathered[t->slot_first[b] + block_layer(block, use->layer)] = NO_ID;
   }
 }
 
-/* ---- units: what is gathered at once, one link or as many in a row as reach parallel.zero_unit */
+/* ---- units: what is gathered at once, one layer or as many in a row as reach parallel.zero_unit
+ */
 
 static int64_t gathered_bytes(const Calls *t, int32_t u) {
   int64_t bytes = 0;
   for (int32_t b = 0; b < t->draft->blocks.count; b++) {
     const Block *block = &t->draft->blocks.at[b];
-    if (block->shards_params && block_is_read(&t->draft->links[u], block))
+    if (block->shards_params && block_is_read(&t->draft->chain[u], block))
       bytes += block_bytes(t->draft, block, BASE_PARAM);
   }
   return bytes;
 }
 
-/* Links [first, end) of the unit that holds link u. */
-typedef struct LinkUnit {
+/* Layers [first, end) of the unit that holds layer u. */
+typedef struct LayerUnit {
   int32_t first, end;
-} LinkUnit;
+} LayerUnit;
 
-static LinkUnit unit_of(const Calls *t, int32_t u) {
+static LayerUnit unit_of(const Calls *t, int32_t u) {
   int64_t want = t->draft->job->parallel.zero_unit, bytes = 0;
-  LinkUnit unit = {t->first, t->first};
+  LayerUnit unit = {t->first, t->first};
   while (unit.end < t->end) {
     bytes += gathered_bytes(t, unit.end++);
     bool full = want < 0 || bytes >= want;
@@ -79,13 +80,13 @@ static LinkUnit unit_of(const Calls *t, int32_t u) {
   return unit;
 }
 
-/* Gathers for link u's unit and as many units ahead of it as asked; step is +1 forward, -1
+/* Gathers for layer u's unit and as many units ahead of it as asked; step is +1 forward, -1
  * backward. */
 void sharded_gather_ahead(Calls *t, int32_t u, int32_t step, int32_t microbatch, uint32_t flags) {
   if (t->draft->derived.zero != 3) return;
   for (int64_t ahead = 0; ahead <= t->draft->job->parallel.zero_prefetch; ahead++) {
     if (u < t->first || u >= t->end) return;
-    LinkUnit unit = unit_of(t, u);
+    LayerUnit unit = unit_of(t, u);
     for (; u >= unit.first && u < unit.end; u += step)
       sharded_gather(t, u, step < 0, microbatch, flags);
   }
@@ -100,7 +101,7 @@ static RegionId edge_reader(const Calls *t, const Block *block, bool last) {
   for (int32_t k = 0; k < draft_chunks(d); k++) {
     int32_t c = draft_chunk(d, t->stage->number, k);
     for (int32_t u = d->chunk_first[c]; u < d->chunk_first[c + 1]; u++) {
-      RegionId r = d->links[u].region;
+      RegionId r = d->chain[u].region;
       if (!block->reads[r]) continue;
       if (found == NO_ID || (last ? r > found : r < found)) found = r;
     }
@@ -111,30 +112,30 @@ static RegionId edge_reader(const Calls *t, const Block *block, bool last) {
 /* Before a layer's first contribution: gradients to which this stage only adds begin at zero, and
  * so does padding in memory that held something else. */
 void sharded_clear(Calls *t, int32_t u, int32_t microbatch, uint32_t flags) {
-  const LayerUse *link = &t->draft->links[u];
+  const LayerUse *use = &t->draft->chain[u];
   for (int32_t b = 0; b < t->draft->blocks.count; b++) {
     const Block *block = &t->draft->blocks.at[b];
-    if (!block_is_read(link, block)) continue;
-    RegionId last = block->tied ? edge_reader(t, block, true) : link->region;
-    if (last != link->region) continue;
+    if (!block_is_read(use, block)) continue;
+    RegionId last = block->tied ? edge_reader(t, block, true) : use->region;
+    if (last != use->region) continue;
     bool assigned_elsewhere = block->reader_last > last;
     int32_t segment = assigned_elsewhere ? block->clear : block->pad;
-    calls_add_block(t, segment, b, block_layer(block, link->layer), microbatch, flags);
+    calls_add_block(t, segment, b, block_layer(block, use->layer), microbatch, flags);
   }
 }
 
 /* Gradients that have all contributions of this micro-batch are reduced: in every micro-batch into
  * a shard, else only in the last one. */
 void sharded_reduce(Calls *t, int32_t u, int32_t microbatch, uint32_t flags) {
-  const LayerUse *link = &t->draft->links[u];
+  const LayerUse *use = &t->draft->chain[u];
   bool begun = false;
   for (int32_t b = 0; b < t->draft->blocks.count; b++) {
     const Block *block = &t->draft->blocks.at[b];
-    if (block->reduce == NO_ID || !block_is_read(link, block)) continue;
+    if (block->reduce == NO_ID || !block_is_read(use, block)) continue;
     if (!block->shards_grads && (flags & CALL_LAST_MICROBATCH) == 0) continue;
-    if (block->tied && edge_reader(t, block, false) != link->region) continue;
+    if (block->tied && edge_reader(t, block, false) != use->region) continue;
     if (!begun) calls_let_go(t, &t->reducing);
     begun = true;
-    calls_add_block(t, block->reduce, b, block_layer(block, link->layer), microbatch, flags);
+    calls_add_block(t, block->reduce, b, block_layer(block, use->layer), microbatch, flags);
   }
 }

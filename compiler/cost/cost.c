@@ -15,6 +15,7 @@ int64_t cost_kernel_ns(const Draft *d, const Record *record) {
 }
 
 void cost_segments(Draft *d) {
+  d->reaches = ARENA_ARRAY(d->compile->arena, Reach, MESH_BIT(MESH_AXES));
   for (int32_t s = 0; s < d->segments.count; s++) {
     Segment *segment = &d->segments.at[s];
     segment->compute_ns = 0;
@@ -26,24 +27,4 @@ void cost_segments(Draft *d) {
           record->meaning != NULL ? link_record_ns(d, record) : cost_kernel_ns(d, record);
     }
   }
-}
-
-static int64_t list_model_flops(const Graph *g, const NodeList *list) {
-  int64_t flops = 0;
-  for (int32_t i = 0; i < list->count; i++) {
-    Lowered low;
-    op_lower(g, graph_node(g, list->at[i]), &low);
-    flops += low.flops - low.recomputed_flops;
-  }
-  return flops;
-}
-
-int64_t cost_flops_per_token(const Graph *g, int64_t tokens) {
-  int64_t flops = 0;
-  for (RegionId r = 0; r < g->regions.count; r++) {
-    const Region *region = &g->regions.at[r];
-    flops += region->repeat *
-             (list_model_flops(g, &region->forward) + list_model_flops(g, &region->backward));
-  }
-  return flops / tokens;
 }

@@ -14,12 +14,4 @@ int64_t cost_kernel_ns(const Draft *d, const Record *record);
 /* Fills compute_ns of every segment. */
 void cost_segments(Draft *d);
 
-/* Model FLOPs of one token in training, the numerator of MFU (Chowdhery et al. 2022, appendix B):
- * 6 N + 12 L h d T, and half of the second where attention is causal. N counts the weights of
- * matrix products, with the head's and its padded rows, without embeddings that are looked up; h d
- * is the width of all heads of a layer. Backward is twice forward: what flash attention or a
- * recompute policy computes again is not counted, though records' own FLOPs, which predict time,
- * have it. `g` is whole, not yet cut; it has `tokens` tokens in a micro-batch. */
-int64_t cost_flops_per_token(const Graph *g, int64_t tokens);
-
 #endif

@@ -72,6 +72,11 @@ typedef struct RegionSegments {
   bool backward_reads_input, backward_reads_output; /* in recompute or backward */
 } RegionSegments;
 
+/* What a step has around its layers. */
+typedef struct StepSegments {
+  int32_t load, control; /* control: NO_ID on one rank, which has nobody to agree with */
+} StepSegments;
+
 /* ---- parameters */
 
 /* Parameters that are treated alike, layer by layer: those of a region, those of it that stay
@@ -130,34 +135,41 @@ typedef struct LayerUse {
   bool group_last;  /* last of its recompute group */
 } LayerUse;
 
+/* Each room fills in its own fields, and reads those above them. */
 struct Draft {
+  /* compile.c: what there is before */
   Compile *compile;
   const Job *job;
   const Cluster *cluster;
   const Fabric *fabric;
-  const Placement *usual; /* ranks in the usual order, while there is no plan to choose one by */
-  Reach *reaches;         /* by mask of axes, in the usual order; node_members 0: not yet known */
   Derived derived;
+  int64_t group_layers; /* layers of a recompute group; 0: nothing is recomputed */
+  bool has_master, has_moment2;
   Graph *train, *eval;
   Mesh mesh;
-  bool has_master, has_moment2;
   int64_t parameters;      /* of the whole model */
   uint64_t graph_id;       /* of the model as traced: equal for equal models */
-  int64_t flops_per_token; /* of the whole model, as cost_flops_per_token counts */
-  int64_t group_layers;    /* layers of a recompute group; 0: nothing is recomputed */
-  VEC(Segment) segments;
+  int64_t flops_per_token; /* of the whole model, as op_flops_per_token counts */
+  const Placement *usual;  /* ranks in the usual order, while there is no plan to choose one by */
+  /* segments/; stages/ and calls/ add buffers and segments of their own */
   VEC(Block) blocks;
-  ParamPlace *params;                       /* by param */
-  RegionSegments *train_parts, *eval_parts; /* by region */
-  int64_t *input_offsets;                   /* by input: within the staged micro-batch */
+  ParamPlace *params;     /* by param */
+  int64_t *input_offsets; /* by input: within the staged micro-batch */
   int64_t sample_bytes;
-  LayerUse *links;
-  int32_t link_count;
-  int32_t *chunk_first; /* links of chunk c: [chunk_first[c], chunk_first[c + 1]) */
+  VEC(Segment) segments;
+  RegionSegments *train_parts, *eval_parts; /* by region */
+  StepSegments train_ends, eval_ends;
+  /* cost/ */
+  Reach *reaches; /* by mask of axes, in the usual order; node_members 0: not yet known */
+  /* stages/ */
+  LayerUse *chain;
+  int32_t chain_length;
+  int32_t *chunk_first; /* layers of chunk c: [chunk_first[c], chunk_first[c + 1]) */
   int32_t chunk_count;  /* stages x chunks of a stage */
-  Stage *stages;
+  Stage *stages;        /* calls/ adds programs, memory/ offsets, edges/ waits */
   int32_t stage_count;
   bool uses[Tier_COUNT];
+  /* memory/ */
   int64_t arena_bytes; /* in device memory, of the stage that needs most */
 };
 

@@ -110,4 +110,14 @@ void record_dim(Record *record, int64_t dim);
 void record_attr(Record *record, double attr);
 void record_vary(Record *record, int32_t attr, uint32_t axes, double stride);
 
+/* ---- records that several rooms append */
+
+/* Sums of squares: of one layer of block b, or (NO_ID) of everything in the group. */
+int32_t partials_base(Draft *d, int32_t segment, int32_t b, int32_t group, int64_t size_bytes);
+/* Writes zeros: `elements` of them, into the operand that the caller adds. */
+Record *clear_record(Draft *d, int32_t segment, int64_t elements);
+/* A sum, a gather or a scatter over `axes` of what is no single value of the model. */
+Record *collective(Draft *d, int32_t segment, RecordKind kind, Purpose purpose, uint32_t axes,
+                   const char *meaning);
+
 #endif

@@ -35,7 +35,7 @@ static const char *layers_text(const Compiled *compiled, int32_t stage) {
     int32_t layers = 0;
     const char *ends = "";
     for (int32_t u = d->chunk_first[c]; u < d->chunk_first[c + 1]; u++) {
-      const Region *region = &d->train->regions.at[d->links[u].region];
+      const Region *region = &d->train->regions.at[d->chain[u].region];
       if (region->is_stack)
         layers++;
       else

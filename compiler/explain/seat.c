@@ -91,11 +91,11 @@ static const char *layers_text(const Compiled *compiled, uint32_t stage) {
   for (int32_t k = 0; k < draft_chunks(d); k++) {
     int32_t c = draft_chunk(d, (int32_t)stage, k);
     for (int32_t u = d->chunk_first[c]; u < d->chunk_first[c + 1];) {
-      const LayerUse *first = &d->links[u];
+      const LayerUse *first = &d->chain[u];
       const Region *region = &d->train->regions.at[first->region];
-      while (u + 1 < d->chunk_first[c + 1] && d->links[u + 1].region == first->region)
+      while (u + 1 < d->chunk_first[c + 1] && d->chain[u + 1].region == first->region)
         u++;
-      const LayerUse *last = &d->links[u++];
+      const LayerUse *last = &d->chain[u++];
       text = arena_printf(arena, "%s%s%s", text, *text ? ", " : "", region->name);
       if (!region->is_stack) continue;
       text = arena_printf(arena, "%s %lld", text, (long long)first->layer);

@@ -55,7 +55,7 @@ static void add_calls(const Compiled *compiled, uint32_t class, const RegionId *
 static void count_layers(const Draft *d, StageWork *stages) {
   for (int32_t c = 0; c < d->chunk_count; c++)
     for (int32_t u = d->chunk_first[c]; u < d->chunk_first[c + 1]; u++)
-      stages[draft_stage(d, c)].layers += d->train->regions.at[d->links[u].region].is_stack;
+      stages[draft_stage(d, c)].layers += d->train->regions.at[d->chain[u].region].is_stack;
 }
 
 static double stage_excess(const Draft *d, const Work *work) {

@@ -10,7 +10,7 @@
 typedef struct StageWork {
   double all;     /* of one micro-batch */
   double *region; /* of it, by region */
-  int32_t layers; /* links of stacks */
+  int32_t layers; /* layers of stacks */
 } StageWork;
 
 typedef struct Work {

@@ -100,7 +100,7 @@ typedef struct AttrBlame {
   int32_t attr;
 } AttrBlame;
 
-/* Backward bookkeeping, backward.h. */
+/* Backward bookkeeping, gradient.h. */
 typedef struct Grad Grad;
 /* A pass that cuts a graph, divide.h. */
 typedef struct Shard Shard;
@@ -111,7 +111,7 @@ typedef struct OpDef {
    * output_count. False when reported with error_at(n->origin). Nodes made by backward rules have
    * their outputs set already when output_count > 0; then shape only checks. */
   bool (*shape)(Graph *g, Node *n);
-  /* Appends the nodes that compute the gradients of n's inputs (backward.h). NULL: not
+  /* Appends the nodes that compute the gradients of n's inputs (gradient.h). NULL: not
    * differentiable.
    */
   void (*backward)(Grad *b, const Node *n);
@@ -179,5 +179,13 @@ NodeId op_append(Graph *g, NodeList *list, Node node);
  * count.
  */
 uint64_t op_graph_identity(const Graph *g);
+
+/* Model FLOPs of one token in training, the numerator of MFU (Chowdhery et al. 2022, appendix B):
+ * 6 N + 12 L h d T, and half of the second where attention is causal. N counts the weights of
+ * matrix products, with the head's and its padded rows, without embeddings that are looked up; h d
+ * is the width of all heads of a layer. Backward is twice forward: what flash attention or a
+ * recompute policy computes again is not counted, though records' own FLOPs, which predict time,
+ * have it. `g` is whole, not yet cut; it has `tokens` tokens in a micro-batch. */
+int64_t op_flops_per_token(const Graph *g, int64_t tokens);
 
 #endif

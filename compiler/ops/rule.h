@@ -3,7 +3,7 @@
 #ifndef LOCKSTEP_RULE_H
 #define LOCKSTEP_RULE_H
 
-#include "compiler/ops/backward.h"
+#include "compiler/ops/gradient.h"
 #include "compiler/ops/op.h"
 
 typedef struct DimList {

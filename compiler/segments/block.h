@@ -21,15 +21,6 @@ BaseRole own_grad(const Draft *d, int32_t b);
 Operand *own_operand(Draft *d, int32_t segment, Record *record, ParamId p, BaseRole role,
                      Access access);
 
-/* Sums of squares: of one layer of block b, or (NO_ID) of everything in the group. */
-int32_t partials_base(Draft *d, int32_t segment, int32_t b, int32_t group, int64_t size_bytes);
-
-/* Writes zeros: `elements` of them, into the operand that the caller adds. */
-Record *clear_record(Draft *d, int32_t segment, int64_t elements);
-
-Record *collective(Draft *d, int32_t segment, RecordKind kind, Purpose purpose, uint32_t axes,
-                   const char *meaning);
-
 /* gather, reduce, clear and join of block b. */
 void reduce_segments_build(Draft *d, int32_t b);
 

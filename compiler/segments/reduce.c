@@ -54,40 +54,6 @@ Operand *own_operand(Draft *d, int32_t segment, Record *record, ParamId p, BaseR
   return operand;
 }
 
-int32_t partials_base(Draft *d, int32_t segment, int32_t b, int32_t group, int64_t size_bytes) {
-  int32_t number = b == NO_ID ? -1 - group : b * NORM_GROUPS + group;
-  return segment_base(d, segment, BASE_PARTIALS, number, size_bytes);
-}
-
-/* On whole blocks of parameters. Layouts: before a reduction ranks owe their summands; pieces are
- * flat. */
-Record *collective(Draft *d, int32_t segment, RecordKind kind, Purpose purpose, uint32_t axes,
-                   const char *meaning) {
-  Record *record = segment_record(d, segment, kind, NULL, purpose);
-  bool gathers = kind == RECORD_ALL_GATHER, scatters = kind == RECORD_REDUCE_SCATTER;
-  record->meaning = meaning;
-  record->axes = axes;
-  record->reduce = REDUCE_SUM;
-  record->layout_before =
-      layout_of(d, (Layout){.flat_axes = gathers ? axes : 0, .owed_axes = gathers ? 0 : axes});
-  record->layout_after = layout_of(d, (Layout){.flat_axes = scatters ? axes : 0});
-  record->direction = DIRECTION_BACKWARD;
-  return record;
-}
-
-Record *clear_record(Draft *d, int32_t segment, int64_t elements) {
-  enum {
-    DIMS = 5,
-    ATTRS = 4
-  }; /* of KERNEL_init_constant: where in a whole tensor does not matter */
-  Record *record = segment_kernel(d, segment, KERNEL_init_constant, PURPOSE_CLEAR);
-  for (int32_t i = 0; i < DIMS; i++)
-    record_dim(record, elements);
-  for (int32_t i = 0; i < ATTRS; i++)
-    record_attr(record, 0);
-  return record;
-}
-
 /* ---- runs of parameters that one collective moves */
 
 typedef struct Run {

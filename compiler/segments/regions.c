@@ -211,7 +211,8 @@ static int64_t bytes_or_zero(const Graph *g, ValueId v) {
   return v == NO_ID ? 0 : value_bytes(g, v);
 }
 
-void segments_build(Draft *d, Graph *g, RegionSegments *parts) {
+static RegionSegments *build_regions(Draft *d, Graph *g) {
+  RegionSegments *parts = ARENA_ARRAY(d->compile->arena, RegionSegments, g->regions.count);
   for (RegionId r = 0; r < g->regions.count; r++) {
     const Region *region = &g->regions.at[r];
     Lowered *lowered[LIST_KINDS];
@@ -234,4 +235,10 @@ void segments_build(Draft *d, Graph *g, RegionSegments *parts) {
         .backward_reads_output = storage->backward_reads_output,
     };
   }
+  return parts;
+}
+
+void region_segments_build(Draft *d) {
+  d->train_parts = build_regions(d, d->train);
+  if (d->eval != NULL) d->eval_parts = build_regions(d, d->eval);
 }

@@ -1,4 +1,4 @@
-/* update.c -- the code of a step that is not the model's: load, initial values, norm, update.
+/* update.c -- the code of a step that is not the model's: initial values, norm, update, load.
  *
  * One segment per block of parameters, for one of its layers. Every parameter tensor has its own
  * records, so padding between tensors never enters a sum or an update; of a sharded tensor a rank
@@ -104,8 +104,7 @@ static int32_t build_init(Draft *d, int32_t b) {
   return segment;
 }
 
-/* ---- norm: one sum of squares per tensor, one sum of those per group of tensors that the same
- * ranks share; a group's sum is added over the ranks that hold different elements of it */
+/* ---- norm: one sum of squares per tensor. calls/ adds up those of a stage */
 
 static int32_t build_norm(Draft *d, int32_t b) {
   const int64_t f64 = dtype_bytes(DTYPE_F64);
@@ -125,72 +124,6 @@ static int32_t build_norm(Draft *d, int32_t b) {
     record_operand(record, segment_base(d, segment, BASE_SCRATCH, NO_ID, work), 0, work, DTYPE_F64,
                    ACCESS_WRITE);
   }
-  return segment;
-}
-
-static bool group_exists(const Draft *d, int32_t group) {
-  for (int32_t b = 0; b < d->blocks.count; b++)
-    if (d->blocks.at[b].partials[group] > 0) return true;
-  return false;
-}
-
-static int32_t norms_base(Draft *d, int32_t segment) {
-  return segment_base(d, segment, BASE_NORMS, NO_ID, NORM_GROUPS * dtype_bytes(DTYPE_F64));
-}
-
-static void sum_group(Draft *d, const Stage *stage, int32_t segment, int32_t group) {
-  const int64_t f64 = dtype_bytes(DTYPE_F64);
-  int64_t count = stage->partial_count[group];
-  if (count == 0) return;
-  Record *record = segment_kernel(d, segment, KERNEL_sum, PURPOSE_NORM);
-  record->direction = DIRECTION_UPDATE;
-  record_dim(record, count);
-  int32_t base = partials_base(d, segment, NO_ID, group, count * f64);
-  record_operand(record, base, 0, count * f64, DTYPE_F64, ACCESS_READ);
-  record_operand(record, norms_base(d, segment), group * f64, f64, DTYPE_F64, ACCESS_WRITE);
-}
-
-static void add_norms(Draft *d, int32_t segment, int32_t first, int32_t count, uint32_t axes) {
-  const int64_t f64 = dtype_bytes(DTYPE_F64);
-  axes = mesh_used(&d->mesh, axes);
-  if (axes == 0) return;
-  Record *record =
-      collective(d, segment, RECORD_ALL_REDUCE, PURPOSE_NORM, axes, "squares of gradients");
-  record->direction = DIRECTION_UPDATE;
-  record_operand(record, norms_base(d, segment), first * f64, count * f64, DTYPE_F64,
-                 ACCESS_UPDATE);
-}
-
-int32_t clip_segment_build(Draft *d, const Stage *stage) {
-  const int64_t f64 = dtype_bytes(DTYPE_F64);
-  int32_t segment = segment_add(d, "clip");
-  Record *zero = clear_record(d, segment, NORM_GROUPS);
-  record_operand(zero, norms_base(d, segment), 0, NORM_GROUPS * f64, DTYPE_F64, ACCESS_WRITE);
-  for (int32_t group = 0; group < NORM_GROUPS; group++)
-    sum_group(d, stage, segment, group);
-  uint32_t shared = MESH_BIT(MESH_PP) | (d->derived.zero > 0 ? ZERO_AXES : 0);
-  add_norms(d, segment, 0, NORM_GROUPS, shared);
-  for (int32_t group = 0; group < NORM_GROUPS; group++)
-    if (group_exists(d, group)) add_norms(d, segment, group, 1, norm_group_axes(group));
-  Record *record = segment_kernel(d, segment, KERNEL_grad_norm, PURPOSE_NORM);
-  record->direction = DIRECTION_UPDATE;
-  record_dim(record, NORM_GROUPS);
-  record_attr(record, d->job->optimizer.clip);
-  record_operand(record, norms_base(d, segment), 0, NORM_GROUPS * f64, DTYPE_F64, ACCESS_READ);
-  return segment;
-}
-
-int32_t control_segment_build(Draft *d, const char *name) {
-  uint32_t all = mesh_used(&d->mesh, MESH_BIT(MESH_AXES) - 1);
-  if (all == 0) return NO_ID;
-  int32_t segment = segment_add(d, name);
-  Record *record =
-      collective(d, segment, RECORD_ALL_REDUCE, PURPOSE_CONTROL, all, "loss, weights and requests");
-  record->direction = DIRECTION_CONTROL;
-  int32_t base = segment_base(d, segment, BASE_CONTROL, NO_ID, DRAFT_CONTROL_BYTES);
-  int64_t first = draft_slot_offset(CONTROL_loss); /* all sums: they stand together */
-  int64_t end = draft_slot_offset(CONTROL_checkpoint) + CONTROL_SLOT_BYTES;
-  record_operand(record, base, first, end - first, DTYPE_F64, ACCESS_UPDATE);
   return segment;
 }
 
@@ -241,7 +174,7 @@ static int32_t build_update(Draft *d, int32_t b) {
   return segment;
 }
 
-/* ---- the micro-batch */
+/* ---- the micro-batch, and what ranks agree on behind it */
 
 enum { INPUT_ALIGN_BYTES = 64 };
 
@@ -254,7 +187,7 @@ void inputs_layout(Draft *d) {
   }
 }
 
-int32_t load_segment_build(Draft *d, const Graph *g, const char *name) {
+static int32_t build_load(Draft *d, const Graph *g, const char *name) {
   int32_t segment = segment_add(d, name);
   Record *record = segment_record(d, segment, RECORD_LOAD, "load", PURPOSE_LOAD);
   int32_t base = segment_base(d, segment, BASE_DATA, NO_ID, d->sample_bytes);
@@ -264,6 +197,29 @@ int32_t load_segment_build(Draft *d, const Graph *g, const char *name) {
                    ACCESS_WRITE);
   }
   return segment;
+}
+
+static int32_t build_control(Draft *d, const char *name) {
+  uint32_t all = mesh_used(&d->mesh, MESH_BIT(MESH_AXES) - 1);
+  if (all == 0) return NO_ID;
+  int32_t segment = segment_add(d, name);
+  Record *record =
+      collective(d, segment, RECORD_ALL_REDUCE, PURPOSE_CONTROL, all, "loss, weights and requests");
+  record->direction = DIRECTION_CONTROL;
+  int32_t base = segment_base(d, segment, BASE_CONTROL, NO_ID, DRAFT_CONTROL_BYTES);
+  int64_t first = draft_slot_offset(CONTROL_loss); /* all sums: they stand together */
+  int64_t end = draft_slot_offset(CONTROL_checkpoint) + CONTROL_SLOT_BYTES;
+  record_operand(record, base, first, end - first, DTYPE_F64, ACCESS_UPDATE);
+  return segment;
+}
+
+static StepSegments build_step(Draft *d, const Graph *g, const char *load, const char *control) {
+  return (StepSegments){build_load(d, g, load), build_control(d, control)};
+}
+
+void step_segments_build(Draft *d) {
+  d->train_ends = build_step(d, d->train, "load", "control");
+  if (d->eval != NULL) d->eval_ends = build_step(d, d->eval, "load.eval", "control.eval");
 }
 
 void block_segments_build(Draft *d) {

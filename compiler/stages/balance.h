@@ -1,4 +1,4 @@
-/* balance.h -- where a chain of links is cut into groups that take about the same time.
+/* balance.h -- where a chain of units is cut into groups that take about the same time.
  *
  * Units are what stands before the layers (embedding), the layers, and what stands behind (head).
  * Groups are contiguous: group g is model chunk g of pipeline.h. Boundaries are groups + 1 units:

@@ -3,23 +3,23 @@
 
 #include "compiler/stages/balance.h"
 
-static void make_links(Draft *d) {
+static void make_chain(Draft *d) {
   const Graph *g = d->train;
   int64_t count = 0, group = d->group_layers > 0 ? d->group_layers : 1;
   for (RegionId r = 0; r < g->regions.count; r++)
     count += g->regions.at[r].repeat;
-  d->link_count = (int32_t)count;
-  d->links = ARENA_ARRAY(d->compile->arena, LayerUse, count + 1);
+  d->chain_length = (int32_t)count;
+  d->chain = ARENA_ARRAY(d->compile->arena, LayerUse, count + 1);
   for (RegionId r = 0, u = 0; r < g->regions.count; r++) {
     int64_t n = g->regions.at[r].repeat;
     for (int64_t l = 0; l < n; l++)
-      d->links[u++] = (LayerUse){r, l, l == 0, l == n - 1, (l + 1) % group == 0 || l == n - 1};
+      d->chain[u++] = (LayerUse){r, l, l == 0, l == n - 1, (l + 1) % group == 0 || l == n - 1};
   }
 }
 
-/* What ranks spend their time on in one link and micro-batch: predicted, or the FLOPs. */
-static double link_cost(const Draft *d, const LayerUse *link, bool predicted) {
-  const RegionSegments *parts = &d->train_parts[link->region];
+/* What ranks spend their time on in one layer and micro-batch: predicted, or the FLOPs. */
+static double layer_cost(const Draft *d, const LayerUse *use, bool predicted) {
+  const RegionSegments *parts = &d->train_parts[use->region];
   const int32_t segments[] = {parts->forward, parts->recompute, parts->backward, parts->weight};
   double cost = 0;
   for (size_t i = 0; i < sizeof segments / sizeof *segments; i++) {
@@ -32,8 +32,8 @@ static double link_cost(const Draft *d, const LayerUse *link, bool predicted) {
 
 /* Of a device that nobody has measured nothing is predicted. */
 static bool is_predicted(const Draft *d) {
-  for (int32_t s = 0; s < d->segments.count; s++)
-    if (d->segments.at[s].compute_ns > 0) return true;
+  for (int32_t u = 0; u < d->chain_length; u++)
+    if (layer_cost(d, &d->chain[u], true) > 0) return true;
   return false;
 }
 
@@ -43,7 +43,7 @@ static bool check_tied(Draft *d) {
     const Block *block = &d->blocks.at[b];
     for (int32_t c = 1; block->tied && c < d->chunk_count - 1; c++)
       for (int32_t u = d->chunk_first[c]; u < d->chunk_first[c + 1]; u++)
-        if (block->reads[d->links[u].region])
+        if (block->reads[d->chain[u].region])
           return error_at(d->compile, d->train->params.at[block->params.at[0]].origin,
                           "tied-between-stages",
                           "parameter '%s' is read on a pipeline stage between the first and the "
@@ -64,14 +64,14 @@ static const int32_t *stages_of_chunks(const Draft *d) {
  * it with the most to do. */
 static bool cut_chunks(Draft *d) {
   Arena *arena = d->compile->arena;
-  double *costs = ARENA_ARRAY(arena, double, d->link_count);
-  bool *layers = ARENA_ARRAY(arena, bool, d->link_count);
+  double *costs = ARENA_ARRAY(arena, double, d->chain_length);
+  bool *layers = ARENA_ARRAY(arena, bool, d->chain_length);
   bool predicted = is_predicted(d);
-  for (int32_t u = 0; u < d->link_count; u++) {
-    costs[u] = link_cost(d, &d->links[u], predicted);
-    layers[u] = d->train->regions.at[d->links[u].region].is_stack;
+  for (int32_t u = 0; u < d->chain_length; u++) {
+    costs[u] = layer_cost(d, &d->chain[u], predicted);
+    layers[u] = d->train->regions.at[d->chain[u].region].is_stack;
   }
-  const BalanceChain chain = {costs, layers, d->link_count};
+  const BalanceChain chain = {costs, layers, d->chain_length};
   const CountList *listed = &d->job->parallel.stages;
   const Span at = d->job->origin[FIELD_parallel_stages].span;
   if (listed->count == 0) {
@@ -81,7 +81,7 @@ static bool cut_chunks(Draft *d) {
     return d->chunk_first != NULL ||
            error_at(d->compile, d->job->origin[FIELD_parallel_pp].span, "stages",
                     "a model of %d pieces (its layers and ends) cannot be cut into %d stages",
-                    d->link_count, d->chunk_count);
+                    d->chain_length, d->chunk_count);
   }
   const char *why = "";
   int32_t *counts = ARENA_ARRAY(arena, int32_t, listed->count);
@@ -93,7 +93,7 @@ static bool cut_chunks(Draft *d) {
 
 bool stages_cut(Draft *d) {
   Arena *arena = d->compile->arena;
-  make_links(d);
+  make_chain(d);
   d->stage_count = (int32_t)d->mesh.size[MESH_PP];
   d->chunk_count = d->stage_count * (int32_t)d->derived.chunks;
   d->stages = ARENA_ARRAY(arena, Stage, d->stage_count);
@@ -101,12 +101,12 @@ bool stages_cut(Draft *d) {
     d->stages[s].number = s;
   if (d->chunk_count == 1) {
     d->chunk_first = ARENA_ARRAY(arena, int32_t, 2);
-    d->chunk_first[1] = d->link_count;
+    d->chunk_first[1] = d->chain_length;
     return true;
   }
   if (!cut_chunks(d)) return false;
   /* A recompute group ends where its chunk does. */
   for (int32_t c = 1; c <= d->chunk_count; c++)
-    d->links[d->chunk_first[c] - 1].group_last = true;
+    d->chain[d->chunk_first[c] - 1].group_last = true;
   return check_tied(d);
 }

@@ -37,10 +37,10 @@ static void find_layers(const Draft *d, const Stage *stage, int32_t b, StageBloc
   for (int32_t k = 0; k < draft_chunks(d); k++) {
     int32_t c = draft_chunk(d, stage->number, k);
     for (int32_t u = d->chunk_first[c]; u < d->chunk_first[c + 1]; u++) {
-      const LayerUse *link = &d->links[u];
-      if (!block->reads[link->region]) continue;
-      held->in_norm |= link->region == block->reader_first;
-      int64_t layer = block->tied ? 0 : link->layer;
+      const LayerUse *use = &d->chain[u];
+      if (!block->reads[use->region]) continue;
+      held->in_norm |= use->region == block->reader_first;
+      int64_t layer = block->tied ? 0 : use->layer;
       if (held->position[layer] < 0) held->position[layer] = held->held++;
     }
   }

@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "compiler/backward/backward.h"
 #include "compiler/grad/grad.h"
 
 typedef struct Builder {

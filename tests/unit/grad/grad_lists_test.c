@@ -1,4 +1,5 @@
-/* What differentiation and recomputation append, node by node.     LINK: grad ops graph base */
+/* What differentiation and recomputation append, node by node.
+ * LINK: backward grad ops graph base */
 #include "tests/unit/check.h"
 #include "tests/unit/graph_builder.h"
 

@@ -1,6 +1,6 @@
 /* Derived gradients against central differences of the loss, for every parameter of small models:
- * two micro-batches, all in f64 through the reference kernels.  LINK: grad ops graph base kernels
- * plan */
+ * two micro-batches, all in f64 through the reference kernels.
+ * LINK: backward grad ops graph base kernels plan */
 #include "tests/unit/check.h"
 #include "tests/unit/graph_run.h"
 

@@ -1,6 +1,6 @@
 /* Sharded and uncut graphs compute the same loss and the same gradients, element by element: every
- * rank's nodes run through the reference kernels in f64.  LINK: shard grad ops graph base kernels
- * plan */
+ * rank's nodes run through the reference kernels in f64.
+ * LINK: shard backward grad ops graph base kernels plan */
 #include "compiler/shard/shard.h"
 #include "tests/unit/shard_run.h"
 
@@ -105,7 +105,7 @@ static void check_training(const Case *c) {
   cut(c, b.g);
   int64_t group = c->group_layers > 0 ? c->group_layers : 1;
   recompute_apply(b.g, c->recompute, group);
-  if (c->split) grad_split_weight(b.g);
+  if (c->split) backward_split(b.g);
   Run run = run_new(whole.g, 1);
   static World world;
   world_open(&world, b.g, &run, group);

@@ -1,5 +1,5 @@
-/* What tensor and sequence parallelism are made of: layouts that follow from names.   LINK: shard
- * grad ops graph base */
+/* What tensor and sequence parallelism are made of: layouts that follow from names.
+ * LINK: shard backward grad ops graph base */
 #include "compiler/shard/shard.h"
 #include "tests/unit/check.h"
 #include "tests/unit/graph_builder.h"
@@ -434,7 +434,7 @@ static void test_split(void) {
     Builder b = cut((Cut){.tp = 2, .options = {.sequence = i != 0, .regather = i != 0}});
     Region *block = &b.g->regions.at[1];
     int32_t before = block->backward.count;
-    grad_split_weight(b.g);
+    backward_split(b.g);
     TEST("what only makes parameter gradients may run later, with what only it reads") {
       check_layouts(b.g);
       CHECK_INT(block->backward.count + block->weight.count, before);

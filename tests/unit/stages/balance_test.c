@@ -1,4 +1,4 @@
-/* Cutting a chain of links into pipeline stages.   LINK: stages base */
+/* Cutting a chain of units into pipeline stages.   LINK: stages base */
 #include <stdlib.h>
 
 #include "compiler/stages/balance.h"

@@ -5,7 +5,7 @@
  * would need a large result made again for nothing, the statistics of a norm, is kept. A clone
  * keeps its original's path: it draws the same dropout mask. A clone is never merged with its
  * original. */
-#include "compiler/grad/grad.h"
+#include "compiler/backward/backward.h"
 
 typedef struct Clones {
   Graph *graph;

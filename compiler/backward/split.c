@@ -4,7 +4,7 @@
  * A node may wait when all it makes is parameter gradients, or values that only waiting nodes read.
  * It may not when a later node writes into what it reads, or when a contribution to the same
  * gradient cannot wait: the first one assigns. */
-#include "compiler/grad/grad.h"
+#include "compiler/backward/backward.h"
 
 typedef struct Waiting {
   const Graph *g;
@@ -95,7 +95,7 @@ static void split_region(Graph *g, Region *region) {
   region->backward.count = kept;
 }
 
-void grad_split_weight(Graph *g) {
+void backward_split(Graph *g) {
   for (RegionId r = 0; r < g->regions.count; r++)
     split_region(g, &g->regions.at[r]);
 }

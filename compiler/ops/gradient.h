@@ -1,8 +1,8 @@
-/* backward.h -- what an op's backward rule may ask and append: grad_output says what reaches the
+/* gradient.h -- what an op's backward rule may ask and append: grad_output says what reaches the
  * node's outputs, grad_add gives each input its gradient. grad/ walks the regions and has these
  * functions. */
-#ifndef LOCKSTEP_BACKWARD_H
-#define LOCKSTEP_BACKWARD_H
+#ifndef LOCKSTEP_OPS_GRADIENT_H
+#define LOCKSTEP_OPS_GRADIENT_H
 
 #include "compiler/ops/op.h"
 

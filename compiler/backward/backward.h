@@ -1,0 +1,22 @@
+/* backward.h -- what backward computes again, and what of it may wait.
+ *
+ * In:   a graph with backward lists, as one rank has it.   Out: region->recompute, region->weight.
+ */
+#ifndef LOCKSTEP_BACKWARD_H
+#define LOCKSTEP_BACKWARD_H
+
+#include "compiler/graph/graph.h"
+
+typedef enum RecomputeKind { RECOMPUTE_NONE, RECOMPUTE_BLOCK, RECOMPUTE_EVERY } RecomputeKind;
+
+/* Fills region->recompute of every stack with clones of the forward nodes whose values backward
+ * reads, and makes backward read the clones. With `group_layers` > 1 a region's input is kept only
+ * once a group, so clones also make the region's output. The carried input itself is never
+ * recomputed. */
+void recompute_apply(Graph *g, RecomputeKind kind, int64_t group_layers);
+
+/* Moves nodes that only make parameter gradients from region->backward to region->weight, in order,
+ * so that a schedule may run them later. After recompute_apply. */
+void backward_split(Graph *g);
+
+#endif
