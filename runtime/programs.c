@@ -3,13 +3,7 @@
 
 #include <string.h>
 
-static int64_t times_of(const Plan *plan, const PlanProgram *program, uint32_t call) {
-  for (uint32_t i = 0; i < program->loops_count; i++) {
-    const PlanLoop *loop = &plan->loops[program->loops_first + i];
-    if (call >= loop->first_call && call - loop->first_call < loop->call_count) return loop->times;
-  }
-  return 1;
-}
+#include "runtime/plan/plan_loops.h"
 
 int64_t programs_count_loads(const Plan *plan, const PlanProgram *program) {
   int64_t loads = 0;
@@ -20,7 +14,7 @@ int64_t programs_count_loads(const Plan *plan, const PlanProgram *program) {
       const PlanRecord *record = &plan->records[segment->records_first + i];
       if (record->kind == RECORD_LOAD &&
           plan_when(record->when_all, record->when_none, call->flags))
-        loads += times_of(plan, program, number);
+        loads += plan_call_times(plan, program, number);
     }
   }
   return loads;

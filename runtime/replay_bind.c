@@ -129,7 +129,7 @@ static bool check_record(const Replay *replay, const Position *at, const PlanRec
   if (record->kind == RECORD_LOAD && record->operands_count != plan->inputs_count)
     return status_fail(status, STATUS_OURS, "plan: %s loads %u operands of %u inputs", path,
                        record->operands_count, plan->inputs_count);
-  if (record->kind != RECORD_KERNEL && record->kind != RECORD_LOAD && !replay->setup.comm)
+  if (plan_is_communication(record) && !replay->setup.comm)
     return status_fail(status, STATUS_OURS, "plan: %s communicates, and this rank is alone", path);
   return true;
 }

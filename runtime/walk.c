@@ -1,19 +1,13 @@
 /* walk.c -- loops are few, do not nest, and stand in order. */
 #include "runtime/walk.h"
 
-static const PlanLoop *loop_of(const Plan *plan, const PlanProgram *program, uint32_t call) {
-  for (uint32_t i = 0; i < program->loops_count; i++) {
-    const PlanLoop *loop = &plan->loops[program->loops_first + i];
-    if (call >= loop->first_call && call - loop->first_call < loop->call_count) return loop;
-  }
-  return NULL;
-}
+#include "runtime/plan/plan_loops.h"
 
 bool walk_calls(const Plan *plan, const PlanProgram *program, WalkVisit *visit, void *context,
                 Status *status) {
   Position at = {.program = program};
   for (uint32_t first = 0; first < program->calls_count; first = at.end) {
-    at.loop = loop_of(plan, program, first);
+    at.loop = plan_loop_of(plan, program, first);
     at.end = first + (at.loop ? at.loop->call_count : 1);
     uint32_t times = at.loop ? at.loop->times : 1;
     for (at.iteration = 0; at.iteration < times; at.iteration++)
@@ -40,7 +34,7 @@ static uint64_t running_of(const Plan *plan, const PlanProgram *program, uint32_
 
 /* A call of an earlier loop means its last iteration. */
 bool walk_awaited(const Plan *plan, const Position *at, const PlanWait *wait, uint64_t *running) {
-  const PlanLoop *loop = loop_of(plan, at->program, wait->call);
+  const PlanLoop *loop = plan_loop_of(plan, at->program, wait->call);
   uint32_t iteration = loop ? loop->times - 1 : 0;
   if (loop && loop == at->loop) {
     if (wait->iteration_back > at->iteration) return false;

@@ -1,23 +1,16 @@
 #include "compiler/cost/demand.h"
 
 #include "compiler/cost/price.h"
+#include "runtime/plan/plan_loops.h"
 
 enum { FLAG_SETS = 1 << CALL_FLAGS_BITS };
-
-static int64_t loop_times(const Plan *plan, const PlanProgram *program, uint32_t call) {
-  for (uint32_t l = 0; l < program->loops_count; l++) {
-    const PlanLoop *loop = &plan->loops[program->loops_first + l];
-    if (call >= loop->first_call && call < loop->first_call + loop->call_count) return loop->times;
-  }
-  return 1;
-}
 
 /* Calls of a segment with equal flags run the same records: they are counted first. */
 void count_records(Arena *arena, const Plan *plan, const PlanProgram *program, int64_t *times) {
   int64_t *calls = ARENA_ARRAY(arena, int64_t, (size_t)plan->segments_count * FLAG_SETS + 1);
   for (uint32_t c = 0; c < program->calls_count; c++) {
     const PlanCall *call = &plan->calls[program->calls_first + c];
-    calls[(size_t)call->segment * FLAG_SETS + call->flags] += loop_times(plan, program, c);
+    calls[(size_t)call->segment * FLAG_SETS + call->flags] += plan_call_times(plan, program, c);
   }
   for (uint32_t s = 0; s < plan->segments_count; s++)
     for (uint32_t flags = 0; flags < FLAG_SETS; flags++) {
@@ -49,7 +42,7 @@ Demands demands_of(Arena *arena, const Plan *plan) {
     if (program != NULL) count_records(arena, plan, program, times);
     for (uint32_t r = 0; r < plan->records_count; r++) {
       const PlanRecord *record = &plan->records[r];
-      if (times[r] == 0 || !is_communication(record)) continue;
+      if (times[r] == 0 || !plan_is_communication(record)) continue;
       uint32_t axes = plan->comms[record->comm].axes_mask;
       int32_t at = first;
       while (at < all.count && all.at[at].axes != axes)

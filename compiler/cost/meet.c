@@ -1,6 +1,7 @@
 /* meet.c -- communications of several classes: a collective begins when all of them have come to
  * it, an exchange when its transfers have met. */
 #include "compiler/cost/runner.h"
+#include "runtime/plan/plan_place.h"
 
 bool meet_is_wide(const Plan *plan, uint32_t comm) {
   for (uint32_t c = 0; c < plan->classes_count; c++)
@@ -12,39 +13,6 @@ bool meet_is_wide(const Plan *plan, uint32_t comm) {
   return false;
 }
 
-static int32_t class_at(const Plan *plan, const int32_t *coordinate) {
-  for (uint32_t c = 0; c < plan->classes_count; c++) {
-    bool inside = true;
-    for (uint32_t a = 0; a < plan->axes_count; a++) {
-      const PlanBound *bound = &plan->bounds[plan->classes[c].bounds_first + a];
-      inside &= bound->first <= (uint32_t)coordinate[a] && (uint32_t)coordinate[a] < bound->end;
-    }
-    if (inside) return (int32_t)c;
-  }
-  return -1;
-}
-
-static int32_t find_at_distance(const Simulation *s, Runner *r, uint32_t comm, int64_t distance) {
-  int32_t peer = -1;
-  for (uint32_t a = 0; a < s->plan->axes_count; a++) {
-    if ((s->plan->comms[comm].axes_mask >> a & 1U) == 0) continue;
-    int64_t size = s->plan->axes[a].size, here = r->coordinate[a];
-    r->coordinate[a] = (int32_t)(((here + distance) % size + size) % size);
-    peer = class_at(s->plan, r->coordinate);
-    r->coordinate[a] = (int32_t)here;
-  }
-  return peer;
-}
-
-static int32_t class_at_distance(const Simulation *s, Runner *r, uint32_t comm, int64_t distance) {
-  for (int32_t i = 0; i < r->peers.count; i++)
-    if (r->peers.at[i].comm == comm && r->peers.at[i].distance == distance)
-      return r->peers.at[i].class;
-  int32_t class = find_at_distance(s, r, comm, distance);
-  VEC_PUSH(s->arena, &r->peers, (Peer){comm, distance, class});
-  return class;
-}
-
 static Times *times_of(const Simulation *s, bool sends, uint32_t class, uint32_t peer) {
   return &(sends ? s->sends : s->receives)[class * s->plan->classes_count + peer];
 }
@@ -54,11 +22,11 @@ void meet_exchange_begin(const Simulation *s, uint32_t class, const PlanRecord *
   r->pending.count = 0;
   for (uint32_t i = 0; i < record->operands_count; i++) {
     int64_t distance = s->plan->ints[record->dims_first + i];
-    int32_t peer = class_at_distance(s, r, record->comm, distance);
-    if (peer < 0 || peer == (int32_t) class) continue;
+    uint32_t peer = plan_class_at_distance(s->plan, class, record->comm, distance);
+    if (peer == PLAN_NONE || peer == class) continue;
     bool is_send = s->plan->operands[record->operands_first + i].access == ACCESS_READ;
-    Times *times = times_of(s, is_send, class, (uint32_t)peer);
-    VEC_PUSH(s->arena, &r->pending, (Pending){(uint32_t)peer, times->at.count, is_send});
+    Times *times = times_of(s, is_send, class, peer);
+    VEC_PUSH(s->arena, &r->pending, (Pending){peer, times->at.count, is_send});
     VEC_PUSH(s->arena, &times->at, r->start_ns);
   }
 }
@@ -98,7 +66,7 @@ static void meet_collective(const Simulation *s, uint32_t class, uint32_t comm) 
     if (!together(s, class, c, comm)) continue;
     const PlanRecord *record = awaited(s, other);
     bool stands_here = record != NULL && record->kind != RECORD_EXCHANGE && record->comm == comm;
-    if (!stands_here || other->has_met) return; /* met: it has not gone on yet */
+    if (!stands_here || other->has_met) return; /* has_met: it still stands at an earlier one */
     met = later(met, other->start_ns);
   }
   for (uint32_t c = 0; c < s->plan->classes_count; c++) {

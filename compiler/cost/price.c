@@ -48,7 +48,7 @@ Traffic traffic_of(const Plan *plan, const PlanRecord *record) {
 }
 
 int64_t price_ns(const Plan *plan, uint32_t class, const PlanRecord *record) {
-  if (!is_communication(record)) return record->predicted_ns;
+  if (!plan_is_communication(record)) return record->predicted_ns;
   if (plan->links_count == 0) return 0;
   Traffic traffic = traffic_of(plan, record);
   return traffic_ns(&traffic, &plan->links[class * plan->comms_count + record->comm]);

@@ -10,10 +10,6 @@
  */
 int64_t price_ns(const Plan *plan, uint32_t class, const PlanRecord *record);
 
-static inline bool is_communication(const PlanRecord *record) {
-  return record->kind != RECORD_KERNEL && record->kind != RECORD_LOAD;
-}
-
 /* ---- for link.c, which prices what is no plan yet, and demand.c, which adds up */
 
 /* What a rank has to do with a communication: kind and members, then every operand is added. */

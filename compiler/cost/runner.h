@@ -24,13 +24,6 @@ typedef struct Pending {
   bool is_send;
 } Pending;
 
-/* The class that a class comes to. */
-typedef struct Peer {
-  uint32_t comm;
-  int64_t distance;
-  int32_t class; /* -1: none */
-} Peer;
-
 typedef struct Times {
   VEC(int64_t) at;
 } Times;
@@ -58,7 +51,6 @@ typedef struct Runner {
   bool has_met;  /* and so have the others, at `met_ns` */
   int64_t start_ns, met_ns;
   VEC(Pending) pending;    /* of the exchange it stands at */
-  VEC(Peer) peers;         /* found so far */
   uint32_t lanes_iterated; /* those of this iteration */
   IterationEnd before;     /* the iteration before */
 } Runner;

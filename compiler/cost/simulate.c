@@ -10,7 +10,7 @@
 #include "compiler/cost/runner.h"
 
 static bool is_wide(const Simulation *s, const PlanRecord *record) {
-  return is_communication(record) && s->is_wide[record->comm];
+  return plan_is_communication(record) && s->is_wide[record->comm];
 }
 
 static bool runs(const PlanRecord *record, const PlanCall *call) {
@@ -19,7 +19,7 @@ static bool runs(const PlanRecord *record, const PlanCall *call) {
 
 /* ---- parts */
 
-/* Of its sums: over several axes at once is the last. */
+/* Index into LaneParts.exposed_ns: the axis of the communicator; the last one if it has several. */
 static uint32_t axis_of(const Plan *plan, const PlanRecord *record) {
   uint32_t mask = plan->comms[record->comm].axes_mask, axis = 0;
   while (axis < PLAN_AXES_MAX && mask != 1U << axis)
@@ -27,7 +27,8 @@ static uint32_t axis_of(const Plan *plan, const PlanRecord *record) {
   return axis;
 }
 
-/* Of a communication `took_ns` went into moving bytes; the rest, between stages, is bubble. */
+/* The main lane spent took_ns on a communication, moving_ns of it on moving bytes. Between stages
+ * the rest is bubble; elsewhere all of it is exposed communication. */
 static void add_exposed(const Plan *plan, LaneParts *parts, const PlanRecord *record,
                         int64_t took_ns, int64_t moving_ns) {
   uint32_t axis = axis_of(plan, record);
@@ -40,7 +41,7 @@ static void add_exposed(const Plan *plan, LaneParts *parts, const PlanRecord *re
 
 static void add_record(const Plan *plan, LaneParts *parts, const PlanRecord *record,
                        int64_t took_ns) {
-  if (is_communication(record))
+  if (plan_is_communication(record))
     add_exposed(plan, parts, record, took_ns, took_ns);
   else
     parts->compute_ns += took_ns;
@@ -112,7 +113,7 @@ static void wait_until(Ready *ready, int64_t at_ns, const PlanRecord *late) {
   if (at_ns > ready->at_ns) *ready = (Ready){at_ns, late};
 }
 
-/* When the lane may begin the call, but for edges inside it. */
+/* When the lane may begin the call, edges inside the call not counted. */
 static Ready call_ready(const Simulation *s, const Runner *r, uint32_t lane) {
   const PlanCall *call = current_call(s, r);
   Ready ready = {r->free_ns[lane], NULL};
@@ -124,7 +125,7 @@ static Ready call_ready(const Simulation *s, const Runner *r, uint32_t lane) {
   return ready;
 }
 
-/* Tells who looks what the lane has just run. */
+/* Reports to the sink what the lane has just run. */
 static void hand_out(const Simulation *s, const Runner *r, uint32_t lane, const PlanRecord *record,
                      int64_t start_ns) {
   if (s->sink == NULL) return;
@@ -142,12 +143,12 @@ static void hand_out(const Simulation *s, const Runner *r, uint32_t lane, const 
   s->sink->take(s->sink->state, &stretch);
 }
 
-/* The lane stands still until it is ready. */
+/* The lane waits until it is ready. Returns when that is. */
 static int64_t stand_still(const Simulation *s, Runner *r, uint32_t lane, Ready ready) {
   int64_t took_ns = ready.at_ns - r->free_ns[lane];
   if (lane != s->main_lane) return ready.at_ns;
   r->times->exposed_ns += took_ns;
-  if (took_ns > 0 && ready.late != NULL && is_communication(ready.late))
+  if (took_ns > 0 && ready.late != NULL && plan_is_communication(ready.late))
     add_exposed(s->plan, &r->times->parts, ready.late, took_ns,
                 price_ns(s->plan, r->class_alike, ready.late));
   return ready.at_ns;
@@ -206,10 +207,10 @@ static void remember(const Simulation *s, Runner *r, const PlanLoop *loop) {
   r->lanes_iterated = 0;
 }
 
-/* What every iteration from now on takes; -1: they may differ. When an iteration ends is made of
- * sums and maxima of when its lanes were free and what it waits for of the iteration before was
- * over. If all of these have become later by the same length they do so again. What ran before the
- * loop no longer counts: its lanes have waited for it in the first iteration. */
+/* How long each of the remaining iterations takes; -1: they may differ. The end of an iteration is
+ * computed, by sums and maxima, from when its lanes became free and when the records that it waits
+ * for in the iteration before ended. Once all of these have shifted by the same amount, they keep
+ * doing so. Records before the loop no longer matter: the first iteration has waited for them. */
 static int64_t steady_ns(const Simulation *s, const Runner *r, const PlanLoop *loop) {
   int64_t took = -1;
   for (int32_t lane = 0; lane < PLAN_LANES_MAX; lane++) {
@@ -225,7 +226,7 @@ static int64_t steady_ns(const Simulation *s, const Runner *r, const PlanLoop *l
   return took;
 }
 
-/* What an iteration added, the ones left out add as well. */
+/* Each iteration that is left out adds what the last one has added. */
 static void leave_out(const Simulation *s, Runner *r, const PlanLoop *loop, int64_t took_ns) {
   int64_t times = (int64_t)loop->times - r->iteration;
   const LaneTimes *before = &r->before.times;
@@ -334,7 +335,7 @@ static void end_program(const Simulation *s, Runner *r) {
   r->times->is_stuck = r->call < r->program->calls_count;
 }
 
-/* ---- the door */
+/* ---- entry points */
 
 static bool same_links(const Plan *plan, uint32_t a, uint32_t b) {
   if (plan->links_count == 0) return true;

@@ -1,8 +1,8 @@
 /* simulate.h -- how long a program takes when lanes run side by side.
  *
  * In:   a plan whose kernels say how long they take, and whose links price communications.
- * Out:  for each class, when the last lane is done, how long computation stood still for others,
- * and how long each lane was at work; for a picture of it, what ran when.
+ * Out:  for each class, when the last lane is done, how long the main lane waited for others, and
+ * how long each lane was busy; for a picture, what ran when.
  *
  * A record starts when the one before it on its lane is over, the records that its edges name, and
  * what its call waits for. A communication between classes starts when all of them have come to
@@ -48,7 +48,7 @@ typedef struct StretchSink {
   void *state;
 } StretchSink;
 
-/* The same times. Every iteration of every loop is walked, so that none is missing. */
+/* The same, and each stretch is handed to the sink: every iteration of every loop is walked. */
 LaneTimes *simulate_stretches(Arena *arena, const Plan *plan, ProgramKind kind,
                               const StretchSink *sink);
 

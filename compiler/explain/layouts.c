@@ -60,7 +60,7 @@ double class_sent_bytes(const Compiled *compiled, uint32_t class, uint32_t axes_
   count_records(compiled->draft->compile->arena, plan, find_peak(compiled, class).program, times);
   for (uint32_t i = 0; i < plan->records_count; i++) {
     const PlanRecord *record = &plan->records[i];
-    if (times[i] == 0 || !is_communication(record)) continue;
+    if (times[i] == 0 || !plan_is_communication(record)) continue;
     if (axes_mask == 0 || plan->comms[record->comm].axes_mask == axes_mask)
       sent += (double)times[i] * sent_bytes(plan, record);
   }
@@ -74,7 +74,7 @@ uint64_t class_flat_calls(const Compiled *compiled, uint32_t class, uint32_t axe
   count_records(compiled->draft->compile->arena, plan, find_peak(compiled, class).program, times);
   for (uint32_t i = 0; i < plan->records_count; i++) {
     const PlanRecord *record = &plan->records[i];
-    if (!is_communication(record)) continue;
+    if (!plan_is_communication(record)) continue;
     if (axes_mask == 0 || plan->comms[record->comm].axes_mask == axes_mask)
       calls += (uint64_t)times[i] * record->flat_calls;
   }
@@ -157,7 +157,7 @@ static void add_segment(Layouts *l, const PlanSegment *segment) {
   for (uint32_t i = 0; i < segment->records_count; i++) {
     uint32_t r = segment->records_first + i;
     const PlanRecord *record = &plan->records[r];
-    if (!is_communication(record) || record->meaning == PLAN_NONE) continue;
+    if (!plan_is_communication(record) || record->meaning == PLAN_NONE) continue;
     if (is_exchange(record) && whole_bytes(plan, record) == 0) continue; /* only receives */
     Line *line = NULL;
     for (uint32_t k = 0; k < plan->classes_count; k++) {
@@ -238,7 +238,7 @@ static double class_bytes(const Layouts *l, uint32_t class, uint32_t axes_mask) 
   double total = 0;
   for (uint32_t r = 0; r < plan->records_count; r++) {
     const PlanRecord *record = &plan->records[r];
-    if (is_communication(record) && plan->comms[record->comm].axes_mask == axes_mask)
+    if (plan_is_communication(record) && plan->comms[record->comm].axes_mask == axes_mask)
       total += (double)l->times[class][r] * sent_bytes(plan, record);
   }
   return total;

@@ -81,13 +81,13 @@ static BoxKind kind_of(const Plan *plan, const Stretch *stretch) {
   const PlanSegment *segment = &plan->segments[call->segment];
   bool computes = false, communicates = false;
   if (stretch->lane != plan_main_lane(plan) && stretch->record != NULL &&
-      is_communication(stretch->record))
+      plan_is_communication(stretch->record))
     return BOX_COMMUNICATION;
   for (uint32_t i = 0; i < segment->records_count; i++) {
     const PlanRecord *record = &plan->records[segment->records_first + i];
     if (!runs(record, call)) continue;
     computes |= record->kind == RECORD_KERNEL;
-    communicates |= is_communication(record);
+    communicates |= plan_is_communication(record);
   }
   if (!computes) return communicates ? BOX_COMMUNICATION : BOX_LOAD;
   return kind_by_name(plan_string(plan, segment->name), call->microbatch);

@@ -2,6 +2,7 @@
 
 #include "compiler/explain/words.h"
 #include "compiler/stages/balance.h"
+#include "runtime/plan/plan_loops.h"
 
 /* Segments of the plan are those of the draft, in order. */
 static RegionId *regions_of_segments(const Draft *d) {
@@ -29,14 +30,6 @@ static double call_work(const Plan *plan, const PlanCall *call, bool is_time) {
   return work;
 }
 
-static double call_times(const Plan *plan, const PlanProgram *program, uint32_t call) {
-  for (uint32_t i = 0; i < program->loops_count; i++) {
-    const PlanLoop *loop = &plan->loops[program->loops_first + i];
-    if (call >= loop->first_call && call < loop->first_call + loop->call_count) return loop->times;
-  }
-  return 1;
-}
-
 static void add_calls(const Compiled *compiled, uint32_t class, const RegionId *regions,
                       bool is_time, StageWork *out) {
   const Plan *plan = &compiled->plan;
@@ -46,7 +39,7 @@ static void add_calls(const Compiled *compiled, uint32_t class, const RegionId *
     const PlanCall *call = &plan->calls[program->calls_first + i];
     RegionId region = regions[call->segment];
     if (region == NO_ID) continue;
-    double work = call_work(plan, call, is_time) * call_times(plan, program, i) / microbatches;
+    double work = call_work(plan, call, is_time) * plan_call_times(plan, program, i) / microbatches;
     out->all += work;
     out->region[region] += work;
   }

@@ -209,13 +209,16 @@ static inline const char *plan_string(const Plan *plan, uint32_t offset) {
   return plan->strings + offset;
 }
 
+static inline bool plan_is_communication(const PlanRecord *record) {
+  return record->kind != RECORD_KERNEL && record->kind != RECORD_LOAD;
+}
+
 /* A bit for each lane on which records use the communicator. */
 static inline uint32_t plan_comm_lanes(const Plan *plan, uint32_t comm) {
   uint32_t mask = 0;
   for (uint32_t i = 0; i < plan->records_count; i++) {
     const PlanRecord *record = &plan->records[i];
-    bool moves = record->kind != RECORD_KERNEL && record->kind != RECORD_LOAD;
-    if (moves && record->comm == comm) mask |= 1u << record->lane;
+    if (plan_is_communication(record) && record->comm == comm) mask |= 1u << record->lane;
   }
   return mask;
 }

@@ -60,6 +60,8 @@ uint32_t plan_rank_along(const Plan *plan, uint32_t rank, uint32_t axis, uint32_
   return to;
 }
 
+/* ---- classes: boxes of coordinates */
+
 bool plan_classes_meet(const Plan *plan, const PlanClass *a, const PlanClass *b, uint32_t axes) {
   for (uint32_t axis = 0; axis < plan->axes_count; axis++) {
     const PlanBound *x = &plan->bounds[a->bounds_first + axis];
@@ -67,6 +69,30 @@ bool plan_classes_meet(const Plan *plan, const PlanClass *a, const PlanClass *b,
     if ((axes >> axis & 1u) != 0 && (x->end <= y->first || y->end <= x->first)) return false;
   }
   return true;
+}
+
+static int64_t modulo(int64_t value, int64_t size) {
+  return ((value % size) + size) % size;
+}
+
+uint32_t plan_class_at_distance(const Plan *plan, uint32_t class, uint32_t comm, int64_t distance) {
+  uint32_t axis = 0;
+  while ((plan->comms[comm].axes_mask >> axis & 1) == 0)
+    axis++;
+  int64_t size = plan->axes[axis].size;
+  const PlanBound *from = &plan->bounds[plan->classes[class].bounds_first];
+  int64_t width = from[axis].end - from[axis].first;
+  if (modulo(distance, size) == 0 || width == size) return class;
+  int64_t first = modulo(from[axis].first + modulo(distance, size), size);
+  for (uint32_t k = 0; k < plan->classes_count; k++) {
+    const PlanBound *to = &plan->bounds[plan->classes[k].bounds_first];
+    bool same = to[axis].first == first && to[axis].end - to[axis].first == width;
+    for (uint32_t other = 0; other < plan->axes_count && same; other++)
+      same = other == axis ||
+             (to[other].first == from[other].first && to[other].end == from[other].end);
+    if (same) return k;
+  }
+  return PLAN_NONE;
 }
 
 /* ---- nodes */

@@ -19,6 +19,10 @@ uint32_t plan_rank_along(const Plan *plan, uint32_t rank, uint32_t axis, uint32_
 /* Whether ranks of the two classes have the same coordinates along all axes of the mask. */
 bool plan_classes_meet(const Plan *plan, const PlanClass *a, const PlanClass *b, uint32_t axes);
 
+/* The class `distance` further along the only axis of the communicator, around at its end;
+ * PLAN_NONE: ranks of the class do not all come to the same one. */
+uint32_t plan_class_at_distance(const Plan *plan, uint32_t class, uint32_t comm, int64_t distance);
+
 typedef struct RankPlace {
   const PlanPlace *run;
   uint32_t node;

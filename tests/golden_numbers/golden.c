@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "compiler/cost/price.h"
+#include "runtime/plan/plan_loops.h"
 
 enum { JOB_BYTES = 8192 };
 
@@ -69,20 +70,12 @@ const PlanProgram *golden_train(const Plan *plan, uint32_t class) {
 
 /* ---- communications */
 
-static int64_t loop_times(const Plan *plan, const PlanProgram *program, uint32_t call) {
-  for (uint32_t l = 0; l < program->loops_count; l++) {
-    const PlanLoop *loop = &plan->loops[program->loops_first + l];
-    if (call >= loop->first_call && call < loop->first_call + loop->call_count) return loop->times;
-  }
-  return 1;
-}
-
 static bool matches(const char *pattern, const char *text) {
   return !pattern || fnmatch(pattern, text, 0) == 0;
 }
 
 static bool is_wanted(const Plan *plan, const PlanRecord *record, const Which *which) {
-  if (record->kind == RECORD_KERNEL || record->kind == RECORD_LOAD) return false;
+  if (!plan_is_communication(record)) return false;
   if (which->kind != RECORD_KERNEL && record->kind != which->kind) return false;
   char over[64]; /* "dp@dp" is dp on a lane of its own */
   (void)snprintf(over, sizeof over, "%s", plan_string(plan, plan->comms[record->comm].name));
@@ -131,7 +124,7 @@ static int64_t *count_runs(const Plan *plan, uint32_t class, const char *segment
     for (uint32_t r = segment->records_first; r < segment->records_first + segment->records_count;
          r++)
       if (plan_when(plan->records[r].when_all, plan->records[r].when_none, call->flags))
-        runs[r] += loop_times(plan, program, c);
+        runs[r] += plan_call_times(plan, program, c);
   }
   return runs;
 }

@@ -36,8 +36,7 @@ static void check_runs(const Run *run) {
     uint32_t class = (uint32_t)rank * plan->classes_count / (uint32_t)run->ranks.count;
     int64_t runs = 0;
     for (uint32_t r = 0; r < plan->records_count; r++)
-      if (plan->records[r].kind != RECORD_KERNEL && plan->records[r].kind != RECORD_LOAD)
-        runs += run->ranks.counts[rank][r].runs;
+      if (plan_is_communication(&plan->records[r])) runs += run->ranks.counts[rank][r].runs;
     CHECK_INT(runs, golden_find(plan, class, (Which){0}).runs);
   }
 }

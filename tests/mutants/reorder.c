@@ -27,10 +27,6 @@ static const char *name_of(const Order *o, const PlanRecord *record) {
                                        : RecordKind_names[record->kind];
 }
 
-static bool is_communication(const PlanRecord *record) {
-  return record->kind != RECORD_KERNEL && record->kind != RECORD_LOAD;
-}
-
 /* ---- bytes */
 
 typedef struct Bytes {
@@ -119,7 +115,7 @@ static bool control_meets(const Order *o, const PlanCall *call, const PlanRecord
 static bool may_swap(const Order *o, const PlanCall *call, const PlanRecord *x,
                      const PlanCall *other, const PlanRecord *y) {
   if (control_meets(o, call, x, other, y)) return false;
-  return !(is_communication(x) && is_communication(y)) &&
+  return !(plan_is_communication(x) && plan_is_communication(y)) &&
          !(x->kind == RECORD_LOAD && y->kind == RECORD_LOAD) && !records_meet(o, call, x, other, y);
 }
 

@@ -9,6 +9,7 @@
 
 #include "compiler/prove/prove.h"
 #include "runtime/plan/plan_io.h"
+#include "runtime/plan/plan_loops.h"
 #include "tests/parity/job_plan.h"
 #include "tests/parity/job_run.h"
 #include "tests/unit/check.h"
@@ -99,11 +100,7 @@ static uint64_t calls_of_step(const Plan *plan) {
     for (uint32_t c = 0; c < program->calls_count; c++) {
       const PlanCall *call = &plan->calls[program->calls_first + c];
       const PlanSegment *segment = &plan->segments[call->segment];
-      uint64_t times = 1;
-      for (uint32_t l = 0; l < program->loops_count; l++) {
-        const PlanLoop *loop = &plan->loops[program->loops_first + l];
-        if (c - loop->first_call < loop->call_count) times = loop->times;
-      }
+      uint64_t times = plan_call_times(plan, program, c);
       for (uint32_t i = 0; i < segment->records_count; i++) {
         const PlanRecord *record = &plan->records[segment->records_first + i];
         if (program->kind == PROGRAM_TRAIN_STEP &&

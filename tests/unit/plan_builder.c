@@ -41,7 +41,7 @@ static void count_flat_calls(const PlanBuilder *builder) {
   for (uint32_t i = 0; i < builder->records_count; i++) {
     PlanRecord *record = &builder->records[i];
     bool turns = record->kind == RECORD_ALL_TO_ALL;
-    if (record->kind == RECORD_KERNEL || record->kind == RECORD_LOAD) continue;
+    if (!plan_is_communication(record)) continue;
     if ((uint64_t)record->dims_first + record->dims_count > builder->ints_count) continue;
     if (turns ? record->dims_count < 3
               : record->dims_count % 2 != 0 && record->kind < RECORD_EXCHANGE)

@@ -55,15 +55,11 @@ PlanRecord *pick_record(Mutator *m) {
   return NULL;
 }
 
-static bool is_communication(const PlanRecord *record) {
-  return record->kind != RECORD_KERNEL && record->kind != RECORD_LOAD;
-}
-
 PlanRecord *pick_communication(Mutator *m) {
   for (int tries = 0; tries < 1000; tries++) {
     PlanRecord *record = pick_record(m);
     if (record == NULL) return NULL;
-    if (is_communication(record)) return record;
+    if (plan_is_communication(record)) return record;
   }
   return NULL;
 }

@@ -189,7 +189,7 @@ static LaneTimes predict(const World *w, Beside beside, double message_ms, doubl
     PlanRecord *record = &records[i];
     *record = plan.records[i];
     record->predicted_ns =
-        is_communication(record) ? 0 : (int64_t)((double)record->flops * flop_ns);
+        plan_is_communication(record) ? 0 : (int64_t)((double)record->flops * flop_ns);
     record->lane = thread_of(beside, record->lane);
   }
   PlanLink *links = ARENA_ARRAY(w->arena, PlanLink, plan.links_count + 1);

@@ -1,0 +1,23 @@
+/* plan_loops.h -- which loop a call is in, and how often it runs. */
+#ifndef LOCKSTEP_PLAN_LOOPS_H
+#define LOCKSTEP_PLAN_LOOPS_H
+
+#include "runtime/plan/plan.h"
+
+/* Of the call at a position of the program; NULL: it is in none. Loops do not nest. */
+static inline const PlanLoop *plan_loop_of(const Plan *plan, const PlanProgram *program,
+                                           uint32_t position) {
+  for (uint32_t l = 0; l < program->loops_count; l++) {
+    const PlanLoop *loop = &plan->loops[program->loops_first + l];
+    if (position >= loop->first_call && position - loop->first_call < loop->call_count) return loop;
+  }
+  return NULL;
+}
+
+static inline uint32_t plan_call_times(const Plan *plan, const PlanProgram *program,
+                                       uint32_t position) {
+  const PlanLoop *loop = plan_loop_of(plan, program, position);
+  return loop != NULL ? loop->times : 1;
+}
+
+#endif
