@@ -59,7 +59,7 @@ static void touch_all(const Walk *walk, const Clocks *clocks, uint32_t index, To
     add_touch(all, touch, CONTROL_SLOT_BYTES, control->access);
   }
   touch.first = comm_space + record->comm;
-  add_touch(all, touch, record_is_communication(record), ACCESS_WRITE);
+  add_touch(all, touch, plan_is_communication(record), ACCESS_WRITE);
 }
 
 static size_t most_touches(const Walk *walk) {

@@ -73,29 +73,9 @@ static int64_t modulo(int64_t value, int64_t size) {
   return ((value % size) + size) % size;
 }
 
-uint32_t class_at_distance(const Plan *plan, uint32_t class, uint32_t comm, int64_t distance) {
-  uint32_t axis = 0;
-  while ((plan->comms[comm].axes_mask >> axis & 1) == 0)
-    axis++;
-  int64_t size = plan->axes[axis].size;
-  const PlanBound *from = &plan->bounds[plan->classes[class].bounds_first];
-  int64_t width = from[axis].end - from[axis].first;
-  if (modulo(distance, size) == 0 || width == size) return class;
-  int64_t first = modulo(from[axis].first + modulo(distance, size), size);
-  for (uint32_t k = 0; k < plan->classes_count; k++) {
-    const PlanBound *to = &plan->bounds[plan->classes[k].bounds_first];
-    bool same = to[axis].first == first && to[axis].end - to[axis].first == width;
-    for (uint32_t other = 0; other < plan->axes_count && same; other++)
-      same = other == axis ||
-             (to[other].first == from[other].first && to[other].end == from[other].end);
-    if (same) return k;
-  }
-  return PLAN_NONE;
-}
-
 /* Of an operand of an exchange: where it goes to, or comes from. */
 static uint32_t peer_of(const Plan *plan, uint32_t class, const PlanRecord *record, uint32_t i) {
-  return class_at_distance(plan, class, record->comm, plan->ints[record->dims_first + i]);
+  return plan_class_at_distance(plan, class, record->comm, plan->ints[record->dims_first + i]);
 }
 
 /* Does the communication of this class concern another class? */
@@ -196,7 +176,7 @@ static void advance(const Communication *c, uint32_t class) {
   h->record = NULL, h->met = 0;
   while (h->record == NULL && next_record(c, class)) {
     const PlanRecord *record = walk_record(&h->walk, h->index);
-    if (!record_is_communication(record)) continue;
+    if (!plan_is_communication(record)) continue;
     if (h->is_new && (record->when_all & record->when_none) == 0) {
       check_meaning(&h->walk, h->index);
       if (record->kind == RECORD_EXCHANGE) check_exchange(&h->walk, h->index);

@@ -28,7 +28,7 @@ static void count_call(const Walk *walk, ProveReport *report) {
     if (!walk_runs(walk, record)) continue;
     report->records++;
     report->accesses += record->operands_count;
-    report->communications += record_is_communication(record);
+    report->communications += plan_is_communication(record);
   }
 }
 

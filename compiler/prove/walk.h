@@ -90,10 +90,6 @@ static inline const PlanRecord *walk_record(const Walk *walk, uint32_t index) {
   return &walk->view->plan->records[walk->segment->records_first + index];
 }
 
-static inline bool record_is_communication(const PlanRecord *record) {
-  return record->kind != RECORD_KERNEL && record->kind != RECORD_LOAD;
-}
-
 /* `bit` is each number of a mask. */
 #define EACH_BIT(bit, mask)                                                                        \
   for (uint32_t bit##_left = (mask), bit = 0;                                                      \
@@ -116,10 +112,6 @@ uint32_t value_named(const Plan *plan, ValueKind kind, uint32_t like);
 
 /* An attr of a record as this member of the communicator by which it varies has it. */
 double attr_of_member(const Plan *plan, const PlanRecord *record, uint32_t attr, uint32_t member);
-
-/* The class `distance` further along the only axis of the communicator; PLAN_NONE: ranks of the
- * class do not all come to the same one. communication.c */
-uint32_t class_at_distance(const Plan *plan, uint32_t class, uint32_t comm, int64_t distance);
 
 /* Words one after another, as far as there is room; all zero but for `at` and `room` at first. */
 typedef struct Line {

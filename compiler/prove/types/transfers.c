@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "compiler/prove/types/typing.h"
+#include "runtime/plan/plan_place.h"
 #include "runtime/plan/plan_text.h"
 
 /* What the post says of the operand. */
@@ -55,8 +56,9 @@ void type_join(Typing *t) {
     return;
   }
   uint32_t own = (uint32_t)(t->view->class - t->plan->classes);
-  uint32_t to = class_at_distance(t->plan, own, t->at->comm, record_dims(t)[0]);
-  if (to == PLAN_NONE || class_at_distance(t->plan, own, t->at->comm, record_dims(t)[1]) != to) {
+  uint32_t to = plan_class_at_distance(t->plan, own, t->at->comm, record_dims(t)[0]);
+  if (to == PLAN_NONE ||
+      plan_class_at_distance(t->plan, own, t->at->comm, record_dims(t)[1]) != to) {
     refuse(t, "it sends to one stage and receives from another");
     return;
   }
