@@ -48,7 +48,7 @@ static bool start_data(Rank *rank, Status *status) {
   const Run *run = rank->run;
   if (rank->job->sample_bytes < samples_input_offset(rank->plan, rank->plan->inputs_count))
     return status_fail(status, STATUS_OURS, "plan: staged micro-batches are too small");
-  rank->stage_setup = (StageSetup){
+  rank->staging_setup = (StagingSetup){
       .plan = rank->plan,
       .train = &run->train,
       .valid = &run->valid,
@@ -61,8 +61,8 @@ static bool start_data(Rank *rank, Status *status) {
       .is_held = true,
   };
   if (programs_count_loads(rank->plan, rank->train) == 0) return true;
-  rank->stage = stage_start(&rank->stage_setup, status);
-  return rank->stage != NULL;
+  rank->staging = staging_start(&rank->staging_setup, status);
+  return rank->staging != NULL;
 }
 
 /* Whether it keeps when its records ran. */
@@ -146,7 +146,7 @@ static void close_observe(Rank *rank) {
 /* Its own threads end before it leaves: they may read what peers have. */
 static void close_rank(Rank *rank) {
   checkpoint_store_close(&rank->store);
-  stage_stop(rank->stage);
+  staging_stop(rank->staging);
   threads_free(rank->threads);
   replay_free(&rank->replay);
   nccl_world_close(rank->nccl);
@@ -209,7 +209,8 @@ static bool live(Rank *rank, Status *status) {
   if (!open_rank(rank, status) || !measure_peak(rank, status) || !take_state(rank, status) ||
       !rank_meet(rank, status))
     return false;
-  if (rank->stage) stage_begin(rank->stage, rank->start.first_step, rank->start.samples_before);
+  if (rank->staging)
+    staging_begin(rank->staging, rank->start.first_step, rank->start.samples_before);
   /* All ranks are up and have their state: from here on files of earlier runs are touched. */
   if (rank->number == 0) failure_clear(rank->plan);
   if (rank->number == 0 &&

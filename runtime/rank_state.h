@@ -5,7 +5,7 @@
 #define LOCKSTEP_RANK_STATE_H
 
 #include "runtime/comm/nccl.h"
-#include "runtime/data/stage.h"
+#include "runtime/data/staging.h"
 #include "runtime/device/arena.h"
 #include "runtime/device/gpu_watch.h"
 #include "runtime/metrics/report.h"
@@ -50,8 +50,8 @@ typedef struct Rank {
   Flight *flight;   /* where it writes what it does */
   Observe *observe; /* NULL: nobody asked how its steps go */
   RunStart start;
-  Stage *stage;
-  StageSetup stage_setup;
+  Staging *staging;
+  StagingSetup staging_setup;
   Threads *threads;
   const PlanProgram *init;
   const PlanProgram *train;

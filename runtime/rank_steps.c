@@ -12,7 +12,7 @@ int64_t rank_samples_before(const Rank *rank, int64_t step) {
 }
 
 static int64_t data_wait_ns(const Rank *rank) {
-  return rank->stage ? stage_wait_ns(rank->stage) : 0;
+  return rank->staging ? staging_wait_ns(rank->staging) : 0;
 }
 
 Control rank_control_in(const Rank *rank, int64_t step) {
@@ -27,18 +27,18 @@ Control rank_control_in(const Rank *rank, int64_t step) {
 /* NULL with status code 0: the rank loads nothing. */
 static const void *take_samples(const Rank *rank, Status *status) {
   status->code = 0;
-  return rank->stage ? stage_take(rank->stage, status) : NULL;
+  return rank->staging ? staging_take(rank->staging, status) : NULL;
 }
 
 static void give_samples_back(const Rank *rank) {
-  if (rank->stage) stage_give_back(rank->stage);
+  if (rank->staging) staging_give_back(rank->staging);
 }
 
 /* The same samples whatever the degrees: what fills up the last pass does not count. */
 static bool validate(Rank *rank, int64_t step, Status *status) {
   double loss = 0.0, count = 0.0;
   if (rank->observe) rank->observe->log.is_on = false;
-  const StageSetup *data = &rank->stage_setup;
+  const StagingSetup *data = &rank->staging_setup;
   rank_note_phase(rank, FLIGHT_VALIDATING, step);
   for (int64_t pass = 0; pass < data->valid_passes; pass++) {
     Control in = rank_control_in(rank, step);
@@ -136,7 +136,7 @@ static bool end_step(Rank *rank, int64_t step, Status *status) {
 static bool pauses_after(const Rank *rank, int64_t step) {
   int64_t every = rank->job->checkpoint_every_steps;
   return step == rank->start.first_step || step == rank->run->last_step ||
-         (rank->eval && stage_validates(&rank->stage_setup, step)) ||
+         (rank->eval && staging_validates(&rank->staging_setup, step)) ||
          (rank_checkpoints(rank) && every > 0 && step % every == 0) || rank->asks_stop ||
          rank->asks_checkpoint || (rank->observe && observe_compares(rank->observe, step));
 }
@@ -172,7 +172,7 @@ static bool after_step(Rank *rank, int64_t step, Status *status) {
   bool asked = rank->asks_checkpoint;
   bool last = step == rank->run->last_step || stop;
   rank->asks_checkpoint = false;
-  if (!stop && rank->eval && stage_validates(&rank->stage_setup, step) &&
+  if (!stop && rank->eval && staging_validates(&rank->staging_setup, step) &&
       !validate(rank, step, status))
     return false;
   if (!last && rank->observe && observe_compares(rank->observe, step) &&

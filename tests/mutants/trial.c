@@ -13,7 +13,7 @@
 #include "runtime/boot/local.h"
 #include "runtime/checkpoint/checkpoint.h"
 #include "runtime/comm/local.h"
-#include "runtime/data/stage.h"
+#include "runtime/data/staging.h"
 #include "runtime/device/arena.h"
 #include "runtime/programs.h"
 #include "runtime/replay.h"
@@ -207,7 +207,7 @@ typedef struct Member {
   Replay replay;
   SlowComm comm, beside[PLAN_LANES_MAX];
   Threads *threads;
-  Stage *stage;
+  Staging *staging;
 } Member;
 
 static SlowComm slow_comm(Comm *comm, uint64_t seed) {
@@ -234,7 +234,7 @@ static bool start_data(Member *m, Status *status) {
   const PlanJob *job = &world->plan->jobs[0];
   if (programs_count_loads(world->plan, replay_program(&m->replay, PROGRAM_TRAIN_STEP)) == 0)
     return true; /* a stage of the pipeline that needs no samples */
-  const StageSetup setup = {
+  const StagingSetup setup = {
       .plan = &world->data,
       .train = &world->samples,
       .valid = &world->valid,
@@ -246,8 +246,8 @@ static bool start_data(Member *m, Status *status) {
       .train_loads = job->accumulation,
       .valid_passes = validation_passes(m),
   };
-  m->stage = stage_start(&setup, status);
-  return m->stage != NULL;
+  m->staging = staging_start(&setup, status);
+  return m->staging != NULL;
 }
 
 /* Bytes that no persistent buffer of the plan holds become NaN. A HOSTILE build does so itself. */
@@ -299,7 +299,7 @@ static bool open_member(Member *m, Arenas *arena, Status *status) {
 
 /* Data first: its thread writes into the arena, and reads the plan. */
 static void close_member(Member *m) {
-  stage_stop(m->stage);
+  staging_stop(m->staging);
   threads_free(m->threads);
   replay_free(&m->replay);
 }
@@ -321,13 +321,13 @@ static bool run_program(const Member *m, Replay *replay, ProgramKind kind, int64
       .seed = job->seed,
       .padded_samples = padded_samples,
   };
-  bool loads = m->stage && kind != PROGRAM_INIT;
-  const void *samples = loads ? stage_take(m->stage, status) : NULL;
+  bool loads = m->staging && kind != PROGRAM_INIT;
+  const void *samples = loads ? staging_take(m->staging, status) : NULL;
   ReplayLeft left;
   if ((loads && samples == NULL) ||
       !replay_run(replay, replay_program(replay, kind), &in, samples, &left, status))
     return false;
-  if (loads) stage_give_back(m->stage);
+  if (loads) staging_give_back(m->staging);
   *out = left.control;
   return true;
 }

@@ -7,7 +7,7 @@
 #include "runtime/boot/local.h"
 #include "runtime/comm/local.h"
 #include "runtime/comm/nccl.h"
-#include "runtime/data/stage.h"
+#include "runtime/data/staging.h"
 #include "runtime/device/arena.h"
 #include "runtime/programs.h"
 #include "runtime/replay.h"
@@ -24,7 +24,7 @@ typedef struct Member {
   Comm *comm;
   NcclWorld *nccl; /* NULL: everything moves by `comm` */
   Threads *threads;
-  Stage *stage;
+  Staging *staging;
 } Member;
 
 struct Fleet {
@@ -57,7 +57,7 @@ static bool start_data(Member *m, Status *status) {
   const PlanJob *job = &fleet->plan->jobs[0];
   if (programs_count_loads(fleet->plan, replay_program(&m->replay, PROGRAM_TRAIN_STEP)) == 0)
     return true; /* a stage of the pipeline that needs no samples */
-  const StageSetup setup = {
+  const StagingSetup setup = {
       .plan = fleet->plan,
       .train = &fleet->samples,
       .valid = &fleet->valid,
@@ -69,8 +69,8 @@ static bool start_data(Member *m, Status *status) {
       .train_loads = job->accumulation,
       .valid_passes = samples_passes(&fleet->valid, mesh_replicas(&fleet->mesh)),
   };
-  m->stage = stage_start(&setup, status);
-  return m->stage != NULL;
+  m->staging = staging_start(&setup, status);
+  return m->staging != NULL;
 }
 
 static bool open_member(Member *m, Arena *arena, Status *status) {
@@ -105,7 +105,7 @@ static bool open_member(Member *m, Arena *arena, Status *status) {
 
 /* Data first: its thread writes into the arena, and reads the plan. */
 static void close_member(Member *m, bool done) {
-  stage_stop(m->stage);
+  staging_stop(m->staging);
   threads_free(m->threads);
   if (!done) nccl_world_abort(m->nccl);
   replay_free(&m->replay);
@@ -165,16 +165,16 @@ static bool let_look(const Member *m, int64_t step, Status *status) {
   return true;
 }
 
-/* With what the stage has next, if the program loads anything. */
+/* With what staging has next, if the program loads anything. */
 static bool run_program(const Member *m, Replay *replay, ProgramKind kind, const Control *in,
                         Control *out, Status *status) {
-  bool loads = m->stage && kind != PROGRAM_INIT;
-  const void *samples = loads ? stage_take(m->stage, status) : NULL;
+  bool loads = m->staging && kind != PROGRAM_INIT;
+  const void *samples = loads ? staging_take(m->staging, status) : NULL;
   ReplayLeft left;
   if ((loads && samples == NULL) ||
       !replay_run(replay, replay_program(replay, kind), in, samples, &left, status))
     return false;
-  if (loads) stage_give_back(m->stage);
+  if (loads) staging_give_back(m->staging);
   *out = left.control;
   return true;
 }

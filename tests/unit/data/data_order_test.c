@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "runtime/data/permute.h"
-#include "runtime/data/stage.h"
+#include "runtime/data/staging.h"
 #include "tests/unit/check.h"
 #include "tests/unit/plan_builder.h"
 
@@ -136,13 +136,13 @@ static void stage_step(int64_t microbatch, int32_t replicas, int64_t loads, int6
   builder.jobs[0].accumulation = loads;
   uint8_t *ring = malloc(2 * (uint64_t)loads * sample_bytes);
   for (int32_t replica = 0; replica < replicas; replica++) {
-    StageSetup setup = {&plan, &train, &valid, ring,  replicas, replica,
-                        0,     steps,  0,      loads, 0,        true};
-    Stage *stage = stage_start(&setup, &status);
-    stage_begin(stage, 1, 0);
+    StagingSetup setup = {&plan, &train, &valid, ring,  replicas, replica,
+                          0,     steps,  0,      loads, 0,        true};
+    Staging *staging = staging_start(&setup, &status);
+    staging_begin(staging, 1, 0);
     const uint8_t *step = NULL;
     for (int64_t i = 0; i < steps * loads; i++) {
-      if (i % loads == 0) step = stage_take(stage, &status);
+      if (i % loads == 0) step = staging_take(staging, &status);
       CHECK(step != NULL);
       const uint8_t *staged = step + (uint64_t)(i % loads) * sample_bytes;
       const int32_t *tokens = (const int32_t *)(const void *)staged;
@@ -152,9 +152,9 @@ static void stage_step(int64_t microbatch, int32_t replicas, int64_t loads, int6
         out[first + row] = tokens[row * CONTEXT];
         CHECK_INT(targets[row * CONTEXT], tokens[row * CONTEXT] + 1);
       }
-      if (i % loads == loads - 1) stage_give_back(stage);
+      if (i % loads == loads - 1) staging_give_back(staging);
     }
-    stage_stop(stage);
+    staging_stop(staging);
   }
   free(ring);
   samples_close(&train);
@@ -186,10 +186,10 @@ static void test_stage(void) {
     Status status;
     CHECK(samples_open(&train, &plan, false, &status));
     uint8_t *ring = malloc(2 * plan.jobs[0].sample_bytes);
-    StageSetup setup = {&plan, &train, &train, ring, 1, 0, 1, 1000000, 0, 1, 0, false};
-    stage_stop(stage_start(&setup, &status));
+    StagingSetup setup = {&plan, &train, &train, ring, 1, 0, 1, 1000000, 0, 1, 0, false};
+    staging_stop(staging_start(&setup, &status));
     setup.is_held = true;
-    stage_stop(stage_start(&setup, &status));
+    staging_stop(staging_start(&setup, &status));
     free(ring);
     samples_close(&train);
   }

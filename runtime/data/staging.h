@@ -1,16 +1,16 @@
-/* stage.h -- a thread per rank that stages micro-batches ahead of the steps that need them.
+/* staging.h -- a thread per rank that stages micro-batches ahead of the steps that need them.
  *
  * What a rank will load is known from the start: for each step its micro-batches, and after steps
  * that validate those of the validation. The thread walks that list and fills the ring of slots,
  * each as large as a step, in memory of the host; runs of programs take them in the same order. */
-#ifndef LOCKSTEP_STAGE_H
-#define LOCKSTEP_STAGE_H
+#ifndef LOCKSTEP_STAGING_H
+#define LOCKSTEP_STAGING_H
 
 #include "runtime/data/samples.h"
 
-typedef struct Stage Stage;
+typedef struct Staging Staging;
 
-typedef struct StageSetup {
+typedef struct StagingSetup {
   const Plan *plan;
   const Samples *train;
   const Samples *valid;
@@ -22,23 +22,23 @@ typedef struct StageSetup {
   int64_t samples_before; /* consumed before first_step */
   int64_t train_loads;    /* of one rank in a step */
   int64_t valid_passes;   /* of a validation, a micro-batch each; 0: never validates */
-  bool is_held;           /* first_step and samples_before come with stage_begin */
-} StageSetup;
+  bool is_held;           /* first_step and samples_before come with staging_begin */
+} StagingSetup;
 
 /* Whether the run validates after `step`: every validate_every steps and after the last. */
-bool stage_validates(const StageSetup *setup, int64_t step);
+bool staging_validates(const StagingSetup *setup, int64_t step);
 
-Stage *stage_start(const StageSetup *setup, Status *status);
-/* Of a stage that is held: where it begins. */
-void stage_begin(Stage *stage, int64_t first_step, int64_t samples_before);
-void stage_stop(Stage *stage);
+Staging *staging_start(const StagingSetup *setup, Status *status);
+/* Of one that is held: where it begins. */
+void staging_begin(Staging *staging, int64_t first_step, int64_t samples_before);
+void staging_stop(Staging *staging);
 
 /* The micro-batches of the next run of a program, one after another, which stay until they are
  * given back, in the order in which they were taken. NULL: there are none, `status` says why. */
-const uint8_t *stage_take(Stage *stage, Status *status);
-void stage_give_back(Stage *stage);
+const uint8_t *staging_take(Staging *staging, Status *status);
+void staging_give_back(Staging *staging);
 
-/* Time that stage_take has waited for data so far. */
-int64_t stage_wait_ns(const Stage *stage);
+/* Time that staging_take has waited for data so far. */
+int64_t staging_wait_ns(const Staging *staging);
 
 #endif
