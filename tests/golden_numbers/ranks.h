@@ -5,7 +5,7 @@
 
 #include "runtime/plan/plan.h"
 
-enum { RANKS_MAX = 16 };
+enum { RANKS_MAX = 32 };
 
 typedef struct RecordCount {
   int64_t runs, sent_bytes;

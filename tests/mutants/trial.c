@@ -10,16 +10,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "runtime/boot/local.h"
 #include "runtime/checkpoint/checkpoint.h"
-#include "runtime/comm/local.h"
-#include "runtime/data/staging.h"
-#include "runtime/device/arena.h"
-#include "runtime/programs.h"
-#include "runtime/replay.h"
 #include "runtime/schedule.h"
+#include "tests/common/world.h"
 
-enum { RANKS_MAX = 32, LAG_US = 150, LAG_ONE_IN = 24, QUEUE_DELAY_NS = 200000 };
+enum { LAG_US = 150, LAG_ONE_IN = 24, QUEUE_DELAY_NS = 200000 };
 
 /* ---- waiting now and then */
 
@@ -189,25 +184,19 @@ typedef struct Result {
   uint64_t reports, state;
 } Result;
 
-typedef struct World {
-  const Plan *plan, *good;
+typedef struct Trying {
+  const Plan *good;
   TrialHow how;
+  World world;
   Plan data; /* the plan, but every step is followed by a validation, if there are any */
   PlanJob data_job;
-  Mesh mesh;
-  Samples samples, valid;
-  LocalWorld *local;
-  Arenas arena[RANKS_MAX]; /* a peer may still read one when its rank has left */
-  Result result[RANKS_MAX];
-} World;
+  Result result[WORLD_RANKS_MAX];
+} Trying;
 
 typedef struct Member {
-  const World *world;
-  int32_t rank;
-  Replay replay;
+  const Trying *trying;
+  WorldRank *rank;
   SlowComm comm, beside[PLAN_LANES_MAX];
-  Threads *threads;
-  Staging *staging;
 } Member;
 
 static SlowComm slow_comm(Comm *comm, uint64_t seed) {
@@ -215,7 +204,7 @@ static SlowComm slow_comm(Comm *comm, uint64_t seed) {
 }
 
 static CommLanes slow_beside(Member *m, uint64_t random) {
-  CommLanes lanes = local_comm_beside(m->world->local, m->rank);
+  CommLanes lanes = local_comm_beside(m->rank->world->local, m->rank->number);
   for (uint32_t lane = 0; lane < PLAN_LANES_MAX; lane++) {
     if (lanes.at[lane] == NULL) continue;
     m->beside[lane] = slow_comm(lanes.at[lane], mix(random, 2 + lane));
@@ -224,37 +213,11 @@ static CommLanes slow_beside(Member *m, uint64_t random) {
   return lanes;
 }
 
-static int64_t validation_passes(const Member *m) {
-  bool validates = replay_program(&m->replay, PROGRAM_EVAL_STEP) != NULL;
-  return validates ? samples_passes(&m->world->valid, mesh_replicas(&m->world->mesh)) : 0;
-}
-
-static bool start_data(Member *m, Status *status) {
-  const World *world = m->world;
-  const PlanJob *job = &world->plan->jobs[0];
-  if (programs_count_loads(world->plan, replay_program(&m->replay, PROGRAM_TRAIN_STEP)) == 0)
-    return true; /* a stage of the pipeline that needs no samples */
-  const StagingSetup setup = {
-      .plan = &world->data,
-      .train = &world->samples,
-      .valid = &world->valid,
-      .ring = world->arena[m->rank].base[job->staging_tier] + job->staging_offset,
-      .replicas = mesh_replicas(&world->mesh),
-      .replica = mesh_replica(&world->mesh, m->rank),
-      .first_step = 1,
-      .last_step = TRIAL_STEPS,
-      .train_loads = job->accumulation,
-      .valid_passes = validation_passes(m),
-  };
-  m->staging = staging_start(&setup, status);
-  return m->staging != NULL;
-}
-
 /* Bytes that no persistent buffer of the plan holds become NaN. A HOSTILE build does so itself. */
 static void poison(const Member *m) {
-  const Plan *plan = m->world->plan;
-  const PlanClass *class = m->replay.class;
-  const Arena *arena = &m->world->arena[m->rank].tier[TIER_DEVICE];
+  const Plan *plan = m->rank->world->plan;
+  const PlanClass *class = m->rank->replay.class;
+  const Arena *arena = &m->rank->arenas->tier[TIER_DEVICE];
   for (uint64_t at = 0; at < arena->size_bytes;) {
     uint64_t next = arena->size_bytes, held = at;
     for (uint32_t i = 0; i < class->buffers_count; i++) {
@@ -269,51 +232,30 @@ static void poison(const Member *m) {
   }
 }
 
-static bool open_member(Member *m, Arenas *arena, Status *status) {
-  const World *world = m->world;
-  const PlanJob *job = &world->plan->jobs[0];
-  const PlanClass *class = mesh_class(&world->mesh, world->plan, m->rank);
-  if (!class) return status_fail(status, STATUS_OURS, "rank %d has no class", m->rank);
-  if (!arenas_open(arena, world->plan, class, NULL, false, status)) return false;
-  memset(arena->base[TIER_DEVICE], 0xff, arena->tier[TIER_DEVICE].size_bytes);
-  m->threads = threads_new((int32_t)job->threads, NULL);
-  if (!m->threads) return status_fail(status, STATUS_WORLD, "cannot start threads");
-  uint64_t random = mix(mix(world->how.seed, 7), (uint64_t)m->rank);
-  m->comm = slow_comm(local_comm(world->local, m->rank, m->threads), random);
-  const Kernel *kernels = slow_kernels[job->target != TARGET_CPU];
-  ReplaySetup setup = {
-      .plan = world->plan,
-      .mesh = &world->mesh,
-      .rank = m->rank,
-      .comm = &m->comm.base,
-      .comm_beside = slow_beside(m, random),
-      .threads = m->threads,
-      .kernels = {kernels, kernels},
-      .issues_only = world->how.on_queues,
-      .delay_most_ns = world->how.on_queues ? QUEUE_DELAY_NS : 0,
-      .delay_seed = random,
-  };
-  memcpy(setup.arena, arena->base, sizeof setup.arena);
-  return replay_bind(&m->replay, &setup, status) && start_data(m, status);
+static bool open_member(Member *m, Status *status) {
+  WorldRank *rank = m->rank;
+  const Plan *plan = rank->world->plan;
+  if (!world_open(rank, status)) return false;
+  memset(rank->arenas->base[TIER_DEVICE], 0xff, rank->arenas->tier[TIER_DEVICE].size_bytes);
+  uint64_t random = mix(mix(m->trying->how.seed, 7), (uint64_t)rank->number);
+  bool on_queues = m->trying->how.on_queues;
+  m->comm = slow_comm(rank->comm, random);
+  const Kernel *kernels = slow_kernels[plan->jobs[0].target != TARGET_CPU];
+  return world_bind(rank,
+                    (ReplaySetup){
+                        .comm = &m->comm.base,
+                        .comm_beside = slow_beside(m, random),
+                        .kernels = {kernels, kernels},
+                        .issues_only = on_queues,
+                        .delay_most_ns = on_queues ? QUEUE_DELAY_NS : 0,
+                        .delay_seed = random,
+                    },
+                    status);
 }
 
-/* Data first: its thread writes into the arena, and reads the plan. */
-static void close_member(Member *m) {
-  staging_stop(m->staging);
-  threads_free(m->threads);
-  replay_free(&m->replay);
-}
-
-static bool meet(const Member *m, Status *status) {
-  Comm *comm = m->replay.setup.comm;
-  if (comm->ops->barrier(comm)) return true;
-  status->code = 0; /* the rank that failed says why */
-  return false;
-}
-
-static bool run_program(const Member *m, Replay *replay, ProgramKind kind, int64_t step,
-                        int64_t padded_samples, Control *out, Status *status) {
-  const PlanJob *job = &m->world->plan->jobs[0];
+static bool run_program(const Member *m, ProgramKind kind, int64_t step, int64_t padded_samples,
+                        Control *out, Status *status) {
+  const PlanJob *job = &m->rank->world->plan->jobs[0];
   if (!HOSTILE_RUNS_ALONE) poison(m);
   const Control in = {
       .lr = schedule_lr(job, step),
@@ -321,15 +263,7 @@ static bool run_program(const Member *m, Replay *replay, ProgramKind kind, int64
       .seed = job->seed,
       .padded_samples = padded_samples,
   };
-  bool loads = m->staging && kind != PROGRAM_INIT;
-  const void *samples = loads ? staging_take(m->staging, status) : NULL;
-  ReplayLeft left;
-  if ((loads && samples == NULL) ||
-      !replay_run(replay, replay_program(replay, kind), &in, samples, &left, status))
-    return false;
-  if (loads) staging_give_back(m->staging);
-  *out = left.control;
-  return true;
+  return world_program(m->rank, kind, &in, out, status);
 }
 
 static uint64_t hash_bytes(uint64_t hash, const uint8_t *at, uint64_t size_bytes) {
@@ -350,9 +284,9 @@ static bool is_state(uint32_t kind) {
 }
 
 static uint64_t hash_state(const Member *m) {
-  const Plan *good = m->world->good;
-  const PlanClass *class = mesh_class(&m->world->mesh, good, m->rank);
-  const Arena *arena = &m->world->arena[m->rank].tier[TIER_DEVICE];
+  const Plan *good = m->trying->good;
+  const PlanClass *class = mesh_class(&m->rank->world->mesh, good, m->rank->number);
+  const Arena *arena = &m->rank->arenas->tier[TIER_DEVICE];
   uint64_t hash = 3;
   for (uint32_t i = 0; i < class->tensors_count; i++) {
     const PlanTensor *tensor = &good->tensors[class->tensors_first + i];
@@ -365,13 +299,13 @@ static uint64_t hash_state(const Member *m) {
 
 /* State as it stands in the arena of `rank`. */
 static void copy_state(const Member *m, int32_t rank) {
-  const Plan *plan = m->world->plan;
-  const PlanClass *class = mesh_class(&m->world->mesh, plan, rank);
-  const uint8_t *from = m->world->arena[rank].base[TIER_DEVICE];
-  uint8_t *to = m->world->arena[m->rank].base[TIER_DEVICE];
+  const Plan *plan = m->rank->world->plan;
+  const PlanClass *class = mesh_class(&m->rank->world->mesh, plan, rank);
+  const uint8_t *from = m->rank->world->arenas[rank].base[TIER_DEVICE];
+  uint8_t *to = m->rank->arenas->base[TIER_DEVICE];
   for (uint32_t i = 0; i < class->tensors_count; i++) {
     const PlanTensor *tensor = &plan->tensors[class->tensors_first + i];
-    const PlanTensor *mine = &plan->tensors[m->replay.class->tensors_first + i];
+    const PlanTensor *mine = &plan->tensors[m->rank->replay.class->tensors_first + i];
     for (uint32_t layer = 0; layer < tensor->layer_count && is_state(tensor->kind); layer++)
       memcpy(to + mine->offset + layer * mine->layer_stride,
              from + tensor->offset + layer * tensor->layer_stride, tensor->size_bytes);
@@ -380,28 +314,31 @@ static void copy_state(const Member *m, int32_t rank) {
 
 /* What a checkpoint comes to: a rank goes on from the state of the rank that writes for it. */
 static bool resume(const Member *m, Status *status) {
-  const World *world = m->world;
-  int32_t writer = checkpoint_writer(&world->mesh, world->plan->jobs[0].state_axes, m->rank);
-  const Arena *arena = &world->arena[m->rank].tier[TIER_DEVICE];
-  hostile_allow(&m->replay.hostile, arena->base, arena->size_bytes); /* others read there, too */
-  if (!meet(m, status)) return false;
+  const World *world = m->rank->world;
+  int32_t writer =
+      checkpoint_writer(&world->mesh, world->plan->jobs[0].state_axes, m->rank->number);
+  const Arena *arena = &m->rank->arenas->tier[TIER_DEVICE];
+  hostile_allow(&m->rank->replay.hostile, arena->base,
+                arena->size_bytes); /* others read there, too */
+  if (!world_meet(m->rank, status)) return false;
   if (mesh_class(&world->mesh, world->plan, writer)->tensors_count !=
-      m->replay.class->tensors_count)
+      m->rank->replay.class->tensors_count)
     return status_fail(status, STATUS_OURS, "rank %d has other state than rank %d, who writes it",
-                       m->rank, writer);
-  if (writer != m->rank) copy_state(m, writer);
-  if (!meet(m, status)) return false;
-  hostile_forbid(&m->replay.hostile, arena->base, arena->size_bytes);
+                       m->rank->number, writer);
+  if (writer != m->rank->number) copy_state(m, writer);
+  if (!world_meet(m->rank, status)) return false;
+  hostile_forbid(&m->rank->replay.hostile, arena->base, arena->size_bytes);
   return true;
 }
 
 static bool validate(Member *m, int64_t step, Result *result, Status *status) {
-  const World *world = m->world;
-  int32_t replicas = mesh_replicas(&world->mesh), replica = mesh_replica(&world->mesh, m->rank);
-  for (int64_t pass = 0; pass < validation_passes(m); pass++) {
+  const World *world = m->rank->world;
+  int32_t replicas = mesh_replicas(&world->mesh),
+          replica = mesh_replica(&world->mesh, m->rank->number);
+  for (int64_t pass = 0; pass < world_validations(m->rank); pass++) {
     int64_t padded = samples_padded(&world->valid, replicas, replica, pass);
     Control left;
-    if (!run_program(m, &m->replay, PROGRAM_EVAL_STEP, step, padded, &left, status)) return false;
+    if (!run_program(m, PROGRAM_EVAL_STEP, step, padded, &left, status)) return false;
     const double said[2] = {left.loss, left.count};
     result->reports = hash_bytes(result->reports, (const uint8_t *)said, sizeof said);
   }
@@ -409,11 +346,10 @@ static bool validate(Member *m, int64_t step, Result *result, Status *status) {
 }
 
 static bool run_steps(Member *m, Result *result, Status *status) {
-  Replay *replay = &m->replay;
   Control left;
-  if (!run_program(m, replay, PROGRAM_INIT, 0, 0, &left, status)) return false;
+  if (!run_program(m, PROGRAM_INIT, 0, 0, &left, status)) return false;
   for (int64_t step = 1; step <= TRIAL_STEPS; step++) {
-    if (!run_program(m, replay, PROGRAM_TRAIN_STEP, step, 0, &left, status)) return false;
+    if (!run_program(m, PROGRAM_TRAIN_STEP, step, 0, &left, status)) return false;
     result->loss = left.loss / left.count;
     result->norm = left.grad_norm;
     const double said[2] = {result->loss, result->norm};
@@ -421,55 +357,42 @@ static bool run_steps(Member *m, Result *result, Status *status) {
     if (!validate(m, step, result, status)) return false;
     if (step < TRIAL_STEPS && !resume(m, status)) return false;
   }
-  if (!meet(m, status)) return false;
-  const Arena *arena = &m->world->arena[m->rank].tier[TIER_DEVICE];
-  hostile_allow(&replay->hostile, arena->base, arena->size_bytes);
+  if (!world_meet(m->rank, status)) return false;
+  const Arena *arena = &m->rank->arenas->tier[TIER_DEVICE];
+  hostile_allow(&m->rank->replay.hostile, arena->base, arena->size_bytes);
   result->state = hash_state(m);
   return true;
 }
 
-static bool run_rank(void *context, int32_t rank, Status *status) {
-  World *world = context;
-  Member m = {.world = world, .rank = rank};
-  bool done = open_member(&m, &world->arena[rank], status) && meet(&m, status) &&
-              run_steps(&m, &world->result[rank], status);
-  close_member(&m);
+static bool run_rank(void *context, WorldRank *rank, Status *status) {
+  Trying *trying = context;
+  Member m = {.trying = trying, .rank = rank};
+  bool done = open_member(&m, status) && world_meet(rank, status) &&
+              run_steps(&m, &trying->result[rank->number], status);
+  world_leave(rank); /* before its communicators go out of scope */
   return done;
-}
-
-static void abort_all(void *context) {
-  local_world_abort(((World *)context)->local);
 }
 
 /* ---- the child */
 
-static bool run_world(World *world, Status *status) {
-  if (!mesh_read(&world->mesh, world->plan, status)) return false;
-  if (world->mesh.rank_count > RANKS_MAX)
-    return status_fail(status, STATUS_OURS, "%d ranks are too many", world->mesh.rank_count);
-  world->data = *world->plan, world->data_job = world->plan->jobs[0];
-  world->data_job.validate_every = 1;
-  world->data.jobs = &world->data_job;
-  if (!samples_open(&world->samples, world->plan, false, status) ||
-      !samples_open(&world->valid, world->plan, true, status))
-    return false;
-  world->local = local_world_new(world->plan, &world->mesh, (int32_t)world->plan->jobs[0].threads);
-  if (!world->local) return status_fail(status, STATUS_WORLD, "not enough memory for the world");
-  return boot_local(world->mesh.rank_count, run_rank, abort_all, world, status);
-}
-
 static Trial run_here(const Plan *plan, const Plan *good, TrialHow how) {
-  World *world = calloc(1, sizeof *world);
-  if (!world) abort();
-  world->plan = plan, world->good = good, world->how = how;
+  Trying *trying = calloc(1, sizeof *trying);
+  if (!trying) abort();
+  trying->good = good, trying->how = how;
+  trying->data = *plan, trying->data_job = plan->jobs[0];
+  trying->data_job.validate_every = 1;
+  trying->data.jobs = &trying->data_job;
+  World *world = &trying->world;
+  *world = (World){.plan = plan, .data = &trying->data, .steps = TRIAL_STEPS, .body = run_rank};
+  world->context = trying;
   Status status = {0};
-  Trial trial = {.end = run_world(world, &status) ? TRIAL_DONE : TRIAL_REFUSED};
+  Trial trial = {.end = world_run(world, &status) ? TRIAL_DONE : TRIAL_REFUSED};
   if (trial.end == TRIAL_REFUSED) printf("    %s\n", status.text);
-  trial.loss = world->result[0].loss;
-  trial.norm = world->result[0].norm;
+  trial.loss = trying->result[0].loss;
+  trial.norm = trying->result[0].norm;
   for (int32_t rank = 0; rank < world->mesh.rank_count; rank++) {
-    trial.reports = mix(trial.reports, world->result[rank].reports);
-    trial.state = mix(trial.state, world->result[rank].state);
+    trial.reports = mix(trial.reports, trying->result[rank].reports);
+    trial.state = mix(trial.state, trying->result[rank].state);
   }
   return trial; /* the process ends here: nothing is freed */
 }
