@@ -53,32 +53,32 @@ static const struct {
 };
 
 /* A table of a file: the file's own, or one of its types. */
-typedef struct Place {
+typedef struct FileTable {
   const SpecFile *file;
   const char *prefix; /* "", "types.1." */
   int32_t depth;
   bool is_cluster;
-} Place;
+} FileTable;
 
-static const char *path_of(Compile *c, const Place *place, const char *key) {
-  return arena_printf(c->arena, "%s%s", place->prefix, key);
+static const char *path_of(Compile *c, const FileTable *table, const char *key) {
+  return arena_printf(c->arena, "%s%s", table->prefix, key);
 }
 
-static void refuse_key(Compile *c, const Place *place, const char *key) {
+static void refuse_key(Compile *c, const FileTable *table, const char *key) {
   VEC(const char *) names = {0};
-  for (int32_t i = 0; place->is_cluster && i < FACT_TEXTS; i++)
+  for (int32_t i = 0; table->is_cluster && i < FACT_TEXTS; i++)
     VEC_PUSH(c->arena, &names, text_keys[i].name);
-  for (int32_t i = 0; i < (place->is_cluster ? CLUSTER_KEYS : DEVICE_KEYS); i++)
-    VEC_PUSH(c->arena, &names, place->is_cluster ? cluster_keys[i].name : device_keys[i].name);
+  for (int32_t i = 0; i < (table->is_cluster ? CLUSTER_KEYS : DEVICE_KEYS); i++)
+    VEC_PUSH(c->arena, &names, table->is_cluster ? cluster_keys[i].name : device_keys[i].name);
   const char *near = nearest_word(key, names.at, names.count);
-  error_at(c, span_of_key(place->file->spans, path_of(c, place, key)), "unknown-key",
+  error_at(c, span_of_key(table->file->spans, path_of(c, table, key)), "unknown-key",
            "%s: no such key of this file", text_show(c->arena, key));
   if (near) fix_last(c, "%s", near);
 }
 
-static void read_number(Compile *c, const Place *place, const RawEntry *entry, const Key *key,
+static void read_number(Compile *c, const FileTable *table, const RawEntry *entry, const Key *key,
                         int32_t i, Facts *facts) {
-  Span at = span_of_value(place->file->spans, path_of(c, place, entry->key));
+  Span at = span_of_value(table->file->spans, path_of(c, table, entry->key));
   double number = entry->value->number;
   bool is_good = key->parse
                      ? entry->value->kind == RAW_TEXT && key->parse(entry->value->text, &number)
@@ -93,68 +93,68 @@ static void read_number(Compile *c, const Place *place, const RawEntry *entry, c
   facts->number[i] = number;
   facts->is_known[i] = true;
   facts->span[i] = at;
-  facts->depth[i] = place->depth;
+  facts->depth[i] = table->depth;
 }
 
-static void read_text(Compile *c, const Place *place, const RawEntry *entry, int32_t i,
+static void read_text(Compile *c, const FileTable *table, const RawEntry *entry, int32_t i,
                       Facts *facts) {
-  Span at = span_of_value(place->file->spans, path_of(c, place, entry->key));
+  Span at = span_of_value(table->file->spans, path_of(c, table, entry->key));
   if (entry->value->kind != RAW_TEXT) {
     error_at(c, at, "wrong-type", "%s: expected %s; got %s", entry->key, text_keys[i].expected,
              raw_show(c->arena, entry->value));
     fix_last(c, "%s = \"...\"", entry->key);
     return;
   }
-  const char *text = entry->value->text, *folder = place->file->directory;
+  const char *text = entry->value->text, *folder = table->file->directory;
   if (text_keys[i].is_path && !path_check(c, text, at)) return;
   if (facts->text[i]) return;
   facts->text[i] = text_keys[i].is_path ? path_join(c->arena, folder, text)
                    : i == FACT_DEVICE   ? path_located(c->arena, folder, text)
                                         : text;
   facts->text_span[i] = at;
-  facts->text_depth[i] = place->depth;
+  facts->text_depth[i] = table->depth;
 }
 
-static void read_types(Compile *c, const Place *place, const RawEntry *entry, Facts *facts) {
+static void read_types(Compile *c, const FileTable *table, const RawEntry *entry, Facts *facts) {
   const Raw *raw = entry->value;
   bool is_list = raw->kind == RAW_TABLE && raw->named.count == 0 && !raw->bad_key &&
                  raw->list.count > 0 && raw->list.count <= TYPES_MOST;
   for (int32_t i = 0; is_list && i < raw->list.count; i++)
     is_list = raw->list.at[i]->kind == RAW_TABLE && !raw->list.at[i]->bad_key;
   if (!is_list) {
-    error_at(c, span_of_value(place->file->spans, "types"), "wrong-type",
+    error_at(c, span_of_value(table->file->spans, "types"), "wrong-type",
              "types: expected 1 to %d tables, { { \"dgx-h100\", nodes = 4 }, { ... } }; got %s",
              TYPES_MOST, raw_show(c->arena, raw));
     return;
   }
   if (facts->types) return;
   SpecFile *file = ARENA_NEW(c->arena, SpecFile);
-  *file = *place->file;
+  *file = *table->file;
   facts->types = raw;
   facts->types_file = file;
 }
 
-static void read_entry(Compile *c, const Place *place, const RawEntry *entry, Facts *facts) {
-  const Key *keys = place->is_cluster ? cluster_keys : device_keys;
-  for (int32_t i = 0; i < (place->is_cluster ? CLUSTER_KEYS : DEVICE_KEYS); i++)
+static void read_entry(Compile *c, const FileTable *table, const RawEntry *entry, Facts *facts) {
+  const Key *keys = table->is_cluster ? cluster_keys : device_keys;
+  for (int32_t i = 0; i < (table->is_cluster ? CLUSTER_KEYS : DEVICE_KEYS); i++)
     if (strcmp(keys[i].name, entry->key) == 0) {
-      read_number(c, place, entry, &keys[i], i, facts);
+      read_number(c, table, entry, &keys[i], i, facts);
       return;
     }
-  for (int32_t i = 0; place->is_cluster && i < FACT_TEXTS; i++)
+  for (int32_t i = 0; table->is_cluster && i < FACT_TEXTS; i++)
     if (strcmp(text_keys[i].name, entry->key) == 0) {
-      read_text(c, place, entry, i, facts);
+      read_text(c, table, entry, i, facts);
       return;
     }
-  if (place->is_cluster && !*place->prefix && strcmp(entry->key, "types") == 0)
-    read_types(c, place, entry, facts);
+  if (table->is_cluster && !*table->prefix && strcmp(entry->key, "types") == 0)
+    read_types(c, table, entry, facts);
   else
-    refuse_key(c, place, entry->key);
+    refuse_key(c, table, entry->key);
 }
 
-static void read_table(Compile *c, const Place *place, const Raw *raw, Facts *facts) {
+static void read_table(Compile *c, const FileTable *table, const Raw *raw, Facts *facts) {
   for (int32_t i = 0; i < raw->named.count; i++)
-    read_entry(c, place, &raw->named.at[i], facts);
+    read_entry(c, table, &raw->named.at[i], facts);
 }
 
 /* The cluster that a table begins with, or NULL. */
@@ -169,7 +169,7 @@ static bool read_chain(Compile *c, lua_State *L, bool is_cluster, const char *na
   int32_t errors = c->diags.error_count;
   for (; name; depth++) {
     if (depth == LONGEST_CHAIN) {
-      error_at(c, at, "base-cycle", "cluster files that begin with each other without end");
+      error_at(c, at, "base-cycle", "these cluster files begin with each other in a circle");
       fix_last(c, "begin one of them with none, or with a cluster of the library");
       return false;
     }
@@ -183,7 +183,7 @@ static bool read_chain(Compile *c, lua_State *L, bool is_cluster, const char *na
       fix_last(c, "return { ... }");
       return false;
     }
-    read_table(c, &(Place){&file, "", depth, is_cluster}, file.raw, facts);
+    read_table(c, &(FileTable){&file, "", depth, is_cluster}, file.raw, facts);
     if (c->diags.error_count > errors) return false;
     name = is_cluster ? base_of(file.raw) : NULL;
     if (name) at = span_of_value(file.spans, "1");
@@ -203,7 +203,7 @@ bool facts_read_type(Compile *c, lua_State *L, const Facts *all, int32_t number,
   const Raw *raw = all->types->list.at[number];
   const char *prefix = arena_printf(c->arena, "types.%d.", number + 1);
   int32_t errors = c->diags.error_count;
-  read_table(c, &(Place){file, prefix, 0, true}, raw, facts);
+  read_table(c, &(FileTable){file, prefix, 0, true}, raw, facts);
   if (c->diags.error_count > errors) return false;
   Span at = span_of_value(file->spans, arena_printf(c->arena, "%s1", prefix));
   return read_chain(c, L, true, base_of(raw), file->directory, at, 1, facts);

@@ -29,7 +29,7 @@ typedef struct Backward {
 } Backward;
 
 /* What a task works on; changes as it goes through groups and blocks. */
-typedef struct Place {
+typedef struct Task {
   const Attention *a;
   const BackwardBlocks *blocks;
   float *memory; /* the thread's */
@@ -39,9 +39,9 @@ typedef struct Place {
   int64_t b, h, kv_head;
   int64_t k0, keys;
   int64_t q0, queries; /* block */
-} Place;
+} Task;
 
-static Factor operand_head(const Place *t, int32_t i) {
+static Factor operand_head(const Task *t, int32_t i) {
   const int64_t *dim = t->a->args->dim;
   int64_t dense = t->a->heads * t->a->head;
   switch (i) {
@@ -52,7 +52,7 @@ static Factor operand_head(const Place *t, int32_t i) {
   }
 }
 
-static void row_terms(const Place *t) {
+static void row_terms(const Task *t) {
   Factor d_out = operand_head(t, 0), out = operand_head(t, 4);
   for (int64_t i = 0; i < t->a->seq; i++) {
     Vec sum = v_set(0);
@@ -65,7 +65,7 @@ static void row_terms(const Place *t) {
   }
 }
 
-static void put_slope(const Place *t, void *to, int64_t key, int64_t column, Vec x) {
+static void put_slope(const Task *t, void *to, int64_t key, int64_t column, Vec x) {
   int64_t at = key * t->blocks->slope_row + column;
   if (t->a->kind.pairs)
     v_store_bf16((uint16_t *)to + at, x);
@@ -74,7 +74,7 @@ static void put_slope(const Place *t, void *to, int64_t key, int64_t column, Vec
 }
 
 /* Eight keys of one column of sixteen queries: p and d_s from the scores and d_p. */
-static void slope_rows(const Place *t, int64_t panel, int64_t j, int64_t key, const float *scores,
+static void slope_rows(const Task *t, int64_t panel, int64_t j, int64_t key, const float *scores,
                        const float *d_p) {
   const Attention *a = t->a;
   int64_t column = panel * QUERY_PANEL + j * LANES, q0 = t->q0 + column;
@@ -106,12 +106,12 @@ static void slope_rows(const Place *t, int64_t panel, int64_t j, int64_t key, co
 
 /* Keys of the block that the last of these queries of the block sees: one at least, for blocks of
  * queries begin at a panel with a query that sees the first key. */
-static int64_t seen_keys(const Place *t, int64_t first, int64_t queries) {
+static int64_t seen_keys(const Task *t, int64_t first, int64_t queries) {
   return min64(t->keys, visible_keys(t->a, t->q0 + first + queries - 1) - t->k0);
 }
 
 /* p and d_s of one panel of queries against the block of keys; keys no query sees become 0. */
-static void slope_panel(const Place *t, int64_t panel) {
+static void slope_panel(const Task *t, int64_t panel) {
   const Attention *a = t->a;
   const Scratch *s = &t->s;
   int64_t first = panel * QUERY_PANEL, queries = min64(QUERY_PANEL, t->queries - first);
@@ -146,12 +146,12 @@ static void slope_panel(const Place *t, int64_t panel) {
     }
 }
 
-static Factor slopes_factor(const Place *t, const void *slopes) {
+static Factor slopes_factor(const Task *t, const void *slopes) {
   return (Factor){slopes, t->blocks->slope_row, 1, t->a->kind.pairs};
 }
 
 /* Units of queries before the first that sees `key`: nothing is to be summed there. */
-static int64_t unseen_units(const Place *t, int64_t key) {
+static int64_t unseen_units(const Task *t, int64_t key) {
   GemmKind kind = t->a->kind;
   int64_t queries = max64(0, first_query(t->a, t->k0 + key) - t->q0);
   int64_t units = kind.pairs ? queries / 2 : queries;
@@ -159,7 +159,7 @@ static int64_t unseen_units(const Place *t, int64_t key) {
 }
 
 /* to[key][head] += slopes^T . flipped, over the block's queries. */
-static void add_key_gradient(const Place *t, const void *slopes, const float *flipped, float *to) {
+static void add_key_gradient(const Task *t, const void *slopes, const float *flipped, float *to) {
   const Attention *a = t->a;
   Factor rows = slopes_factor(t, slopes);
   int64_t units = gemm_units(a->kind, t->queries), step = gemm_rows(a->kind);
@@ -188,7 +188,7 @@ static void add_key_gradient(const Place *t, const void *slopes, const float *fl
 }
 
 /* d_q[head][query] += k^T . d_s, over the block's keys. */
-static void add_query_gradient(const Place *t, int64_t panel) {
+static void add_query_gradient(const Task *t, int64_t panel) {
   const Attention *a = t->a;
   int64_t first = panel * QUERY_PANEL, queries = min64(QUERY_PANEL, t->queries - first);
   int64_t seen = seen_keys(t, first, queries), step = gemm_rows(a->kind);
@@ -215,7 +215,7 @@ static void add_query_gradient(const Place *t, int64_t panel) {
   }
 }
 
-static void query_block(const Place *t) {
+static void query_block(const Task *t) {
   const Attention *a = t->a;
   const Scratch *s = &t->s;
   Factor q = operand_head(t, 1), d_out = operand_head(t, 0);
@@ -241,7 +241,7 @@ static void query_block(const Place *t) {
     add_query_gradient(t, p);
 }
 
-static void write_keys(const Place *t, const float *from, int32_t i, int64_t stride) {
+static void write_keys(const Task *t, const float *from, int32_t i, int64_t stride) {
   const Attention *a = t->a;
   bool bf16 = a->args->dtype[i] == DTYPE_BF16;
   for (int64_t key = 0; key < t->keys; key++) {
@@ -251,7 +251,7 @@ static void write_keys(const Place *t, const float *from, int32_t i, int64_t str
   }
 }
 
-static void write_query_gradients(const Place *t) {
+static void write_query_gradients(const Task *t) {
   const Attention *a = t->a;
   int64_t stride = a->args->dim[8];
   float one[QUERY_PANEL];
@@ -264,7 +264,7 @@ static void write_query_gradients(const Place *t) {
 }
 
 /* Sets t to the group's member-th query head. */
-static void select_head(Place *t, const Backward *f, int64_t member) {
+static void select_head(Task *t, const Backward *f, int64_t member) {
   t->h = t->kv_head * f->group + member;
   t->d_q = t->memory + f->blocks.d_q + member * f->blocks.d_q_next;
   t->delta = t->memory + f->blocks.delta + member * f->blocks.delta_next;
@@ -276,7 +276,7 @@ static int64_t first_block(const Attention *a, int64_t k0) {
   return (first < a->seq ? first / QUERY_PANEL : ceil_div(a->seq, QUERY_PANEL)) * QUERY_PANEL;
 }
 
-static void key_block(Place *t, const Backward *f) {
+static void key_block(Task *t, const Backward *f) {
   const Attention *a = t->a;
   const Scratch *s = &t->s;
   Factor k = operand_head(t, 2), v = operand_head(t, 3), k_flipped = flip(k);
@@ -317,7 +317,7 @@ static Scratch scratch_at(const BackwardBlocks *b, float *at) {
 static void head_task(void *context, int64_t task, int32_t worker) {
   const Backward *f = (const Backward *)context;
   const Attention *a = &f->a;
-  Place t = {.a = a, .blocks = &f->blocks, .b = task / a->kv_heads, .kv_head = task % a->kv_heads};
+  Task t = {.a = a, .blocks = &f->blocks, .b = task / a->kv_heads, .kv_head = task % a->kv_heads};
   t.memory = attention_part(a->args, 9, f->blocks.thread_bytes, f->blocks.threads, task, worker);
   t.s = scratch_at(&f->blocks, t.memory);
   for (int64_t member = 0; member < f->group; member++) {

@@ -25,8 +25,8 @@ static bool drop_record(Mutator *m) {
                      mutant_record_name(m, record), m->b->strings + record->path);
 }
 
-/* A copied of the call's segment, with bases and records of its own. */
-static PlanSegment *twin_of(Mutator *m, const PlanCall *call, uint32_t room) {
+/* A copy of the call's segment, with bases and records of its own. */
+static PlanSegment *own_copy_of(Mutator *m, const PlanCall *call, uint32_t room) {
   PlanBuilder *b = m->b;
   PlanSegment copied = b->segments[call->segment], old = copied;
   copied.bases_first = b->bases_count;
@@ -55,7 +55,7 @@ static bool drop_call(Mutator *m) {
   uint32_t any = 0;
   if (call == NULL || !running_record(m, call, &any)) return false;
   const char *name = mutant_call_name(m, call);
-  const PlanSegment *copied = twin_of(m, call, 0);
+  const PlanSegment *copied = own_copy_of(m, call, 0);
   for (uint32_t i = 0; i < copied->records_count; i++)
     never(&m->b->records[copied->records_first + i]);
   call->segment = NUMBER(m, segments, copied);
@@ -66,7 +66,7 @@ static bool drop_one_record_of_one_call(Mutator *m) {
   PlanCall *call = pick_call(m);
   uint32_t index = 0;
   if (call == NULL || !running_record(m, call, &index)) return false;
-  const PlanSegment *copied = twin_of(m, call, 0);
+  const PlanSegment *copied = own_copy_of(m, call, 0);
   never(&m->b->records[copied->records_first + index]);
   call->segment = NUMBER(m, segments, copied);
   return mutant_said(m, "call %u (%s) leaves record %u (%s) out", NUMBER(m, calls, call),
@@ -98,7 +98,7 @@ static bool duplicate_record(Mutator *m) {
   PlanCall *call = pick_call(m);
   uint32_t index = 0;
   if (call == NULL || !running_record(m, call, &index)) return false;
-  const PlanSegment *copied = twin_of(m, call, 1);
+  const PlanSegment *copied = own_copy_of(m, call, 1);
   PlanRecord *records = &m->b->records[copied->records_first];
   for (uint32_t i = copied->records_count - 1; i > index; i--) {
     records[i] = records[i - 1];

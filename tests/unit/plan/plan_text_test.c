@@ -82,13 +82,13 @@ static void test_awkward_values(void) {
     CHECK(strstr(text, "param:[0..256) fp32 @parameters + 256 * dp") != NULL);
     free(text), build_free(&more);
   }
-  TEST("strings survive: quotes, newlines, other alphabets, twins, tails of other strings") {
+  TEST("strings survive: quotes, newlines, other alphabets, equal ones, tails of other strings") {
     builder.jobs[0].reason = build_string(&builder, "a \"b\" \\ \n\t) # \x7f \xc3\xa9");
     builder.segments[0].name = builder.jobs[0].reason;
     builder.jobs[0].model = builder.jobs[0].name + 3;
     builder.jobs[0].run_dir = builder.strings_count;
-    for (const char *twin = "example"; *twin; twin++)
-      build_strings(&builder, *twin);
+    for (const char *letter = "example"; *letter; letter++)
+      build_strings(&builder, *letter);
     build_strings(&builder, '\0');
     Plan plan = build_view(&builder);
     expect_same(&plan);

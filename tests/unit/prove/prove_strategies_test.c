@@ -95,16 +95,16 @@ static PlanCall *call_of(const char *segment, uint32_t n) {
 
 /* From here on the call does nothing: its segment is its own, and no record of it runs. */
 static void idle_call(PlanCall *call) {
-  PlanSegment twin = b.segments[call->segment];
+  PlanSegment copy = b.segments[call->segment];
   uint32_t bases = b.bases_count, records = b.records_count;
-  for (uint32_t i = 0; i < twin.bases_count; i++)
-    build_bases(&b, b.bases[twin.bases_first + i]);
-  for (uint32_t i = 0; i < twin.records_count; i++) {
-    build_records(&b, b.records[twin.records_first + i]);
+  for (uint32_t i = 0; i < copy.bases_count; i++)
+    build_bases(&b, b.bases[copy.bases_first + i]);
+  for (uint32_t i = 0; i < copy.records_count; i++) {
+    build_records(&b, b.records[copy.records_first + i]);
     drop(&b.records[records + i]);
   }
-  twin.bases_first = bases, twin.records_first = records;
-  call->segment = build_segments(&b, twin);
+  copy.bases_first = bases, copy.records_first = records;
+  call->segment = build_segments(&b, copy);
 }
 
 /* Takes elements from one piece of a collective and gives them to the next. */
@@ -248,13 +248,13 @@ static void test_pipeline(void) {
   }
 }
 
-/* A twin of the call's segment, of this call alone, whose record `n` of that name never runs. */
+/* A copy of the call's segment, of this call alone, whose record `n` of that name never runs. */
 static void drop_in_call(PlanCall *call, const char *name, uint32_t n) {
-  PlanSegment twin = b.segments[call->segment];
+  PlanSegment copy = b.segments[call->segment];
   idle_call(call);
   const PlanSegment *idle = &b.segments[call->segment];
-  for (uint32_t i = 0; i < twin.records_count; i++) {
-    const PlanRecord record = b.records[twin.records_first + i];
+  for (uint32_t i = 0; i < copy.records_count; i++) {
+    const PlanRecord record = b.records[copy.records_first + i];
     if (strcmp(record_name(&record), name) != 0 || n-- > 0)
       b.records[idle->records_first + i] = record;
   }

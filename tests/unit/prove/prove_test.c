@@ -193,19 +193,19 @@ static void test_communication(void) {
   TEST("another size, dtype or meaning of one of two members is found") {
     for (int what = 0; what < 3; what++) {
       begin(3, 1, 4, 2, false);
-      PlanSegment twin = b.segments[segment_named("reduce control")];
+      PlanSegment copy = b.segments[segment_named("reduce control")];
       PlanRecord record = *record_of("reduce control", 0);
       PlanOperand operand = *operand_of("reduce control", 0, 0);
       if (what == 0) operand.size_bytes = 8;
       if (what == 1) operand.dtype = DTYPE_F32;
       if (what == 2) record.meaning = 0;
       record.operands_first = build_operands(&b, operand);
-      twin.records_first = build_records(&b, record);
+      copy.records_first = build_records(&b, record);
       uint32_t bases = b.bases_count;
-      build_bases(&b, b.bases[twin.bases_first]);
-      twin.bases_first = bases;
+      build_bases(&b, b.bases[copy.bases_first]);
+      copy.bases_first = bases;
       PlanCall *call = call_of(1, "reduce control", 0);
-      call->segment = build_segments(&b, twin);
+      call->segment = build_segments(&b, copy);
       expect_finding("communication: classes[0]...all_reduce...but classes[1]...all_reduce");
     }
   }
@@ -238,14 +238,14 @@ static void test_timeline(void) {
     uint32_t second = build_comms(&b, (PlanComm){1, build_string(&b, "dp again")});
     build_one_node(&b, 0, 0); /* a link to that one, too */
     /* Class 1 gets its own copy of the reduction, over the other communicator of the same ranks. */
-    PlanSegment twin = b.segments[segment_named("reduce control")];
+    PlanSegment copy = b.segments[segment_named("reduce control")];
     PlanRecord record = *record_of("reduce control", 0);
     record.comm = second;
-    twin.records_first = build_records(&b, record);
+    copy.records_first = build_records(&b, record);
     uint32_t bases = b.bases_count;
-    build_bases(&b, b.bases[twin.bases_first]);
-    twin.bases_first = bases;
-    call_of(1, "reduce control", 0)->segment = build_segments(&b, twin);
+    build_bases(&b, b.bases[copy.bases_first]);
+    copy.bases_first = bases;
+    call_of(1, "reduce control", 0)->segment = build_segments(&b, copy);
     Plan plan = build_view(&b);
     CHECK(!prove(&plan, &report));
     bool found = false;
