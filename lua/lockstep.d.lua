@@ -13,7 +13,7 @@
 ---@field valid? string|string[] validation shards. Default: none
 ---@field format? "auto"|"u8"|"u16"|"u32"|"llmc"|"megatron" token layout; auto reads the header, raw files must say theirs. Default: auto
 ---@field shuffle? boolean order is a function of (seed, epoch, step); disjoint over dp. Default: true
----@field prefetch? integer|string batches in memory: the one at work and those staged ahead. Default: 2
+---@field prefetch? integer|string batches in memory: the one in use and those staged ahead. Default: 2
 ---@field columns? table<string, string|string[]> which CSV columns feed which input; required for table. Default: none
 
 ---@class (exact) lockstep.train
@@ -29,7 +29,7 @@
 ---@field [1]? "adamw"|"sgd"|"lion" the update
 ---@field lr? number peak learning rate. Default: required
 ---@field beta1? number adamw: decay of the first moment; lion: the moment's share in a step. Default: 0.9
----@field beta2? number adamw: decay of the second moment; lion: of the moment, 0.99 when it is not said. Default: 0.95
+---@field beta2? number adamw: decay of the second moment; lion: of the moment, 0.99 by default. Default: 0.95
 ---@field eps? number adamw: added to the root of the second moment. Default: 1e-8
 ---@field momentum? number sgd: momentum. Default: 0.9
 ---@field weight_decay? number decoupled; weights that multiply or are looked up; biases and the weights of norms do not decay; derived: adamw 0.1, sgd 0, lion 0.3. Default: derived
@@ -73,54 +73,54 @@
 ---@field bucket? string largest gradient collective; it holds at least one parameter. Default: 25MiB
 
 ---@class (exact) lockstep.memory
----@field budget? string what a rank may use; derived: the device's memory less what stands outside the arena. Default: derived
+---@field budget? string what a rank may use; derived: the device's memory less what is kept outside the arena. Default: derived
 ---@field recompute? "none"|"block"|"sqrt"|"auto"|"every"|{ [1]: "every", blocks: integer } what backward computes again; {"every", blocks = N} keeps every Nth block input; auto: the cheapest that fits. Default: auto
 
 ---@class (exact) lockstep.checkpoint
 ---@field path? string the folder of checkpoints. Default: {run}/checkpoint
 ---@field every? string how often: a duration, or "N steps". Default: 30m
----@field keep? integer|string newest retained. Default: 2
+---@field keep? integer|string how many of the newest are kept. Default: 2
 ---@field resume? string auto: newest whole one in path, if the job is still that experiment; anyway, PATH: also of another experiment. Default: auto
 ---@field signal? "usr1"|"usr2"|"term" what a batch system sends before its time limit: ranks finish the step, save and end; SIGINT, SIGTERM and SIGHUP ask the same. Default: usr1
 
 ---@class (exact) lockstep.log
 ---@field dir? string the run directory {run}: plan, metrics, loss curve, checkpoints. Default: runs/{name}
----@field every? integer|string printed line; metrics.jsonl has every step. Default: 10
----@field ranks_every? integer|string each rank keeps where the time of its steps goes, and ranks are compared so often and at the end, as with --ranks-every; 0: never. Default: 0
+---@field every? integer|string how often a line is printed; metrics.jsonl has every step. Default: 10
+---@field ranks_every? integer|string each rank keeps where the time of its steps goes; ranks are compared every so many steps and at the end, as with --ranks-every; 0: never. Default: 0
 
 ---@class (exact) lockstep.cluster
 ---@field [1]? string the machine: a library name or ./file.lua
----@field nodes? integer|string machines; by name, here: 1; nodes of here all stand on this machine. Default: derived
+---@field nodes? integer|string machines; by name, here: 1; nodes of here are all on this machine. Default: derived
 ---@field devices? integer|string ranks per node; by name, here: 1. Default: derived
 ---@field device? string from specs/devices, or cpu; by name. Default: derived
 ---@field memory? string overrides the device's. Default: derived
 ---@field cores? integer|string cores of a node's processors; by name, here: this machine's. Default: derived
 ---@field intra? string one way between the devices of a node: NVLink, PCIe; by name. Default: derived
 ---@field inter? string one way between nodes: a device's share of the network; by name. Default: derived
----@field intra_latency? string of a message between the devices of a node; by name, else none in predictions. Default: derived
----@field inter_latency? string of a message between nodes; by name, else none in predictions. Default: derived
+---@field intra_latency? string of a message between the devices of a node; by name, else predictions leave it out. Default: derived
+---@field inter_latency? string of a message between nodes; by name, else predictions leave it out. Default: derived
 ---@field hwloc? string hwloc XML of a node, of lstopo or lockstep topology gather: devices, links, NICs, cores. Default: none
 ---@field nccl_topo? string NCCL topology XML of a node; beside hwloc, devices, links and NICs are NCCL's and cores hwloc's. Default: none
 ---@field switches? string Slurm's topology.conf or topology.yaml: which nodes share a switch or a block; nodes are its hosts. Default: none
 ---@field drained? string hosts of switches that take no ranks: "node[03-04],node17". Default: none
 ---@field block? integer|string nodes that one NVLink domain joins at the rate of intra, 18 of an NVL72; by name, 1. Default: derived
----@field taper? integer|string how many times less leaf switches carry up than their nodes send; by name, 1. Default: derived
+---@field taper? integer|string oversubscription: how many times more the nodes of a leaf switch send than it carries up; by name, 1. Default: derived
 ---@field price? string of one node, for what a run costs. Default: none
 
 ---@class (exact) lockstep.slurm
 ---@field [1]? string the allocation on a cluster with Slurm; a site of specs/sites or ./file.lua may set all of its keys, and the job those that differ
----@field time? string limit of the job; sbatch and submit need it. Default: none
+---@field time? string time limit of the job; sbatch and submit need it. Default: none
 ---@field partition? string where it runs; by site. Default: none
----@field partitions? table<string, string|number|boolean> those that there are, as { gpu = "40 nodes, 24h", debug = true }: jobs that name another one, take more nodes or last longer are refused; by site. Default: none
----@field features? string|string[] of nodes, which slurm.sbatch.constraint may name: others are refused; by site. Default: none
+---@field partitions? table<string, string|number|boolean> the partitions there are, as { gpu = "40 nodes, 24h", debug = true }: jobs that name another one, take more nodes or last longer are refused; by site. Default: none
+---@field features? string|string[] features of nodes, which slurm.sbatch.constraint may name: others are refused; by site. Default: none
 ---@field account? string who pays; by site. Default: none
 ---@field qos? string quality of service; by site. Default: none
 ---@field exclude? string nodes to avoid, as n[01-04]; one that failed is added when the job is requeued. Default: none
 ---@field spares? integer|string nodes beyond those of the plan: a retry leaves out one that failed. Default: 0
----@field retries? integer|string starts again in the allocation when a machine failed, counted anew with every new checkpoint; what the job must change is never tried again. Default: 3
+---@field retries? integer|string starts again in the allocation when a machine failed, counted from 0 after each new checkpoint; errors of the job itself are not retried. Default: 3
 ---@field requeue? boolean back into the queue when the limit comes or a node fails. Default: true
 ---@field chain? integer|string jobs that submit queues, each of which starts when the one before it is over and goes on from what that one saved; derived: 1 while the job goes back into the queue by itself, else as many as the predicted time fills. Default: derived
----@field margin? string time that stays between the last checkpoint and the limit. Default: 60s
+---@field margin? string time left between the last checkpoint and the limit. Default: 60s
 ---@field write? string what the file system takes of one checkpoint, for the time that the last one needs. Default: 1GB/s
 ---@field preflight? "full"|"quick"|"off" nodes are looked at before ranks start, for less than a minute: program and plan the same, memory, /dev/shm, disk against checkpoints, clocks, data, rate of matrix products, sums and exchanges between nodes; full also writes and reads back memory and a file where checkpoints go, compares samples from all over the data, keeps all cores busy, lets each pair of nodes meet, compares network ports and drivers, and asks NVML about GPUs. Default: quick
 ---@field modules? string|string[] module load ..., after module purge; by site. Default: none
@@ -128,11 +128,11 @@
 ---@field container_by? "pyxis"|"apptainer" what starts the container; by site. Default: pyxis
 ---@field mounts? string|string[] what the container sees, as from:to or from:to:ro; by site. Default: none
 ---@field env? table<string, string|number|boolean> environment of the ranks; NCCL_*, FI_*, UCX_* keep their own names. Default: none
----@field umask? string rights that files of the run are made without, as 027 or 002; none: those of the shell that submits; by site. Default: none
+---@field umask? string permissions that files of the run are created without, as 027 or 002; none: those of the shell that submits; by site. Default: none
 ---@field scratch? string stands for {scratch} in any path; by site. Default: none
 ---@field sbatch? table<string, string|number|boolean> other options of sbatch, as ['mail-type'] = "END"; exclusive = true has no value; false leaves out what the site says. Default: none
 ---@field srun? table<string, string|number|boolean> other options of srun; by site. Default: none
----@field wrap? string|string[] command before each rank, as { "nsys", "profile" }. Default: none
+---@field wrap? string|string[] command that starts each rank, as { "nsys", "profile" }. Default: none
 ---@field gpus? "gpus-per-node"|"gres"|"none" how GPUs are asked for; by site. Default: gpus-per-node
 ---@field gpu_type? string which ones, where nodes differ; by site. Default: none
 ---@field block? integer|string nodes of one block of topology/block, 18 of NVL72: the job asks for segments that fit a block; by site. Default: none

@@ -490,7 +490,7 @@ static void check_version(const Making *m) {
       const LaunchLine *line = &lists[k]->at[i];
       int32_t since = option_version(line->name + 2, line->value);
       if (since > version)
-        error_at(m->c, at, "slurm-option", "%s%s%s (%s) is of Slurm %d.%02d; slurm.version is %s",
+        error_at(m->c, at, "slurm-option", "%s%s%s (%s) needs Slurm %d.%02d; slurm.version is %s",
                  line->name, line->value ? "=" : "", line->value ? line->value : "", line->why,
                  since / 100, since % 100, job->slurm.version);
     }

@@ -54,8 +54,8 @@ static int by_value(const void *a, const void *b) {
   return x < y ? -1 : x > y;
 }
 
-/* fp32 has no use for variants that differ in bf16 alone; the plain kernels are no candidate where
- * there is another. */
+/* Variants that differ in bf16 alone are not candidates for fp32, nor are the plain kernels where
+ * there is any other. */
 static bool is_candidate(Product product, bool bf16) {
   if (!product_runs_here(product) || (!bf16 && product > PRODUCT_AVX512)) return false;
   return product != PRODUCT_REFERENCE || !product_runs_here(PRODUCT_AVX2);
@@ -96,7 +96,7 @@ static Product fastest(const Bench *bench, bool bf16) {
   return best;
 }
 
-/* ---- telling */
+/* ---- printing */
 
 static double gflops(double parts, double seconds) {
   return parts * product_flops() / seconds * 1e-9;
@@ -112,7 +112,7 @@ static const char *constant(Product product, char text[24]) {
   return text;
 }
 
-/* What begins every row of this processor alone. */
+/* How every row of this processor begins, and no other. */
 static void row_start(const ProductChoice *here, char start[ROW_BYTES]) {
   (void)snprintf(start, ROW_BYTES, "PROCESSOR(\"%s\", %u, %u, %u, ", here->vendor, here->family,
                  here->model, here->model);
@@ -261,13 +261,14 @@ static int32_t cores(void) {
 }
 
 ExitCode verb_bench(const Options *options) {
-  if (!options->products) return complain(EXIT_USER, "bench wants what to measure: --kernels");
+  if (!options->products)
+    return complain(EXIT_USER, "say what to measure: lockstep bench --kernels");
   if (options->out && access(options->out, R_OK | W_OK) != 0) /* before it takes its time */
     return refuse_table(options->out);
   static Bench bench;
   bench.threads = cores();
   if (!measure(&bench)) return complain(EXIT_WORLD, "not enough memory or processes to measure");
-  (void)unsetenv("LOCKSTEP_CPU"); /* who this processor is, whatever is forced */
+  (void)unsetenv("LOCKSTEP_CPU"); /* the row is about this processor, whatever is forced */
   const ProductChoice *here = product_choice();
   char row[ROW_BYTES];
   row_of(&bench, here, row);

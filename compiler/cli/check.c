@@ -1,4 +1,4 @@
-/* check.c -- lockstep check: everything compile does, and nothing written. */
+/* check.c -- lockstep check: does all that compile does, but writes no file. */
 #include "compiler/cli/cli.h"
 
 ExitCode verb_check(const Options *options) {

@@ -1,7 +1,7 @@
 /* cli.h -- the command line: one verb, one question. Results on stdout, words for people on stderr.
  *
- * Verbs and options stand in options.def; whoever needs to know what there is asks the two tables
- * that are made of it. */
+ * Verbs and options are rows of options.def; help, completion and parsing read the two tables made
+ * of it. */
 #ifndef LOCKSTEP_CLI_H
 #define LOCKSTEP_CLI_H
 
@@ -19,7 +19,7 @@ typedef struct Words {
 typedef struct Options {
   const char *verb;
   Words words;                /* what is neither verb nor option: the job file first */
-  bool colored;               /* what --color means here */
+  bool colored;               /* --color, or whether stderr is a terminal */
   const char *const *command; /* all words as they were given, the program's name first */
   int32_t command_count;
 #define VERB(name, words, least, most, question)
@@ -100,11 +100,11 @@ extern const char *const exit_meanings[];
 
 /* ---- shared by the verbs (common.c) */
 
-/* Says it on stderr; returns `code`. */
+/* Prints the message on stderr; returns `code`. */
 ExitCode complain(ExitCode code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* hwloc may be told to describe another machine; that is heeded, and never kept quiet. False: it
- * cannot be, reported. */
+/* The environment may tell hwloc to describe another machine: then a message says so. False when
+ * that machine cannot be read, reported. */
 bool say_environment(Compile *c);
 
 /* The library found, or NULL when that was reported. */
@@ -116,19 +116,19 @@ bool compile_job(Compile *c, const Options *options, Compiled *compiled);
 
 /* Diagnostics: text on stderr, or JSON on stdout. Returns the exit code that they mean. */
 ExitCode report(const Compile *c, const Options *options);
-ExitCode report_code(const Compile *c); /* without a word */
+ExitCode report_code(const Compile *c); /* prints nothing */
 
 /* The command line as a shell reads it, in one line: "lockstep sbatch job.lua -D slurm.time=12h".
  */
 const char *command_line(Arena *arena, const Options *options);
 
-/* What is written to stdout is there: else says so, and the code is EXIT_WORLD. */
+/* Checks that stdout took everything; if not, reports it and returns EXIT_WORLD. */
 ExitCode finish_output(ExitCode code);
 
-/* Of show and prove: words[0], or what is wrong with it, said. */
+/* For show and prove: opens the plan words[0], or reports what is wrong with it. */
 ExitCode open_plan(const Options *options, Plan *plan);
 
-/* Does this file begin as a plan does? */
+/* Whether the file begins as plans do. */
 bool is_plan_file(const char *path);
 
 /* The folder that holds this executable. False when the system does not say. */

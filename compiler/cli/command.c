@@ -14,7 +14,7 @@ static double now_s(void) {
   return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* Until the other end is closed. False: the time is over. */
+/* Reads until the other end is closed. False: the time limit came first. */
 static bool read_all(Command *command, int from) {
   double end_s = now_s() + COMMAND_LIMIT_S;
   size_t length = 0;

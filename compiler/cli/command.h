@@ -16,12 +16,12 @@ typedef struct Command {
  * Slurm's programs wait for ever. */
 void command_run(Command *command, const char *const *words);
 
-/* What Slurm's programs say when it is not there, and when they have never heard of a job, or no
- * longer: both end with code 1. */
+/* Slurm's programs end with code 1 both when Slurm does not answer and when it does not know the
+ * job, or has forgotten it: the text tells which. */
 bool command_is_unreachable(const Command *command);
 bool command_is_forgotten(const Command *command);
 
-/* Without line ends at its end; for messages. */
+/* For messages: the output without its last line end. */
 const char *command_text(Command *command);
 
 #endif

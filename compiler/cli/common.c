@@ -17,9 +17,8 @@ ExitCode complain(ExitCode code, const char *format, ...) {
   va_start(arguments, format);
   vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
-  fflush(stdout); /* whole lines, where both streams go to one place */
-  char *plain =
-      NULL; /* words of the command line may hold anything: nothing may steer the terminal */
+  fflush(stdout);     /* whole lines, where both streams go to one place */
+  char *plain = NULL; /* words of the command line may hold control characters */
   size_t length = 0;
   FILE *memory = open_memstream(&plain, &length);
   if (memory != NULL) {
@@ -48,9 +47,9 @@ bool own_folder(char *folder, size_t size_bytes) {
   return slash != NULL;
 }
 
-/* Installed, the library is where it lies from the folder of the programs; in a build folder a link
- * to it stands beside them. Nothing else is looked at: an installed program knows no source tree.
- */
+/* The library is found from the folder of the programs: where it was installed, or, in a build
+ * folder, by a link beside them. No other place is tried: an installed program must not depend on a
+ * source tree. */
 static char *find_library(void) {
   static const char *const places[] = {LOCKSTEP_LIBRARY_FROM_PROGRAMS, "share/lockstep"};
   char folder[4096], path[4200];
@@ -102,14 +101,16 @@ ExitCode finish_output(ExitCode code) {
 
 static bool refuse_plan(Compile *c, const char *verb, const char *path) {
   error_at(c, (Span){.file = path}, "not-a-job", "this is a plan; %s wants a job file", verb);
-  note_at(c, (Span){0}, "of plans: lockstep show, prove and run");
+  note_at(c, (Span){0}, "lockstep show, prove and run take plans");
   return false;
 }
 
 bool say_environment(Compile *c) {
   const char *setting = topology_environment(c->arena);
   if (!topology_environment_works(c)) return false;
-  if (setting) complain(EXIT_DONE, "%s is set: that is described, and not this machine", setting);
+  if (setting)
+    complain(EXIT_DONE,
+             "%s is set: it describes another machine, which is used instead of this one", setting);
   return true;
 }
 

@@ -1,4 +1,4 @@
-/* compile.c -- lockstep compile: the plan as a file, and what it is in a dozen lines. */
+/* compile.c -- lockstep compile: writes the plan, and prints a summary of a dozen lines. */
 #include <errno.h>
 #include <string.h>
 #include <time.h>

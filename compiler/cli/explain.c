@@ -66,8 +66,8 @@ static const char *changes_text(Arena *arena, const Options *options) {
   return text;
 }
 
-/* The other job is this one with more changes. Whether it fits is part of the answer; of what else
- * is wrong with it, it is said that it is the other's. */
+/* The other job is this one with more changes. That it does not fit is part of the answer; any
+ * other error is reported as the other job's. */
 static ExitCode explain_against(const Options *options, const Compiled *compiled) {
   Options other = *options;
   other.json = false;
@@ -80,7 +80,7 @@ static ExitCode explain_against(const Options *options, const Compiled *compiled
   Compiled against;
   ExitCode code = EXIT_DONE;
   if (!compile_job(c, &other, &against) && against.plan.jobs_count != 1) {
-    complain(EXIT_USER, "the job of --against, which is this one with -D for each, is wrong:");
+    complain(EXIT_USER, "this job with the changes of --against has errors:");
     code = report(c, &other);
   } else if (options->json) {
     explain_compare_json(compiled, &against, stdout);
@@ -104,7 +104,7 @@ static ExitCode explain_launch(Compile *c, const Compiled *compiled) {
   if (!own_folder(programs, sizeof programs)) return complain(EXIT_WORLD, "/proc is not mounted");
   const Launch *launch = launch_make(c, compiled, programs);
   if (launch) launch_print(c, launch, stdout);
-  return EXIT_DONE; /* or what is reported */
+  return EXIT_DONE; /* the caller returns what was reported */
 }
 
 /* "rank=3": its memory; "place": why ranks are where they are. */

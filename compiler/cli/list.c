@@ -8,8 +8,7 @@ ExitCode verb_list(const Options *options) {
   const char *kind = options->words.count > 0 ? options->words.at[0] : NULL;
   ExitCode code = EXIT_DONE;
   if (!help_list(c, kind, options->json, stdout))
-    code = complain(EXIT_USER, "nothing of the kind '%.40s' is listed; kinds are: %s", kind,
-                    help_kinds(c));
+    code = complain(EXIT_USER, "there is no list of '%.40s'; there are: %s", kind, help_kinds(c));
   compile_free(c);
   return code;
 }

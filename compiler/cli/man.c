@@ -4,7 +4,7 @@
 #include "compiler/cli/cli.h"
 #include "compiler/spec/help.h"
 
-/* Text for roff: a hyphen is one to be copied, no line is a request. */
+/* Text for roff: hyphens can be copied, and no line is taken for a request. */
 static void put(const char *text, FILE *out) {
   if (*text == '.' || *text == '\'') fputs("\\&", out);
   for (; *text; text++) {

@@ -1,4 +1,4 @@
-/* options.c -- words of the command line into Options, by the tables of options.def. */
+/* options.c -- parses the command line into Options, by the tables of options.def. */
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,8 +65,8 @@ const Verb *verb_find(const char *name) {
   return NULL;
 }
 
-/* "--name", "--name=value", "-ovalue": the option of it, and where its value begins, if it does. Of
- * options that share a name it is the one of `verb`, when that has been read. */
+/* The option of "--name", "--name=value" or "-ovalue", and where its value begins, if the word has
+ * one. Several options may share a name: then the one of `verb`, once the verb has been read. */
 static const Flag *flag_find(const char *word, const char *verb, const char **value) {
   size_t length = strcspn(word, "=");
   const Flag *found = NULL;
@@ -112,7 +112,7 @@ static bool refuse_of_other(const char *verb, const Flag *flag) {
   return false;
 }
 
-/* Its value is the rest of its word, or the next word: which is no option. */
+/* The value is the rest of the word, or the next word unless that is an option. */
 static bool set_flag(Options *options, const Flag *flag, const char *value, bool is_in_word) {
   const char *name = flag_first_name(flag);
   void *member = (char *)options + flag->offset;
@@ -148,7 +148,7 @@ static bool take_option(Options *options, int count, char **words, int *at) {
   return set_flag(options, flag, value, is_in_word);
 }
 
-/* ---- do they go together? */
+/* ---- which options go with which verb */
 
 static const char *other_name(const char *verb) {
   static const char *const others[][2] = {
@@ -205,7 +205,7 @@ static bool check_words(const Options *options, const Verb *verb) {
   const Words *words = &options->words;
   for (int32_t i = 1; i < words->count && flag_takes(&flags[0], verb->name); i++)
     if (strchr(words->at[i], '=')) {
-      complain(EXIT_USER, "'%.60s' stands alone; did you mean -D %.60s?", words->at[i],
+      complain(EXIT_USER, "'%.60s' has no option before it; did you mean -D %.60s?", words->at[i],
                words->at[i]);
       return false;
     }
@@ -231,7 +231,7 @@ static bool set_color(Options *options) {
   return true;
 }
 
-/* --help and --version are answered, whatever stands around them. */
+/* --help and --version are answered whatever else is on the command line. */
 static const Verb *take_question(Options *options, const char *word) {
   bool is_help = strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
   if (!is_help && strcmp(word, "--version") != 0) return NULL;

@@ -1,5 +1,5 @@
 /* preflight.c -- lockstep preflight: are this machine, or the nodes of the allocation that it is
- * called in, fit for a job? lockstep-rank looks and judges; here the nodes are asked. */
+ * called in, fit for a job? lockstep-rank looks and judges; this file starts it on every node. */
 #include <errno.h>
 #include <glob.h>
 #include <stdlib.h>
@@ -58,7 +58,7 @@ static ExitCode judge(Arena *arena, const Look *look, uint64_t id) {
   if (look->is_full) words[count++] = "--full";
   if (look->is_full) words[count++] = arena_printf(arena, "--write=%.0f", look->write_bs);
   if (glob(arena_printf(arena, "%s/*.line", look->folder), 0, NULL, &lines) != 0)
-    return complain(EXIT_WORLD, "%s: no node has said what it is", look->folder);
+    return complain(EXIT_WORLD, "%s: no node has answered", look->folder);
   for (size_t i = 0; i < lines.gl_pathc && count < WORDS - 1; i++)
     words[count++] = lines.gl_pathv[i];
   Command answer;
@@ -83,8 +83,7 @@ static ExitCode look_at(Compile *c, Compiled *compiled) {
   look.plan = arena_printf(c->arena, "%s/%s.plan", look.folder, compiled->job->job.name);
   if (!own_folder(programs, sizeof programs)) return complain(EXIT_WORLD, "/proc is not mounted");
   look.rank = arena_printf(c->arena, "%s/lockstep-rank", programs);
-  const char *checkpoints =
-      compiled->job->checkpoint.path; /* where nodes make sure that there is one */
+  const char *checkpoints = compiled->job->checkpoint.path; /* nodes check that it is there */
   size_t there = folders_there(c->arena, look.folder),
          saved_there = folders_there(c->arena, checkpoints);
   if (!folder_and_above(c->arena, look.folder))
@@ -92,7 +91,7 @@ static ExitCode look_at(Compile *c, Compiled *compiled) {
   ExitCode code = EXIT_DONE;
   if (!plan_write(&compiled->plan, look.plan, why)) code = complain(EXIT_WORLD, "%s", why);
   if (code == EXIT_DONE) code = ask_nodes(c->arena, &look);
-  if (code == EXIT_DONE || code == EXIT_WORLD) { /* which node it was, their lines may say */
+  if (code == EXIT_DONE || code == EXIT_WORLD) { /* their lines may say which node it was */
     ExitCode judged = judge(c->arena, &look, plan_compute_id(&compiled->plan));
     if (code == EXIT_DONE) code = judged;
   }

@@ -1,4 +1,4 @@
-/* prove.c -- lockstep prove: what a plan promises, shown again from its bytes alone. */
+/* prove.c -- lockstep prove: proves a plan from its bytes alone. */
 #include "compiler/prove/prove.h"
 
 #include <inttypes.h>

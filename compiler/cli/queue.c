@@ -1,4 +1,4 @@
-/* queue.c -- lockstep cancel and logs: of a run whose job is in Slurm's queue, or was. */
+/* queue.c -- lockstep cancel and logs, for a run whose job is or was in Slurm's queue. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,8 +32,8 @@ static ExitCode scancel(const char *word, const TextList *jobs, const char *what
   return EXIT_DONE;
 }
 
-/* Ranks that run are asked to save; before that, who waits is taken out, for the next job of a
- * chain would begin. --now takes out all. */
+/* First removes the jobs that wait, or the next one of a chain would begin; then asks the running
+ * ranks to save. --now ends all of them at once. */
 static ExitCode cancel(Arena *arena, const char *folder, const TextList *jobs, bool is_now) {
   const char *numbers = joined_texts(arena, jobs, ",");
   Command state;
@@ -47,7 +47,7 @@ static ExitCode cancel(Arena *arena, const char *folder, const TextList *jobs, b
   }
   if (running.count + waiting.count == 0)
     return complain(EXIT_USER, "%s: its job %s is over already", folder, jobs->at[jobs->count - 1]);
-  ExitCode code = scancel(NULL, &waiting, is_now ? "ended at once" : "taken out of the queue");
+  ExitCode code = scancel(NULL, &waiting, is_now ? "ended at once" : "removed from the queue");
   if (code != EXIT_DONE) return code;
   for (int32_t i = 0; i < waiting.count && running.count == 0; i++)
     if (!run_keep_cancel(arena, folder, waiting.at[i]))
@@ -71,8 +71,7 @@ ExitCode verb_cancel(const Options *options) {
 
 /* ---- logs */
 
-/* What srun and ranks of the newest try have written, or the script's own log. NULL: nothing yet.
- */
+/* The log of a rank in the newest try, or of the batch script. NULL: nothing is written yet. */
 static const char *log_path(Arena *arena, const char *folder, const char *rank) {
   const char *job = run_event(arena, folder, "try", "job"),
              *restart = run_event(arena, folder, "try", "restart");
@@ -103,7 +102,7 @@ ExitCode verb_logs(const Options *options) {
     return complain(EXIT_USER, "%s has ranks 0 to %lld, and no rank %s", folder,
                     strtoll(ranks, NULL, 10) - 1, rank);
   if (folder && !path)
-    complain(EXIT_USER, "%s: %s has written nothing yet; lockstep status says how it is", folder,
+    complain(EXIT_USER, "%s: %s has written nothing yet; see lockstep status", folder,
              rank ? arena_printf(c->arena, "rank %s", rank) : "the script");
   if (!path) return EXIT_USER;
   fflush(stdout);

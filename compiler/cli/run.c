@@ -31,7 +31,7 @@ static ExitCode refuse(const Options *options, ExitCode code, const char *format
   return complain(code, "%s", why);
 }
 
-/* What lockstep-rank reads as lockstep does. */
+/* Options of both programs. */
 static int32_t add_rank_options(const Options *options, const char **words, int32_t count) {
   for (int32_t i = 0; i < flag_count; i++) {
     const void *member = (const char *)options + flags[i].offset;
@@ -69,7 +69,7 @@ static ExitCode become_rank(const Options *options, const char *plan_path, const
   if (options->quiet) words[count++] = "--quiet";
   if (options->json) words[count++] = "--json";
   words[count] = NULL;
-  fflush(stdout); /* lines that nobody can read end no training; lockstep-rank says it once */
+  fflush(stdout); /* a failure to print does not end training; lockstep-rank reports it once */
   fflush(stderr);
   execv(program, (char *const *)words);
   int failure = errno;
@@ -88,8 +88,8 @@ typedef struct RunPlan {
   char fresh[4104]; /* beside it, until the run starts */
 } RunPlan;
 
-/* Into the run directory, which another run may have or has had: its plan is not written over. The
- * lock goes with the process into lockstep-rank. */
+/* Writes the plan into the run directory, beside the plan of a run that uses the directory now or
+ * used it before. lockstep-rank inherits the lock. */
 static ExitCode write_plan(const Options *options, Arena *arena, Compiled *compiled,
                            RunPlan *file) {
   const char *folder = compiled->job->log.dir;
@@ -109,7 +109,7 @@ static ExitCode write_plan(const Options *options, Arena *arena, Compiled *compi
   return EXIT_DONE;
 }
 
-/* A plan has been compiled: there is nothing left to change. */
+/* A plan is compiled already: -D comes too late. */
 static ExitCode run_plan(const Options *options) {
   if (options->overrides.count > 0)
     return refuse(options, EXIT_USER,
@@ -118,8 +118,8 @@ static ExitCode run_plan(const Options *options) {
   return become_rank(options, options->words.at[0], NULL);
 }
 
-/* Whether the table of options spells the value out, as "cpu" or "fast|reference" do, or counts
- * with it; what is in capitals stands for any other. */
+/* Whether `value` is one of the words that the option lists, as in "fast|reference", or a number
+ * where it wants one; a placeholder in capitals takes any text. */
 static bool has_word(const Flag *flag, const char *value) {
   const char *at = flag->value;
   if (strcmp(at, "N") == 0)
@@ -135,7 +135,7 @@ static bool has_word(const Flag *flag, const char *value) {
   return false;
 }
 
-/* Here, for lockstep-rank would say it after the compile. */
+/* Checked here: lockstep-rank would refuse it only after the compile. */
 static ExitCode check_rank_words(const Options *options) {
   for (int32_t i = 0; i < flag_count; i++) {
     const Flag *flag = &flags[i];

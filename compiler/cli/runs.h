@@ -15,7 +15,7 @@ size_t folders_there(Arena *arena, const char *path);
 void folders_remove(Arena *arena, const char *path, size_t there);
 
 /* The run folder that a word of the command line means: a folder, a job file, a name below runs/
- * or the number of a job of such a run. NULL when that was said. */
+ * or the number of one of its Slurm jobs. NULL when reported. */
 const char *run_folder(Compile *c, const Options *options, const char *word);
 
 /* The numbers of the jobs that were submitted last for a run, of a chain in its order; of a job
@@ -24,7 +24,7 @@ const char *run_folder(Compile *c, const Options *options, const char *word);
 TextList run_jobs(Arena *arena, const char *folder);
 bool run_keep_jobs(Arena *arena, const char *folder, const TextList *jobs);
 
-/* That a job was taken out of the queue, which no script of it will say. */
+/* Notes that a job was removed from the queue: its script will never run to say so. */
 bool run_keep_cancel(Arena *arena, const char *folder, const char *job);
 
 /* "12,13,14": as squeue reads them, with another separator as people do. */

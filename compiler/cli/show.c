@@ -8,7 +8,7 @@ static const char *segment_name(const Plan *plan, uint32_t segment) {
   return plan_string(plan, plan->segments[segment].name);
 }
 
-/* Names what there is: "h.forward h.backward ...". */
+/* Lists the segments: "h.forward h.backward ...". */
 static ExitCode refuse_segment(const Plan *plan, const char *name) {
   Arena *arena = arena_new();
   const char **names = ARENA_ARRAY(arena, const char *, plan->segments_count + 1);
@@ -34,7 +34,7 @@ ExitCode verb_show(const Options *options) {
   ExitCode code = open_plan(options, &plan);
   if (code != EXIT_DONE) return code;
   if (options->segment && options->model)
-    code = complain(EXIT_USER, "show prints one of --segment and --model, not both");
+    code = complain(EXIT_USER, "show prints either --segment or --model, not both");
   else if (options->model)
     plan_print_model(&plan, stdout);
   else if (options->segment && !has_segment(&plan, options->segment))

@@ -1,5 +1,5 @@
-/* status.c -- lockstep status: how a run is, from the files of its folder and nothing else, unless
- * --ask is given. */
+/* status.c -- lockstep status: how a run is doing, from the files of its folder; with --ask Slurm
+ * is asked, too. */
 #include <dirent.h>
 #include <math.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ typedef struct RunStatus {
   StepPart part[PARTS_MOST]; /* of the newest steps; none when they were not kept */
   int32_t part_count;
   double step_s, tokens_per_s, left_s, limit_left_s; /* 0: unknown */
-  double silent_s; /* of a run that trains: nothing was written for so long, and that is too long */
+  double silent_s; /* a training run has written nothing for so long; 0: that is normal */
   int64_t saved_step, failures, starts, tries;
 } RunStatus;
 
@@ -66,7 +66,7 @@ static int64_t newest_checkpoint(Arena *arena, const char *folder) {
   return newest;
 }
 
-/* What ranks have left of a failure; the next start removes it. False: nothing. */
+/* Reads the report of a failure that ranks have left. False: there is none. */
 static bool read_failure(Arena *arena, RunStatus *s) {
   FILE *file = fopen(arena_printf(arena, "%s/failure.json", s->folder), "r");
   char text[8192];
@@ -85,14 +85,14 @@ static bool has_metrics(Arena *arena, const RunStatus *s) {
   return file != NULL;
 }
 
-/* Jobs were submitted since the newest start: they have not said anything yet. */
+/* Whether jobs were submitted after the newest start: those have written nothing yet. */
 static bool is_queued(Arena *arena, const RunStatus *s) {
   const char *newest = run_event(arena, s->folder, NULL, "job");
   return s->jobs.count > 0 && strtoll(s->jobs.at[0], NULL, 10) > strtoll(newest, NULL, 10);
 }
 
-/* A script begins with a line of events.jsonl. What else stands in Slurm's log then is of Slurm, or
- * of a script that could not begin. "": nothing does. */
+/* A script that begins writes a line of events.jsonl. Before that, what is in Slurm's log comes
+ * from Slurm, or from a script that failed to begin. "": the log is empty. */
 static const char *unstarted_words(Arena *arena, const RunStatus *s) {
   char line[300] = "";
   FILE *log = fopen(arena_printf(arena, "%s/slurm/%s.log", s->folder, s->jobs.at[0]), "r");
@@ -102,7 +102,7 @@ static const char *unstarted_words(Arena *arena, const RunStatus *s) {
   return arena_copy_n(arena, line, strcspn(line, "\n"));
 }
 
-/* A start says what it ended with; without that it is running, or was lost without a word. */
+/* A start that ends says how. One that has not is running, or was killed. */
 static void read_state(Arena *arena, RunStatus *s) {
   const char *event = run_event(arena, s->folder, NULL, "event");
   const char *code = run_event(arena, s->folder, "end", "code");
@@ -117,7 +117,7 @@ static void read_state(Arena *arena, RunStatus *s) {
   else if (strcmp(event, "failure") == 0)
     s->state = "starting again";
   else if (strcmp(event, "cancel") == 0)
-    s->state = "taken out of the queue";
+    s->state = "removed from the queue";
   else if (strcmp(event, "limit") == 0)
     s->state = "saving before the limit";
   else if (strcmp(event, "term") == 0)
@@ -238,7 +238,7 @@ static double written_s(Arena *arena, const char *folder) {
   return newest_s;
 }
 
-/* A job that is killed with its node says nothing more, and Slurm is not asked. */
+/* A job that is killed with its node writes nothing more: a long silence is reported. */
 static void read_silence(Arena *arena, RunStatus *s) {
   static const double LEAST_S = 300, STEPS = 20;
   double silent_s = (double)time(NULL) - written_s(arena, s->folder);
@@ -265,7 +265,7 @@ static void read_run(Arena *arena, const char *folder, RunStatus *s) {
   if (strcmp(s->state, "queued") == 0)
     s->next = arena_printf(arena,
                            "squeue --start -j %s says when it could start, status --ask whether "
-                           "it still waits: one that Slurm could not start says nothing here",
+                           "it still waits: a job that Slurm could not start leaves nothing here",
                            s->job);
   s->failures = count_events(folder, "failure");
   s->starts = count_events(folder, "start");
@@ -274,7 +274,7 @@ static void read_run(Arena *arena, const char *folder, RunStatus *s) {
 
 /* ---- Slurm, with --ask */
 
-/* Whether what squeue says has a job in it that waits or runs. */
+/* Whether squeue lists a job that waits or runs. */
 static bool has_live_job(const char *words) {
   static const char *const states[] = {" PENDING",    " CONFIGURING", " RUNNING",  " SUSPENDED",
                                        " COMPLETING", " REQUEUE",     " RESIZING", " STAGE_OUT"};
@@ -283,8 +283,8 @@ static bool has_live_job(const char *words) {
   return false;
 }
 
-/* "12 PENDING Priority; 13 PENDING Dependency"; of jobs that squeue has forgotten what sacct has.
- */
+/* "12 PENDING Priority; 13 PENDING Dependency". sacct is asked about jobs that squeue has
+ * forgotten. */
 static void ask_slurm(Arena *arena, RunStatus *s) {
   const char *jobs = s->jobs.count > 0 ? joined_texts(arena, &s->jobs, ",") : s->job;
   Command answer;
@@ -300,13 +300,13 @@ static void ask_slurm(Arena *arena, RunStatus *s) {
   if (!is_known && !is_forgotten) return;
   for (char *p = answer.out; *p; p++)
     if (*p == '\n') *p = ';';
-  s->slurm = is_known ? arena_copy(arena, answer.out) : "it knows the job no longer";
+  s->slurm = is_known ? arena_copy(arena, answer.out) : "it no longer knows the job";
   if (has_live_job(s->slurm)) return;
-  s->state = "over, without a word of its own";
+  s->state = "ended without a report";
   s->next = "lockstep submit takes the job up again";
 }
 
-/* The files say no end of the job: it waits, or runs, or was lost without a word. */
+/* Whether the files show no end of the job: it waits, runs, or was killed. */
 static bool is_open(Arena *arena, const RunStatus *s) {
   const char *event = run_event(arena, s->folder, NULL, "event");
   const char *code = run_event(arena, s->folder, "end", "code");
@@ -366,7 +366,7 @@ static void print_status(Arena *arena, const RunStatus *s, FILE *out) {
   if (s->slurm) line(out, "slurm", text_plain(arena, s->slurm));
   if (s->silent_s > 0)
     line(out, "silent",
-         arena_printf(arena, "nothing was written for %s; squeue -j %s says whether it still runs",
+         arena_printf(arena, "nothing was written for %s; squeue -j %s shows whether it still runs",
                       span_text(arena, s->silent_s), s->job));
   line(out, "saved",
        s->saved_step > 0 ? arena_printf(arena, "step %s", format_count(arena, s->saved_step))
@@ -407,7 +407,7 @@ static void print_json(Arena *arena, const RunStatus *s, FILE *out) {
   fputs("}}", out);
 }
 
-/* Without a word: every run below runs/. */
+/* No word given: every run below runs/. */
 static TextList all_runs(Arena *arena) {
   TextList all = {0};
   DIR *directory = opendir("runs");

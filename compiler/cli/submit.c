@@ -1,7 +1,7 @@
-/* submit.c -- lockstep submit: plan and script into the run folder, asked of Slurm, and into its
- * queue. With --sweep once for each setting: nothing is submitted before all of them have been
- * asked. Until then what is written has names of its own, and of what is not submitted nothing
- * stays. */
+/* submit.c -- lockstep submit: writes plan and script into the run folder, asks Slurm whether it
+ * would take the job, and submits it. With --sweep, all settings are asked before the first is
+ * submitted. Until then the files have temporary names; those of a setting that is not submitted
+ * are removed. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -66,7 +66,7 @@ static ExitCode slurm_version(int32_t *version) {
   return complain(EXIT_WORLD, "sbatch --version says no version: %s", command_text(&answer));
 }
 
-/* Its partitions; none when it does not say: sbatch --test-only will. */
+/* Slurm's partitions; none when it does not list them: sbatch --test-only will judge. */
 static NodeGroups slurm_partitions(Arena *arena) {
   Command answer;
   NodeGroups groups = {0};
@@ -77,8 +77,8 @@ static NodeGroups slurm_partitions(Arena *arena) {
   return groups;
 }
 
-/* sbatch does not look at what srun will be asked for. Where srun lists nothing, nothing is known.
- */
+/* sbatch does not check what the script will ask of srun. If srun lists no plug-ins, the check is
+ * skipped. */
 static ExitCode check_mpi(const Launch *launch) {
   const char *mpi = launch->job->slurm.mpi, *between = " \t\n,:";
   Command answer;
@@ -93,7 +93,7 @@ static ExitCode check_mpi(const Launch *launch) {
                   slurm_text(&answer));
 }
 
-/* srun lists what plug-ins add to it. */
+/* Whether srun --help lists the option, as it does those of plug-ins. */
 static bool srun_knows(const char *name) {
   Command answer;
   command_run(&answer, (const char *const[]){"srun", "--help", NULL});
@@ -104,18 +104,19 @@ static int32_t say_unknown(const LaunchLine *line, int32_t version) {
   int32_t since = option_version(line->name + 2, line->value);
   const char *plugin = option_plugin(line->name + 2);
   if (since > version)
-    complain(EXIT_USER, "not submitted: %s%s%s is of Slurm %d.%02d, here is %d.%02d (%s)",
+    complain(EXIT_USER, "not submitted: %s%s%s needs Slurm %d.%02d, this is %d.%02d (%s)",
              line->name, line->value ? "=" : "", line->value ? line->value : "", since / 100,
              since % 100, version / 100, version % 100, line->why);
   else if (plugin && !srun_knows(line->name))
-    complain(EXIT_USER, "not submitted: %s is of the plug-in %s, which this Slurm has not (%s)",
+    complain(EXIT_USER,
+             "not submitted: %s needs the plug-in %s, which this Slurm does not have (%s)",
              line->name, plugin, line->why);
   else
     return 0;
   return 1;
 }
 
-/* Says what this Slurm does not know, and leaves it out of the launch: what stays can be asked. */
+/* Reports options that this Slurm does not know and drops them, so that the rest can be asked. */
 static int32_t drop_unknown(Submission *s, int32_t version) {
   LaunchLines *lists[] = {&s->launch->directives, &s->launch->step};
   int32_t dropped = 0;
@@ -143,7 +144,8 @@ static ExitCode write_files(Submission *s, const Options *options) {
   return complain(EXIT_WORLD, "cannot write %s: %s", s->asked_script, strerror(errno));
 }
 
-/* What was asked is what will run; requests to the run of before are not meant for it. */
+/* Gives the files that Slurm was asked about their names, and removes requests that were meant for
+ * an earlier run. */
 static ExitCode keep_files(const Submission *s) {
   char request[ASKED_PATH_BYTES];
   if (!asked_forget(s->folder, request))
@@ -153,7 +155,7 @@ static ExitCode keep_files(const Submission *s) {
   return complain(EXIT_WORLD, "%s: %s", s->folder, strerror(errno));
 }
 
-/* Of a setting that was not submitted. Without the lock they are another's. */
+/* Removes the files of a setting that was not submitted. Without the lock they are not ours. */
 static void remove_files(const Submission *s) {
   if (!s->is_own) return;
   (void)unlink(s->asked_plan);
@@ -189,16 +191,16 @@ static ExitCode lock_folder(Submission *s) {
   return complain(EXIT_USER, "%s: another lockstep submit of this run is under way", s->folder);
 }
 
-/* Slurm fills in what follows a % in the script's folder, too, and then cannot open its log. */
+/* Slurm expands % in the path of the script's folder, too, and then cannot open its log. */
 static ExitCode check_folder(const Submission *s) {
   char here[4096];
   if (*s->folder == '/' || !getcwd(here, sizeof here) || !strchr(here, '%')) return EXIT_DONE;
-  return complain(
-      EXIT_USER, "%s: Slurm fills in what follows a %% in the folder of a job: submit from another",
-      here);
+  return complain(EXIT_USER,
+                  "%s: Slurm expands %% in the path of a job's folder: submit from another", here);
 }
 
-/* The run's last jobs are over, or there were none: two of one folder would disturb each other. */
+/* Refuses while earlier jobs of the run are in the queue: two in one folder would disturb each
+ * other. */
 static ExitCode check_queue(const Submission *s) {
   TextList jobs = run_jobs(s->c->arena, s->folder);
   if (jobs.count == 0) return EXIT_DONE;
@@ -238,7 +240,7 @@ static ExitCode check_folders(const Submission *all, const Submission *last) {
   for (const Submission *s = all; s < last; s++)
     if (strcmp(s->folder, last->folder) == 0)
       return complain(EXIT_USER,
-                      "--sweep: two settings have the run folder %s: a value is there twice, or "
+                      "--sweep: two settings have the run folder %s: a value is given twice, or "
                       "log.dir has no {name}",
                       last->folder);
   return EXIT_DONE;
@@ -266,14 +268,14 @@ static ExitCode prepare(const Options *options, const Submission *all, Submissio
   if (code == EXIT_DONE) code = ask_slurm(s, options->quiet || options->json);
   if (dropped > 0 && code == EXIT_DONE)
     code = complain(EXIT_USER,
-                    "%d options were left out of what Slurm was asked; nothing is "
-                    "submitted without them",
+                    "%d options were left out when asking Slurm; nothing is submitted "
+                    "without them",
                     dropped);
   return code;
 }
 
-/* Into the queue, behind the job `after` unless that is NULL: its number, or NULL when that failed
- * and was said. */
+/* Submits the job, to run after job `after` unless that is NULL. Its number, or NULL when
+ * reported. */
 static const char *queue_one(const Submission *s, const char *after) {
   Command answer;
   const char *words[5] = {"sbatch", "--parsable"};
@@ -312,13 +314,14 @@ static ExitCode submit(Submission *s, const Options *options) {
   }
   if (jobs->count > 0 && !options->json) say_queued(s);
   if (code != EXIT_DONE && jobs->count > 0 && s->launch->chain > 1)
-    complain(code, "the chain has %d of %lld jobs; lockstep cancel %s takes them out", jobs->count,
-             (long long)s->launch->chain, s->folder);
+    complain(code,
+             "only %d of %lld jobs of the chain were submitted; lockstep cancel %s removes them",
+             jobs->count, (long long)s->launch->chain, s->folder);
   return code;
 }
 
-/* One document of all settings: what is wrong, and for each its folder, when it could start, its
- * jobs. */
+/* One JSON document: diagnostics, and for each setting its folder, when it could start, its jobs.
+ */
 static void print_json(Compile *c, const Submission *all, int32_t count, ExitCode code) {
   bool is_first = true;
   for (int32_t i = 0; i < count; i++)
@@ -343,7 +346,7 @@ static void print_json(Compile *c, const Submission *all, int32_t count, ExitCod
 
 /* ---- sweeps: every combination of the values */
 
-/* "optimizer.lr=1e-3,3e-3": its at-th value in *text; how many there are. */
+/* Sets *text to the at-th value of "optimizer.lr=1e-3,3e-3"; returns how many there are. */
 static int32_t sweep_value(Arena *arena, const char *sweep, int32_t at, const char **text) {
   const char *p = strchr(sweep, '=');
   int32_t count = 0;
@@ -355,7 +358,7 @@ static int32_t sweep_value(Arena *arena, const char *sweep, int32_t at, const ch
   return count;
 }
 
-/* "-lr1e-3", of letters that a name may have. */
+/* "-lr1e-3", in characters that a name may have. */
 static const char *sweep_name(Arena *arena, const char *sweep, const char *value) {
   size_t width = strcspn(sweep, "="), dot = width;
   while (dot > 0 && sweep[dot - 1] != '.')
@@ -420,7 +423,7 @@ static bool chain_option(Arena *arena, const Options *options, Options *out) {
   return true;
 }
 
-/* Every setting asked, then every one into the queue. */
+/* Asks Slurm about every setting, then submits all. */
 static ExitCode submit_all(Compile *c, const Options *options, const SlurmHere *cluster,
                            Submission *all, int32_t settings, int32_t *made) {
   const char *base = base_name(c, options);

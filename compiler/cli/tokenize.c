@@ -1,4 +1,4 @@
-/* tokenize.c -- lockstep tokenize: every byte of a text is a token; the end of it is held out for
+/* tokenize.c -- lockstep tokenize: makes every byte of a text a token, and holds its end out for
  * validation. */
 #include <errno.h>
 #include <stdlib.h>
@@ -38,7 +38,7 @@ static void print_json(const char *folder, const TokensWritten *written) {
 
 ExitCode verb_tokenize(const Options *options) {
   const char *text = options->words.at[0];
-  if (!options->out) return complain(EXIT_USER, "tokenize wants -o FOLDER: where tokens go");
+  if (!options->out) return complain(EXIT_USER, "tokenize needs -o FOLDER, where the tokens go");
   double hold_out = 0.05;
   if (options->hold_out && !parse_fraction(options->hold_out, &hold_out))
     return complain(EXIT_USER, "--hold-out wants a part below 100%% such as 5%%, not '%.40s'",
@@ -46,8 +46,7 @@ ExitCode verb_tokenize(const Options *options) {
   if (access(text, R_OK) != 0) return complain(EXIT_USER, "%s: %s", text, strerror(errno));
   TokensForeign foreign;
   if (tokens_foreign(text, &foreign) && !foreign.is_text)
-    return complain(EXIT_USER, "%s is %s, not text: take the text out of it first", text,
-                    foreign.what);
+    return complain(EXIT_USER, "%s is %s, not text: extract the text first", text, foreign.what);
   char why[TOKENS_WHY_BYTES] = "";
   TokensWritten written = {0};
   if (!tokens_write_bytes(text, options->out, hold_out, &written, why))

@@ -1,5 +1,5 @@
-/* topology.c -- lockstep topology: what a machine or a network is, from its description; this
- * machine's description; whether this machine is as described. */
+/* topology.c -- lockstep topology: draws a machine or a network from its description; gathers this
+ * machine's description; checks this machine against one. */
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -84,9 +84,9 @@ static void print_differences(const Differences *found, const Options *options) 
 
 static ExitCode check(Compile *c, const Options *options) {
   if (options->words.count != 2)
-    return complain(EXIT_USER, "topology check wants one file: lockstep topology check node.xml");
+    return complain(EXIT_USER, "topology check takes one file: lockstep topology check node.xml");
   if (options->svg || options->out)
-    return complain(EXIT_USER, "topology check draws and writes nothing: no --svg, no -o");
+    return complain(EXIT_USER, "topology check takes no --svg and no -o");
   Topology wanted;
   if (!topology_read(c, options->words.at[1], &wanted)) return EXIT_USER;
   if (!wanted.node)

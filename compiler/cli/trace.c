@@ -1,4 +1,4 @@
-/* trace.c -- lockstep trace: the files that ranks have kept as one that Perfetto opens. */
+/* trace.c -- lockstep trace: merges the traces of ranks into one file for Perfetto. */
 #include "runtime/trace/trace.h"
 
 #include <errno.h>
@@ -36,7 +36,7 @@ static ExitCode find_plan(Request *r) {
   return code;
 }
 
-/* "0..3,7": numbers from 0 on. False: it is no such list. */
+/* Parses "0..3,7". False: it is no such list. */
 static bool is_listed(const char *list, int64_t rank, bool *found) {
   *found = false;
   for (const char *at = list;; at++) {
@@ -95,7 +95,7 @@ static ExitCode read_ranks(Request *r) {
                   r->folder);
 }
 
-/* Beside its name first: a name means a whole file. */
+/* Written beside it first: a file of that name is always whole. */
 static ExitCode write_file(const Request *r, const char *path, int64_t *printed) {
   const char *fresh = arena_printf(r->c->arena, "%s.new", path);
   FILE *file = fopen(fresh, "w");
@@ -113,7 +113,7 @@ static ExitCode write_file(const Request *r, const char *path, int64_t *printed)
 static ExitCode check_any(const Request *r) {
   for (int32_t i = 0; i < r->count; i++)
     if (r->traces[i].count > 0) return EXIT_DONE;
-  return complain(EXIT_USER, "%s: ranks have kept no record of these steps", r->folder);
+  return complain(EXIT_USER, "%s: no rank has recorded these steps", r->folder);
 }
 
 static ExitCode trace(Request *r, const Options *options) {

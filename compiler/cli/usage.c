@@ -39,7 +39,7 @@ void usage_print_verb(const Verb *verb, FILE *out) {
     if (flag_takes(&flags[i], verb->name)) print_flag(&flags[i], out);
 }
 
-/* Options of several verbs; those of one stand in its own help. */
+/* Options that several verbs share; the others are in the help of their verb. */
 static bool is_shared(const Flag *flag) {
   return strchr(flag->verbs, ' ') != NULL;
 }
@@ -51,7 +51,7 @@ void usage_print(FILE *out) {
     fprintf(out, "%*s", QUESTION_COLUMN - column, "");
     print_wrapped(out, verbs[i].question, QUESTION_COLUMN, QUESTION_COLUMN, COLUMNS_MOST);
   }
-  fputs("\nlockstep VERB --help lists all options of a verb. Of several verbs are:\n\n", out);
+  fputs("\nlockstep VERB --help lists all options of a verb. Several verbs have:\n\n", out);
   for (int32_t i = 0; i < flag_count; i++)
     if (is_shared(&flags[i])) print_flag(&flags[i], out);
   for (int32_t code = 0; exit_meanings[code]; code++)

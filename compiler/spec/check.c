@@ -76,7 +76,7 @@ static void fix_value(Compile *c, const Value *value, int32_t field) {
   if (mended) fix_last(c, "%s = %s", spec_fields[field].key, mended);
 }
 
-/* dp = "auto", dp = -1: what is derived is left out. */
+/* dp = "auto", dp = -1: to have a value derived, leave the key out. */
 static bool say_derived(Compile *c, const Value *value, int32_t field) {
   const Raw *raw = value->raw;
   bool is_auto = (raw->kind == RAW_TEXT && strcmp(raw->text, "auto") == 0) ||
@@ -95,7 +95,7 @@ bool refuse_type(Compile *c, const Value *value, int32_t field) {
   return false;
 }
 
-/* In which the range is said. */
+/* The unit in which the range is stated. */
 static const char *range_unit(const FieldInfo *info) {
   return info->kind == KIND_BYTES                                       ? " bytes"
          : info->kind == KIND_RATE                                      ? " bytes/s"
@@ -166,7 +166,7 @@ static bool check_path(Compile *c, const Value *value, int32_t field, Job *job) 
   return true;
 }
 
-/* warmup = 0.1 and "10%": other tools take a share of the run. */
+/* warmup = 0.1 or "10%": other tools take a fraction of the run. */
 static bool refuse_share(Compile *c, const Value *value, int32_t field, const Job *job) {
   double share = value->raw->number;
   char *end = NULL;

@@ -1,5 +1,5 @@
-/* check_job.c -- every section of the merged values: heads, keys, sizes of the model, defaults,
- * what is missing. */
+/* check_job.c -- checks every section of the merged values: heads, keys, sizes of the model,
+ * defaults, missing keys. */
 #include <math.h>
 #include <string.h>
 #include <unistd.h>
@@ -154,7 +154,8 @@ static void check_keys(Compile *c, Merged *merged, int32_t section, Job *job) {
 
 static bool is_written(const Merged *merged, int32_t field) {
   int32_t section = (int32_t)spec_fields[field].section;
-  if (merged->sections[section].is_broken) return true; /* nobody knows */
+  if (merged->sections[section].is_broken)
+    return true; /* an error was reported: it may have set the key */
   if (merged->is_meant[field]) return true;
   for (int32_t i = 0; i < merged->sections[section].keys.count; i++)
     if (strcmp(merged->sections[section].keys.at[i].key, spec_fields[field].key) == 0) return true;

@@ -1,5 +1,6 @@
-/* cluster.c -- from cluster = { "dgx-h100", nodes = 2 } to what a rank has. Files of specs/clusters
- * and specs/devices are plain tables; a cluster file may begin with another cluster's name. */
+/* cluster.c -- resolves cluster = { "dgx-h100", nodes = 2 } to what each rank has. Files of
+ * specs/clusters and specs/devices are plain tables; a cluster file may begin with another
+ * cluster's name. */
 #include <string.h>
 
 #include "compiler/spec/cluster_file.h"
@@ -91,7 +92,7 @@ static const int32_t text_fields[] = {[FACT_HWLOC] = FIELD_cluster_hwloc,
                                       [FACT_SWITCHES] = FIELD_cluster_switches,
                                       [FACT_DRAINED] = FIELD_cluster_drained};
 
-/* The job's word, else the files'; NULL: nobody says. */
+/* The job's text, else the files'; NULL: neither has one. */
 static const char *settle_text(Job *job, const Facts *facts, int32_t fact, Span *at) {
   int32_t field = text_fields[fact];
   const char **value = field_at(job, field);
@@ -107,7 +108,7 @@ static const char *settle_text(Job *job, const Facts *facts, int32_t fact, Span 
   return *value;
 }
 
-/* Is a rate said nearer to the job than the files that describe the node, or beside them? */
+/* Whether a rate is stated nearer to the job than, or beside, the files that describe the node. */
 static bool is_nearer(const Job *job, int32_t field, const Facts *facts, int32_t fact) {
   if (is_own(job, field)) return true;
   if (!facts->is_known[fact] || is_own(job, FIELD_cluster_hwloc) ||
@@ -129,7 +130,7 @@ static ClusterType type_of_job(Job *job, const Facts *facts, const Cluster *clus
   return type;
 }
 
-/* Types have no keys of the job: they differ from each other. */
+/* The job cannot set these keys for all types, which differ in them. */
 static bool refuse_beside_types(Compile *c, const Job *job) {
   static const int32_t fields[] = {
       FIELD_cluster_nodes, FIELD_cluster_devices, FIELD_cluster_device, FIELD_cluster_memory,

@@ -1,4 +1,5 @@
-/* data.c -- the data files a job names: do they exist, what is in them, how much. */
+/* data.c -- the data files that a job names: whether they exist, their format, how much they hold.
+ */
 #include <errno.h>
 #include <glob.h>
 #include <string.h>
@@ -15,7 +16,7 @@ typedef struct Shards {
   Job *job;
   int32_t field;
   Span at;
-  int32_t reported; /* a folder of a thousand wrong files is said three times */
+  int32_t reported; /* at most three errors for a folder of a thousand wrong files */
 } Shards;
 
 /* ---- names to files */
@@ -35,7 +36,7 @@ static bool is_megatron_prefix(Arena *arena, const char *path) {
          is_file(arena_printf(arena, "%s.bin", path));
 }
 
-/* "data/" and a star find both files of a pair, which is one. */
+/* "data/" and a star find both files of a Megatron pair: it is read once. */
 static bool is_index_of_pair(Arena *arena, const char *path) {
   size_t length = strlen(path);
   return length > 4 && strcmp(path + length - 4, ".idx") == 0 &&
@@ -191,7 +192,7 @@ static bool read_tokens(Shards *s, const TextList *list, int64_t *total) {
   return is_good && s->reported == 0;
 }
 
-/* ---- the room's functions */
+/* ---- entry points */
 
 static bool read_shards(Compile *c, Job *job, int32_t field, int64_t *total) {
   TextList *list = field_at(job, field);

@@ -1,5 +1,5 @@
-/* degrees.c -- ranks = dp x cp x tp x pp, what cp and tp cut sequences into, and how long stages of
- * a pipeline wait for each other. */
+/* degrees.c -- checks ranks = dp x cp x tp x pp and the parts into which cp and tp cut sequences,
+ * and warns when pipeline stages wait too long for each other. */
 #include <assert.h>
 #include <math.h>
 #include <string.h>
@@ -100,8 +100,8 @@ static void note_devices(Compile *c, const Job *job) {
   }
 }
 
-/* "here" without devices is one rank, and a named cluster without nodes is one node: whoever writes
- * degrees beyond that has not yet said how many. NULL: that is not what is wrong. */
+/* "here" without devices is one rank, and a named cluster without nodes is one node: degrees beyond
+ * that need the count. NULL: something else is wrong. */
 static const char *larger_cluster(Arena *arena, const Job *job, const Cluster *cluster) {
   int64_t product = job->parallel.tp * job->parallel.cp * job->parallel.pp;
   bool has_dp = field_is_said(job, FIELD_parallel_dp);
@@ -260,7 +260,8 @@ bool derive_cuts(Compile *c, Job *job, const ModelFacts *model, bool has_seq, De
                                        is_ring ? "a ring gives each rank two equal pieces"
                                                : "ulysses gives each rank one equal piece"));
   if (!has_seq || context % per_rank == 0) return true;
-  if (model->heads > 0 && model->heads % out->tp != 0) return true; /* tp itself is what is wrong */
+  if (model->heads > 0 && model->heads % out->tp != 0)
+    return true; /* tp itself is reported elsewhere */
   const char *part = out->cp == 1 ? ""
                                   : arena_printf(arena, " / cp %lld = %lld tokens",
                                                  (long long)out->cp, context / (long long)out->cp);

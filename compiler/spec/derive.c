@@ -1,5 +1,5 @@
-/* derive.c -- arithmetic that follows: context, batch, accumulation, steps. One identity holds
- * them together: batch = microbatch x accumulation x dp, in whole sequences. */
+/* derive.c -- computes context, batch, accumulation and steps. One identity ties them together:
+ * batch = microbatch x accumulation x dp, in whole sequences. */
 #include <math.h>
 #include <string.h>
 
@@ -89,7 +89,8 @@ static bool derive_samples(Deriving *d) {
   error_at(d->c, field_place(d->job, FIELD_train_batch), "batch-identity",
            "%s tokens are %.2f sequences of %lld, not whole", format_count(arena, number),
            (double)number / (double)tokens, (long long)tokens);
-  int64_t above = round_up(number / tokens + 1, batch_step(d)); /* a fix that is right at once */
+  int64_t above =
+      round_up(number / tokens + 1, batch_step(d)); /* the fix satisfies the other rules, too */
   fix_last(d->c, "batch = \"%s\"", batch_text(d, above));
   return false;
 }
@@ -169,7 +170,7 @@ static int64_t samples_of_valid(const Deriving *d) {
 static bool check_data_size(Deriving *d) {
   if (d->job->valid_tokens > 0 && samples_of_valid(d) == 0)
     return error_at(d->c, field_place(d->job, FIELD_data_valid), "data",
-                    "data.valid has 1 token, and no other that it predicts");
+                    "data.valid has a single token, and none that it could predict");
   bool is_counted = d->job->train_tokens > 0;
   if (!is_counted || samples_of_data(d) > 0) return true;
   return error_at(d->c, field_place(d->job, FIELD_data_train), "data",
@@ -187,7 +188,7 @@ static bool derive_steps(Deriving *d) {
     int64_t samples = samples_of_data(d);
     if (d->job->data.head == CHOICE_SYNTHETIC || samples == 0) {
       error_at(d->c, field_place(d->job, FIELD_train_steps), "conflict",
-               "train.steps in epochs needs data files that are there to be counted");
+               "train.steps in epochs needs data files that can be counted");
       fix_last(d->c, "steps = 1000");
       return false;
     }

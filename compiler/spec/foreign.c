@@ -1,5 +1,5 @@
-/* foreign.c -- walks over a source as Lua would, and stops at the first thing that only another
- * language has. One small function a habit; each looks at one token and what stands around it. */
+/* foreign.c -- walks over a source as Lua would, and stops at the first thing that belongs to
+ * another language. One small function for each habit looks at one token and its neighbours. */
 #include "compiler/spec/foreign.h"
 
 #include <ctype.h>
@@ -173,7 +173,7 @@ static bool habit_hash(Scan *s, Foreign *found) {
   return say(s, 1, found, "a comment begins with --, not with #", lua_comment(s, text));
 }
 
-/* "a // b" is Lua for a whole quotient; two words in a row are none of its values. */
+/* "a // b" is an integer division in Lua, but two words in a row behind // are a comment. */
 static bool habit_slashes(Scan *s, Foreign *found) {
   if (!is(s, "//")) return false;
   const char *word = skip_blanks(s->at + 2), *p = word;
@@ -191,7 +191,7 @@ static bool habit_slash_star(Scan *s, Foreign *found) {
   const char *fix = "--[[ ... ]]";
   if (close && memchr(text, '\n', (size_t)(close - text)) == NULL)
     fix = arena_printf(s->arena, "--[[%.*s]]", (int)(close - text), text);
-  return say(s, 2, found, "a long comment stands in --[[ and ]], not in /* and */", fix);
+  return say(s, 2, found, "a long comment is written between --[[ and ]], not /* and */", fix);
 }
 
 static bool habit_docstring(Scan *s, Foreign *found) {
@@ -222,7 +222,8 @@ static bool habit_half_quote(Scan *s, Foreign *found) {
       continue;
     const char *fix = arena_printf(s->arena, "\"%.*s\"", (int)(p - s->at - 1), s->at + 1);
     return say(s, (int32_t)(p - s->at) + 1, found,
-               "the text ends with a typographic quote; it needs the one that it begins with", fix);
+               "the text ends with a typographic quote; it must end with the one it begins with",
+               fix);
   }
   return false;
 }
@@ -252,8 +253,8 @@ static bool habit_quoted_key(Scan *s, Foreign *found) {
   const char *sign = skip_blanks(s->end);
   bool is_colon = *sign == ':', is_equals = *sign == '=' && sign[1] != '=';
   if (!is_colon && !is_equals) return false;
-  const char *message = is_colon ? "a key has no quotes, and = stands before its value, not :"
-                                 : "a key has no quotes";
+  const char *message =
+      is_colon ? "a key has no quotes, and = comes before its value, not :" : "a key has no quotes";
   return say(s, (int32_t)(sign + 1 - s->at), found, message,
              entry_text(s, unquoted_key(s), sign + 1));
 }
@@ -267,7 +268,7 @@ static bool habit_colon(Scan *s, Foreign *found) {
   if (!is_colon && !is_arrow) return false;
   size_t width = is_arrow || is_walrus ? 2 : 1;
   const char *message =
-      arena_printf(s->arena, "= stands between a key and its value, not %.*s", (int)width, sign);
+      arena_printf(s->arena, "= comes between a key and its value, not %.*s", (int)width, sign);
   const char *fix = entry_text(s, text_of(s), sign + width);
   if (s->depth == 0) {
     message =
@@ -312,7 +313,7 @@ static bool habit_compared_key(Scan *s, Foreign *found) {
 
 static bool habit_two_commas(Scan *s, Foreign *found) {
   if (*s->at != ',' || !follows(s, ",")) return false;
-  return say(s, 1, found, "two commas stand in a row; delete one", NULL);
+  return say(s, 1, found, "there are two commas in a row; delete one", NULL);
 }
 
 /* ---- habits: brackets */
@@ -328,7 +329,7 @@ static bool habit_json_file(Scan *s, Foreign *found) {
 static bool habit_list(Scan *s, Foreign *found) {
   if (*s->at != '[' || !follows(s, "=(")) return false;
   const char *fix = foreign_value(s->arena, s->at);
-  return say(s, 1, found, "a list stands in braces: { a, b }", fix ? fix : "{");
+  return say(s, 1, found, "a list is written in braces: { a, b }", fix ? fix : "{");
 }
 
 /* optimizer = ("adamw", lr = 1e-3), and job(model = "gpt2"). */
@@ -352,7 +353,7 @@ static bool habit_parentheses(Scan *s, Foreign *found) {
     fix = arena_printf(
         s->arena, "%s{ %s }", is_call ? "job " : "",
         rest_of_line(s->arena, arena_copy_n(s->arena, inner, (size_t)(close - inner))));
-  return say(s, 1, found, is_call ? "job takes a table, in braces" : "a table stands in braces",
+  return say(s, 1, found, is_call ? "job takes a table, in braces" : "a table is written in braces",
              fix);
 }
 
@@ -374,15 +375,15 @@ static bool habit_number(Scan *s, Foreign *found) {
     word_end++;
   if (is_word_of(word, word_end, units) &&
       *skip_blanks(word_end) != '=') /* else a comma is missing */
-    return say(s, (int32_t)(word_end - s->at), found, "a number with a unit stands in quotes",
+    return say(s, (int32_t)(word_end - s->at), found, "a number with a unit is written in quotes",
                arena_printf(s->arena, "\"%s %.*s\"", text_of(s), (int)(word_end - word), word));
   if (*s->end == '%' && strchr(",} \r\n", s->end[1]))
-    return say(s, token_bytes(s) + 1, found, "a number with a unit stands in quotes",
+    return say(s, token_bytes(s) + 1, found, "a number with a unit is written in quotes",
                arena_printf(s->arena, "\"%s%%\"", text_of(s)));
   if (end == s->end || *end == 'e' || *end == 'E') return false;
   if (*end != '_')
     return is_quantity(text_of(s)) &&
-           say(s, token_bytes(s), found, "a number with a unit stands in quotes",
+           say(s, token_bytes(s), found, "a number with a unit is written in quotes",
                arena_printf(s->arena, "\"%s\"", text_of(s)));
   char *plain = arena_alloc(s->arena, (size_t)(s->end - s->at) + 1), *out = plain;
   for (const char *p = s->at; p < s->end; p++)
@@ -443,7 +444,7 @@ static bool habit_statement(Scan *s, Foreign *found) {
                arena_printf(s->arena, "local %s", rest_of_line(s->arena, next)));
   if (is_word_of(s->at, s->end, readers))
     return say(s, token_bytes(s), found,
-               "a job file imports nothing, what it may use is there; delete this line", NULL);
+               "a job file imports nothing: all that it may use is there; delete this line", NULL);
   if (is_word_of(s->at, s->end, makes))
     return say(s, token_bytes(s), found, "a function of your own: local function f(x) ... end",
                NULL);

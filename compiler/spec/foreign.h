@@ -1,4 +1,4 @@
-/* foreign.h -- what people write out of the habit of another language: JSON keys, YAML colons,
+/* foreign.h -- what people write by habit from another language: JSON keys, YAML colons,
  * Python comments, quotes of a word processor. Private to the room; used when a file failed. */
 #ifndef LOCKSTEP_FOREIGN_H
 #define LOCKSTEP_FOREIGN_H
@@ -23,7 +23,7 @@ bool foreign_letter(Arena *arena, const char *line, const char *at, int32_t *len
 /* A piece of JSON, YAML or Python as Lua: "lr": 1e-3 -> lr = 1e-3, [1] -> {1}, None -> nil. */
 const char *foreign_as_lua(Arena *arena, const char *from, const char *end);
 
-/* The value that stands at `at`, up to a comma or bracket that ends it on this line, as Lua. A
+/* The value at `at`, up to a comma or bracket that ends it on this line, as Lua. A
  * word that is no value is put in quotes. NULL: it is empty or goes on beyond the line. */
 const char *foreign_value(Arena *arena, const char *at);
 

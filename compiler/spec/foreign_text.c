@@ -24,11 +24,11 @@ static const Letter quotes[] = {{"\u201c", "a typographic quote", "\u201d"},
                                 {"\uff07", "a full-width quote", "\uff07"},
                                 {"\u00b4", "an accent", "\u00b4"}};
 
-static const Letter signs[] = {{"\u2212", "a minus sign of typesetting", "-"},
+static const Letter signs[] = {{"\u2212", "a typographic minus sign", "-"},
                                {"\u2013", "a dash", "-"},
                                {"\u2014", "a long dash", "--"},
-                               {"\u2010", "a hyphen of typesetting", "-"},
-                               {"\u2011", "a hyphen of typesetting", "-"},
+                               {"\u2010", "a typographic hyphen", "-"},
+                               {"\u2011", "a typographic hyphen", "-"},
                                {"\u00d7", "a multiplication sign", "*"},
                                {"\uff0c", "a full-width comma", ","},
                                {"\u3001", "a full-width comma", ","},
@@ -79,7 +79,7 @@ static const char *straight_text(Arena *arena, const char *at, const char *line_
   return NULL;
 }
 
-/* The number, or the comment, in which a sign of typesetting stands. */
+/* The number, or the comment, that holds a typographic sign. */
 static const char *plain_word(Arena *arena, const char *line, const char *at, int32_t bytes,
                               const char *plain) {
   const char *from = at, *end = at + bytes;
@@ -109,20 +109,20 @@ bool foreign_letter(Arena *arena, const char *line, const char *at, int32_t *len
   if (letter) {
     while (*letter->plain == '-' && strncmp(at + *length, letter->utf8, strlen(letter->utf8)) == 0)
       *length += letter_bytes(at + *length); /* a comment of dashes */
-    found->message = arena_printf(arena, "%s is %s; Lua knows the plain one of the keyboard", shown,
-                                  letter->name);
+    found->message = arena_printf(arena, "%s is %s; Lua takes only the plain one on the keyboard",
+                                  shown, letter->name);
     found->fix = plain_word(arena, line, at, *length, letter->plain);
     return true;
   }
   letter = FIND(invisibles, at);
   if (letter) {
     found->message = arena_printf(
-        arena, "an invisible character stands here (%s); delete it, or write a plain blank",
+        arena, "there is an invisible character here (%s); delete it, or write a plain blank",
         letter->name);
     return true;
   }
   found->message = arena_printf(
-      arena, "%s stands outside a text; names have a-z A-Z 0-9 _, a text has quotes", shown);
+      arena, "%s is outside any text; names have a-z A-Z 0-9 _, a text has quotes", shown);
   return true;
 }
 
@@ -147,7 +147,7 @@ static const char *lua_word(const char *word, size_t length) {
   return NULL;
 }
 
-/* What stands at `p`, a text or a word, and a colon behind it: a key. Else the same as before. */
+/* A text or word at `p` with a colon behind it is a key; anything else is copied as it is. */
 static const char *take_key(Arena *arena, const char **p, const char *end) {
   const char *from = *p, *after = from;
   bool is_text = *from == '"' || *from == '\'';

@@ -7,8 +7,8 @@
 
 void help_sections(FILE *out); /* one line a section */
 
-/* A key ("train.batch", "batch"), a section, a name that help_list lists, a diagnostic, or a
- * foreign name. False: nothing is named so. */
+/* Explains a key ("train.batch", "batch"), a section, a name that help_list lists, a diagnostic, or
+ * another tool's name. False: nothing has this name. */
 bool help_word(Compile *c, const char *word, FILE *out);
 
 /* Value, rule and place of `key`, a section or, with NULL, of every key. False: no such key. */

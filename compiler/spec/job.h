@@ -51,7 +51,7 @@ typedef struct Origin {
 /* A name and what it is set to; text NULL: an option that takes no value, or is left out. */
 typedef struct Pair {
   const char *name, *text;
-  bool is_off; /* false in the job: what the site says does not hold */
+  bool is_off; /* false in the job: overrides what the site says */
   Origin origin;
 } Pair;
 typedef VEC(Pair) PairList;
@@ -189,14 +189,14 @@ typedef struct DataInput {
 typedef VEC(DataInput) DataInputs;
 
 /* Whether the job's kind of data can fill the model's inputs, and data.columns has as many names as
- * they take. has_vocab: the model has a dimension that ids are below of. */
+ * they take. has_vocab: the model has a dimension that bounds ids. */
 bool spec_data_inputs(Compile *c, const Job *job, const DataInputs *inputs, bool has_vocab);
 
 /* Looks for ids >= vocab, in large files at a sample of positions; the runtime checks every one it
  * reads. */
 bool spec_data_ids(Compile *c, const Job *job, int64_t vocab);
 
-/* Arithmetic that follows from the job, the cluster and the traced model's sizes (positions):
+/* Computes what follows from the job, the cluster and the traced model's sizes (positions):
  * degrees, context, batch in sequences, accumulation, steps. Enforces
  * ranks = dp x cp x tp x pp and batch = microbatch x accumulation x dp. False when reported.
  * Not known here, so checked later: heads, ffn and vocab by tp, layers by stages. */
@@ -220,8 +220,8 @@ typedef struct ModelFacts {
 bool spec_derive(Compile *c, Job *job, const Cluster *cluster, const ModelFacts *model,
                  Derived *derived);
 
-/* Where the value of a key came from, "job: tiny.lua:8:29"; and the place to blame: the value's,
- * else the job's. */
+/* Where the value of a key came from, "job: tiny.lua:8:29"; and the place for diagnostics: that of
+ * the value, else that of the job. */
 const char *origin_text(Arena *arena, const Origin *origin);
 Span field_place(const Job *job, int32_t field);
 

@@ -139,7 +139,7 @@ const char *help_kinds(Compile *c) {
   return text;
 }
 
-/* Up to a full stop that a capital follows: "et al. 2019" ends no sentence. */
+/* Up to a full stop before a capital letter: "et al. 2019" does not end a sentence. */
 static const char *first_sentence(Arena *arena, const char *doc) {
   const char *end = strstr(doc, ". ");
   while (end && !(end[2] >= 'A' && end[2] <= 'Z'))
@@ -182,7 +182,7 @@ bool help_list(Compile *c, const char *kind, bool json, FILE *out) {
   }
   for (int32_t i = 0; i < names.count; i++)
     print_name(names.at[i].name, first_sentence(c->arena, names.at[i].doc), out);
-  fprintf(out, "\n%s\n", kind ? "lockstep help NAME tells more" : "lockstep list KIND lists them");
+  fprintf(out, "\n%s\n", kind ? "lockstep help NAME says more" : "lockstep list KIND lists them");
   return true;
 }
 

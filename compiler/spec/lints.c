@@ -1,9 +1,9 @@
-/* lints.c -- jobs that are right and will hardly do what was meant: rates, schedules, precision. */
+/* lints.c -- valid jobs that will hardly do what was meant: rates, schedules, precision. */
 #include "compiler/spec/spec_room.h"
 
 /* ---- the learning rate */
 
-/* Far beyond what any model was trained with, an order of magnitude left. */
+/* An order of magnitude beyond what any model was trained with. */
 static void lint_rate(Compile *c, const Job *job) {
   const OptimizerRow *row = &optimizer_rows[job->optimizer.head];
   double lr = job->optimizer.lr;
@@ -11,8 +11,8 @@ static void lint_rate(Compile *c, const Job *job) {
   if (lr == 0)
     lint_at(c, at, "learning-rate", "optimizer.lr is 0: no parameter changes");
   else if (lr > row->most_lr)
-    lint_at(c, at, "learning-rate", "optimizer.lr = %g: %s diverges far below; usual are %s", lr,
-            row->name, row->usual_lrs);
+    lint_at(c, at, "learning-rate", "optimizer.lr = %g: %s diverges far below; usual rates are %s",
+            lr, row->name, row->usual_lrs);
   if (lr == 0 || lr > row->most_lr) fix_last(c, "lr = %s", row->usual_lr);
 }
 

@@ -1,5 +1,4 @@
-/* load.c -- from files and -D to one merged: base files first, each later one replaces what it
- * says.
+/* load.c -- merges files and -D: base files first; each later one replaces the keys that it sets.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +17,7 @@ typedef struct Chain {
 
 /* ---- one file */
 
-/* job { ... } is its table; the mark tells it from any other table. */
+/* job { ... } returns its table with a mark, which tells it from any other table. */
 static int call_job(lua_State *L) {
   if (lua_gettop(L) > 1)
     return sandbox_error(L, "not-a-job", NULL, "job takes one table, got %d values", lua_gettop(L));
@@ -97,7 +96,7 @@ static SpecFile read_job_file(Compile *c, lua_State *L, const char *path, Span a
   return file;
 }
 
-/* ---- the merged */
+/* ---- merging */
 
 void merged_refuse(Compile *c, Merged *merged, const Value *value, int32_t section,
                    const char *name) {
@@ -168,7 +167,7 @@ static bool check_table(Compile *c, const SectionInfo *info, const Raw *raw, Spa
                   raw_show(c->arena, raw->list.at[raw->list.count - 1]));
 }
 
-/* False when reported: the section has another shape than it takes. */
+/* False when reported: the section's value has the wrong shape. */
 static bool check_section(Compile *c, int32_t section, const Value *value, const SpanMap *spans) {
   const SectionInfo *info = &spec_sections[section];
   const Raw *raw = value->raw;

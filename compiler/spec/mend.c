@@ -1,5 +1,5 @@
-/* mend.c -- values of a wrong form that are understood well enough to be put right: what `fix:`
- * says behind a value. Every text from here is a value that its key takes. */
+/* mend.c -- corrects values whose form is wrong but whose meaning is clear, for the `fix:` of a
+ * diagnostic. Every text it returns is a value that the key takes. */
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>

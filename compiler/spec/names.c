@@ -110,7 +110,7 @@ const char *meant_word(Arena *arena, const char *where, const char *words, const
 
 /* ---- the fix: the key where it belongs, with a value that it takes */
 
-/* Something that the key takes, where what was written cannot be kept. */
+/* A value that the key takes, for a fix that cannot keep what was written. */
 static const char *sample_value(int32_t field) {
   const FieldInfo *info = &spec_fields[field];
   bool has_default = strcmp(info->initial, "!") != 0 && strcmp(info->initial, "=") != 0 &&

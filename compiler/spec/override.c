@@ -19,7 +19,7 @@ static bool takes_table(int32_t field) {
          kind == KIND_PAIRS || numbered_key(field);
 }
 
-/* All places in a table of a command line are the whole word. */
+/* Every place in a table of the command line is that whole word. */
 static SpanMap *places_of(Compile *c, const char *table, Span at) {
   SpanMap *map = span_map(c->arena, at.file, arena_printf(c->arena, "return %s", table), "return");
   map->constructor = at;
@@ -82,7 +82,7 @@ static const Raw *raw_of(const Merged *merged, int32_t field) {
   return NULL;
 }
 
-/* What was said of the table's other keys stays; a word becomes the table that begins with it. */
+/* The table keeps its other keys; a word becomes the table that begins with it. */
 static Raw *with_key(Arena *arena, const Raw *before, const char *key, Raw *item) {
   Raw *raw = ARENA_NEW(arena, Raw);
   *raw = (Raw){.kind = RAW_TABLE};
@@ -130,8 +130,8 @@ static void set_inner(Compile *c, Merged *merged, int32_t section, Value value) 
   if (item) merged_set(c, merged, section, value);
 }
 
-/* "train.batch = 16 sequences": blanks around the = are none of the key's or the value's, and a
- * text may stand in the quotes that it has in a file. */
+/* "train.batch = 16 sequences": blanks around the = belong to neither side, and a text may have
+ * the quotes that it has in a file. */
 static const char *trim(Arena *arena, const char *from, const char *end) {
   while (from < end && (*from == ' ' || *from == '\t'))
     from++;

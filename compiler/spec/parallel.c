@@ -1,5 +1,5 @@
 /* parallel.c -- keys of section parallel that contradict each other, and FSDP's words for zero.
- * What needs the number of ranks stands in degrees.c and shards.c. */
+ * Checks that need the number of ranks are in degrees.c and shards.c. */
 #include "compiler/spec/spec_room.h"
 
 /* Keys that belong to a degree above 1. */

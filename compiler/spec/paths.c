@@ -1,4 +1,4 @@
-/* paths.c -- file names as text: nothing here asks the disk. */
+/* paths.c -- file names as text: nothing here touches the disk. */
 #include <string.h>
 
 #include "compiler/spec/spec_room.h"

@@ -63,7 +63,7 @@ static Raw *read_table(Arena *arena, lua_State *L, int index, int depth) {
                                : arena_printf(arena, "[%s]", lua_typename(L, lua_type(L, -2)));
     }
     lua_pop(L, 1);
-    if (raw->bad_key) { /* enough is wrong; and such keys may be slow to walk */
+    if (raw->bad_key) { /* one error is enough, and such keys may be slow to walk */
       lua_pop(L, 1);
       break;
     }

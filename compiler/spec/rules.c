@@ -1,5 +1,4 @@
-/* rules.c -- what follows from several keys together: contradictions, derived words, {run} and
- * {name}. */
+/* rules.c -- rules over several keys: contradictions, derived words, {run} and {name}. */
 #include <ctype.h>
 #include <string.h>
 

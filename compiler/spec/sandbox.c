@@ -1,8 +1,8 @@
-/* sandbox.c -- the state, its limits, and errors that end as diagnostics with a place.
+/* sandbox.c -- the state, its limits, and errors, which become diagnostics with a place.
  *
- * Lua raises errors by longjmp to our protected call. What is known about an error only while the
- * Lua stack still stands (its line) is taken in the message handler; the report is made after the
- * call has ended. */
+ * Lua raises errors by longjmp to our protected call. What is known only while the failing
+ * functions are on the Lua stack, such as the line, is taken in the message handler; the report is
+ * made after the call has ended. */
 #include "compiler/spec/sandbox.h"
 
 #include <ctype.h>
@@ -62,7 +62,7 @@ static const Source *source_of(const Sandbox *sandbox, const lua_Debug *frame) {
   return at < sandbox->sources.count ? &sandbox->sources.at[at] : NULL;
 }
 
-/* What stands in the text where a metamethod was called. */
+/* The source text at the call of a metamethod. */
 static const char *written_name(const lua_Debug *frame) {
   static const char *const operators[][2] = {
       {"add", "+"}, {"sub", "-"}, {"mul", "*"},     {"div", "/"},   {"mod", "%"}, {"idiv", "//"},
@@ -159,7 +159,7 @@ static void count_instructions(lua_State *L, lua_Debug *frame) {
   if (is_late(sandbox)) sandbox_error(L, "limit", NULL, "%s", late_reason);
 }
 
-/* A protected call begins: the time it takes is its own. */
+/* A protected call begins: its time is counted from here. */
 static void enter(Sandbox *sandbox) {
   if (sandbox->running++ == 0) sandbox->started_ns = processor_ns();
 }

@@ -1,7 +1,7 @@
 /* sandbox.h -- Lua 5.4 as a configuration language: text only, no I/O, no globals, limited memory
  * and instructions.
  *
- * What exists inside: math (floor ceil min max sqrt huge), ipairs, type, tostring, tonumber,
+ * Inside there are: math (floor ceil min max sqrt huge), ipairs, type, tostring, tonumber,
  * select, assert, error, string.format/rep/sub, and what the room adds. No pairs, patterns, pcall,
  * require, io, os, setmetatable. */
 #ifndef LOCKSTEP_SANDBOX_H
@@ -24,7 +24,7 @@ void sandbox_add_value(lua_State *L, const char *name);
  * no file, a limit -- each with the file's line, never a traceback. `at`: who names the file. */
 bool sandbox_run_file(Compile *c, lua_State *L, const char *path, Span at);
 
-/* The same of one expression, which `at` says: the place of all that is wrong in it. */
+/* The same for one expression; errors are reported at `at`. */
 bool sandbox_run_value(Compile *c, lua_State *L, const char *expression, Span at);
 
 /* Calls the function below its `arguments` on the stack, with one result. The same promises. */

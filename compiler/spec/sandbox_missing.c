@@ -89,13 +89,13 @@ static const Absent *find_absent(const char *name) {
   return NULL;
 }
 
-/* ---- where the name stands */
+/* ---- where the name is */
 
 typedef struct Use {
   const Source *source; /* NULL: unknown */
   Span span;
   const char *text; /* the name in the source, NULL: not found */
-  const char *line; /* that it stands on */
+  const char *line; /* that it is on */
 } Use;
 
 static bool is_word_byte(char c) {
@@ -253,7 +253,7 @@ static bool explain_constructor(const Sandbox *sandbox, const Use *use, const ch
   if (!is_called(use, name)) return false;
   if (strcmp(name, "model") == 0) {
     diag->name = "not-a-job";
-    diag->message = "this is a model file; a job file names it, beside what else a job says";
+    diag->message = "this is a model file; a job file names it and has the other sections";
     diag->fix = arena_printf(arena, "return job { model = \"./%s\" }", file_name(use->span.file));
     return true;
   }
@@ -307,7 +307,7 @@ int sandbox_member_missing(lua_State *L) {
                        reason);
 }
 
-/* A table of many lines is assigned on its last one: the name stands further up. */
+/* A table of many lines is assigned on its last one: the name is further up. */
 static Span place_of_assigned(const Use *use, const char *name) {
   Span span = use->span;
   for (int32_t line = span.line; use->source && use->source->text && line > 0; line--) {

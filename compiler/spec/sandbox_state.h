@@ -40,7 +40,7 @@ Sandbox *sandbox_of(lua_State *L);
 Span sandbox_word(const Source *source, int32_t line, const char *word);
 
 /* __index and __newindex of the names a file sees, and __index of math and string (upvalue 1:
- * which): what a file is told about a name that does not exist. */
+ * which): they report a name that does not exist. */
 int sandbox_name_missing(lua_State *L);
 int sandbox_name_assigned(lua_State *L);
 int sandbox_member_missing(lua_State *L);

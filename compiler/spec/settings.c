@@ -1,14 +1,14 @@
-/* settings.c -- every key of a job as it was resolved, exactly: the record of a run, and what a
- * checkpoint is compared by. Equal texts are equal values: "4096 tokens" and "16 sequences" of 256
- * read the same here. */
+/* settings.c -- every key of a job as it was resolved, with its exact value: the record of a run,
+ * and how a job is compared with that of a checkpoint. Equal texts are equal values: "4096 tokens"
+ * and "16 sequences" of 256 become the same text. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "compiler/spec/spec_room.h"
 #include "compiler/spec/units.h"
 
-/* Keys that do not change the experiment. What is not named here does: a new key is refused on
- * resume until someone has thought about it. */
+/* Keys that do not change the experiment. All others do: a change of a new key is refused on resume
+ * until someone has thought about it. */
 static const struct {
   int32_t field;
   SettingEffect effect;
@@ -26,7 +26,7 @@ static const struct {
     {FIELD_parallel_tp_across, SETTING_SAFE},
 };
 
-/* Sections all of whose keys, their word included, have one effect. */
+/* Sections whose keys, and whose word, all have the same effect. */
 static const struct {
   int32_t section;
   SettingEffect effect;
@@ -99,7 +99,7 @@ static const char *exact_choice(Arena *arena, const Job *job, int32_t field) {
              : arena_printf(arena, "%s, %s = %lld", word, numbered_key(field), (long long)count);
 }
 
-/* What the batch and the length come to, in whatever unit they were written. */
+/* The batch and the length, converted to one unit. */
 static const char *resolved_amount(Arena *arena, const Job *job, const Derived *derived,
                                    int32_t field) {
   if (field == FIELD_train_steps) return arena_printf(arena, "%lld", (long long)derived->steps);

@@ -1,4 +1,4 @@
-/* shards.c -- ranks that share states: which ZeRO level, and in groups of how many of dp x cp. */
+/* shards.c -- which ranks share states: the ZeRO level, and the size of groups within dp x cp. */
 #include "compiler/spec/spec_room.h"
 
 /* zero as it was written: 0 to 3, or FSDP's word for it. */

@@ -2,8 +2,8 @@
  * of the keys that the job leaves open. A site file is a plain table of the section's own keys; it
  * may begin with another site's name.
  *
- * All of these texts end in a script that a shell reads. They are quoted there; here no text passes
- * that holds a line break or another control character. */
+ * All of these texts end up in a shell script. They are quoted there; here texts with a line break
+ * or another control character are refused. */
 #include <string.h>
 
 #include "compiler/spec/sandbox.h"
@@ -120,7 +120,7 @@ bool check_pairs(Compile *c, const Value *value, int32_t field, Job *job) {
 
 /* ---- a site's file */
 
-/* Of names that both say, the one that was said first holds: the job's, the later file's. */
+/* Where both set a name, the first one counts: that of the job, or of the later file. */
 static void merge_pairs(Compile *c, PairList first, PairList *list) {
   PairList site = *list;
   *list = first;
@@ -165,7 +165,7 @@ static bool apply_chain(Compile *c, lua_State *L, Job *job) {
   int32_t errors = c->diags.error_count;
   for (int32_t depth = 0; name; depth++) {
     if (depth == LONGEST_CHAIN)
-      return error_at(c, at, "base-cycle", "site files that begin with each other without end");
+      return error_at(c, at, "base-cycle", "these site files begin with each other in a circle");
     const char *path = sandbox_find(c, "sites", name, directory, at);
     if (!path) return false;
     SpecFile file = spec_file_read(c, L, path, "return", at);

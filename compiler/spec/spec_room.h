@@ -1,5 +1,5 @@
-/* spec_room.h -- what the files of spec/ share: the table of keys, values as they were written, the
- * merged they are merged into. Private to the room. */
+/* spec_room.h -- what the files of spec/ share: the table of keys, values as they were written, and
+ * the result of merging them. Private to the room. */
 #ifndef LOCKSTEP_SPEC_ROOM_H
 #define LOCKSTEP_SPEC_ROOM_H
 
@@ -68,7 +68,7 @@ int32_t word_index(const char *words, const char *word);
 const char *word_at(Arena *arena, const char *words, int32_t index);
 const char *nearest_of(Arena *arena, const char *words, const char *word);
 
-/* What a wrong name was probably meant to be, -1 for none: that is not missing as well. */
+/* The key that a wrong name was probably meant for, which is then not missing as well; -1: none. */
 typedef struct Meant {
   int32_t section, field;
 } Meant;
@@ -76,7 +76,7 @@ typedef struct Meant {
 typedef struct Raw Raw;
 
 /* Refuses a key or section that does not exist: renamed, declined, not built, misspelt. section -1:
- * a section. `raw`: what stands behind the name, for the fix; NULL: nothing. */
+ * a section. `raw`: the value given to it, for the fix; NULL: none. */
 Meant refuse_name(Compile *c, Span at, int32_t section, const char *name, const Raw *raw);
 
 /* The one of `words` that `word` stands for elsewhere ("fp16", "AdamW"); NULL: none. `where`: the
@@ -111,8 +111,7 @@ const char *raw_show(Arena *arena, const Raw *raw); /* for messages: short, prin
 const char *text_show(Arena *arena, const char *text);
 const char *raw_write(Arena *arena, const Raw *raw); /* as Lua; NULL: too long, or a function */
 
-/* ---- the merged values: what stands after files and -D are merged (load.c), before types are
- * checked (check.c) */
+/* ---- the values after files and -D are merged (load.c) and before types are checked (check.c) */
 
 typedef struct Value {
   const char *key;
@@ -127,9 +126,9 @@ typedef struct Merged {
     Value head;
     VEC(Value) keys;
     Span span;
-    bool is_broken; /* reported: says nothing about what is missing in it */
+    bool is_broken; /* an error in it is reported: missing keys are not reported as well */
   } sections[SECTION_COUNT];
-  bool is_meant[FIELD_COUNT]; /* a wrong name stood for it, and was reported */
+  bool is_meant[FIELD_COUNT]; /* a wrong name was reported that was meant for this key */
 } Merged;
 
 /* A file of plain tables: run, checked for repeated keys. raw NULL when reported. */
@@ -202,7 +201,7 @@ bool derive_shards(Compile *c, Job *job, const Cluster *cluster, Derived *out);
 /* Whether cp and tp can cut sequences of sample_tokens; has_seq false: there are none. */
 bool derive_cuts(Compile *c, Job *job, const ModelFacts *model, bool has_seq, Derived *out);
 
-/* Says so when stages of a pipeline idle for much of a step. `unit`: what a batch counts. */
+/* Warns when stages of a pipeline idle for much of a step. `unit`: what a batch counts. */
 void lint_bubble(Compile *c, const Job *job, const Derived *out, const char *unit);
 
 /* Numbers that divide n, ascending; "1 2 4 8" of those around `value`; the nearest one. */
@@ -223,8 +222,8 @@ bool table_check(Compile *c, const Job *job, Span at, const char *path, int64_t 
 
 char *path_directory(Arena *arena, const char *path);
 char *path_join(Arena *arena, const char *directory, const char *path); /* normalised */
-/* A name stays; "./x.lua" of a file in `directory` becomes "./directory/x.lua", for who reads it in
- * the folder of the command. */
+/* A name stays; "./x.lua" of a file in `directory` becomes "./directory/x.lua", so that it can
+ * be read from the folder of the command. */
 const char *path_located(Arena *arena, const char *directory, const char *name);
 const char *path_stem(Arena *arena, const char *path);  /* "examples/tiny.lua" -> "tiny" */
 bool path_check(Compile *c, const char *path, Span at); /* refuses ~ and $ */

@@ -1,4 +1,5 @@
-/* table.c -- CSV files: their columns, every number in them, and what of the model they feed. */
+/* table.c -- CSV files: their columns, every number in them, and which of the model's inputs they
+ * feed. */
 #include <string.h>
 
 #include "compiler/spec/spec_room.h"
@@ -94,7 +95,7 @@ static bool refuse_source(Compile *c, const DataInput *input, const char *why) {
   return error_at(c, input->at, "data", "input '%s' cannot be filled: %s", input->name, why);
 }
 
-/* A column twice is a mistake, and in input and target one that trains to nothing. */
+/* A column listed twice is a mistake; one in both input and target makes training pointless. */
 static bool check_twice(Compile *c, const Job *job) {
   VEC(Wanted) seen = {0};
   const ColumnList *all = &job->data.columns;
@@ -142,11 +143,11 @@ static bool check_unknown(Compile *c, const Job *job, const DataInputs *inputs) 
 static bool check_columns(Compile *c, const Job *job, const DataInput *input) {
   if (input->is_ids && input->vocab == 0)
     return refuse_source(c, input,
-                         "its ids are looked up nowhere, so nothing says which of them there are");
+                         "its ids are looked up nowhere, so nothing says how many there are");
   Span at = job->origin[FIELD_data_columns].span;
   const Columns *columns = columns_of(job, input->name);
   if (!columns) {
-    error_at(c, at, "data", "data.columns says nothing of the model's input '%s'", input->name);
+    error_at(c, at, "data", "data.columns does not mention the model's input '%s'", input->name);
     fix_last(c, "%s = { ... }", input->name);
     return false;
   }

@@ -25,8 +25,8 @@ bool units_duration(const char *text, double *time_s);
 /* "5us", "800ns", "1.5ms": nanoseconds. */
 bool units_latency(const char *text, double *time_ns);
 
-/* A text against the units a key takes: words separated by |; "" bare number, "s" duration, "ns"
- * latency, "%" and "bytes". */
+/* Reads a text in one of the units that a key takes, words separated by |: "" bare number, "s"
+ * duration, "ns" latency, "%" and "bytes". */
 bool units_amount(const char *text, const char *units, Amount *amount);
 bool units_allow(const char *units, const char *unit);
 

@@ -7,6 +7,7 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
-job.lua:3:36: error[data]: data.valid has 1 token, and no other that it predicts
+job.lua:3:36: error[data]: data.valid has a single token, and none that it could
+    predict
     3 |   data = { train = "a.u8", valid = "b.u8", format = "u8" },
       |                                    ^~~~~~

@@ -8,7 +8,7 @@ return job {
   parallel = { zero = 3 },
 }
 -- >>> exit 1
-lockstep: the job of --against, which is this one with -D for each, is wrong:
+lockstep: this job with the changes of --against has errors:
 -D parallel.zero=7: error[range]: parallel.zero is 0 to 3; got "7"
 -D train.stepz=1: error[unknown-key]: train.stepz: no such key; did you mean
     'steps'?

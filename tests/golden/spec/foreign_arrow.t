@@ -5,7 +5,7 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
-job.lua:4:56: error[syntax]: = stands between a key and its value, not =>
+job.lua:4:56: error[syntax]: = comes between a key and its value, not =>
     4 |   train     = { batch = "8 sequences", microbatch = 2, steps => 10 },
       |                                                        ^~~~~~~~
         fix: steps = 10

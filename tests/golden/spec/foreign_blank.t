@@ -5,7 +5,7 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
-job.lua:4:61: error[syntax]: an invisible character stands here (no-break
+job.lua:4:61: error[syntax]: there is an invisible character here (no-break
     space); delete it, or write a plain blank
     4 |  = "8 sequences", microbatch = 2, steps = 10 },
       |                                        ^

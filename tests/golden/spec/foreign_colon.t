@@ -5,7 +5,7 @@ return job {
   optimizer = { "adamw", lr: 1e-3 },
 }
 -- >>> exit 1
-job.lua:5:26: error[syntax]: = stands between a key and its value, not :
+job.lua:5:26: error[syntax]: = comes between a key and its value, not :
     5 |   optimizer = { "adamw", lr: 1e-3 },
       |                          ^~~
         fix: lr = 1e-3

@@ -5,8 +5,8 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
-job.lua:4:25: error[syntax]: the text ends with a typographic quote; it needs
-    the one that it begins with
+job.lua:4:25: error[syntax]: the text ends with a typographic quote; it must end
+    with the one it begins with
     4 |   train     = { batch = "8 sequences”, microbatch = 2, steps = 10 },
       |                         ^~~~~~~~~~~~~
         fix: "8 sequences"

@@ -6,7 +6,7 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
-job.lua:1:1: error[syntax]: a job file imports nothing, what it may use is
+job.lua:1:1: error[syntax]: a job file imports nothing: all that it may use is
     there; delete this line
     1 | import math
       | ^~~~~~

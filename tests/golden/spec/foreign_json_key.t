@@ -5,7 +5,7 @@ return job {
   optimizer = { "adamw", "lr": 1e-3 },
 }
 -- >>> exit 1
-job.lua:5:26: error[syntax]: a key has no quotes, and = stands before its value,
+job.lua:5:26: error[syntax]: a key has no quotes, and = comes before its value,
     not :
     5 |   optimizer = { "adamw", "lr": 1e-3 },
       |                          ^~~~~

@@ -5,7 +5,7 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
-job.lua:3:25: error[syntax]: a list stands in braces: { a, b }
+job.lua:3:25: error[syntax]: a list is written in braces: { a, b }
     3 |   data      = { train = ["a.u8", "b.u8"], format = "u8" },
       |                         ^
         fix: {"a.u8", "b.u8"}

@@ -5,8 +5,8 @@ return job {
   optimizer = { "adamw", lr = 1e−3 },
 }
 -- >>> exit 1
-job.lua:5:33: error[syntax]: − is a minus sign of typesetting; Lua knows the
-    plain one of the keyboard
+job.lua:5:33: error[syntax]: − is a typographic minus sign; Lua takes only the
+    plain one on the keyboard
     5 |   optimizer = { "adamw", lr = 1e−3 },
       |                                 ^
         fix: 1e-3

@@ -5,7 +5,7 @@ return job {
   optimizer = ( "adamw", lr = 1e-3 ),
 }
 -- >>> exit 1
-job.lua:5:15: error[syntax]: a table stands in braces
+job.lua:5:15: error[syntax]: a table is written in braces
     5 |   optimizer = ( "adamw", lr = 1e-3 ),
       |               ^
         fix: { "adamw", lr = 1e-3 }

@@ -6,7 +6,7 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
-job.lua:5:23: error[syntax]: a number with a unit stands in quotes
+job.lua:5:23: error[syntax]: a number with a unit is written in quotes
     5 |   memory = { budget = 90% },
       |                       ^~~
         fix: "90%"

@@ -5,8 +5,8 @@ return job {
   optimizer = { "adamw", lr = 1e-3 }, /* peak */
 }
 -- >>> exit 1
-job.lua:5:39: error[syntax]: a long comment stands in --[[ and ]], not in /* and
-    */
+job.lua:5:39: error[syntax]: a long comment is written between --[[ and ]], not
+    /* and */
     5 |   optimizer = { "adamw", lr = 1e-3 }, /* peak */
       |                                       ^~
         fix: --[[ peak ]]

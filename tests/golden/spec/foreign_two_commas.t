@@ -5,6 +5,6 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
-job.lua:4:55: error[syntax]: two commas stand in a row; delete one
+job.lua:4:55: error[syntax]: there are two commas in a row; delete one
     4 |   train     = { batch = "8 sequences", microbatch = 2,, steps = 10 },
       |                                                       ^

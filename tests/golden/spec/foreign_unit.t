@@ -5,7 +5,7 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
-job.lua:4:25: error[syntax]: a number with a unit stands in quotes
+job.lua:4:25: error[syntax]: a number with a unit is written in quotes
     4 |   train     = { batch = 8 sequences, microbatch = 2, steps = 10 },
       |                         ^~~~~~~~~~~
         fix: "8 sequences"

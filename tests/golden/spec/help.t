@@ -9,14 +9,15 @@ usage: lockstep VERB ... [options]
   prove PLAN              does the plan keep its promises?
   run JOB.lua|PLAN        train here
   sbatch JOB.lua          the batch script for Slurm, on stdout
-  submit JOB.lua          into Slurm's queue: what it refuses is said first
-  status [RUN...]         how are runs? from their folders
+  submit JOB.lua          puts it into Slurm's queue; says first what Slurm
+                          would refuse
+  status [RUN...]         how are my runs doing? from their folders
   cancel RUN              its ranks save and end
   logs RUN                what a rank has written in its newest start
   preflight JOB.lua       are this machine, or the nodes of this allocation, fit
                           for it?
-  rehearse JOB.lua        its way through a Slurm of this machine: small, with a
-                          rank killed
+  rehearse JOB.lua        sends it, made small, through a Slurm on this machine;
+                          kills a rank
   trace RUN               when did each record run? the steps of run --trace,
                           for Perfetto
   tokenize TEXT           bytes of a text as tokens
@@ -27,7 +28,7 @@ usage: lockstep VERB ... [options]
   help [WORD]             what does this verb, key, name or diagnostic mean?
   version                 which lockstep is this?
 
-lockstep VERB --help lists all options of a verb. Of several verbs are:
+lockstep VERB --help lists all options of a verb. Several verbs have:
 
   -D KEY=VALUE          sets one key, section.key=value, or a section,
                         section=NAME; later wins. A table is written as in a

@@ -6,7 +6,7 @@ return job {
 }
 -- >>> exit 0
 job.lua:5:31: lint[learning-rate]: optimizer.lr = 1000: adamw diverges far
-    below; usual are 1e-5 to 1e-2
+    below; usual rates are 1e-5 to 1e-2
     5 |   optimizer = { "adamw", lr = 1e3 },
       |                               ^~~
         fix: lr = 6e-4

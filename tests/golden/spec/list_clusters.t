@@ -29,4 +29,4 @@
                   cores
   here            this machine: ranks are its threads
 
-lockstep help NAME tells more
+lockstep help NAME says more

@@ -19,4 +19,4 @@
   v100-32         NVIDIA V100 SXM2 32GB
   cpu             this machine's processor, by its cores
 
-lockstep help NAME tells more
+lockstep help NAME says more

@@ -25,4 +25,4 @@
   megatron-530b   A GPT of 530 billion parameters
   megatron-8.3b   A GPT of 8.3 billion parameters
 
-lockstep help NAME tells more
+lockstep help NAME says more

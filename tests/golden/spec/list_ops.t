@@ -22,4 +22,4 @@
   cross_entropy   The mean over tokens of -log softmax(logits)[target]
   mse             The mean over elements of (y - target) squared
 
-lockstep help NAME tells more
+lockstep help NAME says more

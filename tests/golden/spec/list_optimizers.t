@@ -6,4 +6,4 @@
   lion            Lion: steps of one size, by the sign of a moment and the
                   gradient; weight decay apart (Chen et al. 2023)
 
-lockstep help NAME tells more
+lockstep help NAME says more

@@ -5,8 +5,8 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
-job.lua:4:44: error[conflict]: train.steps in epochs needs data files that are
-    there to be counted
+job.lua:4:44: error[conflict]: train.steps in epochs needs data files that can
+    be counted
     4 |   train = { batch = "8 sequences", steps = "2 epochs" },
       |                                            ^~~~~~~~~~
         fix: steps = 1000

@@ -7,4 +7,4 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
-lockstep: show prints one of --segment and --model, not both
+lockstep: show prints either --segment or --model, not both

@@ -9,7 +9,7 @@ return job {
 }
 -- >>> exit 1
 job.lua:6:37: error[slurm-option]: --exclusive=topo (slurm.sbatch; job:
-    job.lua:7:14) is of Slurm 24.05; slurm.version is 22.05
+    job.lua:7:14) needs Slurm 24.05; slurm.version is 22.05
     6 |   slurm = { time = "24h", version = "22.05",
       |                                     ^~~~~~~
 job.lua:7:14: error[slurm-option]: slurm.sbatch: --nodes follows from

@@ -9,7 +9,7 @@ return job {
 -- FILE: m.lua
 return model { sizes = { inputs = 2, outputs = 1, vocab = 9 }, forward = function(m) return mse(linear("w", input("x", { "batch", "inputs" }), "outputs") + 0 * embedding("e", input("k", { "batch" }, "ids"), { "vocab", "outputs" }), input("y", { "batch", "outputs" })) end }
 -- >>> exit 1
-job.lua:3:48: error[data]: data.columns says nothing of the model's input 'k'
+job.lua:3:48: error[data]: data.columns does not mention the model's input 'k'
     3 |   data = { "table", train = "t.csv", columns = { x = { "a", "b" }, y = "c" } },
       |                                                ^
         fix: k = { ... }

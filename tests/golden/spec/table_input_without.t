@@ -9,7 +9,7 @@ return job {
 -- FILE: m.lua
 return model { sizes = { inputs = 2, outputs = 1 }, forward = function(m) return mse(linear("w", input("x", { "batch", "inputs" }), "outputs"), input("y", { "batch", "outputs" })) end }
 -- >>> exit 1
-job.lua:3:48: error[data]: data.columns says nothing of the model's input 'y'
+job.lua:3:48: error[data]: data.columns does not mention the model's input 'y'
     3 |   data = { "table", train = "t.csv", columns = { x = { "a", "b" } } },
       |                                                ^
         fix: y = { ... }

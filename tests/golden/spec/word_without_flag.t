@@ -6,4 +6,5 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
-lockstep: 'train.steps=40' stands alone; did you mean -D train.steps=40?
+lockstep: 'train.steps=40' has no option before it; did you mean -D
+    train.steps=40?
