@@ -247,8 +247,8 @@ static double vary_value(const LoweredVary *vary, int64_t member) {
   return vary->stride * (double)member + (vary->values != NULL ? vary->values[member] : 0);
 }
 
-/* All that one attr varies by as one record: affine along one communicator, or a table over the
- * ranks along several. */
+/* Everything by which one attr varies between ranks, as one row: affine along one communicator, or
+ * a table over the ranks along several. */
 static void emit_vary(Tables *t, const Draft *d, const Record *record, int32_t attr) {
   uint32_t all = 0;
   const LoweredVary *only = NULL;

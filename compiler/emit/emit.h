@@ -7,8 +7,8 @@
 
 #include "compiler/draft/draft.h"
 
-/* All tables stand in the compile's arena. Where ranks are is chosen here, because what they ask of
- * their communicators is known no sooner. */
+/* All tables stand in the compile's arena. Where ranks are is chosen here: how much they
+ * communicate is not known before. */
 Choice emit_plan(const Draft *d, int64_t parameters, Plan *plan);
 
 #endif

@@ -1,4 +1,4 @@
-/* model.c -- the meaning of a plan: the model before anything was cut, and the layouts of it. */
+/* model.c -- what a plan computes: the model before anything was cut, and its layouts. */
 #include <string.h>
 
 #include "compiler/emit/tables.h"

@@ -1,4 +1,4 @@
-/* predict.c -- how long programs take, as they are simulated with the plan's own prices. */
+/* predict.c -- how long programs take, simulated with the times that the plan itself states. */
 #include "compiler/cost/simulate.h"
 #include "compiler/emit/tables.h"
 

@@ -1,4 +1,4 @@
-/* settings.c -- the resolved job as a table of the plan, and what the model's text comes to. */
+/* settings.c -- the resolved job as a table of the plan, with a hash of the traced model. */
 #include "compiler/emit/tables.h"
 
 void emit_settings(Tables *t, const Draft *d) {

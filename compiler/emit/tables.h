@@ -29,18 +29,19 @@ void table_lanes(Tables *t);
  * lane that communicates over them: lanes meet their peers independently of each other. */
 uint32_t table_comm(Tables *t, uint32_t axes, Lane lane);
 
-/* Writes values, nodes and regions of a graph that is not cut; then its ids have places. */
+/* Writes values, nodes and regions of an uncut graph, and remembers where each of its ids went. */
 void emit_model(Tables *t, const Graph *model);
 uint32_t table_value(const Tables *t, const Graph *model, ValueId v);
 uint32_t table_node(const Tables *t, const Graph *model, NodeId n);
 
-/* The plan that they are so far. */
+/* A plan over the tables as they are so far. */
 void table_view(const Tables *t, Plan *plan);
 
-/* How long programs take, and in what; it follows from the whole plan. */
+/* How long programs take, and what the time goes into. Needs all other tables. */
 void emit_predictions(Tables *t, const Plan *plan);
 
-/* Chooses where ranks are (place/), and writes places, seats and links; all else is there. */
+/* Chooses where ranks are (place/) and writes places, seats and links. Needs all other tables but
+ * the predictions. */
 Choice emit_places(Tables *t, const Draft *d);
 
 #endif

@@ -1,6 +1,6 @@
 /* grad.c -- reverse mode: regions from the last to the first, nodes of each from the last to the
- * first. A value's gradient is complete when its producer is reached, for all its readers stand
- * behind it. */
+ * first. A value's gradient is complete when its producer is reached: all its readers come
+ * later in forward. */
 #include "compiler/grad/grad.h"
 
 #include <assert.h>

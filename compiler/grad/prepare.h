@@ -12,9 +12,8 @@ bool prepare_check(Graph *g);
 /* Drops forward nodes whose results nobody reads, with a lint for the last one of each chain. */
 void prepare_drop_dead(Graph *g);
 
-/* A value that its reader destroys is made in the reader's region: others are copied first. The
- * only such reader is a loss, so that of the nodes that lead to one none else can read the value.
- */
+/* A value that its reader overwrites must be made in that reader's region: one that comes from
+ * elsewhere is copied first. Only losses overwrite what they read. */
 void prepare_overwritten(Graph *g);
 
 #endif
