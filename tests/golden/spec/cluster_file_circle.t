@@ -8,8 +8,8 @@ return job {
 -- FILE: c.lua
 return { "./c.lua" }
 -- >>> exit 1
-c.lua:1:10: error[base-cycle]: cluster files that begin with each other without
-    end
+c.lua:1:10: error[base-cycle]: these cluster files begin with each other in a
+    circle
     1 | return { "./c.lua" }
       |          ^~~~~~~~~
         fix: begin one of them with none, or with a cluster of the library

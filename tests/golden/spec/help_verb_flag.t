@@ -14,8 +14,8 @@ usage: lockstep run JOB.lua|PLAN [options]
                         whatever differs
   --kernels fast|reference
                         which kernels to run; reference is plain and slow
-  --on cpu|cuda-host    a plan for other devices too runs on this machine's
-                        processors, as it is, and slowly; without this it is
+  --on cpu|cuda-host    runs a plan for other devices on this machine's
+                        processors, unchanged and slowly; without this it is
                         refused. cuda-host: by the kernels for GPUs, compiled
                         for processors, and stand-ins for their libraries; more
                         slowly yet, and only from a build folder
