@@ -56,7 +56,9 @@ bool child_start(Child *child, int32_t rank, const char *program, char *const *w
 
 void child_end_text(const Child *child, char *text, size_t text_bytes) {
   int number = WTERMSIG(child->result);
-  if (WIFSIGNALED(child->result))
+  if (child->stopped_ms > 0)
+    (void)snprintf(text, text_bytes, "was stopped (SIGSTOP) and did not go on");
+  else if (WIFSIGNALED(child->result))
     (void)snprintf(text, text_bytes, "was killed by signal %d (%s)", number, strsignal(number));
   else
     (void)snprintf(text, text_bytes, "ended with exit code %d", WEXITSTATUS(child->result));

@@ -11,8 +11,9 @@ typedef struct Child {
   pid_t pid;  /* 0: it has ended, or was not started */
   int result; /* of waitpid, when it has ended */
   bool has_failed;
-  bool was_killed; /* by a signal that is not this launcher's */
-  Lines out;       /* of rank 0 only with --json: a document; else its stdout is ours */
+  bool was_killed;    /* by a signal that is not this launcher's */
+  int64_t stopped_ms; /* since when it is stopped (SIGSTOP); 0: it is not */
+  Lines out;          /* of rank 0 only with --json: a document; else its stdout is ours */
   Lines errors;
 } Child;
 

@@ -29,6 +29,9 @@
  * that was killed must be missed first. */
 enum { TOLD_MS = 800, MISSED_MS = 3000, ABORT_MS = 200, PROGRAM_BYTES = 4096 };
 
+/* Ranks that are in steps miss one that is stopped sooner, and know more. */
+enum { STOPPED_MS = 5000 };
+
 typedef struct Launch {
   const LaunchSetup *setup;
   Server server;
@@ -161,10 +164,28 @@ static void note_end(Launch *launch, int32_t rank, int result) {
 }
 
 static void reap(Launch *launch) {
+  int how = WNOHANG | WUNTRACED | WCONTINUED, result;
   for (int32_t rank = 0; rank < launch->count; rank++) {
-    int result;
-    pid_t pid = launch->child[rank].pid;
-    if (pid > 0 && waitpid(pid, &result, WNOHANG) == pid) note_end(launch, rank, result);
+    Child *child = &launch->child[rank];
+    while (child->pid > 0 && waitpid(child->pid, &result, how) == child->pid) {
+      if (WIFSTOPPED(result))
+        child->stopped_ms = now_ms();
+      else if (WIFCONTINUED(result))
+        child->stopped_ms = 0;
+      else
+        note_end(launch, rank, result);
+    }
+  }
+}
+
+/* While ranks start or save, nobody else would notice for long. */
+static void miss_stopped(Launch *launch) {
+  for (int32_t rank = 0; rank < launch->count; rank++) {
+    const Child *child = &launch->child[rank];
+    if (child->pid == 0 || child->stopped_ms == 0 || now_ms() - child->stopped_ms < STOPPED_MS)
+      continue;
+    if (launch->cause < 0) launch->cause = rank;
+    end_by(launch, 0);
   }
 }
 
@@ -210,6 +231,7 @@ static void watch(Launch *launch, struct pollfd *list, Lines **lines) {
     (void)poll(list, (nfds_t)count, timeout);
     take_signals(launch);
     reap(launch);
+    miss_stopped(launch);
     for (int32_t i = 1; i < count; i++)
       if (list[i].revents) pass_output(launch, lines[i]);
     if (server_abort_code() != 0) note_abort(launch);
@@ -262,7 +284,8 @@ static int32_t tell_end(const Launch *launch) {
     Status error;
     (void)status_fail(&error, code, "rank %d %s%s", cause, how, echo);
     text_warn("lockstep-rank: %s", error.text);
-    Verdict verdict = {has_aborted ? LOSS_ERROR : LOSS_DEAD, cause};
+    Loss loss = has_aborted ? LOSS_ERROR : child->stopped_ms > 0 ? LOSS_SILENT : LOSS_DEAD;
+    Verdict verdict = {loss, cause};
     failure_of_launcher(launch->setup->plan, &launch->mesh, verdict, &error, launch->began_s);
   }
   if (launch->setup->json) document_failure(code, cause, !has_spoken ? how : child->errors.last);

@@ -20,6 +20,9 @@ make_tokens() {
     { cat "$folder/out"; fail tokenize; }
 }
 
+# ranks_of LAUNCHER: its ranks' processes are in `ranks`, in order: their numbers need not be, for these begin again.
+ranks_of() { { ranks=() && read -ra ranks <"/proc/$1/task/$1/children"; } 2>/dev/null; }
+
 # number KEY FILE: what follows "KEY": in a JSON file.
 number() { grep -o "\"$1\":[-+.0-9e]*" "$2" | head -1 | cut -d: -f2; }
 
