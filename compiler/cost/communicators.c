@@ -99,7 +99,8 @@ static Communicator look_at(const Plan *plan, uint32_t comm, uint32_t lane, uint
   Exchanges exchanges = {0};
   for (uint32_t i = 0; i < plan->records_count; i++) {
     const PlanRecord *record = &plan->records[i];
-    if (times[i] > 0 && plan_is_communication(record) && record->comm == comm && record->lane == lane)
+    if (times[i] > 0 && plan_is_communication(record) && record->comm == comm &&
+        record->lane == lane)
       add_use(&use, &exchanges, plan, record);
   }
   if (use.sends == 0) use.sends = exchanges.to.count;
