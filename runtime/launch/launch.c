@@ -337,6 +337,6 @@ int32_t launch_run(const LaunchSetup *setup, Status *status) {
   pass_lock(setup->plan);
   int32_t code =
       server_open(&launch.server, launch.count, status) ? run_all(&launch, status) : status->code;
-  server_close(&launch.server);
+  server_close(&launch.server, is_good(code));
   return code;
 }

@@ -243,8 +243,8 @@ bool server_open(Server *server, int32_t rank_count, Status *status) {
   return folders_open(server->files, server->segments, status) && start(server, status);
 }
 
-void server_close(Server *server) {
-  if (server->is_open) (void)PMIx_server_finalize();
+void server_close(Server *server, bool in_order) {
+  if (server->is_open && in_order) (void)PMIx_server_finalize();
   folders_remove(server->files);
   folders_remove(server->segments);
 }

@@ -17,7 +17,10 @@ typedef struct Server {
 
 /* Once in a process. What an earlier launcher that was killed has left behind is removed first. */
 bool server_open(Server *server, int32_t rank_count, Status *status);
-void server_close(Server *server);
+
+/* `in_order`: all ranks have left. When some were killed while they joined, the library has been
+ * seen to wait for ever for the last of what they had begun; its files go in any case. */
+void server_close(Server *server, bool in_order);
 
 /* The environment of a rank's process; the caller frees it with server_environment_free. NULL:
  * `status` says why. */
