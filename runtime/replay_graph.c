@@ -34,9 +34,9 @@ static Extent measure(const Replay *replay, const PlanProgram *program) {
 }
 
 bool replay_graph_fits(const Replay *replay, const PlanProgram *program) {
-  const ReplayGraph *made = &replay->graph[program->kind];
   if (!replay->setup.graphs || HOSTILE_RUNS_ALONE || replay->watch != NULL) return false;
   if (replay->setup.plan->jobs[0].staging_tier == TIER_DEVICE) return false;
+  const ReplayGraph *made = &replay->graph[program->kind];
   if (made->graph != NULL) return true;
   return made->runs > 0 && measure(replay, program).nodes <= REPLAY_GRAPH_NODES_MAX;
 }
