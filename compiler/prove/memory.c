@@ -225,7 +225,7 @@ bool prove_memory(View *view) {
   return ready;
 }
 
-void view_close(View *view) {
+void ledger_close(View *view) {
   for (int kind = 0; kind < ProgramKind_COUNT; kind++)
     free(view->ledger[kind].base_first);
 }

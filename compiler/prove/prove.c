@@ -18,7 +18,7 @@ static void prove_classes(const View *whole, View *views) {
   /* What operands are, and where they lie, is known to be right from here on. */
   if (ready && whole->report->finding_count == 0) prove_types(views, count);
   for (uint32_t i = 0; i < count; i++)
-    view_close(&views[i]);
+    ledger_close(&views[i]);
 }
 
 static void count_call(const Walk *walk, ProveReport *report) {
@@ -60,14 +60,15 @@ bool prove(const Plan *plan, ProveReport *report) {
     return false;
   }
   count(plan, report);
-  prove_derivatives(plan, report);
-  prove_evaluation(plan, report);
-  whole.contract = prove_contracts(&whole);
   View *views = prove_array(&whole, plan->classes_count, sizeof *views);
-  if (whole.contract != NULL) prove_records(&whole);
-  prove_communication(&whole);
-  if (whole.contract != NULL && views != NULL) prove_classes(&whole, views);
+  if (view_open(&whole) && views != NULL) {
+    prove_derivatives(&whole);
+    prove_evaluation(&whole);
+    prove_records(&whole);
+    prove_communication(&whole);
+    prove_classes(&whole, views);
+  }
   free(views);
-  free(whole.contract);
+  view_close(&whole);
   return report->finding_count == 0;
 }

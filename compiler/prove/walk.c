@@ -68,15 +68,6 @@ void line_add_record(Line *text, const Walk *walk, uint32_t index) {
            plan_string(plan, record->path));
 }
 
-uint32_t value_named(const Plan *plan, ValueKind kind, uint32_t like) {
-  const char *name = plan_string(plan, plan->values[like].name);
-  for (uint32_t i = 0; i < plan->values_count; i++)
-    if (plan->values[i].kind == (uint32_t)kind &&
-        strcmp(name, plan_string(plan, plan->values[i].name)) == 0)
-      return i;
-  return PLAN_NONE;
-}
-
 double attr_of_member(const Plan *plan, const PlanRecord *record, uint32_t attr, uint32_t member) {
   double value = plan->reals[record->attrs_first + attr];
   for (uint32_t i = 0; i < record->varies_count; i++) {
@@ -160,10 +151,57 @@ void *prove_array(const View *view, size_t count, size_t item_bytes) {
   return array;
 }
 
-const KernelContract **prove_contracts(const View *view) {
+static int compare_names(const void *a, const void *b, void *of) {
+  const Plan *plan = of;
+  const uint32_t *x = a, *y = b;
+  int order =
+      strcmp(plan_string(plan, plan->values[*x].name), plan_string(plan, plan->values[*y].name));
+  return order != 0 ? order : (*x > *y) - (*x < *y);
+}
+
+/* Of values in the order of their names: those of one name know the first of each kind. */
+static void find_named(const Plan *plan, const uint32_t *order, ValueRows *rows) {
+  for (uint32_t first = 0, end = 0; first < plan->values_count; first = end) {
+    ValueRows *row = &rows[order[first]];
+    const char *name = plan_string(plan, plan->values[order[first]].name);
+    memset(row->named, 0xff, sizeof row->named);
+    for (; end < plan->values_count; end++) {
+      const PlanValue *value = &plan->values[order[end]];
+      if (strcmp(plan_string(plan, value->name), name) != 0) break;
+      if (row->named[value->kind] == PLAN_NONE) row->named[value->kind] = order[end];
+    }
+    for (uint32_t i = first + 1; i < end; i++)
+      memcpy(rows[order[i]].named, row->named, sizeof row->named);
+  }
+}
+
+static void find_rows(const Plan *plan, uint32_t *order, ValueRows *rows) {
+  for (uint32_t i = 0; i < plan->values_count; i++)
+    order[i] = i;
+  qsort_r(order, plan->values_count, sizeof *order, compare_names, (void *)(uintptr_t)plan);
+  find_named(plan, order, rows);
+  for (uint32_t i = plan->parameters_count; i-- > 0;)
+    rows[plan->parameters[i].value].parameter = &plan->parameters[i];
+  for (uint32_t i = 0; i < plan->tensors_count; i++)
+    if (plan->tensors[i].kind == BUFFER_MASTER && plan->tensors[i].value != PLAN_NONE)
+      rows[plan->tensors[i].value].has_master = true;
+}
+
+bool view_open(View *view) {
   const Plan *plan = view->plan;
   const KernelContract **contracts = prove_array(view, plan->kernels_count, sizeof *contracts);
   for (uint32_t k = 0; contracts != NULL && k < plan->kernels_count; k++)
     contracts[k] = contract_find(plan_string(plan, plan->kernels[k].name));
-  return contracts;
+  uint32_t *order = prove_array(view, plan->values_count, sizeof *order);
+  ValueRows *rows = prove_array(view, plan->values_count, sizeof *rows);
+  if (order != NULL && rows != NULL) find_rows(plan, order, rows);
+  free(order);
+  view->contract = contracts;
+  view->rows = rows;
+  return contracts != NULL && order != NULL && rows != NULL;
+}
+
+void view_close(View *view) {
+  free(view->contract);
+  free(view->rows);
 }

@@ -14,11 +14,19 @@ typedef struct Ledger {
   uint32_t *born;
 } Ledger;
 
+/* What a plan's tables say of a value. */
+typedef struct ValueRows {
+  uint32_t named[ValueKind_COUNT]; /* the first value of a kind that has its name, or PLAN_NONE */
+  const PlanParameter *parameter;  /* NULL: it is none */
+  bool has_master;
+} ValueRows;
+
 /* A class. Its ranks differ only in which member of a row an operand is. */
 typedef struct View {
   const Plan *plan;
   ProveReport *report;
   const KernelContract **contract; /* by kernel of the plan; NULL: kernels.def lacks it */
+  ValueRows *rows;                 /* by value */
   const PlanClass *class;
   Ledger ledger[ProgramKind_COUNT];
 } View;
@@ -107,9 +115,6 @@ static inline uint32_t mesh_axes(const Plan *plan) {
 /* Same names and sizes of all dims. */
 bool layouts_alike(const Plan *plan, uint32_t a, uint32_t b);
 
-/* The first value of this kind with the name of another; PLAN_NONE: none has it. */
-uint32_t value_named(const Plan *plan, ValueKind kind, uint32_t like);
-
 /* An attr of a record as this member of the communicator by which it varies has it. */
 double attr_of_member(const Plan *plan, const PlanRecord *record, uint32_t attr, uint32_t member);
 
@@ -142,15 +147,17 @@ static inline uint64_t hash_mix(uint64_t hash, uint64_t value) {
 /* Memory of a property: zeroed, or a finding and NULL. Freed by the caller. */
 void *prove_array(const View *view, size_t count, size_t item_bytes);
 
-/* An array for View.contract, to be freed; or NULL and a finding. */
-const KernelContract **prove_contracts(const View *view);
+/* Fills contract and rows of a view that has a plan and a report. False: a finding says why not. To
+ * be closed in any case, when no copy of the view is in use. */
+bool view_open(View *view);
+void view_close(View *view);
 
 /* ---- the properties; each adds its findings */
 
 /* The backward nodes of a plan's model are the derivatives of its forward nodes. Judged once, on
  * the model before anything was cut. And what is evaluated is what is trained, without dropout. */
-void prove_derivatives(const Plan *plan, ProveReport *report);
-void prove_evaluation(const Plan *plan, ProveReport *report);
+void prove_derivatives(const View *view);
+void prove_evaluation(const View *view);
 
 /* Every record is as large as its kernel says, and what its node, or its purpose, makes it. What
  * stands in operands, and what is moved where, is the types': dims that follow from these sizes are
@@ -159,11 +166,9 @@ void prove_records(const View *view);
 
 void prove_communication(const View *view);
 
-/* Fills view->ledger, which the ones after it read; false when that cannot be. view_close frees it.
- */
+/* Fills view->ledger, which the ones after it read; false when that cannot be. */
 bool prove_memory(View *view);
-
-void view_close(View *view);
+void ledger_close(View *view);
 
 /* Of all classes: what is worked out for one view serves the others. Types are judged last. */
 void prove_ordering(const View *views, uint32_t count);

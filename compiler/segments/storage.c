@@ -12,13 +12,22 @@ const NodeList *region_list(const Region *region, ListKind list) {
   return lists[list];
 }
 
+static ValueId above(const Storage *p, ValueId v) {
+  ValueId view_of = graph_value(p->graph, v)->view_of;
+  return view_of == NO_ID ? p->owner[v] : view_of;
+}
+
+/* A chain of blocks that work in place is as long as the model: who has gone up leaves a short way
+ * for the next. */
 static ValueId storage_of(const Storage *p, ValueId v) {
-  for (;;) {
-    ValueId up = graph_value(p->graph, v)->view_of;
-    if (up == NO_ID) up = p->owner[v];
-    if (up == v) return v;
-    v = up;
+  ValueId root = v;
+  while (above(p, root) != root)
+    root = above(p, root);
+  for (ValueId up; v != root; v = up) {
+    up = above(p, v);
+    p->owner[v] = root;
   }
+  return root;
 }
 
 /* Values with a base of their own; everything else is frame or scratch. */

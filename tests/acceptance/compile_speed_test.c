@@ -83,35 +83,53 @@ static void check_cost(const char *example, bool fits, double unit_ms, double so
 
 /* Four times the layers take about four times as long, with any setting; sixteen if pairs of layers
  * are looked at. */
-static void check_growth(const char *folder, const char *second, const char *third) {
+static void check_growth(const char *folder, const char *job, const char *second,
+                         const char *third) {
   enum { LAYERS = 400 };
   char path[512];
   double took[2];
-  (void)snprintf(path, sizeof path, "%s/deep.lua", folder);
+  (void)snprintf(path, sizeof path, "%s/%s.lua", folder, job);
   for (int i = 0; i < 2; i++) {
     char layers[64];
     (void)snprintf(layers, sizeof layers, "model.layers=%d", i == 0 ? LAYERS : 4 * LAYERS);
     const char *changes[CHANGES_MAX] = {layers, second, third};
     took[i] = best_ms(path, changes, true);
   }
-  printf("%-28s %-26s %d layers %.1f ms, %d %.1f ms: %.1f times\n", second ? second : "",
+  printf("%s %-28s %-26s %d layers %.1f ms, %d %.1f ms: %.1f times\n", job, second ? second : "",
          third ? third : "", LAYERS, took[0], 4 * LAYERS, took[1], took[1] / took[0]);
   CHECK(took[1] <= 8 * took[0]);
 }
 
-static void write_deep(const char *folder) {
+static void write_file(const char *folder, const char *name, const char *text) {
   char path[512];
-  (void)snprintf(path, sizeof path, "%s/deep.lua", folder);
+  (void)snprintf(path, sizeof path, "%s/%s", folder, name);
   FILE *file = fopen(path, "w");
   CHECK(file != NULL);
   if (!file) return;
-  (void)fputs("return job { model = { \"llama\", layers = 4, width = 32, heads = 4, kv_heads = 2,\n"
-              "  vocab = 32, ffn = 64, positions = 16 }, data = \"synthetic\",\n"
-              "  train = { batch = \"8 sequences\", steps = 1 },\n"
-              "  optimizer = { \"adamw\", lr = 1e-3 }, cluster = { \"here\", devices = 4 } }\n",
-              file);
+  (void)fputs(text, file);
   CHECK(fclose(file) == 0);
 }
+
+static const char *const files[][2] = {
+    {"deep.lua",
+     "return job { model = { \"llama\", layers = 4, width = 32, heads = 4, kv_heads = 2,\n"
+     "  vocab = 32, ffn = 64, positions = 16 }, data = \"synthetic\",\n"
+     "  train = { batch = \"8 sequences\", steps = 1 },\n"
+     "  optimizer = { \"adamw\", lr = 1e-3 }, cluster = { \"here\", devices = 4 } }\n"},
+    /* Layers that are no stack: one list of nodes as long as the model, each with its own name. */
+    {"loop.lua",
+     "return job { model = { \"./loop_model.lua\" }, precision = \"fp32\",\n"
+     "  data = { \"table\", train = \"none.csv\", columns = { x = { \"a\" }, y = { \"b\" } } },\n"
+     "  train = { batch = \"8 samples\", steps = 1 },\n"
+     "  optimizer = { \"adamw\", lr = 1e-3 }, cluster = { \"here\", devices = 4 } }\n"},
+    {"loop_model.lua",
+     "return model { sizes = { inputs = 1, outputs = 1, width = 8, layers = 4 },\n"
+     "  forward = function(m)\n"
+     "    local h = linear(\"first\", input(\"x\", { \"batch\", \"inputs\" }), \"width\")\n"
+     "    for i = 1, m.layers do h = h + relu(linear(\"l\" .. i, h, \"width\")) end\n"
+     "    return mse(linear(\"last\", h, \"outputs\"), input(\"y\", { \"batch\", \"outputs\" }))\n"
+     "  end }\n"},
+};
 
 int main(void) {
   double unit_ms = INFINITY;
@@ -122,17 +140,22 @@ int main(void) {
   check_cost("llama3_405b_cluster", true, unit_ms, 66);
   char folder[] = "/tmp/compile_speed_XXXXXX", path[64];
   CHECK(mkdtemp(folder) != NULL);
-  write_deep(folder);
-  check_growth(folder, NULL, NULL);
-  check_growth(folder, "memory.recompute=block", NULL);
-  check_growth(folder, "parallel.zero=1", NULL);
-  check_growth(folder, "parallel.zero=3", "memory.recompute=sqrt");
-  check_growth(folder, "parallel.cp=2", "parallel.tp=2");
-  check_growth(folder, "parallel.pp=4", "parallel.pipeline=gpipe");
-  check_growth(folder, "parallel.pp=4", "parallel.pipeline=1f1b");
-  check_growth(folder, "parallel.pp=2", "parallel.pipeline=zb-h1");
-  (void)snprintf(path, sizeof path, "%s/deep.lua", folder);
-  (void)remove(path);
+  for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+    write_file(folder, files[i][0], files[i][1]);
+  check_growth(folder, "deep", NULL, NULL);
+  check_growth(folder, "deep", "memory.recompute=block", NULL);
+  check_growth(folder, "deep", "parallel.zero=1", NULL);
+  check_growth(folder, "deep", "parallel.zero=3", "memory.recompute=sqrt");
+  check_growth(folder, "deep", "parallel.cp=2", "parallel.tp=2");
+  check_growth(folder, "deep", "parallel.pp=4", "parallel.pipeline=gpipe");
+  check_growth(folder, "deep", "parallel.pp=4", "parallel.pipeline=1f1b");
+  check_growth(folder, "deep", "parallel.pp=2", "parallel.pipeline=zb-h1");
+  check_growth(folder, "loop", NULL, NULL);
+  check_growth(folder, "loop", "parallel.zero=3", NULL);
+  for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+    (void)snprintf(path, sizeof path, "%s/%s", folder, files[i][0]);
+    (void)remove(path);
+  }
   (void)remove(folder);
   CHECK_DONE();
 }

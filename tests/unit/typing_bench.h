@@ -138,9 +138,8 @@ static inline void bench_open(Bench *bench) {
   bench->view =
       (View){.plan = &bench->plan, .report = &bench->report, .class = &bench->plan.classes[0]};
   *t = (Typing){.view = &bench->view, .plan = &bench->plan, .microbatches = BENCH_SIZE};
-  bench->view.contract = prove_contracts(&bench->view);
-  if (!meaning_open(&bench->view, &t->meaning) || !types_open(&t->types) ||
-      bench->view.contract == NULL)
+  if (!view_open(&bench->view) || !meaning_open(&bench->view, &t->meaning) ||
+      !types_open(&t->types))
     abort();
   t->walk = (Walk){.view = &bench->view,
                    .program = &bench->plan.programs[0],
@@ -158,7 +157,7 @@ static inline void bench_close(Bench *bench) {
     free(bench->t.reached[i].spans.at);
   meaning_close(&bench->t.meaning);
   types_close(&bench->t.types);
-  free(bench->view.contract);
+  view_close(&bench->view);
   free(bench->t.forms);
   build_free(&bench->b);
 }

@@ -205,7 +205,7 @@ static void check_parameters(const Model *m) {
     if (of->kind != VALUE_PARAM || of->region == PLAN_NONE ||
         plan->regions[of->region].program != PROGRAM_TRAIN_STEP)
       continue;
-    uint32_t d = value_named(plan, VALUE_PARAM_GRAD, v);
+    uint32_t d = m->view.rows[v].named[VALUE_PARAM_GRAD];
     const char *why = d == PLAN_NONE || m->made_by[d] == 0 ? "has no gradient"
                       : m->name[d] != m->wanted[v]
                           ? "has a gradient that is not the sum over its uses"
@@ -233,8 +233,9 @@ static void prove_model(Model *m, uint32_t count) {
   if (is_chain) check_parameters(m);
 }
 
-void prove_derivatives(const Plan *plan, ProveReport *report) {
-  Model m = {.plan = plan, .view = {.plan = plan, .report = report}};
+void prove_derivatives(const View *view) {
+  const Plan *plan = view->plan;
+  Model m = {.plan = plan, .view = *view};
   uint32_t count = regions_trained(plan);
   m.name = prove_array(&m.view, plan->values_count, sizeof *m.name);
   m.wanted = prove_array(&m.view, plan->values_count, sizeof *m.wanted);
@@ -295,8 +296,9 @@ static void report_other(const Model *m) {
 }
 
 /* Inputs and parameters go by name. */
-void prove_evaluation(const Plan *plan, ProveReport *report_to) {
-  Model m = {.plan = plan, .view = {.plan = plan, .report = report_to}};
+void prove_evaluation(const View *view) {
+  const Plan *plan = view->plan;
+  Model m = {.plan = plan, .view = *view};
   uint32_t trained = regions_trained(plan), evaluated = plan->regions_count - trained;
   if (evaluated != 0 && evaluated != trained)
     prove_finding(&m.view, NULL, -1, "derivatives", "%u regions are evaluated, %u trained",

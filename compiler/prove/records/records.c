@@ -205,6 +205,7 @@ static bool check_control(const Records *r, const Case *c) {
 static void check_record(const Records *r, const PlanRecord *record) {
   const Plan *plan = r->view.plan;
   Case c = {.plan = plan,
+            .rows = r->view.rows,
             .record = record,
             .node = record->node == PLAN_NONE ? NULL : &plan->nodes[record->node],
             .contract = contract_at(&r->view, record)};

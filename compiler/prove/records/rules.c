@@ -309,8 +309,8 @@ static void rule_of_node(Case *c) {
 
 static const PlanParameter *parameter_of(Case *c) {
   static const PlanParameter none;
-  for (uint32_t i = 0; i < c->plan->parameters_count; i++)
-    if (c->plan->parameters[i].value == c->record->value) return &c->plan->parameters[i];
+  if (c->record->value != PLAN_NONE && c->rows[c->record->value].parameter != NULL)
+    return c->rows[c->record->value].parameter;
   wrong(c, "is about no parameter");
   return &none;
 }
@@ -390,9 +390,7 @@ static void update(Case *c) {
   const char *optimizer = Optimizer_names[c->plan->jobs[0].optimizer], *master = "";
   const char *kernel = c->contract == NULL ? "" : c->contract->row->name;
   size_t length = strlen(optimizer);
-  for (uint32_t i = 0; i < c->plan->tensors_count; i++)
-    if (c->plan->tensors[i].kind == BUFFER_MASTER && c->plan->tensors[i].value == c->record->value)
-      master = "_master";
+  if (c->record->value != PLAN_NONE && c->rows[c->record->value].has_master) master = "_master";
   if (strncmp(kernel, optimizer, length) != 0 || strcmp(kernel + length, master) != 0)
     wrong(c, "the job's optimizer is %s%s", optimizer, *master ? ", of a master" : "");
   for (int32_t i = 0; c->contract != NULL && i < c->contract->attr_count; i++)

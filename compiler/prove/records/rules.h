@@ -12,6 +12,7 @@ enum {
 
 typedef struct Case {
   const Plan *plan;
+  const ValueRows *rows; /* by value */
   const PlanRecord *record;
   const PlanNode *node;           /* NULL: of none */
   const KernelContract *contract; /* NULL: no kernel */

@@ -27,6 +27,11 @@ static void find_slices(Meaning *meaning, const PlanNode *node) {
   }
 }
 
+static uint64_t next_use(ValueMeaning *value) {
+  uint32_t order = value->uses++;
+  return order < PARAMETER_USES_MAX ? 1ull << order : 0;
+}
+
 static void find_nodes(Meaning *meaning, uint32_t region, uint32_t first, uint32_t count) {
   const Plan *plan = meaning->plan;
   for (uint32_t n = first; n < first + count; n++) {
@@ -34,7 +39,19 @@ static void find_nodes(Meaning *meaning, uint32_t region, uint32_t first, uint32
     meaning->region_of[n] = region;
     find_slices(meaning, node);
     for (uint32_t i = node->outputs_first; i < node->outputs_first + node->outputs_count; i++)
-      meaning->order[i] = meaning->value[plan->uses[i].value].uses++;
+      meaning->making[i].bit = next_use(&meaning->value[plan->uses[i].value]);
+  }
+}
+
+/* Regions come one after another, so that bits behind this one's are of its region yet. */
+static void find_later(Meaning *meaning, uint32_t first, uint32_t count) {
+  for (uint32_t n = first; n < first + count; n++) {
+    const PlanNode *node = &meaning->plan->nodes[n];
+    for (uint32_t i = node->outputs_first; i < node->outputs_first + node->outputs_count; i++) {
+      Making *making = &meaning->making[i];
+      uint64_t upto = making->bit == 0 ? UINT64_MAX : 2 * making->bit - 1;
+      making->later = all_uses(meaning, meaning->plan->uses[i].value) & ~upto;
+    }
   }
 }
 
@@ -59,13 +76,12 @@ static void find_carried(Meaning *meaning, const PlanRegion *region) {
 }
 
 /* Names join what programs have in common, and a gradient to its parameter. */
-static ValueMeaning named(const Plan *plan, uint32_t value) {
-  const ValueKind kind = (ValueKind)plan->values[value].kind;
+static ValueMeaning named(const View *view, uint32_t value) {
+  const uint32_t kind = view->plan->values[value].kind, *named = view->rows[value].named;
   bool is_shared = kind == VALUE_PARAM || kind == VALUE_INPUT;
-  return (ValueMeaning){
-      .slice.parent = PLAN_NONE,
-      .same = is_shared ? value_named(plan, kind, value) : value,
-      .parameter = kind == VALUE_PARAM_GRAD ? value_named(plan, VALUE_PARAM, value) : PLAN_NONE};
+  return (ValueMeaning){.slice.parent = PLAN_NONE,
+                        .same = is_shared ? named[kind] : value,
+                        .parameter = kind == VALUE_PARAM_GRAD ? named[VALUE_PARAM] : PLAN_NONE};
 }
 
 bool meaning_open(const View *view, Meaning *meaning) {
@@ -74,12 +90,12 @@ bool meaning_open(const View *view, Meaning *meaning) {
   meaning->value = prove_array(view, plan->values_count, sizeof *meaning->value);
   meaning->depth = prove_array(view, plan->regions_count, sizeof *meaning->depth);
   meaning->region_of = prove_array(view, plan->nodes_count, sizeof *meaning->region_of);
-  meaning->order = prove_array(view, plan->uses_count, sizeof *meaning->order);
+  meaning->making = prove_array(view, plan->uses_count, sizeof *meaning->making);
   if (meaning->value == NULL || meaning->depth == NULL || meaning->region_of == NULL ||
-      meaning->order == NULL)
+      meaning->making == NULL)
     return false;
   for (uint32_t i = 0; i < plan->values_count; i++)
-    meaning->value[i] = named(plan, i);
+    meaning->value[i] = named(view, i);
   uint32_t depth[ProgramKind_COUNT] = {0};
   for (uint32_t i = 0; i < plan->regions_count; i++) {
     const PlanRegion *region = &plan->regions[i];
@@ -88,6 +104,8 @@ bool meaning_open(const View *view, Meaning *meaning) {
     find_carried(meaning, region);
     find_nodes(meaning, i, region->forward_first, region->forward_count);
     find_nodes(meaning, i, region->backward_first, region->backward_count);
+    find_later(meaning, region->forward_first, region->forward_count);
+    find_later(meaning, region->backward_first, region->backward_count);
   }
   return true;
 }
@@ -96,7 +114,7 @@ void meaning_close(Meaning *meaning) {
   free(meaning->value);
   free(meaning->depth);
   free(meaning->region_of);
-  free(meaning->order);
+  free(meaning->making);
 }
 
 uint32_t meaning_carried(const Meaning *meaning, ProgramKind program, uint32_t depth,
@@ -152,12 +170,11 @@ int64_t meaning_elements(const Meaning *meaning, uint32_t value, const Place *pl
   return elements;
 }
 
-uint64_t use_bit(const Meaning *meaning, uint32_t value, uint32_t node) {
+Making making_of(const Meaning *meaning, uint32_t value, uint32_t node) {
   const PlanNode *at = &meaning->plan->nodes[node];
   for (uint32_t i = at->outputs_first; i < at->outputs_first + at->outputs_count; i++)
-    if (meaning->plan->uses[i].value == value)
-      return meaning->order[i] < PARAMETER_USES_MAX ? 1ull << meaning->order[i] : 0;
-  return 0;
+    if (meaning->plan->uses[i].value == value) return meaning->making[i];
+  return (Making){0};
 }
 
 uint64_t all_uses(const Meaning *meaning, uint32_t value) {

@@ -26,12 +26,19 @@ typedef struct ValueMeaning {
   uint32_t uses;      /* how many nodes make it, or add to it */
 } ValueMeaning;
 
+/* A node among those that make, or add to, one value, in their order. Bits are 0 from
+ * PARAMETER_USES_MAX of them on. */
+typedef struct Making {
+  uint64_t bit;   /* its own; 0 also of a node that does not make the value */
+  uint64_t later; /* those behind it, of its region */
+} Making;
+
 typedef struct Meaning {
   const Plan *plan;
   ValueMeaning *value; /* by value */
   uint32_t *depth;     /* by region: layers and ends of the model before it */
   uint32_t *region_of; /* by node */
-  uint32_t *order;     /* by output of a node, as in plan->uses: among those that make its value */
+  Making *making;      /* by output of a node, as in plan->uses */
 } Meaning;
 
 /* False: a finding says why not. */
@@ -46,10 +53,8 @@ void meaning_name(const Meaning *meaning, uint32_t region, uint32_t value, Type 
 uint32_t meaning_carried(const Meaning *meaning, ProgramKind program, uint32_t depth,
                          bool is_gradient);
 
-/* The bit of the node among those that make the value, in their order. 0: it is none of them, or
- * behind PARAMETER_USES_MAX of them. */
-uint64_t use_bit(const Meaning *meaning, uint32_t value, uint32_t node);
-/* The bits of all of them. */
+Making making_of(const Meaning *meaning, uint32_t value, uint32_t node);
+/* The bits of all that make it. */
 uint64_t all_uses(const Meaning *meaning, uint32_t value);
 
 /* Its dims. */

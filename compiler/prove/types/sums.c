@@ -76,19 +76,16 @@ bool join_parts(const Typing *t, Type *sum, const Type *other) {
 
 /* Uses of one region are added in the order of its nodes, micro-batch by micro-batch, so that sums
  * round alike. */
-static bool in_order(const Typing *t, const Type *sum, uint32_t node) {
-  const uint32_t *region = t->meaning.region_of;
-  uint64_t behind = 0; /* nodes behind this one, of its region */
-  for (uint32_t n = node + 1; n < t->plan->nodes_count && region[n] == region[node]; n++)
-    behind |= use_bit(&t->meaning, sum->ref, n);
+static bool in_order(const Type *sum, Making making) {
   for (uint32_t i = 0; i < sum->use_count; i++)
-    if ((sum->use[i].nodes & behind) != 0 && sum->use[i].end > 0) return false;
+    if ((sum->use[i].nodes & making.later) != 0 && sum->use[i].end > 0) return false;
   return true;
 }
 
 void add_to_sum(Typing *t, uint32_t operand, Type *sum, uint32_t node) {
   bool is_first = (t->walk.call->flags & CALL_FIRST_MICROBATCH) != 0;
-  const TypeUse use = {use_bit(&t->meaning, sum->ref, node), is_first ? USE_FROM_START : 0, 1};
+  const Making making = making_of(&t->meaning, sum->ref, node);
+  const TypeUse use = {making.bit, is_first ? USE_FROM_START : 0, 1};
   const Type found = t->at->accumulate ? read_type(t, operand) : zeros(DTYPE_F32);
   sum->microbatch = TYPE_ANY;
   bool fits = found.kind == TYPE_ZERO || same_whole(found, *sum);
@@ -100,7 +97,7 @@ void add_to_sum(Typing *t, uint32_t operand, Type *sum, uint32_t node) {
                  .use = {{use.nodes, USE_FROM_START, 0}}};
   memcpy(wanted.place, sum->place, sizeof wanted.place);
   if (found.kind == TYPE_SUM) *sum = found;
-  if (fits && use.nodes != 0 && in_order(t, sum, node) && join_use(sum, use))
+  if (fits && use.nodes != 0 && in_order(sum, making) && join_use(sum, use))
     write_type(t, operand, sum);
   else
     refuse_operand(t, operand, &found, &wanted);

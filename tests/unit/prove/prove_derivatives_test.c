@@ -30,10 +30,18 @@ static void begin(const char *model, const char *change) {
   begin_with(model, &(JobChanges){{change}});
 }
 
-static bool passes(void) {
+/* What a property finds in the plan as it is now. */
+static void judge(void (*property)(const View *view)) {
   Plan plan = build_view(&b);
   report = (ProveReport){0};
-  prove_derivatives(&plan, &report);
+  View view = {.plan = &plan, .report = &report};
+  CHECK(view_open(&view));
+  property(&view);
+  view_close(&view);
+}
+
+static bool passes(void) {
+  judge(prove_derivatives);
   return report.finding_count == 0;
 }
 
@@ -110,9 +118,7 @@ static PlanNode *evaluated(const char *region, const char *op) {
 }
 
 static void expect_evaluation(const char *words) {
-  Plan plan = build_view(&b);
-  report = (ProveReport){0};
-  prove_evaluation(&plan, &report);
+  judge(prove_evaluation);
   findings_expect(&report, words);
 }
 
@@ -139,9 +145,7 @@ static void begin_evaluated(void) {
 static void test_evaluation(void) {
   TEST("what is evaluated is what is trained") {
     begin_evaluated();
-    Plan plan = build_view(&b);
-    report = (ProveReport){0};
-    prove_evaluation(&plan, &report);
+    judge(prove_evaluation);
     CHECK_INT(report.finding_count, 0);
   }
   TEST("an evaluation with another number, another op, another weight") {
