@@ -8,11 +8,12 @@
 
 #include <assert.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdalign.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
+
+#include "kernels/bind.h"
 
 enum {
   CACHE_LINE_BYTES = 64,
@@ -43,6 +44,7 @@ struct Threads {
   pthread_cond_t done;
   int32_t count;
   int32_t started; /* workers that exist; count - 1 once threads_new has succeeded */
+  int32_t bound;
   Worker worker[];
 };
 
@@ -52,16 +54,6 @@ static void pause_core(void) {
 #elif defined(__aarch64__)
   __asm__ volatile("yield");
 #endif
-}
-
-/* A core outside this job's allowance leaves the thread where it is: placement is speed, not
- * meaning. */
-static void bind(pthread_t thread, const int32_t *core, int32_t number) {
-  if (core == NULL) return;
-  cpu_set_t cores;
-  CPU_ZERO(&cores);
-  CPU_SET((size_t)core[number], &cores);
-  (void)pthread_setaffinity_np(thread, sizeof cores, &cores);
 }
 
 static bool work_once(Threads *team, int32_t number) {
@@ -126,7 +118,7 @@ Threads *threads_new(int32_t count, const int32_t *core) {
   pthread_cond_init(&team->wake, NULL);
   pthread_cond_init(&team->done, NULL);
 
-  bind(pthread_self(), core, 0);
+  team->bound += core != NULL && bind_thread(pthread_self(), core[0]);
   for (int32_t i = 1; i < count; i++) {
     Worker *worker = &team->worker[i - 1];
     *worker = (Worker){.team = team, .number = i};
@@ -135,7 +127,7 @@ Threads *threads_new(int32_t count, const int32_t *core) {
       return NULL;
     }
     team->started = i;
-    bind(worker->thread, core, i);
+    team->bound += core != NULL && bind_thread(worker->thread, core[i]);
   }
   return team;
 }
@@ -156,6 +148,10 @@ void threads_free(Threads *team) {
 
 int32_t threads_count(const Threads *team) {
   return team->count;
+}
+
+int32_t threads_bound(const Threads *team) {
+  return team->bound;
 }
 
 /* Spins first: the last tasks of the others end at about the time of the caller's own. */

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "kernels/bind.h"
 #include "runtime/plan/plan_place.h"
 #include "runtime/programs.h"
 #include "runtime/rank_state.h"
@@ -36,7 +37,7 @@ bool rank_gather_facts(Rank *rank, Status *status) {
   return false;
 }
 
-Cores rank_cores(const Rank *rank) {
+static Cores rank_cores(const Rank *rank) {
   const Boot *boot = rank->run->boot;
   Neighbours here = {boot->here.before + rank->number - boot->rank_first, boot->here.count};
   return cores_of_rank(rank->plan, rank->number, here, &boot->allowed);
@@ -72,6 +73,16 @@ static bool observes(const Rank *rank) {
 }
 
 /* Threads come last: binding the caller must not bind what it creates afterwards. */
+static bool start_threads(Rank *rank, const Cores *cores, Status *status) {
+  int32_t count = rank->job->threads < 1 ? 1 : (int32_t)rank->job->threads;
+  rank->threads = threads_new(count, cores->count > 0 ? cores->core : NULL);
+  if (!rank->threads) return status_fail(status, STATUS_WORLD, "cannot start %d threads", count);
+  rank->replay.setup.threads = rank->threads;
+  if (threads_bound(rank->threads) == count) (void)cores_text(cores, rank->facts.cores);
+  rank->comm = rank->run->boot->ops->comm(rank->run->boot, rank->number, rank->threads);
+  return true;
+}
+
 static bool open_rank(Rank *rank, Status *status) {
   const Run *run = rank->run;
   const PlanClass *class = mesh_class(&run->mesh, rank->plan, rank->number);
@@ -79,6 +90,8 @@ static bool open_rank(Rank *rank, Status *status) {
   rank->all = calloc((size_t)run->mesh.rank_count, sizeof *rank->all);
   if (!rank->all) return status_fail(status, STATUS_WORLD, "not enough memory for a rank");
   const CudaPlugin *cuda = run->cuda;
+  const Cores cores = rank_cores(rank);
+  if (cores.count > 0) (void)bind_memory(cores.core, cores.count); /* the arena's, for one */
   if (!rank_open_gpu(rank, status) ||
       !arenas_open(&rank->arena, rank->plan, class, cuda != NULL ? &cuda->memory : NULL,
                    run->options->measure_memory, status))
@@ -110,13 +123,7 @@ static bool open_rank(Rank *rank, Status *status) {
   rank->eval = replay_program(&rank->replay, PROGRAM_EVAL_STEP);
   if (rank->job->target == TARGET_CPU) flight_predict(rank->flight, rank->train->predicted_ns);
   if (!start_data(rank, status)) return false;
-  int32_t count = rank->job->threads < 1 ? 1 : (int32_t)rank->job->threads;
-  Cores cores = rank_cores(rank);
-  rank->threads = threads_new(count, cores.count > 0 ? cores.core : NULL);
-  if (!rank->threads) return status_fail(status, STATUS_WORLD, "cannot start %d threads", count);
-  rank->replay.setup.threads = rank->threads;
-  rank->comm = run->boot->ops->comm(run->boot, rank->number, rank->threads);
-  return true;
+  return start_threads(rank, &cores, status);
 }
 
 /* Before the first step. */
@@ -157,6 +164,7 @@ static void close_rank(Rank *rank) {
   gpu_watch_close(&rank->watch);
   free(rank->all);
   free(rank->report);
+  free(rank->cores);
 }
 
 /* All ranks at once, as they will compete in the steps. */

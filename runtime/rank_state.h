@@ -25,9 +25,10 @@ typedef struct Underway {
 /* What the ranks tell each other of themselves. */
 typedef struct RankFacts {
   Peak peak;
-  uint64_t planned_bytes;   /* in blocks as memory is given out */
-  uint64_t addressed_bytes; /* end of what records have named */
-  uint64_t touched_bytes;   /* in pages that somebody has used; 0 when it is not measured */
+  uint64_t planned_bytes;       /* in blocks as memory is given out */
+  uint64_t addressed_bytes;     /* end of what records have named */
+  uint64_t touched_bytes;       /* in pages that somebody has used; 0 when it is not measured */
+  char cores[CORES_TEXT_BYTES]; /* that its threads are bound to; "": the system places them */
 } RankFacts;
 
 /* How far a request by a file is. */
@@ -71,19 +72,17 @@ typedef struct Rank {
   char saved_path[CHECKPOINT_PATH_BYTES];
   CheckpointStore store; /* of a rank that writes */
   RankFacts facts;
-  RankFacts *all;  /* of every rank, when they were gathered last */
-  Report *report;  /* rank 0's, else NULL */
-  int32_t holding; /* communicators that were told of its arena */
-  GpuFacts gpu;    /* of a rank that has one */
-  GpuWatch watch;  /* rank 0's, of its GPU */
+  RankFacts *all;     /* of every rank, when they were gathered last */
+  Report *report;     /* rank 0's, else NULL */
+  const char **cores; /* of every rank, for the report */
+  int32_t holding;    /* communicators that were told of its arena */
+  GpuFacts gpu;       /* of a rank that has one */
+  GpuWatch watch;     /* rank 0's, of its GPU */
   bool stopped;
 } Rank;
 
 int64_t rank_now_ns(void);
 void rank_note_phase(const Rank *rank, FlightPhase phase, int64_t step);
-
-/* Of its threads; none: the system places them. */
-Cores rank_cores(const Rank *rank);
 
 /* Of all ranks. False: another rank has failed. */
 bool rank_meet(Rank *rank, Status *status);

@@ -36,6 +36,19 @@ static void add_text(Text *text, const char *name, const char *value) {
     text_add(text, "null");
 }
 
+/* Of every rank, in order. */
+static void add_cores(const ReportSetup *setup, Text *text) {
+  text_add(text, ",\n \"cores\": [");
+  for (int32_t i = 0; i < setup->ranks; i++) {
+    text_add(text, i > 0 ? ", " : "");
+    if (*setup->cores[i])
+      text_add_json_string(text, setup->cores[i]);
+    else
+      text_add(text, "null");
+  }
+  text_add(text, "]");
+}
+
 static void add_settings(const Plan *plan, Text *text) {
   text_add(text, ",\n \"settings\": {");
   for (uint32_t i = 0; i < plan->settings_count; i++) {
@@ -75,7 +88,7 @@ static void add_record(const ReportSetup *setup, Text *text) {
     text_add(text, ",\n \"deterministic\": %s", setup->is_deterministic ? "true" : "false");
   }
   add_text(text, "processor", processor);
-  add_text(text, "cores", *setup->cores ? setup->cores : NULL);
+  add_cores(setup, text);
   text_add(text, ",\n \"cores_wanted\": %d,\n \"cores_allowed\": %d", setup->cores_wanted,
            setup->cores_allowed);
   add_text(text, "isa", setup->isa);

@@ -78,8 +78,8 @@ static void banner_data(Report *report) {
 static void banner_cores(Report *report) {
   const ReportSetup *setup = &report->setup;
   Text *line = &report->line;
-  if (*setup->cores)
-    text_add(line, setup->ranks > 1 ? ", rank 0 on cores %s" : ", on cores %s", setup->cores);
+  if (*setup->cores[0])
+    text_add(line, setup->ranks > 1 ? ", rank 0 on cores %s" : ", on cores %s", setup->cores[0]);
   if (setup->cores_wanted > setup->cores_allowed)
     text_add(line, "\ncores    %d threads share %d: slower than planned, with the same numbers",
              setup->cores_wanted, setup->cores_allowed);

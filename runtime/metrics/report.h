@@ -21,7 +21,7 @@
 typedef struct ReportSetup {
   const Plan *plan;
   const char *kernels;     /* what runs: "fast" or "reference" */
-  const char *cores;       /* that rank 0's threads are bound to, "0-3"; "": none */
+  const char **cores;      /* that each rank's threads are bound to, "0-3"; "": none */
   int32_t cores_wanted;    /* threads of the ranks on rank 0's machine */
   int32_t cores_allowed;   /* to its process */
   const char *on;          /* what the plan runs on: "cpu", "gpu" */

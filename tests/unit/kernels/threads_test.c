@@ -1,8 +1,10 @@
 /* LINK: kernels -- the team runs every task once, in order, and may be used again at once. */
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
 
+#include "kernels/bind.h"
 #include "kernels/threads.h"
 #include "tests/unit/check.h"
 
@@ -52,6 +54,32 @@ static void note_order(void *context, int64_t task, int32_t worker) {
   if (*next == task) ++*next;
 }
 
+/* The first that this process may use. */
+static int32_t an_allowed_core(void) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CHECK_INT(sched_getaffinity(0, sizeof set, &set), 0);
+  int32_t core = 0;
+  while (core < CPU_SETSIZE && !CPU_ISSET((size_t)core, &set))
+    core++;
+  return core;
+}
+
+static void note_core(void *context, int64_t task, int32_t worker) {
+  (void)worker;
+  int *core = context;
+  core[task] = sched_getcpu();
+}
+
+static void check_on_core(Threads *team, int32_t core) {
+  int on[TASKS_MAX];
+  threads_run(team, TASKS_MAX, note_core, on);
+  int elsewhere = 0;
+  for (int i = 0; i < TASKS_MAX; i++)
+    elsewhere += on[i] != core;
+  CHECK_INT(elsewhere, 0);
+}
+
 int main(void) {
   for (int32_t count = 1; count <= 5; count++) {
     Threads *team = threads_new(count, NULL);
@@ -87,12 +115,21 @@ int main(void) {
     threads_free(team);
   }
   TEST("a bound team works, also where its cores do not exist") {
-    Threads *team = threads_new(3, (const int32_t[]){0, 1, 2});
+    const int32_t here = an_allowed_core();
+    Threads *team = threads_new(3, (const int32_t[]){here, here, here});
+    CHECK_INT(threads_bound(team), 3);
     run_and_check(team, 100);
+    check_on_core(team, here);
     threads_free(team);
     team = threads_new(2, (const int32_t[]){100000, 100001});
+    CHECK_INT(threads_bound(team), 0);
     run_and_check(team, 100);
     threads_free(team);
+  }
+  TEST("memory near a processor: where it exists, and the system lets us") {
+    const int32_t here[] = {an_allowed_core()}, none[] = {100000};
+    printf("memory is %s\n", bind_memory(here, 1) ? "bound" : "not bound: the system refuses");
+    CHECK(!bind_memory(none, 1));
   }
   TEST("a team may be freed unused") {
     threads_free(threads_new(4, NULL));
