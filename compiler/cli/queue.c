@@ -62,7 +62,10 @@ ExitCode verb_cancel(const Options *options) {
   TextList jobs = folder ? run_jobs(c->arena, folder) : (TextList){0};
   ExitCode code = EXIT_USER;
   if (folder && jobs.count == 0)
-    code = complain(EXIT_USER, "%s: no job of this run was submitted", folder);
+    code = complain(EXIT_USER,
+                    "%s: no job of this run was submitted. One that was started by hand saves and "
+                    "ends when its folder has a file named stop: touch %s/stop",
+                    folder, folder);
   else if (folder)
     code = cancel(c->arena, folder, &jobs, options->now);
   compile_free(c);
@@ -101,7 +104,12 @@ ExitCode verb_logs(const Options *options) {
   if (folder && rank && *ranks && strtoll(rank, NULL, 10) >= strtoll(ranks, NULL, 10))
     return complain(EXIT_USER, "%s has ranks 0 to %lld, and no rank %s", folder,
                     strtoll(ranks, NULL, 10) - 1, rank);
-  if (folder && !path)
+  if (folder && run_jobs(c->arena, folder).count == 0)
+    complain(EXIT_USER,
+             "%s: no job of this run was submitted. The lines of one that was started by hand are "
+             "where it was started; its steps are in %s/metrics.jsonl",
+             folder, folder);
+  else if (folder && !path)
     complain(EXIT_USER, "%s: %s has written nothing yet; see lockstep status", folder,
              rank ? arena_printf(c->arena, "rank %s", rank) : "the script");
   if (!path) return EXIT_USER;

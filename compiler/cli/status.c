@@ -6,9 +6,11 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "compiler/cli/command.h"
 #include "compiler/cli/runs.h"
+#include "runtime/process/lock.h"
 
 enum { STEPS_NEWEST = 50, PARTS_MOST = 16 };
 
@@ -22,13 +24,14 @@ typedef struct StepPart {
 typedef struct RunStatus {
   const char *folder, *name;
   const char *state; /* "queued", "training", "done" ... */
+  bool is_by_hand;   /* started without Slurm */
   const char *why;   /* of an end or a failure, or "" */
   const char *next;  /* what to do about a failure, or "" */
   const char *job, *restart, *nodes;
-  const char *slurm;   /* what Slurm says of the job; NULL: it was not asked */
-  TextList jobs;       /* of a chain all, in its order */
-  int64_t step, steps; /* done; of the job */
-  const char *loss;
+  const char *slurm;         /* what Slurm says of the job; NULL: it was not asked */
+  TextList jobs;             /* of a chain all, in its order */
+  int64_t step, steps;       /* done; of the job */
+  const char *loss, *unit;   /* "tokens", "samples" */
   StepPart part[PARTS_MOST]; /* of the newest steps; none when they were not kept */
   int32_t part_count;
   double step_s, tokens_per_s, left_s, limit_left_s; /* 0: unknown */
@@ -66,23 +69,45 @@ static int64_t newest_checkpoint(Arena *arena, const char *folder) {
   return newest;
 }
 
-/* Reads the report of a failure that ranks have left. False: there is none. */
-static bool read_failure(Arena *arena, RunStatus *s) {
-  FILE *file = fopen(arena_printf(arena, "%s/failure.json", s->folder), "r");
+/* The beginning of one of the run's files; "": there is none. */
+static const char *file_text(Arena *arena, const RunStatus *s, const char *name) {
   char text[8192];
+  FILE *file = fopen(arena_printf(arena, "%s/%s", s->folder, name), "r");
   size_t count = file ? fread(text, 1, sizeof text - 1, file) : 0;
   if (file) fclose(file);
   text[count] = 0;
+  return arena_copy(arena, text);
+}
+
+/* Reads the report of a failure that ranks have left. False: there is none. */
+static bool read_failure(Arena *arena, RunStatus *s) {
+  const char *text = file_text(arena, s, "failure.json");
   const char *cause = json_value(arena, text, "cause");
   if (*cause) s->why = cause;
   s->next = json_value(arena, text, "next");
   return *cause != 0;
 }
 
-static bool has_metrics(Arena *arena, const RunStatus *s) {
-  FILE *file = fopen(arena_printf(arena, "%s/metrics.jsonl", s->folder), "r");
-  if (file) fclose(file);
-  return file != NULL;
+/* Seconds since 1970; 0: there is no such file. */
+static double written_s(Arena *arena, const char *folder, const char *name) {
+  struct stat status;
+  bool is_there = stat(arena_printf(arena, "%s/%s", folder, name), &status) == 0;
+  return is_there ? (double)status.st_mtim.tv_sec + 1e-9 * (double)status.st_mtim.tv_nsec : 0;
+}
+
+/* Of a run that was started by hand: whether its lock's holder lives, else what its summary says,
+ * unless a later start has died without one. */
+static const char *state_by_hand(Arena *arena, RunStatus *s) {
+  char host[256] = "";
+  double metrics_s = written_s(arena, s->folder, "metrics.jsonl");
+  if (metrics_s == 0) return "not submitted";
+  s->is_by_hand = true;
+  (void)gethostname(host, sizeof host - 1);
+  if (lock_holder_lives(file_text(arena, s, "lock"), host)) return "training";
+  if (read_failure(arena, s)) return "failed";
+  if (written_s(arena, s->folder, "summary.json") < metrics_s) return "ended without a report";
+  const char *outcome = json_value(arena, file_text(arena, s, "summary.json"), "outcome");
+  return strcmp(outcome, "stopped") == 0 ? "stopped and saved" : "done";
 }
 
 /* Whether jobs were submitted after the newest start: those have written nothing yet. */
@@ -111,7 +136,7 @@ static void read_state(Arena *arena, RunStatus *s) {
   if (is_queued(arena, s))
     s->state = "queued";
   else if (!*event)
-    s->state = has_metrics(arena, s) ? "run without Slurm" : "not submitted";
+    s->state = state_by_hand(arena, s);
   else if (strcmp(event, "start") == 0)
     s->state = "starting";
   else if (strcmp(event, "failure") == 0)
@@ -135,6 +160,7 @@ static void read_state(Arena *arena, RunStatus *s) {
     if (*s->why) s->state = "failed before its script began";
     return;
   }
+  if (s->is_by_hand) return;
   bool is_over = strcmp(event, "end") == 0;
   s->why = run_event(arena, s->folder, is_over ? "end" : "failure", "why");
   if (strcmp(s->state, "done") != 0 && read_failure(arena, s) && !*event) s->state = "failed";
@@ -220,31 +246,21 @@ static void read_metrics(Arena *arena, RunStatus *s) {
   s->steps = strtoll(json_value(arena, head, "steps"), NULL, 10);
   s->step = strtoll(json_value(arena, step, "step"), NULL, 10);
   s->loss = json_value(arena, step, "loss");
+  s->unit = strcmp(json_value(arena, head, "sample_tokens"), "1") == 0 ? "samples" : "tokens";
   read_steps(arena, path, s);
   s->tokens_per_s = strtod(json_value(arena, step, "tokens_per_s"), NULL);
   s->left_s = (double)(s->steps - s->step) * s->step_s;
 }
 
-/* When any of the run's files was written last; 0: there are none. */
-static double written_s(Arena *arena, const char *folder) {
-  static const char *const names[] = {"metrics.jsonl", "slurm/events.jsonl"};
-  double newest_s = 0;
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-    struct stat status;
-    if (stat(arena_printf(arena, "%s/%s", folder, names[i]), &status) == 0 &&
-        (double)status.st_mtime > newest_s)
-      newest_s = (double)status.st_mtime;
-  }
-  return newest_s;
-}
-
 /* A job that is killed with its node writes nothing more: a long silence is reported. */
 static void read_silence(Arena *arena, RunStatus *s) {
   static const double LEAST_S = 300, STEPS = 20;
-  double silent_s = (double)time(NULL) - written_s(arena, s->folder);
+  double newest_s = fmax(written_s(arena, s->folder, "metrics.jsonl"),
+                         written_s(arena, s->folder, "slurm/events.jsonl"));
+  double silent_s = (double)time(NULL) - newest_s;
   double most_s = fmax(LEAST_S, STEPS * s->step_s);
   bool is_running = strcmp(s->state, "training") == 0 || strcmp(s->state, "starting") == 0;
-  if (is_running && silent_s > most_s) s->silent_s = silent_s;
+  if (is_running && !s->is_by_hand && silent_s > most_s) s->silent_s = silent_s;
 }
 
 static void read_run(Arena *arena, const char *folder, RunStatus *s) {
@@ -346,13 +362,15 @@ static const char *chain_text(Arena *arena, const RunStatus *s) {
 static void print_status(Arena *arena, const RunStatus *s, FILE *out) {
   const char *job = *s->job ? arena_printf(arena, ", job %s", s->job) : "";
   const char *nodes = *s->nodes ? arena_printf(arena, ", on %s", s->nodes) : "";
-  line(out, "run",
-       arena_printf(arena, "%s: %s%s%s", text_plain(arena, s->folder), s->state, job, nodes));
+  const char *how = s->is_by_hand ? ", without Slurm" : "";
+  line(
+      out, "run",
+      arena_printf(arena, "%s: %s%s%s%s", text_plain(arena, s->folder), s->state, how, job, nodes));
   if (s->steps > 0)
     line(out, "step",
-         arena_printf(arena, "%s of %s   loss %s   %s tokens/s", format_count(arena, s->step),
+         arena_printf(arena, "%s of %s   loss %s   %s %s/s", format_count(arena, s->step),
                       format_count(arena, s->steps), *s->loss ? s->loss : "none",
-                      format_count(arena, (int64_t)s->tokens_per_s)));
+                      format_count(arena, (int64_t)s->tokens_per_s), s->unit));
   if (s->part_count > 0) line(out, "time", parts_text(arena, s));
   bool is_running = strcmp(s->state, "training") == 0;
   if (is_running && s->left_s > 0)
