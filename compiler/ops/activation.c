@@ -1,6 +1,7 @@
-/* activation.c -- y = f(x), element by element; d_x = d_y f'(x), from x, so that y may go.
+/* activation.c -- y = f(x), element by element; d_x = d_y f'(x), computed from x, so that y need
+ * not be kept.
  *
- * gelu in its tanh form and, gelu_erf, as it is defined; silu(x) = x / (1 + exp(-x)), relu, tanh.
+ * gelu is the tanh approximation, gelu_erf the exact form; silu(x) = x / (1 + exp(-x)); relu; tanh.
  */
 #include "compiler/ops/rule.h"
 

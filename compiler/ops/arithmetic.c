@@ -6,7 +6,7 @@
  *   affine     d_x = scale * d_y                            attrs: scale, shift
  *   sum_to     sums x over the dims that its output lacks: undoes a broadcast
  *
- * Dims meet by name, whatever their order; one side has all of the other's. add and multiply swap
+ * Dims are matched by name, in any order; one side has all dims of the other. add and multiply swap
  * their inputs when the first is the smaller one. */
 #include <assert.h>
 
@@ -47,7 +47,7 @@ static bool shape_ordered(Graph *g, Node *n) {
   return shape(g, n, false);
 }
 
-/* Stride of dim d in dense v; 0 where v lacks it. */
+/* Stride of dim d in dense v; 0 when v does not have it. */
 static int64_t stride_of(const Graph *g, ValueId v, DimId d) {
   const Value *value = graph_value(g, v);
   int64_t stride = 1;
@@ -58,7 +58,8 @@ static int64_t stride_of(const Graph *g, ValueId v, DimId d) {
   return 0;
 }
 
-/* Sizes of `big` and strides of `small`, neighbours merged: the fewer, the faster. */
+/* Sizes of `big` and strides of `small`, with contiguous neighbours merged: fewer dims are faster.
+ */
 static void lower_broadcast(const Graph *g, ValueId big, ValueId small, Lowered *out) {
   const Value *value = graph_value(g, big);
   int64_t sizes[DIMS_MAX], strides[DIMS_MAX];
@@ -146,7 +147,9 @@ static void lower_affine(const Graph *g, const Node *n, Lowered *out) {
 }
 
 static uint32_t affine_layout(const double *attrs) {
-  return attrs[1] == 0 ? LAYOUT_LINEAR : 0; /* with a shift, a sum of summands has many shifts */
+  return attrs[1] == 0
+             ? LAYOUT_LINEAR
+             : 0; /* with a shift it is not linear: each partial sum would add the shift */
 }
 
 static void backward_affine(Grad *b, const Node *n) {

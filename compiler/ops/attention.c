@@ -3,21 +3,21 @@
  *
  * With p the probabilities, m the dropout mask, and s = sum over a row of d_out out:
  *   d_v = (p m)^T d_out     d_score = p (m (d_out v^T) - s)     d_q = scale d_score k     d_k =
- * scale d_score^T q. Backward makes p again from the row's log-sum-exp; no score is ever kept.
+ * scale d_score^T q. Backward recomputes p from the row's log-sum-exp; scores are never kept.
  *
  * inputs: q [batch, seq, heads, head]; k, v [batch, seq, kv_heads, head]; heads share the k and v
  * of their group. Outputs: out, as q; lse [batch, heads, seq]. attrs: causal, scale, dropout rate;
- * of which member of cp, counted backwards from this one, k and v are (shard/ sets it).
+ * how many members of cp back the member is whose k and v these are (set by shard/).
  *
- * attention_merge: out and lse of a block of keys into those of the blocks before (two inputs: the
- * first block). Backward of a block reads the merged ones. */
+ * attention_merge: merges out and lse of a block of keys into those of the blocks before (two
+ * inputs: the first block). Backward of a block reads the merged ones. */
 #include <math.h>
 
 #include "compiler/ops/divide.h"
 #include "compiler/ops/rule.h"
 
 enum { CAUSAL, SCALE, DROPOUT, MEMBERS_BACK };
-/* Of the kernels, behind causal, scale, dropout. */
+/* Attrs of the kernels after causal, scale, dropout. */
 enum { Q_RUNS = 3, K_RUNS = 5, HEAD_FIRST = 7, ALL_HEADS, ALL_SEQ, ATTR_COUNT };
 
 static bool heads_fit(Graph *g, const Node *n) {
@@ -90,7 +90,7 @@ static DimId seq_of(const Graph *g, ValueId v) {
   return carried.at[carried.count - 1];
 }
 
-/* attrs[attr] by the number of the member along cp whose block has come here: it wraps around. */
+/* attrs[attr] by the member along cp whose block is here now; member numbers wrap around. */
 static void lower_block(const Graph *g, DimId seq, int64_t members_back, int32_t attr,
                         Lowered *out) {
   const Dim *part = &g->dims.at[seq];
@@ -109,7 +109,7 @@ static void lower_block(const Graph *g, DimId seq, int64_t members_back, int32_t
   }
 }
 
-/* Where q's and k's tokens and heads stand in the whole. */
+/* Sets the positions of q's and k's tokens and heads in the whole sequence. */
 static void lower_places(const Graph *g, const Node *n, ValueId q, Lowered *out) {
   DimId seq = seq_of(g, q), heads = rule_features(g, q).at[0], all = rule_whole_dim(g, heads);
   int64_t members_back = (int64_t)n->attrs[MEMBERS_BACK];
@@ -125,7 +125,7 @@ static void lower_places(const Graph *g, const Node *n, ValueId q, Lowered *out)
 }
 
 /* Products of seq x seq x head. Backward needs four: the gradients of the probabilities, of v, of q
- * and of k. It runs a fifth, for it does not keep the scores but computes them again. */
+ * and of k. It runs a fifth, because it recomputes the scores instead of keeping them. */
 enum { FORWARD_PRODUCTS = 2, SCORE_PRODUCTS = 1, BACKWARD_PRODUCTS = 4 + SCORE_PRODUCTS };
 
 static void lower_heads(const Graph *g, const Node *n, const ValueId *qkv, int64_t products,

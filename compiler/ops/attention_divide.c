@@ -1,8 +1,9 @@
-/* attention_divide.c -- attention when every rank of cp has some tokens of a sample.
+/* attention_divide.c -- attention when each rank of cp has some of a sample's tokens.
  *
- * Ring: k and v go round the members, one block a step; each step's out is merged by its
- * log-sum-exp. Step i has the block of the member i places back. In backward the blocks go round
- * again, and the gradients of a block travel with it, one step behind, until they are home.
+ * Ring: k and v travel round the members, one block a step; each step's out is merged by its
+ * log-sum-exp. In step i a rank has the block of the member i places back. In backward the blocks
+ * travel round again, and the gradients of a block follow it, one step behind, until they are back
+ * at its owner.
  *
  * Ulysses: all_to_all gives each member all tokens of some heads, and back. */
 #include <assert.h>
@@ -25,7 +26,7 @@ static Pair pair_as(Shard *s, Pair like, DType dtype) {
   return (Pair){{value_as(s, like.at[0], dtype), value_as(s, like.at[1], dtype)}};
 }
 
-/* What stands in `sent` here stands in the result at the next member. */
+/* Sends `sent` to the next member, where it is the result. */
 static void exchange(Shard *s, const Node *n, Pair sent, Pair received) {
   NodeId id = push_op(s, n, OP_exchange, (const ValueId[]){sent.at[0], sent.at[1], NO_ID},
                       (const ValueId[]){received.at[0], received.at[1], NO_ID});
@@ -38,7 +39,7 @@ static Pair pass_on(Shard *s, const Node *n, Pair block) {
   return next;
 }
 
-/* Sums of blocks are kept in f32 where values are narrower. */
+/* Sums over blocks are kept in f32 when values are narrower. */
 static DType sum_dtype(DType dtype) {
   return dtype == DTYPE_BF16 ? DTYPE_F32 : dtype;
 }
@@ -48,7 +49,8 @@ static void cut_seq(Shard *s, ValueId v) {
   if (at >= 0) graph_value(s->g, v)->dims[at] = part_of(s, s->seq);
 }
 
-/* lse [batch, heads, seq] by its dims: it is merged in place, and views have dims. */
+/* lse with its dims [batch, heads, seq]: it is merged in place through a view, and views need dims.
+ */
 static void name_lse(Shard *s, ValueId lse, ValueId out) {
   Value *value = graph_value(s->g, lse), *like = graph_value(s->g, out);
   int32_t tokens = like->dim_count - 2;
@@ -75,7 +77,7 @@ typedef struct Merged {
   ValueId out, lse;
 } Merged;
 
-/* A block's out and lse into those of the blocks before; `into` may have been made. */
+/* Merges a block's out and lse into those of the blocks before; `into` may exist already. */
 static Merged merge(Shard *s, const Node *n, Merged before, Merged block, Merged into) {
   NodeId id = push_op(s, n, OP_attention_merge,
                       (const ValueId[]){before.out, before.lse, block.out, block.lse, NO_ID},
@@ -118,7 +120,7 @@ static void ring_forward(Shard *s, Node *n) {
     push_op(s, n, OP_cast, (const ValueId[]){sum.out, NO_ID}, (const ValueId[]){out, NO_ID});
 }
 
-/* A value that a node can write without a stride, for v: v itself, unless it is a view. */
+/* A dense value that a node can write in place of v: v itself, unless it is a view. */
 static ValueId dense_for(Shard *s, ValueId v) {
   return graph_value(s->g, v)->view_of == NO_ID ? v : value_as(s, v, graph_value(s->g, v)->dtype);
 }
@@ -136,10 +138,10 @@ static ValueId add(Shard *s, const Node *n, ValueId a, ValueId b, ValueId sum) {
 typedef struct RingGradients {
   DType dtype, wide;
   ValueId d_q;  /* the sum so far */
-  Pair travels; /* d_k and d_v of this step's block, so far */
+  Pair travels; /* d_k and d_v of this step's block, accumulated so far */
 } RingGradients;
 
-/* One block: its own gradients, added to those that have come along. */
+/* One block: its gradients from this rank are added to those that arrived with it. */
 static void ring_step(Shard *s, const Node *n, int64_t step, Pair block, const ValueId *whole,
                       RingGradients *r) {
   bool first = step == 0, last = step + 1 == members(s);
@@ -200,7 +202,7 @@ static void to_other_cut(Shard *s, const Node *n, ValueId from, ValueId to) {
   made->attrs[2] = inward ? heads : seq;
 }
 
-/* v, which has the rank's tokens and all heads, with all tokens of the rank's heads. */
+/* Converts v from the rank's tokens of all heads to all tokens of the rank's heads. */
 static ValueId inside_value(Shard *s, ValueId v) {
   ValueId inner = value_as(s, v, graph_value(s->g, v)->dtype);
   Value *value = graph_value(s->g, inner);
@@ -249,14 +251,12 @@ static void ulysses_backward(Shard *s, Node *n) {
 
 bool divide_attention(Shard *s, Node *n) {
   if (!s->everywhere) return false;
-  settle_inputs(s, n);
   (s->options.context == CONTEXT_RING ? ring_forward : ulysses_forward)(s, n);
   return true;
 }
 
 bool divide_attention_backward(Shard *s, Node *n) {
   if (!s->everywhere) return false;
-  settle_inputs(s, n);
   (s->options.context == CONTEXT_RING ? ring_backward : ulysses_backward)(s, n);
   return true;
 }

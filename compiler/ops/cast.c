@@ -1,4 +1,5 @@
-/* cast.c -- y = x in another dtype: what was summed in f32 becomes what others read. */
+/* cast.c -- y = x in another dtype: a sum made in f32 is cast to the dtype that its readers expect.
+ */
 #include "compiler/ops/rule.h"
 
 const OpDef op_cast = {.name = "cast",

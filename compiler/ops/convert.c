@@ -1,22 +1,22 @@
-/* convert.c -- from one layout to another along mesh axes, and blocks that travel.
+/* convert.c -- conversions between layouts along mesh axes, and the exchange of blocks in a ring.
  *
  *   all_reduce       Partial -> Replicated          in place: the output is a view of the input
  *   all_gather       Shard(name) -> Replicated
  *   reduce_scatter   Partial -> Shard(name)
- *   slice            Replicated -> Shard(name)      the rank's own part, out of what it has
+ *   slice            Replicated -> Shard(name)      the rank's own part of what it has
  *   all_to_all       Shard(a) -> Shard(b)
  *   exchange         each input goes to the next member, each output comes from the one before
  *
- * attrs: the mesh axes as a mask; which of the value's dims is gathered or scattered (-1: none),
- * for all_to_all the one that gets whole and the one that is cut. A member's share lies in `outer`
- * pieces of `inner` elements, where the dim is not the first. */
+ * attrs: the mesh axes as a mask; which of the value's dims is gathered or scattered (-1: none);
+ * for all_to_all the dim that becomes whole and the one that is cut. Where the dim is not the
+ * first, a member's share lies in `outer` pieces of `inner` elements. */
 #include <assert.h>
 
 #include "compiler/ops/rule.h"
 
 enum { AXES, AT, CUT };
 
-/* Elements of a value before, at and behind one of its dims. */
+/* Elements of a value before, at and after one of its dims. */
 typedef struct Around {
   int64_t outer, size, inner;
 } Around;
@@ -70,7 +70,7 @@ static void lower_slice(const Graph *g, const Node *n, Lowered *out) {
 }
 
 /* x is [outer, a, middle, b n, inner], y [outer, a n, middle, b, inner]; the other way round when
- * the cut dim stands before the one that gets whole. */
+ * the cut dim is before the one that becomes whole. */
 static void lower_all_to_all(const Graph *g, const Node *n, Lowered *out) {
   int32_t at = (int32_t)n->attrs[AT], cut = (int32_t)n->attrs[CUT];
   bool back = cut < at;

@@ -1,7 +1,7 @@
-/* copy.c -- y = x, token by token: out of a view, or into one.      d_x = d_y
+/* copy.c -- y = x, token by token, from a view or into one.      d_x = d_y
  *
- * Ops that read without a stride get one before a view (op_dense); gradients whose producer writes
- * without a stride get one into the view. */
+ * An op that cannot read with a stride gets a copy of a view (op_dense); a gradient whose producer
+ * cannot write with a stride is copied into the view. */
 #include "compiler/ops/rule.h"
 
 static bool shape(Graph *g, Node *n) {

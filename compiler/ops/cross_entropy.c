@@ -4,11 +4,11 @@
  *
  * inputs: logits [batch, seq, classes], target ids [batch, seq]; a target below 0 has weight 0.
  * Outputs: the loss (sum, number of targets), which accumulates over micro-batches; in training
- * d_logits, which replaces logits in place: it is the largest value of most models.
+ * d_logits, which replaces logits in place: logits are the largest value of most models.
  *
- * Where ranks share the classes, shard/ replaces the node: cross_entropy_stats says what a rank's
- * own classes contribute to each token's log-sum-exp, and cross_entropy_parts reads what all of
- * them say; no logit leaves its rank. */
+ * Where ranks share the classes, the node is replaced: cross_entropy_stats computes what a rank's
+ * own classes contribute to each token's log-sum-exp, and cross_entropy_parts reads the gathered
+ * contributions; no logit leaves its rank. */
 #include "compiler/ops/divide.h"
 #include "compiler/ops/rule.h"
 
@@ -50,7 +50,7 @@ static int64_t real_classes(const Graph *g, DimId vocab) {
   return whole->real_size > 0 ? whole->real_size : whole->size;
 }
 
-/* What all three kernels begin with. Returns the dim of the classes. */
+/* Fills in what all three kernels have in common. Returns the dim of the classes. */
 static DimId lower_classes(const Graph *g, const Node *n, Lowered *out) {
   DimId vocab = rule_features(g, n->inputs[0]).at[0];
   LOWER_DIMS(out, value_rows(g, n->inputs[0]), g->dims.at[vocab].size, real_classes(g, vocab));

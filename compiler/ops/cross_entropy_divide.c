@@ -1,11 +1,10 @@
-/* cross_entropy_divide.c -- cross-entropy over classes that ranks share: what each says of its own
- * classes is gathered, three numbers a token, and no logit leaves its rank. */
+/* cross_entropy_divide.c -- cross-entropy when ranks share the classes: each computes three numbers
+ * a token from its own classes, these are gathered, and no logit leaves its rank. */
 #include "compiler/ops/divide.h"
 
 bool divide_cross_entropy(Shard *s, Node *n) {
   if (s->everywhere) return false;
   Graph *g = s->g;
-  settle_inputs(s, n);
   ValueId logits = n->inputs[0];
   DimId cut = cut_of(s, logits);
   if (cut == NO_ID || g->dims.at[cut].carried) return false;

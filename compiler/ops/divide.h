@@ -1,5 +1,6 @@
-/* divide.h -- what an op that has its own way to be cut (OpDef.divide, OpDef.append) sees of a pass
- * along cp, or along tp and tp_group. shard/ makes the passes and has these functions. */
+/* divide.h -- a pass that cuts a graph along cp, or along tp and tp_group: the layouts of its
+ * values and the conversions between them, for the passes in shard/ and for ops that are cut in a
+ * way of their own (OpDef.divide, OpDef.append). */
 #ifndef LOCKSTEP_DIVIDE_H
 #define LOCKSTEP_DIVIDE_H
 
@@ -20,7 +21,7 @@ typedef struct ShardOptions {
 typedef struct Conversion {
   ValueId from, result;
   OpKind op;
-  DimId dim; /* the part that came or went; NO_ID of an all-reduce */
+  DimId dim; /* the part that was added or removed; NO_ID for an all-reduce */
 } Conversion;
 
 typedef VEC(ValueId) ValueMap; /* by value: another one, or NO_ID */
@@ -28,18 +29,18 @@ typedef VEC(ValueId) ValueMap; /* by value: another one, or NO_ID */
 struct Shard {
   Graph *g;
   uint32_t axes;   /* MESH_BITs of this pass with more than one rank */
-  bool everywhere; /* all that has seq is cut from the start: cp */
+  bool everywhere; /* cp: every value with seq is cut from the start */
   ShardOptions options;
   int32_t dim_count; /* before the pass */
-  DimId *part;       /* by dim of before: the rank's part of it, or NO_ID */
-  VEC(DimId) base;   /* by dim of this pass, less dim_count: what it is the part of */
-  DimId seq;         /* that tokens are cut along: what an earlier pass left of it */
-  bool is_backward;  /* the list under way is */
+  DimId *part;       /* by dim before the pass: the rank's part of it, or NO_ID */
+  VEC(DimId) base;   /* by dim made in this pass, minus dim_count: the dim it is a part of */
+  DimId seq;         /* the dim that tokens are cut along; an earlier pass may have cut it */
+  bool is_backward;  /* the current list is */
   RegionId region;
   NodeList *out;
-  VEC(Conversion) made; /* in this region: shared by all readers */
-  ValueMap instead;     /* read this one */
-  ValueMap inside;      /* of what attention reads and makes: with all tokens, some heads */
+  VEC(Conversion) made; /* in this region; shared by all readers */
+  ValueMap instead;     /* by value: the value to read instead */
+  ValueMap inside;      /* Ulysses: the form with all tokens of some heads */
 };
 
 ValueId map_get(const ValueMap *map, ValueId v); /* v itself when it has no other */
@@ -57,23 +58,24 @@ bool can_cut_seq(const Shard *s, ValueId v);
 
 /* ---- conversions: each is made once and serves all readers */
 ValueId convert(Shard *s, ValueId v, OpKind op, uint32_t axes, DimId dim, const Node *reader);
-/* Sums that are not in `keep` are made; cut along seq where that may be and is asked for. */
+/* Sums v over the axes on which it is Partial, except those in `keep`. The result is cut along seq
+ * if `may_cut` and the pass allows it. */
 ValueId settle(Shard *s, ValueId v, uint32_t keep, bool may_cut, const Node *reader);
 ValueId as_carried(Shard *s, ValueId v, const Node *reader);
-ValueId latest(const Shard *s, ValueId v); /* what to read for v: its sum, when that stands in it */
+ValueId latest(const Shard *s,
+               ValueId v); /* what to read for v: its sum, when that was made in place */
 
 /* ---- nodes */
 NodeId push_node(Shard *s, Node node); /* inputs that need it become dense */
-/* Node `id`, which has become n. */
+/* Appends node `id`, which is replaced by n. */
 void push_cut(Shard *s, NodeId id, Node *n);
 /* A node of `op` on behalf of `of`; inputs and outputs end with NO_ID. */
 NodeId push_op(Shard *s, const Node *of, OpKind op, const ValueId *inputs, const ValueId *outputs);
 ValueId owned(Shard *s, ValueId v, const Node *reader); /* v, or a copy where it is a view */
 ValueId value_as(Shard *s, ValueId like, DType dtype);
-void settle_inputs(Shard *s, Node *n);
 
-/* ---- OpDef.divide of ops that have a way of their own; false: not in this pass, or not this node
- */
+/* ---- OpDef.divide of ops that are cut in a way of their own. The sums that n needs of its inputs
+ * are made already. False: not in this pass, or not this node. */
 bool divide_attention(Shard *s, Node *n); /* attention_divide.c */
 bool divide_attention_backward(Shard *s, Node *n);
 bool divide_cross_entropy(Shard *s, Node *n); /* cross_entropy_divide.c */

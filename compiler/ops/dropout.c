@@ -50,8 +50,8 @@ static Features lower_features(const Graph *g, ValueId x, Lowered *out) {
   return f;
 }
 
-/* Tokens stand in two runs as cp cuts them; tp may have cut those once more. Gives the dim of the
- * runs, NO_ID where x has no seq. */
+/* cp cuts tokens into two runs; tp may have cut those again. Returns the dim of the runs, or NO_ID
+ * if x has no seq. */
 static DimId lower_tokens(const Graph *g, ValueId x, Lowered *out) {
   DimList carried = rule_carried(g, x);
   DimId seq = carried.count > 0 ? carried.at[carried.count - 1] : NO_ID;

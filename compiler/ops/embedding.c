@@ -2,12 +2,12 @@
  *
  *   d_table[id] = sum of d_y[r] over the rows r with ids[r] = id, in order
  *
- * inputs: table [entries, features...], ids. y has the dims of ids, then the table's features. A
- * part of a table whose entries are cut gives zeros for the ids of the others. positions: no
+ * inputs: table [entries, features...], ids. y has the dims of ids, then the table's features.
+ * Where the entries of the table are cut, a part gives zeros for ids of other parts. positions: no
  * inputs; y[i] = where token i stands in its sample, also when seq is cut. */
 #include "compiler/ops/rule.h"
 
-/* Positions are known here: the last one must have a row. Other ids are the data's business. */
+/* The largest position is known here and must have a row. Other ids are checked with the data. */
 static bool enough_rows(Graph *g, const Node *n, const Value *table, const Value *ids) {
   if (ids->producer == NO_ID) return true;
   if (!op_def(graph_node(g, ids->producer)->op)->is_position) return true;

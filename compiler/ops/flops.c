@@ -1,4 +1,4 @@
-/* flops.c -- how much a model computes, whatever becomes of it on ranks. */
+/* flops.c -- the FLOPs of a model, independent of how it is divided among ranks. */
 #include "compiler/ops/op.h"
 
 static int64_t list_flops(const Graph *g, const NodeList *list) {

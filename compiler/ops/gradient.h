@@ -1,6 +1,6 @@
-/* gradient.h -- what an op's backward rule may ask and append: grad_output says what reaches the
- * node's outputs, grad_add gives each input its gradient. grad/ walks the regions and has these
- * functions. */
+/* gradient.h -- the gradient under construction, and what an op's backward rule may ask of it and
+ * append to it: grad_output is the gradient that reaches an output of the node, grad_add gives an
+ * input its gradient. The pass in grad/ walks the regions and calls the rules. */
 #ifndef LOCKSTEP_OPS_GRADIENT_H
 #define LOCKSTEP_OPS_GRADIENT_H
 
@@ -34,5 +34,10 @@ bool grad_place(Grad *b, ValueId d_v, ValueId d_x, int64_t offset);
  * inputs and outputs end with NO_ID; outputs NULL: the op's shape rule makes them. */
 NodeId grad_append(Grad *b, const Node *of, OpKind op, const ValueId *inputs,
                    const ValueId *outputs);
+
+/* ---- for the pass */
+ValueId grad_of(const Grad *b, ValueId v); /* collected so far, or NO_ID */
+void grad_set(Grad *b, ValueId v, ValueId d_v);
+void grad_cover(Grad *b, ValueId v); /* makes the arrays long enough for v */
 
 #endif

@@ -20,7 +20,7 @@ static bool stands_at(const DimList *w, int32_t first, const DimList *part) {
   return true;
 }
 
-/* What of w is contracted with features `in`, and what comes out. */
+/* Which dims of w are contracted with features `in`, and which come out. */
 static Parts parts_of(const DimList *w, const DimList *in) {
   Parts parts = {0};
   int32_t out_count = w->count - in->count;
@@ -80,7 +80,7 @@ static void backward(Grad *b, const Node *n) {
   if (grad_needed(b, x)) grad_add(b, x, rule_grad1(b, n, OP_linear_dx, d_y, w, x));
 }
 
-/* All four kernels: x is the value with the features that go in, w or its gradient. */
+/* For all four kernels: x is the value with the input features; w is the weight or its gradient. */
 static void lower_product(const Graph *g, ValueId x, ValueId w, Lowered *out) {
   DimList dims = rule_dims(g, w), in = rule_features(g, x);
   Parts parts = parts_of(&dims, &in);
@@ -107,7 +107,7 @@ static void lower_db(const Graph *g, const Node *n, Lowered *out) {
   LOWER_DIMS(out, value_rows(g, n->inputs[0]), value_features(g, n->inputs[0]));
 }
 
-/* Where ranks hold summands, the bias is added once: to their sum. */
+/* Where ranks hold partial sums, the bias is added once, to their sum. */
 static void append_linear(Shard *s, NodeId id, const Node *asked, Node *n) {
   (void)asked;
   ValueId y = n->outputs[0], bias = n->inputs[2];

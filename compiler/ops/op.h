@@ -64,9 +64,9 @@ typedef struct Lowered {
   int64_t dims[LOWERED_DIMS_MAX];
   int32_t attr_count;
   double attrs[LOWERED_ATTRS_MAX];
-  int64_t workspace_bytes; /* > 0: scratch appended as the last operand */
-  int64_t flops; /* multiply-add = 2; 0 for memory-bound ops is honest when they do not matter */
-  int64_t recomputed_flops; /* the part of them that repeats what forward has computed */
+  int64_t workspace_bytes;  /* > 0: scratch appended as the last operand */
+  int64_t flops;            /* multiply-add = 2; 0 for memory-bound ops whose FLOPs do not matter */
+  int64_t recomputed_flops; /* the part of them that recomputes what forward has computed */
   RecordKind kind;          /* of a communication; RECORD_KERNEL else */
   uint32_t axes;            /* of a communication: MESH_BITs that vary within its communicator */
   int32_t vary_count;
@@ -74,27 +74,28 @@ typedef struct Lowered {
   bool random; /* the record gets a key from the node's path */
 } Lowered;
 
-/* What the names of an op's dims do not say about its layouts. */
+/* What the names of dims do not tell about an op's layouts. */
 enum {
-  LAYOUT_LINEAR = 1u << 0,         /* summands may pass when all inputs are summands */
-  LAYOUT_WHOLE_FEATURES = 1u << 1, /* it runs over all features of a token */
+  LAYOUT_LINEAR = 1u << 0, /* partial sums may pass through when all inputs are partial sums */
+  LAYOUT_WHOLE_FEATURES = 1u << 1, /* it needs all features of a token */
   LAYOUT_HEADS = 1u << 2,          /* its inputs' cut names belong together: heads and kv_heads */
-  LAYOUT_BILINEAR = 1u << 3,       /* linear in each input: summands may pass in one of them */
+  LAYOUT_BILINEAR = 1u << 3,       /* linear in each input: one of them may be partial sums */
   LAYOUT_SAME_PLACES = 1u << 4,    /* dim i of the output is cut where dim i of the input is */
-  LAYOUT_WHOLE_TOKENS = 1u << 5,   /* it needs all tokens that cp leaves a rank */
+  LAYOUT_WHOLE_TOKENS = 1u << 5,   /* it needs all tokens that a rank has after cp */
   LAYOUT_CONVERTS = 1u << 6,       /* attrs[0]: the axes along which it changes the layout */
   LAYOUT_MAKES_WHOLE = 1u << 7,    /* a conversion: dim attrs[1] is cut before and whole after */
-  LAYOUT_AS_FORWARD = 1u << 8,     /* cut as what it is the gradient of, whatever its inputs are */
+  LAYOUT_AS_FORWARD =
+      1u << 8, /* cut like the op that it is the gradient of, whatever its inputs are */
 };
 
-/* What the ids of input 1 count, when that input is ids. */
+/* What the ids of input 1 index, when that input is ids. */
 typedef enum IdsOf {
   IDS_OF_NOTHING,
   IDS_OF_ROWS,   /* of input 0, a table */
-  IDS_OF_CLASSES /* features of input 0; the ids are what the model is to say */
+  IDS_OF_CLASSES /* features of input 0; the ids are the targets */
 } IdsOf;
 
-/* The attr that a refusal is about: where the job has set it, its line is shown. */
+/* The attr that a diagnostic is about: if the job has set it, the job's line is shown. */
 typedef struct AttrBlame {
   const char *diagnostic; /* its name in diagnostics.def */
   int32_t attr;
@@ -128,19 +129,19 @@ typedef struct OpDef {
   bool is_sent;          /* other ranks read input 0 in place while later nodes run */
   uint32_t layout;       /* LAYOUT_*: what shard/ must know beyond names */
   uint32_t (*layout_with)(const double *attrs); /* more of them, by the attrs; or NULL */
-  const struct OpDef *gradient_of; /* in backward it makes a gradient of this op; or NULL */
-  /* Appends n as a rank has it, where names do not say how it is cut; its inputs are the latest.
-   * Then nothing else is done about n. False, or NULL: names say it. */
+  const struct OpDef *gradient_of; /* the op whose gradient it makes in backward; or NULL */
+  /* Appends n as a rank has it, where names do not say how it is cut; the sums that n needs of its
+   * inputs are made. Then nothing else is done about n. False, or NULL: names say it. */
   bool (*divide)(Shard *pass, Node *n);
   /* Appends node `id`, which has become n, its inputs and outputs cut; `asked` is n with the inputs
    * as they were before. NULL: push_cut. */
   void (*append)(Shard *pass, NodeId id, const Node *asked, Node *n);
   IdsOf ids;
-  bool is_position;        /* it numbers tokens: every region that asks makes its own */
+  bool is_position;        /* it numbers tokens: every region that reads it makes its own */
   const AttrBlame *blames; /* ends with {0}; or NULL */
   const char *paper;       /* source of the formulas, or NULL */
-  /* How model files call an op that makes one value of one value: call(x), or call(x, "form") where
-   * ops share a call; the first of them in ops.def is the one without a form. NULL: no such call.
+  /* How model files call an op with one input and one output: call(x), or call(x, "form") where ops
+   * share a call; without a form the first of them in ops.def is meant. NULL: it has no such call.
    */
   const char *call, *form;
 } OpDef;
@@ -158,25 +159,23 @@ typedef enum OpKind {
 
 const OpDef *op_def(int32_t op);
 
-/* LAYOUT_* of a node: what its op says, and what its attrs add. */
+/* LAYOUT_* of a node: those of its op, and those that its attrs add. */
 uint32_t op_layout(const Node *n);
 
 /* Fills `out` for one node: defaults first, then the op's own rule. */
 void op_lower(const Graph *g, const Node *n, Lowered *out);
 
-/* A value without gaps between its tokens: v itself, or a copy of it appended to `list` on behalf
- * of `n`. */
+/* A dense value: v itself, or a copy of it appended to `list` on behalf of `n`. */
 ValueId op_dense(Graph *g, NodeList *list, const Node *n, ValueId v);
 
-/* Gives every input that the op cannot read with a stride a dense copy. op_append does this. */
+/* Makes a dense copy of every input that the op cannot read with a stride. op_append does this. */
 void op_dense_inputs(Graph *g, NodeList *list, Node *n);
 
 /* Appends a node to `list`; its op's shape rule makes the outputs (op.h). NO_ID when reported. */
 NodeId op_append(Graph *g, NodeList *list, Node node);
 
-/* Equal for models that compute the same from the same initial values, whatever their files look
- * like; of a graph as it was traced, before anything is cut. Batch, context and threads do not
- * count.
+/* Equal for models that compute the same from the same initial values, however their files are
+ * written. Taken of the graph as traced, before sharding. Batch, context and threads do not count.
  */
 uint64_t op_graph_identity(const Graph *g);
 

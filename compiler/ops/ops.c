@@ -1,4 +1,4 @@
-/* ops.c -- the table of all ops and what holds for each of them. */
+/* ops.c -- the table of all ops, and what is the same for all of them. */
 #include <assert.h>
 
 #include "compiler/ops/rule.h"
@@ -24,7 +24,8 @@ _Static_assert((int)TARGET_CUDA == (int)KERNEL_TARGET_CUDA &&
                    (int)Target_COUNT == (int)KERNEL_TARGET_COUNT,
                "one order of processors");
 
-/* Scratch, and operands that the kernel reads before it writes them, are as its row says. */
+/* Sets scratch, and the access of operands that are read before they are written, from the kernel's
+ * row. */
 static void add_contract(const Graph *g, Lowered *out) {
   const KernelContract *contract = contract_find(out->kernel);
   assert(contract != NULL && contract_dims_fit(contract, out->dims, (uint32_t)out->dim_count));

@@ -18,19 +18,19 @@ bool rule_same_dims(const DimList *a, const DimList *b);
 char *rule_dims_text(Graph *g, const DimList *list);
 int64_t rule_size(const Graph *g, const DimList *list); /* product */
 
-/* Reports unless the first `count` inputs are numbers (no ids, no weights) with batch and seq
- * before their features. */
+/* Reports an error unless the first `count` inputs are numbers (not ids or weights) with batch and
+ * seq before their features. */
 bool rule_numbers(Graph *g, const Node *n, int32_t count);
 bool rule_ids(Graph *g, const Node *n, int32_t input);
-/* Reports unless the carried dims end with seq. */
+/* Reports an error unless the carried dims end with seq. */
 bool rule_needs_seq(Graph *g, const Node *n, ValueId v);
 
-/* Reports an error about sizes where the job sets one of the two, with a note at the operation;
- * else at the operation. */
+/* Reports an error about two sizes: at the line of the job that sets one of them, with a note at
+ * the operation, or else at the operation. */
 bool rule_size_error(Graph *g, const Node *n, DimId blamed, DimId other, const char *name,
                      const char *format, ...) __attribute__((format(printf, 6, 7)));
 
-/* A fresh output of n, named after its path. Nothing is added to a node whose outputs are given. */
+/* Adds a new output to n, named after its path. A node whose outputs are given is left as it is. */
 bool rule_made(const Node *n); /* outputs are given */
 ValueId rule_output(Graph *g, Node *n, DimList dims, DType dtype);
 ValueId rule_output_like(Graph *g, Node *n, ValueId like); /* in the compute dtype */
@@ -58,10 +58,11 @@ void lower_attrs(Lowered *out, int32_t count, const double *attrs);
 #define LOWER_ATTRS(out, ...)                                                                      \
   lower_attrs((out), (int32_t)(sizeof((const double[]){__VA_ARGS__}) / sizeof(double)),            \
               (const double[]){__VA_ARGS__})
-DimId rule_whole_dim(const Graph *g, DimId dim); /* itself where it is whole */
+DimId rule_whole_dim(const Graph *g, DimId dim); /* the dim itself if it is whole */
 
-/* Where a rank's part of a dim stands in the whole. The attrs, which must exist, are set for member
- * 0 and vary with the member along the axes that cut the dim; parts of parts add up.
+/* Where a rank's part of a dim begins in the whole. The attrs, which must exist, are set for member
+ * 0 and vary with the member along the axes that cut the dim; for parts of parts the offsets add
+ * up.
  *
  * lower_first: attrs[attr] = number in `of` of the first element of `dim`, which is `of` or a part
  * of it, but not a zig-zag one: that has no first.
@@ -72,8 +73,8 @@ void lower_runs(const Graph *g, Lowered *out, int32_t attr, DimId dim);
 
 void lower_elements(const Graph *g, const Node *n, Lowered *out); /* dims: n, of input 0 */
 
-/* Backward rules: appends `op` on inputs (NO_ID: absent, at the end); its only output is like
- * `like`. */
+/* For backward rules: appends `op` on these inputs (absent ones, at the end, are NO_ID); its one
+ * output is like `like`. Returns the output. */
 ValueId rule_grad1(Grad *b, const Node *n, OpKind op, ValueId in0, ValueId in1, ValueId like);
 
 #endif

@@ -1,11 +1,12 @@
-/* split.c -- cuts a value along its first feature, one piece an index; join is its gradient.
+/* split.c -- cuts a value along its first feature, one piece for each index; join is its gradient.
  *
- * No byte moves: piece i is a view of x, its tokens x's row stride apart. In backward the gradients
- * of the pieces become views of d_x where their producer can write with a stride, else they are
- * copied into one; join then only says that d_x is whole. A piece that is not used has gradient 0.
+ * No byte moves: piece i is a view of x with x's row stride between tokens. In backward the
+ * gradients of the pieces become views of d_x if their producer can write with a stride, and are
+ * copied into d_x otherwise; join then only marks d_x as complete. A piece that is not used has
+ * gradient 0.
  *
- * inputs: x. attrs: which dim of x. Another feature than the first would scatter the pieces:
- * refused. */
+ * inputs: x. attrs: which dim of x. Splitting along another feature than the first would scatter
+ * the pieces and is refused. */
 #include "compiler/ops/divide.h"
 #include "compiler/ops/rule.h"
 
@@ -24,7 +25,7 @@ static bool cut_fits(Graph *g, const Node *n, DimId cut) {
   return true;
 }
 
-/* A view is always of the value that owns the storage. */
+/* A view always refers to the value that owns the storage. */
 static void set_view(Graph *g, ValueId v, ValueId of, int64_t offset) {
   const Value *parent = graph_value(g, of);
   Value *view = graph_value(g, v);
@@ -56,7 +57,7 @@ static bool shape(Graph *g, Node *n) {
   return true;
 }
 
-/* Gradient 0 for a piece that nobody used, from any other piece's. */
+/* A zero gradient for an unused piece, made from any other piece's gradient. */
 static ValueId zero_piece(Grad *b, const Node *n) {
   Node zero = *n;
   zero.attrs[0] = zero.attrs[1] = 0;
@@ -93,8 +94,8 @@ static void lower_nothing(const Graph *g, const Node *n, Lowered *out) {
   out->kernel = NULL;
 }
 
-/* Pieces of a join are views of what it makes. One that was converted is not any more: it is copied
- * there, and what it was converted from gets storage of its own. */
+/* The pieces of a join are views of its output. A piece that was converted no longer is: it is
+ * copied there, and the value before the conversion gets its own storage. */
 static void append_join(Shard *s, NodeId id, const Node *asked, Node *n) {
   Graph *g = s->g;
   ValueId whole = n->outputs[0], root = graph_value(g, whole)->view_of;

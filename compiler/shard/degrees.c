@@ -1,4 +1,5 @@
-/* degrees.c -- which degrees a model's sizes allow; all that do not fit are reported at once. */
+/* degrees.c -- which degrees a model's sizes allow; all sizes that do not fit are reported at once.
+ */
 #include <string.h>
 
 #include "compiler/shard/pass.h"
@@ -7,7 +8,7 @@ static int64_t at_least_one(int64_t n) {
   return n > 1 ? n : 1;
 }
 
-/* Of attention: a head dim of its inputs, 0 of q and 1 of k; NO_ID when there is no attention. */
+/* The dim of heads in attention's inputs: 0 for q, 1 for k; NO_ID when there is no attention. */
 static DimId heads_of(const Graph *g, const Node *n, int32_t input) {
   if (!(op_def(n->op)->layout & LAYOUT_HEADS)) return NO_ID;
   const Value *value = graph_value(g, n->inputs[input]);
@@ -63,7 +64,7 @@ static bool check_dim(const Graph *g, DimId d, int64_t tp) {
   return false;
 }
 
-/* A parameter that has one name twice: the name does not say which of the two is cut. */
+/* A parameter with the same dim name twice: the name does not say which of the two is cut. */
 static bool check_squares(const Graph *g, int64_t tp) {
   bool good = true;
   for (ParamId p = 0; p < g->params.count; p++) {
@@ -120,7 +121,7 @@ bool check_tensor_degrees(const Graph *g, const Mesh *mesh) {
   return good;
 }
 
-/* Heads that all_to_all hands out: each rank of tp x cp needs whole ones. */
+/* all_to_all distributes heads: each rank of tp x cp needs whole ones. */
 static bool check_ulysses_heads(const Graph *g, int64_t cp, int64_t tp) {
   bool good = true;
   for (DimId d = 0; d < g->dims.count; d++) {
@@ -140,7 +141,7 @@ static bool check_ulysses_heads(const Graph *g, int64_t cp, int64_t tp) {
   return good;
 }
 
-/* What shares a sample's tokens is cp, and it shares nothing else. */
+/* Only cp divides the tokens of a sample, and it divides nothing else. */
 static bool check_token_axes(const Graph *g) {
   bool good = true;
   for (DimId d = 0; d < g->dims.count; d++) {

@@ -1,13 +1,14 @@
-/* node.c -- what a node asks of its inputs, and what then comes out of it. */
+/* node.c -- the layouts that a node needs of its inputs, and those of its outputs. */
 #include "compiler/shard/pass.h"
 
 static bool has_layout(const Node *n, uint32_t layout) {
   return (op_layout(n) & layout) != 0;
 }
 
-/* ---- what a node asks of its inputs */
+/* ---- inputs */
 
-/* Backward works on the tokens and heads that forward made its statistics of. NO_ID: n reads none.
+/* Backward works on the tokens and heads whose statistics forward has kept. NO_ID: n reads no
+ * statistics.
  */
 static ValueId output_with_statistics(const Shard *s, const Node *n) {
   for (int32_t i = 0; i < n->input_count; i++) {
@@ -17,7 +18,7 @@ static ValueId output_with_statistics(const Shard *s, const Node *n) {
   return NO_ID;
 }
 
-/* The output of the forward node whose gradient n makes; NO_ID: there is no such node. */
+/* The output of the forward node whose gradient n makes, or NO_ID. */
 static ValueId went_forward(const Shard *s, const Node *n) {
   const OpDef *of = op_def(n->op)->gradient_of;
   const NodeList *forward = &s->g->regions.at[s->region].forward;
@@ -28,7 +29,8 @@ static ValueId went_forward(const Shard *s, const Node *n) {
   return NO_ID;
 }
 
-/* The name along which this node works on parts: a parameter's first, then a feature's, then seq.
+/* The dim along which this node works on parts: one of a parameter if possible, else a feature,
+ * else seq.
  */
 static DimId choose_cut(const Shard *s, const Node *n) {
   DimId feature = NO_ID, carried = NO_ID;
@@ -54,8 +56,8 @@ static DimId choose_cut(const Shard *s, const Node *n) {
   return feature != NO_ID ? feature : carried;
 }
 
-/* Sums that may wait: over axes along which all inputs of a linear node, or one of a bilinear one,
- * are summands. Not along those of `cut`, on which the node works: parts of different summands do
+/* Axes along which sums can be deferred past this node: all inputs of a linear node, or one input
+ * of a bilinear node, are Partial. Axes of `cut` are excluded: parts of different partial sums do
  * not add up.
  */
 static uint32_t waiting_sums(const Shard *s, const Node *n, DimId cut) {
@@ -72,7 +74,7 @@ static uint32_t waiting_sums(const Shard *s, const Node *n, DimId cut) {
   return cut == NO_ID ? waiting : waiting & ~axes_of(s, cut);
 }
 
-void settle_inputs(Shard *s, Node *n) {
+static void settle_inputs(Shard *s, Node *n) {
   DimId cut = choose_cut(s, n);
   bool may_cut = cut == NO_ID || s->g->dims.at[cut].carried;
   uint32_t keep = waiting_sums(s, n, cut);
@@ -80,8 +82,8 @@ void settle_inputs(Shard *s, Node *n) {
     n->inputs[i] = settle(s, n->inputs[i], keep, may_cut, n);
 }
 
-/* The part that v must have where the node works on `cut`: heads and kv_heads have one each.
- * What goes to other ranks is cut before, always. */
+/* The part that v must have when the node works on `cut`: heads and kv_heads have one each. Values
+ * sent to other ranks are always cut already. */
 static DimId part_for(const Shard *s, const Node *n, ValueId v, DimId cut) {
   bool heads = cut != NO_ID && !s->g->dims.at[cut].carried && has_layout(n, LAYOUT_HEADS);
   if (!heads && !has_layout(n, LAYOUT_SAME_PLACES)) return cut;
@@ -105,7 +107,7 @@ static void meet_cut(Shard *s, Node *n, DimId cut) {
   }
 }
 
-/* ---- what comes out */
+/* ---- outputs */
 
 static bool cut_among_inputs(const Shard *s, const Node *n, DimId part) {
   for (int32_t i = 0; i < n->input_count; i++)
@@ -113,15 +115,15 @@ static bool cut_among_inputs(const Shard *s, const Node *n, DimId part) {
   return false;
 }
 
-/* Is dim i of an output, which has a part, cut in what n reads? */
+/* Whether dim i of an output, which has a part, is cut in the inputs of n. */
 static bool comes_cut(const Shard *s, const Node *n, int32_t i, DimId part) {
   if (!has_layout(n, LAYOUT_SAME_PLACES))
     return cut_among_inputs(s, n, part) || (s->everywhere && base_of(s, part) == s->seq);
   return base_of(s, graph_value(s->g, n->inputs[0])->dims[i]) != NO_ID;
 }
 
-/* Dims that any input holds a part of are parts here too. Returns the axes over which ranks then
- * hold summands: those of an input's cut name that is contracted. */
+/* Dims that are cut in an input are cut in the outputs. Returns the axes along which the outputs
+ * are Partial: those of a cut dim that is contracted. */
 static uint32_t cut_output(Shard *s, const Node *n, ValueId v) {
   Value *value = graph_value(s->g, v);
   for (int32_t i = 0; i < value->dim_count && !is_param(s, v); i++) {
@@ -139,7 +141,8 @@ static uint32_t cut_output(Shard *s, const Node *n, ValueId v) {
   return has_layout(n, LAYOUT_HEADS) ? contracted & ~cut : contracted;
 }
 
-/* All contributions to one gradient must be summed over the same axes at the end of the step. */
+/* All contributions to a gradient must be Partial along the same axes, which are summed at the end
+ * of the step. */
 static void add_param_partial(Shard *s, const Node *n, ValueId v, uint32_t partial) {
   Graph *g = s->g;
   Param *param = &g->params.at[graph_value(g, v)->param];
@@ -185,7 +188,8 @@ static void cut_outputs(Shard *s, const Node *n) {
   }
 }
 
-/* Outputs that stood in an input (a loss overwrites its logits) stand in what replaced it. */
+/* An output that was a view of an input (a loss overwrites its logits) becomes a view of what
+ * replaced the input. */
 static void move_views(Shard *s, const Node *asked, const Node *n) {
   for (int32_t i = 0; i < n->output_count; i++) {
     Value *value = graph_value(s->g, n->outputs[i]);
@@ -199,8 +203,8 @@ static void cut_node(Shard *s, NodeId id) {
   for (int32_t i = 0; i < n.input_count; i++)
     n.inputs[i] = latest(s, n.inputs[i]);
   const OpDef *def = op_def(n.op);
-  if (def->divide != NULL && def->divide(s, &n)) return;
   settle_inputs(s, &n);
+  if (def->divide != NULL && def->divide(s, &n)) return;
   meet_cut(s, &n, choose_cut(s, &n));
   move_views(s, &asked, &n);
   cut_outputs(s, &n);

@@ -1,5 +1,5 @@
-/* shard.c -- the passes: dims and parameters are cut, then regions forward and backward; carried
- * values are settled (no sums left to make) and own their storage. */
+/* shard.c -- the passes: dims and parameters are cut, then the regions, forward and backward.
+ * Carried values have no pending sums and own their storage. */
 #include "compiler/shard/shard.h"
 
 #include <assert.h>
@@ -24,9 +24,9 @@ static void cut_carried(Shard *s, ValueId v) {
   value->dims[place_of_dim(s, v, s->seq)] = part_of(s, s->seq);
 }
 
-/* What a region hands on. */
+/* The value that a region passes on. */
 static ValueId hand_on(Shard *s, ValueId v, const NodeList *list) {
-  if (list->count == 0) return latest(s, v); /* it comes from the region before, as it is */
+  if (list->count == 0) return latest(s, v); /* passed through unchanged from the region before */
   Node reader = last_node(s, list);
   return owned(s, as_carried(s, latest(s, v), &reader), &reader);
 }
@@ -45,8 +45,8 @@ static bool makes_whole(const Node *n) {
   return (op_def(n->op)->layout & LAYOUT_MAKES_WHOLE) != 0;
 }
 
-/* Whether backward reads what this conversion made, where it wants the same one. What was summed in
- * place must not be summed again; what was gathered is kept, unless the job asks to gather again.
+/* Whether backward reuses the result of this conversion where it needs the same one. A sum made in
+ * place must not be made again; a gathered value is kept, unless the job asks to gather it again.
  */
 static bool serves_backward(const Shard *s, const Node *n) {
   bool mine = (op_def(n->op)->layout & LAYOUT_CONVERTS) != 0 &&
@@ -96,7 +96,7 @@ static DimId add_part(Shard *s, Dim dim, DimId whole, MeshAxis axis, DimId base)
   return graph_add_dim(g, dim);
 }
 
-/* Along the axes of the pass, outermost first; the parts between are of no value's. */
+/* Cuts along each axis of the pass, outermost first; no value has the parts in between. */
 static void cut_dim(Shard *s, DimId d, uint32_t axes) {
   DimId part = d;
   for (MeshAxis axis = MESH_CP; axis < MESH_AXES; axis++) {
@@ -107,7 +107,7 @@ static void cut_dim(Shard *s, DimId d, uint32_t axes) {
   if (part != d) s->part[d] = part;
 }
 
-/* Ulysses' heads are parts, along cp, of what tp leaves a rank. */
+/* With Ulysses, heads are cut along cp after tp has cut them. */
 static void cut_heads_part(Shard *s, DimId d) {
   Dim dim = s->g->dims.at[d];
   DimId of = s->part[dim.whole];
@@ -119,8 +119,8 @@ static bool has_axis(const Dim *dim, const char *axis) {
   return dim->axis != NULL && strcmp(dim->axis, axis) == 0;
 }
 
-/* A part of kv_heads may be all of it, when ranks share the only one: its weights ask for whole
- * tokens all the same, as those of q do. */
+/* A part of kv_heads may be all of it, when ranks share the only one. Its weights still need whole
+ * tokens, as those of q do. */
 static void make_tensor_parts(Shard *s) {
   for (DimId d = 0; d < s->dim_count; d++) {
     Dim dim = s->g->dims.at[d];
@@ -152,7 +152,7 @@ static void make_token_parts(Shard *s) {
   }
 }
 
-/* What an op reads that runs over all features of a token stays whole. */
+/* The inputs of an op that needs all features of a token stay whole. */
 static bool is_read_whole(const Graph *g, ValueId param) {
   for (NodeId i = 0; i < g->nodes.count; i++) {
     const Node *n = graph_node(g, i);

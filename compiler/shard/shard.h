@@ -5,15 +5,15 @@
  *
  * A value's layout along an axis is Replicated, Shard(name) -- its dim is replaced by the rank's
  * part of it -- or Partial -- ranks hold summands. Parameters are cut along the first of their
- * names that the axis takes (heads, kv_heads, ffn, vocab). Everything else follows from names: what
- * all inputs of a node cut alike stays cut, what is contracted over a cut name is Partial, and
- * where a node's inputs disagree one conversion is inserted: Partial -> Replicated all-reduce;
- * Partial -> Shard reduce-scatter; Shard -> Replicated all-gather; Replicated -> Shard a slice.
- * Column and row parallel linears (arXiv:1909.08053), vocabulary-parallel ends and sequence
- * parallel norms (arXiv:2205.05198) are not named anywhere: they are what the rule gives.
+ * names that the axis takes (heads, kv_heads, ffn, vocab). Everything else follows from names: a
+ * dim that all inputs of a node cut the same way stays cut, a result contracted over a cut dim is
+ * Partial, and where a node's inputs disagree one conversion is inserted: Partial -> Replicated
+ * all-reduce; Partial -> Shard reduce-scatter; Shard -> Replicated all-gather; Replicated -> Shard
+ * a slice. Column and row parallel linears (arXiv:1909.08053), vocabulary-parallel ends and
+ * sequence parallel norms (arXiv:2205.05198) are not named anywhere: they follow from the rule.
  *
- * Two passes over the graph: along cp, where all that has seq is cut from the start and attention
- * becomes a ring (arXiv:2310.01889) or works on all tokens of some heads (Ulysses,
+ * There are two passes over the graph: along cp, where every value with seq is cut from the start
+ * and attention becomes a ring (arXiv:2310.01889) or works on all tokens of some heads (Ulysses,
  * arXiv:2309.14509); then along tp and tp_group together. kv_heads are cut along tp only: k and v
  * are Replicated along tp_group, and their gradients Partial. */
 #ifndef LOCKSTEP_SHARD_H

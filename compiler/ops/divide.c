@@ -1,5 +1,5 @@
-/* pass.c -- layouts along the axes of a pass, and the conversions between them. */
-#include "compiler/shard/pass.h"
+/* divide.c -- layouts along the axes of a pass, and the conversions between them. */
+#include "compiler/ops/divide.h"
 
 ValueId map_get(const ValueMap *map, ValueId v) {
   const ValueId *at = map->at;
@@ -140,7 +140,7 @@ ValueId convert(Shard *s, ValueId v, OpKind op, uint32_t axes, DimId dim, const 
   value.kind = VALUE_ACTIVATION;
   if (at >= 0) value.dims[at] = makes_whole ? base : dim;
   ValueId result = graph_add_value(g, value);
-  /* A part over no axes is the whole: of the one key head that ranks share. */
+  /* A part over no axes is the whole, as for the one key head that ranks share. */
   Node node = {.op = axes != 0 ? (int32_t)op : OP_copy,
                .input_count = 1,
                .output_count = 1,
