@@ -1,23 +1,24 @@
-/* edges.c -- what must be over before a record of another lane starts.
+/* edges.c -- which records must finish before a record of another lane starts.
  *
- * Lanes run side by side, each in list order. Of two records on different lanes that touch the same
- * bytes, one writing, the later waits for the earlier: inside a call by `after`, between calls by a
- * wait, which holds for its lane's first record in the call. This is done when every buffer has its
- * offset, so reuse of bytes is a predecessor like any other.
+ * Lanes run side by side, each in list order. When two records on different lanes touch the same
+ * bytes and one of them writes, the later waits for the earlier: inside a call by `after`, between
+ * calls by a wait, which holds for its lane's first record in the call. Buffers have their offsets
+ * by then, so reuse of bytes is a dependency like any other.
  *
- * A program is walked once, its loops twice: what the second iteration needs of the first, every
- * iteration needs of the one before. As in compiler/prove/ordering.c, each lane knows how far every
- * other one has come (vector clocks, Mattern 1988); a wait for what is known is left out.
+ * A program is walked once, its loops twice: what the second iteration needs from the first, every
+ * iteration needs from the one before. As in compiler/prove/ordering.c, each lane knows how far
+ * every other lane has got (vector clocks, Mattern 1988); a wait for something that is already
+ * known is left out.
  *
- * No cycle. Edges lead back in the list, and a lane keeps list order, so what can run is the
- * earliest record in the list that is not over. Across ranks: were every rank to run its whole list
- * one record after another, the step would end. Members of a data or context parallel communicator
- * have the same list, and stages run their exchanges in the order of ticks (pipeline.h). That run
- * puts all communications into one order; each rank's list and each communicator's order are parts
- * of it. With lanes, the earliest communication in this order that is not over waits for nothing:
- * what is before it on its lanes and by edges is earlier. One thread for all lanes beside compute
- * is one lane more. And since matching communications are on one lane everywhere, and lanes keep
- * list order, the k-th call of one member still meets the k-th of the others. */
+ * There is no deadlock. Edges lead back in the list, and a lane keeps list order, so the earliest
+ * unfinished record of the list can always run. Across ranks: if every rank ran its whole list one
+ * record after another, the step would end. Members of a data or context parallel communicator have
+ * the same list, and stages run their exchanges in the order of ticks (pipeline.h). That run puts
+ * all communications into one order; each rank's list and each communicator's order are parts of
+ * it. With lanes, the earliest communication in this order that is not over waits for nothing: what
+ * is before it on its lanes and by edges is earlier. One thread for all lanes beside compute is one
+ * lane more. And since matching communications are on one lane everywhere, and lanes keep list
+ * order, the k-th call of one member still meets the k-th of the others. */
 #include "compiler/edges/edges.h"
 
 #include <assert.h>
@@ -26,15 +27,16 @@
 
 #include "compiler/edges/touches.h"
 
-/* Where in time a record is: visits of calls count from 1, 0 is before the program. */
+/* A point in time: the number of a call's visit, counted from 1, and a record of it. 0 is before
+ * the program. */
 typedef int64_t Mark;
-enum { MARK_RECORDS = 1 << 24 }; /* a trace ends long before */
+enum { MARK_RECORDS = 1 << 24 }; /* far more than a segment has */
 
 static Mark mark_of(int32_t visit, int32_t record) {
   return (int64_t)visit * MARK_RECORDS + record;
 }
 
-/* What the running records of a lane do with a base in one call. */
+/* How the records of a lane use a base in one call. */
 typedef struct Use {
   int32_t base;
   Lane lane;
@@ -43,7 +45,7 @@ typedef struct Use {
   int32_t next;                  /* use of the same base; NO_ID */
 } Use;
 
-/* A segment as calls of the same flags run it. */
+/* A segment as calls with the same flags run it. */
 typedef struct Profile {
   uint32_t flags;
   VEC(Use) uses;
@@ -53,7 +55,8 @@ typedef struct Profile {
   int32_t lane_count;
   int32_t first[Lane_COUNT], last[Lane_COUNT]; /* record of the lane */
   bool *runs;                                  /* by record */
-  int32_t (*over)[Lane_COUNT]; /* by record: the last of each lane that is over when it is */
+  int32_t (*over)[Lane_COUNT]; /* by record: the last record of each lane that has finished when it
+                                  has */
   struct Profile *next;
 } Profile;
 
@@ -61,25 +64,26 @@ typedef struct Cell {
   Mark read[Lane_COUNT], write[Lane_COUNT];
 } Cell;
 
-typedef struct Clock {
+/* How far each lane has come, for certain. */
+typedef struct Marks {
   Mark at[Lane_COUNT];
-} Clock;
+} Marks;
 
 typedef struct Edges {
   Draft *draft;
   const Stage *stage;
   Program *program;
   Profile **profiles;      /* by segment */
-  uint32_t *flags;         /* by segment: those that matter */
+  uint32_t *flags;         /* by segment: the flags that its records depend on */
   const Touches **touches; /* by segment and record */
   /* Bytes that lanes beside compute touch, cut where their uses begin and end. */
   int64_t *bounds;
   Cell *cells;
   int32_t bound_count;
-  Clock known[Lane_COUNT]; /* by lane: what is over for sure */
+  Marks known[Lane_COUNT]; /* by lane: what it knows to be finished */
   /* By visit. */
   int32_t *call;
-  Clock **starts; /* one for each lane of the call: what its first record knows */
+  Marks **starts; /* for each lane of the call: what its first record knows */
   int32_t visit;
 } Edges;
 
@@ -104,7 +108,7 @@ static bool runs_with(const Record *a, const Record *b) {
   return (a->when_all & ~b->when_all) == 0 && (a->when_none & ~b->when_none) == 0;
 }
 
-/* Whether an earlier record of the lane of record i has waited for record j or a later one. */
+/* Whether an earlier record on record i's lane has waited for record j or a later one. */
 static bool is_implied(const Segment *segment, int32_t i, int32_t j) {
   const Record *at = segment->records.at;
   for (int32_t earlier = j + 1; earlier < i; earlier++) {
@@ -123,13 +127,13 @@ typedef struct Touched {
   Numbers readers, writers;
 } Touched;
 
-/* Those of them that are still to be looked at. */
+/* What is left of such a list, which is consumed from its end. */
 typedef struct Before {
   const int32_t *at;
   int32_t count;
 } Before;
 
-/* The latest of all lists, which is taken from each; NO_ID: none is left. */
+/* Takes the latest record of all lists, or NO_ID when they are empty. */
 static int32_t take_latest(Before *lists, int32_t count) {
   int32_t latest = NO_ID;
   for (int32_t k = 0; k < count; k++)
@@ -145,8 +149,8 @@ static Touched *touched_by(const Segment *segment, Touched *of_base, const Touch
   return &of_base[touch->base == CONTROL_BASE ? segment->bases.count : touch->base];
 }
 
-/* Of each other lane the latest record that record i conflicts with, and earlier ones while those
- * found may be left out. */
+/* For each other lane the latest record that conflicts with record i, and earlier ones as long as
+ * those found may be skipped by a call's flags. */
 static void order_record(Arena *arena, const Touches *touches, Segment *segment, uint32_t lanes,
                          Touched *of_base, int32_t i) {
   Record *record = &segment->records.at[i];
@@ -194,8 +198,8 @@ static void order_segment(Arena *arena, const Touches *touches, Segment *segment
 
 /* ---- profiles */
 
-/* The bytes of a base count as one, but for scratch, of which records use parts at different times,
- * and control, whose slots have nothing to do with each other. */
+/* The bytes of a base are treated as one range, except for scratch, whose parts are used at
+ * different times, and control, whose slots are independent. */
 static Use *use_of(const Draft *d, const Segment *segment, Profile *profile, Use part) {
   bool is_control = part.base == CONTROL_BASE;
   bool apart = is_control || segment->bases.at[part.base].role == BASE_SCRATCH;
@@ -230,15 +234,15 @@ static void note_touches(const Draft *d, const Segment *segment, Profile *profil
   }
 }
 
-/* What is over of every lane when a record is: what was when the one before it on its lane was, and
- * what it waited for. */
+/* What has finished on every lane when a record has: everything known to the record before it on
+ * its lane, and what it waited for. */
 static void note_order(Profile *profile, const Record *record, int32_t number) {
   int32_t *over = profile->over[number], before = profile->last[record->lane];
   for (int32_t lane = 0; lane < Lane_COUNT; lane++)
     over[lane] = before != NO_ID ? profile->over[before][lane] : NO_ID;
   for (int32_t e = 0; e < record->after.count; e++) {
     int32_t after = record->after.at[e];
-    if (!profile->runs[after]) continue; /* what is left out orders nothing */
+    if (!profile->runs[after]) continue; /* a record that does not run orders nothing */
     for (int32_t lane = 0; lane < Lane_COUNT; lane++)
       if (profile->over[after][lane] > over[lane]) over[lane] = profile->over[after][lane];
   }
@@ -319,7 +323,7 @@ static void make_cells(Edges *e) {
   e->cells = ARENA_ARRAY(arena, Cell, e->bound_count + 1);
 }
 
-/* Cells [first, end) are those that an access meets; cell i is [bounds[i], bounds[i + 1]). */
+/* The cells [first, end) that an access overlaps; cell i is [bounds[i], bounds[i + 1]). */
 static void cells_of(const Edges *e, const Call *call, const Use *use, int32_t *first,
                      int32_t *end) {
   int64_t at = address(e, call, use->base) + use->first;
@@ -339,12 +343,12 @@ static void cells_of(const Edges *e, const Call *call, const Use *use, int32_t *
 
 /* ---- waits */
 
-static void join(Clock *into, const Clock *from) {
+static void join(Marks *into, const Marks *from) {
   for (int32_t lane = 0; lane < Lane_COUNT; lane++)
     if (from->at[lane] > into->at[lane]) into->at[lane] = from->at[lane];
 }
 
-/* How many of the lanes come before `lane`. */
+/* How many of the lanes in the mask come before `lane`. */
 static int32_t nth_lane(uint32_t lanes, int32_t lane) {
   int32_t n = 0;
   for (int32_t i = 0; i < lane; i++)
@@ -352,8 +356,8 @@ static int32_t nth_lane(uint32_t lanes, int32_t lane) {
   return n;
 }
 
-/* Everything that is over when a record of a visited call is. */
-static void join_record(const Edges *e, Clock *into, const Profile *profile, int32_t visit,
+/* Adds everything that has finished when a record of a visited call has. */
+static void join_record(const Edges *e, Marks *into, const Profile *profile, int32_t visit,
                         int32_t record) {
   for (int32_t lane = 0; lane < Lane_COUNT; lane++) {
     int32_t over = profile->over[record][lane];
@@ -374,10 +378,10 @@ static void add_wait(const Edges *e, Call *call, Wait wait) {
   VEC_PUSH(e->draft->compile->arena, &call->waits, wait);
 }
 
-/* The latest needed first: it may imply the others. */
-static void wait_for(Edges *e, int32_t position, Lane lane, const Clock *need) {
+/* The latest mark first, because it may imply the others. */
+static void wait_for(Edges *e, int32_t position, Lane lane, const Marks *need) {
   Call *call = &e->program->calls.at[position];
-  Clock *known = &e->known[lane];
+  Marks *known = &e->known[lane];
   for (;;) {
     Mark latest = 0;
     for (int32_t other = 0; other < Lane_COUNT; other++)
@@ -390,9 +394,9 @@ static void wait_for(Edges *e, int32_t position, Lane lane, const Clock *need) {
   }
 }
 
-/* What the lanes of a call need of other lanes in earlier calls. */
+/* What the lanes of a call need from other lanes in earlier calls. */
 static void find_needs(const Edges *e, const Call *call, const Profile *profile,
-                       Clock need[Lane_COUNT]) {
+                       Marks need[Lane_COUNT]) {
   for (int32_t i = 0; i < profile->uses.count; i++) {
     const Use *use = &profile->uses.at[i];
     int32_t first, end;
@@ -424,12 +428,12 @@ static void note_uses(const Edges *e, const Call *call, const Profile *profile) 
   }
 }
 
-/* What the first record of a lane knows: by waits for earlier calls, and from the lanes in this
- * call that it comes after anyway. */
+/* What the first record of a lane knows: from its waits for earlier calls, and from the lanes of
+ * this call that it is ordered after anyway. */
 static void start_lane(Edges *e, int32_t position, const Profile *profile, Lane lane,
-                       const Clock *need) {
+                       const Marks *need) {
   const int32_t *over = profile->over[profile->first[lane]];
-  Clock *start = &e->starts[e->visit][nth_lane(profile->lanes, lane)];
+  Marks *start = &e->starts[e->visit][nth_lane(profile->lanes, lane)];
   for (int32_t other = 0; other < Lane_COUNT; other++)
     if (other != (int32_t)lane && over[other] != NO_ID)
       join_record(e, &e->known[lane], profile, e->visit, over[other]);
@@ -440,10 +444,10 @@ static void start_lane(Edges *e, int32_t position, const Profile *profile, Lane 
 static void visit_call(Edges *e, int32_t position) {
   const Call *call = &e->program->calls.at[position];
   const Profile *profile = profile_of(e, call);
-  Clock need[Lane_COUNT] = {0};
+  Marks need[Lane_COUNT] = {0};
   e->call[++e->visit] = position;
   e->starts[e->visit] =
-      ARENA_ARRAY(e->draft->compile->arena, Clock, nth_lane(profile->lanes, Lane_COUNT));
+      ARENA_ARRAY(e->draft->compile->arena, Marks, nth_lane(profile->lanes, Lane_COUNT));
   find_needs(e, call, profile, need);
   for (int32_t i = 0; i < profile->lane_count; i++)
     start_lane(e, position, profile, profile->order[i], &need[profile->order[i]]);
@@ -465,7 +469,7 @@ static void build_program(Edges *e) {
   memset(e->known, 0, sizeof e->known);
   e->visit = 0;
   e->call = ARENA_ARRAY(arena, int32_t, 2 * program->calls.count + 1);
-  e->starts = ARENA_ARRAY(arena, Clock *, 2 * program->calls.count + 1);
+  e->starts = ARENA_ARRAY(arena, Marks *, 2 * program->calls.count + 1);
   for (int32_t i = 0, next_loop = 0; i < program->calls.count; i++) {
     const Loop *loop = next_loop < program->loops.count ? &program->loops.at[next_loop] : NULL;
     visit_call(e, i);

@@ -1,4 +1,4 @@
-/* edges.h -- what waits for what on other lanes.
+/* edges.h -- which records wait for which on other lanes.
  *
  * In:   a draft whose buffers have offsets.   Out: `after` of records, `waits` of calls. */
 #ifndef LOCKSTEP_EDGES_H

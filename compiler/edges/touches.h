@@ -1,4 +1,4 @@
-/* touches.h -- all that a record reads and writes: what edges must order.
+/* touches.h -- everything that a record reads and writes, which edges must order.
  *
  * Its operands, and the control slots of its kernel's row in kernels.def. */
 #ifndef LOCKSTEP_TOUCHES_H
@@ -6,7 +6,7 @@
 
 #include "compiler/draft/draft.h"
 
-/* The control block is the same bytes under every segment base of its role, and under none. */
+/* The control block is the same bytes whichever base of its role a record uses, or none. */
 enum { CONTROL_BASE = -1 };
 
 typedef struct Touch {

@@ -88,19 +88,19 @@ static bool pieces_body(void *context, int32_t rank, Status *status) {
 }
 
 /* The definition: pair after pair, piece after piece, member after member. */
-typedef struct Place {
+typedef struct Element {
   int64_t share_at, whole_at;
   int32_t member;
-} Place;
+} Element;
 
-static int64_t list_places(const World *world, Place *place) {
+static int64_t list_elements(const World *world, Element *at) {
   int64_t whole = 0, share = 0;
   for (int32_t pair = 0; pair < world->pieces.pair_count; pair++)
     for (int64_t time = 0; time < world->pieces.pair[2 * pair]; time++) {
       int64_t elements = world->pieces.pair[2 * pair + 1];
       for (int32_t member = 0; member < world->mesh.rank_count; member++)
         for (int64_t i = 0; i < elements; i++)
-          place[whole] = (Place){share + i, whole, member}, whole++;
+          at[whole] = (Element){share + i, whole, member}, whole++;
       share += elements;
     }
   return whole;
@@ -110,27 +110,26 @@ static float first_value(int32_t rank, int64_t i) {
   return (float)((i * 7919 + rank * 104729) % 2003);
 }
 
-static void check_gathered(World *world, const Place *place, int64_t count, int32_t rank) {
+static void check_gathered(World *world, const Element *at, int64_t count, int32_t rank) {
   const float *got = world->in_place ? world->x[rank] : world->y[rank];
   int64_t wrong = 0;
   for (int64_t i = 0; i < count; i++) {
-    int64_t at = world->in_place ? place[i].whole_at : place[i].share_at;
-    wrong += got[place[i].whole_at] != first_value(place[i].member, at);
+    int64_t from = world->in_place ? at[i].whole_at : at[i].share_at;
+    wrong += got[at[i].whole_at] != first_value(at[i].member, from);
   }
   CHECK_INT(wrong, 0);
 }
 
-static void check_scattered(World *world, const Place *place, int64_t count, int32_t rank) {
+static void check_scattered(World *world, const Element *at, int64_t count, int32_t rank) {
   const float *got = world->in_place ? world->x[rank] : world->y[rank];
   int64_t wrong = 0;
   for (int64_t i = 0; i < count; i++) {
     float sum = 0;
     for (int32_t member = 0; member < world->mesh.rank_count; member++)
-      sum += first_value(member, place[i].whole_at);
-    bool mine = place[i].member == rank;
-    if (mine) wrong += got[world->in_place ? place[i].whole_at : place[i].share_at] != sum;
-    if (!mine && world->in_place)
-      wrong += got[place[i].whole_at] != first_value(rank, place[i].whole_at);
+      sum += first_value(member, at[i].whole_at);
+    bool mine = at[i].member == rank;
+    if (mine) wrong += got[world->in_place ? at[i].whole_at : at[i].share_at] != sum;
+    if (!mine && world->in_place) wrong += got[at[i].whole_at] != first_value(rank, at[i].whole_at);
   }
   CHECK_INT(wrong, 0);
 }
@@ -144,14 +143,14 @@ static void check_pieces(uint32_t ranks, const int64_t *pair, int32_t pair_count
     for (uint32_t rank = 0; threads && rank < ranks; rank++)
       world.threads[rank] = threads_new(2, NULL);
     run(&world, pieces_body);
-    Place *place = malloc(sizeof *place * ELEMENTS_MAX);
-    int64_t count = list_places(&world, place);
+    Element *elements = malloc(sizeof *elements * ELEMENTS_MAX);
+    int64_t count = list_elements(&world, elements);
     CHECK_INT(count, world.share * ranks);
     for (int32_t rank = 0; rank < (int32_t)ranks; rank++) {
       CHECK_INT(world.sent_bytes[rank], world.share * 4 * (ranks - 1));
-      (world.gathers ? check_gathered : check_scattered)(&world, place, count, rank);
+      (world.gathers ? check_gathered : check_scattered)(&world, elements, count, rank);
     }
-    free(place);
+    free(elements);
     close_world(&world);
   }
 }

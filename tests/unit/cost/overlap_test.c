@@ -1,6 +1,6 @@
 /* Communication runs beside the computation as far as edges let it: steps take as long as predicted
  * on links that are slow on purpose, results do not change, and no edge is idle.
- * LINK: job_plan cost runtime
+ * LINK: job_plan cost test_world
  *
  * Times are sleeps of a link: tens of milliseconds where the tiny models compute for one or two.
  * The collectives of tensor parallelism hold computation up and so stand for it. What a busy
@@ -12,85 +12,57 @@
 
 #include "compiler/cost/simulate.h"
 #include "compiler/prove/prove.h"
-#include "runtime/boot/local.h"
-#include "runtime/comm/local.h"
-#include "runtime/data/samples.h"
-#include "runtime/plan/control.h"
 #include "runtime/plan/plan_io.h"
-#include "runtime/replay.h"
+#include "tests/common/world.h"
 #include "tests/parity/job_plan.h"
 #include "tests/unit/check.h"
 #include "tests/unit/plan_builder.h"
 
 enum { RANKS_MAX = 8, STEPS_MAX = 8, VOCAB = 32 };
 
-typedef struct World World;
-
-typedef struct Member {
-  const World *world;
-  uint8_t *arena;
-  uint8_t *samples; /* of a step, as they are staged */
-  Threads *threads;
-  Comm *comm;
-  Replay replay;
-  uint32_t loads;
-  double loss[STEPS_MAX], norm[STEPS_MAX];
-} Member;
-
-struct World {
+/* A plan, how it is run, and what came of it. */
+typedef struct Trial {
   struct Arena *arena;
   Plan plan;
-  Mesh mesh;
-  LocalWorld *local;
-  Member members[RANKS_MAX];
   int32_t steps;
   bool in_turn;   /* without lanes */
   double byte_ns; /* of links; what messages take is a parameter */
   KernelVariant variant;
+  int32_t ranks;
   double step_ms[STEPS_MAX];
-};
+  double loss[RANKS_MAX][STEPS_MAX], norm[RANKS_MAX][STEPS_MAX];
+} Trial;
 
 /* ---- compile */
 
 static char folder[] = "/tmp/lockstep_overlap.XXXXXX";
 
 /* The small GPT-2 of tests/parity/jobs, with changes. */
-static bool open_world(World *w, const JobChanges *changes) {
+static bool open_trial(Trial *t, const JobChanges *changes) {
   char path[80];
   (void)snprintf(path, sizeof path, "%s/plan", folder);
-  *w = (World){.arena = arena_new()};
-  bool done = job_plan("gpt2", changes, path, &w->plan);
+  *t = (Trial){.arena = arena_new()};
+  bool done = job_plan("gpt2", changes, path, &t->plan);
   (void)unlink(path);
   CHECK(done);
   return done;
 }
 
-static void close_world(World *w) {
-  plan_close(&w->plan);
-  arena_free(w->arena);
+static void close_trial(Trial *t) {
+  plan_close(&t->plan);
+  arena_free(t->arena);
 }
 
 /* ---- run */
 
 /* A micro-batch, as it is staged: tokens and targets. */
-static void fill(Member *m, uint8_t *staged) {
-  const Plan *plan = &m->world->plan;
-  m->loads++;
+static void fill(const Plan *plan, int64_t load, uint8_t *staged) {
   for (uint32_t k = 0; k < plan->inputs_count; k++) {
     int32_t *at = (int32_t *)(void *)(staged + samples_input_offset(plan, k));
     int64_t count = plan->inputs[k].sample_elements * plan->jobs[0].microbatch_samples;
     for (int64_t i = 0; i < count; i++)
-      at[i] = (int32_t)((7 * (i + k) + m->loads) * (i + k + 3) % VOCAB);
+      at[i] = (int32_t)((7 * (i + k) + load) * (i + k + 3) % VOCAB);
   }
-}
-
-static bool run_program(Member *m, ProgramKind kind, int32_t step, ReplayLeft *left,
-                        Status *status) {
-  const PlanJob *job = &m->world->plan.jobs[0];
-  Control in = {.lr = job->lr, .step = step, .seed = job->seed};
-  for (int64_t load = 0; kind == PROGRAM_TRAIN_STEP && load < job->accumulation; load++)
-    fill(m, m->samples + (uint64_t)load * job->sample_bytes);
-  return replay_run(&m->replay, replay_program(&m->replay, kind), &in, m->samples, left, status);
 }
 
 static double now_ms(void) {
@@ -99,75 +71,52 @@ static double now_ms(void) {
   return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
 }
 
-static bool run_step(World *w, Member *m, int32_t rank, int32_t step, Status *status) {
-  ReplayLeft left;
-  if (!m->comm->ops->barrier(m->comm)) return false;
+/* Step 0 is init. */
+static bool run_step(Trial *t, WorldRank *rank, int32_t step, uint8_t *samples, Status *status) {
+  const PlanJob *job = &t->plan.jobs[0];
+  for (int64_t load = 0; step > 0 && load < job->accumulation; load++)
+    fill(&t->plan, (step - 1) * job->accumulation + load + 1,
+         samples + (uint64_t)load * job->sample_bytes);
+  if (!world_meet(rank, status)) return false;
   double start = now_ms();
-  ProgramKind kind = step == 0 ? PROGRAM_INIT : PROGRAM_TRAIN_STEP;
-  if (!run_program(m, kind, step, &left, status) || !m->comm->ops->barrier(m->comm)) return false;
+  const PlanProgram *program =
+      replay_program(&rank->replay, step == 0 ? PROGRAM_INIT : PROGRAM_TRAIN_STEP);
+  const Control in = {.lr = job->lr, .step = step, .seed = job->seed};
+  ReplayLeft left;
+  if (!replay_run(&rank->replay, program, &in, samples, &left, status) || !world_meet(rank, status))
+    return false;
   if (step == 0) return true;
-  if (rank == 0) w->step_ms[step - 1] = now_ms() - start;
-  const Control *out = &left.control;
-  m->loss[step - 1] = out->loss / out->count;
-  m->norm[step - 1] = out->grad_norm;
+  if (rank->number == 0) t->step_ms[step - 1] = now_ms() - start;
+  t->loss[rank->number][step - 1] = left.control.loss / left.control.count;
+  t->norm[rank->number][step - 1] = left.control.grad_norm;
   return true;
 }
 
-static bool run_rank(void *context, int32_t rank, Status *status) {
-  World *w = context;
-  for (int32_t step = 0; step <= w->steps; step++)
-    if (!run_step(w, &w->members[rank], rank, step, status)) return false;
-  return true;
+static bool run_rank(void *context, WorldRank *rank, Status *status) {
+  Trial *t = context;
+  if (!world_open(rank, status)) return false;
+  ReplaySetup setup = {.comm = t->in_turn ? rank->comm : NULL, .kernels = {kernels_of(t->variant)}};
+  uint8_t *samples = calloc((size_t)t->plan.jobs[0].accumulation, t->plan.jobs[0].sample_bytes);
+  bool done = samples != NULL && world_bind(rank, setup, status);
+  for (int32_t step = 0; done && step <= t->steps; step++)
+    done = run_step(t, rank, step, samples, status);
+  free(samples);
+  return done;
 }
 
-static void abort_all(void *context) {
-  local_world_abort(((World *)context)->local);
-}
-
-static void open_member(World *w, int32_t rank) {
+/* The shortest of `steps` steps, whose losses and norms the trial then has. */
+static double run(Trial *t, KernelVariant variant, int32_t steps, bool in_turn, double message_ms) {
   Status status = {0};
-  Member *m = &w->members[rank];
-  const PlanClass *class = mesh_class(&w->mesh, &w->plan, rank);
-  *m = (Member){.world = w, .threads = threads_new(1, NULL)};
-  m->arena = aligned_alloc(256, (plan_arena_bytes(&w->plan, class, TIER_DEVICE) + 255) / 256 * 256);
-  m->samples = calloc((size_t)w->plan.jobs[0].accumulation, w->plan.jobs[0].sample_bytes);
-  m->comm = local_comm(w->local, rank, NULL);
-  const ReplaySetup setup = {
-      .plan = &w->plan,
-      .mesh = &w->mesh,
-      .rank = rank,
-      .arena = {m->arena},
-      .comm = m->comm,
-      .comm_beside = w->in_turn ? (CommLanes){{NULL}} : local_comm_beside(w->local, rank),
-      .threads = m->threads,
-      .kernels = {kernels_of(w->variant)},
-  };
-  CHECK(m->arena != NULL && m->samples != NULL && replay_bind(&m->replay, &setup, &status));
+  t->steps = steps, t->in_turn = in_turn, t->variant = variant;
+  World world = {
+      .plan = &t->plan, .delay = {t->byte_ns, message_ms * 1e6}, .body = run_rank, .context = t};
+  CHECK(world_run(&world, &status));
   CHECK_TEXT(status.text, "");
-}
-
-/* The shortest of `steps` steps, which leave their losses in the members. */
-static double run(World *w, KernelVariant variant, int32_t steps, bool in_turn, double message_ms) {
-  Status status = {0};
-  w->steps = steps, w->in_turn = in_turn, w->variant = variant;
-  CHECK(mesh_read(&w->mesh, &w->plan, &status));
-  w->local = local_world_new(&w->plan, &w->mesh, 1);
-  local_world_delay(w->local, (CommDelay){w->byte_ns, message_ms * 1e6});
-  for (int32_t rank = 0; rank < w->mesh.rank_count; rank++)
-    open_member(w, rank);
-  CHECK(boot_local(w->mesh.rank_count, run_rank, abort_all, w, &status));
-  CHECK_TEXT(status.text, "");
-  double least = w->step_ms[0];
+  t->ranks = world.mesh.rank_count;
+  world_close(&world);
+  double least = t->step_ms[0];
   for (int32_t i = 1; i < steps; i++)
-    least = fmin(least, w->step_ms[i]);
-  for (int32_t rank = 0; rank < w->mesh.rank_count; rank++) {
-    Member *m = &w->members[rank];
-    threads_free(m->threads);
-    replay_free(&m->replay);
-    free(m->arena);
-    free(m->samples);
-  }
-  local_world_free(w->local);
+    least = fmin(least, t->step_ms[i]);
   return least;
 }
 
@@ -181,8 +130,8 @@ static uint32_t thread_of(Beside beside, uint32_t lane) {
   return beside == EACH_LANE || lane == LANE_COMPUTE ? lane : LANE_DP;
 }
 
-/* A step on links as slow as the world's, with such messages, and FLOPs that take so long. */
-static LaneTimes predict(const World *w, Beside beside, double message_ms, double flop_ns) {
+/* A step on links as slow as the trial's, with such messages, and FLOPs that take so long. */
+static LaneTimes predict(const Trial *w, Beside beside, double message_ms, double flop_ns) {
   Plan plan = w->plan;
   PlanRecord *records = ARENA_ARRAY(w->arena, PlanRecord, plan.records_count);
   for (uint32_t i = 0; i < plan.records_count; i++) {
@@ -204,7 +153,7 @@ static LaneTimes predict(const World *w, Beside beside, double message_ms, doubl
   return simulate(w->arena, &plan, PROGRAM_TRAIN_STEP)[0];
 }
 
-static double predict_ms(const World *w, Beside beside, double message_ms, double flop_ns) {
+static double predict_ms(const Trial *w, Beside beside, double message_ms, double flop_ns) {
   return (double)predict(w, beside, message_ms, flop_ns).span_ns / 1e6;
 }
 
@@ -230,7 +179,7 @@ enum { CHECKS_THREADS = 0 };
 enum { MESSAGE_MS = 20 * SLOWNESS, BYTE_NS = 5000 * SLOWNESS, COMPUTE_MS = 30 * SLOWNESS };
 
 /* How much longer than predicted a step without lanes takes: what a busy machine adds. */
-static double noise_ms(World *w, KernelVariant variant, double message_ms, double want) {
+static double noise_ms(Trial *w, KernelVariant variant, double message_ms, double want) {
   double added = run(w, variant, 2, true, message_ms) - want;
   printf("this machine is busy: steps take %.1f ms longer\n", added);
   return added > 0 ? 2 * added : 0;
@@ -249,8 +198,8 @@ static double bound_ms(const Timed *t) {
 
 /* Links are slow for each byte where `byte_ns` is given, else for each message. */
 static Timed time_step(const char *what, double byte_ns, const JobChanges *changes) {
-  World w;
-  if (!open_world(&w, changes)) exit(1);
+  Trial w;
+  if (!open_trial(&w, changes)) exit(1);
   double message_ms = byte_ns > 0 ? 0 : MESSAGE_MS;
   w.byte_ns = byte_ns;
   Timed t = {INFINITY, COMPUTE_MS, predict(&w, EACH_LANE, message_ms, 0), 0};
@@ -264,7 +213,7 @@ static Timed time_step(const char *what, double byte_ns, const JobChanges *chang
   if (t.got_ms > bound_ms(&t)) t.slack_ms += noise_ms(&w, KERNEL_FAST, message_ms, in_turn);
   CHECK(t.got_ms >= 0.98 * want - 1);
   CHECK(t.got_ms <= bound_ms(&t));
-  close_world(&w);
+  close_trial(&w);
   return t;
 }
 
@@ -304,8 +253,8 @@ static void test_apart(void) {
 /* Attention computes for longer than a block of keys and values travels. */
 static void test_ring(void) {
   const double message_ms = 4;
-  World w;
-  if (!open_world(&w, CHANGES("model.positions=1024", "model.heads=2", "model.width=16", RANKS(2),
+  Trial w;
+  if (!open_trial(&w, CHANGES("model.positions=1024", "model.heads=2", "model.width=16", RANKS(2),
                               BATCH(1), "parallel.cp=2", "parallel.zero=0")))
     return;
   double alone = INFINITY, got = INFINITY, want = 0, in_turn = 0, slack = 0;
@@ -324,7 +273,7 @@ static void test_ring(void) {
   if (got - alone >= 1.1 * want + slack)
     slack += noise_ms(&w, KERNEL_REFERENCE, message_ms, in_turn + alone);
   CHECK(got - alone < 1.1 * want + slack);
-  close_world(&w);
+  close_trial(&w);
 }
 
 /* ---- every strategy */
@@ -360,24 +309,21 @@ static const char *strategy_name(Arena *arena, const JobChanges *strategy) {
 static void test_results(void) {
   TEST("lanes change when things happen, and nothing else") {
     for (size_t k = 0; k < sizeof strategies / sizeof *strategies; k++) {
-      World w;
-      double loss[RANKS_MAX][STEPS_MAX], norm[RANKS_MAX][STEPS_MAX];
+      Trial w;
       int32_t steps = 3;
-      if (!open_world(&w, &strategies[k])) continue;
+      if (!open_trial(&w, &strategies[k])) continue;
       run(&w, KERNEL_FAST, steps, true, 0);
-      for (int32_t rank = 0; rank < w.mesh.rank_count; rank++) {
-        memcpy(loss[rank], w.members[rank].loss, sizeof loss[rank]);
-        memcpy(norm[rank], w.members[rank].norm, sizeof norm[rank]);
-      }
+      const Trial in_turn = w;
       for (int slow = 0; slow < 2; slow++) {
         run(&w, KERNEL_FAST, steps, false, slow ? 0.05 : 0);
-        for (int32_t rank = 0; rank < w.mesh.rank_count; rank++) {
-          CHECK(memcmp(loss[rank], w.members[rank].loss, sizeof *loss[rank] * (size_t)steps) == 0);
-          CHECK(memcmp(norm[rank], w.members[rank].norm, sizeof *norm[rank] * (size_t)steps) == 0);
+        size_t bytes = sizeof w.loss[0][0] * (size_t)steps;
+        for (int32_t rank = 0; rank < w.ranks; rank++) {
+          CHECK(memcmp(in_turn.loss[rank], w.loss[rank], bytes) == 0);
+          CHECK(memcmp(in_turn.norm[rank], w.norm[rank], bytes) == 0);
         }
       }
-      CHECK(isfinite(loss[0][steps - 1]) && loss[0][steps - 1] != loss[0][0]);
-      close_world(&w);
+      CHECK(isfinite(w.loss[0][steps - 1]) && w.loss[0][steps - 1] != w.loss[0][0]);
+      close_trial(&w);
     }
   }
 }
@@ -392,7 +338,7 @@ static bool is_race(const Plan *plan) {
   return race;
 }
 
-static int32_t check_waits(const World *w, PlanWait *waits) {
+static int32_t check_waits(const Trial *w, PlanWait *waits) {
   Plan plan = w->plan;
   int32_t idle = 0;
   plan.waits = waits;
@@ -407,7 +353,7 @@ static int32_t check_waits(const World *w, PlanWait *waits) {
   return idle;
 }
 
-static int32_t check_edges(const World *w, PlanRecord *records, PlanEdge *edges) {
+static int32_t check_edges(const Trial *w, PlanRecord *records, PlanEdge *edges) {
   Plan plan = w->plan;
   int32_t idle = 0;
   plan.records = records;
@@ -431,8 +377,8 @@ static int32_t check_edges(const World *w, PlanRecord *records, PlanEdge *edges)
 static void test_edges(void) {
   TEST("no edge can be left out, and alone there is none") {
     for (size_t k = 0; k < sizeof strategies / sizeof *strategies; k++) {
-      World w;
-      if (!open_world(&w, &strategies[k])) continue;
+      Trial w;
+      if (!open_trial(&w, &strategies[k])) continue;
       Arena *arena = w.arena;
       int32_t idle_waits = check_waits(&w, ARENA_ARRAY(arena, PlanWait, w.plan.waits_count + 1));
       int32_t idle_edges = check_edges(&w, ARENA_ARRAY(arena, PlanRecord, w.plan.records_count + 1),
@@ -442,14 +388,14 @@ static void test_edges(void) {
       CHECK_INT(idle_waits, 0);
       CHECK_INT(idle_edges, 0);
       CHECK(w.plan.waits_count > 0);
-      close_world(&w);
+      close_trial(&w);
     }
-    World alone;
-    if (!open_world(&alone, CHANGES(TINY, RANKS(2), BATCH(4), "parallel.tp=2"))) return;
+    Trial alone;
+    if (!open_trial(&alone, CHANGES(TINY, RANKS(2), BATCH(4), "parallel.tp=2"))) return;
     CHECK_INT(alone.plan.waits_count, 0);
     for (uint32_t i = 0; i < alone.plan.records_count; i++)
       CHECK_INT(alone.plan.records[i].lane, LANE_COMPUTE);
-    close_world(&alone);
+    close_trial(&alone);
   }
 }
 
@@ -461,14 +407,14 @@ static void test_predictions(void) {
         CHANGES(TINY, RANKS(4), TENSOR, "parallel.zero=2", BATCH(16))};
     double ns[3] = {0};
     for (int i = 0; i < 3; i++) {
-      World w;
-      if (!open_world(&w, jobs[i])) continue;
+      Trial w;
+      if (!open_trial(&w, jobs[i])) continue;
       CHECK_INT(w.plan.loops_count, 1);
       LaneTimes times = predict(&w, EACH_LANE, 1, 0.5);
       ns[i] = (double)times.span_ns;
       CHECK(times.exposed_ns > 0 && times.exposed_ns < times.span_ns);
       CHECK_INT(times.span_ns - times.exposed_ns, times.busy_ns[LANE_COMPUTE] + times.apart_ns);
-      close_world(&w);
+      close_trial(&w);
     }
     CHECK(ns[1] > ns[0]);
     CHECK_NEAR(ns[2] - ns[1], ns[1] - ns[0], 1);
