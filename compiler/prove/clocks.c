@@ -69,8 +69,9 @@ static size_t most_touches(const Walk *walk) {
   return most;
 }
 
-/* Keeps what none that is kept already stands for: on one lane the later knows no less, so whoever
- * is ordered with the one is ordered with the other. Those that begin at one byte are looked at. */
+/* Keeps a touch unless one that is kept already covers it: on one lane the later record knows at
+ * least as much, so whatever is ordered with the one is ordered with the other. Only touches that
+ * begin at the same byte are compared. */
 static void keep(Touches *kept, uint32_t *lists, size_t list_count, Touch touch) {
   uint32_t *last = &lists[hash_mix(hash_mix(1, touch.base), touch.first) % list_count];
   for (uint32_t k = *last; k != 0; k = kept->at[k - 1].before) {

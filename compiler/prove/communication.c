@@ -1,19 +1,19 @@
-/* communication.c -- one order of communications, and one end for all: every class runs its list,
- * and waits where the others are not yet.
+/* communication.c -- ranks agree on the order of communications, and every program ends: each class
+ * runs its list and waits where its partners have not arrived yet.
  *
- * The transport assumed is the weakest: a rank runs its communications one at a time, in list
- * order, a collective blocks until every member has come, an exchange until every one of its
- * transfers has met its other half in an exchange that the partner has come to. Lanes and edges
- * order a part of what the list orders, so what ends here ends with more freedom, and two lanes
- * that would wait for each other across ranks do so here. As replay is deterministic, one run that
- * ends is enough.
+ * The weakest transport is assumed: a rank runs its communications one at a time, in list order; a
+ * collective blocks until every member has reached it, an exchange until each of its transfers has
+ * met its other half in an exchange that the partner has reached. Lanes and edges impose only a
+ * part of the list's order, so a program that ends here also ends when lanes run side by side, and
+ * two lanes that would deadlock across ranks deadlock here. Replay is deterministic, so one run
+ * that ends is enough.
  *
- * It is run on the quotient mesh, one walker for each class, for ranks of one class issue the same
- * lists: between them a communication needs no partner that is not at the same place of the same
- * list. So walkers stop only at what crosses classes, and only loops in which something does are
- * walked to their end. Two classes share a communicator when some group of it has ranks of both:
- * when their boxes meet on every axis that the communicator holds fixed. Whoever some rank of a
- * class waits for comes together with it; collectives on which classes meet are equal. An exchange
+ * The walk has one walker for each class, because ranks of one class issue the same list: a
+ * communication among them always finds its partners at the same place of the same list. So walkers
+ * stop only at communications between classes, and only loops that contain one are walked to their
+ * end. Two classes share a communicator when some group of it has ranks of both, that is, when
+ * their boxes overlap on every axis that the communicator holds fixed. All classes that a rank of
+ * the class waits for arrive together; collectives on which classes meet must be equal. An exchange
  * leads all ranks of a class to ranks of one class. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,28 +26,28 @@
 
 enum { CROSSINGS_MAX = 1 << 21, HEAD_TEXT_BYTES = 160 };
 
-/* Where a class is: at a communication with other classes. */
+/* How far a class has got: it stands at a communication with other classes. */
 typedef struct Head {
   View view;
   Walk walk;
-  const PlanRecord *record;             /* NULL: it has no more */
+  const PlanRecord *record;             /* NULL: at its end */
   uint32_t index;                       /* of the record in its segment */
-  bool is_new;                          /* the class has not come to this segment before */
+  bool is_new;                          /* the class has not been in this segment before */
   uint32_t crossings, crossings_before; /* so far; before the loop */
-  uint32_t met; /* operands of an exchange that have met their other half: bits */
+  uint32_t met; /* mask: operands of an exchange that have met their other half */
 } Head;
 
 typedef struct Communication {
   View view; /* without a class */
   const Plan *plan;
   Head *heads;     /* by class */
-  uint32_t *group; /* by comm and class: who must come together has one number; NONE: alone */
-  bool *looked_at; /* by class and segment: by itself */
+  uint32_t *group; /* by comm and class: equal for classes that must arrive together; NONE: alone */
+  bool *looked_at; /* by class and segment: what can be checked without other classes has been */
 } Communication;
 
 /* ---- which classes meet */
 
-/* Numbers the classes of a communicator: sharing is passed on, as waiting is. */
+/* Numbers the groups of classes of a communicator. Sharing is transitive, as waiting is. */
 static void number_groups(const Communication *c, uint32_t comm) {
   const PlanClass *class = c->plan->classes;
   uint32_t classes = c->plan->classes_count, *group = c->group + (size_t)comm * classes;
@@ -73,7 +73,7 @@ static int64_t modulo(int64_t value, int64_t size) {
   return ((value % size) + size) % size;
 }
 
-/* Of an operand of an exchange: where it goes to, or comes from. */
+/* The class that an operand of an exchange goes to, or comes from. */
 static uint32_t peer_of(const Plan *plan, uint32_t class, const PlanRecord *record, uint32_t i) {
   return plan_class_at_distance(plan, class, record->comm, plan->ints[record->dims_first + i]);
 }
@@ -86,13 +86,15 @@ static bool crosses(const Communication *c, uint32_t class, const PlanRecord *re
   return false;
 }
 
-/* ---- transfers: what is sent so far ahead is received from so far behind, the n-th as the n-th */
+/* ---- transfers: what is sent over a distance is received over the same distance; the n-th send
+ * meets the n-th receive */
 
 static bool is_sent(const Plan *plan, const PlanRecord *record, uint32_t i) {
   return record_operand(plan, record, i)->access == ACCESS_READ;
 }
 
-/* The other half of operand `i` among those of `other` that have met none; PLAN_NONE: none is. */
+/* The other half of operand `i` among the operands of `other` that have met none yet, or PLAN_NONE.
+ */
 static uint32_t half_of(const Plan *plan, const PlanRecord *record, uint32_t i,
                         const PlanRecord *other, uint32_t met) {
   int64_t distance = plan->ints[record->dims_first + i], size = plan_comm_size(plan, record->comm);
@@ -107,9 +109,9 @@ static bool same_bytes(const PlanOperand *a, const PlanOperand *b) {
   return a->size_bytes == b->size_bytes && a->dtype == b->dtype;
 }
 
-/* ---- what can be said of a communication by itself, whatever the call */
+/* ---- what can be checked of a communication by itself, in any call */
 
-/* What goes from ranks of the class to ranks of the class comes from there in the same record. */
+/* What ranks of a class send to ranks of the same class is received in the same record. */
 static void check_exchange(const Walk *walk, uint32_t index) {
   const Plan *plan = walk->view->plan;
   const PlanRecord *record = walk_record(walk, index);
@@ -132,8 +134,8 @@ static void check_exchange(const Walk *walk, uint32_t index) {
   }
 }
 
-/* Layouts change along the axes over which ranks communicate, and along no other. An exchange moves
- * what stays as it is. */
+/* A layout changes along the axes over which ranks communicate, and along no other. An exchange
+ * does not change it. */
 static void check_meaning(const Walk *walk, uint32_t index) {
   const Plan *plan = walk->view->plan;
   const PlanRecord *record = walk_record(walk, index);
@@ -153,8 +155,8 @@ static void check_meaning(const Walk *walk, uint32_t index) {
 
 /* ---- walkers */
 
-/* The next record. What crosses in no record of a loop's first iteration crosses in none of the
- * others. */
+/* The next record. A loop whose first iteration has no communication with other classes has none in
+ * the others. */
 static bool next_record(const Communication *c, uint32_t class) {
   Head *h = &c->heads[class];
   h->index++;
@@ -204,7 +206,7 @@ static void describe_head(const Communication *c, uint32_t class, char text[HEAD
            (unsigned long long)record_operand(plan, h->record, 0)->size_bytes);
 }
 
-/* "A, but B": of what two classes are at. */
+/* "A, but B": where two classes are. */
 static void find(const Communication *c, uint32_t a, const char *what, uint32_t b) {
   char one[HEAD_TEXT_BYTES], other[HEAD_TEXT_BYTES];
   describe_head(c, a, one);
@@ -233,8 +235,8 @@ static bool same_collective(const Plan *plan, const Head *a, const Head *b) {
   return same;
 }
 
-/* Goes on when all classes of the group stand at a collective of its communicator, which should be
- * the same one. False: not all have come. */
+/* Moves on when all classes of the group stand at a collective of this communicator; it should be
+ * the same one. False: not all have arrived. */
 static bool collective(const Communication *c, uint32_t class) {
   uint32_t comm = c->heads[class].record->comm, group = group_of(c, class, comm);
   for (uint32_t k = 0; k < c->plan->classes_count; k++) {
@@ -253,7 +255,8 @@ static bool collective(const Communication *c, uint32_t class) {
 
 /* ---- exchanges */
 
-/* What the call says of the operand; plan_check: of each, but for exchanges within stages. */
+/* What the call says of the operand. plan_check: every operand has one, except in exchanges within
+ * a stage. */
 static PlanPost post_of(const Head *h, uint32_t operand) {
   if (h->walk.call->posts_count == 0) return (PlanPost){0};
   PlanPost post = h->view.plan->posts[h->walk.call->posts_first + operand];
@@ -281,7 +284,7 @@ static void meet(const Communication *c, uint32_t from, uint32_t i, uint32_t to,
   find(c, from, text, to);
 }
 
-/* Goes on when every transfer to or from another class is over. False: one is not. */
+/* Moves on when every transfer to or from another class is finished. False: one is not. */
 static bool exchange(const Communication *c, uint32_t class) {
   Head *own = &c->heads[class];
   bool over = true;
@@ -306,7 +309,7 @@ static bool exchange(const Communication *c, uint32_t class) {
 
 /* ---- all of them */
 
-/* True: the class has got further. */
+/* True: the class has moved on. */
 static bool step(const Communication *c, uint32_t class) {
   const Head *h = &c->heads[class];
   bool moved = false, goes_on = true;

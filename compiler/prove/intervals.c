@@ -17,7 +17,7 @@ const Interval *intervals_find(const Intervals *set, uint64_t offset) {
   return found;
 }
 
-/* Those that begin below `first` go to the left, the others to the right. */
+/* Splits the tree: intervals that begin below `first` go left, the others right. */
 static void split(Intervals *set, uint32_t at, uint64_t first, uint32_t *left, uint32_t *right) {
   while (at != 0) {
     IntervalNode *node = &set->node[at];
@@ -50,7 +50,7 @@ static uint32_t merge(Intervals *set, uint32_t left, uint32_t right) {
   return root;
 }
 
-/* Room for `more` nodes, so that what follows cannot fail. */
+/* Makes room for `more` nodes, so that later steps cannot fail. */
 static bool reserve(Intervals *set, uint32_t more) {
   if (set->count + more < set->capacity) return true;
   uint32_t capacity = 2 * set->capacity + 16;
@@ -60,7 +60,7 @@ static bool reserve(Intervals *set, uint32_t more) {
   return true;
 }
 
-static uint32_t random_of(uint32_t number) { /* all are different: the steps are bijections */
+static uint32_t random_of(uint32_t number) { /* a bijection, so that no two priorities are equal */
   number = (number ^ number >> 16) * 0x7feb352du;
   number = (number ^ number >> 15) * 0x846ca68bu;
   return number ^ number >> 16;

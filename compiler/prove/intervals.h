@@ -1,8 +1,9 @@
-/* intervals.h -- disjoint intervals of bytes, each with a number, that come and go anywhere.
+/* intervals.h -- disjoint intervals of bytes, each with a number, added and removed in any order.
  * Private to compiler/prove.
  *
  * A treap: a search tree by address that random priorities keep shallow (Seidel and Aragon 1996),
- * for a program of thousands of layers has hundreds of thousands. All zero is an empty one. */
+ * because a program of thousands of layers has hundreds of thousands of intervals. A zeroed struct
+ * is an empty one. */
 #ifndef LOCKSTEP_PROVE_INTERVALS_H
 #define LOCKSTEP_PROVE_INTERVALS_H
 
@@ -15,18 +16,18 @@ typedef struct Interval {
 } Interval;
 
 typedef struct Intervals {
-  struct IntervalNode *node; /* node[0] is none */
+  struct IntervalNode *node; /* node[0] stands for no node */
   uint32_t root, free, count, capacity;
 } Intervals;
 
-/* The first that ends behind `offset`; NULL: none does. Valid until the next change. */
+/* The first interval that ends after `offset`, or NULL. Valid until the next change. */
 const Interval *intervals_find(const Intervals *set, uint64_t offset);
 
-/* Puts it in the place of whatever it covers; what stands out on either side stays. An empty one
- * changes nothing. False: out of memory, and it is not there. */
+/* Adds an interval and removes whatever it covers; parts that reach beyond it on either side stay.
+ * An empty one changes nothing. False: out of memory, and it is not added. */
 bool intervals_put(Intervals *set, Interval interval);
 
-/* Takes out what begins at `first`, if anything does. */
+/* Removes the interval that begins at `first`, if there is one. */
 void intervals_remove(Intervals *set, uint64_t first);
 
 void intervals_free(Intervals *set);

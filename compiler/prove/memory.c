@@ -1,7 +1,9 @@
-/* memory.c -- the ledger against itself, against every access, and against the recorded peaks.
+/* memory.c -- checks the ledger of buffers against itself, against every access, and against the
+ * recorded peaks.
  *
- * One sweep over the calls of a program keeps by address who had each byte last: a new buffer takes
- * over what it covers, none of which may be live, and an access is found in one that is. */
+ * One sweep over the calls of a program keeps, by address, which buffer had each byte last: a new
+ * buffer takes over the bytes it covers, none of which may be live, and every access must lie in a
+ * buffer that is. */
 #include <stdlib.h>
 
 #include "compiler/prove/intervals.h"
@@ -11,9 +13,9 @@
 typedef struct Sweep {
   const View *view;
   const PlanProgram *program;
-  bool first_program; /* persistent buffers are compared with each other once */
-  uint32_t call;      /* its position */
-  Intervals owners;   /* their numbers are those of buffers */
+  bool first_program; /* persistent buffers are compared with each other only once */
+  uint32_t call;      /* the position of the current call */
+  Intervals owners;   /* numbers: indices of buffers */
 } Sweep;
 
 static uint64_t rounded(uint64_t bytes) {
@@ -50,14 +52,14 @@ static bool begin_life(Sweep *s, uint32_t index) {
   return true;
 }
 
-/* The live buffer that holds these bytes; PLAN_NONE: none does. */
+/* The live buffer that holds these bytes, or PLAN_NONE. */
 static uint32_t holder_of(const Sweep *s, uint64_t first, uint64_t end) {
   const Interval *owner = intervals_find(&s->owners, first);
   bool held = owner != NULL && owner->first <= first && end <= owner->end;
   return held && is_live(s, owner->number) ? owner->number : PLAN_NONE;
 }
 
-/* The buffer that holds what running records reach through the base. */
+/* The buffer that holds everything that running records reach through the base. */
 static uint32_t locate_operands(const Sweep *s, const Walk *walk, uint32_t index) {
   const Plan *plan = s->view->plan;
   uint32_t found = PLAN_NONE;
@@ -84,7 +86,7 @@ static uint32_t locate_operands(const Sweep *s, const Walk *walk, uint32_t index
   return found;
 }
 
-/* A whole base in one live buffer is the usual case and needs no look at the records. */
+/* Usually the whole base lies in one live buffer; then the records need not be looked at. */
 static uint32_t locate(const Sweep *s, const Walk *walk, uint32_t index) {
   const Plan *plan = s->view->plan;
   const PlanBase *base = &plan->bases[walk->segment->bases_first + index];
@@ -96,7 +98,7 @@ static uint32_t locate(const Sweep *s, const Walk *walk, uint32_t index) {
   return buffer != PLAN_NONE ? buffer : locate_operands(s, walk, index);
 }
 
-/* Each call once: lifetimes are stated by position. */
+/* Visits each call once: lifetimes are given by position. */
 static bool sweep_calls(Sweep *s, Ledger *ledger) {
   Walk walk = walk_begin(s->view, s->program, WALK_ONCE);
   uint32_t base_count = 0;
@@ -113,8 +115,8 @@ static bool sweep_calls(Sweep *s, Ledger *ledger) {
 
 /* ---- peaks */
 
-/* What the buffers of a program, and those that last, need of a tier: up to which byte, and how
- * many at once. `change` has a zero for each call, and one more. */
+/* What the buffers of a program, and the persistent ones, need of a tier: the highest byte, and the
+ * most bytes live at once. `change` has a zero for each call, and one more. */
 static PlanPeak need(const View *view, uint32_t program, uint32_t tier, int64_t *change) {
   const PlanClass *class = view->class;
   const PlanBuffer *buffer = &view->plan->buffers[class->buffers_first];
@@ -154,7 +156,7 @@ static void check_peaks(const View *view, const PlanProgram *program) {
 
 /* ---- programs */
 
-/* A counting sort: of each call, `end` moves from where its births begin to where they end. */
+/* A counting sort: the `end` of each call moves from where its births begin to where they end. */
 static bool open_ledger(const View *view, const PlanProgram *program, Ledger *ledger) {
   const PlanClass *class = view->class;
   const PlanBuffer *buffers = view->plan->buffers;
@@ -191,7 +193,7 @@ static bool sweep_program(View *view, const PlanProgram *program, bool is_first)
   return ready;
 }
 
-/* What the runtime reads and writes by itself lies in a persistent buffer. */
+/* What the runtime itself reads and writes lies in a persistent buffer. */
 static void check_holder(const View *view, uint64_t first, uint64_t size_bytes, const char *what) {
   for (uint32_t i = 0; i < view->class->buffers_count; i++) {
     const PlanBuffer *buffer = &view->plan->buffers[view->class->buffers_first + i];

@@ -1,16 +1,16 @@
-/* ordering.c -- lanes run side by side: whatever touches the same bytes on two lanes is ordered by
- * edges.
+/* ordering.c -- lanes run side by side: two records on different lanes that touch the same bytes
+ * are ordered by edges.
  *
- * A record that meets bytes which another lane touched, one of the two writing, and that does not
- * know this other record to be over, is a race. An edge from a record that its call leaves out
- * orders nothing. Programs begin and end with all lanes joined.
+ * It is a race when a record touches bytes that a record of another lane touched, one of the two
+ * writes, and the later one does not know that the earlier one is finished. An edge from a record
+ * that its call leaves out orders nothing. Programs begin and end with all lanes joined.
  *
  * What records of one call know of each other is the same in every call of the segment (clocks.h).
- * From call to call only this is carried on: how far each lane has come, what it knows of the
- * others, and which calls before may not be over yet.
+ * From one call to the next only this is kept: how far each lane has got, what it knows of the
+ * others, and which earlier calls may not be finished yet.
  *
- * A communicator is touched like bytes: two lanes that used it at once would meet in another order
- * on another rank. */
+ * A communicator is treated like bytes: two lanes that used it at the same time could do so in a
+ * different order on another rank. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,21 +18,22 @@
 #include "compiler/prove/intervals.h"
 #include "runtime/plan/plan_text.h"
 
-/* A call that has run: what its lanes knew when they came to it, and had done. */
+/* A call that has run: what its lanes knew on entering it, and how many records they had run
+ * before. */
 typedef struct Run {
-  const Clocks *clocks; /* NULL: it has not run */
-  uint32_t known[PLAN_LANES_MAX]
-                [PLAN_LANES_MAX];  /* [by][of]: of's records that by is ordered after */
-  uint32_t before[PLAN_LANES_MAX]; /* records of the lane in calls before */
+  const Clocks *clocks;                           /* NULL: it has not run */
+  uint32_t known[PLAN_LANES_MAX][PLAN_LANES_MAX]; /* [by][of]: how many of lane of's records lane by
+                                                     is ordered after */
+  uint32_t before[PLAN_LANES_MAX];                /* records of the lane in earlier calls */
 } Run;
 
 /* What one lane touched, in the order of its records. */
 typedef struct LaneLog {
   Touch *at;
   uint32_t count, capacity;
-  uint32_t over[PLAN_LANES_MAX]; /* by lane: those before this one are known there to be over */
-  uint32_t mapped;               /* those before this one are in the maps, or over for everybody */
-  Intervals written, touched;    /* maps: for every byte the last that touched it, by its number */
+  uint32_t over[PLAN_LANES_MAX]; /* by lane: it knows those before this one to be finished */
+  uint32_t mapped; /* those before this one are in the maps, or known by all lanes to be finished */
+  Intervals written, touched; /* maps: for every byte the number of the touch that was last */
 } LaneLog;
 
 typedef struct Ordering {
@@ -53,7 +54,7 @@ static Run *run_at(const Ordering *o, uint32_t position, uint32_t iteration) {
 
 /* ---- what lanes know */
 
-/* Of lane `of`, by records whose clock has these entries. */
+/* What records whose clock has these entries know of lane `of`. */
 static uint32_t known_by(const Run *run, uint32_t entries, uint32_t of) {
   uint32_t most = 0;
   EACH_BIT(lane, entries)
@@ -61,7 +62,8 @@ static uint32_t known_by(const Run *run, uint32_t entries, uint32_t of) {
   return most;
 }
 
-/* What the record of an earlier call knew, and that it is over, is known to the lane. */
+/* The lane now knows that this record of an earlier call is finished, and everything that record
+ * knew. */
 static void join(Ordering *o, const Run *run, uint32_t record, uint32_t lane) {
   if (run->clocks == NULL || !run->clocks->clock[record].runs) return;
   const Clock *clock = &run->clocks->clock[record];
@@ -72,7 +74,7 @@ static void join(Ordering *o, const Run *run, uint32_t record, uint32_t lane) {
   }
 }
 
-/* Waits hold before the first record of the call on their lane. */
+/* A wait holds before the first record of the call on its lane. */
 static void join_waits(Ordering *o, const Clocks *clocks) {
   const Walk *walk = &o->walk;
   for (uint32_t i = 0; i < walk->call->waits_count; i++) {
@@ -88,7 +90,7 @@ static void join_waits(Ordering *o, const Clocks *clocks) {
 
 /* ---- races */
 
-/* A touch of the current call where it stands in memory; its lane has done `before` records. */
+/* A touch of the current call at its address in memory; its lane has run `before` records. */
 static Touch place_of(const Ordering *o, const Touch *touch, uint32_t before) {
   uint64_t at = touch->base == BASE_NONE ? 0 : walk_base(&o->walk, touch->base);
   Touch place = *touch;
@@ -101,7 +103,7 @@ static bool meet(const Touch *a, const Touch *b) {
   return a->first < b->end && b->first < a->end && (a->write || b->write);
 }
 
-/* `by` comes later in the list, and does not know the other to be over. */
+/* `by` is later in the list, and does not know that the other is finished. */
 static void report(const Ordering *o, const Touch *by, uint32_t of, const Touch *other) {
   const char *lane = plan_lane_name(o->view->plan, of);
   if (by->first >= comm_space) {
@@ -117,7 +119,7 @@ static void report(const Ordering *o, const Touch *by, uint32_t of, const Touch 
                 other->position, other->record);
 }
 
-/* Against what the lane did earlier in this call. */
+/* Compares with what the lane did earlier in this call. */
 static void check_inside(const Ordering *o, const Clocks *clocks, uint32_t by, uint32_t of) {
   for (uint32_t i = 0; i < clocks->all[by].count; i++) {
     const Touch *touch = &clocks->all[by].at[i];
@@ -134,7 +136,7 @@ static void check_inside(const Ordering *o, const Clocks *clocks, uint32_t by, u
   }
 }
 
-/* Bases of the call that share bytes are not what its clocks take them for. */
+/* Bases of this call that overlap: its clocks take them to be apart. */
 static bool bases_meet(const Ordering *o) {
   const PlanBase *base = &o->view->plan->bases[o->walk.segment->bases_first];
   for (uint32_t i = 0; i < o->walk.segment->bases_count; i++)
@@ -147,9 +149,10 @@ static bool bases_meet(const Ordering *o) {
 
 /* ---- earlier calls */
 
-/* Later records come later: what was there before is over when they are. */
+/* Records of one lane run in order: when a later touch is finished, so are the earlier ones it
+ * covers. */
 static bool map_all(const Ordering *o, LaneLog *log, uint32_t of) {
-  uint32_t over = log->count; /* for everybody */
+  uint32_t over = log->count; /* known to all lanes */
   bool done = true;
   EACH_BIT(by, o->lanes_used & ~(1u << of))
   if (log->over[by] < over) over = log->over[by];
@@ -163,7 +166,7 @@ static bool map_all(const Ordering *o, LaneLog *log, uint32_t of) {
   return done;
 }
 
-/* The first that meets the place, and is not known to be over; NULL: there is none. */
+/* The first touch that overlaps the place and is not known to be finished, or NULL. */
 static const Touch *find_mapped(const LaneLog *log, const Touch *place, uint32_t known) {
   const Intervals *map = place->write ? &log->touched : &log->written;
   const Interval *met = NULL;
@@ -180,9 +183,9 @@ static const Touch *find_among(const LaneLog *log, uint32_t by, const Touch *pla
   return NULL;
 }
 
-/* Against what the lane did in earlier calls, as far as it may not be over yet: where that is much,
- * as gradients are reduced beside the computation and nothing waits for them before the step ends,
- * by the maps. */
+/* Compares with what the lane did in earlier calls and may not have finished. Where that is a lot,
+ * the maps are used: gradients are reduced beside the computation, and nothing waits for them
+ * before the step ends. */
 static void check_before(Ordering *o, const Run *run, uint32_t by, uint32_t of) {
   enum { LOOKED_AT_MAX = 256 };
   LaneLog *log = &o->lanes[of];
@@ -202,7 +205,7 @@ static void check_before(Ordering *o, const Run *run, uint32_t by, uint32_t of) 
   }
 }
 
-/* What may meet later calls. */
+/* Logs the touches that later calls may overlap. */
 static bool remember(const Ordering *o, LaneLog *log, const Run *run, uint32_t lane) {
   const Touches *late = &run->clocks->late[lane];
   if (log->count + late->count > log->capacity) {
@@ -211,7 +214,7 @@ static bool remember(const Ordering *o, LaneLog *log, const Run *run, uint32_t l
     if (grown == NULL) return false;
     log->at = grown, log->capacity = capacity;
   }
-  for (uint32_t i = late->count; i-- > 0;) /* the last record is first there */
+  for (uint32_t i = late->count; i-- > 0;) /* the last record comes first in it */
     log->at[log->count++] = place_of(o, &late->at[i], run->before[lane]);
   return true;
 }

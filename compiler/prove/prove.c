@@ -5,7 +5,7 @@
 #include "compiler/prove/walk.h"
 #include "runtime/plan/plan_io.h"
 
-/* Class by class, then what only all of them show. */
+/* Memory class by class, then the properties that need all classes. */
 static void prove_classes(const View *whole, View *views) {
   const uint32_t count = whole->plan->classes_count;
   bool ready = true;
@@ -15,7 +15,7 @@ static void prove_classes(const View *whole, View *views) {
     ready = ready && prove_memory(&views[i]);
   }
   if (ready) prove_ordering(views, count);
-  /* What operands are, and where they lie, is known to be right from here on. */
+  /* From here on it is known that operands have the right sizes and lie in the right buffers. */
   if (ready && whole->report->finding_count == 0) prove_types(views, count);
   for (uint32_t i = 0; i < count; i++)
     ledger_close(&views[i]);

@@ -23,7 +23,7 @@ Walk walk_segment(const View *view, const PlanSegment *segment) {
   return (Walk){.view = view, .program = &program, .call = &call, .segment = segment};
 }
 
-/* Steps over the end of a loop's body: back to its start, or on. */
+/* At the end of a loop's body: back to its start, or on. */
 static void end_body(Walk *walk) {
   const PlanLoop *loop = walk->loop;
   if (loop == NULL || walk->position != loop->first_call + loop->call_count) return;
@@ -118,7 +118,7 @@ const char *node_source(const Plan *plan, const PlanNode *node, char text[SOURCE
   return text;
 }
 
-/* NULL: it says nothing of a record, or of one that carries out none. */
+/* NULL: the finding is not about a record, or about one that carries out no node. */
 static const PlanNode *node_at(const View *view, const Walk *walk, int64_t record) {
   if (walk == NULL || walk->call == NULL || record < 0) return NULL;
   uint32_t node = walk_record(walk, (uint32_t)record)->node;
@@ -139,7 +139,8 @@ void prove_finding(const View *view, const Walk *walk, int64_t record, const cha
   vsnprintf(what, sizeof what, format, list);
   va_end(list);
   line_add(&line, "%s: %s%s", property, where, *where ? ": " : "");
-  int left = (int)(line.room - line.used - strlen(source)) - 1; /* the place is never cut off */
+  int left =
+      (int)(line.room - line.used - strlen(source)) - 1; /* the source position is never cut off */
   if (left > 0) line_add(&line, "%.*s%s", left, what, source);
   for (char *at = line.at; *at != '\0'; at++)
     if ((unsigned char)*at < 0x20) *at = ' '; /* names of a hostile plan must not break the line */

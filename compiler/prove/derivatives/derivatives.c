@@ -1,8 +1,9 @@
 /* derivatives.c -- the backward nodes of a plan's model are the derivatives of its forward nodes.
  *
- * Forward nodes say what the gradient of everything is: the sum, over all uses, of what the rows of
- * derivatives.def say, from the loss on. Backward nodes must make exactly that of every parameter,
- * and of what goes from region to region. What has no row is refused by name. */
+ * The forward nodes determine the gradient of every value: starting at the loss, the sum over all
+ * its uses of what the rows of derivatives.def say. The backward nodes must make exactly that for
+ * every parameter, and for what goes from region to region. An op without a row is refused by name.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,9 +15,9 @@ typedef struct Model {
   const Plan *plan;
   View view;
   const PlanRegion *region;
-  Sum *name;         /* by value: what it is made of */
-  Sum *wanted;       /* by value: its gradient, as the rules have it */
-  uint32_t *made_by; /* by value: the node that made it, and one; 0: none has */
+  Sum *name;         /* by value: how it was computed */
+  Sum *wanted;       /* by value: its gradient according to the rows */
+  uint32_t *made_by; /* by value: number of the node that made it, plus one; 0: none */
   Asked asked;       /* of the region */
   uint32_t losses;
 } Model;
@@ -27,7 +28,7 @@ static const char *name_of(const Model *m, uint32_t value) {
   return plan_string(m->plan, m->plan->values[value].name);
 }
 
-/* About a node, or, NULL, the region. The reason ends in a name, or "". */
+/* About a node, or (NULL) the region. The reason ends in a name, or "". */
 static void report(const Model *m, const PlanNode *node, const char *why, const char *of) {
   const Plan *plan = m->plan;
   const char *region = plan_string(plan, m->region->name);
@@ -42,7 +43,7 @@ static void report(const Model *m, const PlanNode *node, const char *why, const 
 
 /* ---- what the rules ask for */
 
-/* What one use of a value adds to its gradient. */
+/* What one use of a value adds to the value's gradient. */
 static void want_of_use(Model *m, const PlanNode *node, uint32_t input) {
   uint32_t value = node_input(m->plan, node, input);
   Use use = {m->plan, node, input, m->name, m->wanted, &m->asked, false};
@@ -57,7 +58,7 @@ static void want_of_use(Model *m, const PlanNode *node, uint32_t input) {
   ask(&m->asked, m->wanted[value], value);
 }
 
-/* A loss is the end of the model; other outputs beside the first are for backward alone. */
+/* A loss ends the model. Outputs other than the first are for backward only. */
 static bool leads_to_loss(Model *m, const PlanNode *node) {
   bool reached = false;
   for (uint32_t i = 0; i < node->outputs_count; i++) {
@@ -88,7 +89,7 @@ static void want(Model *m) {
 
 /* ---- what nodes make */
 
-/* Layers have parameters of their own, and nothing else has them. */
+/* The parameters of a layer are read by that layer only. */
 static void check_parameters_of(const Model *m, const PlanNode *node) {
   for (uint32_t i = 0; i < node->inputs_count; i++) {
     const PlanValue *of = &m->plan->values[node_input(m->plan, node, i)];
@@ -99,7 +100,7 @@ static void check_parameters_of(const Model *m, const PlanNode *node) {
   }
 }
 
-/* Gradients of parameters are added up; everything else is made once. */
+/* Parameter gradients accumulate; every other value is made once. */
 static void make(Model *m, const PlanNode *node, uint32_t value) {
   uint32_t kind = m->plan->values[value].kind;
   bool is_given = kind == VALUE_PARAM || kind == VALUE_INPUT || value == m->region->input;
@@ -120,12 +121,13 @@ static void go_forward(Model *m) {
   }
 }
 
-/* What is wrong with a node that makes what no row asks for: more often than not, one of the
- * gradients that it reads is. */
+/* The reason why no row asks for what a node makes: usually one of the gradients that it reads is
+ * wrong. */
 static void report_unasked(const Model *m, const PlanNode *node) {
   for (uint32_t i = 0; i < node->inputs_count; i++) {
     uint32_t value = node_input(m->plan, node, i);
-    uint32_t number = m->made_by[value] - 1 - m->region->backward_first; /* none: a large one */
+    uint32_t number =
+        m->made_by[value] - 1 - m->region->backward_first; /* not made: a large number */
     if (number >= m->region->backward_count || asked_for(&m->asked, m->name[value]) != NULL)
       continue;
     report(m, &m->plan->nodes[m->made_by[value] - 1],
@@ -136,7 +138,7 @@ static void report_unasked(const Model *m, const PlanNode *node) {
          name_of(m, node_output(m->plan, node, 0)));
 }
 
-/* A gradient is like what it is of. */
+/* A gradient has the dims and dtype of its value. */
 static void check_like(const Model *m, const PlanNode *node, uint32_t made, uint32_t of) {
   const PlanValue *gradient = &m->plan->values[made], *value = &m->plan->values[of];
   bool same = layouts_alike(m->plan, gradient->layout, value->layout) &&
@@ -144,7 +146,7 @@ static void check_like(const Model *m, const PlanNode *node, uint32_t made, uint
   if (!same) report(m, node, "its result has not the dims or the dtype of ", name_of(m, of));
 }
 
-/* Sums and multiples count where they are used: they need not be asked for. */
+/* Sums and multiples are judged where they are used: no row needs to ask for them. */
 static void run_backward(Model *m, const PlanNode *node) {
   bool told = false;
   check_parameters_of(m, node);
@@ -157,7 +159,7 @@ static void run_backward(Model *m, const PlanNode *node) {
     if (asked != NULL && asked->value != PLAN_NONE) check_like(m, node, value, asked->value);
     if (asked == NULL && counts && !told) report_unasked(m, node);
     told = told || asked == NULL;
-    bool adds_up = m->plan->values[value].kind == VALUE_PARAM_GRAD; /* all uses */
+    bool adds_up = m->plan->values[value].kind == VALUE_PARAM_GRAD; /* the sum over all uses */
     m->name[value] = sum + (adds_up ? m->name[value] : 0);
     make(m, node, value);
   }
@@ -167,7 +169,8 @@ static void go_backward(Model *m) {
   const PlanRegion *region = m->region;
   for (uint32_t i = 0; i < region->backward_count; i++)
     run_backward(m, &m->plan->nodes[region->backward_first + i]);
-  /* Where none is handed back, layers before this one find none to read: types. */
+  /* When a region hands back no gradient, the layers before it have none to read, which types find.
+   */
   if (region->d_input != PLAN_NONE &&
       (region->input == PLAN_NONE || m->name[region->d_input] != m->wanted[region->input]))
     report(m, NULL, "hands back what is not the gradient of its input, ",
@@ -176,7 +179,7 @@ static void go_backward(Model *m) {
 
 /* ---- regions and what they share */
 
-/* Regions are one chain: what one returns, the next one takes; gradients go the same way back.
+/* Regions form one chain: what one returns, the next takes, and gradients go back the same way.
  * False: they do not. */
 static bool check_chain(const Model *m, const PlanRegion *next) {
   const PlanRegion *region = m->region;
@@ -249,10 +252,10 @@ void prove_derivatives(const View *view) {
   free(m.name), free(m.wanted), free(m.made_by), free(m.asked.at);
 }
 
-/* ---- evaluation: from region to region the same results of the same inputs and parameters as in
- * training, but nothing is dropped out. Nodes that lead nowhere may be left over. */
+/* ---- evaluation: region by region the same results from the same inputs and parameters as in
+ * training, without dropout. Nodes whose results are not used may remain. */
 
-/* Where training drops out, it would be like evaluation if it did not. */
+/* A dropout node of training is compared as if its rate were 0. */
 static void keep_all(Applied *applied) {
   const KernelContract *contract = contract_find(applied->op);
   if (strcmp(applied->op, "dropout") == 0) applied->op = "copy";
@@ -260,7 +263,7 @@ static void keep_all(Applied *applied) {
     if (strcmp(contract->attrs[i].name, "dropout") == 0) applied->attrs[i] = 0;
 }
 
-/* What the region hands on of its input, or the losses that it ends in. */
+/* The values that the region passes on, or the losses that it ends in. */
 static Sum run(const Model *m, const PlanRegion *region, Sum input) {
   Sum losses = 0;
   if (region->input != PLAN_NONE) m->name[region->input] = input;
@@ -283,7 +286,7 @@ static bool is_in_both(const Model *m, uint32_t value) {
   return false;
 }
 
-/* Names the first node that training does not have. */
+/* Reports the first node that training does not have. */
 static void report_other(const Model *m) {
   const PlanNode *node = &m->plan->nodes[m->region->forward_first];
   const PlanNode *end = node + m->region->forward_count;
@@ -295,7 +298,7 @@ static void report_other(const Model *m) {
     report(m, NULL, "what is evaluated is not what is trained", "");
 }
 
-/* Inputs and parameters go by name. */
+/* Inputs and parameters are matched by name. */
 void prove_evaluation(const View *view) {
   const Plan *plan = view->plan;
   Model m = {.plan = plan, .view = *view};

@@ -34,7 +34,8 @@ static bool is_op(const Applied *applied, const char *op) {
   return strcmp(applied->op, op) == 0;
 }
 
-/* Attrs that the kernel of a backward op has no place for are left over from the forward node. */
+/* Attrs beyond those of a backward op's kernel were copied from the forward node and are ignored.
+ */
 static uint64_t hash_numbers(uint64_t hash, const Applied *applied) {
   const KernelContract *contract = contract_find(applied->op);
   if (contract == NULL) return hash;
@@ -44,7 +45,8 @@ static uint64_t hash_numbers(uint64_t hash, const Applied *applied) {
   return draws ? hash_mix(hash, applied->path) : hash;
 }
 
-/* What is made from a gradient that is zero is zero; of several that are put together, from all. */
+/* A result made from a gradient that is zero is zero; one joined from several is zero if all of
+ * them are. */
 static bool is_zero(const Applied *applied) {
   uint32_t zeros = 0;
   for (uint32_t i = 0; i < applied->input_count; i++)
@@ -52,7 +54,7 @@ static bool is_zero(const Applied *applied) {
   return is_op(applied, "join") ? zeros == applied->input_count : zeros > 0;
 }
 
-/* Whether it is a sum of its inputs, or a whole multiple of one, whatever their dims. */
+/* Whether it is a sum of its inputs, or an integer multiple of one, whatever their dims. */
 static bool add_up(const Plan *plan, const Applied *applied, Sum *sum) {
   enum { WHOLE_MAX = 1 << 20 };
   const Sum *in = applied->inputs;
@@ -108,7 +110,8 @@ void ask(Asked *asked, Sum sum, uint32_t value) {
   asked->count++;
 }
 
-/* Of equal sums those that are whole gradients first, and of them the one that was asked first. */
+/* Among equal sums, whole gradients come first, and among those the one that was asked for first.
+ */
 static int in_order(const void *a, const void *b) {
   const struct AskedSum *x = a, *y = b;
   if (x->sum != y->sum) return x->sum < y->sum ? -1 : 1;
@@ -170,8 +173,8 @@ static Sum join(Use *use) {
               dy);
 }
 
-/* An activation's row in kernels.def names the kernel of its gradient, whose operands are d_y and,
- * by their names, the forward one's x or y. False: it is none. */
+/* An activation's row in kernels.def names the kernel of its gradient; the operands of that kernel
+ * are d_y and, by their names, x or y of the forward kernel. False: the op is not an activation. */
 static bool gradient_of_activation(Use *use, const char *op, Sum *sum) {
   const KernelContract *forward = contract_find(op);
   if (forward == NULL || forward->row->role != ROLE_ACTIVATION || forward->row->backward == NULL)
@@ -185,7 +188,7 @@ static bool gradient_of_activation(Use *use, const char *op, Sum *sum) {
   return true;
 }
 
-/* The evaluation order of sums does not matter. */
+/* The order of summands does not matter. */
 bool gradient_of(Use *use, Sum *sum) {
   const char *op = plan_string(use->plan, use->node->op);
   *sum = 0;

@@ -1,5 +1,5 @@
-/* records.c -- every record is what its kernel, and its node or its purpose, make it: looked at
- * once, whatever the number of its calls, and at every place of the mesh on which it depends. */
+/* records.c -- every record is what its kernel, and its node or its purpose, require: checked once,
+ * however many calls it has, and at every coordinate of the mesh on which it depends. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,11 +8,11 @@
 
 typedef struct Records {
   View view;
-  Walk walk; /* the segment as of any call */
+  Walk walk; /* of the segment alone */
   uint32_t index;
 } Records;
 
-/* Adds one about the record at hand. */
+/* Adds a finding about the current record. */
 #define FINDING(r, ...) prove_finding(&(r)->view, &(r)->walk, (r)->index, __VA_ARGS__)
 
 static void report_number(const Records *r, const char *kind, const KernelNumber *name,
@@ -21,7 +21,7 @@ static void report_number(const Records *r, const char *kind, const KernelNumber
           name != NULL ? name->name : "", found, wanted);
 }
 
-/* ---- shapes: what a kernel takes its operands to be, they are */
+/* ---- shapes: operands are what their kernel takes them to be */
 
 static bool access_fits(KernelAccess wanted, const PlanRecord *record, uint32_t access) {
   switch (wanted) {
@@ -35,7 +35,7 @@ static bool access_fits(KernelAccess wanted, const PlanRecord *record, uint32_t 
   return access == ACCESS_WRITE;
 }
 
-/* -1: more than there can be. */
+/* -1: overflow. */
 static int64_t operand_bytes(const Plan *plan, const PlanRecord *record,
                              const KernelContract *contract, int32_t operand,
                              const uint32_t *dtypes) {
@@ -63,10 +63,11 @@ static void check_operand(const Records *r, const Case *c, int32_t i, const uint
     FINDING(r, "shapes", "operand %d is used in another way, or has another dtype", i);
 }
 
-/* Kernels go by their dims, everything else in the proof by the sizes of operands: were the two to
- * differ, a kernel would touch bytes that no property looked at. Scratch has as many bytes as the
- * compiler gives: a kernel cuts its sums into as many parts as fit, and with less room rounds
- * otherwise. What collectives and exchanges move is plan_check's: it knows their pairs. */
+/* Kernels use their dims, the rest of the proof the sizes of operands: if the two differed, a
+ * kernel would touch bytes that no property has checked. Scratch must have exactly the size that
+ * the compiler gives, because a kernel splits its sums into as many parts as fit and would round
+ * differently with less. What collectives and exchanges move is checked by plan_check, which knows
+ * their pairs. */
 static bool check_shapes(const Records *r, const Case *c) {
   const PlanRecord *record = c->record;
   uint32_t findings = r->view.report->finding_count, dtypes[KERNEL_OPERANDS_MAX];
@@ -89,11 +90,11 @@ static bool check_shapes(const Records *r, const Case *c) {
 
 /* ---- dims */
 
-/* A broadcast's sizes and strides may be merged, or not. */
+/* Neighbouring dims of a broadcast may be merged, or not. */
 static bool check_dims(const Records *r, const Case *c) {
   int64_t dims[KERNEL_DIMS_MAX] = {0};
   if (c->dims_count == 0) return true;
-  uint32_t count = c->record->dims_count; /* as many as the kernel may have: shapes */
+  uint32_t count = c->record->dims_count; /* `shapes`: the kernel allows so many */
   memcpy(dims, c->plan->ints + c->record->dims_first, count * sizeof *dims);
   if (c->contract->is_broadcast) broadcast_merge(dims, &count);
   for (uint32_t i = 0; i < c->dims_count; i++) {
@@ -134,7 +135,7 @@ static bool next_coordinate(Case *c, uint32_t axes) {
   return false;
 }
 
-/* The first attr that is another at this place of the mesh; attrs_count: none is. */
+/* The first attr that has a wrong value at this coordinate of the mesh, or attrs_count. */
 static uint32_t other_attr(const Case *c) {
   uint32_t i = 0;
   while (i < c->attrs_count && attr_at(c, i) == c->attrs[i])
@@ -142,7 +143,7 @@ static uint32_t other_attr(const Case *c) {
   return i;
 }
 
-/* Over all coordinates on which the record or the rule depends. */
+/* Checks all coordinates on which the record or the rule depends. */
 static bool attrs_fit(Case *c, uint32_t axes) {
   memset(c->coordinate, 0, sizeof c->coordinate);
   do {
@@ -152,7 +153,7 @@ static bool attrs_fit(Case *c, uint32_t axes) {
   return true;
 }
 
-/* A block of keys in a ring may be that of any member, but of one. */
+/* The keys in a step of a ring may be those of any member, but all numbers must agree on which. */
 static bool any_turn_fits(Case *c, uint32_t axes) {
   int64_t turns = 1;
   bool turns_round = c->contract->row->role == ROLE_ATTENTION;
@@ -162,7 +163,7 @@ static bool any_turn_fits(Case *c, uint32_t axes) {
   for (c->turn = 0; c->turn < turns; c->turn++)
     if (attrs_fit(c, axes)) return true;
   c->turn = 0;
-  (void)attrs_fit(c, axes); /* what is told is about the first */
+  (void)attrs_fit(c, axes); /* report the mismatch for the first */
   return false;
 }
 
@@ -172,7 +173,7 @@ static void check_attrs(const Records *r, Case *c) {
   report_number(r, "attr", &c->contract->attrs[i], attr_at(c, i), c->attrs[i]);
 }
 
-/* ---- what else a kernel is told */
+/* ---- what else a kernel gets */
 
 static bool sums_up(const Case *c) {
   for (int32_t i = 0; c->contract != NULL && i < c->contract->operand_count; i++)
@@ -180,7 +181,7 @@ static bool sums_up(const Case *c) {
   return false;
 }
 
-/* Its control slots are those of its kernel's row, in the row's order. */
+/* The record's control slots are those of its kernel's row, in the same order. */
 static bool check_control(const Records *r, const Case *c) {
   const Plan *plan = c->plan;
   uint32_t wanted = c->contract != NULL ? (uint32_t)c->contract->control_count : 0;
@@ -225,7 +226,7 @@ static void check_record(const Records *r, const PlanRecord *record) {
 
 /* ---- the job */
 
-/* Losses are means over the samples of a step: there are as many as the job says. */
+/* Losses are means over the samples of a step; the job says how many there are. */
 static void check_batch(const View *view) {
   const PlanJob *job = view->plan->jobs;
   int64_t batch = 0, replicas = 1;
@@ -239,7 +240,7 @@ static void check_batch(const View *view) {
                   (long long)job->accumulation, (long long)replicas);
 }
 
-/* Records are looked at once, whatever the number of their calls. */
+/* Each record is checked once, however many calls it has. */
 void prove_records(const View *view) {
   Records r = {.view = *view};
   if (view->plan->regions_count > 0) check_batch(view);

@@ -1,5 +1,5 @@
-/* rules.c -- what the numbers of a record are: of one that carries out a node, functions of the
- * node and of how its values are cut, by the words of rules.def; of others, of what they are for.
+/* rules.c -- what the numbers of a record must be. For one that carries out a node they follow from
+ * the node and the layouts of its values, by the words of rules.def; for others from their purpose.
  */
 #include "compiler/prove/records/rules.h"
 
@@ -9,7 +9,7 @@
 
 #include "runtime/plan/plan_text.h"
 
-/* Refuses; the first reason stands. */
+/* Refuses the record; the first reason is kept. */
 static void __attribute__((format(printf, 2, 3))) wrong(Case *c, const char *format, ...) {
   if (c->wrong[0] != '\0') return;
   va_list list;
@@ -34,14 +34,14 @@ static bool is_kernel(const Case *c, KernelId kernel) {
   return c->contract != NULL && c->contract->id == kernel;
 }
 
-/* ---- a rank's part of what stands in an operand, as the plan says that it is cut */
+/* ---- a rank's part of the value in an operand, by the layout that the plan states */
 
 typedef PlanLayoutDim Dim;
 
 typedef struct Part {
   const Dim *dim;
-  uint32_t count, tokens; /* tokens: batch and seq, which stand first */
-  const Dim *seq;         /* of size 1 when it has none */
+  uint32_t count, tokens; /* tokens: the leading dims, batch and seq */
+  const Dim *seq;         /* a dim of size 1 when it has none */
 } Part;
 
 static const Dim one = {.size = 1, .real_size = 1};
@@ -61,7 +61,7 @@ static Part part_of_layout(const Case *c, uint32_t layout) {
   return part;
 }
 
-/* Refuses, and gives a part without dims, when the plan does not say. */
+/* When the plan does not say, refuses and returns a part without dims. */
 static Part part_of(Case *c, uint32_t operand) {
   const PlanOperand *at = &c->plan->operands[c->record->operands_first + operand];
   if (operand < c->record->operands_count && at->layout != PLAN_NONE)
@@ -70,7 +70,7 @@ static Part part_of(Case *c, uint32_t operand) {
   return (Part){.seq = &one};
 }
 
-/* Dims from the end are below 0. */
+/* Negative dims count from the end. */
 enum { BEFORE_LAST = -2, LAST = -1 };
 
 static const Dim *dim_at(Case *c, uint32_t operand, int32_t index) {
@@ -81,7 +81,7 @@ static const Dim *dim_at(Case *c, uint32_t operand, int32_t index) {
   return &one;
 }
 
-/* A rank's share of the dim by its first cuts. */
+/* The size of a rank's part of the dim after its first `cuts` cuts. */
 static int64_t cut_size(const Case *c, const Dim *of, uint32_t cuts) {
   int64_t size = of->size;
   for (uint32_t i = 0; i < cuts; i++)
@@ -93,7 +93,7 @@ static int64_t local(const Case *c, const Dim *of) {
   return cut_size(c, of, of->cuts_count);
 }
 
-/* Elements in the dims [first, end). */
+/* Elements of the dims [first, end). */
 static int64_t product(const Case *c, const Part *part, uint32_t first, uint32_t end) {
   int64_t elements = 1;
   for (uint32_t i = first; i < end && i < part->count; i++)
@@ -101,7 +101,7 @@ static int64_t product(const Case *c, const Part *part, uint32_t first, uint32_t
   return elements;
 }
 
-/* Where the rank's part begins in the whole, by its cuts from the `from`-th on. */
+/* Where the rank's part begins in the whole dim, counting the cuts from the `from`-th on. */
 static int64_t first_of(Case *c, const Dim *of, uint32_t from) {
   int64_t first = 0;
   for (uint32_t i = from; i < of->cuts_count; i++) {
@@ -113,8 +113,8 @@ static int64_t first_of(Case *c, const Dim *of, uint32_t from) {
   return first;
 }
 
-/* Two attrs: where two runs of tokens stand (kernels.def), by the first cuts of the member `back`
- * places before this one along the axis that cuts them. */
+/* Two attrs: where the two runs of tokens begin (kernels.def), by the first cuts of the member
+ * `back` places before this one along the axis that cuts them. */
 static void runs_of(Case *c, const Dim *seq, uint32_t cuts, int64_t back) {
   const PlanCut *cut = &c->plan->cuts[seq->cuts_first];
   bool zigzag = cuts > 0 && cut->style == CUT_ZIGZAG;
@@ -152,7 +152,7 @@ void broadcast_merge(int64_t *dims, uint32_t *count) {
   *count = 1 + 2 * n;
 }
 
-/* Stride of a dim in a dense value; 0 where the value lacks it. */
+/* Stride of a dim in a dense value; 0 when the value does not have it. */
 static int64_t stride_in(Case *c, const Part *part, const Dim *of) {
   for (uint32_t i = 0; i < part->count; i++) {
     if (part->dim[i].name != of->name) continue;
@@ -163,7 +163,7 @@ static int64_t stride_in(Case *c, const Part *part, const Dim *of) {
   return 0;
 }
 
-/* The second operand's dims are among the first one's. */
+/* The dims of the second operand are a subset of the first one's. */
 static void broadcast(Case *c) {
   Part all = part_of(c, 0), part = part_of(c, 1);
   dim(c, all.count);
@@ -174,14 +174,14 @@ static void broadcast(Case *c) {
   broadcast_merge(c->dims, &c->dims_count);
 }
 
-/* The features of x, in their order, from dim `first` of w on. */
+/* Whether the features of x are, in the same order, the dims of w from `first` on. */
 static bool stand_at(const Part *w, uint32_t first, const Part *x) {
   for (uint32_t i = x->tokens; i < x->count; i++, first++)
     if (first >= w->count || w->dim[first].name != x->dim[i].name) return false;
   return true;
 }
 
-/* x has the features that go in, w is the weight or its gradient. */
+/* x has the input features; w is the weight or its gradient. */
 static void features(Case *c, uint32_t x_operand, uint32_t w_operand) {
   Part x = part_of(c, x_operand), w = part_of(c, w_operand);
   uint32_t in = x.count - x.tokens;
@@ -211,7 +211,7 @@ static void runs(Case *c, uint32_t operand, int64_t back) {
   runs_of(c, seq, seq->cuts_count, back);
 }
 
-/* The last dim of the logits; some classes may be padding, but none that a target may be. */
+/* The last dim of the logits. Some classes may be padding, but none that a target may have. */
 static void classes(Case *c) {
   int64_t real = dim_at(c, 0, LAST)->real_size, tokens = c->plan->jobs[0].vocab;
   if (real < tokens) wrong(c, "%lld classes for %lld tokens", (long long)real, (long long)tokens);
@@ -220,7 +220,7 @@ static void classes(Case *c) {
   dim(c, real);
 }
 
-/* Losses are means over all tokens of a step. */
+/* A loss is the mean over all tokens of a step. */
 static void scale(Case *c, int64_t features_count) {
   const PlanJob *job = &c->plan->jobs[0];
   attr(c, 1 / ((double)job->batch_samples * (double)job->sample_tokens * (double)features_count));
@@ -237,7 +237,7 @@ static void trains(Case *c, bool does) {
     wrong(c, "gradients of the loss are made in training, and only there");
 }
 
-/* Tokens stand in runs as the ranks that divide tokens cut them; others may have cut those again.
+/* The ranks that divide tokens cut them into runs; other axes may cut those again.
  */
 static uint32_t run_cuts(const Case *c, const Dim *seq) {
   uint32_t cuts = seq->cuts_count;
@@ -247,7 +247,7 @@ static uint32_t run_cuts(const Case *c, const Dim *seq) {
   return cuts;
 }
 
-/* At most one feature is cut. */
+/* At most one feature dim may be cut. */
 static void dropout(Case *c) {
   Part x = part_of(c, 0);
   uint32_t cut = x.count, cuts = run_cuts(c, x.seq);
@@ -305,7 +305,7 @@ static void rule_of_node(Case *c) {
     wrong(c, "no row of rules.def lets this kernel carry out the op %.24s", op);
 }
 
-/* ---- what is no node's */
+/* ---- records that carry out no node */
 
 static const PlanParameter *parameter_of(Case *c) {
   static const PlanParameter none;
@@ -315,8 +315,9 @@ static const PlanParameter *parameter_of(Case *c) {
   return &none;
 }
 
-/* Random numbers are drawn by an element's number in the whole tensor, so that ranks that divide it
- * begin as one would: where the rank's piece begins in its part, and the part in the whole. */
+/* Random numbers are keyed by an element's number in the whole tensor, so that ranks that divide it
+ * start with the values of one rank. The attrs say where the rank's piece begins in its part, and
+ * the part in the whole. */
 static void elements(Case *c) {
   const Part part = part_of(c, 0);
   if (part.count == 0 && c->wrong[0] != '\0') return;
@@ -346,7 +347,7 @@ static void elements(Case *c) {
   attr(c, (double)flat_first), attr(c, (double)first);
 }
 
-/* Or the rounding of a master, which types follow. */
+/* Or it is a master rounded, which types follow. */
 static void init(Case *c) {
   static const KernelId kernels[InitKind_COUNT] = {KERNEL_init_normal, KERNEL_init_uniform,
                                                    KERNEL_init_constant};
@@ -385,7 +386,7 @@ static double number_of_update(Case *c, const char *name) {
   return parameter_of(c)->decay ? job->weight_decay : 0;
 }
 
-/* The optimizer's name is its kernel's. */
+/* An optimizer has the name of its kernel. */
 static void update(Case *c) {
   const char *optimizer = Optimizer_names[c->plan->jobs[0].optimizer], *master = "";
   const char *kernel = c->contract == NULL ? "" : c->contract->row->name;
@@ -405,7 +406,7 @@ static void add(Case *c) {
   broadcast_merge(c->dims, &c->dims_count);
 }
 
-/* Losses, weights and requests of all ranks. */
+/* Losses, weights and requests are summed over all ranks. */
 static void control(Case *c) {
   if (c->record->comm == PLAN_NONE ||
       c->plan->comms[c->record->comm].axes_mask != mesh_axes(c->plan))
@@ -424,13 +425,13 @@ static void rule_of_role(Case *c) {
   case PURPOSE_NORM:
     if (is_kernel(c, KERNEL_grad_norm)) attr(c, c->plan->jobs[0].clip);
     return;
-  default: return; /* what is moved, and where to, types follow */
+  default: return; /* what is moved and where to is followed by types */
   }
 }
 
 static bool is_of_node(const Case *c) {
   uint32_t purpose = c->record->purpose;
-  if (purpose == PURPOSE_RECOMPUTE) /* of a node, a part of one, or a conversion */
+  if (purpose == PURPOSE_RECOMPUTE) /* of a node, of a part of one, or of a conversion */
     return c->contract != NULL && !is_kernel(c, KERNEL_slice) &&
            c->contract->row->role != ROLE_PACK;
   return purpose == PURPOSE_NODE || purpose == PURPOSE_PART;

@@ -1,4 +1,4 @@
-/* rules.h -- one record, and what its numbers should be, at one place of the mesh. Private to
+/* rules.h -- one record, and what its numbers should be at one coordinate of the mesh. Private to
  * records/. */
 #ifndef LOCKSTEP_PROVE_RULES_H
 #define LOCKSTEP_PROVE_RULES_H
@@ -6,7 +6,7 @@
 #include "compiler/prove/walk.h"
 
 enum {
-  DIM_BY_SIZE = -1, /* a dim that the sizes of operands leave no choice of: types know those */
+  DIM_BY_SIZE = -1, /* a dim that follows from the sizes of operands, which types check */
   CASE_AXES_MAX = 32
 };
 
@@ -17,22 +17,22 @@ typedef struct Case {
   const PlanNode *node;           /* NULL: of none */
   const KernelContract *contract; /* NULL: no kernel */
   uint32_t coordinate[CASE_AXES_MAX];
-  int64_t turn; /* whose keys and values these are: of the member so many places back */
+  int64_t turn; /* the keys and values are those of the member so many places back */
 
   /* What the rule says, of the first of them. */
-  uint32_t axes; /* of the mesh, on which it depends */
+  uint32_t axes; /* of the mesh, on which the record depends */
   int64_t dims[KERNEL_DIMS_MAX];
   uint32_t dims_count;
   double attrs[KERNEL_ATTRS_MAX];
   uint32_t attrs_count;
   uint64_t key;
-  char wrong[160]; /* why the record is refused whatever its numbers; "" */
+  char wrong[160]; /* why the record is refused whatever its numbers are; or "" */
 } Case;
 
-/* By rules.def for what carries out a node, else by what the record is there for. */
+/* By rules.def for a record that carries out a node, else by the record's purpose. */
 void run_rule(Case *c);
 
-/* Sizes and strides of a broadcast, neighbours that lie one behind the other merged. */
+/* Sizes and strides of a broadcast, with contiguous neighbours merged. */
 void broadcast_merge(int64_t *dims, uint32_t *count);
 
 #endif

@@ -2,7 +2,8 @@
 
 #include <stdlib.h>
 
-/* Bytes that are reached together, and all that are reached with some of them. False: no memory. */
+/* Marks bytes as reached together, along with all that are reached with some of them. False: out of
+ * memory. */
 static bool join(Intervals *reached, uint64_t first, uint64_t end) {
   const Interval *met = NULL;
   for (uint64_t at = first; (met = intervals_find(reached, at)) != NULL && met->first < end;
@@ -46,7 +47,7 @@ static bool join_bases(const Walk *walk, Intervals *reached) {
     uint64_t first = walk_base(walk, base);
     uint64_t end = first + plan->bases[walk->segment->bases_first + base].size_bytes;
     uint64_t most = buffer_address(&plan->buffers[in]) + plan->buffers[in].size_bytes;
-    ready = join(reached, first, end < most ? end : most); /* what is behind is not reached */
+    ready = join(reached, first, end < most ? end : most); /* bytes beyond are not reached */
   }
   return ready;
 }

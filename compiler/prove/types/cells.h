@@ -1,7 +1,8 @@
-/* cells.h -- what is held apart: a buffer of a program, or bytes that last and are reached
- * together, as one layer of a tensor of many. Private to compiler/prove/types.
+/* cells.h -- the units in which contents are tracked: a buffer of a program, or persistent bytes
+ * that are reached together, such as one layer of a stacked tensor. Private to
+ * compiler/prove/types.
  *
- * Calls of a layer then find what those of another found, and are looked at once for all. */
+ * The calls of one layer then find the same as those of another, and are checked once. */
 #ifndef LOCKSTEP_PROVE_CELLS_H
 #define LOCKSTEP_PROVE_CELLS_H
 
@@ -15,29 +16,29 @@ typedef struct Standing {
   int32_t layer;   /* -1: not of a stack */
 } Standing;
 
-/* First those that last, by address; then one for each buffer of the class. */
+/* First the persistent cells, by address; then one for each buffer of the class. */
 typedef struct Cells {
-  Intervals lasting; /* addresses; their numbers are the cells' */
+  Intervals lasting; /* addresses; numbers: those of the cells */
   uint32_t count, lasting_count;
   Standing *standing; /* every layer of every tensor, by address */
   uint32_t standing_count;
 } Cells;
 
-/* Bytes that last are one cell when a base of some call, or a layer of a tensor, has them all.
- * False: a finding says why not. */
+/* Persistent bytes belong to one cell when a base of some call, or a layer of a tensor, covers them
+ * all. False: a finding says why not. */
 bool cells_open(const View *view, Cells *cells);
 void cells_close(Cells *cells);
 
-/* The lasting cell that an address is in; NULL: none is reached there. */
+/* The persistent cell that an address is in; NULL: nothing is reached there. */
 const Interval *lasting_cell(const Cells *cells, uint64_t address);
 
-/* Of a buffer that does not last. */
+/* The cell of a buffer that is not persistent. */
 static inline uint32_t cell_of_buffer(const View *view, const Cells *cells, uint32_t buffer) {
   return cells->lasting_count + buffer - view->class->buffers_first;
 }
 
-/* The cell of a buffer that an address is in, and where it begins. PLAN_NONE: none is reached
- * there. */
+/* The cell that an address in a buffer is in, and where the cell begins. PLAN_NONE: nothing is
+ * reached there. */
 uint32_t cell_at(const View *view, const Cells *cells, uint32_t buffer, uint64_t address,
                  uint64_t *start);
 

@@ -1,5 +1,5 @@
-/* findings.c -- what a finding says: why, the record that wrote last where a wrong type stands, and
- * the place in the model or job file that asks for it. */
+/* findings.c -- the text of a finding: the reason, the record that last wrote where a wrong type
+ * was found, and the line of the model or job file behind it. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,7 +22,7 @@ static bool writes(const Walk *walk, const PlanRecord *record, const Span *bytes
   return false;
 }
 
-/* Up to the record at hand, or to the end of the program. */
+/* Up to the current record, or to the end of the program. */
 static void add_writer(const Typing *t, const Span *bytes, Line *text) {
   Walk walk = walk_begin(t->view, t->walk.program, WALK_TWICE), last = walk;
   uint32_t record = PLAN_NONE;
@@ -49,7 +49,7 @@ static bool is_among(const Plan *plan, uint32_t first, uint32_t count, uint32_t 
   return false;
 }
 
-/* The first node that makes the value, or reads the parameter. NULL: none. */
+/* The first node that makes the value or reads the parameter, or NULL. */
 static const PlanNode *node_of(const Typing *t, uint32_t value) {
   const Plan *plan = t->plan;
   if (value < plan->values_count && plan->values[value].kind == VALUE_PARAM_GRAD)
@@ -64,7 +64,7 @@ static const PlanNode *node_of(const Typing *t, uint32_t value) {
   return NULL;
 }
 
-/* The key of the job by which there are such records. */
+/* The key of the job that asks for such records. */
 static const char *key_of(const PlanRecord *record) {
   switch (record == NULL ? PURPOSE_NODE : (Purpose)record->purpose) {
   case PURPOSE_NORM: return "optimizer.clip";
@@ -89,7 +89,7 @@ static void add_source(const Typing *t, uint32_t value, Line *text) {
 
 /* ---- findings */
 
-/* A record of a node has its place in the file already. */
+/* For a record of a node the place in the file is already given. */
 static bool report(Typing *t, const Type *about, const Span *bytes, const char *format,
                    va_list list) {
   char why[PROVE_LINE_BYTES] = "", more[PROVE_LINE_BYTES] = "";

@@ -59,7 +59,7 @@ uint32_t form_joint(const Form *form, uint32_t label, bool goes_round) {
 
 /* ---- operands */
 
-/* A row while it is read: capitals, and how many dims each stands for. */
+/* A row being read: its capitals, and how many dims each stands for. */
 typedef struct Reading {
   const Typing *t;
   const PlanNode *node;
@@ -75,7 +75,7 @@ static bool take(const Reading *r, bool from_outputs, char number, uint32_t *val
   return index < count;
 }
 
-/* Which values of the node it is. False: the node has no such. */
+/* Finds the value of the node that an operand is. False: the node has no such value. */
 static bool read_marks(Reading *r, const char **at, FormSlot *slot) {
   Form *form = r->form;
   bool statistics = **at == '%', fits = true;
@@ -147,7 +147,8 @@ static void set_labels(const Reading *r, FormSlot *slot) {
   }
 }
 
-/* Dims meet by name: labels are those of the value with most of them, the node's first input. */
+/* Dims are matched by name: labels are those of the value with the most dims, the node's first
+ * input. */
 static bool labels_by_name(const Reading *r, FormSlot *slot) {
   const Plan *plan = r->t->plan;
   uint32_t count = 0, first_count = 0;
@@ -181,11 +182,11 @@ static bool read_form(const Typing *t, const PlanNode *node, Form *form) {
   return fits;
 }
 
-enum { FORMS_OF_NODE = 4 }; /* forward, backward for two inputs, and one more */
+enum { FORMS_OF_NODE = 4 }; /* forward, backward for two inputs, and one to spare */
 
 const Form *form_of(Typing *t, const PlanNode *node) {
   const FormRow *row = row_of(t, node);
-  const bool transposed = /* products say so in a fourth number */
+  const bool transposed = /* for products, the fourth number */
       record_contract(t)->row->role == ROLE_LINEAR && t->at->dims_count > 3 &&
       record_dims(t)[3] != 0;
   if (t->forms == NULL)

@@ -9,7 +9,7 @@ const PlanLayoutDim *meaning_dims(const Meaning *meaning, uint32_t value, uint32
   return meaning->plan->layout_dims + layout->dims_first;
 }
 
-/* Parts of a split are its results, those of a join its operands. */
+/* The parts of a split are its results, those of a join its operands. */
 static void find_slices(Meaning *meaning, const PlanNode *node) {
   const Plan *plan = meaning->plan;
   bool splits = is_op(plan, node, "split"), joins = is_op(plan, node, "join");
@@ -55,7 +55,7 @@ static void find_later(Meaning *meaning, uint32_t first, uint32_t count) {
   }
 }
 
-/* What goes from region to region has the name of the first such of its dims. */
+/* A value carried from region to region goes by the name of the first such value with its dims. */
 static uint32_t first_carried(const Plan *plan, uint32_t value, bool is_gradient) {
   for (uint32_t i = 0; i < plan->regions_count; i++) {
     const PlanRegion *region = &plan->regions[i];
@@ -75,7 +75,7 @@ static void find_carried(Meaning *meaning, const PlanRegion *region) {
       meaning->value[value[i]].same = first_carried(meaning->plan, value[i], i >= 2);
 }
 
-/* Names join what programs have in common, and a gradient to its parameter. */
+/* Names identify values that several programs share, and connect a gradient to its parameter. */
 static ValueMeaning named(const View *view, uint32_t value) {
   const uint32_t kind = view->plan->values[value].kind, *named = view->rows[value].named;
   bool is_shared = kind == VALUE_PARAM || kind == VALUE_INPUT;
@@ -165,7 +165,7 @@ int64_t meaning_elements(const Meaning *meaning, uint32_t value, const Place *pl
   int64_t elements = 1;
   for (uint32_t i = 0; i < count; i++)
     elements *= dims[i].size;
-  for (uint32_t i = 0; i < TYPE_AXES_MAX; i++) /* of statistics, dims are those of rows */
+  for (uint32_t i = 0; i < TYPE_AXES_MAX; i++) /* statistics have the dims of their rows */
     elements /= parts_of(meaning->plan, places, i);
   return elements;
 }

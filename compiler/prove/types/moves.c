@@ -1,6 +1,6 @@
-/* moves.c -- what collectives make of values and of tensors of whole blocks: added up over ranks,
- * gathered, scattered, cut along another dim. What comes of it follows from the record's ranks and
- * numbers, and must be what is said. */
+/* moves.c -- what collectives do to values and to tensors of whole blocks: sum over ranks, gather,
+ * scatter, cut along another dim. The result follows from the record's ranks and numbers, and must
+ * be what the plan states. */
 #include <string.h>
 
 #include "compiler/prove/types/typing.h"
@@ -8,8 +8,8 @@
 
 /* ---- sums over ranks */
 
-/* Gradients are added up over the ranks of a layer first, then over those that have other samples
- * and tokens: one order, so that sums round alike. */
+/* Gradients are summed first over the ranks that share a layer, then over those with other samples
+ * and tokens: always in this order, so that sums round the same way. */
 static bool layer_is_whole(Typing *t, const Type *type) {
   const uint32_t layer = axes_dividing(t, DIVIDES_FEATURES) & ~axes_of_comm(t, t->at->comm);
   if (type->kind != TYPE_SUM || t->plan->values[type->ref].kind != VALUE_PARAM_GRAD) return true;
@@ -19,10 +19,10 @@ static bool layer_is_whole(Typing *t, const Type *type) {
   return true;
 }
 
-/* Clears the summands along the record's axes. */
+/* Partial sums along the record's axes become whole. */
 static bool add_up(Typing *t, Type *type, const Type *other) {
   uint32_t axes = axes_of_comm(t, t->at->comm), own_axes = where(t, 0).own_axes;
-  bool may_be_whole = t->at->purpose == PURPOSE_CONTROL; /* numbers and their weights alike */
+  bool may_be_whole = t->at->purpose == PURPOSE_CONTROL; /* losses and their weights alike */
   const Type found = *type;
   (void)other;
   if (t->plan->meanings[t->at->meaning].reduce != REDUCE_SUM)
@@ -42,10 +42,10 @@ static bool add_up(Typing *t, Type *type, const Type *other) {
 
 /* ---- tensor by tensor, in place or from operands to operands */
 
-/* What becomes of a tensor, and of the same elements of a second operand. False: refused. */
+/* The rule for one tensor, and the same elements of a second operand. False: refused. */
 typedef bool Rule(Typing *t, Type *type, const Type *other);
 
-/* The elements of a span of one operand, in another. */
+/* The elements of a span of one operand, in another operand. */
 static Span same_elements(const Where *from, Span span, const Where *to) {
   uint64_t bytes = (uint64_t)dtype_bytes((DType)from->operand->dtype);
   uint64_t to_bytes = (uint64_t)dtype_bytes((DType)to->operand->dtype);
@@ -54,11 +54,11 @@ static Span same_elements(const Where *from, Span span, const Where *to) {
   return span;
 }
 
-/* Element by element from one or two operands to another: one tensor of which ranks have pieces of
- * a row, or all that stand there. */
+/* Goes element by element from one or two operands to another: one tensor of which ranks have
+ * pieces of a row, or every tensor there. */
 static void turn_tensors(Typing *t, uint32_t inputs, uint32_t to, Rule *rule) {
   const Where from = where(t, 0), second = where(t, inputs - 1), target = where(t, to);
-  const bool has_gaps = t->at->purpose == PURPOSE_CONTROL; /* the runtime writes there, too */
+  const bool has_gaps = t->at->purpose == PURPOSE_CONTROL; /* the runtime also writes there */
   uint64_t at = from.first;
   if ((from.own_axes | second.own_axes | target.own_axes) != 0 && t->at->kind == RECORD_KERNEL) {
     Type type = read_type(t, 0), other = read_type(t, inputs - 1);
@@ -89,7 +89,8 @@ void type_all_reduce(Typing *t) {
   turn_tensors(t, 1, 0, add_up);
 }
 
-/* Losses and requests of all ranks, once; plan_check and records: over all of them. */
+/* Sums losses and requests over ranks, once; plan_check and `records` check that it is over all of
+ * them. */
 void type_control(Typing *t) {
   Where at = all_of(t, 0);
   PlanBytes sums = plan_slots_summed(t->plan);
@@ -106,7 +107,7 @@ void type_control(Typing *t) {
 
 /* ---- parts of a dim */
 
-/* Sizes around a dim, of what one rank has. */
+/* Products of the sizes before and after a dim, in a rank's part. */
 typedef struct Around {
   int64_t before, size, behind;
 } Around;
@@ -131,8 +132,8 @@ static uint8_t cuts_of(const Typing *t, const Type *type, uint32_t dim) {
   return cuts;
 }
 
-/* The dim that is cut along all these axes, in blocks and inside of its other cuts: so pieces of
- * their ranks follow each other. False: none is. */
+/* The dim that is cut along all these axes, in blocks and inside its other cuts, so that pieces of
+ * these ranks are adjacent. False: there is none. */
 static bool cut_in_blocks(const Typing *t, const Type *type, uint32_t axes, uint32_t *dim) {
   *dim = axes == 0 ? 0 : type->place[__builtin_ctz(axes)].dim;
   uint8_t order = cuts_of(t, type, *dim);
@@ -144,7 +145,7 @@ static bool cut_in_blocks(const Typing *t, const Type *type, uint32_t axes, uint
   return true;
 }
 
-/* Along the record's axes, the places that it is said to have after it. */
+/* Sets the places along the record's axes to those stated for its result. */
 static bool place_as_said(Typing *t, Type *type, uint32_t axes, uint32_t *dim) {
   Place after[TYPE_AXES_MAX];
   layout_places(t->plan, t->plan->meanings[t->at->meaning].after, after);
@@ -162,8 +163,8 @@ static bool uncut(Typing *t, Type *type, uint32_t axes, uint32_t *dim) {
   return true;
 }
 
-/* Whether the record moves a part of this dim of each rank, as its pair of numbers says. What ranks
- * know of their classes, the last dim, stands rank by rank. */
+/* Whether the record's pair of numbers moves each rank's part of this dim. Statistics of ranks' own
+ * classes, the last dim, are stored rank by rank. */
 static bool pair_fits(Typing *t, const Type *part, uint32_t dim) {
   const Around of = around(t, part, dim);
   const int64_t *pair = record_dims(t);
@@ -189,7 +190,7 @@ static bool move_value(Typing *t, bool gathers, Type *type) {
 
 /* ---- pieces of a row */
 
-/* A call of a layer moves that layer's tensors. */
+/* A call of a layer moves the tensors of that layer. */
 static bool is_tensor(Typing *t, const Type *type, const Span *whole) {
   if (type->kind != TYPE_SUM && type->kind != TYPE_STATE)
     return refuse(t, "bytes %llu to %llu hold %s, not a tensor", (unsigned long long)whole->first,
@@ -199,7 +200,7 @@ static bool is_tensor(Typing *t, const Type *type, const Span *whole) {
   return true;
 }
 
-/* Ranks have `part` of it, before or afterwards: so many elements. */
+/* Ranks have `part` elements of it, before or after the move. */
 static bool move_tensor(Typing *t, bool gathers, PlaceKind part, int64_t elements, Type *type) {
   const PlaceKind from = gathers ? part : PLACE_WHOLE, to = gathers ? PLACE_WHOLE : part;
   if (!gathers && !add_up(t, type, NULL)) return false;
@@ -215,7 +216,7 @@ static bool move_tensor(Typing *t, bool gathers, PlaceKind part, int64_t element
   return true;
 }
 
-/* A value that comes as parts of a dim, or a tensor that comes as pieces; false: refused. */
+/* A value moved as parts of a dim, or a tensor moved as pieces. False: refused. */
 static bool move_one(Typing *t, bool gathers, PlaceKind part, const Span *whole,
                      const int64_t *pair, Type *type) {
   if (type->kind == TYPE_VALUE && part == PLACE_FLAT)
@@ -225,8 +226,8 @@ static bool move_one(Typing *t, bool gathers, PlaceKind part, const Span *whole,
   return is_tensor(t, type, whole) && move_tensor(t, gathers, part, pair[1], type);
 }
 
-/* Goes over the record's pairs: a value or tensor each, all of it and a rank's part, which stands
- * in the whole when there is one operand. */
+/* Goes over the record's pairs, a value or tensor each: the whole and a rank's part, which lies
+ * inside the whole when there is only one operand. */
 static void move_all(Typing *t, bool gathers) {
   const bool in_place = operand_at(t, 0)->access == ACCESS_UPDATE;
   const Where first = all_of(t, 0), second = all_of(t, in_place ? 0 : 1);
@@ -254,8 +255,8 @@ static void move_all(Typing *t, bool gathers) {
 
 /* ---- a value that is cut along another dim */
 
-/* The record's numbers [outer, a, middle, b, inner] stand for what lies before, between and behind
- * the two dims; neighbours of one may be joined: they move alike. */
+/* The record's numbers [outer, a, middle, b, inner] are the sizes before, between and after the two
+ * dims. Neighbours of a dim may be merged with it when they move the same way. */
 static bool turn_fits(const Typing *t, const Type *x, const Type *y, uint32_t gets,
                       uint32_t loses) {
   bool back = loses < gets;
@@ -277,8 +278,8 @@ static bool all_to_all(Typing *t, Type *type) {
          refuse_found(t, &x, "its numbers move other dims of");
 }
 
-/* How the record cuts a row of `whole` into parts, one for each member of the communicator by which
- * it varies. False: in no way that layouts have. */
+/* How the record cuts a row of `whole` into parts, one for each member of the communicator along
+ * which it varies. False: in a way that no layout has. */
 static bool slice_style(const Typing *t, uint32_t comm, int64_t whole, int64_t part,
                         CutStyle *style) {
   bool blocks = true, zigzag = true;
@@ -288,7 +289,7 @@ static bool slice_style(const Typing *t, uint32_t comm, int64_t whole, int64_t p
     if (t->plan->varies[t->at->varies_first + i].by != comm) return false;
   for (int64_t m = 0; m < members; m++) {
     double first = attr_of_member(t->plan, t->at, 0, (uint32_t)m),
-           second = attr_of_member(t->plan, t->at, 1, (uint32_t)m); /* its two runs */
+           second = attr_of_member(t->plan, t->at, 1, (uint32_t)m); /* the starts of its two runs */
     blocks = blocks && first == (double)(m * part) && second == (double)(m * part + half);
     zigzag = zigzag && first == (double)(m * half) && second == (double)(whole - (m + 1) * half);
   }
@@ -338,14 +339,14 @@ static bool keep_sums(Typing *t, Type *type, const Type *other) {
          refuse_found(t, type, "it casts what is no gradient");
 }
 
-/* Of one tensor, over micro-batches or uses that follow each other. */
+/* Both are gradients of one tensor, over adjacent micro-batches or uses. */
 static bool add_sums(Typing *t, Type *sum, const Type *other) {
   bool zeros = sum->kind == TYPE_ZERO && other->kind == TYPE_ZERO;
   return zeros || (sum->kind == TYPE_SUM && join_parts(t, sum, other)) ||
          refuse_joined(t, sum, other, "added to");
 }
 
-/* Of what a reduction adds or casts, records judge the numbers. */
+/* Adding or casting as part of a reduction; `records` checks the numbers. */
 static void type_kernel(Typing *t) {
   const KernelRole role = record_contract(t)->row->role;
   const bool reduces = t->at->purpose == PURPOSE_REDUCE;

@@ -1,12 +1,12 @@
-/* nodes.c -- a record that carries out a node: its operands hold the node's values, and what it
- * makes are the node's results, cut and owed as the kernel's form says. */
+/* nodes.c -- a record that carries out a node: its operands hold the node's values, and it makes
+ * the node's results, with the cuts and partial sums that the kernel's row in rules.def gives. */
 #include <string.h>
 
 #include "compiler/prove/types/forms.h"
 
-/* ---- views: parts of a joined value, equal ones, whose rows stand between rows of the others */
+/* ---- views: equal parts of a joined value, whose rows are interleaved */
 
-/* The bytes of the value's parent, if the operand lies in it as a part with these places does. */
+/* The bytes of the value's parent, if the operand lies in it as a part with these places would. */
 static bool parent_bytes(Typing *t, uint32_t operand, uint32_t value, const Place *places,
                          Span *parent) {
   const Slice *slice = &t->meaning.value[value].slice;
@@ -25,7 +25,7 @@ static bool parent_bytes(Typing *t, uint32_t operand, uint32_t value, const Plac
   return true;
 }
 
-/* The type of a part, read out of its parent. False: it is no such part. */
+/* The type of a part, read from its parent. False: it is not such a part. */
 static bool read_part(Typing *t, uint32_t operand, uint32_t value, Type *type) {
   const Slice *slice = &t->meaning.value[value].slice;
   const Where at = where(t, operand);
@@ -40,7 +40,8 @@ static bool read_part(Typing *t, uint32_t operand, uint32_t value, Type *type) {
   if (type->kind != TYPE_VALUE || type->ref != slice->parent || !has) return false;
   for (uint32_t axis = 0; axis < TYPE_AXES_MAX; axis++) {
     Place *place = &type->place[axis];
-    if (place->kind == PLACE_CUT && place->dim == slice->at) return false; /* that is split */
+    if (place->kind == PLACE_CUT && place->dim == slice->at)
+      return false; /* the dim that is split */
     if (place->kind == PLACE_CUT && place->dim > slice->at) place->dim -= slice->drops;
   }
   if (!parent_bytes(t, operand, value, type->place, &bytes) || bytes.first != spans->at[i].first ||
@@ -52,8 +53,8 @@ static bool read_part(Typing *t, uint32_t operand, uint32_t value, Type *type) {
   return true;
 }
 
-/* Writes a part where it belongs in its parent, beside the parts that stand there. False: it is
- * none, and lies by itself. */
+/* Writes a part to its place in its parent, beside the parts that are there. False: it is not a
+ * part and lies by itself. */
 static bool write_part(Typing *t, uint32_t operand, uint32_t value, const Type *type) {
   const Slice *slice = &t->meaning.value[value].slice;
   Spans *spans = &where(t, operand).reached->spans;
@@ -83,7 +84,7 @@ static uint32_t stored_as(const Typing *t, const FormSlot *slot, uint32_t value)
   return slot->part == PART_STATISTICS ? DTYPE_F32 : t->plan->values[value].dtype;
 }
 
-/* What stands in the operand goes into c->in. False: it is not this value; refused. */
+/* Puts the operand's type into c->in. False: it does not hold this value; refused. */
 static bool read_value(Typing *t, NodeCall *c, uint32_t operand, const FormSlot *slot) {
   Type wanted = {
       .dtype = (uint8_t)operand_at(t, operand)->dtype, .part = slot->part, .microbatch = TYPE_ANY};
@@ -111,12 +112,12 @@ static bool read_inputs(Typing *t, NodeCall *c) {
   return true;
 }
 
-/* ---- what they say of one axis: the label that is cut, or summands */
+/* ---- the operands along one axis: the label that is cut, or partial sums */
 
-/* What all operands say of one axis. */
+/* What all operands together are along one axis. */
 typedef struct Joint {
-  uint8_t kind, style, order; /* as of a Place */
-  bool goes_round;            /* the label is cut by tokens, and keys come from all ranks */
+  uint8_t kind, style, order; /* as in Place */
+  bool goes_round;            /* the label is cut by tokens, and keys arrive from all ranks */
   uint32_t label;             /* PLACE_CUT: form_joint */
 } Joint;
 
@@ -158,7 +159,7 @@ static bool join_inputs(Typing *t, const NodeCall *c, uint32_t axis, Joint *join
   return true;
 }
 
-/* The dim of an operand that goes by the label; dim_count: none does. */
+/* The operand's dim that has this label, or dim_count. */
 static uint8_t joint_dim(const Form *form, const FormSlot *slot, const Joint *joint) {
   uint8_t dim = 0;
   while (dim < slot->dim_count &&
@@ -167,8 +168,8 @@ static uint8_t joint_dim(const Form *form, const FormSlot *slot, const Joint *jo
   return dim;
 }
 
-/* An operand that has the dim that is cut in another is cut, too; but of what all of a rank's heads
- * share there may be one. */
+/* If a dim is cut in one operand, it must be cut in every operand that has it, except for a key
+ * head that all of a rank's heads share. */
 static bool cut_alike(Typing *t, const NodeCall *c, uint32_t axis, const Joint *joint) {
   for (uint32_t i = 0; i < c->form->slot_count; i++) {
     const FormSlot *slot = &c->form->slot[i];
@@ -184,7 +185,7 @@ static bool cut_alike(Typing *t, const NodeCall *c, uint32_t axis, const Joint *
   return refuse_along(t, axis, "the kernel needs whole what is cut", NULL);
 }
 
-/* A result that is cut though nothing is that it is made of: the record's `first` differs. */
+/* A result can be cut although no operand is: then the record's `first` varies. */
 static void cut_freely(const Typing *t, const NodeCall *c, uint32_t axis, Joint *joint) {
   for (uint32_t i = 0; i < t->at->varies_count; i++) {
     const PlanVary *vary = &t->plan->varies[t->at->varies_first + i];
@@ -201,7 +202,7 @@ static bool join_axes(Typing *t, const NodeCall *c, Joint *joint, uint16_t *turn
   for (uint32_t axis = 0; axis < t->plan->axes_count; axis++) {
     joint[axis] = (Joint){0};
     if (t->plan->axes[axis].size == 1) continue;
-    joint[axis].goes_round = /* queries meet the keys of all ranks */
+    joint[axis].goes_round = /* queries meet the keys of all ranks in turn */
         t->plan->axes[axis].divides == DIVIDES_TOKENS && form_has(c->form, "ring");
     if (!join_inputs(t, c, axis, &joint[axis])) return false;
     joint[axis].goes_round = joint[axis].goes_round && joint[axis].kind == PLACE_CUT &&
@@ -215,7 +216,7 @@ static bool join_axes(Typing *t, const NodeCall *c, Joint *joint, uint16_t *turn
 
 /* ---- results */
 
-/* Whether an operand is cut along the axis by this label itself. */
+/* Whether an operand itself is cut along the axis at this label. */
 static bool has_cut(const NodeCall *c, uint32_t axis, uint32_t label) {
   for (uint32_t i = 0; i < c->form->slot_count; i++) {
     const FormSlot *slot = &c->form->slot[i];
@@ -268,7 +269,8 @@ static void write_output(Typing *t, const NodeCall *c, uint32_t operand, const J
     write_type(t, operand, &type);
 }
 
-/* Every input and result of the node is one of the record's, but for a bias that comes later. */
+/* The record must have every input and result of the node, except for a bias that is added later.
+ */
 static bool all_there(Typing *t, const NodeCall *c) {
   const Form *form = c->form;
   bool lacks_bias = form_has(form, "bias") && form->inputs + 1 == c->node->inputs_count;
@@ -293,7 +295,7 @@ static void carry_out(Typing *t, NodeCall *c) {
     if (c->form->slot[i].out != PLAN_NONE) write_output(t, c, i, joint, turn);
 }
 
-/* A dense copy of a part of a value, or the other way round. */
+/* A copy that makes a part of a value dense, or puts it back. */
 static void copy_part(Typing *t, const PlanNode *node) {
   Type type = read_type(t, 0);
   bool found = type.kind == TYPE_VALUE && type.part == PART_ALL;

@@ -1,16 +1,20 @@
-/* norm.c -- the norm of all gradients: the square of each, once, over all layers, ranks and stages.
+/* norm.c -- the gradient norm: it has the square of every gradient exactly once, over all layers,
+ * ranks and stages.
  *
- * Numbers that hold squares are sets, told by a hash that is a sum over what is in them. */
+ * A number that holds squares is treated as a set; its hash is the sum of the hashes of its
+ * elements. */
 #include <string.h>
 
 #include "compiler/prove/types/typing.h"
 
-/* Of a layer of a parameter, as seen from it; added up, of a set. */
+/* The hash of one layer's square of a parameter, relative to that layer. The hash of a set is the
+ * sum over its elements. */
 static uint64_t square_hash(uint32_t parameter, bool has_layers) {
   return hash_mix(hash_mix(0x5155415245u, parameter), has_layers);
 }
 
-/* The same set, so many layers on: times a power of an odd number, so that nothing is lost. */
+/* The hash of the same set shifted by so many layers: multiplied by a power of an odd number, which
+ * is invertible. */
 static uint64_t squares_shifted(uint64_t squares, int32_t layers) {
   uint64_t factor = 0x9e3779b97f4a7c15u;
   for (; layers > 0; layers /= 2, factor *= factor)
@@ -33,7 +37,7 @@ uint64_t all_squares(const Typing *t) {
 
 /* ---- squares of one gradient */
 
-/* Two neighbours that hold squares of layers become one set: what all layers leave is one span,
+/* Adjacent spans that hold squares of layers become one set, so that all layers leave one span,
  * however many there are. */
 static void join_neighbours(Typing *t, Spans *spans, uint32_t first) {
   if (first + 1 >= spans->count || spans->at[first].end != spans->at[first + 1].first) return;
@@ -83,7 +87,7 @@ static void square(Typing *t) {
 
 /* ---- sums of them */
 
-/* Adds what some numbers stand for. False: they are no squares, or of other ranks. */
+/* Adds up the sets that some numbers hold. False: they are not squares, or are of other ranks. */
 static bool add_squares(const Type *item, Type *sum) {
   if (item->kind == TYPE_ZERO) return true;
   if (item->kind != TYPE_SQUARES || (item->layer != TYPE_ANY && item->layer < 0) ||
@@ -94,7 +98,7 @@ static bool add_squares(const Type *item, Type *sum) {
   return true;
 }
 
-/* Every number of the operand is a sum of squares, or zero. False: refused. */
+/* Every number of the operand must be a sum of squares, or zero. False: refused. */
 static bool sum_squares(Typing *t, Type *sum) {
   Where at = all_of(t, 0);
   uint64_t next = at.first;
@@ -115,8 +119,8 @@ static bool sum_squares(Typing *t, Type *sum) {
   return !t->refused;
 }
 
-/* Which numbers are added up over which ranks before the norm is taken of them. A stage has zeros
- * where others have squares, so that its own types do not show what is missing. */
+/* A hash of which numbers are summed over which ranks before the norm is taken. A stage has zeros
+ * where others have squares, so its own types cannot show that a sum over stages is missing. */
 static uint64_t norm_story(Typing *t) {
   const Where at = where(t, 0);
   const uint32_t norm = t->record;

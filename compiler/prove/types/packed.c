@@ -1,13 +1,14 @@
-/* packed.c -- what packs before a collective of one run a member, and unpacks behind it, does
- * together with it what a collective of pieces does.
+/* packed.c -- packing, a collective of one run a member, and unpacking are together a collective of
+ * pieces.
  *
- * The three are held against each other, and what is judged is that collective: who follows values
- * need not know that they were packed on the way. What is handed on is scratch of it. */
+ * The three records are compared with each other, and then that one collective is judged: rules
+ * that follow values need not know that they were packed on the way. The packed bytes count as its
+ * scratch. */
 #include <string.h>
 
 #include "compiler/prove/types/typing.h"
 
-/* The record at this place of the segment, if it is of the kernel; NULL: it is not. */
+/* The record at this position of the segment if it runs this kernel, else NULL. */
 static const PlanRecord *mover_at(const Typing *t, uint32_t position, KernelId kernel) {
   if (position >= t->walk.segment->records_count) return NULL;
   const KernelContract *contract = contract_at(t->view, walk_record(&t->walk, position));
@@ -19,7 +20,7 @@ static bool same_place(const PlanOperand *a, const PlanOperand *b) {
          a->member_stride == b->member_stride && a->by == b->by && a->dtype == b->dtype;
 }
 
-/* Elements that a member has of a collective of one piece; 0: it has several. */
+/* Elements a member has in a collective of one piece; 0: the collective has several. */
 static int64_t flat_share(const Plan *plan, const PlanRecord *record) {
   const int64_t *dims = plan->ints + record->dims_first;
   if (record->flat_calls != 1) return 0;
@@ -28,9 +29,9 @@ static int64_t flat_share(const Plan *plan, const PlanRecord *record) {
   return has_pieces ? dims[1] : 0;
 }
 
-/* Whether the mover hands its operand `packed` to the collective's operand `end`, or takes it from
- * there: the same bytes of the same members, whenever and where the collective runs. No more than
- * plan_check and the contract let through, so nothing overflows. */
+/* Whether the packing record hands its operand `packed` to the collective's operand `end`, or takes
+ * it from there: the same bytes of the same members, on every rank and under every flag. Sizes are
+ * within what plan_check and the contract allow, so nothing overflows. */
 static bool fits(const Typing *t, const PlanRecord *mover, uint32_t packed, const PlanRecord *flat,
                  uint32_t end) {
   const int64_t *dims = t->plan->ints + mover->dims_first;
@@ -43,9 +44,9 @@ static bool fits(const Typing *t, const PlanRecord *mover, uint32_t packed, cons
          same_place(record_operand(t->plan, mover, packed), record_operand(t->plan, flat, end));
 }
 
-/* ---- the collective that they are together */
+/* ---- the collective that they form */
 
-/* Pieces are those of the side that has the parts of all members; in place, both sides have. */
+/* The pieces are those of the side that has the parts of all members; in place, both sides do. */
 static bool join_pieces(Typing *t, const PlanRecord *pack, const PlanRecord *unpack) {
   PlanRecord *record = &t->joined.record;
   const PlanRecord *whole = record->kind == RECORD_ALL_GATHER ? unpack : pack;
@@ -61,7 +62,7 @@ static bool join_pieces(Typing *t, const PlanRecord *pack, const PlanRecord *unp
           same_place(record_operand(t->plan, pack, 0), record_operand(t->plan, unpack, 1)));
 }
 
-/* Many pieces on one side, fewer on the other, each of as many of them. */
+/* There are many pieces on one side and fewer on the other, each made of equally many. */
 static bool join_turn(Typing *t, const PlanRecord *pack, const PlanRecord *unpack) {
   PlanRecord *record = &t->joined.record;
   const int64_t one[4] = {0, 1, 1, flat_share(t->plan, record)}, *ints = t->plan->ints;
@@ -85,7 +86,7 @@ static void add_operand(Typing *t, const PlanOperand *operand, uint32_t access) 
   added->access = access;
 }
 
-/* It works on what is packed, and on what will have been unpacked; what is between is scratch. */
+/* It reads what is packed and makes what is unpacked; the bytes in between are scratch. */
 static void join_operands(Typing *t, const PlanRecord *flat, const PlanRecord *pack,
                           const PlanRecord *unpack) {
   const PlanOperand *own = record_operand(t->plan, flat, 0);
@@ -98,8 +99,8 @@ static void join_operands(Typing *t, const PlanRecord *flat, const PlanRecord *p
     if ((i == 0 ? pack : unpack) != NULL) add_operand(t, own + i, ACCESS_SCRATCH);
 }
 
-/* What the record at `position` is together with the movers around it goes into t->joined. False:
- * it is no collective, or they do not belong to it. */
+/* Puts the collective that the record at `position` forms with the packing around it into
+ * t->joined. False: it is not a collective, or the packing does not belong to it. */
 static bool join_at(Typing *t, uint32_t position) {
   if (position >= t->walk.segment->records_count) return false;
   const PlanRecord *flat = walk_record(&t->walk, position);

@@ -16,7 +16,7 @@ bool pool_room(void *array, size_t *capacity, size_t wanted, size_t item_bytes) 
   return true;
 }
 
-/* Fast rather than strong: rows are compared, too. */
+/* Fast rather than strong, because rows are also compared. */
 static uint64_t hash_bytes(const void *bytes, size_t size) {
   uint64_t hash = size, word = 0;
   for (size_t i = 0; i + sizeof word <= size; i += sizeof word) {
@@ -27,7 +27,7 @@ static uint64_t hash_bytes(const void *bytes, size_t size) {
   return hash_mix(hash, size);
 }
 
-/* The slot of an equal row, or the free one where it belongs. */
+/* The slot of an equal row, or the free slot where it belongs. */
 static uint32_t *find_slot(const Pool *pool, const void *bytes, size_t size, uint64_t hash) {
   uint64_t at = hash & (pool->slot_count - 1);
   for (; pool->slot[at] != 0; at = (at + 1) & (pool->slot_count - 1)) {

@@ -1,5 +1,5 @@
-/* pool.h -- rows of bytes, each kept once: equal rows have equal numbers, from 0 on in the order in
- * which they came. Private to compiler/prove/types. */
+/* pool.h -- rows of bytes, each kept once: equal rows have equal numbers, counted from 0 in the
+ * order of arrival. Private to compiler/prove/types. */
 #ifndef LOCKSTEP_PROVE_POOL_H
 #define LOCKSTEP_PROVE_POOL_H
 
@@ -10,7 +10,7 @@
 enum { POOL_NONE = UINT32_MAX };
 
 typedef struct Pool {
-  unsigned char *bytes; /* of all rows, one behind the other */
+  unsigned char *bytes; /* of all rows, one after the other */
   size_t used, capacity;
   struct PoolRow {
     size_t first;
@@ -24,11 +24,11 @@ typedef struct Pool {
   uint32_t slot_count;
 } Pool;
 
-/* All zero is an empty one. The number of a row, whose size is a multiple of 8. POOL_NONE: out of
- * memory. */
+/* Returns the number of a row, whose size is a multiple of 8. POOL_NONE: out of memory. A zeroed
+ * pool is empty. */
 uint32_t pool_number(Pool *pool, const void *bytes, size_t size);
 
-/* Valid until the next row comes. */
+/* Valid until the next row is added. */
 static inline const void *pool_row(const Pool *pool, uint32_t number) {
   return pool->bytes + pool->row[number].first;
 }

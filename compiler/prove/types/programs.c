@@ -1,6 +1,6 @@
-/* programs.c -- the calls of a program in order; loops by induction. A call is looked at once for
- * all calls that find the same: what it does follows from its segment, its flags, and what stands
- * where its bases point, all relative to its layer and micro-batch. */
+/* programs.c -- the calls of a program in order; loops by induction. Calls that find the same are
+ * checked once: what a call does follows from its segment, its flags, and what its bases hold, all
+ * relative to its layer and micro-batch. */
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,13 +9,13 @@
 
 enum { POSTS_MAX = KERNEL_OPERANDS_MAX }; /* plan_check: one for each operand of an exchange */
 
-/* What a call finds. Hashed as bytes, of what is used. */
+/* What a call finds. The used part is hashed as bytes. */
 typedef struct Found {
   uint32_t segment, flags, program, made, is_layer, is_microbatch;
-  struct FoundItem { /* of each base, then of each post */
+  struct FoundItem { /* one for each base, then one for each post */
     uint64_t offset;
     Held held;
-    uint32_t reached, kind; /* kind: of the buffer, where rules ask for it; of the post */
+    uint32_t reached, kind; /* kind: of the buffer, where rules depend on it; of the post */
   } item[TYPING_BASES_MAX + POSTS_MAX];
 } Found;
 
@@ -23,14 +23,15 @@ static int32_t call_layer(const Typing *t) {
   return t->walk.call->layer < 0 ? 0 : t->walk.call->layer;
 }
 
-/* A call sees what is held from its layer and micro-batch; `away`: -1, or 1 for what all see. */
+/* Makes contents relative to the call's layer and micro-batch (`away` -1), or absolute again (1).
+ */
 static Held seen(const Typing *t, Held held, int32_t away) {
   if (held.content == 0) return (Held){0};
   return (Held){held.content, held.layer + away * call_layer(t),
                 held.microbatch + away * t->walk.microbatch, 0};
 }
 
-/* Which cells the call's bases are in. False: refused. */
+/* Finds the cells that the call's bases are in. False: refused. */
 static bool reach(Typing *t) {
   t->reached_count = 0;
   if (t->walk.segment->bases_count > TYPING_BASES_MAX)
@@ -42,7 +43,7 @@ static bool reach(Typing *t) {
     uint32_t cell = PLAN_NONE, i = 0;
     if (buffer != PLAN_NONE) cell = cell_at(t->view, &t->cells, buffer, address, &start);
     t->base_reached[base] = PLAN_NONE;
-    if (cell == PLAN_NONE) continue; /* nothing that runs touches it */
+    if (cell == PLAN_NONE) continue; /* no record that runs touches it */
     while (i < t->reached_count && t->reached[i].cell != cell)
       i++;
     if (i == t->reached_count) t->reached[t->reached_count++].cell = cell;
@@ -56,7 +57,7 @@ static bool reach(Typing *t) {
 
 static uint32_t number_found(Typing *t) {
   const PlanCall *call = t->walk.call;
-  Found found; /* what is used is set */
+  Found found; /* the used part is set below */
   found.segment = call->segment;
   found.flags = call->flags;
   found.program = t->walk.program->kind;
@@ -83,7 +84,7 @@ static uint32_t number_found(Typing *t) {
                      offsetof(Found, item) + (size_t)(item - found.item) * sizeof *item);
 }
 
-/* Remembers what the call left: what is made, then each cell that it reaches. */
+/* Remembers what the call left: the control values made, then each cell that it reaches. */
 static void keep_effect(Typing *t, uint32_t number) {
   Held left[TYPING_BASES_MAX + 1] = {{.content = t->made}};
   for (uint32_t i = 0; i < t->reached_count; i++)
@@ -150,7 +151,8 @@ static bool flags_fit(const Typing *t) {
 static void run_one(Typing *t) {
   const Ledger *ledger = &t->view->ledger[t->walk.program->kind];
   const uint32_t *first = &ledger->birth_first[t->walk.position];
-  for (uint32_t i = first[0]; i < first[1]; i++) /* a buffer whose life begins holds nothing */
+  for (uint32_t i = first[0]; i < first[1];
+       i++) /* a buffer whose life begins here holds nothing yet */
     t->held[cell_of_buffer(t->view, &t->cells, ledger->born[i])] = (Held){0};
   if (flags_fit(t))
     run_call(t);
@@ -159,7 +161,7 @@ static void run_one(Typing *t) {
            (long long)t->microbatches);
 }
 
-/* Whether an iteration left what the one before had left, its micro-batches counted on. */
+/* Whether an iteration left what the one before had left, with the micro-batch advanced. */
 static bool moved_on(const Held *before, const Held *after, uint32_t count, uint32_t stride) {
   for (uint32_t i = 0; i < count; i++)
     if (before[i].content != after[i].content || before[i].layer != after[i].layer ||
@@ -169,8 +171,8 @@ static bool moved_on(const Held *before, const Held *after, uint32_t count, uint
   return true;
 }
 
-/* Once an iteration has done what the one before did, those that are left would do the same again,
- * of later micro-batches. */
+/* Once an iteration has repeated the one before, the remaining ones would do the same for later
+ * micro-batches. */
 static void end_iteration(Typing *t, const Held *before) {
   const int32_t left = (int32_t)(t->walk.loop->times - t->walk.iteration - 1);
   if (t->walk.iteration == 0 || left == 0 ||

@@ -1,10 +1,10 @@
-/* records.c -- where a record writes, and which rule it is under. */
+/* records.c -- where a record may write, and which rule applies to it. */
 #include "compiler/prove/types/typing.h"
 #include "runtime/plan/plan_text.h"
 
 /* ---- where it writes */
 
-/* Rows of one stride, whose places in it do not meet. */
+/* Whether both have rows of one stride that do not overlap. */
 static bool is_between(const Typing *t, uint32_t a, uint32_t b, const Where *at, const Where *to) {
   KernelView x, y;
   if (!view_of(t, a, &x) || !view_of(t, b, &y) || x.stride != y.stride) return false;
@@ -14,7 +14,7 @@ static bool is_between(const Typing *t, uint32_t a, uint32_t b, const Where *at,
   return behind >= x.inner * bytes && behind + y.inner * bytes <= stride;
 }
 
-/* The kernel says which operands' memory a result may have. */
+/* The kernel's contract says which operands a result may overlap. */
 static bool may_share(const Typing *t, uint32_t target, uint32_t other, const Where *at,
                       const Where *to) {
   const KernelContract *contract = record_contract(t);
@@ -52,8 +52,8 @@ static bool is_ours(Typing *t, uint32_t target) {
                 plan_string(t->plan, buffer->name));
 }
 
-/* What the record writes, it may write there: nothing else of it stands there, and the runtime does
- * not either. Refuses it otherwise. */
+/* Checks that a record may write its results where they are: no other operand of it lies there, and
+ * the runtime does not write there. Refused otherwise. */
 static bool check_targets(Typing *t) {
   for (uint32_t i = 0; i < t->at->operands_count; i++)
     if (operand_at(t, i)->access != ACCESS_READ && (!is_ours(t, i) || !stands_apart(t, i)))
@@ -61,7 +61,7 @@ static bool check_targets(Typing *t) {
   return !t->refused;
 }
 
-/* ---- which rule it is under */
+/* ---- which rule applies */
 
 /* Inputs of the micro-batch, one operand each. */
 static void type_load(Typing *t) {
@@ -83,7 +83,7 @@ static void type_load(Typing *t) {
   }
 }
 
-/* Either what carries out a node, or what converts its values. */
+/* A record that carries out a node, or one that converts values. */
 static void type_again(Typing *t) {
   const KernelContract *contract = record_contract(t);
   if (contract == NULL || contract->row->role == ROLE_SLICE)
@@ -92,7 +92,7 @@ static void type_again(Typing *t) {
     type_node(t);
 }
 
-/* What a kernel leaves in its scratch, and a collective where it packs, is nothing to read. */
+/* After a record its scratch, and the bytes that a collective packs into, may not be read. */
 static void spoil_scratch(Typing *t) {
   const KernelContract *contract = record_contract(t);
   for (uint32_t i = 0; i < t->at->operands_count; i++)
@@ -101,7 +101,7 @@ static void spoil_scratch(Typing *t) {
       write_type(t, i, &(Type){0});
 }
 
-/* By purpose; NULL: no rule says what such a record does. */
+/* The rule for a purpose; NULL: there is none. */
 static void (*const rules[Purpose_COUNT])(Typing *t) = {
     [PURPOSE_NODE] = type_node,       [PURPOSE_PART] = type_node,
     [PURPOSE_RECOMPUTE] = type_again, [PURPOSE_TRANSFER] = type_transfer,

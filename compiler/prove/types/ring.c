@@ -1,10 +1,10 @@
-/* ring.c -- attention whose ranks have some tokens each: keys and values go round the ranks, and
- * what comes of each block is joined; gradients of a block travel with it.
+/* ring.c -- ring attention: each rank has some of the tokens, keys and values travel round the
+ * ranks, and the results of their blocks are merged; the gradients of a block travel with it.
  *
- * A block is that of the rank `turn` places back. What a rank makes of its queries and that block
- * is a part: of what stands at queries, of the sum over all keys; of what stands at keys, of the
- * sum over all queries. Parts are joined when together they are of a run of ranks, each once; who
- * passes one on puts everything one place further back. */
+ * A block belongs to the rank `turn` places back. What a rank computes from its queries and that
+ * block is partial: results at queries lack the other keys, results at keys lack the other queries.
+ * Partial results may be merged when together they cover a run of adjacent ranks, each once.
+ * Passing a block on increases every distance by one. */
 #include <string.h>
 
 #include "compiler/prove/types/forms.h"
@@ -13,8 +13,9 @@ enum { RING_MOST = UINT16_MAX, SENT_MOST = 8 };
 
 /* ---- a block meets queries */
 
-/* The record takes the block's tokens to stand where those of the rank `turn` places back do: they
- * are those of some rank, and of one so many places back on all of them (records); here, which. */
+/* The record's attrs must give the positions of the tokens of the rank `turn` places back.
+ * `records` has shown that they are those of some rank, at the same distance on all ranks; here it
+ * is found which. */
 static bool stands_there(const Typing *t, uint32_t axis, uint32_t turn) {
   enum { QUERIES = 3, KEYS = 5, END = 7 }; /* two runs each */
   uint32_t count = t->plan->axes[axis].size;
@@ -56,20 +57,20 @@ Ring ring_of_result(const Form *form, const FormSlot *slot, uint16_t turn) {
 
 /* ---- parts are joined */
 
-/* The axis that divides tokens; axes_count: none does. */
+/* The axis that divides tokens, or axes_count. */
 static uint32_t token_axis(const Typing *t) {
   const uint32_t axes = axes_dividing(t, DIVIDES_TOKENS);
   return axes == 0 ? t->plan->axes_count : (uint32_t)__builtin_ctz(axes);
 }
 
-/* By its softmax forward; as a sum backward. */
+/* Merged by softmax in forward, as a sum in backward. */
 bool is_ring_sum(const Typing *t, const PlanNode *node) {
   KernelId id = record_contract(t)->id;
   if (is_op(t->plan, node, "attention")) return id == KERNEL_attention_merge || id == KERNEL_cast;
   return is_op(t->plan, node, "attention_backward") && (id == KERNEL_add || id == KERNEL_cast);
 }
 
-/* What stands in the operand, if the node makes it, or a part of it. */
+/* The operand's type, if the node makes that value or a part of it. */
 static bool read_made(Typing *t, const NodeCall *c, uint32_t operand, Type *found) {
   Type wanted = {.microbatch = TYPE_ANY};
   *found = read_type(t, operand);
@@ -83,15 +84,15 @@ static bool read_made(Typing *t, const NodeCall *c, uint32_t operand, Type *foun
   return refuse_operand(t, operand, found, &wanted);
 }
 
-/* Puts into `sum` what both are together; they may have different widths. */
+/* Puts into `sum` what both are together. They may differ in dtype. */
 static bool join_block(Typing *t, Type *sum, const Type *block) {
   Type alike = *block;
   alike.dtype = sum->dtype;
   return join_parts(t, sum, &alike) || refuse_joined(t, sum, block, "joined with");
 }
 
-/* What attention makes is merged with the statistics by which it is weighed: operands 0 and 1 are
- * all that is joined so far, 2 and 3 a block's. Sums have one of each. */
+/* Attention results are merged with the statistics that weigh them: operands 0 and 1 hold what is
+ * merged so far, 2 and 3 one block's. A sum has one of each. */
 void type_ring_sum(Typing *t, const NodeCall *c) {
   const KernelId id = record_contract(t)->id;
   const bool merges = id == KERNEL_attention_merge;
@@ -118,7 +119,7 @@ void type_ring_sum(Typing *t, const NodeCall *c) {
 
 /* ---- everything goes on to another rank */
 
-/* What comes from the rank before, as it is there. */
+/* The type of what arrives from the previous rank, as seen there. */
 static void receive(Typing *t, uint32_t operand, Type *type) {
   const uint32_t axis = token_axis(t);
   *type = read_type(t, operand);
@@ -133,7 +134,8 @@ static void receive(Typing *t, uint32_t operand, Type *type) {
   if (ring->count != 0) ring->first = (uint16_t)((ring->first + 1u) % ranks);
 }
 
-/* The first half of the operands is sent to the next rank, the other comes from the one before. */
+/* The first half of the operands is sent to the next rank, the second half arrives from the
+ * previous one. */
 void type_ring(Typing *t) {
   uint32_t half = t->at->operands_count / 2;
   const int64_t *distance = record_dims(t);

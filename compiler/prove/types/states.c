@@ -1,4 +1,4 @@
-/* states.c -- what lasts from step to step: its initial values, and its updates. */
+/* states.c -- persistent tensors: their initial values and their updates. */
 #include <string.h>
 
 #include "compiler/prove/types/typing.h"
@@ -9,7 +9,7 @@ static bool is_parameter(Typing *t, uint32_t value) {
          refuse(t, "it names no parameter");
 }
 
-/* The record's parameter, as a tensor of this kind has it, laid out as the type is. */
+/* The type of the record's parameter as a tensor of this kind, with the layout of `type`. */
 static Type state_of(const Typing *t, uint32_t kind, uint32_t operand, const Type *like) {
   const uint32_t value = t->at->value, region = t->plan->values[value].region;
   Type type = {.dtype = (uint8_t)operand_at(t, operand)->dtype,
@@ -44,7 +44,7 @@ static bool read_state(Typing *t, uint32_t operand, uint32_t kind, const Type *l
 
 /* ---- initial values */
 
-/* By random numbers, or one number, for each element that the layout says: records. */
+/* Random numbers, or one number, for each element that the layout gives; `records` checks which. */
 static void init_elements(Typing *t) {
   const PlanBase *base = &t->plan->bases[t->walk.segment->bases_first + operand_at(t, 0)->base];
   Type like = {0};
@@ -66,7 +66,7 @@ void type_init(Typing *t) {
   if (read_state(t, 0, BUFFER_MASTER, &master)) write_type(t, 1, &rounded);
 }
 
-/* Records: it fills with zeros. */
+/* `records` checks that it fills with zeros. */
 void type_clear(Typing *t) {
   const Type zero = zeros((DType)operand_at(t, 0)->dtype);
   write_type(t, 0, &zero);
@@ -74,7 +74,7 @@ void type_clear(Typing *t) {
 
 /* ---- updates */
 
-/* Which tensor an operand of that name is. */
+/* The kind of tensor that an operand of that name is. */
 static uint32_t kind_of(const char *name) {
   static const char *const names[BufferKind_COUNT] = {[BUFFER_PARAM] = "param",
                                                       [BUFFER_MOMENT1] = "m",
@@ -92,7 +92,8 @@ bool has_totals(const Typing *t) {
 }
 
 void type_update(Typing *t) {
-  const KernelContract *contract = record_contract(t); /* records: of the job's optimizer */
+  const KernelContract *contract =
+      record_contract(t); /* `records` checks that it is the job's optimizer */
   Type gradient;
   if ((t->made & MADE_NORM) == 0) refuse(t, "the norm is not known yet");
   if (!has_totals(t)) refuse(t, "the control values are not known yet");

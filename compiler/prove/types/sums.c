@@ -1,5 +1,5 @@
-/* sums.c -- what is added up part by part: over micro-batches, as gradients, to which several nodes
- * may add, and losses; over blocks of a ring. */
+/* sums.c -- sums that are built up part by part: over micro-batches (gradients, to which several
+ * nodes may add, and losses), and over the blocks of a ring. */
 #include <string.h>
 
 #include "compiler/prove/types/typing.h"
@@ -8,7 +8,7 @@ static bool comes_before(const TypeUse *a, const TypeUse *b) {
   return a->end != b->end ? a->end < b->end : a->first < b->first;
 }
 
-/* Nodes that have added the same micro-batches stand together. False: there is no room. */
+/* Nodes that have added the same micro-batches share one entry. False: there is no room. */
 static bool insert_use(Type *sum, TypeUse use) {
   uint32_t i = 0;
   while (i < sum->use_count && comes_before(&sum->use[i], &use))
@@ -25,7 +25,7 @@ static bool insert_use(Type *sum, TypeUse use) {
   return true;
 }
 
-/* Joins the micro-batches of some nodes: those of each follow each other. */
+/* Joins the micro-batches of some nodes; for each node they must be adjacent. */
 static bool join_use(Type *sum, TypeUse use) {
   const Type was = *sum;
   bool fits = true;
@@ -42,7 +42,7 @@ static bool join_use(Type *sum, TypeUse use) {
   return fits && insert_use(sum, use);
 }
 
-/* Of two runs of ranks that follow each other. */
+/* Joins two adjacent runs of ranks. */
 static bool join_rings(const Typing *t, Ring *ring, const Ring *other) {
   const uint32_t axes = axes_dividing(t, DIVIDES_TOKENS);
   const uint32_t ranks = axes == 0 ? 1 : t->plan->axes[__builtin_ctz(axes)].size;
@@ -57,7 +57,8 @@ static bool join_rings(const Typing *t, Ring *ring, const Ring *other) {
   return true;
 }
 
-/* Of one tensor or value, laid out alike; what is added up in them may differ. */
+/* Whether both are of one tensor or value with the same layout; which summands they have may
+ * differ. */
 static bool same_whole(Type a, Type b) {
   memset(a.use, 0, sizeof a.use);
   memset(b.use, 0, sizeof b.use);
@@ -74,8 +75,8 @@ bool join_parts(const Typing *t, Type *sum, const Type *other) {
   return joins && sum->kind == TYPE_SUM;
 }
 
-/* Uses of one region are added in the order of its nodes, micro-batch by micro-batch, so that sums
- * round alike. */
+/* Uses in one region must be added in the order of its nodes, micro-batch by micro-batch, so that
+ * sums always round the same way. */
 static bool in_order(const Type *sum, Making making) {
   for (uint32_t i = 0; i < sum->use_count; i++)
     if ((sum->use[i].nodes & making.later) != 0 && sum->use[i].end > 0) return false;

@@ -1,12 +1,12 @@
-/* transfers.c -- what goes from stage to stage. Both ends are held against the call's posts, which
- * are the same on both: communication.c compares them. */
+/* transfers.c -- transfers between stages. Both ends are checked against the call's posts, which
+ * communication.c has shown to be the same on both. */
 #include <string.h>
 
 #include "compiler/prove/types/typing.h"
 #include "runtime/plan/plan_place.h"
 #include "runtime/plan/plan_text.h"
 
-/* What the post says of the operand. */
+/* The type that the post gives for the operand. */
 static Type posted(const Typing *t, uint32_t operand, const PlanPost *post) {
   const PlanMeaning *meaning = &t->plan->meanings[t->at->meaning];
   bool is_gradient = post->kind == BUFFER_GRAD_ACTIVATION;
@@ -34,13 +34,13 @@ static void transfer(Typing *t, uint32_t operand, const PlanPost *post) {
     refuse_operand(t, operand, &found, &wanted);
 }
 
-/* plan_check: an exchange alone in its segment, with a post for each operand. */
+/* plan_check: the exchange is alone in its segment and has a post for each operand. */
 void type_transfer(Typing *t) {
   for (uint32_t i = 0; i < t->at->operands_count && !t->refused; i++)
     transfer(t, i, &t->plan->posts[t->walk.call->posts_first + i]);
 }
 
-/* ---- a tied tensor: two stages each send the other what their uses add up to */
+/* ---- a tied tensor: two stages send each other the gradient of their own uses */
 
 static bool has_join(const Typing *t, Join wanted) {
   for (uint32_t i = 0; i < t->join_count; i++)
@@ -64,13 +64,13 @@ void type_join(Typing *t) {
   }
   t->tells_class = true;
   const Join join = {own, to, sum.ref, 0, sum.use[0].nodes};
-  if (!has_join(t, join)) t->join[t->join_count++] = join; /* a step is looked at more than once */
+  if (!has_join(t, join)) t->join[t->join_count++] = join; /* a step is checked more than once */
   sum.use[0].nodes = all_uses(&t->meaning, sum.ref) & ~sum.use[0].nodes;
   write_type(t, 1, &sum);
 }
 
-/* Two stages for each tied tensor, which have all of its uses between them, each once, and send to
- * each other. */
+/* Each tied tensor has two stages, which together have all of its uses, each once, and send to each
+ * other. */
 void check_joins(Typing *t) {
   for (uint32_t i = 0; i < t->join_count && !t->refused; i++) {
     const Join *join = &t->join[i];

@@ -7,7 +7,7 @@
 
 _Static_assert(sizeof(Type) % sizeof(uint64_t) == 0, "hashed and compared as bytes");
 
-/* Number 0 of both is nothing. */
+/* Number 0 means nothing, in both pools. */
 bool types_open(Types *types) {
   const Type nothing = {0};
   types->out_of_memory = pool_number(&types->types, &nothing, sizeof nothing) != 0 ||
@@ -22,7 +22,7 @@ void types_close(Types *types) {
 }
 
 uint32_t type_of(Types *types, const Type *type) {
-  const Type copy = *type; /* may stand among those that move */
+  const Type copy = *type; /* `type` may point into the array, which moves */
   if (type->kind == TYPE_NOTHING) return 0;
   uint32_t number = pool_number(&types->types, &copy, sizeof copy);
   types->type = (void *)types->types.bytes;
@@ -32,7 +32,8 @@ uint32_t type_of(Types *types, const Type *type) {
 }
 
 static void shift(int32_t *number, int32_t by) {
-  if (*number != TYPE_ANY) *number += by; /* USE_FROM_START is the same number */
+  if (*number != TYPE_ANY)
+    *number += by; /* USE_FROM_START is the same number and does not shift either */
 }
 
 uint32_t type_shifted(Types *types, uint32_t number, int32_t layers, int32_t microbatches) {
@@ -48,7 +49,7 @@ uint32_t type_shifted(Types *types, uint32_t number, int32_t layers, int32_t mic
   return type_of(types, &type);
 }
 
-/* ---- for people */
+/* ---- as text */
 
 static void add_place(const Plan *plan, const Type *type, uint32_t axis, Line *text) {
   static const char *const how[] = {[PLACE_CUT] = "cut",

@@ -1,9 +1,9 @@
-/* type.h -- what a span of memory holds, said in terms of the model: the proof by types.
+/* type.h -- the proof by types: what a span of memory holds, in terms of the model.
  *
- * A type says which value of the model stands somewhere, of which layer and micro-batch, in what
- * parts along the axes of the mesh. Types are hash-consed: equal types have equal numbers. Layers
- * and micro-batches are relative to a call while a call is looked at, so that what repeats is
- * looked at once. Private to compiler/prove/types. */
+ * A type says which value of the model a span holds, of which layer and micro-batch, and how it is
+ * laid out along each axis of the mesh. Types are hash-consed: equal types have equal numbers.
+ * While a call is checked, layers and micro-batches are relative to it, so that repeated calls are
+ * checked once. Private to compiler/prove/types. */
 #ifndef LOCKSTEP_PROVE_TYPE_H
 #define LOCKSTEP_PROVE_TYPE_H
 
@@ -15,31 +15,31 @@ enum {
   TYPE_AXES_MAX = 8,
   TYPE_USES_MAX = 4,
   TYPE_TEXT_BYTES = 120,
-  /* of layer and microbatch: it has none */
+  /* as layer or microbatch: it has none */
   TYPE_ANY = INT32_MIN,
-  /* of a use: from the first micro-batch of the step, whatever the call's is */
+  /* as `first` of a use: from the first micro-batch of the step, whatever the call's is */
   USE_FROM_START = INT32_MIN,
 };
 
 typedef enum TypeKind {
   TYPE_NOTHING, /* may not be read; always type 0 */
-  TYPE_ZERO,    /* the unit of sums; every part of it is one */
-  TYPE_VALUE,   /* a value that a node makes, or an input */
-  TYPE_STATE,   /* what lasts: a parameter, its master, a moment */
-  TYPE_SUM,     /* a sum over micro-batches: a gradient of a parameter, a loss */
+  TYPE_ZERO,    /* zeros, neutral in sums; any part of zeros is zeros */
+  TYPE_VALUE,   /* the result of a node, or an input */
+  TYPE_STATE,   /* persistent: a parameter, its master, a moment */
+  TYPE_SUM,     /* a sum over micro-batches: the gradient of a parameter, a loss */
   TYPE_SQUARES, /* a sum of squares of gradients */
-  TYPE_CONTROL, /* not memory: which control values are made */
+  TYPE_CONTROL, /* not memory: which control values have been computed */
 } TypeKind;
 
 typedef enum PlaceKind {
   PLACE_WHOLE,
-  PLACE_CUT,  /* ranks have parts of a dim */
-  PLACE_FLAT, /* ranks have pieces of the row of all elements */
-  PLACE_OWED, /* ranks have summands */
-  PLACE_ROW,  /* a whole, of which only the rank's own piece is what the type says */
+  PLACE_CUT,  /* each rank has a part of one dim */
+  PLACE_FLAT, /* each rank has a piece of the row of all elements */
+  PLACE_OWED, /* each rank has a partial sum */
+  PLACE_ROW,  /* a whole row, of which only the rank's own piece is what the type says */
 } PlaceKind;
 
-/* What the ranks along one axis have of it. */
+/* How a value is laid out along one axis. */
 typedef struct Place {
   uint8_t kind;
   uint8_t dim;   /* cut: which of the value's dims */
@@ -47,26 +47,26 @@ typedef struct Place {
   uint8_t order; /* cut: how many cuts of this dim are outside this one */
 } Place;
 
-/* Of a value along the axis that divides tokens: whose it is, and of whom it is made. Members of a
- * ring are counted back from the rank's own, modulo their number. */
+/* In ring attention, along the axis that divides tokens: whose block the value is, and from whose
+ * blocks it was made. Members are counted back from the rank itself, modulo their number. */
 typedef struct Ring {
-  uint16_t turn;         /* it is the part of the member so many places back */
-  uint16_t first, count; /* what attention makes of these members' blocks only; count 0: of all */
+  uint16_t turn;         /* the value belongs to the member so many places back */
+  uint16_t first, count; /* made from these members' blocks only; count 0: from all */
   uint16_t pad;
 } Ring;
 
-/* Micro-batches [first, end) as some nodes add them to a sum. */
+/* Micro-batches [first, end) that some nodes have added to a sum. */
 typedef struct TypeUse {
-  uint64_t nodes; /* bits: by their order among all that add to it */
+  uint64_t nodes; /* mask of the nodes, by their order among all that add to it */
   int32_t first, end;
 } TypeUse;
 
-/* What is missing in a value that is not all there yet, or what it is instead: VALUE. */
+/* For VALUE: what an incomplete value lacks, or what it is instead. */
 typedef enum TypePart {
   PART_ALL,
-  PART_NO_BIAS,    /* of a linear: the bias is still to be added */
-  PART_STATISTICS, /* of a loss: what ranks tell each other of their classes */
-  PART_VIEWS,      /* of a joined value: the views of the mask stand in it */
+  PART_NO_BIAS,    /* a linear whose bias is not added yet */
+  PART_STATISTICS, /* a loss: the numbers that ranks exchange about their classes */
+  PART_VIEWS,      /* a joined value, of which the views in the mask are there */
 } TypePart;
 
 typedef struct Type {
@@ -77,18 +77,18 @@ typedef struct Type {
   uint8_t use_count; /* SUM */
   uint16_t pad;
   uint32_t ref;  /* value of the plan; CONTROL: ControlMade bits */
-  uint32_t mask; /* PART_VIEWS: which */
+  uint32_t mask; /* PART_VIEWS: which views are there */
   int32_t layer, microbatch;
   Place place[TYPE_AXES_MAX];
   Ring ring; /* VALUE */
   TypeUse use[TYPE_USES_MAX];
-  int64_t piece;    /* PLACE_FLAT: elements of one rank's */
-  uint64_t squares; /* SQUARES: sum of the hashes of what is in it, seen from `layer` */
+  int64_t piece;    /* PLACE_FLAT: elements of one rank's piece */
+  uint64_t squares; /* SQUARES: sum of the hashes of its squares, relative to `layer` */
 } Type;
 
-/* All types, and what buffers hold. */
+/* All types, and the contents of buffers. */
 typedef struct Types {
-  Type *type; /* by number; moves when one more comes */
+  Type *type; /* by number; the array moves when one is added */
   Pool types, contents;
   bool out_of_memory;
 } Types;
@@ -100,13 +100,13 @@ static inline bool is_turned(const Type *type) {
   return type->ring.turn != 0 || type->ring.count != 0;
 }
 
-/* The number of this type. 0, and out_of_memory, when there is no room. */
+/* The number of this type; 0 and out_of_memory when there is no room. */
 uint32_t type_of(Types *types, const Type *type);
 
-/* The number of the same type of another layer and micro-batch. */
+/* The number of the same type with its layer and micro-batch shifted. */
 uint32_t type_shifted(Types *types, uint32_t number, int32_t layers, int32_t microbatches);
 
-/* For people: "h.*.ln_1, micro-batch +0, Shard(seq)@cp". Returns `bytes`. */
+/* As text: "h.*.ln_1, micro-batch +0, Shard(seq)@cp". Returns `bytes`. */
 const char *type_text(const Plan *plan, const Type *type, char bytes[TYPE_TEXT_BYTES]);
 
 /* ---- what a buffer holds */
@@ -117,34 +117,34 @@ typedef struct Span {
   uint32_t type, pad;
 } Span;
 
-/* Sorted, disjoint; what is in no span is TYPE_NOTHING. */
+/* Sorted and disjoint. Bytes in no span are TYPE_NOTHING. */
 typedef struct Spans {
   Span *at;
   size_t capacity;
   uint32_t count;
 } Spans;
 
-/* The type of exactly these bytes, of any part of zeros; 0: several, or nothing. */
+/* The type of exactly these bytes, or of a part of zeros; 0: several types, or nothing. */
 uint32_t spans_read(const Types *types, const Spans *spans, uint64_t first, uint64_t end);
 
-/* What was there is gone, but for the rest of zeros. False: out of memory. */
+/* Replaces what was there, keeping the rest of zeros. False: out of memory. */
 bool spans_write(const Types *types, Spans *spans, Span span);
 
 /* The number of spans before the first that ends after `offset`. */
 uint32_t spans_find(const Spans *spans, uint64_t offset);
 
-/* What a buffer holds: spans whose types are relative to a layer and a micro-batch. Equal ones have
- * equal numbers; all zero is an empty buffer. */
+/* The contents of a buffer: spans whose types are relative to a layer and a micro-batch. Equal
+ * contents have equal numbers; all zero is an empty buffer. */
 typedef struct Held {
   uint32_t content;
   int32_t layer, microbatch;
   uint32_t pad;
 } Held;
 
-/* Shifts the spans' types so that their least layer and micro-batch are 0. */
+/* Shifts the spans' types so that their lowest layer and micro-batch are 0. */
 Held contents_keep(Types *types, Spans *spans);
 
-/* Fills `spans` with what stands in a buffer, as seen from a call. */
+/* Fills `spans` with the contents of a buffer, relative to a call. */
 void contents_spans(Types *types, Held held, int32_t layer, int32_t microbatch, Spans *spans);
 
 #endif

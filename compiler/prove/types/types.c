@@ -1,12 +1,14 @@
-/* types.c -- the proof by types: that the plan computes the model that it states.
+/* types.c -- the proof by types: the plan computes the model that it states.
  *
- * Memory is typed: every span of a buffer holds a value of the model, of a layer, a micro-batch and
- * a place along the axes of the mesh, or nothing that may be read. Every record is a typing rule:
- * its operands must hold its node's values, and its results get theirs. What has no rule is
- * refused. Nodes are the model: that backward is the derivative of forward is shown of them, and
- * that a record is a faithful call of its node's kernel is shown of it, elsewhere.
+ * Memory is typed: every span of a buffer holds a value of the model, of some layer and micro-batch
+ * and with a layout along each axis of the mesh, or nothing that may be read. Every record is a
+ * typing rule: its operands must hold its node's values, and its results then hold the node's
+ * results. A record without a rule is refused. The nodes are the model. Other properties show that
+ * backward nodes are the derivatives of forward nodes, and that a record is a faithful call of its
+ * node's kernel.
  *
- * At the end of a step every parameter, master and moment is new, in its place; before it, old. */
+ * Before a step every parameter, master and moment is old; at its end each is new, at the same
+ * address. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,9 +17,9 @@
 #include "runtime/plan/plan_control.h"
 #include "runtime/plan/plan_text.h"
 
-/* ---- what lasts, between programs: by the plan's table of tensors */
+/* ---- persistent tensors, between programs: by the plan's table of tensors */
 
-/* The type that the table of tensors says. */
+/* The type that the table of tensors gives. */
 static Type tensor_type(const Typing *t, const Standing *at) {
   const PlanTensor *tensor = &t->plan->tensors[at->tensor];
   Type type = {.kind = TYPE_STATE,
@@ -40,7 +42,7 @@ static void check_tensor(Typing *t, const Standing *at, uint64_t start, Spans *s
   const Span bytes = {.first = at->first, .end = at->first + tensor->size_bytes};
   const uint64_t first = bytes.first - start, end = bytes.end - start;
   const Type *found = &t->types.type[spans_read(&t->types, spans, first, end)];
-  if (tensor->kind == BUFFER_GRAD) return; /* nothing that a later step reads */
+  if (tensor->kind == BUFFER_GRAD) return; /* a later step does not read it */
   wanted.is_new = kind == PROGRAM_TRAIN_STEP;
   if (memcmp(found, &wanted, sizeof wanted) != 0)
     (void)refuse_at(t, &state, &bytes, "after %s tensor %.60s holds %s; wanted: %s",
@@ -49,9 +51,9 @@ static void check_tensor(Typing *t, const Standing *at, uint64_t start, Spans *s
   put(t, spans, first, end, &state);
 }
 
-/* What the program has left, which is over: after init every tensor has its values, and a moment
- * zeros; after a step all is updated, and from now on the old; evaluation changes nothing. Refuses
- * what is not so. */
+/* Checks what a program has left at its end: after init every tensor has its initial values,
+ * moments are zeros; after a step everything is updated, and becomes the old state of the next;
+ * evaluation changes nothing. Refuses anything else. */
 static void tensors_check(Typing *t, Held *held) {
   const Cells *cells = &t->cells;
   Spans spans = {0};
@@ -65,7 +67,7 @@ static void tensors_check(Typing *t, Held *held) {
   free(spans.at);
 }
 
-/* What stands at these addresses, as seen from behind the last micro-batch. */
+/* What these addresses hold, relative to the micro-batch after the last one. */
 static Type found_at(Typing *t, const Held *held, const Span *bytes) {
   const Interval *in = lasting_cell(&t->cells, bytes->first);
   Spans spans = {0};
@@ -76,8 +78,8 @@ static Type found_at(Typing *t, const Held *held, const Span *bytes) {
   return t->types.type[type];
 }
 
-/* The loss of every micro-batch, with its weight behind it, stands in the control block, added up
- * over all ranks. */
+/* The control block holds the loss of every micro-batch followed by its weight, summed over all
+ * ranks. */
 static void loss_check(Typing *t, const Held *held) {
   enum { LOSS_BYTES = 2 * sizeof(double) };
   const uint64_t first =
@@ -90,7 +92,8 @@ static void loss_check(Typing *t, const Held *held) {
                  sum_is_complete(t, &found);
   for (uint32_t axis = 0; axis < t->plan->axes_count; axis++)
     is_loss = is_loss && found.place[axis].kind == PLACE_WHOLE;
-  bool elsewhere = found.kind == TYPE_NOTHING && has_stages(t); /* the control sum brings it */
+  bool elsewhere =
+      found.kind == TYPE_NOTHING && has_stages(t); /* it arrives with the sum of control values */
   const char *program = ProgramKind_names[t->walk.program->kind];
   t->has_loss = t->has_loss || is_loss;
   if (!has_totals(t))
@@ -101,8 +104,8 @@ static void loss_check(Typing *t, const Held *held) {
               program, told(t, &found), (long long)t->microbatches);
 }
 
-/* Puts into `both` what lasts from step to step, states and zeros, of what stands in `from`, and in
- * the other too. */
+/* Puts into `both` the persistent contents (states and zeros) that `from` and the other have in
+ * common. */
 static void keep_common(Types *types, const Spans *from, const Spans *other, Spans *both) {
   for (uint32_t i = 0; i < from->count; i++) {
     const Span *span = &from->at[i];
@@ -114,7 +117,8 @@ static void keep_common(Types *types, const Spans *from, const Spans *other, Spa
   }
 }
 
-/* What a step finds is what both leave: what differs is nothing to read. True: `start` changed. */
+/* A step may read only what both leave behind; where they differ there is nothing to read. True:
+ * `start` changed. */
 static bool tensors_meet(Typing *t, Held *start, const Held *end) {
   bool changed = false;
   Spans mine = {0}, other = {0}, both = {0};
@@ -124,7 +128,7 @@ static bool tensors_meet(Typing *t, Held *start, const Held *end) {
     contents_spans(&t->types, end[i], 0, 0, &other);
     both.count = 0;
     keep_common(&t->types, &mine, &other, &both);
-    keep_common(&t->types, &other, &mine, &both); /* zeros may be part of the other's */
+    keep_common(&t->types, &other, &mine, &both); /* zeros of one may be part of the other's */
     Held now = contents_keep(&t->types, &both);
     changed = changed || memcmp(&now, &start[i], sizeof now) != 0;
     start[i] = now;
@@ -137,7 +141,7 @@ static bool tensors_meet(Typing *t, Held *start, const Held *end) {
 
 /* ---- programs of a class */
 
-/* Of an evaluation: as many as its calls number. */
+/* Micro-batches of an evaluation: the highest that its calls name, plus one. */
 static int64_t count_microbatches(const Plan *plan, const PlanProgram *program) {
   int64_t count = 0;
   if (program->kind != PROGRAM_EVAL_STEP) return plan->jobs[0].accumulation;
@@ -160,7 +164,7 @@ static void run(Typing *t, ProgramKind kind, Held *held) {
   if (!t->refused) tensors_check(t, held);
 }
 
-/* Steps and evaluations, until each finds what any of them, or init, leaves. */
+/* Runs steps and evaluations until each begins with what init and all of them leave. */
 static void run_steps(Typing *t, Held *start, Held *held) {
   static const ProgramKind kinds[] = {PROGRAM_TRAIN_STEP, PROGRAM_EVAL_STEP};
   for (bool changed = true; changed && !t->refused;) {
@@ -175,7 +179,7 @@ static void run_steps(Typing *t, Held *start, Held *held) {
   }
 }
 
-/* What only all stages together show. */
+/* What can be checked only with all stages together. */
 static void check_stages(Typing *t, uint64_t squares, uint32_t losses) {
   t->walk.call = NULL;
   t->at = NULL;

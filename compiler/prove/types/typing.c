@@ -145,7 +145,7 @@ void write_row(Typing *t, Spans *spans, uint64_t first, uint64_t end, const Type
   put(t, spans, first, middle, type);
 }
 
-/* A rank's own piece is the same of a whole row and of one whose other pieces are old. */
+/* A rank's own piece is the same, whether the other pieces of the row are current or old. */
 static Type own_piece(Typing *t, const Where *at) {
   Type type = read_row(t, &at->reached->spans, at->first, at->end);
   if (type.kind <= TYPE_ZERO) return type;
