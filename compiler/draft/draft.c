@@ -89,8 +89,8 @@ int32_t partials_base(Draft *d, int32_t segment, int32_t b, int32_t group, int64
   return segment_base(d, segment, BASE_PARTIALS, number, size_bytes);
 }
 
-/* On whole blocks of parameters. Layouts: before a reduction ranks owe their summands; pieces are
- * flat. */
+/* Collectives on whole blocks of parameters. Layouts: before a reduction ranks hold partial sums;
+ * pieces are flat. */
 Record *collective(Draft *d, int32_t segment, RecordKind kind, Purpose purpose, uint32_t axes,
                    const char *meaning) {
   Record *record = segment_record(d, segment, kind, NULL, purpose);
@@ -109,7 +109,7 @@ Record *clear_record(Draft *d, int32_t segment, int64_t elements) {
   enum {
     DIMS = 5,
     ATTRS = 4
-  }; /* of KERNEL_init_constant: where in a whole tensor does not matter */
+  }; /* of KERNEL_init_constant: the position in the whole tensor does not matter */
   Record *record = segment_kernel(d, segment, KERNEL_init_constant, PURPOSE_CLEAR);
   for (int32_t i = 0; i < DIMS; i++)
     record_dim(record, elements);

@@ -1,5 +1,5 @@
 /* draft.h -- segments, calls and buffers while they are being made: the plan before it has bytes.
- * What the rooms behind shard/ fill in, one after another, and emit/ writes.
+ * The rooms after shard/ fill it in, one after another, and emit/ writes it.
  *
  * A segment is the straight-line code of one list of one region (forward, recompute, backward) or
  * of a piece of the step (load, reduce, norm, update). Its operands name a base and an offset. A
@@ -34,7 +34,7 @@ typedef struct BufferBinding {
   int64_t offset_bytes; /* within it */
 } BufferBinding;
 
-/* The call's first record on `lane` starts when that record of another call is over. */
+/* The call's first record on `lane` starts when this record of another call is finished. */
 typedef struct Wait {
   Lane lane;
   int32_t call, record;
@@ -54,7 +54,7 @@ typedef struct Call {
 typedef struct Loop {
   int32_t first_call, call_count;
   int64_t times;
-  int32_t microbatch_stride; /* from one time to the next */
+  int32_t microbatch_stride; /* from one iteration to the next */
 } Loop;
 
 typedef struct Program {
@@ -72,23 +72,24 @@ typedef struct RegionSegments {
   bool backward_reads_input, backward_reads_output; /* in recompute or backward */
 } RegionSegments;
 
-/* What a step has around its layers. */
+/* The segments of a step around its layers. */
 typedef struct StepSegments {
-  int32_t load, control; /* control: NO_ID on one rank, which has nobody to agree with */
+  int32_t load, control; /* control: NO_ID on a single rank, which has no other to agree with */
 } StepSegments;
 
 /* ---- parameters */
 
-/* Parameters that are treated alike, layer by layer: those of a region, those of it that stay
- * whole, or one that several regions read. */
+/* Parameters that are treated alike, layer by layer: those of a region, those of a region that are
+ * not sharded, or one that several regions read. */
 typedef struct Block {
   const char *name;                   /* "h", "h small", "tied wte.weight" */
   RegionId region;                    /* whose layers it has */
   bool *reads;                        /* by region: its forward reads them */
-  RegionId reader_first, reader_last; /* of these */
+  RegionId reader_first, reader_last; /* the first and the last of these */
   bool tied;
-  /* Over shard_ranks: optimizer state (ZeRO 1 on), gradients in every micro-batch (2 on; not when
-   * they wait for the step's end, or for another chunk of their stage), parameters (3). */
+  /* What is divided over shard_ranks: optimizer state (ZeRO 1 and up), gradients in every
+   * micro-batch (2 and up; not when they wait for the end of the step, or for another chunk of
+   * their stage), parameters (3). */
   bool shards_state, shards_grads, shards_params;
   int64_t layers;
   VEC(ParamId) params;
@@ -96,20 +97,20 @@ typedef struct Block {
   int64_t stride_elements, shard_stride_elements; /* from layer to layer */
   int32_t partials[NORM_GROUPS];                  /* sums of squares of one layer, by group */
   int32_t init, gather, regather, reduce, clear, pad, norm, update; /* segments */
-  int32_t join[2]; /* of the first stage that holds it, of the last */
+  int32_t join[2]; /* for the first and the last stage that hold it */
 } Block;
 
 typedef struct ParamPlace {
-  int32_t block, norm_group, partial; /* partial: number within the layer's of its group */
+  int32_t block, norm_group, partial; /* partial: number among the layer's in its group */
   int64_t elements;                   /* without padding */
   int64_t piece;                      /* elements of one rank, padding included */
-  int64_t first, shard_first;         /* where it begins in the block, in elements */
+  int64_t first, shard_first;         /* offset in the block, in elements */
 } ParamPlace;
 
 /* ---- ranks of one pipeline stage: a class of the plan */
 
 typedef struct StageBlock {
-  int32_t *position; /* by layer: its place among those held here; -1: not held */
+  int32_t *position; /* by layer: its index among those held here; -1: not held */
   int32_t held;
   bool in_norm;                       /* a tied block counts on one stage only */
   int32_t buffers[BASE_MOMENT2 + 1];  /* by BaseRole; NO_ID: not persistent here */
@@ -135,9 +136,9 @@ typedef struct LayerUse {
   bool group_last;  /* last of its recompute group */
 } LayerUse;
 
-/* Each room fills in its own fields, and reads those above them. */
+/* Each room fills in its own fields and reads those above. */
 struct Draft {
-  /* compile.c: what there is before */
+  /* compile.c: known from the start */
   Compile *compile;
   const Job *job;
   const Cluster *cluster;
@@ -150,7 +151,8 @@ struct Draft {
   int64_t parameters;      /* of the whole model */
   uint64_t graph_id;       /* of the model as traced: equal for equal models */
   int64_t flops_per_token; /* of the whole model, as op_flops_per_token counts */
-  const Placement *usual;  /* ranks in the usual order, while there is no plan to choose one by */
+  const Placement
+      *usual; /* ranks in the usual order, until there is a plan to choose an order by */
   /* segments/; stages/ and calls/ add buffers and segments of their own */
   VEC(Block) blocks;
   ParamPlace *params;     /* by param */
@@ -180,34 +182,34 @@ static inline bool record_runs(const Record *record, uint32_t flags) {
   return (flags & record->when_all) == record->when_all && (flags & record->when_none) == 0;
 }
 
-/* ---- what follows from it: sizes.c */
+/* ---- derived from it: sizes.c */
 
-/* All ranks of tp along its axis: shard_degrees says what of them tp_group has. */
+/* All ranks of tp along its axis; shard_degrees moves some of them to tp_group. */
 Mesh draft_mesh(const Derived *derived);
-/* Ranks along the axes of a mask. */
+/* The number of ranks along the axes of a mask. */
 int64_t mesh_count(const Mesh *mesh, uint32_t axes);
 /* The axes of a mask that have more than one rank. */
 uint32_t mesh_used(const Mesh *mesh, uint32_t axes);
 
-/* Axes over which a micro-batch's tokens are divided, and over which state is. */
+/* The axes that divide the tokens of a micro-batch, and those that divide state. */
 enum { BATCH_AXES = MESH_BIT(MESH_REPLICATE) | MESH_BIT(MESH_DP) | MESH_BIT(MESH_CP) };
 enum { ZERO_AXES = MESH_BIT(MESH_DP) | MESH_BIT(MESH_CP) };
 enum { TENSOR_AXES = MESH_BIT(MESH_TP) | MESH_BIT(MESH_TP_GROUP) };
 uint32_t param_cut_axes(const Graph *g, ParamId p); /* of TENSOR_AXES */
 uint32_t norm_group_axes(int32_t group);            /* of TENSOR_AXES */
 
-/* Where block elements of role stand: dtype, elements a layer with gaps. */
+/* How the elements of a block are stored in this role: dtype, elements a layer with gaps. */
 DType role_dtype(const Draft *d, BaseRole role);
 bool role_is_shard(const Block *block, BaseRole role);
 int64_t block_bytes(const Draft *d, const Block *block, BaseRole role);
 int64_t block_stride_bytes(const Draft *d, const Block *block, BaseRole role);
 
-/* Of a communication: calls of a library that moves one run of memory each. */
+/* How many library calls a communication makes, when each moves one run of memory. */
 uint64_t record_flat_calls(const Record *record);
 /* Whether collectives of many pieces are packed. */
 bool pieces_are_packed(const Draft *d);
 
-/* Where plans of this compiler have a control slot, in the block. */
+/* The offset of a control slot in the control block of plans made here. */
 static inline int64_t draft_slot_offset(ControlSlot slot) {
   return (int64_t)CONTROL_SLOT_BYTES * (int64_t)slot;
 }
@@ -215,8 +217,8 @@ enum { DRAFT_CONTROL_BYTES = CONTROL_SLOT_BYTES * CONTROL_SLOT_COUNT };
 int64_t draft_control_depth(const Draft *d);  /* PlanJob.control_depth */
 int64_t draft_prefetch_steps(const Draft *d); /* PlanJob.prefetch_steps */
 
-/* Where chunks of the model are: a stage has draft_chunks of them, its k-th is the model's
- * draft_chunk, and draft_stage holds a chunk of the model, all as pipeline.h has it. */
+/* Which stage has which chunk of the model, as in pipeline.h: a stage has draft_chunks of them, its
+ * k-th is the model's draft_chunk, and draft_stage is the stage of a chunk. */
 static inline int32_t draft_chunks(const Draft *d) {
   return d->chunk_count / d->stage_count;
 }
@@ -230,7 +232,8 @@ static inline int32_t draft_stage(const Draft *d, int32_t chunk) {
   return pipeline_stage_of(draft_pipe_kind(d), d->stage_count, chunk);
 }
 
-/* Whether the model's first and last chunk stand on two stages; before stages are cut, too. */
+/* Whether the model's first and last chunk are on different stages; known before stages are cut,
+ * too. */
 bool draft_ends_apart(const Draft *d);
 
 /* The order of a pipeline's stages (pipeline.h); NULL without a pipeline. */

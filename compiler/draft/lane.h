@@ -1,4 +1,4 @@
-/* lane.h -- the lanes that plans made here have: rows of the plan's table, in this order.
+/* lane.h -- the lanes of plans made here: the rows of the plan's table, in this order.
  *
  * Urgent lanes first: computation stops when a ring's next keys or another stage's values are late;
  * gathers and reductions have a layer's time. */

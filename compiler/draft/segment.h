@@ -21,8 +21,8 @@ typedef enum BaseRole {
   BASE_MOMENT1,
   BASE_MOMENT2,
   BASE_FRAME,           /* what forward keeps for backward */
-  BASE_RECOMPUTE_FRAME, /* what recompute makes again for backward */
-  BASE_WEIGHT_FRAME,    /* what backward keeps for the weights' gradients, when those wait */
+  BASE_RECOMPUTE_FRAME, /* what recompute makes for backward */
+  BASE_WEIGHT_FRAME,    /* what backward keeps for weight gradients that are deferred */
   BASE_INPUT,           /* the carried value in */
   BASE_OUTPUT,          /* and out */
   BASE_D_INPUT,
@@ -35,14 +35,14 @@ typedef enum BaseRole {
   BASE_WIRE,     /* gradients on the wire */
   BASE_WIRE_SHARD,
   BASE_PACKED,   /* pieces of a collective, put together */
-  BASE_RECEIVED, /* the same as they come, where they cannot stay */
+  BASE_RECEIVED, /* the same on arrival, where they cannot stay */
   BASE_TRANSFER, /* what goes to or comes from another pipeline stage */
   BASE_ROLE_COUNT
 } BaseRole;
 
 typedef struct SegmentBase {
   BaseRole role;
-  int32_t number; /* block of parameters and their like; group of partials; which transfer */
+  int32_t number; /* block of parameters, gradients or states; group of partials; which transfer */
   int64_t size_bytes;
 } SegmentBase;
 
@@ -62,12 +62,12 @@ typedef struct Record {
   const char *kernel;
   const char *path;
   Purpose purpose;
-  const Graph *model; /* uncut: whose node and value these are; NULL: no model's */
-  NodeId node;        /* that the record carries out, or works for; NO_ID */
-  ValueId value;      /* that it converts, starts, moves or updates; NO_ID */
+  const Graph *model; /* the graph before sharding that node and value belong to; NULL: none */
+  NodeId node;        /* the node that the record carries out or works for, or NO_ID */
+  ValueId value;      /* the value that it converts, initialises, moves or updates, or NO_ID */
   Lane lane;
   uint32_t when_all, when_none;
-  VEC(int32_t) after; /* records of this segment on other lanes that are over before */
+  VEC(int32_t) after; /* records of this segment on other lanes that must finish first */
   bool accumulate, random;
   int32_t operand_count, dim_count, attr_count;
   Operand operands[LOWERED_OPERANDS_MAX];
@@ -75,8 +75,8 @@ typedef struct Record {
   double attrs[LOWERED_ATTRS_MAX];
   int32_t vary_count;
   LoweredVary varies[LOWERED_VARIES_MAX];
-  int64_t *pieces; /* of a collective with many pieces, of what packs them: dims instead,
-                    * piece_count pairs */
+  int64_t *pieces; /* of a collective with many pieces or their packing: piece_count pairs instead
+                      of dims */
   int32_t piece_count;
   int64_t flops, bytes;
   const char *meaning; /* of a communication: the logical value; NULL else */
@@ -91,7 +91,7 @@ typedef struct Segment {
   VEC(SegmentBase) bases;
   VEC(Record) records;
   int64_t flops;      /* of one call in the steady state (accumulating) */
-  int64_t compute_ns; /* predicted, of the same on the compute lane; 0: unknown. cost/cost.c */
+  int64_t compute_ns; /* predicted time of the same on the compute lane; 0: unknown. cost/cost.c */
 } Segment;
 
 int32_t segment_add(Draft *d, const char *name);
@@ -100,7 +100,7 @@ int32_t segment_base(Draft *d, int32_t segment, BaseRole role, int32_t number, i
 Record *segment_record(Draft *d, int32_t segment, RecordKind kind, const char *kernel,
                        Purpose purpose);
 Record *segment_kernel(Draft *d, int32_t segment, KernelId kernel, Purpose purpose);
-/* The record is about a parameter: its gradient, its state. */
+/* Marks the record as being about a parameter, its gradient or its state. */
 void record_param(const Draft *d, Record *record, ParamId p);
 /* A layout of its own for the record. */
 const Layout *layout_of(Draft *d, Layout layout);
@@ -114,9 +114,9 @@ void record_vary(Record *record, int32_t attr, uint32_t axes, double stride);
 
 /* Sums of squares: of one layer of block b, or (NO_ID) of everything in the group. */
 int32_t partials_base(Draft *d, int32_t segment, int32_t b, int32_t group, int64_t size_bytes);
-/* Writes zeros: `elements` of them, into the operand that the caller adds. */
+/* Writes `elements` zeros into the operand that the caller adds. */
 Record *clear_record(Draft *d, int32_t segment, int64_t elements);
-/* A sum, a gather or a scatter over `axes` of what is no single value of the model. */
+/* A sum, gather or scatter over `axes` of something that is not a single value of the model. */
 Record *collective(Draft *d, int32_t segment, RecordKind kind, Purpose purpose, uint32_t axes,
                    const char *meaning);
 

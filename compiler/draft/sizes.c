@@ -1,5 +1,5 @@
-/* sizes.c -- numbers that follow from a draft, for all rooms that fill it in: of meshes, of blocks
- * of parameters, of what host and device share, of the order of stages. */
+/* sizes.c -- numbers derived from a draft, for all rooms that fill it in: the mesh, blocks of
+ * parameters, what host and device share, the order of stages. */
 #include "compiler/draft/draft.h"
 #include "runtime/plan/plan_flat.h"
 
@@ -88,8 +88,8 @@ uint64_t record_flat_calls(const Record *record) {
 
 /* ---- host and device */
 
-/* A host that shares the device's memory sees at once what a step has left; another one reads while
- * the next step runs. */
+/* A host that shares the device's memory reads the results of a step at once; another one reads
+ * them while the next step runs. */
 int64_t draft_control_depth(const Draft *d) {
   return d->cluster->target == TARGET_CPU ? 1 : CONTROL_DEPTH_MAX;
 }

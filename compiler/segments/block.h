@@ -5,7 +5,7 @@
 #include "compiler/draft/draft.h"
 #include "kernels/contract/contract.h"
 
-/* Pairs that the dims of one pack have room for. */
+/* How many pairs fit into the dims of one pack. */
 enum { PACK_PAIRS_MAX = (KERNEL_DIMS_MAX - 2) / 2 };
 
 int32_t block_segment(Draft *d, int32_t b, const char *word);
@@ -13,7 +13,7 @@ int32_t block_segment(Draft *d, int32_t b, const char *word);
 /* Elements of a parameter that one rank updates: all, or its piece. */
 int64_t own_elements(const Draft *d, ParamId p);
 
-/* Where a rank finds the gradients that it updates from. */
+/* The base that holds the gradients a rank updates from. */
 BaseRole own_grad(const Draft *d, int32_t b);
 
 /* Appends the rank's own elements of parameter p in `role`: all of it, its piece within the whole,

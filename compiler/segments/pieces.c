@@ -1,17 +1,17 @@
-/* pieces.c -- collectives of many pieces, each packed into one.
+/* pieces.c -- packs the many pieces of a collective into one.
  *
- * A library's collective moves one run of memory a member, so a record of many pieces would be as
- * many calls. On GPUs it becomes three records instead: pack puts each member's pieces together in
- * a buffer of its own, the collective moves that, unpack puts them where they belong. Threads read
- * each other's memory, piece by piece, at no price: plans for processors keep their pieces.
+ * A collective of a library moves one run of memory for each member, so a record with many pieces
+ * would need as many calls. On GPUs it becomes three records instead: pack puts each member's
+ * pieces together in a buffer, the collective moves that, and unpack puts them in their places.
+ * Threads read each other's memory piece by piece at no cost, so plans for processors keep their
+ * pieces.
  *
- * Sums are of the same elements in the same order of members, so that the bytes of a result do not
- * depend on it. */
+ * The same elements are summed in the same order of members, so results are bitwise the same. */
 #include <string.h>
 
 #include "compiler/segments/segments.h"
 
-/* Above so many pieces packing costs less than their calls. */
+/* With more pieces than this, packing costs less than the calls it saves. */
 enum { PIECES_MOST = 8 };
 
 /* ---- pieces of the two sides of a collective, as pairs (times, elements) of one member */
@@ -19,7 +19,8 @@ enum { PIECES_MOST = 8 };
 typedef struct Side {
   int64_t *pair;
   int32_t count;
-  bool is_whole; /* of all members; else of the rank itself, whose pieces lie together anyway */
+  bool is_whole; /* the side with all members' parts; otherwise the rank's own, whose pieces are
+                    adjacent anyway */
 } Side;
 
 static Side one_pair(const Draft *d, int64_t times, int64_t elements) {
@@ -28,7 +29,7 @@ static Side one_pair(const Draft *d, int64_t times, int64_t elements) {
   return side;
 }
 
-/* PlanRecord of plan.def says what the five dims are. `cut`: of the side where the part is. */
+/* The five dims are explained at PlanRecord in plan.def. `cut`: for the side that has the parts. */
 static Side turned_side(const Draft *d, const int64_t *dims, bool cut) {
   int64_t outer = dims[0], a = dims[1], middle = dims[2], rest = dims[3] * dims[4];
   return cut ? one_pair(d, outer * a * middle, rest) : one_pair(d, outer, a * middle * rest);
@@ -88,7 +89,7 @@ static void add_operand(Record *record, const Operand *operand, Access access) {
   added->value = operand->value, added->layout = operand->layout;
 }
 
-/* The operand packed: in a buffer that every record of the segment uses, one after the other. */
+/* The packed operand, in a buffer that the records of the segment use one after the other. */
 static Operand packed_operand(Draft *d, int32_t segment, const Operand *whole, BaseRole role) {
   int32_t base = segment_base(d, segment, role, NO_ID, whole->size_bytes);
   return (Operand){

@@ -1,13 +1,13 @@
-/* reduce.c -- how gradients leave a rank and parameters come to it, one segment per block and verb.
+/* reduce.c -- collectives on gradients and parameters, one segment for each block and verb.
  *
  *   gather   parameters of all ranks' shards: before use (zero 3), after updates (zero 1, 2)
  *   regather the same for backward: only what it reads
  *   reduce   gradients of a layer over the ranks that divide the batch, in precision.reduce:
  *            zero 0 all-reduce; zero 1 reduce-scatter in place; zero 2, 3 reduce-scatter of every
- *            micro-batch into the shard. Replicas of a group of shards add their shards up
- *   clear    zeroes gradients to which this stage only adds: another stage assigns them
- *   pad      zeroes what no kernel writes of gradients that stand in used memory: padding
- *   join     a tied parameter's gradients of the first and the last stage
+ *            micro-batch into the shard. With hybrid sharding, replicas then sum their shards
+ *   clear    zeroes gradients to which this stage only adds, because another stage assigns them
+ *   pad      zeroes the padding of gradients in reused memory, which no kernel writes
+ *   join     sums a tied parameter's gradients of the first and the last stage
  *
  * Collectives move runs of parameters of at most parallel.bucket bytes of gradients. (Rajbhandari
  * et al., arXiv:1910.02054; Zhao et al., arXiv:2304.11277.) */
@@ -26,7 +26,7 @@ BaseRole own_grad(const Draft *d, int32_t b) {
   return d->blocks.at[b].shards_grads ? BASE_GRAD_SHARD : BASE_GRAD;
 }
 
-/* Of the rank's own elements of a parameter. */
+/* The layout of the rank's own elements of a parameter. */
 static Layout own_layout(const Draft *d, ParamId p) {
   const ParamPlace *at = &d->params[p];
   Layout layout = param_layout(d->train, p);
@@ -80,8 +80,8 @@ static Run run_of(const Draft *d, int32_t b, int32_t first, int32_t end) {
   return run;
 }
 
-/* The longest run from `first` on that a bucket holds, and that one record packs; at least one
- * parameter. */
+/* The longest run from `first` on that fits into a bucket and that one record can pack; at least
+ * one parameter. */
 static Run next_run(const Draft *d, int32_t b, int32_t first) {
   int32_t count = d->blocks.at[b].params.count, end = first + 1;
   int32_t most = pieces_are_packed(d) ? PACK_PAIRS_MAX : count;
@@ -149,8 +149,8 @@ static int32_t build_gather(Draft *d, int32_t b) {
   return segment;
 }
 
-/* Does a record of the segment read a parameter of the run? Records that do not run in the last
- * layer of a recompute group count with `but_last` only. */
+/* Whether a record of the segment reads a parameter of the run. Records that do not run in the last
+ * layer of a recompute group count only with `but_last`. */
 static bool reads_run(const Draft *d, int32_t segment, const Run *run, bool but_last) {
   int64_t width = dtype_bytes(d->train->param_dtype);
   int64_t first = run->at * width, end = first + run->elements * width;
@@ -207,7 +207,8 @@ static Record *cast_record(Draft *d, int32_t segment, int64_t elements) {
   return record;
 }
 
-/* Sums that wait along tp and tp_group: parameters whose ranks saw parts of the tokens or heads. */
+/* Deferred sums along tp and tp_group, for parameters whose ranks saw parts of the tokens or heads.
+ */
 static void settle_tensor(Draft *d, int32_t segment, const Run *run) {
   for (int32_t i = run->first; i < run->end; i++) {
     ParamId p = d->blocks.at[run->block].params.at[i];
@@ -249,7 +250,7 @@ static Record *scatter(Draft *d, int32_t segment, const Run *run, const char *me
   return record;
 }
 
-/* Ranks that hold the same shard add theirs up. */
+/* Ranks that hold the same shard sum theirs. */
 static void add_replicas(Draft *d, int32_t segment, const Run *run, const char *meaning,
                          uint32_t when_all) {
   uint32_t axes = mesh_used(&d->mesh, MESH_BIT(MESH_REPLICATE));
@@ -286,7 +287,7 @@ static void reduce_in_place(Draft *d, int32_t segment, const Run *run, const cha
   add_replicas(d, segment, run, meaning, 0);
 }
 
-/* Adds the shard that has arrived to the gradients' shard. */
+/* Adds the received shard to the gradient shard. */
 static void add_shard(Draft *d, int32_t segment, const Run *run) {
   Record *record = segment_kernel(d, segment, KERNEL_add, PURPOSE_REDUCE);
   record->direction = DIRECTION_UPDATE;
@@ -428,7 +429,7 @@ void reduce_segments_build(Draft *d, int32_t b) {
   int32_t reduce = build_reduce(d, b);
   int32_t clear = d->blocks.at[b].tied && draft_ends_apart(d) ? build_clear(d, b) : NO_ID;
   int32_t pad = build_pad(d, b);
-  if (mesh_used(&d->mesh, BATCH_AXES) != 0) { /* else all that is left is along tp */
+  if (mesh_used(&d->mesh, BATCH_AXES) != 0) { /* otherwise only the sum along tp is left */
     if (gather != NO_ID) segment_set_lane(d, gather, LANE_DP);
     if (regather != NO_ID) segment_set_lane(d, regather, LANE_DP);
     if (reduce != NO_ID) segment_set_lane(d, reduce, LANE_DP);

@@ -1,5 +1,5 @@
-/* regions.c -- the lists of every region as straight-line code, written once whatever the number
- * of layers. */
+/* regions.c -- the lists of every region as straight-line code, written once however many layers
+ * there are. */
 #include <string.h>
 
 #include "compiler/segments/segments.h"
@@ -35,8 +35,8 @@ static void add_operands(Draft *d, int32_t segment, Record *record, const Storag
   }
 }
 
-/* Which lowered nodes sum into storage that outlives the micro-batch. Where gradients leave their
- * rank in every micro-batch, their first contribution assigns every time. */
+/* Marks lowered nodes that sum into storage that outlives the micro-batch. Where gradients are
+ * reduced in every micro-batch, their first contribution assigns every time. */
 static Accumulate accumulate_of(const Draft *d, const Graph *g, const Node *n) {
   for (int32_t i = 0; i < n->output_count; i++) {
     const Value *out = graph_value(g, n->outputs[i]);
@@ -57,7 +57,7 @@ typedef struct Emission {
   uint32_t spared_when;
 } Emission;
 
-/* A communication of the model's says what it is about; layouts are as shard/ derived them. */
+/* A communication of the model names its value, with the layouts that shard/ derived. */
 static void add_meaning(const Emission *e, Record *record, const Node *n, const Lowered *low) {
   static const Direction directions[LIST_KINDS] = {DIRECTION_FORWARD, DIRECTION_BACKWARD,
                                                    DIRECTION_BACKWARD, DIRECTION_BACKWARD};
@@ -68,7 +68,8 @@ static void add_meaning(const Emission *e, Record *record, const Node *n, const 
   record->meaning = n->path;
   const Graph *g = e->storage->graph;
   Layout before = value_layout(g, n->inputs[0]), after = value_layout(g, n->outputs[0]);
-  if (graph_value(g, n->inputs[0])->extra_elements > 0) { /* its ranks' own, one after another */
+  if (graph_value(g, n->inputs[0])->extra_elements >
+      0) { /* statistics of each rank, one after another */
     before = after;
     for (MeshAxis axis = MESH_REPLICATE; axis < MESH_AXES; axis++)
       if (low->axes & MESH_BIT(axis))
@@ -78,7 +79,7 @@ static void add_meaning(const Emission *e, Record *record, const Node *n, const 
   record->layout_after = layout_of(e->draft, after);
 }
 
-/* Why a node of the cut graph is there. */
+/* The purpose of a node of the sharded graph. */
 static Purpose purpose_of(const Graph *g, NodeId id) {
   const Node *n = graph_node(g, id);
   if (n->clone_of != NO_ID) return PURPOSE_RECOMPUTE;
@@ -97,7 +98,8 @@ static void emit_variant(const Emission *e, int32_t at, const Lowered *low, uint
   record->node = n->logical;
   if (op_def(n->op)->layout & LAYOUT_CONVERTS)
     record->value = graph_value(g, n->inputs[0])->logical;
-  if (low->kind == RECORD_EXCHANGE) record->lane = LANE_CP; /* a ring's; the model has no other */
+  if (low->kind == RECORD_EXCHANGE)
+    record->lane = LANE_CP; /* of a ring; the model has no other exchanges */
   record->when_all = when_all;
   record->when_none = when_none | (e->spared != NULL && e->spared[at] ? e->spared_when : 0);
   record->accumulate = accumulate;
@@ -140,8 +142,8 @@ static void need_inputs(const Graph *g, const Node *n, bool *needed) {
       needed[v] = true;
 }
 
-/* Recomputed nodes that no backward node needs, now or when it waits, directly or through others:
- * they only make the region's output. */
+/* Recomputed nodes that no backward node needs, directly or through others, now or deferred: they
+ * only make the region's output. */
 static bool *find_only_output(Draft *d, const Graph *g, const Region *region) {
   const NodeList *list = &region->recompute;
   bool *needed = ARENA_ARRAY(d->compile->arena, bool, g->values.count);
@@ -178,8 +180,8 @@ static bool *find_only_input(Draft *d, const Graph *g, const Region *region) {
   return only;
 }
 
-/* What need not run in some layers: the last of a recompute group makes no output again, and where
- * a stack begins at the model's input, its first layer makes no gradient of it. */
+/* Nodes that need not run in some layers: the last layer of a recompute group need not remake its
+ * output, and where a stack begins at the model's input its first layer needs no gradient of it. */
 static void find_spared(Emission *e) {
   const Graph *g = e->storage->graph;
   const Region *region = e->storage->region;

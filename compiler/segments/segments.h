@@ -1,4 +1,4 @@
-/* segments.h -- the code of a step, each piece written once: for all layers, micro-batches and
+/* segments.h -- the code of a step; each piece is written once, for all layers, micro-batches and
  * stages that run it.
  *
  * In:   the cut graphs of training and validation.   Out: blocks of parameters, segments. */
@@ -7,22 +7,22 @@
 
 #include "compiler/draft/draft.h"
 
-/* Which parameters are treated alike, and where each stands in its block. */
+/* Groups parameters that are treated alike into blocks, and gives each its place in its block. */
 void blocks_layout(Draft *d);
 
-/* Where inputs stand in a staged micro-batch. */
+/* Gives each input its place in a staged micro-batch. */
 void inputs_layout(Draft *d);
 
-/* The lists of every region of both graphs: forward, recompute, backward. */
+/* Builds the forward, recompute and backward segments of every region of both graphs. */
 void region_segments_build(Draft *d);
 
-/* Of every block of parameters: init, gather, reduce, norm, update. */
+/* Builds init, gather, reduce, norm and update of every block of parameters. */
 void block_segments_build(Draft *d);
 
-/* Of both graphs: load, and the sum of what all ranks must agree on. */
+/* Builds, for both graphs, load and the sum of what all ranks must agree on. */
 void step_segments_build(Draft *d);
 
-/* Makes one run a member of collectives that move many pieces, where the target asks for it. */
+/* Packs collectives of many pieces into one run a member, where the target asks for it. */
 void pieces_pack(Draft *d);
 
 #endif

@@ -54,7 +54,7 @@ static bool special_role(const Storage *p, ValueId v, BaseRole *role) {
   return true;
 }
 
-/* ---- who makes and reads what, where */
+/* ---- where each value is made and read */
 
 static void note_made(Storage *p, ValueId v, ListKind list, int32_t at) {
   ValueUse *use = &p->use[storage_of(p, v)];
@@ -88,8 +88,8 @@ static void note_uses(Storage *p) {
   }
 }
 
-/* ---- exchanges run beside the computation: what they send counts as in use until a node reads
- * what they receive. Were its bytes reused earlier, computation would wait there */
+/* ---- exchanges run beside the computation: what they send stays in use until a node reads what
+ * they receive. If its bytes were reused earlier, computation would have to wait */
 
 static bool reads_output(const Storage *p, const Node *reader, const Node *n) {
   for (int32_t i = 0; i < reader->input_count; i++)
@@ -129,8 +129,8 @@ static bool can_take(const Storage *p, const Node *n, ListKind list, int32_t at,
   const ValueUse *use = &p->use[in];
   if (!use->made || use->list != list || use->escapes || use->last != at) return false;
   if (value_bytes(p->graph, in) != value_bytes(p->graph, out)) return false;
-  /* The output's bytes must be free from when the input is made. Those of carried values are, but
-   * for the gradient of the output, which backward reads. */
+  /* The output's bytes must be free from the moment the input is made. Those of carried values are,
+   * except the gradient of the output, which backward reads. */
   if (special_role(p, out, &role) && role != BASE_OUTPUT && role != BASE_D_INPUT) return false;
   /* The last layer of a recompute group has no output buffer: only the node that makes it may write
    * there. */
@@ -233,7 +233,7 @@ Address storage_address(const Storage *p, ValueId v) {
   BaseRole role;
   if (!special_role(p, root, &role)) {
     const ValueUse *use = &p->use[root];
-    assert(use->made); /* a value of another region can only come in as the carried one */
+    assert(use->made); /* only the carried value comes from another region */
     role = !use->escapes                 ? BASE_SCRATCH
            : use->list == LIST_FORWARD   ? BASE_FRAME
            : use->list == LIST_RECOMPUTE ? BASE_RECOMPUTE_FRAME

@@ -1,4 +1,4 @@
-/* storage.h -- where each value of one region lies: which base register, which offset.
+/* storage.h -- the address of each value of one region: its base register and offset.
  *
  * In:   a region with forward, recompute and backward lists.
  * Out:  an address per value. Values that forward (or recompute) makes and a later list reads share
@@ -35,7 +35,7 @@ typedef struct Storage {
   const Draft *draft;
   const Graph *graph;
   const Region *region;
-  ValueId *owner;                        /* by value: the one whose bytes it has, or itself */
+  ValueId *owner;                        /* by value: the value whose bytes it shares, or itself */
   ValueUse *use;                         /* by owner */
   int64_t *offset;                       /* by owner: in its frame or scratch */
   int64_t *workspace_offset[LIST_KINDS]; /* by position in the list */

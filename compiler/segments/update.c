@@ -1,4 +1,4 @@
-/* update.c -- the code of a step that is not the model's: initial values, norm, update, load.
+/* update.c -- the code of a step outside the model: initial values, norm, update, load.
  *
  * One segment per block of parameters, for one of its layers. Every parameter tensor has its own
  * records, so padding between tensors never enters a sum or an update; of a sharded tensor a rank
@@ -24,7 +24,8 @@ static Record *param_record(Draft *d, int32_t segment, KernelId kernel, Purpose 
 static const KernelId init_kernels[] = {KERNEL_init_normal, KERNEL_init_uniform,
                                         KERNEL_init_constant};
 
-/* Which elements of the whole tensor a rank has, as the init kernels count them (kernels.def). */
+/* The elements of the whole tensor that a rank has, in the form that the init kernels expect
+ * (kernels.def). */
 typedef struct Cut {
   int64_t inner, stride, all_elements;
   int64_t first[MESH_AXES]; /* by axis: elements from member to member */
@@ -48,7 +49,7 @@ static Cut cut_of(const Graph *g, const Param *param) {
   return cut;
 }
 
-/* A layer's elements have numbers of their own: the key is mixed with the layer when it runs. */
+/* Layers draw different numbers: the layer is mixed into the key when the record runs. */
 static void add_init_numbers(Draft *d, Record *record, ParamId p, bool own_piece) {
   const Param *param = &d->train->params.at[p];
   const ParamPlace *at = &d->params[p];
@@ -82,7 +83,8 @@ static void init_param(Draft *d, int32_t segment, ParamId p) {
   own_operand(d, segment, record, p, stored, ACCESS_WRITE);
 }
 
-/* Whole layers, padding included: collectives move the padding, too, so it must hold something. */
+/* Covers whole layers with their padding: collectives move the padding, so it must be initialised.
+ */
 static void zero_block(Draft *d, int32_t segment, int32_t b, BaseRole role) {
   int64_t bytes = block_stride_bytes(d, &d->blocks.at[b], role);
   int64_t elements = bytes / dtype_bytes(role_dtype(d, role));
@@ -104,7 +106,7 @@ static int32_t build_init(Draft *d, int32_t b) {
   return segment;
 }
 
-/* ---- norm: one sum of squares per tensor. calls/ adds up those of a stage */
+/* ---- norm: one sum of squares for each tensor; calls/ sums those of a stage */
 
 static int32_t build_norm(Draft *d, int32_t b) {
   const int64_t f64 = dtype_bytes(DTYPE_F64);
@@ -129,7 +131,7 @@ static int32_t build_norm(Draft *d, int32_t b) {
 
 /* ---- update */
 
-/* The job's number that an attr of an update's kernel names. */
+/* The setting of the job that an attr of an update kernel names. */
 static double update_number(const Job *job, const char *name, bool decays) {
   const struct {
     const char *name;
@@ -174,7 +176,7 @@ static int32_t build_update(Draft *d, int32_t b) {
   return segment;
 }
 
-/* ---- the micro-batch, and what ranks agree on behind it */
+/* ---- the micro-batch, and what ranks agree on after it */
 
 enum { INPUT_ALIGN_BYTES = 64 };
 
@@ -207,7 +209,7 @@ static int32_t build_control(Draft *d, const char *name) {
       collective(d, segment, RECORD_ALL_REDUCE, PURPOSE_CONTROL, all, "loss, weights and requests");
   record->direction = DIRECTION_CONTROL;
   int32_t base = segment_base(d, segment, BASE_CONTROL, NO_ID, DRAFT_CONTROL_BYTES);
-  int64_t first = draft_slot_offset(CONTROL_loss); /* all sums: they stand together */
+  int64_t first = draft_slot_offset(CONTROL_loss); /* all sums, which are adjacent */
   int64_t end = draft_slot_offset(CONTROL_checkpoint) + CONTROL_SLOT_BYTES;
   record_operand(record, base, first, end - first, DTYPE_F64, ACCESS_UPDATE);
   return segment;
