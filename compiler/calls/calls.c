@@ -10,7 +10,7 @@
 
 /* ---- exchanges between stages */
 
-/* Exchanges that agree in this share a segment: direction, distance and bytes of each transfer. */
+/* Exchanges whose transfers have the same directions, distances and bytes share a segment. */
 typedef struct ExchangeKind {
   int64_t transfers[TRANSFERS_MAX][3];
   int32_t count, segment;
@@ -30,7 +30,7 @@ static Flight *flight_of(const Flights *flights, int32_t chunk, int32_t microbat
   return *flight;
 }
 
-/* There are few kinds, and thousands of exchanges: a name is printed once a kind. */
+/* There are few kinds of exchanges, but thousands of exchanges: each name is printed once. */
 static int32_t exchange_segment(Flights *flights, const Transfer *transfers, int32_t count,
                                 const int32_t *buffers) {
   const Buffer *buffer = flights->t->stage->buffers.at;
@@ -73,8 +73,7 @@ static void exchange(Flights *flights, const Transfer *transfers, int32_t count)
 
 /* ---- train */
 
-/* What one stage's chunk hands to the next one on the same stage needs no transfer: it is one
- * buffer of both flights. */
+/* A chunk whose successor is on the same stage needs no transfer: both flights share one buffer. */
 static void hand_over(const Flights *flights, const PipeStep *step) {
   const Draft *d = flights->t->draft;
   int32_t stage = flights->t->stage->number, here = draft_chunk(d, stage, step->chunk);
@@ -91,7 +90,8 @@ static void hand_over(const Flights *flights, const PipeStep *step) {
     flight->d_carry[d->chunk_first[here + 1] - d->chunk_first[here]] = source->d_carry[0];
 }
 
-/* Samples that a micro-batch's earlier chunk has loaded on this stage serve the later ones, too. */
+/* Samples that an earlier chunk of the micro-batch has loaded on this stage are used by later
+ * chunks, too. */
 static void share_data(const Flights *flights, const PipeStep *step) {
   Flight *flight = flight_of(flights, step->chunk, step->microbatch);
   for (int32_t k = 0; k < step->chunk && flight->data == NO_ID; k++)
@@ -172,7 +172,7 @@ static int32_t update_of(const Block *block) {
 static int32_t init_of(const Block *block) {
   return block->init;
 }
-/* Replicated parameters of which each rank made a piece. */
+/* Gathers replicated parameters, of which each rank has initialised or updated a piece. */
 static int32_t gather_of(const Block *block) {
   return block->shards_params ? NO_ID : block->gather;
 }
@@ -185,7 +185,8 @@ static void each_layer(Calls *t, SegmentOf *segment_of) {
         calls_add(t, segment_of(&t->draft->blocks.at[b]), b, l);
 }
 
-/* Squares, in the order in which reductions end, so that only the last one is waited for. */
+/* Squares are computed in the order in which reductions finish, so that only the last one is waited
+ * for. */
 static void each_norm(Calls *t) {
   for (int32_t b = t->draft->blocks.count - 1; b >= 0; b--) {
     const StageBlock *held = &t->stage->blocks[b];
@@ -194,7 +195,7 @@ static void each_norm(Calls *t) {
   }
 }
 
-/* A tied parameter's gradients of the two stages that hold it become their sum on both. */
+/* The two stages that hold a tied parameter sum its gradients on both. */
 static void join_tied(Calls *t) {
   for (int32_t b = 0; b < t->draft->blocks.count; b++) {
     if (t->stage->blocks[b].held == 0 || t->draft->blocks.at[b].join[0] == NO_ID) continue;
@@ -229,7 +230,7 @@ static int32_t distance(const Draft *d, int32_t from, int32_t to) {
   return pipeline_distance(draft_pipe_kind(d), d->stage_count, from, to);
 }
 
-/* One micro-batch through all chunks, in the model's order. */
+/* Runs one micro-batch through all chunks, in the order of the model. */
 static void build_eval(Draft *d, Stage *stage) {
   Calls t;
   calls_open(&t, d, stage, PROGRAM_EVAL_STEP);

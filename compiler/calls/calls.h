@@ -1,7 +1,7 @@
-/* calls.h -- which segments run, in what order, on which buffers: init, train_step and eval_step of
+/* calls.h -- which segments run in which order on which buffers: init, train_step and eval_step of
  * every pipeline stage.
  *
- * In:   a draft with stages and what persists on them.   Out: calls and loops of every program,
+ * In:   a draft with stages and their persistent buffers.   Out: calls and loops of every program,
  * and the buffers that live between calls, with their lifetimes. */
 #ifndef LOCKSTEP_CALLS_H
 #define LOCKSTEP_CALLS_H

@@ -1,5 +1,5 @@
-/* microbatch.c -- one micro-batch on one chunk of the model: forward, backward, and, where they
- * wait, weights' gradients. */
+/* microbatch.c -- one micro-batch on one chunk of the model: forward, backward and, if deferred,
+ * weight gradients. */
 #include "compiler/calls/program.h"
 
 /* ---- forward */
@@ -46,8 +46,8 @@ void calls_forward(Calls *t, int32_t microbatch, uint32_t flags) {
 
 /* ---- backward */
 
-/* Layers [first, end) of one group: each makes its kept values and, but for the last, its output
- * again. */
+/* Recomputes layers [first, end) of one group: each remakes its kept values and, except for the
+ * last, its output. */
 static void recompute_group(Calls *t, int32_t first, int32_t end, int32_t microbatch,
                             uint32_t flags) {
   Flight *f = t->flight;

@@ -84,7 +84,7 @@ static BufferBinding bind_partials(const Calls *t, const SegmentBase *base, cons
                          (held->first_partial[group] + position * block->partials[group]) * f64};
 }
 
-/* The model's own input wants no gradient; a layer that has more layers before it does. */
+/* The model's input needs no gradient; a layer with layers before it passes one on. */
 bool calls_wants_input_gradient(const Calls *t, int32_t u) {
   const LayerUse *use = &t->draft->chain[u];
   return !use->first || region_feeds_back(t->graph, use->region);
@@ -101,10 +101,10 @@ static BufferBinding bind_carried(const Calls *t, const SegmentBase *base, const
   case BASE_INPUT: return (BufferBinding){f->again[i] != NO_ID ? f->again[i] : f->carry[i], 0};
   case BASE_OUTPUT:
     if (f->again[i + 1] != NO_ID) return (BufferBinding){f->again[i + 1], 0};
-    /* The last layer of a group does not make its output again: nothing that runs touches this
-     * base. */
+    /* The last layer of a group does not remake its output: no record that runs touches this base.
+     */
     return (BufferBinding){at->recompute ? f->carry[i] : f->carry[i + 1], 0};
-  case BASE_D_INPUT: /* of the model's first layer: nothing that runs touches it */
+  case BASE_D_INPUT: /* in the model's first layer no record that runs touches it */
     return (BufferBinding){f->d_carry[calls_wants_input_gradient(t, at->use) ? i : i + 1], 0};
   default: return (BufferBinding){f->d_carry[i + 1], 0};
   }
@@ -148,8 +148,8 @@ static void touch(Calls *t, int32_t buffer) {
 
 /* ---- what goes on beside the computation: one reduction and one exchange may be outstanding
  *
- * Their buffers live until the next one begins: were their bytes reused earlier, computation would
- * wait for it. */
+ * Their buffers live until the next one begins: if their bytes were reused earlier, computation
+ * would have to wait. */
 
 void calls_let_go(Calls *t, BufferList *list) {
   for (int32_t i = 0; i < list->count; i++) {
@@ -192,9 +192,9 @@ static bool is_touched(const Segment *segment, int32_t base, uint32_t flags) {
   return false;
 }
 
-/* In a micro-batch that assigns gradients nothing touches the buffer in which others arrive to be
- * added. It gets no memory then, but the gradients' own binding, which is as large. NO_ID: it is
- * touched. */
+/* In a micro-batch that assigns gradients, nothing touches the buffer in which other micro-batches
+ * receive gradients to add. It gets no memory then: it is bound to the gradients themselves, which
+ * are as large. NO_ID: it is touched. */
 static int32_t stand_in(const Segment *segment, int32_t base, uint32_t flags) {
   if (segment->bases.at[base].role != BASE_WIRE_SHARD || is_touched(segment, base, flags))
     return NO_ID;

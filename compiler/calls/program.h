@@ -1,8 +1,8 @@
 /* program.h -- calls of one program of one stage, and the buffers that live between them. Private
  * to calls/.
  *
- * A flight is one micro-batch on one chunk of the model, from what comes in to the last gradient
- * that leaves. carry[i] is the value before the chunk's layer i, d_carry[i] its gradient. */
+ * A flight is one micro-batch on one chunk of the model, from its input to the last gradient that
+ * it passes on. carry[i] is the value before the chunk's layer i, d_carry[i] its gradient. */
 #ifndef LOCKSTEP_CALLS_PROGRAM_H
 #define LOCKSTEP_CALLS_PROGRAM_H
 
@@ -11,13 +11,13 @@
 typedef struct Flight {
   int32_t *carry, *again, *d_carry; /* buffers by layer, one more than layers; again: recomputed */
   int32_t *frame, *recompute_frame, *weight_frame; /* by layer */
-  int32_t *grads; /* by slot: whole gradients of a layer on their way into a shard */
+  int32_t *grads; /* by slot: whole gradients of a layer, before they are reduced into a shard */
   int32_t data;
 } Flight;
 
 typedef VEC(int32_t) BufferList;
 
-/* "h output": buffers come by the thousand, their names are few. */
+/* "h output": there are thousands of buffers with few names. */
 typedef struct BufferName {
   const char *of, *word, *text;
 } BufferName;
@@ -29,43 +29,45 @@ typedef struct Calls {
   const Graph *graph;
   const RegionSegments *parts;
   const StepSegments *ends;
-  int32_t first, end;  /* layers of the chunk at work */
+  int32_t first, end;  /* layers of the current chunk */
   Flight *flight;      /* at work */
   int32_t *slot_first; /* by block: slot of its layer 0 */
   int32_t slot_count;
-  int32_t *gathered; /* by slot: whole parameters of a layer that are there now */
+  int32_t *gathered; /* by slot: whole parameters of a layer that are present now */
   VEC(BufferName) names;
-  BufferList reducing, sending; /* what the last reduction or exchange may still be at work on */
+  BufferList reducing, sending; /* buffers that the last reduction or exchange may still be using */
 } Calls;
 
 void calls_open(Calls *t, Draft *d, Stage *stage, ProgramKind kind);
 
 int32_t calls_here(const Calls *t); /* position of the next call */
 
-/* Sets the chunk at work; a flight is made empty for it. */
+/* Sets the current chunk, and makes an empty flight for it. */
 void calls_chunk(Calls *t, int32_t chunk);
 Flight *flight_new(Calls *t);
 void flight_clear(Calls *t, Flight *flight);
 
 void calls_forward(Calls *t, int32_t microbatch, uint32_t flags);
-/* Without a split, weights' gradients too; gradients then leave as their block's ZeRO stage says.
+/* When backward is not split, this includes weight gradients; gradients are then reduced as their
+ * block's ZeRO stage says.
  */
 void calls_backward(Calls *t, int32_t microbatch, uint32_t flags);
 void calls_weight(Calls *t, int32_t microbatch, uint32_t flags);
 
-/* A segment that belongs to no layer: of layer `layer` of block b, or of nothing (NO_ID). */
+/* Calls a segment that belongs to no region's layer: it is for layer `layer` of block b, or for
+ * neither (NO_ID). */
 void calls_add(Calls *t, int32_t segment, int32_t b, int64_t layer);
 
-/* A call whose transfers are bound to the given buffers, and are what the posts say. */
+/* A call whose transfers are bound to the given buffers and described by the posts. */
 void calls_exchange(Calls *t, int32_t segment, const int32_t *buffers, const PlanPost *posts,
                     int32_t count);
 
-/* When the program is whole: calls that come round again become a loop, where there are any. */
+/* Call when the program is complete: calls that repeat become a loop. */
 void calls_rotate(Calls *t);
 
 /* ---- for microbatch.c and sharded.c */
 
-/* "of word". Both texts last as long as the compile, and are compared by address. */
+/* "of word". Both texts live as long as the compile and are compared by address. */
 const char *calls_name(Calls *t, const char *of, const char *word);
 
 /* A buffer that lives from the next call to the last one that binds it; _if: when *slot has none
@@ -78,23 +80,24 @@ void calls_add_layer(Calls *t, int32_t segment, int32_t u, int32_t microbatch, u
                      bool recompute);
 void calls_add_block(Calls *t, int32_t segment, int32_t b, int64_t layer, int32_t microbatch,
                      uint32_t flags);
-/* Buffers held until now for a reduction or exchange beside the computation may be reused. */
+/* Releases buffers held for a reduction or exchange beside the computation. */
 void calls_let_go(Calls *t, BufferList *list);
 bool calls_wants_input_gradient(const Calls *t, int32_t u);
 
-int64_t block_layer(const Block *block, int64_t layer); /* 0 where a block has no layers */
+int64_t block_layer(const Block *block, int64_t layer); /* 0 if the block has no layers */
 bool block_is_read(const LayerUse *use, const Block *block);
 
-/* Whole parameters for layer u (backward: what backward reads); with those ahead of it: step +1
- * forward, -1 backward. */
+/* Gathers whole parameters for layer u (in backward: those that backward reads), and those of the
+ * layers ahead; step is +1 forward, -1 backward. */
 void sharded_gather(Calls *t, int32_t u, bool backward, int32_t microbatch, uint32_t flags);
 void sharded_gather_ahead(Calls *t, int32_t u, int32_t step, int32_t microbatch, uint32_t flags);
-/* They stay until `over`, or longer, as parallel.zero_reshard says. */
+/* They stay until `over`, or longer if parallel.zero_reshard says so. */
 void sharded_release(Calls *t, int32_t u, ZeroReshardChoice over);
 void sharded_clear(Calls *t, int32_t u, int32_t microbatch, uint32_t flags);
 void sharded_reduce(Calls *t, int32_t u, int32_t microbatch, uint32_t flags);
 
-/* The buffer for what a chunk takes from another stage or makes; made when not there yet. */
+/* The buffer for a value that a chunk receives from another stage or makes; created if there is
+ * none yet. */
 int32_t calls_carry(Calls *t, Flight *flight, int32_t chunk, bool gradient, bool at_end);
 
 #endif

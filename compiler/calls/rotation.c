@@ -1,20 +1,20 @@
 /* rotation.c -- the steady state of a pipeline, written once.
  *
- * In the middle of a step every iteration does what the one before did, a micro-batch later and in
- * other buffers: those of the micro-batches in flight take turns. After one round of turns the same
- * calls come again with the same buffers. So the body of the loop is one round, and its bindings
- * are constant: there is no rule by which a base moves.
+ * In the middle of a step every iteration repeats the one before, a micro-batch later and with
+ * other buffers: the micro-batches in flight use their buffers in turn. After one round the same
+ * calls repeat with the same buffers. So the body of the loop is one round, and its bindings are
+ * constant: no base has to move.
  *
- * It is found before buffers have offsets. Buffers that are alike and do not live at once share a
- * slot: a new one takes the slot that was freed last. Calls are the same again when their
- * bases stand in the same slots. The buffers that they bind in each round then become one, which
- * lives whenever any of them did, and through the whole loop when one of them outlives its round.
- * They share a slot, so none of them lived while another did. */
+ * Rounds are found before buffers have offsets. Buffers that are alike and never live at the same
+ * time share a slot: a new one takes the slot that was freed last. Calls repeat when their bases
+ * are in the same slots. The buffers that they bind in each round then become one buffer, which
+ * lives whenever any of them did, and through the whole loop if one of them outlives its round.
+ * They share a slot, so no two of them lived at the same time. */
 #include <string.h>
 
 #include "compiler/calls/program.h"
 
-/* Buffers that could be each other. */
+/* Buffers that are interchangeable. */
 typedef struct Kind {
   const Buffer *example;
   BufferList left; /* free slots */
@@ -28,7 +28,7 @@ typedef struct Rotation {
   int32_t *slot, *kind;             /* by buffer */
   VEC(Kind) kinds;
   int32_t slot_count;
-  int32_t first, period, times; /* the calls of a round, and how often they come */
+  int32_t first, period, times; /* the calls of a round, and how often they repeat */
   int32_t stride;               /* micro-batches of a round */
 } Rotation;
 
@@ -49,7 +49,7 @@ static int32_t kind_of(Rotation *r, const Buffer *buffer) {
 /* Buffers by the call at which they end. */
 typedef struct Deaths {
   int32_t *first, *next; /* by call; by buffer. NO_ID: the end */
-  int32_t call;          /* those before it have left */
+  int32_t call;          /* buffers that ended before it have freed their slots */
 } Deaths;
 
 static Deaths deaths_of(const Rotation *r) {
@@ -110,8 +110,8 @@ static bool comes_again(const Rotation *r, int32_t a, int32_t b, int32_t stride)
   return true;
 }
 
-/* Micro-batches from a call of one to the call `period` further; 0: they are not of the kind that
- * comes again. */
+/* Micro-batches from a call to the one `period` calls later; 0: calls of this kind do not repeat.
+ */
 static int32_t stride_of(const Rotation *r, int32_t from, int32_t period) {
   const Call *call = r->program->calls.at;
   for (int32_t i = from; i < from + period && i + period < r->program->calls.count; i++) {
@@ -121,7 +121,7 @@ static int32_t stride_of(const Rotation *r, int32_t from, int32_t period) {
   return 0;
 }
 
-/* Buffers that live before each call and in it. */
+/* By call: how many buffers live both before and in it. */
 static int32_t *carried_counts(const Rotation *r) {
   int32_t *count = ARENA_ARRAY(r->arena, int32_t, r->program->calls.count + 2);
   for (int32_t b = r->first_buffer; b < r->end_buffer; b++) {
@@ -133,9 +133,9 @@ static int32_t *carried_counts(const Rotation *r) {
   return count;
 }
 
-/* Calls [low, high) come again. A round may begin at any of its calls, and does where least is
- * carried over: what is lives through the loop. Sizes do not count, so that the number of replicas,
- * which shards follow, changes no call. */
+/* Calls [low, high) repeat. A round may begin at any of its calls; it begins where the fewest
+ * buffers are carried over, because those live through the whole loop. Sizes do not count, so that
+ * the number of replicas, which determines the size of shards, changes no call. */
 static void choose_first(Rotation *r, int32_t low, int32_t high) {
   const int32_t *count = carried_counts(r);
   r->first = low;
@@ -144,7 +144,7 @@ static void choose_first(Rotation *r, int32_t low, int32_t high) {
   r->times = (high - r->first) / r->period + 1;
 }
 
-/* Rounds of so many calls around the middle of the program. */
+/* Looks for rounds of `period` calls around the middle of the program. */
 static bool try_period(Rotation *r, int32_t middle, int32_t period) {
   int32_t stride = stride_of(r, middle, period), low = middle, high = middle;
   if (stride <= 0) return false;
@@ -171,13 +171,13 @@ static int32_t loop_end(const Rotation *r) {
   return r->first + r->times * r->period;
 }
 
-/* Of a call; -1: before the loop; times: behind it. */
+/* The round of a call; -1: before the loop; times: after it. */
 static int32_t round_of(const Rotation *r, int32_t call) {
   if (call < r->first) return -1;
   return call < loop_end(r) ? (call - r->first) / r->period : r->times;
 }
 
-/* Where the call stands in the program that has one round. */
+/* The position of the call in the program with one round. */
 static int32_t moved(const Rotation *r, int32_t call) {
   int32_t round = round_of(r, call), left_out = round == r->times ? round - 1 : round;
   return round < 0 ? call : call - left_out * r->period;
@@ -189,7 +189,7 @@ static int32_t root_of(int32_t *root, int32_t buffer) {
   return buffer;
 }
 
-/* The earlier one is kept. */
+/* Merges two buffers; the earlier one is kept. */
 static void unite(int32_t *root, int32_t a, int32_t b) {
   int32_t x = root_of(root, a), y = root_of(root, b);
   root[x > y ? x : y] = x > y ? y : x;
@@ -208,7 +208,7 @@ static int32_t *unite_rounds(const Rotation *r) {
   return root;
 }
 
-/* A buffer that one round leaves to the next is there before the loop: its lifetime begins before
+/* A buffer that one round passes to the next exists before the loop, so its lifetime begins before
  * it. */
 static void move_life(const Rotation *r, Buffer *buffer) {
   bool is_carried = round_of(r, buffer->first_call) != round_of(r, buffer->last_call);
@@ -225,7 +225,7 @@ static void join_lives(Buffer *into, const Buffer *other) {
   if (other->last_call > into->last_call) into->last_call = other->last_call;
 }
 
-/* Keeps the first of those that became one. Returns the new numbers, by old ones. */
+/* Keeps the first of the merged buffers. Returns the new numbers by the old ones. */
 static int32_t *join_buffers(Rotation *r, int32_t *root) {
   int32_t *number = ARENA_ARRAY(r->arena, int32_t, r->end_buffer);
   int32_t count = r->first_buffer;

@@ -1,5 +1,5 @@
-/* sharded.c -- collectives around a layer: whole parameters of sharded blocks come before it is
- * computed, its gradients leave after it. */
+/* sharded.c -- collectives around a layer: parameters of sharded blocks are gathered before it is
+ * computed, its gradients are reduced after it. */
 #include "compiler/calls/program.h"
 
 /* ---- whole parameters of sharded blocks */
@@ -36,7 +36,8 @@ void sharded_gather(Calls *t, int32_t u, bool backward, int32_t microbatch, uint
   }
 }
 
-/* What is gathered stays until its layer, its backward or the step is over (parallel.zero_reshard).
+/* Gathered parameters stay until the end of their layer, of its backward or of the step
+ * (parallel.zero_reshard).
  */
 void sharded_release(Calls *t, int32_t u, ZeroReshardChoice over) {
   if (t->graph->training && t->draft->job->parallel.zero_reshard > (int32_t)over) return;
@@ -48,7 +49,7 @@ void sharded_release(Calls *t, int32_t u, ZeroReshardChoice over) {
   }
 }
 
-/* ---- units: what is gathered at once, one layer or as many in a row as reach parallel.zero_unit
+/* ---- units: layers gathered together, one or as many in a row as reach parallel.zero_unit
  */
 
 static int64_t gathered_bytes(const Calls *t, int32_t u) {
@@ -80,7 +81,7 @@ static LayerUnit unit_of(const Calls *t, int32_t u) {
   return unit;
 }
 
-/* Gathers for layer u's unit and as many units ahead of it as asked; step is +1 forward, -1
+/* Gathers layer u's unit and as many units ahead of it as the job asks; step is +1 forward, -1
  * backward. */
 void sharded_gather_ahead(Calls *t, int32_t u, int32_t step, int32_t microbatch, uint32_t flags) {
   if (t->draft->derived.zero != 3) return;
@@ -109,8 +110,8 @@ static RegionId edge_reader(const Calls *t, const Block *block, bool last) {
   return found;
 }
 
-/* Before a layer's first contribution: gradients to which this stage only adds begin at zero, and
- * so does padding in memory that held something else. */
+/* Before a layer's first contribution: zeroes gradients to which this stage only adds, and padding
+ * in memory that held something else. */
 void sharded_clear(Calls *t, int32_t u, int32_t microbatch, uint32_t flags) {
   const LayerUse *use = &t->draft->chain[u];
   for (int32_t b = 0; b < t->draft->blocks.count; b++) {
@@ -124,8 +125,8 @@ void sharded_clear(Calls *t, int32_t u, int32_t microbatch, uint32_t flags) {
   }
 }
 
-/* Gradients that have all contributions of this micro-batch are reduced: in every micro-batch into
- * a shard, else only in the last one. */
+/* Reduces gradients that have all contributions of this micro-batch: in every micro-batch if into a
+ * shard, otherwise only in the last one. */
 void sharded_reduce(Calls *t, int32_t u, int32_t microbatch, uint32_t flags) {
   const LayerUse *use = &t->draft->chain[u];
   bool begun = false;

@@ -4,7 +4,7 @@
 
 /* ---- exchanges */
 
-/* The layout of what a stage hands to the next one. */
+/* The layout of the value that a stage passes to the next one. */
 static Layout carried_layout(const Graph *g) {
   for (RegionId r = 0; r < g->regions.count; r++)
     if (g->regions.at[r].output != NO_ID) return value_layout(g, g->regions.at[r].output);
@@ -38,8 +38,8 @@ int32_t exchange_segment_build(Draft *d, const Stage *stage, const Transfer *tra
   return segment;
 }
 
-/* ---- the norm: a sum for each group of tensors that the same ranks share, added over the ranks
- * that hold different elements of it */
+/* ---- the norm: one sum for each group of tensors that the same ranks share, summed over the ranks
+ * that hold different elements */
 
 static bool group_exists(const Draft *d, int32_t group) {
   for (int32_t b = 0; b < d->blocks.count; b++)

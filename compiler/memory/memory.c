@@ -1,11 +1,11 @@
-/* memory.c -- transient buffers of a program stand above the persistent ones. */
+/* memory.c -- the transient buffers of a program are placed above the persistent ones. */
 #include "compiler/memory/memory.h"
 
 #include "compiler/memory/pack.h"
 
 static void pack_program(Stage *stage, int32_t kind, Tier tier) {
   Program *program = &stage->programs[kind];
-  Arena *arena = arena_new(); /* nothing of it is needed later, and it is much */
+  Arena *arena = arena_new(); /* large, and not needed later */
   int32_t count = 0;
   PackItem *items = ARENA_ARRAY(arena, PackItem, stage->buffers.count);
   for (int32_t b = 0; b < stage->buffers.count; b++) {

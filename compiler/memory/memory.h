@@ -1,7 +1,8 @@
-/* memory.h -- lifetimes to offsets: where each buffer of every program lies in its stage's arena.
+/* memory.h -- from lifetimes to offsets: where each buffer of every program lies in its stage's
+ * arena.
  *
- * In:   a draft with calls.   Out: an offset for every transient buffer, what each program needs
- * at once, and the arena of every stage. */
+ * In: a draft with calls. Out: an offset for every transient buffer, the peak of each program, and
+ * the arena size of every stage. */
 #ifndef LOCKSTEP_MEMORY_H
 #define LOCKSTEP_MEMORY_H
 

@@ -33,16 +33,16 @@ typedef struct Taken {
   int64_t first, end;
 } Taken;
 
-/* Bytes in order; what overlaps or touches is merged. */
+/* Ranges of bytes in order; ranges that overlap or touch are merged. */
 typedef VEC(Taken) TakenList;
 
-/* Placed items by when they live, in slices of time of about the square root of it each: an item
- * looks one by one only at those that begin or end where it begins or ends itself. What lives
- * through a slice, and all that any of its positions has, is a list of merged bytes: thousands of
- * layers that lie one behind the other are one entry of it. */
+/* Placed items by lifetime. Time is cut into slices of about the square root of its length. An item
+ * looks individually only at the items that begin or end in the slices in which it begins or ends
+ * itself; for slices that it spans completely, and for items that span a slice, there are lists of
+ * merged bytes, in which thousands of adjacent layers are one entry. */
 typedef struct Slice {
-  VEC(int32_t) part;       /* items that live in some of it */
-  TakenList through, some; /* what lives in all of it; what lives in any of it */
+  VEC(int32_t) part;       /* items that live in a part of it */
+  TakenList through, some; /* bytes live in all of it; bytes live in any part of it */
 } Slice;
 
 typedef struct Slices {
@@ -61,7 +61,7 @@ static Slices slices_new(Arena *arena, const PackItem *items, int32_t count) {
 
 static void add_taken(Arena *arena, TakenList *list, Taken taken) {
   int32_t at = 0, stop = list->count;
-  while (at < stop) { /* the first that ends where this begins, or later */
+  while (at < stop) { /* the first range that ends at or after the start of this one */
     int32_t middle = (at + stop) / 2;
     if (list->at[middle].end >= taken.first)
       stop = middle;
@@ -86,7 +86,7 @@ typedef struct Packing {
   int32_t count;
   int64_t align_bytes;
   int64_t *offsets; /* by item */
-  TakenList taken;  /* of those that live with the item at hand */
+  TakenList taken;  /* of items that live at the same time as the current one */
 } Packing;
 
 static Taken taken_by(const Packing *p, int32_t index) {
@@ -114,7 +114,7 @@ static void take_list(Packing *p, const TakenList *list) {
     VEC_PUSH(p->arena, &p->taken, list->at[i]);
 }
 
-/* A slice of which the item has a part. */
+/* Adds what is taken in a slice of which the item lives in a part. */
 static void take_part(Packing *p, const Slice *slice, const PackItem *item) {
   take_list(p, &slice->through);
   for (int32_t i = 0; i < slice->part.count; i++) {
@@ -133,8 +133,9 @@ static void find_taken(Packing *p, const Slices *slices, const PackItem *item) {
   if (last > first) take_part(p, &slices->at[last], item);
 }
 
-/* The lowest gap wide enough between those alive together. What lies in the way leaves nothing
- * below its end, in whatever order it is looked at; those passed by are not looked at again. */
+/* The lowest gap that is wide enough between items alive at the same time. A range in the way rules
+ * out everything below its end, in whatever order ranges are visited; ranges that were passed are
+ * not visited again. */
 static int64_t find_gap(Packing *p, int64_t size) {
   int64_t at = 0;
   for (bool moved = true; moved;) {

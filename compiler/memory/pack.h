@@ -1,4 +1,4 @@
-/* pack.h -- lifetimes to offsets: the one packer, used for a segment's scratch and for a
+/* pack.h -- from lifetimes to offsets: the one packer, used for a segment's scratch and for a
  * program's buffers. */
 #ifndef LOCKSTEP_PACK_H
 #define LOCKSTEP_PACK_H

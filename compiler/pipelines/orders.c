@@ -1,11 +1,11 @@
 /* orders.c -- the steps of one stage, in order, as each row of pipelines.def names it. */
 #include "compiler/pipelines/orders.h"
 
-/* ---- so many forwards ahead, then forward and backward in turn
+/* ---- a number of forwards ahead, then forward and backward alternate
  *
- * zb-h1 is 1f1b whose stage i computes the weight gradients of a micro-batch after the input
- * gradients of the i-th micro-batch behind it: (p-i) + i = p micro-batches are kept on every stage,
- * and what is put off fills the end, when no forwards are left. */
+ * zb-h1 is 1f1b in which stage i computes the weight gradients of a micro-batch after the input
+ * gradients of the i-th micro-batch after it: (p-i) + i = p micro-batches are kept on every stage,
+ * and the deferred work fills the end, when no forwards are left. */
 
 static int32_t forwards_ahead(const PipeShape *shape, int32_t stage) {
   int32_t all = shape->microbatches * shape->chunks, left = shape->stages - stage - 1;
@@ -15,7 +15,8 @@ static int32_t forwards_ahead(const PipeShape *shape, int32_t stage) {
   return ahead < all ? ahead : all;
 }
 
-/* The k-th forward or backward of a stage: `stages` micro-batches through each chunk in turn. */
+/* The k-th forward or backward of a stage: `stages` micro-batches go through one chunk, then
+ * through the next. */
 static PipeStep kth_step(const PipeShape *shape, PipeAction action, int32_t k) {
   int32_t group = shape->stages * shape->chunks;
   int32_t chunk = shape->chunks == 1 ? 0 : k % group / shape->stages;
@@ -43,9 +44,9 @@ void order_in_turn(const PipeShape *shape, int32_t stage, PipeStage *out) {
  * its second in memory. A stage begins with as many forwards as reach the end and come back, runs
  * forward, backward and weight gradients of both chunks in turn, and lets weight gradients of the
  * last micro-batches wait for what other stages need. At no time do more than 2p chunks wait for
- * their weight gradients, on any stage: p micro-batches, as 1f1b has them on its first. With
- * forward and both parts of backward equally long nobody waits but for the first forward and the
- * last gradient to come. (arXiv:2401.10241, section 6.) */
+ * their weight gradients, on any stage: p micro-batches, as 1f1b has them on its first. If forward
+ * and both parts of backward take equally long, a stage waits only for its first forward and its
+ * last gradient. (arXiv:2401.10241, section 6.) */
 
 typedef struct Turns {
   PipeStage *out;

@@ -4,12 +4,12 @@
 
 #include "compiler/pipelines/pipeline.h"
 
-/* Appends the steps to out->steps, which has room for all. */
+/* Appends the steps of `stage` to out->steps, which has room for all. */
 typedef void PipeOrder(const PipeShape *shape, int32_t stage, PipeStage *out);
 
-/* So many forwards ahead, then forward and backward in turn. */
+/* A number of forwards ahead, then forward and backward alternate. */
 PipeOrder order_in_turn;
-/* Of two chunks of a folded chain. */
+/* For a folded chain with two chunks a stage. */
 PipeOrder order_folded;
 
 #endif

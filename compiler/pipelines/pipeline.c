@@ -1,7 +1,7 @@
-/* pipeline.c -- when stages work and exchange, if each takes its steps in the order of orders.c.
+/* pipeline.c -- when stages work and exchange if each takes its steps in the order of orders.c.
  *
- * The orders are simulated twice: with transfers that wait for nobody, which gives the bubble that
- * papers speak of, and with transfers that wait for both ends, which gives the exchanges. */
+ * The orders are simulated twice: with transfers that never wait, which gives the bubble as papers
+ * define it, and with transfers that wait for both ends, which gives the exchanges. */
 #include "compiler/pipelines/pipeline.h"
 
 #include <assert.h>
@@ -74,21 +74,22 @@ const PipeCosts pipe_costs_even = {1, 1, 1};
 /* ---- simulation */
 
 typedef struct Worker {
-  int32_t next; /* step; the one before is under way until busy_until, or done */
+  int32_t next; /* the next step; the one before it runs until busy_until */
   int64_t busy_until;
-  bool has_output; /* the step before makes something that another stage has not got yet */
+  bool has_output; /* the step before made something that another stage has not received yet */
 } Worker;
 
 typedef struct Simulation {
   Arena *arena;
   Pipeline *pipeline;
   Worker *workers;             /* by stage */
-  bool *is_there[PIPE_WEIGHT]; /* activation or gradient that (model chunk, micro-batch) needs */
+  bool *is_there[PIPE_WEIGHT]; /* the activation or gradient that (model chunk, micro-batch) needs
+                                  has arrived */
   bool meets;                  /* a transfer waits until its receiver is between two steps */
   int64_t now;
 } Simulation;
 
-/* Whether the model chunk's forward (backward) has what the chunk before (behind) makes for it. */
+/* Whether the model chunk's forward (backward) has what the chunk before (after) it makes. */
 static bool *input_of(const Simulation *s, PipeAction action, int32_t model_chunk, int32_t k) {
   return &s->is_there[action][(int64_t)model_chunk * s->pipeline->shape.microbatches + k];
 }
@@ -101,14 +102,14 @@ static bool may_start(const Simulation *s, int32_t stage, const PipeStep *step) 
   return *input_of(s, step->action, here, step->microbatch);
 }
 
-/* The model chunk that needs what a step makes; -1: none. */
+/* The model chunk that needs the result of a step, or -1. */
 static int32_t target_chunk(const PipeShape *shape, int32_t stage, const PipeStep *step) {
   int32_t here = pipeline_chunk_of(shape->kind, shape->stages, stage, step->chunk);
   int32_t target = step->action == PIPE_FORWARD ? here + 1 : here - 1;
   return step->action == PIPE_WEIGHT || target == model_chunks(shape) ? -1 : target;
 }
 
-/* Adds a transfer to the stage's exchange of this tick, which begins with the first one. */
+/* Adds a transfer to the stage's exchange of this tick, which is created for the first one. */
 static void post(const Simulation *s, int32_t stage, PipeTransfer transfer) {
   PipeStage *out = &s->pipeline->stages[stage];
   int32_t last = out->exchanges.count - 1;
@@ -138,7 +139,8 @@ static void post_both(const Simulation *s, int32_t stage, const PipeStep *step, 
   post(s, pipeline_stage_of(shape->kind, stages, target), receive);
 }
 
-/* Hands over what the stage's last step made, if the step is over and the receiver has time. */
+/* Hands over the result of the stage's last step if the step has finished and the receiver is free.
+ */
 static void hand_over(Simulation *s, int32_t stage) {
   Worker *w = &s->workers[stage];
   if (!w->has_output || w->busy_until > s->now) return;
@@ -164,7 +166,7 @@ static void start_next(Simulation *s, int32_t stage) {
   w->has_output = target_chunk(&s->pipeline->shape, stage, step) >= 0;
 }
 
-/* Every stage runs its steps as early as it can; the tick at which the last one ends. */
+/* Runs every stage's steps as early as possible. Returns the tick at which the last one ends. */
 static int64_t simulate(Arena *arena, Pipeline *pipeline, bool meets) {
   const PipeShape *shape = &pipeline->shape;
   Simulation s = {.arena = arena, .pipeline = pipeline, .meets = meets};
@@ -199,7 +201,7 @@ static void count_in_flight(PipeStage *stage, bool split) {
   }
 }
 
-/* ---- the door */
+/* ---- entry points */
 
 static void check_shape(const PipeShape *shape) {
   assert(shape->stages >= 1 && shape->chunks >= 1 && shape->microbatches >= 1);
@@ -234,13 +236,13 @@ double pipeline_bubble_share(const Pipeline *pipeline) {
   return (double)pipeline->bubble_ticks / (double)pipeline->span_ticks;
 }
 
-/* So many micro-batches fill what can be filled. */
+/* With so many micro-batches the bubble has reached its full length. */
 static int32_t enough_microbatches(const PipeShape *shape) {
   int32_t least = pipeline_least(shape->kind, shape->stages);
   return least > shape->stages ? least : shape->stages;
 }
 
-/* Of at most `microbatches`: idle ticks do not grow once there are enough. */
+/* Idle ticks of at most `microbatches`; they do not grow once there are enough. */
 static int64_t idle_ticks(PipeShape shape, int32_t microbatches) {
   Arena *arena = arena_new();
   int32_t enough = enough_microbatches(&shape);

@@ -34,7 +34,7 @@ static int32_t cell(const Cutter *c, int32_t groups, int32_t units) {
   return groups * (c->units + 1) + units;
 }
 
-/* The best last group of a cut of the first `units` into `groups`. */
+/* Finds the best last group of a cut of the first `units` into `groups`. */
 static void extend(Cutter *c, int32_t groups, int32_t units, double limit, bool squares) {
   int32_t here = cell(c, groups, units);
   c->best[here] = INFINITY;
@@ -50,7 +50,7 @@ static void extend(Cutter *c, int32_t groups, int32_t units, double limit, bool 
   }
 }
 
-/* Least highest cost of a group (or sum of squares) with no group above `limit`. */
+/* The lowest maximum cost of a group (or sum of squares) with no group above `limit`. */
 static double solve(Cutter *c, double limit, bool squares) {
   for (int32_t u = 0; u <= c->units; u++)
     c->best[cell(c, 0, u)] = u == 0 ? 0 : INFINITY;
@@ -132,7 +132,7 @@ void balance_stages(Arena *arena, const BalanceChain *chain, const int32_t *stag
   }
 }
 
-/* ---- a cut that is said */
+/* ---- a cut given by the job */
 
 static bool list_fits(Arena *arena, const BalanceChain *chain, const int32_t *layers,
                       int32_t layers_count, int32_t groups, const char **why) {
@@ -141,7 +141,7 @@ static bool list_fits(Arena *arena, const BalanceChain *chain, const int32_t *la
   for (int32_t u = 0; u < chain->unit_count; u++)
     all += chain->is_layer[u];
   for (int32_t g = 0; g < layers_count; g++) {
-    /* What stands before the layers, or behind them, may have a group to itself. */
+    /* The units before or after the layers may have a group to themselves. */
     bool has_other = (g == 0 && !chain->is_layer[0]) ||
                      (g == layers_count - 1 && !chain->is_layer[chain->unit_count - 1]);
     if (layers[g] < (has_other ? 0 : 1)) {
@@ -164,14 +164,14 @@ int32_t *balance_listed(Arena *arena, const BalanceChain *chain, const int32_t *
                         int32_t layers_count, int32_t groups, const char **why) {
   if (!list_fits(arena, chain, layers, layers_count, groups, why)) return NULL;
   int32_t *boundaries = ARENA_ARRAY(arena, int32_t, groups + 1);
-  int32_t unit = 0, behind = 0; /* behind: the last layer so far */
+  int32_t unit = 0, behind = 0; /* behind: index after the last layer so far */
   for (int32_t g = 0; g < groups; g++) {
     boundaries[g] = g == 0 ? 0 : unit;
     for (int32_t left = layers[g]; left > 0; unit++)
       if (chain->is_layer[unit]) left--, behind = unit + 1;
     while (unit < chain->unit_count && !chain->is_layer[unit])
       unit++;
-    if (g == groups - 2 && layers[groups - 1] == 0) unit = behind; /* the end stands alone */
+    if (g == groups - 2 && layers[groups - 1] == 0) unit = behind; /* the last unit is alone */
   }
   boundaries[groups] = chain->unit_count;
   return boundaries;

@@ -1,6 +1,6 @@
-/* balance.h -- where a chain of units is cut into groups that take about the same time.
+/* balance.h -- cuts a chain of units into groups that take about the same time.
  *
- * Units are what stands before the layers (embedding), the layers, and what stands behind (head).
+ * Units are what comes before the layers (embedding), the layers, and what comes after them (head).
  * Groups are contiguous: group g is model chunk g of pipeline.h. Boundaries are groups + 1 units:
  * group g has units [at[g], at[g + 1]). */
 #ifndef LOCKSTEP_BALANCE_H
@@ -14,24 +14,24 @@ typedef struct BalanceChain {
   int32_t unit_count;
 } BalanceChain;
 
-/* The cut whose most expensive group is cheapest; among these the one with the least sum of
- * squares, then with the fewest units in early groups, which keep most activations. Every group
- * has a layer when there are enough of them. NULL: fewer units than groups. */
+/* The cut whose most expensive group is cheapest; among those the one with the least sum of
+ * squares, then the one with the fewest units in early groups, which keep the most activations.
+ * Every group has a layer if there are enough. NULL: there are fewer units than groups. */
 int32_t *balance_cut(Arena *arena, const BalanceChain *chain, int32_t groups);
 
-/* Moves boundaries, one unit at a time as long as that helps, so that what one stage has in all is
- * even: `stage` of each group says whose it is. First the most expensive stage gets cheaper, then
- * the sum of squares of stages, then that of groups. */
+/* Moves boundaries, one unit at a time as long as that helps, until stages have even totals;
+ * `stage` is the stage of each group. The most expensive stage comes first, then the sum of squares
+ * over stages, then over groups. */
 void balance_stages(Arena *arena, const BalanceChain *chain, const int32_t *stage, int32_t groups,
                     int32_t *boundaries);
 
-/* The cut that a list of layers per group says: what stands before a layer goes to the first
- * group, what stands behind one to the layer's group. NULL, and a line in *why, when the list does
- * not fit the chain. */
+/* The cut given by a list of layers per group: units before the first layer go to the first group,
+ * units after a layer to that layer's group. NULL, and a line in *why, when the list does not fit
+ * the chain. */
 int32_t *balance_listed(Arena *arena, const BalanceChain *chain, const int32_t *layers,
                         int32_t layers_count, int32_t groups, const char **why);
 
-/* How far the most expensive group lies above the mean: 0.08 = 8 %. */
+/* How far the most expensive group is above the mean: 0.08 = 8 %. */
 double balance_excess(const BalanceChain *chain, const int32_t *boundaries, int32_t groups);
 
 #endif

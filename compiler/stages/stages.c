@@ -1,4 +1,5 @@
-/* stages.c -- the model as a chain of layers, cut into chunks, dealt to pipeline stages. */
+/* stages.c -- the model as a chain of layers, cut into chunks, which are assigned to pipeline
+ * stages. */
 #include "compiler/stages/stages.h"
 
 #include "compiler/stages/balance.h"
@@ -17,7 +18,7 @@ static void make_chain(Draft *d) {
   }
 }
 
-/* What ranks spend their time on in one layer and micro-batch: predicted, or the FLOPs. */
+/* The cost of one layer and micro-batch: predicted time, or FLOPs. */
 static double layer_cost(const Draft *d, const LayerUse *use, bool predicted) {
   const RegionSegments *parts = &d->train_parts[use->region];
   const int32_t segments[] = {parts->forward, parts->recompute, parts->backward, parts->weight};
@@ -30,14 +31,14 @@ static double layer_cost(const Draft *d, const LayerUse *use, bool predicted) {
   return cost;
 }
 
-/* Of a device that nobody has measured nothing is predicted. */
+/* For a device that has not been measured no time is predicted. */
 static bool is_predicted(const Draft *d) {
   for (int32_t u = 0; u < d->chain_length; u++)
     if (layer_cost(d, &d->chain[u], true) > 0) return true;
   return false;
 }
 
-/* What the first and the last stage share must stand on exactly those. */
+/* A parameter that the first and the last stage share must be read on exactly those. */
 static bool check_tied(Draft *d) {
   for (int32_t b = 0; b < d->blocks.count; b++) {
     const Block *block = &d->blocks.at[b];
@@ -60,8 +61,8 @@ static const int32_t *stages_of_chunks(const Draft *d) {
   return stage;
 }
 
-/* Of a folded chain the first stage has both ends of the model: chunks that are alike would leave
- * it with the most to do. */
+/* In a folded chain the first stage has both ends of the model: equal chunks would leave it with
+ * the most work. */
 static bool cut_chunks(Draft *d) {
   Arena *arena = d->compile->arena;
   double *costs = ARENA_ARRAY(arena, double, d->chain_length);
@@ -105,7 +106,7 @@ bool stages_cut(Draft *d) {
     return true;
   }
   if (!cut_chunks(d)) return false;
-  /* A recompute group ends where its chunk does. */
+  /* A recompute group ends with its chunk. */
   for (int32_t c = 1; c <= d->chunk_count; c++)
     d->chain[d->chunk_first[c] - 1].group_last = true;
   return check_tied(d);

@@ -1,4 +1,4 @@
-/* stages.h -- layers to pipeline stages, and what stays on each for the whole run.
+/* stages.h -- assigns layers to pipeline stages, and lays out what stays on each for the whole run.
  *
  * In:   a draft whose segments have predicted times. */
 #ifndef LOCKSTEP_STAGES_H
@@ -6,11 +6,11 @@
 
 #include "compiler/draft/draft.h"
 
-/* Links, chunks, stages. False when reported: the model cannot be cut so. */
+/* Makes links, chunks and stages. False when reported: the model cannot be cut this way. */
 bool stages_cut(Draft *d);
 
-/* Parameters, gradients, optimizer state, control and staged samples of every stage: persistent
- * buffers, with their offsets. */
+/* Adds the persistent buffers of every stage, with offsets: parameters, gradients, optimizer state,
+ * control and staged samples. */
 void state_layout(Draft *d);
 
 #endif

@@ -1,8 +1,8 @@
 /* state.c -- what persists on the ranks of each pipeline stage: parameters, gradients, optimizer
  * state, control, staged data.
  *
- * Control and staging come first: they stand at the same place on every stage. Then every block has
- * one buffer per kind, layers one after another, so that layer l of a tensor stands at a constant
+ * Control and staging come first and have the same offsets on every stage. Then every block has one
+ * buffer per kind with its layers one after another, so that layer l of a tensor is at a constant
  * distance from layer l - 1. */
 #include "compiler/stages/stages.h"
 
@@ -27,7 +27,7 @@ static int32_t persistent(Draft *d, Stage *stage, const char *name, BufferKind k
   return persistent_in(d, stage, TIER_DEVICE, name, kind, size_bytes);
 }
 
-/* A stage holds the layers that it runs; a tied parameter, when it runs any region that reads it.
+/* A stage holds the layers that it runs, and a tied parameter if it runs any region that reads it.
  */
 static void find_layers(const Draft *d, const Stage *stage, int32_t b, StageBlock *held) {
   const Block *block = &d->blocks.at[b];
@@ -86,7 +86,7 @@ static void place_block(Draft *d, Stage *stage, int32_t b) {
   }
 }
 
-/* What the host writes and reads: of a GPU it is pinned memory, and the device has a copy. */
+/* What the host writes and reads. For a GPU it is pinned memory, of which the device has a copy. */
 static void place_host_side(Draft *d, Stage *stage) {
   bool apart = d->cluster->target != TARGET_CPU;
   Tier host = apart ? TIER_HOST : TIER_DEVICE;
