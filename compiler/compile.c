@@ -16,7 +16,7 @@
 #include "compiler/shard/shard.h"
 #include "compiler/stages/stages.h"
 
-/* A model before anything is cut. */
+/* A model before sharding. */
 typedef struct Whole {
   Graph *graph; /* NULL when reported */
   int64_t parameters, flops_per_token;
@@ -42,7 +42,7 @@ static Whole whole_graph(Compile *c, const Job *job, const Compiled *known, Mode
   return whole;
 }
 
-/* The graph becomes what one rank has. False when reported. */
+/* Makes the graph that of one rank. False when reported. */
 static bool cut_graph(Graph *g, const Job *job, const Derived *derived) {
   const ShardOptions options = {.sequence = derived->sequence,
                                 .regather = job->parallel.regather,
@@ -54,7 +54,7 @@ static bool cut_graph(Graph *g, const Job *job, const Derived *derived) {
   return shard_apply(g, options); /* as one rank has it, + the collectives that layouts ask for */
 }
 
-/* One pass through the rooms: what every loop repeats. NULL when reported. */
+/* One pass through the rooms; the loops around compile repeat it. NULL when reported. */
 static Draft *make_draft(Compile *c, const Job *job, const Compiled *known, Model *model,
                          Recompute recompute) {
   const Derived *derived = &known->derived;

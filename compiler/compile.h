@@ -1,8 +1,8 @@
-/* compile.h -- (job, cluster) -> plan or diagnostics: a pure function. No globals, no clock, no
+/* compile.h -- (job, cluster) -> plan or diagnostics: a pure function, without globals, clock or
  * environment.
  *
- * Every harder question is a loop around it, and compiler/advice has them:
- * `recompute = "auto"`, and what to change after "does not fit". */
+ * Harder questions are loops around it, in compiler/advice: `recompute = "auto"`, and what to
+ * change after "does not fit". */
 #ifndef LOCKSTEP_COMPILE_H
 #define LOCKSTEP_COMPILE_H
 
@@ -21,13 +21,14 @@ typedef struct Compiled {
   RecomputeChoice recompute; /* chosen: none, block or every */
   int64_t group_layers;      /* of every */
   const Draft *draft;
-  Choice choice;      /* where ranks are, and what other orders cost */
-  ProveReport *proof; /* NULL when it does not fit */
-  Plan plan;          /* its tables stand in the compile's arena */
+  Choice choice;      /* where ranks are placed, and what other orders cost */
+  ProveReport *proof; /* NULL if the plan does not fit */
+  Plan plan;          /* its tables are in the compile's arena */
 } Compiled;
 
-/* `job` from spec_load, `machine` for cluster = "here". On "does not fit" the plan of the last try
- * is still there, so that its byte table can be shown. False when errors were reported. */
+/* `job` is from spec_load, `machine` is for cluster = "here". On "does not fit" the plan of the
+ * last attempt remains, so that its table of bytes can be shown. False when errors were reported.
+ */
 bool compile(Compile *c, Job *job, const Machine *machine, Compiled *out);
 
 #endif

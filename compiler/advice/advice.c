@@ -6,7 +6,8 @@
 
 typedef struct Rung {
   const char *change;
-  bool (*apply)(Job *job, Derived *derived); /* false: already so, or it would not help */
+  bool (*apply)(Job *job,
+                Derived *derived); /* false: the job has it already, or it would not help */
 } Rung;
 
 static bool shrink_microbatch(Job *job, Derived *derived) {
@@ -72,8 +73,8 @@ typedef struct Step {
 
 enum { RUNG_COUNT = sizeof rungs / sizeof *rungs };
 
-/* Compiles each rung until one fits; one that saves nothing is left out. Returns how many were
- * climbed. */
+/* Compiles each change in turn until one fits; a change that saves nothing is dropped. Returns how
+ * many were tried. */
 static int32_t climb(Compile *c, const Job *job, const Compiled *out, Fit *fit,
                      Step steps[RUNG_COUNT]) {
   Job *changed = ARENA_NEW(c->arena, Job);
@@ -104,7 +105,7 @@ static int32_t climb(Compile *c, const Job *job, const Compiled *out, Fit *fit,
   return count;
 }
 
-/* `parallel.zero = 3` as the command line takes it; nothing where the next step sets the key again.
+/* `parallel.zero = 3` as the command line takes it; nothing if the next step sets the key again.
  */
 static const char *option_of(Arena *arena, const Step *step, const Step *next) {
   size_t width = strcspn(step->change, " ");
@@ -116,7 +117,7 @@ static const char *option_of(Arena *arena, const Step *step, const Step *next) {
   return option;
 }
 
-/* What a rank holds is too much for what the job says that it may hold; else the model is. */
+/* Places the error at the job's memory budget if it sets one, otherwise at the model. */
 static Span place_of_budget(const Job *job) {
   const FieldId keys[] = {FIELD_memory_budget, FIELD_cluster_memory};
   for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
@@ -129,7 +130,7 @@ static Span place_of_budget(const Job *job) {
 void advice_unfit(Compile *c, const Job *job, const Compiled *out, Fit *fit) {
   Step steps[RUNG_COUNT];
   int32_t count =
-      climb(c, job, out, fit, steps); /* before the error: rooms stop once there is one */
+      climb(c, job, out, fit, steps); /* before the error is reported: rooms stop after an error */
   bool fits = count > 0 && steps[count - 1].needs_bytes <= out->budget_bytes;
   error_at(c, place_of_budget(job), "does-not-fit",
            "a rank needs %s, its budget is %s (`lockstep explain` shows the table)",
@@ -150,11 +151,11 @@ void advice_unfit(Compile *c, const Job *job, const Compiled *out, Fit *fit) {
                          (count > 0 ? steps[count - 1].needs_bytes : out->draft->arena_bytes) -
                              out->budget_bytes));
   else
-    fix_last(c, "%s", all + 1); /* behind its first blank */
+    fix_last(c, "%s", all + 1); /* without the leading blank */
 }
 
-/* What a process takes of a GPU before NCCL does: its context, and the code of kernels and
- * libraries. A guess. */
+/* What a process takes of a GPU besides NCCL: its context, and the code of kernels and libraries.
+ * An estimate. */
 #define CONTEXT_BYTES ((int64_t)600 << 20)
 
 void advice_outside(Compile *c, const Job *job, const Compiled *out) {

@@ -10,7 +10,7 @@ int64_t fit_budget(const Job *job, const Cluster *cluster) {
   return (int64_t)job->memory.budget.value;
 }
 
-/* What memory.recompute asks for, in the order in which to try: cheapest first. */
+/* The choices that memory.recompute allows, cheapest first. */
 static int32_t candidates(const Job *job, Model *model, Recompute out[3]) {
   int64_t root = (int64_t)lround(sqrt(model_size(model, "layers", 1)));
   const Recompute none = {CHOICE_RECOMPUTE_NONE, 0}, block = {CHOICE_RECOMPUTE_BLOCK, 1};

@@ -1,4 +1,4 @@
-/* fit.h -- how much backward computes again: the cheapest choice that fits. */
+/* fit.h -- how much is recomputed in backward: the cheapest choice that fits. */
 #ifndef LOCKSTEP_FIT_H
 #define LOCKSTEP_FIT_H
 
@@ -17,8 +17,8 @@ typedef Draft *MakeDraft(Compile *c, const Job *job, const Compiled *known, Mode
 /* Bytes that one rank may use. */
 int64_t fit_budget(const Job *job, const Cluster *cluster);
 
-/* Takes the first draft that fits of those that memory.recompute allows; when none does, the one
- * that needs least. False when reported. */
+/* Takes the first draft that fits among those that memory.recompute allows, or the one that needs
+ * least memory when none fits. False when reported. */
 bool fit_draft(Compile *c, const Job *job, Model *model, Compiled *out, MakeDraft *make);
 
 #endif

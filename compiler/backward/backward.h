@@ -1,6 +1,6 @@
-/* backward.h -- what backward computes again, and what of it may wait.
+/* backward.h -- what backward recomputes, and which of its nodes may be deferred.
  *
- * In:   a graph with backward lists, as one rank has it.   Out: region->recompute, region->weight.
+ * In:   a sharded graph with backward lists.   Out: region->recompute, region->weight.
  */
 #ifndef LOCKSTEP_BACKWARD_H
 #define LOCKSTEP_BACKWARD_H
@@ -11,7 +11,7 @@ typedef enum RecomputeKind { RECOMPUTE_NONE, RECOMPUTE_BLOCK, RECOMPUTE_EVERY } 
 
 /* Fills region->recompute of every stack with clones of the forward nodes whose values backward
  * reads, and makes backward read the clones. With `group_layers` > 1 a region's input is kept only
- * once a group, so clones also make the region's output. The carried input itself is never
+ * once for each group, so clones also make the region's output. The carried input itself is never
  * recomputed. */
 void recompute_apply(Graph *g, RecomputeKind kind, int64_t group_layers);
 

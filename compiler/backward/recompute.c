@@ -1,10 +1,9 @@
-/* recompute.c -- activations that are cheaper made twice than kept (arXiv:1604.06174).
+/* recompute.c -- recomputes activations in backward instead of keeping them (arXiv:1604.06174).
  *
- * Backward names the forward values it reads; their producers are cloned, and what those read, up
- * to the carried input, which stays. Nothing else is cloned, so no clone is dead. What is small and
- * would need a large result made again for nothing, the statistics of a norm, is kept. A clone
- * keeps its original's path: it draws the same dropout mask. A clone is never merged with its
- * original. */
+ * The producers of all forward values that backward reads are cloned, and so on up to the carried
+ * input, which is kept. Nothing else is cloned, so no clone is dead. The statistics of a norm are
+ * kept when remaking them would only remake a large result that nobody needs. A clone keeps its
+ * original's path: it draws the same dropout mask. A clone is never merged with its original. */
 #include "compiler/backward/backward.h"
 
 typedef struct Clones {
@@ -16,7 +15,8 @@ typedef struct Clones {
   int32_t count;  /* values there were before cloning */
 } Clones;
 
-/* Values that a forward node of the region makes; carried input, data and parameters are there. */
+/* Whether a forward node of the region makes the value; carried input, data and parameters exist
+ * anyway. */
 static bool made_here(const Clones *c, ValueId v) {
   if (v == NO_ID || v >= c->count || v == c->region->input) return false;
   const Value *value = graph_value(c->graph, v);
@@ -27,8 +27,8 @@ static void want(Clones *c, ValueId v) {
   if (v != NO_ID && v < c->count) c->wanted[v] = true;
 }
 
-/* Is the node made again? Not for its statistics alone, those of a norm that ends the block: they
- * are small, so they are kept. */
+/* Whether the node is recomputed. Not for its statistics alone, as of a norm at the end of the
+ * block: they are small and are kept. */
 static bool is_cloned(const Clones *c, const Node *n) {
   for (int32_t k = 0; k < n->output_count; k++) {
     ValueId v = n->outputs[k];

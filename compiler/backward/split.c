@@ -1,9 +1,9 @@
-/* split.c -- backward in two: nodes that other layers and stages wait for, and nodes that only make
- * parameter gradients and may be run later (arXiv:2401.10241).
+/* split.c -- splits backward in two: nodes that other layers and stages wait for, and nodes that
+ * only make parameter gradients and can run later (arXiv:2401.10241).
  *
- * A node may wait when all it makes is parameter gradients, or values that only waiting nodes read.
- * It may not when a later node writes into what it reads, or when a contribution to the same
- * gradient cannot wait: the first one assigns. */
+ * A node can be deferred if it only makes parameter gradients, or values that only deferred nodes
+ * read. It cannot if a later node overwrites what it reads, or if another contribution to the same
+ * gradient cannot be deferred, because the first one assigns. */
 #include "compiler/backward/backward.h"
 
 typedef struct Waiting {
@@ -41,7 +41,8 @@ static bool may_wait(const Waiting *w, int32_t at) {
   return n->output_count > 0;
 }
 
-/* A node that runs now: what it reads must be there, what it adds to must have begun. */
+/* Marks a node that is not deferred: what it reads must exist, what it adds to must have been
+ * assigned. */
 static void keep(Waiting *w, int32_t at) {
   const Node *n = graph_node(w->g, w->region->backward.at[at]);
   w->waits[at] = false;

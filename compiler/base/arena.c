@@ -3,7 +3,8 @@
 
 #include "compiler/base/base.h"
 
-/* Chunks double up to 4 MiB: a small job touches little, a large one asks the system rarely. */
+/* Chunks double in size up to 4 MiB: a small job touches little memory, a large one makes few
+ * system calls. */
 typedef struct Chunk {
   struct Chunk *next;
   size_t used, capacity;
@@ -114,7 +115,7 @@ char *format_count(Arena *arena, int64_t n) {
   return text;
 }
 
-/* Digits behind the point that make three in all. */
+/* Decimals that make three significant digits. */
 static int digits_behind(double n) {
   return n >= 99.95 ? 0 : n >= 9.995 ? 1 : 2;
 }

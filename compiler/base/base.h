@@ -1,8 +1,8 @@
-/* base.h -- what every room of the compiler stands on: arena, growable arrays, diagnostics.
+/* base.h -- what every room of the compiler uses: arena, growable arrays, diagnostics.
  *
  * One arena per compile: zeroed, freed in one piece, no free in any room. A user's mistake is a
- * diagnostic with a span; rooms report all they find and return false, and a room returns at once
- * when compile_failed(c). */
+ * diagnostic with a span. Rooms report all they find and return false; a room returns at once when
+ * compile_failed(c). */
 #ifndef LOCKSTEP_BASE_H
 #define LOCKSTEP_BASE_H
 
@@ -18,9 +18,8 @@
 typedef struct Arena Arena;
 Arena *arena_new(void);
 void arena_free(Arena *arena);
-void *
-arena_alloc(Arena *arena,
-            size_t size_bytes); /* zeroed, 16-aligned; exits with 3 when the machine has none */
+void *arena_alloc(Arena *arena,
+                  size_t size_bytes); /* zeroed, 16-aligned; exits with 3 when out of memory */
 char *arena_copy(Arena *arena, const char *text);
 char *arena_copy_n(Arena *arena, const char *text, size_t size_bytes); /* adds a NUL */
 char *arena_printf(Arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -52,7 +51,7 @@ typedef struct Diag {
   Severity severity;
   const char *name; /* "unknown-key": what `lockstep help NAME` explains */
   Span span;
-  const char *message; /* one line, or several: what was expected, what came */
+  const char *message; /* one line or several: what was expected and what was found */
   const char *fix;     /* text that can be pasted, or NULL */
 } Diag;
 
@@ -62,7 +61,7 @@ typedef struct Diags {
   int32_t error_count;
 } Diags;
 
-/* What all rooms share. No globals, no clock, no environment. */
+/* The state that all rooms share. There are no globals, no clock, no environment. */
 typedef struct Compile {
   Arena *arena;
   Diags diags;
@@ -72,7 +71,7 @@ typedef struct Compile {
 
 Compile *compile_new(const char *specs_dir);
 void compile_free(Compile *c);
-/* A text that names a file of the library, as it reads on every machine: "specs/models/llama.lua".
+/* The name of a file of the library, the same on every machine: "specs/models/llama.lua".
  */
 const char *library_text(const Compile *c, const char *text);
 static inline bool compile_failed(const Compile *c) {
@@ -90,25 +89,27 @@ void lint_at(Compile *c, Span span, const char *name, const char *format, ...)
 void fix_last(Compile *c, const char *format, ...)
     __attribute__((format(printf, 2, 3))); /* of the last error or lint */
 
-/* Sorted by file, line, column; same cause once. Text: with the source line and a caret. */
+/* Prints them sorted by file, line and column, each cause once. As text: with the source line and a
+ * caret. */
 void diags_print(const Diags *diags, FILE *out, bool color);
 void diags_print_json(const Diags *diags, FILE *out);
 
-/* ---- texts from outside */
+/* ---- text from outside */
 
 /* First byte of [text, end) that is not UTF-8 text, or NULL. */
 const char *text_find_bad(const char *text, const char *end);
 
-/* The text with "\x1b" in place of what would steer a terminal or is not UTF-8. text_plain keeps
- * line breaks that four blanks follow, as in our own messages. */
+/* The text with escapes such as "\x1b" for bytes that would control a terminal or are not UTF-8.
+ * text_plain keeps line breaks that are followed by four blanks, as in our own messages. */
 void print_plain(const char *text, FILE *out);
 const char *text_plain(Arena *arena, const char *text);
 
-/* A JSON string with its quotes; NULL is an empty one. A byte that is not UTF-8 is written out. */
+/* A JSON string with its quotes; NULL is an empty one. A byte that is not UTF-8 is escaped. */
 void print_json_text(const char *text, FILE *out);
 
-/* The nearest of `count` words, as far off as a slip of the keyboard is, or NULL: the same
- * letters in words of up to three, one slip in five letters, two in eight, else three. */
+/* The nearest of `count` words, or NULL if none is close enough for a typing error: words of up to
+ * three letters must have the same letters; up to five letters allow one error, up to eight two,
+ * longer ones three. */
 const char *nearest_word(const char *word, const char *const *words, int32_t count);
 
 /* ---- small things */

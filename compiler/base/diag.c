@@ -70,7 +70,7 @@ void fix_last(Compile *c, const char *format, ...) {
   last->fix = arena_copy(c->arena, text);
 }
 
-/* ---- printing: a diagnostic and its notes stay together */
+/* ---- printing: a diagnostic stays together with its notes */
 
 typedef struct Group {
   int32_t first, count;
@@ -119,13 +119,13 @@ static Group *sorted_groups(const Diags *diags, int32_t *count) {
   return groups;
 }
 
-/* The line as it stands, cut to the 90 bytes around the caret, and the caret below. Blanks and
- * letters keep their width; what would steer a terminal becomes '?'. */
+/* The source line, cut to 90 bytes around the caret, with the caret below. Widths are kept; bytes
+ * that would control a terminal become '?'. */
 static void print_line(char *line, const Span *span, FILE *out) {
   int32_t length = (int32_t)strlen(line), first = span->column > 60 ? span->column - 40 : 0;
   if (first > length) first = length;
   while (first > 0 && first < length && ((unsigned char)line[first] & 0xc0) == 0x80)
-    first--; /* no half of a letter */
+    first--; /* do not cut a letter in half */
   line[strnlen(line + first, 90) + (size_t)first] = '\0';
   length = (int32_t)strlen(line);
   for (char *p = line + first; *p != '\0'; p++) {
@@ -169,8 +169,8 @@ static void print_place(const Span *span, FILE *out) {
   fputs(": ", out);
 }
 
-/* The message behind `column` bytes of its line; lines break between words, before column 80: where
- * no line has room, as for a path, a word stands alone. */
+/* Prints the message after the `column` bytes already on its line. Lines break between words before
+ * column 80; a word that is too long, such as a path, gets a line of its own. */
 static void print_message(const char *text, int32_t column, FILE *out) {
   enum { LINE_BYTES = 80, INDENT = 4 };
   while (*text != '\0') {

@@ -1,5 +1,5 @@
-/* text.c -- texts that come from outside: whether they are UTF-8, how they are printed so that no
- * byte of them steers a terminal or breaks JSON, and which known word is nearest. */
+/* text.c -- text from outside: whether it is UTF-8, how it is printed so that none of its bytes
+ * controls a terminal or breaks JSON, and which known word is nearest. */
 #include <ctype.h>
 #include <string.h>
 
@@ -64,7 +64,7 @@ static bool is_same_letter(char a, char b) {
   return tolower((unsigned char)a) == tolower((unsigned char)b);
 }
 
-/* Letters to add, drop, replace, or swap with their neighbour; capitals count as small ones. */
+/* The number of letters to add, drop, replace or swap with a neighbour. Case is ignored. */
 static int32_t edit_distance(const char *a, const char *b) {
   enum { LONGEST = 63 };
   int32_t rows[3][LONGEST + 1];
@@ -89,13 +89,14 @@ static int32_t edit_distance(const char *a, const char *b) {
   return rows[a_length % 3][b_length];
 }
 
-/* Swapped, doubled or left out where it stands twice: "pt" and "tpp" for "tp". */
+/* Whether letters are only swapped, doubled, or missing where one is doubled: "pt" and "tpp" for
+ * "tp". */
 static bool has_same_letters(const char *a, const char *b) {
   return strspn(a, b) == strlen(a) && strspn(b, a) == strlen(b);
 }
 
-/* A short word has many neighbours that mean something else: tp is no slip for ep, split none for
- * select. Longer ones may differ more. */
+/* Short words have many neighbours with another meaning: tp is not a typing error for ep, nor split
+ * for select. Longer words may differ more. */
 static bool is_near(const char *a, const char *b, int32_t distance) {
   size_t longer = strlen(a) > strlen(b) ? strlen(a) : strlen(b);
   if (longer <= 3) return distance == 1 && has_same_letters(a, b);

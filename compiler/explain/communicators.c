@@ -22,7 +22,7 @@ static const char *use_text(Arena *arena, const Communicator *use) {
   return *text ? text : "not used";
 }
 
-/* Of the class that needs most for it. */
+/* Those of the class that needs most memory for them. */
 static const Communicator *largest(const Communicators *of, uint32_t classes, int32_t i) {
   const Communicator *most = &of[0].at[i];
   for (uint32_t class = 1; class < classes; class ++)
@@ -30,7 +30,7 @@ static const Communicator *largest(const Communicators *of, uint32_t classes, in
   return most;
 }
 
-/* "dp+cp": the lane has a column of its own. */
+/* "dp+cp" without the lane, which has its own column. */
 static int axes_length(const char *name) {
   return (int)strcspn(name, "@");
 }

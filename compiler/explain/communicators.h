@@ -5,13 +5,13 @@
 #include "compiler/cost/communicators.h"
 #include "compiler/explain/words.h"
 
-/* None of a plan for processors, or of one rank. */
+/* 0 for a plan for processors, or of one rank. */
 Communicators explain_communicators_of(const Compiled *compiled, uint32_t class);
 
-/* A line for each, of a plan for GPUs. */
+/* Prints a line for each communicator of a plan for GPUs. */
 void explain_communicators(const Compiled *compiled, FILE *out);
 
-/* "communicators":[...], of one class; empty where there are none. */
+/* Writes "communicators":[...] of one class; empty if there are none. */
 void explain_communicators_json(const Compiled *compiled, uint32_t class, FILE *out);
 
 #endif

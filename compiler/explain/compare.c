@@ -1,5 +1,5 @@
 /* compare.c -- two settings of one job side by side: what a rank holds, what it sends in a step and
- * how long a step takes. Stages differ: of each job it is the one that needs most. */
+ * how long a step takes. Where stages differ, those of the stage that needs most. */
 #include <math.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 
 enum { JOB, AGAINST, SIDES };
 enum { VALUE = 11 };
-enum { PERCENT_MOST = 100000 }; /* beyond, the values say more */
+enum { PERCENT_MOST = 100000 }; /* above this, a percentage says less than the values */
 
 typedef struct Row {
   const char *head, *name;
@@ -37,14 +37,14 @@ static bool fits(const Compiled *compiled) {
   return compiled->proof != NULL;
 }
 
-/* Tokens, where a sample has several. */
+/* Tokens if a sample has several, else samples. */
 static double samples_per_s(const Compiled *compiled) {
   const Derived *d = &compiled->derived;
   double seconds = step_seconds(compiled);
   return seconds > 0 ? (double)(d->batch_samples * d->sample_tokens) / seconds : 0;
 }
 
-/* ---- for people */
+/* ---- as text */
 
 static void print_row(const Row *row, FILE *out) {
   double job = row->value[JOB], against = row->value[AGAINST];
@@ -133,7 +133,7 @@ void explain_compare(const Compiled *job, const Compiled *against, const char *c
   if (ranks.value[JOB] != ranks.value[AGAINST]) print_row(&ranks, out);
 }
 
-/* ---- for programs */
+/* ---- as JSON */
 
 static void print_side(const Compiled *compiled, const char *name, FILE *out) {
   Peak peak = find_peak(compiled, fullest_class(compiled));

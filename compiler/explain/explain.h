@@ -1,4 +1,4 @@
-/* explain.h -- what a compile found out, for people and for programs.
+/* explain.h -- the results of a compile, as text and as JSON.
  *
  * All numbers come from the plan's own ledger and records: nothing is computed a second way. */
 #ifndef LOCKSTEP_EXPLAIN_H
@@ -24,31 +24,33 @@ void explain_layouts(const Compiled *compiled, FILE *out);
  * step as a timeline: `explain --schedule`. */
 void explain_schedule(const Compiled *compiled, FILE *out);
 
-/* Which rank is which coordinate, on which node: `explain --map`, with --json for each rank, with
- * --svg as a picture. */
+/* Which rank has which coordinates and is on which node: `explain --map`, with --json for each
+ * rank, with --svg as a picture. */
 void explain_map(const Compiled *compiled, FILE *out);
 void explain_map_json(const Compiled *compiled, FILE *out);
 bool explain_map_svg(const Compiled *compiled, FILE *out); /* false: not all was written */
 
-/* Where one rank is, what it has and with whom it talks over what: `explain --rank N`. */
+/* Where one rank is, what it has, and with which ranks it communicates over which links: `explain
+ * --rank N`. */
 void explain_seat(const Compiled *compiled, int64_t rank, FILE *out);
 
-/* Why ranks are where they are: every order of the axes with what it costs: `explain --why
- * place`. */
+/* Why ranks are placed as they are: every order of the axes with its cost: `explain --why place`.
+ */
 void explain_order(const Compiled *compiled, FILE *out);
 
-/* "dp tp cp pp, as asked: 12 ms ..."; NULL: the order is not the user's. */
+/* "dp tp cp pp, as asked: 12 ms ..."; NULL: the user gave no order. */
 const char *order_price_text(const Compiled *compiled);
 
 /* Two settings of a job side by side: memory of a rank by kind, bytes that it sends in a step, time
- * of a step, and the differences. `changes` is what the second one says: `explain --against`. */
+ * of a step, and the differences. `changes` are the settings of the second one: `explain
+ * --against`. */
 void explain_compare(const Compiled *job, const Compiled *against, const char *changes, FILE *out);
 void explain_compare_json(const Compiled *job, const Compiled *against, FILE *out);
 
-/* The time that no step undercuts, lanes and stages simulated; 0: unknown. */
+/* A lower bound for the time of a step, with lanes and stages simulated; 0: unknown. */
 double step_seconds(const Compiled *compiled);
 
-/* What a compile found out as one JSON object, "version": 2. */
+/* The results of a compile as one JSON object, "version": 2. */
 void explain_json(const Compiled *compiled, FILE *out);
 
 #endif

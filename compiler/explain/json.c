@@ -1,4 +1,4 @@
-/* json.c -- what a compile found out, for programs. */
+/* json.c -- the results of a compile as JSON. */
 #include "compiler/explain/communicators.h"
 #include "compiler/explain/work.h"
 #include "compiler/pipelines/pipeline.h"

@@ -1,6 +1,5 @@
-/* layouts.c -- every communication of a plan with the layouts before and after it: what follows
- * from the names of the dimensions and the degrees. Lines are grouped by the segment in which they
- * stand, which is a region and a direction, and by the ranks between which they go. */
+/* layouts.c -- every communication of a plan with the layouts before and after it. Lines are
+ * grouped by segment, which is a region and a direction, and by the ranks that communicate. */
 #include <math.h>
 #include <string.h>
 
@@ -17,7 +16,7 @@ static const char *const kind_words[RecordKind_COUNT] = {
     [RECORD_EXCHANGE] = "exchange",
 };
 
-/* Of the whole value that its communicator holds; of an exchange, what is sent. */
+/* Bytes of the whole value that the communicator holds; for an exchange, of what is sent. */
 static uint64_t whole_bytes(const Plan *plan, const PlanRecord *record) {
   Traffic traffic = traffic_of(plan, record);
   return (uint64_t)(record->kind == RECORD_EXCHANGE ? traffic.sent_bytes : traffic.largest_bytes);
@@ -32,7 +31,7 @@ static bool is_exchange(const PlanRecord *record) {
   return record->kind == RECORD_EXCHANGE;
 }
 
-/* ---- lines: communications of one group that differ in nothing that is shown */
+/* ---- lines: communications of one group that would be shown alike */
 
 typedef struct Line {
   const PlanRecord *record; /* the first of them */
@@ -99,7 +98,7 @@ static const char *group_name(Layouts *l, const PlanSegment *segment) {
   return words;
 }
 
-/* Without what the group says already: "h.*.mlp.c_proj" of "h forward" is "mlp.c_proj". */
+/* Without what the group's name already says: "h.*.mlp.c_proj" in "h forward" is "mlp.c_proj". */
 static const char *line_value(Layouts *l, const char *group, const char *value) {
   bool is_gradient = strncmp(value, "d_", 2) == 0;
   const char *rest = is_gradient ? value + 2 : value, *end = strrchr(group, ' ');
@@ -110,7 +109,7 @@ static const char *line_value(Layouts *l, const char *group, const char *value) 
     if (strncmp(rest, "*.", 2) == 0) rest += 2;
   } else if (region > 0 && strncmp(rest, group, region) == 0 && rest[region] == ' ') {
     rest += region + 1;
-    if (strncmp(rest, "small ", 6) == 0) rest += 6; /* which the group's name says too */
+    if (strncmp(rest, "small ", 6) == 0) rest += 6; /* the group's name says it, too */
   }
   char *text = arena_printf(l->arena, "%s%s", is_gradient ? "d " : "", rest);
   char *last = strstr(text, " gradient"); /* "mlp.c_proj.bias gradient": of a reduce */
@@ -176,14 +175,14 @@ static const char *without_axes(char *text) {
 
 enum { VALUE = 15, BEFORE = 12, CHANGE = 26 };
 
-/* Along the axes of the group, which its head names. */
+/* The layout along the axes of the group, which its heading names. */
 static const char *layout_text(Layouts *l, uint32_t layout, uint32_t axes) {
   char text[PLAN_LAYOUT_BYTES];
   return without_axes(
       arena_printf(l->arena, "%s", plan_layout_text(&l->compiled->plan, layout, axes, text)));
 }
 
-/* "Partial(sum) > Shard(seq)", the arrows below each other as far as both fit. */
+/* "Partial(sum) > Shard(seq)", with arrows aligned as far as both sides fit. */
 static const char *change_text(Layouts *l, const PlanRecord *record) {
   const PlanMeaning *meaning = &l->compiled->plan.meanings[record->meaning];
   uint32_t axes = l->compiled->plan.comms[record->comm].axes_mask;
@@ -194,7 +193,7 @@ static const char *change_text(Layouts *l, const PlanRecord *record) {
                       layout_text(l, meaning->before, axes), after);
 }
 
-/* "dp@dp" is dp on a lane of its own. */
+/* "dp@dp": dp on its own lane. */
 static const char *axes_text(Layouts *l, uint32_t comm) {
   return without_axes(arena_printf(
       l->arena, "%s", plan_string(&l->compiled->plan, l->compiled->plan.comms[comm].name)));
@@ -204,7 +203,7 @@ static void print_line(Layouts *l, const Line *line, FILE *out) {
   const Plan *plan = &l->compiled->plan;
   int64_t times = most_times(plan, line);
   double sent = sent_bytes(plan, line->record) * (double)times;
-  bool is_long = strlen(line->value) > VALUE; /* then on a line of its own */
+  bool is_long = strlen(line->value) > VALUE; /* then it gets its own line */
   if (is_long) fprintf(out, " %s\n", line->value);
   const char *change = arena_printf(l->arena, "%-*s %s", CHANGE, change_text(l, line->record),
                                     kind_words[line->record->kind]);
@@ -244,7 +243,7 @@ static double class_bytes(const Layouts *l, uint32_t class, uint32_t axes_mask) 
   return total;
 }
 
-/* Of the class that makes most. */
+/* Those of the class that makes most. */
 static uint64_t most_calls(const Layouts *l, uint32_t axes_mask) {
   uint64_t most = 0;
   for (uint32_t k = 0; k < l->compiled->plan.classes_count; k++) {
@@ -260,7 +259,7 @@ static bool is_repeated(const Plan *plan, uint32_t comm) {
   return false;
 }
 
-/* What the slowest class has along the axes: "450 GB/s, 3.4 us a message". */
+/* The link of the slowest class along the axes: "450 GB/s, 3.4 us a message". */
 static void print_link(const Plan *plan, uint32_t axes_mask, FILE *out) {
   const PlanLink *slowest = NULL;
   for (uint32_t i = 0; i < plan->links_count; i++) {
@@ -298,7 +297,7 @@ static void print_totals(Layouts *l, FILE *out) {
   }
 }
 
-/* From one member to the next along the axes of the mask; 0: unknown. */
+/* Bytes per second from one member to the next along the axes of the mask; 0: unknown. */
 static double slowest_bytes_per_s(const Plan *plan, uint32_t axes_mask) {
   double slowest = 0;
   for (uint32_t i = 0; i < plan->links_count; i++) {

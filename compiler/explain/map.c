@@ -1,6 +1,6 @@
-/* map.c -- which rank is which coordinate, on which node: runs of nodes of which each has what the
- * one before has, or a step further; then every GPU as one character, as long as a screen has room
- * for them. */
+/* map.c -- which rank has which coordinates, on which node: runs of nodes, in which coordinates are
+ * constant or advance by a constant step from node to node; then every GPU as one character, as
+ * long as a screen has room. */
 #include <string.h>
 
 #include "compiler/explain/where.h"
@@ -8,7 +8,7 @@
 
 enum { ROWS_MOST = 24, GPUS_ON_A_SCREEN = 512, NODE_GPUS_MOST = 16 };
 
-/* ---- what runs of nodes are on */
+/* ---- the hardware of a run of nodes */
 
 /* "nodes 0-1"; "node 0" when there is one. */
 static void print_span(const char *what, uint32_t first, uint32_t last, FILE *out) {
@@ -47,7 +47,7 @@ typedef struct Span2 {
   uint32_t least, most;
 } Span2;
 
-/* What the ranks of a node are, from the least to the most of each coordinate. */
+/* The range of each coordinate over the ranks of a node. */
 typedef struct NodeRow {
   uint32_t node, rank_first, rank_last;
   const PlanPlace *run;
@@ -72,7 +72,7 @@ static NodeRow row_of(const Compiled *compiled, uint32_t rank) {
   return row;
 }
 
-/* Steps from one node to the next; false: they are not of one run. */
+/* The steps of coordinates from one node to the next; false: the nodes are not in one run. */
 static bool is_next(const NodeRow *first, const NodeRow *last, const NodeRow *next) {
   if (next->run != last->run ||
       next->rank_last - next->rank_first != last->rank_last - last->rank_first)
@@ -91,7 +91,7 @@ static const char *span_text(Arena *arena, Span2 span) {
   return arena_printf(arena, "%u-%u", span.least, span.most);
 }
 
-/* No other column stands behind the word's. */
+/* Whether the word's column is the last. */
 static bool is_last_column(const Compiled *compiled, int32_t word) {
   while (++word < ORDER_WORDS)
     if (where_size(compiled, word) > 1) return false;
@@ -172,7 +172,7 @@ static char letter_of(uint32_t number) {
   return letters[number];
 }
 
-/* Nodes in lines, of which as many stand in one as have room. */
+/* Prints nodes in lines, as many in a line as fit. */
 static void print_grid(const Compiled *compiled, FILE *out) {
   enum { HEAD = 6 };
   const Plan *plan = &compiled->plan;

@@ -1,5 +1,5 @@
-/* map_svg.c -- every rank as a square in the box of its node, in the colour of its stage, or of its
- * replica where there is one stage. */
+/* map_svg.c -- every rank as a square in the box of its node, coloured by stage, or by replica if
+ * there is only one stage. */
 #include <math.h>
 
 #include "compiler/explain/where.h"
@@ -15,7 +15,7 @@ typedef struct Sheet {
   int32_t top;            /* below the legend */
 } Sheet;
 
-/* Hues as far apart as the golden angle takes them, so that neighbours differ. */
+/* Hues a golden angle apart, so that neighbours differ. */
 static void put_colour(uint32_t number, FILE *out) {
   fprintf(out, "hsl(%u,65%%,%u%%)", (unsigned)(number * 137 % 360), 58 + number % 3 * 8);
 }
@@ -79,7 +79,7 @@ static void draw_rank(const Sheet *s, uint32_t rank) {
   fputs("</title></rect>\n", s->out);
 }
 
-/* Nodes until the colours begin anew; 1: they do not change. */
+/* The number of nodes after which the colours repeat; 1: all nodes are alike. */
 static uint32_t period_of(const Compiled *compiled) {
   const Plan *plan = &compiled->plan;
   uint32_t count = (uint32_t)rank_count(compiled), shown = (uint32_t)where_shown(compiled);
@@ -93,7 +93,8 @@ static uint32_t period_of(const Compiled *compiled) {
   return 1;
 }
 
-/* Rows that begin alike, where the picture does not become much wider or narrower. */
+/* Nodes in a row: a multiple of that period if the picture does not become much wider or narrower.
+ */
 static uint32_t nodes_across(const Sheet *s) {
   double ratio = (double)box_height(s) / box_width(s);
   uint32_t across = (uint32_t)ceil(sqrt(WIDE / 2.0 * ratio * s->nodes));

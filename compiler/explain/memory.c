@@ -1,4 +1,4 @@
-/* memory.c -- what a rank's memory holds at the peak of a step, by kind and by buffer. */
+/* memory.c -- the contents of a rank's memory at the peak of a step, by kind and by buffer. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,7 +19,7 @@ const MemoryRow memory_rows[MEMORY_ROWS] = {
     {"control", "what changes between steps", BUFFER_CONTROL},
 };
 
-/* "; 1/8 (zero 3)", and of what is whole for a moment how much. */
+/* "; 1/8 (zero 3)", and how many bytes are temporarily whole. */
 static const char *sharded(const Compiled *compiled, int64_t from_stage, const char *text,
                            int64_t passing_bytes, const char *passing) {
   const Derived *d = &compiled->derived;
@@ -31,8 +31,8 @@ static const char *sharded(const Compiled *compiled, int64_t from_stage, const c
   return arena_printf(arena, "%s and %s %s", text, bytes_text(compiled, passing_bytes), passing);
 }
 
-/* Blocks whose gradients stay whole until the step ends, though ZeRO shares gradients: of a tied
- * weight that two chunks of a stage read, or all, with zero_reduce = "step". */
+/* Blocks whose gradients stay whole until the step ends although ZeRO shards gradients: a tied
+ * weight that two chunks of a stage read, or all blocks with zero_reduce = "step". */
 static const char *gradients_text(const Compiled *compiled, const char *text,
                                   int64_t passing_bytes) {
   const Draft *d = compiled->draft;
@@ -51,13 +51,13 @@ static const char *gradients_text(const Compiled *compiled, const char *text,
   return *whole == '\0' ? text : arena_printf(arena, "%s; %s: whole", text, whole);
 }
 
-/* A job without a master copy updates its parameters where they are, in whatever they are. */
+/* Without a master copy parameters are updated in place, in their own dtype. */
 static const char *no_master(const Draft *d) {
   bool is_fp32 = d->train->param_dtype == DTYPE_F32;
   return is_fp32 ? "none: parameters are fp32" : "none: the update rounds to bf16";
 }
 
-/* `passing_bytes`: those of the row that do not stay from step to step. */
+/* `passing_bytes`: the bytes of the row that do not last from step to step. */
 static const char *row_note(const Compiled *compiled, const MemoryRow *row, int64_t passing_bytes) {
   const Draft *d = compiled->draft;
   Arena *arena = d->compile->arena;
@@ -89,8 +89,8 @@ static const char *row_note(const Compiled *compiled, const MemoryRow *row, int6
   }
 }
 
-/* ---- the table: one column a class, the first and the last ones when there are many. Notes stand
- * behind their row where the line has room, else below the table. */
+/* ---- the table: one column a class, only the first and the last ones when there are many. Notes
+ * are printed after their row if the line has room, else below the table. */
 
 enum { COLUMNS_MAX = 4, NAME_COLUMNS = 35, VALUE_COLUMNS = 11 };
 
@@ -118,7 +118,7 @@ typedef struct Table {
   FILE *out;
 } Table;
 
-/* "  12.345678", and of thousands fewer digits behind the point. */
+/* "  12.345678", with fewer decimals for thousands. */
 static void print_gigabytes(double size_bytes, FILE *out) {
   double gigabytes = size_bytes * 1e-9;
   int digits = 6;
@@ -200,7 +200,7 @@ static void print_packing(Table *table) {
   if (others) print_row(table, "", "other programs need more", more, "validation");
 }
 
-/* Outside the arena: ranks on GPUs have it besides. */
+/* Outside the arena, on GPUs only. */
 static void print_communicators(Table *table) {
   Arena *arena = table->compiled->draft->compile->arena;
   double estimate[COLUMNS_MAX] = {0};

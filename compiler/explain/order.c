@@ -1,5 +1,5 @@
-/* order.c -- why ranks are where they are: every order of the axes that places them differently, by
- * what a step communicates then. */
+/* order.c -- why ranks are placed as they are: every order of the axes that places them
+ * differently, with the communication time of a step. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,14 +21,14 @@ const char *order_price_text(const Compiled *compiled) {
                       format_seconds(arena, choice->best_s), order_text(arena, &choice->best));
 }
 
-/* Those that keep tp in its domain first, then by time. */
+/* Orders that keep tp in its domain come first, then by time. */
 static int by_price(const void *a, const void *b) {
   const Alternative *x = *(const Alternative *const *)a, *y = *(const Alternative *const *)b;
   if (x->leaves_domain != y->leaves_domain) return x->leaves_domain ? 1 : -1;
   return (x->seconds > y->seconds) - (x->seconds < y->seconds);
 }
 
-/* Of the column of orders. */
+/* The width of the column of orders. */
 static int32_t order_width(const Compiled *compiled) {
   enum { WIDTH_LEAST = 14, WIDTH_MOST = 28 };
   const Choice *choice = &compiled->choice;

@@ -1,4 +1,4 @@
-/* schedule.c -- what each pipeline stage holds and waits for. */
+/* schedule.c -- what each pipeline stage holds, and how long it waits. */
 #include <string.h>
 
 #include "compiler/explain/timeline.h"
@@ -6,7 +6,7 @@
 #include "compiler/explain/work.h"
 #include "compiler/pipelines/pipeline.h"
 
-/* Most bytes of activations alive at once on a stage, of those whose name ends with `word`. */
+/* The most bytes alive at once on a stage, of activations whose name ends with `word`. */
 static int64_t most_alive(const Compiled *compiled, uint32_t class) {
   const Plan *plan = &compiled->plan;
   Peak peak = find_peak(compiled, class);
@@ -46,7 +46,7 @@ static const char *layers_text(const Compiled *compiled, int32_t stage) {
   return text;
 }
 
-/* How many micro-batches make the bubble small. */
+/* How many micro-batches a smaller bubble takes. */
 static void print_bubble(const Compiled *compiled, const Pipeline *pipeline, FILE *out) {
   static const double shares[] = {0.10, 0.05};
   const char *advice = "";

@@ -1,5 +1,5 @@
-/* seat.c -- one rank: where it is, what it has, with whom it talks over what, and why it is
- * there. */
+/* seat.c -- one rank: where it is, what it has, with which ranks it communicates over which links,
+ * and why it is there. */
 #include <string.h>
 
 #include "compiler/cost/demand.h"
@@ -83,7 +83,7 @@ static const char *coordinates_text(const Compiled *compiled, uint32_t rank) {
 
 /* ---- what it has */
 
-/* "embed, h 0-3": of all chunks of its stage. */
+/* "embed, h 0-3": the layers of all chunks of its stage. */
 static const char *layers_text(const Compiled *compiled, uint32_t stage) {
   const Draft *d = compiled->draft;
   Arena *arena = d->compile->arena;
@@ -120,7 +120,7 @@ static const char *memory_text(const Compiled *compiled, uint32_t class) {
   return text;
 }
 
-/* ---- with whom it talks */
+/* ---- with which ranks it communicates */
 
 typedef struct Members {
   VEC(uint32_t) ranks;
@@ -144,7 +144,7 @@ static const char *members_text(Arena *arena, const Members *members) {
   enum { LISTED_MOST = 4 };
   int32_t count = members->ranks.count;
   const uint32_t *at = members->ranks.at;
-  if (count == 0) return "nobody"; /* a rank is a member of its own */
+  if (count == 0) return "nobody"; /* the rank itself is a member */
   if (at[count - 1] - at[0] + 1 == (uint32_t)count)
     return arena_printf(arena, "%u-%u", at[0], at[count - 1]);
   if (count > LISTED_MOST)
@@ -163,7 +163,7 @@ static const char *axes_text(Arena *arena, uint32_t axes) {
   return text;
 }
 
-/* Of the members that share the rank's node: the class that rings pass, or the slowest. */
+/* The link between members on the rank's node: the class that rings use, or the slowest. */
 static const char *inside_text(const Compiled *compiled, const RankPlace *place,
                                const Members *members, bool is_slow) {
   int32_t k = fabric_kind_of(compiled->fabric, place->node), seats[SEATS_MOST], count = 0;

@@ -5,7 +5,7 @@ static bool by_tokens(const Compiled *compiled) {
   return compiled->derived.sample_tokens > 1;
 }
 
-/* Nothing when the files were not looked at. */
+/* Prints nothing if the files were not read. */
 static void print_data(const Compiled *compiled, FILE *out) {
   int64_t have = compiled->job->train_tokens, context = compiled->derived.sample_tokens;
   if (have <= 0) return;

@@ -1,4 +1,4 @@
-/* timeline.c -- the boxes of a train step: what each lane of each class ran, as simulated. */
+/* timeline.c -- the boxes of a train step: what each lane of each class runs in the simulation. */
 #include <string.h>
 
 #include "compiler/cost/simulate.h"
@@ -25,7 +25,7 @@ static TimelineUnit unit_of_program(const Plan *plan, uint32_t class, const Plan
   return unit;
 }
 
-/* The best that any train step has; false: there is none. */
+/* The best unit that the train steps have; false: there is no train step. */
 static bool choose_unit(const Plan *plan, TimelineUnit *unit) {
   bool any = false;
   *unit = UNIT_KERNELS;
@@ -39,7 +39,7 @@ static bool choose_unit(const Plan *plan, TimelineUnit *unit) {
   return any;
 }
 
-/* Records that take their FLOPs, or one each, where nothing says how many nanoseconds. */
+/* Records that take as long as their FLOPs, or one unit each, when no times are predicted. */
 static const PlanRecord *records_in(Arena *arena, const Plan *plan, TimelineUnit unit) {
   if (unit == UNIT_NS) return plan->records;
   PlanRecord *records = ARENA_ARRAY(arena, PlanRecord, plan->records_count);
@@ -55,7 +55,8 @@ static const PlanRecord *records_in(Arena *arena, const Plan *plan, TimelineUnit
 
 /* ---- what */
 
-/* Segments are named for what they do, last: "h.forward", "layer backward", "wte.weight.update". */
+/* The last word of a segment's name says what it does: "h.forward", "layer backward",
+ * "wte.weight.update". */
 static BoxKind kind_by_name(const char *name, int32_t microbatch) {
   static const struct {
     const char *word;
@@ -74,8 +75,8 @@ static BoxKind kind_by_name(const char *name, int32_t microbatch) {
   return microbatch >= 0 ? BOX_FORWARD : BOX_UPDATE;
 }
 
-/* A call that only communicates is a communication, one that only loads a load; on a lane beside
- * computation each record counts for itself. */
+/* A call that only communicates counts as a communication, one that only loads as a load; on a lane
+ * beside computation each record counts by itself. */
 static BoxKind kind_of(const Plan *plan, const Stretch *stretch) {
   const PlanCall *call = stretch->call;
   const PlanSegment *segment = &plan->segments[call->segment];
@@ -93,11 +94,11 @@ static BoxKind kind_of(const Plan *plan, const Stretch *stretch) {
   return kind_by_name(plan_string(plan, segment->name), call->microbatch);
 }
 
-/* ---- chunks: layers that a row always works through in one go
+/* ---- chunks: layers that a row always works through without a pause
  *
- * A plan does not say where a chunk ends, but its order shows it: in it, one kind of work for one
- * micro-batch goes over all layers of a chunk. Two chunks that meet (the last stage of a folded
- * chain has such) may follow each other for one micro-batch, but not always. */
+ * A plan does not say where a chunk ends, but its order shows it: one kind of work for one
+ * micro-batch goes over all layers of a chunk. Two adjacent chunks, as on the last stage of a
+ * folded chain, may follow each other for one micro-batch, but not always. */
 
 typedef struct ChunkMap {
   bool *begins;   /* by layer: work on some micro-batch begins there */
@@ -105,12 +106,12 @@ typedef struct ChunkMap {
   int32_t layers, count;
 } ChunkMap;
 
-/* An update is of the layers of all chunks. */
+/* An update covers the layers of all chunks. */
 static bool is_of_chunk(const Box *box) {
   return box->kind <= BOX_RECOMPUTE && box->layer_first >= 0;
 }
 
-/* Recomputed layers are among those of their backward. */
+/* Recomputed layers belong to the box of their backward. */
 static bool is_same_work(const Box *a, const Box *b) {
   return a->kind == b->kind && a->microbatch == b->microbatch;
 }
@@ -154,7 +155,7 @@ static ChunkMap map_chunks(Arena *arena, const TimelineLane *lane) {
 
 /* ---- boxes */
 
-/* Layers of one chunk follow each other, in either direction; those of two chunks do not. */
+/* Layers of one chunk are consecutive, in either direction; those of two chunks are not. */
 static bool is_beside(const Box *last, const Box *box) {
   if (last->layer_first < 0 || box->layer_first < 0) return true;
   return box->layer_first >= last->layer_first - 1 && box->layer_last <= last->layer_last + 1;
@@ -206,7 +207,7 @@ typedef struct Drawing {
   Timeline *timeline;
 } Drawing;
 
-/* A box for each stretch: chunks are known when all are there. */
+/* Makes a box of each stretch; chunks are known only when all boxes are there. */
 static void take_stretch(void *state, const Stretch *stretch) {
   const Drawing *drawing = state;
   const PlanCall *call = stretch->call;

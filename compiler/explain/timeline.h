@@ -1,9 +1,9 @@
-/* timeline.h -- a plan's train step as a picture: one row per class, what it does when; under it
- * one for each lane beside computation that the plan uses.
+/* timeline.h -- a plan's train step as a picture: one row for each class with what it does when,
+ * and under it one for each lane beside computation that the plan uses.
  *
- * What runs when is what cost/simulate.h says, so that a picture is as long as the predicted step.
- * Without predictions (a device that nobody has measured) records take their FLOPs, and without
- * these kernels take one each. */
+ * Times are those of cost/simulate.h, so that a picture is as long as the predicted step. Without
+ * predictions (for a device that has not been measured) records take as long as their FLOPs, and
+ * without FLOPs each kernel takes one unit. */
 #ifndef LOCKSTEP_TIMELINE_H
 #define LOCKSTEP_TIMELINE_H
 
@@ -12,7 +12,8 @@
 
 #include "runtime/plan/plan.h"
 
-/* An SVG with a background of its own. False: the plan has no train step, nothing is written. */
+/* Writes an SVG with its own background. False: the plan has no train step, and nothing is written.
+ */
 bool timeline_svg(const Plan *plan, FILE *out);
 
 /* The same for a terminal: at most 100 columns of ASCII. */

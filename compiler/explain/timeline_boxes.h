@@ -1,4 +1,4 @@
-/* timeline_boxes.h -- what the pictures are drawn from: a plan's train step as boxes in time. */
+/* timeline_boxes.h -- a plan's train step as boxes in time, from which the pictures are drawn. */
 #ifndef LOCKSTEP_TIMELINE_BOXES_H
 #define LOCKSTEP_TIMELINE_BOXES_H
 
@@ -19,13 +19,13 @@ typedef enum BoxKind {
 typedef enum TimelineUnit { UNIT_NS, UNIT_FLOPS, UNIT_KERNELS } TimelineUnit;
 
 /* What one lane runs without a pause: consecutive calls of one kind, micro-batch and chunk of
- * layers; of communications, those of one segment. */
+ * layers; for communications, of one segment. */
 typedef struct Box {
   int64_t start, end; /* in units */
   BoxKind kind;
   int32_t microbatch;              /* -1: none */
   int32_t layer_first, layer_last; /* -1: none */
-  int32_t chunk;                   /* of those that its row has, by layers; -1: of none */
+  int32_t chunk;                   /* index among the row's chunks, ordered by layers; -1: none */
   uint32_t segment;                /* of the first call */
 } Box;
 
@@ -49,7 +49,7 @@ typedef struct Timeline {
   int32_t beside_count;
   int64_t span; /* the step: until every lane of every row is done; at least 1 */
   TimelineUnit unit;
-  bool is_stuck; /* classes wait for each other for ever: the plan does not pass `prove` */
+  bool is_stuck; /* classes deadlock: the plan does not pass `prove` */
 } Timeline;
 
 /* NULL: the plan has no train step. */
@@ -58,20 +58,20 @@ Timeline *timeline_make(Arena *arena, const Plan *plan);
 const char *box_kind_name(BoxKind kind);
 bool timeline_has(const Timeline *timeline, BoxKind kind);
 
-/* Of all rows' time, how much the main lane does nothing or waits for others. */
+/* The share of all rows' time in which the main lane does nothing or waits for others. */
 double timeline_idle_share(const Timeline *timeline);
 
 /* "train step: 12.3 ms on 4 stages, idle 27.3 %" */
 const char *timeline_title(Arena *arena, const Timeline *timeline);
 
-/* What lengths up to so long are told in. */
+/* The unit for lengths up to `longest`. */
 typedef struct TimelineScale {
   const char *name;
   double size; /* in units */
 } TimelineScale;
 TimelineScale timeline_scale(const Timeline *timeline, double length);
 
-/* A length as people say it: "12.3 ms", "1.2 s", "4.2 GFLOP", "33 kernels". */
+/* A length as text: "12.3 ms", "1.2 s", "4.2 GFLOP", "33 kernels". */
 const char *timeline_length(Arena *arena, const Timeline *timeline, double length);
 
 #endif

@@ -1,5 +1,5 @@
 /* timeline_svg.c -- the picture: a row of boxes for each class, under it a thin strip for each lane
- * beside computation, an axis, a legend, on a background of its own. */
+ * beside computation, an axis, a legend, and a background. */
 #include <math.h>
 #include <string.h>
 
@@ -33,7 +33,7 @@ typedef struct Picture {
   double pitch;       /* from row to row */
   double bottom;      /* of the last row */
   double height;      /* of everything */
-  bool has_chunks;    /* rows with several of them, drawn paler and paler */
+  bool has_chunks;    /* some row has several chunks, which are drawn paler and paler */
 } Picture;
 
 static const char *color_of(BoxKind kind) {
@@ -67,7 +67,7 @@ static double y_of(const Picture *p, int32_t row) {
   return MARGIN + TITLE + row * p->pitch;
 }
 
-/* How wide text at 11 px is, about: fonts differ. */
+/* The approximate width of text at 11 px; fonts differ. */
 static double text_width(const char *text) {
   double width = 0;
   for (; *text != '\0'; text++)
@@ -141,7 +141,7 @@ static void put_lane(const Picture *p, const TimelineLane *lane, double y, int32
   double drawn_to = -1;
   for (int32_t i = 0; i < lane->boxes.count; i++) {
     const Box *box = &lane->boxes.at[i];
-    if (x_of(p, box->end) < drawn_to + 0.2) continue; /* nobody would see it */
+    if (x_of(p, box->end) < drawn_to + 0.2) continue; /* too narrow to be seen */
     fputs("<g>", p->out);
     if (chunks > 0)
       put_box(p, box, y, opacity_of(box, chunks));
@@ -221,7 +221,7 @@ static void put_legend(const Picture *p) {
               "thin: a lane beside computation");
 }
 
-/* As wide as the busiest row's boxes need to show their numbers, within reason. */
+/* Wide enough for the busiest row's boxes to show their numbers, within limits. */
 static Picture lay_out(Arena *arena, const Timeline *t, FILE *out) {
   double longest = 5 * DIGIT;
   int32_t boxes = 0;

@@ -1,5 +1,5 @@
-/* timeline_text.c -- the same rows in characters: a column shows what most of its time went to; of
- * lanes beside computation, also that something was there. */
+/* timeline_text.c -- the same rows as characters: a column shows what took most of its time; for
+ * lanes beside computation also whether anything ran at all. */
 #include <string.h>
 
 #include "compiler/explain/timeline.h"
@@ -16,9 +16,9 @@ static char character_of(const Box *box) {
   return (char)(first + box->microbatch % 10);
 }
 
-/* What fills most of [start, end), in boxes of one character that follow each other; when that is
- * nothing: '.', or of a lane `beside` computation that did something '-'. *at: the lane's first box
- * that does not end before. */
+/* The character whose consecutive boxes fill most of [start, end). If idle time fills most: '.', or
+ * '-' on a lane `beside` computation that did something. *at: the lane's first box that does not
+ * end before. */
 static char column(const TimelineLane *lane, double start, double end, bool beside, int32_t *at) {
   double idle = end - start, most = 0, length = 0;
   char shown = '.', last = '\0';
@@ -55,8 +55,8 @@ static int64_t beat_of(const TimelineLane *lane, int64_t beat) {
   return beat;
 }
 
-/* As many columns as there are. When all lengths are multiples of some beat, as in schedules and in
- * small examples, a whole number of columns for each beat. */
+/* Uses as many columns as there are. If all lengths are multiples of some beat, as in schedules and
+ * small examples, each beat gets a whole number of columns. */
 static int32_t columns_of(const Timeline *t, int32_t room) {
   int64_t beat = t->span;
   for (int32_t r = 0; r < t->row_count; r++)

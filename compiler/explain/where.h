@@ -5,7 +5,8 @@
 #include "compiler/explain/explain.h"
 #include "runtime/plan/plan_place.h"
 
-/* As parallel names them; dp counts replicas that repeat states and those that share them. */
+/* Named as in section `parallel`; dp counts all replicas, those that duplicate state and those that
+ * shard it. */
 typedef struct Where {
   uint32_t at[ORDER_WORDS];
 } Where;
@@ -32,7 +33,7 @@ static inline int64_t where_size(const Compiled *compiled, int32_t word) {
   return sizes[word];
 }
 
-/* The word whose coordinate a GPU is shown by: stages where there are several, else replicas. */
+/* The coordinate by which a GPU is shown: the stage if there are several, else the replica. */
 static inline int32_t where_shown(const Compiled *compiled) {
   return compiled->derived.pp > 1 ? ORDER_PP : ORDER_DP;
 }

@@ -4,7 +4,7 @@
 
 #include "compiler/explain/explain.h"
 
-/* Device memory of one class at the call of its train step at which most bytes are alive. */
+/* Device memory of one class at the call of its train step where most bytes are alive. */
 typedef struct Peak {
   const PlanClass *class;
   const PlanProgram *program;
@@ -13,7 +13,7 @@ typedef struct Peak {
   const PlanPeak *recorded;
   int64_t arena_bytes, host_bytes;
   int64_t by_kind[BufferKind_COUNT];
-  int64_t passing[BufferKind_COUNT]; /* of by_kind, what does not stay from step to step */
+  int64_t passing[BufferKind_COUNT]; /* of by_kind: what does not last from step to step */
 } Peak;
 
 Peak find_peak(const Compiled *compiled, uint32_t class);
@@ -29,7 +29,7 @@ extern const MemoryRow memory_rows[MEMORY_ROWS];
 
 enum { SCREEN_COLUMNS = 80 };
 
-/* "ranks    8    = tp 2 ...": a head and its text, whose parts have blanks between them. */
+/* "ranks    8    = tp 2 ...": a heading and its text. */
 void put_line(FILE *out, const char *head, const char *text);
 
 char *count_text(const Compiled *compiled, int64_t n);
@@ -38,10 +38,11 @@ const char *duration_text(const Compiled *compiled, double seconds);
 const char *recompute_text(const Compiled *compiled);
 const char *pipeline_text(const Compiled *compiled); /* "1f1b", "interleaved x4", "-" */
 
-/* Sent by one rank of a class in a train step, by rings, over exactly these axes; 0: over any. */
+/* Bytes sent by one rank of a class in a train step, by ring algorithms, over exactly these axes;
+ * 0: over any. */
 double class_sent_bytes(const Compiled *compiled, uint32_t class, uint32_t axes_mask);
 
-/* Collectives of one run of memory, sends and receives, of the same. */
+/* NCCL calls of the same: collectives of one run of memory, sends and receives. */
 uint64_t class_flat_calls(const Compiled *compiled, uint32_t class, uint32_t axes_mask);
 
 int64_t rank_count(const Compiled *compiled);

@@ -88,7 +88,7 @@ const char *work_text(const Compiled *compiled, const Work *work, double amount)
                        : format_scaled(arena, amount, "FLOP");
 }
 
-/* What is not layers: the embedding in front of them, the head behind them. */
+/* What is not layers: the embedding before them, the head after them. */
 static const char *place_of(const Graph *g, RegionId r) {
   bool before = false, behind = false;
   for (RegionId other = 0; other < g->regions.count; other++) {

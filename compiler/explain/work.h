@@ -1,7 +1,7 @@
 /* work.h -- what each stage of a pipeline computes for a micro-batch. Private to explain/.
  *
- * Kernels of forward and backward, as the plan predicts them; communication and updates are not in
- * it: stages wait for each other where they compute for longer or shorter. */
+ * Kernels of forward and backward with the plan's predicted times, without communication and
+ * updates: stages wait for each other when these times differ. */
 #ifndef LOCKSTEP_EXPLAIN_WORK_H
 #define LOCKSTEP_EXPLAIN_WORK_H
 
@@ -16,8 +16,8 @@ typedef struct StageWork {
 typedef struct Work {
   StageWork *stages;
   int32_t heaviest;
-  bool is_time;  /* in ns; else, where nothing is predicted, in FLOPs */
-  double excess; /* how far the heaviest lies above the mean: 0.08 = 8 % */
+  bool is_time;  /* in ns; in FLOPs if no times are predicted */
+  double excess; /* how far the heaviest is above the mean: 0.08 = 8 % */
 } Work;
 
 Work work_of(const Compiled *compiled);
@@ -25,7 +25,8 @@ Work work_of(const Compiled *compiled);
 /* "3.21 ms", "4.2 GFLOP" */
 const char *work_text(const Compiled *compiled, const Work *work, double amount);
 
-/* Why the heaviest stage is: "it has 3 of 8 layers, and the head (end) is 26 % of its work". */
+/* Why that stage is the heaviest: "it has 3 of 8 layers, and the head (end) is 26 % of its work".
+ */
 const char *work_reason(const Compiled *compiled, const Work *work);
 
 #endif

@@ -3,8 +3,8 @@
  *
  * A model is a chain of regions: what comes before a stack, the stack's block (traced once,
  * repeated `repeat` times), what comes between stacks and after. One value is carried from region
- * to region; a block takes what it returns. Node and value ids index growable arrays, so they stay
- * valid while the graph grows. */
+ * to region; a block returns a value of the kind that it takes. Node and value ids index growable
+ * arrays, so they stay valid while the graph grows. */
 #ifndef LOCKSTEP_GRAPH_H
 #define LOCKSTEP_GRAPH_H
 
@@ -42,8 +42,9 @@ typedef struct Dim {
   bool is_part;     /* one rank's part of `whole` along `mesh`, made by shard/ */
   DimId whole;
   MeshAxis mesh;
-  int64_t real_size; /* of a whole dim that was padded: entries that are not padding; 0: all are */
-  bool zigzag;       /* of a part: of 2n equal chunks, member m has chunks m and 2n-1-m */
+  int64_t real_size; /* for a padded whole dim: the number of entries that are not padding; 0: not
+                        padded */
+  bool zigzag;       /* for a part: of 2n equal chunks, member m has chunks m and 2n-1-m */
   Span set_at;       /* the job's line that sets its size; no file: the model's file does */
 } Dim;
 
@@ -51,26 +52,26 @@ typedef struct Dim {
  * parameter's storage as kernels read it, and its accumulated gradient; the loss, f64[2] in the
  * control buffer: sum of losses, sum of weights. */
 typedef struct Value {
-  const char *name; /* for people: "h.*.attn.c_attn" */
+  const char *name; /* for messages: "h.*.attn.c_attn" */
   ValueKind kind;
-  ValueId logical; /* of the uncut model: what this is, or is a part of; NO_ID */
+  ValueId logical; /* the value before sharding that this is, or is a part of; or NO_ID */
   DType dtype;
   int32_t dim_count;
   DimId dims[DIMS_MAX]; /* row-major, first slowest */
   NodeId producer;
-  RegionId region; /* where it was made */
-  ParamId param;   /* of VALUE_PARAM and VALUE_PARAM_GRAD */
-  int32_t input;   /* of VALUE_INPUT: index into graph->inputs */
-  int64_t
-      extra_elements; /* statistics and the like: this many elements, dims unused (dim_count 0) */
-  /* A view stands inside another value: element 0 of each token at view_offset of view_of's token.
+  RegionId region;        /* where it was made */
+  ParamId param;          /* of VALUE_PARAM and VALUE_PARAM_GRAD */
+  int32_t input;          /* of VALUE_INPUT: index into graph->inputs */
+  int64_t extra_elements; /* for statistics: this many elements, without dims (dim_count 0) */
+  /* A view lies inside another value: element 0 of each token at view_offset in the same token of
+   * view_of.
    */
-  uint32_t partial;    /* bit per MeshAxis: ranks hold summands, not the value */
+  uint32_t partial;    /* bit per MeshAxis: ranks hold partial sums */
   ValueId view_of;     /* NO_ID: owns its storage */
   int64_t view_offset; /* elements */
 } Value;
 
-/* How a node treats the parameter gradients among its outputs. */
+/* How a node writes the parameter gradients among its outputs. */
 typedef enum Accumulate {
   ACCUMULATE_NEVER,       /* has none */
   ACCUMULATE_AFTER_FIRST, /* assigns in the first micro-batch of a step, adds in the others */
@@ -86,14 +87,14 @@ typedef struct Node {
   Accumulate accumulate;
   RegionId region;
   const char *path; /* logical op path, "h.*.attn.c_attn": a recomputed clone has its original's */
-  NodeId clone_of;  /* NO_ID, or the node this one computes again in backward */
-  NodeId logical;   /* of the uncut model: what this one carries out, or works for; NO_ID */
+  NodeId clone_of;  /* the node that this one recomputes in backward, or NO_ID */
+  NodeId logical;   /* the node before sharding that this one carries out or works for, or NO_ID */
   Span origin;
 } Node;
 
 typedef struct Param {
   const char *name; /* "h.*.attn.c_attn.weight": * stands for the layer */
-  RegionId region;  /* whose parameter block holds it */
+  RegionId region;  /* the region whose parameter block holds it */
   int32_t dim_count;
   DimId dims[DIMS_MAX];
   int64_t elements; /* of one layer */
@@ -113,12 +114,12 @@ typedef struct Region {
   bool is_stack;
   ValueId input, output; /* the carried value; NO_ID at the ends of the chain */
   ValueId d_output,
-      d_input; /* its gradients; NO_ID until grad_derive, or when nothing upstream trains */
+      d_input; /* their gradients; NO_ID until grad_derive, or if nothing upstream trains */
   NodeList forward;
-  NodeList recompute; /* clones that backward reads instead, when the region is recomputed; dead
-                         ones gone */
+  NodeList recompute; /* clones that backward reads instead when the region is recomputed */
   NodeList backward;
-  NodeList weight; /* of backward: nodes that only make parameter gradients, where these may wait */
+  NodeList
+      weight; /* nodes moved from backward that only make parameter gradients and may be deferred */
   ValueId output_again;   /* recompute's clone of output when groups have more than one layer; else
                              NO_ID */
   bool output_recomputed; /* recompute also makes the region's output again (groups of more than one
@@ -129,8 +130,8 @@ typedef struct GraphInput {
   const char *name; /* "tokens", "targets", or the user's */
   ValueId value;
   InputRole role;
-  int64_t vocab; /* of ids: they must be below; 0 of numbers */
-  Span at;       /* where the model file makes it */
+  int64_t vocab; /* for ids: they must be below it; 0 for numbers */
+  Span at;       /* where the model file declares it */
 } GraphInput;
 
 typedef struct Graph {
@@ -149,24 +150,24 @@ typedef struct Graph {
   VEC(Region) regions;
   VEC(GraphInput) inputs;
   ValueId loss;
-  Target target; /* of the plan, and threads of one rank: workspaces depend on them */
+  Target target; /* the plan's target and the threads of a rank: workspaces depend on them */
   int32_t threads;
-  Span tp_at, cp_at;           /* where the job says these degrees; no file: it does not */
-  const struct Graph *logical; /* as it was before anything was cut; NULL: not yet kept */
+  Span tp_at, cp_at;           /* where the job sets these degrees; no file: it does not */
+  const struct Graph *logical; /* the graph before sharding; NULL: not kept yet */
 } Graph;
 
 Graph *graph_new(Compile *c, bool training);
-/* Keeps a copy of the graph as `logical`: every node and value made later says what it is of it. */
+/* Keeps a copy of the graph as `logical`: every node and value made later refers to it. */
 void graph_keep_logical(Graph *g);
 DimId graph_dim(Graph *g, const char *name); /* by name; NO_ID when there is none */
 DimId graph_add_dim(Graph *g, Dim dim);
-/* Pads a dim, and the parameters that have it, to a multiple; before anything is cut. */
+/* Pads a dim, and the parameters that have it, to a multiple. Before sharding. */
 void graph_pad_dim(Graph *g, const char *name, int64_t multiple);
-ValueId
-graph_add_value(Graph *g,
-                Value value); /* sets nothing: view_of and producer must be NO_ID where none */
+ValueId graph_add_value(
+    Graph *g,
+    Value value); /* value as given: view_of and producer must be NO_ID if there is none */
 
-/* A fresh activation with the dims of `like` in dtype `dtype`, owned by nobody yet. */
+/* A new activation with the dims of `like` in dtype `dtype`, without a producer. */
 ValueId graph_value_like(Graph *g, ValueId like, DType dtype, const char *name);
 ValueId graph_value_dims(Graph *g, const DimId *dims, int32_t dim_count, DType dtype,
                          const char *name);
@@ -191,7 +192,7 @@ char *value_dims_text(Graph *g, ValueId v); /* "[batch, seq, width]" */
 const char *mesh_axis_name(MeshAxis axis);
 Divides mesh_axis_divides(MeshAxis axis);
 
-/* Whether something before the region wants the gradient of its input. */
+/* Whether something before the region needs the gradient of its input. */
 bool region_feeds_back(const Graph *g, RegionId r);
 
 #endif

@@ -1,6 +1,6 @@
 #include "compiler/graph/layout.h"
 
-/* A dim, and what it is a part of: the innermost cut comes first on the way out. */
+/* Follows a dim to the dims that it is a part of, which finds the innermost cut first. */
 static LayoutDim layout_dim(const Graph *g, DimId d) {
   LayoutDim dim = {.name = g->dims.at[d].name};
   LayoutCut inward[MESH_AXES];

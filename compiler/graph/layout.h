@@ -1,8 +1,8 @@
-/* layout.h -- where the elements of a value stand on the ranks of a mesh.
+/* layout.h -- how the elements of a value are distributed over the ranks of a mesh.
  *
- * Along every mesh axis a value is whole, cut (one of its dims in blocks or zig-zag, or all of it
- * as one flat row of equal pieces), or owed: its ranks hold summands. Cuts of one dim are ordered,
- * outermost first. Sizes are of the whole value, padding included. */
+ * Along every mesh axis a value is whole; or cut (one of its dims in blocks or zig-zag, or all of
+ * it as one flat row of equal pieces); or owed: its ranks hold partial sums. Cuts of one dim are
+ * ordered, outermost first. Sizes are those of the whole value, padding included. */
 #ifndef LOCKSTEP_LAYOUT_H
 #define LOCKSTEP_LAYOUT_H
 
