@@ -1,13 +1,13 @@
-/* folder.h -- making folders, and removing those that came to nothing. */
+/* folder.h -- makes folders, and removes those that stayed empty. */
 #ifndef LOCKSTEP_FOLDER_H
 #define LOCKSTEP_FOLDER_H
 
 #include "runtime/status.h"
 
-/* Makes the folder and those above it; one that is there already is fine. */
+/* Makes the folder and those above it, if they do not exist yet. */
 bool folder_make(const char *path, Status *status);
 
-/* Removes a folder in which there is nothing but the lock that this process holds. */
+/* Removes a folder that holds nothing except the lock of this process. */
 void folder_remove_unused(const char *path);
 
 #endif

@@ -1,4 +1,4 @@
-/* hostile.c -- poison and NaN for arena bytes that nobody may read. */
+/* hostile.c -- poison and NaN in arena bytes that no record may read. */
 #include "runtime/hostile.h"
 
 #ifdef LOCKSTEP_HOSTILE
@@ -44,7 +44,7 @@ static uint64_t start_key(uint32_t program, uint32_t call) {
 
 enum { SHARED_PARTS = 4 };
 
-/* What comes from the host, and goes to it, stays open: its threads write while records run. */
+/* Memory shared with the host is never poisoned: its threads write while records run. */
 static void shared_parts(const Hostile *hostile, uint8_t *first[SHARED_PARTS],
                          size_t size_bytes[SHARED_PARTS]) {
   const PlanJob *job = &hostile->plan->jobs[0];
@@ -60,7 +60,7 @@ static void shared_parts(const Hostile *hostile, uint8_t *first[SHARED_PARTS],
   size_bytes[3] = step_bytes * (size_t)job->prefetch_steps;
 }
 
-/* Poisons the bytes that are not shared, those of parts before `part` being outside of them. */
+/* Poisons the bytes between the shared parts, from part `part` on. */
 static void poison_from(const Hostile *hostile, uint8_t *at, uint8_t *end, int32_t part) {
   uint8_t *first[SHARED_PARTS];
   size_t size_bytes[SHARED_PARTS];

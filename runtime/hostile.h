@@ -29,9 +29,8 @@ bool hostile_start(Hostile *hostile, const Plan *plan, const PlanClass *class,
                    uint8_t *const *arena);
 void hostile_stop(Hostile *hostile);
 
-/* Before call `call` of `program`: its new buffers become NaN. In a loop [loop_first, loop_end)
- * that is not in its first iteration, buffers that outlive the loop keep what earlier iterations
- * left. */
+/* Before call `call` of `program`: buffers that begin here become NaN. In later iterations of a
+ * loop [loop_first, loop_end), buffers that outlive the loop keep what earlier iterations left. */
 void hostile_fill(const Hostile *hostile, uint32_t program, uint32_t call, bool again,
                   uint32_t loop_end);
 

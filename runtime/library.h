@@ -1,4 +1,4 @@
-/* library.h -- a library that is loaded when a job needs it: a table of its calls. */
+/* library.h -- a library that is loaded when a job needs it, as a table of its calls. */
 #ifndef LOCKSTEP_LIBRARY_H
 #define LOCKSTEP_LIBRARY_H
 
@@ -14,13 +14,13 @@ typedef struct LibraryCall {
 typedef struct Library {
   const char *name; /* in messages */
   const char *const *places;
-  size_t place_count; /* tried in their order, each as dlopen takes it */
+  size_t place_count; /* tried in order, each a name for dlopen */
   const LibraryCall *calls;
   size_t call_count;
-  const LibraryCall *more; /* that older ones lack: NULL in the table then */
+  const LibraryCall *more; /* calls that older versions lack: NULL in the table then */
   size_t more_count;
-  const char *missing; /* what to do where no place has it */
-  const char *older;   /* what to do where it lacks a call */
+  const char *missing; /* what to do if it is not found */
+  const char *older;   /* what to do if it lacks a call */
 } Library;
 
 /* Fills the table. The library stays loaded. */

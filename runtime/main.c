@@ -136,7 +136,7 @@ static bool parse_options(RunOptions *options, int count, char **word, Status *s
          status_fail(status, STATUS_USER, "--processes and --threads exclude each other");
 }
 
-/* Whether the words ask for --json, also those of which others are wrong. */
+/* Whether the command line asks for --json, even if other words of it are wrong. */
 static bool asks_json(int count, char **word) {
   for (int i = 2; i < count; i++)
     if (strcmp(word[i], "--json") == 0) return true;
@@ -177,7 +177,7 @@ static bool look(const Plan *plan, bool is_full, Status *status) {
   preflight_print(&facts, stdout);
   bool good = fflush(stdout) == 0 || status_fail(status, STATUS_WORLD, "stdout: cannot be written");
   if (good && network_is_there()) good = network_look(facts.node, is_full, stdout, status);
-  if (good && is_full) { /* last: nodes that take longer than others keep nobody waiting */
+  if (good && is_full) { /* last, so that no node waits for a slower one */
     full_look(plan, &facts, &full, stdout);
     full_print(&full, stdout);
     good = fflush(stdout) == 0 || status_fail(status, STATUS_WORLD, "stdout: cannot be written");
@@ -201,7 +201,7 @@ static bool judge(const Plan *plan, int count, char **word, Status *status) {
   return preflight_judge(plan, &asked, word + first, count - first, stdout, status);
 }
 
-/* Looks at this node, or judges what all have said: two modes that run nothing. */
+/* Describes this node, or judges the descriptions of all nodes: two modes that run nothing. */
 static bool preflight(const Plan *plan, int count, char **word, Status *status) {
   if (strcmp(word[2], "--preflight-judge") == 0) return judge(plan, count, word, status);
   bool is_full = count == 4 && strcmp(word[3], "full") == 0;
@@ -215,14 +215,15 @@ static bool is_preflight(int count, char **word) {
   return count > 2 && strncmp(word[2], "--preflight", strlen("--preflight")) == 0;
 }
 
-/* What was made for a run that did not start: its plan, and folders in which nothing else is. */
+/* Removes what was made for a run that did not start: its plan, and folders that are otherwise
+ * empty. */
 static void remove_unstarted(const Plan *plan, const RunOptions *options) {
   (void)unlink(options->plan_path);
   folder_remove_unused(plan_string(plan, plan->jobs[0].checkpoint_dir));
   folder_remove_unused(plan_string(plan, plan->jobs[0].run_dir));
 }
 
-/* A launcher removes the plan that is not kept, when all its ranks have ended. */
+/* A launcher removes a plan that is not kept when all its ranks have ended. */
 static bool open_and_run(int count, char **word, Status *status) {
   Plan plan;
   if (!open_plan(&plan, word[1], status)) return false;

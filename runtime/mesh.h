@@ -10,21 +10,22 @@ enum { MESH_AXES_MAX = PLAN_AXES_MAX, MESH_RANKS_MAX = 1 << 20 };
 typedef struct Mesh {
   int32_t axis_count;
   int32_t size[MESH_AXES_MAX];
-  PlanAxis axes[MESH_AXES_MAX]; /* whose strides say which coordinates a rank has */
+  PlanAxis axes[MESH_AXES_MAX]; /* their strides give a rank's coordinates */
   int32_t rank_count;
   uint32_t replica_axes; /* bit i: axis i, whose name begins with "dp", divides the samples */
 } Mesh;
 
 bool mesh_read(Mesh *mesh, const Plan *plan, Status *status);
 
-/* The rank's number by its coordinates alone, the last axis fastest: the same wherever ranks are.
+/* The rank's number by its coordinates alone, last axis fastest: independent of where ranks are
+ * placed.
  */
 int32_t mesh_number(const Mesh *mesh, int32_t rank);
 
 void mesh_coordinates(const Mesh *mesh, int32_t rank, int32_t coordinate[MESH_AXES_MAX]);
 
-/* The sub-mesh of `axes_mask` that `rank` is in: its number among those of this mask, and the
- * rank's place in it. Places follow the order of the axes. */
+/* The sub-mesh of `axes_mask` that `rank` is in: the sub-mesh's number among those of this mask,
+ * and the rank's member number in it. Members follow the order of the axes. */
 typedef struct MeshGroup {
   int32_t group;
   int32_t group_count;
@@ -33,13 +34,13 @@ typedef struct MeshGroup {
 } MeshGroup;
 
 MeshGroup mesh_group(const Mesh *mesh, uint32_t axes_mask, int32_t rank);
-/* The same of one of the plan's communicators. */
+/* The same for one of the plan's communicators. */
 MeshGroup mesh_comm(const Mesh *mesh, const Plan *plan, uint32_t comm, int32_t rank);
 
-/* The axes along which ranks have the same part of the state. */
+/* The axes along which all ranks have the same part of the state. */
 uint32_t mesh_shared_axes(const Mesh *mesh, const Plan *plan);
 
-/* Replicas that divide the samples, and which of them `rank` is, in mesh order. */
+/* The number of replicas that divide the samples, and which of them `rank` is, in mesh order. */
 int32_t mesh_replicas(const Mesh *mesh);
 int32_t mesh_replica(const Mesh *mesh, int32_t rank);
 

@@ -34,7 +34,7 @@ int64_t programs_loads(const Plan *plan, ProgramKind kind) {
   return most;
 }
 
-/* A class loads every micro-batch of both programs, or none of either. */
+/* A class loads either every micro-batch of both programs, or none of both. */
 static bool check_class(const Plan *plan, const PlanClass *class, const int64_t loads[2],
                         Status *status) {
   const char *name = plan_string(plan, class->name);
@@ -63,14 +63,14 @@ bool programs_check(const Plan *plan, const Mesh *mesh, Status *status) {
                        "plan: %lld loads of %lld samples on %d replicas are not a batch of %lld",
                        (long long)loads[0], (long long)job->microbatch_samples, replicas,
                        (long long)job->batch_samples);
-  if (loads[1] > 1) /* the control block says how much of one micro-batch is padding */
+  if (loads[1] > 1) /* the control block gives the padding of one micro-batch only */
     return status_fail(status, STATUS_OURS, "plan: eval_step loads %lld micro-batches, at most 1",
                        (long long)loads[1]);
   return true;
 }
 
 /* Axes along which ranks have losses of different samples, tokens or stages; tensor-parallel ranks
- * have the same ones. */
+ * have equal losses. */
 static uint32_t loss_axes(const Plan *plan) {
   uint32_t axes = 0;
   for (uint32_t i = 0; i < plan->axes_count; i++)

@@ -1,5 +1,5 @@
-/* programs.h -- what the programs of all classes add up to: the same job for every rank, though a
- * pipeline's stages load and compute different things. */
+/* programs.h -- whether the programs of all classes together make up the job, though the stages of
+ * a pipeline load and compute different things. */
 #ifndef LOCKSTEP_PROGRAMS_H
 #define LOCKSTEP_PROGRAMS_H
 
@@ -7,17 +7,17 @@
 #include "runtime/plan/plan.h"
 #include "runtime/status.h"
 
-/* How often one run of the program loads a micro-batch. */
+/* How many micro-batches one run of the program loads. */
 int64_t programs_count_loads(const Plan *plan, const PlanProgram *program);
 
-/* The same, of the classes that load: stages of a pipeline may need no samples. */
+/* The same for those classes that load: stages of a pipeline may need no samples. */
 int64_t programs_loads(const Plan *plan, ProgramKind kind);
 
-/* Whether every class has its programs, and those that load make up the job's batches. */
+/* Whether every class has its programs, and the loads make up the job's batches. */
 bool programs_check(const Plan *plan, const Mesh *mesh, Status *status);
 
-/* Whether what ranks sum of losses reaches all of them: else rank 0 would report its own share for
- * the whole. */
+/* Whether the sum of losses reaches all ranks: otherwise rank 0 would report its own share as the
+ * whole. */
 bool programs_reduce(const Plan *plan, const PlanProgram *program);
 
 #endif

@@ -1,4 +1,4 @@
-/* rank.c -- one rank from its arena to its last step. */
+/* rank.c -- one rank, from mapping its arena to its last step. */
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>
@@ -29,7 +29,7 @@ bool rank_meet(Rank *rank, Status *status) {
   return false;
 }
 
-/* Also a meeting. */
+/* Also a barrier. */
 bool rank_gather_facts(Rank *rank, Status *status) {
   const Comm *comm = rank->comm;
   if (comm->ops->gather_bytes(rank->comm, &rank->facts, rank->all, sizeof rank->facts)) return true;
@@ -43,8 +43,8 @@ static Cores rank_cores(const Rank *rank) {
   return cores_of_rank(rank->plan, rank->number, here, &boot->allowed);
 }
 
-/* What the whole job does; a rank that loads nothing has no data thread. All ranks of a replica
- * stage the same samples. */
+/* Starts staging. All ranks of a replica stage the same samples; a rank that loads nothing has no
+ * data thread. */
 static bool start_data(Rank *rank, Status *status) {
   const Run *run = rank->run;
   if (rank->job->sample_bytes < samples_input_offset(rank->plan, rank->plan->inputs_count))
@@ -66,13 +66,13 @@ static bool start_data(Rank *rank, Status *status) {
   return rank->staging != NULL;
 }
 
-/* Whether it keeps when its records ran. */
+/* Whether the rank records when its records ran. */
 static bool observes(const Rank *rank) {
   const RunOptions *options = rank->run->options;
   return options->ranks_every != 0 || options->trace_first != 0;
 }
 
-/* Threads come last: binding the caller must not bind what it creates afterwards. */
+/* Threads come last: pinning the calling thread must not pin threads that it creates afterwards. */
 static bool start_threads(Rank *rank, const Cores *cores, Status *status) {
   int32_t count = rank->job->threads < 1 ? 1 : (int32_t)rank->job->threads;
   rank->threads = threads_new(count, cores->count > 0 ? cores->core : NULL);
@@ -150,7 +150,7 @@ static void close_observe(Rank *rank) {
   free(rank->observe);
 }
 
-/* Its own threads end before it leaves: they may read what peers have. */
+/* A rank's threads end before it leaves, because they may read memory of peers. */
 static void close_rank(Rank *rank) {
   checkpoint_store_close(&rank->store);
   staging_stop(rank->staging);
@@ -167,7 +167,7 @@ static void close_rank(Rank *rank) {
   free(rank->cores);
 }
 
-/* All ranks at once, as they will compete in the steps. */
+/* All ranks at once, because they will compete in the steps. */
 static bool measure_peak(Rank *rank, Status *status) {
   const Run *run = rank->run;
   bool bf16 = strcmp(plan_string(rank->plan, rank->job->precision), "bf16") == 0;
@@ -186,9 +186,9 @@ static bool run_init(Rank *rank, Status *status) {
   return true;
 }
 
-/* Init writes everything that persists, padding included; a checkpoint then brings its tensors. One
- * that is damaged, which shows while it is loaded, gives way to the one before: all ranks begin
- * anew with that, or with nothing. */
+/* Init writes all persistent memory, padding included; then the tensors of a checkpoint are loaded.
+ * If it turns out to be damaged, all ranks start again with the checkpoint before it, or with none.
+ */
 static bool take_state(Rank *rank, Status *status) {
   for (;;) {
     if (!run_init(rank, status)) return false;
@@ -200,7 +200,7 @@ static bool take_state(Rank *rank, Status *status) {
   }
 }
 
-/* A run that is refused, or cannot start, leaves the plan of the one before in the folder. */
+/* A run that is refused or cannot start leaves the plan of the previous run in the folder. */
 static bool keep_plan(const Run *run, Status *status) {
   const char *from = run->options->plan_path, *to = run->options->keep_plan;
   if (to == NULL || rename(from, to) == 0) return true;
@@ -219,7 +219,7 @@ static bool live(Rank *rank, Status *status) {
     return false;
   if (rank->staging)
     staging_begin(rank->staging, rank->start.first_step, rank->start.samples_before);
-  /* All ranks are up and have their state: from here on files of earlier runs are touched. */
+  /* All ranks are up and have their state: only from here on are files of earlier runs changed. */
   if (rank->number == 0) failure_clear(rank->plan);
   if (rank->number == 0 &&
       (!resume_clear_way(run, rank->start.first_step, status) || !keep_plan(run, status) ||
@@ -240,7 +240,7 @@ bool rank_main(void *context, int32_t number, Status *status) {
   run_steady_leave();
   if (done) status->code = rank.stopped ? STATUS_STOPPED : STATUS_DONE;
   if (!done && status->code != STATUS_ECHO) rank.comm->ops->abort(rank.comm);
-  if (!done) nccl_world_abort(rank.nccl); /* or what is under way would be waited for */
+  if (!done) nccl_world_abort(rank.nccl); /* otherwise NCCL would wait for what is under way */
   close_rank(&rank);
   return done;
 }

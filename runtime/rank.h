@@ -1,4 +1,4 @@
-/* rank.h -- what a process has for its ranks, and the life of one of them. */
+/* rank.h -- what a process shares among its ranks, and the life of one of them. */
 #ifndef LOCKSTEP_RANK_H
 #define LOCKSTEP_RANK_H
 
@@ -11,7 +11,7 @@
 #include "runtime/process/lock.h"
 #include "runtime/run.h"
 
-/* Ranks read it and write nothing in it. */
+/* Ranks only read it. */
 typedef struct Run {
   const Plan *plan;
   const RunOptions *options;
@@ -24,17 +24,18 @@ typedef struct Run {
   Lock lock[2];           /* of the run's folder and the checkpoints' */
   const CudaPlugin *cuda; /* NULL: ranks train on processors */
   const Kernel *cuda_kernels;
-  const NcclApi *nccl; /* NULL: they do, or there is one rank */
+  const NcclApi *nccl; /* NULL: ranks train on processors, or there is only one */
 } Run;
 
 /* A BootRank: opens everything, runs all steps, closes everything. True: the status code is
  * STATUS_DONE or STATUS_STOPPED. */
 bool rank_main(void *run, int32_t rank, Status *status);
 
-/* Which algorithms products have had, as it is kept beside the plan. */
+/* The file beside the plan that keeps which algorithms products have used. */
 bool rank_read_choices(const CudaPlugin *cuda, const RunOptions *options, Status *status);
 
-/* Told by each rank of the process: the first step is done; the last one is, or it has failed. */
+/* Called by each rank of the process: its first step is done; its last step is done, or it has
+ * failed. */
 void run_steady_enter(const Run *run);
 void run_steady_leave(void);
 

@@ -1,5 +1,5 @@
-/* rank_asked.c -- requests by files (process/asked.h). Rank 0 looks, about once a second; the
- * others hear of it with the control of a step. */
+/* rank_asked.c -- requests by files (process/asked.h). Rank 0 looks for them about once a second;
+ * the other ranks learn of them through the control values of a step. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 
 static const int64_t EVERY_NS = 1000000000;
 
-/* What was seen stays a request until it is done. */
+/* A request that was seen stays until it is done. */
 void rank_look_for_requests(Rank *rank) {
   int64_t now_ns = rank_now_ns();
   if (rank->number != 0 || now_ns - rank->looked_ns < EVERY_NS) return;
@@ -21,7 +21,8 @@ void rank_look_for_requests(Rank *rank) {
   }
 }
 
-/* A file that stayed would ask the next start, too, and `save` would ask after every step. */
+/* A file that stayed would also be a request to the next start, and `save` would be one after every
+ * step. */
 void rank_request_done(Rank *rank, Asked what) {
   char path[ASKED_PATH_BYTES];
   if (rank->asked[what] == ASKED_NOT || rank->asked[what] == ASKED_STAYS) return;

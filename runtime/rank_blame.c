@@ -1,8 +1,9 @@
-/* rank_blame.c -- a step whose loss or gradient is no number: on which rank it began, and where.
+/* rank_blame.c -- a step whose loss or gradient norm is not finite: on which rank this began, and
+ * where.
  *
- * What all ranks see is a sum over all of them. The update has changed nothing in such a step, or
- * hardly anything: run once more, with every record looked at, the step shows where the first came
- * from. That rank is the cause, the others are its echoes. */
+ * All ranks see the sum over all of them. The update changes nothing in such a step, or hardly
+ * anything, so the step is run once more and every record is checked, which shows where the first
+ * NaN or infinity came from. That rank is the cause; the others end as its echoes. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +20,8 @@ static const char *what_is_wrong(const Control *out) {
                                            : NULL;
 }
 
-/* Who made it, or had it, comes before who got it from others; among equals the first rank. */
+/* A rank that made it or already had it comes before one that received it; among equals the first
+ * rank. */
 static int32_t first_rank(const ReplayFirst *of, int32_t ranks) {
   int32_t came = -1;
   for (int32_t i = 0; i < ranks; i++) {
@@ -29,12 +31,12 @@ static int32_t first_rank(const ReplayFirst *of, int32_t ranks) {
   return came;
 }
 
-/* The device may be ahead of the host, or not let it look: then nobody knows. */
+/* If the device is ahead of the host, or its memory cannot be read, it stays unknown. */
 static bool can_look(const Rank *rank, int64_t step) {
   return rank->run->cuda == NULL && rank->started == step;
 }
 
-/* On every rank: the first's. -1: nobody knows. False: another rank has failed. */
+/* On every rank: the number of that rank, or -1 if unknown. False: another rank has failed. */
 static bool look(Rank *rank, int64_t step, int32_t *cause, ReplayFirst *found, Status *status) {
   int32_t ranks = rank->run->mesh.rank_count;
   Control in = rank_control_in(rank, step);
@@ -72,7 +74,7 @@ static void where_first(const Plan *plan, int32_t cause, const ReplayFirst *foun
                  how[found->kind]);
 }
 
-/* These are sums over all ranks: all see the same, and one says it. */
+/* These are sums over all ranks: all see the same, and one reports it. */
 bool rank_check_finite(Rank *rank, int64_t step, const Control *out, Status *status) {
   const char *what = what_is_wrong(out);
   char where[WHERE_BYTES] = "";

@@ -1,4 +1,4 @@
-/* rank_gpu.c -- what a rank on a GPU has besides one on processors. */
+/* rank_gpu.c -- what a rank on a GPU has in addition to one on processors. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -7,8 +7,8 @@
 
 enum { PATH_BYTES = 4200 };
 
-/* A launcher may show a process its own GPU only. For trying NCCL without several GPUs, processes
- * may share one: NCCL takes them for ranks of different nodes then, as each says it is one. */
+/* A launcher may show a process only its own GPU. To try NCCL without several GPUs, processes may
+ * share one: each then names a host of its own, so NCCL treats them as ranks of different nodes. */
 static uint32_t gpu_of(const Rank *rank) {
   RankPlace place = plan_place(rank->plan, (uint32_t)rank->number);
   uint32_t seen = rank->run->cuda->count(), device = place_device(&place);
@@ -54,7 +54,7 @@ void rank_watch_gpu(Rank *rank) {
   report_note(rank->report, "note     no power and clocks of the GPU in metrics.jsonl: %s", why);
 }
 
-/* Its own arena counted, and what other programs have there. */
+/* Includes its own arena and what other programs use there. */
 int64_t rank_gpu_used_bytes(const Rank *rank) {
   GpuFacts now;
   Status status;
@@ -62,7 +62,7 @@ int64_t rank_gpu_used_bytes(const Rank *rank) {
   return (int64_t)(now.memory_bytes - now.free_bytes);
 }
 
-/* Beside the plan, under the name that the plan gets. */
+/* The file beside the plan, under the name that the plan gets. */
 static bool choices_path(const RunOptions *options, char path[PATH_BYTES]) {
   const char *plan = options->keep_plan != NULL ? options->keep_plan : options->plan_path;
   return plan != NULL && snprintf(path, PATH_BYTES, "%s.products", plan) < PATH_BYTES;

@@ -1,4 +1,4 @@
-/* rank_report.c -- what rank 0 tells of a run. */
+/* rank_report.c -- what rank 0 reports about a run. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,8 +8,9 @@
 #include "runtime/programs.h"
 #include "runtime/rank_state.h"
 
-/* Of another variant the sums are rounded otherwise: the run is not bitwise what it would have
- * been. A checkpoint given by its path may be of another folder, whose record is not read. */
+/* Another variant of the matrix product rounds sums differently, so the run is not bitwise what it
+ * would have been. A checkpoint given by its path may be of another folder, whose job.json is not
+ * read. */
 static void note_products(Rank *rank, const ReportSetup *setup, const char *before) {
   char now[RECORD_PRODUCTS_BYTES];
   (void)snprintf(now, sizeof now, "fp32 %s, bf16 %s", setup->products[0], setup->products[1]);
@@ -84,12 +85,12 @@ bool rank_open_report(Rank *rank, Status *status) {
   return true;
 }
 
-/* Memory is given out in blocks of PLAN_ALIGN_BYTES. */
+/* Memory is allotted in blocks of PLAN_ALIGN_BYTES. */
 static uint64_t in_blocks(uint64_t bytes) {
   return (bytes + PLAN_ALIGN_BYTES - 1) / PLAN_ALIGN_BYTES * PLAN_ALIGN_BYTES;
 }
 
-/* Control and samples are in use whether or not a record has touched them. */
+/* Control and samples count as used whether or not a record has touched them. */
 static uint64_t addressed_bytes(const Rank *rank) {
   const PlanJob *job = rank->job;
   uint64_t high = rank->replay.high_water_bytes;
@@ -112,7 +113,7 @@ static uint64_t planned_bytes(const Rank *rank) {
   return in_blocks(planned);
 }
 
-/* Gathered at the last meeting; the one that needs most is reported. */
+/* Gathered at the last barrier; the rank that needs most is reported. */
 void rank_note_memory(Rank *rank) {
   rank->facts.planned_bytes = planned_bytes(rank);
   rank->facts.addressed_bytes = addressed_bytes(rank);

@@ -12,14 +12,15 @@ bool rank_wants_checkpoint(const Rank *rank, int64_t step) {
   return rank_now_ns() - rank->saved_ns >= job->checkpoint_every_s * 1000000000LL;
 }
 
-/* Ranks that differ only along axes on which state does not are equal: the first writes for all. */
+/* Ranks that differ only along axes on which state is the same have equal state: the first of them
+ * writes it. */
 static bool writes_state(const Rank *rank) {
   const Mesh *mesh = &rank->run->mesh;
   return checkpoint_writer(mesh, rank->job->state_axes, rank->number) ==
          mesh_number(mesh, rank->number);
 }
 
-/* A checkpoint reads and writes what no record has as an operand. */
+/* A checkpoint reads and writes memory outside any record's operands. */
 static void allow_arenas(const Rank *rank, bool allowed) {
   for (Tier tier = 0; tier < Tier_COUNT; tier++) {
     const Arena *arena = &rank->arena.tier[tier];
@@ -59,7 +60,7 @@ static bool write_state(Rank *rank, int64_t step, Status *status) {
   return written;
 }
 
-/* Rank 0 makes and lists the folder and tells the others, who may write there from here on. */
+/* Rank 0 makes and lists the folder and tells the others, which may then write there. */
 bool rank_open_store(Rank *rank, Status *status) {
   const Run *run = rank->run;
   CheckpointStore *store = &rank->store;
@@ -74,8 +75,8 @@ bool rank_open_store(Rank *rank, Status *status) {
   return false;
 }
 
-/* All ranks save after the same steps; rank 0's file gets its name when all have written theirs,
- * and only then may anything older go. */
+/* All ranks save after the same steps. Rank 0's file gets its final name when all have written
+ * theirs, and only then are older checkpoints removed. */
 bool rank_save(Rank *rank, int64_t step, Status *status) {
   if (rank->saved_step == step) return true;
   int64_t start_ns = rank_now_ns();

@@ -1,6 +1,6 @@
-/* rank_state.h -- one rank, for the files that carry it through its life: rank.c opens and closes
- * it, rank_steps.c trains, rank_asked.c hears requests, rank_blame.c says where a number went
- * wrong, rank_save.c keeps its state, rank_report.c tells what it did. */
+/* rank_state.h -- one rank, for the files that implement it: rank.c opens and closes it,
+ * rank_steps.c trains, rank_asked.c handles requests, rank_blame.c finds where a NaN began,
+ * rank_save.c saves and loads its state, rank_report.c reports. */
 #ifndef LOCKSTEP_RANK_STATE_H
 #define LOCKSTEP_RANK_STATE_H
 
@@ -22,16 +22,16 @@ typedef struct Underway {
   const void *samples; /* given back when it has ended well */
 } Underway;
 
-/* What the ranks tell each other of themselves. */
+/* What ranks tell each other about themselves. */
 typedef struct RankFacts {
   Peak peak;
-  uint64_t planned_bytes;       /* in blocks as memory is given out */
-  uint64_t addressed_bytes;     /* end of what records have named */
-  uint64_t touched_bytes;       /* in pages that somebody has used; 0 when it is not measured */
-  char cores[CORES_TEXT_BYTES]; /* that its threads are bound to; "": the system places them */
+  uint64_t planned_bytes;       /* rounded up to whole blocks */
+  uint64_t addressed_bytes;     /* end of the highest bytes that records have named */
+  uint64_t touched_bytes;       /* in pages that were used; 0 if not measured */
+  char cores[CORES_TEXT_BYTES]; /* that its threads are pinned to; "": the system places them */
 } RankFacts;
 
-/* How far a request by a file is. */
+/* The state of a request by file. */
 typedef enum AskedState {
   ASKED_NOT,
   ASKED_SEEN,
@@ -44,12 +44,12 @@ typedef struct Rank {
   const Plan *plan;
   const PlanJob *job;
   int32_t number;
-  Arenas arena; /* a peer may read it until this rank has left */
+  Arenas arena; /* peers may read it until this rank has left */
   Replay replay;
   Comm *comm;
-  NcclWorld *nccl;  /* NULL: `comm` moves what records name */
-  Flight *flight;   /* where it writes what it does */
-  Observe *observe; /* NULL: nobody asked how its steps go */
+  NcclWorld *nccl;  /* NULL: records communicate by `comm` */
+  Flight *flight;   /* its record of what it is doing */
+  Observe *observe; /* NULL: its steps are not observed */
   RunStart start;
   Staging *staging;
   StagingSetup staging_setup;
@@ -57,13 +57,13 @@ typedef struct Rank {
   const PlanProgram *init;
   const PlanProgram *train;
   const PlanProgram *eval;
-  int64_t
-      started; /* the last step that was, and the last that has ended: the device may be ahead */
+  int64_t started; /* the last step started, and the last one finished: the device may be ahead */
   int64_t ended;
   Underway underway[CONTROL_DEPTH_MAX];
   int64_t ended_ns;   /* when `ended` did */
   int64_t sent_bytes; /* up to then */
-  bool asks_stop; /* some rank was asked to: all hear it, a step late where the device is ahead */
+  bool asks_stop;     /* some rank was asked to stop; all learn of it, a step late if the device is
+                         ahead */
   bool asks_checkpoint;
   AskedState asked[ASKED_COUNT]; /* rank 0's */
   int64_t looked_ns;             /* for them */
@@ -72,10 +72,10 @@ typedef struct Rank {
   char saved_path[CHECKPOINT_PATH_BYTES];
   CheckpointStore store; /* of a rank that writes */
   RankFacts facts;
-  RankFacts *all;     /* of every rank, when they were gathered last */
+  RankFacts *all;     /* of every rank, as gathered last */
   Report *report;     /* rank 0's, else NULL */
   const char **cores; /* of every rank, for the report */
-  int32_t holding;    /* communicators that were told of its arena */
+  int32_t holding;    /* how many communicators have registered its arena */
   GpuFacts gpu;       /* of a rank that has one */
   GpuWatch watch;     /* rank 0's, of its GPU */
   bool stopped;
@@ -84,51 +84,51 @@ typedef struct Rank {
 int64_t rank_now_ns(void);
 void rank_note_phase(const Rank *rank, FlightPhase phase, int64_t step);
 
-/* Of all ranks. False: another rank has failed. */
+/* Waits for all ranks. False: another rank has failed. */
 bool rank_meet(Rank *rank, Status *status);
-/* Also a meeting: everybody's facts, in `all`. */
+/* Also a barrier: gathers the facts of all ranks into `all`. */
 bool rank_gather_facts(Rank *rank, Status *status);
 
-/* ---- rank_gpu.c: of a rank on processors they do nothing */
+/* ---- rank_gpu.c: these do nothing on processors */
 
-/* Chooses its GPU, and opens NCCL where there are others. Before its memory is mapped. */
+/* Chooses its GPU, and opens NCCL if there are other ranks. Before its memory is mapped. */
 bool rank_open_gpu(Rank *rank, Status *status);
-/* With its memory mapped: NCCL is told of it, where that was asked for. */
+/* After its memory is mapped: registers it with NCCL, if that was asked for. */
 void rank_hold_arena(Rank *rank);
 /* After it is bound. */
 void rank_give_streams(const Rank *rank);
-/* Of rank 0, with its report open: NVML is asked from now on, until gpu_watch_close. */
+/* For rank 0, after its report is open: samples NVML until gpu_watch_close. */
 void rank_watch_gpu(Rank *rank);
-/* Of the GPU's memory, by whomever; -1: it has none, or does not tell. */
+/* Used bytes of the GPU's memory, by all programs; -1: no GPU, or unknown. */
 int64_t rank_gpu_used_bytes(const Rank *rank);
-/* Which algorithms products have got, beside the plan: by the rank that reports, when all are
+/* Writes beside the plan which algorithms products use: by the rank that reports, after all are
  * bound. */
 bool rank_keep_choices(const Rank *rank, Status *status);
 
 /* ---- rank_steps.c */
 
-/* Consumed by the steps before this one. */
+/* Samples consumed by the steps before this one. */
 int64_t rank_samples_before(const Rank *rank, int64_t step);
-/* What the host sets of control before a step. */
+/* The control values that the host sets before a step. */
 Control rank_control_in(const Rank *rank, int64_t step);
-/* From the first step to the last, or to the one after which it is asked to stop. */
+/* Runs from the first step to the last, or until it is asked to stop. */
 bool rank_run_steps(Rank *rank, Status *status);
 
 /* ---- rank_blame.c */
 
-/* False: the step's loss or gradient is no number. The rank on which it began says so, and where;
- * the others are its echoes. */
+/* False: the step's loss or gradient norm is not finite. The rank on which this began reports it
+ * and where; the others are its echoes. */
 bool rank_check_finite(Rank *rank, int64_t step, const Control *out, Status *status);
 
 /* ---- rank_asked.c: of rank 0 */
 
 void rank_look_for_requests(Rank *rank);
-/* What the file asked for has been done: it is removed. */
+/* Removes the file when its request has been carried out. */
 void rank_request_done(Rank *rank, Asked what);
 
 /* ---- rank_save.c */
 
-/* Whether the job has any. */
+/* Whether the job has checkpoints. */
 bool rank_checkpoints(const Rank *rank);
 bool rank_wants_checkpoint(const Rank *rank, int64_t step);
 /* False with status code 0: the checkpoint was damaged. */
@@ -140,9 +140,9 @@ bool rank_save(Rank *rank, int64_t step, Status *status);
 
 bool rank_open_report(Rank *rank, Status *status);
 bool rank_close_report(Rank *rank, Status *status);
-/* Lines for people of how ranks compare. */
+/* Prints how ranks compare. */
 void rank_tell_stragglers(Rank *rank);
-/* Of every rank, before the last meeting: what memory it has used. */
+/* Gathers how much memory every rank has used, at the last barrier. */
 void rank_note_memory(Rank *rank);
 
 #endif

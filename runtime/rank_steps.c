@@ -24,7 +24,7 @@ Control rank_control_in(const Rank *rank, int64_t step) {
   };
 }
 
-/* NULL with status code 0: the rank loads nothing. */
+/* NULL with status code 0: the rank loads no samples. */
 static const void *take_samples(const Rank *rank, Status *status) {
   status->code = 0;
   return rank->staging ? staging_take(rank->staging, status) : NULL;
@@ -34,7 +34,7 @@ static void give_samples_back(const Rank *rank) {
   if (rank->staging) staging_give_back(rank->staging);
 }
 
-/* The same samples whatever the degrees: what fills up the last pass does not count. */
+/* Validates on the same samples whatever the degrees: padding in the last pass does not count. */
 static bool validate(Rank *rank, int64_t step, Status *status) {
   double loss = 0.0, count = 0.0;
   if (rank->observe) rank->observe->log.is_on = false;
@@ -56,7 +56,7 @@ static bool validate(Rank *rank, int64_t step, Status *status) {
   return true;
 }
 
-/* Tests make a rank slow. */
+/* Tests can slow down a rank. */
 static void delay_rank(const Rank *rank) {
   const RankDelay *delay = &rank->run->options->rank_delay;
   if (delay->step_ns == 0 || delay->rank != rank->number) return;
@@ -65,8 +65,8 @@ static void delay_rank(const Rank *rank) {
     continue;
 }
 
-/* What is asked of all ranks with this step. A checkpoint is asked for once: the device may be
- * ahead of the host by steps that were started meanwhile. */
+/* The requests that go to all ranks with this step. A checkpoint is requested once, because the
+ * device may be ahead of the host by steps that were started meanwhile. */
 static void ask_all(Rank *rank, int64_t step, Control *in) {
   rank_look_for_requests(rank);
   bool asks_stop = rank->asked[ASKED_STOP] == ASKED_SEEN || atomic_load(&run_stop_requested);
@@ -131,8 +131,8 @@ static bool end_step(Rank *rank, int64_t step, Status *status) {
   return true;
 }
 
-/* Whether something happens between this step and the next, as far as is known when it was started:
- * then the next waits for it. All ranks say the same. */
+/* Whether something happens between this step and the next, as known when it was started: then the
+ * next step waits for it. The same on all ranks. */
 static bool pauses_after(const Rank *rank, int64_t step) {
   int64_t every = rank->job->checkpoint_every_steps;
   return step == rank->start.first_step || step == rank->run->last_step ||
@@ -150,7 +150,7 @@ static bool compare_ranks(Rank *rank, Status *status) {
   return true;
 }
 
-/* Says what ended the run, and takes away the files that asked for what was done. */
+/* Reports what ended the run, and removes the request files that were carried out. */
 static void tell_requests(Rank *rank, int64_t step, bool saved, bool last) {
   bool by_file = rank->asked[ASKED_STOP] == ASKED_SEEN;
   if (rank->asked[ASKED_SAVE] == ASKED_SENT && !rank_checkpoints(rank))
@@ -165,8 +165,8 @@ static void tell_requests(Rank *rank, int64_t step, bool saved, bool last) {
   rank_request_done(rank, ASKED_STOP);
 }
 
-/* Requests travelled with the control all-reduce: all ranks see the same ones after the same step.
- * Nothing is under way, and the step was found finite. */
+/* Requests have travelled with the control all-reduce: all ranks see the same ones after the same
+ * step. No step is running, and this one was finite. */
 static bool after_step(Rank *rank, int64_t step, Status *status) {
   bool stop = rank->asks_stop && step < rank->run->last_step;
   bool asked = rank->asks_checkpoint;
@@ -184,8 +184,8 @@ static bool after_step(Rank *rank, int64_t step, Status *status) {
   return true;
 }
 
-/* The step after which something happens ends before the next one starts; else the device may be
- * ahead of the host by as many steps as control has slots for. A step that is timed is alone. */
+/* A step after which something happens ends before the next one starts; otherwise the device may be
+ * ahead of the host by as many steps as control has slots for. A step that is timed runs alone. */
 static bool run_next(Rank *rank, Status *status) {
   int64_t ahead = rank->observe ? 0 : rank->job->control_depth - 1;
   if (!pauses_after(rank, rank->started) || rank->started == rank->ended)
@@ -201,7 +201,7 @@ bool rank_run_steps(Rank *rank, Status *status) {
   rank->started = rank->ended = rank->start.first_step - 1;
   while (rank->ended < run->last_step && !rank->stopped) {
     if (!run_next(rank, status)) return false;
-    if (rank->started > rank->start.first_step) continue; /* the next one may be under way */
+    if (rank->started > rank->start.first_step) continue; /* the next one may be running */
     if (!rank_meet(rank, status)) return false;
     run_steady_enter(run);
   }

@@ -1,11 +1,13 @@
-/* replay.c -- the loop that trains: calls, their records, addresses, and off they go.
+/* replay.c -- the loop that trains: it walks over calls and records, resolves addresses and issues
+ * the work.
  *
  * One walker issues a program in list order: a record goes to the queue of its lane, after the
- * marks that its edges name. What a mark's number is: the record's place in list order, counted on
+ * marks that its edges name. A mark's number is the record's position in list order, counted on
  * from step to step.
  *
- * Around a run stand copies: control and samples go in before any queue begins, control comes out
- * when all have ended. Loads are copies, too. So nothing but the device touches its memory. */
+ * A run is enclosed by copies: control and samples are copied in before any queue begins, control
+ * is copied out when all have ended. Loads are copies, too. So only the device touches its memory.
+ */
 #include "runtime/replay.h"
 
 #include "kernels/philox.h"
@@ -13,7 +15,7 @@
 #include "runtime/replay_graph.h"
 #include "runtime/walk.h"
 
-/* Each operand of a record may be a copy of its own, a part; what waits for a record waits for its
+/* Each operand of a load is a copy of its own, called a part; what waits for a record waits for its
  * last part. */
 enum { PARTS = 16, LAST_PART = PARTS - 1 };
 _Static_assert((int)KERNEL_OPERANDS_MAX <= (int)PARTS, "each operand of a load has a part");
@@ -66,7 +68,8 @@ static bool run_kernel(const Replay *replay, const Work *work, const Queue *queu
 
 _Static_assert((int)KERNEL_OPERANDS_MAX <= (int)COMM_POSTS_MAX, "an exchange has room");
 
-/* The posts of an exchange: what is read is sent, what is written comes. */
+/* The posts of an exchange: operands that are read are sent, operands that are written are
+ * received. */
 static bool run_exchange(const Replay *replay, Comm *comm, const PlanRecord *record,
                          void *const *operand) {
   const Plan *plan = replay->setup.plan;
@@ -91,7 +94,7 @@ static bool run_all_to_all(const Replay *replay, Comm *comm, const PlanRecord *r
   return comm->ops->all_to_all(comm, record->comm, operand[0], operand[1], &turn);
 }
 
-/* One operand is updated in place; of two, the second is written. */
+/* A single operand is updated in place; of two, the second is written. */
 static bool run_collective(const Replay *replay, Comm *comm, const PlanRecord *record,
                            void *const *operand) {
   const Plan *plan = replay->setup.plan;
@@ -126,7 +129,8 @@ static bool run_comm(Replay *replay, const PlanRecord *record, void *const *oper
   return false;
 }
 
-/* Queues beside the compute queue have a team of their own: the rank's is at work beside them. */
+/* Queues beside the compute queue have their own team of threads, because the rank's team works at
+ * the same time. */
 static Threads *threads_of(const Replay *replay, const Queue *queue) {
   bool beside = replay->device->ops->lane(queue) != replay->main_lane;
   return beside ? replay->threads_beside : replay->setup.threads;
@@ -139,8 +143,8 @@ static bool run_by_kind(Replay *replay, const Work *work, const Queue *queue, St
   return run_comm(replay, record, work->operand, status);
 }
 
-/* A WorkRun. What fails for a reason of its own ends the job at once: another queue may be waiting
- * for a peer that will never come. */
+/* A WorkRun. A failure with its own cause ends the job at once: another queue may be waiting for a
+ * peer that will never arrive. */
 static bool run_record(const Work *work, Queue *queue, Status *status) {
   Replay *replay = work->context;
   const PlanRecord *record = work->record;
@@ -164,7 +168,7 @@ static bool run_record(const Work *work, Queue *queue, Status *status) {
 
 /* ---- issuing */
 
-/* Of a record's part 0. */
+/* The number of a record's part 0. */
 static uint64_t number_of(const Walker *walker, uint64_t running, uint32_t record) {
   return walker->number_first + (running * walker->replay->records_most + record) * PARTS;
 }
@@ -216,7 +220,7 @@ static void note_high_water(Replay *replay, const Work *work) {
   }
 }
 
-/* A micro-batch stands as it was staged, input after input. */
+/* A micro-batch has the layout in which it was staged, input after input. */
 static bool issue_load(const Walker *walker, const Work *work, Queue *queue, uint64_t number,
                        Status *status) {
   Replay *replay = walker->replay;
@@ -291,7 +295,7 @@ uint64_t replay_next_number(Replay *replay) {
   return replay->numbers;
 }
 
-/* What every queue has been given so far is over before `queue` goes on, or the other way round. */
+/* All queues finish what they have before `queue` goes on, or the other way round. */
 static bool meet_queues(const Replay *replay, bool others_wait, uint64_t number, Status *status) {
   const DeviceOps *ops = replay->device->ops;
   Queue *compute = ops->queue(replay->device, replay->main_lane);
@@ -306,7 +310,8 @@ static bool meet_queues(const Replay *replay, bool others_wait, uint64_t number,
   return true;
 }
 
-/* The host's side of the run's control: what goes in, and behind it what comes out. */
+/* The host's blocks of the run's control: first the one that goes in, then the one that comes out.
+ */
 static uint8_t *control_in(const Replay *replay, int64_t run) {
   const PlanJob *job = &replay->setup.plan->jobs[0];
   return replay->control_ring + 2 * job->control_bytes * (uint64_t)(run % job->control_depth);
@@ -315,7 +320,8 @@ static uint8_t *control_out(const Replay *replay, int64_t run) {
   return control_in(replay, run) + replay->setup.plan->jobs[0].control_bytes;
 }
 
-/* Control and samples come to the device; where it reads them in the host's memory, they stay. */
+/* Copies control and samples to the device; if it reads them in the host's memory, they stay there.
+ */
 static bool issue_in(Walker *walker, const PlanProgram *program, const Control *set,
                      Status *status) {
   Replay *replay = walker->replay;
@@ -339,7 +345,7 @@ static bool issue_in(Walker *walker, const PlanProgram *program, const Control *
   return meet_queues(replay, true, number, status);
 }
 
-/* A WorkRun: when all queues are done, all that the run has sent is counted. */
+/* A WorkRun: when all queues are done, adds up what the run has sent. */
 static bool note_sent(const Work *work, Queue *queue, Status *status) {
   (void)queue, (void)status;
   const Replay *replay = work->context;
@@ -367,7 +373,7 @@ static bool issue_out(Replay *replay, Status *status) {
                    number, status);
 }
 
-/* What was issued before a failure ends, too: nobody is left with work of an earlier step. */
+/* Work issued before a failure is finished, too, so that no queue keeps work of an earlier step. */
 static bool end_failed(const Replay *replay, Status *status) {
   Status ended = {0};
   if (replay->device->ops->finish(replay->device, &ended)) return false;

@@ -1,9 +1,10 @@
 /* replay.h -- runs the programs of a plan for one rank.
  *
  * Binding resolves everything that depends on the rank (class, coordinates, kernels, addresses);
- * running then only reads tables: it allocates nothing and decides nothing. The caller issues the
- * records in list order to the queues of their lanes (device.h); the plan's edges order the queues.
- * A class whose programs have one lane has one queue, and what is issued to it runs at once. */
+ * running then only reads tables: it allocates nothing and decides nothing. The calling thread
+ * issues the records in list order to the queues of their lanes (device.h); the plan's edges order
+ * the queues. A class whose programs have one lane has one queue, on which work runs as it is
+ * issued. */
 #ifndef LOCKSTEP_REPLAY_H
 #define LOCKSTEP_REPLAY_H
 
@@ -22,30 +23,31 @@ typedef struct ReplaySetup {
   int32_t rank;
   uint8_t *arena[Tier_COUNT]; /* as large as the class says; NULL: the plan has no such tier */
   Comm *comm;
-  CommLanes comm_beside; /* a lane that has none runs on the caller, with `comm` */
+  CommLanes comm_beside; /* a lane without one runs on the calling thread, with `comm` */
   Threads *threads;
-  const Kernel *kernels[Processor_COUNT]; /* each by KernelId; NULL: this process has none */
-  DeviceOpen *open_device;                /* NULL: device_cpu_open */
-  Flight *flight;                         /* what runs is written there; NULL: nobody looks */
-  bool graphs;      /* runs after the first are graphs, where replay_graph.h says that they fit */
-  DeviceLook *look; /* as in DeviceSetup */
+  const Kernel
+      *kernels[Processor_COUNT]; /* each by KernelId; NULL: this process has no kernels for it */
+  DeviceOpen *open_device;       /* NULL: device_cpu_open */
+  Flight *flight;                /* what is running is written there; NULL: nowhere */
+  bool graphs;                   /* runs after the first are graphs if replay_graph.h allows it */
+  DeviceLook *look;              /* as in DeviceSetup */
   void *look_context;
-  /* For tests: every queue is a thread of its own, and waits up to so long before each work. */
+  /* For tests: every queue has its own thread, which waits up to so long before each work. */
   bool issues_only;
   int64_t delay_most_ns;
   uint64_t delay_seed;
 } ReplaySetup;
 
-/* What became of a record since the plan was bound. */
+/* Counts for a record since the plan was bound. */
 typedef struct ReplayCount {
   int64_t runs;
   int64_t sent_bytes; /* by this rank, as comm.h counts */
 } ReplayCount;
 
-/* What its kernel made for a record. */
+/* What a kernel's prepare made for a record. */
 typedef struct ReplayKernel {
   void *state;
-  uintptr_t addresses; /* of the operands of all its calls, their bits together */
+  uintptr_t addresses; /* the addresses of its operands in all calls, or-ed together */
   bool is_used;
   bool is_prepared;
 } ReplayKernel;
@@ -62,7 +64,7 @@ typedef struct ReplayGraph {
   int64_t runs; /* of the program */
 } ReplayGraph;
 
-/* What a run of a program has left. */
+/* The results of a run of a program. */
 typedef struct ReplayLeft {
   Control control;    /* slots of kinds out and in_out */
   int64_t sent_bytes; /* by this rank since it was bound */
@@ -74,18 +76,20 @@ typedef struct Replay {
   PlanSlots slots;
   uint8_t *control; /* the block, an address of the device */
   uint8_t
-      *control_ring; /* of the host's side: a block in and a block out for each of control_depth */
+      *control_ring; /* the host's side: an in block and an out block for each of control_depth runs
+                      */
   ReplayLeft left[CONTROL_DEPTH_MAX];
-  uint64_t end_number[CONTROL_DEPTH_MAX]; /* of the mark that a run has ended */
+  uint64_t end_number[CONTROL_DEPTH_MAX]; /* of the mark at a run's end */
   int64_t started, collected;             /* runs of programs */
   int64_t loads[ProgramKind_COUNT];       /* micro-batches that each loads */
   int64_t microbatches;                   /* of the program that has most */
-  int64_t *sample_first; /* of each, in the step's global batch: kernels read it by address */
+  int64_t *sample_first; /* of each, its first sample in the step's global batch: kernels read it by
+                            address */
   int32_t replicas;
   int32_t replica;
   /* parallel to the plan's tables of the same names, with this rank's coordinates filled in */
   const Kernel **kernel; /* by processor, then by the plan's number: replay_kernel */
-  uint8_t **binding_at;  /* addresses in their tiers' arenas */
+  uint8_t **binding_at;  /* addresses in the arenas of their tiers */
   uint64_t *operand_offset;
   void **control_at; /* of controls: addresses of the device */
   uint32_t *operand_dtype;
@@ -97,7 +101,7 @@ typedef struct Replay {
   uint64_t records_most;  /* of a segment of the plan */
   uint32_t main_lane;
   uint32_t queues_mask;    /* bit of each lane that has a queue beside the main lane's */
-  Threads *threads_beside; /* their team of one; NULL: there are none */
+  Threads *threads_beside; /* a team of one for them; NULL: there are none */
   Device *device;
   uint64_t numbers;              /* of work so far: the next run's first */
   uint64_t last[PLAN_LANES_MAX]; /* number of the last work on each queue */
@@ -108,20 +112,20 @@ typedef struct Replay {
   ReplayWatch *watch; /* NULL: nobody looks */
 } Replay;
 
-/* The replay must stay where it is until it is freed. */
+/* The struct must not move until it is freed. */
 bool replay_bind(Replay *replay, const ReplaySetup *setup, Status *status);
 void replay_free(Replay *replay);
 
 /* The program of this rank's class, or NULL. */
 const PlanProgram *replay_program(const Replay *replay, ProgramKind kind);
 
-/* How often the plan's record of this index ran and what it sent. Not while a run is under way. */
+/* How often the plan's record of this index ran, and how much it sent. Not during a run. */
 const ReplayCount *replay_count(const Replay *replay, uint32_t record);
 
-/* Of the processor of the record's lane; NULL: this process has none. */
+/* The kernel for the processor of the record's lane; NULL: this process has none. */
 const Kernel *replay_kernel(const Replay *replay, const PlanRecord *record);
 
-/* Issues a run of a program, which the host meanwhile may leave alone. `samples` are the
+/* Issues a run of a program, which the host need not wait for. `samples` are the
  * micro-batches that it loads, one after another as they are staged, where the device reads them;
  * NULL for a program that loads nothing. They stay until the run is collected. At most
  * control_depth runs are started and not collected. False: STATUS_ECHO means that another rank
@@ -134,17 +138,17 @@ bool replay_collect(Replay *replay, ReplayLeft *left, Status *status);
 bool replay_run(Replay *replay, const PlanProgram *program, const Control *set, const void *samples,
                 ReplayLeft *left, Status *status);
 
-/* The slots that last, between runs: 0 before the first. Others stay as they are. */
+/* Sets the persistent slots between runs; they are 0 before the first. Others stay as they are. */
 bool replay_read_lasting(const Replay *replay, Control *lasting, Status *status);
 bool replay_write_lasting(const Replay *replay, const Control *lasting, Status *status);
 
-/* Of a work that is a record, its path; of others, what they do. */
+/* The name of a work: for a record its path, for others what they do. */
 const char *replay_work_name(const Work *work);
 
-/* A number after all that were given out. */
+/* The next number after all that were used. */
 uint64_t replay_next_number(Replay *replay);
 
-/* Says that the record's kernel was not prepared or did not run; false. */
+/* Reports that the record's kernel could not be prepared or run; returns false. */
 bool replay_kernel_fail(const Plan *plan, const PlanRecord *record, KernelStatus ended,
                         const char *why, Status *status);
 

@@ -1,5 +1,5 @@
-/* replay_bind.c -- what depends on the rank is resolved, and what a record needs is checked, before
- * the first step. */
+/* replay_bind.c -- before the first step, resolves what depends on the rank and checks what records
+ * need. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,13 +22,13 @@ const Kernel *replay_kernel(const Replay *replay, const PlanRecord *record) {
   return replay->kernel[plan->lanes[record->lane].processor * plan->kernels_count + record->kernel];
 }
 
-/* Blocks of an arena are no further aligned. */
+/* Blocks of an arena have no larger alignment. */
 static int64_t alignment(uintptr_t addresses) {
   uintptr_t lowest = (addresses | PLAN_ALIGN_BYTES) & -(addresses | PLAN_ALIGN_BYTES);
   return (int64_t)lowest;
 }
 
-/* Once a record, whatever the number of its calls. */
+/* Once for each record, however many calls it has. */
 static bool prepare_kernel(const Replay *replay, const PlanRecord *record, Status *status) {
   const Plan *plan = replay->setup.plan;
   const Kernel *kernel = replay_kernel(replay, record);
@@ -51,7 +51,7 @@ static bool prepare_kernel(const Replay *replay, const PlanRecord *record, Statu
   return ended == KERNEL_DONE || replay_kernel_fail(plan, record, ended, why, status);
 }
 
-/* What the programs' calls have shown to be used. */
+/* What the calls of the programs use. */
 static bool prepare_kernels(const Replay *replay, Status *status) {
   const Plan *plan = replay->setup.plan;
   for (uint32_t i = 0; i < plan->records_count; i++)
@@ -70,7 +70,7 @@ static void release_kernels(const Replay *replay) {
   }
 }
 
-/* Whether a record has the slots of its kernel's row, in its order. */
+/* Whether a record has the control slots of its kernel's row, in the same order. */
 static bool control_fits(const Plan *plan, const PlanRecord *record,
                          const KernelContract *contract) {
   if (record->controls_count != (uint32_t)contract->control_count) return false;
@@ -94,7 +94,7 @@ static void note_use(const Replay *replay, const Position *at, const PlanRecord 
   }
 }
 
-/* What must hold before a record may run, besides what the plan's own check has established. */
+/* What must hold before a record may run, beyond what plan_check has established. */
 static bool check_record(const Replay *replay, const Position *at, const PlanRecord *record,
                          Status *status) {
   const Plan *plan = replay->setup.plan;
@@ -178,8 +178,8 @@ static bool allocate(Replay *replay, const Plan *plan) {
          replay->count && replay->varied;
 }
 
-/* Records without varies read the plan's own table; the others have copies, since records may
- * share a range. */
+/* Records without varies read the plan's table; the others have copies, because records may share a
+ * range. */
 static void fill_attrs(Replay *replay, const int32_t *coordinate) {
   const Plan *plan = replay->setup.plan;
   double *next = replay->varied;
@@ -212,7 +212,7 @@ static void fill_tables(Replay *replay) {
   for (uint32_t i = 0; i < plan->bindings_count; i++) {
     const PlanBinding *binding = &plan->bindings[i];
     uint8_t *arena = replay->setup.arena[binding->tier];
-    if (arena != NULL) /* another class may have tiers that this one has not */
+    if (arena != NULL) /* another class may use tiers that this one does not */
       replay->binding_at[i] = arena + for_member(plan, coordinate, binding->offset,
                                                  binding->member_stride, binding->by);
   }
@@ -228,7 +228,7 @@ static void fill_tables(Replay *replay) {
   fill_attrs(replay, coordinate);
 }
 
-/* Work that is of no micro-batch has the first one's number. */
+/* Work outside micro-batches has the number of the first one. */
 static bool fill_samples(Replay *replay) {
   int64_t rows = replay->setup.plan->jobs[0].microbatch_samples;
   replay->sample_first = calloc((size_t)replay->microbatches + 1, sizeof *replay->sample_first);
@@ -238,7 +238,7 @@ static bool fill_samples(Replay *replay) {
   return true;
 }
 
-/* What no program writes before the first one reads it. */
+/* Initialises what the first program reads and no program has written. */
 static bool clear_control(const Replay *replay, Status *status) {
   const DeviceOps *ops = replay->device->ops;
   const Plan *plan = replay->setup.plan;

@@ -5,7 +5,7 @@
 
 #include "runtime/walk.h"
 
-/* What a program would issue. */
+/* What a program issues. */
 typedef struct Extent {
   const Replay *replay;
   int64_t nodes;
@@ -41,13 +41,13 @@ bool replay_graph_fits(const Replay *replay, const PlanProgram *program) {
   return made->runs > 0 && measure(replay, program).nodes <= REPLAY_GRAPH_NODES_MAX;
 }
 
-/* A WorkRun: a place in the main lane's queue that others can wait for. */
+/* A WorkRun that does nothing: a point in the main lane's queue that others can wait for. */
 static bool pass(const Work *work, Queue *queue, Status *status) {
   (void)work, (void)queue, (void)status;
   return true;
 }
 
-/* From one work of the main lane, over every lane that has work, to another. */
+/* Begins and ends with a work of the main lane, and includes every lane that has work. */
 static bool issue_all(Replay *replay, uint32_t lanes_mask, uint64_t first, ReplayIssue *issue,
                       void *walker, Status *status) {
   const DeviceOps *ops = replay->device->ops;
@@ -66,8 +66,8 @@ static bool issue_all(Replay *replay, uint32_t lanes_mask, uint64_t first, Repla
   return ops->issue(compute, &place, replay_next_number(replay), status);
 }
 
-/* What capturing has counted: on a GPU, where work is captured by running it, all of a run; on a
- * processor what is counted when it is issued. A replay counts the rest by itself. */
+/* What capturing has counted: on a GPU, where work is captured by running its host part, a whole
+ * run; on a processor only what is counted at issue. Replaying counts the rest. */
 static void note_counts(ReplayCount *counts, const Replay *replay, int sign) {
   for (uint32_t i = 0; i < replay->setup.plan->records_count; i++) {
     counts[i].runs += sign * replay->count[i].runs;
@@ -104,7 +104,8 @@ bool replay_graph_run(Replay *replay, const PlanProgram *program, ReplayIssue *i
   }
   uint64_t first = is_new ? made->number_first : replay_next_number(replay);
   replay->numbers = first + made->span;
-  /* The main lane waits for all others before the graph ends: nobody need wait for them again. */
+  /* The main lane waits for all others before the graph ends, so nothing needs to wait for them
+   * again. */
   memset(replay->last, 0, sizeof replay->last);
   return replay->device->ops->replay(replay->device, made->graph, first, status);
 }

@@ -1,24 +1,25 @@
-/* replay_graph.h -- runs of a program as one graph: captured once, and from then on replayed by one
- * call of the host. What was captured is what would have been issued, so the numbers are the same.
+/* replay_graph.h -- runs a program as one graph: captured once, and from then on replayed by one
+ * call of the host. The graph holds exactly what would have been issued, so results are the same.
  */
 #ifndef LOCKSTEP_REPLAY_GRAPH_H
 #define LOCKSTEP_REPLAY_GRAPH_H
 
 #include "runtime/replay.h"
 
-/* More would be captured than drivers have been seen to take: such a program is issued. */
+/* A program with more work than drivers are known to capture is issued instead. */
 enum { REPLAY_GRAPH_NODES_MAX = 1 << 14 };
 
 /* Issues the program's calls. */
 typedef bool ReplayIssue(void *walker, Status *status);
 
-/* Whether this run of the program is to be a graph: it is asked for, what the program reads stands
- * at the same addresses in every run, nobody looks at records, and it is not the first run, which
- * lets libraries make what they make when they are first called. */
+/* Whether this run of the program uses a graph: graphs are asked for, the program reads the same
+ * addresses in every run, records are not being checked, and it is not the first run, in which
+ * libraries set themselves up. */
 bool replay_graph_fits(const Replay *replay, const PlanProgram *program);
 
-/* In place of `issue`: a graph of it, made at the first call. All queues are done with what they
- * had, and the main lane's goes on when all of it is done. False: as of any issue. */
+/* Used in place of `issue`: runs its graph, which is captured at the first call. The graph starts
+ * when all queues are done, and the main lane goes on when the graph is done. False as for any
+ * issue. */
 bool replay_graph_run(Replay *replay, const PlanProgram *program, ReplayIssue *issue, void *walker,
                       Status *status);
 

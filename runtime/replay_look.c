@@ -1,4 +1,4 @@
-/* replay_look.c -- a run in which every record's operands are looked at before and after it. */
+/* replay_look.c -- a run in which every record's operands are checked before and after it. */
 #include "runtime/replay_look.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 
 struct ReplayWatch {
   const Replay *replay;
-  pthread_mutex_t lock; /* lanes run beside each other */
+  pthread_mutex_t lock; /* lanes run at the same time */
   ReplayFirst first;
 };
 
@@ -33,7 +33,7 @@ static bool is_looked_at(Access access, bool is_over) {
   return is_over ? access != ACCESS_READ : access != ACCESS_WRITE;
 }
 
-/* Control slots are f64 where they can be something else than a number. */
+/* Only control slots of type f64 can hold a NaN or infinity. */
 static bool control_is_good(const Replay *replay, const PlanRecord *record, bool is_over) {
   const Plan *plan = replay->setup.plan;
   for (uint32_t i = record->controls_first; i < record->controls_first + record->controls_count;
@@ -48,7 +48,7 @@ static bool control_is_good(const Replay *replay, const PlanRecord *record, bool
   return true;
 }
 
-/* What lies between the rows of a view belongs to others, and may be anything. */
+/* The bytes between the rows of a view belong to others and are not checked. */
 static bool view_is_good(const KernelView *view, const void *at, DType dtype) {
   int64_t unit = dtype_bytes(dtype);
   for (int64_t row = 0; row < view->rows; row++)
@@ -57,7 +57,7 @@ static bool view_is_good(const KernelView *view, const void *at, DType dtype) {
   return true;
 }
 
-/* Scratch holds nothing before or after. */
+/* Scratch has no contents before or after. */
 static bool operand_is_good(const Replay *replay, const Work *work, uint32_t i) {
   const PlanRecord *record = work->record;
   uint32_t number = record->operands_first + i;

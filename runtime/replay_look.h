@@ -1,4 +1,4 @@
-/* replay_look.h -- which record of a run has first written what is no number. */
+/* replay_look.h -- finds the first record of a run that writes a NaN or an infinity. */
 #ifndef LOCKSTEP_REPLAY_LOOK_H
 #define LOCKSTEP_REPLAY_LOOK_H
 
@@ -7,13 +7,13 @@
 #include "runtime/replay.h"
 
 typedef enum FirstKind {
-  FIRST_NONE, /* everything was a number */
-  FIRST_MADE, /* the record made it of numbers */
-  FIRST_HAD,  /* the record reads it, and no record of this run has written it */
-  FIRST_CAME, /* the record brought it from other ranks, or as the sum over them */
+  FIRST_NONE, /* everything was finite */
+  FIRST_MADE, /* the record made it from finite numbers */
+  FIRST_HAD,  /* the record read it, and no record of this run had written it */
+  FIRST_CAME, /* the record received it from other ranks, or as a sum over ranks */
 } FirstKind;
 
-/* What one rank has found. */
+/* The finding of one rank. */
 typedef struct ReplayFirst {
   int32_t kind;
   uint32_t record, lane;
@@ -21,9 +21,9 @@ typedef struct ReplayFirst {
   int64_t microbatch;
 } ReplayFirst;
 
-/* Runs a program again and looks at all that its records read and write, on a processor: NaN and
- * +inf, for attention keeps -inf for what sees nothing. Its state is what the run leaves. As
- * replay_run; `first` is this rank's. */
+/* Runs a program again on a processor and checks everything that its records read and write for NaN
+ * and +inf; -inf is allowed, because attention uses it for tokens that see nothing. The state
+ * afterwards is that of the run. Otherwise as replay_run; `first` is the finding of this rank. */
 bool replay_look(Replay *replay, const PlanProgram *program, const Control *set,
                  const void *samples, ReplayFirst *first, Status *status);
 

@@ -1,4 +1,4 @@
-/* resume.c -- safe changes are told, other experiments refused. */
+/* resume.c -- reports safe changes of the job, and refuses other experiments. */
 #include "runtime/resume.h"
 
 #include <stdio.h>
@@ -35,7 +35,7 @@ static bool is_accepted(const Run *run) {
   return run->options->resume == RESUME_PATH || run->options->resume == RESUME_ANYWAY;
 }
 
-/* Other steps alone only make a run longer or shorter. */
+/* A change of only the number of steps makes a run longer or shorter. */
 static bool is_length(const CheckpointChange *change) {
   return strcmp(change->key, "train.steps") == 0;
 }
@@ -48,7 +48,7 @@ static bool changes_rate(const CheckpointChanges *changes) {
   return false;
 }
 
-/* A run that is over is its result: another job wants another name. */
+/* A finished run is a result: a different job needs a name of its own. */
 static bool refuse_finished(const Run *run, const Checkpoint *checkpoint, const char *differs,
                             Status *status) {
   const CheckpointHeader *header = checkpoint->header;
@@ -86,7 +86,7 @@ static bool match(const Run *run, int32_t rank, const Checkpoint *own,
   return checkpoint_match(own, run->plan, class, changes, status);
 }
 
-/* On rank 0: whether what is left to do, and what differs, allow this job to go on from the
+/* On rank 0: whether the remaining steps and the differences allow this job to go on from the
  * checkpoint. */
 static bool judge(const Run *run, const Checkpoint *checkpoint, const CheckpointChanges *changes,
                   Status *status) {
@@ -95,7 +95,7 @@ static bool judge(const Run *run, const Checkpoint *checkpoint, const Checkpoint
   (void)checkpoint_changes_text(changes, everything, false, differs, sizeof differs);
   bool other = checkpoint_changes_text(changes, experiment, false, ignored, sizeof ignored) > 0;
   bool finished = header->step >= header->last_step;
-  /* Where no key says that it differs, the tensors must say the same. */
+  /* If no key differs, the tensors must agree. */
   if (!*differs && !match(run, 0, checkpoint, changes, status)) return false;
   if (header->step >= run->last_step) return refuse_finished(run, checkpoint, differs, status);
   if (is_accepted(run)) return true;
@@ -104,7 +104,7 @@ static bool judge(const Run *run, const Checkpoint *checkpoint, const Checkpoint
   return !other || refuse_experiment(checkpoint, changes, status);
 }
 
-/* A rate that jumps is what other steps or another schedule come to. */
+/* Different steps or a different schedule can make the learning rate jump. */
 static void tell(const Run *run, const Checkpoint *checkpoint, const CheckpointChanges *changes) {
   char list[LIST_BYTES], line[LIST_BYTES + 96], ignored[1];
   const CheckpointHeader *header = checkpoint->header;
@@ -119,8 +119,8 @@ static void tell(const Run *run, const Checkpoint *checkpoint, const CheckpointC
   say("resumed with changes", rate && lr != header->lr ? line : list);
 }
 
-/* The first rank that has a reason against it gives it, all others are its echo: what is said does
- * not depend on who is faster. */
+/* The first rank with a reason against the checkpoint reports it, the others are its echoes: the
+ * message does not depend on which rank is faster. */
 static bool all_agree(const Run *run, int32_t rank, Comm *comm, bool good, Status *status) {
   int32_t first = 0, ranks = run->mesh.rank_count;
   bool *goods = malloc((size_t)ranks * sizeof *goods);
@@ -133,7 +133,7 @@ static bool all_agree(const Run *run, int32_t rank, Comm *comm, bool good, Statu
   return told && first == ranks;
 }
 
-/* Rank 0 speaks of the job, then each rank of its own part. */
+/* Rank 0 judges the job, then each rank its own part. */
 static bool accept(const Run *run, int32_t rank, Comm *comm, const Checkpoint *own,
                    Status *status) {
   CheckpointChanges changes = {0};
@@ -173,8 +173,8 @@ void resume_begin(RunStart *start) {
   *start = (RunStart){.below = INT64_MAX, .first_step = 1};
 }
 
-/* What is damaged refuses nothing: a reason against it counts if its tensors are whole. True: it
- * was skipped. */
+/* A damaged checkpoint cannot refuse a job: a reason against it counts only if its tensors are
+ * intact. True: it was skipped. */
 static bool is_no_reason(const CheckpointSearch *search, Checkpoint *own, Status *status) {
   Status why = {0};
   CheckpointFault fault;
@@ -226,7 +226,8 @@ bool resume_clear_way(const Run *run, int64_t first_step, Status *status) {
   char record[4096], kept[sizeof aside.path + 16];
   (void)snprintf(record, sizeof record, "%.4000s/job.json", run_directory(run));
   (void)snprintf(kept, sizeof kept, "%s/job.json", aside.path);
-  if (link(record, kept) != 0) (void)rename(record, kept); /* may lack: older runs have none */
+  if (link(record, kept) != 0)
+    (void)rename(record, kept); /* may be missing: older runs have none */
   Text text;
   text_start_screen(&text, STDERR_FILENO);
   text_add(&text, "kept     %d checkpoint%s of an earlier run in %s\n", aside.count,

@@ -1,4 +1,5 @@
-/* resume.h -- where a run goes on: which checkpoint, and whether the job is still that experiment.
+/* resume.h -- where a run continues: from which checkpoint, and whether the job is still the same
+ * experiment.
  */
 #ifndef LOCKSTEP_RESUME_H
 #define LOCKSTEP_RESUME_H
@@ -6,16 +7,16 @@
 #include "runtime/checkpoint/take.h"
 #include "runtime/rank.h"
 
-/* Where all ranks of a run begin, with the file from which this one has its state. */
+/* The step at which all ranks begin, and the file that this rank's state comes from. */
 typedef struct RunStart {
   bool resumes;
   Checkpoint checkpoint; /* when it resumes */
-  int64_t below;         /* of an older one, should it turn out to be damaged */
+  int64_t below;         /* look below this step for an older one if it turns out to be damaged */
   int64_t first_step;
   int64_t samples_before;
 } RunStart;
 
-/* At any checkpoint. */
+/* No limit: any checkpoint. */
 void resume_begin(RunStart *start);
 
 /* Called by all ranks together; touches nothing. A checkpoint that cannot be read stops the run
@@ -25,15 +26,15 @@ void resume_begin(RunStart *start);
  * it goes on to the one before. */
 bool resume_find(const Run *run, int32_t rank, Comm *comm, RunStart *start, Status *status);
 
-/* Called by all ranks together, when memory is there: brings the tensors, while their checksums are
- * compared, and says what is other than it was. False with status code 0: the checkpoint was
- * damaged, and the state is of no use. */
+/* Called by all ranks together, after memory is mapped: loads the tensors, compares their
+ * checksums, and reports what has changed. False with status code 0: the checkpoint was damaged,
+ * and the state is unusable. */
 bool resume_load(const Run *run, int32_t rank, Comm *comm, RunStart *start,
                  const CheckpointTarget *target, Status *status);
 void resume_close(RunStart *start);
 
-/* On rank 0, when all ranks are up: checkpoints of steps that this run will write anew are kept,
- * out of the way. */
+/* On rank 0, when all ranks are up: moves checkpoints of steps that this run will write again out
+ * of the way. */
 bool resume_clear_way(const Run *run, int64_t first_step, Status *status);
 
 #endif

@@ -1,4 +1,4 @@
-/* run.c -- what a process does around its ranks. */
+/* run.c -- what a process does before, around and after its ranks. */
 #include "runtime/run.h"
 
 #include <pthread.h>
@@ -19,10 +19,10 @@
 atomic_bool run_stop_requested;
 atomic_bool run_is_steady;
 
-static _Atomic int32_t steady_ranks; /* of this process, that have done the first step */
+static _Atomic int32_t steady_ranks; /* ranks of this process that have done their first step */
 
 static pthread_mutex_t boot_lock = PTHREAD_MUTEX_INITIALIZER;
-static Boot *boot_now; /* of the run under way */
+static Boot *boot_now; /* of the current run */
 
 static void set_boot(Boot *boot) {
   pthread_mutex_lock(&boot_lock);
@@ -30,7 +30,7 @@ static void set_boot(Boot *boot) {
   pthread_mutex_unlock(&boot_lock);
 }
 
-/* Of what all processes are told, the one with rank 0 speaks. */
+/* What all processes receive is reported by the one with rank 0. */
 static bool speaks(const Boot *boot) {
   const char *rank = getenv("PMIX_RANK");
   return boot ? boot->rank_first == 0 : rank == NULL || strcmp(rank, "0") == 0;
@@ -43,7 +43,7 @@ void run_ask_to_stop(void) {
   pthread_mutex_unlock(&boot_lock);
 }
 
-/* Returns when the others know. */
+/* Returns when the other processes know. */
 static void abandon(Status *status, bool is_said) {
   pthread_mutex_lock(&boot_lock);
   bool has_screen = boot_now && boot_now->node; /* the watchdog's */
@@ -76,7 +76,7 @@ void run_steady_leave(void) {
   atomic_store(&run_is_steady, false);
 }
 
-/* What the job says of a key, as the plan keeps it. NULL: the plan was made without one. */
+/* The job's value of a key, as kept in the plan. NULL: the plan was made without a job. */
 static const char *setting(const Plan *plan, const char *key) {
   for (uint32_t i = 0; i < plan->settings_count; i++)
     if (strcmp(plan_string(plan, plan->settings[i].key), key) == 0)
@@ -113,12 +113,12 @@ static bool lock_folder(Lock *lock, const char *folder, Status *status) {
   char why[LOCK_WHY_BYTES];
   LockResult result = lock_take(lock, folder, why);
   if (result == LOCK_TAKEN) return true;
-  /* Two runs of one folder are a slip: waiting for the other one would not mend it. */
+  /* Two runs in one folder are a mistake, and waiting for the other one would not help. */
   return status_fail(status, result == LOCK_HELD ? STATUS_USER : STATUS_WORLD, "%s", why);
 }
 
-/* Before anything in them is read, by the process that has rank 0: nobody else reads there before
- * it says so. A job that saves nothing may still move checkpoints that are there. */
+/* Locks the folders before anything in them is read, in the process with rank 0; no other process
+ * reads there before that. A job that saves nothing may still move existing checkpoints. */
 static bool lock_folders(Run *run, Status *status) {
   const PlanJob *job = &run->plan->jobs[0];
   const char *own = plan_string(run->plan, job->run_dir);
@@ -130,7 +130,7 @@ static bool lock_folders(Run *run, Status *status) {
   return folder_make(checkpoints, status) && lock_folder(&run->lock[1], checkpoints, status);
 }
 
-/* What fails from here on is written there. */
+/* Failures from here on are reported there. */
 static bool take_folders(Run *run, Status *status) {
   int32_t first = run->boot->rank_first;
   if (!lock_folders(run, status)) return false;
@@ -139,8 +139,8 @@ static bool take_folders(Run *run, Status *status) {
   return true;
 }
 
-/* Better one line now than the kernel's out-of-memory killer when the last page is touched. The
- * first rank of a node speaks of all that are there. */
+/* One line now is better than the kernel's out-of-memory killer when the last page is touched. The
+ * first rank of a node checks for all ranks on it. */
 static bool check_memory(const Run *run, Status *status) {
   const int32_t *node = run->boot->node;
   uint64_t needed = 0;
@@ -182,8 +182,8 @@ static bool boot(Run *run, Status *status) {
          status_fail(status, STATUS_WORLD, "not enough memory for %d ranks", run->mesh.rank_count);
 }
 
-/* Sums inside NVSwitches and network switches may differ from call to call; what NCCL adds up
- * itself, in rings and trees, does not. Read by NCCL when a communicator is made. */
+/* Sums made inside NVSwitches and network switches may differ from call to call; those of NCCL's
+ * rings and trees do not. NCCL reads this when a communicator is made. */
 static void keep_sums_out_of_switches(void) {
   (void)setenv("NCCL_NVLS_ENABLE", "0", 1);
   (void)setenv("NCCL_COLLNET_ENABLE", "0", 1);
@@ -194,7 +194,8 @@ static bool find_gpus(Run *run, Status *status) {
   const RunOptions *options = run->options;
   const CudaPlugin *cuda = options->cuda != NULL ? options->cuda : cuda_plugin(status);
   if (cuda == NULL) return false;
-  if (!cuda->choose(0, status)) return false; /* first: who has no driver lacks all the rest */
+  if (!cuda->choose(0, status))
+    return false; /* first: without a driver all the rest is missing, too */
   if (options->deterministic) keep_sums_out_of_switches();
   if (run->mesh.rank_count > 1) run->nccl = cuda->nccl != NULL ? cuda->nccl : nccl_library(status);
   if (run->mesh.rank_count > 1 && run->nccl == NULL) return false;
@@ -204,8 +205,8 @@ static bool find_gpus(Run *run, Status *status) {
   return true;
 }
 
-/* A plan for other devices would train on processors too, but slowly, and its scratch is not for
- * their kernels: only who asks for that gets it. */
+/* A plan for other devices can also train on processors, but slowly, and its scratch was not sized
+ * for their kernels: only with --on cpu. */
 static bool find_device(Run *run, Status *status) {
   const PlanJob *job = &run->plan->jobs[0];
   Status why;

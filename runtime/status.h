@@ -1,4 +1,4 @@
-/* status.h -- why something failed, in one line, and whose it is to repair.
+/* status.h -- why something failed, in one line, and who has to repair it.
  *
  * Functions that can fail return bool and take a Status; false means that it is filled. */
 #ifndef LOCKSTEP_STATUS_H
@@ -13,7 +13,7 @@ enum {
   STATUS_USER = 1,         /* the job, its files or the command line must change */
   STATUS_WORLD = 2,        /* disk, memory, peers: a retry may help */
   STATUS_OURS = 3,         /* a defect of this program or of the compiler that made the plan */
-  STATUS_NOTHING_LEFT = 4, /* the run had reached its last step before: nothing was trained */
+  STATUS_NOTHING_LEFT = 4, /* the run had already reached its last step: nothing was trained */
   STATUS_STOPPED = 5,      /* stopped as asked, state saved: the same command goes on from there */
   STATUS_ECHO = 6,         /* ended because another rank did, whose error says why */
   STATUS_SIGNAL = 128      /* and the signal's number: it ended the process at once, as asked */

@@ -21,7 +21,7 @@ bool walk_calls(const Plan *plan, const PlanProgram *program, WalkVisit *visit, 
   return true;
 }
 
-/* Of its first run. */
+/* The running number of its first run. */
 static uint64_t running_of(const Plan *plan, const PlanProgram *program, uint32_t call) {
   uint64_t running = call;
   for (uint32_t i = 0; i < program->loops_count; i++) {

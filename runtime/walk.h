@@ -5,7 +5,7 @@
 #include "runtime/plan/plan.h"
 #include "runtime/status.h"
 
-/* Where a walk stands. */
+/* How far a walk has got. */
 typedef struct Position {
   const PlanProgram *program;
   const PlanCall *call;
@@ -14,17 +14,17 @@ typedef struct Position {
   uint32_t end;         /* of the loop, or the next call */
   uint32_t iteration;
   int64_t microbatch;
-  uint64_t running; /* calls before this one, iterations counted */
+  uint64_t running; /* calls run before this one, counting iterations */
 } Position;
 
 typedef bool WalkVisit(void *context, const Position *at, Status *status);
 
-/* Visits every call in order, as often as it runs. False when a visit is false. */
+/* Visits every call in order, as often as it runs. False if a visit returns false. */
 bool walk_calls(const Plan *plan, const PlanProgram *program, WalkVisit *visit, void *context,
                 Status *status);
 
-/* The running number of the call that `wait` of the call at `at` means; false: of an iteration
- * before the first, so there is none. */
+/* The running number of the call that `wait` of the call at `at` refers to; false: it would be in
+ * an iteration before the first. */
 bool walk_awaited(const Plan *plan, const Position *at, const PlanWait *wait, uint64_t *running);
 
 #endif

@@ -1,4 +1,5 @@
-/* arena.c -- mmap, huge pages where the system has them, first touch; or none of it, to measure. */
+/* arena.c -- mmap, with huge pages where the system has them, and first touch; or neither, to
+ * measure memory. */
 #include "runtime/device/arena.h"
 
 #include <errno.h>
@@ -35,7 +36,7 @@ bool arena_open(Arena *arena, size_t size_bytes, Status *status) {
   return true;
 }
 
-/* A kernel without huge pages refuses the advice and needs none. */
+/* A kernel without huge pages refuses the advice, which does not matter. */
 bool arena_open_untouched(Arena *arena, size_t size_bytes, Status *status) {
   if (!map(arena, size_bytes, status)) return false;
   (void)madvise(arena->mapped, arena->mapped_bytes, MADV_NOHUGEPAGE);
@@ -43,7 +44,8 @@ bool arena_open_untouched(Arena *arena, size_t size_bytes, Status *status) {
 }
 
 size_t arena_touched_bytes(const Arena *arena) {
-  unsigned char is_there[4096]; /* of so many pages at a time: nothing is allocated during a run */
+  unsigned char
+      is_there[4096]; /* so many pages at a time, because nothing is allocated during a run */
   size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE), touched_bytes = 0;
   for (size_t at = 0; at < arena->mapped_bytes; at += page_bytes * sizeof is_there) {
     size_t left = arena->mapped_bytes - at, size_bytes = page_bytes * sizeof is_there;

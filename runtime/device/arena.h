@@ -15,26 +15,26 @@ typedef struct Arena {
   size_t mapped_bytes;
 } Arena;
 
-/* Zeroed and touched by the calling thread, so that its pages lie near it and no step pays for a
- * page fault. */
+/* Zeroed and touched by the calling thread, so that its pages are on the thread's NUMA node and no
+ * step has a page fault. */
 bool arena_open(Arena *arena, size_t size_bytes, Status *status);
 
-/* Zero as well, but no page is there before somebody uses it, and none is huge: arena_touched_bytes
- * then says what was used. Slower. */
+/* Also zero, but no page is mapped before it is used, and none is huge, so that arena_touched_bytes
+ * can tell what was used. Slower. */
 bool arena_open_untouched(Arena *arena, size_t size_bytes, Status *status);
 
-/* Bytes in all pages that are there, also of the mapping's rest outside the arena. */
+/* Bytes in all pages that are mapped, including the rest of the mapping outside the arena. */
 size_t arena_touched_bytes(const Arena *arena);
 
 void arena_close(Arena *arena);
 
-/* Memory that is not this process's own to map: zeroed. */
+/* How to allocate memory that this process does not map itself; zeroed. */
 typedef struct ArenaMap {
   bool (*map)(Tier tier, size_t size_bytes, void **at, Status *status);
   void (*unmap)(Tier tier, void *at);
 } ArenaMap;
 
-/* One for each kind of memory that the plan uses: on a processor that has one memory all are of it.
+/* One for each kind of memory that the plan uses; on a processor all of them are host memory.
  */
 typedef struct Arenas {
   Arena tier[Tier_COUNT];
@@ -42,12 +42,12 @@ typedef struct Arenas {
   ArenaMap of;               /* map NULL: a processor's */
 } Arenas;
 
-/* `of` NULL: memory of this processor; with `untouched` as arena_open_untouched. */
+/* `of` NULL: host memory; with `untouched` as by arena_open_untouched. */
 bool arenas_open(Arenas *arenas, const Plan *plan, const PlanClass *class, const ArenaMap *of,
                  bool untouched, Status *status);
 void arenas_close(Arenas *arenas);
 
-/* Bytes this process may still take, by the system's and the control group's account; 0 when
+/* Bytes that this process may still allocate, according to the system and its control group; 0 if
  * unknown. */
 size_t arena_available_bytes(void);
 

@@ -1,13 +1,13 @@
-/* cpu.c -- a device on this process's threads.
+/* cpu.c -- a device made of threads of this process.
  *
  * Every queue is a ring. The thread that issues runs the compute queue itself: it issues ahead as
  * far as rings have room, then runs the head, so that computing costs no handover. Every other
  * queue has a thread. A device with one queue has no ring: what is issued runs at once.
  *
- * Whoever waits spins for a moment, then sleeps. A sleeper raises `sleepers` before it looks for
- * the last time, and whoever changes something looks at `sleepers` afterwards: one of the two sees
- * the other. A sleeper says what it waits for and is woken only when that has come, so an idle
- * queue costs nothing while others are at work. */
+ * A waiting thread spins for a moment, then sleeps. A sleeper increments `sleepers` before it
+ * checks its condition for the last time, and whoever changes something reads `sleepers`
+ * afterwards: one of the two sees the other. A sleeper records what it waits for and is woken only
+ * for that, so an idle queue costs nothing while others work. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -24,7 +24,7 @@ typedef enum EntryKind { ENTRY_WORK, ENTRY_WAIT, ENTRY_COPY } EntryKind;
 
 typedef struct Entry {
   EntryKind kind;
-  const Queue *other; /* of a wait: whose number */
+  const Queue *other; /* of a wait: the queue whose number is awaited */
   uint64_t number;
   void *to; /* of a copy */
   const void *from;
@@ -35,7 +35,7 @@ typedef struct Entry {
 typedef struct Cpu Cpu;
 typedef bool Until(const Queue *queue, uint64_t number);
 
-/* A thread that waits, and for what. Under the lock. */
+/* A waiting thread and what it waits for. Guarded by the lock. */
 typedef struct Sleeper {
   Until *until; /* NULL: it is awake */
   const Queue *queue;
@@ -52,7 +52,7 @@ struct Queue {
   Entry *ring;             /* NULL: what is issued runs at once */
   _Atomic uint64_t issued; /* entries */
   _Atomic uint64_t done;
-  _Atomic uint64_t passed; /* number of the last work that is done, and 1 */
+  _Atomic uint64_t passed; /* number of the last work that is done, plus 1 */
   uint64_t delays;
 };
 
@@ -66,7 +66,7 @@ struct Graph {
   uint32_t count, capacity;
   uint64_t number_first; /* of the first work */
   bool has_work;
-  bool is_spoiled; /* something was refused: there is nothing to replay */
+  bool is_spoiled; /* something was refused: it cannot be replayed */
 };
 
 struct Cpu {
@@ -78,9 +78,9 @@ struct Cpu {
   _Atomic bool failed;
   _Atomic bool stop;
   _Atomic int32_t sleepers;
-  pthread_mutex_t lock; /* of status, and around sleeping and waking */
+  pthread_mutex_t lock; /* for status, sleeping and waking */
   Sleeper issuer;
-  Status status; /* of the first failure that has a reason */
+  Status status; /* of the first failure with its own reason */
   bool is_told;
 };
 
@@ -152,7 +152,7 @@ static void fail(Cpu *cpu, const Status *status) {
   wake_sleepers(cpu);
 }
 
-/* The first who asks when there is a reason hears it. */
+/* The first caller that asks gets the reason. */
 static bool tell(Cpu *cpu, Status *status) {
   pthread_mutex_lock(&cpu->lock);
   *status = cpu->status;
@@ -162,7 +162,7 @@ static bool tell(Cpu *cpu, Status *status) {
   return false;
 }
 
-/* By the issuer, in await and finish: it asks meanwhile whether the end can still come. */
+/* Called by the issuing thread in await and finish, to ask whether the end can still be reached. */
 static void wait_looking(Cpu *cpu, Until *until, const Queue *queue, uint64_t number) {
   Status why = {0};
   if (cpu->setup.look == NULL) {
@@ -175,8 +175,8 @@ static void wait_looking(Cpu *cpu, Until *until, const Queue *queue, uint64_t nu
   }
 }
 
-/* Some queues are slower than others by a seed's whim: a queue with few works would otherwise
- * always be ahead of one with many. */
+/* Some queues are slower than others, chosen by the seed; otherwise a queue with little work would
+ * always be ahead of one with much. */
 static void delay(Queue *queue) {
   const DeviceSetup *setup = &queue->cpu->setup;
   if (setup->delay_most_ns <= 0) return;
@@ -197,7 +197,7 @@ static void run_entry(Queue *queue, const Entry *entry) {
     return;
   }
   Status status;
-  status.code = 0, status.text[0] = '\0'; /* not all of it, for every work */
+  status.code = 0, status.text[0] = '\0'; /* clearing all of it for every work would take time */
   bool ran = true;
   if (!atomic_load(&cpu->failed)) {
     delay(queue);
@@ -228,7 +228,7 @@ static void *queue_main(void *argument) {
 
 /* ---- issuing */
 
-/* Where the ring is full, the issuer computes, or waits for the queue's own thread. */
+/* If the ring is full, the issuer runs work itself, or waits for the queue's thread. */
 static void make_room(Queue *queue) {
   Queue *compute = queue->cpu->of[queue->cpu->setup.main_lane];
   while (!has_room(queue, 0)) {
@@ -247,7 +247,7 @@ static bool keep(Graph *graph, Queue *queue, const Entry *entry, Status *status)
     graph->at = at, graph->capacity = capacity;
   }
   if (!graph->has_work) graph->number_first = entry->number;
-  graph->has_work = true; /* a wait comes after the work that it is for */
+  graph->has_work = true; /* a wait is kept after the work that it is for */
   graph->at[graph->count++] = (Captured){queue, *entry};
   return true;
 }
@@ -290,7 +290,7 @@ static bool cpu_copy(Queue *queue, void *to, const void *from, uint64_t size_byt
 }
 
 static bool cpu_wait(Queue *queue, const Queue *other, uint64_t number, Status *status) {
-  if (queue == other) return true; /* in order anyway */
+  if (queue == other) return true; /* already in order */
   Graph *graph = queue->cpu->capturing;
   if (graph != NULL && (!graph->has_work || number < graph->number_first))
     return spoil(graph, "a wait for work that is not captured cannot be captured", status);
@@ -402,7 +402,8 @@ static void cpu_close(Device *device) {
   wake_sleepers(cpu);
   for (uint32_t lane = 0; lane < cpu->setup.lane_count; lane++)
     if (cpu->queues[lane].has_thread) pthread_join(cpu->queues[lane].thread, NULL);
-  for (uint32_t lane = 0; lane < cpu->setup.lane_count; lane++) { /* they looked at each other's */
+  for (uint32_t lane = 0; lane < cpu->setup.lane_count;
+       lane++) { /* queues read each other's state */
     free(cpu->queues[lane].ring);
     pthread_cond_destroy(&cpu->queues[lane].sleeper.wake);
   }
@@ -412,7 +413,7 @@ static void cpu_close(Device *device) {
   free(cpu);
 }
 
-/* A signal is the main thread's. */
+/* Signals are handled by the main thread. */
 static int start_thread(Queue *queue) {
   sigset_t all, before;
   sigfillset(&all);

@@ -1,16 +1,16 @@
 /* device.h -- the seam between the replay and the processor that a rank runs on.
  *
- * A device has queues, one for each lane that shall run beside the others; what is issued to a
- * queue runs in order. Work is numbered by the plan: numbers ascend from issue to issue on one
- * queue, and a mark (queue, number) is passed when the work of that number is done. Issuing never
- * blocks on work that only a later issue could make possible, so one thread may issue a whole
- * program in list order.
+ * A device has queues, one for each lane that runs beside the others; what is issued to a queue
+ * runs in order. Work is numbered by the plan: numbers ascend from issue to issue on one queue, and
+ * a mark (queue, number) is passed when the work of that number is done. Issuing never blocks on
+ * work that only a later issue could make possible, so one thread may issue a whole program in list
+ * order.
  *
  * The host never writes through an address of the device's memory, nor reads there: it copies on a
  * queue from memory that the device reaches, or opens a window between works.
  *
- * Every implementation has every entry. What fails asynchronously is said by the next call that can
- * fail; after a failure work is dropped, marks are passed, and nothing runs any more. */
+ * Every implementation has every entry. An asynchronous failure is reported by the next call that
+ * can fail; after a failure work is dropped, marks are passed, and nothing runs any more. */
 #ifndef LOCKSTEP_DEVICE_H
 #define LOCKSTEP_DEVICE_H
 
@@ -36,20 +36,21 @@ struct Work {
   void *operand[KERNEL_OPERANDS_MAX];
 };
 
-/* False: what was issued may never end, and `status` says why. */
+/* False: the issued work may never end; `status` says why. */
 typedef bool DeviceLook(void *context, Status *status);
 
 typedef struct DeviceSetup {
   uint32_t lane_count, main_lane;
   uint32_t queues_mask; /* bit per lane that has a queue of its own; the main lane always has */
-  /* Asked by whoever waits for the device, again and again until what it waits for is there; NULL:
-   * nobody is. What it says is the device's failure. */
+  /* Called again and again by a thread that waits for the device; NULL: not called. If it returns
+   * false, that is a failure of the device. */
   DeviceLook *look;
   void *look_context;
-  /* What a work is called in a profiler's timeline; NULL: nothing is. Text that stays. */
+  /* The name of a work in a profiler's timeline, a text that stays valid; NULL: works have no
+   * names. */
   const char *(*name)(const Work *work);
-  /* For tests: every queue is a thread of its own, which waits up to so long before each work; some
-   * wait a small part of it only, as the seed has it. */
+  /* For tests: every queue has its own thread, which waits up to so long before each work; the seed
+   * chooses queues that wait only a small part of it. */
   bool issues_only;
   int64_t delay_most_ns;
   uint64_t delay_seed;
@@ -60,22 +61,22 @@ enum { DEVICE_WINDOW_BYTES = 1 << 24 };
 typedef enum Progress { PROGRESS_PENDING, PROGRESS_PASSED, PROGRESS_FAILED } Progress;
 
 typedef struct DeviceOps {
-  /* The lane's queue, or the main lane's where the lane has none. */
+  /* The lane's queue, or the main lane's if the lane has none. */
   Queue *(*queue)(Device *device, uint32_t lane);
-  uint32_t (*lane)(const Queue *queue); /* whose queue it is */
-  void *(*stream)(const Queue *queue);  /* of a GPU: where kernels issue; NULL on a processor */
-  /* False: a failure that is not this work's own has code STATUS_ECHO, unless it was not yet told.
+  uint32_t (*lane)(const Queue *queue); /* the lane that the queue belongs to */
+  void *(*stream)(const Queue *queue);  /* on a GPU the stream for kernels; NULL on a processor */
+  /* False: a failure of other work has code STATUS_ECHO, unless it has not been reported yet.
    */
   bool (*issue)(Queue *queue, const Work *work, uint64_t number, Status *status);
-  /* As issue, for work of the host (loading, files): refused while capturing. */
+  /* Like issue, for work of the host (loading, files). Refused while capturing. */
   bool (*host)(Queue *queue, const Work *work, uint64_t number, Status *status);
-  /* Both in memory that the device reaches; they do not overlap. */
+  /* Both are in memory that the device can access, and do not overlap. */
   bool (*copy)(Queue *queue, void *to, const void *from, uint64_t size_bytes, uint64_t number,
                Status *status);
-  /* What is issued to `queue` from now on starts after the mark is passed. */
+  /* Work issued to `queue` from now on starts after the mark is passed. */
   bool (*wait)(Queue *queue, const Queue *other, uint64_t number, Status *status);
   Progress (*query)(const Queue *queue, uint64_t number);
-  /* Runs what is due on the calling thread, and returns when all that was issued is done. */
+  /* Runs what is due on the calling thread; returns when all issued work is done. */
   bool (*finish)(Device *device, Status *status);
   /* From here to `captured` nothing runs: issues, copies and waits are kept; host work, waits for
    * what was issued before, and a capture inside are refused. */
@@ -85,16 +86,16 @@ typedef struct DeviceOps {
   /* Issues what was captured; `number_first` takes the place of the first work's number. */
   bool (*replay)(Device *device, const Graph *graph, uint64_t number_first, Status *status);
   void (*graph_free)(Graph *graph);
-  /* Runs what is due on the calling thread, and returns when the mark is passed. */
+  /* Runs what is due on the calling thread; returns when the mark is passed. */
   bool (*await)(Queue *queue, uint64_t number, Status *status);
-  /* While nothing of these bytes is under way: where the host reads and writes `size_bytes` of the
-   * device's memory, at most DEVICE_WINDOW_BYTES. A processor gives the bytes themselves; another
-   * device a copy, which `close_window` writes back unless they were opened to be read. One is open
-   * at a time. NULL, false: `status` says why. */
+  /* Lets the host read and write `size_bytes` of the device's memory, at most DEVICE_WINDOW_BYTES,
+   * while no work uses them. A processor returns the bytes themselves; another device a copy, which
+   * `close_window` writes back unless it was opened for reading only. One window can be open at a
+   * time. NULL, false: `status` says why. */
   void *(*open_window)(Device *device, void *at, uint64_t size_bytes, Access access,
                        Status *status);
   bool (*close_window)(Device *device, Status *status);
-  /* Drops what is queued; a work that is running ends first. */
+  /* Drops queued work; a running work ends first. */
   void (*abort)(Device *device);
   void (*close)(Device *device); /* the device is freed */
 } DeviceOps;
@@ -104,7 +105,7 @@ struct Device {
   const DeviceOps *ops;
 };
 
-/* How a kind of device is opened. */
+/* Opens a device of some kind. */
 typedef Device *DeviceOpen(const DeviceSetup *setup, Status *status);
 
 /* Queues as FIFOs of this process: cpu.c. NULL when it cannot start its threads. */

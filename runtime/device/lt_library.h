@@ -5,8 +5,9 @@
 #include "kernels/cuda/lt_api.h"
 #include "runtime/status.h"
 
-/* The library, loaded once a process: libcublasLt.so.13 or .12 as the loader finds it, or in the
- * CUDA toolkit's folder; where `path` is not NULL, that file. NULL: `status` says what is missing.
+/* The library, loaded once in a process: libcublasLt.so.13 or .12 as found by the loader or in the
+ * folder of the CUDA toolkit; if `path` is not NULL, that file. NULL: `status` says what is
+ * missing.
  */
 const LtApi *lt_library(const char *path, Status *status);
 

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* NULL: it has all that is needed; else the name of what it lacks. */
+/* NULL: the library has every call that is needed; otherwise the name of a missing one. */
 static const char *find_calls(Nvml *nvml) {
   const struct {
     const char *name;

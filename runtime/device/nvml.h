@@ -24,7 +24,7 @@ typedef struct Nvml {
   int (*count)(unsigned *);
   int (*handle)(unsigned, NvmlDevice *);
   int (*memory)(NvmlDevice, NvmlMemory *);
-  /* these an older library or device may lack: NULL */
+  /* NULL if an older library or device lacks them */
   int (*handle_at)(const char *pci, NvmlDevice *);
   int (*most_clock)(NvmlDevice, int, unsigned *);
   int (*clock)(NvmlDevice, int, int, unsigned *);

@@ -6,7 +6,7 @@
 
 #include "runtime/device/cuda/plugin.h"
 
-/* True when `error` is success; else `status` says what could not be done, and why. */
+/* True if `error` is success; otherwise `status` says what could not be done, and why. */
 bool cuda_done(cudaError_t error, const char *what, Status *status);
 
 DeviceOpen cuda_device_open;

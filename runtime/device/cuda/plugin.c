@@ -25,7 +25,7 @@ static uint32_t count_gpus(void) {
   return cudaGetDeviceCount(&count) == cudaSuccess ? (uint32_t)count : 0;
 }
 
-/* Which of the three is missing: the driver, one that is new enough, or a GPU. */
+/* Says which is missing: a driver, a new enough driver, or a GPU. */
 static bool has_none(cudaError_t error, Status *status) {
   const char *seen = getenv("CUDA_VISIBLE_DEVICES");
   int version = 0;
@@ -64,7 +64,7 @@ static bool choose(uint32_t device, Status *status) {
   return cuda_done(cudaSetDevice(ordinal), "use the GPU", status);
 }
 
-/* Nothing of it is there when memory is short: how much is free then says more than the error. */
+/* When memory is short the amount that is free says more than the error. */
 static bool allocate(size_t size_bytes, void **at, Status *status) {
   size_t free_bytes = 0, all_bytes = 0;
   cudaError_t error = cudaMalloc(at, size_bytes);
@@ -108,7 +108,7 @@ static bool describe(GpuFacts *facts, Status *status) {
   return true;
 }
 
-/* Of the calling thread, as choose has set it. */
+/* The calling thread's GPU, as set by choose. */
 static int32_t current_gpu(const char **name) {
   static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
   static char names[PRODUCT_GPUS_MAX][CHOICE_GPU_BYTES];

@@ -11,7 +11,7 @@
 #include "runtime/comm/nccl_api.h"
 #include "runtime/device/device.h"
 
-/* Both sides were built from the same of these, or the plugin is refused. */
+/* Both sides must have been built with the same value, or the plugin is refused. */
 enum { CUDA_PLUGIN_VERSION = 4 };
 
 /* A GPU as the driver describes it. */
@@ -24,18 +24,18 @@ typedef struct CudaPlugin {
   uint32_t version;
   /* GPUs that this process may see. */
   uint32_t (*count)(void);
-  /* Of the calling thread: one of them, as the driver counts. False: no driver, no such GPU, or one
-   * that the kernels were not compiled for; `status` says which. */
+  /* Chooses one of them, by the driver's number, for the calling thread. False: no driver, no such
+   * GPU, or one that the kernels were not compiled for; `status` says which. */
   bool (*choose)(uint32_t device, Status *status);
-  /* The calling thread's, as choose has set it, and how much of its memory is free now. */
+  /* The calling thread's GPU, as set by choose, and how much of its memory is free now. */
   bool (*describe)(GpuFacts *facts, Status *status);
   ArenaMap memory; /* the GPU's, or the host's where the GPU reaches it */
   DeviceOpen *open;
-  /* The fast ones make products through cublasLt, the reference's are all our own. NULL: `status`
-   * says which library is missing. */
+  /* The fast kernels use cublasLt for products, the reference kernels are all our own. NULL:
+   * `status` says which library is missing. */
   const Kernel *(*kernels)(KernelVariant variant, Status *status);
-  /* Which algorithms products have (choices.h): read before the first plan is bound, written after
-   * it. `path` is beside the plan; `must_hold`: one that the library does not take is an error. */
+  /* The algorithms of products (choices.h): read before the first plan is bound, written after it.
+   * `path` is beside the plan; `must_hold`: an algorithm that the library refuses is an error. */
   bool (*read_choices)(const char *path, bool must_hold, Status *status);
   bool (*write_choices)(const char *path, Status *status);
   int32_t (*count_choices)(int32_t *added);
@@ -46,8 +46,8 @@ typedef struct CudaPlugin {
 #define CUDA_PLUGIN_SYMBOL "lockstep_cuda_plugin"
 const CudaPlugin *lockstep_cuda_plugin(void);
 
-/* The plugin beside this program or in its library folder, loaded once a process. NULL: `status`
- * says what is missing. */
+/* The plugin next to this program or in its library folder, loaded once in a process. NULL:
+ * `status` says what is missing. */
 const CudaPlugin *cuda_plugin(Status *status);
 
 #endif

@@ -1,5 +1,5 @@
 /* ranges.h -- spans of the issuing thread in a profiler's timeline (NVTX). Without a profiler,
- * which says by NVTX_INJECTION64_PATH where its library is, a call costs a look at a pointer. */
+ * which sets NVTX_INJECTION64_PATH to its library, a call only tests a pointer. */
 #ifndef LOCKSTEP_CUDA_RANGES_H
 #define LOCKSTEP_CUDA_RANGES_H
 

@@ -1,9 +1,9 @@
 /* streams.c -- a device whose queues are CUDA streams.
  *
- * Work is issued on the calling thread: kernels enqueue themselves. A mark is an event, recorded
- * when somebody first waits for it: what stands in the stream by then is waited for, too, which is
- * more than asked but never a circle, for it was all issued before. Nothing blocks but await,
- * finish and windows; these look again after short sleeps, so that a watchdog can end them. */
+ * Work is issued on the calling thread: kernels enqueue themselves. A mark is an event that is
+ * recorded when something first waits for it. Work that is in the stream by then is waited for,
+ * too, which is more than necessary but cannot deadlock, because all of it was issued before. Only
+ * await, finish and windows block; they poll with short sleeps, so that a watchdog can end them. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -13,7 +13,7 @@
 
 enum { EVENTS = 64, LOOK_AGAIN_NS = 20000 };
 
-/* Everything up to `number` is done when the event is. */
+/* Everything up to `number` is done when the event has completed. */
 typedef struct Mark {
   uint64_t number;
   cudaEvent_t event;
@@ -80,7 +80,7 @@ static void note(Queue *queue, uint64_t number) {
   queue->has_work = true;
 }
 
-/* An error of the GPU comes to light in a later call, which looks like its cause. */
+/* An error of the GPU is returned by a later call, which then looks like its cause. */
 static void doubt(const Queue *queue, Status *why) {
   if (queue->cuda->is_capturing || why->code == STATUS_ECHO) return;
   cudaError_t error = cudaStreamQuery(queue->stream);
@@ -112,8 +112,8 @@ static bool cuda_copy(Queue *queue, void *to, const void *from, uint64_t size_by
   return done(cuda, error, "issue a copy", status);
 }
 
-/* The event that says that work `number` is done: one that was recorded, or one from now. NULL:
- * there is nothing to wait for. */
+/* An event after work `number`: one that was recorded already, or a new one. NULL: there is nothing
+ * to wait for. */
 static Mark *mark_of(Queue *queue, uint64_t number, Status *status) {
   uint64_t first = queue->marks > EVENTS ? queue->marks - EVENTS : 0;
   for (uint64_t i = first; i < queue->marks; i++)
@@ -144,7 +144,7 @@ static bool cuda_wait(Queue *queue, const Queue *other, uint64_t number, Status 
               status);
 }
 
-/* Loads and files: after what was issued before, while nothing of this queue runs. */
+/* Loads and files: run after the work issued before, while nothing of this queue runs. */
 static bool cuda_host(Queue *queue, const Work *work, uint64_t number, Status *status) {
   Cuda *cuda = queue->cuda;
   if (cuda->is_capturing) return spoil(cuda, "work of the host cannot be captured", status);
@@ -166,7 +166,7 @@ static void *cuda_stream(const Queue *queue) {
 
 /* ---- waiting */
 
-/* Between two looks at what is awaited. */
+/* The pause between two polls. */
 static bool looks_good(Cuda *cuda, Status *status) {
   Status why = {0};
   if (cuda->setup.look == NULL || cuda->setup.look(cuda->setup.look_context, &why)) return true;
@@ -245,7 +245,7 @@ static bool cuda_close_window(Device *device, Status *status) {
 
 /* ---- capture */
 
-/* Events of a capture mean nothing outside of it. */
+/* Events recorded in a capture are invalid outside it. */
 static void forget_marks(Cuda *cuda) {
   for (uint32_t lane = 0; lane < cuda->setup.lane_count; lane++)
     cuda->queues[lane].marks = 0;
@@ -334,8 +334,7 @@ static void cuda_close(Device *device) {
   free(cuda);
 }
 
-/* What moves beside the computation comes first where both could run: it is short, and peers wait
- * for it. */
+/* Communication gets priority over computation: it is short, and peers wait for it. */
 static bool open_queue(Cuda *cuda, uint32_t lane, Status *status) {
   Queue *queue = &cuda->queues[lane];
   int least = 0, greatest = 0;
