@@ -99,6 +99,52 @@ epilogue() {
         if (price > 0) printf ", $%.2f", node_s / 3600 * price
         printf "\n"
       }'
+  accounts
+}
+
+# The same as Slurm counts it, and a site bills: what this run's jobs were given, up to now. Many clusters keep no accounts;
+# and near the limit there is no time to wait for those that do not answer.
+accounts() {
+  local jobs since rows line='' answer=0
+  jobs=$(sed -n 's/.*"job":\([0-9]*\),.*/\1/p' "$run/slurm/events.jsonl" | sort -nu | paste -sd,)
+  since=$(sed -n '1s/^{"time":\([0-9]*\)\..*/\1/p' "$run/slurm/events.jsonl")
+  printf -v since '%(%FT%T)T' "${since:-0}"
+  rows=$(timeout 5 sacct --jobs="$jobs" --starttime="$since" --allocations --duplicates --noheader --parsable2 \
+    --format=State,ElapsedRaw,AllocTRES 2>&1) || answer=$?
+  [ "$answer" -ne 0 ] || line=$(counted <<<"$rows")
+  if [ -z "$line" ]; then
+    line=$(sed -E 's/^(sacct|timeout): ((error|fatal): )?//; q' <<<"$rows")
+    [ "$answer" -ne 124 ] || line="no answer in 5 s"
+    line="no accounts of job ${jobs//,/, } from sacct: ${line:-it has none}"
+  fi
+  echo "$line"
+}
+
+counted() { # lines STATE|SECONDS|cpu=64,gres/gpu=8,node=2 of each start; nothing where there is none
+  awk -F'|' '
+    NF < 3 || $3 == "" { next } # a warning, or a start that is still to come
+    {
+      n = split($3, given, ",")
+      nodes = gpus = typed = 0
+      for (i = 1; i <= n; i++) {
+        split(given[i], pair, "=")
+        if (pair[1] == "node") nodes = pair[2]
+        if (pair[1] == "gres/gpu") gpus = pair[2]
+        if (pair[1] ~ /^gres\/gpu:/) typed += pair[2]
+      }
+      sub(/ .*/, "", $1) # CANCELLED by somebody
+      starts++; node_s += nodes * $2; gpu_s += (gpus > 0 ? gpus : typed) * $2
+      if (count[$1]++ == 0) kind[++kinds] = $1
+      last = $3 " for " $2 " s"
+    }
+    END {
+      if (starts == 0) exit
+      printf "Slurm counts %.3f node-hours in %d start%s (", node_s / 3600, starts, starts == 1 ? "" : "s"
+      for (i = 1; i <= kinds; i++) printf "%s%d %s", (i > 1 ? ", " : ""), count[kind[i]], kind[i]
+      printf ")"
+      if (gpu_s > 0) printf ", %.3f GPU-hours", gpu_s / 3600
+      printf "; the last had %s\n", last
+    }'
 }
 
 # A start that was killed with its node wrote no end: it held its nodes until something was last written.
