@@ -164,7 +164,6 @@ static void close_rank(Rank *rank) {
   gpu_watch_close(&rank->watch);
   free(rank->all);
   free(rank->report);
-  free(rank->cores);
 }
 
 /* All ranks at once, because they will compete in the steps. */

@@ -1,31 +1,69 @@
 /* rank_gpu.c -- what a rank on a GPU has in addition to one on processors. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "runtime/device/gpu_find.h"
 #include "runtime/plan/plan_place.h"
 #include "runtime/rank_state.h"
 
 enum { PATH_BYTES = 4200 };
 
-/* A launcher may show a process only its own GPU. To try NCCL without several GPUs, processes may
- * share one: each then names a host of its own, so NCCL treats them as ranks of different nodes. */
-static uint32_t gpu_of(const Rank *rank) {
+/* For trying NCCL without several GPUs, processes may share one: NCCL takes them for ranks of
+ * different nodes then, as each says it is one. */
+static bool shares_gpus(const Rank *rank) {
+  return rank->run->boot->rank_count == 1 && getenv("LOCKSTEP_SHARE_GPUS") != NULL;
+}
+
+static bool find_shared(const Rank *rank, uint32_t *device, Status *status) {
   RankPlace place = plan_place(rank->plan, (uint32_t)rank->number);
-  uint32_t seen = rank->run->cuda->count(), device = place_device(&place);
-  if (rank->run->boot->rank_count > 1) return device;
-  if (getenv("LOCKSTEP_SHARE_GPUS") == NULL) return seen == 1 ? 0 : device;
+  uint32_t seen = 0;
   char host[32];
+  if (!rank->run->cuda->count(&seen, status)) return false;
   (void)snprintf(host, sizeof host, "rank%d", rank->number);
   (void)setenv("NCCL_HOSTID", host, 0);
-  return seen > 0 ? device % seen : device;
+  *device = place_device(&place) % seen;
+  return true;
+}
+
+static bool find_planned(const Rank *rank, uint32_t *device, Status *status) {
+  RankPlace place = plan_place(rank->plan, (uint32_t)rank->number);
+  GpuWanted wanted = {
+      .pci = place.seat != NULL ? plan_string(rank->plan, place.seat->pci) : "",
+      .number = place_device(&place),
+      .is_alone = rank->run->boot->rank_count == 1,
+  };
+  return gpu_find(rank->run->cuda, wanted, device, status);
+}
+
+/* NCCL would say so too, of one communicator after the other, and without a rank's number. */
+static bool has_own_gpu(const Rank *rank, Status *status) {
+  for (int32_t other = 0; other < rank->run->mesh.rank_count; other++) {
+    int32_t first = other < rank->number ? other : rank->number;
+    if (other == rank->number || *rank->gpu.id.uuid == '\0' ||
+        strcmp(rank->all[other].gpu_uuid, rank->gpu.id.uuid) != 0)
+      continue;
+    return status_fail(
+        status, STATUS_USER,
+        "ranks %d and %d have one GPU, %s at %s, and each wants its own: start as many ranks on a "
+        "node as the plan has there, and let every process see all GPUs of its node (srun "
+        "--gpu-bind=none)",
+        first, first == other ? rank->number : other, rank->gpu.id.uuid, rank->gpu.id.pci);
+  }
+  return true;
 }
 
 bool rank_open_gpu(Rank *rank, Status *status) {
   const Run *run = rank->run;
+  uint32_t device = 0;
+  bool shares = shares_gpus(rank);
   if (run->cuda == NULL) return true;
-  if (!run->cuda->choose(gpu_of(rank), status) || !run->cuda->describe(&rank->gpu, status))
+  if (!(shares ? find_shared : find_planned)(rank, &device, status) ||
+      !run->cuda->choose(device, status) || !run->cuda->describe(&rank->gpu, status))
     return false;
+  memcpy(rank->facts.gpu_uuid, rank->gpu.id.uuid, sizeof rank->facts.gpu_uuid);
   if (run->nccl == NULL) return true;
+  if (!rank_gather_facts(rank, status) || (!shares && !has_own_gpu(rank, status))) return false;
   rank->nccl = nccl_world_open(run->nccl, rank->plan, &run->mesh, rank->number, rank->comm, status);
   return rank->nccl != NULL;
 }
@@ -50,7 +88,7 @@ void rank_watch_gpu(Rank *rank) {
   if (rank->nccl != NULL && rank->run->options->holds_arena)
     report_note(rank->report, "nccl     %d communicators of rank 0 have taken its arena (register)",
                 rank->holding);
-  if (cuda == NULL || gpu_watch_open(&rank->watch, rank->gpu.pci, why)) return;
+  if (cuda == NULL || gpu_watch_open(&rank->watch, rank->gpu.id.pci, why)) return;
   report_note(rank->report, "note     no power and clocks of the GPU in metrics.jsonl: %s", why);
 }
 

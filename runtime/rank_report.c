@@ -39,20 +39,18 @@ bool rank_open_report(Rank *rank, Status *status) {
   Product f32 = fast ? product_choice()->f32 : PRODUCT_REFERENCE;
   Product bf16 = fast ? product_choice()->bf16 : PRODUCT_REFERENCE;
   const char *refusal = fast ? product_choice()->refusal : NULL;
-  rank->cores = calloc((size_t)run->mesh.rank_count, sizeof *rank->cores);
-  if (!rank->cores) return status_fail(status, STATUS_WORLD, "not enough memory for the report");
-  for (int32_t i = 0; i < run->mesh.rank_count; i++)
-    rank->cores[i] = rank->all[i].cores;
   ReportSetup setup = {
       .plan = run->plan,
       .kernels = strcmp(isa, "none") == 0 ? "reference" : "fast",
-      .cores = rank->cores,
+      .cores = rank->all[0].cores,
       .cores_wanted =
           run->boot->here.count * (int32_t)(rank->job->threads < 1 ? 1 : rank->job->threads),
       .cores_allowed = run->boot->allowed.count,
       .isa = isa,
       .on = run->cuda != NULL ? "gpu" : "cpu",
       .gpu = run->cuda != NULL ? &rank->gpu : NULL,
+      .gpu_uuid = rank->all[0].gpu_uuid,
+      .rank_stride = sizeof *rank->all,
       .nccl_version = nccl_version(run->nccl),
       .is_deterministic = run->cuda == NULL || run->options->deterministic,
       .products = {product_name(f32), product_name(bf16)},

@@ -25,10 +25,11 @@ typedef struct Underway {
 /* What ranks tell each other about themselves. */
 typedef struct RankFacts {
   Peak peak;
-  uint64_t planned_bytes;       /* rounded up to whole blocks */
-  uint64_t addressed_bytes;     /* end of the highest bytes that records have named */
-  uint64_t touched_bytes;       /* in pages that were used; 0 if not measured */
-  char cores[CORES_TEXT_BYTES]; /* that its threads are pinned to; "": the system places them */
+  uint64_t planned_bytes;        /* rounded up to whole blocks */
+  uint64_t addressed_bytes;      /* end of the highest bytes that records have named */
+  uint64_t touched_bytes;        /* in pages that were used; 0 if not measured */
+  char gpu_uuid[GPU_UUID_BYTES]; /* "": it has none */
+  char cores[CORES_TEXT_BYTES];  /* that its threads are pinned to; "": the system places them */
 } RankFacts;
 
 /* The state of a request by file. */
@@ -72,12 +73,11 @@ typedef struct Rank {
   char saved_path[CHECKPOINT_PATH_BYTES];
   CheckpointStore store; /* of a rank that writes */
   RankFacts facts;
-  RankFacts *all;     /* of every rank, as gathered last */
-  Report *report;     /* rank 0's, else NULL */
-  const char **cores; /* of every rank, for the report */
-  int32_t holding;    /* how many communicators have registered its arena */
-  GpuFacts gpu;       /* of a rank that has one */
-  GpuWatch watch;     /* rank 0's, of its GPU */
+  RankFacts *all;  /* of every rank, as gathered last */
+  Report *report;  /* rank 0's, else NULL */
+  int32_t holding; /* how many communicators have registered its arena */
+  GpuFacts gpu;    /* of a rank that has one */
+  GpuWatch watch;  /* rank 0's, of its GPU */
   bool stopped;
 } Rank;
 

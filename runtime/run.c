@@ -11,8 +11,10 @@
 #include "runtime/boot/local.h"
 #include "runtime/boot/pmix.h"
 #include "runtime/device/arena.h"
+#include "runtime/device/gpu_find.h"
 #include "runtime/folder.h"
 #include "runtime/metrics/text.h"
+#include "runtime/plan/plan_place.h"
 #include "runtime/process/requests.h"
 #include "runtime/rank.h"
 
@@ -189,13 +191,25 @@ static void keep_sums_out_of_switches(void) {
   (void)setenv("NCCL_COLLNET_ENABLE", "0", 1);
 }
 
+/* A process that a launcher has started is one rank, and knows which before it meets the others. */
+static void take_instance(const Run *run) {
+  const char *rank = getenv("PMIX_RANK");
+  long number = rank != NULL ? strtol(rank, NULL, 10) : -1;
+  if (run->options->threads || !boot_pmix_is_launched() || number < 0 ||
+      number >= run->mesh.rank_count)
+    return;
+  RankPlace place = plan_place(run->plan, (uint32_t)number);
+  gpu_take_instance(place_device(&place));
+}
+
 /* False: `status` says why ranks of this plan cannot have GPUs here. */
 static bool find_gpus(Run *run, Status *status) {
   const RunOptions *options = run->options;
   const CudaPlugin *cuda = options->cuda != NULL ? options->cuda : cuda_plugin(status);
+  uint32_t count;
   if (cuda == NULL) return false;
-  if (!cuda->choose(0, status))
-    return false; /* first: without a driver all the rest is missing, too */
+  take_instance(run);
+  if (!cuda->count(&count, status)) return false; /* first: who has no driver lacks all the rest */
   if (options->deterministic) keep_sums_out_of_switches();
   if (run->mesh.rank_count > 1) run->nccl = cuda->nccl != NULL ? cuda->nccl : nccl_library(status);
   if (run->mesh.rank_count > 1 && run->nccl == NULL) return false;

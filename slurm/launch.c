@@ -385,6 +385,16 @@ static void add_binding(const Making *m) {
   if (masks) add(m, &m->launch->step, "--cpu-bind", masks, "the plan's places");
 }
 
+/* Slurm shows a rank all GPUs of its node, unless the environment of who submits says otherwise. */
+static void add_gpu_binding(const Making *m) {
+  const Job *job = m->launch->job;
+  bool is_asked = m->launch->devices > 0 && job->slurm.gpus != CHOICE_GPUS_NONE;
+  if (!is_asked || m->launch->needs_hosts || find_pair(&job->slurm.srun, "gpu-bind") ||
+      find_pair(&job->slurm.sbatch, "gpu-bind"))
+    return;
+  add(m, &m->launch->step, "--gpu-bind", "none", "a rank takes the plan's of its node's GPUs");
+}
+
 static const char *mounts_text(const Making *m) {
   const TextList *mounts = &m->launch->job->slurm.mounts;
   const char *text = "";
@@ -419,6 +429,7 @@ static void add_step(const Making *m) {
   else
     add(m, out, "--distribution", "arbitrary", "hosts in the order of cluster.switches");
   add_binding(m);
+  add_gpu_binding(m);
   add(m, out, "--mpi", launch->job->slurm.mpi, because(m, FIELD_slurm_mpi, "slurm.mpi"));
   add(m, out, "--kill-on-bad-exit", "0", "ranks end each other, and say why first");
   add(m, out, "--wait", "10", "ranks leave together: one that does not is stuck");

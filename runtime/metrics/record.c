@@ -36,13 +36,15 @@ static void add_text(Text *text, const char *name, const char *value) {
     text_add(text, "null");
 }
 
-/* Of every rank, in order. */
-static void add_cores(const ReportSetup *setup, Text *text) {
-  text_add(text, ",\n \"cores\": [");
-  for (int32_t i = 0; i < setup->ranks; i++) {
-    text_add(text, i > 0 ? ", " : "");
-    if (*setup->cores[i])
-      text_add_json_string(text, setup->cores[i]);
+/* Of every rank, in order: null for an empty text. */
+static void add_of_ranks(const ReportSetup *setup, const char *name, const char *first,
+                         Text *text) {
+  text_add(text, ",\n \"%s\": [", name);
+  for (int32_t rank = 0; rank < setup->ranks; rank++) {
+    const char *value = first + (size_t)rank * setup->rank_stride;
+    text_add(text, rank > 0 ? ", " : "");
+    if (*value)
+      text_add_json_string(text, value);
     else
       text_add(text, "null");
   }
@@ -83,12 +85,13 @@ static void add_record(const ReportSetup *setup, Text *text) {
   add_text(text, "device", plan_string(plan, job->device));
   add_text(text, "on", setup->on);
   if (setup->gpu != NULL) {
-    add_text(text, "gpu", setup->gpu->name);
+    add_text(text, "gpu", setup->gpu->id.name);
+    add_of_ranks(setup, "gpus", setup->gpu_uuid, text);
     text_add(text, ",\n \"nccl_version\": %d", setup->nccl_version);
     text_add(text, ",\n \"deterministic\": %s", setup->is_deterministic ? "true" : "false");
   }
   add_text(text, "processor", processor);
-  add_cores(setup, text);
+  add_of_ranks(setup, "cores", setup->cores, text);
   text_add(text, ",\n \"cores_wanted\": %d,\n \"cores_allowed\": %d", setup->cores_wanted,
            setup->cores_allowed);
   add_text(text, "isa", setup->isa);

@@ -78,8 +78,8 @@ static void banner_data(Report *report) {
 static void banner_cores(Report *report) {
   const ReportSetup *setup = &report->setup;
   Text *line = &report->line;
-  if (*setup->cores[0])
-    text_add(line, setup->ranks > 1 ? ", rank 0 on cores %s" : ", on cores %s", setup->cores[0]);
+  if (*setup->cores)
+    text_add(line, setup->ranks > 1 ? ", rank 0 on cores %s" : ", on cores %s", setup->cores);
   if (setup->cores_wanted > setup->cores_allowed)
     text_add(line, "\ncores    %d threads share %d: slower than planned, with the same numbers",
              setup->cores_wanted, setup->cores_allowed);
@@ -104,7 +104,8 @@ static void banner(Report *report, const char *metrics_moved_to) {
            plan_string(plan, job->precision));
   banner_data(report);
   if (setup->gpu != NULL)
-    text_add(line, "on       GPUs, of rank 0 %s at %s%s\n", setup->gpu->name, setup->gpu->pci,
+    text_add(line, "on       GPUs, of rank 0 %s, %s%s%s%s\n", setup->gpu->id.name,
+             setup->gpu->id.uuid, *setup->gpu->id.pci ? " at " : "", setup->gpu->id.pci,
              setup->is_deterministic ? ", deterministic" : "");
   else if (job->target != TARGET_CPU)
     text_add(line, "on       this machine's processors, slowly: the plan is for %s\n",

@@ -21,11 +21,13 @@
 typedef struct ReportSetup {
   const Plan *plan;
   const char *kernels;     /* what runs: "fast" or "reference" */
-  const char **cores;      /* that each rank's threads are bound to, "0-3"; "": none */
+  const char *cores;       /* that rank 0's threads are bound to, "0-3"; "": none */
   int32_t cores_wanted;    /* threads of the ranks on rank 0's machine */
   int32_t cores_allowed;   /* to its process */
   const char *on;          /* what the plan runs on: "cpu", "gpu" */
   const GpuFacts *gpu;     /* rank 0's; NULL: it has none */
+  const char *gpu_uuid;    /* the same */
+  size_t rank_stride;      /* bytes from cores and gpu_uuid to those of the next rank */
   int nccl_version;        /* as NCCL counts; 0: ranks do without */
   bool is_deterministic;   /* two runs have the same bits, as far as it is in our hands */
   const char *isa;         /* of fast kernels: "avx512", "avx2"; else "none" */

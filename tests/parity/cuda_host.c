@@ -11,22 +11,21 @@
 #include "tests/unit/lt_stand_in.h"
 #include "tests/unit/nccl_stand_in.h"
 
-enum { PAGE_BYTES = 2 << 20, GPUS = 64 };
-
-static uint32_t count_gpus(void) {
-  return GPUS;
-}
-
-static bool choose(uint32_t device, Status *status) {
-  return device < GPUS || status_fail(status, STATUS_OURS, "GPU %u", device);
-}
+enum { PAGE_BYTES = 2 << 20 };
 
 static _Thread_local size_t arena_bytes; /* of the rank whose thread this is */
+static _Thread_local uint32_t chosen;
+
+static bool choose(uint32_t device, Status *status) {
+  GpuId gpu;
+  chosen = device;
+  return cuda_host_look(device, &gpu, status);
+}
 
 /* All that the arena leaves is free, but for what CUDA and libraries would have taken. */
 static bool describe(GpuFacts *facts, Status *status) {
-  (void)status;
-  *facts = (GpuFacts){.name = "stand-in GPU", .pci = "0000:01:00.0", .memory_bytes = 80000000000u};
+  *facts = (GpuFacts){.memory_bytes = 80000000000u};
+  if (!cuda_host_look(chosen, &facts->id, status)) return false;
   facts->free_bytes = facts->memory_bytes - arena_bytes - CUDA_HOST_OUTSIDE_BYTES;
   return true;
 }
@@ -95,7 +94,8 @@ static bool write_choices(const char *path, Status *status) {
 
 const CudaPlugin *cuda_host_plugin(int64_t delay_most_ns) {
   static CudaPlugin plugin = {.version = CUDA_PLUGIN_VERSION,
-                              .count = count_gpus,
+                              .count = cuda_host_count,
+                              .look = cuda_host_look,
                               .choose = choose,
                               .describe = describe,
                               .memory = {map, unmap},

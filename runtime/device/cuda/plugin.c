@@ -1,7 +1,9 @@
 /* plugin.c -- which GPU, and its memory. */
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "kernels/cuda/choices.h"
 #include "kernels/cuda/products.h"
@@ -20,12 +22,7 @@ static bool has_kernels(const struct cudaDeviceProp *gpu) {
   return gpu->major == 8 || (gpu->major == 9 && gpu->minor == 0);
 }
 
-static uint32_t count_gpus(void) {
-  int count = 0;
-  return cudaGetDeviceCount(&count) == cudaSuccess ? (uint32_t)count : 0;
-}
-
-/* Says which is missing: a driver, a new enough driver, or a GPU. */
+/* Which of the three is missing: the driver, one that is new enough, or a GPU. */
 static bool has_none(cudaError_t error, Status *status) {
   const char *seen = getenv("CUDA_VISIBLE_DEVICES");
   int version = 0;
@@ -43,23 +40,65 @@ static bool has_none(cudaError_t error, Status *status) {
                      seen != NULL ? "\"" : "");
 }
 
-static bool choose(uint32_t device, Status *status) {
-  struct cudaDeviceProp gpu;
+static bool count_gpus(uint32_t *seen, Status *status) {
   int count = 0;
   cudaError_t error = cudaGetDeviceCount(&count);
   if (error == cudaErrorInsufficientDriver || error == cudaErrorNoDevice)
     return has_none(error, status);
-  if (!cuda_done(error, "count the GPUs", status)) return false;
+  *seen = (uint32_t)count;
+  return cuda_done(error, "count the GPUs", status);
+}
+
+/* Of an instance (MIG) the runtime may know only its GPU's UUID; the driver knows its own. It is
+ * loaded already. */
+static bool ask_driver(int device, unsigned char uuid[16]) {
+  int handle = 0;
+  int (*get)(int *, int) = NULL, (*get_uuid)(unsigned char *, int) = NULL;
+  void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+  if (driver == NULL) return false;
+  *(void **)&get = dlsym(driver, "cuDeviceGet");
+  *(void **)&get_uuid = dlsym(driver, "cuDeviceGetUuid_v2");
+  bool has =
+      get != NULL && get_uuid != NULL && get(&handle, device) == 0 && get_uuid(uuid, handle) == 0;
+  (void)dlclose(driver);
+  return has;
+}
+
+/* As nvidia-smi -L and CUDA_VISIBLE_DEVICES write it. */
+static void write_uuid(const struct cudaDeviceProp *gpu, int device, char text[GPU_UUID_BYTES]) {
+  bool is_instance = strstr(gpu->name, " MIG ") != NULL;
+  unsigned char uuid[16];
+  memcpy(uuid, gpu->uuid.bytes, sizeof uuid);
+  if (is_instance) (void)ask_driver(device, uuid);
+  char *at = text + snprintf(text, GPU_UUID_BYTES, "%s", is_instance ? "MIG" : "GPU");
+  for (size_t i = 0; i < sizeof uuid; i++) {
+    bool begins = i == 0 || i == 4 || i == 6 || i == 8 || i == 10;
+    at += snprintf(at, 4, "%s%02x", begins ? "-" : "", uuid[i]);
+  }
+}
+
+static bool look(uint32_t device, GpuId *id, Status *status) {
+  struct cudaDeviceProp gpu;
   int ordinal = (int)device;
-  if (ordinal >= count)
-    return status_fail(status, STATUS_USER, "GPU %d is wanted, and %d can be seen here", ordinal,
-                       count);
+  *id = (GpuId){.name = ""};
+  if (!cuda_done(cudaGetDeviceProperties(&gpu, ordinal), "ask for a GPU's properties", status) ||
+      !cuda_done(cudaDeviceGetPCIBusId(id->pci, sizeof id->pci, ordinal), "ask for a GPU's address",
+                 status))
+    return false;
+  (void)snprintf(id->name, sizeof id->name, "%.*s", (int)sizeof id->name - 1, gpu.name);
+  write_uuid(&gpu, ordinal, id->uuid);
+  return true;
+}
+
+static bool choose(uint32_t device, Status *status) {
+  struct cudaDeviceProp gpu;
+  int ordinal = (int)device;
   if (!cuda_done(cudaGetDeviceProperties(&gpu, ordinal), "ask for a GPU's properties", status))
     return false;
   if (!has_kernels(&gpu))
     return status_fail(status, STATUS_USER,
-                       "GPU %d is a %s of compute capability %d.%d: kernels are compiled for 8.x "
-                       "and 9.0",
+                       "GPU %d is a %s of compute capability %d.%d, and kernels are compiled for "
+                       "8.x and 9.0: --on cpu runs the plan on processors",
                        ordinal, gpu.name, gpu.major, gpu.minor);
   return cuda_done(cudaSetDevice(ordinal), "use the GPU", status);
 }
@@ -92,17 +131,12 @@ static void unmap(Tier tier, void *at) {
 }
 
 static bool describe(GpuFacts *facts, Status *status) {
-  struct cudaDeviceProp gpu;
   size_t free_bytes = 0, all_bytes = 0;
   int device = 0;
-  *facts = (GpuFacts){.name = ""};
   if (!cuda_done(cudaGetDevice(&device), "tell which GPU it has", status) ||
-      !cuda_done(cudaGetDeviceProperties(&gpu, device), "ask for a GPU's properties", status) ||
-      !cuda_done(cudaDeviceGetPCIBusId(facts->pci, sizeof facts->pci, device),
-                 "ask for a GPU's address", status) ||
+      !look((uint32_t)device, &facts->id, status) ||
       !cuda_done(cudaMemGetInfo(&free_bytes, &all_bytes), "ask for a GPU's memory", status))
     return false;
-  (void)snprintf(facts->name, sizeof facts->name, "%.*s", (int)sizeof facts->name - 1, gpu.name);
   facts->memory_bytes = all_bytes;
   facts->free_bytes = free_bytes;
   return true;
@@ -143,6 +177,7 @@ static bool write_choices(const char *path, Status *status) {
 const CudaPlugin *lockstep_cuda_plugin(void) {
   static const CudaPlugin plugin = {.version = CUDA_PLUGIN_VERSION,
                                     .count = count_gpus,
+                                    .look = look,
                                     .choose = choose,
                                     .describe = describe,
                                     .memory = {map, unmap},

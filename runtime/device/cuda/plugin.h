@@ -11,20 +11,29 @@
 #include "runtime/comm/nccl_api.h"
 #include "runtime/device/device.h"
 
-/* Both sides must have been built with the same value, or the plugin is refused. */
-enum { CUDA_PLUGIN_VERSION = 4 };
+/* Both sides were built from the same of these, or the plugin is refused. */
+enum { CUDA_PLUGIN_VERSION = 5 };
 
-/* A GPU as the driver describes it. */
+enum { GPU_UUID_BYTES = 48 };
+
+/* A GPU, or an instance of one that is divided, as the driver tells it from others. */
+typedef struct GpuId {
+  char name[96], pci[32];    /* "NVIDIA H100 80GB HBM3", "0000:1b:00.0" */
+  char uuid[GPU_UUID_BYTES]; /* "GPU-5a4c...", "MIG-...": no other anywhere has it */
+} GpuId;
+
 typedef struct GpuFacts {
-  char name[96], pci[32]; /* "NVIDIA H100 80GB HBM3", "0000:1b:00.0" */
+  GpuId id;
   uint64_t memory_bytes, free_bytes;
 } GpuFacts;
 
 typedef struct CudaPlugin {
   uint32_t version;
-  /* GPUs that this process may see. */
-  uint32_t (*count)(void);
-  /* Chooses one of them, by the driver's number, for the calling thread. False: no driver, no such
+  /* GPUs that this process sees, at least one. False: no driver, or no GPU; `status` says which. */
+  bool (*count)(uint32_t *count, Status *status);
+  /* One of them. Nothing of it is taken. */
+  bool (*look)(uint32_t device, GpuId *id, Status *status);
+  /* Of the calling thread: one of them, as CUDA counts those that the process sees. False: no such
    * GPU, or one that the kernels were not compiled for; `status` says which. */
   bool (*choose)(uint32_t device, Status *status);
   /* The calling thread's GPU, as set by choose, and how much of its memory is free now. */
