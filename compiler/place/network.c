@@ -81,7 +81,10 @@ static bool check_names(Compile *c, const Cluster *cluster, const Names *hosts, 
     if (near)
       fix_last(c, "%s", near);
     else
-      fix_last(c, "remove %s", name);
+      fix_last(c, "remove %s; %s has %s%s", name, cluster->switches, hosts->list.at[0],
+               hosts->list.count > 1
+                   ? arena_printf(c->arena, " to %s", hosts->list.at[hosts->list.count - 1])
+                   : "");
     return false;
   }
   return true;
@@ -312,33 +315,14 @@ static int64_t count_wanted(const Cluster *cluster) {
   return wanted;
 }
 
-static bool describe_switches(Compile *c, const Cluster *cluster, Fabric *fabric) {
-  Names drained = {0};
-  const Switches *network = read_switches(c, cluster);
-  if (!network) return false;
-  if (cluster->drained && !expand_sorted(c, cluster->drained_at, cluster->drained, &drained))
-    return false;
-  const Names all = sorted_hosts(c, network);
-  if (!check_names(c, cluster, &all, &drained, cluster->drained_at, "is drained")) return false;
-  int64_t wanted = count_wanted(cluster);
-  Hosts hosts = pick_hosts(c, network, &drained, wanted);
-  if (hosts.list.count < wanted || hosts.list.count == 0)
-    return refuse_count(c, cluster, wanted, hosts.list.count);
-  fabric->node_count = wanted > 0 ? wanted : hosts.list.count;
-  split_blocks(fabric, network, &hosts, cluster->block);
-  add_levels(fabric, network, &hosts, (double)cluster->taper);
-  return deal_kinds(c, cluster, fabric, &hosts, &all);
-}
-
 static bool refuse_hosts(Compile *c, Span at, const char *what) {
   error_at(c, at, "topology-hosts", "%s, and the cluster has none", what);
-  fix_last(c, "switches = \"./topology.conf\", or nodes = in its place");
+  fix_last(c, "switches = a topology.conf that names them, or nodes = in its place");
   return false;
 }
 
-bool describe_network(Compile *c, const Cluster *cluster, Fabric *fabric) {
-  add_block(fabric, cluster);
-  if (cluster->switches) return describe_switches(c, cluster, fabric);
+/* Nodes that nobody names. */
+static bool describe_count(Compile *c, const Cluster *cluster, Fabric *fabric) {
   if (cluster->drained)
     return refuse_hosts(c, cluster->drained_at, "drained names hosts of switches");
   for (int32_t k = 0; k < cluster->type_count; k++) {
@@ -352,4 +336,35 @@ bool describe_network(Compile *c, const Cluster *cluster, Fabric *fabric) {
     return false;
   }
   return deal_kinds(c, cluster, fabric, NULL, NULL);
+}
+
+static bool describe_switches(Compile *c, const Cluster *cluster, Fabric *fabric) {
+  Names drained = {0};
+  const Switches *network = read_switches(c, cluster);
+  if (!network) return false;
+  int64_t wanted = count_wanted(cluster);
+  if (network->hosts.count == 0) { /* flat, or the leaf of ALL */
+    if (wanted > 0) return describe_count(c, cluster, fabric);
+    error_at(c, cluster->switches_at, "topology-hosts",
+             "%s names no nodes, and the cluster does not say how many there are",
+             cluster->switches);
+    fix_last(c, "nodes = 16");
+    return false;
+  }
+  if (cluster->drained && !expand_sorted(c, cluster->drained_at, cluster->drained, &drained))
+    return false;
+  const Names all = sorted_hosts(c, network);
+  if (!check_names(c, cluster, &all, &drained, cluster->drained_at, "is drained")) return false;
+  Hosts hosts = pick_hosts(c, network, &drained, wanted);
+  if (hosts.list.count < wanted || hosts.list.count == 0)
+    return refuse_count(c, cluster, wanted, hosts.list.count);
+  fabric->node_count = wanted > 0 ? wanted : hosts.list.count;
+  split_blocks(fabric, network, &hosts, cluster->block);
+  add_levels(fabric, network, &hosts, (double)cluster->taper);
+  return deal_kinds(c, cluster, fabric, &hosts, &all);
+}
+
+bool describe_network(Compile *c, const Cluster *cluster, Fabric *fabric) {
+  add_block(fabric, cluster);
+  return (cluster->switches ? describe_switches : describe_count)(c, cluster, fabric);
 }

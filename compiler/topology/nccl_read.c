@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "compiler/topology/models.h"
 #include "compiler/topology/xml.h"
@@ -94,6 +95,22 @@ static bool is_emulated(const Device *device) {
   return device->vendor_id == 0x104c && device->device_id == 0x8232;
 }
 
+/* "16.0 GT/s PCIe", "Unknown": as Linux and NCCL write it. */
+static bool read_speed(Reader *r, const xmlNode *pci, double *gt_s) {
+  const char *text = xml_attr(pci, "link_speed");
+  char *end;
+  *gt_s = 0;
+  if (!text || !*text || strncasecmp(text, "unknown", strlen("unknown")) == 0) return true;
+  double speed = strtod(text, &end);
+  if (end != text && strncmp(end + strspn(end, " "), "GT/s", 4) == 0 && speed >= 0 && speed < 1e4) {
+    *gt_s = speed;
+    return true;
+  }
+  error_at(r->c, at(r, pci), "topology-value", "link_speed=\"%.40s\" is no speed of PCIe", text);
+  fix_last(r->c, "link_speed=\"16.0 GT/s PCIe\", or without it where it is not known");
+  return false;
+}
+
 static bool read_ids(Reader *r, const xmlNode *pci, Device *device, uint32_t *class_id) {
   const char *busid = xml_attr(pci, "busid");
   if (!busid || !is_pci_address(busid))
@@ -109,14 +126,15 @@ static bool read_ids(Reader *r, const xmlNode *pci, Device *device, uint32_t *cl
   }
   enum { LANES_MOST = 64, LANES_UNKNOWN = 255 }; /* as Linux says of a link to nowhere */
   int64_t lanes = 0;
+  double gt_s = 0;
   bool is_good =
       xml_hex(r->c, r->path, pci, "class", class_id) &&
       xml_hex(r->c, r->path, pci, "vendor", &device->vendor_id) &&
       xml_hex(r->c, r->path, pci, "device", &device->device_id) &&
-      xml_number(r->c, r->path, pci, (XmlNumber){"link_width", 0, LANES_UNKNOWN, 0}, &lanes);
+      xml_number(r->c, r->path, pci, (XmlNumber){"link_width", 0, LANES_UNKNOWN, 0}, &lanes) &&
+      read_speed(r, pci, &gt_s);
   if (lanes > LANES_MOST) lanes = 0;
-  const char *speed = xml_attr(pci, "link_speed");
-  if (is_good && speed) device->pcie_gb_s = pcie_gb_s(strtod(speed, NULL), (int32_t)lanes);
+  if (gt_s > 0) device->pcie_gb_s = pcie_gb_s(gt_s, (int32_t)lanes);
   if (is_emulated(device)) device->pcie_gb_s = 0;
   return is_good;
 }
@@ -310,10 +328,13 @@ static bool is_outside(Reader *r, const xmlNode *child) {
 bool nccl_read(Compile *c, const char *path, const xmlNode *root, HostNode *node) {
   Reader r = {.c = c, .path = path, .node = node};
   const char *version = xml_attr(root, "version");
-  if (!version || (strcmp(version, "1") != 0 && strcmp(version, "2") != 0))
-    return error_at(c, xml_span(path, root), "topology-version",
-                    "NCCL topology version \"%.20s\"; 1 (NCCL) and 2 (RCCL) are read",
-                    version ? version : "");
+  if (!version || (strcmp(version, "1") != 0 && strcmp(version, "2") != 0)) {
+    error_at(c, xml_span(path, root), "topology-version",
+             "NCCL topology version \"%.20s\"; 1 (NCCL) and 2 (RCCL) are read",
+             version ? version : "");
+    if (!version) fix_last(c, "<system version=\"1\">");
+    return false;
+  }
   node->source = *version == '1' ? "NCCL topology 1" : "RCCL topology 2";
   for (const xmlNode *child = root->children; child; child = child->next) {
     if (is_outside(&r, child)) return false;

@@ -1,6 +1,7 @@
 /* read.c -- what kind of file is it? */
 #include "compiler/topology/read.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,8 +13,36 @@ enum { FILE_BYTES_MOST = 8 << 20 };
 
 /* ---- bytes */
 
+static const char from_hwloc[] = "on that machine: lockstep topology gather -o node.xml";
+static const char from_nccl[] =
+    "on that machine, of any NCCL program: NCCL_TOPO_DUMP_FILE=node.xml";
+
+static const char from_slurm[] =
+    "it stands beside slurm.conf: scontrol show config | grep SLURM_CONF";
+
 static void refuse_size(Compile *c, Span span) {
   error_at(c, span, "topology-file", "is larger than 8 MiB; the largest machines take 2 MB");
+  fix_last(c, "%s", from_hwloc);
+}
+
+/* A file beside it that may have been meant, or where such files come from. */
+static void fix_path(Compile *c, const char *path) {
+  enum { NAMES_MOST = 4096 };
+  const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *near;
+  const char *folder = slash ? arena_copy_n(c->arena, path, (size_t)(slash + 1 - path)) : "";
+  struct {
+    VEC(const char *) list;
+  } names = {0};
+  DIR *directory = opendir(*folder ? folder : ".");
+  for (struct dirent *entry; directory && (entry = readdir(directory));)
+    if (entry->d_name[0] != '.' && names.list.count < NAMES_MOST)
+      VEC_PUSH(c->arena, &names.list, arena_copy(c->arena, entry->d_name));
+  if (directory) closedir(directory);
+  near = nearest_word(name, names.list.at, names.list.count);
+  if (near)
+    fix_last(c, "%s%s", folder, near);
+  else
+    fix_last(c, "%s", strstr(name, ".conf") || strstr(name, ".y") ? from_slurm : from_hwloc);
 }
 
 /* The whole file with a NUL behind it; NULL: reported. */
@@ -24,6 +53,7 @@ static char *read_file(Compile *c, const char *path, size_t *size_bytes) {
   if (!file) {
     error_at(c, span, "topology-file", "cannot be read: %s",
              errno ? strerror(errno) : "it is a folder");
+    fix_path(c, path);
     return NULL;
   }
   bool is_regular = S_ISREG(status.st_mode);
@@ -56,10 +86,6 @@ static Span place(const char *path, const char *bytes, const char *at) {
 
 /* ---- kinds */
 
-static const char from_hwloc[] = "on that machine: lockstep topology gather -o node.xml";
-static const char from_nccl[] =
-    "on that machine, of any NCCL program: NCCL_TOPO_DUMP_FILE=node.xml";
-
 /* Where the error says nothing better: the file again, from its machine. */
 static void fix_otherwise(Compile *c, const char *fix) {
   const Diag *last = &c->diags.list.at[c->diags.list.count - 1];
@@ -75,7 +101,7 @@ static bool read_xml(Compile *c, const char *path, const char *bytes, size_t siz
                      Topology *topology) {
   xmlDoc *document = xml_read(c, path, bytes, size_bytes);
   if (!document) {
-    fix_otherwise(c, from_hwloc);
+    fix_otherwise(c, strstr(bytes, "<system") ? from_nccl : from_hwloc);
     return false;
   }
   const xmlNode *root = xmlDocGetRootElement(document);
@@ -116,11 +142,18 @@ bool topology_read_bytes(Compile *c, const char *path, const char *bytes, size_t
   if (size_bytes >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0) bytes += 3; /* a byte order mark */
   const char *bad = memchr(bytes, 0, (size_t)(end - bytes));
   if (!bad) bad = text_find_bad(bytes, end);
-  if (bad)
-    return error_at(c, place(path, bytes, bad), "topology-text", "byte 0x%02x is not UTF-8 text",
-                    (unsigned char)*bad);
+  if (bad) {
+    error_at(c, place(path, bytes, bad), "topology-text", "byte 0x%02x is not UTF-8 text",
+             (unsigned char)*bad);
+    fix_last(c, "text alone: unpacked if it is packed, in UTF-8 if it is in another encoding");
+    return false;
+  }
   const char *first = bytes + strspn(bytes, " \t\r\n");
-  if (!*first) return error_at(c, (Span){.file = path}, "topology-kind", "is empty");
+  if (!*first) {
+    error_at(c, (Span){.file = path}, "topology-kind", "is empty");
+    fix_last(c, "%s", from_hwloc);
+    return false;
+  }
   if (*first == '<') return read_xml(c, path, first, (size_t)(end - first), topology);
   if (is_matrix(bytes)) {
     error_at(c, (Span){.file = path}, "topology-kind",

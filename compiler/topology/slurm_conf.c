@@ -103,6 +103,12 @@ static bool read_line(Conf *conf, char *line) {
   return switches_add(conf->c, conf->span, conf->network, added);
 }
 
+static bool refuse_line(const Conf *conf) {
+  error_at(conf->c, conf->span, "topology-limit", "a line of more than 64 KiB");
+  fix_last(conf->c, "ranges of names, as in Nodes=n[0001-1024], or several switches");
+  return false;
+}
+
 /* A backslash at the end joins a line and the next. */
 static bool next_line(Conf *conf) {
   size_t length = 0;
@@ -113,8 +119,7 @@ static bool next_line(Conf *conf) {
       said--;
     is_joined = said > 0 && conf->at[said - 1] == '\\';
     if (is_joined) said--;
-    if (length + said > LINE_BYTES_MOST)
-      return error_at(conf->c, conf->span, "topology-limit", "a line of more than 64 KiB");
+    if (length + said > LINE_BYTES_MOST) return refuse_line(conf);
     memcpy(conf->joined + length, conf->at, said);
     length += said;
     conf->at += whole + (conf->at[whole] == '\n');

@@ -27,12 +27,10 @@ typedef struct Yaml {
   VEC(Value) values; /* the first is the document */
 } Yaml;
 
-static bool refuse(Yaml *y, int32_t line, const char *what) {
-  return error_at(y->c, (Span){.file = y->path, .line = line}, "topology-yaml", "%s", what);
-}
+#define EXAMPLE "- {topology: t, tree: {switches: [{switch: s, nodes: 'n[1-9]'}]}}"
 
 static bool refuse_for(Yaml *y, int32_t line, const char *what, const char *fix) {
-  refuse(y, line, what);
+  error_at(y->c, (Span){.file = y->path, .line = line}, "topology-yaml", "%s", what);
   fix_last(y->c, "%s", fix);
   return false;
 }
@@ -57,7 +55,9 @@ static bool take_event(Yaml *y, const yaml_event_t *event, int32_t *open, int32_
   if (is_end) return --*depth, true;
   if (!is_scalar && !is_start) return true;
   if (has_tag(event)) return refuse_for(y, line, "tags are not read", "write the value alone");
-  if (y->values.count == VALUES_MOST) return refuse(y, line, "more than 200,000 values");
+  if (y->values.count == VALUES_MOST)
+    return refuse_for(y, line, "more than 200,000 values",
+                      "ranges of names, as in nodes: n[0001-1024]");
   Value value = {.kind = event->type, .line = line};
   if (is_scalar) value.text = arena_copy(y->c->arena, (const char *)event->data.scalar.value);
   if (y->values.count > 0 && *depth == 0)
@@ -65,7 +65,8 @@ static bool take_event(Yaml *y, const yaml_event_t *event, int32_t *open, int32_
   VEC_PUSH(y->c->arena, &y->values, value);
   int32_t index = y->values.count - 1;
   if (*depth > 0) VEC_PUSH(y->c->arena, &y->values.at[open[*depth - 1]].items, index);
-  if (is_start && *depth == DEPTH_MOST) return refuse(y, line, "more than 16 lists deep");
+  if (is_start && *depth == DEPTH_MOST)
+    return refuse_for(y, line, "more than 16 lists deep", "as in " EXAMPLE);
   if (is_start) open[(*depth)++] = index;
   return true;
 }
@@ -80,9 +81,10 @@ static bool parse(Yaml *y, const char *text, size_t size_bytes) {
   while (is_good && !is_over) {
     yaml_event_t event;
     if (!yaml_parser_parse(&parser, &event)) {
-      is_good = refuse(y, (int32_t)parser.problem_mark.line + 1,
-                       arena_printf(y->c->arena, "this is not YAML: %s",
-                                    parser.problem ? parser.problem : "unreadable"));
+      is_good = refuse_for(y, (int32_t)parser.problem_mark.line + 1,
+                           arena_printf(y->c->arena, "this is not YAML: %s",
+                                        parser.problem ? parser.problem : "unreadable"),
+                           "blanks and no tabs before a line, quotes and brackets closed");
       break;
     }
     is_over = event.type == YAML_STREAM_END_EVENT;
@@ -104,15 +106,20 @@ static const Value *get(const Yaml *y, const Value *map, const char *key) {
   return NULL;
 }
 
+/* Without the blank at the end. */
+static const char *trimmed(const Yaml *y, const char *words) {
+  return arena_copy_n(y->c->arena, words, strlen(words) - 1);
+}
+
 /* Keys are words of the list, " a b ", each once: what is mistyped must not count as absent. */
 static bool check_keys(Yaml *y, const Value *map, const char *words) {
   for (int32_t i = 0; map->kind == YAML_MAPPING_START_EVENT && i < map->items.count; i += 2) {
     const Value *key = &y->values.at[map->items.at[i]];
     const char *name = key->text ? key->text : "";
     if (!*name || strchr(name, ' ') || !strstr(words, arena_printf(y->c->arena, " %s ", name)))
-      return refuse_for(y, key->line,
-                        arena_printf(y->c->arena, "'%.40s' is no key of this place", name),
-                        *words ? arena_printf(y->c->arena, "one of%s", words) : "remove it");
+      return refuse_for(
+          y, key->line, arena_printf(y->c->arena, "'%.40s' is no key of this place", name),
+          *words ? arena_printf(y->c->arena, "of the keys%s", trimmed(y, words)) : "remove it");
     if (get(y, map, name) != &y->values.at[map->items.at[i + 1]])
       return refuse_for(y, key->line, arena_printf(y->c->arena, "%s stands here twice", name),
                         "remove one");
@@ -162,7 +169,8 @@ static bool get_number(Yaml *y, const Value *value, int64_t *number) {
   *number = value && value->text ? strtoll(value->text, &end, 10) : 0;
   if (end && end != value->text && !*end && errno == 0 && *number > 0 && *number <= HOSTS_MOST)
     return true;
-  return refuse(y, value ? value->line : 1, "a whole number from 1 to 65536 is wanted here");
+  return refuse_for(y, value ? value->line : 1, "a whole number from 1 to 65536 is wanted here",
+                    "block_sizes: [4, 16], or dims: {x: 4, y: 4, z: 4}");
 }
 
 static bool read_dims(Yaml *y, const Value *map, Switch *added) {
@@ -197,8 +205,14 @@ static const Shape shapes[] = {
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
 static bool read_members(Yaml *y, const Value *body, const Shape *shape, Switches *network) {
-  const Value *list = get(y, body, shape->list);
+  const Value *list = get(y, body, shape->list), *sizes = get(y, body, "block_sizes");
   if (!check_keys(y, body, shape->keys)) return false;
+  if (shape->kind != NETWORK_FLAT && item_count(list) == 0)
+    return refuse_for(
+        y, body->line, arena_printf(y->c->arena, "a %s has a list of %s", shape->word, shape->list),
+        arena_printf(y->c->arena, "%s: [{%s: NAME, nodes: 'n[01-16]'}]", shape->list, shape->name));
+  if (sizes && item_count(sizes) == 0)
+    return refuse_for(y, sizes->line, "block_sizes is a list", "block_sizes: [4, 16]");
   for (int32_t i = 0; i < item_count(list); i++) {
     const Value *at = item(y, list, i);
     if (!check_keys(y, at, shape->member_keys)) return false;
@@ -207,11 +221,14 @@ static bool read_members(Yaml *y, const Value *body, const Shape *shape, Switche
         !get_text(y, at, "nodes", "n[01-16]", &added.hosts) ||
         !get_text(y, at, "children", "s[1-4]", &added.children))
       return false;
+    if (!added.name)
+      return refuse_for(y, at->line,
+                        arena_printf(y->c->arena, "one of the %s has no name", shape->list),
+                        arena_printf(y->c->arena, "{%s: NAME, nodes: 'n[01-16]'}", shape->name));
     if (shape->kind == NETWORK_TORUS && !read_dims(y, at, &added)) return false;
     if (!switches_add(y->c, (Span){.file = y->path, .line = at->line}, network, added))
       return false;
   }
-  const Value *sizes = get(y, body, "block_sizes");
   for (int32_t i = 0; i < item_count(sizes); i++) {
     int64_t size;
     if (!get_number(y, item(y, sizes, i), &size)) return false;
@@ -227,9 +244,10 @@ static const Shape *shape_of(Yaml *y, const Value *map) {
   for (int32_t i = 0; i < SHAPES; i++) {
     if (!get(y, map, shapes[i].word)) continue;
     if (found) {
-      refuse(y, map->line,
-             arena_printf(y->c->arena, "a topology is a %s or a %s, not both", found->word,
-                          shapes[i].word));
+      refuse_for(y, map->line,
+                 arena_printf(y->c->arena, "a topology is a %s or a %s, not both", found->word,
+                              shapes[i].word),
+                 "two topologies, each with a name");
       return NULL;
     }
     found = &shapes[i];
@@ -272,9 +290,9 @@ bool slurm_yaml_read(Compile *c, const char *path, const char *text, size_t size
   Yaml y = {.c = c, .path = path};
   if (!parse(&y, text, size_bytes)) return false;
   const Value *root = y.values.count > 0 ? &y.values.at[0] : NULL;
-  if (item_count(root) == 0)
-    return refuse_for(&y, 1, "a list of topologies is wanted", "- topology: NAME");
-  if (item_count(root) > 64) return refuse(&y, 1, "more than 64 topologies");
+  if (item_count(root) == 0) return refuse_for(&y, 1, "a list of topologies is wanted", EXAMPLE);
+  if (item_count(root) > 64)
+    return refuse_for(&y, 1, "more than 64 topologies", "those alone that jobs run on");
   for (int32_t i = 0; i < item_count(root); i++)
     if (!read_topology(&y, item(&y, root, i), networks)) return false;
   return true;

@@ -1,6 +1,7 @@
 /* svg.c -- a machine as a picture: packages and NUMA nodes as boxes, their GPUs and NICs in rows,
  * NVSwitches as a box beside them, direct links as lines in a ring of the GPUs. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "compiler/topology/picture.h"
@@ -11,6 +12,7 @@ enum {
   CELL_HEIGHT = 44,
   GAP = 10,
   NUMA_HEAD = 34,
+  PACKAGE_HEAD = 22,
   PER_ROW = 4,
   LETTER = 11,
   LINES = 60,
@@ -50,16 +52,25 @@ typedef struct Drawing {
   Spot *spots; /* of each device */
 } Drawing;
 
-static bool is_drawn(const Device *device, int32_t numa) {
+enum { ANY = -2 }; /* package */
+
+static bool is_drawn(const Device *device, int32_t numa, int32_t package) {
   bool is_kind = device->kind == DEVICE_GPU || device->kind == DEVICE_NIC;
-  return is_kind && device->numa == numa;
+  return is_kind && device->numa == numa && (package == ANY || device->package == package);
 }
 
-static int32_t rows_of(const HostNode *node, int32_t numa) {
-  int32_t count = 0;
+static bool has_drawn(const HostNode *node, int32_t numa) {
   for (int32_t i = 0; i < node->devices.count; i++)
-    count += is_drawn(&node->devices.at[i], numa);
-  return (count + PER_ROW - 1) / PER_ROW;
+    if (is_drawn(&node->devices.at[i], numa, ANY)) return true;
+  return false;
+}
+
+/* Does the NUMA node have memory of several packages, of which this is one? */
+static bool is_spanned(const HostNode *node, int32_t numa, int32_t package) {
+  if (numa < 0 || node->numas.at[numa].package >= 0) return false;
+  for (int32_t i = 0; i < node->cores.count; i++)
+    if (node->cores.at[i].numa == numa && node->cores.at[i].package == package) return true;
+  return node->numas.count == 1;
 }
 
 static void draw_device(const Drawing *d, int32_t index, Spot at) {
@@ -80,35 +91,60 @@ static void draw_device(const Drawing *d, int32_t index, Spot at) {
   d->spots[index] = (Spot){at.x + CELL / 2, at.y + CELL_HEIGHT};
 }
 
-/* Returns the height that it took. */
-static int32_t draw_numa(const Drawing *d, int32_t numa, int32_t y) {
-  int32_t rows = rows_of(d->node, numa), place = 0;
-  int32_t height = NUMA_HEAD + rows * (CELL_HEIGHT + GAP) + GAP;
+static void draw_frame(const Drawing *d, int32_t inset, int32_t y, int32_t height) {
   int32_t width = PER_ROW * (CELL + GAP) + GAP;
   fprintf(d->out,
           "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"none\" stroke=\"#999\"/>\n",
-          MARGIN, y, width, height);
-  const char *head = "near several NUMA nodes";
-  if (numa >= 0) {
-    const NumaNode *at = &d->node->numas.at[numa];
-    int32_t cpus = cpuset_count(at->cpus);
-    head = arena_printf(d->arena, "NUMA %d   %s   %s", at->os_index,
-                        at->memory_bytes > 0 ? format_bytes(d->arena, at->memory_bytes) : "",
-                        cpus > 0 ? arena_printf(d->arena, "%d CPUs", cpus) : "no CPUs");
-    if (at->os_index < 0) head = arena_printf(d->arena, "no NUMA   %d CPUs", cpus);
-    if (at->package >= 0)
-      head = arena_printf(d->arena, "package %d   %s", d->node->packages.at[at->package].os_index,
-                          head);
-  }
-  label(d->out, MARGIN + GAP, y + 20, head);
+          MARGIN + inset, y, width - 2 * inset, height);
+}
+
+/* Rows of what is near both. Returns where they end. */
+static int32_t draw_devices(const Drawing *d, int32_t numa, int32_t package, int32_t y) {
+  int32_t place = 0;
   for (int32_t i = 0; i < d->node->devices.count; i++) {
-    if (!is_drawn(&d->node->devices.at[i], numa)) continue;
+    if (!is_drawn(&d->node->devices.at[i], numa, package)) continue;
     draw_device(d, i,
                 (Spot){MARGIN + GAP + place % PER_ROW * (CELL + GAP),
-                       y + NUMA_HEAD + place / PER_ROW * (CELL_HEIGHT + GAP)});
+                       y + place / PER_ROW * (CELL_HEIGHT + GAP)});
     place++;
   }
-  return height + GAP;
+  return y + (place + PER_ROW - 1) / PER_ROW * (CELL_HEIGHT + GAP);
+}
+
+static int32_t draw_package(const Drawing *d, int32_t numa, int32_t package, int32_t y) {
+  int32_t end = draw_devices(d, numa, package, y + PACKAGE_HEAD);
+  label(d->out, MARGIN + GAP, y + 14,
+        arena_printf(d->arena, "package %d", d->node->packages.at[package].os_index));
+  draw_frame(d, GAP / 2, y, end - y);
+  return end + GAP;
+}
+
+static const char *numa_head(const Drawing *d, int32_t numa) {
+  if (numa < 0) return "near several NUMA nodes";
+  const NumaNode *at = &d->node->numas.at[numa];
+  int32_t cpus = cpuset_count(at->cpus);
+  const char *head =
+      arena_printf(d->arena, "NUMA %d   %s   %s", at->os_index,
+                   at->memory_bytes > 0 ? format_bytes(d->arena, at->memory_bytes) : "",
+                   cpus > 0 ? arena_printf(d->arena, "%d CPUs", cpus) : "no CPUs");
+  if (at->os_index < 0) head = arena_printf(d->arena, "no NUMA   %d CPUs", cpus);
+  if (at->package < 0) return head;
+  return arena_printf(d->arena, "package %d   %s", d->node->packages.at[at->package].os_index,
+                      head);
+}
+
+/* Returns where it ends, with the gap behind it. */
+static int32_t draw_numa(const Drawing *d, int32_t numa, int32_t y) {
+  int32_t end = y + NUMA_HEAD, spanned = 0;
+  label(d->out, MARGIN + GAP, y + 20, numa_head(d, numa));
+  for (int32_t p = 0; p < d->node->packages.count; p++) {
+    if (!is_spanned(d->node, numa, p)) continue;
+    end = draw_package(d, numa, p, end);
+    spanned++;
+  }
+  end = draw_devices(d, numa, spanned > 0 ? -1 : ANY, end);
+  draw_frame(d, 0, y, end + GAP - y);
+  return end + 2 * GAP;
 }
 
 /* ---- direct links: a ring, so that no line passes through a box */
@@ -203,28 +239,28 @@ static void draw_switches(const Drawing *d, int32_t top, int32_t bottom) {
 }
 
 void node_svg(Arena *arena, const HostNode *node, FILE *out) {
-  Drawing d = {arena, node, out, ARENA_ARRAY(arena, Spot, node->devices.count + 1)};
-  int32_t height = MARGIN + 20;
-  for (int32_t i = -1; i < node->numas.count; i++)
-    if (i >= 0 || rows_of(node, i) > 0)
-      height += NUMA_HEAD + rows_of(node, i) * (CELL_HEIGHT + GAP) + 2 * GAP;
+  char *body = NULL;
+  size_t size_bytes = 0;
+  Drawing d = {arena, node, open_memstream(&body, &size_bytes),
+               ARENA_ARRAY(arena, Spot, node->devices.count + 1)};
+  if (!d.out) abort();
   bool is_boxed = has_switches(node), is_ringed = has_direct(node);
-  int32_t width = 2 * MARGIN + PER_ROW * (CELL + GAP) + GAP, least = 2 * MARGIN + RING + 40;
+  int32_t width = 2 * MARGIN + PER_ROW * (CELL + GAP) + GAP, y = MARGIN + 14;
   if (is_boxed) width += LINES + SWITCH;
-  Spot ring = {width, MARGIN + 14};
+  label(d.out, MARGIN, MARGIN, node->name ? node->name : node->source);
+  for (int32_t i = 0; i < node->numas.count; i++)
+    y = draw_numa(&d, i, y);
+  if (has_drawn(node, -1)) y = draw_numa(&d, -1, y);
+  if (is_boxed) draw_switches(&d, MARGIN + 14, y - GAP);
+  int32_t height = y + MARGIN, least = 3 * MARGIN + RING + 40;
+  if (is_ringed) draw_ring(&d, (Spot){width, MARGIN + 14});
   if (is_ringed) width += RING + MARGIN;
   if (is_ringed && height < least) height = least;
+  if (fclose(d.out) != 0) abort();
   fprintf(out,
           "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
           "font-family=\"sans-serif\" "
-          "font-size=\"%d\">\n<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n",
-          width, height + MARGIN, LETTER);
-  label(out, MARGIN, MARGIN, node->name ? node->name : node->source);
-  int32_t y = MARGIN + 14;
-  for (int32_t i = 0; i < node->numas.count; i++)
-    y += draw_numa(&d, i, y);
-  if (rows_of(node, -1) > 0) y += draw_numa(&d, -1, y);
-  if (is_boxed) draw_switches(&d, MARGIN + 14, y - GAP);
-  if (is_ringed) draw_ring(&d, ring);
-  fputs("</svg>\n", out);
+          "font-size=\"%d\">\n<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n%s</svg>\n",
+          width, height, LETTER, body);
+  free(body);
 }

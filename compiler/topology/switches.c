@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 const char *network_kind_name(NetworkKind kind) {
   static const char *const names[] = {"tree", "block", "flat", "ring", "torus3d"};
@@ -27,8 +28,10 @@ static bool refuse_list(const Expansion *e, const char *why) {
 }
 
 static bool refuse_length(const Expansion *e) {
-  return error_at(e->c, e->span, "topology-hosts", "'%.60s' names more than %d hosts", e->text,
-                  e->most);
+  error_at(e->c, e->span, "topology-hosts", "'%.60s' names more than %d hosts", e->text, e->most);
+  fix_last(e->c, "the part of the cluster that jobs run on: %d nodes and %d switches at most",
+           HOSTS_MOST, SWITCHES_MOST);
+  return false;
 }
 
 static bool expand(Expansion *e, const char *done, const char *rest);
@@ -108,8 +111,11 @@ bool switches_add(Compile *c, Span span, Switches *network, Switch added) {
     fix_last(c, network->kind == NETWORK_BLOCK ? "BlockName=b1" : "SwitchName=s1");
     return false;
   }
-  if (network->list.count == SWITCHES_MOST)
-    return error_at(c, span, "topology-limit", "more than %d switches", SWITCHES_MOST);
+  if (network->list.count == SWITCHES_MOST) {
+    error_at(c, span, "topology-limit", "more than %d switches", SWITCHES_MOST);
+    fix_last(c, "the part of the cluster that jobs run on");
+    return false;
+  }
   added.parent = -1;
   VEC_PUSH(c->arena, &network->list, added);
   return true;
@@ -141,6 +147,7 @@ static Entry *sorted_switches(Compile *c, Span span, const Switches *network) {
     if (strcmp(entries[i].name, entries[i - 1].name) == 0) {
       error_at(c, span_of(span, &network->list.at[entries[i].index]), "topology-duplicate",
                "%.60s stands in the file twice", entries[i].name);
+      fix_last(c, "one line for it, with the nodes or switches of both");
       return NULL;
     }
   return entries;
@@ -156,7 +163,7 @@ static void fix_near(Compile *c, const Switches *network, const char *name) {
   if (near)
     fix_last(c, "%.60s", near);
   else
-    fix_last(c, "a line of its own: SwitchName=%.60s Nodes=...", name);
+    fix_last(c, "a switch %.60s with nodes, or without it here", name);
 }
 
 static bool tie_children(Compile *c, Span span, Switches *network, const Entry *entries) {
@@ -178,9 +185,12 @@ static bool tie_children(Compile *c, Span span, Switches *network, const Entry *
         return false;
       }
       Switch *child = &network->list.at[found->index];
-      if (child->parent >= 0)
-        return error_at(c, line, "topology-switches", "%.60s is below both %.60s and %.60s",
-                        child->name, network->list.at[child->parent].name, parent->name);
+      if (child->parent >= 0) {
+        error_at(c, line, "topology-switches", "%.60s is below both %.60s and %.60s", child->name,
+                 network->list.at[child->parent].name, parent->name);
+        fix_last(c, "a tree: each switch below one other; of several spines that are alike, one");
+        return false;
+      }
       child->parent = i;
       parent->child_count++;
     }
@@ -207,14 +217,45 @@ static bool find_levels(Compile *c, Span span, Switches *network) {
   return true;
 }
 
+/* Slurm's word for every node that it has, which only its slurm.conf names. */
+static bool take_all(Compile *c, Span span, Switches *network, const Switch *leaf) {
+  for (int32_t i = 0; i < network->list.count; i++) {
+    const Switch *other = &network->list.at[i];
+    if (!other->hosts || other == leaf) continue;
+    error_at(c, span, "topology-hosts", "%.60s has ALL nodes, and %.60s some of them", leaf->name,
+             other->name);
+    fix_last(c, "the names of its own nodes; sinfo -h -o %%N lists all");
+    return false;
+  }
+  network->has_all = true;
+  return true;
+}
+
+/* Each place of a torus has a node. */
+static bool check_torus(Compile *c, Span span, const Switch *at) {
+  int64_t places = (int64_t)at->dims[0] * at->dims[1] * at->dims[2];
+  if (places == at->host_count) return true;
+  error_at(c, span, "topology-value",
+           "%.60s is %d x %d x %d, which is %lld places, and has %d node%s", at->name, at->dims[0],
+           at->dims[1], at->dims[2], (long long)places, at->host_count,
+           at->host_count == 1 ? "" : "s");
+  fix_last(c, "dims whose product is %d, or nodes: of every place", at->host_count);
+  return false;
+}
+
 static bool expand_hosts(Compile *c, Span span, Switches *network) {
   for (int32_t i = 0; i < network->list.count; i++) {
     Switch *at = &network->list.at[i];
     Names names = {0};
     if (!at->hosts) continue;
+    if (strcasecmp(at->hosts, "ALL") == 0) {
+      if (!take_all(c, span_of(span, at), network, at)) return false;
+      continue;
+    }
     int32_t room = HOSTS_MOST - network->hosts.count;
     if (!hostlist_expand(c, span_of(span, at), at->hosts, room, &names)) return false;
     at->host_count = names.list.count;
+    if (network->kind == NETWORK_TORUS && !check_torus(c, span_of(span, at), at)) return false;
     for (int32_t n = 0; n < names.list.count; n++) {
       VEC_PUSH(c->arena, &network->hosts, names.list.at[n]);
       VEC_PUSH(c->arena, &network->host_switch, i);
@@ -233,9 +274,11 @@ static bool check_hosts(Compile *c, Span span, const Switches *network) {
     if (strcmp(entries[i].name, entries[i - 1].name) != 0) continue;
     int32_t first = network->host_switch.at[entries[i - 1].index],
             again = network->host_switch.at[entries[i].index];
-    return error_at(c, span_of(span, &network->list.at[again]), "topology-duplicate",
-                    "the node %.60s is at %.60s and at %.60s", entries[i].name,
-                    network->list.at[first].name, network->list.at[again].name);
+    error_at(c, span_of(span, &network->list.at[again]), "topology-duplicate",
+             "the node %.60s is at %.60s and at %.60s", entries[i].name,
+             network->list.at[first].name, network->list.at[again].name);
+    fix_last(c, "name it at one of them");
+    return false;
   }
   return true;
 }
@@ -269,9 +312,15 @@ static void print_switch(const Switches *network, int32_t index, int32_t depth, 
   int32_t indent = 2 + 2 * (depth < 16 ? depth : 16);
   int32_t column = fprintf(out, "%*s%.24s", indent, "", at->name);
   column += fprintf(out, "%*s", column < 24 ? 24 - column : 2, "");
+  if (network->has_all) {
+    fprintf(out, "   all nodes%s%.40s\n", at->children ? "  " : "",
+            at->children ? at->children : "");
+    return;
+  }
   const char *hosts = at->hosts ? at->hosts : at->children;
   int32_t room = 78 - column - 18;
-  fprintf(out, "%6d nodes  %.*s%s", at->total_hosts, room > 8 ? room - 3 : 5, hosts,
+  fprintf(out, "%6d node%s  %.*s%s", at->total_hosts, at->total_hosts == 1 ? " " : "s",
+          room > 8 ? room - 3 : 5, hosts,
           (int32_t)strlen(hosts) > (room > 8 ? room - 3 : 5) ? "..." : "");
   if (network->kind == NETWORK_TORUS)
     fprintf(out, "  %dx%dx%d", at->dims[0], at->dims[1], at->dims[2]);
@@ -319,7 +368,9 @@ void switches_print(Arena *arena, const Switches *network, FILE *out) {
                                            [NETWORK_FLAT] = {"", ""},
                                            [NETWORK_RING] = {"ring", "rings"},
                                            [NETWORK_TORUS] = {"torus", "toruses"}};
-  if (count > 0)
+  if (network->has_all)
+    fprintf(out, "  all nodes, %d %s", count, members[network->kind][count > 1]);
+  else if (count > 0)
     fprintf(out, "  %d node%s, %d %s", network->hosts.count, network->hosts.count == 1 ? "" : "s",
             count, members[network->kind][count > 1]);
   if (network->kind == NETWORK_TREE) fprintf(out, ", %d level%s", levels, levels == 1 ? "" : "s");
@@ -339,8 +390,9 @@ void switches_print(Arena *arena, const Switches *network, FILE *out) {
 void switches_json(const Switches *network, FILE *out) {
   fprintf(out, "{\"kind\": \"%s\", \"name\": ", network_kind_name(network->kind));
   print_json_text(network->name, out);
-  fprintf(out, ", \"default\": %s, \"nodes\": %d, \"block_sizes\": [",
-          network->is_default ? "true" : "false", network->hosts.count);
+  fprintf(out, ", \"default\": %s, \"all_nodes\": %s, \"nodes\": %d, \"block_sizes\": [",
+          network->is_default ? "true" : "false", network->has_all ? "true" : "false",
+          network->hosts.count);
   for (int32_t i = 0; i < network->block_sizes.count; i++)
     fprintf(out, "%s%lld", i > 0 ? ", " : "", (long long)network->block_sizes.at[i]);
   fputs("], \"switches\": [", out);

@@ -33,6 +33,7 @@ typedef struct Switches {
   NetworkKind kind;
   const char *name; /* of a topology of topology.yaml, or NULL */
   bool is_default;  /* topology.yaml: cluster_default */
+  bool has_all;     /* its one leaf switch has all nodes, by the word ALL: the file names none */
   int32_t line;
   VEC(Switch) list;
   VEC(const char *) hosts;  /* all, in the order of the file */

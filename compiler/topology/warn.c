@@ -213,7 +213,7 @@ static void look_at_numa(Look *look) {
   const HostNode *node = look->node;
   const char *empty = NULL;
   for (int32_t i = 0; i < node->numas.count; i++)
-    if (cpuset_is_empty(node->numas.at[i].cpus))
+    if (node->numas.at[i].os_index >= 0 && cpuset_is_empty(node->numas.at[i].cpus))
       empty = empty ? arena_printf(look->arena, "%s, %d", empty, node->numas.at[i].os_index)
                     : arena_printf(look->arena, "%d", node->numas.at[i].os_index);
   if (empty)

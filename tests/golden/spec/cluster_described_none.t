@@ -9,4 +9,5 @@ return job {
 }
 -- >>> exit 1
 absent.xml: error[topology-file]: cannot be read: No such file or directory
+        fix: on that machine: lockstep topology gather -o node.xml
     job.lua:6:35: note: named here

@@ -16,4 +16,4 @@ job.lua:6:61: error[topology-hosts]: n7, which is drained, is no host of
     tree.conf
     6 | 00", switches = "tree.conf", drained = "n7" },
       |                                        ^~~~
-        fix: remove n7
+        fix: remove n7; tree.conf has n1 to n6

@@ -16,4 +16,4 @@ SwitchName=top Switches=leaf[1-2]
 c.lua:1:68: error[topology-hosts]: n5, which a type has, is no host of tree.conf
     1 | conf", types = { { "dgx-h100", hosts = "n[1-5]" } } }
       |                                        ^~~~~~~~
-        fix: remove n5
+        fix: remove n5; tree.conf has n1 to n4
