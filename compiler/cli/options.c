@@ -123,7 +123,9 @@ static bool set_flag(Options *options, const Flag *flag, const char *value, bool
   }
   bool is_missing = !value || !*value || (!is_in_word && strncmp(value, "--", 2) == 0);
   if (is_missing) {
-    complain(EXIT_USER, "%s wants a value: %s %s", name, name, flag->value);
+    bool is_choice = strchr(flag->value, '|') != NULL; /* of which what each means is asked next */
+    complain(EXIT_USER, "%s wants a value: %s %s%s%s", name, name, flag->value,
+             is_choice ? ": " : "", is_choice ? flag->doc : "");
     return false;
   }
   if (flag->kind == FLAG_LIST) return keep(member, value);
