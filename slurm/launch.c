@@ -219,6 +219,23 @@ static void add_segment(const Making *m) {
                            (long long)m->launch->nodes)));
 }
 
+static void refuse_empty(const Making *m, int32_t field, const char *key) {
+  error_at(m->c, field_place(m->launch->job, field), "wrong-type", "%s is empty", key);
+  fix_last(m->c, "leave %s out, for Slurm's default", key);
+}
+
+/* A whole command in one word starts nothing. */
+static void check_wrap(const Making *m) {
+  const Job *job = m->launch->job;
+  const char *word = job->slurm.wrap.count > 0 ? job->slurm.wrap.at[0] : "";
+  if (!strchr(word, ' ') || strchr(word, '/')) return;
+  error_at(m->c, field_place(job, FIELD_slurm_wrap), "wrong-type",
+           "slurm.wrap: \"%s\" is one word, and no program is called so",
+           text_plain(m->c->arena, word));
+  fix_last(m->c, "slurm.wrap = { \"%.*s\", ... }, a text for each word", (int)strcspn(word, " "),
+           word);
+}
+
 static void add_texts(const Making *m) {
   const Job *job = m->launch->job;
   const struct {
@@ -230,9 +247,11 @@ static void add_texts(const Making *m) {
       {FIELD_slurm_qos, "--qos", "slurm.qos", job->slurm.qos},
   };
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-    if (job->set[texts[i].field])
+    if (job->set[texts[i].field] && *texts[i].text)
       add(m, &m->launch->directives, texts[i].option, texts[i].text,
           because(m, texts[i].field, texts[i].key));
+    else if (job->set[texts[i].field])
+      refuse_empty(m, texts[i].field, texts[i].key);
 }
 
 /* Hosts that take no ranks, whoever says so. */
@@ -548,6 +567,7 @@ Launch *launch_make(Compile *c, const Compiled *compiled, const char *programs) 
   add_step(&m);
   add_environment(&m);
   check_version(&m);
+  check_wrap(&m);
   check_site(&m);
   return compile_failed(c) ? NULL : launch;
 }
