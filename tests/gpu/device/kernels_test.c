@@ -97,8 +97,9 @@ static bool run_on_gpu(CaseCall *c, int time) {
 
 int main(int argc, char **argv) {
   Status status = {0};
+  uint32_t count = 0;
   cuda = cuda_plugin(&status);
-  if (cuda == NULL || !cuda->choose(0, &status)) {
+  if (cuda == NULL || !cuda->count(&count, &status) || !cuda->choose(0, &status)) {
     printf("skipped: %s\n", status.text);
     return status.code == STATUS_USER ? 77 : 1;
   }
