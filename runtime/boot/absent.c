@@ -1,5 +1,4 @@
-/* absent.c -- in place of pmix.c, and of the launcher, where PMIx or MPI was not there to build
- * with. */
+/* absent.c -- replaces pmix.c and the launcher in builds without PMIx or MPI. */
 #include <stdlib.h>
 
 #include "runtime/boot/pmix.h"

@@ -1,4 +1,5 @@
-/* agree.c -- every rank compares the same facts in the same order, so all come to the same end. */
+/* agree.c -- every rank compares the same facts in the same order, so all come to the same verdict.
+ */
 #include "runtime/boot/agree.h"
 
 #include <stdio.h>

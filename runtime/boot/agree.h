@@ -1,5 +1,5 @@
-/* agree.h -- what processes must have in common before one of them touches memory, and where each
- * is. */
+/* agree.h -- what processes must have in common before any of them maps memory, and on which node
+ * each is. */
 #ifndef LOCKSTEP_BOOT_AGREE_H
 #define LOCKSTEP_BOOT_AGREE_H
 
@@ -8,36 +8,37 @@
 #include "runtime/plan/plan.h"
 #include "runtime/status.h"
 
-/* What a process shows to all others. */
+/* The facts that a process shares with all others. */
 typedef struct BootFacts {
   uint64_t plan_id;
   int32_t plan_version;
   int32_t cores; /* that it may use */
   int32_t first_core;
   char version[32]; /* of lockstep-rank */
-  char kernels[96]; /* the variants of matrix products that its processor is given */
+  char kernels[96]; /* the variants of the matrix product that its processor uses */
   char node[256];   /* the launcher's name for it */
   char machine[SEAT_MACHINE_BYTES];
-  char seat[SEAT_WHY_BYTES]; /* what its node lacks of what the plan has there; "": nothing */
+  char seat[SEAT_WHY_BYTES]; /* what its node lacks of what the plan names there; "": nothing */
 } BootFacts;
 
-/* Of this process, which is `rank`; its node is left empty. */
+/* Fills in the facts of this process as `rank`; its node is left empty. */
 BootFacts facts_here(const Plan *plan, int32_t rank, bool reference_kernels);
 
 /* Numbers the nodes in the order of their first ranks. Returns how many there are. */
 int32_t agree_nodes(const BootFacts *facts, int32_t rank_count, int32_t *node);
 
-/* Whether all ranks have the same program, plan and kernels. Else the first that differs from rank
- * 0 is named, with both sides. */
+/* Whether all ranks have the same program, plan and kernels. Otherwise names the first rank that
+ * differs from rank 0, with both values. */
 bool agree_versions(const BootFacts *facts, int32_t rank_count, Status *status);
 
-/* Whether ranks that the plan has on one node are, and no others with them. */
+/* Whether exactly the ranks that the plan puts on one node are on one node. */
 bool agree_places(const Plan *plan, const BootFacts *facts, int32_t rank_count, Status *status);
 
-/* Whether every node has what the plan names on it, and nodes of one kind are alike. */
+/* Whether every node has the hardware that the plan names on it, and nodes of one kind are alike.
+ */
 bool agree_seats(const Plan *plan, const BootFacts *facts, int32_t rank_count, Status *status);
 
-/* The ranks on the node of `rank` that may use the same cores: a launcher may have dealt them out.
+/* The ranks on the node of `rank` that may use the same cores; a launcher may have divided them.
  */
 Neighbours agree_neighbours(const BootFacts *facts, const int32_t *node, int32_t rank_count,
                             int32_t rank);

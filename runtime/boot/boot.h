@@ -1,5 +1,5 @@
-/* boot.h -- how the ranks of a job come up: which of them run in this process, and how they reach
- * the others. What is above it does not know whether its peers are threads or processes. */
+/* boot.h -- how the ranks of a job start: which of them run in this process, and how they reach the
+ * others. Code above it does not know whether peers are threads or processes. */
 #ifndef LOCKSTEP_BOOT_H
 #define LOCKSTEP_BOOT_H
 
@@ -9,27 +9,27 @@
 #include "runtime/status.h"
 #include "runtime/watch/flight.h"
 
-/* What one rank does from start to end. False with STATUS_ECHO: it ended because another rank did.
+/* The whole life of one rank. False with STATUS_ECHO: it ended because another rank did.
  */
 typedef bool BootRank(void *context, int32_t rank, Status *status);
 
 typedef struct Boot Boot;
 
 typedef struct BootOps {
-  /* The comm of a rank of this process; it lives as long as the boot. Large reductions use
-   * `threads` (may be NULL); asked again, only these change. */
+  /* The comm of a rank of this process, valid as long as the boot. Large reductions use `threads`
+   * (may be NULL); a second call only changes these. */
   Comm *(*comm)(Boot *self, int32_t rank, Threads *threads);
-  /* More of the same rank, one for the thread of each lane beside the main lane: what is called on
-   * them meets only what peers call on theirs. They reduce on the calling thread. */
+  /* Further comms of the same rank, one for the thread of each lane beside the main lane: calls on
+   * them match only peers' calls on the same lane. They reduce on the calling thread. */
   CommLanes (*comm_beside)(Boot *self, int32_t rank);
-  /* Where a rank of this process writes what it does; it lives as long as the boot. */
+  /* Where a rank of this process records what it is doing; valid as long as the boot. */
   Flight *(*flight)(Boot *self, int32_t rank);
   /* Runs `body` for the ranks of this process and returns when all have returned. True: `status` is
-   * what a rank left there, and all end alike. False: it is that of the rank that failed first, an
-   * echo only when there is nothing else. */
+   * that of a rank; all end with the same. False: it is that of the rank that failed first; an echo
+   * only if there is nothing else. */
   bool (*run)(Boot *self, BootRank *body, void *context, Status *status);
-  /* This process cannot go on, for this reason, and will not run its ranks: others must not wait
-   * for them. `status` may become what the process ends with. */
+  /* Tells other processes that this one cannot go on, for this reason, and will not run its ranks,
+   * so that they do not wait. May change `status` to what the process ends with. */
   void (*abandon)(Boot *self, Status *status);
   void (*close)(Boot *self);
 } BootOps;
@@ -37,12 +37,12 @@ typedef struct BootOps {
 /* The first member of every implementation's struct. */
 struct Boot {
   const BootOps *ops;
-  int32_t rank_first; /* of those of this process, which follow one another */
+  int32_t rank_first; /* the first of this process's ranks, which are consecutive */
   int32_t rank_count;
   Neighbours here;     /* of the first of them */
   Cores allowed;       /* to this process */
   const int32_t *node; /* of every rank of the job; NULL: all are in this process */
-  char words[320];     /* where ranks are, for people; "" when they are threads */
+  char words[320];     /* where ranks are, as text; "" when they are threads */
 };
 
 #endif

@@ -1,5 +1,5 @@
-/* client.c -- fences always collect data: without, Slurm's are no barriers when a job has fewer
- * nodes than its tree is wide. */
+/* client.c -- fences always collect data: without it Slurm's fences are not barriers when a job has
+ * fewer nodes than its tree is wide. */
 #include "runtime/boot/client.h"
 
 #include <pmix.h>
@@ -34,14 +34,14 @@ static pmix_proc_t process_of(const Client *client, pmix_rank_t rank) {
   return process;
 }
 
-/* Before a rank is known the launcher's word for it stands for it. */
+/* Before the rank is known the launcher's variable for it is used in messages. */
 static void guess_identity(Client *client) {
   const char *rank = getenv("PMIX_RANK");
   client->rank = rank ? (int32_t)strtol(rank, NULL, 10) : -1;
   if (gethostname(client->node, sizeof client->node - 1) != 0) strcpy(client->node, "?");
 }
 
-/* Several nodes may be one host in tests: the launcher's name counts. */
+/* In tests several nodes may be one host, so the launcher's name of the node counts. */
 static void read_node(Client *client) {
   pmix_proc_t own = process_of(client, (pmix_rank_t)client->rank);
   pmix_value_t *value = NULL;

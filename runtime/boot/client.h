@@ -1,9 +1,9 @@
 /* client.h -- what a process asks of the PMIx server that started it (srun --mpi=pmix, or our own
  * launcher).
  *
- * Errors name this rank and its node. A call that does not return in time ends the process, exit
- * code 2: its peers may never come, and nobody else would say so. PMIx events are not used: Slurm
- * hands none on, and takes one that a client sends for a reason to kill the step. */
+ * Errors name this rank and its node. A call that does not return in time ends the process with
+ * exit code 2: its peers may never arrive, and nothing else would report it. PMIx events are not
+ * used: Slurm does not forward them, and kills the step when a client sends one. */
 #ifndef LOCKSTEP_BOOT_CLIENT_H
 #define LOCKSTEP_BOOT_CLIENT_H
 
@@ -28,18 +28,18 @@ bool client_is_launched(void);
 
 bool client_open(Client *client, Status *status);
 
-/* Every rank shows `size_bytes` under the same `key` and sees what all have shown, in rank order.
- * Returns when all have come. */
+/* Every rank publishes `size_bytes` under the same `key` and gets those of all, in rank order.
+ * Returns when all have arrived. */
 bool client_exchange(Client *client, const char *key, const void *own, void *all, size_t size_bytes,
                      Status *status);
 
-/* Returns when all ranks have come. */
+/* Returns when all ranks have arrived. */
 bool client_barrier(Client *client, Status *status);
 
 /* Asks the launcher to end the job with this exit code. May not return. */
 void client_abort(Client *client, const Status *status);
 
-/* All ranks, at a good end. */
+/* Called by all ranks at a normal end. */
 void client_close(Client *client);
 
 #endif

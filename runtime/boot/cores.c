@@ -1,4 +1,5 @@
-/* cores.c -- seats name processors; places count those that are allowed. */
+/* cores.c -- a plan's seats name processors; its places only count them among those that are
+ * allowed. */
 #include "runtime/boot/cores.h"
 
 #include <ctype.h>
@@ -67,7 +68,7 @@ bool cores_hold(const Cores *cores, int32_t core) {
   return false;
 }
 
-/* Those of the seat that are allowed here, when there is one for each thread. */
+/* The seat's processors that are allowed here, if there is one for each thread. */
 static bool sit(const PlanSeat *seat, const Plan *plan, const Cores *allowed, int32_t threads,
                 Cores *own) {
   Cores named;
@@ -78,7 +79,7 @@ static bool sit(const PlanSeat *seat, const Plan *plan, const Cores *allowed, in
   return own->count > 0;
 }
 
-/* Ranks that the plan has on several nodes would meet on the same cores of this machine. */
+/* Ranks that the plan puts on several nodes would use the same cores of this machine. */
 static bool is_planned(const Plan *plan, int32_t rank, Neighbours here) {
   uint32_t node = plan_place(plan, (uint32_t)rank).node;
   int32_t first = rank - here.before, last = first + here.count - 1;

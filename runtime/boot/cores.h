@@ -21,21 +21,21 @@ typedef struct Neighbours {
   int32_t count;  /* with it */
 } Neighbours;
 
-/* Those that this process may use. Ask before any thread is bound. */
+/* The processors that this process may use. Call before any thread is bound. */
 Cores cores_allowed(void);
 
-/* "0-15,112-127"; false: this is no such list. Processors from CORES_MAX on are left out. */
+/* Parses "0-15,112-127"; false: it is not such a list. Processors from CORES_MAX on are ignored. */
 bool cores_parse(const char *text, Cores *cores);
 
 bool cores_hold(const Cores *cores, int32_t core);
 
-/* Shortened with "..." where it does not fit. */
+/* Prints such a list, shortened with "..." if it does not fit. */
 const char *cores_text(const Cores *cores, char text[CORES_TEXT_BYTES]);
 
-/* One for each thread of the rank: of those that its seat names; else, as the plan's place counts,
- * of those that the process may use, when the ranks that share them take them all. None (count 0):
- * the system places the threads. (Two jobs that each take part of a machine must not meet on its
- * first cores.) */
+/* One processor for each thread of the rank: those that its seat names; otherwise, by the numbers
+ * in the plan's place, some of those that the process may use, if the ranks that share them take
+ * all of them. Count 0: the system places the threads. (Two jobs that each take part of a machine
+ * must not both use its first cores.) */
 Cores cores_of_rank(const Plan *plan, int32_t rank, Neighbours here, const Cores *allowed);
 
 #endif

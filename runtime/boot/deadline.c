@@ -1,4 +1,4 @@
-/* deadline.c -- a thread that sleeps, and ends the process when nobody wakes it. */
+/* deadline.c -- a thread that sleeps, and ends the process unless it is woken in time. */
 #include "runtime/boot/deadline.h"
 
 #include <errno.h>
@@ -57,7 +57,7 @@ static bool start(Deadline *deadline) {
   return started;
 }
 
-/* Without memory for it, or a thread, there is no limit: that is no reason not to start. */
+/* If the thread cannot be started there is no limit, which is not a reason to fail. */
 Deadline *deadline_begin(const char *who, const char *what, int32_t seconds, const char *why) {
   Deadline *deadline = calloc(1, sizeof *deadline);
   if (!deadline) return NULL;

@@ -1,4 +1,4 @@
-/* deadline.h -- a call that waits for other processes, and whose library has no time limit. */
+/* deadline.h -- a time limit for a call that waits for other processes in a library without one. */
 #ifndef LOCKSTEP_BOOT_DEADLINE_H
 #define LOCKSTEP_BOOT_DEADLINE_H
 
@@ -11,8 +11,9 @@ typedef struct Deadline Deadline;
 /* Why a call of starting and ending does not return. */
 extern const char deadline_of_others[];
 
-/* From here on the process has so long until deadline_end, else it says so in a line that begins
- * with `who`, names `what` and ends with `why`, and its exit code is 2. All live until then. */
+/* From here the process has so long until deadline_end; otherwise it prints a line that begins with
+ * `who`, names `what` and ends with `why`, and exits with code 2. The texts must stay valid until
+ * then. */
 Deadline *deadline_begin(const char *who, const char *what, int32_t seconds, const char *why);
 void deadline_end(Deadline *deadline);
 

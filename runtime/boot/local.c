@@ -1,4 +1,5 @@
-/* local.c -- one thread a rank; the first failure is the root cause, later ones are its echo. */
+/* local.c -- one thread for each rank; the first failure is the cause, later ones are its echoes.
+ */
 #include "runtime/boot/local.h"
 
 #include <pthread.h>
@@ -47,18 +48,18 @@ static void *thread_main(void *argument) {
   return NULL;
 }
 
-/* Signals are for the main thread alone: threads inherit the mask that their creator has. */
+/* Only the main thread handles signals: threads inherit their creator's mask. */
 static int start_thread(RankThread *rank) {
   sigset_t all, before;
   sigfillset(&all);
-  sigdelset(&all, SIGBUS); /* of the thread that reads a file which was cut short */
+  sigdelset(&all, SIGBUS); /* raised in the thread that reads a truncated file */
   pthread_sigmask(SIG_SETMASK, &all, &before);
   int failure = pthread_create(&rank->thread, NULL, thread_main, rank);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   return failure;
 }
 
-/* Whether all ended well; else `cause` is the rank that failed first. */
+/* Whether all ended normally; otherwise `cause` is the rank that failed first. */
 static bool run_all(Launch *launch, int32_t rank_count, Status *status) {
   RankThread *ranks = calloc((size_t)rank_count, sizeof *ranks);
   if (!ranks)
@@ -116,7 +117,7 @@ static Flight *boot_flight(Boot *self, int32_t rank) {
   return &((LocalBoot *)self)->flight[rank];
 }
 
-/* The body has a context of its own, the abort another. */
+/* The body and the abort have different contexts. */
 typedef struct BootBody {
   BootRank *run;
   void *context;
@@ -141,7 +142,7 @@ static bool boot_run(Boot *self, BootRank *body, void *context, Status *status) 
   return done;
 }
 
-/* They are all here, and none was started. */
+/* All ranks are in this process, and none was started. */
 static void boot_abandon(Boot *self, Status *status) {
   const LocalBoot *boot = (const LocalBoot *)self;
   failure_of_threads(boot->plan, boot->mesh, boot->flight, 0, status);

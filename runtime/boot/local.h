@@ -5,11 +5,11 @@
 #include "runtime/boot/boot.h"
 #include "runtime/comm/local.h"
 
-/* All ranks of the job in this process. NULL when memory is short. `threads_per_rank` and `delay`
- * as of a LocalWorld. */
+/* All ranks of the job in this process. NULL when out of memory. `threads_per_rank` and `delay` are
+ * those of LocalWorld. */
 Boot *boot_local_new(const Plan *plan, const Mesh *mesh, int32_t threads_per_rank, CommDelay delay);
 
-/* Called by the first rank that fails, in its thread: makes the others return. */
+/* Called in the thread of the first rank that fails; it must make the others return. */
 typedef void BootAbort(void *context);
 
 /* Runs `body` for ranks 0 .. rank_count-1, rank 0 on the calling thread, and returns when all have

@@ -48,7 +48,7 @@ static void boot_abandon(Boot *self, Status *status) {
   if (boot->watch) watch_fail(boot->watch, status);
 }
 
-/* The watchdog's: what this rank waits for will not come. */
+/* Called by the watchdog: what this rank waits for will not arrive. */
 static void stop_waiting(void *context) {
   MpiWorld *world = atomic_load(&((PmixBoot *)context)->world);
   if (world) mpi_world_abort(world);
@@ -60,7 +60,7 @@ static bool boot_run(Boot *self, BootRank *body, void *context, Status *status) 
   return done;
 }
 
-/* After a failure nobody waits for peers: the process ends, and its launcher sees how. */
+/* After a failure the process does not wait for peers: it ends, and its launcher sees how. */
 static void boot_close(Boot *self) {
   PmixBoot *boot = (PmixBoot *)self;
   if (boot->has_failed && boot->world) mpi_world_abort(boot->world);
@@ -105,7 +105,7 @@ static bool show_facts(PmixBoot *boot, const BootPmixSetup *setup, Status *statu
   return client_exchange(&boot->client, "lockstep.facts", &own, boot->facts, sizeof own, status);
 }
 
-/* Of what all see alike, rank 0 speaks. */
+/* What all ranks see alike is reported by rank 0. */
 static bool leave_to_first(const Client *client, bool good, Status *status) {
   if (!good && client->rank != 0)
     (void)status_fail(status, STATUS_ECHO, "ended because rank 0 did");
@@ -120,7 +120,7 @@ static bool check_job(const PmixBoot *boot, const BootPmixSetup *setup, Status *
   return leave_to_first(&boot->client, good, status);
 }
 
-/* Whether every rank of this node has cores of its own to wait on. */
+/* Whether every rank of this node has its own cores to spin on. */
 static bool has_cores(const PmixBoot *boot, int32_t threads) {
   return (int64_t)boot->base.here.count * threads <= boot->base.allowed.count;
 }

@@ -12,12 +12,12 @@ typedef struct BootPmixSetup {
   const Plan *plan;
   const Mesh *mesh;
   bool reference_kernels;
-  bool any_place; /* ranks may be on other nodes than the plan has them on */
+  bool any_place; /* ranks may be on other nodes than in the plan */
 } BootPmixSetup;
 
-/* Meets all ranks, checks that they run the same plan in the same way and where the plan has them,
- * and brings MPI up. What is wrong with the job is said by rank 0; others end as its echo. NULL:
- * `status` says why. */
+/* Waits for all ranks, checks that they run the same plan in the same way on the planned nodes, and
+ * starts MPI. Rank 0 reports what is wrong with the job; others end as its echoes. NULL: `status`
+ * says why. */
 Boot *boot_pmix_new(const BootPmixSetup *setup, Status *status);
 
 #endif

@@ -1,4 +1,4 @@
-/* seat.c -- what sysfs shows of this node, beside what the plan's seats name. */
+/* seat.c -- compares what sysfs shows of this node with what the plan's seats name. */
 #include "runtime/boot/seat.h"
 
 #include <stdio.h>

@@ -1,10 +1,10 @@
 /* control.h -- the numbers that change between steps: the control slots that this program knows.
  *
- * A plan's table `slots` says which of them it has and where each stands in the control block of
- * the device, at PlanJob.control_offset. Records name the slots that their kernels use, kernels get
- * their addresses. The host neither reads nor writes the block: one copy at the start of a run of a
- * program brings what the host sets, one at the end takes what the run has left, by way of a ring
- * in memory of the host, at PlanJob.control_ring_offset. */
+ * A plan's table `slots` says which of them it has and where each lies in the device's control
+ * block, at PlanJob.control_offset. Records name the slots that their kernels use, and kernels get
+ * their addresses. The host neither reads nor writes the block: one copy at the start of a
+ * program's run brings the values that the host sets, one at the end takes the results, through a
+ * ring in host memory at PlanJob.control_ring_offset. */
 #ifndef LOCKSTEP_PLAN_CONTROL_H
 #define LOCKSTEP_PLAN_CONTROL_H
 
@@ -16,19 +16,19 @@ enum { CONTROL_DEPTH_MAX = 2, CONTROL_SLOT_BYTES = 8 };
  * SLOT_<type>, SLOT_BY_<writer> and SLOT_<reduce> mean. */
 /* clang-format off */
 #define CONTROL_SLOTS(S) \
-  S(LASTING, I64, KERNEL, EQUAL, updates, "updates") /* made, with this step's once its norm is known: Adam's t */ \
+  S(LASTING, I64, KERNEL, EQUAL, updates, "updates") /* updates made, including this step's once its norm is known: Adam's t */ \
   S(OUT, F64, KERNEL, EQUAL, grad_norm, "") /* global, before clipping */ \
   S(OUT, F64, KERNEL, EQUAL, clip_scale, "") /* multiplies every gradient inside the update; 1 when not clipped */ \
   S(IN_OUT, F64, KERNEL, SUM, loss, "") /* sum of losses over this rank's samples */ \
   S(IN_OUT, F64, KERNEL, SUM, count, "targets") /* with weight 1 */ \
-  S(IN_OUT, F64, KERNEL, SUM, found_inf, "ranks") /* that saw a non-finite gradient */ \
-  S(IN_OUT, F64, HOST, SUM, stop, "ranks") /* that were asked to stop after this step */ \
-  S(IN_OUT, F64, HOST, SUM, checkpoint, "ranks") /* that were asked to save after this step */ \
+  S(IN_OUT, F64, KERNEL, SUM, found_inf, "ranks") /* ranks that saw a non-finite gradient */ \
+  S(IN_OUT, F64, HOST, SUM, stop, "ranks") /* ranks that were asked to stop after this step */ \
+  S(IN_OUT, F64, HOST, SUM, checkpoint, "ranks") /* ranks that were asked to save after this step */ \
   S(IN, F64, HOST, EQUAL, lr, "") /* of this step */ \
   S(IN, I64, HOST, EQUAL, step, "steps") /* 1 in the first step */ \
   S(IN, U64, HOST, EQUAL, seed, "") /* of the job */ \
   S(IN, I64, HOST, EQUAL, microbatch_samples, "samples") \
-  S(IN, I64, HOST, EQUAL, padded_samples, "samples") /* the last so many of this micro-batch do not count: 0 in training */
+  S(IN, I64, HOST, EQUAL, padded_samples, "samples") /* so many samples at the end of this micro-batch do not count; 0 in training */
 /* clang-format on */
 
 typedef enum ControlSlot {
@@ -43,14 +43,14 @@ typedef enum ControlSlot {
 #define CONTROL_TYPE_I64 int64_t
 #define CONTROL_TYPE_U64 uint64_t
 
-/* A value of each, as the host has them. Where they stand on a device is the plan's affair. */
+/* The values of all slots on the host. Their addresses on a device are given by the plan. */
 typedef struct Control {
 #define CONTROL_SLOT(kind, type, writer, reduce, name, unit) CONTROL_TYPE_##type name;
   CONTROL_SLOTS(CONTROL_SLOT)
 #undef CONTROL_SLOT
 } Control;
 
-/* Where its value stands in a Control; its name. */
+/* The offset of its value in a Control; its name. */
 static inline void *control_value(Control *control, ControlSlot slot) {
   return (uint8_t *)control + CONTROL_SLOT_BYTES * (uint32_t)slot;
 }

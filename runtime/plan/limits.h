@@ -1,4 +1,4 @@
-/* limits.h -- how much a plan may carry. */
+/* limits.h -- limits of what a plan may hold. */
 #ifndef LOCKSTEP_PLAN_LIMITS_H
 #define LOCKSTEP_PLAN_LIMITS_H
 

@@ -1,10 +1,10 @@
-/* optimizers.h -- what optimizers differ in, one row each. A new one is its kernels (NAME and
- * NAME_master in kernels.def, of role ROLE_UPDATE) and its row: the plan, the compiler and the
- * job's words are made of both. Append only: plans hold the number of a row.
+/* optimizers.h -- the optimizers, one row each. A new one needs its kernels (NAME and NAME_master
+ * in kernels.def, of role ROLE_UPDATE) and its row; the plan, the compiler and the job's words
+ * follow from both. Append only: plans hold the number of a row.
  *
  * ROW(ARG, ID, name, moments, attrs, beta2, decay, most_lr, usual_lr, usual_lrs, doc)
- *   moments    how many it keeps of each gradient, in fp32: the kernel's m, or m and v
- *   attrs      keys of the section `optimizer` that are for it, as its kernel names them
+ *   moments    how many fp32 moments it keeps of each gradient: the kernel's m, or m and v
+ *   attrs      the keys of section `optimizer` that it takes, named as its kernel's attrs
  *   beta2      when the job does not say it; 0: as fields.def has it
  *   decay      weight_decay when the job does not say it
  *   most_lr    a rate above diverges in all models that were published; usual_lr and usual_lrs: one

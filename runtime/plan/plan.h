@@ -1,7 +1,7 @@
 /* plan.h -- the plan: the one thing the compiler and the runtime share.
  *
  * A file of little-endian fixed-size records in tables; references are indices, never pointers, so
- * that a plan is mapped and used as it lies. Byte-identical for equal inputs. plan.def lists the
+ * that a plan is mapped and used as it is. Byte-identical for equal inputs. plan.def lists the
  * records.
  *
  * Replay of a program: for each call in order (loops repeat theirs), for each record of its segment
@@ -95,13 +95,13 @@ PLAN_ENUMS(PLAN_E, PLAN_V, PLAN_X)
 #undef PLAN_X
 enum { DType_COUNT = DTYPE_COUNT };
 
-/* What it means that a job goes on with another value of a key than its checkpoint was made with.
- * EXPERIMENT: another experiment. MODEL: as EXPERIMENT when the traced model differs too, else only
- * another way to say the same. SCHEDULE: the rate or the length from here on. LAYOUT: state may be
- * cut differently. SAFE: nothing that is learned depends on it. */
+/* What it means when a job resumes with another value of a key than its checkpoint was made with.
+ * EXPERIMENT: it is another experiment. MODEL: as EXPERIMENT if the traced model also differs,
+ * otherwise only another spelling. SCHEDULE: changes the rate or the length from here on. LAYOUT:
+ * state may be cut differently. SAFE: nothing that is learned depends on it. */
 
-/* Settings whose values are compared by what they stand for: the hash of the traced model, and the
- * training files. */
+/* Settings whose values are compared by content: the hash of the traced model, and of the training
+ * files. */
 #define PLAN_GRAPH_KEY "model.graph"
 #define PLAN_DATA_KEY  "data.train"
 
@@ -111,7 +111,8 @@ enum {
   CALL_LAST_MICROBATCH = 1u << 1,
   CALL_FIRST_LAYER = 1u << 2,
   CALL_LAST_LAYER = 1u << 3,
-  CALL_GROUP_LAST = 1u << 4, /* last layer of a recompute group: its output is not needed again */
+  CALL_GROUP_LAST =
+      1u << 4, /* last layer of a recompute group: its output need not be recomputed */
   CALL_FLAGS_BITS = 5,
 };
 
@@ -154,7 +155,7 @@ static inline bool plan_when(uint32_t when_all, uint32_t when_none, uint32_t fla
   T(int64_t, ints) T(double, reals) T(char, strings)
 /* clang-format on */
 
-/* A plan in memory: tables of a mapped file, or of a compiler that builds one. */
+/* A plan in memory: the tables of a mapped file, or those that the compiler builds. */
 typedef struct Plan {
 #define PLAN_T(Type, table)                                                                        \
   const Type *table;                                                                               \
@@ -166,7 +167,7 @@ typedef struct Plan {
   uint64_t id; /* checksum of the content: names the plan */
 } Plan;
 
-/* One number for an address, so that bytes of two tiers never meet. */
+/* One number for an address in any tier, so that addresses of two tiers never overlap. */
 enum { PLAN_TIER_SHIFT = 56 };
 static inline uint64_t plan_address(uint32_t tier, uint64_t offset) {
   return (uint64_t)tier << PLAN_TIER_SHIFT | offset;
@@ -184,12 +185,12 @@ static inline uint64_t plan_arena_bytes(const Plan *plan, const PlanClass *class
   return tier < class->arenas_count ? plan->arenas[class->arenas_first + tier].size_bytes : 0;
 }
 
-/* Of the device, which every program uses. */
+/* The peak in device memory, which every program uses. */
 static inline const PlanPeak *plan_peak(const Plan *plan, const PlanProgram *program) {
   return &plan->peaks[program->peaks_first + plan_tier(plan, TIER_DEVICE)];
 }
 
-/* How many ranks a communicator has, and the number of the rank at `coordinate` among them. */
+/* How many ranks a communicator has, and the member number of the rank at `coordinate`. */
 static inline uint32_t plan_comm_size(const Plan *plan, uint32_t comm) {
   uint32_t size = 1;
   for (uint32_t axis = 0; axis < plan->axes_count; axis++)
@@ -223,7 +224,7 @@ static inline uint32_t plan_comm_lanes(const Plan *plan, uint32_t comm) {
   return mask;
 }
 
-/* NULL: the class has none of this kind. */
+/* NULL: the class has no program of this kind. */
 static inline const PlanProgram *plan_program(const Plan *plan, const PlanClass *class,
                                               ProgramKind kind) {
   for (uint32_t i = 0; i < class->programs_count; i++)

@@ -1,4 +1,5 @@
-/* plan_check.c -- the generic half, made from plan.def: every field points where it may. */
+/* plan_check.c -- the generic half of the check, made from plan.def: every field refers to
+ * something that exists. */
 #include <stdarg.h>
 
 #include "runtime/plan/plan_why.h"
@@ -76,8 +77,8 @@ static bool check_bounds(const Plan *plan, char *why) {
   return true;
 }
 
-/* Ascending and disjoint, so that whoever walks all owners meets each record once: no plan, however
- * hostile, makes a walk longer than its file. */
+/* Ranges of owners must be ascending and disjoint, so that a walk over all owners visits each
+ * record once: even a hostile plan cannot make a walk longer than its file. */
 #define OWNS(table, field)                                                                         \
   for (uint32_t i = 0, end = 0; i < plan->table##_count; i++) {                                    \
     if (plan->table[i].field##_count == 0) continue;                                               \

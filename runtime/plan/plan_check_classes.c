@@ -100,7 +100,7 @@ static bool check_counts(const PlanJob *job, char *why) {
   return true;
 }
 
-/* One of a kind, and the device, where parameters are, always. */
+/* At most one tier of each kind; device memory, where parameters are, is required. */
 static bool check_tiers(const Plan *plan, char *why) {
   if (plan_tier(plan, TIER_DEVICE) == PLAN_NONE)
     return plan_refuse(why, "tiers: there is no device memory");
@@ -129,7 +129,7 @@ static bool check_lanes(const Plan *plan, char *why) {
   return main_lanes == 1 || plan_refuse(why, "lanes: %u have priority 0, one must", main_lanes);
 }
 
-/* What the host writes it writes into memory that it reaches. */
+/* The host writes only into memory that it can access. */
 static bool check_staging_tier(const Plan *plan, char *why) {
   const PlanJob *job = plan->jobs;
   bool is_reached = job->staging_tier == TIER_HOST ||
@@ -211,7 +211,7 @@ static bool check_tensor(const Plan *plan, const PlanClass *class, uint32_t inde
   const PlanTensor *tensor = &plan->tensors[index];
   const char *name = plan_string(plan, tensor->name);
   uint64_t arena_bytes = plan_arena_bytes(plan, class, (Tier)tensor->tier), bytes = 0, shift = 0;
-  if (tensor->tier != TIER_DEVICE) /* checkpoints and the norm read it there */
+  if (tensor->tier != TIER_DEVICE) /* checkpoints and the norm expect it there */
     return plan_refuse(why, "tensors[%u] %s: in %s memory; state stands in device memory", index,
                        name, Tier_names[tensor->tier]);
   if (tensor->layer_count == 0 || tensor->layer_first < -1 ||
@@ -257,7 +257,7 @@ static bool check_buffer(const Plan *plan, const PlanClass *class, uint32_t inde
   return true;
 }
 
-/* The binding of every rank of the class, with the whole base behind it, lies in the arena. */
+/* Bindings of all ranks of the class, with the whole base, must lie in the arena. */
 static bool check_binding(const Plan *plan, const PlanClass *class, const PlanBinding *binding,
                           uint64_t size_bytes) {
   uint64_t arena_bytes = plan_arena_bytes(plan, class, (Tier)binding->tier);
@@ -305,7 +305,7 @@ static bool check_wait(const Plan *plan, const PlanProgram *program, uint32_t po
   return true;
 }
 
-/* A transfer stands alone in its segment: plan_check_segments. */
+/* A transfer is alone in its segment: plan_check_segments. */
 static bool check_posts(const Plan *plan, uint32_t index, char *why) {
   const PlanCall *call = &plan->calls[index];
   const PlanSegment *segment = &plan->segments[call->segment];
@@ -348,7 +348,7 @@ static bool check_call(const Plan *plan, const PlanClass *class, const PlanProgr
   return check_posts(plan, index, why);
 }
 
-/* The call's micro-batch, and those of its posts, when the loop has added `growth`. */
+/* The call's micro-batch and those of its posts, after the loop has added `growth`. */
 static bool microbatches_fit(const Plan *plan, const PlanCall *call, int64_t growth) {
   if (call->microbatch > INT32_MAX - growth) return false;
   for (uint32_t i = 0; i < call->posts_count; i++)
@@ -377,7 +377,7 @@ static bool check_loops(const Plan *plan, const PlanProgram *program, char *why)
   return true;
 }
 
-/* Each at most once, and together no more than there is. */
+/* Each at most once, and in sum no more than the whole. */
 static bool check_parts(const Plan *plan, const PlanProgram *program, char *why) {
   int64_t left_ns = program->predicted_ns;
   for (uint32_t i = program->parts_first; i < program->parts_first + program->parts_count; i++) {

@@ -1,5 +1,4 @@
-/* plan_check_model.c -- the meaning: layouts, the model, and that tensors are cut as their layouts
- * say. */
+/* plan_check_model.c -- layouts, the model, and that tensors are cut as their layouts say. */
 #include "runtime/plan/plan_layout.h"
 #include "runtime/plan/plan_why.h"
 
@@ -42,7 +41,7 @@ static bool check_layout(const Plan *plan, uint32_t index, char *why) {
   return true;
 }
 
-/* What a rank holds of one dim. */
+/* The size of a rank's part of one dim. */
 static int64_t part_of(const Plan *plan, const PlanLayoutDim *dim) {
   int64_t part = dim->size;
   for (uint32_t i = 0; i < dim->cuts_count; i++)
@@ -50,7 +49,7 @@ static int64_t part_of(const Plan *plan, const PlanLayoutDim *dim) {
   return part;
 }
 
-/* A tensor whose layout has no dims is one of a plan without a model: nothing is known of it. */
+/* A tensor whose layout has no dims belongs to a plan without a model: nothing can be checked. */
 static bool check_tensor_layout(const Plan *plan, uint32_t index, char *why) {
   const PlanTensor *tensor = &plan->tensors[index];
   const PlanLayout *layout = &plan->layouts[tensor->layout];
@@ -78,8 +77,8 @@ static bool check_tensor_layout(const Plan *plan, uint32_t index, char *why) {
   return true;
 }
 
-/* Does a rank of `writer` write the state of one of `class`? It stands first along all axes on
- * which state does not differ, and beside it along the others. */
+/* Whether a rank of `writer` writes the state of a rank of `class`: it has coordinate 0 along all
+ * axes on which state is the same, and the same coordinates along the others. */
 static bool writes_for(const Plan *plan, const PlanClass *writer, const PlanClass *class) {
   bool writes = true;
   for (uint32_t axis = 0; axis < plan->axes_count; axis++) {
@@ -104,7 +103,7 @@ static bool same_tensors(const Plan *plan, const PlanClass *a, const PlanClass *
   return same;
 }
 
-/* A checkpoint has what writers have: stages of a pipeline have each their own. */
+/* A checkpoint holds what the writers have; each pipeline stage has its own. */
 static bool check_writers(const Plan *plan, char *why) {
   for (uint32_t i = 0; i < plan->classes_count; i++)
     for (uint32_t k = 0; k < plan->classes_count; k++)
@@ -117,7 +116,7 @@ static bool check_writers(const Plan *plan, char *why) {
   return true;
 }
 
-/* Parameters of the model that trains, padding left out: what the job says it has. */
+/* Parameters of the trained model without padding must be as many as the job says. */
 static bool check_parameters(const Plan *plan, char *why) {
   int64_t count = 0;
   if (plan->regions_count == 0) return true;

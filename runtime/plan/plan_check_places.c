@@ -1,4 +1,4 @@
-/* plan_check_places.c -- where ranks are, and what lies between them. */
+/* plan_check_places.c -- the places of ranks, and the links between them. */
 #include <math.h>
 
 #include "runtime/plan/plan_why.h"
@@ -30,7 +30,8 @@ static bool check_near(const Plan *plan, uint32_t index, char *why) {
          plan_refuse(why, "axes[%u]: %u of %u are near", index, axis->near, axis->size);
 }
 
-/* One turns the other, never in a circle: then coordinates follow from the rank, and back. */
+/* An axis is slanted by another one, never in a cycle, so that coordinates follow from the rank and
+ * the rank from coordinates. */
 static bool check_slant(const Plan *plan, uint32_t index, char *why) {
   const PlanAxis *axis = &plan->axes[index];
   for (uint32_t i = 0; i < AXES_MAX; i++) {
@@ -43,7 +44,8 @@ static bool check_slant(const Plan *plan, uint32_t index, char *why) {
   return true;
 }
 
-/* A part passes over all ranks of the parts inside it: then coordinates and ranks are one to one.
+/* The stride of a part is the product of the parts inside it, so that coordinates and ranks are one
+ * to one.
  */
 static bool check_part(const AxisPart *parts, uint32_t count, uint32_t index, char *why) {
   const AxisPart *part = &parts[index];

@@ -1,5 +1,5 @@
-/* plan_check_segments.c -- records and operands: what can be said of a segment before any call of
- * it. */
+/* plan_check_segments.c -- records and operands: what can be checked of a segment without its
+ * calls. */
 #include "runtime/plan/limits.h"
 #include "runtime/plan/plan_flat.h"
 #include "runtime/plan/plan_text.h"
@@ -33,7 +33,7 @@ static bool check_operand(const Plan *plan, const PlanSegment *segment, uint32_t
   return true;
 }
 
-/* Elements of an operand, or -1 when its bytes are no whole number of them. */
+/* Elements of an operand, or -1 if its bytes are not a whole number of elements. */
 static int64_t elements_of(const PlanOperand *operand) {
   uint64_t unit = (uint64_t)dtype_bytes((DType)operand->dtype);
   return operand->size_bytes % unit == 0 ? (int64_t)(operand->size_bytes / unit) : -1;
@@ -57,7 +57,7 @@ static bool check_shape(const Plan *plan, const PlanRecord *record, uint32_t ind
                      record->kind == RECORD_ALL_TO_ALL ? "" : "one to update, or ");
 }
 
-/* Sums the pairs (times, elements): what one member has. */
+/* Sums the pairs (times, elements) to the elements of one member. */
 static bool sum_pairs(const Plan *plan, const PlanRecord *record, uint32_t index, int64_t *share,
                       char *why) {
   const int64_t *dim = plan->ints + record->dims_first;
@@ -181,7 +181,7 @@ static bool check_load(const Plan *plan, const PlanRecord *record, uint32_t inde
   for (uint32_t i = 0; i < plan->inputs_count; i++) {
     const PlanOperand *operand = &plan->operands[record->operands_first + i];
     const PlanInput *input = &plan->inputs[i];
-    /* plan_check_job made sure that this product fits. */
+    /* plan_check_job has shown that this product does not overflow. */
     uint64_t bytes =
         samples * (uint64_t)input->sample_elements * (uint64_t)dtype_bytes((DType)input->dtype);
     if (operand->access != ACCESS_WRITE || operand->dtype != input->dtype ||

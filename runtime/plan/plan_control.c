@@ -95,7 +95,7 @@ static ControlSlot known_as(const char *name) {
   return slot;
 }
 
-/* The host sets and reads slots by what it knows of them. */
+/* The host only sets and reads slots that it knows. */
 static bool check_meaning(const Plan *plan, uint32_t index, char *why) {
   const PlanSlot *slot = &plan->slots[index];
   const char *name = plan_string(plan, slot->name);
@@ -114,7 +114,8 @@ static bool check_meaning(const Plan *plan, uint32_t index, char *why) {
   return true;
 }
 
-/* In order of kind, and apart: what one copy moves is of the kinds that it is for. */
+/* Slots are ordered by kind and do not overlap, so that one copy moves exactly the kinds that it is
+ * for. */
 static bool check_place(const Plan *plan, uint32_t index, char *why) {
   const PlanSlot *slot = &plan->slots[index], *before = index > 0 ? slot - 1 : NULL;
   uint64_t least = before != NULL ? before->offset + CONTROL_SLOT_BYTES : 0;
@@ -135,7 +136,7 @@ static bool check_place(const Plan *plan, uint32_t index, char *why) {
   return true;
 }
 
-/* What kernels write to as one operand, the loss and its weight. */
+/* Kernels write the loss and its weight as one operand. */
 static bool check_loss(const Plan *plan, char *why) {
   const PlanSlot *loss = plan_slot(plan, CONTROL_loss), *count = plan_slot(plan, CONTROL_count);
   return (loss != NULL && count != NULL && count == loss + 1 &&
@@ -143,7 +144,7 @@ static bool check_loss(const Plan *plan, char *why) {
          plan_refuse(why, "slots: loss and count do not stand one behind the other");
 }
 
-/* One operand is all that the ranks add up. */
+/* All slots that ranks sum form one operand. */
 static bool check_summed(const Plan *plan, char *why) {
   PlanBytes bytes = plan_slots_summed(plan);
   uint64_t at = bytes.first;

@@ -6,7 +6,7 @@
 #include "runtime/plan/control.h"
 #include "runtime/plan/plan.h"
 
-/* What the slot is; its offset and strings are 0. */
+/* The properties of the slot; offset and strings are 0. */
 PlanSlot plan_slot_known(ControlSlot slot);
 const char *plan_slot_unit(ControlSlot slot);
 
@@ -18,18 +18,20 @@ typedef struct PlanBytes {
   uint64_t first, end;
 } PlanBytes;
 
-/* From the first slot of a kind in [first, last] to the last one; empty: there is none. */
+/* The bytes from the first slot of a kind in [first, last] to the last one; empty if there is none.
+ */
 PlanBytes plan_slots_of_kinds(const Plan *plan, SlotKind first, SlotKind last);
 PlanBytes plan_slots_summed(const Plan *plan);
 
-/* The slots by what this program knows them as; NULL: the plan has none. They are the plan's. */
+/* The plan's slots by the numbers that this program has for them; NULL: the plan does not have it.
+ */
 typedef struct PlanSlots {
   const PlanSlot *at[CONTROL_SLOT_COUNT];
 } PlanSlots;
 
 PlanSlots plan_slots(const Plan *plan);
 
-/* Between the host's values and a block: the slots of kinds in [first, last] that there are. */
+/* Copies the plan's slots of kinds in [first, last] between the host's values and a block. */
 void plan_control_store(const PlanSlots *slots, SlotKind first, SlotKind last, const Control *from,
                         void *block);
 void plan_control_load(const PlanSlots *slots, SlotKind first, SlotKind last, const void *block,

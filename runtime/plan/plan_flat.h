@@ -1,5 +1,5 @@
-/* plan_flat.h -- collectives of a library move one run of memory a member. What a record asks of
- * such a library is as many calls as its operands have pieces. */
+/* plan_flat.h -- collectives of a library move one run of memory for each member, so a record needs
+ * as many library calls as its operands have pieces. */
 #ifndef LOCKSTEP_PLAN_FLAT_H
 #define LOCKSTEP_PLAN_FLAT_H
 

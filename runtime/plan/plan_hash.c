@@ -17,7 +17,7 @@ void plan_hash_begin(PlanHash *hash) {
   *hash = (PlanHash){{prime1 + prime2, prime2, 0, 0 - prime1}, 0};
 }
 
-/* One word, or what is left of one. */
+/* One word, or the bytes left of one. */
 static size_t add_word(PlanHash *hash, const unsigned char *at, size_t left) {
   uint64_t word = 0;
   size_t step = left < sizeof word ? left : sizeof word;
@@ -31,7 +31,7 @@ void plan_hash_add(PlanHash *hash, const void *bytes, size_t byte_count) {
   const unsigned char *at = bytes, *end = at + byte_count;
   while (at < end && hash->word_count % 4 != 0)
     at += add_word(hash, at, (size_t)(end - at));
-  /* Groups of four words keep the lanes independent: that is where the speed comes from. */
+  /* Groups of four words keep the lanes independent, which makes it fast. */
   PlanHash local = *hash;
   for (; end - at >= 32; at += 32) {
     uint64_t word[4];

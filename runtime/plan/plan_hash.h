@@ -1,6 +1,7 @@
 /* plan_hash.h -- the checksum of plan files: 64-bit words spread over four lanes, as XXH64 does.
  *
- * It finds accidents, not attacks: whoever can change the file can also change its checksum. */
+ * It finds accidental damage, not attacks: whoever can change the file can also change its
+ * checksum. */
 #ifndef LOCKSTEP_PLAN_HASH_H
 #define LOCKSTEP_PLAN_HASH_H
 
@@ -14,7 +15,7 @@ typedef struct PlanHash {
 
 void plan_hash_begin(PlanHash *hash);
 
-/* Adds `byte_count` bytes and zeros up to a multiple of 8: as tables lie in the file. */
+/* Adds `byte_count` bytes and zeros up to a multiple of 8, as tables are stored in the file. */
 void plan_hash_add(PlanHash *hash, const void *bytes, size_t byte_count);
 
 uint64_t plan_hash_end(const PlanHash *hash);

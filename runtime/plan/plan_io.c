@@ -12,7 +12,8 @@
 #include "runtime/plan/plan_hash.h"
 #include "runtime/plan/plan_why.h"
 
-/* A struct whose fields do not add up has padding, and padding would make equal plans differ. */
+/* A struct larger than the sum of its fields has padding, and padding would make equal plans
+ * differ. */
 #define TABLE(Type, table) _Static_assert(sizeof(Type) == 0
 #define END(Type, table)                                                                           \
   , #Type " has padding: put 64-bit fields first, or add a PAD");
@@ -59,7 +60,7 @@ static uint64_t align8(uint64_t bytes) {
   return (bytes + 7) & ~(uint64_t)7;
 }
 
-/* Lays the tables out and sums them: the header is a function of the plan. */
+/* Lays out the tables and computes the checksum: the header is a function of the plan. */
 static FileHeader make_header(const Plan *plan) {
   FileHeader header = {.endianness = ENDIANNESS, .version = PLAN_VERSION};
   memcpy(header.magic, PLAN_MAGIC, sizeof header.magic);
@@ -113,7 +114,7 @@ static bool write_tables(int file, const Plan *plan, const FileHeader *header) {
   return fsync(file) == 0;
 }
 
-/* A rename is on disk only once its directory is. */
+/* A rename is durable only after its directory is synced. */
 static bool sync_directory(const char *path) {
   char folder[PATH_MAX];
   const char *slash = strrchr(path, '/');
@@ -131,7 +132,7 @@ static bool sync_directory(const char *path) {
   return synced;
 }
 
-/* A device or a pipe is written to as it is: a rename would replace it. */
+/* A device or a pipe is written to directly, because a rename would replace it. */
 static bool write_special(const Plan *plan, const FileHeader *header, const char *path, char *why) {
   int file = open(path, O_WRONLY | O_CLOEXEC);
   bool written = file >= 0 && write_tables(file, plan, header);
@@ -146,7 +147,7 @@ static bool is_special(const char *path) {
   return stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
 }
 
-/* As open would give it. There is no way to ask for the mask but to set one. */
+/* The mode that open would give. The mask can only be read by setting it. */
 static bool give_rights(int file) {
   mode_t mask = umask(022);
   (void)umask(mask);
@@ -177,7 +178,8 @@ bool plan_write(Plan *plan, const char *path, char why[PLAN_WHY_BYTES]) {
   return true;
 }
 
-/* What the first bytes say, most telling first: a cut-off plan is called truncated, not corrupt. */
+/* Judges the first bytes, the most specific reason first: a cut-off plan is called truncated, not
+ * corrupt. */
 static bool check_header(const FileHeader *header, size_t byte_count, char *why) {
   if (byte_count < sizeof header->magic ||
       memcmp(header->magic, PLAN_MAGIC, sizeof header->magic) != 0)
@@ -209,8 +211,8 @@ static bool check_header(const FileHeader *header, size_t byte_count, char *why)
   return true;
 }
 
-/* One layout is legal for given counts, so that no table overlaps another and equal plans are equal
- * files. */
+/* Only one layout is valid for given counts, so that tables do not overlap and equal plans are
+ * equal files. */
 static bool check_table(const FileTable *table, const char *name, uint64_t at, size_t record_bytes,
                         const char *bytes, uint64_t byte_count, char *why) {
   if (table->record_bytes != record_bytes)
@@ -270,7 +272,7 @@ bool plan_open(Plan *plan, const char *path, char why[PLAN_WHY_BYTES]) {
 }
 
 void plan_close(Plan *plan) {
-  /* A parsed plan lies in one block of malloc: it has no mapped bytes. */
+  /* A parsed plan is one block of malloc without mapped bytes. */
   if (plan->mapped_bytes > 0)
     munmap((void *)(uintptr_t)plan->mapped, plan->mapped_bytes);
   else

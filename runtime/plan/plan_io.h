@@ -10,8 +10,8 @@
 
 enum { PLAN_WHY_BYTES = 256 };
 
-/* Checks the plan, sets plan->id. Writes beside `path`, syncs, renames: a reader sees the old file
- * or the whole new one. */
+/* Checks the plan and sets plan->id. Writes a temporary file beside `path`, syncs and renames it: a
+ * reader sees the old file or the whole new one. */
 bool plan_write(Plan *plan, const char *path, char why[PLAN_WHY_BYTES]);
 
 /* Maps the file; checks magic, version, checksum and structure (plan_check). plan_close unmaps. */
@@ -21,7 +21,7 @@ void plan_close(Plan *plan);
 /* The same for a plan's bytes in memory, 8-byte aligned, which must outlive the plan. */
 bool plan_from_bytes(Plan *plan, const void *bytes, size_t byte_count, char why[PLAN_WHY_BYTES]);
 
-/* What it accepts, replay can run without another look. Exactly one job, at least one class, any
+/* What it accepts can be replayed without further checks. Exactly one job, at least one class, any
  * other table may be empty. Every reference, range, string, enum and flag is in bounds and every
  * range has one owner. Classes tile the mesh. Bindings of every coordinate of a class lie in its
  * arena with their whole base, and operands in their base. Calls bind every base, waits point back,
@@ -36,11 +36,11 @@ bool plan_check(const Plan *plan, char why[PLAN_WHY_BYTES]);
  * plan_close). */
 void plan_print(const Plan *plan, FILE *out, const char *segment);
 
-/* The model that the plan carries out, uncut: one line a node. */
+/* The model that the plan carries out, before sharding: one line for each node. */
 void plan_print_model(const Plan *plan, FILE *out);
 bool plan_parse(Plan *plan, const char *text, size_t text_bytes, char why[PLAN_WHY_BYTES]);
 
-/* The checksum that a file of this plan has: of the table directory and every table. */
+/* The checksum that this plan's file has: over the table directory and every table. */
 uint64_t plan_compute_id(const Plan *plan);
 
 #endif

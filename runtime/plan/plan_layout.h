@@ -1,4 +1,4 @@
-/* plan_layout.h -- reading the plan's layouts: the one place that says what they mean. */
+/* plan_layout.h -- the one place that interprets the plan's layouts. */
 #ifndef LOCKSTEP_PLAN_LAYOUT_H
 #define LOCKSTEP_PLAN_LAYOUT_H
 
@@ -8,10 +8,10 @@ enum { PLAN_LAYOUT_BYTES = 96 };
 
 /* What a layout is along one axis of the mesh. */
 typedef enum Along {
-  ALONG_WHOLE, /* every rank has the same */
+  ALONG_WHOLE, /* every rank has the whole */
   ALONG_CUT,   /* ranks have parts of one dim */
   ALONG_FLAT,  /* ranks have pieces of the row of all elements */
-  ALONG_OWED   /* ranks have summands */
+  ALONG_OWED   /* ranks have partial sums */
 } Along;
 
 /* dim: of ALONG_CUT, its position among the layout's dims. */
@@ -23,8 +23,8 @@ uint32_t plan_layout_changes(const Plan *plan, uint32_t before, uint32_t after);
 /* Mask of the axes along which ranks do not have the same elements. */
 uint32_t plan_layout_axes(const Plan *plan, uint32_t layout);
 
-/* For people: "Shard(seq)@tp", "Partial(sum)@dp,cp", "Replicated@tp": what the layout is along the
- * axes of the mask, those named along which it is most. Returns `text`. */
+/* As text: "Shard(seq)@tp", "Partial(sum)@dp,cp", "Replicated@tp": the layout along the axes of the
+ * mask; the axes named are those that share the most common kind. Returns `text`. */
 const char *plan_layout_text(const Plan *plan, uint32_t layout, uint32_t axes,
                              char text[PLAN_LAYOUT_BYTES]);
 

@@ -1,10 +1,10 @@
-/* plan_loops.h -- which loop a call is in, and how often it runs. */
+/* plan_loops.h -- the loop that a call is in, and how often the call runs. */
 #ifndef LOCKSTEP_PLAN_LOOPS_H
 #define LOCKSTEP_PLAN_LOOPS_H
 
 #include "runtime/plan/plan.h"
 
-/* Of the call at a position of the program; NULL: it is in none. Loops do not nest. */
+/* The loop of the call at a position of the program, or NULL. Loops do not nest. */
 static inline const PlanLoop *plan_loop_of(const Plan *plan, const PlanProgram *program,
                                            uint32_t position) {
   for (uint32_t l = 0; l < program->loops_count; l++) {

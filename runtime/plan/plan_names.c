@@ -24,7 +24,7 @@ static uint32_t hash_text(const char *text) {
   return hash ^ hash >> 15;
 }
 
-/* The slot where `text` is, or the empty one where it would go. */
+/* The slot of `text`, or the empty slot where it would go. */
 static uint32_t *find_slot(const PlanNames *names, const char *text) {
   uint32_t mask = names->slot_count - 1;
   for (uint32_t at = hash_text(text) & mask;; at = (at + 1) & mask) {

@@ -11,7 +11,7 @@
 enum { WORD_BYTES = 64 };
 
 typedef struct Parser {
-  const char *at, *end; /* of the line that is read; the text has no NUL of its own */
+  const char *at, *end; /* the line being read; the text does not end with a NUL */
   const char *text_end;
   uint32_t line;
   char *why;
@@ -35,7 +35,7 @@ static void begin_text(Parser *p, const char *text, size_t text_bytes) {
   p->line = 0;
 }
 
-/* Moves to the next line that says something. */
+/* Moves to the next line that is not empty or a comment. */
 static bool next_line(Parser *p) {
   while (p->end < p->text_end) {
     p->at = p->end;
@@ -62,7 +62,7 @@ static bool skip(Parser *p, const char *token) {
   return true;
 }
 
-/* Copies what is left of the line up to a blank or one of `stops`; numbers and names are short. */
+/* Copies the line up to a blank or one of `stops`; numbers and names are short. */
 static bool take_word(Parser *p, char word[WORD_BYTES], const char *stops) {
   size_t length = 0;
   for (; p->at < p->end && *p->at != ' ' && strchr(stops, *p->at) == NULL; p->at++) {
@@ -132,7 +132,7 @@ static int hex_digit(char c) {
   return found ? (int)(found - digits) : -1;
 }
 
-/* Decodes "...": into `to` when there is room (or only counts); the length without its NUL. */
+/* Decodes "..." into `to`, or only counts if `to` is NULL. Returns the length without the NUL. */
 static bool take_quoted(Parser *p, char *to, size_t room, size_t *length) {
   *length = 0;
   if (!skip(p, "\"")) return fail(p, "a quoted string should stand");
@@ -158,7 +158,7 @@ static bool take_quoted(Parser *p, char *to, size_t room, size_t *length) {
   return skip(p, "\"") || fail(p, "a string that does not close");
 }
 
-/* "text", or "text"@offset when the text does not stand first there. */
+/* "text", or "text"@offset when an equal text comes earlier in the table. */
 static bool take_string(Parser *p, uint32_t *offset) {
   char *text = p->scratch;
   size_t length;
@@ -283,7 +283,7 @@ static bool take_place(Parser *p, uint32_t *table, uint32_t *index) {
   return skip(p, "]") || fail(p, "\"]\" should stand");
 }
 
-/* Sizes of all tables: records come in order and none is left out. */
+/* Counts the records of all tables: they are in order and complete. */
 static bool count_records(Parser *p, uint32_t counts[TABLE_COUNT]) {
   for (; next_line(p); end_line(p)) {
     uint32_t table = 0, index = 0;
@@ -318,7 +318,7 @@ static bool allocate(Plan *plan, const uint32_t counts[TABLE_COUNT]) {
   return true;
 }
 
-/* The tables are const to everybody but who fills them. */
+/* Tables are const except while they are filled. */
 #define WRITABLE(Type, table) ((Type *)(uintptr_t)plan->table)
 
 static bool fill_line(Parser *p, Plan *plan, bool strings) {

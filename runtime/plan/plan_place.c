@@ -19,7 +19,7 @@ static uint32_t digit_of(Part part, uint32_t rank) {
   return rank / part.stride % part.size;
 }
 
-/* By how much other axes turn the last part of this one. */
+/* By how much other axes rotate the last part of this one. */
 static uint32_t turn_of(const PlanAxis *axes, uint32_t rank, uint32_t axis) {
   uint32_t turn = 0;
   for (uint32_t i = 0; i < PLAN_AXES_MAX; i++)
@@ -34,12 +34,12 @@ uint32_t axes_coordinate(const PlanAxis *axes, uint32_t rank, uint32_t axis) {
   return at->near == 0 ? turned : digit_of(first_part(at), rank) + turned * at->near;
 }
 
-/* The rank with another digit. */
+/* The rank with one digit changed. */
 static uint32_t with_digit(uint32_t rank, Part part, uint32_t digit) {
   return rank - digit_of(part, rank) * part.stride + digit * part.stride;
 }
 
-/* So many back, once around. */
+/* So many places back, wrapping around. */
 static uint32_t turned_back(uint32_t digit, uint32_t turn, uint32_t size) {
   return (digit + size - turn % size) % size;
 }
@@ -50,7 +50,7 @@ uint32_t plan_rank_along(const Plan *plan, uint32_t rank, uint32_t axis, uint32_
   uint32_t to = rank, own = at->near == 0 ? coordinate : coordinate / at->near;
   if (at->near > 0) to = with_digit(to, first, coordinate % at->near);
   to = with_digit(to, last, turned_back(own, turn_of(plan->axes, rank, axis), last.size));
-  for (uint32_t i = 0; i < plan->axes_count; i++) { /* what it slants keeps its coordinate */
+  for (uint32_t i = 0; i < plan->axes_count; i++) { /* axes that it slants keep their coordinates */
     Part slanted = last_part(&plan->axes[i]);
     if ((plan->axes[i].slant_axes >> axis & 1u) == 0) continue;
     uint32_t stays = digit_of(slanted, rank) + digit_of(first, rank);
@@ -99,7 +99,7 @@ uint32_t plan_class_at_distance(const Plan *plan, uint32_t class, uint32_t comm,
 
 RankPlace plan_place(const Plan *plan, uint32_t rank) {
   uint32_t low = 0, high = plan->places_count;
-  while (high - low > 1) { /* the last run that begins at or before the rank */
+  while (high - low > 1) { /* finds the last run that begins at or before the rank */
     uint32_t middle = low + (high - low) / 2;
     if (plan->places[middle].rank_first <= rank)
       low = middle;

@@ -1,12 +1,12 @@
-/* plan_place.h -- which coordinates a rank has, on which node it is, and what it has there: the one
- * place that reads the plan's strides and places. Ranks are below the product of the plan's axes.
+/* plan_place.h -- a rank's coordinates, its node, and its hardware there: the one place that reads
+ * the plan's strides and places. Ranks are below the product of the plan's axes.
  */
 #ifndef LOCKSTEP_PLAN_PLACE_H
 #define LOCKSTEP_PLAN_PLACE_H
 
 #include "runtime/plan/plan.h"
 
-/* Of a plan's axes, all of them. */
+/* A rank's coordinates along all axes of the plan. */
 uint32_t axes_coordinate(const PlanAxis *axes, uint32_t rank, uint32_t axis);
 
 static inline uint32_t plan_coordinate(const Plan *plan, uint32_t rank, uint32_t axis) {
@@ -19,8 +19,8 @@ uint32_t plan_rank_along(const Plan *plan, uint32_t rank, uint32_t axis, uint32_
 /* Whether ranks of the two classes have the same coordinates along all axes of the mask. */
 bool plan_classes_meet(const Plan *plan, const PlanClass *a, const PlanClass *b, uint32_t axes);
 
-/* The class `distance` further along the only axis of the communicator, around at its end;
- * PLAN_NONE: ranks of the class do not all come to the same one. */
+/* The class `distance` places further along the only axis of the communicator, wrapping around;
+ * PLAN_NONE: not the same class for all ranks of the class. */
 uint32_t plan_class_at_distance(const Plan *plan, uint32_t class, uint32_t comm, int64_t distance);
 
 typedef struct RankPlace {

@@ -10,7 +10,7 @@
 #include "runtime/plan/plan_layout.h"
 #include "runtime/plan/plan_text.h"
 
-/* Parameters and inputs by name, what nodes make by number. */
+/* Parameters and inputs are printed by name, results of nodes by number. */
 static void print_value(const Plan *plan, FILE *out, uint32_t index) {
   const PlanValue *value = &plan->values[index];
   const char *name = plan_string(plan, value->name);

@@ -3,7 +3,7 @@
  *   calls[12] segment=#3(layer forward) layer=4 microbatch=0 flags=first_microbatch
  * bindings=[40..44) waits=[0..0)
  *
- * What stands in parentheses is for people; the parser skips it. */
+ * Text in parentheses is for readers; the parser skips it. */
 #include "runtime/plan/plan_text.h"
 
 #include <ctype.h>
@@ -35,7 +35,7 @@ static void print_quoted(FILE *out, const char *text) {
   putc('"', out);
 }
 
-/* A string that the parser would look up elsewhere says where it stands. */
+/* A string that the parser would find at another offset is printed with its offset. */
 static void print_string(const Printer *p, uint32_t offset) {
   const char *text = plan_string(p->plan, offset);
   print_quoted(p->out, text);
@@ -43,7 +43,7 @@ static void print_string(const Printer *p, uint32_t offset) {
     fprintf(p->out, "@%u", offset);
 }
 
-/* A name for people: anything that could end it early becomes a blank. */
+/* A name in parentheses: any character that could end it early becomes a blank. */
 static void print_hint(FILE *out, const char *text) {
   putc('(', out);
   for (; *text != '\0'; text++)
@@ -82,7 +82,7 @@ static void print_flags(FILE *out, uint32_t flags) {
   if (flags == 0) putc('-', out);
 }
 
-/* What a reader wants to know of the target of a reference. */
+/* What a reader wants to know about the target of a reference. */
 #define NAME_programs(index) ProgramKind_names[plan->programs[index].kind]
 #define NAME_segments(index) plan_string(plan, plan->segments[index].name)
 #define NAME_kernels(index)  plan_string(plan, plan->kernels[index].name)
@@ -176,7 +176,7 @@ static void print_strings(const Printer *p, uint32_t index) {
   putc('\n', p->out);
 }
 
-/* Before the first call of a program: whose it is. */
+/* A comment before the first call of a program says which program it is. */
 static void print_owner(const Printer *p, uint32_t call) {
   const Plan *plan = p->plan;
   for (uint32_t c = 0; c < plan->classes_count; c++) {

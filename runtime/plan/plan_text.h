@@ -16,7 +16,7 @@ PLAN_ENUMS(PLAN_E, PLAN_V, PLAN_X)
 extern const char *const DType_names[];
 extern const char *const CALL_names[CALL_FLAGS_BITS]; /* by bit */
 
-/* The strings of a plan by their text. A text that stands twice is found where it stands first. */
+/* The strings of a plan by their text. Of equal texts the first is found. */
 typedef struct PlanNames {
   const char *strings;
   uint32_t *slot; /* offset + 1; 0 = empty */

@@ -1,4 +1,4 @@
-/* plan_why.h -- how the files of this folder refuse: the one line that says why. */
+/* plan_why.h -- how the files of this folder refuse a plan: with one line that says why. */
 #ifndef LOCKSTEP_PLAN_WHY_H
 #define LOCKSTEP_PLAN_WHY_H
 
@@ -9,7 +9,7 @@ enum { AXES_MAX = 32 }; /* a mask of axes has 32 bits */
 /* Writes the line, cut to PLAN_WHY_BYTES, and returns false. */
 bool plan_refuse(char *why, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The parts of plan_check. Each relies on the ones before it having accepted. */
+/* The parts of plan_check. Each relies on the ones before it. */
 bool plan_check_job(const Plan *plan, char *why);
 bool plan_check_mesh(const Plan *plan, char *why);
 bool plan_check_control(const Plan *plan, char *why);
