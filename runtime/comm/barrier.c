@@ -1,4 +1,4 @@
-/* barrier.c -- the last to arrive starts a new round and wakes those who sleep. */
+/* barrier.c -- the last thread to arrive starts a new round and wakes the sleepers. */
 #include "runtime/comm/barrier.h"
 
 #include <limits.h>
@@ -7,9 +7,9 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SLEEP_NS = 5000000 }; /* until a sleeper looks again whether all was given up */
+enum { SLEEP_NS = 5000000 }; /* until a sleeper checks again whether the job was given up */
 
-/* In memory of several processes, so none of the forms that are private to one. */
+/* The futex is shared by processes, so the private forms cannot be used. */
 static void sleep_while(_Atomic uint32_t *word, uint32_t value) {
   struct timespec most = {.tv_nsec = SLEEP_NS};
   (void)syscall(SYS_futex, word, FUTEX_WAIT, value, &most, NULL, 0);
@@ -40,8 +40,8 @@ static void pause_core(void) {
 #endif
 }
 
-/* A sleeper raises `sleepers` before the system looks at `round` for it, and the last to arrive
- * changes `round` before it looks at `sleepers`: one of the two always sees the other. */
+/* A sleeper increments `sleepers` before the system compares `round`, and the last to arrive
+ * changes `round` before it reads `sleepers`: one of the two always sees the other. */
 bool barrier_wait_unless(Barrier *barrier, const atomic_bool *given_up) {
   uint32_t round = atomic_load(&barrier->round);
   if (atomic_load(given_up)) return false;
@@ -66,7 +66,7 @@ bool barrier_wait(Barrier *barrier) {
   return barrier_wait_unless(barrier, &barrier->broken);
 }
 
-/* Who goes to sleep in this moment wakes a little later by itself. */
+/* A thread that falls asleep at this moment wakes by itself a little later. */
 void barrier_break(Barrier *barrier) {
   atomic_store(&barrier->broken, true);
   wake_all(&barrier->round);

@@ -1,6 +1,5 @@
-/* barrier.h -- threads that wait for each other, of one process or of several that share the
- * memory it lies in: briefly by spinning, then asleep. It holds no lock, so who is killed in it
- * leaves nothing locked. */
+/* barrier.h -- a barrier for threads of one process, or of several that share its memory: they spin
+ * briefly, then sleep. It holds no lock, so a process killed in it leaves nothing locked. */
 #ifndef LOCKSTEP_BARRIER_H
 #define LOCKSTEP_BARRIER_H
 
@@ -8,11 +7,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* `round` counts completed meetings; it plays the part of the sense of a sense-reversing barrier.
+/* `round` counts completed barriers; it has the role of the sense in a sense-reversing barrier.
  */
 typedef struct Barrier {
   _Atomic int32_t arrived;
-  _Atomic uint32_t round; /* who sleeps waits for it to change */
+  _Atomic uint32_t round; /* sleepers wait for it to change */
   _Atomic int32_t sleepers;
   atomic_bool broken;
   int32_t count;
@@ -23,12 +22,12 @@ typedef struct Barrier {
  * to be closed. */
 void barrier_open(Barrier *barrier, int32_t count, int32_t spins);
 
-/* What a thread wrote before is seen by all after. False when the barrier was broken. */
+/* Writes before it are visible to all afterwards. False if the barrier was broken. */
 bool barrier_wait(Barrier *barrier);
 void barrier_break(Barrier *barrier);
 
-/* As barrier_wait, but false when `given_up` is set, of which the others need not know. It is
- * noticed within a few milliseconds. */
+/* As barrier_wait, but returns false within a few milliseconds when `given_up` is set, of which the
+ * others need not know. */
 bool barrier_wait_unless(Barrier *barrier, const atomic_bool *given_up);
 
 #endif

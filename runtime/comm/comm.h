@@ -1,9 +1,9 @@
-/* comm.h -- what a rank asks of its peers. Every implementation has every entry.
+/* comm.h -- communication of a rank with its peers. Every implementation has every entry.
  *
  * A communicator of the plan is a sub-mesh; `comm` is its index in the plan's table. All members
  * call the same entries in the same order. A Comm belongs to one lane and is called by the works of
- * its queue. On processors a communication is over when its call returns; on a GPU it is in the
- * lane's stream then, in order with what is issued there before and after.
+ * its queue. On processors a communication has finished when its call returns; on a GPU it is then
+ * in the lane's stream, in order with work issued there before and after.
  *
  * Sums run in member order whatever the sizes: results are bitwise equal on all members and from
  * run to run. bf16 is summed in f32 and rounded once. False = the job is being aborted: leave
@@ -47,7 +47,7 @@ typedef struct CommTurn {
 /* One operand of an exchange: to, or from, the member `distance` ahead along the communicator's
  * axis. */
 typedef struct CommPost {
-  void *at; /* only read when it is sent */
+  void *at; /* only read if it is sent */
   int64_t size_bytes;
   int64_t distance; /* modulo the number of members */
   bool is_sent;
@@ -59,48 +59,47 @@ typedef struct CommOps {
                      ReduceOp reduce);
   /* y = the whole, x a share; x NULL: this member's pieces are in y already. */
   bool (*all_gather)(Comm *self, uint32_t comm, const void *x, void *y, const CommPieces *pieces);
-  /* y = this member's share of the reduction of the wholes x; y NULL: it is written where these
-   * pieces stand in x, and the rest of x stays. */
+  /* y = this member's share of the reduction of the wholes x; y NULL: it is written to these
+   * pieces' place in x, and the rest of x is unchanged. */
   bool (*reduce_scatter)(Comm *self, uint32_t comm, void *x, void *y, const CommPieces *pieces,
                          ReduceOp reduce);
   /* x and y do not overlap. */
   bool (*all_to_all)(Comm *self, uint32_t comm, const void *x, void *y, const CommTurn *turn);
-  /* All sends and receives at once; returns when all are done. The k-th send of one member to
-   * another meets the k-th receive there, and has its size. At most COMM_POSTS_MAX. */
+  /* Starts all sends and receives together and returns when all are done. The k-th send of one
+   * member to another matches the k-th receive there, of the same size. At most COMM_POSTS_MAX. */
   bool (*exchange)(Comm *self, uint32_t comm, const CommPost *post, int32_t count);
   /* Returns when every rank of the job has called it. */
   bool (*barrier)(Comm *self);
-  /* Over all ranks of the job, which call it with the same size: `to` becomes what each has at
-   * `from`, one after the other in rank order. */
+  /* Over all ranks of the job, which call it with the same size: `to` gets the bytes that each has
+   * at `from`, in rank order. */
   bool (*gather_bytes)(Comm *self, const void *from, void *to, size_t size_bytes);
   /* Over all ranks of the job: `bytes` of every rank become those of `root`. */
   bool (*broadcast_bytes)(Comm *self, int32_t root, void *bytes, size_t size_bytes);
   /* Among the ranks that have the same part of the state (PlanJob.state_axes): `bytes` of all
-   * become those of the first. Every rank of the job calls it, in a group as often as the group
-   * likes. */
+   * become those of the first. Every rank of the job calls it, equally often within a group. */
   bool (*share_bytes)(Comm *self, void *bytes, size_t size_bytes);
-  /* The last call of a rank, also after an abort, when no thread of it is in another one. Returns
-   * when no peer reads this rank's memory any more. A rank that fails aborts before. */
+  /* The last call of a rank, also after an abort, while none of its threads is in another call.
+   * Returns when no peer reads this rank's memory any more. A rank that fails calls abort first. */
   void (*leave)(Comm *self);
   /* Makes every present and future call of every rank return false. */
   void (*abort)(Comm *self);
-  /* Whether some rank called it, as far as this one has heard. Of any thread. */
+  /* Whether some rank has aborted, as far as this one knows. May be called by any thread. */
   bool (*is_aborted)(const Comm *self);
-  /* Ranks of the communicator `comm` that this rank is in. */
+  /* How many ranks this rank's group of communicator `comm` has. */
   int32_t (*members)(const Comm *self, uint32_t comm);
 } CommOps;
 
 /* The first member of every implementation's struct. */
 struct Comm {
   const CommOps *ops;
-  /* Bytes of this rank's memory that other ranks have copied or reduced, counted by whoever copies,
-   * where it copies; complete when a call returns. What a rank takes of its own is not sent. */
+  /* Bytes of this rank's memory that other ranks have copied or reduced, counted where they are
+   * copied; complete when a call returns. Bytes that a rank copies from itself are not sent. */
   int64_t sent_bytes;
-  /* Why a call returned false, where that was this rank's own failure; code 0: it was not. */
+  /* Why a call returned false, if it was this rank's own failure; code 0: it was not. */
   Status problem;
 };
 
-/* Those of one rank for the threads that run lanes beside the main lane; NULL: the lane has none.
+/* The comms of one rank for lanes beside the main lane; NULL: the lane has none.
  */
 typedef struct CommLanes {
   Comm *at[PLAN_LANES_MAX];

@@ -1,8 +1,8 @@
-/* group.c -- an exchange posts all that it sends before it waits for anything: whatever the order
- * in which members come, none waits for one that waits for it.
+/* group.c -- an exchange posts everything it sends before it waits for anything, so that members
+ * cannot deadlock, in whatever order they arrive.
  *
- * Receivers copy. A member leaves when what it sent has been taken, so its posts are all of one
- * exchange and the oldest open one is the next to receive. */
+ * Receivers copy. A member leaves when everything it sent has been received, so all its posts
+ * belong to one exchange and the oldest open one is received next. */
 #include "runtime/comm/group.h"
 
 #include <assert.h>
@@ -83,7 +83,7 @@ static GroupPost *find_open(Group *group, int32_t from, int32_t to) {
   return NULL;
 }
 
-/* Receives one operand if its sender is there. The lock is given up while bytes are copied. */
+/* Receives one operand if its sender has arrived. The lock is released while bytes are copied. */
 static bool receive_any(Group *group, int32_t member, const CommPost *post, int32_t count,
                         uint32_t *pending) {
   for (int32_t i = 0; i < count; i++) {

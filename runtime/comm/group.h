@@ -24,7 +24,7 @@ typedef struct GroupBoard {
   int32_t open; /* not done */
 } GroupBoard;
 
-/* A link as slow as a test wants: whoever copies sleeps for what it copies. */
+/* A link as slow as a test wants: the copying thread sleeps for the bytes it copies. */
 typedef struct CommDelay {
   double byte_ns;
   double message_ns;
@@ -33,10 +33,10 @@ typedef struct CommDelay {
 typedef struct Group {
   Barrier barrier;
   int32_t count;
-  const void **x; /* of each member, published between two meetings */
+  const void **x; /* by member, published between two barriers */
   void **y;
   bool *in_place;
-  _Atomic int64_t *sent_bytes; /* of each member: what others have copied of its memory */
+  _Atomic int64_t *sent_bytes; /* by member: how much of its memory others have copied */
   const CommDelay *delay;
   pthread_mutex_t lock; /* of the board */
   pthread_cond_t moved;
@@ -44,19 +44,19 @@ typedef struct Group {
   GroupBoard *board; /* of each member */
 } Group;
 
-/* `spins` as of a barrier; `delay` lives as long as the group. False: out of memory; the group is
- * closed all the same. */
+/* `spins` as for a barrier; `delay` must live as long as the group. False: out of memory; the group
+ * must be closed even then. */
 bool group_open(Group *group, int32_t count, int32_t spins, const CommDelay *delay);
 void group_close(Group *group);
 
 /* Makes every present and future call return false. */
 void group_break(Group *group);
 
-/* `member` has copied so many bytes of member `from`, and has not met it since. A member's own
- * bytes do not travel: nothing is counted when the two are one. */
+/* Counts bytes that `member` has copied from member `from` since their last barrier. Nothing is
+ * counted if they are the same member. */
 void group_copied(Group *group, int32_t member, int32_t from, int64_t size_bytes);
 
-/* What has been copied of the member since it last asked. */
+/* How much has been copied from the member since its last call. */
 int64_t group_take_sent(Group *group, int32_t member);
 
 /* As CommOps.exchange, for `member`. */

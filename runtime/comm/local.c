@@ -1,7 +1,7 @@
-/* local.c -- members publish addresses, meet, and read each other's memory.
+/* local.c -- members publish addresses, wait at a barrier, and read each other's memory.
  *
- * An all-reduce is a reduce-scatter and an all-gather in place: member m alone reads and writes
- * part m of all arrays until everybody meets again, then copies the other parts from their owners.
+ * An all-reduce is a reduce-scatter and an all-gather in place: only member m reads and writes part
+ * m of all arrays until the next barrier; then it copies the other parts from their owners.
  */
 #include "runtime/comm/local.h"
 
@@ -15,7 +15,7 @@
 #include "runtime/comm/reduce.h"
 
 enum {
-  CHANNELS = 2, /* what runs in order with the computation, and what runs beside it */
+  CHANNELS = 2, /* in order with the computation, and beside it */
   SPINS_WITH_CORES = 2000,
   SPINS_WITHOUT_CORES = 16
 };
@@ -42,10 +42,10 @@ struct LocalWorld {
   GroupList sharers;   /* of ranks that have the same part of the state */
   uint32_t shared_axes;
   Barrier all;
-  const void **shown; /* by each rank to all others, between two meetings */
+  const void **shown; /* by rank: shown to all others between two barriers */
   pthread_mutex_t door;
   pthread_cond_t left;
-  bool *is_inside; /* of each rank: it has asked for its comm and has not left */
+  bool *is_inside; /* by rank: it has asked for its comm and has not left */
   int32_t inside;
   uint32_t lane_count, main_lane;
   LocalComm *ranks; /* of each rank and lane */
@@ -70,14 +70,14 @@ static bool publish(Meeting at, const void *x, void *y, bool in_place) {
   return barrier_wait(&at.group->barrier);
 }
 
-/* Nobody copies after this; what was copied of this member is what it has sent. */
+/* No member copies after this barrier; what was copied from this member is what it has sent. */
 static bool leave(Comm *self, Meeting at) {
   if (!barrier_wait(&at.group->barrier)) return false;
   self->sent_bytes += group_take_sent(at.group, at.member);
   return true;
 }
 
-/* Returns the bytes copied: none from a place to itself. */
+/* Returns the bytes copied; 0 if both places are the same. */
 static int64_t copy_bytes(void *to, const void *from, int64_t to_first, int64_t from_first,
                           int64_t count, int64_t element_bytes) {
   void *target = (char *)to + to_first * element_bytes;
@@ -87,13 +87,13 @@ static int64_t copy_bytes(void *to, const void *from, int64_t to_first, int64_t 
   return count * element_bytes;
 }
 
-/* A reduction reads as much of each member. */
+/* A reduction reads equally much from each member. */
 static void copied_from_all(Meeting at, int64_t size_bytes) {
   for (int32_t from = 0; from < at.group->count; from++)
     group_copied(at.group, at.member, from, size_bytes);
 }
 
-/* Not in place, the sums are built in y, which nobody else reads in this phase. */
+/* If not in place, the sums are built in y, which no other member reads in this phase. */
 static bool local_all_reduce(Comm *self, uint32_t comm, const void *x, void *y,
                              CommElements elements, ReduceOp reduce) {
   Meeting at = meeting(self, comm);
@@ -120,7 +120,7 @@ static bool local_all_reduce(Comm *self, uint32_t comm, const void *x, void *y,
   return leave(self, at);
 }
 
-/* In place, a member's own pieces are only read by everybody: they are what it sends. */
+/* In place, a member's own pieces are only read: they are what it sends. */
 static void gather_from(const Meeting *at, int32_t from, void *y, const CommPieces *pieces,
                         int64_t share) {
   PieceWalk walk = pieces_walk(pieces, 0, share);
@@ -156,7 +156,7 @@ typedef struct ScatterJob {
   _Atomic int64_t read_bytes; /* of each member */
 } ScatterJob;
 
-/* Nobody but this member reads or writes its pieces of anybody's whole. */
+/* Only this member reads or writes its pieces in all members' wholes. */
 static void scatter_task(void *context, int64_t task, int32_t worker) {
   (void)worker;
   ScatterJob *job = context;
@@ -184,7 +184,7 @@ static bool local_reduce_scatter(Comm *self, uint32_t comm, void *x, void *y,
   return leave(self, at);
 }
 
-/* What member `from` has for this one: runs of b * inner elements. */
+/* Copies what member `from` has for this one: runs of b * inner elements. */
 static void turn_from(const Meeting *at, int32_t from, void *y, const CommTurn *turn) {
   int64_t copied_bytes = 0;
   for (int64_t run = 0; run < turn_runs(turn); run++) {
@@ -250,8 +250,8 @@ static bool local_share_bytes(Comm *self, void *bytes, size_t size_bytes) {
   return barrier_wait(&at.group->barrier);
 }
 
-/* No barrier: it must hold after an abort, and when not all ranks have come. Who comes after an
- * abort reads nothing of its peers. */
+/* Not a barrier, because it must work after an abort and when some ranks never arrive. A rank that
+ * arrives after an abort reads nothing from its peers. */
 static void local_leave(Comm *self) {
   const LocalComm *local = (const LocalComm *)self;
   LocalWorld *world = local->world;

@@ -1,5 +1,5 @@
-/* mpi.c -- a communicator of MPI for each of the plan's and each lane that uses it, by splits.
- * Where all members are on one node collectives go through memory that they share. */
+/* mpi.c -- an MPI communicator for each communicator of the plan and each lane that uses it, made
+ * by splits. If all members are on one node, collectives use shared memory. */
 #include "runtime/comm/mpi.h"
 
 #include <assert.h>
@@ -53,7 +53,7 @@ static NearGroup near(const MpiComm *self, uint32_t comm) {
   return all ? near_group(all, comm, self->lane) : (NearGroup){0};
 }
 
-/* Counts what was sent, whether or not the call ended well. */
+/* Counts what was sent, whether or not the call succeeded. */
 static bool count_sent(MpiComm *self, bool done) {
   self->base.sent_bytes += self->mover.wire.sent_bytes + self->near.sent_bytes;
   self->mover.wire.sent_bytes = 0;
@@ -97,7 +97,7 @@ static bool all_to_all(Comm *comm, uint32_t number, const void *x, void *y, cons
                               : mpi_all_to_all(&self->mover, meeting(self, number), x, y, turn));
 }
 
-/* What goes to the sender itself does not travel. */
+/* A send to the rank itself is not counted. */
 static bool exchange(Comm *comm, uint32_t number, const CommPost *post, int32_t count) {
   MpiComm *self = (MpiComm *)comm;
   MpiGroup at = meeting(self, number);
@@ -146,7 +146,7 @@ static bool share_bytes(Comm *comm, void *bytes, size_t size_bytes) {
   return wire_finish(wire);
 }
 
-/* Nobody reads another's memory: what was sent has left when the call that sent it returned. */
+/* No rank reads another's memory: a send is complete when its call has returned. */
 static void leave(Comm *comm) {
   (void)comm;
 }
@@ -191,9 +191,9 @@ static bool mpi_good(int result, const char *call, Status *status) {
   return status_fail(status, STATUS_WORLD, "%s: %s", call, text);
 }
 
-/* Open MPI 4 looks for Slurm's or mpirun's variables, and takes a process without them for a world
- * of its own even where PMIx is at hand. Waiting in MPI_Init must not starve who computes. What the
- * user has set stays. */
+/* Open MPI 4 looks for variables of Slurm or mpirun; without them it treats a process as a world of
+ * its own even if PMIx is available. Waiting in MPI_Init must not starve ranks that compute.
+ * Variables that the user has set are kept. */
 void mpi_prepare_environment(void) {
   static const char *const set[][2] = {
       {"OMPI_MCA_schizo", "ompi"},

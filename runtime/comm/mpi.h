@@ -13,20 +13,21 @@
 
 typedef struct MpiWorld MpiWorld;
 
-/* What MPI_Init wants to find; what the user has set stays. mpi_world_open does it, too. */
+/* Sets the variables that MPI_Init needs; those that the user has set are kept. mpi_world_open also
+ * calls it. */
 void mpi_prepare_environment(void);
 
-/* Brings MPI up; every rank of the job calls it. Refuses when MPI is not one world of all ranks in
- * the launcher's order, or cannot be called by several threads. `node` is of every rank;
- * `has_cores` tells waiters whether there are cores to spin on. Once in a process. NULL: `status`
- * says why. */
+/* Starts MPI; every rank of the job calls it, once in a process. Refuses if MPI's world is not all
+ * ranks in the launcher's order, or if MPI cannot be called by several threads. `node` is the node
+ * of every rank; `has_cores` tells waiters whether there are cores to spin on. NULL: `status` says
+ * why. */
 MpiWorld *mpi_world_open(const Plan *plan, const Mesh *mesh, int32_t rank, const int32_t *node,
                          bool has_cores, Status *status);
 
-/* After an abort MPI is left as it is, for it would wait for peers that are gone. */
+/* After an abort MPI is not finalized, because it would wait for peers that are gone. */
 void mpi_world_close(MpiWorld *world);
 
-/* As local_comm and local_comm_beside, of this process's rank. */
+/* As local_comm and local_comm_beside, for this process's rank. */
 Comm *mpi_comm(MpiWorld *world, Threads *threads);
 CommLanes mpi_comm_beside(MpiWorld *world);
 

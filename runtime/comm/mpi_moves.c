@@ -1,8 +1,8 @@
 /* mpi_moves.c -- an all-reduce is a reduce-scatter of parts and an all-gather of them, as between
  * threads, and sends as many bytes.
  *
- * What lies in one piece is sent from where it is and comes to where it belongs; what does not goes
- * through slots. A pass moves as much as a slot holds. */
+ * Contiguous bytes are sent from their place and received in their place; others go through slots.
+ * A pass moves as much as a slot holds. */
 #include "runtime/comm/mpi_moves.h"
 
 #include <assert.h>
@@ -25,7 +25,7 @@ static char *outgoing(const MpiMover *mover, MpiGroup at, int32_t to) {
   return mover->outgoing + to * slot_bytes(mover, at);
 }
 
-/* What stands at `own` here and in the slots of the others, in member order. */
+/* The sources of a reduction in member order: `own` here, and the slots of the others. */
 static void reduce_slots(const MpiMover *mover, MpiGroup at, const void *own, void *y,
                          CommElements elements, ReduceOp reduce) {
   for (int32_t i = 0; i < at.count; i++)
@@ -35,7 +35,7 @@ static void reduce_slots(const MpiMover *mover, MpiGroup at, const void *own, vo
 
 /* ---- all-reduce */
 
-/* One pass: parts of x go to the members whose parts they are, who reduce them. */
+/* One pass: parts of x are sent to the members that own them, which reduce them. */
 static bool scatter_parts(MpiMover *mover, MpiGroup at, const char *x, char *y,
                           CommElements elements, ReduceOp reduce, int64_t first) {
   int64_t unit = dtype_bytes(elements.dtype), most = slot_bytes(mover, at) / unit;
@@ -80,7 +80,7 @@ bool mpi_all_reduce(MpiMover *mover, MpiGroup at, const void *x, void *y, CommEl
 
 /* ---- pieces */
 
-/* Where the span stands in a whole, as the pieces of `member`; NULL: not in one piece. */
+/* Where the span of `member` lies in a whole; NULL: it is not contiguous. */
 static char *one_piece(const PieceSpan *span, void *whole, int32_t member) {
   PieceWalk walk = pieces_walk(span->pieces, span->part.first, span->part.first + span->part.count);
   Piece piece;
@@ -89,7 +89,7 @@ static char *one_piece(const PieceSpan *span, void *whole, int32_t member) {
          piece_whole_at(&piece, span->members, member) * dtype_bytes(span->pieces->dtype);
 }
 
-/* The span of `member` in one row: where it stands, or copied to `slot`. */
+/* The span of `member` as contiguous bytes: in its place, or copied to `slot`. */
 static char *as_row(const PieceSpan *span, void *whole, int32_t member, char *slot) {
   char *row = one_piece(span, whole, member);
   if (row) return row;
@@ -127,7 +127,7 @@ bool mpi_all_gather(MpiMover *mover, MpiGroup at, const void *x, void *y,
   return true;
 }
 
-/* In place, the sums come to where this member's pieces stand in x. */
+/* In place, the sums are written to this member's pieces in x. */
 static bool scatter_pass(MpiMover *mover, MpiGroup at, char *x, char *y, const PieceSpan *span,
                          ReduceOp reduce) {
   int64_t unit = dtype_bytes(span->pieces->dtype), size_bytes = span->part.count * unit;
@@ -191,7 +191,7 @@ static int32_t peer(MpiGroup at, int64_t distance) {
   return (int32_t)(member < 0 ? member + at.count : member);
 }
 
-/* Receives first: what arrives finds its place. */
+/* Receives are posted first, so that arriving data has a place. */
 bool mpi_exchange(MpiMover *mover, MpiGroup at, const CommPost *post, int32_t count) {
   for (int32_t i = 0; i < count; i++)
     if (!post[i].is_sent)

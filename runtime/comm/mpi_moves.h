@@ -1,5 +1,5 @@
-/* mpi_moves.h -- the collectives of ranks that are processes: what is posted when, what is reduced
- * where. Arguments as of comm.h. */
+/* mpi_moves.h -- collectives between processes: what is posted when, and what is reduced where.
+ * Arguments as in comm.h. */
 #ifndef LOCKSTEP_COMM_MPI_MOVES_H
 #define LOCKSTEP_COMM_MPI_MOVES_H
 
@@ -14,8 +14,8 @@ typedef struct MpiGroup {
   int32_t member;
 } MpiGroup;
 
-/* What a lane's thread moves with. One slot of each member holds what comes from it, another what
- * goes to it, where the bytes do not lie in one piece. */
+/* Buffers of a lane's thread. For bytes that are not contiguous, one slot for each member holds
+ * what arrives from it, another what is sent to it. */
 typedef struct MpiMover {
   Wire wire;
   char *incoming;

@@ -8,7 +8,7 @@
 #include "runtime/comm/pieces.h"
 
 enum {
-  MEMBERS_AN_ID = 256, /* more would all connect to one thread */
+  MEMBERS_AN_ID = 256, /* with more, too many would connect to one thread */
   MOVES_A_GROUP = 512,
   LOOK_AGAIN_NS = 20000
 };
@@ -18,13 +18,13 @@ typedef struct NcclComm {
   NcclWorld *world;
   uint32_t lane;
   void *stream;
-  int moves; /* in the group that is open */
+  int moves; /* calls in the open group */
   int error; /* of the group's first call that failed */
 } NcclComm;
 
 /* One of the plan's communicators on one lane. */
 typedef struct NcclGroup {
-  NcclHandle *handle; /* NULL: nobody else is in it, or the lane does not use it */
+  NcclHandle *handle; /* NULL: it has no other members, or the lane does not use it */
   int32_t count, member;
   void *held; /* the rank's memory, as the handle knows it; or NULL */
 } NcclGroup;
@@ -70,8 +70,8 @@ static bool nccl_good(const NcclWorld *world, int result, const char *call, Stat
                      world->api->error_string(result));
 }
 
-/* Nonblocking communicators may still be at work when a call returns, and take no other until they
- * are not. */
+/* A nonblocking communicator may still be busy when a call returns, and accepts no other call until
+ * it is done. */
 static int settle(NcclWorld *world, NcclHandle *handle, int result) {
   while (result == NCCL_UNDER_WAY && !atomic_load(&world->is_aborted)) {
     nanosleep(&(struct timespec){0, LOOK_AGAIN_NS}, NULL);
@@ -98,8 +98,8 @@ static bool end(NcclComm *self, const NcclGroup *group) {
   return nccl_good(world, self->error, "NCCL", &self->base.problem);
 }
 
-/* Before so many moves are added that all members add between the same two calls: a group holds
- * only so many, and what two members do with each other stands in one. */
+/* Called before so many moves are added, at the same point by all members: a group holds a limited
+ * number, and matching moves of two members must be in the same group. */
 static bool make_room(NcclComm *self, const NcclGroup *group, int moves) {
   self->moves += moves;
   if (self->moves <= MOVES_A_GROUP || self->moves == moves) return true;
@@ -109,7 +109,8 @@ static bool make_room(NcclComm *self, const NcclGroup *group, int moves) {
   return true;
 }
 
-/* ---- the plan's collectives; alone in their communicator, members have what they send */
+/* ---- the plan's collectives; a member alone in its communicator already has what it would receive
+ */
 
 static bool all_reduce(Comm *comm, uint32_t number, const void *x, void *y, CommElements elements,
                        ReduceOp reduce) {
@@ -124,7 +125,7 @@ static bool all_reduce(Comm *comm, uint32_t number, const void *x, void *y, Comm
   return end(self, group);
 }
 
-/* Members' pieces alternate in the whole, so that each is a broadcast of its own. */
+/* Members' pieces alternate in the whole, so each piece is its own broadcast. */
 static bool gather_pieces(NcclComm *self, const NcclGroup *group, const char *x, char *y,
                           const CommPieces *pieces) {
   int64_t unit = dtype_bytes(pieces->dtype);
@@ -192,7 +193,7 @@ static bool reduce_scatter(Comm *comm, uint32_t number, void *x, void *y, const 
   return end(self, group);
 }
 
-/* Run by run: right, and slow where runs are short. All members cut groups between runs. */
+/* Run by run: correct, but slow for short runs. All members split groups between the same runs. */
 static bool all_to_all(Comm *comm, uint32_t number, const void *x, void *y, const CommTurn *turn) {
   NcclComm *self = (NcclComm *)comm;
   const NcclApi *api = self->world->api;
@@ -295,13 +296,15 @@ static int32_t ids_of(int32_t members_count) {
   return (members_count + MEMBERS_AN_ID - 1) / MEMBERS_AN_ID;
 }
 
-/* The first member of the id's block, as NCCL deals them: the first blocks have one more. */
+/* The first member of the id's block, in NCCL's distribution: the first blocks have one more
+ * member. */
 static int32_t id_maker(int32_t members_count, int32_t id) {
   int32_t ids = ids_of(members_count), more = members_count % ids;
   return id * (members_count / ids) + (id < more ? id : more);
 }
 
-/* The ids of this rank's group: each maker puts its own where all ranks look for it. */
+/* Gathers the ids of this rank's group: each rank that makes one puts it where all ranks look for
+ * it. */
 static bool gather_ids(NcclWorld *world, const MeshGroup *at, uint32_t axes_mask, NcclId *ids,
                        Status *status) {
   NcclId own = {{0}}, *all = calloc((size_t)world->mesh.rank_count, sizeof *all);
@@ -398,7 +401,7 @@ bool nccl_world_look(void *context, Status *status) {
   return true;
 }
 
-/* Once: a communicator that was aborted is gone. */
+/* Only once: an aborted communicator no longer exists. */
 void nccl_world_abort(NcclWorld *world) {
   if (world == NULL || world->is_gone) return;
   atomic_store(&world->is_aborted, true);

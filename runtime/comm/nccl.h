@@ -1,8 +1,8 @@
 /* nccl.h -- communication between ranks on GPUs, through NCCL.
  *
- * Calls issue to the stream of their lane and return; what they move has moved when the stream's
- * next event has passed. NCCL sums in an order of its own: results are equal on all members, but
- * not bitwise those of ranks on processors, and bf16 rounds at every hop. */
+ * Calls issue to the stream of their lane and return; they are complete when the stream's next
+ * event has passed. NCCL chooses the order of sums: results are equal on all members, but not
+ * bitwise those of ranks on processors, and bf16 is rounded at every hop. */
 #ifndef LOCKSTEP_COMM_NCCL_H
 #define LOCKSTEP_COMM_NCCL_H
 
@@ -12,35 +12,35 @@
 
 typedef struct NcclWorld NcclWorld;
 
-/* A communicator of NCCL for each of the plan's that this rank is in with others, and each lane
- * that uses it. Every rank of the job calls it, on a thread that has chosen its GPU. `host` carries
- * the ids, and from then on what the ranks' hosts tell each other (barrier, bytes, abort); it lives
- * as long as the world. NULL: `status` says why. */
+/* Makes an NCCL communicator for each communicator of the plan in which this rank has peers, and
+ * each lane that uses it. Every rank of the job calls it, on a thread that has chosen its GPU.
+ * `host` carries the ids, and later everything between the ranks' hosts (barrier, bytes, abort); it
+ * must live as long as the world. NULL: `status` says why. */
 NcclWorld *nccl_world_open(const NcclApi *api, const Plan *plan, const Mesh *mesh, int32_t rank,
                            Comm *host, Status *status);
 
-/* Every communicator is told of this memory, so that NCCL may read and write there without buffers
- * of its own where the network and the GPUs allow it: ncclCommRegister. Before the first call;
- * until the world is closed. The results are the same. Returns how many communicators have taken
- * it; 0: the library cannot, or none did. */
+/* Registers this memory with every communicator (ncclCommRegister), so that NCCL can read and write
+ * it without its own buffers where network and GPUs allow. Before the first call; until the world
+ * is closed. Results do not change. Returns how many communicators have registered it; 0: the
+ * library cannot, or none did. */
 int32_t nccl_world_hold(NcclWorld *world, void *at, size_t size_bytes);
 
-/* A DeviceLook (device.h), for a device that is waited for: false where a communicator has failed
- * after its call was issued, as when a peer is gone, or another rank has aborted the job. What was
- * issued then never ends: `status` says why, and the caller aborts. */
+/* A DeviceLook (device.h), called while waiting for a device: false if a communicator has failed
+ * after its call was issued, for example because a peer is gone, or if another rank has aborted the
+ * job. Issued work then never ends: `status` says why, and the caller aborts. */
 bool nccl_world_look(void *world, Status *status);
 
-/* The job has failed: what is under way ends, with whatever it has. After it the world is only
- * closed. NULL is fine. */
+/* After a failure of the job: ends running work, with undefined results. Afterwards the world can
+ * only be closed. NULL is allowed. */
 void nccl_world_abort(NcclWorld *world);
 
-/* Nothing is under way, or the world was aborted. NULL is fine. */
+/* Call when nothing is running, or after an abort. NULL is allowed. */
 void nccl_world_close(NcclWorld *world);
 
-/* Before the first call: where what is called on the lane's comm is issued. */
+/* Before the first call: sets the stream to which calls on the lane's comm are issued. */
 void nccl_world_stream(NcclWorld *world, uint32_t lane, void *stream);
 
-/* Of the main lane, and of the lanes beside it; they live as long as the world. */
+/* The comms of the main lane, and of the lanes beside it; valid as long as the world. */
 Comm *nccl_comm(NcclWorld *world);
 CommLanes nccl_comm_beside(NcclWorld *world);
 

@@ -15,7 +15,7 @@ typedef struct NcclId {
   char internal[128];
 } NcclId;
 
-/* The beginning of ncclConfig_t as 2.14 had it: a library takes what `size` covers, and its own
+/* The beginning of ncclConfig_t as of 2.14: a library reads as much as `size` covers and uses
  * defaults for the rest. */
 typedef struct NcclConfig {
   size_t size;

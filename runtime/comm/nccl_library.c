@@ -4,7 +4,7 @@
 #include "runtime/comm/nccl_api.h"
 #include "runtime/library.h"
 
-enum { VERSION_LEAST = 22700 }; /* before it, fewer ids than ranks are not taken reliably */
+enum { VERSION_LEAST = 22700 }; /* older versions do not reliably accept fewer ids than ranks */
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static NcclApi api;

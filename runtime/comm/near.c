@@ -1,5 +1,6 @@
-/* near.c -- each rank has a piece of memory that the others of its node map: for each communicator
- * and lane a barrier, of which that of the group's first member counts, and for each lane a window.
+/* near.c -- each rank has a piece of memory that the others on its node map. It holds a barrier for
+ * each communicator and lane, of which the one of the group's first member is used, and a window
+ * for each lane.
  */
 #include "runtime/comm/near.h"
 
@@ -11,7 +12,7 @@ enum { WINDOW_BYTES = 4 << 20, BARRIER_BYTES = 64, PAGE_BYTES = 4096 };
 
 struct Near {
   NearSetup setup;
-  Window *seen;         /* of each rank, where it is of this node */
+  Window *seen;         /* by rank, for ranks on this node */
   NearGroup *group;     /* of each communicator and lane */
   char **member_window; /* of each member of each of these groups */
 };
@@ -33,8 +34,8 @@ static Barrier *barrier_of(const Near *near, int32_t rank, size_t group) {
   return (Barrier *)(void *)((char *)near->seen[rank].at + group * BARRIER_BYTES);
 }
 
-/* Every rank of the communicator's group that `setup->rank` is in, in member order. False: they are
- * not all on its node, or it is alone. */
+/* Lists the ranks of the communicator's group that `setup->rank` is in, in member order. False:
+ * they are not all on its node, or it is alone. */
 static bool find_members(const NearSetup *setup, uint32_t axes_mask, int32_t *member) {
   const Mesh *mesh = setup->mesh;
   MeshGroup own = mesh_group(mesh, axes_mask, setup->rank);
@@ -47,7 +48,7 @@ static bool find_members(const NearSetup *setup, uint32_t axes_mask, int32_t *me
   return own.member_count > 1;
 }
 
-/* The barriers of groups that this rank is the first of. */
+/* Sets up the barriers of groups in which this rank is the first member. */
 static void make_barriers(const Near *near) {
   const NearSetup *setup = &near->setup;
   for (uint32_t comm = 0; comm < setup->plan->comms_count; comm++)
@@ -80,7 +81,7 @@ static bool all_agree(const NearSetup *setup, bool good) {
   return MPI_Allreduce(&own, &all, 1, MPI_INT, MPI_MIN, setup->all) == MPI_SUCCESS && all;
 }
 
-/* Its file stays open until all have said whether they see it. */
+/* Its file stays open until all have reported whether they can map it. */
 static bool meet(Near *near) {
   const NearSetup *setup = &near->setup;
   WindowKey own = {.file = -1}, *keys = calloc((size_t)setup->mesh->rank_count, sizeof *keys);

@@ -19,15 +19,15 @@ typedef struct NearSetup {
   int32_t spins;       /* as of a barrier */
 } NearSetup;
 
-/* Every rank of the job calls it, and for all or for none it is not NULL: some systems let no
- * process see memory of another. */
+/* Every rank of the job calls it, and it succeeds for all or returns NULL for all: on some systems
+ * a process cannot map memory of another. */
 Near *near_open(const NearSetup *setup);
 void near_close(Near *near);
 
-/* The group of this rank; its barrier is NULL where members are on other nodes, or it is alone. */
+/* The group of this rank; its barrier is NULL if members are on other nodes, or if it is alone. */
 NearGroup near_group(const Near *near, uint32_t comm, uint32_t lane);
 
-/* Of the window that each rank has for each lane. */
+/* The size of the window that each rank has for each lane. */
 int64_t near_window_bytes(void);
 
 #endif

@@ -1,6 +1,6 @@
-/* near_moves.c -- as between threads, but that a member's memory is not the others': what they read
- * is in its window. A pass moves as much as the windows hold; whoever begins another has met all
- * who read what it overwrites. */
+/* near_moves.c -- as between threads, except that members cannot read each other's memory, only
+ * each other's windows. A pass moves as much as the windows hold; before a member overwrites its
+ * window it has met all its readers at a barrier. */
 #include "runtime/comm/near_moves.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@ static bool meet(const NearMover *mover, NearGroup at) {
   return barrier_wait_unless(at.barrier, mover->is_aborted);
 }
 
-/* What `from` has for `to`. */
+/* Where `from` puts what it has for `to`. */
 static int64_t slot_bytes(const NearMover *mover, NearGroup at) {
   return mover->window_bytes / at.count / SLOT_ALIGN_BYTES * SLOT_ALIGN_BYTES;
 }
@@ -27,8 +27,8 @@ static void copy(void *to, const void *from, int64_t size_bytes) {
   if (size_bytes > 0) memcpy(to, from, (size_t)size_bytes);
 }
 
-/* What stands at `own` here and, `offset_bytes` into them, in the slots that the others have for
- * this member. */
+/* The sources of a reduction: `own` here, and `offset_bytes` into the slots that the others have
+ * for this member. */
 static void reduce_slots(const NearMover *mover, NearGroup at, const void *own, void *y,
                          int64_t offset_bytes, CommElements elements, ReduceOp reduce) {
   for (int32_t i = 0; i < at.count; i++)
@@ -38,7 +38,7 @@ static void reduce_slots(const NearMover *mover, NearGroup at, const void *own, 
 
 /* ---- all-reduce */
 
-/* Parts of x go to the members whose parts they are, who reduce them and show the sums. */
+/* Parts of x go to the members that own them, which reduce them and publish the sums. */
 static bool reduce_pass(NearMover *mover, NearGroup at, const char *x, char *y,
                         CommElements elements, ReduceOp reduce, int64_t first) {
   int64_t unit = dtype_bytes(elements.dtype), most = slot_bytes(mover, at) / unit;
@@ -62,8 +62,8 @@ static bool reduce_pass(NearMover *mover, NearGroup at, const char *x, char *y,
   return true;
 }
 
-/* Sums are written into a slot that was read before the readers came to the pass's first meeting,
- * so only the last pass needs another. */
+/* Sums are written into a slot whose readers had finished before the pass's first barrier, so only
+ * the last pass needs another barrier. */
 bool near_all_reduce(NearMover *mover, NearGroup at, const void *x, void *y, CommElements elements,
                      ReduceOp reduce) {
   int64_t most = slot_bytes(mover, at) / dtype_bytes(elements.dtype);
@@ -103,7 +103,7 @@ bool near_all_gather(NearMover *mover, NearGroup at, const void *x, void *y,
   return true;
 }
 
-/* In place, the sums come to where this member's pieces stand in x. */
+/* In place, the sums are written to this member's pieces in x. */
 static void reduce_span(const NearMover *mover, NearGroup at, char *x, char *y,
                         const PieceSpan *span, ReduceOp reduce) {
   int64_t unit = dtype_bytes(span->pieces->dtype), first = span->part.first;

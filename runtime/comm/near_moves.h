@@ -1,5 +1,5 @@
-/* near_moves.h -- the collectives of ranks that are processes of one node: what one member has for
- * others it lays into its window, and they take it from there. Arguments as of comm.h. */
+/* near_moves.h -- collectives between processes on one node: a member puts what it has for others
+ * into its window, and they read it there. Arguments as in comm.h. */
 #ifndef LOCKSTEP_COMM_NEAR_MOVES_H
 #define LOCKSTEP_COMM_NEAR_MOVES_H
 
@@ -15,7 +15,7 @@ typedef struct NearGroup {
   int32_t member;
 } NearGroup;
 
-/* What a lane's thread moves with. */
+/* Buffers of a lane's thread. */
 typedef struct NearMover {
   int64_t window_bytes;
   const void **source; /* of a reduction, of each member */

@@ -1,5 +1,4 @@
-/* pieces.h -- which elements a member has, or gets, of what a collective moves, as comm.h defines
- * it. */
+/* pieces.h -- which elements of a collective a member has or gets, as defined in comm.h. */
 #ifndef LOCKSTEP_PIECES_H
 #define LOCKSTEP_PIECES_H
 
@@ -11,10 +10,11 @@ typedef struct CommPart {
   int64_t count;
 } CommPart;
 
-/* Part `part` of so many: about equal, and no cache line has two writers. */
+/* Part `part` of so many: about equal, and no cache line is written by two members. */
 CommPart comm_part(int64_t count, int32_t parts, int32_t part);
 
-/* Of a part, what a pass that begins at its element `first` and moves `most` of them moves. */
+/* The elements of a part that a pass moves if it begins at element `first` of the part and moves at
+ * most `most`. */
 CommPart comm_part_pass(CommPart part, int64_t first, int64_t most);
 
 /* Elements of one member's share. */
@@ -28,7 +28,7 @@ typedef struct PieceWalk {
   int64_t first, end; /* of what is walked, in the share */
 } PieceWalk;
 
-/* One piece, or what of it lies in the walked range. */
+/* One piece, or its part in the walked range. */
 typedef struct Piece {
   int64_t share_at; /* in elements */
   int64_t count;
@@ -40,19 +40,19 @@ typedef struct Piece {
 PieceWalk pieces_walk(const CommPieces *pieces, int64_t first, int64_t end);
 bool pieces_next(PieceWalk *walk, Piece *piece);
 
-/* Where the piece of `member` stands in the whole of `members`. */
+/* Where the piece of `member` lies in the whole of `members`. */
 static inline int64_t piece_whole_at(const Piece *piece, int32_t members, int32_t member) {
   return members * piece->start + member * piece->elements + piece->share_at - piece->start;
 }
 
-/* Elements of a share, of which a pass moves these. */
+/* The elements of a share that a pass moves. */
 typedef struct PieceSpan {
   const CommPieces *pieces;
   int32_t members;
   CommPart part;
 } PieceSpan;
 
-/* Between the pieces of `member` in a whole, and one row. */
+/* Copies between the pieces of `member` in a whole and contiguous bytes. */
 void piece_span_copy(const PieceSpan *span, void *whole, int32_t member, void *row, bool to_row);
 
 /* An all-to-all moves as many runs of b * inner elements from every member to every other. */
@@ -68,14 +68,14 @@ typedef struct TurnRun {
 
 TurnRun turn_run(const CommTurn *turn, int32_t members, int32_t from, int32_t to, int64_t run);
 
-/* One member's elements for another, of which a pass moves these. */
+/* The elements of one member for another that a pass moves. */
 typedef struct TurnSpan {
   const CommTurn *turn;
   int32_t members, from, to;
   CommPart part;
 } TurnSpan;
 
-/* Between where they stand, in the x of the one or the y of the other, and one row. */
+/* Copies between their place, in the x of the one or the y of the other, and contiguous bytes. */
 void turn_span_copy(const TurnSpan *span, void *array, void *row, bool to_row);
 
 #endif

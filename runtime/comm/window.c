@@ -1,4 +1,4 @@
-/* window.c -- a file in memory, reached through the descriptor that its process has of it. */
+/* window.c -- a memory file, opened by others through its owner's descriptor in /proc. */
 #include "runtime/comm/window.h"
 
 #include <fcntl.h>

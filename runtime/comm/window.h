@@ -1,5 +1,5 @@
-/* window.h -- memory of one process that others on its node map, too. It has no name in any file
- * system: nothing of it is left when its processes have ended, however they did. */
+/* window.h -- memory of one process that others on its node also map. It has no name in any file
+ * system, so nothing is left of it when its processes have ended, however they end. */
 #ifndef LOCKSTEP_COMM_WINDOW_H
 #define LOCKSTEP_COMM_WINDOW_H
 
@@ -15,17 +15,17 @@ typedef struct Window {
 /* What another process needs to map it. */
 typedef struct WindowKey {
   int32_t pid, file;      /* file -1: there is none */
-  uint64_t device, inode; /* so that another process with this number is not taken for it */
+  uint64_t device, inode; /* so that another process with the same pid is not mistaken for it */
   uint64_t size_bytes;
 } WindowKey;
 
-/* All zero; its pages are there when they are used. False: the system has no such memory. */
+/* Zeroed; pages are allocated when they are used. False: the system has no such memory. */
 bool window_make(Window *window, WindowKey *key, size_t size_bytes);
 
-/* Once all who want to have it mapped. */
+/* Call after all that need it have mapped it. */
 void window_hide(WindowKey *key);
 
-/* As another process sees it. False: this one may not, or cannot. */
+/* Maps another process's window. False: this process may not, or cannot. */
 bool window_see(Window *window, const WindowKey *key);
 
 void window_close(Window *window);

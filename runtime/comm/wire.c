@@ -58,7 +58,7 @@ void wire_receive(Wire *wire, MPI_Comm comm, int32_t member, void *bytes, int64_
   }
 }
 
-/* A peer on another core answers within microseconds; one that computes needs this core. */
+/* A peer on another core answers within microseconds; a peer that computes needs this core. */
 static void back_off(const Wire *wire, int32_t tries, long *sleep_ns) {
   if (tries < wire->spins) return;
   if (tries < wire->spins + YIELDS) {

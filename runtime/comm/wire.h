@@ -1,8 +1,8 @@
-/* wire.h -- messages of one thread through MPI: all are posted, then all are waited for.
+/* wire.h -- messages of one thread through MPI: all are posted, then it waits for all.
  *
- * Nobody blocks inside MPI, which would spin beside the computation: a waiter tests, first at once,
- * then with sleeps that grow. The k-th message from one member to another meets the k-th receive
- * there. */
+ * No thread blocks inside MPI, which would spin beside the computation: a waiting thread tests,
+ * first at once, then with growing sleeps. The k-th message from one member to another meets the
+ * k-th receive there. */
 #ifndef LOCKSTEP_COMM_WIRE_H
 #define LOCKSTEP_COMM_WIRE_H
 
@@ -21,17 +21,18 @@ typedef struct Wire {
   int64_t sent_bytes; /* to other ranks, so far */
 } Wire;
 
-/* Room for `messages` at once, before it has to grow. False: out of memory. */
+/* Has room for `messages` at first, and grows. False: out of memory. */
 bool wire_open(Wire *wire, int32_t messages, int32_t spins, const atomic_bool *is_aborted);
 void wire_close(Wire *wire);
 
-/* `member` is of `comm`; the bytes stay as they are until wire_finish. Nothing is sent of none. */
+/* `member` is a member of `comm`; the bytes must not change until wire_finish. 0 bytes send no
+ * message. */
 void wire_send(Wire *wire, MPI_Comm comm, int32_t member, const void *bytes, int64_t size_bytes);
 void wire_receive(Wire *wire, MPI_Comm comm, int32_t member, void *bytes, int64_t size_bytes);
 
-/* Where a nonblocking collective of MPI puts its request. */
+/* Where a nonblocking MPI collective puts its request. */
 MPI_Request *wire_request(Wire *wire);
-/* What such a call returned. */
+/* Records what such a call returned. */
 void wire_note(Wire *wire, int result);
 
 /* Waits for all that was posted. False: the job is being aborted, or MPI failed. */

@@ -20,11 +20,11 @@ static void close_ends(Pipes *pipes, int end) {
   if (pipes->errors[end] >= 0) (void)close(pipes->errors[end]);
 }
 
-/* In the new process: only what a signal handler may call, for the launcher has threads. */
+/* Runs in the new process: only async-signal-safe functions, because the launcher has threads. */
 static void become(const Pipes *pipes, pid_t launcher, const char *program, char *const *word,
                    char *const *environment) {
   (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != launcher) _exit(STATUS_ECHO); /* it died before that took effect */
+  if (getppid() != launcher) _exit(STATUS_ECHO); /* the launcher died before that took effect */
   if (pipes->out[1] >= 0) (void)dup2(pipes->out[1], STDOUT_FILENO);
   (void)dup2(pipes->errors[1], STDERR_FILENO);
   (void)execve(program, word, environment);

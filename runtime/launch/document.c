@@ -1,4 +1,4 @@
-/* document.c -- rank 0's is kept until it is known how the run has ended. */
+/* document.c -- rank 0's document is kept until it is known how the run has ended. */
 #include "runtime/launch/document.h"
 
 #include <errno.h>

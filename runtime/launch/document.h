@@ -1,5 +1,5 @@
-/* document.h -- with --json, stdout is one document: rank 0's, or of a run that fails the
- * launcher's. */
+/* document.h -- with --json, stdout is one document: rank 0's, or the launcher's if the run fails.
+ */
 #ifndef LOCKSTEP_LAUNCH_DOCUMENT_H
 #define LOCKSTEP_LAUNCH_DOCUMENT_H
 
@@ -10,7 +10,7 @@ typedef struct Document {
   size_t have, room;
 } Document;
 
-/* Reads what is there. False: there will be no more, and the pipe is closed. */
+/* Reads what is available. False: the pipe has ended and is closed. */
 bool document_take(Document *document, Lines *lines);
 void document_print(const Document *document);
 void document_free(Document *document);

@@ -26,7 +26,7 @@ void folders_remove(char path[FOLDERS_PATH_BYTES]) {
   *path = 0;
 }
 
-/* Only one's own: others' cannot be removed, and need not be believed. */
+/* Only folders of the same user: others' cannot be removed and are not trusted. */
 static bool is_left(const char *path, const char *name) {
   struct stat state;
   long pid = strtol(name + sizeof prefix - 1, NULL, 10);

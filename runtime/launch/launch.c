@@ -1,7 +1,7 @@
-/* launch.c -- one loop over what ranks print, how they end, and what the user asks.
+/* launch.c -- one loop over what ranks print, how they end, and what the user requests.
  *
- * The first rank that fails for a reason of its own is the cause. The others notice by themselves;
- * who has not ended soon after is killed, for it may be waiting for one that is gone. */
+ * The first rank that fails with its own reason is the cause. The others notice by themselves; a
+ * rank that has not ended soon after is killed, because it may be waiting for one that is gone. */
 #include "runtime/launch/launch.h"
 
 #include <errno.h>
@@ -25,11 +25,11 @@
 #include "runtime/process/requests.h"
 #include "runtime/watch/failure.h"
 
-/* From the end of a rank that failed to that of all: one that has spoken has told the others, one
- * that was killed must be missed first. */
+/* Time from the end of the failed rank to the end of all: a rank that reported its failure has told
+ * the others, one that was killed must be noticed first. */
 enum { TOLD_MS = 800, MISSED_MS = 3000, ABORT_MS = 200, PROGRAM_BYTES = 4096 };
 
-/* Ranks that are in steps miss one that is stopped sooner, and know more. */
+/* Ranks that are training notice a stopped rank sooner, and report more. */
 enum { STOPPED_MS = 5000 };
 
 typedef struct Launch {
@@ -42,8 +42,8 @@ typedef struct Launch {
   Mesh mesh;
   int64_t began_s; /* of the epoch */
   Requests requests;
-  int stopped_by;     /* the signal of a second request; 0: none came */
-  int64_t killing_ms; /* when those that are left are killed; 0: not */
+  int stopped_by;     /* the signal of a second request; 0: none */
+  int64_t killing_ms; /* when the remaining ranks are killed; 0: they are not */
   Document document;
 } Launch;
 
@@ -78,7 +78,7 @@ static bool catch_signals(Status *status) {
 
 /* ---- starting */
 
-/* This process's words without those that are for the launcher. */
+/* The command line without the options for the launcher. */
 static char **words_of(const LaunchSetup *setup, const char *program, int32_t rank) {
   char **word = calloc((size_t)setup->word_count + 3, sizeof *word);
   int32_t count = 0;
@@ -111,7 +111,8 @@ static bool start_rank(Launch *launch, const char *program, int32_t rank, Status
   return started;
 }
 
-/* Ranks begin with requests blocked: until they can take one it would end them, and the run. */
+/* Ranks start with request signals blocked: until they handle them, a request would kill them and
+ * end the run. */
 static bool start_all(Launch *launch, Status *status) {
   char program[PROGRAM_BYTES];
   sigset_t requests, before;
@@ -143,7 +144,7 @@ static void end_by(Launch *launch, int64_t grace_ms) {
   if (launch->killing_ms == 0 || at_ms < launch->killing_ms) launch->killing_ms = at_ms;
 }
 
-/* Whatever its code is, a retry may help: ranks of ours do not do it, libraries of theirs may. */
+/* Whatever its exit code, a retry may help: our ranks do not call it, but libraries may. */
 static void note_abort(Launch *launch) {
   if (launch->cause < 0) launch->cause = server_abort_rank();
   end_by(launch, TOLD_MS);
@@ -178,7 +179,7 @@ static void reap(Launch *launch) {
   }
 }
 
-/* While ranks start or save, nobody else would notice for long. */
+/* While ranks start or save, nothing else would notice for a long time. */
 static void miss_stopped(Launch *launch) {
   for (int32_t rank = 0; rank < launch->count; rank++) {
     const Child *child = &launch->child[rank];
@@ -189,7 +190,8 @@ static void miss_stopped(Launch *launch) {
   }
 }
 
-/* What the user asks of the run, every rank is told; a step that all have done ends it. */
+/* A request of the user is passed to every rank; it ends the run after a step that all have done.
+ */
 static void take_signals(Launch *launch) {
   unsigned char number;
   while (read(wake[0], &number, 1) == 1) {
@@ -222,7 +224,7 @@ static void pass_output(Launch *launch, Lines *lines) {
     (void)lines_pass(lines);
 }
 
-/* Until all have ended and nothing they printed is left. */
+/* Runs until all have ended and everything that they printed is passed on. */
 static void watch(Launch *launch, struct pollfd *list, Lines **lines) {
   for (int32_t count; (count = poll_list(launch, list, lines)) > 1 || launch->live > 0;) {
     int64_t left_ms = launch->killing_ms - now_ms();
@@ -241,14 +243,14 @@ static void watch(Launch *launch, struct pollfd *list, Lines **lines) {
 
 /* ---- the end */
 
-/* All are echoes when the cause could not be told: then what ended first stands for it. */
+/* All are echoes if the cause could not be reported: then the rank that ended first is taken. */
 static int32_t cause_of(const Launch *launch) {
   for (int32_t rank = 0; rank < launch->count && launch->cause < 0; rank++)
     if (launch->child[rank].has_failed) return rank;
   return launch->cause;
 }
 
-/* Rank 0 has said it. */
+/* Rank 0 has reported it. */
 static int32_t tell_stop(const Launch *launch) {
   char how[64];
   int32_t code = STATUS_SIGNAL + launch->stopped_by;
@@ -258,7 +260,7 @@ static int32_t tell_stop(const Launch *launch) {
   return code;
 }
 
-/* A rank that ended by itself has said why; one that was killed has not. */
+/* A rank that ended by itself has reported why; one that was killed has not. */
 static int32_t tell_end(const Launch *launch) {
   int32_t cause = cause_of(launch), others = 0, killed = 0;
   if (launch->stopped_by != 0) return tell_stop(launch);
@@ -297,7 +299,7 @@ static int32_t end(Launch *launch) {
   int32_t code = tell_end(launch);
   if (is_good(code) && setup->json) document_print(&launch->document);
   document_free(&launch->document);
-  if (!is_good(code) && setup->keep_plan) (void)unlink(setup->word[1]); /* if it is there yet */
+  if (!is_good(code) && setup->keep_plan) (void)unlink(setup->word[1]); /* if it still exists */
   return code;
 }
 
@@ -321,7 +323,7 @@ static int32_t run_all(Launch *launch, Status *status) {
   return code;
 }
 
-/* The lock that `lockstep run` has taken is this process's; rank 0 takes it for the run. */
+/* Releases the lock that `lockstep run` has taken in this process; rank 0 takes it for the run. */
 static void pass_lock(const Plan *plan) {
   char why[LOCK_WHY_BYTES];
   Lock lock;

@@ -14,7 +14,7 @@ void lines_open(Lines *lines, int from, int to, int32_t rank) {
   lines->last[0] = 0;
 }
 
-/* Who reads may have gone away: then there is nobody to tell. */
+/* If the reader has gone away, errors are ignored. */
 static void write_all(int to, const char *bytes, size_t count) {
   while (count > 0) {
     ssize_t written = write(to, bytes, count);
@@ -35,7 +35,7 @@ static void pass_line(Lines *lines, const char *line, size_t length) {
   (void)snprintf(lines->last, sizeof lines->last, "%.*s", (int)length, line);
 }
 
-/* A line that is longer than there is room for goes in parts. */
+/* A line that does not fit is passed on in parts. */
 static void pass_lines(Lines *lines, bool all) {
   size_t first = 0;
   for (size_t i = 0; i < lines->have; i++) {

@@ -19,7 +19,7 @@ typedef struct Lines {
 
 void lines_open(Lines *lines, int from, int to, int32_t rank);
 
-/* Reads what is there. False: there will be no more, and the pipe is closed. */
+/* Reads what is available. False: the pipe has ended and is closed. */
 bool lines_pass(Lines *lines);
 
 #endif

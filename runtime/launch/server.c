@@ -1,4 +1,5 @@
-/* server.c -- the server's calls come on a thread of PMIx: they note, answer, and return.
+/* server.c -- PMIx calls the server on its own thread: the callbacks record the request, answer,
+ * and return.
  *
  * With all ranks on one node the library answers fences and exchanges by itself. */
 #include "runtime/launch/server.h"
@@ -257,7 +258,7 @@ static bool add_variable(char ***environment, const char *variable) {
   return result == PMIX_SUCCESS;
 }
 
-/* MPI's files go where they are removed whatever becomes of the ranks. */
+/* MPI's files go into a folder that is removed however the ranks end. */
 static bool add_all(const Server *server, char ***environment) {
   char files[128], segments[128];
   (void)snprintf(files, sizeof files, "OMPI_MCA_orte_tmpdir_base=%s", server->files);

@@ -15,11 +15,11 @@ typedef struct Server {
   bool is_open;
 } Server;
 
-/* Once in a process. What an earlier launcher that was killed has left behind is removed first. */
+/* Once in a process. Removes first what an earlier, killed launcher has left behind. */
 bool server_open(Server *server, int32_t rank_count, Status *status);
 
-/* `in_order`: all ranks have left. When some were killed while they joined, the library has been
- * seen to wait for ever for the last of what they had begun; its files go in any case. */
+/* `in_order`: all ranks have left. If some were killed while they joined, the library has been seen
+ * to wait forever for their unfinished requests. Its files are removed in any case. */
 void server_close(Server *server, bool in_order);
 
 /* The environment of a rank's process; the caller frees it with server_environment_free. NULL:
@@ -29,7 +29,7 @@ void server_environment_free(char **environment);
 
 /* The exit code that a rank has asked the job to end with; 0: none has. */
 int32_t server_abort_code(void);
-/* Of that, the rank that called it. */
+/* The rank that asked for it. */
 int32_t server_abort_rank(void);
 
 #endif
