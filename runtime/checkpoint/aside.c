@@ -1,9 +1,9 @@
-/* aside.c -- checkpoints of another course of the run are moved, never mixed with the new one's,
- * and what an interrupted save has left is removed.
+/* aside.c -- moves checkpoints of an earlier course of the run aside, so that they never mix with
+ * new ones, and removes what an interrupted save has left.
  *
- * A run that starts at step s writes steps from s on. Files of later steps that are there already
- * would be taken for newer ones: they would be resumed from, and the new ones removed as the
- * oldest. They go into a folder earlier.N, of which the newest are kept. */
+ * A run that starts at step s writes steps from s on. Existing files of later steps would be
+ * mistaken for newer ones: runs would resume from them, and the new ones would be removed as the
+ * oldest. They are moved to a folder earlier.N, of which the newest are kept. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -16,10 +16,10 @@
 
 enum { NAME_BYTES = 256, LONG_PATH_BYTES = CHECKPOINT_PATH_BYTES + 2 * NAME_BYTES };
 
-/* Whether a file of a folder is meant; `given` is the first step of the run. */
+/* Selects files of a folder; `given` is the first step of the run. */
 typedef bool Chooses(const char *directory, const char *name, int64_t given);
 
-/* The name of any file that is meant. False with status code 0: there is none. */
+/* The name of any selected file. False with status code 0: there is none. */
 static bool find_any(const char *directory, Chooses *chooses, int64_t given, char name[NAME_BYTES],
                      Status *status) {
   status->code = 0;
@@ -46,8 +46,8 @@ static bool is_part(const char *rest) {
   return strncmp(rest, ".r", 2) == 0;
 }
 
-/* A file that has not got its name, or parts without rank 0's file, whose name comes last and goes
- * first. No run writes here now: the folder is locked. */
+/* Files still under a temporary name, or parts without rank 0's file, which is renamed last and
+ * removed first. No other run writes here now: the folder is locked. */
 static bool is_left_over(const char *directory, const char *name, int64_t given) {
   (void)given;
   const char *rest = "";
@@ -84,7 +84,7 @@ static int64_t number_of(const char *name) {
   return *end == 0 && number > 0 ? number : 0;
 }
 
-/* Of the folders earlier.N; zeros when there is none. */
+/* The numbers of the folders earlier.N; zeros if there are none. */
 typedef struct Numbers {
   int64_t oldest, newest;
   int32_t count;
@@ -108,7 +108,7 @@ static void earlier_path(char path[CHECKPOINT_PATH_BYTES], const char *directory
                  directory, (long long)number);
 }
 
-/* Removes what a run has put there, and the folder unless somebody has put more. */
+/* Removes what a run has put there, and the folder unless it holds other files. */
 static bool remove_earlier(const char *directory, int64_t number) {
   char folder[CHECKPOINT_PATH_BYTES], name[NAME_BYTES], path[LONG_PATH_BYTES];
   Status status = {0};
@@ -117,7 +117,7 @@ static bool remove_earlier(const char *directory, int64_t number) {
     (void)snprintf(path, sizeof path, "%s/%s", folder, name);
     if (unlink(path) != 0) return false;
   }
-  (void)snprintf(path, sizeof path, "%s/job.json", folder); /* the record of what was moved */
+  (void)snprintf(path, sizeof path, "%s/job.json", folder); /* the record of the moved run */
   (void)unlink(path);
   return rmdir(folder) == 0;
 }
@@ -125,7 +125,8 @@ static bool remove_earlier(const char *directory, int64_t number) {
 static void remove_oldest(const char *directory, CheckpointAside *aside) {
   for (Numbers numbers = list_earlier(directory); numbers.count > CHECKPOINT_EARLIER_KEEP;
        numbers = list_earlier(directory)) {
-    if (!remove_earlier(directory, numbers.oldest)) return; /* then there is only too much */
+    if (!remove_earlier(directory, numbers.oldest))
+      return; /* then old files stay, which does no harm */
     aside->removed++;
   }
 }

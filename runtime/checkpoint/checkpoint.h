@@ -4,9 +4,9 @@
  *   [CheckpointHeader][CheckpointPart, if it has one][CheckpointEntry x entry_count]
  *   [CheckpointSetting x setting_count][text][tensors, each aligned to 64 bytes]
  *
- * When ranks have different parts of the state (PlanJob.state_axes), each rank that stands first
+ * When ranks have different parts of the state (PlanJob.state_axes), each rank with coordinate 0
  * along all other axes writes one: rank 0 step_N.ckpt, rank r step_N.ckpt.rRRRRR, each with a
- * CheckpointPart. Rank 0's is renamed last: its name means that all are there.
+ * CheckpointPart. Rank 0's is renamed last: if it exists, all parts exist.
  *
  * Numbers are little-endian. An entry is one layer of one tensor; the settings are those of the
  * plan that wrote the file. table_sum covers what stands between header and tensors, each entry has
@@ -28,7 +28,7 @@ enum {
   CHECKPOINT_KEEP_MAX = 1024,
   CHECKPOINT_EARLIER_KEEP = 3, /* folders earlier.N, the newest */
   CHECKPOINT_PATH_BYTES = 4096,
-  CHECKPOINT_TABLE_BYTES_MAX = 64 << 20, /* more is no table of any model */
+  CHECKPOINT_TABLE_BYTES_MAX = 64 << 20, /* no model has a larger table */
   CHECKPOINT_AXIS_NAME_BYTES = 16
 };
 
@@ -45,9 +45,9 @@ typedef struct CheckpointHeader {
   int64_t step;        /* the last one done */
   int64_t last_step;   /* of the job that wrote it */
   int64_t samples;     /* consumed so far */
-  int64_t updates;     /* what lasts of control */
+  int64_t updates;     /* from the persistent control values */
   double lr;           /* of `step` */
-  uint64_t table_sum;  /* of what stands before the tensors */
+  uint64_t table_sum;  /* of everything between header and tensors */
   uint64_t header_sum; /* of the fields above */
 } CheckpointHeader;
 
@@ -70,17 +70,19 @@ typedef struct CheckpointSetting {
   uint32_t origin;
 } CheckpointSetting;
 
-/* Whose part of the state a file has: the mesh that it was written on, and the mesh_number. */
+/* Which rank's part of the state a file has: the mesh that it was written on, and the mesh_number.
+ */
 typedef struct CheckpointPart {
   uint32_t axis_count;
   uint32_t state_axes;
   int32_t rank;
   uint32_t size[MESH_AXES_MAX];
   uint32_t pad;
-  char name[MESH_AXES_MAX][CHECKPOINT_AXIS_NAME_BYTES]; /* cut, with a NUL */
+  char name[MESH_AXES_MAX][CHECKPOINT_AXIS_NAME_BYTES]; /* truncated, with a NUL */
 } CheckpointPart;
 
-/* Whose part a rank has, by mesh_number: its own, if first along all axes but `state_axes`. */
+/* The mesh_number of the rank that writes this rank's part: its own, if its coordinates are 0 along
+ * all axes except `state_axes`. */
 int32_t checkpoint_writer(const Mesh *mesh, uint32_t state_axes, int32_t rank);
 
 /* Steps of which there are checkpoints, ascending. */
@@ -89,7 +91,7 @@ typedef struct CheckpointSteps {
   int64_t at[CHECKPOINT_KEEP_MAX];
 } CheckpointSteps;
 
-/* Where a rank that writes keeps its files; what is there is listed once, so that saving allocates
+/* Where a writing rank keeps its files; existing files are listed once, so that saving allocates
  * nothing. */
 typedef struct CheckpointStore {
   const Plan *plan;
@@ -107,7 +109,7 @@ typedef struct CheckpointStore {
 } CheckpointStore;
 
 typedef struct CheckpointAside {
-  int32_t count;                    /* checkpoints moved, in one file or more */
+  int32_t count;                    /* checkpoints moved, of one or more files each */
   int32_t removed;                  /* older folders earlier.N, beyond CHECKPOINT_EARLIER_KEEP */
   char path[CHECKPOINT_PATH_BYTES]; /* where to */
 } CheckpointAside;
@@ -125,7 +127,7 @@ bool checkpoint_store_open(CheckpointStore *store, const Plan *plan, const Mesh 
 bool checkpoint_store_list(CheckpointStore *store, Status *status);
 void checkpoint_store_close(CheckpointStore *store);
 
-/* What is saved, and where it is. */
+/* The state to save, and where it is. */
 typedef struct CheckpointState {
   Device *device;
   uint8_t *arena; /* reached through the device's windows */
@@ -134,18 +136,18 @@ typedef struct CheckpointState {
   Control lasting;
 } CheckpointState;
 
-/* Writes the rank's file: under its own name, but rank 0's under a temporary one. */
+/* Writes the rank's file: under its own name, except rank 0's under a temporary one. */
 bool checkpoint_write(CheckpointStore *store, const CheckpointState *state, Status *status);
 
-/* On rank 0, when all have written: gives its file its name. */
+/* On rank 0, when all have written: gives its file its final name. */
 bool checkpoint_publish(const CheckpointStore *store, int64_t step, Status *status);
 
-/* When `step` has its name: removes this rank's files of the oldest beyond `keep`, rank 0 first,
- * for parts without its file are no checkpoint. */
+/* After `step` has its name: removes this rank's files of the oldest checkpoints beyond `keep`.
+ * Rank 0 goes first, because parts without its file are not a checkpoint. */
 void checkpoint_remove_oldest(CheckpointStore *store, int64_t step);
 
-/* What a rank has of a checkpoint: header and table of the file with its part of the state. The
- * first of the ranks that have the same part has opened it, and reads for all of them. */
+/* A rank's view of a checkpoint: header and table of the file with its part of the state. The first
+ * of the ranks with the same part has opened it, and reads for all of them. */
 typedef struct Checkpoint {
   char *path;
   bool is_reader;
@@ -159,30 +161,30 @@ typedef struct Checkpoint {
   const char *text;
 } Checkpoint;
 
-/* What is wrong with a file. */
+/* The kinds of failure of a file. */
 typedef enum CheckpointFault {
   CHECKPOINT_WHOLE,   /* nothing */
-  CHECKPOINT_UNREAD,  /* it could not be read: nobody knows what is in it; STATUS_WORLD */
+  CHECKPOINT_UNREAD,  /* it could not be read, so its contents are unknown; STATUS_WORLD */
   CHECKPOINT_ABSENT,  /* there is none at this path */
   CHECKPOINT_FOREIGN, /* of another format */
-  CHECKPOINT_DAMAGED  /* it was read, and is not what was written: an older one may serve */
+  CHECKPOINT_DAMAGED  /* it was read and is not what was written: an older one may be used */
 } CheckpointFault;
 
-/* Opens a file, to be its reader, and reads header and table. What a header says is believed only
- * as far as the file is long. False: `fault` says what kind of failure `status` tells of. */
+/* Opens a file as its reader, and reads header and table. A header is trusted only as far as the
+ * length of the file agrees. False: `fault` is the kind of failure that `status` describes. */
 bool checkpoint_open(Checkpoint *checkpoint, const char *path, CheckpointFault *fault,
                      Status *status);
-/* Of the block that another rank has read. False: no memory. */
+/* Makes a view from the block that another rank has read. False: out of memory. */
 bool checkpoint_receive(Checkpoint *checkpoint, const char *path, uint64_t block_bytes,
                         Status *status);
-/* When the block is there: where its parts are. */
+/* Sets the pointers into the block. */
 void checkpoint_view(Checkpoint *checkpoint);
 /* On the reader: reads the tensors and compares their checksums. */
 bool checkpoint_sums(const Checkpoint *checkpoint, CheckpointFault *fault, Status *status);
 void checkpoint_close(Checkpoint *checkpoint);
 
-/* State in parts is of a mesh: another one would have to cut the tensors anew. `part` NULL: of
- * whole state. */
+/* Whether a part was written on the same mesh; another mesh would cut tensors differently. `part`
+ * NULL: whole state. */
 bool checkpoint_same_mesh(const CheckpointPart *part, const Plan *plan);
 
 /* A key whose value is not what the checkpoint was made with. */
@@ -191,7 +193,7 @@ typedef struct CheckpointChange {
   const char *before; /* "none": the checkpoint's job did not have the key */
   const char *after;
   uint32_t effect; /* SettingEffect */
-  bool is_derived; /* in both: it follows from other keys */
+  bool is_derived; /* in both jobs it follows from other keys */
 } CheckpointChange;
 
 typedef struct CheckpointChanges {
@@ -199,23 +201,23 @@ typedef struct CheckpointChanges {
   int32_t count;
 } CheckpointChanges;
 
-/* What differs between the job that wrote a checkpoint and the plan's, in the plan's order. Models
- * and data are compared by what they are, not by what they are called. False: no memory. */
+/* The differences between the job that wrote a checkpoint and the plan's, in the plan's order.
+ * Models and data are compared by content, not by name. False: out of memory. */
 bool checkpoint_changes(const Checkpoint *checkpoint, const Plan *plan, uint64_t data_sum,
                         CheckpointChanges *changes, Status *status);
 void checkpoint_changes_free(CheckpointChanges *changes);
 
 /* "optimizer.lr 0.001 -> 0.005, train.seed 1 -> 2" of the changes with one of `effects` (bits),
- * those that follow from others only when asked; how many they are. */
+ * derived ones only if asked; and how many they are. */
 int32_t checkpoint_changes_text(const CheckpointChanges *changes, uint32_t effects, bool derived,
                                 char *text, size_t text_bytes);
 
 /* Whether a rank's file holds exactly the persistent tensors of its class, for this mesh if it is
- * in parts; else says what differs, by the user's keys where `changes` explain it. */
+ * in parts; otherwise reports what differs, by the user's keys if `changes` explain it. */
 bool checkpoint_match(const Checkpoint *own, const Plan *plan, const PlanClass *class,
                       const CheckpointChanges *changes, Status *status);
 
-/* False: the tensor is not what was written; NULL: one without a name. */
+/* Reports that the tensor is damaged (NULL: one without a name); returns false. */
 bool checkpoint_damaged(const char *path, const char *tensor, CheckpointFault *fault,
                         Status *status);
 

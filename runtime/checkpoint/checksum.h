@@ -1,4 +1,4 @@
-/* checksum.h -- 64 bits that notice damage, at the speed of memory; not against malice. */
+/* checksum.h -- a 64-bit checksum at memory speed, against damage but not against attacks. */
 #ifndef LOCKSTEP_CHECKSUM_H
 #define LOCKSTEP_CHECKSUM_H
 
@@ -9,7 +9,8 @@ enum { CHECKSUM_LANES = 4, CHECKSUM_BLOCK_BYTES = 8 * CHECKSUM_LANES };
 
 uint64_t checksum(const void *bytes, size_t count);
 
-/* The same for bytes that come in pieces: each but the last a multiple of CHECKSUM_BLOCK_BYTES. */
+/* The same for bytes in pieces, of which all except the last are multiples of CHECKSUM_BLOCK_BYTES.
+ */
 typedef struct Checksum {
   uint64_t lane[CHECKSUM_LANES];
   uint64_t count;

@@ -1,4 +1,4 @@
-/* compare.c -- whether a job is still the one that a checkpoint was made by, key by key. */
+/* compare.c -- compares a job with the one that made a checkpoint, key by key. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,12 +22,12 @@ static bool is_derived(const char *origin) {
   return strncmp(origin, "derived", strlen("derived")) == 0;
 }
 
-/* Nobody wrote it: a key that only one of the two programs knows may stand so. */
+/* The user did not write it: it may be a key that only one of the two program versions knows. */
 static bool is_unsaid(const char *origin) {
   return is_derived(origin) || strcmp(origin, "default") == 0;
 }
 
-/* How a run starts is no change of it. */
+/* How a run is started does not change the experiment. */
 static bool is_start(const char *key) {
   return strcmp(key, "checkpoint.resume") == 0;
 }
@@ -48,7 +48,8 @@ static void compare_planned(const Checkpoint *checkpoint, const Plan *plan,
     add(changes, (CheckpointChange){key, before, after, setting->effect, derived});
 }
 
-/* Keys that the plan has no more: sizes of a model, or of another version of this program. */
+/* Keys that the plan no longer has: sizes of a model, or keys of another version of this program.
+ */
 static void compare_saved(const Checkpoint *checkpoint, const Plan *plan, uint32_t i,
                           CheckpointChanges *changes) {
   const CheckpointSetting *saved = &checkpoint->setting[i];
@@ -90,8 +91,8 @@ static bool has(const CheckpointChanges *changes, bool wanted(const CheckpointCh
   return false;
 }
 
-/* The same model under another name or with its defaults written out is the same model. When the
- * graph differs, keys that explain it are told instead of its hash. */
+/* The same model under another name, or with its defaults written out, is the same. If the graph
+ * differs, the keys that explain it are reported instead of its hash. */
 static void settle_model(CheckpointChanges *changes) {
   if (!has(changes, is_graph)) {
     keep_changes(changes, is_model_name);
@@ -118,7 +119,8 @@ static void settle_data(const Checkpoint *checkpoint, const Plan *plan, uint64_t
                                   SETTING_EXPERIMENT, false});
 }
 
-/* A derived value that differs without a cause among the keys differs by the program's own rules.
+/* A derived value that differs without a cause among the keys differs because the program's rules
+ * have changed.
  */
 static void settle_derived(CheckpointChanges *changes) {
   for (int32_t i = 0; i < changes->count; i++)

@@ -26,7 +26,7 @@ static bool newest_below(const char *directory, int64_t below, int64_t *newest, 
          status_fail(status, STATUS_WORLD, "%s: cannot be read: %s", directory, strerror(failure));
 }
 
-/* What rank 0 tells the others of the one that it has picked. */
+/* What rank 0 tells the others about the checkpoint that it has picked. */
 typedef struct Head {
   enum { HEAD_NONE, HEAD_PICKED, HEAD_FAILED } state;
   bool in_parts;
@@ -35,7 +35,8 @@ typedef struct Head {
   CheckpointPart part;
 } Head;
 
-/* On rank 0. The head alone fails when the directory does, before there is a file to judge. */
+/* On rank 0. Only `head` fails if the directory cannot be read, because there is no file to judge.
+ */
 static void pick(const CheckpointSearch *search, int64_t *step, Head *head, Status *status) {
   head->state = HEAD_PICKED;
   if (search->path) {
@@ -70,10 +71,10 @@ static bool is_of(const Checkpoint *own, const Head *head, int32_t writer) {
          own->header->plan_id == head->header.plan_id;
 }
 
-/* What a rank has to do with the files of a checkpoint. */
+/* A rank's role for the files of a checkpoint. */
 typedef struct Role {
-  bool in_place;  /* it is cut as the plan is; else rank 0's file says so on every rank */
-  int32_t writer; /* whose part this rank has */
+  bool in_place; /* the file is cut as the plan is; otherwise every rank reports by rank 0's file */
+  int32_t writer; /* the rank whose part this rank has */
   bool is_reader; /* the first of those that have it */
   char path[CHECKPOINT_PATH_BYTES];
 } Role;
@@ -95,7 +96,7 @@ static Role role_of(const CheckpointSearch *search, const Head *head) {
 static bool open_beside(const Head *head, const Role *role, Checkpoint *own, CheckpointFault *fault,
                         Status *status) {
   if (!checkpoint_open(own, role->path, fault, status)) {
-    if (*fault == CHECKPOINT_ABSENT) *fault = CHECKPOINT_DAMAGED; /* not whole */
+    if (*fault == CHECKPOINT_ABSENT) *fault = CHECKPOINT_DAMAGED; /* the checkpoint is incomplete */
     return false;
   }
   if (is_of(own, head, role->writer)) return true;
@@ -111,8 +112,8 @@ static bool share(const CheckpointSearch *search, const Role *role, void *bytes,
                         : comm->ops->broadcast_bytes(comm, 0, bytes, size_bytes);
 }
 
-/* The reader's table, on all that have its part of the state; nothing where it could not be opened.
- * False: this rank cannot go on, or others cannot. */
+/* Gives the reader's table to all ranks with its part of the state; nothing if it could not be
+ * opened. False: this rank or another cannot go on. */
 static bool share_table(const CheckpointSearch *search, const Role *role, Checkpoint *own,
                         Status *status) {
   uint64_t block_bytes = own->block_bytes;
@@ -132,8 +133,8 @@ typedef struct Verdict {
   Status status;
 } Verdict;
 
-/* The first rank that has something to say is believed by all. False: `status` is of this rank, or
- * an echo. */
+/* All ranks take the verdict of the first rank that has one. False: `status` is this rank's, or an
+ * echo. */
 static bool agree(const CheckpointSearch *search, Verdict *verdict, Status *status) {
   Comm *comm = search->comm;
   int32_t ranks = search->mesh->rank_count, first = 0;
@@ -150,7 +151,7 @@ static bool agree(const CheckpointSearch *search, Verdict *verdict, Status *stat
   return told;
 }
 
-/* All have the first verdict that is not good. */
+/* All get the first verdict that is not good. */
 static bool settle(const CheckpointSearch *search, Verdict *verdict, CheckpointFault *fault,
                    Status *status) {
   if (!agree(search, verdict, status)) return false;
@@ -161,7 +162,7 @@ static bool settle(const CheckpointSearch *search, Verdict *verdict, CheckpointF
   return false;
 }
 
-/* Opens what rank 0 has picked, on every rank. */
+/* Opens the checkpoint that rank 0 has picked, on every rank. */
 static bool open_picked(const CheckpointSearch *search, const Head *head, Checkpoint *own,
                         Verdict *verdict, Status *status) {
   CheckpointFault fault = CHECKPOINT_WHOLE;
@@ -188,7 +189,8 @@ static bool try_one(const CheckpointSearch *search, int64_t *step, Checkpoint *o
                     : head.state == HEAD_FAILED ? CHECKPOINT_UNREAD
                                                 : CHECKPOINT_WHOLE;
   }
-  /* What others open beside a file that rank 0 could not open is of no use: they only listen. */
+  /* If rank 0 could not open its file, the others open nothing and only take part in the verdict.
+   */
   if (verdict.fault != CHECKPOINT_WHOLE) head.state = HEAD_FAILED;
   status->code = STATUS_ECHO;
   if (!search->comm->ops->broadcast_bytes(search->comm, 0, &head, sizeof head)) return false;
@@ -203,7 +205,7 @@ bool checkpoint_skip(const CheckpointSearch *search, Checkpoint *own, Checkpoint
   bool skips = fault == CHECKPOINT_DAMAGED && !search->path;
   checkpoint_close(own);
   if (skips && search->rank == 0) search->skipped(status->text);
-  if (!skips && status->code == STATUS_ECHO) status->text[0] = 0; /* one rank has said it */
+  if (!skips && status->code == STATUS_ECHO) status->text[0] = 0; /* another rank has reported it */
   return skips;
 }
 

@@ -1,8 +1,9 @@
-/* install.c -- a checkpoint's tensors, from their file into the state of every rank that has them.
+/* install.c -- copies a checkpoint's tensors from their file into the state of every rank that has
+ * them.
  *
- * The first rank that has a part of the state reads its file, piece by piece, to where the state
- * is, and the others get each piece from there. Whoever cannot read on still shares what it has,
- * for the others wait for it: that it is of no use all hear afterwards. */
+ * The first rank with a part of the state reads its file piece by piece into place, and the others
+ * get each piece from there. A reader that fails still shares what it has, because the others wait
+ * for it; afterwards all learn that it is useless. */
 #include "runtime/checkpoint/checksum.h"
 #include "runtime/checkpoint/take.h"
 

@@ -1,4 +1,4 @@
-/* load.c -- believes a checkpoint only when every checksum agrees. */
+/* load.c -- accepts a checkpoint only if every checksum agrees. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
@@ -40,7 +40,7 @@ bool checkpoint_read(int descriptor, const char *path, void *bytes, size_t count
   return true;
 }
 
-/* A file while it is checked. */
+/* A file being checked. */
 typedef struct Reading {
   const char *path;
   int descriptor;
@@ -83,7 +83,7 @@ static bool check_header(const Reading *file, const CheckpointHeader *header) {
                      (unsigned long long)file->file_bytes, (unsigned long long)header->file_bytes);
 }
 
-/* Nothing is reserved for a table that the file is too short for. Counts are 32 bits wide: their
+/* No memory is allocated for a table that the file is too short for. Counts have 32 bits, so their
  * sum cannot overflow. */
 static bool table_size(const Reading *file, const CheckpointHeader *header, uint64_t *size_bytes) {
   uint64_t fixed = (uint64_t)header->entry_count * sizeof(CheckpointEntry) +
@@ -168,7 +168,7 @@ void checkpoint_view(Checkpoint *checkpoint) {
   checkpoint->text = (const char *)(checkpoint->setting + header->setting_count);
 }
 
-/* The checksum of what the file has of a tensor. */
+/* The checksum of a tensor's bytes in the file. */
 static bool sum_tensor(const Checkpoint *from, const CheckpointEntry *entry, uint8_t *piece,
                        uint64_t *sum, CheckpointFault *fault, Status *status) {
   Checksum running;

@@ -1,4 +1,4 @@
-/* parts.c -- what a rank has of a checkpoint: whether it fits the plan. */
+/* parts.c -- whether a rank's part of a checkpoint fits the plan. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,8 +88,8 @@ static bool match_rank(const Checkpoint *checkpoint, const Plan *plan, const Pla
                      checkpoint->path, checkpoint->text + checkpoint->entry[matching.entry].name);
 }
 
-/* Tensors that are missing or cut differently follow from keys of the job: those are what the user
- * can change. */
+/* Missing or differently cut tensors follow from keys of the job, which is what the user can
+ * change. */
 bool checkpoint_match(const Checkpoint *own, const Plan *plan, const PlanClass *class,
                       const CheckpointChanges *changes, Status *status) {
   if (match_mesh(own, plan, status) && match_rank(own, plan, class, status)) return true;

@@ -1,5 +1,5 @@
-/* save.c -- lists a directory's checkpoints, and adds one. Saving allocates nothing: it happens
- * between steps. */
+/* save.c -- lists a directory's checkpoints, and adds one. Saving allocates nothing, because it
+ * happens between steps. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -123,7 +123,7 @@ void checkpoint_store_close(CheckpointStore *store) {
   *store = (CheckpointStore){0};
 }
 
-/* A file while it is written. */
+/* A file being written. */
 typedef struct Writing {
   CheckpointStore *store;
   const CheckpointState *state;
@@ -229,7 +229,7 @@ static void fill_settings(Writing *writing) {
   }
 }
 
-/* Tensors first: the table has their sums, the header the table's. */
+/* Tensors are written first: the table holds their checksums, the header the table's. */
 static bool write_file(Writing *writing, CheckpointHeader *header) {
   CheckpointStore *store = writing->store;
   int descriptor = writing->descriptor;
@@ -245,7 +245,7 @@ static bool write_file(Writing *writing, CheckpointHeader *header) {
          write_at(descriptor, header, sizeof *header, 0) && fsync(descriptor) == 0;
 }
 
-/* The rename itself must reach the disk, or a crash could bring the directory's old state back. */
+/* The rename itself must reach the disk; otherwise a crash could restore the old directory. */
 static bool sync_directory(const char *path) {
   int descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0) return false;
@@ -254,7 +254,7 @@ static bool sync_directory(const char *path) {
   return synced;
 }
 
-/* Steps after a resume from an older checkpoint replace files of the same name: no step is listed
+/* After resuming from an older checkpoint, steps replace files of the same name: no step is listed
  * twice. */
 static void remember(CheckpointSteps *steps, int64_t step) {
   int32_t at = 0;
@@ -271,7 +271,7 @@ static void remove_beyond(CheckpointStore *store, int32_t keep) {
   CheckpointSteps *steps = &store->steps;
   while (steps->count > keep) {
     checkpoint_path(path, store->directory, steps->at[0], store->number);
-    (void)unlink(path); /* what cannot be removed is only too much */
+    (void)unlink(path); /* a file that cannot be removed does no harm */
     steps->count--;
     memmove(steps->at, steps->at + 1, (size_t)steps->count * sizeof *steps->at);
   }

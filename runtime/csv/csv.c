@@ -1,4 +1,4 @@
-/* csv.c -- a record is read character by character, its fields laid one after another. */
+/* csv.c -- reads a record character by character and stores its fields one after another. */
 #include "runtime/csv/csv.h"
 
 #include <ctype.h>
@@ -31,7 +31,7 @@ static int bad_field(Csv *csv, const char *what) {
 
 /* ---- characters */
 
-/* Every kind of line end is one \n. */
+/* Every kind of line end is returned as one \n. */
 static int next_char(Csv *csv) {
   int c = getc_unlocked(csv->in);
   if (c == '\r') {
@@ -67,7 +67,7 @@ static bool put(Csv *csv, int c) {
   return true;
 }
 
-/* ---- fields: each reader returns the character behind the field, or BAD */
+/* ---- fields: each reader returns the character after the field, or BAD */
 
 static int read_plain(Csv *csv, int c) {
   size_t end = csv->text_bytes;
@@ -76,7 +76,7 @@ static int read_plain(Csv *csv, int c) {
     if (!put(csv, c)) return BAD;
     if (c != ' ' && c != '\t') end = csv->text_bytes;
   }
-  csv->text_bytes = end; /* without the blanks behind it */
+  csv->text_bytes = end; /* without trailing blanks */
   return c;
 }
 
@@ -207,7 +207,7 @@ int32_t csv_find(Csv *csv, const char *name) {
 
 /* ---- numbers */
 
-/* At most SHOWN_BYTES of the text, whole characters, nothing that a terminal obeys. */
+/* At most SHOWN_BYTES of the text, in whole characters and without control characters. */
 static const char *shown(const char *text, char out[SHOWN_BYTES + 1]) {
   size_t bytes = strnlen(text, SHOWN_BYTES);
   if (text[bytes] != 0)

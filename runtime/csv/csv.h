@@ -1,8 +1,8 @@
-/* csv.h -- comma-separated text, as RFC 4180 has it: names of columns in the first record, then
- * records of as many fields. A field in quotes may hold commas, line ends and, written twice,
- * quotes. Blanks around fields, blank lines, a byte-order mark and any kind of line end are read
- * over. The compiler checks tables with it, the runtime reads them: what one accepts, so does the
- * other. */
+/* csv.h -- comma-separated values by RFC 4180: the first record names the columns, and all records
+ * have as many fields. A quoted field may hold commas, line ends and, doubled, quotes. Blanks
+ * around fields, blank lines and a byte-order mark are skipped, and any kind of line end is
+ * accepted. The compiler checks tables with it and the runtime reads them, so both accept the same
+ * files. */
 #ifndef LOCKSTEP_CSV_H
 #define LOCKSTEP_CSV_H
 
@@ -17,12 +17,12 @@ enum { CSV_WHY_BYTES = 512, CSV_COLUMNS_MAX = 4096 };
 typedef struct Csv {
   FILE *in;
   const char *path;     /* the caller's */
-  int64_t line;         /* on which the present record begins; the first is 1 */
+  int64_t line;         /* on which the current record begins; the first is 1 */
   int64_t lines_read;   /* line ends so far */
-  int32_t field_count;  /* of the present record */
+  int32_t field_count;  /* of the current record */
   int32_t column_count; /* of the header; every record has as many fields */
   bool has_quotes;      /* the present record */
-  bool is_worlds;       /* `why` is not about what the file says: memory, reading */
+  bool is_worlds;       /* `why` is not about the file's contents: out of memory, or a read error */
   char *text;           /* the fields, one after another, each with its 0 */
   size_t text_bytes;
   size_t text_room;
@@ -36,18 +36,18 @@ typedef enum CsvResult { CSV_RECORD, CSV_END, CSV_BAD } CsvResult;
 bool csv_open(Csv *csv, const char *path);
 void csv_close(Csv *csv);
 
-/* The next record's fields replace the present ones. */
+/* Reads the next record, whose fields replace the current ones. */
 CsvResult csv_next(Csv *csv);
 const char *csv_field(const Csv *csv, int32_t field);
 
-/* While the header is the present record: which field is called `name`; -1: none, or (`why`) more
+/* While the header is the current record: the field called `name`; -1: none, or (with `why`) more
  * than one. */
 int32_t csv_find(Csv *csv, const char *name);
 
-/* The number in a field, `column` being its name for messages; false: `why`. */
+/* The number in a field; `column` is its name in messages. False: `why`. */
 bool csv_number(Csv *csv, int32_t field, const char *column, float *number);
 
-/* Splits one line that is in memory, as columns of a plan are; false: `why`. csv_close afterwards.
+/* Splits one line in memory, such as the columns of a plan; false: `why`. csv_close afterwards.
  */
 bool csv_split(Csv *csv, const char *line);
 

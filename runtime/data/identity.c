@@ -1,11 +1,11 @@
-/* identity.c -- a name for the content of the training data. A terabyte is not read for it: files
- * that were made anew differ in length, at their begin or at their end. */
+/* identity.c -- a hash of the training data. It does not read a terabyte: files that were
+ * regenerated differ in length, at their beginning or at their end. */
 #include "runtime/checkpoint/checksum.h"
 #include "runtime/data/samples.h"
 
 enum { END_BYTES = 64 << 10 };
 
-/* Pieces that come one after another, of any length: each is summed alone. */
+/* Adds pieces of any length, one after another; each is hashed by itself. */
 static void add(Checksum *sum, const void *bytes, size_t count) {
   uint64_t one[CHECKSUM_LANES] = {checksum(bytes, count), count};
   checksum_add(sum, one, sizeof one);

@@ -19,18 +19,18 @@ enum {
   ENTROPY_PART_TOKENS = 1 << 16
 };
 
-/* Keys of the streams that data draw from, apart from those of model tensors. */
+/* Keys of the random streams for data, different from those of model tensors. */
 static const uint64_t epoch_key = 0x65706f6368, synthetic_key = 0x73796e7468;
 
-/* The last window of validation may be short: targets behind the end have no weight in the
- * cross-entropy, and only there. */
+/* The last window of validation may be short: only in the cross-entropy can targets beyond the end
+ * have weight 0. */
 static bool has_short(const Samples *samples) {
   const Plan *plan = samples->plan;
   const KernelContract *loss = contract_find(plan_string(plan, plan->jobs[0].loss));
   return samples->valid && loss != NULL && loss->id == KERNEL_cross_entropy;
 }
 
-/* A disk or network that fails is no mistake of the job's: a retry may help. */
+/* A failing disk or network is not a mistake of the job: a retry may help. */
 static int32_t code_of(int failure) {
   bool is_world = failure == EIO || failure == ESTALE || failure == ETIMEDOUT ||
                   failure == ENOMEM || failure == EMFILE || failure == ENFILE;
@@ -142,7 +142,7 @@ static const SampleFile *file_of(const Samples *samples, int64_t token) {
   return &samples->file[low];
 }
 
-/* Tokens [first, first + count) of all files; -1 stands for those behind the end. */
+/* Tokens [first, first + count) of all files; -1 for those beyond the end. */
 static bool read_tokens(const Samples *samples, int64_t first, int64_t count, int32_t *out,
                         Status *status) {
   uint32_t vocab = samples->plan->jobs[0].vocab;
@@ -179,7 +179,7 @@ static bool fill_tokens(const Samples *samples, const PlanInput *input, int64_t 
 /* Element i of an input, rounded to its type. */
 static void put_number(const PlanInput *input, uint8_t *out, int64_t i, double value) {
   if (input->dtype == DTYPE_I32)
-    ((int32_t *)(void *)out)[i] = (int32_t)value; /* table.c has looked at it */
+    ((int32_t *)(void *)out)[i] = (int32_t)value; /* table.c has checked it */
   else if (input->dtype == DTYPE_BF16)
     ((uint16_t *)(void *)out)[i] = bf16_from_float((float)value);
   else
@@ -197,7 +197,7 @@ static void fill_table(const Samples *samples, uint32_t input, int64_t number, u
     put_number(what, out, i, (double)row[i]);
 }
 
-/* Tokens and targets of a sample overlap, as they do in text; columns are normal. */
+/* Tokens and targets of a sample overlap, as in text; columns are normally distributed. */
 static void fill_synthetic(const Samples *samples, uint32_t input, int64_t number, uint8_t *out) {
   const PlanJob *job = &samples->plan->jobs[0];
   const PlanInput *what = &samples->plan->inputs[input];

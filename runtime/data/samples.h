@@ -2,7 +2,7 @@
  *
  * Sample i of a step (i counts over the whole job's batch) is number step_first + i of an endless
  * stream. Position p of the stream is place p % count of epoch p / count; with shuffle each epoch
- * has its own permutation. So what a step reads depends on nothing but seed and step: not on ranks,
+ * has its own permutation. So the samples of a step depend only on seed and step, not on ranks,
  * threads or restarts. */
 #ifndef LOCKSTEP_SAMPLES_H
 #define LOCKSTEP_SAMPLES_H
@@ -14,7 +14,7 @@
 
 typedef struct SampleFile {
   TokenFile tokens;
-  int64_t first; /* number of its first token among those of all files */
+  int64_t first; /* index of its first token among the tokens of all files */
   const char *path;
 } SampleFile;
 
@@ -22,7 +22,7 @@ typedef struct SampleFile {
 typedef struct Samples {
   const Plan *plan;
   bool valid;
-  int64_t count; /* 0: there are no files of this kind */
+  int64_t count; /* 0: no files of this kind */
   int64_t tokens;
   SampleFile *file;
   int32_t file_count;
@@ -42,8 +42,8 @@ int64_t samples_at(const Samples *samples, int64_t position);
  * input == inputs_count: the size of the whole. */
 uint64_t samples_input_offset(const Plan *plan, uint32_t input);
 
-/* Tells these data from others, wherever their files lie: sizes, and the first and last tokens of
- * every file, or all numbers of a table. 0: the data are synthetic. */
+/* A hash that identifies the data wherever the files are: of sizes, and the first and last tokens
+ * of every file, or all numbers of a table. 0: synthetic data. */
 uint64_t samples_identity(const Samples *samples);
 
 /* Writes sample `number` into row `row` of the staged micro-batch. Numbers past the end are
@@ -52,8 +52,8 @@ uint64_t samples_identity(const Samples *samples);
 bool samples_fill(const Samples *samples, int64_t number, int64_t row, uint8_t *slot,
                   Status *status);
 
-/* How many passes, a micro-batch of every replica each, read all samples once, the last pass
- * padded; and how many samples of the micro-batch that `replica` has in a pass are padding. */
+/* How many passes read all samples once, when a pass is a micro-batch on every replica and the last
+ * pass is padded; and how many samples of `replica`'s micro-batch in a pass are padding. */
 int64_t samples_passes(const Samples *samples, int32_t replicas);
 int64_t samples_padded(const Samples *samples, int32_t replicas, int32_t replica, int64_t pass);
 

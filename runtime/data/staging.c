@@ -14,11 +14,11 @@ struct Staging {
   pthread_mutex_t lock;
   pthread_cond_t filled;
   pthread_cond_t emptied;
-  int64_t filled_count; /* slots so far; which one is the count modulo slots */
+  int64_t filled_count; /* slots filled so far; the current one is the count modulo slots */
   int64_t taken_count;  /* of the consumer only */
   int64_t free_count;   /* given back */
   bool stop;
-  bool failed; /* `status` says why the slot after filled_count never comes */
+  bool failed; /* `status` says why there is no slot after filled_count */
   Status status;
   int64_t wait_ns; /* of the consumer only */
 };
@@ -40,7 +40,7 @@ static uint8_t *slot_at(const Staging *staging, int64_t count) {
   return staging->setup.ring + (uint64_t)(count % staging->slots) * step_bytes;
 }
 
-/* A slot is the producer's alone until filled_count is raised. */
+/* A slot belongs to the producer until filled_count is incremented. */
 static uint8_t *wait_for_slot(Staging *staging) {
   pthread_mutex_lock(&staging->lock);
   while (staging->filled_count - staging->free_count == staging->slots && !staging->stop)
@@ -61,7 +61,7 @@ static void publish(Staging *staging, const Status *failure) {
   pthread_mutex_unlock(&staging->lock);
 }
 
-/* The micro-batches of one run of a program; false when the thread is to end. */
+/* Stages the micro-batches of one run of a program; false when the thread must end. */
 static bool produce(Staging *staging, const Samples *samples, int64_t position, int64_t loads) {
   const StagingSetup *setup = &staging->setup;
   const PlanJob *job = &setup->plan->jobs[0];
@@ -81,7 +81,7 @@ static bool produce(Staging *staging, const Samples *samples, int64_t position, 
   return true;
 }
 
-/* Pass after pass, one micro-batch each. */
+/* Stages a validation pass by pass, one micro-batch each. */
 static bool produce_validation(Staging *staging) {
   const StagingSetup *setup = &staging->setup;
   int64_t pass_samples = setup->replicas * setup->plan->jobs[0].microbatch_samples;

@@ -1,8 +1,8 @@
 /* staging.h -- a thread per rank that stages micro-batches ahead of the steps that need them.
  *
- * What a rank will load is known from the start: for each step its micro-batches, and after steps
- * that validate those of the validation. The thread walks that list and fills the ring of slots,
- * each as large as a step, in memory of the host; runs of programs take them in the same order. */
+ * What a rank will load is known from the start: the micro-batches of each step and, after steps
+ * that validate, those of the validation. The thread walks this list and fills a ring of slots in
+ * host memory, each as large as a step; runs of programs take them in the same order. */
 #ifndef LOCKSTEP_STAGING_H
 #define LOCKSTEP_STAGING_H
 
@@ -22,19 +22,19 @@ typedef struct StagingSetup {
   int64_t samples_before; /* consumed before first_step */
   int64_t train_loads;    /* of one rank in a step */
   int64_t valid_passes;   /* of a validation, a micro-batch each; 0: never validates */
-  bool is_held;           /* first_step and samples_before come with staging_begin */
+  bool is_held;           /* first_step and samples_before are set later by staging_begin */
 } StagingSetup;
 
 /* Whether the run validates after `step`: every validate_every steps and after the last. */
 bool staging_validates(const StagingSetup *setup, int64_t step);
 
 Staging *staging_start(const StagingSetup *setup, Status *status);
-/* Of one that is held: where it begins. */
+/* Starts staging that is held. */
 void staging_begin(Staging *staging, int64_t first_step, int64_t samples_before);
 void staging_stop(Staging *staging);
 
-/* The micro-batches of the next run of a program, one after another, which stay until they are
- * given back, in the order in which they were taken. NULL: there are none, `status` says why. */
+/* The micro-batches of the next run of a program, one after another. They stay valid until given
+ * back, in the order in which they were taken. NULL: none; `status` says why. */
 const uint8_t *staging_take(Staging *staging, Status *status);
 void staging_give_back(Staging *staging);
 

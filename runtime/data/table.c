@@ -1,4 +1,4 @@
-/* table.c -- the columns that a plan names, of all its files, as rows of numbers. */
+/* table.c -- the columns that a plan names, from all its files, as rows of numbers. */
 #include "runtime/data/table.h"
 
 #include <assert.h>
@@ -21,7 +21,7 @@ static bool refuse(const Reader *reader) {
                      reader->csv.why);
 }
 
-/* Those of one input, which stand in one line of CSV. */
+/* Adds the columns of one input, which are given as one line of CSV. */
 static bool add_names(Reader *reader, Table *table, const char *line, uint32_t vocab) {
   bool good = csv_split(&reader->csv, line) || refuse(reader);
   for (int32_t i = 0; good && i < reader->csv.field_count; i++) {
@@ -76,14 +76,14 @@ static bool grow(Table *table) {
   return true;
 }
 
-/* Numbers are f32, which holds whole ones up to this without a gap. */
+/* Numbers are f32, which represents all integers up to this. */
 enum { ID_MAX = 1 << 24 };
 
 static bool check_id(Reader *reader, int32_t column, float value) {
   uint32_t vocab = reader->vocab[column];
   if (vocab == 0) return true;
   bool whole = fabsf(value) <= ID_MAX && value == floorf(value);
-  if (whole && value < (float)vocab) return true; /* below 0: it counts as no class */
+  if (whole && value < (float)vocab) return true; /* below 0: no class */
   return status_fail(reader->status, STATUS_USER,
                      "%s:%lld:%s: '%.40s' is no id: expected a whole number below %u",
                      reader->csv.path, (long long)reader->csv.line, reader->name[column],

@@ -5,7 +5,7 @@
 #include "runtime/plan/plan.h"
 #include "runtime/status.h"
 
-/* rows x columns f32, the columns of all inputs of the plan in their order. */
+/* rows x columns f32, with the columns of all inputs of the plan in order. */
 typedef struct Table {
   float *values;
   int64_t rows;

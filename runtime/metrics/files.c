@@ -1,4 +1,4 @@
-/* files.c -- metrics.jsonl: a header line, then a line a step and a line a validation.
+/* files.c -- metrics.jsonl: a header line, then a line for each step and each validation.
  * summary.json, loss.svg. */
 #include "runtime/metrics/files.h"
 
@@ -59,8 +59,8 @@ static void add_identity(const Report *report, Text *text) {
            (unsigned long long)setup->arena_bytes, (long long)setup->first_step);
 }
 
-/* Writes the line that stands in `metrics`. Of a line that does not fit on the disk nothing stays,
- * so that the next one begins a line, and the next one is tried again. */
+/* Writes the line in `metrics`. If it does not fit on the disk nothing of it stays, so that the
+ * next line starts a new line; the next one is tried again. */
 static bool write_line(Report *report) {
   Text *text = &report->metrics;
   size_t length = text->length;
@@ -87,7 +87,7 @@ bool report_files_open(Report *report, History *history, Status *status) {
   if (!folder_make(folder, status) ||
       !history_take_up(history, folder, report->setup.first_step, status))
     return false;
-  (void)unlink(path_of(path, report, "summary.json", "")); /* of another start */
+  (void)unlink(path_of(path, report, "summary.json", "")); /* from an earlier start */
   int descriptor = open_file(path_of(path, report, "metrics.jsonl", ""), O_APPEND, status);
   if (descriptor < 0) return false;
   report->metrics_bytes = lseek(descriptor, 0, SEEK_END);
@@ -99,7 +99,7 @@ bool report_files_open(Report *report, History *history, Status *status) {
                                            strerror(report->metrics_failure));
 }
 
-/* What it does not tell is null. */
+/* Values that the GPU does not report are null. */
 static void add_gpu(const GpuSample *gpu, Text *text) {
   const struct {
     const char *name;
@@ -189,7 +189,7 @@ static void add_summary(const Report *report, const EndFacts *facts, Text *text)
   text_add(text, "}\n");
 }
 
-/* One file of the end: beside its name first, so that a name means a whole file. */
+/* Writes one file at the end: under a temporary name first, so that a named file is complete. */
 typedef struct EndFile {
   const Report *report;
   const char *name;
@@ -229,7 +229,7 @@ static bool write_end_files(const Report *report, const EndFacts *facts, const P
   return finish_file(&file, status);
 }
 
-/* Nobody reading is no failure of the run. */
+/* A closed pipe is not a failure of the run. */
 static bool write_document(Text *text, Status *status) {
   return text_flush(text) || text->failure == EPIPE ||
          status_fail(status, STATUS_WORLD, "stdout: cannot be written: %s",
@@ -240,13 +240,13 @@ bool report_files_close(Report *report, const EndFacts *facts, const Plot *plot,
   Text *text = &report->metrics;
   char path[PATH_BYTES];
   if (close(text->descriptor) != 0 && report->metrics_lost++ == 0)
-    report->metrics_failure = errno; /* some file systems say it only now */
+    report->metrics_failure = errno; /* some file systems report errors only here */
   if (report->metrics_lost > 0)
     text_warn("warning: %s: %lld lines were lost: %s", path_of(path, report, "metrics.jsonl", ""),
               (long long)report->metrics_lost, strerror(report->metrics_failure));
   if (!write_end_files(report, facts, plot, status)) return false;
   if (!report->setup.json) return true;
-  text_start(text, STDOUT_FILENO); /* its own file is closed */
+  text_start(text, STDOUT_FILENO); /* its file is closed */
   add_summary(report, facts, text);
   return write_document(text, status);
 }

@@ -1,5 +1,4 @@
-/* history.c -- reads our own lines: the number that says which step a line is of stands where
- * files.c puts it. */
+/* history.c -- reads lines of metrics.jsonl; a line's step is where files.c puts it. */
 #include "runtime/metrics/history.h"
 
 #include <dirent.h>
@@ -11,8 +10,8 @@
 #include <unistd.h>
 
 typedef struct Line {
-  int64_t step; /* 0: of none, always kept */
-  double train; /* NAN: no such number */
+  int64_t step; /* 0: not of a step, always kept */
+  double train; /* NAN: not in the line */
   double valid;
   bool is_whole;
 } Line;
@@ -50,8 +49,8 @@ static void note(History *history, const Line *line) {
   history->best_valid = fmin(history->best_valid, line->valid);
 }
 
-/* How many lines stay and how many do not; those that stay go to `out` unless it is NULL, else
- * into the history. False when reading or writing failed: errno says why. */
+/* Counts the lines that are kept and those that are not. Kept lines are copied to `out`, or added
+ * to the history if `out` is NULL. False: reading or writing failed; errno says why. */
 static bool sift(FILE *file, int64_t first_step, FILE *out, History *history, int64_t count[2]) {
   char *text = NULL;
   size_t room = 0;
@@ -77,7 +76,7 @@ static int64_t number_in(const char *file_name) {
   return number > 0 && strcmp(rest, ".jsonl") == 0 ? number : 0;
 }
 
-/* The newest number that is there, and how many files have one; `oldest` is the least number. */
+/* The highest number in use, and how many files there are; `oldest` is the lowest number. */
 static int64_t newest_number(const char *folder, int64_t *oldest, int32_t *count) {
   int64_t newest = 0;
   *oldest = 0;
@@ -109,11 +108,11 @@ static void remove_oldest(const char *folder) {
   (void)newest_number(folder, &oldest, &count);
   for (; count > HISTORY_KEEP; (void)newest_number(folder, &oldest, &count)) {
     path_of(path, folder, oldest);
-    if (unlink(path) != 0) return; /* what cannot be removed is only too much */
+    if (unlink(path) != 0) return; /* a file that cannot be removed does no harm */
   }
 }
 
-/* The kept lines alone, in metrics.jsonl.new. */
+/* Writes only the kept lines to metrics.jsonl.new. */
 static bool write_kept(FILE *file, int64_t first_step, const char *path, Status *status) {
   int64_t count[2];
   rewind(file);
@@ -155,7 +154,7 @@ bool history_take_up(History *history, const char *folder, int64_t first_step, S
   bool read = file && sift(file, first_step, NULL, history, count);
   bool good =
       read || status_fail(status, STATUS_WORLD, "%s: cannot be read: %s", path, strerror(errno));
-  /* Of a new run even lines of no step go. */
+  /* For a new run, lines without a step are also dropped. */
   bool some_stay = first_step > 1 && count[true] > 0;
   if (good && (count[false] > 0 || (count[true] > 0 && !some_stay)))
     good = move_aside(history, folder, file, first_step, some_stay, status);

@@ -1,11 +1,11 @@
-/* peak.h -- what the machine's matmul reaches, measured: the yardstick of MFU. */
+/* peak.h -- the measured speed of the machine's matmul, which MFU refers to. */
 #ifndef LOCKSTEP_METRICS_PEAK_H
 #define LOCKSTEP_METRICS_PEAK_H
 
 #include "kernels/kernel.h"
 
 typedef struct Peak {
-  double flops_per_s; /* of one rank; 0: could not be measured */
+  double flops_per_s; /* of one rank; 0: not measured */
   int32_t size;       /* of the square matmul */
 } Peak;
 

@@ -1,4 +1,4 @@
-/* plot.c -- the loss curve twice: dots of braille characters, and SVG. */
+/* plot.c -- the loss curve in braille characters and as SVG. */
 #include "runtime/metrics/plot.h"
 
 #include <math.h>
@@ -15,7 +15,7 @@ enum {
   SVG_BOTTOM = 50
 };
 
-/* No loss in fp32 is beyond this, and sums and ranges of such values stay finite. */
+/* Larger than any fp32 loss; sums and ranges of such values stay finite. */
 static const double VALUE_MOST = 1e100;
 
 void curve_start(Curve *curve) {
@@ -39,7 +39,7 @@ void curve_add(Curve *curve, double step, double value) {
     }
     curve->count /= 2;
     curve->values_per_point *= 2;
-    return; /* this value waits for its partner */
+    return; /* this value waits to be merged with the next */
   }
   curve->step[curve->count] = curve->pending_step / (double)curve->pending;
   curve->value[curve->count++] = curve->pending_value / (double)curve->pending;
@@ -51,8 +51,8 @@ typedef struct Range {
   double step_low, step_high, low, high;
 } Range;
 
-/* The first points of a long curve are above everything that matters later: they may leave the
- * range. */
+/* The first points of a long curve are above everything that matters later, so they may be outside
+ * the range. */
 static void widen(Range *range, const Curve *curve) {
   for (int32_t i = 0; i < curve->count; i++) {
     range->step_low = fmin(range->step_low, curve->step[i]);
@@ -74,15 +74,15 @@ static double median(const Curve *curve) {
   return sorted[curve->count / 2];
 }
 
-/* A run that ends far above its first and its usual loss has diverged. How far is no news, and
- * would leave a flat line of all that came before: it leaves the range. */
+/* A run that ends far above its first and its median loss has diverged. Those values are outside
+ * the range; otherwise everything before would be a flat line. */
 static double highest_shown(const Curve *curve) {
   if (curve->count == 0) return INFINITY;
   double usual = fmax(curve->value[0], median(curve));
   return usual > 0 ? 10 * usual : INFINITY;
 }
 
-/* Wide enough that a division by it, and steps of a tenth of it, change the numbers. */
+/* Wide enough that dividing by it, and steps of a tenth of it, are significant. */
 static void open_range(double low, double *high) {
   if (*high - low < 1e-9 * fmax(1.0, fabs(low))) *high = low + fmax(1.0, 1e-3 * fabs(low));
 }
@@ -185,7 +185,7 @@ static double svg_x(const Range *range, double step) {
                         (SVG_WIDTH - SVG_LEFT - SVG_RIGHT);
 }
 
-/* What is above the range runs along the frame's upper edge. */
+/* Values above the range are drawn at the upper edge. */
 static double svg_y(const Range *range, double value) {
   value = fmin(value, range->high);
   return SVG_HEIGHT - SVG_BOTTOM -
@@ -257,7 +257,7 @@ static void svg_text_escaped(Text *out, const char *text) {
     if (*text == '<' || *text == '&')
       text_add(out, *text == '<' ? "&lt;" : "&amp;");
     else
-      text_add(out, "%c", (unsigned char)*text < ' ' ? '?' : *text); /* XML has no such letters */
+      text_add(out, "%c", (unsigned char)*text < ' ' ? '?' : *text); /* not allowed in XML */
   }
 }
 

@@ -12,7 +12,7 @@ typedef struct Curve {
   int32_t count;
   int64_t values_per_point;
   int64_t pending;
-  int64_t left_out; /* values that are not finite, which have no place */
+  int64_t left_out; /* values that are not finite and cannot be drawn */
   double pending_step;
   double pending_value;
   double step[CURVE_POINTS];
@@ -20,7 +20,7 @@ typedef struct Curve {
 } Curve;
 
 void curve_start(Curve *curve);
-/* Any value; what is not finite is counted and not drawn. */
+/* Adds a value; a value that is not finite is counted but not drawn. */
 void curve_add(Curve *curve, double step, double value);
 
 typedef struct Plot {
@@ -31,7 +31,7 @@ typedef struct Plot {
   double unigram; /* drawn as a line; 0: none */
 } Plot;
 
-/* 60 x 12 characters of braille dots with axes; o marks validation. Nothing when there is no point.
+/* 60 x 12 braille characters with axes; o marks validation. Prints nothing if there are no points.
  */
 void plot_terminal(const Plot *plot, Text *out);
 void plot_svg(const Plot *plot, Text *out);

@@ -1,4 +1,4 @@
-/* record.c -- what a later reader needs to know to run the same experiment again. */
+/* record.c -- what is needed to run the same experiment again. */
 #include "runtime/metrics/record.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@ enum { PATH_BYTES = 4096, NAME_BYTES = 128 };
 
 #define PRODUCTS_LINE ",\n \"matrix_products\": {\"fp32\": \"%s\", \"bf16\": \"%s\"}"
 
-/* "AMD EPYC 9555 64-Core Processor"; "unknown" where the system does not say. */
+/* "AMD EPYC 9555 64-Core Processor", or "unknown". */
 static void processor_name(char name[NAME_BYTES]) {
   char line[256];
   FILE *file = fopen("/proc/cpuinfo", "r");
@@ -100,8 +100,8 @@ static void add_record(const ReportSetup *setup, Text *text) {
   add_settings(plan, text);
 }
 
-/* The record of the steps before these. There is none where a run goes on from another's file, and
- * the first of several starts from one step is the one that made them. */
+/* Keeps the record of the steps before these. There is none if a run continues from another run's
+ * file. Of several starts from one step, the first has made the steps before. */
 static bool keep_last(const char *path, const char *folder, int64_t step) {
   char kept[PATH_BYTES];
   (void)snprintf(kept, sizeof kept, "%.*s/job.until_%08lld.json", PATH_BYTES - 64, folder,

@@ -30,8 +30,8 @@ static const char *token_word(const Report *report) {
   return is_table(report) ? "samples" : "tok";
 }
 
-/* Writes what stands in `line`. When nobody reads any more, no line is worth another try; a full
- * disk may have room again for the next one. */
+/* Writes `line`. After the reader has gone away no more lines are tried; on a full disk the next
+ * one may fit again. */
 static void say(Report *report) {
   Text *line = &report->line;
   if (text_flush(line) || line->failure == EPIPE) return;
@@ -52,7 +52,7 @@ static double utilisation(const Report *report, double tokens_per_s) {
   return flops / report->setup.peak_flops_per_s;
 }
 
-/* What a step reads. */
+/* Prints what a step reads. */
 static void banner_data(Report *report) {
   const ReportSetup *setup = &report->setup;
   const PlanJob *job = &setup->plan->jobs[0];
@@ -74,7 +74,7 @@ static void banner_data(Report *report) {
     text_add(line, "unigram  entropy of the tokens %.3f nats\n", setup->unigram);
 }
 
-/* Goes on in the line of the ranks. */
+/* Continues the line of the ranks. */
 static void banner_cores(Report *report) {
   const ReportSetup *setup = &report->setup;
   Text *line = &report->line;
@@ -143,7 +143,7 @@ bool report_open(Report *report, const ReportSetup *setup, Status *status) {
   return true;
 }
 
-/* Six characters of any loss that is not astronomical. */
+/* Six characters for any loss of usual size. */
 static void add_loss(Text *line, double loss) {
   double size = fabs(loss);
   if (size < 1000)
@@ -152,7 +152,7 @@ static void add_loss(Text *line, double loss) {
     text_add(line, "  loss %.3g", loss);
 }
 
-/* Two digits tell enough, in five characters. */
+/* Two significant digits in five characters. */
 static void add_norm(Text *line, double norm) {
   if (norm >= 9.95 && norm < 99999)
     text_add(line, "  |g| %.0f", norm);
@@ -162,14 +162,14 @@ static void add_norm(Text *line, double norm) {
     text_add(line, "  |g| %.0e", norm);
 }
 
-/* "step" and "valid" lines stand below each other. */
+/* "step" and "valid" lines are aligned. */
 static void add_step(Report *report, const char *what, int64_t step) {
   char last[QUANTITY_BYTES];
   int digits = snprintf(last, sizeof last, "%lld", (long long)report->setup.plan->jobs[0].steps);
   text_add(&report->line, "%-5s %*lld", what, digits, (long long)step);
 }
 
-/* Fits 80 columns: utilisation is left out of a line that would be too long with it. */
+/* Fits 80 columns: MFU is left out if the line would be too long. */
 static void step_line(Report *report, const StepFacts *facts) {
   enum { COLUMNS = 80, LEFT_COLUMNS = 7, MFU_COLUMNS = 10 };
   const ReportSetup *setup = &report->setup;

@@ -1,10 +1,9 @@
-/* report.h -- what rank 0 tells people (the lines of a run) and programs (metrics.jsonl,
- * summary.json, loss.svg).
+/* report.h -- rank 0's output: lines to read, and files for programs (metrics.jsonl, summary.json,
+ * loss.svg).
  *
- * The lines are what a run has to show, so they go to stdout: `lockstep run J | tee log` has them.
+ * The lines are the output of a run, so they go to stdout: `lockstep run J | tee log` gets them.
  * With `json` stdout is for the one document at the end, and the lines go to stderr. Warnings and
- * errors are always on stderr. A stream that nobody reads any more, or a full disk, loses lines and
- * not the run.
+ * errors always go to stderr. A closed pipe or a full disk loses lines, but does not end the run.
  *
  * Between report_open and report_close nothing allocates. */
 #ifndef LOCKSTEP_METRICS_REPORT_H
@@ -20,7 +19,7 @@
 
 typedef struct ReportSetup {
   const Plan *plan;
-  const char *kernels;     /* what runs: "fast" or "reference" */
+  const char *kernels;     /* "fast" or "reference" */
   const char *cores;       /* that rank 0's threads are bound to, "0-3"; "": none */
   int32_t cores_wanted;    /* threads of the ranks on rank 0's machine */
   int32_t cores_allowed;   /* to its process */
@@ -29,10 +28,10 @@ typedef struct ReportSetup {
   const char *gpu_uuid;    /* the same */
   size_t rank_stride;      /* bytes from cores and gpu_uuid to those of the next rank */
   int nccl_version;        /* as NCCL counts; 0: ranks do without */
-  bool is_deterministic;   /* two runs have the same bits, as far as it is in our hands */
+  bool is_deterministic;   /* the job asks for runs with the same bits */
   const char *isa;         /* of fast kernels: "avx512", "avx2"; else "none" */
   const char *products[2]; /* variants of matrix products (kernels/product.h): of fp32, of bf16 */
-  const char *refused[2];  /* a variant that is better here, and why it is not used; or NULL */
+  const char *refused[2];  /* a better variant that is not used, and why; or NULL */
   bool quiet;
   bool plot;
   bool json;
@@ -56,8 +55,8 @@ typedef struct StepFacts {
   int64_t step_ns;
   int64_t data_wait_ns;
   int64_t comm_bytes;    /* sent by rank 0 */
-  const Breakdown *went; /* where rank 0's time went; NULL: nobody kept it */
-  const GpuSample *gpu;  /* how its GPU is; NULL: not asked now */
+  const Breakdown *went; /* where rank 0's time went; NULL: not recorded */
+  const GpuSample *gpu;  /* the state of its GPU; NULL: not sampled now */
 } StepFacts;
 
 typedef struct EndFacts {
@@ -66,16 +65,16 @@ typedef struct EndFacts {
   uint64_t addressed_bytes;
   uint64_t touched_bytes;    /* 0: not measured */
   int64_t gpu_outside_bytes; /* used of rank 0's GPU beside its arena; -1: not known */
-  const Stragglers *ranks;   /* how they compare; NULL: nobody asked */
+  const Stragglers *ranks;   /* how they compare; NULL: not recorded */
   const char *checkpoint;    /* NULL: none was written */
 } EndFacts;
 
 typedef struct Report {
   ReportSetup setup;
   Text line;
-  bool line_is_lost; /* a line could not be written, and it has been said */
+  bool line_is_lost; /* a line could not be written, and a warning was printed */
   Text metrics;
-  int64_t metrics_bytes; /* whole lines in the file; a line of which only a part fits is cut off */
+  int64_t metrics_bytes; /* complete lines in the file; a partly written line is cut off */
   int64_t metrics_lost;  /* lines that could not be written */
   int metrics_failure;   /* errno of the last of them */
   Curve train;
@@ -92,7 +91,7 @@ typedef struct Report {
   double best_valid;
 } Report;
 
-/* Makes the run directory, opens metrics.jsonl after what history.h leaves in it, prints the
+/* Makes the run directory, opens metrics.jsonl to append to what history.h keeps, and prints the
  * banner. */
 bool report_open(Report *report, const ReportSetup *setup, Status *status);
 void report_step(Report *report, const StepFacts *facts);
@@ -101,7 +100,7 @@ void report_note(Report *report, const char *format, ...) __attribute__((format(
 /* Summary, plot, SVG; the summary on stdout, last of all, with `json`. */
 bool report_close(Report *report, const EndFacts *facts, Status *status);
 
-/* The document on stdout of a run that has none of its own. */
+/* The document on stdout for a run that has no summary. */
 void report_failure(const Status *status);
 
 #endif

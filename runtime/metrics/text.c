@@ -1,4 +1,4 @@
-/* text.c -- printf into a buffer that empties itself. */
+/* text.c -- printf into a buffer that is flushed when full. */
 #include "runtime/metrics/text.h"
 
 #include <errno.h>
@@ -50,8 +50,8 @@ static int count_breaks(const char *text) {
   return count;
 }
 
-/* What was added behind `from`, without what steers a terminal. Breaks that the format does not
- * have came with a name: only the one at the end is ours then. */
+/* Escapes control characters in what was added after `from`. Line breaks that are not in the format
+ * came with a name and are escaped, too, except the one at the end. */
 static void make_plain(Text *text, size_t from, int breaks) {
   char plain[TEXT_BYTES], letter[PLAIN_LETTER_BYTES];
   size_t used = 0;
@@ -102,7 +102,7 @@ void text_add(Text *text, const char *format, ...) {
   va_end(list);
 }
 
-/* A launcher writes the rank before each line, and its last one into the document of the run; a
+/* A launcher puts the rank before each line, and the last line into the document of the run; a
  * batch script repeats it. */
 static bool goes_to_launcher(void) {
   return getenv("PMIX_RANK") != NULL || getenv("SLURM_JOB_ID") != NULL;

@@ -1,5 +1,5 @@
-/* text.h -- text for people and files, built in a fixed buffer and written with write(2): no
- * allocation. */
+/* text.h -- text for terminals and files, built in a fixed buffer and written with write(2),
+ * without allocation. */
 #ifndef LOCKSTEP_METRICS_TEXT_H
 #define LOCKSTEP_METRICS_TEXT_H
 
@@ -12,19 +12,21 @@ enum { TEXT_BYTES = 8192, QUANTITY_BYTES = 32 };
 typedef struct Text {
   int descriptor; /* -1: text that does not fit is lost */
   int failure;    /* errno of the write that failed: the rest is dropped; 0: none did */
-  bool is_screen; /* for people: what steers a terminal is written as "\x1b" */
+  bool is_screen; /* for a terminal: control characters are escaped */
   size_t length;
   char bytes[TEXT_BYTES];
 } Text;
 
-/* Also after a failure, to try again. */
+/* Can also be called after a failure, to try again. */
 void text_start(Text *text, int descriptor);
-/* The same for lines that people read: names in them may hold any byte, and steer no terminal. */
+/* The same for lines on a terminal: names in them may hold any byte, and control characters are
+ * escaped. */
 void text_start_screen(Text *text, int descriptor);
 void text_add(Text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 bool text_flush(Text *text);
 
-/* On stderr, at once: lines break at 80 columns, but those of a process that a launcher reads. */
+/* Writes to stderr at once. Lines break at 80 columns, except those of a process whose output a
+ * launcher reads. */
 void text_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* A double as JSON: null when it is not finite. */

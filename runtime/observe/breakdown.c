@@ -1,4 +1,4 @@
-/* breakdown.c -- walks the main lane; in its gaps it looks for what the other lanes did. */
+/* breakdown.c -- walks the main lane; its gaps are explained by what the other lanes did. */
 #include "runtime/observe/breakdown.h"
 
 #include <stddef.h>
@@ -11,7 +11,7 @@ typedef struct Walk {
   const StepSpan *span;
   const RecordTimes *records;
   int64_t cursor[PLAN_LANES_MAX]; /* entries before it ended before the gap */
-  int64_t rest_ns;                /* of the step, not given to a part yet */
+  int64_t rest_ns;                /* the rest of the step, not assigned to a part yet */
 } Walk;
 
 static int64_t least(int64_t a, int64_t b) {
@@ -26,7 +26,7 @@ static int64_t overlap_ns(const TraceEntry *entry, int64_t begin_ns, int64_t end
   return most(0, least(entry->end_ns, end_ns) - most(entry->start_ns, begin_ns));
 }
 
-/* The axis, or MESH_AXES_MAX when there are several. */
+/* The axis, or MESH_AXES_MAX if there are several. */
 static uint32_t axis_of(const Plan *plan, uint32_t comm) {
   uint32_t mask = plan->comms[comm].axes_mask;
   for (uint32_t axis = 0; axis < MESH_AXES_MAX; axis++)
@@ -34,7 +34,7 @@ static uint32_t axis_of(const Plan *plan, uint32_t comm) {
   return MESH_AXES_MAX;
 }
 
-/* Of the rest of the step, so that parts never exceed it. */
+/* Takes the time from the rest of the step, so that parts never exceed it. */
 static void give(Walk *walk, int64_t *part, int64_t ns) {
   ns = least(ns, walk->rest_ns);
   *part += ns;
@@ -76,7 +76,7 @@ static const TraceEntry *longest_beside(Walk *walk, uint32_t lane, int64_t begin
   return best;
 }
 
-/* The main lane waits for what takes longest beside it. */
+/* The main lane waits for the lane that takes longest. */
 static void give_gap(Walk *walk, int64_t begin_ns, int64_t end_ns) {
   const TraceEntry *best = NULL;
   if (end_ns <= begin_ns) return;

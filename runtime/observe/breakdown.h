@@ -6,7 +6,7 @@
 #include "runtime/metrics/text.h"
 #include "runtime/observe/steplog.h"
 
-/* Exposed communication is what the main lane did, or waited for, in place of computing. */
+/* Exposed communication: the main lane did it, or waited for it, instead of computing. */
 typedef struct Breakdown {
   int64_t step_ns;
   int64_t compute_ns;                    /* kernels on the main lane */
@@ -16,14 +16,14 @@ typedef struct Breakdown {
   int64_t other_ns;                      /* between records, and around the step */
 } Breakdown;
 
-/* Of each of the plan's records. What an exchange takes when nobody is late is what it took at its
- * fastest so far: the rest is bubble. */
+/* Times of each of the plan's records. An exchange without waiting takes as long as its fastest so
+ * far: the rest is bubble. */
 typedef struct RecordTimes {
   int64_t *fastest_ns; /* 0: it has not run */
   int64_t *sum_ns;     /* on the main lane, or waited for there */
 } RecordTimes;
 
-/* A step of a rank, from begin to end, whose records are in the log. */
+/* Adds a step of a rank from begin to end, whose records are in the log. */
 typedef struct StepSpan {
   int64_t begin_ns, end_ns;
   int64_t data_ns;
@@ -32,16 +32,16 @@ typedef struct StepSpan {
 void breakdown_step(Breakdown *of, const Plan *plan, const StepLog *log, const StepSpan *span,
                     const RecordTimes *records);
 
-/* What the plan says of a step; all 0: it has no rates of its device. */
+/* The plan's prediction of a step; all 0: it has no rates for its device. */
 Breakdown breakdown_predicted(const Plan *plan, const PlanProgram *program);
 
 void breakdown_add(Breakdown *to, const Breakdown *step);
 
-/* The parts as fields of a JSON object, with a comma before each; without the wait for samples, for
- * that is known of every step. */
+/* The parts as fields of a JSON object, each preceded by a comma; without the wait for samples,
+ * which is recorded for every step. */
 void breakdown_print(const Breakdown *of, const Plan *plan, Text *text);
 
-/* What is lost in communication over all axes, without the bubble. */
+/* Exposed communication over all axes, without the bubble. */
 int64_t breakdown_exposed_ns(const Breakdown *of);
 
 #endif

@@ -19,7 +19,7 @@ static int64_t clock_ns(clockid_t clock) {
   return now.tv_sec * 1000000000LL + now.tv_nsec;
 }
 
-/* Under Slurm a node has a name of its own, whatever its host is called. */
+/* Under Slurm a node has its own name, independent of the host name. */
 static void name_node(char name[TRACE_NODE_BYTES]) {
   const char *slurm = getenv("SLURMD_NODENAME");
   if (slurm != NULL && *slurm)
@@ -71,7 +71,7 @@ static bool open_trace(Observe *observe, Status *status) {
                      observe->setup.rank, strerror(errno));
 }
 
-/* A full disk loses lines and not the run; it is said at the end. */
+/* A full disk loses lines, but does not end the run; it is reported at the end. */
 static void note_failure(Observe *observe, bool written) {
   if (!written && observe->failure == 0) observe->failure = errno != 0 ? errno : ENOSPC;
 }

@@ -1,6 +1,6 @@
-/* observe.h -- what one rank did in its steps, on request: a line a step in ranks/RANK.jsonl of the
- * run folder, the records of chosen steps in ranks/RANK.trace, and the facts by which ranks are
- * compared. Nothing allocates between opening and closing. */
+/* observe.h -- optional records of what one rank did in its steps: a line for each step in
+ * ranks/RANK.jsonl of the run folder, the records of chosen steps in ranks/RANK.trace, and the
+ * facts by which ranks are compared. Allocates nothing between opening and closing. */
 #ifndef LOCKSTEP_OBSERVE_H
 #define LOCKSTEP_OBSERVE_H
 
@@ -27,20 +27,20 @@ typedef struct Observe {
   int64_t steps; /* that have ended */
   Breakdown newest;
   RankTimes times;
-  RecordTimes records; /* in all steps that count: not in the first, which warms up */
+  RecordTimes records; /* in all steps except the first, which warms up */
   Stragglers found;
 } Observe;
 
 bool observe_open(Observe *observe, const ObserveSetup *setup, Status *status);
 void observe_close(Observe *observe);
 
-/* A step has ended, whose records are in the log; the next one has not begun. */
+/* Call when a step has ended and its records are in the log, before the next one begins. */
 void observe_step(Observe *observe, int64_t step, const StepSpan *span);
 
 /* Whether ranks are compared after this step. */
 bool observe_compares(const Observe *observe, int64_t step);
 
-/* All ranks call it, when nothing is under way. False: another rank has failed. */
+/* All ranks call it, between steps. False: another rank has failed. */
 bool observe_compare(Observe *observe, Comm *comm);
 
 #endif

@@ -1,5 +1,5 @@
-/* steplog.h -- when each record of the step that is under way ran. Memory is taken before the first
- * step: a lane has the same number of records in every step. */
+/* steplog.h -- when each record of the current step ran. Memory is allocated before the first step,
+ * because a lane has the same number of records in every step. */
 #ifndef LOCKSTEP_OBSERVE_STEPLOG_H
 #define LOCKSTEP_OBSERVE_STEPLOG_H
 
@@ -7,19 +7,19 @@
 #include "runtime/status.h"
 #include "runtime/trace/trace.h"
 
-/* The thread of the lane writes. */
+/* Written by the thread of the lane. */
 typedef struct StepLogLane {
   int64_t step_count; /* records of a step */
   int64_t count;      /* written so far */
-  TraceEntry *entry;  /* step_count of them, written over by the next step */
+  TraceEntry *entry;  /* step_count of them, overwritten by the next step */
 } StepLogLane;
 
 typedef struct StepLog {
-  bool is_on; /* changed only while nothing is under way */
+  bool is_on; /* changed only between steps */
   StepLogLane lane[PLAN_LANES_MAX];
 } StepLog;
 
-/* For runs of `program`, of which one at a time is under way. */
+/* For runs of `program`, one at a time. */
 bool steplog_open(StepLog *log, const Plan *plan, const PlanProgram *program, Status *status);
 void steplog_close(StepLog *log);
 

@@ -1,4 +1,4 @@
-/* stragglers.c -- own time is what is left of a step when the waiting for others is taken out. */
+/* stragglers.c -- a rank's own time is the time of a step minus its waiting for others. */
 #include "runtime/observe/stragglers.h"
 
 #include <stdio.h>
@@ -31,7 +31,7 @@ static int64_t record_ns(const Stragglers *s, int32_t rank, uint32_t record) {
   return s->record_ns[(size_t)rank * s->plan->records_count + record];
 }
 
-/* The shortest time that a rank was in it; ranks of other stages are never in it. */
+/* The shortest time that a rank spent in it; ranks of other stages never run it. */
 static int64_t shortest_ns(const Stragglers *s, uint32_t record) {
   int64_t shortest = 0;
   for (int32_t rank = 0; rank < s->count; rank++) {
@@ -41,7 +41,7 @@ static int64_t shortest_ns(const Stragglers *s, uint32_t record) {
   return shortest;
 }
 
-/* Without the times of records: all that is exposed. */
+/* Without times of records: all exposed communication. */
 static void find_waits(Stragglers *s) {
   for (int32_t rank = 0; rank < s->count; rank++)
     s->own[rank] = (RankOwn){.rank = rank};
@@ -63,8 +63,8 @@ static int by_own(const void *a, const void *b) {
   return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-/* Of the ranks that do the same work: those of its class, or all when it is alone there. `own` is
- * in order. The lower one of two. */
+/* The median over ranks that do the same work: those of its class, or all if it is alone there.
+ * `own` is sorted. The lower one of two. */
 static int64_t median_of(const Stragglers *s, int32_t rank) {
   const PlanClass *class = mesh_class(s->mesh, s->plan, rank);
   int32_t like = 0, seen = 0;
@@ -92,7 +92,7 @@ void stragglers_judge(Stragglers *s) {
   }
 }
 
-/* ---- for people */
+/* ---- as text */
 
 typedef struct Teller {
   const Stragglers *s;
@@ -123,7 +123,7 @@ static Breakdown mean_of(const Stragglers *s) {
   return mean;
 }
 
-/* Mean over ranks; a step of which is 0 where the plan has no rates of its device. */
+/* Mean over ranks; 0 if the plan has no rates for its device. */
 static Breakdown predicted_of(const Stragglers *s) {
   Breakdown mean = {0};
   for (int32_t rank = 0; rank < s->count; rank++)
@@ -278,7 +278,7 @@ void stragglers_tell(const Stragglers *s, StragglersSay *say, void *context) {
     tell_slow(&teller, &s->own[i]);
 }
 
-/* ---- for programs */
+/* ---- as JSON */
 
 static void add_ms(Text *text, const char *name, int64_t ns) {
   text_add(text, ",\"%s\":%.6f", name, (double)ns / 1e6);

@@ -1,5 +1,5 @@
-/* stragglers.h -- ranks beside each other: who is slow, and in what. In step with each other, all
- * take the same time for a step; the slow one is whom the others wait for. */
+/* stragglers.h -- compares ranks: which one is slow, and in what. Ranks run in lockstep, so all
+ * take the same time for a step; the slow one is the one that others wait for. */
 #ifndef LOCKSTEP_OBSERVE_STRAGGLERS_H
 #define LOCKSTEP_OBSERVE_STRAGGLERS_H
 
@@ -8,7 +8,7 @@
 
 enum { STRAGGLER_PERCENT = 10, STRAGGLERS_SHOWN = 8 };
 
-/* What a rank tells the others; sums over `steps`. */
+/* What a rank sends to the others; sums over `steps`. */
 typedef struct RankTimes {
   char node[TRACE_NODE_BYTES];
   int64_t steps;
@@ -18,8 +18,8 @@ typedef struct RankTimes {
 
 typedef struct RankOwn {
   int32_t rank;
-  int64_t wait_ns;   /* for other ranks, in a step: what its communications took beyond the shortest
-                        time that a rank was in the same ones */
+  int64_t wait_ns;   /* for other ranks, in a step: how much longer its communications took than the
+                        shortest time that a rank spent in them */
   int64_t own_ns;    /* the rest of the step */
   int64_t median_ns; /* of the own times of ranks that do the same work */
   bool is_slow;      /* more than STRAGGLER_PERCENT above the median of own times */
@@ -37,10 +37,10 @@ typedef struct Stragglers {
 bool stragglers_open(Stragglers *s, const Plan *plan, const Mesh *mesh);
 void stragglers_close(Stragglers *s);
 
-/* After `times` and `record_ns` have been filled. */
+/* Call after `times` and `record_ns` have been filled. */
 void stragglers_judge(Stragglers *s);
 
-/* Lines for people: where the time of a step went, and which ranks are slow. */
+/* Prints where the time of a step went, and which ranks are slow. */
 typedef void StragglersSay(void *context, const char *line);
 void stragglers_tell(const Stragglers *s, StragglersSay *say, void *context);
 

@@ -1,4 +1,4 @@
-/* absent.c -- a build without PMIx and MPI looks at nodes only. */
+/* absent.c -- a build without PMIx and MPI checks nodes, but not the network. */
 #include "runtime/preflight/network.h"
 
 bool network_is_there(void) {

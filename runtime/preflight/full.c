@@ -1,4 +1,4 @@
-/* full.c -- what only use shows of a node. */
+/* full.c -- checks of a node that need its memory, disk and cores to be used. */
 #include "runtime/preflight/full.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@ enum { THREADS_MOST = 64, PART_S = 20 };
 static const char slow_part[] = "the node is stuck there";
 
 static void say_fault(Full *full, const char *text) {
-  if (full->fault[0]) return; /* the first is enough */
+  if (full->fault[0]) return; /* the first fault is enough */
   (void)snprintf(full->fault, sizeof full->fault, "%.199s", text);
   for (char *p = full->fault; *p; p++)
     if (*p == '\n') *p = ' ';
@@ -53,7 +53,7 @@ static void *use_part(void *argument) {
   return NULL;
 }
 
-/* As much as the ranks of a node take, if that leaves some. */
+/* As much as the ranks of a node take, if that leaves enough free. */
 static void use_memory(const Plan *plan, const Preflight *facts, Full *full) {
   uint64_t bytes = preflight_node_bytes(plan);
   if (facts->memory > 0 && bytes > (uint64_t)facts->memory / 4 * 3)
@@ -94,7 +94,8 @@ static void use_disk(const Plan *plan, const Preflight *facts, Full *full) {
   if (job->checkpoint_every_steps <= 0 && job->checkpoint_every_s <= 0) return;
   if (bytes < LEAST_BYTES) bytes = LEAST_BYTES;
   if (bytes > MOST_BYTES) bytes = MOST_BYTES;
-  if (bytes > facts->disk / 4) bytes = facts->disk / 4; /* quick says when that is too little */
+  if (bytes > facts->disk / 4)
+    bytes = facts->disk / 4; /* the quick check reports if that is too little */
   if (bytes <= 0) return;
   Scratch scratch = {.bytes = bytes};
   if (!scratch_use(plan_string(plan, job->checkpoint_dir), &scratch, why)) say_fault(full, why);
@@ -103,7 +104,7 @@ static void use_disk(const Plan *plan, const Preflight *facts, Full *full) {
   full->disk_wrong = scratch.wrong;
 }
 
-/* ---- samples from all over the data */
+/* ---- samples spread over the data */
 
 static bool add_samples(const Plan *plan, bool valid, Checksum *sum, Status *status) {
   enum { SAMPLES_READ = 128, ALIGNMENT = 64 };
@@ -184,7 +185,8 @@ void full_ports(const char *system, char ports[FULL_PORTS_BYTES]) {
   if (!*ports) (void)snprintf(ports, FULL_PORTS_BYTES, "none");
 }
 
-/* Named by its verbs device, its network interface, or its address, of which no state is known. */
+/* A NIC is named by its verbs device, its network interface, or its address, of which no state is
+ * known. */
 static bool is_up(const char *nic, const char *ports) {
   char named[80], path[160], state[16];
   (void)snprintf(named, sizeof named, "%.64s/", nic);
@@ -196,7 +198,7 @@ static bool is_up(const char *nic, const char *ports) {
   return access(path, F_OK) == 0;
 }
 
-/* Of plans whose nodes are all of one kind: another kind's cards need not be here. */
+/* Only for plans whose nodes are all of one kind: the NICs of another kind need not be here. */
 static int64_t count_down(const Plan *plan, const char *ports) {
   int64_t down = 0;
   for (uint32_t i = 0; i < plan->seats_count && plan->places_count == 1; i++) {

@@ -1,8 +1,8 @@
-/* gpus.h -- what NVML, the library of NVIDIA's driver, says of a node's GPUs; it is loaded when a
- * plan for GPUs is looked at long.
+/* gpus.h -- what NVML, the library of NVIDIA's driver, reports about a node's GPUs; loaded for the
+ * full check of a plan for GPUs.
  *
  * One line "gpus count=N absent=REASON", then one for each GPU: "gpu I memory=BYTES ..." and
- * fault=REASON to the end of the line. -1 is what a GPU does not tell. */
+ * fault=REASON to the end of the line. -1: not reported by the GPU. */
 #ifndef LOCKSTEP_PREFLIGHT_GPUS_H
 #define LOCKSTEP_PREFLIGHT_GPUS_H
 
@@ -13,20 +13,21 @@
 
 enum { GPUS_MOST = 64, GPUS_TEXT_BYTES = NVML_WHY_BYTES };
 
-/* Why its clocks are lower than they could be. */
+/* Why its clocks are reduced. */
 enum { GPU_HOT = 1, GPU_POWER_BRAKE = 2, GPU_SLOWED = 4 };
 
 typedef struct Gpu {
-  int64_t memory, free;  /* bytes */
-  int64_t mhz, most_mhz; /* of its multiprocessors: what applications are given; what it could */
-  int64_t errors;        /* of memory, uncorrected since the driver was loaded */
-  int64_t broken;        /* 1: rows of memory wait for a reset to be replaced, or cannot be */
-  int64_t slowed;        /* GPU_HOT ... */
-  char fault[GPUS_TEXT_BYTES]; /* why nothing is known of it, or "" */
+  int64_t memory, free; /* bytes */
+  int64_t mhz,
+      most_mhz;   /* clock of its multiprocessors: the current limit, and the highest possible */
+  int64_t errors; /* of memory, uncorrected since the driver was loaded */
+  int64_t broken; /* 1: rows of memory wait for a reset to be replaced, or cannot be */
+  int64_t slowed; /* GPU_HOT ... */
+  char fault[GPUS_TEXT_BYTES]; /* why nothing is known about it, or "" */
 } Gpu;
 
 typedef struct Gpus {
-  int32_t count;                /* -1: NVML is not there */
+  int32_t count;                /* -1: NVML is not available */
   char absent[GPUS_TEXT_BYTES]; /* and why */
   Gpu gpu[GPUS_MOST];
 } Gpus;

@@ -1,4 +1,4 @@
-/* judge.c -- what the lines of all nodes say together. */
+/* judge.c -- judges the lines of all nodes together. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,7 +48,7 @@ static bool parse_line(const char *line, Preflight *f) {
   return data != NULL;
 }
 
-/* A library may have written a warning before the line. */
+/* A library may have printed a warning before the line. */
 static bool read_line(const char *path, Preflight *f) {
   char line[1024];
   bool is_there = false;
@@ -76,8 +76,8 @@ uint64_t preflight_node_bytes(const Plan *plan) {
   return most * ranks;
 }
 
-/* Parameters and what the optimizer keeps of them, as often as checkpoints are kept and once more:
- * the oldest goes when the newest is whole. Those that are there need no more room. */
+/* Parameters and optimizer state, times the number of checkpoints kept plus one, because the oldest
+ * is removed only when the newest is complete. Existing checkpoints need no further room. */
 static uint64_t checkpoints_bytes(const Plan *plan, const Preflight *f) {
   enum { MOST_BYTES_A_PARAMETER = 16 };
   int64_t more = plan->jobs[0].checkpoint_keep + 1 - f->saved;
@@ -103,7 +103,7 @@ static void check_quantity(Judge *j, const Preflight *f, int64_t have, uint64_t 
   }
 }
 
-/* Cores that the ranks of a node use together; of nodes that differ, those of the smallest. */
+/* Cores that the ranks of a node use together; if nodes differ, on the smallest. */
 static int64_t planned_cores(const Plan *plan) {
   int64_t least = INT64_MAX;
   for (uint32_t i = 0; i < plan->places_count; i++) {
@@ -158,7 +158,7 @@ static int64_t clock_of(const Preflight *f) {
   return f->clock_ms;
 }
 
-/* The program that most nodes have; of as many, the first node's. */
+/* The program that most nodes have; in a tie, the first node's. */
 static uint64_t common_program(const Judge *j) {
   int32_t most = 0;
   uint64_t common = 0;
@@ -185,7 +185,7 @@ static void compare_nodes(Judge *j) {
   }
 }
 
-/* Data that no node can read are the job's mistake; what one cannot, its own. */
+/* Data that no node can read are a mistake of the job; if only some cannot, it is theirs. */
 static bool check_data(Judge *j, Status *status) {
   int32_t blind = 0;
   for (int32_t i = 0; i < j->count; i++)

@@ -1,4 +1,4 @@
-/* judge_full.c -- what the long looks of all nodes say together. */
+/* judge_full.c -- judges the full checks of all nodes together. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -96,7 +96,7 @@ static uint64_t driver_of(const Full *f) {
   return hash_of(f->driver);
 }
 
-/* A node that has what most have; of as many, the first. */
+/* A node that has what most nodes have; in a tie, the first. */
 static int32_t common_node(const Judge *j, uint64_t (*value)(const Full *)) {
   int32_t most = 0, common = 0;
   for (int32_t i = 0; i < j->count; i++) {
@@ -154,7 +154,7 @@ static void judge_rate(const Judge *j, int64_t (*value)(const Full *), double sh
   }
 }
 
-/* All nodes wrote at once, as they do for a checkpoint. */
+/* All nodes write at once, as for a checkpoint. */
 static void judge_write(const Judge *j) {
   char rate[QUANTITY_BYTES], wanted[QUANTITY_BYTES];
   double all_bs = 0;

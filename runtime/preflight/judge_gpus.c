@@ -1,4 +1,4 @@
-/* judge_gpus.c -- what the lines about GPUs say together. */
+/* judge_gpus.c -- judges the lines about GPUs of all nodes together. */
 #include <inttypes.h>
 
 #include "runtime/metrics/text.h"
@@ -57,7 +57,7 @@ static void read_lines(const char *path, Gpus *gpus) {
 
 /* ---- one node */
 
-/* Of nodes that differ, those of the smallest. */
+/* If nodes differ, that of the smallest. */
 static int32_t planned_gpus(const Plan *plan) {
   uint32_t least = UINT32_MAX;
   for (uint32_t i = 0; i < plan->places_count; i++) {
@@ -131,7 +131,7 @@ static void check_node(Judge *j, int32_t node) {
 
 /* ---- rates */
 
-/* Of the slowest GPU of a node; 0: unknown. */
+/* The clock of the slowest GPU of a node; 0: unknown. */
 static int64_t clock_mhz(const Gpus *gpus) {
   int64_t least = 0;
   for (int32_t i = 0; i < gpus->count; i++) {
@@ -162,7 +162,8 @@ static void compare_clocks(const Judge *j) {
 
 /* ---- the whole */
 
-/* A container may lack the library although ranks have their GPUs: where all lack it, it is said.
+/* A container may lack the library although ranks have their GPUs: if all nodes lack it, that is
+ * only noted.
  */
 static void judge_all(Judge *j) {
   int32_t blind = 0;

@@ -1,5 +1,5 @@
-/* judge_network.c -- what the lines about the network say together: wrong bytes, exchanges that do
- * not return, pairs and nodes that are slow, and the rate that the plan counts on. */
+/* judge_network.c -- judges the lines about the network of all nodes together: wrong bytes,
+ * exchanges that do not return, slow pairs and nodes, and the rate that the plan assumes. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,7 +75,7 @@ static const char *name_of(const Judge *j, const Meeting *m) {
   return j->node[m->node].node;
 }
 
-/* The exchange in which a node is; NULL: in none. */
+/* The exchange that a node is in, or NULL. */
 static const Meeting *open_of(const Judge *j, const char *node) {
   for (int32_t i = 0; i < j->meetings; i++)
     if (j->meeting[i].is_open && strcmp(name_of(j, &j->meeting[i]), node) == 0)
@@ -83,7 +83,7 @@ static const Meeting *open_of(const Judge *j, const char *node) {
   return NULL;
 }
 
-/* Who waits for a node that waits itself is not to blame, nor is whom it waits for. */
+/* A node that waits for a node which itself waits is not to blame, nor is the one it waits for. */
 static void judge_open(Judge *j, const Meeting *m) {
   char what[NAME_BYTES + 64];
   const Meeting *others = open_of(j, m->other);
@@ -107,7 +107,7 @@ static int compare_rates(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* The middle rate of one node's meetings, or of all (-1); 0: there are none. */
+/* The median rate of one node's exchanges, or of all (-1); 0: there are none. */
 static int64_t middle_rate(const Judge *j, int32_t node) {
   int32_t count = 0;
   for (int32_t i = 0; i < j->meetings; i++)
@@ -127,7 +127,7 @@ static void judge_pairs(const Judge *j, int32_t node, int64_t middle) {
   for (int32_t i = 0; i < j->meetings; i++) {
     const Meeting *m = &j->meeting[i];
     if (m->node != node || m->is_open || !is_slow(m->mbs, middle)) continue;
-    if (strcmp(name_of(j, m), m->other) < 0) /* the other says the same */
+    if (strcmp(name_of(j, m), m->other) < 0) /* the other node reports the same pair */
       fprintf(j->out, "slow %s and %s: %s/s between them, %s/s between most\n", name_of(j, m),
               m->other, text_bytes(rate, (double)m->mbs * 1e6),
               text_bytes(most, (double)middle * 1e6));
@@ -146,7 +146,7 @@ static void judge_rates(const Judge *j) {
   }
 }
 
-/* Do ranks along the axis leave the node of the first? */
+/* Whether ranks along the axis are on more than one node. */
 static bool leaves_node(const Plan *plan, uint32_t axis) {
   bool leaves = false;
   for (uint32_t at = 1; at < plan->axes[axis].size && !leaves; at++)
@@ -154,7 +154,7 @@ static bool leaves_node(const Plan *plan, uint32_t axis) {
   return leaves;
 }
 
-/* What the plan counts on between nodes, all NICs of a node together; 0: it is not known. */
+/* The rate that the plan assumes between nodes, over all NICs of a node; 0: unknown. */
 static double planned_bytes_per_s(const Plan *plan) {
   double most = 0;
   for (uint32_t i = 0; i < plan->links_count; i++) {

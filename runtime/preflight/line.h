@@ -1,4 +1,4 @@
-/* line.h -- reading what a node says: " NAME=VALUE" in a line. Private to runtime/preflight. */
+/* line.h -- reads " NAME=VALUE" from a node's line. Private to runtime/preflight. */
 #ifndef LOCKSTEP_PREFLIGHT_LINE_H
 #define LOCKSTEP_PREFLIGHT_LINE_H
 
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Behind " NAME="; -1: it is not there. */
+/* The number after " NAME="; -1: not there. */
 static inline int64_t number_of(const char *line, const char *name) {
   const char *at = strstr(line, name);
   return at != NULL ? strtoll(at + strlen(name), NULL, 10) : -1;

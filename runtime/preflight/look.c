@@ -1,4 +1,4 @@
-/* look.c -- what one node is. */
+/* look.c -- describes one node. */
 #include <fcntl.h>
 #include <glob.h>
 #include <inttypes.h>
@@ -18,7 +18,7 @@
 #include "runtime/folder.h"
 #include "runtime/preflight/preflight.h"
 
-/* Under Slurm a node has a name of its own, whatever its host is called. */
+/* Under Slurm a node has its own name, independent of the host name. */
 static void name_node(char name[128]) {
   const char *slurm = getenv("SLURMD_NODENAME");
   if (slurm != NULL && *slurm)
@@ -67,7 +67,7 @@ static int64_t count_cores(void) {
   return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
-/* Of the nodes that the plan describes, this is the one that it lacks least of. */
+/* Of the nodes that the plan describes, the one of which this node lacks the fewest devices. */
 static int64_t count_lacking(const Plan *plan) {
   int64_t least = 0;
   for (uint32_t i = 0; i < plan->places_count; i++) {

@@ -15,7 +15,7 @@ enum {
   SUM_ELEMENTS = 4 << 20,
   PAIR_ELEMENTS = 1 << 20,
   TRIES = 3,
-  ROUNDS_MOST = 64, /* of more nodes than that, each meets so many of the others, unless told */
+  ROUNDS_MOST = 64, /* with more nodes, each exchanges with so many others, unless told otherwise */
   NAME_BYTES = 128,
   START_S = 15,
   NAMES_S = 5,
@@ -28,7 +28,7 @@ typedef struct Network {
   const char *node;
   FILE *out;
   int rank, count;
-  int rounds_most;          /* in which pairs meet */
+  int rounds_most;          /* of exchanges between pairs */
   char (*name)[NAME_BYTES]; /* of every process's node */
   float *sent, *got;
 } Network;
@@ -39,7 +39,7 @@ static double now_s(void) {
   return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* Small whole numbers: their sums are exact in any order. */
+/* Small integers, whose sums are exact in any order. */
 static float element(int rank, int64_t i) {
   return (float)((rank % 7 + 1) * (1 + i % 13));
 }
@@ -82,12 +82,12 @@ static bool sum_all(Network *n) {
   return fflush(n->out) == 0;
 }
 
-/* ---- pairs: as in a tournament, all meet at once in each round */
+/* ---- pairs: as in a round-robin tournament, all exchange at once in each round */
 
-/* Whom this process meets; -1: it rests. One stands still, the others go round. */
+/* The partner of this process; -1: it pauses. One process keeps its seat, the others rotate. */
 static int partner_of(int rank, int count, int round) {
   int seats = count + count % 2, last = seats - 1, other;
-  if (rank == last) /* whose seat minus the round is the round: twice the seat is the round */
+  if (rank == last) /* the partner's seat: twice the seat is the round */
     other = round % 2 == 0 ? round / 2 : (round + last) / 2;
   else
     other = ((round - rank) % last + last) % last;

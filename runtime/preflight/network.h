@@ -1,10 +1,10 @@
-/* network.h -- what a node says of its network before a run, one process a node: sums of all of
- * them, and what each pair exchanges.
+/* network.h -- tests the network before a run, with one process on each node: sums over all nodes,
+ * and exchanges of pairs.
  *
  * Lines, after the node's own: "network nodes=N wrong=COUNT mbs=RATE", then "pair NODE mbs=RATE
- * wrong=COUNT" for each partner; RATE in MB/s, COUNT of elements that came wrong. The names come
- * before the exchange and the numbers after it, so a line without them is an exchange that has not
- * returned. */
+ * wrong=COUNT" for each partner; RATE in MB/s, COUNT is the number of wrong elements. The names are
+ * written before the exchange and the numbers after it, so a line without numbers is an exchange
+ * that has not returned. */
 #ifndef LOCKSTEP_PREFLIGHT_NETWORK_H
 #define LOCKSTEP_PREFLIGHT_NETWORK_H
 
@@ -15,8 +15,8 @@
 /* Whether this process was started as one of several, and can reach the others. */
 bool network_is_there(void);
 
-/* At most 50 s: then the process ends with a line on stderr, and code 2. `all_pairs`: also of more
- * than 65 nodes each meets all others. */
+/* Takes at most 50 s: then the process ends with a line on stderr and code 2. `all_pairs`: with
+ * more than 65 nodes, too, each exchanges with all others. */
 bool network_look(const char *node, bool all_pairs, FILE *out, Status *status);
 
 #endif

@@ -1,6 +1,6 @@
-/* preflight.h -- is a node fit for a plan? Each node says what it is in one line; all lines
- * together are judged once. The batch script runs one process a node, which adds what it finds of
- * the network (network.h), then one that reads what they wrote.
+/* preflight.h -- whether nodes are fit for a plan. Each node describes itself in one line, and all
+ * lines are judged together. The batch script runs one process on each node, which adds the results
+ * of the network test (network.h), then one process that reads what they wrote.
  *
  * A line is: node, then NAME=NUMBER for each fact, then data=REASON to the end of the line. */
 #ifndef LOCKSTEP_PREFLIGHT_H
@@ -20,42 +20,42 @@ typedef struct Preflight {
   int64_t lacking;  /* devices of the plan's seats that are not on its PCI bus */
   int64_t shm;      /* bytes free in /dev/shm */
   int64_t disk;     /* bytes free where checkpoints go */
-  int64_t saved;    /* checkpoints that are there already */
+  int64_t saved;    /* checkpoints that exist already */
   int64_t clock_ms; /* since 1970 */
   int64_t mflops;   /* of the matrix product, with the threads of one rank */
   char data[200];   /* why the data cannot be read, or "" */
 } Preflight;
 
-/* What this node is; takes about half a second. */
+/* Describes this node; takes about half a second. */
 void preflight_look(const Plan *plan, Preflight *facts);
 void preflight_print(const Preflight *facts, FILE *out);
 
-/* What the ranks of a node take of memory, where that is most. */
+/* The memory that the ranks of a node take, on the node where that is most. */
 uint64_t preflight_node_bytes(const Plan *plan);
 
-/* What the judge is told beside the plan. */
+/* What the judge needs besides the plan. */
 typedef struct PreflightAsked {
-  bool is_full;    /* each node has looked long (full.h) */
-  double write_bs; /* what the job counts on when a checkpoint is written, in bytes/s; 0: nothing */
+  bool is_full;    /* each node has made the full check (full.h) */
+  double write_bs; /* the rate at which the job expects to write checkpoints, in bytes/s; 0: none */
 } PreflightAsked;
 
-/* Reads lines of `paths`, one a node, and prints a line for each finding: "bad NODE: ..." where a
- * node should not be used, "all: ..." where the job must change, "slow NODE: ..." and "note all:
- * ..." as warnings. True: the run may start. Else status: STATUS_WORLD for nodes, STATUS_USER for
- * the job. */
+/* Reads the lines in `paths`, one file for each node, and prints a line for each finding: "bad
+ * NODE: ..." if a node should not be used, "all: ..." if the job must change, "slow NODE: ..." and
+ * "note all: ..." as warnings. True: the run may start. Otherwise status: STATUS_WORLD for nodes,
+ * STATUS_USER for the job. */
 bool preflight_judge(const Plan *plan, const PreflightAsked *asked, char *const *paths,
                      int32_t count, FILE *out, Status *status);
 
-/* The part of it about network.h's lines in the same files; adds bad nodes to `bad`. False: not
- * enough memory. */
+/* The part for the lines of network.h in the same files; adds bad nodes to `bad`. False: out of
+ * memory. */
 bool preflight_judge_network(const Plan *plan, const Preflight *node, char *const *paths,
                              int32_t count, FILE *out, int32_t *bad);
 
-/* About gpus.h's, of plans for GPUs. */
+/* The part for the lines of gpus.h, for plans for GPUs. */
 bool preflight_judge_gpus(const Plan *plan, const Preflight *node, char *const *paths,
                           int32_t count, FILE *out, int32_t *bad);
 
-/* And about full.h's. */
+/* The part for the lines of full.h. */
 bool preflight_judge_full(const Plan *plan, const PreflightAsked *asked, const Preflight *node,
                           char *const *paths, int32_t count, FILE *out, int32_t *bad);
 

@@ -28,7 +28,7 @@ static int open_nameless(const char *folder, char why[200]) {
   return file;
 }
 
-/* Words that no other place of the file has. */
+/* Fills a chunk with words that occur nowhere else in the file. */
 static void fill(uint64_t *word, int64_t chunk) {
   for (int64_t i = 0; i < CHUNK_WORDS; i++)
     word[i] = (uint64_t)(chunk * CHUNK_WORDS + i) * 0x9e3779b97f4a7c15u;
@@ -47,7 +47,7 @@ static bool move_chunk(int file, uint64_t *word, bool writes) {
   return true;
 }
 
-/* Chunks that are on disk; -1: errno says why not. */
+/* The number of chunks that reached the disk; -1: errno says why not. */
 static int64_t write_chunks(int file, uint64_t *word, int64_t most) {
   double until_s = scratch_now_s() + WRITE_S;
   int64_t done = 0;
@@ -59,8 +59,8 @@ static int64_t write_chunks(int file, uint64_t *word, int64_t most) {
   return fdatasync(file) == 0 ? done : -1;
 }
 
-/* Words that are wrong; -1: it cannot be read. What memory still has of the file is given up first,
- * where the system does so. */
+/* The number of wrong words; -1: it cannot be read. Cached pages of the file are dropped first, if
+ * the system does so. */
 static int64_t read_chunks(int file, uint64_t *word, uint64_t *wanted, int64_t count) {
   double until_s = scratch_now_s() + READ_S;
   int64_t wrong = 0;

@@ -1,5 +1,5 @@
-/* scratch.h -- a file that is written, made lasting, read back and gone: whether a file system does
- * what a checkpoint asks of it, and how fast. */
+/* scratch.h -- writes a file, syncs it, reads it back and removes it: whether a file system can do
+ * what a checkpoint needs, and how fast. */
 #ifndef LOCKSTEP_PREFLIGHT_SCRATCH_H
 #define LOCKSTEP_PREFLIGHT_SCRATCH_H
 
@@ -7,8 +7,9 @@
 #include <stdint.h>
 
 typedef struct Scratch {
-  int64_t bytes; /* in: at most; out: written, which may be less: a few seconds are enough */
-  int64_t wrong; /* words that came back otherwise */
+  int64_t bytes; /* in: at most so many; out: written, perhaps fewer, because it stops after a few
+                    seconds */
+  int64_t wrong; /* words that differ */
   double mbs;    /* of writing, until all is on disk */
 } Scratch;
 

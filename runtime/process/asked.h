@@ -1,6 +1,6 @@
-/* asked.h -- files in a run folder that ask something of its run. Who may write there need not own
- * the job: `stop` asks as a signal does, `save` asks for a checkpoint. The run removes a file when
- * what it asks for is done. */
+/* asked.h -- requests by files in the run folder, for users who may write there without owning the
+ * job: `stop` has the effect of a signal, `save` asks for a checkpoint. The run removes a file when
+ * its request is carried out. */
 #ifndef LOCKSTEP_PROCESS_ASKED_H
 #define LOCKSTEP_PROCESS_ASKED_H
 
@@ -13,8 +13,8 @@ enum { ASKED_PATH_BYTES = 4096 };
 /* False: the folder's name is too long. */
 bool asked_path(const char *folder, Asked what, char path[ASKED_PATH_BYTES]);
 
-/* Requests of before a start that was just asked for: it counts, and they do not. False: the file
- * `path` cannot be removed, as errno says. */
+/* Removes requests that are older than this start, which overrides them. False: the file `path`
+ * cannot be removed; errno says why. */
 bool asked_forget(const char *folder, char path[ASKED_PATH_BYTES]);
 
 #endif

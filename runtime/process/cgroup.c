@@ -9,15 +9,16 @@
 
 enum { PATH_BYTES = 4096, LINE_BYTES = PATH_BYTES + 256 };
 
-/* Version 1 says "no limit" with a number near the greatest. */
+/* Version 1 gives a very large number for "no limit". */
 static const uint64_t no_limit_bytes = (uint64_t)1 << 62;
 
-/* A version of control groups, and its names of the same things. */
+/* A version of control groups, with its names for the same values. */
 typedef struct Version {
   const char *mount;
   const char *limit;
   const char *used;
-  const char *cache; /* a line of memory.stat: what of `used` the system gives back at once */
+  const char
+      *cache; /* a line of memory.stat: the part of `used` that the system can free at once */
 } Version;
 
 static const Version version_1 = {"/sys/fs/cgroup/memory", "memory.limit_in_bytes",
@@ -25,7 +26,7 @@ static const Version version_1 = {"/sys/fs/cgroup/memory", "memory.limit_in_byte
 static const Version version_2 = {"/sys/fs/cgroup", "memory.max", "memory.current",
                                   "inactive_file "};
 
-/* The number after `prefix` at the start of a line. False: there is none, as after "max". */
+/* The number after `prefix` at the start of a line. False: not a number, such as "max". */
 static bool read_number(const char *folder, const char *name, const char *prefix,
                         uint64_t *number) {
   char path[2 * PATH_BYTES], line[128], *end = line;
@@ -54,8 +55,8 @@ static void read_level(const Version *version, const char *folder, CgroupMemory 
   if (available < memory->available_bytes) memory->available_bytes = available;
 }
 
-/* From the group up to the mount. In a container the group may be named as its host sees it: then
- * only the mount itself is there, and it is the container's own. */
+/* Goes from the group up to the mount. In a container the group may have the host's name: then only
+ * the mount itself exists, which is the container's own. */
 static void read_levels(const char *root, const Version *version, char *group,
                         CgroupMemory *memory) {
   char folder[PATH_BYTES + 512];

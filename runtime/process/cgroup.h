@@ -1,4 +1,4 @@
-/* cgroup.h -- the memory that a container or a batch system lets this process have. */
+/* cgroup.h -- the memory that a container or a batch system allows this process. */
 #ifndef LOCKSTEP_PROCESS_CGROUP_H
 #define LOCKSTEP_PROCESS_CGROUP_H
 
@@ -9,8 +9,8 @@ typedef struct CgroupMemory {
   uint64_t available_bytes; /* the least that a limit leaves; UINT64_MAX: there is none */
 } CgroupMemory;
 
-/* Of the control group that this process is in (version 1 or 2) and of those above it. `root` is
- * "" but in tests: it stands before /proc and /sys. */
+/* The limits of this process's control group (version 1 or 2) and of those above it. `root` is put
+ * before /proc and /sys; it is "" except in tests. */
 CgroupMemory cgroup_memory(const char *root);
 
 #endif

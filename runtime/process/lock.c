@@ -1,4 +1,4 @@
-/* lock.c -- a POSIX record lock over a file that says whose it is. */
+/* lock.c -- a POSIX record lock on a file that names its holder. */
 #include "runtime/process/lock.h"
 
 #include <errno.h>
@@ -28,7 +28,7 @@ static bool parse_holder(const char *record, Holder *holder) {
          sscanf(rest, " on %255s since %63[^\n]", holder->host, holder->since) == 2;
 }
 
-/* Numbers of processes are used again: what is none of ours is not the holder. */
+/* Pids are reused: a process that is not one of ours is not the holder. */
 static bool is_lockstep(long pid) {
   char path[64], name[32] = "";
   (void)snprintf(path, sizeof path, "/proc/%ld/comm", pid);
@@ -70,7 +70,7 @@ static void read_record(int descriptor, char record[RECORD_BYTES]) {
   record[got > 0 ? got : 0] = 0;
 }
 
-/* A disk too full for the line loses who it is, not the lock. */
+/* On a full disk the holder's name is lost, but not the lock. */
 static void write_record(int descriptor, const char *host) {
   char record[RECORD_BYTES], since[64];
   struct tm now;
@@ -99,7 +99,7 @@ static LockResult say_held(const char *folder, const char *record, bool is_certa
   return LOCK_HELD;
 }
 
-/* Whether a lock that the kernel has granted says anything about other hosts. */
+/* Whether a lock granted by the kernel also excludes other hosts. */
 static bool reaches_all(const char *folder) {
   char full[PATH_BYTES];
   return !realpath(folder, full) || !lock_is_of_host("/proc/self/mounts", full);
@@ -109,7 +109,7 @@ LockResult lock_take(Lock *lock, const char *folder, char why[LOCK_WHY_BYTES]) {
   char path[PATH_BYTES], host[HOST_BYTES] = "?", record[RECORD_BYTES];
   (void)snprintf(path, sizeof path, "%.4000s/lock", folder);
   (void)gethostname(host, sizeof host - 1);
-  /* Not closed on exec, for closing gives the lock back. */
+  /* Not closed on exec, because closing releases the lock. */
   lock->descriptor = open(path, O_RDWR | O_CREAT, 0666);
   if (lock->descriptor < 0) {
     (void)snprintf(why, LOCK_WHY_BYTES, "%.300s: cannot be written: %s", path, strerror(errno));

@@ -1,10 +1,9 @@
 /* lock.h -- one run at a time writes into a folder.
  *
- * FOLDER/lock says who: process, host and since when. The kernel holds the lock itself, on
- * network file systems the server, so that it ends with its holder, however that ends. Where a
- * mount has no locks or keeps them to the host, what the file says decides: a holder on this host
- * is looked for, one on another host is believed. The file stays when the lock is given back, and
- * is empty then. */
+ * FOLDER/lock names the process, its host and since when. The lock is held by the kernel, on
+ * network file systems by the server, so it ends with its holder, however that ends. If a mount has
+ * no locks, or only locks within a host, the file decides: a holder on this host is looked up, one
+ * on another host is trusted. The file stays when the lock is released, and is then empty. */
 #ifndef LOCKSTEP_LOCK_H
 #define LOCKSTEP_LOCK_H
 
@@ -18,17 +17,17 @@ typedef struct Lock {
   int descriptor; /* -1: holds nothing */
 } Lock;
 
-/* Takes the lock of a folder that exists. Else `why` is one line: LOCK_HELD names the holder,
- * LOCK_FAILED says what the system refused. The lock is the process's: it survives exec, and a
- * process that holds it can take it again. */
+/* Takes the lock of an existing folder. On failure `why` is one line: LOCK_HELD names the holder,
+ * LOCK_FAILED says what the system refused. The lock belongs to the process: it survives exec, and
+ * a process that holds it can take it again. */
 LockResult lock_take(Lock *lock, const char *folder, char why[LOCK_WHY_BYTES]);
 
-/* Does nothing to a lock that holds nothing. */
+/* Does nothing if the lock is not held. */
 void lock_give_back(Lock *lock);
 
-/* ---- what decides where locks do not reach other hosts; declared for tests */
+/* ---- used where locks do not reach other hosts; declared for tests */
 
-/* Whether `record`, the text of a lock file, speaks of a run that may be alive, asked on `host`. */
+/* Whether `record`, the text of a lock file, names a run that may be alive, seen from `host`. */
 bool lock_holder_lives(const char *record, const char *host);
 
 /* Whether the mount of `folder`, an absolute path, in the table `mounts` (/proc/self/mounts) keeps

@@ -1,4 +1,4 @@
-/* plain.c -- which letters are printed as they are, and what stands for the others. */
+/* plain.c -- which characters are printed as they are, and how others are escaped. */
 #include "runtime/process/plain.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@ int letter_bytes(const char *text, const char *end) {
   if (p[0] == 0 || (p[0] >= 0x80 && p[0] < 0xc2) || p[0] > 0xf4 || end - text <= more) return 0;
   for (int i = 1; i <= more; i++)
     if ((p[i] & 0xc0) != 0x80) return 0;
-  /* Written longer than need be, half of a pair, or beyond the last letter. */
+  /* Overlong encodings, surrogates, or values beyond the last code point. */
   bool is_odd = (p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] >= 0xa0) ||
                 (p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] >= 0x90);
   return is_odd ? 0 : more + 1;

@@ -17,8 +17,8 @@ enum { LINE_BYTES = 8192, EXIT_OF_THE_WORLD = 2, LAST_WORDS_MS = 5000 };
 
 static const char *program_name = "lockstep";
 
-/* A handler may call neither malloc nor stdio: numbers and lines are taken apart and put together
- * by hand, and nothing here is on the stack of a thread that may have little. */
+/* A signal handler may call neither malloc nor stdio, so numbers and lines are parsed and printed
+ * by hand; buffers are static, because the interrupted thread may have a small stack. */
 typedef struct MapReader {
   int descriptor;
   size_t have, at;
@@ -128,7 +128,7 @@ void process_on_lost_file(void (*hook)(void)) {
   lost_file_hook = hook;
 }
 
-/* The hook ends the process when it has done its part. */
+/* The hook ends the process when it is done. */
 static void end_without_file(void) {
   say(program_name);
   say(": ");
@@ -141,11 +141,11 @@ static void end_without_file(void) {
   _exit(EXIT_OF_THE_WORLD);
 }
 
-/* The maps of the process know every mapped file by name, whoever mapped it. */
+/* /proc/self/maps names every mapped file, whatever code mapped it. */
 static void on_bus_error(int number, siginfo_t *info, void *context) {
   (void)context;
   while (atomic_flag_test_and_set(&is_reporting))
-    (void)pause(); /* another thread met it first, and ends the process */
+    (void)pause(); /* another thread was first, and ends the process */
   reader.descriptor = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
   const char *path = NULL;
   uint64_t byte = 0;
@@ -155,7 +155,7 @@ static void on_bus_error(int number, siginfo_t *info, void *context) {
     describe_lost(path, byte);
     end_without_file();
   }
-  /* Not a file's memory: a defect. Returning runs the instruction again, without this handler. */
+  /* Not memory of a file: a defect. Returning repeats the instruction without this handler. */
   (void)signal(number, SIG_DFL);
 }
 

@@ -1,4 +1,4 @@
-/* requests.c -- a thread waits for the signals, so that what follows one may lock, write and wait.
+/* requests.c -- a thread waits for the signals, so that their handling may lock, write and wait.
  */
 #include "runtime/process/requests.h"
 
@@ -11,7 +11,7 @@
 
 #include "runtime/process/process.h"
 
-#define LOST_FILE SIGRTMIN /* of this process to itself */
+#define LOST_FILE SIGRTMIN /* sent by this process to itself */
 
 enum { EXIT_OF_THE_WORLD = 2 };
 
@@ -55,7 +55,7 @@ const char *requests_name(int number) {
   return "a signal";
 }
 
-/* So that a shell sees which it was. */
+/* So that a shell sees which signal it was. */
 static void end_by(int number) {
   sigset_t one;
   sigemptyset(&one);

@@ -1,10 +1,10 @@
-/* wrap.c -- parts that stand apart stay together. */
+/* wrap.c -- keeps parts that are separated by two blanks together. */
 #include "runtime/process/wrap.h"
 
 #include <stdbool.h>
 #include <string.h>
 
-/* Parts, between which stand two blanks or more, stay together where a line has room for one. */
+/* A part, separated from others by two or more blanks, is not broken if it fits on a line. */
 static int32_t part_bytes(const char *text) {
   const char *gap = strstr(text, "  ");
   int32_t line = (int32_t)strcspn(text, "\n");
@@ -12,7 +12,7 @@ static int32_t part_bytes(const char *text) {
 }
 
 void print_wrapped(FILE *out, const char *text, int32_t column, int32_t indent, int32_t most) {
-  bool is_begun = false; /* something stands on this line that may be followed by a break */
+  bool is_begun = false; /* this line has text after which it may be broken */
   while (*text) {
     if (*text == '\n') {
       text += 1 + strspn(text + 1, " ");

@@ -5,9 +5,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Prints `text` behind the `column` bytes that its line has already; lines break between words
- * before column `most` and go on at `indent`. Parts with two blanks between them stay whole where
- * they can. Ends the line. */
+/* Prints `text` after the `column` bytes already on its line; lines break between words before
+ * column `most` and continue at `indent`. Parts separated by two blanks stay whole if they can.
+ * Ends the line. */
 void print_wrapped(FILE *out, const char *text, int32_t column, int32_t indent, int32_t most);
 
 #endif

@@ -1,5 +1,4 @@
-/* foreign.c -- files that people have at hand and that are not tokens, by their first bytes or
- * their name. */
+/* foreign.c -- recognises common files that are not tokens, by their first bytes or their name. */
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -109,7 +108,7 @@ bool tokens_foreign(const char *path, TokensForeign *foreign) {
   return true;
 }
 
-/* Ids of 16 or 32 bits have bytes that no text has, unless there are very few of them. */
+/* Ids of 16 or 32 bits contain bytes that text does not, unless there are very few ids. */
 bool tokens_is_text(const char *path) {
   static const char *const endings[] = {".txt", ".text", ".md", ".html", ".xml", ".csv", ".tsv"};
   for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
@@ -119,7 +118,7 @@ bool tokens_is_text(const char *path) {
   for (size_t i = 0; i < got; i++)
     if ((head[i] < ' ' && (head[i] == 0 || !strchr("\t\n\r\f", head[i]))) || head[i] == 0x7f)
       return false;
-  for (size_t i = 0, more = 0; i < got; i++) { /* UTF-8: as many continuations as promised */
+  for (size_t i = 0, more = 0; i < got; i++) { /* UTF-8: the right number of continuation bytes */
     bool goes_on = (head[i] & 0xc0) == 0x80;
     if (goes_on != (more > 0) || head[i] >= 0xf8) return false;
     if (goes_on) more--;

@@ -1,4 +1,4 @@
-/* read.c -- maps token files and believes nothing that their headers say until their size agrees.
+/* read.c -- maps token files, and trusts their headers only if the file size agrees.
  */
 #include <assert.h>
 #include <errno.h>
@@ -99,7 +99,7 @@ bool tokens_detect(const char *path, DataFormat *format, char why[TOKENS_WHY_BYT
   return refuse(why, "%s: has no header that names its format; say u8, u16 or u32", path);
 }
 
-/* What a raw format would read without a complaint, and wrongly. */
+/* Files that a raw format would read without an error, but wrongly. */
 static bool is_raw(const char *path, int32_t id_bytes, char why[TOKENS_WHY_BYTES]) {
   DataFormat format = FORMAT_U8;
   TokensForeign foreign;
@@ -161,7 +161,7 @@ static int32_t megatron_id_bytes(uint8_t code) {
   }
 }
 
-/* Sequences must follow each other without a gap: then the whole .bin is one stream of tokens. */
+/* Sequences must be contiguous: then the whole .bin is one stream of tokens. */
 static bool check_sequences(const TokenFile *index, const char *path, uint64_t sequences,
                             int32_t id_bytes, uint64_t *tokens, char why[TOKENS_WHY_BYTES]) {
   const uint8_t *lengths = (const uint8_t *)index->mapped + MEGATRON_HEADER_BYTES;
@@ -251,7 +251,8 @@ void tokens_close(TokenFile *file) {
 }
 
 int64_t tokens_find_bad(const TokenFile *file, int64_t first, int64_t count, uint32_t vocab) {
-  if (file->id_bytes < 4 && vocab >> (8 * file->id_bytes) > 0) return -1; /* none can be */
+  if (file->id_bytes < 4 && vocab >> (8 * file->id_bytes) > 0)
+    return -1; /* no id can be too large */
   for (int64_t i = first; i < first + count; i++)
     if (tokens_id(file, i) >= vocab) return i;
   return -1;

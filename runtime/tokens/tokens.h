@@ -28,14 +28,14 @@ typedef struct TokenFile {
  * say the width. */
 bool tokens_detect(const char *path, DataFormat *format, char why[TOKENS_WHY_BYTES]);
 
-/* A file that is known and is no tokens. The texts are constants. */
+/* A known kind of file that is not tokens. The texts are constants. */
 typedef struct TokensForeign {
   const char *what;                   /* "a Parquet file" */
   const char *for_tokens, *for_table; /* what to do with it */
-  bool is_text;                       /* its bytes could be tokens, if someone says so */
+  bool is_text;                       /* its bytes could be tokens, if the job says so */
 } TokensForeign;
 
-/* Looks at the file's first bytes and its name. False: none of those known, or not readable. */
+/* Looks at the file's first bytes and its name. False: not a known kind, or not readable. */
 bool tokens_foreign(const char *path, TokensForeign *foreign);
 
 /* Whether the file is text, by its name or because all of its first bytes are. */
@@ -46,7 +46,7 @@ bool tokens_is_text(const char *path);
 bool tokens_open(TokenFile *file, const char *path, DataFormat format, char why[TOKENS_WHY_BYTES]);
 void tokens_close(TokenFile *file);
 
-/* Any file as its bytes: no header is looked for, nothing is refused for what it looks like. */
+/* Maps any file as bytes: it looks for no header and refuses nothing by its appearance. */
 bool tokens_open_bytes(TokenFile *file, const char *path, char why[TOKENS_WHY_BYTES]);
 
 static inline uint32_t tokens_id(const TokenFile *file, int64_t i) {
@@ -56,7 +56,7 @@ static inline uint32_t tokens_id(const TokenFile *file, int64_t i) {
   return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
 }
 
-/* The first id >= vocab in [first, first + count): its position, or -1. */
+/* The position of the first id >= vocab in [first, first + count), or -1. */
 int64_t tokens_find_bad(const TokenFile *file, int64_t first, int64_t count, uint32_t vocab);
 
 typedef struct TokensWritten {

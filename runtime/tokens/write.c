@@ -43,7 +43,7 @@ static bool write_file(const char *folder, const char *name, const uint8_t *byte
   return refuse(why, path, strerror(failure));
 }
 
-/* Without a hold-out an older valid.u8 would be text that is now trained on. */
+/* Without a hold-out, removes an older valid.u8, whose text would now be in the training data. */
 static bool write_or_remove_valid(const char *folder, const uint8_t *bytes, int64_t count,
                                   char why[TOKENS_WHY_BYTES]) {
   if (count > 0) return write_file(folder, "valid.u8", bytes, count, why);
@@ -53,7 +53,7 @@ static bool write_or_remove_valid(const char *folder, const uint8_t *bytes, int6
   return refuse(why, path, strerror(errno));
 }
 
-/* The folder and those above it. */
+/* Makes the folder and those above it. */
 static bool make_folder(const char *folder, char why[TOKENS_WHY_BYTES]) {
   char part[PATH_BYTES];
   size_t length = strlen(folder);

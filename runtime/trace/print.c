@@ -11,7 +11,7 @@ typedef struct Printer {
   const Plan *plan;
   const Trace *traces;
   int32_t count;
-  int64_t base_ns; /* of the clock of the day */
+  int64_t base_ns; /* of the wall clock */
   FILE *out;
   bool is_begun;
 } Printer;
@@ -39,7 +39,7 @@ static void print_time(Printer *p, const Trace *trace, const char *name, int64_t
   fprintf(p->out, ",\"%s\":%" PRId64 ".%03" PRId64, name, since_ns / 1000, since_ns % 1000);
 }
 
-/* ---- who is who */
+/* ---- names of ranks and lanes */
 
 static void name_rank(Printer *p, const Trace *trace) {
   uint32_t rank = trace->header.rank;
@@ -102,7 +102,7 @@ static void print_record(Printer *p, const Trace *trace, const TraceEntry *entry
   fputs("}}", p->out);
 }
 
-/* ---- arrows: the k-th send of a pair of ranks meets the k-th receive */
+/* ---- arrows: the k-th send between two ranks matches the k-th receive */
 
 /* The member `distance` ahead along the communicator's only axis. */
 static uint32_t peer_of(const Plan *plan, uint32_t rank, uint32_t comm, int64_t distance) {
@@ -127,7 +127,7 @@ typedef struct Post {
   uint32_t operand;
 } Post;
 
-/* The next operand, from `at` on, by which `trace` sends to (or gets from) `peer` over `comm`. */
+/* The next operand, from `at` on, that `trace` sends to (or receives from) `peer` over `comm`. */
 static bool next_post(const Plan *plan, const Trace *trace, uint32_t peer, uint32_t comm,
                       bool is_sent, Post *at) {
   for (; at->index < trace->count; at->index++, at->operand = 0) {

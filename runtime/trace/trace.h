@@ -1,7 +1,8 @@
-/* trace.h -- the files in which ranks keep when their records ran, and the picture of them.
+/* trace.h -- the files in which ranks keep when their records ran, and their conversion to trace
+ * events.
  *
  * ranks/RANK.trace in the run folder: a header, then entries, lane after lane and step after step.
- * A rank writes its own; nobody writes another's. */
+ * Each rank writes only its own. */
 #ifndef LOCKSTEP_TRACE_H
 #define LOCKSTEP_TRACE_H
 
@@ -18,7 +19,7 @@ typedef struct TraceHeader {
   uint32_t version;
   uint32_t rank;
   uint64_t plan_id;
-  int64_t wall_ns; /* of the clock of the day when the other one was 0: it differs between nodes */
+  int64_t wall_ns; /* the wall clock when the monotonic clock was 0; it differs between nodes */
   char node[TRACE_NODE_BYTES];
 } TraceHeader;
 
@@ -30,7 +31,7 @@ typedef struct TraceEntry {
   int32_t layer, microbatch; /* -1: none */
 } TraceEntry;
 
-/* "5..8", "5": steps from 1 on. False: it is neither. */
+/* "5..8", "5": steps from 1 on. False: not such a text. */
 bool trace_steps(const char *text, int64_t *first, int64_t *last);
 
 /* Entries of one rank, in memory. */
@@ -40,15 +41,15 @@ typedef struct Trace {
   int64_t count;
 } Trace;
 
-/* Reads a rank's file, only steps first to last. False: `why` says what is wrong. An entry that a
- * run has not written to its end is left out. */
+/* Reads a rank's file, only steps first to last. False: `why` says what is wrong. An entry that was
+ * not written completely is skipped. */
 bool trace_read(Trace *trace, const char *path, const Plan *plan, int64_t first, int64_t last,
                 char why[TRACE_WHY_BYTES]);
 void trace_free(Trace *trace);
 
 /* Chrome's trace events as JSON, which Perfetto opens: a process for each rank, a thread for each
  * lane, an event for each record, an arrow from each send to its receive when both are there. Times
- * count from the earliest. Returns how many records were written. */
+ * are relative to the earliest. Returns how many records were written. */
 int64_t trace_print(const Plan *plan, const Trace *traces, int32_t count, FILE *out);
 
 #endif

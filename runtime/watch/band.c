@@ -1,5 +1,5 @@
-/* band.c -- nothing here blocks for long: the thread that calls it is the one that must notice who
- * does. */
+/* band.c -- nothing here blocks for long, because the calling thread is the one that must notice
+ * which rank does. */
 #include "runtime/watch/band.h"
 
 #include <arpa/inet.h>
@@ -19,7 +19,7 @@
 
 enum { CONNECT_MS = 5000, SEND_MS = 50, BACKLOG = 4096, STRANGERS = 8, OTHER_FILES = 256 };
 
-/* Where a listener can be reached, as every rank learns it through PMIx. */
+/* The address of a listener, which every rank gets through PMIx. */
 typedef struct Address {
   uint16_t port; /* 0: it does not listen; in network order, as the others */
   uint32_t count;
@@ -43,9 +43,9 @@ bool band_is_charge(const Band *band, int32_t rank) {
   return is_here(band, rank) && rank != band->first_here && rank != band->last_here;
 }
 
-/* ---- who connects to whom */
+/* ---- connections */
 
-/* Of this host, its own to itself last. */
+/* This host's addresses, loopback last. */
 static void list_addresses(Address *address) {
   struct ifaddrs *list = NULL;
   if (getifaddrs(&list) != 0) list = NULL;
@@ -125,7 +125,7 @@ static bool is_connected(const Band *band, int32_t rank) {
   return rank == band->rank;
 }
 
-/* To the agents of the node, and as one of them to the roots. */
+/* Connects to the agents of the node and, if it is an agent, to the roots. */
 static bool connect_all(Band *band, const Address *address, Status *status) {
   const int32_t to[BAND_UP_MAX] = {band->first_here, band->last_here, 0, band->rank_count - 1};
   for (int32_t i = 0; i < (band_is_agent(band) ? BAND_UP_MAX : 2); i++)
@@ -134,7 +134,7 @@ static bool connect_all(Band *band, const Address *address, Status *status) {
   return true;
 }
 
-/* First and last rank of every node: its agents. */
+/* The first and last rank of every node are its agents. */
 static bool count_peers(Band *band) {
   int32_t ranks = band->rank_count, heads = 0, here = 0;
   int32_t *last = malloc((size_t)ranks * sizeof *last);
@@ -155,7 +155,8 @@ static bool count_peers(Band *band) {
   return true;
 }
 
-/* A root holds two connections a node: more than the 1,024 files that many systems start with. */
+/* A root holds two connections for each node, which may exceed the 1,024 open files that many
+ * systems allow at first. */
 static void allow_files(const Band *band) {
   struct rlimit limit;
   rlim_t wanted = (rlim_t)band->peer_room + OTHER_FILES;
@@ -194,7 +195,7 @@ void band_close(Band *band) {
 bool band_accept(Band *band) {
   int one = 1, got = accept4(band->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
   if (got < 0) return false;
-  if (band->peer_count == band->peer_room) { /* nobody of this job */
+  if (band->peer_count == band->peer_room) { /* not a rank of this job */
     (void)close(got);
     return true;
   }
@@ -218,7 +219,7 @@ static uint32_t size_of(const Band *band, const BandMessage *message) {
   }
 }
 
-/* What is not sent is 0: lanes that the plan does not have. */
+/* Bytes that are not sent, of lanes that the plan does not have, are 0. */
 static BandGot take_whole(BandPeer *peer, BandMessage *message) {
   uint32_t size_bytes;
   if (peer->have < sizeof size_bytes) return BAND_NOTHING;
@@ -246,7 +247,7 @@ BandGot band_receive(BandPeer *peer, BandMessage *message) {
   }
 }
 
-/* A message that has begun is ended: half of one would spoil all that follow. */
+/* A message that was begun is completed: half of one would garble all that follow. */
 void band_send(const Band *band, BandPeer *peer, BandMessage *message) {
   const char *from = (const char *)message;
   message->size_bytes = size_of(band, message);

@@ -1,10 +1,10 @@
 /* band.h -- the side band: small messages between the ranks of a job over TCP, beside MPI.
  *
- * Of each node the first and the last rank are its agents: they listen, and the ranks of the node
+ * The first and the last rank of each node are its agents: they listen, and the ranks of the node
  * are connected to both. The first and the last rank of the job are its roots: agents of all nodes
- * are connected to both. So every voice has two ways, and when an agent or a root is lost the other
- * still hears all. Who connects shows a token that PMIx has brought, and that nobody outside the
- * job knows. */
+ * are connected to both. So every message has two paths, and when an agent or a root is lost the
+ * other one still receives everything. A rank that connects sends a token that it got through PMIx
+ * and that is unknown outside the job. */
 #ifndef LOCKSTEP_WATCH_BAND_H
 #define LOCKSTEP_WATCH_BAND_H
 
@@ -17,18 +17,19 @@ typedef enum BandKind {
   BAND_HELLO,
   BAND_BEAT,
   BAND_FAIL,
-  BAND_LOST, /* an agent's: a rank of its node has gone without a word */
+  BAND_LOST, /* from an agent: a rank of its node has disconnected without a message */
   BAND_LEAVE,
   BAND_END
 } BandKind;
 
-/* On the wire as long as its kind needs. */
+/* On the wire it is only as long as its kind needs. */
 typedef struct BandMessage {
   uint32_t size_bytes; /* band_send sets it */
   uint32_t kind;
-  int32_t rank; /* whom it is about, which an agent may say for it; of BAND_END, who is lost */
-  int32_t code; /* exit code: of BAND_FAIL, its own; of BAND_END, the run's */
-  uint32_t is_written; /* of BAND_END: every rank writes what it has done, too */
+  int32_t
+      rank; /* the rank it is about, for which an agent may send it; in BAND_END, the lost rank */
+  int32_t code;        /* exit code: in BAND_FAIL, the rank's; in BAND_END, the run's */
+  uint32_t is_written; /* in BAND_END: every rank writes its flight record, too */
   union {
     uint8_t token[BAND_TOKEN_BYTES]; /* of BAND_HELLO */
     Beat beat;                       /* of BAND_BEAT */
@@ -38,11 +39,11 @@ typedef struct BandMessage {
 
 typedef struct BandPeer {
   int socket;   /* -1: there is none */
-  int32_t rank; /* -1: it has not said */
+  int32_t rank; /* -1: not known yet */
   bool is_up;   /* this rank has connected to it, an agent or a root */
   bool has_left;
   size_t have;
-  char bytes[sizeof(BandMessage)]; /* what has come and was not taken */
+  char bytes[sizeof(BandMessage)]; /* received and not taken yet */
 } BandPeer;
 
 typedef struct Band {
@@ -56,28 +57,28 @@ typedef struct Band {
   int32_t peer_count, peer_room;
 } Band;
 
-/* Sizes up what a rank of the job has to do with whom; returns when this one is connected. Every
- * rank of the job calls it. `node` is of every rank, and lives as long as the band. */
+/* Connects this rank to its agents and roots; returns when it is connected. Every rank of the job
+ * calls it. `node` is the node of every rank and must live as long as the band. */
 bool band_open(Band *band, Client *client, const int32_t *node, uint32_t lanes_count,
                Status *status);
 void band_close(Band *band);
 
-/* Whether this rank judges all; whether it listens. A root is an agent, too. */
+/* Whether this rank judges all ranks; whether it listens. A root is also an agent. */
 bool band_is_root(const Band *band, int32_t rank);
 bool band_is_agent(const Band *band);
 
-/* Whether `rank` is of this node, and no agent. */
+/* Whether `rank` is on this node and is not an agent. */
 bool band_is_charge(const Band *band, int32_t rank);
 
-/* What a peer has sent, when it is whole. BAND_GONE: its connection has ended. */
+/* The next complete message of a peer. BAND_GONE: its connection has ended. */
 typedef enum BandGot { BAND_NOTHING, BAND_MESSAGE, BAND_GONE } BandGot;
 BandGot band_receive(BandPeer *peer, BandMessage *message);
 
-/* A new connection, if one waits. False: none does. */
+/* Accepts a new connection. False: none is waiting. */
 bool band_accept(Band *band);
 
-/* What does not leave at once is given up, for a beat that is late is none. To one; to all; to
- * agents and roots; to roots on other nodes; to those that have connected and are of this node. */
+/* Messages that cannot be sent at once are dropped, because a late beat is useless. To one; to all;
+ * to agents and roots; to roots on other nodes; to connected ranks of this node. */
 void band_send(const Band *band, BandPeer *peer, BandMessage *message);
 void band_send_all(Band *band, BandMessage *message);
 void band_send_up(Band *band, BandMessage *message);

@@ -1,4 +1,4 @@
-/* failure.c -- the same facts as a line, as a document and as a screen. */
+/* failure.c -- a failure as a line, as a document and as a screen. */
 #include "runtime/watch/failure.h"
 
 #include <dirent.h>
@@ -17,7 +17,7 @@ static const char *const loss_names[] = {"none", "error", "dead", "silent", "stu
 
 /* ---- where ranks are */
 
-/* The newest record of a rank that is not over, else its newest on the main lane. */
+/* A rank's newest record that is still running, or its newest on the main lane. */
 static uint32_t busy_lane(const Plan *plan, const Beat *beat) {
   uint32_t waiting = judge_waiting(plan, beat);
   if (waiting < PLAN_LANES_MAX) return waiting;
@@ -38,7 +38,7 @@ static void where_is(const Failure *failure, int32_t rank, char text[WHERE_BYTES
     (void)snprintf(text, WHERE_BYTES, "%s", flight_phase_name(beat->phase));
 }
 
-/* A rank that is in a communication to which the lost one has not come; -1: there is none. */
+/* A rank in a communication that the lost rank has not reached, or -1. */
 static int32_t who_waits(const Failure *failure) {
   int32_t lost = failure->verdict.rank;
   for (int32_t i = 0; i < failure->mesh->rank_count; i++) {
@@ -51,7 +51,7 @@ static int32_t who_waits(const Failure *failure) {
 }
 
 bool failure_is_written(const Failure *failure) {
-  int32_t phase = failure->view[0].beat.phase; /* its process has the lock */
+  int32_t phase = failure->view[0].beat.phase; /* its process holds the lock */
   bool is_refusal = failure->code == STATUS_USER || failure->code == STATUS_NOTHING_LEFT;
   return phase != FLIGHT_STARTING && !(phase == FLIGHT_RESUMING && is_refusal);
 }
@@ -70,8 +70,8 @@ static bool is_node(const Failure *failure) {
                             failure->verdict.rank, failure->now_ms);
 }
 
-/* Ranks on a lost node are no echoes: what took the first took them. Of a stop no rank is the
- * cause.
+/* Ranks on a lost node are not echoes: they were lost with the first one. A requested stop has no
+ * rank as its cause.
  */
 static const char *role_of(const Failure *failure, int32_t rank) {
   if (is_stop(failure)) return "stopped";
@@ -140,7 +140,7 @@ static const char *path_of(const Plan *plan, const char *name, char path[PATH_BY
   return path;
 }
 
-/* Written beside and renamed. */
+/* Written to a temporary file and renamed. */
 static bool start_file(Text *text, const char *path, char fresh[PATH_BYTES + 8]) {
   (void)snprintf(fresh, PATH_BYTES + 8, "%s.new", path);
   text_start(text, open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
@@ -240,7 +240,7 @@ void failure_write_flight(const Plan *plan, int32_t rank, const Flight *flight) 
   finish_file(&text, fresh, path);
 }
 
-/* "flight.17.json". The run before may have had more ranks. */
+/* "flight.17.json". The previous run may have had more ranks. */
 static bool is_flight(const char *name) {
   const char *end = strncmp(name, "flight.", 7) == 0 ? name + 7 : "";
   size_t digits = strspn(end, "0123456789");
@@ -256,7 +256,7 @@ void failure_clear(const Plan *plan) {
   if (folder) (void)closedir(folder);
 }
 
-/* ---- reports of who is no rank with a watchdog */
+/* ---- reports of processes without a watchdog */
 
 typedef struct Plain {
   Failure failure;
@@ -311,7 +311,7 @@ void failure_of_launcher(const Plan *plan, const Mesh *mesh, Verdict verdict, co
   Plain plain;
   bool is_there =
       stat(path_of(plan, "failure.json", path), &state) == 0 && state.st_mtime >= since_s;
-  if (is_there) return; /* by a rank, which knows more */
+  if (is_there) return; /* written by a rank, which knows more */
   if (open_plain(&plain, plan, mesh, verdict.rank, error)) {
     plain.failure.verdict = verdict;
     for (int32_t i = 0; i < mesh->rank_count; i++)
@@ -326,7 +326,7 @@ void failure_of_launcher(const Plan *plan, const Mesh *mesh, Verdict verdict, co
 
 /* ---- the screen */
 
-/* A line of at most 80 columns, the rest below it in the column of the first. */
+/* A line of at most 80 columns, continued below in the column of the text. */
 static void add_wrapped(Text *text, const char *head, const char *words) {
   enum { COLUMNS = 80, TAG = 6, HEAD = 9 };
   size_t room = COLUMNS - TAG - HEAD;
@@ -365,7 +365,7 @@ static void add_ranks(const Failure *failure, Text *text) {
 }
 
 void failure_screen(const Failure *failure) {
-  bool is_known = failure->view[0].beat.phase != FLIGHT_UNKNOWN; /* a launcher has not heard */
+  bool is_known = failure->view[0].beat.phase != FLIGHT_UNKNOWN; /* a launcher does not know */
   char line[WHERE_BYTES];
   Text text;
   text_start_screen(&text, STDERR_FILENO);

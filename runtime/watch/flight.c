@@ -1,5 +1,5 @@
-/* flight.c -- rings of atomics: a reader may see an entry that is being written over, and no
- * harm comes of it. */
+/* flight.c -- rings of atomics: a reader may see an entry that is being overwritten, which does no
+ * harm. */
 #include "runtime/watch/flight.h"
 
 #include <stdio.h>

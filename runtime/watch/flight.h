@@ -11,15 +11,15 @@
 enum { FLIGHT_ENTRIES = 128, FLIGHT_MEDIAN_STEPS = 20 };
 
 typedef enum FlightPhase {
-  FLIGHT_STARTING, /* nothing in the run's folder is this run's */
-  FLIGHT_OPENING,  /* it is: rank 0 has the lock */
-  FLIGHT_RESUMING, /* it may turn out that what is there is not to be touched */
+  FLIGHT_STARTING, /* nothing in the run's folder belongs to this run yet */
+  FLIGHT_OPENING,  /* it does: rank 0 has the lock */
+  FLIGHT_RESUMING, /* the existing files may still turn out to be another experiment's */
   FLIGHT_RESTORING,
   FLIGHT_STEP,
   FLIGHT_VALIDATING,
   FLIGHT_SAVING,
   FLIGHT_ENDING,
-  FLIGHT_UNKNOWN, /* nobody has heard */
+  FLIGHT_UNKNOWN, /* not known */
   FlightPhase_COUNT
 } FlightPhase;
 
@@ -39,25 +39,25 @@ typedef struct FlightLane {
 typedef struct Flight {
   _Atomic int64_t step;
   _Atomic int32_t phase;
-  /* What a step takes: from the end of the first, which warms up, the plan's prediction, if there
-   * is one for this device; then the median of FLIGHT_MEDIAN_STEPS steps. 0: not known. */
+  /* The usual time of a step. After the first step, which warms up, it is the plan's prediction, if
+   * there is one for this device; later the median of FLIGHT_MEDIAN_STEPS steps. 0: unknown. */
   _Atomic int64_t usual_ns;
   int64_t predicted_ns;
   int64_t step_ns[FLIGHT_MEDIAN_STEPS];
   int32_t steps_timed;
-  StepLog *log; /* what ends goes there, too; NULL: nobody keeps it */
+  StepLog *log; /* finished records also go there; NULL: they are not kept */
   FlightLane lane[PLAN_LANES_MAX];
 } Flight;
 
-/* What is shown of a lane: its newest record. */
+/* A lane's newest record, as shown to others. */
 typedef struct FlightNow {
-  uint64_t begun; /* records so far: the sequence number; 0: none */
+  uint64_t begun; /* number of records begun; 0: none */
   uint32_t record;
   int32_t layer, microbatch;
   uint32_t is_running;
 } FlightNow;
 
-/* What a rank says of itself, in processes ten times a second. */
+/* What a rank tells about itself; processes send it ten times a second. */
 typedef struct Beat {
   int64_t step;
   int64_t usual_ns; /* of its steps; 0: not known yet */
@@ -71,16 +71,17 @@ void flight_begin(Flight *flight, uint32_t lane, uint32_t record, int32_t layer,
 void flight_end(Flight *flight, uint32_t lane);
 
 void flight_phase(Flight *flight, FlightPhase phase, int64_t step);
-/* What the plan says of the rank's step on this device, in ns; 0: nothing. Before the first step.
+/* Sets the plan's prediction of the rank's step on this device, in ns; 0: none. Before the first
+ * step.
  */
 void flight_predict(Flight *flight, int64_t predicted_ns);
-/* A step took so long. The first of a run is not counted. */
+/* Adds the time of a step. The first of a run is not counted. */
 void flight_step_took(Flight *flight, int64_t step_ns);
 
 Beat flight_beat(const Flight *flight, const Plan *plan);
 FlightNow flight_now(const Flight *flight, uint32_t lane);
 
-/* "all_reduce h.* gradients over dp (lane dp, record 7, layer 3)": what a rank is doing. */
+/* "all_reduce h.* gradients over dp (lane dp, record 7, layer 3)": the current work of a rank. */
 void flight_text(const Plan *plan, const FlightNow *now, uint32_t lane, char *text,
                  size_t text_bytes);
 const char *flight_phase_name(int32_t phase);

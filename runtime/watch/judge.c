@@ -1,5 +1,5 @@
-/* judge.c -- a reason of its own before a lost connection, that before silence, that before a
- * standstill: what comes later in this order is what the others cause. */
+/* judge.c -- a rank's own error comes before a lost connection, that before silence, that before a
+ * standstill: each of these can be caused by those before it. */
 #include "runtime/watch/judge.h"
 
 #include <string.h>
@@ -27,7 +27,7 @@ static Verdict most_silent(const RankView *view, int32_t ranks, int64_t now_ms) 
   return found;
 }
 
-/* Of a node that goes away ranks are heard of until about the same time. */
+/* The ranks of a lost node fall silent at about the same time. */
 static bool is_away(const RankView *view, int64_t now_ms) {
   enum { APART_MS = 500 };
   if (!view->has_come || view->has_left) return false;
@@ -63,7 +63,8 @@ bool judge_is_member(const Plan *plan, const Mesh *mesh, const RankView *view, i
   return mesh_group(mesh, mask, other).group == mesh_group(mesh, mask, rank).group;
 }
 
-/* Members run the same list on a lane, so the number of records begun says who is where. */
+/* Members run the same list on a lane, so the number of records begun tells how far each has got.
+ */
 bool judge_has_arrived(const RankView *view, int32_t other, uint32_t lane, int32_t rank) {
   return view[rank].beat.lane[lane].begun >= view[other].beat.lane[lane].begun;
 }
@@ -72,7 +73,7 @@ static bool is_in_step(const RankView *view) {
   return view->beat.phase == FLIGHT_STEP || view->beat.phase == FLIGHT_VALIDATING;
 }
 
-/* Nobody has moved for the deadline, and all are in steps. */
+/* No rank has moved within the deadline, and all are in steps. */
 static bool stands_still(const RankView *view, int32_t ranks, int64_t now_ms) {
   for (int32_t i = 0; i < ranks; i++) {
     int64_t most_ms = view[i].beat.usual_ns / 1000000 * JUDGE_STUCK_STEPS;
@@ -84,7 +85,7 @@ static bool stands_still(const RankView *view, int32_t ranks, int64_t now_ms) {
   return true;
 }
 
-/* Whom a rank that is in a communication waits for; -1: all have come. */
+/* The rank that a rank in a communication waits for; -1: all have arrived. */
 static int32_t awaited(const Plan *plan, const Mesh *mesh, const RankView *view, int32_t rank) {
   uint32_t lane = judge_waiting(plan, &view[rank].beat);
   for (int32_t i = 0; i < mesh->rank_count && lane < PLAN_LANES_MAX; i++)
@@ -93,8 +94,8 @@ static int32_t awaited(const Plan *plan, const Mesh *mesh, const RankView *view,
   return -1;
 }
 
-/* From who waits to whom it waits for, to one that waits for nobody. A ring of waiting ends after
- * as many steps as there are ranks, at one of the ring. */
+/* Follows waiting ranks to one that waits for no other. If they wait in a cycle, it stops at one of
+ * the cycle after as many steps as there are ranks. */
 static Verdict who_holds_up(const Plan *plan, const Mesh *mesh, const RankView *view) {
   for (int32_t i = 0; i < mesh->rank_count; i++)
     if (judge_waiting(plan, &view[i].beat) == PLAN_LANES_MAX) return (Verdict){LOSS_STUCK, i};

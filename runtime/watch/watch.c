@@ -1,8 +1,8 @@
-/* watch.c -- one thread: it sends what this rank does; on an agent it passes on what ranks of its
- * node say; on a root it judges what all do.
+/* watch.c -- one thread: it sends what this rank is doing; on an agent it forwards messages of its
+ * node's ranks; on a root it judges all ranks.
  *
- * The first rank reports. The last judges too and reports when the first is the one that is lost,
- * or does not do it. */
+ * The first rank reports. The last rank also judges, and reports if the first one is lost or does
+ * not report. */
 #include "runtime/watch/watch.h"
 
 #include <errno.h>
@@ -22,14 +22,13 @@
 
 enum {
   BEAT_MS = 100,
-  SETTLE_MS = 200,  /* from a loss to its report: others come to where they wait */
-  SECOND_MS = 1000, /* the last rank leaves the first so long to report */
-  LEAVE_MS = 500,   /* from the report to the end of a process that does not end by itself */
+  SETTLE_MS = 200,  /* from a loss to its report, so that others reach the point where they wait */
+  SECOND_MS = 1000, /* the last rank gives the first so long to report */
+  LEAVE_MS = 500,   /* from the report until a process that has not ended by itself is ended */
   TOLD_MS = 2000,   /* a rank that has failed waits so long for the report */
-  SPEAK_MS =
-      500, /* the last agent of a node passes on beats when the first is silent for so long */
-  STAY_MS = 2000, /* an agent waits so long for the ranks of its node to leave first */
-  PACE_MS = 5     /* beats of many ranks are read together */
+  SPEAK_MS = 500,   /* the last agent of a node forwards beats if the first is silent for so long */
+  STAY_MS = 2000,   /* an agent waits so long for the ranks of its node to leave first */
+  PACE_MS = 5       /* beats of many ranks are read together */
 };
 
 struct Watch {
@@ -37,25 +36,25 @@ struct Watch {
   int32_t rank;
   Band band;
   Flight flight;
-  RankView *view; /* of every rank; only of a root */
+  RankView *view; /* of every rank; only on a root */
   struct pollfd *poll;
   pthread_t thread;
   int wake[2];
   int32_t polled;         /* peers in `poll` */
   int64_t first_heard_ms; /* of the first agent of this node */
-  int64_t stays_until_ms; /* while it is closing; 0: it is not */
-  int64_t lost_ms;        /* when a loss was first seen; 0: none was */
+  int64_t stays_until_ms; /* while it is closing; 0: it is not closing */
+  int64_t lost_ms;        /* when a loss was first seen; 0: none */
   int32_t failures;
-  Status error; /* what the rank that failed first has said */
+  Status error; /* the error of the rank that failed first */
   pthread_mutex_t lock;
   pthread_cond_t changed;
   Status own;      /* why this rank failed; code 0: it has not */
   bool is_told;    /* `own` has been sent */
   bool is_closing; /* the main thread is leaving */
   bool is_ended;
-  bool has_written; /* this rank's part of the report, after the end */
+  bool has_written; /* this rank has written its part of the report */
   bool reports;     /* this rank has written the report */
-  bool is_quiet;    /* an agent or a root has left in good order: the run is over */
+  bool is_quiet;    /* an agent or a root has left normally: the run has ended */
   BandMessage end;
 };
 
@@ -69,7 +68,7 @@ Flight *watch_flight(Watch *watch) {
   return &watch->flight;
 }
 
-/* ---- what ranks say */
+/* ---- messages of ranks */
 
 static void take_beat(Watch *watch, int32_t rank, const Beat *beat) {
   RankView *view = &watch->view[rank];
@@ -85,7 +84,7 @@ static bool is_of_job(const Watch *watch, const BandMessage *message) {
          memcmp(message->token, watch->band.token, BAND_TOKEN_BYTES) == 0;
 }
 
-/* Ranks of this node hear of it from its agents. */
+/* The agents of this node tell its ranks. */
 static void set_end(Watch *watch, const BandMessage *message) {
   BandMessage down = *message;
   pthread_mutex_lock(&watch->lock);
@@ -97,7 +96,7 @@ static void set_end(Watch *watch, const BandMessage *message) {
   if (is_first) band_send_down(&watch->band, &down);
 }
 
-/* A root is told by both agents of a node. */
+/* A root gets it from both agents of a node. */
 static void note_failure(Watch *watch, int32_t rank, const BandMessage *message) {
   if (watch->view[rank].failed > 0) return;
   watch->view[rank].failed = ++watch->failures;
@@ -110,7 +109,7 @@ static void set_closed(RankView *view) {
   if (view->closed_ms == 0) view->closed_ms = now_ms();
 }
 
-/* When all agents of a node are gone, nothing is heard of its other ranks any more. */
+/* When both agents of a node are gone, nothing more is known of its other ranks. */
 static void note_closed(Watch *watch, int32_t rank) {
   const int32_t *node = watch->band.node;
   int32_t first = -1, last = -1;
@@ -136,8 +135,8 @@ static void take_view(Watch *watch, const BandMessage *message) {
   if (message->kind == BAND_LOST) note_closed(watch, message->rank);
 }
 
-/* To the roots, when they are elsewhere. Beats come once: from the first agent, and from the last
- * when that one does not speak. */
+/* Forwards to roots on other nodes. Beats are forwarded once: by the first agent, or by the last if
+ * that one is silent. */
 static void pass_on(Watch *watch, const BandPeer *from, const BandMessage *message) {
   const Band *band = &watch->band;
   BandMessage away = *message;
@@ -147,7 +146,7 @@ static void pass_on(Watch *watch, const BandPeer *from, const BandMessage *messa
   if (message->kind != BAND_BEAT || speaks) band_send_away(&watch->band, &away);
 }
 
-/* False: nothing more is read of this peer. */
+/* False: no more is read from this peer. */
 static bool take_message(Watch *watch, BandPeer *peer, const BandMessage *message) {
   if (peer->rank < 0) {
     if (!is_of_job(watch, message)) return false;
@@ -193,13 +192,13 @@ static void receive_from(Watch *watch, BandPeer *peer) {
   }
 }
 
-/* Of the last first: one that is taken out gets the last in its place. */
+/* Backwards, because a peer that is removed is replaced by the last one. */
 static void receive_all(Watch *watch) {
   for (int32_t i = watch->polled; i-- > 0;)
     if (watch->poll[i + 2].revents != 0) receive_from(watch, &watch->band.peer[i]);
 }
 
-/* ---- what this rank says */
+/* ---- messages of this rank */
 
 static void send_own(Watch *watch) {
   BandMessage message = {.kind = BAND_BEAT,
@@ -245,9 +244,9 @@ static void report(Watch *watch, Verdict verdict) {
   set_end(watch, &end);
 }
 
-/* What is seen after the end is what the end causes. */
+/* Losses seen after the end are caused by it. */
 static void judge_all(Watch *watch) {
-  if (watch->is_ended) return; /* set by this very thread */
+  if (watch->is_ended) return; /* set by this thread only */
   Verdict verdict = judge(watch->setup.plan, watch->setup.mesh, watch->view, now_ms());
   if (verdict.loss == LOSS_NONE) {
     watch->lost_ms = 0;
@@ -256,11 +255,11 @@ static void judge_all(Watch *watch) {
   if (watch->lost_ms == 0) watch->lost_ms = now_ms();
   bool first_is_lost =
       verdict.rank == 0 && (verdict.loss == LOSS_DEAD || verdict.loss == LOSS_SILENT);
-  bool is_first = watch->rank == 0 || first_is_lost; /* one that failed speaks for itself */
+  bool is_first = watch->rank == 0 || first_is_lost; /* a rank that failed reports for itself */
   if (now_ms() - watch->lost_ms >= (is_first ? SETTLE_MS : SECOND_MS)) report(watch, verdict);
 }
 
-/* Agents wait for a word of the roots, others for one of the agents of their node. */
+/* Agents wait for a message of the roots, others for one of their node's agents. */
 static bool may_hear(const Watch *watch) {
   const Band *band = &watch->band;
   for (int32_t i = 0; i < band->peer_count; i++) {
@@ -271,7 +270,7 @@ static bool may_hear(const Watch *watch) {
   return false;
 }
 
-/* A rank to which nobody speaks any more has nobody to report for it. */
+/* A rank that gets no messages any more has no other rank to report for it. */
 static void check_alone(Watch *watch) {
   BandMessage end = {.kind = BAND_END, .rank = 0, .code = STATUS_WORLD};
   if (may_hear(watch)) return;
@@ -279,7 +278,7 @@ static void check_alone(Watch *watch) {
   set_end(watch, &end);
 }
 
-/* The main thread ends when its calls return; one that is in none is not waited for. */
+/* The main thread ends when its calls return; if it is not in a call it is not waited for. */
 static void leave(Watch *watch) {
   if (watch->end.is_written) failure_write_flight(watch->setup.plan, watch->rank, &watch->flight);
   watch->setup.end(watch->setup.context);
@@ -317,7 +316,7 @@ static void wait_for_news(Watch *watch, int64_t until_ms) {
   (void)nanosleep(&pace, NULL);
 }
 
-/* What ranks of its node say at the end goes through an agent. */
+/* An agent stays to forward the last messages of its node's ranks. */
 static bool is_waited_for(const Watch *watch) {
   if (now_ms() >= watch->stays_until_ms) return false;
   for (int32_t i = 0; i < watch->band.peer_count; i++) {
@@ -338,8 +337,8 @@ static bool is_over(Watch *watch) {
   return is_ended || (is_closing && (has_failed || !is_waited_for(watch)));
 }
 
-/* All that has come is read before it is judged: after a pause of this very process there is much
- * that it has not heard yet. */
+/* Everything received is read before it is judged: after a pause of this process there is much to
+ * catch up on. */
 static void *watch_thread(void *argument) {
   Watch *watch = argument;
   for (int64_t beat_ms = now_ms(); !is_over(watch);) {
@@ -362,7 +361,7 @@ static void *watch_thread(void *argument) {
 
 static bool start_thread(Watch *watch, Status *status) {
   sigset_t all, before;
-  sigfillset(&all); /* signals are for the main thread alone */
+  sigfillset(&all); /* only the main thread handles signals */
   pthread_sigmask(SIG_SETMASK, &all, &before);
   int failure = pthread_create(&watch->thread, NULL, watch_thread, watch);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -419,7 +418,7 @@ static void wake_thread(Watch *watch) {
   (void)!write(watch->wake[1], "", 1);
 }
 
-/* Called with the lock. */
+/* The caller holds the lock. */
 static void wait_told(Watch *watch) {
   struct timespec until;
   clock_gettime(CLOCK_MONOTONIC, &until);
