@@ -1,5 +1,5 @@
-/* gradient.c -- the gradient under construction: which value has which gradient so far, and the nodes
- * that make it. */
+/* gradient.c -- the gradient under construction: which value has which gradient so far, and the
+ * nodes that make it. */
 #include "compiler/ops/gradient.h"
 
 #include <assert.h>
