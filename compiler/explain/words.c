@@ -11,10 +11,8 @@ bool buffer_alive(const PlanBuffer *buffer, uint32_t program, uint32_t call) {
 
 /* Every class has a train step. */
 static void find_program(const Plan *plan, Peak *peak) {
-  peak->index = peak->class->programs_first;
-  while (plan->programs[peak->index].kind != PROGRAM_TRAIN_STEP)
-    peak->index++;
-  peak->program = &plan->programs[peak->index];
+  peak->program = plan_program(plan, peak->class, PROGRAM_TRAIN_STEP);
+  peak->index = (uint32_t)(peak->program - plan->programs);
 }
 
 static uint32_t fullest_call(const Plan *plan, const Peak *peak) {
