@@ -73,6 +73,10 @@ typedef struct Kernel {
   KernelStatus (*prepare)(const struct Kernel *kernel, const KernelUse *use, void **state,
                           const char **why);
   KernelStatus (*run)(const KernelArgs *args, const char **why);
+  /* Records of the kernel that share dtypes, control and `accumulate`, none of which touches what
+   * another one writes, in as few launches as may be. NULL: they are run one after another. */
+  KernelStatus (*run_together)(const struct Kernel *kernel, const KernelArgs *args, int32_t count,
+                               const char **why);
   void (*release)(void *state); /* NULL: prepare makes nothing */
 } Kernel;
 

@@ -180,4 +180,12 @@ KernelStatus with_floats(uint32_t first, uint32_t second, const char **why, Body
 #define CUDA_KERNEL(name)                                                                          \
   extern "C" KernelStatus cuda_##name(const KernelArgs *args, const char **why)
 
+/* cuda_NAME_together, and of it cuda_NAME. */
+#define CUDA_KERNEL_TOGETHER(name)                                                                 \
+  CUDA_KERNEL(name) {                                                                              \
+    return cuda_##name##_together(args, 1, why);                                                   \
+  }                                                                                                \
+  extern "C" KernelStatus cuda_##name##_together(const KernelArgs *args, int32_t count,            \
+                                                 const char **why)
+
 #endif

@@ -1,7 +1,72 @@
 /* update.cu -- AdamW, SGD and Lion, and the gradient's norm. */
 #include "kernels/cuda/cuda.h"
 
+/* ---- many tensors in one launch ---- */
+
+/* As many as fit into the 4 kB that every GPU takes as a kernel's arguments. */
+enum { TENSORS_MOST = 64 };
+
+/* A part of one tensor, which a block works on at a time. */
+struct Chunk {
+  int32_t tensor;
+  int64_t first, end; /* elements */
+  int64_t number;     /* within the tensor */
+};
+
+template <class T> struct Tensors {
+  T of[TENSORS_MOST];        /* each has its number of elements, `n` */
+  int32_t end[TENSORS_MOST]; /* chunks of this one and all before it */
+  int32_t count;
+
+  __device__ int64_t chunks() const { return end[count - 1]; }
+  __device__ Chunk chunk(int64_t number) const {
+    int32_t t = 0;
+    while (number >= end[t])
+      t++;
+    if (t > 0) number -= end[t - 1];
+    int64_t first = number * WORK_SUM_BLOCK, last = first + WORK_SUM_BLOCK;
+    return {t, first, last < of[t].n ? last : of[t].n, number};
+  }
+};
+
+/* Elements of the chunk, shared out over the threads of the block. */
+#define EACH_OF_CHUNK(i, chunk)                                                                    \
+  int64_t i = (chunk).first + threadIdx.x;                                                         \
+  i < (chunk).end;                                                                                 \
+  i += blockDim.x
+
+/* Calls `start` with tables of the tensors that `make` makes of the records. */
+template <class T, class Make, class Start>
+static KernelStatus with_tensors(const KernelArgs *args, int32_t count, Make make, Start start) {
+  static_assert(sizeof(Tensors<T>) <= 4096 - 128, "a table fits beside the other arguments");
+  KernelStatus status = KERNEL_DONE;
+  for (int32_t first = 0; first < count && status == KERNEL_DONE; first += TENSORS_MOST) {
+    Tensors<T> all;
+    int64_t chunks = 0;
+    all.count = count - first < TENSORS_MOST ? count - first : TENSORS_MOST;
+    for (int32_t i = 0; i < all.count; i++) {
+      all.of[i] = make(&args[first + i]);
+      chunks += (all.of[i].n + WORK_SUM_BLOCK - 1) / WORK_SUM_BLOCK;
+      all.end[i] = (int32_t)chunks;
+    }
+    status = start(all, chunks);
+  }
+  return status;
+}
+
 /* ---- updates ---- */
+
+/* What one update has, and those that run with it have, too: all attrs but the last, the decay. */
+static bool are_of_one_optimizer(const KernelArgs *args, int32_t count, int32_t attrs,
+                                 const char **why) {
+  for (int32_t i = 1; i < count; i++)
+    for (int32_t k = 0; k < attrs; k++)
+      if (args[i].attr[k] != args[0].attr[k]) {
+        *why = "tensors of one launch are updated by the same numbers";
+        return false;
+      }
+  return true;
+}
 
 /* Control slots, on the device. */
 struct AdamWControl {
@@ -18,17 +83,16 @@ static AdamWControl adamw_control(const KernelArgs *args) {
 
 /* The numbers of one step, the same for every element. */
 struct AdamWStep {
-  float beta1, beta2, eps, shrink, step_size, root_correction, clip_scale;
+  float beta1, beta2, eps, step_size, root_correction, clip_scale;
 };
 
-static __device__ AdamWStep adamw_step(AdamWControl control, double beta1, double beta2, double eps,
-                                       double decay) {
+static __device__ AdamWStep adamw_step(AdamWControl control, double beta1, double beta2,
+                                       double eps) {
   double updates = (double)*control.updates;
   AdamWStep step;
   step.beta1 = (float)beta1;
   step.beta2 = (float)beta2;
   step.eps = (float)eps;
-  step.shrink = (float)(1 - *control.lr * decay);
   step.step_size = (float)(*control.lr / (1 - pow(beta1, updates)));
   step.root_correction = (float)sqrt(1 - pow(beta2, updates));
   step.clip_scale = (float)*control.clip_scale;
@@ -36,50 +100,75 @@ static __device__ AdamWStep adamw_step(AdamWControl control, double beta1, doubl
 }
 
 /* `master` is the truth where there is one, and `param` its rounding. */
+template <class G, class T> struct AdamWTensor {
+  const G *grad;
+  T *param;
+  float *m, *v, *master;
+  int64_t n;
+  double decay;
+};
+
 template <class G, class T>
-__global__ void adamw(const G *grad, T *param, float *m, float *v, float *master, int64_t n,
-                      AdamWControl control, double beta1, double beta2, double eps, double decay) {
+__global__ void adamw(Tensors<AdamWTensor<G, T>> all, AdamWControl control, double beta1,
+                      double beta2, double eps) {
   if (*control.found_inf > 0) return;
-  AdamWStep step = adamw_step(control, beta1, beta2, eps, decay);
+  AdamWStep step = adamw_step(control, beta1, beta2, eps);
   float beta1_rest = (float)(1 - beta1), beta2_rest = (float)(1 - beta2);
-  for (EACH_ELEMENT(i, n)) {
-    float g = to_float(grad[i]) * step.clip_scale;
-    float new_m = step.beta1 * m[i] + beta1_rest * g;
-    float new_v = step.beta2 * v[i] + beta2_rest * g * g;
-    float p = (master != nullptr ? master[i] : to_float(param[i])) * step.shrink;
-    p -= step.step_size * new_m / (sqrtf(new_v) / step.root_correction + step.eps);
-    m[i] = new_m;
-    v[i] = new_v;
-    if (master != nullptr) master[i] = p;
-    put(param + i, p);
+  for (int64_t number = blockIdx.x; number < all.chunks(); number += gridDim.x) {
+    const Chunk chunk = all.chunk(number);
+    const AdamWTensor<G, T> at = all.of[chunk.tensor];
+    float shrink = (float)(1 - *control.lr * at.decay);
+    for (EACH_OF_CHUNK(i, chunk)) {
+      float g = to_float(at.grad[i]) * step.clip_scale;
+      float new_m = step.beta1 * at.m[i] + beta1_rest * g;
+      float new_v = step.beta2 * at.v[i] + beta2_rest * g * g;
+      float p = (at.master != nullptr ? at.master[i] : to_float(at.param[i])) * shrink;
+      p -= step.step_size * new_m / (sqrtf(new_v) / step.root_correction + step.eps);
+      at.m[i] = new_m;
+      at.v[i] = new_v;
+      if (at.master != nullptr) at.master[i] = p;
+      put(at.param + i, p);
+    }
   }
 }
 
-static KernelStatus run_adamw(const KernelArgs *args, const char **why, const char *name,
-                              float *master) {
+static KernelStatus run_adamw(const KernelArgs *args, int32_t count, const char **why,
+                              const char *name, bool has_master) {
+  const double *attr = args->attr;
+  if (!are_of_one_optimizer(args, count, 3, why)) return KERNEL_REFUSED;
   return with_floats(args->dtype[0], args->dtype[1], why, [=](auto gradient, auto value) {
     typedef decltype(gradient) G;
     typedef decltype(value) T;
-    void *const *at = args->operand;
-    const double *attr = args->attr;
-    Launch run(args, why, name);
-    run.flat(args->dim[0], adamw<G, T>, (const G *)at[0], (T *)at[1], (float *)at[2],
-             (float *)at[3], master, args->dim[0], adamw_control(args), attr[0], attr[1], attr[2],
-             attr[3]);
-    return run.status;
+    typedef AdamWTensor<G, T> One;
+    auto make = [=](const KernelArgs *of) {
+      void *const *at = of->operand;
+      return One{(const G *)at[0],
+                 (T *)at[1],
+                 (float *)at[2],
+                 (float *)at[3],
+                 has_master ? (float *)at[4] : nullptr,
+                 of->dim[0],
+                 of->attr[3]};
+    };
+    return with_tensors<One>(args, count, make, [=](const Tensors<One> &all, int64_t chunks) {
+      Launch run(args, why, name);
+      run.flat(chunks * FLAT_THREADS, adamw<G, T>, all, adamw_control(args), attr[0], attr[1],
+               attr[2]);
+      return run.status;
+    });
   });
 }
 
-CUDA_KERNEL(adamw) {
-  return run_adamw(args, why, "adamw", nullptr);
+CUDA_KERNEL_TOGETHER(adamw) {
+  return run_adamw(args, count, why, "adamw", false);
 }
-CUDA_KERNEL(adamw_master) {
-  return run_adamw(args, why, "adamw_master", (float *)args->operand[4]);
+CUDA_KERNEL_TOGETHER(adamw_master) {
+  return run_adamw(args, count, why, "adamw_master", true);
 }
 
 /* The numbers of one step of SGD or Lion. */
 struct MomentStep {
-  float lr, shrink, clip_scale;
+  float lr, clip_scale;
 };
 
 /* What the two have in common: one moment, and these control slots. */
@@ -87,107 +176,146 @@ struct MomentControl {
   const double *lr, *clip_scale, *found_inf;
 };
 
-static __device__ MomentStep moment_step(MomentControl control, double decay) {
-  double lr = *control.lr;
-  return {(float)lr, (float)(1 - lr * decay), (float)*control.clip_scale};
-}
+template <class G, class T> struct MomentTensor {
+  const G *grad;
+  T *param;
+  float *moment, *master;
+  int64_t n;
+  double decay;
+};
 
 template <class G, class T>
-__global__ void sgd(const G *grad, T *param, float *momentum, float *master, int64_t n,
-                    MomentControl control, float kept, float unused, double decay) {
+__global__ void sgd(Tensors<MomentTensor<G, T>> all, MomentControl control, float kept,
+                    float unused) {
   (void)unused;
   if (*control.found_inf > 0) return;
-  MomentStep step = moment_step(control, decay);
-  for (EACH_ELEMENT(i, n)) {
-    float m = kept * momentum[i] + to_float(grad[i]) * step.clip_scale;
-    float p = (master != nullptr ? master[i] : to_float(param[i])) * step.shrink - step.lr * m;
-    momentum[i] = m;
-    if (master != nullptr) master[i] = p;
-    put(param + i, p);
+  MomentStep step = {(float)*control.lr, (float)*control.clip_scale};
+  for (int64_t number = blockIdx.x; number < all.chunks(); number += gridDim.x) {
+    const Chunk chunk = all.chunk(number);
+    const MomentTensor<G, T> at = all.of[chunk.tensor];
+    float shrink = (float)(1 - *control.lr * at.decay);
+    for (EACH_OF_CHUNK(i, chunk)) {
+      float m = kept * at.moment[i] + to_float(at.grad[i]) * step.clip_scale;
+      float p = at.master != nullptr ? at.master[i] : to_float(at.param[i]);
+      p = p * shrink - step.lr * m;
+      at.moment[i] = m;
+      if (at.master != nullptr) at.master[i] = p;
+      put(at.param + i, p);
+    }
   }
 }
 
 template <class G, class T>
-__global__ void lion(const G *grad, T *param, float *moment, float *master, int64_t n,
-                     MomentControl control, float beta1, float beta2, double decay) {
+__global__ void lion(Tensors<MomentTensor<G, T>> all, MomentControl control, float beta1,
+                     float beta2) {
   if (*control.found_inf > 0) return;
-  MomentStep step = moment_step(control, decay);
-  for (EACH_ELEMENT(i, n)) {
-    float g = to_float(grad[i]) * step.clip_scale, m = moment[i];
-    float mixed = beta1 * m + (1 - beta1) * g;
-    float sign = mixed > 0 ? 1.0f : mixed < 0 ? -1.0f : mixed; /* a NaN stays one */
-    float p = (master != nullptr ? master[i] : to_float(param[i])) * step.shrink - step.lr * sign;
-    moment[i] = beta2 * m + (1 - beta2) * g;
-    if (master != nullptr) master[i] = p;
-    put(param + i, p);
+  MomentStep step = {(float)*control.lr, (float)*control.clip_scale};
+  for (int64_t number = blockIdx.x; number < all.chunks(); number += gridDim.x) {
+    const Chunk chunk = all.chunk(number);
+    const MomentTensor<G, T> at = all.of[chunk.tensor];
+    float shrink = (float)(1 - *control.lr * at.decay);
+    for (EACH_OF_CHUNK(i, chunk)) {
+      float g = to_float(at.grad[i]) * step.clip_scale, m = at.moment[i];
+      float mixed = beta1 * m + (1 - beta1) * g;
+      float sign = mixed > 0 ? 1.0f : mixed < 0 ? -1.0f : mixed; /* a NaN stays one */
+      float p = at.master != nullptr ? at.master[i] : to_float(at.param[i]);
+      p = p * shrink - step.lr * sign;
+      at.moment[i] = beta2 * m + (1 - beta2) * g;
+      if (at.master != nullptr) at.master[i] = p;
+      put(at.param + i, p);
+    }
   }
 }
 
 /* Operands: the gradient, the parameter, one moment, and the master copy where there is one. */
 enum Moment { MOMENT_SGD, MOMENT_LION };
 
-static KernelStatus run_moment(const KernelArgs *args, const char **why, const char *name,
-                               Moment kind, bool has_master) {
+static KernelStatus run_moment(const KernelArgs *args, int32_t count, const char **why,
+                               const char *name, Moment kind, bool has_master) {
+  const bool is_sgd = kind == MOMENT_SGD;
+  const int32_t decay = is_sgd ? 1 : 2; /* the attr */
+  if (!are_of_one_optimizer(args, count, decay, why)) return KERNEL_REFUSED;
   return with_floats(args->dtype[0], args->dtype[1], why, [=](auto gradient, auto value) {
     typedef decltype(gradient) G;
     typedef decltype(value) T;
-    void *const *at = args->operand;
+    typedef MomentTensor<G, T> One;
     const double *attr = args->attr;
     MomentControl control = {(const double *)args->control[0], (const double *)args->control[1],
                              (const double *)args->control[2]};
-    bool is_sgd = kind == MOMENT_SGD;
-    Launch run(args, why, name);
-    run.flat(args->dim[0], is_sgd ? sgd<G, T> : lion<G, T>, (const G *)at[0], (T *)at[1],
-             (float *)at[2], has_master ? (float *)at[3] : nullptr, args->dim[0], control, attr[0],
-             is_sgd ? 0 : attr[1], is_sgd ? attr[1] : attr[2]);
-    return run.status;
+    auto make = [=](const KernelArgs *of) {
+      void *const *at = of->operand;
+      return One{(const G *)at[0], (T *)at[1],
+                 (float *)at[2],   has_master ? (float *)at[3] : nullptr,
+                 of->dim[0],       of->attr[decay]};
+    };
+    return with_tensors<One>(args, count, make, [=](const Tensors<One> &all, int64_t chunks) {
+      Launch run(args, why, name);
+      run.flat(chunks * FLAT_THREADS, is_sgd ? sgd<G, T> : lion<G, T>, all, control, attr[0],
+               is_sgd ? 0 : attr[1]);
+      return run.status;
+    });
   });
 }
 
-CUDA_KERNEL(sgd) {
-  return run_moment(args, why, "sgd", MOMENT_SGD, false);
+CUDA_KERNEL_TOGETHER(sgd) {
+  return run_moment(args, count, why, "sgd", MOMENT_SGD, false);
 }
-CUDA_KERNEL(sgd_master) {
-  return run_moment(args, why, "sgd_master", MOMENT_SGD, true);
+CUDA_KERNEL_TOGETHER(sgd_master) {
+  return run_moment(args, count, why, "sgd_master", MOMENT_SGD, true);
 }
-CUDA_KERNEL(lion) {
-  return run_moment(args, why, "lion", MOMENT_LION, false);
+CUDA_KERNEL_TOGETHER(lion) {
+  return run_moment(args, count, why, "lion", MOMENT_LION, false);
 }
-CUDA_KERNEL(lion_master) {
-  return run_moment(args, why, "lion_master", MOMENT_LION, true);
+CUDA_KERNEL_TOGETHER(lion_master) {
+  return run_moment(args, count, why, "lion_master", MOMENT_LION, true);
 }
 
 /* ---- the norm ---- */
 
-template <class T> __global__ void square_blocks(const T *x, double *block_sums, int64_t n) {
-  int64_t first = (int64_t)blockIdx.x * WORK_SUM_BLOCK, end = first + WORK_SUM_BLOCK;
+template <class T> struct SquaresTensor {
+  const T *x;
+  double *block_sums, *out;
+  int64_t n;
+};
+
+/* A block for each chunk. */
+template <class T> __global__ void square_blocks(Tensors<SquaresTensor<T>> all) {
+  const Chunk chunk = all.chunk(blockIdx.x);
+  const SquaresTensor<T> at = all.of[chunk.tensor];
   double sum = 0;
-  for (int64_t i = first + threadIdx.x; i < end && i < n; i += blockDim.x)
-    sum += (double)to_float(x[i]) * (double)to_float(x[i]);
+  for (EACH_OF_CHUNK(i, chunk))
+    sum += (double)to_float(at.x[i]) * (double)to_float(at.x[i]);
   sum = block_sum(sum);
-  if (threadIdx.x == 0) block_sums[blockIdx.x] = sum;
+  if (threadIdx.x == 0) at.block_sums[chunk.number] = sum;
 }
 
-/* Each thread adds neighbours, then the threads' sums are added in order: one block. */
-__global__ void add_block_sums(const double *x, double *y, int64_t n) {
+/* A block for each tensor. Each thread adds neighbours, then the threads' sums are added in order.
+ */
+template <class T> __global__ void add_block_sums(Tensors<SquaresTensor<T>> all) {
+  const SquaresTensor<T> at = all.of[blockIdx.x];
+  int64_t n = (at.n + WORK_SUM_BLOCK - 1) / WORK_SUM_BLOCK;
   int64_t each = (n + blockDim.x - 1) / blockDim.x, first = threadIdx.x * each;
   double sum = 0;
   for (int64_t i = first; i < first + each && i < n; i++)
-    sum += x[i];
+    sum += at.block_sums[i];
   sum = block_sum(sum);
-  if (threadIdx.x == 0) y[0] = sum;
+  if (threadIdx.x == 0) *at.out = sum;
 }
 
-CUDA_KERNEL(square_sum) {
-  int64_t n = args->dim[0], blocks = (n + WORK_SUM_BLOCK - 1) / WORK_SUM_BLOCK;
+CUDA_KERNEL_TOGETHER(square_sum) {
   return with_float(args->dtype[0], why, [=](auto number) {
     typedef decltype(number) T;
-    double *out = (double *)args->operand[1], *block_sums = (double *)args->operand[2];
-    Launch run(args, why, "square_sum");
-    run.blocks(dim3((unsigned)blocks), ROW_THREADS, square_blocks<T>, (const T *)args->operand[0],
-               block_sums, n);
-    run.blocks(dim3(1), ROW_THREADS, add_block_sums, block_sums, out, blocks);
-    return run.status;
+    typedef SquaresTensor<T> One;
+    auto make = [](const KernelArgs *of) {
+      void *const *at = of->operand;
+      return One{(const T *)at[0], (double *)at[2], (double *)at[1], of->dim[0]};
+    };
+    return with_tensors<One>(args, count, make, [=](const Tensors<One> &all, int64_t chunks) {
+      Launch run(args, why, "square_sum");
+      run.blocks(dim3((unsigned)chunks), ROW_THREADS, square_blocks<T>, all);
+      run.blocks(dim3((unsigned)all.count), ROW_THREADS, add_block_sums<T>, all);
+      return run.status;
+    });
   });
 }
 

@@ -63,15 +63,24 @@ static KernelStatus prepare_plain(const Kernel *kernel, const KernelUse *use, vo
   return plain->prepare(plain, use, state, why);
 }
 
+/* What a launch runs as one, it may run in any order. */
+static KernelStatus run_backwards(const Kernel *kernel, const KernelArgs *args, int32_t count,
+                                  const char **why) {
+  KernelStatus ended = KERNEL_DONE;
+  while (count-- > 0 && ended == KERNEL_DONE)
+    ended = kernel->run(&args[count], why);
+  return ended;
+}
+
 /* The fast kernels, each after a while; and those for plans for GPUs, which have other scratch. */
 static const Kernel slow_kernels[2][KERNEL_COUNT] = {
     {
-#define KERNEL(name, ...) {KERNEL_##name, prepare_fast, slow_##name, NULL},
+#define KERNEL(name, ...) {KERNEL_##name, prepare_fast, slow_##name, NULL, NULL},
 #include "kernels/kernels.def"
 #undef KERNEL
     },
     {
-#define KERNEL(name, ...) {KERNEL_##name, prepare_plain, plain_##name, NULL},
+#define KERNEL(name, ...) {KERNEL_##name, prepare_plain, plain_##name, run_backwards, NULL},
 #include "kernels/kernels.def"
 #undef KERNEL
     },

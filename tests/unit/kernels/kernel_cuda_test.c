@@ -30,6 +30,57 @@ static bool run_through_library(CaseCall *c, int time) {
   return done;
 }
 
+/* More tensors than one table holds, of sizes with one chunk and several. */
+enum { TOGETHER = 70, GROWTH = 131 };
+
+static bool make_tensor(const char *name, Mode mode, int i, CaseCall *c) {
+  KernelCase of = kernel_cases[0];
+  for (size_t k = 0; k < KERNEL_CASES && strcmp(of.kernel, name) != 0; k++)
+    of = kernel_cases[k];
+  const KernelContract *contract = contract_find(name);
+  of.dim[0] = 1 + (int64_t)GROWTH * i;
+  if (contract->attr_count > 0) of.attr[contract->attr_count - 1] = 0.01 * i; /* the decay */
+  return case_make(&of, mode, (uint64_t)i, c);
+}
+
+/* Of each tensor the bytes that it has when it is alone. */
+static void run_together(const char *name, Mode mode) {
+  static CaseCall alone[TOGETHER], together[TOGETHER];
+  KernelArgs args[TOGETHER];
+  void *control[KERNEL_CONTROLS_MAX];
+  const char *why = "";
+  const Kernel *kernel = &kernels_cuda()[contract_find(name)->id];
+  for (int i = 0; i < TOGETHER; i++) {
+    CHECK(make_tensor(name, mode, i, &alone[i]) && make_tensor(name, mode, i, &together[i]));
+    CHECK(call_try(&alone[i].call, kernel, NULL, &why));
+    args[i] = call_args(&together[i].call, control);
+  }
+  control_addresses(contract_of(kernel->id), &together[0].call.control, control);
+  CHECK(kernel->run_together(kernel, args, TOGETHER, &why) == KERNEL_DONE);
+  for (int i = 0; i < TOGETHER; i++) {
+    if (!same_bytes(&alone[i], &together[i])) printf("%s: tensor %d differs\n", name, i);
+    CHECK(same_bytes(&alone[i], &together[i]));
+    call_free(&alone[i].call), call_free(&together[i].call);
+  }
+}
+
+static void refuse_another_optimizer(void) {
+  CaseCall c[2];
+  KernelArgs args[2];
+  void *control[KERNEL_CONTROLS_MAX];
+  const char *why = "";
+  const Kernel *kernel = &kernels_cuda()[KERNEL_adamw];
+  for (int i = 0; i < 2; i++) {
+    CHECK(make_tensor("adamw", MODE_F32, i, &c[i]));
+    args[i] = call_args(&c[i].call, control);
+  }
+  control_addresses(contract_of(kernel->id), &c[0].call.control, control);
+  c[1].call.attr[0] = 0.5;
+  CHECK(kernel->run_together(kernel, args, 2, &why) == KERNEL_REFUSED);
+  CHECK(strstr(why, "the same numbers") != NULL);
+  call_free(&c[0].call), call_free(&c[1].call);
+}
+
 int main(int argc, char **argv) {
   kernels_against(KERNEL_TARGET_CUDA, argc - 1, argv + 1, run_on_host);
   TEST("products through cublasLt") {
@@ -38,6 +89,14 @@ int main(int argc, char **argv) {
     for (int i = 0; i < 4; i++)
       kernel_against(names[i], run_through_library);
     CHECK(lt_stand_in_count() > before);
+  }
+  TEST("many tensors in one launch") {
+#define TOGETHER_TEST(name)                                                                        \
+  for (Mode mode = MODE_F32; mode <= MODE_BF16; mode++)                                            \
+    run_together(#name, mode);
+    CUDA_TOGETHER(TOGETHER_TEST)
+#undef TOGETHER_TEST
+    refuse_another_optimizer();
   }
   TEST("f64 is refused") {
     CaseCall c;
