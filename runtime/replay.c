@@ -12,8 +12,8 @@
 
 #include "kernels/philox.h"
 #include "runtime/data/samples.h"
+#include "runtime/plan/plan_loops.h"
 #include "runtime/replay_graph.h"
-#include "runtime/walk.h"
 
 /* Each operand of a load is a copy of its own, called a part; what waits for a record waits for its
  * last part. */
@@ -31,22 +31,11 @@ static bool applies(const PlanCall *call, const PlanRecord *record) {
   return plan_when(record->when_all, record->when_none, call->flags);
 }
 
-/* Addresses of a record's operands in this call. */
-static void resolve(const Replay *replay, const Position *at, const PlanRecord *record,
-                    void *operand[KERNEL_OPERANDS_MAX]) {
-  const Plan *plan = replay->setup.plan;
-  for (uint32_t i = 0; i < record->operands_count; i++) {
-    uint32_t number = record->operands_first + i;
-    uint32_t binding = at->call->bindings_first + plan->operands[number].base;
-    operand[i] = replay->binding_at[binding] + replay->operand_offset[number];
-  }
-}
-
-static bool run_kernel(const Replay *replay, const Work *work, const Queue *queue, Threads *threads,
-                       Status *status) {
+KernelArgs replay_kernel_args(const Replay *replay, const Work *work, Threads *threads,
+                              void *stream) {
   const Plan *plan = replay->setup.plan;
   const PlanRecord *record = work->record;
-  KernelArgs args = {
+  return (KernelArgs){
       .operand = work->operand,
       .dtype = replay->operand_dtype + record->operands_first,
       .bytes = replay->operand_bytes + record->operands_first,
@@ -59,8 +48,16 @@ static bool run_kernel(const Replay *replay, const Work *work, const Queue *queu
       .state = replay->prepared[record - plan->records].state,
       .control = replay->control_at + record->controls_first,
       .threads = threads,
-      .stream = replay->device->ops->stream(queue),
+      .stream = stream,
   };
+}
+
+static bool run_kernel(const Replay *replay, const Work *work, const Queue *queue, Threads *threads,
+                       Status *status) {
+  const Plan *plan = replay->setup.plan;
+  const PlanRecord *record = work->record;
+  const KernelArgs args =
+      replay_kernel_args(replay, work, threads, replay->device->ops->stream(queue));
   const char *why = NULL;
   KernelStatus ended = replay_kernel(replay, record)->run(&args, &why);
   return ended == KERNEL_DONE || replay_kernel_fail(plan, record, ended, why, status);
@@ -143,14 +140,20 @@ static bool run_by_kind(Replay *replay, const Work *work, const Queue *queue, St
   return run_comm(replay, record, work->operand, status);
 }
 
+/* Lets a record touch its operands, or no longer. */
+static void allow(const Replay *replay, const Work *work, bool allowed) {
+  const int64_t *bytes = replay->operand_bytes + work->record->operands_first;
+  for (uint32_t i = 0; i < work->record->operands_count; i++)
+    (allowed ? hostile_allow : hostile_forbid)(&replay->hostile, work->operand[i],
+                                               (size_t)bytes[i]);
+}
+
 /* A WorkRun. A failure with its own cause ends the job at once: another queue may be waiting for a
  * peer that will never arrive. */
 static bool run_record(const Work *work, Queue *queue, Status *status) {
   Replay *replay = work->context;
   const PlanRecord *record = work->record;
-  const int64_t *bytes = replay->operand_bytes + record->operands_first;
-  for (uint32_t i = 0; i < record->operands_count; i++)
-    hostile_allow(&replay->hostile, work->operand[i], (size_t)bytes[i]);
+  allow(replay, work, true);
   Flight *flight = replay->setup.flight;
   uint32_t number = (uint32_t)(record - replay->setup.plan->records);
   if (flight) flight_begin(flight, record->lane, number, work->layer, work->microbatch);
@@ -159,10 +162,56 @@ static bool run_record(const Work *work, Queue *queue, Status *status) {
   if (replay->watch && ran) replay_watch(replay->watch, work, true);
   if (flight) flight_end(flight, record->lane);
   replay->count[record - replay->setup.plan->records].runs += ran;
-  for (uint32_t i = 0; i < record->operands_count; i++)
-    hostile_forbid(&replay->hostile, work->operand[i], (size_t)bytes[i]);
+  allow(replay, work, false);
   if (!ran && status->code != STATUS_ECHO && replay->setup.comm)
     replay->setup.comm->ops->abort(replay->setup.comm);
+  return ran;
+}
+
+/* The work of a launch: that of its first record, with the launch as its operand. */
+static Work launch_work(WorkRun *run, ReplayLaunch *launch) {
+  Work work = launch->work[0];
+  work.run = run;
+  work.operand[0] = launch;
+  return work;
+}
+
+/* In as few launches as the kernel can. */
+static bool run_at_once(Replay *replay, const ReplayLaunch *launch, const Queue *queue,
+                        Status *status) {
+  const Plan *plan = replay->setup.plan;
+  const Work *first = &launch->work[0];
+  const Kernel *kernel = replay_kernel(replay, first->record);
+  for (uint32_t i = 0; i < launch->count; i++)
+    launch->args[i] = replay_kernel_args(replay, &launch->work[i], threads_of(replay, queue),
+                                         replay->device->ops->stream(queue));
+  const char *why = NULL;
+  KernelStatus ended = kernel->run_together(kernel, launch->args, (int32_t)launch->count, &why);
+  for (uint32_t i = 0; i < launch->count && ended == KERNEL_DONE; i++)
+    replay->count[launch->work[i].record - plan->records].runs++;
+  return ended == KERNEL_DONE || replay_kernel_fail(plan, first->record, ended, why, status);
+}
+
+/* A WorkRun. */
+static bool run_launch(const Work *work, Queue *queue, Status *status) {
+  Replay *replay = work->context;
+  const ReplayLaunch *launch = work->operand[0];
+  const PlanRecord *record = work->record;
+  bool apart = replay_kernel(replay, record)->run_together == NULL || replay->watch != NULL;
+  bool ran = true;
+  for (uint32_t i = 0; i < launch->count && apart && ran; i++)
+    ran = run_record(&launch->work[i], queue, status);
+  if (apart) return ran;
+  for (uint32_t i = 0; i < launch->count; i++)
+    allow(replay, &launch->work[i], true);
+  Flight *flight = replay->setup.flight;
+  uint32_t number = (uint32_t)(record - replay->setup.plan->records);
+  if (flight) flight_begin(flight, record->lane, number, work->layer, work->microbatch);
+  ran = run_at_once(replay, launch, queue, status);
+  if (flight) flight_end(flight, record->lane);
+  for (uint32_t i = 0; i < launch->count; i++)
+    allow(replay, &launch->work[i], false);
+  if (!ran && replay->setup.comm) replay->setup.comm->ops->abort(replay->setup.comm);
   return ran;
 }
 
@@ -210,6 +259,21 @@ static bool issue_waits(const Walker *walker, const Position *at, uint32_t lane,
   return true;
 }
 
+Work replay_work(Replay *replay, const Position *at, const PlanRecord *record) {
+  const Plan *plan = replay->setup.plan;
+  Work work = {.run = run_record,
+               .context = replay,
+               .record = record,
+               .layer = at->call->layer,
+               .microbatch = at->microbatch};
+  for (uint32_t i = 0; i < record->operands_count; i++) {
+    uint32_t number = record->operands_first + i;
+    uint32_t binding = at->call->bindings_first + plan->operands[number].base;
+    work.operand[i] = replay->binding_at[binding] + replay->operand_offset[number];
+  }
+  return work;
+}
+
 static void note_high_water(Replay *replay, const Work *work) {
   const PlanRecord *record = work->record;
   for (uint32_t i = 0; i < record->operands_count; i++) {
@@ -254,17 +318,31 @@ static bool issue_record(const Walker *walker, const Position *at, uint32_t numb
   if ((first && !issue_waits(walker, at, record->lane, queue, status)) ||
       !issue_edges(walker, at, record, queue, status))
     return false;
-  Work work = {.run = run_record,
-               .context = replay,
-               .record = record,
-               .layer = at->call->layer,
-               .microbatch = at->microbatch};
-  resolve(replay, at, record, work.operand);
+  const Work work = replay_work(replay, at, record);
   note_high_water(replay, &work);
   uint64_t place = number_of(walker, at->running, number);
   replay->last[record->lane] = place + LAST_PART;
   if (record->kind == RECORD_LOAD) return issue_load(walker, &work, queue, place, status);
   return replay->device->ops->issue(queue, &work, place + LAST_PART, status);
+}
+
+/* Calls of a launch: what they wait for comes before all of them, and when the last one has come
+ * their records are issued as one work, which the marks of each of them mean. */
+static bool issue_launched(const Walker *walker, const Position *at, const PlanLaunch *of,
+                           Status *status) {
+  Replay *replay = walker->replay;
+  ReplayLaunch *launch = &replay->launch[of - replay->setup.plan->launches];
+  if (launch->count == 0) return true;
+  const PlanRecord *record = launch->work[0].record;
+  Queue *queue = queue_of(replay, record);
+  if (!issue_waits(walker, at, record->lane, queue, status)) return false;
+  if (at->call_number + 1 < of->first_call + of->call_count) return true;
+  for (uint32_t i = 0; i < launch->count; i++)
+    note_high_water(replay, &launch->work[i]);
+  const Work work = launch_work(run_launch, launch);
+  uint64_t place = number_of(walker, at->running, (uint32_t)replay->records_most - 1) + LAST_PART;
+  replay->last[record->lane] = place;
+  return replay->device->ops->issue(queue, &work, place, status);
 }
 
 static bool issue_call(void *context, const Position *at, Status *status) {
@@ -274,7 +352,9 @@ static bool issue_call(void *context, const Position *at, Status *status) {
   uint32_t lanes_seen = 0;
   hostile_fill(&walker->replay->hostile, (uint32_t)(at->program - plan->programs), at->call_number,
                at->iteration > 0, at->end);
-  for (uint32_t i = 0; i < segment->records_count; i++)
+  const PlanLaunch *launch = plan_launch_of(plan, at->program, at->call_number);
+  if (launch != NULL && !issue_launched(walker, at, launch, status)) return false;
+  for (uint32_t i = 0; launch == NULL && i < segment->records_count; i++)
     if (applies(at->call, &plan->records[segment->records_first + i]) &&
         !issue_record(walker, at, i, &lanes_seen, status))
       return false;

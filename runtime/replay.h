@@ -15,6 +15,7 @@
 #include "runtime/mesh.h"
 #include "runtime/plan/plan_control.h"
 #include "runtime/status.h"
+#include "runtime/walk.h"
 #include "runtime/watch/flight.h"
 
 typedef struct ReplaySetup {
@@ -51,6 +52,13 @@ typedef struct ReplayKernel {
   bool is_used;
   bool is_prepared;
 } ReplayKernel;
+
+/* Records that run as one (PlanLaunch), in list order, as this rank has them. */
+typedef struct ReplayLaunch {
+  Work *work;
+  KernelArgs *args;
+  uint32_t count;
+} ReplayLaunch;
 
 /* What looks at records before and after they run (replay_look.h). */
 typedef struct ReplayWatch ReplayWatch;
@@ -97,6 +105,7 @@ typedef struct Replay {
   const double **attr;    /* of each record, as this rank has them */
   double *varied;         /* those that differ from the plan's table */
   ReplayKernel *prepared; /* of each record */
+  ReplayLaunch *launch;   /* of each launch; empty: of another class */
   ReplayCount *count;     /* of each record */
   uint64_t records_most;  /* of a segment of the plan */
   uint32_t main_lane;
@@ -124,6 +133,11 @@ const ReplayCount *replay_count(const Replay *replay, uint32_t record);
 
 /* The kernel for the processor of the record's lane; NULL: this process has none. */
 const Kernel *replay_kernel(const Replay *replay, const PlanRecord *record);
+
+/* The record of this call, ready to be issued, and the arguments of its kernel. */
+Work replay_work(Replay *replay, const Position *at, const PlanRecord *record);
+KernelArgs replay_kernel_args(const Replay *replay, const Work *work, Threads *threads,
+                              void *stream);
 
 /* Issues a run of a program, which the host need not wait for. `samples` are the
  * micro-batches that it loads, one after another as they are staged, where the device reads them;

@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "kernels/philox.h"
+#include "runtime/plan/plan_loops.h"
 #include "runtime/programs.h"
 #include "runtime/replay.h"
 #include "runtime/replay_graph.h"
-#include "runtime/walk.h"
 
 bool replay_kernel_fail(const Plan *plan, const PlanRecord *record, KernelStatus ended,
                         const char *why, Status *status) {
@@ -152,6 +152,54 @@ static bool check_call(void *context, const Position *at, Status *status) {
   return true;
 }
 
+/* ---- launches */
+
+static bool add_record(ReplayLaunch *launch, const Work *work) {
+  Work *grown = realloc(launch->work, (launch->count + 1) * sizeof *grown);
+  if (grown == NULL) return false;
+  launch->work = grown;
+  launch->work[launch->count++] = *work;
+  return true;
+}
+
+/* A WalkVisit: records of launches, as they will be issued. */
+static bool take_launched(void *context, const Position *at, Status *status) {
+  Replay *replay = context;
+  const Plan *plan = replay->setup.plan;
+  const PlanSegment *segment = &plan->segments[at->call->segment];
+  const PlanLaunch *launch = plan_launch_of(plan, at->program, at->call_number);
+  for (uint32_t i = 0; launch != NULL && i < segment->records_count; i++) {
+    const PlanRecord *record = &plan->records[segment->records_first + i];
+    if (!plan_when(record->when_all, record->when_none, at->call->flags)) continue;
+    const Work work = replay_work(replay, at, record);
+    if (!add_record(&replay->launch[launch - plan->launches], &work))
+      return status_fail(status, STATUS_WORLD, "not enough memory to bind the plan");
+  }
+  return true;
+}
+
+static bool bind_launches(Replay *replay, Status *status) {
+  const Plan *plan = replay->setup.plan;
+  for (uint32_t i = 0; i < replay->class->programs_count; i++) {
+    uint32_t number = replay->class->programs_first + i;
+    if (!walk_calls(plan, &plan->programs[number], take_launched, replay, status)) return false;
+  }
+  for (uint32_t i = 0; i < plan->launches_count; i++) {
+    replay->launch[i].args = calloc(replay->launch[i].count + 1, sizeof(KernelArgs));
+    if (replay->launch[i].args == NULL)
+      return status_fail(status, STATUS_WORLD, "not enough memory to bind the plan");
+  }
+  return true;
+}
+
+static void free_launches(const Replay *replay) {
+  for (uint32_t i = 0; replay->launch != NULL && i < replay->setup.plan->launches_count; i++) {
+    free(replay->launch[i].work);
+    free(replay->launch[i].args);
+  }
+  free(replay->launch);
+}
+
 static uint64_t for_member(const Plan *plan, const int32_t *coordinate, uint64_t offset,
                            int64_t stride, uint32_t by) {
   if (by == PLAN_NONE) return offset;
@@ -169,13 +217,14 @@ static bool allocate(Replay *replay, const Plan *plan) {
   replay->attr = calloc(plan->records_count + 1, sizeof *replay->attr);
   replay->prepared = calloc(plan->records_count + 1, sizeof *replay->prepared);
   replay->count = calloc(plan->records_count + 1, sizeof *replay->count);
+  replay->launch = calloc(plan->launches_count + 1, sizeof *replay->launch);
   size_t varying = 0;
   for (uint32_t i = 0; i < plan->records_count; i++)
     if (plan->records[i].varies_count > 0) varying += plan->records[i].attrs_count;
   replay->varied = calloc(varying + 1, sizeof *replay->varied);
   return replay->kernel && replay->binding_at && replay->operand_offset && replay->operand_dtype &&
          replay->operand_bytes && replay->control_at && replay->attr && replay->prepared &&
-         replay->count && replay->varied;
+         replay->count && replay->launch && replay->varied;
 }
 
 /* Records without varies read the plan's table; the others have copies, because records may share a
@@ -300,7 +349,7 @@ bool replay_bind(Replay *replay, const ReplaySetup *setup, Status *status) {
     uint32_t number = replay->class->programs_first + i;
     if (!walk_calls(plan, &plan->programs[number], check_call, replay, status)) return false;
   }
-  if (!prepare_kernels(replay, status)) return false;
+  if (!prepare_kernels(replay, status) || !bind_launches(replay, status)) return false;
   if (!fill_samples(replay) ||
       !hostile_start(&replay->hostile, plan, replay->class, replay->setup.arena))
     return status_fail(status, STATUS_WORLD, "not enough memory to bind the plan");
@@ -313,6 +362,7 @@ void replay_free(Replay *replay) {
   threads_free(replay->threads_beside);
   hostile_stop(&replay->hostile);
   release_kernels(replay);
+  free_launches(replay);
   free(replay->kernel);
   free(replay->prepared);
   free(replay->binding_at);

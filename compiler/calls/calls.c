@@ -203,6 +203,41 @@ static void join_tied(Calls *t) {
   }
 }
 
+/* ---- what runs as one */
+
+/* What takes so long has hidden what it costs to begin; what waits for it should not wait longer.
+ */
+enum { LAUNCH_NS = 250000 };
+
+/* What these calls have to themselves they have as long as any of them runs. */
+static void add_launch(Calls *t, KernelLaunch launch) {
+  int32_t last = launch.first_call + launch.call_count - 1;
+  for (int32_t i = 0; i < t->stage->buffers.count; i++) {
+    Buffer *buffer = &t->stage->buffers.at[i];
+    if (buffer->program != t->kind || buffer->first_call < launch.first_call ||
+        buffer->first_call > last)
+      continue;
+    buffer->first_call = launch.first_call;
+    if (buffer->last_call < last) buffer->last_call = last;
+  }
+  VEC_PUSH(t->draft->compile->arena, &t->stage->programs[t->kind].launches, launch);
+}
+
+/* The calls [first, end) are all for tensors of their own. */
+static void run_together(Calls *t, int32_t first, int32_t end) {
+  const Call *calls = t->stage->programs[t->kind].calls.at;
+  KernelLaunch launch = {first, 0};
+  int64_t took_ns = 0;
+  for (int32_t i = first; i < end && tensors_run_together(t->draft); i++) {
+    launch.call_count++;
+    took_ns += t->draft->segments.at[calls[i].segment].compute_ns;
+    if (took_ns < LAUNCH_NS && i + 1 < end) continue;
+    add_launch(t, launch);
+    launch = (KernelLaunch){i + 1, 0};
+    took_ns = 0;
+  }
+}
+
 static void build_train(Draft *d, Stage *stage, const Pipeline *pipeline) {
   Calls t;
   calls_open(&t, d, stage, PROGRAM_TRAIN_STEP);
@@ -211,12 +246,20 @@ static void build_train(Draft *d, Stage *stage, const Pipeline *pipeline) {
   else
     serial_microbatches(&t);
   join_tied(&t);
+  int32_t norms = calls_here(&t);
   each_norm(&t);
+  int32_t norms_end = calls_here(&t);
   calls_add(&t, clip_segment_build(d, stage), NO_ID, -1);
   calls_add(&t, t.ends->control, NO_ID, -1);
+  int32_t updates = calls_here(&t);
   each_layer(&t, update_of);
+  int32_t updates_end = calls_here(&t);
   each_layer(&t, gather_of);
-  if (pipeline != NULL) calls_rotate(&t);
+  int32_t moved = calls_here(&t);
+  if (pipeline != NULL) calls_rotate(&t); /* a loop may take the place of what is before */
+  moved -= calls_here(&t);
+  run_together(&t, norms - moved, norms_end - moved);
+  run_together(&t, updates - moved, updates_end - moved);
 }
 
 static void build_init(Draft *d, Stage *stage) {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "compiler/cost/runner.h"
+#include "runtime/plan/plan_loops.h"
 
 static bool is_wide(const Simulation *s, const PlanRecord *record) {
   return plan_is_communication(record) && s->is_wide[record->comm];
@@ -113,16 +114,34 @@ static void wait_until(Ready *ready, int64_t at_ns, const PlanRecord *late) {
   if (at_ns > ready->at_ns) *ready = (Ready){at_ns, late};
 }
 
-/* When the lane may begin the call, edges inside the call not counted. */
-static Ready call_ready(const Simulation *s, const Runner *r, uint32_t lane) {
-  const PlanCall *call = current_call(s, r);
-  Ready ready = {r->free_ns[lane], NULL};
+static void wait_for_call(const Simulation *s, const Runner *r, const PlanCall *call, uint32_t lane,
+                          Ready *ready) {
   for (uint32_t i = 0; i < call->waits_count; i++) {
     const PlanWait *wait = &s->plan->waits[call->waits_first + i];
     if (wait->lane == lane)
-      wait_until(&ready, s->ready_ns[call->waits_first + i], awaited(s, r, wait));
+      wait_until(ready, s->ready_ns[call->waits_first + i], awaited(s, r, wait));
   }
+}
+
+/* When the lane may begin the call, edges inside the call not counted. A launch begins when all its
+ * calls may. */
+static Ready call_ready(const Simulation *s, const Runner *r, uint32_t lane) {
+  const PlanCall *call = current_call(s, r);
+  const PlanLaunch *launch = plan_launch_of(s->plan, r->program, r->call);
+  uint32_t count = launch != NULL && launch->first_call == r->call ? launch->call_count : 1;
+  Ready ready = {r->free_ns[lane], NULL};
+  for (uint32_t i = 0; i < count; i++)
+    wait_for_call(s, r, call + i, lane, &ready);
   return ready;
+}
+
+/* What waits for a call of a launch waits for all of it. */
+static void end_launch(const Simulation *s, const Runner *r, int64_t end_ns) {
+  const PlanLaunch *launch = plan_launch_of(s->plan, r->program, r->call);
+  if (launch == NULL || r->call + 1 < launch->first_call + launch->call_count) return;
+  for (uint32_t call = launch->first_call; call <= r->call; call++)
+    for (int32_t w = r->targets[call]; w >= 0; w = s->next_target[w])
+      s->ready_ns[w] = end_ns;
 }
 
 /* Reports to the sink what the lane has just run. */
@@ -187,6 +206,7 @@ static void run_plain(const Simulation *s, Runner *r, const Profile *profile) {
   r->lanes_begun |= 1U << profile->lane;
   for (int32_t w = r->targets[r->call]; w >= 0; w = s->next_target[w])
     s->ready_ns[w] = start + profile->end_ns[s->plan->waits[w].record];
+  end_launch(s, r, start + profile->total_ns);
   hand_out(s, r, profile->lane, NULL, start);
 }
 

@@ -57,10 +57,16 @@ typedef struct Loop {
   int32_t microbatch_stride; /* from one iteration to the next */
 } Loop;
 
+/* Calls that run as one. */
+typedef struct KernelLaunch {
+  int32_t first_call, call_count;
+} KernelLaunch;
+
 typedef struct Program {
   bool exists;
   VEC(Call) calls;
   VEC(Loop) loops;
+  VEC(KernelLaunch) launches;
   int64_t peak_bytes[Tier_COUNT], live_bytes[Tier_COUNT];
 } Program;
 
@@ -208,6 +214,8 @@ int64_t block_stride_bytes(const Draft *d, const Block *block, BaseRole role);
 uint64_t record_flat_calls(const Record *record);
 /* Whether collectives of many pieces are packed. */
 bool pieces_are_packed(const Draft *d);
+/* Whether a kernel that works on many tensors is started once for all of them. */
+bool tensors_run_together(const Draft *d);
 
 /* The offset of a control slot in the control block of plans made here. */
 static inline int64_t draft_slot_offset(ControlSlot slot) {

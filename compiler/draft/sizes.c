@@ -80,6 +80,10 @@ bool pieces_are_packed(const Draft *d) {
   return d->cluster->target == TARGET_CUDA;
 }
 
+bool tensors_run_together(const Draft *d) {
+  return d->cluster->target == TARGET_CUDA;
+}
+
 uint64_t record_flat_calls(const Record *record) {
   bool is_pieces = record->pieces != NULL;
   return plan_flat_calls(record->kind, is_pieces ? record->pieces : record->dims,

@@ -421,6 +421,8 @@ static void emit_programs(Tables *t, const Draft *d, const Stage *stage,
                              .calls_count = (uint32_t)program->calls.count,
                              .loops_first = (uint32_t)t->loops.count,
                              .loops_count = (uint32_t)program->loops.count,
+                             .launches_first = (uint32_t)t->launches.count,
+                             .launches_count = (uint32_t)program->launches.count,
                              .kind = (uint32_t)kind});
     for (int32_t i = 0; i < t->tiers.count; i++) {
       uint32_t tier = t->tiers.at[i].kind;
@@ -435,6 +437,11 @@ static void emit_programs(Tables *t, const Draft *d, const Stage *stage,
       TABLE_PUSH(t, loops,
                  (PlanLoop){(uint32_t)loop->first_call, (uint32_t)loop->call_count,
                             (uint32_t)loop->times, (uint32_t)loop->microbatch_stride});
+    }
+    for (int32_t i = 0; i < program->launches.count; i++) {
+      const KernelLaunch *launch = &program->launches.at[i];
+      TABLE_PUSH(t, launches,
+                 (PlanLaunch){(uint32_t)launch->first_call, (uint32_t)launch->call_count});
     }
   }
 }

@@ -2,6 +2,7 @@
 #include "compiler/explain/communicators.h"
 #include "compiler/explain/work.h"
 #include "compiler/pipelines/pipeline.h"
+#include "runtime/plan/plan_loops.h"
 
 static void print_class(const Compiled *compiled, const Work *work, uint32_t class, FILE *out) {
   Peak peak = find_peak(compiled, class);
@@ -11,9 +12,12 @@ static void print_class(const Compiled *compiled, const Work *work, uint32_t cla
           (long long)peak.program->predicted_ns, work->is_time ? work->stages[class].all : 0);
   for (size_t i = 0; i < MEMORY_ROWS; i++)
     fprintf(out, "\"%s\":%lld,", memory_rows[i].name, (long long)peak.by_kind[memory_rows[i].kind]);
-  fprintf(out, "\"live\":%lld,\"peak\":%lld,\"arena\":%lld,\"host\":%lld},\"flat_calls\":%llu,",
+  fprintf(out,
+          "\"live\":%lld,\"peak\":%lld,\"arena\":%lld,\"host\":%lld},"
+          "\"launches\":%llu,\"flat_calls\":%llu,",
           (long long)peak.recorded->live_bytes, (long long)peak.recorded->peak_bytes,
           (long long)peak.arena_bytes, (long long)peak.host_bytes,
+          (unsigned long long)plan_issues(&compiled->plan, peak.program),
           (unsigned long long)class_flat_calls(compiled, class, 0));
   explain_communicators_json(compiled, class, out);
   fputc('}', out);

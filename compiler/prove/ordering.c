@@ -9,6 +9,9 @@
  * From one call to the next only this is kept: how far each lane has got, what it knows of the
  * others, and which earlier calls may not be finished yet.
  *
+ * Records of a launch run at the same time: none of them may touch what another one writes. That
+ * they are of one kind, and that none waits for another of them, is checked by plan_check.
+ *
  * A communicator is treated like bytes: two lanes that used it at the same time could do so in a
  * different order on another rank. */
 #include <stdlib.h>
@@ -16,6 +19,7 @@
 
 #include "compiler/prove/clocks.h"
 #include "compiler/prove/intervals.h"
+#include "runtime/plan/plan_loops.h"
 #include "runtime/plan/plan_text.h"
 
 /* A call that has run: what its lanes knew on entering it, and how many records they had run
@@ -45,6 +49,7 @@ typedef struct Ordering {
   uint32_t known[PLAN_LANES_MAX][PLAN_LANES_MAX];
   uint32_t number[PLAN_LANES_MAX]; /* records of the lane so far */
   uint32_t lanes_used;
+  Intervals written, touched; /* by the launch so far, by the number of its record */
   bool failed;
 } Ordering;
 
@@ -219,6 +224,32 @@ static bool remember(const Ordering *o, LaneLog *log, const Run *run, uint32_t l
   return true;
 }
 
+/* ---- launches */
+
+static void check_in_launch(Ordering *o, const Touch *place) {
+  const Interval *met = intervals_find(place->write ? &o->touched : &o->written, place->first);
+  if (met != NULL && met->first < place->end && met->number != place->number)
+    prove_finding(o->view, &o->walk, place->record, "ordering",
+                  "%s bytes [%llu..%llu), and another record of the same launch does, too",
+                  place->write ? "writes" : "reads", (unsigned long long)place->first,
+                  (unsigned long long)place->end);
+  const Interval span = {place->first, place->end, place->number};
+  o->failed = o->failed || !intervals_put(&o->touched, span) ||
+              (place->write && !intervals_put(&o->written, span));
+}
+
+static void check_launch(Ordering *o, const Clocks *clocks) {
+  const PlanLaunch *launch = plan_launch_of(o->view->plan, o->walk.program, o->walk.position);
+  if (launch == NULL) return;
+  if (launch->first_call == o->walk.position)
+    intervals_free(&o->written), intervals_free(&o->touched);
+  EACH_BIT(lane, clocks->lanes)
+  for (uint32_t i = 0; i < clocks->all[lane].count; i++) {
+    const Touch place = place_of(o, &clocks->all[lane].at[i], o->number[lane]);
+    check_in_launch(o, &place);
+  }
+}
+
 /* ---- calls */
 
 static void run_call(Ordering *o, Clocks *clocks) {
@@ -236,6 +267,7 @@ static void run_call(Ordering *o, Clocks *clocks) {
     }
   }
   clocks->proven = true;
+  check_launch(o, clocks);
   EACH_BIT(lane, clocks->lanes) {
     o->failed = o->failed || !remember(o, &o->lanes[lane], run, lane);
     o->number[lane] += clocks->count[lane];
@@ -262,6 +294,7 @@ static void prove_program(const View *view, const PlanProgram *program, Clocks *
     intervals_free(&o.lanes[lane].written), intervals_free(&o.lanes[lane].touched);
     free(o.lanes[lane].at);
   }
+  intervals_free(&o.written), intervals_free(&o.touched);
   free(o.runs);
 }
 

@@ -108,8 +108,10 @@ static int32_t build_init(Draft *d, int32_t b) {
 
 /* ---- norm: one sum of squares for each tensor; calls/ sums those of a stage */
 
+/* Records that run together have scratch of their own each. */
 static int32_t build_norm(Draft *d, int32_t b) {
   const int64_t f64 = dtype_bytes(DTYPE_F64);
+  int64_t scratch = 0;
   int32_t segment = block_segment(d, b, contract_of(KERNEL_square_sum)->row->name);
   for (int32_t i = 0; i < d->blocks.at[b].params.count; i++) {
     ParamId p = d->blocks.at[b].params.at[i];
@@ -123,8 +125,9 @@ static int32_t build_norm(Draft *d, int32_t b) {
     const uint32_t dtypes[] = {d->train->grad_dtype, DTYPE_F64};
     WorkspaceUse use = {(KernelTarget)d->cluster->target, record->dims, dtypes, d->train->threads};
     int64_t work = contract_workspace_bytes(contract_of(KERNEL_square_sum), &use);
-    record_operand(record, segment_base(d, segment, BASE_SCRATCH, NO_ID, work), 0, work, DTYPE_F64,
-                   ACCESS_WRITE);
+    int32_t scratch_base = segment_base(d, segment, BASE_SCRATCH, NO_ID, scratch + work);
+    record_operand(record, scratch_base, scratch, work, DTYPE_F64, ACCESS_WRITE);
+    if (tensors_run_together(d)) scratch += round_up(work, f64);
   }
   return segment;
 }

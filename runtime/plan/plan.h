@@ -6,8 +6,8 @@
  *
  * Replay of a program: for each call in order (loops repeat theirs), for each record of its segment
  * whose `when` masks allow it: operand address = arena + binding of its base + operand offset; run
- * the kernel or the communication. Records of one lane run in list order; across lanes exactly the
- * stated edges hold. */
+ * the kernel or the communication. Records of one lane run in list order, those of a launch in any;
+ * across lanes exactly the stated edges hold. */
 #ifndef LOCKSTEP_PLAN_H
 #define LOCKSTEP_PLAN_H
 
@@ -20,7 +20,7 @@
 
 #define PLAN_MAGIC "LOCKSTEP"
 #define PLAN_NONE  0xffffffffu
-enum { PLAN_VERSION = 8, PLAN_ALIGN_BYTES = 256 }; /* arena offsets of buffers are multiples */
+enum { PLAN_VERSION = 9, PLAN_ALIGN_BYTES = 256 }; /* arena offsets of buffers are multiples */
 enum { PLAN_LANES_MAX = 12, PLAN_AXES_MAX = 8 };
 
 /* Names of the enum constants appear in the text form: V(TIER_HOST, "host"). Append
@@ -148,7 +148,7 @@ static inline bool plan_when(uint32_t when_all, uint32_t when_none, uint32_t fla
   T(PlanUse, uses) T(PlanParameter, parameters) T(PlanClass, classes) T(PlanArena, arenas) T(PlanBound, bounds) \
   T(PlanTensor, tensors) T(PlanBuffer, buffers) T(PlanProgram, programs) T(PlanPeak, peaks) \
   T(PlanPart, parts) \
-  T(PlanLoop, loops) T(PlanCall, calls) T(PlanPost, posts) T(PlanBinding, bindings) \
+  T(PlanLoop, loops) T(PlanLaunch, launches) T(PlanCall, calls) T(PlanPost, posts) T(PlanBinding, bindings) \
   T(PlanWait, waits) T(PlanSegment, segments) T(PlanBase, bases) T(PlanRecord, records) \
   T(PlanEdge, edges) T(PlanOperand, operands) T(PlanControl, controls) T(PlanVary, varies) T(PlanKernel, kernels) T(PlanComm, comms) \
   T(PlanLink, links) T(PlanMeaning, meanings) \

@@ -99,6 +99,7 @@ static bool check_owners(const Plan *plan, char *why) {
   OWNS(programs, parts)
   OWNS(programs, calls)
   OWNS(programs, loops)
+  OWNS(programs, launches)
   OWNS(calls, waits)
   OWNS(layouts, dims)
   OWNS(layout_dims, cuts)

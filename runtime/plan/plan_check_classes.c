@@ -377,6 +377,56 @@ static bool check_loops(const Plan *plan, const PlanProgram *program, char *why)
   return true;
 }
 
+/* Whether two records may run as one: what a kernel is told once is the same. */
+static bool are_alike(const Plan *plan, const PlanRecord *a, const PlanRecord *b) {
+  if (a->kind != RECORD_KERNEL || a->after_count > 0 || a->kernel != b->kernel ||
+      a->lane != b->lane || a->accumulate != b->accumulate ||
+      a->operands_count != b->operands_count || a->controls_count != b->controls_count)
+    return false;
+  for (uint32_t i = 0; i < a->operands_count; i++)
+    if (plan->operands[a->operands_first + i].dtype != plan->operands[b->operands_first + i].dtype)
+      return false;
+  for (uint32_t i = 0; i < a->controls_count; i++)
+    if (plan->controls[a->controls_first + i].slot != plan->controls[b->controls_first + i].slot)
+      return false;
+  return true;
+}
+
+/* False: the call waits for one of the launch, or a record of it is unlike the first. `first`: NULL
+ * before any. */
+static bool check_launched(const Plan *plan, const PlanCall *call, const PlanLaunch *launch,
+                           const PlanRecord **first) {
+  const PlanSegment *segment = &plan->segments[call->segment];
+  for (uint32_t i = 0; i < call->waits_count; i++)
+    if (plan->waits[call->waits_first + i].call >= launch->first_call) return false;
+  for (uint32_t i = 0; i < segment->records_count; i++) {
+    const PlanRecord *record = &plan->records[segment->records_first + i];
+    if (!plan_when(record->when_all, record->when_none, call->flags)) continue;
+    if (*first == NULL) *first = record;
+    if (!are_alike(plan, record, *first)) return false;
+  }
+  return true;
+}
+
+static bool check_launches(const Plan *plan, const PlanProgram *program, char *why) {
+  uint32_t end = 0;
+  for (uint32_t i = 0; i < program->launches_count; i++) {
+    uint32_t index = program->launches_first + i;
+    const PlanLaunch *launch = &plan->launches[index];
+    const PlanRecord *first = NULL;
+    if (launch->first_call < end || launch->call_count == 0 ||
+        (uint64_t)launch->first_call + launch->call_count > program->calls_count)
+      return plan_refuse(why, "launches[%u]: calls %u + %u", index, launch->first_call,
+                         launch->call_count);
+    end = launch->first_call + launch->call_count;
+    for (uint32_t c = launch->first_call; c < end; c++)
+      if (find_loop(plan, program, c) != NULL ||
+          !check_launched(plan, &plan->calls[program->calls_first + c], launch, &first))
+        return plan_refuse(why, "launches[%u]: call %u cannot run with those before it", index, c);
+  }
+  return true;
+}
+
 /* Each at most once, and in sum no more than the whole. */
 static bool check_parts(const Plan *plan, const PlanProgram *program, char *why) {
   int64_t left_ns = program->predicted_ns;
@@ -403,7 +453,7 @@ static bool check_program(const Plan *plan, const PlanClass *class, uint32_t ind
   if (!check_parts(plan, program, why) || !check_loops(plan, program, why)) return false;
   for (uint32_t i = 0; i < program->calls_count; i++)
     if (!check_call(plan, class, program, i, why)) return false;
-  return true;
+  return check_launches(plan, program, why);
 }
 
 bool plan_check_classes(const Plan *plan, char *why) {

@@ -1,4 +1,4 @@
-/* plan_loops.h -- the loop that a call is in, and how often the call runs. */
+/* plan_loops.h -- the loop that a call is in, how often it runs, and the launch it belongs to. */
 #ifndef LOCKSTEP_PLAN_LOOPS_H
 #define LOCKSTEP_PLAN_LOOPS_H
 
@@ -18,6 +18,33 @@ static inline uint32_t plan_call_times(const Plan *plan, const PlanProgram *prog
                                        uint32_t position) {
   const PlanLoop *loop = plan_loop_of(plan, program, position);
   return loop != NULL ? loop->times : 1;
+}
+
+/* The launch that the call at a position of the program is part of; NULL: it runs alone. */
+static inline const PlanLaunch *plan_launch_of(const Plan *plan, const PlanProgram *program,
+                                               uint32_t position) {
+  for (uint32_t l = 0; l < program->launches_count; l++) {
+    const PlanLaunch *launch = &plan->launches[program->launches_first + l];
+    if (position >= launch->first_call && position - launch->first_call < launch->call_count)
+      return launch;
+  }
+  return NULL;
+}
+
+/* What a run of the program issues: kernels, communications and loads, those of a launch as one. */
+static inline uint64_t plan_issues(const Plan *plan, const PlanProgram *program) {
+  uint64_t issues = 0;
+  for (uint32_t c = 0; c < program->calls_count; c++) {
+    const PlanLaunch *launch = plan_launch_of(plan, program, c);
+    const PlanCall *call = &plan->calls[program->calls_first + c];
+    const PlanSegment *segment = &plan->segments[call->segment];
+    for (uint32_t i = 0; i < segment->records_count && launch == NULL; i++) {
+      const PlanRecord *record = &plan->records[segment->records_first + i];
+      if (plan_when(record->when_all, record->when_none, call->flags))
+        issues += plan_call_times(plan, program, c);
+    }
+  }
+  return issues + program->launches_count;
 }
 
 #endif

@@ -69,7 +69,8 @@ static void check_growth(const Strategy *strategy) {
   CHECK_INT(many.records, few.records);
   CHECK_INT(many.calls, few.calls);
   CHECK_INT(many.bindings, few.bindings);
-  CHECK_NEAR(many.bytes, few.bytes, 1000); /* names and the like */
+  /* Names and the like; and launches, of which there are fewer where a rank updates less. */
+  CHECK_NEAR(many.bytes, few.bytes, 2000);
   CHECK(many.bytes < PLAN_BYTES_MAX);
 }
 

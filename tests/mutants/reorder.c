@@ -6,6 +6,7 @@
 #include "kernels/contract/contract.h"
 #include "kernels/philox.h"
 #include "runtime/plan/control.h"
+#include "runtime/plan/plan_loops.h"
 #include "runtime/plan/plan_text.h"
 
 enum { EDGES_MOST = 64 }; /* of one record, in any plan tried here */
@@ -210,8 +211,11 @@ static uint32_t record_count(const Order *o, const PlanCall *call) {
   return o->b->segments[call->segment].records_count;
 }
 
-/* Nothing to wait for and nobody who waits: order across lanes does not go through it. */
+/* Nothing to wait for and nobody who waits: order across lanes does not go through it. And no other
+ * calls that run with it as one. */
 static bool is_alone(const Order *o, const PlanProgram *program, uint32_t position) {
+  const Plan plan = build_view(o->b);
+  if (plan_launch_of(&plan, program, position) != NULL) return false;
   if (o->b->calls[program->calls_first + position].waits_count > 0) return false;
   for (uint32_t c = 0; c < program->calls_count; c++) {
     const PlanCall *call = &o->b->calls[program->calls_first + c];

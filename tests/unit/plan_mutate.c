@@ -323,6 +323,19 @@ static bool reorder_calls(Mutator *m) {
                      NUMBER(m, calls, y), mutant_call_name(m, y), mutant_call_name(m, x));
 }
 
+/* One call more or less that runs with others as one. */
+static bool change_launch(Mutator *m) {
+  if (m->b->launches_count == 0) return false;
+  PlanLaunch *launch = ANY(m, launches);
+  switch (pick_below(m, 4)) {
+  case 0: launch->call_count++; break;
+  case 1: launch->call_count--; break;
+  case 2: launch->first_call++; break;
+  default: launch->first_call--; break;
+  }
+  return mutant_said(m, "launch %u is of other calls", NUMBER(m, launches, launch));
+}
+
 /* ---- overlap */
 
 static bool overlap_buffers(Mutator *m) {
@@ -464,7 +477,7 @@ static Mutate *const ways[MUTATION_EVENT][WAYS_MAX + 1] = {
     [MUTATION_RETARGET] = {retarget_binding, retarget_operand, retarget_communicator, retarget_axes,
                            retarget_distance, retarget_member},
     [MUTATION_RESIZE] = {resize_operand, resize_buffer, resize_dim, resize_piece},
-    [MUTATION_REORDER] = {reorder_records, reorder_calls},
+    [MUTATION_REORDER] = {reorder_records, reorder_calls, change_launch},
     [MUTATION_OVERLAP] = {overlap_buffers, overlap_lifetimes, overlap_tensors, overlap_peak},
     [MUTATION_MEANING] = {change_access, change_flags, change_condition, change_layer,
                           change_microbatch, change_loop, change_communication, change_reduction,

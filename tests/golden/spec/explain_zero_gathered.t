@@ -14,10 +14,10 @@ ranks    8                  = tp 1 x cp 1 x pp 1 x dp 8   zero 3
 passes   one stage          recompute none   precision bf16
 cluster  dgx-h100           8 x h100-sxm, 1 threads a rank
 memory   52.4 MB            of 84.3 GB a rank (0 %); packing 0.0 % above bound
-time     466 us             a step at the device's peaks: no step is faster
-                            1,099,302 tokens/s
+time     469 us             a step at the device's peaks: no step is faster
+                            1,091,047 tokens/s
 proof    ok                 8 ranks, 1 classes, 1 communicators, 1214 accesses
-run      10 steps           of 512 = 5,120 tokens   at least 4.66 ms
+run      10 steps           of 512 = 5,120 tokens   at least 4.69 ms
 
 memory of one rank at the peak of a step, GB = 1e9 bytes
 M_model  parameters                   0.004009
