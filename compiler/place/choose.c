@@ -308,6 +308,32 @@ static void improve_seats(const Search *s, Tried *tried, int32_t kind, bool is_f
   tried->price = least;
 }
 
+/* All ranks in one ring on a lone node: a chain of moves that each help may end before the best
+ * one, and so few seats are soon all tried. */
+static bool is_small_ring(const Search *s, const Placement *at) {
+  enum { RING_SEATS_MOST = 8 };
+  return s->fabric->node_count == 1 && at->digit_count == 1 &&
+         at->digit[0].size == s->fabric->kinds[0].seat_count &&
+         s->fabric->kinds[0].seat_count <= RING_SEATS_MOST;
+}
+
+/* The seats from this one on in every order. Where a ring begins does not matter, so the first one
+ * stays. */
+static void try_rings(const Search *s, Tried *tried, int32_t from, int32_t *best) {
+  int32_t *seats = tried->at->seats[0], count = s->fabric->kinds[0].seat_count;
+  if (from == count) {
+    Price price = price_in(s, tried->at);
+    if (!is_lower(price, tried->price)) return;
+    tried->price = price;
+    memcpy(best, seats, sizeof *seats * (size_t)count);
+  }
+  for (int32_t i = from; i < count; i++) {
+    swap_seats(seats, from, i);
+    try_rings(s, tried, from + 1, best);
+    swap_seats(seats, from, i);
+  }
+}
+
 /* Seats matter where the pairs of a node differ. */
 static bool are_pairs_alike(const NodeKind *kind) {
   for (int32_t i = 0; kind->pairs && i < kind->seat_count * kind->seat_count; i++) {
@@ -353,6 +379,13 @@ static void improve(const Search *s, Tried *tried) {
   for (int32_t kind = 0; kind < s->fabric->kind_count; kind++) {
     const NodeKind *at = &s->fabric->kinds[kind];
     if (are_pairs_alike(at) || at->seat_count > SEATS_SWAPPED_MOST) continue;
+    if (is_small_ring(s, tried->at)) {
+      int32_t best[SEATS_SWAPPED_MOST];
+      memcpy(best, tried->at->seats[kind], sizeof *best * (size_t)at->seat_count);
+      try_rings(s, tried, 1, best);
+      memcpy(tried->at->seats[kind], best, sizeof *best * (size_t)at->seat_count);
+      continue;
+    }
     improve_seats(s, tried, kind, take_found(s, tried, kind));
   }
 }
