@@ -41,8 +41,10 @@ typedef struct SlurmHere {
 
 /* Slurm's words in one line. */
 static const char *slurm_text(Command *answer) {
-  for (char *p = answer->out; *p; p++)
+  for (char *p = answer->out; *p; p++) {
     if (*p == '\n' && p[1]) *p = ';';
+    if (*p == '\t') *p = ' ';
+  }
   return command_text(answer);
 }
 
