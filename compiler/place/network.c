@@ -72,6 +72,7 @@ static Names sorted_hosts(Compile *c, const Switches *network) {
 /* What the cluster names, drained or of a type, is there. */
 static bool check_names(Compile *c, const Cluster *cluster, const Names *hosts, const Names *named,
                         Span at, const char *who) {
+  assert(hosts->list.at); /* a network without hosts is only counted */
   for (int32_t i = 0; i < named->list.count; i++) {
     const char *name = named->list.at[i];
     if (has_name(hosts, name)) continue;

@@ -6,12 +6,21 @@
 
 static const char visible[] = "CUDA_VISIBLE_DEVICES";
 
+/* Domain, bus, device and function. False: it is no address. */
+static bool read_address(const char *text, unsigned long part[4]) {
+  static const char behind[] = "::.";
+  for (size_t i = 0; i < sizeof behind; i++) {
+    char *end;
+    part[i] = strtoul(text, &end, 16);
+    if (end == text || *end != behind[i]) return false;
+    text = end + 1;
+  }
+  return true;
+}
+
 bool gpu_is_at(const char *pci, const char *other) {
-  unsigned a[4], b[4];
-  if (sscanf(pci, "%x:%x:%x.%x", &a[0], &a[1], &a[2], &a[3]) != 4 ||
-      sscanf(other, "%x:%x:%x.%x", &b[0], &b[1], &b[2], &b[3]) != 4)
-    return false;
-  return memcmp(a, b, sizeof a) == 0;
+  unsigned long a[4], b[4];
+  return read_address(pci, a) && read_address(other, b) && memcmp(a, b, sizeof a) == 0;
 }
 
 /* "2 GPUs (0000:1b:00.0, 0000:3b:00.0), as CUDA_VISIBLE_DEVICES is "0,1"" */
