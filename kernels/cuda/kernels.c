@@ -2,14 +2,19 @@
 #include "kernels/cuda/variants.h"
 #include "kernels/prepare.h"
 
-/* Those that have one launch for many tensors; the others have one each. */
+typedef KernelStatus Together(const KernelArgs *args, int32_t count, const char **why);
+
+static Together *const together[KERNEL_COUNT] = {
+#define KERNEL(name, ...) [KERNEL_##name] = cuda_##name##_together,
+#include "kernels/kernels.def"
+#undef KERNEL
+};
+
+/* One launch for many records where the kernel has that, else one for each. */
 static KernelStatus run_together(const Kernel *kernel, const KernelArgs *args, int32_t count,
                                  const char **why) {
-#define TOGETHER(name)                                                                             \
-  if (kernel->id == KERNEL_##name) return cuda_##name##_together(args, count, why);
-  CUDA_TOGETHER(TOGETHER)
-#undef TOGETHER
   KernelStatus ended = KERNEL_DONE;
+  if (together[kernel->id] != NULL) return together[kernel->id](args, count, why);
   for (int32_t i = 0; i < count && ended == KERNEL_DONE; i++)
     ended = kernel->run(&args[i], why);
   return ended;
