@@ -1,4 +1,4 @@
-/* dropout.h -- which element of the mask over the global batch belongs to an element of x. */
+/* dropout.h -- maps an element of x to its element of the mask over the global batch. */
 #ifndef LOCKSTEP_KERNELS_DROPOUT_H
 #define LOCKSTEP_KERNELS_DROPOUT_H
 
@@ -39,7 +39,7 @@ KERNEL_INLINE int64_t dropout_element(const DropoutShape *s, int64_t i) {
   return (outer * s->all_parts + s->part_first) * s->inner + within;
 }
 
-/* x falls into pieces of this many elements whose elements of the mask are consecutive. */
+/* x consists of pieces of this many elements with consecutive mask elements. */
 static inline int64_t dropout_piece(const DropoutShape *s) {
   int64_t piece = s->part * s->inner;
   if (s->part != s->all_parts) return piece;

@@ -1,12 +1,11 @@
-/* init.h -- which element of the whole tensor stands where in a rank's part of it. */
+/* init.h -- maps the elements of a rank's part to elements of the whole tensor. */
 #ifndef LOCKSTEP_KERNELS_INIT_H
 #define LOCKSTEP_KERNELS_INIT_H
 
 #include "kernels/inline.h"
 #include "kernels/kernel.h"
 
-/* `length` elements of out, from some i on: padding (0), or elements of the tensor that follow one
- * another. */
+/* A run of `length` elements of out: padding (0), or consecutive elements of the tensor. */
 typedef struct InitRun {
   bool padding;
   int64_t element, length;

@@ -1,4 +1,4 @@
-/* inline.h -- small functions that a processor and a GPU compute alike. */
+/* inline.h -- small functions compiled for processors and GPUs. */
 #ifndef LOCKSTEP_KERNELS_INLINE_H
 #define LOCKSTEP_KERNELS_INLINE_H
 

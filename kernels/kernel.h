@@ -27,8 +27,9 @@ typedef struct KernelArgs {
   int32_t operand_count;
   bool accumulate; /* parameter gradients are added to, not assigned */
   uint64_t key;    /* random stream: logical op path or tensor name, and layer, already mixed */
-  /* Number, within the step's global batch, of this micro-batch's first sample. By address, as
-   * `control`: read when the kernel runs, so that captured work holds for every micro-batch. */
+  /* The number, within the step's global batch, of this micro-batch's first sample. By address, as
+   * `control`: it is read when the kernel runs, so that captured work is valid for every
+   * micro-batch. */
   const int64_t *sample_first;
   void *state;          /* what prepare made for the record */
   void *const *control; /* addresses of the slots that the row names, in its order */
@@ -45,14 +46,15 @@ static inline int64_t kernel_step(const KernelArgs *args) {
   return *(const int64_t *)args->control[1];
 }
 
-/* How preparing or running ended. `why` then is a constant text, without a full stop. */
+/* The result of preparing or running. On failure `why` is a constant text without a full stop. */
 typedef enum KernelStatus {
   KERNEL_DONE,
-  KERNEL_REFUSED, /* it is asked for what its row in kernels.def does not have: a defect */
+  KERNEL_REFUSED, /* the record asks for something that the row in kernels.def does not allow: a
+                     defect */
   KERNEL_FAILED   /* memory or the device: a retry may help */
 } KernelStatus;
 
-/* What a record says of all its calls, before the first. */
+/* What all calls of a record have in common, known before the first. */
 typedef struct KernelUse {
   KernelTarget target; /* that the plan was made for */
   const uint32_t *dtype;
@@ -67,8 +69,9 @@ typedef struct KernelUse {
 /* A kernel on one processor. */
 typedef struct Kernel {
   KernelId id;
-  /* Once a record, before its first call: checks that it can be run, and makes what its calls need
-   * (a library's plan of the shape, JIT code), which they find at args->state. NULL state: nothing.
+  /* Called once for each record, before its first call: checks that it can run, and makes what its
+   * calls need (a library's plan for the shape, JIT code), which they find at args->state. NULL
+   * state: nothing.
    */
   KernelStatus (*prepare)(const struct Kernel *kernel, const KernelUse *use, void **state,
                           const char **why);

@@ -1,4 +1,4 @@
-/* mse.h -- how much of a micro-batch counts, to all mse kernels. */
+/* mse.h -- how many elements of a micro-batch count in mse. */
 #ifndef LOCKSTEP_MSE_H
 #define LOCKSTEP_MSE_H
 

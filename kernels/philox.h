@@ -1,4 +1,5 @@
-/* philox.h -- random numbers that are a function of what they are for, not of who draws them.
+/* philox.h -- random numbers that depend on what they are drawn for, not on which rank or thread
+ * draws them.
  *
  * Philox4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel Random Numbers: As Easy as 1, 2, 3; SC 2011).
  * Element i of a tensor uses lane i % 4 of the block whose low counter is i / 4, so any rank can

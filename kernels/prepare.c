@@ -1,4 +1,4 @@
-/* prepare.c -- a record against its row, once before its first call. */
+/* prepare.c -- checks a record against its kernel's row, once before its first call. */
 #include "kernels/prepare.h"
 
 KernelStatus kernel_check_use(const Kernel *kernel, const KernelUse *use, void **state,

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Each can do what the ones before it can, as far as a processor that has it goes. */
+/* A processor that has one also has those before it. */
 typedef enum Product {
   PRODUCT_REFERENCE,   /* the plain kernels, in double */
   PRODUCT_AVX2,        /* fp32 multiply-adds, eight at once; bf16 is widened */
@@ -28,9 +28,9 @@ typedef struct ProductChoice {
   uint32_t family, model; /* as in /proc/cpuinfo */
   char processor[96];     /* "AuthenticAMD family 26 model 2 (Zen 5)" */
   const char *because;    /* why these variants */
-  Product wanted;         /* by the table, where that cannot be used: */
+  Product wanted;         /* by the table, if that cannot be used; */
   const char *refusal;    /* why not, or NULL */
-  char problem[160];      /* why LOCKSTEP_CPU cannot be followed, or ""; then nothing should run */
+  char problem[160]; /* why LOCKSTEP_CPU cannot be followed, or ""; if set, nothing should run */
 } ProductChoice;
 
 /* The choice of this process; the same at every call, from any thread. */
@@ -43,8 +43,8 @@ const char *product_name(Product product);
 /* Whether this processor and system can compute with it. */
 bool product_runs_here(Product product);
 
-/* Why it cannot be used in this process, or NULL: it runs here, and the system has given the
- * process what it takes. Asks for that. */
+/* Why it cannot be used in this process, or NULL. Asks the system for what it needs, such as tile
+ * registers. */
 const char *product_refusal(Product product);
 
 enum { PRODUCT_PARTS = 3 }; /* of a step: the forward product, dx, dw */

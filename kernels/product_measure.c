@@ -20,7 +20,7 @@ static double now_s(void) {
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* Small numbers that differ: no kernel may find them easier than real ones. */
+/* Small, varying numbers, so that they are no easier for a kernel than real ones. */
 static void fill(void *to, bool bf16, int64_t count) {
   for (int64_t i = 0; i < count; i++) {
     float value = (float)(i * 37 % 101 - 50) * 0.01f;

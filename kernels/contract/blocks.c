@@ -15,7 +15,7 @@ static int64_t most(int64_t a, int64_t b) {
   return a > b ? a : b;
 }
 
-/* Rows are halved until a few panels of columns fit beside them. */
+/* The number of rows is halved until a few panels of columns fit beside them. */
 ProductBlocks product_blocks(GemmKind kind, int64_t m, int64_t n, int64_t k, bool narrow) {
   int64_t all_units = gemm_units(kind, k), units = least(all_units, BLOCK_UNITS);
   int64_t room = WORK_PRODUCT_MOST / 4, panel = gemm_columns(kind), columns;
@@ -59,8 +59,8 @@ static int64_t take(int64_t *end, int64_t count) {
   return at;
 }
 
-/* In units every variant has at most as many as sixteens of elements hold. Only the last panel of
- * queries is narrower than 48. */
+/* No variant needs more units than whole sixteens of elements. Only the last panel of queries is
+ * narrower than 48. */
 ForwardBlocks forward_blocks(const int64_t *dims, bool bf16, int64_t threads) {
   int64_t batch = dims[0], seq = dims[1], heads = dims[2], head = whole_sixteens(dims[4]);
   int64_t panels = panels_of(seq), end = 0;

@@ -1,8 +1,8 @@
-/* blocks.h -- what the fast kernels of processors pack at once, by shape: said once, for those who
- * give them scratch (workspace.c) and for the kernels that fill it.
+/* blocks.h -- how much the fast kernels of processors pack at once, by shape: the one place for
+ * workspace.c, which sizes their scratch, and for the kernels that fill it.
  *
- * Which variant of the product runs is known when a run begins, not when a plan is made: a plan
- * gives what any of them needs (product_bytes, and attention's dims rounded up to whole tiles). */
+ * The variant of the product is chosen when a run begins, not when a plan is made, so a plan gives
+ * as much as any variant needs (product_bytes, and attention's dims rounded up to whole tiles). */
 #ifndef LOCKSTEP_KERNELS_BLOCKS_H
 #define LOCKSTEP_KERNELS_BLOCKS_H
 
@@ -32,21 +32,21 @@ static inline int64_t gemm_units(GemmKind kind, int64_t k) {
   return kind.tiles ? (units + TILE_UNITS - 1) / TILE_UNITS * TILE_UNITS : units;
 }
 
-/* Columns that are best computed at once: as many accumulators as there are registers for. */
+/* The number of columns computed at once: as many as there are registers for accumulators. */
 static inline int64_t gemm_columns(GemmKind kind) {
   return kind.tiles ? 2 * TILE_LINES : PANEL_COLUMNS;
 }
 
 /* ---- products: c[m,n] = a[m,k] . b[k,n] */
 
-/* The largest block, and what it takes of the scratch: panels of a, then of b, then sums. */
+/* The largest block and its parts of the scratch: panels of a, then of b, then sums. */
 typedef struct ProductBlocks {
   int64_t rows, columns; /* of c: whole sixteens */
   int64_t units;         /* of k */
-  bool sums;             /* k is in several blocks, and c cannot hold what they add up to */
+  bool sums;             /* k is split into several blocks, and c cannot hold their sums */
 } ProductBlocks;
 
-/* `narrow`: c is bf16. Of large products the blocks take 16 MiB at most. */
+/* `narrow`: c is bf16. The blocks of large products take at most 16 MiB. */
 ProductBlocks product_blocks(GemmKind kind, int64_t m, int64_t n, int64_t k, bool narrow);
 int64_t product_blocks_bytes(const ProductBlocks *blocks);
 
@@ -70,7 +70,7 @@ typedef struct ForwardBlocks {
   int64_t panels;
   int64_t q, out, k, v, scores, paired, highest, sum;
   int64_t thread_bytes;
-  int64_t threads; /* that may have something to do */
+  int64_t threads; /* that can have work */
 } ForwardBlocks;
 
 typedef struct BackwardBlocks {
@@ -89,7 +89,7 @@ BackwardBlocks backward_blocks(const int64_t *dims, int64_t threads);
 
 /* ---- the backward of norms */
 
-/* Blocks of rows whose column sums are kept apart, and the rows of each. */
+/* The number of blocks of rows with separate column sums, and the rows of each. */
 int64_t norm_block_rows(int64_t rows);
 
 /* `vectors` gradients of weights. */

@@ -1,4 +1,4 @@
-/* contract.c -- asks rows that parse.c has read. */
+/* contract.c -- queries on the rows that parse.c has read. */
 #include "kernels/contract/contract.h"
 
 #include <string.h>
@@ -63,7 +63,7 @@ bool contract_operands_fit(const KernelContract *contract, uint32_t count) {
   return count == all || (may_lack_last && count + 1 == all);
 }
 
-/* ---- sizes; -1 once they are too large to be counted */
+/* ---- sizes; -1 on overflow */
 
 static int64_t times(int64_t a, int64_t b) {
   int64_t product = 0;

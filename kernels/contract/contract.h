@@ -1,7 +1,7 @@
 /* contract.h -- the rows of kernels.def, read: what a kernel's operands, dims and attrs are.
  *
- * All that the compiler, the proof, the runtime and the tests know about kernels they ask here. The
- * rows are parsed once, on first use; a row that does not parse ends the program with its name. */
+ * The compiler, the proof, the runtime and the tests know about kernels only through this. The rows
+ * are parsed once, on first use; a row that does not parse ends the program with its name. */
 #ifndef LOCKSTEP_KERNELS_CONTRACT_H
 #define LOCKSTEP_KERNELS_CONTRACT_H
 
@@ -22,9 +22,9 @@ typedef enum KernelId {
   KERNEL_COUNT
 } KernelId;
 
-/* What a kernel is for, to those who must tell kernels apart. */
+/* What a kernel is for, where code must tell kernels apart. */
 typedef enum KernelRole {
-  ROLE_NONE, /* of what is no kernel; no row has it */
+  ROLE_NONE, /* not a kernel; no row has it */
   ROLE_EMBEDDING,
   ROLE_POSITIONS,
   ROLE_LINEAR,
@@ -46,7 +46,7 @@ typedef enum KernelRole {
   ROLE_CAST,
   ROLE_COPY,
   ROLE_SLICE,
-  ROLE_PACK /* pieces of members put together, or apart */
+  ROLE_PACK /* packs or unpacks the pieces of members */
 } KernelRole;
 
 /* How an operand is used; kernels.def says what each means. The first three are Access of plan.h.
@@ -95,9 +95,9 @@ typedef struct KernelOperand {
   char name[KERNEL_NAME_BYTES];
   KernelAccess access;
   uint32_t dtype;     /* DType or KERNEL_DTYPE_* */
-  bool may_be_unread; /* made for a backward pass that need not follow */
+  bool may_be_unread; /* made for a backward pass, which may not follow */
   bool may_be_absent; /* scratch that a record may leave out */
-  uint32_t over;      /* bits of operands whose memory it may have */
+  uint32_t over;      /* mask of operands whose memory it may share */
   KernelShape shape;  /* nothing for scratch */
 } KernelOperand;
 
@@ -106,7 +106,7 @@ typedef struct KernelNumber {
   bool is_flag; /* 0 or 1 */
 } KernelNumber;
 
-/* A row as it stands in kernels.def. */
+/* A row as written in kernels.def. */
 typedef struct KernelRow {
   const char *name;
   bool has_fast; /* beside the reference */
@@ -138,7 +138,7 @@ typedef struct KernelContract {
 const KernelContract *contract_find(const char *kernel);
 const KernelContract *contract_of(KernelId kernel);
 
-/* Number of the dim or operand of that name; -1: there is none. */
+/* The number of the dim or operand of that name, or -1. */
 int32_t contract_dim(const KernelContract *contract, const char *name);
 int32_t contract_operand(const KernelContract *contract, const char *name);
 
@@ -146,30 +146,29 @@ int32_t contract_operand(const KernelContract *contract, const char *name);
 uint32_t contract_control_reads(const KernelContract *contract);
 uint32_t contract_control_writes(const KernelContract *contract);
 
-/* Whether a record with these dims is one of this kernel: their number is right, and flags are 0
- * or 1. */
+/* Whether these dims are valid for the kernel: their number is right, and flags are 0 or 1. */
 bool contract_dims_fit(const KernelContract *contract, const int64_t *dims, uint32_t count);
 
-/* Whether a record may have so many operands: all, or all but scratch that may be left out. */
+/* Whether a record may have so many operands: all, or all except scratch that may be left out. */
 bool contract_operands_fit(const KernelContract *contract, uint32_t count);
 
-/* Elements of an operand, from its first to its last; dims must fit. -1: a dim is negative,
- * or there are more than can be counted. Not of scratch. */
+/* Elements of an operand, from its first to its last; dims must be valid. -1: a dim is negative, or
+ * overflow. Not for scratch. */
 int64_t contract_elements(const KernelContract *contract, int32_t operand, const int64_t *dims);
 
-/* Rows of an operand that others' rows may stand between; all numbers are of elements. */
+/* Rows of an operand, between which other data may lie; all numbers count elements. */
 typedef struct KernelView {
   int64_t rows, inner, stride;
 } KernelView;
 
-/* How the kernel walks over its operand; dims must fit. False: it takes it as it lies. */
+/* How the kernel strides over its operand; dims must be valid. False: the operand is dense. */
 bool contract_view(const KernelContract *contract, int32_t operand, const int64_t *dims,
                    KernelView *view);
 
 /* Whether an operand may have this dtype, in a record whose operands have `dtypes`. */
 bool contract_dtype_fits(const KernelContract *contract, int32_t operand, const uint32_t *dtypes);
 
-/* Bytes of the scratch operand; 0: the kernel has none. dims must fit. */
+/* Bytes of the scratch operand; 0: the kernel has none. dims must be valid. */
 int64_t contract_workspace_bytes(const KernelContract *contract, const WorkspaceUse *use);
 
 /* The rows as a page of Markdown: docs/kernels.md. */

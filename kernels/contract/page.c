@@ -1,7 +1,7 @@
-/* page.c -- docs/kernels.md: the rows of kernels.def for people. */
+/* page.c -- writes docs/kernels.md from the rows of kernels.def. */
 #include "kernels/contract/contract.h"
 
-/* What stands before a kernel's own row. */
+/* The text before the first kernel. */
 typedef struct Family {
   const char *title, *text;
 } Family;
@@ -101,7 +101,7 @@ static void print_kernel(FILE *out, const KernelContract *contract) {
             i + 1 == contract->backward_count ? "\n" : "");
 }
 
-/* A star would be Markdown's. */
+/* Escapes stars, which are Markdown. */
 static void print_family(FILE *out, const Family *family) {
   fprintf(out, "\n## %s\n", family->title);
   if (*family->text == '\0') return;

@@ -1,4 +1,4 @@
-/* parse.c -- the words of kernels.def as tables, once. */
+/* parse.c -- parses the words of kernels.def into tables, once. */
 #include <ctype.h>
 #include <pthread.h>
 #include <stdlib.h>

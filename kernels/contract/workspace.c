@@ -3,8 +3,8 @@
 #include "kernels/contract/blocks.h"
 #include "runtime/plan/dtype.h"
 
-/* Operands 0 and 1 are the factors, `result` is theirs. A library's share does not follow from the
- * shape. */
+/* Operands 0 and 1 are the factors, `result` is their product. What a library takes does not depend
+ * on the shape. */
 static int64_t product(const WorkspaceUse *use, int64_t m, int64_t n, int64_t k, int32_t result) {
   if (use->target == KERNEL_TARGET_CUDA) return WORK_PRODUCT_CUDA;
   bool factors = use->dtypes[0] == DTYPE_BF16 && use->dtypes[1] == DTYPE_BF16;
@@ -29,7 +29,7 @@ int64_t workspace_linear_dw(const WorkspaceUse *use) {
   return product(use, transposed ? in : out, transposed ? out : in, use->dims[0], 2);
 }
 
-/* On a GPU there are as many blocks of rows as there may be, and as there are rows. */
+/* On a GPU there are as many blocks of rows as allowed, and at most as many as rows. */
 static int64_t norm_backward(const WorkspaceUse *use, int64_t vectors) {
   int64_t rows = use->dims[0], width = use->dims[1];
   if (use->target != KERNEL_TARGET_CUDA) return norm_work_bytes(rows, width, vectors);
@@ -44,7 +44,7 @@ int64_t workspace_rmsnorm_backward(const WorkspaceUse *use) {
   return norm_backward(use, 1);
 }
 
-/* Wider heads are the reference's. */
+/* Wider heads are left to the reference. */
 int64_t workspace_attention(const WorkspaceUse *use) {
   if (use->target == KERNEL_TARGET_CUDA) return WORK_ATTENTION_CUDA;
   if (use->dims[4] > HEAD_MAX) return 0;

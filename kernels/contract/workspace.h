@@ -1,8 +1,8 @@
 /* workspace.h -- bytes of the scratch operand of a kernel: `.workspace` of kernels.def.
  *
- * The compiler gives as much, the proof asks for as much, and the kernels count on it: it is what
- * the shape can make a kernel touch, whichever of its variants a run chooses. A kernel that is
- * given less is the reference, and rounds otherwise. */
+ * The compiler gives this much, the proof demands it, and the kernels rely on it: the most that any
+ * variant of the kernel touches for this shape. With less scratch the reference runs, which rounds
+ * differently. */
 #ifndef LOCKSTEP_KERNELS_WORKSPACE_H
 #define LOCKSTEP_KERNELS_WORKSPACE_H
 
@@ -41,8 +41,8 @@ typedef struct WorkspaceUse {
   int64_t threads;        /* of the rank */
 } WorkspaceUse;
 
-/* One function for each way to need scratch. A kernel that runs on another processor than the plan
- * was made for takes what it is given: see above. */
+/* One function for each formula of scratch. A kernel that runs on another processor than the plan
+ * was made for uses what it gets: see above. */
 typedef int64_t WorkspaceBytes(const WorkspaceUse *use);
 
 WorkspaceBytes workspace_linear, workspace_linear_bias, workspace_linear_dx, workspace_linear_dw,

@@ -4,8 +4,8 @@
  * highest score and its sum need no reduction across lanes, and a block of probabilities is already
  * a panel of the product with v (gemm.h).
  *
- * Under a causal mask the keys a query sees are the first of k, for positions ascend: what is
- * masked is skipped by counts of keys and of queries, wherever the tokens stand (visible_keys). */
+ * Under a causal mask a query sees a prefix of k, because positions ascend: masked keys are skipped
+ * by counts of keys and queries, wherever the tokens are in the sequence (visible_keys). */
 #ifndef LOCKSTEP_KERNELS_CPU_ATTENTION_H
 #define LOCKSTEP_KERNELS_CPU_ATTENTION_H
 
@@ -23,7 +23,7 @@ typedef struct Attention {
   GemmKind kind;
   bool causal, drop;
   float scale, keep_scale;
-  Runs q_runs, k_runs;                    /* where q's tokens stand, and k's and v's */
+  Runs q_runs, k_runs;                    /* positions of q's tokens, and of k's and v's */
   int64_t head_first, all_heads, all_seq; /* of the whole that dropout is numbered by */
   uint64_t key;
   uint32_t threshold;

@@ -1,4 +1,4 @@
-/* cpu.h -- what every file of kernels/cpu starts from.
+/* cpu.h -- included by every file of kernels/cpu.
  *
  * Each op's file is compiled once per instruction set (LEVEL = avx2 or avx512, see
  * kernels/CMakeLists.txt), so CPU(linear) is cpu_linear_avx2 in one object and cpu_linear_avx512 in
@@ -25,7 +25,7 @@ static inline int64_t ceil_div(int64_t a, int64_t b) {
   return (a + b - 1) / b;
 }
 
-/* Bytes of a scratch operand that a record may leave out; 0: it has. */
+/* Bytes of a scratch operand that a record may leave out; 0: left out. */
 static inline int64_t cpu_scratch_bytes(const KernelArgs *args, int32_t operand) {
   return args->operand_count > operand ? args->bytes[operand] : 0;
 }

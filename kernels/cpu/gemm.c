@@ -40,7 +40,7 @@ static void pack_task(void *context, int64_t task, int32_t worker) {
    t->b + first * t->units);
 }
 
-/* What else belongs to the elements of a tile is added, and they are written where they go. */
+/* Finishes a tile: adds bias and earlier sums, and writes its elements to c. */
 static void finish_tile(const Block *t, const float *tile, int64_t row, int64_t rows,
                         int64_t column) {
   const Gemm *g = t->g;
@@ -65,8 +65,9 @@ static void finish_tile(const Block *t, const float *tile, int64_t row, int64_t 
   }
 }
 
-/* The same where nothing is summed up outside of c, and vectors are whole: nearly every tile. What
- * cannot change within a tile is decided before it, which was 3 % of a small model's step. */
+/* The same without sums outside c and with whole vectors, which is nearly every tile. Conditions
+ * that cannot change within a tile are tested before it; testing them inside took 3 % of a small
+ * model's step. */
 ALWAYS_INLINE void finish_vectors(const Block *t, const float *tile, int64_t row, int64_t rows,
                                   int64_t column, int64_t vectors, bool c_bf16) {
   const Gemm *g = t->g;

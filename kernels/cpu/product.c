@@ -70,7 +70,7 @@ static bool has_tiles(void) {
 }
 
 /* Linux gives the registers only to a process that asks for them, once for all its threads; it
- * says no where a signal stack is too small for them. */
+ * refuses if a signal stack is too small for them. */
 static bool ask_for_tiles(void) {
   enum { ARCH_REQ_XCOMP_PERM = 0x1023, XFEATURE_XTILEDATA = 18 };
   return syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) == 0;

@@ -144,7 +144,7 @@ static inline void tiles_begin(void) {
   __asm__ volatile("ldtilecfg %0" ::"m"(config));
 }
 
-/* The registers are cleared: the system need not save them any more. */
+/* Clears the registers, so that the system need not save them any more. */
 static inline void tiles_end(void) {
   __asm__ volatile("tilerelease" ::: "memory");
 }

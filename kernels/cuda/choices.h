@@ -1,5 +1,5 @@
-/* choices.h -- which algorithm of cublasLt each product of matrices got, for all ranks of the
- * process, and the file that keeps it beside the plan: a line a product, read by people too. */
+/* choices.h -- the cublasLt algorithm chosen for each matrix product, for all ranks of the process,
+ * and the readable file beside the plan that keeps the choices: one line for each product. */
 #ifndef LOCKSTEP_CUDA_CHOICES_H
 #define LOCKSTEP_CUDA_CHOICES_H
 
@@ -9,7 +9,7 @@
 
 enum { CHOICE_GPU_BYTES = 96, CHOICES_WHY_BYTES = 512 };
 
-/* What a choice holds for: matrices as cublasLt has them, column after column. */
+/* The key of a choice: matrices as in cublasLt, column-major. */
 typedef struct ProductShape {
   char gpu[CHOICE_GPU_BYTES];
   uint64_t version; /* of the library */
@@ -28,20 +28,20 @@ typedef struct ProductChoice {
 
 /* False: none yet. */
 bool choices_find(const ProductShape *shape, ProductChoice *choice);
-/* Instead of an earlier one of its shape. False: no memory. */
+/* Replaces an earlier choice for the same shape. False: out of memory. */
 bool choices_add(const ProductChoice *choice);
-/* All that there are; `added`: since the last read, write or clear. */
+/* The number of choices; `added`: since the last read, write or clear. */
 int32_t choices_count(int32_t *added);
 void choices_clear(void);
 
-/* From now on a choice that is kept, and that the library no longer takes, is an error, and no
- * reason to choose anew: where a run shall round as the one before. */
+/* From now on it is an error if the library no longer accepts a kept choice, instead of a reason to
+ * choose again: for runs that must round as the one before. */
 void choices_hold(bool always);
 bool choices_are_held(void);
 
-/* Adds what the file has; none there is fine. False: `why` says which line is no choice. */
+/* Adds the choices of the file, which may be missing. False: `why` says which line is invalid. */
 bool choices_read(const char *path, char why[CHOICES_WHY_BYTES]);
-/* All of them, in place of the file that is there: a reader sees the old one or the new one. */
+/* Writes all choices and replaces the file: a reader sees the old one or the new one. */
 bool choices_write(const char *path, char why[CHOICES_WHY_BYTES]);
 
 #endif

@@ -1,4 +1,4 @@
-/* cuda.h -- what every file of kernels/cuda starts from.
+/* cuda.h -- included by every file of kernels/cuda.
  *
  * cuda_NAME is the kernel NAME of kernels.def on a GPU: it issues its work to the stream of its
  * arguments and returns. The same sources are compiled by nvcc for GPUs, and by the host compiler
@@ -55,13 +55,13 @@ template <class T> __device__ inline void put_or_add(T *at, float value, bool ad
 
 enum { FLAT_THREADS = 256, ROW_THREADS = 128, WARP_LANES = 32, WARPS_MAX = 32 };
 
-/* Elements 0 .. n-1, shared out over all threads of the grid. */
+/* Loops over elements 0 .. n-1, divided among all threads of the grid. */
 #define EACH_ELEMENT(i, n)                                                                         \
   int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;                                      \
   i < (n);                                                                                         \
   i += (int64_t)gridDim.x * blockDim.x
 
-/* Memory that the threads of a block share. */
+/* Shared memory of a block. */
 #ifdef __CUDACC__
 #define SHARED(type, name, count) __shared__ type name[count]
 #else
@@ -84,12 +84,12 @@ __device__ inline float warp_max(float value) {
   return value;
 }
 
-/* Every thread of the block gets the sum, in the same order of terms each time. */
+/* Every thread of the block gets the sum; terms are always added in the same order. */
 template <class T> __device__ inline T block_sum(T value) {
   SHARED(T, part, WARPS_MAX);
   unsigned warp = threadIdx.x / WARP_LANES, warps = blockDim.x / WARP_LANES;
   value = warp_sum(value);
-  __syncthreads(); /* the last sum has been read */
+  __syncthreads(); /* wait until the previous sum has been read */
   if (threadIdx.x % WARP_LANES == 0) part[warp] = value;
   __syncthreads();
   T sum = 0;
@@ -113,20 +113,20 @@ __device__ inline float block_max(float value) {
 
 /* ---- launching, on the host ---- */
 
-/* The launches of one call of a kernel, up to the first that fails. */
+/* The launches of one kernel call, up to the first that fails. */
 class Launch {
 public:
   Launch(const KernelArgs *args, const char **why, const char *name)
       : status(KERNEL_DONE), args_(args), why_(why), name_(name) {}
 
-  /* A thread for each of n elements, or for several; the kernel has no barrier. */
+  /* One thread for each of n elements, or for several; the kernel has no barriers. */
   template <class... P, class... A> void flat(int64_t n, void (*kernel)(P...), A... a) {
     int64_t blocks = (n + FLAT_THREADS - 1) / FLAT_THREADS;
     if (blocks > BLOCKS_MOST) blocks = BLOCKS_MOST;
     if (n > 0) issue(dim3((unsigned)blocks), dim3(FLAT_THREADS), false, kernel, P(a)...);
   }
 
-  /* A block for each number of the grid; kernels with barriers. */
+  /* One block for each number of the grid; for kernels with barriers. */
   template <class... P, class... A>
   void blocks(dim3 grid, unsigned threads, void (*kernel)(P...), A... a) {
     if (grid.x > 0 && grid.y > 0 && grid.z > 0) issue(grid, dim3(threads), true, kernel, P(a)...);
@@ -176,7 +176,7 @@ KernelStatus with_floats(uint32_t first, uint32_t second, const char **why, Body
   });
 }
 
-/* cuda_NAME, and what its name is in errors. */
+/* Defines cuda_NAME. */
 #define CUDA_KERNEL(name)                                                                          \
   extern "C" KernelStatus cuda_##name(const KernelArgs *args, const char **why)
 

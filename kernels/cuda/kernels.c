@@ -1,4 +1,4 @@
-/* kernels.c -- the kernels of a GPU, by number. */
+/* kernels.c -- the table of kernels for GPUs. */
 #include "kernels/cuda/variants.h"
 #include "kernels/prepare.h"
 

@@ -9,7 +9,7 @@
 #include "kernels/cuda/variants.h"
 #include "kernels/prepare.h"
 
-/* Which operand is what: a and b are factors of d. */
+/* The roles of operands: d is the product of a and b. */
 typedef struct Parts {
   int32_t a, b, bias, d; /* bias: -1 where there is none */
 } Parts;
@@ -21,7 +21,7 @@ typedef struct Product {
   LtOperation *operation;
   LtLayout *a, *b, *d;
   LtAlgorithm algorithm;
-  bool may_add; /* to what stands in d */
+  bool may_add; /* to the contents of d */
 } Product;
 
 static struct {
@@ -154,7 +154,7 @@ static void look_up(Making *making, const LtAlgorithm *algorithm, int attribute,
     *value = -1; /* an algorithm need not have it */
 }
 
-/* The library's first advice. */
+/* The library's first suggestion. */
 static void ask(Making *making, const Product *product, ProductChoice *choice) {
   const LtApi *api = making->api;
   const ProductShape *shape = &choice->shape;
@@ -182,7 +182,7 @@ static void ask(Making *making, const Product *product, ProductChoice *choice) {
   look_up(making, &first.algorithm, LT_ALGORITHM_SPLIT_K, &choice->split_k);
 }
 
-/* A choice that was kept is taken if the library takes it for this shape and scratch. */
+/* A kept choice is used if the library accepts it for this shape and scratch. */
 static bool still_holds(Making *making, const Product *product, const ProductChoice *kept) {
   LtCandidate candidate = {.status = LT_NOT_SUPPORTED};
   return making->api->check(product->handle, product->operation, product->a, product->b, product->d,
@@ -190,7 +190,7 @@ static bool still_holds(Making *making, const Product *product, const ProductCho
          candidate.workspace_bytes <= kept->shape.workspace_most;
 }
 
-/* False: a choice does not hold that has to. */
+/* False: a choice that must hold is not accepted. */
 static bool choose(Making *making, Product *product, const ProductShape *shape) {
   ProductChoice choice = {0};
   bool is_kept = choices_find(shape, &choice),
@@ -240,8 +240,8 @@ static bool has_types(uint32_t factors, uint32_t result) {
                                : factors == DTYPE_F32 && result == DTYPE_F32;
 }
 
-/* Empty products, and types that the library does not have, are left to the plain kernel: it makes
- * or refuses them. */
+/* Empty products and types that the library lacks are left to the plain kernel, which makes or
+ * refuses them. */
 static KernelStatus prepare(const Kernel *kernel, const KernelUse *use, void **state,
                             const char **why) {
   KernelStatus checked = kernel_check_use(kernel, use, state, why);

@@ -1,8 +1,8 @@
 /* products.h -- the products of linear layers through cublasLt.
  *
- * A record's algorithm is chosen once, when it is bound: the one that is kept for its shape
- * (choices.h), or the library's first advice within the scratch that the plan gives. Sums are f32,
- * also where parts of one are added up; so the same algorithm gives the same bits. */
+ * A record's algorithm is chosen once, when it is bound: the one kept for its shape (choices.h), or
+ * the library's first suggestion within the scratch that the plan gives. Sums are in f32, also when
+ * partial sums are added, so the same algorithm gives the same bits. */
 #ifndef LOCKSTEP_CUDA_PRODUCTS_H
 #define LOCKSTEP_CUDA_PRODUCTS_H
 
@@ -11,7 +11,7 @@
 
 enum { PRODUCT_GPUS_MAX = 64 };
 
-/* The GPU of the calling thread, from 0; `name` is what it is called, in memory that stays. */
+/* The GPU of the calling thread, counted from 0; `name` must stay valid. */
 typedef int32_t ProductGpu(const char **name);
 
 /* The kernels of a GPU, by KernelId: linear, linear_bias, linear_dx and linear_dw through the

@@ -1,4 +1,4 @@
-/* access.h -- how the reference kernels read and write: any dtype, every value a double in between.
+/* access.h -- how the reference kernels read and write: any dtype in memory, doubles in between.
  */
 #ifndef LOCKSTEP_REFERENCE_ACCESS_H
 #define LOCKSTEP_REFERENCE_ACCESS_H

@@ -20,7 +20,7 @@ static Broadcast broadcast_of(const KernelArgs *args) {
   return b;
 }
 
-/* Where in the smaller tensor element i of the larger one finds its partner. */
+/* The element of the smaller tensor that belongs to element i of the larger one. */
 static int64_t partner(Broadcast b, int64_t i) {
   int64_t at = 0;
   for (int64_t axis = b.axes - 1; axis >= 0; axis--) {

@@ -1,9 +1,9 @@
 /* attention.c -- out = dropout(softmax(scale q k^T)) v, one head and one row at a time.
  *
- * The row's log-sum-exp is kept, no score is: backward computes each probability again as exp(score
- * - lse), the way of FlashAttention (arXiv:2205.14135). Heads of q share the k and v of their group
- * (arXiv:2305.13245). Keys may be those of another rank (arXiv:2310.01889): a query then may see
- * none of them, and backward's lse is of more keys than these. */
+ * The row's log-sum-exp is kept, scores are not: backward recomputes each probability as exp(score
+ * - lse), as in FlashAttention (arXiv:2205.14135). Heads of q share the k and v of their group
+ * (arXiv:2305.13245). Keys may be those of another rank (arXiv:2310.01889): then a query may see
+ * none of them, and the lse in backward covers more keys than these. */
 #include <assert.h>
 
 #include "kernels/philox.h"
@@ -16,7 +16,7 @@ typedef struct Attention {
   int64_t batch, seq, heads, kv_heads, head;
   Tensor q, k, v, out, lse, d_out;
   int64_t q_stride, k_stride, v_stride, out_stride;
-  Runs q_runs, k_runs; /* where q's tokens stand, and k's and v's */
+  Runs q_runs, k_runs; /* positions of q's tokens, and of k's and v's */
   bool causal;
   double scale;
   double keep_scale; /* 1 / (1 - rate) */
@@ -86,7 +86,7 @@ static double score(const Attention *a, Head h, int64_t i, int64_t j) {
   return a->scale * dot(a->q, h.q + i * a->q_stride, a->k, h.k + j * a->k_stride, a->head);
 }
 
-/* What dropout multiplies probability (i, j) by: 0 or 1 / (1 - rate). */
+/* The dropout factor of probability (i, j): 0 or 1 / (1 - rate). */
 static double mask(const Attention *a, Head h, int64_t i, int64_t j) {
   if (a->threshold == 0) return 1;
   int64_t row = h.mask + runs_position(a->q_runs, i);
@@ -160,7 +160,8 @@ static void backward_q_row(const Attention *a, Head h, int64_t i, Tensor d_q, in
   }
 }
 
-/* What query i adds to the slopes of columns [first, first + width) of key and value j. */
+/* The contribution of query i to the gradients of columns [first, first + width) of key and value
+ * j. */
 static void add_kv_slopes(const Attention *a, Head h, int64_t i, int64_t j, int64_t first,
                           int64_t width, double *k_sum, double *v_sum) {
   double p_masked, d_score;

@@ -1,5 +1,5 @@
 /* copy.c -- cast rounds to another dtype; copy moves bytes between views; slice takes a rank's
- * part; pack and unpack put pieces of members together and apart. */
+ * part; pack and unpack gather and scatter the pieces of members. */
 #include <assert.h>
 
 #include "kernels/reference/access.h"

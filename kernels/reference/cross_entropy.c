@@ -1,8 +1,8 @@
 /* cross_entropy.c -- loss = log(sum(exp(logits))) - logits[target], summed over rows whose target
  * is >= 0.
  *
- * Ranks that share the classes meet in stats: of each row the highest logit, the sum of
- * exp(logit - highest) and the target's logit, from which each of them has the row's softmax. */
+ * Ranks that share the classes exchange stats: for each row the highest logit, the sum of exp(logit
+ * - highest) and the target's logit, from which each rank computes the row's softmax. */
 #include <assert.h>
 
 #include "kernels/reference/access.h"
@@ -61,7 +61,7 @@ static void store_slopes(Tensor logits, const Classes *c, int64_t row, int64_t t
   }
 }
 
-/* Row losses meet in `work` and are added in order, so that threads could fill them in any order.
+/* Row losses are stored in `work` and added in order, so that threads can fill them in any order.
  */
 static void add_rows(const KernelArgs *args, double *loss, const double *row_loss) {
   const int32_t *targets = args->operand[1];
@@ -107,7 +107,7 @@ void reference_cross_entropy_parts_train(const KernelArgs *args) {
   cross_entropy(args, args->operand[2], args->attr[1], true);
 }
 
-/* Rows without weight have none either: 0. */
+/* The gradient of rows without weight is 0. */
 void reference_cross_entropy_stats(const KernelArgs *args) {
   const int32_t *targets = args->operand[1];
   float *stats = args->operand[2];
