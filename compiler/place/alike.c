@@ -1,4 +1,5 @@
-/* alike.c -- classes of nodes, by what their positions mean and how far their communicators go. */
+/* alike.c -- classes of nodes, by the coordinates of their positions and the distances of their
+ * communicators. */
 #include "compiler/place/alike.h"
 
 typedef struct Walk {
@@ -21,7 +22,7 @@ typedef struct Extent {
   int64_t first, last; /* slots */
 } Extent;
 
-/* How far members on a diagonal turn the slanted digit. */
+/* By how much members on a diagonal rotate the slanted digit. */
 static int64_t most_turn(const Placement *at, uint32_t axes) {
   int64_t most = 0;
   for (int32_t i = 0; at->slant >> i != 0; i++)
@@ -30,7 +31,7 @@ static int64_t most_turn(const Placement *at, uint32_t axes) {
   return most;
 }
 
-/* They go down from the digit that the first of them has, and around where there is none left. */
+/* Digits descend from that of the first member and wrap around. */
 static Extent diagonal_extent(const Placement *at, uint32_t axes, int64_t slot) {
   const Digit *digit = &at->digit[at->slanted];
   int64_t own = digit_of(digit, slot), most = most_turn(at, axes);
@@ -54,7 +55,7 @@ static Extent extent_of(const Placement *at, uint32_t axes, int64_t slot) {
   return (Extent){extent.first + diagonal.first, extent.last + diagonal.last};
 }
 
-/* Nodes ascend with slots, so the first and the last say how far it goes. */
+/* Nodes ascend with slots, so the first and the last member give the distance. */
 int32_t alike_distance(const Fabric *fabric, const Placement *at, uint32_t axes, int64_t slot) {
   Extent extent = extent_of(at, axes, slot);
   return fabric_distance(fabric, fabric_node_of_slot(fabric, extent.first),
@@ -67,8 +68,8 @@ static bool are_stages_slanted(const Walk *w) {
   return w->at->slant != 0 && w->at->digit[w->at->slanted].axis == MESH_PP;
 }
 
-/* The smallest block of slots, of those that axes repeat, that has the whole node; and, of slanted
- * stages, all. */
+/* The smallest block of slots that axes repeat and that contains the whole node; for slanted
+ * stages, all slots. */
 static int64_t block_of(const Walk *w, int64_t slot, int64_t seats) {
   int64_t block = w->total, least = seats;
   const Digit *slanted = &w->at->digit[w->at->slanted];
@@ -81,7 +82,7 @@ static int64_t block_of(const Walk *w, int64_t slot, int64_t seats) {
   return block;
 }
 
-/* The least stride of stages; all slots, where there is one. */
+/* The smallest stride of stages; all slots if there is only one stage. */
 static int64_t stage_stride(const Walk *w) {
   int64_t least = w->total;
   for (int32_t i = 0; i < w->at->digit_count; i++) {
@@ -130,14 +131,15 @@ static NodeClass *class_like(const Walk *w, NodeClasses *classes, const NodeClas
   return &classes->list.at[i];
 }
 
-/* ---- nodes that are blocks: all communicators of one go between the same two */
+/* ---- nodes that are blocks: all communicators of a node connect the same nodes */
 
-/* Do communicators on a diagonal go once around? Then all of a node go through the same nodes. */
+/* Whether communicators on a diagonal wrap around completely; then all of a node pass the same
+ * nodes. */
 static bool goes_around(const Placement *at, uint32_t axes) {
   return !alike_is_diagonal(at, axes) || most_turn(at, axes) >= at->digit[at->slanted].size - 1;
 }
 
-/* Do nodes of the run hold whole pieces of every axis? */
+/* Whether nodes of the run hold whole pieces of every axis. */
 static bool are_blocks(const Walk *w, const NodeRun *run) {
   int64_t seats = w->fabric->kinds[run->kind].seat_count;
   bool are = run->slot_first % seats == 0;
@@ -149,7 +151,7 @@ static bool are_blocks(const Walk *w, const NodeRun *run) {
   return are;
 }
 
-/* From the slot on, nodes of one stage. */
+/* How many nodes of one stage begin at the slot. */
 static int64_t stage_end(const Walk *w, const NodeClass *at, int64_t slot, int64_t end) {
   int64_t stride = stage_stride(w);
   if (at->stage < 0) return end;
@@ -157,7 +159,7 @@ static int64_t stage_end(const Walk *w, const NodeClass *at, int64_t slot, int64
   return next < end ? next : end;
 }
 
-/* What goes farther is not faster, so the farthest node stands for all. */
+/* A longer distance is never faster, so the farthest node stands for all. */
 static void count_blocks(const Walk *w, NodeClasses *classes, const NodeRun *run, int64_t end) {
   int64_t seats = w->fabric->kinds[run->kind].seat_count;
   int32_t most = extent_of(w->at, w->axes, 0).last < seats ? 0 : w->fabric->level_count + 1;
@@ -196,7 +198,7 @@ static void count_nodes(const Walk *w, NodeClasses *classes) {
   }
 }
 
-/* The class of the stage that is like the one of another; NULL: none is. */
+/* The class of a stage that is like one of another stage, or NULL. */
 static const NodeClass *find_like(const NodeClasses *classes, const NodeClass *of, int32_t stage) {
   for (int32_t i = 0; i < classes->list.count; i++) {
     const NodeClass *found = &classes->list.at[i];
@@ -206,7 +208,7 @@ static const NodeClass *find_like(const NodeClasses *classes, const NodeClass *o
   return NULL;
 }
 
-/* Stages whose nodes are theirs alone, the same classes of them. */
+/* Finds stages with nodes of their own that have the same classes. */
 static bool are_stages_alike(const NodeClasses *classes, int32_t a, int32_t b) {
   for (int32_t i = 0; i < classes->list.count; i++) {
     const NodeClass *at = &classes->list.at[i];

@@ -5,23 +5,23 @@
 
 #include "compiler/place/place.h"
 
-/* Nodes of one kind whose positions have the same coordinates, but for those of axes that no node
- * divides, and whose communicators go equally far. */
+/* Nodes of one kind whose positions have the same coordinates, except along axes that no node
+ * divides, and whose communicators have the same distances. */
 typedef struct NodeClass {
   int64_t node, count;   /* one of them */
-  int64_t block, offset; /* slots of which a node has some, from the offset on; nothing that is
-                            outside changes within the node */
-  int32_t kind, stage;   /* stage -1: of several, or communicators go through all */
-  int32_t farthest;      /* of nodes that are blocks: the distance of their communicators */
-  uint64_t distances;    /* of the others: those of each position, mixed */
+  int64_t block, offset; /* the node's slots begin at offset in a block of slots; coordinates
+                            outside the block are the same for all of the node */
+  int32_t kind, stage;   /* stage -1: several stages, or communicators that cross stages */
+  int32_t farthest;      /* for nodes that are blocks: the distance of their communicators */
+  uint64_t distances;    /* for other nodes: a hash of each position's distance */
 } NodeClass;
 
 typedef struct NodeClasses {
   VEC(NodeClass) list;
-  int32_t *like; /* each stage: the first one that has the same classes */
+  int32_t *like; /* by stage: the first stage that has the same classes */
 } NodeClasses;
 
-/* Of communicators along the axes; whatever seats positions have. Worked out once. */
+/* The classes for communicators along the axes, independent of seats. Computed once. */
 const NodeClasses *alike_nodes(const Fabric *fabric, const Placement *at, uint32_t axes);
 
 static inline bool has_axis(uint32_t axes, int32_t axis) {
@@ -32,7 +32,7 @@ static inline int64_t digit_of(const Digit *digit, int64_t slot) {
   return slot / digit->stride % digit->size;
 }
 
-/* By how much the digits that slant, of these axes, turn the slanted one. */
+/* By how much the slanting digits of these axes rotate the slanted one. */
 static inline int64_t turn_of(const Placement *at, uint32_t axes, int64_t slot) {
   int64_t turn = 0;
   for (int32_t i = 0; at->slant >> i != 0; i++)
@@ -54,10 +54,11 @@ static inline int64_t coordinate_of(const Placement *at, int32_t axis, int64_t s
   return coordinate;
 }
 
-/* Do members of a communicator along the axes have the slanted digit for being slanted alone? */
+/* Whether members of a communicator along the axes differ in the slanted digit only because of the
+ * slant. */
 bool alike_is_diagonal(const Placement *at, uint32_t axes);
 
-/* How far the communicator goes that has the slot. */
+/* The distance of the communicator that has the slot. */
 int32_t alike_distance(const Fabric *fabric, const Placement *at, uint32_t axes, int64_t slot);
 
 #endif

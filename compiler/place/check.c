@@ -1,4 +1,4 @@
-/* check.c -- what a user may want of a placement, and what takes a word of theirs. */
+/* check.c -- checks what a user asks of a placement. */
 #include <string.h>
 
 #include "compiler/place/place.h"
@@ -25,7 +25,7 @@ bool place_check_order(Compile *c, const Job *job) {
   return false;
 }
 
-/* When degrees are known. */
+/* Called when degrees are known. */
 bool place_check_parts(Compile *c, const Job *job, const Fabric *fabric, const Mesh *mesh) {
   Order order;
   if (!job->set[FIELD_parallel_order] || !order_parse(job->parallel.order, &order)) return true;
@@ -46,7 +46,7 @@ bool place_is_in_domain(const Fabric *fabric, const Placement *at, uint32_t axes
   return reach.distance <= (has_block ? 1 : 0) && !reach.is_slow_inside;
 }
 
-/* Nodes of the smallest NVLink domain: one that has trays missing, where there is one. */
+/* The number of nodes of the smallest NVLink domain, which may have trays missing. */
 static int64_t block_nodes(const Fabric *fabric) {
   const Level *level = &fabric->levels[0];
   if (!level->unit) return level->unit_nodes;
@@ -59,7 +59,8 @@ static int64_t block_nodes(const Fabric *fabric) {
   return least;
 }
 
-/* Ranks that are joined at most: those of a node, of an NVLink domain, of a node's part. */
+/* The most ranks that fast links connect: those of a node, of an NVLink domain, or of a part of a
+ * node. */
 static int64_t domain_ranks(const Fabric *fabric) {
   int64_t least = 0;
   for (int32_t k = 0; k < fabric->kind_count; k++) {
@@ -74,7 +75,7 @@ static int64_t domain_ranks(const Fabric *fabric) {
 
 enum { ODD_HOSTS_MOST = 32 };
 
-/* How many nodes the NVLink domain has that begins at a node. */
+/* The number of nodes of the NVLink domain that begins at a node. */
 static int64_t domain_nodes(const Fabric *fabric, int64_t first) {
   const Level *level = &fabric->levels[0];
   int64_t end = level->unit ? first + 1 : first + level->unit_nodes;
@@ -83,8 +84,8 @@ static int64_t domain_nodes(const Fabric *fabric, int64_t first) {
   return (end < fabric->node_count ? end : fabric->node_count) - first;
 }
 
-/* Hosts that are too many for whole groups in their NVLink domain, "t017,t054": without them no
- * group straddles two domains. NULL: they have no names, or all of them are. */
+/* Hosts left over after whole groups in their NVLink domain, "t017,t054": without them no group
+ * straddles two domains. NULL: hosts have no names, or all are left over. */
 static const char *odd_hosts(Arena *arena, const Fabric *fabric, int64_t group_nodes) {
   const char *text = NULL;
   int64_t odd = 0;
@@ -97,8 +98,8 @@ static const char *odd_hosts(Arena *arena, const Fabric *fabric, int64_t group_n
   return odd < fabric->node_count && odd <= ODD_HOSTS_MOST ? text : NULL;
 }
 
-/* For groups that fill several nodes, and domains that they do not fill: `drained` that leaves out
- * what is too much; NULL: there is none. */
+/* For groups of several nodes that do not fill domains: a value of `drained` that leaves out the
+ * surplus hosts, or NULL. */
 static const char *drained_for(Compile *c, const Job *job, const Fabric *fabric) {
   bool has_block = fabric->level_count > 0 && fabric->levels[0].bytes_per_s > 0;
   int64_t seats = fabric->kinds[0].seat_count, tp = job->parallel.tp;
@@ -117,7 +118,7 @@ bool place_check_tp(Compile *c, const Job *job, const Fabric *fabric, const Plac
   while (smaller > 1 && (smaller > ranks || tp % smaller != 0))
     smaller--;
   while (!is_asked && smaller > 1 && (ranks % smaller != 0 || tp % smaller != 0))
-    smaller--; /* whatever the order, one of more straddles two domains */
+    smaller--; /* with more, some group straddles two domains in any order */
   Span span = job->origin[FIELD_parallel_tp].span;
   error_at(
       c, span.file ? span : job->cluster.head_origin.span, "tp-across-domains",

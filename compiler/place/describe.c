@@ -1,5 +1,5 @@
-/* describe.c -- what hwloc and NCCL files say of a node, as seats: devices, the links between
- * them, shares of NICs, cores. */
+/* describe.c -- makes seats of what hwloc and NCCL files say about a node: devices, the links
+ * between them, shares of NICs, cores. */
 #include "compiler/place/describe.h"
 
 #include <string.h>
@@ -59,7 +59,7 @@ static int32_t functions_of(const Seating *s, int32_t nic) {
   return count;
 }
 
-/* A NIC is shared by all seats whose rail it is. */
+/* A NIC is shared by all seats that use it as a rail. */
 static double share_of(const Seating *s, int32_t seat, int32_t n) {
   int32_t users = 0, nic = s->host->nics.at[n];
   for (int32_t other = 0; other < s->count; other++)
@@ -69,7 +69,7 @@ static double share_of(const Seating *s, int32_t seat, int32_t n) {
   return least_known(rate > 0 ? rate / users : path / users, path) * 1e9;
 }
 
-/* When all seats have their rails. */
+/* Called when all seats have their rails. */
 static void find_share(const Seating *s, int32_t seat) {
   Seat *at = &s->seats[seat];
   int32_t nearest = topology_near_nic(s->host, seat);
@@ -95,7 +95,7 @@ static int32_t device_with_cores(const Seating *s, int32_t seat) {
   return s->cores->gpus.count == s->host->gpus.count ? s->cores->gpus.at[seat] : -1;
 }
 
-/* Cores that one or more seats are near to, and the seats. */
+/* Cores, and the seats near them. */
 typedef struct Near {
   int32_t *cores, core_count;
   int32_t *seats, seat_count;
@@ -116,7 +116,7 @@ static bool is_same_cores(const Near *a, const Near *b) {
          memcmp(a->cores, b->cores, sizeof *a->cores * (size_t)a->core_count) == 0;
 }
 
-/* Each seat an equal run of the cores that nobody has yet. */
+/* Gives each seat an equal run of the cores that are still free. */
 static void deal_cores(const Seating *s, const Near *near, bool *is_taken) {
   int32_t free_count = 0, next = 0;
   for (int32_t i = 0; i < near->core_count; i++)
@@ -135,8 +135,8 @@ static void deal_cores(const Seating *s, const Near *near, bool *is_taken) {
   }
 }
 
-/* NCCL has masks of CPUs and no cores. Linux numbers the second threads of cores in a run of their
- * own, so each seat at a NUMA node has an equal part of every run. */
+/* NCCL files have masks of CPUs, not cores. Linux numbers the second threads of cores in a separate
+ * run, so each seat at a NUMA node gets an equal part of every run. */
 static void deal_mask(const Seating *s, int32_t numa, CpuSet *taken) {
   int32_t seats[GPUS_MOST], count = 0;
   CpuSet *left = cpuset_new(s->c->arena);
@@ -206,7 +206,7 @@ static void seat_devices(const Seating *s) {
   find_cores(s);
 }
 
-/* NULL: none is named, or reported. */
+/* NULL: no file is named, or reported. */
 static const HostNode *read_node(Compile *c, const char *path, Span at, bool *is_good) {
   Topology topology;
   if (!path) return NULL;
@@ -336,7 +336,7 @@ static bool describe_processors(Compile *c, const Cluster *cluster, const Cluste
   return true;
 }
 
-/* Keys that stand nearer to the job than the files are believed. */
+/* Keys of the job take precedence over the files. */
 static void apply_keys(const ClusterType *type, NodeKind *kind, Seat *seats) {
   if (type->is_intra_nearer) kind->pairs = NULL;
   if (type->is_intra_nearer) kind->intra_bytes_per_s = type->intra_bytes_per_s;

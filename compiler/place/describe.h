@@ -11,7 +11,7 @@ bool describe_kind(Compile *c, const Cluster *cluster, const ClusterType *type, 
  * the same node with cores. Returns the kind's seats. */
 Seat *describe_seats(Compile *c, const HostNode *host, const HostNode *cores, NodeKind *kind);
 
-/* Nodes, their order, and what joins them. kinds are there. False: reported. */
+/* Adds the nodes, their order, and the levels of the network. Kinds must exist. False: reported. */
 bool describe_network(Compile *c, const Cluster *cluster, Fabric *fabric);
 
 #endif

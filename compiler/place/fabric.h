@@ -1,8 +1,8 @@
-/* fabric.h -- the cluster as ranks see it: nodes in a row with a seat for each rank, and what joins
- * nodes.
+/* fabric.h -- the cluster as ranks see it: nodes in a row with a seat for each rank, and the
+ * network between nodes.
  *
  * Rates are bytes a second of one direction that a large message gets; 0 is unknown. Slots are
- * seats counted through all nodes: nodes that share a switch stand next to each other. */
+ * seats numbered through all nodes; nodes that share a switch are adjacent. */
 #ifndef LOCKSTEP_FABRIC_H
 #define LOCKSTEP_FABRIC_H
 
@@ -11,7 +11,7 @@
 
 enum { SEATS_MOST = 1024, LEVELS_MOST = 16, RAIL_WORDS = NICS_MOST / 64 };
 
-/* What one rank of a node has, as the node's description says. */
+/* The hardware of one rank on a node, from the node's description. */
 typedef struct Seat {
   int32_t device;                /* as the driver counts */
   int32_t numa;                  /* as the operating system counts; -1: unknown */
@@ -25,15 +25,15 @@ typedef struct Seat {
 typedef struct SeatPair {
   double bytes_per_s;
   LinkClass link_class;
-  bool is_direct; /* over links of the two alone: what several of them carry adds up */
+  bool is_direct; /* over links of these two only: the rates of several paths add up */
 } SeatPair;
 
-/* Nodes that are alike. */
+/* A kind of nodes that are alike. */
 typedef struct NodeKind {
   const char *name;
   int32_t seat_count;
   const HostNode *host;       /* NULL: only numbers are known, and all seats are alike */
-  double intra_bytes_per_s;   /* of all pairs; 0 where `pairs` says it */
+  double intra_bytes_per_s;   /* of all pairs; 0: see `pairs` */
   double network_bytes_per_s; /* of each seat without description */
   const Seat *seats;          /* NULL: not described */
   const SeatPair *pairs;      /* seats x seats; NULL: all alike */
@@ -45,10 +45,10 @@ typedef struct Level {
   const int32_t *unit; /* of each node; NULL: every `unit_nodes` nodes are one */
   int64_t unit_nodes;
   double bytes_per_s; /* of each rank inside a unit, in place of its NIC; 0: the NIC is used */
-  double taper;       /* what crosses units gets so much less; 1: nothing is lost */
+  double taper;       /* the factor by which the rate between units is reduced; 1: not reduced */
 } Level;
 
-/* Nodes of one kind that stand next to each other. */
+/* Adjacent nodes of one kind. */
 typedef struct NodeRun {
   int64_t node_first, slot_first;
   int32_t kind;
@@ -65,7 +65,7 @@ typedef struct Fabric {
   const char *const *hosts; /* of each node; NULL: not named */
   Level levels[LEVELS_MOST];
   int64_t intra_latency_ns, inter_latency_ns; /* of a message; 0: unknown */
-  bool is_fast; /* nodes have links that are faster than the network, as far as is known */
+  bool is_fast; /* nodes have links that are known to be faster than the network */
 } Fabric;
 
 /* Reads the files that `cluster` names, and fills its counts: nodes, devices, ranks. NULL:

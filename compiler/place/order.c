@@ -1,4 +1,4 @@
-/* order.c -- orders of axes: their text, and the placement that each stands for. */
+/* order.c -- orders of axes: as text, and as placements. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -87,7 +87,7 @@ static int64_t weight_of(const Placement *at, int32_t axis) {
   return weight;
 }
 
-/* Two parts of an axis that follow each other are one. */
+/* Two adjacent parts of an axis are one. */
 static void add_digit(Placement *at, int32_t axis, int64_t size) {
   Digit *last = at->digit_count > 0 ? &at->digit[at->digit_count - 1] : NULL;
   if (size == 1) return;
@@ -102,7 +102,8 @@ static void add_digit(Placement *at, int32_t axis, int64_t size) {
   at->digit_count++;
 }
 
-/* The word's last digit is slanted by the first ones of others; those of size 1 turn nothing. */
+/* The word's last digit is slanted by the first digits of others; digits of size 1 have no effect.
+ */
 static void add_slant(Placement *at, const OrderTerm *term) {
   int32_t last = at->digit_count - 1;
   const int32_t *axes = words[term->word].axes;
@@ -118,7 +119,7 @@ static void add_slant(Placement *at, const OrderTerm *term) {
   at->slanted = last;
 }
 
-/* False: the part does not divide what is left of the word. */
+/* False: the part does not divide the rest of the word. */
 static bool add_term(Placement *at, const OrderTerm *term) {
   int64_t wanted = term->part;
   for (int32_t i = 0; i < 2; i++) {

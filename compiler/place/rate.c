@@ -85,7 +85,7 @@ static const SeatPair *tree_bottleneck(const NodeKind *kind, const int32_t *seat
   return slowest;
 }
 
-/* ---- what a set of seats has, in whatever order */
+/* ---- the rates of a set of seats in any order */
 
 enum { MEMO_SETS = 4096, MEMO_SEATS = 64 };
 

@@ -1,7 +1,7 @@
-/* reach.c -- what lies between the members of a communicator.
+/* reach.c -- the rates between the members of a communicator.
  *
- * Communicators of a mask that share a node are found by their first slot; of nodes that are alike
- * one stands for all. */
+ * Communicators of a mask on a node are told apart by their first slot; of nodes that are alike one
+ * stands for all. */
 #include <string.h>
 
 #include "compiler/place/alike.h"
@@ -24,7 +24,8 @@ typedef struct Search {
   bool is_diagonal;
 } Search;
 
-/* From the slanted digit of a member on a diagonal to that of the first, whom nothing turns. */
+/* From the slanted digit of a member on a diagonal to that of the first member, which is not
+ * rotated. */
 static int64_t back_slots(const Search *s, int64_t slot) {
   const Digit *digit = &s->at->digit[s->at->slanted];
   int64_t own = digit_of(digit, slot);
@@ -65,7 +66,7 @@ static void find_parts(const Search *s, int64_t node, Parts *parts) {
   }
 }
 
-/* What the members of one communicator have on this node. */
+/* The rates of one communicator's members on this node. */
 typedef struct Part {
   int32_t seats[SEATS_MOST], count;
   uint64_t rails[RAIL_WORDS];
@@ -90,7 +91,7 @@ static void fill_part(const Search *s, int32_t kind_index, const Parts *parts, i
   }
 }
 
-/* Rates of a path that leaves the node; 0 of what is unknown. */
+/* Rates of a path that leaves the node; unknown ones are 0. */
 static void leave_node(const Search *s, const Part *part, int32_t distance, double *ring,
                        double *pair) {
   const Fabric *fabric = s->fabric;
@@ -142,7 +143,7 @@ static void join_reach(Reach *all, const Reach *part, double count, bool is_firs
   if (is_first || part->rails < all->rails) all->rails = part->rails;
 }
 
-/* How many communicators of a node go between its sockets at the same time. */
+/* How many communicators of a node cross between its sockets at the same time. */
 static double count_sharers(const Search *s, int32_t kind, const Parts *parts) {
   Part part;
   int32_t sharers = 0;
