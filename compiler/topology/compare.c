@@ -1,5 +1,5 @@
-/* compare.c -- is this machine what a description says? Counts, models, rates and paths; where a
- * description is silent, nothing differs. */
+/* compare.c -- compares this machine with a description: counts, models, rates and paths. What a
+ * description does not say is not compared. */
 #include <math.h>
 #include <string.h>
 

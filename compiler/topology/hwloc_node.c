@@ -16,7 +16,7 @@ typedef struct Walk {
   int32_t hosts;
 } Walk;
 
-/* Without the blanks that firmware fills names with; what it was never told is no name. */
+/* A name without the blanks that firmware pads it with; placeholders are not names. */
 static const char *info(const Walk *w, hwloc_obj_t object, const char *name) {
   const char *text = object ? hwloc_obj_get_info_by_name(object, name) : NULL;
   if (!text) return NULL;
@@ -130,7 +130,7 @@ static int32_t count_core_types(const Walk *w) {
   return count;
 }
 
-/* A core that is barred whole is none. */
+/* A core whose threads are all barred does not count. */
 static bool read_cores(Walk *w) {
   CpuSet *taken = cpuset_new(w->c->arena);
   hwloc_obj_t object = NULL;
@@ -291,7 +291,7 @@ static void read_os_devices(Walk *w, hwloc_obj_t object, Device *device) {
   if (device->instances > 1) device->memory_bytes = device->sms = 0; /* of a part: not its own */
 }
 
-/* False: nothing that matters here (disks, the screen of a service processor). */
+/* False: a device that does not matter here (disks, the display of a service processor). */
 static bool find_kind(hwloc_obj_t object, Device *device) {
   const struct hwloc_pcidev_attr_s *pci = &object->attr->pcidev;
   bool is_maker = pci->vendor_id == 0x10de || pci->vendor_id == 0x1002;
@@ -339,8 +339,7 @@ static bool read_devices(Walk *w, hwloc_obj_t object) {
 
 /* ---- links */
 
-/* NVLinkBandwidth: MB/s between any two of GPUs and switches. What stands on the diagonal means
- * nothing. */
+/* NVLinkBandwidth: MB/s between any two GPUs or switches. The diagonal has no meaning. */
 static void add_link(Walk *w, LinkKind kind, int32_t a, int32_t b, double gb_s) {
   if (a < 0 || b < 0 || a == b || gb_s <= 0) return;
   const Device *x = &w->node->devices.at[a], *y = &w->node->devices.at[b];

@@ -1,4 +1,4 @@
-/* hwloc_node.h -- a loaded hwloc topology into a HostNode. Of this room only. */
+/* hwloc_node.h -- converts a loaded hwloc topology to a HostNode. Private to this room. */
 #ifndef LOCKSTEP_HWLOC_NODE_H
 #define LOCKSTEP_HWLOC_NODE_H
 
@@ -6,7 +6,7 @@
 
 #include "compiler/topology/node.h"
 
-/* Fills all but `source`; node_finish is the caller's. False: reported. */
+/* Fills in all but `source`; the caller calls node_finish. False: reported. */
 bool node_of_hwloc(Compile *c, Span span, hwloc_topology_t topology, HostNode *node);
 
 #endif

@@ -12,7 +12,7 @@
 #include "compiler/topology/read.h"
 #include "compiler/topology/xml.h"
 
-/* I/O is left out unless asked for, and bridges say who is near whom. */
+/* hwloc leaves out I/O unless asked for, and bridges tell which devices are near each other. */
 static hwloc_topology_t open_topology(void) {
   hwloc_topology_t topology;
   if (hwloc_topology_init(&topology) != 0) return NULL;
@@ -31,8 +31,8 @@ static hwloc_topology_t load_xml(const char *text, int size_bytes) {
   return NULL;
 }
 
-/* hwloc stops the program where a file contradicts itself in ways that it asserts. A child tries
- * first. */
+/* hwloc aborts the program if a file contradicts itself in ways that it asserts, so a child process
+ * tries first. */
 static bool is_loadable(const char *text, int size_bytes) {
   fflush(NULL);
   pid_t child = fork();
@@ -48,7 +48,7 @@ static bool is_loadable(const char *text, int size_bytes) {
          WEXITSTATUS(status) == 0;
 }
 
-/* Written anew by libxml2: what hwloc reads is what was screened, and nothing else. */
+/* The file is written again by libxml2, so that hwloc reads exactly what was screened. */
 static hwloc_topology_t load_document(xmlDoc *document) {
   xmlDtd *dtd = xmlGetIntSubset(document);
   if (dtd) {

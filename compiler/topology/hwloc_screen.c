@@ -1,5 +1,5 @@
-/* hwloc_screen.c -- what hwloc would take on trust. It allocates by numbers of the file and asserts
- * what they mean, so they are bounded here first. */
+/* hwloc_screen.c -- checks what hwloc would trust. It allocates by numbers of the file and asserts
+ * their meaning, so they are bounded here first. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* json.c -- a machine as JSON: all that is known, for programs. */
+/* json.c -- a machine as JSON, with everything that is known. */
 #include <string.h>
 
 #include "compiler/topology/picture.h"

@@ -1,4 +1,5 @@
-/* link.c -- the path between two devices: its class, what it carries, and who is near whom. */
+/* link.c -- the path between two devices: its class and bandwidth, and which devices are near each
+ * other. */
 #include <string.h>
 
 #include "compiler/topology/node.h"
@@ -84,8 +85,8 @@ static double least_known(double a, double b) {
   return b <= 0 || a < b ? a : b;
 }
 
-/* From a device up to a bridge, which is left out; -1: up to the host bridge. NVLink-C2C is never
- * the narrow part of a path. */
+/* The bandwidth from a device up to a bridge, without the bridge's own link; -1: up to the host
+ * bridge. NVLink-C2C is never the narrowest part of a path. */
 static double climb_gb_s(const HostNode *node, int32_t device, int32_t bridge) {
   double least = 0;
   if (node->devices.at[device].is_c2c) return 0;
@@ -135,8 +136,8 @@ LinkClass topology_rails(const HostNode *node, int32_t gpu, bool *is_rail) {
   return nearest;
 }
 
-/* Is rail `n` better for a GPU than rail `best`? By socket, then how many GPUs it has already, then
- * what it carries. */
+/* Whether rail `n` is better for a GPU than rail `best`: by socket, then by how many GPUs use it
+ * already, then by bandwidth. */
 static bool is_better_rail(const HostNode *node, int32_t gpu, int32_t n, int32_t best,
                            const int32_t *users) {
   int32_t one = node->nics.at[n], other = node->nics.at[best], device = node->gpus.at[gpu];
@@ -148,7 +149,7 @@ static bool is_better_rail(const HostNode *node, int32_t gpu, int32_t n, int32_t
   return topology_bandwidth(node, device, one) > topology_bandwidth(node, device, other);
 }
 
-/* Dealt GPU by GPU: what is near to several is taken by them in turn. */
+/* Assigned GPU by GPU: NICs that are near to several GPUs are used in turn. */
 int32_t topology_near_nic(const HostNode *node, int32_t gpu) {
   int32_t users[NICS_MOST] = {0}, chosen = -1;
   bool is_rail[NICS_MOST];

@@ -1,4 +1,4 @@
-/* models.h -- what PCI ids of GPUs and NICs mean (gpus.def). */
+/* models.h -- PCI ids of GPUs and NICs (gpus.def). */
 #ifndef LOCKSTEP_MODELS_H
 #define LOCKSTEP_MODELS_H
 

@@ -1,4 +1,4 @@
-/* node.c -- sets of CPUs, and what is worked out of a description once it is read. */
+/* node.c -- sets of CPUs, and what is computed from a description after it is read. */
 #include "compiler/topology/node.h"
 
 #include <string.h>
@@ -175,9 +175,9 @@ static Fabric read_fabric(Compile *c, const HostNode *node) {
   return fabric;
 }
 
-/* The lesser of what each has to a switch. GPUs without a common switch sit on two boards, as in a
- * DGX-2, whose switches have as many links between them: no source lists those, and hwloc joins all
- * switches too. */
+/* The smaller of the links that each GPU has to a switch. GPUs without a common switch are on two
+ * boards, as in a DGX-2, whose switches have as many links between them: no source lists those, and
+ * hwloc also connects all switches. */
 static FastPair through_switches(const Fabric *fabric, int32_t a, int32_t b) {
   FastPair common = {0}, from = {0}, into = {0};
   for (int32_t s = 0; s < fabric->switches; s++) {

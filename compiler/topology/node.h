@@ -1,16 +1,16 @@
 /* node.h -- what one machine is: packages, NUMA nodes, cores, PCI tree, GPUs, NICs and the links
  * between them.
  *
- * The one description that every source is read into (read.h), every screen is drawn from
- * (picture.h) and placement may ask: which GPUs form a fast domain, which NIC and which cores are
- * near a GPU, what a path between two devices is and carries. Everything lives in the arena it was
- * made in; indices are into the HostNode's own lists. */
+ * Every source is read into this one description (read.h), every screen is drawn from it
+ * (picture.h), and placement asks it which GPUs form a fast domain, which NIC and cores are near a
+ * GPU, and which class and bandwidth a path between two devices has. Everything lives in the arena
+ * it was made in; indices refer to the HostNode's own lists. */
 #ifndef LOCKSTEP_NODE_H
 #define LOCKSTEP_NODE_H
 
 #include "compiler/base/base.h"
 
-/* More of anything in one machine is a mistake of the file. */
+/* More than this in one machine is a mistake in the file. */
 enum {
   CPUS_MOST = 4096,
   NUMA_MOST = 1024,
@@ -42,7 +42,7 @@ typedef struct Core {
 
 typedef enum DeviceKind { DEVICE_BRIDGE, DEVICE_GPU, DEVICE_NIC, DEVICE_NVSWITCH } DeviceKind;
 
-/* Anything on the PCI bus that matters to training, and the bridges above it. */
+/* A device on the PCI bus that matters for training, or a bridge above one. */
 typedef struct Device {
   DeviceKind kind;
   int32_t number; /* GPU0, NIC0 ...: among its kind; as the driver counts, else in order of PCI
@@ -59,7 +59,7 @@ typedef struct Device {
   int64_t memory_bytes;          /* of a GPU; 0: unknown */
   int32_t sms;                   /* of a GPU: multiprocessors or compute units; 0: unknown */
   double rate_gbit_s;            /* of a NIC; 0: unknown */
-  bool is_rate_nominal;          /* not said by the source: what its model can do */
+  bool is_rate_nominal;          /* not from the source, but the rate of its model */
   bool is_fabric;                /* of a NIC: InfiniBand, RoCE, Slingshot, EFA, Omni-Path */
   bool is_down;                  /* of a NIC: the source says so of all its ports */
   bool is_c2c;                   /* of a GPU: joined to its processor by NVLink-C2C, not by PCIe */
@@ -68,8 +68,7 @@ typedef struct Device {
 
 typedef enum LinkKind { LINKS_NVLINK, LINKS_XGMI } LinkKind;
 
-/* A bundle of links between two GPUs, or a GPU and an NVSwitch. Stands once for both
- * directions. */
+/* A bundle of links between two GPUs, or a GPU and an NVSwitch. One entry for both directions. */
 typedef struct FastLink {
   LinkKind kind;
   int32_t a, b;  /* devices, a < b */
@@ -104,7 +103,7 @@ typedef struct HostNode {
   const char *cpu;    /* model, or NULL */
   CpuMaker maker;
   int32_t memory_only_absent; /* NUMA nodes that the source counts and does not describe */
-  CpuSet *barred;             /* CPUs that a cgroup keeps from use; NULL: none */
+  CpuSet *barred;             /* CPUs that a cgroup does not allow; NULL: none */
   int32_t core_kinds;         /* that differ in speed; 0: the source does not say */
   VEC(Package) packages;
   VEC(NumaNode) numas;
@@ -144,23 +143,23 @@ LinkClass topology_link_class(const HostNode *node, int32_t a, int32_t b);
  * count them. */
 int32_t topology_link_count(const HostNode *node, int32_t a, int32_t b);
 
-/* GB/s (1e9 bytes) in one direction that a large message between two devices gets; 0: the sources
- * do not say. Constants and where they are from: link.c. */
+/* GB/s (1e9 bytes) in one direction for a large message between two devices; 0: unknown. For the
+ * constants and their sources see link.c. */
 double topology_bandwidth(const HostNode *node, int32_t a, int32_t b);
 
-/* Do the two sit on one card: are their addresses alike up to the function? */
+/* Whether the two are on one card: their addresses are equal up to the function. */
 bool topology_is_same_card(const Device *a, const Device *b);
 
-/* Whether a NIC carries training: of a fabric, and not down. */
+/* Whether a NIC is used for training: it is of a fabric, and not down. */
 bool topology_carries(const Device *nic);
 
-/* The NICs that a GPU (its number) should use: those of the nearest class that carry at least half
- * of what the fastest of them does, so that a port for the board's keeper is none. Fills `is_rail`
- * for each NIC; returns the class. */
+/* The NICs that a GPU (by number) should use: those of the nearest class with at least half the
+ * rate of the fastest of them, so that the board's management port is not one. Fills `is_rail` for
+ * each NIC; returns the class. */
 LinkClass topology_rails(const HostNode *node, int32_t gpu, bool *is_rail);
 
-/* The one of them for a GPU that uses one: of its socket, then the one with fewer GPUs before this
- * one, then the faster. A device, or -1 where the machine has no rail. */
+/* The NIC for a GPU that uses only one: on its socket, then the one with fewer GPUs before this
+ * one, then the faster. A device, or -1 if the machine has no rail. */
 int32_t topology_near_nic(const HostNode *node, int32_t gpu);
 
 /* Cores near a device: those of its NUMA node, else of its package, else all. Returns how many;

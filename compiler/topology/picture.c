@@ -1,4 +1,4 @@
-/* picture.c -- a machine as text: what is where, and what is between. */
+/* picture.c -- a machine as text: its devices and the links between them. */
 #include "compiler/topology/picture.h"
 
 #include <string.h>
@@ -71,7 +71,7 @@ static void print_device(const Screen *s, const Device *device, int32_t depth) {
 
 static void print_below(const Screen *s, int32_t parent, int32_t depth);
 
-/* A bridge with one way down is no choice, and not shown. */
+/* A bridge with only one child is not shown. */
 static void print_tree(const Screen *s, int32_t index, int32_t depth) {
   const Device *device = &s->node->devices.at[index];
   bool is_bridge = device->kind == DEVICE_BRIDGE;

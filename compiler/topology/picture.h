@@ -13,14 +13,14 @@ void node_matrix(const HostNode *node, FILE *out);
 void node_json(Arena *arena, const HostNode *node, FILE *out);
 void node_svg(Arena *arena, const HostNode *node, FILE *out);
 
-/* What differs between this machine and what a description says, one line each. Addresses and names
- * may differ where what hangs at them does not. */
+/* The differences between this machine and a description, one line each. Addresses and names may
+ * differ if the devices are the same. */
 typedef struct Differences {
   VEC(const char *) list;
 } Differences;
 Differences node_compare(Arena *arena, const HostNode *wanted, const HostNode *found);
 
-/* Do its links go to NVSwitches? */
+/* Whether its links go to NVSwitches. */
 bool gpu_is_switched(const HostNode *node, int32_t gpu);
 
 /* "GPU3", "NIC0", "0000:15:00.0": in the arena. */

@@ -19,8 +19,8 @@ typedef struct Topology {
 /* hwloc XML 1 and 2, NCCL and RCCL topology XML, Slurm topology.conf and topology.yaml. */
 bool topology_read(Compile *c, const char *path, Topology *topology);
 
-/* The same of bytes that are there already; `path` names them in diagnostics and decides between
- * conf and yaml. */
+/* The same for bytes in memory; `path` names them in diagnostics and decides between conf and yaml.
+ */
 bool topology_read_bytes(Compile *c, const char *path, const char *bytes, size_t size_bytes,
                          Topology *topology);
 

@@ -1,4 +1,4 @@
-/* xml.h -- XML from anywhere, read with libxml2 within limits. Of this room only. */
+/* xml.h -- reads untrusted XML with libxml2 within limits. Private to this room. */
 #ifndef LOCKSTEP_TOPOLOGY_XML_H
 #define LOCKSTEP_TOPOLOGY_XML_H
 
@@ -13,7 +13,7 @@ xmlDoc *xml_read(Compile *c, const char *path, const char *bytes, size_t size_by
 Span xml_span(const char *path, const xmlNode *node);
 bool xml_is(const xmlNode *node, const char *name);
 
-/* An attribute as it stands, in the document's memory; NULL: absent. */
+/* An attribute's text, in the document's memory; NULL: absent. */
 const char *xml_attr(const xmlNode *node, const char *name);
 
 /* A whole number within bounds; absent: `absent`. False: reported. */
