@@ -81,7 +81,7 @@ static bool is_of_script(const char *name) {
   return *name >= 'a' && *name <= 'z' && !is_proxy;
 }
 
-/* Of these libraries every name should be in the table. */
+/* For these libraries every name should be in the table. */
 static const struct {
   const char *prefix, *name;
   bool is_silent; /* about names that it does not know */

@@ -1,5 +1,4 @@
-/* launch.h -- what a compiled job asks Slurm for, and why: each line with the key that it follows
- * from.
+/* launch.h -- what a compiled job asks Slurm for, each line with the key that it follows from.
  *
  * In:   a job that compiled, the folder of the programs.
  * Out:  a Launch in the compile's arena. The script (script.h) and the screen of `explain --launch`
@@ -30,19 +29,19 @@ typedef struct Launch {
   int64_t checkpoint_bytes; /* of one checkpoint */
   int32_t umask;            /* slurm.umask; -1: that of the shell */
   int64_t lead_s;           /* the signal comes so long before the limit */
-  TextList hosts; /* "n7:8" of each node: a host and its ranks, in the plan's order; none: the plan
-                     names no hosts, and ranks of consecutive numbers fill Slurm's nodes in order */
-  int64_t chain;  /* jobs one after another; 1: none waits for another */
+  TextList hosts; /* "n7:8" of each node: a host and its ranks, in the plan's order; empty: the plan
+                     names no hosts, and consecutive ranks fill Slurm's nodes in order */
+  int64_t chain;  /* jobs one after another; 1: a single job */
   LaunchLines waits;      /* of sbatch, for each job of a chain but the first */
-  bool needs_hosts;       /* these and no others: nodes of several types */
+  bool needs_hosts;       /* exactly these hosts, because nodes are of several types */
   LaunchLines directives; /* of sbatch */
   LaunchLines environment;
   LaunchLines step; /* options of srun */
 } Launch;
 
-/* `programs` when the job does not say slurm.programs. NULL when reported: the job has no
- * slurm.time, an option is unknown or derived, the limit is too short to save before it, its nodes
- * are of several types that Slurm cannot tell apart. */
+/* `programs` is used if the job does not set slurm.programs. NULL when reported: the job has no
+ * slurm.time, an option is unknown or derived, the limit is too short to save before it, or its
+ * nodes are of several types that Slurm cannot tell apart. */
 Launch *launch_make(Compile *c, const Compiled *compiled, const char *programs);
 
 #endif

@@ -116,7 +116,7 @@ static bool is_listed(const char *word, const char *list) {
   return false;
 }
 
-/* Of the partitions asked for, or of the one that is nobody's choice. */
+/* Whether the partition is one that the job asks for, or the default one if it asks for none. */
 static bool is_asked(const Asking *a, const NodeGroup *group) {
   const Job *job = a->launch->job;
   return job->set[FIELD_slurm_partition] ? is_listed(group->partition, job->slurm.partition)
@@ -155,7 +155,7 @@ static bool check_names(const Asking *a) {
   return a->c->diags.error_count == errors;
 }
 
-/* Letters of a feature; what stands between are "&", "|", brackets and counts as in "*4". */
+/* Characters of a feature's name; between names are "&", "|", brackets and counts as in "*4". */
 static size_t feature_width(const char *p) {
   return strspn(p, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.:/=@%+");
 }
@@ -177,14 +177,14 @@ static bool check_features(const Asking *a) {
   return a->c->diags.error_count == errors;
 }
 
-/* Nodes that fit a constraint of one word; of any other sbatch --test-only knows. */
+/* Nodes that fit a constraint of one word; other constraints are left to sbatch --test-only. */
 static bool has_feature(const Asking *a, const NodeGroup *group) {
   if (!a->constraint || !group->features) return true;
   const char *word = a->constraint->text;
   return word[feature_width(word)] || is_listed(word, group->features);
 }
 
-/* What the partitions that are asked for have: of several the most. */
+/* What the requested partitions offer: the most of any of them. */
 typedef struct Room {
   const char *partition; /* one of them; NULL: nothing is known */
   int64_t nodes;

@@ -1,24 +1,24 @@
-/* partitions.h -- what a cluster has: partitions, how many nodes, for how long, with which
- * features. The site's profile says it when a script is made, without any Slurm; submit asks sinfo.
+/* partitions.h -- the partitions of a cluster: how many nodes, for how long, with which features.
+ * When a script is made they come from the site's profile, without Slurm; submit asks sinfo.
  */
 #ifndef LOCKSTEP_SLURM_PARTITIONS_H
 #define LOCKSTEP_SLURM_PARTITIONS_H
 
 #include "slurm/launch.h"
 
-/* Nodes of a partition that are alike; a partition may have several of these. */
+/* Nodes of a partition that are alike; a partition may have several such groups. */
 typedef struct NodeGroup {
   const char *partition;
   int64_t nodes;        /* 0: not said */
   double limit_s;       /* of a job's time; 0: none */
   const char *features; /* "a100,nvme"; NULL: not said */
-  bool is_default;      /* where a job runs that names no partition */
+  bool is_default;      /* the partition of a job that names none */
 } NodeGroup;
 
 typedef struct NodeGroups {
   VEC(NodeGroup) groups;
   TextList features;  /* that a constraint may name; none: not said */
-  const char *source; /* who says so, for people */
+  const char *source; /* the source, for messages */
 } NodeGroups;
 
 /* slurm.partitions and slurm.features. False when reported: not written as the reference says. */
@@ -28,8 +28,8 @@ bool partitions_of_site(Compile *c, const Job *job, NodeGroups *out);
 #define PARTITIONS_FORMAT "--format=%P|%D|%l|%f"
 void partitions_of_sinfo(Arena *arena, const char *lines, NodeGroups *out);
 
-/* The partition is there and has as many nodes, of the features asked for, for as long. False when
- * reported, with the nearest name. */
+/* The partition exists and has enough nodes with the requested features for the requested time.
+ * False when reported, with the nearest name. */
 bool partitions_check(Compile *c, const Launch *launch, const NodeGroups *site);
 
 #endif

@@ -1,5 +1,5 @@
-/* quote.h -- texts of a job in a script, so that nothing in them is anything but text. They hold no
- * control characters; spec/ has seen to that. */
+/* quote.h -- quotes texts of a job in a script, so that they are only text. They hold no control
+ * characters, which spec/ has checked. */
 #ifndef LOCKSTEP_SLURM_QUOTE_H
 #define LOCKSTEP_SLURM_QUOTE_H
 
@@ -8,7 +8,7 @@
 /* One word of a shell: as it is, or in single quotes. */
 const char *quote_shell(Arena *arena, const char *text);
 
-/* The same of any text, also one with control characters: one word, and no line break in it. */
+/* The same for any text, also with control characters: one word without line breaks. */
 const char *quote_line(Arena *arena, const char *text);
 
 /* One argument in a line of #SBATCH, as sbatch takes such lines apart: it knows blanks, both

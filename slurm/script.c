@@ -1,4 +1,4 @@
-/* script.c -- prints a launch: as a batch script, and for people. */
+/* script.c -- prints a launch as a batch script, and for `explain --launch`. */
 #include "slurm/script.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 
 enum { COMMENT_COLUMN = 44, SCREEN_COLUMNS = 80 };
 
-/* A comment is one line, whatever stands in it. */
+/* A comment is one line, whatever text it holds. */
 static const char *one_line(Arena *arena, const char *text) {
   char *line = arena_copy(arena, text_plain(arena, text));
   for (char *p = line; *p; p++)
@@ -127,7 +127,8 @@ static TextList container_words(Compile *c, const Job *job) {
   return words;
 }
 
-/* What ranks wait for; srun hands it on. The script itself is told the limit by USR1. */
+/* The signal that ranks wait for; srun passes it on. The script itself gets USR1 before the limit.
+ */
 static const char *rank_signal(const Job *job) {
   static const char *const names[] = {
       [CHOICE_USR1] = "USR1", [CHOICE_USR2] = "USR2", [CHOICE_TERM] = "TERM"};
@@ -196,7 +197,7 @@ bool script_print(Compile *c, const Launch *launch, const char *command, FILE *o
   return true;
 }
 
-/* ---- for people */
+/* ---- for explain --launch */
 
 static void print_lines(Compile *c, const char *head, const LaunchLines *lines, FILE *out) {
   enum { WHY_COLUMN = 36 };
