@@ -1,5 +1,5 @@
 /* world.h -- all ranks of a plan as threads of a test: arenas, data, communicators and replay of
- * each, as in a run. What the ranks do is the test's affair. */
+ * each, as in a run. The test decides what the ranks do. */
 #ifndef LOCKSTEP_TESTS_WORLD_H
 #define LOCKSTEP_TESTS_WORLD_H
 
@@ -56,7 +56,7 @@ bool world_open(WorldRank *rank, Status *status);
  * without `comm` both are the world's, `comm_beside` too; without kernels the fast ones. */
 bool world_bind(WorldRank *rank, ReplaySetup setup, Status *status);
 
-/* Waits until all ranks have come. */
+/* Waits until all ranks have arrived. */
 bool world_meet(const WorldRank *rank, Status *status);
 
 /* With the samples that are staged next, if the program loads any. `left` says what it left. */

@@ -1,5 +1,5 @@
-/* links_test.c -- what lies between the ranks of every cluster of specs/clusters, against what is
- * published for it, and that a plan is chosen by it. */
+/* links_test.c -- the rates between ranks on every cluster of specs/clusters, against published
+ * numbers, and that plans are chosen by them. */
 #include <dirent.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* ranks.h -- runs one train step of a plan on all its ranks, as threads, and says what became of
- * its records. */
+/* ranks.h -- runs one train step of a plan on all its ranks, as threads, and counts what its
+ * records did. */
 #ifndef LOCKSTEP_TESTS_RANKS_H
 #define LOCKSTEP_TESTS_RANKS_H
 

@@ -1,5 +1,6 @@
-/* scale_test.c -- a plan is as large as what its ranks do differently, not as their number: the
- * Llama 3 405B of examples/, on 1,024 to 16,384 ranks. Nothing here is timed; bench/compile.c is.
+/* scale_test.c -- the size of a plan depends on what its ranks do differently, not on their number:
+ * the Llama 3 405B of examples/, on 1,024 to 16,384 ranks. Nothing here is timed; bench/compile.c
+ * is.
  */
 #include <sys/stat.h>
 #include <unistd.h>

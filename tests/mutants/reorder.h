@@ -1,4 +1,4 @@
-/* reorder.h -- plans that say the same in another order, by seed: what a proof should accept.
+/* reorder.h -- equivalent plans in another order, by seed, which the proof should accept.
  *
  * Two neighbours change places, records of a segment or calls of a program, that
  *   - touch no bytes of which one of them writes, on any rank, in any call;

@@ -1,4 +1,4 @@
-/* trial.h -- a plan that may be wrong is run for two steps: what comes of it?
+/* trial.h -- runs a plan that may be wrong for two steps, and reports what happens.
  *
  * All ranks are threads of a child process, so that whoever hangs or crashes does so alone. Kernels
  * and communications wait now and then, so that lanes and ranks meet in another order every time,

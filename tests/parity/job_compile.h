@@ -1,4 +1,5 @@
-/* job_compile.h -- a job file compiled, and the compile kept: its draft says where things stand. */
+/* job_compile.h -- compiles a job file and keeps the compile, whose draft tells where buffers are.
+ */
 #ifndef LOCKSTEP_TESTS_JOB_COMPILE_H
 #define LOCKSTEP_TESTS_JOB_COMPILE_H
 

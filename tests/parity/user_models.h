@@ -1,4 +1,4 @@
-/* user_models.h -- model files as nobody has written them yet, by seed: blocks, gates, norms,
+/* user_models.h -- random model files, by seed: blocks, gates, norms,
  * attention with and without rotary positions, few key heads, shared weights, tied ends, products
  * of values with themselves, dropout, two stacks, tables and tokens. */
 #ifndef LOCKSTEP_TESTS_USER_MODELS_H

@@ -1,4 +1,4 @@
-/* user_plan.h -- a job file as a plan, and what was said about it. */
+/* user_plan.h -- compiles a job file, and keeps the diagnostics. */
 #ifndef LOCKSTEP_TESTS_USER_PLAN_H
 #define LOCKSTEP_TESTS_USER_PLAN_H
 

@@ -1,4 +1,4 @@
-/* kernel_call.h -- one call of one kernel with memory of its own, for tests. */
+/* kernel_call.h -- for tests: one call of a kernel, with its own memory. */
 #ifndef LOCKSTEP_TESTS_KERNEL_CALL_H
 #define LOCKSTEP_TESTS_KERNEL_CALL_H
 
