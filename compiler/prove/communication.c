@@ -341,7 +341,7 @@ static void prove_kind(const Communication *c, ProgramKind kind) {
     char text[HEAD_TEXT_BYTES];
     describe_head(c, k, text);
     if (c->heads[k].record != NULL)
-      prove_finding(&c->view, NULL, -1, "timeline", "%s does not end: %s waits for ever",
+      prove_finding(&c->view, NULL, -1, "timeline", "%s does not end: %s waits forever",
                     ProgramKind_names[kind], text);
   }
 }

@@ -231,7 +231,7 @@ static bool is_found_as(const Plan *plan, void (*break_it)(Broken *b), const cha
 }
 
 static bool is_found_when(const Plan *plan, void (*break_it)(Broken *b)) {
-  return is_found_as(plan, break_it, "what it packs, or what it would unpack");
+  return is_found_as(plan, break_it, "what it packs or unpacks");
 }
 
 static void check_proof(void) {

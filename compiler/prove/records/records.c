@@ -60,7 +60,7 @@ static void check_operand(const Records *r, const Case *c, int32_t i, const uint
             i, (unsigned long long)operand->size_bytes, (long long)bytes);
   if (!access_fits(access, c->record, operand->access) ||
       !contract_dtype_fits(c->contract, i, dtypes))
-    FINDING(r, "shapes", "operand %d is used in another way, or has another dtype", i);
+    FINDING(r, "shapes", "operand %d has another access or dtype", i);
 }
 
 /* Kernels use their dims, the rest of the proof the sizes of operands: if the two differed, a

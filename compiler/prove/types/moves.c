@@ -15,7 +15,7 @@ static bool layer_is_whole(Typing *t, const Type *type) {
   if (type->kind != TYPE_SUM || t->plan->values[type->ref].kind != VALUE_PARAM_GRAD) return true;
   for (uint32_t axis = 0; axis < t->plan->axes_count; axis++)
     if ((layer >> axis & 1) != 0 && type->place[axis].kind == PLACE_OWED)
-      return refuse_along(t, axis, "it adds up others before what are summands", type);
+      return refuse_along(t, axis, "it comes before the sum", type);
   return true;
 }
 
@@ -25,16 +25,15 @@ static bool add_up(Typing *t, Type *type, const Type *other) {
   bool may_be_whole = t->at->purpose == PURPOSE_CONTROL; /* losses and their weights alike */
   const Type found = *type;
   (void)other;
-  if (t->plan->meanings[t->at->meaning].reduce != REDUCE_SUM)
-    return refuse(t, "it does not add up");
+  if (t->plan->meanings[t->at->meaning].reduce != REDUCE_SUM) return refuse(t, "it is not a sum");
   if (!layer_is_whole(t, type)) return false;
   for (uint32_t axis = 0; axis < t->plan->axes_count && type->kind != TYPE_ZERO; axis++) {
     const PlaceKind kind = (PlaceKind)type->place[axis].kind;
     if ((kind == PLACE_ROW) != ((own_axes >> axis & 1) != 0))
-      return refuse_along(t, axis, "it adds up other pieces than a rank has of its own", &found);
+      return refuse_along(t, axis, "it sums other pieces than the rank's own", &found);
     if ((axes >> axis & 1) == 0) continue;
     if (kind != PLACE_OWED && !(kind == PLACE_WHOLE && may_be_whole))
-      return refuse_along(t, axis, "it adds up what are no summands", &found);
+      return refuse_along(t, axis, "it sums values that are not partial sums", &found);
     type->place[axis] = (Place){0};
   }
   return true;
@@ -63,7 +62,7 @@ static void turn_tensors(Typing *t, uint32_t inputs, uint32_t to, Rule *rule) {
   if ((from.own_axes | second.own_axes | target.own_axes) != 0 && t->at->kind == RECORD_KERNEL) {
     Type type = read_type(t, 0), other = read_type(t, inputs - 1);
     if (type.dtype != from.operand->dtype || other.dtype != second.operand->dtype)
-      refuse_found(t, &type, "it takes for other numbers");
+      refuse_found(t, &type, "it takes for numbers of another kind");
     type.dtype = other.dtype = (uint8_t)target.operand->dtype;
     if (!t->refused && rule(t, &type, &other)) write_type(t, to, &type);
     return;
@@ -99,8 +98,8 @@ void type_control(Typing *t) {
   t->tells_class = true;
   if (t->at->kind != RECORD_ALL_REDUCE || first != block + sums.first ||
       at.end - at.first != sums.end - sums.first)
-    refuse(t, "it adds up what are not the control values");
-  if ((t->made & MADE_TOTALS) != 0) refuse(t, "the control values are added up again");
+    refuse(t, "it sums something other than the control values");
+  if ((t->made & MADE_TOTALS) != 0) refuse(t, "the control values are summed a second time");
   t->made |= MADE_TOTALS;
   type_all_reduce(t);
 }
@@ -157,7 +156,7 @@ static bool place_as_said(Typing *t, Type *type, uint32_t axes, uint32_t *dim) {
 
 static bool uncut(Typing *t, Type *type, uint32_t axes, uint32_t *dim) {
   if (!cut_in_blocks(t, type, axes, dim))
-    return refuse_found(t, type, "it moves what these ranks do not have in blocks");
+    return refuse_found(t, type, "it moves a dim that these ranks do not have in blocks");
   EACH_BIT(axis, axes)
   type->place[axis] = (Place){0};
   return true;
@@ -196,7 +195,7 @@ static bool is_tensor(Typing *t, const Type *type, const Span *whole) {
     return refuse(t, "bytes %llu to %llu hold %s, not a tensor", (unsigned long long)whole->first,
                   (unsigned long long)whole->end, told(t, type));
   if (type->layer != TYPE_ANY && type->layer != 0 && t->walk.call->layer >= 0)
-    return refuse_found(t, type, "it moves another layer");
+    return refuse_found(t, type, "it moves the tensors of another layer");
   return true;
 }
 
@@ -209,7 +208,7 @@ static bool move_tensor(Typing *t, bool gathers, PlaceKind part, int64_t element
                   (long long)elements);
   EACH_BIT(axis, axes_of_comm(t, t->at->comm)) {
     if (type->place[axis].kind != from)
-      return refuse_along(t, axis, "it moves what ranks do not have so", type);
+      return refuse_along(t, axis, "it moves a value whose ranks have another layout", type);
     type->place[axis] = (Place){.kind = (uint8_t)to};
   }
   type->piece = !gathers && part == PLACE_FLAT ? elements : 0;
@@ -336,7 +335,7 @@ static void turn_value(Typing *t, bool turn(Typing *t, Type *type)) {
 static bool keep_sums(Typing *t, Type *type, const Type *other) {
   (void)other;
   return type->kind == TYPE_ZERO || type->kind == TYPE_SUM ||
-         refuse_found(t, type, "it casts what is no gradient");
+         refuse_found(t, type, "it casts something that is not a gradient");
 }
 
 /* Both are gradients of one tensor, over adjacent micro-batches or uses. */

@@ -128,13 +128,13 @@ static bool join_cut(Typing *t, const NodeCall *c, uint32_t operand, uint32_t ax
     return refuse_along(t, axis, "an operand is not laid out by dims", &c->in[operand]);
   uint32_t label = slot->label[place.dim];
   if (slot->part == PART_STATISTICS && form_says(c->form, "same", label))
-    return refuse_along(t, axis, "the kernel needs whole what is cut", NULL);
+    return refuse_along(t, axis, "the kernel needs an operand whole that is cut", NULL);
   const Joint cut = {PLACE_CUT, place.style, place.order, joint->goes_round,
                      form_joint(c->form, label, joint->goes_round)};
   if (joint->kind == PLACE_WHOLE) *joint = cut;
   if (joint->style == cut.style && joint->order == cut.order && joint->label == cut.label)
     return true;
-  return refuse_along(t, axis, "an operand is cut otherwise than another", &c->in[operand]);
+  return refuse_along(t, axis, "an operand is cut differently from another", &c->in[operand]);
 }
 
 static bool join_inputs(Typing *t, const NodeCall *c, uint32_t axis, Joint *joint) {
@@ -154,7 +154,7 @@ static bool join_inputs(Typing *t, const NodeCall *c, uint32_t axis, Joint *join
   bool shifts = form_has(c->form, "shift") && record_attrs(t)[1] != 0;
   bool all = owed == inputs && form_has(c->form, "linear") && !shifts;
   if (joint->kind != PLACE_WHOLE || !(all || (owed == 1 && passes)))
-    return refuse_along(t, axis, "an operand is a summand, still to be added up,", NULL);
+    return refuse_along(t, axis, "an operand is a partial sum", NULL);
   joint->kind = PLACE_OWED;
   return true;
 }
@@ -179,10 +179,10 @@ static bool cut_alike(Typing *t, const NodeCall *c, uint32_t axis, const Joint *
     if (slot->part == PART_STATISTICS && form_says(c->form, "same", joint->label)) continue;
     bool is_shared = slot->label[dim] != joint->label && !joint->goes_round;
     if (!is_shared || meaning_size(&t->meaning, slot->in, c->in[i].place, dim) != 1)
-      return refuse_along(t, axis, "an operand is whole, and another is cut,", &c->in[i]);
+      return refuse_along(t, axis, "an operand is whole and another is cut", &c->in[i]);
   }
   if (joint->goes_round || !form_says(c->form, "whole", joint->label)) return true;
-  return refuse_along(t, axis, "the kernel needs whole what is cut", NULL);
+  return refuse_along(t, axis, "the kernel needs an operand whole that is cut", NULL);
 }
 
 /* A result can be cut although no operand is: then the record's `first` varies. */
@@ -302,14 +302,14 @@ static void copy_part(Typing *t, const PlanNode *node) {
   for (uint32_t i = 0; i < node->inputs_count && !found; i++)
     found = read_part(t, 0, t->plan->uses[node->inputs_first + i].value, &type);
   if (!found)
-    refuse(t, "it copies what is no value of its node");
+    refuse(t, "it copies something that is not a value of its node");
   else if (!write_part(t, 1, type.ref, &type))
     write_type(t, 1, &type);
 }
 
 void type_node(Typing *t) {
   if (t->at->node == PLAN_NONE || t->at->kind != RECORD_KERNEL) {
-    refuse(t, "it is said to carry out a node, and names none");
+    refuse(t, "it is stated to carry out a node, but names none");
     return;
   }
   NodeCall c = {.node = &t->plan->nodes[t->at->node], .region = t->meaning.region_of[t->at->node]};

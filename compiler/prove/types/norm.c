@@ -58,7 +58,7 @@ static void write_squares(Typing *t, const Type *squares) {
   Where at = all_of(t, 1);
   Span met;
   if (next_span(t, &at, at.first, &met) && t->types.type[met.type].kind == TYPE_SQUARES)
-    refuse(t, "squares that no sum has read stand there");
+    refuse(t, "squares that no sum has read are overwritten");
   write_type(t, 1, squares);
   uint32_t here = spans_find(&at.reached->spans, at.first);
   join_neighbours(t, &at.reached->spans, here);
@@ -78,7 +78,7 @@ static void square(Typing *t) {
   const uint32_t stages = axes_dividing(t, DIVIDES_DEPTH);
   for (uint32_t axis = 0; axis < t->plan->axes_count; axis++) {
     if (gradient.place[axis].kind == PLACE_OWED)
-      refuse_found(t, &gradient, "squares of what is still to be added up");
+      refuse_found(t, &gradient, "squares of partial sums");
     if (gradient.place[axis].kind != PLACE_WHOLE || (stages >> axis & 1) != 0)
       squares.place[axis] = owed;
   }
@@ -149,7 +149,7 @@ static void take_root(Typing *t) {
     refuse(t, "the norm is not of the square of each gradient once");
   uint64_t story = norm_story(t);
   if (t->norm_story != 0 && t->norm_story != story)
-    refuse(t, "squares are added up over other ranks than on another stage");
+    refuse(t, "squares are summed over other ranks than on another stage");
   t->made |= MADE_NORM;
   t->tells_class = true;
   t->squares = sum.squares;

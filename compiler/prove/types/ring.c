@@ -43,8 +43,7 @@ bool ring_meets(Typing *t, const NodeCall *c, uint32_t axis, uint16_t *turn) {
     has_keys = has_keys || is_key;
   }
   if (t->plan->axes[axis].size <= RING_MOST && stands_there(t, axis, *turn)) return true;
-  return refuse(t, "its keys are those of the rank %u back, and it takes them to stand elsewhere",
-                *turn);
+  return refuse(t, "its keys are those of the rank %u back, but its positions are not", *turn);
 }
 
 Ring ring_of_result(const Form *form, const FormSlot *slot, uint16_t turn) {
@@ -125,7 +124,7 @@ static void receive(Typing *t, uint32_t operand, Type *type) {
   *type = read_type(t, operand);
   if (axis == t->plan->axes_count || axes_of_comm(t, t->at->comm) != 1u << axis ||
       type->kind != TYPE_VALUE || type->part != PART_ALL || type->place[axis].kind != PLACE_CUT) {
-    refuse_found(t, type, "it sends what goes round no ring of tokens");
+    refuse_found(t, type, "it sends a value that no ring passes on");
     return;
   }
   const uint32_t ranks = t->plan->axes[axis].size;
@@ -145,7 +144,7 @@ void type_ring(Typing *t) {
     fits = operand_at(t, i)->access == ACCESS_READ &&
            operand_at(t, half + i)->access == ACCESS_WRITE && distance[i] == 1 &&
            distance[half + i] == -1;
-  if (!fits) refuse(t, "it does not send to the next rank what comes from the one before");
+  if (!fits) refuse(t, "it does not send to the next rank and receive from the previous one");
   for (uint32_t i = 0; i < half && !t->refused; i++)
     receive(t, i, &come[i]);
   for (uint32_t i = 0; i < half && !t->refused; i++)

@@ -63,7 +63,7 @@ bool is_as_said(Typing *t, uint32_t operand, const Type *type) {
     bool is_summand = (t->plan->layouts[layout].owed_axes >> axis & 1) != 0;
     if (t->plan->axes[axis].divides == DIVIDES_SAMPLES || place->kind == PLACE_OWED) continue;
     if (is_summand || memcmp(&said[axis], place, sizeof *place) != 0)
-      return refuse_along(t, axis, "an operand is said to be cut otherwise", type);
+      return refuse_along(t, axis, "an operand is stated to be cut differently", type);
   }
   return true;
 }
@@ -91,7 +91,7 @@ Where where(Typing *t, uint32_t operand) {
   place.own_axes = axes_of_comm(t, at->by);
   place.end = place.first + at->size_bytes * plan_comm_size(t->plan, at->by);
   if (at->member_stride != (int64_t)at->size_bytes)
-    refuse(t, "operand %u is no piece of a row: pieces are %llu bytes, %lld apart", operand,
+    refuse(t, "operand %u is not a piece of a row: pieces are %llu bytes, %lld apart", operand,
            (unsigned long long)at->size_bytes, (long long)at->member_stride);
   return place;
 }

@@ -233,8 +233,8 @@ static const char *results_of(const char *takes, bool varies, const char *read,
 /* Whether a refusal is about layouts, and not of something that the test has wrong. */
 static bool is_about_layouts(void) {
   static const char *const words[] = {
-      "is a summand, still", "is cut otherwise than another along tp",
-      "is whole, and another is cut, along tp", "needs whole what is cut along tp",
+      "is a partial sum along", "is cut differently from another along tp",
+      "is whole and another is cut along tp", "needs an operand whole that is cut along tp",
       "lacks a dim that is cut along tp"};
   for (size_t i = 0; i < sizeof words / sizeof *words; i++)
     if (strstr(bench.report.finding[0], words[i]) != NULL) return true;

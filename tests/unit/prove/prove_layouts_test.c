@@ -32,11 +32,11 @@ typedef struct Conversion {
 } Conversion;
 
 static const Conversion conversions[] = {
-    {RECORD_ALL_REDUCE, '+', '.', 0, 0, "it adds up what are no summands along tp"},
+    {RECORD_ALL_REDUCE, '+', '.', 0, 0, "it sums values that are not partial sums along tp"},
     {RECORD_ALL_GATHER, 'L', '.', 1, 8, ""},
     {RECORD_ALL_GATHER, 'W', '.', 4, 2, ""},
-    {RECORD_REDUCE_SCATTER, '+', 'L', 1, 8, "it adds up what are no summands along tp"},
-    {RECORD_REDUCE_SCATTER, '+', 'W', 4, 2, "it adds up what are no summands along tp"},
+    {RECORD_REDUCE_SCATTER, '+', 'L', 1, 8, "it sums values that are not partial sums along tp"},
+    {RECORD_REDUCE_SCATTER, '+', 'W', 4, 2, "it sums values that are not partial sums along tp"},
 };
 
 static uint32_t cut_layout(char letter) {
@@ -93,7 +93,7 @@ static void test_conversions(void) {
     if (c->kind != RECORD_ALL_GATHER) TEST("the largest of summands is not their sum") {
         bench.b.meanings[0].reduce = REDUCE_MAX;
         CHECK(!converts(c, c->from));
-        findings_expect(&bench.report, "it does not add up");
+        findings_expect(&bench.report, "it is not a sum");
         bench.b.meanings[0].reduce = REDUCE_SUM;
       }
     if (c->times > 0) TEST("pieces of another dim") {
@@ -242,7 +242,7 @@ static void test_squares(void) {
     CHECK_INT(bench.t.types.type[bench.t.reached[1].spans.at[0].type].kind, TYPE_SQUARES);
     whole.place[0] = place_of("OI", '+');
     bench_put(&bench, 0, &whole);
-    bench_refuses(&bench, "squares of what is still to be added up");
+    bench_refuses(&bench, "squares of partial sums");
     bench_close(&bench);
   }
 }

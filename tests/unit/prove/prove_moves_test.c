@@ -148,7 +148,7 @@ static void test_ring(void) {
   }
   TEST("only parts go round, to the next rank") {
     CHECK(!turns(&whole, &other));
-    findings_expect(&bench.report, "goes round no ring of tokens");
+    findings_expect(&bench.report, "a value that no ring passes on");
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
       set_dims(wrong[i], 2);
       CHECK(!turns(&own, &other));
@@ -193,7 +193,7 @@ static void test_gather(void) {
     CHECK(!moves(&type, &whole)); /* new pieces are no old tensor */
     type = piece, type.layer = 1;
     CHECK(!moves(&type, &whole));
-    findings_expect(&bench.report, "it moves another layer");
+    findings_expect(&bench.report, "it moves the tensors of another layer");
     CHECK(!moves(&whole, &whole));
   }
   TEST("pieces of another size") {
@@ -227,7 +227,7 @@ static void test_reduce(void) {
     findings_expect(&bench.report, "sum w fp32");
     bench.b.meanings[0].reduce = REDUCE_MAX;
     CHECK(!moves(&summand, &piece));
-    findings_expect(&bench.report, "it does not add up");
+    findings_expect(&bench.report, "it is not a sum");
   }
   bench_close(&bench);
 }
@@ -325,7 +325,7 @@ static void test_transfers(void) {
   TEST("a post is of what is carried from layer to layer") {
     bench.b.posts[0].depth = DEEPEST + 1;
     CHECK(!turns(&sent, &come));
-    findings_expect(&bench.report, "behind layer 3, where nothing is carried");
+    findings_expect(&bench.report, "to follow layer 3, where nothing is carried");
   }
   bench_close(&bench);
 }

@@ -120,14 +120,12 @@ static void test_tensor_parallel(void) {
   TEST("gradients that are parts of a sum along tp, and stay so, are found") {
     BEGIN("cluster.devices=2", "parallel.tp=2", "parallel.sequence=true");
     drop(record_of("h.reduce", "all_reduce", 0));
-    expect_finding(
-        "types: ...square_sum h.*.ln_1.weight): squares of what is still to be added up");
+    expect_finding("types: ...square_sum h.*.ln_1.weight): squares of partial sums");
   }
   TEST("so are activations that are") {
     BEGIN("cluster.devices=2", "parallel.tp=2", "parallel.sequence=false");
     drop(record_of("h.forward", "all_reduce", 0));
-    expect_finding(
-        "types: ...add h.*.attn.c_proj): an operand is a summand, still to be added up, along tp");
+    expect_finding("types: ...add h.*.attn.c_proj): an operand is a partial sum along tp");
   }
   TEST("a sum over ranks that have the same is found") {
     BEGIN("cluster.devices=4", "parallel.tp=2", "parallel.sequence=false", "parallel.zero=0");
@@ -135,7 +133,8 @@ static void test_tensor_parallel(void) {
     sum->comm = comm_along("dp");
     expect_finding("of Partial(sum)@tp, but over dp");
     sum->meaning = meaning_along("Partial(sum)@dp");
-    expect_finding("all_reduce h.*.attn.c_proj): it adds up what are no summands along dp");
+    expect_finding(
+        "all_reduce h.*.attn.c_proj): it sums values that are not partial sums along dp");
     BEGIN("cluster.devices=4", "parallel.tp=2", "parallel.sequence=false", "parallel.zero=0");
     record_of("h.reduce", "all_reduce", 0)->comm = comm_along("tp");
     expect_finding("communication: ...all_reduce h.reduce): of Partial(sum)@dp, but over tp");
@@ -192,8 +191,7 @@ static void test_zero(void) {
   TEST("shards of groups that do not come together are found") {
     BEGIN("cluster.devices=4", "parallel.zero=2", "parallel.zero_group=2", FEW);
     drop(record_of("h.reduce", "all_reduce", 0));
-    expect_finding(
-        "types: ...square_sum h.*.ln_1.weight): squares of what is still to be added up");
+    expect_finding("types: ...square_sum h.*.ln_1.weight): squares of partial sums");
   }
   TEST("shards gathered over other ranks are found") {
     BEGIN("cluster.devices=4", "parallel.zero=3", "parallel.zero_group=2", "parallel.zero_keep=0B",

@@ -162,10 +162,10 @@ static void test_shapes(void) {
   TEST("an operand used as the kernel does not, of another dtype, or too many, is found") {
     usual();
     operand_of("layer forward", 0, 2)->access = ACCESS_READ;
-    expect_finding("shapes: ...operand 2 is used in another way");
+    expect_finding("shapes: ...operand 2 has another access or dtype");
     usual();
     operand_of("begin", 1, 1)->dtype = DTYPE_F32;
-    expect_finding("shapes: ...operand 1 is used in another way, or has another dtype");
+    expect_finding("shapes: ...operand 1 has another access or dtype");
     usual();
     record_of("clip", 0)->operands_count++;
     b.operands[record_of("clip", 0)->operands_first + 1].base = 0;
@@ -174,7 +174,7 @@ static void test_shapes(void) {
     expect_finding("shapes: ...grad_norm clip): 2 operands");
     usual();
     record_of("loss", 0)->accumulate = 0;
-    expect_finding("shapes: ...mse_train loss): operand 2 is used in another way");
+    expect_finding("shapes: ...mse_train loss): operand 2 has another access or dtype");
   }
 }
 
