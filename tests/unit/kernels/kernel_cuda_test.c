@@ -30,6 +30,14 @@ static bool run_through_library(CaseCall *c, int time) {
   return done;
 }
 
+/* NULL: one launch for each record. */
+static KernelStatus (*const takes_many[KERNEL_COUNT])(const KernelArgs *, int32_t,
+                                                      const char **) = {
+#define KERNEL(name, ...) [KERNEL_##name] = cuda_##name##_together,
+#include "kernels/kernels.def"
+#undef KERNEL
+};
+
 /* More tensors than one table holds, of sizes with one chunk and several. */
 enum { TOGETHER = 70, GROWTH = 131 };
 
@@ -91,11 +99,14 @@ int main(int argc, char **argv) {
     CHECK(lt_stand_in_count() > before);
   }
   TEST("many tensors in one launch") {
-#define TOGETHER_TEST(name)                                                                        \
-  for (Mode mode = MODE_F32; mode <= MODE_BF16; mode++)                                            \
-    run_together(#name, mode);
-    CUDA_TOGETHER(TOGETHER_TEST)
-#undef TOGETHER_TEST
+    for (KernelId id = 0; id < KERNEL_COUNT; id++) {
+      const KernelRow *row = contract_of(id)->row;
+      bool is_of_tensors = row->role == ROLE_UPDATE || row->role == ROLE_SQUARE_SUM;
+      if (!is_of_tensors) continue;
+      CHECK(takes_many[id] != NULL);
+      for (Mode mode = MODE_F32; mode <= MODE_BF16; mode++)
+        run_together(row->name, mode);
+    }
     refuse_another_optimizer();
   }
   TEST("f64 is refused") {
