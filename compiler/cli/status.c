@@ -257,7 +257,7 @@ static void read_silence(Arena *arena, RunStatus *s) {
   static const double LEAST_S = 300, STEPS = 20;
   double newest_s = fmax(written_s(arena, s->folder, "metrics.jsonl"),
                          written_s(arena, s->folder, "slurm/events.jsonl"));
-  double silent_s = (double)time(NULL) - newest_s;
+  double silent_s = (double)time(NULL) - floor(newest_s);
   double most_s = fmax(LEAST_S, STEPS * s->step_s);
   bool is_running = strcmp(s->state, "training") == 0 || strcmp(s->state, "starting") == 0;
   if (is_running && !s->is_by_hand && silent_s > most_s) s->silent_s = silent_s;
