@@ -33,7 +33,7 @@ static bool check_activation(Graph *g, const Node *n, ValueId v) {
              here->name, name, value_dims_text(g, v));
   else
     error_at(g->compile, n->origin, "skips-stack",
-             "'%s' %s is made before a stack and used behind it; only what the stack returns is "
+             "'%s' %s is made before a stack and used after it; only what the stack returns is "
              "there",
              name, value_dims_text(g, v));
   if (value->producer != NO_ID)

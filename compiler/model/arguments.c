@@ -46,7 +46,7 @@ static const char *axis_of(const Model *model, const char *name) {
   return NULL;
 }
 
-/* The size behind a dimension's name; 0 when reported. */
+/* The size of a named dimension; 0: an error was reported. */
 static int64_t size_of_dim(Trace *t, const char *name) {
   if (strcmp(name, "batch") == 0) return t->microbatch;
   if (strcmp(name, "seq") == 0) {
@@ -153,7 +153,7 @@ static void report_option(Trace *t, const char *key, const char *const *keys) {
   const char *fix = near != NULL ? arena_printf(arena, "%s = ...", near) : NULL;
   trace_fault(t, "unknown-option", fix, "%s: no option '%.40s'; it has %s", t->op, key,
               joined(arena, keys));
-  lua_pop(t->L, 1); /* the void value: the caller goes on */
+  lua_pop(t->L, 1); /* the void value; the caller goes on */
 }
 
 /* { "bias" } in place of { bias = true }; the value is on top of the stack. */
@@ -188,7 +188,7 @@ bool options_argument(Trace *t, int index, const char *const *keys) {
   return good;
 }
 
-/* Pushes options[key]; false and nothing pushed when absent. */
+/* Pushes options[key]. False, with nothing pushed, when it is absent. */
 static bool push_option(Trace *t, int index, const char *key) {
   if (lua_type(t->L, index) != LUA_TTABLE) return false;
   lua_getfield(t->L, index, key);
@@ -223,7 +223,7 @@ bool option_flag(Trace *t, int index, const char *key, bool *flag) {
 /* ---- initialisers */
 
 typedef struct InitWord {
-  const char *word, *keys[3]; /* its one or two numbers */
+  const char *word, *keys[3]; /* the one or two numbers it takes */
   Init usual;
 } InitWord;
 
@@ -233,7 +233,7 @@ static const InitWord init_words[] = {{"normal", {"mean", "std"}, {RULE_NORMAL, 
                                       {"kaiming_uniform", {NULL}, {RULE_KAIMING_UNIFORM, 0, 0}}};
 enum { INIT_WORDS = sizeof init_words / sizeof *init_words };
 
-/* The key and value on top of the stack, of { "normal", std = 0.02 }. NULL: taken. */
+/* Takes the key and value on top of the stack, as in { "normal", std = 0.02 }. NULL: accepted. */
 static const char *init_field(Arena *arena, lua_State *L, const InitWord *word, Init *init) {
   if (lua_isinteger(L, -2) && lua_tointeger(L, -2) == 1) return NULL;
   const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "[2]";

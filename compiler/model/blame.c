@@ -1,5 +1,5 @@
-/* blame.c -- who is to blame for a size: an error that a file of the library finds is moved to the
- * line of the job that set the size, and the library's line becomes a note. */
+/* blame.c -- points at the line that set a wrong size: an error found in a file of the library is
+ * moved to the line of the job that set the size, and the library's line becomes a note. */
 #include <math.h>
 #include <string.h>
 
@@ -18,7 +18,7 @@ static bool is_said(const Size *size) {
          size->is.origin.span.file != NULL;
 }
 
-/* A size that was computed is as good as those that its function read. */
+/* A computed size stands for the sizes that its function read. */
 static void collect(const Model *model, const Size *size, Said *said, int32_t depth) {
   for (int32_t i = 0; i < said->count; i++)
     if (said->at[i] == size) return;
@@ -32,7 +32,7 @@ static bool is_count(const Size *size) {
   return size->is.kind == SIZE_NUMBER && n >= 1 && n == floor(n);
 }
 
-/* The one whose line is shown: what can be no count, else the first. */
+/* The size whose line is shown: the first that cannot be a count, else the first. */
 static const Size *first_of(const Said *said) {
   for (int32_t i = 0; i < said->count; i++)
     if (!is_count(said->at[i])) return said->at[i];
@@ -63,7 +63,7 @@ static const char *said_text(Model *model, const Said *said, const Size *first) 
   return text;
 }
 
-/* Not the text of an assert, but what Lua says of its arithmetic. */
+/* Whether Lua itself raised the error, about its arithmetic, and no assert of the file. */
 static bool is_raw(const Diag *error) {
   return strcmp(error->name, "lua-error") == 0 &&
          (strncmp(error->message, "attempt to ", 11) == 0 ||
@@ -74,7 +74,7 @@ static bool is_raw(const Diag *error) {
 static void move(Model *model, const Said *said, const Size *first) {
   Diag *error = last_error(model->compile);
   if (error == NULL) return;
-  if (is_raw(error) && is_count(first)) return; /* a mistake of the model's file */
+  if (is_raw(error) && is_count(first)) return; /* the mistake is in the model file */
   Span was = error->span;
   const Said alone = {{first}, 1};
   const char *what = error->message;
@@ -105,7 +105,7 @@ void blame_number(Model *model, double number) {
   for (int32_t i = 0; i < model->sizes.count; i++) {
     const Size *size = &model->sizes.at[i];
     if (!size->is_read || !is_said(size) || size->is.number != number) continue;
-    if (found >= 0) return; /* which of the two was it? */
+    if (found >= 0) return; /* two sizes have this number: either may be meant */
     found = i;
   }
   if (found >= 0) blame_sizes(model, &found, 1, BLAME_FIRST);

@@ -1,5 +1,5 @@
-/* finish.c -- what must hold of a traced model: everything reaches the loss, the published count is
- * met. */
+/* finish.c -- checks of a traced model: everything reaches the loss, and the number of parameters
+ * is the published one. */
 #include <string.h>
 
 #include "compiler/model/trace.h"
@@ -34,7 +34,7 @@ static bool any_output_needed(const bool *needed, const Node *node) {
   return false;
 }
 
-/* Drops the nodes of a region that nothing reads, back to front, into `dropped`. */
+/* Moves the nodes of a region whose results nothing reads into `dropped`, last first. */
 static void prune(Graph *g, Region *region, bool *needed, NodeList *dropped) {
   NodeList kept = {0};
   for (int32_t i = region->forward.count - 1; i >= 0; i--) {
@@ -71,7 +71,7 @@ static bool check_parameters(const Graph *g, const bool *needed) {
   return last == NULL;
 }
 
-/* What a node that nothing is left of reads does not count. */
+/* Reads by nodes that were dropped do not count. */
 static bool check_uses(const Graph *g) {
   bool fits = true;
   int32_t *uses = ARENA_ARRAY(g->compile->arena, int32_t, g->values.count + 1);
@@ -92,7 +92,7 @@ static bool check_uses(const Graph *g) {
   return fits;
 }
 
-/* Positions are made where somebody may ask for them, so they may be left over. */
+/* Positions are made wherever they might be needed, so some may remain unused. */
 static void tell_dropped(Trace *t, const bool *needed, const NodeList *dropped) {
   Graph *g = t->g;
   for (int32_t i = 0; i < dropped->count; i++) {
@@ -150,7 +150,7 @@ static void note_regions(Trace *t) {
   }
 }
 
-/* Layers times parameters may be more than can be counted, though each of them is not. */
+/* Layers times parameters may overflow although neither does. */
 static bool check_count(Trace *t) {
   const Graph *g = t->g;
   double total = 0;
@@ -183,7 +183,7 @@ bool trace_finish(Trace *t) {
   name_regions(g);
   for (int32_t i = 0; i < g->params.count; i++) {
     Param *param = &g->params.at[i];
-    if (param->region != NO_ID) continue; /* a handle that nobody used: reported below */
+    if (param->region != NO_ID) continue; /* a weight that was never used: reported below */
     param->region = t->declared.at[i];
     graph_value(g, param->value)->region = param->region;
   }

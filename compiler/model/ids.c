@@ -1,8 +1,8 @@
-/* ids.c -- what ids stand for: the rows of a table, the classes of a loss. From this follows below
- * what number the ids of each input must be, and that the loss compares with the right ones. */
+/* ids.c -- what the ids of an input mean: rows of a table, or classes of a loss. That gives the
+ * limit below which they must lie, and shows that the loss compares with the right ids. */
 #include "compiler/model/trace.h"
 
-/* A smaller number of ids is the one that all uses of an input can take. */
+/* The smallest limit is the one that all uses of an input accept. */
 static void bound(GraphInput *input, int64_t ids) {
   if (input->vocab == 0 || ids < input->vocab) input->vocab = ids;
 }
@@ -12,7 +12,7 @@ static const char *list_features(Graph *g, ValueId v) {
   return dims_text(g, &features);
 }
 
-/* The targets must not be seen before they are compared with. */
+/* The model must not read the targets before the loss compares with them. */
 static bool check_table(Trace *t, const Node *n) {
   Graph *g = t->g;
   const Value *table = graph_value(g, n->inputs[0]), *ids = graph_value(g, n->inputs[1]);
@@ -20,13 +20,13 @@ static bool check_table(Trace *t, const Node *n) {
   GraphInput *input = &g->inputs.at[ids->input];
   if (input->role == INPUT_TARGETS)
     return error_at(g->compile, n->origin, "wrong-ids",
-                    "%s: '%s' are what the model is to say; it cannot be told them",
+                    "%s: '%s' are what the model must predict; only the loss may read them",
                     op_def(n->op)->name, input->name);
   bound(input, g->dims.at[table->dims[0]].size);
   return true;
 }
 
-/* The first table that tokens are looked up in: NULL when there is none. */
+/* The first table in which tokens are looked up, or NULL. */
 static const Node *token_table(const Graph *g) {
   for (NodeId i = 0; i < g->nodes.count; i++) {
     const Node *n = graph_node(g, i);
@@ -37,7 +37,7 @@ static const Node *token_table(const Graph *g) {
   return NULL;
 }
 
-/* Targets are tokens: a model that knows 256 of them has at least 256 classes. */
+/* Targets are tokens, so a model with a vocabulary of 256 needs at least 256 classes. */
 static bool check_classes(Trace *t, const Node *loss, const Dim *classes) {
   Graph *g = t->g;
   const Node *look_up = token_table(g);

@@ -1,4 +1,4 @@
-/* inputs.c -- whether the job's data are what the model reads. */
+/* inputs.c -- checks that the job's data provide what the model reads. */
 #include "compiler/model/model.h"
 
 bool model_check_inputs(Compile *c, const Job *job, Graph *g) {

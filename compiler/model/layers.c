@@ -11,7 +11,7 @@ static int64_t dims_product(const Graph *g, const DimList *dims) {
   return n;
 }
 
-/* false when reported: more than DIMS_MAX names. */
+/* False, with an error reported: there would be more than DIMS_MAX names. */
 static bool join(Trace *t, const DimList *a, const DimList *b, DimList *out) {
   *out = *a;
   if (a->count + b->count > DIMS_MAX) {
@@ -29,7 +29,7 @@ static const char *suffixed(Trace *t, const char *name, const char *suffix) {
   return arena_printf(t->g->compile->arena, "%s%s", name, suffix);
 }
 
-/* The features of x; false when it has none. */
+/* The feature dimension of x; false when it has none. */
 static bool features_of(Trace *t, ValueId x, DimList *features) {
   *features = value_features_of(t->g, x);
   if (features->count > 0) return true;
@@ -61,8 +61,9 @@ static bool output_argument(Trace *t, const char *name, ValueId x, DimList *out)
   if (!dims_argument(t, 3, out)) return false;
   for (int32_t i = 0; i < out->count; i++)
     if (t->g->dims.at[out->at[i]].carried) {
-      trace_fault(t, "carried-weight", NULL, "linear: '%s' makes features; '%s' is of the data",
-                  name, t->g->dims.at[out->at[i]].name);
+      trace_fault(t, "carried-weight", NULL,
+                  "linear: '%s' makes features, and '%s' is a dimension of the data", name,
+                  t->g->dims.at[out->at[i]].name);
       return false;
     }
   DimList carried = value_carried_of(t->g, x), whole;
@@ -85,7 +86,8 @@ static int linear_named(Trace *t, ValueId x, LinearOptions options) {
   return value_push(t, trace_append(t, OP_linear, name, INPUTS(x, weight, bias), NULL));
 }
 
-/* A shared weight says itself what comes out; a list beside it is checked. */
+/* The dimensions of a result follow from a shared weight; if they are given too, they are checked.
+ */
 static bool check_said(Trace *t, const Param *w, ValueId y) {
   DimList said, made;
   if (y == NO_ID || lua_isnoneornil(t->L, 3)) return true;
@@ -97,7 +99,7 @@ static bool check_said(Trace *t, const Param *w, ValueId y) {
   return false;
 }
 
-/* "wte.weight" -> "wte.linear"; under the scope, which a path gets anyway. */
+/* "wte.weight" -> "wte.linear", without the scope, which every path gets anyway. */
 static const char *shared_path(Trace *t, const Param *w, const char *use) {
   Arena *arena = t->g->compile->arena;
   const char *name = w->name + strlen(t->in_stack ? t->scope : "");
@@ -136,7 +138,7 @@ int call_linear(lua_State *L) {
 
 /* ---- embedding */
 
-/* A shared table has its dimensions already; a list beside it is checked. */
+/* A shared table already has its dimensions; if they are given too, they are checked. */
 static bool check_table_dims(Trace *t, ParamId table) {
   DimList said, has = {.count = t->g->params.at[table].dim_count};
   if (lua_isnoneornil(t->L, 3)) return true;
@@ -158,7 +160,7 @@ static bool table_argument(Trace *t, ParamId *table, const char **path) {
     return true;
   }
   if (!name_argument(t, 1, &name) || !dims_argument(t, 3, &dims)) return false;
-  Init init = t->model->init; /* torch.nn.Embedding begins with N(0, 1): a table has no fan-in */
+  Init init = t->model->init; /* as torch.nn.Embedding: N(0, 1), because a table has no fan-in */
   if (init.rule == RULE_KAIMING_UNIFORM) init = (Init){RULE_NORMAL, 0, 1};
   *table = param_make(t, suffixed(t, name, ".weight"), &dims, init, 1);
   *path = name;
@@ -249,7 +251,7 @@ int call_attention(lua_State *L) {
   return value_push(t, trace_append(t, OP_attention, "attention", INPUTS(q, k, v), attrs));
 }
 
-/* Low and high frequency are those of Llama 3.1, whose scaling it is. */
+/* The defaults of low and high frequency are those of Llama 3.1, which introduced this scaling. */
 int call_rope(lua_State *L) {
   static const char *const keys[] = {
       "base", "factor", "low_freq", "high_freq", "original_positions", NULL};
@@ -261,13 +263,13 @@ int call_rope(lua_State *L) {
       !option_number(t, 2, "low_freq", &low) || !option_number(t, 2, "high_freq", &high) ||
       !option_number(t, 2, "original_positions", &original))
     return value_push(t, NO_ID);
-  if (factor == 0) /* in the graph it stands for no scaling; here it is a mistake */
+  if (factor == 0) /* 0 means no scaling in the graph; in a file it is a mistake */
     return trace_fault(t, "rope-scaling", "factor = 1", "rope: factor is 1 or more; got 0");
   const double *attrs = ATTRS(base, 0, factor, low, high, original);
   return value_push(t, trace_append(t, OP_rope, "rope", INPUTS(x), attrs));
 }
 
-/* Which of x's dimensions has this name; -1 when reported. */
+/* The index of the dimension of x with this name; -1: an error was reported. */
 static int32_t dimension_argument(Trace *t, int index, ValueId x) {
   const char *name;
   DimId dim = name_argument(t, index, &name) ? dim_named(t, name) : NO_ID;
@@ -285,7 +287,8 @@ int call_split(lua_State *L) {
   ValueId x, part = NO_ID;
   int32_t which = value_argument(t, 1, &x) ? dimension_argument(t, 2, x) : -1;
   if (which >= 0) part = trace_append(t, OP_split, "split", INPUTS(x), ATTRS(which));
-  if (part == NO_ID) { /* as many as a file may take: each silences what depends on it */
+  if (part ==
+      NO_ID) { /* void values for all parts, so that what depends on them reports nothing more */
     for (int32_t i = 0; i < NODE_OUTPUTS_MAX; i++)
       value_push(t, NO_ID);
     return NODE_OUTPUTS_MAX;

@@ -1,5 +1,5 @@
-/* open.c -- finds the files of a model, from the job's name to the family, and takes what they
- * declare. */
+/* open.c -- finds the files of a model, from the name in the job through presets to the family, and
+ * reads what they declare. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,17 +8,17 @@
 
 enum { CHAIN_MAX = 8, FILE_BYTES_MAX = 1 << 20 };
 
-/* The walk from the job's name to the family. */
+/* The files from the one that the job names to the family. */
 typedef struct Chain {
   Model *model;
-  const char *path;        /* the file that is read */
-  const char *next;        /* what a preset is made from; NULL: the family is reached */
+  const char *path;        /* the file being read */
+  const char *next;        /* what a preset is based on; NULL: this is the family */
   VEC(ModelSize) settings; /* nearest to the job first */
 } Chain;
 
 /* ---- places in files: only for messages */
 
-/* The file once more, with a NUL behind it. Empty when it cannot be read any longer. */
+/* The text of the file, ending in a NUL; empty if it can no longer be read. */
 static const char *read_text(Arena *arena, const char *path) {
   FILE *file = fopen(path, "rb");
   if (file == NULL) return "";
@@ -45,8 +45,8 @@ static int compare_sizes(const void *a, const void *b) {
   return strcmp(((const Size *)a)->name, ((const Size *)b)->name);
 }
 
-/* sizes = { layers = required, head = function(m) ... end }, in order of names: Lua tables have
- * none. */
+/* sizes = { layers = required, head = function(m) ... end }, sorted by name, because Lua tables
+ * have no order. */
 static void read_sizes(Chain *chain, lua_State *L) {
   Model *model = chain->model;
   Arena *arena = model->compile->arena;
@@ -160,7 +160,7 @@ static void read_family(Chain *chain, lua_State *L) {
   lua_pop(L, 2);
 }
 
-/* The count that a preset or the job asserts. False when it is not a count. */
+/* The number of parameters that a preset or the job states. False: it is not a count. */
 static bool publish(Model *model, const ModelSize *params) {
   if (params->kind != SIZE_NUMBER || !(params->number >= 1 && params->number <= 0x1p53))
     return false;
@@ -174,7 +174,7 @@ static void read_preset(Chain *chain, lua_State *L) {
   Model *model = chain->model;
   Arena *arena = model->compile->arena;
   bool changed =
-      chain->settings.count > 0; /* then the count that this file asserts is another model's */
+      chain->settings.count > 0; /* then the count in this file is that of another model */
   for (lua_pushnil(L); lua_next(L, 1) != 0; lua_pop(L, 1)) {
     if (lua_isinteger(L, -2) && lua_tointeger(L, -2) == 1) continue;
     const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "";
@@ -193,7 +193,7 @@ static void read_preset(Chain *chain, lua_State *L) {
   }
 }
 
-/* Runs inside sandbox_call: what the file returned, the chain. */
+/* Runs inside sandbox_call, with what the file returned and the chain. */
 static int read_file(lua_State *L) {
   Chain *chain = lua_touserdata(L, 2);
   Model *model = chain->model;
@@ -254,7 +254,7 @@ static bool follow_chain(Chain *chain) {
   return !compile_failed(c);
 }
 
-/* The job's sizes come before those of presets; its `params` asserts, like a preset's. */
+/* Sizes in the job come before those of presets; its `params` states the count, like a preset's. */
 static void take_job_sizes(Chain *chain) {
   Model *model = chain->model;
   for (int32_t i = 0; i < model->job->sizes.count; i++) {

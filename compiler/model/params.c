@@ -1,10 +1,10 @@
-/* params.c -- makes parameters: name, dimensions, how they begin, whether weight decay touches
- * them. */
+/* params.c -- makes parameters: their names, dimensions, initial values, and whether weight decay
+ * applies. */
 #include <math.h>
 
 #include "compiler/model/trace.h"
 
-/* Index of the parameter of this full name, made just now or before. */
+/* The index of the parameter with this full name, which is made if it does not exist yet. */
 static bool is_new_name(Trace *t, const char *full) {
   lua_rawgeti(t->L, LUA_REGISTRYINDEX, t->taken);
   lua_pushfstring(t->L, "parameter %s", full);
@@ -36,7 +36,7 @@ static void blame_dims(Trace *t, const DimList *dims) {
   blame_sizes(t->model, sizes, count, BLAME_LARGEST);
 }
 
-/* Elements of one layer; 0 when reported. */
+/* Elements of one layer; 0: an error was reported. */
 static int64_t count_elements(Trace *t, const char *full, const DimList *dims) {
   double elements = 1;
   for (int32_t i = 0; i < dims->count; i++)
@@ -100,8 +100,7 @@ ParamId param_make(Trace *t, const char *name, const DimList *dims, Init init, i
   return make(t, name, dims, init, fan_in, dims->count >= 2);
 }
 
-/* Decay pulls towards zero what multiplies; a bias is an offset, however many names its dimensions
- * have. */
+/* Weight decay is for what multiplies. A bias is an offset, however many dimensions it has. */
 ParamId param_bias(Trace *t, const char *name, const DimList *dims, Init init, int64_t fan_in) {
   if (init.rule != RULE_KAIMING_UNIFORM) init = (Init){.rule = RULE_CONSTANT};
   return make(t, name, dims, init, fan_in, false);

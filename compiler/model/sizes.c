@@ -1,4 +1,5 @@
-/* sizes.c -- the sizes a family declares: job over preset over family, functions filled last. */
+/* sizes.c -- the sizes of a family: a value in the job comes before one in a preset, and that
+ * before the family's default; functions are called last. */
 #include <math.h>
 #include <string.h>
 
@@ -85,7 +86,7 @@ static void report_unknown(Model *model, const ModelSize *setting) {
 
 static bool check_kind(Model *model, const Size *size, const ModelSize *setting) {
   static const char *const kinds[] = {"a number", "true or false", "a text"};
-  if (size->state == SIZE_FUNCTION) return true; /* its kind is known when it has run */
+  if (size->state == SIZE_FUNCTION) return true; /* its kind is known only after the call */
   if (size->is.kind == setting->kind) return true;
   Compile *c = model->compile;
   error_at(c, place_of(model, setting), "wrong-size", "model.%s: expected %s; got %s",
@@ -132,7 +133,7 @@ bool sizes_merge(Model *model, const ModelSize *settings, int32_t count) {
   return report_missing(model) && good;
 }
 
-/* ---- functions of the other sizes */
+/* ---- sizes computed from others */
 
 static const char *cycle_text(const Model *model, const Size *again) {
   Arena *arena = model->compile->arena;
@@ -146,7 +147,7 @@ static const char *cycle_text(const Model *model, const Size *again) {
   return arena_printf(arena, "%s%s", text, again->name);
 }
 
-/* Calls the size's function with m, whose __index fills what it reads. */
+/* Calls the size's function with m, whose __index computes the sizes that it reads. */
 static void fill(Model *model, lua_State *L, Size *size) {
   if (size->state == SIZE_READY || size->state == SIZE_REQUIRED) return;
   if (size->state == SIZE_RUNNING)
@@ -177,12 +178,12 @@ static void push_size(lua_State *L, const ModelSize *size) {
   else if (size->kind == SIZE_FLAG)
     lua_pushboolean(L, n != 0);
   else if (n == floor(n) && fabs(n) < 0x1p53)
-    lua_pushinteger(L, (lua_Integer)n); /* so that // and % stay whole */
+    lua_pushinteger(L, (lua_Integer)n); /* so that // and % give integers */
   else
     lua_pushnumber(L, n);
 }
 
-/* So that an error can be told where its numbers come from. */
+/* Remembers what was read, so that an error can say where its numbers come from. */
 static void remember_read(Model *model, Size *size) {
   Arena *arena = model->compile->arena;
   int32_t index = (int32_t)(size - model->sizes.at);

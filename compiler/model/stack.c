@@ -1,11 +1,11 @@
-/* stack.c -- the only repetition: the block is traced once, in a region of its own. */
+/* stack.c -- repeated layers: their block is traced once, in a region of its own. */
 #include <math.h>
 #include <string.h>
 
 #include "compiler/model/trace.h"
 
-/* What crosses to the next region is a whole buffer made in this one; a copy where it is a view or
- * staged data. */
+/* What goes to the next region must be a whole buffer made in this one, so views and staged data
+ * are copied. */
 static ValueId whole_value(Trace *t, ValueId v) {
   const Value *value = graph_value(t->g, v);
   bool whole =
@@ -13,8 +13,7 @@ static ValueId whole_value(Trace *t, ValueId v) {
   return whole ? v : trace_append(t, OP_copy, "copy", INPUTS(v), NULL);
 }
 
-/* Behind a stack nothing may have happened yet: then the next stack takes over that empty region.
- */
+/* If nothing was computed since the last stack, the next stack uses the empty region between. */
 static bool is_untouched(const Trace *t, ValueId x) {
   const Region *region = &t->g->regions.at[t->region];
   for (int32_t i = 0; i < t->declared.count; i++)
@@ -22,7 +21,7 @@ static bool is_untouched(const Trace *t, ValueId x) {
   return region->input == x && region->forward.count == 0;
 }
 
-/* Enters the stack's region; false when reported. */
+/* Enters the stack's region. False: an error was reported. */
 static bool enter_stack(Trace *t, const char *name, int64_t layers, ValueId x) {
   Graph *g = t->g;
   if (is_untouched(t, x)) {
@@ -49,7 +48,7 @@ static bool same_dims(const Graph *g, ValueId a, ValueId b) {
          memcmp(x->dims, y->dims, sizeof(DimId) * (size_t)x->dim_count) == 0;
 }
 
-/* Checks what the block returned, at `index`, and makes it the region's output. */
+/* Checks what the block returned, at `index` on the Lua stack, and makes it the region's output. */
 static void take_result(Trace *t, const char *name, int index) {
   Graph *g = t->g;
   Region *region = &g->regions.at[t->region];
@@ -99,7 +98,7 @@ static bool check_stack(Trace *t, const char *name, ValueId x) {
     return false;
   }
   if (g->loss == NO_ID) return true;
-  trace_fault(t, "no-loss", NULL, "stack '%s': nothing comes behind the loss", name);
+  trace_fault(t, "no-loss", NULL, "stack '%s': nothing may follow the loss", name);
   return false;
 }
 

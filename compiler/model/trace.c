@@ -1,4 +1,6 @@
-/* trace.c -- runs forward once over symbolic values; every call appends to the region under way. */
+/* trace.c -- runs forward once over symbolic values; every call appends nodes to the current
+ * region.
+ */
 #include "compiler/model/trace.h"
 
 #include <string.h>
@@ -60,7 +62,7 @@ const char *trace_path(Trace *t, const char *base) {
   return path;
 }
 
-/* Ops check the numbers that they are given; the job may have set them. */
+/* Ops check their numbers, which may come from the job. */
 static void blame_attr(Trace *t, const Node *node) {
   const Diag *last = &t->g->compile->diags.list.at[t->g->compile->diags.list.count - 1];
   const AttrBlame *blame = op_def(node->op)->blames;
@@ -108,7 +110,7 @@ RegionId trace_open_region(Trace *t, const char *name, ValueId carried) {
   return t->region;
 }
 
-/* ---- the whole */
+/* ---- the whole model */
 
 static bool is_loss(Trace *t, int index) {
   const Handle *handle = luaL_testudata(t->L, index, VALUE_TYPE);

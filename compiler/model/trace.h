@@ -1,9 +1,9 @@
-/* trace.h -- private to compiler/model: an open model, the trace under way, what Lua holds of it.
+/* trace.h -- private to compiler/model: an open model, its trace, and the objects that Lua holds.
  *
- * Everything that a model file calls is a C function with the Model as upvalue 1. Such a function
- * either reports with trace_fault and hands Lua the void value, which silences what depends on it,
- * so that one run finds several mistakes; or raises with sandbox_error where nothing can follow.
- * Raising is a longjmp: allocate from the arena. */
+ * Everything that a model file calls is a C function with the Model as upvalue 1. After a mistake
+ * it either reports with trace_fault and returns the void value, on which nothing further is
+ * reported, so that one run finds several mistakes; or it raises with sandbox_error if it cannot go
+ * on. Raising is a longjmp: allocate from the arena. */
 #ifndef LOCKSTEP_MODEL_TRACE_H
 #define LOCKSTEP_MODEL_TRACE_H
 
@@ -41,16 +41,16 @@ struct Model {
   Compile *compile;
   const Job *job;
   lua_State *L;
-  const char *name;        /* as the job says it */
+  const char *name;        /* as the job writes it */
   const char *family_path; /* the file with the sizes and forward */
   Span family_at;          /* its model { ... } */
   VEC(Size) sizes;
-  VEC(int32_t) running; /* sizes whose functions wait for one another */
+  VEC(int32_t) running; /* sizes whose functions are being called, outermost first */
   VEC(int32_t) reads;   /* sizes that forward read since its last call */
   VEC(AxisRule) axes;
   bool bias;
   Init init;
-  int64_t published; /* parameters that the preset asserts; 0: none */
+  int64_t published; /* the number of parameters that the preset states; 0: none */
   Span published_at;
   int forward, m;       /* registry references */
   const void *declared; /* the table that model { ... } saw last */
@@ -67,18 +67,18 @@ struct Trace {
   RegionId region;
   bool in_stack;
   const char *scope; /* "" or "h.*." */
-  const char *op;    /* the call under way, for messages */
+  const char *op;    /* the current call, for messages */
   Span at;           /* its line */
   int32_t calls;
-  bool is_too_large;      /* it was said of a parameter: once is enough */
+  bool is_too_large;      /* reported for one parameter, which is enough */
   int taken;              /* registry reference: path or parameter name -> how often */
   ValueId positions;      /* of the current region, or NO_ID */
-  VEC(RegionId) declared; /* by ParamId: where the handle was made; NO_ID when an op made it */
+  VEC(RegionId) declared; /* by ParamId: where weight() made it; NO_ID: an op did */
   VEC(Span) input_places; /* by index in g->inputs */
   Span loss_at;
 };
 
-/* What Lua holds: a value or a weight of one trace. */
+/* A value or a weight of one trace, as Lua holds it. */
 typedef struct Handle {
   uint32_t trace; /* model->trace_count: a value must not outlive its trace */
   int32_t id;     /* ValueId or ParamId; NO_ID: void */
@@ -107,8 +107,8 @@ ValueId trace_append(Trace *t, OpKind op, const char *path, const ValueId *input
 
 /* ---- sizes.c */
 bool sizes_merge(Model *model, const ModelSize *settings,
-                 int32_t count); /* first setting of a name wins */
-bool sizes_fill(Model *model);   /* protected: inside sandbox_call */
+                 int32_t count); /* the first setting of a name counts */
+bool sizes_fill(Model *model);   /* call it inside sandbox_call */
 Size *sizes_find(const Model *model, const char *name);
 const char *sizes_nearest(Model *model, const char *name);
 void sizes_push_table(Model *model, lua_State *L);           /* the m of forward(m) */
@@ -119,15 +119,16 @@ const char *sizes_text(Model *model, const ModelSize *size); /* as Lua writes it
 typedef enum Blame { BLAME_FIRST, BLAME_LARGEST } Blame;
 void blame_sizes(Model *model, const int32_t *sizes, int32_t count, Blame kind); /* by index */
 void blame_rule(Model *model, const int32_t *sizes, int32_t count); /* of assert and error() */
-void blame_number(Model *model, double number); /* an argument: of a size with this number */
-Span blame_place(const Model *model, const Size *size); /* no file: the job does not set it */
+void blame_number(Model *model, double number); /* for an argument: a size that has this number */
+Span blame_place(const Model *model,
+                 const Size *size); /* without a file if the job does not set it */
 
 /* ---- values.c: handles and arithmetic */
 void values_register(Model *model);
 int value_push(Trace *t, ValueId v); /* NO_ID: void. Returns 1 */
 int weight_push(Trace *t, ParamId p);
-/* Arguments of the call under way; false when reported, or void: then return value_push(t, NO_ID).
- */
+/* Arguments of the current call. False: one is void, or an error was reported; then return
+ * value_push(t, NO_ID). */
 bool value_argument(Trace *t, int index, ValueId *v); /* numbers, not ids */
 bool ids_argument(Trace *t, int index, ValueId *v);   /* token ids, positions */
 bool weight_argument(Trace *t, int index, ParamId *p);
@@ -148,7 +149,7 @@ bool option_number(Trace *t, int index, const char *key,
                    double *number); /* unchanged when absent */
 bool option_flag(Trace *t, int index, const char *key, bool *flag);
 bool option_init(Trace *t, int index, Init *init);
-/* NULL, or what is wrong with it. */
+/* NULL: it is right; else what is wrong with it. */
 const char *init_read(Model *model, lua_State *L, int index, Init *init);
 Span key_place(Model *model, const char *path,
                const char *key); /* of `key =` in a file; only on errors */
@@ -160,7 +161,7 @@ ParamId param_constant(Trace *t, const char *name, const DimList *dims, double v
 
 /* ---- vocabulary.c, layers.c, stack.c: the calls */
 void vocabulary_register(Model *model);
-void check_argument_count(Trace *t); /* reports arguments that the call under way does not take */
+void check_argument_count(Trace *t); /* reports arguments that the current call does not take */
 int call_linear(lua_State *L);
 int call_embedding(lua_State *L);
 int call_layernorm(lua_State *L);
@@ -170,10 +171,10 @@ int call_rope(lua_State *L);
 int call_split(lua_State *L);
 int call_stack(lua_State *L);
 
-/* ---- ids.c: fills `vocab` of the inputs; false when reported */
+/* ---- ids.c: fills `vocab` of the inputs. False: an error was reported */
 bool trace_check_ids(Trace *t);
 
-/* ---- finish.c: what must hold of the whole */
+/* ---- finish.c: checks of the whole model */
 bool trace_finish(Trace *t);
 
 #endif

@@ -1,5 +1,4 @@
-/* values.c -- what a model file holds: values and weights without numbers, and arithmetic on them.
- */
+/* values.c -- the objects of a model file: symbolic values and weights, and arithmetic on them. */
 #include <math.h>
 #include <string.h>
 
@@ -59,7 +58,7 @@ bool value_is_void(Trace *t, int index) {
   return handle != NULL && handle->trace == t->model->trace_count && handle->id == NO_ID;
 }
 
-/* A table by its first key: enough to find it in a line. */
+/* Names a table by its first key, which is enough to find it in a line. */
 static const char *table_what(Trace *t, int index) {
   lua_pushvalue(t->L, index);
   lua_pushnil(t->L);
@@ -96,7 +95,7 @@ const char *value_what(Trace *t, int index) {
   }
 }
 
-/* ---- which values may be used where */
+/* ---- where a value may be used */
 
 static void note_place(Trace *t, ValueId v) {
   const Value *value = graph_value(t->g, v);
@@ -121,14 +120,14 @@ static bool refuse_crossing(Trace *t, ValueId v) {
   else
     trace_fault(
         t, "skips-stack", NULL,
-        "%s: %s was made before a stack and is used behind it; only the carried value crosses, "
+        "%s: %s was made before a stack and is used after it; only the carried value crosses, "
         "inputs and positions too",
         t->op, dims);
   note_place(t, v);
   return false;
 }
 
-/* Positions are numbers, not results: every region counts them itself. */
+/* Positions are made anew in every region; they do not come from another one. */
 static ValueId positions_here(Trace *t) {
   if (t->positions == NO_ID)
     t->positions = trace_append(t, OP_positions, "positions", INPUTS(NO_ID), NULL);
@@ -157,7 +156,7 @@ static bool refuse_argument(Trace *t, int index) {
   return false;
 }
 
-/* Any value, ids or numbers. */
+/* Any value, of ids or of numbers. */
 static bool any_argument(Trace *t, int index, ValueId *v) {
   const Handle *handle = luaL_testudata(t->L, index, VALUE_TYPE);
   *v = NO_ID;
@@ -190,7 +189,7 @@ bool ids_argument(Trace *t, int index, ValueId *v) {
   return false;
 }
 
-/* ---- weights: one place in the chain owns each */
+/* ---- weights: each is owned by one region */
 
 static bool refuse_sharing(Trace *t, const Param *param, RegionId home) {
   const Region *owner = &t->g->regions.at[home];
@@ -220,7 +219,7 @@ bool weight_argument(Trace *t, int index, ParamId *p) {
   RegionId home = t->declared.at[handle->id];
   bool foreign = home != t->region && (t->in_stack || t->g->regions.at[home].is_stack);
   if (foreign) return refuse_sharing(t, param, home);
-  if (param->region == NO_ID) { /* its storage lies where it is used first */
+  if (param->region == NO_ID) { /* it belongs to the region that uses it first */
     param->region = t->region;
     graph_value(t->g, param->value)->region = t->region;
   }
@@ -237,7 +236,7 @@ static bool contains_all(const Graph *g, ValueId big, ValueId small) {
   return true;
 }
 
-/* Says where both sides come from, behind what the op reported. */
+/* Adds to the error of the op where both sides come from. */
 static void explain_merge(Trace *t, ValueId a, ValueId b) {
   Graph *g = t->g;
   DimList want = value_features_of(g, a);
@@ -254,7 +253,7 @@ static int affine(Trace *t, ValueId x, double scale, double shift) {
   return value_push(t, trace_append(t, OP_affine, "affine", INPUTS(x), ATTRS(scale, shift)));
 }
 
-/* The operand that is a number, or 0: none, or too many. */
+/* The index of the operand that is a number; 0: none is, or both are. */
 static int number_operand(lua_State *L) {
   bool first = lua_type(L, 1) == LUA_TNUMBER, second = lua_type(L, 2) == LUA_TNUMBER;
   return first == second ? 0 : first ? 1 : 2;
@@ -276,8 +275,8 @@ static int merge(Trace *t, OpKind op) {
   return both_operands(t, &a, &b) ? append_merge(t, op, a, b) : value_push(t, NO_ID);
 }
 
-/* Ops repeat their second operand over dims that it lacks. Where the first lacks some, a - b is
- * -b + a. */
+/* Ops repeat their second operand over the dimensions that it lacks. If the first one lacks some,
+ * a - b is computed as -b + a. */
 static int merge_difference(Trace *t) {
   ValueId a, b;
   if (!both_operands(t, &a, &b)) return value_push(t, NO_ID);
@@ -335,11 +334,11 @@ static int value_negate(lua_State *L) {
 static int value_refuse(lua_State *L) {
   Trace *t = trace_enter(L, lua_tostring(L, lua_upvalueindex(2)));
   if (value_is_void(t, 1) || value_is_void(t, 2)) return value_push(t, NO_ID);
-  return trace_fault(t, "no-operator", NULL, "values know + - * and / by a number; not '%s'",
+  return trace_fault(t, "no-operator", NULL, "values have + - * and / by a number, and no '%s'",
                      t->op);
 }
 
-/* A branch on a value cannot be traced, so a comparison ends the file. */
+/* A branch on a value cannot be traced, so comparing values is an error. */
 static int value_compare(lua_State *L) {
   return sandbox_error(
       L, "no-operator", NULL,

@@ -5,7 +5,7 @@
 
 /* ---- inputs */
 
-/* batch first, seq second when there is one: tokens lie row by row in every buffer. */
+/* batch comes first, and seq second if there is one: buffers hold tokens row by row. */
 static bool check_input_dims(Trace *t, const DimList *dims) {
   bool good = strcmp(t->g->dims.at[dims->at[0]].name, "batch") == 0;
   for (int32_t i = 1; i < dims->count; i++)
@@ -23,7 +23,7 @@ static bool is_name_taken(Trace *t, const char *name) {
   return false;
 }
 
-/* False when reported. */
+/* False: an error was reported. */
 static bool choose_role(Trace *t, const char *name, const DimList *dims, bool is_ids,
                         InputRole *role) {
   *role = INPUT_COLUMNS;
@@ -106,13 +106,14 @@ static int call_weight(lua_State *L) {
   }
   ParamId p = param_make(t, name, &dims, init, fan_in);
   if (p == NO_ID) return value_push(t, NO_ID);
-  t->g->params.at[p].region = t->in_stack ? t->region : NO_ID; /* outside: known at its first use */
+  t->g->params.at[p].region =
+      t->in_stack ? t->region : NO_ID; /* outside a stack it is known at the first use */
   return weight_push(t, p);
 }
 
 /* ---- one value in, one out */
 
-/* The op that model files call so; NO_ID: none. Without a form, the first. */
+/* The op with this call; NO_ID: none. Without a form, the first one. */
 static int32_t op_called(const char *call, const char *form) {
   for (int32_t op = 0; op < OP_COUNT; op++) {
     const OpDef *def = op_def(op);
@@ -148,7 +149,7 @@ static int wrong_form(Trace *t, int32_t op) {
   return trace_fault(t, "op-form", fix, "%s: argument 2 is %s; got %s", call, forms_of(t, op), got);
 }
 
-/* Every op that has a call: which, the closure knows. */
+/* Any op that has a call of its own; the closure knows which. */
 static int call_op(lua_State *L) {
   int32_t op = (int32_t)lua_tointeger(L, lua_upvalueindex(2));
   const char *call = op_def(op)->call;
@@ -180,8 +181,8 @@ static int call_dropout(lua_State *L) {
 static int make_loss(Trace *t, OpKind op, ValueId y, ValueId target) {
   Graph *g = t->g;
   if (t->in_stack)
-    return trace_fault(t, "block-shape", NULL, "%s: the loss stands behind the stacks, not in one",
-                       t->op);
+    return trace_fault(t, "block-shape", NULL,
+                       "%s: the loss comes after the stacks, not inside one", t->op);
   if (g->loss != NO_ID) {
     trace_fault(t, "two-losses", NULL, "%s: a model has one loss, and this is the second", t->op);
     note_at(g->compile, t->loss_at, "the first stands here");
@@ -212,8 +213,8 @@ static int call_mse(lua_State *L) {
 
 /* ---- the table */
 
-/* model { ... } hands back its table: the file returns it. Remembered: how we know the file meant
- * it. */
+/* model { ... } returns its table, which the file must return. It is remembered, to tell it from
+ * other tables. */
 static int call_model(lua_State *L) {
   Model *model = lua_touserdata(L, lua_upvalueindex(1));
   if (!lua_istable(L, 1) || lua_gettop(L) != 1)
@@ -223,8 +224,8 @@ static int call_model(lua_State *L) {
   return 1;
 }
 
-/* A call: how it is written, how many arguments that is, and what a reader of other tools' manuals
- * should know of the arguments that it does not take. */
+/* A call: how it is written, how many arguments it takes, and a hint about arguments that other
+ * tools have and this call does not. */
 typedef struct Call {
   const char *name;
   lua_CFunction function;
@@ -233,7 +234,7 @@ typedef struct Call {
   const char *hint;
 } Call;
 
-/* All but those that OpDefs name. */
+/* All calls except those named by OpDefs. */
 static const Call calls[] = {
     {"model", call_model, "model { ... }", 1, NULL},
     {"input", call_input, "input(name, dims, \"ids\")", 3, NULL},
@@ -264,7 +265,8 @@ static Call call_named(Trace *t, const char *name) {
   return (Call){name, call_op, op_usage(t, op), has_forms(op) ? 2 : 1, NULL};
 }
 
-/* What Lua would drop in silence: `silu(x, true)`, or the other pieces of gelu(split(x, "two")). */
+/* Arguments that Lua would drop silently: `silu(x, true)`, or all but one part of
+ * gelu(split(x, "two")). */
 void check_argument_count(Trace *t) {
   Call call = call_named(t, t->op);
   int extra = call.arguments + 1;
@@ -275,7 +277,7 @@ void check_argument_count(Trace *t) {
   trace_fault(t, "extra-argument", fix, "%s takes %d argument%s; argument %d is %s", call.usage,
               call.arguments, call.arguments == 1 ? "" : "s", extra, value_what(t, extra));
   if (call.hint != NULL) note_at(t->g->compile, (Span){0}, "%s", call.hint);
-  lua_pop(t->L, 1); /* the void value: the call goes on, and may find more */
+  lua_pop(t->L, 1); /* the void value; the call goes on, and may find more mistakes */
 }
 
 static void add_call(Model *model, const char *name, lua_CFunction function, int32_t op) {

@@ -11,7 +11,7 @@ return model {
   end,
 }
 -- >>> expected
--- late_stack.lua:7:5: error[no-loss]: stack 's': nothing comes behind the loss
+-- late_stack.lua:7:5: error[no-loss]: stack 's': nothing may follow the loss
 --     7 |     stack("s", 2, h, function(x) return relu(x) end)
 --       |     ^~~~~
 -- late_stack.lua:8:5: error[wrong-size]: stack: argument 2 is how many layers, 1

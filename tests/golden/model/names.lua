@@ -35,8 +35,8 @@ return model {
 --     list
 --     9 |     local e = linear("e", x, { "inputs", "inputs" })
 --       |               ^~~~~~
--- names.lua:10:15: error[carried-weight]: linear: 'f' makes features; 'batch' is
---     of the data
+-- names.lua:10:15: error[carried-weight]: linear: 'f' makes features, and 'batch'
+--     is a dimension of the data
 --    10 |     local f = linear("f", x, { "batch" })
 --       |               ^~~~~~
 -- names.lua:11:15: error[carried-weight]: weight: 'g' cannot have 'batch': it is

@@ -9,7 +9,7 @@ return model {
 }
 -- >>> expected
 -- skips_stack.lua:7:18: error[skips-stack]: add: [batch, inputs] was made before a
---     stack and is used behind it; only the carried value crosses, inputs and
+--     stack and is used after it; only the carried value crosses, inputs and
 --     positions too
 --     7 |     return mse(y + h, x)
 --       |                  ^

@@ -6,7 +6,7 @@ return model {
   end,
 }
 -- >>> expected
--- loss_in_stack.lua:5:55: error[block-shape]: mse: the loss stands behind the
---     stacks, not in one
+-- loss_in_stack.lua:5:55: error[block-shape]: mse: the loss comes after the
+--     stacks, not inside one
 --     5 |     return stack("h", m.layers, x, function(x) return mse(linear("a", x, "inputs"), y) end
 --       |                                                       ^~~

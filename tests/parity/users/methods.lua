@@ -6,7 +6,7 @@ return model {
   end,
 }
 -- >>> expected
--- methods.lua:5:5: error[no-operator]: values know + - * and / by a number; not
+-- methods.lua:5:5: error[no-operator]: values have + - * and / by a number, and no
 --     '.'
 --     5 |     return mse(linear("last", x:relu(), "outputs"), y)
 --       |     ^

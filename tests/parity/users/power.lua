@@ -6,6 +6,7 @@ return model {
   end,
 }
 -- >>> expected
--- power.lua:5:59: error[no-operator]: values know + - * and / by a number; not '^'
+-- power.lua:5:59: error[no-operator]: values have + - * and / by a number, and no
+--     '^'
 --     5 |     return mse(linear("last", linear("first", x, "width") ^ 2, "outputs"), y)
 --       |                                                           ^

@@ -9,7 +9,7 @@ return model {
 }
 -- >>> expected
 -- skip_connection.lua:7:30: error[skips-stack]: add: [batch, width] was made
---     before a stack and is used behind it; only the carried value crosses, inputs
+--     before a stack and is used after it; only the carried value crosses, inputs
 --     and positions too
 --     7 |     return mse(linear("z", h + e, "inputs"), y)
 --       |                              ^

@@ -9,6 +9,6 @@ return model {
 }
 -- >>> expected
 -- targets_embedded.lua:6:15: error[wrong-ids]: embedding: 'targets' are what the
---     model is to say; it cannot be told them
+--     model must predict; only the loss may read them
 --     6 |     local x = embedding("a", tokens, { "vocab", "width" }) + embedding("b", targets, { "vo
 --       |               ^~~~~~~~~
