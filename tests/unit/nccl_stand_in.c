@@ -24,6 +24,14 @@ typedef struct Op {
   void *result;             /* until everyone has read */
 } Op;
 
+/* A send or a receive that waits for its other half. */
+typedef struct Post {
+  struct Post *next;
+  Op *op;
+  int from, to;
+  bool is_done;
+} Post;
+
 /* Where the members of a communicator meet. */
 typedef struct Meeting {
   struct Meeting *next;
@@ -32,6 +40,7 @@ typedef struct Meeting {
   int ranks, present;
   const Op **ops; /* of each member */
   int *op_count;
+  Post *posts; /* that wait, in the order in which they came */
   atomic_int error;
 } Meeting;
 
@@ -225,35 +234,12 @@ static bool is_move(Kind kind) {
   return kind == SEND || kind == RECEIVE;
 }
 
-/* The k-th move of `kind` between the two that `of` has. */
-static const Op *find_move(const Meeting *meeting, int of, int peer, Kind kind, int k) {
-  for (int i = 0; i < meeting->op_count[of]; i++) {
-    const Op *op = &meeting->ops[of][i];
-    if (op->kind == kind && op->other == peer && k-- == 0) return op;
-  }
-  return NULL;
-}
-
-static int number_among(const Op *ops, int i) {
-  int k = 0;
-  for (int before = 0; before < i; before++)
-    k += ops[before].kind == ops[i].kind && ops[before].other == ops[i].other;
-  return k;
-}
-
-/* The i-th op of this member against its peers'. Collectives are the same in the same place. */
+/* The i-th op of this member against its peers': all make the same calls in the same place. */
 static int check_op(const NcclHandle *comm, int i) {
   const Meeting *meeting = comm->meeting;
   const Op *op = &meeting->ops[comm->rank][i];
   size_t share = op->count * bytes_of(op->dtype);
-  if (is_move(op->kind)) {
-    Kind kind = op->kind == SEND ? RECEIVE : SEND;
-    int k = number_among(meeting->ops[comm->rank], i);
-    const Op *meets = find_move(meeting, op->other, comm->rank, kind, k);
-    if (meets == NULL) return wrong("a send or receive meets none");
-    bool equal = meets->count == op->count && meets->dtype == op->dtype;
-    return equal ? NCCL_DONE : wrong("a send and a receive differ in size");
-  }
+  if (is_move(op->kind)) return wrong("sends beside collectives in one group");
   for (int rank = 0; rank < meeting->ranks; rank++) {
     if (meeting->op_count[rank] != meeting->op_count[comm->rank])
       return wrong("members make different numbers of calls");
@@ -273,7 +259,7 @@ static int check_op(const NcclHandle *comm, int i) {
 
 static size_t result_bytes(const NcclHandle *comm, const Op *op) {
   size_t bytes = op->count * bytes_of(op->dtype);
-  if (op->kind == SEND || (op->kind == REDUCE && op->other != comm->rank)) return 0;
+  if (op->kind == REDUCE && op->other != comm->rank) return 0;
   return op->kind == ALL_GATHER ? bytes * (size_t)comm->meeting->ranks : bytes;
 }
 
@@ -303,14 +289,8 @@ static void compute(const NcclHandle *comm, int i, Op *op) {
       memcpy((char *)op->result + (size_t)rank * bytes, meeting->ops[rank][i].x, bytes);
     return;
   case BROADCAST: memcpy(op->result, meeting->ops[op->other][i].x, bytes); return;
-  case RECEIVE:
-    memcpy(
-        op->result,
-        find_move(meeting, op->other, comm->rank, SEND, number_among(meeting->ops[comm->rank], i))
-            ->x,
-        bytes);
-    return;
-  case SEND: return;
+  case SEND:
+  case RECEIVE: return;
   }
 }
 
@@ -334,7 +314,92 @@ static int hang(NcclHandle *comm) {
   return NCCL_DONE;
 }
 
+/* ---- a group of sends and receives: two members meet, whatever the others do, and between two the
+ * n-th send is the n-th receive */
+
+static bool is_other_half(const Post *a, const Post *b) {
+  return a->op->kind != b->op->kind && a->from == b->from && a->to == b->to;
+}
+
+/* Meets its other half, or waits for it. With the lock held. */
+static int post_move(Meeting *meeting, Post *own) {
+  Post **at = &meeting->posts;
+  while (*at != NULL && !is_other_half(*at, own))
+    at = &(*at)->next;
+  Post *other = *at;
+  if (other == NULL) {
+    *at = own;
+    return NCCL_DONE;
+  }
+  *at = other->next;
+  const Op *send = own->op->kind == SEND ? own->op : other->op;
+  Op *receive = own->op->kind == SEND ? other->op : own->op;
+  if (send->count != receive->count || send->dtype != receive->dtype)
+    return wrong("a send and a receive differ in size");
+  size_t bytes = send->count * bytes_of(send->dtype);
+  receive->result = malloc(bytes + 1);
+  memcpy(receive->result, send->x, bytes);
+  own->is_done = other->is_done = true;
+  return NCCL_DONE;
+}
+
+static bool are_done(const Post *posts, int count) {
+  pthread_mutex_lock(&lock);
+  bool done = true;
+  for (int i = 0; i < count; i++)
+    done = done && posts[i].is_done;
+  pthread_mutex_unlock(&lock);
+  return done;
+}
+
+/* Those of one member. */
+static void take_back(Meeting *meeting, const Post *posts, int count) {
+  pthread_mutex_lock(&lock);
+  for (Post **at = &meeting->posts; *at != NULL;) {
+    if (*at >= posts && *at < posts + count)
+      *at = (*at)->next;
+    else
+      at = &(*at)->next;
+  }
+  pthread_mutex_unlock(&lock);
+}
+
+static int run_moves(NcclHandle *comm, Op *ops, int count) {
+  Meeting *meeting = comm->meeting;
+  Post *posts = calloc((size_t)count, sizeof *posts);
+  int error = NCCL_DONE;
+  pthread_mutex_lock(&lock);
+  for (int i = 0; i < count && error == NCCL_DONE; i++) {
+    bool is_sent = ops[i].kind == SEND;
+    posts[i].op = &ops[i];
+    posts[i].from = is_sent ? comm->rank : ops[i].other;
+    posts[i].to = is_sent ? ops[i].other : comm->rank;
+    error = post_move(meeting, &posts[i]);
+  }
+  pthread_mutex_unlock(&lock);
+  while (error == NCCL_DONE && !are_done(posts, count)) {
+    if (atomic_load(&comm->is_aborted) || atomic_load(&meeting->barrier.broken))
+      error = NCCL_REMOTE_ERROR;
+    nanosleep(&(struct timespec){0, LOOK_AGAIN_NS}, NULL);
+  }
+  take_back(meeting, posts, count);
+  /* Only when all have met: until then a peer may read what is overwritten here. */
+  for (int i = 0; i < count; i++) {
+    if (error == NCCL_DONE && ops[i].result != NULL)
+      memcpy(ops[i].y, ops[i].result, ops[i].count * bytes_of(ops[i].dtype));
+    free(ops[i].result);
+  }
+  free(posts);
+  return error;
+}
+
+/* ---- a group of collectives */
+
 static int run_ops(NcclHandle *comm, Op *ops, int count) {
+  bool moves = count > 0;
+  for (int i = 0; i < count; i++)
+    moves = moves && is_move(ops[i].kind);
+  if (moves) return run_moves(comm, ops, count);
   Meeting *meeting = comm->meeting;
   int error = NCCL_DONE;
   meeting->ops[comm->rank] = ops;
