@@ -472,6 +472,7 @@ static const char *const cuda_cases[] = {
     "model=llama dp=2 tp=2 zero=3 m=2 micro=1",
     "model=gpt2 cp=ring pp=2 dropout=on m=2 micro=2 recompute=block",
     "model=tied cp=ulysses dp=2 zero=1 optimizer=adamw",
+    "model=gpt2 pp=4 pipeline=1f1b m=2 micro=1", /* stages exchange at different times */
 };
 
 static void check_triples(Cover *cover) {
