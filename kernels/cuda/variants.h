@@ -1,5 +1,5 @@
 /* variants.h -- declares cuda_NAME for every kernel of kernels.def, cuda_NAME_together for those
- * that run many records in one launch (CUDA_TOGETHER in cuda.h defines both), and their table. */
+ * that run many records in one launch (CUDA_KERNEL_TOGETHER defines both), and their table. */
 #ifndef LOCKSTEP_CUDA_VARIANTS_H
 #define LOCKSTEP_CUDA_VARIANTS_H
 

@@ -1,8 +1,11 @@
 /* LINK: kernels -- the team runs every task once, in order, and may be used again at once. */
+#include <linux/mempolicy.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "kernels/bind.h"
 #include "kernels/threads.h"
@@ -63,6 +66,13 @@ static int32_t an_allowed_core(void) {
   while (core < CPU_SETSIZE && !CPU_ISSET((size_t)core, &set))
     core++;
   return core;
+}
+
+/* How the system chooses the NUMA node of this thread's new pages. */
+static int memory_policy(void) {
+  int policy = MPOL_DEFAULT;
+  (void)syscall(SYS_get_mempolicy, &policy, NULL, 0ul, NULL, 0ul);
+  return policy;
 }
 
 static void note_core(void *context, int64_t task, int32_t worker) {
@@ -128,7 +138,9 @@ int main(void) {
   }
   TEST("memory near a processor: where it exists, and the system lets us") {
     const int32_t here[] = {an_allowed_core()}, none[] = {100000};
-    printf("memory is %s\n", bind_memory(here, 1) ? "bound" : "not bound: the system refuses");
+    bool is_bound = bind_memory(here, 1);
+    printf("memory is %s\n", is_bound ? "bound" : "not bound: the system refuses");
+    CHECK(!is_bound || memory_policy() != MPOL_DEFAULT);
     CHECK(!bind_memory(none, 1));
   }
   TEST("a team may be freed unused") {
