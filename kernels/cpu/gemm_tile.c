@@ -110,6 +110,9 @@ ALWAYS_INLINE void multiply(TileFile *file, const TileTask *t) {
   if (t->two_rows && t->two_columns) TILE_STORE(file, 3, second + TILE_SIDE, sums_row);
 }
 
+/* Without registers the processor stops here, so the emulation does, too. */
+static _Thread_local bool has_emulated;
+
 /* Panels of 48 columns are multiplied as 32 and 16. */
 void CPU(gemm_tiles)(const PanelTask *t, bool emulated) {
   TileTask task = {.a = t->a + t->row * t->depth + t->first * TILE_SIDE,
@@ -119,6 +122,7 @@ void CPU(gemm_tiles)(const PanelTask *t, bool emulated) {
                    .two_rows = t->rows > TILE_SIDE,
                    .add = t->add};
   TileFile file;
+  if (emulated && !has_emulated) __builtin_trap();
   for (int64_t column = 0; column < t->columns; column += 2 * TILE_SIDE) {
     task.b = t->b + t->first * t->columns + column;
     task.sums = t->sums + column;
@@ -131,9 +135,11 @@ void CPU(gemm_tiles)(const PanelTask *t, bool emulated) {
 }
 
 void CPU(gemm_begin)(GemmKind kind) {
+  has_emulated = kind.emulated;
   if (kind.tiles && !kind.emulated) tiles_begin();
 }
 
 void CPU(gemm_end)(GemmKind kind) {
+  has_emulated = false;
   if (kind.tiles && !kind.emulated) tiles_end();
 }

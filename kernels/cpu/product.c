@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/cpu/tile.h"
+
 static const char *const names[] = {
     [PRODUCT_REFERENCE] = "none",    [PRODUCT_AVX2] = "avx2",
     [PRODUCT_AVX512] = "avx512",     [PRODUCT_AVX512_BF16] = "avx512-bf16",
@@ -125,6 +127,8 @@ const char *product_refusal(Product product) {
   if (!product_runs_here(product)) return "this processor or system does not have it";
   if (product == PRODUCT_AMX_BF16 && !ask_for_tiles())
     return "the system does not give tile registers to this process (arch_prctl)";
+  if (product == PRODUCT_AMX_BF16 && !tiles_agree())
+    return "its tiles do not compute what the processor's manual says";
   return NULL;
 }
 

@@ -14,6 +14,7 @@
 #define LOCKSTEP_KERNELS_CPU_TILE_H
 
 #include <math.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -148,5 +149,9 @@ static inline void tiles_begin(void) {
 static inline void tiles_end(void) {
   __asm__ volatile("tilerelease" ::: "memory");
 }
+
+/* Whether the processor's registers compute what stands above in plain C, bit for bit. The process
+ * must have permission. */
+bool tiles_agree(void);
 
 #endif
