@@ -62,9 +62,22 @@ typedef struct KernelUse {
   const int64_t *dim;
   const double *attr;
   int32_t operand_count, dim_count, attr_count;
+  bool accumulate;
   int64_t threads;
   int64_t align_bytes; /* a power of two: all addresses that its calls give are multiples of it */
 } KernelUse;
+
+/* How two records run as one (joins.def). */
+typedef struct KernelJoined {
+  /* Runs a call of the first record and, with it, the call of the second behind it. Afterwards all
+   * that the two write is as if they had run one after the other; where the second writes over what
+   * the first has written, the value between need never be in memory. The `state` of either
+   * arguments is what that record's own prepare made. NULL: they run one after the other. */
+  KernelStatus (*run)(const struct KernelJoined *joined, const KernelArgs *first,
+                      const KernelArgs *second, const char **why);
+  void (*release)(void *state); /* NULL: there is nothing to release */
+  void *state;
+} KernelJoined;
 
 /* A kernel on one processor. */
 typedef struct Kernel {
@@ -81,6 +94,13 @@ typedef struct Kernel {
   KernelStatus (*run_together)(const struct Kernel *kernel, const KernelArgs *args, int32_t count,
                                const char **why);
   void (*release)(void *state); /* NULL: prepare makes nothing */
+  /* Called once for two records that a plan lets run as one (plan.def, `joins`), after both were
+   * prepared: use[0] is this kernel's, use[1] that of `second`, whose record runs right behind.
+   * Fills in `joined`, all zeros before, or leaves it so: then they run one after the other. The
+   * choice may depend on the uses and on this machine's libraries only, so that replicas agree.
+   * NULL: this kernel joins none. */
+  KernelStatus (*join)(const struct Kernel *kernel, const struct Kernel *second,
+                       const KernelUse use[2], KernelJoined *joined, const char **why);
 } Kernel;
 
 /* The kernels of a processor, by KernelId. KERNEL_FAST has the reference where kernels.def lists no

@@ -21,13 +21,13 @@
 static const Kernel kernels[2][KERNEL_COUNT] = {
     [KERNEL_REFERENCE] =
         {
-#define KERNEL(name, ...) {KERNEL_##name, kernel_check_use, run_reference_##name, NULL, NULL},
+#define KERNEL(name, ...) {KERNEL_##name, kernel_check_use, run_reference_##name, NULL, NULL, NULL},
 #include "kernels/kernels.def"
 #undef KERNEL
         },
     [KERNEL_FAST] =
         {
-#define KERNEL(name, ...) {KERNEL_##name, kernel_check_use, run_fast_##name, NULL, NULL},
+#define KERNEL(name, ...) {KERNEL_##name, kernel_check_use, run_fast_##name, NULL, NULL, NULL},
 #include "kernels/kernels.def"
 #undef KERNEL
         },

@@ -14,6 +14,7 @@
 #include "runtime/data/samples.h"
 #include "runtime/plan/plan_loops.h"
 #include "runtime/replay_graph.h"
+#include "runtime/replay_joined.h"
 
 /* Each operand of a load is a copy of its own, called a part; what waits for a record waits for its
  * last part. */
@@ -126,9 +127,9 @@ static bool run_comm(Replay *replay, const PlanRecord *record, void *const *oper
   return false;
 }
 
-/* Queues beside the compute queue have their own team of threads, because the rank's team works at
- * the same time. */
-static Threads *threads_of(const Replay *replay, const Queue *queue) {
+/* Queues beside the compute queue have their own team, because the rank's works at the same time.
+ */
+Threads *replay_threads(const Replay *replay, const Queue *queue) {
   bool beside = replay->device->ops->lane(queue) != replay->main_lane;
   return beside ? replay->threads_beside : replay->setup.threads;
 }
@@ -136,12 +137,11 @@ static Threads *threads_of(const Replay *replay, const Queue *queue) {
 static bool run_by_kind(Replay *replay, const Work *work, const Queue *queue, Status *status) {
   const PlanRecord *record = work->record;
   if (record->kind == RECORD_KERNEL)
-    return run_kernel(replay, work, queue, threads_of(replay, queue), status);
+    return run_kernel(replay, work, queue, replay_threads(replay, queue), status);
   return run_comm(replay, record, work->operand, status);
 }
 
-/* Lets a record touch its operands, or no longer. */
-static void allow(const Replay *replay, const Work *work, bool allowed) {
+void replay_allow(const Replay *replay, const Work *work, bool allowed) {
   const int64_t *bytes = replay->operand_bytes + work->record->operands_first;
   for (uint32_t i = 0; i < work->record->operands_count; i++)
     (allowed ? hostile_allow : hostile_forbid)(&replay->hostile, work->operand[i],
@@ -153,7 +153,7 @@ static void allow(const Replay *replay, const Work *work, bool allowed) {
 static bool run_record(const Work *work, Queue *queue, Status *status) {
   Replay *replay = work->context;
   const PlanRecord *record = work->record;
-  allow(replay, work, true);
+  replay_allow(replay, work, true);
   Flight *flight = replay->setup.flight;
   uint32_t number = (uint32_t)(record - replay->setup.plan->records);
   if (flight) flight_begin(flight, record->lane, number, work->layer, work->microbatch);
@@ -162,7 +162,7 @@ static bool run_record(const Work *work, Queue *queue, Status *status) {
   if (replay->watch && ran) replay_watch(replay->watch, work, true);
   if (flight) flight_end(flight, record->lane);
   replay->count[record - replay->setup.plan->records].runs += ran;
-  allow(replay, work, false);
+  replay_allow(replay, work, false);
   if (!ran && status->code != STATUS_ECHO && replay->setup.comm)
     replay->setup.comm->ops->abort(replay->setup.comm);
   return ran;
@@ -183,7 +183,7 @@ static bool run_at_once(Replay *replay, const ReplayLaunch *launch, const Queue 
   const Work *first = &launch->work[0];
   const Kernel *kernel = replay_kernel(replay, first->record);
   for (uint32_t i = 0; i < launch->count; i++)
-    launch->args[i] = replay_kernel_args(replay, &launch->work[i], threads_of(replay, queue),
+    launch->args[i] = replay_kernel_args(replay, &launch->work[i], replay_threads(replay, queue),
                                          replay->device->ops->stream(queue));
   const char *why = NULL;
   KernelStatus ended = kernel->run_together(kernel, launch->args, (int32_t)launch->count, &why);
@@ -203,14 +203,14 @@ static bool run_launch(const Work *work, Queue *queue, Status *status) {
     ran = run_record(&launch->work[i], queue, status);
   if (apart) return ran;
   for (uint32_t i = 0; i < launch->count; i++)
-    allow(replay, &launch->work[i], true);
+    replay_allow(replay, &launch->work[i], true);
   Flight *flight = replay->setup.flight;
   uint32_t number = (uint32_t)(record - replay->setup.plan->records);
   if (flight) flight_begin(flight, record->lane, number, work->layer, work->microbatch);
   ran = run_at_once(replay, launch, queue, status);
   if (flight) flight_end(flight, record->lane);
   for (uint32_t i = 0; i < launch->count; i++)
-    allow(replay, &launch->work[i], false);
+    replay_allow(replay, &launch->work[i], false);
   if (!ran && replay->setup.comm) replay->setup.comm->ops->abort(replay->setup.comm);
   return ran;
 }
@@ -274,10 +274,9 @@ Work replay_work(Replay *replay, const Position *at, const PlanRecord *record) {
   return work;
 }
 
-static void note_high_water(Replay *replay, const Work *work) {
-  const PlanRecord *record = work->record;
+static void note_high_water(Replay *replay, const PlanRecord *record, void *const *operand) {
   for (uint32_t i = 0; i < record->operands_count; i++) {
-    uint64_t end = (uint64_t)((uint8_t *)work->operand[i] - replay->setup.arena[TIER_DEVICE]) +
+    uint64_t end = (uint64_t)((uint8_t *)operand[i] - replay->setup.arena[TIER_DEVICE]) +
                    (uint64_t)replay->operand_bytes[record->operands_first + i];
     if (end > replay->high_water_bytes && end <= replay->device_bytes)
       replay->high_water_bytes = end;
@@ -306,21 +305,27 @@ static bool issue_load(const Walker *walker, const Work *work, Queue *queue, uin
   return issued;
 }
 
-static bool issue_record(const Walker *walker, const Position *at, uint32_t number,
+/* Record `*number` of the call and, if one runs as one with it, the one behind: then that is
+ * *number. The work of two has the number of the second: who waits for the first waits for both. */
+static bool issue_record(const Walker *walker, const Position *at, uint32_t *number,
                          uint32_t *lanes_seen, Status *status) {
   Replay *replay = walker->replay;
   const Plan *plan = replay->setup.plan;
-  const PlanRecord *record =
-      &plan->records[plan->segments[at->call->segment].records_first + number];
+  const PlanRecord *all = &plan->records[plan->segments[at->call->segment].records_first];
+  const PlanRecord *record = &all[*number];
   Queue *queue = queue_of(replay, record);
   bool first = (*lanes_seen >> record->lane & 1u) == 0;
   *lanes_seen |= 1u << record->lane;
   if ((first && !issue_waits(walker, at, record->lane, queue, status)) ||
       !issue_edges(walker, at, record, queue, status))
     return false;
-  const Work work = replay_work(replay, at, record);
-  note_high_water(replay, &work);
-  uint64_t place = number_of(walker, at->running, number);
+  Work work = replay_work(replay, at, record);
+  note_high_water(replay, record, work.operand);
+  if (replay_join_work(replay, at, &work)) {
+    note_high_water(replay, work.second, work.operand + record->operands_count);
+    *number = (uint32_t)(work.second - all);
+  }
+  uint64_t place = number_of(walker, at->running, *number);
   replay->last[record->lane] = place + LAST_PART;
   if (record->kind == RECORD_LOAD) return issue_load(walker, &work, queue, place, status);
   return replay->device->ops->issue(queue, &work, place + LAST_PART, status);
@@ -338,7 +343,7 @@ static bool issue_launched(const Walker *walker, const Position *at, const PlanL
   if (!issue_waits(walker, at, record->lane, queue, status)) return false;
   if (at->call_number + 1 < of->first_call + of->call_count) return true;
   for (uint32_t i = 0; i < launch->count; i++)
-    note_high_water(replay, &launch->work[i]);
+    note_high_water(replay, launch->work[i].record, launch->work[i].operand);
   const Work work = launch_work(run_launch, launch);
   uint64_t place = number_of(walker, at->running, (uint32_t)replay->records_most - 1) + LAST_PART;
   replay->last[record->lane] = place;
@@ -356,7 +361,7 @@ static bool issue_call(void *context, const Position *at, Status *status) {
   if (launch != NULL && !issue_launched(walker, at, launch, status)) return false;
   for (uint32_t i = 0; launch == NULL && i < segment->records_count; i++)
     if (applies(at->call, &plan->records[segment->records_first + i]) &&
-        !issue_record(walker, at, i, &lanes_seen, status))
+        !issue_record(walker, at, &i, &lanes_seen, status))
       return false;
   walker->replay->numbers = number_of(walker, at->running + 1, 0);
   return true;

@@ -53,6 +53,12 @@ typedef struct ReplayKernel {
   bool is_prepared;
 } ReplayKernel;
 
+/* A record and the one that runs as one with it. */
+typedef struct ReplayJoined {
+  const PlanRecord *second; /* NULL: none */
+  KernelJoined how;
+} ReplayJoined;
+
 /* Records that run as one (PlanLaunch), in list order, as this rank has them. */
 typedef struct ReplayLaunch {
   Work *work;
@@ -105,6 +111,7 @@ typedef struct Replay {
   const double **attr;    /* of each record, as this rank has them */
   double *varied;         /* those that differ from the plan's table */
   ReplayKernel *prepared; /* of each record */
+  ReplayJoined *joined;   /* of each record that is the first of two */
   ReplayLaunch *launch;   /* of each launch; empty: of another class */
   ReplayCount *count;     /* of each record */
   uint64_t records_most;  /* of a segment of the plan */
@@ -134,10 +141,17 @@ const ReplayCount *replay_count(const Replay *replay, uint32_t record);
 /* The kernel for the processor of the record's lane; NULL: this process has none. */
 const Kernel *replay_kernel(const Replay *replay, const PlanRecord *record);
 
+/* What prepare is told of a record. */
+KernelUse replay_kernel_use(const Replay *replay, const PlanRecord *record);
+
 /* The record of this call, ready to be issued, and the arguments of its kernel. */
 Work replay_work(Replay *replay, const Position *at, const PlanRecord *record);
 KernelArgs replay_kernel_args(const Replay *replay, const Work *work, Threads *threads,
                               void *stream);
+
+/* Around a record that runs: what it may touch, and the threads that it has on this queue. */
+void replay_allow(const Replay *replay, const Work *work, bool allowed);
+Threads *replay_threads(const Replay *replay, const Queue *queue);
 
 /* Issues a run of a program, which the host need not wait for. `samples` are the
  * micro-batches that it loads, one after another as they are staged, where the device reads them;

@@ -9,6 +9,7 @@
 #include "runtime/programs.h"
 #include "runtime/replay.h"
 #include "runtime/replay_graph.h"
+#include "runtime/replay_joined.h"
 
 bool replay_kernel_fail(const Plan *plan, const PlanRecord *record, KernelStatus ended,
                         const char *why, Status *status) {
@@ -28,12 +29,9 @@ static int64_t alignment(uintptr_t addresses) {
   return (int64_t)lowest;
 }
 
-/* Once for each record, however many calls it has. */
-static bool prepare_kernel(const Replay *replay, const PlanRecord *record, Status *status) {
+KernelUse replay_kernel_use(const Replay *replay, const PlanRecord *record) {
   const Plan *plan = replay->setup.plan;
-  const Kernel *kernel = replay_kernel(replay, record);
-  ReplayKernel *prepared = &replay->prepared[record - plan->records];
-  KernelUse use = {
+  return (KernelUse){
       .target = (KernelTarget)plan->jobs[0].target,
       .dtype = replay->operand_dtype + record->operands_first,
       .bytes = replay->operand_bytes + record->operands_first,
@@ -42,9 +40,18 @@ static bool prepare_kernel(const Replay *replay, const PlanRecord *record, Statu
       .operand_count = (int32_t)record->operands_count,
       .dim_count = (int32_t)record->dims_count,
       .attr_count = (int32_t)record->attrs_count,
+      .accumulate = record->accumulate != 0,
       .threads = plan->jobs[0].threads,
-      .align_bytes = alignment(prepared->addresses),
+      .align_bytes = alignment(replay->prepared[record - plan->records].addresses),
   };
+}
+
+/* Once for each record, however many calls it has. */
+static bool prepare_kernel(const Replay *replay, const PlanRecord *record, Status *status) {
+  const Plan *plan = replay->setup.plan;
+  const Kernel *kernel = replay_kernel(replay, record);
+  ReplayKernel *prepared = &replay->prepared[record - plan->records];
+  const KernelUse use = replay_kernel_use(replay, record);
   const char *why = NULL;
   KernelStatus ended = kernel->prepare(kernel, &use, &prepared->state, &why);
   prepared->is_prepared = ended == KERNEL_DONE;
@@ -217,6 +224,7 @@ static bool allocate(Replay *replay, const Plan *plan) {
   replay->attr = calloc(plan->records_count + 1, sizeof *replay->attr);
   replay->prepared = calloc(plan->records_count + 1, sizeof *replay->prepared);
   replay->count = calloc(plan->records_count + 1, sizeof *replay->count);
+  replay->joined = calloc(plan->records_count + 1, sizeof *replay->joined);
   replay->launch = calloc(plan->launches_count + 1, sizeof *replay->launch);
   size_t varying = 0;
   for (uint32_t i = 0; i < plan->records_count; i++)
@@ -224,7 +232,7 @@ static bool allocate(Replay *replay, const Plan *plan) {
   replay->varied = calloc(varying + 1, sizeof *replay->varied);
   return replay->kernel && replay->binding_at && replay->operand_offset && replay->operand_dtype &&
          replay->operand_bytes && replay->control_at && replay->attr && replay->prepared &&
-         replay->count && replay->launch && replay->varied;
+         replay->count && replay->joined && replay->launch && replay->varied;
 }
 
 /* Records without varies read the plan's table; the others have copies, because records may share a
@@ -349,7 +357,9 @@ bool replay_bind(Replay *replay, const ReplaySetup *setup, Status *status) {
     uint32_t number = replay->class->programs_first + i;
     if (!walk_calls(plan, &plan->programs[number], check_call, replay, status)) return false;
   }
-  if (!prepare_kernels(replay, status) || !bind_launches(replay, status)) return false;
+  if (!prepare_kernels(replay, status) || !replay_bind_joined(replay, status) ||
+      !bind_launches(replay, status))
+    return false;
   if (!fill_samples(replay) ||
       !hostile_start(&replay->hostile, plan, replay->class, replay->setup.arena))
     return status_fail(status, STATUS_WORLD, "not enough memory to bind the plan");
@@ -361,6 +371,7 @@ void replay_free(Replay *replay) {
   if (replay->device) replay->device->ops->close(replay->device);
   threads_free(replay->threads_beside);
   hostile_stop(&replay->hostile);
+  replay_free_joined(replay);
   release_kernels(replay);
   free_launches(replay);
   free(replay->kernel);

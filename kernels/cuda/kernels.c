@@ -21,7 +21,7 @@ static KernelStatus run_together(const Kernel *kernel, const KernelArgs *args, i
 }
 
 static const Kernel kernels[KERNEL_COUNT] = {
-#define KERNEL(name, ...) {KERNEL_##name, kernel_check_use, cuda_##name, run_together, NULL},
+#define KERNEL(name, ...) {KERNEL_##name, kernel_check_use, cuda_##name, run_together, NULL, NULL},
 #include "kernels/kernels.def"
 #undef KERNEL
 };

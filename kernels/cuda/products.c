@@ -314,13 +314,13 @@ const Kernel *kernels_cuda_with(const LtApi *api, ProductGpu *gpu) {
   if (lt.api == NULL) {
     lt.api = api, lt.gpu = gpu;
     memcpy(lt.kernels, kernels_cuda(), sizeof lt.kernels);
-    lt.kernels[KERNEL_linear] = (Kernel){KERNEL_linear, prepare, run_linear, NULL, release};
+    lt.kernels[KERNEL_linear] = (Kernel){KERNEL_linear, prepare, run_linear, NULL, release, NULL};
     lt.kernels[KERNEL_linear_bias] =
-        (Kernel){KERNEL_linear_bias, prepare, run_linear_bias, NULL, release};
+        (Kernel){KERNEL_linear_bias, prepare, run_linear_bias, NULL, release, NULL};
     lt.kernels[KERNEL_linear_dx] =
-        (Kernel){KERNEL_linear_dx, prepare, run_linear_dx, NULL, release};
+        (Kernel){KERNEL_linear_dx, prepare, run_linear_dx, NULL, release, NULL};
     lt.kernels[KERNEL_linear_dw] =
-        (Kernel){KERNEL_linear_dw, prepare, run_linear_dw, NULL, release};
+        (Kernel){KERNEL_linear_dw, prepare, run_linear_dw, NULL, release, NULL};
   }
   pthread_mutex_unlock(&lt.lock);
   return lt.kernels;

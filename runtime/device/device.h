@@ -31,6 +31,7 @@ struct Work {
   WorkRun *run;
   void *context;
   const PlanRecord *record;
+  const PlanRecord *second; /* that runs as one with it, its operands behind the record's; NULL */
   int32_t layer;
   int64_t microbatch;
   void *operand[KERNEL_OPERANDS_MAX];

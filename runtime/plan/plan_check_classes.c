@@ -345,7 +345,7 @@ static bool check_call(const Plan *plan, const PlanClass *class, const PlanProgr
   }
   for (uint32_t i = 0; i < call->waits_count; i++)
     if (!check_wait(plan, program, position, call->waits_first + i, why)) return false;
-  return check_posts(plan, index, why);
+  return plan_check_joins(plan, call, why) && check_posts(plan, index, why);
 }
 
 /* The call's micro-batch and those of its posts, after the loop has added `growth`. */

@@ -75,12 +75,12 @@ static KernelStatus run_backwards(const Kernel *kernel, const KernelArgs *args, 
 /* The fast kernels, each after a while; and those for plans for GPUs, which have other scratch. */
 static const Kernel slow_kernels[2][KERNEL_COUNT] = {
     {
-#define KERNEL(name, ...) {KERNEL_##name, prepare_fast, slow_##name, NULL, NULL},
+#define KERNEL(name, ...) {KERNEL_##name, prepare_fast, slow_##name, NULL, NULL, NULL},
 #include "kernels/kernels.def"
 #undef KERNEL
     },
     {
-#define KERNEL(name, ...) {KERNEL_##name, prepare_plain, plain_##name, run_backwards, NULL},
+#define KERNEL(name, ...) {KERNEL_##name, prepare_plain, plain_##name, run_backwards, NULL, NULL},
 #include "kernels/kernels.def"
 #undef KERNEL
     },

@@ -46,7 +46,7 @@ static void release(void *state) {
 }
 
 static const Kernel kernels[KERNEL_COUNT] = {
-    [KERNEL_affine] = {KERNEL_affine, prepare, run, NULL, release}};
+    [KERNEL_affine] = {KERNEL_affine, prepare, run, NULL, release, NULL}};
 
 /* Two records, x += 1 and x += 2 for this machine's kernels, in a loop. */
 static void build(int64_t operand_bytes) {

@@ -1,0 +1,17 @@
+/* joins.h -- the rows of joins.def: which kernels may run as one. */
+#ifndef LOCKSTEP_KERNELS_JOINS_H
+#define LOCKSTEP_KERNELS_JOINS_H
+
+#include "kernels/contract/contract.h"
+
+typedef struct KernelJoin {
+  KernelId first, second;
+  int32_t first_operand, second_operand; /* which are the same memory */
+  uint32_t targets;                      /* bit of each KernelTarget whose plans say so */
+} KernelJoin;
+
+/* The rows, of which there are *count, in the order of joins.def. A row with a name that
+ * kernels.def does not have ends the program. */
+const KernelJoin *contract_joins(int32_t *count);
+
+#endif
