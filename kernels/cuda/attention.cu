@@ -215,9 +215,10 @@ template <class S> struct Softmax {
   }
 };
 
-/* grid: blocks of queries, heads, samples */
+/* grid: blocks of queries, heads, samples. Left alone, ptxas would spill narrow heads on sm_100 for
+ * the sake of more blocks. */
 template <class T, class S>
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(THREADS, S::WIDTH <= 16 ? 3 : 0)
     attend(const T *q, const T *k, const T *v, T *out, float *lse, Attention a) {
   SHARED(float, k_tile, TILE_FLOATS);
   SHARED(float, v_tile, TILE_FLOATS);
@@ -258,7 +259,7 @@ __global__ void row_terms(const T *d_out, const T *out, float *term, Attention a
 
 /* d_q: as forward, with the probabilities made again. */
 template <class T, class S>
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(THREADS, S::WIDTH <= 16 ? 4 : 2)
     slope_queries(const T *d_out, const T *q, const T *k, const T *v, const float *lse,
                   const float *term, T *d_q, Attention a) {
   SHARED(float, k_tile, TILE_FLOATS);

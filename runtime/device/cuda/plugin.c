@@ -16,10 +16,20 @@ bool cuda_done(cudaError_t error, const char *what, Status *status) {
          status_fail(status, STATUS_WORLD, "CUDA cannot %s: %s", what, cudaGetErrorString(error));
 }
 
-/* The kernels are compiled for compute capability 8.0 and 9.0 (CMakeLists.txt): code for 8.0 also
- * runs on 8.6 and 8.9, and nothing of it on 10.0. */
+/* Of the architectures that CMakeLists.txt names, such as "80, 90a": code for 8.0 also runs
+ * on 8.6 and 8.9, that for 9.0a on 9.0 alone, and none of them on another major version. */
 static bool has_kernels(const struct cudaDeviceProp *gpu) {
-  return gpu->major == 8 || (gpu->major == 9 && gpu->minor == 0);
+  for (const char *at = CUDA_ARCHITECTURES; at != NULL && *at != '\0';) {
+    char *end = NULL;
+    long number = strtol(at, &end, 10);
+    bool is_exact = *end == 'a';
+    if (gpu->major == number / 10 &&
+        (is_exact ? gpu->minor == number % 10 : gpu->minor >= number % 10))
+      return true;
+    at = strchr(end, ',');
+    if (at != NULL) at++;
+  }
+  return false;
 }
 
 /* Which of the three is missing: the driver, one that is new enough, or a GPU. */
@@ -97,8 +107,9 @@ static bool choose(uint32_t device, Status *status) {
     return false;
   if (!has_kernels(&gpu))
     return status_fail(status, STATUS_USER,
-                       "GPU %d is a %s of compute capability %d.%d, and kernels are compiled for "
-                       "8.x and 9.0: --on cpu runs the plan on processors",
+                       "GPU %d is a %s of compute capability %d.%d, and kernels are compiled "
+                       "for " CUDA_ARCHITECTURES
+                       " (CMAKE_CUDA_ARCHITECTURES): --on cpu runs the plan on processors",
                        ordinal, gpu.name, gpu.major, gpu.minor);
   return cuda_done(cudaSetDevice(ordinal), "use the GPU", status);
 }
