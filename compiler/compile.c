@@ -66,6 +66,10 @@ static Draft *make_draft(Compile *c, const Job *job, const Compiled *known, Mode
   if (recompute.choice != CHOICE_RECOMPUTE_NONE) /* what backward computes again */
     recompute_apply(train.graph, recompute.group_layers > 1 ? RECOMPUTE_EVERY : RECOMPUTE_BLOCK,
                     recompute.group_layers);
+  const Span chunks_at = job->origin[FIELD_memory_loss_chunks].span;
+  if (!backward_chunks(train.graph, job->memory.loss_chunks, chunks_at)) return NULL;
+  if (eval.graph != NULL && !backward_chunks(eval.graph, job->memory.loss_chunks, chunks_at))
+    return NULL;
   if (derived->pp > 1 && pipe_rules[job->parallel.pipeline].is_split)
     backward_split(train.graph); /* what only makes parameter gradients may wait */
 

@@ -1,7 +1,7 @@
-/* backward.h -- what backward recomputes, and which of its nodes may be deferred.
+/* backward.h -- what backward recomputes, which of its nodes may be deferred, and which come in
+ * chunks.
  *
- * In:   a sharded graph with backward lists.   Out: region->recompute, region->weight.
- */
+ * In:   a sharded graph with backward lists.   Out: region->recompute, region->weight, chunks. */
 #ifndef LOCKSTEP_BACKWARD_H
 #define LOCKSTEP_BACKWARD_H
 
@@ -14,6 +14,11 @@ typedef enum RecomputeKind { RECOMPUTE_NONE, RECOMPUTE_BLOCK, RECOMPUTE_EVERY } 
  * once for each group, so clones also make the region's output. The carried input itself is never
  * recomputed. */
 void recompute_apply(Graph *g, RecomputeKind kind, int64_t group_layers);
+
+/* Has the model's last linear layer and its loss run chunk by chunk, `chunks` equal runs of tokens
+ * one after another: in training in backward, with the gradients of that layer. `at`: where the job
+ * asks for it. False when reported. Before backward_split. */
+bool backward_chunks(Graph *g, int64_t chunks, Span at);
 
 /* Moves nodes that only make parameter gradients from region->backward to region->weight, in order,
  * so that a schedule may run them later. After recompute_apply. */

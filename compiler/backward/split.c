@@ -28,6 +28,7 @@ static bool is_param_grad(const Graph *g, ValueId v) {
 
 static bool may_wait(const Waiting *w, int32_t at) {
   const Node *n = graph_node(w->g, w->region->backward.at[at]);
+  if (region_in_chunks(w->region, at)) return false;
   for (int32_t k = 0; k < n->output_count; k++) {
     ValueId v = n->outputs[k];
     if (is_param_grad(w->g, v)) {
@@ -85,9 +86,10 @@ static void split_region(Graph *g, Region *region) {
         changed = true;
       }
   }
-  int32_t kept = 0;
+  int32_t kept = 0, chunk_first = region->chunk_first;
   for (int32_t i = 0; i < region->backward.count; i++) {
     NodeId id = region->backward.at[i];
+    if (i == chunk_first) region->chunk_first = kept;
     if (w.waits[i])
       VEC_PUSH(g->compile->arena, &region->weight, id);
     else

@@ -69,6 +69,7 @@ typedef struct Record {
   uint32_t when_all, when_none;
   VEC(int32_t) after; /* records of this segment on other lanes that must finish first */
   bool accumulate, random;
+  int64_t part, parts; /* which of how many equal runs of tokens it is about; parts 0: all */
   int32_t operand_count, dim_count, attr_count;
   Operand operands[LOWERED_OPERANDS_MAX];
   int64_t dims[LOWERED_DIMS_MAX];

@@ -328,6 +328,8 @@ static void emit_record(Tables *t, const Draft *d, const Record *record) {
       .when_all = record->when_all,
       .when_none = record->when_none,
       .accumulate = record->accumulate,
+      .part = (uint32_t)record->part,
+      .parts = (uint32_t)record->parts,
       .after_first = (uint32_t)t->edges.count,
       .after_count = (uint32_t)record->after.count,
       .comm = record->meaning != NULL ? table_comm(t, record->axes, record->lane) : PLAN_NONE,

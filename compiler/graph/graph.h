@@ -120,6 +120,10 @@ typedef struct Region {
   NodeList backward;
   NodeList
       weight; /* nodes moved from backward that only make parameter gradients and may be deferred */
+  /* Nodes [first, first + count) of backward, in evaluation of forward, run `chunks` times, each
+   * time on the next of so many equal runs of tokens; chunks 0: none do. */
+  int32_t chunk_first, chunk_count;
+  int64_t chunks;
   ValueId output_again;   /* recompute's clone of output when groups have more than one layer; else
                              NO_ID */
   bool output_recomputed; /* recompute also makes the region's output again (groups of more than one
@@ -191,6 +195,11 @@ bool value_has_dim(const Graph *g, ValueId v, DimId d);
 char *value_dims_text(Graph *g, ValueId v); /* "[batch, seq, width]" */
 const char *mesh_axis_name(MeshAxis axis);
 Divides mesh_axis_divides(MeshAxis axis);
+
+/* Whether the node at this position, of the list that has chunks, runs in them. */
+static inline bool region_in_chunks(const Region *r, int32_t at) {
+  return r->chunks > 0 && at >= r->chunk_first && at < r->chunk_first + r->chunk_count;
+}
 
 /* Whether something before the region needs the gradient of its input. */
 bool region_feeds_back(const Graph *g, RegionId r);

@@ -86,14 +86,19 @@ const OpDef op_cross_entropy = {.name = "cross_entropy",
                                 .backward = backward,
                                 .lower = lower,
                                 .in_place = -1,
+                                .in_runs = true,
                                 .overwrites = 1,
                                 .divide = divide_cross_entropy,
                                 .ids = IDS_OF_CLASSES,
                                 .layout = LAYOUT_WHOLE_FEATURES};
-const OpDef op_cross_entropy_stats = {
-    .name = "cross_entropy_stats", .shape = rule_given, .lower = lower_stats, .in_place = -1};
+const OpDef op_cross_entropy_stats = {.name = "cross_entropy_stats",
+                                      .shape = rule_given,
+                                      .lower = lower_stats,
+                                      .in_place = -1,
+                                      .in_runs = true};
 const OpDef op_cross_entropy_parts = {.name = "cross_entropy_parts",
                                       .shape = rule_given,
                                       .lower = lower_parts,
                                       .in_place = -1,
+                                      .in_runs = true,
                                       .overwrites = 1};

@@ -126,8 +126,9 @@ typedef struct OpDef {
   uint32_t reads_views;  /* bit i: input i may have a row stride; others get a dense copy first */
   uint32_t writes_views; /* bit i: output i may have a row stride */
   uint32_t overwrites;   /* bit i: in training input i is destroyed; an output is a view of it */
-  bool is_sent;          /* other ranks read input 0 in place while later nodes run */
-  uint32_t layout;       /* LAYOUT_*: what shard/ must know beyond names */
+  bool in_runs;    /* it may run for one run of tokens after another: lowers to dims with rows */
+  bool is_sent;    /* other ranks read input 0 in place while later nodes run */
+  uint32_t layout; /* LAYOUT_*: what shard/ must know beyond names */
   uint32_t (*layout_with)(const double *attrs); /* more of them, by the attrs; or NULL */
   const struct OpDef *gradient_of; /* the op whose gradient it makes in backward; or NULL */
   /* Appends n as a rank has it, where names do not say how it is cut; the sums that n needs of its
@@ -162,8 +163,10 @@ const OpDef *op_def(int32_t op);
 /* LAYOUT_* of a node: those of its op, and those that its attrs add. */
 uint32_t op_layout(const Node *n);
 
-/* Fills `out` for one node: defaults first, then the op's own rule. */
+/* Fills `out` for one node: defaults first, then the op's own rule. The second: for one of so many
+ * equal runs of its tokens. */
 void op_lower(const Graph *g, const Node *n, Lowered *out);
+void op_lower_part(const Graph *g, const Node *n, int64_t parts, Lowered *out);
 
 /* A dense value: v itself, or a copy of it appended to `list` on behalf of `n`. */
 ValueId op_dense(Graph *g, NodeList *list, const Node *n, ValueId v);

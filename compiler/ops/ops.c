@@ -41,7 +41,16 @@ static void add_contract(const Graph *g, Lowered *out) {
   out->workspace_bytes = contract_workspace_bytes(contract, &use);
 }
 
-void op_lower(const Graph *g, const Node *n, Lowered *out) {
+/* A collective of one part moves so much fewer elements. */
+static void divide_rows(Lowered *out, int64_t parts) {
+  int32_t rows = 1;
+  if (out->kind == RECORD_KERNEL) rows = contract_dim(contract_find(out->kernel), "rows");
+  assert(rows >= 0 && out->dims[rows] % parts == 0);
+  out->dims[rows] /= parts;
+  out->flops /= parts;
+}
+
+void op_lower_part(const Graph *g, const Node *n, int64_t parts, Lowered *out) {
   const OpDef *def = op_def(n->op);
   *out = (Lowered){.kernel = def->name};
   assert(n->input_count + n->output_count <= LOWERED_OPERANDS_MAX);
@@ -54,7 +63,12 @@ void op_lower(const Graph *g, const Node *n, Lowered *out) {
     out->access[out->operand_count++] = ACCESS_WRITE;
   }
   if (def->lower) def->lower(g, n, out);
+  if (parts > 1) divide_rows(out, parts);
   if (out->kind == RECORD_KERNEL && out->kernel != NULL) add_contract(g, out);
+}
+
+void op_lower(const Graph *g, const Node *n, Lowered *out) {
+  op_lower_part(g, n, 1, out);
 }
 
 ValueId op_dense(Graph *g, NodeList *list, const Node *n, ValueId v) {

@@ -8,7 +8,7 @@
 /* Pieces begin at multiples of this: 64 bytes of the narrowest dtype. */
 enum { PIECE_GRAIN_ELEMENTS = 32 };
 
-/* By parameter and region: whose forward reads it. */
+/* By parameter and region: whose forward reads it, in the model as it was traced. */
 static bool **find_readers(const Graph *g, Arena *arena) {
   bool **reads = ARENA_ARRAY(arena, bool *, g->params.count);
   ParamId *param_of = ARENA_ARRAY(arena, ParamId, g->values.count); /* 0: none, 1: the first */
@@ -109,7 +109,7 @@ static void place_param(Draft *d, ParamId p, bool *reads) {
 
 void blocks_layout(Draft *d) {
   d->params = ARENA_ARRAY(d->compile->arena, ParamPlace, d->train->params.count + 1);
-  bool **reads = find_readers(d->train, d->compile->arena);
+  bool **reads = find_readers(d->train->logical, d->compile->arena);
   for (ParamId p = 0; p < d->train->params.count; p++)
     place_param(d, p, reads[p]);
   for (int32_t b = 0; b < d->blocks.count; b++) {

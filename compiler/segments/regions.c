@@ -6,11 +6,27 @@
 #include "compiler/segments/storage.h"
 #include "kernels/contract/contract.h"
 
-static Lowered *lower_list(const Draft *d, const Graph *g, const NodeList *list) {
+static Lowered *lower_list(const Draft *d, const Graph *g, const Region *region, ListKind kind) {
+  const NodeList *list = region_list(region, kind);
   Lowered *lowered = ARENA_ARRAY(d->compile->arena, Lowered, list->count + 1);
   for (int32_t i = 0; i < list->count; i++)
-    op_lower(g, graph_node(g, list->at[i]), &lowered[i]);
+    op_lower_part(g, graph_node(g, list->at[i]), list_chunks(g, region, kind, i), &lowered[i]);
   return lowered;
+}
+
+/* Values with a row for each token, and what ranks tell each other about it. */
+static bool has_rows(const Graph *g, ValueId v) {
+  const Value *value = graph_value(g, v);
+  if (value->kind == VALUE_LOSS) return false;
+  return value->extra_elements > 0 || (value->dim_count > 0 && g->dims.at[value->dims[0]].carried);
+}
+
+/* The record's run of tokens within the operand; tokens stand first in every value. */
+static void take_part(const Storage *storage, ValueId v, const Record *record, int64_t *offset,
+                      int64_t *size) {
+  if (record->parts == 0 || !has_rows(storage->graph, v)) return;
+  *size /= record->parts;
+  if (!storage_in_chunk(storage, v)) *offset += record->part * *size;
 }
 
 static void add_operands(Draft *d, int32_t segment, Record *record, const Storage *storage,
@@ -21,6 +37,7 @@ static void add_operands(Draft *d, int32_t segment, Record *record, const Storag
     ValueId v = low->operands[i];
     Address address = storage_address(storage, v);
     int64_t size = storage_span_bytes(storage, v);
+    take_part(storage, v, record, &address.offset_bytes, &size);
     int64_t end = address.role == BASE_PARAM || address.role == BASE_GRAD
                       ? block_bytes(d, &d->blocks.at[address.number], address.role)
                       : address.offset_bytes + size;
@@ -55,6 +72,7 @@ typedef struct Emission {
   ListKind list;
   bool *spared; /* by position: not run where the call has this flag */
   uint32_t spared_when;
+  int64_t part; /* of the chunks */
 } Emission;
 
 /* A communication of the model names its value, with the layouts that shard/ derived. */
@@ -103,6 +121,8 @@ static void emit_variant(const Emission *e, int32_t at, const Lowered *low, uint
   record->when_all = when_all;
   record->when_none = when_none | (e->spared != NULL && e->spared[at] ? e->spared_when : 0);
   record->accumulate = accumulate;
+  const int64_t chunks = list_chunks(g, e->storage->region, e->list, at);
+  if (chunks > 1) record->part = e->part, record->parts = chunks;
   record->random = low->random;
   record->flops = low->flops;
   add_meaning(e, record, n, low);
@@ -122,12 +142,23 @@ static void emit_variant(const Emission *e, int32_t at, const Lowered *low, uint
   memcpy(record->varies, low->varies, sizeof record->varies);
 }
 
+/* Whether it adds to what lasts longer than a chunk. */
+static bool sums_up(const Graph *g, const Node *n) {
+  for (int32_t i = 0; i < n->output_count; i++) {
+    ValueKind kind = graph_value(g, n->outputs[i])->kind;
+    if (kind == VALUE_LOSS || kind == VALUE_PARAM_GRAD) return true;
+  }
+  return false;
+}
+
 static void emit_node(const Emission *e, int32_t at, const Lowered *low) {
   if (low->kernel == NULL && low->kind == RECORD_KERNEL) return;
   const Graph *g = e->storage->graph;
   const Node *n = graph_node(g, region_list(e->storage->region, e->list)->at[at]);
   Accumulate accumulate = accumulate_of(e->draft, g, n);
-  if (accumulate == ACCUMULATE_AFTER_FIRST) {
+  if (e->part > 0) {
+    emit_variant(e, at, low, 0, 0, sums_up(g, n));
+  } else if (accumulate == ACCUMULATE_AFTER_FIRST) {
     emit_variant(e, at, low, CALL_FIRST_MICROBATCH, 0, false);
     emit_variant(e, at, low, 0, CALL_FIRST_MICROBATCH, true);
   } else {
@@ -204,8 +235,14 @@ static int32_t build_list(Draft *d, const Storage *storage, ListKind list, const
       arena_printf(d->compile->arena, "%s.%s%s", storage->region->name, words[list], suffix);
   Emission e = {.draft = d, .storage = storage, .segment = segment_add(d, name), .list = list};
   find_spared(&e);
-  for (int32_t i = 0; i < nodes->count; i++)
-    emit_node(&e, i, &lowered[i]);
+  for (int32_t i = 0; i < nodes->count; i++) {
+    const int64_t chunks = list_chunks(storage->graph, storage->region, list, i);
+    const int32_t first = i, count = chunks > 1 ? storage->region->chunk_count : 1;
+    for (e.part = 0; e.part < chunks; e.part++)
+      for (i = first; i < first + count; i++)
+        emit_node(&e, i, &lowered[i]);
+    i = first + count - 1, e.part = 0;
+  }
   return e.segment;
 }
 
@@ -219,7 +256,7 @@ static RegionSegments *build_regions(Draft *d, Graph *g) {
     const Region *region = &g->regions.at[r];
     Lowered *lowered[LIST_KINDS];
     for (ListKind list = LIST_FORWARD; list < LIST_KINDS; list++)
-      lowered[list] = lower_list(d, g, region_list(region, list));
+      lowered[list] = lower_list(d, g, region, list);
     const Storage *storage = storage_assign(d, g, region, lowered);
     parts[r] = (RegionSegments){
         .forward = build_list(d, storage, LIST_FORWARD, lowered[LIST_FORWARD]),

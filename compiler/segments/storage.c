@@ -12,6 +12,11 @@ const NodeList *region_list(const Region *region, ListKind list) {
   return lists[list];
 }
 
+int64_t list_chunks(const Graph *g, const Region *region, ListKind list, int32_t at) {
+  ListKind chunked = g->training ? LIST_BACKWARD : LIST_FORWARD;
+  return list == chunked && region_in_chunks(region, at) ? region->chunks : 1;
+}
+
 static ValueId above(const Storage *p, ValueId v) {
   ValueId view_of = graph_value(p->graph, v)->view_of;
   return view_of == NO_ID ? p->owner[v] : view_of;
@@ -119,6 +124,28 @@ static void keep_exchanges(Storage *p) {
   }
 }
 
+/* ---- chunks: nodes that run several times over, one after another, each time on other tokens */
+
+/* What only they make and read is made anew each time. Everything else that they touch is there
+ * from the first node of the first chunk to the last one of the last. */
+static void keep_over_chunks(Storage *p) {
+  const Region *r = p->region;
+  ListKind list = p->graph->training ? LIST_BACKWARD : LIST_FORWARD;
+  int32_t first = r->chunk_first, last = r->chunk_first + r->chunk_count - 1;
+  for (ValueId v = 0; r->chunks > 0 && v < p->graph->values.count; v++) {
+    ValueUse *use = &p->use[v];
+    if (!use->made || use->list != list) continue;
+    use->in_chunk = !use->escapes && use->first >= first && use->last <= last;
+    if (use->in_chunk) continue;
+    if (region_in_chunks(r, use->first)) use->first = first;
+    if (region_in_chunks(r, use->last)) use->last = last;
+  }
+}
+
+static int64_t stored_bytes(const Storage *p, ValueId v) {
+  return value_bytes(p->graph, v) / (p->use[v].in_chunk ? p->region->chunks : 1);
+}
+
 /* ---- in place: output 0 takes over an input that dies at this node */
 
 static bool can_take(const Storage *p, const Node *n, ListKind list, int32_t at, ValueId in,
@@ -152,6 +179,7 @@ static void work_in_place(Storage *p) {
       const Node *n = graph_node(p->graph, nodes->at[i]);
       int32_t k = op_def(n->op)->in_place;
       if (k < 0 || k >= n->input_count || n->output_count < 1) continue;
+      if (list_chunks(p->graph, p->region, list, i) > 1) continue;
       if (can_take(p, n, list, i, n->inputs[k], n->outputs[0]))
         take_over(p, n->inputs[k], n->outputs[0]);
     }
@@ -184,7 +212,7 @@ static void place_scratch(Storage *p, Arena *arena, ListKind list, const Lowered
         special_role(p, v, &role))
       continue;
     owner[count] = v;
-    items[count++] = (PackItem){value_bytes(p->graph, v), use->first, use->last, 0};
+    items[count++] = (PackItem){stored_bytes(p, v), use->first, use->last, 0};
   }
   int32_t values = count;
   for (int32_t i = 0; i < nodes; i++)
@@ -209,6 +237,7 @@ Storage *storage_assign(Draft *d, const Graph *g, const Region *region,
     p->owner[v] = v;
   note_uses(p);
   keep_exchanges(p);
+  keep_over_chunks(p);
   work_in_place(p);
   place_frames(p);
   for (ListKind list = LIST_FORWARD; list < LIST_KINDS; list++)
@@ -217,6 +246,10 @@ Storage *storage_assign(Draft *d, const Graph *g, const Region *region,
 }
 
 /* ---- answers */
+
+bool storage_in_chunk(const Storage *p, ValueId v) {
+  return p->use[storage_of(p, v)].in_chunk;
+}
 
 static int64_t view_bytes(const Graph *g, ValueId v) {
   int64_t elements = 0;

@@ -29,6 +29,7 @@ typedef struct ValueUse {
   ListKind list;       /* that makes it */
   int32_t first, last; /* nodes of that list */
   bool escapes;        /* read in another list */
+  bool in_chunk;       /* made and read by nodes that run in chunks alone: one chunk's worth */
 } ValueUse;
 
 typedef struct Storage {
@@ -45,6 +46,9 @@ typedef struct Storage {
 
 const NodeList *region_list(const Region *region, ListKind list);
 
+/* How many chunks node `at` of the list runs in; 1: it is run once. */
+int64_t list_chunks(const Graph *g, const Region *region, ListKind list, int32_t at);
+
 /* `lowered[list][i]`: node i of the list as a kernel call, for workspaces. */
 Storage *storage_assign(Draft *d, const Graph *g, const Region *region,
                         Lowered *const lowered[LIST_KINDS]);
@@ -52,5 +56,7 @@ Storage *storage_assign(Draft *d, const Graph *g, const Region *region,
 Address storage_address(const Storage *places, ValueId v);
 int64_t storage_span_bytes(const Storage *places,
                            ValueId v); /* from the first to the last byte it touches */
+/* Whether it has one chunk's worth of bytes, used again by the next. */
+bool storage_in_chunk(const Storage *places, ValueId v);
 
 #endif

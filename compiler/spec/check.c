@@ -69,6 +69,7 @@ static const Range ranges[] = {
     {FIELD_slurm_block, 1, 1 << 16, false},
     {FIELD_cluster_block, 1, 1 << 16, false},
     {FIELD_cluster_taper, 1, 1024, false},
+    {FIELD_memory_loss_chunks, 1, 1024, false},
 };
 
 static void fix_value(Compile *c, const Value *value, int32_t field) {

@@ -247,6 +247,8 @@ static bool check_record(const Plan *plan, const PlanSegment *segment, uint32_t 
   if (!check_edges(plan, segment, position, why)) return false;
   if (record->joins > 1 || (record->joins == 1 && record->kind != RECORD_KERNEL))
     return plan_refuse(why, "records[%u]: %s joins %u", index, kind_name(record), record->joins);
+  if (record->part > 0 && record->part >= record->parts)
+    return plan_refuse(why, "records[%u]: run %u of %u", index, record->part, record->parts);
   if (record->purpose == PURPOSE_TRANSFER &&
       (record->kind != RECORD_EXCHANGE || segment->records_count != 1))
     return plan_refuse(why, "records[%u]: a transfer is an exchange alone in its segment", index);

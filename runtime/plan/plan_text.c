@@ -234,6 +234,7 @@ static void show_conditions(const Plan *plan, FILE *out, const PlanRecord *recor
     fputs(" unless ", out);
     print_flags(out, record->when_none);
   }
+  if (record->parts > 0) fprintf(out, " tokens %u of %u", record->part + 1, record->parts);
   if (record->accumulate) fputs(" accumulate", out);
   for (uint32_t i = 0; i < record->after_count; i++)
     fprintf(out, " after %u", plan->edges[record->after_first + i].record);

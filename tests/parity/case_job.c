@@ -77,7 +77,7 @@ static void write_parallel(FILE *out, const Case *c) {
   fprintf(out, " },\n");
 }
 
-static void write_recompute(FILE *out, const Case *c) {
+static void write_memory(FILE *out, const Case *c) {
   static const struct {
     const char *word, *text;
   } kinds[] = {{"none", "\"none\""},
@@ -86,7 +86,8 @@ static void write_recompute(FILE *out, const Case *c) {
                {"every", "{ \"every\", blocks = 3 }"}};
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
     if (case_is(c, FACTOR_RECOMPUTE, kinds[i].word))
-      fprintf(out, "  memory = { recompute = %s },\n", kinds[i].text);
+      fprintf(out, "  memory = { recompute = %s, loss_chunks = %lld },\n", kinds[i].text,
+              (long long)case_number(c, FACTOR_CHUNKS));
 }
 
 /* AdamW moves a number by lr whatever the size of its gradient: where that is nothing but rounding,
@@ -124,6 +125,6 @@ void case_write(FILE *out, const Case *c, const CaseJob *job) {
     return;
   }
   write_parallel(out, c);
-  write_recompute(out, c);
+  write_memory(out, c);
   fprintf(out, "  cluster = { \"here\", devices = %lld },\n}\n", (long long)case_ranks(c));
 }

@@ -219,8 +219,8 @@ static void run_attention(const AttentionCase *c) {
   const int64_t tokens = c->batch * c->seq, row = (c->heads + 2 * c->kv_heads) * c->head;
   const int64_t k = c->heads * c->head, v = k + c->kv_heads * c->head;
   const double middle = (double)(c->seq / 2);
-  const double attr[] = {c->causal, 0.125, 0, 0, middle, 0, middle, 0, (double)c->heads,
-                         (double)c->seq};
+  const double attr[] = {c->causal,        0.125,         0, 0, middle, 0, middle, 0,
+                         (double)c->heads, (double)c->seq};
   const int64_t dim[] = {c->batch, c->seq, c->heads, c->kv_heads, c->head, row,
                          row,      row,    row,      row,         row};
   uint64_t control[2] = {0};
@@ -230,23 +230,21 @@ static void run_attention(const AttentionCase *c) {
   uint16_t *out = take(2 * tokens * k), *made = take(2 * tokens * row);
   float *lse = take(4 * tokens * c->heads);
   void *work = take(64);
-  cpu_attention_avx512(
-      &(KernelArgs){.operand = (void *[]){qkv, qkv + k, qkv + v, out, lse, work},
-                    .dtype = (const uint32_t[]){B, B, B, B, F, F},
-                    .bytes = (const int64_t[]){0, 0, 0, 0, 0, SCRATCH_BYTES},
-                    .dim = dim,
-                    .attr = attr,
-                    .operand_count = 6,
-                    .control = controls});
-  cpu_attention_backward_avx512(
-      &(KernelArgs){.operand = (void *[]){d_out, qkv, qkv + k, qkv + v, out, lse, made, made + k,
-                                          made + v, work},
-                    .dtype = (const uint32_t[]){B, B, B, B, B, F, B, B, B, F},
-                    .bytes = (const int64_t[]){0, 0, 0, 0, 0, 0, 0, 0, 0, SCRATCH_BYTES},
-                    .dim = dim,
-                    .attr = attr,
-                    .operand_count = 10,
-                    .control = controls});
+  cpu_attention_avx512(&(KernelArgs){.operand = (void *[]){qkv, qkv + k, qkv + v, out, lse, work},
+                                     .dtype = (const uint32_t[]){B, B, B, B, F, F},
+                                     .bytes = (const int64_t[]){0, 0, 0, 0, 0, SCRATCH_BYTES},
+                                     .dim = dim,
+                                     .attr = attr,
+                                     .operand_count = 6,
+                                     .control = controls});
+  cpu_attention_backward_avx512(&(KernelArgs){
+      .operand = (void *[]){d_out, qkv, qkv + k, qkv + v, out, lse, made, made + k, made + v, work},
+      .dtype = (const uint32_t[]){B, B, B, B, B, F, B, B, B, F},
+      .bytes = (const int64_t[]){0, 0, 0, 0, 0, 0, 0, 0, 0, SCRATCH_BYTES},
+      .dim = dim,
+      .attr = attr,
+      .operand_count = 10,
+      .control = controls});
   say("attention");
   for (int i = 0; i < 5; i++)
     say_number(dim[i]);

@@ -402,7 +402,22 @@ static bool change_divides(Mutator *m) {
                      Divides_names[axis->divides]);
 }
 
+static bool is_in_parts(const Mutator *m, const PlanRecord *record) {
+  (void)m;
+  return record->parts > 0;
+}
+
+static bool change_part(Mutator *m) {
+  PlanRecord *record = any_wanted(m, is_in_parts);
+  if (record == NULL) return false;
+  record->part = (record->part + 1) % record->parts;
+  return mutant_said(m, "record %u (%s of %s) is about run %u of %u", NUMBER(m, records, record),
+                     mutant_record_name(m, record), m->b->strings + record->path, record->part,
+                     record->parts);
+}
+
 Mutate *const mutate_constant_ways[] = {
-    change_attr,   change_attr,       change_attrs,         change_dims,      change_flag,
-    change_key,    change_vary,       change_vary,          change_distances, change_pieces,
-    change_pieces, change_state_axes, change_tensor_layout, change_divides,   NULL};
+    change_attr,          change_attr,    change_attrs,  change_dims,
+    change_flag,          change_key,     change_vary,   change_vary,
+    change_distances,     change_pieces,  change_pieces, change_state_axes,
+    change_tensor_layout, change_divides, change_part,   NULL};

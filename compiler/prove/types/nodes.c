@@ -84,23 +84,33 @@ static uint32_t stored_as(const Typing *t, const FormSlot *slot, uint32_t value)
   return slot->part == PART_STATISTICS ? DTYPE_F32 : t->plan->values[value].dtype;
 }
 
+/* A record may be about one run of the tokens that all its L are. */
+static void take_run(const Typing *t, const FormSlot *slot, Type *type) {
+  if (t->at->parts == 0 || slot->letter_count == 0 || slot->letters[0] != 'L') return;
+  type->run = t->at->part;
+  type->runs = t->at->parts;
+}
+
 /* Puts the operand's type into c->in. False: it does not hold this value; refused. */
 static bool read_value(Typing *t, NodeCall *c, uint32_t operand, const FormSlot *slot) {
   Type wanted = {
       .dtype = (uint8_t)operand_at(t, operand)->dtype, .part = slot->part, .microbatch = TYPE_ANY};
   Type *found = &c->in[operand];
   meaning_name(&t->meaning, c->region, slot->in, &wanted);
+  take_run(t, slot, &wanted);
   *found = read_type(t, operand);
   bool is_it = found->kind == wanted.kind && found->ref == wanted.ref && found->part == slot->part;
   is_it = (is_it || read_part(t, operand, slot->in, found)) && found->layer == wanted.layer &&
           !found->is_new && (!is_turned(found) || form_has(c->form, "ring")) &&
           (found->microbatch == TYPE_ANY || found->microbatch == 0) &&
           found->dtype == wanted.dtype && found->state == wanted.state &&
+          found->run == wanted.run && found->runs == wanted.runs &&
           (found->kind != TYPE_VALUE || found->dtype == stored_as(t, slot, slot->in));
   return is_it || refuse_operand(t, operand, found, &wanted);
 }
 
 static bool read_inputs(Typing *t, NodeCall *c) {
+  bool has_run = t->at->parts == 0;
   c->microbatch = TYPE_ANY;
   for (uint32_t i = 0; i < c->form->slot_count && i < t->at->operands_count; i++) {
     const FormSlot *slot = &c->form->slot[i];
@@ -108,8 +118,9 @@ static bool read_inputs(Typing *t, NodeCall *c) {
     if (!read_value(t, c, i, slot) || (!slot->is_rows && !is_as_said(t, i, &c->in[i])))
       return false;
     if (c->in[i].microbatch != TYPE_ANY) c->microbatch = c->in[i].microbatch;
+    has_run = has_run || c->in[i].runs > 0;
   }
-  return true;
+  return has_run || refuse(t, "no rule says how its kernel takes one run of tokens");
 }
 
 /* ---- the operands along one axis: the label that is cut, or partial sums */
@@ -253,6 +264,7 @@ static void write_output(Typing *t, const NodeCall *c, uint32_t operand, const J
                .part = slot->part,
                .microbatch = c->microbatch};
   meaning_name(&t->meaning, c->region, slot->out, &type);
+  take_run(t, slot, &type);
   for (uint32_t axis = 0; axis < t->plan->axes_count; axis++) {
     if (!place_output(t, c, axis, slot, &joint[axis], &type)) return;
     if (joint[axis].goes_round) type.ring = ring_of_result(c->form, slot, turn);

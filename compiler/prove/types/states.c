@@ -28,7 +28,7 @@ bool read_gradient(Typing *t, uint32_t operand, Type *found) {
   wanted.kind = TYPE_SUM;
   wanted.use_count = 1;
   wanted.use[0] = (TypeUse){found->kind == TYPE_SUM ? all_uses(&t->meaning, found->ref) : 1,
-                            USE_FROM_START, (int32_t)t->microbatches - t->walk.microbatch};
+                            USE_FROM_START, (int32_t)t->microbatches - t->walk.microbatch, 0, 0};
   bool is_it = found->kind == TYPE_SUM && found->part == PART_ALL && found->dtype == wanted.dtype &&
                found->layer == wanted.layer &&
                t->plan->values[found->ref].kind == VALUE_PARAM_GRAD &&

@@ -5,7 +5,8 @@
 #include "compiler/prove/types/typing.h"
 
 static bool comes_before(const TypeUse *a, const TypeUse *b) {
-  return a->end != b->end ? a->end < b->end : a->first < b->first;
+  if (a->end != b->end) return a->end < b->end;
+  return a->runs != b->runs ? a->runs < b->runs : a->first < b->first;
 }
 
 /* Nodes that have added the same micro-batches share one entry. False: there is no room. */
@@ -25,8 +26,9 @@ static bool insert_use(Type *sum, TypeUse use) {
   return true;
 }
 
-/* Joins the micro-batches of some nodes; for each node they must be adjacent. */
-static bool join_use(Type *sum, TypeUse use) {
+/* Joins the micro-batches of some nodes; for each node they must be adjacent. The first of them
+ * begins at run `from`. */
+static bool join_use(Type *sum, TypeUse use, uint32_t from) {
   const Type was = *sum;
   bool fits = true;
   memset(sum->use, 0, sizeof sum->use);
@@ -34,12 +36,12 @@ static bool join_use(Type *sum, TypeUse use) {
   for (uint32_t i = 0; i < was.use_count && fits; i++) {
     const TypeUse *at = &was.use[i];
     uint64_t met = at->nodes & use.nodes;
-    fits = (met == 0 || at->end == use.first) &&
-           insert_use(sum, (TypeUse){at->nodes & ~met, at->first, at->end}) &&
-           insert_use(sum, (TypeUse){met, at->first, use.end});
+    fits = (met == 0 || (at->end == use.first && at->runs == from)) &&
+           insert_use(sum, (TypeUse){at->nodes & ~met, at->first, at->end, at->runs, 0}) &&
+           insert_use(sum, (TypeUse){met, at->first, use.end, use.runs, 0});
     use.nodes &= ~met;
   }
-  return fits && insert_use(sum, use);
+  return fits && (use.nodes == 0 || from == 0) && insert_use(sum, use);
 }
 
 /* Joins two adjacent runs of ranks. */
@@ -71,7 +73,7 @@ bool join_parts(const Typing *t, Type *sum, const Type *other) {
   bool joins = same_whole(*sum, *other);
   if (sum->kind == TYPE_VALUE) return joins && join_rings(t, &sum->ring, &other->ring);
   for (uint32_t i = 0; i < other->use_count && joins; i++)
-    joins = join_use(sum, other->use[i]);
+    joins = join_use(sum, other->use[i], 0);
   return joins && sum->kind == TYPE_SUM;
 }
 
@@ -79,14 +81,18 @@ bool join_parts(const Typing *t, Type *sum, const Type *other) {
  * sums always round the same way. */
 static bool in_order(const Type *sum, Making making) {
   for (uint32_t i = 0; i < sum->use_count; i++)
-    if ((sum->use[i].nodes & making.later) != 0 && sum->use[i].end > 0) return false;
+    if ((sum->use[i].nodes & making.later) != 0 && (sum->use[i].end > 0 || sum->use[i].runs > 0))
+      return false;
   return true;
 }
 
 void add_to_sum(Typing *t, uint32_t operand, Type *sum, uint32_t node) {
   bool is_first = (t->walk.call->flags & CALL_FIRST_MICROBATCH) != 0;
   const Making making = making_of(&t->meaning, sum->ref, node);
-  const TypeUse use = {making.bit, is_first ? USE_FROM_START : 0, 1};
+  const uint32_t from = t->at->part;
+  bool is_last = from + 1 >= t->at->parts;
+  const TypeUse use = {making.bit, is_first && from == 0 ? USE_FROM_START : 0, is_last,
+                       is_last ? 0 : from + 1, 0};
   const Type found = t->at->accumulate ? read_type(t, operand) : zeros(DTYPE_F32);
   sum->microbatch = TYPE_ANY;
   bool fits = found.kind == TYPE_ZERO || same_whole(found, *sum);
@@ -95,17 +101,17 @@ void add_to_sum(Typing *t, uint32_t operand, Type *sum, uint32_t node) {
                  .ref = sum->ref,
                  .layer = sum->layer,
                  .use_count = 1,
-                 .use = {{use.nodes, USE_FROM_START, 0}}};
+                 .use = {{use.nodes, USE_FROM_START, 0, from, 0}}};
   memcpy(wanted.place, sum->place, sizeof wanted.place);
   if (found.kind == TYPE_SUM) *sum = found;
-  if (fits && use.nodes != 0 && in_order(sum, making) && join_use(sum, use))
+  if (fits && use.nodes != 0 && in_order(sum, making) && join_use(sum, use, from))
     write_type(t, operand, sum);
   else
     refuse_operand(t, operand, &found, &wanted);
 }
 
 bool is_whole_step(const Typing *t, const Type *sum) {
-  return sum->use_count == 1 && sum->use[0].first == USE_FROM_START &&
+  return sum->use_count == 1 && sum->use[0].first == USE_FROM_START && sum->use[0].runs == 0 &&
          (int64_t)sum->use[0].end + t->walk.microbatch == t->microbatches;
 }
 

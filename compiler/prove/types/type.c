@@ -84,6 +84,7 @@ static void add_uses(const Type *type, Line *text) {
       if ((use->nodes >> node & 1) != 0) line_add(text, " %u", node + 1);
     if (use->first != USE_FROM_START) line_add(text, " from %+d", use->first);
     line_add(text, " to %+d", use->end);
+    if (use->runs > 0) line_add(text, " and %u runs", use->runs);
   }
 }
 
@@ -102,6 +103,7 @@ const char *type_text(const Plan *plan, const Type *type, char bytes[TYPE_TEXT_B
   if (type->microbatch != TYPE_ANY && type->microbatch != 0)
     line_add(&text, ", micro-batch %+d", type->microbatch);
   add_uses(type, &text);
+  if (type->runs > 0) line_add(&text, ", run %u of %u", type->run + 1, type->runs);
   if (type->ring.turn != 0) line_add(&text, ", of the rank %u back", type->ring.turn);
   if (type->ring.count != 0)
     line_add(&text, ", made of %u from %u back", type->ring.count, type->ring.first);

@@ -59,6 +59,8 @@ typedef struct Ring {
 typedef struct TypeUse {
   uint64_t nodes; /* mask of the nodes, by their order among all that add to it */
   int32_t first, end;
+  uint32_t runs; /* and of the next one so many runs of its tokens */
+  uint32_t pad;
 } TypeUse;
 
 /* For VALUE: what an incomplete value lacks, or what it is instead. */
@@ -76,8 +78,9 @@ typedef struct Type {
   uint8_t part;      /* VALUE: TypePart */
   uint8_t use_count; /* SUM */
   uint16_t pad;
-  uint32_t ref;  /* value of the plan; CONTROL: ControlMade bits */
-  uint32_t mask; /* PART_VIEWS: which views are there */
+  uint32_t ref;       /* value of the plan; CONTROL: ControlMade bits */
+  uint32_t mask;      /* PART_VIEWS: which views are there */
+  uint32_t run, runs; /* VALUE: which of so many equal runs of its tokens; runs 0: all of them */
   int32_t layer, microbatch;
   Place place[TYPE_AXES_MAX];
   Ring ring; /* VALUE */

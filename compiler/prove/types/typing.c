@@ -73,6 +73,7 @@ bool right_size(Typing *t, uint32_t operand, uint32_t value, const Type *type) {
   KernelView view;
   int64_t elements = (int64_t)(at.end - at.first) / dtype_bytes((DType)at.operand->dtype);
   if (view_of(t, operand, &view)) elements = view.rows * view.inner;
+  if (type->runs > 0) elements *= type->runs;
   int64_t wanted = meaning_elements(&t->meaning, value, type->place);
   if (elements == wanted) return true;
   return refuse(t, "operand %u has %lld elements, %.40s has %lld on one rank", operand,
@@ -123,12 +124,37 @@ static uint64_t real_bytes(const Typing *t, const Type *type) {
                     dtype_bytes((DType)type->dtype));
 }
 
+/* The record's run of tokens of a value that is all there; or all of one whose runs were written
+ * one by one. */
+static Type read_runs(const Typing *t, const Spans *spans, uint64_t first, uint64_t end) {
+  const uint32_t at = spans_find(spans, first);
+  if (at == spans->count) return (Type){0};
+  const Span *span = &spans->at[at];
+  Type type = t->types.type[span->type];
+  uint64_t bytes = end - first, runs = type.runs;
+  if (type.kind != TYPE_VALUE) return (Type){0};
+  if (runs == 0) {
+    bool fits = span->first + t->at->part * bytes == first &&
+                span->end - span->first == t->at->parts * bytes;
+    type.run = t->at->part, type.runs = t->at->parts;
+    return fits ? type : (Type){0};
+  }
+  for (type.run = 0; type.run < runs; type.run++, span++)
+    if (at + type.run == spans->count || span->first != first + type.run * (bytes / runs) ||
+        span->end != span->first + bytes / runs ||
+        memcmp(&t->types.type[span->type], &type, sizeof type) != 0)
+      return (Type){0};
+  type.run = type.runs = 0;
+  return type;
+}
+
 Type read_row(Typing *t, const Spans *spans, uint64_t first, uint64_t end) {
   uint32_t at = spans_find(spans, first);
   if (at == spans->count || spans->at[at].first != first || spans->at[at].end > end)
     return (Type){0};
   uint64_t middle = spans->at[at].end;
   Type type = t->types.type[spans->at[at].type];
+  if (type.runs > 0 && middle < end) return read_runs(t, spans, first, end);
   bool is_tensor = type.kind == TYPE_STATE || type.kind == TYPE_SUM;
   bool fits =
       middle == end || (is_tensor && middle - first == real_bytes(t, &type) &&
@@ -159,10 +185,15 @@ static Type own_piece(Typing *t, const Where *at) {
   return type;
 }
 
+/* A run of tokens means nothing to a record that is about another. */
 Type read_type(Typing *t, uint32_t operand) {
   Where at = where(t, operand);
   if (at.own_axes != 0) return own_piece(t, &at);
-  return t->types.type[spans_read(&t->types, &at.reached->spans, at.first, at.end)];
+  const uint32_t number = spans_read(&t->types, &at.reached->spans, at.first, at.end);
+  const Type type =
+      number != 0 ? t->types.type[number] : read_runs(t, &at.reached->spans, at.first, at.end);
+  bool fits = type.runs == 0 || (type.run == t->at->part && type.runs == t->at->parts);
+  return fits ? type : (Type){0};
 }
 
 void write_type(Typing *t, uint32_t operand, const Type *type) {

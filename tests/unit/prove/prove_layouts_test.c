@@ -143,7 +143,7 @@ static void begin_use(void) {
 static Type sum_of(uint64_t nodes, int32_t first, int32_t end) {
   Type sum = {.kind = TYPE_SUM, .dtype = DTYPE_F32, .ref = GRADIENT, .microbatch = TYPE_ANY};
   sum.use_count = 1;
-  sum.use[0] = (TypeUse){nodes, first, end};
+  sum.use[0] = (TypeUse){nodes, first, end, 0, 0};
   return sum;
 }
 
@@ -173,8 +173,8 @@ static void test_sums(void) {
     type = sum_of(3, USE_FROM_START, 0);
     CHECK(adds_to(&type));
     CHECK_INT(bench.t.types.type[bench.t.reached[2].spans.at[0].type].use_count, 2);
-    type.use[0] = (TypeUse){1, USE_FROM_START, 0};
-    type.use[1] = (TypeUse){2, USE_FROM_START, 1}, type.use_count = 2;
+    type.use[0] = (TypeUse){1, USE_FROM_START, 0, 0, 0};
+    type.use[1] = (TypeUse){2, USE_FROM_START, 1, 0, 0}, type.use_count = 2;
     refuses_sum(type);
   }
   TEST("another tensor, layer, part or dtype cannot be added to") {

@@ -209,7 +209,7 @@ static void test_gather(void) {
 static Type sum_of(PlaceKind kind) {
   Type type = state_of(kind);
   type.kind = TYPE_SUM, type.ref = GRADIENT, type.state = 0, type.use_count = 1;
-  type.use[0] = (TypeUse){1, USE_FROM_START, BENCH_SIZE};
+  type.use[0] = (TypeUse){1, USE_FROM_START, BENCH_SIZE, 0, 0};
   if (kind == PLACE_OWED) type.place[0].style = REDUCE_SUM;
   return type;
 }
