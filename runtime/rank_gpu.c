@@ -85,6 +85,9 @@ void rank_give_streams(const Rank *rank) {
 void rank_watch_gpu(Rank *rank) {
   const CudaPlugin *cuda = rank->run->cuda;
   char why[NVML_WHY_BYTES];
+  if (rank->nccl != NULL && rank->run->nccl->split == NULL)
+    report_note(rank->report, "nccl     this library has no ncclCommSplit: each communicator is "
+                              "made from ids of its own");
   if (rank->nccl != NULL && rank->run->options->holds_arena)
     report_note(rank->report, "nccl     %d communicators of rank 0 have taken its arena (register)",
                 rank->holding);

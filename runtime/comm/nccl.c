@@ -1,6 +1,7 @@
 #include "runtime/comm/nccl.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -37,6 +38,7 @@ struct NcclWorld {
   Comm *host;
   NcclGroup *group; /* of each of the plan's communicators, lane after lane */
   NcclComm lane[PLAN_LANES_MAX];
+  int32_t splits; /* communicators that were split from another one */
   atomic_bool is_aborted;
   bool is_gone; /* its communicators are */
 };
@@ -62,9 +64,14 @@ static int nccl_reduce(ReduceOp reduce) {
 
 /* ---- groups of calls */
 
+/* This rank gives up, or another one has. */
+static bool is_over(const NcclWorld *world) {
+  return atomic_load(&world->is_aborted) || world->host->ops->is_aborted(world->host);
+}
+
 static bool nccl_good(const NcclWorld *world, int result, const char *call, Status *status) {
   if (result == NCCL_DONE) return true;
-  if (atomic_load(&world->is_aborted) || result == NCCL_REMOTE_ERROR)
+  if (is_over(world) || result == NCCL_REMOTE_ERROR)
     return status_fail(status, STATUS_ECHO, "%s: another rank ended", call);
   return status_fail(status, STATUS_WORLD, "%s: %s (NCCL_DEBUG=WARN tells more)", call,
                      world->api->error_string(result));
@@ -73,7 +80,7 @@ static bool nccl_good(const NcclWorld *world, int result, const char *call, Stat
 /* A nonblocking communicator may still be busy when a call returns, and accepts no other call until
  * it is done. */
 static int settle(NcclWorld *world, NcclHandle *handle, int result) {
-  while (result == NCCL_UNDER_WAY && !atomic_load(&world->is_aborted)) {
+  while (result == NCCL_UNDER_WAY && !is_over(world)) {
     nanosleep(&(struct timespec){0, LOOK_AGAIN_NS}, NULL);
     int error = world->api->async_error(handle, &result);
     if (error != NCCL_DONE) return error;
@@ -264,8 +271,7 @@ static void abort_job(Comm *comm) {
 }
 
 static bool is_aborted(const Comm *comm) {
-  const NcclWorld *world = ((const NcclComm *)comm)->world;
-  return atomic_load(&world->is_aborted) || world->host->ops->is_aborted(world->host);
+  return is_over(((const NcclComm *)comm)->world);
 }
 
 static int32_t members(const Comm *comm, uint32_t number) {
@@ -325,31 +331,108 @@ static bool gather_ids(NcclWorld *world, const MeshGroup *at, uint32_t axes_mask
   return good;
 }
 
+/* "ncclCommSplit, communicator dp on lane gather" */
+typedef struct OpeningName {
+  char text[160];
+} OpeningName;
+
+static OpeningName opening_name(const NcclWorld *world, const char *call, uint32_t comm,
+                                uint32_t lane) {
+  const Plan *plan = world->plan;
+  OpeningName name;
+  (void)snprintf(name.text, sizeof name.text, "%s, communicator %s on lane %s", call,
+                 plan_string(plan, plan->comms[comm].name), plan_lane_name(plan, lane));
+  return name;
+}
+
+/* From ids, which all ranks of the job exchange. */
+static bool open_anew(NcclWorld *world, uint32_t comm, uint32_t lane, const MeshGroup *at,
+                      Status *status) {
+  NcclGroup *group = group_of(world, comm, lane);
+  OpeningName name = opening_name(world, "ncclCommInitRank", comm, lane);
+  NcclConfig config = {sizeof config, (unsigned)NCCL_CONFIG_MAGIC, NCCL_CONFIG_VERSION, 0};
+  NcclId *ids = calloc((size_t)ids_of(at->member_count), sizeof *ids);
+  if (ids == NULL) return status_fail(status, STATUS_WORLD, "not enough memory for NCCL's ids");
+  bool good = gather_ids(world, at, world->plan->comms[comm].axes_mask, ids, status);
+  if (good) {
+    int result = world->api->init_rank(&group->handle, at->member_count, at->member,
+                                       ids_of(at->member_count), ids, &config);
+    good = nccl_good(world, settle(world, group->handle, result), name.text, status);
+  }
+  free(ids);
+  return good;
+}
+
+/* Of the open communicators that have all members of this one, the smallest; NULL: none. The same
+ * lane of the same members counts too. */
+static const NcclGroup *parent_of(const NcclWorld *world, uint32_t axes_mask) {
+  const Plan *plan = world->plan;
+  const NcclGroup *best = NULL;
+  for (uint32_t comm = 0; comm < plan->comms_count; comm++)
+    for (uint32_t lane = 0; lane < plan->lanes_count; lane++) {
+      const NcclGroup *group = group_of(world, comm, lane);
+      bool has_all = (plan->comms[comm].axes_mask & axes_mask) == axes_mask;
+      if (has_all && group->handle != NULL && (best == NULL || group->count < best->count))
+        best = group;
+    }
+  return best;
+}
+
+/* The members agree over the connections that they have: no ids, and no new thread that all of them
+ * connect to. The parts share nothing with the whole (splitShare stays 0), for NCCL runs the
+ * kernels of communicators that share one after the other, and lanes are there to run beside each
+ * other. */
+static bool split_off(NcclWorld *world, const NcclGroup *parent, uint32_t comm, uint32_t lane,
+                      const MeshGroup *at, Status *status) {
+  NcclGroup *group = group_of(world, comm, lane);
+  OpeningName name = opening_name(world, "ncclCommSplit", comm, lane);
+  int result = world->api->split(parent->handle, at->group, at->member, &group->handle, NULL);
+  result = settle(world, parent->handle, result);
+  if (result == NCCL_DONE && group->handle != NULL)
+    result = settle(world, group->handle, NCCL_UNDER_WAY);
+  world->splits += result == NCCL_DONE;
+  return nccl_good(world, result, name.text, status);
+}
+
 static bool open_group(NcclWorld *world, uint32_t comm, uint32_t lane, Status *status) {
   uint32_t axes_mask = world->plan->comms[comm].axes_mask;
   MeshGroup at = mesh_comm(&world->mesh, world->plan, comm, world->rank);
   NcclGroup *group = group_of(world, comm, lane);
   *group = (NcclGroup){NULL, at.member_count, at.member, NULL};
   if ((plan_comm_lanes(world->plan, comm) >> lane & 1u) == 0) return true;
-  NcclConfig config = {sizeof config, (unsigned)NCCL_CONFIG_MAGIC, NCCL_CONFIG_VERSION, 0};
-  NcclId *ids = calloc((size_t)ids_of(at.member_count), sizeof *ids);
-  if (ids == NULL) return status_fail(status, STATUS_WORLD, "not enough memory for NCCL's ids");
-  bool good = gather_ids(world, &at, axes_mask, ids, status);
-  if (good) {
-    int result = world->api->init_rank(&group->handle, at.member_count, at.member,
-                                       ids_of(at.member_count), ids, &config);
-    good = nccl_good(world, settle(world, group->handle, result), "ncclCommInitRank", status);
+  const NcclGroup *parent = world->api->split != NULL ? parent_of(world, axes_mask) : NULL;
+  return parent != NULL ? split_off(world, parent, comm, lane, &at, status)
+                        : open_anew(world, comm, lane, &at, status);
+}
+
+static int32_t members_of(const NcclWorld *world, uint32_t comm) {
+  return mesh_comm(&world->mesh, world->plan, comm, world->rank).member_count;
+}
+
+/* The plan's communicator that is opened after so many others: those with most members first, as
+ * smaller ones may be split from them. */
+static uint32_t opened_as(const NcclWorld *world, uint32_t number) {
+  for (uint32_t comm = 0;; comm++) {
+    uint32_t before = 0;
+    for (uint32_t other = 0; other < world->plan->comms_count; other++)
+      before += members_of(world, other) > members_of(world, comm) ||
+                (members_of(world, other) == members_of(world, comm) && other < comm);
+    if (before == number) return comm;
   }
-  free(ids);
-  return good;
 }
 
 /* Every rank makes the same calls in the same order: all of it follows from the plan. */
 static bool open_groups(NcclWorld *world, Status *status) {
-  for (uint32_t comm = 0; comm < world->plan->comms_count; comm++)
+  for (uint32_t number = 0; number < world->plan->comms_count; number++) {
+    uint32_t comm = opened_as(world, number);
     for (uint32_t lane = 0; lane < world->plan->lanes_count; lane++)
       if (!open_group(world, comm, lane, status)) return false;
+  }
   return true;
+}
+
+int32_t nccl_world_splits(const NcclWorld *world) {
+  return world->splits;
 }
 
 NcclWorld *nccl_world_open(const NcclApi *api, const Plan *plan, const Mesh *mesh, int32_t rank,
@@ -394,8 +477,7 @@ static bool look_at(const NcclWorld *world, uint32_t number, Status *status) {
 
 bool nccl_world_look(void *context, Status *status) {
   const NcclWorld *world = context;
-  if (atomic_load(&world->is_aborted) || world->host->ops->is_aborted(world->host))
-    return status_fail(status, STATUS_ECHO, "NCCL: another rank ended");
+  if (is_over(world)) return status_fail(status, STATUS_ECHO, "NCCL: another rank ended");
   for (uint32_t i = 0; i < group_count(world); i++)
     if (!look_at(world, i, status)) return false;
   return true;

@@ -13,11 +13,15 @@
 typedef struct NcclWorld NcclWorld;
 
 /* Makes an NCCL communicator for each communicator of the plan in which this rank has peers, and
- * each lane that uses it. Every rank of the job calls it, on a thread that has chosen its GPU.
- * `host` carries the ids, and later everything between the ranks' hosts (barrier, bytes, abort); it
- * must live as long as the world. NULL: `status` says why. */
+ * each lane that uses it: by splitting the smallest of those made so far that has all its members,
+ * where there is one and the library can, else from ids. Every rank of the job calls it, on a
+ * thread that has chosen its GPU. `host` carries the ids, and later everything between the ranks'
+ * hosts (barrier, bytes, abort); it must live as long as the world. NULL: `status` says why. */
 NcclWorld *nccl_world_open(const NcclApi *api, const Plan *plan, const Mesh *mesh, int32_t rank,
                            Comm *host, Status *status);
+
+/* How many of this rank's communicators were split from another one. */
+int32_t nccl_world_splits(const NcclWorld *world);
 
 /* Registers this memory with every communicator (ncclCommRegister), so that NCCL can read and write
  * it without its own buffers where network and GPUs allow. Before the first call; until the world

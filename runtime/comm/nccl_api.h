@@ -53,6 +53,9 @@ typedef struct NcclApi {
                 NcclHandle *comm, void *stream);
   int (*send)(const void *x, size_t count, int dtype, int peer, NcclHandle *comm, void *stream);
   int (*receive)(void *y, size_t count, int dtype, int peer, NcclHandle *comm, void *stream);
+  /* NULL where the library has none. `comm` must have no other call under way, and is the one to
+   * ask whether the split is over: only then *part is written. `config` NULL: as that of `comm`. */
+  int (*split)(NcclHandle *comm, int color, int key, NcclHandle **part, NcclConfig *config);
   /* Both or none: NULL. */
   int (*hold)(NcclHandle *comm, void *at, size_t size_bytes, void **held);
   int (*let_go)(NcclHandle *comm, void *held);

@@ -32,7 +32,9 @@ static bool find_calls(void) {
       {"ncclSend", &api.send},
       {"ncclRecv", &api.receive},
   };
-  const LibraryCall more[] = {{"ncclCommRegister", &api.hold}, {"ncclCommDeregister", &api.let_go}};
+  const LibraryCall more[] = {{"ncclCommSplit", &api.split},
+                              {"ncclCommRegister", &api.hold},
+                              {"ncclCommDeregister", &api.let_go}};
   const Library nccl = {
       .name = "NCCL",
       .places = places,

@@ -1,86 +1,18 @@
-#include "tests/unit/nccl_stand_in.h"
-
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "runtime/comm/barrier.h"
 #include "runtime/comm/reduce.h"
+#include "tests/unit/nccl_stand_in_inside.h"
 
-enum { OPS_MAX = 4096, UNDER_WAY_MAX = 3, SPINS = 100, LOOK_AGAIN_NS = 50000 };
-enum { SYSTEM_ERROR = 2, INTERNAL_ERROR = 3, INVALID_USAGE = 5 };
+enum { OPS_MAX = 4096, UNDER_WAY_MAX = 3 };
 
-typedef enum Kind { ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER, BROADCAST, REDUCE, SEND, RECEIVE } Kind;
-
-typedef struct Op {
-  Kind kind;
-  const void *x;
-  void *y;
-  size_t count;
-  int dtype, reduce, other; /* other: the root, or the peer */
-  void *result;             /* until everyone has read */
-} Op;
-
-/* A send or a receive that waits for its other half. */
-typedef struct Post {
-  struct Post *next;
-  Op *op;
-  int from, to;
-  bool is_done;
-} Post;
-
-/* Where the members of a communicator meet. */
-typedef struct Meeting {
-  struct Meeting *next;
-  NcclId id;
-  Barrier barrier;
-  int ranks, present;
-  const Op **ops; /* of each member */
-  int *op_count;
-  Post *posts; /* that wait, in the order in which they came */
-  atomic_int error;
-} Meeting;
-
-struct NcclHandle {
-  Meeting *meeting;
-  int rank;
-  atomic_int under_way; /* times that async_error still says so */
-  atomic_int failure;   /* what it says instead */
-  bool is_finalized;
-  const void *held; /* memory that it was told of */
-  atomic_bool is_aborted;
-  int inside;       /* a thread that is in a group: it plays the part of what runs on a GPU */
-  NcclHandle *next; /* of the aborted ones */
-  uint32_t random;
-};
-
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static Meeting *meetings;
-static atomic_int held_count;
-static atomic_int ids, open_handles, failing_rank, failing_call;
-static NcclHandle *aborted; /* kept, as a thread may be about to call */
+static atomic_int failing_rank, failing_call;
 static _Thread_local int depth;
 static _Thread_local NcclHandle *grouped;
 static _Thread_local Op *queued;
 static _Thread_local int queued_count;
-
-int nccl_stand_in_held(void) {
-  return atomic_exchange(&held_count, 0);
-}
-
-int nccl_stand_in_open(void) {
-  return atomic_load(&open_handles);
-}
-
-void nccl_stand_in_break(void) {
-  pthread_mutex_lock(&lock);
-  for (Meeting *meeting = meetings; meeting != NULL; meeting = meeting->next)
-    barrier_break(&meeting->barrier);
-  pthread_mutex_unlock(&lock);
-}
 
 void nccl_stand_in_fail(int rank, int call) {
   atomic_store(&failing_rank, rank);
@@ -98,127 +30,8 @@ static DType dtype_of(int dtype) {
                                  : DTYPE_F32;
 }
 
-static int wrong(const char *why) {
-  printf("NCCL's contract: %s\n", why);
-  return INVALID_USAGE;
-}
-
-/* ---- communicators */
-
-static int get_version(int *version) {
-  *version = 22800;
-  return NCCL_DONE;
-}
-
-static int get_unique_id(NcclId *id) {
-  *id = (NcclId){{0}};
-  (void)snprintf(id->internal, sizeof id->internal, "%d", atomic_fetch_add(&ids, 1) + 1);
-  return NCCL_DONE;
-}
-
-static Meeting *meeting_of(const NcclId *id, int ranks) {
-  Meeting *meeting = meetings;
-  while (meeting != NULL && memcmp(&meeting->id, id, sizeof *id) != 0)
-    meeting = meeting->next;
-  if (meeting != NULL) return meeting;
-  meeting = calloc(1, sizeof *meeting);
-  meeting->id = *id;
-  meeting->ranks = ranks;
-  meeting->ops = calloc((size_t)ranks, sizeof *meeting->ops);
-  meeting->op_count = calloc((size_t)ranks, sizeof *meeting->op_count);
-  barrier_open(&meeting->barrier, ranks, SPINS);
-  meeting->next = meetings;
-  return meetings = meeting;
-}
-
-static void leave_meeting(Meeting *meeting) {
-  pthread_mutex_lock(&lock);
-  Meeting **at = &meetings;
-  if (--meeting->present == 0) {
-    while (*at != meeting)
-      at = &(*at)->next;
-    *at = meeting->next;
-    free(meeting->ops);
-    free(meeting->op_count);
-    free(meeting);
-  }
-  pthread_mutex_unlock(&lock);
-  atomic_fetch_sub(&open_handles, 1);
-}
-
-static int init_rank(NcclHandle **comm, int ranks, int rank, int id_count, NcclId *id,
-                     NcclConfig *config) {
-  *comm = NULL;
-  for (int i = 0; i < id_count; i++)
-    if (id[i].internal[0] == '\0') return wrong("an id that nobody made");
-  if (config->magic != (unsigned)NCCL_CONFIG_MAGIC || config->blocking != 0)
-    return wrong("a configuration that is none, or blocks");
-  pthread_mutex_lock(&lock);
-  Meeting *meeting = meeting_of(&id[0], ranks);
-  meeting->present++;
-  pthread_mutex_unlock(&lock);
-  atomic_fetch_add(&open_handles, 1);
-  *comm = calloc(1, sizeof **comm);
-  **comm = (NcclHandle){.meeting = meeting, .rank = rank, .random = (uint32_t)rank + 1};
-  if (meeting->ranks != ranks) return wrong("members count different ranks");
-  return barrier_wait(&meeting->barrier) ? NCCL_DONE : NCCL_REMOTE_ERROR;
-}
-
-/* Once a communicator. A hostile build poisons what would be read here. */
-static int hold(NcclHandle *comm, void *at, size_t size_bytes, void **held) {
-  if (comm->held != NULL || at == NULL || size_bytes == 0)
-    return wrong("memory held twice, or none");
-  comm->held = at;
-  *held = comm;
-  atomic_fetch_add(&held_count, 1);
-  return NCCL_DONE;
-}
-
-static int let_go(NcclHandle *comm, void *held) {
-  if (held != comm || comm->held == NULL) return wrong("memory let go that was not held");
-  comm->held = NULL;
-  return NCCL_DONE;
-}
-
-static int finalize(NcclHandle *comm) {
-  if (comm->held != NULL) return wrong("finalized while it holds memory");
-  if (comm->under_way > 0 || comm->is_aborted) return wrong("finalized while under way");
-  comm->is_finalized = true;
-  return NCCL_DONE;
-}
-
-static int destroy(NcclHandle *comm) {
-  bool was_finalized = comm->is_finalized;
-  leave_meeting(comm->meeting);
-  free(comm);
-  return was_finalized ? NCCL_DONE : wrong("destroyed before it was finalized");
-}
-
-/* What hangs in a group ends first. */
-static int abort_comm(NcclHandle *comm) {
-  atomic_store(&comm->is_aborted, true);
-  for (bool is_inside = true; is_inside;) {
-    barrier_break(&comm->meeting->barrier);
-    pthread_mutex_lock(&lock);
-    is_inside = comm->inside > 0;
-    pthread_mutex_unlock(&lock);
-    if (is_inside) nanosleep(&(struct timespec){0, LOOK_AGAIN_NS}, NULL);
-  }
-  leave_meeting(comm->meeting);
-  pthread_mutex_lock(&lock);
-  comm->next = aborted;
-  aborted = comm;
-  pthread_mutex_unlock(&lock);
-  return NCCL_DONE;
-}
-
-static int async_error(NcclHandle *comm, int *error) {
-  int left = atomic_load(&comm->under_way);
-  *error = atomic_load(&comm->failure);
-  if (*error != NCCL_DONE) return NCCL_DONE;
-  *error = left > 0 ? NCCL_UNDER_WAY : NCCL_DONE;
-  if (left > 0) atomic_compare_exchange_strong(&comm->under_way, &left, left - 1);
-  return NCCL_DONE;
+bool nccl_in_group(void) {
+  return depth > 0;
 }
 
 static const char *error_string(int error) {
@@ -239,21 +52,21 @@ static int check_op(const NcclHandle *comm, int i) {
   const Meeting *meeting = comm->meeting;
   const Op *op = &meeting->ops[comm->rank][i];
   size_t share = op->count * bytes_of(op->dtype);
-  if (is_move(op->kind)) return wrong("sends beside collectives in one group");
+  if (is_move(op->kind)) return nccl_wrong("sends beside collectives in one group");
   for (int rank = 0; rank < meeting->ranks; rank++) {
     if (meeting->op_count[rank] != meeting->op_count[comm->rank])
-      return wrong("members make different numbers of calls");
+      return nccl_wrong("members make different numbers of calls");
     const Op *other = &meeting->ops[rank][i];
     if (other->kind != op->kind || other->count != op->count || other->dtype != op->dtype ||
         other->reduce != op->reduce || other->other != op->other)
-      return wrong("members make different calls");
+      return nccl_wrong("members make different calls");
   }
   const char *x = op->x, *y = op->y;
   size_t own = (size_t)comm->rank * share, all = (size_t)meeting->ranks * share;
   if (op->kind == ALL_GATHER && x < y + all && y < x + share && x != y + own)
-    return wrong("an all-gather in place, from another place");
+    return nccl_wrong("an all-gather in place, from another place");
   if (op->kind == REDUCE_SCATTER && x < y + share && y < x + all && y != x + own)
-    return wrong("a reduce-scatter in place, to another place");
+    return nccl_wrong("a reduce-scatter in place, to another place");
   return NCCL_DONE;
 }
 
@@ -335,7 +148,7 @@ static int post_move(Meeting *meeting, Post *own) {
   const Op *send = own->op->kind == SEND ? own->op : other->op;
   Op *receive = own->op->kind == SEND ? other->op : own->op;
   if (send->count != receive->count || send->dtype != receive->dtype)
-    return wrong("a send and a receive differ in size");
+    return nccl_wrong("a send and a receive differ in size");
   size_t bytes = send->count * bytes_of(send->dtype);
   receive->result = malloc(bytes + 1);
   memcpy(receive->result, send->x, bytes);
@@ -344,31 +157,31 @@ static int post_move(Meeting *meeting, Post *own) {
 }
 
 static bool are_done(const Post *posts, int count) {
-  pthread_mutex_lock(&lock);
+  pthread_mutex_lock(&nccl_lock);
   bool done = true;
   for (int i = 0; i < count; i++)
     done = done && posts[i].is_done;
-  pthread_mutex_unlock(&lock);
+  pthread_mutex_unlock(&nccl_lock);
   return done;
 }
 
 /* Those of one member. */
 static void take_back(Meeting *meeting, const Post *posts, int count) {
-  pthread_mutex_lock(&lock);
+  pthread_mutex_lock(&nccl_lock);
   for (Post **at = &meeting->posts; *at != NULL;) {
     if (*at >= posts && *at < posts + count)
       *at = (*at)->next;
     else
       at = &(*at)->next;
   }
-  pthread_mutex_unlock(&lock);
+  pthread_mutex_unlock(&nccl_lock);
 }
 
 static int run_moves(NcclHandle *comm, Op *ops, int count) {
   Meeting *meeting = comm->meeting;
   Post *posts = calloc((size_t)count, sizeof *posts);
   int error = NCCL_DONE;
-  pthread_mutex_lock(&lock);
+  pthread_mutex_lock(&nccl_lock);
   for (int i = 0; i < count && error == NCCL_DONE; i++) {
     bool is_sent = ops[i].kind == SEND;
     posts[i].op = &ops[i];
@@ -376,7 +189,7 @@ static int run_moves(NcclHandle *comm, Op *ops, int count) {
     posts[i].to = is_sent ? ops[i].other : comm->rank;
     error = post_move(meeting, &posts[i]);
   }
-  pthread_mutex_unlock(&lock);
+  pthread_mutex_unlock(&nccl_lock);
   while (error == NCCL_DONE && !are_done(posts, count)) {
     if (atomic_load(&comm->is_aborted) || atomic_load(&meeting->barrier.broken))
       error = NCCL_REMOTE_ERROR;
@@ -432,22 +245,22 @@ static int group_start(void) {
 
 /* Also of a communicator that is aborted by then: the caller leaves it either way. */
 static bool enter(NcclHandle *comm) {
-  pthread_mutex_lock(&lock);
+  pthread_mutex_lock(&nccl_lock);
   bool is_aborted = atomic_load(&comm->is_aborted);
   comm->inside++;
-  pthread_mutex_unlock(&lock);
+  pthread_mutex_unlock(&nccl_lock);
   return !is_aborted;
 }
 
 static void leave(NcclHandle *comm) {
-  pthread_mutex_lock(&lock);
+  pthread_mutex_lock(&nccl_lock);
   comm->inside--;
-  pthread_mutex_unlock(&lock);
+  pthread_mutex_unlock(&nccl_lock);
 }
 
 /* Done, and now and then said to be under way for some looks more. */
 static int group_end(void) {
-  if (depth == 0) return wrong("a group ends that did not begin");
+  if (depth == 0) return nccl_wrong("a group ends that did not begin");
   if (--depth > 0) return NCCL_DONE;
   NcclHandle *comm = grouped;
   int result = comm == NULL       ? NCCL_DONE
@@ -464,14 +277,15 @@ static int group_end(void) {
 }
 
 static int add(NcclHandle *comm, Op op) {
-  if (comm == NULL) return wrong("no communicator");
+  if (comm == NULL) return nccl_wrong("no communicator");
   if (atomic_load(&comm->is_aborted)) return NCCL_REMOTE_ERROR;
-  if (depth == 0) return wrong("a call outside of a group");
-  if (comm->under_way > 0) return wrong("a call while the one before is under way");
-  if (comm->is_finalized) return wrong("a call after the end");
-  if (grouped != NULL && grouped != comm) return wrong("two communicators in one group");
+  if (depth == 0) return nccl_wrong("a call outside of a group");
+  if (comm->under_way > 0 || comm->part != NULL)
+    return nccl_wrong("a call while the one before is under way");
+  if (comm->is_finalized) return nccl_wrong("a call after the end");
+  if (grouped != NULL && grouped != comm) return nccl_wrong("two communicators in one group");
   if (is_move(op.kind) && (op.other < 0 || op.other >= comm->meeting->ranks))
-    return wrong("a peer that is not a member");
+    return nccl_wrong("a peer that is not a member");
   if (queued_count == OPS_MAX) return INTERNAL_ERROR;
   grouped = comm;
   queued[queued_count++] = op;
@@ -522,13 +336,13 @@ static int receive_from(void *y, size_t count, int dtype, int peer, NcclHandle *
 
 const NcclApi *nccl_stand_in(void) {
   static const NcclApi api = {
-      .get_version = get_version,
-      .get_unique_id = get_unique_id,
-      .init_rank = init_rank,
-      .finalize = finalize,
-      .destroy = destroy,
-      .abort = abort_comm,
-      .async_error = async_error,
+      .get_version = nccl_get_version,
+      .get_unique_id = nccl_get_unique_id,
+      .init_rank = nccl_init_rank,
+      .finalize = nccl_finalize,
+      .destroy = nccl_destroy,
+      .abort = nccl_abort,
+      .async_error = nccl_async_error,
       .error_string = error_string,
       .group_start = group_start,
       .group_end = group_end,
@@ -539,8 +353,9 @@ const NcclApi *nccl_stand_in(void) {
       .reduce = reduce_to,
       .send = send_to,
       .receive = receive_from,
-      .hold = hold,
-      .let_go = let_go,
+      .split = nccl_split,
+      .hold = nccl_hold,
+      .let_go = nccl_let_go,
   };
   return &api;
 }

@@ -2,7 +2,8 @@
  * call is done when its group ends. It is stricter than the library: members of a communicator make
  * the same calls with equal counts, kinds, reductions and roots, sends meet receives of their size,
  * operands in place stand where the library wants them, a communicator that is under way takes no
- * call, and neither does an aborted one. Whoever breaks this gets an error, as do its peers. */
+ * call, and neither does an aborted one; a split is under way until all members have asked for it,
+ * and only then leaves a communicator. Whoever breaks this gets an error, as do its peers. */
 #ifndef LOCKSTEP_TESTS_NCCL_STAND_IN_H
 #define LOCKSTEP_TESTS_NCCL_STAND_IN_H
 
@@ -17,6 +18,13 @@ void nccl_stand_in_break(void);
  * ends nor says why; only async_error does, as where a network fails. Ranks are those of the
  * communicator. 0: none. */
 void nccl_stand_in_fail(int rank, int call);
+
+/* From then on a split fails at the member of that number, and at the others never ends: an abort
+ * has to. -1: none. */
+void nccl_stand_in_fail_split(int rank);
+
+/* Communicators that were split from another one, of all ranks, since the last call. */
+int nccl_stand_in_splits(void);
 
 /* Communicators that were told of memory, since the last call. */
 int nccl_stand_in_held(void);

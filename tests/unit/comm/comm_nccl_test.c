@@ -23,6 +23,7 @@ enum {
 };
 
 typedef struct World {
+  const NcclApi *api; /* NULL: the stand-in as it is */
   Plan plan;
   Mesh mesh;
   LocalWorld *local;
@@ -212,8 +213,7 @@ static bool issue_and_wait(World *world, NcclWorld *nccl, int32_t rank, Status *
 static bool rank_body(void *context, int32_t rank, Status *status) {
   World *world = context;
   Comm *local = local_comm(world->local, rank, NULL);
-  NcclWorld *nccl =
-      nccl_world_open(nccl_stand_in(), &world->plan, &world->mesh, rank, local, status);
+  NcclWorld *nccl = nccl_world_open(world->api, &world->plan, &world->mesh, rank, local, status);
   if (nccl == NULL) return false;
   Comm *comm = nccl_comm(nccl);
   bool good = world->is_async    ? issue_and_wait(world, nccl, rank, status)
@@ -232,6 +232,7 @@ static void abort_world(void *context) {
 static bool run_world(World how, Status *status, int *calls_done) {
   PlanBuilder *builder = calloc(1, sizeof *builder);
   World world = how;
+  if (world.api == NULL) world.api = nccl_stand_in();
   world.plan = make_plan(builder);
   CHECK(mesh_read(&world.mesh, &world.plan, status));
   world.local = local_world_new(&world.plan, &world.mesh, 1);
@@ -249,6 +250,31 @@ int main(void) {
     Status status = {0};
     CHECK(run_world((World){0}, &status, &calls_done));
     CHECK_TEXT(status.text, "");
+    CHECK_INT(nccl_stand_in_open(), 0);
+  }
+  TEST("rows and columns of the mesh are split from the communicator of all ranks") {
+    Status status = {0};
+    (void)nccl_stand_in_splits();
+    CHECK(run_world((World){.is_async = true}, &status, &calls_done));
+    CHECK_INT(nccl_stand_in_splits(), 2 * RANKS);
+  }
+  TEST("a library that cannot split makes each from ids, and moves the same") {
+    Status status = {0};
+    NcclApi old = *nccl_stand_in();
+    old.split = NULL;
+    CHECK(run_world((World){.api = &old}, &status, &calls_done));
+    CHECK_TEXT(status.text, "");
+    CHECK_INT(nccl_stand_in_splits(), 0);
+    CHECK_INT(nccl_stand_in_open(), 0);
+  }
+  TEST("a member that fails while it splits ends the job, and says which communicator") {
+    Status status = {0};
+    nccl_stand_in_fail_split(4);
+    CHECK(!run_world((World){0}, &status, &calls_done));
+    nccl_stand_in_fail_split(-1);
+    CHECK_TEXT(status.text, "ncclCommSplit, communicator comm on lane compute: unhandled system "
+                            "error (NCCL_DEBUG=WARN tells more)");
+    CHECK_INT(status.code, STATUS_WORLD);
     CHECK_INT(nccl_stand_in_open(), 0);
   }
   TEST("a rank that calls for something else ends the job, and says why") {
