@@ -116,9 +116,11 @@ bool rank_read_choices(const CudaPlugin *cuda, const RunOptions *options, Status
 
 bool rank_keep_choices(const Rank *rank, Status *status) {
   const CudaPlugin *cuda = rank->run->cuda;
-  char path[PATH_BYTES];
+  char path[PATH_BYTES], attention[CUDA_TEXT_BYTES];
   int32_t added = 0;
   if (cuda == NULL) return true;
+  cuda->tell_attention(attention);
+  if (*attention != '\0') report_note(rank->report, "attention %s", attention);
   int32_t count = cuda->count_choices(&added);
   if (count == 0 || !choices_path(rank->run->options, path)) return true;
   if (added > 0 && !cuda->write_choices(path, status)) return false;

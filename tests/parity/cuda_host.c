@@ -8,7 +8,7 @@
 #include "kernels/cuda/choices.h"
 #include "kernels/cuda/variants.h"
 #include "runtime/hostile.h"
-#include "tests/unit/lt_stand_in.h"
+#include "tests/unit/cudnn_stand_in.h"
 #include "tests/unit/nccl_stand_in.h"
 
 enum { PAGE_BYTES = 2 << 20 };
@@ -78,7 +78,7 @@ static Device *open_streams(const DeviceSetup *setup, Status *status) {
 
 static const Kernel *kernels(KernelVariant variant, Status *status) {
   (void)status;
-  return variant == KERNEL_FAST ? lt_stand_in_kernels() : kernels_cuda();
+  return variant == KERNEL_FAST ? cudnn_stand_in_kernels() : kernels_cuda();
 }
 
 static bool read_choices(const char *path, bool must_hold, Status *status) {
@@ -103,7 +103,8 @@ const CudaPlugin *cuda_host_plugin(int64_t delay_most_ns) {
                               .kernels = kernels,
                               .read_choices = read_choices,
                               .write_choices = write_choices,
-                              .count_choices = choices_count};
+                              .count_choices = choices_count,
+                              .tell_attention = attentions_tell};
   plugin.nccl = nccl_stand_in();
   delay_ns = delay_most_ns;
   return &plugin;

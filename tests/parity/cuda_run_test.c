@@ -1,7 +1,7 @@
 /* cuda_run_test.c -- plans for GPUs, run as on GPUs, by this processor: a whole run with arenas in
  * two kinds of memory, queues that are waited for, the kernels for GPUs by the shim, and the
- * stand-ins of cublasLt and NCCL. The same plan trains with this processor's kernels to the same
- * losses, to rounding. What a GPU, its driver and these libraries would do is not seen. */
+ * stand-ins of cublasLt, cuDNN and NCCL. The same plan trains with this processor's kernels to the
+ * same losses, to rounding. What a GPU, its driver and these libraries would do is not seen. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 #include "tests/parity/job_plan.h"
 #include "tests/parity/job_run.h"
 #include "tests/unit/check.h"
-#include "tests/unit/lt_stand_in.h"
+#include "tests/unit/cudnn_stand_in.h"
 #include "tests/unit/nccl_stand_in.h"
 
 enum { STEPS = 3, DELAY_MOST_NS = 20000 };
@@ -78,14 +78,15 @@ static void check_same(const RunRecord *a, const RunRecord *b) {
     CHECK(a->loss[step] == b->loss[step] && a->norm[step] == b->norm[step]);
 }
 
-static void check_job(const char *const *more, double most) {
+static void check_job(const char *const *more, bool is_bf16, double most) {
   static RunRecord gpu, again, processor;
   Plan plan;
   if (!make_plan(&plan, more)) return;
-  int64_t before = lt_stand_in_count();
+  int64_t before = lt_stand_in_count(), attended = cudnn_stand_in_seen().calls;
   if (train(&plan, host, KERNEL_FAST, &gpu) && train(&plan, host, KERNEL_FAST, &again) &&
       train(&plan, NULL, KERNEL_FAST, &processor)) {
     CHECK(lt_stand_in_count() > before);
+    CHECK((cudnn_stand_in_seen().calls > attended) == is_bf16);
     CHECK(gpu.loss[STEPS] < gpu.loss[1]);
     CHECK(gpu.planned_bytes == gpu.addressed_bytes);
     check_same(&again, &gpu);
@@ -208,13 +209,14 @@ int main(void) {
   job_folder(folder, 1, 2);
   host = cuda_host_plugin(DELAY_MOST_NS);
   TEST("a GPT trains on one GPU as on this processor") {
-    check_job((const char *[]){"cluster.devices=1", NULL}, 1e-5);
+    check_job((const char *[]){"cluster.devices=1", NULL}, false, 1e-5);
   }
   TEST("and on two that have a part of its state each") {
-    check_job((const char *[]){"cluster.devices=2", "parallel.zero=1", NULL}, 1e-5);
+    check_job((const char *[]){"cluster.devices=2", "parallel.zero=1", NULL}, false, 1e-5);
   }
   TEST("and on two that have half of each layer, in bf16") {
-    check_job((const char *[]){"cluster.devices=2", "parallel.tp=2", "precision=bf16", NULL}, 1e-2);
+    check_job((const char *[]){"cluster.devices=2", "parallel.tp=2", "precision=bf16", NULL}, true,
+              1e-2);
   }
   TEST("algorithms are kept beside the plan") {
     check_choices();

@@ -1,5 +1,5 @@
-/* old_library.c -- NCCL and cublasLt as they were before the versions that are needed: they have
- * the calls, or with LACKS all but one, and say which version they are. */
+/* old_library.c -- NCCL, cublasLt and cuDNN as they were before the versions that are needed: they
+ * have the calls, or with LACKS all but one, and say which version they are. */
 #include <stddef.h>
 
 /* NOLINTBEGIN(readability-identifier-naming): the libraries' names */
@@ -48,4 +48,17 @@ CALL(cublasLtMatmulAlgoGetHeuristic)
 CALL(cublasLtMatmulAlgoCheck)
 CALL(cublasLtMatmulAlgoConfigGetAttribute)
 CALL(cublasLtMatmul)
+
+size_t cudnnGetVersion(void) {
+  return 90501;
+}
+CALL(cudnnGetErrorString)
+CALL(cudnnCreate)
+CALL(cudnnSetStream)
+CALL(cudnnBackendCreateDescriptor)
+CALL(cudnnBackendDestroyDescriptor)
+CALL(cudnnBackendFinalize)
+CALL(cudnnBackendSetAttribute)
+CALL(cudnnBackendGetAttribute)
+CALL(cudnnBackendExecute)
 /* NOLINTEND(readability-identifier-naming) */

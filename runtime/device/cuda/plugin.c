@@ -5,10 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/cuda/attentions.h"
 #include "kernels/cuda/choices.h"
 #include "kernels/cuda/products.h"
 #include "kernels/cuda/variants.h"
 #include "runtime/device/cuda/cuda.h"
+#include "runtime/device/cudnn_library.h"
 #include "runtime/device/lt_library.h"
 
 bool cuda_done(cudaError_t error, const char *what, Status *status) {
@@ -168,10 +170,23 @@ static int32_t current_gpu(const char **name) {
   return device;
 }
 
+/* Attention does without its library: the run says why. */
+static const Kernel *with_attention(const Kernel *base) {
+  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+  static Status missing = {.text = "LOCKSTEP_CUDNN is 0"};
+  const char *wanted = getenv("LOCKSTEP_CUDNN");
+  bool is_wanted = wanted == NULL || strcmp(wanted, "0") != 0;
+  pthread_mutex_lock(&lock);
+  const DnnApi *dnn = is_wanted ? cudnn_library(NULL, &missing) : NULL;
+  const Kernel *found = kernels_cuda_attending(base, dnn, missing.text, current_gpu);
+  pthread_mutex_unlock(&lock);
+  return found;
+}
+
 static const Kernel *kernels(KernelVariant variant, Status *status) {
   if (variant == KERNEL_REFERENCE) return kernels_cuda();
   const LtApi *lt = lt_library(NULL, status);
-  return lt != NULL ? kernels_cuda_with(lt, current_gpu) : NULL;
+  return lt != NULL ? with_attention(kernels_cuda_with(lt, current_gpu)) : NULL;
 }
 
 static bool read_choices(const char *path, bool must_hold, Status *status) {
@@ -196,6 +211,7 @@ const CudaPlugin *lockstep_cuda_plugin(void) {
                                     .kernels = kernels,
                                     .read_choices = read_choices,
                                     .write_choices = write_choices,
-                                    .count_choices = choices_count};
+                                    .count_choices = choices_count,
+                                    .tell_attention = attentions_tell};
   return &plugin;
 }

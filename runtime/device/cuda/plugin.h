@@ -12,9 +12,9 @@
 #include "runtime/device/device.h"
 
 /* Both sides were built from the same of these, or the plugin is refused. */
-enum { CUDA_PLUGIN_VERSION = 5 };
+enum { CUDA_PLUGIN_VERSION = 6 };
 
-enum { GPU_UUID_BYTES = 48 };
+enum { GPU_UUID_BYTES = 48, CUDA_TEXT_BYTES = 512 };
 
 /* A GPU, or an instance of one that is divided, as the driver tells it from others. */
 typedef struct GpuId {
@@ -40,14 +40,16 @@ typedef struct CudaPlugin {
   bool (*describe)(GpuFacts *facts, Status *status);
   ArenaMap memory; /* the GPU's, or the host's where the GPU reaches it */
   DeviceOpen *open;
-  /* The fast kernels use cublasLt for products, the reference kernels are all our own. NULL:
-   * `status` says which library is missing. */
+  /* The fast kernels use cublasLt for products and, where it is found, cuDNN for attention; the
+   * reference kernels are all our own. NULL: `status` says which library is missing. */
   const Kernel *(*kernels)(KernelVariant variant, Status *status);
   /* The algorithms of products (choices.h): read before the first plan is bound, written after it.
    * `path` is beside the plan; `must_hold`: an algorithm that the library refuses is an error. */
   bool (*read_choices)(const char *path, bool must_hold, Status *status);
   bool (*write_choices)(const char *path, Status *status);
   int32_t (*count_choices)(int32_t *added);
+  /* Who runs the attention of the records that were bound, and why (attentions.h); "": none. */
+  void (*tell_attention)(char text[CUDA_TEXT_BYTES]);
   const NcclApi *nccl; /* between its ranks; NULL: the library */
 } CudaPlugin;
 

@@ -1,0 +1,342 @@
+#include "kernels/cuda/attentions.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/cuda/choices.h"
+#include "kernels/cuda/cudnn_plan.h"
+#include "kernels/cuda/variants.h"
+#include "kernels/prepare.h"
+#include "kernels/runs.h"
+
+enum { UNIT = DNN_ALIGN_BYTES / 2 /* elements in bf16 */ };
+
+/* A plan, for all records of its shape on its GPU. */
+typedef struct Shared {
+  struct Shared *next;
+  int32_t gpu, users;
+  AttentionShape shape;
+  int64_t workspace_most;
+  DnnGraph graph;
+  DnnPlan plan;
+} Shared;
+
+/* What a record needs at every call. */
+typedef struct Attending {
+  Shared *shared;
+  float scale, one, hidden;
+} Attending;
+
+/* Handles are of one thread at a time. */
+typedef struct Gpu {
+  DnnHandle *handle;
+  pthread_mutex_t lock;
+} Gpu;
+
+static struct {
+  pthread_mutex_t lock;
+  const DnnApi *api; /* NULL: none, and */
+  const char *missing;
+  ProductGpu *gpu;
+  Gpu gpus[PRODUCT_GPUS_MAX];
+  Shared *shared;
+  int32_t through, own;
+  const char *why_own; /* of the first */
+  Kernel kernels[KERNEL_COUNT];
+} dnn = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* ---- what a record asks for */
+
+static bool are_bf16(const KernelUse *use, bool is_backward) {
+  int32_t lse = is_backward ? 5 : 4, values = is_backward ? 9 : 4;
+  for (int32_t i = 0; i < values; i++)
+    if (i != lse && use->dtype[i] != DTYPE_BF16) return false;
+  return true;
+}
+
+/* Positions, as far as the graph can say them: it counts queries and keys from 0. */
+static bool can_mask(const KernelUse *use, int64_t seq, bool *causal, const char **why) {
+  Runs q = {seq, (int64_t)use->attr[3], (int64_t)use->attr[4]};
+  Runs k = {seq, (int64_t)use->attr[5], (int64_t)use->attr[6]};
+  if (!*causal) return true;
+  if (!runs_joined(q) || !runs_joined(k)) {
+    *why = "tokens in two runs";
+    return false;
+  }
+  int64_t q_first = runs_position(q, 0), k_first = runs_position(k, 0);
+  if (k_first + seq - 1 <= q_first) *causal = false; /* all of them are seen */
+  if (*causal && q_first != k_first) *why = "keys at other positions than queries";
+  return *why == NULL;
+}
+
+static bool in_units(const AttentionShape *shape) {
+  return ((shape->head | shape->q_stride | shape->k_stride | shape->v_stride | shape->d_q_stride |
+           shape->d_k_stride | shape->d_v_stride) %
+          UNIT) == 0;
+}
+
+AttentionShape attention_shape_of(KernelId id, const KernelUse *use, const char **why) {
+  const int64_t *dim = use->dim;
+  AttentionShape shape = {dim[0], dim[1], dim[2], dim[3], dim[4], dim[5], dim[6],
+                          dim[7], 0,      0,      0,      false,  false,  false};
+  *why = NULL;
+  shape.is_backward = id == KERNEL_attention_backward;
+  shape.causal = use->attr[0] != 0;
+  if (shape.is_backward)
+    shape.d_q_stride = dim[8], shape.d_k_stride = dim[9], shape.d_v_stride = dim[10];
+  if (!are_bf16(use, shape.is_backward))
+    *why = "values that are not bf16";
+  else if (use->attr[2] != 0)
+    *why = "dropout";
+  else if (shape.batch <= 0 || shape.seq <= 0 || shape.kv_heads <= 0)
+    *why = "no tokens";
+  else if (!in_units(&shape) || use->align_bytes < DNN_ALIGN_BYTES)
+    *why = "heads, strides or addresses that are not whole 16 bytes";
+  else
+    (void)can_mask(use, shape.seq, &shape.causal, why);
+  return shape;
+}
+
+/* ---- preparing */
+
+static Gpu *gpu_of(int32_t number) {
+  if (number < 0 || number >= PRODUCT_GPUS_MAX) return NULL;
+  Gpu *gpu = &dnn.gpus[number];
+  pthread_mutex_lock(&dnn.lock);
+  if (gpu->handle == NULL && dnn.api->create(&gpu->handle) == DNN_DONE)
+    (void)pthread_mutex_init(&gpu->lock, NULL);
+  pthread_mutex_unlock(&dnn.lock);
+  return gpu->handle != NULL ? gpu : NULL;
+}
+
+static bool same_shape(const AttentionShape *a, const AttentionShape *b) {
+  return a->batch == b->batch && a->seq == b->seq && a->heads == b->heads &&
+         a->kv_heads == b->kv_heads && a->head == b->head && a->q_stride == b->q_stride &&
+         a->k_stride == b->k_stride && a->v_stride == b->v_stride &&
+         a->d_q_stride == b->d_q_stride && a->d_k_stride == b->d_k_stride &&
+         a->d_v_stride == b->d_v_stride && a->is_backward == b->is_backward &&
+         a->causal == b->causal && a->is_ordered == b->is_ordered;
+}
+
+static Shared *find(int32_t gpu, const AttentionShape *shape, int64_t workspace_most) {
+  pthread_mutex_lock(&dnn.lock);
+  Shared *at = dnn.shared;
+  while (at != NULL &&
+         (at->gpu != gpu || at->workspace_most != workspace_most || !same_shape(&at->shape, shape)))
+    at = at->next;
+  if (at != NULL) at->users++;
+  pthread_mutex_unlock(&dnn.lock);
+  return at;
+}
+
+static void free_shared(Shared *shared) {
+  dnn_plan_free(&shared->plan);
+  dnn_graph_free(&shared->graph);
+  free(shared);
+}
+
+/* Not under the lock, for it compiles; a GPU is one thread's, so that no other makes the same. */
+static Shared *make(int32_t number, DnnHandle *handle, const AttentionShape *shape,
+                    int64_t workspace_most, const char **why) {
+  Shared *made = calloc(1, sizeof *made);
+  *why = "no memory";
+  if (made == NULL) return NULL;
+  *made = (Shared){.gpu = number, .users = 1, .shape = *shape, .workspace_most = workspace_most};
+  dnn_graph_start(&made->graph, dnn.api);
+  attention_graph(&made->graph, shape);
+  DnnTarget target = {.handle = handle};
+  DnnFound found = DNN_NO_ENGINE;
+  if (dnn_graph_finish(&made->graph, handle))
+    found = dnn_plan_make(&made->graph, &target, workspace_most, &made->plan);
+  *why = found == DNN_NO_ENGINE ? "no engine of cuDNN takes the shape"
+                                : "cuDNN wants more scratch than the plan gives";
+  if (found != DNN_FOUND) {
+    free_shared(made);
+    return NULL;
+  }
+  pthread_mutex_lock(&dnn.lock);
+  made->next = dnn.shared;
+  dnn.shared = made;
+  pthread_mutex_unlock(&dnn.lock);
+  return made;
+}
+
+static void let_go(Shared *shared) {
+  pthread_mutex_lock(&dnn.lock);
+  bool is_last = --shared->users == 0;
+  Shared **at = &dnn.shared;
+  while (is_last && *at != shared)
+    at = &(*at)->next;
+  if (is_last) *at = shared->next;
+  pthread_mutex_unlock(&dnn.lock);
+  if (is_last) free_shared(shared);
+}
+
+/* The scratch of a record: cuDNN's own, then the sums of d_q, then the terms; the first two take
+ * whole 16 bytes, because heads do. */
+static int64_t whole_units(int64_t bytes) {
+  return (bytes + DNN_ALIGN_BYTES - 1) / DNN_ALIGN_BYTES * DNN_ALIGN_BYTES;
+}
+
+static int64_t arrays_bytes(const AttentionShape *shape) {
+  return attention_d_q_sum_bytes(shape) + attention_terms_bytes(shape);
+}
+
+static int64_t scratch_bytes(const KernelUse *use, bool is_backward) {
+  int32_t scratch = is_backward ? 9 : 5;
+  return use->operand_count > scratch ? use->bytes[scratch] : 0;
+}
+
+/* NULL: `why` says why it is left to our own kernel. Where bits must repeat, no engine adds to d_q
+ * as blocks of keys come: cuDNN's own notes of such engines do not say so. */
+static Shared *share(KernelId id, const KernelUse *use, const char **why) {
+  const char *name = "";
+  AttentionShape shape = attention_shape_of(id, use, why);
+  if (dnn.api == NULL) *why = dnn.missing;
+  if (*why != NULL) return NULL;
+  shape.is_ordered = shape.is_backward && choices_are_held();
+  int64_t most = scratch_bytes(use, shape.is_backward) - arrays_bytes(&shape);
+  most = most / DNN_ALIGN_BYTES * DNN_ALIGN_BYTES;
+  *why = "cuDNN wants more scratch than the plan gives";
+  if (most < 0) return NULL;
+  int32_t number = dnn.gpu(&name);
+  Gpu *gpu = gpu_of(number);
+  *why = "cuDNN cannot use the GPU";
+  if (gpu == NULL) return NULL;
+  Shared *found = find(number, &shape, most);
+  return found != NULL ? found : make(number, gpu->handle, &shape, most, why);
+}
+
+static void count(bool is_through, const char *why) {
+  pthread_mutex_lock(&dnn.lock);
+  if (!is_through && dnn.own == 0) dnn.why_own = why;
+  if (is_through)
+    dnn.through++;
+  else
+    dnn.own++;
+  pthread_mutex_unlock(&dnn.lock);
+}
+
+static KernelStatus prepare(const Kernel *kernel, const KernelUse *use, void **state,
+                            const char **why) {
+  KernelStatus checked = kernel_check_use(kernel, use, state, why);
+  if (checked != KERNEL_DONE) return checked;
+  const char *why_own = NULL;
+  Attending *attending = calloc(1, sizeof *attending);
+  *why = "there is no memory for it";
+  if (attending == NULL) return KERNEL_FAILED;
+  *why = NULL;
+  *attending = (Attending){share(kernel->id, use, &why_own), (float)use->attr[1], 1, -INFINITY};
+  count(attending->shared != NULL, why_own);
+  if (attending->shared != NULL)
+    *state = attending;
+  else
+    free(attending);
+  return KERNEL_DONE;
+}
+
+static void release(void *state) {
+  Attending *attending = state;
+  if (attending == NULL) return;
+  let_go(attending->shared);
+  free(attending);
+}
+
+void attentions_tell(char text[ATTENTIONS_TEXT_BYTES]) {
+  *text = '\0';
+  pthread_mutex_lock(&dnn.lock);
+  int length = 0;
+  if (dnn.through > 0) {
+    size_t version = dnn.api->get_version();
+    length = snprintf(text, ATTENTIONS_TEXT_BYTES, "%d by cuDNN %zu.%zu.%zu%s", dnn.through,
+                      version / 10000, version / 100 % 100, version % 100, dnn.own > 0 ? ", " : "");
+  }
+  if (dnn.own > 0)
+    (void)snprintf(text + length, (size_t)(ATTENTIONS_TEXT_BYTES - length),
+                   "%d by kernels of our own: %s", dnn.own, dnn.why_own);
+  dnn.through = dnn.own = 0;
+  pthread_mutex_unlock(&dnn.lock);
+}
+
+/* ---- running */
+
+typedef struct Bound {
+  int64_t id[ATTENTION_TENSORS];
+  void *at[ATTENTION_TENSORS];
+  int64_t count;
+} Bound;
+
+static void bind(Bound *bound, AttentionTensor id, void *at) {
+  bound->id[bound->count] = id;
+  bound->at[bound->count++] = at;
+}
+
+static void bind_operands(Bound *bound, const AttentionTensor *ids, int32_t count,
+                          const KernelArgs *args) {
+  for (int32_t i = 0; i < count; i++)
+    bind(bound, ids[i], args->operand[i]);
+}
+
+static void bind_all(Bound *bound, Attending *attending, const KernelArgs *args) {
+  static const AttentionTensor forward[] = {ATTENTION_Q, ATTENTION_K, ATTENTION_V, ATTENTION_OUT,
+                                            ATTENTION_LSE};
+  static const AttentionTensor backward[] = {ATTENTION_D_OUT, ATTENTION_Q,   ATTENTION_K,
+                                             ATTENTION_V,     ATTENTION_OUT, ATTENTION_LSE,
+                                             ATTENTION_D_Q,   ATTENTION_D_K, ATTENTION_D_V};
+  const AttentionShape *shape = &attending->shared->shape;
+  bind(bound, ATTENTION_SCALE, &attending->scale);
+  if (shape->causal) bind(bound, ATTENTION_HIDDEN, &attending->hidden);
+  if (!shape->is_backward) {
+    bind_operands(bound, forward, 5, args);
+    return;
+  }
+  char *sums = (char *)args->operand[9] + whole_units(attending->shared->plan.workspace_bytes);
+  bind_operands(bound, backward, 9, args);
+  bind(bound, ATTENTION_ONE, &attending->one);
+  if (!shape->is_ordered) bind(bound, ATTENTION_D_Q_SUM, sums);
+  bind(bound, ATTENTION_TERMS, sums + attention_d_q_sum_bytes(shape));
+}
+
+static KernelStatus attend(const KernelArgs *args, const char **why) {
+  Attending *attending = args->state;
+  const Shared *shared = attending->shared;
+  Gpu *gpu = &dnn.gpus[shared->gpu];
+  int32_t scratch = shared->shape.is_backward ? 9 : 5;
+  Bound bound = {.count = 0};
+  bind_all(&bound, attending, args);
+  pthread_mutex_lock(&gpu->lock);
+  int status = dnn.api->set_stream(gpu->handle, args->stream);
+  if (status == DNN_DONE)
+    status = dnn_plan_run(&shared->plan, gpu->handle, bound.count, bound.id, bound.at,
+                          args->operand_count > scratch ? args->operand[scratch] : NULL);
+  pthread_mutex_unlock(&gpu->lock);
+  if (status == DNN_DONE) return KERNEL_DONE;
+  *why = dnn.api->status_string(status);
+  return KERNEL_FAILED;
+}
+
+static KernelStatus run_forward(const KernelArgs *args, const char **why) {
+  return args->state != NULL ? attend(args, why) : cuda_attention(args, why);
+}
+
+static KernelStatus run_backward(const KernelArgs *args, const char **why) {
+  return args->state != NULL ? attend(args, why) : cuda_attention_backward(args, why);
+}
+
+const Kernel *kernels_cuda_attending(const Kernel *base, const DnnApi *api, const char *missing,
+                                     ProductGpu *gpu) {
+  pthread_mutex_lock(&dnn.lock);
+  if (dnn.gpu == NULL) {
+    dnn.api = api, dnn.missing = missing, dnn.gpu = gpu;
+    memcpy(dnn.kernels, base, sizeof dnn.kernels);
+    dnn.kernels[KERNEL_attention] =
+        (Kernel){KERNEL_attention, prepare, run_forward, NULL, NULL, release};
+    dnn.kernels[KERNEL_attention_backward] =
+        (Kernel){KERNEL_attention_backward, prepare, run_backward, NULL, NULL, release};
+  }
+  pthread_mutex_unlock(&dnn.lock);
+  return dnn.kernels;
+}

@@ -1,0 +1,293 @@
+/* Attention through cuDNN, as the stand-in has it: what the graphs compute against the plain
+ * kernels, which records are given to it, and what is said of the others.
+ * LINK: kernels_cuda_host runtime cudnn_stand_in */
+#include "kernels/cuda/choices.h"
+#include "tests/unit/cudnn_stand_in.h"
+#include "tests/unit/kernel_against.h"
+
+static const KernelId FORWARD = KERNEL_attention, BACKWARD = KERNEL_attention_backward;
+
+/* Bound and run as a record is. */
+static bool run_through(CaseCall *c, int time) {
+  const char *why = "";
+  const Kernel *kernel = &cudnn_stand_in_kernels()[c->contract->id];
+  const KernelUse use = case_use(c);
+  void *control[KERNEL_CONTROLS_MAX];
+  control_addresses(c->contract, &c->call.control, control);
+  KernelArgs args = call_args(&c->call, control);
+  (void)time;
+  bool done = kernel->prepare(kernel, &use, &args.state, &why) == KERNEL_DONE;
+  if (done) {
+    done = kernel->run(&args, &why) == KERNEL_DONE;
+    kernel->release(args.state);
+  }
+  if (!done) printf("%s: %s\n", c->call.kernel, why);
+  return done;
+}
+
+/* cuDNN rounds what heads that share keys add to their gradients one by one, so that single numbers
+ * may be further off than the plain comparison allows: here all of them together are compared. */
+static bool is_close(const CaseCall *plain, const CaseCall *other, int32_t i) {
+  double sum = 0, rms = rms_of(&plain->call, i);
+  int64_t count = call_count(&plain->call, i);
+  if (case_is_scratch(plain, i)) return true;
+  if (case_is_read_only(plain, i) || plain->call.dtype[i] != DTYPE_BF16)
+    return compare(plain, other, i);
+  for (int64_t e = 0; e < count; e++) {
+    double off = call_get(&plain->call, i, e) - call_get(&other->call, i, e);
+    sum += off * off;
+  }
+  bool close = sqrt(sum / (double)count) <= 0x1p-8 * rms;
+  if (!close) printf("operand %d: off by %g, rms %g\n", i, sqrt(sum / (double)count), rms);
+  return close;
+}
+
+static int64_t calls(void) {
+  return cudnn_stand_in_seen().calls;
+}
+
+/* Against the plain kernel; whether the library did it, as expected. */
+static void check_case(const KernelCase *from, bool expected) {
+  CaseCall plain, other;
+  CHECK(case_make(from, MODE_BF16, 77, &plain) && case_make(from, MODE_BF16, 77, &other));
+  int64_t before = calls();
+  call_run(&plain.call, KERNEL_REFERENCE, NULL);
+  CHECK(run_through(&other, 1));
+  CHECK_INT(calls() - before, expected);
+  for (int32_t i = 0; i < plain.call.operand_count; i++)
+    CHECK(is_close(&plain, &other, i));
+  call_free(&plain.call), call_free(&other.call);
+}
+
+/* dims without d_strides; backward has those of q, k and v. */
+static KernelCase case_of(KernelId id, const int64_t *dim, const double *attr) {
+  KernelCase made = {.kernel = contract_of(id)->row->name};
+  for (int i = 0; i < 8; i++)
+    made.dim[i] = dim[i];
+  for (int i = 8; i < 11 && id == BACKWARD; i++)
+    made.dim[i] = dim[i - 3];
+  memcpy(made.attr, attr, (size_t)contract_of(id)->attr_count * sizeof *attr);
+  return made;
+}
+
+/* The shape both ways, and how many operations the graphs have. */
+static void check_both(const int64_t *dim, const double *attr, int64_t forward, int64_t backward) {
+  KernelCase of = case_of(FORWARD, dim, attr);
+  check_case(&of, true);
+  CHECK_INT(cudnn_stand_in_seen().operations, forward);
+  of = case_of(BACKWARD, dim, attr);
+  check_case(&of, true);
+  CHECK_INT(cudnn_stand_in_seen().operations, backward);
+}
+
+static void check_graphs(void) {
+  const double causal[] = WHOLE(1, 0.25, 0, 4, 24), all[] = WHOLE(0, 0.25, 0, 4, 24);
+  const int64_t one[] = {2, 24, 4, 4, 16, 192, 192, 192}, few[] = {1, 24, 4, 2, 16, 72, 40, 80};
+  TEST("causal") check_both(one, causal, 14, 22);
+  TEST("every key") check_both(one, all, 10, 18);
+  TEST("causal, heads that share keys, strides of their own") check_both(few, causal, 14, 24);
+  TEST("every key, heads that share keys") check_both(few, all, 10, 20);
+  TEST("an odd length, a wide head") {
+    const int64_t odd[] = {1, 67, 3, 1, 72, 216, 72, 72}, wide[] = {1, 9, 1, 1, 256, 256, 256, 256};
+    const double attr[] = WHOLE(1, 0.12, 0, 3, 67), other[] = WHOLE(1, 0.06, 0, 1, 9);
+    check_both(odd, attr, 14, 24);
+    check_both(wide, other, 14, 22);
+  }
+  TEST("one token") {
+    const int64_t token[] = {3, 1, 2, 1, 8, 16, 8, 8};
+    const double attr[] = WHOLE(1, 0.3, 0, 2, 1);
+    check_both(token, attr, 10, 20); /* there is nothing to hide */
+  }
+  TEST("parts of longer sequences: the same tokens, and earlier ones") {
+    const double same[] = {1, 0.25, 0, 24, 36, 24, 36, 0, 4, 48};
+    const double earlier[] = {1, 0.25, 0, 24, 36, 0, 12, 0, 4, 48};
+    check_both(one, same, 14, 22);
+    check_both(one, earlier, 10, 18);
+  }
+}
+
+/* ---- q, k and v of a token beside each other, and so their gradients */
+
+enum { BATCH = 2, SEQ = 21, HEADS = 4, KV_HEADS = 2, HEAD = 16 };
+enum { TOKEN = (HEADS + 2 * KV_HEADS) * HEAD, PACKED = BATCH * SEQ * TOKEN };
+
+static int64_t first_of(int part) {
+  return part == 0 ? 0 : part == 1 ? HEADS * HEAD : (HEADS + KV_HEADS) * HEAD;
+}
+
+static int64_t width_of(int part) {
+  return (part == 0 ? HEADS : KV_HEADS) * HEAD;
+}
+
+/* Moves operands first, first + 1 and first + 2 into `packed` and back. */
+static void move_parts(const Call *call, int32_t first, uint16_t *packed, bool back) {
+  for (int part = 0; part < 3; part++)
+    for (int64_t token = 0; token < BATCH * SEQ; token++) {
+      uint16_t *apart = (uint16_t *)call->operand[first + part] + token * TOKEN;
+      uint16_t *at = packed + token * TOKEN + first_of(part);
+      memcpy(back ? apart : at, back ? at : apart, (size_t)width_of(part) * sizeof *at);
+    }
+}
+
+static void run_packed(CaseCall *c) {
+  static _Alignas(CALL_ALIGN_BYTES) uint16_t qkv[PACKED], d_qkv[PACKED];
+  bool backward = c->contract->id == BACKWARD;
+  int32_t q = backward ? 1 : 0, d_q = 6;
+  Call apart = c->call;
+  move_parts(&apart, q, qkv, false);
+  if (backward) move_parts(&apart, d_q, d_qkv, false);
+  for (int part = 0; part < 3; part++) {
+    c->call.operand[q + part] = qkv + first_of(part);
+    if (backward) c->call.operand[d_q + part] = d_qkv + first_of(part);
+  }
+  int64_t before = calls();
+  CHECK(run_through(c, 1));
+  CHECK_INT(calls(), before + 1);
+  memcpy(c->call.operand, apart.operand, sizeof apart.operand);
+  move_parts(&c->call, q, qkv, true);
+  if (backward) move_parts(&c->call, d_q, d_qkv, true);
+}
+
+static void check_packed(KernelId id) {
+  const int64_t dim[] = {BATCH, SEQ, HEADS, KV_HEADS, HEAD, TOKEN, TOKEN, TOKEN};
+  const double attr[] = WHOLE(1, 0.25, 0, HEADS, SEQ);
+  KernelCase of = case_of(id, dim, attr);
+  CaseCall plain, packed;
+  CHECK(case_make(&of, MODE_BF16, 5, &plain) && case_make(&of, MODE_BF16, 5, &packed));
+  call_run(&plain.call, KERNEL_REFERENCE, NULL);
+  run_packed(&packed);
+  for (int32_t i = 0; i < plain.call.operand_count; i++)
+    CHECK(is_close(&plain, &packed, i));
+  call_free(&plain.call), call_free(&packed.call);
+}
+
+/* ---- who does it */
+
+static const int64_t plain_dim[] = {1, 24, 2, 2, 16, 96, 96, 96};
+static const double plain_attr[] = WHOLE(1, 0.25, 0, 2, 24);
+
+/* Left to our own kernels, with the reason. */
+static void check_own(const int64_t *dim, const double *attr, const char *why) {
+  char text[ATTENTIONS_TEXT_BYTES], want[ATTENTIONS_TEXT_BYTES];
+  attentions_tell(text);
+  for (int i = 0; i < 2; i++) {
+    KernelCase of = case_of(i == 0 ? FORWARD : BACKWARD, dim, attr);
+    check_case(&of, false);
+  }
+  attentions_tell(text);
+  (void)snprintf(want, sizeof want, "2 by kernels of our own: %s", why);
+  CHECK_TEXT(text, want);
+}
+
+static void check_left(void) {
+  const int64_t odd_head[] = {1, 24, 2, 2, 12, 96, 96, 96}, odd[] = {1, 24, 2, 2, 16, 96, 100, 96};
+  const double dropout[] = WHOLE(1, 0.25, 0.1, 2, 24);
+  const double runs[] = {1, 0.25, 0, 0, 36, 0, 36, 0, 2, 48};
+  const double later[] = {1, 0.25, 0, 5, 17, 0, 12, 0, 2, 48};
+  TEST("dropout") check_own(plain_dim, dropout, "dropout");
+  TEST("tokens in two runs") check_own(plain_dim, runs, "tokens in two runs");
+  TEST("some keys") check_own(plain_dim, later, "keys at other positions than queries");
+  TEST("odd heads and strides") {
+    const char *why = "heads, strides or addresses that are not whole 16 bytes";
+    check_own(odd_head, plain_attr, why);
+    check_own(odd, plain_attr, why);
+  }
+  TEST("no engine, or one that is refused at the end") {
+    cudnn_stand_in_say((CudnnStandInSays){.has_no_engine = true});
+    check_own(plain_dim, plain_attr, "no engine of cuDNN takes the shape");
+    cudnn_stand_in_say((CudnnStandInSays){.cannot_compile = true});
+    check_own(plain_dim, plain_attr, "no engine of cuDNN takes the shape");
+    cudnn_stand_in_say((CudnnStandInSays){0});
+  }
+  TEST("all cases of the list, by whoever does them") {
+    char text[ATTENTIONS_TEXT_BYTES];
+    kernel_against("attention", run_through);
+    kernel_against("attention_backward", run_through);
+    attentions_tell(text);
+    CHECK(strstr(text, " by cuDNN 9.19.0, ") != NULL);
+    CHECK(strstr(text, " by kernels of our own: values that are not bf16") != NULL);
+  }
+}
+
+/* A record as it is bound, with `work` bytes of scratch; 0: what the plan gives. */
+static KernelStatus bind_record(KernelId id, const int64_t *dim, const double *attr, void **state,
+                                const char **why) {
+  KernelCase of = case_of(id, dim, attr);
+  CaseCall c;
+  const Kernel *kernel = &cudnn_stand_in_kernels()[id];
+  CHECK(case_make(&of, MODE_BF16, 3, &c));
+  const KernelUse use = case_use(&c);
+  KernelStatus bound = kernel->prepare(kernel, &use, state, why);
+  call_free(&c.call);
+  return bound;
+}
+
+static void check_engines(void) {
+  const char *why = "";
+  void *state[3];
+  TEST("an engine that wants more scratch than the plan gives is passed over") {
+    KernelCase of = case_of(BACKWARD, plain_dim, plain_attr);
+    check_case(&of, true);
+    CHECK_INT(cudnn_stand_in_seen().engine, 2);
+    cudnn_stand_in_say((CudnnStandInSays){.first_wants_bytes = 1 << 20});
+    check_case(&of, true);
+    CHECK_INT(cudnn_stand_in_seen().engine, 1);
+    cudnn_stand_in_say((CudnnStandInSays){0});
+  }
+  TEST("records of one shape share one plan, and nothing is left of it") {
+    int64_t before = cudnn_stand_in_seen().compiled;
+    CHECK_INT(cudnn_stand_in_seen().live, 0);
+    for (int i = 0; i < 3; i++)
+      CHECK(bind_record(i < 2 ? BACKWARD : FORWARD, plain_dim, plain_attr, &state[i], &why) ==
+            KERNEL_DONE);
+    CHECK_INT(cudnn_stand_in_seen().compiled, before + 2);
+    CHECK(cudnn_stand_in_seen().live > 0);
+    for (int i = 0; i < 3; i++)
+      cudnn_stand_in_kernels()[BACKWARD].release(state[i]);
+    CHECK_INT(cudnn_stand_in_seen().live, 0);
+  }
+  TEST("a call that fails says the library's words") {
+    KernelCase of = case_of(FORWARD, plain_dim, plain_attr);
+    CaseCall c;
+    CHECK(case_make(&of, MODE_BF16, 3, &c));
+    KernelArgs args = call_args(&c.call, NULL);
+    CHECK(bind_record(FORWARD, plain_dim, plain_attr, &args.state, &why) == KERNEL_DONE);
+    cudnn_stand_in_say((CudnnStandInSays){.fails = true});
+    CHECK(cudnn_stand_in_kernels()[FORWARD].run(&args, &why) == KERNEL_FAILED);
+    CHECK_TEXT(why, "CUDNN_STATUS_NOT_SUPPORTED");
+    cudnn_stand_in_say((CudnnStandInSays){0});
+    cudnn_stand_in_kernels()[FORWARD].release(args.state);
+    call_free(&c.call);
+  }
+}
+
+static void check_ordered(void) {
+  const int64_t wide[] = {1, 40, 2, 1, 64, 128, 64, 64};
+  const double attr[] = WHOLE(1, 0.12, 0, 2, 40);
+  choices_hold(true);
+  TEST("where bits must repeat, d_q is not summed as blocks come") {
+    check_both(wide, attr, 14, 23); /* the sums, and their rounding, are one product */
+  }
+  TEST("and where the plan has no room for that, our own kernel runs") {
+    const int64_t longer[] = {1, 72, 2, 2, 8, 16, 16, 16};
+    const double attr_longer[] = WHOLE(1, 0.3, 0, 2, 72);
+    KernelCase of = case_of(BACKWARD, longer, attr_longer);
+    check_case(&of, false);
+    of = case_of(FORWARD, longer, attr_longer);
+    check_case(&of, true);
+  }
+  choices_hold(false);
+}
+
+int main(void) {
+  case_target = KERNEL_TARGET_CUDA;
+  check_graphs();
+  TEST("q, k and v interleaved") {
+    check_packed(FORWARD);
+    check_packed(BACKWARD);
+  }
+  check_left();
+  check_engines();
+  check_ordered();
+  CHECK_DONE();
+}
