@@ -52,12 +52,12 @@ int64_t workspace_attention(const WorkspaceUse *use) {
   return blocks.threads * blocks.thread_bytes;
 }
 
-/* cuDNN sums d_q in fp32, keeps one term a row, and with grouped heads d_k and d_v of every query
- * head in bf16. */
+/* cuDNN sums d_q in fp32, on sm_80 in two arrays, keeps one term a row, and with grouped heads d_k
+ * and d_v of every query head in bf16. Our own kernels keep the terms only. */
 static int64_t attention_backward_cuda(const int64_t *dims) {
   int64_t rows = dims[0] * dims[1] * dims[2], head = dims[4];
   int64_t grouped = dims[2] == dims[3] ? 0 : 2 * rows * head * 2;
-  return WORK_ATTENTION_CUDA + rows * 4 + rows * head * 4 + grouped;
+  return WORK_ATTENTION_CUDA + rows * 4 + 2 * rows * head * 4 + grouped;
 }
 
 int64_t workspace_attention_backward(const WorkspaceUse *use) {

@@ -26,7 +26,7 @@ enum {
   /* layernorm_backward, rmsnorm_backward: column sums of 32 blocks of rows, at most. */
   WORK_NORM_BLOCKS = 32,
 
-  /* What cuDNN's attention asks for besides its arrays (workspace.c), on sm_90. */
+  /* What cuDNN's attention asks for besides its arrays (workspace.c), on sm_90; less on sm_80. */
   WORK_ATTENTION_CUDA = 256,
 
   /* mse, square_sum: an f64 for every block of elements. */
