@@ -47,9 +47,9 @@ static int64_t calls(void) {
 }
 
 /* Against the plain kernel; whether the library did it, as expected. */
-static void check_case(const KernelCase *from, bool expected) {
+static void check_in(Mode mode, const KernelCase *from, bool expected) {
   CaseCall plain, other;
-  CHECK(case_make(from, MODE_BF16, 77, &plain) && case_make(from, MODE_BF16, 77, &other));
+  CHECK(case_make(from, mode, 77, &plain) && case_make(from, mode, 77, &other));
   int64_t before = calls();
   call_run(&plain.call, KERNEL_REFERENCE, NULL);
   CHECK(run_through(&other, 1));
@@ -57,6 +57,10 @@ static void check_case(const KernelCase *from, bool expected) {
   for (int32_t i = 0; i < plain.call.operand_count; i++)
     CHECK(is_close(&plain, &other, i));
   call_free(&plain.call), call_free(&other.call);
+}
+
+static void check_case(const KernelCase *from, bool expected) {
+  check_in(MODE_BF16, from, expected);
 }
 
 /* dims without d_strides; backward has those of q, k and v. */
@@ -184,6 +188,10 @@ static void check_left(void) {
   const double dropout[] = WHOLE(1, 0.25, 0.1, 2, 24);
   const double runs[] = {1, 0.25, 0, 0, 36, 0, 36, 0, 2, 48};
   const double later[] = {1, 0.25, 0, 5, 17, 0, 12, 0, 2, 48};
+  TEST("other dtypes") {
+    const KernelCase of = case_of(FORWARD, plain_dim, plain_attr);
+    check_in(MODE_F32, &of, false);
+  }
   TEST("dropout") check_own(plain_dim, dropout, "dropout");
   TEST("tokens in two runs") check_own(plain_dim, runs, "tokens in two runs");
   TEST("some keys") check_own(plain_dim, later, "keys at other positions than queries");
@@ -201,11 +209,13 @@ static void check_left(void) {
   }
   TEST("all cases of the list, by whoever does them") {
     char text[ATTENTIONS_TEXT_BYTES];
-    kernel_against("attention", run_through);
-    kernel_against("attention_backward", run_through);
+    for (size_t i = 0; i < KERNEL_CASES; i++)
+      if (strcmp(kernel_cases[i].kernel, "attention") == 0 ||
+          strcmp(kernel_cases[i].kernel, "attention_backward") == 0)
+        case_against(&kernel_cases[i], MODE_BF16, false, run_through);
     attentions_tell(text);
     CHECK(strstr(text, " by cuDNN 9.19.0, ") != NULL);
-    CHECK(strstr(text, " by kernels of our own: values that are not bf16") != NULL);
+    CHECK(strstr(text, " by kernels of our own: ") != NULL);
   }
 }
 
