@@ -333,9 +333,9 @@ const Kernel *kernels_cuda_attending(const Kernel *base, const DnnApi *api, cons
     dnn.api = api, dnn.missing = missing, dnn.gpu = gpu;
     memcpy(dnn.kernels, base, sizeof dnn.kernels);
     dnn.kernels[KERNEL_attention] =
-        (Kernel){KERNEL_attention, prepare, run_forward, NULL, NULL, release};
+        (Kernel){KERNEL_attention, prepare, run_forward, NULL, release, NULL};
     dnn.kernels[KERNEL_attention_backward] =
-        (Kernel){KERNEL_attention_backward, prepare, run_backward, NULL, NULL, release};
+        (Kernel){KERNEL_attention_backward, prepare, run_backward, NULL, release, NULL};
   }
   pthread_mutex_unlock(&dnn.lock);
   return dnn.kernels;
