@@ -87,6 +87,34 @@ static const char *type_name(int32_t type) {
   return type == LT_BF16 ? "bf16" : "f32";
 }
 
+static const struct {
+  int32_t epilogue;
+  const char *name;
+} epilogues[] = {
+    {LT_EPILOGUE_NONE, "plain"},        {LT_EPILOGUE_BIAS, "bias"},
+    {LT_EPILOGUE_GELU, "gelu"},         {LT_EPILOGUE_GELU_BIAS, "gelu_bias"},
+    {LT_EPILOGUE_GELU_AUX, "gelu_aux"}, {LT_EPILOGUE_GELU_AUX_BIAS, "gelu_aux_bias"},
+    {LT_EPILOGUE_DGELU, "dgelu"},       {LT_EPILOGUE_BGRAD_A, "bgrad_a"},
+    {LT_EPILOGUE_BGRAD_B, "bgrad_b"},
+};
+enum { EPILOGUES = sizeof epilogues / sizeof *epilogues };
+
+static const char *epilogue_name(int32_t epilogue) {
+  int32_t i = 0;
+  while (i < EPILOGUES - 1 && epilogues[i].epilogue != epilogue)
+    i++;
+  return epilogues[i].name;
+}
+
+static bool read_epilogue(const char *word, int32_t *epilogue) {
+  for (int32_t i = 0; i < EPILOGUES; i++)
+    if (strcmp(word, epilogues[i].name) == 0) {
+      *epilogue = epilogues[i].epilogue;
+      return true;
+    }
+  return false;
+}
+
 static void write_line(FILE *file, const ProductChoice *choice) {
   const ProductShape *s = &choice->shape;
   const uint64_t *data = choice->algorithm.data;
@@ -95,9 +123,9 @@ static void write_line(FILE *file, const ProductChoice *choice) {
           " most %" PRIu64 ": algorithm %" PRId32 " tile %" PRId32 " stages %" PRId32
           " split %" PRId32 " workspace %" PRIu64 " =",
           s->m, s->n, s->k, s->transpose_a ? 'T' : 'N', s->transpose_b ? 'T' : 'N',
-          type_name(s->factors), type_name(s->result),
-          s->epilogue == LT_EPILOGUE_BIAS ? "bias" : "plain", s->align_bytes, s->workspace_most,
-          choice->id, choice->tile, choice->stages, choice->split_k, choice->workspace_bytes);
+          type_name(s->factors), type_name(s->result), epilogue_name(s->epilogue), s->align_bytes,
+          s->workspace_most, choice->id, choice->tile, choice->stages, choice->split_k,
+          choice->workspace_bytes);
   for (int i = 0; i < 8; i++)
     fprintf(file, " %016" PRIx64, data[i]);
   fprintf(file, " cublasLt %" PRIu64 " on %s\n", s->version, s->gpu);
@@ -113,10 +141,10 @@ static bool read_line(const char *line, ProductChoice *choice) {
   *choice = (ProductChoice){0};
   ProductShape *s = &choice->shape;
   uint64_t *data = choice->algorithm.data;
-  char a, b, factors[8], result[8], epilogue[8];
+  char a, b, factors[8], result[8], epilogue[16];
   int used = 0;
   if (sscanf(line, /* NOLINT(cert-err34-c): the numbers are our own, and checked by the library */
-             "m %" SCNd64 " n %" SCNd64 " k %" SCNd64 " %c%c %7s to %7s %7s align %" SCNu32
+             "m %" SCNd64 " n %" SCNd64 " k %" SCNd64 " %c%c %7s to %7s %15s align %" SCNu32
              " most %" SCNu64 ": algorithm %" SCNd32 " tile %" SCNd32 " stages %" SCNd32
              " split %" SCNd32 " workspace %" SCNu64 " =%n",
              &s->m, &s->n, &s->k, &a, &b, factors, result, epilogue, &s->align_bytes,
@@ -132,9 +160,8 @@ static bool read_line(const char *line, ProductChoice *choice) {
              &s->version, s->gpu) != 10)
     return false;
   s->transpose_a = a == 'T', s->transpose_b = b == 'T';
-  s->epilogue = strcmp(epilogue, "bias") == 0 ? LT_EPILOGUE_BIAS : LT_EPILOGUE_NONE;
-  return read_type(factors, &s->factors) && read_type(result, &s->result) &&
-         strchr(line, '\n') != NULL;
+  return read_epilogue(epilogue, &s->epilogue) && read_type(factors, &s->factors) &&
+         read_type(result, &s->result) && strchr(line, '\n') != NULL;
 }
 
 bool choices_read(const char *path, char why[CHOICES_WHY_BYTES]) {

@@ -180,6 +180,12 @@ KernelStatus with_floats(uint32_t first, uint32_t second, const char **why, Body
 #define CUDA_KERNEL(name)                                                                          \
   extern "C" KernelStatus cuda_##name(const KernelArgs *args, const char **why)
 
+/* Defines cuda_NAME_join. */
+#define CUDA_JOIN(name)                                                                            \
+  extern "C" KernelStatus cuda_##name##_join(const Kernel *kernel, const Kernel *second,           \
+                                             const KernelUse use[2], KernelJoined *joined,         \
+                                             const char **why)
+
 /* cuda_NAME_together, and of it cuda_NAME. */
 #define CUDA_KERNEL_TOGETHER(name)                                                                 \
   CUDA_KERNEL(name) {                                                                              \

@@ -21,7 +21,8 @@ static KernelStatus run_together(const Kernel *kernel, const KernelArgs *args, i
 }
 
 static const Kernel kernels[KERNEL_COUNT] = {
-#define KERNEL(name, ...) {KERNEL_##name, kernel_check_use, cuda_##name, run_together, NULL, NULL},
+#define KERNEL(name, ...)                                                                          \
+  {KERNEL_##name, kernel_check_use, cuda_##name, run_together, NULL, cuda_##name##_join},
 #include "kernels/kernels.def"
 #undef KERNEL
 };

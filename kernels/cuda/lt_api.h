@@ -28,12 +28,33 @@ typedef struct LtCandidate {
 enum { LT_DONE = 0, LT_INVALID = 7, LT_NOT_SUPPORTED = 15 };
 enum { LT_F32 = 0, LT_BF16 = 14, LT_COMPUTE_F32 = 68 };
 enum { LT_PLAIN = 0, LT_TRANSPOSED = 1 };
-enum { LT_EPILOGUE_NONE = 1, LT_EPILOGUE_BIAS = 4 };
+/* What the end of a product does besides: adds a bias; GELU (the tanh form), whose argument AUX
+ * keeps; multiplies by GELU's slope at what AUX has; sums a factor over k into the bias. */
+enum {
+  LT_EPILOGUE_NONE = 1,
+  LT_EPILOGUE_BIAS = 4,
+  LT_EPILOGUE_GELU = 32,
+  LT_EPILOGUE_GELU_BIAS = 36,
+  LT_EPILOGUE_GELU_AUX = 160,
+  LT_EPILOGUE_GELU_AUX_BIAS = 164,
+  LT_EPILOGUE_DGELU = 192,
+  LT_EPILOGUE_BGRAD_A = 256, /* as many as d has rows */
+  LT_EPILOGUE_BGRAD_B = 512  /* as many as d has columns */
+};
+enum { LT_EPILOGUE_AUX = 128 }; /* the bit of those that have one */
+enum { LT_AUX_LEAD_UNIT = 8 };  /* AUX's leading dimension is a multiple of it */
 /* Parts of a sum over k are added up in f32, or there are none. */
 enum { LT_REDUCE_IN_F32 = 2 };
 
 /* Attributes. */
-enum { LT_TRANSPOSE_A = 3, LT_TRANSPOSE_B = 4, LT_EPILOGUE = 7, LT_BIAS = 8 };
+enum {
+  LT_TRANSPOSE_A = 3,
+  LT_TRANSPOSE_B = 4,
+  LT_EPILOGUE = 7,
+  LT_BIAS = 8,
+  LT_AUX = 11,
+  LT_AUX_LEAD = 12
+};
 enum {
   LT_WORKSPACE_MOST = 1,
   LT_REDUCTIONS = 3,

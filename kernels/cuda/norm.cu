@@ -1,167 +1,373 @@
-/* norm.cu -- layernorm and rmsnorm: a block a row forward. Backward reads x and d_y once from the
- * GPU's memory (the second time they are in its caches): each block walks over rows, writes d_x,
- * and keeps its sums for the weights' gradients in registers; a second kernel adds the blocks' sums
- * in order. */
+/* norm.cu -- layernorm and rmsnorm, also together with the addition before or behind them.
+ *
+ * Forward, a block has a row, and keeps it in registers: x is read once. Backward, each block walks
+ * over rows and keeps its sums for the weights' gradients in registers, and of rows up to 8,192
+ * wide also x and d_y; a second kernel adds the blocks' sums in order. */
 #include "kernels/cuda/cuda.h"
+
+/* ---- a row, shared out over the threads of a block ---- */
+
+enum { VECTOR_BYTES = 16, WIDEST = 16 * 1024, KEPT_MOST = 16 };
+
+/* A thread has PER packs of V neighbours: the first at column threadIdx.x V, the others every
+ * THREADS V. Rows are no wider than all of them, and hold whole packs. */
+template <class T_, int V_, int THREADS_, int PER_> struct Columns {
+  typedef T_ T;
+  static constexpr int V = V_, THREADS = THREADS_, PER = PER_, COUNT = PER * V;
+  struct alignas(V * sizeof(T)) Pack {
+    T at[V];
+  };
+
+  static __device__ int64_t first(int pack) { return ((int64_t)pack * THREADS + threadIdx.x) * V; }
+  static __device__ void load(const T *from, float *to) {
+    const Pack pack = *(const Pack *)from;
+#pragma unroll
+    for (int v = 0; v < V; v++)
+      to[v] = to_float(pack.at[v]);
+  }
+  static __device__ void store(T *to, const float *from) {
+    Pack pack;
+#pragma unroll
+    for (int v = 0; v < V; v++)
+      put(&pack.at[v], from[v]);
+    *(Pack *)to = pack;
+  }
+};
+
+/* Loops over the packs of a thread that are in the row: the pack's number, and its first column. */
+#define EACH_PACK(C, pack, column, width)                                                          \
+  _Pragma("unroll") for (int pack = 0; pack < (C).PER;                                             \
+                         pack++) if (int64_t column = (C).first(pack); column < (width))
+
+/* Runs `run` with columns for rows of this width; in packs of 16 bytes where rows begin and end at
+ * multiples of it. */
+template <class T, class Run> static void with_columns(int64_t width, bool in_packs, Run run) {
+  constexpr int V = VECTOR_BYTES / (int)sizeof(T);
+  if (!in_packs && width <= 1024)
+    run(Columns<T, 1, 128, 8>());
+  else if (!in_packs)
+    run(Columns<T, 1, 512, 32>());
+  else if (width <= 1024)
+    run(Columns<T, V, 128, 8 / V>());
+  else if (width <= 4096)
+    run(Columns<T, V, 256, 16 / V>());
+  else if (width <= 8192)
+    run(Columns<T, V, 512, 16 / V>());
+  else
+    run(Columns<T, V, 512, 32 / V>());
+}
+
+template <class T> static bool are_packs(int64_t width, const void *const *at, int count) {
+  bool good = width * (int64_t)sizeof(T) % VECTOR_BYTES == 0;
+  for (int i = 0; i < count; i++)
+    good = good && (uintptr_t)at[i] % VECTOR_BYTES == 0;
+  return good;
+}
+
+static bool is_taken(int64_t width, const char **why) {
+  *why = "kernels for GPUs take rows of up to 16,384";
+  return width <= WIDEST;
+}
+
+/* As it is when it has been in memory. */
+template <class T> static __device__ float rounded(float value) {
+  T stored;
+  put(&stored, value);
+  return to_float(stored);
+}
 
 /* ---- forward ---- */
 
-template <class T>
-__global__ void layernorm_row(const T *x, const T *weight, const T *bias, T *y, float *stats,
-                              int64_t width, float eps) {
-  const T *row = x + blockIdx.x * width;
-  float sum = 0, square = 0;
-  for (int64_t c = threadIdx.x; c < width; c += blockDim.x)
-    sum += to_float(row[c]);
-  float mean = block_sum(sum) / (float)width;
-  for (int64_t c = threadIdx.x; c < width; c += blockDim.x)
-    square += (to_float(row[c]) - mean) * (to_float(row[c]) - mean);
-  float rstd = 1 / sqrtf(block_sum(square) / (float)width + eps);
-  for (int64_t c = threadIdx.x; c < width; c += blockDim.x)
-    put(y + blockIdx.x * width + c,
-        (to_float(row[c]) - mean) * rstd * to_float(weight[c]) + to_float(bias[c]));
+/* What layernorm and rmsnorm have in common; rmsnorm has no mean and no bias. With b, x is not read
+ * but made: a + b. */
+template <class T> struct NormForward {
+  const T *a, *b;
+  T *x;
+  const T *weight, *bias;
+  T *y;
+  float *stats;
+  int64_t width;
+  float eps;
+};
+
+template <class C>
+__global__ void __launch_bounds__(C::THREADS) norm_row(NormForward<typename C::T> n) {
+  typedef typename C::T T;
+  const C columns;
+  const int64_t row = blockIdx.x * n.width;
+  float x[C::COUNT], sum = 0, square = 0;
+  EACH_PACK(columns, p, c, n.width) {
+    C::load(n.a + row + c, x + p * C::V);
+    if (n.b != nullptr) {
+      float more[C::V];
+      C::load(n.b + row + c, more);
+#pragma unroll
+      for (int v = 0; v < C::V; v++)
+        x[p * C::V + v] = rounded<T>(x[p * C::V + v] + more[v]);
+      C::store(n.x + row + c, x + p * C::V);
+    }
+#pragma unroll
+    for (int v = 0; v < C::V; v++)
+      sum += x[p * C::V + v];
+  }
+  float mean = n.bias != nullptr ? block_sum(sum) / (float)n.width : 0;
+  EACH_PACK(columns, p, c, n.width) {
+#pragma unroll
+    for (int v = 0; v < C::V; v++)
+      square += (x[p * C::V + v] - mean) * (x[p * C::V + v] - mean);
+  }
+  float rstd = 1 / sqrtf(block_sum(square) / (float)n.width + n.eps);
+  EACH_PACK(columns, p, c, n.width) {
+    float weight[C::V], bias[C::V] = {};
+    C::load(n.weight + c, weight);
+    if (n.bias != nullptr) C::load(n.bias + c, bias);
+#pragma unroll
+    for (int v = 0; v < C::V; v++)
+      x[p * C::V + v] = (x[p * C::V + v] - mean) * rstd * weight[v] + bias[v];
+    C::store(n.y + row + c, x + p * C::V);
+  }
   if (threadIdx.x > 0) return;
-  stats[2 * (int64_t)blockIdx.x] = mean;
-  stats[2 * (int64_t)blockIdx.x + 1] = rstd;
+  if (n.bias != nullptr) n.stats[2 * (int64_t)blockIdx.x] = mean;
+  n.stats[n.bias != nullptr ? 2 * (int64_t)blockIdx.x + 1 : blockIdx.x] = rstd;
+}
+
+/* The operands of layernorm are x, weight, bias, y, stats; rmsnorm has no bias. `add`, of operands
+ * a, b, y, makes x; or NULL. */
+static KernelStatus norm_forward(const KernelArgs *add, const KernelArgs *args, bool has_bias,
+                                 const char **why, const char *name) {
+  if (!is_taken(args->dim[1], why)) return KERNEL_REFUSED;
+  return with_float(args->dtype[0], why, [=](auto number) {
+    typedef decltype(number) T;
+    void *const *at = args->operand;
+    const int y = has_bias ? 3 : 2;
+    const void *b = add != nullptr ? add->operand[1] : nullptr;
+    NormForward<T> n = {(const T *)(add != nullptr ? add->operand[0] : at[0]),
+                        (const T *)b,
+                        (T *)at[0],
+                        (const T *)at[1],
+                        has_bias ? (const T *)at[2] : nullptr,
+                        (T *)at[y],
+                        (float *)at[y + 1],
+                        args->dim[1],
+                        (float)args->attr[0]};
+    const void *rows[] = {n.a, n.b, n.x, n.weight, n.bias, n.y};
+    Launch run(args, why, name);
+    with_columns<T>(n.width, are_packs<T>(n.width, rows, 6), [&](auto columns) {
+      typedef decltype(columns) C;
+      run.blocks(dim3((unsigned)args->dim[0]), C::THREADS, norm_row<C>, n);
+    });
+    return run.status;
+  });
 }
 
 CUDA_KERNEL(layernorm) {
-  return with_float(args->dtype[0], why, [=](auto number) {
-    typedef decltype(number) T;
-    void *const *at = args->operand;
-    Launch run(args, why, "layernorm");
-    run.blocks(dim3((unsigned)args->dim[0]), ROW_THREADS, layernorm_row<T>, (const T *)at[0],
-               (const T *)at[1], (const T *)at[2], (T *)at[3], (float *)at[4], args->dim[1],
-               (float)args->attr[0]);
-    return run.status;
-  });
-}
-
-template <class T>
-__global__ void rmsnorm_row(const T *x, const T *weight, T *y, float *rstd, int64_t width,
-                            float eps) {
-  const T *row = x + blockIdx.x * width;
-  float square = 0;
-  for (int64_t c = threadIdx.x; c < width; c += blockDim.x)
-    square += to_float(row[c]) * to_float(row[c]);
-  float scale = 1 / sqrtf(block_sum(square) / (float)width + eps);
-  for (int64_t c = threadIdx.x; c < width; c += blockDim.x)
-    put(y + blockIdx.x * width + c, to_float(row[c]) * scale * to_float(weight[c]));
-  if (threadIdx.x == 0) rstd[blockIdx.x] = scale;
+  return norm_forward(nullptr, args, true, why, "layernorm");
 }
 
 CUDA_KERNEL(rmsnorm) {
-  return with_float(args->dtype[0], why, [=](auto number) {
-    typedef decltype(number) T;
-    void *const *at = args->operand;
-    Launch run(args, why, "rmsnorm");
-    run.blocks(dim3((unsigned)args->dim[0]), ROW_THREADS, rmsnorm_row<T>, (const T *)at[0],
-               (const T *)at[1], (T *)at[2], (float *)at[3], args->dim[1], (float)args->attr[0]);
-    return run.status;
-  });
+  return norm_forward(nullptr, args, false, why, "rmsnorm");
 }
 
 /* ---- backward ---- */
 
 /* What layernorm_backward and rmsnorm_backward have in common; rmsnorm's mean is 0, and its d_bias
- * is not made. */
-struct NormBackward {
+ * is not made. With `other`, y is d_x + other, and d_x is written where it is not NULL. */
+template <class T> struct NormBackward {
+  const T *d_y, *x, *weight;
+  const float *stats;
+  T *d_x;
+  const T *other;
+  T *y;
+  float *sums;
   int64_t rows, width;
   int64_t vectors, padded; /* of the blocks' sums: 1 or 2, and elements of one */
   bool has_mean, accumulate;
 };
 
-/* PER: columns of a thread, threadIdx.x and every THREADS from there on. */
-template <class T, int THREADS, int PER>
-__global__ void __launch_bounds__(THREADS)
-    norm_backward_rows(const T *d_y, const T *x, const T *weight, const float *stats, T *d_x,
-                       float *sums, NormBackward n) {
-  float d_weight[PER] = {}, d_bias[PER] = {};
-  for (int64_t r = blockIdx.x; r < n.rows; r += gridDim.x) {
-    float mean = n.has_mean ? stats[2 * r] : 0, rstd = n.has_mean ? stats[2 * r + 1] : stats[r];
-    float sum_g = 0, sum_gn = 0;
+/* A row's d_y and x, as far as a thread has them: kept, or read again. */
+template <class C> struct SlopeRow {
+  static constexpr bool KEEPS = C::COUNT <= KEPT_MOST;
+  float slope[KEEPS ? C::COUNT : C::V], unit[KEEPS ? C::COUNT : C::V];
+
+  static __device__ int at(int pack) { return KEEPS ? pack * C::V : 0; }
+  __device__ void load(const NormBackward<typename C::T> &n, int64_t row, int pack, int64_t column,
+                       float mean, float rstd) {
+    C::load(n.d_y + row + column, slope + at(pack));
+    C::load(n.x + row + column, unit + at(pack));
 #pragma unroll
-    for (int i = 0; i < PER; i++) {
-      int64_t c = threadIdx.x + (int64_t)i * THREADS;
-      if (c >= n.width) continue;
-      float slope = to_float(d_y[r * n.width + c]), g = slope * to_float(weight[c]);
-      float unit = (to_float(x[r * n.width + c]) - mean) * rstd;
-      d_weight[i] += slope * unit;
-      d_bias[i] += slope;
-      sum_g += g;
-      sum_gn += g * unit;
+    for (int v = 0; v < C::V; v++)
+      unit[at(pack) + v] = (unit[at(pack) + v] - mean) * rstd;
+  }
+};
+
+/* Writes a pack of d_x, or of its sum with `other`. */
+template <class C>
+static __device__ void store_slope(const NormBackward<typename C::T> &n, int64_t at,
+                                   const float *d_x) {
+  if (n.d_x != nullptr) C::store(n.d_x + at, d_x);
+  if (n.other == nullptr) return;
+  float sum[C::V];
+  C::load(n.other + at, sum);
+#pragma unroll
+  for (int v = 0; v < C::V; v++)
+    sum[v] += rounded<typename C::T>(d_x[v]);
+  C::store(n.y + at, sum);
+}
+
+template <class C>
+__global__ void __launch_bounds__(C::THREADS) norm_backward_rows(NormBackward<typename C::T> n) {
+  const C columns;
+  float d_weight[C::COUNT] = {}, d_bias[C::COUNT] = {};
+  for (int64_t r = blockIdx.x; r < n.rows; r += gridDim.x) {
+    float mean = n.has_mean ? n.stats[2 * r] : 0, rstd = n.stats[n.has_mean ? 2 * r + 1 : r];
+    float sum_g = 0, sum_gn = 0;
+    SlopeRow<C> row;
+    EACH_PACK(columns, p, c, n.width) {
+      float weight[C::V];
+      C::load(n.weight + c, weight);
+      row.load(n, r * n.width, p, c, mean, rstd);
+#pragma unroll
+      for (int v = 0; v < C::V; v++) {
+        float slope = row.slope[row.at(p) + v], unit = row.unit[row.at(p) + v];
+        d_weight[p * C::V + v] += slope * unit;
+        d_bias[p * C::V + v] += slope;
+        sum_g += slope * weight[v];
+        sum_gn += slope * weight[v] * unit;
+      }
     }
     float mean_gn = block_sum(sum_gn) / (float)n.width;
     float mean_g = n.has_mean ? block_sum(sum_g) / (float)n.width : 0;
-    for (int64_t c = threadIdx.x; c < n.width; c += THREADS) {
-      float g = to_float(d_y[r * n.width + c]) * to_float(weight[c]);
-      float unit = (to_float(x[r * n.width + c]) - mean) * rstd;
-      put(d_x + r * n.width + c, rstd * (g - mean_g - unit * mean_gn));
+    EACH_PACK(columns, p, c, n.width) {
+      float weight[C::V], d_x[C::V];
+      C::load(n.weight + c, weight);
+      if (!row.KEEPS) row.load(n, r * n.width, p, c, mean, rstd);
+#pragma unroll
+      for (int v = 0; v < C::V; v++)
+        d_x[v] = rstd * (row.slope[row.at(p) + v] * weight[v] - mean_g -
+                         row.unit[row.at(p) + v] * mean_gn);
+      store_slope<C>(n, r * n.width + c, d_x);
     }
   }
-  float *own = sums + blockIdx.x * n.vectors * n.padded;
+  float *own = n.sums + blockIdx.x * n.vectors * n.padded;
+  EACH_PACK(columns, p, c, n.width) {
 #pragma unroll
-  for (int i = 0; i < PER; i++) {
-    int64_t c = threadIdx.x + (int64_t)i * THREADS;
-    if (c >= n.width) continue;
-    own[c] = d_weight[i];
-    if (n.vectors > 1) own[n.padded + c] = d_bias[i];
+    for (int v = 0; v < C::V; v++) {
+      own[c + v] = d_weight[p * C::V + v];
+      if (n.vectors > 1) own[n.padded + c + v] = d_bias[p * C::V + v];
+    }
   }
 }
 
-template <class G>
-__global__ void add_blocks(const float *sums, G *d_weight, G *d_bias, NormBackward n,
-                           int64_t blocks) {
+template <class G, class T>
+__global__ void add_blocks(G *d_weight, G *d_bias, NormBackward<T> n, int64_t blocks) {
   for (EACH_ELEMENT(i, n.vectors * n.width)) {
     int64_t vector = i / n.width, c = i % n.width;
     float sum = 0;
     for (int64_t b = 0; b < blocks; b++)
-      sum += sums[(b * n.vectors + vector) * n.padded + c];
+      sum += n.sums[(b * n.vectors + vector) * n.padded + c];
     put_or_add((vector == 0 ? d_weight : d_bias) + c, sum, n.accumulate);
   }
 }
 
-/* The operands d_y, x, weight, stats, d_x stand at 0 .. 4. */
-template <class T, int THREADS, int PER>
-static void launch_rows(Launch &run, const KernelArgs *args, int64_t blocks, float *sums,
-                        const NormBackward &n) {
-  void *const *at = args->operand;
-  run.blocks(dim3((unsigned)blocks), THREADS, norm_backward_rows<T, THREADS, PER>, (const T *)at[0],
-             (const T *)at[1], (const T *)at[2], (const float *)at[3], (T *)at[4], sums, n);
-}
-
-static KernelStatus norm_backward(const KernelArgs *args, const char **why, const char *name,
-                                  NormBackward n) {
-  enum { WIDEST = 16 * 1024 };
-  *why = "kernels for GPUs take rows of up to 16,384";
-  if (n.width > WIDEST) return KERNEL_REFUSED;
-  float *sums = (float *)args->operand[n.vectors > 1 ? 7 : 6];
-  int64_t blocks = n.rows < WORK_NORM_BLOCKS ? n.rows : (int64_t)WORK_NORM_BLOCKS;
-  n.padded = (n.width + 15) / 16 * 16;
+/* The operands are d_y, x, weight, stats, d_x, d_weight, d_bias where there is one, and scratch.
+ * `other` and `y`: NULL, or what d_x is added to and where the sum goes. */
+static KernelStatus norm_backward(const KernelArgs *args, const void *other, void *y, bool has_bias,
+                                  const char **why, const char *name) {
+  if (!is_taken(args->dim[1], why)) return KERNEL_REFUSED;
   return with_floats(args->dtype[0], args->dtype[5], why, [=](auto value, auto gradient) {
     typedef decltype(value) T;
     typedef decltype(gradient) G;
+    void *const *at = args->operand;
+    int64_t rows = args->dim[0], width = args->dim[1];
+    int64_t blocks = rows < WORK_NORM_BLOCKS ? rows : (int64_t)WORK_NORM_BLOCKS;
+    NormBackward<T> n = {(const T *)at[0],
+                         (const T *)at[1],
+                         (const T *)at[2],
+                         (const float *)at[3],
+                         y == at[4] ? nullptr : (T *)at[4],
+                         (const T *)other,
+                         (T *)y,
+                         (float *)at[has_bias ? 7 : 6],
+                         rows,
+                         width,
+                         has_bias ? 2 : 1,
+                         (width + 15) / 16 * 16,
+                         has_bias,
+                         args->accumulate};
+    const void *all[] = {n.d_y, n.x, n.weight, n.d_x, n.other, n.y};
     Launch run(args, why, name);
-    if (n.width <= 128)
-      launch_rows<T, 128, 1>(run, args, blocks, sums, n);
-    else if (n.width <= 1024)
-      launch_rows<T, 256, 4>(run, args, blocks, sums, n);
-    else if (n.width <= 4096)
-      launch_rows<T, 256, 16>(run, args, blocks, sums, n);
-    else
-      launch_rows<T, 512, 32>(run, args, blocks, sums, n);
-    G *d_weight = (G *)args->operand[5], *d_bias = n.vectors > 1 ? (G *)args->operand[6] : nullptr;
-    run.flat(n.vectors * n.width, add_blocks<G>, sums, d_weight, d_bias, n, blocks);
+    with_columns<T>(width, are_packs<T>(width, all, 6), [&](auto columns) {
+      typedef decltype(columns) C;
+      run.blocks(dim3((unsigned)blocks), C::THREADS, norm_backward_rows<C>, n);
+    });
+    run.flat(n.vectors * width, add_blocks<G, T>, (G *)at[5], has_bias ? (G *)at[6] : nullptr, n,
+             blocks);
     return run.status;
   });
 }
 
 CUDA_KERNEL(layernorm_backward) {
-  NormBackward n = {args->dim[0], args->dim[1], 2, 0, true, args->accumulate};
-  return norm_backward(args, why, "layernorm_backward", n);
+  return norm_backward(args, nullptr, nullptr, true, why, "layernorm_backward");
 }
 
 CUDA_KERNEL(rmsnorm_backward) {
-  NormBackward n = {args->dim[0], args->dim[1], 1, 0, false, args->accumulate};
-  return norm_backward(args, why, "rmsnorm_backward", n);
+  return norm_backward(args, nullptr, nullptr, false, why, "rmsnorm_backward");
+}
+
+/* ---- an addition before or behind a norm, in one pass over the rows. Results are bitwise those of
+ * the two: the value between is rounded as it is in memory. ---- */
+
+/* Adds as many elements as the norm has, one by one, all of the norm's type. */
+static bool adds_rows(const KernelUse *add, const KernelUse *norm) {
+  int64_t axes = add->dim[0], elements = 1;
+  bool is_dense = true;
+  for (int64_t i = axes; i > 0; i--) {
+    is_dense = is_dense && (add->dim[i] == 1 || add->dim[axes + i] == elements);
+    elements *= add->dim[i];
+  }
+  for (int i = 0; i < 3; i++)
+    is_dense = is_dense && add->dtype[i] == norm->dtype[0];
+  return is_dense && elements == norm->dim[0] * norm->dim[1];
+}
+
+template <bool HAS_BIAS>
+static KernelStatus run_added(const KernelJoined *, const KernelArgs *add, const KernelArgs *norm,
+                              const char **why) {
+  if (add->operand[2] == norm->operand[0])
+    return norm_forward(add, norm, HAS_BIAS, why, HAS_BIAS ? "layernorm" : "rmsnorm");
+  KernelStatus ended = cuda_add(add, why);
+  return ended != KERNEL_DONE ? ended
+         : HAS_BIAS           ? cuda_layernorm(norm, why)
+                              : cuda_rmsnorm(norm, why);
+}
+
+CUDA_JOIN(add) {
+  (void)kernel, (void)why;
+  if (!adds_rows(&use[0], &use[1])) return KERNEL_DONE;
+  if (second->id == KERNEL_layernorm) joined->run = run_added<true>;
+  if (second->id == KERNEL_rmsnorm) joined->run = run_added<false>;
+  return KERNEL_DONE;
+}
+
+template <bool HAS_BIAS>
+static KernelStatus run_then_added(const KernelJoined *, const KernelArgs *norm,
+                                   const KernelArgs *add, const char **why) {
+  void *d_x = norm->operand[4], *const *at = add->operand;
+  const char *name = HAS_BIAS ? "layernorm_backward" : "rmsnorm_backward";
+  if ((at[0] == d_x) != (at[1] == d_x))
+    return norm_backward(norm, at[at[0] == d_x ? 1 : 0], at[2], HAS_BIAS, why, name);
+  KernelStatus ended = norm_backward(norm, nullptr, nullptr, HAS_BIAS, why, name);
+  return ended == KERNEL_DONE ? cuda_add(add, why) : ended;
+}
+
+CUDA_JOIN(layernorm_backward) {
+  (void)kernel, (void)why;
+  if (second->id == KERNEL_add && adds_rows(&use[1], &use[0])) joined->run = run_then_added<true>;
+  return KERNEL_DONE;
+}
+
+CUDA_JOIN(rmsnorm_backward) {
+  (void)kernel, (void)why;
+  if (second->id == KERNEL_add && adds_rows(&use[1], &use[0])) joined->run = run_then_added<false>;
+  return KERNEL_DONE;
 }

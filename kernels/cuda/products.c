@@ -1,28 +1,12 @@
-#include "kernels/cuda/products.h"
-
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "kernels/cuda/choices.h"
+#include "kernels/cuda/products_inside.h"
 #include "kernels/cuda/variants.h"
 #include "kernels/prepare.h"
-
-/* The roles of operands: d is the product of a and b. */
-typedef struct Parts {
-  int32_t a, b, bias, d; /* bias: -1 where there is none */
-} Parts;
-
-/* What a record needs at every call. */
-typedef struct Product {
-  Parts parts;
-  LtHandle *handle;
-  LtOperation *operation;
-  LtLayout *a, *b, *d;
-  LtAlgorithm algorithm;
-  bool may_add; /* to the contents of d */
-} Product;
 
 static struct {
   pthread_mutex_t lock;
@@ -34,12 +18,6 @@ static struct {
 
 /* ---- what to multiply: the library's matrices stand column after column, ours row after row, so
  * that each of ours is its transposed one there */
-
-typedef struct Matrices {
-  Parts parts;
-  int64_t m, n, k, lead_a, lead_b;
-  int32_t transpose_a, transpose_b;
-} Matrices;
 
 static Matrices forward(const int64_t *dim, int32_t bias) {
   int64_t rows = dim[0], in = dim[1], out = dim[2];
@@ -80,13 +58,15 @@ static Matrices backward_w(const int64_t *dim) {
                     .transpose_b = LT_TRANSPOSED};
 }
 
-static Matrices matrices_of(KernelId id, const int64_t *dim) {
+Matrices product_matrices(KernelId id, const int64_t *dim) {
   if (id == KERNEL_linear_dx) return backward_x(dim);
   if (id == KERNEL_linear_dw) return backward_w(dim);
   return forward(dim, id == KERNEL_linear_bias ? 2 : -1);
 }
 
 /* ---- preparing: the first call that fails says why */
+
+enum { USES_BIAS = LT_EPILOGUE_BIAS | LT_EPILOGUE_BGRAD_A | LT_EPILOGUE_BGRAD_B };
 
 typedef struct Making {
   const LtApi *api;
@@ -129,10 +109,14 @@ static void describe(Making *making, Product *product, const Matrices *x,
   set(making, product->operation, LT_TRANSPOSE_A, x->transpose_a);
   set(making, product->operation, LT_TRANSPOSE_B, x->transpose_b);
   set(making, product->operation, LT_EPILOGUE, shape->epilogue);
-  if (x->parts.bias >= 0) { /* an address of the alignment that the heuristic may count on */
-    const void *like = (const void *)(uintptr_t)shape->align_bytes;
+  /* Addresses of the alignment that the heuristic may count on. */
+  const void *like = (const void *)(uintptr_t)shape->align_bytes;
+  if ((shape->epilogue & USES_BIAS) != 0 && making->status == LT_DONE)
     (void)made(making, making->api->operation_set(product->operation, LT_BIAS, &like, sizeof like));
-  }
+  if ((shape->epilogue & LT_EPILOGUE_AUX) != 0 && making->status == LT_DONE &&
+      made(making, making->api->operation_set(product->operation, LT_AUX, &like, sizeof like)))
+    (void)made(making,
+               making->api->operation_set(product->operation, LT_AUX_LEAD, &x->m, sizeof x->m));
   bool a_turned = x->transpose_a != LT_PLAIN, b_turned = x->transpose_b != LT_PLAIN;
   layout(making, &product->a, shape->factors, a_turned ? x->k : x->m, a_turned ? x->m : x->k,
          x->lead_a);
@@ -205,10 +189,11 @@ static bool choose(Making *making, Product *product, const ProductShape *shape) 
   return true;
 }
 
-static ProductShape shape_of(const Making *making, const KernelUse *use, const Matrices *x,
-                             const char *gpu, bool has_work) {
-  ProductShape shape = {
-      .version = making->api->get_version(),
+static ProductShape shape_of(const KernelUse *use, const Matrices *x, int32_t epilogue,
+                             int64_t align_bytes) {
+  bool has_work = use->operand_count > x->parts.d + 1;
+  return (ProductShape){
+      .version = lt.api->get_version(),
       .m = x->m,
       .n = x->n,
       .k = x->k,
@@ -216,16 +201,13 @@ static ProductShape shape_of(const Making *making, const KernelUse *use, const M
       .transpose_b = x->transpose_b,
       .factors = lt_type(use->dtype[x->parts.a]),
       .result = lt_type(use->dtype[x->parts.d]),
-      .epilogue = x->parts.bias < 0 ? LT_EPILOGUE_NONE : LT_EPILOGUE_BIAS,
-      .align_bytes = (uint32_t)use->align_bytes,
+      .epilogue = epilogue,
+      .align_bytes = (uint32_t)align_bytes,
       .workspace_most = has_work ? (uint64_t)use->bytes[use->operand_count - 1] : 0,
   };
-  (void)snprintf(shape.gpu, sizeof shape.gpu, "%s", gpu);
-  return shape;
 }
 
-static void release(void *state) {
-  Product *product = state;
+void product_close(Product *product) {
   if (product == NULL) return;
   if (product->operation != NULL) (void)lt.api->operation_destroy(product->operation);
   LtLayout *layouts[] = {product->a, product->b, product->d};
@@ -234,10 +216,44 @@ static void release(void *state) {
   free(product);
 }
 
-/* The types that the library multiplies with sums in f32. */
-static bool has_types(uint32_t factors, uint32_t result) {
+bool product_has_types(uint32_t factors, uint32_t result) {
   return factors == DTYPE_BF16 ? result == DTYPE_BF16 || result == DTYPE_F32
                                : factors == DTYPE_F32 && result == DTYPE_F32;
+}
+
+KernelStatus product_open(const KernelUse *use, const Matrices *x, int32_t epilogue,
+                          int64_t align_bytes, Product **opened, const char **why) {
+  const char *name = "";
+  int32_t gpu = lt.gpu(&name);
+  Product *product = calloc(1, sizeof *product);
+  *opened = NULL;
+  *why = product == NULL ? "there is no memory for it" : "the process has more GPUs than expected";
+  if (product == NULL || gpu < 0 || gpu >= PRODUCT_GPUS_MAX) {
+    free(product);
+    return KERNEL_FAILED;
+  }
+  Making making = {.api = lt.api};
+  ProductShape shape = shape_of(use, x, epilogue, align_bytes);
+  (void)snprintf(shape.gpu, sizeof shape.gpu, "%s", name);
+  product->parts = x->parts;
+  product->handle = handle_of(&making, gpu);
+  if (making.status == LT_DONE) describe(&making, product, x, &shape);
+  bool holds = making.status != LT_DONE || choose(&making, product, &shape);
+  if (making.status == LT_DONE && holds) {
+    *opened = product;
+    return KERNEL_DONE;
+  }
+  *why = !holds ? "cublasLt does not take the algorithm any more that is kept for it, and another "
+                  "one would round otherwise"
+         : making.status == LT_NOT_SUPPORTED
+             ? "cublasLt has no algorithm for it within the scratch that the plan gives"
+             : lt.api->status_string(making.status);
+  product_close(product);
+  return holds && making.status == LT_NOT_SUPPORTED ? KERNEL_REFUSED : KERNEL_FAILED;
+}
+
+static void release(void *state) {
+  product_close(state);
 }
 
 /* Empty products and types that the library lacks are left to the plain kernel, which makes or
@@ -246,63 +262,55 @@ static KernelStatus prepare(const Kernel *kernel, const KernelUse *use, void **s
                             const char **why) {
   KernelStatus checked = kernel_check_use(kernel, use, state, why);
   if (checked != KERNEL_DONE) return checked;
-  Matrices x = matrices_of(kernel->id, use->dim);
+  Matrices x = product_matrices(kernel->id, use->dim);
   bool is_empty = x.m == 0 || x.n == 0 || x.k == 0;
-  if (is_empty || !has_types(use->dtype[x.parts.a], use->dtype[x.parts.d])) return KERNEL_DONE;
-  const char *name = "";
-  int32_t gpu = lt.gpu(&name);
-  Product *product = calloc(1, sizeof *product);
-  *why = product == NULL ? "there is no memory for it" : "the process has more GPUs than expected";
-  if (product == NULL || gpu < 0 || gpu >= PRODUCT_GPUS_MAX) {
-    free(product);
-    return KERNEL_FAILED;
-  }
-  Making making = {.api = lt.api};
-  ProductShape shape = shape_of(&making, use, &x, name, use->operand_count > x.parts.d + 1);
-  product->parts = x.parts;
-  product->may_add = kernel->id == KERNEL_linear_dw;
-  product->handle = handle_of(&making, gpu);
-  if (making.status == LT_DONE) describe(&making, product, &x, &shape);
-  bool holds = making.status != LT_DONE || choose(&making, product, &shape);
-  if (making.status == LT_DONE && holds) {
-    *state = product;
+  if (is_empty || !product_has_types(use->dtype[x.parts.a], use->dtype[x.parts.d]))
     return KERNEL_DONE;
-  }
-  *why = !holds ? "cublasLt does not take the algorithm any more that is kept for it, and another "
-                  "one would round otherwise"
-         : making.status == LT_NOT_SUPPORTED
-             ? "cublasLt has no algorithm for it within the scratch that the plan gives"
-             : lt.api->status_string(making.status);
-  release(product);
-  return KERNEL_FAILED;
+  int32_t epilogue = x.parts.bias < 0 ? LT_EPILOGUE_NONE : LT_EPILOGUE_BIAS;
+  Product *product = NULL;
+  KernelStatus opened = product_open(use, &x, epilogue, use->align_bytes, &product, why);
+  *state = product;
+  return opened == KERNEL_DONE ? KERNEL_DONE : KERNEL_FAILED;
 }
 
 /* ---- running */
 
-static KernelStatus run(const KernelArgs *args, const char **why) {
-  const Product *product = args->state;
+KernelStatus product_run(const Product *product, const KernelArgs *args, ProductTo to,
+                         const char **why) {
   const Parts *at = &product->parts;
-  const float one = 1, beta = product->may_add && args->accumulate ? 1 : 0;
+  const float one = 1, beta = to.adds ? 1 : 0;
   bool has_work = args->operand_count > at->d + 1;
   int32_t work = args->operand_count - 1;
   int status = LT_DONE;
-  if (at->bias >= 0)
-    status = lt.api->operation_set(product->operation, LT_BIAS, &args->operand[at->bias],
-                                   sizeof(void *));
+  if (to.bias != NULL)
+    status = lt.api->operation_set(product->operation, LT_BIAS, &to.bias, sizeof to.bias);
+  if (status == LT_DONE && to.aux != NULL)
+    status = lt.api->operation_set(product->operation, LT_AUX, &to.aux, sizeof to.aux);
   if (status == LT_DONE)
     status = lt.api->multiply(product->handle, product->operation, &one, args->operand[at->a],
-                              product->a, args->operand[at->b], product->b, &beta,
-                              args->operand[at->d], product->d, args->operand[at->d], product->d,
-                              &product->algorithm, has_work ? args->operand[work] : NULL,
+                              product->a, args->operand[at->b], product->b, &beta, to.d, product->d,
+                              to.d, product->d, &product->algorithm,
+                              has_work ? args->operand[work] : NULL,
                               has_work ? (size_t)args->bytes[work] : 0, args->stream);
   if (status == LT_DONE) return KERNEL_DONE;
   *why = lt.api->status_string(status);
   return KERNEL_FAILED;
 }
 
+static KernelStatus run(const KernelArgs *args, bool may_add, const char **why) {
+  const Product *product = args->state;
+  const Parts *at = &product->parts;
+  ProductTo to = {.bias = at->bias >= 0 ? args->operand[at->bias] : NULL,
+                  .d = args->operand[at->d],
+                  .adds = may_add && args->accumulate};
+  return product_run(product, args, to, why);
+}
+
+/* Of the four only linear_dw adds to what is there. */
 #define THROUGH_LIBRARY(name)                                                                      \
   static KernelStatus run_##name(const KernelArgs *args, const char **why) {                       \
-    return args->state != NULL ? run(args, why) : cuda_##name(args, why);                          \
+    return args->state != NULL ? run(args, KERNEL_##name == KERNEL_linear_dw, why)                 \
+                               : cuda_##name(args, why);                                           \
   }
 THROUGH_LIBRARY(linear)
 THROUGH_LIBRARY(linear_bias)
@@ -314,13 +322,14 @@ const Kernel *kernels_cuda_with(const LtApi *api, ProductGpu *gpu) {
   if (lt.api == NULL) {
     lt.api = api, lt.gpu = gpu;
     memcpy(lt.kernels, kernels_cuda(), sizeof lt.kernels);
-    lt.kernels[KERNEL_linear] = (Kernel){KERNEL_linear, prepare, run_linear, NULL, release, NULL};
-    lt.kernels[KERNEL_linear_bias] =
-        (Kernel){KERNEL_linear_bias, prepare, run_linear_bias, NULL, release, NULL};
-    lt.kernels[KERNEL_linear_dx] =
-        (Kernel){KERNEL_linear_dx, prepare, run_linear_dx, NULL, release, NULL};
-    lt.kernels[KERNEL_linear_dw] =
-        (Kernel){KERNEL_linear_dw, prepare, run_linear_dw, NULL, release, NULL};
+#define SET(name)                                                                                  \
+  lt.kernels[KERNEL_##name] =                                                                      \
+      (Kernel){KERNEL_##name, prepare, run_##name, NULL, release, product_join}
+    SET(linear);
+    SET(linear_bias);
+    SET(linear_dx);
+    SET(linear_dw);
+#undef SET
   }
   pthread_mutex_unlock(&lt.lock);
   return lt.kernels;

@@ -1,4 +1,5 @@
 /* lt_stand_in.c -- see lt_stand_in.h. */
+#include <math.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -16,7 +17,8 @@ struct LtHandle {
 
 struct LtOperation {
   int32_t compute, scale, transpose_a, transpose_b, epilogue;
-  const void *bias;
+  void *bias, *aux; /* read or written, as the epilogue says */
+  int64_t aux_lead;
 };
 
 struct LtLayout {
@@ -36,7 +38,7 @@ typedef struct Algorithm {
 _Static_assert(sizeof(Algorithm) == sizeof(LtAlgorithm), "an algorithm fills its place");
 
 static atomic_llong products;
-static atomic_bool knows_nothing;
+static atomic_bool knows_nothing, ends_plainly;
 
 int64_t lt_stand_in_products(void);
 int64_t lt_stand_in_products(void) {
@@ -46,6 +48,11 @@ int64_t lt_stand_in_products(void) {
 void lt_stand_in_knows(bool knows);
 void lt_stand_in_knows(bool knows) {
   atomic_store(&knows_nothing, !knows);
+}
+
+void lt_stand_in_ends(bool with_more);
+void lt_stand_in_ends(bool with_more) {
+  atomic_store(&ends_plainly, !with_more);
 }
 
 static int refuse(int status, const char *why) {
@@ -94,8 +101,12 @@ int cublasLtMatmulDescSetAttribute(LtOperation *operation, int attribute, const 
              : attribute == LT_TRANSPOSE_B ? (void *)&operation->transpose_b
              : attribute == LT_EPILOGUE    ? (void *)&operation->epilogue
              : attribute == LT_BIAS        ? (void *)&operation->bias
+             : attribute == LT_AUX         ? (void *)&operation->aux
+             : attribute == LT_AUX_LEAD    ? (void *)&operation->aux_lead
                                            : NULL;
-  size_t size = attribute == LT_BIAS ? sizeof(void *) : sizeof(int32_t);
+  size_t size = attribute == LT_BIAS || attribute == LT_AUX ? sizeof(void *)
+                : attribute == LT_AUX_LEAD                  ? sizeof(int64_t)
+                                                            : sizeof(int32_t);
   if (at == NULL || size_bytes != size)
     return refuse(LT_INVALID, "an attribute that an operation does not have");
   memcpy(at, value, size);
@@ -198,6 +209,7 @@ static uint64_t shape_of(const LtOperation *operation, const LtLayout *a, const 
       (uint64_t)d->type,
       (uint64_t)(operation->transpose_a * 2 + operation->transpose_b),
       (uint64_t)operation->epilogue,
+      (uint64_t)operation->aux_lead,
   };
   uint64_t hash = 14695981039346656037u;
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
@@ -233,6 +245,30 @@ static void offer(LtCandidate *candidate, const Algorithm *algorithm) {
   memcpy(&candidate->algorithm, algorithm, sizeof *algorithm);
 }
 
+enum { BGRADS = LT_EPILOGUE_BGRAD_A | LT_EPILOGUE_BGRAD_B };
+
+/* What is wrong with what the epilogue was given, or NULL. */
+static const char *epilogue_fault(const LtOperation *operation, const LtLayout *d) {
+  static const int known[] = {
+      LT_EPILOGUE_NONE,      LT_EPILOGUE_BIAS,     LT_EPILOGUE_GELU,
+      LT_EPILOGUE_GELU_BIAS, LT_EPILOGUE_GELU_AUX, LT_EPILOGUE_GELU_AUX_BIAS,
+      LT_EPILOGUE_DGELU,     LT_EPILOGUE_BGRAD_A,  LT_EPILOGUE_BGRAD_B};
+  int32_t epilogue = operation->epilogue;
+  bool is_known = false, has_bias = (epilogue & (LT_EPILOGUE_BIAS | BGRADS)) != 0;
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    is_known = is_known || known[i] == epilogue;
+  if (!is_known) return "an epilogue that there is not";
+  if (has_bias && operation->bias == NULL) return "a bias without an address";
+  if (has_bias && (uintptr_t)operation->bias % (uintptr_t)element_bytes(d) != 0)
+    return "a bias between two elements";
+  if ((epilogue & LT_EPILOGUE_AUX) == 0) return NULL;
+  if (operation->aux == NULL || (uintptr_t)operation->aux % ALIGN_VECTORS != 0)
+    return "an auxiliary matrix without an address, or not aligned";
+  return operation->aux_lead < d->rows || operation->aux_lead % LT_AUX_LEAD_UNIT != 0
+             ? "an auxiliary matrix whose leading dimension is too short, or no multiple of 8"
+             : NULL;
+}
+
 int cublasLtMatmulAlgoGetHeuristic(LtHandle *handle, LtOperation *operation, LtLayout *a,
                                    LtLayout *b, LtLayout *c, LtLayout *d, LtPreference *preference,
                                    int wanted, LtCandidate *candidates, int *found);
@@ -244,10 +280,11 @@ int cublasLtMatmulAlgoGetHeuristic(LtHandle *handle, LtOperation *operation, LtL
   if (handle == NULL || handle->opened == 0 || wanted < 1) return LT_INVALID;
   if (!fits(operation, a, b, c, d, &sizes))
     return refuse(LT_INVALID, "matrices that do not fit each other");
-  if (operation->epilogue == LT_EPILOGUE_BIAS &&
-      (uintptr_t)operation->bias % (uintptr_t)element_bytes(d) != 0)
-    return refuse(LT_INVALID, "a bias between two elements");
-  if (atomic_load(&knows_nothing)) return LT_NOT_SUPPORTED;
+  const char *fault = epilogue_fault(operation, d);
+  if (fault != NULL) return refuse(LT_INVALID, fault);
+  bool is_plain = (operation->epilogue & ~(LT_EPILOGUE_NONE | LT_EPILOGUE_BIAS)) == 0;
+  if (atomic_load(&knows_nothing) || (!is_plain && atomic_load(&ends_plainly)))
+    return LT_NOT_SUPPORTED;
   Algorithm algorithm = advise(operation, a, b, d, preference, &sizes);
   offer(&candidates[0], &algorithm);
   *found = 1;
@@ -324,14 +361,47 @@ static float sum_over(const Call *call, int64_t i, int64_t j, int64_t from, int6
   return sum;
 }
 
+static float gelu(float x) {
+  float inner = 0.7978845608f * (x + 0.044715f * x * x * x);
+  return 0.5f * x * (1 + tanhf(inner));
+}
+
+static float gelu_slope(float x) {
+  float inner = 0.7978845608f * (x + 0.044715f * x * x * x), t = tanhf(inner);
+  return 0.5f * (1 + t) + 0.5f * x * (1 - t * t) * 0.7978845608f * (1 + 3 * 0.044715f * x * x);
+}
+
 static void finish(const Call *call, int64_t i, int64_t j, float sum) {
   float value = call->alpha * sum;
+  const LtOperation *operation = call->operation;
+  const LtLayout vector = {call->d_layout->type, call->sizes.m, 1, call->sizes.m};
+  const LtLayout aux = {call->d_layout->type, call->sizes.m, call->sizes.n, operation->aux_lead};
+  int32_t epilogue = operation->epilogue;
   if (call->beta != 0) value += call->beta * read_at(call->d, call->d_layout, i, j);
-  if (call->operation->epilogue == LT_EPILOGUE_BIAS) {
-    const LtLayout vector = {call->d_layout->type, call->sizes.m, 1, call->sizes.m};
-    value += read_at(call->operation->bias, &vector, i, 0);
-  }
+  if (epilogue & LT_EPILOGUE_BIAS) value += read_at(operation->bias, &vector, i, 0);
+  if (epilogue == LT_EPILOGUE_DGELU)
+    value *= gelu_slope(read_at(operation->aux, &aux, i, j));
+  else if (epilogue & LT_EPILOGUE_AUX)
+    write_at(operation->aux, &aux, i, j, value);
+  if (epilogue & LT_EPILOGUE_GELU) value = gelu(value);
   write_at(call->d, call->d_layout, i, j, value);
+}
+
+/* Of a factor: its sum over k. */
+static void sum_factor(const Call *call) {
+  const LtOperation *operation = call->operation;
+  bool of_a = operation->epilogue == LT_EPILOGUE_BGRAD_A;
+  const LtLayout *layout = of_a ? call->a_layout : call->b_layout;
+  bool k_is_row =
+      of_a ? operation->transpose_a == LT_TRANSPOSED : operation->transpose_b == LT_PLAIN;
+  int64_t count = of_a ? call->sizes.m : call->sizes.n;
+  const LtLayout vector = {call->d_layout->type, count, 1, count};
+  for (int64_t i = 0; i < count; i++) {
+    float sum = 0;
+    for (int64_t k = 0; k < call->sizes.k; k++)
+      sum += read_at(of_a ? call->a : call->b, layout, k_is_row ? k : i, k_is_row ? i : k);
+    write_at(operation->bias, &vector, i, 0, sum);
+  }
 }
 
 static void multiply(const Call *call, const Algorithm *algorithm, float *parts) {
@@ -382,17 +452,23 @@ int cublasLtMatmul(LtHandle *handle, LtOperation *operation, const void *alpha, 
   if (workspace_bytes < mine.workspace_bytes ||
       (mine.workspace_bytes > 0 && (uintptr_t)workspace % WORKSPACE_ALIGN != 0))
     return refuse(LT_INVALID, "scratch that is too small, or not aligned");
-  if (operation->epilogue == LT_EPILOGUE_BIAS && operation->bias == NULL)
-    return refuse(LT_INVALID, "a bias without an address");
+  const char *fault = epilogue_fault(operation, d_layout);
+  if (fault != NULL) return refuse(LT_INVALID, fault);
   int64_t d_bytes = extent_bytes(d_layout);
-  if (overlap(d, d_bytes, a, extent_bytes(a_layout)) ||
+  const LtLayout aux = {d_layout->type, d_layout->rows, d_layout->columns, operation->aux_lead};
+  const void *beside = operation->epilogue & LT_EPILOGUE_AUX ? operation->aux : NULL;
+  if (overlap(d, d_bytes, beside, extent_bytes(&aux)) ||
+      overlap(d, d_bytes, a, extent_bytes(a_layout)) ||
       overlap(d, d_bytes, b, extent_bytes(b_layout)) ||
       overlap(d, d_bytes, workspace, (int64_t)workspace_bytes))
     return refuse(LT_INVALID, "a result that overlaps what is read");
   memcpy(&call.alpha, alpha, sizeof call.alpha);
   memcpy(&call.beta, beta, sizeof call.beta);
   if (mine.workspace_bytes > 0) memset(workspace, 0xff, mine.workspace_bytes);
+  if ((operation->epilogue & BGRADS) != 0 && call.beta != 0)
+    return refuse(LT_INVALID, "the gradient of a bias beside a result that is added to");
   multiply(&call, &mine, workspace);
+  if ((operation->epilogue & BGRADS) != 0) sum_factor(&call);
   atomic_fetch_add(&products, 1);
   return LT_DONE;
 }

@@ -19,6 +19,7 @@
 /* What the shared object has besides. */
 typedef int64_t LtStandInCount(void);    /* products that were made */
 typedef void LtStandInKnows(bool knows); /* false: no algorithm for anything */
+typedef void LtStandInEnds(bool more);   /* false: no algorithm that ends with more than a bias */
 
 static inline void *lt_stand_in_find(const char *name) {
   void *object = dlopen(LT_STAND_IN, RTLD_NOW | RTLD_LOCAL);
@@ -37,6 +38,12 @@ static inline void lt_stand_in_knows(bool knows) {
   LtStandInKnows *call = NULL;
   *(void **)&call = lt_stand_in_find("lt_stand_in_knows");
   call(knows);
+}
+
+static inline void lt_stand_in_ends(bool more) {
+  LtStandInEnds *call = NULL;
+  *(void **)&call = lt_stand_in_find("lt_stand_in_ends");
+  call(more);
 }
 
 static inline int32_t lt_stand_in_gpu(const char **name) {

@@ -24,12 +24,21 @@ _Static_assert(LT_F32 == (int)CUDA_R_32F && LT_BF16 == (int)CUDA_R_16BF &&
 _Static_assert(LT_PLAIN == (int)CUBLAS_OP_N && LT_TRANSPOSED == (int)CUBLAS_OP_T &&
                    LT_EPILOGUE_NONE == (int)CUBLASLT_EPILOGUE_DEFAULT &&
                    LT_EPILOGUE_BIAS == (int)CUBLASLT_EPILOGUE_BIAS &&
+                   LT_EPILOGUE_GELU == (int)CUBLASLT_EPILOGUE_GELU &&
+                   LT_EPILOGUE_GELU_BIAS == (int)CUBLASLT_EPILOGUE_GELU_BIAS &&
+                   LT_EPILOGUE_GELU_AUX == (int)CUBLASLT_EPILOGUE_GELU_AUX &&
+                   LT_EPILOGUE_GELU_AUX_BIAS == (int)CUBLASLT_EPILOGUE_GELU_AUX_BIAS &&
+                   LT_EPILOGUE_DGELU == (int)CUBLASLT_EPILOGUE_DGELU &&
+                   LT_EPILOGUE_BGRAD_A == (int)CUBLASLT_EPILOGUE_BGRADA &&
+                   LT_EPILOGUE_BGRAD_B == (int)CUBLASLT_EPILOGUE_BGRADB &&
                    LT_REDUCE_IN_F32 == (int)CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE,
                "what is asked for");
 _Static_assert(LT_TRANSPOSE_A == (int)CUBLASLT_MATMUL_DESC_TRANSA &&
                    LT_TRANSPOSE_B == (int)CUBLASLT_MATMUL_DESC_TRANSB &&
                    LT_EPILOGUE == (int)CUBLASLT_MATMUL_DESC_EPILOGUE &&
-                   LT_BIAS == (int)CUBLASLT_MATMUL_DESC_BIAS_POINTER,
+                   LT_BIAS == (int)CUBLASLT_MATMUL_DESC_BIAS_POINTER &&
+                   LT_AUX == (int)CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER &&
+                   LT_AUX_LEAD == (int)CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD,
                "attributes of operations");
 _Static_assert(LT_WORKSPACE_MOST == (int)CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES &&
                    LT_REDUCTIONS == (int)CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK &&
@@ -56,6 +65,11 @@ static void check_descriptors(const LtApi *api) {
   CHECK_INT(api->operation_set(operation, LT_TRANSPOSE_B, &transposed, sizeof transposed), LT_DONE);
   CHECK_INT(api->operation_set(operation, LT_EPILOGUE, &bias, sizeof bias), LT_DONE);
   CHECK_INT(api->operation_set(operation, LT_BIAS, &address, sizeof address), LT_DONE);
+  const int32_t gelu = LT_EPILOGUE_GELU_AUX_BIAS;
+  const int64_t lead = 768;
+  CHECK_INT(api->operation_set(operation, LT_EPILOGUE, &gelu, sizeof gelu), LT_DONE);
+  CHECK_INT(api->operation_set(operation, LT_AUX, &address, sizeof address), LT_DONE);
+  CHECK_INT(api->operation_set(operation, LT_AUX_LEAD, &lead, sizeof lead), LT_DONE);
   CHECK_INT(api->operation_destroy(operation), LT_DONE);
   CHECK_INT(api->layout_create(&layout, LT_BF16, 768, 1024, 768), LT_DONE);
   CHECK_INT(api->layout_destroy(layout), LT_DONE);

@@ -1,0 +1,53 @@
+/* products_inside.h -- what the files that make products through cublasLt share. */
+#ifndef LOCKSTEP_CUDA_PRODUCTS_INSIDE_H
+#define LOCKSTEP_CUDA_PRODUCTS_INSIDE_H
+
+#include "kernels/cuda/products.h"
+
+/* The roles of operands: d is the product of a and b. */
+typedef struct Parts {
+  int32_t a, b, bias, d; /* bias: -1 where there is none */
+} Parts;
+
+/* What a record needs at every call. */
+typedef struct Product {
+  Parts parts;
+  LtHandle *handle;
+  LtOperation *operation;
+  LtLayout *a, *b, *d;
+  LtAlgorithm algorithm;
+} Product;
+
+typedef struct Matrices {
+  Parts parts;
+  int64_t m, n, k, lead_a, lead_b;
+  int32_t transpose_a, transpose_b;
+} Matrices;
+
+Matrices product_matrices(KernelId id, const int64_t *dim);
+
+/* The library multiplies these types, with sums in f32. */
+bool product_has_types(uint32_t factors, uint32_t result);
+
+/* A product of `use`, whose end does what `epilogue` says (lt_api.h), for addresses that are
+ * multiples of align_bytes. KERNEL_REFUSED: the library has no algorithm for it. KERNEL_FAILED:
+ * what is kept of it must hold, and does not any more; or something is missing. `why` says what. */
+KernelStatus product_open(const KernelUse *use, const Matrices *x, int32_t epilogue,
+                          int64_t align_bytes, Product **opened, const char **why);
+void product_close(Product *product); /* NULL is allowed */
+
+/* Where a call writes, and what its epilogue needs: NULL where it needs none. */
+typedef struct ProductTo {
+  const void *bias, *aux;
+  void *d;
+  bool adds; /* to what d has */
+} ProductTo;
+
+KernelStatus product_run(const Product *product, const KernelArgs *args, ProductTo to,
+                         const char **why);
+
+/* Kernel.join of the products (products_joined.c). */
+KernelStatus product_join(const Kernel *kernel, const Kernel *second, const KernelUse use[2],
+                          KernelJoined *how, const char **why);
+
+#endif

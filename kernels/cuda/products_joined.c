@@ -1,0 +1,135 @@
+/* products_joined.c -- GELU, its slope, and the sum of a bias' gradient in the end of a product.
+ *
+ * The library takes the argument of GELU from the sum in f32, where a kernel of its own takes it
+ * from memory, rounded to the value's type. Joined and apart differ by that: in bf16 by up to 2^-9
+ * of GELU's argument times its slope, besides the last rounding; in f32 by nothing but the order of
+ * operations. Its GELU is the tanh form, so that gelu_erf never joins. */
+#include <stdlib.h>
+
+#include "kernels/cuda/products_inside.h"
+
+enum { ALIGN_LEAST_BYTES = 16 }; /* of what the library reads or writes beside the result */
+
+/* Two records as one; a product is NULL where the library has none for it. */
+typedef struct Joined {
+  const Kernel *first, *second;
+  Product *beside; /* the second writes elsewhere, or not in the value's shape at all */
+  Product *over;   /* the second writes over what the first has written */
+} Joined;
+
+static void release(void *state) {
+  Joined *joined = state;
+  product_close(joined->beside);
+  product_close(joined->over);
+  free(joined);
+}
+
+static KernelStatus run_apart(const Joined *joined, const KernelArgs *first,
+                              const KernelArgs *second, const char **why) {
+  KernelStatus ended = joined->first->run(first, why);
+  return ended == KERNEL_DONE ? joined->second->run(second, why) : ended;
+}
+
+/* ---- GELU: operands x, y of the second */
+
+static KernelStatus run_gelu(const KernelJoined *how, const KernelArgs *first,
+                             const KernelArgs *second, const char **why) {
+  const Joined *joined = how->state;
+  bool is_over = second->operand[0] == second->operand[1];
+  const Product *product = is_over ? joined->over : joined->beside;
+  int32_t d = joined->first->id == KERNEL_linear_bias ? 3 : 2;
+  if (product == NULL || first->operand[d] != second->operand[0])
+    return run_apart(joined, first, second, why);
+  ProductTo to = {.bias = d == 3 ? first->operand[2] : NULL,
+                  .aux = is_over ? NULL : first->operand[d],
+                  .d = second->operand[1]};
+  return product_run(product, first, to, why);
+}
+
+/* ---- its slope: operands d_y, x, d_x of the second. The product alone is in no memory: what is
+ * not written over runs apart. */
+
+static KernelStatus run_slope(const KernelJoined *how, const KernelArgs *first,
+                              const KernelArgs *second, const char **why) {
+  const Joined *joined = how->state;
+  if (first->operand[2] != second->operand[0] || second->operand[2] != second->operand[0])
+    return run_apart(joined, first, second, why);
+  ProductTo to = {.aux = second->operand[1], .d = second->operand[2]};
+  return product_run(joined->over, first, to, why);
+}
+
+/* ---- the bias' gradient: operands d_y, d_bias of the second */
+
+static KernelStatus run_bias(const KernelJoined *how, const KernelArgs *first,
+                             const KernelArgs *second, const char **why) {
+  const Joined *joined = how->state;
+  if (first->operand[1] != second->operand[0] || first->accumulate || second->accumulate)
+    return run_apart(joined, first, second, why);
+  ProductTo to = {.bias = second->operand[1], .d = first->operand[2]};
+  return product_run(joined->beside, first, to, why);
+}
+
+/* ---- choosing */
+
+typedef struct JoinChoice {
+  KernelStatus (*run)(const KernelJoined *how, const KernelArgs *first, const KernelArgs *second,
+                      const char **why);
+  int32_t beside, over; /* epilogues; 0: none */
+} JoinChoice;
+
+static JoinChoice gelu_choice(KernelId first) {
+  return first == KERNEL_linear
+             ? (JoinChoice){run_gelu, LT_EPILOGUE_GELU_AUX, LT_EPILOGUE_GELU}
+             : (JoinChoice){run_gelu, LT_EPILOGUE_GELU_AUX_BIAS, LT_EPILOGUE_GELU_BIAS};
+}
+
+/* Sums are not added to what is there, and have the type of the product. */
+static JoinChoice bias_choice(const KernelUse use[2]) {
+  bool is_turned = use[0].dim[3] != 0; /* d_y is the factor a then (backward_w) */
+  if (use[0].accumulate || use[1].accumulate || use[1].dtype[1] != use[0].dtype[2])
+    return (JoinChoice){0};
+  return (JoinChoice){run_bias, is_turned ? LT_EPILOGUE_BGRAD_A : LT_EPILOGUE_BGRAD_B, 0};
+}
+
+static JoinChoice choice_of(KernelId first, KernelId second, const KernelUse use[2]) {
+  bool is_forward = first == KERNEL_linear || first == KERNEL_linear_bias;
+  if (is_forward && second == KERNEL_gelu) return gelu_choice(first);
+  if (first == KERNEL_linear_dx && second == KERNEL_gelu_backward)
+    return (JoinChoice){run_slope, 0, LT_EPILOGUE_DGELU};
+  if (first == KERNEL_linear_dw && second == KERNEL_linear_db) return bias_choice(use);
+  return (JoinChoice){0};
+}
+
+/* *product stays NULL where the library has nothing: only what was kept and must hold fails. */
+static bool open_one(const KernelUse use[2], const Matrices *x, int32_t epilogue, Product **product,
+                     const char **why) {
+  int64_t first = use[0].align_bytes, second = use[1].align_bytes;
+  bool has_aux = (epilogue & LT_EPILOGUE_AUX) != 0;
+  if (epilogue == 0 || (has_aux && x->m % LT_AUX_LEAD_UNIT != 0)) return true;
+  return product_open(&use[0], x, epilogue, first < second ? first : second, product, why) !=
+         KERNEL_FAILED;
+}
+
+KernelStatus product_join(const Kernel *kernel, const Kernel *second, const KernelUse use[2],
+                          KernelJoined *how, const char **why) {
+  Matrices x = product_matrices(kernel->id, use[0].dim);
+  JoinChoice choice = choice_of(kernel->id, second->id, use);
+  bool is_empty = x.m == 0 || x.n == 0 || x.k == 0;
+  bool is_aligned =
+      use[0].align_bytes >= ALIGN_LEAST_BYTES && use[1].align_bytes >= ALIGN_LEAST_BYTES;
+  if (choice.run == NULL || is_empty || !is_aligned ||
+      !product_has_types(use[0].dtype[x.parts.a], use[0].dtype[x.parts.d]))
+    return KERNEL_DONE;
+  Joined *joined = calloc(1, sizeof *joined);
+  *why = "there is no memory for it";
+  if (joined == NULL) return KERNEL_FAILED;
+  *joined = (Joined){.first = kernel, .second = second};
+  bool good = open_one(use, &x, choice.beside, &joined->beside, why) &&
+              open_one(use, &x, choice.over, &joined->over, why);
+  if (good && (joined->beside != NULL || joined->over != NULL)) {
+    *how = (KernelJoined){.run = choice.run, .release = release, .state = joined};
+    return KERNEL_DONE;
+  }
+  release(joined);
+  return good ? KERNEL_DONE : KERNEL_FAILED;
+}

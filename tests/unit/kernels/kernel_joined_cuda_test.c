@@ -1,0 +1,276 @@
+/* LINK: runtime kernels_cuda_host lt_stand_in -- two records as one on a GPU, by the shim and by
+ * the stand-in of cublasLt, against the same two one after the other: every row of joins.def. */
+#include <unistd.h>
+
+#include "kernels/contract/joins.h"
+#include "kernels/cuda/choices.h"
+#include "kernels/cuda/host/order.h"
+#include "kernels/cuda/variants.h"
+#include "tests/unit/kernel_against.h"
+#include "tests/unit/lt_stand_in.h"
+
+/* rows, in, out, transposed: of some the library's leading dimension is a multiple of 8. */
+static const int64_t products[][4] = {{1, 1, 1, 0},     {3, 5, 7, 0},   {17, 31, 33, 1},
+                                      {64, 64, 64, 0},  {5, 24, 16, 0}, {9, 40, 32, 1},
+                                      {17, 136, 72, 0}, {70, 48, 8, 1}};
+/* rows, width: by packs and one by one, each number of threads, and rows that are read again. */
+static const int64_t norms[][2] = {{1, 1},    {3, 7},    {9, 768},  {5, 1025}, {3, 2048},
+                                   {2, 4104}, {2, 5000}, {2, 5001}, {1, 9000}, {1, 16384}};
+enum { PRODUCTS = sizeof products / sizeof *products, NORMS = sizeof norms / sizeof *norms };
+
+typedef struct Pair {
+  CaseCall of[2];
+} Pair;
+
+typedef struct PairCase {
+  const KernelJoin *join;
+  KernelCase of[2];
+  Mode mode;
+  bool over, accumulate; /* over: the second writes over the value that the two share */
+} PairCase;
+
+static bool is_norm(KernelId id) {
+  return id == KERNEL_layernorm || id == KERNEL_rmsnorm;
+}
+
+static bool is_product(KernelId id) {
+  return contract_of(id)->row->role == ROLE_LINEAR;
+}
+
+/* Which operand the second of the two writes. */
+static int32_t result_of(const KernelContract *contract) {
+  for (int32_t i = 0; i < contract->operand_count; i++)
+    if (contract->operands[i].access == KERNEL_WRITE) return i;
+  return contract->operand_count - 1;
+}
+
+static void set_dims(KernelCase *of, const int64_t *dim, int32_t count) {
+  for (int32_t i = 0; i < count; i++)
+    of->dim[i] = dim[i];
+}
+
+static void add_dims(KernelCase *of, int64_t elements) {
+  set_dims(of, (const int64_t[]){1, elements, 1}, 3);
+}
+
+/* The i-th size of the two; false: there are no more. */
+static bool lay_sizes(const KernelJoin *join, int i, PairCase *c) {
+  bool of_product = is_product(join->first);
+  if (i >= (of_product ? (int)PRODUCTS : (int)NORMS)) return false;
+  for (int k = 0; k < 2; k++) {
+    KernelId id = k == 0 ? join->first : join->second;
+    c->of[k] = (KernelCase){.kernel = contract_of(id)->row->name};
+    if (is_norm(id)) c->of[k].attr[0] = 1e-5;
+  }
+  const int64_t *p = products[of_product ? i : 0], *n = norms[of_product ? 0 : i];
+  if (of_product) {
+    set_dims(&c->of[0], p, 4);
+    if (join->second == KERNEL_linear_db)
+      set_dims(&c->of[1], (const int64_t[]){p[0], p[2]}, 2);
+    else
+      c->of[1].dim[0] = p[0] * (join->first == KERNEL_linear_dx ? p[1] : p[2]);
+    return true;
+  }
+  for (int k = 0; k < 2; k++)
+    if (strcmp(c->of[k].kernel, "add") == 0)
+      add_dims(&c->of[k], n[0] * n[1]);
+    else
+      set_dims(&c->of[k], n, 2);
+  return true;
+}
+
+/* The operand has the memory of that of another call. */
+static void share(CaseCall *c, int32_t operand, const CaseCall *owner, int32_t of) {
+  CHECK_INT(c->call.bytes[operand], owner->call.bytes[of]);
+  if (!c->call.shared[operand]) free(c->call.operand[operand]);
+  c->call.operand[operand] = owner->call.operand[of];
+  c->call.shared[operand] = true;
+}
+
+static void make_pair(const PairCase *c, Pair *pair) {
+  CHECK(case_make(&c->of[0], c->mode, 7, &pair->of[0]));
+  CHECK(case_make(&c->of[1], c->mode, 8, &pair->of[1]));
+  share(&pair->of[1], c->join->second_operand, &pair->of[0], c->join->first_operand);
+  if (c->over)
+    share(&pair->of[1], result_of(pair->of[1].contract), &pair->of[0], c->join->first_operand);
+  for (int k = 0; k < 2; k++)
+    pair->of[k].call.accumulate = c->accumulate && strcmp(c->of[k].kernel, "add") != 0;
+}
+
+static void free_pair(Pair *pair) {
+  call_free(&pair->of[1].call);
+  call_free(&pair->of[0].call);
+}
+
+typedef struct Bound {
+  KernelArgs args[2];
+  KernelUse use[2];
+  const Kernel *kernel[2];
+  KernelJoined joined;
+} Bound;
+
+static void bind_pair(Pair *pair, Bound *bound) {
+  const char *why = "";
+  *bound = (Bound){0};
+  for (int k = 0; k < 2; k++) {
+    bound->kernel[k] = &lt_stand_in_kernels()[pair->of[k].contract->id];
+    bound->args[k] = call_args(&pair->of[k].call, NULL);
+    bound->use[k] = case_use(&pair->of[k]);
+    if (bound->kernel[k]->id == KERNEL_add) bound->use[k].dim_count = 3;
+    bound->use[k].accumulate = pair->of[k].call.accumulate;
+    CHECK(bound->kernel[k]->prepare(bound->kernel[k], &bound->use[k], &bound->args[k].state,
+                                    &why) == KERNEL_DONE);
+  }
+  if (bound->kernel[0]->join != NULL)
+    CHECK(bound->kernel[0]->join(bound->kernel[0], bound->kernel[1], bound->use, &bound->joined,
+                                 &why) == KERNEL_DONE);
+}
+
+static void unbind(const Bound *bound) {
+  if (bound->joined.release != NULL) bound->joined.release(bound->joined.state);
+  for (int k = 0; k < 2; k++)
+    if (bound->kernel[k]->release != NULL) bound->kernel[k]->release(bound->args[k].state);
+}
+
+/* A value between that is rounded to bf16 in one of the two ways only. */
+static bool is_near(const Pair *want, const Pair *got, int k, int32_t i) {
+  const Call *a = &want->of[k].call, *b = &got->of[k].call;
+  double rms = rms_of(a, i), more = a->dtype[i] == DTYPE_BF16 ? 0x1p-8 : 0;
+  if (rms < 0.05) rms = 0.05;
+  for (int64_t e = 0; e < call_count(a, i); e++) {
+    double x = call_get(a, i, e), y = call_get(b, i, e);
+    double bound = bound_of(a, (DType)a->dtype[i], rms, x) + more * (rms + fabs(x));
+    if (fabs(x - y) <= bound) continue;
+    printf("%s, operand %d element %lld: apart %.9g, joined %.9g, bound %g\n", a->kernel, i,
+           (long long)e, x, y, bound);
+    return false;
+  }
+  return true;
+}
+
+static bool are_near(const Pair *want, const Pair *got) {
+  bool near = true;
+  for (int k = 0; k < 2; k++)
+    for (int32_t i = 0; near && i < want->of[k].call.operand_count; i++)
+      near = case_is_scratch(&want->of[k], i) || is_near(want, got, k, i);
+  return near;
+}
+
+static bool are_same(const Pair *a, const Pair *b) {
+  return same_bytes(&a->of[0], &b->of[0]) && same_bytes(&a->of[1], &b->of[1]);
+}
+
+/* Runs the two as one. False: they run one after the other. */
+static bool run_joined(Pair *pair, int time) {
+  const char *why = "";
+  Bound bound;
+  cuda_host_order((uint64_t)time);
+  bind_pair(pair, &bound);
+  bool joins = bound.joined.run != NULL;
+  if (joins && bound.joined.run(&bound.joined, &bound.args[0], &bound.args[1], &why) != KERNEL_DONE)
+    check_failures += 1, printf("joined: %s\n", why);
+  unbind(&bound);
+  return joins;
+}
+
+static void run_apart(Pair *pair, bool plainly) {
+  const char *why = "";
+  for (int k = 0; k < 2; k++)
+    if (plainly)
+      call_run(&pair->of[k].call, KERNEL_REFERENCE, NULL);
+    else
+      CHECK(call_try(&pair->of[k].call, &kernels_cuda()[pair->of[k].contract->id], NULL, &why));
+}
+
+/* True: the two ran as one. */
+static bool check_pair(const PairCase *c) {
+  Pair plain, apart, joined, again, *all[] = {&plain, &apart, &joined, &again};
+  make_pair(c, &joined);
+  bool joins = run_joined(&joined, 1);
+  for (int i = 0; joins && i < 4; i++)
+    if (all[i] != &joined) make_pair(c, all[i]);
+  if (joins) {
+    CHECK(run_joined(&again, 2));
+    run_apart(&plain, true);
+    bool good = are_same(&joined, &again) && are_near(&plain, &joined);
+    if (good && !is_product(c->join->first)) { /* the plain kernels of a GPU: to the bit */
+      run_apart(&apart, false);
+      good = are_same(&apart, &joined);
+    }
+    if (!good) {
+      check_failures++;
+      printf("  %s and %s, %s, %lld %lld %lld, over %d, accumulate %d\n", c->of[0].kernel,
+             c->of[1].kernel, mode_names[c->mode], (long long)c->of[0].dim[0],
+             (long long)c->of[0].dim[1], (long long)c->of[0].dim[2], c->over, c->accumulate);
+    }
+  }
+  for (int i = 0; i < 4; i++)
+    if (joins || all[i] == &joined) free_pair(all[i]);
+  return joins;
+}
+
+/* How many of all cases of the two ran as one. */
+static int check_join(const KernelJoin *join) {
+  int joined = 0;
+  PairCase c = {.join = join};
+  bool may_be_over = join->second != KERNEL_linear_db && !is_norm(join->second);
+  bool may_add = contract_operand(contract_of(join->first), "d_w") >= 0 ||
+                 contract_operand(contract_of(join->first), "d_weight") >= 0;
+  for (int i = 0; lay_sizes(join, i, &c); i++)
+    for (c.mode = MODE_F32; c.mode <= (may_add ? MODE_MIXED : MODE_BF16); c.mode++)
+      for (int how = 0; how < 4; how++) {
+        c.over = how % 2 > 0, c.accumulate = how / 2 > 0;
+        if ((!c.over || may_be_over) && (!c.accumulate || may_add)) joined += check_pair(&c);
+      }
+  return joined;
+}
+
+/* Those that some case of must run as one; gelu_erf and silu are in no library's product. */
+static bool shall_join(const KernelJoin *join) {
+  return join->second != KERNEL_gelu_erf && join->second != KERNEL_gelu_erf_backward &&
+         join->second != KERNEL_silu;
+}
+
+static void check_choices(void) {
+  char path[64], why[CHOICES_WHY_BYTES], line[640];
+  bool has_aux = false, has_slope = false;
+  int32_t added = 0, count = choices_count(&added);
+  (void)snprintf(path, sizeof path, "/tmp/lockstep_joined_%d", (int)getpid());
+  CHECK(choices_write(path, why));
+  FILE *file = fopen(path, "r");
+  while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+    has_aux = has_aux || strstr(line, "bf16 to bf16 gelu_aux_bias align") != NULL;
+    has_slope = has_slope || strstr(line, "f32 to f32 dgelu align") != NULL;
+  }
+  if (file != NULL) (void)fclose(file);
+  CHECK(has_aux && has_slope);
+  choices_clear();
+  CHECK(choices_read(path, why));
+  CHECK_INT(choices_count(&added), count);
+  (void)unlink(path);
+}
+
+int main(void) {
+  int32_t count = 0;
+  const KernelJoin *joins = contract_joins(&count);
+  case_target = KERNEL_TARGET_CUDA;
+  for (int32_t i = 0; i < count; i++) {
+    if ((joins[i].targets >> KERNEL_TARGET_CUDA & 1u) == 0) continue;
+    TEST(contract_of(joins[i].first)->row->name) {
+      int joined = check_join(&joins[i]);
+      if ((joined > 0) != shall_join(&joins[i]))
+        printf("%s and %s: %d cases as one\n", contract_of(joins[i].first)->row->name,
+               contract_of(joins[i].second)->row->name, joined);
+      CHECK((joined > 0) == shall_join(&joins[i]));
+    }
+  }
+  TEST("the file keeps how the products end") check_choices();
+  TEST("a library without an end of that kind leaves the two apart") {
+    choices_clear();
+    lt_stand_in_ends(false);
+    for (int32_t i = 0; i < count; i++)
+      if (is_product(joins[i].first)) CHECK_INT(check_join(&joins[i]), 0);
+    lt_stand_in_ends(true);
+  }
+  CHECK_DONE();
+}
