@@ -10,6 +10,8 @@
  */
 #include "runtime/replay.h"
 
+#include <stdio.h>
+
 #include "kernels/philox.h"
 #include "runtime/data/samples.h"
 #include "runtime/plan/plan_loops.h"
@@ -189,7 +191,11 @@ static bool run_at_once(Replay *replay, const ReplayLaunch *launch, const Queue 
   KernelStatus ended = kernel->run_together(kernel, launch->args, (int32_t)launch->count, &why);
   for (uint32_t i = 0; i < launch->count && ended == KERNEL_DONE; i++)
     replay->count[launch->work[i].record - plan->records].runs++;
-  return ended == KERNEL_DONE || replay_kernel_fail(plan, first->record, ended, why, status);
+  if (ended == KERNEL_DONE) return true;
+  char of_many[256];
+  (void)snprintf(of_many, sizeof of_many, "%s (a launch of %u records, of which this is the first)",
+                 why, launch->count);
+  return replay_kernel_fail(plan, first->record, ended, of_many, status);
 }
 
 /* A WorkRun. */

@@ -1,4 +1,6 @@
 /* update.cu -- AdamW, SGD and Lion, and the gradient's norm. */
+#include <type_traits>
+
 #include "kernels/cuda/cuda.h"
 
 /* ---- many tensors in one launch ---- */
@@ -14,6 +16,7 @@ struct Chunk {
 };
 
 template <class T> struct Tensors {
+  typedef T Tensor;
   T of[TENSORS_MOST];        /* each has its number of elements, `n` */
   int32_t end[TENSORS_MOST]; /* chunks of this one and all before it */
   int32_t count;
@@ -68,6 +71,45 @@ static bool are_of_one_optimizer(const KernelArgs *args, int32_t count, int32_t 
   return true;
 }
 
+/* Operands: the gradient, the parameter, one moment or two, and the master copy where there is one:
+ * then it is the truth, and `param` its rounding. */
+template <class G, class T> struct UpdateTensor {
+  const G *grad;
+  T *param;
+  float *m, *v, *master;
+  int64_t n;
+  double decay;
+};
+
+/* What an optimizer's records have: `attrs` numbers before the decay. */
+struct UpdateKind {
+  int32_t attrs, moments;
+  bool has_master;
+};
+
+/* Calls `start` with tables of the tensors that the records update. */
+template <class Start>
+static KernelStatus with_updates(const KernelArgs *args, int32_t count, const char **why,
+                                 UpdateKind kind, Start start) {
+  if (!are_of_one_optimizer(args, count, kind.attrs, why)) return KERNEL_REFUSED;
+  return with_floats(args->dtype[0], args->dtype[1], why, [=](auto gradient, auto value) {
+    typedef decltype(gradient) G;
+    typedef decltype(value) T;
+    typedef UpdateTensor<G, T> One;
+    auto make = [=](const KernelArgs *of) {
+      void *const *at = of->operand;
+      return One{(const G *)at[0],
+                 (T *)at[1],
+                 (float *)at[2],
+                 kind.moments > 1 ? (float *)at[3] : nullptr,
+                 kind.has_master ? (float *)at[2 + kind.moments] : nullptr,
+                 of->dim[0],
+                 of->attr[kind.attrs]};
+    };
+    return with_tensors<One>(args, count, make, start);
+  });
+}
+
 /* Control slots, on the device. */
 struct AdamWControl {
   const double *lr;
@@ -99,24 +141,15 @@ static __device__ AdamWStep adamw_step(AdamWControl control, double beta1, doubl
   return step;
 }
 
-/* `master` is the truth where there is one, and `param` its rounding. */
-template <class G, class T> struct AdamWTensor {
-  const G *grad;
-  T *param;
-  float *m, *v, *master;
-  int64_t n;
-  double decay;
-};
-
-template <class G, class T>
-__global__ void adamw(Tensors<AdamWTensor<G, T>> all, AdamWControl control, double beta1,
-                      double beta2, double eps) {
+template <class One>
+__global__ void adamw(Tensors<One> all, AdamWControl control, double beta1, double beta2,
+                      double eps) {
   if (*control.found_inf > 0) return;
   AdamWStep step = adamw_step(control, beta1, beta2, eps);
   float beta1_rest = (float)(1 - beta1), beta2_rest = (float)(1 - beta2);
   for (int64_t number = blockIdx.x; number < all.chunks(); number += gridDim.x) {
     const Chunk chunk = all.chunk(number);
-    const AdamWTensor<G, T> at = all.of[chunk.tensor];
+    const One at = all.of[chunk.tensor];
     float shrink = (float)(1 - *control.lr * at.decay);
     for (EACH_OF_CHUNK(i, chunk)) {
       float g = to_float(at.grad[i]) * step.clip_scale;
@@ -135,27 +168,12 @@ __global__ void adamw(Tensors<AdamWTensor<G, T>> all, AdamWControl control, doub
 static KernelStatus run_adamw(const KernelArgs *args, int32_t count, const char **why,
                               const char *name, bool has_master) {
   const double *attr = args->attr;
-  if (!are_of_one_optimizer(args, count, 3, why)) return KERNEL_REFUSED;
-  return with_floats(args->dtype[0], args->dtype[1], why, [=](auto gradient, auto value) {
-    typedef decltype(gradient) G;
-    typedef decltype(value) T;
-    typedef AdamWTensor<G, T> One;
-    auto make = [=](const KernelArgs *of) {
-      void *const *at = of->operand;
-      return One{(const G *)at[0],
-                 (T *)at[1],
-                 (float *)at[2],
-                 (float *)at[3],
-                 has_master ? (float *)at[4] : nullptr,
-                 of->dim[0],
-                 of->attr[3]};
-    };
-    return with_tensors<One>(args, count, make, [=](const Tensors<One> &all, int64_t chunks) {
-      Launch run(args, why, name);
-      run.flat(chunks * FLAT_THREADS, adamw<G, T>, all, adamw_control(args), attr[0], attr[1],
-               attr[2]);
-      return run.status;
-    });
+  return with_updates(args, count, why, {3, 2, has_master}, [=](const auto &all, int64_t chunks) {
+    typedef typename std::decay<decltype(all)>::type::Tensor One;
+    Launch run(args, why, name);
+    run.flat(chunks * FLAT_THREADS, adamw<One>, all, adamw_control(args), attr[0], attr[1],
+             attr[2]);
+    return run.status;
   });
 }
 
@@ -176,84 +194,62 @@ struct MomentControl {
   const double *lr, *clip_scale, *found_inf;
 };
 
-template <class G, class T> struct MomentTensor {
-  const G *grad;
-  T *param;
-  float *moment, *master;
-  int64_t n;
-  double decay;
-};
-
-template <class G, class T>
-__global__ void sgd(Tensors<MomentTensor<G, T>> all, MomentControl control, float kept,
-                    float unused) {
+template <class One>
+__global__ void sgd(Tensors<One> all, MomentControl control, float kept, float unused) {
   (void)unused;
   if (*control.found_inf > 0) return;
   MomentStep step = {(float)*control.lr, (float)*control.clip_scale};
   for (int64_t number = blockIdx.x; number < all.chunks(); number += gridDim.x) {
     const Chunk chunk = all.chunk(number);
-    const MomentTensor<G, T> at = all.of[chunk.tensor];
+    const One at = all.of[chunk.tensor];
     float shrink = (float)(1 - *control.lr * at.decay);
     for (EACH_OF_CHUNK(i, chunk)) {
-      float m = kept * at.moment[i] + to_float(at.grad[i]) * step.clip_scale;
+      float m = kept * at.m[i] + to_float(at.grad[i]) * step.clip_scale;
       float p = at.master != nullptr ? at.master[i] : to_float(at.param[i]);
       p = p * shrink - step.lr * m;
-      at.moment[i] = m;
+      at.m[i] = m;
       if (at.master != nullptr) at.master[i] = p;
       put(at.param + i, p);
     }
   }
 }
 
-template <class G, class T>
-__global__ void lion(Tensors<MomentTensor<G, T>> all, MomentControl control, float beta1,
-                     float beta2) {
+template <class One>
+__global__ void lion(Tensors<One> all, MomentControl control, float beta1, float beta2) {
   if (*control.found_inf > 0) return;
   MomentStep step = {(float)*control.lr, (float)*control.clip_scale};
   for (int64_t number = blockIdx.x; number < all.chunks(); number += gridDim.x) {
     const Chunk chunk = all.chunk(number);
-    const MomentTensor<G, T> at = all.of[chunk.tensor];
+    const One at = all.of[chunk.tensor];
     float shrink = (float)(1 - *control.lr * at.decay);
     for (EACH_OF_CHUNK(i, chunk)) {
-      float g = to_float(at.grad[i]) * step.clip_scale, m = at.moment[i];
+      float g = to_float(at.grad[i]) * step.clip_scale, m = at.m[i];
       float mixed = beta1 * m + (1 - beta1) * g;
       float sign = mixed > 0 ? 1.0f : mixed < 0 ? -1.0f : mixed; /* a NaN stays one */
       float p = at.master != nullptr ? at.master[i] : to_float(at.param[i]);
       p = p * shrink - step.lr * sign;
-      at.moment[i] = beta2 * m + (1 - beta2) * g;
+      at.m[i] = beta2 * m + (1 - beta2) * g;
       if (at.master != nullptr) at.master[i] = p;
       put(at.param + i, p);
     }
   }
 }
 
-/* Operands: the gradient, the parameter, one moment, and the master copy where there is one. */
 enum Moment { MOMENT_SGD, MOMENT_LION };
 
 static KernelStatus run_moment(const KernelArgs *args, int32_t count, const char **why,
                                const char *name, Moment kind, bool has_master) {
   const bool is_sgd = kind == MOMENT_SGD;
-  const int32_t decay = is_sgd ? 1 : 2; /* the attr */
-  if (!are_of_one_optimizer(args, count, decay, why)) return KERNEL_REFUSED;
-  return with_floats(args->dtype[0], args->dtype[1], why, [=](auto gradient, auto value) {
-    typedef decltype(gradient) G;
-    typedef decltype(value) T;
-    typedef MomentTensor<G, T> One;
-    const double *attr = args->attr;
-    MomentControl control = {(const double *)args->control[0], (const double *)args->control[1],
-                             (const double *)args->control[2]};
-    auto make = [=](const KernelArgs *of) {
-      void *const *at = of->operand;
-      return One{(const G *)at[0], (T *)at[1],
-                 (float *)at[2],   has_master ? (float *)at[3] : nullptr,
-                 of->dim[0],       of->attr[decay]};
-    };
-    return with_tensors<One>(args, count, make, [=](const Tensors<One> &all, int64_t chunks) {
-      Launch run(args, why, name);
-      run.flat(chunks * FLAT_THREADS, is_sgd ? sgd<G, T> : lion<G, T>, all, control, attr[0],
-               is_sgd ? 0 : attr[1]);
-      return run.status;
-    });
+  const double *attr = args->attr;
+  const float second = is_sgd ? 0 : (float)attr[1];
+  MomentControl control = {(const double *)args->control[0], (const double *)args->control[1],
+                           (const double *)args->control[2]};
+  UpdateKind what = {is_sgd ? 1 : 2, 1, has_master};
+  return with_updates(args, count, why, what, [=](const auto &all, int64_t chunks) {
+    typedef typename std::decay<decltype(all)>::type::Tensor One;
+    Launch run(args, why, name);
+    run.flat(chunks * FLAT_THREADS, is_sgd ? sgd<One> : lion<One>, all, control, attr[0], second);
+    return run.status;
   });
 }
 
