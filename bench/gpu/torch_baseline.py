@@ -3,6 +3,8 @@
 
   torch_baseline.py RESULTS.jsonl [--cases A,B,...] [--minutes M]
   torch_baseline.py --cpu-smoke RESULTS.jsonl     a tiny model on the CPU: tests this file's logic
+  torch_baseline.py - --serve CASE [--mode M] [--attention A]    one variant, for pairs.py: a number of
+                                                  samples comes in a line, their seconds go out
 
 Cases: gpt2_64k (65536 tokens a step), gpt2_b1, gpt2_b2, gpt2_b4 (T 1024), llama8 (8 Llama-3 8B
 layers, T 8192). Each runs in a process of its own with six variants, torch.compile default,
@@ -268,6 +270,20 @@ def run_case(name, case, device, modes, backends, seconds, records):
     return bool(ready)
 
 
+def serve(name, case, device, mode, backend):
+    """Prepared once, then sampled as often as asked: see pairs.py."""
+    import torch
+
+    torch.set_float32_matmul_precision("high")
+    variant = Variant(Bench(name, case, device), mode, backend)
+    variant.prepare()
+    print(json.dumps({"version": torch.__version__}), flush=True)
+    for line in sys.stdin:
+        seconds = [variant.sample() * 1e-3 for _ in range(int(line))]
+        print(json.dumps({"seconds": seconds}), flush=True)
+    return 0
+
+
 def run_cases(arguments, records):
     """Each case in a process of its own; what is left of the time is shared among those left."""
     import torch
@@ -321,6 +337,9 @@ def main():
     parser.add_argument("--minutes", type=float, default=4.0)
     parser.add_argument("--cpu-smoke", action="store_true")
     parser.add_argument("--run-case", help=argparse.SUPPRESS)
+    parser.add_argument("--serve")
+    parser.add_argument("--mode", default="default")
+    parser.add_argument("--attention", default="cudnn")
     parser.add_argument("--seconds", type=float, default=60.0, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     unknown = [name for name in arguments.cases.split(",") if name not in CASES]
@@ -331,13 +350,18 @@ def main():
     except ImportError:
         print("skipped: python3 has no torch", file=sys.stderr)
         return NO_DEVICE
-    if not arguments.run_case:
+    if arguments.serve in SMOKE_CASES:
+        return serve(arguments.serve, SMOKE_CASES[arguments.serve], "cpu", "eager", "math")
+    if not arguments.run_case and not arguments.serve:
         Path(arguments.results).write_text("", encoding="utf-8")
     if arguments.cpu_smoke:
         return run_smoke(arguments.results)
     if not torch.cuda.is_available():
         print("no GPU: torch.cuda.is_available() is False", file=sys.stderr)
         return NO_DEVICE
+    if arguments.serve:
+        case = CASES[arguments.serve]
+        return serve(arguments.serve, case, "cuda", arguments.mode, arguments.attention)
     records = Records(arguments.results)
     if arguments.run_case:
         case = CASES[arguments.run_case]

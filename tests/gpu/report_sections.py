@@ -255,6 +255,52 @@ def torch_section(results):
     )
 
 
+def pairs_section(results):
+    pairs = results.good("pairs", "timing")
+    if not pairs:
+        return "## Our steps beside PyTorch's\n\nNot measured."
+    peak = results.matmul_peak()
+    rows = [
+        (
+            r["workload"],
+            r["against"],
+            f"{r['step_ms']:.2f}",
+            f"{r['torch_step_ms']:.2f}",
+            f"{r['ratio']:.2f}",
+            f"{r['ratio_min']:.2f} to {r['ratio_max']:.2f}",
+            r["pairs"],
+            f"{r['tokens_per_s']:.0f}",
+            percent(r["mfu"], 1.0),
+            percent(r["flops_per_token"] * r["tokens_per_s"] * 1e-12, peak),
+        )
+        for r in pairs
+    ]
+    head = (
+        "workload",
+        "against",
+        "ours, ms a step",
+        "PyTorch's",
+        "PyTorch's / ours",
+        "range",
+        "pairs",
+        "tokens/s",
+        "MFU",
+        "of bf16 ceiling",
+    )
+    return (
+        f"## Our steps beside PyTorch's\n\nMFU: {pairs[0]['mfu_convention']}. Turns alternate; ratios are of "
+        "pairs, their median; both train in bf16 with an fp32 master.\n\n" + markdown_table(head, rows)
+    )
+
+
+def sanitize_section(results):
+    runs = results.all("sanitize", "run")
+    if not runs:
+        return "## compute-sanitizer\n\nNot run."
+    said = ", ".join(f"{r['case']} {'found nothing' if r['ok'] else 'FAILED'}" for r in runs)
+    return f"## compute-sanitizer\n\nOn {runs[0]['kernels']} kernels whose blocks share memory: {said}."
+
+
 def failures_section(results):
     failed = [r for r in results.records if not r["ok"]]
     if not failed:
@@ -275,6 +321,8 @@ SECTIONS = (
     launch_section,
     nccl_section,
     torch_section,
+    pairs_section,
+    sanitize_section,
     failures_section,
 )
 
@@ -296,5 +344,7 @@ def table_lines(results):
         lines.append(f"{'NCCL ' + r['case']:<44} {'ok' if r['ok'] else 'FAILED':>10}")
     for r in results.good("torch", "timing"):
         lines.append(f"{'PyTorch ' + r['case']:<44} {r['tokens_per_s']:>10.0f} tokens/s")
+    for r in results.good("pairs", "timing"):
+        lines.append(f"{'ours ' + r['case']:<44} {r['tokens_per_s']:>10.0f} tokens/s, {r['ratio']:.2f} x")
     count, bad = len(results.records), sum(not r["ok"] for r in results.records)
     return lines + [f"{count} records, {bad} failed"]

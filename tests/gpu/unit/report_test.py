@@ -104,7 +104,7 @@ class Report(unittest.TestCase):
         self.assertIn("collectives need our own transport", page)
 
     def test_a_step_that_did_not_run_is_named(self):
-        for name in ("attention", "nccl", "torch", "launch", "matmul"):
+        for name in ("attention", "nccl", "torch", "launch", "matmul", "pairs", "sanitize"):
             (self.out / f"{name}.jsonl").unlink()
         page = self.page()
         for words in (
@@ -112,8 +112,27 @@ class Report(unittest.TestCase):
             "## NCCL, several ranks on one GPU\n\nNot run.",
             "Launch costs were not measured.",
             "## Attention (cuDNN)\n\nNot measured.",
+            "## Our steps beside PyTorch's\n\nNot measured.",
+            "## compute-sanitizer\n\nNot run.",
         ):
             self.assertIn(words, page)
+
+    def test_our_steps_stand_beside_pytorchs(self):
+        page = self.page()
+        self.assertIn(
+            "| gpt2_64k | default, cudnn | 100.00 | 120.00 | 1.20 | 1.10 to 1.30 | 7 | 655360 | 50 % | 65 % |", page
+        )
+        self.assertIn("In gpt2_64k ours is 1.20 x as fast as PyTorch: the goal of 1.05 x (aim 1.3 x) is met.", page)
+        self.assertIn("In gpt2_b1 ours is 1.10 x as fast as PyTorch: the goal of 1.20 x (aim 1.5 x) is missed.", page)
+
+    def test_what_the_sanitizer_found(self):
+        self.assertIn(
+            "On 10 kernels whose blocks share memory: memcheck found nothing, racecheck found nothing.", self.page()
+        )
+        self.edit("sanitize.jsonl", lambda r: r.update(ok=r["case"] != "racecheck", error="it ended with 9"))
+        page = self.page()
+        self.assertIn("memcheck found nothing, racecheck FAILED.", page)
+        self.assertIn("| sanitize | racecheck | it ended with 9 |", page)
 
     def test_without_a_device_there_is_no_page(self):
         (self.out / "device.jsonl").unlink()
