@@ -1,5 +1,5 @@
 /* variants.h -- declares every kernel of kernels.def: reference_NAME, and cpu_NAME where it is
- * FAST. */
+ * FAST; and two as one. */
 #ifndef LOCKSTEP_VARIANTS_H
 #define LOCKSTEP_VARIANTS_H
 
@@ -12,5 +12,16 @@
   void variant(name)(const KernelArgs *args);
 #include "kernels/kernels.def"
 #undef KERNEL
+
+/* Two as one: cpu_FIRST_SECOND where joins.def says ANY. False, and nothing is done: the fast path
+ * cannot. */
+typedef bool CpuJoined(const KernelArgs *first, const KernelArgs *second);
+#define ANY(first, second) CpuJoined cpu_##first##_##second;
+#define CUDA(first, second)
+#define JOIN(first, of_first, second, of_second, targets) targets(first, second)
+#include "kernels/joins.def"
+#undef JOIN
+#undef CUDA
+#undef ANY
 
 #endif

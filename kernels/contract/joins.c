@@ -3,7 +3,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-enum { CPU = 1 << KERNEL_TARGET_CPU, CUDA = 1 << KERNEL_TARGET_CUDA };
+enum { CUDA = 1 << KERNEL_TARGET_CUDA, ANY = CUDA | 1 << KERNEL_TARGET_CPU };
 
 typedef struct JoinRow {
   KernelId first, second;
@@ -40,4 +40,16 @@ const KernelJoin *contract_joins(int32_t *count) {
   pthread_once(&once, parse_all);
   *count = ROWS;
   return joins;
+}
+
+const KernelJoin *contract_join(KernelId first, KernelId second) {
+  int32_t count;
+  for (const KernelJoin *join = contract_joins(&count); count > 0; join++, count--)
+    if (join->first == first && join->second == second) return join;
+  return NULL;
+}
+
+bool contract_may_join(KernelId first, KernelId second, KernelTarget target) {
+  const KernelJoin *join = contract_join(first, second);
+  return join != NULL && (join->targets >> target & 1u) != 0;
 }

@@ -14,4 +14,10 @@ typedef struct KernelJoin {
  * kernels.def does not have ends the program. */
 const KernelJoin *contract_joins(int32_t *count);
 
+/* The first row of the two, or NULL. All rows of two kernels have the same targets. */
+const KernelJoin *contract_join(KernelId first, KernelId second);
+
+/* Whether plans for the target let these two run as one. */
+bool contract_may_join(KernelId first, KernelId second, KernelTarget target);
+
 #endif

@@ -1,6 +1,7 @@
 /* arithmetic.c -- a op b where b is all of a's shape or repeats along the leading axes; sums over
  * leading axes; scale * x + shift. Other broadcasts go to the reference. */
 #include "kernels/cpu/columns.h"
+#include "kernels/cpu/joined.h"
 #include "kernels/cpu/ranges.h"
 #include "kernels/cpu/vec.h"
 
@@ -59,6 +60,15 @@ static bool combine(const KernelArgs *args, Operation op) {
   if (!cpu_floats(args, 3, 0) || c.period < min64(LANES, count)) return false;
   cpu_ranges(args, count, GRAIN_ELEMENTS, combine_range, &c);
   return true;
+}
+
+bool CPU(add_is_plain)(const KernelArgs *args) {
+  int64_t count;
+  return cpu_floats(args, 3, 0) && repeated_suffix(args, &count) == count;
+}
+
+void CPU(add_elements)(const KernelArgs *args, int64_t first, int64_t end) {
+  combine_run(args, ADD, first, first, end - first);
 }
 
 void CPU(add)(const KernelArgs *args) {

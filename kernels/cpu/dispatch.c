@@ -1,4 +1,5 @@
-/* dispatch.c -- cpu_NAME for every FAST kernel, at the level that product.h chose. */
+/* dispatch.c -- cpu_NAME for every FAST kernel, and two as one, at the level that product.h chose.
+ */
 #include "kernels/kernel.h"
 #include "kernels/product.h"
 #include "kernels/variants.h"
@@ -20,7 +21,23 @@
     }                                                                                              \
   }
 
+#define ANY(first, second)                                                                         \
+  CpuJoined cpu_##first##_##second##_avx2, cpu_##first##_##second##_avx512;                        \
+  bool cpu_##first##_##second(const KernelArgs *a, const KernelArgs *b) {                          \
+    switch (product_choice()->f32) {                                                               \
+    case PRODUCT_AVX512: return cpu_##first##_##second##_avx512(a, b);                             \
+    case PRODUCT_AVX2: return cpu_##first##_##second##_avx2(a, b);                                 \
+    default: return false;                                                                         \
+    }                                                                                              \
+  }
+
 #else
+
+#define ANY(first, second)                                                                         \
+  bool cpu_##first##_##second(const KernelArgs *a, const KernelArgs *b) {                          \
+    (void)a, (void)b;                                                                              \
+    return false;                                                                                  \
+  }
 
 #define PLAIN(name)
 #define FAST(name)                                                                                 \
@@ -36,3 +53,8 @@ const char *kernel_isa(void) {
 
 #define KERNEL(name, variant, ...) variant(name)
 #include "kernels/kernels.def"
+#undef KERNEL
+
+#define CUDA(first, second)
+#define JOIN(first, of_first, second, of_second, targets) targets(first, second)
+#include "kernels/joins.def"

@@ -5,12 +5,16 @@
 #include <math.h>
 
 #include "kernels/contract/blocks.h"
+#include "kernels/cpu/joined.h"
 #include "kernels/cpu/ranges.h"
 #include "kernels/cpu/vec.h"
+
+CpuJoined CPU(add_layernorm);
 
 typedef struct Shape {
   bool x_bf16, weight_bf16, bias_bf16, y_bf16, d_y_bf16, d_x_bf16;
   int64_t width, rows, block_rows;
+  const KernelArgs *add; /* forward: makes each row of x first; or NULL */
 } Shape;
 
 static void forward_row(const KernelArgs *args, const Shape *s, int64_t r) {
@@ -40,21 +44,32 @@ static void forward_row(const KernelArgs *args, const Shape *s, int64_t r) {
 }
 
 static void forward_rows(const KernelArgs *args, const void *context, int64_t first, int64_t end) {
-  for (int64_t r = first; r < end; r++)
-    forward_row(args, (const Shape *)context, r);
+  const Shape *s = (const Shape *)context;
+  for (int64_t r = first; r < end; r++) {
+    if (s->add) CPU(add_elements)(s->add, r * s->width, (r + 1) * s->width);
+    forward_row(args, s, r);
+  }
 }
 
-void CPU(layernorm)(const KernelArgs *args) {
-  if (!cpu_floats(args, 4, 0) || args->dtype[4] != DTYPE_F32) {
-    reference_layernorm(args);
-    return;
-  }
+/* False, and nothing is done: the fast path does not know these dtypes. */
+static bool forward(const KernelArgs *args, const KernelArgs *add) {
+  if (!cpu_floats(args, 4, 0) || args->dtype[4] != DTYPE_F32) return false;
   Shape s = {.x_bf16 = args->dtype[0] == DTYPE_BF16,
              .weight_bf16 = args->dtype[1] == DTYPE_BF16,
              .bias_bf16 = args->dtype[2] == DTYPE_BF16,
              .y_bf16 = args->dtype[3] == DTYPE_BF16,
-             .width = args->dim[1]};
+             .width = args->dim[1],
+             .add = add};
   cpu_ranges(args, args->dim[0], grain_rows(s.width), forward_rows, &s);
+  return true;
+}
+
+void CPU(layernorm)(const KernelArgs *args) {
+  if (!forward(args, NULL)) reference_layernorm(args);
+}
+
+bool CPU(add_layernorm)(const KernelArgs *add, const KernelArgs *norm) {
+  return CPU(add_is_plain)(add) && forward(norm, add);
 }
 
 /* With n = (x - mean) rstd and g = d_y weight: d_x = rstd (g - mean(g) - n mean(g n)); adds d_y n

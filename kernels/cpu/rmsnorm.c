@@ -2,12 +2,16 @@
 #include <math.h>
 
 #include "kernels/contract/blocks.h"
+#include "kernels/cpu/joined.h"
 #include "kernels/cpu/ranges.h"
 #include "kernels/cpu/vec.h"
+
+CpuJoined CPU(add_rmsnorm);
 
 typedef struct Shape {
   bool x_bf16, weight_bf16, y_bf16, d_y_bf16, d_x_bf16;
   int64_t width, rows, block_rows;
+  const KernelArgs *add; /* forward: makes each row of x first; or NULL */
 } Shape;
 
 static void forward_rows(const KernelArgs *args, const void *context, int64_t first, int64_t end) {
@@ -16,6 +20,7 @@ static void forward_rows(const KernelArgs *args, const void *context, int64_t fi
   int64_t width = s->width;
   for (int64_t r = first; r < end; r++) {
     int64_t row = r * width;
+    if (s->add) CPU(add_elements)(s->add, row, row + width);
     Vec square = v_set(0);
     for (int64_t c = 0; c < width; c += LANES) {
       Vec value = v_get_n(x, row + c, width - c, s->x_bf16);
@@ -32,16 +37,24 @@ static void forward_rows(const KernelArgs *args, const void *context, int64_t fi
   }
 }
 
-void CPU(rmsnorm)(const KernelArgs *args) {
-  if (!cpu_floats(args, 3, 0) || args->dtype[3] != DTYPE_F32) {
-    reference_rmsnorm(args);
-    return;
-  }
+/* False, and nothing is done: the fast path does not know these dtypes. */
+static bool forward(const KernelArgs *args, const KernelArgs *add) {
+  if (!cpu_floats(args, 3, 0) || args->dtype[3] != DTYPE_F32) return false;
   Shape s = {.x_bf16 = args->dtype[0] == DTYPE_BF16,
              .weight_bf16 = args->dtype[1] == DTYPE_BF16,
              .y_bf16 = args->dtype[2] == DTYPE_BF16,
-             .width = args->dim[1]};
+             .width = args->dim[1],
+             .add = add};
   cpu_ranges(args, args->dim[0], grain_rows(s.width), forward_rows, &s);
+  return true;
+}
+
+void CPU(rmsnorm)(const KernelArgs *args) {
+  if (!forward(args, NULL)) reference_rmsnorm(args);
+}
+
+bool CPU(add_rmsnorm)(const KernelArgs *add, const KernelArgs *norm) {
+  return CPU(add_is_plain)(add) && forward(norm, add);
 }
 
 /* With n = x rstd and g = d_y weight: d_x = rstd (g - n mean(g n)); d_weight gets d_y n. */

@@ -63,6 +63,13 @@ static KernelStatus prepare_plain(const Kernel *kernel, const KernelUse *use, vo
   return plain->prepare(plain, use, state, why);
 }
 
+/* As the fast kernels do, whichever way they are run alone. */
+static KernelStatus join_fast(const Kernel *kernel, const Kernel *second, const KernelUse use[2],
+                              KernelJoined *joined, const char **why) {
+  const Kernel *fast = kernels_of(KERNEL_FAST);
+  return fast[kernel->id].join(&fast[kernel->id], &fast[second->id], use, joined, why);
+}
+
 /* What a launch runs as one, it may run in any order. */
 static KernelStatus run_backwards(const Kernel *kernel, const KernelArgs *args, int32_t count,
                                   const char **why) {
@@ -75,7 +82,7 @@ static KernelStatus run_backwards(const Kernel *kernel, const KernelArgs *args, 
 /* The fast kernels, each after a while; and those for plans for GPUs, which have other scratch. */
 static const Kernel slow_kernels[2][KERNEL_COUNT] = {
     {
-#define KERNEL(name, ...) {KERNEL_##name, prepare_fast, slow_##name, NULL, NULL, NULL},
+#define KERNEL(name, ...) {KERNEL_##name, prepare_fast, slow_##name, NULL, NULL, join_fast},
 #include "kernels/kernels.def"
 #undef KERNEL
     },

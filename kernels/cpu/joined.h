@@ -1,0 +1,16 @@
+/* joined.h -- an add as one with the norm behind it: whoever makes a row's statistics adds the row
+ * first, which is then in the first-level cache.
+ *
+ * The sum is rounded to its dtype and stored, so that the results have the bits of the two kernels
+ * run one after the other, whatever the number of threads. */
+#ifndef LOCKSTEP_KERNELS_CPU_JOINED_H
+#define LOCKSTEP_KERNELS_CPU_JOINED_H
+
+#include "kernels/cpu/cpu.h"
+
+/* Elements [first, end) of y = a + b, for args that add_is_plain takes: b is not repeated, and all
+ * dtypes are those of the fast path. */
+void CPU(add_elements)(const KernelArgs *args, int64_t first, int64_t end);
+bool CPU(add_is_plain)(const KernelArgs *args);
+
+#endif
