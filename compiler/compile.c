@@ -95,6 +95,7 @@ static Draft *make_draft(Compile *c, const Job *job, const Compiled *known, Mode
   block_segments_build(d);         /* init, gather, reduce, norm, update */
   step_segments_build(d);          /* load; what all ranks agree on */
   pieces_pack(d);                  /* collectives of many pieces: one run a member */
+  records_join(d);                 /* what may run as one with what is before it */
   cost_segments(d);                /* how long they take */
   if (!stages_cut(d)) return NULL; /* layers -> pipeline stages */
   state_layout(d);                 /* parameters, gradients, optimizer state */

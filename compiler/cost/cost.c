@@ -8,8 +8,9 @@ int64_t cost_kernel_ns(const Draft *d, const Record *record) {
   if (record->kind != RECORD_KERNEL) return 0;
   double peak = d->train->compute_dtype == DTYPE_BF16 ? cluster->flops_bf16 : cluster->flops_fp32;
   if (peak > 0) seconds = (double)record->flops / peak;
-  double moving =
-      cluster->memory_bytes_per_s > 0 ? (double)record->bytes / cluster->memory_bytes_per_s : 0;
+  double moving = cluster->memory_bytes_per_s > 0
+                      ? (double)(record->bytes - record->joined_bytes) / cluster->memory_bytes_per_s
+                      : 0;
   if (moving > seconds) seconds = moving;
   return (int64_t)(seconds * 1e9 + 0.5);
 }

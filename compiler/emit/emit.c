@@ -330,6 +330,7 @@ static void emit_record(Tables *t, const Draft *d, const Record *record) {
       .accumulate = record->accumulate,
       .part = (uint32_t)record->part,
       .parts = (uint32_t)record->parts,
+      .joins = record->joined_bytes > 0,
       .after_first = (uint32_t)t->edges.count,
       .after_count = (uint32_t)record->after.count,
       .comm = record->meaning != NULL ? table_comm(t, record->axes, record->lane) : PLAN_NONE,

@@ -3,6 +3,7 @@
 #include <assert.h>
 
 #include "compiler/memory/pack.h"
+#include "kernels/contract/joins.h"
 
 enum { VALUE_ALIGN_BYTES = 64 };
 
@@ -201,10 +202,34 @@ static void place_frames(Storage *p) {
   }
 }
 
+/* Where a node's bytes are in use from, and until: two that may run as one have both's while either
+ * runs. */
+typedef struct InUse {
+  int32_t first, last;
+} InUse;
+
+static InUse *in_use(const Storage *p, Arena *arena, ListKind list, const Lowered *lowered) {
+  int32_t nodes = region_list(p->region, list)->count;
+  InUse *span = ARENA_ARRAY(arena, InUse, nodes + 1);
+  for (int32_t i = 0, before = NO_ID; i < nodes; i++) {
+    span[i] = (InUse){i, i};
+    if (lowered[i].kernel == NULL && lowered[i].kind == RECORD_KERNEL) continue; /* a view */
+    const KernelContract *first = before < 0 ? NULL : contract_find(lowered[before].kernel);
+    const KernelContract *second =
+        lowered[i].kind == RECORD_KERNEL ? contract_find(lowered[i].kernel) : NULL;
+    if (first != NULL && second != NULL &&
+        contract_may_join(first->id, second->id, (KernelTarget)p->draft->cluster->target))
+      span[before].last = i, span[i].first = before;
+    before = second != NULL ? i : NO_ID;
+  }
+  return span;
+}
+
 static void place_scratch(Storage *p, Arena *arena, ListKind list, const Lowered *lowered) {
   int32_t nodes = region_list(p->region, list)->count, count = 0;
   PackItem *items = ARENA_ARRAY(arena, PackItem, p->graph->values.count + nodes);
   ValueId *owner = ARENA_ARRAY(arena, ValueId, p->graph->values.count + 1);
+  const InUse *span = in_use(p, arena, list, lowered);
   for (ValueId v = 0; v < p->graph->values.count; v++) {
     BaseRole role;
     const ValueUse *use = &p->use[v];
@@ -212,11 +237,12 @@ static void place_scratch(Storage *p, Arena *arena, ListKind list, const Lowered
         special_role(p, v, &role))
       continue;
     owner[count] = v;
-    items[count++] = (PackItem){stored_bytes(p, v), use->first, use->last, 0};
+    items[count++] =
+        (PackItem){stored_bytes(p, v), span[use->first].first, span[use->last].last, 0};
   }
   int32_t values = count;
   for (int32_t i = 0; i < nodes; i++)
-    items[count++] = (PackItem){lowered[i].workspace_bytes, i, i, 0};
+    items[count++] = (PackItem){lowered[i].workspace_bytes, span[i].first, span[i].last, 0};
   p->scratch_bytes[list] = pack_items(arena, items, count, VALUE_ALIGN_BYTES);
   for (int32_t i = 0; i < values; i++)
     p->offset[owner[i]] = items[i].offset;

@@ -6,8 +6,9 @@
  *
  * Replay of a program: for each call in order (loops repeat theirs), for each record of its segment
  * whose `when` masks allow it: operand address = arena + binding of its base + operand offset; run
- * the kernel or the communication. Records of one lane run in list order, those of a launch in any;
- * across lanes exactly the stated edges hold. */
+ * the kernel or the communication. Records of one lane run in list order, those of a launch in any,
+ * and one that joins the record before it may run as one with it; across lanes exactly the stated
+ * edges hold. */
 #ifndef LOCKSTEP_PLAN_H
 #define LOCKSTEP_PLAN_H
 

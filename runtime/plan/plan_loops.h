@@ -31,7 +31,8 @@ static inline const PlanLaunch *plan_launch_of(const Plan *plan, const PlanProgr
   return NULL;
 }
 
-/* What a run of the program issues: kernels, communications and loads, those of a launch as one. */
+/* What a run of the program issues: kernels, communications and loads, those of a launch as one,
+ * and a record that may join with the one before it. */
 static inline uint64_t plan_issues(const Plan *plan, const PlanProgram *program) {
   uint64_t issues = 0;
   for (uint32_t c = 0; c < program->calls_count; c++) {
@@ -40,7 +41,7 @@ static inline uint64_t plan_issues(const Plan *plan, const PlanProgram *program)
     const PlanSegment *segment = &plan->segments[call->segment];
     for (uint32_t i = 0; i < segment->records_count && launch == NULL; i++) {
       const PlanRecord *record = &plan->records[segment->records_first + i];
-      if (plan_when(record->when_all, record->when_none, call->flags))
+      if (plan_when(record->when_all, record->when_none, call->flags) && !record->joins)
         issues += plan_call_times(plan, program, c);
     }
   }

@@ -22,7 +22,7 @@ return job {
    "micro-batches":24576,
    "what changes between steps":104,
    "arena":1302780672,"budget":84269849190,"fits":true},
-  "sent_bytes":1885504608,"predicted_step_ns":5628581,"tokens_per_s":1455429},
+  "sent_bytes":1885504608,"predicted_step_ns":5604793,"tokens_per_s":1461606},
  "against":{"ranks":4,"memory":{
    "parameters":312799232,
    "gradients":625598464,
@@ -36,4 +36,4 @@ return job {
    "micro-batches":24576,
    "what changes between steps":104,
    "arena":3275491072,"budget":84269849190,"fits":true},
-  "sent_bytes":938397756,"predicted_step_ns":6053812,"tokens_per_s":1353197}}
+  "sent_bytes":938397756,"predicted_step_ns":5857248,"tokens_per_s":1398609}}

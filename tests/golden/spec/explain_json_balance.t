@@ -9,12 +9,12 @@ return job {
 }
 -- >>> exit 0
 "bubble":0.272727
-"imbalance":0.470635
+"imbalance":0.469985
 "name":"stage 0"
-"microbatch_ns":36228
+"microbatch_ns":35448
 "name":"stage 1"
-"microbatch_ns":52991
+"microbatch_ns":51821
 "name":"stage 2"
-"microbatch_ns":35328
+"microbatch_ns":34548
 "name":"stage 3"
-"microbatch_ns":19584
+"microbatch_ns":19194

@@ -16,10 +16,10 @@ cluster  frontier-like      16 x mi250x, 1 threads a rank
 place    order dp cp pp tp, as asked: 7.20 us of communication a step, 1.71
                             times the 4.21 us of tp cp dp pp
 memory   34.2 MB to 34.2 MB of 67.4 GB a rank (0 %); packing 0.0 % above bound
-time     10.7 us            a step at the device's peaks: no step is faster
-                            11,983,896 tokens/s
+time     10.6 us            a step at the device's peaks: no step is faster
+                            12,043,658 tokens/s
 proof    ok                 16 ranks, 2 classes, 5 communicators, 2006 accesses
-run      10 steps           of 128 = 1,280 tokens   at least 107 us
+run      10 steps           of 128 = 1,280 tokens   at least 106 us
 
 memory of one rank at the peak of a step, GB = 1e9 bytes
                                        stage 0    stage 1
