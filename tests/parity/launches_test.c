@@ -21,9 +21,9 @@ static char folder[64], path[128];
 static bool make_plan(const char *job, const char *const *more, Plan *plan) {
   char run[128];
   (void)snprintf(run, sizeof run, "log.dir=%s/run", folder);
-  JobChanges changes = {{run, "cluster=dgx-h100"}};
+  JobChanges changes = {{run}};
   for (int32_t i = 0; more[i] != NULL; i++)
-    changes.text[2 + i] = more[i];
+    changes.text[1 + i] = more[i];
   bool planned = job_plan(job, &changes, path, plan);
   CHECK(planned);
   return planned;
@@ -71,7 +71,8 @@ static void check_count(const char *const *more, uint64_t before, uint64_t now) 
 }
 
 #define COUNT(before, now, ...)                                                                    \
-  check_count((const char *const[]){"data=synthetic", "train.microbatch=64", __VA_ARGS__, NULL},   \
+  check_count((const char *const[]){"cluster=dgx-h100", "data=synthetic", "train.microbatch=64",   \
+                                    __VA_ARGS__, NULL},                                            \
               before, now)
 
 /* ---- the same bits */
@@ -83,16 +84,18 @@ static void train(const Plan *plan, RunRecord *record) {
   RunOptions options = run_defaults(plan);
   options.quiet = true;
   options.plan_path = path;
-  options.cuda = cuda_host_plugin(DELAY_MOST_NS);
   options.ranks_every = 0;
-  options.variant = KERNEL_REFERENCE; /* the kernels for GPUs, without cublasLt */
+  if (plan->jobs[0].target == TARGET_CUDA) {
+    options.cuda = cuda_host_plugin(DELAY_MOST_NS);
+    options.variant = KERNEL_REFERENCE; /* the kernels for GPUs, without cublasLt */
+  }
   CHECK(job_run_as(plan, &options, record));
 }
 
-static void check_same(const char *const *more) {
+static void check_same(const char *job, const char *const *more) {
   static RunRecord together, alone;
   Plan plan;
-  if (!make_plan("gpt2", more, &plan)) return;
+  if (!make_plan(job, more, &plan)) return;
   Plan each = each_alone(&plan);
   CHECK(plan_issues(&plan, step_of(&plan)) < plan_issues(&each, step_of(&each)));
   train(&plan, &together);
@@ -108,8 +111,12 @@ static void check_same(const char *const *more) {
 
 /* Small: threads of a block are fibers, and slow. */
 #define SAME(...)                                                                                  \
-  check_same((const char *const[]){"train.steps=3", "train.batch=4 sequences", "model.layers=2",   \
-                                   "model.positions=8", "train.microbatch=1", __VA_ARGS__, NULL})
+  check_same("gpt2",                                                                               \
+             (const char *const[]){"cluster=dgx-h100", "train.steps=3", "train.batch=4 sequences", \
+                                   "model.layers=2", "model.positions=8", "train.microbatch=1",    \
+                                   __VA_ARGS__, NULL})
+#define SAME_HERE(job, ...)                                                                        \
+  check_same(job, (const char *const[]){"train.steps=3", __VA_ARGS__, NULL})
 
 /* ---- what the proof says */
 
@@ -185,7 +192,8 @@ static void check_text(const Plan *plan) {
 
 static void check_proof(void) {
   Plan plan;
-  if (!PLAN("gpt2", &plan, "model.layers=3", "train.batch=4 sequences", "cluster.devices=1"))
+  if (!PLAN("gpt2", &plan, "cluster=dgx-h100", "model.layers=3", "train.batch=4 sequences",
+            "cluster.devices=1"))
     return;
   CHECK_INT(plan.launches_count, 2);
   check_text(&plan);
@@ -215,6 +223,10 @@ int main(void) {
       SAME("cluster.devices=2", "parallel.zero=3", "parallel.zero_keep=1B",
            "optimizer={ 'lion', lr = 1e-3 }");
     }
+  }
+  TEST("so are, on processors, records that join the one before") {
+    SAME_HERE("gpt2", "precision=bf16");
+    SAME_HERE("llama", "cluster.devices=2", "parallel.zero=3");
   }
   TEST("nothing of a launch meets what another of it writes") {
     check_proof();

@@ -1,0 +1,154 @@
+/* LINK: segments edges draft memory grad ops graph base contract -- which records may run as one
+ * with the record before them: those of joins.def, on one lane, whatever the flags of a call, and
+ * only where neither disturbs the other. */
+#include "compiler/edges/edges.h"
+#include "compiler/segments/segments.h"
+#include "kernels/contract/joins.h"
+#include "tests/unit/check.h"
+
+enum { VALUE_BYTES = 1024 };
+
+static Draft draft;
+static Cluster cluster;
+static int32_t segment, base;
+
+static void begin(KernelTarget target) {
+  cluster = (Cluster){.target = (Target)target};
+  draft = (Draft){.compile = compile_new("specs"), .cluster = &cluster};
+  segment = segment_add(&draft, "s");
+  base = segment_base(&draft, segment, BASE_SCRATCH, NO_ID, 1 << 16);
+}
+
+/* Operands are values by number, each with a place of its own; below 0: written. */
+static Record *add(const char *kernel, const int32_t *values, int32_t count) {
+  Record *record = segment_record(&draft, segment, RECORD_KERNEL, kernel, PURPOSE_NODE);
+  for (int32_t i = 0; i < count; i++) {
+    int32_t value = values[i] < 0 ? -values[i] : values[i];
+    record_operand(record, base, (int64_t)value * VALUE_BYTES, VALUE_BYTES, DTYPE_F32,
+                   values[i] < 0 ? ACCESS_WRITE : ACCESS_READ);
+  }
+  return record;
+}
+#define ADD(kernel, ...)                                                                           \
+  add(kernel, (const int32_t[]){__VA_ARGS__},                                                      \
+      (int32_t)(sizeof((int32_t[]){__VA_ARGS__}) / sizeof(int32_t)))
+
+static Record *last(void) {
+  Segment *of = &draft.segments.at[segment];
+  return &of->records.at[of->records.count - 1];
+}
+
+/* Bytes that the last record need not read again. */
+static int64_t joined(void) {
+  records_join(&draft);
+  edges_build(&draft);
+  int64_t bytes = last()->joined_bytes;
+  compile_free(draft.compile);
+  return bytes;
+}
+
+/* x w bias -> y, then gelu of y. */
+static void bias_and_gelu(KernelTarget target) {
+  begin(target);
+  ADD("linear_bias", 1, 2, 3, -4, -5);
+  ADD("gelu", 4, -6);
+}
+/* a + b -> y, then its norm. */
+static void add_and_norm(KernelTarget target) {
+  begin(target);
+  ADD("add", 1, 2, -3);
+  ADD("layernorm", 3, 4, 5, -6, -7);
+}
+
+int main(void) {
+  TEST("pairs of joins.def join, each in plans for its targets") {
+    bias_and_gelu(KERNEL_TARGET_CUDA);
+    CHECK_INT(joined(), VALUE_BYTES);
+    bias_and_gelu(KERNEL_TARGET_CPU);
+    CHECK_INT(joined(), 0);
+    add_and_norm(KERNEL_TARGET_CUDA);
+    CHECK_INT(joined(), VALUE_BYTES);
+    add_and_norm(KERNEL_TARGET_CPU);
+    CHECK_INT(joined(), VALUE_BYTES);
+    begin(KERNEL_TARGET_CUDA);
+    ADD("linear_bias", 1, 2, 3, -4, -5);
+    ADD("dropout", 4, -6);
+    CHECK_INT(joined(), 0);
+  }
+  TEST("the second must use what the first has made, of that size, right behind it") {
+    begin(KERNEL_TARGET_CUDA);
+    ADD("linear_bias", 1, 2, 3, -4, -5);
+    ADD("gelu", 7, -6);
+    CHECK_INT(joined(), 0);
+    bias_and_gelu(KERNEL_TARGET_CUDA);
+    last()->operands[0].size_bytes /= 2;
+    CHECK_INT(joined(), 0);
+    begin(KERNEL_TARGET_CUDA);
+    ADD("linear_bias", 1, 2, 3, -4, -5);
+    ADD("copy", 8, -9);
+    ADD("gelu", 4, -6);
+    CHECK_INT(joined(), 0);
+  }
+  TEST("over the value between it may write, over nothing else of the first") {
+    begin(KERNEL_TARGET_CUDA);
+    ADD("linear_dx", 1, 2, -3, -4);
+    ADD("gelu_backward", 3, 5, -3);
+    CHECK_INT(joined(), VALUE_BYTES);
+    begin(KERNEL_TARGET_CUDA);
+    ADD("linear_bias", 1, 2, 3, -4, -5);
+    ADD("gelu", 4, -1); /* the product still reads it */
+    CHECK_INT(joined(), 0);
+    begin(KERNEL_TARGET_CPU);
+    ADD("add", 1, 2, -3);
+    ADD("layernorm", 3, 4, 5, -6, -1);
+    CHECK_INT(joined(), 0);
+    begin(KERNEL_TARGET_CUDA);
+    ADD("layernorm_backward", 1, 2, 3, 4, -5, -6, -7, -8);
+    ADD("add", 9, 5, -8); /* its scratch */
+    CHECK_INT(joined(), 0);
+    begin(KERNEL_TARGET_CUDA);
+    ADD("layernorm_backward", 1, 2, 3, 4, -5, -6, -7, -8);
+    ADD("add", 9, 5, -9);
+    CHECK_INT(joined(), VALUE_BYTES);
+  }
+  TEST("whatever the flags of a call, a fitting record is right before it") {
+    begin(KERNEL_TARGET_CUDA);
+    ADD("linear_dx", 20, 21, -1, -22);
+    ADD("layernorm_backward", 1, 2, 3, 4, -5, -6, -7, -8)->when_all = CALL_FIRST_MICROBATCH;
+    ADD("layernorm_backward", 1, 2, 3, 4, -5, -6, -7, -8)->when_none = CALL_FIRST_MICROBATCH;
+    ADD("add", 9, 5, -10);
+    CHECK_INT(joined(), VALUE_BYTES);
+    begin(KERNEL_TARGET_CUDA);
+    ADD("linear_dx", 20, 21, -1, -22);
+    ADD("layernorm_backward", 1, 2, 3, 4, -5, -6, -7, -8)->when_all = CALL_FIRST_MICROBATCH;
+    ADD("add", 9, 5, -10); /* in other calls the product is */
+    CHECK_INT(joined(), 0);
+    begin(KERNEL_TARGET_CUDA);
+    ADD("linear_bias", 1, 2, 3, -4, -5);
+    ADD("gelu", 4, -6)->when_all = CALL_FIRST_LAYER;
+    CHECK_INT(joined(), VALUE_BYTES);
+  }
+  TEST("a record that joins is not joined") {
+    begin(KERNEL_TARGET_CUDA);
+    ADD("layernorm_backward", 1, 2, 3, 4, -5, -6, -7, -8);
+    ADD("add", 9, 5, -10);
+    ADD("layernorm", 10, 11, 12, -13, -14);
+    CHECK_INT(joined(), 0);
+  }
+  TEST("both are on one lane, and the second waits for no other") {
+    bias_and_gelu(KERNEL_TARGET_CUDA);
+    last()->lane = LANE_DP;
+    CHECK_INT(joined(), 0);
+    begin(KERNEL_TARGET_CUDA);
+    ADD("copy", 8, -6)->lane = LANE_DP; /* reads or writes what gelu writes */
+    ADD("linear_bias", 1, 2, 3, -4, -5);
+    ADD("gelu", 4, -6);
+    CHECK_INT(joined(), 0);
+    begin(KERNEL_TARGET_CUDA);
+    ADD("copy", 8, -1)->lane = LANE_DP; /* what the product waits for, both do */
+    ADD("linear_bias", 1, 2, 3, -4, -5);
+    ADD("gelu", 4, -6);
+    CHECK_INT(joined(), VALUE_BYTES);
+  }
+  CHECK_DONE();
+}
