@@ -91,7 +91,7 @@ static void measure_all(const KernelJoin *join, const char *model, int64_t rows,
 }
 
 int main(int argc, char **argv) {
-  int32_t threads_count = argc > 1 ? atoi(argv[1]) : 2, count;
+  int32_t threads_count = argc > 1 ? (int32_t)strtol(argv[1], NULL, 10) : 2, count;
   Threads *threads = threads_new(threads_count, NULL);
   if (threads == NULL) return 2;
   printf("%-19s %-18s %-8s %-5s %12s %12s   ratio\n", "first", "second", "model", "dtype", "apart",

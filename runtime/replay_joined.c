@@ -111,13 +111,13 @@ static bool run_joined(const Work *work, Queue *queue, Status *status) {
 bool replay_join_work(Replay *replay, const Position *at, Work *work) {
   const Plan *plan = replay->setup.plan;
   const ReplayJoined *joined = &replay->joined[work->record - plan->records];
-  if (joined->how.run == NULL || replay->watch != NULL ||
-      joining(plan, at, work->record) != joined->second)
-    return false;
-  const Work second = replay_work(replay, at, joined->second);
+  if (joined->how.run == NULL || replay->watch != NULL) return false;
+  const PlanRecord *next = joining(plan, at, work->record);
+  if (next == NULL || next != joined->second) return false;
+  const Work second = replay_work(replay, at, next);
   memcpy(work->operand + work->record->operands_count, second.operand,
-         joined->second->operands_count * sizeof *work->operand);
+         next->operands_count * sizeof *work->operand);
   work->run = run_joined;
-  work->second = joined->second;
+  work->second = next;
   return true;
 }

@@ -1,5 +1,6 @@
 /* page.c -- writes docs/kernels.md from the rows of kernels.def. */
 #include "kernels/contract/contract.h"
+#include "kernels/contract/joins.h"
 
 /* The text before the first kernel. */
 typedef struct Family {
@@ -111,6 +112,23 @@ static void print_family(FILE *out, const Family *family) {
   fputc('\n', out);
 }
 
+static void print_joins(FILE *out) {
+  int32_t count;
+  fputs("\n## Two as one\n\n"
+        "The rows of `kernels/joins.def`: a plan may mark the second to run as one with the first "
+        "where they have an operand in common. What is in memory afterwards is what both write; "
+        "only a value that the second overwrites in place need not have been there.\n\n"
+        "| first | its | second | its | in plans for |\n|---|---|---|---|---|\n",
+        out);
+  for (const KernelJoin *join = contract_joins(&count); count > 0; join++, count--) {
+    const KernelContract *first = contract_of(join->first), *second = contract_of(join->second);
+    bool is_any = (join->targets >> KERNEL_TARGET_CPU & 1u) != 0;
+    fprintf(out, "| %s | %s | %s | %s | %s |\n", first->row->name,
+            first->operands[join->first_operand].name, second->row->name,
+            second->operands[join->second_operand].name, is_any ? "all" : "GPUs");
+  }
+}
+
 void contract_page(FILE *out) {
   fputs(
       "<!-- lockstep help --contract -->\n"
@@ -132,4 +150,5 @@ void contract_page(FILE *out) {
       print_kernel(out, contract_of((KernelId)entries[i].kernel));
     else
       print_family(out, &entries[i].family);
+  print_joins(out);
 }

@@ -167,7 +167,7 @@ static void refused(void (*spoil)(void), const char *words) {
   build_free(&sketch.b);
 }
 
-int main(void) {
+static void check_runs(void) {
   Status status = {0};
   TEST("the kernels are asked once, and run both in one call; each record counts") {
     build();
@@ -208,6 +208,10 @@ int main(void) {
     CHECK(rig_data(&rig, 0)[X / 4] == 3 * TIMES);
     end();
   }
+}
+
+static void check_names(void) {
+  Status status = {0};
   TEST("a failure of the two names the first") {
     build();
     seen.runs_as = KERNEL_FAILED;
@@ -223,6 +227,9 @@ int main(void) {
     CHECK_TEXT(status.text, "first: kernel affine: no such pair");
     end();
   }
+}
+
+static void check_plans(void) {
   TEST("a plan joins what is right behind a kernel of the same lane, and shares a value with it") {
     refused(not_behind_it, "records[0]: joins, but in call 0 no kernel runs right before it");
     refused(a_third, "records[2]: joins, but in call 0 the record before it joins another one");
@@ -237,5 +244,11 @@ int main(void) {
     refused(over_the_input, "it touches what the record before it works on");
     refused(over_a_part, "it touches what the record before it works on");
   }
+}
+
+int main(void) {
+  check_runs();
+  check_names();
+  check_plans();
   CHECK_DONE();
 }

@@ -60,7 +60,7 @@ static void add_and_norm(KernelTarget target) {
   ADD("layernorm", 3, 4, 5, -6, -7);
 }
 
-int main(void) {
+static void check_pairs(void) {
   TEST("pairs of joins.def join, each in plans for its targets") {
     bias_and_gelu(KERNEL_TARGET_CUDA);
     CHECK_INT(joined(), VALUE_BYTES);
@@ -89,6 +89,9 @@ int main(void) {
     ADD("gelu", 4, -6);
     CHECK_INT(joined(), 0);
   }
+}
+
+static void check_memory(void) {
   TEST("over the value between it may write, over nothing else of the first") {
     begin(KERNEL_TARGET_CUDA);
     ADD("linear_dx", 1, 2, -3, -4);
@@ -111,6 +114,9 @@ int main(void) {
     ADD("add", 9, 5, -9);
     CHECK_INT(joined(), VALUE_BYTES);
   }
+}
+
+static void check_flags(void) {
   TEST("whatever the flags of a call, a fitting record is right before it") {
     begin(KERNEL_TARGET_CUDA);
     ADD("linear_dx", 20, 21, -1, -22);
@@ -128,6 +134,9 @@ int main(void) {
     ADD("gelu", 4, -6)->when_all = CALL_FIRST_LAYER;
     CHECK_INT(joined(), VALUE_BYTES);
   }
+}
+
+static void check_neighbours(void) {
   TEST("a record that joins is not joined") {
     begin(KERNEL_TARGET_CUDA);
     ADD("layernorm_backward", 1, 2, 3, 4, -5, -6, -7, -8);
@@ -150,5 +159,12 @@ int main(void) {
     ADD("gelu", 4, -6);
     CHECK_INT(joined(), VALUE_BYTES);
   }
+}
+
+int main(void) {
+  check_pairs();
+  check_memory();
+  check_flags();
+  check_neighbours();
   CHECK_DONE();
 }
