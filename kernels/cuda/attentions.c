@@ -57,19 +57,22 @@ static bool are_bf16(const KernelUse *use, bool is_backward) {
   return true;
 }
 
-/* Positions, as far as the graph can say them: it counts queries and keys from 0. */
-static bool can_mask(const KernelUse *use, int64_t seq, bool *causal, const char **why) {
+static bool ascend(Runs runs) {
+  return runs.seq / 2 == 0 || runs.second >= runs.first + runs.seq / 2;
+}
+
+/* Positions, as far as the graph can say them: it counts queries and keys from 0. Where both have
+ * the same ascending positions, their order is that of their numbers. */
+static void say_mask(const KernelUse *use, int64_t seq, bool *causal, const char **why) {
   Runs q = {seq, (int64_t)use->attr[3], (int64_t)use->attr[4]};
   Runs k = {seq, (int64_t)use->attr[5], (int64_t)use->attr[6]};
-  if (!*causal) return true;
-  if (!runs_joined(q) || !runs_joined(k)) {
-    *why = "tokens in two runs";
-    return false;
-  }
-  int64_t q_first = runs_position(q, 0), k_first = runs_position(k, 0);
-  if (k_first + seq - 1 <= q_first) *causal = false; /* all of them are seen */
-  if (*causal && q_first != k_first) *why = "keys at other positions than queries";
-  return *why == NULL;
+  int64_t q_first = runs_position(q, 0), k_last = runs_position(k, seq - 1);
+  bool is_same = q_first == runs_position(k, 0) && runs_position(q, seq - 1) == k_last;
+  bool are_ascending = ascend(q) && ascend(k);
+  if (*causal && are_ascending && k_last <= q_first)
+    *causal = false; /* all of them are seen */
+  else if (*causal && !(are_ascending && is_same))
+    *why = "keys at other positions than queries, not all of them earlier";
 }
 
 static bool in_units(const AttentionShape *shape) {
@@ -96,7 +99,7 @@ AttentionShape attention_shape_of(KernelId id, const KernelUse *use, const char 
   else if (!in_units(&shape) || use->align_bytes < DNN_ALIGN_BYTES)
     *why = "heads, strides or addresses that are not whole 16 bytes";
   else
-    (void)can_mask(use, shape.seq, &shape.causal, why);
+    say_mask(use, shape.seq, &shape.causal, why);
   return shape;
 }
 

@@ -106,7 +106,11 @@ static void check_graphs(void) {
     const double same[] = {1, 0.25, 0, 24, 36, 24, 36, 0, 4, 48};
     const double earlier[] = {1, 0.25, 0, 24, 36, 0, 12, 0, 4, 48};
     check_both(one, same, 14, 22);
+    const double same_runs[] = {1, 0.25, 0, 0, 36, 0, 36, 0, 4, 48};
+    const double earlier_runs[] = {1, 0.25, 0, 30, 60, 0, 12, 0, 4, 72};
     check_both(one, earlier, 10, 18);
+    check_both(one, same_runs, 14, 22);
+    check_both(one, earlier_runs, 10, 18);
   }
 }
 
@@ -186,15 +190,16 @@ static void check_own(const int64_t *dim, const double *attr, const char *why) {
 static void check_left(void) {
   const int64_t odd_head[] = {1, 24, 2, 2, 12, 96, 96, 96}, odd[] = {1, 24, 2, 2, 16, 96, 100, 96};
   const double dropout[] = WHOLE(1, 0.25, 0.1, 2, 24);
-  const double runs[] = {1, 0.25, 0, 0, 36, 0, 36, 0, 2, 48};
+  const double runs[] = {1, 0.25, 0, 12, 24, 0, 36, 0, 2, 48};
   const double later[] = {1, 0.25, 0, 5, 17, 0, 12, 0, 2, 48};
+  const char *why_other = "keys at other positions than queries, not all of them earlier";
   TEST("other dtypes") {
     const KernelCase of = case_of(FORWARD, plain_dim, plain_attr);
     check_in(MODE_F32, &of, false);
   }
   TEST("dropout") check_own(plain_dim, dropout, "dropout");
-  TEST("tokens in two runs") check_own(plain_dim, runs, "tokens in two runs");
-  TEST("some keys") check_own(plain_dim, later, "keys at other positions than queries");
+  TEST("tokens in two runs") check_own(plain_dim, runs, why_other);
+  TEST("some keys") check_own(plain_dim, later, why_other);
   TEST("odd heads and strides") {
     const char *why = "heads, strides or addresses that are not whole 16 bytes";
     check_own(odd_head, plain_attr, why);
