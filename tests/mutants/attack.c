@@ -301,6 +301,7 @@ static PlanOperand *operand_at(const Edit *e, const PlanRecord *record, double i
 
 static void change_operand(Edit *e, PlanRecord *record) {
   PlanOperand *operand = operand_at(e, record, number(e, 1));
+  record->joins = 0; /* what stands elsewhere could be refused for that alone */
   if (is_word(e, 2, "+")) {
     operand->offset += (uint64_t)(int64_t)number(e, 3);
   } else if (is_word(e, 2, "stride")) {

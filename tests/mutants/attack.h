@@ -20,7 +20,7 @@
  *   drop                       never runs
  *   when FLAG | unless FLAG | always
  *   operand I as J [of WHICH]  stands where operand J does, of this or of another record of the
- *                              segment
+ *                              segment; the record joins none then
  *   operand I + BYTES          stands further on; `operand I stride BYTES`: from member to member
  *   operand I piece COMM       each member has one piece of it
  *   operands I...              these only, in this order
