@@ -403,12 +403,21 @@ static bool carry_out(Call *call, const Descriptor *operation) {
   }
 }
 
-/* The workspace is nobody else's memory. */
+static bool overlap(const char *x, int64_t x_bytes, const char *y, int64_t y_bytes) {
+  return x < y + y_bytes && y < x + x_bytes;
+}
+
+/* The workspace is nobody else's memory, and no other tensor lies in one of f32. Those of bf16 may
+ * lie between each other's rows. */
 static bool is_apart(const Call *call, const char *workspace, int64_t bytes) {
   for (int i = 0; i < call->count; i++) {
-    const Place *place = &call->place[i];
-    if (place->at < workspace + bytes && workspace < place->at + span_bytes(place->tensor))
-      return false;
+    const Place *x = &call->place[i];
+    int64_t x_bytes = span_bytes(x->tensor);
+    if (overlap(x->at, x_bytes, workspace, bytes)) return false;
+    for (int k = 0; k < call->count && type_of(x->tensor) == DNN_F32; k++)
+      if (k != i && overlap(x->at, x_bytes, call->place[k].at, span_bytes(call->place[k].tensor)) &&
+          number_of(x->tensor, DNN_TENSOR_ID) != number_of(call->place[k].tensor, DNN_TENSOR_ID))
+        return false;
   }
   return true;
 }
@@ -439,7 +448,7 @@ bool interpret_run(const Descriptor *graph, const Descriptor *pack, int64_t work
   for (int64_t i = 0; call.why == NULL && i < operations_of(graph); i++)
     if (!carry_out(&call, operation_of(graph, i)) && call.why == NULL) call.why = "no memory";
   if (call.why == NULL && !is_apart(&call, workspace, workspace_bytes))
-    call.why = "workspace that is a tensor's memory";
+    call.why = "memory of two tensors, or of one and the workspace";
   if (call.why == NULL && !binds_all(&call)) call.why = "an address of no tensor";
   free_virtual(&call);
   *why = call.why;
