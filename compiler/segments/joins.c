@@ -37,10 +37,12 @@ static bool disturb(const Record *first, const Record *second) {
   return false;
 }
 
-/* Bytes of the operand that the two have in common by joins.def; 0: they may not run as one. */
+/* Bytes of the operand that the two have in common by joins.def; 0: they may not run as one. A
+ * second that adds to what is there runs alone: what ends a product in a library assigns. */
 static int64_t shared_bytes(const Draft *d, const Record *first, const Record *second) {
   if (first->kind != RECORD_KERNEL || first->joined_bytes > 0 || first->lane != second->lane ||
-      first->operand_count + second->operand_count > KERNEL_OPERANDS_MAX || disturb(first, second))
+      second->accumulate || first->operand_count + second->operand_count > KERNEL_OPERANDS_MAX ||
+      disturb(first, second))
     return 0;
   const KernelContract *a = contract_find(first->kernel), *b = contract_find(second->kernel);
   int32_t count;

@@ -36,4 +36,4 @@ return job {
    "micro-batches":24576,
    "what changes between steps":104,
    "arena":3275491072,"budget":84269849190,"fits":true},
-  "sent_bytes":938397756,"predicted_step_ns":5857248,"tokens_per_s":1398609}}
+  "sent_bytes":938397756,"predicted_step_ns":5862882,"tokens_per_s":1397265}}

@@ -17,7 +17,7 @@ place    order dp cp pp tp, as asked: 7.20 us of communication a step, 1.71
                             times the 4.21 us of tp cp dp pp
 memory   34.2 MB to 34.2 MB of 67.4 GB a rank (0 %); packing 0.0 % above bound
 time     10.6 us            a step at the device's peaks: no step is faster
-                            12,043,658 tokens/s
+                            12,030,075 tokens/s
 proof    ok                 16 ranks, 2 classes, 5 communicators, 2006 accesses
 run      10 steps           of 128 = 1,280 tokens   at least 106 us
 

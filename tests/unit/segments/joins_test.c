@@ -137,6 +137,16 @@ static void check_flags(void) {
 }
 
 static void check_neighbours(void) {
+  TEST("the second of a product's gradients assigns") {
+    begin(KERNEL_TARGET_CUDA);
+    ADD("linear_dw", 1, 2, -3, -4);
+    ADD("linear_db", 2, -5);
+    CHECK_INT(joined(), VALUE_BYTES);
+    begin(KERNEL_TARGET_CUDA);
+    ADD("linear_dw", 1, 2, -3, -4);
+    ADD("linear_db", 2, -5)->accumulate = true;
+    CHECK_INT(joined(), 0);
+  }
   TEST("a record that joins is not joined") {
     begin(KERNEL_TARGET_CUDA);
     ADD("layernorm_backward", 1, 2, 3, 4, -5, -6, -7, -8);
