@@ -135,7 +135,8 @@ static void keep_over_chunks(Storage *p) {
   int32_t first = r->chunk_first, last = r->chunk_first + r->chunk_count - 1;
   for (ValueId v = 0; r->chunks > 0 && v < p->graph->values.count; v++) {
     ValueUse *use = &p->use[v];
-    if (!use->made || use->list != list) continue;
+    BaseRole role;
+    if (!use->made || use->list != list || special_role(p, v, &role)) continue;
     use->in_chunk = !use->escapes && use->first >= first && use->last <= last;
     if (use->in_chunk) continue;
     if (region_in_chunks(r, use->first)) use->first = first;
