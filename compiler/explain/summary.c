@@ -40,10 +40,13 @@ static void print_ranks(const Compiled *compiled, FILE *out) {
                         (long long)rank_count(compiled), (long long)d->tp, (long long)d->cp,
                         (long long)d->pp, (long long)d->dp, zero, d->sequence ? "   sequence" : "",
                         cp, kv));
+  const char *chunks = "";
+  if (compiled->job->memory.loss_chunks > 1)
+    chunks = arena_printf(arena, "   loss in %lld", (long long)compiled->job->memory.loss_chunks);
   put_line(out, "passes",
-           arena_printf(arena, "%-18s recompute %s   precision %s",
+           arena_printf(arena, "%-18s recompute %s%s   precision %s",
                         d->pp > 1 ? pipeline_text(compiled) : "one stage", recompute_text(compiled),
-                        compiled->job->precision.head == CHOICE_BF16 ? "bf16" : "fp32"));
+                        chunks, compiled->job->precision.head == CHOICE_BF16 ? "bf16" : "fp32"));
 }
 
 static void print_memory(const Compiled *compiled, FILE *out) {
