@@ -218,7 +218,8 @@ static void run_attention(const AttentionCase *c) {
   enum { B = DTYPE_BF16, F = DTYPE_F32 };
   const int64_t tokens = c->batch * c->seq, row = (c->heads + 2 * c->kv_heads) * c->head;
   const int64_t k = c->heads * c->head, v = k + c->kv_heads * c->head;
-  const double middle = (double)(c->seq / 2);
+  const int64_t half = c->seq / 2;
+  const double middle = (double)half;
   const double attr[] = {c->causal,        0.125,         0, 0, middle, 0, middle, 0,
                          (double)c->heads, (double)c->seq};
   const int64_t dim[] = {c->batch, c->seq, c->heads, c->kv_heads, c->head, row,
