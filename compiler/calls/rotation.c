@@ -14,10 +14,14 @@
 
 #include "compiler/calls/program.h"
 
+/* Kinds are found by layer, or a model would take time in the square of its layers. */
+enum { LAYER_SLOTS = 1024 };
+
 /* Buffers that are interchangeable. */
 typedef struct Kind {
   const Buffer *example;
   BufferList left; /* free slots */
+  int32_t next;    /* of the layers that share its entry of `kinds_of`; NO_ID: the end */
 } Kind;
 
 typedef struct Rotation {
@@ -27,6 +31,7 @@ typedef struct Rotation {
   int32_t first_buffer, end_buffer; /* of the program; those before them persist */
   int32_t *slot, *kind;             /* by buffer */
   VEC(Kind) kinds;
+  int32_t kinds_of[LAYER_SLOTS]; /* by layer modulo LAYER_SLOTS: the last of its kinds */
   int32_t slot_count;
   int32_t first, period, times; /* the calls of a round, and how often they repeat */
   int32_t stride;               /* micro-batches of a round */
@@ -40,10 +45,11 @@ static bool alike(const Buffer *a, const Buffer *b) {
 }
 
 static int32_t kind_of(Rotation *r, const Buffer *buffer) {
-  for (int32_t i = 0; i < r->kinds.count; i++)
+  int32_t *last = &r->kinds_of[(uint32_t)buffer->layer % LAYER_SLOTS];
+  for (int32_t i = *last; i != NO_ID; i = r->kinds.at[i].next)
     if (alike(r->kinds.at[i].example, buffer)) return i;
-  VEC_PUSH(r->arena, &r->kinds, (Kind){.example = buffer});
-  return r->kinds.count - 1;
+  VEC_PUSH(r->arena, &r->kinds, (Kind){.example = buffer, .next = *last});
+  return *last = r->kinds.count - 1;
 }
 
 /* Buffers by the call at which they end. */
@@ -74,6 +80,8 @@ static void free_slots(Rotation *r, Deaths *deaths, int32_t before_call) {
 
 static void take_slots(Rotation *r) {
   Deaths deaths = deaths_of(r);
+  for (int32_t i = 0; i < LAYER_SLOTS; i++)
+    r->kinds_of[i] = NO_ID;
   for (int32_t b = r->first_buffer; b < r->end_buffer; b++) {
     free_slots(r, &deaths, r->buffers[b].first_call);
     r->kind[b] = kind_of(r, &r->buffers[b]);

@@ -25,17 +25,9 @@ uint32_t spans_read(const Types *types, const Spans *spans, uint64_t first, uint
   return types->type[span->type].kind == TYPE_ZERO ? span->type : 0;
 }
 
-static bool insert(Spans *spans, uint32_t at, Span span) {
-  if (span.first >= span.end || span.type == 0) return true;
-  if (!pool_room(&spans->at, &spans->capacity, spans->count + 1, sizeof span)) return false;
-  memmove(spans->at + at + 1, spans->at + at, (spans->count - at) * sizeof span);
-  spans->at[at] = span;
-  spans->count++;
-  return true;
-}
-
+/* Most writes replace a span by one of the same place: then nothing behind it moves. */
 bool spans_write(const Types *types, Spans *spans, Span span) {
-  uint32_t at = spans_find(spans, span.first), end = at;
+  uint32_t at = spans_find(spans, span.first), end = at, count = 0;
   Span left = {0}, right = {0}; /* the rest of zeros */
   for (; end < spans->count && spans->at[end].first < span.end; end++) {
     Span was = spans->at[end];
@@ -43,10 +35,17 @@ bool spans_write(const Types *types, Spans *spans, Span span) {
     if (was.first < span.first) left = (Span){was.first, span.first, was.type, 0};
     if (was.end > span.end) right = (Span){span.end, was.end, was.type, 0};
   }
-  if (spans->count > end)
-    memmove(spans->at + at, spans->at + end, (spans->count - end) * sizeof span);
-  spans->count -= end - at;
-  return insert(spans, at, right) && insert(spans, at, span) && insert(spans, at, left);
+  Span written[3];
+  if (left.type != 0) written[count++] = left;
+  if (span.type != 0 && span.first < span.end) written[count++] = span;
+  if (right.type != 0) written[count++] = right;
+  uint32_t behind = spans->count - end;
+  if (!pool_room(&spans->at, &spans->capacity, at + count + behind, sizeof span)) return false;
+  if (at + count != end && behind > 0)
+    memmove(spans->at + at + count, spans->at + end, behind * sizeof span);
+  memcpy(spans->at + at, written, count * sizeof span);
+  spans->count = at + count + behind;
+  return true;
 }
 
 /* ---- contents */
