@@ -2,69 +2,81 @@
 
 #include <string.h>
 
+#include "compiler/backward/backward.h"
 #include "compiler/cost/communicators.h"
 
-typedef struct Rung {
-  const char *change;
-  bool (*apply)(Job *job,
-                Derived *derived); /* false: the job has it already, or it would not help */
-} Rung;
+/* A change to the job, as its file would say it; NULL: the job has it already, or it would not
+ * help. `train` is the graph before the change. */
+typedef const char *Rung(Compile *c, Job *job, Derived *derived, Graph *train);
 
-static bool shrink_microbatch(Job *job, Derived *derived) {
-  bool changes = job->train.microbatch > 1;
+static const char *shrink_microbatch(Compile *c, Job *job, Derived *derived, Graph *train) {
+  (void)c, (void)train;
+  if (job->train.microbatch == 1) return NULL;
   derived->accumulation *= job->train.microbatch;
   job->train.microbatch = 1;
-  return changes;
+  return "train.microbatch = 1";
 }
 
-static bool recompute_blocks(Job *job, Derived *derived) {
+static const char *divide_loss(Compile *c, Job *job, Derived *derived, Graph *train) {
+  enum { CHUNKS_MOST = 16 }; /* more of them save little, and make products small */
   (void)derived;
-  bool changes = job->memory.recompute != CHOICE_RECOMPUTE_BLOCK &&
-                 job->memory.recompute != CHOICE_RECOMPUTE_AUTO;
-  if (changes) job->memory.recompute = CHOICE_RECOMPUTE_BLOCK;
-  return changes;
+  int64_t chunks = job->memory.loss_chunks > 1 ? 1 : backward_chunks_most(train, CHUNKS_MOST);
+  if (chunks == 1) return NULL;
+  job->memory.loss_chunks = chunks;
+  return arena_printf(c->arena, "memory.loss_chunks = %lld", (long long)chunks);
 }
 
-static bool narrow_params(Job *job, Derived *derived) {
-  (void)derived;
-  bool changes = job->precision.param == CHOICE_FP32;
+static const char *recompute_blocks(Compile *c, Job *job, Derived *derived, Graph *train) {
+  (void)c, (void)derived, (void)train;
+  if (job->memory.recompute == CHOICE_RECOMPUTE_BLOCK ||
+      job->memory.recompute == CHOICE_RECOMPUTE_AUTO)
+    return NULL;
+  job->memory.recompute = CHOICE_RECOMPUTE_BLOCK;
+  return "memory.recompute = \"block\"";
+}
+
+static const char *narrow_params(Compile *c, Job *job, Derived *derived, Graph *train) {
+  (void)c, (void)derived, (void)train;
+  if (job->precision.param != CHOICE_FP32) return NULL;
   job->precision.param = job->precision.compute = CHOICE_BF16;
   job->precision.master = CHOICE_MASTER_FP32;
-  return changes;
+  return "precision = \"bf16\"";
 }
 
-static bool narrow_grads(Job *job, Derived *derived) {
-  (void)derived;
-  bool changes = job->precision.grad == CHOICE_FP32;
+static const char *narrow_grads(Compile *c, Job *job, Derived *derived, Graph *train) {
+  (void)c, (void)derived, (void)train;
+  if (job->precision.grad != CHOICE_FP32) return NULL;
   job->precision.grad = job->precision.reduce = CHOICE_BF16;
-  return changes;
+  return "precision.grad = \"bf16\"";
 }
 
-static bool shard_to(Job *job, Derived *derived, int64_t zero) {
+static const char *shard_to(Compile *c, Job *job, Derived *derived, int64_t zero) {
   int64_t ranks = derived->dp * derived->cp;
-  bool changes = ranks > 1 && derived->zero < zero;
-  if (!changes) return false;
+  if (ranks == 1 || derived->zero >= zero) return NULL;
   if (derived->zero == 0) derived->shard_ranks = ranks;
   job->parallel.zero = derived->zero = zero;
-  return true;
+  return arena_printf(c->arena, "parallel.zero = %lld", (long long)zero);
 }
 
-static bool shard_optimizer(Job *job, Derived *derived) {
-  return shard_to(job, derived, 1);
+static const char *shard_optimizer(Compile *c, Job *job, Derived *derived, Graph *train) {
+  (void)train;
+  return shard_to(c, job, derived, 1);
 }
-static bool shard_gradients(Job *job, Derived *derived) {
-  return shard_to(job, derived, 2);
+
+static const char *shard_gradients(Compile *c, Job *job, Derived *derived, Graph *train) {
+  (void)train;
+  return shard_to(c, job, derived, 2);
 }
-static bool shard_parameters(Job *job, Derived *derived) {
-  return shard_to(job, derived, 3);
+
+static const char *shard_parameters(Compile *c, Job *job, Derived *derived, Graph *train) {
+  (void)train;
+  return shard_to(c, job, derived, 3);
 }
 
 /* The order in which a user would try them: what costs least first. */
-static const Rung rungs[] = {
-    {"train.microbatch = 1", shrink_microbatch}, {"memory.recompute = \"block\"", recompute_blocks},
-    {"precision = \"bf16\"", narrow_params},     {"precision.grad = \"bf16\"", narrow_grads},
-    {"parallel.zero = 1", shard_optimizer},      {"parallel.zero = 2", shard_gradients},
-    {"parallel.zero = 3", shard_parameters}};
+static Rung *const rungs[] = {shrink_microbatch, divide_loss,     recompute_blocks,
+                              narrow_params,     narrow_grads,    shard_optimizer,
+                              shard_gradients,   shard_parameters};
 
 typedef struct Step {
   const char *change;
@@ -73,8 +85,8 @@ typedef struct Step {
 
 enum { RUNG_COUNT = sizeof rungs / sizeof *rungs };
 
-/* Compiles each change in turn until one fits; a change that saves nothing is dropped. Returns how
- * many were tried. */
+/* Compiles each change in turn until one fits; one that saves less than a hundredth is dropped,
+ * unless it is what was missing. Returns how many were tried. */
 static int32_t climb(Compile *c, const Job *job, const Compiled *out, Fit *fit,
                      Step steps[RUNG_COUNT]) {
   Job *changed = ARENA_NEW(c->arena, Job);
@@ -82,25 +94,30 @@ static int32_t climb(Compile *c, const Job *job, const Compiled *out, Fit *fit,
   int32_t count = 0;
   Derived derived = out->derived;
   int64_t needs_bytes = out->draft->arena_bytes;
+  Graph *train = out->draft->train;
   for (int32_t i = 0; i < RUNG_COUNT; i++) {
     const Job before = *changed;
     const Derived derived_before = derived;
-    if (!rungs[i].apply(changed, &derived)) continue;
+    const char *change = rungs[i](c, changed, &derived, train);
+    if (change == NULL) continue;
     Compiled trial = *out;
     trial.derived = derived;
     Model *model = model_open(c, changed); /* a model traces in its job's precision */
     bool compiled = model != NULL && fit(c, changed, model, &trial);
     if (model != NULL) model_close(model);
     if (!compiled) break;
-    if (trial.draft->arena_bytes >=
-        needs_bytes) { /* master weights may cost more than bf16 saves */
-      *changed = before;
+    int64_t tried_bytes = trial.draft->arena_bytes;
+    bool is_enough = tried_bytes <= out->budget_bytes;
+    if (tried_bytes > needs_bytes - needs_bytes / 100 &&
+        (tried_bytes >= needs_bytes || !is_enough)) {
+      *changed = before; /* master weights, say, may cost more than bf16 saves */
       derived = derived_before;
       continue;
     }
-    needs_bytes = trial.draft->arena_bytes;
-    steps[count++] = (Step){rungs[i].change, trial.draft->arena_bytes};
-    if (trial.draft->arena_bytes <= out->budget_bytes) break;
+    needs_bytes = tried_bytes;
+    train = trial.draft->train;
+    steps[count++] = (Step){change, needs_bytes};
+    if (is_enough) break;
   }
   return count;
 }

@@ -20,6 +20,10 @@ void recompute_apply(Graph *g, RecomputeKind kind, int64_t group_layers);
  * asks for it. False when reported. Before backward_split. */
 bool backward_chunks(Graph *g, int64_t chunks, Span at);
 
+/* The highest number of chunks, up to `most`, that divides the tokens; 1 when the model does not end
+ * so. The loss of `g` is not in chunks yet. */
+int64_t backward_chunks_most(Graph *g, int64_t most);
+
 /* Moves nodes that only make parameter gradients from region->backward to region->weight, in order,
  * so that a schedule may run them later. After recompute_apply. */
 void backward_split(Graph *g);

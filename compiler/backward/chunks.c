@@ -65,23 +65,33 @@ static bool must_follow(const Chunking *c, const Node *n) {
   return false;
 }
 
-/* The linear layer that makes the logits, and the loss. False: something else is between them. */
-static bool take_forward(Chunking *c) {
+/* Finds the linear layer that makes the logits, and the loss. False: the model does not end so, or
+ * something else is between them. */
+static bool find_tail(Chunking *c) {
   const Graph *g = c->graph;
-  NodeList *list = &c->region->forward;
-  int32_t kept = 0;
+  c->region = region_of_loss(g);
+  if (c->region == NULL) return false;
+  const NodeList *list = &c->region->forward;
   c->logits = last_of(g, list)->inputs[0];
+  c->behind = ARENA_ARRAY(g->compile->arena, bool, g->values.count + 1);
   for (int32_t i = 0; i < list->count; i++) {
     const Node *n = graph_node(g, list->at[i]);
     bool makes_logits = n->outputs[0] == c->logits, follows = must_follow(c, n);
     if ((makes_logits && !in_runs(n)) || (follows && !is_of_loss(g, n))) return false;
-    if (makes_logits || follows)
-      take(c, list->at[i]);
+    if (makes_logits || follows) take(c, list->at[i]);
+  }
+  return c->nodes.count > 1;
+}
+
+static void leave_forward(const Chunking *c) {
+  NodeList *list = &c->region->forward;
+  int32_t kept = 0, taken = 0;
+  for (int32_t i = 0; i < list->count; i++)
+    if (taken < c->nodes.count && list->at[i] == c->nodes.at[taken])
+      taken++;
     else
       list->at[kept++] = list->at[i];
-  }
   list->count = kept;
-  return c->nodes.count > 1;
 }
 
 /* The gradients of that layer. */
@@ -129,30 +139,34 @@ static void spare_gather(const Chunking *c) {
   }
 }
 
+static int64_t divisor_of(int64_t rows, int64_t most) {
+  while (rows % most != 0)
+    most--;
+  return most;
+}
+
 /* False when reported. */
 static bool fits(Graph *g, const Chunking *c, int64_t chunks, Span at) {
-  int64_t rows = value_rows(g, c->logits), divides = chunks;
+  int64_t rows = value_rows(g, c->logits);
   if (rows % chunks == 0) return true;
   error_at(g->compile, at, "loss-chunks",
            "memory.loss_chunks = %lld does not divide the %lld tokens of a micro-batch%s",
            (long long)chunks, (long long)rows, g->mesh.size[MESH_CP] > 1 ? " that a rank has" : "");
-  while (rows % divides != 0)
-    divides--;
-  fix_last(g->compile, "loss_chunks = %lld", (long long)divides);
+  fix_last(g->compile, "loss_chunks = %lld", (long long)divisor_of(rows, chunks));
   return false;
 }
 
 bool backward_chunks(Graph *g, int64_t chunks, Span at) {
-  Chunking c = {.graph = g, .region = region_of_loss(g)};
+  Chunking c = {.graph = g};
   if (chunks == 1) return true;
-  c.behind = ARENA_ARRAY(g->compile->arena, bool, g->values.count + 1);
-  if (c.region == NULL || !take_forward(&c)) {
+  if (!find_tail(&c)) {
     error_at(g->compile, at, "loss-chunks",
              "memory.loss_chunks: the model does not end in a linear layer and cross_entropy");
     fix_last(g->compile, "remove loss_chunks");
     return false;
   }
   if (!fits(g, &c, chunks, at)) return false;
+  leave_forward(&c);
   c.region->chunks = chunks;
   if (g->training) {
     take_backward(&c);
@@ -165,4 +179,9 @@ bool backward_chunks(Graph *g, int64_t chunks, Span at) {
   for (int32_t i = 0; i < c.nodes.count; i++)
     VEC_PUSH(g->compile->arena, &c.region->forward, c.nodes.at[i]);
   return true;
+}
+
+int64_t backward_chunks_most(Graph *g, int64_t most) {
+  Chunking c = {.graph = g};
+  return find_tail(&c) ? divisor_of(value_rows(g, c.logits), most) : 1;
 }

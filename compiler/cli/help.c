@@ -7,7 +7,7 @@
 static ExitCode help_on_word(Compile *c, const char *word) {
   const Verb *verb = verb_find(word);
   if (verb) usage_print_verb(verb, stdout);
-  if (help_word(c, word, stdout) || verb) return EXIT_DONE;
+  if (help_word(c, word, stdout) || verb || help_foreign(c, word, stdout)) return EXIT_DONE;
   TextList known = help_words(c);
   for (int32_t i = 0; i < verb_count; i++)
     VEC_PUSH(c->arena, &known, verbs[i].name);

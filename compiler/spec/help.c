@@ -76,7 +76,7 @@ static void help_section(Compile *c, int32_t section, FILE *out) {
 }
 
 /* A name that is not ours: says what refuse_name would. */
-static bool help_foreign(Compile *c, const char *word, FILE *out) {
+bool help_foreign(Compile *c, const char *word, FILE *out) {
   const char *dot = strchr(word, '.');
   int32_t section = -1;
   if (dot) section = section_find(arena_copy_n(c->arena, word, (size_t)(dot - word)));
@@ -110,7 +110,7 @@ bool help_word(Compile *c, const char *word, FILE *out) {
     is_found = true;
   }
   is_found |= help_name(c, word, out);
-  return is_found || help_foreign(c, word, out);
+  return is_found;
 }
 
 /* ---- values with their origins */

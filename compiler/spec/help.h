@@ -7,9 +7,10 @@
 
 void help_sections(FILE *out); /* one line a section */
 
-/* Explains a key ("train.batch", "batch"), a section, a name that help_list lists, a diagnostic, or
- * another tool's name. False: nothing has this name. */
+/* Explains a key ("train.batch", "batch"), a section, a name that help_list lists or a diagnostic.
+ * False: nothing has this name. */
 bool help_word(Compile *c, const char *word, FILE *out);
+bool help_foreign(Compile *c, const char *word, FILE *out); /* another tool's name */
 
 /* Value, rule and place of `key`, a section or, with NULL, of every key. False: no such key. */
 bool help_values(Compile *c, const Job *job, const char *key, FILE *out);
