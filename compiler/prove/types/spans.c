@@ -43,7 +43,8 @@ bool spans_write(const Types *types, Spans *spans, Span span) {
   if (!pool_room(&spans->at, &spans->capacity, at + count + behind, sizeof span)) return false;
   if (at + count != end && behind > 0)
     memmove(spans->at + at + count, spans->at + end, behind * sizeof span);
-  memcpy(spans->at + at, written, count * sizeof span);
+  for (uint32_t i = 0; i < count; i++)
+    spans->at[at + i] = written[i];
   spans->count = at + count + behind;
   return true;
 }
