@@ -64,7 +64,10 @@ static Draft *make_draft(Compile *c, const Job *job, const Compiled *known, Mode
   Whole eval = validates ? whole_graph(c, job, known, model, false) : (Whole){0};
   if (validates && (eval.graph == NULL || !cut_graph(eval.graph, job, derived))) return NULL;
   if (recompute.choice != CHOICE_RECOMPUTE_NONE) /* what backward computes again */
-    recompute_apply(train.graph, recompute.group_layers > 1 ? RECOMPUTE_EVERY : RECOMPUTE_BLOCK,
+    recompute_apply(train.graph,
+                    recompute.choice == CHOICE_RECOMPUTE_SELECTIVE ? RECOMPUTE_SELECTIVE
+                    : recompute.group_layers > 1                   ? RECOMPUTE_EVERY
+                                                                   : RECOMPUTE_BLOCK,
                     recompute.group_layers);
   const Span chunks_at = job->origin[FIELD_memory_loss_chunks].span;
   if (!backward_chunks(train.graph, job->memory.loss_chunks, chunks_at)) return NULL;

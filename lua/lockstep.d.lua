@@ -74,7 +74,7 @@
 
 ---@class (exact) lockstep.memory
 ---@field budget? string what a rank may use; derived: the device's memory less what is kept outside the arena. Default: derived
----@field recompute? "none"|"block"|"sqrt"|"auto"|"every"|{ [1]: "every", blocks: integer } what backward computes again; {"every", blocks = N} keeps every Nth block input; auto: the cheapest that fits. Default: auto
+---@field recompute? "none"|"selective"|"block"|"sqrt"|"auto"|"every"|{ [1]: "every", blocks: integer } what backward computes again; selective: norms, activations, dropout and sums, but no product and no attention; {"every", blocks = N} keeps every Nth block input; auto: the cheapest that fits. Default: auto
 ---@field loss_chunks? integer|string the last linear layer and cross_entropy, forward and backward, in so many runs of tokens: the logits of one run exist at a time. Default: 1
 
 ---@class (exact) lockstep.checkpoint

@@ -26,6 +26,13 @@ static const char *divide_loss(Compile *c, Job *job, Derived *derived, Graph *tr
   return arena_printf(c->arena, "memory.loss_chunks = %lld", (long long)chunks);
 }
 
+static const char *recompute_light(Compile *c, Job *job, Derived *derived, Graph *train) {
+  (void)c, (void)derived, (void)train;
+  if (job->memory.recompute != CHOICE_RECOMPUTE_NONE) return NULL;
+  job->memory.recompute = CHOICE_RECOMPUTE_SELECTIVE;
+  return "memory.recompute = \"selective\"";
+}
+
 static const char *recompute_blocks(Compile *c, Job *job, Derived *derived, Graph *train) {
   (void)c, (void)derived, (void)train;
   if (job->memory.recompute == CHOICE_RECOMPUTE_BLOCK ||
@@ -74,9 +81,9 @@ static const char *shard_parameters(Compile *c, Job *job, Derived *derived, Grap
 }
 
 /* The order in which a user would try them: what costs least first. */
-static Rung *const rungs[] = {shrink_microbatch, divide_loss,     recompute_blocks,
-                              narrow_params,     narrow_grads,    shard_optimizer,
-                              shard_gradients,   shard_parameters};
+static Rung *const rungs[] = {shrink_microbatch, divide_loss,     recompute_light,
+                              recompute_blocks,  narrow_params,   narrow_grads,
+                              shard_optimizer,   shard_gradients, shard_parameters};
 
 typedef struct Step {
   const char *change;

@@ -10,13 +10,17 @@ int64_t fit_budget(const Job *job, const Cluster *cluster) {
   return (int64_t)job->memory.budget.value;
 }
 
+enum { RECOMPUTE_TRIES = 4 };
+
 /* The choices that memory.recompute allows, cheapest first. */
-static int32_t candidates(const Job *job, Model *model, Recompute out[3]) {
+static int32_t candidates(const Job *job, Model *model, Recompute out[RECOMPUTE_TRIES]) {
   int64_t root = (int64_t)lround(sqrt(model_size(model, "layers", 1)));
   const Recompute none = {CHOICE_RECOMPUTE_NONE, 0}, block = {CHOICE_RECOMPUTE_BLOCK, 1};
+  const Recompute selective = {CHOICE_RECOMPUTE_SELECTIVE, 1};
   const Recompute by_root = {CHOICE_RECOMPUTE_EVERY, root > 1 ? root : 1};
   switch (job->memory.recompute) {
   case CHOICE_RECOMPUTE_NONE: out[0] = none; return 1;
+  case CHOICE_RECOMPUTE_SELECTIVE: out[0] = selective; return 1;
   case CHOICE_RECOMPUTE_BLOCK: out[0] = block; return 1;
   case CHOICE_RECOMPUTE_SQRT: out[0] = by_root; return 1;
   case CHOICE_RECOMPUTE_EVERY:
@@ -24,14 +28,15 @@ static int32_t candidates(const Job *job, Model *model, Recompute out[3]) {
     return 1;
   default:
     out[0] = none;
-    out[1] = block;
-    out[2] = by_root;
-    return 3;
+    out[1] = selective;
+    out[2] = block;
+    out[3] = by_root;
+    return RECOMPUTE_TRIES;
   }
 }
 
 bool fit_draft(Compile *c, const Job *job, Model *model, Compiled *out, MakeDraft *make) {
-  Recompute tries[3];
+  Recompute tries[RECOMPUTE_TRIES];
   int32_t count = candidates(job, model, tries);
   out->draft = NULL;
   for (int32_t i = 0; i < count; i++) {

@@ -7,12 +7,17 @@
 
 #include "compiler/graph/graph.h"
 
-typedef enum RecomputeKind { RECOMPUTE_NONE, RECOMPUTE_BLOCK, RECOMPUTE_EVERY } RecomputeKind;
+typedef enum RecomputeKind {
+  RECOMPUTE_NONE,
+  RECOMPUTE_SELECTIVE,
+  RECOMPUTE_BLOCK,
+  RECOMPUTE_EVERY
+} RecomputeKind;
 
 /* Fills region->recompute of every stack with clones of the forward nodes whose values backward
- * reads, and makes backward read the clones. With `group_layers` > 1 a region's input is kept only
- * once for each group, so clones also make the region's output. The carried input itself is never
- * recomputed. */
+ * reads, and makes backward read the clones. Selective: only of light nodes (OpDef), where their
+ * inputs are there anyway. With `group_layers` > 1 a region's input is kept only once for each
+ * group, so clones also make the region's output. The carried input itself is never recomputed. */
 void recompute_apply(Graph *g, RecomputeKind kind, int64_t group_layers);
 
 /* Has the model's last linear layer and its loss run chunk by chunk, `chunks` equal runs of tokens
@@ -20,8 +25,8 @@ void recompute_apply(Graph *g, RecomputeKind kind, int64_t group_layers);
  * asks for it. False when reported. Before backward_split. */
 bool backward_chunks(Graph *g, int64_t chunks, Span at);
 
-/* The highest number of chunks, up to `most`, that divides the tokens; 1 when the model does not end
- * so. The loss of `g` is not in chunks yet. */
+/* The highest number of chunks, up to `most`, that divides the tokens; 1 when the model does not
+ * end so. The loss of `g` is not in chunks yet. */
 int64_t backward_chunks_most(Graph *g, int64_t most);
 
 /* Moves nodes that only make parameter gradients from region->backward to region->weight, in order,

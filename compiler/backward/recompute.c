@@ -3,14 +3,19 @@
  * The producers of all forward values that backward reads are cloned, and so on up to the carried
  * input, which is kept. Nothing else is cloned, so no clone is dead. The statistics of a norm are
  * kept when remaking them would only remake a large result that nobody needs. A clone keeps its
- * original's path: it draws the same dropout mask. A clone is never merged with its original. */
+ * original's path: it draws the same dropout mask. A clone is never merged with its original.
+ *
+ * Selective recomputation (arXiv:2205.05198) clones what costs little beside what it saves: light
+ * nodes whose inputs backward reads anyway, or which are clones themselves. */
 #include "compiler/backward/backward.h"
+#include "compiler/ops/op.h"
 
 typedef struct Clones {
   Graph *graph;
   Region *region;
   RegionId id;
   bool *wanted;   /* by ValueId of the forward */
+  bool *at_hand;  /* by ValueId, when selective: exists in backward whatever is recomputed */
   ValueId *clone; /* by ValueId: what to read instead, or NO_ID */
   int32_t count;  /* values there were before cloning */
 } Clones;
@@ -27,9 +32,30 @@ static void want(Clones *c, ValueId v) {
   if (v != NO_ID && v < c->count) c->wanted[v] = true;
 }
 
+static bool is_selected(const Clones *c, const Node *n) {
+  bool selected = op_def(n->op)->is_light;
+  for (int32_t k = 0; k < n->input_count && selected; k++)
+    selected = !made_here(c, n->inputs[k]) || c->at_hand[n->inputs[k]];
+  return selected;
+}
+
+static void select_light(Clones *c) {
+  const Graph *g = c->graph;
+  c->at_hand = ARENA_ARRAY(g->compile->arena, bool, c->count);
+  for (ValueId v = 0; v < c->count; v++)
+    c->at_hand[v] = c->wanted[v];
+  for (int32_t i = 0; i < c->region->forward.count; i++) {
+    const Node *n = graph_node(g, c->region->forward.at[i]);
+    bool selected = is_selected(c, n);
+    for (int32_t k = 0; k < n->output_count && selected; k++)
+      c->at_hand[n->outputs[k]] = true;
+  }
+}
+
 /* Whether the node is recomputed. Not for its statistics alone, as of a norm at the end of the
  * block: they are small and are kept. */
 static bool is_cloned(const Clones *c, const Node *n) {
+  if (c->at_hand != NULL && !is_selected(c, n)) return false;
   for (int32_t k = 0; k < n->output_count; k++) {
     ValueId v = n->outputs[k];
     if (c->wanted[v] && made_here(c, v) && graph_value(c->graph, v)->extra_elements == 0)
@@ -38,13 +64,14 @@ static bool is_cloned(const Clones *c, const Node *n) {
   return false;
 }
 
-static void mark_wanted(Clones *c, bool with_output) {
+static void mark_wanted(Clones *c, bool selective, bool with_output) {
   const Graph *g = c->graph;
   for (int32_t i = 0; i < c->region->backward.count; i++) {
     const Node *n = graph_node(g, c->region->backward.at[i]);
     for (int32_t k = 0; k < n->input_count; k++)
       want(c, n->inputs[k]);
   }
+  if (selective) select_light(c);
   if (with_output) want(c, c->region->output);
   for (int32_t i = c->region->forward.count - 1; i >= 0; i--) {
     const Node *n = graph_node(g, c->region->forward.at[i]);
@@ -76,13 +103,13 @@ static void clone_node(Clones *c, NodeId id) {
   VEC_PUSH(g->compile->arena, &c->region->recompute, clone_id);
 }
 
-static void recompute_region(Graph *g, RegionId r, bool with_output) {
+static void recompute_region(Graph *g, RegionId r, bool selective, bool with_output) {
   Clones c = {.graph = g, .region = &g->regions.at[r], .id = r, .count = g->values.count};
   c.wanted = ARENA_ARRAY(g->compile->arena, bool, c.count);
   c.clone = ARENA_ARRAY(g->compile->arena, ValueId, c.count);
   for (ValueId v = 0; v < c.count; v++)
     c.clone[v] = NO_ID;
-  mark_wanted(&c, with_output);
+  mark_wanted(&c, selective, with_output);
   for (int32_t i = 0; i < c.region->forward.count; i++) {
     NodeId id = c.region->forward.at[i];
     if (is_cloned(&c, graph_node(g, id))) clone_node(&c, id);
@@ -100,5 +127,6 @@ void recompute_apply(Graph *g, RecomputeKind kind, int64_t group_layers) {
   if (kind == RECOMPUTE_NONE) return;
   for (RegionId r = 0; r < g->regions.count; r++)
     if (g->regions.at[r].is_stack)
-      recompute_region(g, r, kind == RECOMPUTE_EVERY && group_layers > 1);
+      recompute_region(g, r, kind == RECOMPUTE_SELECTIVE,
+                       kind == RECOMPUTE_EVERY && group_layers > 1);
 }

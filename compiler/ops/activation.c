@@ -19,6 +19,7 @@ static void backward(Grad *b, const Node *n, OpKind op) {
                         .backward = f##_rule,                                                      \
                         .lower = lower_elements,                                                   \
                         .in_place = 0,                                                             \
+                        .is_light = true,                                                          \
                         .paper = (source),                                                         \
                         __VA_ARGS__};                                                              \
   const OpDef op_##f##_backward = {.name = #f "_backward",                                         \

@@ -162,17 +162,20 @@ const OpDef op_add = {.name = "add",
                       .backward = backward_add,
                       .lower = lower,
                       .in_place = 0,
+                      .is_light = true,
                       .layout = LAYOUT_LINEAR};
 const OpDef op_subtract = {.name = "subtract",
                            .shape = shape_ordered,
                            .backward = backward_subtract,
                            .lower = lower,
-                           .in_place = 0};
+                           .in_place = 0,
+                           .is_light = true};
 const OpDef op_multiply = {.name = "multiply",
                            .shape = shape_commuting,
                            .backward = backward_multiply,
                            .lower = lower,
                            .in_place = 0,
+                           .is_light = true,
                            .layout = LAYOUT_AS_FORWARD,
                            .gradient_of = &op_multiply};
 const OpDef op_sum_to = {.name = "sum_to",
@@ -185,4 +188,5 @@ const OpDef op_affine = {.name = "affine",
                          .backward = backward_affine,
                          .lower = lower_affine,
                          .in_place = 0,
+                         .is_light = true,
                          .layout_with = affine_layout};

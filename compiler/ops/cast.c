@@ -6,4 +6,5 @@ const OpDef op_cast = {.name = "cast",
                        .shape = rule_given,
                        .lower = lower_elements,
                        .in_place = -1,
+                       .is_light = true,
                        .layout = LAYOUT_LINEAR};

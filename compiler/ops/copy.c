@@ -25,6 +25,7 @@ const OpDef op_copy = {.name = "copy",
                        .backward = backward,
                        .lower = lower,
                        .in_place = -1,
+                       .is_light = true,
                        .reads_views = 1,
                        .writes_views = 1,
                        .layout = LAYOUT_LINEAR};

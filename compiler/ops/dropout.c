@@ -83,6 +83,7 @@ const OpDef op_dropout = {.name = "dropout",
                           .backward = backward,
                           .lower = lower,
                           .in_place = 0,
+                          .is_light = true,
                           .layout = LAYOUT_AS_FORWARD, /* it draws the same masks */
                           .gradient_of = &op_dropout,
                           .blames = (const AttrBlame[]){{"dropout-rate", RATE}, {0}},

@@ -57,6 +57,7 @@ const OpDef op_layernorm = {.name = "layernorm",
                             .backward = backward,
                             .lower = lower,
                             .in_place = -1,
+                            .is_light = true,
                             .paper = "arXiv:1607.06450",
                             .layout = LAYOUT_WHOLE_FEATURES};
 const OpDef op_layernorm_backward = {.name = "layernorm_backward",

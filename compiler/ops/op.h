@@ -127,6 +127,7 @@ typedef struct OpDef {
   uint32_t writes_views; /* bit i: output i may have a row stride */
   uint32_t overwrites;   /* bit i: in training input i is destroyed; an output is a view of it */
   bool in_runs;    /* it may run for one run of tokens after another: lowers to dims with rows */
+  bool is_light;   /* a pass over memory: computing it again costs less than keeping its result */
   bool is_sent;    /* other ranks read input 0 in place while later nodes run */
   uint32_t layout; /* LAYOUT_*: what shard/ must know beyond names */
   uint32_t (*layout_with)(const double *attrs); /* more of them, by the attrs; or NULL */

@@ -44,6 +44,7 @@ const OpDef op_rmsnorm = {.name = "rmsnorm",
                           .backward = backward,
                           .lower = lower,
                           .in_place = -1,
+                          .is_light = true,
                           .paper = "arXiv:1910.07467",
                           .layout = LAYOUT_WHOLE_FEATURES};
 const OpDef op_rmsnorm_backward = {.name = "rmsnorm_backward",

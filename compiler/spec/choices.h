@@ -9,6 +9,7 @@ typedef enum { CHOICE_FP32, CHOICE_BF16 } PrecisionChoice;                     /
 typedef enum { CHOICE_MASTER_FP32, CHOICE_MASTER_NONE } MasterChoice; /* precision.master */
 typedef enum {
   CHOICE_RECOMPUTE_NONE,
+  CHOICE_RECOMPUTE_SELECTIVE,
   CHOICE_RECOMPUTE_BLOCK,
   CHOICE_RECOMPUTE_SQRT,
   CHOICE_RECOMPUTE_AUTO,

@@ -182,6 +182,11 @@ static void test_recompute(const Paper *p) {
     if (g.is_compiled) CHECK_INT(golden_buffer_bytes(g.plan, 0, "h output"), 2 * l.sbh / T);
     golden_close(&g);
   }
+  TEST("selective: s b h (4 + 16/t): the stream twice, and what products and attention made") {
+    open_paper(&g, p, false, "sequence = false", "selective");
+    if (g.is_compiled) CHECK_INT(layer_bytes(&g), 4 * l.sbh + 16 * l.sbh / T + l.sums);
+    golden_close(&g);
+  }
 }
 
 /* ---- what the textbooks say of recomputation and of attention */
@@ -213,6 +218,10 @@ static Kept kept_by(const char *recompute) {
 
 static void test_groups(void) {
   Kept none = kept_by("none"), groups = kept_by("sqrt"), every = kept_by("block");
+  Kept selective = kept_by("selective");
+  TEST("selective: no product and no attention is made again") {
+    CHECK_INT(selective.flops, none.flops);
+  }
   TEST("recompute in groups of the root of 32 layers: six of six, 80 % of activations saved") {
     CHECK_INT(groups.group_layers, 6);
     CHECK_NEAR(1 - (double)groups.activations / (double)none.activations, 0.80, 0.01);

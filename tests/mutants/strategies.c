@@ -41,6 +41,8 @@ const Strategy strategies[] = {
      "model = { \"llama\", layers = 4, width = 32, heads = 4, kv_heads = 2, ffn = 64, vocab = 64 "
      "}, "},
     {"zb-h1+tp", "llama", 4, "tp = 2, pp = 2, pipeline = \"zb-h1\"", RECOMPUTE},
+    {"zero 1, recompute what is light", "llama", 2, "zero = 1",
+     "memory = { recompute = \"selective\" }, "},
     {"tp, loss in chunks", "gpt2", 4, "tp = 2, pp = 2", "memory = { loss_chunks = 4 }, "},
     {"packed", "gpt2", 8, "dp = 2, tp = 4, zero = 3, zero_keep = \"0B\", sequence = true", GPUS},
 };

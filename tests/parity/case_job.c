@@ -81,6 +81,7 @@ static void write_memory(FILE *out, const Case *c) {
   static const struct {
     const char *word, *text;
   } kinds[] = {{"none", "\"none\""},
+               {"selective", "\"selective\""},
                {"block", "\"block\""},
                {"sqrt", "\"sqrt\""},
                {"every", "{ \"every\", blocks = 3 }"}};

@@ -25,7 +25,7 @@
   F(PIPELINE, "pipeline", "- gpipe 1f1b interleaved zb-h1 zb-v") /* interleaved: two chunks a stage */ \
   F(LAYERS, "layers", "4 7 listed") /* listed: eight, unevenly over the stages */ \
   F(SEQUENCE, "sequence", "- off on regather") \
-  F(RECOMPUTE, "recompute", "none block sqrt every") /* every: groups of three */ \
+  F(RECOMPUTE, "recompute", "none selective block sqrt every") /* every: groups of three */ \
   F(CHUNKS, "chunks", "1 4") /* of the loss */ \
   F(ACCUMULATION, "m", "1 2 3 4 6 8") \
   F(MICROBATCH, "micro", "1 2") \

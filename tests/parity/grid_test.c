@@ -199,6 +199,7 @@ static const Grid grids[] = {
      {{1, 1, NULL},
       {1, 2, "memory.recompute=block"},
       {2, 2, "memory.recompute=block"},
+      {2, 2, "memory.recompute=selective"},
       {1, 1, "memory.recompute=sqrt"},
       {2, 2, "memory.recompute=sqrt"}}},
     {"Llama",

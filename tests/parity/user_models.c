@@ -268,10 +268,12 @@ static void write_degrees(Writer *w, uint32_t devices) {
   fputs(" },\n", w->out);
 }
 
+static const char *const recomputes[] = {"selective", "block", "sqrt"};
+
 void user_way_write(FILE *out, uint64_t seed, bool has_seq) {
   Writer w = {.out = out, .seed = seed ^ 0x5851f42d4c957f2du, .has_seq = has_seq};
   uint32_t devices = 1u << below(&w, 3);
   if (devices > 1) write_degrees(&w, devices);
   if (devices == 1 || below(&w, 3) == 0)
-    fprintf(out, "  memory = { recompute = '%s' },\n", below(&w, 2) == 0 ? "block" : "sqrt");
+    fprintf(out, "  memory = { recompute = '%s' },\n", one_of(&w, recomputes, 3));
 }

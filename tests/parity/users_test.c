@@ -42,6 +42,7 @@ static const struct {
     {"pp 2", "cluster = { 'here', devices = 2 }, parallel = { pp = 2 },", false},
     {"cp 2", "cluster = { 'here', devices = 2 }, parallel = { cp = 2 },", true},
     {"recompute", "memory = { recompute = 'block' },", false},
+    {"recompute what is light", "memory = { recompute = 'selective' },", false},
 };
 enum { WAYS = sizeof ways / sizeof *ways };
 

@@ -6,8 +6,8 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
-job.lua:5:44: error[wrong-type]: memory.recompute: expected "none" or "block" or
-    "sqrt" or "auto" or "every"; got true
+job.lua:5:44: error[wrong-type]: memory.recompute: expected "none" or
+    "selective" or "block" or "sqrt" or "auto" or "every"; got true
     5 |   memory = { budget = "16GB" , recompute = true},
       |                                            ^~~~
         fix: recompute = "block"

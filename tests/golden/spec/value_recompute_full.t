@@ -7,7 +7,7 @@ return job {
 }
 -- >>> exit 1
 job.lua:6:26: error[unknown-word]: memory.recompute: "full" is not one of: none
-    block sqrt auto every
+    selective block sqrt auto every
     6 |   memory = { recompute = "full" },
       |                          ^~~~~~
         fix: recompute = "block"

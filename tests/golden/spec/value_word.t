@@ -25,7 +25,7 @@ job.lua:7:15: error[not-built]: precision "fp16" is not built yet; there are:
         fix: precision = "bf16"
     note: bf16 is as narrow, and has the range of fp32
 job.lua:8:26: error[unknown-word]: memory.recompute: "blocks" is not one of:
-    none block sqrt auto every
+    none selective block sqrt auto every
     8 |   memory = { recompute = "blocks" },
       |                          ^~~~~~~~
         fix: recompute = "block"

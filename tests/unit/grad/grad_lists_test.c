@@ -170,6 +170,26 @@ static void test_recompute(bool llama) {
   compile_free(b.c);
 }
 
+static void test_recompute_light(bool llama) {
+  Builder b = builder_new(true, DTYPE_F32);
+  if (llama)
+    build_llama(&b, 4);
+  else
+    build_gpt2(&b, 4, 0.1);
+  CHECK(grad_derive(b.g));
+  int32_t reads = forward_reads(b.g, &b.g->regions.at[1]);
+  recompute_apply(b.g, RECOMPUTE_SELECTIVE, 1);
+  const Region *h = &b.g->regions.at[1];
+  TEST("selective: what is light, of inputs that backward reads; not a sum of a product's result") {
+    CHECK_TEXT(ops_text(b.g, &h->recompute),
+               llama ? "rmsnorm rmsnorm silu multiply" : "layernorm layernorm gelu");
+    CHECK(forward_reads(b.g, h) > 0 && forward_reads(b.g, h) < reads);
+    CHECK(!h->output_recomputed);
+    check_graph(b.g);
+  }
+  compile_free(b.c);
+}
+
 static void test_recompute_groups(void) {
   Builder b = builder_new(true, DTYPE_F32);
   build_gpt2(&b, 4, 0.1);
@@ -301,6 +321,8 @@ int main(void) {
   test_llama();
   test_recompute(false);
   test_recompute(true);
+  test_recompute_light(false);
+  test_recompute_light(true);
   test_recompute_groups();
   test_crossings();
   test_odd_gradients();
