@@ -44,10 +44,8 @@
 #include "tests/unit/lt_stand_in.h"
 #include "tests/unit/nccl_stand_in.h"
 
-#ifdef __SANITIZE_THREAD__
-enum { STEPS = 4, STRENGTH = 1, RANKS_MAX = 8 }; /* races do not wait for the last steps */
-#elif defined(__SANITIZE_ADDRESS__)
-enum { STEPS = 6, STRENGTH = 1, RANKS_MAX = 8 };
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+enum { STEPS = 4, STRENGTH = 1, RANKS_MAX = 8 }; /* what they find does not wait for more steps */
 #else
 enum { STEPS = 20, STRENGTH = 2, RANKS_MAX = 32 };
 #endif
