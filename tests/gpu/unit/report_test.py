@@ -5,6 +5,7 @@ import json
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 import unittest
 from pathlib import Path
@@ -133,6 +134,22 @@ class Report(unittest.TestCase):
         page = self.page()
         self.assertIn("memcheck found nothing, racecheck FAILED.", page)
         self.assertIn("| sanitize | racecheck | it ended with 9 |", page)
+
+    def test_an_archive_is_read_as_what_it_holds(self):
+        loose = self.page()
+        (self.out / "steps.tsv").write_text("launch\t3\tok\nnccl\t0\tno GPU\n")
+        packed = self.folder / "packed"
+        packed.mkdir()
+        with tarfile.open(packed / "results.tar.gz", "w:gz") as archive:
+            archive.add(self.out, ".")
+        self.out = packed
+        self.assertEqual(self.page(), loose)
+        whole = json.loads(self.report("--json", packed).stdout)
+        self.assertEqual(whole["facts"]["system"], "Some System 1")
+        self.assertEqual(whole["steps"]["nccl"], {"seconds": 0, "result": "no GPU"})
+        records = [json.loads(line) for path in FIXTURE.glob("*.jsonl") for line in path.read_text().splitlines()]
+        self.assertEqual(len(whole["records"]), len(records))
+        self.assertIn(records[0], whole["records"])
 
     def test_without_a_device_there_is_no_page(self):
         (self.out / "device.jsonl").unlink()
