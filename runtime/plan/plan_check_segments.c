@@ -247,7 +247,7 @@ static bool check_record(const Plan *plan, const PlanSegment *segment, uint32_t 
   if (!check_edges(plan, segment, position, why)) return false;
   if (record->joins > 1 || (record->joins == 1 && record->kind != RECORD_KERNEL))
     return plan_refuse(why, "records[%u]: %s joins %u", index, kind_name(record), record->joins);
-  if (record->part > 0 && record->part >= record->parts)
+  if (record->parts == 1 || (record->part > 0 && record->part >= record->parts))
     return plan_refuse(why, "records[%u]: run %u of %u", index, record->part, record->parts);
   if (record->purpose == PURPOSE_TRANSFER &&
       (record->kind != RECORD_EXCHANGE || segment->records_count != 1))

@@ -269,6 +269,10 @@ static void write_output(Typing *t, const NodeCall *c, uint32_t operand, const J
     if (!place_output(t, c, axis, slot, &joint[axis], &type)) return;
     if (joint[axis].goes_round) type.ring = ring_of_result(c->form, slot, turn);
   }
+  if (t->at->parts > 0 && type.runs == 0 && type.kind != TYPE_SUM) {
+    refuse(t, "no rule says what its kernel makes of one run of tokens");
+    return;
+  }
   if (slot->part != PART_STATISTICS && (!right_size(t, operand, slot->out, &type) ||
                                         (!slot->is_rows && !is_as_said(t, operand, &type))))
     return;

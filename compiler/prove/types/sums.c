@@ -6,7 +6,8 @@
 
 static bool comes_before(const TypeUse *a, const TypeUse *b) {
   if (a->end != b->end) return a->end < b->end;
-  return a->runs != b->runs ? a->runs < b->runs : a->first < b->first;
+  if (a->runs != b->runs) return a->runs < b->runs;
+  return a->of != b->of ? a->of < b->of : a->first < b->first;
 }
 
 /* Nodes that have added the same micro-batches share one entry. False: there is no room. */
@@ -26,9 +27,14 @@ static bool insert_use(Type *sum, TypeUse use) {
   return true;
 }
 
-/* Joins the micro-batches of some nodes; for each node they must be adjacent. The first of them
- * begins at run `from`. */
-static bool join_use(Type *sum, TypeUse use, uint32_t from) {
+/* Where some micro-batches begin: at run `run` of `of` of the first one's tokens; 0, 0: at all of
+ * them. */
+typedef struct RunStart {
+  uint32_t run, of;
+} RunStart;
+
+/* Joins the micro-batches of some nodes; for each node they must be adjacent. */
+static bool join_use(Type *sum, TypeUse use, RunStart from) {
   const Type was = *sum;
   bool fits = true;
   memset(sum->use, 0, sizeof sum->use);
@@ -36,12 +42,12 @@ static bool join_use(Type *sum, TypeUse use, uint32_t from) {
   for (uint32_t i = 0; i < was.use_count && fits; i++) {
     const TypeUse *at = &was.use[i];
     uint64_t met = at->nodes & use.nodes;
-    fits = (met == 0 || (at->end == use.first && at->runs == from)) &&
-           insert_use(sum, (TypeUse){at->nodes & ~met, at->first, at->end, at->runs, 0}) &&
-           insert_use(sum, (TypeUse){met, at->first, use.end, use.runs, 0});
+    fits = (met == 0 || (at->end == use.first && at->runs == from.run && at->of == from.of)) &&
+           insert_use(sum, (TypeUse){at->nodes & ~met, at->first, at->end, at->runs, at->of}) &&
+           insert_use(sum, (TypeUse){met, at->first, use.end, use.runs, use.of});
     use.nodes &= ~met;
   }
-  return fits && (use.nodes == 0 || from == 0) && insert_use(sum, use);
+  return fits && (use.nodes == 0 || from.run == 0) && insert_use(sum, use);
 }
 
 /* Joins two adjacent runs of ranks. */
@@ -73,7 +79,7 @@ bool join_parts(const Typing *t, Type *sum, const Type *other) {
   bool joins = same_whole(*sum, *other);
   if (sum->kind == TYPE_VALUE) return joins && join_rings(t, &sum->ring, &other->ring);
   for (uint32_t i = 0; i < other->use_count && joins; i++)
-    joins = join_use(sum, other->use[i], 0);
+    joins = join_use(sum, other->use[i], (RunStart){0, 0});
   return joins && sum->kind == TYPE_SUM;
 }
 
@@ -89,10 +95,11 @@ static bool in_order(const Type *sum, Making making) {
 void add_to_sum(Typing *t, uint32_t operand, Type *sum, uint32_t node) {
   bool is_first = (t->walk.call->flags & CALL_FIRST_MICROBATCH) != 0;
   const Making making = making_of(&t->meaning, sum->ref, node);
-  const uint32_t from = t->at->part;
-  bool is_last = from + 1 >= t->at->parts;
-  const TypeUse use = {making.bit, is_first && from == 0 ? USE_FROM_START : 0, is_last,
-                       is_last ? 0 : from + 1, 0};
+  const uint32_t part = t->at->part, parts = t->at->parts;
+  const RunStart from = {part, part > 0 ? parts : 0};
+  bool is_last = part + 1 >= parts;
+  const TypeUse use = {making.bit, is_first && part == 0 ? USE_FROM_START : 0, is_last,
+                       is_last ? 0 : part + 1, is_last ? 0 : parts};
   const Type found = t->at->accumulate ? read_type(t, operand) : zeros(DTYPE_F32);
   sum->microbatch = TYPE_ANY;
   bool fits = found.kind == TYPE_ZERO || same_whole(found, *sum);
@@ -101,7 +108,7 @@ void add_to_sum(Typing *t, uint32_t operand, Type *sum, uint32_t node) {
                  .ref = sum->ref,
                  .layer = sum->layer,
                  .use_count = 1,
-                 .use = {{use.nodes, USE_FROM_START, 0, from, 0}}};
+                 .use = {{use.nodes, USE_FROM_START, 0, from.run, from.of}}};
   memcpy(wanted.place, sum->place, sizeof wanted.place);
   if (found.kind == TYPE_SUM) *sum = found;
   if (fits && use.nodes != 0 && in_order(sum, making) && join_use(sum, use, from))

@@ -84,7 +84,7 @@ static void add_uses(const Type *type, Line *text) {
       if ((use->nodes >> node & 1) != 0) line_add(text, " %u", node + 1);
     if (use->first != USE_FROM_START) line_add(text, " from %+d", use->first);
     line_add(text, " to %+d", use->end);
-    if (use->runs > 0) line_add(text, " and %u runs", use->runs);
+    if (use->runs > 0) line_add(text, " and %u of %u runs", use->runs, use->of);
   }
 }
 

@@ -59,8 +59,7 @@ typedef struct Ring {
 typedef struct TypeUse {
   uint64_t nodes; /* mask of the nodes, by their order among all that add to it */
   int32_t first, end;
-  uint32_t runs; /* and of the next one so many runs of its tokens */
-  uint32_t pad;
+  uint32_t runs, of; /* and the first `runs` of `of` equal runs of the next one's tokens; or 0, 0 */
 } TypeUse;
 
 /* For VALUE: what an incomplete value lacks, or what it is instead. */

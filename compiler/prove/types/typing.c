@@ -73,9 +73,9 @@ bool right_size(Typing *t, uint32_t operand, uint32_t value, const Type *type) {
   KernelView view;
   int64_t elements = (int64_t)(at.end - at.first) / dtype_bytes((DType)at.operand->dtype);
   if (view_of(t, operand, &view)) elements = view.rows * view.inner;
-  if (type->runs > 0) elements *= type->runs;
+  const int64_t runs = type->runs > 0 ? type->runs : 1;
   int64_t wanted = meaning_elements(&t->meaning, value, type->place);
-  if (elements == wanted) return true;
+  if (wanted % runs == 0 && elements == wanted / runs) return true;
   return refuse(t, "operand %u has %lld elements, %.40s has %lld on one rank", operand,
                 (long long)elements, plan_string(t->plan, t->plan->values[value].name),
                 (long long)wanted);
@@ -134,8 +134,9 @@ static Type read_runs(const Typing *t, const Spans *spans, uint64_t first, uint6
   uint64_t bytes = end - first, runs = type.runs;
   if (type.kind != TYPE_VALUE) return (Type){0};
   if (runs == 0) {
-    bool fits = span->first + t->at->part * bytes == first &&
-                span->end - span->first == t->at->parts * bytes;
+    uint64_t whole = span->end - span->first, parts = t->at->parts;
+    bool fits = parts > 0 && whole % parts == 0 && whole / parts == bytes &&
+                span->first + t->at->part * bytes == first;
     type.run = t->at->part, type.runs = t->at->parts;
     return fits ? type : (Type){0};
   }

@@ -199,6 +199,71 @@ static void test_sums(void) {
   bench_close(&bench);
 }
 
+/* ---- sums over runs of a micro-batch's tokens */
+
+/* Of x and d_y, which are whole, run `part` of `parts`. */
+static bool adds_run(const Type *found, uint32_t part, uint32_t parts) {
+  PlanRecord *record = &bench.b.records[0];
+  record->part = record->parts = 0;
+  const Type type[] = {bench_type(X), bench_type(D_Y), sum_of(1, 0, 1)};
+  for (uint32_t i = 0; i < 3; i++)
+    bench_put(&bench, i, &type[i]);
+  put_over(2, found);
+  record->part = part, record->parts = parts;
+  for (uint32_t i = 0; i < 2; i++) {
+    bench.b.operands[i].size_bytes /= parts;
+    bench.b.operands[i].offset = part * bench.b.operands[i].size_bytes;
+  }
+  bool added = bench_run(&bench);
+  bench.b.operands[0].offset = bench.b.operands[1].offset = 0;
+  return added;
+}
+
+static Type runs_of(int32_t end, uint32_t runs, uint32_t of) {
+  Type sum = sum_of(1, USE_FROM_START, end);
+  sum.use[0].runs = runs, sum.use[0].of = of;
+  return sum;
+}
+
+static void test_runs(void) {
+  begin_use();
+  TEST("runs of a micro-batch follow each other, and the last one completes it") {
+    for (uint32_t run = 0; run < 4; run++) {
+      Type before = runs_of(0, run, run > 0 ? 4 : 0);
+      Type after = run < 3 ? runs_of(0, run + 1, 4) : runs_of(1, 0, 0);
+      CHECK(adds_run(&before, run, 4) && bench_has(&bench, 2, &after));
+      CHECK(!adds_run(&after, run, 4));
+    }
+  }
+  TEST("runs of another length do not go on where a shorter one has ended") {
+    Type quarter = runs_of(0, 1, 4), three = runs_of(0, 3, 4);
+    CHECK(!adds_run(&quarter, 1, 2));
+    findings_expect(&bench.report,
+                    "holds sum w...and 1 of 4 runs...wanted: sum w...and 1 of 2 runs");
+    CHECK(!adds_run(&quarter, 0, 2));
+    CHECK(!adds_run(&three, 1, 2));
+    CHECK(!adds_run(&quarter, 2, 4));
+  }
+  bench_close(&bench);
+  TEST("a run's sum is nothing but a part of a gradient") {
+    begin_sum();
+    uint32_t sum = bench_value(&bench, VALUE_ACTIVATION, "sum", "O");
+    bench_record(&bench, RECORD_KERNEL, "linear_db", PURPOSE_NODE);
+    bench_dim(&bench, 0), bench_dim(&bench, 0);
+    (void)bench_operand(&bench, D_Y, BUFFER_ACTIVATION);
+    (void)bench_operand(&bench, sum, BUFFER_ACTIVATION);
+    bench_node(&bench, "linear_db", (uint32_t[]){D_Y}, 1, (uint32_t[]){sum}, 1);
+    bench.b.records[0].node = 0;
+    bench_open(&bench);
+    Type d_y = bench_type(D_Y), out = bench_type(sum);
+    bench_put(&bench, 0, &d_y), bench_size(&bench, 1, &out);
+    CHECK(bench_run(&bench) && bench_has(&bench, 1, &out));
+    bench.b.records[0].parts = 2, bench.b.operands[0].size_bytes /= 2;
+    bench_refuses(&bench, "no rule says what its kernel makes of one run of tokens");
+    bench_close(&bench);
+  }
+}
+
 /* ---- squares and updates */
 
 static void begin_sink(const char *kernel, Purpose purpose, int operands) {
@@ -312,6 +377,7 @@ static void test_updates(void) {
 int main(void) {
   test_conversions();
   test_sums();
+  test_runs();
   test_squares();
   test_updates();
   CHECK_DONE();
