@@ -62,9 +62,9 @@ static bool combine(const KernelArgs *args, Operation op) {
   return true;
 }
 
-bool CPU(add_is_plain)(const KernelArgs *args) {
+bool CPU(adds_all)(const KernelArgs *args, int64_t elements) {
   int64_t count;
-  return cpu_floats(args, 3, 0) && repeated_suffix(args, &count) == count;
+  return cpu_floats(args, 3, 0) && repeated_suffix(args, &count) == count && count == elements;
 }
 
 void CPU(add_elements)(const KernelArgs *args, int64_t first, int64_t end) {

@@ -8,9 +8,9 @@
 
 #include "kernels/cpu/cpu.h"
 
-/* Elements [first, end) of y = a + b, for args that add_is_plain takes: b is not repeated, and all
- * dtypes are those of the fast path. */
+/* Elements [first, end) of y = a + b, where adds_all says that there are so many and none of b is
+ * repeated, all of dtypes of the fast path. */
 void CPU(add_elements)(const KernelArgs *args, int64_t first, int64_t end);
-bool CPU(add_is_plain)(const KernelArgs *args);
+bool CPU(adds_all)(const KernelArgs *args, int64_t elements);
 
 #endif

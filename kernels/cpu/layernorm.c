@@ -69,7 +69,7 @@ void CPU(layernorm)(const KernelArgs *args) {
 }
 
 bool CPU(add_layernorm)(const KernelArgs *add, const KernelArgs *norm) {
-  return CPU(add_is_plain)(add) && forward(norm, add);
+  return CPU(adds_all)(add, norm->dim[0] * norm->dim[1]) && forward(norm, add);
 }
 
 /* With n = (x - mean) rstd and g = d_y weight: d_x = rstd (g - mean(g) - n mean(g n)); adds d_y n

@@ -54,7 +54,7 @@ void CPU(rmsnorm)(const KernelArgs *args) {
 }
 
 bool CPU(add_rmsnorm)(const KernelArgs *add, const KernelArgs *norm) {
-  return CPU(add_is_plain)(add) && forward(norm, add);
+  return CPU(adds_all)(add, norm->dim[0] * norm->dim[1]) && forward(norm, add);
 }
 
 /* With n = x rstd and g = d_y weight: d_x = rstd (g - n mean(g n)); d_weight gets d_y n. */

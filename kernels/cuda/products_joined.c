@@ -86,17 +86,28 @@ static JoinChoice gelu_choice(KernelId first) {
 /* Sums are not added to what is there, and have the type of the product. */
 static JoinChoice bias_choice(const KernelUse use[2]) {
   bool is_turned = use[0].dim[3] != 0; /* d_y is the factor a then (backward_w) */
-  if (use[0].accumulate || use[1].accumulate || use[1].dtype[1] != use[0].dtype[2])
+  if (use[0].accumulate || use[1].accumulate || use[1].dtype[1] != use[0].dtype[2] ||
+      use[1].dim[0] != use[0].dim[0] || use[1].dim[1] != use[0].dim[2])
     return (JoinChoice){0};
   return (JoinChoice){run_bias, is_turned ? LT_EPILOGUE_BGRAD_A : LT_EPILOGUE_BGRAD_B, 0};
 }
 
-static JoinChoice choice_of(KernelId first, KernelId second, const KernelUse use[2]) {
+/* Whether the second is about as many elements as the product has, all of its type: the library
+ * writes them in its shape. */
+static bool is_of_all(const KernelUse use[2], const Matrices *x) {
+  bool good = use[1].dim[0] == x->m * x->n;
+  for (int32_t i = 0; i < use[1].operand_count; i++)
+    good = good && use[1].dtype[i] == use[0].dtype[x->parts.d];
+  return good;
+}
+
+static JoinChoice choice_of(KernelId first, KernelId second, const KernelUse use[2],
+                            const Matrices *x) {
   bool is_forward = first == KERNEL_linear || first == KERNEL_linear_bias;
-  if (is_forward && second == KERNEL_gelu) return gelu_choice(first);
-  if (first == KERNEL_linear_dx && second == KERNEL_gelu_backward)
-    return (JoinChoice){run_slope, 0, LT_EPILOGUE_DGELU};
   if (first == KERNEL_linear_dw && second == KERNEL_linear_db) return bias_choice(use);
+  if (is_forward && second == KERNEL_gelu && is_of_all(use, x)) return gelu_choice(first);
+  if (first == KERNEL_linear_dx && second == KERNEL_gelu_backward && is_of_all(use, x))
+    return (JoinChoice){run_slope, 0, LT_EPILOGUE_DGELU};
   return (JoinChoice){0};
 }
 
@@ -113,7 +124,7 @@ static bool open_one(const KernelUse use[2], const Matrices *x, int32_t epilogue
 KernelStatus product_join(const Kernel *kernel, const Kernel *second, const KernelUse use[2],
                           KernelJoined *how, const char **why) {
   Matrices x = product_matrices(kernel->id, use[0].dim);
-  JoinChoice choice = choice_of(kernel->id, second->id, use);
+  JoinChoice choice = choice_of(kernel->id, second->id, use, &x);
   bool is_empty = x.m == 0 || x.n == 0 || x.k == 0;
   bool is_aligned =
       use[0].align_bytes >= ALIGN_LEAST_BYTES && use[1].align_bytes >= ALIGN_LEAST_BYTES;

@@ -9,8 +9,10 @@
 #include "runtime/plan/limits.h"
 #include "runtime/plan/plan_why.h"
 
-/* What an operand may be at, whichever rank it is. */
+/* What an operand may be at, whichever rank it is, and what says where it is on each. */
 typedef struct Place {
+  const PlanOperand *operand;
+  const PlanBinding *binding;
   uint64_t first, end;
   bool is_read, is_written;
 } Place;
@@ -28,14 +30,24 @@ static Place place_of(const Plan *plan, const PlanCall *call, uint32_t index) {
   const PlanOperand *operand = &plan->operands[index];
   const PlanBinding *binding = &plan->bindings[call->bindings_first + operand->base];
   uint64_t at = plan_address((Tier)binding->tier, binding->offset) + operand->offset;
-  Place place = {at, at + operand->size_bytes, operand->access != ACCESS_WRITE,
+  Place place = {operand,
+                 binding,
+                 at,
+                 at + operand->size_bytes,
+                 operand->access != ACCESS_WRITE,
                  operand->access != ACCESS_READ};
   place = moved(plan, place, operand->member_stride, operand->by);
   return moved(plan, place, binding->member_stride, binding->by);
 }
 
+/* Whether the two are one value on every rank: what all ranks together may touch can be the same
+ * where their operands are not. */
 static bool is_same(const Place *a, const Place *b) {
-  return a->first == b->first && a->end == b->end;
+  return a->first == b->first && a->end == b->end &&
+         a->operand->size_bytes == b->operand->size_bytes &&
+         a->operand->dtype == b->operand->dtype && a->operand->by == b->operand->by &&
+         a->operand->member_stride == b->operand->member_stride &&
+         a->binding->by == b->binding->by && a->binding->member_stride == b->binding->member_stride;
 }
 
 /* What keeps two records from running as one, or NULL. */

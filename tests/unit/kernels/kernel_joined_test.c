@@ -24,13 +24,20 @@ static bool same_bits(const Pair *a, const Pair *b) {
   return true;
 }
 
-static void check_pair(const KernelJoin *join, const PairShape *shape, Threads *const team[2]) {
+/* `fewer`: the first adds so many elements less than the operands have. */
+static void make(Pair *pair, const KernelJoin *join, const PairShape *shape, int64_t fewer) {
+  pair_make(pair, join, KERNEL_TARGET_CPU, shape);
+  pair->call[0].dim[1] -= fewer;
+}
+
+static void check_pair(const KernelJoin *join, const PairShape *shape, int64_t fewer,
+                       Threads *const team[2]) {
   Pair apart, joined;
-  pair_make(&apart, join, KERNEL_TARGET_CPU, shape);
+  make(&apart, join, shape, fewer);
   call_run(&apart.call[0], KERNEL_FAST, team[0]);
   call_run(&apart.call[1], KERNEL_FAST, team[0]);
   for (int32_t t = 0; t < 2; t++) {
-    pair_make(&joined, join, KERNEL_TARGET_CPU, shape);
+    make(&joined, join, shape, fewer);
     CHECK(pair_run_joined(&joined, kernels_of(KERNEL_FAST), KERNEL_TARGET_CPU, team[t],
                           threads_count(team[t])));
     bool same = same_bits(&apart, &joined);
@@ -58,8 +65,15 @@ int main(void) {
             PairShape shape = shapes[s];
             shape.dtype = dtypes[t], shape.in_place = in_place != 0, shape.threads = 3;
             if (contract_may_join(joins[j].first, joins[j].second, KERNEL_TARGET_CPU))
-              check_pair(&joins[j], &shape, team);
+              check_pair(&joins[j], &shape, 0, team);
           }
+  }
+
+  TEST("an add of fewer elements than the norm has is not made to add more") {
+    PairShape shape = shapes[1];
+    shape.threads = 3;
+    for (int32_t j = 0; j < count; j++)
+      if (joins[j].first == KERNEL_add) check_pair(&joins[j], &shape, 1, team);
   }
 
   TEST("a row that plans for processors do not use is not joined there") {

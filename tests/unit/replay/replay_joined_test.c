@@ -74,9 +74,10 @@ static void affine(const char *path, uint64_t from, uint64_t to, double shift) {
 }
 
 /* y = x + 1, z = y + 2 as a pair, and x = z + 0. */
-static void build(void) {
+static void build_for(uint32_t ranks) {
   sketch_begin(&sketch);
-  sketch_axis(&sketch, "dp", 1);
+  sketch_axis(&sketch, "dp", 1), sketch_axis(&sketch, "tp", ranks);
+  if (ranks > 1) sketch_comm(&sketch, 2);
   uint32_t segment = sketch_segment(&sketch);
   affine("first", X, Y, 1);
   affine("second", Y, Z, 2);
@@ -87,6 +88,10 @@ static void build(void) {
   sketch_class(&sketch, 0, 1);
   memset(&seen, 0, sizeof seen);
   memset(&flight, 0, sizeof flight);
+}
+
+static void build(void) {
+  build_for(1);
 }
 
 static bool bind(Status *status) {
@@ -143,6 +148,14 @@ static void another_lane(void) {
 static void twice(void) {
   sketch.b.records[1].joins = 2;
 }
+/* On each rank another half of the value. */
+static void a_half_each(void) {
+  PlanOperand *operand = &sketch.b.operands[2];
+  operand->by = 0, operand->size_bytes /= 2, operand->member_stride = BYTES / 2;
+}
+static void another_dtype(void) {
+  sketch.b.operands[2].dtype = DTYPE_I32;
+}
 static void nothing_shared(void) {
   sketch.b.operands[2].offset = 1024;
 }
@@ -158,7 +171,7 @@ static void over_a_part(void) {
 
 static void refused(void (*spoil)(void), const char *words) {
   char why[PLAN_WHY_BYTES] = "";
-  build();
+  build_for(2);
   spoil();
   Plan plan = build_view(&sketch.b);
   CHECK(!plan_check(&plan, why));
@@ -243,6 +256,8 @@ static void check_plans(void) {
     refused(a_part, "it touches what the record before it works on");
     refused(over_the_input, "it touches what the record before it works on");
     refused(over_a_part, "it touches what the record before it works on");
+    refused(a_half_each, "it touches what the record before it works on");
+    refused(another_dtype, "it touches what the record before it works on");
   }
 }
 
