@@ -249,7 +249,9 @@ KernelStatus product_open(const KernelUse *use, const Matrices *x, int32_t epilo
              ? "cublasLt has no algorithm for it within the scratch that the plan gives"
              : lt.api->status_string(making.status);
   product_close(product);
-  return holds && making.status == LT_NOT_SUPPORTED ? KERNEL_REFUSED : KERNEL_FAILED;
+  /* Of combinations that the library does not have it calls some invalid. */
+  bool lacks = making.status == LT_NOT_SUPPORTED || making.status == LT_INVALID;
+  return holds && lacks ? KERNEL_REFUSED : KERNEL_FAILED;
 }
 
 static void release(void *state) {

@@ -37,8 +37,9 @@ typedef struct Algorithm {
 } Algorithm;
 _Static_assert(sizeof(Algorithm) == sizeof(LtAlgorithm), "an algorithm fills its place");
 
-static atomic_llong products;
-static atomic_bool knows_nothing, ends_plainly;
+static atomic_llong products, faults;
+static atomic_bool knows_nothing;
+static atomic_int other_ends = LT_DONE;
 
 int64_t lt_stand_in_products(void);
 int64_t lt_stand_in_products(void) {
@@ -50,13 +51,19 @@ void lt_stand_in_knows(bool knows) {
   atomic_store(&knows_nothing, !knows);
 }
 
-void lt_stand_in_ends(bool with_more);
-void lt_stand_in_ends(bool with_more) {
-  atomic_store(&ends_plainly, !with_more);
+void lt_stand_in_ends(int status);
+void lt_stand_in_ends(int status) {
+  atomic_store(&other_ends, status);
+}
+
+int64_t lt_stand_in_faults(void);
+int64_t lt_stand_in_faults(void) {
+  return atomic_load(&faults);
 }
 
 static int refuse(int status, const char *why) {
   fprintf(stderr, "cublasLt's stand-in: %s\n", why);
+  atomic_fetch_add(&faults, 1);
   return status;
 }
 
@@ -283,8 +290,8 @@ int cublasLtMatmulAlgoGetHeuristic(LtHandle *handle, LtOperation *operation, LtL
   const char *fault = epilogue_fault(operation, d);
   if (fault != NULL) return refuse(LT_INVALID, fault);
   bool is_plain = (operation->epilogue & ~(LT_EPILOGUE_NONE | LT_EPILOGUE_BIAS)) == 0;
-  if (atomic_load(&knows_nothing) || (!is_plain && atomic_load(&ends_plainly)))
-    return LT_NOT_SUPPORTED;
+  if (atomic_load(&knows_nothing)) return LT_NOT_SUPPORTED;
+  if (!is_plain && atomic_load(&other_ends) != LT_DONE) return atomic_load(&other_ends);
   Algorithm algorithm = advise(operation, a, b, d, preference, &sizes);
   offer(&candidates[0], &algorithm);
   *found = 1;

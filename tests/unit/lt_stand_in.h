@@ -17,9 +17,9 @@
 #include "runtime/device/lt_library.h"
 
 /* What the shared object has besides. */
-typedef int64_t LtStandInCount(void);    /* products that were made */
+typedef int64_t LtStandInCount(void);    /* products that were made; calls that were wrong */
 typedef void LtStandInKnows(bool knows); /* false: no algorithm for anything */
-typedef void LtStandInEnds(bool more);   /* false: no algorithm that ends with more than a bias */
+typedef void LtStandInEnds(int status);  /* of a search for what ends with more than a bias */
 
 static inline void *lt_stand_in_find(const char *name) {
   void *object = dlopen(LT_STAND_IN, RTLD_NOW | RTLD_LOCAL);
@@ -34,16 +34,22 @@ static inline int64_t lt_stand_in_count(void) {
   return call();
 }
 
+static inline int64_t lt_stand_in_faults(void) {
+  LtStandInCount *call = NULL;
+  *(void **)&call = lt_stand_in_find("lt_stand_in_faults");
+  return call();
+}
+
 static inline void lt_stand_in_knows(bool knows) {
   LtStandInKnows *call = NULL;
   *(void **)&call = lt_stand_in_find("lt_stand_in_knows");
   call(knows);
 }
 
-static inline void lt_stand_in_ends(bool more) {
+static inline void lt_stand_in_ends(int status) {
   LtStandInEnds *call = NULL;
   *(void **)&call = lt_stand_in_find("lt_stand_in_ends");
-  call(more);
+  call(status);
 }
 
 static inline int32_t lt_stand_in_gpu(const char **name) {

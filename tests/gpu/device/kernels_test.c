@@ -1,10 +1,11 @@
-/* kernels_test.c -- the kernels on a GPU against the plain ones on the processor. Normal numbers
- * are drawn by the GPU's own functions, whose last bit may differ: there one rounding is allowed.
+/* kernels_test.c -- the kernels on a GPU against the plain ones on the processor, and records that
+ * join against the same two one after the other. Normal numbers are drawn by the GPU's own
+ * functions, whose last bit may differ: there one rounding is allowed.
  *
  * Exit status 77: there is no GPU here, or no CUDA back end; it says which. Arguments: names of
  * kernels to run; all without. */
 #include "runtime/device/cuda/plugin.h"
-#include "tests/unit/kernel_against.h"
+#include "tests/unit/joined_against.h"
 
 enum { ALIGN_BYTES = 256 };
 
@@ -33,10 +34,12 @@ static void move(void *at, void *host, int64_t size_bytes, Access access) {
   }
 }
 
-/* The call's operands and control in one piece of the GPU's memory. */
+enum { CALLS_MOST = 2 };
+
+/* The operands of calls, and control, in one piece of the GPU's memory. */
 typedef struct There {
   char *base;
-  void *operand[KERNEL_OPERANDS_MAX];
+  void *operand[CALLS_MOST][KERNEL_OPERANDS_MAX];
   Control *control;
 } There;
 
@@ -44,46 +47,61 @@ static int64_t aligned(int64_t bytes) {
   return (bytes + ALIGN_BYTES - 1) / ALIGN_BYTES * ALIGN_BYTES;
 }
 
-static There send(Call *call) {
+/* Where the same memory of the host is there; NULL: it has no place yet. */
+static void *place_of(Call *const *calls, const There *there, int count, const void *memory) {
+  for (int c = 0; c < count; c++)
+    for (int32_t i = 0; i < calls[c]->operand_count; i++)
+      if (calls[c]->operand[i] == memory && there->operand[c][i] != NULL)
+        return there->operand[c][i];
+  return NULL;
+}
+
+static There send(Call *const *calls, int count) {
   There there = {0};
   Status status = {0};
   int64_t at = aligned(sizeof(Control));
-  for (int32_t i = 0; i < call->operand_count; i++)
-    at += aligned(call->bytes[i]);
+  for (int c = 0; c < count; c++)
+    for (int32_t i = 0; i < calls[c]->operand_count; i++)
+      at += aligned(calls[c]->bytes[i]);
   void *base = NULL;
   if (!cuda->memory.map(TIER_DEVICE, (size_t)at, &base, &status)) stop(&status);
   there.base = base;
   there.control = base;
   at = aligned(sizeof(Control));
-  move(there.control, &call->control, sizeof call->control, ACCESS_WRITE);
-  for (int32_t i = 0; i < call->operand_count; i++) {
-    there.operand[i] = there.base + at;
-    for (int32_t k = 0; k < i; k++)
-      if (call->operand[k] == call->operand[i]) there.operand[i] = there.operand[k];
-    move(there.operand[i], call->operand[i], call->bytes[i], ACCESS_WRITE);
-    at += aligned(call->bytes[i]);
-  }
+  move(there.control, &calls[0]->control, sizeof calls[0]->control, ACCESS_WRITE);
+  for (int c = 0; c < count; c++)
+    for (int32_t i = 0; i < calls[c]->operand_count; i++) {
+      void *place = place_of(calls, &there, count, calls[c]->operand[i]);
+      there.operand[c][i] = place != NULL ? place : there.base + at;
+      move(there.operand[c][i], calls[c]->operand[i], calls[c]->bytes[i], ACCESS_WRITE);
+      at += aligned(calls[c]->bytes[i]);
+    }
   return there;
 }
 
-static void receive(Call *call, const There *there) {
-  move(there->control, &call->control, sizeof call->control, ACCESS_READ);
-  for (int32_t i = 0; i < call->operand_count; i++)
-    move(there->operand[i], call->operand[i], call->bytes[i], ACCESS_READ);
+static void receive(Call *const *calls, int count, const There *there) {
+  move(there->control, &calls[0]->control, sizeof calls[0]->control, ACCESS_READ);
+  for (int c = 0; c < count; c++)
+    for (int32_t i = 0; i < calls[c]->operand_count; i++)
+      move(there->operand[c][i], calls[c]->operand[i], calls[c]->bytes[i], ACCESS_READ);
   cuda->memory.unmap(TIER_DEVICE, there->base);
+}
+
+static void *stream(void) {
+  return device->ops->stream(device->ops->queue(device, 0));
 }
 
 static bool run_on_gpu(CaseCall *c, int time) {
   (void)time;
   Call *call = &c->call;
-  There there = send(call);
+  There there = send(&call, 1);
   Status status = {0};
   const char *why = "";
   void *control[KERNEL_CONTROLS_MAX];
   control_addresses(c->contract, there.control, control);
   KernelArgs args = call_args(call, control);
-  args.operand = there.operand;
-  args.stream = device->ops->stream(device->ops->queue(device, 0));
+  args.operand = there.operand[0];
+  args.stream = stream();
   const Kernel *kernel = &kernels[c->contract->id];
   const KernelUse use = case_use(c);
   bool done = kernel->prepare(kernel, &use, &args.state, &why) == KERNEL_DONE &&
@@ -91,8 +109,46 @@ static bool run_on_gpu(CaseCall *c, int time) {
   if (!done) printf("%s: %s\n", call->kernel, why);
   if (!device->ops->finish(device, &status)) stop(&status);
   if (kernel->release != NULL) kernel->release(args.state);
-  receive(call, &there);
+  receive(&call, 1, &there);
   return done;
+}
+
+/* A RunPair. */
+static bool run_pair_on_gpu(Pair *pair, bool as_one, int time) {
+  (void)time;
+  Call *calls[] = {&pair->of[0].call, &pair->of[1].call};
+  Status status = {0};
+  Bound bound;
+  bind_pair(pair, kernels, &bound);
+  bool can = !as_one || bound.joined.run != NULL;
+  if (can) {
+    There there = send(calls, 2);
+    for (int k = 0; k < 2; k++)
+      bound.args[k].operand = there.operand[k], bound.args[k].stream = stream();
+    run_bound(&bound, as_one);
+    if (!device->ops->finish(device, &status)) stop(&status);
+    receive(calls, 2, &there);
+  }
+  unbind(&bound);
+  return can;
+}
+
+/* Which ends of products join is the library's choice, so that it is only said. */
+static void run_pairs(int name_count, char **names) {
+  int32_t count = 0;
+  for (const KernelJoin *join = contract_joins(&count); count > 0; join++, count--) {
+    const char *first = contract_of(join->first)->row->name;
+    bool wanted = name_count == 0;
+    for (int k = 0; k < name_count; k++)
+      wanted |= strcmp(names[k], first) == 0;
+    if (!wanted || (join->targets >> KERNEL_TARGET_CUDA & 1u) == 0) continue;
+    TEST(first) {
+      int joined = check_join(join, run_pair_on_gpu);
+      printf("%s and %s: %d cases ran as one\n", first, contract_of(join->second)->row->name,
+             joined);
+      CHECK(joined > 0 || is_product(join->first));
+    }
+  }
 }
 
 /* By the variant's libraries, which it names. */
@@ -123,6 +179,7 @@ int main(int argc, char **argv) {
   run_all(KERNEL_REFERENCE, argc - 1, argv + 1);
   if (!cuda->read_choices("/nowhere/to.products", true, &status)) stop(&status);
   run_all(KERNEL_FAST, argc - 1, argv + 1);
+  run_pairs(argc - 1, argv + 1);
   if (!cuda->read_choices("/nowhere/to.products", false, &status)) stop(&status);
   char *varying[] = {"attention_backward"};
   against_varies = varying[0];
