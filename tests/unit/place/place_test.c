@@ -49,6 +49,25 @@ static const char pcie[] = "X---ssss"
                            "ssss--X-"
                            "ssss---X";
 
+/* Some ring has direct links alone, and exchanging or moving seats so that each step helps does not
+ * lead there. */
+static const char scrambled[] = "Xsss111s"
+                                "sX1s111s"
+                                "s1Xss1s1"
+                                "sssX1s1s"
+                                "11s1X1ss"
+                                "111s1Xss"
+                                "11s1ssX1"
+                                "ss1sss1X";
+static const char scrambled_too[] = "X1sss1s1"
+                                    "1Xss1ss1"
+                                    "ssX1s1ss"
+                                    "ss1X1s11"
+                                    "s1s1Xs1s"
+                                    "1s1ssXs1"
+                                    "sss11sXs"
+                                    "11s1s1sX";
+
 static const Case cases[] = {
     {"tp in nodes", NULL, 2, 4, 4, 1, 1, 2, {8, 0, 0, 1}, 0, 0, 0},
     {"pp across", NULL, 2, 4, 2, 1, 2, 2, {8, 0, 1, 4}, 0, 0, 0},
@@ -69,6 +88,8 @@ static const Case cases[] = {
     {"cube mesh, stages", cube_mesh, 1, 8, 1, 1, 4, 2, {0, 0, 1, 4}, 0, 0, 0},
     {"PCIe, tp 2", pcie, 1, 8, 2, 1, 1, 4, {8, 0, 0, 4}, 0, 0, 0},
     {"PCIe, pp 2", pcie, 1, 8, 2, 1, 2, 2, {4, 0, 4, 4}, 0, 0, 0},
+    {"scrambled links, a ring", scrambled, 1, 8, 1, 8, 1, 1, {0, 8, 0, 0}, 0, 0, 0},
+    {"scrambled links, another ring", scrambled_too, 1, 8, 1, 8, 1, 1, {0, 8, 0, 0}, 0, 0, 0},
     {"blocks, dp in halves", NULL, 4, 2, 2, 1, 1, 4, {8, 0, 0, 4}, 200, 0, 0},
     {"blocks, stages", NULL, 4, 2, 1, 1, 2, 4, {0, 0, 4, 4}, 200, 0, 0},
     {"blocks, tp in halves", NULL, 4, 2, 4, 1, 1, 2, {4, 0, 0, 4}, 200, 0, 0},
