@@ -16,6 +16,7 @@ typedef struct Clones {
   RegionId id;
   bool *wanted;   /* by ValueId of the forward */
   bool *at_hand;  /* by ValueId, when selective: exists in backward whatever is recomputed */
+  bool *remade;   /* outputs of what is cloned for backward, not for the next layer's input alone */
   ValueId *clone; /* by ValueId: what to read instead, or NO_ID */
   int32_t count;  /* values there were before cloning */
 } Clones;
@@ -81,6 +82,16 @@ static void mark_wanted(Clones *c, bool selective, bool with_output) {
   }
 }
 
+/* Statistics of a norm that ends the block are kept, as above, although groups remake its result:
+ * the last layer of a group does not, and would have no place to write it. */
+static void mark_remade(Clones *c) {
+  for (int32_t i = 0; i < c->region->forward.count; i++) {
+    const Node *n = graph_node(c->graph, c->region->forward.at[i]);
+    for (int32_t k = 0; is_cloned(c, n) && k < n->output_count; k++)
+      c->remade[n->outputs[k]] = true;
+  }
+}
+
 static ValueId instead_of(const Clones *c, ValueId v) {
   return v != NO_ID && v < c->count && c->clone[v] != NO_ID ? c->clone[v] : v;
 }
@@ -109,15 +120,20 @@ static void recompute_region(Graph *g, RegionId r, bool selective, bool with_out
   c.clone = ARENA_ARRAY(g->compile->arena, ValueId, c.count);
   for (ValueId v = 0; v < c.count; v++)
     c.clone[v] = NO_ID;
-  mark_wanted(&c, selective, with_output);
+  c.remade = ARENA_ARRAY(g->compile->arena, bool, c.count);
+  mark_wanted(&c, selective, false);
+  mark_remade(&c);
+  if (with_output) mark_wanted(&c, false, true);
   for (int32_t i = 0; i < c.region->forward.count; i++) {
     NodeId id = c.region->forward.at[i];
     if (is_cloned(&c, graph_node(g, id))) clone_node(&c, id);
   }
   for (int32_t i = 0; i < c.region->backward.count; i++) {
     Node *n = graph_node(g, c.region->backward.at[i]);
-    for (int32_t k = 0; k < n->input_count; k++)
-      n->inputs[k] = instead_of(&c, n->inputs[k]);
+    for (int32_t k = 0; k < n->input_count; k++) {
+      ValueId v = n->inputs[k];
+      if (v != NO_ID && v < c.count && c.remade[v]) n->inputs[k] = instead_of(&c, v);
+    }
   }
   c.region->output_recomputed = with_output;
   c.region->output_again = with_output ? instead_of(&c, c.region->output) : NO_ID;

@@ -43,6 +43,7 @@ static const struct {
     {"cp 2", "cluster = { 'here', devices = 2 }, parallel = { cp = 2 },", true},
     {"recompute", "memory = { recompute = 'block' },", false},
     {"recompute what is light", "memory = { recompute = 'selective' },", false},
+    {"groups of 2", "memory = { recompute = { 'every', blocks = 2 } },", false},
 };
 enum { WAYS = sizeof ways / sizeof *ways };
 

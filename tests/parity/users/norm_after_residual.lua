@@ -1,5 +1,5 @@
 return model {
-  sizes = { layers = 2, width = 16, ffn = 32, vocab = 64 },
+  sizes = { layers = 3, width = 16, ffn = 32, vocab = 64 },
   bias = true,
   forward = function(m)
     local tokens = input("tokens", { "batch", "seq" }, "ids")
