@@ -218,9 +218,12 @@ static void fill_synthetic(const Samples *samples, uint32_t input, int64_t numbe
   }
 }
 
+/* What a loss compares with is -1, which has no weight: targets, and ids of a column, which may be
+ * classes. Where such a column is looked up, -1 is a row of zeros. */
 static void fill_padding(const PlanInput *input, uint8_t *out) {
+  bool classes = input->role == INPUT_COLUMNS && input->dtype == DTYPE_I32;
   memset(out, 0, (size_t)(input->sample_elements * dtype_bytes((DType)input->dtype)));
-  for (int64_t i = 0; input->role == INPUT_TARGETS && i < input->sample_elements; i++)
+  for (int64_t i = 0; (input->role == INPUT_TARGETS || classes) && i < input->sample_elements; i++)
     ((int32_t *)(void *)out)[i] = -1;
 }
 

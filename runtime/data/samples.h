@@ -47,8 +47,8 @@ uint64_t samples_input_offset(const Plan *plan, uint32_t input);
 uint64_t samples_identity(const Samples *samples);
 
 /* Writes sample `number` into row `row` of the staged micro-batch. Numbers past the end are
- * padding: tokens 0, targets -1, columns 0. An id that is not below the vocabulary is an
- * error with file and position. */
+ * padding: tokens 0, targets -1, columns 0, columns of ids -1. An id that is not below the
+ * vocabulary is an error with file and position. */
 bool samples_fill(const Samples *samples, int64_t number, int64_t row, uint8_t *slot,
                   Status *status);
 

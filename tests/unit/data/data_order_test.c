@@ -266,6 +266,8 @@ static void check_ids(const char *text, const char *reason) {
   int32_t slot[16] = {0};
   CHECK(samples_fill(&samples, 0, 0, (uint8_t *)slot, &status) && slot[0] == 2);
   CHECK(samples_fill(&samples, 1, 0, (uint8_t *)slot, &status) && slot[0] == -1);
+  slot[0] = 1;
+  CHECK(samples_fill(&samples, 2, 0, (uint8_t *)slot, &status) && slot[0] == -1); /* padding */
   samples_close(&samples);
 }
 
