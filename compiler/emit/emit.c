@@ -124,7 +124,7 @@ static void emit_job(Tables *t, const Draft *d, int64_t parameters) {
       .checkpoint_dir = table_string(t, job->checkpoint.path),
       .resume_path = table_string(t, resume_kind == RESUME_PATH ? resume : ""),
       .loss = table_string(t, d->train->loss_name),
-      .precision = table_string(t, job->precision.head == CHOICE_BF16 ? "bf16" : "fp32"),
+      .precision = table_string(t, job->precision.compute == CHOICE_BF16 ? "bf16" : "fp32"),
       .state_axes = mesh_used(&d->mesh, TENSOR_AXES | MESH_BIT(MESH_PP) |
                                             (derived->zero > 0 ? ZERO_AXES : 0)),
   };

@@ -46,7 +46,7 @@ static void print_ranks(const Compiled *compiled, FILE *out) {
   put_line(out, "passes",
            arena_printf(arena, "%-18s recompute %s%s   precision %s",
                         d->pp > 1 ? pipeline_text(compiled) : "one stage", recompute_text(compiled),
-                        chunks, compiled->job->precision.head == CHOICE_BF16 ? "bf16" : "fp32"));
+                        chunks, compiled->job->precision.compute == CHOICE_BF16 ? "bf16" : "fp32"));
 }
 
 static void print_memory(const Compiled *compiled, FILE *out) {
