@@ -19,7 +19,8 @@ static void print_span(const char *what, uint32_t first, uint32_t last, FILE *ou
 }
 
 /* "nodes 0-1: 8 ranks each, on devices 0-7 and cores 0-15" */
-static void print_places(const Plan *plan, FILE *out) {
+static void print_places(const Compiled *compiled, FILE *out) {
+  const Plan *plan = &compiled->plan;
   for (uint32_t i = 0; i < plan->places_count; i++) {
     const PlanPlace *place = &plan->places[i];
     uint32_t last = plan_place(plan, place->rank_first + place->rank_count - 1).node;
@@ -36,7 +37,11 @@ static void print_places(const Plan *plan, FILE *out) {
       print_span("device", place->device_first, place->device_first + ranks - 1, out);
       fputs(" and ", out);
     }
-    print_span("core", place->core_first, place->core_first + ranks * place->core_count - 1, out);
+    int64_t shared = where_shared_cores(compiled, place);
+    if (shared > 0)
+      fprintf(out, "%lld shared core%s", (long long)shared, shared == 1 ? "" : "s");
+    else
+      print_span("core", place->core_first, place->core_first + ranks * place->core_count - 1, out);
     fputc('\n', out);
   }
 }
@@ -213,7 +218,7 @@ void explain_map(const Compiled *compiled, FILE *out) {
           order_text(compiled->draft->compile->arena, &compiled->choice.taken->order));
   const char *price = order_price_text(compiled);
   if (price) print_wrapped(out, price, 0, 4, SCREEN_COLUMNS);
-  print_places(&compiled->plan, out);
+  print_places(compiled, out);
   fputs("below, a-b is on every node, and a..b goes a step further on each\n", out);
   if (compiled->choice.taken->slant != 0)
     fputs("on a slant a node has some of a-b with others: see the node and the grid\n", out);

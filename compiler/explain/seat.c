@@ -51,6 +51,9 @@ static const char *cores_text(const Compiled *compiled, const RankPlace *place) 
     const char *cores = plan_string(&compiled->plan, place->seat->cores);
     return *cores ? cores : "any: the node's description has none";
   }
+  int64_t shared = where_shared_cores(compiled, place->run);
+  if (shared > 0)
+    return arena_printf(arena, "any of %lld, which all ranks of the node share", (long long)shared);
   uint32_t count = place->run->core_count, first = place->run->core_first + place->position * count;
   if (count == 1) return arena_printf(arena, "%u", first);
   return arena_printf(arena, "%u-%u", first, first + count - 1);
@@ -207,8 +210,7 @@ static void print_talks(const Compiled *compiled, uint32_t rank, FILE *out) {
   int32_t rows = 0;
   for (int32_t i = 0; i < demands.count; i++) {
     const Demand *demand = &demands.at[i];
-    double sent = demand->ring_bytes + demand->pair_bytes;
-    if (demand->stage != (int32_t)stage || sent <= 0) continue;
+    if (demand->stage != (int32_t)stage || demand->ring_bytes + demand->pair_bytes <= 0) continue;
     Members members = members_of(compiled, rank, demand->axes);
     Reach reach =
         place_reach(compiled->fabric, compiled->choice.taken, demand->axes, (int32_t)stage);
@@ -219,7 +221,7 @@ static void print_talks(const Compiled *compiled, uint32_t rank, FILE *out) {
     fprintf(out, "%-14s %-19s %-20s %12s %10s\n", axes_text(arena, demand->axes),
             members_text(arena, &members), path_text(compiled, &place, &members, &reach),
             rate_text(arena, is_ring ? reach.ring_bytes_per_s : reach.pair_bytes_per_s),
-            bytes_text(compiled, (int64_t)sent));
+            bytes_text(compiled, (int64_t)class_sent_bytes(compiled, stage, demand->axes)));
     if (is_ring && reach.rails > 1)
       fprintf(out, "%-35sa ring over %d rails of a node\n", "", reach.rails);
   }

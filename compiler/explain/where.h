@@ -33,6 +33,15 @@ static inline int64_t where_size(const Compiled *compiled, int32_t word) {
   return sizes[word];
 }
 
+/* Cores of a node of processors when its ranks have more threads than that, which share them;
+ * else 0. */
+static inline int64_t where_shared_cores(const Compiled *compiled, const PlanPlace *place) {
+  int64_t ranks = place->rank_count < place->node_ranks ? place->rank_count : place->node_ranks;
+  int64_t cores = compiled->job->cluster.cores;
+  bool is_short = cores > 0 && ranks * place->core_count > cores;
+  return compiled->plan.jobs[0].target == TARGET_CPU && is_short ? cores : 0;
+}
+
 /* The coordinate by which a GPU is shown: the stage if there are several, else the replica. */
 static inline int32_t where_shown(const Compiled *compiled) {
   return compiled->derived.pp > 1 ? ORDER_PP : ORDER_DP;

@@ -23,7 +23,7 @@ memory   34.2 MB: parameters 109 kB, gradients 217 kB, master 54.3 kB, moment m
 talks along    with ranks          over                 GB/s one way sent a step
 tp             4-5                 XGMI                        144.0    47.1 kB
 dp             1 3 5 7             XGMI                         72.0     244 kB
-pp             5 13                the network                  12.5    6.14 kB
+pp             5 13                the network                  12.5    4.10 kB
 dp+pp+tp       0-15                the network                 100.0       75 B
                                    a ring over 4 rails of a node
 dp+pp          1 3 .. 15 (8)       the network                  50.0       42 B
