@@ -61,6 +61,20 @@ static const int32_t *stages_of_chunks(const Draft *d) {
   return stage;
 }
 
+/* The fix keeps tp and cp: pp of the same ranks, dp follows. */
+static bool refuse_cut(Draft *d) {
+  const Derived *degrees = &d->derived;
+  int64_t ranks = degrees->pp * degrees->dp, most = d->chain_length / degrees->chunks;
+  error_at(d->compile, d->job->origin[FIELD_parallel_pp].span, "stages",
+           "a model of %d piece%s (its layers and ends) cannot be cut into %d %s", d->chain_length,
+           d->chain_length == 1 ? "" : "s", d->chunk_count,
+           degrees->chunks > 1 ? "chunks" : "stages");
+  while (most > 1 && ranks % most != 0)
+    most--;
+  fix_last(d->compile, "pp = %lld", (long long)(most > 1 ? most : 1));
+  return false;
+}
+
 /* In a folded chain the first stage has both ends of the model: equal chunks would leave it with
  * the most work. */
 static bool cut_chunks(Draft *d) {
@@ -79,10 +93,7 @@ static bool cut_chunks(Draft *d) {
     d->chunk_first = balance_cut(arena, &chain, d->chunk_count);
     if (d->chunk_first != NULL && pipe_rules[draft_pipe_kind(d)].is_folded)
       balance_stages(arena, &chain, stages_of_chunks(d), d->chunk_count, d->chunk_first);
-    return d->chunk_first != NULL ||
-           error_at(d->compile, d->job->origin[FIELD_parallel_pp].span, "stages",
-                    "a model of %d pieces (its layers and ends) cannot be cut into %d stages",
-                    d->chain_length, d->chunk_count);
+    return d->chunk_first != NULL || refuse_cut(d);
   }
   const char *why = "";
   int32_t *counts = ARENA_ARRAY(arena, int32_t, listed->count);

@@ -9,4 +9,4 @@ return model {
 -- >>> expected
 -- tp 2: degrees: parallel.tp = 2 does not divide width = 15; nearest: 1 or 3
 -- tp 2, whole norms: degrees: parallel.tp = 2 does not divide width = 15; nearest: 1 or 3
--- pp 2: stages: a model of 1 pieces (its layers and ends) cannot be cut into 2 stages
+-- pp 2: stages: a model of 1 piece (its layers and ends) cannot be cut into 2 stages

@@ -7,4 +7,4 @@ return model {
   end,
 }
 -- >>> expected
--- pp 2: stages: a model of 1 pieces (its layers and ends) cannot be cut into 2 stages
+-- pp 2: stages: a model of 1 piece (its layers and ends) cannot be cut into 2 stages

@@ -11,4 +11,4 @@ return model {
 -- >>> expected
 -- tp 2: degrees: parallel.tp = 2 cuts 'vocab', and parameter 'more.weight' has it on both sides
 -- tp 2, whole norms: degrees: parallel.tp = 2 cuts 'vocab', and parameter 'more.weight' has it on both sides
--- pp 2: stages: a model of 1 pieces (its layers and ends) cannot be cut into 2 stages
+-- pp 2: stages: a model of 1 piece (its layers and ends) cannot be cut into 2 stages

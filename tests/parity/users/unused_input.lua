@@ -10,4 +10,4 @@ return model {
 -- unused_input.lua:5:15: lint[unused-value]: input 'z' is read and not used
 --     5 |     local z = input("z", { "batch", "width" })
 --       |               ^~~~~
--- pp 2: stages: a model of 1 pieces (its layers and ends) cannot be cut into 2 stages
+-- pp 2: stages: a model of 1 piece (its layers and ends) cannot be cut into 2 stages

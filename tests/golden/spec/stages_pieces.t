@@ -1,0 +1,16 @@
+-- RUN: compile job.lua -D parallel.pp=8
+return job {
+  model     = { "gpt2", layers = 2, width = 32, heads = 2, vocab = 64, positions = 16 },
+  data      = "synthetic",
+  train     = { batch = "8 sequences", microbatch = 1, steps = 10 },
+  optimizer = { "adamw", lr = 1e-3 },
+  cluster   = { "here", devices = 8 },
+}
+-- >>> exit 1
+-D parallel.pp=8: error[stages]: a model of 4 pieces (its layers and ends)
+    cannot be cut into 8 stages
+        fix: pp = 4
+-D parallel.pp=8: lint[bubble]: stages idle 46.7 % of a step: (pp-1) / (m +
+    pp-1) with m = 8 micro-batches
+        fix: batch = "28 sequences"
+    note: m = 28: at most 20 %; m = 63: at most 10 %
