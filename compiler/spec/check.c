@@ -14,7 +14,6 @@ typedef struct Range {
   bool is_open; /* least itself is refused; for fractions below 1, most is refused too */
 } Range;
 
-#define COUNT_MOST 9007199254740992.0 /* 2^53: beyond it a double skips whole numbers */
 static const Range ranges[] = {
     {FIELD_data_prefetch, 1, 1024, false},
     {FIELD_train_context, 1, 1 << 30, false},

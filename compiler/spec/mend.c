@@ -171,7 +171,7 @@ static const char *mended_count(Arena *arena, const Raw *raw) {
   const char *unit = SPELLED(unit_words, word), *scale = SPELLED(scale_words, word);
   double value;
   if (!*number || text[strspn(text, " \t")] || !units_count(number, &value)) return NULL;
-  if (value != floor(value)) return NULL;
+  if (value != floor(value) || value > COUNT_MOST) return NULL;
   if (!*word || (unit && *unit == ' ')) return number;
   return scale ? arena_printf(arena, "\"%s%s\"", number, scale) : NULL;
 }
@@ -220,10 +220,18 @@ static const char *mended_duration(Arena *arena, const Raw *raw) {
                       : arena_printf(arena, "\"%lldh\"", minutes / 60);
 }
 
+/* What -D says is text, also where the file would have a number. */
+static bool is_bare_number(const char *text, double *number) {
+  char *end;
+  *number = strtod(text, &end);
+  return isdigit((unsigned char)*text) && *end == '\0' && isfinite(*number);
+}
+
 const char *mended_value(Arena *arena, int32_t field, const Raw *raw) {
   const FieldInfo *info = &spec_fields[field];
   bool is_number = raw->kind == RAW_NUMBER && isfinite(raw->number);
   bool is_bytes = info->kind == KIND_BYTES || info->kind == KIND_BYTES_OR;
+  double bare;
   switch (info->kind) {
   case KIND_NUMBER: return mended_number(arena, raw);
   case KIND_COUNT:
@@ -248,6 +256,7 @@ const char *mended_value(Arena *arena, int32_t field, const Raw *raw) {
   case KIND_BYTES_OR:
     if (is_number) return quoted(arena, amount_of(arena, field, raw->number));
     if (raw->kind != RAW_TEXT) return NULL;
+    if (is_bare_number(raw->text, &bare)) return quoted(arena, amount_of(arena, field, bare));
     if (info->kind == KIND_AMOUNT && units_allow(info->values, "") && mended_count(arena, raw) &&
         strstr(raw->text, "step"))
       return mended_count(arena, raw); /* steps = "10 steps" */

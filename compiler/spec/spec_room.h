@@ -174,6 +174,9 @@ bool site_apply(Compile *c, lua_State *L, Job *job);
 /* Why a text of the allocation cannot stand in a script, or NULL. */
 const char *launch_text_fault(const char *text);
 
+/* 2^53: beyond it a double skips whole numbers. */
+#define COUNT_MOST 9007199254740992.0
+
 /* What was probably meant by a value that the key does not take, as Lua; NULL: nobody knows
  * (mend.c). */
 const char *mended_value(Arena *arena, int32_t field, const Raw *raw);
