@@ -98,7 +98,10 @@ static bool parse_value(RunOptions *options, const char *name, const char *value
                     : strcmp(value, "anyway") == 0 ? RESUME_ANYWAY
                                                    : RESUME_PATH;
   options->resume_path = value;
-  return true;
+  return options->resume != RESUME_PATH || strpbrk(value, "/.") != NULL ||
+         status_fail(status, STATUS_USER,
+                     "--resume wants auto, never, anyway or the path of a checkpoint, not '%s'",
+                     value);
 }
 
 static bool takes_a_value(const char *word) {

@@ -144,6 +144,18 @@ static const char *expand(Compile *c, const Job *job, int32_t field, const char 
   return path_join(c->arena, "", out);
 }
 
+/* A word that is none of ours: a checkpoint's name has a dot, and its path a slash. */
+static void refuse_resume(Compile *c, const Job *job) {
+  static const char *const none[] = {"none", "no", "false", "off", "scratch", "restart"};
+  bool is_none = false;
+  for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+    is_none |= strcmp(job->checkpoint.resume, none[i]) == 0;
+  error_at(c, job->origin[FIELD_checkpoint_resume].span, "unknown-word",
+           "checkpoint.resume: %s is not one of: auto never anyway, and no path of a checkpoint",
+           text_show(c->arena, job->checkpoint.resume));
+  fix_last(c, "resume = \"%s\"", is_none ? "never" : "auto");
+}
+
 static void check_paths(Compile *c, Job *job) {
   if (!job->set[FIELD_job_name]) {
     job->job.name = name_from_path(c->arena, job->path);
@@ -154,6 +166,10 @@ static void check_paths(Compile *c, Job *job) {
   const char *resume = job->checkpoint.resume;
   if (strcmp(resume, "auto") == 0 || strcmp(resume, "never") == 0 || strcmp(resume, "anyway") == 0)
     return;
+  if (!strpbrk(resume, "/.")) {
+    refuse_resume(c, job);
+    return;
+  }
   if (!path_check(c, resume, job->origin[FIELD_checkpoint_resume].span)) return;
   bool is_shell = job->origin[FIELD_checkpoint_resume].kind == ORIGIN_OVERRIDE;
   if (*resume != '{' && !is_shell)

@@ -109,9 +109,9 @@ static bool is_raw(const char *path, int32_t id_bytes, char why[TOKENS_WHY_BYTES
     return refuse(why, "%.160s: begins with llm.c's header: say format = \"llmc\"", path);
   if (id_bytes > 1 && tokens_is_text(path))
     return refuse(why,
-                  "%.160s: is text, not u%d tokens: make tokens of it with lockstep tokenize "
-                  "%.160s -o FOLDER",
-                  path, id_bytes * 8, path);
+                  "%.160s: is text, not u%d tokens: bytes as tokens, which lockstep tokenize makes of "
+                  "it, are format = \"u8\"",
+                  path, id_bytes * 8);
   return true;
 }
 

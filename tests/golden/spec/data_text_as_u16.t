@@ -7,7 +7,7 @@ return job {
   optimizer = { "adamw", lr = 1e-3 },
 }
 -- >>> exit 1
-job.lua:3:20: error[data]: a.txt: is text, not u16 tokens: make tokens of it
-    with lockstep tokenize a.txt -o FOLDER
+job.lua:3:20: error[data]: a.txt: is text, not u16 tokens: bytes as tokens,
+    which lockstep tokenize makes of it, are format = "u8"
     3 |   data = { train = "a.txt", format = "u16" },
       |                    ^~~~~~~
