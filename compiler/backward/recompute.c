@@ -65,17 +65,17 @@ static bool is_cloned(const Clones *c, const Node *n) {
   return false;
 }
 
-static void mark_wanted(Clones *c, bool selective, bool with_output) {
-  const Graph *g = c->graph;
+static void want_what_backward_reads(Clones *c) {
   for (int32_t i = 0; i < c->region->backward.count; i++) {
-    const Node *n = graph_node(g, c->region->backward.at[i]);
+    const Node *n = graph_node(c->graph, c->region->backward.at[i]);
     for (int32_t k = 0; k < n->input_count; k++)
       want(c, n->inputs[k]);
   }
-  if (selective) select_light(c);
-  if (with_output) want(c, c->region->output);
+}
+
+static void want_inputs_of_clones(Clones *c) {
   for (int32_t i = c->region->forward.count - 1; i >= 0; i--) {
-    const Node *n = graph_node(g, c->region->forward.at[i]);
+    const Node *n = graph_node(c->graph, c->region->forward.at[i]);
     bool needed = is_cloned(c, n);
     for (int32_t k = 0; needed && k < n->input_count; k++)
       want(c, n->inputs[k]);
@@ -114,27 +114,36 @@ static void clone_node(Clones *c, NodeId id) {
   VEC_PUSH(g->compile->arena, &c->region->recompute, clone_id);
 }
 
+static void read_clones(const Clones *c) {
+  for (int32_t i = 0; i < c->region->backward.count; i++) {
+    Node *n = graph_node(c->graph, c->region->backward.at[i]);
+    for (int32_t k = 0; k < n->input_count; k++) {
+      ValueId v = n->inputs[k];
+      if (v != NO_ID && v < c->count && c->remade[v]) n->inputs[k] = instead_of(c, v);
+    }
+  }
+}
+
 static void recompute_region(Graph *g, RegionId r, bool selective, bool with_output) {
   Clones c = {.graph = g, .region = &g->regions.at[r], .id = r, .count = g->values.count};
   c.wanted = ARENA_ARRAY(g->compile->arena, bool, c.count);
+  c.remade = ARENA_ARRAY(g->compile->arena, bool, c.count);
   c.clone = ARENA_ARRAY(g->compile->arena, ValueId, c.count);
   for (ValueId v = 0; v < c.count; v++)
     c.clone[v] = NO_ID;
-  c.remade = ARENA_ARRAY(g->compile->arena, bool, c.count);
-  mark_wanted(&c, selective, false);
+  want_what_backward_reads(&c);
+  if (selective) select_light(&c);
+  want_inputs_of_clones(&c);
   mark_remade(&c);
-  if (with_output) mark_wanted(&c, false, true);
+  if (with_output) {
+    want(&c, c.region->output);
+    want_inputs_of_clones(&c);
+  }
   for (int32_t i = 0; i < c.region->forward.count; i++) {
     NodeId id = c.region->forward.at[i];
     if (is_cloned(&c, graph_node(g, id))) clone_node(&c, id);
   }
-  for (int32_t i = 0; i < c.region->backward.count; i++) {
-    Node *n = graph_node(g, c.region->backward.at[i]);
-    for (int32_t k = 0; k < n->input_count; k++) {
-      ValueId v = n->inputs[k];
-      if (v != NO_ID && v < c.count && c.remade[v]) n->inputs[k] = instead_of(&c, v);
-    }
-  }
+  read_clones(&c);
   c.region->output_recomputed = with_output;
   c.region->output_again = with_output ? instead_of(&c, c.region->output) : NO_ID;
 }
