@@ -146,8 +146,17 @@ static const Raw *inner_stage(const Raw *raw) {
   return raw;
 }
 
+/* The word for it here; NULL: there is none near. */
+static const char *word_for(Arena *arena, int32_t field, const Raw *raw) {
+  const char *theirs = raw->kind == RAW_FLAG ? (raw->number != 0 ? "true" : "false") : raw->text;
+  const char *ours = meant_word(arena, field_name(arena, field), spec_fields[field].values, theirs);
+  return ours ? arena_printf(arena, "\"%s\"", ours) : NULL;
+}
+
 static const char *value_for(Arena *arena, int32_t field, const Raw *raw) {
   Kind kind = spec_fields[field].kind;
+  if (kind == KIND_CHOICE && raw && (raw->kind == RAW_TEXT || raw->kind == RAW_FLAG))
+    return word_for(arena, field, raw);
   bool takes_table = kind == KIND_LIST || kind == KIND_COLUMNS || kind == KIND_COUNTS ||
                      kind == KIND_WORDS || kind == KIND_PAIRS;
   if (field == FIELD_parallel_zero) raw = inner_stage(raw);
