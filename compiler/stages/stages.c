@@ -61,18 +61,34 @@ static const int32_t *stages_of_chunks(const Draft *d) {
   return stage;
 }
 
+/* Units in front of the first one that a gradient comes back from, such as the inputs of a model
+ * whose layers begin at them: they are on its stage, since a stage of their own would wait for a
+ * gradient. */
+static int32_t units_without_gradient(const Draft *d) {
+  int32_t count = 0;
+  for (int32_t u = 1; u < d->chain_length; u++)
+    if (d->chain[u].first && !region_feeds_back(d->train, d->chain[u].region)) count = u;
+  return count;
+}
+
 /* The fix keeps tp and cp: pp of the same ranks, dp follows. */
-static bool refuse_cut(Draft *d) {
+static bool refuse_cut(Draft *d, int32_t pieces) {
   const Derived *degrees = &d->derived;
-  int64_t ranks = degrees->pp * degrees->dp, most = d->chain_length / degrees->chunks;
+  int64_t ranks = degrees->pp * degrees->dp, most = pieces / degrees->chunks;
   error_at(d->compile, d->job->origin[FIELD_parallel_pp].span, "stages",
-           "a model of %d piece%s (its layers and ends) cannot be cut into %d %s", d->chain_length,
-           d->chain_length == 1 ? "" : "s", d->chunk_count,
-           degrees->chunks > 1 ? "chunks" : "stages");
+           "a model of %d piece%s (its layers and ends) cannot be cut into %d %s", pieces,
+           pieces == 1 ? "" : "s", d->chunk_count, degrees->chunks > 1 ? "chunks" : "stages");
   while (most > 1 && ranks % most != 0)
     most--;
   fix_last(d->compile, "pp = %lld", (long long)(most > 1 ? most : 1));
   return false;
+}
+
+/* The first chunk has what stands before the units that were cut. */
+static bool move_boundaries(Draft *d, int32_t before) {
+  for (int32_t c = 1; c <= d->chunk_count; c++)
+    d->chunk_first[c] += before;
+  return true;
 }
 
 /* In a folded chain the first stage has both ends of the model: equal chunks would leave it with
@@ -86,21 +102,26 @@ static bool cut_chunks(Draft *d) {
     costs[u] = layer_cost(d, &d->chain[u], predicted);
     layers[u] = d->train->regions.at[d->chain[u].region].is_stack;
   }
-  const BalanceChain chain = {costs, layers, d->chain_length};
+  int32_t before = units_without_gradient(d);
+  for (int32_t u = 0; u < before; u++)
+    costs[before] += costs[u];
+  const BalanceChain chain = {costs + before, layers + before, d->chain_length - before};
   const CountList *listed = &d->job->parallel.stages;
   const Span at = d->job->origin[FIELD_parallel_stages].span;
   if (listed->count == 0) {
     d->chunk_first = balance_cut(arena, &chain, d->chunk_count);
     if (d->chunk_first != NULL && pipe_rules[draft_pipe_kind(d)].is_folded)
       balance_stages(arena, &chain, stages_of_chunks(d), d->chunk_count, d->chunk_first);
-    return d->chunk_first != NULL || refuse_cut(d);
+    return d->chunk_first != NULL ? move_boundaries(d, before) : refuse_cut(d, chain.unit_count);
   }
   const char *why = "";
   int32_t *counts = ARENA_ARRAY(arena, int32_t, listed->count);
   for (int32_t i = 0; i < listed->count; i++)
     counts[i] = (int32_t)listed->at[i];
   d->chunk_first = balance_listed(arena, &chain, counts, listed->count, d->chunk_count, &why);
-  return d->chunk_first != NULL || error_at(d->compile, at, "stages", "parallel.stages: %s", why);
+  return d->chunk_first != NULL
+             ? move_boundaries(d, before)
+             : error_at(d->compile, at, "stages", "parallel.stages: %s", why);
 }
 
 bool stages_cut(Draft *d) {
