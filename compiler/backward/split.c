@@ -2,8 +2,9 @@
  * only make parameter gradients and can run later (arXiv:2401.10241).
  *
  * A node can be deferred if it only makes parameter gradients, or values that only deferred nodes
- * read. It cannot if a later node overwrites what it reads, or if another contribution to the same
- * gradient cannot be deferred, because the first one assigns. */
+ * read. It cannot if a later node overwrites what it reads, if another contribution to the same
+ * gradient cannot be deferred, because the first one assigns, or if it reads a parameter, because
+ * sharded ones are gathered for backward and dropped behind it. */
 #include "compiler/backward/backward.h"
 
 typedef struct Waiting {
@@ -37,8 +38,10 @@ static bool may_wait(const Waiting *w, int32_t at) {
       return false;
     }
   }
-  for (int32_t k = 0; k < n->input_count; k++)
-    if (w->written[root_of(w->g, n->inputs[k])] > at) return false;
+  for (int32_t k = 0; k < n->input_count; k++) {
+    ValueId root = root_of(w->g, n->inputs[k]);
+    if (w->written[root] > at || graph_value(w->g, root)->kind == VALUE_PARAM) return false;
+  }
   return n->output_count > 0;
 }
 
