@@ -167,18 +167,22 @@ static void value(Writer *w, int depth) {
 
 /* ---- files */
 
+static const char *one_norm(Writer *w) {
+  return below(w, 2) == 0 ? "rmsnorm" : "layernorm";
+}
+
 /* Statements that change x; h is what they start from. */
 static void write_block(Writer *w) {
   for (uint32_t i = 0, count = 1 + below(w, 2); i < count; i++) {
-    const char *norm = below(w, 2) == 0 ? "rmsnorm" : "layernorm";
     if (below(w, 3) > 0)
-      fprintf(w->out, "      h = %s(\"n%d\", x)\n", norm, w->names++);
+      fprintf(w->out, "      h = %s(\"n%d\", x)\n", one_norm(w), w->names++);
     else
       fputs("      h = x\n", w->out);
     fputs(below(w, 5) > 0 ? "      x = x + " : "      x = ", w->out);
     value(w, 0);
     fputc('\n', w->out);
   }
+  if (below(w, 5) == 0) fprintf(w->out, "      x = %s(\"n%d\", x)\n", one_norm(w), w->names++);
 }
 
 /* The shared weight stands before what uses it, if anything does. */
@@ -223,13 +227,23 @@ static void write_loss(Writer *w, bool tied, bool classes) {
             classes ? "cross_entropy" : "mse", norm);
 }
 
+/* The stack may begin at the inputs themselves. */
+static void write_table(Writer *w, bool classes) {
+  fprintf(w->out, "    local y = input(\"y\", { \"batch\"%s)\n",
+          classes ? " }, \"ids\"" : ", \"outputs\" }");
+  fputs(below(w, 3) == 0 ? "    local x = input(\"x\", { \"batch\", \"width\" })\n"
+                         : "    local x = linear(\"first\", input(\"x\", { \"batch\", "
+                           "\"inputs\" }), \"width\")\n",
+        w->out);
+}
+
 bool user_model_write(FILE *out, uint64_t seed) {
   Writer w = {.out = out, .seed = seed};
   static const char *const kv_heads[] = {"1", "2", "4"}, *const vocabs[] = {"64", "8", "16"};
   w.has_seq = below(&w, 4) > 0;
   bool tied = below(&w, 2) == 0, classes = below(&w, 2) == 0;
   const char *kv = one_of(&w, kv_heads, 3), *vocab = one_of(&w, vocabs, 3);
-  fprintf(out, "return model {\n  sizes = { layers = 2, width = 16, ffn = %d, ",
+  fprintf(out, "return model {\n  sizes = { layers = %u, width = 16, ffn = %d, ", 1 + below(&w, 4),
           below(&w, 2) == 0 ? 32 : 16);
   if (w.has_seq)
     fprintf(out, "heads = 4, kv_heads = %s, head = 4, vocab = %s, positions = 32 },\n", kv, vocab);
@@ -239,12 +253,10 @@ bool user_model_write(FILE *out, uint64_t seed) {
   if (w.has_seq)
     write_tokens(&w, tied);
   else
-    fprintf(out,
-            "    local y = input(\"y\", { \"batch\"%s)\n"
-            "    local x = linear(\"first\", input(\"x\", { \"batch\", \"inputs\" }), \"width\")\n",
-            classes ? " }, \"ids\"" : ", \"outputs\" }");
+    write_table(&w, classes);
   if (below(&w, 3) == 0)
     fprintf(out, "    x = %s(linear(\"early\", x, \"width\"))\n", activation(&w));
+  if (below(&w, 4) == 0) fprintf(out, "    x = %s(\"early.norm\", x)\n", one_norm(&w));
   write_stack(&w, "h");
   if (below(&w, 5) == 0) write_stack(&w, "late");
   write_loss(&w, tied, classes);
@@ -253,27 +265,38 @@ bool user_model_write(FILE *out, uint64_t seed) {
 }
 
 static void write_degrees(Writer *w, uint32_t devices) {
-  static const char *const pipelines[] = {"gpipe", "1f1b", "zb-h1"}, *const kinds[] = {"ring",
-                                                                                       "ulysses"};
+  static const char *const pipelines[] = {"'gpipe'", "'1f1b'", "'zb-h1'", "'zb-v'",
+                                          "{ 'interleaved', chunks = 2 }"};
+  static const char *const kinds[] = {"ring", "ulysses"};
   uint32_t degree[4] = {1, 1, 1, 1}; /* dp, tp, pp, cp */
-  for (uint32_t left = devices; left > 1; left /= 2)
+  if (devices == 3) degree[2] = 3;
+  for (uint32_t left = devices; left > 1 && devices != 3; left /= 2)
     degree[below(w, w->has_seq ? 4 : 3)] *= 2;
   fprintf(w->out, "  cluster = { 'here', devices = %u },\n", devices);
   fprintf(w->out, "  parallel = { dp = %u, tp = %u, pp = %u, cp = %u", degree[0], degree[1],
           degree[2], degree[3]);
-  if (degree[0] * degree[3] > 1) fprintf(w->out, ", zero = %u", below(w, 4));
-  if (degree[2] > 1) fprintf(w->out, ", pipeline = '%s'", one_of(w, pipelines, 3));
+  uint32_t zero = degree[0] * degree[3] > 1 ? below(w, 4) : 0;
+  if (degree[0] * degree[3] > 1) fprintf(w->out, ", zero = %u", zero);
+  if (zero == 3 && below(w, 2) == 0) fputs(", zero_keep = '0B'", w->out);
+  if (zero > 1 && below(w, 3) == 0) fputs(", zero_reduce = 'step'", w->out);
+  if (degree[2] > 1) fprintf(w->out, ", pipeline = %s", one_of(w, pipelines, 5));
   if (degree[3] > 1) fprintf(w->out, ", cp_kind = '%s'", one_of(w, kinds, 2));
   if (degree[1] > 1 && below(w, 2) == 0) fputs(", sequence = false", w->out);
   fputs(" },\n", w->out);
 }
 
-static const char *const recomputes[] = {"selective", "block", "sqrt"};
+static void write_memory(Writer *w) {
+  static const char *const recomputes[] = {"'selective'", "'block'", "'sqrt'",
+                                           "{ 'every', blocks = 2 }"};
+  fprintf(w->out, "  memory = { recompute = %s", one_of(w, recomputes, 4));
+  if (w->has_seq && below(w, 2) == 0) fputs(", loss_chunks = 4", w->out);
+  fputs(" },\n", w->out);
+}
 
 void user_way_write(FILE *out, uint64_t seed, bool has_seq) {
+  static const uint32_t counts[] = {1, 2, 3, 4};
   Writer w = {.out = out, .seed = seed ^ 0x5851f42d4c957f2du, .has_seq = has_seq};
-  uint32_t devices = 1u << below(&w, 3);
+  uint32_t devices = counts[below(&w, 4)];
   if (devices > 1) write_degrees(&w, devices);
-  if (devices == 1 || below(&w, 3) == 0)
-    fprintf(out, "  memory = { recompute = '%s' },\n", one_of(&w, recomputes, 3));
+  if (devices == 1 || below(&w, 2) == 0) write_memory(&w);
 }

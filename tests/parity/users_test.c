@@ -28,7 +28,7 @@
 #define MARK "-- >>> expected\n"
 #define WORK "users_test.files"
 enum { NAMES_MAX = 400, STEPS = 2, PATH_BYTES = 512, TEXT_BYTES = 1 << 16 };
-enum { RANDOM_WAYS = 3, RANDOM_FEW = 12, RANDOM_MANY = 300 };
+enum { LINES_BYTES = 512, RANDOM_WAYS = 3, RANDOM_FEW = 12, RANDOM_MANY = 300 };
 
 static const struct {
   const char *name, *job;
@@ -150,14 +150,14 @@ static void run_file(const char *folder, const char *name, bool update) {
 
 /* SGD: what is a rounding error in one gradient stays one in the loss. */
 static double train_lines(const char *name, const char *lines, bool has_seq) {
-  char more[512];
+  char more[LINES_BYTES + 64];
   (void)snprintf(more, sizeof more, "optimizer = { 'sgd', lr = 1e-2 },\n%s", lines);
   write_job("random.lua", name, more, has_seq);
   return train("  refused", stdout);
 }
 
-static void random_lines(char lines[256], uint64_t seed, bool has_seq) {
-  FILE *out = fmemopen(lines, 256, "w");
+static void random_lines(char lines[LINES_BYTES], uint64_t seed, bool has_seq) {
+  FILE *out = fmemopen(lines, LINES_BYTES, "w");
   if (out == NULL) exit(2);
   user_way_write(out, seed, has_seq);
   fclose(out);
@@ -175,7 +175,7 @@ static bool run_random(uint64_t seed) {
   check_test_name = name;
   double one = train_lines(name + 5, "", has_seq);
   for (uint64_t way = 0; way < RANDOM_WAYS && isfinite(one); way++) {
-    char lines[256] = "";
+    char lines[LINES_BYTES] = "";
     (void)snprintf(job, sizeof job, "%llu.%llu", (unsigned long long)seed, (unsigned long long)way);
     random_lines(lines, seed * RANDOM_WAYS + way, has_seq);
     double loss = train_lines(job, lines, has_seq);
