@@ -6,7 +6,7 @@
 #include "compiler/explain/where.h"
 #include "compiler/explain/words.h"
 
-enum { TEXT = 9, NEXT_LINES = 11 };
+enum { TEXT = 9, NEXT_LINES = 11, AXES_WIDTH = 14 };
 
 static void put(FILE *out, const char *head, const char *text) {
   fprintf(out, "%-*s", TEXT, head);
@@ -216,9 +216,12 @@ static void print_talks(const Compiled *compiled, uint32_t rank, FILE *out) {
         place_reach(compiled->fabric, compiled->choice.taken, demand->axes, (int32_t)stage);
     bool is_ring = demand->ring_bytes > 0;
     if (rows++ == 0)
-      fprintf(out, "\n%-14s %-19s %-20s %12s %10s\n", "talks along", "with ranks", "over",
-              "GB/s one way", "sent a step");
-    fprintf(out, "%-14s %-19s %-20s %12s %10s\n", axes_text(arena, demand->axes),
+      fprintf(out, "\n%-*s %-19s %-20s %12s %10s\n", AXES_WIDTH, "talks along", "with ranks",
+              "over", "GB/s one way", "sent a step");
+    const char *axes = axes_text(arena, demand->axes);
+    bool is_long = strlen(axes) > AXES_WIDTH; /* it has a line of its own */
+    if (is_long) fprintf(out, "%s\n", axes);
+    fprintf(out, "%-*s %-19s %-20s %12s %10s\n", AXES_WIDTH, is_long ? "" : axes,
             members_text(arena, &members), path_text(compiled, &place, &members, &reach),
             rate_text(arena, is_ring ? reach.ring_bytes_per_s : reach.pair_bytes_per_s),
             bytes_text(compiled, (int64_t)class_sent_bytes(compiled, stage, demand->axes)));
