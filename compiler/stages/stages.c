@@ -119,9 +119,8 @@ static bool cut_chunks(Draft *d) {
   for (int32_t i = 0; i < listed->count; i++)
     counts[i] = (int32_t)listed->at[i];
   d->chunk_first = balance_listed(arena, &chain, counts, listed->count, d->chunk_count, &why);
-  return d->chunk_first != NULL
-             ? move_boundaries(d, before)
-             : error_at(d->compile, at, "stages", "parallel.stages: %s", why);
+  return d->chunk_first != NULL ? move_boundaries(d, before)
+                                : error_at(d->compile, at, "stages", "parallel.stages: %s", why);
 }
 
 bool stages_cut(Draft *d) {

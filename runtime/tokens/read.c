@@ -108,10 +108,11 @@ static bool is_raw(const char *path, int32_t id_bytes, char why[TOKENS_WHY_BYTES
   if (tokens_detect(path, &format, why) && format == FORMAT_LLMC)
     return refuse(why, "%.160s: begins with llm.c's header: say format = \"llmc\"", path);
   if (id_bytes > 1 && tokens_is_text(path))
-    return refuse(why,
-                  "%.160s: is text, not u%d tokens: bytes as tokens, which lockstep tokenize makes of "
-                  "it, are format = \"u8\"",
-                  path, id_bytes * 8);
+    return refuse(
+        why,
+        "%.160s: is text, not u%d tokens: bytes as tokens, which lockstep tokenize makes of "
+        "it, are format = \"u8\"",
+        path, id_bytes * 8);
   return true;
 }
 
