@@ -65,6 +65,7 @@ typedef struct KernelUse {
   bool accumulate;
   int64_t threads;
   int64_t align_bytes; /* a power of two: all addresses that its calls give are multiples of it */
+  const char *path;    /* of its op, for what is told of it; NULL: it has none */
 } KernelUse;
 
 /* How two records run as one (joins.def). */

@@ -120,7 +120,8 @@ bool rank_keep_choices(const Rank *rank, Status *status) {
   int32_t added = 0;
   if (cuda == NULL) return true;
   cuda->tell_attention(attention);
-  if (*attention != '\0') report_note(rank->report, "attention %s", attention);
+  if (*attention != '\0')
+    report_note(rank->report, "attention %s (op by op in job.json)", attention);
   int32_t count = cuda->count_choices(&added);
   if (count == 0 || !choices_path(rank->run->options, path)) return true;
   if (added > 0 && !cuda->write_choices(path, status)) return false;

@@ -50,6 +50,9 @@ bool rank_open_report(Rank *rank, Status *status) {
       .on = run->cuda != NULL ? "gpu" : "cpu",
       .gpu = run->cuda != NULL ? &rank->gpu : NULL,
       .gpu_uuid = rank->all[0].gpu_uuid,
+      .attention = rank->attention,
+      .attention_count =
+          run->cuda == NULL ? 0 : run->cuda->list_attention(rank->attention, RANK_ATTENTIONS_MOST),
       .rank_stride = sizeof *rank->all,
       .nccl_version = nccl_version(run->nccl),
       .is_deterministic = run->cuda == NULL || run->options->deterministic,

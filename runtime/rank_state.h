@@ -40,6 +40,8 @@ typedef enum AskedState {
   ASKED_STAYS /* it is done, and its file cannot be removed */
 } AskedState;
 
+enum { RANK_ATTENTIONS_MOST = 64 };
+
 typedef struct Rank {
   const Run *run;
   const Plan *plan;
@@ -77,7 +79,8 @@ typedef struct Rank {
   Report *report;  /* rank 0's, else NULL */
   int32_t holding; /* how many communicators have registered its arena */
   GpuFacts gpu;    /* of a rank that has one */
-  GpuWatch watch;  /* rank 0's, of its GPU */
+  AttentionTold attention[RANK_ATTENTIONS_MOST]; /* rank 0's: who runs it */
+  GpuWatch watch;                                /* rank 0's, of its GPU */
   bool stopped;
 } Rank;
 

@@ -43,6 +43,7 @@ KernelUse replay_kernel_use(const Replay *replay, const PlanRecord *record) {
       .accumulate = record->accumulate != 0,
       .threads = plan->jobs[0].threads,
       .align_bytes = alignment(replay->prepared[record - plan->records].addresses),
+      .path = plan_string(plan, record->path),
   };
 }
 

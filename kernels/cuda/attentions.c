@@ -12,7 +12,7 @@
 #include "kernels/prepare.h"
 #include "kernels/runs.h"
 
-enum { UNIT = DNN_ALIGN_BYTES / 2 /* elements in bf16 */ };
+enum { UNIT = DNN_ALIGN_BYTES / 2 /* elements in bf16 */, TOLD_MOST = 64 };
 
 /* A plan, for all records of its shape on its GPU. */
 typedef struct Shared {
@@ -43,8 +43,10 @@ static struct {
   ProductGpu *gpu;
   Gpu gpus[PRODUCT_GPUS_MAX];
   Shared *shared;
-  int32_t through, own;
-  const char *why_own; /* of the first */
+  int32_t through, own; /* records that were bound */
+  const char *why_own;  /* of the first */
+  AttentionTold told[TOLD_MOST];
+  int32_t told_count;
   Kernel kernels[KERNEL_COUNT];
 } dnn = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -213,13 +215,28 @@ static Shared *share(KernelId id, const KernelUse *use, const char **why) {
   return found != NULL ? found : make(number, gpu->handle, &shape, most, why);
 }
 
-static void count(bool is_through, const char *why) {
+/* The entry of such records, which may be new; NULL: there is no room. */
+static AttentionTold *entry_of(const char *kernel, const char *path, const char *why) {
+  for (int32_t i = 0; i < dnn.told_count; i++) {
+    AttentionTold *at = &dnn.told[i];
+    bool is_alike = at->kernel == kernel && at->why == why;
+    if (is_alike && strncmp(at->of, path, sizeof at->of - 1) == 0) return at;
+  }
+  if (dnn.told_count == TOLD_MOST) return NULL;
+  AttentionTold *at = &dnn.told[dnn.told_count++];
+  *at = (AttentionTold){.kernel = kernel, .why = why};
+  (void)snprintf(at->of, sizeof at->of, "%s", path);
+  return at;
+}
+
+/* `why`: of our own kernels; NULL: the library runs it. */
+static void note(KernelId id, const KernelUse *use, const char *why) {
   pthread_mutex_lock(&dnn.lock);
-  if (!is_through && dnn.own == 0) dnn.why_own = why;
-  if (is_through)
-    dnn.through++;
-  else
-    dnn.own++;
+  AttentionTold *told =
+      entry_of(contract_of(id)->row->name, use->path != NULL ? use->path : "", why);
+  if (told != NULL) told->records++;
+  if (why != NULL && dnn.own == 0) dnn.why_own = why;
+  *(why != NULL ? &dnn.own : &dnn.through) += 1;
   pthread_mutex_unlock(&dnn.lock);
 }
 
@@ -233,7 +250,7 @@ static KernelStatus prepare(const Kernel *kernel, const KernelUse *use, void **s
   if (attending == NULL) return KERNEL_FAILED;
   *why = NULL;
   *attending = (Attending){share(kernel->id, use, &why_own), (float)use->attr[1], 1, -INFINITY};
-  count(attending->shared != NULL, why_own);
+  note(kernel->id, use, attending->shared != NULL ? NULL : why_own);
   if (attending->shared != NULL)
     *state = attending;
   else
@@ -248,19 +265,39 @@ static void release(void *state) {
   free(attending);
 }
 
+/* "cuDNN 9.19.0" */
+static void name_library(char name[ATTENTION_BY_BYTES]) {
+  size_t version = dnn.api->get_version();
+  (void)snprintf(name, ATTENTION_BY_BYTES, "cuDNN %zu.%zu.%zu", version / 10000,
+                 version / 100 % 100, version % 100);
+}
+
+int32_t attentions_list(AttentionTold *told, int32_t most) {
+  pthread_mutex_lock(&dnn.lock);
+  int32_t count = dnn.told_count < most ? dnn.told_count : most;
+  for (int32_t i = 0; i < count; i++) {
+    told[i] = dnn.told[i];
+    (void)snprintf(told[i].by, sizeof told[i].by, "own");
+    if (told[i].why == NULL) name_library(told[i].by);
+  }
+  pthread_mutex_unlock(&dnn.lock);
+  return count;
+}
+
 void attentions_tell(char text[ATTENTIONS_TEXT_BYTES]) {
+  char library[ATTENTION_BY_BYTES];
+  int length = 0;
   *text = '\0';
   pthread_mutex_lock(&dnn.lock);
-  int length = 0;
   if (dnn.through > 0) {
-    size_t version = dnn.api->get_version();
-    length = snprintf(text, ATTENTIONS_TEXT_BYTES, "%d by cuDNN %zu.%zu.%zu%s", dnn.through,
-                      version / 10000, version / 100 % 100, version % 100, dnn.own > 0 ? ", " : "");
+    name_library(library);
+    length = snprintf(text, ATTENTIONS_TEXT_BYTES, "%d by %s%s", dnn.through, library,
+                      dnn.own > 0 ? ", " : "");
   }
   if (dnn.own > 0)
     (void)snprintf(text + length, (size_t)(ATTENTIONS_TEXT_BYTES - length),
                    "%d by kernels of our own: %s", dnn.own, dnn.why_own);
-  dnn.through = dnn.own = 0;
+  dnn.through = dnn.own = dnn.told_count = 0;
   pthread_mutex_unlock(&dnn.lock);
 }
 

@@ -8,6 +8,7 @@
 #define LOCKSTEP_CUDA_ATTENTIONS_H
 
 #include "kernels/cuda/attention_graph.h"
+#include "kernels/cuda/attention_told.h"
 #include "kernels/cuda/products.h"
 
 enum { ATTENTIONS_TEXT_BYTES = 512 };
@@ -25,5 +26,9 @@ AttentionShape attention_shape_of(KernelId id, const KernelUse *use, const char 
 /* How many records were bound to the library and how many not, and why the first was not; "" where
  * none was bound. Counted anew after each call. */
 void attentions_tell(char text[ATTENTIONS_TEXT_BYTES]);
+
+/* The same op by op, in the order in which they were bound: the first of them, at most so many and
+ * 64. Returns how many. attentions_tell, called after it, begins anew. */
+int32_t attentions_list(AttentionTold *told, int32_t most);
 
 #endif

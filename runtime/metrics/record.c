@@ -51,6 +51,24 @@ static void add_of_ranks(const ReportSetup *setup, const char *name, const char 
   text_add(text, "]");
 }
 
+/* Op by op, whose kernels they are. */
+static void add_attention(const ReportSetup *setup, Text *text) {
+  text_add(text, ",\n \"attention\": [");
+  for (int32_t i = 0; i < setup->attention_count; i++) {
+    const AttentionTold *told = &setup->attention[i];
+    text_add(text, "%s\n  {\"of\": ", i > 0 ? "," : "");
+    text_add_json_string(text, told->of);
+    text_add(text, ", \"kernel\": \"%s\", \"records\": %d, \"by\": \"%s\", \"why\": ", told->kernel,
+             told->records, told->by);
+    if (told->why != NULL)
+      text_add_json_string(text, told->why);
+    else
+      text_add(text, "null");
+    text_add(text, "}");
+  }
+  text_add(text, "]");
+}
+
 static void add_settings(const Plan *plan, Text *text) {
   text_add(text, ",\n \"settings\": {");
   for (uint32_t i = 0; i < plan->settings_count; i++) {
@@ -89,6 +107,7 @@ static void add_record(const ReportSetup *setup, Text *text) {
     add_of_ranks(setup, "gpus", setup->gpu_uuid, text);
     text_add(text, ",\n \"nccl_version\": %d", setup->nccl_version);
     text_add(text, ",\n \"deterministic\": %s", setup->is_deterministic ? "true" : "false");
+    add_attention(setup, text);
   }
   add_text(text, "processor", processor);
   add_of_ranks(setup, "cores", setup->cores, text);

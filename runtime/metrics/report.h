@@ -37,6 +37,9 @@ typedef struct ReportSetup {
   bool json;
   int32_t ranks;
   int32_t replicas;
+  /* Who runs attention on a GPU, op by op. */
+  const AttentionTold *attention;
+  int32_t attention_count;
   int64_t first_step;
   int64_t last_step;
   uint64_t arena_bytes;    /* of all ranks */

@@ -104,7 +104,8 @@ const CudaPlugin *cuda_host_plugin(int64_t delay_most_ns) {
                               .read_choices = read_choices,
                               .write_choices = write_choices,
                               .count_choices = choices_count,
-                              .tell_attention = attentions_tell};
+                              .tell_attention = attentions_tell,
+                              .list_attention = attentions_list};
   plugin.nccl = nccl_stand_in();
   delay_ns = delay_most_ns;
   return &plugin;

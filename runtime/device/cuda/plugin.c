@@ -212,6 +212,7 @@ const CudaPlugin *lockstep_cuda_plugin(void) {
                                     .read_choices = read_choices,
                                     .write_choices = write_choices,
                                     .count_choices = choices_count,
-                                    .tell_attention = attentions_tell};
+                                    .tell_attention = attentions_tell,
+                                    .list_attention = attentions_list};
   return &plugin;
 }

@@ -7,12 +7,13 @@
 
 #include <stddef.h>
 
+#include "kernels/cuda/attention_told.h"
 #include "kernels/kernel.h"
 #include "runtime/comm/nccl_api.h"
 #include "runtime/device/device.h"
 
 /* Both sides were built from the same of these, or the plugin is refused. */
-enum { CUDA_PLUGIN_VERSION = 6 };
+enum { CUDA_PLUGIN_VERSION = 7 };
 
 enum { GPU_UUID_BYTES = 48, CUDA_TEXT_BYTES = 512 };
 
@@ -48,8 +49,10 @@ typedef struct CudaPlugin {
   bool (*read_choices)(const char *path, bool must_hold, Status *status);
   bool (*write_choices)(const char *path, Status *status);
   int32_t (*count_choices)(int32_t *added);
-  /* Who runs the attention of the records that were bound, and why (attentions.h); "": none. */
+  /* Who runs the attention of the records that were bound, and why (attentions.h): in a line, ""
+   * for none, and before it op by op. */
   void (*tell_attention)(char text[CUDA_TEXT_BYTES]);
+  int32_t (*list_attention)(AttentionTold *told, int32_t most);
   const NcclApi *nccl; /* between its ranks; NULL: the library */
 } CudaPlugin;
 

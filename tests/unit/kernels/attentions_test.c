@@ -224,17 +224,66 @@ static void check_left(void) {
   }
 }
 
-/* A record as it is bound, with `work` bytes of scratch; 0: what the plan gives. */
-static KernelStatus bind_record(KernelId id, const int64_t *dim, const double *attr, void **state,
-                                const char **why) {
+/* A record of an op as it is bound. */
+static KernelStatus bind_of(const char *path, KernelId id, const int64_t *dim, const double *attr,
+                            void **state, const char **why) {
   KernelCase of = case_of(id, dim, attr);
   CaseCall c;
   const Kernel *kernel = &cudnn_stand_in_kernels()[id];
   CHECK(case_make(&of, MODE_BF16, 3, &c));
-  const KernelUse use = case_use(&c);
+  KernelUse use = case_use(&c);
+  use.path = path;
   KernelStatus bound = kernel->prepare(kernel, &use, state, why);
   call_free(&c.call);
   return bound;
+}
+
+static KernelStatus bind_record(KernelId id, const int64_t *dim, const double *attr, void **state,
+                                const char **why) {
+  return bind_of(NULL, id, dim, attr, state, why);
+}
+
+static void check_told(const AttentionTold *told, const char *of, const char *kernel,
+                       int32_t records, const char *by, const char *why) {
+  CHECK_TEXT(told->of, of);
+  CHECK_TEXT(told->kernel, kernel);
+  CHECK_INT(told->records, records);
+  CHECK_TEXT(told->by, by);
+  CHECK((told->why == NULL) == (why == NULL));
+  if (why != NULL) CHECK_TEXT(told->why, why);
+}
+
+static void check_list(void) {
+  const double dropout[] = WHOLE(1, 0.25, 0.1, 2, 24);
+  char text[ATTENTIONS_TEXT_BYTES];
+  const char *why = "";
+  void *state = NULL;
+  TEST("op by op, whose kernels run it") {
+    const struct {
+      const char *path;
+      KernelId id;
+      const double *attr;
+    } bound[] = {{"h.*.attn", FORWARD, plain_attr},
+                 {"h.*.attn", BACKWARD, plain_attr},
+                 {"end.attn", FORWARD, dropout},
+                 {"h.*.attn", FORWARD, plain_attr}};
+    AttentionTold told[4];
+    attentions_tell(text);
+    CHECK_INT(attentions_list(told, 4), 0);
+    for (int i = 0; i < 4; i++) {
+      CHECK(bind_of(bound[i].path, bound[i].id, plain_dim, bound[i].attr, &state, &why) ==
+            KERNEL_DONE);
+      cudnn_stand_in_kernels()[bound[i].id].release(state);
+    }
+    CHECK_INT(attentions_list(told, 4), 3);
+    check_told(&told[0], "h.*.attn", "attention", 2, "cuDNN 9.19.0", NULL);
+    check_told(&told[1], "h.*.attn", "attention_backward", 1, "cuDNN 9.19.0", NULL);
+    check_told(&told[2], "end.attn", "attention", 1, "own", "dropout");
+    CHECK_INT(attentions_list(told, 2), 2);
+    attentions_tell(text);
+    CHECK_TEXT(text, "3 by cuDNN 9.19.0, 1 by kernels of our own: dropout");
+    CHECK_INT(attentions_list(told, 4), 0);
+  }
 }
 
 static void check_engines(void) {
@@ -302,6 +351,7 @@ int main(void) {
     check_packed(BACKWARD);
   }
   check_left();
+  check_list();
   check_engines();
   check_ordered();
   CHECK_DONE();
