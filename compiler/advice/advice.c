@@ -141,11 +141,13 @@ static const char *option_of(Arena *arena, const Step *step, const Step *next) {
   return option;
 }
 
-/* Places the error at the job's memory budget if it sets one, otherwise at the model. */
+/* Places the error at the job's memory budget if it sets one, otherwise at the model: what the
+ * library says of a device is not to be changed. */
 static Span place_of_budget(const Job *job) {
   const FieldId keys[] = {FIELD_memory_budget, FIELD_cluster_memory};
   for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-    if (job->set[keys[i]] && job->origin[keys[i]].span.file != NULL)
+    if (job->set[keys[i]] && job->origin[keys[i]].kind != ORIGIN_PRESET &&
+        job->origin[keys[i]].span.file != NULL)
       return job->origin[keys[i]].span;
   Span at = job->model.head_origin.span;
   return at.file != NULL ? at : (Span){.file = job->path};
@@ -170,7 +172,8 @@ void advice_unfit(Compile *c, const Job *job, const Compiled *out, Fit *fit) {
   }
   if (!fits)
     note_at(c, (Span){0},
-            "%s a rank are missing even then: a smaller model, or a device with more memory",
+            "%s a rank are missing even then: more ranks that share the model (cluster.nodes, "
+            "with parallel.tp, pp or zero), a smaller model, or devices with more memory",
             format_bytes(c->arena,
                          (count > 0 ? steps[count - 1].needs_bytes : out->draft->arena_bytes) -
                              out->budget_bytes));

@@ -1,0 +1,17 @@
+-- RUN: compile job.lua
+return job {
+  model     = "llama3-405b",
+  data      = "synthetic",
+  train     = { batch = "1 sequences", context = 8192, steps = 10 },
+  optimizer = { "adamw", lr = 8e-5 },
+  cluster   = { "dgx-h100", devices = 1 },
+}
+-- >>> exit 1
+job.lua:2:15: error[does-not-fit]: a rank needs 7.35 TB, its budget is 84.3 GB
+    (`lockstep explain` shows the table)
+    2 |   model     = "llama3-405b",
+      |               ^~~~~~~~~~~~~
+    note: with precision.grad = "bf16"    it needs 6.54 TB
+    note: 6.45 TB a rank are missing even then: more ranks that share the model
+    (cluster.nodes, with parallel.tp, pp or zero), a smaller model, or devices
+    with more memory
