@@ -78,7 +78,7 @@ static void backward_link(Calls *t, int32_t u, int32_t microbatch, uint32_t flag
   Flight *f = t->flight;
   int32_t i = u - t->first;
   sharded_gather_ahead(t, u, -1, microbatch, flags);
-  if (calls_wants_input_gradient(t, u))
+  if (calls_has_input_gradient(t, u))
     calls_buffer_if(t, &f->d_carry[i], region_name(t, use->region, "input gradient"),
                     BUFFER_GRAD_ACTIVATION, parts->d_input_bytes, use->layer);
   calls_buffer_if(t, &f->weight_frame[i], region_name(t, use->region, "kept for weights"),

@@ -84,10 +84,12 @@ static BufferBinding bind_partials(const Calls *t, const SegmentBase *base, cons
                          (held->first_partial[group] + position * block->partials[group]) * f64};
 }
 
-/* The model's input needs no gradient; a layer with layers before it passes one on. */
-bool calls_wants_input_gradient(const Calls *t, int32_t u) {
+/* A layer with layers before it passes one on. The model's input needs none, but what makes
+ * gradients of weights may make it along with them. */
+bool calls_has_input_gradient(const Calls *t, int32_t u) {
   const LayerUse *use = &t->draft->chain[u];
-  return !use->first || region_feeds_back(t->graph, use->region);
+  return !use->first || region_feeds_back(t->graph, use->region) ||
+         t->parts[use->region].first_writes_d_input;
 }
 
 static BufferBinding bind_carried(const Calls *t, const SegmentBase *base, const CallTarget *at) {
@@ -105,7 +107,7 @@ static BufferBinding bind_carried(const Calls *t, const SegmentBase *base, const
      */
     return (BufferBinding){at->recompute ? f->carry[i] : f->carry[i + 1], 0};
   case BASE_D_INPUT: /* in the model's first layer no record that runs touches it */
-    return (BufferBinding){f->d_carry[calls_wants_input_gradient(t, at->use) ? i : i + 1], 0};
+    return (BufferBinding){f->d_carry[calls_has_input_gradient(t, at->use) ? i : i + 1], 0};
   default: return (BufferBinding){f->d_carry[i + 1], 0};
   }
 }

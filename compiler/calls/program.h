@@ -82,7 +82,7 @@ void calls_add_block(Calls *t, int32_t segment, int32_t b, int64_t layer, int32_
                      uint32_t flags);
 /* Releases buffers held for a reduction or exchange beside the computation. */
 void calls_let_go(Calls *t, BufferList *list);
-bool calls_wants_input_gradient(const Calls *t, int32_t u);
+bool calls_has_input_gradient(const Calls *t, int32_t u);
 
 int64_t block_layer(const Block *block, int64_t layer); /* 0 if the block has no layers */
 bool block_is_read(const LayerUse *use, const Block *block);

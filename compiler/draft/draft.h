@@ -76,6 +76,8 @@ typedef struct RegionSegments {
   int64_t frame_bytes, recompute_frame_bytes, weight_frame_bytes;
   int64_t input_bytes, output_bytes, d_input_bytes, d_output_bytes;
   bool backward_reads_input, backward_reads_output; /* in recompute or backward */
+  /* A record that the model's first layer needs, too, works in the place of d_input. */
+  bool first_writes_d_input;
 } RegionSegments;
 
 /* The segments of a step around its layers. */

@@ -246,6 +246,18 @@ static int32_t build_list(Draft *d, const Storage *storage, ListKind list, const
   return e.segment;
 }
 
+static bool first_writes_d_input(const Draft *d, int32_t segment) {
+  if (segment == NO_ID) return false;
+  const Segment *s = &d->segments.at[segment];
+  for (int32_t i = 0; i < s->records.count; i++) {
+    const Record *record = &s->records.at[i];
+    if (record->when_none & CALL_FIRST_LAYER) continue;
+    for (int32_t k = 0; k < record->operand_count; k++)
+      if (s->bases.at[record->operands[k].base].role == BASE_D_INPUT) return true;
+  }
+  return false;
+}
+
 static int64_t bytes_or_zero(const Graph *g, ValueId v) {
   return v == NO_ID ? 0 : value_bytes(g, v);
 }
@@ -273,6 +285,7 @@ static RegionSegments *build_regions(Draft *d, Graph *g) {
         .backward_reads_input = storage->backward_reads_input,
         .backward_reads_output = storage->backward_reads_output,
     };
+    parts[r].first_writes_d_input = first_writes_d_input(d, parts[r].backward);
   }
   return parts;
 }

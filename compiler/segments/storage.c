@@ -148,10 +148,6 @@ static int64_t stored_bytes(const Storage *p, ValueId v) {
   return value_bytes(p->graph, v) / (p->use[v].in_chunk ? p->region->chunks : 1);
 }
 
-static RegionId region_id(const Storage *p) {
-  return (RegionId)(p->region - p->graph->regions.at);
-}
-
 /* ---- in place: output 0 takes over an input that dies at this node */
 
 static bool can_take(const Storage *p, const Node *n, ListKind list, int32_t at, ValueId in,
@@ -165,12 +161,9 @@ static bool can_take(const Storage *p, const Node *n, ListKind list, int32_t at,
   /* The output's bytes must be free from the moment the input is made. Those of carried values are,
    * except the gradient of the output, which backward reads. */
   if (special_role(p, out, &role) && role != BASE_OUTPUT && role != BASE_D_INPUT) return false;
-  /* The last layer of a recompute group has no buffer for its output, and the first layer of a
-   * model none for the gradient of its input: only the node that makes it may write there. */
-  if (special_role(p, out, &role) &&
-      ((role == BASE_OUTPUT && list == LIST_RECOMPUTE) ||
-       (role == BASE_D_INPUT && !region_feeds_back(p->graph, region_id(p)))))
-    return false;
+  /* The last layer of a recompute group has no output buffer: only the node that makes it may write
+   * there. */
+  if (special_role(p, out, &role) && role == BASE_OUTPUT && list == LIST_RECOMPUTE) return false;
   for (int32_t k = 0, times = 0; k < n->input_count; k++)
     if (n->inputs[k] == in && ++times > 1) return false;
   return true;
