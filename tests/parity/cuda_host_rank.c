@@ -1,5 +1,5 @@
-/* cuda_host_rank.c -- lockstep-rank whose GPUs are this processor: linked in place of the loader of
- * the CUDA back end. */
+/* cuda_host_rank.c -- lockstep-rank, and tests of a GPU, whose GPUs are this processor: linked in
+ * place of the loader of the CUDA back end. */
 #include "tests/parity/cuda_host.h"
 
 const CudaPlugin *cuda_plugin(Status *status) {

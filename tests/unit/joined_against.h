@@ -123,7 +123,6 @@ static inline void bind_pair(Pair *pair, const Kernel *kernels, Bound *bound) {
     bound->kernel[k] = &kernels[pair->of[k].contract->id];
     bound->args[k] = call_args(&pair->of[k].call, NULL);
     bound->use[k] = case_use(&pair->of[k]);
-    if (bound->kernel[k]->id == KERNEL_add) bound->use[k].dim_count = 3;
     bound->use[k].accumulate = pair->of[k].call.accumulate;
     CHECK(bound->kernel[k]->prepare(bound->kernel[k], &bound->use[k], &bound->args[k].state,
                                     &why) == KERNEL_DONE);

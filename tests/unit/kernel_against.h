@@ -13,6 +13,12 @@ static const char *against_varies;
 /* Runs a call on the other target; `time` is 1, then 2. False: it printed why not. */
 typedef bool RunElsewhere(CaseCall *c, int time);
 
+/* As many as the row says, or as the first ones say (contract_dims_fit). */
+static inline int32_t case_dims(const CaseCall *c) {
+  if (c->contract->is_broadcast) return 1 + 2 * (int32_t)c->call.dim[0];
+  return c->contract->is_pieces ? 2 + 2 * (int32_t)c->call.dim[1] : c->contract->dim_count;
+}
+
 /* The call as a record of a plan for that target has it. */
 static inline KernelUse case_use(const CaseCall *c) {
   const Call *call = &c->call;
@@ -22,7 +28,7 @@ static inline KernelUse case_use(const CaseCall *c) {
                      .dim = call->dim,
                      .attr = call->attr,
                      .operand_count = call->operand_count,
-                     .dim_count = c->contract->dim_count,
+                     .dim_count = case_dims(c),
                      .attr_count = c->contract->attr_count,
                      .threads = 1,
                      .align_bytes = CALL_ALIGN_BYTES};
