@@ -15,8 +15,7 @@
 #include "compiler/spec/job.h"
 #include "runtime/plan/control.h"
 
-/* Parameters whose squares are added over the same ranks: cut by tp and tp_group, by tp, by none.
- */
+/* Parameters whose squares are summed over the same ranks: cut by tp and tp_group, tp, none. */
 enum { NORM_GROUPS = 3 };
 
 typedef struct Buffer {
@@ -76,8 +75,7 @@ typedef struct RegionSegments {
   int64_t frame_bytes, recompute_frame_bytes, weight_frame_bytes;
   int64_t input_bytes, output_bytes, d_input_bytes, d_output_bytes;
   bool backward_reads_input, backward_reads_output; /* in recompute or backward */
-  /* A record that the model's first layer needs, too, works in the place of d_input. */
-  bool first_writes_d_input;
+  bool first_writes_d_input; /* a record that the model's first layer needs works in its place */
 } RegionSegments;
 
 /* The segments of a step around its layers. */
