@@ -33,7 +33,8 @@ int64_t workspace_linear_dw(const WorkspaceUse *use) {
 static int64_t norm_backward(const WorkspaceUse *use, int64_t vectors) {
   int64_t rows = use->dims[0], width = use->dims[1];
   if (use->target != KERNEL_TARGET_CUDA) return norm_work_bytes(rows, width, vectors);
-  return (rows < WORK_NORM_BLOCKS ? rows : WORK_NORM_BLOCKS) * vectors * whole_sixteens(width) * 4;
+  int64_t blocks = rows < WORK_NORM_BLOCKS_CUDA ? rows : WORK_NORM_BLOCKS_CUDA;
+  return blocks * vectors * whole_sixteens(width) * 4;
 }
 
 int64_t workspace_layernorm_backward(const WorkspaceUse *use) {

@@ -25,6 +25,9 @@ enum {
 
   /* layernorm_backward, rmsnorm_backward: column sums of 32 blocks of rows, at most. */
   WORK_NORM_BLOCKS = 32,
+  /* The same on a GPU, of which each block runs on one multiprocessor: two for each of an H100's
+   * 132, so that memory is busy while one block waits for its sums. */
+  WORK_NORM_BLOCKS_CUDA = 264,
 
   /* What cuDNN's attention asks for besides its arrays (workspace.c), on sm_90; less on sm_80. */
   WORK_ATTENTION_CUDA = 256,

@@ -258,15 +258,26 @@ __global__ void __launch_bounds__(C::THREADS) norm_backward_rows(NormBackward<ty
   }
 }
 
+enum { ADD_COLUMNS = WARP_LANES, ADD_LANES = 8 };
+
+/* Each block of threads adds up ADD_COLUMNS columns; a lane takes every ADD_LANES-th block of rows.
+ */
 template <class G, class T>
-__global__ void add_blocks(G *d_weight, G *d_bias, NormBackward<T> n, int64_t blocks) {
-  for (EACH_ELEMENT(i, n.vectors * n.width)) {
-    int64_t vector = i / n.width, c = i % n.width;
-    float sum = 0;
-    for (int64_t b = 0; b < blocks; b++)
-      sum += n.sums[(b * n.vectors + vector) * n.padded + c];
-    put_or_add((vector == 0 ? d_weight : d_bias) + c, sum, n.accumulate);
-  }
+__global__ void __launch_bounds__(ADD_COLUMNS *ADD_LANES)
+    add_blocks(G *d_weight, G *d_bias, NormBackward<T> n, int64_t blocks) {
+  SHARED(float, part, ADD_COLUMNS *ADD_LANES);
+  int64_t i = (int64_t)blockIdx.x * ADD_COLUMNS + threadIdx.x % ADD_COLUMNS;
+  int64_t vector = i / n.width, c = i % n.width;
+  bool is_column = vector < n.vectors;
+  float sum = 0;
+  for (int64_t b = threadIdx.x / ADD_COLUMNS; is_column && b < blocks; b += ADD_LANES)
+    sum += n.sums[(b * n.vectors + vector) * n.padded + c];
+  part[threadIdx.x] = sum;
+  __syncthreads();
+  if (!is_column || threadIdx.x >= ADD_COLUMNS) return;
+  for (int lane = 1; lane < ADD_LANES; lane++)
+    sum += part[lane * ADD_COLUMNS + threadIdx.x];
+  put_or_add((vector == 0 ? d_weight : d_bias) + c, sum, n.accumulate);
 }
 
 /* The operands are d_y, x, weight, stats, d_x, d_weight, d_bias where there is one, and scratch.
@@ -279,7 +290,7 @@ static KernelStatus norm_backward(const KernelArgs *args, const void *other, voi
     typedef decltype(gradient) G;
     void *const *at = args->operand;
     int64_t rows = args->dim[0], width = args->dim[1];
-    int64_t blocks = rows < WORK_NORM_BLOCKS ? rows : (int64_t)WORK_NORM_BLOCKS;
+    int64_t blocks = rows < WORK_NORM_BLOCKS_CUDA ? rows : (int64_t)WORK_NORM_BLOCKS_CUDA;
     NormBackward<T> n = {(const T *)at[0],
                          (const T *)at[1],
                          (const T *)at[2],
@@ -300,8 +311,9 @@ static KernelStatus norm_backward(const KernelArgs *args, const void *other, voi
       typedef decltype(columns) C;
       run.blocks(dim3((unsigned)blocks), C::THREADS, norm_backward_rows<C>, n);
     });
-    run.flat(n.vectors * width, add_blocks<G, T>, (G *)at[5], has_bias ? (G *)at[6] : nullptr, n,
-             blocks);
+    run.blocks(dim3((unsigned)((n.vectors * width + ADD_COLUMNS - 1) / ADD_COLUMNS)),
+               ADD_COLUMNS * ADD_LANES, add_blocks<G, T>, (G *)at[5],
+               has_bias ? (G *)at[6] : nullptr, n, blocks);
     return run.status;
   });
 }
