@@ -135,7 +135,7 @@ bool compile(Compile *c, Job *job, const Machine *machine, Compiled *out) {
   const ModelFacts facts = {.positions = (int64_t)model_size(model, "positions", 0),
                             .heads = (int64_t)model_size(model, "heads", 0)};
   bool ok = spec_derive(c, job, &out->cluster, &facts, &out->derived);
-  out->budget_bytes = ok ? fit_budget(job, &out->cluster) : 0;
+  out->budget_bytes = ok ? fit_budget(c, job, &out->cluster) : 0;
   if (ok) ok = choose_draft(c, job, model, out) && model_check_inputs(c, job, out->draft->train);
   if (ok) {
     out->parameters = out->draft->parameters;

@@ -2,12 +2,18 @@
 
 #include <math.h>
 
-int64_t fit_budget(const Job *job, const Cluster *cluster) {
+int64_t fit_budget(Compile *c, const Job *job, const Cluster *cluster) {
   int64_t whole = cluster->memory_bytes - cluster->reserve_bytes;
   if (!job->set[FIELD_memory_budget]) return whole;
-  if (job->memory.budget.unit == UNIT_PERCENT)
-    return (int64_t)((double)cluster->memory_bytes * job->memory.budget.value / 100);
-  return (int64_t)job->memory.budget.value;
+  double budget_bytes = job->memory.budget.value;
+  if (job->memory.budget.unit == UNIT_PERCENT) budget_bytes *= (double)cluster->memory_bytes / 100;
+  if (budget_bytes > (double)cluster->memory_bytes) {
+    lint_at(c, job->origin[FIELD_memory_budget].span, "budget-above",
+            "memory.budget is more than the %s that a rank has",
+            format_bytes(c->arena, cluster->memory_bytes));
+    fix_last(c, "budget = \"%lldMB\"", (long long)(whole / 1000000));
+  }
+  return (int64_t)budget_bytes;
 }
 
 enum { RECOMPUTE_TRIES = 4 };

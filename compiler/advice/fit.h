@@ -14,8 +14,8 @@ typedef struct Recompute {
 typedef Draft *MakeDraft(Compile *c, const Job *job, const Compiled *known, Model *model,
                          Recompute recompute);
 
-/* Bytes that one rank may use. */
-int64_t fit_budget(const Job *job, const Cluster *cluster);
+/* Bytes that one rank may use. Warns when it has not so many. */
+int64_t fit_budget(Compile *c, const Job *job, const Cluster *cluster);
 
 /* Takes the first draft that fits among those that memory.recompute allows, or the one that needs
  * least memory when none fits. False when reported. */

@@ -57,6 +57,22 @@ void lint_at(Compile *c, Span span, const char *name, const char *format, ...) {
   va_end(arguments);
 }
 
+/* `key = value`, said of a value that -D has set, as -D takes it; `option`: "-D section.key=..." */
+static const char *as_typed(Arena *arena, const char *option, const char *fix) {
+  const char *path = option + strlen("-D "), *key = path;
+  size_t length = strcspn(path, "=");
+  for (const char *p = path; p < path + length; p++)
+    if (*p == '.') key = p + 1;
+  size_t width = (size_t)(path + length - key);
+  if (strncmp(fix, key, width) != 0 || strncmp(fix + width, " = ", 3) != 0)
+    return arena_copy(arena, fix);
+  const char *value = fix + width + 3;
+  size_t end = strlen(value);
+  if (*value == '"' && end > 1 && value[end - 1] == '"') value++, end -= 2; /* text needs none */
+  const char *quote = strpbrk(value, " {") != NULL ? "'" : "";
+  return arena_printf(arena, "-D %s%.*s=%.*s%s", quote, (int)length, path, (int)end, value, quote);
+}
+
 void fix_last(Compile *c, const char *format, ...) {
   Diag *last = NULL;
   for (int32_t i = c->diags.list.count - 1; i >= 0 && last == NULL; i--)
@@ -67,7 +83,8 @@ void fix_last(Compile *c, const char *format, ...) {
   char text[1024];
   vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
-  last->fix = arena_copy(c->arena, text);
+  bool is_typed = last->span.file != NULL && strncmp(last->span.file, "-D ", 3) == 0;
+  last->fix = is_typed ? as_typed(c->arena, last->span.file, text) : arena_copy(c->arena, text);
 }
 
 /* ---- printing: a diagnostic stays together with its notes */

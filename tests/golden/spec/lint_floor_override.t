@@ -8,6 +8,6 @@ return job {
 -- >>> exit 0
 -D schedule.floor=1e-4: lint[learning-rate]: schedule.floor is a fraction of
     lr: 0.0001 of 0.001 is 1e-07, where decay ends
-        fix: floor = 0.1
+        fix: -D schedule.floor=0.1
     note: that is 0.0001 as a rate
 job.lua: right

@@ -10,7 +10,7 @@ return job {
     got "maybe"
 -D optimizer=adamm: error[unknown-word]: optimizer: "adamm" is not one of: adamw
     sgd lion
-        fix: optimizer = "adamw"
+        fix: -D optimizer=adamw
 -D train.steps=many: error[unit]: train.steps: expected 1000, "10Gi tokens" or
     "3 epochs"; got "many"
 3 errors

@@ -9,6 +9,6 @@ return job {
 -- >>> exit 1
 -D model.kv_heads=3: error[heads-multiple]: attention: heads = 4 is not a
     multiple of kv_heads = 3
-        fix: kv_heads = 2
+        fix: -D model.kv_heads=2
     SPECS/models/llama.lua:14:13: note:
     attention is here

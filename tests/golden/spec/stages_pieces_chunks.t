@@ -9,4 +9,4 @@ return job {
 -- >>> exit 1
 -D parallel.pp=4: error[stages]: a model of 4 pieces (its layers and ends)
     cannot be cut into 8 chunks
-        fix: pp = 2
+        fix: -D parallel.pp=2

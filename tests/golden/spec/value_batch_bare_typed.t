@@ -8,4 +8,4 @@ return job {
 -- >>> exit 1
 -D train.batch=16: error[unit]: train.batch: expected "512Ki tokens", "512
     sequences" or "64 samples"; got "16"
-        fix: batch = "16 sequences"
+        fix: -D 'train.batch=16 sequences'

@@ -8,4 +8,4 @@ return job {
 -- >>> exit 1
 -D memory.budget=80: error[unit]: memory.budget: expected "80GiB", "80GB" or
     "90%"; got "80"
-        fix: budget = "80GiB"
+        fix: -D memory.budget=80GiB

@@ -8,4 +8,4 @@ return job {
 -- >>> exit 1
 -D checkpoint.resume=none: error[unknown-word]: checkpoint.resume: none is not
     one of: auto never anyway, and no path of a checkpoint
-        fix: resume = "never"
+        fix: -D checkpoint.resume=never
