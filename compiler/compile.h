@@ -18,8 +18,10 @@ typedef struct Compiled {
   int64_t parameters;        /* of the whole model */
   int64_t flops_per_token;   /* as op_flops_per_token counts */
   int64_t budget_bytes;      /* of one rank */
-  RecomputeChoice recompute; /* chosen: none, block or every */
+  RecomputeChoice recompute; /* chosen: none, selective, block or every */
   int64_t group_layers;      /* of every */
+  /* Where recompute = "auto" recomputes: what a rank needs without. 0 elsewhere. */
+  int64_t without_recompute_bytes;
   const Draft *draft;
   Choice choice;      /* where ranks are placed, and what other orders cost */
   ProveReport *proof; /* NULL if the plan does not fit */

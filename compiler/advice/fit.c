@@ -48,6 +48,7 @@ bool fit_draft(Compile *c, const Job *job, Model *model, Compiled *out, MakeDraf
   for (int32_t i = 0; i < count; i++) {
     Draft *d = make(c, job, out, model, tries[i]);
     if (d == NULL) return false;
+    if (i == 0) out->without_recompute_bytes = d->arena_bytes;
     if (out->draft == NULL || d->arena_bytes < out->draft->arena_bytes) {
       out->draft = d;
       out->recompute = tries[i].choice;
@@ -55,5 +56,6 @@ bool fit_draft(Compile *c, const Job *job, Model *model, Compiled *out, MakeDraf
     }
     if (d->arena_bytes <= out->budget_bytes) break;
   }
+  if (out->recompute == tries[0].choice) out->without_recompute_bytes = 0;
   return true;
 }

@@ -69,6 +69,10 @@ static void print_memory(const Compiled *compiled, FILE *out) {
                         "%-18s of %s a rank (%.0f %%); packing %.1f %% above bound", range,
                         bytes_text(compiled, compiled->budget_bytes),
                         100.0 * (double)most / (double)compiled->budget_bytes, 100.0 * excess));
+  if (compiled->without_recompute_bytes > 0)
+    put_line(out, "",
+             arena_printf(compiled->draft->compile->arena, "%-18s with nothing recomputed",
+                          bytes_text(compiled, compiled->without_recompute_bytes)));
 }
 
 static void print_model(const Compiled *compiled, FILE *out) {

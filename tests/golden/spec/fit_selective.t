@@ -15,6 +15,7 @@ ranks    1                  = tp 1 x cp 1 x pp 1 x dp 1   zero 0
 passes   one stage          recompute selective   precision bf16
 cluster  dgx-h100           1 x h100-sxm, 1 threads a rank
 memory   5.35 GB            of 5.50 GB a rank (97 %); packing 0.0 % above bound
+         5.98 GB            with nothing recomputed
 time     48.9 ms            a step at the device's peaks: no step is faster
                             335,112 tokens/s
 proof    ok                 1 ranks, 1 classes, 0 communicators, 13243 accesses
