@@ -6,7 +6,8 @@ int64_t fit_budget(Compile *c, const Job *job, const Cluster *cluster) {
   int64_t whole = cluster->memory_bytes - cluster->reserve_bytes;
   if (!job->set[FIELD_memory_budget]) return whole;
   double budget_bytes = job->memory.budget.value;
-  if (job->memory.budget.unit == UNIT_PERCENT) budget_bytes *= (double)cluster->memory_bytes / 100;
+  if (job->memory.budget.unit == UNIT_PERCENT)
+    budget_bytes = (double)cluster->memory_bytes * budget_bytes / 100;
   if (budget_bytes > (double)cluster->memory_bytes) {
     lint_at(c, job->origin[FIELD_memory_budget].span, "budget-above",
             "memory.budget is more than the %s that a rank has",

@@ -185,7 +185,7 @@ static void test_degrees_fix(void) {
       if (!is_good) {
         CHECK(strcmp(c->diags.list.at[0].name, "degrees") == 0);
         int fixed = 0;
-        CHECK(sscanf(c->diags.list.at[0].fix, "tp = %d", &fixed) == 1);
+        CHECK(sscanf(c->diags.list.at[0].fix, "-D parallel.tp=%d", &fixed) == 1);
         CHECK(fixed > 0 && 12 % fixed == 0);
       }
       compile_free(c);
