@@ -89,7 +89,7 @@ static void test_batch_fix(void) {
       if (!is_good) {
         CHECK(strcmp(c->diags.list.at[0].name, "batch-identity") == 0);
         long long fixed = 0;
-        CHECK(sscanf(c->diags.list.at[0].fix, "batch = \"%lld sequences\"", &fixed) == 1);
+        CHECK(sscanf(c->diags.list.at[0].fix, "-D 'train.batch=%lld sequences'", &fixed) == 1);
         CHECK(fixed % 12 == 0 && fixed > batch && fixed < batch + 13);
       }
       compile_free(c);
