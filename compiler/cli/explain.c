@@ -147,10 +147,10 @@ static ExitCode explain_one(const Options *options, Compile *c, const Compiled *
     return explain_against(options, compiled);
   } else if (options->map) {
     return explain_places(options, compiled);
+  } else if (options->layouts) {
+    (options->json ? explain_layouts_json : explain_layouts)(compiled, stdout);
   } else if (options->json) {
     explain_json(compiled, stdout);
-  } else if (options->layouts) {
-    explain_layouts(compiled, stdout);
   } else if (options->launch) {
     return explain_launch(c, compiled);
   } else if (options->schedule || options->svg) {
@@ -169,8 +169,8 @@ static ExitCode explain_one(const Options *options, Compile *c, const Compiled *
   return EXIT_DONE;
 }
 
-/* Says so when two screens are asked for. --svg draws what --schedule or --map writes; --against
- * and --map have their own JSON. */
+/* Says so when two screens are asked for. --svg draws what --schedule or --map writes; --against,
+ * --map and --layouts have their own JSON. */
 static bool is_one_screen(const Options *options) {
   const struct {
     bool is_asked;
@@ -186,7 +186,8 @@ static bool is_one_screen(const Options *options) {
       {options->schedule || (options->svg && !options->map),
        options->schedule ? "--schedule" : "--svg"},
       {options->against.count > 0, "--against"},
-      {options->json && options->against.count == 0 && !options->map, "--json"},
+      {options->json && options->against.count == 0 && !options->map && !options->layouts,
+       "--json"},
   };
   const char *first = NULL;
   for (size_t i = 0; i < sizeof screens / sizeof *screens; i++) {

@@ -17,8 +17,11 @@ void explain_memory(const Compiled *compiled, FILE *out);
 void explain_rank(const Compiled *compiled, int64_t rank, FILE *out);
 
 /* Every communication with the layouts before and after it, what a rank sends in a step, and
- * whether ring attention hides its exchange: `explain --layouts`. */
+ * whether ring attention hides its exchange: `explain --layouts`. As JSON, version 1, without the
+ * last: `times` and `classes` are by class; `step` is what one rank sends over each
+ * communicator, on the stage that sends most. */
 void explain_layouts(const Compiled *compiled, FILE *out);
+void explain_layouts_json(const Compiled *compiled, FILE *out);
 
 /* Pipeline stages: layers, micro-batches in flight, their bytes, the idle share; then the train
  * step as a timeline: `explain --schedule`. */

@@ -8,7 +8,8 @@ usage: lockstep explain JOB.lua [KEY] [options]
                         file, 'parallel.pipeline={"interleaved", chunks=4}', or
                         by key, parallel.pipeline.chunks=4
   --no-data             do not look for the data files
-  --layouts             every communication: layout before and after, bytes
+  --layouts             every communication: layout before and after, bytes;
+                        with --json for programs
   --schedule            pipeline stages, bubble, the step as a timeline
   --svg FILE            the timeline of --schedule, the ranks of --map, or the
                         machine, as a picture too
