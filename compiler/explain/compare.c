@@ -29,7 +29,7 @@ static uint32_t fullest_class(const Compiled *compiled) {
 static double most_sent(const Compiled *compiled, uint32_t axes_mask) {
   double most = 0;
   for (uint32_t i = 0; i < compiled->plan.classes_count; i++)
-    most = fmax(most, class_sent_bytes(compiled, i, axes_mask));
+    most = fmax(most, class_traffic(compiled, i, axes_mask).sent_bytes);
   return most;
 }
 

@@ -18,7 +18,7 @@ static void print_class(const Compiled *compiled, const Work *work, uint32_t cla
           (long long)peak.recorded->live_bytes, (long long)peak.recorded->peak_bytes,
           (long long)peak.arena_bytes, (long long)peak.host_bytes,
           (unsigned long long)plan_issues(&compiled->plan, peak.program),
-          (unsigned long long)class_flat_calls(compiled, class, 0));
+          (unsigned long long)class_traffic(compiled, class, 0).flat_calls);
   explain_communicators_json(compiled, class, out);
   fputc('}', out);
 }

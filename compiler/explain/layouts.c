@@ -17,41 +17,29 @@ double sent_bytes(const Plan *plan, const PlanRecord *record) {
   return traffic_sent_bytes(&traffic);
 }
 
-double class_sent_bytes(const Compiled *compiled, uint32_t class, uint32_t axes_mask) {
-  const Plan *plan = &compiled->plan;
-  int64_t *times = ARENA_ARRAY(compiled->draft->compile->arena, int64_t, plan->records_count + 1);
-  double sent = 0;
-  count_records(compiled->draft->compile->arena, plan, find_peak(compiled, class).program, times);
+/* Of a class whose records run so many times in a step. */
+static ClassTraffic sum_traffic(const Plan *plan, const int64_t *times, uint32_t axes_mask) {
+  ClassTraffic sum = {0};
   for (uint32_t i = 0; i < plan->records_count; i++) {
     const PlanRecord *record = &plan->records[i];
     if (times[i] == 0 || !plan_is_communication(record)) continue;
-    if (axes_mask == 0 || plan->comms[record->comm].axes_mask == axes_mask)
-      sent += (double)times[i] * sent_bytes(plan, record);
+    if (axes_mask != 0 && plan->comms[record->comm].axes_mask != axes_mask) continue;
+    sum.sent_bytes += (double)times[i] * sent_bytes(plan, record);
+    sum.flat_calls += (uint64_t)times[i] * record->flat_calls;
   }
-  return sent;
+  return sum;
 }
 
-uint64_t class_flat_calls(const Compiled *compiled, uint32_t class, uint32_t axes_mask) {
+static const int64_t *count_class(const Compiled *compiled, uint32_t class) {
   const Plan *plan = &compiled->plan;
-  int64_t *times = ARENA_ARRAY(compiled->draft->compile->arena, int64_t, plan->records_count + 1);
-  uint64_t calls = 0;
-  count_records(compiled->draft->compile->arena, plan, find_peak(compiled, class).program, times);
-  for (uint32_t i = 0; i < plan->records_count; i++) {
-    const PlanRecord *record = &plan->records[i];
-    if (!plan_is_communication(record)) continue;
-    if (axes_mask == 0 || plan->comms[record->comm].axes_mask == axes_mask)
-      calls += (uint64_t)times[i] * record->flat_calls;
-  }
-  return calls;
+  Arena *arena = compiled->draft->compile->arena;
+  int64_t *times = ARENA_ARRAY(arena, int64_t, plan->records_count + 1);
+  count_records(arena, plan, find_peak(compiled, class).program, times);
+  return times;
 }
 
-static void count_all(Layouts *l) {
-  const Plan *plan = &l->compiled->plan;
-  l->times = ARENA_ARRAY(l->arena, int64_t *, plan->classes_count);
-  for (uint32_t k = 0; k < plan->classes_count; k++) {
-    l->times[k] = ARENA_ARRAY(l->arena, int64_t, plan->records_count + 1);
-    count_records(l->arena, plan, find_peak(l->compiled, k).program, l->times[k]);
-  }
+ClassTraffic class_traffic(const Compiled *compiled, uint32_t class, uint32_t axes_mask) {
+  return sum_traffic(&compiled->plan, count_class(compiled, class), axes_mask);
 }
 
 /* "h.forward" is "h forward". Every exchange of stages has a segment of its own. */
@@ -129,7 +117,9 @@ static void add_segment(Layouts *l, const PlanSegment *segment) {
 Layouts layouts_of(const Compiled *compiled) {
   const Plan *plan = &compiled->plan;
   Layouts l = {.compiled = compiled, .arena = compiled->draft->compile->arena};
-  count_all(&l);
+  l.times = ARENA_ARRAY(l.arena, const int64_t *, plan->classes_count);
+  for (uint32_t k = 0; k < plan->classes_count; k++)
+    l.times[k] = count_class(compiled, k);
   for (uint32_t s = 0; s < plan->segments_count; s++)
     add_segment(&l, &plan->segments[s]);
   return l;
@@ -137,25 +127,13 @@ Layouts layouts_of(const Compiled *compiled) {
 
 /* ---- what a rank sends in a step, by communicator */
 
-static double class_bytes(const Layouts *l, uint32_t class, uint32_t axes_mask) {
-  const Plan *plan = &l->compiled->plan;
-  double total = 0;
-  for (uint32_t r = 0; r < plan->records_count; r++) {
-    const PlanRecord *record = &plan->records[r];
-    if (plan_is_communication(record) && plan->comms[record->comm].axes_mask == axes_mask)
-      total += (double)l->times[class][r] * sent_bytes(plan, record);
-  }
-  return total;
-}
-
 SentMost sent_most(const Layouts *l, uint32_t axes_mask) {
   const Plan *plan = &l->compiled->plan;
   SentMost most = {0};
   for (uint32_t k = 0; k < plan->classes_count; k++) {
-    const double bytes = class_bytes(l, k, axes_mask);
-    const uint64_t calls = class_flat_calls(l->compiled, k, axes_mask);
-    if (bytes > most.bytes) most.bytes = bytes;
-    if (calls > most.calls) most.calls = calls;
+    const ClassTraffic traffic = sum_traffic(plan, l->times[k], axes_mask);
+    if (traffic.sent_bytes > most.bytes) most.bytes = traffic.sent_bytes;
+    if (traffic.flat_calls > most.calls) most.calls = traffic.flat_calls;
   }
   for (uint32_t i = 0; i < plan->links_count; i++) {
     const PlanLink *link = &plan->links[i];

@@ -21,7 +21,7 @@ typedef struct Group {
 typedef struct Layouts {
   const Compiled *compiled;
   Arena *arena;
-  int64_t **times; /* by class and record: in a step of one rank */
+  const int64_t **times; /* by class and record: in a step of one rank */
   VEC(Group) groups;
 } Layouts;
 

@@ -224,7 +224,7 @@ static void print_talks(const Compiled *compiled, uint32_t rank, FILE *out) {
     fprintf(out, "%-*s %-19s %-20s %12s %10s\n", AXES_WIDTH, is_long ? "" : axes,
             members_text(arena, &members), path_text(compiled, &place, &members, &reach),
             rate_text(arena, is_ring ? reach.ring_bytes_per_s : reach.pair_bytes_per_s),
-            bytes_text(compiled, (int64_t)class_sent_bytes(compiled, stage, demand->axes)));
+            bytes_text(compiled, (int64_t)class_traffic(compiled, stage, demand->axes).sent_bytes));
     if (is_ring && reach.rails > 1)
       fprintf(out, "%-35sa ring over %d rails of a node\n", "", reach.rails);
   }

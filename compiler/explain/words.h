@@ -38,12 +38,13 @@ const char *duration_text(const Compiled *compiled, double seconds);
 const char *recompute_text(const Compiled *compiled);
 const char *pipeline_text(const Compiled *compiled); /* "1f1b", "interleaved x4", "-" */
 
-/* Bytes sent by one rank of a class in a train step, by ring algorithms, over exactly these axes;
- * 0: over any. */
-double class_sent_bytes(const Compiled *compiled, uint32_t class, uint32_t axes_mask);
+/* What one rank of a class does in a train step over exactly these axes; 0: over any. */
+typedef struct ClassTraffic {
+  double sent_bytes;   /* by ring algorithms */
+  uint64_t flat_calls; /* of NCCL: collectives of one run of memory, sends and receives */
+} ClassTraffic;
 
-/* NCCL calls of the same: collectives of one run of memory, sends and receives. */
-uint64_t class_flat_calls(const Compiled *compiled, uint32_t class, uint32_t axes_mask);
+ClassTraffic class_traffic(const Compiled *compiled, uint32_t class, uint32_t axes_mask);
 
 int64_t rank_count(const Compiled *compiled);
 
