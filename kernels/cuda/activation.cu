@@ -1,5 +1,5 @@
 /* activation.cu -- element by element; see reference/activation.c for the formulas. */
-#include "kernels/cuda/cuda.h"
+#include "kernels/cuda/packs.h"
 
 struct Gelu {
   static __device__ float inner(float x) {
@@ -41,23 +41,43 @@ struct Tanh {
   }
 };
 
-template <class F, class T> __global__ void forward(const T *x, T *y, int64_t n) {
-  for (EACH_ELEMENT(i, n))
-    put(y + i, F::value(to_float(x[i])));
+template <class F, class T, int V> __global__ void forward(const T *x, T *y, int64_t n) {
+  each_pack<V>(n, [=](int64_t i, auto count) {
+    constexpr int W = decltype(count)::VALUE;
+    float value[W];
+    load_pack<W>(x + i, value);
+#pragma unroll
+    for (int v = 0; v < W; v++)
+      value[v] = F::value(value[v]);
+    store_pack<W>(y + i, value);
+  });
 }
 
-template <class F, class T> __global__ void backward(const T *d_y, const T *x, T *d_x, int64_t n) {
-  for (EACH_ELEMENT(i, n))
-    put(d_x + i, to_float(d_y[i]) * F::slope(to_float(x[i])));
+template <class F, class T, int V>
+__global__ void backward(const T *d_y, const T *x, T *d_x, int64_t n) {
+  each_pack<V>(n, [=](int64_t i, auto count) {
+    constexpr int W = decltype(count)::VALUE;
+    float slope[W], value[W];
+    load_pack<W>(d_y + i, slope);
+    load_pack<W>(x + i, value);
+#pragma unroll
+    for (int v = 0; v < W; v++)
+      slope[v] *= F::slope(value[v]);
+    store_pack<W>(d_x + i, slope);
+  });
 }
 
 template <class F>
 static KernelStatus run_forward(const KernelArgs *args, const char **why, const char *name) {
   return with_float(args->dtype[0], why, [=](auto number) {
     typedef decltype(number) T;
+    const T *x = (const T *)args->operand[0];
+    T *y = (T *)args->operand[1];
     Launch run(args, why, name);
-    run.flat(args->dim[0], forward<F, T>, (const T *)args->operand[0], (T *)args->operand[1],
-             args->dim[0]);
+    with_packs<sizeof(T)>(is_aligned(x) && is_aligned(y), [&](auto count) {
+      constexpr int V = decltype(count)::VALUE;
+      run.packs<V>(args->dim[0], forward<F, T, V>, x, y, args->dim[0]);
+    });
     return run.status;
   });
 }
@@ -66,9 +86,13 @@ template <class F>
 static KernelStatus run_backward(const KernelArgs *args, const char **why, const char *name) {
   return with_float(args->dtype[0], why, [=](auto number) {
     typedef decltype(number) T;
+    const T *d_y = (const T *)args->operand[0], *x = (const T *)args->operand[1];
+    T *d_x = (T *)args->operand[2];
     Launch run(args, why, name);
-    run.flat(args->dim[0], backward<F, T>, (const T *)args->operand[0], (const T *)args->operand[1],
-             (T *)args->operand[2], args->dim[0]);
+    with_packs<sizeof(T)>(is_aligned(d_y) && is_aligned(x) && is_aligned(d_x), [&](auto count) {
+      constexpr int V = decltype(count)::VALUE;
+      run.packs<V>(args->dim[0], backward<F, T, V>, d_y, x, d_x, args->dim[0]);
+    });
     return run.status;
   });
 }

@@ -1,6 +1,6 @@
 /* arithmetic.cu -- a op b with b broadcast, the sum that undoes a broadcast, and scale * x + shift.
  */
-#include "kernels/cuda/cuda.h"
+#include "kernels/cuda/packs.h"
 
 enum { AXES_MAX = 8 };
 
@@ -43,10 +43,55 @@ struct Multiply {
   static __device__ float value(float a, float b) { return a * b; }
 };
 
+/* How many elements the smaller tensor has if it is dense and all of it is repeated, as a bias or a
+ * table of positions is; else 0. */
+static int64_t period_of(const Broadcast &b) {
+  int64_t elements = 1;
+  bool is_repeated = false;
+  for (int64_t axis = b.axes - 1; axis >= 0; axis--) {
+    if (b.size[axis] == 1) continue;
+    is_repeated = is_repeated || b.stride[axis] == 0;
+    if (b.stride[axis] != (is_repeated ? 0 : elements)) return 0;
+    if (!is_repeated) elements *= b.size[axis];
+  }
+  return elements;
+}
+
+template <class F, class A, class B, class Y, int V>
+__global__ void combine_packs(const A *a, const B *b, Y *y, int64_t n, int64_t period) {
+  each_pack<V>(n, [=](int64_t i, auto count) {
+    constexpr int W = decltype(count)::VALUE;
+    float value[W], other[W];
+    load_pack<W>(a + i, value);
+    load_pack<W>(b + (period == n ? i : i % period), other);
+#pragma unroll
+    for (int v = 0; v < W; v++)
+      value[v] = F::value(value[v], other[v]);
+    store_pack<W>(y + i, value);
+  });
+}
+
 template <class F, class A, class B, class Y>
 __global__ void combine(const A *a, const B *b, Y *y, Broadcast shape) {
   for (EACH_ELEMENT(i, shape.count))
     put(y + i, F::value(to_float(a[i]), to_float(b[partner(shape, i)])));
+}
+
+template <class F, class A, class B, class Y>
+static void issue_combine(Launch &run, const A *a, const B *b, Y *y, const Broadcast &shape) {
+  constexpr size_t larger = sizeof(A) > sizeof(B) ? sizeof(A) : sizeof(B);
+  constexpr size_t largest = sizeof(Y) > larger ? sizeof(Y) : larger;
+  const int64_t n = shape.count, period = period_of(shape);
+  const bool in_packs = is_aligned(a) && is_aligned(b) && is_aligned(y) &&
+                        (period == n || period % (PACK_BYTES / (int64_t)largest) == 0);
+  if (period == 0) {
+    run.flat(n, combine<F, A, B, Y>, a, b, y, shape);
+    return;
+  }
+  with_packs<largest>(in_packs, [&](auto count) {
+    constexpr int V = decltype(count)::VALUE;
+    run.packs<V>(n, combine_packs<F, A, B, Y, V>, a, b, y, n, period);
+  });
 }
 
 template <class F>
@@ -59,8 +104,8 @@ static KernelStatus run_combine(const KernelArgs *args, const char **why, const 
     return with_float(args->dtype[2], why, [=](auto third) {
       typedef decltype(third) Y;
       Launch run(args, why, name);
-      run.flat(shape.count, combine<F, A, B, Y>, (const A *)args->operand[0],
-               (const B *)args->operand[1], (Y *)args->operand[2], shape);
+      issue_combine<F>(run, (const A *)args->operand[0], (const B *)args->operand[1],
+                       (Y *)args->operand[2], shape);
       return run.status;
     });
   });
@@ -132,18 +177,30 @@ CUDA_KERNEL(sum_to) {
   });
 }
 
-template <class T>
+template <class T, int V>
 __global__ void scale_shift(const T *x, T *y, int64_t n, float scale, float shift) {
-  for (EACH_ELEMENT(i, n))
-    put(y + i, scale * to_float(x[i]) + shift);
+  each_pack<V>(n, [=](int64_t i, auto count) {
+    constexpr int W = decltype(count)::VALUE;
+    float value[W];
+    load_pack<W>(x + i, value);
+#pragma unroll
+    for (int v = 0; v < W; v++)
+      value[v] = scale * value[v] + shift;
+    store_pack<W>(y + i, value);
+  });
 }
 
 CUDA_KERNEL(affine) {
   return with_float(args->dtype[0], why, [=](auto number) {
     typedef decltype(number) T;
+    const T *x = (const T *)args->operand[0];
+    T *y = (T *)args->operand[1];
     Launch run(args, why, "affine");
-    run.flat(args->dim[0], scale_shift<T>, (const T *)args->operand[0], (T *)args->operand[1],
-             args->dim[0], (float)args->attr[0], (float)args->attr[1]);
+    with_packs<sizeof(T)>(is_aligned(x) && is_aligned(y), [&](auto count) {
+      constexpr int V = decltype(count)::VALUE;
+      run.packs<V>(args->dim[0], scale_shift<T, V>, x, y, args->dim[0], (float)args->attr[0],
+                   (float)args->attr[1]);
+    });
     return run.status;
   });
 }

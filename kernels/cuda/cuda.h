@@ -51,6 +51,13 @@ template <class T> __device__ inline void put_or_add(T *at, float value, bool ad
   put(at, add ? to_float(*at) + value : value);
 }
 
+/* As it is when it has been in memory. */
+template <class T> __device__ inline float rounded(float value) {
+  T stored;
+  put(&stored, value);
+  return to_float(stored);
+}
+
 /* ---- threads ---- */
 
 enum { FLAT_THREADS = 256, ROW_THREADS = 128, WARP_LANES = 32, WARPS_MAX = 32 };
@@ -124,6 +131,11 @@ public:
     int64_t blocks = (n + FLAT_THREADS - 1) / FLAT_THREADS;
     if (blocks > BLOCKS_MOST) blocks = BLOCKS_MOST;
     if (n > 0) issue(dim3((unsigned)blocks), dim3(FLAT_THREADS), false, kernel, P(a)...);
+  }
+
+  /* One thread for each pack of V of n elements, or for several: for kernels that use each_pack. */
+  template <int V, class... P, class... A> void packs(int64_t n, void (*kernel)(P...), A... a) {
+    flat((n + V - 1) / V, kernel, a...);
   }
 
   /* One block for each number of the grid; for kernels with barriers. */

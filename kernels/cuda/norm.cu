@@ -3,35 +3,18 @@
  * Forward, a block has a row, and keeps it in registers: x is read once. Backward, each block walks
  * over rows and keeps its sums for the weights' gradients in registers, and of rows up to 8,192
  * wide also x and d_y; a second kernel adds the blocks' sums in order. */
-#include "kernels/cuda/cuda.h"
+#include "kernels/cuda/packs.h"
 
 /* ---- a row, shared out over the threads of a block ---- */
 
-enum { VECTOR_BYTES = 16, WIDEST = 16 * 1024, KEPT_MOST = 16 };
+enum { WIDEST = 16 * 1024, KEPT_MOST = 16 };
 
 /* A thread has PER packs of V neighbours: the first at column threadIdx.x V, the others every
  * THREADS V. Rows are no wider than all of them, and hold whole packs. */
 template <class T_, int V_, int THREADS_, int PER_> struct Columns {
   typedef T_ T;
   static constexpr int V = V_, THREADS = THREADS_, PER = PER_, COUNT = PER * V;
-  struct alignas(V * sizeof(T)) Pack {
-    T at[V];
-  };
-
   static __device__ int64_t first(int pack) { return ((int64_t)pack * THREADS + threadIdx.x) * V; }
-  static __device__ void load(const T *from, float *to) {
-    const Pack pack = *(const Pack *)from;
-#pragma unroll
-    for (int v = 0; v < V; v++)
-      to[v] = to_float(pack.at[v]);
-  }
-  static __device__ void store(T *to, const float *from) {
-    Pack pack;
-#pragma unroll
-    for (int v = 0; v < V; v++)
-      put(&pack.at[v], from[v]);
-    *(Pack *)to = pack;
-  }
 };
 
 /* Loops over the packs of a thread that are in the row: the pack's number, and its first column. */
@@ -42,7 +25,7 @@ template <class T_, int V_, int THREADS_, int PER_> struct Columns {
 /* Runs `run` with columns for rows of this width; in packs of 16 bytes where rows begin and end at
  * multiples of it. */
 template <class T, class Run> static void with_columns(int64_t width, bool in_packs, Run run) {
-  constexpr int V = VECTOR_BYTES / (int)sizeof(T);
+  constexpr int V = PACK_BYTES / (int)sizeof(T);
   if (!in_packs && width <= 1024)
     run(Columns<T, 1, 128, 8>());
   else if (!in_packs)
@@ -58,22 +41,15 @@ template <class T, class Run> static void with_columns(int64_t width, bool in_pa
 }
 
 template <class T> static bool are_packs(int64_t width, const void *const *at, int count) {
-  bool good = width * (int64_t)sizeof(T) % VECTOR_BYTES == 0;
+  bool good = width * (int64_t)sizeof(T) % PACK_BYTES == 0;
   for (int i = 0; i < count; i++)
-    good = good && (uintptr_t)at[i] % VECTOR_BYTES == 0;
+    good = good && is_aligned(at[i]);
   return good;
 }
 
 static bool is_taken(int64_t width, const char **why) {
   *why = "kernels for GPUs take rows of up to 16,384";
   return width <= WIDEST;
-}
-
-/* As it is when it has been in memory. */
-template <class T> static __device__ float rounded(float value) {
-  T stored;
-  put(&stored, value);
-  return to_float(stored);
 }
 
 /* ---- forward ---- */
@@ -97,14 +73,14 @@ __global__ void __launch_bounds__(C::THREADS) norm_row(NormForward<typename C::T
   const int64_t row = blockIdx.x * n.width;
   float x[C::COUNT], sum = 0, square = 0;
   EACH_PACK(columns, p, c, n.width) {
-    C::load(n.a + row + c, x + p * C::V);
+    load_pack<C::V>(n.a + row + c, x + p * C::V);
     if (n.b != nullptr) {
       float more[C::V];
-      C::load(n.b + row + c, more);
+      load_pack<C::V>(n.b + row + c, more);
 #pragma unroll
       for (int v = 0; v < C::V; v++)
         x[p * C::V + v] = rounded<T>(x[p * C::V + v] + more[v]);
-      C::store(n.x + row + c, x + p * C::V);
+      store_pack<C::V>(n.x + row + c, x + p * C::V);
     }
 #pragma unroll
     for (int v = 0; v < C::V; v++)
@@ -119,12 +95,12 @@ __global__ void __launch_bounds__(C::THREADS) norm_row(NormForward<typename C::T
   float rstd = 1 / sqrtf(block_sum(square) / (float)n.width + n.eps);
   EACH_PACK(columns, p, c, n.width) {
     float weight[C::V], bias[C::V] = {};
-    C::load(n.weight + c, weight);
-    if (n.bias != nullptr) C::load(n.bias + c, bias);
+    load_pack<C::V>(n.weight + c, weight);
+    if (n.bias != nullptr) load_pack<C::V>(n.bias + c, bias);
 #pragma unroll
     for (int v = 0; v < C::V; v++)
       x[p * C::V + v] = (x[p * C::V + v] - mean) * rstd * weight[v] + bias[v];
-    C::store(n.y + row + c, x + p * C::V);
+    store_pack<C::V>(n.y + row + c, x + p * C::V);
   }
   if (threadIdx.x > 0) return;
   if (n.bias != nullptr) n.stats[2 * (int64_t)blockIdx.x] = mean;
@@ -192,8 +168,8 @@ template <class C> struct SlopeRow {
   static __device__ int at(int pack) { return KEEPS ? pack * C::V : 0; }
   __device__ void load(const NormBackward<typename C::T> &n, int64_t row, int pack, int64_t column,
                        float mean, float rstd) {
-    C::load(n.d_y + row + column, slope + at(pack));
-    C::load(n.x + row + column, unit + at(pack));
+    load_pack<C::V>(n.d_y + row + column, slope + at(pack));
+    load_pack<C::V>(n.x + row + column, unit + at(pack));
 #pragma unroll
     for (int v = 0; v < C::V; v++)
       unit[at(pack) + v] = (unit[at(pack) + v] - mean) * rstd;
@@ -204,14 +180,14 @@ template <class C> struct SlopeRow {
 template <class C>
 static __device__ void store_slope(const NormBackward<typename C::T> &n, int64_t at,
                                    const float *d_x) {
-  if (n.d_x != nullptr) C::store(n.d_x + at, d_x);
+  if (n.d_x != nullptr) store_pack<C::V>(n.d_x + at, d_x);
   if (n.other == nullptr) return;
   float sum[C::V];
-  C::load(n.other + at, sum);
+  load_pack<C::V>(n.other + at, sum);
 #pragma unroll
   for (int v = 0; v < C::V; v++)
     sum[v] += rounded<typename C::T>(d_x[v]);
-  C::store(n.y + at, sum);
+  store_pack<C::V>(n.y + at, sum);
 }
 
 template <class C>
@@ -224,7 +200,7 @@ __global__ void __launch_bounds__(C::THREADS) norm_backward_rows(NormBackward<ty
     SlopeRow<C> row;
     EACH_PACK(columns, p, c, n.width) {
       float weight[C::V];
-      C::load(n.weight + c, weight);
+      load_pack<C::V>(n.weight + c, weight);
       row.load(n, r * n.width, p, c, mean, rstd);
 #pragma unroll
       for (int v = 0; v < C::V; v++) {
@@ -239,7 +215,7 @@ __global__ void __launch_bounds__(C::THREADS) norm_backward_rows(NormBackward<ty
     float mean_g = n.has_mean ? block_sum(sum_g) / (float)n.width : 0;
     EACH_PACK(columns, p, c, n.width) {
       float weight[C::V], d_x[C::V];
-      C::load(n.weight + c, weight);
+      load_pack<C::V>(n.weight + c, weight);
       if (!row.KEEPS) row.load(n, r * n.width, p, c, mean, rstd);
 #pragma unroll
       for (int v = 0; v < C::V; v++)
@@ -329,17 +305,8 @@ CUDA_KERNEL(rmsnorm_backward) {
 /* ---- an addition before or behind a norm, in one pass over the rows. Results are bitwise those of
  * the two: the value between is rounded as it is in memory. ---- */
 
-/* Adds as many elements as the norm has, one by one, all of the norm's type. */
 static bool adds_rows(const KernelUse *add, const KernelUse *norm) {
-  int64_t axes = add->dim[0], elements = 1;
-  bool is_dense = true;
-  for (int64_t i = axes; i > 0; i--) {
-    is_dense = is_dense && (add->dim[i] == 1 || add->dim[axes + i] == elements);
-    elements *= add->dim[i];
-  }
-  for (int i = 0; i < 3; i++)
-    is_dense = is_dense && add->dtype[i] == norm->dtype[0];
-  return is_dense && elements == norm->dim[0] * norm->dim[1];
+  return combines_all(add, norm->dim[0] * norm->dim[1], norm->dtype[0]);
 }
 
 template <bool HAS_BIAS>

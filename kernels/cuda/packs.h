@@ -1,0 +1,70 @@
+/* packs.h -- kernels that go element by element move 16 bytes at once where they can.
+ *
+ * A GPU's memory is read and written in the fewest instructions so: four f32 or eight bf16. A kernel
+ * is a template of how many values it moves, and is launched by Launch::packs. */
+#ifndef LOCKSTEP_KERNELS_CUDA_PACKS_H
+#define LOCKSTEP_KERNELS_CUDA_PACKS_H
+
+#include "kernels/cuda/cuda.h"
+
+/* V neighbours, moved at once: they begin at a multiple of their size. */
+enum { PACK_BYTES = 16 };
+template <class T, int V> struct alignas(V * sizeof(T)) Pack { T at[V]; };
+
+template <int V, class T> __device__ inline void load_pack(const T *from, float *to) {
+  const Pack<T, V> pack = *(const Pack<T, V> *)from;
+#pragma unroll
+  for (int v = 0; v < V; v++)
+    to[v] = to_float(pack.at[v]);
+}
+
+template <int V, class T> __device__ inline void store_pack(T *to, const float *from) {
+  Pack<T, V> pack;
+#pragma unroll
+  for (int v = 0; v < V; v++)
+    put(&pack.at[v], from[v]);
+  *(Pack<T, V> *)to = pack;
+}
+
+/* How many at once; its type says it to templates. */
+template <int V> struct Count { static constexpr int VALUE = V; };
+
+/* Calls `body` for elements 0 .. n-1, divided among all threads of the grid: for packs of V, then
+ * for the rest one by one, with the first and the Count. */
+template <int V, class Body> __device__ inline void each_pack(int64_t n, Body body) {
+  for (EACH_ELEMENT(i, n / V))
+    body(i * V, Count<V>());
+  for (EACH_ELEMENT(i, n % V))
+    body(n - n % V + i, Count<1>());
+}
+
+/* ---- on the host ---- */
+
+/* Calls `run` with the Count of values, the largest of them of this size, that are moved at once:
+ * PACK_BYTES of them if `in_packs`, else one. */
+template <size_t VALUE_BYTES, class Run> void with_packs(bool in_packs, Run run) {
+  if (in_packs)
+    run(Count<PACK_BYTES / (int)VALUE_BYTES>());
+  else
+    run(Count<1>());
+}
+
+static inline bool is_aligned(const void *at) {
+  return (uintptr_t)at % PACK_BYTES == 0;
+}
+
+/* Whether a kernel of two operands combines them one by one, without repeating any: as many
+ * elements as this, and all of this dtype. */
+static inline bool combines_all(const KernelUse *use, int64_t elements, uint32_t dtype) {
+  int64_t axes = use->dim[0], inner = 1;
+  bool is_dense = true;
+  for (int64_t i = axes; i > 0; i--) {
+    is_dense = is_dense && (use->dim[i] == 1 || use->dim[axes + i] == inner);
+    inner *= use->dim[i];
+  }
+  for (int i = 0; i < 3; i++)
+    is_dense = is_dense && use->dtype[i] == dtype;
+  return is_dense && inner == elements;
+}
+
+#endif
