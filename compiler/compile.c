@@ -75,6 +75,8 @@ static Draft *make_draft(Compile *c, const Job *job, const Compiled *known, Mode
     return NULL;
   if (derived->pp > 1 && pipe_rules[job->parallel.pipeline].is_split)
     backward_split(train.graph); /* what only makes parameter gradients may wait */
+  backward_pair(train.graph);    /* what may run as one stands side by side */
+  if (eval.graph != NULL) backward_pair(eval.graph);
 
   Draft *d = ARENA_NEW(c->arena, Draft);
   *d = (Draft){.compile = c,

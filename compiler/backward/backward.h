@@ -1,7 +1,8 @@
-/* backward.h -- what backward recomputes, which of its nodes may be deferred, and which come in
- * chunks.
+/* backward.h -- what backward recomputes, which of its nodes may be deferred, which come in chunks,
+ * and which stand side by side to run as one.
  *
- * In:   a sharded graph with backward lists.   Out: region->recompute, region->weight, chunks. */
+ * In:   a sharded graph with backward lists.   Out: region->recompute, region->weight, chunks, the
+ * order of nodes. */
 #ifndef LOCKSTEP_BACKWARD_H
 #define LOCKSTEP_BACKWARD_H
 
@@ -32,5 +33,9 @@ int64_t backward_chunks_most(Graph *g, int64_t most);
 /* Moves nodes that only make parameter gradients from region->backward to region->weight, in order,
  * so that a schedule may run them later. After recompute_apply. */
 void backward_split(Graph *g);
+
+/* Brings nodes that may run as one on the graph's target (joins.def) next to each other, in
+ * forward, recompute and backward. After the others. */
+void backward_pair(Graph *g);
 
 #endif

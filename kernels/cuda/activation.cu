@@ -127,3 +127,124 @@ CUDA_KERNEL(relu_backward) {
 CUDA_KERNEL(tanh_backward) {
   return run_backward<Tanh>(args, why, "tanh_backward");
 }
+
+/* ---- a gate: an activation times another value, in one pass. Results are bitwise those of the
+ * two: the value between is rounded as it is in memory. ---- */
+
+/* The operands of both as one; `between` is NULL where the second writes over it. */
+template <class T> struct Gate {
+  const T *a, *b, *x; /* x: backward alone */
+  T *between, *y;
+  int64_t n;
+
+  bool is_in_packs() const {
+    return is_aligned(a) && is_aligned(b) && is_aligned(x) && is_aligned(between) && is_aligned(y);
+  }
+};
+
+/* between = F(a), y = between * b */
+template <class F, class T, int V> __global__ void gate(Gate<T> g) {
+  each_pack<V>(g.n, [=](int64_t i, auto count) {
+    constexpr int W = decltype(count)::VALUE;
+    float value[W], other[W];
+    load_pack<W>(g.a + i, value);
+    load_pack<W>(g.b + i, other);
+#pragma unroll
+    for (int v = 0; v < W; v++)
+      value[v] = rounded<T>(F::value(value[v]));
+    if (g.between != nullptr) store_pack<W>(g.between + i, value);
+#pragma unroll
+    for (int v = 0; v < W; v++)
+      value[v] *= other[v];
+    store_pack<W>(g.y + i, value);
+  });
+}
+
+/* between = a * b, y = between times the slope of F at x */
+template <class F, class T, int V> __global__ void gate_backward(Gate<T> g) {
+  each_pack<V>(g.n, [=](int64_t i, auto count) {
+    constexpr int W = decltype(count)::VALUE;
+    float slope[W], other[W], value[W];
+    load_pack<W>(g.a + i, slope);
+    load_pack<W>(g.b + i, other);
+    load_pack<W>(g.x + i, value);
+#pragma unroll
+    for (int v = 0; v < W; v++)
+      slope[v] = rounded<T>(slope[v] * other[v]);
+    if (g.between != nullptr) store_pack<W>(g.between + i, slope);
+#pragma unroll
+    for (int v = 0; v < W; v++)
+      slope[v] *= F::slope(value[v]);
+    store_pack<W>(g.y + i, slope);
+  });
+}
+
+/* The activation's operands are x, y; those of the product a, b, y. */
+template <class F>
+static KernelStatus run_gate(const KernelJoined *, const KernelArgs *activation,
+                             const KernelArgs *product, const char **why) {
+  void *const *f = activation->operand, *const *m = product->operand;
+  const int other = m[0] == f[1] ? 1 : 0;
+  if (m[1 - other] != f[1] || m[other] == f[1]) {
+    KernelStatus ended = run_forward<F>(activation, why, "gate");
+    return ended == KERNEL_DONE ? cuda_multiply(product, why) : ended;
+  }
+  return with_float(activation->dtype[0], why, [=](auto number) {
+    typedef decltype(number) T;
+    const Gate<T> g = {(const T *)f[0], (const T *)m[other],
+                       nullptr,         m[2] == f[1] ? nullptr : (T *)f[1],
+                       (T *)m[2],       activation->dim[0]};
+    Launch run(activation, why, "gate");
+    with_packs<sizeof(T)>(g.is_in_packs(), [&](auto count) {
+      constexpr int V = decltype(count)::VALUE;
+      run.packs<V>(g.n, gate<F, T, V>, g);
+    });
+    return run.status;
+  });
+}
+
+/* The product's operands are a, b, y; those of the slope d_y, x, d_x. */
+template <class F>
+static KernelStatus run_gate_backward(const KernelJoined *, const KernelArgs *product,
+                                      const KernelArgs *slope, const char **why) {
+  void *const *m = product->operand, *const *f = slope->operand;
+  if (m[2] != f[0] || m[2] == f[1]) {
+    KernelStatus ended = cuda_multiply(product, why);
+    return ended == KERNEL_DONE ? run_backward<F>(slope, why, "gate_backward") : ended;
+  }
+  return with_float(slope->dtype[0], why, [=](auto number) {
+    typedef decltype(number) T;
+    const Gate<T> g = {(const T *)m[0], (const T *)m[1],
+                       (const T *)f[1], f[2] == m[2] ? nullptr : (T *)m[2],
+                       (T *)f[2],       slope->dim[0]};
+    Launch run(slope, why, "gate_backward");
+    with_packs<sizeof(T)>(g.is_in_packs(), [&](auto count) {
+      constexpr int V = decltype(count)::VALUE;
+      run.packs<V>(g.n, gate_backward<F, T, V>, g);
+    });
+    return run.status;
+  });
+}
+
+CUDA_JOIN(silu) {
+  (void)kernel, (void)why;
+  if (second->id == KERNEL_multiply && combines_all(&use[1], use[0].dim[0], use[0].dtype[0]))
+    joined->run = run_gate<Silu>;
+  return KERNEL_DONE;
+}
+
+CUDA_JOIN(gelu_erf) {
+  (void)kernel, (void)why;
+  if (second->id == KERNEL_multiply && combines_all(&use[1], use[0].dim[0], use[0].dtype[0]))
+    joined->run = run_gate<GeluErf>;
+  return KERNEL_DONE;
+}
+
+CUDA_JOIN(multiply) {
+  (void)kernel, (void)why;
+  if (!combines_all(&use[0], use[1].dim[0], use[1].dtype[0])) return KERNEL_DONE;
+  if (second->id == KERNEL_silu_backward) joined->run = run_gate_backward<Silu>;
+  if (second->id == KERNEL_gelu_backward) joined->run = run_gate_backward<Gelu>;
+  if (second->id == KERNEL_gelu_erf_backward) joined->run = run_gate_backward<GeluErf>;
+  return KERNEL_DONE;
+}

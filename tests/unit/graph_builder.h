@@ -206,8 +206,8 @@ static inline void build_llama(Builder *b, int64_t layers) {
   x = add_node(b, OP_add, "layers.*.add", INPUTS(x, a), NULL);
   h = add_rmsnorm(b, "layers.*.post_attention_layernorm", x);
   ValueId gate = add_linear(b, "layers.*.gate_proj", h, DIMS("ffn", "width"), NULL);
-  ValueId up = add_linear(b, "layers.*.up_proj", h, DIMS("ffn", "width"), NULL);
   gate = add_node(b, OP_silu, "layers.*.silu", INPUTS(gate), NULL);
+  ValueId up = add_linear(b, "layers.*.up_proj", h, DIMS("ffn", "width"), NULL);
   h = add_node(b, OP_multiply, "layers.*.multiply", INPUTS(gate, up), NULL);
   h = add_linear(b, "layers.*.down_proj", h, DIMS("width", "ffn"), NULL);
   x = add_node(b, OP_add, "layers.*.add.2", INPUTS(x, h), NULL);

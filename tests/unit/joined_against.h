@@ -77,11 +77,15 @@ static inline bool lay_sizes(const KernelJoin *join, int i, PairCase *c) {
       c->of[1].dim[0] = p[0] * (join->first == KERNEL_linear_dx ? p[1] : p[2]);
     return true;
   }
-  for (int k = 0; k < 2; k++)
-    if (strcmp(c->of[k].kernel, "add") == 0)
+  for (int k = 0; k < 2; k++) {
+    const KernelContract *contract = contract_find(c->of[k].kernel);
+    if (contract->is_broadcast)
       add_dims(&c->of[k], n[0] * n[1]);
+    else if (contract->row->role == ROLE_ACTIVATION)
+      c->of[k].dim[0] = n[0] * n[1];
     else
       set_dims(&c->of[k], n, 2);
+  }
   return true;
 }
 
@@ -100,7 +104,7 @@ static inline void make_pair(const PairCase *c, Pair *pair) {
   if (c->over)
     share(&pair->of[1], result_of(pair->of[1].contract), &pair->of[0], c->join->first_operand);
   for (int k = 0; k < 2; k++)
-    pair->of[k].call.accumulate = c->accumulate && strcmp(c->of[k].kernel, "add") != 0;
+    pair->of[k].call.accumulate = c->accumulate && !pair->of[k].contract->is_broadcast;
 }
 
 static inline void free_pair(Pair *pair) {

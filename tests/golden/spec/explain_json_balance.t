@@ -9,12 +9,12 @@ return job {
 }
 -- >>> exit 0
 "bubble":0.272727
-"imbalance":0.469985
+"imbalance":0.469714
 "name":"stage 0"
-"microbatch_ns":35448
+"microbatch_ns":35132
 "name":"stage 1"
-"microbatch_ns":51821
+"microbatch_ns":51347
 "name":"stage 2"
-"microbatch_ns":34548
+"microbatch_ns":34232
 "name":"stage 3"
-"microbatch_ns":19194
+"microbatch_ns":19036

@@ -12,17 +12,17 @@ return job {
 zb-h1, 3 stages, 6 micro-batches: a stage is idle 10.0 % of the time
 micro-batches for a smaller bubble: 13 for at most 5 %
 stage in flight  act. at most  a micro-batch  layers
-0             3       12.4 MB        63.0 us  1+begin
-1             2       46.5 MB        68.6 us  4
-2             1       61.5 MB        97.7 us  1+end
-stage 2 computes 27.8 % longer than the mean: the head (end) is 82 % of its work
+0             3       12.4 MB        62.8 us  1+begin
+1             2       46.5 MB        68.0 us  4
+2             1       61.5 MB        97.5 us  1+end
+stage 2 computes 28.1 % longer than the mean: the head (end) is 83 % of its work
 
-train step: 815 us on 3 stages, idle 23.8 %
-  stage 0 0122......AA3.BBBB44cCCC55.DDDD....eEEEE...FFFFuu......uuuuuuuuuuuuuuu
-       pp .--.-....-...--....--.....-........-......-...........................
-  stage 1 .001...aaa2.bbA.33ccBB.44ddCC...5eeDDD..ffEEEFFu.......uuuuuuuu.......
-       pp .--.-..-.-.-.-..-.--..-.-.-....-.-.-....-.-...........................
-  stage 2 ...00aa111bb22ccAA333ddBBBB444eeCCCC55ffDDDDDEEEEFFFFuuuuuuuuuuuuuuuuu
-       pp ..-.-..-...-....-.-...-.-......-.-......-.............................
+train step: 814 us on 3 stages, idle 24.0 %
+  stage 0 0122......AA3.BBBB44CCCC55.DDDD....eEEEE..fFFFFuu......uuuuuuuuuuuuuuu
+       pp .--.-....-...-.....-......-........-......-...........................
+  stage 1 .001...aa22.bbA.33ccBB.4dddCC...5eeDDD..ffEEEFFu.......uuuuuuuu.......
+       pp .--.-..-.-.-.-.--.--..-.-.-....-.-.-....-.-...........................
+  stage 2 ...00aa111bb22ccAA333ddBBBB444eCCCCC55ffDDDDDEEEEFFFFuuuuuuuuuuuuuuuuu
+       pp ..-.-..-...-...--.-...-.-......-.-......-.............................
   0-9 forward  a-j backward  A-J weights  ~ communication  u update  . idle
   under each: its lanes beside computation, - less than half of a column

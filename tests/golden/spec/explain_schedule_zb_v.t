@@ -12,18 +12,18 @@ return job {
 zb-v, 3 stages, 6 micro-batches: a stage is idle 5.3 % of the time
 micro-batches for a smaller bubble: 7 for at most 5 %
 stage in flight  act. at most  a micro-batch  layers, by chunk
-0             6       40.8 MB         161 us  1+begin | 1+end
-1             6       24.4 MB        34.3 us  1 | 1
-2             6       24.4 MB        34.3 us  1 | 1
-stage 0 computes 110.2 % longer than the mean: the input side (begin) is 29 % of
+0             6       40.8 MB         160 us  1+begin | 1+end
+1             6       24.4 MB        34.0 us  1 | 1
+2             6       24.4 MB        34.0 us  1 | 1
+stage 0 computes 110.7 % longer than the mean: the input side (begin) is 29 % of
     its work, and the head (end) is 50 % of its work
 
 train step: 1.35 ms on 3 stages, idle 54.0 %
-  stage 0 02340aAA1bBBB22cCC5AA3dDDDBBB4eEEECCC5fFFFDDDEEEFFuuuuuuuuuuuuuuuuuuuu
+  stage 0 02340aAA1bBBB22cCC5AA3dDDDBBB4eEEECCC5fFFFDDDEEFFFuuuuuuuuuuuuuuuuuuuu
        pp ----..-...-....-..--...-.--....-.-.....-.--..-........................
   stage 1 ...........a......C.......................DF........uuu...............
        pp ----..-...-....-..--...-.--....-.--....-.--..-........................
-  stage 2 .02....a...B....B...c......D......e.......DF........uuu...............
+  stage 2 .02....a...B....B...c......D......e.......DE........uuu...............
        pp .---..-...--...-...-...-..-......--......--...........................
   0-9 forward  a-j backward  A-J weights  ~ communication  u update  . idle
   under each: its lanes beside computation, - less than half of a column

@@ -16,10 +16,10 @@ passes   one stage          recompute selective   precision bf16
 cluster  dgx-h100           1 x h100-sxm, 1 threads a rank
 memory   5.35 GB            of 5.50 GB a rank (97 %); packing 0.0 % above bound
          5.98 GB            with nothing recomputed
-time     48.9 ms            a step at the device's peaks: no step is faster
-                            335,112 tokens/s
+time     47.6 ms            a step at the device's peaks: no step is faster
+                            344,136 tokens/s
 proof    ok                 1 ranks, 1 classes, 0 communicators, 13243 accesses
-run      1 steps            of 16,384 = 16,384 tokens   at least 48.9 ms
+run      1 steps            of 16,384 = 16,384 tokens   at least 47.6 ms
 
 memory of one rank at the peak of a step, GB = 1e9 bytes
 M_model  parameters                   0.487655  243,827,712 x bf16

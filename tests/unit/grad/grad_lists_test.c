@@ -121,6 +121,57 @@ static void test_llama(void) {
   compile_free(b.c);
 }
 
+/* Both operands of the product could join it: one does. */
+static void test_pairs_of_two(void) {
+  TEST("of two activations that one product multiplies, one stands next to it") {
+    Builder b = builder_new(true, DTYPE_F32);
+    ValueId x = add_input(&b, "x", DTYPE_F32, DIMS("batch", "seq", "width"));
+    ValueId up = add_linear(&b, "up", x, DIMS("ffn", "width"), NULL);
+    ValueId first = add_node(&b, OP_silu, "first", INPUTS(up), NULL);
+    ValueId second = add_node(&b, OP_gelu_erf, "second", INPUTS(up), NULL);
+    ValueId other = add_node(&b, OP_tanh, "other", INPUTS(up), NULL);
+    ValueId both = add_node(&b, OP_multiply, "both", INPUTS(first, second), NULL);
+    add_node(&b, OP_multiply, "all", INPUTS(both, other), NULL);
+    b.g->target = TARGET_CUDA;
+    backward_pair(b.g);
+    CHECK_TEXT(ops_text(b.g, &b.g->regions.at[0].forward),
+               "linear gelu_erf tanh silu multiply multiply");
+    compile_free(b.c);
+  }
+}
+
+static void test_pairs(void) {
+  Builder b = builder_new(true, DTYPE_F32);
+  build_llama(&b, 3);
+  CHECK(grad_derive(b.g));
+  recompute_apply(b.g, RECOMPUTE_SELECTIVE, 1);
+  const Region *layers = &b.g->regions.at[1];
+  const char *lists[3] = {ops_text(b.g, &layers->forward), ops_text(b.g, &layers->recompute),
+                          ops_text(b.g, &layers->backward)};
+  TEST("processors run no gate as one: nothing is moved") {
+    backward_pair(b.g);
+    CHECK_TEXT(ops_text(b.g, &layers->forward), lists[0]);
+    CHECK_TEXT(ops_text(b.g, &layers->recompute), lists[1]);
+    CHECK_TEXT(ops_text(b.g, &layers->backward), lists[2]);
+    CHECK(strstr(lists[0], "linear silu linear multiply linear add") != NULL);
+    CHECK(strstr(lists[2], "multiply multiply linear_dw linear_dx silu_backward") != NULL);
+  }
+  TEST("for GPUs an activation stands next to what it gates, and nothing is read too early") {
+    b.g->target = TARGET_CUDA;
+    backward_pair(b.g);
+    check_graph(b.g);
+    CHECK(strstr(ops_text(b.g, &layers->forward), "linear linear silu multiply linear add") !=
+          NULL);
+    CHECK(strstr(ops_text(b.g, &layers->recompute), "silu multiply") != NULL);
+    CHECK(strstr(ops_text(b.g, &layers->backward),
+                 "multiply silu_backward multiply linear_dw linear_dx") != NULL);
+    const char *once = ops_text(b.g, &layers->backward);
+    backward_pair(b.g);
+    CHECK_TEXT(ops_text(b.g, &layers->backward), once);
+  }
+  compile_free(b.c);
+}
+
 static int32_t forward_reads(const Graph *g, const Region *region) {
   int32_t reads = 0;
   for (int32_t i = 0; i < region->backward.count; i++) {
@@ -153,7 +204,7 @@ static void test_recompute(bool llama) {
   TEST("no clone is dead, each has its original's path, and what nobody reads is not cloned") {
     CHECK_TEXT(ops_text(b.g, &h->recompute),
                llama ? "rmsnorm linear linear linear rope rope attention linear add rmsnorm "
-                       "linear linear silu multiply"
+                       "linear silu linear multiply"
                      : "layernorm linear split attention linear dropout add layernorm linear gelu");
     for (int32_t i = 0; i < h->recompute.count; i++) {
       const Node *n = graph_node(b.g, h->recompute.at[i]);
@@ -319,6 +370,8 @@ static void test_odd_gradients(void) {
 int main(void) {
   test_gpt2();
   test_llama();
+  test_pairs();
+  test_pairs_of_two();
   test_recompute(false);
   test_recompute(true);
   test_recompute_light(false);
