@@ -6,15 +6,19 @@
 #include "compiler/cost/communicators.h"
 
 /* A change to the job, as its file would say it; NULL: the job has it already, or it would not
- * help. `train` is the graph before the change. */
+ * help. Is asked again while it helps, for changes that come in degrees. `train` is the graph
+ * before the change. */
 typedef const char *Rung(Compile *c, Job *job, Derived *derived, Graph *train);
 
 static const char *shrink_microbatch(Compile *c, Job *job, Derived *derived, Graph *train) {
-  (void)c, (void)train;
-  if (job->train.microbatch == 1) return NULL;
-  derived->accumulation *= job->train.microbatch;
-  job->train.microbatch = 1;
-  return "train.microbatch = 1";
+  (void)train;
+  int64_t *size = &job->train.microbatch, parts = 2;
+  if (*size == 1) return NULL;
+  while (*size % parts != 0)
+    parts++;
+  derived->accumulation *= parts;
+  *size /= parts;
+  return arena_printf(c->arena, "train.microbatch = %lld", (long long)*size);
 }
 
 static const char *divide_loss(Compile *c, Job *job, Derived *derived, Graph *train) {
@@ -80,65 +84,102 @@ static const char *shard_parameters(Compile *c, Job *job, Derived *derived, Grap
   return shard_to(c, job, derived, 3);
 }
 
-/* The order in which a user would try them: what costs least first. */
-static Rung *const rungs[] = {shrink_microbatch, divide_loss,     recompute_light,
-                              recompute_blocks,  narrow_params,   narrow_grads,
-                              shard_optimizer,   shard_gradients, shard_parameters};
+/* The order in which a user would try them: what costs least time first, what changes numbers last.
+ */
+static Rung *const rungs[] = {shard_optimizer, shard_gradients,  shrink_microbatch,
+                              divide_loss,     recompute_light,  shard_parameters,
+                              narrow_params,   recompute_blocks, narrow_grads};
+
+enum { RUNG_COUNT = sizeof rungs / sizeof *rungs };
 
 typedef struct Step {
+  int32_t rung;
   const char *change;
   int64_t needs_bytes;
 } Step;
 
-enum { RUNG_COUNT = sizeof rungs / sizeof *rungs };
+typedef struct Climb {
+  Compile *compile;
+  const Job *job;
+  const Compiled *out;
+  Fit *fit;
+  int32_t count;
+  Step steps[RUNG_COUNT];
+} Climb;
 
-/* Compiles each change in turn until one fits; one that saves less than a hundredth is dropped,
- * unless it is what was missing. Returns how many were tried. */
-static int32_t climb(Compile *c, const Job *job, const Compiled *out, Fit *fit,
-                     Step steps[RUNG_COUNT]) {
+static bool is_enough(const Climb *climb) {
+  return climb->count > 0 && climb->steps[climb->count - 1].needs_bytes <= climb->out->budget_bytes;
+}
+
+/* Compiles each change that `tries` has a bit for in turn until one fits; one that saves less than
+ * a hundredth is dropped, unless it is what was missing. */
+static void climb_up(Climb *climb, uint32_t tries) {
+  Compile *c = climb->compile;
   Job *changed = ARENA_NEW(c->arena, Job);
-  *changed = *job;
-  int32_t count = 0;
-  Derived derived = out->derived;
-  int64_t needs_bytes = out->draft->arena_bytes;
-  Graph *train = out->draft->train;
-  for (int32_t i = 0; i < RUNG_COUNT; i++) {
+  *changed = *climb->job;
+  Derived derived = climb->out->derived;
+  int64_t needs_bytes = climb->out->draft->arena_bytes;
+  Graph *train = climb->out->draft->train;
+  climb->count = 0;
+  for (int32_t i = 0; i < RUNG_COUNT && !is_enough(climb); i++) {
     const Job before = *changed;
     const Derived derived_before = derived;
-    const char *change = rungs[i](c, changed, &derived, train);
+    const char *change = tries >> i & 1 ? rungs[i](c, changed, &derived, train) : NULL;
     if (change == NULL) continue;
-    Compiled trial = *out;
+    Compiled trial = *climb->out;
     trial.derived = derived;
     Model *model = model_open(c, changed); /* a model traces in its job's precision */
-    bool compiled = model != NULL && fit(c, changed, model, &trial);
+    bool compiled = model != NULL && climb->fit(c, changed, model, &trial);
     if (model != NULL) model_close(model);
     if (!compiled) break;
     int64_t tried_bytes = trial.draft->arena_bytes;
-    bool is_enough = tried_bytes <= out->budget_bytes;
     if (tried_bytes > needs_bytes - needs_bytes / 100 &&
-        (tried_bytes >= needs_bytes || !is_enough)) {
+        (tried_bytes >= needs_bytes || tried_bytes > trial.budget_bytes)) {
       *changed = before; /* master weights, say, may cost more than bf16 saves */
       derived = derived_before;
       continue;
     }
     needs_bytes = tried_bytes;
     train = trial.draft->train;
-    steps[count++] = (Step){change, needs_bytes};
-    if (is_enough) break;
+    if (climb->count == 0 || climb->steps[climb->count - 1].rung != i) climb->count++;
+    climb->steps[climb->count - 1] = (Step){i, change, needs_bytes};
+    i--; /* perhaps more of it */
   }
-  return count;
 }
 
-/* `parallel.zero = 3` as the command line takes it; nothing if the next step sets the key again.
- */
-static const char *option_of(Arena *arena, const Step *step, const Step *next) {
-  size_t width = strcspn(step->change, " ");
-  if (next != NULL && strncmp(step->change, next->change, width + 1) == 0) return "";
-  char *option = arena_printf(arena, " -D %s", step->change), *out = option + 4;
-  for (const char *p = step->change; *p != '\0'; p++)
-    if (*p != ' ' && *p != '"') *out++ = *p;
-  *out = '\0';
-  return option;
+/* Takes back what turned out not to be needed, the costliest first: of a search that ended well. */
+static void climb_less(Climb *climb) {
+  uint32_t tries = 0;
+  for (int32_t i = 0; i < climb->count; i++)
+    tries |= 1u << climb->steps[i].rung;
+  for (int32_t i = RUNG_COUNT; i-- > 0 && climb->count > 1;) {
+    const Climb before = *climb;
+    if ((tries >> i & 1) == 0) continue;
+    climb_up(climb, tries & ~(1u << i));
+    if (is_enough(climb))
+      tries &= ~(1u << i);
+    else
+      *climb = before;
+  }
+}
+
+/* The changes as the command line takes them: `-D parallel.zero=3`; of a key that is set twice the
+ * last. */
+static const char *options_of(Arena *arena, const Climb *climb) {
+  const char *all = "";
+  for (const Step *s = climb->steps, *end = s + climb->count; s < end; s++) {
+    const size_t width = strcspn(s->change, " ") + 1;
+    bool is_last = true;
+    for (const Step *later = s + 1; later < end; later++)
+      is_last = is_last && strncmp(s->change, later->change, width) != 0;
+    if (!is_last) continue;
+    char *value = arena_printf(arena, "%s", s->change), *end_of_value = value;
+    for (const char *p = s->change; *p != '\0'; p++)
+      if (*p != ' ' && *p != '"') *end_of_value++ = *p;
+    *end_of_value = '\0';
+    all = arena_printf(arena, "%s%s-D %s", all, *all == '\0' ? "" : " ", value);
+  }
+  return all;
 }
 
 /* Places the error at the job's memory budget if it sets one, otherwise at the model: what the
@@ -154,31 +195,28 @@ static Span place_of_budget(const Job *job) {
 }
 
 void advice_unfit(Compile *c, const Job *job, const Compiled *out, Fit *fit) {
-  Step steps[RUNG_COUNT];
-  int32_t count =
-      climb(c, job, out, fit, steps); /* before the error is reported: rooms stop after an error */
-  bool fits = count > 0 && steps[count - 1].needs_bytes <= out->budget_bytes;
+  Climb climb = {.compile = c, .job = job, .out = out, .fit = fit};
+  climb_up(&climb, ~0u); /* before the error is reported: rooms stop after an error */
+  const bool fits = is_enough(&climb);
+  if (fits) climb_less(&climb);
   error_at(c, place_of_budget(job), "does-not-fit",
            "a rank needs %s, its budget is %s (`lockstep explain` shows the table)",
            format_bytes(c->arena, out->draft->arena_bytes),
            format_bytes(c->arena, out->budget_bytes));
-  const char *all = "";
-  for (int32_t i = 0; i < count; i++) {
-    note_at(c, (Span){0}, "with %-26s it needs %s%s", steps[i].change,
-            format_bytes(c->arena, steps[i].needs_bytes),
-            steps[i].needs_bytes <= out->budget_bytes ? ": fits" : "");
-    all = arena_printf(c->arena, "%s%s", all,
-                       option_of(c->arena, &steps[i], i + 1 < count ? &steps[i + 1] : NULL));
+  int64_t needs_bytes = out->draft->arena_bytes;
+  for (int32_t i = 0; i < climb.count; i++) {
+    const Step *step = &climb.steps[i];
+    needs_bytes = step->needs_bytes;
+    note_at(c, (Span){0}, "with %-26s it needs %s%s", step->change,
+            format_bytes(c->arena, needs_bytes), needs_bytes <= out->budget_bytes ? ": fits" : "");
   }
-  if (!fits)
+  if (fits)
+    fix_last(c, "%s", options_of(c->arena, &climb));
+  else
     note_at(c, (Span){0},
             "%s a rank are missing even then: more ranks that share the model (cluster.nodes, "
             "with parallel.tp, pp or zero), a smaller model, or devices with more memory",
-            format_bytes(c->arena,
-                         (count > 0 ? steps[count - 1].needs_bytes : out->draft->arena_bytes) -
-                             out->budget_bytes));
-  else
-    fix_last(c, "%s", all + 1); /* without the leading blank */
+            format_bytes(c->arena, needs_bytes - out->budget_bytes));
 }
 
 /* What a process takes of a GPU besides NCCL: its context, and the code of kernels and libraries.
