@@ -6,17 +6,6 @@
  * first goes down to the second. */
 #include "compiler/backward/backward.h"
 #include "compiler/ops/op.h"
-#include "kernels/contract/joins.h"
-
-/* NULL: not element by element, or the result is a part of a joined value, whose readers read the
- * whole. */
-static const KernelContract *element_kernel(const Graph *g, const Node *n) {
-  const KernelContract *contract = contract_find(op_def(n->op)->name);
-  if (contract == NULL || n->output_count != 1 || graph_value(g, n->outputs[0])->view_of != NO_ID)
-    return NULL;
-  const KernelRole role = contract->row->role;
-  return role == ROLE_ACTIVATION || role == ROLE_ARITHMETIC ? contract : NULL;
-}
 
 /* Whether the node reads the value, or a view of it. */
 static bool reads(const Graph *g, const Node *n, ValueId value) {
@@ -32,10 +21,14 @@ static bool reads_result(const Graph *g, const Node *n, const Node *of) {
   return false;
 }
 
+/* A result that is a part of a joined value has readers that read the whole. */
+static bool is_own(const Graph *g, const Node *n) {
+  return n->output_count == 1 && graph_value(g, n->outputs[0])->view_of == NO_ID;
+}
+
 static bool may_join(const Graph *g, const Node *first, const Node *second) {
-  if (!reads_result(g, second, first)) return false;
-  const KernelContract *a = element_kernel(g, first), *b = element_kernel(g, second);
-  return a != NULL && b != NULL && contract_may_join(a->id, b->id, (KernelTarget)g->target);
+  return reads_result(g, second, first) && is_own(g, first) && is_own(g, second) &&
+         op_may_pair(g, first, second);
 }
 
 /* The first node behind position `at` that reads its result; the end of the list if none does, or
@@ -68,7 +61,7 @@ static void move(const NodeList *list, int32_t from, int32_t to) {
 static void pair_list(const Graph *g, const NodeList *list) {
   for (int32_t i = 0; i < list->count; i++) {
     const Node *first = graph_node(g, list->at[i]);
-    if (element_kernel(g, first) == NULL) continue;
+    if (!op_def(first->op)->is_light) continue;
     const int32_t at = first_reader(g, list, i);
     if (at == list->count || at == i + 1) continue;
     const Node *second = graph_node(g, list->at[at]);

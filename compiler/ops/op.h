@@ -169,6 +169,9 @@ uint32_t op_layout(const Node *n);
 void op_lower(const Graph *g, const Node *n, Lowered *out);
 void op_lower_part(const Graph *g, const Node *n, int64_t parts, Lowered *out);
 
+/* Whether both nodes go element by element and may run as one on the graph's target (joins.def). */
+bool op_may_pair(const Graph *g, const Node *first, const Node *second);
+
 /* A dense value: v itself, or a copy of it appended to `list` on behalf of `n`. */
 ValueId op_dense(Graph *g, NodeList *list, const Node *n, ValueId v);
 
