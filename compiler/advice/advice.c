@@ -30,6 +30,13 @@ static const char *divide_loss(Compile *c, Job *job, Derived *derived, Graph *tr
   return arena_printf(c->arena, "memory.loss_chunks = %lld", (long long)chunks);
 }
 
+static const char *gather_again(Compile *c, Job *job, Derived *derived, Graph *train) {
+  (void)c, (void)train;
+  if (derived->tp == 1 || !derived->sequence || job->parallel.regather) return NULL;
+  job->parallel.regather = true;
+  return "parallel.regather = true";
+}
+
 static const char *recompute_light(Compile *c, Job *job, Derived *derived, Graph *train) {
   (void)c, (void)derived, (void)train;
   if (job->memory.recompute != CHOICE_RECOMPUTE_NONE) return NULL;
@@ -86,9 +93,9 @@ static const char *shard_parameters(Compile *c, Job *job, Derived *derived, Grap
 
 /* The order in which a user would try them: what costs least time first, what changes numbers last.
  */
-static Rung *const rungs[] = {shard_optimizer, shard_gradients,  shrink_microbatch,
-                              divide_loss,     recompute_light,  shard_parameters,
-                              narrow_params,   recompute_blocks, narrow_grads};
+static Rung *const rungs[] = {shard_optimizer,  shard_gradients, shrink_microbatch, divide_loss,
+                              gather_again,     recompute_light, shard_parameters,  narrow_params,
+                              recompute_blocks, narrow_grads};
 
 enum { RUNG_COUNT = sizeof rungs / sizeof *rungs };
 
@@ -207,7 +214,7 @@ void advice_unfit(Compile *c, const Job *job, const Compiled *out, Fit *fit) {
   for (int32_t i = 0; i < climb.count; i++) {
     const Step *step = &climb.steps[i];
     needs_bytes = step->needs_bytes;
-    note_at(c, (Span){0}, "with %-26s it needs %s%s", step->change,
+    note_at(c, (Span){0}, "with %-30s it needs %s%s", step->change,
             format_bytes(c->arena, needs_bytes), needs_bytes <= out->budget_bytes ? ": fits" : "");
   }
   if (fits)

@@ -13,4 +13,4 @@ job.lua:8:23: error[does-not-fit]: a rank needs 178 MB, its budget is 120 MB
     8 |   memory = { budget = "120MB" },
       |                       ^~~~~~~
         fix: -D memory.loss_chunks=16
-    note: with memory.loss_chunks = 16    it needs 85.1 MB: fits
+    note: with memory.loss_chunks = 16        it needs 85.1 MB: fits

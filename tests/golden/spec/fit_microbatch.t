@@ -15,4 +15,4 @@ job.lua:10:23: error[does-not-fit]: a rank needs 147 MB, its budget is 130 MB
    10 |   memory = { budget = "130MB" },
       |                       ^~~~~~~
         fix: -D train.microbatch=8
-    note: with train.microbatch = 8       it needs 97.2 MB: fits
+    note: with train.microbatch = 8           it needs 97.2 MB: fits

@@ -15,4 +15,4 @@ job.lua:10:23: error[does-not-fit]: a rank needs 177 MB, its budget is 145 MB
    10 |   memory = { budget = "145MB" },
       |                       ^~~~~~~
         fix: -D parallel.zero=2
-    note: with parallel.zero = 2          it needs 144 MB: fits
+    note: with parallel.zero = 2              it needs 144 MB: fits
