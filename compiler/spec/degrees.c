@@ -27,7 +27,7 @@ int64_t counts_nearest(const CountList *list, int64_t value) {
   for (int32_t i = 1; i < list->count; i++) {
     int64_t before = best > value ? best - value : value - best;
     int64_t now = list->at[i] > value ? list->at[i] - value : value - list->at[i];
-    if (now < before) best = list->at[i];
+    if (now <= before) best = list->at[i];
   }
   return best;
 }

@@ -207,7 +207,8 @@ bool derive_cuts(Compile *c, Job *job, const ModelFacts *model, bool has_seq, De
 /* Warns when stages of a pipeline idle for much of a step. `unit`: what a batch counts. */
 void lint_bubble(Compile *c, const Job *job, const Derived *out, const char *unit);
 
-/* Numbers that divide n, ascending; "1 2 4 8" of those around `value`; the nearest one. */
+/* Numbers that divide n, ascending; "1 2 4 8" of those around `value`; the nearest one, of two
+ * the larger: more ranks share the model. */
 CountList divisors(Arena *arena, int64_t n);
 const char *counts_text(Arena *arena, const CountList *list, int64_t value);
 int64_t counts_nearest(const CountList *list, int64_t value);

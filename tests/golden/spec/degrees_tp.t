@@ -11,5 +11,5 @@ job.lua:7:21: error[degrees]: tp 3 x cp 1 x pp 1 = 3 does not divide 1 nodes x 8
     devices = 8 ranks; tp may be 1 2 4 8
     7 |   parallel = { tp = 3 },
       |                     ^
-        fix: tp = 2
+        fix: tp = 4
     job.lua:6:33: note: 8 devices a node here

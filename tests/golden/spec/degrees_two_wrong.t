@@ -11,5 +11,5 @@ job.lua:7:21: error[degrees]: tp 3 x cp 5 x pp 1 = 15 does not divide 1 nodes x
     8 devices = 8 ranks
     7 |   parallel = { tp = 3, cp = 5 },
       |                     ^
-        fix: tp = 2, cp = 4
+        fix: tp = 4, cp = 2
     job.lua:6:33: note: 8 devices a node here

@@ -11,4 +11,4 @@ job.lua:7:29: error[zero-group]: zero_group 3 does not divide dp 8 x cp 1 = 8
     ranks; it may be 2 4 8
     7 |   parallel = { zero_group = 3 },
       |                             ^
-        fix: zero_group = 2
+        fix: zero_group = 4

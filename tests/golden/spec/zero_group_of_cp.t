@@ -11,4 +11,4 @@ job.lua:7:37: error[zero-group]: zero_group 3 is not a multiple of cp 2; it may
     be 2 4 8
     7 |   parallel = { cp = 2, zero_group = 3 },
       |                                     ^
-        fix: zero_group = 2
+        fix: zero_group = 4
