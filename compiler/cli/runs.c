@@ -86,9 +86,9 @@ const char *run_folder(Compile *c, const Options *options, const char *word) {
   else
     complain(
         EXIT_USER,
-        "there is no run %s here, nor %s: name a run folder, a name in runs/, a job file or the "
-        "number of a job",
-        word, below);
+        "there is no run %s here%s%s: name a run folder, a name in runs/, a job file or the number "
+        "of a job",
+        word, *word == '/' ? "" : ", nor ", *word == '/' ? "" : below);
   return NULL;
 }
 
