@@ -202,7 +202,7 @@ static void write_random(uint64_t seed, char path[PATH_BYTES]) {
   fputs("return job { model = { './model.lua' }, data = 'synthetic', precision = 'fp32',\n"
         "  optimizer = { 'adamw', lr = 1e-2 },\n",
         job);
-  user_way_write(job, seed, has_seq);
+  user_way_write(job, seed, "here", has_seq);
   fprintf(job, "  train = { batch = '8 %s', microbatch = 2, steps = %d%s } }\n",
           has_seq ? "sequences" : "samples", TRIAL_STEPS, has_seq ? ", context = 16" : "");
   fclose(out), fclose(job);

@@ -272,7 +272,6 @@ static void write_degrees(Writer *w, uint32_t devices) {
   if (devices == 3) degree[2] = 3;
   for (uint32_t left = devices; left > 1 && devices != 3; left /= 2)
     degree[below(w, w->has_seq ? 4 : 3)] *= 2;
-  fprintf(w->out, "  cluster = { 'here', devices = %u },\n", devices);
   fprintf(w->out, "  parallel = { dp = %u, tp = %u, pp = %u, cp = %u", degree[0], degree[1],
           degree[2], degree[3]);
   uint32_t zero = degree[0] * degree[3] > 1 ? below(w, 4) : 0;
@@ -293,10 +292,11 @@ static void write_memory(Writer *w) {
   fputs(" },\n", w->out);
 }
 
-void user_way_write(FILE *out, uint64_t seed, bool has_seq) {
+void user_way_write(FILE *out, uint64_t seed, const char *cluster, bool has_seq) {
   static const uint32_t counts[] = {1, 2, 3, 4};
   Writer w = {.out = out, .seed = seed ^ 0x5851f42d4c957f2du, .has_seq = has_seq};
   uint32_t devices = counts[below(&w, 4)];
+  fprintf(out, "  cluster = { '%s', devices = %u },\n", cluster, devices);
   if (devices > 1) write_degrees(&w, devices);
   if (devices == 1 || below(&w, 2) == 0) write_memory(&w);
 }

@@ -11,7 +11,8 @@
 /* Writes a model file. True: of tokens, whose values have a seq dimension. */
 bool user_model_write(FILE *out, uint64_t seed);
 
-/* Writes lines of a job: how 1 to 4 ranks divide the work, or that memory is saved. */
-void user_way_write(FILE *out, uint64_t seed, bool has_seq);
+/* Writes lines of a job: how 1 to 4 ranks of the cluster divide the work, or that memory is saved.
+ */
+void user_way_write(FILE *out, uint64_t seed, const char *cluster, bool has_seq);
 
 #endif

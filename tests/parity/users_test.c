@@ -159,7 +159,7 @@ static double train_lines(const char *name, const char *lines, bool has_seq) {
 static void random_lines(char lines[LINES_BYTES], uint64_t seed, bool has_seq) {
   FILE *out = fmemopen(lines, LINES_BYTES, "w");
   if (out == NULL) exit(2);
-  user_way_write(out, seed, has_seq);
+  user_way_write(out, seed, "here", has_seq);
   fclose(out);
 }
 
