@@ -24,7 +24,7 @@ static DnnDescriptor dense(Pass pass, AttentionTensor id, int32_t type, int64_t 
 
 /* One number for each query and key: kept nowhere. */
 static DnnDescriptor pairs(Pass pass, int32_t type) {
-  return dense(pass, 0, type, pass.shape->seq, pass.shape->seq);
+  return dense(pass, 0, type, pass.shape->seq, pass.shape->keys);
 }
 
 /* One for each query. */
@@ -32,23 +32,42 @@ static DnnDescriptor rows(Pass pass, AttentionTensor id) {
   return dense(pass, id, DNN_F32, pass.shape->seq, 1);
 }
 
+/* The log of the softmax's sum, of all queries that a sample has in memory. */
+static DnnDescriptor logs_of(Pass pass) {
+  const AttentionShape *s = pass.shape;
+  DnnTensor tensor = {
+      .id = ATTENTION_LSE, .type = DNN_F32, .stride = {s->heads * s->sample, s->sample, 1, 1}};
+  return dnn_tensor(pass.graph, sized(&tensor, s->batch, s->heads, s->seq, 1));
+}
+
 static DnnDescriptor number(Pass pass, AttentionTensor id) {
   DnnTensor tensor = {.id = id, .type = DNN_F32, .is_value = true, .stride = {1, 1, 1, 1}};
   return dnn_tensor(pass.graph, sized(&tensor, 1, 1, 1, 1));
 }
 
-/* Heads of tokens where the plan has them; id 0: no memory, but as if it were there. */
-static DnnDescriptor tokens(Pass pass, AttentionTensor id, int64_t heads, int64_t stride) {
+/* Heads of so many tokens where the plan has them; id 0: no memory, but as if it were there. */
+static DnnDescriptor tokens(Pass pass, AttentionTensor id, int64_t count, int64_t heads,
+                            int64_t stride) {
   const AttentionShape *s = pass.shape;
-  DnnTensor tensor = {.id = id, .type = DNN_BF16, .stride = {s->seq * stride, s->head, stride, 1}};
-  return dnn_tensor(pass.graph, sized(&tensor, s->batch, heads, s->seq, s->head));
+  DnnTensor tensor = {
+      .id = id, .type = DNN_BF16, .stride = {s->sample * stride, s->head, stride, 1}};
+  return dnn_tensor(pass.graph, sized(&tensor, s->batch, heads, count, s->head));
+}
+
+static DnnDescriptor queries(Pass pass, AttentionTensor id, int64_t stride) {
+  return tokens(pass, id, pass.shape->seq, pass.shape->heads, stride);
+}
+
+static DnnDescriptor keys(Pass pass, AttentionTensor id, int64_t stride) {
+  return tokens(pass, id, pass.shape->keys, pass.shape->kv_heads, stride);
 }
 
 /* The same with tokens and columns exchanged. */
-static DnnDescriptor tokens_turned(Pass pass, AttentionTensor id, int64_t stride) {
+static DnnDescriptor keys_turned(Pass pass, AttentionTensor id, int64_t stride) {
   const AttentionShape *s = pass.shape;
-  DnnTensor tensor = {.id = id, .type = DNN_BF16, .stride = {s->seq * stride, s->head, 1, stride}};
-  return dnn_tensor(pass.graph, sized(&tensor, s->batch, s->kv_heads, s->head, s->seq));
+  DnnTensor tensor = {
+      .id = id, .type = DNN_BF16, .stride = {s->sample * stride, s->head, 1, stride}};
+  return dnn_tensor(pass.graph, sized(&tensor, s->batch, s->kv_heads, s->head, s->keys));
 }
 
 static DnnDescriptor binary(Pass pass, int mode, DnnDescriptor x, DnnDescriptor b,
@@ -92,17 +111,17 @@ static DnnDescriptor scores_of(Pass pass, DnnDescriptor q, DnnDescriptor k_turne
 
 static void forward(Pass pass) {
   const AttentionShape *s = pass.shape;
-  DnnDescriptor q = tokens(pass, ATTENTION_Q, s->heads, s->q_stride);
-  DnnDescriptor k_turned = tokens_turned(pass, ATTENTION_K, s->k_stride);
-  DnnDescriptor v = tokens(pass, ATTENTION_V, s->kv_heads, s->v_stride);
-  DnnDescriptor out = tokens(pass, ATTENTION_OUT, s->heads, s->heads * s->head);
+  DnnDescriptor q = queries(pass, ATTENTION_Q, s->q_stride);
+  DnnDescriptor k_turned = keys_turned(pass, ATTENTION_K, s->k_stride);
+  DnnDescriptor v = keys(pass, ATTENTION_V, s->v_stride);
+  DnnDescriptor out = queries(pass, ATTENTION_OUT, s->heads * s->head);
   DnnDescriptor scores = masked(pass, scores_of(pass, q, k_turned, number(pass, ATTENTION_SCALE)));
   DnnDescriptor highest = reduced(pass, DNN_LARGEST, scores, rows(pass, 0));
   DnnDescriptor centred = binary(pass, DNN_SUBTRACT, scores, highest, pairs(pass, DNN_F32));
   DnnDescriptor weights = unary(pass, DNN_EXP, centred, pairs(pass, DNN_F32));
   DnnDescriptor sum = reduced(pass, DNN_SUM, weights, rows(pass, 0));
   DnnDescriptor log_sum = unary(pass, DNN_LOG, sum, rows(pass, 0));
-  (void)binary(pass, DNN_ADD, highest, log_sum, rows(pass, ATTENTION_LSE));
+  (void)binary(pass, DNN_ADD, highest, log_sum, logs_of(pass));
   DnnDescriptor p = binary(pass, DNN_DIVIDE, weights, sum, pairs(pass, DNN_BF16));
   (void)product(pass, p, v, out);
 }
@@ -126,42 +145,42 @@ static void sum_over_queries(Pass pass, DnnDescriptor of_pairs, DnnDescriptor of
   const AttentionShape *s = pass.shape;
   DnnTensor turned = {
       .type = DNN_BF16,
-      .stride = {s->heads * s->seq * s->seq, s->seq * s->seq, 1, s->seq},
+      .stride = {s->heads * s->seq * s->keys, s->seq * s->keys, 1, s->keys},
   };
-  DnnDescriptor by_key = dnn_tensor(pass.graph, sized(&turned, s->batch, s->heads, s->seq, s->seq));
+  DnnDescriptor by_key =
+      dnn_tensor(pass.graph, sized(&turned, s->batch, s->heads, s->keys, s->seq));
   dnn_reshape(pass.graph, of_pairs, by_key);
   if (s->heads == s->kv_heads) {
     (void)product(pass, by_key, of_queries, d_keys);
     return;
   }
-  DnnDescriptor every = dense(pass, 0, DNN_BF16, s->seq, s->head);
+  DnnDescriptor every = dense(pass, 0, DNN_BF16, s->keys, s->head);
   (void)reduced(pass, DNN_SUM, product(pass, by_key, of_queries, every), d_keys);
 }
 
 static void backward(Pass pass) {
   const AttentionShape *s = pass.shape;
-  DnnDescriptor q = tokens(pass, ATTENTION_Q, s->heads, s->q_stride);
-  DnnDescriptor k_turned = tokens_turned(pass, ATTENTION_K, s->k_stride);
-  DnnDescriptor v_turned = tokens_turned(pass, ATTENTION_V, s->v_stride);
-  DnnDescriptor out = tokens(pass, ATTENTION_OUT, s->heads, s->heads * s->head);
-  DnnDescriptor d_out = tokens(pass, ATTENTION_D_OUT, s->heads, s->heads * s->head);
+  DnnDescriptor q = queries(pass, ATTENTION_Q, s->q_stride);
+  DnnDescriptor k_turned = keys_turned(pass, ATTENTION_K, s->k_stride);
+  DnnDescriptor v_turned = keys_turned(pass, ATTENTION_V, s->v_stride);
+  DnnDescriptor out = queries(pass, ATTENTION_OUT, s->heads * s->head);
+  DnnDescriptor d_out = queries(pass, ATTENTION_D_OUT, s->heads * s->head);
   DnnDescriptor scale = number(pass, ATTENTION_SCALE);
   DnnDescriptor terms = terms_of(pass, d_out, out);
 
   DnnDescriptor scores = scores_of(pass, q, k_turned, scale);
-  DnnDescriptor logs =
-      binary(pass, DNN_SUBTRACT, scores, rows(pass, ATTENTION_LSE), pairs(pass, DNN_F32));
+  DnnDescriptor logs = binary(pass, DNN_SUBTRACT, scores, logs_of(pass), pairs(pass, DNN_F32));
   DnnDescriptor p = unary(pass, DNN_EXP, masked(pass, logs), pairs(pass, DNN_F32));
-  sum_over_queries(pass, p, d_out, tokens(pass, ATTENTION_D_V, s->kv_heads, s->d_v_stride));
+  sum_over_queries(pass, p, d_out, keys(pass, ATTENTION_D_V, s->d_v_stride));
 
   DnnDescriptor d_p = product(pass, d_out, v_turned, pairs(pass, DNN_F32));
   DnnDescriptor centred = binary(pass, DNN_SUBTRACT, d_p, terms, pairs(pass, DNN_F32));
   DnnDescriptor slopes = binary(pass, DNN_MULTIPLY, centred, p, pairs(pass, DNN_F32));
   DnnDescriptor d_scores = binary(pass, DNN_MULTIPLY, slopes, scale, pairs(pass, DNN_F32));
-  sum_over_queries(pass, d_scores, q, tokens(pass, ATTENTION_D_K, s->kv_heads, s->d_k_stride));
+  sum_over_queries(pass, d_scores, q, keys(pass, ATTENTION_D_K, s->d_k_stride));
 
-  DnnDescriptor k = tokens(pass, 0, s->kv_heads, s->k_stride);
-  DnnDescriptor d_q = tokens(pass, ATTENTION_D_Q, s->heads, s->d_q_stride);
+  DnnDescriptor k = keys(pass, 0, s->k_stride);
+  DnnDescriptor d_q = queries(pass, ATTENTION_D_Q, s->d_q_stride);
   dnn_reshape(pass.graph, k_turned, k);
   if (s->is_ordered) {
     (void)product(pass, d_scores, k, d_q);

@@ -9,9 +9,11 @@
 
 #include "kernels/cuda/cudnn_graph.h"
 
-/* Strides are from token to token; samples follow each other. */
+/* The last `seq` queries of a sample and its first `keys` keys: all of them, or of a ring's block
+ * those that see any, and are seen. Strides are from token to token; samples follow each other. */
 typedef struct AttentionShape {
-  int64_t batch, seq, heads, kv_heads, head;
+  int64_t batch, seq, keys, heads, kv_heads, head;
+  int64_t sample;                             /* tokens of a sample in memory */
   int64_t q_stride, k_stride, v_stride;       /* of forward, and of backward's inputs */
   int64_t d_q_stride, d_k_stride, d_v_stride; /* 0 forward */
   bool is_backward, causal;

@@ -8,6 +8,7 @@
 
 #include "kernels/cuda/choices.h"
 #include "kernels/cuda/cudnn_plan.h"
+#include "kernels/cuda/fill.h"
 #include "kernels/cuda/variants.h"
 #include "kernels/prepare.h"
 #include "kernels/runs.h"
@@ -63,18 +64,45 @@ static bool ascend(Runs runs) {
   return runs.seq / 2 == 0 || runs.second >= runs.first + runs.seq / 2;
 }
 
+/* Tokens in two runs, in the order of their positions. */
+typedef struct Halves {
+  int64_t from[2], to[2]; /* the first and last position of each */
+} Halves;
+
+static Halves halves_of(Runs runs) {
+  int64_t half = runs.seq / 2, rest = runs.seq - half;
+  return (Halves){{runs.first, runs.second}, {runs.first + half - 1, runs.second + rest - 1}};
+}
+
+/* What is seen of a ring's block from another rank: by all queries the first half of the keys, or
+ * by the second half of the queries all keys. Said by the shape, which hides nothing then. */
+static bool say_half(AttentionShape *shape, Runs query, Runs key) {
+  Halves q = halves_of(query), k = halves_of(key);
+  int64_t half = shape->sample / 2;
+  if (shape->sample % 2 != 0 || half * (int64_t)sizeof(float) % DNN_ALIGN_BYTES != 0) return false;
+  if (k.to[0] <= q.from[0] && k.from[1] > q.to[1])
+    shape->keys = half;
+  else if (k.to[1] <= q.from[1] && k.from[0] > q.to[0])
+    shape->seq = half;
+  else
+    return false;
+  shape->causal = false;
+  return true;
+}
+
 /* Positions, as far as the graph can say them: it counts queries and keys from 0. Where both have
  * the same ascending positions, their order is that of their numbers. */
-static void say_mask(const KernelUse *use, int64_t seq, bool *causal, const char **why) {
-  Runs q = {seq, (int64_t)use->attr[3], (int64_t)use->attr[4]};
-  Runs k = {seq, (int64_t)use->attr[5], (int64_t)use->attr[6]};
-  int64_t q_first = runs_position(q, 0), k_last = runs_position(k, seq - 1);
-  bool is_same = q_first == runs_position(k, 0) && runs_position(q, seq - 1) == k_last;
+static void say_mask(const KernelUse *use, AttentionShape *shape, const char **why) {
+  Runs q = {shape->sample, (int64_t)use->attr[3], (int64_t)use->attr[4]};
+  Runs k = {shape->sample, (int64_t)use->attr[5], (int64_t)use->attr[6]};
+  int64_t last = shape->sample - 1;
+  int64_t q_first = runs_position(q, 0), k_last = runs_position(k, last);
+  bool is_same = q_first == runs_position(k, 0) && runs_position(q, last) == k_last;
   bool are_ascending = ascend(q) && ascend(k);
-  if (*causal && are_ascending && k_last <= q_first)
-    *causal = false; /* all of them are seen */
-  else if (*causal && !(are_ascending && is_same))
-    *why = "keys at other positions than queries, not all of them earlier";
+  if (shape->causal && are_ascending && k_last <= q_first)
+    shape->causal = false; /* all of them are seen */
+  else if (shape->causal && !(are_ascending && (is_same || say_half(shape, q, k))))
+    *why = "keys at other positions than queries, of which some queries see a part";
 }
 
 static bool in_units(const AttentionShape *shape) {
@@ -85,8 +113,16 @@ static bool in_units(const AttentionShape *shape) {
 
 AttentionShape attention_shape_of(KernelId id, const KernelUse *use, const char **why) {
   const int64_t *dim = use->dim;
-  AttentionShape shape = {dim[0], dim[1], dim[2], dim[3], dim[4], dim[5], dim[6],
-                          dim[7], 0,      0,      0,      false,  false,  false};
+  AttentionShape shape = {.batch = dim[0],
+                          .seq = dim[1],
+                          .keys = dim[1],
+                          .sample = dim[1],
+                          .heads = dim[2],
+                          .kv_heads = dim[3],
+                          .head = dim[4],
+                          .q_stride = dim[5],
+                          .k_stride = dim[6],
+                          .v_stride = dim[7]};
   *why = NULL;
   shape.is_backward = id == KERNEL_attention_backward;
   shape.causal = use->attr[0] != 0;
@@ -101,7 +137,7 @@ AttentionShape attention_shape_of(KernelId id, const KernelUse *use, const char 
   else if (!in_units(&shape) || use->align_bytes < DNN_ALIGN_BYTES)
     *why = "heads, strides or addresses that are not whole 16 bytes";
   else
-    say_mask(use, shape.seq, &shape.causal, why);
+    say_mask(use, &shape, why);
   return shape;
 }
 
@@ -118,9 +154,9 @@ static Gpu *gpu_of(int32_t number) {
 }
 
 static bool same_shape(const AttentionShape *a, const AttentionShape *b) {
-  return a->batch == b->batch && a->seq == b->seq && a->heads == b->heads &&
-         a->kv_heads == b->kv_heads && a->head == b->head && a->q_stride == b->q_stride &&
-         a->k_stride == b->k_stride && a->v_stride == b->v_stride &&
+  return a->batch == b->batch && a->seq == b->seq && a->keys == b->keys && a->sample == b->sample &&
+         a->heads == b->heads && a->kv_heads == b->kv_heads && a->head == b->head &&
+         a->q_stride == b->q_stride && a->k_stride == b->k_stride && a->v_stride == b->v_stride &&
          a->d_q_stride == b->d_q_stride && a->d_k_stride == b->d_k_stride &&
          a->d_v_stride == b->d_v_stride && a->is_backward == b->is_backward &&
          a->causal == b->causal && a->is_ordered == b->is_ordered;
@@ -320,6 +356,22 @@ static void bind_operands(Bound *bound, const AttentionTensor *ids, int32_t coun
     bind(bound, ids[i], args->operand[i]);
 }
 
+/* Skips the queries at the front of a sample that see nothing. */
+static void skip_unseeing(Bound *bound, const AttentionShape *shape) {
+  const int64_t tokens = shape->sample - shape->seq, out = shape->heads * shape->head * 2;
+  for (int64_t i = 0; i < bound->count; i++) {
+    char **at = (char **)&bound->at[i];
+    switch (bound->id[i]) {
+    case ATTENTION_Q: *at += tokens * shape->q_stride * 2; break;
+    case ATTENTION_D_Q: *at += tokens * shape->d_q_stride * 2; break;
+    case ATTENTION_OUT:
+    case ATTENTION_D_OUT: *at += tokens * out; break;
+    case ATTENTION_LSE: *at += tokens * (int64_t)sizeof(float); break;
+    default: break;
+    }
+  }
+}
+
 static void bind_all(Bound *bound, Attending *attending, const KernelArgs *args) {
   static const AttentionTensor forward[] = {ATTENTION_Q, ATTENTION_K, ATTENTION_V, ATTENTION_OUT,
                                             ATTENTION_LSE};
@@ -327,17 +379,40 @@ static void bind_all(Bound *bound, Attending *attending, const KernelArgs *args)
                                              ATTENTION_V,     ATTENTION_OUT, ATTENTION_LSE,
                                              ATTENTION_D_Q,   ATTENTION_D_K, ATTENTION_D_V};
   const AttentionShape *shape = &attending->shared->shape;
+  bind_operands(bound, shape->is_backward ? backward : forward, shape->is_backward ? 9 : 5, args);
+  skip_unseeing(bound, shape);
   bind(bound, ATTENTION_SCALE, &attending->scale);
   if (shape->causal) bind(bound, ATTENTION_HIDDEN, &attending->hidden);
-  if (!shape->is_backward) {
-    bind_operands(bound, forward, 5, args);
-    return;
-  }
+  if (!shape->is_backward) return;
   char *sums = (char *)args->operand[9] + whole_units(attending->shared->plan.workspace_bytes);
-  bind_operands(bound, backward, 9, args);
   bind(bound, ATTENTION_ONE, &attending->one);
   if (!shape->is_ordered) bind(bound, ATTENTION_D_Q_SUM, sums);
   bind(bound, ATTENTION_TERMS, sums + attention_d_q_sum_bytes(shape));
+}
+
+/* What the graph leaves out: queries that see nothing, and keys that none sees. */
+static KernelStatus fill_unseen(const AttentionShape *shape, const KernelArgs *args,
+                                const char **why) {
+  const int64_t queries = shape->sample - shape->seq, keys = shape->sample - shape->keys;
+  const int64_t width = shape->heads * shape->head, kv_width = shape->kv_heads * shape->head;
+  KernelStatus status = KERNEL_DONE;
+  if (queries > 0 && !shape->is_backward) {
+    const FillRows out = {shape->batch, queries, width, shape->sample * width, width};
+    const FillRows lse = {shape->batch * shape->heads, 1, queries, shape->sample, 0};
+    status = cuda_fill_bf16(args, &out, args->operand[3], 0, why);
+    if (status == KERNEL_DONE) status = cuda_fill_f32(args, &lse, args->operand[4], -INFINITY, why);
+  } else if (queries > 0) {
+    const FillRows d_q = {shape->batch, queries, width, shape->sample * shape->d_q_stride,
+                          shape->d_q_stride};
+    status = cuda_fill_bf16(args, &d_q, args->operand[6], 0, why);
+  }
+  const int64_t strides[] = {shape->d_k_stride, shape->d_v_stride};
+  for (int i = 0; i < 2 && keys > 0 && shape->is_backward && status == KERNEL_DONE; i++) {
+    const FillRows rows = {shape->batch, keys, kv_width, shape->sample * strides[i], strides[i]};
+    char *first = (char *)args->operand[7 + i] + shape->keys * strides[i] * 2;
+    status = cuda_fill_bf16(args, &rows, first, 0, why);
+  }
+  return status;
 }
 
 static KernelStatus attend(const KernelArgs *args, const char **why) {
@@ -346,6 +421,8 @@ static KernelStatus attend(const KernelArgs *args, const char **why) {
   Gpu *gpu = &dnn.gpus[shared->gpu];
   int32_t scratch = shared->shape.is_backward ? 9 : 5;
   Bound bound = {.count = 0};
+  KernelStatus filled = fill_unseen(&shared->shape, args, why);
+  if (filled != KERNEL_DONE) return filled;
   bind_all(&bound, attending, args);
   pthread_mutex_lock(&gpu->lock);
   int status = dnn.api->set_stream(gpu->handle, args->stream);

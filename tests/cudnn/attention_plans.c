@@ -4,8 +4,8 @@
  * it: that of a driver, or tests/gpu/probes/null_driver.c.
  *
  * Engines and their workspace are those of the configuration; of each GPU the first record of each
- * kernel and number of operations is also compiled, and the compiled plan wants the same.
- * Exit status 77: the library or the driver is missing, and it says which. */
+ * kernel, number of operations and part of a sample is also compiled, and the compiled plan wants
+ * the same. Exit status 77: the library or the driver is missing, and it says which. */
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,9 +99,9 @@ static int64_t left_bytes(const Record *record) {
 
 static void say(const Record *record, const char *gpu, const char *what, const DnnPlan *plan) {
   const AttentionShape *s = &record->shape;
-  printf("%s  %-18s B %lld T %lld H %lld/%lld D %lld  %s", gpu, contract_of(record->id)->row->name,
-         (long long)s->batch, (long long)s->seq, (long long)s->heads, (long long)s->kv_heads,
-         (long long)s->head, what);
+  printf("%s  %-18s B %lld T %lld/%lld H %lld/%lld D %lld  %s", gpu,
+         contract_of(record->id)->row->name, (long long)s->batch, (long long)s->seq,
+         (long long)s->keys, (long long)s->heads, (long long)s->kv_heads, (long long)s->head, what);
   if (plan->config != NULL)
     printf("  engine %lld wants %lld bytes of %lld", (long long)plan->engine,
            (long long)plan->workspace_bytes, (long long)left_bytes(record));
@@ -110,7 +110,7 @@ static void say(const Record *record, const char *gpu, const char *what, const D
 
 typedef struct Tally {
   int32_t found, too_large, none;
-  bool compiled[KERNEL_COUNT][OPERATIONS_MAX];
+  bool compiled[KERNEL_COUNT][OPERATIONS_MAX][3]; /* by what of a sample takes part, too */
 } Tally;
 
 static void plan_record(const Record *record, const char *gpu, const DnnTarget *target,
@@ -121,12 +121,14 @@ static void plan_record(const Record *record, const char *gpu, const DnnTarget *
   attention_graph(&graph, &record->shape);
   CHECK(dnn_graph_finish(&graph, NULL));
   DnnFound found = dnn_plan_look(&graph, target, left_bytes(record), &seen);
-  bool *compiled = &tally->compiled[record->id][graph.operation_count];
+  const AttentionShape *shape = &record->shape;
+  int32_t part = shape->seq < shape->sample ? 2 : shape->keys < shape->sample ? 1 : 0;
+  bool *compiled = &tally->compiled[record->id][graph.operation_count][part];
   tally->found += found == DNN_FOUND;
   tally->none += found == DNN_NO_ENGINE;
   tally->too_large += found == DNN_WANTS_WORKSPACE;
   /* On sm_80 no engine takes wider heads backward. */
-  bool is_wide = record->shape.is_backward && record->shape.head > 128;
+  bool is_wide = shape->is_backward && shape->head > 128;
   CHECK(found == DNN_FOUND || (found == DNN_NO_ENGINE && is_wide));
   if (found != DNN_FOUND)
     say(record, gpu, found == DNN_NO_ENGINE ? "no engine" : "more scratch than planned", &seen);

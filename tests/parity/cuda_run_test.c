@@ -218,6 +218,11 @@ int main(void) {
     check_job((const char *[]){"cluster.devices=2", "parallel.tp=2", "precision=bf16", NULL}, true,
               1e-2);
   }
+  TEST("and on two that have half of each sequence, whose keys go round") {
+    check_job((const char *[]){"cluster.devices=2", "parallel.cp=2", "precision=bf16",
+                               "model.positions=16", NULL},
+              true, 1e-2);
+  }
   TEST("algorithms are kept beside the plan") {
     check_choices();
   }

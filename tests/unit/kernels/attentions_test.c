@@ -114,6 +114,29 @@ static void check_graphs(void) {
   }
 }
 
+/* The blocks of a ring of two ranks: each has a run from the front and one from the back. */
+static void check_ring(void) {
+  const int64_t one[] = {2, 24, 4, 4, 16, 192, 192, 192}, few[] = {2, 32, 4, 2, 16, 72, 40, 80};
+  const int64_t odd[] = {1, 20, 2, 2, 16, 96, 96, 96};
+  TEST("keys of a rank before: the first half of them, by every query") {
+    const double attr[] = {1, 0.25, 0, 12, 24, 0, 36, 0, 4, 48};
+    const double few_attr[] = {1, 0.25, 0, 16, 32, 0, 48, 0, 4, 64};
+    check_both(one, attr, 10, 18);
+    check_both(few, few_attr, 10, 20);
+  }
+  TEST("keys of a rank behind: all of them, by the second half of the queries") {
+    const double attr[] = {1, 0.25, 0, 0, 36, 12, 24, 0, 4, 48};
+    const double few_attr[] = {1, 0.25, 0, 0, 48, 16, 32, 0, 4, 64};
+    check_both(one, attr, 10, 18);
+    check_both(few, few_attr, 10, 20);
+  }
+  TEST("halves that no address may begin at are left to our own kernels") {
+    const double attr[] = {1, 0.25, 0, 10, 20, 0, 30, 0, 2, 40};
+    KernelCase of = case_of(FORWARD, odd, attr);
+    check_case(&of, false);
+  }
+}
+
 /* ---- q, k and v of a token beside each other, and so their gradients */
 
 enum { BATCH = 2, SEQ = 21, HEADS = 4, KV_HEADS = 2, HEAD = 16 };
@@ -192,9 +215,9 @@ static void check_own(const int64_t *dim, const double *attr, const char *why) {
 static void check_left(void) {
   const int64_t odd_head[] = {1, 24, 2, 2, 12, 96, 96, 96}, odd[] = {1, 24, 2, 2, 16, 96, 100, 96};
   const double dropout[] = WHOLE(1, 0.25, 0.1, 2, 24);
-  const double runs[] = {1, 0.25, 0, 12, 24, 0, 36, 0, 2, 48};
+  const double runs[] = {1, 0.25, 0, 0, 24, 12, 36, 0, 2, 48};
   const double later[] = {1, 0.25, 0, 5, 17, 0, 12, 0, 2, 48};
-  const char *why_other = "keys at other positions than queries, not all of them earlier";
+  const char *why_other = "keys at other positions than queries, of which some queries see a part";
   TEST("other dtypes") {
     const KernelCase of = case_of(FORWARD, plain_dim, plain_attr);
     check_in(MODE_F32, &of, false);
@@ -348,6 +371,7 @@ static void check_ordered(void) {
 int main(void) {
   case_target = KERNEL_TARGET_CUDA;
   check_graphs();
+  check_ring();
   TEST("q, k and v interleaved") {
     check_packed(FORWARD);
     check_packed(BACKWARD);
