@@ -7,9 +7,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from pathlib import Path
+from types import SimpleNamespace
 
+import torch_baseline
 from model_math import Gpt2, utilisation
 from pairs import CASES, fastest, fields_of, job_text, take_turns
 
@@ -128,6 +131,35 @@ class Runs(unittest.TestCase):
         self.assertEqual(fastest(path, "gpt2_b1"), ("reduce-overhead", "cudnn"))
         self.assertEqual(fastest(path, "llama8"), ("default", "cudnn"))
         self.assertEqual(fastest(None, "gpt2_b1"), ("default", "cudnn"))
+
+
+class SlowVariant:
+    """Compiles for ever with one attention, at once with the other."""
+
+    def __init__(self, bench, mode, backend):
+        self.backend = backend
+
+    def prepare(self):
+        if self.backend == "flash":
+            time.sleep(60)
+
+
+class BaselineTest(unittest.TestCase):
+    def test_a_variant_that_compiles_too_long_costs_only_itself(self):
+        added, kept = [], torch_baseline.Variant
+        self.addCleanup(setattr, torch_baseline, "Variant", kept)
+        torch_baseline.Variant = SlowVariant
+        ready = torch_baseline.prepare_variants(
+            SimpleNamespace(name="case", device="cpu"),
+            ("default",),
+            ("cudnn", "flash", "cudnn"),
+            time.monotonic() + 0.2,
+            SimpleNamespace(add=lambda name, **fields: added.append((name, fields["error"]))),
+        )
+        self.assertEqual([variant.backend for variant in ready], ["cudnn"])
+        self.assertEqual([name for name, _ in added], ["case default flash", "case default cudnn"])
+        self.assertIn("OutOfTime", added[0][1])
+        self.assertIn("no time left", added[1][1])
 
 
 if __name__ == "__main__":
