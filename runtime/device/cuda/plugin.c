@@ -128,12 +128,24 @@ static bool allocate(size_t size_bytes, void **at, Status *status) {
                      size_bytes, all_bytes, free_bytes);
 }
 
+/* Until it is clear: cudaMemset returns before, and streams do not wait for it, for they were made
+ * not to wait for the stream that it is in. */
+static bool clear(void *at, size_t size_bytes, Status *status) {
+  return cuda_done(cudaMemset(at, 0, size_bytes), "clear the arena", status) &&
+         cuda_done(cudaDeviceSynchronize(), "clear the arena", status);
+}
+
+static bool pin(void **at, size_t size_bytes, Status *status) {
+  if (!cuda_done(cudaHostAlloc(at, size_bytes, cudaHostAllocDefault), "pin memory of the host",
+                 status))
+    return false;
+  memset(*at, 0, size_bytes);
+  return true;
+}
+
 static bool map(Tier tier, size_t size_bytes, void **at, Status *status) {
-  if (tier != TIER_DEVICE)
-    return cuda_done(cudaHostAlloc(at, size_bytes, cudaHostAllocDefault), "pin memory of the host",
-                     status);
-  return allocate(size_bytes, at, status) &&
-         cuda_done(cudaMemset(*at, 0, size_bytes), "clear the arena", status);
+  if (tier != TIER_DEVICE) return pin(at, size_bytes, status);
+  return allocate(size_bytes, at, status) && clear(*at, size_bytes, status);
 }
 
 static void unmap(Tier tier, void *at) {
