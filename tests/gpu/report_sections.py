@@ -293,6 +293,37 @@ def pairs_section(results):
     )
 
 
+def losses_section(results):
+    runs = results.all("losses")
+    if not runs:
+        return "## Losses\n\nNot run."
+    rows = [
+        (
+            r["case"],
+            r.get("steps", "-"),
+            f"{r['first_step_relative']:.1e}" if "first_step_relative" in r else "-",
+            f"{r['worst_relative']:.1e}" if "worst_relative" in r else "-",
+            "ok" if r["ok"] else "FAILED",
+        )
+        for r in runs
+    ]
+    head = ("job", "steps", "step 1 differs by", "any step by", "result")
+    return (
+        "## Losses\n\nA small GPT in fp32, on the GPU and by the same plan on processors; those that run again, on the "
+        "GPU twice, whose bits are to be the same.\n\n" + markdown_table(head, rows)
+    )
+
+
+def attention_times_section(results):
+    rows = [
+        (r["shape"], r["kernel"], r["by"], f"{r['us']:.1f}", f"{r['tflops']:.1f}")
+        for r in results.good("attention_times")
+    ]
+    if not rows:
+        return "## Attention as Lockstep runs it\n\nNot measured."
+    return "## Attention as Lockstep runs it\n\n" + markdown_table(("shape", "kernel", "by", "us", "TFLOP/s"), rows)
+
+
 def sanitize_section(results):
     runs = results.all("sanitize", "run")
     if not runs:
@@ -322,6 +353,8 @@ SECTIONS = (
     nccl_section,
     torch_section,
     pairs_section,
+    losses_section,
+    attention_times_section,
     sanitize_section,
     failures_section,
 )
@@ -340,6 +373,8 @@ def table_lines(results):
         )
     for r in results.good("launch"):
         lines.append(f"{'300 kernels ' + r['case']:<44} {r['total_us']:>10.0f} us")
+    for r in results.all("losses"):
+        lines.append(f"{'losses, ' + r['case']:<44} {'ok' if r['ok'] else 'FAILED':>10}")
     for r in results.all("nccl", "run"):
         lines.append(f"{'NCCL ' + r['case']:<44} {'ok' if r['ok'] else 'FAILED':>10}")
     for r in results.good("torch", "timing"):

@@ -166,10 +166,12 @@ static void time_shape(const Shape *shape, KernelId id, KernelVariant variant) {
   cuda->memory.unmap(TIER_DEVICE, record.memory);
   double pairs = (double)(shape->batch * shape->heads * shape->seq * shape->seq) / 2;
   double flops = (id == KERNEL_attention ? 2 : 5) * 2 * pairs * (double)shape->head;
-  printf("{\"shape\": \"%s\", \"kernel\": \"%s\", \"by\": \"%s\", \"us\": %.1f, \"tflops\": "
-         "%.1f}\n",
-         shape->name, record.contract->row->name, *by != '\0' ? by : "kernels of our own", us,
-         flops / us * 1e-6);
+  const char *name = record.contract->row->name, *maker = *by != '\0' ? by : "kernels of our own";
+  printf("{\"probe\": \"attention_times\", \"case\": \"%s, %s, %s\", \"kind\": \"timing\", "
+         "\"shape\": \"%s\", \"kernel\": \"%s\", \"by\": \"%s\", \"us\": %.1f, \"tflops\": %.1f, "
+         "\"ok\": true}\n",
+         shape->name, name, maker, shape->name, name, maker, us, flops / us * 1e-6);
+  (void)fflush(stdout); /* what was timed stays, if the rest is not reached */
 }
 
 int main(void) {

@@ -20,13 +20,17 @@ def main():
     gpu, cpu = losses(sys.argv[2]), losses(sys.argv[3])
     steps = sorted(set(gpu) & set(cpu))
     if not steps or set(gpu) != set(cpu):
-        print("the two runs have other steps", file=sys.stderr)
+        error = f"the two runs have other steps: {len(gpu)} and {len(cpu)}"
+        print(json.dumps({"probe": "losses", "case": sys.argv[1], "kind": "loss", "ok": False, "error": error}))
         return 1
     far = [abs(gpu[step] / cpu[step] - 1) for step in steps]
     good = max(far) == 0 if "--same" in sys.argv[4:] else far[0] <= FIRST and max(far) <= ALL
-    print(json.dumps({"test": sys.argv[1], "steps": len(steps), "first_step_relative": far[0],
-                      "worst_relative": max(far), "gpu_loss": gpu[steps[-1]],
-                      "cpu_loss": cpu[steps[-1]], "ok": good}))
+    record = {"probe": "losses", "case": sys.argv[1], "kind": "loss", "steps": len(steps),
+              "first_step_relative": far[0], "worst_relative": max(far), "gpu_loss": gpu[steps[-1]],
+              "other_loss": cpu[steps[-1]], "ok": good}
+    if not good:
+        record["error"] = f"losses differ by up to {max(far):.3g}, in the first step by {far[0]:.3g}"
+    print(json.dumps(record))
     return 0 if good else 1
 
 

@@ -105,7 +105,7 @@ class Report(unittest.TestCase):
         self.assertIn("collectives need our own transport", page)
 
     def test_a_step_that_did_not_run_is_named(self):
-        for name in ("attention", "nccl", "torch", "launch", "matmul", "pairs", "sanitize"):
+        for name in ("attention", "nccl", "torch", "launch", "matmul", "pairs", "sanitize", "train", "ranks", "kernels"):
             (self.out / f"{name}.jsonl").unlink()
         page = self.page()
         for words in (
@@ -115,6 +115,8 @@ class Report(unittest.TestCase):
             "## Attention (cuDNN)\n\nNot measured.",
             "## Our steps beside PyTorch's\n\nNot measured.",
             "## compute-sanitizer\n\nNot run.",
+            "## Losses\n\nNot run.",
+            "## Attention as Lockstep runs it\n\nNot measured.",
         ):
             self.assertIn(words, page)
 
@@ -125,6 +127,43 @@ class Report(unittest.TestCase):
         )
         self.assertIn("In gpt2_64k ours is 1.20 x as fast as PyTorch: the goal of 1.05 x (aim 1.3 x) is met.", page)
         self.assertIn("In gpt2_b1 ours is 1.10 x as fast as PyTorch: the goal of 1.20 x (aim 1.5 x) is missed.", page)
+
+    def test_losses_of_jobs_and_times_of_their_attention(self):
+        page = self.page()
+        self.assertIn("| one | 20 | 2.0e-07 | 3.0e-05 | ok |", page)
+        self.assertIn("| one again, graphs | 20 | 0.0e+00 | 0.0e+00 | ok |", page)
+        self.assertIn("| dp2 | 20 | 4.0e-07 | 5.0e-05 | ok |", page)
+        self.assertIn("| gpt2 | attention | 1 by cuDNN 9.19.0 | 161.0 | 320.0 |", page)
+        (self.out / "ranks.jsonl").write_text(
+            '{"probe": "losses", "case": "dp2", "kind": "loss", "ok": false, "error": "a run ended with 124"}\n'
+        )
+        page = self.page()
+        self.assertIn("| dp2 | - | - | - | FAILED |", page)
+        self.assertIn("| losses | dp2 | a run ended with 124 |", page)
+        self.assertIn("losses, dp2", self.report("--table", self.out).stdout)
+
+    def test_losses_are_compared(self):
+        for name, losses in (("gpu", [5.0, 4.0]), ("cpu", [5.0, 4.00001]), ("short", [5.0])):
+            rows = [{"format": 1}] + [{"step": i + 1, "loss": loss} for i, loss in enumerate(losses)]
+            (self.folder / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
+        for words, ended in (
+            (("gpu", "cpu"), 0), (("gpu", "gpu", "--same"), 0), (("gpu", "cpu", "--same"), 1), (("gpu", "short"), 1)
+        ):
+            paths = [str(self.folder / word) if word[0] != "-" else word for word in words]
+            command = [sys.executable, str(GPU / "device" / "compare_losses.py"), "job", *paths]
+            result = subprocess.run(command, capture_output=True, text=True)
+            self.assertEqual(result.returncode, ended, result.stderr)
+            record = json.loads(result.stdout)
+            self.assertEqual(record["ok"], ended == 0)
+            (self.out / "train.jsonl").write_text(result.stdout)
+            self.assertIn("| job |", self.page())
+
+    def test_what_is_no_record_is_left_out(self):
+        with open(self.out / "kernels.jsonl", "a", encoding="utf-8") as file:
+            file.write('{"shape": "gpt2"}\n')
+        result = self.report("--table", self.out)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("kernels.jsonl: a line that is no record", result.stderr)
 
     def test_what_the_sanitizer_found(self):
         self.assertIn(
