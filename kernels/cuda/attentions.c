@@ -193,7 +193,9 @@ static Shared *make(int32_t number, DnnHandle *handle, const AttentionShape *sha
   if (dnn_graph_finish(&made->graph, handle))
     found = dnn_plan_make(&made->graph, &target, workspace_most, &made->plan);
   *why = found == DNN_NO_ENGINE ? "no engine of cuDNN takes the shape"
-                                : "cuDNN wants more scratch than the plan gives";
+         : found == DNN_CANNOT_COMPILE
+             ? "cuDNN cannot compile it; libnvrtc.so and libnvrtc-builtins.so in LD_LIBRARY_PATH?"
+             : "cuDNN wants more scratch than the plan gives";
   if (found != DNN_FOUND) {
     free_shared(made);
     return NULL;

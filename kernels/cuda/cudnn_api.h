@@ -11,7 +11,8 @@
 typedef struct DnnHandle DnnHandle; /* cudnnHandle_t: of one GPU, for one thread at a time */
 typedef void *DnnDescriptor;        /* cudnnBackendDescriptor_t */
 
-enum { DNN_DONE = 0, DNN_BAD_PARAM = 2000, DNN_NOT_SUPPORTED = 3000 };
+/* The first of each thousand, which are alike. */
+enum { DNN_DONE = 0, DNN_BAD_PARAM = 2000, DNN_NOT_SUPPORTED = 3000, DNN_INTERNAL = 4000 };
 
 /* Types of tensors. A boolean is a byte. */
 enum { DNN_F32 = 0, DNN_I32 = 4, DNN_BF16 = 9, DNN_BOOLEAN = 11 };

@@ -62,21 +62,22 @@ static int64_t engine_of(const DnnApi *api, DnnDescriptor config) {
   return number;
 }
 
-static bool compile(const DnnTarget *target, DnnPlan *plan) {
+/* The library's status. */
+static int compile(const DnnTarget *target, DnnPlan *plan) {
   const DnnApi *api = plan->api;
-  bool good =
-      api->descriptor_create(DNN_PLAN, &plan->plan) == DNN_DONE &&
-      (target->handle == NULL ||
-       api->set(plan->plan, DNN_PLAN_HANDLE, DNN_AS_HANDLE, 1, &target->handle) == DNN_DONE) &&
-      api->set(plan->plan, DNN_PLAN_CONFIG, DNN_AS_DESCRIPTOR, 1, &plan->config) == DNN_DONE &&
-      (target->described == NULL || api->set(plan->plan, DNN_PLAN_DEVICE, DNN_AS_DESCRIPTOR, 1,
-                                             &target->described) == DNN_DONE) &&
-      api->finalize(plan->plan) == DNN_DONE;
-  if (good)
+  int status = api->descriptor_create(DNN_PLAN, &plan->plan);
+  if (status == DNN_DONE && target->handle != NULL)
+    status = api->set(plan->plan, DNN_PLAN_HANDLE, DNN_AS_HANDLE, 1, &target->handle);
+  if (status == DNN_DONE)
+    status = api->set(plan->plan, DNN_PLAN_CONFIG, DNN_AS_DESCRIPTOR, 1, &plan->config);
+  if (status == DNN_DONE && target->described != NULL)
+    status = api->set(plan->plan, DNN_PLAN_DEVICE, DNN_AS_DESCRIPTOR, 1, &target->described);
+  if (status == DNN_DONE) status = api->finalize(plan->plan);
+  if (status == DNN_DONE)
     plan->workspace_bytes = number_of(api, plan->plan, DNN_PLAN_WORKSPACE, INT64_MAX);
   else
     let_go(api, &plan->plan);
-  return good;
+  return status;
 }
 
 /* Takes over the configuration that it accepts. */
@@ -85,8 +86,10 @@ static DnnFound take(DnnDescriptor *config, const DnnTarget *target, bool compil
   *plan = (DnnPlan){.api = plan->api, .config = *config};
   /* 0: an older library does not say it before the plan is made. */
   plan->workspace_bytes = number_of(plan->api, *config, DNN_CONFIG_WORKSPACE, 0);
-  if (plan->workspace_bytes <= workspace_most && compiles && !compile(target, plan))
-    return DNN_NO_ENGINE;
+  if (plan->workspace_bytes <= workspace_most && compiles) {
+    int status = compile(target, plan);
+    if (status != DNN_DONE) return status >= DNN_INTERNAL ? DNN_CANNOT_COMPILE : DNN_NO_ENGINE;
+  }
   if (plan->workspace_bytes > workspace_most) {
     let_go(plan->api, &plan->plan);
     return DNN_WANTS_WORKSPACE;

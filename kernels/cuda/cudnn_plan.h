@@ -18,8 +18,9 @@ typedef struct DnnPlan {
 
 typedef enum DnnFound {
   DNN_FOUND,
-  DNN_NO_ENGINE,      /* cuDNN does not have it */
-  DNN_WANTS_WORKSPACE /* but with more workspace it has */
+  DNN_NO_ENGINE,       /* cuDNN does not have it */
+  DNN_WANTS_WORKSPACE, /* but with more workspace it has */
+  DNN_CANNOT_COMPILE   /* it has, but something that it needs to compile code is not there */
 } DnnFound;
 
 /* The first engine that cuDNN recommends for the graph that needs no more workspace than given. It

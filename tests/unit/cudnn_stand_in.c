@@ -241,7 +241,8 @@ int cudnnBackendFinalize(Descriptor *d) {
   const char *why = NULL;
   int status = check(d);
   if (status != DNN_DONE) return status;
-  if (d->kind == DNN_PLAN && says.cannot_compile) return DNN_NOT_SUPPORTED;
+  if (d->kind == DNN_PLAN && says.refuses_plans) return DNN_NOT_SUPPORTED;
+  if (d->kind == DNN_PLAN && says.cannot_compile) return DNN_INTERNAL + 1; /* as without NVRTC */
   if (d->kind == DNN_PLAN) atomic_fetch_add(&compiled, 1);
   if (!interpret_check(d, &why)) return refuse(DNN_BAD_PARAM, why);
   d->is_final = true;

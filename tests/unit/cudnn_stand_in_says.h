@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 typedef struct CudnnStandInSays {
-  bool has_no_engine, cannot_compile, fails;
+  bool has_no_engine, refuses_plans, cannot_compile, fails;
   int64_t first_wants_bytes; /* workspace of its first engine beyond that of the second */
 } CudnnStandInSays;
 

@@ -230,11 +230,14 @@ static void check_left(void) {
     check_own(odd_head, plain_attr, why);
     check_own(odd, plain_attr, why);
   }
-  TEST("no engine, or one that is refused at the end") {
+  TEST("no engine, or one that is refused or not compiled at the end") {
     cudnn_stand_in_say((CudnnStandInSays){.has_no_engine = true});
     check_own(plain_dim, plain_attr, "no engine of cuDNN takes the shape");
-    cudnn_stand_in_say((CudnnStandInSays){.cannot_compile = true});
+    cudnn_stand_in_say((CudnnStandInSays){.refuses_plans = true});
     check_own(plain_dim, plain_attr, "no engine of cuDNN takes the shape");
+    cudnn_stand_in_say((CudnnStandInSays){.cannot_compile = true});
+    check_own(plain_dim, plain_attr,
+              "cuDNN cannot compile it; libnvrtc.so and libnvrtc-builtins.so in LD_LIBRARY_PATH?");
     cudnn_stand_in_say((CudnnStandInSays){0});
   }
   TEST("the list's cases, by whoever does them; the long ones are kernel_cuda_test's") {
