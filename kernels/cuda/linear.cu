@@ -2,7 +2,7 @@
  *
  * All four products are c[m,n] = sum over k of a(m,k) b(k,n), with strides of their own. A block
  * makes a tile of 64 x 64, every thread 4 x 4 of it. */
-#include "kernels/cuda/cuda.h"
+#include "kernels/cuda/packs.h"
 
 enum { TILE = 64, TILE_DEPTH = 16, TILE_THREADS = 256, EACH = 4 };
 
@@ -106,23 +106,38 @@ CUDA_KERNEL(linear_dw) {
   return multiply(args, why, "linear_dw", 1, 0, -1, 2, p);
 }
 
-/* 32 columns and 8 groups of rows a block. */
-enum { BIAS_COLUMNS = 32, BIAS_GROUPS = 8 };
+/* A block sums few columns, so that narrow layers have blocks enough: BIAS_LANES packs of them, by
+ * each of BIAS_GROUPS groups of threads for a part of the rows. A thread has BIAS_AT_ONCE loads
+ * under way. */
+enum { BIAS_LANES = 8, BIAS_GROUPS = 128, BIAS_AT_ONCE = 8 };
 
-template <class T, class G>
-__global__ void sum_bias(const T *d_y, G *d_bias, int64_t rows, int64_t out, bool accumulate) {
-  SHARED(float, part, BIAS_COLUMNS *BIAS_GROUPS);
-  int64_t column = (int64_t)blockIdx.x * BIAS_COLUMNS + threadIdx.x % BIAS_COLUMNS;
-  unsigned group = threadIdx.x / BIAS_COLUMNS;
-  float sum = 0;
-  for (int64_t r = group; r < rows && column < out; r += BIAS_GROUPS)
-    sum += to_float(d_y[r * out + column]);
-  part[threadIdx.x] = sum;
-  __syncthreads();
-  if (group > 0 || column >= out) return;
-  for (unsigned i = 1; i < BIAS_GROUPS; i++)
-    sum += part[i * BIAS_COLUMNS + threadIdx.x];
-  put_or_add(d_bias + column, sum, accumulate);
+template <class T, class G, int V>
+__global__ void __launch_bounds__(BIAS_LANES *BIAS_GROUPS)
+    sum_bias(const T *d_y, G *d_bias, int64_t rows, int64_t out, bool accumulate) {
+  SHARED(float, part, BIAS_LANES *BIAS_GROUPS *V);
+  const int64_t column = ((int64_t)blockIdx.x * BIAS_LANES + threadIdx.x % BIAS_LANES) * V;
+  const int group = (int)threadIdx.x / BIAS_LANES;
+  float sum[V] = {};
+  for (int64_t first = group; first < rows && column < out; first += BIAS_GROUPS * BIAS_AT_ONCE) {
+    Pack<T, V> value[BIAS_AT_ONCE] = {};
+#pragma unroll
+    for (int i = 0; i < BIAS_AT_ONCE; i++)
+      if (first + i * BIAS_GROUPS < rows)
+        value[i] = *(const Pack<T, V> *)(d_y + (first + i * BIAS_GROUPS) * out + column);
+#pragma unroll
+    for (int i = 0; i < BIAS_AT_ONCE; i++)
+      for (int v = 0; v < V; v++)
+        sum[v] += to_float(value[i].at[v]);
+  }
+  for (int v = 0; v < V; v++)
+    part[threadIdx.x * V + v] = sum[v];
+  for (int left = BIAS_GROUPS / 2; left > 0; left /= 2) {
+    __syncthreads();
+    for (int v = 0; v < V && group < left; v++)
+      part[threadIdx.x * V + v] += part[(threadIdx.x + left * BIAS_LANES) * V + v];
+  }
+  for (int v = 0; v < V && group == 0 && column < out; v++)
+    put_or_add(d_bias + column + v, part[threadIdx.x * V + v], accumulate);
 }
 
 CUDA_KERNEL(linear_db) {
@@ -130,10 +145,18 @@ CUDA_KERNEL(linear_db) {
   return with_floats(args->dtype[0], args->dtype[1], why, [=](auto value, auto gradient) {
     typedef decltype(value) T;
     typedef decltype(gradient) G;
+    const T *d_y = (const T *)args->operand[0];
     Launch run(args, why, "linear_db");
-    run.blocks(dim3((unsigned)((out + BIAS_COLUMNS - 1) / BIAS_COLUMNS)),
-               BIAS_COLUMNS * BIAS_GROUPS, sum_bias<T, G>, (const T *)args->operand[0],
-               (G *)args->operand[1], rows, out, args->accumulate);
+    auto issue = [&](auto count) {
+      constexpr int V = decltype(count)::VALUE;
+      const int64_t columns = BIAS_LANES * V;
+      run.blocks(dim3((unsigned)((out + columns - 1) / columns)), BIAS_LANES * BIAS_GROUPS,
+                 sum_bias<T, G, V>, d_y, (G *)args->operand[1], rows, out, args->accumulate);
+    };
+    if (out % 2 == 0 && is_aligned(d_y))
+      issue(Count<2>());
+    else
+      issue(Count<1>());
     return run.status;
   });
 }
