@@ -1,5 +1,5 @@
 /* loss.cu -- cross-entropy, a block a row, the slopes over the logits; and squared error. */
-#include "kernels/cuda/cuda.h"
+#include "kernels/cuda/packs.h"
 extern "C" {
 #include "kernels/mse.h"
 }
@@ -22,18 +22,31 @@ struct RowSoftmax {
   float highest, sum, at_target; /* sum of exp(logit - highest) */
 };
 
-/* By all threads of the block, which is the row's. */
-template <class T>
-static __device__ RowSoftmax local_softmax(const T *row, const Classes &c, int32_t target) {
-  RowSoftmax s = {-INFINITY, 0, 0};
-  for (int64_t k = threadIdx.x; k < c.real; k += blockDim.x) {
-    float logit = to_float(row[k]);
-    if (logit > s.highest) {
-      s.sum *= expf(s.highest - logit);
-      s.highest = logit;
-    }
-    s.sum += expf(logit - s.highest);
+template <int V, class T> static __device__ void add_logits(RowSoftmax *s, const T *at) {
+  float logit[V];
+  load_pack<V>(at, logit);
+  float highest = s->highest;
+#pragma unroll
+  for (int v = 0; v < V; v++)
+    highest = logit[v] > highest ? logit[v] : highest;
+  if (highest > s->highest) {
+    s->sum *= expf(s->highest - highest);
+    s->highest = highest;
   }
+#pragma unroll
+  for (int v = 0; v < V; v++)
+    s->sum += expf(logit[v] - highest);
+}
+
+/* By all threads of the block, which is the row's. */
+template <int V, class T>
+static __device__ RowSoftmax local_softmax(const T *row, const Classes &c, int32_t target) {
+  const int64_t in_packs = c.real - c.real % V;
+  RowSoftmax s = {-INFINITY, 0, 0};
+  for (int64_t k = (int64_t)threadIdx.x * V; k < in_packs; k += (int64_t)blockDim.x * V)
+    add_logits<V>(&s, row + k);
+  for (int64_t k = in_packs + threadIdx.x; k < c.real; k += blockDim.x)
+    add_logits<1>(&s, row + k);
   float highest = block_max(s.highest);
   s.sum = block_sum(s.sum > 0 ? s.sum * expf(s.highest - highest) : s.sum);
   s.highest = highest;
@@ -58,7 +71,7 @@ static __device__ RowSoftmax gathered_softmax(const float *stats, int64_t ranks,
 }
 
 /* stats: null where logits hold all classes. */
-template <class T>
+template <class T, int V>
 __global__ void loss_row(T *logits, const int32_t *targets, const float *stats, double *row_loss,
                          Classes c, int64_t rows, int64_t ranks, bool train, float scale) {
   int64_t row = blockIdx.x;
@@ -67,17 +80,29 @@ __global__ void loss_row(T *logits, const int32_t *targets, const float *stats, 
   RowSoftmax s = {0, 1, 0};
   if (target >= 0)
     s = stats != nullptr ? gathered_softmax(stats, ranks, rows, row)
-                         : local_softmax(own, c, target);
+                         : local_softmax<V>(own, c, target);
   __syncthreads(); /* everyone has the target's logit */
   float log_sum = logf(s.sum);
   if (threadIdx.x == 0)
     row_loss[row] = target >= 0 ? (double)(s.highest - s.at_target) + (double)log_sum : 0;
   float lse = s.highest + log_sum;
-  for (int64_t k = threadIdx.x; train && k < c.held; k += blockDim.x) {
-    bool counted = target >= 0 && k < c.real;
-    float onehot = c.first + k == target ? 1.0f : 0.0f;
-    put(own + k, counted ? (expf(to_float(own[k]) - lse) - onehot) * scale : 0);
+  for (int64_t k = (int64_t)threadIdx.x * V; train && k < c.held; k += (int64_t)blockDim.x * V) {
+    float slope[V];
+    load_pack<V>(own + k, slope);
+#pragma unroll
+    for (int v = 0; v < V; v++) {
+      bool counted = target >= 0 && k + v < c.real;
+      float onehot = c.first + k + v == target ? 1.0f : 0.0f;
+      slope[v] = counted ? (expf(slope[v] - lse) - onehot) * scale : 0;
+    }
+    store_pack<V>(own + k, slope);
   }
+}
+
+/* Calls `run` with the Count of logits that are moved at once. */
+template <class T, class Run>
+static void with_logits(const void *logits, const Classes &c, Run run) {
+  with_packs<sizeof(T)>(is_aligned(logits) && c.held * sizeof(T) % PACK_BYTES == 0, run);
 }
 
 /* In order: each thread adds neighbouring rows, then the threads' sums are added. */
@@ -108,8 +133,11 @@ static KernelStatus cross_entropy(const KernelArgs *args, const char **why, cons
     typedef decltype(number) T;
     int64_t rows = args->dim[0], ranks = parts ? args->dim[3] : 1;
     Launch run(args, why, name);
-    run.blocks(dim3((unsigned)rows), FLAT_THREADS, loss_row<T>, (T *)at[0], targets, stats,
-               row_loss, c, rows, ranks, train, train ? (float)args->attr[0] : 0);
+    with_logits<T>(at[0], c, [&](auto count) {
+      run.blocks(dim3((unsigned)rows), FLAT_THREADS, loss_row<T, decltype(count)::VALUE>,
+                 (T *)at[0], targets, stats, row_loss, c, rows, ranks, train,
+                 train ? (float)args->attr[0] : 0);
+    });
     run.blocks(dim3(1), FLAT_THREADS, add_rows, row_loss, targets, loss, rows, args->accumulate);
     return run.status;
   });
@@ -128,11 +156,11 @@ CUDA_KERNEL(cross_entropy_parts_train) {
   return cross_entropy(args, why, "cross_entropy_parts_train", true, true);
 }
 
-template <class T>
+template <class T, int V>
 __global__ void stats_row(const T *logits, const int32_t *targets, float *stats, Classes c) {
   int64_t row = blockIdx.x;
   RowSoftmax s = {0, 0, 0};
-  if (targets[row] >= 0) s = local_softmax(logits + row * c.held, c, targets[row]);
+  if (targets[row] >= 0) s = local_softmax<V>(logits + row * c.held, c, targets[row]);
   if (threadIdx.x > 0) return;
   stats[row * 3] = s.highest;
   stats[row * 3 + 1] = s.sum;
@@ -143,9 +171,12 @@ CUDA_KERNEL(cross_entropy_stats) {
   return with_float(args->dtype[0], why, [=](auto number) {
     typedef decltype(number) T;
     Launch run(args, why, "cross_entropy_stats");
-    run.blocks(dim3((unsigned)args->dim[0]), FLAT_THREADS, stats_row<T>,
-               (const T *)args->operand[0], (const int32_t *)args->operand[1],
-               (float *)args->operand[2], classes_of(args, args->attr[0]));
+    const Classes c = classes_of(args, args->attr[0]);
+    with_logits<T>(args->operand[0], c, [&](auto count) {
+      run.blocks(dim3((unsigned)args->dim[0]), FLAT_THREADS, stats_row<T, decltype(count)::VALUE>,
+                 (const T *)args->operand[0], (const int32_t *)args->operand[1],
+                 (float *)args->operand[2], c);
+    });
     return run.status;
   });
 }
