@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "tests/unit/nccl_stand_in_inside.h"
 
@@ -50,8 +51,15 @@ int nccl_get_version(int *version) {
 
 int nccl_get_unique_id(NcclId *id) {
   *id = (NcclId){{0}};
-  (void)snprintf(id->internal, sizeof id->internal, "%d", atomic_fetch_add(&ids, 1) + 1);
+  (void)snprintf(id->internal, sizeof id->internal, "%d of process %d",
+                 atomic_fetch_add(&ids, 1) + 1, (int)getpid());
   return NCCL_DONE;
+}
+
+/* Members of another process would be waited for in vain. */
+static bool is_of_this_process(const NcclId *id) {
+  int number, process;
+  return sscanf(id->internal, "%d of process %d", &number, &process) == 2 && process == getpid();
 }
 
 static Meeting *meeting_of(const NcclId *id, int ranks) {
@@ -123,6 +131,10 @@ int nccl_init_rank(NcclHandle **comm, int ranks, int rank, int id_count, NcclId 
     if (id[i].internal[0] == '\0') return nccl_wrong("an id that nobody made");
   if (config->magic != (unsigned)NCCL_CONFIG_MAGIC || config->blocking != 0)
     return nccl_wrong("a configuration that is none, or blocks");
+  if (!is_of_this_process(&id[0])) {
+    fputs("what stands in for NCCL joins threads of one process: leave out --processes\n", stderr);
+    return INVALID_USAGE;
+  }
   pthread_mutex_lock(&nccl_lock);
   Meeting *meeting = meeting_of(&id[0], ranks);
   *comm = join_meeting(meeting, rank);
