@@ -18,15 +18,15 @@ typedef struct Block {
   bool first, last; /* along k */
   int64_t m0, rows, n0, columns, k0, depth, units;
   int64_t task_rows, task_columns, column_tasks;
-  bool pack_b;
-  float *a, *b; /* packed */
+  bool pack_a, pack_b;
+  float *a, *b; /* packed; a: if pack_a */
   float *sums;  /* [rows,columns] over the k before, where c cannot hold them; or NULL */
 } Block;
 
 static void pack_task(void *context, int64_t task, int32_t worker) {
   const Block *t = context;
   (void)worker;
-  int64_t row_tasks = ceil_div(t->rows, PACK_ROWS);
+  int64_t row_tasks = t->pack_a ? ceil_div(t->rows, PACK_ROWS) : 0;
   if (task < row_tasks) {
     int64_t line = task * PACK_ROWS;
     CPU(gemm_pack_rows)
@@ -108,12 +108,20 @@ static void multiply_panels(const Block *t, int64_t row, int64_t rows, int64_t c
                     .b = t->b + column * t->units,
                     .columns = ceil_div(columns, LANES) * LANES,
                     .sums = sums};
+  int64_t lead = 0; /* rows that are computed once more, to have a whole panel */
+  if (!t->pack_a) {
+    const Factor *a = &t->g->a;
+    lead = max64(0, PANEL_ROWS - rows);
+    task.a = at(a->data, t->m0 * a->line_stride + t->k0, a->bf16);
+    task.row_bytes = a->line_stride * (a->bf16 ? 2 : 4);
+    task.row -= lead, task.rows += lead;
+  }
   for (; task.first < t->units; task.first = task.end) {
     task.end = t->kind.tiles ? min64(task.first + TILE_DEPTH, t->units) : t->units;
     task.add = task.first > 0;
     gemm_panel(t->kind, &task);
   }
-  write_tile(t, sums, row, rows, column);
+  write_tile(t, sums + lead * PANEL_COLUMNS, row, rows, column);
 }
 
 static void multiply_task(void *context, int64_t task, int32_t worker) {
@@ -136,7 +144,7 @@ static void run_block(Block *t) {
   Threads *threads = t->g->threads;
   int64_t panel = gemm_columns(t->kind);
   int64_t groups = ceil_div(t->rows, GROUP), panels = ceil_div(t->columns, panel);
-  int64_t row_packs = ceil_div(t->rows, PACK_ROWS);
+  int64_t row_packs = t->pack_a ? ceil_div(t->rows, PACK_ROWS) : 0;
   threads_run(threads, row_packs + (t->pack_b ? panels : 0), pack_task, t);
 
   t->task_rows = min64(TASK_ROWS, groups * GROUP);
@@ -148,6 +156,12 @@ static void run_block(Block *t) {
   t->task_columns = task_panels * panel;
   t->column_tasks = ceil_div(panels, task_panels);
   threads_run(threads, row_tasks * t->column_tasks, multiply_task, t);
+}
+
+/* Whether the units of a row of a stand one after another, as the inner kernel wants them. */
+static bool is_packed_already(GemmKind kind, const Gemm *g) {
+  bool has_units = kind.pairs ? g->k % 2 == 0 : !g->a.bf16;
+  return !kind.tiles && g->a.k_stride == 1 && has_units;
 }
 
 bool CPU(gemm)(const Gemm *g) {
@@ -168,6 +182,7 @@ bool CPU(gemm)(const Gemm *g) {
         block.a = g->work;
         block.b = block.a + most.rows * most.units;
         block.sums = most.sums ? block.b + most.columns * most.units : NULL;
+        block.pack_a = block.rows < PANEL_ROWS || !is_packed_already(kind, g);
         block.pack_b = m0 == 0 || deep < g->k;
         run_block(&block);
       }

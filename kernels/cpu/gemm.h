@@ -3,9 +3,10 @@
  * Method: both factors are packed into panels (Goto and van de Geijn: Anatomy of High-Performance
  * Matrix Multiplication; TOMS 34(3), 2008) of 8 rows of a and 48 columns of b. One step of the
  * inner kernel consumes a 4-byte unit of every row and column: one f32, or two consecutive k of
- * bf16. Which variant multiplies bf16 is chosen once per process (kernels/product.h): pairs by dot
- * products; pairs by tiles, with panels of 32 rows and 32 columns (gemm_tile.c); or bf16 is widened
- * while it is packed.
+ * bf16. Rows of a that stand as the inner kernel wants their units are not packed: eight streams
+ * are read as fast as one. Which variant multiplies bf16 is chosen once per process
+ * (kernels/product.h): pairs by dot products; pairs by tiles, with panels of 32 rows and 32 columns
+ * (gemm_tile.c); or bf16 is widened while it is packed.
  *
  * Every element of c is summed in one order, whatever the number of threads. */
 #ifndef LOCKSTEP_KERNELS_CPU_GEMM_H
@@ -16,7 +17,7 @@
 #include "kernels/cpu/vec.h"
 #include "kernels/product.h"
 
-enum { PANEL_ROWS = 8 /* of a */ };
+enum { PANEL_ROWS = 8 /* of a */, UNIT_BYTES = 4 };
 
 /* A factor seen as lines (rows of a, columns of b) along k; one of the strides is 1. */
 typedef struct Factor {
@@ -82,6 +83,7 @@ void CPU(gemm_pack_columns)(GemmKind kind, const Factor *x, int64_t line, int64_
 /* Some panels of a by one panel of b. */
 typedef struct PanelTask {
   const float *a;           /* packed rows, `depth` units deep */
+  int64_t row_bytes;        /* 0; or rows of a are not packed, and so far apart: whole panels */
   int64_t depth, row, rows; /* row: a multiple of gemm_rows; rows: those from it on, any number */
   const float *b;
   int64_t columns;    /* a multiple of 16 */
@@ -90,8 +92,13 @@ typedef struct PanelTask {
   float *sums;        /* [rows,columns] with room for whole panels, rows 48 apart */
 } PanelTask;
 
+/* How far the rows of a panel of a are apart, and its units. In bytes. */
+typedef struct Apart {
+  int64_t row, unit;
+} Apart;
+
 /* sums[8,48] = a . b over `units`; the panel of b has 16 * vectors columns. */
-typedef void GemmMicro(const float *a, const float *b, int64_t units, float *sums);
+typedef void GemmMicro(const char *a, Apart apart, const float *b, int64_t units, float *sums);
 GemmMicro *CPU(gemm_micro)(bool pairs, int64_t vectors);
 
 /* The same by tiles, for up to 32 rows. */
@@ -109,10 +116,14 @@ static inline void gemm_panel(GemmKind kind, const PanelTask *t) {
     return;
   }
   GemmMicro *micro = CPU(gemm_micro)(kind.pairs, t->columns / LANES);
-  const float *a = t->a + t->row * t->depth + t->first * PANEL_ROWS;
+  bool packed = t->row_bytes == 0;
+  Apart apart =
+      packed ? (Apart){UNIT_BYTES, PANEL_ROWS * UNIT_BYTES} : (Apart){t->row_bytes, UNIT_BYTES};
+  int64_t row_bytes = packed ? t->depth * UNIT_BYTES : t->row_bytes;
+  const char *a = (const char *)t->a + t->row * row_bytes + t->first * apart.unit;
   const float *b = t->b + t->first * t->columns;
   for (int64_t i = 0; i < t->rows; i += PANEL_ROWS)
-    micro(a + i * t->depth, b, t->end - t->first, t->sums + i * PANEL_COLUMNS);
+    micro(a + i * row_bytes, apart, b, t->end - t->first, t->sums + i * PANEL_COLUMNS);
 }
 
 /* Around a thread's products by tiles: the processor's registers are taken, and given back. */

@@ -3,21 +3,32 @@
 
 #if defined(__AVX512F__)
 
-/* Per unit: `vectors` loads of b, eight broadcasts of a, 8 * vectors multiply-adds. */
+/* Pairs that were not packed may stand at any even address. */
+ALWAYS_INLINE float unit_at(const char *from) {
+  float unit;
+  memcpy(&unit, from, sizeof unit);
+  return unit;
+}
+
+/* Per unit: `vectors` loads of b, eight broadcasts of a, 8 * vectors multiply-adds. Two pointers
+ * and three strides reach all rows by addresses that an instruction can have. */
 #define MICRO(name, vectors, extra_target, multiply_add)                                           \
-  extra_target static void name(const float *a, const float *b, int64_t units, float *tile) {      \
+  extra_target static void name(const char *a, Apart apart, const float *b, int64_t units,         \
+                                float *tile) {                                                     \
     __m512 sum[PANEL_ROWS][vectors];                                                               \
+    const char *half[] = {a, a + 4 * apart.row};                                                   \
     UNROLL for (int i = 0; i < PANEL_ROWS; i++) {                                                  \
       UNROLL for (int j = 0; j < vectors; j++) sum[i][j] = _mm512_setzero_ps();                    \
     }                                                                                              \
-    for (int64_t u = 0; u < units; u++, a += PANEL_ROWS, b += (vectors)*LANES) {                   \
+    for (int64_t u = 0; u < units; u++, b += (vectors)*LANES) {                                    \
       __m512 column[vectors];                                                                      \
       UNROLL for (int j = 0; j < vectors; j++) column[j] = _mm512_loadu_ps(b + j * LANES);         \
       UNROLL for (int i = 0; i < PANEL_ROWS; i++) {                                                \
-        __m512 row = _mm512_set1_ps(a[i]);                                                         \
+        __m512 row = _mm512_set1_ps(unit_at(half[i / 4] + i % 4 * apart.row));                     \
         UNROLL for (int j = 0; j < vectors; j++) sum[i][j] =                                       \
             multiply_add(row, column[j], sum[i][j]);                                               \
       }                                                                                            \
+      half[0] += apart.unit, half[1] += apart.unit;                                                \
     }                                                                                              \
     UNROLL for (int i = 0; i < PANEL_ROWS; i++) {                                                  \
       UNROLL for (int j = 0; j < vectors; j++)                                                     \
@@ -44,13 +55,14 @@ GemmMicro *CPU(gemm_micro)(bool pairs, int64_t vectors) {
 #else
 
 /* A quarter of the tile at most: 4 rows x 16 columns in 8 of the 16 registers. */
-static void micro_part(const float *a, const float *b, int64_t stride, int64_t units, float *tile) {
+static void micro_part(const char *a, Apart apart, const float *b, int64_t stride, int64_t units,
+                       float *tile) {
   __m256 sum[4][2];
   UNROLL for (int i = 0; i < 4; i++) sum[i][0] = sum[i][1] = _mm256_setzero_ps();
-  for (int64_t u = 0; u < units; u++, a += PANEL_ROWS, b += stride) {
+  for (int64_t u = 0; u < units; u++, a += apart.unit, b += stride) {
     __m256 low = _mm256_loadu_ps(b), high = _mm256_loadu_ps(b + 8);
     UNROLL for (int i = 0; i < 4; i++) {
-      __m256 row = _mm256_broadcast_ss(a + i);
+      __m256 row = _mm256_broadcast_ss((const float *)(a + i * apart.row));
       sum[i][0] = _mm256_fmadd_ps(row, low, sum[i][0]);
       sum[i][1] = _mm256_fmadd_ps(row, high, sum[i][1]);
     }
@@ -62,16 +74,16 @@ static void micro_part(const float *a, const float *b, int64_t stride, int64_t u
 }
 
 /* 4 rows x 24 columns in 12 registers, for whole panels. */
-static void micro_half(const float *a, const float *b, int64_t units, float *tile) {
+static void micro_half(const char *a, Apart apart, const float *b, int64_t units, float *tile) {
   __m256 sum[4][3];
   UNROLL for (int i = 0; i < 4; i++) {
     UNROLL for (int j = 0; j < 3; j++) sum[i][j] = _mm256_setzero_ps();
   }
-  for (int64_t u = 0; u < units; u++, a += PANEL_ROWS, b += PANEL_COLUMNS) {
+  for (int64_t u = 0; u < units; u++, a += apart.unit, b += PANEL_COLUMNS) {
     __m256 column[3];
     UNROLL for (int j = 0; j < 3; j++) column[j] = _mm256_loadu_ps(b + 8 * j);
     UNROLL for (int i = 0; i < 4; i++) {
-      __m256 row = _mm256_broadcast_ss(a + i);
+      __m256 row = _mm256_broadcast_ss((const float *)(a + i * apart.row));
       UNROLL for (int j = 0; j < 3; j++) sum[i][j] = _mm256_fmadd_ps(row, column[j], sum[i][j]);
     }
   }
@@ -81,21 +93,21 @@ static void micro_half(const float *a, const float *b, int64_t units, float *til
   }
 }
 
-static void micro_1(const float *a, const float *b, int64_t units, float *tile) {
+static void micro_1(const char *a, Apart apart, const float *b, int64_t units, float *tile) {
   for (int i = 0; i < PANEL_ROWS; i += 4)
-    micro_part(a + i, b, LANES, units, tile + i * PANEL_COLUMNS);
+    micro_part(a + i * apart.row, apart, b, LANES, units, tile + i * PANEL_COLUMNS);
 }
 
-static void micro_2(const float *a, const float *b, int64_t units, float *tile) {
+static void micro_2(const char *a, Apart apart, const float *b, int64_t units, float *tile) {
   for (int i = 0; i < PANEL_ROWS; i += 4)
     for (int j = 0; j < 2 * LANES; j += LANES)
-      micro_part(a + i, b + j, 2 * LANES, units, tile + i * PANEL_COLUMNS + j);
+      micro_part(a + i * apart.row, apart, b + j, 2 * LANES, units, tile + i * PANEL_COLUMNS + j);
 }
 
-static void micro_3(const float *a, const float *b, int64_t units, float *tile) {
+static void micro_3(const char *a, Apart apart, const float *b, int64_t units, float *tile) {
   for (int i = 0; i < PANEL_ROWS; i += 4)
     for (int j = 0; j < PANEL_COLUMNS; j += PANEL_COLUMNS / 2)
-      micro_half(a + i, b + j, units, tile + i * PANEL_COLUMNS + j);
+      micro_half(a + i * apart.row, apart, b + j, units, tile + i * PANEL_COLUMNS + j);
 }
 
 GemmMicro *CPU(gemm_micro)(bool pairs, int64_t vectors) {

@@ -221,6 +221,8 @@ static const KernelCase kernel_cases[] = {
     UNARY("gelu_erf_backward", 2),
     BLOCKS("lion", 0.9, 0.99, 0.1, 0),
     BLOCKS("lion_master", 0.95, 0.98, 0, 0),
+    {"linear", {21, 2100, 50, 0}, {0}, 0},    /* several blocks along what is summed over */
+    {"linear_dx", {21, 50, 2100, 0}, {0}, 0}, /* and rows that are no whole panels */
 };
 
 enum { KERNEL_CASES = sizeof kernel_cases / sizeof *kernel_cases };
