@@ -1,63 +1,6 @@
-#include "tests/mutants/attack.h"
-
-#include <fnmatch.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "kernels/contract/contract.h"
 #include "runtime/plan/plan_text.h"
-
-enum { TAKEN_MAX = 512 };
-
-typedef struct Edit {
-  const Attack *attack;
-  const AttackLine *line;
-  PlanBuilder *b;
-  uint32_t taken[TAKEN_MAX]; /* records, or calls */
-  int taken_count;
-} Edit;
-
-static _Noreturn void wrong(const Edit *e, const char *what) {
-  attack_wrong(e->attack, e->line->number, what);
-}
-
-static const char *word(const Edit *e, int index) {
-  if (index >= e->line->word_count) wrong(e, "a word is missing");
-  return e->line->word[index];
-}
-
-static bool is_word(const Edit *e, int index, const char *text) {
-  return index < e->line->word_count && strcmp(e->line->word[index], text) == 0;
-}
-
-static double number(const Edit *e, int index) {
-  char *end = NULL;
-  double value = strtod(word(e, index), &end);
-  if (*end != '\0') wrong(e, "a number is meant to be here");
-  return value;
-}
-
-/* `text` as one of so many names; wrong when it is none. */
-static uint32_t one_of(const Edit *e, const char *text, const char *const *names, uint32_t count) {
-  for (uint32_t i = 0; i < count; i++)
-    if (strcmp(names[i], text) == 0) return i;
-  wrong(e, "no such name");
-}
-
-static const char *string(const Edit *e, uint32_t offset) {
-  return e->b->strings + offset;
-}
-
-/* "= 3", "* 2", "+ 1" */
-static double changed(const Edit *e, int index, double was) {
-  double by = number(e, index + 1);
-  switch (word(e, index)[0]) {
-  case '=': return by;
-  case '*': return was * by;
-  case '+': return was + by;
-  default: wrong(e, "=, * or + is meant to be here");
-  }
-}
+#include "tests/mutants/attack_edit.h"
 
 /* ---- which */
 
@@ -91,10 +34,6 @@ static Which read_which(const Edit *e, int index) {
       wrong(e, "no such condition");
   }
   return which;
-}
-
-static bool matches(const char *pattern, const char *text) {
-  return fnmatch(pattern, text, 0) == 0;
 }
 
 static const char *name_of(const Edit *e, const PlanRecord *record) {
@@ -304,6 +243,12 @@ static void change_operand(Edit *e, PlanRecord *record) {
   record->joins = 0; /* what stands elsewhere could be refused for that alone */
   if (is_word(e, 2, "+")) {
     operand->offset += (uint64_t)(int64_t)number(e, 3);
+  } else if (is_word(e, 2, "size")) {
+    operand->size_bytes = (uint64_t)number(e, 3);
+    const uint32_t index = segment_of(e, (uint32_t)(record - e->b->records))->bases_first;
+    PlanBase *base = &e->b->bases[index + operand->base];
+    if (operand->offset + operand->size_bytes > base->size_bytes)
+      base->size_bytes = operand->offset + operand->size_bytes;
   } else if (is_word(e, 2, "stride")) {
     operand->member_stride = (int64_t)number(e, 3);
   } else if (is_word(e, 2, "piece")) {
@@ -317,7 +262,7 @@ static void change_operand(Edit *e, PlanRecord *record) {
     *operand = *operand_at(e, from, number(e, 3));
     operand->access = was.access;
   } else {
-    wrong(e, "as, +, stride or piece is meant to be here");
+    wrong(e, "as, +, size, stride or piece is meant to be here");
   }
 }
 
@@ -334,7 +279,78 @@ static void choose_operands(Edit *e, PlanRecord *record) {
   record->operands_count = (uint32_t)e->line->word_count - 1;
 }
 
+static void set_purpose(Edit *e, PlanRecord *record) {
+  record->purpose = one_of(e, word(e, 1), Purpose_names, Purpose_COUNT);
+}
+
+static void set_access(Edit *e, PlanRecord *record) {
+  operand_at(e, record, number(e, 1))->access = one_of(e, word(e, 2), Access_names, Access_COUNT);
+}
+
+/* It does what another one does, where its own operands stand. */
+static void become_like(Edit *e, PlanRecord *record) {
+  PlanRecord was = *record;
+  *record = *another_record(e, 1);
+  record->operands_first = was.operands_first, record->operands_count = was.operands_count;
+  record->after_first = was.after_first, record->after_count = was.after_count;
+  record->when_all = was.when_all, record->when_none = was.when_none;
+  record->lane = was.lane, record->joins = 0;
+}
+
+static bool is_of_segment(const Edit *e, uint32_t call, const PlanSegment *segment) {
+  return &e->b->segments[e->b->calls[call].segment] == segment;
+}
+
+/* What names records of the segment behind this one. */
+static void renumber(const Edit *e, const PlanSegment *segment, uint32_t record) {
+  const uint32_t end = segment->records_first + segment->records_count;
+  for (uint32_t r = segment->records_first; r < end; r++)
+    for (uint32_t i = 0; i < e->b->records[r].after_count; i++)
+      e->b->edges[e->b->records[r].after_first + i].record +=
+          e->b->edges[e->b->records[r].after_first + i].record > record;
+  for (uint32_t p = 0; p < e->b->programs_count; p++) {
+    const PlanProgram *program = &e->b->programs[p];
+    for (uint32_t c = program->calls_first; c < program->calls_first + program->calls_count; c++)
+      for (uint32_t i = 0; i < e->b->calls[c].waits_count; i++) {
+        PlanWait *wait = &e->b->waits[e->b->calls[c].waits_first + i];
+        if (is_of_segment(e, program->calls_first + wait->call, segment))
+          wait->record += wait->record > record;
+      }
+  }
+}
+
+/* A copy right behind it, of which the next lines say nothing. It has operands of its own. */
+static void run_twice(Edit *e) {
+  const uint32_t index = e->taken[0];
+  if (e->taken_count != 1) wrong(e, "one record is meant");
+  PlanSegment *segment = &e->b->segments[segment_of(e, index) - e->b->segments];
+  renumber(e, segment, index - segment->records_first);
+  build_records(e->b, e->b->records[index]);
+  for (uint32_t i = e->b->records_count - 1; i > index + 1; i--)
+    e->b->records[i] = e->b->records[i - 1];
+  PlanRecord *copy = &e->b->records[index + 1];
+  *copy = e->b->records[index];
+  copy->after_count = 0;
+  copy->operands_first = e->b->operands_count;
+  for (uint32_t i = 0; i < copy->operands_count; i++)
+    build_operands(e->b, e->b->operands[e->b->records[index].operands_first + i]);
+  for (PlanSegment *at = segment; at < e->b->segments + e->b->segments_count; at++)
+    at->records_first += at != segment;
+  segment->records_count++;
+}
+
 /* ---- calls */
+
+static void change_segment(Edit *e, PlanCall *call) {
+  const PlanSegment *was = &e->b->segments[call->segment];
+  call->segment = 0;
+  while (call->segment < e->b->segments_count &&
+         strcmp(string(e, e->b->segments[call->segment].name), word(e, 1)) != 0)
+    call->segment++;
+  if (call->segment == e->b->segments_count ||
+      e->b->segments[call->segment].bases_count != was->bases_count)
+    wrong(e, "no segment of that name has as many bases");
+}
 
 static PlanBinding *binding_at(const Edit *e, const PlanCall *call, double index) {
   if (index < 0 || index >= call->bindings_count) wrong(e, "no such binding");
@@ -376,32 +392,6 @@ static void change_post(Edit *e, PlanCall *call) {
   *(is_word(e, 2, "depth") ? &post->depth : &post->microbatch) += (uint32_t)number(e, 3);
 }
 
-/* ---- the whole job */
-
-static PlanAxis *axis_called(const Edit *e, const char *name) {
-  for (uint32_t i = 0; i < e->b->axes_count; i++)
-    if (strcmp(string(e, e->b->axes[i].name), name) == 0) return &e->b->axes[i];
-  wrong(e, "no such axis");
-}
-
-static void change_state_axes(Edit *e) {
-  e->b->jobs[0].state_axes ^= 1u << (axis_called(e, word(e, 1)) - e->b->axes);
-}
-
-static void change_divides(Edit *e) {
-  axis_called(e, word(e, 1))->divides = one_of(e, word(e, 2), Divides_names, Divides_COUNT);
-}
-
-static void set_field(Edit *e) {
-  PlanJob *job = &e->b->jobs[0];
-  int64_t *field = is_word(e, 1, "batch_samples")        ? &job->batch_samples
-                   : is_word(e, 1, "accumulation")       ? &job->accumulation
-                   : is_word(e, 1, "microbatch_samples") ? &job->microbatch_samples
-                                                         : NULL;
-  if (field == NULL) wrong(e, "no such field");
-  *field = (int64_t)number(e, 2);
-}
-
 /* ---- lines */
 
 /* One of the three is there. */
@@ -417,7 +407,16 @@ static const Word words[] = {
     {"call", NULL, NULL, take_calls},
     {"state_axes", NULL, NULL, change_state_axes},
     {"divides", NULL, NULL, change_divides},
-    {"set", NULL, NULL, set_field},
+    {"set", NULL, NULL, change_field},
+    {"buffer", NULL, NULL, change_buffer},
+    {"input", NULL, NULL, change_input},
+    {"node", NULL, NULL, change_node},
+    {"parameter", NULL, NULL, change_parameter},
+    {"tensor", NULL, NULL, change_tensors},
+    {"twice", NULL, NULL, run_twice},
+    {"as", become_like, NULL, NULL},
+    {"access", set_access, NULL, NULL},
+    {"purpose", set_purpose, NULL, NULL},
     {"kernel", set_kernel, NULL, NULL},
     {"become", become, NULL, NULL},
     {"attr", change_attr, NULL, NULL},
@@ -439,6 +438,7 @@ static const Word words[] = {
     {"binding", NULL, change_binding, NULL},
     {"bindings", NULL, change_bindings, NULL},
     {"swap", NULL, change_places, NULL},
+    {"segment", NULL, change_segment, NULL},
     {"layer", NULL, change_layer, NULL},
     {"microbatch", NULL, change_microbatch, NULL},
     {"post", NULL, change_post, NULL},

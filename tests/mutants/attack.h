@@ -21,9 +21,14 @@
  *   when FLAG | unless FLAG | always
  *   operand I as J [of WHICH]  stands where operand J does, of this or of another record of the
  *                              segment; the record joins none then
- *   operand I + BYTES          stands further on; `operand I stride BYTES`: from member to member
+ *   operand I + BYTES          stands further on; `operand I stride BYTES`: from member to member;
+ *                              `operand I size BYTES`, in a base that grows with it
  *   operand I piece COMM       each member has one piece of it
+ *   purpose PURPOSE            is said to be for something else
  *   operands I...              these only, in this order
+ *   access I read | write | update
+ *   as WHICH                   does what another record does, where its own operands stand
+ *   twice                      a copy runs right behind it, which later lines leave as it is
  *   layout I as J [of WHICH]   is said to be cut as operand J is, of this or of another record
  *
  *   call CALLS                 the calls that the next lines change. CALLS: [every | N] SEGMENT
@@ -31,12 +36,19 @@
  *   binding I as J [of CALLS]  base I points where J does, of this or of another call
  *   bindings of CALLS          all of them
  *   swap with CALLS            changes places with another call; what places wait for stays
+ *   segment NAME               runs another segment, with as many bases
  *   layer = + NUMBER           as `microbatch ...`
  *   post I FIELD NUMBER        what a transfer says of its operand I: depth or microbatch grows
  *
  *   state_axes AXIS            state differs along it, or no more
  *   divides AXIS WHAT          samples, tokens ...
- *   set FIELD NUMBER           of the job: batch_samples, accumulation, microbatch_samples
+ *   set FIELD NUMBER           of the job: batch_samples, accumulation, microbatch_samples ...; or
+ *                              as much as another field is
+ *   buffer NAME KIND           the first buffer of that name is said to be for something else
+ *   input NAME role ROLE       is filled with something else; `vocab`, `sample_elements`: = +
+ * NUMBER node N OP PATH + NUMBER    the N-th such node, and records of it, draw other random
+ * numbers parameter A key of B       begins with the same random numbers tensor A name of B the two
+ * change their names, and so their places in checkpoints
  *
  *   named WORD...              one finding of the refusal has all of these words
  *   says "TEXT"                and this is how people read it; several lines are one text

@@ -1,0 +1,118 @@
+/* attack_tables.c -- changes to what a plan says beside its calls and records. */
+#include "runtime/plan/plan_text.h"
+#include "tests/mutants/attack_edit.h"
+
+/* ---- the whole job */
+
+static PlanAxis *axis_called(const Edit *e, const char *name) {
+  for (uint32_t i = 0; i < e->b->axes_count; i++)
+    if (strcmp(string(e, e->b->axes[i].name), name) == 0) return &e->b->axes[i];
+  wrong(e, "no such axis");
+}
+
+void change_state_axes(Edit *e) {
+  e->b->jobs[0].state_axes ^= 1u << (axis_called(e, word(e, 1)) - e->b->axes);
+}
+
+void change_divides(Edit *e) {
+  axis_called(e, word(e, 1))->divides = one_of(e, word(e, 2), Divides_names, Divides_COUNT);
+}
+
+static int64_t *field_called(const Edit *e, int index) {
+  PlanJob *job = &e->b->jobs[0];
+  int64_t *field = is_word(e, index, "batch_samples")         ? &job->batch_samples
+                   : is_word(e, index, "accumulation")        ? &job->accumulation
+                   : is_word(e, index, "microbatch_samples")  ? &job->microbatch_samples
+                   : is_word(e, index, "sample_tokens")       ? &job->sample_tokens
+                   : is_word(e, index, "staging_offset")      ? (int64_t *)&job->staging_offset
+                   : is_word(e, index, "control_ring_offset") ? (int64_t *)&job->control_ring_offset
+                   : is_word(e, index, "seed")                ? (int64_t *)&job->seed
+                                                              : NULL;
+  return field;
+}
+
+static double *real_called(const Edit *e) {
+  PlanJob *job = &e->b->jobs[0];
+  return is_word(e, 1, "lr")      ? &job->lr
+         : is_word(e, 1, "beta2") ? &job->beta2
+         : is_word(e, 1, "clip")  ? &job->clip
+                                  : NULL;
+}
+
+void change_field(Edit *e) {
+  double *real = real_called(e);
+  if (real != NULL) {
+    *real = number(e, 2);
+    return;
+  }
+  int64_t *field = field_called(e, 1), *from = field_called(e, 2);
+  if (field == NULL) wrong(e, "no such field");
+  *field = from != NULL ? *from : (int64_t)number(e, 2);
+}
+
+/* ---- the tables beside */
+
+void change_buffer(Edit *e) {
+  uint32_t i = 0, kind = one_of(e, word(e, 2), BufferKind_names, BufferKind_COUNT);
+  for (; i < e->b->buffers_count; i++)
+    if (matches(word(e, 1), string(e, e->b->buffers[i].name))) break;
+  if (i == e->b->buffers_count) wrong(e, "no such buffer");
+  e->b->buffers[i].kind = kind;
+}
+
+static PlanInput *input_called(const Edit *e, const char *name) {
+  for (uint32_t i = 0; i < e->b->inputs_count; i++)
+    if (strcmp(string(e, e->b->inputs[i].name), name) == 0) return &e->b->inputs[i];
+  wrong(e, "no such input");
+}
+
+void change_input(Edit *e) {
+  PlanInput *input = input_called(e, word(e, 1));
+  if (is_word(e, 2, "role"))
+    input->role = one_of(e, word(e, 3), InputRole_names, InputRole_COUNT);
+  else if (is_word(e, 2, "vocab"))
+    input->vocab = (uint32_t)changed(e, 3, input->vocab);
+  else if (is_word(e, 2, "sample_elements"))
+    input->sample_elements = (int64_t)changed(e, 3, (double)input->sample_elements);
+  else
+    wrong(e, "no such field");
+}
+
+/* Records that carry it out draw the same. */
+void change_node(Edit *e) {
+  int skip = (int)number(e, 1);
+  uint32_t n = 0;
+  for (; n < e->b->nodes_count; n++)
+    if (matches(word(e, 2), string(e, e->b->nodes[n].op)) &&
+        matches(word(e, 3), string(e, e->b->nodes[n].path)) && skip-- == 0)
+      break;
+  if (n == e->b->nodes_count) wrong(e, "no such node");
+  e->b->nodes[n].key += (uint64_t)number(e, 5);
+  for (uint32_t i = 0; i < e->b->records_count; i++)
+    if (e->b->records[i].node == n) e->b->records[i].key = e->b->nodes[n].key;
+}
+
+static PlanParameter *parameter_called(const Edit *e, const char *name) {
+  for (uint32_t i = 0; i < e->b->parameters_count; i++)
+    if (strcmp(string(e, e->b->values[e->b->parameters[i].value].name), name) == 0)
+      return &e->b->parameters[i];
+  wrong(e, "no such parameter");
+}
+
+/* With the records that make its initial values. */
+void change_parameter(Edit *e) {
+  PlanParameter *one = parameter_called(e, word(e, 1));
+  const uint64_t was = one->key;
+  one->key = parameter_called(e, word(e, 4))->key;
+  for (uint32_t i = 0; i < e->b->records_count; i++)
+    if (e->b->records[i].purpose == PURPOSE_INIT && e->b->records[i].key == was)
+      e->b->records[i].key = one->key;
+}
+
+void change_tensors(Edit *e) {
+  uint32_t one = build_string(e->b, word(e, 1)), other = build_string(e->b, word(e, 4));
+  for (uint32_t i = 0; i < e->b->tensors_count; i++) {
+    uint32_t *name = &e->b->tensors[i].name;
+    *name = *name == one ? other : *name == other ? one : *name;
+  }
+}
