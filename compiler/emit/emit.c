@@ -9,6 +9,7 @@
 #include "runtime/csv/csv.h"
 #include "runtime/plan/plan_control.h"
 #include "runtime/plan/plan_flat.h"
+#include "runtime/plan/plan_hash.h"
 #include "runtime/plan/plan_place.h"
 
 typedef struct RoleWords {
@@ -315,7 +316,7 @@ static uint32_t emit_meaning(Tables *t, const Record *record) {
 static void emit_record(Tables *t, const Draft *d, const Record *record) {
   bool kernel = record->kind == RECORD_KERNEL;
   PlanRecord out = {
-      .key = record->random ? hash_text(record->path) : 0,
+      .key = record->random ? plan_key(record->path) : 0,
       .flops = record->flops,
       .bytes = record->bytes,
       .predicted_ns = cost_kernel_ns(d, record),

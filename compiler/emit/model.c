@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "compiler/emit/tables.h"
+#include "runtime/plan/plan_hash.h"
 
 /* ---- layouts: each is written once */
 
@@ -92,7 +93,7 @@ static void push_uses(Tables *t, const Graph *model, const ValueId *values, int3
 
 static void push_node(Tables *t, const Graph *model, NodeId n) {
   const Node *node = graph_node(model, n);
-  PlanNode out = {.key = node->path == NULL ? 0 : hash_text(node->path),
+  PlanNode out = {.key = node->path == NULL ? 0 : plan_key(node->path),
                   .op = table_string(t, op_def(node->op)->name),
                   .path = table_string(t, node->path),
                   .file = table_string(t, library_text(model->compile, node->origin.file)),
@@ -138,7 +139,7 @@ static void push_region(Tables *t, const Graph *model, const Region *region) {
 
 static void push_parameter(Tables *t, const Graph *model, const Param *param) {
   TABLE_PUSH(t, parameters,
-             (PlanParameter){.key = hash_text(param->name),
+             (PlanParameter){.key = plan_key(param->name),
                              .init_a = param->init_a,
                              .init_b = param->init == INIT_CONSTANT ? 0 : param->init_b,
                              .value = table_value(t, model, param->value),

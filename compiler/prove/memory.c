@@ -193,27 +193,33 @@ static bool sweep_program(View *view, const PlanProgram *program, bool is_first)
   return ready;
 }
 
-/* What the runtime itself reads and writes lies in a persistent buffer. */
-static void check_holder(const View *view, uint64_t first, uint64_t size_bytes, const char *what) {
+/* What the runtime itself reads and writes is a persistent buffer that says so: no record writes
+ * there, and nothing else is there. */
+static void check_holder(const View *view, uint64_t first, uint64_t size_bytes, BufferKind kind,
+                         const char *what) {
   for (uint32_t i = 0; i < view->class->buffers_count; i++) {
     const PlanBuffer *buffer = &view->plan->buffers[view->class->buffers_first + i];
-    if (buffer->program == PLAN_NONE && buffer_address(buffer) <= first &&
-        first + size_bytes <= buffer_address(buffer) + buffer->size_bytes)
+    if (buffer->program == PLAN_NONE && buffer->kind == (uint32_t)kind &&
+        buffer_address(buffer) == first && buffer->size_bytes == size_bytes)
       return;
   }
-  prove_finding(view, NULL, -1, "memory", "no persistent buffer holds %s", what);
+  prove_finding(view, NULL, -1, "memory", "no persistent buffer holds %s and nothing else", what);
 }
 
 static void check_holders(const View *view) {
   const PlanJob *job = view->plan->jobs;
   uint64_t host = plan_address(job->staging_tier, 0), device = plan_address(TIER_DEVICE, 0);
   uint64_t step_bytes = job->sample_bytes * (uint64_t)job->accumulation;
-  check_holder(view, device + job->control_offset, job->control_bytes, "the control block");
+  check_holder(view, device + job->control_offset, job->control_bytes, BUFFER_CONTROL,
+               "the control block");
   check_holder(view, host + job->control_ring_offset,
-               2 * job->control_bytes * (uint64_t)job->control_depth, "the ring of control");
+               2 * job->control_bytes * (uint64_t)job->control_depth, BUFFER_CONTROL,
+               "the ring of control");
   check_holder(view, host + job->staging_offset, step_bytes * (uint64_t)job->prefetch_steps,
-               "the staging ring");
-  check_holder(view, device + job->samples_offset, step_bytes, "the samples of a step");
+               BUFFER_DATA, "the staging ring");
+  if (job->staging_tier != TIER_DEVICE) /* plan_check: else it is read where it is staged */
+    check_holder(view, device + job->samples_offset, step_bytes, BUFFER_DATA,
+                 "the samples of a step");
 }
 
 bool prove_memory(View *view) {

@@ -20,4 +20,12 @@ void plan_hash_add(PlanHash *hash, const void *bytes, size_t byte_count);
 
 uint64_t plan_hash_end(const PlanHash *hash);
 
+/* The random stream of a parameter's name or a node's path: FNV-1a, stable across machines. */
+static inline uint64_t plan_key(const char *text) {
+  uint64_t hash = 0xcbf29ce484222325u;
+  for (; *text != '\0'; text++)
+    hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
+  return hash;
+}
+
 #endif

@@ -93,6 +93,8 @@ static void want(Model *m) {
 static void check_parameters_of(const Model *m, const PlanNode *node) {
   for (uint32_t i = 0; i < node->inputs_count; i++) {
     const PlanValue *of = &m->plan->values[node_input(m->plan, node, i)];
+    if (of->kind == VALUE_PARAM_GRAD || of->kind == VALUE_LOSS)
+      report(m, node, "reads a sum that is not complete: ", plan_string(m->plan, of->name));
     if (of->kind != VALUE_PARAM || of->region == PLAN_NONE) continue;
     const PlanRegion *home = &m->plan->regions[of->region];
     if (home != m->region && (home->is_stack || m->region->is_stack))
@@ -205,8 +207,8 @@ static void check_parameters(const Model *m) {
   const Plan *plan = m->plan;
   for (uint32_t v = 0; v < plan->values_count; v++) {
     const PlanValue *of = &plan->values[v];
-    if (of->kind != VALUE_PARAM || of->region == PLAN_NONE ||
-        plan->regions[of->region].program != PROGRAM_TRAIN_STEP)
+    if (of->kind != VALUE_PARAM ||
+        (of->region != PLAN_NONE && plan->regions[of->region].program != PROGRAM_TRAIN_STEP))
       continue;
     uint32_t d = m->view.rows[v].named[VALUE_PARAM_GRAD];
     const char *why = d == PLAN_NONE || m->made_by[d] == 0 ? "has no gradient"

@@ -42,7 +42,7 @@ static uint64_t hash_numbers(uint64_t hash, const Applied *applied) {
   for (uint32_t i = 0; i < APPLIED_ATTRS_MAX && contract->attr_count > 0; i++)
     hash = hash_real(hash, applied->attrs[i]);
   bool draws = contract_control_reads(contract) & CONTROL_BIT(CONTROL_seed);
-  return draws ? hash_mix(hash, applied->path) : hash;
+  return draws ? hash_mix(hash_mix(hash, applied->path), applied->key) : hash;
 }
 
 /* A result made from a gradient that is zero is zero; one joined from several is zero if all of
@@ -91,6 +91,7 @@ Sum apply(const Plan *plan, Applied *applied) {
 Applied applied_of(const Plan *plan, const PlanNode *node, uint32_t output, const Sum *name) {
   Applied applied = {.op = plan_string(plan, node->op),
                      .path = node->path,
+                     .key = node->key,
                      .output = output,
                      .to = plan->values[node_output(plan, node, output)].layout};
   for (uint32_t i = 0; i < node->inputs_count && i < APPLIED_INPUTS_MAX; i++)
@@ -155,6 +156,7 @@ static Sum make(Use *use, Applied applied, const double *attrs, const Sum *input
   const Plan *plan = use->plan;
   if (use->lacks || applied.input_count > APPLIED_INPUTS_MAX) return 0;
   applied.path = use->node->path;
+  applied.key = use->node->key;
   applied.from = plan->values[node_output(plan, use->node, 0)].layout;
   applied.to = plan->values[node_input(plan, use->node, use->input)].layout;
   memcpy(applied.attrs, attrs, sizeof applied.attrs);

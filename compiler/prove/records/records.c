@@ -83,6 +83,10 @@ static bool check_shapes(const Records *r, const Case *c) {
   if (r->view.report->finding_count > findings) return false;
   for (uint32_t i = 0; i < record->operands_count; i++)
     dtypes[i] = c->plan->operands[record->operands_first + i].dtype;
+  const int32_t last = c->contract->operand_count - 1;
+  if ((int32_t)record->operands_count == last && c->plan->regions_count > 0 &&
+      operand_bytes(c->plan, record, c->contract, last, dtypes) != 0)
+    FINDING(r, "shapes", "it lacks its scratch, and would add up in another order");
   for (uint32_t i = 0; i < record->operands_count; i++)
     check_operand(r, c, (int32_t)i, dtypes);
   return r->view.report->finding_count == findings;
@@ -224,26 +228,10 @@ static void check_record(const Records *r, const PlanRecord *record) {
     FINDING(r, "records", "adds to what its kernel assigns");
 }
 
-/* ---- the job */
-
-/* Losses are means over the samples of a step; the job says how many there are. */
-static void check_batch(const View *view) {
-  const PlanJob *job = view->plan->jobs;
-  int64_t batch = 0, replicas = 1;
-  for (uint32_t axis = 0; axis < view->plan->axes_count; axis++)
-    if (view->plan->axes[axis].divides == DIVIDES_SAMPLES) replicas *= view->plan->axes[axis].size;
-  if (__builtin_mul_overflow(job->microbatch_samples, job->accumulation, &batch) ||
-      __builtin_mul_overflow(batch, replicas, &batch) || batch != job->batch_samples)
-    prove_finding(view, NULL, -1, "records",
-                  "batch of %lld samples is not %lld a micro-batch * %lld * %lld replicas",
-                  (long long)job->batch_samples, (long long)job->microbatch_samples,
-                  (long long)job->accumulation, (long long)replicas);
-}
-
 /* Each record is checked once, however many calls it has. */
 void prove_records(const View *view) {
   Records r = {.view = *view};
-  if (view->plan->regions_count > 0) check_batch(view);
+  prove_job(view);
   for (uint32_t s = 0; s < view->plan->segments_count; s++) {
     r.walk = walk_segment(view, &view->plan->segments[s]);
     for (r.index = 0; r.index < r.walk.segment->records_count; r.index++)

@@ -32,6 +32,9 @@ typedef struct Case {
 /* By rules.def for a record that carries out a node, else by the record's purpose. */
 void run_rule(Case *c);
 
+/* What the job says of itself: job.c. */
+void prove_job(const View *view);
+
 /* Sizes and strides of a broadcast, with contiguous neighbours merged. */
 void broadcast_merge(int64_t *dims, uint32_t *count);
 

@@ -101,6 +101,24 @@ static void test_named(void) {
     drop->path = backward_of("h", "dropout", 1)->path;
     expect("h, dropout of h.*");
   }
+  TEST("dropout's mask of other numbers under the same name") {
+    begin("gpt2", "model.dropout=0.1");
+    backward_of("h", "dropout", 0)->key++;
+    expect("h, dropout of h.*");
+  }
+  TEST("a gradient that is added to is no operand of another") {
+    begin("gpt2", NULL);
+    PlanNode *dw = backward_of("h", "linear_dw", 0);
+    b.uses[dw->inputs_first].value = b.uses[dw->outputs_first].value;
+    expect("reads a sum that is not complete");
+  }
+  TEST("a parameter of no region has its gradient, too") {
+    begin("gpt2", NULL);
+    PlanNode *dw = backward_of("end", "linear_dw", 0), *dx = backward_of("end", "linear_dx", 0);
+    b.values[b.uses[dx->inputs_first + 1].value].region = PLAN_NONE;
+    b.uses[dw->outputs_first].value = b.uses[dx->outputs_first].value;
+    expect("parameter wte.weight has a gradient that is not the sum over its uses");
+  }
 }
 
 /* Forward node of that op in the region as it is evaluated. */

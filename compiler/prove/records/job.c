@@ -1,0 +1,177 @@
+/* job.c -- what a plan says of its job is one thing: the table of jobs that the runtime reads, the
+ * settings that a checkpoint is compared by, the samples that are loaded, and the model. */
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/prove/records/rules.h"
+#include "runtime/plan/plan_hash.h"
+#include "runtime/plan/plan_text.h"
+
+/* ---- settings */
+
+static const struct {
+  const char *key;
+  size_t offset; /* in PlanJob */
+  bool is_real;
+} numbers[] = {
+#define COUNT(key, field)                                                                          \
+  { key, offsetof(PlanJob, field), false }
+#define REAL(key, field)                                                                           \
+  { key, offsetof(PlanJob, field), true }
+    COUNT("train.batch", batch_samples),
+    COUNT("train.microbatch", microbatch_samples),
+    COUNT("train.steps", steps),
+    COUNT("train.seed", seed),
+    REAL("optimizer.lr", lr),
+    REAL("optimizer.beta1", beta1),
+    REAL("optimizer.beta2", beta2),
+    REAL("optimizer.eps", eps),
+    REAL("optimizer.momentum", momentum),
+    REAL("optimizer.weight_decay", weight_decay),
+    REAL("optimizer.clip", clip),
+    COUNT("schedule.warmup", warmup_steps),
+    REAL("schedule.warmup_floor", lr_warmup_floor),
+    REAL("schedule.floor", lr_floor),
+    COUNT("schedule.over", decay_steps),
+#undef COUNT
+#undef REAL
+};
+
+/* "none" where the job does not say. */
+static const char *setting(const Plan *plan, const char *key) {
+  const char *value = "none";
+  for (uint32_t i = 0; i < plan->settings_count; i++)
+    if (strcmp(plan_string(plan, plan->settings[i].key), key) == 0)
+      value = plan_string(plan, plan->settings[i].value);
+  return value;
+}
+
+static void check_word(const View *view, const char *key, const char *used) {
+  const char *said = setting(view->plan, key);
+  if (strcmp(said, "none") != 0 && strcmp(said, used) != 0)
+    prove_finding(view, NULL, -1, "records", "%s is %.40s, and %.40s is used", key, said, used);
+}
+
+static void check_settings(const View *view) {
+  const PlanJob *job = view->plan->jobs;
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+    const char *said = setting(view->plan, numbers[i].key);
+    int64_t count = 0;
+    double used = 0;
+    memcpy(numbers[i].is_real ? (void *)&used : &count, (const char *)job + numbers[i].offset,
+           sizeof count);
+    if (!numbers[i].is_real) used = (double)count;
+    if (strcmp(said, "none") != 0 && strtod(said, NULL) != used)
+      prove_finding(view, NULL, -1, "records", "%s is %.40s, and %.10g is used", numbers[i].key,
+                    said, used);
+  }
+  check_word(view, "optimizer", Optimizer_names[job->optimizer]);
+  check_word(view, "schedule", Schedule_names[job->schedule]);
+  check_word(view, "data", DataKind_names[job->data]);
+  check_word(view, "data.shuffle", job->shuffle != 0 ? "true" : "false");
+}
+
+/* ---- samples */
+
+/* Losses are means over the samples of a step; the job says how many there are. */
+static void check_batch(const View *view) {
+  const PlanJob *job = view->plan->jobs;
+  int64_t batch = 0, replicas = 1;
+  for (uint32_t axis = 0; axis < view->plan->axes_count; axis++)
+    if (view->plan->axes[axis].divides == DIVIDES_SAMPLES) replicas *= view->plan->axes[axis].size;
+  if (__builtin_mul_overflow(job->microbatch_samples, job->accumulation, &batch) ||
+      __builtin_mul_overflow(batch, replicas, &batch) || batch != job->batch_samples)
+    prove_finding(view, NULL, -1, "records",
+                  "batch of %lld samples is not %lld a micro-batch * %lld * %lld replicas",
+                  (long long)job->batch_samples, (long long)job->microbatch_samples,
+                  (long long)job->accumulation, (long long)replicas);
+}
+
+/* What is staged as an input is what the model reads under its name: a micro-batch of samples, as
+ * long as the job says. Types find that inputs are loaded in the order of their values. */
+static const char *input_fault(const Plan *plan, const PlanInput *input, const PlanValue *value) {
+  const PlanJob *job = plan->jobs;
+  const PlanLayout *layout = &plan->layouts[value->layout];
+  const PlanLayoutDim *dim = &plan->layout_dims[layout->dims_first];
+  int64_t elements = 1;
+  bool is_target = strcmp(plan_string(plan, value->name), "targets") == 0;
+  if (input->dtype != value->dtype) return "has another dtype";
+  if (input->role != INPUT_COLUMNS && (input->role == INPUT_TARGETS) != is_target)
+    return "is filled with something else";
+  for (uint32_t i = 0; i < layout->dims_count; i++) {
+    bool is_seq = strcmp(plan_string(plan, dim[i].name), "seq") == 0;
+    if (is_seq && dim[i].size != job->sample_tokens) return "has not the tokens of a sample";
+    if (__builtin_mul_overflow(elements, dim[i].size, &elements)) return "is too large";
+  }
+  bool fits = layout->dims_count > 0 && dim[0].size == job->microbatch_samples &&
+              elements / dim[0].size == input->sample_elements;
+  return fits ? NULL : "is not a micro-batch of samples";
+}
+
+/* Ids are below the rows that they are looked up in, and the classes that they are guessed among.
+ */
+static const char *ids_fault(const View *view, const PlanInput *input, uint32_t value) {
+  const Plan *plan = view->plan;
+  for (uint32_t n = 0; n < plan->nodes_count; n++) {
+    const PlanNode *node = &plan->nodes[n];
+    const PlanUse *in = &plan->uses[node->inputs_first];
+    bool looks_up = strcmp(plan_string(plan, node->op), "embedding") == 0;
+    bool guesses = strcmp(plan_string(plan, node->op), "cross_entropy") == 0;
+    if (node->inputs_count < 2 || !(looks_up || guesses) ||
+        view->rows[in[1].value].named[VALUE_INPUT] != value)
+      continue;
+    const PlanLayout *of = &plan->layouts[plan->values[in[0].value].layout];
+    uint32_t dim = of->dims_first + (looks_up || of->dims_count == 0 ? 0 : of->dims_count - 1);
+    bool is_stream = input->role != INPUT_COLUMNS;
+    if (of->dims_count == 0 || input->vocab == 0 ||
+        input->vocab > plan->layout_dims[dim].real_size ||
+        (is_stream && plan->jobs[0].vocab > input->vocab))
+      return "has more ids than the model";
+  }
+  return NULL;
+}
+
+static void check_inputs(const View *view) {
+  const Plan *plan = view->plan;
+  uint32_t input = 0;
+  for (uint32_t v = 0; v < plan->values_count; v++) {
+    const PlanValue *value = &plan->values[v];
+    if (value->kind != VALUE_INPUT || view->rows[v].named[VALUE_INPUT] != v) continue;
+    const PlanInput *at = &plan->inputs[input];
+    const char *name = plan_string(plan, value->name);
+    const char *fault = input++ >= plan->inputs_count ? "is not staged"
+                        : strcmp(plan_string(plan, at->name), name) != 0
+                            ? "is staged as another"
+                            : input_fault(plan, at, value);
+    if (fault == NULL) fault = ids_fault(view, at, v);
+    if (fault != NULL) prove_finding(view, NULL, -1, "records", "input %.60s %s", name, fault);
+  }
+}
+
+/* ---- random numbers */
+
+/* Two streams are the same only where two names are. */
+static void check_keys(const View *view) {
+  const Plan *plan = view->plan;
+  for (uint32_t i = 0; i < plan->parameters_count; i++) {
+    const char *name = plan_string(plan, plan->values[plan->parameters[i].value].name);
+    if (plan->parameters[i].key != plan_key(name))
+      prove_finding(view, NULL, -1, "records", "parameter %.80s begins with another's numbers",
+                    name);
+  }
+  for (uint32_t i = 0; i < plan->nodes_count; i++) {
+    const char *path = plan_string(plan, plan->nodes[i].path);
+    if (*path != '\0' && plan->nodes[i].key != plan_key(path))
+      prove_finding(view, NULL, -1, "records", "%.40s of %.80s draws another's numbers",
+                    plan_string(plan, plan->nodes[i].op), path);
+  }
+}
+
+void prove_job(const View *view) {
+  check_settings(view);
+  if (view->plan->regions_count == 0) return;
+  check_batch(view);
+  check_inputs(view);
+  check_keys(view);
+}
