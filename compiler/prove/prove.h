@@ -11,7 +11,8 @@
  *   carry out the op (rules.def), and its dims, attrs, random key, control slots and
  *   differences between ranks follow from the node, the job's settings and the cuts of its
  * operands. Parameters begin as the model says, updates and clip are the job's. What has no row is
- * refused.
+ * refused. The job is one: its numbers are those of the settings that a checkpoint is compared by,
+ * inputs are staged as the model reads them, and streams of random numbers follow from names.
  * - shapes: operands are as large as their kernel's dims make them, scratch as the compiler gives
  *   it, read and written as the kernel does. (What collectives and exchanges move: plan_check.)
  * - communication, timeline: every program ends when each rank runs its communications one at a
@@ -29,7 +30,9 @@
  *   of a buffer has a type: which value, layer and micro-batch, in which parts along the axes of
  *   the mesh, summed over which uses; every record is a rule over types, and what has no rule is
  *   refused. Gradients are complete and alike cut before their update, each square is once in the
- *   norm, losses count once, and at the end of a step all that lasts is new and in its place.
+ *   norm, losses count once in every program, and at the end of a step all that lasts is new and in
+ * its place, under its name. A node is computed by its own program's calls, a layer's by calls of a
+ * layer, and parameters begin in init alone.
  *   Keys that go round a ring of ranks are told apart by whose they are. What packs and unpacks
  *   stands beside a collective that moves just that, and is judged with it as one. Every byte that
  * is read was therefore written, by init or in its step, and is the right one: a span without a

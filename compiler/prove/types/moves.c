@@ -203,6 +203,7 @@ static bool is_tensor(Typing *t, const Type *type, const Span *whole) {
 static bool move_tensor(Typing *t, bool gathers, PlaceKind part, int64_t elements, Type *type) {
   const PlaceKind from = gathers ? part : PLACE_WHOLE, to = gathers ? PLACE_WHOLE : part;
   if (!gathers && !add_up(t, type, NULL)) return false;
+  if (!gathers && type->piece != 0) return refuse_found(t, type, "it cuts pieces into pieces");
   if (gathers && part == PLACE_FLAT && type->piece != elements)
     return refuse(t, "it gathers pieces of %lld elements as %lld", (long long)type->piece,
                   (long long)elements);

@@ -311,16 +311,25 @@ static void carry_out(Typing *t, NodeCall *c) {
     if (c->form->slot[i].out != PLAN_NONE) write_output(t, c, i, joint, turn);
 }
 
+static bool is_dense(const Typing *t, uint32_t operand) {
+  KernelView view;
+  return !view_of(t, operand, &view) || view.rows == 1 || view.stride == view.inner;
+}
+
 /* A copy that makes a part of a value dense, or puts it back. */
 static void copy_part(Typing *t, const PlanNode *node) {
   Type type = read_type(t, 0);
-  bool found = type.kind == TYPE_VALUE && type.part == PART_ALL;
+  bool found = type.kind == TYPE_VALUE && type.part == PART_ALL && is_dense(t, 0);
   for (uint32_t i = 0; i < node->inputs_count && !found; i++)
     found = read_part(t, 0, t->plan->uses[node->inputs_first + i].value, &type);
   if (!found)
     refuse(t, "it copies something that is not a value of its node");
-  else if (!write_part(t, 1, type.ref, &type))
+  else if (write_part(t, 1, type.ref, &type))
+    return;
+  else if (is_dense(t, 1))
     write_type(t, 1, &type);
+  else
+    refuse(t, "it leaves gaps in %.40s", plan_string(t->plan, t->plan->values[type.ref].name));
 }
 
 void type_node(Typing *t) {
@@ -329,6 +338,7 @@ void type_node(Typing *t) {
     return;
   }
   NodeCall c = {.node = &t->plan->nodes[t->at->node], .region = t->meaning.region_of[t->at->node]};
+  if (!is_call_of(t, c.region)) return;
   if (is_ring_sum(t, c.node))
     type_ring_sum(t, &c);
   else if (record_contract(t)->row->role == ROLE_COPY && !is_op(t->plan, c.node, "copy"))

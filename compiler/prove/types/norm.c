@@ -124,7 +124,7 @@ static bool sum_squares(Typing *t, Type *sum) {
 static uint64_t norm_story(Typing *t) {
   const Where at = where(t, 0);
   const uint32_t norm = t->record;
-  uint64_t story = 0;
+  uint64_t story = hash_mix(1, at.end - at.first);
   for (t->record = 0; t->record < norm; t->record++) {
     t->at = walk_record(&t->walk, t->record);
     if (t->at->purpose != PURPOSE_NORM || t->at->kind != RECORD_ALL_REDUCE ||

@@ -38,11 +38,13 @@ static bool stands_apart(Typing *t, uint32_t target) {
 }
 
 /* A loss and its weight, or sums over ranks. */
-static bool counts(const Typing *t, uint32_t target) {
+static bool counts(Typing *t, uint32_t target) {
   const KernelContract *contract = record_contract(t);
+  const Where at = where(t, target);
   return t->at->purpose == PURPOSE_CONTROL ||
          (contract != NULL && contract->row->role == ROLE_LOSS &&
-          (int32_t)target == contract_operand(contract, "loss"));
+          (int32_t)target == contract_operand(contract, "loss") &&
+          at.reached->start + at.first == loss_address(t));
 }
 
 static bool is_ours(Typing *t, uint32_t target) {

@@ -91,7 +91,8 @@ static bool join_block(Typing *t, Type *sum, const Type *block) {
 }
 
 /* Attention results are merged with the statistics that weigh them: operands 0 and 1 hold what is
- * merged so far, 2 and 3 one block's. A sum has one of each. */
+ * merged so far, 2 and 3 one block's. A sum has one of each. The numbers of all follow from what
+ * the plan states of the values. */
 void type_ring_sum(Typing *t, const NodeCall *c) {
   const KernelId id = record_contract(t)->id;
   const bool merges = id == KERNEL_attention_merge;
@@ -104,6 +105,7 @@ void type_ring_sum(Typing *t, const NodeCall *c) {
     if (!adds) sum[i] = block[i];
     if (adds && !join_block(t, &sum[i], &block[i])) return;
   }
+  if (!is_as_said(t, block_at, &block[0]) || (adds && !is_as_said(t, 0, &sum[0]))) return;
   uint32_t out = t->plan->uses[c->node->outputs_first].value;
   if (merges && (sum[0].ref != out || sum[1].ref == out ||
                  memcmp(&sum[0].ring, &sum[1].ring, sizeof sum->ring) != 0 ||
@@ -112,7 +114,7 @@ void type_ring_sum(Typing *t, const NodeCall *c) {
   for (uint32_t i = 0; i < count && !t->refused; i++) {
     const uint32_t target = merges ? i : block_at + 1;
     sum[i].dtype = (uint8_t)operand_at(t, target)->dtype;
-    write_type(t, target, &sum[i]);
+    if (i > 0 || is_as_said(t, target, &sum[i])) write_type(t, target, &sum[i]);
   }
 }
 

@@ -57,7 +57,10 @@ static void init_elements(Typing *t) {
 }
 
 void type_init(Typing *t) {
-  if (!is_parameter(t, t->at->value)) return;
+  if (t->walk.program->kind != PROGRAM_INIT) refuse(t, "a parameter begins once, in init");
+  if (t->refused || !is_parameter(t, t->at->value) ||
+      !is_call_of(t, t->plan->values[t->at->value].region))
+    return;
   if (record_contract(t)->row->role != ROLE_CAST) {
     init_elements(t);
     return;

@@ -63,7 +63,10 @@ void type_join(Typing *t) {
     return;
   }
   t->tells_class = true;
-  const Join join = {own, to, sum.ref, 0, sum.use[0].nodes};
+  Type like = sum;
+  like.use_count = 0;
+  memset(like.use, 0, sizeof like.use);
+  const Join join = {own, to, sum.ref, type_of(&t->types, &like), sum.use[0].nodes};
   if (!has_join(t, join)) t->join[t->join_count++] = join; /* a step is checked more than once */
   sum.use[0].nodes = all_uses(&t->meaning, sum.ref) & ~sum.use[0].nodes;
   write_type(t, 1, &sum);
@@ -75,8 +78,8 @@ void check_joins(Typing *t) {
   for (uint32_t i = 0; i < t->join_count && !t->refused; i++) {
     const Join *join = &t->join[i];
     uint64_t others = all_uses(&t->meaning, join->ref) & ~join->uses;
-    if (!has_join(t, (Join){join->peer, join->class, join->ref, 0, others}))
-      refuse(t, "stages do not have each use of %.60s exactly once and send it to each other",
+    if (!has_join(t, (Join){join->peer, join->class, join->ref, join->like, others}))
+      refuse(t, "stages do not have each use of %.60s exactly once and send it to each other alike",
              plan_string(t->plan, t->plan->values[join->ref].name));
   }
 }

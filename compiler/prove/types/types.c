@@ -33,6 +33,13 @@ static Type tensor_type(const Typing *t, const Standing *at) {
   return type;
 }
 
+/* What a checkpoint is told of a tensor is so. */
+static bool is_of_value(const Plan *plan, const PlanTensor *tensor) {
+  const PlanValue *value = &plan->values[tensor->value];
+  return layouts_alike(plan, tensor->layout, value->layout) &&
+         strcmp(plan_string(plan, tensor->name), plan_string(plan, value->name)) == 0;
+}
+
 static void check_tensor(Typing *t, const Standing *at, uint64_t start, Spans *spans) {
   const PlanTensor *tensor = &t->plan->tensors[at->tensor];
   const ProgramKind kind = (ProgramKind)t->walk.program->kind;
@@ -43,6 +50,9 @@ static void check_tensor(Typing *t, const Standing *at, uint64_t start, Spans *s
   const uint64_t first = bytes.first - start, end = bytes.end - start;
   const Type *found = &t->types.type[spans_read(&t->types, spans, first, end)];
   if (tensor->kind == BUFFER_GRAD) return; /* a later step does not read it */
+  if (tensor->value == PLAN_NONE || !is_of_value(t->plan, tensor))
+    (void)refuse_at(t, &state, NULL, "tensor %.60s is saved as another",
+                    plan_string(t->plan, tensor->name));
   wanted.is_new = kind == PROGRAM_TRAIN_STEP;
   if (memcmp(found, &wanted, sizeof wanted) != 0)
     (void)refuse_at(t, &state, &bytes, "after %s tensor %.60s holds %s; wanted: %s",
@@ -78,13 +88,16 @@ static Type found_at(Typing *t, const Held *held, const Span *bytes) {
   return t->types.type[type];
 }
 
+uint64_t loss_address(const Typing *t) {
+  return plan_address(plan_tier(t->plan, TIER_DEVICE), t->plan->jobs[0].control_offset) +
+         plan_slot(t->plan, CONTROL_loss)->offset;
+}
+
 /* The control block holds the loss of every micro-batch followed by its weight, summed over all
  * ranks. */
 static void loss_check(Typing *t, const Held *held) {
   enum { LOSS_BYTES = 2 * sizeof(double) };
-  const uint64_t first =
-      plan_address(plan_tier(t->plan, TIER_DEVICE), t->plan->jobs[0].control_offset) +
-      plan_slot(t->plan, CONTROL_loss)->offset;
+  const uint64_t first = loss_address(t);
   const Span bytes = {.first = first, .end = first + LOSS_BYTES};
   const Type found = found_at(t, held, &bytes);
   t->walk.microbatch = -1;
@@ -95,7 +108,7 @@ static void loss_check(Typing *t, const Held *held) {
   bool elsewhere =
       found.kind == TYPE_NOTHING && has_stages(t); /* it arrives with the sum of control values */
   const char *program = ProgramKind_names[t->walk.program->kind];
-  t->has_loss = t->has_loss || is_loss;
+  t->losses |= (uint32_t)is_loss << t->walk.program->kind;
   if (!has_totals(t))
     refuse_at(t, &found, NULL, "after %s the control values are of one rank alone", program);
   else if (!is_loss && !elsewhere)
@@ -180,13 +193,16 @@ static void run_steps(Typing *t, Held *start, Held *held) {
 }
 
 /* What can be checked only with all stages together. */
-static void check_stages(Typing *t, uint64_t squares, uint32_t losses) {
+static void check_stages(Typing *t, uint64_t squares, const uint32_t *losses) {
   t->walk.call = NULL;
   t->at = NULL;
   check_joins(t);
   if (!t->refused && squares != all_squares(t))
     refuse(t, "the norm is not of the square of each gradient once, over all stages");
-  if (!t->refused && losses != 1) refuse(t, "%u classes of ranks make a loss, not one", losses);
+  for (ProgramKind kind = PROGRAM_TRAIN_STEP; kind <= PROGRAM_EVAL_STEP && !t->refused; kind++)
+    if (losses[kind] != (plan_program(t->plan, t->view->class, kind) != NULL))
+      refuse(t, "%u classes of ranks make the loss of %s, not one", losses[kind],
+             ProgramKind_names[kind]);
 }
 
 static void run_class(Typing *t) {
@@ -219,15 +235,16 @@ void prove_types(const View *views, uint32_t count) {
   t->plan = views[0].plan;
   bool ready = meaning_open(&views[0], &t->meaning) && types_open(&t->types);
   uint64_t squares = 0;
-  uint32_t losses = 0;
+  uint32_t losses[ProgramKind_COUNT] = {0};
   bool refused = false;
   for (uint32_t i = 0; i < count && ready; i++) {
     t->view = &views[i];
     t->squares = 0;
-    t->has_loss = false;
+    t->losses = 0;
     run_class(t);
     squares += t->squares;
-    losses += t->has_loss;
+    EACH_BIT(kind, t->losses)
+    losses[kind]++;
     refused = refused || t->refused;
   }
   if (ready && !refused) check_stages(t, squares, losses);

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "runtime/plan/plan_text.h"
+
 /* ---- ranks */
 
 uint32_t axes_of_comm(const Typing *t, uint32_t comm) {
@@ -13,6 +15,15 @@ uint32_t axes_dividing(const Typing *t, Divides what) {
   EACH_BIT(axis, mesh_axes(t->plan))
   axes |= (uint32_t)(t->plan->axes[axis].divides == (uint32_t)what) << axis;
   return axes;
+}
+
+bool is_call_of(Typing *t, uint32_t region) {
+  const PlanRegion *at = &t->plan->regions[region];
+  const uint32_t kind = t->walk.program->kind;
+  bool fits = (kind == PROGRAM_INIT || at->program == kind) &&
+              (at->is_stack != 0) == (t->walk.call->layer >= 0);
+  return fits || refuse(t, "it belongs to %.40s of %s, for other calls",
+                        plan_string(t->plan, at->name), ProgramKind_names[at->program]);
 }
 
 void cut_samples(const Typing *t, Type *type) {

@@ -23,8 +23,8 @@ typedef struct Reached {
 /* What a stage sends of a tied tensor's gradient, and to which class of ranks. */
 typedef struct Join {
   uint32_t class, peer;
-  uint32_t ref, pad;
-  uint64_t uses; /* mask, in their order, of the nodes that add to it */
+  uint32_t ref, like; /* like: the type of what is sent, apart from its uses */
+  uint64_t uses;      /* mask, in their order, of the nodes that add to it */
 } Join;
 
 /* A collective of pieces, made up of a collective of one run a member and the packing around it. */
@@ -67,7 +67,7 @@ typedef struct Typing {
   /* What can be checked only with all classes together. */
   Join join[TYPING_JOINS_MAX];
   uint32_t join_count;
-  bool has_loss;       /* of this stage */
+  uint32_t losses;     /* mask: programs of this stage that make the loss */
   uint64_t squares;    /* in the norm, of this stage */
   uint64_t norm_story; /* how the previous stage added up squares of others; 0: no stage yet */
 } Typing;
@@ -140,6 +140,10 @@ uint32_t axes_dividing(const Typing *t, Divides what);
 static inline bool has_stages(const Typing *t) {
   return axes_dividing(t, DIVIDES_DEPTH) != 0;
 }
+
+/* Whether calls of the current one's kind compute that region: its program's, and with a layer only
+ * in a stack, for random numbers depend on it. False: refused. */
+bool is_call_of(Typing *t, uint32_t region);
 
 /* Samples are divided along some axes, whatever the layout says. */
 void cut_samples(const Typing *t, Type *type);
@@ -225,6 +229,9 @@ bool sum_is_complete(const Typing *t, const Type *sum);
 /* The operand must hold the gradient of the record's parameter, complete: every use in every
  * micro-batch. False: refused, as is a record without a parameter. */
 bool read_gradient(Typing *t, uint32_t operand, Type *found);
+
+/* The address of the loss and its weight in the control block. */
+uint64_t loss_address(const Typing *t);
 
 /* Whether losses and requests have been summed over all ranks, if there are several. */
 bool has_totals(const Typing *t);

@@ -232,6 +232,24 @@ static void test_reduce(void) {
   bench_close(&bench);
 }
 
+/* Rank (a, b) would have the a-th piece of the b-th, and not piece (a, b) of the row. */
+static void test_reduce_twice(void) {
+  begin(RECORD_REDUCE_SCATTER, NULL, PURPOSE_REDUCE, DIVIDES_SAMPLES);
+  (void)bench_axis(&bench, "s");
+  bench_dim(&bench, 1), bench_dim(&bench, BENCH_SIZE * BENCH_SIZE / BENCH_PARTS / BENCH_PARTS);
+  PlanMeaning meaning = {.reduce = REDUCE_SUM};
+  bench.b.records[0].meaning = build_meanings(&bench.b, meaning);
+  with_operands(1, 1);
+  Type from = sum_of(PLACE_OWED), to = sum_of(PLACE_FLAT);
+  from.piece = to.piece, to.piece /= BENCH_PARTS;
+  from.place[1] = to.place[1] = to.place[0];
+  TEST("pieces are not cut into pieces") {
+    CHECK(!moves(&from, &to));
+    findings_expect(&bench.report, "it cuts pieces into pieces");
+  }
+  bench_close(&bench);
+}
+
 /* ---- a tied tensor */
 
 static void test_join(void) {
@@ -272,6 +290,10 @@ static void test_join(void) {
     CHECK(bench.t.refused);
     bench.t.refused = false;
     bench.t.join[1] = other, bench.t.join[1].peer++;
+    check_joins(&bench.t);
+    CHECK(bench.t.refused);
+    bench.t.refused = false;
+    bench.t.join[1] = other, bench.t.join[1].like++; /* as summed over other ranks */
     check_joins(&bench.t);
     CHECK(bench.t.refused);
   }
@@ -400,6 +422,7 @@ int main(void) {
   test_ring();
   test_gather();
   test_reduce();
+  test_reduce_twice();
   test_join();
   test_transfers();
   test_statistics();

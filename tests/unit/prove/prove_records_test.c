@@ -195,6 +195,43 @@ static void test_lasting(void) {
   }
 }
 
+static void test_job(void) {
+  TEST("a rate, a seed or an optimizer that no setting has") {
+    BEGIN("gpt2", NULL);
+    b.jobs[0].lr *= 2, b.jobs[0].seed++, b.jobs[0].schedule = SCHEDULE_LINEAR;
+    expect("optimizer.lr is 0.003, and 0.006 is used");
+    findings_expect(&report, "train.seed is 1337, and 1338 is used");
+    findings_expect(&report, "schedule is constant, and linear is used");
+  }
+  TEST("tensors that a checkpoint would take for each other") {
+    BEGIN("gpt2", NULL);
+    uint32_t one = build_string(&b, "h.*.ln_1.weight"), other = build_string(&b, "h.*.ln_2.weight");
+    for (uint32_t i = 0; i < b.tensors_count; i++) {
+      const uint32_t name = b.tensors[i].name;
+      b.tensors[i].name = name == one ? other : name == other ? one : name;
+    }
+    expect("tensor h.*.ln_2.weight is saved as another");
+  }
+  TEST("an input that is staged as another, of another length, or of ids that there are not") {
+    BEGIN("gpt2", NULL);
+    const PlanInput input[2] = {b.inputs[0], b.inputs[1]};
+    b.inputs[0] = input[1], b.inputs[1] = input[0];
+    expect("input tokens is staged as another");
+    b.inputs[0] = input[0], b.inputs[1] = input[1];
+    b.inputs[1].role = INPUT_TOKENS;
+    expect("input targets is filled with something else");
+    b.inputs[1] = input[1], b.inputs[1].vocab++;
+    expect("input targets has more ids than the model");
+    b.inputs[1] = input[1], b.jobs[0].sample_tokens /= 2;
+    expect("input tokens has not the tokens of a sample");
+  }
+  TEST("two names that draw the same numbers") {
+    BEGIN("gpt2", NULL);
+    b.nodes[0].key = b.nodes[1].key;
+    expect("embedding of wte.embedding draws another's numbers");
+  }
+}
+
 /* ---- whichever number */
 
 typedef struct Tally {
@@ -338,6 +375,7 @@ int main(void) {
   test_numbers();
   test_nodes();
   test_lasting();
+  test_job();
   test_strategies();
   build_free(&b);
   (void)rmdir(folder);
