@@ -311,6 +311,11 @@ static bool issue_load(const Walker *walker, const Work *work, Queue *queue, uin
   return issued;
 }
 
+/* Who waits for it waits for nothing that is issued behind it. */
+static bool issue_mark(const Replay *replay, Queue *queue, bool is_awaited, Status *status) {
+  return !is_awaited || replay->device->ops->mark(queue, MARK_FOR_QUEUES, status);
+}
+
 /* Record `*number` of the call and, if one runs as one with it, the one behind: then that is
  * *number. The work of two has the number of the second: who waits for the first waits for both. */
 static bool issue_record(const Walker *walker, const Position *at, uint32_t *number,
@@ -333,8 +338,12 @@ static bool issue_record(const Walker *walker, const Position *at, uint32_t *num
   }
   uint64_t place = number_of(walker, at->running, *number);
   replay->last[record->lane] = place + LAST_PART;
-  if (record->kind == RECORD_LOAD) return issue_load(walker, &work, queue, place, status);
-  return replay->device->ops->issue(queue, &work, place + LAST_PART, status);
+  bool issued = record->kind == RECORD_LOAD
+                    ? issue_load(walker, &work, queue, place, status)
+                    : replay->device->ops->issue(queue, &work, place + LAST_PART, status);
+  bool is_awaited = replay->awaited[record - plan->records] ||
+                    (work.second != NULL && replay->awaited[work.second - plan->records]);
+  return issued && issue_mark(replay, queue, is_awaited, status);
 }
 
 /* Calls of a launch: what they wait for comes before all of them, and when the last one has come
@@ -353,7 +362,8 @@ static bool issue_launched(const Walker *walker, const Position *at, const PlanL
   const Work work = launch_work(run_launch, launch);
   uint64_t place = number_of(walker, at->running, (uint32_t)replay->records_most - 1) + LAST_PART;
   replay->last[record->lane] = place;
-  return replay->device->ops->issue(queue, &work, place, status);
+  return replay->device->ops->issue(queue, &work, place, status) &&
+         issue_mark(replay, queue, launch->is_awaited, status);
 }
 
 static bool issue_call(void *context, const Position *at, Status *status) {
@@ -461,7 +471,8 @@ static bool issue_out(Replay *replay, Status *status) {
   uint64_t number = replay_next_number(replay);
   replay->end_number[slot] = number;
   return ops->copy(compute, to + out.first, replay->control + out.first, out.end - out.first,
-                   number, status);
+                   number, status) &&
+         ops->mark(compute, MARK_FOR_HOST, status);
 }
 
 /* Work issued before a failure is finished, too, so that no queue keeps work of an earlier step. */

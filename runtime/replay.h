@@ -64,15 +64,20 @@ typedef struct ReplayLaunch {
   Work *work;
   KernelArgs *args;
   uint32_t count;
+  bool is_awaited;
 } ReplayLaunch;
 
 /* What looks at records before and after they run (replay_look.h). */
 typedef struct ReplayWatch ReplayWatch;
 void replay_watch(ReplayWatch *watch, const Work *work, bool is_over);
 
+/* Whether a program's runs may be graphs; decided once. */
+typedef enum ReplayFit { FIT_UNKNOWN, FIT_GRAPH, FIT_ISSUED } ReplayFit;
+
 /* A program as a graph (replay_graph.h). */
 typedef struct ReplayGraph {
   Graph *graph; /* NULL: none was made */
+  ReplayFit fit;
   uint64_t number_first, span;
   ReplayCount *counted;
   int64_t runs; /* of the program */
@@ -114,6 +119,7 @@ typedef struct Replay {
   ReplayJoined *joined;   /* of each record that is the first of two */
   ReplayLaunch *launch;   /* of each launch; empty: of another class */
   ReplayCount *count;     /* of each record */
+  bool *awaited;          /* of each record: another queue may wait for it */
   uint64_t records_most;  /* of a segment of the plan */
   uint32_t main_lane;
   uint32_t queues_mask;    /* bit of each lane that has a queue beside the main lane's */

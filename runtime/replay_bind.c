@@ -160,6 +160,31 @@ static bool check_call(void *context, const Position *at, Status *status) {
   return true;
 }
 
+/* Edges and waits are for records of other lanes. */
+static void note_awaited(const Replay *replay) {
+  const Plan *plan = replay->setup.plan;
+  for (uint32_t s = 0; s < plan->segments_count; s++) {
+    const PlanSegment *segment = &plan->segments[s];
+    for (uint32_t i = 0; i < segment->records_count; i++) {
+      const PlanRecord *record = &plan->records[segment->records_first + i];
+      for (uint32_t k = 0; k < record->after_count; k++)
+        replay->awaited[segment->records_first + plan->edges[record->after_first + k].record] =
+            true;
+    }
+  }
+  for (uint32_t i = 0; i < replay->class->programs_count; i++) {
+    const PlanProgram *program = &plan->programs[replay->class->programs_first + i];
+    for (uint32_t c = 0; c < program->calls_count; c++) {
+      const PlanCall *call = &plan->calls[program->calls_first + c];
+      for (uint32_t k = 0; k < call->waits_count; k++) {
+        const PlanWait *wait = &plan->waits[call->waits_first + k];
+        uint32_t segment = plan->calls[program->calls_first + wait->call].segment;
+        replay->awaited[plan->segments[segment].records_first + wait->record] = true;
+      }
+    }
+  }
+}
+
 /* ---- launches */
 
 static bool add_record(ReplayLaunch *launch, const Work *work) {
@@ -180,6 +205,7 @@ static bool take_launched(void *context, const Position *at, Status *status) {
     const PlanRecord *record = &plan->records[segment->records_first + i];
     if (!plan_when(record->when_all, record->when_none, at->call->flags)) continue;
     const Work work = replay_work(replay, at, record);
+    replay->launch[launch - plan->launches].is_awaited |= replay->awaited[record - plan->records];
     if (!add_record(&replay->launch[launch - plan->launches], &work))
       return status_fail(status, STATUS_WORLD, "not enough memory to bind the plan");
   }
@@ -225,6 +251,7 @@ static bool allocate(Replay *replay, const Plan *plan) {
   replay->attr = calloc(plan->records_count + 1, sizeof *replay->attr);
   replay->prepared = calloc(plan->records_count + 1, sizeof *replay->prepared);
   replay->count = calloc(plan->records_count + 1, sizeof *replay->count);
+  replay->awaited = calloc(plan->records_count + 1, sizeof *replay->awaited);
   replay->joined = calloc(plan->records_count + 1, sizeof *replay->joined);
   replay->launch = calloc(plan->launches_count + 1, sizeof *replay->launch);
   size_t varying = 0;
@@ -233,7 +260,7 @@ static bool allocate(Replay *replay, const Plan *plan) {
   replay->varied = calloc(varying + 1, sizeof *replay->varied);
   return replay->kernel && replay->binding_at && replay->operand_offset && replay->operand_dtype &&
          replay->operand_bytes && replay->control_at && replay->attr && replay->prepared &&
-         replay->count && replay->joined && replay->launch && replay->varied;
+         replay->count && replay->awaited && replay->joined && replay->launch && replay->varied;
 }
 
 /* Records without varies read the plan's table; the others have copies, because records may share a
@@ -358,6 +385,7 @@ bool replay_bind(Replay *replay, const ReplaySetup *setup, Status *status) {
     uint32_t number = replay->class->programs_first + i;
     if (!walk_calls(plan, &plan->programs[number], check_call, replay, status)) return false;
   }
+  if (replay->queues_mask != 0) note_awaited(replay);
   if (!prepare_kernels(replay, status) || !replay_bind_joined(replay, status) ||
       !bind_launches(replay, status))
     return false;
@@ -386,6 +414,7 @@ void replay_free(Replay *replay) {
   free(replay->varied);
   free(replay->sample_first);
   free(replay->count);
+  free(replay->awaited);
   *replay = (Replay){0};
 }
 

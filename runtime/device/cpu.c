@@ -289,6 +289,12 @@ static bool cpu_copy(Queue *queue, void *to, const void *from, uint64_t size_byt
   return push(queue, &entry, status);
 }
 
+/* Every number is a mark. */
+static bool cpu_mark(Queue *queue, MarkFor whom, Status *status) {
+  (void)queue, (void)whom, (void)status;
+  return true;
+}
+
 static bool cpu_wait(Queue *queue, const Queue *other, uint64_t number, Status *status) {
   if (queue == other) return true; /* already in order */
   Graph *graph = queue->cpu->capturing;
@@ -445,6 +451,7 @@ Device *device_cpu_open(const DeviceSetup *setup, Status *status) {
       .issue = cpu_issue,
       .host = cpu_host,
       .copy = cpu_copy,
+      .mark = cpu_mark,
       .wait = cpu_wait,
       .query = cpu_query,
       .finish = cpu_finish,

@@ -59,6 +59,9 @@ typedef struct DeviceSetup {
 
 enum { DEVICE_WINDOW_BYTES = 1 << 24 };
 
+/* Who waits for a mark. */
+typedef enum MarkFor { MARK_FOR_QUEUES, MARK_FOR_HOST, MarkFor_COUNT } MarkFor;
+
 typedef enum Progress { PROGRESS_PENDING, PROGRESS_PASSED, PROGRESS_FAILED } Progress;
 
 typedef struct DeviceOps {
@@ -74,6 +77,9 @@ typedef struct DeviceOps {
   /* Both are in memory that the device can access, and do not overlap. */
   bool (*copy)(Queue *queue, void *to, const void *from, uint64_t size_bytes, uint64_t number,
                Status *status);
+  /* The mark of what was issued to the queue last will be asked for: it is passed when that work is
+   * done. Without this call it may be passed only when work is done that was issued behind it. */
+  bool (*mark)(Queue *queue, MarkFor whom, Status *status);
   /* Work issued to `queue` from now on starts after the mark is passed. */
   bool (*wait)(Queue *queue, const Queue *other, uint64_t number, Status *status);
   Progress (*query)(const Queue *queue, uint64_t number);

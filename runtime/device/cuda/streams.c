@@ -1,9 +1,11 @@
 /* streams.c -- a device whose queues are CUDA streams.
  *
- * Work is issued on the calling thread: kernels enqueue themselves. A mark is an event that is
- * recorded when something first waits for it. Work that is in the stream by then is waited for,
- * too, which is more than necessary but cannot deadlock, because all of it was issued before. Only
- * await, finish and windows block; they poll with short sleeps, so that a watchdog can end them. */
+ * Work is issued on the calling thread: kernels enqueue themselves. A mark is an event, recorded
+ * behind the work where that is said to be waited for, else when something first waits for it. Work
+ * that is in the stream by then is waited for, too, which is more than necessary but cannot
+ * deadlock, because all of it was issued before; the same if so many marks have followed that the
+ * event is in use again. Only await, finish, windows and work of the host block; they poll with
+ * short sleeps, so that a watchdog can end them. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -11,13 +13,21 @@
 #include "runtime/device/cuda/cuda.h"
 #include "runtime/device/cuda/ranges.h"
 
-enum { EVENTS = 64, LOOK_AGAIN_NS = 20000 };
+enum { EVENTS_FOR_QUEUES = 256, EVENTS_FOR_HOST = 8, LOOK_AGAIN_NS = 20000 };
 
 /* Everything up to `number` is done when the event has completed. */
 typedef struct Mark {
   uint64_t number;
   cudaEvent_t event;
 } Mark;
+
+/* The last ones, in the order of their numbers. What the host waits for is not overwritten by what
+ * queues wait for, of which a step may have any number. */
+typedef struct Marks {
+  Mark *at;
+  uint32_t room;
+  uint64_t count; /* that were recorded */
+} Marks;
 
 typedef struct Cuda Cuda;
 
@@ -27,8 +37,8 @@ struct Queue {
   cudaStream_t stream;
   uint64_t issued; /* number of the last work */
   bool has_work;
-  Mark mark[EVENTS]; /* the last ones, in the order of their numbers */
-  uint64_t marks;    /* that were recorded */
+  Mark for_queues[EVENTS_FOR_QUEUES], for_host[EVENTS_FOR_HOST];
+  Marks marks[MarkFor_COUNT];
 };
 
 struct Graph {
@@ -112,19 +122,36 @@ static bool cuda_copy(Queue *queue, void *to, const void *from, uint64_t size_by
   return done(cuda, error, "issue a copy", status);
 }
 
-/* An event after work `number`: one that was recorded already, or a new one. NULL: there is nothing
- * to wait for. */
-static Mark *mark_of(Queue *queue, uint64_t number, Status *status) {
-  uint64_t first = queue->marks > EVENTS ? queue->marks - EVENTS : 0;
-  for (uint64_t i = first; i < queue->marks; i++)
-    if (queue->mark[i % EVENTS].number >= number) return &queue->mark[i % EVENTS];
-  if (!queue->has_work) return NULL;
-  Mark *mark = &queue->mark[queue->marks % EVENTS];
+/* An event behind all that was issued. NULL: it cannot be recorded. */
+static const Mark *new_mark(Queue *queue, MarkFor whom, Status *status) {
+  Marks *marks = &queue->marks[whom];
+  Mark *mark = &marks->at[marks->count % marks->room];
   if (!done(queue->cuda, cudaEventRecord(mark->event, queue->stream), "record an event", status))
     return NULL;
   mark->number = queue->issued;
-  queue->marks++;
+  marks->count++;
   return mark;
+}
+
+static bool cuda_mark(Queue *queue, MarkFor whom, Status *status) {
+  if (queue->cuda->failed) return tell(queue->cuda, status);
+  return new_mark(queue, whom, status) != NULL;
+}
+
+/* The first event after work `number`: one that was recorded already, or a new one. NULL: there is
+ * nothing to wait for. */
+static const Mark *mark_of(Queue *queue, uint64_t number, Status *status) {
+  const Mark *best = NULL;
+  for (MarkFor whom = 0; whom < MarkFor_COUNT; whom++) {
+    const Marks *marks = &queue->marks[whom];
+    uint64_t at = marks->count > marks->room ? marks->count - marks->room : 0;
+    while (at < marks->count && marks->at[at % marks->room].number < number)
+      at++;
+    const Mark *mark = &marks->at[at % marks->room];
+    if (at < marks->count && (best == NULL || mark->number < best->number)) best = mark;
+  }
+  if (best != NULL || !queue->has_work) return best;
+  return new_mark(queue, MARK_FOR_QUEUES, status);
 }
 
 static bool spoil(Cuda *cuda, const char *why, Status *status) {
@@ -142,14 +169,6 @@ static bool cuda_wait(Queue *queue, const Queue *other, uint64_t number, Status 
   if (mark == NULL) return !cuda->failed;
   return done(cuda, cudaStreamWaitEvent(queue->stream, mark->event, 0), "wait for an event",
               status);
-}
-
-/* Loads and files: run after the work issued before, while nothing of this queue runs. */
-static bool cuda_host(Queue *queue, const Work *work, uint64_t number, Status *status) {
-  Cuda *cuda = queue->cuda;
-  if (cuda->is_capturing) return spoil(cuda, "work of the host cannot be captured", status);
-  return done(cuda, cudaStreamSynchronize(queue->stream), "wait for a stream", status) &&
-         cuda_issue(queue, work, number, status);
 }
 
 static Queue *cuda_queue(Device *device, uint32_t lane) {
@@ -204,19 +223,30 @@ static bool cuda_await(Queue *queue, uint64_t number, Status *status) {
   return progress == PROGRESS_PASSED || tell(queue->cuda, status);
 }
 
+/* Until the queue has nothing to do. */
+static bool drain(const Queue *queue, Status *status) {
+  Cuda *cuda = queue->cuda;
+  cudaError_t error;
+  while ((error = cudaStreamQuery(queue->stream)) == cudaErrorNotReady) {
+    if (cuda->failed) return tell(cuda, status);
+    if (!looks_good(cuda, status)) return false;
+    pause_briefly();
+  }
+  return done(cuda, error, unfinished, status);
+}
+
 static bool cuda_finish(Device *device, Status *status) {
   Cuda *cuda = (Cuda *)device;
-  for (uint32_t lane = 0; lane < cuda->setup.lane_count; lane++) {
-    if (cuda->of[lane]->lane != lane) continue;
-    cudaError_t error;
-    while ((error = cudaStreamQuery(cuda->of[lane]->stream)) == cudaErrorNotReady) {
-      if (cuda->failed) return tell(cuda, status);
-      if (!looks_good(cuda, status)) return false;
-      pause_briefly();
-    }
-    if (!done(cuda, error, unfinished, status)) return false;
-  }
+  for (uint32_t lane = 0; lane < cuda->setup.lane_count; lane++)
+    if (cuda->of[lane]->lane == lane && !drain(cuda->of[lane], status)) return false;
   return !cuda->failed || tell(cuda, status);
+}
+
+/* Loads and files: run after the work issued before, while nothing of this queue runs. */
+static bool cuda_host(Queue *queue, const Work *work, uint64_t number, Status *status) {
+  Cuda *cuda = queue->cuda;
+  if (cuda->is_capturing) return spoil(cuda, "work of the host cannot be captured", status);
+  return drain(queue, status) && cuda_issue(queue, work, number, status);
 }
 
 /* ---- windows */
@@ -248,7 +278,8 @@ static bool cuda_close_window(Device *device, Status *status) {
 /* Events recorded in a capture are invalid outside it. */
 static void forget_marks(Cuda *cuda) {
   for (uint32_t lane = 0; lane < cuda->setup.lane_count; lane++)
-    cuda->queues[lane].marks = 0;
+    for (MarkFor whom = 0; whom < MarkFor_COUNT; whom++)
+      cuda->queues[lane].marks[whom].count = 0;
 }
 
 static bool cuda_capture(Device *device, Status *status) {
@@ -321,8 +352,10 @@ static void cuda_abort(Device *device) {
 }
 
 static void close_queue(Queue *queue) {
-  for (int i = 0; i < EVENTS; i++)
-    if (queue->mark[i].event != NULL) (void)cudaEventDestroy(queue->mark[i].event);
+  for (MarkFor whom = 0; whom < MarkFor_COUNT; whom++)
+    for (uint32_t i = 0; i < queue->marks[whom].room; i++)
+      if (queue->marks[whom].at[i].event != NULL)
+        (void)cudaEventDestroy(queue->marks[whom].at[i].event);
   if (queue->stream != NULL) (void)cudaStreamDestroy(queue->stream);
 }
 
@@ -345,10 +378,14 @@ static bool open_queue(Cuda *cuda, uint32_t lane, Status *status) {
   if (!cuda_done(cudaStreamCreateWithPriority(&queue->stream, cudaStreamNonBlocking, priority),
                  "make a stream", status))
     return false;
-  for (int i = 0; i < EVENTS; i++)
-    if (!cuda_done(cudaEventCreateWithFlags(&queue->mark[i].event, cudaEventDisableTiming),
-                   "make an event", status))
-      return false;
+  queue->marks[MARK_FOR_QUEUES] = (Marks){queue->for_queues, EVENTS_FOR_QUEUES, 0};
+  queue->marks[MARK_FOR_HOST] = (Marks){queue->for_host, EVENTS_FOR_HOST, 0};
+  for (MarkFor whom = 0; whom < MarkFor_COUNT; whom++)
+    for (uint32_t i = 0; i < queue->marks[whom].room; i++)
+      if (!cuda_done(
+              cudaEventCreateWithFlags(&queue->marks[whom].at[i].event, cudaEventDisableTiming),
+              "make an event", status))
+        return false;
   return true;
 }
 
@@ -374,6 +411,7 @@ Device *cuda_device_open(const DeviceSetup *setup, Status *status) {
       .issue = cuda_issue,
       .host = cuda_host,
       .copy = cuda_copy,
+      .mark = cuda_mark,
       .wait = cuda_wait,
       .query = cuda_query,
       .finish = cuda_finish,

@@ -1,5 +1,7 @@
 /* Lanes beside the computation: they really run beside it, and edges hold.
  * LINK: runtime plan_builder */
+#include <stdatomic.h>
+
 #include "tests/unit/replay_rig.h"
 
 enum { ROUNDS = 30, TIMES = 8, ALL = 0 };
@@ -124,6 +126,33 @@ static void test_edges(void) {
     rig_open(&rig, &sketch);
     CHECK(rig_run(&rig, &status));
     CHECK_NEAR(rig_data(&rig, 1)[17], 1002, 0);
+    end();
+  }
+}
+
+static const DeviceOps *unmarked;
+static atomic_int marks[MarkFor_COUNT];
+
+static bool count_mark(Queue *queue, MarkFor whom, Status *status) {
+  atomic_fetch_add(&marks[whom], 1);
+  return unmarked->mark(queue, whom, status);
+}
+
+/* A GPU's wait for what is not marked is one for all that was issued by then. */
+static void test_marks(void) {
+  static DeviceOps marking;
+  Status status;
+  TEST("what another lane waits for is marked, and for the host the end of a run") {
+    build_loop(2);
+    rig_open(&rig, &sketch);
+    unmarked = rig.replay[0].device->ops;
+    marking = *unmarked;
+    marking.mark = count_mark;
+    rig.replay[0].device->ops = &marking;
+    rig.rounds = ROUNDS;
+    CHECK(rig_run(&rig, &status));
+    CHECK_INT(atomic_load(&marks[MARK_FOR_QUEUES]), ROUNDS * TIMES * 3); /* all of the body */
+    CHECK_INT(atomic_load(&marks[MARK_FOR_HOST]), ROUNDS);
     end();
   }
 }
@@ -311,6 +340,7 @@ int main(void) {
     test_ahead(true);
   }
   test_edges();
+  if (!HOSTILE_RUNS_ALONE) test_marks();
   test_edges_beside();
   test_beside();
   TEST("edges hold in a segment of more than 65,536 records, in every call") test_long_segment();

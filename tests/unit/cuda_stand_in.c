@@ -1,0 +1,253 @@
+#include "tests/unit/cuda_stand_in.h"
+
+#include <cuda_runtime_api.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WORKS = 64, STREAMS = 8 };
+
+struct CUstream_st {
+  CudaWorks before;  /* of what comes next in it */
+  CudaWorks outside; /* the same before it was captured */
+  bool is_captured, is_origin;
+};
+
+struct CUevent_st {
+  CudaWorks before;
+  bool is_recorded, is_captured;
+};
+
+/* What was captured: works, and for each what has to be before it. */
+struct CUgraph_st {
+  CudaWorks works, before[WORKS];
+};
+
+struct CUgraphExec_st {
+  struct CUgraph_st graph;
+};
+
+static struct CUstream_st *streams[STREAMS];
+static CudaWorks before[WORKS], done;
+static struct CUgraph_st *capturing;
+static bool is_broken;
+static int wrongs, open_count;
+
+static cudaError_t wrong(cudaError_t error, const char *why) {
+  printf("CUDA's contract: %s\n", why);
+  wrongs++;
+  return error;
+}
+
+void cuda_stand_in_launch(void *stream, int number) {
+  struct CUstream_st *in = stream;
+  CudaWorks work = (CudaWorks)1 << number;
+  if (in->is_captured) {
+    capturing->works |= work;
+    capturing->before[number] = in->before;
+  } else {
+    before[number] = in->before;
+  }
+  in->before |= work;
+}
+
+CudaWorks cuda_stand_in_before(int number) {
+  return before[number];
+}
+
+void cuda_stand_in_do(CudaWorks works) {
+  for (int i = 0; i < WORKS; i++)
+    if ((works >> i & 1u) != 0 && (before[i] & ~(done | works)) != 0)
+      (void)wrong(cudaErrorUnknown, "a work is done before its turn");
+  done |= works;
+}
+
+void cuda_stand_in_break(void) {
+  is_broken = true;
+}
+
+void cuda_stand_in_clear(void) {
+  memset(before, 0, sizeof before);
+  done = 0, is_broken = false;
+  for (int i = 0; i < STREAMS; i++)
+    if (streams[i] != NULL) *streams[i] = (struct CUstream_st){.before = 0};
+}
+
+int cuda_stand_in_wrongs(void) {
+  int count = wrongs;
+  wrongs = 0;
+  return count;
+}
+
+int cuda_stand_in_open(void) {
+  return open_count;
+}
+
+static void *opened(size_t size_bytes) {
+  open_count++;
+  return calloc(1, size_bytes);
+}
+
+static cudaError_t closed(void *at) {
+  open_count--;
+  free(at);
+  return cudaSuccess;
+}
+
+const char *cudaGetErrorString(cudaError_t error) {
+  return error == cudaErrorLaunchFailure ? "unspecified launch failure" : "an error";
+}
+
+/* ---- streams */
+
+cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest) {
+  *least = 0, *greatest = -5;
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned flags, int priority) {
+  if (flags != cudaStreamNonBlocking || priority > 0 || priority < -5)
+    return wrong(cudaErrorInvalidValue, "a stream that waits for others, or of no priority");
+  int i = 0;
+  while (i < STREAMS - 1 && streams[i] != NULL)
+    i++;
+  *stream = streams[i] = opened(sizeof **stream);
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  for (int i = 0; i < STREAMS; i++)
+    if (streams[i] == stream) streams[i] = NULL;
+  return closed(stream);
+}
+
+cudaError_t cudaStreamQuery(cudaStream_t stream) {
+  if (is_broken) return cudaErrorLaunchFailure;
+  if (stream->is_captured)
+    return wrong(cudaErrorStreamCaptureUnsupported, "a stream is asked while it is captured");
+  return (stream->before & ~done) == 0 ? cudaSuccess : cudaErrorNotReady;
+}
+
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags) {
+  if (flags != 0 || !event->is_recorded)
+    return wrong(cudaErrorInvalidValue, "a wait for an event that is not recorded");
+  if (event->is_captured && capturing == NULL)
+    return wrong(cudaErrorCapturedEvent, "a wait for an event of a capture that is over");
+  if (stream->is_captured && !event->is_captured)
+    return wrong(cudaErrorStreamCaptureIsolation, "a capture waits for what is outside");
+  if (event->is_captured && !stream->is_captured)
+    *stream = (struct CUstream_st){.outside = stream->before, .is_captured = true};
+  stream->before |= event->before;
+  return cudaSuccess;
+}
+
+/* ---- events */
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags) {
+  if (flags != cudaEventDisableTiming)
+    return wrong(cudaErrorInvalidValue, "an event that takes times");
+  *event = opened(sizeof **event);
+  return cudaSuccess;
+}
+
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  return closed(event);
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  if (is_broken) return cudaErrorLaunchFailure;
+  *event = (struct CUevent_st){stream->before, true, stream->is_captured};
+  return cudaSuccess;
+}
+
+cudaError_t cudaEventQuery(cudaEvent_t event) {
+  if (is_broken) return cudaErrorLaunchFailure;
+  if (event->is_captured) return wrong(cudaErrorCapturedEvent, "an event of a capture is asked");
+  return (event->before & ~done) == 0 ? cudaSuccess : cudaErrorNotReady;
+}
+
+/* ---- captures */
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode) {
+  if (capturing != NULL || mode == cudaStreamCaptureModeGlobal)
+    return wrong(cudaErrorIllegalState, "two captures, or one that others' calls end");
+  capturing = opened(sizeof *capturing);
+  *stream = (struct CUstream_st){.outside = stream->before, .is_captured = true, .is_origin = true};
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph) {
+  bool is_joined = true;
+  if (capturing == NULL || !stream->is_origin)
+    return wrong(cudaErrorIllegalState, "the end of no capture");
+  for (int i = 0; i < STREAMS; i++) {
+    if (streams[i] == NULL || !streams[i]->is_captured) continue;
+    is_joined = is_joined && (streams[i]->before & ~stream->before) == 0;
+    if (streams[i] != stream) *streams[i] = (struct CUstream_st){.before = streams[i]->outside};
+  }
+  *stream = (struct CUstream_st){.before = stream->outside};
+  *graph = is_joined ? capturing : NULL;
+  if (!is_joined) (void)closed(capturing);
+  capturing = NULL;
+  return is_joined ? cudaSuccess
+                   : wrong(cudaErrorStreamCaptureUnjoined, "a stream of a capture stays outside");
+}
+
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+  return closed(graph);
+}
+
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph,
+                                 unsigned long long flags) {
+  if (flags != 0) return wrong(cudaErrorInvalidValue, "a graph with flags");
+  *exec = opened(sizeof **exec);
+  (*exec)->graph = *graph;
+  return cudaSuccess;
+}
+
+/* Runs behind what is in the stream, and once more, what it has been before does not count. */
+cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
+  const struct CUgraph_st *graph = &exec->graph;
+  CudaWorks earlier = stream->before & ~graph->works;
+  for (int i = 0; i < WORKS; i++)
+    if ((graph->works >> i & 1u) != 0) before[i] = earlier | graph->before[i];
+  done &= ~graph->works;
+  stream->before |= graph->works;
+  return cudaSuccess;
+}
+
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) {
+  return closed(exec);
+}
+
+/* ---- memory */
+
+cudaError_t cudaHostAlloc(void **at, size_t size_bytes, unsigned flags) {
+  (void)flags;
+  *at = opened(size_bytes);
+  return cudaSuccess;
+}
+
+cudaError_t cudaFreeHost(void *at) {
+  return closed(at);
+}
+
+static cudaError_t copied(void *to, const void *from, size_t size_bytes) {
+  memcpy(to, from, size_bytes);
+  return cudaSuccess;
+}
+
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t size_bytes, enum cudaMemcpyKind kind,
+                            cudaStream_t stream) {
+  (void)stream;
+  if (kind != cudaMemcpyDefault) return wrong(cudaErrorInvalidValue, "a copy of a told direction");
+  return copied(to, from, size_bytes);
+}
+
+cudaError_t cudaMemcpy(void *to, const void *from, size_t size_bytes, enum cudaMemcpyKind kind) {
+  (void)kind;
+  for (int i = 0; i < STREAMS; i++)
+    if (streams[i] != NULL && (streams[i]->is_captured || (streams[i]->before & ~done) != 0))
+      return wrong(cudaErrorUnknown, "memory is copied beside works, for streams do not wait");
+  return copied(to, from, size_bytes);
+}

@@ -1,0 +1,35 @@
+/* cuda_stand_in.h -- the calls of CUDA's runtime that streams.c makes, for tests of what it asks of
+ * them: nothing runs, but what has to be over before a work may run is known, and the test says
+ * which works are done. Captures are held to the rules of the library: no stream or event of one is
+ * asked, none waits for what is outside, and all come together before the end. */
+#ifndef LOCKSTEP_TESTS_CUDA_STAND_IN_H
+#define LOCKSTEP_TESTS_CUDA_STAND_IN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A set of works, which have the numbers 0 to 63. */
+typedef uint64_t CudaWorks;
+
+/* A kernel that does work `number`. */
+void cuda_stand_in_launch(void *stream, int number);
+
+/* What has to be over before it runs; a graph's as of its last launch. */
+CudaWorks cuda_stand_in_before(int number);
+
+/* From now on these are done; each only after all that has to be before it. */
+void cuda_stand_in_do(CudaWorks works);
+
+/* Every stream reports an error from now on. */
+void cuda_stand_in_break(void);
+
+/* Forgets all works. */
+void cuda_stand_in_clear(void);
+
+/* Rules that were broken since the last call; each was printed. */
+int cuda_stand_in_wrongs(void);
+
+/* Streams, events, graphs and pieces of memory that are there now. */
+int cuda_stand_in_open(void);
+
+#endif
