@@ -33,12 +33,23 @@ static Extent measure(const Replay *replay, const PlanProgram *program) {
   return extent;
 }
 
-bool replay_graph_fits(const Replay *replay, const PlanProgram *program) {
+/* Of all classes: to NCCL whether a call is captured is a property of the call, and has to be the
+ * same on all ranks that make it. */
+static ReplayFit fit_of(const Replay *replay, ProgramKind kind) {
+  const Plan *plan = replay->setup.plan;
+  for (uint32_t i = 0; i < plan->programs_count; i++)
+    if (plan->programs[i].kind == kind &&
+        measure(replay, &plan->programs[i]).nodes > REPLAY_GRAPH_NODES_MAX)
+      return FIT_ISSUED;
+  return FIT_GRAPH;
+}
+
+bool replay_graph_fits(Replay *replay, const PlanProgram *program) {
   if (!replay->setup.graphs || HOSTILE_RUNS_ALONE || replay->watch != NULL) return false;
   if (replay->setup.plan->jobs[0].staging_tier == TIER_DEVICE) return false;
-  const ReplayGraph *made = &replay->graph[program->kind];
-  if (made->graph != NULL) return true;
-  return made->runs > 0 && measure(replay, program).nodes <= REPLAY_GRAPH_NODES_MAX;
+  ReplayGraph *made = &replay->graph[program->kind];
+  if (made->fit == FIT_UNKNOWN) made->fit = fit_of(replay, program->kind);
+  return made->runs > 0 && made->fit == FIT_GRAPH;
 }
 
 /* A WorkRun that does nothing: a point in the main lane's queue that others can wait for. */

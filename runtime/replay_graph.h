@@ -13,9 +13,9 @@ enum { REPLAY_GRAPH_NODES_MAX = 1 << 14 };
 typedef bool ReplayIssue(void *walker, Status *status);
 
 /* Whether this run of the program uses a graph: graphs are asked for, the program reads the same
- * addresses in every run, records are not being checked, and it is not the first run, in which
- * libraries set themselves up. */
-bool replay_graph_fits(const Replay *replay, const PlanProgram *program);
+ * addresses in every run, it is not too large on any rank, records are not being checked, and it is
+ * not the first run, in which libraries set themselves up. */
+bool replay_graph_fits(Replay *replay, const PlanProgram *program);
 
 /* Used in place of `issue`: runs its graph, which is captured at the first call. The graph starts
  * when all queues are done, and the main lane goes on when the graph is done. False as for any
