@@ -10,6 +10,7 @@
 #include "runtime/plan/plan_place.h"
 #include "runtime/programs.h"
 #include "runtime/rank_state.h"
+#include "runtime/replay_graph.h"
 #include "runtime/watch/failure.h"
 
 int64_t rank_now_ns(void) {
@@ -239,6 +240,7 @@ bool rank_main(void *context, int32_t number, Status *status) {
   run_steady_leave();
   if (done) status->code = rank.stopped ? STATUS_STOPPED : STATUS_DONE;
   if (!done && status->code != STATUS_ECHO) rank.comm->ops->abort(rank.comm);
+  if (!done) replay_graph_free(&rank.replay);
   if (!done) nccl_world_abort(rank.nccl); /* otherwise NCCL would wait for what is under way */
   close_rank(&rank);
   return done;

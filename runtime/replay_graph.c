@@ -124,7 +124,8 @@ bool replay_graph_run(Replay *replay, const PlanProgram *program, ReplayIssue *i
 void replay_graph_free(Replay *replay) {
   for (int kind = 0; kind < ProgramKind_COUNT; kind++) {
     free(replay->graph[kind].counted);
-    if (replay->graph[kind].graph == NULL) continue;
-    replay->device->ops->graph_free(replay->graph[kind].graph);
+    if (replay->graph[kind].graph != NULL)
+      replay->device->ops->graph_free(replay->graph[kind].graph);
+    replay->graph[kind] = (ReplayGraph){.graph = NULL};
   }
 }

@@ -23,7 +23,8 @@ bool replay_graph_fits(Replay *replay, const PlanProgram *program);
 bool replay_graph_run(Replay *replay, const PlanProgram *program, ReplayIssue *issue, void *walker,
                       Status *status);
 
-/* Before the device is closed. */
+/* Before the device is closed, and before NCCL is aborted, which waits until no graph has calls of
+ * its communicators. A graph that is running ends first. */
 void replay_graph_free(Replay *replay);
 
 #endif

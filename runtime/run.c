@@ -191,6 +191,13 @@ static void keep_sums_out_of_switches(void) {
   (void)setenv("NCCL_COLLNET_ENABLE", "0", 1);
 }
 
+/* The collectives of communicators on several lanes start in the order in which a rank issues them,
+ * which is proven free of deadlock; else those that wait for a peer may fill one GPU, and those
+ * that the peer waits for the other. NCCL reads this when it issues the first. */
+static void keep_launch_order(void) {
+  (void)setenv("NCCL_LAUNCH_ORDER_IMPLICIT", "1", 0);
+}
+
 /* A process that a launcher has started is one rank, and knows which before it meets the others. */
 static void take_instance(const Run *run) {
   const char *rank = getenv("PMIX_RANK");
@@ -211,6 +218,7 @@ static bool find_gpus(Run *run, Status *status) {
   take_instance(run);
   if (!cuda->count(&count, status)) return false; /* first: who has no driver lacks all the rest */
   if (options->deterministic) keep_sums_out_of_switches();
+  keep_launch_order();
   if (run->mesh.rank_count > 1) run->nccl = cuda->nccl != NULL ? cuda->nccl : nccl_library(status);
   if (run->mesh.rank_count > 1 && run->nccl == NULL) return false;
   run->cuda_kernels = cuda->kernels(options->variant, status);

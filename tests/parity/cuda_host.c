@@ -60,6 +60,18 @@ static bool replay_counted(Device *device, const Graph *graph, uint64_t number_f
   return uncounted->replay(device, graph, number_first, status);
 }
 
+/* A rank's graphs hold calls of its communicators, if it has any. */
+static Graph *captured_counted(Device *device, Status *status) {
+  Graph *graph = uncounted->captured(device, status);
+  if (graph != NULL) nccl_stand_in_graphs(1);
+  return graph;
+}
+
+static void graph_free_counted(Graph *graph) {
+  if (graph != NULL) nccl_stand_in_graphs(-1);
+  uncounted->graph_free(graph);
+}
+
 /* What is issued runs beside the issuer, some of it late; in a hostile build, which opens to a
  * record what it may touch while it is issued, at once. */
 static Device *open_streams(const DeviceSetup *setup, Status *status) {
@@ -71,6 +83,7 @@ static Device *open_streams(const DeviceSetup *setup, Status *status) {
   pthread_mutex_lock(&lock);
   if (uncounted == NULL) counted = *device->ops, uncounted = device->ops;
   counted.replay = replay_counted;
+  counted.captured = captured_counted, counted.graph_free = graph_free_counted;
   pthread_mutex_unlock(&lock);
   device->ops = &counted;
   return device;

@@ -17,7 +17,7 @@
 #include "tests/unit/cudnn_stand_in.h"
 #include "tests/unit/nccl_stand_in.h"
 
-enum { STEPS = 3, DELAY_MOST_NS = 20000 };
+enum { STEPS = 3, DELAY_MOST_NS = 20000, FAILING_GRAPH_CALL = 20 };
 
 static char folder[64], plan_path[128];
 static const CudaPlugin *host;
@@ -63,6 +63,7 @@ static bool train(const Plan *plan, const CudaPlugin *cuda, KernelVariant varian
   bool done = job_run_as(plan, &options, record);
   CHECK(done);
   CHECK_INT(nccl_stand_in_open(), 0);
+  CHECK_INT(nccl_stand_in_wrongs(), 0);
   return done;
 }
 
@@ -190,16 +191,22 @@ static void check_deterministic(void) {
   plan_close(&plan);
 }
 
-static void check_failure(void) {
+/* In the first step, or when steps are graphs. */
+static void check_failure(bool as_graphs) {
   Plan plan;
   Status status = {0};
   if (!make_plan(&plan, (const char *[]){"cluster.devices=2", "parallel.dp=2", NULL})) return;
   RunOptions options = options_of(&plan, host);
-  nccl_stand_in_fail(1, 9);
+  options.graphs = as_graphs;
+  options.ranks_every = 0;
+  (void)cuda_host_replays();
+  nccl_stand_in_fail(1, as_graphs ? FAILING_GRAPH_CALL : 9);
   CHECK(!run_job(&plan, &options, &status));
   CHECK_INT(status.code, STATUS_WORLD);
   CHECK(strstr(status.text, "while its work was under way: unhandled system error") != NULL);
+  CHECK((cuda_host_replays() > 0) == as_graphs);
   CHECK_INT(nccl_stand_in_open(), 0);
+  CHECK_INT(nccl_stand_in_wrongs(), 0);
   plan_close(&plan);
 }
 
@@ -213,6 +220,7 @@ int main(void) {
   }
   TEST("and on two that have a part of its state each") {
     check_job((const char *[]){"cluster.devices=2", "parallel.zero=1", NULL}, false, 1e-5);
+    CHECK_TEXT(getenv("NCCL_LAUNCH_ORDER_IMPLICIT"), "1");
   }
   TEST("and on two that have half of each layer, in bf16") {
     check_job((const char *[]){"cluster.devices=2", "parallel.tp=2", "precision=bf16", NULL}, true,
@@ -239,7 +247,10 @@ int main(void) {
       check_graphs(2, (const char *[]){"cluster.devices=2", "parallel.pp=2", NULL});
     }
     TEST("a communicator that fails while its work is under way ends the job, and says so") {
-      check_failure();
+      check_failure(false);
+    }
+    TEST("and where its calls are in graphs these go first, for NCCL waits for them") {
+      check_failure(true);
     }
   }
   job_folder_remove(folder);

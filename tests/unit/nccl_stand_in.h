@@ -3,7 +3,8 @@
  * the same calls with equal counts, kinds, reductions and roots, sends meet receives of their size,
  * operands in place stand where the library wants them, a communicator that is under way takes no
  * call, and neither does an aborted one; a split is under way until all members have asked for it,
- * and only then leaves a communicator. Whoever breaks this gets an error, as do its peers. */
+ * and only then leaves a communicator; one ends only when no graph holds its calls. Whoever breaks
+ * this gets an error, as do its peers. */
 #ifndef LOCKSTEP_TESTS_NCCL_STAND_IN_H
 #define LOCKSTEP_TESTS_NCCL_STAND_IN_H
 
@@ -28,6 +29,13 @@ int nccl_stand_in_splits(void);
 
 /* Communicators that were told of memory, since the last call. */
 int nccl_stand_in_held(void);
+
+/* The calling thread has so many graphs more (or fewer) that hold calls of its communicators. The
+ * library's finalize and abort would wait until they are gone. */
+void nccl_stand_in_graphs(int more);
+
+/* How often the contract was broken, since the last call. */
+int nccl_stand_in_wrongs(void);
 
 /* Communicators that are open now, of all ranks. */
 int nccl_stand_in_open(void);

@@ -13,6 +13,8 @@ static Meeting *meetings;
 static atomic_int held_count;
 static atomic_int ids, open_handles;
 static atomic_int splits, failing_split = -1;
+static atomic_int wrongs;
+static _Thread_local int graphs;
 static NcclHandle *aborted; /* kept, as a thread may be about to call */
 int nccl_stand_in_held(void) {
   return atomic_exchange(&held_count, 0);
@@ -37,8 +39,17 @@ void nccl_stand_in_fail_split(int rank) {
   atomic_store(&failing_split, rank);
 }
 
+void nccl_stand_in_graphs(int more) {
+  graphs += more;
+}
+
+int nccl_stand_in_wrongs(void) {
+  return atomic_exchange(&wrongs, 0);
+}
+
 int nccl_wrong(const char *why) {
   printf("NCCL's contract: %s\n", why);
+  atomic_fetch_add(&wrongs, 1);
   return INVALID_USAGE;
 }
 
@@ -214,6 +225,7 @@ int nccl_let_go(NcclHandle *comm, void *held) {
 }
 
 int nccl_finalize(NcclHandle *comm) {
+  if (graphs > 0) return nccl_wrong("finalized while a graph holds its calls, which never ends");
   if (comm->held != NULL) return nccl_wrong("finalized while it holds memory");
   if (comm->under_way > 0 || comm->part != NULL || comm->is_aborted)
     return nccl_wrong("finalized while under way");
@@ -230,6 +242,7 @@ int nccl_destroy(NcclHandle *comm) {
 
 /* What hangs in a group ends first. */
 int nccl_abort(NcclHandle *comm) {
+  if (graphs > 0) (void)nccl_wrong("aborted while a graph holds its calls, which never ends");
   atomic_store(&comm->is_aborted, true);
   for (bool is_inside = true; is_inside;) {
     barrier_break(&comm->meeting->barrier);
