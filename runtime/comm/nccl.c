@@ -1,5 +1,6 @@
 #include "runtime/comm/nccl.h"
 
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 enum {
   MEMBERS_AN_ID = 256, /* with more, too many would connect to one thread */
   MOVES_A_GROUP = 512,
+  LOOKS_AT_ONCE = 400, /* some 0.2 ms */
   LOOK_AGAIN_NS = 20000
 };
 
@@ -78,10 +80,14 @@ static bool nccl_good(const NcclWorld *world, int result, const char *call, Stat
 }
 
 /* A nonblocking communicator may still be busy when a call returns, and accepts no other call until
- * it is done. */
+ * it is done: a thread of NCCL's issues it, which takes some ten microseconds, and a sleep takes
+ * longer. That thread may be bound to the core of this one. */
 static int settle(NcclWorld *world, NcclHandle *handle, int result) {
-  while (result == NCCL_UNDER_WAY && !is_over(world)) {
-    nanosleep(&(struct timespec){0, LOOK_AGAIN_NS}, NULL);
+  for (int look = 0; result == NCCL_UNDER_WAY && !is_over(world); look++) {
+    if (look < LOOKS_AT_ONCE)
+      (void)sched_yield();
+    else
+      nanosleep(&(struct timespec){0, LOOK_AGAIN_NS}, NULL);
     int error = world->api->async_error(handle, &result);
     if (error != NCCL_DONE) return error;
   }
