@@ -133,6 +133,7 @@ static int run_ranks(Run *run, FILE *out) {
           "\"ok\": %s}\n",
           run->ranks, run->one_host_id ? " with one host id" : "", run->ranks,
           status == PROBE_PASSED ? "true" : "false");
+  (void)fflush(out); /* what was seen stays, if the rest is not reached */
   return status;
 }
 
