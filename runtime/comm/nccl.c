@@ -489,13 +489,17 @@ bool nccl_world_look(void *context, Status *status) {
   return true;
 }
 
-/* Only once: an aborted communicator no longer exists. */
+/* Only once: an aborted communicator no longer exists. All in one group, whose end waits: the abort
+ * of one waits until its kernels are over, and these may stand behind those of another, which end
+ * only when that is told, too. */
 void nccl_world_abort(NcclWorld *world) {
   if (world == NULL || world->is_gone) return;
   atomic_store(&world->is_aborted, true);
   world->is_gone = true;
+  (void)world->api->group_start();
   for (uint32_t i = 0; i < group_count(world); i++)
     if (world->group[i].handle != NULL) (void)world->api->abort(world->group[i].handle);
+  (void)world->api->group_end();
 }
 
 int32_t nccl_world_hold(NcclWorld *world, void *at, size_t size_bytes) {

@@ -94,6 +94,8 @@ static cudaError_t closed(void *at) {
   return cudaSuccess;
 }
 
+/* NOLINTBEGIN(readability-identifier-naming): the names are the library's */
+
 const char *cudaGetErrorString(cudaError_t error) {
   return error == cudaErrorLaunchFailure ? "unspecified launch failure" : "an error";
 }
@@ -251,3 +253,5 @@ cudaError_t cudaMemcpy(void *to, const void *from, size_t size_bytes, enum cudaM
       return wrong(cudaErrorUnknown, "memory is copied beside works, for streams do not wait");
   return copied(to, from, size_bytes);
 }
+
+/* NOLINTEND(readability-identifier-naming) */

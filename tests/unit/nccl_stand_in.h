@@ -3,8 +3,8 @@
  * the same calls with equal counts, kinds, reductions and roots, sends meet receives of their size,
  * operands in place stand where the library wants them, a communicator that is under way takes no
  * call, and neither does an aborted one; a split is under way until all members have asked for it,
- * and only then leaves a communicator; one ends only when no graph holds its calls. Whoever breaks
- * this gets an error, as do its peers. */
+ * and only then leaves a communicator; one ends only when no graph holds its calls, and those of a
+ * rank are aborted together. Whoever breaks this gets an error, as do its peers. */
 #ifndef LOCKSTEP_TESTS_NCCL_STAND_IN_H
 #define LOCKSTEP_TESTS_NCCL_STAND_IN_H
 

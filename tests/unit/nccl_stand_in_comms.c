@@ -242,6 +242,8 @@ int nccl_destroy(NcclHandle *comm) {
 
 /* What hangs in a group ends first. */
 int nccl_abort(NcclHandle *comm) {
+  if (!nccl_in_group())
+    (void)nccl_wrong("aborted alone: another's kernel may stand before its own");
   if (graphs > 0) (void)nccl_wrong("aborted while a graph holds its calls, which never ends");
   atomic_store(&comm->is_aborted, true);
   for (bool is_inside = true; is_inside;) {

@@ -275,12 +275,14 @@ int main(void) {
     CHECK_TEXT(status.text, "ncclCommSplit, communicator comm on lane compute: unhandled system "
                             "error (NCCL_DEBUG=WARN tells more)");
     CHECK_INT(status.code, STATUS_WORLD);
+    CHECK_INT(nccl_stand_in_wrongs(), 0);
     CHECK_INT(nccl_stand_in_open(), 0);
   }
   TEST("a rank that calls for something else ends the job, and says why") {
     Status status = {0};
     CHECK(!run_world((World){.is_broken = true}, &status, &calls_done));
     CHECK_TEXT(status.text, "NCCL: invalid usage (NCCL_DEBUG=WARN tells more)");
+    CHECK(nccl_stand_in_wrongs() > 0);
     CHECK_INT(status.code, STATUS_WORLD);
     CHECK_INT(nccl_stand_in_open(), 0);
   }
@@ -298,6 +300,7 @@ int main(void) {
                "NCCL, communicator comm on lane compute, while its work was under way: "
                "unhandled system error (NCCL_DEBUG=WARN tells more)");
     CHECK_INT(status.code, STATUS_WORLD);
+    CHECK_INT(nccl_stand_in_wrongs(), 0);
     CHECK(calls_done == 3 || calls_done == 4); /* the end of the fourth may not be seen any more */
     CHECK_INT(nccl_stand_in_open(), 0);
   }
