@@ -30,7 +30,7 @@ struct CUgraphExec_st {
 static struct CUstream_st *streams[STREAMS];
 static CudaWorks before[WORKS], done;
 static struct CUgraph_st *capturing;
-static bool is_broken;
+static cudaError_t broken;
 static int wrongs, open_count;
 
 static cudaError_t wrong(cudaError_t error, const char *why) {
@@ -62,13 +62,13 @@ void cuda_stand_in_do(CudaWorks works) {
   done |= works;
 }
 
-void cuda_stand_in_break(void) {
-  is_broken = true;
+void cuda_stand_in_break(int error) {
+  broken = (cudaError_t)error;
 }
 
 void cuda_stand_in_clear(void) {
   memset(before, 0, sizeof before);
-  done = 0, is_broken = false;
+  done = 0, broken = cudaSuccess;
   for (int i = 0; i < STREAMS; i++)
     if (streams[i] != NULL) *streams[i] = (struct CUstream_st){.before = 0};
 }
@@ -97,7 +97,9 @@ static cudaError_t closed(void *at) {
 /* NOLINTBEGIN(readability-identifier-naming): the names are the library's */
 
 const char *cudaGetErrorString(cudaError_t error) {
-  return error == cudaErrorLaunchFailure ? "unspecified launch failure" : "an error";
+  return error == cudaErrorLaunchFailure      ? "unspecified launch failure"
+         : error == cudaErrorECCUncorrectable ? "uncorrectable ECC error encountered"
+                                              : "an error";
 }
 
 /* ---- streams */
@@ -124,7 +126,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
 }
 
 cudaError_t cudaStreamQuery(cudaStream_t stream) {
-  if (is_broken) return cudaErrorLaunchFailure;
+  if (broken != cudaSuccess) return broken;
   if (stream->is_captured)
     return wrong(cudaErrorStreamCaptureUnsupported, "a stream is asked while it is captured");
   return (stream->before & ~done) == 0 ? cudaSuccess : cudaErrorNotReady;
@@ -157,13 +159,13 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
 }
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
-  if (is_broken) return cudaErrorLaunchFailure;
+  if (broken != cudaSuccess) return broken;
   *event = (struct CUevent_st){stream->before, true, stream->is_captured};
   return cudaSuccess;
 }
 
 cudaError_t cudaEventQuery(cudaEvent_t event) {
-  if (is_broken) return cudaErrorLaunchFailure;
+  if (broken != cudaSuccess) return broken;
   if (event->is_captured) return wrong(cudaErrorCapturedEvent, "an event of a capture is asked");
   return (event->before & ~done) == 0 ? cudaSuccess : cudaErrorNotReady;
 }

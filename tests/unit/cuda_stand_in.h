@@ -20,8 +20,8 @@ CudaWorks cuda_stand_in_before(int number);
 /* From now on these are done; each only after all that has to be before it. */
 void cuda_stand_in_do(CudaWorks works);
 
-/* Every stream reports an error from now on. */
-void cuda_stand_in_break(void);
+/* Every stream and event reports this error (cudaError_t) from now on. */
+void cuda_stand_in_break(int error);
 
 /* Forgets all works. */
 void cuda_stand_in_clear(void);

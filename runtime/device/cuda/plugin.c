@@ -13,11 +13,6 @@
 #include "runtime/device/cudnn_library.h"
 #include "runtime/device/lt_library.h"
 
-bool cuda_done(cudaError_t error, const char *what, Status *status) {
-  return error == cudaSuccess ||
-         status_fail(status, STATUS_WORLD, "CUDA cannot %s: %s", what, cudaGetErrorString(error));
-}
-
 /* Of the architectures that CMakeLists.txt names, such as "80, 90a": code for 8.0 also runs
  * on 8.6 and 8.9, that for 9.0a on 9.0 alone, and none of them on another major version. */
 static bool has_kernels(const struct cudaDeviceProp *gpu) {

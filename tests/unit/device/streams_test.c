@@ -17,11 +17,6 @@ static int looks;
 
 /* ---- what streams.c needs of its neighbours */
 
-bool cuda_done(cudaError_t error, const char *what, Status *why) {
-  return error == cudaSuccess ||
-         status_fail(why, STATUS_WORLD, "CUDA cannot %s: %s", what, cudaGetErrorString(error));
-}
-
 void range_begin(const char *name) {
   (void)name;
 }
@@ -186,12 +181,23 @@ static void test_looks(void) {
 static void test_failure(void) {
   begin(NULL);
   CHECK(issue(COMPUTE, 1));
-  cuda_stand_in_break();
+  cuda_stand_in_break(cudaErrorLaunchFailure);
   CHECK(!device->ops->finish(device, &status));
-  CHECK(strstr(status.text, "unspecified launch failure") != NULL);
+  CHECK_TEXT(status.text, "CUDA cannot finish its work (CUDA_LAUNCH_BLOCKING=1 has the record "
+                          "named): unspecified launch failure");
   CHECK_INT(status.code, STATUS_WORLD);
   CHECK(!issue(COMPUTE, 2) && !mark(COMPUTE, MARK_FOR_QUEUES));
   CHECK_INT(status.code, STATUS_ECHO);
+  end();
+}
+
+/* Where CUDA's own words do not tell what to do. */
+static void test_hint(void) {
+  begin(NULL);
+  CHECK(issue(COMPUTE, 1) && mark(COMPUTE, MARK_FOR_HOST));
+  cuda_stand_in_break(cudaErrorECCUncorrectable);
+  CHECK(!device->ops->await(on(COMPUTE), 1, &status));
+  CHECK(strstr(status.text, "uncorrectable ECC error encountered (the GPU's memory") != NULL);
   end();
 }
 
@@ -202,6 +208,7 @@ int main(void) {
   TEST("queues that a capture has forked off run so in its graph") test_capture();
   TEST("a capture refuses what is outside, and what nothing joins again") test_capture_refuses();
   TEST("whoever waits looks whether the end can still come") test_looks();
+  TEST("damaged memory is said to be that") test_hint();
   TEST("an error of a stream ends the device, and its reason is told once") test_failure();
   CHECK_DONE();
 }
