@@ -1,5 +1,6 @@
 /* arguments.c -- reads what a model file passes: names, lists of dimensions, options, initialisers.
  */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -118,13 +119,26 @@ static bool dims_expected(Trace *t, int index) {
   return false;
 }
 
+/* Options in the list of dimensions, which would be dropped silently. */
+static bool has_only_items(Trace *t, int index) {
+  for (lua_pushnil(t->L); lua_next(t->L, index) != 0; lua_pop(t->L, 1)) {
+    if (lua_type(t->L, -2) != LUA_TSTRING) continue;
+    trace_fault(t, "not-a-name", NULL,
+                "%s: argument %d is a list of dimensions, and '%.40s' is none; options are a table "
+                "of their own",
+                t->op, index, lua_tostring(t->L, -2));
+    return false;
+  }
+  return true;
+}
+
 bool dims_argument(Trace *t, int index, DimList *dims) {
   *dims = (DimList){0};
   if (value_is_void(t, index)) return false;
   if (lua_type(t->L, index) == LUA_TSTRING) return add_dim(t, lua_tostring(t->L, index), dims);
   if (lua_type(t->L, index) != LUA_TTABLE || lua_rawlen(t->L, index) == 0)
     return dims_expected(t, index);
-  bool good = true;
+  bool good = has_only_items(t, index);
   lua_Unsigned count = lua_rawlen(t->L, index);
   for (lua_Unsigned i = 1; i <= count && i <= DIMS_MAX + 1; i++) {
     lua_rawgeti(t->L, index, (lua_Integer)i);
@@ -203,10 +217,15 @@ static bool wrong_option(Trace *t, const char *key, const char *expected) {
   return false;
 }
 
+bool is_f32(double number) {
+  return fabs(number) <= (double)FLT_MAX; /* false of NaN, too */
+}
+
 bool option_number(Trace *t, int index, const char *key, double *number) {
   if (!push_option(t, index, key)) return true;
-  if (lua_type(t->L, -1) != LUA_TNUMBER || !isfinite(lua_tonumber(t->L, -1)))
+  if (lua_type(t->L, -1) != LUA_TNUMBER || isnan(lua_tonumber(t->L, -1)))
     return wrong_option(t, key, "a number");
+  if (!is_f32(lua_tonumber(t->L, -1))) return wrong_option(t, key, "a number, -3.4e38 to 3.4e38");
   *number = lua_tonumber(t->L, -1);
   lua_pop(t->L, 1);
   return true;
@@ -239,8 +258,10 @@ static const char *init_field(Arena *arena, lua_State *L, const InitWord *word, 
   const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "[2]";
   for (int32_t i = 0; word->keys[i] != NULL; i++) {
     if (strcmp(word->keys[i], key) != 0) continue;
-    if (lua_type(L, -1) != LUA_TNUMBER || !isfinite(lua_tonumber(L, -1)))
+    if (lua_type(L, -1) != LUA_TNUMBER || isnan(lua_tonumber(L, -1)))
       return arena_printf(arena, "%s is a number", key);
+    if (!is_f32(lua_tonumber(L, -1)))
+      return arena_printf(arena, "%s is a number, -3.4e38 to 3.4e38", key);
     *(i == 0 ? &init->a : &init->b) = lua_tonumber(L, -1);
     return NULL;
   }

@@ -1,5 +1,6 @@
 /* layers.c -- the calls that own weights or look at dimensions: linear, embedding, norms,
  * attention, rope, split. */
+#include <float.h>
 #include <string.h>
 
 #include "compiler/model/trace.h"
@@ -211,8 +212,9 @@ static int norm(lua_State *L, OpKind op, bool has_bias) {
   if (!value_argument(t, 2, &x) || !name_argument(t, 1, &name) || !options_argument(t, 3, keys) ||
       !option_number(t, 3, "eps", &eps) || !features_of(t, x, &features))
     return value_push(t, NO_ID);
-  if (eps <= 0) {
-    trace_fault(t, "wrong-option", NULL, "%s: eps is above 0; got %g", t->op, eps);
+  if (eps < (double)FLT_MIN) {
+    trace_fault(t, "wrong-option", NULL, "%s: eps is above 0%s; got %g", t->op,
+                eps > 0 ? ", and 1.2e-38 or more: fp32 knows no less" : "", eps);
     blame_number(t->model, eps);
     return 1;
   }
@@ -247,6 +249,10 @@ int call_attention(lua_State *L) {
   if (!good || !options_argument(t, 4, keys) || !option_flag(t, 4, "causal", &causal) ||
       !option_number(t, 4, "dropout", &dropout) || !option_number(t, 4, "scale", &scale))
     return value_push(t, NO_ID);
+  if (scale == 0 && has_option(t, 4, "scale")) /* as in rope: 0 is none in the graph */
+    return trace_fault(t, "wrong-option", NULL,
+                       "attention: scale is not 0, by which no key differs from another; without "
+                       "it, it is 1/sqrt(head)");
   const double *attrs = ATTRS(causal, scale, dropout);
   return value_push(t, trace_append(t, OP_attention, "attention", INPUTS(q, k, v), attrs));
 }
@@ -286,7 +292,9 @@ int call_split(lua_State *L) {
   Trace *t = trace_enter(L, "split");
   ValueId x, part = NO_ID;
   int32_t which = value_argument(t, 1, &x) ? dimension_argument(t, 2, x) : -1;
-  if (which >= 0) part = trace_append(t, OP_split, "split", INPUTS(x), ATTRS(which));
+  bool is_part = which >= 0 && graph_value(t->g, x)->view_of != NO_ID; /* parts have no parts */
+  if (is_part) x = trace_append(t, OP_copy, "copy", INPUTS(x), NULL);
+  if (which >= 0 && x != NO_ID) part = trace_append(t, OP_split, "split", INPUTS(x), ATTRS(which));
   if (part ==
       NO_ID) { /* void values for all parts, so that what depends on them reports nothing more */
     for (int32_t i = 0; i < NODE_OUTPUTS_MAX; i++)

@@ -145,6 +145,7 @@ bool dims_argument(Trace *t, int index, DimList *dims); /* "width" or { "heads",
 DimId dim_named(Trace *t, const char *name);            /* NO_ID when reported */
 bool options_argument(Trace *t, int index,
                       const char *const *keys); /* nil, or a table with these keys */
+bool is_f32(double number); /* kernels compute with such: what is beyond would be infinite there */
 bool option_number(Trace *t, int index, const char *key,
                    double *number); /* unchanged when absent */
 bool option_flag(Trace *t, int index, const char *key, bool *flag);

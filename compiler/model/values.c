@@ -74,6 +74,12 @@ static const char *table_what(Trace *t, int index) {
   return text;
 }
 
+static const char *number_what(Arena *arena, double number) {
+  if (isnan(number)) return "not a number (0/0)";
+  if (isinf(number)) return number < 0 ? "minus infinity" : "infinity";
+  return arena_printf(arena, "the number %.14g", number);
+}
+
 const char *value_what(Trace *t, int index) {
   Arena *arena = t->g->compile->arena;
   const Handle *value = luaL_testudata(t->L, index, VALUE_TYPE);
@@ -87,7 +93,7 @@ const char *value_what(Trace *t, int index) {
     return arena_printf(arena, "the weight '%s'", t->g->params.at[weight->id].name);
   switch (lua_type(t->L, index)) {
   case LUA_TSTRING: return arena_printf(arena, "the text \"%.40s\"", lua_tostring(t->L, index));
-  case LUA_TNUMBER: return arena_printf(arena, "the number %.14g", lua_tonumber(t->L, index));
+  case LUA_TNUMBER: return number_what(arena, lua_tonumber(t->L, index));
   case LUA_TBOOLEAN: return lua_toboolean(t->L, index) ? "true" : "false";
   case LUA_TTABLE: return table_what(t, index);
   case LUA_TFUNCTION: return "a function";
@@ -239,8 +245,10 @@ static bool contains_all(const Graph *g, ValueId big, ValueId small) {
 /* Adds to the error of the op where both sides come from. */
 static void explain_merge(Trace *t, ValueId a, ValueId b) {
   Graph *g = t->g;
-  DimList want = value_features_of(g, a);
-  if (want.count == 1)
+  DimList want = value_features_of(g, a), have = value_features_of(g, b);
+  if (dims_equal(&want, &have)) /* of samples, and of positions */
+    fix_last(g->compile, "(x + a) + b in place of x + (a + b), where x has batch and seq");
+  else if (want.count == 1)
     fix_last(g->compile, "bring one side over first: linear(\"skip\", x, \"%s\")",
              g->dims.at[want.at[0]].name);
   note_place(t, a);
@@ -250,6 +258,10 @@ static void explain_merge(Trace *t, ValueId a, ValueId b) {
 static int affine(Trace *t, ValueId x, double scale, double shift) {
   if (!isfinite(scale) || !isfinite(shift))
     return trace_fault(t, "wrong-number", NULL, "%s: the number must be finite", t->op);
+  if (!is_f32(scale) || !is_f32(shift))
+    return trace_fault(t, "wrong-number", NULL, "%s: %s %g is beyond fp32, which ends at 3.4e38",
+                       t->op, is_f32(scale) ? "adding" : "a factor of",
+                       is_f32(scale) ? shift : scale);
   return value_push(t, trace_append(t, OP_affine, "affine", INPUTS(x), ATTRS(scale, shift)));
 }
 

@@ -26,7 +26,7 @@ static const Range ranges[] = {
     {FIELD_optimizer_lr, 0, 1e6, false},
     {FIELD_optimizer_beta1, 0, 1, false},
     {FIELD_optimizer_beta2, 0, 1, false},
-    {FIELD_optimizer_eps, 0, 1, true},
+    {FIELD_optimizer_eps, 1e-37, 1, false}, /* less is 0 to kernels */
     {FIELD_optimizer_momentum, 0, 1, false},
     {FIELD_optimizer_weight_decay, 0, 1e6, false},
     {FIELD_optimizer_clip, 0, 1e30, false},

@@ -25,6 +25,11 @@ static bool parent_bytes(Typing *t, uint32_t operand, uint32_t value, const Plac
   return true;
 }
 
+/* What the node of the record calls this value. */
+static void name_here(const Typing *t, uint32_t value, Type *type) {
+  meaning_name(&t->meaning, t->meaning.region_of[t->at->node], value, type);
+}
+
 /* The type of a part, read from its parent. False: it is not such a part. */
 static bool read_part(Typing *t, uint32_t operand, uint32_t value, Type *type) {
   const Slice *slice = &t->meaning.value[value].slice;
@@ -32,12 +37,15 @@ static bool read_part(Typing *t, uint32_t operand, uint32_t value, Type *type) {
   const Spans *spans = &at.reached->spans;
   const uint32_t i = spans_find(spans, at.first);
   Span bytes;
+  Type parent = {0};
   if (slice->parent == PLAN_NONE || i == spans->count || spans->at[i].first > at.first)
     return false;
   *type = t->types.type[spans->at[i].type];
   bool has =
       type->part == PART_ALL || (type->part == PART_VIEWS && (type->mask >> slice->index & 1) != 0);
-  if (type->kind != TYPE_VALUE || type->ref != slice->parent || !has) return false;
+  name_here(t, slice->parent, &parent);
+  if (type->kind != TYPE_VALUE || type->ref != parent.ref || type->layer != parent.layer || !has)
+    return false;
   for (uint32_t axis = 0; axis < TYPE_AXES_MAX; axis++) {
     Place *place = &type->place[axis];
     if (place->kind == PLACE_CUT && place->dim == slice->at)
@@ -47,7 +55,7 @@ static bool read_part(Typing *t, uint32_t operand, uint32_t value, Type *type) {
   if (!parent_bytes(t, operand, value, type->place, &bytes) || bytes.first != spans->at[i].first ||
       bytes.end != spans->at[i].end)
     return false;
-  type->ref = value;
+  name_here(t, value, type);
   type->part = PART_ALL;
   type->mask = 0;
   return true;
@@ -62,7 +70,7 @@ static bool write_part(Typing *t, uint32_t operand, uint32_t value, const Type *
   if (slice->count < 2 || !parent_bytes(t, operand, value, type->place, &bytes)) return false;
   const Type *found = &t->types.type[spans_read(&t->types, spans, bytes.first, bytes.end)];
   Type parent = *type;
-  parent.ref = slice->parent;
+  name_here(t, slice->parent, &parent);
   parent.part = PART_VIEWS;
   parent.mask = found->mask;
   for (uint32_t axis = 0; axis < TYPE_AXES_MAX; axis++)

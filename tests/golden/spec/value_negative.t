@@ -24,7 +24,7 @@ job.lua:5:31: error[range]: optimizer.lr is 0 to 1000000; got -1
 job.lua:5:54: error[range]: optimizer.beta2 is 0 to 1; got 2
     5 |   optimizer = { "adamw", lr = -1, beta1 = 1, beta2 = 2, eps = 0 },
       |                                                      ^
-job.lua:5:63: error[range]: optimizer.eps is above 0 to 1; got 0
+job.lua:5:63: error[range]: optimizer.eps is 1e-37 to 1; got 0
     5 | , lr = -1, beta1 = 1, beta2 = 2, eps = 0 },
       |                                        ^
 7 errors
