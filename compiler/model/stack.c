@@ -48,18 +48,25 @@ static bool same_dims(const Graph *g, ValueId a, ValueId b) {
          memcmp(x->dims, y->dims, sizeof(DimId) * (size_t)x->dim_count) == 0;
 }
 
-/* Checks what the block returned, at `index` on the Lua stack, and makes it the region's output. */
+static const char *result_what(Trace *t, int index) {
+  int count = lua_gettop(t->L) - index + 1;
+  return count == 0 ? "nothing" : count > 1 ? "several values" : value_what(t, index);
+}
+
+/* Checks what the block returned, from `index` on the Lua stack on, and makes it the region's
+ * output. */
 static void take_result(Trace *t, const char *name, int index) {
   Graph *g = t->g;
   Region *region = &g->regions.at[t->region];
   const Handle *handle = luaL_testudata(t->L, index, VALUE_TYPE);
   if (value_is_void(t, index)) return;
   bool is_value = handle != NULL && handle->trace == t->model->trace_count;
+  is_value = is_value && lua_gettop(t->L) == index;
   if (!is_value || !same_dims(g, handle->id, region->input)) {
     trace_fault(t, "block-shape", NULL,
                 "stack '%s': a block takes %s but returns %s; it must return what it takes", name,
                 value_dims_text(g, region->input),
-                is_value ? value_dims_text(g, handle->id) : value_what(t, index));
+                is_value ? value_dims_text(g, handle->id) : result_what(t, index));
   } else if (handle->id == region->input) {
     trace_fault(t, "block-shape", NULL, "stack '%s': a block returns what it took, unchanged",
                 name);
@@ -120,7 +127,7 @@ int call_stack(lua_State *L) {
   lua_settop(L, 4);
   value_push(t, t->g->regions.at[t->region].input);
   lua_rawgeti(L, LUA_REGISTRYINDEX, t->model->m);
-  lua_call(L, 2, 1);
+  lua_call(L, 2, LUA_MULTRET);
   t->op = "stack";
   t->at = at;
   take_result(t, name, 4);

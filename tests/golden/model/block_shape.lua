@@ -15,7 +15,7 @@ return model {
 --     5 |     local h = stack("a", 3, x, function(h) return linear("up", h, "hidden") end)
 --       |               ^~~~~
 -- block_shape.lua:6:9: error[block-shape]: stack 'b': a block takes [batch,
---     inputs] but returns nil; it must return what it takes
+--     inputs] but returns nothing; it must return what it takes
 --     6 |     h = stack("b", 3, h, function(h) linear("lost", h, "inputs") end)
 --       |         ^~~~~
 -- block_shape.lua:7:9: error[block-shape]: stack 'c': a block returns what it
