@@ -85,8 +85,12 @@ bool rule_ids(Graph *g, const Node *n, int32_t input) {
 
 bool rule_needs_seq(Graph *g, const Node *n, ValueId v) {
   DimList carried = rule_carried(g, v);
-  if (carried.count > 0 && carried.at[carried.count - 1] == graph_dim(g, "seq")) return true;
-  return error_at(g->compile, n->origin, "no-seq", "%s: %s has no 'seq' to run along",
+  if (carried.count == 0 || carried.at[carried.count - 1] != graph_dim(g, "seq"))
+    return error_at(g->compile, n->origin, "no-seq", "%s: %s has no 'seq' to run along",
+                    op_def(n->op)->name, value_dims_text(g, v));
+  if (carried.count == 2) return true;
+  return error_at(g->compile, n->origin, "no-dimension",
+                  "%s: %s is of positions alone, and samples have sequences: it lacks 'batch'",
                   op_def(n->op)->name, value_dims_text(g, v));
 }
 

@@ -22,7 +22,7 @@ int64_t rule_size(const Graph *g, const DimList *list); /* product */
  * seq before their features. */
 bool rule_numbers(Graph *g, const Node *n, int32_t count);
 bool rule_ids(Graph *g, const Node *n, int32_t input);
-/* Reports an error unless the carried dims end with seq. */
+/* Reports an error unless the carried dims are batch and seq. */
 bool rule_needs_seq(Graph *g, const Node *n, ValueId v);
 
 /* Reports an error about two sizes: at the line of the job that sets one of them, with a note at
