@@ -57,9 +57,9 @@ static DimId choose_cut(const Shard *s, const Node *n) {
 }
 
 /* Axes along which sums can be deferred past this node: all inputs of a linear node, or one input
- * of a bilinear node, are Partial. Axes of `cut` are excluded: parts of different partial sums do
- * not add up.
- */
+ * of a bilinear node, are Partial. Along cp only gradients are Partial, of values without seq, and
+ * nodes with one gradient are linear in it. Axes of `cut` are excluded: parts of different partial
+ * sums do not add up. */
 static uint32_t waiting_sums(const Shard *s, const Node *n, DimId cut) {
   uint32_t all = s->axes, any = 0;
   int32_t count = 0;
@@ -70,7 +70,8 @@ static uint32_t waiting_sums(const Shard *s, const Node *n, DimId cut) {
     count += partial != 0;
   }
   uint32_t waiting = has_layout(n, LAYOUT_LINEAR) && n->input_count > 0 ? all : 0;
-  if (has_layout(n, LAYOUT_BILINEAR) && count == 1) waiting = any;
+  bool of_one = has_layout(n, LAYOUT_BILINEAR) || s->everywhere;
+  if (of_one && !has_layout(n, LAYOUT_LINEAR) && count == 1) waiting = any;
   return cut == NO_ID ? waiting : waiting & ~axes_of(s, cut);
 }
 
