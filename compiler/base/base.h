@@ -91,7 +91,8 @@ void fix_last(Compile *c, const char *format, ...)
 
 /* Prints them sorted by file, line and column, each cause once. As text: with the source line and a
  * caret. */
-void diags_print(const Diags *diags, FILE *out, bool color);
+/* How many errors it printed: equal ones stand there once. */
+int32_t diags_print(const Diags *diags, FILE *out, bool color);
 void diags_print_json(const Diags *diags, FILE *out);
 
 /* ---- text from outside */

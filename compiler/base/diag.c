@@ -241,12 +241,15 @@ static void print_one(Arena *arena, const Diag *d, FILE *out, bool color) {
   if (d->fix != NULL) fprintf(out, "        fix: %s\n", text_plain(arena, d->fix));
 }
 
-void diags_print(const Diags *diags, FILE *out, bool color) {
-  int32_t count;
+int32_t diags_print(const Diags *diags, FILE *out, bool color) {
+  int32_t count, errors = 0;
   Group *groups = sorted_groups(diags, &count);
-  for (int32_t i = 0; i < count; i++)
+  for (int32_t i = 0; i < count; i++) {
+    errors += diags->list.at[groups[i].first].severity == SEVERITY_ERROR;
     for (int32_t j = 0; j < groups[i].count; j++)
       print_one(diags->arena, &diags->list.at[groups[i].first + j], out, color);
+  }
+  return errors;
 }
 
 void diags_print_json(const Diags *diags, FILE *out) {

@@ -148,9 +148,9 @@ ExitCode report(const Compile *c, const Options *options) {
     puts("}");
   } else {
     fflush(stdout);
-    if (failed || !options->quiet) diags_print(&c->diags, stderr, options->colored);
-    int32_t errors = c->diags.error_count;
-    if (failed && errors > 1 && !options->quiet) fprintf(stderr, "%d errors\n", errors);
+    bool shown = failed || !options->quiet;
+    int32_t errors = shown ? diags_print(&c->diags, stderr, options->colored) : 0;
+    if (errors > 1 && !options->quiet) fprintf(stderr, "%d errors\n", errors);
   }
   return report_code(c);
 }

@@ -220,11 +220,12 @@ void merged_set_section(Compile *c, Merged *merged, int32_t section, Value value
   }
 }
 
-static void add_file(Compile *c, Merged *merged, const SpecFile *file, OriginKind kind) {
+/* False when reported: the keys beside one that is no word were not all read. */
+static bool add_file(Compile *c, Merged *merged, const SpecFile *file, OriginKind kind) {
   const Raw *raw = file->raw;
   if (raw->bad_key)
-    error_at(c, file->spans->constructor, "wrong-type", "job has the key %s; keys are words",
-             raw->bad_key);
+    return error_at(c, file->spans->constructor, "wrong-type", "job has the key %s; keys are words",
+                    raw->bad_key);
   if (raw->list.count > 1)
     error_at(c, file->spans->constructor, "wrong-type",
              "job takes one base file; every other value has a key");
@@ -243,6 +244,7 @@ static void add_file(Compile *c, Merged *merged, const SpecFile *file, OriginKin
     else
       merged_refuse(c, merged, &value, -1, entry->key);
   }
+  return true;
 }
 
 static bool load_chain(Compile *c, lua_State *L, Merged *merged, Chain *chain, const char *path,
@@ -279,8 +281,7 @@ static bool load_chain(Compile *c, lua_State *L, Merged *merged, Chain *chain, c
   SpecFile file = read_job_file(c, L, path, at);
   if (!file.raw) return false;
   if (file.raw->list.count > 0 && !load_base(c, L, merged, chain, &file)) return false;
-  add_file(c, merged, &file, is_job ? ORIGIN_JOB : ORIGIN_BASE);
-  return true;
+  return add_file(c, merged, &file, is_job ? ORIGIN_JOB : ORIGIN_BASE);
 }
 
 static Job *make_job(Compile *c, lua_State *L, Merged *merged, const char *path) {

@@ -12,4 +12,3 @@ job.lua:2:65: error[rope-shape]: rope: pairs of numbers are turned, and head = 3
       |                                        ^~
     SPECS/models/llama.lua:14:23: note: rope
     is here
-2 errors

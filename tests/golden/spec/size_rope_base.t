@@ -12,4 +12,3 @@ job.lua:2:93: error[rope-base]: model.rope_base = 0: rope: base is above 0; got
       |                                        ^
     SPECS/models/llama.lua:14:23: note: this
     is what 'llama' makes of it
-2 errors

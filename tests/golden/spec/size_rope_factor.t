@@ -13,4 +13,3 @@ job.lua:2:95: error[rope-scaling]: model.rope_factor = 0.5: rope: factor is 1 or
       |                                        ^~~
     SPECS/models/llama.lua:14:23: note: this
     is what 'llama' makes of it
-2 errors
