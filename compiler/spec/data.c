@@ -51,6 +51,11 @@ static bool refuse_absent(Shards *s, const char *path) {
     return false;
   }
   bool is_pattern = strpbrk(path, "*?[") != NULL;
+  if (!is_pattern && access(path, F_OK) == 0)
+    return error_at(c, s->at, "data",
+                    "%s is no file: samples are read from all over it, which a "
+                    "pipe or a device does not allow",
+                    path);
   s->job->is_data_absent = true;
   const char *key = field_name(c->arena, s->field);
   if (is_pattern)
