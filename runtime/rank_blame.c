@@ -86,6 +86,11 @@ bool rank_check_finite(Rank *rank, int64_t step, const Control *out, Status *sta
     status->code = STATUS_ECHO;
     return false;
   }
+  if (out->count == 0)
+    return status_fail(status, STATUS_USER,
+                       "step %lld: nothing of it counts: all its targets are below 0. Raise "
+                       "train.batch, or leave such samples out of the data",
+                       (long long)step);
   if (cause >= 0) where_first(rank->plan, cause, &found, where);
   return status_fail(
       status, STATUS_USER,
