@@ -188,6 +188,11 @@ static int make_loss(Trace *t, OpKind op, ValueId y, ValueId target) {
     note_at(g->compile, t->loss_at, "the first stands here");
     return 1;
   }
+  DimId batch = graph_dim(g, "batch");
+  if (batch == NO_ID || !value_has_dim(g, y, batch))
+    return trace_fault(t, "loss-shape", NULL,
+                       "%s: %s is the same for all samples: a loss is of values with 'batch'",
+                       t->op, value_dims_text(g, y));
   ValueId loss = trace_append(t, op, t->op, INPUTS(y, target), NULL);
   if (loss == NO_ID) return value_push(t, NO_ID);
   g->loss = loss;
