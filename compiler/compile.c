@@ -23,13 +23,26 @@ typedef struct Whole {
   uint64_t identity;
 } Whole;
 
+/* The sum of losses is divided by all tokens of a step, so it has one of each. */
+static bool check_loss_tokens(Graph *g, const Job *job, int64_t tokens) {
+  const Node *loss = graph_node(g, graph_value(g, g->loss)->producer);
+  DimId seq = graph_dim(g, "seq");
+  if (tokens == 1 || (seq != NO_ID && value_has_dim(g, loss->inputs[0], seq))) return true;
+  error_at(g->compile, loss->origin, "loss-shape",
+           "%s: %s is one value a sample, and a sample of this job is a sequence of %lld tokens",
+           op_def(loss->op)->name, value_dims_text(g, loss->inputs[0]), (long long)tokens);
+  note_at(g->compile, job->origin[FIELD_train_context].span,
+          "samples without tokens: batch = \"64 samples\", and no context");
+  return false;
+}
+
 static Whole whole_graph(Compile *c, const Job *job, const Compiled *known, Model *model,
                          bool training) {
   const Derived *derived = &known->derived;
   int64_t samples = job->train.microbatch;
   /* model file -> ops of one micro-batch, blocks traced once */
   Graph *g = model_trace(c, model, samples, derived->sample_tokens, training);
-  if (g == NULL) return (Whole){0};
+  if (g == NULL || !check_loss_tokens(g, job, derived->sample_tokens)) return (Whole){0};
   Whole whole = {g, model_parameters(g), 0, op_graph_identity(g)};
   g->target = known->cluster.target;
   g->threads = (int32_t)known->cluster.threads;

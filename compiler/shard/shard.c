@@ -201,27 +201,11 @@ static void cut_regions(Shard *s) {
   if (s->g->training) cut_backward(s);
 }
 
-/* Gradients are summed over cp at the end of a step. What never meets a value with seq, a loss of
- * whole samples, has the same gradient on every rank, which would count once a rank. */
-static void check_token_sums(const Graph *g) {
-  for (ParamId p = 0; p < g->params.count; p++) {
-    const Param *param = &g->params.at[p];
-    if (param->grad == NO_ID || (param->partial & MESH_BIT(MESH_CP)) != 0) continue;
-    error_at(g->compile, param->origin, "degrees",
-             "parallel.cp = %lld divides sequences, and between parameter '%s' and the loss no "
-             "value has 'seq'",
-             (long long)g->mesh.size[MESH_CP], param->name);
-    fix_last(g->compile, "cp = 1");
-    return; /* others are for the same reason */
-  }
-}
-
 static void cut_tokens(Graph *g, ShardOptions options) {
   Shard s = pass_of(g, options, MESH_BIT(MESH_CP));
   s.everywhere = true;
   make_token_parts(&s);
   cut_regions(&s);
-  if (g->training && !compile_failed(g->compile)) check_token_sums(g);
 }
 
 static void cut_tensors(Graph *g, ShardOptions options) {

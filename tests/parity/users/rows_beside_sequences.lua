@@ -1,3 +1,4 @@
+-- The loss is of whole samples, which are sequences only by the job: its gradients would be divided by their tokens.
 return model {
   sizes = { layers = 2, inputs = 3, width = 8, outputs = 1 },
   forward = function(m)
@@ -8,8 +9,13 @@ return model {
   end,
 }
 -- >>> expected
--- rows_beside_sequences.lua:4:21: lint[unused-value]: input 't' is read and not
+-- rows_beside_sequences.lua:5:21: lint[unused-value]: input 't' is read and not
 --     used
---     4 |     local x, y, t = input("x", { "batch", "inputs" }), input("y", { "batch", "outputs" }),
+--     5 |     local x, y, t = input("x", { "batch", "inputs" }), input("y", { "batch", "outputs" }),
 --       |                     ^~~~~
--- cp 2: degrees: parallel.cp = 2 divides sequences, and between parameter 'in.weight' and the loss no value has 'seq'
+-- rows_beside_sequences.lua:8:12: error[loss-shape]: mse: [batch, outputs] is one
+--     value a sample, and a sample of this job is a sequence of 16 tokens
+--     8 |     return mse(linear("o", h, "outputs"), y)
+--       |            ^~~
+--     job.lua:2:73: note: samples without tokens: batch = "64 samples", and no
+--     context
