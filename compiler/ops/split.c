@@ -57,6 +57,19 @@ static bool shape(Graph *g, Node *n) {
   return true;
 }
 
+/* Each rank would have some of the pieces only. */
+static bool refuse_cut(Shard *s, Node *n) {
+  Graph *g = s->g;
+  DimId cut = graph_value(g, n->inputs[0])->dims[(int32_t)n->attrs[0]];
+  if (base_of(s, cut) == NO_ID) return false;
+  const char *name = g->dims.at[base_of(s, cut)].name;
+  error_at(g->compile, n->origin, "degrees",
+           "split: parallel.tp divides '%s', which is taken apart", name);
+  fix_last(g->compile, "axes = { %s = false }", name);
+  note_at(g->compile, g->tp_at, "by this");
+  return true;
+}
+
 /* A zero gradient for an unused piece, made from any other piece's gradient. */
 static ValueId zero_piece(Grad *b, const Node *n) {
   Node zero = *n;
@@ -121,6 +134,7 @@ const OpDef op_split = {.name = "split",
                         .lower = lower_nothing,
                         .in_place = -1,
                         .reads_views = 1,
+                        .divide = refuse_cut,
                         .layout = LAYOUT_LINEAR};
 const OpDef op_join = {.name = "join",
                        .shape = rule_given,

@@ -198,7 +198,7 @@ static Shard pass_of(Graph *g, ShardOptions options, uint32_t axes) {
 
 static void cut_regions(Shard *s) {
   cut_forward(s);
-  if (s->g->training) cut_backward(s);
+  if (s->g->training && !compile_failed(s->g->compile)) cut_backward(s);
 }
 
 static void cut_tokens(Graph *g, ShardOptions options) {
