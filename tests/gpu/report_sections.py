@@ -303,14 +303,14 @@ def losses_section(results):
             r.get("steps", "-"),
             f"{r['first_step_relative']:.1e}" if "first_step_relative" in r else "-",
             f"{r['worst_relative']:.1e}" if "worst_relative" in r else "-",
-            "ok" if r["ok"] else "FAILED",
+            ("ok" if r["ok"] else "FAILED") + (f", ended after {r['ended_s']:.1f} s" if "ended_s" in r else ""),
         )
         for r in runs
     ]
     head = ("job", "steps", "step 1 differs by", "any step by", "result")
     return (
         "## Losses\n\nA small GPT in fp32, on the GPU and by the same plan on processors; those that run again, on the "
-        "GPU twice, whose bits are to be the same.\n\n" + markdown_table(head, rows)
+        "GPU twice, whose bits are to be the same. Where a rank is lost it is killed, and the other one has to end.\n\n" + markdown_table(head, rows)
     )
 
 

@@ -133,6 +133,7 @@ class Report(unittest.TestCase):
         self.assertIn("| one | 20 | 2.0e-07 | 3.0e-05 | ok |", page)
         self.assertIn("| one again, graphs | 20 | 0.0e+00 | 0.0e+00 | ok |", page)
         self.assertIn("| dp2 | 20 | 4.0e-07 | 5.0e-05 | ok |", page)
+        self.assertIn("| a rank is lost | - | - | - | ok, ended after 1.2 s |", page)
         self.assertIn("| gpt2 | attention | 1 by cuDNN 9.19.0 | 161.0 | 320.0 |", page)
         (self.out / "ranks.jsonl").write_text(
             '{"probe": "losses", "case": "dp2", "kind": "loss", "ok": false, "error": "a run ended with 124"}\n'
