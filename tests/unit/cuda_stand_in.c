@@ -30,7 +30,7 @@ struct CUgraphExec_st {
 static struct CUstream_st *streams[STREAMS];
 static CudaWorks before[WORKS], done;
 static struct CUgraph_st *capturing;
-static cudaError_t broken;
+static cudaError_t broken, last = cudaSuccess;
 static int wrongs, open_count;
 
 static cudaError_t wrong(cudaError_t error, const char *why) {
@@ -42,6 +42,8 @@ static cudaError_t wrong(cudaError_t error, const char *why) {
 void cuda_stand_in_launch(void *stream, int number) {
   struct CUstream_st *in = stream;
   CudaWorks work = (CudaWorks)1 << number;
+  if (cudaGetLastError() != cudaSuccess)
+    (void)wrong(cudaErrorUnknown, "a launch finds the answer of an earlier call as its error");
   if (in->is_captured) {
     capturing->works |= work;
     capturing->before[number] = in->before;
@@ -68,7 +70,7 @@ void cuda_stand_in_break(int error) {
 
 void cuda_stand_in_clear(void) {
   memset(before, 0, sizeof before);
-  done = 0, broken = cudaSuccess;
+  done = 0, broken = last = cudaSuccess;
   for (int i = 0; i < STREAMS; i++)
     if (streams[i] != NULL) *streams[i] = (struct CUstream_st){.before = 0};
 }
@@ -102,6 +104,18 @@ const char *cudaGetErrorString(cudaError_t error) {
                                               : "an error";
 }
 
+cudaError_t cudaGetLastError(void) {
+  cudaError_t error = last;
+  last = cudaSuccess;
+  return error;
+}
+
+/* Whether these are over. */
+static cudaError_t answer(CudaWorks works) {
+  if ((works & ~done) == 0) return cudaSuccess;
+  return last = cudaErrorNotReady;
+}
+
 /* ---- streams */
 
 cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest) {
@@ -129,7 +143,7 @@ cudaError_t cudaStreamQuery(cudaStream_t stream) {
   if (broken != cudaSuccess) return broken;
   if (stream->is_captured)
     return wrong(cudaErrorStreamCaptureUnsupported, "a stream is asked while it is captured");
-  return (stream->before & ~done) == 0 ? cudaSuccess : cudaErrorNotReady;
+  return answer(stream->before);
 }
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags) {
@@ -167,7 +181,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
 cudaError_t cudaEventQuery(cudaEvent_t event) {
   if (broken != cudaSuccess) return broken;
   if (event->is_captured) return wrong(cudaErrorCapturedEvent, "an event of a capture is asked");
-  return (event->before & ~done) == 0 ? cudaSuccess : cudaErrorNotReady;
+  return answer(event->before);
 }
 
 /* ---- captures */

@@ -26,7 +26,8 @@ void cuda_stand_in_break(int error);
 /* Forgets all works. */
 void cuda_stand_in_clear(void);
 
-/* Rules that were broken since the last call; each was printed. */
+/* Rules that were broken since the last call; each was printed. A question that is answered with
+ * "not ready" is the last error until it is asked for. */
 int cuda_stand_in_wrongs(void);
 
 /* Streams, events, graphs and pieces of memory that are there now. */

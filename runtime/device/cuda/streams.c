@@ -83,6 +83,13 @@ static bool done(Cuda *cuda, cudaError_t error, const char *what, Status *status
 
 /* ---- issuing */
 
+/* That work is not over is no failure. A library may keep it as the last error all the same, and
+ * kernels ask for that one when they have been launched. */
+static cudaError_t asked(cudaError_t answer) {
+  if (answer == cudaErrorNotReady) (void)cudaGetLastError();
+  return answer;
+}
+
 static void note(Queue *queue, uint64_t number) {
   Cuda *cuda = queue->cuda;
   if (cuda->is_capturing && cuda->captured_first == 0) cuda->captured_first = number;
@@ -93,7 +100,7 @@ static void note(Queue *queue, uint64_t number) {
 /* An error of the GPU is returned by a later call, which then looks like its cause. */
 static void doubt(const Queue *queue, Status *why) {
   if (queue->cuda->is_capturing || why->code == STATUS_ECHO) return;
-  cudaError_t error = cudaStreamQuery(queue->stream);
+  cudaError_t error = asked(cudaStreamQuery(queue->stream));
   if (error == cudaSuccess || error == cudaErrorNotReady) return;
   Status said = *why;
   (void)status_fail(why, said.code,
@@ -204,7 +211,7 @@ static Progress cuda_query(const Queue *queue, uint64_t number) {
   if (cuda->failed) return PROGRESS_FAILED;
   const Mark *mark = mark_of(&cuda->queues[queue->lane], number, &status);
   if (mark == NULL) return cuda->failed ? PROGRESS_FAILED : PROGRESS_PENDING;
-  cudaError_t error = cudaEventQuery(mark->event);
+  cudaError_t error = asked(cudaEventQuery(mark->event));
   if (error == cudaErrorNotReady) return PROGRESS_PENDING;
   if (error == cudaSuccess) return PROGRESS_PASSED;
   Status why = {0};
@@ -227,7 +234,7 @@ static bool cuda_await(Queue *queue, uint64_t number, Status *status) {
 static bool drain(const Queue *queue, Status *status) {
   Cuda *cuda = queue->cuda;
   cudaError_t error;
-  while ((error = cudaStreamQuery(queue->stream)) == cudaErrorNotReady) {
+  while ((error = asked(cudaStreamQuery(queue->stream))) == cudaErrorNotReady) {
     if (cuda->failed) return tell(cuda, status);
     if (!looks_good(cuda, status)) return false;
     pause_briefly();

@@ -98,6 +98,9 @@ static void test_host(void) {
   CHECK_INT(device->ops->query(on(COMPUTE), 2), PROGRESS_PENDING);
   cuda_stand_in_do(works(2, 2));
   CHECK_INT(device->ops->query(on(COMPUTE), 2), PROGRESS_PASSED);
+  CHECK(issue(COMPUTE, 3) && mark(COMPUTE, MARK_FOR_HOST));
+  CHECK_INT(device->ops->query(on(COMPUTE), 3), PROGRESS_PENDING);
+  CHECK(issue(COMPUTE, 4)); /* the answer is no error of it */
   end();
 }
 
