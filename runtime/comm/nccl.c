@@ -13,6 +13,8 @@ enum {
   MEMBERS_AN_ID = 256, /* with more, too many would connect to one thread */
   MOVES_A_GROUP = 512,
   LOOKS_AT_ONCE = 400, /* some 0.2 ms */
+  OPENING_MOST_S = 600,
+  LATE = -1, /* beside NCCL's results */
   LOOK_AGAIN_NS = 20000
 };
 
@@ -71,8 +73,19 @@ static bool is_over(const NcclWorld *world) {
   return atomic_load(&world->is_aborted) || world->host->ops->is_aborted(world->host);
 }
 
+static atomic_int opening_most_s = OPENING_MOST_S;
+
+void nccl_opening_most(int32_t seconds) {
+  atomic_store(&opening_most_s, seconds);
+}
+
 static bool nccl_good(const NcclWorld *world, int result, const char *call, Status *status) {
   if (result == NCCL_DONE) return true;
+  if (result == LATE && !is_over(world))
+    return status_fail(status, STATUS_WORLD,
+                       "%s: its members have not met within %d s (NCCL_DEBUG=INFO tells how far "
+                       "they are, NCCL_SOCKET_IFNAME chooses the network)",
+                       call, atomic_load(&opening_most_s));
   if (is_over(world) || result == NCCL_REMOTE_ERROR)
     return status_fail(status, STATUS_ECHO, "%s: another rank ended", call);
   return status_fail(status, STATUS_WORLD, "%s: %s (NCCL_DEBUG=WARN tells more)", call,
@@ -88,6 +101,25 @@ static int settle(NcclWorld *world, NcclHandle *handle, int result) {
       (void)sched_yield();
     else
       nanosleep(&(struct timespec){0, LOOK_AGAIN_NS}, NULL);
+    int error = world->api->async_error(handle, &result);
+    if (error != NCCL_DONE) return error;
+  }
+  return result;
+}
+
+static int64_t now_s(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec;
+}
+
+/* The same while a communicator is opened: a network that answers nobody would be tried for hours.
+ */
+static int settle_open(const NcclWorld *world, NcclHandle *handle, int result) {
+  int64_t last_s = now_s() + atomic_load(&opening_most_s);
+  while (result == NCCL_UNDER_WAY && !is_over(world)) {
+    if (now_s() > last_s) return LATE;
+    nanosleep(&(struct timespec){0, LOOK_AGAIN_NS}, NULL);
     int error = world->api->async_error(handle, &result);
     if (error != NCCL_DONE) return error;
   }
@@ -363,7 +395,7 @@ static bool open_anew(NcclWorld *world, uint32_t comm, uint32_t lane, const Mesh
   if (good) {
     int result = world->api->init_rank(&group->handle, at->member_count, at->member,
                                        ids_of(at->member_count), ids, &config);
-    good = nccl_good(world, settle(world, group->handle, result), name.text, status);
+    good = nccl_good(world, settle_open(world, group->handle, result), name.text, status);
   }
   free(ids);
   return good;
@@ -393,9 +425,9 @@ static bool split_off(NcclWorld *world, const NcclGroup *parent, uint32_t comm, 
   NcclGroup *group = group_of(world, comm, lane);
   OpeningName name = opening_name(world, "ncclCommSplit", comm, lane);
   int result = world->api->split(parent->handle, at->group, at->member, &group->handle, NULL);
-  result = settle(world, parent->handle, result);
+  result = settle_open(world, parent->handle, result);
   if (result == NCCL_DONE && group->handle != NULL)
-    result = settle(world, group->handle, NCCL_UNDER_WAY);
+    result = settle_open(world, group->handle, NCCL_UNDER_WAY);
   world->splits += result == NCCL_DONE;
   return nccl_good(world, result, name.text, status);
 }

@@ -20,6 +20,9 @@ typedef struct NcclWorld NcclWorld;
 NcclWorld *nccl_world_open(const NcclApi *api, const Plan *plan, const Mesh *mesh, int32_t rank,
                            Comm *host, Status *status);
 
+/* For tests: how long the opening of a communicator may take from now on. */
+void nccl_opening_most(int32_t seconds);
+
 /* How many of this rank's communicators were split from another one. */
 int32_t nccl_world_splits(const NcclWorld *world);
 

@@ -21,7 +21,8 @@ void nccl_stand_in_break(void);
 void nccl_stand_in_fail(int rank, int call);
 
 /* From then on a split fails at the member of that number, and at the others never ends: an abort
- * has to. -1: none. */
+ * has to. NONE fails; or it NEVER_ENDS at any. */
+enum { SPLIT_NONE = -1, SPLIT_NEVER_ENDS = -2 };
 void nccl_stand_in_fail_split(int rank);
 
 /* Communicators that were split from another one, of all ranks, since the last call. */

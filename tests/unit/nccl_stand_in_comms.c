@@ -12,7 +12,7 @@ pthread_mutex_t nccl_lock = PTHREAD_MUTEX_INITIALIZER;
 static Meeting *meetings;
 static atomic_int held_count;
 static atomic_int ids, open_handles;
-static atomic_int splits, failing_split = -1;
+static atomic_int splits, failing_split = SPLIT_NONE;
 static atomic_int wrongs;
 static _Thread_local int graphs;
 static NcclHandle *aborted; /* kept, as a thread may be about to call */
@@ -170,7 +170,7 @@ int nccl_split(NcclHandle *comm, int color, int key, NcclHandle **part, NcclConf
   Split *split = split_of(comm->meeting, comm->split_count);
   split->color[comm->rank] = color;
   split->key[comm->rank] = key;
-  split->said++;
+  split->said += atomic_load(&failing_split) != SPLIT_NEVER_ENDS;
   comm->part = part;
   pthread_mutex_unlock(&nccl_lock);
   return NCCL_UNDER_WAY;

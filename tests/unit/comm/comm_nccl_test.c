@@ -244,8 +244,37 @@ static bool run_world(World how, Status *status, int *calls_done) {
   return good;
 }
 
+static void test_late(void) {
+  Status status = {0};
+  int calls_done = 0;
+  nccl_stand_in_fail_split(SPLIT_NEVER_ENDS);
+  nccl_opening_most(1);
+  CHECK(!run_world((World){0}, &status, &calls_done));
+  nccl_stand_in_fail_split(SPLIT_NONE);
+  nccl_opening_most(60);
+  CHECK_TEXT(status.text,
+             "ncclCommSplit, communicator comm on lane compute: its members have not met within 1 "
+             "s (NCCL_DEBUG=INFO tells how far they are, NCCL_SOCKET_IFNAME chooses the network)");
+  CHECK_INT(status.code, STATUS_WORLD);
+  CHECK_INT(nccl_stand_in_open() + nccl_stand_in_wrongs(), 0);
+}
+
+static void test_error(void) {
+  Status status = {0};
+  int calls_done = 0;
+  nccl_stand_in_fail(2, 5);
+  CHECK(!run_world((World){.is_async = true}, &status, &calls_done));
+  CHECK_TEXT(status.text, "NCCL, communicator comm on lane compute, while its work was under way: "
+                          "unhandled system error (NCCL_DEBUG=WARN tells more)");
+  CHECK_INT(status.code, STATUS_WORLD);
+  CHECK_INT(nccl_stand_in_wrongs(), 0);
+  CHECK(calls_done == 3 || calls_done == 4); /* the end of the fourth may not be seen any more */
+  CHECK_INT(nccl_stand_in_open(), 0);
+}
+
 int main(void) {
   int calls_done = 0;
+  TEST("members that never meet end the job, and say where they were to meet") test_late();
   TEST("every call moves what threads of one process move") {
     Status status = {0};
     CHECK(run_world((World){0}, &status, &calls_done));
@@ -271,7 +300,7 @@ int main(void) {
     Status status = {0};
     nccl_stand_in_fail_split(4);
     CHECK(!run_world((World){0}, &status, &calls_done));
-    nccl_stand_in_fail_split(-1);
+    nccl_stand_in_fail_split(SPLIT_NONE);
     CHECK_TEXT(status.text, "ncclCommSplit, communicator comm on lane compute: unhandled system "
                             "error (NCCL_DEBUG=WARN tells more)");
     CHECK_INT(status.code, STATUS_WORLD);
@@ -291,17 +320,7 @@ int main(void) {
     CHECK_INT(calls_done, CALLS);
     CHECK_INT(nccl_stand_in_open(), 0);
   }
-  TEST("an error while a call is under way ends the wait of every rank, and says where it is") {
-    Status status = {0};
-    nccl_stand_in_fail(2, 5);
-    CHECK(!run_world((World){.is_async = true}, &status, &calls_done));
-    CHECK_TEXT(status.text,
-               "NCCL, communicator comm on lane compute, while its work was under way: "
-               "unhandled system error (NCCL_DEBUG=WARN tells more)");
-    CHECK_INT(status.code, STATUS_WORLD);
-    CHECK_INT(nccl_stand_in_wrongs(), 0);
-    CHECK(calls_done == 3 || calls_done == 4); /* the end of the fourth may not be seen any more */
-    CHECK_INT(nccl_stand_in_open(), 0);
-  }
+  TEST("an error while a call is under way ends the wait of every rank, and says where it is")
+  test_error();
   CHECK_DONE();
 }
