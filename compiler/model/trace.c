@@ -11,6 +11,35 @@ static bool too_many_errors(const Trace *t) {
   return t->g->compile->diags.error_count >= TRACE_ERRORS_MAX;
 }
 
+static uint64_t hash_word(uint64_t hash, uint64_t word) {
+  return (hash ^ word) * 0x9e3779b97f4a7c15u + (hash >> 31);
+}
+
+static uint64_t hash_call(Trace *t) {
+  uint64_t hash = hash_word(t->called, hash_text(t->op));
+  hash = hash_word(hash, (uint64_t)t->at.line << 32 | (uint32_t)t->at.column);
+  for (int i = 1; i <= lua_gettop(t->L); i++) {
+    double number = lua_type(t->L, i) == LUA_TNUMBER ? lua_tonumber(t->L, i) : 0;
+    uint64_t word;
+    memcpy(&word, &number, sizeof word);
+    if (lua_type(t->L, i) == LUA_TSTRING) word = hash_text(lua_tostring(t->L, i));
+    hash = hash_word(hash, word);
+  }
+  return hash;
+}
+
+/* forward runs once for the training graph and again for that of evaluation, and must not see what
+ * it left behind. */
+static void check_same_calls(Trace *t) {
+  Model *model = t->model;
+  if (model->calls == 0) model->calls = t->called;
+  if (model->calls == t->called) return;
+  error_at(
+      model->compile, key_place(model, model->family_path, "forward"), "forward-differs",
+      "forward runs several times, and did not do the same each time: a local of the file that "
+      "it changes belongs inside it");
+}
+
 Trace *trace_enter(lua_State *L, const char *op) {
   Model *model = lua_touserdata(L, lua_upvalueindex(1));
   Trace *t = model->trace;
@@ -27,6 +56,7 @@ Trace *trace_enter(lua_State *L, const char *op) {
         "forward makes more than %d calls: a Lua loop is unrolled, a stack is traced once",
         TRACE_CALLS_MAX);
   if (too_many_errors(t)) sandbox_error(L, NULL, NULL, "unwind: enough was reported");
+  t->called = hash_call(t);
   check_argument_count(t);
   model->reads.count = 0;
   return t;
@@ -185,7 +215,8 @@ Graph *model_trace(Compile *c, Model *model, int64_t microbatch, int64_t context
   luaL_unref(model->L, LUA_REGISTRYINDEX, trace.taken);
   model->trace = NULL;
   good = good && !compile_failed(c) && trace_finish(&trace);
-  return good ? trace.g : NULL;
+  if (good) check_same_calls(&trace);
+  return good && !compile_failed(c) ? trace.g : NULL;
 }
 
 int64_t model_parameters(const Graph *g) {

@@ -57,6 +57,7 @@ struct Model {
   Span declared_at;
   Trace *trace; /* NULL outside model_trace */
   uint32_t trace_count;
+  uint64_t calls; /* hash of those that forward made when it ran first; 0 before */
 };
 
 struct Trace {
@@ -70,6 +71,7 @@ struct Trace {
   const char *op;    /* the current call, for messages */
   Span at;           /* its line */
   int32_t calls;
+  uint64_t called;        /* hash of them, with their places, texts and numbers */
   bool is_too_large;      /* reported for one parameter, which is enough */
   int taken;              /* registry reference: path or parameter name -> how often */
   ValueId positions;      /* of the current region, or NO_ID */
