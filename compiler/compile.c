@@ -28,6 +28,7 @@ static bool check_loss_tokens(Graph *g, const Job *job, int64_t tokens) {
   const Node *loss = graph_node(g, graph_value(g, g->loss)->producer);
   DimId seq = graph_dim(g, "seq");
   if (tokens == 1 || (seq != NO_ID && value_has_dim(g, loss->inputs[0], seq))) return true;
+  if (!model_check_inputs(g->compile, job, g)) return false; /* it is of other data */
   error_at(g->compile, loss->origin, "loss-shape",
            "%s: %s is one value a sample, and a sample of this job is a sequence of %lld tokens",
            op_def(loss->op)->name, value_dims_text(g, loss->inputs[0]), (long long)tokens);
