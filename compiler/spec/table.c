@@ -166,7 +166,7 @@ static bool check_ids(Compile *c, const Job *job, const DataInput *input, bool h
                          "tokens, and the next ones as 'targets'");
   if (!input->is_ids || input->vocab > 0 || has_vocab) return true;
   return refuse_source(c, input,
-                       "ids are below a dimension called 'vocab', and this model has none");
+                       "its ids are looked up nowhere, so nothing says how many there are");
 }
 
 bool spec_data_inputs(Compile *c, const Job *job, const DataInputs *inputs, bool has_vocab) {

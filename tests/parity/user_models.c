@@ -11,7 +11,7 @@ typedef struct Writer {
   FILE *out;
   uint64_t seed, draws;
   int names; /* given out, in all scopes */
-  bool has_seq, in_stack;
+  bool has_seq, in_stack, has_kind;
 } Writer;
 
 static uint32_t below(Writer *w, uint32_t limit) {
@@ -110,6 +110,31 @@ static void write_dropout(Writer *w, int depth) {
   fputs(", 0.1)", w->out);
 }
 
+/* Parts of a product, or parts of parts. */
+static void write_parts(Writer *w, int depth) {
+  bool again = below(w, 3) == 0;
+  fprintf(w->out, "(function()\n        local a, b = split(linear(\"p%d\", ", w->names++);
+  value(w, depth + 1);
+  fprintf(w->out, ", { \"two\", %s\"width\" }), \"two\")\n", again ? "\"more\", " : "");
+  if (again)
+    fputs("        local c, d = split(a, \"more\")\n"
+          "        local e, f = split(b, \"more\")\n"
+          "        a, b = c - f, d * e\n",
+          w->out);
+  fprintf(w->out, "        return %s(a) * b + h end)()", activation(w));
+}
+
+/* What is of the whole sample, through an activation or a norm of its own. */
+static void write_row(Writer *w) {
+  int name = w->names++;
+  if (below(w, 2) == 0)
+    fprintf(w->out, "(h * %s(embedding(\"r%d\", kind, { \"kinds\", \"width\" })))", activation(w),
+            name);
+  else
+    fprintf(w->out, "(h + rmsnorm(\"rn%d\", embedding(\"r%d\", kind, { \"kinds\", \"width\" })))",
+            name, name);
+}
+
 static void write_heads(Writer *w, const char *name, int number, const char *heads, bool turned) {
   bool normed = turned && below(w, 4) == 0, inside = below(w, 2) == 0;
   if (normed && !inside) fprintf(w->out, "rmsnorm(\"%sn%d\", ", name, number);
@@ -140,7 +165,7 @@ static void value(Writer *w, int depth) {
     write_leaf(w);
     return;
   }
-  switch (below(w, 12)) {
+  switch (below(w, 14)) {
   case 0: write_sum(w, depth); break;
   case 1: write_scaled(w, depth); break;
   case 2: write_norm(w, depth); break;
@@ -161,6 +186,13 @@ static void value(Writer *w, int depth) {
     else
       write_norm(w, depth);
     break;
+  case 11: write_parts(w, depth); break;
+  case 12:
+    if (w->has_kind)
+      write_row(w);
+    else
+      write_leaf(w);
+    break;
   default: write_leaf(w);
   }
 }
@@ -178,7 +210,7 @@ static void write_block(Writer *w) {
       fprintf(w->out, "      h = %s(\"n%d\", x)\n", one_norm(w), w->names++);
     else
       fputs("      h = x\n", w->out);
-    fputs(below(w, 5) > 0 ? "      x = x + " : "      x = ", w->out);
+    fputs(below(w, 8) > 0 ? "      x = x + " : "      x = ", w->out);
     value(w, 0);
     fputc('\n', w->out);
   }
@@ -246,9 +278,12 @@ bool user_model_write(FILE *out, uint64_t seed) {
   fprintf(out, "return model {\n  sizes = { layers = %u, width = 16, ffn = %d, ", 1 + below(&w, 4),
           below(&w, 2) == 0 ? 32 : 16);
   if (w.has_seq)
-    fprintf(out, "heads = 4, kv_heads = %s, head = 4, vocab = %s, positions = 32 },\n", kv, vocab);
+    fprintf(out,
+            "heads = 4, kv_heads = %s, head = 4, vocab = %s, "
+            "positions = 32, kinds = 5, two = 2, more = 2 },\n",
+            kv, vocab);
   else
-    fputs("inputs = 4, outputs = 3 },\n", out);
+    fputs("inputs = 4, outputs = 3, kinds = 5, two = 2, more = 2 },\n", out);
   fprintf(out, "%s  forward = function(m)\n", below(&w, 3) == 0 ? "  bias = true,\n" : "");
   if (w.has_seq)
     write_tokens(&w, tied);
@@ -257,6 +292,11 @@ bool user_model_write(FILE *out, uint64_t seed) {
   if (below(&w, 3) == 0)
     fprintf(out, "    x = %s(linear(\"early\", x, \"width\"))\n", activation(&w));
   if (below(&w, 4) == 0) fprintf(out, "    x = %s(\"early.norm\", x)\n", one_norm(&w));
+  w.has_kind = below(&w, 3) == 0;
+  if (w.has_kind)
+    fputs("    local kind = input(\"kind\", { \"batch\" }, \"ids\")\n"
+          "    x = x + tanh(embedding(\"kind\", kind, { \"kinds\", \"width\" }))\n",
+          out);
   write_stack(&w, "h");
   if (below(&w, 5) == 0) write_stack(&w, "late");
   write_loss(&w, tied, classes);

@@ -28,7 +28,7 @@
 #define MARK "-- >>> expected\n"
 #define WORK "users_test.files"
 enum { NAMES_MAX = 400, STEPS = 2, PATH_BYTES = 512, TEXT_BYTES = 1 << 16 };
-enum { LINES_BYTES = 512, RANDOM_WAYS = 3, RANDOM_FEW = 12, RANDOM_MANY = 300 };
+enum { LINES_BYTES = 512, RANDOM_WAYS = 3, RANDOM_FEW = 20, RANDOM_MANY = 300 };
 
 static const struct {
   const char *name, *job;
