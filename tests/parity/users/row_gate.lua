@@ -2,6 +2,7 @@
 return model {
   sizes = { layers = 2, width = 16, kinds = 4, inputs = 3, two = 2, ffn = 32, gate = 8, positions = 64, vocab = 32 },
   bias = true,
+  init = "kaiming_uniform",
   forward = function(m)
     local tokens, targets = input("tokens", { "batch", "seq" }, "ids"), input("targets", { "batch", "seq" }, "ids")
     local kind, n = input("kind", { "batch" }, "ids"), input("n", { "batch", "inputs" })

@@ -1,6 +1,7 @@
 -- Parts of what a stack carries, in its layers and behind it.
 return model {
   sizes = { layers = 2, two = 2, width = 8, vocab = 32 },
+  init = "kaiming_uniform",
   forward = function(m)
     local tokens, targets = input("tokens", { "batch", "seq" }, "ids"), input("targets", { "batch", "seq" }, "ids")
     local x = embedding("e", tokens, { "vocab", "two", "width" })

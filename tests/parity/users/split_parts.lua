@@ -2,6 +2,7 @@
 return model {
   sizes = { layers = 2, width = 16, two = 2, three = 3, ffn = 8, vocab = 32 },
   axes = { three = false },
+  init = "kaiming_uniform",
   forward = function(m)
     local tokens, targets = input("tokens", { "batch", "seq" }, "ids"), input("targets", { "batch", "seq" }, "ids")
     local x = embedding("wte", tokens, { "vocab", "width" })
