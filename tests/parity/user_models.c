@@ -284,6 +284,7 @@ bool user_model_write(FILE *out, uint64_t seed) {
             kv, vocab);
   else
     fputs("inputs = 4, outputs = 3, kinds = 5, two = 2, more = 2 },\n", out);
+  if (below(&w, 2) == 0) fputs("  init = \"kaiming_uniform\",\n", out); /* deep products matter */
   fprintf(out, "%s  forward = function(m)\n", below(&w, 3) == 0 ? "  bias = true,\n" : "");
   if (w.has_seq)
     write_tokens(&w, tied);
