@@ -14,7 +14,8 @@
  *
  * There are two passes over the graph: along cp, where every value with seq is cut from the start
  * and attention becomes a ring (arXiv:2310.01889) or works on all tokens of some heads (Ulysses,
- * arXiv:2309.14509); then along tp and tp_group together. kv_heads are cut along tp only: k and v
+ * arXiv:2309.14509), and gradients of values without seq stay Partial up to those of parameters;
+ * then along tp and tp_group together. kv_heads are cut along tp only: k and v
  * are Replicated along tp_group, and their gradients Partial. */
 #ifndef LOCKSTEP_SHARD_H
 #define LOCKSTEP_SHARD_H
