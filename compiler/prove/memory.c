@@ -188,7 +188,7 @@ static bool sweep_program(View *view, const PlanProgram *program, bool is_first)
   for (uint32_t i = class->buffers_first; i < class->buffers_first + class->buffers_count; i++)
     if (view->plan->buffers[i].program == PLAN_NONE) ready = ready && begin_life(&s, i);
   ready = ready && sweep_calls(&s, ledger);
-  if (!ready) prove_finding(view, NULL, -1, "memory", "out of memory while proving");
+  if (!ready) (void)out_of_memory(view);
   intervals_free(&s.owners);
   return ready;
 }

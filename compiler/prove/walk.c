@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/prove/pool.h"
 #include "runtime/plan/plan_text.h"
 
 static const PlanLoop *loop_at(const Walk *walk, uint32_t index) {
@@ -146,41 +147,35 @@ void prove_finding(const View *view, const Walk *walk, int64_t record, const cha
     if ((unsigned char)*at < 0x20) *at = ' '; /* names of a hostile plan must not break the line */
 }
 
+bool out_of_memory(const View *view) {
+  prove_finding(view, NULL, -1, "memory", "out of memory while proving");
+  return false;
+}
+
 void *prove_array(const View *view, size_t count, size_t item_bytes) {
   void *array = calloc(count + 1, item_bytes);
-  if (array == NULL) prove_finding(view, NULL, -1, "memory", "out of memory while proving");
+  if (array == NULL) (void)out_of_memory(view);
   return array;
 }
 
-static int compare_names(const void *a, const void *b, void *of) {
-  const Plan *plan = of;
-  const uint32_t *x = a, *y = b;
-  int order =
-      strcmp(plan_string(plan, plan->values[*x].name), plan_string(plan, plan->values[*y].name));
-  return order != 0 ? order : (*x > *y) - (*x < *y);
-}
-
-/* Of values in the order of their names: those of one name know the first of each kind. */
-static void find_named(const Plan *plan, const uint32_t *order, ValueRows *rows) {
-  for (uint32_t first = 0, end = 0; first < plan->values_count; first = end) {
-    ValueRows *row = &rows[order[first]];
-    const char *name = plan_string(plan, plan->values[order[first]].name);
-    memset(row->named, 0xff, sizeof row->named);
-    for (; end < plan->values_count; end++) {
-      const PlanValue *value = &plan->values[order[end]];
-      if (strcmp(plan_string(plan, value->name), name) != 0) break;
-      if (row->named[value->kind] == PLAN_NONE) row->named[value->kind] = order[end];
-    }
-    for (uint32_t i = first + 1; i < end; i++)
-      memcpy(rows[order[i]].named, row->named, sizeof row->named);
+static bool find_names(const View *view, ValueRows *rows) {
+  const Plan *plan = view->plan;
+  Pool names = {0}; /* hashes; the tag is the first value, counted from 1 */
+  uint32_t number = 0;
+  for (uint32_t v = 0; v < plan->values_count && number != POOL_NONE; v++) {
+    const uint64_t name = hash_text(plan_string(plan, plan->values[v].name));
+    number = pool_number(&names, &name, sizeof name);
+    if (number == POOL_NONE) break;
+    if (names.row[number].tag == 0) names.row[number].tag = v + 1;
+    rows[v].name = names.row[number].tag - 1;
+    uint32_t *first = &rows[rows[v].name].first[plan->values[v].kind];
+    if (*first == 0) *first = v + 1;
   }
+  pool_close(&names);
+  return number != POOL_NONE || out_of_memory(view);
 }
 
-static void find_rows(const Plan *plan, uint32_t *order, ValueRows *rows) {
-  for (uint32_t i = 0; i < plan->values_count; i++)
-    order[i] = i;
-  qsort_r(order, plan->values_count, sizeof *order, compare_names, (void *)(uintptr_t)plan);
-  find_named(plan, order, rows);
+static void find_rows(const Plan *plan, ValueRows *rows) {
   for (uint32_t i = plan->parameters_count; i-- > 0;)
     rows[plan->parameters[i].value].parameter = &plan->parameters[i];
   for (uint32_t i = 0; i < plan->tensors_count; i++)
@@ -193,13 +188,11 @@ bool view_open(View *view) {
   const KernelContract **contracts = prove_array(view, plan->kernels_count, sizeof *contracts);
   for (uint32_t k = 0; contracts != NULL && k < plan->kernels_count; k++)
     contracts[k] = contract_find(plan_string(plan, plan->kernels[k].name));
-  uint32_t *order = prove_array(view, plan->values_count, sizeof *order);
-  ValueRows *rows = prove_array(view, plan->values_count, sizeof *rows);
-  if (order != NULL && rows != NULL) find_rows(plan, order, rows);
-  free(order);
   view->contract = contracts;
-  view->rows = rows;
-  return contracts != NULL && order != NULL && rows != NULL;
+  view->rows = prove_array(view, plan->values_count, sizeof *view->rows);
+  if (contracts == NULL || view->rows == NULL) return false;
+  find_rows(plan, view->rows);
+  return find_names(view, view->rows);
 }
 
 void view_close(View *view) {

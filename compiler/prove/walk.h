@@ -16,7 +16,8 @@ typedef struct Ledger {
 
 /* What a plan's tables have about a value. */
 typedef struct ValueRows {
-  uint32_t named[ValueKind_COUNT]; /* by kind: the first value with the same name, or PLAN_NONE */
+  uint32_t name;                   /* the first value with the same name */
+  uint32_t first[ValueKind_COUNT]; /* of such a first one, by kind: 1 + the first value; 0: none */
   const PlanParameter *parameter;  /* NULL: the value is no parameter */
   bool has_master;
 } ValueRows;
@@ -88,6 +89,11 @@ static inline uint64_t operand_end(const Plan *plan, const PlanOperand *operand)
   return operand->offset + (members - 1) * (uint64_t)operand->member_stride + operand->size_bytes;
 }
 
+/* The first value of this kind with the same name as `value`, or PLAN_NONE. */
+static inline uint32_t value_named(const View *view, uint32_t value, ValueKind kind) {
+  return view->rows[view->rows[value].name].first[kind] - 1;
+}
+
 /* NULL: a communication or a load, or a kernel that kernels.def does not have. */
 static inline const KernelContract *contract_at(const View *view, const PlanRecord *record) {
   return record->kind == RECORD_KERNEL ? view->contract[record->kernel] : NULL;
@@ -150,6 +156,16 @@ static inline uint64_t hash_mix(uint64_t hash, uint64_t value) {
   hash = (hash ^ hash >> 29) * 0x9e3779b97f4a7c15u;
   return hash ^ hash >> 32;
 }
+
+static inline uint64_t hash_text(const char *text) {
+  uint64_t hash = 1;
+  for (; *text != '\0'; text++)
+    hash = hash_mix(hash, (uint8_t)*text);
+  return hash;
+}
+
+/* Adds a finding. Returns false. */
+bool out_of_memory(const View *view);
 
 /* Zeroed memory for a property, freed by the caller; NULL, with a finding, when there is none. */
 void *prove_array(const View *view, size_t count, size_t item_bytes);

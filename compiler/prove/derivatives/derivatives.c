@@ -74,7 +74,6 @@ static bool leads_to_loss(Model *m, const PlanNode *node) {
 
 static void want(Model *m) {
   const PlanRegion *region = m->region;
-  m->asked.count = 0;
   if (region->output != PLAN_NONE && region->d_output != PLAN_NONE) {
     m->wanted[region->output] = m->name[region->d_output] = hash_mix(11, region->output);
     ask(&m->asked, m->wanted[region->output], region->output);
@@ -125,13 +124,12 @@ static void go_forward(Model *m) {
 
 /* The reason why no row asks for what a node makes: usually one of the gradients that it reads is
  * wrong. */
-static void report_unasked(const Model *m, const PlanNode *node) {
+static void report_unasked(Model *m, const PlanNode *node) {
   for (uint32_t i = 0; i < node->inputs_count; i++) {
     uint32_t value = node_input(m->plan, node, i);
     uint32_t number =
         m->made_by[value] - 1 - m->region->backward_first; /* not made: a large number */
-    if (number >= m->region->backward_count || asked_for(&m->asked, m->name[value]) != NULL)
-      continue;
+    if (number >= m->region->backward_count || asked_for(&m->asked, m->name[value]) != 0) continue;
     report(m, &m->plan->nodes[m->made_by[value] - 1],
            "makes what is not a whole gradient: ", name_of(m, value));
     return;
@@ -157,10 +155,10 @@ static void run_backward(Model *m, const PlanNode *node) {
     Applied applied = applied_of(m->plan, node, i, m->name);
     Sum sum = apply(m->plan, &applied);
     bool counts = sum != 0 && !applied.is_sum;
-    const struct AskedSum *asked = counts ? asked_for(&m->asked, sum) : NULL;
-    if (asked != NULL && asked->value != PLAN_NONE) check_like(m, node, value, asked->value);
-    if (asked == NULL && counts && !told) report_unasked(m, node);
-    told = told || asked == NULL;
+    uint32_t asked = counts ? asked_for(&m->asked, sum) : 0;
+    if (asked != 0 && asked != PLAN_NONE) check_like(m, node, value, asked - 1);
+    if (asked == 0 && counts && !told) report_unasked(m, node);
+    told = told || asked == 0;
     bool adds_up = m->plan->values[value].kind == VALUE_PARAM_GRAD; /* the sum over all uses */
     m->name[value] = sum + (adds_up ? m->name[value] : 0);
     make(m, node, value);
@@ -210,7 +208,7 @@ static void check_parameters(const Model *m) {
     if (of->kind != VALUE_PARAM ||
         (of->region != PLAN_NONE && plan->regions[of->region].program != PROGRAM_TRAIN_STEP))
       continue;
-    uint32_t d = m->view.rows[v].named[VALUE_PARAM_GRAD];
+    uint32_t d = value_named(&m->view, v, VALUE_PARAM_GRAD);
     const char *why = d == PLAN_NONE || m->made_by[d] == 0 ? "has no gradient"
                       : m->name[d] != m->wanted[v]
                           ? "has a gradient that is not the sum over its uses"
@@ -230,8 +228,8 @@ static void prove_model(Model *m, uint32_t count) {
   for (uint32_t i = count; i-- > 0 && is_chain;) {
     m->region = &m->plan->regions[i];
     want(m);
-    asked_sort(&m->asked);
     go_backward(m);
+    pool_close(&m->asked.sums);
   }
   if (is_chain && m->losses != 1)
     prove_finding(&m->view, NULL, -1, "derivatives", "%u losses instead of one", m->losses);
@@ -245,13 +243,12 @@ void prove_derivatives(const View *view) {
   m.name = prove_array(&m.view, plan->values_count, sizeof *m.name);
   m.wanted = prove_array(&m.view, plan->values_count, sizeof *m.wanted);
   m.made_by = prove_array(&m.view, plan->values_count, sizeof *m.made_by);
-  m.asked.most = ASKED_OF_USE * plan->uses_count + 1;
-  m.asked.at = prove_array(&m.view, m.asked.most, sizeof *m.asked.at);
-  bool ready = m.name && m.wanted && m.made_by && m.asked.at;
+  bool ready = m.name && m.wanted && m.made_by;
   for (uint32_t v = 0; v < plan->values_count && ready; v++)
     if (plan->values[v].kind != VALUE_PARAM_GRAD) m.name[v] = hash_mix(3, v);
   if (ready && count > 0) prove_model(&m, count);
-  free(m.name), free(m.wanted), free(m.made_by), free(m.asked.at);
+  if (m.asked.out_of_memory) (void)out_of_memory(view);
+  free(m.name), free(m.wanted), free(m.made_by);
 }
 
 /* ---- evaluation: region by region the same results from the same inputs and parameters as in

@@ -9,13 +9,6 @@
 
 /* ---- what an op makes of its inputs */
 
-static uint64_t hash_word(const char *word) {
-  uint64_t hash = 1;
-  for (; *word != '\0'; word++)
-    hash = hash_mix(hash, (uint8_t)*word);
-  return hash;
-}
-
 static uint64_t hash_real(uint64_t hash, double value) {
   uint64_t bits;
   value += 0.0; /* -0 is 0 */
@@ -79,7 +72,7 @@ Sum apply(const Plan *plan, Applied *applied) {
   Sum sum = 0;
   applied->is_sum = add_up(plan, applied, &sum);
   if (applied->is_sum || is_zero(applied)) return sum;
-  uint64_t hash = hash_word(applied->op);
+  uint64_t hash = hash_text(applied->op);
   if (is_op(applied, "sum_to")) hash = hash_dims(plan, hash, applied->to);
   hash = hash_mix(hash_numbers(hash, applied), applied->output);
   if (is_op(applied, "multiply")) return hash_mix(hash, hash_mix(1, in[0]) + hash_mix(1, in[1]));
@@ -105,35 +98,20 @@ Applied applied_of(const Plan *plan, const PlanNode *node, uint32_t output, cons
   return applied;
 }
 
+static uint32_t *tag_of(Asked *asked, Sum sum) {
+  static uint32_t none;
+  uint32_t number = pool_number(&asked->sums, &sum, sizeof sum);
+  asked->out_of_memory = asked->out_of_memory || number == POOL_NONE;
+  return number == POOL_NONE ? &none : &asked->sums.row[number].tag;
+}
+
 void ask(Asked *asked, Sum sum, uint32_t value) {
-  if (asked->count == asked->most) return;
-  asked->at[asked->count] = (struct AskedSum){sum, value, asked->count};
-  asked->count++;
+  uint32_t *tag = tag_of(asked, sum);
+  if (*tag == 0 || *tag == PLAN_NONE) *tag = value == PLAN_NONE ? PLAN_NONE : value + 1;
 }
 
-/* Among equal sums, whole gradients come first, and among those the one that was asked for first.
- */
-static int in_order(const void *a, const void *b) {
-  const struct AskedSum *x = a, *y = b;
-  if (x->sum != y->sum) return x->sum < y->sum ? -1 : 1;
-  if ((x->value == PLAN_NONE) != (y->value == PLAN_NONE)) return x->value == PLAN_NONE ? 1 : -1;
-  return (x->number > y->number) - (x->number < y->number);
-}
-
-void asked_sort(Asked *asked) {
-  if (asked->count > 0) qsort(asked->at, asked->count, sizeof *asked->at, in_order);
-}
-
-const struct AskedSum *asked_for(const Asked *asked, Sum sum) {
-  uint32_t low = 0, high = asked->count;
-  while (low < high) {
-    uint32_t middle = low + (high - low) / 2;
-    if (asked->at[middle].sum < sum)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low < asked->count && asked->at[low].sum == sum ? &asked->at[low] : NULL;
+uint32_t asked_for(Asked *asked, Sum sum) {
+  return *tag_of(asked, sum);
 }
 
 /* ---- the words of derivatives.def */

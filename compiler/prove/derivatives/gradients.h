@@ -5,6 +5,7 @@
 #ifndef LOCKSTEP_PROVE_GRADIENTS_H
 #define LOCKSTEP_PROVE_GRADIENTS_H
 
+#include "compiler/prove/pool.h"
 #include "runtime/plan/plan.h"
 
 typedef uint64_t Sum; /* 0: zero */
@@ -29,24 +30,18 @@ Applied applied_of(const Plan *plan, const PlanNode *node, uint32_t output, cons
 
 Sum apply(const Plan *plan, Applied *applied);
 
-/* What the rows ask for. Each use asks for at most two ops, their gradient, and the sum so far. */
-enum { ASKED_OF_USE = 4 };
-
+/* The sums that rows ask for. */
 typedef struct Asked {
-  struct AskedSum {
-    Sum sum;
-    uint32_t value;  /* the value whose gradient it is; PLAN_NONE: a part of a gradient */
-    uint32_t number; /* in the order in which they were asked for */
-  } * at;
-  uint32_t count, most;
+  Pool sums; /* tags are what asked_for returns */
+  bool out_of_memory;
 } Asked;
 
+/* `value`: whose gradient it is; PLAN_NONE: a part of a gradient. */
 void ask(Asked *asked, Sum sum, uint32_t value);
 
-/* Call when everything has been asked for; then asked_for can find. It returns NULL for what no row
- * asked for. */
-void asked_sort(Asked *asked);
-const struct AskedSum *asked_for(const Asked *asked, Sum sum);
+/* The first value that has this gradient, counted from 1; PLAN_NONE: it is only a part of one; 0:
+ * no row asks for it. */
+uint32_t asked_for(Asked *asked, Sum sum);
 
 /* One use of a value: an input of a forward node. */
 typedef struct Use {

@@ -119,7 +119,7 @@ static const char *ids_fault(const View *view, const PlanInput *input, uint32_t 
     bool looks_up = strcmp(plan_string(plan, node->op), "embedding") == 0;
     bool guesses = strcmp(plan_string(plan, node->op), "cross_entropy") == 0;
     if (node->inputs_count < 2 || !(looks_up || guesses) ||
-        view->rows[in[1].value].named[VALUE_INPUT] != value)
+        value_named(view, in[1].value, VALUE_INPUT) != value)
       continue;
     const PlanLayout *of = &plan->layouts[plan->values[in[0].value].layout];
     uint32_t dim = of->dims_first + (looks_up || of->dims_count == 0 ? 0 : of->dims_count - 1);
@@ -137,7 +137,7 @@ static void check_inputs(const View *view) {
   uint32_t input = 0;
   for (uint32_t v = 0; v < plan->values_count; v++) {
     const PlanValue *value = &plan->values[v];
-    if (value->kind != VALUE_INPUT || view->rows[v].named[VALUE_INPUT] != v) continue;
+    if (value->kind != VALUE_INPUT || value_named(view, v, VALUE_INPUT) != v) continue;
     const PlanInput *at = &plan->inputs[input];
     const char *name = plan_string(plan, value->name);
     const char *fault = input++ >= plan->inputs_count ? "is not staged"

@@ -77,11 +77,12 @@ static void find_carried(Meaning *meaning, const PlanRegion *region) {
 
 /* Names identify values that several programs share, and connect a gradient to its parameter. */
 static ValueMeaning named(const View *view, uint32_t value) {
-  const uint32_t kind = view->plan->values[value].kind, *named = view->rows[value].named;
+  const ValueKind kind = (ValueKind)view->plan->values[value].kind;
   bool is_shared = kind == VALUE_PARAM || kind == VALUE_INPUT;
-  return (ValueMeaning){.slice.parent = PLAN_NONE,
-                        .same = is_shared ? named[kind] : value,
-                        .parameter = kind == VALUE_PARAM_GRAD ? named[VALUE_PARAM] : PLAN_NONE};
+  return (ValueMeaning){
+      .slice.parent = PLAN_NONE,
+      .same = is_shared ? value_named(view, value, kind) : value,
+      .parameter = kind == VALUE_PARAM_GRAD ? value_named(view, value, VALUE_PARAM) : PLAN_NONE};
 }
 
 bool meaning_open(const View *view, Meaning *meaning) {

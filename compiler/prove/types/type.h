@@ -7,7 +7,7 @@
 #ifndef LOCKSTEP_PROVE_TYPE_H
 #define LOCKSTEP_PROVE_TYPE_H
 
-#include "compiler/prove/types/pool.h"
+#include "compiler/prove/pool.h"
 #include "runtime/plan/limits.h"
 #include "runtime/plan/plan.h"
 

@@ -248,8 +248,7 @@ void prove_types(const View *views, uint32_t count) {
     refused = refused || t->refused;
   }
   if (ready && !refused) check_stages(t, squares, losses);
-  if (!ready || t->types.out_of_memory)
-    prove_finding(&views[0], NULL, -1, "types", "out of memory while proving");
+  if (!ready || t->types.out_of_memory) (void)out_of_memory(&views[0]);
   for (uint32_t i = 0; i < TYPING_BASES_MAX; i++)
     free(t->reached[i].spans.at);
   meaning_close(&t->meaning);

@@ -1,4 +1,4 @@
-#include "compiler/prove/types/pool.h"
+#include "compiler/prove/pool.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -72,4 +72,5 @@ void pool_close(Pool *pool) {
   free(pool->bytes);
   free(pool->row);
   free(pool->slot);
+  *pool = (Pool){0};
 }

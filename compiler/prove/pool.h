@@ -1,5 +1,5 @@
 /* pool.h -- rows of bytes, each kept once: equal rows have equal numbers, counted from 0 in the
- * order of arrival. Private to compiler/prove/types. */
+ * order of arrival. Private to compiler/prove. */
 #ifndef LOCKSTEP_PROVE_POOL_H
 #define LOCKSTEP_PROVE_POOL_H
 
