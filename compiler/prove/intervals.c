@@ -103,6 +103,17 @@ bool intervals_put(Intervals *set, Interval interval) {
   return true;
 }
 
+bool intervals_join(Intervals *set, uint64_t first, uint64_t end) {
+  const Interval *met = NULL;
+  for (uint64_t at = first; (met = intervals_find(set, at)) != NULL && met->first < end;
+       at = met->end) {
+    if (met->first <= first && end <= met->end) return true;
+    if (met->first < first) first = met->first;
+    if (met->end > end) end = met->end;
+  }
+  return intervals_put(set, (Interval){.first = first, .end = end});
+}
+
 void intervals_free(Intervals *set) {
   free(set->node);
   *set = (Intervals){0};

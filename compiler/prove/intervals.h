@@ -27,6 +27,9 @@ const Interval *intervals_find(const Intervals *set, uint64_t offset);
  * An empty one changes nothing. False: out of memory, and it is not added. */
 bool intervals_put(Intervals *set, Interval interval);
 
+/* Adds an interval as one with all that it overlaps. False: out of memory. */
+bool intervals_join(Intervals *set, uint64_t first, uint64_t end);
+
 /* Removes the interval that begins at `first`, if there is one. */
 void intervals_remove(Intervals *set, uint64_t first);
 

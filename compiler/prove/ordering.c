@@ -3,173 +3,180 @@
  *
  * It is a race when a record touches bytes that a record of another lane touched, one of the two
  * writes, and the later one does not know that the earlier one is finished. An edge from a record
- * that its call leaves out orders nothing. Programs begin and end with all lanes joined.
+ * that its call leaves out orders nothing. Programs begin and end with all lanes joined. Each
+ * record knows how far every lane has come, for certain, when it starts (vector clocks, Mattern
+ * 1988).
  *
- * What records of one call know of each other is the same in every call of the segment (clocks.h).
- * From one call to the next only this is kept: how far each lane has got, what it knows of the
- * others, and which earlier calls may not be finished yet.
- *
- * Records of a launch run at the same time: none of them may touch what another one writes. That
- * they are of one kind, and that none waits for another of them, is checked by plan_check.
+ * Records of a launch run at the same time: to each of them, those before it in the launch are not
+ * finished, although they are of its lane. That they are of one kind, and that none waits for
+ * another of them, is checked by plan_check.
  *
  * A communicator is treated like bytes: two lanes that used it at the same time could do so in a
  * different order on another rank. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/prove/clocks.h"
 #include "compiler/prove/intervals.h"
+#include "compiler/prove/pool.h"
+#include "compiler/prove/walk.h"
 #include "runtime/plan/plan_loops.h"
 #include "runtime/plan/plan_text.h"
 
-/* A call that has run: what its lanes knew on entering it, and how many records they had run
- * before. */
-typedef struct Run {
-  const Clocks *clocks;                           /* NULL: it has not run */
-  uint32_t known[PLAN_LANES_MAX][PLAN_LANES_MAX]; /* [by][of]: how many of lane of's records lane by
-                                                     is ordered after */
-  uint32_t before[PLAN_LANES_MAX];                /* records of the lane in earlier calls */
-} Run;
+/* Addresses of communicators, beyond every arena. */
+static const uint64_t comm_space = UINT64_MAX / 2;
+
+/* By lane: how many of its records are finished when this one is, itself included. */
+typedef struct Clock {
+  uint32_t finished[PLAN_LANES_MAX]; /* all 0: it has not run */
+} Clock;
+
+/* Addresses that a record touches, for all members of a row. */
+typedef struct Touch {
+  uint64_t first, end;
+  uint32_t number; /* of the record in its lane, from 1 */
+  uint32_t position, record;
+  bool write;
+} Touch;
 
 /* What one lane touched, in the order of its records. */
 typedef struct LaneLog {
   Touch *at;
-  uint32_t count, capacity;
+  size_t capacity;
+  uint32_t count;
   uint32_t over[PLAN_LANES_MAX]; /* by lane: it knows those before this one to be finished */
   uint32_t mapped; /* those before this one are in the maps, or known by all lanes to be finished */
+  uint64_t looks;  /* at single touches since then */
   Intervals written, touched; /* maps: for every byte the number of the touch that was last */
 } LaneLog;
 
 typedef struct Ordering {
   const View *view;
-  Clocks **kept; /* by segment, for all classes */
   Walk walk;
-  Run *runs; /* by call position, for two iterations */
+  Clock *clocks; /* by record of a call, for two iterations */
+  size_t *first; /* by call position: its first record in `clocks`; and behind the last call */
+  size_t clock_capacity, first_capacity;
+  Clock now[PLAN_LANES_MAX]; /* by lane: of its last record, with what it has waited for since */
   LaneLog lanes[PLAN_LANES_MAX];
-  uint32_t known[PLAN_LANES_MAX][PLAN_LANES_MAX];
-  uint32_t number[PLAN_LANES_MAX]; /* records of the lane so far */
-  uint32_t lanes_used;
-  Intervals written, touched; /* by the launch so far, by the number of its record */
+  uint32_t lanes_used, main_lane;
+  bool *shared;                            /* by buffer of the class: find_shared */
+  bool is_launched;                        /* the current call */
+  uint32_t launched_after[PLAN_LANES_MAX]; /* how many records each had run before this launch */
   bool failed;
 } Ordering;
 
-static Run *run_at(const Ordering *o, uint32_t position, uint32_t iteration) {
-  return &o->runs[iteration * o->walk.program->calls_count + position];
+static Clock *clock_at(const Ordering *o, uint32_t position, uint32_t iteration, uint32_t record) {
+  const size_t once = o->first[o->walk.program->calls_count];
+  return &o->clocks[iteration * once + o->first[position] + record];
 }
 
 /* ---- what lanes know */
 
-/* What records whose clock has these entries know of lane `of`. */
-static uint32_t known_by(const Run *run, uint32_t entries, uint32_t of) {
-  uint32_t most = 0;
-  EACH_BIT(lane, entries)
-  if (run->known[lane][of] > most) most = run->known[lane][of];
-  return most;
-}
-
-/* The lane now knows that this record of an earlier call is finished, and everything that record
- * knew. */
-static void join(Ordering *o, const Run *run, uint32_t record, uint32_t lane) {
-  if (run->clocks == NULL || !run->clocks->clock[record].runs) return;
-  const Clock *clock = &run->clocks->clock[record];
-  EACH_BIT(of, o->lanes_used) {
-    uint32_t known = clock->number[of] > 0 ? run->before[of] + clock->number[of]
-                                           : known_by(run, clock->entries, of);
-    if (known > o->known[lane][of]) o->known[lane][of] = known;
-  }
+static void join(Clock *clock, const Clock *other) {
+  for (uint32_t k = 0; k < PLAN_LANES_MAX; k++)
+    if (other->finished[k] > clock->finished[k]) clock->finished[k] = other->finished[k];
 }
 
 /* A wait holds before the first record of the call on its lane. */
-static void join_waits(Ordering *o, const Clocks *clocks) {
+static void join_waits(Ordering *o, uint32_t lane) {
   const Walk *walk = &o->walk;
   for (uint32_t i = 0; i < walk->call->waits_count; i++) {
     const PlanWait *wait = &o->view->plan->waits[walk->call->waits_first + i];
-    if ((clocks->lanes >> wait->lane & 1u) == 0 || wait->iteration_back > walk->iteration) continue;
+    if (wait->lane != lane || wait->iteration_back > walk->iteration) continue;
     bool in_body = walk->loop != NULL && wait->call >= walk->loop->first_call;
     uint32_t iteration = in_body ? walk->iteration - wait->iteration_back : 0;
-    join(o, run_at(o, wait->call, iteration), wait->record, wait->lane);
+    join(&o->now[lane], clock_at(o, wait->call, iteration, wait->record));
     if (!in_body) /* an earlier loop: its last iteration */
-      join(o, run_at(o, wait->call, 1), wait->record, wait->lane);
+      join(&o->now[lane], clock_at(o, wait->call, 1, wait->record));
   }
 }
 
-/* ---- races */
+/* ---- touches */
 
-/* A touch of the current call at its address in memory; its lane has run `before` records. */
-static Touch place_of(const Ordering *o, const Touch *touch, uint32_t before) {
-  uint64_t at = touch->base == BASE_NONE ? 0 : walk_base(&o->walk, touch->base);
-  Touch place = *touch;
-  place.first += at, place.end += at;
-  place.number += before, place.position = o->walk.position;
-  return place;
+/* Finds the lanes in use, and the buffers where lanes beside the main one touch bytes, in these or
+ * other buffers. */
+static bool find_shared(Ordering *o) {
+  const PlanClass *class = o->view->class;
+  const PlanBuffer *buffers = o->view->plan->buffers;
+  Intervals beside = {0};
+  free(o->shared);
+  bool ready = (o->shared = prove_array(o->view, class->buffers_count, 1)) != NULL;
+  while (ready && walk_next(&o->walk))
+    for (uint32_t i = 0; i < o->walk.segment->records_count && ready; i++) {
+      const PlanRecord *record = walk_record(&o->walk, i);
+      o->lanes_used |= 1u << record->lane;
+      if (record->lane == o->main_lane || !walk_runs(&o->walk, record)) continue;
+      for (uint32_t k = 0; k < record->operands_count && ready; k++) {
+        uint32_t in = walk_buffer(&o->walk, record_operand(o->view->plan, record, k)->base);
+        uint64_t first = in == PLAN_NONE ? 0 : buffer_address(&buffers[in]);
+        ready = in == PLAN_NONE || intervals_join(&beside, first, first + buffers[in].size_bytes);
+      }
+    }
+  for (uint32_t i = 0; i < class->buffers_count && ready; i++) {
+    const PlanBuffer *buffer = &buffers[class->buffers_first + i];
+    const Interval *met = intervals_find(&beside, buffer_address(buffer));
+    o->shared[i] = met != NULL && met->first < buffer_address(buffer) + buffer->size_bytes;
+  }
+  intervals_free(&beside);
+  return ready;
 }
 
-static bool meet(const Touch *a, const Touch *b) {
-  return a->first < b->end && b->first < a->end && (a->write || b->write);
+/* What the main lane touches matters where other lanes do, too, or in a launch. */
+static bool matters(const Ordering *o, uint32_t lane, uint32_t base) {
+  uint32_t in = lane == o->main_lane && !o->is_launched ? walk_buffer(&o->walk, base) : PLAN_NONE;
+  return in == PLAN_NONE || o->shared[in - o->view->class->buffers_first];
 }
 
-/* `by` is later in the list, and does not know that the other is finished. */
-static void report(const Ordering *o, const Touch *by, uint32_t of, const Touch *other) {
-  const char *lane = plan_lane_name(o->view->plan, of);
-  if (by->first >= comm_space) {
-    prove_finding(o->view, &o->walk, by->record, "ordering",
-                  "lane %s uses the same communicator, and nothing orders the two", lane);
+static void log_touch(LaneLog *log, Touch touch, uint64_t bytes, uint32_t access) {
+  touch.end = touch.first + bytes;
+  touch.write = access != ACCESS_READ;
+  if (bytes > 0) log->at[log->count++] = touch;
+}
+
+static void log_touches(Ordering *o, LaneLog *log, uint32_t index, uint32_t number) {
+  const Plan *plan = o->view->plan;
+  const PlanRecord *record = walk_record(&o->walk, index);
+  const size_t most = (size_t)record->operands_count + record->controls_count + 1;
+  Touch touch = {.number = number, .position = o->walk.position, .record = index};
+  if (!pool_room(&log->at, &log->capacity, log->count + most, sizeof touch)) {
+    o->failed = true;
     return;
   }
-  prove_finding(o->view, &o->walk, by->record, "ordering",
-                "%s bytes [%llu..%llu) that lane %s %s in call %u record %u, and nothing "
-                "orders the two",
-                by->write ? "writes" : "reads", (unsigned long long)by->first,
-                (unsigned long long)by->end, lane, other->write ? "writes" : "reads",
-                other->position, other->record);
-}
-
-/* Compares with what the lane did earlier in this call. */
-static void check_inside(const Ordering *o, const Clocks *clocks, uint32_t by, uint32_t of) {
-  for (uint32_t i = 0; i < clocks->all[by].count; i++) {
-    const Touch *touch = &clocks->all[by].at[i];
-    Touch place = place_of(o, touch, 0);
-    for (uint32_t k = 0; k < clocks->all[of].count; k++) {
-      const Touch *other = &clocks->all[of].at[k];
-      if (other->record >= touch->record) break;
-      Touch earlier = place_of(o, other, 0);
-      if (earlier.number <= clocks->clock[touch->record].number[of] || !meet(&place, &earlier))
-        continue;
-      report(o, &place, of, &earlier);
-      break;
-    }
+  for (uint32_t i = 0; i < record->operands_count; i++) {
+    const PlanOperand *operand = record_operand(plan, record, i);
+    uint64_t bytes = operand_end(plan, operand) - operand->offset;
+    touch.first = walk_base(&o->walk, operand->base) + operand->offset;
+    if (operand->size_bytes > 0 && matters(o, record->lane, operand->base))
+      log_touch(log, touch, bytes, operand->access);
   }
+  for (uint32_t i = 0; i < record->controls_count; i++) {
+    const PlanControl *control = &plan->controls[record->controls_first + i];
+    touch.first = plan->jobs[0].control_offset + plan->slots[control->slot].offset;
+    log_touch(log, touch, CONTROL_SLOT_BYTES, control->access);
+  }
+  touch.first = comm_space + record->comm;
+  log_touch(log, touch, plan_is_communication(record), ACCESS_WRITE);
 }
 
-/* Bases of this call that overlap: its clocks take them to be apart. */
-static bool bases_meet(const Ordering *o) {
-  const PlanBase *base = &o->view->plan->bases[o->walk.segment->bases_first];
-  for (uint32_t i = 0; i < o->walk.segment->bases_count; i++)
-    for (uint32_t k = 0; k < i; k++) {
-      uint64_t one = walk_base(&o->walk, i), other = walk_base(&o->walk, k);
-      if (one < other + base[k].size_bytes && other < one + base[i].size_bytes) return true;
-    }
-  return false;
-}
-
-/* ---- earlier calls */
-
-/* Records of one lane run in order: when a later touch is finished, so are the earlier ones it
- * covers. */
-static bool map_all(const Ordering *o, LaneLog *log, uint32_t of) {
-  uint32_t over = log->count; /* known to all lanes */
+/* Maps what the lane touched before `end`, except what `known` of its records and all other lanes
+ * know to be finished. Records of one lane run in order: when a later touch is finished, so are the
+ * earlier ones it covers. */
+static bool map_until(Ordering *o, uint32_t of, uint32_t end, uint32_t known) {
+  LaneLog *log = &o->lanes[of];
   bool done = true;
   EACH_BIT(by, o->lanes_used & ~(1u << of))
-  if (log->over[by] < over) over = log->over[by];
-  if (log->mapped < over) log->mapped = over;
-  for (; log->mapped < log->count; log->mapped++) {
+  if (o->now[by].finished[of] < known) known = o->now[by].finished[of];
+  log->looks = 0;
+  for (; log->mapped < end && done; log->mapped++) {
     const Touch *at = &log->at[log->mapped];
     const Interval span = {at->first, at->end, log->mapped};
-    done = done && intervals_put(&log->touched, span) &&
-           (!at->write || intervals_put(&log->written, span));
+    if (at->number > known)
+      done =
+          intervals_put(&log->touched, span) && (!at->write || intervals_put(&log->written, span));
   }
   return done;
 }
+
+/* ---- races */
 
 /* The first touch that overlaps the place and is not known to be finished, or NULL. */
 static const Touch *find_mapped(const LaneLog *log, const Touch *place, uint32_t known) {
@@ -181,130 +188,137 @@ static const Touch *find_mapped(const LaneLog *log, const Touch *place, uint32_t
   return NULL;
 }
 
-static const Touch *find_among(const LaneLog *log, uint32_t by, const Touch *place,
-                               uint32_t known) {
-  for (uint32_t n = log->over[by]; n < log->count; n++)
-    if (meet(place, &log->at[n]) && log->at[n].number > known) return &log->at[n];
+/* The last one. */
+static const Touch *find_among(const LaneLog *log, uint32_t first, uint32_t end,
+                               const Touch *place) {
+  for (const Touch *at = log->at + end; at-- > log->at + first;)
+    if (at->first < place->end && place->first < at->end && (at->write || place->write)) return at;
   return NULL;
 }
 
-/* Compares with what the lane did in earlier calls and may not have finished. Where that is a lot,
- * the maps are used: gradients are reduced beside the computation, and nothing waits for them
- * before the step ends. */
-static void check_before(Ordering *o, const Run *run, uint32_t by, uint32_t of) {
-  enum { LOOKED_AT_MAX = 256 };
-  LaneLog *log = &o->lanes[of];
-  const Touches *early = &run->clocks->early[by];
-  while (log->over[by] < log->count && log->at[log->over[by]].number <= run->known[by][of])
-    log->over[by]++;
-  bool by_maps = log->count - log->over[by] > LOOKED_AT_MAX;
-  o->failed = o->failed || (by_maps && !map_all(o, log, of));
-  for (uint32_t i = 0; i < early->count && log->over[by] < log->count; i++) {
-    Touch place = place_of(o, &early->at[i], run->before[by]);
-    uint32_t known = known_by(run, early->at[i].entries, of);
+/* `by` is later in the list, and does not know that the other is finished. */
+static void report(const Ordering *o, const Touch *by, uint32_t of, const Touch *other) {
+  const char *lane = plan_lane_name(o->view->plan, of), *does = by->write ? "writes" : "reads";
+  const unsigned long long first = by->first, end = by->end;
+  if (first >= comm_space)
+    prove_finding(o->view, &o->walk, by->record, "ordering",
+                  "lane %s uses the same communicator, and nothing orders the two", lane);
+  else if (walk_record(&o->walk, by->record)->lane == of)
+    prove_finding(o->view, &o->walk, by->record, "ordering",
+                  "%s bytes [%llu..%llu), and another record of the same launch does, too", does,
+                  first, end);
+  else
+    prove_finding(o->view, &o->walk, by->record, "ordering",
+                  "%s bytes [%llu..%llu) that lane %s %s in call %u record %u, and nothing "
+                  "orders the two",
+                  does, first, end, lane, other->write ? "writes" : "reads", other->position,
+                  other->record);
+}
+
+/* Compares what a record touches, `by` from the `first` on, with what a lane may not have finished:
+ * with each, until that has cost as much as to map them. Gradients are reduced beside the
+ * computation, and nothing waits for them before the step ends. */
+static void check_against(Ordering *o, uint32_t of, uint32_t by, uint32_t first, uint32_t known) {
+  enum { LOOKS_OF_MAPPING = 128 }; /* how many cost as much as to map one touch */
+  LaneLog *log = &o->lanes[of], *own = &o->lanes[by];
+  uint32_t *over = &log->over[by];
+  const uint32_t end = of == by ? first : log->count;
+  while (*over < end && log->at[*over].number <= known)
+    ++*over;
+  log->looks += (uint64_t)(end - *over) * (own->count - first);
+  bool by_maps = log->looks >= (uint64_t)LOOKS_OF_MAPPING * (end - log->mapped);
+  o->failed = o->failed || (by_maps && !map_until(o, of, end, known));
+  for (uint32_t i = first; i < own->count && *over < end; i++) {
     const Touch *met =
-        by_maps ? find_mapped(log, &place, known) : find_among(log, by, &place, known);
+        by_maps ? find_mapped(log, &own->at[i], known) : find_among(log, *over, end, &own->at[i]);
     if (met == NULL) continue;
-    report(o, &place, of, met);
+    report(o, &own->at[i], of, met);
     return;
   }
 }
 
-/* Logs the touches that later calls may overlap. */
-static bool remember(const Ordering *o, LaneLog *log, const Run *run, uint32_t lane) {
-  const Touches *late = &run->clocks->late[lane];
-  if (log->count + late->count > log->capacity) {
-    uint32_t capacity = 2 * log->capacity + late->count + 64;
-    Touch *grown = realloc(log->at, capacity * sizeof *grown);
-    if (grown == NULL) return false;
-    log->at = grown, log->capacity = capacity;
+/* ---- one record after the other */
+
+static void run_record(Ordering *o, uint32_t index) {
+  const Plan *plan = o->view->plan;
+  const PlanRecord *record = walk_record(&o->walk, index);
+  const uint32_t lane = record->lane, first = o->lanes[lane].count;
+  ProveReport *counted = o->view->report;
+  Clock *now = &o->now[lane];
+  counted->records++, counted->accesses += record->operands_count;
+  counted->communications += plan_is_communication(record);
+  for (uint32_t i = 0; i < record->after_count; i++)
+    join(now, clock_at(o, o->walk.position, o->walk.iteration,
+                       plan->edges[record->after_first + i].record));
+  const uint32_t before = o->is_launched ? o->launched_after[lane] : now->finished[lane];
+  log_touches(o, &o->lanes[lane], index, ++now->finished[lane]);
+  *clock_at(o, o->walk.position, o->walk.iteration, index) = *now;
+  EACH_BIT(of, o->lanes_used) {
+    const uint32_t known = of == lane ? before : now->finished[of];
+    const uint32_t begun = o->now[of].finished[of] - (of == lane);
+    if (begun > known) check_against(o, of, lane, first, known);
   }
-  for (uint32_t i = late->count; i-- > 0;) /* the last record comes first in it */
-    log->at[log->count++] = place_of(o, &late->at[i], run->before[lane]);
-  return true;
 }
 
-/* ---- launches */
-
-static void check_in_launch(Ordering *o, const Touch *place) {
-  const Interval *met = intervals_find(place->write ? &o->touched : &o->written, place->first);
-  if (met != NULL && met->first < place->end && met->number != place->number)
-    prove_finding(o->view, &o->walk, place->record, "ordering",
-                  "%s bytes [%llu..%llu), and another record of the same launch does, too",
-                  place->write ? "writes" : "reads", (unsigned long long)place->first,
-                  (unsigned long long)place->end);
-  const Interval span = {place->first, place->end, place->number};
-  o->failed = o->failed || !intervals_put(&o->touched, span) ||
-              (place->write && !intervals_put(&o->written, span));
-}
-
-static void check_launch(Ordering *o, const Clocks *clocks) {
+static void run_call(Ordering *o) {
   const PlanLaunch *launch = plan_launch_of(o->view->plan, o->walk.program, o->walk.position);
-  if (launch == NULL) return;
-  if (launch->first_call == o->walk.position)
-    intervals_free(&o->written), intervals_free(&o->touched);
-  EACH_BIT(lane, clocks->lanes)
-  for (uint32_t i = 0; i < clocks->all[lane].count; i++) {
-    const Touch place = place_of(o, &clocks->all[lane].at[i], o->number[lane]);
-    check_in_launch(o, &place);
+  uint32_t begun = 0; /* mask of the lanes that have run a record of the call */
+  o->view->report->calls++;
+  o->is_launched = launch != NULL;
+  if (launch != NULL && launch->first_call == o->walk.position) {
+    EACH_BIT(lane, o->lanes_used)
+    o->launched_after[lane] = o->now[lane].finished[lane];
+  }
+  for (uint32_t i = 0; i < o->walk.segment->records_count && !o->failed; i++) {
+    const PlanRecord *record = walk_record(&o->walk, i);
+    if (!walk_runs(&o->walk, record)) continue;
+    if ((begun >> record->lane & 1u) == 0) join_waits(o, record->lane);
+    begun |= 1u << record->lane;
+    run_record(o, i);
   }
 }
 
-/* ---- calls */
-
-static void run_call(Ordering *o, Clocks *clocks) {
-  Run *run = run_at(o, o->walk.position, o->walk.iteration);
-  join_waits(o, clocks);
-  *run = (Run){.clocks = clocks};
-  memcpy(run->known, o->known, sizeof run->known);
-  memcpy(run->before, o->number, sizeof run->before);
-  bool alone = (clocks->lanes & (clocks->lanes - 1)) == 0;
-  bool inside = !alone && (!clocks->proven || bases_meet(o));
-  EACH_BIT(by, clocks->lanes) {
-    EACH_BIT(of, o->lanes_used & ~(1u << by)) {
-      check_before(o, run, by, of);
-      if (inside && (clocks->lanes >> of & 1u)) check_inside(o, clocks, by, of);
-    }
+/* Memory that was allocated for the program before is used again. */
+static bool open_program(Ordering *o, const View *view, const PlanProgram *program) {
+  const Plan *plan = view->plan;
+  const size_t calls = program->calls_count;
+  o->view = view;
+  o->walk = walk_begin(view, program, WALK_ONCE);
+  o->main_lane = plan_main_lane(plan);
+  memset(o->now, 0, sizeof o->now);
+  EACH_BIT(lane, o->lanes_used) {
+    LaneLog *log = &o->lanes[lane];
+    intervals_free(&log->written), intervals_free(&log->touched);
+    *log = (LaneLog){.at = log->at, .capacity = log->capacity};
   }
-  clocks->proven = true;
-  check_launch(o, clocks);
-  EACH_BIT(lane, clocks->lanes) {
-    o->failed = o->failed || !remember(o, &o->lanes[lane], run, lane);
-    o->number[lane] += clocks->count[lane];
-    join(o, run, clocks->last[lane], lane);
-  }
+  o->lanes_used = 0;
+  if (!pool_room(&o->first, &o->first_capacity, calls + 1, sizeof *o->first)) return false;
+  o->first[0] = 0;
+  for (size_t i = 0; i < calls; i++)
+    o->first[i + 1] =
+        o->first[i] + plan->segments[plan->calls[program->calls_first + i].segment].records_count;
+  const size_t clocks = 2 * o->first[calls];
+  if (!pool_room(&o->clocks, &o->clock_capacity, clocks, sizeof *o->clocks)) return false;
+  if (clocks > 0) memset(o->clocks, 0, clocks * sizeof *o->clocks);
+  return find_shared(o);
 }
 
-static void run_program(Ordering *o, const PlanProgram *program) {
-  o->walk = walk_begin(o->view, program, WALK_TWICE);
-  while (!o->failed && walk_next(&o->walk)) {
-    Clocks *clocks = clocks_of(o->kept, &o->walk);
-    o->failed |= clocks == NULL;
-    if (o->failed) break;
-    run_call(o, clocks);
-  }
-  if (o->failed) prove_finding(o->view, NULL, -1, "ordering", "out of memory while proving");
-}
-
-static void prove_program(const View *view, const PlanProgram *program, Clocks **kept) {
-  Ordering o = {.view = view, .kept = kept, .lanes_used = (1u << view->plan->lanes_count) - 1};
-  o.runs = prove_array(view, 2 * (size_t)program->calls_count, sizeof *o.runs);
-  if (o.runs != NULL) run_program(&o, program);
-  EACH_BIT(lane, o.lanes_used) {
-    intervals_free(&o.lanes[lane].written), intervals_free(&o.lanes[lane].touched);
-    free(o.lanes[lane].at);
-  }
-  intervals_free(&o.written), intervals_free(&o.touched);
-  free(o.runs);
+static void prove_program(Ordering *o, const View *view, const PlanProgram *program) {
+  o->failed = !open_program(o, view, program);
+  o->walk = walk_begin(view, program, WALK_TWICE);
+  while (!o->failed && walk_next(&o->walk))
+    run_call(o);
+  if (o->failed) (void)out_of_memory(view);
 }
 
 void prove_ordering(const View *views, uint32_t count) {
-  const Plan *plan = views[0].plan;
-  Clocks **kept = prove_array(&views[0], plan->segments_count, sizeof *kept);
-  for (const View *view = views; kept != NULL && view < views + count; view++)
+  Ordering o = {0};
+  for (const View *view = views; view < views + count; view++)
     for (uint32_t i = 0; i < view->class->programs_count; i++)
-      prove_program(view, &plan->programs[view->class->programs_first + i], kept);
-  for (uint32_t i = 0; kept != NULL && i < plan->segments_count; i++)
-    clocks_free(kept[i]);
-  free(kept);
+      prove_program(&o, view, &view->plan->programs[view->class->programs_first + i]);
+  EACH_BIT(lane, o.lanes_used)
+  intervals_free(&o.lanes[lane].written), intervals_free(&o.lanes[lane].touched);
+  for (uint32_t lane = 0; lane < PLAN_LANES_MAX; lane++)
+    free(o.lanes[lane].at);
+  free(o.first), free(o.clocks), free(o.shared);
 }

@@ -194,8 +194,10 @@ void prove_communication(const View *view);
 bool prove_memory(View *view);
 void ledger_close(View *view);
 
-/* For all classes at once: results are shared between views. Types come last. */
+/* Counts calls, records and what they reach, too. */
 void prove_ordering(const View *views, uint32_t count);
+
+/* For all classes at once: results are shared between views. Comes last. */
 void prove_types(const View *views, uint32_t count);
 
 #endif

@@ -2,19 +2,6 @@
 
 #include <stdlib.h>
 
-/* Marks bytes as reached together, along with all that are reached with some of them. False: out of
- * memory. */
-static bool join(Intervals *reached, uint64_t first, uint64_t end) {
-  const Interval *met = NULL;
-  for (uint64_t at = first; (met = intervals_find(reached, at)) != NULL && met->first < end;
-       at = met->end) {
-    if (met->first <= first && end <= met->end) return true;
-    if (met->first < first) first = met->first;
-    if (met->end > end) end = met->end;
-  }
-  return intervals_put(reached, (Interval){.first = first, .end = end});
-}
-
 static int by_address(const void *a, const void *b) {
   const Standing *x = a, *y = b;
   return x->first < y->first ? -1 : x->first > y->first;
@@ -47,7 +34,8 @@ static bool join_bases(const Walk *walk, Intervals *reached) {
     uint64_t first = walk_base(walk, base);
     uint64_t end = first + plan->bases[walk->segment->bases_first + base].size_bytes;
     uint64_t most = buffer_address(&plan->buffers[in]) + plan->buffers[in].size_bytes;
-    ready = join(reached, first, end < most ? end : most); /* bytes beyond are not reached */
+    ready =
+        intervals_join(reached, first, end < most ? end : most); /* bytes beyond are not reached */
   }
   return ready;
 }
@@ -56,7 +44,8 @@ static bool join_lasting(const View *view, const Cells *cells, Intervals *reache
   bool ready = true;
   for (uint32_t i = 0; i < cells->standing_count && ready; i++) {
     const Standing *at = &cells->standing[i];
-    ready = join(reached, at->first, at->first + view->plan->tensors[at->tensor].size_bytes);
+    ready =
+        intervals_join(reached, at->first, at->first + view->plan->tensors[at->tensor].size_bytes);
   }
   for (uint32_t i = 0; i < view->class->programs_count; i++) {
     Walk walk = walk_begin(view, &view->plan->programs[view->class->programs_first + i], WALK_ONCE);
