@@ -146,29 +146,28 @@ void meaning_name(const Meaning *meaning, uint32_t region, uint32_t value, Type 
     type->layer = (int32_t)meaning->depth[region] + is_behind;
 }
 
-static int64_t parts_of(const Plan *plan, const Place *places, uint32_t dim) {
-  int64_t parts = 1;
-  for (uint32_t axis = 0; axis < plan->axes_count && axis < TYPE_AXES_MAX; axis++)
-    if (places[axis].kind == PLACE_CUT && places[axis].dim == dim &&
-        plan->axes[axis].divides != DIVIDES_SAMPLES)
-      parts *= plan->axes[axis].size;
-  return parts;
+static bool cuts(const Plan *plan, const Place *places, uint32_t axis) {
+  return axis < TYPE_AXES_MAX && places[axis].kind == PLACE_CUT &&
+         plan->axes[axis].divides != DIVIDES_SAMPLES;
 }
 
-int64_t meaning_size(const Meaning *meaning, uint32_t value, const Place *places, uint32_t dim) {
-  uint32_t count = 0;
-  return meaning_dims(meaning, value, &count)[dim].size / parts_of(meaning->plan, places, dim);
-}
-
-int64_t meaning_elements(const Meaning *meaning, uint32_t value, const Place *places) {
+int64_t meaning_sizes(const Meaning *meaning, uint32_t value, const Place *places, uint32_t first,
+                      uint32_t end) {
+  const Plan *plan = meaning->plan;
   uint32_t count = 0;
   const PlanLayoutDim *dims = meaning_dims(meaning, value, &count);
-  int64_t elements = 1;
-  for (uint32_t i = 0; i < count; i++)
-    elements *= dims[i].size;
-  for (uint32_t i = 0; i < TYPE_AXES_MAX; i++) /* statistics have the dims of their rows */
-    elements /= parts_of(meaning->plan, places, i);
-  return elements;
+  int64_t sizes = 1;
+  for (uint32_t i = first; i < end && i < count; i++)
+    sizes *= dims[i].size;
+  for (uint32_t axis = 0; axis < plan->axes_count; axis++)
+    if (cuts(plan, places, axis) && places[axis].dim >= first && places[axis].dim < end)
+      sizes /= plan->axes[axis].size;
+  return sizes;
+}
+
+/* Statistics have the dims of their rows. */
+int64_t meaning_elements(const Meaning *meaning, uint32_t value, const Place *places) {
+  return meaning_sizes(meaning, value, places, 0, UINT32_MAX);
 }
 
 Making making_of(const Meaning *meaning, uint32_t value, uint32_t node) {

@@ -61,8 +61,9 @@ uint64_t all_uses(const Meaning *meaning, uint32_t value);
 /* Its dims. */
 const PlanLayoutDim *meaning_dims(const Meaning *meaning, uint32_t value, uint32_t *count);
 
-/* The size of one dim on one rank. */
-int64_t meaning_size(const Meaning *meaning, uint32_t value, const Place *places, uint32_t dim);
+/* The product of the sizes of the dims [first, end) on one rank. */
+int64_t meaning_sizes(const Meaning *meaning, uint32_t value, const Place *places, uint32_t first,
+                      uint32_t end);
 
 /* How many elements of a value a rank has, with these places. */
 int64_t meaning_elements(const Meaning *meaning, uint32_t value, const Place *places);

@@ -106,20 +106,9 @@ void type_control(Typing *t) {
 
 /* ---- parts of a dim */
 
-/* Products of the sizes before and after a dim, in a rank's part. */
-typedef struct Around {
-  int64_t before, size, behind;
-} Around;
-
-static Around around(const Typing *t, const Type *type, uint32_t dim) {
-  Around around = {1, 1, 1};
-  uint32_t count = 0;
-  (void)meaning_dims(&t->meaning, type->ref, &count);
-  for (uint32_t i = 0; i < count; i++)
-    *(i < dim    ? &around.before
-      : i == dim ? &around.size
-                 : &around.behind) *= meaning_size(&t->meaning, type->ref, type->place, i);
-  return around;
+/* The product of the sizes of the dims [first, end), in a rank's part. */
+static int64_t sizes(const Typing *t, const Type *type, uint32_t first, uint32_t end) {
+  return meaning_sizes(&t->meaning, type->ref, type->place, first, end);
 }
 
 static uint8_t cuts_of(const Typing *t, const Type *type, uint32_t dim) {
@@ -165,13 +154,12 @@ static bool uncut(Typing *t, Type *type, uint32_t axes, uint32_t *dim) {
 /* Whether the record's pair of numbers moves each rank's part of this dim. Statistics of ranks' own
  * classes, the last dim, are stored rank by rank. */
 static bool pair_fits(Typing *t, const Type *part, uint32_t dim) {
-  const Around of = around(t, part, dim);
   const int64_t *pair = record_dims(t);
   uint32_t count = 0;
   (void)meaning_dims(&t->meaning, part->ref, &count);
   bool fits = part->part == PART_STATISTICS
                   ? pair[0] == 1 && dim + 1 == count
-                  : pair[0] == of.before && pair[1] == of.size * of.behind;
+                  : pair[0] == sizes(t, part, 0, dim) && pair[1] == sizes(t, part, dim, count);
   return (fits && t->at->dims_count == 2) ||
          refuse_found(t, part, "its pieces are not the parts of a dim of");
 }
@@ -263,11 +251,9 @@ static bool turn_fits(const Typing *t, const Type *x, const Type *y, uint32_t ge
   const int64_t *dims = record_dims(t);
   if (t->at->dims_count != 5 || record_attrs(t)[0] != (double)back) return false;
   uint32_t first = back ? loses : gets, second = back ? gets : loses;
-  int64_t outer = around(t, x, first).before;
-  int64_t a_middle = around(t, back ? y : x, second).before / outer;
-  Around b = around(t, back ? x : y, second);
-  return dims[0] == outer && dims[1] * dims[2] == a_middle &&
-         dims[3] * dims[4] == b.size * b.behind;
+  return dims[0] == sizes(t, x, 0, first) &&
+         dims[1] * dims[2] == sizes(t, back ? y : x, first, second) &&
+         dims[3] * dims[4] == sizes(t, back ? x : y, second, UINT32_MAX);
 }
 
 static bool all_to_all(Typing *t, Type *type) {
@@ -299,8 +285,8 @@ static bool slice_style(const Typing *t, uint32_t comm, int64_t whole, int64_t p
 
 static bool slices_dim(const Typing *t, const Type *type, uint32_t dim) {
   const int64_t *dims = record_dims(t);
-  Around of = around(t, type, dim);
-  return dims[0] == of.before && dims[1] == of.size && dims[3] == of.behind;
+  return dims[0] == sizes(t, type, 0, dim) && dims[1] == sizes(t, type, dim, dim + 1) &&
+         dims[3] == sizes(t, type, dim + 1, UINT32_MAX);
 }
 
 static bool slice(Typing *t, Type *type) {

@@ -15,9 +15,8 @@ static bool parent_bytes(Typing *t, uint32_t operand, uint32_t value, const Plac
   uint32_t dims = 0;
   if (slice->parent == PLAN_NONE || at.own_axes != 0 || !view_of(t, operand, &view)) return false;
   (void)meaning_dims(&t->meaning, value, &dims);
-  int64_t inner = 1, bytes = dtype_bytes((DType)at.operand->dtype);
-  for (uint32_t i = slice->at; i < dims; i++)
-    inner *= meaning_size(&t->meaning, value, places, i);
+  int64_t bytes = dtype_bytes((DType)at.operand->dtype);
+  int64_t inner = meaning_sizes(&t->meaning, value, places, slice->at, dims);
   uint64_t before = (uint64_t)(inner * slice->index * bytes);
   if (inner != view.inner || inner * slice->count != view.stride || before > at.first) return false;
   parent->first = at.first - before;
@@ -197,7 +196,7 @@ static bool cut_alike(Typing *t, const NodeCall *c, uint32_t axis, const Joint *
     if (dim == slot->dim_count) continue;
     if (slot->part == PART_STATISTICS && form_says(c->form, "same", joint->label)) continue;
     bool is_shared = slot->label[dim] != joint->label && !joint->goes_round;
-    if (!is_shared || meaning_size(&t->meaning, slot->in, c->in[i].place, dim) != 1)
+    if (!is_shared || meaning_sizes(&t->meaning, slot->in, c->in[i].place, dim, dim + 1u) != 1)
       return refuse_along(t, axis, "an operand is whole and another is cut", &c->in[i]);
   }
   if (joint->goes_round || !form_says(c->form, "whole", joint->label)) return true;
