@@ -77,7 +77,8 @@ static void insert(Intervals *set, Interval interval) {
   set->root = merge(set, merge(set, left, at), right);
 }
 
-void intervals_remove(Intervals *set, uint64_t first) {
+/* Takes out the interval that begins at `first`. */
+static void take_out(Intervals *set, uint64_t first) {
   uint32_t left = 0, middle = 0, right = 0;
   split(set, set->root, first, &left, &right);
   split(set, right, first + 1, &middle, &right);
@@ -95,7 +96,7 @@ bool intervals_put(Intervals *set, Interval interval) {
   while ((met = intervals_find(set, interval.first)) != NULL && met->first < interval.end) {
     Interval old = *met, before = old, behind = old;
     before.end = interval.first, behind.first = interval.end;
-    intervals_remove(set, old.first);
+    take_out(set, old.first);
     if (before.first < before.end) insert(set, before);
     if (behind.first < behind.end) insert(set, behind);
   }

@@ -1,4 +1,4 @@
-/* intervals.h -- disjoint intervals of bytes, each with a number, added and removed in any order.
+/* intervals.h -- disjoint intervals of bytes, each with a number, added in any order.
  * Private to compiler/prove.
  *
  * A treap: a search tree by address that random priorities keep shallow (Seidel and Aragon 1996),
@@ -29,9 +29,6 @@ bool intervals_put(Intervals *set, Interval interval);
 
 /* Adds an interval as one with all that it overlaps. False: out of memory. */
 bool intervals_join(Intervals *set, uint64_t first, uint64_t end);
-
-/* Removes the interval that begins at `first`, if there is one. */
-void intervals_remove(Intervals *set, uint64_t first);
 
 void intervals_free(Intervals *set);
 

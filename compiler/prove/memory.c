@@ -59,43 +59,33 @@ static uint32_t holder_of(const Sweep *s, uint64_t first, uint64_t end) {
   return held && is_live(s, owner->number) ? owner->number : PLAN_NONE;
 }
 
-/* The buffer that holds everything that running records reach through the base. */
-static uint32_t locate_operands(const Sweep *s, const Walk *walk, uint32_t index) {
+/* The buffer that holds everything that running records reach through the base. Usually the whole
+ * base lies in one live buffer; then the records need not be looked at. */
+static uint32_t locate(const Sweep *s, const Walk *walk, uint32_t index) {
   const Plan *plan = s->view->plan;
-  uint32_t found = PLAN_NONE;
-  for (uint32_t r = 0; r < walk->segment->records_count; r++) {
+  const PlanBase *base = &plan->bases[walk->segment->bases_first + index];
+  const char *name = plan_string(plan, base->name);
+  const uint64_t start = walk_base(walk, index);
+  uint32_t found = holder_of(s, start, start + base->size_bytes);
+  const uint32_t looked_at = found == PLAN_NONE ? walk->segment->records_count : 0;
+  if (plan->bindings[walk->call->bindings_first + index].by != PLAN_NONE)
+    prove_finding(s->view, walk, -1, "memory", "base %.40s stands elsewhere on other ranks", name);
+  for (uint32_t r = 0; r < looked_at; r++) {
     const PlanRecord *record = walk_record(walk, r);
-    if (!walk_runs(walk, record)) continue;
-    for (uint32_t i = 0; i < record->operands_count; i++) {
-      const PlanOperand *operand = &plan->operands[record->operands_first + i];
+    for (uint32_t i = 0; i < record->operands_count && walk_runs(walk, record); i++) {
+      const PlanOperand *operand = record_operand(plan, record, i);
       if (operand->base != index || operand->size_bytes == 0) continue;
-      uint64_t base = walk_base(walk, index), first = base + operand->offset;
-      uint64_t end = base + operand_end(plan, operand);
+      uint64_t first = start + operand->offset, end = start + operand_end(plan, operand);
       uint32_t holder = holder_of(s, first, end);
-      if (holder != PLAN_NONE && (found == PLAN_NONE || found == holder)) {
-        found = holder;
-        continue;
-      }
+      if (found == PLAN_NONE) found = holder;
+      if (holder != PLAN_NONE && holder == found) continue;
       prove_finding(s->view, walk, r, "memory",
                     "bytes [%llu..%llu) of base %.40s are no part of one buffer that is live",
-                    (unsigned long long)first, (unsigned long long)end,
-                    plan_string(plan, plan->bases[walk->segment->bases_first + index].name));
+                    (unsigned long long)first, (unsigned long long)end, name);
       return PLAN_NONE;
     }
   }
   return found;
-}
-
-/* Usually the whole base lies in one live buffer; then the records need not be looked at. */
-static uint32_t locate(const Sweep *s, const Walk *walk, uint32_t index) {
-  const Plan *plan = s->view->plan;
-  const PlanBase *base = &plan->bases[walk->segment->bases_first + index];
-  uint64_t first = walk_base(walk, index);
-  uint32_t buffer = holder_of(s, first, first + base->size_bytes);
-  if (plan->bindings[walk->call->bindings_first + index].by != PLAN_NONE)
-    prove_finding(s->view, walk, -1, "memory", "base %.40s stands elsewhere on other ranks",
-                  plan_string(plan, base->name));
-  return buffer != PLAN_NONE ? buffer : locate_operands(s, walk, index);
 }
 
 /* Visits each call once: lifetimes are given by position. */
