@@ -28,13 +28,13 @@ static bool is_op(const Applied *applied, const char *op) {
 }
 
 /* Attrs beyond those of a backward op's kernel were copied from the forward node and are ignored.
- */
+ * What has no kernel, as a split, has its own. */
 static uint64_t hash_numbers(uint64_t hash, const Applied *applied) {
   const KernelContract *contract = contract_find(applied->op);
-  if (contract == NULL) return hash;
-  for (uint32_t i = 0; i < APPLIED_ATTRS_MAX && contract->attr_count > 0; i++)
+  for (uint32_t i = 0; i < APPLIED_ATTRS_MAX && (contract == NULL || contract->attr_count > 0); i++)
     hash = hash_real(hash, applied->attrs[i]);
-  bool draws = contract_control_reads(contract) & CONTROL_BIT(CONTROL_seed);
+  bool draws =
+      contract != NULL && (contract_control_reads(contract) & CONTROL_BIT(CONTROL_seed)) != 0;
   return draws ? hash_mix(hash_mix(hash, applied->path), applied->key) : hash;
 }
 
@@ -149,8 +149,8 @@ static Sum join(Use *use) {
   uint32_t count = use->node->outputs_count;
   for (uint32_t i = 0; i < count && i < APPLIED_INPUTS_MAX; i++)
     dy[i] = of_output(use, i, use->wanted);
-  return make(use, (Applied){.op = "join", .input_count = count}, (double[APPLIED_ATTRS_MAX]){0},
-              dy);
+  return make(use, (Applied){.op = "join", .input_count = count},
+              (double[APPLIED_ATTRS_MAX]){a(use, 0)}, dy);
 }
 
 /* An activation's row in kernels.def names the kernel of its gradient; the operands of that kernel

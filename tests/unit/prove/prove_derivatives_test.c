@@ -178,6 +178,14 @@ static void test_evaluation(void) {
     b.uses[linear->inputs_first].value = b.uses[linear->outputs_first].value;
     expect_evaluation("h, linear of h.*.attn.c_attn...is not computed in training");
   }
+  TEST("an evaluation that splits elsewhere, and a gradient that is joined elsewhere") {
+    begin_evaluated();
+    b.reals[evaluated("h", "split")->attrs_first] += 1;
+    expect_evaluation("h, split of h.*.split...is not computed in training");
+    begin("gpt2", NULL);
+    b.reals[backward_of("h", "join", 0)->attrs_first] += 1;
+    expect("h, join of h.*.split");
+  }
   TEST("an evaluation that drops out") {
     begin_evaluated();
     PlanNode *gelu = evaluated("h", "gelu"), *drop = backward_of("h", "dropout", 0);
