@@ -272,7 +272,8 @@ static Sum run(const Model *m, const PlanRegion *region, Sum input) {
       uint32_t value = node_output(m->plan, node, k);
       Applied applied = applied_of(m->plan, node, k, m->name);
       if (region->program == PROGRAM_TRAIN_STEP) keep_all(&applied);
-      m->name[value] = apply(m->plan, &applied);
+      Sum sum = apply(m->plan, &applied);
+      m->name[value] = sum != 0 ? sum : hash_mix(7, 0); /* unlike a gradient, zero is a value */
       if (m->plan->values[value].kind == VALUE_LOSS) losses += m->name[value];
     }
   }

@@ -186,6 +186,21 @@ static void test_evaluation(void) {
     b.reals[backward_of("h", "join", 0)->attrs_first] += 1;
     expect("h, join of h.*.split");
   }
+  TEST("an evaluation with another op of what is zero") {
+    begin_evaluated();
+    PlanNode *trained = &b.nodes[region_of("h")->forward_first];
+    while (strcmp(b.strings + trained->op, "add") != 0)
+      trained++;
+    PlanNode *nodes[] = {trained, evaluated("h", "add")};
+    for (int i = 0; i < 2; i++) {
+      nodes[i]->op = build_string(&b, "subtract");
+      b.uses[nodes[i]->inputs_first + 1].value = b.uses[nodes[i]->inputs_first].value;
+    }
+    judge(prove_evaluation);
+    CHECK_INT(report.finding_count, 0);
+    evaluated("h", "gelu")->op = build_string(&b, "relu");
+    expect_evaluation("h, relu of h.*.gelu...is not computed in training");
+  }
   TEST("an evaluation that drops out") {
     begin_evaluated();
     PlanNode *gelu = evaluated("h", "gelu"), *drop = backward_of("h", "dropout", 0);
