@@ -24,9 +24,6 @@ static bool check_box(const Plan *plan, uint32_t index, char *why) {
     if (bound->first >= bound->end || bound->end > plan->axes[axis].size)
       return plan_refuse(why, "classes[%u]: [%u..%u) is no range of axis %s", index, bound->first,
                          bound->end, plan_string(plan, plan->axes[axis].name));
-    if (plan->axes[axis].divides == DIVIDES_DEPTH && bound->end - bound->first > 1)
-      return plan_refuse(why, "classes[%u]: has several stages along axis %s", index,
-                         plan_string(plan, plan->axes[axis].name));
     ranks *= bound->end - bound->first;
   }
   if (ranks != class->rank_count)

@@ -220,11 +220,25 @@ static void run_class(Typing *t) {
   free(held);
 }
 
+/* Collectives meet between classes only where stages are added up: all ranks of a stage do the
+ * same. */
+static bool are_stages(const Plan *plan) {
+  for (const PlanClass *class = plan->classes; class < plan->classes + plan->classes_count;
+       class ++)
+    for (uint32_t axis = 0; axis < plan->axes_count; axis++) {
+      const PlanBound *bound = &plan->bounds[class->bounds_first + axis];
+      bool is_depth = plan->axes[axis].divides == DIVIDES_DEPTH;
+      if (bound->end - bound->first != (is_depth ? 1 : plan->axes[axis].size)) return false;
+    }
+  return true;
+}
+
 void prove_types(const View *views, uint32_t count) {
-  const char *why = views[0].plan->axes_count > TYPE_AXES_MAX ? "the mesh has too many axes"
-                    : views[0].plan->regions_count == 0
-                        ? "the plan does not say what it should compute"
-                        : NULL;
+  const char *why =
+      views[0].plan->axes_count > TYPE_AXES_MAX ? "the mesh has too many axes"
+      : views[0].plan->regions_count == 0       ? "the plan does not say what it should compute"
+      : !are_stages(views[0].plan)              ? "a class of ranks is not one stage, and all of it"
+                                                : NULL;
   if (why != NULL) {
     prove_finding(&views[0], NULL, -1, "types", "%s", why);
     return;
