@@ -278,9 +278,9 @@ static void meet(const Communication *c, uint32_t from, uint32_t i, uint32_t to,
                    BufferKind_names[awaited.kind], awaited.depth, awaited.microbatch);
     find(c, from, text, to);
   }
-  if (same_bytes(send, receive) && a->record->lane == b->record->lane &&
-      same_meaning(c->plan, a->record->meaning, b->record->meaning))
-    return;
+  if (!same_meaning(c->plan, a->record->meaning, b->record->meaning))
+    find(c, from, "it meets another value or layout of ", to);
+  if (same_bytes(send, receive) && a->record->lane == b->record->lane) return;
   (void)snprintf(text, sizeof text, "operand %u (%llu bytes) meets operand %u (%llu bytes) of ", i,
                  (unsigned long long)send->size_bytes, k, (unsigned long long)receive->size_bytes);
   find(c, from, text, to);

@@ -88,6 +88,16 @@ static void check_batch(const View *view) {
                   (long long)job->accumulation, (long long)replicas);
 }
 
+/* Ids of a token for each place in seq come from a stream of them, or from the next token on. */
+static uint32_t role_of(const Plan *plan, const PlanValue *value) {
+  const PlanLayout *layout = &plan->layouts[value->layout];
+  const PlanLayoutDim *dim = &plan->layout_dims[layout->dims_first];
+  if (value->dtype != DTYPE_I32 || layout->dims_count != 2 ||
+      strcmp(plan_string(plan, dim[1].name), "seq") != 0)
+    return INPUT_COLUMNS;
+  return strcmp(plan_string(plan, value->name), "targets") == 0 ? INPUT_TARGETS : INPUT_TOKENS;
+}
+
 /* What is staged as an input is what the model reads under its name: a micro-batch of samples, as
  * long as the job says. Types find that inputs are loaded in the order of their values. */
 static const char *input_fault(const Plan *plan, const PlanInput *input, const PlanValue *value) {
@@ -95,10 +105,8 @@ static const char *input_fault(const Plan *plan, const PlanInput *input, const P
   const PlanLayout *layout = &plan->layouts[value->layout];
   const PlanLayoutDim *dim = &plan->layout_dims[layout->dims_first];
   int64_t elements = 1;
-  bool is_target = strcmp(plan_string(plan, value->name), "targets") == 0;
   if (input->dtype != value->dtype) return "has another dtype";
-  if (input->role != INPUT_COLUMNS && (input->role == INPUT_TARGETS) != is_target)
-    return "is filled with something else";
+  if (input->role != role_of(plan, value)) return "is filled with something else";
   for (uint32_t i = 0; i < layout->dims_count; i++) {
     bool is_seq = strcmp(plan_string(plan, dim[i].name), "seq") == 0;
     if (is_seq && dim[i].size != job->sample_tokens) return "has not the tokens of a sample";
@@ -119,17 +127,27 @@ static const char *ids_fault(const View *view, const PlanInput *input, uint32_t 
     bool looks_up = strcmp(plan_string(plan, node->op), "embedding") == 0;
     bool guesses = strcmp(plan_string(plan, node->op), "cross_entropy") == 0;
     if (node->inputs_count < 2 || !(looks_up || guesses) ||
+        plan->values[in[1].value].kind != VALUE_INPUT ||
         value_named(view, in[1].value, VALUE_INPUT) != value)
       continue;
     const PlanLayout *of = &plan->layouts[plan->values[in[0].value].layout];
     uint32_t dim = of->dims_first + (looks_up || of->dims_count == 0 ? 0 : of->dims_count - 1);
-    bool is_stream = input->role != INPUT_COLUMNS;
-    if (of->dims_count == 0 || input->vocab == 0 ||
-        input->vocab > plan->layout_dims[dim].real_size ||
-        (is_stream && plan->jobs[0].vocab > input->vocab))
+    if (of->dims_count == 0 || input->vocab == 0 || input->vocab > plan->layout_dims[dim].real_size)
       return "has more ids than the model";
   }
   return NULL;
+}
+
+/* Tokens and targets come from one file. */
+static void check_vocab(const View *view) {
+  const Plan *plan = view->plan;
+  uint32_t least = 0;
+  for (const PlanInput *at = plan->inputs; at < plan->inputs + plan->inputs_count; at++)
+    if (at->role != INPUT_COLUMNS && at->vocab > 0 && (least == 0 || at->vocab < least))
+      least = at->vocab;
+  if (plan->jobs[0].vocab != least)
+    prove_finding(view, NULL, -1, "records", "%u tokens are known, and inputs have %u",
+                  plan->jobs[0].vocab, least);
 }
 
 static void check_inputs(const View *view) {
@@ -173,5 +191,6 @@ void prove_job(const View *view) {
   if (view->plan->regions_count == 0) return;
   check_batch(view);
   check_inputs(view);
+  check_vocab(view);
   check_keys(view);
 }

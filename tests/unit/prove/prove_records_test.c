@@ -195,6 +195,52 @@ static void test_lasting(void) {
   }
 }
 
+/* The same elements of a rank, as so many more samples of fewer tokens. */
+static uint32_t layout_turned(uint32_t layout) {
+  PlanLayout other = b.layouts[layout];
+  uint32_t first = b.layout_dims_count;
+  for (uint32_t i = 0; i < other.dims_count; i++)
+    build_layout_dims(&b, b.layout_dims[other.dims_first + i]);
+  for (uint32_t i = 0; i < 2; i++) {
+    PlanLayoutDim *dim = &b.layout_dims[first + i];
+    dim->size = i == 0 ? dim->size * 2 : dim->size / 2;
+    dim->real_size = dim->size;
+    uint32_t cuts = b.cuts_count;
+    for (uint32_t k = 0; k < dim->cuts_count; k++)
+      build_cuts(&b, b.cuts[dim->cuts_first + k]);
+    dim->cuts_first = cuts;
+  }
+  for (uint32_t i = 2; i < other.dims_count; i++)
+    b.layout_dims[first + i].cuts_count = 0;
+  other.dims_first = first;
+  return build_layouts(&b, other);
+}
+
+static void test_layouts(void) {
+  TEST("blocks of a ring that are joined as other samples and tokens") {
+    BEGIN("llama", "cluster.devices=2", "parallel.cp=2");
+    PlanRecord *record = record_of("attention_merge", PURPOSE_PART, 0);
+    PlanOperand *operand = &b.operands[record->operands_first];
+    operand->layout = layout_turned(operand->layout);
+    uint32_t first = b.ints_count;
+    for (uint32_t i = 0; i < record->dims_count; i++)
+      build_ints(&b, b.ints[record->dims_first + i]);
+    record->dims_first = first;
+    b.ints[first] *= 2, b.ints[first + 1] /= 2;
+    expect("the plan does not say how operand 0 has model.layers.*.attention");
+  }
+  TEST("stages that take what goes between them to be cut in two ways") {
+    BEGIN("gpt2", "cluster.devices=2", "parallel.pp=2", "train.microbatch=1");
+    PlanRecord *record = b.records;
+    while (record->purpose != PURPOSE_TRANSFER)
+      record++;
+    PlanMeaning meaning = b.meanings[record->meaning];
+    meaning.before = meaning.after = layout_turned(meaning.before);
+    record->meaning = build_meanings(&b, meaning);
+    expect("it meets another value or layout of classes[1]");
+  }
+}
+
 static void test_job(void) {
   TEST("a rate, a seed or an optimizer that no setting has") {
     BEGIN("gpt2", NULL);
@@ -220,6 +266,11 @@ static void test_job(void) {
     b.inputs[0] = input[0], b.inputs[1] = input[1];
     b.inputs[1].role = INPUT_TOKENS;
     expect("input targets is filled with something else");
+    b.inputs[1].role = INPUT_COLUMNS;
+    expect("input targets is filled with something else");
+    b.inputs[1] = input[1], b.jobs[0].vocab--;
+    expect("63 tokens are known, and inputs have 64");
+    b.jobs[0].vocab++;
     b.inputs[1] = input[1], b.inputs[1].vocab++;
     expect("input targets has more ids than the model");
     b.inputs[1] = input[1], b.jobs[0].sample_tokens /= 2;
@@ -375,6 +426,7 @@ int main(void) {
   test_numbers();
   test_nodes();
   test_lasting();
+  test_layouts();
   test_job();
   test_strategies();
   build_free(&b);
