@@ -223,6 +223,31 @@ static const KernelCase kernel_cases[] = {
     BLOCKS("lion_master", 0.95, 0.98, 0, 0),
     {"linear", {21, 2100, 50, 0}, {0}, 0},    /* several blocks along what is summed over */
     {"linear_dx", {21, 50, 2100, 0}, {0}, 0}, /* and rows that are no whole panels */
+    /* ids in more parts than one launch has, and more rows of an id than a part notes */
+    {"embedding_backward", {700, 16, 1500}, {0}, 0},
+    {"embedding_backward", {16001, 9, 2}, {0}, 0},
+    {"embedding_backward", {600, 136, 40}, {3}, 0},
+    {"embedding", {19, 40, 7}, {3}, 0},
+    /* more rows than a GPU's blocks have at once, and the next width */
+    {"layernorm_backward", {1063, 24}, {0}, 0},
+    {"rmsnorm_backward", {1063, 24}, {0}, 0},
+    {"layernorm_backward", {5, 1032}, {0}, 0},
+    {"rmsnorm", {5, 1032}, {1e-6}, 0},
+    /* rows of more than 32 kB */
+    {"cross_entropy", {2, 16640, 16633}, {0}, 0},
+    {"cross_entropy_train", {3, 16640, 16633}, {0.125}, 0},
+    {"cross_entropy_stats", {2, 16640, 40000}, {16640}, 0},
+    {"cross_entropy_parts_train", {2, 16640, 40000, 3}, {0.5, 16640}, 0},
+    /* packs of masks */
+    {"dropout", {2, 8, 1, 1, 64, 1, 8, 24, 1}, {0.25, 0, 4, 16, 0}, 0},
+    {"dropout", {2, 5, 3, 8, 8, 1, 5, 5, 16}, {0.4, 0, 0, 2, 8}, 1},
+    {"dropout", {2, 5, 3, 8, 8, 1, 5, 5, 17}, {0.4, 0, 0, 2, 1}, 0},
+    {"dropout", {2, 5, 3, 8, 1, 1, 5, 5, 18}, {0.4, 0, 0, 2, 2}, 0},
+    /* repeated rarely and often */
+    {"sum_to", {3, 9, 5, 32, 0, 32, 1}, {0}, 0},
+    {"sum_to", {2, 300, 40, 0, 1}, {0}, 0},
+    {"sum_to", {2, 300, 4, 0, 1}, {0}, 0},
+    {"rope", {1, 3, 5, 8, 40, 48}, {10000, 1, 0, 1, 1}, 0},
 };
 
 enum { KERNEL_CASES = sizeof kernel_cases / sizeof *kernel_cases };
