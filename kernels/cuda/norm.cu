@@ -9,12 +9,16 @@
 
 enum { WIDEST = 16 * 1024, KEPT_MOST = 16 };
 
-/* A thread has PER packs of V neighbours: the first at column threadIdx.x V, the others every
- * THREADS V. Rows are no wider than all of them, and hold whole packs. */
-template <class T_, int V_, int THREADS_, int PER_> struct Columns {
+/* THREADS threads have a row, each of them PER packs of V neighbours: the first thread's first pack
+ * at column 0, the others every THREADS V. Rows are no wider than all of them, and hold whole
+ * packs. Backward, a block has ROWS rows at once: of narrow ones so many that memory is busy. */
+template <class T_, int V_, int THREADS_, int PER_, int ROWS_> struct Columns {
   typedef T_ T;
-  static constexpr int V = V_, THREADS = THREADS_, PER = PER_, COUNT = PER * V;
-  static __device__ int64_t first(int pack) { return ((int64_t)pack * THREADS + threadIdx.x) * V; }
+  static constexpr int V = V_, THREADS = THREADS_, PER = PER_, COUNT = PER * V, ROWS = ROWS_;
+  static __device__ int64_t first(int pack) {
+    const unsigned thread = ROWS > 1 ? threadIdx.x % THREADS : threadIdx.x;
+    return ((int64_t)pack * THREADS + thread) * V;
+  }
 };
 
 /* Loops over the packs of a thread that are in the row: the pack's number, and its first column. */
@@ -27,17 +31,19 @@ template <class T_, int V_, int THREADS_, int PER_> struct Columns {
 template <class T, class Run> static void with_columns(int64_t width, bool in_packs, Run run) {
   constexpr int V = PACK_BYTES / (int)sizeof(T);
   if (!in_packs && width <= 1024)
-    run(Columns<T, 1, 128, 8>());
+    run(Columns<T, 1, 128, 8, 4>());
   else if (!in_packs)
-    run(Columns<T, 1, 512, 32>());
+    run(Columns<T, 1, 512, 32, 1>());
   else if (width <= 1024)
-    run(Columns<T, V, 128, 8 / V>());
+    run(Columns<T, V, 128, 8 / V, 4>());
+  else if (width <= 2048)
+    run(Columns<T, V, 256, 8 / V, 2>());
   else if (width <= 4096)
-    run(Columns<T, V, 256, 16 / V>());
+    run(Columns<T, V, 256, 16 / V, 1>());
   else if (width <= 8192)
-    run(Columns<T, V, 512, 16 / V>());
+    run(Columns<T, V, 512, 16 / V, 1>());
   else
-    run(Columns<T, V, 512, 32 / V>());
+    run(Columns<T, V, 512, 32 / V, 1>());
 }
 
 template <class T> static bool are_packs(int64_t width, const void *const *at, int count) {
@@ -176,7 +182,8 @@ template <class C> struct SlopeRow {
   }
 };
 
-/* Writes a pack of d_x, or of its sum with `other`. */
+/* Writes a pack of d_x, or of its sum with `other`. That is rounded as if d_x had been in memory:
+ * no multiply-add. */
 template <class C>
 static __device__ void store_slope(const NormBackward<typename C::T> &n, int64_t at,
                                    const float *d_x) {
@@ -186,52 +193,103 @@ static __device__ void store_slope(const NormBackward<typename C::T> &n, int64_t
   load_pack<C::V>(n.other + at, sum);
 #pragma unroll
   for (int v = 0; v < C::V; v++)
-    sum[v] += rounded<typename C::T>(d_x[v]);
+    sum[v] = __fadd_rn(sum[v], rounded<typename C::T>(d_x[v]));
   store_pack<C::V>(n.y + at, sum);
 }
 
+/* Makes of a and b their sums over the threads that share a row. All threads of the block call it,
+ * `turn` being 0 and 1 by turns: who writes the one turn's parts has seen everyone reach the
+ * other's, and so be through with this one's. */
+template <class C> static __device__ void row_sums(float *a, float *b, int turn) {
+  enum { WARPS = C::THREADS / WARP_LANES, ALL = WARPS * C::ROWS };
+  SHARED(float, parts, 2 * 2 * ALL);
+  float *part = parts + turn * 2 * ALL;
+  const int warp = (int)threadIdx.x / WARP_LANES, first = warp / WARPS * WARPS;
+  *a = warp_sum(*a);
+  *b = warp_sum(*b);
+  if (threadIdx.x % WARP_LANES == 0) {
+    part[warp] = *a;
+    part[ALL + warp] = *b;
+  }
+  __syncthreads();
+  *a = *b = 0;
+  for (int i = first; i < first + WARPS; i++) {
+    *a += part[i];
+    *b += part[ALL + i];
+  }
+}
+
+/* What a thread's columns add to the gradients of weight and bias. */
+template <class C> struct Gradients { float weight[C::COUNT], bias[C::COUNT]; };
+
+/* Writes the block's sums: those of the threads with the first of its rows, then of the second ..
+ */
 template <class C>
-__global__ void __launch_bounds__(C::THREADS) norm_backward_rows(NormBackward<typename C::T> n) {
+static __device__ void store_sums(const NormBackward<typename C::T> &n, const Gradients<C> &add) {
+  enum { WIDTH = C::ROWS > 1 ? C::THREADS * C::COUNT : 1 };
+  SHARED(float, sums, 2 * WIDTH); /* so far */
   const C columns;
-  float d_weight[C::COUNT] = {}, d_bias[C::COUNT] = {};
-  for (int64_t r = blockIdx.x; r < n.rows; r += gridDim.x) {
-    float mean = n.has_mean ? n.stats[2 * r] : 0, rstd = n.stats[n.has_mean ? 2 * r + 1 : r];
-    float sum_g = 0, sum_gn = 0;
+  const int own = (int)threadIdx.x / C::THREADS;
+  float *to = n.sums + blockIdx.x * n.vectors * n.padded;
+  for (int row = 0; row < C::ROWS; row++) {
+    const bool is_last = row == C::ROWS - 1;
+    EACH_PACK(columns, p, c, own == row ? n.width : 0) {
+#pragma unroll
+      for (int v = 0; v < C::V; v++) {
+        float weight = add.weight[p * C::V + v], bias = add.bias[p * C::V + v];
+        if (row > 0) weight = sums[c + v] + weight, bias = sums[WIDTH + c + v] + bias;
+        if (!is_last) sums[c + v] = weight, sums[WIDTH + c + v] = bias;
+        if (is_last) to[c + v] = weight;
+        if (is_last && n.vectors > 1) to[n.padded + c + v] = bias;
+      }
+    }
+    if (!is_last) __syncthreads();
+  }
+}
+
+template <class C>
+__global__ void __launch_bounds__(C::THREADS *C::ROWS)
+    norm_backward_rows(NormBackward<typename C::T> n) {
+  const C columns;
+  Gradients<C> add = {};
+  int turn = 0;
+  for (int64_t first = (int64_t)blockIdx.x * C::ROWS; first < n.rows;
+       first += (int64_t)gridDim.x * C::ROWS) {
+    const int64_t r = first + threadIdx.x / C::THREADS, width = r < n.rows ? n.width : 0;
+    float mean = 0, rstd = 0, sum_g = 0, sum_gn = 0;
+    if (width > 0)
+      mean = n.has_mean ? n.stats[2 * r] : 0, rstd = n.stats[n.has_mean ? 2 * r + 1 : r];
     SlopeRow<C> row;
-    EACH_PACK(columns, p, c, n.width) {
+    EACH_PACK(columns, p, c, width) {
       float weight[C::V];
       load_pack<C::V>(n.weight + c, weight);
       row.load(n, r * n.width, p, c, mean, rstd);
 #pragma unroll
       for (int v = 0; v < C::V; v++) {
         float slope = row.slope[row.at(p) + v], unit = row.unit[row.at(p) + v];
-        d_weight[p * C::V + v] += slope * unit;
-        d_bias[p * C::V + v] += slope;
-        sum_g += slope * weight[v];
-        sum_gn += slope * weight[v] * unit;
+        add.weight[p * C::V + v] += slope * unit;
+        add.bias[p * C::V + v] += slope;
+        float g = __fmul_rn(slope, weight[v]);
+        sum_g += g;
+        sum_gn += g * unit;
       }
     }
-    float mean_gn = block_sum(sum_gn) / (float)n.width;
-    float mean_g = n.has_mean ? block_sum(sum_g) / (float)n.width : 0;
-    EACH_PACK(columns, p, c, n.width) {
+    row_sums<C>(&sum_gn, &sum_g, turn);
+    turn = 1 - turn;
+    float mean_gn = sum_gn / (float)n.width, mean_g = n.has_mean ? sum_g / (float)n.width : 0;
+    EACH_PACK(columns, p, c, width) {
       float weight[C::V], d_x[C::V];
       load_pack<C::V>(n.weight + c, weight);
       if (!row.KEEPS) row.load(n, r * n.width, p, c, mean, rstd);
 #pragma unroll
-      for (int v = 0; v < C::V; v++)
-        d_x[v] = rstd * (row.slope[row.at(p) + v] * weight[v] - mean_g -
-                         row.unit[row.at(p) + v] * mean_gn);
+      for (int v = 0; v < C::V; v++) {
+        float g = __fmul_rn(row.slope[row.at(p) + v], weight[v]); /* as in the sums, to cancel */
+        d_x[v] = rstd * (g - mean_g - row.unit[row.at(p) + v] * mean_gn);
+      }
       store_slope<C>(n, r * n.width + c, d_x);
     }
   }
-  float *own = n.sums + blockIdx.x * n.vectors * n.padded;
-  EACH_PACK(columns, p, c, n.width) {
-#pragma unroll
-    for (int v = 0; v < C::V; v++) {
-      own[c + v] = d_weight[p * C::V + v];
-      if (n.vectors > 1) own[n.padded + c + v] = d_bias[p * C::V + v];
-    }
-  }
+  store_sums<C>(n, add);
 }
 
 enum { ADD_COLUMNS = WARP_LANES, ADD_LANES = 8 };
@@ -266,7 +324,7 @@ static KernelStatus norm_backward(const KernelArgs *args, const void *other, voi
     typedef decltype(gradient) G;
     void *const *at = args->operand;
     int64_t rows = args->dim[0], width = args->dim[1];
-    int64_t blocks = rows < WORK_NORM_BLOCKS_CUDA ? rows : (int64_t)WORK_NORM_BLOCKS_CUDA;
+    int64_t blocks = 0;
     NormBackward<T> n = {(const T *)at[0],
                          (const T *)at[1],
                          (const T *)at[2],
@@ -285,7 +343,9 @@ static KernelStatus norm_backward(const KernelArgs *args, const void *other, voi
     Launch run(args, why, name);
     with_columns<T>(width, are_packs<T>(width, all, 6), [&](auto columns) {
       typedef decltype(columns) C;
-      run.blocks(dim3((unsigned)blocks), C::THREADS, norm_backward_rows<C>, n);
+      blocks = (rows + C::ROWS - 1) / C::ROWS;
+      if (blocks > WORK_NORM_BLOCKS_CUDA) blocks = WORK_NORM_BLOCKS_CUDA;
+      run.blocks(dim3((unsigned)blocks), C::THREADS * C::ROWS, norm_backward_rows<C>, n);
     });
     run.blocks(dim3((unsigned)((n.vectors * width + ADD_COLUMNS - 1) / ADD_COLUMNS)),
                ADD_COLUMNS * ADD_LANES, add_blocks<G, T>, (G *)at[5],

@@ -92,5 +92,17 @@ static inline unsigned __ballot_sync(unsigned mask, int predicate) {
 static inline int __popc(unsigned bits) {
   return __builtin_popcount(bits);
 }
+static inline int __ffs(int bits) {
+  return __builtin_ffs(bits);
+}
+/* Never parts of a multiply-add, which a compiler makes of others. */
+static inline float __fadd_rn(float a, float b) {
+  volatile float x = a, y = b;
+  return x + y;
+}
+static inline float __fmul_rn(float a, float b) {
+  volatile float product = a * b;
+  return product;
+}
 
 #endif
