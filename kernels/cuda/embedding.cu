@@ -1,6 +1,6 @@
 /* embedding.cu -- rows of a table by id; ids that the table does not have give zeros and no
  * gradient. */
-#include "kernels/cuda/cuda.h"
+#include "kernels/cuda/packs.h"
 extern "C" {
 #include "kernels/runs.h"
 }
@@ -18,13 +18,15 @@ static __device__ bool has_row(const Table &table, int32_t id) {
   return id >= table.first && id < table.first + table.vocab;
 }
 
-template <class T> __global__ void gather(const T *rows, const int32_t *ids, T *y, Table table) {
-  for (EACH_ELEMENT(i, table.rows * table.width)) {
-    int32_t id = ids[i / table.width];
+template <class T, int V>
+__global__ void gather(const T *rows, const int32_t *ids, T *y, Table table) {
+  const int64_t packs = table.width / V; /* of a row */
+  for (EACH_ELEMENT(i, table.rows * packs)) {
+    int32_t id = ids[i / packs];
+    Pack<T, V> pack = {};
     if (has_row(table, id))
-      y[i] = rows[(id - table.first) * table.width + i % table.width];
-    else
-      put(y + i, 0);
+      pack = *(const Pack<T, V> *)(rows + (id - table.first) * table.width + i % packs * V);
+    *(Pack<T, V> *)(y + i * V) = pack;
   }
 }
 
@@ -32,63 +34,199 @@ CUDA_KERNEL(embedding) {
   Table table = table_of(args);
   return with_float(args->dtype[0], why, [=](auto number) {
     typedef decltype(number) T;
+    const T *rows = (const T *)args->operand[0];
+    T *y = (T *)args->operand[2];
+    bool in_packs = table.width * sizeof(T) % PACK_BYTES == 0 && is_aligned(rows) && is_aligned(y);
     Launch run(args, why, "embedding");
-    run.flat(table.rows * table.width, gather<T>, (const T *)args->operand[0],
-             (const int32_t *)args->operand[1], (T *)args->operand[2], table);
+    with_packs<sizeof(T)>(in_packs, [&](auto count) {
+      constexpr int V = decltype(count)::VALUE;
+      run.flat(table.rows * (table.width / V), gather<T, V>, rows,
+               (const int32_t *)args->operand[1], y, table);
+    });
     return run.status;
   });
 }
 
-template <class G> __global__ void clear(G *at, int64_t n) {
-  for (EACH_ELEMENT(i, n))
-    put(at + i, 0);
+/* ---- backward: the table's rows are shared out over parts, a block each. It looks through all ids
+ * for those of its part, and notes them in order. Then each of its warps adds up all rows of an id,
+ * in order, in some columns: every element of the table is added to once, by one thread. */
+
+enum {
+  PARTS_MOST = 1024, /* some for each multiprocessor; a power of two */
+  SEARCH_THREADS = 256,
+  SEARCH_WARPS = SEARCH_THREADS / WARP_LANES,
+  SEARCH_EACH = 4, /* ids that a thread looks at once */
+  FOUND_MOST = 4096,
+  ROWS_AT_ONCE = 8 /* loads that a thread has under way */
+};
+
+/* Rows of ids of one part, in order; their number may be more than there is room for. */
+struct Found {
+  int32_t *id, *row;
+  int count;
+};
+
+/* Of ids in the table. */
+static __device__ bool is_of_part(const Table &table, int32_t id) {
+  return has_row(table, id) && ((uint32_t)id & (gridDim.x - 1)) == blockIdx.x;
 }
 
-/* Rows [first, first + ROW_THREADS) that have the id, in order, as distances from `base`; returns
- * how many. All threads of the block call it. */
-static __device__ int find_rows(const int32_t *ids, int32_t id, int64_t rows, int64_t base,
-                                int64_t first, int32_t *found) {
-  SHARED(unsigned, ballot, ROW_THREADS / WARP_LANES);
-  unsigned lane = threadIdx.x % WARP_LANES, warp = threadIdx.x / WARP_LANES;
-  int64_t row = first + threadIdx.x;
-  bool is_ours = row < rows && ids[row] == id;
-  unsigned bits = __ballot_sync(0xffffffffu, is_ours);
-  __syncthreads(); /* what was found before has been read */
-  if (lane == 0) ballot[warp] = bits;
-  __syncthreads();
-  int before = __popc(bits & ((1u << lane) - 1)), all = 0;
-  for (unsigned w = 0; w < ROW_THREADS / WARP_LANES; w++) {
-    if (w < warp) before += __popc(ballot[w]);
-    all += __popc(ballot[w]);
+/* Notes which of the next ids are of the block's part. All threads of the block call it. */
+static __device__ void find(Found *found, const Table &table, const int32_t *ids, int64_t first) {
+  static_assert(SEARCH_EACH * SEARCH_WARPS == WARP_LANES, "a lane for each ballot");
+  SHARED(unsigned, ballot, WARP_LANES);
+  const int lane = (int)threadIdx.x % WARP_LANES, warp = (int)threadIdx.x / WARP_LANES;
+  int32_t id[SEARCH_EACH];
+  unsigned bits[SEARCH_EACH];
+#pragma unroll
+  for (int k = 0; k < SEARCH_EACH; k++) {
+    int64_t row = first + k * SEARCH_THREADS + threadIdx.x;
+    id[k] = row < table.rows ? ids[row] : -1;
   }
-  if (is_ours) found[before] = (int32_t)(row - base);
+  __syncthreads(); /* the ballots before have been read */
+#pragma unroll
+  for (int k = 0; k < SEARCH_EACH; k++) {
+    bits[k] = __ballot_sync(0xffffffffu, is_of_part(table, id[k]));
+    if (lane == 0) ballot[k * SEARCH_WARPS + warp] = bits[k];
+  }
   __syncthreads();
-  return all;
+  const int count = __popc(ballot[lane]);
+  int until = count; /* of this ballot and all before it */
+  if (__ballot_sync(0xffffffffu, count > 0) == 0) return;
+  for (int lanes = 1; lanes < WARP_LANES; lanes *= 2) {
+    int before = __shfl_sync(0xffffffffu, until, lane - lanes);
+    if (lane >= lanes) until += before;
+  }
+#pragma unroll
+  for (int k = 0; k < SEARCH_EACH; k++) {
+    int at = found->count + __shfl_sync(0xffffffffu, until - count, k * SEARCH_WARPS + warp) +
+             __popc(bits[k] & ((1u << lane) - 1));
+    if ((bits[k] >> lane & 1u) == 0 || at >= FOUND_MOST) continue;
+    found->id[at] = id[k];
+    found->row[at] = (int32_t)(first + k * SEARCH_THREADS + threadIdx.x);
+  }
+  found->count += __shfl_sync(0xffffffffu, until, WARP_LANES - 1);
 }
 
-/* The block of the first row with an id sums all rows with that id, in order: every element of the
- * table is added to once, by one thread. */
-template <class T, class G>
-__global__ void scatter_first(const T *d_y, const int32_t *ids, G *d_table, Table table) {
-  SHARED(int32_t, found, ROW_THREADS);
-  int64_t row = blockIdx.x;
-  int32_t id = ids[row];
-  if (!has_row(table, id)) return;
-  int earlier = 0;
-  for (int64_t r = threadIdx.x; r < row; r += blockDim.x)
-    earlier += ids[r] == id;
-  if (block_sum(earlier) > 0) return;
-  G *to = d_table + (id - table.first) * table.width;
-  for (int64_t column = 0; column < table.width; column += ROW_THREADS) {
-    int64_t c = column + threadIdx.x;
-    float sum = 0;
-    for (int64_t first = row; first < table.rows; first += ROW_THREADS) {
-      int count = find_rows(ids, id, table.rows, row, first, found);
-      for (int k = 0; k < count && c < table.width; k++)
-        sum += to_float(d_y[(row + found[k]) * table.width + c]);
+/* Adds the rows of d_y that bits stand for, the lowest first. */
+template <int V, class T, class RowOf>
+static __device__ void add_rows(float *sum, const T *d_y, int64_t width, unsigned bits,
+                                RowOf row_of) {
+  while (bits != 0) {
+    Pack<T, V> pack[ROWS_AT_ONCE] = {};
+#pragma unroll
+    for (int i = 0; i < ROWS_AT_ONCE; i++) {
+      if (bits != 0) pack[i] = *(const Pack<T, V> *)(d_y + row_of(__ffs((int)bits) - 1) * width);
+      bits &= bits - 1;
     }
-    if (c < table.width) put(to + c, to_float(to[c]) + sum);
+#pragma unroll
+    for (int i = 0; i < ROWS_AT_ONCE; i++)
+#pragma unroll
+      for (int v = 0; v < V; v++)
+        sum[v] += to_float(pack[i].at[v]);
   }
+}
+
+/* Where sums in some columns of an id go. */
+template <int V, class G>
+static __device__ void add_to_table(G *d_table, const Table &table, int32_t id, int64_t column,
+                                    const float *sum) {
+  float now[V];
+  G *to = d_table + (id - table.first) * table.width + column;
+  load_pack<V>(to, now);
+#pragma unroll
+  for (int v = 0; v < V; v++)
+    now[v] += sum[v];
+  store_pack<V>(to, now);
+}
+
+/* Columns of a warp, of which each lane has V. */
+template <int V> static __device__ int64_t column_of(int64_t strip) {
+  return (strip * WARP_LANES + threadIdx.x % WARP_LANES) * V;
+}
+
+/* A warp has an id where it was found first, in a strip of columns. */
+template <int V, class T, class G>
+static __device__ void add_found(const Found &found, const T *d_y, G *d_table, const Table &table,
+                                 int64_t strips) {
+  const int lane = (int)threadIdx.x % WARP_LANES;
+  for (int64_t i = threadIdx.x / WARP_LANES; i < found.count * strips; i += SEARCH_WARPS) {
+    const int place = (int)(i / strips);
+    const int32_t id = found.id[place];
+    const int64_t column = column_of<V>(i % strips);
+    bool is_earlier = false;
+    for (int k = lane; k < place; k += WARP_LANES)
+      is_earlier = is_earlier || found.id[k] == id;
+    if (__ballot_sync(0xffffffffu, is_earlier) != 0) continue;
+    float sum[V] = {};
+    for (int k = place; k < found.count; k += WARP_LANES) {
+      bool is_ours = k + lane < found.count && found.id[k + lane] == id;
+      unsigned bits = __ballot_sync(0xffffffffu, is_ours);
+      add_rows<V>(sum, d_y + column, table.width, column < table.width ? bits : 0,
+                  [&](int bit) { return (int64_t)found.row[k + bit]; });
+    }
+    if (column < table.width) add_to_table<V>(d_table, table, id, column, sum);
+  }
+}
+
+/* The same where more rows were found than can be noted: a warp looks through all ids itself. */
+template <int V, class T, class G>
+static __device__ void add_all(const int32_t *ids, const T *d_y, G *d_table, const Table &table,
+                               int64_t strips) {
+  const int lane = (int)threadIdx.x % WARP_LANES;
+  const int64_t parts = gridDim.x, first = (blockIdx.x - table.first) & (parts - 1);
+  const int64_t count = (table.vocab - first + parts - 1) / parts;
+  for (int64_t i = threadIdx.x / WARP_LANES; i < count * strips; i += SEARCH_WARPS) {
+    const int32_t id = (int32_t)(table.first + first + i / strips * parts);
+    const int64_t column = column_of<V>(i % strips);
+    unsigned bits[SEARCH_EACH], any = 0;
+    float sum[V] = {};
+    for (int64_t r = 0; r < table.rows; r += SEARCH_EACH * WARP_LANES) {
+#pragma unroll
+      for (int k = 0; k < SEARCH_EACH; k++) {
+        int64_t row = r + k * WARP_LANES + lane;
+        bits[k] = row < table.rows && ids[row] == id;
+      }
+#pragma unroll
+      for (int k = 0; k < SEARCH_EACH; k++) {
+        unsigned found = __ballot_sync(0xffffffffu, (int)bits[k]);
+        any |= found;
+        add_rows<V>(sum, d_y + column, table.width, column < table.width ? found : 0,
+                    [=](int bit) { return r + k * WARP_LANES + bit; });
+      }
+    }
+    if (any != 0 && column < table.width) add_to_table<V>(d_table, table, id, column, sum);
+  }
+}
+
+template <class T, class G, int V>
+__global__ void __launch_bounds__(SEARCH_THREADS)
+    scatter_part(const T *d_y, const int32_t *ids, G *d_table, Table table) {
+  SHARED(int32_t, id, FOUND_MOST);
+  SHARED(int32_t, row, FOUND_MOST);
+  Found found = {id, row, 0};
+  for (int64_t first = 0; first < table.rows; first += SEARCH_EACH * SEARCH_THREADS)
+    find(&found, table, ids, first);
+  __syncthreads(); /* all of them are noted */
+  const int64_t strips = (table.width + WARP_LANES * V - 1) / (WARP_LANES * V);
+  if (found.count <= FOUND_MOST)
+    add_found<V>(found, d_y, d_table, table, strips);
+  else
+    add_all<V>(ids, d_y, d_table, table, strips);
+}
+
+template <class G, int V> __global__ void clear(G *at, int64_t n) {
+  each_pack<V>(n, [=](int64_t i, auto count) {
+    constexpr int W = decltype(count)::VALUE;
+    *(Pack<G, W> *)(at + i) = Pack<G, W>{};
+  });
+}
+
+static unsigned parts_of(int64_t vocab) {
+  unsigned parts = 1;
+  while (parts < vocab && parts < PARTS_MOST)
+    parts *= 2;
+  return parts;
 }
 
 CUDA_KERNEL(embedding_backward) {
@@ -96,12 +234,22 @@ CUDA_KERNEL(embedding_backward) {
   return with_floats(args->dtype[0], args->dtype[2], why, [=](auto value, auto gradient) {
     typedef decltype(value) T;
     typedef decltype(gradient) G;
+    constexpr size_t LARGER = sizeof(T) > sizeof(G) ? sizeof(T) : sizeof(G);
+    const T *d_y = (const T *)args->operand[0];
+    const int32_t *ids = (const int32_t *)args->operand[1];
     G *d_table = (G *)args->operand[2];
+    const int64_t all = table.vocab * table.width;
+    bool in_packs = table.width * LARGER % PACK_BYTES == 0 && is_aligned(d_y);
     Launch run(args, why, "embedding_backward");
     if (!args->accumulate)
-      run.flat(table.vocab * table.width, clear<G>, d_table, table.vocab * table.width);
-    run.blocks(dim3((unsigned)table.rows), ROW_THREADS, scatter_first<T, G>,
-               (const T *)args->operand[0], (const int32_t *)args->operand[1], d_table, table);
+      with_packs<sizeof(G)>(is_aligned(d_table), [&](auto count) {
+        constexpr int V = decltype(count)::VALUE;
+        run.packs<V>(all, clear<G, V>, d_table, all);
+      });
+    with_packs<LARGER>(in_packs && is_aligned(d_table), [&](auto count) {
+      run.blocks(dim3(parts_of(table.vocab)), SEARCH_THREADS,
+                 scatter_part<T, G, decltype(count)::VALUE>, d_y, ids, d_table, table);
+    });
     return run.status;
   });
 }
