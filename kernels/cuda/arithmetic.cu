@@ -1,6 +1,6 @@
 /* arithmetic.cu -- a op b with b broadcast, the sum that undoes a broadcast, and scale * x + shift.
  */
-#include "kernels/cuda/packs.h"
+#include "kernels/cuda/columns.h"
 
 enum { AXES_MAX = 8 };
 
@@ -134,10 +134,47 @@ static __device__ int64_t x_index(const Broadcast &b, bool kept, int64_t i) {
   return at;
 }
 
+enum { REPEATS_AT_ONCE = 8 };
+
+/* Where all of y is repeated in x. */
+template <class T, int V>
+__global__ void sum_repeats(const T *x, T *y, int64_t period, int64_t repeats) {
+  each_pack<V>(period, [=](int64_t i, auto count) {
+    constexpr int W = decltype(count)::VALUE;
+    float sum[W] = {};
+    for (int64_t first = 0; first < repeats; first += REPEATS_AT_ONCE) {
+      Pack<T, W> pack[REPEATS_AT_ONCE] = {};
+#pragma unroll
+      for (int k = 0; k < REPEATS_AT_ONCE; k++)
+        if (first + k < repeats) pack[k] = *(const Pack<T, W> *)(x + (first + k) * period + i);
+#pragma unroll
+      for (int k = 0; k < REPEATS_AT_ONCE; k++)
+#pragma unroll
+        for (int v = 0; v < W; v++)
+          sum[v] += to_float(pack[k].at[v]);
+    }
+    store_pack<W>(y + i, sum);
+  });
+}
+
+/* Of few elements that are repeated often, blocks share the repetitions. */
+template <class T>
+static void issue_repeats(Launch &run, const T *x, T *y, int64_t period, int64_t repeats) {
+  enum { FEW = 32 * 1024, OFTEN = 128 };
+  const bool in_packs = is_aligned(x) && is_aligned(y) && period * sizeof(T) % PACK_BYTES == 0;
+  if (period < FEW && repeats >= OFTEN) {
+    sum_columns(run, x, y, repeats, period, false);
+    return;
+  }
+  with_packs<sizeof(T)>(in_packs, [&](auto count) {
+    constexpr int V = decltype(count)::VALUE;
+    run.packs<V>(period, sum_repeats<T, V>, x, y, period, repeats);
+  });
+}
+
 /* A thread for each element of y: neighbours read neighbours where the last axis is kept. */
 template <class T>
-__global__ void sum_columns(const T *x, T *y, Broadcast b, int64_t kept_count,
-                            int64_t summed_count) {
+__global__ void sum_each(const T *x, T *y, Broadcast b, int64_t kept_count, int64_t summed_count) {
   for (EACH_ELEMENT(kept, kept_count)) {
     int64_t from = x_index(b, true, kept);
     float sum = 0;
@@ -169,10 +206,12 @@ CUDA_KERNEL(sum_to) {
     const T *x = (const T *)args->operand[0];
     T *y = (T *)args->operand[1];
     Launch run(args, why, "sum_to");
-    if (kept < FEW && summed > ROW_THREADS)
+    if (kept >= STRIP_LANES && period_of(shape) == kept)
+      issue_repeats(run, x, y, kept, summed);
+    else if (kept < FEW && summed > ROW_THREADS)
       run.blocks(dim3((unsigned)kept), ROW_THREADS, sum_rows<T>, x, y, shape, summed);
     else
-      run.flat(kept, sum_columns<T>, x, y, shape, kept, summed);
+      run.flat(kept, sum_each<T>, x, y, shape, kept, summed);
     return run.status;
   });
 }

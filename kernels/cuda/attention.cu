@@ -135,8 +135,8 @@ template <class S> struct Row {
   }
 };
 
-/* The query of a thread's row. Only is_there and the row's own memory are apart from its neighbours:
- * a thread beyond the last query goes along, for the tiles' sake. */
+/* The query of a thread's row. Only is_there and the row's own memory are apart from its
+ * neighbours: a thread beyond the last query goes along, for the tiles' sake. */
 struct Query {
   int sample, head, kv_head;
   int i, position, last_position; /* the last of the block */
@@ -201,14 +201,14 @@ template <class S> struct Softmax {
       score[j] = sees(a, query, first + j) ? dot : -INFINITY;
       top = score[j] > top ? score[j] : top;
     }
-    if (top == -INFINITY) return;
-    float shrink = expf(highest - top);
+    /* Where none is seen yet, any will do. A score that is no number makes the weight none. */
+    const float base = top == -INFINITY ? 0 : top, shrink = expf(highest - base);
     sum.multiply(shrink);
     weight *= shrink;
     highest = top;
 #pragma unroll
     for (int j = 0; j < S::TILE; j++) {
-      float p = expf(score[j] - top);
+      float p = expf(score[j] - base);
       weight += p;
       if (p > 0) sum.add(p * keep(a, query, first + j), v_tile + j * S::WIDTH);
     }
@@ -236,10 +236,10 @@ __global__ void __launch_bounds__(THREADS, S::WIDTH <= 16 ? 3 : 0)
   if (!query.is_there) return;
   float weight = softmax.weight;
   T *to = out + token * a.out_stride + query.head * a.head;
-  softmax.sum.store(to, a.head, weight > 0 ? 1 / weight : 0);
+  softmax.sum.store(to, a.head, weight == 0 ? 0 : 1 / weight);
   if (threadIdx.x % S::GROUP > 0) return;
   lse[(query.sample * a.heads + query.head) * a.seq + query.i] =
-      weight > 0 ? softmax.highest + logf(weight) : -INFINITY;
+      weight == 0 ? -INFINITY : softmax.highest + logf(weight);
 }
 
 /* ---- backward ---- */
@@ -283,8 +283,7 @@ __global__ void __launch_bounds__(THREADS, S::WIDTH <= 16 ? 4 : 2)
     }
     __syncthreads();
   }
-  if (query.is_there)
-    sum.store(d_q + token * a.d_q_stride + query.head * a.head, a.head, a.scale);
+  if (query.is_there) sum.store(d_q + token * a.d_q_stride + query.head * a.head, a.head, a.scale);
 }
 
 /* d_k and d_v: a key's thread walks over the queries of all heads that share it. */

@@ -2,7 +2,7 @@
  *
  * All four products are c[m,n] = sum over k of a(m,k) b(k,n), with strides of their own. A block
  * makes a tile of 64 x 64, every thread 4 x 4 of it. */
-#include "kernels/cuda/packs.h"
+#include "kernels/cuda/columns.h"
 
 enum { TILE = 64, TILE_DEPTH = 16, TILE_THREADS = 256, EACH = 4 };
 
@@ -30,7 +30,7 @@ __global__ void __launch_bounds__(TILE_THREADS, 2)
     multiply_tiles(const A *a, const B *b, const C *bias, C *c, Product p) {
   SHARED(float, a_tile, TILE_DEPTH *(TILE + 1));
   SHARED(float, b_tile, TILE_DEPTH *(TILE + 1));
-  int64_t m_first = (int64_t)blockIdx.y * TILE, n_first = (int64_t)blockIdx.x * TILE;
+  int64_t m_first = (int64_t)blockIdx.x * TILE, n_first = (int64_t)blockIdx.y * TILE;
   int m0 = (int)threadIdx.x / (TILE / EACH), n0 = (int)threadIdx.x % (TILE / EACH);
   float sum[EACH][EACH] = {};
   for (int64_t k = 0; k < p.k; k += TILE_DEPTH) {
@@ -60,7 +60,8 @@ static KernelStatus multiply(const KernelArgs *args, const char **why, const cha
   return with_floats(args->dtype[a], args->dtype[c], why, [=](auto value, auto result) {
     typedef decltype(value) T;
     typedef decltype(result) C;
-    dim3 grid((unsigned)((p.n + TILE - 1) / TILE), (unsigned)((p.m + TILE - 1) / TILE));
+    /* m may be tokens, of which there are more than a grid's y takes tiles. */
+    dim3 grid((unsigned)((p.m + TILE - 1) / TILE), (unsigned)((p.n + TILE - 1) / TILE));
     Launch run(args, why, name);
     run.blocks(grid, TILE_THREADS, multiply_tiles<T, T, C>, (const T *)args->operand[a],
                (const T *)args->operand[b], bias < 0 ? nullptr : (const C *)args->operand[bias],
@@ -106,57 +107,14 @@ CUDA_KERNEL(linear_dw) {
   return multiply(args, why, "linear_dw", 1, 0, -1, 2, p);
 }
 
-/* A block sums few columns, so that narrow layers have blocks enough: BIAS_LANES packs of them, by
- * each of BIAS_GROUPS groups of threads for a part of the rows. A thread has BIAS_AT_ONCE loads
- * under way. */
-enum { BIAS_LANES = 8, BIAS_GROUPS = 128, BIAS_AT_ONCE = 8 };
-
-template <class T, class G, int V>
-__global__ void __launch_bounds__(BIAS_LANES *BIAS_GROUPS)
-    sum_bias(const T *d_y, G *d_bias, int64_t rows, int64_t out, bool accumulate) {
-  SHARED(float, part, BIAS_LANES *BIAS_GROUPS *V);
-  const int64_t column = ((int64_t)blockIdx.x * BIAS_LANES + threadIdx.x % BIAS_LANES) * V;
-  const int group = (int)threadIdx.x / BIAS_LANES;
-  float sum[V] = {};
-  for (int64_t first = group; first < rows && column < out; first += BIAS_GROUPS * BIAS_AT_ONCE) {
-    Pack<T, V> value[BIAS_AT_ONCE] = {};
-#pragma unroll
-    for (int i = 0; i < BIAS_AT_ONCE; i++)
-      if (first + i * BIAS_GROUPS < rows)
-        value[i] = *(const Pack<T, V> *)(d_y + (first + i * BIAS_GROUPS) * out + column);
-#pragma unroll
-    for (int i = 0; i < BIAS_AT_ONCE; i++)
-      for (int v = 0; v < V; v++)
-        sum[v] += to_float(value[i].at[v]);
-  }
-  for (int v = 0; v < V; v++)
-    part[threadIdx.x * V + v] = sum[v];
-  for (int left = BIAS_GROUPS / 2; left > 0; left /= 2) {
-    __syncthreads();
-    for (int v = 0; v < V && group < left; v++)
-      part[threadIdx.x * V + v] += part[(threadIdx.x + left * BIAS_LANES) * V + v];
-  }
-  for (int v = 0; v < V && group == 0 && column < out; v++)
-    put_or_add(d_bias + column + v, part[threadIdx.x * V + v], accumulate);
-}
-
 CUDA_KERNEL(linear_db) {
   int64_t rows = args->dim[0], out = args->dim[1];
   return with_floats(args->dtype[0], args->dtype[1], why, [=](auto value, auto gradient) {
     typedef decltype(value) T;
     typedef decltype(gradient) G;
-    const T *d_y = (const T *)args->operand[0];
     Launch run(args, why, "linear_db");
-    auto issue = [&](auto count) {
-      constexpr int V = decltype(count)::VALUE;
-      const int64_t columns = BIAS_LANES * V;
-      run.blocks(dim3((unsigned)((out + columns - 1) / columns)), BIAS_LANES * BIAS_GROUPS,
-                 sum_bias<T, G, V>, d_y, (G *)args->operand[1], rows, out, args->accumulate);
-    };
-    if (out % 2 == 0 && is_aligned(d_y))
-      issue(Count<2>());
-    else
-      issue(Count<1>());
+    sum_columns(run, (const T *)args->operand[0], (G *)args->operand[1], rows, out,
+                args->accumulate);
     return run.status;
   });
 }

@@ -1,4 +1,7 @@
-/* loss.cu -- cross-entropy, a block a row, the slopes over the logits; and squared error. */
+/* loss.cu -- cross-entropy, a block a row, the slopes over the logits; and squared error.
+ *
+ * A row is read twice. Of wide rows a multiprocessor works on few at once, so that all that are
+ * being worked on are in the second level of cache when they are read again. */
 #include "kernels/cuda/packs.h"
 extern "C" {
 #include "kernels/mse.h"
@@ -18,6 +21,12 @@ static Classes classes_of(const KernelArgs *args, double first) {
   return c;
 }
 
+enum { WIDE_BYTES = 32 * 1024, WIDE_THREADS = 1024 };
+
+static unsigned threads_of(const Classes &c, int64_t logit_bytes) {
+  return c.held * logit_bytes >= WIDE_BYTES ? (unsigned)WIDE_THREADS : (unsigned)FLAT_THREADS;
+}
+
 struct RowSoftmax {
   float highest, sum, at_target; /* sum of exp(logit - highest) */
 };
@@ -35,7 +44,7 @@ template <int V, class T> static __device__ void add_logits(RowSoftmax *s, const
   }
 #pragma unroll
   for (int v = 0; v < V; v++)
-    s->sum += expf(logit[v] - highest);
+    s->sum += logit[v] == -INFINITY ? 0 : expf(logit[v] - highest); /* where all are, too */
 }
 
 /* By all threads of the block, which is the row's. */
@@ -72,8 +81,9 @@ static __device__ RowSoftmax gathered_softmax(const float *stats, int64_t ranks,
 
 /* stats: null where logits hold all classes. */
 template <class T, int V>
-__global__ void loss_row(T *logits, const int32_t *targets, const float *stats, double *row_loss,
-                         Classes c, int64_t rows, int64_t ranks, bool train, float scale) {
+__global__ void __launch_bounds__(WIDE_THREADS)
+    loss_row(T *logits, const int32_t *targets, const float *stats, double *row_loss, Classes c,
+             int64_t rows, int64_t ranks, bool train, float scale) {
   int64_t row = blockIdx.x;
   int32_t target = targets[row];
   T *own = logits + row * c.held;
@@ -134,9 +144,9 @@ static KernelStatus cross_entropy(const KernelArgs *args, const char **why, cons
     int64_t rows = args->dim[0], ranks = parts ? args->dim[3] : 1;
     Launch run(args, why, name);
     with_logits<T>(at[0], c, [&](auto count) {
-      run.blocks(dim3((unsigned)rows), FLAT_THREADS, loss_row<T, decltype(count)::VALUE>,
-                 (T *)at[0], targets, stats, row_loss, c, rows, ranks, train,
-                 train ? (float)args->attr[0] : 0);
+      run.blocks(dim3((unsigned)rows), threads_of(c, sizeof(T)),
+                 loss_row<T, decltype(count)::VALUE>, (T *)at[0], targets, stats, row_loss, c, rows,
+                 ranks, train, train ? (float)args->attr[0] : 0);
     });
     run.blocks(dim3(1), FLAT_THREADS, add_rows, row_loss, targets, loss, rows, args->accumulate);
     return run.status;
@@ -157,7 +167,8 @@ CUDA_KERNEL(cross_entropy_parts_train) {
 }
 
 template <class T, int V>
-__global__ void stats_row(const T *logits, const int32_t *targets, float *stats, Classes c) {
+__global__ void __launch_bounds__(WIDE_THREADS)
+    stats_row(const T *logits, const int32_t *targets, float *stats, Classes c) {
   int64_t row = blockIdx.x;
   RowSoftmax s = {0, 0, 0};
   if (targets[row] >= 0) s = local_softmax<V>(logits + row * c.held, c, targets[row]);
@@ -173,9 +184,9 @@ CUDA_KERNEL(cross_entropy_stats) {
     Launch run(args, why, "cross_entropy_stats");
     const Classes c = classes_of(args, args->attr[0]);
     with_logits<T>(args->operand[0], c, [&](auto count) {
-      run.blocks(dim3((unsigned)args->dim[0]), FLAT_THREADS, stats_row<T, decltype(count)::VALUE>,
-                 (const T *)args->operand[0], (const int32_t *)args->operand[1],
-                 (float *)args->operand[2], c);
+      run.blocks(dim3((unsigned)args->dim[0]), threads_of(c, sizeof(T)),
+                 stats_row<T, decltype(count)::VALUE>, (const T *)args->operand[0],
+                 (const int32_t *)args->operand[1], (float *)args->operand[2], c);
     });
     return run.status;
   });

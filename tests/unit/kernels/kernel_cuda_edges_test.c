@@ -1,0 +1,133 @@
+/* LINK: runtime kernels_cuda_host -- the kernels for GPUs, run on this processor, where operands
+ * are at addresses that only their elements divide, and with numbers that are none. */
+#include "kernels/cuda/host/order.h"
+#include "kernels/cuda/variants.h"
+#include "tests/unit/check.h"
+#include "tests/unit/kernel_compare.h"
+
+/* Copies of the operands, each one element behind a multiple of 16 bytes; scratch at one. */
+typedef struct Moved {
+  void *base[KERNEL_OPERANDS_MAX], *at[KERNEL_OPERANDS_MAX];
+} Moved;
+
+static Moved move(const CaseCall *c) {
+  const Call *call = &c->call;
+  Moved moved = {0};
+  for (int32_t i = 0; i < call->operand_count; i++) {
+    int32_t same = 0;
+    while (call->operand[same] != call->operand[i])
+      same++;
+    size_t first = case_is_scratch(c, i) ? 0 : (size_t)dtype_bytes((DType)call->dtype[i]);
+    if (same == i) {
+      moved.base[i] = malloc((size_t)call->bytes[i] + first);
+      if (moved.base[i] == NULL) abort();
+      memcpy((char *)moved.base[i] + first, call->operand[i], (size_t)call->bytes[i]);
+    }
+    moved.at[i] = (char *)moved.base[same] + first;
+  }
+  return moved;
+}
+
+static void move_back(const CaseCall *c, Moved *moved) {
+  for (int32_t i = 0; i < c->call.operand_count; i++)
+    memcpy(c->call.operand[i], moved->at[i], (size_t)c->call.bytes[i]);
+  for (int32_t i = 0; i < c->call.operand_count; i++)
+    free(moved->base[i]);
+}
+
+static bool run_moved(CaseCall *c) {
+  const Kernel *kernel = &kernels_cuda()[c->contract->id];
+  void *control[KERNEL_CONTROLS_MAX];
+  const char *why = "";
+  Moved moved = move(c);
+  control_addresses(c->contract, &c->call.control, control);
+  KernelArgs args = call_args(&c->call, control);
+  args.operand = moved.at;
+  bool done = kernel->run(&args, &why) == KERNEL_DONE;
+  if (!done) printf("%s: %s\n", c->call.kernel, why);
+  move_back(c, &moved);
+  return done;
+}
+
+static void check_moved(const KernelCase *of, Mode mode) {
+  CaseCall plain, other;
+  CHECK(case_make(of, mode, 3, &plain) && case_make(of, mode, 3, &other));
+  plain.call.accumulate = other.call.accumulate = (of - kernel_cases) % 2 > 0;
+  call_run(&plain.call, KERNEL_REFERENCE, NULL);
+  bool good = run_moved(&other) && same_control(&plain.call.control, &other.call.control);
+  for (int32_t i = 0; good && i < plain.call.operand_count; i++)
+    good = compare(&plain, &other, i);
+  if (!good) printf("  %s, %s, case %d\n", of->kernel, mode_names[mode], (int)(of - kernel_cases));
+  CHECK(good);
+  call_free(&plain.call), call_free(&other.call);
+}
+
+/* The first case of that kernel with these sizes. */
+static void make(CaseCall *c, const char *kernel, Mode mode, const int64_t *dim, int32_t dims) {
+  KernelCase of = {.kernel = kernel};
+  for (int32_t i = 0; i < dims; i++)
+    of.dim[i] = dim[i];
+  CHECK(case_make(&of, mode, 1, c));
+}
+
+static void run(CaseCall *c) {
+  const char *why = "";
+  CHECK(call_try(&c->call, &kernels_cuda()[c->contract->id], NULL, &why));
+}
+
+/* Of 40 queries one is no number: its row is none, and no other one. */
+static void check_no_number(Mode mode) {
+  enum { SEQ = 40, HEAD = 24, BAD = 17 };
+  CaseCall c;
+  make(&c, "attention", mode, (const int64_t[]){1, SEQ, 1, 1, HEAD, HEAD, HEAD, HEAD}, 8);
+  c.call.attr[0] = 1, c.call.attr[1] = 0.2;
+  c.call.attr[4] = c.call.attr[6] = SEQ / 2;
+  c.call.attr[8] = 1, c.call.attr[9] = SEQ;
+  call_set(&c.call, 0, BAD * HEAD, NAN);
+  run(&c);
+  for (int64_t i = 0; i < SEQ * HEAD; i++)
+    CHECK(isnan(call_get(&c.call, 3, i)) == (i / HEAD == BAD));
+  for (int64_t i = 0; i < SEQ; i++)
+    CHECK(isnan(call_get(&c.call, 4, i)) == (i == BAD));
+  call_free(&c.call);
+}
+
+/* Of a row so many logits are -inf that some threads have no others. */
+static void check_no_logits(Mode mode) {
+  enum { HELD = 4096, LEFT = 3 };
+  CaseCall c;
+  make(&c, "cross_entropy", mode, (const int64_t[]){1, HELD, HELD}, 3);
+  for (int64_t i = 0; i < HELD; i++)
+    call_set(&c.call, 0, i, i < LEFT ? 0 : -INFINITY);
+  *(int32_t *)c.call.operand[1] = 1;
+  c.call.accumulate = false;
+  run(&c);
+  CHECK_NEAR(call_get(&c.call, 2, 0), log(LEFT), 1e-6);
+  call_free(&c.call);
+}
+
+int main(void) {
+  case_target = KERNEL_TARGET_CUDA;
+  cuda_host_order(1);
+  TEST("operands at odd elements")
+  for (size_t i = 0; i < KERNEL_CASES; i++)
+    for (Mode mode = MODE_F32; mode <= MODE_BF16; mode++)
+      check_moved(&kernel_cases[i], mode);
+  TEST("a query that is no number is not hidden")
+  for (Mode mode = MODE_F32; mode <= MODE_BF16; mode++)
+    check_no_number(mode);
+  TEST("logits of -inf are no part of the sum")
+  for (Mode mode = MODE_F32; mode <= MODE_BF16; mode++)
+    check_no_logits(mode);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* 16 million fibers */
+  TEST("more rows than a grid's y has tiles") {
+    CaseCall c; /* nothing is added up, for a processor's sake */
+    make(&c, "linear", MODE_BF16, (const int64_t[]){65536 * 64, 0, 1, 0}, 4);
+    call_set(&c.call, 2, 65536 * 64 - 1, 1);
+    run(&c);
+    CHECK(call_get(&c.call, 2, 65536 * 64 - 1) == 0);
+    call_free(&c.call);
+  }
+#endif
+  CHECK_DONE();
+}
