@@ -1,19 +1,39 @@
 /* random.cu -- dropout and initial values: numbers that are a function of what they are for. */
-#include "kernels/cuda/cuda.h"
+#include "kernels/cuda/packs.h"
 extern "C" {
 #include "kernels/dropout.h"
 #include "kernels/init.h"
 #include "kernels/philox.h"
 }
 
-template <class T>
+enum { WORDS = 4 }; /* of random bits, made at once */
+
+/* A pack of WORDS neighbours or more has whole runs of words. */
+template <class T, int V>
 __global__ void drop(const T *x, T *y, int64_t n, DropoutShape shape, const uint64_t *seed,
                      const int64_t *step, uint64_t record_key, uint32_t threshold, float scale) {
-  uint64_t key = philox_mix(*seed, record_key);
-  for (EACH_ELEMENT(i, n)) {
-    bool keep = philox_keep(key, *step, dropout_element(&shape, i), threshold);
-    put(y + i, keep ? to_float(x[i]) * scale : 0);
+  const uint64_t key = philox_mix(*seed, record_key), number = (uint64_t)*step;
+  for (EACH_ELEMENT(i, n / V)) {
+    const uint64_t element = (uint64_t)dropout_element(&shape, i * V);
+    float value[V];
+    uint32_t word[V < WORDS ? WORDS : V];
+    load_pack<V>(x + i * V, value);
+#pragma unroll
+    for (int first = 0; first < V; first += WORDS)
+      philox4(key, number, element / WORDS + first / WORDS, word + first);
+#pragma unroll
+    for (int v = 0; v < V; v++) {
+      bool keep = (V < WORDS ? word[element % WORDS] : word[v]) >= threshold;
+      value[v] = keep ? value[v] * scale : 0;
+    }
+    store_pack<V>(y + i * V, value);
   }
+}
+
+/* Neighbours of x are neighbours in the mask, and packs of them begin with word 0. */
+static bool drops_packs(const DropoutShape &s, int64_t count) {
+  const int64_t piece = s.part * s.inner, all = s.all_parts * s.inner;
+  return piece % count == 0 && all % WORDS == 0 && s.part_first * s.inner % WORDS == 0;
 }
 
 CUDA_KERNEL(dropout) {
@@ -22,10 +42,17 @@ CUDA_KERNEL(dropout) {
   return with_float(args->dtype[0], why, [=](auto number) {
     typedef decltype(number) T;
     int64_t n = shape.batch * shape.seq * shape.outer * shape.part * shape.inner;
+    const T *x = (const T *)args->operand[0];
+    T *y = (T *)args->operand[1];
+    bool in_packs =
+        is_aligned(x) && is_aligned(y) && drops_packs(shape, PACK_BYTES / (int64_t)sizeof(T));
     Launch run(args, why, "dropout");
-    run.flat(n, drop<T>, (const T *)args->operand[0], (T *)args->operand[1], n, shape,
-             (const uint64_t *)args->control[0], (const int64_t *)args->control[1], args->key,
-             philox_threshold(args->attr[0]), (float)(1 / (1 - args->attr[0])));
+    with_packs<sizeof(T)>(in_packs, [&](auto count) {
+      constexpr int V = decltype(count)::VALUE;
+      run.flat(n / V, drop<T, V>, x, y, n, shape, (const uint64_t *)args->control[0],
+               (const int64_t *)args->control[1], args->key, philox_threshold(args->attr[0]),
+               (float)(1 / (1 - args->attr[0])));
+    });
     return run.status;
   });
 }

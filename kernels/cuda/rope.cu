@@ -1,4 +1,4 @@
-/* rope.cu -- a thread turns one pair of every head of a token. */
+/* rope.cu -- a thread turns one pair of every head of a token, HEADS_AT_ONCE of them under way. */
 #include "kernels/cuda/cuda.h"
 extern "C" {
 #include "kernels/rope.h"
@@ -11,6 +11,8 @@ struct Rope {
   double attr[KERNEL_ATTRS_MAX];
 };
 
+enum { HEADS_AT_ONCE = 4 };
+
 template <class X, class Y> __global__ void turn(const X *x, Y *y, Rope rope) {
   int64_t half = rope.head / 2;
   for (EACH_ELEMENT(i, rope.tokens * half)) {
@@ -18,12 +20,22 @@ template <class X, class Y> __global__ void turn(const X *x, Y *y, Rope rope) {
     double position = (double)runs_position(rope.runs, token % rope.runs.seq);
     double angle = position * rope_frequency(rope.attr, rope.head, j);
     float cosine = (float)cos(angle), sine = (float)(rope.attr[ROPE_SIGN] * sin(angle));
-    for (int64_t h = 0; h < rope.heads; h++) {
-      const X *from = x + token * rope.x_stride + h * rope.head + j;
-      Y *to = y + token * rope.y_stride + h * rope.head + j;
-      float low = to_float(from[0]), high = to_float(from[half]);
-      put(to, low * cosine - high * sine);
-      put(to + half, high * cosine + low * sine);
+    const X *from = x + token * rope.x_stride + j;
+    Y *to = y + token * rope.y_stride + j;
+    for (int64_t first = 0; first < rope.heads; first += HEADS_AT_ONCE) {
+      float low[HEADS_AT_ONCE] = {}, high[HEADS_AT_ONCE] = {};
+#pragma unroll
+      for (int h = 0; h < HEADS_AT_ONCE; h++)
+        if (first + h < rope.heads) {
+          low[h] = to_float(from[(first + h) * rope.head]);
+          high[h] = to_float(from[(first + h) * rope.head + half]);
+        }
+#pragma unroll
+      for (int h = 0; h < HEADS_AT_ONCE; h++)
+        if (first + h < rope.heads) {
+          put(to + (first + h) * rope.head, low[h] * cosine - high[h] * sine);
+          put(to + (first + h) * rope.head + half, high[h] * cosine + low[h] * sine);
+        }
     }
   }
 }
