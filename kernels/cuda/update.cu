@@ -1,7 +1,7 @@
 /* update.cu -- AdamW, SGD and Lion, and the gradient's norm. */
 #include <type_traits>
 
-#include "kernels/cuda/cuda.h"
+#include "kernels/cuda/packs.h"
 
 /* ---- many tensors in one launch ---- */
 
@@ -37,6 +37,15 @@ template <class T> struct Tensors {
   int64_t i = (chunk).first + threadIdx.x;                                                         \
   i < (chunk).end;                                                                                 \
   i += blockDim.x
+
+/* The same in packs of V, then the rest one by one: calls `body` with the first and the Count. */
+template <int V, class Body> static __device__ void each_pack_of(const Chunk &chunk, Body body) {
+  const int64_t packed = chunk.end - (chunk.end - chunk.first) % V;
+  for (int64_t i = chunk.first + (int64_t)threadIdx.x * V; i < packed; i += (int64_t)blockDim.x * V)
+    body(i, Count<V>());
+  for (int64_t i = packed + threadIdx.x; i < chunk.end; i += blockDim.x)
+    body(i, Count<1>());
+}
 
 /* Calls `start` with tables of the tensors that `make` makes of the records. */
 template <class T, class Make, class Start>
@@ -79,7 +88,37 @@ template <class G, class T> struct UpdateTensor {
   float *m, *v, *master;
   int64_t n;
   double decay;
+
+  bool is_in_packs() const {
+    return is_aligned(grad) && is_aligned(param) && is_aligned(m) && is_aligned(v) &&
+           is_aligned(master);
+  }
+  /* What the update begins with: the master where there is one. */
+  template <int W> __device__ void load(int64_t i, float *p) const {
+    if (master != nullptr)
+      load_pack<W>(master + i, p);
+    else
+      load_pack<W>(param + i, p);
+  }
+  template <int W> __device__ void store(int64_t i, const float *p) const {
+    if (master != nullptr) store_pack<W>(master + i, p);
+    store_pack<W>(param + i, p);
+  }
 };
+
+/* How many elements of an update are moved at once. */
+enum { UPDATE_PACK = 4 };
+
+/* Calls `run` with the Count of elements that are moved at once. */
+template <class One, class Run> static void with_update_packs(const Tensors<One> &all, Run run) {
+  bool in_packs = true;
+  for (int32_t i = 0; i < all.count; i++)
+    in_packs = in_packs && all.of[i].is_in_packs();
+  if (in_packs)
+    run(Count<UPDATE_PACK>());
+  else
+    run(Count<1>());
+}
 
 /* What an optimizer's records have: `attrs` numbers before the decay. */
 struct UpdateKind {
@@ -141,7 +180,7 @@ static __device__ AdamWStep adamw_step(AdamWControl control, double beta1, doubl
   return step;
 }
 
-template <class One>
+template <class One, int V>
 __global__ void adamw(Tensors<One> all, AdamWControl control, double beta1, double beta2,
                       double eps) {
   if (*control.found_inf > 0) return;
@@ -151,17 +190,25 @@ __global__ void adamw(Tensors<One> all, AdamWControl control, double beta1, doub
     const Chunk chunk = all.chunk(number);
     const One at = all.of[chunk.tensor];
     float shrink = (float)(1 - *control.lr * at.decay);
-    for (EACH_OF_CHUNK(i, chunk)) {
-      float g = to_float(at.grad[i]) * step.clip_scale;
-      float new_m = step.beta1 * at.m[i] + beta1_rest * g;
-      float new_v = step.beta2 * at.v[i] + beta2_rest * g * g;
-      float p = (at.master != nullptr ? at.master[i] : to_float(at.param[i])) * shrink;
-      p -= step.step_size * new_m / (sqrtf(new_v) / step.root_correction + step.eps);
-      at.m[i] = new_m;
-      at.v[i] = new_v;
-      if (at.master != nullptr) at.master[i] = p;
-      put(at.param + i, p);
-    }
+    each_pack_of<V>(chunk, [=](int64_t i, auto count) {
+      constexpr int W = decltype(count)::VALUE;
+      float grad[W], m[W], v[W], p[W];
+      load_pack<W>(at.grad + i, grad);
+      load_pack<W>(at.m + i, m);
+      load_pack<W>(at.v + i, v);
+      at.template load<W>(i, p);
+#pragma unroll
+      for (int k = 0; k < W; k++) {
+        float g = grad[k] * step.clip_scale;
+        m[k] = step.beta1 * m[k] + beta1_rest * g;
+        v[k] = step.beta2 * v[k] + beta2_rest * g * g;
+        p[k] *= shrink;
+        p[k] -= step.step_size * m[k] / (sqrtf(v[k]) / step.root_correction + step.eps);
+      }
+      store_pack<W>(at.m + i, m);
+      store_pack<W>(at.v + i, v);
+      at.template store<W>(i, p);
+    });
   }
 }
 
@@ -171,8 +218,10 @@ static KernelStatus run_adamw(const KernelArgs *args, int32_t count, const char 
   return with_updates(args, count, why, {3, 2, has_master}, [=](const auto &all, int64_t chunks) {
     typedef typename std::decay<decltype(all)>::type::Tensor One;
     Launch run(args, why, name);
-    run.flat(chunks * FLAT_THREADS, adamw<One>, all, adamw_control(args), attr[0], attr[1],
-             attr[2]);
+    with_update_packs(all, [&](auto packed) {
+      run.flat(chunks * FLAT_THREADS, adamw<One, decltype(packed)::VALUE>, all, adamw_control(args),
+               attr[0], attr[1], attr[2]);
+    });
     return run.status;
   });
 }
@@ -194,7 +243,7 @@ struct MomentControl {
   const double *lr, *clip_scale, *found_inf;
 };
 
-template <class One>
+template <class One, int V>
 __global__ void sgd(Tensors<One> all, MomentControl control, float kept, float unused) {
   (void)unused;
   if (*control.found_inf > 0) return;
@@ -203,18 +252,24 @@ __global__ void sgd(Tensors<One> all, MomentControl control, float kept, float u
     const Chunk chunk = all.chunk(number);
     const One at = all.of[chunk.tensor];
     float shrink = (float)(1 - *control.lr * at.decay);
-    for (EACH_OF_CHUNK(i, chunk)) {
-      float m = kept * at.m[i] + to_float(at.grad[i]) * step.clip_scale;
-      float p = at.master != nullptr ? at.master[i] : to_float(at.param[i]);
-      p = p * shrink - step.lr * m;
-      at.m[i] = m;
-      if (at.master != nullptr) at.master[i] = p;
-      put(at.param + i, p);
-    }
+    each_pack_of<V>(chunk, [=](int64_t i, auto count) {
+      constexpr int W = decltype(count)::VALUE;
+      float grad[W], m[W], p[W];
+      load_pack<W>(at.grad + i, grad);
+      load_pack<W>(at.m + i, m);
+      at.template load<W>(i, p);
+#pragma unroll
+      for (int k = 0; k < W; k++) {
+        m[k] = kept * m[k] + grad[k] * step.clip_scale;
+        p[k] = p[k] * shrink - step.lr * m[k];
+      }
+      store_pack<W>(at.m + i, m);
+      at.template store<W>(i, p);
+    });
   }
 }
 
-template <class One>
+template <class One, int V>
 __global__ void lion(Tensors<One> all, MomentControl control, float beta1, float beta2) {
   if (*control.found_inf > 0) return;
   MomentStep step = {(float)*control.lr, (float)*control.clip_scale};
@@ -222,16 +277,22 @@ __global__ void lion(Tensors<One> all, MomentControl control, float beta1, float
     const Chunk chunk = all.chunk(number);
     const One at = all.of[chunk.tensor];
     float shrink = (float)(1 - *control.lr * at.decay);
-    for (EACH_OF_CHUNK(i, chunk)) {
-      float g = to_float(at.grad[i]) * step.clip_scale, m = at.m[i];
-      float mixed = beta1 * m + (1 - beta1) * g;
-      float sign = mixed > 0 ? 1.0f : mixed < 0 ? -1.0f : mixed; /* a NaN stays one */
-      float p = at.master != nullptr ? at.master[i] : to_float(at.param[i]);
-      p = p * shrink - step.lr * sign;
-      at.m[i] = beta2 * m + (1 - beta2) * g;
-      if (at.master != nullptr) at.master[i] = p;
-      put(at.param + i, p);
-    }
+    each_pack_of<V>(chunk, [=](int64_t i, auto count) {
+      constexpr int W = decltype(count)::VALUE;
+      float grad[W], m[W], p[W];
+      load_pack<W>(at.grad + i, grad);
+      load_pack<W>(at.m + i, m);
+      at.template load<W>(i, p);
+#pragma unroll
+      for (int k = 0; k < W; k++) {
+        float g = grad[k] * step.clip_scale, mixed = beta1 * m[k] + (1 - beta1) * g;
+        float sign = mixed > 0 ? 1.0f : mixed < 0 ? -1.0f : mixed; /* a NaN stays one */
+        p[k] = p[k] * shrink - step.lr * sign;
+        m[k] = beta2 * m[k] + (1 - beta2) * g;
+      }
+      store_pack<W>(at.m + i, m);
+      at.template store<W>(i, p);
+    });
   }
 }
 
@@ -248,7 +309,11 @@ static KernelStatus run_moment(const KernelArgs *args, int32_t count, const char
   return with_updates(args, count, why, what, [=](const auto &all, int64_t chunks) {
     typedef typename std::decay<decltype(all)>::type::Tensor One;
     Launch run(args, why, name);
-    run.flat(chunks * FLAT_THREADS, is_sgd ? sgd<One> : lion<One>, all, control, attr[0], second);
+    with_update_packs(all, [&](auto packed) {
+      constexpr int V = decltype(packed)::VALUE;
+      run.flat(chunks * FLAT_THREADS, is_sgd ? sgd<One, V> : lion<One, V>, all, control, attr[0],
+               second);
+    });
     return run.status;
   });
 }
