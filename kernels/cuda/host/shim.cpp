@@ -23,7 +23,7 @@ __thread Index threadIdx, blockIdx, blockDim, gridDim;
 namespace shim {
 namespace {
 
-enum { STACK_BYTES = 1 << 17, WARP = 32 };
+enum { STACK_BYTES = 1 << 17, WARP = 32, WARPS_MAX = 32, PAGE_BYTES = 4096 };
 
 /* Sanitizers are told of each switch, and each fiber is made anew for each block. Without them a
  * fiber is made once a thread and runs one body after another, and switching is a jump: a context
@@ -57,13 +57,16 @@ struct Grid {
   Body *body;
   const void *kernel;
   unsigned thread_count, current;
-  std::vector<uint64_t> slots; /* 32 a warp */
+  uint64_t *slots; /* 32 a warp */
+  uint32_t block_turn, warp_turn[WARPS_MAX];
+  const char *frame; /* of launch: what is pushed on its stack is a thread's own */
 };
 
+/* Whole pages; where a sanitizer looks for accesses behind the end, only what was asked for. */
 struct Shared {
-  std::unique_ptr<char[]> bytes;
+  std::unique_ptr<char, void (*)(void *)> bytes{nullptr, free};
   size_t size_bytes = 0;
-  uint64_t block = 0; /* that it was last cleared for */
+  uint32_t block = 0; /* that it was last cleared for */
 };
 
 thread_local std::vector<Fiber> fibers;
@@ -74,7 +77,7 @@ thread_local jmp_buf scheduler_at;
 thread_local ucontext_t scheduler;
 #endif
 thread_local std::map<const void *, Shared> shared_memory;
-thread_local uint64_t blocks_begun;
+thread_local uint32_t launches_begun, blocks_begun;
 thread_local uint64_t random_state = 1;
 #if defined(__SANITIZE_ADDRESS__)
 thread_local const void *scheduler_stack;
@@ -83,12 +86,6 @@ thread_local size_t scheduler_stack_bytes;
 #if defined(__SANITIZE_THREAD__)
 thread_local void *scheduler_tsan;
 #endif
-
-[[noreturn]] void fail(const char *why) {
-  fprintf(stderr, "kernel %s, block (%u,%u,%u): %s\n", grid.name, blockIdx.x, blockIdx.y,
-          blockIdx.z, why);
-  abort();
-}
 
 uint64_t draw(uint64_t below) {
   random_state = random_state * 6364136223846793005u + 1442695040888963407u;
@@ -212,6 +209,7 @@ bool release() {
     all_at_block &= fibers[i].state == State::AT_BLOCK_BARRIER;
   for (unsigned i = 0; all_at_block && i < grid.thread_count; i++)
     fibers[i].state = State::READY, any = true;
+  grid.block_turn += all_at_block;
   for (unsigned first = 0; first < grid.thread_count; first += WARP)
     for (unsigned i = first; i < first + WARP && i < grid.thread_count; i++) {
       if (fibers[i].state != State::AT_WARP_BARRIER) continue;
@@ -219,6 +217,7 @@ bool release() {
       if ((waiting_lanes(i) & mask) != mask) continue;
       for (unsigned k = first; k < first + WARP && k < grid.thread_count; k++)
         if (mask >> (k - first) & 1u) fibers[k].state = State::READY, any = true;
+      grid.warp_turn[first / WARP]++;
     }
   return any;
 }
@@ -248,18 +247,53 @@ void run_fibers() {
 }
 
 void run_block() {
+  static const char slots_site = 0;
   blocks_begun++;
   if (grid.has_barriers) {
+    grid.slots = (uint64_t *)shared(&slots_site, (grid.thread_count + WARP) * sizeof *grid.slots);
     run_fibers();
     return;
   }
   for (unsigned i = 0; i < grid.thread_count; i++) {
+    grid.current = i;
     threadIdx = thread_at(i);
     grid.body(grid.kernel);
   }
 }
 
 } // namespace
+
+void fail(const char *why) {
+  fprintf(stderr, "kernel %s, block (%u,%u,%u): %s\n", grid.name, blockIdx.x, blockIdx.y,
+          blockIdx.z, why);
+  abort();
+}
+
+bool place(Place *place) {
+  if (grid.body == nullptr) return false;
+  unsigned warp = grid.current / WARP;
+  *place = {launches_begun, blocks_begun,    grid.current,
+            warp,           grid.block_turn, grid.warp_turn[warp]};
+  return true;
+}
+
+bool is_own(const void *at) {
+  const char *low = (const char *)__builtin_frame_address(0), *high = grid.frame;
+  if (grid.has_barriers) {
+    low = fibers[grid.current].stack.get();
+    high = low + STACK_BYTES;
+  }
+  return (const char *)at >= low && (const char *)at < high;
+}
+
+bool is_shared(const void *page) {
+  for (const auto &one : shared_memory) {
+    const char *bytes = one.second.bytes.get();
+    if ((const char *)page >= bytes && (const char *)page < bytes + one.second.size_bytes)
+      return true;
+  }
+  return false;
+}
 
 unsigned lane() {
   return grid.current % WARP;
@@ -272,8 +306,11 @@ uint64_t *warp_slots() {
 void *shared(const void *site, size_t size_bytes) {
   Shared &memory = shared_memory[site];
   if (memory.size_bytes < size_bytes) {
-    memory.bytes.reset(new char[size_bytes]);
+    void *bytes = nullptr;
     memory.size_bytes = size_bytes;
+    if (SHIM_JUMPS) memory.size_bytes = (size_bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+    if (posix_memalign(&bytes, PAGE_BYTES, memory.size_bytes) != 0) fail("there is no memory");
+    memory.bytes.reset((char *)bytes);
     memory.block = 0;
   }
   if (memory.block != blocks_begun) memset(memory.bytes.get(), 0xff, size_bytes);
@@ -300,7 +337,9 @@ void launch(const char *name, dim3 blocks, dim3 block, bool has_barriers, Body *
   blockDim = {block.x, block.y, block.z};
   gridDim = {blocks.x, blocks.y, blocks.z};
   unsigned threads = block.x * block.y * block.z;
-  grid = Grid{name, has_barriers, body, kernel, threads, 0, std::vector<uint64_t>(threads + WARP)};
+  grid = Grid{name, has_barriers, body, kernel, threads,
+              0,    nullptr,      0,    {},     (const char *)__builtin_frame_address(0)};
+  launches_begun++;
   if (threads == 0 || threads > 1024 || block.z > 64) fail("a block has 1 to 1024 threads");
   if (blocks.x == 0 || blocks.y == 0 || blocks.z == 0 || blocks.y > 65535 || blocks.z > 65535 ||
       blocks.x > 0x7fffffffu)
@@ -316,8 +355,10 @@ void launch(const char *name, dim3 blocks, dim3 block, bool has_barriers, Body *
     uint64_t at = (start + i * stride) % count;
     blockIdx = {(unsigned)(at % blocks.x), (unsigned)(at / blocks.x % blocks.y),
                 (unsigned)(at / blocks.x / blocks.y)};
+    grid.block_turn = 0;
     run_block();
   }
+  grid.body = nullptr;
 }
 
 } // namespace shim

@@ -6,9 +6,10 @@
  * each runs up to the next barrier or warp exchange, then another one, drawn at random, goes on.
  * What a GPU would answer with a hang or with whatever happened to be there ends the program with
  * the kernel's name: a barrier that some threads never reach, a warp exchange that some lanes leave
- * out. Shared memory is filled with NaN before each block.
+ * out. Shared memory is filled with NaN before each block. With races.cpp what threads do to memory
+ * with no barrier between ends the program, too.
  *
- * Not shown: the memory model between barriers, and anything about speed. */
+ * Not shown: anything about speed. */
 #ifndef LOCKSTEP_CUDA_SHIM_H
 #define LOCKSTEP_CUDA_SHIM_H
 
@@ -54,6 +55,25 @@ typedef void Body(const void *kernel);
  * barrier is an error. */
 void launch(const char *name, dim3 grid, dim3 block, bool has_barriers, Body *body,
             const void *kernel);
+
+/* ---- for races.cpp */
+
+/* Who runs, and when: turns are the barriers that its block and its warp have passed. */
+struct Place {
+  uint32_t launch, block; /* numbers: blocks count on from launch to launch */
+  uint32_t thread, warp;
+  uint32_t block_turn, warp_turn;
+};
+
+/* False: no kernel runs. */
+bool place(Place *place);
+/* Whether memory is the running thread's own. */
+bool is_own(const void *at);
+/* Whether all of a page is a block's own memory. */
+bool is_shared(const void *page);
+[[noreturn]] void fail(const char *why);
+
+/* ---- */
 
 template <class T> T exchange(unsigned mask, T value, unsigned from) {
   static_assert(sizeof(T) <= sizeof(uint64_t), "a register or two");

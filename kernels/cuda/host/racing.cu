@@ -1,0 +1,49 @@
+/* racing.cu -- kernels with faults, for the test of races.cpp. */
+#include "kernels/cuda/packs.h"
+
+extern "C" {
+#include "kernels/cuda/host/racing.h"
+}
+
+/* Each thread takes its neighbour's number: after a barrier, or before. */
+__global__ void pass_on(const float *x, float *y, bool waits) {
+  SHARED(float, next, ROW_THREADS);
+  next[threadIdx.x] = x[threadIdx.x];
+  if (waits) __syncthreads();
+  y[threadIdx.x] = next[(threadIdx.x + 1) % blockDim.x];
+}
+
+/* The same within a warp. */
+__global__ void pass_on_lane(const float *x, float *y, bool waits) {
+  SHARED(float, next, ROW_THREADS);
+  next[threadIdx.x] = x[threadIdx.x];
+  if (waits) __syncwarp();
+  y[threadIdx.x] = next[threadIdx.x ^ 1u];
+}
+
+/* All blocks add to one number, or each to its own. */
+__global__ void add_block(const float *x, float *y, bool own) {
+  if (threadIdx.x == 0) y[own ? blockIdx.x : 0] += x[blockIdx.x];
+}
+
+/* The second block reads what the first one writes, or what no one does. */
+__global__ void read_block(const float *x, float *y, bool own) {
+  if (threadIdx.x > 0) return;
+  if (blockIdx.x == 0) y[0] = x[0];
+  if (blockIdx.x == 1) y[1] = own ? x[1] : y[0];
+}
+
+/* Packs begin at a multiple of their size, or one element behind. */
+__global__ void move_pack(const float *x, float *y, bool aligned) {
+  if (threadIdx.x > 0 || blockIdx.x > 0) return;
+  *(Pack<float, 4> *)y = *(const Pack<float, 4> *)(aligned ? x : x + 1);
+}
+
+extern "C" void racing_run(Racing which, bool good, const float *x, float *y) {
+  static void (*const kernels[])(const float *, float *, bool) = {pass_on, pass_on_lane, add_block,
+                                                                  read_block, move_pack};
+  const KernelArgs args = {};
+  const char *why = "";
+  Launch run(&args, &why, "racing");
+  run.blocks(dim3(which < RACING_BLOCKS ? 1 : 2), ROW_THREADS, kernels[which], x, y, good);
+}
