@@ -249,7 +249,8 @@ static bool turn_fits(const Typing *t, const Type *x, const Type *y, uint32_t ge
                       uint32_t loses) {
   bool back = loses < gets;
   const int64_t *dims = record_dims(t);
-  if (t->at->dims_count != 5 || record_attrs(t)[0] != (double)back) return false;
+  bool goes_back = t->at->attrs_count > 0 && record_attrs(t)[0] == 1; /* without one: forth */
+  if (t->at->dims_count != 5 || goes_back != back) return false;
   uint32_t first = back ? loses : gets, second = back ? gets : loses;
   return dims[0] == sizes(t, x, 0, first) &&
          dims[1] * dims[2] == sizes(t, back ? y : x, first, second) &&

@@ -123,6 +123,10 @@ static void test_all_to_all(void) {
       CHECK(!turns(&from, &to));
       findings_expect(&bench.report, "its numbers move other dims of: value v");
     }
+    TEST("without a direction it goes forth, whatever number stands behind its own") {
+      bench.b.records[0].attrs_count = 0;
+      CHECK(turns(&from, &to) == (loses == 1));
+    }
     bench_close(&bench);
   }
 }
