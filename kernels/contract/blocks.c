@@ -15,32 +15,39 @@ static int64_t most(int64_t a, int64_t b) {
   return a > b ? a : b;
 }
 
+/* In pairs a row of an odd number of elements ends in half a unit; widened is packed. */
+bool product_reads_rows(GemmKind kind, const ProductShape *shape) {
+  bool has_units = kind.pairs ? shape->k % 2 == 0 : !shape->factors_bf16;
+  return !kind.tiles && shape->rows_stand && has_units && shape->m >= PANEL_ROWS;
+}
+
 /* The number of rows is halved until a few panels of columns fit beside them. */
-ProductBlocks product_blocks(GemmKind kind, int64_t m, int64_t n, int64_t k, bool narrow) {
-  int64_t all_units = gemm_units(kind, k), units = least(all_units, BLOCK_UNITS);
+ProductBlocks product_blocks(GemmKind kind, const ProductShape *shape) {
+  int64_t all_units = gemm_units(kind, shape->k), units = least(all_units, BLOCK_UNITS);
   int64_t room = WORK_PRODUCT_MOST / 4, panel = gemm_columns(kind), columns;
-  int64_t rows = least(BLOCK_ROWS, whole_sixteens(m));
-  bool sums = units < all_units && narrow;
+  int64_t rows = least(BLOCK_ROWS, whole_sixteens(shape->m));
+  bool sums = units < all_units && shape->narrow, packs = !product_reads_rows(kind, shape);
   for (;;) {
-    columns = (room - rows * units) / (units + (sums ? rows : 0)) / panel * panel;
-    if (columns >= least(4 * panel, whole_sixteens(n)) || rows == TILE_LINES) break;
+    columns = (room - (packs ? rows * units : 0)) / (units + (sums ? rows : 0)) / panel * panel;
+    if (columns >= least(4 * panel, whole_sixteens(shape->n)) || rows == TILE_LINES) break;
     rows = whole_sixteens(rows / 2);
   }
-  return (ProductBlocks){rows, least(columns, whole_sixteens(n)), units, sums};
+  return (ProductBlocks){rows, least(columns, whole_sixteens(shape->n)), units, packs, sums};
 }
 
 int64_t product_blocks_bytes(const ProductBlocks *b) {
-  return 4 * ((b->rows + b->columns) * b->units + (b->sums ? b->rows * b->columns : 0));
+  int64_t a = b->packs_rows ? b->rows * b->units : 0;
+  return 4 * (a + b->columns * b->units + (b->sums ? b->rows * b->columns : 0));
 }
 
 /* bf16 may be widened, or multiplied in pairs or in tiles. */
-int64_t product_bytes(int64_t m, int64_t n, int64_t k, bool factors_bf16, bool narrow) {
+int64_t product_bytes(const ProductShape *shape) {
   static const GemmKind kinds[] = {
       {false, false, false}, {true, false, false}, {true, true, false}};
   int64_t bytes = 0;
-  if (m <= 0 || n <= 0 || k <= 0) return 0;
-  for (int i = 0; i < (factors_bf16 ? 3 : 1); i++) {
-    ProductBlocks blocks = product_blocks(kinds[i], m, n, k, narrow);
+  if (shape->m <= 0 || shape->n <= 0 || shape->k <= 0) return 0;
+  for (int i = 0; i < (shape->factors_bf16 ? 3 : 1); i++) {
+    ProductBlocks blocks = product_blocks(kinds[i], shape);
     bytes = most(bytes, product_blocks_bytes(&blocks));
   }
   return bytes;

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 enum {
+  PANEL_ROWS = 8,     /* of a */
   PANEL_COLUMNS = 48, /* of b; the last panel has 16, 32 or 48 */
   TILE_LINES = 16,
   TILE_UNITS = 16,
@@ -43,15 +44,27 @@ static inline int64_t gemm_columns(GemmKind kind) {
 typedef struct ProductBlocks {
   int64_t rows, columns; /* of c: whole sixteens */
   int64_t units;         /* of k */
+  bool packs_rows;       /* a takes room */
   bool sums;             /* k is split into several blocks, and c cannot hold their sums */
 } ProductBlocks;
 
-/* `narrow`: c is bf16. The blocks of large products take at most 16 MiB. */
-ProductBlocks product_blocks(GemmKind kind, int64_t m, int64_t n, int64_t k, bool narrow);
+typedef struct ProductShape {
+  int64_t m, n, k;
+  bool rows_stand;   /* a's elements stand one after another along k */
+  bool factors_bf16; /* a and b */
+  bool narrow;       /* c is bf16 */
+} ProductShape;
+
+/* Whether a is read where it is: its rows have their units one after another, and there are
+ * PANEL_ROWS of them at least. */
+bool product_reads_rows(GemmKind kind, const ProductShape *shape);
+
+/* The blocks of large products take at most 16 MiB. */
+ProductBlocks product_blocks(GemmKind kind, const ProductShape *shape);
 int64_t product_blocks_bytes(const ProductBlocks *blocks);
 
-/* The most that a variant needs for factors of this kind. */
-int64_t product_bytes(int64_t m, int64_t n, int64_t k, bool factors_bf16, bool narrow);
+/* The most that a variant needs. */
+int64_t product_bytes(const ProductShape *shape);
 
 /* ---- attention: where a thread's blocks stand in its part of the scratch, in floats */
 

@@ -5,28 +5,33 @@
 
 /* Operands 0 and 1 are the factors, `result` is their product. What a library takes does not depend
  * on the shape. */
-static int64_t product(const WorkspaceUse *use, int64_t m, int64_t n, int64_t k, int32_t result) {
+static int64_t product(const WorkspaceUse *use, ProductShape shape, int32_t result) {
   if (use->target == KERNEL_TARGET_CUDA) return WORK_PRODUCT_CUDA;
-  bool factors = use->dtypes[0] == DTYPE_BF16 && use->dtypes[1] == DTYPE_BF16;
-  return product_bytes(m, n, k, factors, use->dtypes[result] == DTYPE_BF16);
+  shape.factors_bf16 = use->dtypes[0] == DTYPE_BF16 && use->dtypes[1] == DTYPE_BF16;
+  shape.narrow = use->dtypes[result] == DTYPE_BF16;
+  return product_bytes(&shape);
 }
 
 int64_t workspace_linear(const WorkspaceUse *use) {
-  return product(use, use->dims[0], use->dims[2], use->dims[1], 2);
+  const int64_t *dims = use->dims;
+  return product(use, (ProductShape){dims[0], dims[2], dims[1], .rows_stand = true}, 2);
 }
 
 int64_t workspace_linear_bias(const WorkspaceUse *use) {
-  return product(use, use->dims[0], use->dims[2], use->dims[1], 3);
+  const int64_t *dims = use->dims;
+  return product(use, (ProductShape){dims[0], dims[2], dims[1], .rows_stand = true}, 3);
 }
 
 int64_t workspace_linear_dx(const WorkspaceUse *use) {
-  return product(use, use->dims[0], use->dims[1], use->dims[2], 2);
+  const int64_t *dims = use->dims;
+  return product(use, (ProductShape){dims[0], dims[1], dims[2], .rows_stand = true}, 2);
 }
 
 int64_t workspace_linear_dw(const WorkspaceUse *use) {
-  int64_t in = use->dims[1], out = use->dims[2];
+  int64_t rows = use->dims[0], in = use->dims[1], out = use->dims[2];
   bool transposed = use->dims[3] != 0;
-  return product(use, transposed ? in : out, transposed ? out : in, use->dims[0], 2);
+  int64_t m = transposed ? in : out, n = transposed ? out : in;
+  return product(use, (ProductShape){m, n, rows, .rows_stand = false}, 2);
 }
 
 /* On a GPU there are as many blocks of rows as allowed, and at most as many as rows. */

@@ -158,15 +158,10 @@ static void run_block(Block *t) {
   threads_run(threads, row_tasks * t->column_tasks, multiply_task, t);
 }
 
-/* Whether the units of a row of a stand one after another, as the inner kernel wants them. */
-static bool is_packed_already(GemmKind kind, const Gemm *g) {
-  bool has_units = kind.pairs ? g->k % 2 == 0 : !g->a.bf16;
-  return !kind.tiles && g->a.k_stride == 1 && has_units;
-}
-
 bool CPU(gemm)(const Gemm *g) {
   GemmKind kind = gemm_kind(g->a.bf16 && g->b.bf16);
-  ProductBlocks most = product_blocks(kind, g->m, g->n, g->k, g->c_bf16);
+  const ProductShape shape = {g->m, g->n, g->k, g->a.k_stride == 1, g->a.bf16, g->c_bf16};
+  ProductBlocks most = product_blocks(kind, &shape);
   if (g->work_bytes < product_blocks_bytes(&most)) return false;
   int64_t deep = most.units * (kind.pairs ? 2 : 1); /* elements of k in a block */
   for (int64_t n0 = 0; n0 < g->n; n0 += most.columns) {
@@ -180,9 +175,9 @@ bool CPU(gemm)(const Gemm *g) {
         block.rows = min64(most.rows, g->m - m0);
         block.columns = min64(most.columns, g->n - n0);
         block.a = g->work;
-        block.b = block.a + most.rows * most.units;
+        block.b = block.a + (most.packs_rows ? most.rows * most.units : 0);
         block.sums = most.sums ? block.b + most.columns * most.units : NULL;
-        block.pack_a = block.rows < PANEL_ROWS || !is_packed_already(kind, g);
+        block.pack_a = most.packs_rows;
         block.pack_b = m0 == 0 || deep < g->k;
         run_block(&block);
       }

@@ -17,7 +17,7 @@
 #include "kernels/cpu/vec.h"
 #include "kernels/product.h"
 
-enum { PANEL_ROWS = 8 /* of a */, UNIT_BYTES = 4 };
+enum { UNIT_BYTES = 4 };
 
 /* A factor seen as lines (rows of a, columns of b) along k; one of the strides is 1. */
 typedef struct Factor {

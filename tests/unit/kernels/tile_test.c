@@ -117,7 +117,7 @@ static void check_kernel(const Shape *s, Call *call, const Product3 *p, Threads 
                        .operand_count = 4,
                        .threads = threads};
     memset(call->operand[2], 0xff, (size_t)call->bytes[2]);
-    call->bytes[3] = product_bytes(p->m, p->n, p->k, true, false);
+    call->bytes[3] = product_bytes(&(ProductShape){p->m, p->n, p->k, .factors_bf16 = true});
     p->kernel[level](&args);
     const float *c = call->operand[2];
     int64_t wrong = 0;

@@ -96,7 +96,8 @@ static void test_sizes(void) {
   CHECK(workspace_linear_dw(&use) <= WORK_PRODUCT_MOST);
   use.dims = small;
   use.dtypes = f32;
-  CHECK_INT(workspace_linear(&use), (16 + 16) * 8 * 4);
+  CHECK_INT(workspace_linear(&use), 16 * 8 * 4); /* x is read where it is */
+  CHECK_INT(workspace_linear_dw(&use), (16 + 16) * 10 * 4);
   use.dtypes = bf16; /* a tile's line is 16 units */
   CHECK_INT(workspace_linear(&use), (16 + 16) * 16 * 4);
 }
