@@ -105,6 +105,8 @@ static void read_axes(Chain *chain, lua_State *L) {
       bad_key(model, chain->path, key, "\"dp\", \"cp\", \"tp\" or false (never divided)");
     if (sizes_find(model, dim) == NULL && strcmp(dim, "batch") != 0 && strcmp(dim, "seq") != 0)
       bad_key(model, chain->path, key, "a dimension: one of the sizes, batch or seq");
+    if (strcmp(dim, "batch") == 0 && (rule.axis == NULL || strcmp(rule.axis, "dp") != 0))
+      bad_key(model, chain->path, key, "\"dp\", or nothing: samples are divided by dp alone");
     VEC_PUSH(model->compile->arena, &model->axes, rule);
   }
   lua_pop(L, 1);

@@ -7,6 +7,10 @@ return model {
   end,
 }
 -- >>> expected
+-- axes_dp.lua:3:26: error[not-a-model]: axes.batch: expected "dp", or nothing:
+--     samples are divided by dp alone
+--     3 |   axes = { width = "dp", batch = "tp", ffn = "cp" },
+--       |                          ^~~~~
 -- axes_dp.lua:3:40: error[not-a-model]: axes.ffn: expected a dimension: one of the
 --     sizes, batch or seq
 --     3 |   axes = { width = "dp", batch = "tp", ffn = "cp" },
