@@ -90,8 +90,7 @@ void fix_last(Compile *c, const char *format, ...)
     __attribute__((format(printf, 2, 3))); /* of the last error or lint */
 
 /* Prints them sorted by file, line and column, each cause once. As text: with the source line and a
- * caret. */
-/* How many errors it printed: equal ones stand there once. */
+ * caret. Returns how many errors it printed. */
 int32_t diags_print(const Diags *diags, FILE *out, bool color);
 void diags_print_json(const Diags *diags, FILE *out);
 
