@@ -116,7 +116,7 @@ bool check_tensor_degrees(const Graph *g, const Mesh *mesh) {
     good = error_at(g->compile, g->tp_at, "heads-multiple",
                     "parallel.tp = %lld: with %lld heads of keys, %lld ranks share each; %s = %lld "
                     "of another attention cannot be shared so",
-                    (long long)(tp * group), (long long)tp, (long long)group, dim->name,
+                    (long long)tp * group, (long long)tp, (long long)group, dim->name,
                     (long long)dim->size);
     fix_last(g->compile, "tp = %lld", (long long)tp);
   }

@@ -70,7 +70,7 @@ static void check_operand(const Records *r, const Case *c, int32_t i, const uint
  * their pairs. */
 static bool check_shapes(const Records *r, const Case *c) {
   const PlanRecord *record = c->record;
-  uint32_t findings = r->view.report->finding_count, dtypes[KERNEL_OPERANDS_MAX];
+  uint32_t findings = r->view.report->finding_count, dtypes[KERNEL_OPERANDS_MAX] = {0};
   if (record->kind != RECORD_KERNEL) return true;
   if (c->contract == NULL)
     FINDING(r, "shapes", "no contract is known for this kernel");

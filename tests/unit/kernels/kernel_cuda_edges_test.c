@@ -81,7 +81,7 @@ static void check_no_number(Mode mode) {
   CaseCall c;
   make(&c, "attention", mode, (const int64_t[]){1, SEQ, 1, 1, HEAD, HEAD, HEAD, HEAD}, 8);
   c.call.attr[0] = 1, c.call.attr[1] = 0.2;
-  c.call.attr[4] = c.call.attr[6] = SEQ / 2;
+  c.call.attr[4] = c.call.attr[6] = SEQ * 0.5;
   c.call.attr[8] = 1, c.call.attr[9] = SEQ;
   call_set(&c.call, 0, BAD * HEAD, NAN);
   run(&c);
