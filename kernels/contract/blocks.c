@@ -15,10 +15,13 @@ static int64_t most(int64_t a, int64_t b) {
   return a > b ? a : b;
 }
 
-/* In pairs a row of an odd number of elements ends in half a unit; widened is packed. */
+/* In pairs a row of an odd number of elements ends in half a unit, in tiles one may end in part of
+ * a register; widened is packed. */
 bool product_reads_rows(GemmKind kind, const ProductShape *shape) {
-  bool has_units = kind.pairs ? shape->k % 2 == 0 : !shape->factors_bf16;
-  return !kind.tiles && shape->rows_stand && has_units && shape->m >= PANEL_ROWS;
+  bool has_units = kind.tiles   ? shape->k % (2 * TILE_UNITS) == 0
+                   : kind.pairs ? shape->k % 2 == 0
+                                : !shape->factors_bf16;
+  return shape->rows_stand && has_units && shape->m >= (kind.tiles ? TILE_LINES : PANEL_ROWS);
 }
 
 /* The number of rows is halved until a few panels of columns fit beside them. */

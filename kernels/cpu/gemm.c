@@ -2,13 +2,15 @@
 #include "kernels/cpu/gemm.h"
 
 enum {
-  GROUP = 16,     /* rows are padded to whole groups: two panels of a */
   PACK_ROWS = 64, /* of a, packed by one task: whole cache lines where rows stand side by side */
-  TASK_ROWS = 96, /* their packed block stays in the second-level cache */
+  TASK_ROWS = 96, /* multiplied by a task's panels before the next: they stay in the second-level
+                     cache */
   TASK_COLUMNS = 288,   /* of b: six panels, or nine of tiles */
-  TASKS_PER_THREAD = 6, /* enough to even out */
+  TASKS_PER_THREAD = 4, /* enough to even out */
+  ALONE_PANELS = 3,     /* with fewer, rows of a are fetched too often for what they are used for */
   TILE_DEPTH =
-      192 /* units: of 32 rows and of 32 columns, half of a 48 KiB first-level cache each */
+      192, /* units: of 32 rows and of 32 columns, half of a 48 KiB first-level cache each */
+  LINE_BYTES = 64
 };
 
 /* One block [m0, m0 + rows) x [n0, n0 + columns) x [k0, k0 + depth) of the product. */
@@ -19,25 +21,30 @@ typedef struct Block {
   int64_t m0, rows, n0, columns, k0, depth, units;
   int64_t task_rows, task_columns, column_tasks;
   bool pack_a, pack_b;
+  bool alone;   /* a task has all rows of its columns, and packs these itself */
+  bool stream;  /* c goes past the caches: see Gemm.read_late */
   float *a, *b; /* packed; a: if pack_a */
   float *sums;  /* [rows,columns] over the k before, where c cannot hold them; or NULL */
 } Block;
+
+static void pack_panel(const Block *t, int64_t column) {
+  CPU(gemm_pack_columns)
+  (t->kind, &t->g->b, t->n0 + column, min64(gemm_columns(t->kind), t->columns - column), t->k0,
+   t->depth, t->b + column * t->units);
+}
 
 static void pack_task(void *context, int64_t task, int32_t worker) {
   const Block *t = context;
   (void)worker;
   int64_t row_tasks = t->pack_a ? ceil_div(t->rows, PACK_ROWS) : 0;
-  if (task < row_tasks) {
-    int64_t line = task * PACK_ROWS;
-    CPU(gemm_pack_rows)
-    (t->kind, &t->g->a, t->m0 + line, min64(PACK_ROWS, t->rows - line), t->k0, t->depth,
-     t->a + line * t->units);
+  if (task >= row_tasks) {
+    pack_panel(t, (task - row_tasks) * gemm_columns(t->kind));
     return;
   }
-  int64_t panel = gemm_columns(t->kind), first = (task - row_tasks) * panel;
-  CPU(gemm_pack_columns)
-  (t->kind, &t->g->b, t->n0 + first, min64(panel, t->columns - first), t->k0, t->depth,
-   t->b + first * t->units);
+  int64_t line = task * PACK_ROWS;
+  CPU(gemm_pack_rows)
+  (t->kind, &t->g->a, t->m0 + line, min64(PACK_ROWS, t->rows - line), t->k0, t->depth,
+   t->a + line * t->units);
 }
 
 /* Finishes a tile: adds bias and earlier sums, and writes its elements to c. */
@@ -81,7 +88,10 @@ ALWAYS_INLINE void finish_vectors(const Block *t, const float *tile, int64_t row
       Vec x = v_load(tile + i * PANEL_COLUMNS + v * LANES);
       if (has_bias) x = v_add(x, bias[v]);
       if (add) x = v_add(v_get(g->c, c + v * LANES, c_bf16), x);
-      v_put(g->c, c + v * LANES, c_bf16, x);
+      if (!c_bf16 && t->stream)
+        v_stream((float *)g->c + c + v * LANES, x);
+      else
+        v_put(g->c, c + v * LANES, c_bf16, x);
     }
   }
 }
@@ -108,10 +118,11 @@ static void multiply_panels(const Block *t, int64_t row, int64_t rows, int64_t c
                     .b = t->b + column * t->units,
                     .columns = ceil_div(columns, LANES) * LANES,
                     .sums = sums};
-  int64_t lead = 0; /* rows that are computed once more, to have a whole panel */
+  int64_t panel_rows = t->kind.tiles ? TILE_LINES : PANEL_ROWS;
+  int64_t lead = 0; /* rows that are computed once more, to have whole panels */
   if (!t->pack_a) {
     const Factor *a = &t->g->a;
-    lead = max64(0, PANEL_ROWS - rows);
+    lead = ceil_div(rows, panel_rows) * panel_rows - rows;
     task.a = at(a->data, t->m0 * a->line_stride + t->k0, a->bf16);
     task.row_bytes = a->line_stride * (a->bf16 ? 2 : 4);
     task.row -= lead, task.rows += lead;
@@ -133,29 +144,42 @@ static void multiply_task(void *context, int64_t task, int32_t worker) {
   int64_t column_end = min64(column_first + t->task_columns, t->columns);
   int64_t panel_rows = t->kind.tiles ? TASK_ROWS : PANEL_ROWS;
   int64_t panel_columns = gemm_columns(t->kind);
+  for (int64_t column = column_first; t->alone && t->pack_b && column < column_end;
+       column += panel_columns)
+    pack_panel(t, column);
   CPU(gemm_begin)(t->kind);
-  for (int64_t column = column_first; column < column_end; column += panel_columns)
-    for (int64_t row = row_first; row < row_end; row += panel_rows)
-      multiply_panels(t, row, min64(panel_rows, row_end - row), column);
+  for (int64_t first = row_first; first < row_end; first += TASK_ROWS) {
+    int64_t end = min64(first + TASK_ROWS, row_end);
+    for (int64_t column = column_first; column < column_end; column += panel_columns)
+      for (int64_t row = first; row < end; row += panel_rows)
+        multiply_panels(t, row, min64(panel_rows, end - row), column);
+  }
   CPU(gemm_end)(t->kind);
+  if (t->stream) v_stream_end();
 }
 
+/* Where a is read as it stands and columns are many, a task packs its own: they stay in its core's
+ * cache. Else all is packed before the first task, and tasks are blocks of rows and columns. */
 static void run_block(Block *t) {
   Threads *threads = t->g->threads;
-  int64_t panel = gemm_columns(t->kind);
-  int64_t groups = ceil_div(t->rows, GROUP), panels = ceil_div(t->columns, panel);
-  int64_t row_packs = t->pack_a ? ceil_div(t->rows, PACK_ROWS) : 0;
-  threads_run(threads, row_packs + (t->pack_b ? panels : 0), pack_task, t);
-
-  t->task_rows = min64(TASK_ROWS, groups * GROUP);
-  int64_t task_panels = TASK_COLUMNS / panel;
-  int64_t row_tasks = ceil_div(t->rows, t->task_rows);
+  int64_t panel = gemm_columns(t->kind), panels = ceil_div(t->columns, panel);
   int64_t wanted = TASKS_PER_THREAD * threads_count(threads);
-  while (task_panels > 1 && row_tasks * ceil_div(panels, task_panels) < wanted)
-    task_panels--;
+  int64_t task_panels = min64(TASK_COLUMNS / panel, max64(1, panels / wanted));
+  t->alone = !t->pack_a && task_panels >= ALONE_PANELS;
+  t->task_rows = t->alone ? t->rows : min64(TASK_ROWS, whole_sixteens(t->rows));
+  int64_t row_tasks = ceil_div(t->rows, t->task_rows);
+  if (!t->alone) task_panels = min64(TASK_COLUMNS / panel, max64(1, row_tasks * panels / wanted));
   t->task_columns = task_panels * panel;
   t->column_tasks = ceil_div(panels, task_panels);
+
+  int64_t row_packs = t->pack_a ? ceil_div(t->rows, PACK_ROWS) : 0;
+  threads_run(threads, row_packs + (t->pack_b && !t->alone ? panels : 0), pack_task, t);
   threads_run(threads, row_tasks * t->column_tasks, multiply_task, t);
+}
+
+/* Whole lines of the cache, and nothing beside them. */
+static bool can_stream(const void *c, int64_t n) {
+  return (uintptr_t)c % LINE_BYTES == 0 && n * (int64_t)sizeof(float) % LINE_BYTES == 0;
 }
 
 bool CPU(gemm)(const Gemm *g) {
@@ -177,6 +201,8 @@ bool CPU(gemm)(const Gemm *g) {
         block.a = g->work;
         block.b = block.a + (most.packs_rows ? most.rows * most.units : 0);
         block.sums = most.sums ? block.b + most.columns * most.units : NULL;
+        block.stream =
+            g->read_late && !g->accumulate && block.first && block.last && can_stream(g->c, g->n);
         block.pack_a = most.packs_rows;
         block.pack_b = m0 == 0 || deep < g->k;
         run_block(&block);

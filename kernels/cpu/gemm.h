@@ -32,6 +32,7 @@ typedef struct Gemm {
   void *c; /* [m,n], dense; may not alias a, b */
   bool c_bf16;
   bool accumulate;  /* c += */
+  bool read_late;   /* c: by then it is in no cache */
   const void *bias; /* [n] or NULL */
   bool bias_bf16;
   void *work;

@@ -64,8 +64,9 @@ void CPU(gemm_pack_columns)(GemmKind kind, const Factor *x, int64_t line, int64_
 
 /* One or two sixteens of rows, and of columns. */
 typedef struct TileTask {
-  const float *a; /* the first sixteen rows, */
-  int64_t a_next; /* and the second so much further on */
+  const char *a;         /* the first sixteen rows, */
+  int64_t a_next;        /* and the second so many bytes further on */
+  int64_t a_row, a_tile; /* bytes from row to row, and from sixteen units to the next */
   const float *b;
   int64_t b_row; /* from one unit of the panel to the next */
   int64_t units;
@@ -76,8 +77,9 @@ typedef struct TileTask {
 /* Four sums in registers 0 to 3; two blocks of a in 4 and 5, two of b in 6 and 7: every block that
  * is loaded is used twice. */
 ALWAYS_INLINE void multiply(TileFile *file, const TileTask *t) {
-  const float *a = t->a, *b = t->b;
-  const size_t a_row = sizeof *a * TILE_SIDE, b_row = sizeof *b * (size_t)t->b_row;
+  const char *a = t->a;
+  const float *b = t->b;
+  const size_t a_row = (size_t)t->a_row, b_row = sizeof *b * (size_t)t->b_row;
   const size_t sums_row = sizeof *t->sums * PANEL_COLUMNS;
   float *second = t->sums + TILE_SIDE * PANEL_COLUMNS;
   TILE_ZERO(file, 0);
@@ -90,7 +92,7 @@ ALWAYS_INLINE void multiply(TileFile *file, const TileTask *t) {
     if (t->two_rows) TILE_LOAD(file, 2, second, sums_row);
     if (t->two_rows && t->two_columns) TILE_LOAD(file, 3, second + TILE_SIDE, sums_row);
   }
-  for (int64_t u = 0; u < t->units; u += TILE_SIDE, a += BLOCK, b += TILE_SIDE * t->b_row) {
+  for (int64_t u = 0; u < t->units; u += TILE_SIDE, a += t->a_tile, b += TILE_SIDE * t->b_row) {
     TILE_LOAD(file, 4, a, a_row);
     TILE_LOAD(file, 6, b, b_row);
     TILE_DOT(file, 0, 4, 6);
@@ -115,8 +117,15 @@ static _Thread_local bool has_emulated;
 
 /* Panels of 48 columns are multiplied as 32 and 16. */
 void CPU(gemm_tiles)(const PanelTask *t, bool emulated) {
-  TileTask task = {.a = t->a + t->row * t->depth + t->first * TILE_SIDE,
-                   .a_next = t->depth * TILE_SIDE,
+  bool packed = t->row_bytes == 0;
+  int64_t a_row = packed ? UNIT_BYTES * TILE_SIDE : t->row_bytes;
+  int64_t a_tile = packed ? TILE_BYTES : UNIT_BYTES * TILE_SIDE;
+  int64_t a_next = TILE_SIDE * (packed ? t->depth * UNIT_BYTES : t->row_bytes);
+  TileTask task = {.a = (const char *)t->a + t->row * (a_next / TILE_SIDE) +
+                        t->first / TILE_SIDE * a_tile,
+                   .a_next = a_next,
+                   .a_row = a_row,
+                   .a_tile = a_tile,
                    .b_row = t->columns,
                    .units = t->end - t->first,
                    .two_rows = t->rows > TILE_SIDE,

@@ -65,7 +65,8 @@ void CPU(linear_dw)(const KernelArgs *args) {
             .k = rows,
             .a = transposed ? x : d_y,
             .b = transposed ? d_y : x,
-            .accumulate = args->accumulate};
+            .accumulate = args->accumulate,
+            .read_late = true};
   if (!run(args, g, 2, 3)) reference_linear_dw(args);
 }
 

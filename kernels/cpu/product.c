@@ -25,6 +25,8 @@ typedef struct Processor {
   uint32_t family, model;
 } Processor;
 
+enum { ANY_FAMILY = 0 };
+
 typedef struct ProcessorRow {
   const char *vendor;
   uint32_t family, model_first, model_last;
@@ -36,6 +38,8 @@ typedef struct ProcessorRow {
 static const ProcessorRow rows[] = {
 #define PROCESSOR(vendor, family, model_first, model_last, name, f32, bf16, because)               \
   {vendor, family, model_first, model_last, name, PRODUCT_##f32, PRODUCT_##bf16, because},
+#define OTHER(vendor, f32, bf16, because)                                                          \
+  {vendor, ANY_FAMILY, 0, 0, "not named", PRODUCT_##f32, PRODUCT_##bf16, because},
 #include "kernels/cpu/processors.def"
 };
 
@@ -109,11 +113,15 @@ bool product_runs_here(Product product) {
 
 #endif
 
+static bool fits(const ProcessorRow *row, const Processor *p) {
+  if (strcmp(row->vendor, p->vendor) != 0) return false;
+  if (row->family == ANY_FAMILY) return product_runs_here(row->bf16);
+  return row->family == p->family && row->model_first <= p->model && p->model <= row->model_last;
+}
+
 static const ProcessorRow *row_of(const Processor *p) {
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-    if (strcmp(rows[i].vendor, p->vendor) == 0 && rows[i].family == p->family &&
-        rows[i].model_first <= p->model && p->model <= rows[i].model_last)
-      return &rows[i];
+    if (fits(&rows[i], p)) return &rows[i];
   return NULL;
 }
 

@@ -31,6 +31,12 @@ enum { LANES = 16 };
 #include "kernels/cpu/vec_avx2.h" // IWYU pragma: export
 #endif
 
+/* v_stream(p, x) writes past the caches, without reading the line first; p is a whole line. What a
+ * thread streamed is in order before others' reads after this. */
+ALWAYS_INLINE void v_stream_end(void) {
+  _mm_sfence();
+}
+
 /* ---- elements of either storage type ----------------------------------------------------------*/
 
 static inline int64_t float_bytes(bool bf16) {

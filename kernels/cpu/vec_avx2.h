@@ -27,6 +27,10 @@ ALWAYS_INLINE void v_store(float *p, Vec x) {
   _mm256_storeu_ps(p, x.low);
   _mm256_storeu_ps(p + 8, x.high);
 }
+ALWAYS_INLINE void v_stream(float *p, Vec x) {
+  _mm256_stream_ps(p, x.low);
+  _mm256_stream_ps(p + 8, x.high);
+}
 ALWAYS_INLINE Vec v_load_n(const float *p, int64_t n) {
   float lane[LANES] = {0};
   memcpy(lane, p, (size_t)n * sizeof *p);

@@ -17,6 +17,9 @@ ALWAYS_INLINE Vec v_load(const float *p) {
 ALWAYS_INLINE void v_store(float *p, Vec x) {
   _mm512_storeu_ps(p, x);
 }
+ALWAYS_INLINE void v_stream(float *p, Vec x) {
+  _mm512_stream_ps(p, x);
+}
 ALWAYS_INLINE Vec v_load_n(const float *p, int64_t n) {
   return _mm512_maskz_loadu_ps(lanes_below(n), p);
 }
