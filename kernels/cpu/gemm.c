@@ -118,11 +118,10 @@ static void multiply_panels(const Block *t, int64_t row, int64_t rows, int64_t c
                     .b = t->b + column * t->units,
                     .columns = ceil_div(columns, LANES) * LANES,
                     .sums = sums};
-  int64_t panel_rows = t->kind.tiles ? TILE_LINES : PANEL_ROWS;
-  int64_t lead = 0; /* rows that are computed once more, to have whole panels */
+  int64_t lead = 0; /* rows that are computed once more, to have a whole panel */
   if (!t->pack_a) {
     const Factor *a = &t->g->a;
-    lead = ceil_div(rows, panel_rows) * panel_rows - rows;
+    lead = max64(0, (t->kind.tiles ? TILE_LINES : PANEL_ROWS) - rows);
     task.a = at(a->data, t->m0 * a->line_stride + t->k0, a->bf16);
     task.row_bytes = a->line_stride * (a->bf16 ? 2 : 4);
     task.row -= lead, task.rows += lead;
@@ -135,6 +134,13 @@ static void multiply_panels(const Block *t, int64_t row, int64_t rows, int64_t c
   write_tile(t, sums + lead * PANEL_COLUMNS, row, rows, column);
 }
 
+/* How many of the rows that are left are multiplied at once. Of rows that are not packed there are
+ * whole panels, or the last few. */
+static int64_t rows_at_once(const Block *t, int64_t left) {
+  if (!t->kind.tiles) return min64(PANEL_ROWS, left);
+  return t->pack_a || left < TILE_LINES ? left : left / TILE_LINES * TILE_LINES;
+}
+
 static void multiply_task(void *context, int64_t task, int32_t worker) {
   const Block *t = context;
   (void)worker;
@@ -142,7 +148,6 @@ static void multiply_task(void *context, int64_t task, int32_t worker) {
   int64_t row_end = min64(row_first + t->task_rows, t->rows);
   int64_t column_first = task % t->column_tasks * t->task_columns;
   int64_t column_end = min64(column_first + t->task_columns, t->columns);
-  int64_t panel_rows = t->kind.tiles ? TASK_ROWS : PANEL_ROWS;
   int64_t panel_columns = gemm_columns(t->kind);
   for (int64_t column = column_first; t->alone && t->pack_b && column < column_end;
        column += panel_columns)
@@ -151,8 +156,10 @@ static void multiply_task(void *context, int64_t task, int32_t worker) {
   for (int64_t first = row_first; first < row_end; first += TASK_ROWS) {
     int64_t end = min64(first + TASK_ROWS, row_end);
     for (int64_t column = column_first; column < column_end; column += panel_columns)
-      for (int64_t row = first; row < end; row += panel_rows)
-        multiply_panels(t, row, min64(panel_rows, end - row), column);
+      for (int64_t row = first, rows; row < end; row += rows) {
+        rows = rows_at_once(t, end - row);
+        multiply_panels(t, row, rows, column);
+      }
   }
   CPU(gemm_end)(t->kind);
   if (t->stream) v_stream_end();
