@@ -121,6 +121,8 @@ ALWAYS_INLINE void pack_dense_lines(const Factor *x, int64_t line, int64_t lines
     pack_groups(x, line + i, 4 * LANES, k0, k, pairs, to, 4);
   for (; lines - i >= 3 * LANES; i += 3 * LANES, to.to += 3 * to.group)
     pack_groups(x, line + i, 3 * LANES, k0, k, pairs, to, 3);
+  for (; lines - i >= 2 * LANES; i += 2 * LANES, to.to += 2 * to.group)
+    pack_groups(x, line + i, 2 * LANES, k0, k, pairs, to, 2);
   for (; i < lines; i += LANES, to.to += to.group)
     pack_groups(x, line + i, min64(LANES, lines - i), k0, k, pairs, to, 1);
 }
