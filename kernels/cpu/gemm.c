@@ -2,9 +2,11 @@
 #include "kernels/cpu/gemm.h"
 
 enum {
-  PACK_ROWS = 64, /* of a, packed by one task: whole cache lines where rows stand side by side */
-  TASK_ROWS = 96, /* multiplied by a task's panels before the next: they stay in the second-level
-                     cache */
+  PACK_ROWS = 64,   /* of a, packed by one task: whole cache lines where rows stand side by side */
+  PACK_DEPTH = 256, /* of b, packed by a task for all its panels before it goes on: where these
+                       stand side by side, their lines are fetched together */
+  TASK_ROWS = 96,   /* multiplied by a task's panels before the next: they stay in the second-level
+                       cache */
   TASK_COLUMNS = 288,   /* of b: six panels, or nine of tiles */
   TASKS_PER_THREAD = 4, /* enough to even out */
   ALONE_PANELS = 3,     /* with fewer, rows of a are fetched too often for what they are used for */
@@ -27,10 +29,13 @@ typedef struct Block {
   float *sums;  /* [rows,columns] over the k before, where c cannot hold them; or NULL */
 } Block;
 
-static void pack_panel(const Block *t, int64_t column) {
+/* Elements k .. k+depth-1 of the block's own; k is a multiple of PACK_DEPTH. */
+static void pack_panel(const Block *t, int64_t column, int64_t k, int64_t depth) {
+  int64_t columns = min64(gemm_columns(t->kind), t->columns - column);
+  float *panel = t->b + column * t->units;
   CPU(gemm_pack_columns)
-  (t->kind, &t->g->b, t->n0 + column, min64(gemm_columns(t->kind), t->columns - column), t->k0,
-   t->depth, t->b + column * t->units);
+  (t->kind, &t->g->b, t->n0 + column, columns, t->k0 + k, depth,
+   panel + gemm_units(t->kind, k) * whole_sixteens(columns));
 }
 
 static void pack_task(void *context, int64_t task, int32_t worker) {
@@ -38,7 +43,7 @@ static void pack_task(void *context, int64_t task, int32_t worker) {
   (void)worker;
   int64_t row_tasks = t->pack_a ? ceil_div(t->rows, PACK_ROWS) : 0;
   if (task >= row_tasks) {
-    pack_panel(t, (task - row_tasks) * gemm_columns(t->kind));
+    pack_panel(t, (task - row_tasks) * gemm_columns(t->kind), 0, t->depth);
     return;
   }
   int64_t line = task * PACK_ROWS;
@@ -149,9 +154,9 @@ static void multiply_task(void *context, int64_t task, int32_t worker) {
   int64_t column_first = task % t->column_tasks * t->task_columns;
   int64_t column_end = min64(column_first + t->task_columns, t->columns);
   int64_t panel_columns = gemm_columns(t->kind);
-  for (int64_t column = column_first; t->alone && t->pack_b && column < column_end;
-       column += panel_columns)
-    pack_panel(t, column);
+  for (int64_t k = 0; t->alone && t->pack_b && k < t->depth; k += PACK_DEPTH)
+    for (int64_t column = column_first; column < column_end; column += panel_columns)
+      pack_panel(t, column, k, min64(PACK_DEPTH, t->depth - k));
   CPU(gemm_begin)(t->kind);
   for (int64_t first = row_first; first < row_end; first += TASK_ROWS) {
     int64_t end = min64(first + TASK_ROWS, row_end);
