@@ -8,6 +8,7 @@
 
 #include <assert.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdalign.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -17,8 +18,10 @@
 
 enum {
   CACHE_LINE_BYTES = 64,
-  SPINS = 100 /* with pause, 1 to 5 us: longer than the gap between two kernels, shorter than a
-                 wake-up */
+  SPINS = 100,  /* with pause, 1 to 5 us: longer than the gap between most kernels */
+  YIELDS = 300, /* then, some 100 us, longer than a wake-up takes on a virtual machine: whoever has
+                   no core of its own meanwhile gets this one */
+  TRIES = SPINS + YIELDS
 };
 
 typedef struct Worker {
@@ -48,7 +51,11 @@ struct Threads {
   Worker worker[];
 };
 
-static void pause_core(void) {
+static void pause_core(int32_t tries) {
+  if (tries >= SPINS) {
+    (void)sched_yield();
+    return;
+  }
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();
 #elif defined(__aarch64__)
@@ -86,16 +93,15 @@ static void sleep_until_run(Threads *team) {
 static void *worker_main(void *argument) {
   const Worker *self = argument;
   Threads *team = self->team;
-  int32_t spins = 0;
+  int32_t tries = 0;
   while (!atomic_load(&team->stop)) {
     if (work_once(team, self->number)) {
-      spins = 0;
-    } else if (spins < SPINS) {
-      spins++;
-      pause_core();
+      tries = 0;
+    } else if (tries < TRIES) {
+      pause_core(tries++);
     } else {
       sleep_until_run(team);
-      spins = 0;
+      tries = 0;
     }
   }
   return NULL;
@@ -154,11 +160,11 @@ int32_t threads_bound(const Threads *team) {
   return team->bound;
 }
 
-/* Spins first: the last tasks of the others end at about the time of the caller's own. */
+/* Tries first: the last tasks of the others end at about the time of the caller's own. */
 static void wait_until_done(Threads *team) {
-  for (int32_t spins = 0; spins < SPINS; spins++) {
+  for (int32_t tries = 0; tries < TRIES; tries++) {
     if (atomic_load(&team->unfinished) == 0) return;
-    pause_core();
+    pause_core(tries);
   }
   pthread_mutex_lock(&team->lock);
   atomic_store(&team->caller_sleeps, true);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "runtime/checkpoint/take.h"
 
@@ -35,12 +36,20 @@ typedef struct Head {
   CheckpointPart part;
 } Head;
 
-/* On rank 0. Only `head` fails if the directory cannot be read, because there is no file to judge.
- */
+/* On rank 0. Only `head` fails if the directory cannot be read, or the path is one, because there
+ * is no file to judge. */
 static void pick(const CheckpointSearch *search, int64_t *step, Head *head, Status *status) {
   head->state = HEAD_PICKED;
   if (search->path) {
+    struct stat state;
     (void)snprintf(head->path, sizeof head->path, "%s", search->path);
+    if (stat(search->path, &state) != 0 || !S_ISDIR(state.st_mode)) return;
+    head->state = HEAD_FAILED;
+    (void)status_fail(
+        status, STATUS_USER,
+        "%s: is a folder, not a checkpoint: name one of the files that a run keeps in "
+        "its folder checkpoint",
+        search->path);
     return;
   }
   if (!newest_below(search->directory, *step, step, status))
