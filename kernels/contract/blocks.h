@@ -55,8 +55,8 @@ typedef struct ProductShape {
   bool narrow;       /* c is bf16 */
 } ProductShape;
 
-/* Whether a is read where it is: its rows have their units one after another, and there are
- * PANEL_ROWS of them at least. */
+/* Whether a is read where it is: its rows have whole units (whole registers of them for tiles) one
+ * after another, and there are enough of them for one panel. */
 bool product_reads_rows(GemmKind kind, const ProductShape *shape);
 
 /* The blocks of large products take at most 16 MiB. */
