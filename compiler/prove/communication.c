@@ -16,7 +16,6 @@
  * the class waits for arrive together; collectives on which classes meet must be equal. An exchange
  * leads all ranks of a class to ranks of one class. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "compiler/prove/walk.h"
@@ -351,14 +350,12 @@ static void prove_kind(const Communication *c, ProgramKind kind) {
 void prove_communication(const View *view) {
   const Plan *plan = view->plan;
   Communication c = {.view = *view, .plan = plan};
-  c.heads = prove_array(&c.view, plan->classes_count, sizeof *c.heads);
-  c.group = prove_array(&c.view, (size_t)plan->comms_count * plan->classes_count, sizeof *c.group);
-  c.looked_at = prove_array(&c.view, (size_t)plan->classes_count * plan->segments_count, 1);
-  if (c.heads != NULL && c.group != NULL && c.looked_at != NULL) {
-    for (uint32_t comm = 0; comm < plan->comms_count; comm++)
-      number_groups(&c, comm);
-    for (ProgramKind kind = 0; kind < ProgramKind_COUNT; kind++)
-      prove_kind(&c, kind);
-  }
-  free(c.heads), free(c.group), free(c.looked_at);
+  const size_t classes = plan->classes_count;
+  c.heads = ARENA_ARRAY(view->arena, Head, classes);
+  c.group = ARENA_ARRAY(view->arena, uint32_t, classes * plan->comms_count);
+  c.looked_at = ARENA_ARRAY(view->arena, bool, classes * plan->segments_count);
+  for (uint32_t comm = 0; comm < plan->comms_count; comm++)
+    number_groups(&c, comm);
+  for (ProgramKind kind = 0; kind < ProgramKind_COUNT; kind++)
+    prove_kind(&c, kind);
 }

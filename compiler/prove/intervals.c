@@ -1,6 +1,6 @@
 #include "compiler/prove/intervals.h"
 
-#include <stdlib.h>
+#include "compiler/prove/pool.h"
 
 typedef struct IntervalNode {
   Interval interval;
@@ -50,24 +50,15 @@ static uint32_t merge(Intervals *set, uint32_t left, uint32_t right) {
   return root;
 }
 
-/* Makes room for `more` nodes, so that later steps cannot fail. */
-static bool reserve(Intervals *set, uint32_t more) {
-  if (set->count + more < set->capacity) return true;
-  uint32_t capacity = 2 * set->capacity + 16;
-  IntervalNode *grown = realloc(set->node, capacity * sizeof *grown);
-  if (grown == NULL) return false;
-  set->node = grown, set->capacity = capacity;
-  return true;
-}
-
 static uint32_t random_of(uint32_t number) { /* a bijection, so that no two priorities are equal */
   number = (number ^ number >> 16) * 0x7feb352du;
   number = (number ^ number >> 15) * 0x846ca68bu;
   return number ^ number >> 16;
 }
 
-static void insert(Intervals *set, Interval interval) {
+static void insert(Arena *arena, Intervals *set, Interval interval) {
   uint32_t at = set->free, left = 0, right = 0;
+  set->node = pool_room(arena, set->node, &set->capacity, set->count + 2u, sizeof *set->node);
   if (at != 0)
     set->free = set->node[at].left;
   else
@@ -89,33 +80,26 @@ static void take_out(Intervals *set, uint64_t first) {
   set->root = merge(set, left, right);
 }
 
-bool intervals_put(Intervals *set, Interval interval) {
+void intervals_put(Arena *arena, Intervals *set, Interval interval) {
   const Interval *met = NULL;
-  if (interval.first >= interval.end) return true;
-  if (!reserve(set, 3)) return false;
+  if (interval.first >= interval.end) return;
   while ((met = intervals_find(set, interval.first)) != NULL && met->first < interval.end) {
     Interval old = *met, before = old, behind = old;
     before.end = interval.first, behind.first = interval.end;
     take_out(set, old.first);
-    if (before.first < before.end) insert(set, before);
-    if (behind.first < behind.end) insert(set, behind);
+    if (before.first < before.end) insert(arena, set, before);
+    if (behind.first < behind.end) insert(arena, set, behind);
   }
-  insert(set, interval);
-  return true;
+  insert(arena, set, interval);
 }
 
-bool intervals_join(Intervals *set, uint64_t first, uint64_t end) {
+void intervals_join(Arena *arena, Intervals *set, uint64_t first, uint64_t end) {
   const Interval *met = NULL;
   for (uint64_t at = first; (met = intervals_find(set, at)) != NULL && met->first < end;
        at = met->end) {
-    if (met->first <= first && end <= met->end) return true;
+    if (met->first <= first && end <= met->end) return;
     if (met->first < first) first = met->first;
     if (met->end > end) end = met->end;
   }
-  return intervals_put(set, (Interval){.first = first, .end = end});
-}
-
-void intervals_free(Intervals *set) {
-  free(set->node);
-  *set = (Intervals){0};
+  intervals_put(arena, set, (Interval){.first = first, .end = end});
 }

@@ -7,8 +7,7 @@
 #ifndef LOCKSTEP_PROVE_INTERVALS_H
 #define LOCKSTEP_PROVE_INTERVALS_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "compiler/base/base.h"
 
 typedef struct Interval {
   uint64_t first, end;
@@ -17,19 +16,23 @@ typedef struct Interval {
 
 typedef struct Intervals {
   struct IntervalNode *node; /* node[0] stands for no node */
-  uint32_t root, free, count, capacity;
+  size_t capacity;
+  uint32_t root, free, count;
 } Intervals;
 
 /* The first interval that ends after `offset`, or NULL. Valid until the next change. */
 const Interval *intervals_find(const Intervals *set, uint64_t offset);
 
 /* Adds an interval and removes whatever it covers; parts that reach beyond it on either side stay.
- * An empty one changes nothing. False: out of memory, and it is not added. */
-bool intervals_put(Intervals *set, Interval interval);
+ * An empty one changes nothing. */
+void intervals_put(Arena *arena, Intervals *set, Interval interval);
 
-/* Adds an interval as one with all that it overlaps. False: out of memory. */
-bool intervals_join(Intervals *set, uint64_t first, uint64_t end);
+/* Adds an interval as one with all that it overlaps. */
+void intervals_join(Arena *arena, Intervals *set, uint64_t first, uint64_t end);
 
-void intervals_free(Intervals *set);
+/* Removes all. */
+static inline void intervals_clear(Intervals *set) {
+  set->root = set->free = set->count = 0;
+}
 
 #endif

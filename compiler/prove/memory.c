@@ -4,8 +4,6 @@
  * One sweep over the calls of a program keeps, by address, which buffer had each byte last: a new
  * buffer takes over the bytes it covers, none of which may be live, and every access must lie in a
  * buffer that is. */
-#include <stdlib.h>
-
 #include "compiler/prove/intervals.h"
 #include "compiler/prove/walk.h"
 #include "runtime/plan/plan_text.h"
@@ -40,16 +38,16 @@ static void report_shared(const Sweep *s, uint32_t index, const Interval *met) {
                 from);
 }
 
-static bool begin_life(Sweep *s, uint32_t index) {
+static void begin_life(Sweep *s, uint32_t index) {
   const PlanBuffer *buffer = &s->view->plan->buffers[index];
   uint64_t first = buffer_address(buffer), end = first + buffer->size_bytes;
   const Interval *met = intervals_find(&s->owners, first);
   while (met != NULL && met->first < end && !is_live(s, met->number))
     met = intervals_find(&s->owners, met->end);
   if (met == NULL || met->first >= end || first == end)
-    return intervals_put(&s->owners, (Interval){first, end, index});
-  if (s->first_program || buffer->program != PLAN_NONE) report_shared(s, index, met);
-  return true;
+    intervals_put(s->view->arena, &s->owners, (Interval){first, end, index});
+  else if (s->first_program || buffer->program != PLAN_NONE)
+    report_shared(s, index, met);
 }
 
 /* The live buffer that holds these bytes, or PLAN_NONE. */
@@ -89,18 +87,17 @@ static uint32_t locate(const Sweep *s, const Walk *walk, uint32_t index) {
 }
 
 /* Visits each call once: lifetimes are given by position. */
-static bool sweep_calls(Sweep *s, Ledger *ledger) {
+static void sweep_calls(Sweep *s, Ledger *ledger) {
   Walk walk = walk_begin(s->view, s->program, WALK_ONCE);
   uint32_t base_count = 0;
   while (walk_next(&walk)) {
     s->call = walk.position;
     for (uint32_t i = ledger->birth_first[s->call]; i < ledger->birth_first[s->call + 1]; i++)
-      if (!begin_life(s, ledger->born[i])) return false;
+      begin_life(s, ledger->born[i]);
     ledger->base_first[s->call] = base_count;
     for (uint32_t i = 0; i < walk.segment->bases_count; i++)
       ledger->buffer_of[base_count++] = locate(s, &walk, i);
   }
-  return true;
 }
 
 /* ---- peaks */
@@ -130,8 +127,8 @@ static PlanPeak need(const View *view, uint32_t program, uint32_t tier, int64_t 
 static void check_peaks(const View *view, const PlanProgram *program) {
   const Plan *plan = view->plan;
   Walk where = walk_begin(view, program, WALK_ONCE);
-  int64_t *change = prove_array(view, program->calls_count, sizeof *change);
-  for (uint32_t tier = 0; tier < plan->tiers_count && change != NULL; tier++) {
+  int64_t *change = ARENA_ARRAY(view->arena, int64_t, program->calls_count + 1u);
+  for (uint32_t tier = 0; tier < plan->tiers_count; tier++) {
     const PlanPeak *recorded = &plan->peaks[program->peaks_first + tier];
     PlanPeak is = need(view, (uint32_t)(program - plan->programs), plan->tiers[tier].kind, change);
     if (rounded(recorded->peak_bytes) != rounded(is.peak_bytes))
@@ -141,13 +138,12 @@ static void check_peaks(const View *view, const PlanProgram *program) {
       prove_finding(view, &where, -1, "memory", "most bytes live at once are %llu, recorded %llu",
                     (unsigned long long)is.live_bytes, (unsigned long long)recorded->live_bytes);
   }
-  free(change);
 }
 
 /* ---- programs */
 
 /* A counting sort: the `end` of each call moves from where its births begin to where they end. */
-static bool open_ledger(const View *view, const PlanProgram *program, Ledger *ledger) {
+static void open_ledger(const View *view, const PlanProgram *program, Ledger *ledger) {
   const PlanClass *class = view->class;
   const PlanBuffer *buffers = view->plan->buffers;
   uint32_t first = class->buffers_first, count = class->buffers_count;
@@ -155,11 +151,10 @@ static bool open_ledger(const View *view, const PlanProgram *program, Ledger *le
   size_t bases = 0;
   for (uint32_t i = 0; i < calls; i++)
     bases += view->plan->calls[program->calls_first + i].bindings_count;
-  ledger->base_first = prove_array(view, 2 * (size_t)calls + 2 + bases + count, sizeof(uint32_t));
-  if (ledger->base_first == NULL) return false;
-  ledger->birth_first = ledger->base_first + calls;
-  ledger->buffer_of = ledger->birth_first + calls + 2;
-  ledger->born = ledger->buffer_of + bases;
+  ledger->base_first = ARENA_ARRAY(view->arena, uint32_t, calls);
+  ledger->birth_first = ARENA_ARRAY(view->arena, uint32_t, calls + 2);
+  ledger->buffer_of = ARENA_ARRAY(view->arena, uint32_t, bases);
+  ledger->born = ARENA_ARRAY(view->arena, uint32_t, count);
   uint32_t *end = ledger->birth_first + 1;
   for (uint32_t i = first; i < first + count; i++)
     if (buffers[i].program == index) end[buffers[i].first_call + 1]++;
@@ -167,20 +162,16 @@ static bool open_ledger(const View *view, const PlanProgram *program, Ledger *le
     end[call + 1] += end[call];
   for (uint32_t i = first; i < first + count; i++)
     if (buffers[i].program == index) ledger->born[end[buffers[i].first_call]++] = i;
-  return true;
 }
 
-static bool sweep_program(View *view, const PlanProgram *program, bool is_first) {
+static void sweep_program(View *view, const PlanProgram *program, bool is_first) {
   const PlanClass *class = view->class;
   Sweep s = {.view = view, .program = program, .first_program = is_first};
   Ledger *ledger = &view->ledger[program->kind];
-  bool ready = open_ledger(view, program, ledger);
+  open_ledger(view, program, ledger);
   for (uint32_t i = class->buffers_first; i < class->buffers_first + class->buffers_count; i++)
-    if (view->plan->buffers[i].program == PLAN_NONE) ready = ready && begin_life(&s, i);
-  ready = ready && sweep_calls(&s, ledger);
-  if (!ready) (void)out_of_memory(view);
-  intervals_free(&s.owners);
-  return ready;
+    if (view->plan->buffers[i].program == PLAN_NONE) begin_life(&s, i);
+  sweep_calls(&s, ledger);
 }
 
 /* What the runtime itself reads and writes is a persistent buffer that says so: no record writes
@@ -212,18 +203,11 @@ static void check_holders(const View *view) {
                  "the samples of a step");
 }
 
-bool prove_memory(View *view) {
-  bool ready = true;
+void prove_memory(View *view) {
   check_holders(view);
   for (uint32_t i = 0; i < view->class->programs_count; i++) {
     const PlanProgram *program = &view->plan->programs[view->class->programs_first + i];
-    ready = sweep_program(view, program, i == 0) && ready;
+    sweep_program(view, program, i == 0);
     check_peaks(view, program);
   }
-  return ready;
-}
-
-void ledger_close(View *view) {
-  for (int kind = 0; kind < ProgramKind_COUNT; kind++)
-    free(view->ledger[kind].base_first);
 }

@@ -13,7 +13,6 @@
  *
  * A communicator is treated like bytes: two lanes that used it at the same time could do so in a
  * different order on another rank. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "compiler/prove/intervals.h"
@@ -51,6 +50,7 @@ typedef struct LaneLog {
 
 typedef struct Ordering {
   const View *view;
+  Arena *arena;
   Walk walk;
   Clock *clocks; /* by record of a call, for two iterations */
   size_t *first; /* by call position: its first record in `clocks`; and behind the last call */
@@ -61,7 +61,6 @@ typedef struct Ordering {
   bool *shared;                            /* by buffer of the class: find_shared */
   bool is_launched;                        /* the current call */
   uint32_t launched_after[PLAN_LANES_MAX]; /* how many records each had run before this launch */
-  bool failed;
 } Ordering;
 
 static Clock *clock_at(const Ordering *o, uint32_t position, uint32_t iteration, uint32_t record) {
@@ -94,30 +93,28 @@ static void join_waits(Ordering *o, uint32_t lane) {
 
 /* Finds the lanes in use, and the buffers where lanes beside the main one touch bytes, in these or
  * other buffers. */
-static bool find_shared(Ordering *o) {
+static void find_shared(Ordering *o) {
   const PlanClass *class = o->view->class;
   const PlanBuffer *buffers = o->view->plan->buffers;
   Intervals beside = {0};
-  free(o->shared);
-  bool ready = (o->shared = prove_array(o->view, class->buffers_count, 1)) != NULL;
-  while (ready && walk_next(&o->walk))
-    for (uint32_t i = 0; i < o->walk.segment->records_count && ready; i++) {
+  o->shared = ARENA_ARRAY(o->arena, bool, class->buffers_count);
+  while (walk_next(&o->walk))
+    for (uint32_t i = 0; i < o->walk.segment->records_count; i++) {
       const PlanRecord *record = walk_record(&o->walk, i);
       o->lanes_used |= 1u << record->lane;
       if (record->lane == o->main_lane || !walk_runs(&o->walk, record)) continue;
-      for (uint32_t k = 0; k < record->operands_count && ready; k++) {
+      for (uint32_t k = 0; k < record->operands_count; k++) {
         uint32_t in = walk_buffer(&o->walk, record_operand(o->view->plan, record, k)->base);
-        uint64_t first = in == PLAN_NONE ? 0 : buffer_address(&buffers[in]);
-        ready = in == PLAN_NONE || intervals_join(&beside, first, first + buffers[in].size_bytes);
+        if (in == PLAN_NONE) continue;
+        uint64_t first = buffer_address(&buffers[in]);
+        intervals_join(o->arena, &beside, first, first + buffers[in].size_bytes);
       }
     }
-  for (uint32_t i = 0; i < class->buffers_count && ready; i++) {
+  for (uint32_t i = 0; i < class->buffers_count; i++) {
     const PlanBuffer *buffer = &buffers[class->buffers_first + i];
     const Interval *met = intervals_find(&beside, buffer_address(buffer));
     o->shared[i] = met != NULL && met->first < buffer_address(buffer) + buffer->size_bytes;
   }
-  intervals_free(&beside);
-  return ready;
 }
 
 /* What the main lane touches matters where other lanes do, too, or in a launch. */
@@ -137,10 +134,7 @@ static void log_touches(Ordering *o, LaneLog *log, uint32_t index, uint32_t numb
   const PlanRecord *record = walk_record(&o->walk, index);
   const size_t most = (size_t)record->operands_count + record->controls_count + 1;
   Touch touch = {.number = number, .position = o->walk.position, .record = index};
-  if (!pool_room(&log->at, &log->capacity, log->count + most, sizeof touch)) {
-    o->failed = true;
-    return;
-  }
+  log->at = pool_room(o->arena, log->at, &log->capacity, log->count + most, sizeof touch);
   for (uint32_t i = 0; i < record->operands_count; i++) {
     const PlanOperand *operand = record_operand(plan, record, i);
     uint64_t bytes = operand_end(plan, operand) - operand->offset;
@@ -160,20 +154,18 @@ static void log_touches(Ordering *o, LaneLog *log, uint32_t index, uint32_t numb
 /* Maps what the lane touched before `end`, except what `known` of its records and all other lanes
  * know to be finished. Records of one lane run in order: when a later touch is finished, so are the
  * earlier ones it covers. */
-static bool map_until(Ordering *o, uint32_t of, uint32_t end, uint32_t known) {
+static void map_until(Ordering *o, uint32_t of, uint32_t end, uint32_t known) {
   LaneLog *log = &o->lanes[of];
-  bool done = true;
   EACH_BIT(by, o->lanes_used & ~(1u << of))
   if (o->now[by].finished[of] < known) known = o->now[by].finished[of];
   log->looks = 0;
-  for (; log->mapped < end && done; log->mapped++) {
+  for (; log->mapped < end; log->mapped++) {
     const Touch *at = &log->at[log->mapped];
     const Interval span = {at->first, at->end, log->mapped};
-    if (at->number > known)
-      done =
-          intervals_put(&log->touched, span) && (!at->write || intervals_put(&log->written, span));
+    if (at->number <= known) continue;
+    intervals_put(o->arena, &log->touched, span);
+    if (at->write) intervals_put(o->arena, &log->written, span);
   }
-  return done;
 }
 
 /* ---- races */
@@ -227,7 +219,7 @@ static void check_against(Ordering *o, uint32_t of, uint32_t by, uint32_t first,
     ++*over;
   log->looks += (uint64_t)(end - *over) * (own->count - first);
   bool by_maps = log->looks >= (uint64_t)LOOKS_OF_MAPPING * (end - log->mapped);
-  o->failed = o->failed || (by_maps && !map_until(o, of, end, known));
+  if (by_maps) map_until(o, of, end, known);
   for (uint32_t i = first; i < own->count && *over < end; i++) {
     const Touch *met =
         by_maps ? find_mapped(log, &own->at[i], known) : find_among(log, *over, end, &own->at[i]);
@@ -269,7 +261,7 @@ static void run_call(Ordering *o) {
     EACH_BIT(lane, o->lanes_used)
     o->launched_after[lane] = o->now[lane].finished[lane];
   }
-  for (uint32_t i = 0; i < o->walk.segment->records_count && !o->failed; i++) {
+  for (uint32_t i = 0; i < o->walk.segment->records_count; i++) {
     const PlanRecord *record = walk_record(&o->walk, i);
     if (!walk_runs(&o->walk, record)) continue;
     if ((begun >> record->lane & 1u) == 0) join_waits(o, record->lane);
@@ -279,7 +271,7 @@ static void run_call(Ordering *o) {
 }
 
 /* Memory that was allocated for the program before is used again. */
-static bool open_program(Ordering *o, const View *view, const PlanProgram *program) {
+static void open_program(Ordering *o, const View *view, const PlanProgram *program) {
   const Plan *plan = view->plan;
   const size_t calls = program->calls_count;
   o->view = view;
@@ -288,37 +280,32 @@ static bool open_program(Ordering *o, const View *view, const PlanProgram *progr
   memset(o->now, 0, sizeof o->now);
   EACH_BIT(lane, o->lanes_used) {
     LaneLog *log = &o->lanes[lane];
-    intervals_free(&log->written), intervals_free(&log->touched);
-    *log = (LaneLog){.at = log->at, .capacity = log->capacity};
+    intervals_clear(&log->written), intervals_clear(&log->touched);
+    log->count = log->mapped = 0, log->looks = 0;
+    memset(log->over, 0, sizeof log->over);
   }
   o->lanes_used = 0;
-  if (!pool_room(&o->first, &o->first_capacity, calls + 1, sizeof *o->first)) return false;
+  o->first = pool_room(o->arena, o->first, &o->first_capacity, calls + 1, sizeof *o->first);
   o->first[0] = 0;
   for (size_t i = 0; i < calls; i++)
     o->first[i + 1] =
         o->first[i] + plan->segments[plan->calls[program->calls_first + i].segment].records_count;
   const size_t clocks = 2 * o->first[calls];
-  if (!pool_room(&o->clocks, &o->clock_capacity, clocks, sizeof *o->clocks)) return false;
+  o->clocks = pool_room(o->arena, o->clocks, &o->clock_capacity, clocks, sizeof *o->clocks);
   if (clocks > 0) memset(o->clocks, 0, clocks * sizeof *o->clocks);
-  return find_shared(o);
+  find_shared(o);
 }
 
 static void prove_program(Ordering *o, const View *view, const PlanProgram *program) {
-  o->failed = !open_program(o, view, program);
+  open_program(o, view, program);
   o->walk = walk_begin(view, program, WALK_TWICE);
-  while (!o->failed && walk_next(&o->walk))
+  while (walk_next(&o->walk))
     run_call(o);
-  if (o->failed) (void)out_of_memory(view);
 }
 
 void prove_ordering(const View *views, uint32_t count) {
-  Ordering o = {0};
+  Ordering o = {.arena = views->arena};
   for (const View *view = views; view < views + count; view++)
     for (uint32_t i = 0; i < view->class->programs_count; i++)
       prove_program(&o, view, &view->plan->programs[view->class->programs_first + i]);
-  EACH_BIT(lane, o.lanes_used)
-  intervals_free(&o.lanes[lane].written), intervals_free(&o.lanes[lane].touched);
-  for (uint32_t lane = 0; lane < PLAN_LANES_MAX; lane++)
-    free(o.lanes[lane].at);
-  free(o.first), free(o.clocks), free(o.shared);
 }

@@ -1,19 +1,16 @@
 #include "compiler/prove/pool.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "compiler/prove/walk.h"
 
-bool pool_room(void *array, size_t *capacity, size_t wanted, size_t item_bytes) {
-  void **at = array;
-  if (wanted <= *capacity) return true;
+void *pool_room(Arena *arena, void *at, size_t *capacity, size_t wanted, size_t item_bytes) {
+  if (wanted <= *capacity) return at;
   size_t room = wanted + *capacity + 16;
-  void *more = realloc(*at, room * item_bytes);
-  if (more == NULL) return false;
-  *at = more;
+  void *more = arena_alloc(arena, room * item_bytes);
+  if (*capacity > 0) memcpy(more, at, *capacity * item_bytes);
   *capacity = room;
-  return true;
+  return more;
 }
 
 /* Fast rather than strong, because rows are also compared. */
@@ -40,37 +37,24 @@ static uint32_t *find_slot(const Pool *pool, const void *bytes, size_t size, uin
 }
 
 /* At most half of the slots are taken. */
-static bool more_slots(Pool *pool) {
-  if (pool->count * 2 < pool->slot_count) return true;
-  uint32_t count = pool->slot_count == 0 ? 1024 : pool->slot_count * 2;
-  uint32_t *slot = calloc(count, sizeof *slot);
-  if (slot == NULL) return false;
-  free(pool->slot);
-  pool->slot = slot;
-  pool->slot_count = count;
+static void more_slots(Arena *arena, Pool *pool) {
+  if (pool->count * 2 < pool->slot_count) return;
+  pool->slot_count = pool->slot_count == 0 ? 1024 : pool->slot_count * 2;
+  pool->slot = ARENA_ARRAY(arena, uint32_t, pool->slot_count);
   for (uint32_t i = 0; i < pool->count; i++)
     *find_slot(pool, pool_row(pool, i), pool->row[i].size, pool->row[i].hash) = i + 1;
-  return true;
 }
 
-uint32_t pool_number(Pool *pool, const void *bytes, size_t size) {
+uint32_t pool_number(Arena *arena, Pool *pool, const void *bytes, size_t size) {
   uint64_t hash = hash_bytes(bytes, size);
-  if (!more_slots(pool)) return POOL_NONE;
+  more_slots(arena, pool);
   uint32_t *slot = find_slot(pool, bytes, size, hash);
   if (*slot != 0) return *slot - 1;
-  if (!pool_room(&pool->bytes, &pool->capacity, pool->used + size, 1) ||
-      !pool_room(&pool->row, &pool->row_capacity, pool->count + 1, sizeof *pool->row))
-    return POOL_NONE;
+  pool->bytes = pool_room(arena, pool->bytes, &pool->capacity, pool->used + size, 1);
+  pool->row = pool_room(arena, pool->row, &pool->row_capacity, pool->count + 1, sizeof *pool->row);
   pool->row[pool->count] = (struct PoolRow){pool->used, (uint32_t)size, 0, hash};
   if (size > 0) memcpy(pool->bytes + pool->used, bytes, size);
   pool->used += size;
   *slot = ++pool->count;
   return pool->count - 1;
-}
-
-void pool_close(Pool *pool) {
-  free(pool->bytes);
-  free(pool->row);
-  free(pool->slot);
-  *pool = (Pool){0};
 }

@@ -1,13 +1,9 @@
 /* pool.h -- rows of bytes, each kept once: equal rows have equal numbers, counted from 0 in the
- * order of arrival. Private to compiler/prove. */
+ * order of arrival. Private to compiler/prove. A zeroed pool is empty. */
 #ifndef LOCKSTEP_PROVE_POOL_H
 #define LOCKSTEP_PROVE_POOL_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-enum { POOL_NONE = UINT32_MAX };
+#include "compiler/base/base.h"
 
 typedef struct Pool {
   unsigned char *bytes; /* of all rows, one after the other */
@@ -24,18 +20,15 @@ typedef struct Pool {
   uint32_t slot_count;
 } Pool;
 
-/* Returns the number of a row, whose size is a multiple of 8. POOL_NONE: out of memory. A zeroed
- * pool is empty. */
-uint32_t pool_number(Pool *pool, const void *bytes, size_t size);
+/* Returns the number of a row, whose size is a multiple of 8. */
+uint32_t pool_number(Arena *arena, Pool *pool, const void *bytes, size_t size);
 
 /* Valid until the next row is added. */
 static inline const void *pool_row(const Pool *pool, uint32_t number) {
   return pool->bytes + pool->row[number].first;
 }
 
-void pool_close(Pool *pool);
-
-/* Room for `wanted` items in an array that grows. False: out of memory. */
-bool pool_room(void *array, size_t *capacity, size_t wanted, size_t item_bytes);
+/* Room for `wanted` items in an array that grows: `at`, or where its items are now. */
+void *pool_room(Arena *arena, void *at, size_t *capacity, size_t wanted, size_t item_bytes);
 
 #endif

@@ -1,24 +1,20 @@
 #include "compiler/prove/prove.h"
 
-#include <stdlib.h>
-
 #include "compiler/prove/walk.h"
 #include "runtime/plan/plan_io.h"
 
 /* Memory class by class, then the properties that need all classes. */
-static void prove_classes(const View *whole, View *views) {
+static void prove_classes(const View *whole) {
   const uint32_t count = whole->plan->classes_count;
-  bool ready = true;
+  View *views = ARENA_ARRAY(whole->arena, View, count);
   for (uint32_t i = 0; i < count; i++) {
     views[i] = *whole;
     views[i].class = &whole->plan->classes[i];
-    ready = ready && prove_memory(&views[i]);
+    prove_memory(&views[i]);
   }
-  if (ready) prove_ordering(views, count);
+  prove_ordering(views, count);
   /* From here on it is known that operands have the right sizes and lie in the right buffers. */
-  if (ready && whole->report->finding_count == 0) prove_types(views, count);
-  for (uint32_t i = 0; i < count; i++)
-    ledger_close(&views[i]);
+  if (whole->report->finding_count == 0) prove_types(views, count);
 }
 
 static void count_ranks(const Plan *plan, ProveReport *report) {
@@ -42,15 +38,13 @@ bool prove(const Plan *plan, ProveReport *report) {
     return false;
   }
   count_ranks(plan, report);
-  View *views = prove_array(&whole, plan->classes_count, sizeof *views);
-  if (view_open(&whole) && views != NULL) {
-    prove_derivatives(&whole);
-    prove_evaluation(&whole);
-    prove_records(&whole);
-    prove_communication(&whole);
-    prove_classes(&whole, views);
-  }
-  free(views);
-  view_close(&whole);
+  whole.arena = arena_new();
+  view_open(&whole);
+  prove_derivatives(&whole);
+  prove_evaluation(&whole);
+  prove_records(&whole);
+  prove_communication(&whole);
+  prove_classes(&whole);
+  arena_free(whole.arena);
   return report->finding_count == 0;
 }

@@ -2,7 +2,6 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "compiler/prove/pool.h"
@@ -147,32 +146,17 @@ void prove_finding(const View *view, const Walk *walk, int64_t record, const cha
     if ((unsigned char)*at < 0x20) *at = ' '; /* names of a hostile plan must not break the line */
 }
 
-bool out_of_memory(const View *view) {
-  prove_finding(view, NULL, -1, "memory", "out of memory while proving");
-  return false;
-}
-
-void *prove_array(const View *view, size_t count, size_t item_bytes) {
-  void *array = calloc(count + 1, item_bytes);
-  if (array == NULL) (void)out_of_memory(view);
-  return array;
-}
-
-static bool find_names(const View *view, ValueRows *rows) {
+static void find_names(const View *view, ValueRows *rows) {
   const Plan *plan = view->plan;
   Pool names = {0}; /* hashes; the tag is the first value, counted from 1 */
-  uint32_t number = 0;
-  for (uint32_t v = 0; v < plan->values_count && number != POOL_NONE; v++) {
+  for (uint32_t v = 0; v < plan->values_count; v++) {
     const uint64_t name = hash_text(plan_string(plan, plan->values[v].name));
-    number = pool_number(&names, &name, sizeof name);
-    if (number == POOL_NONE) break;
+    const uint32_t number = pool_number(view->arena, &names, &name, sizeof name);
     if (names.row[number].tag == 0) names.row[number].tag = v + 1;
     rows[v].name = names.row[number].tag - 1;
     uint32_t *first = &rows[rows[v].name].first[plan->values[v].kind];
     if (*first == 0) *first = v + 1;
   }
-  pool_close(&names);
-  return number != POOL_NONE || out_of_memory(view);
 }
 
 static void find_rows(const Plan *plan, ValueRows *rows) {
@@ -183,19 +167,12 @@ static void find_rows(const Plan *plan, ValueRows *rows) {
       rows[plan->tensors[i].value].has_master = true;
 }
 
-bool view_open(View *view) {
+void view_open(View *view) {
   const Plan *plan = view->plan;
-  const KernelContract **contracts = prove_array(view, plan->kernels_count, sizeof *contracts);
-  for (uint32_t k = 0; contracts != NULL && k < plan->kernels_count; k++)
-    contracts[k] = contract_find(plan_string(plan, plan->kernels[k].name));
-  view->contract = contracts;
-  view->rows = prove_array(view, plan->values_count, sizeof *view->rows);
-  if (contracts == NULL || view->rows == NULL) return false;
+  view->contract = ARENA_ARRAY(view->arena, const KernelContract *, plan->kernels_count);
+  for (uint32_t k = 0; k < plan->kernels_count; k++)
+    view->contract[k] = contract_find(plan_string(plan, plan->kernels[k].name));
+  view->rows = ARENA_ARRAY(view->arena, ValueRows, plan->values_count);
   find_rows(plan, view->rows);
-  return find_names(view, view->rows);
-}
-
-void view_close(View *view) {
-  free(view->contract);
-  free(view->rows);
+  find_names(view, view->rows);
 }

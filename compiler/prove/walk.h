@@ -2,11 +2,12 @@
 #ifndef LOCKSTEP_PROVE_WALK_H
 #define LOCKSTEP_PROVE_WALK_H
 
+#include "compiler/base/base.h"
 #include "compiler/prove/prove.h"
 #include "kernels/contract/contract.h"
 
 /* The buffer that each base of each call lies in, and the call at which each buffer's life begins;
- * made by prove_memory, in one block. Buffers are indices into plan->buffers. */
+ * made by prove_memory. Buffers are indices into plan->buffers. */
 typedef struct Ledger {
   uint32_t *base_first;  /* by position of the call: index of its first base in buffer_of */
   uint32_t *buffer_of;   /* PLAN_NONE: no record that runs touches the base */
@@ -27,6 +28,7 @@ typedef struct ValueRows {
 typedef struct View {
   const Plan *plan;
   ProveReport *report;
+  Arena *arena;                    /* of the whole proof */
   const KernelContract **contract; /* by kernel of the plan; NULL: kernels.def lacks it */
   ValueRows *rows;                 /* by value */
   const PlanClass *class;
@@ -157,23 +159,8 @@ static inline uint64_t hash_mix(uint64_t hash, uint64_t value) {
   return hash ^ hash >> 32;
 }
 
-static inline uint64_t hash_text(const char *text) {
-  uint64_t hash = 1;
-  for (; *text != '\0'; text++)
-    hash = hash_mix(hash, (uint8_t)*text);
-  return hash;
-}
-
-/* Adds a finding. Returns false. */
-bool out_of_memory(const View *view);
-
-/* Zeroed memory for a property, freed by the caller; NULL, with a finding, when there is none. */
-void *prove_array(const View *view, size_t count, size_t item_bytes);
-
-/* Fills `contract` and `rows` of a view that has a plan and a report. On failure a finding says
- * why. Close it either way, after the last use of any copy. */
-bool view_open(View *view);
-void view_close(View *view);
+/* Fills `contract` and `rows` of a view that has a plan, a report and an arena. */
+void view_open(View *view);
 
 /* ---- the properties; each adds its findings */
 
@@ -190,9 +177,8 @@ void prove_records(const View *view);
 
 void prove_communication(const View *view);
 
-/* Fills view->ledger, which later properties read; false when it cannot. */
-bool prove_memory(View *view);
-void ledger_close(View *view);
+/* Fills view->ledger, which later properties read. */
+void prove_memory(View *view);
 
 /* Counts calls, records and what they reach, too. */
 void prove_ordering(const View *views, uint32_t count);

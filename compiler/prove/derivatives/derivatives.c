@@ -4,7 +4,6 @@
  * its uses of what the rows of derivatives.def say. The backward nodes must make exactly that for
  * every parameter, and for what goes from region to region. An op without a row is refused by name.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "compiler/prove/derivatives/gradients.h"
@@ -227,9 +226,9 @@ static void prove_model(Model *m, uint32_t count) {
   }
   for (uint32_t i = count; i-- > 0 && is_chain;) {
     m->region = &m->plan->regions[i];
+    m->asked = (Asked){.arena = m->view.arena};
     want(m);
     go_backward(m);
-    pool_close(&m->asked.sums);
   }
   if (is_chain && m->losses != 1)
     prove_finding(&m->view, NULL, -1, "derivatives", "%u losses instead of one", m->losses);
@@ -240,15 +239,12 @@ void prove_derivatives(const View *view) {
   const Plan *plan = view->plan;
   Model m = {.plan = plan, .view = *view};
   uint32_t count = regions_trained(plan);
-  m.name = prove_array(&m.view, plan->values_count, sizeof *m.name);
-  m.wanted = prove_array(&m.view, plan->values_count, sizeof *m.wanted);
-  m.made_by = prove_array(&m.view, plan->values_count, sizeof *m.made_by);
-  bool ready = m.name && m.wanted && m.made_by;
-  for (uint32_t v = 0; v < plan->values_count && ready; v++)
+  m.name = ARENA_ARRAY(view->arena, Sum, plan->values_count);
+  m.wanted = ARENA_ARRAY(view->arena, Sum, plan->values_count);
+  m.made_by = ARENA_ARRAY(view->arena, uint32_t, plan->values_count);
+  for (uint32_t v = 0; v < plan->values_count; v++)
     if (plan->values[v].kind != VALUE_PARAM_GRAD) m.name[v] = hash_mix(3, v);
-  if (ready && count > 0) prove_model(&m, count);
-  if (m.asked.out_of_memory) (void)out_of_memory(view);
-  free(m.name), free(m.wanted), free(m.made_by);
+  if (count > 0) prove_model(&m, count);
 }
 
 /* ---- evaluation: region by region the same results from the same inputs and parameters as in
@@ -307,13 +303,13 @@ void prove_evaluation(const View *view) {
     prove_finding(&m.view, NULL, -1, "derivatives", "%u regions are evaluated, %u trained",
                   evaluated, trained);
   if (evaluated != trained) return;
-  m.name = prove_array(&m.view, plan->values_count, sizeof *m.name);
-  for (uint32_t v = 0; v < plan->values_count && m.name != NULL; v++) {
+  m.name = ARENA_ARRAY(view->arena, Sum, plan->values_count);
+  for (uint32_t v = 0; v < plan->values_count; v++) {
     const PlanValue *value = &plan->values[v];
     bool is_named = value->kind == VALUE_INPUT || value->kind == VALUE_PARAM;
     m.name[v] = is_named ? hash_mix(value->kind, value->name) : hash_mix(3, v);
   }
-  for (uint32_t r = 0; r < trained && m.name != NULL; r++) {
+  for (uint32_t r = 0; r < trained; r++) {
     const PlanRegion *train = &plan->regions[r];
     m.region = train + trained;
     bool ends_alike = (train->output == PLAN_NONE) == (m.region->output == PLAN_NONE);
@@ -321,5 +317,4 @@ void prove_evaluation(const View *view) {
         train->repeat != m.region->repeat)
       report_other(&m);
   }
-  free(m.name);
 }

@@ -1,7 +1,6 @@
 #include "compiler/prove/derivatives/gradients.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "compiler/prove/walk.h"
@@ -99,10 +98,8 @@ Applied applied_of(const Plan *plan, const PlanNode *node, uint32_t output, cons
 }
 
 static uint32_t *tag_of(Asked *asked, Sum sum) {
-  static uint32_t none;
-  uint32_t number = pool_number(&asked->sums, &sum, sizeof sum);
-  asked->out_of_memory = asked->out_of_memory || number == POOL_NONE;
-  return number == POOL_NONE ? &none : &asked->sums.row[number].tag;
+  const uint32_t number = pool_number(asked->arena, &asked->sums, &sum, sizeof sum);
+  return &asked->sums.row[number].tag;
 }
 
 void ask(Asked *asked, Sum sum, uint32_t value) {

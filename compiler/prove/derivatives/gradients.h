@@ -32,8 +32,8 @@ Sum apply(const Plan *plan, Applied *applied);
 
 /* The sums that rows ask for. */
 typedef struct Asked {
+  Arena *arena;
   Pool sums; /* tags are what asked_for returns */
-  bool out_of_memory;
 } Asked;
 
 /* `value`: whose gradient it is; PLAN_NONE: a part of a gradient. */

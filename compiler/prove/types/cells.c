@@ -7,14 +7,13 @@ static int by_address(const void *a, const void *b) {
   return x->first < y->first ? -1 : x->first > y->first;
 }
 
-static bool list_tensors(const View *view, Cells *cells) {
+static void list_tensors(const View *view, Cells *cells) {
   const PlanTensor *tensor = view->plan->tensors + view->class->tensors_first;
   const PlanTensor *end = tensor + view->class->tensors_count;
   uint32_t count = 0;
   for (const PlanTensor *at = tensor; at < end; at++)
     count += at->layer_count;
-  cells->standing = prove_array(view, count, sizeof *cells->standing);
-  if (cells->standing == NULL) return false;
+  cells->standing = ARENA_ARRAY(view->arena, Standing, count);
   for (; tensor < end; tensor++)
     for (uint32_t i = 0; i < tensor->layer_count; i++)
       cells->standing[cells->standing_count++] =
@@ -22,54 +21,45 @@ static bool list_tensors(const View *view, Cells *cells) {
                      (uint32_t)(tensor - view->plan->tensors),
                      tensor->layer_first < 0 ? -1 : tensor->layer_first + (int32_t)i};
   qsort(cells->standing, count, sizeof *cells->standing, by_address);
-  return true;
 }
 
-static bool join_bases(const Walk *walk, Intervals *reached) {
+static void join_bases(const Walk *walk, Intervals *reached) {
   const Plan *plan = walk->view->plan;
-  bool ready = true;
-  for (uint32_t base = 0; base < walk->segment->bases_count && ready; base++) {
+  for (uint32_t base = 0; base < walk->segment->bases_count; base++) {
     uint32_t in = walk_buffer(walk, base);
     if (in == PLAN_NONE || plan->buffers[in].program != PLAN_NONE) continue;
     uint64_t first = walk_base(walk, base);
     uint64_t end = first + plan->bases[walk->segment->bases_first + base].size_bytes;
     uint64_t most = buffer_address(&plan->buffers[in]) + plan->buffers[in].size_bytes;
-    ready =
-        intervals_join(reached, first, end < most ? end : most); /* bytes beyond are not reached */
+    if (end > most) end = most; /* bytes beyond are not reached */
+    intervals_join(walk->view->arena, reached, first, end);
   }
-  return ready;
 }
 
-static bool join_lasting(const View *view, const Cells *cells, Intervals *reached) {
-  bool ready = true;
-  for (uint32_t i = 0; i < cells->standing_count && ready; i++) {
+static void join_lasting(const View *view, const Cells *cells, Intervals *reached) {
+  for (uint32_t i = 0; i < cells->standing_count; i++) {
     const Standing *at = &cells->standing[i];
-    ready =
-        intervals_join(reached, at->first, at->first + view->plan->tensors[at->tensor].size_bytes);
+    const uint64_t end = at->first + view->plan->tensors[at->tensor].size_bytes;
+    intervals_join(view->arena, reached, at->first, end);
   }
   for (uint32_t i = 0; i < view->class->programs_count; i++) {
     Walk walk = walk_begin(view, &view->plan->programs[view->class->programs_first + i], WALK_ONCE);
-    while (ready && walk_next(&walk))
-      ready = join_bases(&walk, reached);
+    while (walk_next(&walk))
+      join_bases(&walk, reached);
   }
-  return ready;
 }
 
-bool cells_open(const View *view, Cells *cells) {
-  *cells = (Cells){0};
-  if (!list_tensors(view, cells) || !join_lasting(view, cells, &cells->lasting)) return false;
+Cells cells_open(const View *view) {
+  Cells cells = {0};
   Interval at = {0};
-  for (const Interval *met; (met = intervals_find(&cells->lasting, at.end)) != NULL;) {
-    at = (Interval){met->first, met->end, cells->lasting_count++};
-    if (!intervals_put(&cells->lasting, at)) return false;
+  list_tensors(view, &cells);
+  join_lasting(view, &cells, &cells.lasting);
+  for (const Interval *met; (met = intervals_find(&cells.lasting, at.end)) != NULL;) {
+    at = (Interval){met->first, met->end, cells.lasting_count++};
+    intervals_put(view->arena, &cells.lasting, at);
   }
-  cells->count = cells->lasting_count + view->class->buffers_count;
-  return true;
-}
-
-void cells_close(Cells *cells) {
-  intervals_free(&cells->lasting);
-  free(cells->standing);
+  cells.count = cells.lasting_count + view->class->buffers_count;
+  return cells;
 }
 
 const Interval *lasting_cell(const Cells *cells, uint64_t address) {

@@ -25,9 +25,8 @@ typedef struct Cells {
 } Cells;
 
 /* Persistent bytes belong to one cell when a base of some call, or a layer of a tensor, covers them
- * all. False: a finding says why not. */
-bool cells_open(const View *view, Cells *cells);
-void cells_close(Cells *cells);
+ * all. */
+Cells cells_open(const View *view);
 
 /* The persistent cell that an address is in; NULL: nothing is reached there. */
 const Interval *lasting_cell(const Cells *cells, uint64_t address);

@@ -9,7 +9,7 @@
 
 /* ---- who wrote there */
 
-static bool writes(const Walk *walk, const PlanRecord *record, const Span *bytes) {
+static bool writes(const Walk *walk, const PlanRecord *record, const TypeSpan *bytes) {
   const Plan *plan = walk->view->plan;
   for (uint32_t i = record->operands_first; i < record->operands_first + record->operands_count;
        i++) {
@@ -23,7 +23,7 @@ static bool writes(const Walk *walk, const PlanRecord *record, const Span *bytes
 }
 
 /* Up to the current record, or to the end of the program. */
-static void add_writer(const Typing *t, const Span *bytes, Line *text) {
+static void add_writer(const Typing *t, const TypeSpan *bytes, Line *text) {
   Walk walk = walk_begin(t->view, t->walk.program, WALK_TWICE), last = walk;
   uint32_t record = PLAN_NONE;
   for (bool is_here = false; !is_here && walk_next(&walk);) {
@@ -90,7 +90,7 @@ static void add_source(const Typing *t, uint32_t value, Line *text) {
 /* ---- findings */
 
 /* For a record of a node the place in the file is already given. */
-static bool report(Typing *t, const Type *about, const Span *bytes, const char *format,
+static bool report(Typing *t, const Type *about, const TypeSpan *bytes, const char *format,
                    va_list list) {
   char why[PROVE_LINE_BYTES] = "", more[PROVE_LINE_BYTES] = "";
   Line text = {more, sizeof more, 0};
@@ -114,7 +114,7 @@ bool refuse(Typing *t, const char *format, ...) {
   return false;
 }
 
-bool refuse_at(Typing *t, const Type *about, const Span *bytes, const char *format, ...) {
+bool refuse_at(Typing *t, const Type *about, const TypeSpan *bytes, const char *format, ...) {
   va_list list;
   va_start(list, format);
   (void)report(t, about, bytes, format, list);
@@ -127,27 +127,27 @@ const char *told(Typing *t, const Type *type) {
 }
 
 /* Addresses of an operand. */
-static Span bytes_of(Typing *t, uint32_t operand) {
+static TypeSpan bytes_of(Typing *t, uint32_t operand) {
   const Where at = where(t, operand);
-  return (Span){.first = at.reached->start + at.first, .end = at.reached->start + at.end};
+  return (TypeSpan){.first = at.reached->start + at.first, .end = at.reached->start + at.end};
 }
 
 bool refuse_operand(Typing *t, uint32_t operand, const Type *found, const Type *wanted) {
   const KernelContract *contract = record_contract(t);
   bool named = contract != NULL && (int32_t)operand < contract->operand_count;
-  const Span bytes = bytes_of(t, operand);
+  const TypeSpan bytes = bytes_of(t, operand);
   return refuse_at(t, wanted, &bytes, "operand %u%s%s holds %s; wanted: %s", operand,
                    named ? " " : "", named ? contract->operands[operand].name : "", told(t, found),
                    told(t, wanted));
 }
 
 bool refuse_found(Typing *t, const Type *type, const char *why) {
-  const Span bytes = bytes_of(t, 0);
+  const TypeSpan bytes = bytes_of(t, 0);
   return refuse_at(t, type, &bytes, "%s: %s", why, told(t, type));
 }
 
 bool refuse_joined(Typing *t, const Type *type, const Type *other, const char *why) {
-  const Span bytes = bytes_of(t, 0);
+  const TypeSpan bytes = bytes_of(t, 0);
   return refuse_at(t, type, &bytes, "%s; cannot be %s: %s", told(t, other), why, told(t, type));
 }
 

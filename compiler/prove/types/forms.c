@@ -190,8 +190,8 @@ const Form *form_of(Typing *t, const PlanNode *node) {
       record_contract(t)->row->role == ROLE_LINEAR && t->at->dims_count > 3 &&
       record_dims(t)[3] != 0;
   if (t->forms == NULL)
-    t->forms = prove_array(t->view, (size_t)t->plan->nodes_count * FORMS_OF_NODE, sizeof(Form));
-  if (t->forms == NULL || row == NULL) return NULL;
+    t->forms = ARENA_ARRAY(t->view->arena, Form, (size_t)t->plan->nodes_count * FORMS_OF_NODE);
+  if (row == NULL) return NULL;
   Form *kept = (Form *)t->forms + (size_t)(node - t->plan->nodes) * FORMS_OF_NODE;
   uint32_t i = 0;
   while (i < FORMS_OF_NODE - 1 && kept[i].row != NULL &&

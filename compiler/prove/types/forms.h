@@ -32,7 +32,7 @@ typedef struct Form {
 } Form;
 
 /* The form of the record's kernel for this node. NULL: the kernel has no row, or the node's values
- * do not have its dims. Cached by node in t->forms, which the caller frees. */
+ * do not have its dims. Cached by node in t->forms. */
 const Form *form_of(Typing *t, const PlanNode *node);
 
 /* Whether the row has such a rule; whether the rule names this label. */

@@ -1,6 +1,5 @@
 #include "compiler/prove/types/meaning.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 const PlanLayoutDim *meaning_dims(const Meaning *meaning, uint32_t value, uint32_t *count) {
@@ -85,37 +84,27 @@ static ValueMeaning named(const View *view, uint32_t value) {
       .parameter = kind == VALUE_PARAM_GRAD ? value_named(view, value, VALUE_PARAM) : PLAN_NONE};
 }
 
-bool meaning_open(const View *view, Meaning *meaning) {
+Meaning meaning_open(const View *view) {
   const Plan *plan = view->plan;
-  *meaning = (Meaning){.plan = plan};
-  meaning->value = prove_array(view, plan->values_count, sizeof *meaning->value);
-  meaning->depth = prove_array(view, plan->regions_count, sizeof *meaning->depth);
-  meaning->region_of = prove_array(view, plan->nodes_count, sizeof *meaning->region_of);
-  meaning->making = prove_array(view, plan->uses_count, sizeof *meaning->making);
-  if (meaning->value == NULL || meaning->depth == NULL || meaning->region_of == NULL ||
-      meaning->making == NULL)
-    return false;
+  Meaning meaning = {.plan = plan,
+                     .value = ARENA_ARRAY(view->arena, ValueMeaning, plan->values_count),
+                     .depth = ARENA_ARRAY(view->arena, uint32_t, plan->regions_count),
+                     .region_of = ARENA_ARRAY(view->arena, uint32_t, plan->nodes_count),
+                     .making = ARENA_ARRAY(view->arena, Making, plan->uses_count)};
   for (uint32_t i = 0; i < plan->values_count; i++)
-    meaning->value[i] = named(view, i);
+    meaning.value[i] = named(view, i);
   uint32_t depth[ProgramKind_COUNT] = {0};
   for (uint32_t i = 0; i < plan->regions_count; i++) {
     const PlanRegion *region = &plan->regions[i];
-    meaning->depth[i] = depth[region->program];
+    meaning.depth[i] = depth[region->program];
     depth[region->program] += (uint32_t)region->repeat;
-    find_carried(meaning, region);
-    find_nodes(meaning, i, region->forward_first, region->forward_count);
-    find_nodes(meaning, i, region->backward_first, region->backward_count);
-    find_later(meaning, region->forward_first, region->forward_count);
-    find_later(meaning, region->backward_first, region->backward_count);
+    find_carried(&meaning, region);
+    find_nodes(&meaning, i, region->forward_first, region->forward_count);
+    find_nodes(&meaning, i, region->backward_first, region->backward_count);
+    find_later(&meaning, region->forward_first, region->forward_count);
+    find_later(&meaning, region->backward_first, region->backward_count);
   }
-  return true;
-}
-
-void meaning_close(Meaning *meaning) {
-  free(meaning->value);
-  free(meaning->depth);
-  free(meaning->region_of);
-  free(meaning->making);
+  return meaning;
 }
 
 uint32_t meaning_carried(const Meaning *meaning, ProgramKind program, uint32_t depth,

@@ -41,9 +41,7 @@ typedef struct Meaning {
   Making *making;      /* by output of a node, as in plan->uses */
 } Meaning;
 
-/* False: a finding says why not. */
-bool meaning_open(const View *view, Meaning *meaning);
-void meaning_close(Meaning *meaning);
+Meaning meaning_open(const View *view);
 
 /* Sets kind, ref and layer of a value as seen by a node of this region, relative to the call's
  * layer. */

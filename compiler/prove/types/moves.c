@@ -45,7 +45,7 @@ static bool add_up(Typing *t, Type *type, const Type *other) {
 typedef bool Rule(Typing *t, Type *type, const Type *other);
 
 /* The elements of a span of one operand, in another operand. */
-static Span same_elements(const Where *from, Span span, const Where *to) {
+static TypeSpan same_elements(const Where *from, TypeSpan span, const Where *to) {
   uint64_t bytes = (uint64_t)dtype_bytes((DType)from->operand->dtype);
   uint64_t to_bytes = (uint64_t)dtype_bytes((DType)to->operand->dtype);
   span.end = to->first + (span.end - from->first) / bytes * to_bytes;
@@ -67,9 +67,9 @@ static void turn_tensors(Typing *t, uint32_t inputs, uint32_t to, Rule *rule) {
     if (!t->refused && rule(t, &type, &other)) write_type(t, to, &type);
     return;
   }
-  for (Span span; !t->refused && next_span(t, &from, at, &span); at = span.end) {
-    const Span met = same_elements(&from, span, &second);
-    const Span made = same_elements(&from, span, &target);
+  for (TypeSpan span; !t->refused && next_span(t, &from, at, &span); at = span.end) {
+    const TypeSpan met = same_elements(&from, span, &second);
+    const TypeSpan made = same_elements(&from, span, &target);
     Type type = t->types.type[span.type];
     Type other = t->types.type[spans_read(&t->types, &second.reached->spans, met.first, met.end)];
     if ((span.first > at && !has_gaps) || span.first < from.first || span.end > from.end ||
@@ -178,7 +178,7 @@ static bool move_value(Typing *t, bool gathers, Type *type) {
 /* ---- pieces of a row */
 
 /* A call of a layer moves the tensors of that layer. */
-static bool is_tensor(Typing *t, const Type *type, const Span *whole) {
+static bool is_tensor(Typing *t, const Type *type, const TypeSpan *whole) {
   if (type->kind != TYPE_SUM && type->kind != TYPE_STATE)
     return refuse(t, "bytes %llu to %llu hold %s, not a tensor", (unsigned long long)whole->first,
                   (unsigned long long)whole->end, told(t, type));
@@ -205,7 +205,7 @@ static bool move_tensor(Typing *t, bool gathers, PlaceKind part, int64_t element
 }
 
 /* A value moved as parts of a dim, or a tensor moved as pieces. False: refused. */
-static bool move_one(Typing *t, bool gathers, PlaceKind part, const Span *whole,
+static bool move_one(Typing *t, bool gathers, PlaceKind part, const TypeSpan *whole,
                      const int64_t *pair, Type *type) {
   if (type->kind == TYPE_VALUE && part == PLACE_FLAT)
     return move_value(t, gathers, type) &&
@@ -220,9 +220,9 @@ static void move_all(Typing *t, bool gathers) {
   const bool in_place = operand_at(t, 0)->access == ACCESS_UPDATE;
   const Where first = all_of(t, 0), second = all_of(t, in_place ? 0 : 1);
   const Where *from = &first, *to = in_place ? &first : &second;
-  Span whole = {.first = gathers ? to->first : from->first};
-  Span part = {.first = gathers ? from->first : to->first};
-  const Span *read = gathers && !in_place ? &part : &whole;
+  TypeSpan whole = {.first = gathers ? to->first : from->first};
+  TypeSpan part = {.first = gathers ? from->first : to->first};
+  const TypeSpan *read = gathers && !in_place ? &part : &whole;
   const int64_t *pair = record_dims(t);
   for (uint32_t i = 0; i + 1 < t->at->dims_count && !t->refused; i += 2, pair += 2) {
     uint64_t bytes = (uint64_t)(pair[0] * pair[1] * dtype_bytes((DType)from->operand->dtype));

@@ -8,7 +8,7 @@
 
 /* The bytes of the value's parent, if the operand lies in it as a part with these places would. */
 static bool parent_bytes(Typing *t, uint32_t operand, uint32_t value, const Place *places,
-                         Span *parent) {
+                         TypeSpan *parent) {
   const Slice *slice = &t->meaning.value[value].slice;
   const Where at = where(t, operand);
   KernelView view;
@@ -35,7 +35,7 @@ static bool read_part(Typing *t, uint32_t operand, uint32_t value, Type *type) {
   const Where at = where(t, operand);
   const Spans *spans = &at.reached->spans;
   const uint32_t i = spans_find(spans, at.first);
-  Span bytes;
+  TypeSpan bytes;
   Type parent = {0};
   if (slice->parent == PLAN_NONE || i == spans->count || spans->at[i].first > at.first)
     return false;
@@ -65,7 +65,7 @@ static bool read_part(Typing *t, uint32_t operand, uint32_t value, Type *type) {
 static bool write_part(Typing *t, uint32_t operand, uint32_t value, const Type *type) {
   const Slice *slice = &t->meaning.value[value].slice;
   Spans *spans = &where(t, operand).reached->spans;
-  Span bytes;
+  TypeSpan bytes;
   if (slice->count < 2 || !parent_bytes(t, operand, value, type->place, &bytes)) return false;
   const Type *found = &t->types.type[spans_read(&t->types, spans, bytes.first, bytes.end)];
   Type parent = *type;

@@ -56,7 +56,7 @@ static void join_neighbours(Typing *t, Spans *spans, uint32_t first) {
 
 static void write_squares(Typing *t, const Type *squares) {
   Where at = all_of(t, 1);
-  Span met;
+  TypeSpan met;
   if (next_span(t, &at, at.first, &met) && t->types.type[met.type].kind == TYPE_SQUARES)
     refuse(t, "squares that no sum has read are overwritten");
   write_type(t, 1, squares);
@@ -107,11 +107,11 @@ static bool sum_squares(Typing *t, Type *sum) {
                 .ref = PLAN_NONE,
                 .layer = TYPE_ANY,
                 .microbatch = TYPE_ANY};
-  for (Span span; next < at.end && next_span(t, &at, next, &span); next = span.end)
+  for (TypeSpan span; next < at.end && next_span(t, &at, next, &span); next = span.end)
     if (span.first != next || span.end > at.end || !add_squares(&t->types.type[span.type], sum))
       break;
   const uint64_t start = at.reached->start;
-  const Span bytes = {.first = start + next, .end = start + next + 1};
+  const TypeSpan bytes = {.first = start + next, .end = start + next + 1};
   if (next < at.end)
     (void)refuse_at(t, sum, &bytes,
                     "byte %llu of operand 0 is no sum of squares that the others can be added to",

@@ -2,7 +2,6 @@
  * checked once: what a call does follows from its segment, its flags, and what its bases hold, all
  * relative to its layer and micro-batch. */
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "compiler/prove/types/typing.h"
@@ -80,7 +79,7 @@ static uint32_t number_found(Typing *t) {
         .held = {1, (int32_t)post->depth, (int32_t)(post->microbatch + walk_grown(&t->walk)), 0}};
     item->held = seen(t, item->held, -1);
   }
-  return pool_number(&t->found, &found,
+  return pool_number(t->view->arena, &t->found, &found,
                      offsetof(Found, item) + (size_t)(item - found.item) * sizeof *item);
 }
 
@@ -89,11 +88,8 @@ static void keep_effect(Typing *t, uint32_t number) {
   Held left[TYPING_BASES_MAX + 1] = {{.content = t->made}};
   for (uint32_t i = 0; i < t->reached_count; i++)
     left[i + 1] = seen(t, t->held[t->reached[i].cell], -1);
-  uint32_t kept = pool_number(&t->left, left, (t->reached_count + 1) * sizeof *left);
-  if (kept == POOL_NONE)
-    t->types.out_of_memory = true;
-  else
-    t->found.row[number].tag = kept + 1;
+  t->found.row[number].tag =
+      1 + pool_number(t->view->arena, &t->left, left, (t->reached_count + 1) * sizeof *left);
 }
 
 static void apply_effect(Typing *t, const Held *left) {
@@ -116,19 +112,14 @@ static void look_at(Typing *t) {
   for (uint32_t i = 0; i < t->reached_count; i++)
     contents_spans(&t->types, t->held[t->reached[i].cell], call_layer(t), t->walk.microbatch,
                    &t->reached[i].spans);
-  if (!t->types.out_of_memory) run_records(t);
+  run_records(t);
   for (uint32_t i = 0; i < t->reached_count; i++)
     t->held[t->reached[i].cell] = seen(t, contents_keep(&t->types, &t->reached[i].spans), 1);
 }
 
 static void run_call(Typing *t) {
   if (!reach(t)) return;
-  const uint32_t number = number_found(t);
-  if (number == POOL_NONE) {
-    t->types.out_of_memory = t->refused = true;
-    return;
-  }
-  const uint32_t known = t->found.row[number].tag;
+  const uint32_t number = number_found(t), known = t->found.row[number].tag;
   if (known != 0) {
     apply_effect(t, pool_row(&t->left, known - 1));
     return;
@@ -184,11 +175,10 @@ static void end_iteration(Typing *t, const Held *before) {
 }
 
 void run_program(Typing *t, const PlanProgram *program, Held *held) {
-  Held *before = prove_array(t->view, t->cells.count, sizeof *before);
+  Held *before = ARENA_ARRAY(t->view->arena, Held, t->cells.count);
   t->walk = walk_begin(t->view, program, WALK_ALL);
   t->held = held;
   t->made = 0;
-  t->refused = before == NULL;
   while (!t->refused && walk_next(&t->walk)) {
     const PlanLoop *loop = t->walk.loop;
     const uint32_t at = loop == NULL ? 0 : t->walk.position - loop->first_call;
@@ -198,5 +188,4 @@ void run_program(Typing *t, const PlanProgram *program, Held *held) {
     if (loop != NULL && at + 1 == loop->call_count && !t->refused) end_iteration(t, before);
   }
   t->walk.call = NULL;
-  free(before);
 }

@@ -3,7 +3,7 @@
 
 #include "compiler/prove/types/type.h"
 
-_Static_assert(sizeof(Span) % sizeof(uint64_t) == 0, "hashed and compared as bytes");
+_Static_assert(sizeof(TypeSpan) % sizeof(uint64_t) == 0, "hashed and compared as bytes");
 
 uint32_t spans_find(const Spans *spans, uint64_t offset) {
   uint32_t low = 0, high = spans->count;
@@ -20,33 +20,33 @@ uint32_t spans_find(const Spans *spans, uint64_t offset) {
 uint32_t spans_read(const Types *types, const Spans *spans, uint64_t first, uint64_t end) {
   uint32_t at = spans_find(spans, first);
   if (at == spans->count || spans->at[at].first > first || spans->at[at].end < end) return 0;
-  const Span *span = &spans->at[at];
+  const TypeSpan *span = &spans->at[at];
   if (span->first == first && span->end == end) return span->type;
   return types->type[span->type].kind == TYPE_ZERO ? span->type : 0;
 }
 
 /* Most writes replace a span by one of the same place: then nothing behind it moves. */
-bool spans_write(const Types *types, Spans *spans, Span span) {
+void spans_write(const Types *types, Spans *spans, TypeSpan span) {
   uint32_t at = spans_find(spans, span.first), end = at, count = 0;
-  Span left = {0}, right = {0}; /* the rest of zeros */
+  TypeSpan left = {0}, right = {0}; /* the rest of zeros */
   for (; end < spans->count && spans->at[end].first < span.end; end++) {
-    Span was = spans->at[end];
+    TypeSpan was = spans->at[end];
     if (types->type[was.type].kind != TYPE_ZERO) continue;
-    if (was.first < span.first) left = (Span){was.first, span.first, was.type, 0};
-    if (was.end > span.end) right = (Span){span.end, was.end, was.type, 0};
+    if (was.first < span.first) left = (TypeSpan){was.first, span.first, was.type, 0};
+    if (was.end > span.end) right = (TypeSpan){span.end, was.end, was.type, 0};
   }
-  Span written[3];
+  TypeSpan written[3];
   if (left.type != 0) written[count++] = left;
   if (span.type != 0 && span.first < span.end) written[count++] = span;
   if (right.type != 0) written[count++] = right;
   uint32_t behind = spans->count - end;
-  if (!pool_room(&spans->at, &spans->capacity, at + count + behind, sizeof span)) return false;
+  spans->at =
+      pool_room(types->arena, spans->at, &spans->capacity, at + count + behind, sizeof span);
   if (at + count != end && behind > 0)
     memmove(spans->at + at + count, spans->at + end, behind * sizeof span);
   for (uint32_t i = 0; i < count; i++)
     spans->at[at + i] = written[i];
   spans->count = at + count + behind;
-  return true;
 }
 
 /* ---- contents */
@@ -68,19 +68,14 @@ Held contents_keep(Types *types, Spans *spans) {
   if (held.microbatch == TYPE_ANY) held.microbatch = 0;
   for (uint32_t i = 0; i < spans->count; i++)
     spans->at[i].type = type_shifted(types, spans->at[i].type, -held.layer, -held.microbatch);
-  held.content = pool_number(&types->contents, spans->at, spans->count * sizeof *spans->at);
-  if (held.content != POOL_NONE) return held;
-  types->out_of_memory = true;
-  return (Held){0};
+  held.content =
+      pool_number(types->arena, &types->contents, spans->at, spans->count * sizeof *spans->at);
+  return held;
 }
 
 void contents_spans(Types *types, Held held, int32_t layer, int32_t microbatch, Spans *spans) {
-  uint32_t count = types->contents.row[held.content].size / (uint32_t)sizeof(Span);
-  spans->count = 0;
-  if (!pool_room(&spans->at, &spans->capacity, count, sizeof *spans->at)) {
-    types->out_of_memory = true;
-    return;
-  }
+  uint32_t count = types->contents.row[held.content].size / (uint32_t)sizeof(TypeSpan);
+  spans->at = pool_room(types->arena, spans->at, &spans->capacity, count, sizeof *spans->at);
   if (count > 0)
     memcpy(spans->at, pool_row(&types->contents, held.content), count * sizeof *spans->at);
   for (spans->count = 0; spans->count < count; spans->count++) {

@@ -8,27 +8,21 @@
 _Static_assert(sizeof(Type) % sizeof(uint64_t) == 0, "hashed and compared as bytes");
 
 /* Number 0 means nothing, in both pools. */
-bool types_open(Types *types) {
+Types types_open(Arena *arena) {
   const Type nothing = {0};
-  types->out_of_memory = pool_number(&types->types, &nothing, sizeof nothing) != 0 ||
-                         pool_number(&types->contents, NULL, 0) != 0;
-  types->type = (void *)types->types.bytes;
-  return !types->out_of_memory;
-}
-
-void types_close(Types *types) {
-  pool_close(&types->types);
-  pool_close(&types->contents);
+  Types types = {.arena = arena};
+  (void)pool_number(arena, &types.types, &nothing, sizeof nothing);
+  (void)pool_number(arena, &types.contents, NULL, 0);
+  types.type = (void *)types.types.bytes;
+  return types;
 }
 
 uint32_t type_of(Types *types, const Type *type) {
   const Type copy = *type; /* `type` may point into the array, which moves */
   if (type->kind == TYPE_NOTHING) return 0;
-  uint32_t number = pool_number(&types->types, &copy, sizeof copy);
+  uint32_t number = pool_number(types->arena, &types->types, &copy, sizeof copy);
   types->type = (void *)types->types.bytes;
-  if (number != POOL_NONE) return number;
-  types->out_of_memory = true;
-  return 0;
+  return number;
 }
 
 static void shift(int32_t *number, int32_t by) {

@@ -92,17 +92,16 @@ typedef struct Type {
 typedef struct Types {
   Type *type; /* by number; the array moves when one is added */
   Pool types, contents;
-  bool out_of_memory;
+  Arena *arena;
 } Types;
 
-bool types_open(Types *types);
-void types_close(Types *types);
+Types types_open(Arena *arena);
 
 static inline bool is_turned(const Type *type) {
   return type->ring.turn != 0 || type->ring.count != 0;
 }
 
-/* The number of this type; 0 and out_of_memory when there is no room. */
+/* The number of this type. */
 uint32_t type_of(Types *types, const Type *type);
 
 /* The number of the same type with its layer and micro-batch shifted. */
@@ -114,14 +113,14 @@ const char *type_text(const Plan *plan, const Type *type, char bytes[TYPE_TEXT_B
 /* ---- what a buffer holds */
 
 /* Bytes [first, end) of a buffer. */
-typedef struct Span {
+typedef struct TypeSpan {
   uint64_t first, end;
   uint32_t type, pad;
-} Span;
+} TypeSpan;
 
 /* Sorted and disjoint. Bytes in no span are TYPE_NOTHING. */
 typedef struct Spans {
-  Span *at;
+  TypeSpan *at;
   size_t capacity;
   uint32_t count;
 } Spans;
@@ -129,8 +128,8 @@ typedef struct Spans {
 /* The type of exactly these bytes, or of a part of zeros; 0: several types, or nothing. */
 uint32_t spans_read(const Types *types, const Spans *spans, uint64_t first, uint64_t end);
 
-/* Replaces what was there, keeping the rest of zeros. False: out of memory. */
-bool spans_write(const Types *types, Spans *spans, Span span);
+/* Replaces what was there, keeping the rest of zeros. */
+void spans_write(const Types *types, Spans *spans, TypeSpan span);
 
 /* The number of spans before the first that ends after `offset`. */
 uint32_t spans_find(const Spans *spans, uint64_t offset);

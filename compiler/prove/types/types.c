@@ -10,7 +10,6 @@
  * Before a step every parameter, master and moment is old; at its end each is new, at the same
  * address. */
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "compiler/prove/types/typing.h"
@@ -46,7 +45,7 @@ static void check_tensor(Typing *t, const Standing *at, uint64_t start, Spans *s
   const Type state = tensor_type(t, at);
   const bool is_moment = tensor->kind == BUFFER_MOMENT1 || tensor->kind == BUFFER_MOMENT2;
   Type wanted = kind == PROGRAM_INIT && is_moment ? zeros((DType)tensor->dtype) : state;
-  const Span bytes = {.first = at->first, .end = at->first + tensor->size_bytes};
+  const TypeSpan bytes = {.first = at->first, .end = at->first + tensor->size_bytes};
   const uint64_t first = bytes.first - start, end = bytes.end - start;
   const Type *found = &t->types.type[spans_read(&t->types, spans, first, end)];
   if (tensor->kind == BUFFER_GRAD) return; /* a later step does not read it */
@@ -74,17 +73,15 @@ static void tensors_check(Typing *t, Held *held) {
       check_tensor(t, &cells->standing[i], in->first, &spans);
     held[in->number] = contents_keep(&t->types, &spans);
   }
-  free(spans.at);
 }
 
 /* What these addresses hold, relative to the micro-batch after the last one. */
-static Type found_at(Typing *t, const Held *held, const Span *bytes) {
+static Type found_at(Typing *t, const Held *held, const TypeSpan *bytes) {
   const Interval *in = lasting_cell(&t->cells, bytes->first);
   Spans spans = {0};
   if (in == NULL) return (Type){0};
   contents_spans(&t->types, held[in->number], 0, -1, &spans);
   uint32_t type = spans_read(&t->types, &spans, bytes->first - in->first, bytes->end - in->first);
-  free(spans.at);
   return t->types.type[type];
 }
 
@@ -98,7 +95,7 @@ uint64_t loss_address(const Typing *t) {
 static void loss_check(Typing *t, const Held *held) {
   enum { LOSS_BYTES = 2 * sizeof(double) };
   const uint64_t first = loss_address(t);
-  const Span bytes = {.first = first, .end = first + LOSS_BYTES};
+  const TypeSpan bytes = {.first = first, .end = first + LOSS_BYTES};
   const Type found = found_at(t, held, &bytes);
   t->walk.microbatch = -1;
   bool is_loss = found.kind == TYPE_SUM && t->plan->values[found.ref].kind == VALUE_LOSS &&
@@ -121,12 +118,11 @@ static void loss_check(Typing *t, const Held *held) {
  * common. */
 static void keep_common(Types *types, const Spans *from, const Spans *other, Spans *both) {
   for (uint32_t i = 0; i < from->count; i++) {
-    const Span *span = &from->at[i];
+    const TypeSpan *span = &from->at[i];
     const uint8_t kind = types->type[span->type].kind;
     if ((kind == TYPE_ZERO || kind == TYPE_STATE) &&
-        spans_read(types, other, span->first, span->end) == span->type &&
-        !spans_write(types, both, *span))
-      types->out_of_memory = true;
+        spans_read(types, other, span->first, span->end) == span->type)
+      spans_write(types, both, *span);
   }
 }
 
@@ -146,9 +142,6 @@ static bool tensors_meet(Typing *t, Held *start, const Held *end) {
     changed = changed || memcmp(&now, &start[i], sizeof now) != 0;
     start[i] = now;
   }
-  free(mine.at);
-  free(both.at);
-  free(other.at);
   return changed;
 }
 
@@ -206,18 +199,14 @@ static void check_stages(Typing *t, uint64_t squares, const uint32_t *losses) {
 }
 
 static void run_class(Typing *t) {
-  bool ready = cells_open(t->view, &t->cells);
-  Held *start = prove_array(t->view, t->cells.count, sizeof *start);
-  Held *held = prove_array(t->view, t->cells.count, sizeof *held);
-  t->refused = !ready || start == NULL || held == NULL;
-  t->types.out_of_memory = t->types.out_of_memory || t->refused;
+  t->cells = cells_open(t->view);
+  t->refused = false;
+  Held *start = ARENA_ARRAY(t->view->arena, Held, t->cells.count);
+  Held *held = ARENA_ARRAY(t->view->arena, Held, t->cells.count);
   if (plan_program(t->plan, t->view->class, PROGRAM_SNAPSHOT) != NULL)
     refuse(t, "no rule says what a snapshot does");
   if (!t->refused) run(t, PROGRAM_INIT, start);
-  if (!t->refused && start != NULL && held != NULL) run_steps(t, start, held);
-  cells_close(&t->cells);
-  free(start);
-  free(held);
+  if (!t->refused) run_steps(t, start, held);
 }
 
 /* Collectives meet between classes only where stages are added up: all ranks of a stage do the
@@ -243,15 +232,15 @@ void prove_types(const View *views, uint32_t count) {
     prove_finding(&views[0], NULL, -1, "types", "%s", why);
     return;
   }
-  Typing *t = prove_array(&views[0], 1, sizeof *t);
-  if (t == NULL) return;
+  Typing *t = ARENA_NEW(views->arena, Typing);
   t->view = &views[0];
   t->plan = views[0].plan;
-  bool ready = meaning_open(&views[0], &t->meaning) && types_open(&t->types);
+  t->meaning = meaning_open(&views[0]);
+  t->types = types_open(views->arena);
   uint64_t squares = 0;
   uint32_t losses[ProgramKind_COUNT] = {0};
   bool refused = false;
-  for (uint32_t i = 0; i < count && ready; i++) {
+  for (uint32_t i = 0; i < count; i++) {
     t->view = &views[i];
     t->squares = 0;
     t->losses = 0;
@@ -261,14 +250,5 @@ void prove_types(const View *views, uint32_t count) {
     losses[kind]++;
     refused = refused || t->refused;
   }
-  if (ready && !refused) check_stages(t, squares, losses);
-  if (!ready || t->types.out_of_memory) (void)out_of_memory(&views[0]);
-  for (uint32_t i = 0; i < TYPING_BASES_MAX; i++)
-    free(t->reached[i].spans.at);
-  meaning_close(&t->meaning);
-  types_close(&t->types);
-  pool_close(&t->found);
-  pool_close(&t->left);
-  free(t->forms);
-  free(t);
+  if (!refused) check_stages(t, squares, losses);
 }

@@ -115,11 +115,11 @@ Where all_of(Typing *t, uint32_t operand) {
 }
 
 void put(Typing *t, Spans *spans, uint64_t first, uint64_t end, const Type *type) {
-  Span span = {first, end, type_of(&t->types, type), 0};
-  if (!t->refused && !spans_write(&t->types, spans, span)) t->types.out_of_memory = true;
+  TypeSpan span = {first, end, type_of(&t->types, type), 0};
+  if (!t->refused) spans_write(&t->types, spans, span);
 }
 
-bool next_span(const Typing *t, const Where *at, uint64_t offset, Span *span) {
+bool next_span(const Typing *t, const Where *at, uint64_t offset, TypeSpan *span) {
   const Spans *spans = &at->reached->spans;
   uint32_t i = spans_find(spans, offset);
   if (i == spans->count || offset >= at->end || spans->at[i].first >= at->end) return false;
@@ -140,7 +140,7 @@ static uint64_t real_bytes(const Typing *t, const Type *type) {
 static Type read_runs(const Typing *t, const Spans *spans, uint64_t first, uint64_t end) {
   const uint32_t at = spans_find(spans, first);
   if (at == spans->count) return (Type){0};
-  const Span *span = &spans->at[at];
+  const TypeSpan *span = &spans->at[at];
   Type type = t->types.type[span->type];
   uint64_t bytes = end - first, runs = type.runs;
   if (type.kind != TYPE_VALUE) return (Type){0};

@@ -99,7 +99,7 @@ void type_norm(Typing *t); /* norm.c */
 
 bool refuse(Typing *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* A finding about what these addresses hold; `about` gives the place in the model file. */
-bool refuse_at(Typing *t, const Type *about, const Span *bytes, const char *format, ...)
+bool refuse_at(Typing *t, const Type *about, const TypeSpan *bytes, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 /* About what the first operand holds: "WHY: TYPE", and who wrote it. */
 bool refuse_found(Typing *t, const Type *type, const char *why);
@@ -192,7 +192,7 @@ void put(Typing *t, Spans *spans, uint64_t first, uint64_t end, const Type *type
 /* The span at an offset, or the next one, cut to the operand if it is zeros. False: none lies in
  * the operand.
  */
-bool next_span(const Typing *t, const Where *at, uint64_t offset, Span *span);
+bool next_span(const Typing *t, const Where *at, uint64_t offset, TypeSpan *span);
 
 /* The tensor that a row of pieces holds: its elements, followed by zeros. TYPE_NOTHING: it is not
  * such a row. */
