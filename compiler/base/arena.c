@@ -17,13 +17,16 @@ struct Arena {
 
 enum { CHUNK_FIRST_BYTES = 64 << 10, CHUNK_MAX_BYTES = 4 << 20 };
 
-static void *must_allocate(size_t size_bytes) {
-  void *p = calloc(1, size_bytes);
+static void *must(void *p, size_t size_bytes) {
   if (p == NULL) {
     fprintf(stderr, "lockstep: out of host memory (%zu bytes)\n", size_bytes);
     exit(2);
   }
   return p;
+}
+
+static void *must_allocate(size_t size_bytes) {
+  return must(calloc(1, size_bytes), size_bytes);
 }
 
 Arena *arena_new(void) {
@@ -54,6 +57,22 @@ void *arena_alloc(Arena *arena, size_t size_bytes) {
   void *p = chunk->bytes + chunk->used;
   chunk->used += size_bytes;
   return p;
+}
+
+/* What is alone in a chunk grows with it. */
+void *arena_grow(Arena *arena, void *at, size_t size_bytes, size_t larger_bytes) {
+  Chunk **link = &arena->chunk;
+  while (*link != NULL && (void *)(*link)->bytes != at)
+    link = &(*link)->next;
+  if (*link == NULL || (*link)->used != (*link)->capacity || (*link)->used - size_bytes > 15) {
+    void *moved = arena_alloc(arena, larger_bytes);
+    if (size_bytes > 0) memcpy(moved, at, size_bytes);
+    return moved;
+  }
+  larger_bytes = (larger_bytes + 15) & ~(size_t)15;
+  *link = must(realloc(*link, sizeof **link + larger_bytes), larger_bytes);
+  (*link)->used = (*link)->capacity = larger_bytes;
+  return (*link)->bytes;
 }
 
 char *arena_copy_n(Arena *arena, const char *text, size_t size_bytes) {

@@ -20,6 +20,9 @@ Arena *arena_new(void);
 void arena_free(Arena *arena);
 void *arena_alloc(Arena *arena,
                   size_t size_bytes); /* zeroed, 16-aligned; exits with 3 when out of memory */
+/* The first `size_bytes` at `at` with room for more, which is not zeroed. Nothing may point to
+ * where they were. */
+void *arena_grow(Arena *arena, void *at, size_t size_bytes, size_t larger_bytes);
 char *arena_copy(Arena *arena, const char *text);
 char *arena_copy_n(Arena *arena, const char *text, size_t size_bytes); /* adds a NUL */
 char *arena_printf(Arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -7,10 +7,9 @@
 void *pool_room(Arena *arena, void *at, size_t *capacity, size_t wanted, size_t item_bytes) {
   if (wanted <= *capacity) return at;
   size_t room = wanted + *capacity + 16;
-  void *more = arena_alloc(arena, room * item_bytes);
-  if (*capacity > 0) memcpy(more, at, *capacity * item_bytes);
+  at = arena_grow(arena, at, *capacity * item_bytes, room * item_bytes);
   *capacity = room;
-  return more;
+  return at;
 }
 
 /* Fast rather than strong, because rows are also compared. */

@@ -1,6 +1,5 @@
 /* records.c -- every record is what its kernel, and its node or its purpose, require: checked once,
  * however many calls it has, and at every coordinate of the mesh on which it depends. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "compiler/prove/records/rules.h"
