@@ -1,8 +1,8 @@
-/* memory.c -- checks the ledger of buffers against itself, against every access, and against the
+/* memory.c -- checks the ledger of buffers against itself, against every base, and against the
  * recorded peaks.
  *
  * One sweep over the calls of a program keeps, by address, which buffer had each byte last: a new
- * buffer takes over the bytes it covers, none of which may be live, and every access must lie in a
+ * buffer takes over the bytes it covers, none of which may be live, and every base must lie in a
  * buffer that is. */
 #include "compiler/prove/intervals.h"
 #include "compiler/prove/walk.h"
@@ -50,40 +50,21 @@ static void begin_life(Sweep *s, uint32_t index) {
     report_shared(s, index, met);
 }
 
-/* The live buffer that holds these bytes, or PLAN_NONE. */
-static uint32_t holder_of(const Sweep *s, uint64_t first, uint64_t end) {
-  const Interval *owner = intervals_find(&s->owners, first);
-  bool held = owner != NULL && owner->first <= first && end <= owner->end;
-  return held && is_live(s, owner->number) ? owner->number : PLAN_NONE;
-}
-
-/* The buffer that holds everything that running records reach through the base. Usually the whole
- * base lies in one live buffer; then the records need not be looked at. */
+/* The live buffer that the base lies in: on every rank the same. */
 static uint32_t locate(const Sweep *s, const Walk *walk, uint32_t index) {
   const Plan *plan = s->view->plan;
   const PlanBase *base = &plan->bases[walk->segment->bases_first + index];
+  const uint64_t first = walk_base(walk, index), end = first + base->size_bytes;
+  const Interval *owner = intervals_find(&s->owners, first);
   const char *name = plan_string(plan, base->name);
-  const uint64_t start = walk_base(walk, index);
-  uint32_t found = holder_of(s, start, start + base->size_bytes);
-  const uint32_t looked_at = found == PLAN_NONE ? walk->segment->records_count : 0;
   if (plan->bindings[walk->call->bindings_first + index].by != PLAN_NONE)
     prove_finding(s->view, walk, -1, "memory", "base %.40s stands elsewhere on other ranks", name);
-  for (uint32_t r = 0; r < looked_at; r++) {
-    const PlanRecord *record = walk_record(walk, r);
-    for (uint32_t i = 0; i < record->operands_count && walk_runs(walk, record); i++) {
-      const PlanOperand *operand = record_operand(plan, record, i);
-      if (operand->base != index || operand->size_bytes == 0) continue;
-      uint64_t first = start + operand->offset, end = start + operand_end(plan, operand);
-      uint32_t holder = holder_of(s, first, end);
-      if (found == PLAN_NONE) found = holder;
-      if (holder != PLAN_NONE && holder == found) continue;
-      prove_finding(s->view, walk, r, "memory",
-                    "bytes [%llu..%llu) of base %.40s are no part of one buffer that is live",
-                    (unsigned long long)first, (unsigned long long)end, name);
-      return PLAN_NONE;
-    }
-  }
-  return found;
+  if (owner != NULL && owner->first <= first && first < end && end <= owner->end &&
+      is_live(s, owner->number))
+    return owner->number;
+  prove_finding(s->view, walk, -1, "memory", "base %.40s is no part of one buffer that is live",
+                name);
+  return PLAN_NONE;
 }
 
 /* Visits each call once: lifetimes are given by position. */

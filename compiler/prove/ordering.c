@@ -105,7 +105,6 @@ static void find_shared(Ordering *o) {
       if (record->lane == o->main_lane || !walk_runs(&o->walk, record)) continue;
       for (uint32_t k = 0; k < record->operands_count; k++) {
         uint32_t in = walk_buffer(&o->walk, record_operand(o->view->plan, record, k)->base);
-        if (in == PLAN_NONE) continue;
         uint64_t first = buffer_address(&buffers[in]);
         intervals_join(o->arena, &beside, first, first + buffers[in].size_bytes);
       }
@@ -119,8 +118,8 @@ static void find_shared(Ordering *o) {
 
 /* What the main lane touches matters where other lanes do, too, or in a launch. */
 static bool matters(const Ordering *o, uint32_t lane, uint32_t base) {
-  uint32_t in = lane == o->main_lane && !o->is_launched ? walk_buffer(&o->walk, base) : PLAN_NONE;
-  return in == PLAN_NONE || o->shared[in - o->view->class->buffers_first];
+  return lane != o->main_lane || o->is_launched ||
+         o->shared[walk_buffer(&o->walk, base) - o->view->class->buffers_first];
 }
 
 static void log_touch(LaneLog *log, Touch touch, uint64_t bytes, uint32_t access) {

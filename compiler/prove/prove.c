@@ -3,17 +3,19 @@
 #include "compiler/prove/walk.h"
 #include "runtime/plan/plan_io.h"
 
-/* Memory class by class, then the properties that need all classes. */
+/* Memory class by class, then the properties that need all classes, and to know which buffer every
+ * base lies in. */
 static void prove_classes(const View *whole) {
   const uint32_t count = whole->plan->classes_count;
+  const uint32_t findings = whole->report->finding_count;
   View *views = ARENA_ARRAY(whole->arena, View, count);
   for (uint32_t i = 0; i < count; i++) {
     views[i] = *whole;
     views[i].class = &whole->plan->classes[i];
     prove_memory(&views[i]);
   }
-  prove_ordering(views, count);
-  /* From here on it is known that operands have the right sizes and lie in the right buffers. */
+  if (whole->report->finding_count == findings) prove_ordering(views, count);
+  /* From here on it is known that operands have the right sizes. */
   if (whole->report->finding_count == 0) prove_types(views, count);
 }
 

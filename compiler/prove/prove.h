@@ -20,8 +20,8 @@
  *   equal in kind, lane, bytes, dtype, meaning, layer and micro-batch; what an exchange sends and
  *   what meets it in lane, bytes, dtype and what the calls say that it is; within a class every
  *   distance has its opposite. Loops that concern several classes are run to their end.
- * - memory: buffers share bytes only when their lifetimes do not meet; what a call reaches
- *   through a base lies in one buffer that is live then;
+ * - memory: buffers share bytes only when their lifetimes do not meet; every base of a call lies in
+ *   one buffer that is live then;
  *   recorded peaks are the real ones, and fit. Rings, control and samples, which the runtime
  *   writes, lie in buffers of their own.
  * - ordering: records on different lanes touch the same bytes, one writing, or the same

@@ -9,8 +9,8 @@
 /* The buffer that each base of each call lies in, and the call at which each buffer's life begins;
  * made by prove_memory. Buffers are indices into plan->buffers. */
 typedef struct Ledger {
-  uint32_t *base_first;  /* by position of the call: index of its first base in buffer_of */
-  uint32_t *buffer_of;   /* PLAN_NONE: no record that runs touches the base */
+  uint32_t *base_first; /* by position of the call: index of its first base in buffer_of */
+  uint32_t *buffer_of;
   uint32_t *birth_first; /* by position, and one more: index of its first birth in born */
   uint32_t *born;
 } Ledger;

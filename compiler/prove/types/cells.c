@@ -26,12 +26,9 @@ static void list_tensors(const View *view, Cells *cells) {
 static void join_bases(const Walk *walk, Intervals *reached) {
   const Plan *plan = walk->view->plan;
   for (uint32_t base = 0; base < walk->segment->bases_count; base++) {
-    uint32_t in = walk_buffer(walk, base);
-    if (in == PLAN_NONE || plan->buffers[in].program != PLAN_NONE) continue;
+    if (plan->buffers[walk_buffer(walk, base)].program != PLAN_NONE) continue;
     uint64_t first = walk_base(walk, base);
     uint64_t end = first + plan->bases[walk->segment->bases_first + base].size_bytes;
-    uint64_t most = buffer_address(&plan->buffers[in]) + plan->buffers[in].size_bytes;
-    if (end > most) end = most; /* bytes beyond are not reached */
     intervals_join(walk->view->arena, reached, first, end);
   }
 }
@@ -67,11 +64,10 @@ const Interval *lasting_cell(const Cells *cells, uint64_t address) {
   return in != NULL && in->first <= address ? in : NULL;
 }
 
-uint32_t cell_at(const View *view, const Cells *cells, uint32_t buffer, uint64_t address,
-                 uint64_t *start) {
-  const PlanBuffer *at = &view->plan->buffers[buffer];
-  const Interval *in = at->program == PLAN_NONE ? lasting_cell(cells, address) : NULL;
-  if (at->program == PLAN_NONE && in == NULL) return PLAN_NONE;
-  *start = in != NULL ? in->first : buffer_address(at);
-  return in != NULL ? in->number : cell_of_buffer(view, cells, buffer);
+Interval cell_of_base(const Walk *walk, const Cells *cells, uint32_t base) {
+  const uint32_t in = walk_buffer(walk, base);
+  const PlanBuffer *buffer = &walk->view->plan->buffers[in];
+  if (buffer->program == PLAN_NONE) return *lasting_cell(cells, walk_base(walk, base));
+  return (Interval){.first = buffer_address(buffer),
+                    .number = cell_of_buffer(walk->view, cells, in)};
 }

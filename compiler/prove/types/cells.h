@@ -36,9 +36,7 @@ static inline uint32_t cell_of_buffer(const View *view, const Cells *cells, uint
   return cells->lasting_count + buffer - view->class->buffers_first;
 }
 
-/* The cell that an address in a buffer is in, and where the cell begins. PLAN_NONE: nothing is
- * reached there. */
-uint32_t cell_at(const View *view, const Cells *cells, uint32_t buffer, uint64_t address,
-                 uint64_t *start);
+/* The cell of a base, from its first address on. */
+Interval cell_of_base(const Walk *walk, const Cells *cells, uint32_t base);
 
 #endif

@@ -36,20 +36,15 @@ static bool reach(Typing *t) {
   if (t->walk.segment->bases_count > TYPING_BASES_MAX)
     return refuse(t, "more than %d bases", TYPING_BASES_MAX);
   for (uint32_t base = 0; base < t->walk.segment->bases_count; base++) {
-    const uint32_t buffer = walk_buffer(&t->walk, base);
-    const uint64_t address = walk_base(&t->walk, base);
-    uint64_t start = 0;
-    uint32_t cell = PLAN_NONE, i = 0;
-    if (buffer != PLAN_NONE) cell = cell_at(t->view, &t->cells, buffer, address, &start);
-    t->base_reached[base] = PLAN_NONE;
-    if (cell == PLAN_NONE) continue; /* no record that runs touches it */
-    while (i < t->reached_count && t->reached[i].cell != cell)
+    const Interval cell = cell_of_base(&t->walk, &t->cells, base);
+    uint32_t i = 0;
+    while (i < t->reached_count && t->reached[i].cell != cell.number)
       i++;
-    if (i == t->reached_count) t->reached[t->reached_count++].cell = cell;
-    t->reached[i].buffer = &t->plan->buffers[buffer];
-    t->reached[i].start = start;
+    if (i == t->reached_count) t->reached[t->reached_count++].cell = cell.number;
+    t->reached[i].buffer = &t->plan->buffers[walk_buffer(&t->walk, base)];
+    t->reached[i].start = cell.first;
     t->base_reached[base] = i;
-    t->base_offset[base] = address - start;
+    t->base_offset[base] = walk_base(&t->walk, base) - cell.first;
   }
   return true;
 }
@@ -65,12 +60,12 @@ static uint32_t number_found(Typing *t) {
   found.is_microbatch = t->walk.microbatch >= 0;
   struct FoundItem *item = found.item;
   for (uint32_t base = 0; base < t->walk.segment->bases_count; base++, item++) {
-    uint32_t i = t->base_reached[base];
-    *item = (struct FoundItem){.reached = i};
-    if (i == PLAN_NONE) continue;
-    item->offset = t->base_offset[base];
-    item->kind = is_of_runtime(t->reached[i].buffer) ? t->reached[i].buffer->kind : PLAN_NONE;
-    item->held = seen(t, t->held[t->reached[i].cell], -1);
+    const uint32_t i = t->base_reached[base];
+    const PlanBuffer *buffer = t->reached[i].buffer;
+    *item = (struct FoundItem){.offset = t->base_offset[base],
+                               .held = seen(t, t->held[t->reached[i].cell], -1),
+                               .reached = i,
+                               .kind = is_of_runtime(buffer) ? buffer->kind : PLAN_NONE};
   }
   for (uint32_t i = 0; i < call->posts_count; i++, item++) {
     const PlanPost *post = &t->plan->posts[call->posts_first + i];

@@ -269,7 +269,7 @@ static void test_memory(void) {
   TEST("a lifetime that is too short is found") {
     usual();
     buffer_named("data", 0)->last_call -= 1;
-    expect_finding("memory: ...table backward...base data are no part of one buffer that is live");
+    expect_finding("memory: ...table backward...base data is no part of one buffer that is live");
   }
   TEST("a transient buffer over a persistent one is found: the next step would read it") {
     usual();
